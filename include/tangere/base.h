@@ -1,0 +1,83 @@
+// base.h: version, export mark, scalar, status codes, error record, allocator.
+#ifndef TANGERE_BASE_H
+#define TANGERE_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TG_VERSION_MAJOR 0
+#define TG_VERSION_MINOR 1
+#define TG_VERSION_PATCH 0
+#define TG_VERSION_TEXT "0.1.0"
+
+#if defined(__GNUC__)
+#define TG_API __attribute__((visibility("default")))
+#define TG_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define TG_API
+#define TG_PRINTF(fmt, args)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Scalar of every kernel. The complex build (tests only) differentiates by complex step.
+#ifdef TG_COMPLEX
+typedef double _Complex tgReal;
+#else
+typedef double tgReal;
+#endif
+
+/// Status codes: X(name, value, text). Negative: nothing was done; positive: a numerical outcome.
+#define TG_STATUS_LIST(X)                                                                   \
+  X(TG_OK, 0, "ok")                                                                         \
+  X(TG_NOT_CONVERGED, 1, "the step's solver did not converge; see tgStepInfo")               \
+  X(TG_CANCELLED, 2, "cancelled by the caller")                                              \
+  X(TG_ERR_ARG, -1, "bad argument")                                                         \
+  X(TG_ERR_MEMORY, -2, "out of memory")                                                     \
+  X(TG_ERR_CAPACITY, -3, "scratch too small; reserve more and repeat, nothing was changed")  \
+  X(TG_ERR_FILE, -4, "file cannot be read or written")                                      \
+  X(TG_ERR_PARSE, -5, "malformed input")                                                    \
+  X(TG_ERR_UNSUPPORTED, -6, "would change physics and is not supported")                     \
+  X(TG_ERR_INVALID, -7, "invalid model")                                                    \
+  X(TG_ERR_NOT_FINITE, -8, "a value is not finite")                                          \
+  X(TG_ERR_STATE, -9, "call out of order")                                                  \
+  X(TG_ERR_LIMIT, -10, "a configured limit was reached")                                     \
+  X(TG_ERR_INTERNAL, -11, "internal error, please report")
+
+typedef enum tgStatus {
+#define X(name, value, text) name = value,
+  TG_STATUS_LIST(X)
+#undef X
+} tgStatus;
+
+/// One-line text of a status, never NULL.
+TG_API const char *tg_status_text(tgStatus status);
+
+/// Version text, "major.minor.patch".
+TG_API const char *tg_version(void);
+
+/// What went wrong, for calls that have no object yet (loaders) and for sims. Caller-owned; `text`
+/// is a complete sentence that names the culprit and what to do. line and column are 0 when unknown.
+typedef struct tgError {
+  tgStatus status;
+  int line, column;
+  char file[256];
+  char element[96];
+  char text[640];
+} tgError;
+
+/// Memory hooks. A NULL allocator means malloc, realloc, free. `ctx` is handed back.
+typedef struct tgAllocator {
+  void *ctx;
+  void *(*alloc)(void *ctx, size_t bytes);              ///< uninitialised, 64-byte aligned not required
+  void *(*realloc)(void *ctx, void *block, size_t bytes);
+  void (*free)(void *ctx, void *block);                 ///< block may be NULL
+} tgAllocator;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,240 @@
+// desc.h: what a model file says, as editable structs. Loaders fill it; a program may fill it too.
+//
+// Everything is resolved: radians, metres, unit quaternions (w first), defaults and frames applied.
+// Strings and arrays handed in are copied; what a desc holds belongs to it until tg_desc_free.
+// An added element's pointer is valid until the next element of its kind is added; its index stays.
+#ifndef TANGERE_DESC_H
+#define TANGERE_DESC_H
+
+#include "tangere/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tgJointType { TG_JOINT_FREE, TG_JOINT_BALL, TG_JOINT_SLIDE, TG_JOINT_HINGE } tgJointType;
+typedef enum tgGeomType {
+  TG_GEOM_PLANE, TG_GEOM_SPHERE, TG_GEOM_CAPSULE, TG_GEOM_ELLIPSOID, TG_GEOM_CYLINDER, TG_GEOM_BOX, TG_GEOM_MESH
+} tgGeomType;
+typedef enum tgEqualityType { TG_EQ_CONNECT, TG_EQ_WELD, TG_EQ_JOINT } tgEqualityType;
+typedef enum tgTransmission { TG_TRN_JOINT, TG_TRN_TENDON } tgTransmission;
+typedef enum tgLimited { TG_LIMITED_NO, TG_LIMITED_YES } tgLimited;
+/// compiler/inertiafromgeom
+typedef enum tgInertiaFrom { TG_INERTIA_FROM_AUTO, TG_INERTIA_FROM_FILE, TG_INERTIA_FROM_GEOM } tgInertiaFrom;
+
+/// Where an element came from, for messages. file is an index into tgDesc.files, -1 when built in code.
+typedef struct tgSource { int file, line, column; } tgSource;
+
+/// Body. Element 0 is the world. Parents come before children.
+typedef struct tgBodyDesc {
+  const char *name;
+  int parent;
+  double pos[3], quat[4];          ///< in the parent body's frame
+  bool has_inertial;               ///< false: from geoms
+  double mass;                     ///< kg
+  double com[3];                   ///< in the body frame
+  double inertia[6];               ///< about com in body axes: xx yy zz xy xz yz [kg m^2]
+  double gravcomp;                 ///< fraction of weight compensated
+  tgSource source;
+} tgBodyDesc;
+
+typedef struct tgJointDesc {
+  const char *name;
+  int body;
+  tgJointType type;
+  double pos[3], axis[3];          ///< in the body frame
+  double ref;                      ///< joint coordinate of the pose that the file draws [rad or m]
+  tgLimited limited;
+  double range[2];                 ///< hinge, slide: lower, upper; ball: range[1] is the largest angle
+  double damping, stiffness, springref, armature, frictionloss;
+  double actfrcrange[2];           ///< total actuator force limits, used when actfrclimited
+  tgLimited actfrclimited;
+  tgSource source;
+} tgJointDesc;
+
+typedef struct tgGeomDesc {
+  const char *name;
+  int body;
+  tgGeomType type;
+  double size[3];                  ///< MuJoCo's: radius / half lengths; plane: half extents for drawing only
+  double pos[3], quat[4];          ///< in the body frame
+  int mesh;                        ///< index of the mesh, -1 unless type is mesh
+  double mass;                     ///< NaN: use density
+  double density;                  ///< kg/m^3
+  double friction[3];              ///< slide, spin, roll; spin and roll are kept, not used
+  double restitution;              ///< 0..1
+  int contype, conaffinity, condim, priority, group;
+  bool shell;                      ///< inertia of the surface, not of the volume
+  float rgba[4];
+  bool visual_only;                ///< URDF visual: drawn, never touches
+  tgSource source;
+} tgGeomDesc;
+
+typedef struct tgSiteDesc {
+  const char *name;
+  int body;
+  double pos[3], quat[4], size[3];
+  tgSource source;
+} tgSiteDesc;
+
+/// Triangles, in the mesh file's own frame times scale. The model moves it to its own com and axes.
+typedef struct tgMeshDesc {
+  const char *name, *path;
+  double *vert; int nvert;         ///< 3 nvert
+  int *face; int nface;            ///< 3 nface, counter-clockwise from outside
+  double scale[3];                 ///< already applied to vert
+  double refpos[3], refquat[4];    ///< already applied to vert
+  int inertia_kind;                ///< 0 exact volume (signed), 1 shell, 2 convex hull, 3 legacy (unsigned volumes)
+  bool missing;                    ///< visual mesh that could not be read: drawn as nothing, a warning says so
+  tgSource source;
+} tgMeshDesc;
+
+/// Actuator: force = gain u + bias0 + bias1 length + bias2 velocity, gain = gain0 + gain1 length + gain2 velocity.
+typedef struct tgActuatorDesc {
+  const char *name;
+  tgTransmission transmission;
+  int target;                      ///< joint or tendon index
+  double gear[6];                  ///< hinge, slide, tendon: gear[0]; ball: 3, body frame; free: force (world), torque (body)
+  double gain[3], bias[3];
+  bool ctrllimited, forcelimited;
+  double ctrlrange[2], forcerange[2];
+  tgSource source;
+} tgActuatorDesc;
+
+/// Fixed tendon: length = sum coef[i] q(joint[i]).
+typedef struct tgTendonDesc {
+  const char *name;
+  int *joint; double *coef; int njoint;
+  tgLimited limited;
+  double range[2], stiffness, damping, frictionloss, springlength[2], armature;
+  tgSource source;
+} tgTendonDesc;
+
+typedef struct tgEqualityDesc {
+  const char *name;
+  tgEqualityType type;
+  bool active;
+  int a, b;                        ///< bodies, or joints (b -1: a constant); connect and weld: b may be the world
+  double anchor[3];                ///< connect: in a's frame; weld: in b's frame
+  double relpos[3], relquat[4];    ///< weld: pose of b in a
+  bool relpose_from_qpos0;         ///< weld: take relpose from the drawn pose
+  double polycoef[5];              ///< joint: qa - qa0 = sum polycoef[k] (qb - qb0)^k
+  double torquescale;
+  tgSource source;
+} tgEqualityDesc;
+
+typedef struct tgPairDesc {
+  const char *name;
+  int geom1, geom2, condim;
+  double friction[5];              ///< two sliding, spin, two rolling; NaN: from the geoms
+  double restitution;              ///< NaN: from the geoms
+  tgSource source;
+} tgPairDesc;
+
+typedef struct tgExcludeDesc { int body1, body2; tgSource source; } tgExcludeDesc;
+
+/// Keyframe; an empty array means the default pose, zero velocity, zero control.
+typedef struct tgKeyDesc {
+  const char *name;
+  double *qpos, *qvel, *ctrl; int nqpos, nqvel, nctrl;
+  tgSource source;
+} tgKeyDesc;
+
+typedef struct tgOptionDesc {
+  double timestep, gravity[3], density, viscosity, wind[3];
+} tgOptionDesc;
+
+typedef struct tgCompilerDesc {
+  tgInertiaFrom inertiafromgeom;
+  int inertiagrouprange[2];
+  bool balanceinertia;
+  double boundmass, boundinertia, settotalmass;  ///< settotalmass <= 0: off
+} tgCompilerDesc;
+
+typedef enum tgNoteKind {
+  TG_NOTE_SKIPPED,                 ///< no effect on physics
+  TG_NOTE_SOFT,                    ///< MuJoCo's soft-constraint and solver settings: no counterpart here
+  TG_NOTE_WARNING,                 ///< something was changed or assumed; the text says what
+  TG_NOTE_LENIENT                  ///< would have been an error without lenient
+} tgNoteKind;
+typedef struct tgNote { tgNoteKind kind; const char *text; tgSource source; } tgNote;
+
+/// The whole description. Arrays are read directly and grown through tg_desc_add_*.
+typedef struct tgDesc {
+  const char *name;
+  tgOptionDesc option;
+  tgCompilerDesc compiler;
+  tgBodyDesc *body; int nbody;
+  tgJointDesc *joint; int njoint;
+  tgGeomDesc *geom; int ngeom;
+  tgSiteDesc *site; int nsite;
+  tgMeshDesc *mesh; int nmesh;
+  tgActuatorDesc *actuator; int nactuator;
+  tgTendonDesc *tendon; int ntendon;
+  tgEqualityDesc *equality; int nequality;
+  tgPairDesc *pair; int npair;
+  tgExcludeDesc *exclude; int nexclude;
+  tgKeyDesc *key; int nkey;
+  tgNote *note; int nnote;
+  const char **file; int nfile;
+  struct tgDescPool *pool;         ///< private
+} tgDesc;
+
+/// A desc with only the world body, MuJoCo's defaults (gravity 0 0 -9.81, timestep 0.002). NULL: no memory.
+TG_API tgDesc *tg_desc_create(const tgAllocator *allocator);
+TG_API void tg_desc_free(tgDesc *desc);
+
+/// Each adds one element with MuJoCo's defaults and returns its index, or -1 when memory is short.
+/// name may be NULL. Fill the rest through desc->body[i] and so on.
+TG_API int tg_desc_add_body(tgDesc *desc, int parent, const char *name);
+TG_API int tg_desc_add_joint(tgDesc *desc, int body, tgJointType type, const char *name);
+TG_API int tg_desc_add_geom(tgDesc *desc, int body, tgGeomType type, const char *name);
+TG_API int tg_desc_add_site(tgDesc *desc, int body, const char *name);
+/// Copies nvert x 3 vertices and nface x 3 indices.
+TG_API int tg_desc_add_mesh(tgDesc *desc, const char *name, const double *vert, int nvert, const int *face, int nface);
+TG_API int tg_desc_add_actuator(tgDesc *desc, tgTransmission transmission, int target, const char *name);
+TG_API int tg_desc_add_tendon(tgDesc *desc, const char *name, const int *joint, const double *coef, int njoint);
+TG_API int tg_desc_add_equality(tgDesc *desc, tgEqualityType type, int a, int b, const char *name);
+TG_API int tg_desc_add_pair(tgDesc *desc, int geom1, int geom2, const char *name);
+TG_API int tg_desc_add_exclude(tgDesc *desc, int body1, int body2);
+TG_API int tg_desc_add_key(tgDesc *desc, const char *name, const double *qpos, int nqpos, const double *qvel, int nqvel,
+                           const double *ctrl, int nctrl);
+/// Records a note (printf style). Returns its index or -1.
+TG_API int tg_desc_add_note(tgDesc *desc, tgNoteKind kind, tgSource source, const char *format, ...) TG_PRINTF(4, 5);
+/// Registers a file name for tgSource.file; the same name gives the same index.
+TG_API int tg_desc_add_file(tgDesc *desc, const char *path);
+/// Copies a string (or bytes) into the desc. NULL when memory is short.
+TG_API const char *tg_desc_string(tgDesc *desc, const char *text);
+TG_API void *tg_desc_bytes(tgDesc *desc, const void *data, size_t bytes);
+
+/// Index of the named element, -1 when there is none. Names are unique per kind.
+TG_API int tg_desc_find_body(const tgDesc *desc, const char *name);
+TG_API int tg_desc_find_joint(const tgDesc *desc, const char *name);
+TG_API int tg_desc_find_geom(const tgDesc *desc, const char *name);
+TG_API int tg_desc_find_mesh(const tgDesc *desc, const char *name);
+TG_API int tg_desc_find_tendon(const tgDesc *desc, const char *name);
+TG_API int tg_desc_find_site(const tgDesc *desc, const char *name);
+
+/// Options of the file loaders.
+typedef struct tgLoadOptions {
+  size_t size;                     ///< set by tg_load_default
+  const tgAllocator *allocator;    ///< NULL: malloc
+  bool lenient;                    ///< unsupported physics becomes a listed warning
+  bool allow_absolute;             ///< permit absolute asset paths (still below an asset root)
+  bool fixed_base;                 ///< URDF: weld the root link to the world (default: free joint)
+  const char *const *asset_root; int nasset_root;   ///< further directories that files may come from
+  const char *const *package_name; const char *const *package_path; int npackage;  ///< package:// map
+  size_t max_file_bytes, max_total_bytes;   ///< 256 MiB, 1 GiB
+  int max_elements, max_depth;     ///< 1e6, 1e4
+  bool repair;                     ///< balance invalid inertias, flip winding; each is listed
+} tgLoadOptions;
+TG_API tgLoadOptions tg_load_default(void);
+
+/// Reads an MJCF or URDF file (told apart by the root element) with its meshes. NULL on failure, error filled.
+/// options and error may be NULL. Reads only regular files below the model's directory (URDF: its package).
+TG_API tgDesc *tg_desc_load(const char *path, const tgLoadOptions *options, tgError *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,121 @@
+// quat.c: unit quaternions and rotations. See quat.h for conventions.
+#include "math/quat.h"
+
+void tgi_quat_mul(tgReal *r, const tgReal *a, const tgReal *b) {
+  tgReal w = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
+  tgReal x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
+  tgReal y = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1];
+  tgReal z = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
+  r[0] = w; r[1] = x; r[2] = y; r[3] = z;
+}
+
+void tgi_quat_to_mat(tgReal *R, const tgReal *q) {
+  tgReal w = q[0], x = q[1], y = q[2], z = q[3];
+  R[0] = w * w + x * x - y * y - z * z; R[1] = 2 * (x * y - w * z); R[2] = 2 * (x * z + w * y);
+  R[3] = 2 * (x * y + w * z); R[4] = w * w - x * x + y * y - z * z; R[5] = 2 * (y * z - w * x);
+  R[6] = 2 * (x * z - w * y); R[7] = 2 * (y * z + w * x); R[8] = w * w - x * x - y * y + z * z;
+}
+
+// the largest of 4w^2, 4x^2, 4y^2, 4z^2 is at least 1: divide by that one
+void tgi_mat_to_quat(tgReal *q, const tgReal *R) {
+  tgReal t[4] = {1 + R[0] + R[4] + R[8], 1 + R[0] - R[4] - R[8], 1 - R[0] + R[4] - R[8],
+                 1 - R[0] - R[4] + R[8]};
+  int k = 0;
+  for (int i = 1; i < 4; i++)
+    if (tgRe(t[i]) > tgRe(t[k])) k = i;
+  tgReal s = tgSqrt(t[k]), f = 0.5 / s;
+  switch (k) {
+    case 0: q[0] = s / 2; q[1] = (R[7] - R[5]) * f; q[2] = (R[2] - R[6]) * f; q[3] = (R[3] - R[1]) * f; break;
+    case 1: q[0] = (R[7] - R[5]) * f; q[1] = s / 2; q[2] = (R[1] + R[3]) * f; q[3] = (R[2] + R[6]) * f; break;
+    case 2: q[0] = (R[2] - R[6]) * f; q[1] = (R[1] + R[3]) * f; q[2] = s / 2; q[3] = (R[5] + R[7]) * f; break;
+    default: q[0] = (R[3] - R[1]) * f; q[1] = (R[2] + R[6]) * f; q[2] = (R[5] + R[7]) * f; q[3] = s / 2; break;
+  }
+  if (tgRe(q[0]) < 0)
+    for (int i = 0; i < 4; i++) q[i] = -q[i];
+}
+
+// v + 2 w (u x v) + 2 u x (u x v)
+void tgi_quat_rotate(tgReal *r, const tgReal *q, const tgReal *v) {
+  tgReal t[3], c[3];
+  tgi_v3_cross(t, q + 1, v);
+  tgi_v3_scale(t, t, 2);
+  tgi_v3_cross(c, q + 1, t);
+  for (int i = 0; i < 3; i++) r[i] = v[i] + q[0] * t[i] + c[i];
+}
+
+tgReal tgi_quat_normalize(tgReal *q) {
+  tgReal n = tgSqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+  if (tgRe(n) > 0) {
+    for (int i = 0; i < 4; i++) q[i] /= n;
+  } else {
+    q[0] = 1; q[1] = q[2] = q[3] = 0;
+  }
+  return n;
+}
+
+// sin(sqrt(s)/2)/sqrt(s) and cos(sqrt(s)/2) as power series in s = |w|^2 near 0, so analytic there
+void tgi_quat_exp(tgReal *q, const tgReal *w) {
+  tgReal s = tgi_v3_dot(w, w), c, f;
+  if (tgRe(s) < 1e-4) {
+    f = 0.5 - s / 48 + s * s / 3840 - s * s * s / 645120;
+    c = 1 - s / 8 + s * s / 384 - s * s * s / 46080;
+  } else {
+    tgReal a = tgSqrt(s);
+    f = tgSin(a / 2) / a;
+    c = tgCos(a / 2);
+  }
+  q[0] = c;
+  tgi_v3_scale(q + 1, w, f);
+}
+
+// w = 2 atan2(|u|, q0) u/|u|; near |u| = 0: 2 asin(|u|)/|u| u = 2 (1 + s/6 + 3 s^2/40 + 15 s^3/336) u
+void tgi_quat_log(tgReal *w, const tgReal *q) {
+  tgReal sign = tgRe(q[0]) < 0 ? -1 : 1, s = tgi_v3_dot(q + 1, q + 1), f;
+  if (tgRe(s) < 1e-5) {
+    f = 2 * (1 + s / 6 + 3 * s * s / 40 + 15 * s * s * s / 336);
+  } else {
+    tgReal n = tgSqrt(s);
+    f = 2 * tgAtan2(n, sign * q[0]) / n;
+  }
+  tgi_v3_scale(w, q + 1, sign * f);
+}
+
+void tgi_quat_axis_angle(tgReal *q, const tgReal *axis, tgReal angle) {
+  q[0] = tgCos(angle / 2);
+  tgi_v3_scale(q + 1, axis, tgSin(angle / 2));
+}
+
+// J = 1 + b [w] + c [w]^2
+static void one_b_c(tgReal *J, const tgReal *w, tgReal b, tgReal c) {
+  tgReal s = tgi_v3_dot(w, w);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) J[3 * i + j] = c * w[i] * w[j] + (i == j ? 1 - c * s : 0);
+  J[1] -= b * w[2]; J[2] += b * w[1]; J[3] += b * w[2];
+  J[5] -= b * w[0]; J[6] -= b * w[1]; J[7] += b * w[0];
+}
+
+// Jr = 1 - (1 - cos a)/a^2 [w] + (a - sin a)/a^3 [w]^2
+void tgi_so3_jr(tgReal *J, const tgReal *w) {
+  tgReal s = tgi_v3_dot(w, w), b, c;
+  if (tgRe(s) < 1e-2) {
+    b = 0.5 - s / 24 + s * s / 720 - s * s * s / 40320 + s * s * s * s / 3628800;
+    c = 1.0 / 6 - s / 120 + s * s / 5040 - s * s * s / 362880 + s * s * s * s / 39916800;
+  } else {
+    tgReal a = tgSqrt(s);
+    b = (1 - tgCos(a)) / s;
+    c = (a - tgSin(a)) / (s * a);
+  }
+  one_b_c(J, w, -b, c);
+}
+
+// Jr^-1 = 1 + [w]/2 + (1/a^2 - (1 + cos a)/(2 a sin a)) [w]^2
+void tgi_so3_jr_inv(tgReal *J, const tgReal *w) {
+  tgReal s = tgi_v3_dot(w, w), c;
+  if (tgRe(s) < 1e-2) {
+    c = 1.0 / 12 + s / 720 + s * s / 30240 + s * s * s / 1209600 + s * s * s * s / 47900160;
+  } else {
+    tgReal a = tgSqrt(s);
+    c = 1 / s - tgCos(a / 2) / (2 * a * tgSin(a / 2));
+  }
+  one_b_c(J, w, 0.5, c);
+}
