@@ -1,0 +1,132 @@
+// solve.h: the frictional boxed linear complementarity problem, a function on arrays, and its derivative.
+//
+// Based on: Jade IV-C (moving bounds), Nimble A, B (classes, least norm), Anitescu and Potra (Lemke on copositive form).
+//
+//   Find f with w = A f + b such that, row by row,
+//     EQUALITY   w = 0,                                                        f of any sign
+//     NORMAL     f >= 0, w >= 0, f w = 0                                       (contact normals, joint limits)
+//     FRICTION   |f| <= B, B = mu f[parent]:  f = B where w < 0, f = -B where w > 0, inside only where w = 0
+//     BOX        the same with B a constant limit                              (dry joint friction)
+//   A = J M^-1 J^T (n x n, symmetric, positive semidefinite, may be singular), b = J vhat (+ restitution, + erp gap/h),
+//   f impulses, w = J v' the velocities after them: positive = separating, v' = vhat + M^-1 J^T f. No sign is flipped.
+//
+// Classes. Every row ends in one class, which fixes one linear equation for it:
+//     TGI_LCP_N  f = 0                    NORMAL that separates
+//     TGI_LCP_C  w = 0                    NORMAL that presses; every EQUALITY
+//     TGI_LCP_F  w = 0                    FRICTION that sticks, BOX that holds
+//     TGI_LCP_H  f = +B (w <= 0)          FRICTION or BOX that slides; under a NORMAL of class N this is f = 0
+//     TGI_LCP_L  f = -B (w >= 0)          the same
+//     TGI_LCP_D  f = 0, left out          a row that cannot act: A_ii < 1e-12 trace(A), given the equalities (any kind
+//                                         but NORMAL, which becomes N). Its w is whatever it is.
+//   K = the rows of classes C and F in ascending order, nk of them. P (n x nk): identity on K, and +-mu in row i,
+//   column of parent(i), for FRICTION rows i of class H (+) or L (-) whose parent is of class C. f0 = +-limit on BOX rows
+//   of class H, L, else 0. Then
+//     f = P f_K + f0,   Q = A_K: P,   c_K = b_K + A_K: f0,   Q f_K = -c_K,   f_K = -Q^+ c_K  (least norm)
+//   Every accepted answer is this solve, with decisions on real parts only, so that the complex build differentiates it.
+//
+// Ties. A row is tied when its class could switch without a change of f or w: NORMAL with f and w both zero, FRICTION
+//   (live parent) or BOX at its bound with w zero; zero means |f| <= 1e-9 max|f|, |w| <= 1e-9 max|b|. Tied normals are
+//   put in N and tied friction in F. First, however, all rows with w = 0 are tried in C and F together: in redundant
+//   contact sets (a box on four corners) the least-norm answer then often has no tie at all. There the derivative is exact;
+//   with ties left it is one-sided. info->margin is the distance to the nearest tie in the same relative units.
+//
+// Order of the attempts (E1(b)): last classes; moving-bound pivoting; Lemke, lexicographic, random covering vectors, then
+//   with 1e-9 trace/n on the diagonal; Gauss-Seidel. Friction is never dropped: what is not solved is returned as
+//   TG_NOT_CONVERGED with the offending rows. Same inputs, same bits. Nothing is allocated.
+#ifndef TG_CONTACT_LCP_SOLVE_H
+#define TG_CONTACT_LCP_SOLVE_H
+
+#include "math/real.h"
+
+typedef enum tgiLcpKind { TGI_LCP_EQUALITY, TGI_LCP_NORMAL, TGI_LCP_FRICTION, TGI_LCP_BOX } tgiLcpKind;
+
+/// Class of a row. 0 in a warm start means "not known"; one unknown row makes the solve a cold one.
+typedef enum tgiLcpClass {
+  TGI_LCP_NONE, TGI_LCP_N, TGI_LCP_C, TGI_LCP_F, TGI_LCP_H, TGI_LCP_L, TGI_LCP_D
+} tgiLcpClass;
+
+typedef enum tgiLcpStage {
+  TGI_LCP_FAILED, TGI_LCP_WARM, TGI_LCP_PIVOT, TGI_LCP_LEMKE, TGI_LCP_LEMKE_SHIFTED, TGI_LCP_PGS
+} tgiLcpStage;
+
+/// The problem; all arrays are the caller's and only read. They must stay as they are while derivatives are asked for.
+typedef struct tgiLcpProblem {
+  int n;                ///< rows
+  const tgReal *A;      ///< n x n row-major, symmetric (both triangles are read)
+  const tgReal *b;      ///< n
+  const int *kind;      ///< n, tgiLcpKind
+  const int *parent;    ///< n: FRICTION: row of its NORMAL (before or after it); unread elsewhere
+  const tgReal *bound;  ///< n: FRICTION: mu >= 0; BOX: limit >= 0 (an impulse); unread elsewhere
+} tgiLcpProblem;
+
+/// What the solve did.
+typedef struct tgiLcpInfo {
+  int stage;          ///< tgiLcpStage that produced the answer
+  int pivots;         ///< pivots of stages 2 and 3 together
+  int sweeps;         ///< Gauss-Seidel sweeps
+  int nk, rank;       ///< size and rank of Q
+  double residual;    ///< worst row: violation of the conditions above, forces over max|f|, velocities over max|b|
+  double margin;      ///< least distance to a class switch, same units; INFINITY without contact-like rows
+  int nties, nfailed;
+  const int *ties;    ///< rows, ascending; valid until the next solve in this workspace
+  const int *failed;  ///< rows with a residual above 1e-8 (or the bad input row); valid as ties
+} tgiLcpInfo;
+
+/// Workspace and, after a solve, the factorisation of Q. Fields are read-only for callers.
+typedef struct tgiLcp {
+  int capacity;                    ///< rows it can take
+  int mz;                          ///< Lemke variables it can take
+  int n, nk, rank;                 ///< of the last class solve
+  int *k;                          ///< nk: the rows of K, ascending
+  int *kpos;                       ///< n: position in k, -1 outside
+  tgReal *fk;                      ///< nk: f_K
+  tgReal *z;                       ///< nk: Q^{+T} f_K, needed by the derivative at deficient rank (zero at full rank)
+  const tgiLcpProblem *problem;    ///< of the last class solve
+  const int8_t *cls;               ///< n: its classes (in the workspace)
+  struct tgiLcpScratch *scratch;   ///< the rest, private to contact/lcp
+} tgiLcp;
+
+/// Bytes for at most that many rows of each sort: nequality EQUALITY, nnormal NORMAL, nbounded FRICTION and BOX rows.
+/// Quadratic in them; SIZE_MAX on overflow.
+size_t tgi_lcp_bytes(int nequality, int nnormal, int nbounded);
+/// Lays the workspace out in `memory` (any alignment >= 16). TG_ERR_CAPACITY when bytes < tgi_lcp_bytes(...).
+/// The tgiLcp itself holds only pointers; init is cheap enough to do before every solve with the actual counts.
+tgStatus tgi_lcp_init(tgiLcp *s, void *memory, size_t bytes, int nequality, int nnormal, int nbounded);
+
+/// Solves. warm: n classes or NULL. f, w: n out (w may be NULL). cls: n out; may be the same array as warm.
+/// TG_OK; TG_NOT_CONVERGED: f, cls are the best candidate, info->failed names the rows that do not fit;
+/// TG_ERR_ARG, TG_ERR_NOT_FINITE (info->failed[0] is the row), TG_ERR_CAPACITY: nothing was solved.
+/// n = 0 is fine. p must outlive the derivative calls.
+tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
+                       tgiLcpInfo *info);
+
+/// The class solve alone: f for the classes given, right or wrong, and the factorisation for the calls below.
+/// Returns the residual of the conditions (as tgiLcpInfo), INFINITY when f is not finite. w may be NULL.
+double tgi_lcp_solve_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w);
+
+// ---- Derivative of the last class solve. All vectors have nk entries unless said; outputs may be the inputs. ----
+
+/// x = Q^+ r.
+void tgi_lcp_apply(const tgiLcp *s, const tgReal *r, tgReal *x);
+/// y = Q^{+T} g.
+void tgi_lcp_apply_t(const tgiLcp *s, const tgReal *g, tgReal *y);
+/// y = (I - Q^+ Q) x; zero at full rank.
+void tgi_lcp_project(const tgiLcp *s, const tgReal *x, tgReal *y);
+/// f (n) = P f_K, without f0 (so it maps df_K to df at fixed mu and limits).
+void tgi_lcp_expand(const tgiLcp *s, const tgReal *fk, tgReal *f);
+/// g_K = P^T g, g of n entries.
+void tgi_lcp_gather(const tgiLcp *s, const tgReal *g, tgReal *gk);
+/// Largest |A P (I - Q^+ Q)| over max|A|: 0 at full rank; where it is about 0 (all stick, uniform slide) v' does not
+/// depend on the null part of f_K, and t below may be skipped by those who need only v'.
+double tgi_lcp_null_action(const tgiLcp *s);
+
+/// Derivative of the least-norm f_K at constant classes and constant rank (consistent c_K):            [E2]
+///   df_K = -Q^+ r + (I - Q^+ Q) t,
+///   r = (d(A f + b) with f_K held)_K = (dA f + db + A (dP f_K + df0))_K,
+///   t = dQ^T z,  z = s->z,  dQ = dA_K: P + A_K: dP.   t may be NULL (taken as zero; right at full rank).
+void tgi_lcp_derivative(const tgiLcp *s, const tgReal *r, const tgReal *t, tgReal *dfk);
+/// Its adjoint: with g = dL/df_K:  rbar = -Q^{+T} g,  tbar = (I - Q^+ Q) g,  dL = rbar.r + tbar.t
+/// (= rbar.r + z^T dQ tbar). tbar may be NULL.
+void tgi_lcp_derivative_t(const tgiLcp *s, const tgReal *g, tgReal *rbar, tgReal *tbar);
+
+#endif
