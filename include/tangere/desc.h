@@ -77,13 +77,13 @@ typedef struct tgSiteDesc {
   tgSource source;
 } tgSiteDesc;
 
-/// Triangles, in the mesh file's own frame times scale. The model moves it to its own com and axes.
+/// Triangles in the mesh frame: the file's own, scaled, moved by refpos and refquat. Not re-centred.
 typedef struct tgMeshDesc {
   const char *name, *path;
   double *vert; int nvert;         ///< 3 nvert
   int *face; int nface;            ///< 3 nface, counter-clockwise from outside
   double scale[3];                 ///< already applied to vert
-  double refpos[3], refquat[4];    ///< already applied to vert
+  double refpos[3], refquat[4];    ///< already applied to vert (the mesh keeps the frame of its file: it is not re-centred)
   int inertia_kind;                ///< 0 exact volume (signed), 1 shell, 2 convex hull, 3 legacy (unsigned volumes)
   bool missing;                    ///< visual mesh that could not be read: drawn as nothing, a warning says so
   tgSource source;

@@ -1,0 +1,67 @@
+// model.h: the compiled model: const, shared by any number of simulations and threads.
+#ifndef TANGERE_MODEL_H
+#define TANGERE_MODEL_H
+
+#include "tangere/desc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tgModel tgModel;
+
+/// Compiles a description: checks it, resolves inertias, lays out q and v as MuJoCo does, builds convex hulls and
+/// the list of geom pairs that may touch. NULL on failure, error (may be NULL) names the element, file and line.
+/// Warnings are added to desc as notes. The desc is not kept.
+TG_API tgModel *tg_model_compile(tgDesc *desc, const tgAllocator *allocator, tgError *error);
+
+/// tg_desc_load, tg_model_compile and tg_desc_free in one call. options and error may be NULL.
+TG_API tgModel *tg_model_load(const char *path, const tgLoadOptions *options, tgError *error);
+
+TG_API void tg_model_free(tgModel *model);
+
+/// Kinds of named things, for tg_model_count, tg_model_name and tg_model_find.
+typedef enum tgKindOfThing {
+  TG_THING_BODY, TG_THING_JOINT, TG_THING_GEOM, TG_THING_SITE, TG_THING_MESH, TG_THING_ACTUATOR, TG_THING_TENDON,
+  TG_THING_EQUALITY, TG_THING_KEY, TG_THING_COUNT
+} tgKindOfThing;
+
+TG_API int tg_model_nq(const tgModel *model);   ///< length of qpos
+TG_API int tg_model_nv(const tgModel *model);   ///< degrees of freedom
+TG_API int tg_model_nu(const tgModel *model);   ///< controls
+TG_API int tg_model_count(const tgModel *model, tgKindOfThing kind);
+/// Name of element i, "" when it has none, NULL when i is out of range. Lives as long as the model.
+TG_API const char *tg_model_name(const tgModel *model, tgKindOfThing kind, int i);
+/// Index of the named element, -1 when there is none.
+TG_API int tg_model_find(const tgModel *model, tgKindOfThing kind, const char *name);
+TG_API double tg_model_timestep(const tgModel *model);  ///< [s], of the file
+/// First q and v addresses of a joint, its type and body.
+TG_API tgStatus tg_model_joint(const tgModel *model, int joint, tgJointType *type, int *body, int *qadr, int *vadr);
+
+/// Scalar types of listed arrays.
+typedef enum tgScalar { TG_SCALAR_REAL, TG_SCALAR_INT } tgScalar;
+/// One listed array: data is rows x cols, row-major.
+typedef struct tgField {
+  const char *name;
+  tgScalar scalar;
+  int rows, cols;
+  const char *unit;      ///< SI, "" when it has none
+  const char *producer;  ///< function that computes it
+  const char *text;      ///< what it is, with its frame
+  const void *data;
+} tgField;
+TG_API int tg_model_field_count(const tgModel *model);
+/// Field i in the order of the list; data NULL when i is out of range.
+TG_API tgField tg_model_field(const tgModel *model, int i);
+/// Field by name; data NULL when there is none.
+TG_API tgField tg_model_field_named(const tgModel *model, const char *name);
+
+/// Composition of tangent steps: out = q (+) dv; dv has nv entries (v times time). out may be q.
+TG_API void tg_model_integrate(const tgModel *model, const tgReal *q, const tgReal *dv, tgReal *out);
+/// Tangent from q1 to q2: q2 = q1 (+) out (nv entries).
+TG_API void tg_model_difference(const tgModel *model, const tgReal *q1, const tgReal *q2, tgReal *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,70 @@
+// sim.h: a simulation: state and everything computed from it, in one block sized before use.
+//
+// A sim belongs to one thread at a time; sims share a const model. No call allocates except create and reserve.
+#ifndef TANGERE_SIM_H
+#define TANGERE_SIM_H
+
+#include "tangere/contact.h"
+#include "tangere/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tgSim tgSim;
+
+/// A simulation of the model under a contact model (which must outlive it), in the pose qpos0, at rest, controls zero.
+/// NULL: no memory or bad argument, see error (may be NULL).
+TG_API tgSim *tg_sim_create(const tgModel *model, const tgContact *contact, const tgAllocator *allocator, tgError *error);
+TG_API void tg_sim_free(tgSim *sim);
+
+/// Makes room for ncontact contact points and nrow constraint rows at once. State and parameters are kept.
+TG_API tgStatus tg_sim_reserve(tgSim *sim, int ncontact, int nrow);
+/// What TG_ERR_CAPACITY asked for, ready for tg_sim_reserve.
+TG_API void tg_sim_wanted(const tgSim *sim, int *ncontact, int *nrow);
+
+TG_API const tgModel *tg_sim_model(const tgSim *sim);
+/// The last error of this sim.
+TG_API const tgError *tg_sim_error(const tgSim *sim);
+
+/// Writable state: qpos (nq), qvel (nv), ctrl (nu), and qfrc_applied (nv), a generalised force added each step.
+TG_API tgReal *tg_sim_qpos(tgSim *sim);
+TG_API tgReal *tg_sim_qvel(tgSim *sim);
+TG_API tgReal *tg_sim_ctrl(tgSim *sim);
+TG_API tgReal *tg_sim_qfrc_applied(tgSim *sim);
+/// Pose qpos0, zero velocity, zero control, empty memory; parameters as in the model.
+TG_API void tg_sim_reset(tgSim *sim);
+/// The same from keyframe `key`. TG_ERR_ARG when there is none.
+TG_API tgStatus tg_sim_reset_key(tgSim *sim, int key);
+
+/// This sim's own copy of a real model array (a parameter, e.g. "body_mass"), writable. NULL when there is none.
+/// Changing one takes effect at the next call; values are checked finite at the step.
+TG_API tgReal *tg_sim_param(tgSim *sim, const char *name, int *rows, int *cols);
+
+/// State with discrete memory (contact classes, reference features) as bytes: sizes, save, restore to the same bits.
+TG_API size_t tg_sim_snapshot_size(const tgSim *sim);
+TG_API void tg_sim_save(const tgSim *sim, void *snapshot);
+TG_API tgStatus tg_sim_restore(tgSim *sim, const void *snapshot);
+
+/// Lists every array of the sim with its shape, unit, producer and meaning.
+TG_API int tg_sim_field_count(const tgSim *sim);
+TG_API tgField tg_sim_field(const tgSim *sim, int i);
+TG_API tgField tg_sim_field_named(const tgSim *sim, const char *name);
+
+/// Frames, mass matrix, bias and the rest at the present (q, v), without a step. Fields then hold their values.
+TG_API tgStatus tg_sim_forward(tgSim *sim);
+/// Inverse dynamics at (q, v, a): tau = M a + c - passive - applied forces are not included; gravity, Coriolis, armature are.
+TG_API tgStatus tg_sim_inverse(tgSim *sim, const tgReal *qacc, tgReal *tau);
+/// Derivatives of inverse dynamics (nv x nv row-major, D[i*nv + j] = d tau_i/d q_j tangent); any may be NULL.
+/// regressor: nv x (10 nbody), parameters of each body m, m com (3), inertia about the body frame origin (6: xx yy zz xy xz yz).
+TG_API tgStatus tg_sim_inverse_d(tgSim *sim, const tgReal *qacc, tgReal *Dtau_q, tgReal *Dtau_v, tgReal *regressor);
+/// Forward dynamics: a = M^-1 (tau - c); derivatives as above, Da_tau = M^-1, Da_pi the regressor's counterpart; any may be NULL.
+TG_API tgStatus tg_sim_acceleration(tgSim *sim, const tgReal *tau, tgReal *qacc);
+TG_API tgStatus tg_sim_acceleration_d(tgSim *sim, const tgReal *tau, tgReal *Da_q, tgReal *Da_v, tgReal *Da_tau, tgReal *Da_pi);
+/// Jacobian (6 x nv row-major: 3 rows angular, 3 rows linear, world axes) of the point `point` (world) moving with the body.
+TG_API tgStatus tg_sim_jacobian(tgSim *sim, int body, const tgReal point[3], tgReal *jacobian);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

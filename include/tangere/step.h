@@ -1,0 +1,59 @@
+// step.h: one step as a differentiable map (q, v, u) -> (q', v'), with its adjoint and its Jacobian.
+#ifndef TANGERE_STEP_H
+#define TANGERE_STEP_H
+
+#include "tangere/sim.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What a step's solve did. Filled by every step.
+typedef struct tgStepInfo {
+  bool converged;
+  int iterations;          ///< of the contact solver (pivots or sweeps)
+  int stage;               ///< of the contact solver: 0 nothing to solve, 1 warm classes, 2 pivoting, 3 Lemke, 4 sweeps
+  double residual;         ///< of the contact conditions, relative
+  double least_distance;   ///< smallest gap between geoms that may touch, infinity when none was near [m]
+  int ncontact, nrow;      ///< active contact points, constraint rows
+  int impacts, cuts;       ///< impacts inside the step, step cuts (contact models of other kinds)
+  int rank_deficient;      ///< 1: redundant contacts, least-norm forces
+  int body1, body2;        ///< culprits when not converged, else -1
+  size_t scratch_high;     ///< bytes of scratch used at most
+} tgStepInfo;
+
+/// How right a gradient is.
+typedef enum tgGradLabel {
+  TG_GRAD_EXACT,           ///< the derivative
+  TG_GRAD_ONE_SIDED,       ///< a tie or a mode switch was met: one of several one-sided derivatives
+  TG_GRAD_SMOOTHED,
+  TG_GRAD_SURROGATE        ///< of something else than the step; the reason says what
+} tgGradLabel;
+typedef struct tgGradInfo {
+  tgGradLabel label;
+  bool converged;          ///< false: a step in it had not converged
+  int ties;                ///< how many were met
+  int first_step;          ///< of the first tie or failure in a rollout, -1 when none
+  char reason[192];        ///< "" when exact; names the first tie's geoms or joint
+} tgGradInfo;
+
+/// One step of h seconds from the sim's (qpos, qvel, ctrl); qpos, qvel and the memory become those after it. Arrays of frames and
+/// dynamics keep the values at the start of the step. info may be NULL. Returns TG_NOT_CONVERGED with the state unchanged
+/// when the contact solve failed; TG_ERR_CAPACITY, TG_ERR_NOT_FINITE likewise change nothing.
+TG_API tgStatus tg_sim_step(tgSim *sim, double h, tgStepInfo *info);
+
+/// Adjoint of the last step: from gq = dL/dq', gv = dL/dv' (nv each, tangent) to dL/dq, dL/dv (nv), dL/du (nu), written, not added.
+/// Outputs may be NULL. TG_ERR_STATE when the last call was not a successful step.
+TG_API tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgGradInfo *info);
+
+/// Dense Jacobian of the last step: rows (q', v'), columns (q, v, u): 2 nv x (2 nv + nu), row-major, tangent coordinates.
+TG_API tgStatus tg_sim_step_jacobian(tgSim *sim, tgReal *D, tgGradInfo *info);
+
+/// true: contact memory (classes, reference features, tangent choices) is used as it is and not updated, so that the step is
+/// a map of (q, v, u) alone; used by gradient checks after one nominal step.
+TG_API void tg_sim_freeze_memory(tgSim *sim, bool frozen);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

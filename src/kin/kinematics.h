@@ -1,0 +1,31 @@
+// kinematics.h: q -> frames, motion axes and Jacobians.
+//
+// Everything is in world axes; spatial vectors are taken at the world origin. A dof's axis S_d depends on q through the
+// dofs before it and, inside a rotation group (ball, free), through the group itself, whose axes turn with the body:
+//   dS_k/dq_j = S_j x S_k  for j on the way to the root of k, or in k's own group.
+#ifndef TG_KIN_KINEMATICS_H
+#define TG_KIN_KINEMATICS_H
+
+#include "sim/sim.h"
+
+/// Body, geom and site frames, centres of mass, S and tendon lengths at coordinates q (nq; normalises nothing, reads quaternions
+/// as q/|q|). Writes xpos .. site_xmat, S, ten_length.
+void tgi_kinematics(tgSim *s, const tgReal *q);
+
+/// row (nv) = screw' J_body: adds sign * S_d . screw for every dof d that moves the body; screw = (p x d; d) at the world origin.
+void tgi_add_row(const tgSim *s, int body, const tgReal screw[6], tgReal sign, tgReal *row);
+
+/// Spatial velocity of a body for generalised velocity v (nv).
+void tgi_body_velocity(const tgSim *s, int body, const tgReal *v, tgReal V[6]);
+
+/// row (nv) += sign * d/dq_j [ screw . V_body(q, v) ] with the screw fixed in the world, for fixed v:
+/// dV_body/dq_j = S_j x (V_body - Vp_j), Vp_j the velocity before j's group. Any v, not only v0.
+void tgi_add_row_d(const tgSim *s, int body, const tgReal screw[6], const tgReal *v, tgReal sign, tgReal *row);
+
+/// Twist of a body per dof: column j of d(pose)/dq_j is S_j for the dofs on its way to the root, else 0. True when dof j moves body.
+bool tgi_dof_moves(const tgModel *m, int dof, int body);
+
+/// 6 x nv Jacobian (rows: angular 3, linear 3) of the material point p of a body.
+void tgi_point_jacobian(const tgSim *s, int body, const tgReal p[3], tgReal *J);
+
+#endif

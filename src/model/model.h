@@ -1,0 +1,38 @@
+// model.h: the compiled model as the engine sees it: plain const arrays, one block.
+//
+// body_*, jnt_*, dof_* follow MuJoCo's layout of q and v. A simulation keeps a shallow copy of this struct whose real
+// arrays point to its own numbers, so kernels read structure and parameters through one `const tgModel *`.
+#ifndef TG_MODEL_MODEL_H
+#define TG_MODEL_MODEL_H
+
+#include "geom/hull.h"
+#include "math/real.h"
+#include "tangere/model.h"
+
+struct tgModel {
+  tgAllocator alloc;
+  int nq, nv, nu, nbody, njnt, ngeom, nsite, nmesh, nmeshvert, nmeshface, nhull, ntendon, nwrap, neq, npair, nkey;
+#define TG_MODEL_INT(name, rows, cols, unit, text) const int *name;
+#define TG_MODEL_REAL(name, rows, cols, unit, text) const tgReal *name;
+#define TG_MODEL_SHARED(name, rows, cols, unit, text) const tgReal *name;
+#include "model/model_fields.def"
+#undef TG_MODEL_INT
+#undef TG_MODEL_REAL
+#undef TG_MODEL_SHARED
+  const tgHull *hull;                             // nhull, indexed by geom_hull; arrays inside the block
+  const char *name;                               // model name, may be ""
+  const char *const *thing_name[TG_THING_COUNT];  // names by kind, "" when none
+  const char *source_file;                        // main file, "" when built in code
+  size_t block_bytes;
+  void *block;
+};
+
+/// Sliding friction of pair p along tangent t (0, 1): of the pair element, else of the geom of higher priority, else
+/// the larger of the two geoms'. `geom` (may be NULL) gets the geom whose number it is, -1 for the pair's own.
+tgReal tgi_pair_friction(const tgModel *m, int p, int t, int *geom);
+/// Restitution of pair p: the pair's own, else the larger of the two geoms'.
+tgReal tgi_pair_restitution(const tgModel *m, int p);
+/// "geom 'name'" or "geom 3 (of body 'name')" written into text, for messages. Returns text.
+const char *tgi_model_label(const tgModel *m, tgKindOfThing kind, int i, char *text, size_t size);
+
+#endif

@@ -1,0 +1,71 @@
+// sim.h: the simulation as the engine sees it: one block of arrays and a mark/free scratch stack.
+#ifndef TG_SIM_SIM_H
+#define TG_SIM_SIM_H
+
+#include "base/status.h"
+#include "model/model.h"
+#include "tangere/sim.h"
+#include "tangere/step.h"
+
+enum { TG_MEM_CONTACT = 6, TG_MEM_PAIR = 3 };
+
+/// Kinds of constraint rows. w = J v' + bias.
+typedef enum tgRowKind {
+  TG_ROW_EQUALITY,     // w = 0, f free
+  TG_ROW_LIMIT,        // 0 <= f perp w >= 0: joint or tendon limit
+  TG_ROW_NORMAL,       // the same: contact normal
+  TG_ROW_TANGENT,      // |f| <= limit * f of the parent row
+  TG_ROW_FRICTION      // |f| <= limit: dry friction of a dof or tendon
+} tgRowKind;
+
+/// One contact point. n points from geom2 to geom1; t1, t2, n are orthonormal, t2 = n x t1.
+typedef struct tgContactRow {
+  int pair, geom1, geom2, feature, axis;   // axis: world axis k of t1 = unit(k - (k.n) n)
+  bool tie;
+  tgReal p[3], n[3], t1[3], t2[3], gap;
+  tgReal friction[2], restitution;
+  int row, nrow;                           // first row and number of rows (1 or 3), row -1 while inactive
+  tgReal D[7][12];                         // d(p, n, gap)/d(twist of geom1, twist of geom2), world origin
+} tgContactRow;
+
+/// Reserved capacity.
+typedef struct tgCapacity { int ncon, nrow, npairmem; size_t stack; } tgCapacity;
+
+/// How far the arrays are valid.
+typedef enum tgStage { TG_STAGE_NONE, TG_STAGE_FORWARD, TG_STAGE_STEPPED } tgStage;
+
+struct tgSim {
+  tgModel m;                   // shallow copy: real arrays point to this sim's own numbers
+  const tgModel *model;
+  const tgContact *contact_model;
+  tgAllocator alloc;
+  tgCapacity cap, wanted;
+  tgError error;
+  tgStage stage;
+  bool frozen;                 // memory is read and not updated
+  double h;                    // step size of the last step [s]
+  tgStepInfo info;             // of the last step
+  int ncon, nrow;              // contacts and rows of the last step
+  tgContactRow *contact;       // cap.ncon
+  void *solver;                // workspace of the contact solver, sized by it
+  size_t solver_bytes;
+#define TG_SIM_REAL(name, rows, cols, unit, producer, text) tgReal *name;
+#define TG_SIM_INT(name, rows, cols, unit, producer, text) int *name;
+#include "sim/sim_fields.def"
+#undef TG_SIM_REAL
+#undef TG_SIM_INT
+  char *stack;                 // scratch
+  size_t stack_used, stack_high;
+  void *block;
+};
+
+/// Takes n reals from the scratch stack, not initialised; NULL when short (s->wanted.stack is then raised).
+tgReal *tgi_stack_real(tgSim *s, size_t n);
+int *tgi_stack_int(tgSim *s, size_t n);
+/// Mark and release: everything taken after the mark is given back.
+static inline size_t tgi_stack_mark(const tgSim *s) { return s->stack_used; }
+static inline void tgi_stack_free(tgSim *s, size_t mark) { s->stack_used = mark; }
+/// Grows to s->wanted keeping state, memory and parameters; used between steps.
+tgStatus tgi_sim_grow(tgSim *s);
+
+#endif
