@@ -26,6 +26,8 @@ tgFileSet *tgi_files_create(const tgLoadOptions *options);
 /// options->package_path. NULL with error filled when a root cannot be opened.
 tgFileSet *tgi_files_for_model(const char *path, const tgLoadOptions *options, tgError *error);
 void tgi_files_free(tgFileSet *files);
+/// Uses the component-wise walk even where openat2 is available (for tests of it).
+void tgi_files_walk_only(tgFileSet *files);
 
 /// Adds a directory as a further root; its index, or -1 with error filled.
 int tgi_files_add_root(tgFileSet *files, const char *directory, tgError *error);

@@ -19,7 +19,7 @@ typedef struct tgXmlNode {
   const char *name;
   tgXmlAttr *attr;
   struct tgXmlNode *parent, *child, *last, *next;
-  const char *text;                ///< character data, all of it joined; NULL when only white space
+  const char *text;                ///< first run of character data that is more than white space, NULL else
   tgSource source;
   int depth;                       ///< root is 1
 } tgXmlNode;
@@ -40,7 +40,8 @@ void tgi_xml_free(tgXml *xml);
 /// `depth` + 1. TG_ERR_PARSE with line and column; TG_ERR_LIMIT over a budget; TG_ERR_MEMORY.
 tgStatus tgi_xml_parse(tgXml *xml, const char *name, const char *data, size_t size, int depth, tgXmlNode **root,
                        tgError *error);
-/// Value of the attribute, NULL when absent.
+/// The attribute of that name, and its value; NULL when absent.
+const tgXmlAttr *tgi_xml_attr(const tgXmlNode *node, const char *name);
 const char *tgi_xml_get(const tgXmlNode *node, const char *name);
 /// First child of that name (any when NULL), and the next sibling of that name.
 tgXmlNode *tgi_xml_child(const tgXmlNode *node, const char *name);
@@ -49,6 +50,8 @@ tgXmlNode *tgi_xml_next(const tgXmlNode *node, const char *name);
 tgXmlNode *tgi_xml_walk(const tgXmlNode *root, const tgXmlNode *node);
 /// A string in the document's pool. NULL: no memory.
 char *tgi_xml_string(tgXml *xml, const char *text, size_t length);
+/// Uninitialised bytes in the document's pool. NULL: no memory.
+void *tgi_xml_bytes(tgXml *xml, size_t bytes);
 /// A fresh element in the document's pool, unlinked. NULL: no memory or over the element budget.
 tgXmlNode *tgi_xml_new(tgXml *xml, const char *name, tgSource source);
 /// Appends child to parent.
@@ -64,6 +67,8 @@ tgStatus tgi_xml_attr_error(const tgXml *xml, const tgXmlNode *node, const tgXml
 /// Fewer than min, more than max, not a number, NaN or infinite, or |x| > 1e10 are errors that name the attribute.
 tgStatus tgi_xml_numbers(const tgXml *xml, const tgXmlNode *node, const char *name, int min, int max, double *value,
                          int *count, tgError *error);
+/// The same for any number of them, into the document's pool.
+tgStatus tgi_xml_array(tgXml *xml, const tgXmlNode *node, const char *name, double **value, int *count, tgError *error);
 /// The one of `words` (count of them) that lies nearest to `word`, NULL when none is near: for "did you mean".
 const char *tgi_nearest_word(const char *word, const char *const *words, int count);
 
