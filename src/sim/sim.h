@@ -28,8 +28,23 @@ typedef struct tgContactRow {
   tgReal D[7][12];                         // d(p, n, gap)/d(twist of geom1, twist of geom2), world origin
 } tgContactRow;
 
-/// Reserved capacity.
+/// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point.
 typedef struct tgCapacity { int ncon, nrow, npairmem; size_t stack; } tgCapacity;
+
+/// A contact model bound to a model. The struct stands here, below contact/, because a sim sizes the solver's workspace
+/// through it; the rest is contact/'s.
+struct tgContact {
+  const tgModel *model;
+  tgAllocator alloc;
+  tgContactOptions options;
+  const struct tgContactModel *kind;   // its line in contact/table.c
+  size_t (*solver_bytes)(const tgModel *m, const tgCapacity *z);   // workspace for that capacity; SIZE_MAX on overflow
+};
+
+/// Rows that do not come from contacts, at most: equalities, limits, dry friction.
+static inline int tgi_fixed_rows(const tgModel *m) {
+  return 6 * m->neq + 2 * m->njnt + 2 * m->ntendon + m->nv + m->ntendon;
+}
 
 /// How far the arrays are valid.
 typedef enum tgStage { TG_STAGE_NONE, TG_STAGE_FORWARD, TG_STAGE_STEPPED } tgStage;
@@ -47,7 +62,7 @@ struct tgSim {
   tgStepInfo info;             // of the last step
   int ncon, nrow;              // contacts and rows of the last step
   tgContactRow *contact;       // cap.ncon
-  void *solver;                // workspace of the contact solver, sized by it
+  void *solver;                // workspace of the contact solver, contact_model->solver_bytes(m, &cap), zeroed
   size_t solver_bytes;
 #define TG_SIM_REAL(name, rows, cols, unit, producer, text) tgReal *name;
 #define TG_SIM_INT(name, rows, cols, unit, producer, text) int *name;
