@@ -1,0 +1,204 @@
+// viewer.test.mjs: opens replays in headless Chromium from file:// and looks at the pixels.
+//   cd viewer && npm ci && npm run build && npm test
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { CHROMIUM, haveChromium, launch, need, open, until } from './browser.mjs';
+import { ball, ballAt, embed, f32, throwReplay, zooReplay } from './sample.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const template = join(root, 'viewer/dist/index.html');
+const skip = haveChromium ? false : `${CHROMIUM} is not installed (apt-get install chromium)`;
+const PIXELS = 3; // a body may be drawn so far from its projection
+
+let browser, folder;
+before(async () => {
+  assert.ok(existsSync(template), 'viewer/dist/index.html is missing: npm run build first');
+  folder = mkdtempSync(join(tmpdir(), 'tangere-viewer-'));
+  if (!skip) browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function show(name, replay, options) {
+  const path = join(folder, `${name}.html`);
+  writeFileSync(path, typeof replay === 'string' ? replay : embed(template, replay));
+  return { url: pathToFileURL(path).href, ...(await open(browser, pathToFileURL(path).href, options)) };
+}
+
+const sub = (a, b) => a.map((x, i) => x - b[i]);
+const dot = (a, b) => a.reduce((s, x, i) => s + x * b[i], 0);
+const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+const unit = (a) => a.map((x) => x / Math.hypot(...a));
+
+// pinhole camera, written apart from the viewer: only its pose and field of view are asked for
+function project(camera, p) {
+  const ahead = unit(sub(camera.target, camera.position));
+  const right = unit(cross(ahead, camera.up));
+  const above = cross(right, ahead);
+  const d = sub(p, camera.position);
+  const scale = camera.rect.height / 2 / Math.tan((camera.fov * Math.PI) / 360) / dot(d, ahead);
+  return [
+    camera.rect.left + camera.rect.width / 2 + dot(d, right) * scale,
+    camera.rect.top + camera.rect.height / 2 - dot(d, above) * scale,
+  ];
+}
+
+// centre and number of the magenta pixels of a screenshot
+async function magenta(page) {
+  const { PNG } = need('pngjs');
+  const image = PNG.sync.read(await page.screenshot());
+  let n = 0, x = 0, y = 0;
+  for (let i = 0; i < image.width * image.height; i++) {
+    const [r, g, b] = image.data.subarray(4 * i, 4 * i + 3);
+    if (Math.min(r, b) < 60 || Math.min(r, b) - g < 50) continue;
+    n++;
+    x += (i % image.width) + 0.5;
+    y += Math.floor(i / image.width) + 0.5;
+  }
+  return { n, at: [x / n, y / n], image };
+}
+
+test('bodies are drawn where the trajectory projects, from file://, with no errors and no requests', { skip }, async () => {
+  const { page, errors, requests, url } = await show('throw', throwReplay());
+  assert.equal(await page.evaluate(() => window.__tangere.ready), true);
+  assert.equal(await page.evaluate(() => window.__tangere.frames()), ball.nframe);
+  let worst = 0;
+  const seen = [];
+  for (const frame of [0, 60, 140, 200]) {
+    await page.evaluate((f) => window.__tangere.setFrame(f), frame);
+    const camera = await page.evaluate(() => window.__tangere.camera());
+    const p = ballAt(ball.last, frame);
+    const want = project(camera, p);
+    const own = await page.evaluate((q) => window.__tangere.project(...q), p);
+    assert.ok(Math.hypot(...sub(own, want)) < 0.1, `frame ${frame}: the viewer projects to ${own}, the test to ${want}`);
+    const { n, at } = await magenta(page);
+    const off = Math.hypot(...sub(at, want));
+    worst = Math.max(worst, off);
+    assert.ok(n > 100, `frame ${frame}: the ball fills only ${n} pixels`);
+    assert.ok(off < PIXELS, `frame ${frame}: drawn at ${at}, projected to ${want}, ${off.toFixed(2)} pixels apart`);
+    seen.push(at);
+  }
+  assert.ok(Math.hypot(...sub(seen[1], seen[3])) > 50, 'the ball hardly moved between frames');
+  // the other iterate is drawn at its own place
+  await page.evaluate(() => { window.__tangere.select(0, -1); window.__tangere.setFrame(120); });
+  const { at } = await magenta(page);
+  const want = project(await page.evaluate(() => window.__tangere.camera()), ballAt(ball.first, 120));
+  assert.ok(Math.hypot(...sub(at, want)) < PIXELS, `first iterate: drawn at ${at}, projected to ${want}`);
+  console.log(`largest distance between drawn and projected body: ${worst.toFixed(2)} pixels`);
+  assert.equal(await page.evaluate(() => window.pwned), undefined, 'a script in the title ran');
+  assert.deepEqual(errors, []);
+  assert.deepEqual(requests, [url]);
+  await page.context().close();
+});
+
+test('the curves move: the loss mark with the iterate, the time mark with the frame', { skip }, async () => {
+  const { page, errors } = await show('curve', throwReplay());
+  const read = () => page.evaluate(() => ({ loss: window.__tangere.lossMark(), time: window.__tangere.timeMark() }));
+  const shot = async () => (await page.locator('#loss').screenshot()).toString('base64');
+  await page.evaluate(() => { window.__tangere.select(1, 0); window.__tangere.setFrame(20); });
+  const last = await read();
+  const lastShot = await shot();
+  await page.evaluate(() => { window.__tangere.select(0, 1); window.__tangere.setFrame(150); });
+  const first = await read();
+  const box = await page.locator('#loss .u-over').boundingBox();
+  assert.ok(Math.abs(first.loss - box.x) < 1.5 && Math.abs(last.loss - box.x - box.width) < 1.5,
+            `iterate 0 and 40 of 0..40 are marked at ${first.loss} and ${last.loss} of ${box.x} to ${box.x + box.width}`);
+  assert.ok(Math.abs(first.time - last.time - (130 / 200) * box.width) < 2, `time mark went ${last.time} to ${first.time}`);
+  assert.notEqual(await shot(), lastShot, 'the loss chart was not redrawn');
+  assert.deepEqual(errors, []);
+  await page.context().close();
+});
+
+test('space plays and pauses, arrow keys step, the slider scrubs', { skip }, async () => {
+  const { page, errors } = await show('keys', throwReplay());
+  const frame = () => page.evaluate(() => window.__tangere.frame());
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowLeft');
+  assert.equal(await frame(), 1);
+  await page.keyboard.press('End');
+  assert.equal(await frame(), ball.nframe - 1);
+  await page.keyboard.press('Home');
+  await page.keyboard.press('Space');
+  await until(page, () => window.__tangere.frame() > 5);
+  await page.keyboard.press('Space');
+  const held = await frame();
+  await page.waitForTimeout(200);
+  assert.equal(await frame(), held);
+  assert.ok(held > 5 && held <= ball.nframe - 1);
+  await page.locator('#scrub').fill('77');
+  assert.equal(await frame(), 77);
+  await page.selectOption('#shown', '0');
+  assert.match(await page.locator('#time').innerText(), /0\.308 \/ 0\.800 s\s+frame 77 of 200/);
+  assert.deepEqual(errors, []);
+  await page.context().close();
+});
+
+test('every shape is drawn, in dark and light, up is against gravity', { skip }, async () => {
+  for (const [gravity, up] of [[[0, 0, -9.81], [0, 0, 1]], [[0, -9.81, 0], [0, 1, 0]], [[0, 0, 0], [0, 0, 1]]]) {
+    const replay = zooReplay();
+    replay.model.gravity = gravity;
+    for (const g of replay.model.geoms) g.rgba = g.body > 0 ? [1, 0, 1, 1] : [0.5, 0.5, 0.5, 1];
+    const { page, errors } = await show('zoo', replay, { dark: up[1] === 1 });
+    assert.deepEqual((await page.evaluate(() => window.__tangere.camera())).up.map((x) => x + 0), up);
+    await page.evaluate(() => { window.__tangere.select(1, -1); window.__tangere.setFrame(0); });
+    const { image } = await magenta(page);
+    const camera = await page.evaluate(() => window.__tangere.camera());
+    for (let i = 0; i < 6; i++) {
+      const z = 0.25 + 0.45 * Math.abs(Math.sin(i));
+      const [x, y] = project(camera, [0.55 * (i - 2.5), 0.15 * Math.sin(2 * i), z]).map(Math.round);
+      const [r, g, b] = image.data.subarray(4 * (y * image.width + x));
+      assert.ok(Math.min(r, b) - g > 40, `${replay.model.geoms[i + 1].name} is not at ${x}, ${y}: rgb ${r} ${g} ${b}`);
+    }
+    assert.deepEqual(errors, []);
+    await page.context().close();
+  }
+});
+
+test('a file that lies is refused in words, not drawn', { skip }, async () => {
+  const short = throwReplay();
+  short.trajectories[1].body_pos = f32([1, 2, 3]);
+  const future = { ...throwReplay(), version: 2 };
+  const body = throwReplay();
+  body.model.geoms[1].body = 7;
+  const empty = readFileSync(template, 'utf8');
+  for (const [name, replay, text] of [
+    ['short', short, 'trajectory 1 body_pos holds 12 bytes, expected 4824'],
+    ['future', future, 'This viewer shows version 1 replays, the file says 2.'],
+    ['body', body, 'geom 1 names body 7 of 2'],
+    ['empty', empty, 'it carries no replay'],
+    ['torn', empty.replace('id="tangere-replay">', 'id="tangere-replay">{"version":1,'), "The replay's data cannot be read"],
+  ]) {
+    const { page } = await show(name, replay);
+    assert.ok((await page.getByRole('alert').innerText()).includes(text), `${name}: ${await page.getByRole('alert').innerText()}`);
+    assert.equal(await page.evaluate(() => window.__tangere.ready), false);
+    await page.context().close();
+  }
+});
+
+test('nothing overlaps from a phone to a wide screen', { skip }, async () => {
+  for (const size of [{ width: 420, height: 800 }, { width: 900, height: 600 }, { width: 1920, height: 1080 }]) {
+    const { page, errors } = await show('sizes', throwReplay(), size);
+    const boxes = {};
+    for (const id of ['view', 'panel', 'bar', 'scale', 'legend', 'play', 'scrub', 'time', 'speed']) {
+      boxes[id] = await page.locator(`#${id}`).boundingBox();
+    }
+    const apart = (a, b) =>
+      boxes[a].x + boxes[a].width <= boxes[b].x + 0.5 || boxes[b].x + boxes[b].width <= boxes[a].x + 0.5 ||
+      boxes[a].y + boxes[a].height <= boxes[b].y + 0.5 || boxes[b].y + boxes[b].height <= boxes[a].y + 0.5;
+    for (const group of [['view', 'panel', 'bar'], ['scale', 'legend'], ['play', 'scrub', 'time', 'speed']]) {
+      for (const a of group) for (const b of group) assert.ok(a === b || apart(a, b), `${a} and ${b} overlap at ${size.width}`);
+    }
+    for (const [id, b] of Object.entries(boxes)) {
+      assert.ok(b.x >= -0.5 && b.x + b.width <= size.width + 0.5, `${id} sticks out at ${size.width}`);
+    }
+    assert.deepEqual(errors, []);
+    await page.context().close();
+  }
+});
