@@ -1,0 +1,56 @@
+// grad.h: the gradient check: a step's and a rollout's derivatives against independent differences, block by block.
+#ifndef TANGERE_GRAD_H
+#define TANGERE_GRAD_H
+
+#include "tangere/rollout.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Options; size is set by tg_grad_check_default.
+typedef struct tgGradCheckOptions {
+  size_t size;
+  double h;                ///< step size [s]; 0: the model's timestep
+  double tolerance;        ///< of a block, max|dD| / max|D_ref|; 1e-6
+  double dot_tolerance;    ///< of the adjoint: |<w,Jv> - <J'w,v>| / (|w| |J| |v|); 1e-11
+  double slope_tolerance;  ///< of a rollout's Taylor remainder: |slope - 2|; 0.1
+  uint64_t seed;           ///< of the random directions
+} tgGradCheckOptions;
+TG_API tgGradCheckOptions tg_grad_check_default(void);
+
+/// Verdict on one block.
+typedef struct tgGradBlock {
+  char name[32];           ///< "dq'/dq", "dv'/du", "adjoint", "rollout du", "rollout slope"
+  double error, tolerance; ///< as the options say
+  tgGradLabel label;
+  bool pass;
+  int row, col;            ///< worst entry, -1 when the block has none
+  char row_name[64], col_name[64];   ///< its joint or actuator
+  double ours, reference;  ///< its two values
+  double estimate;         ///< error that the reference itself may have, relative as `error`
+  int spoiled;             ///< columns across which the step changes mode; they were compared one-sided
+  char reason[192];        ///< what spoils it: the contact or limit and its classes on the two sides; "" when nothing does
+} tgGradBlock;
+
+enum { TG_GRAD_BLOCKS = 12 };
+typedef struct tgGradCheck {
+  bool pass;
+  int nblock;
+  tgGradBlock block[TG_GRAD_BLOCKS];
+} tgGradCheck;
+
+/// Checks the step from the sim's present state: dense Jacobian against extrapolated differences on the manifold with the contact
+/// memory frozen after one nominal step, adjoint against Jacobian by a dot test. The sim's state is restored. A column across which
+/// contact classes, contacts or clamps change is compared with both one-sided differences and passes if either side agrees and the
+/// label says one-sided. Returns the step's status when it fails; pass and blocks say the rest. Allocates its work arrays.
+TG_API tgStatus tg_grad_check_step(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check);
+
+/// Checks the gradient of a rollout (run->loss is needed; its outputs are not used) in random directions of q0, v0 and u: directional
+/// derivatives against extrapolated differences, and the slope of the Taylor remainder. Blocks are appended to check.
+TG_API tgStatus tg_grad_check_rollout(tgRollout *rollout, const tgRolloutRun *run, const tgGradCheckOptions *options, tgGradCheck *check);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

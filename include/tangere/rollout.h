@@ -1,0 +1,95 @@
+// rollout.h: T steps of a simulation with a loss, its gradient within a byte budget, and batches of them over threads.
+#ifndef TANGERE_ROLLOUT_H
+#define TANGERE_ROLLOUT_H
+
+#include "tangere/step.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A rollout: one simulation and the memory of its tape, all made before use. One thread at a time.
+typedef struct tgRollout tgRollout;
+
+/// Options of a rollout and of a batch; size is set by tg_rollout_default.
+typedef struct tgRolloutOptions {
+  size_t size;
+  int steps;                       ///< T >= 1
+  double h;                        ///< step size [s]; 0: the model's timestep
+  size_t tape_bytes;               ///< memory for checkpoints, all of it allocated at creation; 0: one for every state, up to 64 MiB.
+                                   ///< Less memory means more steps done again in the gradient, never other bits.
+  int ncontact, nrow;              ///< contacts and constraint rows to reserve; 0: as tg_sim_create does. Grown when short.
+  const tgAllocator *allocator;    ///< NULL: malloc
+} tgRolloutOptions;
+TG_API tgRolloutOptions tg_rollout_default(void);
+
+/// Term t of the loss. Called for t = 0 .. T-1 after step t has been computed, and for t = T at the end. The sim shows state t:
+/// qpos, qvel and all frames; for t < T also ctrl, contacts and forces of step t. At t = T gu is NULL.
+/// *value is 0 at entry. gq, gv (nv, tangent) and gu (nu) are zero at entry, to be filled with the term's derivatives; all three are
+/// NULL when no gradient is wanted. In a gradient a term is asked for twice, first without, then with derivatives, and must
+/// give the same value. It may read the sim and call tg_sim_jacobian; it must not step it or change parameters.
+/// A status other than TG_OK ends the rollout with that status.
+typedef tgStatus (*tgLossFn)(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu);
+
+/// Sets parameters (tg_sim_param) of the sim before the first step.
+typedef tgStatus (*tgSetupFn)(void *ctx, tgSim *sim);
+
+/// What to run and where to put it. Zero-initialise; all arrays belong to the caller.
+typedef struct tgRolloutRun {
+  const tgReal *q0, *v0;           ///< nq, nv; NULL: pose qpos0, at rest
+  const tgReal *u;                 ///< T x nu row-major; NULL: zeros
+  tgLossFn loss; void *loss_ctx;   ///< loss NULL: none, the loss is 0
+  tgSetupFn setup; void *setup_ctx;///< may be NULL
+  const volatile int *cancel;      ///< polled before each step; not 0: stop with TG_CANCELLED. May be NULL.
+  tgReal *q, *v;                   ///< trajectory, (T+1) x nq and (T+1) x nv, or NULL
+  tgStepInfo *info;                ///< T, or NULL
+  tgReal *dq0, *dv0, *du;          ///< gradient of the loss, nv, nv, T x nu; any may be NULL, all NULL: no gradient
+} tgRolloutRun;
+
+/// How it went.
+typedef struct tgRolloutResult {
+  tgStatus status;                 ///< TG_OK, else error says at which step and why; then loss and gradient hold no result
+  tgError error;
+  tgReal loss;
+  tgGradInfo grad;                 ///< the worst label of all steps; first_step the first that was not exact
+  int steps;                       ///< steps of the forward sweep that succeeded
+  int slots;                       ///< checkpoints that the tape had room for
+  long forward_steps;              ///< steps computed in all, those done again for the gradient included
+  double residual, least_distance; ///< worst of all steps
+} tgRolloutResult;
+
+/// A rollout of the model under a contact model; both must outlive it. NULL: see error (may be NULL).
+TG_API tgRollout *tg_rollout_create(const tgModel *model, const tgContact *contact, const tgRolloutOptions *options, tgError *error);
+TG_API void tg_rollout_free(tgRollout *rollout);
+/// Its simulation, to set parameters that all runs share. After a run it is at the last state that was computed.
+TG_API tgSim *tg_rollout_sim(tgRollout *rollout);
+/// Least tape_bytes that a gradient needs.
+TG_API size_t tg_rollout_least_bytes(const tgRollout *rollout);
+/// Bytes held in checkpoints and work arrays, the sim not counted.
+TG_API size_t tg_rollout_bytes(const tgRollout *rollout);
+
+/// Runs. Starts with empty contact memory, so the same inputs give the same bits whatever ran before, and whatever the budget.
+/// result is filled in every case; the status is returned too. TG_NOT_CONVERGED, TG_ERR_NOT_FINITE and others: a step failed.
+/// TG_ERR_CAPACITY: the tape is smaller than tg_rollout_least_bytes. TG_ERR_STATE: it is running already.
+TG_API tgStatus tg_rollout_run(tgRollout *rollout, const tgRolloutRun *run, tgRolloutResult *result);
+
+/// A pool of threads, each with a rollout of its own.
+typedef struct tgBatch tgBatch;
+
+/// nthread 0: one per core that this process may use. Threads start with the first run. tape_bytes is for each thread.
+/// The allocator must be safe to call from any thread when capacity has to grow.
+TG_API tgBatch *tg_batch_create(const tgModel *model, const tgContact *contact, const tgRolloutOptions *options, int nthread,
+                                tgError *error);
+TG_API void tg_batch_free(tgBatch *batch);
+TG_API int tg_batch_threads(const tgBatch *batch);
+
+/// Runs n rollouts, each with its own status in results[i]; one that fails does not disturb another. The bits do not depend on
+/// the number of threads. Every run starts from the model's parameters; runs[i].setup may change them, and it and runs[i].loss
+/// are called from the pool's threads. Returns TG_OK when all were run, whatever their statuses; TG_ERR_STATE in a process
+/// forked after the first run, or when the batch is running already.
+TG_API tgStatus tg_batch_run(tgBatch *batch, int n, const tgRolloutRun *runs, tgRolloutResult *results);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
