@@ -9,6 +9,9 @@
 #ifdef TG_COMPLEX
 #include <complex.h>
 #undef I
+#ifndef CMPLX  // glibc hides it from clang
+#define CMPLX(x, y) __builtin_complex((double)(x), (double)(y))
+#endif
 #endif
 #include "tangere/base.h"
 
