@@ -1,0 +1,68 @@
+// pair.h: what the pair routines of the narrow phase share.
+#ifndef TG_COLL_PAIR_H
+#define TG_COLL_PAIR_H
+
+#include "coll/rule.h"
+
+/// One pair at work. Each routine takes A and B in the caller's order and returns its count of points.
+typedef struct tgiPair {
+  const tgShape *A, *B;
+  double margin;
+  bool derivatives;
+  int32_t *memory;
+  tgContactPoint *out;
+  double distance;          ///< set by the routine
+} tgiPair;
+
+#define TGI_TIE 1e-9        ///< a switch of features within this, relative to the sizes of the pair, is a tie
+#define TGI_COINCIDE 1e-12  ///< closest points nearer than this, relative, define no direction
+#define TGI_PARALLEL 1e-12  ///< squared sine below which two lines count as parallel
+
+enum { TGI_KIND_CORES = 1, TGI_KIND_CROSS, TGI_KIND_FACE_POINT, TGI_KIND_FACE_EDGE, TGI_KIND_FACE_CORNER };
+/// Number of a feature pair; unique while i and j stay below 16384.
+static inline int tgi_feature(int kind, int i, int j) { return kind << 28 | (i & 0x3fff) << 14 | (j & 0x3fff); }
+
+/// Real parts, where features are chosen. Segment x + s u, s in [0, 1]; a point when line is false.
+typedef struct tgiSegment {
+  double x[3], u[3];
+  bool line;
+} tgiSegment;
+
+enum { TGI_AT_START, TGI_AT_END, TGI_AT_INSIDE };
+/// Closest points of two segments: where they lie (start, end, inside), parameters, distance.
+typedef struct tgiClosest {
+  int at_a, at_b;
+  double s, t, distance;
+  bool tie;
+} tgiClosest;
+
+/// tol: distance within which a switch is a tie.
+tgiClosest tgi_closest_segments(const tgiSegment *a, const tgiSegment *b, double tol);
+/// Closest point of a segment to x: fills at_b, t, distance, tie.
+tgiClosest tgi_closest_point(const double *x, const tgiSegment *b, double tol);
+
+/// The core of a sphere or capsule, in world axes: its segment, and the vertex or line that `at` names.
+tgiSegment tgi_round_segment(const tgShape *S);
+void tgi_round_core(tgiCore *core, const tgShape *S, int at);
+/// World plane of a plane geom.
+void tgi_plane_face(tgiFace *F, const tgShape *P, bool is_a);
+/// A direction carried by S that is well away from the axis u (NULL: any).
+void tgi_any_normal(double *n, const tgShape *S, const double *u);
+
+int tgi_pair_plane_round(tgiPair *P);
+int tgi_pair_round_round(tgiPair *P);
+
+static inline double tgi_d3_dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+static inline void tgi_d3_sub(double *r, const double *a, const double *b) {
+  for (int i = 0; i < 3; i++) r[i] = a[i] - b[i];
+}
+static inline void tgi_d3_along(double *r, const double *a, double s, const double *u) {
+  for (int i = 0; i < 3; i++) r[i] = a[i] + s * u[i];
+}
+static inline void tgi_d3_cross(double *r, const double *a, const double *b) {
+  double x = a[1] * b[2] - a[2] * b[1], y = a[2] * b[0] - a[0] * b[2], z = a[0] * b[1] - a[1] * b[0];
+  r[0] = x; r[1] = y; r[2] = z;
+}
+static inline double tgi_d3_norm(const double *a) { return sqrt(tgi_d3_dot(a, a)); }
+
+#endif

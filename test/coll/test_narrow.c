@@ -1,0 +1,359 @@
+// test_narrow.c: contact points of every ordered pair: derivatives, swap, equivariance, gaps by brute force, named cases.
+#include "coll/coll_support.h"
+
+enum { KINDS = 3, POSES = 300 };
+static const char *const kind_name[] = {"plane", "sphere", "capsule"};
+
+static void make_shape(tgtShape *s, int kind, tgtRandom *r) {
+  memset(s, 0, sizeof *s);
+  tgi_m3_identity(s->mat);
+  switch (kind) {
+    case 0: s->type = TG_GEOM_PLANE; break;
+    case 1: s->type = TG_GEOM_SPHERE; s->size[0] = tgt_uniform(r, 0.1, 0.5); break;
+    default:
+      s->type = TG_GEOM_CAPSULE;
+      s->size[0] = tgt_uniform(r, 0.05, 0.3);
+      s->size[1] = tgt_uniform(r, 0.1, 0.6);
+      break;
+  }
+}
+
+// random poses; when near, A is moved along the line of centres (or the plane's normal) to a gap in [-0.05, 0.03]
+static void place_pair(tgtShape *a, tgtShape *b, tgtRandom *r, bool near) {
+  double dir[3], gap = 0, want = tgt_uniform(r, -0.05, 0.03);
+  tgContactPoint out[TG_PAIR_POINTS];
+  tgt_random_pose(r, a, 0.5);
+  tgt_random_pose(r, b, 0.5);
+  for (int i = 0; i < 3; i++) {
+    dir[i] = tgRe(a->pos[i] - b->pos[i]);
+    if (a->type == TG_GEOM_PLANE) dir[i] = -tgRe(a->mat[3 * i + 2]);
+    if (b->type == TG_GEOM_PLANE) dir[i] = tgRe(b->mat[3 * i + 2]);
+  }
+  double len = sqrt(dir[0] * dir[0] + dir[1] * dir[1] + dir[2] * dir[2]);
+  for (int it = 0; it < 30 && near; it++) {
+    int32_t memory[TG_PAIR_MEMORY] = {0};
+    tgt_collide(a, b, 0, false, memory, out, &gap);
+    for (int i = 0; i < 3; i++) a->pos[i] += (want - gap) * dir[i] / len;
+  }
+}
+
+// the seven numbers of one point
+static void seven(tgReal *y, const tgContactPoint *c) {
+  tgi_v3_copy(y, c->p);
+  tgi_v3_copy(y + 3, c->n);
+  y[6] = c->gap;
+}
+// the pair displaced along twist component k (0..5 A, 6..11 B)
+static int displaced(const tgtShape *a, const tgtShape *b, int k, tgReal h, const int32_t *memory, double margin,
+                     tgContactPoint *out) {
+  tgtShape x = *a, y = *b;
+  double m[6] = {0};
+  int32_t mem[TG_PAIR_MEMORY];
+  memcpy(mem, memory, sizeof mem);
+  m[k % 6] = 1;
+  tgt_move(k < 6 ? &x : &y, m, h);
+  return tgt_collide(&x, &y, margin, false, mem, out, NULL);
+}
+
+#ifdef TG_COMPLEX
+// imaginary parts of a step 1e-30 i: exact to rounding; no point is set aside
+static int derivative_error(const tgtShape *a, const tgtShape *b, const int32_t *memory, double margin, int count,
+                            const tgContactPoint *c, double *worst) {
+  tgContactPoint d[TG_PAIR_POINTS];
+  for (int k = 0; k < 12; k++) {
+    int n = displaced(a, b, k, CMPLX(0, 1e-30), memory, margin, d);
+    assert_int_equal(n, count);
+    for (int j = 0; j < n; j++) {
+      tgReal y[7];
+      assert_int_equal(d[j].feature, c[j].feature);
+      seven(y, &d[j]);
+      for (int i = 0; i < 7; i++) {
+        double e = fabs(tgIm(y[i]) / 1e-30 - tgRe(c[j].D[i][k])) / (1 + fabs(tgRe(c[j].D[i][k])));
+        if (!(e <= *worst)) *worst = e;
+      }
+    }
+  }
+  return 0;
+}
+static const double derivative_tolerance = 1e-10;
+#else
+// Ridders: extrapolated central differences from h 1e-3 down; 1 when the features change inside the stencil
+static int ridders(const tgtShape *a, const tgtShape *b, int k, const int32_t *memory, double margin, int count,
+                   const tgContactPoint *c, double *worst) {
+  enum { ROWS = 7 };
+  double T[ROWS][TG_PAIR_POINTS][7], best[TG_PAIR_POINTS][7], err[TG_PAIR_POINTS][7], h = 2e-4;
+  tgContactPoint plus[TG_PAIR_POINTS], minus[TG_PAIR_POINTS];
+  for (int row = 0; row < ROWS; row++, h /= 2) {
+    if (displaced(a, b, k, h, memory, margin, plus) != count) return 1;
+    if (displaced(a, b, k, -h, memory, margin, minus) != count) return 1;
+    for (int j = 0; j < count; j++) {
+      tgReal yp[7], ym[7];
+      if (plus[j].feature != c[j].feature || minus[j].feature != c[j].feature) return 1;
+      seven(yp, &plus[j]);
+      seven(ym, &minus[j]);
+      for (int i = 0; i < 7; i++) {
+        double x = (yp[i] - ym[i]) / (2 * h), f = 4;
+        if (row == 0) { best[j][i] = x; err[j][i] = INFINITY; }
+        for (int s = 0; s < row; s++, f *= 4) {         // T(row, s+1) from T(row, s) and T(row-1, s)
+          double y = (f * x - T[s][j][i]) / (f - 1), e = fmax(fabs(y - x), fabs(y - T[s][j][i]));
+          T[s][j][i] = x;
+          x = y;
+          if (e < err[j][i]) { err[j][i] = e; best[j][i] = y; }
+        }
+        T[row][j][i] = x;
+      }
+    }
+  }
+  for (int j = 0; j < count; j++)
+    for (int i = 0; i < 7; i++) {
+      double e = fabs(best[j][i] - c[j].D[i][k]) / (1 + fabs(c[j].D[i][k]));
+      if (!(e <= *worst)) *worst = e;
+    }
+  return 0;
+}
+static int derivative_error(const tgtShape *a, const tgtShape *b, const int32_t *memory, double margin, int count,
+                            const tgContactPoint *c, double *worst) {
+  for (int k = 0; k < 12; k++)
+    if (ridders(a, b, k, memory, margin, count, c, worst)) return 1;
+  return 0;
+}
+static const double derivative_tolerance = 1e-7;
+#endif
+
+// D against the independent derivative, over both near and deep poses of all ordered pairs
+static void derivatives(void **state) {
+  (void)state;
+  tgtRandom r = {11};
+  for (int ka = 0; ka < KINDS; ka++)
+    for (int kb = 0; kb < KINDS; kb++) {
+      int touching = 0, aside = 0;
+      double worst = 0;
+      if (ka == 0 && kb == 0) continue;
+      for (int trial = 0; trial < POSES; trial++) {
+        tgtShape a, b;
+        tgContactPoint c[TG_PAIR_POINTS];
+        int32_t memory[TG_PAIR_MEMORY] = {0};
+        make_shape(&a, ka, &r);
+        make_shape(&b, kb, &r);
+        place_pair(&a, &b, &r, trial % 2 == 0);
+        tgt_collide(&a, &b, 0.05, false, memory, c, NULL);  // sets the memory, which then stays
+        int32_t frozen[TG_PAIR_MEMORY];
+        memcpy(frozen, memory, sizeof frozen);
+        int count = tgt_collide(&a, &b, 0.05, true, memory, c, NULL);
+        if (count > 0) touching++;
+        double e = 0;
+        if (derivative_error(&a, &b, frozen, 0.05, count, c, &e)) aside++;
+        else if (e > worst) worst = e;
+        check_true(e <= derivative_tolerance, "%s-%s pose %d: derivative error %g", kind_name[ka], kind_name[kb], trial, e);
+      }
+      check_true(touching > POSES / 2, "%s-%s: only %d of %d touch", kind_name[ka], kind_name[kb], touching, POSES);
+      check_true(aside <= POSES / 10, "%s-%s: %d set aside", kind_name[ka], kind_name[kb], aside);
+      print_message("%s-%s: %d touch, %d set aside, worst %.2g\n", kind_name[ka], kind_name[kb], touching, aside, worst);
+    }
+}
+
+// (B, A) gives the points of (A, B) with n turned and the twists swapped
+static void swap(void **state) {
+  (void)state;
+  tgtRandom r = {12};
+  for (int ka = 0; ka < KINDS; ka++)
+    for (int kb = 0; kb < KINDS; kb++)
+      for (int trial = 0; trial < POSES / 3; trial++) {
+        tgtShape a, b;
+        tgContactPoint c[TG_PAIR_POINTS], d[TG_PAIR_POINTS];
+        int32_t m1[TG_PAIR_MEMORY] = {0}, m2[TG_PAIR_MEMORY] = {0};
+        double dist1, dist2;
+        make_shape(&a, ka, &r);
+        make_shape(&b, kb, &r);
+        place_pair(&a, &b, &r, trial % 2 == 0);
+        int n1 = tgt_collide(&a, &b, 0.05, true, m1, c, &dist1), n2 = tgt_collide(&b, &a, 0.05, true, m2, d, &dist2);
+        assert_int_equal(n1, n2);
+        if (isfinite(dist1) || isfinite(dist2)) check_close(dist1, dist2, 1e-12);
+        for (int j = 0; j < n1; j++) {
+          check_close(c[j].gap, d[j].gap, 1e-12);
+          for (int i = 0; i < 3; i++) {
+            check_close(c[j].p[i], d[j].p[i], 1e-11);
+            check_close(c[j].n[i], -d[j].n[i], 1e-11);
+          }
+          for (int i = 0; i < 7; i++)
+            for (int k = 0; k < 12; k++) {
+              double x = tgRe(c[j].D[i][k]), y = tgRe(d[j].D[i][(k + 6) % 12]) * (i >= 3 && i < 6 ? -1 : 1);
+              check_close(x, y, 1e-9 * (1 + fabs(x)));
+            }
+        }
+      }
+}
+
+// the same motion of both bodies moves p and n along and leaves the gap; the normal is a unit vector
+static void equivariance(void **state) {
+  (void)state;
+  tgtRandom r = {13};
+  for (int ka = 0; ka < KINDS; ka++)
+    for (int kb = 0; kb < KINDS; kb++)
+      for (int trial = 0; trial < POSES / 3; trial++) {
+        tgtShape a, b;
+        tgContactPoint c[TG_PAIR_POINTS], d[TG_PAIR_POINTS];
+        int32_t m1[TG_PAIR_MEMORY] = {0}, m2[TG_PAIR_MEMORY] = {0};
+        tgReal q[4], R[9], t[3], p[3], n[3];
+        make_shape(&a, ka, &r);
+        make_shape(&b, kb, &r);
+        place_pair(&a, &b, &r, trial % 2 == 0);
+        int n1 = tgt_collide(&a, &b, 0.05, false, m1, c, NULL);
+        tgt_random_quat(&r, q);
+        tgi_quat_to_mat(R, q);
+        for (int i = 0; i < 3; i++) t[i] = tgt_uniform(&r, -1, 1);
+        tgt_apply(&a, R, t);
+        tgt_apply(&b, R, t);
+        int n2 = tgt_collide(&a, &b, 0.05, false, m2, d, NULL);
+        assert_int_equal(n1, n2);
+        for (int j = 0; j < n1; j++) {
+          tgi_m3_mulv(p, R, c[j].p);
+          tgi_v3_add(p, p, t);
+          tgi_m3_mulv(n, R, c[j].n);
+          check_close(c[j].gap, d[j].gap, 1e-12);
+          check_close(tgi_v3_norm(d[j].n), 1, 1e-14);
+          for (int i = 0; i < 3; i++) {
+            check_close(p[i], d[j].p[i], 1e-11);
+            check_close(n[i], d[j].n[i], 1e-11);
+          }
+        }
+      }
+}
+
+// distance of two segments by projected gradient, an independent way: minimise |a + s u - b - t w|^2 over the unit square
+static double segment_oracle(const double *a, const double *u, const double *b, const double *w) {
+  double r[3], uu = 0, ww = 0, s = 0.5, t = 0.5, d = 0;
+  for (int i = 0; i < 3; i++) { uu += u[i] * u[i]; ww += w[i] * w[i]; }
+  for (int it = 0; it < 20000; it++) {
+    double gs = 0, gt = 0;
+    d = 0;
+    for (int i = 0; i < 3; i++) {
+      r[i] = a[i] + s * u[i] - b[i] - t * w[i];
+      d += r[i] * r[i];
+      gs += r[i] * u[i];
+      gt -= r[i] * w[i];
+    }
+    s = fmin(fmax(s - gs / (uu + ww + 1e-9), 0), 1);
+    t = fmin(fmax(t - gt / (uu + ww + 1e-9), 0), 1);
+  }
+  return sqrt(d);
+}
+static void capsule_gap(void **state) {
+  (void)state;
+  tgtRandom r = {14};
+  for (int trial = 0; trial < 100; trial++) {
+    tgtShape s[2];
+    double x[2][3], u[2][3], dist;
+    for (int k = 0; k < 2; k++) {
+      make_shape(&s[k], 2, &r);
+      tgt_random_pose(&r, &s[k], 0.6);
+      for (int i = 0; i < 3; i++) {
+        double h = tgRe(s[k].size[1] * s[k].mat[3 * i + 2]);
+        x[k][i] = tgRe(s[k].pos[i]) - h;
+        u[k][i] = 2 * h;
+      }
+    }
+    int32_t memory[TG_PAIR_MEMORY] = {0};
+    tgContactPoint c[TG_PAIR_POINTS];
+    int n = tgt_collide(&s[0], &s[1], 10, true, memory, c, &dist);
+    assert_int_equal(n, 1);
+    check_close(dist + tgRe(s[0].size[0] + s[1].size[0]), segment_oracle(x[0], u[0], x[1], u[1]), 1e-6);
+    check_close(dist, c[0].gap, 1e-14);
+    for (int k = 0; k < 6; k++) {  // envelope: d gap = n.(w cross p + v) for A
+      tgReal e[6] = {0}, v[3];
+      e[k] = 1;
+      tgi_sp_point_velocity(v, e, c[0].p);
+      check_close(tgi_v3_dot(c[0].n, v), c[0].D[6][k], 1e-12);
+      check_close(-tgi_v3_dot(c[0].n, v), c[0].D[6][6 + k], 1e-12);
+    }
+  }
+}
+
+static void set_capsule(tgtShape *s, double r, double h, double x, double y, double z, int axis) {
+  memset(s, 0, sizeof *s);
+  s->type = TG_GEOM_CAPSULE;
+  s->size[0] = r;
+  s->size[1] = h;
+  tgi_v3_set(s->pos, x, y, z);
+  for (int k = 0; k < 3; k++) s->mat[3 * ((axis + 1 + k) % 3) + k] = 1;   // geom z along the world axis
+}
+// crossing (X), end against side (T), corner (L): known points
+static void capsule_capsule(void **state) {
+  (void)state;
+  tgtShape a, b;
+  tgContactPoint c[TG_PAIR_POINTS];
+  int32_t memory[TG_PAIR_MEMORY] = {0};
+  set_capsule(&b, 0.1, 0.5, 0, 0, 0, 0);
+  set_capsule(&a, 0.2, 0.5, 0.1, 0, 0.29, 1);                             // X
+  assert_int_equal(tgt_collide(&a, &b, 0, true, memory, c, NULL), 1);
+  check_close(c[0].gap, -0.01, 1e-15);
+  check_close(c[0].n[2], 1, 1e-15);
+  check_close(c[0].p[0], 0.1, 1e-15);
+  check_close(c[0].p[2], 0.29 / 3, 1e-15);
+  set_capsule(&a, 0.2, 0.5, 0.1, 0, 0.79, 2);                             // T
+  assert_int_equal(tgt_collide(&a, &b, 0, true, memory, c, NULL), 1);
+  check_close(c[0].gap, -0.01, 1e-15);
+  check_close(c[0].n[2], 1, 1e-15);
+  set_capsule(&a, 0.2, 0.5, 0.6, 0, 0.6, 2);                              // L: ends (0.5,0,0) and (0.6,0,0.1)
+  assert_int_equal(tgt_collide(&a, &b, 0, true, memory, c, NULL), 1);
+  check_close(c[0].gap, 0.1 * sqrt(2) - 0.3, 1e-15);
+  check_close(c[0].n[0], sqrt(0.5), 1e-15);
+  check_close(c[0].n[2], sqrt(0.5), 1e-15);
+  assert_false(c[0].tie);
+}
+
+// nothing has a direction here: a unit normal all the same, called a tie, finite derivatives, the same each time
+static void coincident(void **state) {
+  (void)state;
+  tgtShape s[3], b;
+  tgContactPoint c[TG_PAIR_POINTS], d[TG_PAIR_POINTS];
+  memset(s, 0, sizeof s);
+  s[0].type = TG_GEOM_SPHERE;
+  s[0].size[0] = 0.3;
+  tgi_m3_identity(s[0].mat);
+  set_capsule(&s[1], 0.1, 0.4, 0, 0, 0, 0);
+  set_capsule(&s[2], 0.2, 0.4, 0, 0, 0, 1);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      int32_t memory[TG_PAIR_MEMORY] = {0};
+      b = s[j];
+      assert_int_equal(tgt_collide(&s[i], &b, 0, true, memory, c, NULL), 1);
+      assert_int_equal(tgt_collide(&s[i], &b, 0, true, memory, d, NULL), 1);
+      assert_memory_equal(c[0].D, d[0].D, sizeof c[0].D);
+      check_true(c[0].tie, "coincident %d %d is a tie", i, j);
+      check_close(tgi_v3_norm(c[0].n), 1, 1e-14);
+      check_close(c[0].gap, -tgRe(s[i].size[0] + s[j].size[0]), 1e-14);
+      for (int k = 0; k < 7 * 12; k++) assert_true(tgFinite((&c[0].D[0][0])[k]));
+    }
+}
+
+// two ends on a plane, in the order start, end, each with its own depth; a plane has no end
+static void plane_capsule(void **state) {
+  (void)state;
+  tgtShape plane, a;
+  tgContactPoint c[TG_PAIR_POINTS];
+  int32_t memory[TG_PAIR_MEMORY] = {0};
+  double dist;
+  memset(&plane, 0, sizeof plane);
+  plane.type = TG_GEOM_PLANE;
+  tgi_m3_identity(plane.mat);
+  set_capsule(&a, 0.1, 0.5, 1e6, 0, 0.1, 0);
+  assert_int_equal(tgt_collide(&a, &plane, 0, true, memory, c, &dist), 2);
+  check_close(c[0].p[0], 1e6 - 0.5, 1e-9);
+  check_close(c[1].p[0], 1e6 + 0.5, 1e-9);
+  check_close(c[0].n[2], 1, 0);
+  check_close(dist, 0, 1e-15);
+  a.pos[2] = -1e3;                                 // deep is still a contact
+  assert_int_equal(tgt_collide(&plane, &a, 0, true, memory, c, &dist), 2);
+  check_close(c[0].gap, -1000.1, 1e-9);
+  check_close(c[0].n[2], -1, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(derivatives), cmocka_unit_test(swap), cmocka_unit_test(equivariance),
+    cmocka_unit_test(capsule_gap), cmocka_unit_test(capsule_capsule), cmocka_unit_test(coincident),
+    cmocka_unit_test(plane_capsule),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
