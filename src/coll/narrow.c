@@ -12,9 +12,11 @@ int tgi_collide(const tgShape *A, const tgShape *B, double margin, bool derivati
   if (plane_a && plane_b) {
     count = 0;                                     // two half-spaces have no contact points
   } else if (plane_a || plane_b) {
-    if (is_round(plane_a ? B : A)) count = tgi_pair_plane_round(&P);
+    count = is_round(plane_a ? B : A) ? tgi_pair_plane_round(&P) : TG_ERR_UNSUPPORTED;
   } else if (is_round(A) && is_round(B)) {
     count = tgi_pair_round_round(&P);
+  } else {
+    count = TG_ERR_UNSUPPORTED;
   }
   if (distance) *distance = P.distance;
   return count;

@@ -29,7 +29,8 @@ typedef struct tgContactPoint {
                           ///< world axes at the world origin: a material point x moves by w cross x + v
 } tgContactPoint;
 
-/// Contact points with gap <= margin, in a fixed order, at most TG_PAIR_POINTS. Returns their count. memory is read and
+/// Contact points with gap <= margin, in a fixed order, at most TG_PAIR_POINTS. Returns their count, or
+/// a negative tgStatus when a shape has no hull but needs one (TG_ERR_UNSUPPORTED). memory is read and
 /// updated (reference-feature hysteresis); the points are a function of the poses for given memory. With
 /// derivatives false, D is left alone. distance (may be NULL): the gap of the pair, a lower bound on it when the pair is
 /// farther than margin.  Swapping A and B gives the same points with n and twists swapped.

@@ -140,21 +140,27 @@ int tgi_pair_plane_round(tgiPair *P) {
   return count;
 }
 
-// cores that meet: crossing lines have a normal, on the side of the centres; else one carried by B
-static void meeting_cores(tgiPair *P, const tgiCore *A, const tgiCore *B) {
+// two lines: unit(a - b) and +-unit(u x w) are the same; the latter is sharp where the lines meet, the former where they
+// are parallel. Lines that meet take the side of the centres; other cores that meet, a normal carried by B.
+static void evaluate(tgiPair *P, const tgiCore *A, const tgiCore *B, double distance, double scale) {
   double d[3], N[3], n[3], u[3], w[3];
+  bool meet = distance <= TGI_COINCIDE * scale;
+  tgReal r[3];
+  tgi_v3_sub(r, A->x, B->x);
   for (int i = 0; i < 3; i++) {
-    d[i] = tgRe(P->A->pos[i] - P->B->pos[i]);
+    d[i] = meet ? tgRe(P->A->pos[i] - P->B->pos[i]) : tgRe(r[i]);
     u[i] = tgRe(A->u[i]);
     w[i] = tgRe(B->u[i]);
   }
-  if (A->line && B->line) {
-    tgi_d3_cross(N, u, w);
+  tgi_d3_cross(N, u, w);
+  if (A->line && B->line && (meet || tgi_d3_norm(N) * scale > distance * tgi_d3_norm(u) * tgi_d3_norm(w))) {
     tgi_rule_cores(P->out, A, B, TGI_NORMAL_CROSS, tgi_d3_dot(N, d) >= 0 ? 1 : -1, NULL, P->derivatives);
-    return;
+  } else if (meet) {
+    tgi_any_normal(n, P->B, A->line ? u : B->line ? w : NULL);
+    tgi_rule_cores(P->out, A, B, TGI_NORMAL_FIXED, 0, n, P->derivatives);
+  } else {
+    tgi_rule_cores(P->out, A, B, TGI_NORMAL_CLOSEST, 0, NULL, P->derivatives);
   }
-  tgi_any_normal(n, P->B, A->line ? u : B->line ? w : NULL);
-  tgi_rule_cores(P->out, A, B, TGI_NORMAL_FIXED, 0, n, P->derivatives);
 }
 
 int tgi_pair_round_round(tgiPair *P) {
@@ -167,10 +173,7 @@ int tgi_pair_round_round(tgiPair *P) {
   tgiCore A, B;
   tgi_round_core(&A, P->A, c.at_a);
   tgi_round_core(&B, P->B, c.at_b);
-  if (c.distance > TGI_COINCIDE * scale)
-    tgi_rule_cores(P->out, &A, &B, TGI_NORMAL_CLOSEST, 0, NULL, P->derivatives);
-  else
-    meeting_cores(P, &A, &B);
+  evaluate(P, &A, &B, c.distance, scale);
   P->out->feature = tgi_feature(TGI_KIND_CORES, c.at_a, c.at_b);
   P->out->tie = c.tie || c.distance < TGI_TIE * scale;
   return 1;

@@ -55,6 +55,13 @@ static int displaced(const tgtShape *a, const tgtShape *b, int k, tgReal h, cons
   return tgt_collide(&x, &y, margin, false, mem, out, NULL);
 }
 
+// a block's error is max |dD| / max |D|; the unit columns of p make the latter at least 1 but for rounding
+static double largest(const tgContactPoint *c) {
+  double m = 1;
+  for (int i = 0; i < 7 * 12; i++) m = fmax(m, fabs(tgRe(c->D[i / 12][i % 12])));
+  return m;
+}
+
 #ifdef TG_COMPLEX
 // imaginary parts of a step 1e-30 i: exact to rounding; no point is set aside
 static int derivative_error(const tgtShape *a, const tgtShape *b, const int32_t *memory, double margin, int count,
@@ -68,7 +75,7 @@ static int derivative_error(const tgtShape *a, const tgtShape *b, const int32_t 
       assert_int_equal(d[j].feature, c[j].feature);
       seven(y, &d[j]);
       for (int i = 0; i < 7; i++) {
-        double e = fabs(tgIm(y[i]) / 1e-30 - tgRe(c[j].D[i][k])) / (1 + fabs(tgRe(c[j].D[i][k])));
+        double e = fabs(tgIm(y[i]) / 1e-30 - tgRe(c[j].D[i][k])) / largest(&c[j]);
         if (!(e <= *worst)) *worst = e;
       }
     }
@@ -77,11 +84,13 @@ static int derivative_error(const tgtShape *a, const tgtShape *b, const int32_t 
 }
 static const double derivative_tolerance = 1e-10;
 #else
-// Ridders: extrapolated central differences from h 1e-3 down; 1 when the features change inside the stencil
+// Ridders: extrapolated central differences from h 2e-4 down, less where D is large, as near the poles of unit(a - b),
+// whose distance is the radius of convergence; 1 when the features change inside the stencil
 static int ridders(const tgtShape *a, const tgtShape *b, int k, const int32_t *memory, double margin, int count,
                    const tgContactPoint *c, double *worst) {
   enum { ROWS = 7 };
   double T[ROWS][TG_PAIR_POINTS][7], best[TG_PAIR_POINTS][7], err[TG_PAIR_POINTS][7], h = 2e-4;
+  for (int j = 0; j < count; j++) h = fmin(h, 2e-3 / largest(&c[j]));
   tgContactPoint plus[TG_PAIR_POINTS], minus[TG_PAIR_POINTS];
   for (int row = 0; row < ROWS; row++, h /= 2) {
     if (displaced(a, b, k, h, memory, margin, plus) != count) return 1;
@@ -106,7 +115,7 @@ static int ridders(const tgtShape *a, const tgtShape *b, int k, const int32_t *m
   }
   for (int j = 0; j < count; j++)
     for (int i = 0; i < 7; i++) {
-      double e = fabs(best[j][i] - c[j].D[i][k]) / (1 + fabs(c[j].D[i][k]));
+      double e = fabs(best[j][i] - c[j].D[i][k]) / largest(&c[j]);
       if (!(e <= *worst)) *worst = e;
     }
   return 0;
