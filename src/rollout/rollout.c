@@ -1,0 +1,431 @@
+// rollout.c: T steps with a loss, and the adjoint over them within a byte budget.
+//
+// Forward:  s_{t+1} = step(s_t, u_t),  L = sum_t l_t(s_t, u_t) + l_T(s_T).
+// Adjoint:  a_T = dl_T/ds,  (a_t, g_t) = step_vjp_t(a_{t+1}) + (dl_t/ds, dl_t/du),  dL/ds_0 = a_0,  dL/du_t = g_t.
+// The tape is a stack of snapshots, kept where schedule.h says. Every step of the backward sweep is computed again from the nearest
+// snapshot below it, in the full budget as in the least, so the budget changes no bit. The adjoint of step t uses what the
+// simulation holds right after computing that step; no other cache exists.
+#include "rollout/rollout.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "rollout/schedule.h"
+
+// largest tape taken when the caller names no budget, and how often capacity may grow in one run
+static const size_t AUTO_TAPE = (size_t)64 << 20;
+enum { GROWTHS = 48 };
+
+// A slot of the tape: the index of the state, then its snapshot; slots are `stride` bytes apart.
+typedef struct Slot { int t; } Slot;
+
+struct tgRollout {
+  tgAllocator alloc;
+  tgSim *sim;
+  const tgModel *model;
+  int nq, nv, nu, steps;
+  double h;
+  int busy;                 // atomic: a run is going on
+  // tape
+  bool automatic;           // no budget was named
+  size_t tape_bytes, stride, work_bytes;
+  char *tape;
+  int slots, top;           // room, and slots in use
+  int at;                   // state that the sim is at, -1: none of the run
+  // work arrays, one block
+  tgReal *work;
+  tgReal *show_q, *show_v;  // nq, nv: the state after a step while the loss looks at the one before
+  tgReal *aq, *av;          // nv: adjoint of the state after a step
+  tgReal *bq, *bv;          // nv: of the state before it
+  tgReal *gq, *gv, *gu;     // nv, nv, nu: derivatives of a loss term
+  tgReal *du;               // nu
+};
+
+// What a sweep needs, together.
+typedef struct Sweep {
+  tgRollout *r;
+  const tgRolloutRun *run;
+  tgRolloutResult *res;
+  bool gradient;
+} Sweep;
+
+tgRolloutOptions tg_rollout_default(void) { return (tgRolloutOptions){.size = sizeof(tgRolloutOptions), .steps = 1}; }
+
+static const char *sim_text(const tgSim *sim, tgStatus status) {
+  const tgError *e = tg_sim_error(sim);
+  return e->text[0] != 0 ? e->text : tg_status_text(status);
+}
+
+static size_t slot_stride(const tgSim *sim) {
+  size_t head = (sizeof(Slot) + 15) / 16 * 16;
+  return head + (tg_sim_snapshot_size(sim) + 15) / 16 * 16;
+}
+
+static Slot *slot(const tgRollout *r, int i) { return (Slot *)(void *)(r->tape + (size_t)i * r->stride); }
+static char *slot_snapshot(const tgRollout *r, int i) { return (char *)slot(r, i) + (sizeof(Slot) + 15) / 16 * 16; }
+
+// Lays the tape out for the present size of a snapshot; an automatic one is allocated anew when it has to.
+static tgStatus tape_layout(tgRollout *r) {
+  r->stride = slot_stride(r->sim);
+  if (r->automatic) {
+    size_t want = tgi_size_mul((size_t)r->steps, r->stride);
+    if (want > AUTO_TAPE) want = AUTO_TAPE / r->stride * r->stride;
+    if (want < r->stride) want = r->stride;
+    if (want != r->tape_bytes || r->tape == NULL) {
+      r->alloc.free(r->alloc.ctx, r->tape);
+      r->tape_bytes = 0;
+      r->slots = 0;
+      r->tape = r->alloc.alloc(r->alloc.ctx, want);
+      if (r->tape == NULL) return TG_ERR_MEMORY;
+      r->tape_bytes = want;
+    }
+  }
+  size_t slots = r->tape_bytes / r->stride;
+  r->slots = slots > (size_t)r->steps ? r->steps : (int)slots;
+  return TG_OK;
+}
+
+static tgStatus allocate(tgRollout *r) {
+  size_t n = (size_t)(r->nq + 7 * r->nv + 2 * r->nu) + 1;
+  r->work_bytes = n * sizeof(tgReal);
+  r->work = r->alloc.alloc(r->alloc.ctx, r->work_bytes);
+  if (r->work == NULL) return TG_ERR_MEMORY;
+  memset(r->work, 0, r->work_bytes);
+  tgReal *p = r->work;
+  tgReal **field[] = {&r->show_q, &r->show_v, &r->aq, &r->av, &r->bq, &r->bv, &r->gq, &r->gv, &r->gu, &r->du};
+  int size[] = {r->nq, r->nv, r->nv, r->nv, r->nv, r->nv, r->nv, r->nv, r->nu, r->nu};
+  for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
+    *field[i] = p;
+    p += size[i];
+  }
+  if (!r->automatic) {
+    r->tape = r->alloc.alloc(r->alloc.ctx, r->tape_bytes);
+    if (r->tape == NULL) return TG_ERR_MEMORY;
+  }
+  return tape_layout(r);
+}
+
+tgRollout *tg_rollout_create(const tgModel *model, const tgContact *contact, const tgRolloutOptions *options, tgError *error) {
+  tgRolloutOptions o = options != NULL ? *options : tg_rollout_default();
+  if (model == NULL || o.size != sizeof(tgRolloutOptions)) {
+    tgi_error(error, TG_ERR_ARG, "a rollout needs a model, and options made by tg_rollout_default");
+    return NULL;
+  }
+  if (o.steps < 1 || !(o.h >= 0) || o.h > 1e6) {
+    tgi_error(error, TG_ERR_ARG, "a rollout of %d steps of %g s: steps must be at least 1, the step size finite and not negative", o.steps, o.h);
+    return NULL;
+  }
+  tgAllocator a = tgi_allocator(o.allocator);
+  tgRollout *r = a.alloc(a.ctx, sizeof *r);
+  if (r == NULL) {
+    tgi_error(error, TG_ERR_MEMORY, "out of memory for a rollout");
+    return NULL;
+  }
+  memset(r, 0, sizeof *r);
+  *r = (tgRollout){.alloc = a, .model = model, .nq = tg_model_nq(model), .nv = tg_model_nv(model), .nu = tg_model_nu(model),
+                   .steps = o.steps, .h = o.h > 0 ? o.h : tg_model_timestep(model), .automatic = o.tape_bytes == 0,
+                   .tape_bytes = o.tape_bytes, .at = -1};
+  r->sim = tg_sim_create(model, contact, &a, error);
+  if (r->sim == NULL) {
+    tg_rollout_free(r);
+    return NULL;
+  }
+  tgStatus status = TG_OK;
+  if (o.ncontact > 0 || o.nrow > 0) status = tg_sim_reserve(r->sim, o.ncontact, o.nrow);
+  if (status == TG_OK) status = allocate(r);
+  if (status == TG_OK) return r;
+  tgi_error(error, status, "a rollout of %d steps with a tape of %zu bytes: %s", o.steps, o.tape_bytes, tg_status_text(status));
+  tg_rollout_free(r);
+  return NULL;
+}
+
+void tg_rollout_free(tgRollout *r) {
+  if (r == NULL) return;
+  tgAllocator a = r->alloc;
+  a.free(a.ctx, r->tape);
+  a.free(a.ctx, r->work);
+  tg_sim_free(r->sim);
+  a.free(a.ctx, r);
+}
+
+tgSim *tg_rollout_sim(tgRollout *r) { return r->sim; }
+size_t tg_rollout_least_bytes(const tgRollout *r) { return slot_stride(r->sim); }
+size_t tg_rollout_bytes(const tgRollout *r) { return r->tape_bytes + r->work_bytes + sizeof *r; }
+int tgi_rollout_steps(const tgRollout *r) { return r->steps; }
+
+// ---- one step ----
+
+// Records a failure once: the text names the step and what the sim says.
+static tgStatus fail(const Sweep *w, tgStatus status, const char *what, int t, const char *text) {
+  tgi_error(&w->res->error, status, "%s %d of %d: %s", what, t, w->r->steps, text);
+  return status;
+}
+
+static void save(tgRollout *r) {
+  slot(r, r->top)->t = r->at;
+  tg_sim_save(r->sim, slot_snapshot(r, r->top));
+  r->top++;
+}
+
+// Step r->at. TG_ERR_CAPACITY is passed on without a text: the caller grows and starts again.
+static tgStatus step(Sweep *w, tgStepInfo *info) {
+  tgRollout *r = w->r;
+  const tgReal *u = w->run->u;
+  if (w->run->cancel != NULL && __atomic_load_n(w->run->cancel, __ATOMIC_RELAXED) != 0)
+    return fail(w, TG_CANCELLED, "before step", r->at, "cancelled by the caller");
+  for (int i = 0; i < r->nu; i++) r->sim->ctrl[i] = u != NULL ? u[(size_t)r->at * (size_t)r->nu + (size_t)i] : 0;
+  w->res->forward_steps++;
+  tgStatus status = tg_sim_step(r->sim, r->h, info);
+  if (status == TG_ERR_CAPACITY) return status;
+  if (status != TG_OK) return fail(w, status, "step", r->at, sim_text(r->sim, status));
+  r->at++;
+  return TG_OK;
+}
+
+// ---- loss ----
+
+static bool finite_all(const tgReal *x, int n, int *where) {
+  for (int i = 0; i < n; i++) {
+    if (tgFinite(x[i])) continue;
+    *where = i;
+    return false;
+  }
+  return true;
+}
+
+static tgStatus loss_call(Sweep *w, int t, bool derivatives, tgReal *value) {
+  tgRollout *r = w->r;
+  const tgRolloutRun *run = w->run;
+  bool last = t == r->steps;
+  int i = 0;
+  *value = 0;
+  memset(r->gq, 0, (size_t)(2 * r->nv + r->nu) * sizeof(tgReal));
+  tgStatus status = run->loss(run->loss_ctx, r->sim, t, r->steps, value, derivatives ? r->gq : NULL, derivatives ? r->gv : NULL,
+                              derivatives && !last ? r->gu : NULL);
+  if (status != TG_OK) return fail(w, status, "loss term", t, "the loss function reports a failure");
+  if (!tgFinite(*value)) return fail(w, TG_ERR_NOT_FINITE, "loss term", t, "its value is not finite");
+  if (derivatives && !finite_all(r->gq, 2 * r->nv + r->nu, &i))
+    return fail(w, TG_ERR_NOT_FINITE, "loss term", t, "its derivative is not finite");
+  return TG_OK;
+}
+
+// The loss term of the step just computed, r->at - 1: the sim shows the state before the step while frames and forces are those of
+// the step, and gets back the state after it.
+static tgStatus loss_of_step(Sweep *w, bool derivatives, tgReal *value) {
+  tgRollout *r = w->r;
+  tgSim *s = r->sim;
+  size_t bq = (size_t)r->nq * sizeof(tgReal), bv = (size_t)r->nv * sizeof(tgReal);
+  memcpy(r->show_q, s->qpos, bq);
+  memcpy(r->show_v, s->qvel, bv);
+  memcpy(s->qpos, s->q0, bq);
+  memcpy(s->qvel, s->v0, bv);
+  tgStatus status = loss_call(w, r->at - 1, derivatives, value);
+  memcpy(s->qpos, r->show_q, bq);
+  memcpy(s->qvel, r->show_v, bv);
+  return status;
+}
+
+// ---- sweeps ----
+
+static void record(const Sweep *w) {
+  const tgRollout *r = w->r;
+  const tgRolloutRun *run = w->run;
+  size_t t = (size_t)r->at, nq = (size_t)r->nq, nv = (size_t)r->nv;
+  if (run->q != NULL) memcpy(run->q + t * nq, r->sim->qpos, nq * sizeof(tgReal));
+  if (run->v != NULL) memcpy(run->v + t * nv, r->sim->qvel, nv * sizeof(tgReal));
+}
+
+static void note_step(const Sweep *w, const tgStepInfo *info) {
+  tgRolloutResult *res = w->res;
+  res->steps = w->r->at;
+  res->residual = fmax(res->residual, info->residual);
+  res->least_distance = fmin(res->least_distance, info->least_distance);
+  if (w->run->info != NULL) w->run->info[w->r->at - 1] = *info;
+}
+
+static int next_slot(const tgRollout *r, int t, int end) { return t + tgi_schedule_split(end - t, r->slots - r->top); }
+
+static tgStatus forward(Sweep *w) {
+  tgRollout *r = w->r;
+  tgStatus status;
+  tgReal value;
+  tgStepInfo info;
+  int next = w->gradient ? 0 : r->steps;
+  record(w);
+  while (r->at < r->steps) {
+    if (r->at == next) {
+      save(r);
+      next = next_slot(r, r->at, r->steps);
+    }
+    status = step(w, &info);
+    if (status != TG_OK) return status;
+    note_step(w, &info);
+    record(w);
+    if (w->run->loss == NULL) continue;
+    status = loss_of_step(w, false, &value);
+    if (status != TG_OK) return status;
+    w->res->loss += value;
+  }
+  if (w->run->loss == NULL) return TG_OK;
+  status = tg_sim_forward(r->sim);
+  if (status == TG_ERR_CAPACITY) return status;
+  if (status != TG_OK) return fail(w, status, "state", r->steps, sim_text(r->sim, status));
+  status = loss_call(w, r->steps, w->gradient, &value);
+  w->res->loss += value;
+  return status;
+}
+
+// The rollout is as right as its worst step; the first step in time gives the reason (steps come last to first).
+static void merge(tgGradInfo *all, const tgGradInfo *one, int t) {
+  all->ties += one->ties;
+  if (one->label > all->label) all->label = one->label;
+  if (!one->converged) all->converged = false;
+  if (one->label == TG_GRAD_EXACT && one->converged) return;
+  all->first_step = t;
+  memcpy(all->reason, one->reason, sizeof all->reason);
+}
+
+// Computes steps from the topmost snapshot until the sim has done step end - 1, keeping states on the way.
+static tgStatus reach(Sweep *w, int end) {
+  tgRollout *r = w->r;
+  int start = slot(r, r->top - 1)->t, next = next_slot(r, start, end);
+  tgStepInfo info;
+  if (r->at != start) {
+    tgStatus status = tg_sim_restore(r->sim, slot_snapshot(r, r->top - 1));
+    if (status != TG_OK) return fail(w, status, "state", start, sim_text(r->sim, status));
+    r->at = start;
+  }
+  while (r->at < end) {
+    if (r->at == next && r->at < end - 1) {
+      save(r);
+      next = next_slot(r, r->at, end);
+    }
+    tgStatus status = step(w, &info);
+    if (status != TG_OK) return status;
+  }
+  return TG_OK;
+}
+
+static void add(tgReal *x, const tgReal *y, int n) {
+  for (int i = 0; i < n; i++) x[i] += y[i];
+}
+
+// Adjoint of step t = r->at - 1, with the loss term of its state and control.
+static tgStatus step_back(Sweep *w) {
+  tgRollout *r = w->r;
+  int t = r->at - 1, i = 0;
+  tgGradInfo one = {0};
+  tgReal value;
+  tgStatus status = tg_sim_step_vjp(r->sim, r->aq, r->av, r->bq, r->bv, r->du, &one);
+  if (status == TG_ERR_CAPACITY) return status;
+  if (status != TG_OK) return fail(w, status, "gradient of step", t, sim_text(r->sim, status));
+  merge(&w->res->grad, &one, t);
+  if (w->run->loss != NULL) {
+    status = loss_of_step(w, true, &value);
+    if (status != TG_OK) return status;
+    add(r->bq, r->gq, r->nv);
+    add(r->bv, r->gv, r->nv);
+    add(r->du, r->gu, r->nu);
+  }
+  if (!finite_all(r->bq, r->nv, &i) || !finite_all(r->bv, r->nv, &i) || !finite_all(r->du, r->nu, &i))
+    return fail(w, TG_ERR_NOT_FINITE, "gradient of step", t, "not finite; over this horizon it grows beyond what a number holds");
+  if (w->run->du != NULL) memcpy(w->run->du + (size_t)t * (size_t)r->nu, r->du, (size_t)r->nu * sizeof(tgReal));
+  memcpy(r->aq, r->bq, (size_t)r->nv * sizeof(tgReal));
+  memcpy(r->av, r->bv, (size_t)r->nv * sizeof(tgReal));
+  return TG_OK;
+}
+
+static tgStatus backward(Sweep *w) {
+  tgRollout *r = w->r;
+  // a_T: what the last loss term left in gq, gv; zero without a loss
+  memcpy(r->aq, r->gq, (size_t)r->nv * sizeof(tgReal));
+  memcpy(r->av, r->gv, (size_t)r->nv * sizeof(tgReal));
+  for (int end = r->steps; end > 0; end--) {
+    tgStatus status = reach(w, end);
+    if (status == TG_OK) status = step_back(w);
+    if (status != TG_OK) return status;
+    // the state before this step is not needed again
+    if (slot(r, r->top - 1)->t == end - 1) r->top--;
+  }
+  if (w->run->dq0 != NULL) memcpy(w->run->dq0, r->aq, (size_t)r->nv * sizeof(tgReal));
+  if (w->run->dv0 != NULL) memcpy(w->run->dv0, r->av, (size_t)r->nv * sizeof(tgReal));
+  return TG_OK;
+}
+
+// ---- a run ----
+
+// Empty contact memory; parameters and applied forces stay.
+static void forget(tgSim *s) {
+  s->mem_count[0] = s->mem_count[1] = 0;
+  for (int i = 0; i < tgi_fixed_rows(s->model); i++) s->mem_row[i] = 0;
+  s->stage = TG_STAGE_NONE;
+}
+
+// State 0 with empty contact memory and a clean result.
+static tgStatus start(Sweep *w) {
+  tgRollout *r = w->r;
+  tgSim *s = r->sim;
+  tgRolloutResult *res = w->res;
+  const tgRolloutRun *run = w->run;
+  *res = (tgRolloutResult){.slots = r->slots, .least_distance = INFINITY, .forward_steps = res->forward_steps};
+  res->grad.converged = true;
+  res->grad.first_step = -1;
+  for (int i = 0; i < r->nq; i++) s->qpos[i] = run->q0 != NULL ? run->q0[i] : s->m.qpos0[i];
+  for (int i = 0; i < r->nv; i++) s->qvel[i] = run->v0 != NULL ? run->v0[i] : 0;
+  memset(r->gq, 0, (size_t)(2 * r->nv + r->nu) * sizeof(tgReal));
+  forget(s);
+  r->at = r->top = 0;
+  if (w->gradient && r->slots < 1)
+    return tgi_error(&res->error, TG_ERR_CAPACITY, "a tape of %zu bytes holds no state; a gradient needs at least %zu", r->tape_bytes, r->stride);
+  return TG_OK;
+}
+
+// Room for what the last call asked for and half as much again: each growth starts the run over, so there should be few.
+static tgStatus grow(Sweep *w) {
+  tgRollout *r = w->r;
+  tgCapacity *want = &r->sim->wanted;
+  const tgCapacity cap = r->sim->cap;
+  if (want->ncon > cap.ncon) want->ncon += cap.ncon / 2;
+  if (want->nrow > cap.nrow) want->nrow += cap.nrow / 2;
+  if (want->npairmem > cap.npairmem) want->npairmem += cap.npairmem / 2;
+  if (want->stack > cap.stack) want->stack += cap.stack / 2;
+  tgStatus status = tgi_sim_grow(r->sim);
+  if (status == TG_OK) status = tape_layout(r);
+  if (status == TG_OK) return TG_OK;
+  return fail(w, status, "room for step", r->at, tg_status_text(status));
+}
+
+static tgStatus run_all(Sweep *w) {
+  tgStatus status = TG_OK;
+  w->res->forward_steps = 0;
+  if (w->run->setup != NULL) {
+    status = w->run->setup(w->run->setup_ctx, w->r->sim);
+    if (status != TG_OK) return tgi_error(&w->res->error, status, "the setup function of the rollout reports a failure");
+  }
+  for (int growth = 0; growth < GROWTHS; growth++) {
+    status = start(w);
+    if (status == TG_OK) {
+      status = forward(w);
+      if (status == TG_OK && w->gradient) status = backward(w);
+      if (status != TG_ERR_CAPACITY) return status;
+      status = grow(w);
+    }
+    if (status != TG_OK) return status;
+  }
+  return fail(w, TG_ERR_INTERNAL, "room for step", w->r->at, "capacity was grown many times and is still too small");
+}
+
+tgStatus tg_rollout_run(tgRollout *r, const tgRolloutRun *run, tgRolloutResult *result) {
+  if (r == NULL || run == NULL || result == NULL) return TG_ERR_ARG;
+  memset(result, 0, sizeof *result);
+  if (__atomic_exchange_n(&r->busy, 1, __ATOMIC_ACQUIRE) != 0) {
+    result->status = tgi_error(&result->error, TG_ERR_STATE, "this rollout is running already; each thread needs its own");
+    return result->status;
+  }
+  Sweep w = {.r = r, .run = run, .res = result, .gradient = run->dq0 != NULL || run->dv0 != NULL || run->du != NULL};
+  tgStatus status = run_all(&w);
+  result->status = status;
+  if (status != TG_OK) result->loss = NAN;
+  __atomic_store_n(&r->busy, 0, __ATOMIC_RELEASE);
+  return status;
+}

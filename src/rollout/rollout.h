@@ -1,0 +1,11 @@
+// rollout.h: what batches and checks see of a rollout.
+#ifndef TG_ROLLOUT_ROLLOUT_H
+#define TG_ROLLOUT_ROLLOUT_H
+
+#include "sim/sim.h"
+#include "tangere/rollout.h"
+
+/// Steps T of the rollout.
+int tgi_rollout_steps(const tgRollout *r);
+
+#endif
