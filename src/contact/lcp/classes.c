@@ -1,0 +1,289 @@
+// classes.c: the class solve of the frictional LCP, its residual, its ties and its derivative.
+//
+// Based on: Nimble IV-C, A and B (classes, least norm); lcp_math E2. With K, P, f0 of solve.h:
+//   Q = A_K: P,  c_K = b_K + A_K: f0,  f_K = -Q^+ c_K,  f = P f_K + f0,  w = A f + b.
+// All decisions (class, rank, condition) are on real parts, so the complex build carries a derivative through.
+#include <string.h>
+
+#include "contact/lcp/scratch.h"
+
+// LU is used where its condition estimate is above this, well clear of the rank cut.
+#define RCOND_LU 1e-8
+#define RANK_CUT 1e-10
+
+// +-mu where row i hangs on a pressing normal and slides, else 0: the entry of P
+static tgReal slope(const tgiLcpProblem *p, const int8_t *cls, int i) {
+  if (p->kind[i] != TGI_LCP_FRICTION || cls[p->parent[i]] != TGI_LCP_C) return 0;
+  return cls[i] == TGI_LCP_H ? p->bound[i] : cls[i] == TGI_LCP_L ? -p->bound[i] : 0;
+}
+
+static bool hangs(const tgiLcpProblem *p, const int8_t *cls, int i) {
+  return p->kind[i] == TGI_LCP_FRICTION && cls[p->parent[i]] == TGI_LCP_C &&
+         (cls[i] == TGI_LCP_H || cls[i] == TGI_LCP_L);
+}
+
+// f0: constant limits in force
+static tgReal fixed_force(const tgiLcpProblem *p, const int8_t *cls, int i) {
+  if (p->kind[i] != TGI_LCP_BOX) return 0;
+  return cls[i] == TGI_LCP_H ? p->bound[i] : cls[i] == TGI_LCP_L ? -p->bound[i] : 0;
+}
+
+static tgReal bound(const tgiLcpProblem *p, const tgReal *f, int i) {
+  return p->kind[i] == TGI_LCP_FRICTION ? p->bound[i] * f[p->parent[i]] : p->bound[i];
+}
+
+// A_K: P into m (column-major nk x nk)
+static void fill_q(const tgiLcp *s, tgReal *m) {
+  const tgiLcpProblem *p = s->problem;
+  int n = p->n, nk = s->nk;
+  for (int c = 0; c < nk; c++)
+    for (int a = 0; a < nk; a++) m[a + (size_t)nk * c] = p->A[(size_t)n * s->k[a] + s->k[c]];
+  for (int j = 0; j < n; j++) {
+    if (!hangs(p, s->cls, j)) continue;
+    tgReal e = slope(p, s->cls, j), *col = m + (size_t)nk * s->kpos[p->parent[j]];
+    for (int a = 0; a < nk; a++) col[a] += e * p->A[(size_t)n * s->k[a] + j];
+  }
+}
+
+// LU when well conditioned, else the complete orthogonal decomposition
+static void factor(tgiLcp *s) {
+  tgiLcpScratch *c = s->scratch;
+  int nk = s->nk;
+  double norm = 0;
+  fill_q(s, c->lu);
+  for (int j = 0; j < nk; j++) {
+    double sum = 0;
+    for (int i = 0; i < nk; i++) sum += fabs(tgRe(c->lu[i + (size_t)nk * j]));
+    norm = fmax(norm, sum);
+  }
+  c->deficient = false;
+  s->rank = nk;
+  if (nk == 0) return;
+  if (tgi_lu_factor(nk, c->lu, c->lu_piv) && tgi_lu_rcond(nk, c->lu, c->lu_piv, norm, c->cod.work) > RCOND_LU) return;
+  c->deficient = true;
+  c->cod.n = nk;
+  fill_q(s, c->cod.qr);
+  tgi_cod_factor(&c->cod, RANK_CUT);
+  s->rank = c->cod.rank;
+}
+
+static void solve_q(const tgiLcp *s, tgReal *x, bool transposed) {
+  const tgiLcpScratch *c = s->scratch;
+  if (c->deficient) tgi_cod_solve(&c->cod, x, transposed);
+  else tgi_lu_solve(s->nk, c->lu, c->lu_piv, x, transposed);
+}
+
+void tgi_lcp_scales(const tgiLcpProblem *p, const tgReal *f, double *sf, double *sw) {
+  *sf = *sw = 0;
+  for (int i = 0; i < p->n; i++) {
+    *sf = fmax(*sf, fabs(tgRe(f[i])));
+    *sw = fmax(*sw, fabs(tgRe(p->b[i])));
+  }
+  if (*sf == 0) *sf = 1;
+  if (*sw == 0) *sw = 1;
+}
+
+// A force or velocity pair is complementary to the lesser of the two violations.
+double tgi_lcp_row_residual(const tgiLcpProblem *p, const int8_t *cls, const tgReal *f, const tgReal *w, int i, double sf,
+                            double sw) {
+  double fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / sw;
+  if (!isfinite(fi) || !isfinite(wi)) return INFINITY;
+  if (p->kind[i] == TGI_LCP_EQUALITY) return fabs(wi);
+  if (p->kind[i] == TGI_LCP_NORMAL) return fmax(fmax(-fi, -wi), fmin(fabs(fi), fabs(wi)));
+  double B = tgRe(bound(p, f, i)) / sf;
+  if (cls[i] == TGI_LCP_D) return fabs(fi);
+  double off = wi < 0 ? fabs(B - fi) : fabs(B + fi);  // distance from the force that sliding asks for
+  return fmax(fabs(fi) - B, fmin(fabs(wi), off));
+}
+
+double tgi_lcp_row_margin(const tgiLcpProblem *p, const int8_t *cls, const tgReal *f, const tgReal *w, int i, double sf,
+                          double sw) {
+  double fi = fabs(tgRe(f[i])) / sf, wi = fabs(tgRe(w[i])) / sw;
+  if (p->kind[i] == TGI_LCP_EQUALITY || cls[i] == TGI_LCP_D) return INFINITY;
+  if (p->kind[i] == TGI_LCP_NORMAL) return cls[i] == TGI_LCP_C ? fi : wi;
+  if (p->kind[i] == TGI_LCP_FRICTION && cls[p->parent[i]] != TGI_LCP_C) return INFINITY;
+  if (cls[i] == TGI_LCP_F) return fabs(tgRe(bound(p, f, i)) / sf - fi);
+  return wi;
+}
+
+double tgi_lcp_solve_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w) {
+  tgiLcpScratch *c = s->scratch;
+  tgReal *v = w != NULL ? w : c->wtmp;
+  int n = p->n, nk = 0;
+  s->problem = p;
+  s->n = n;
+  if (cls != c->cls && n > 0) memcpy(c->cls, cls, (size_t)n);
+  for (int i = 0; i < n; i++) {
+    bool held = cls[i] == TGI_LCP_C || cls[i] == TGI_LCP_F;
+    s->kpos[i] = held ? nk : -1;
+    if (held) s->k[nk++] = i;
+    c->ftmp[i] = fixed_force(p, cls, i);
+  }
+  s->nk = nk;
+  for (int a = 0; a < nk; a++) {
+    s->fk[a] = -p->b[s->k[a]];
+    for (int j = 0; j < n; j++)
+      if (s->kpos[j] < 0 && p->kind[j] == TGI_LCP_BOX) s->fk[a] -= p->A[(size_t)n * s->k[a] + j] * c->ftmp[j];
+  }
+  factor(s);
+  if (nk > 0) solve_q(s, s->fk, false);
+  for (int a = 0; a < nk; a++) s->z[a] = c->deficient ? s->fk[a] : 0;
+  if (c->deficient && nk > 0) solve_q(s, s->z, true);
+  tgi_lcp_expand(s, s->fk, f);
+  for (int i = 0; i < n; i++)
+    if (s->kpos[i] < 0) f[i] += c->ftmp[i];
+  for (int i = 0; i < n; i++) {
+    v[i] = p->b[i];
+    for (int j = 0; j < n; j++) v[i] += p->A[(size_t)n * i + j] * f[j];
+  }
+  double sf, sw, worst = 0;
+  tgi_lcp_scales(p, f, &sf, &sw);
+  for (int i = 0; i < n; i++) worst = fmax(worst, tgi_lcp_row_residual(p, c->cls, f, v, i, sf, sw));
+  return worst;
+}
+
+// ---- ties ----
+
+static int count_ties(const tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w) {
+  double sf, sw;
+  int ties = 0;
+  tgi_lcp_scales(p, f, &sf, &sw);
+  for (int i = 0; i < p->n; i++) ties += tgi_lcp_row_margin(p, s->cls, f, w, i, sf, sw) <= TGI_LCP_TIE;
+  return ties;
+}
+
+static bool may_hold(const tgiLcpProblem *p, const int8_t *cls, int i) {
+  if (tgRe(p->bound[i]) <= 0) return false;
+  return p->kind[i] == TGI_LCP_BOX || (p->kind[i] == TGI_LCP_FRICTION && cls[p->parent[i]] == TGI_LCP_C);
+}
+
+// trial <- cls with rows of vanishing w held: friction always, normals too when asked. True when something changed.
+static bool hold_still_rows(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *w, double sw, bool normals) {
+  bool changed = false;
+  double trace = 0;
+  for (int i = 0; i < p->n; i++) trace += tgRe(p->A[(size_t)p->n * i + i]);
+  for (int i = 0; i < p->n; i++) {
+    c->trial[i] = c->best[i];
+    bool still = fabs(tgRe(w[i])) <= TGI_LCP_TIE * sw && tgRe(p->A[(size_t)p->n * i + i]) >= 1e-12 * trace;
+    if (!normals || !still || c->trial[i] != TGI_LCP_N) continue;
+    c->trial[i] = TGI_LCP_C;
+    changed = true;
+  }
+  for (int i = 0; i < p->n; i++) {
+    bool slides = c->trial[i] == TGI_LCP_H || c->trial[i] == TGI_LCP_L;
+    if (!slides || fabs(tgRe(w[i])) > TGI_LCP_TIE * sw || !may_hold(p, c->trial, i)) continue;
+    c->trial[i] = TGI_LCP_F;
+    changed = true;
+  }
+  return changed;
+}
+
+// Normals of c->trial that press with nothing are let go. True when something changed.
+static bool release_idle_normals(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f, const tgReal *w, double sf) {
+  bool changed = false;
+  for (int i = 0; i < p->n; i++)
+    if (p->kind[i] == TGI_LCP_NORMAL && c->trial[i] == TGI_LCP_C && tgRe(f[i]) <= TGI_LCP_TIE * sf) {
+      c->trial[i] = TGI_LCP_N;
+      changed = true;
+    }
+  for (int i = 0; i < p->n; i++)
+    if (p->kind[i] == TGI_LCP_FRICTION && c->trial[i] == TGI_LCP_F && c->trial[p->parent[i]] == TGI_LCP_N)
+      c->trial[i] = tgRe(w[i]) > 0 ? TGI_LCP_L : TGI_LCP_H;
+  return changed;
+}
+
+// Is the answer of c->trial acceptable with fewer ties (or, without a limit, at all)? It then becomes c->best.
+static bool try_classes(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int limit) {
+  tgiLcpScratch *c = s->scratch;
+  if (!(tgi_lcp_solve_classes(s, p, c->trial, f, w) <= TGI_LCP_ACCEPT) || count_ties(s, p, f, w) >= limit) return false;
+  memcpy(c->best, c->trial, (size_t)p->n);
+  return true;
+}
+
+void tgi_lcp_settle_ties(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w) {
+  tgiLcpScratch *c = s->scratch;
+  double sf, sw;
+  tgi_lcp_scales(p, f, &sf, &sw);
+  int ties = count_ties(s, p, f, w);
+  if (ties == 0) return;
+  memcpy(c->best, c->cls, (size_t)p->n);
+  bool ok = hold_still_rows(c, p, w, sw, true) && try_classes(s, p, f, w, ties);
+  if (!ok) {
+    tgi_lcp_solve_classes(s, p, c->best, f, w);
+    ok = hold_still_rows(c, p, w, sw, false) && try_classes(s, p, f, w, INT32_MAX);
+  }
+  if (!ok) tgi_lcp_solve_classes(s, p, c->best, f, w);
+  tgi_lcp_scales(p, f, &sf, &sw);
+  memcpy(c->trial, c->best, (size_t)p->n);
+  if (release_idle_normals(c, p, f, w, sf) && !try_classes(s, p, f, w, INT32_MAX))
+    tgi_lcp_solve_classes(s, p, c->best, f, w);
+}
+
+// ---- derivative ----
+
+void tgi_lcp_apply(const tgiLcp *s, const tgReal *r, tgReal *x) {
+  for (int a = 0; a < s->nk; a++) x[a] = r[a];
+  if (s->nk > 0) solve_q(s, x, false);
+}
+
+void tgi_lcp_apply_t(const tgiLcp *s, const tgReal *g, tgReal *y) {
+  for (int a = 0; a < s->nk; a++) y[a] = g[a];
+  if (s->nk > 0) solve_q(s, y, true);
+}
+
+void tgi_lcp_project(const tgiLcp *s, const tgReal *x, tgReal *y) {
+  bool null = s->scratch->deficient && s->rank < s->nk;
+  for (int a = 0; a < s->nk; a++) y[a] = null ? x[a] : 0;
+  if (null) tgi_cod_project(&s->scratch->cod, y);
+}
+
+void tgi_lcp_expand(const tgiLcp *s, const tgReal *fk, tgReal *f) {
+  const tgiLcpProblem *p = s->problem;
+  for (int i = 0; i < s->n; i++) {
+    if (s->kpos[i] >= 0) f[i] = fk[s->kpos[i]];
+    else f[i] = hangs(p, s->cls, i) ? slope(p, s->cls, i) * fk[s->kpos[p->parent[i]]] : 0;
+  }
+}
+
+void tgi_lcp_gather(const tgiLcp *s, const tgReal *g, tgReal *gk) {
+  const tgiLcpProblem *p = s->problem;
+  for (int a = 0; a < s->nk; a++) gk[a] = g[s->k[a]];
+  for (int i = 0; i < s->n; i++)
+    if (hangs(p, s->cls, i)) gk[s->kpos[p->parent[i]]] += slope(p, s->cls, i) * g[i];
+}
+
+double tgi_lcp_null_action(const tgiLcp *s) {
+  const tgiLcpProblem *p = s->problem;
+  tgiLcpScratch *c = s->scratch;
+  if (!c->deficient || s->rank == s->nk) return 0;
+  double worst = 0, most = 0;
+  int n = s->n;
+  for (size_t i = 0; i < (size_t)n * n; i++) most = fmax(most, fabs(tgRe(p->A[i])));
+  for (int a = 0; a < s->nk; a++) {
+    for (int i = 0; i < s->nk; i++) c->x[i] = i == a;
+    tgi_lcp_project(s, c->x, c->x);
+    tgi_lcp_expand(s, c->x, c->y);
+    for (int i = 0; i < n; i++) {
+      tgReal sum = 0;
+      for (int j = 0; j < n; j++) sum += p->A[(size_t)n * i + j] * c->y[j];
+      worst = fmax(worst, fabs(tgRe(sum)));
+    }
+  }
+  return most > 0 ? worst / most : 0;
+}
+
+void tgi_lcp_derivative(const tgiLcp *s, const tgReal *r, const tgReal *t, tgReal *dfk) {
+  tgiLcpScratch *c = s->scratch;
+  tgi_lcp_apply(s, r, c->x);
+  for (int a = 0; a < s->nk; a++) c->y[a] = 0;
+  if (t != NULL) tgi_lcp_project(s, t, c->y);
+  for (int a = 0; a < s->nk; a++) dfk[a] = c->y[a] - c->x[a];
+}
+
+void tgi_lcp_derivative_t(const tgiLcp *s, const tgReal *g, tgReal *rbar, tgReal *tbar) {
+  tgiLcpScratch *c = s->scratch;
+  for (int a = 0; a < s->nk; a++) c->x[a] = g[a];
+  tgi_lcp_apply_t(s, c->x, rbar);
+  for (int a = 0; a < s->nk; a++) rbar[a] = -rbar[a];
+  if (tbar != NULL) tgi_lcp_project(s, c->x, tbar);
+}

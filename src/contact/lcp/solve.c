@@ -1,0 +1,322 @@
+// solve.c: the driver of the frictional LCP: workspace, checks, reduction, and the order of attempts.
+//
+// Based on: lcp_math E1(b). A stage proposes classes; solve_classes turns them into an answer; an answer counts when its
+// residual is at most 1e-8. A few active-set corrections help proposals that are nearly right.
+#include "contact/lcp/solve.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "contact/lcp/scratch.h"
+
+// ---- workspace ----
+
+// Takes `count` items of `size` bytes at the cursor, 16-byte aligned; with base NULL it only counts.
+static void *take(char *base, size_t *at, size_t count, size_t size) {
+  void *block = base != NULL ? base + *at : NULL;
+  size_t bytes = tgi_size_mul(count, size);
+  if (bytes > SIZE_MAX / 4 || *at > SIZE_MAX / 4) *at = SIZE_MAX / 2;
+  else *at += (bytes + 15) & ~(size_t)15;
+  return block;
+}
+
+static tgReal *reals(char *base, size_t *at, size_t count) { return take(base, at, count, sizeof(tgReal)); }
+static double *doubles(char *base, size_t *at, size_t count) { return take(base, at, count, sizeof(double)); }
+static int *ints(char *base, size_t *at, size_t count) { return take(base, at, count, sizeof(int)); }
+static int8_t *bytes_of(char *base, size_t *at, size_t count) { return take(base, at, count, 1); }
+
+// One layout, run twice: count, then place.
+static size_t lay_out(char *base, int rows, int variables, tgiLcp *s, tgiLcpScratch *c) {
+  size_t at = 0, n = (size_t)rows, m = (size_t)variables, nn = tgi_size_mul(n, n);
+  tgiLcpScratch *place = take(base, &at, 1, sizeof(tgiLcpScratch));
+  s->k = ints(base, &at, n);
+  s->kpos = ints(base, &at, n);
+  s->fk = reals(base, &at, n);
+  s->z = reals(base, &at, n);
+  c->lu = reals(base, &at, nn);
+  c->lu_piv = ints(base, &at, n);
+  c->cod.qr = reals(base, &at, nn);
+  c->cod.w = reals(base, &at, nn);
+  c->cod.tau = reals(base, &at, n);
+  c->cod.wtau = reals(base, &at, n);
+  c->cod.piv = ints(base, &at, n);
+  c->cod.work = reals(base, &at, TGI_COD_WORK(n));
+  tgReal **vectors[] = {&c->x, &c->y, &c->ftmp, &c->wtmp};
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) *vectors[i] = reals(base, &at, n);
+  int8_t **classes[] = {&c->cls, &c->trial, &c->best, &c->dead, &c->red_cls};
+  for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) *classes[i] = bytes_of(base, &at, n);
+  int **indices[] = {&c->ties, &c->failed, &c->red.row, &c->red.kind, &c->red.parent, &c->K, &c->K_pos, &c->piv, &c->group};
+  for (size_t i = 0; i < sizeof indices / sizeof *indices; i++) *indices[i] = ints(base, &at, n);
+  double **squares[] = {&c->red.A, &c->full, &c->Q};
+  for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) *squares[i] = doubles(base, &at, nn);
+  double **lines[] = {&c->red.b, &c->red.bound, &c->fullb, &c->f, &c->w, &c->Df, &c->Dw, &c->rhs};
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) *lines[i] = doubles(base, &at, n);
+  c->T = doubles(base, &at, tgi_size_mul(m, m + 2));
+  c->basis = ints(base, &at, m);
+  c->column = ints(base, &at, m + 1);
+  c->where = ints(base, &at, 2 * m + 1);
+  c->zval = doubles(base, &at, m);
+  if (base != NULL) *place = *c;
+  s->scratch = place;
+  s->cls = c->cls;
+  return at;
+}
+
+size_t tgi_lcp_bytes(int nequality, int nnormal, int nbounded) {
+  tgiLcp s;
+  tgiLcpScratch c;
+  if (nequality < 0 || nnormal < 0 || nbounded < 0) return SIZE_MAX;
+  size_t rows = (size_t)nequality + (size_t)nnormal + (size_t)nbounded, m = (size_t)nnormal + 3 * (size_t)nbounded;
+  if (rows > 1 << 24 || m > 1 << 24) return SIZE_MAX;
+  return lay_out(NULL, (int)rows, (int)m, &s, &c);
+}
+
+tgStatus tgi_lcp_init(tgiLcp *s, void *memory, size_t bytes, int nequality, int nnormal, int nbounded) {
+  size_t need = tgi_lcp_bytes(nequality, nnormal, nbounded);
+  if (need == SIZE_MAX) return TG_ERR_ARG;
+  if (memory == NULL || bytes < need) return TG_ERR_CAPACITY;
+  *s = (tgiLcp){.capacity = nequality + nnormal + nbounded, .mz = nnormal + 3 * nbounded};
+  tgiLcpScratch c = {.deficient = false};
+  lay_out(memory, s->capacity, s->mz, s, &c);
+  return TG_OK;
+}
+
+// ---- input ----
+
+static tgStatus check_input(const tgiLcp *s, const tgiLcpProblem *p, int *culprit) {
+  int m = 0;
+  if (p->n < 0) return TG_ERR_ARG;
+  if (p->n > s->capacity) return TG_ERR_CAPACITY;
+  for (int i = 0; i < p->n; i++) {
+    int kind = p->kind[i];
+    bool bounded = kind == TGI_LCP_FRICTION || kind == TGI_LCP_BOX;
+    *culprit = i;
+    if (kind < TGI_LCP_EQUALITY || kind > TGI_LCP_BOX) return TG_ERR_ARG;
+    m += kind == TGI_LCP_NORMAL ? 1 : bounded ? 3 : 0;
+    if (bounded && !tgFinite(p->bound[i])) return TG_ERR_NOT_FINITE;
+    if (bounded && tgRe(p->bound[i]) < 0) return TG_ERR_ARG;
+    if (kind == TGI_LCP_FRICTION) {
+      int up = p->parent[i];
+      if (up < 0 || up >= p->n || p->kind[up] != TGI_LCP_NORMAL) return TG_ERR_ARG;
+    }
+    if (!tgFinite(p->b[i])) return TG_ERR_NOT_FINITE;
+    for (int j = 0; j < p->n; j++)
+      if (!tgFinite(p->A[(size_t)p->n * i + j])) return TG_ERR_NOT_FINITE;
+  }
+  return m > s->mz ? TG_ERR_CAPACITY : TG_OK;
+}
+
+// Can the class stand for that kind of row?
+static bool fits(int kind, int8_t c) {
+  if (kind == TGI_LCP_EQUALITY) return c == TGI_LCP_C;
+  if (kind == TGI_LCP_NORMAL) return c == TGI_LCP_N || c == TGI_LCP_C;
+  return c == TGI_LCP_F || c == TGI_LCP_H || c == TGI_LCP_L || c == TGI_LCP_D;
+}
+
+// ---- reduction ----
+
+// Symmetric elimination of the equality rows, largest diagonal first, down to 1e-10 of the largest: what is left of
+// the others is A_II - A_IE A_EE^+ A_EI.
+static void eliminate_equalities(tgiLcpScratch *c, const tgiLcpProblem *p) {
+  int n = p->n;
+  double first = 0;
+  double *A = c->full;
+  for (int i = 0; i < n; i++) c->dead[i] = 0;
+  for (;;) {
+    int best = -1;
+    for (int i = 0; i < n; i++)
+      if (p->kind[i] == TGI_LCP_EQUALITY && !c->dead[i] &&
+          (best < 0 || A[(size_t)n * i + i] > A[(size_t)n * best + best]))
+        best = i;
+    if (best < 0) return;
+    double pivot = A[(size_t)n * best + best];
+    first = fmax(first, pivot);
+    if (!(pivot > 1e-10 * first)) return;
+    c->dead[best] = 1;
+    const double *row = A + (size_t)n * best;
+    for (int i = 0; i < n; i++) {
+      double e = A[(size_t)n * i + best] / pivot;
+      if (c->dead[i] || e == 0) continue;
+      for (int j = 0; j < n; j++)
+        if (!c->dead[j]) A[(size_t)n * i + j] -= e * row[j];
+      c->fullb[i] -= e * c->fullb[best];
+    }
+  }
+}
+
+void tgi_lcp_reduce(tgiLcp *s, const tgiLcpProblem *p) {
+  tgiLcpScratch *c = s->scratch;
+  tgiLcpReduced *r = &c->red;
+  int n = p->n;
+  double trace = 0;
+  if (c->reduced) return;
+  c->reduced = true;
+  for (size_t i = 0; i < (size_t)n * n; i++) c->full[i] = tgRe(p->A[i]);
+  for (int i = 0; i < n; i++) {
+    c->fullb[i] = tgRe(p->b[i]);
+    trace += c->full[(size_t)n * i + i];
+  }
+  eliminate_equalities(c, p);
+  for (int i = 0; i < n; i++)
+    c->dead[i] = p->kind[i] != TGI_LCP_EQUALITY && !(trace > 0 && c->full[(size_t)n * i + i] >= 1e-12 * trace);
+  r->n = 0;
+  for (int i = 0; i < n; i++) {
+    // friction under a normal that cannot act has no force: it is left out with it
+    bool out = p->kind[i] == TGI_LCP_EQUALITY || c->dead[i] || (p->kind[i] == TGI_LCP_FRICTION && c->dead[p->parent[i]]);
+    c->K_pos[i] = out ? -1 : r->n;
+    if (!out) r->row[r->n++] = i;
+  }
+  for (int a = 0; a < r->n; a++) {
+    int i = r->row[a];
+    r->kind[a] = p->kind[i];
+    r->parent[a] = p->kind[i] == TGI_LCP_FRICTION ? c->K_pos[p->parent[i]] : -1;
+    r->bound[a] = p->kind[i] == TGI_LCP_NORMAL ? 0 : tgRe(p->bound[i]);
+    r->b[a] = c->fullb[i];
+    for (int k = 0; k < r->n; k++) r->A[(size_t)r->n * a + k] = c->full[(size_t)n * i + r->row[k]];
+  }
+}
+
+// Classes of all rows from those of the reduced rows
+static void spread_classes(const tgiLcpProblem *p, tgiLcpScratch *c, int8_t *cls) {
+  for (int i = 0; i < p->n; i++) {
+    cls[i] = p->kind[i] == TGI_LCP_EQUALITY ? TGI_LCP_C : p->kind[i] == TGI_LCP_NORMAL ? TGI_LCP_N : TGI_LCP_H;
+    if (c->dead[i] && p->kind[i] != TGI_LCP_NORMAL) cls[i] = TGI_LCP_D;
+  }
+  for (int a = 0; a < c->red.n; a++) cls[c->red.row[a]] = c->red_cls[a];
+}
+
+// ---- attempts ----
+
+typedef struct Attempt {
+  tgiLcp *s;
+  const tgiLcpProblem *p;
+  tgReal *f, *w;
+  int8_t *best;      // the caller's cls
+  double residual;   // of best
+} Attempt;
+
+// Moves every violated row to the class that its signs ask for. False when nothing moves.
+static bool correct(const tgiLcpProblem *p, int8_t *cls, const tgReal *f, const tgReal *w) {
+  double sf, sw;
+  bool moved = false;
+  tgi_lcp_scales(p, f, &sf, &sw);
+  for (int i = 0; i < p->n; i++) {
+    double fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / sw;
+    int8_t old = cls[i];
+    if (p->kind[i] == TGI_LCP_NORMAL && cls[i] == TGI_LCP_C && fi < -TGI_LCP_TIE) cls[i] = TGI_LCP_N;
+    else if (p->kind[i] == TGI_LCP_NORMAL && cls[i] == TGI_LCP_N && wi < -TGI_LCP_TIE) cls[i] = TGI_LCP_C;
+    moved = moved || cls[i] != old;
+  }
+  for (int i = 0; i < p->n; i++) {
+    bool friction = p->kind[i] == TGI_LCP_FRICTION;
+    if ((!friction && p->kind[i] != TGI_LCP_BOX) || cls[i] == TGI_LCP_D) continue;
+    double fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / sw;
+    double B = tgRe(friction ? p->bound[i] * f[p->parent[i]] : p->bound[i]) / sf;
+    bool powerless = (friction && cls[p->parent[i]] != TGI_LCP_C) || tgRe(p->bound[i]) <= 0;
+    int8_t old = cls[i];
+    if (powerless) cls[i] = wi > 0 ? TGI_LCP_L : TGI_LCP_H;
+    else if (cls[i] == TGI_LCP_F && fabs(fi) > B + TGI_LCP_TIE) cls[i] = fi > 0 ? TGI_LCP_H : TGI_LCP_L;
+    else if (cls[i] == TGI_LCP_H && wi > TGI_LCP_TIE) cls[i] = TGI_LCP_F;
+    else if (cls[i] == TGI_LCP_L && wi < -TGI_LCP_TIE) cls[i] = TGI_LCP_F;
+    moved = moved || cls[i] != old;
+  }
+  return moved;
+}
+
+// Class solve of scratch->cls with at most `corrections` repairs; keeps the best in a->best.
+static bool accept(Attempt *a, int corrections) {
+  tgiLcpScratch *c = a->s->scratch;
+  for (int k = 0;; k++) {
+    double residual = tgi_lcp_solve_classes(a->s, a->p, c->cls, a->f, a->w);
+    if (residual < a->residual) {
+      a->residual = residual;
+      memcpy(a->best, c->cls, (size_t)a->p->n);
+    }
+    if (residual <= TGI_LCP_ACCEPT) return true;
+    if (k >= corrections || !correct(a->p, c->cls, a->f, a->w)) return false;
+  }
+}
+
+static bool try_warm(Attempt *a, const int8_t *warm) {
+  tgiLcpScratch *c = a->s->scratch;
+  if (warm == NULL) return false;
+  bool idle = false;
+  for (int i = 0; i < a->p->n; i++) {
+    if (!fits(a->p->kind[i], warm[i])) return false;
+    idle = idle || warm[i] == TGI_LCP_D;
+  }
+  if (idle) tgi_lcp_reduce(a->s, a->p);
+  for (int i = 0; idle && i < a->p->n; i++)
+    if (warm[i] == TGI_LCP_D && !c->dead[i]) return false;
+  memcpy(c->cls, warm, (size_t)a->p->n);
+  return accept(a, 0);
+}
+
+static bool try_proposal(Attempt *a, int corrections) {
+  spread_classes(a->p, a->s->scratch, a->s->scratch->cls);
+  return accept(a, corrections);
+}
+
+static bool try_lemke(Attempt *a, bool shifted, tgiLcpInfo *info) {
+  tgiLcpScratch *c = a->s->scratch;
+  double trace = 0;
+  for (int i = 0; i < c->red.n; i++) trace += c->red.A[(size_t)c->red.n * i + i];
+  double shift = shifted && c->red.n > 0 ? 1e-9 * trace / c->red.n : 0;
+  for (int attempt = 0; attempt < (shifted ? 3 : 6); attempt++)
+    if (tgi_lcp_lemke(c, attempt, shift, c->red_cls, &info->pivots) && try_proposal(a, 4)) return true;
+  return false;
+}
+
+static int run_stages(Attempt *a, const int8_t *warm, tgiLcpInfo *info) {
+  tgiLcpScratch *c = a->s->scratch;
+  if (try_warm(a, warm)) return TGI_LCP_WARM;
+  tgi_lcp_reduce(a->s, a->p);
+  if (!isfinite(a->residual)) memset(a->best, 0, (size_t)a->p->n);
+  if (tgi_lcp_pivot(c, c->red_cls, &info->pivots) && try_proposal(a, 2)) return TGI_LCP_PIVOT;
+  if (try_lemke(a, false, info)) return TGI_LCP_LEMKE;
+  if (try_lemke(a, true, info)) return TGI_LCP_LEMKE_SHIFTED;
+  info->sweeps = tgi_lcp_pgs(c, 400, c->red_cls);
+  return try_proposal(a, 10) ? TGI_LCP_PGS : TGI_LCP_FAILED;
+}
+
+static void fill_info(const Attempt *a, tgiLcpInfo *info) {
+  const tgiLcpProblem *p = a->p;
+  tgiLcpScratch *c = a->s->scratch;
+  double sf, sw;
+  tgi_lcp_scales(p, a->f, &sf, &sw);
+  info->nk = a->s->nk;
+  info->rank = a->s->rank;
+  for (int i = 0; i < p->n; i++) {
+    double margin = tgi_lcp_row_margin(p, c->cls, a->f, a->w, i, sf, sw);
+    double residual = tgi_lcp_row_residual(p, c->cls, a->f, a->w, i, sf, sw);
+    info->margin = fmin(info->margin, margin);
+    info->residual = fmax(info->residual, residual);
+    if (margin <= TGI_LCP_TIE) c->ties[info->nties++] = i;
+    if (!(residual <= TGI_LCP_ACCEPT)) c->failed[info->nfailed++] = i;
+  }
+}
+
+tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
+                       tgiLcpInfo *info) {
+  tgiLcpScratch *c = s->scratch;
+  *info = (tgiLcpInfo){.stage = TGI_LCP_FAILED, .margin = INFINITY, .ties = c->ties, .failed = c->failed};
+  int culprit = -1;
+  tgStatus status = check_input(s, p, &culprit);
+  if (status != TG_OK) {
+    if (culprit >= 0 && s->capacity > 0 && status != TG_ERR_CAPACITY) c->failed[info->nfailed++] = culprit;
+    return status;
+  }
+  c->reduced = false;
+  Attempt a = {s, p, f, w != NULL ? w : c->wtmp, cls, INFINITY};
+  int stage = run_stages(&a, warm, info);
+  info->stage = stage;
+  if (stage != TGI_LCP_FAILED) tgi_lcp_settle_ties(s, p, f, a.w);
+  else tgi_lcp_solve_classes(s, p, a.best, f, a.w);
+  for (int i = 0; i < p->n; i++) {
+    bool idle = p->kind[i] == TGI_LCP_FRICTION && c->cls[i] != TGI_LCP_D && c->cls[p->parent[i]] == TGI_LCP_N;
+    if (idle) c->cls[i] = tgRe(a.w[i]) > 0 ? TGI_LCP_L : TGI_LCP_H;
+    cls[i] = c->cls[i];
+  }
+  fill_info(&a, info);
+  return stage == TGI_LCP_FAILED ? TG_NOT_CONVERGED : TG_OK;
+}

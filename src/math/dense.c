@@ -1,0 +1,314 @@
+// dense.c: LU, condition estimate and complete orthogonal decomposition; LAPACK and the plain twin.
+//
+// Based on: Golub and Van Loan 3.4, 5.4; Hager 1984 and Higham 1988 (condition estimate).
+#include "math/dense.h"
+
+#include <float.h>
+#include <string.h>
+
+// ---- plain twin ----
+
+bool tgi_plain_lu_factor(int n, tgReal *a, int *piv) {
+  bool ok = true;
+  for (int k = 0; k < n; k++) {
+    int best = k;
+    for (int i = k + 1; i < n; i++)
+      if (fabs(tgRe(a[i + (size_t)n * k])) > fabs(tgRe(a[best + (size_t)n * k]))) best = i;
+    piv[k] = best;
+    tgReal pivot = a[best + (size_t)n * k];
+    if (tgRe(pivot) == 0 || !tgFinite(pivot)) { ok = false; continue; }
+    for (int j = 0; best != k && j < n; j++) {
+      tgReal t = a[k + (size_t)n * j];
+      a[k + (size_t)n * j] = a[best + (size_t)n * j];
+      a[best + (size_t)n * j] = t;
+    }
+    for (int i = k + 1; i < n; i++) a[i + (size_t)n * k] /= pivot;
+    for (int j = k + 1; j < n; j++) {
+      tgReal u = a[k + (size_t)n * j];
+      for (int i = k + 1; i < n; i++) a[i + (size_t)n * j] -= a[i + (size_t)n * k] * u;
+    }
+  }
+  return ok;
+}
+
+static void swap(tgReal *x, int i, int j) {
+  tgReal t = x[i];
+  x[i] = x[j];
+  x[j] = t;
+}
+
+// x <- U^-1 x or U^-T x, U the upper triangle of r (leading dimension ld)
+static void upper_solve(int n, const tgReal *r, int ld, tgReal *x, bool transposed) {
+  if (transposed)
+    for (int i = 0; i < n; i++) {
+      for (int k = 0; k < i; k++) x[i] -= r[k + (size_t)ld * i] * x[k];
+      x[i] /= r[i + (size_t)ld * i];
+    }
+  else
+    for (int i = n - 1; i >= 0; i--) {
+      for (int k = i + 1; k < n; k++) x[i] -= r[i + (size_t)ld * k] * x[k];
+      x[i] /= r[i + (size_t)ld * i];
+    }
+}
+
+void tgi_plain_lu_solve(int n, const tgReal *lu, const int *piv, tgReal *x, bool transposed) {
+  if (!transposed) {
+    for (int i = 0; i < n; i++) swap(x, i, piv[i]);
+    for (int k = 0; k < n; k++)
+      for (int i = k + 1; i < n; i++) x[i] -= lu[i + (size_t)n * k] * x[k];
+    upper_solve(n, lu, n, x, false);
+  } else {
+    upper_solve(n, lu, n, x, true);
+    for (int k = n - 1; k >= 0; k--)
+      for (int i = k + 1; i < n; i++) x[k] -= lu[i + (size_t)n * k] * x[i];
+    for (int i = n - 1; i >= 0; i--) swap(x, i, piv[i]);
+  }
+}
+
+// Householder: H = 1 - tau u u^T, u_0 = 1 (kept implicitly), H x = (beta, 0, ...); x_1.. become u_1..
+static tgReal reflect(int m, tgReal *x) {
+  tgReal s = 0;
+  for (int i = 0; i < m; i++) s += x[i] * x[i];
+  if (m <= 1 || tgRe(s) <= 0) return 0;
+  tgReal beta = tgRe(x[0]) > 0 ? -tgSqrt(s) : tgSqrt(s), head = x[0] - beta;
+  tgReal tau = -head / beta;
+  for (int i = 1; i < m; i++) x[i] /= head;
+  x[0] = beta;
+  return tau;
+}
+
+static void reflect_apply(int m, const tgReal *u, tgReal tau, tgReal *x) {
+  tgReal s = x[0];
+  for (int i = 1; i < m; i++) s += u[i] * x[i];
+  s *= tau;
+  x[0] -= s;
+  for (int i = 1; i < m; i++) x[i] -= s * u[i];
+}
+
+// x <- Q^T x (forward) or Q x of the first k reflectors
+static void plain_q(int n, int k, const tgReal *qr, const tgReal *tau, tgReal *x, bool transposed) {
+  for (int c = 0; c < k; c++) {
+    int j = transposed ? c : k - 1 - c;
+    reflect_apply(n - j, qr + j + (size_t)n * j, tau[j], x + j);
+  }
+}
+
+// W^T into d->w, n x rank: the first rank rows of the triangular factor, transposed
+static void transpose_top(tgiCod *d) {
+  int n = d->n;
+  for (int r = 0; r < d->rank; r++)
+    for (int j = 0; j < n; j++) d->w[j + (size_t)n * r] = j < r ? 0 : d->qr[r + (size_t)n * j];
+}
+
+void tgi_plain_cod_factor(tgiCod *d, double cut) {
+  int n = d->n, k = 0;
+  double first = 0;
+  for (int j = 0; j < n; j++) d->piv[j] = j;
+  for (; k < n; k++) {
+    int best = k;
+    double most = -1;
+    for (int j = k; j < n; j++) {
+      double s = 0;
+      for (int i = k; i < n; i++) s += tgRe(d->qr[i + (size_t)n * j]) * tgRe(d->qr[i + (size_t)n * j]);
+      if (s > most) { most = s; best = j; }
+    }
+    if (k == 0) first = sqrt(most);
+    if (!(sqrt(most) > cut * first)) break;
+    for (int i = 0; best != k && i < n; i++) {
+      tgReal t = d->qr[i + (size_t)n * k];
+      d->qr[i + (size_t)n * k] = d->qr[i + (size_t)n * best];
+      d->qr[i + (size_t)n * best] = t;
+    }
+    int p = d->piv[k];
+    d->piv[k] = d->piv[best];
+    d->piv[best] = p;
+    d->tau[k] = reflect(n - k, d->qr + k + (size_t)n * k);
+    for (int j = k + 1; j < n; j++)
+      reflect_apply(n - k, d->qr + k + (size_t)n * k, d->tau[k], d->qr + k + (size_t)n * j);
+  }
+  d->rank = k;
+  transpose_top(d);
+  for (int r = 0; r < d->rank; r++) {
+    tgReal *u = d->w + r + (size_t)n * r;
+    d->wtau[r] = reflect(n - r, u);
+    for (int c = r + 1; c < d->rank; c++) reflect_apply(n - r, u, d->wtau[r], d->w + r + (size_t)n * c);
+  }
+}
+
+typedef void (*ApplyQ)(int n, int k, const tgReal *qr, const tgReal *tau, tgReal *x, bool transposed, tgReal *work);
+
+static void plain_q_work(int n, int k, const tgReal *qr, const tgReal *tau, tgReal *x, bool transposed, tgReal *work) {
+  (void)work;
+  plain_q(n, k, qr, tau, x, transposed);
+}
+
+// Pi and Pi^T through the head of the workspace
+static void permute(const tgiCod *d, tgReal *x, bool transposed) {
+  for (int i = 0; i < d->n; i++) d->work[i] = x[i];
+  for (int i = 0; i < d->n; i++) {
+    if (transposed) x[i] = d->work[d->piv[i]];
+    else x[d->piv[i]] = d->work[i];
+  }
+}
+
+// A^+ = Pi Q2_r R2^{-T} Q1_r^T,  A^{+T} = Q1_r R2^{-1} Q2_r^T Pi^T
+static void cod_solve(const tgiCod *d, tgReal *x, bool transposed, ApplyQ q) {
+  int n = d->n, r = d->rank;
+  if (!transposed) {
+    q(n, r, d->qr, d->tau, x, true, d->work);
+    upper_solve(r, d->w, n, x, true);
+    for (int i = r; i < n; i++) x[i] = 0;
+    q(n, r, d->w, d->wtau, x, false, d->work);
+    permute(d, x, false);
+  } else {
+    permute(d, x, true);
+    q(n, r, d->w, d->wtau, x, true, d->work);
+    upper_solve(r, d->w, n, x, false);
+    for (int i = r; i < n; i++) x[i] = 0;
+    q(n, r, d->qr, d->tau, x, false, d->work);
+  }
+}
+
+// I - A^+ A = Pi (1 - Q2_r Q2_r^T) Pi^T: keep the last n - r coordinates in the basis Q2
+static void cod_project(const tgiCod *d, tgReal *x, ApplyQ q) {
+  permute(d, x, true);
+  q(d->n, d->rank, d->w, d->wtau, x, true, d->work);
+  for (int i = 0; i < d->rank; i++) x[i] = 0;
+  q(d->n, d->rank, d->w, d->wtau, x, false, d->work);
+  permute(d, x, false);
+}
+
+void tgi_plain_cod_solve(const tgiCod *d, tgReal *x, bool transposed) { cod_solve(d, x, transposed, plain_q_work); }
+void tgi_plain_cod_project(const tgiCod *d, tgReal *x) { cod_project(d, x, plain_q_work); }
+
+// Hager: maximise |A^-1 x|_1 over |x|_1 = 1 by walking to the vertex that the gradient A^-T sign(A^-1 x) points at
+double tgi_lu_rcond(int n, const tgReal *lu, const int *piv, double norm, tgReal *work) {
+  tgReal *x = work, *g = work + n;
+  double best = 0;
+  int last = -1;
+  for (int i = 0; i < n; i++) x[i] = 1.0 / n;
+  for (int round = 0; round < 5 && n > 0; round++) {
+    tgi_lu_solve(n, lu, piv, x, false);
+    double size = 0;
+    for (int i = 0; i < n; i++) {
+      size += fabs(tgRe(x[i]));
+      g[i] = tgRe(x[i]) >= 0 ? 1 : -1;
+    }
+    if (!(size > best)) {
+      if (!isfinite(size)) return 0;
+      break;
+    }
+    best = size;
+    tgi_lu_solve(n, lu, piv, g, true);
+    int at = 0;
+    for (int i = 1; i < n; i++)
+      if (fabs(tgRe(g[i])) > fabs(tgRe(g[at]))) at = i;
+    if (at == last) break;
+    last = at;
+    for (int i = 0; i < n; i++) x[i] = i == at;
+  }
+  return best > 0 && norm > 0 ? 1 / (best * norm) : 0;
+}
+
+// ---- LAPACK ----
+
+// lapacke.h wants complex.h's names only for its complex routines, which are not used here
+#ifdef TG_COMPLEX
+#define lapack_complex_double double _Complex
+#define lapack_complex_float float _Complex
+#endif
+#include <lapacke.h>
+
+#ifdef TG_COMPLEX
+bool tgi_lu_factor(int n, tgReal *a, int *piv) { return tgi_plain_lu_factor(n, a, piv); }
+void tgi_lu_solve(int n, const tgReal *lu, const int *piv, tgReal *x, bool transposed) {
+  tgi_plain_lu_solve(n, lu, piv, x, transposed);
+}
+void tgi_cod_factor(tgiCod *d, double cut) { tgi_plain_cod_factor(d, cut); }
+void tgi_cod_solve(const tgiCod *d, tgReal *x, bool transposed) { tgi_plain_cod_solve(d, x, transposed); }
+void tgi_cod_project(const tgiCod *d, tgReal *x) { tgi_plain_cod_project(d, x); }
+#else
+// Below this size the plain loops are faster than the calls.
+enum { SMALL = 8 };
+
+bool tgi_lu_factor(int n, tgReal *a, int *piv) {
+  if (n <= SMALL) return tgi_plain_lu_factor(n, a, piv);
+  if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, a, n, piv) != 0) return false;
+  for (int i = 0; i < n; i++) {
+    piv[i]--;
+    if (!isfinite(a[i + (size_t)n * i])) return false;
+  }
+  return true;
+}
+
+// Pivots are kept 0-based as the twin's; one right-hand side is solved with the twin's loops at every size, since a
+// triangular solve with a single vector gains nothing from blocking.
+void tgi_lu_solve(int n, const tgReal *lu, const int *piv, tgReal *x, bool transposed) {
+  tgi_plain_lu_solve(n, lu, piv, x, transposed);
+}
+
+void tgi_cod_factor(tgiCod *d, double cut) {
+  int n = d->n, lwork = (int)TGI_COD_WORK(n);
+  if (n == 0) { d->rank = 0; return; }
+  for (int i = 0; i < n; i++) d->piv[i] = 0;
+  LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, n, n, d->qr, n, d->piv, d->tau, d->work, lwork);
+  double first = fabs(d->qr[0]);
+  d->rank = 0;
+  for (int i = 0; i < n; i++) d->piv[i]--;
+  while (d->rank < n && fabs(d->qr[d->rank + (size_t)n * d->rank]) > cut * first) d->rank++;
+  transpose_top(d);
+  if (d->rank > 0) LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, n, d->rank, d->w, n, d->wtau, d->work, lwork);
+}
+
+static void lapack_q(int n, int k, const tgReal *qr, const tgReal *tau, tgReal *x, bool transposed, tgReal *work) {
+  if (k > 0)
+    LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, 1, k, qr, n, tau, x, n, work,
+                        (int)TGI_COD_WORK(n));
+}
+
+void tgi_cod_solve(const tgiCod *d, tgReal *x, bool transposed) { cod_solve(d, x, transposed, lapack_q); }
+void tgi_cod_project(const tgiCod *d, tgReal *x) { cod_project(d, x, lapack_q); }
+#endif
+
+// ---- real numbers in both builds ----
+
+static bool eliminate(int n, double *a, double *x, double tiny) {
+  for (int k = 0; k < n; k++) {
+    int best = k;
+    for (int i = k + 1; i < n; i++)
+      if (fabs(a[i + (size_t)n * k]) > fabs(a[best + (size_t)n * k])) best = i;
+    if (!(fabs(a[best + (size_t)n * k]) > tiny)) return false;
+    if (best != k) {
+      for (int j = k; j < n; j++) {
+        double t = a[k + (size_t)n * j];
+        a[k + (size_t)n * j] = a[best + (size_t)n * j];
+        a[best + (size_t)n * j] = t;
+      }
+      double t = x[k];
+      x[k] = x[best];
+      x[best] = t;
+    }
+    double inverse = 1 / a[k + (size_t)n * k];
+    for (int i = k + 1; i < n; i++) a[i + (size_t)n * k] *= inverse;
+    for (int j = k + 1; j < n; j++) {
+      double u = a[k + (size_t)n * j];
+      for (int i = k + 1; i < n; i++) a[i + (size_t)n * j] -= a[i + (size_t)n * k] * u;
+    }
+    for (int i = k + 1; i < n; i++) x[i] -= a[i + (size_t)n * k] * x[k];
+  }
+  for (int k = n - 1; k >= 0; k--) {
+    x[k] /= a[k + (size_t)n * k];
+    for (int i = 0; i < k; i++) x[i] -= a[i + (size_t)n * k] * x[k];
+  }
+  return true;
+}
+
+bool tgi_solve_real(int n, double *a, int *piv, double *x) {
+  double most = 0;
+  for (size_t i = 0; i < (size_t)n * n; i++) most = fmax(most, fabs(a[i]));
+  if (n <= 32) return eliminate(n, a, x, 1e-13 * most);
+  if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, a, n, piv) != 0) return false;
+  for (int i = 0; i < n; i++)
+    if (!(fabs(a[i + (size_t)n * i]) > 1e-13 * most)) return false;
+  return LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, 1, a, n, piv, x, n) == 0;
+}

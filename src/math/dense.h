@@ -1,0 +1,46 @@
+// dense.h: square dense systems: LU, its condition number, and the complete orthogonal decomposition behind a
+// least-norm pseudo-inverse.
+//
+// Matrices are column-major, a[i + n j]. Workspace is the caller's. In the real build LU and QR are LAPACK's; the
+// tgi_plain_* twins use no library, transpose where LAPACK would conjugate, and decide on real parts, so that
+// in the complex build (which is made of them) a derivative passes through. Both are deterministic.
+#ifndef TG_MATH_DENSE_H
+#define TG_MATH_DENSE_H
+
+#include "math/real.h"
+
+/// a <- P L U with row exchanges `piv` (n). False when a pivot is exactly zero or not finite (a is then spoilt).
+bool tgi_lu_factor(int n, tgReal *a, int *piv);
+bool tgi_plain_lu_factor(int n, tgReal *a, int *piv);
+/// x <- A^-1 x, or A^-T x.
+void tgi_lu_solve(int n, const tgReal *lu, const int *piv, tgReal *x, bool transposed);
+void tgi_plain_lu_solve(int n, const tgReal *lu, const int *piv, tgReal *x, bool transposed);
+/// Estimate of 1/(|A|_1 |A^-1|_1) from the factors (Hager's method); norm = |A|_1, work: 2n. Seldom too large by more
+/// than a factor of three.
+double tgi_lu_rcond(int n, const tgReal *lu, const int *piv, double norm, tgReal *work);
+
+/// A Pi = Q1 [W; 0], W^T = Q2 R2: A = Q1_r R2^T Q2_r^T Pi^T with r = rank. The caller sets the pointers and n.
+typedef struct tgiCod {
+  int n, rank;
+  tgReal *qr, *tau;  ///< n x n and n: Q1's reflectors and W
+  tgReal *w, *wtau;  ///< n x n and n: Q2's reflectors and R2
+  int *piv;          ///< n: column of A in each place
+  tgReal *work;      ///< TGI_COD_WORK(n)
+} tgiCod;
+#define TGI_COD_WORK(n) (34 * (size_t)(n) + 64)
+
+/// Decomposes d->qr (A on entry). Columns whose rest is below cut times the first pivot do not count.
+void tgi_cod_factor(tgiCod *d, double cut);
+void tgi_plain_cod_factor(tgiCod *d, double cut);
+/// x <- A^+ x, or A^{+T} x.
+void tgi_cod_solve(const tgiCod *d, tgReal *x, bool transposed);
+void tgi_plain_cod_solve(const tgiCod *d, tgReal *x, bool transposed);
+/// x <- (I - A^+ A) x.
+void tgi_cod_project(const tgiCod *d, tgReal *x);
+void tgi_plain_cod_project(const tgiCod *d, tgReal *x);
+
+/// x <- A^-1 x for real numbers in both builds; a (spoilt) n x n, piv n. False when a pivot falls below
+/// 1e-13 max|a|: singular for practical purposes.
+bool tgi_solve_real(int n, double *a, int *piv, double *x);
+
+#endif
