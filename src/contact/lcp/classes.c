@@ -170,6 +170,8 @@ static bool hold_still_rows(tgiLcpScratch *c, const tgiLcpProblem *p, const tgRe
     changed = true;
   }
   for (int i = 0; i < p->n; i++) {
+    bool joined = p->kind[i] == TGI_LCP_FRICTION && c->trial[p->parent[i]] != c->best[p->parent[i]];
+    if (joined && c->trial[i] != TGI_LCP_D) c->trial[i] = tgRe(w[i]) > 0 ? TGI_LCP_L : TGI_LCP_H;
     bool slides = c->trial[i] == TGI_LCP_H || c->trial[i] == TGI_LCP_L;
     if (!slides || fabs(tgRe(w[i])) > TGI_LCP_TIE * sw || !may_hold(p, c->trial, i)) continue;
     c->trial[i] = TGI_LCP_F;
@@ -200,13 +202,15 @@ static bool try_classes(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w,
   return true;
 }
 
-void tgi_lcp_settle_ties(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w) {
+// One round; false when the classes are as before.
+static bool settle_once(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w) {
   tgiLcpScratch *c = s->scratch;
   double sf, sw;
-  tgi_lcp_scales(p, f, &sf, &sw);
   int ties = count_ties(s, p, f, w);
-  if (ties == 0) return;
+  if (ties == 0) return false;
+  tgi_lcp_scales(p, f, &sf, &sw);
   memcpy(c->best, c->cls, (size_t)p->n);
+  memcpy(c->before, c->cls, (size_t)p->n);
   bool ok = hold_still_rows(c, p, w, sw, true) && try_classes(s, p, f, w, ties);
   if (!ok) {
     tgi_lcp_solve_classes(s, p, c->best, f, w);
@@ -217,6 +221,12 @@ void tgi_lcp_settle_ties(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w
   memcpy(c->trial, c->best, (size_t)p->n);
   if (release_idle_normals(c, p, f, w, sf) && !try_classes(s, p, f, w, INT32_MAX))
     tgi_lcp_solve_classes(s, p, c->best, f, w);
+  return memcmp(c->before, c->cls, (size_t)p->n) != 0;
+}
+
+// Repeated so that a warm start from the outcome leaves it alone.
+void tgi_lcp_settle_ties(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w) {
+  for (int round = 0; round < 4 && settle_once(s, p, f, w); round++) continue;
 }
 
 // ---- derivative ----

@@ -26,7 +26,7 @@ typedef struct tgiLcpScratch {
   bool deficient;     ///< the decomposition in use: cod, else lu
   tgiCod cod;
   tgReal *x, *y, *ftmp, *wtmp;  ///< n each
-  int8_t *cls, *trial, *best;   ///< n each
+  int8_t *cls, *trial, *best, *before;  ///< n each
   int *ties, *failed;           ///< n each
   // stages
   tgiLcpReduced red;

@@ -43,7 +43,7 @@ static size_t lay_out(char *base, int rows, int variables, tgiLcp *s, tgiLcpScra
   c->cod.work = reals(base, &at, TGI_COD_WORK(n));
   tgReal **vectors[] = {&c->x, &c->y, &c->ftmp, &c->wtmp};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) *vectors[i] = reals(base, &at, n);
-  int8_t **classes[] = {&c->cls, &c->trial, &c->best, &c->dead, &c->red_cls};
+  int8_t **classes[] = {&c->cls, &c->trial, &c->best, &c->before, &c->dead, &c->red_cls};
   for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) *classes[i] = bytes_of(base, &at, n);
   int **indices[] = {&c->ties, &c->failed, &c->red.row, &c->red.kind, &c->red.parent, &c->K, &c->K_pos, &c->piv, &c->group};
   for (size_t i = 0; i < sizeof indices / sizeof *indices; i++) *indices[i] = ints(base, &at, n);

@@ -1,5 +1,4 @@
 // test_solve.c: the frictional LCP: validity on random families, built cases, refusals, ties, determinism, no allocation.
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
