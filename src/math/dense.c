@@ -306,9 +306,9 @@ static bool eliminate(int n, double *a, double *x, double tiny) {
 bool tgi_solve_real(int n, double *a, int *piv, double *x) {
   double most = 0;
   for (size_t i = 0; i < (size_t)n * n; i++) most = fmax(most, fabs(a[i]));
-  if (n <= 32) return eliminate(n, a, x, 1e-13 * most);
+  if (n <= 32) return eliminate(n, a, x, 1e-11 * most);
   if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, a, n, piv) != 0) return false;
   for (int i = 0; i < n; i++)
-    if (!(fabs(a[i + (size_t)n * i]) > 1e-13 * most)) return false;
+    if (!(fabs(a[i + (size_t)n * i]) > 1e-11 * most)) return false;
   return LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, 1, a, n, piv, x, n) == 0;
 }

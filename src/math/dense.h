@@ -40,7 +40,7 @@ void tgi_cod_project(const tgiCod *d, tgReal *x);
 void tgi_plain_cod_project(const tgiCod *d, tgReal *x);
 
 /// x <- A^-1 x for real numbers in both builds; a (spoilt) n x n, piv n. False when a pivot falls below
-/// 1e-13 max|a|: singular for practical purposes.
+/// 1e-11 max|a|: singular for practical purposes.
 bool tgi_solve_real(int n, double *a, int *piv, double *x);
 
 #endif

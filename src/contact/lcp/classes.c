@@ -83,15 +83,21 @@ void tgi_lcp_scales(const tgiLcpProblem *p, const tgReal *f, double *sf, double 
   if (*sw == 0) *sw = 1;
 }
 
+bool tgi_lcp_is_dead(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, int i) {
+  if (cls[i] != TGI_LCP_D) return false;
+  tgi_lcp_reduce(s, p);
+  return s->scratch->dead[i] != 0;
+}
+
 // A force or velocity pair is complementary to the lesser of the two violations.
-double tgi_lcp_row_residual(const tgiLcpProblem *p, const int8_t *cls, const tgReal *f, const tgReal *w, int i, double sf,
+double tgi_lcp_row_residual(const tgiLcpProblem *p, bool dead, const tgReal *f, const tgReal *w, int i, double sf,
                             double sw) {
   double fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / sw;
   if (!isfinite(fi) || !isfinite(wi)) return INFINITY;
   if (p->kind[i] == TGI_LCP_EQUALITY) return fabs(wi);
   if (p->kind[i] == TGI_LCP_NORMAL) return fmax(fmax(-fi, -wi), fmin(fabs(fi), fabs(wi)));
   double B = tgRe(bound(p, f, i)) / sf;
-  if (cls[i] == TGI_LCP_D) return fabs(fi);
+  if (dead) return fabs(fi);
   double off = wi < 0 ? fabs(B - fi) : fabs(B + fi);  // distance from the force that sliding asks for
   return fmax(fabs(fi) - B, fmin(fabs(wi), off));
 }
@@ -99,14 +105,19 @@ double tgi_lcp_row_residual(const tgiLcpProblem *p, const int8_t *cls, const tgR
 double tgi_lcp_row_margin(const tgiLcpProblem *p, const int8_t *cls, const tgReal *f, const tgReal *w, int i, double sf,
                           double sw) {
   double fi = fabs(tgRe(f[i])) / sf, wi = fabs(tgRe(w[i])) / sw;
-  if (p->kind[i] == TGI_LCP_EQUALITY || cls[i] == TGI_LCP_D) return INFINITY;
+  if (p->kind[i] == TGI_LCP_EQUALITY || (cls[i] == TGI_LCP_D && wi > TGI_LCP_TIE)) return INFINITY;
   if (p->kind[i] == TGI_LCP_NORMAL) return cls[i] == TGI_LCP_C ? fi : wi;
   if (p->kind[i] == TGI_LCP_FRICTION && cls[p->parent[i]] != TGI_LCP_C) return INFINITY;
-  if (cls[i] == TGI_LCP_F) return fabs(tgRe(bound(p, f, i)) / sf - fi);
+  if (cls[i] == TGI_LCP_F || cls[i] == TGI_LCP_D) return fabs(tgRe(bound(p, f, i)) / sf - fi);
   return wi;
 }
 
 double tgi_lcp_solve_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w) {
+  s->scratch->reduced = false;
+  return tgi_lcp_class_solve(s, p, cls, f, w);
+}
+
+double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w) {
   tgiLcpScratch *c = s->scratch;
   tgReal *v = w != NULL ? w : c->wtmp;
   int n = p->n, nk = 0;
@@ -138,7 +149,7 @@ double tgi_lcp_solve_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cl
   }
   double sf, sw, worst = 0;
   tgi_lcp_scales(p, f, &sf, &sw);
-  for (int i = 0; i < n; i++) worst = fmax(worst, tgi_lcp_row_residual(p, c->cls, f, v, i, sf, sw));
+  for (int i = 0; i < n; i++) worst = fmax(worst, tgi_lcp_row_residual(p, tgi_lcp_is_dead(s, p, c->cls, i), f, v, i, sf, sw));
   return worst;
 }
 
@@ -172,7 +183,7 @@ static bool hold_still_rows(tgiLcpScratch *c, const tgiLcpProblem *p, const tgRe
   for (int i = 0; i < p->n; i++) {
     bool joined = p->kind[i] == TGI_LCP_FRICTION && c->trial[p->parent[i]] != c->best[p->parent[i]];
     if (joined && c->trial[i] != TGI_LCP_D) c->trial[i] = tgRe(w[i]) > 0 ? TGI_LCP_L : TGI_LCP_H;
-    bool slides = c->trial[i] == TGI_LCP_H || c->trial[i] == TGI_LCP_L;
+    bool slides = c->trial[i] == TGI_LCP_H || c->trial[i] == TGI_LCP_L || c->trial[i] == TGI_LCP_D;
     if (!slides || fabs(tgRe(w[i])) > TGI_LCP_TIE * sw || !may_hold(p, c->trial, i)) continue;
     c->trial[i] = TGI_LCP_F;
     changed = true;
@@ -197,7 +208,7 @@ static bool release_idle_normals(tgiLcpScratch *c, const tgiLcpProblem *p, const
 // Is the answer of c->trial acceptable with fewer ties (or, without a limit, at all)? It then becomes c->best.
 static bool try_classes(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int limit) {
   tgiLcpScratch *c = s->scratch;
-  if (!(tgi_lcp_solve_classes(s, p, c->trial, f, w) <= TGI_LCP_ACCEPT) || count_ties(s, p, f, w) >= limit) return false;
+  if (!(tgi_lcp_class_solve(s, p, c->trial, f, w) <= TGI_LCP_ACCEPT) || count_ties(s, p, f, w) >= limit) return false;
   memcpy(c->best, c->trial, (size_t)p->n);
   return true;
 }
@@ -213,14 +224,14 @@ static bool settle_once(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w)
   memcpy(c->before, c->cls, (size_t)p->n);
   bool ok = hold_still_rows(c, p, w, sw, true) && try_classes(s, p, f, w, ties);
   if (!ok) {
-    tgi_lcp_solve_classes(s, p, c->best, f, w);
+    tgi_lcp_class_solve(s, p, c->best, f, w);
     ok = hold_still_rows(c, p, w, sw, false) && try_classes(s, p, f, w, INT32_MAX);
   }
-  if (!ok) tgi_lcp_solve_classes(s, p, c->best, f, w);
+  if (!ok) tgi_lcp_class_solve(s, p, c->best, f, w);
   tgi_lcp_scales(p, f, &sf, &sw);
   memcpy(c->trial, c->best, (size_t)p->n);
   if (release_idle_normals(c, p, f, w, sf) && !try_classes(s, p, f, w, INT32_MAX))
-    tgi_lcp_solve_classes(s, p, c->best, f, w);
+    tgi_lcp_class_solve(s, p, c->best, f, w);
   return memcmp(c->before, c->cls, (size_t)p->n) != 0;
 }
 

@@ -152,3 +152,21 @@ bool tgi_lcp_lemke(tgiLcpScratch *c, int attempt, double shift, int8_t *cls, int
   read_solution(c, m, amax, bmax, cls);
   return true;
 }
+
+// f_n basic: presses. Bound met (its slack t not basic): slides to the side whose part is basic, or, with both parts
+// basic, sticks. Inside: sticks when one part is basic, else it holds without a force.
+void tgi_lcp_lemke_vertex(const tgiLcpScratch *c, int8_t *cls) {
+  const tgiLcpReduced *r = &c->red;
+  int m = r->n == 0 ? 0 : c->group[r->n - 1] + (r->kind[r->n - 1] == TGI_LCP_NORMAL ? 1 : 3);
+  for (int i = 0; i < r->n; i++)
+    if (r->kind[i] == TGI_LCP_NORMAL) cls[i] = c->where[c->group[i]] >= 0 ? TGI_LCP_C : TGI_LCP_N;
+  for (int i = 0; i < r->n; i++) {
+    if (r->kind[i] == TGI_LCP_NORMAL) continue;
+    int g = c->group[i];
+    bool plus = c->where[g] >= 0, minus = c->where[g + 1] >= 0, met = c->where[m + g + 2] < 0;
+    bool powerless = r->bound[i] <= 0 || (r->parent[i] >= 0 && cls[r->parent[i]] == TGI_LCP_N);
+    if (powerless) cls[i] = c->w[i] > 0 ? TGI_LCP_L : TGI_LCP_H;
+    else if (met && plus != minus) cls[i] = plus ? TGI_LCP_H : TGI_LCP_L;
+    else cls[i] = plus || minus ? TGI_LCP_F : TGI_LCP_D;
+  }
+}

@@ -47,7 +47,47 @@ static void impose(const tgiLcpReduced *r, const int8_t *cls, double *f) {
   }
 }
 
-// Df, Dw for f_i changing at rate sigma. False when the held rows' matrix is singular.
+// [A_KK + A_KS E], column-major in Q
+static void fill_held(tgiLcpScratch *c, const int8_t *cls, int nk) {
+  const tgiLcpReduced *r = &c->red;
+  for (int a = 0; a < nk; a++) {
+    const double *row = r->A + (size_t)r->n * c->K[a];
+    for (int k = 0; k < nk; k++) c->Q[a + (size_t)nk * k] = row[c->K[k]];
+  }
+  for (int j = 0; j < r->n; j++) {
+    double e = slope(r, cls, j);
+    if (e == 0 || c->K_pos[r->parent[j]] < 0) continue;
+    double *col = c->Q + (size_t)nk * c->K_pos[r->parent[j]];
+    for (int a = 0; a < nk; a++) col[a] += e * r->A[(size_t)r->n * c->K[a] + j];
+  }
+}
+
+// rhs <- solution, least norm where the held rows are redundant; false when they contradict each other.
+static bool solve_held(tgiLcpScratch *c, const int8_t *cls, int nk) {
+  double most = 0;
+  fill_held(c, cls, nk);
+  for (int a = 0; a < nk; a++) {
+    c->x[a] = c->rhs[a];
+    most = fmax(most, fabs(c->rhs[a]));
+  }
+  if (tgi_solve_real(nk, c->Q, c->piv, c->rhs)) return true;
+  fill_held(c, cls, nk);
+  c->cod.n = nk;
+  for (size_t t = 0; t < (size_t)nk * nk; t++) c->cod.qr[t] = c->Q[t];
+  tgi_cod_factor(&c->cod, 1e-10);
+  for (int a = 0; a < nk; a++) c->rhs[a] = tgRe(c->x[a]);
+  tgi_cod_solve(&c->cod, c->x, false);
+  double off = 0;
+  for (int a = 0; a < nk; a++) {
+    double e = -c->rhs[a];
+    for (int k = 0; k < nk; k++) e += c->Q[a + (size_t)nk * k] * tgRe(c->x[k]);
+    off = fmax(off, fabs(e));
+  }
+  for (int a = 0; a < nk; a++) c->rhs[a] = tgRe(c->x[a]);
+  return off <= 1e-9 * most;
+}
+
+// Df, Dw for f_i changing at rate sigma. False when the held rows contradict each other.
 static bool direction(tgiLcpScratch *c, const int8_t *cls, int i, double sigma) {
   const tgiLcpReduced *r = &c->red;
   int n = r->n, nk = 0;
@@ -64,13 +104,8 @@ static bool direction(tgiLcpScratch *c, const int8_t *cls, int i, double sigma) 
     double s = 0;
     for (int j = 0; j < n; j++) s += row[j] * c->Df[j];
     c->rhs[a] = -s;
-    for (int k = 0; k < nk; k++) c->Q[a + (size_t)nk * k] = row[c->K[k]];
-    for (int j = 0; j < n; j++) {
-      double e = slope(r, cls, j);
-      if (e != 0 && c->K_pos[r->parent[j]] >= 0) c->Q[a + (size_t)nk * c->K_pos[r->parent[j]]] += e * row[j];
-    }
   }
-  if (!tgi_solve_real(nk, c->Q, c->piv, c->rhs)) return false;
+  if (!solve_held(c, cls, nk)) return false;
   for (int a = 0; a < nk; a++) c->Df[c->K[a]] = c->rhs[a];
   for (int j = 0; j < n; j++)
     if (r->parent[j] >= 0 && c->K_pos[r->parent[j]] >= 0 && slope(r, cls, j) != 0)
@@ -164,7 +199,7 @@ bool tgi_lcp_pivot(tgiLcpScratch *c, int8_t *cls, int *pivots) {
     c->w[i] = r->b[i];
     cls[i] = TGI_LCP_NONE;
   }
-  int most = 20 * r->n, left = most;
+  int most = 4 * r->n + 20, left = most;  // cycles are cheaper to leave to Lemke than to wait out
   bool ok = true;
   for (int pass = 0; pass < 2 && ok; pass++)
     for (int i = 0; i < r->n && ok; i++)

@@ -49,9 +49,13 @@ typedef struct tgiLcpScratch {
 
 /// Scales of forces and velocities: max|f|, max|b| (1 where that is 0), over the whole problem.
 void tgi_lcp_scales(const tgiLcpProblem *p, const tgReal *f, double *sf, double *sw);
-/// Residual of row i (relative), for f and w given.
-double tgi_lcp_row_residual(const tgiLcpProblem *p, const int8_t *cls, const tgReal *f, const tgReal *w, int i, double sf,
+/// Residual of row i (relative), for f and w given; `dead`: the row cannot act.
+double tgi_lcp_row_residual(const tgiLcpProblem *p, bool dead, const tgReal *f, const tgReal *w, int i, double sf,
                             double sw);
+/// Can row i not act? Reduces the problem when only that tells (class D).
+bool tgi_lcp_is_dead(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, int i);
+/// tgi_lcp_solve_classes within one problem, whose reduction is kept.
+double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w);
 /// Least distance of row i to a class switch (relative), INFINITY where it has none.
 double tgi_lcp_row_margin(const tgiLcpProblem *p, const int8_t *cls, const tgReal *f, const tgReal *w, int i, double sf,
                           double sw);
@@ -63,7 +67,10 @@ void tgi_lcp_reduce(tgiLcp *s, const tgiLcpProblem *p);
 /// Stage 2. Fills cls (reduced rows); false when it stops without an answer.                       [E1(a)]
 bool tgi_lcp_pivot(tgiLcpScratch *c, int8_t *cls, int *pivots);
 /// Stage 3. Covering vector of ones for attempt 0, random in [0.5, 1.5] after; `shift` is added to the diagonal of A.
+/// Classes by the values reached.
 bool tgi_lcp_lemke(tgiLcpScratch *c, int attempt, double shift, int8_t *cls, int *pivots);
+/// Classes of the last end point by its basis: those of a vertex, whose Q is regular.
+void tgi_lcp_lemke_vertex(const tgiLcpScratch *c, int8_t *cls);
 /// Stage 4. Returns the sweeps made (at most `most`); classes by the values reached.
 int tgi_lcp_pgs(tgiLcpScratch *c, int most, int8_t *cls);
 /// Classes of the reduced rows by the nearer side of each alternative, for f and w = A f + b given.

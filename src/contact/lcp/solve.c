@@ -227,7 +227,7 @@ static bool correct(const tgiLcpProblem *p, int8_t *cls, const tgReal *f, const 
 static bool accept(Attempt *a, int corrections) {
   tgiLcpScratch *c = a->s->scratch;
   for (int k = 0;; k++) {
-    double residual = tgi_lcp_solve_classes(a->s, a->p, c->cls, a->f, a->w);
+    double residual = tgi_lcp_class_solve(a->s, a->p, c->cls, a->f, a->w);
     if (residual < a->residual) {
       a->residual = residual;
       memcpy(a->best, c->cls, (size_t)a->p->n);
@@ -240,14 +240,8 @@ static bool accept(Attempt *a, int corrections) {
 static bool try_warm(Attempt *a, const int8_t *warm) {
   tgiLcpScratch *c = a->s->scratch;
   if (warm == NULL) return false;
-  bool idle = false;
-  for (int i = 0; i < a->p->n; i++) {
+  for (int i = 0; i < a->p->n; i++)
     if (!fits(a->p->kind[i], warm[i])) return false;
-    idle = idle || warm[i] == TGI_LCP_D;
-  }
-  if (idle) tgi_lcp_reduce(a->s, a->p);
-  for (int i = 0; idle && i < a->p->n; i++)
-    if (warm[i] == TGI_LCP_D && !c->dead[i]) return false;
   memcpy(c->cls, warm, (size_t)a->p->n);
   return accept(a, 0);
 }
@@ -262,8 +256,13 @@ static bool try_lemke(Attempt *a, bool shifted, tgiLcpInfo *info) {
   double trace = 0;
   for (int i = 0; i < c->red.n; i++) trace += c->red.A[(size_t)c->red.n * i + i];
   double shift = shifted && c->red.n > 0 ? 1e-9 * trace / c->red.n : 0;
-  for (int attempt = 0; attempt < (shifted ? 3 : 6); attempt++)
-    if (tgi_lcp_lemke(c, attempt, shift, c->red_cls, &info->pivots) && try_proposal(a, 4)) return true;
+  for (int attempt = 0; attempt < (shifted ? 3 : 6); attempt++) {
+    if (!tgi_lcp_lemke(c, attempt, shift, c->red_cls, &info->pivots)) continue;
+    // all rows at rest held together, least norm; where that leaves the bounds, the vertex that was found
+    if (try_proposal(a, 0)) return true;
+    tgi_lcp_lemke_vertex(c, c->red_cls);
+    if (try_proposal(a, 4)) return true;
+  }
   return false;
 }
 
@@ -288,7 +287,7 @@ static void fill_info(const Attempt *a, tgiLcpInfo *info) {
   info->rank = a->s->rank;
   for (int i = 0; i < p->n; i++) {
     double margin = tgi_lcp_row_margin(p, c->cls, a->f, a->w, i, sf, sw);
-    double residual = tgi_lcp_row_residual(p, c->cls, a->f, a->w, i, sf, sw);
+    double residual = tgi_lcp_row_residual(p, tgi_lcp_is_dead(a->s, p, c->cls, i), a->f, a->w, i, sf, sw);
     info->margin = fmin(info->margin, margin);
     info->residual = fmax(info->residual, residual);
     if (margin <= TGI_LCP_TIE) c->ties[info->nties++] = i;
@@ -311,7 +310,7 @@ tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tg
   int stage = run_stages(&a, warm, info);
   info->stage = stage;
   if (stage != TGI_LCP_FAILED) tgi_lcp_settle_ties(s, p, f, a.w);
-  else tgi_lcp_solve_classes(s, p, a.best, f, a.w);
+  else tgi_lcp_class_solve(s, p, a.best, f, a.w);
   for (int i = 0; i < p->n; i++) {
     bool idle = p->kind[i] == TGI_LCP_FRICTION && c->cls[i] != TGI_LCP_D && c->cls[p->parent[i]] == TGI_LCP_N;
     if (idle) c->cls[i] = tgRe(a.w[i]) > 0 ? TGI_LCP_L : TGI_LCP_H;

@@ -17,7 +17,8 @@
 //     TGI_LCP_H  f = +B (w <= 0)          FRICTION or BOX that slides; under a NORMAL of class N this is f = 0
 //     TGI_LCP_L  f = -B (w >= 0)          the same
 //     TGI_LCP_D  f = 0, left out          FRICTION or BOX that cannot act: A_ii < 1e-12 trace(A), given the equalities
-//                                         (a NORMAL like that is N, an EQUALITY stays C). Its w is whatever it is.
+//                                         (a NORMAL like that is N, an EQUALITY stays C); its w is whatever it is. Or one
+//                                         that holds without a force of its own: w = 0 follows from the other rows.
 //   K = the rows of classes C and F in ascending order, nk of them. P (n x nk): identity on K, and +-mu in row i,
 //   column of parent(i), for FRICTION rows i of class H (+) or L (-) whose parent is of class C. f0 = +-limit on BOX rows
 //   of class H, L, else 0. Then
