@@ -8,11 +8,11 @@
 
 #include "kin/kinematics.h"
 
-/// cinert from mass, com, inertia and the frames.
+/// cinert, and crb its sums over subtrees, from mass, com, inertia and the frames.
 void tgi_inertias(tgSim *s);
-/// V and Vp at velocity v.
+/// V, Vp, Sd and vel at velocity v.
 void tgi_velocities(tgSim *s, const tgReal *v);
-/// M (dense, symmetric, both halves) with armature.  [RBDA 6.2]
+/// M (dense, symmetric, both halves) with armature, from crb.  [RBDA 6.2]
 void tgi_mass_matrix(tgSim *s);
 /// bias = c(q, v), at the v of tgi_velocities, with gravity.  [RBDA 5.3]
 void tgi_bias(tgSim *s);
@@ -32,11 +32,13 @@ tgStatus tgi_regressor(tgSim *s, const tgReal *a, tgReal *Y);
 bool tgi_factor(const tgModel *m, const tgReal *A, tgReal *L);
 /// x <- A^-1 x, in place.
 void tgi_factor_solve(const tgModel *m, const tgReal *L, tgReal *x);
+/// The same for the n columns of X (nv x n, row-major).
+void tgi_factor_solve_rows(const tgModel *m, const tgReal *L, int n, tgReal *X);
 
 /// act_length, act_velocity, act_force, qfrc_actuator from ctrl, q and v.
 void tgi_actuation(tgSim *s, const tgReal *q, const tgReal *v);
-/// Generalised passive force without the implicit joint damping and stiffness terms of the step: joint springs at q, joint and
-/// tendon dampers at v, tendon springs, fluid, gravity compensation -> qfrc_passive.
+/// Generalised passive force at (q, v): joint springs and dampers, tendon springs (none inside the dead band) and dampers, medium (at
+/// the V of tgi_velocities), gravity compensation -> qfrc_passive. What the step adds to take some at its end: tgi_step_matrix.
 void tgi_passive(tgSim *s, const tgReal *q, const tgReal *v);
 /// Derivatives of qfrc_actuator + qfrc_passive: Dq, Dv (nv x nv), Du (nv x nu), written; any may be NULL. ties (may be NULL)
 /// counts clamps and kinks met within 1e-12 relative.
@@ -44,7 +46,15 @@ tgStatus tgi_forces_d(tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tg
 /// Adjoint of the same: gq += Dq' w, gv += Dv' w, gu += Du' w; any may be NULL.
 tgStatus tgi_forces_vjp(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu, int *ties);
 
-/// Mh = M + h D + h^2 K (diagonal joint damping and stiffness); hd and hk false: left out.
+/// Mh = M + h D + h^2 K (diagonal joint damping and stiffness), or M alone when not implicit. Joint dampers and springs are taken at the
+/// end of the step: M (v' - v)/h = rest - c - D v' - K (q + h v' - q_spring), and with tau = rest - D v - K (q - q_spring) as
+/// tgi_passive gives it, exactly
+///   (M + h D + h^2 K)(v' - v) = h (tau - c) - h^2 K v.
+/// For a rotation K (log(q_spring^-1 q) + h v') stands for the spring at q (+) h v': first order in h, exact for hinges and slides.
+/// Tendon springs and dampers stay explicit: they would fill the matrix in.
 void tgi_step_matrix(tgSim *s, double h, bool implicit);
+
+/// TG_OK when qpos, qvel, ctrl and qfrc_applied are finite, else TG_ERR_NOT_FINITE with the body or actuator in the sim's error.
+tgStatus tgi_check_state(tgSim *s);
 
 #endif

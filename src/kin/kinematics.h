@@ -6,6 +6,7 @@
 #ifndef TG_KIN_KINEMATICS_H
 #define TG_KIN_KINEMATICS_H
 
+#include "math/spatial.h"
 #include "sim/sim.h"
 
 /// Body, geom and site frames, centres of mass, S and tendon lengths at coordinates q (nq; normalises nothing, reads quaternions
@@ -27,5 +28,11 @@ bool tgi_dof_moves(const tgModel *m, int dof, int body);
 
 /// 6 x nv Jacobian (rows: angular 3, linear 3) of the material point p of a body.
 void tgi_point_jacobian(const tgSim *s, int body, const tgReal p[3], tgReal *J);
+
+/// out (nv x n, row-major) = d(q (+) w)/dq Xq + d(q (+) w)/dw Xw, tangent coordinates (tg_model_integrate; the blocks depend on w
+/// alone: 1, and for rotations exp(-[w]) and Jr(w)). Xq or Xw (nv x n) may be NULL: that part is zero. out must not be Xw; n = 1: vectors.
+void tgi_integrate_jacobian(const tgModel *m, const tgReal *w, int n, const tgReal *Xq, const tgReal *Xw, tgReal *out);
+/// Adjoint: gq += (d/dq)' g, gw += (d/dw)' g (nv each); either may be NULL. g must be neither of them.
+void tgi_integrate_vjp(const tgModel *m, const tgReal *w, const tgReal *g, tgReal *gq, tgReal *gw);
 
 #endif

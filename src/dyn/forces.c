@@ -1,0 +1,202 @@
+// forces.c: actuator and passive forces. See dynamics.h and forces.h.
+//
+// Based on: MuJoCo's documentation of actuators, springs, dampers and gravity compensation [mujoco computation].
+//   actuator: f = clamp((g0 + g1 l + g2 l') clamp(u) + b0 + b1 l + b2 l'), l' = moment . v; qfrc = moment f;
+//   the moment is constant: gear (hinge, slide, free), gear in body axes (ball, whose length is gear . log q), gear coef (tendon).
+#include "dyn/forces.h"
+
+#include "math/quat.h"
+
+int tgi_clamp_side(tgReal x, tgReal lo, tgReal hi, int *ties) {
+  double r = tgRe(x), a = tgRe(lo), b = tgRe(hi);
+  if (fabs(r - a) <= 1e-12 * fmax(1, fabs(a)) || fabs(r - b) <= 1e-12 * fmax(1, fabs(b))) {
+    if (ties != NULL) ++*ties;
+    return 0;
+  }
+  return r < a ? -1 : r > b ? 1 : 0;
+}
+
+static tgReal clamp(tgReal x, const tgReal *range) { return tgMin(tgMax(x, range[0]), range[1]); }
+
+int tgi_actuator_terms(const tgModel *m, int i) {
+  if (m->act_trn[i] == TG_TRN_TENDON) return m->ten_num[m->act_target[i]];
+  int type = m->jnt_type[m->act_target[i]];
+  return type == TG_JOINT_FREE ? 6 : type == TG_JOINT_BALL ? 3 : 1;
+}
+
+static void ball_log(const tgReal *q, tgReal *w) {
+  tgReal r[4] = {q[0], q[1], q[2], q[3]};
+  tgi_quat_normalize(r);
+  tgi_quat_log(w, r);
+}
+
+int tgi_actuator_term(const tgModel *m, int i, int k, const tgReal *q, tgReal *moment, tgReal *slope) {
+  const tgReal *gear = m->act_gear + 6 * i;
+  int t = m->act_target[i];
+  if (m->act_trn[i] == TG_TRN_TENDON) {
+    int w = m->ten_adr[t] + k;
+    *moment = gear[0] * m->wrap_coef[w];
+    if (slope != NULL) *slope = *moment;
+    return m->jnt_vadr[m->wrap_jnt[w]];
+  }
+  *moment = gear[k];
+  if (slope != NULL) {
+    *slope = m->jnt_type[t] == TG_JOINT_FREE ? 0 : gear[k];  // a free joint's actuator has length 0
+    if (m->jnt_type[t] == TG_JOINT_BALL) {
+      tgReal w[3], J[9], g[3];
+      ball_log(q + m->jnt_qadr[t], w);
+      tgi_so3_jr_inv(J, w);
+      tgi_m3_tmulv(g, J, gear);
+      *slope = g[k];
+    }
+  }
+  return m->jnt_vadr[t] + k;
+}
+
+static tgReal actuator_length(const tgSim *s, int i, const tgReal *q) {
+  const tgModel *m = &s->m;
+  const tgReal *gear = m->act_gear + 6 * i;
+  int t = m->act_target[i];
+  if (m->act_trn[i] == TG_TRN_TENDON) return gear[0] * s->ten_length[t];
+  if (m->jnt_type[t] == TG_JOINT_FREE) return 0;
+  if (m->jnt_type[t] == TG_JOINT_BALL) {
+    tgReal w[3];
+    ball_log(q + m->jnt_qadr[t], w);
+    return tgi_v3_dot(gear, w);
+  }
+  return gear[0] * q[m->jnt_qadr[t]];
+}
+
+void tgi_actuator_state(const tgSim *s, int i, const tgReal *q, const tgReal *v, tgActuatorState *a, int *ties) {
+  const tgModel *m = &s->m;
+  const tgReal *g = m->act_gain + 3 * i, *b = m->act_bias + 3 * i, *cr = m->act_ctrlrange + 2 * i, *fr = m->act_forcerange + 2 * i;
+  tgReal u = s->ctrl[i];
+  a->length = actuator_length(s, i, q);
+  a->velocity = 0;
+  for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
+    tgReal moment;
+    int d = tgi_actuator_term(m, i, k, q, &moment, NULL);
+    a->velocity += moment * v[d];
+  }
+  a->D_ctrl = g[0] + g[1] * a->length + g[2] * a->velocity;
+  tgReal gain = a->D_ctrl;
+  if (m->act_ctrllimited[i]) {
+    if (tgi_clamp_side(u, cr[0], cr[1], ties) != 0) a->D_ctrl = 0;
+    u = clamp(u, cr);
+  }
+  a->force = gain * u + b[0] + b[1] * a->length + b[2] * a->velocity;
+  a->D_length = g[1] * u + b[1];
+  a->D_velocity = g[2] * u + b[2];
+  if (!m->act_forcelimited[i]) return;
+  if (tgi_clamp_side(a->force, fr[0], fr[1], ties) != 0) a->D_length = a->D_velocity = a->D_ctrl = 0;
+  a->force = clamp(a->force, fr);
+}
+
+void tgi_actuator_sum(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *qfrc) {
+  const tgModel *m = &s->m;
+  for (int d = 0; d < m->nv; d++) qfrc[d] = 0;
+  for (int i = 0; i < m->nu; i++) {
+    tgActuatorState a;
+    tgi_actuator_state(s, i, q, v, &a, NULL);
+    s->act_length[i] = a.length;
+    s->act_velocity[i] = a.velocity;
+    s->act_force[i] = a.force;
+    for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
+      tgReal moment;
+      int d = tgi_actuator_term(m, i, k, q, &moment, NULL);
+      qfrc[d] += moment * a.force;
+    }
+  }
+}
+
+static bool sum_limited(const tgModel *m, int d) {
+  int j = m->dof_jnt[d];
+  return m->jnt_actfrclimited[j] && (m->jnt_type[j] == TG_JOINT_HINGE || m->jnt_type[j] == TG_JOINT_SLIDE);
+}
+
+bool tgi_actuator_sum_clamped(const tgModel *m, int d, tgReal qfrc, int *ties) {
+  const tgReal *range = m->jnt_actfrcrange + 2 * m->dof_jnt[d];
+  return sum_limited(m, d) && tgi_clamp_side(qfrc, range[0], range[1], ties) != 0;
+}
+
+void tgi_actuation(tgSim *s, const tgReal *q, const tgReal *v) {
+  const tgModel *m = &s->m;
+  tgi_actuator_sum(s, q, v, s->qfrc_actuator);
+  for (int d = 0; d < m->nv; d++)
+    if (sum_limited(m, d)) s->qfrc_actuator[d] = clamp(s->qfrc_actuator[d], m->jnt_actfrcrange + 2 * m->dof_jnt[d]);
+}
+
+// one-sided at the ends of the dead band: there the slope is that of the inside, 0
+tgReal tgi_tendon_spring(const tgSim *s, int t, tgReal *slope, int *ties) {
+  const tgModel *m = &s->m;
+  const tgReal *rest = m->ten_lengthspring + 2 * t;
+  tgReal k = m->ten_stiffness[t], l = s->ten_length[t];
+  *slope = 0;
+  if (tgRe(k) == 0) return 0;
+  // without a dead band the spring is smooth
+  int side = tgRe(rest[0]) == tgRe(rest[1]) ? 1 : tgi_clamp_side(l, rest[0], rest[1], ties);
+  if (side == 0) return 0;
+  *slope = -k;
+  return -k * (l - (side > 0 ? rest[1] : rest[0]));
+}
+
+void tgi_spring_rotation(const tgModel *m, int adr, const tgReal *q, tgReal *w) {
+  const tgReal *rest = m->qpos_spring + adr;
+  tgReal inverse[4] = {rest[0], -rest[1], -rest[2], -rest[3]}, r[4];
+  tgi_quat_mul(r, inverse, q + adr);
+  tgi_quat_normalize(r);
+  tgi_quat_log(w, r);
+}
+
+// -k (q - rest), for a rotation -k log(rest^-1 q) in body axes
+static void joint_spring(const tgModel *m, int j, const tgReal *q, tgReal *qfrc) {
+  int a = m->jnt_qadr[j], d = m->jnt_vadr[j], type = m->jnt_type[j];
+  int n = type == TG_JOINT_FREE ? 3 : type == TG_JOINT_BALL ? 0 : 1;
+  tgReal k = m->jnt_stiffness[j], w[3];
+  if (tgRe(k) == 0) return;
+  for (int i = 0; i < n; i++) qfrc[d + i] -= k * (q[a + i] - m->qpos_spring[a + i]);
+  if (type != TG_JOINT_FREE && type != TG_JOINT_BALL) return;
+  tgi_spring_rotation(m, a + n, q, w);
+  tgi_v3_axpy(qfrc + d + n, -k, w);
+}
+
+bool tgi_has_gravcomp(const tgModel *m) {
+  for (int b = 1; b < m->nbody; b++)
+    if (tgRe(m->body_gravcomp[b]) != 0) return true;
+  return false;
+}
+
+// fpassive of each body and all it carries, then its pull on the dofs
+static void body_forces(tgSim *s, bool fluid) {
+  const tgModel *m = &s->m;
+  if (fluid) tgi_fluid_boxes(s);
+  for (int b = 0; b < m->nbody; b++) {
+    tgReal *f = s->fpassive + 6 * b, up[3], w[6];
+    tgi_sp_zero(f);
+    if (b == 0) continue;
+    if (fluid) tgi_fluid_force(s, b, f, NULL);
+    // gravity compensation: -gravcomp m g at the centre of mass
+    tgi_v3_scale(up, m->opt_gravity, -m->body_gravcomp[b] * m->body_mass[b]);
+    tgi_sp_screw(w, s->xcom + 3 * b, up);
+    tgi_sp_add(f, f, w);
+  }
+  for (int b = m->nbody - 1; b > 0; b--) tgi_sp_axpy(s->fpassive + 6 * m->body_parent[b], 1, s->fpassive + 6 * b);
+  for (int d = 0; d < m->nv; d++) s->qfrc_passive[d] += tgi_sp_dot(s->S + 6 * d, s->fpassive + 6 * m->dof_body[d]);
+}
+
+void tgi_passive(tgSim *s, const tgReal *q, const tgReal *v) {
+  const tgModel *m = &s->m;
+  tgReal *qfrc = s->qfrc_passive;
+  bool fluid = tgi_has_fluid(m);
+  for (int d = 0; d < m->nv; d++) qfrc[d] = -m->dof_damping[d] * v[d];
+  for (int j = 0; j < m->njnt; j++) joint_spring(m, j, q, qfrc);
+  for (int t = 0; t < m->ntendon; t++) {
+    tgReal slope, f = tgi_tendon_spring(s, t, &slope, NULL), speed = 0;
+    for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++)
+      speed += m->wrap_coef[w] * v[m->jnt_vadr[m->wrap_jnt[w]]];
+    f -= m->ten_damping[t] * speed;
+    for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++)
+      qfrc[m->jnt_vadr[m->wrap_jnt[w]]] += m->wrap_coef[w] * f;
+  }
+  if (fluid || tgi_has_gravcomp(m)) body_forces(s, fluid);
+}

@@ -1,0 +1,36 @@
+// forces.h: pieces of actuator and passive forces that values, derivatives and adjoints share (forward quantities only).
+#ifndef TG_DYN_FORCES_H
+#define TG_DYN_FORCES_H
+
+#include "dyn/dynamics.h"
+
+/// An actuator at (q, v, ctrl): force after clamps and its slopes in length, velocity and control (zero where clamped).
+typedef struct tgActuatorState { tgReal length, velocity, force, D_length, D_velocity, D_ctrl; } tgActuatorState;
+
+/// State of actuator i; *ties (may be NULL) is raised for each clamp met within 1e-12 relative.
+void tgi_actuator_state(const tgSim *s, int i, const tgReal *q, const tgReal *v, tgActuatorState *a, int *ties);
+/// Number of dofs that actuator i works on.
+int tgi_actuator_terms(const tgModel *m, int i);
+/// Dof of term k, its moment, and d length/d q of that dof (the moment, but for balls). slope may be NULL.
+int tgi_actuator_term(const tgModel *m, int i, int k, const tgReal *q, tgReal *moment, tgReal *slope);
+/// -1, 0 or 1: where x lies to [lo, hi]; a tie (within 1e-12 relative of an end) counts as inside and raises *ties (may be NULL).
+int tgi_clamp_side(tgReal x, tgReal lo, tgReal hi, int *ties);
+/// Sum of actuator forces before the joints' own limits, written to qfrc (nv).
+void tgi_actuator_sum(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *qfrc);
+/// True when the summed actuator force on dof d lies outside its joint's actfrcrange.
+bool tgi_actuator_sum_clamped(const tgModel *m, int d, tgReal qfrc, int *ties);
+
+/// Spring force of tendon t along its length and its slope (0 or -stiffness).
+tgReal tgi_tendon_spring(const tgSim *s, int t, tgReal *slope, int *ties);
+/// Rotation vector from a joint's spring rest orientation to q, body axes; quat is the offset of the quaternion in q.
+void tgi_spring_rotation(const tgModel *m, int adr, const tgReal *q, tgReal *w);
+
+/// Does any body feel the medium; does any have its weight compensated.
+bool tgi_has_fluid(const tgModel *m);
+bool tgi_has_gravcomp(const tgModel *m);
+/// fluid_box of every body, from inertia and mass (their real parts: no derivative in them).
+void tgi_fluid_boxes(tgSim *s);
+/// Spatial force f of the medium on body b at the V of tgi_velocities, and Phi = df/dV (6x6, symmetric; may be NULL).
+void tgi_fluid_force(const tgSim *s, int b, tgReal *f, tgReal *Phi);
+
+#endif

@@ -1,0 +1,167 @@
+// forces_d.c: dense derivatives of actuator and passive forces. See dynamics.h and forces.h.
+//
+// Forces on bodies: x_b, of the medium (phi turns with the body, depends on V_b) plus gravity compensation (u_b at the centre of mass).
+// Moving q_j gives, with P_j = Vp_j x S_j and the medium's velocity U = (0; wind),
+//   dphi_b = S_j x* phi_b + Phi_b (P_j + S_j x U),     d(gravity) = ((w_j x c_b + v_j) x u_b; 0),     v_j:  dphi_b = Phi_b S_j.
+// With sums over subtrees and the invariance (S_j x S_i).f + S_i.(S_j x* f) = 0, as in inverse_d.c:
+//   d x_i/dq_j = (S_j x S_i) . g_i + S_i . (G_i S_j + Phi_i (P_j + S_j x U))       j on the way from i to the root, i's group included,
+//   d x_j/dq_i = S_j . (S_i x* phi_i + G_i S_i + Phi_i (P_i + S_i x U))            j before i's group.
+// All u_b are multiples of one direction, so G_i needs their sum and the sum of multiples of c_b only: G m = (w x cu + k v) x e.
+#include "dyn/forces.h"
+
+#include "math/quat.h"
+
+static void actuators(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *sum, tgReal *Dq, tgReal *Dv, tgReal *Du, int *ties) {
+  const tgModel *m = &s->m;
+  int nv = m->nv;
+  for (int i = 0; i < m->nu; i++) {
+    tgActuatorState a;
+    tgi_actuator_state(s, i, q, v, &a, ties);
+    for (int r = 0; r < tgi_actuator_terms(m, i); r++) {
+      tgReal mr, mc, slope;
+      int dr = tgi_actuator_term(m, i, r, q, &mr, NULL);
+      if (tgi_actuator_sum_clamped(m, dr, sum[dr], NULL)) continue;
+      if (Du != NULL) Du[dr * m->nu + i] += mr * a.D_ctrl;
+      for (int c = 0; c < tgi_actuator_terms(m, i); c++) {
+        int dc = tgi_actuator_term(m, i, c, q, &mc, &slope);
+        if (Dq != NULL) Dq[dr * nv + dc] += mr * a.D_length * slope;
+        if (Dv != NULL) Dv[dr * nv + dc] += mr * a.D_velocity * mc;
+      }
+    }
+  }
+}
+
+static void joint_springs(const tgModel *m, const tgReal *q, tgReal *Dq) {
+  for (int j = 0; j < m->njnt; j++) {
+    int a = m->jnt_qadr[j], d = m->jnt_vadr[j], type = m->jnt_type[j];
+    int n = type == TG_JOINT_FREE ? 3 : type == TG_JOINT_BALL ? 0 : 1;
+    tgReal k = m->jnt_stiffness[j], w[3], J[9];
+    if (tgRe(k) == 0) continue;
+    for (int i = 0; i < n; i++) Dq[(d + i) * m->nv + d + i] -= k;
+    if (n == 1) continue;
+    tgi_spring_rotation(m, a + n, q, w);
+    tgi_so3_jr_inv(J, w);
+    for (int r = 0; r < 3; r++)
+      for (int c = 0; c < 3; c++) Dq[(d + n + r) * m->nv + d + n + c] -= k * J[3 * r + c];
+  }
+}
+
+static void tendons(const tgSim *s, tgReal *Dq, tgReal *Dv, int *ties) {
+  const tgModel *m = &s->m;
+  for (int t = 0; t < m->ntendon; t++) {
+    tgReal slope;
+    tgi_tendon_spring(s, t, &slope, ties);
+    for (int x = m->ten_adr[t]; x < m->ten_adr[t] + m->ten_num[t]; x++)
+      for (int y = m->ten_adr[t]; y < m->ten_adr[t] + m->ten_num[t]; y++) {
+        int at = m->jnt_vadr[m->wrap_jnt[x]] * m->nv + m->jnt_vadr[m->wrap_jnt[y]];
+        tgReal cc = m->wrap_coef[x] * m->wrap_coef[y];
+        if (Dq != NULL) Dq[at] += slope * cc;
+        if (Dv != NULL) Dv[at] -= m->ten_damping[t] * cc;
+      }
+  }
+}
+
+// per body: phi (6), Phi (36), k, cu (3)
+enum { PHI = 0, PHI_D = 6, WEIGHT = 42, BODY_SIZE = 46 };
+
+static void mul6(tgReal *r, const tgReal *A, const tgReal *x) {
+  for (int i = 0; i < 6; i++) {
+    r[i] = 0;
+    for (int j = 0; j < 6; j++) r[i] += A[6 * i + j] * x[j];
+  }
+}
+
+static void composites(const tgSim *s, bool fluid, tgReal *C) {
+  const tgModel *m = &s->m;
+  for (int i = 0; i < m->nbody * BODY_SIZE; i++) C[i] = 0;
+  for (int b = 1; b < m->nbody; b++) {
+    tgReal *c = C + b * BODY_SIZE;
+    if (fluid) tgi_fluid_force(s, b, c + PHI, c + PHI_D);
+    c[WEIGHT] = -m->body_gravcomp[b] * m->body_mass[b];
+    tgi_v3_scale(c + WEIGHT + 1, s->xcom + 3 * b, c[WEIGHT]);
+  }
+  for (int b = m->nbody - 1; b > 0; b--)
+    for (int i = 0; i < BODY_SIZE; i++) C[m->body_parent[b] * BODY_SIZE + i] += C[b * BODY_SIZE + i];
+}
+
+// r = G m, (6) with zero force
+static void gravity_turn(const tgModel *m, const tgReal *c, const tgReal *S, tgReal *r) {
+  tgReal d[3];
+  tgi_v3_cross(d, S, c + WEIGHT + 1);
+  tgi_v3_axpy(d, c[WEIGHT], S + 3);
+  tgi_v3_cross(r, d, m->opt_gravity);
+  tgi_v3_zero(r + 3);
+}
+
+// P_d + S_d x U
+static void slip(const tgSim *s, int d, tgReal *r) {
+  tgReal U[6] = {0, 0, 0, s->m.opt_wind[0], s->m.opt_wind[1], s->m.opt_wind[2]};
+  tgi_sp_cross_m(r, s->S + 6 * d, U);
+  tgi_sp_axpy(r, 1, s->Sd + 6 * d);
+}
+
+static tgReal moved_by(const tgSim *s, int i, int j, const tgReal *c, const tgReal *PhiS, const tgReal *g) {
+  tgReal t[6], r;
+  tgi_sp_cross_m(t, s->S + 6 * j, s->S + 6 * i);
+  r = tgi_sp_dot(t, g);
+  gravity_turn(&s->m, c, s->S + 6 * j, t);
+  r += tgi_sp_dot(s->S + 6 * i, t);
+  slip(s, j, t);
+  return r + tgi_sp_dot(PhiS, t);
+}
+
+static void body_forces(const tgSim *s, const tgReal *C, tgReal *Dq, tgReal *Dv) {
+  const tgModel *m = &s->m;
+  int nv = m->nv;
+  for (int i = 0; i < nv; i++) {
+    const tgReal *c = C + m->dof_body[i] * BODY_SIZE, *S = s->S + 6 * i;
+    tgReal g[6], PhiS[6], Z[6], t[6];
+    int group = m->dof_grpadr[i], end = group + m->dof_grpnum[i];
+    // g = force of gravity compensation: sum c x (k e), e = gravity
+    tgi_v3_cross(g, c + WEIGHT + 1, m->opt_gravity);
+    tgi_v3_scale(g + 3, m->opt_gravity, c[WEIGHT]);
+    mul6(PhiS, c + PHI_D, S);
+    slip(s, i, t);
+    mul6(Z, c + PHI_D, t);
+    tgi_sp_cross_f(t, S, c + PHI);
+    tgi_sp_axpy(Z, 1, t);
+    gravity_turn(m, c, S, t);
+    tgi_sp_axpy(Z, 1, t);
+    for (int j = end - 1; j >= 0; j = j > group ? j - 1 : m->dof_parent[j]) {
+      if (Dq != NULL) Dq[i * nv + j] += moved_by(s, i, j, c, PhiS, g);
+      if (Dq != NULL && j < group) Dq[j * nv + i] += tgi_sp_dot(s->S + 6 * j, Z);
+      if (Dv != NULL) Dv[i * nv + j] += tgi_sp_dot(PhiS, s->S + 6 * j);
+      if (Dv != NULL && j < group) Dv[j * nv + i] += tgi_sp_dot(PhiS, s->S + 6 * j);  // Phi is symmetric
+    }
+  }
+}
+
+tgStatus tgi_forces_d(tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv, tgReal *Du, int *ties) {
+  const tgModel *m = &s->m;
+  int nv = m->nv;
+  bool fluid = tgi_has_fluid(m), bodies = fluid || tgi_has_gravcomp(m);
+  size_t mark = tgi_stack_mark(s);
+  tgReal *sum = tgi_stack_real(s, (size_t)nv), *C = bodies ? tgi_stack_real(s, (size_t)m->nbody * BODY_SIZE) : NULL;
+  if (sum == NULL || (bodies && C == NULL)) {
+    tgi_stack_free(s, mark);
+    return TG_ERR_CAPACITY;
+  }
+  for (int i = 0; i < nv * nv; i++) {
+    if (Dq != NULL) Dq[i] = 0;
+    if (Dv != NULL) Dv[i] = 0;
+  }
+  for (int i = 0; Du != NULL && i < nv * m->nu; i++) Du[i] = 0;
+  tgi_actuator_sum(s, q, v, sum);
+  for (int d = 0; d < nv; d++) tgi_actuator_sum_clamped(m, d, sum[d], ties);  // counts each tie once
+  actuators(s, q, v, sum, Dq, Dv, Du, ties);
+  if (Dq != NULL) joint_springs(m, q, Dq);
+  for (int d = 0; Dv != NULL && d < nv; d++) Dv[d * nv + d] -= m->dof_damping[d];
+  tendons(s, Dq, Dv, ties);
+  if (bodies) {
+    if (fluid) tgi_fluid_boxes(s);
+    composites(s, fluid, C);
+    body_forces(s, C, Dq, Dv);
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}

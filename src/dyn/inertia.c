@@ -1,0 +1,72 @@
+// inertia.c: spatial inertias, velocities, mass matrix. See dynamics.h.
+//
+// Based on: Featherstone, Rigid Body Dynamics Algorithms (2008) [RBDA], in world axes at the world origin.
+#include "dyn/dynamics.h"
+
+// I about the origin = R J R' + m (|c|^2 1 - c c'), h = m c, with J about the centre of mass in body axes
+static void world_inertia(tgReal *r, tgReal mass, const tgReal *c, const tgReal *J, const tgReal *R) {
+  tgReal full[9] = {J[0], J[3], J[4], J[3], J[1], J[5], J[4], J[5], J[2]}, t[9], W[9];
+  tgReal cc = tgi_v3_dot(c, c);
+  tgi_m3_mul(t, R, full);
+  tgi_m3_mult(W, t, R);
+  r[0] = mass;
+  tgi_v3_scale(r + 1, c, mass);
+  for (int i = 0; i < 3; i++) r[4 + i] = W[4 * i] + mass * (cc - c[i] * c[i]);
+  r[7] = W[1] - mass * c[0] * c[1];
+  r[8] = W[2] - mass * c[0] * c[2];
+  r[9] = W[5] - mass * c[1] * c[2];
+}
+
+void tgi_inertias(tgSim *s) {
+  const tgModel *m = &s->m;
+  for (int b = 0; b < m->nbody; b++) {
+    tgReal *I = s->cinert + TG_INERTIA_SIZE * b;
+    if (b == 0)
+      for (int i = 0; i < TG_INERTIA_SIZE; i++) I[i] = 0;  // the world does not move
+    else
+      world_inertia(I, m->body_mass[b], s->xcom + 3 * b, m->body_inertia + 6 * b, s->xmat + 9 * b);
+    for (int i = 0; i < TG_INERTIA_SIZE; i++) s->crb[TG_INERTIA_SIZE * b + i] = I[i];
+  }
+  // leaves first: children come after their parents
+  for (int b = m->nbody - 1; b > 0; b--)
+    for (int i = 0; i < TG_INERTIA_SIZE; i++)
+      s->crb[TG_INERTIA_SIZE * m->body_parent[b] + i] += s->crb[TG_INERTIA_SIZE * b + i];
+}
+
+void tgi_velocities(tgSim *s, const tgReal *v) {
+  const tgModel *m = &s->m;
+  tgi_sp_zero(s->V);
+  for (int b = 1; b < m->nbody; b++) {
+    tgReal *V = s->V + 6 * b;
+    tgi_sp_copy(V, s->V + 6 * m->body_parent[b]);
+    for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) {
+      int g = m->dof_grpadr[d];
+      tgi_sp_copy(s->Vp + 6 * d, g == d ? V : s->Vp + 6 * g);
+      tgi_sp_cross_m(s->Sd + 6 * d, s->Vp + 6 * d, s->S + 6 * d);
+      tgi_sp_axpy(V, v[d], s->S + 6 * d);
+      s->vel[d] = v[d];
+    }
+  }
+}
+
+// M_ij = S_i . Ic_j S_j for i on the way from j to the root  [RBDA 6.2]
+void tgi_mass_matrix(tgSim *s) {
+  const tgModel *m = &s->m;
+  int nv = m->nv;
+  for (int i = 0; i < nv * nv; i++) s->M[i] = 0;
+  for (int j = 0; j < nv; j++) {
+    tgReal f[6];
+    tgi_sp_inertia_mul(f, s->crb + TG_INERTIA_SIZE * m->dof_body[j], s->S + 6 * j);
+    for (int i = j; i >= 0; i = m->dof_parent[i]) s->M[i * nv + j] = s->M[j * nv + i] = tgi_sp_dot(s->S + 6 * i, f);
+    s->M[j * nv + j] += m->dof_armature[j];
+  }
+}
+
+// the matrix of the step that takes joint dampers and springs at its end; see dynamics.h
+void tgi_step_matrix(tgSim *s, double h, bool implicit) {
+  const tgModel *m = &s->m;
+  int nv = m->nv;
+  for (int i = 0; i < nv * nv; i++) s->Mh[i] = s->M[i];
+  if (!implicit) return;
+  for (int d = 0; d < nv; d++) s->Mh[d * nv + d] += h * m->dof_damping[d] + h * h * m->jnt_stiffness[m->dof_jnt[d]];
+}

@@ -1,0 +1,94 @@
+// inverse_vjp.c: adjoint of inverse dynamics by one sweep out and one back over the tree, O(nv). See dynamics.h.
+//
+// L = w . tau = sum_b W_b . f_b + armature terms, W_b = sum of S_d w_d on the way to b. Adjoints (bar), reversing inverse.c:
+//   Abar_b = I_b W_b,   Vbar_b = -W_b x* h_b - I_b Y_b,   h_b = I_b V_b, Y_b = V_b x W_b         (local, then summed over subtrees)
+//   before a group: Vbar += (sum S_d v_d) x* Abar,   Sbar_d = v_d Vbar_after + a_d Abar - v_d Vp_d x* Abar + w_d F_d,
+//   dL/dv_d = S_d . Vbar_after + (Vp_d x S_d) . Abar.
+// Turning all that d carries by S_d moves the inertias and the axes from d's group on: dL/dq_d = S_d . K with K the sum of
+//   -W x* I A - A x* I W + Y x* h + V x* I Y  over bodies, and  S_k x* Sbar_k  over dofs.
+// Nothing here uses the closed form of inverse_d.c; the two are compared by dot test.
+#include "dyn/dynamics.h"
+
+typedef struct Sweep { tgReal *W, *Abar, *Vbar, *K; } Sweep;
+
+static bool take(tgSim *s, Sweep *w) {
+  size_t n = (size_t)s->m.nbody * 6;
+  w->W = tgi_stack_real(s, n);
+  w->Abar = tgi_stack_real(s, n);
+  w->Vbar = tgi_stack_real(s, n);
+  w->K = tgi_stack_real(s, n);
+  return w->W != NULL && w->Abar != NULL && w->Vbar != NULL && w->K != NULL;
+}
+
+// K, Abar, Vbar of one body alone
+static void body_terms(const tgSim *s, int b, Sweep *w) {
+  const tgReal *I = s->cinert + TG_INERTIA_SIZE * b, *V = s->V + 6 * b, *A = s->A + 6 * b, *W = w->W + 6 * b;
+  tgReal *K = w->K + 6 * b, *Vbar = w->Vbar + 6 * b, h[6], Y[6], IY[6], t[6];
+  tgi_sp_inertia_mul(w->Abar + 6 * b, I, W);
+  tgi_sp_inertia_mul(h, I, V);
+  tgi_sp_cross_m(Y, V, W);
+  tgi_sp_inertia_mul(IY, I, Y);
+  tgi_sp_cross_f(t, W, h);
+  for (int i = 0; i < 6; i++) Vbar[i] = -t[i] - IY[i];
+  tgi_sp_cross_f(K, Y, h);
+  tgi_sp_cross_f(t, V, IY);
+  tgi_sp_axpy(K, 1, t);
+  tgi_sp_cross_f(t, A, w->Abar + 6 * b);
+  tgi_sp_axpy(K, -1, t);
+  tgi_sp_inertia_mul(t, I, A);
+  tgi_sp_cross_f(t, W, t);
+  tgi_sp_axpy(K, -1, t);
+}
+
+// reverses one rotation group or single dof, from g to g + n - 1
+static void reverse_group(const tgSim *s, int g, int n, const tgReal *a, const tgReal *w, const tgReal *F, tgReal *Abar,
+                          tgReal *Vbar, tgReal *K, tgReal *gq, tgReal *gv) {
+  tgReal Srel[6], VpA[6], t[6], bar[6];
+  tgi_sp_cross_f(VpA, s->Vp + 6 * g, Abar);
+  tgi_sp_zero(Srel);
+  for (int d = g; d < g + n; d++) {
+    const tgReal *S = s->S + 6 * d;
+    tgReal v = s->vel[d];
+    tgi_sp_axpy(Srel, v, S);
+    for (int i = 0; i < 6; i++) bar[i] = v * (Vbar[i] - VpA[i]) + a[d] * Abar[i] + w[d] * F[i];
+    tgi_sp_cross_f(t, S, bar);
+    tgi_sp_axpy(K, 1, t);
+    if (gv != NULL) gv[d] += tgi_sp_dot(S, Vbar) + tgi_sp_dot(s->Sd + 6 * d, Abar);
+  }
+  if (gq != NULL)
+    for (int d = g; d < g + n; d++) gq[d] += tgi_sp_dot(s->S + 6 * d, K);
+  tgi_sp_cross_f(t, Srel, Abar);
+  tgi_sp_axpy(Vbar, 1, t);
+}
+
+tgStatus tgi_inverse_vjp(tgSim *s, const tgReal *a, const tgReal *xfrc, const tgReal *w, tgReal *gq, tgReal *gv) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s);
+  Sweep k;
+  tgReal *tau = tgi_stack_real(s, (size_t)m->nv);
+  if (!take(s, &k) || tau == NULL) {
+    tgi_stack_free(s, mark);
+    return TG_ERR_CAPACITY;
+  }
+  tgi_inverse(s, a, xfrc, tau);  // A, Ap and F
+  tgi_sp_zero(k.W);
+  for (int b = 1; b < m->nbody; b++) {
+    tgi_sp_copy(k.W + 6 * b, k.W + 6 * m->body_parent[b]);
+    for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(k.W + 6 * b, w[d], s->S + 6 * d);
+    body_terms(s, b, &k);
+  }
+  for (int b = m->nbody - 1; b > 0; b--) {
+    int p = m->body_parent[b];
+    for (int d = m->body_dofadr[b] + m->body_dofnum[b] - 1; d >= m->body_dofadr[b] && d >= 0;) {
+      int g = m->dof_grpadr[d];
+      reverse_group(s, g, m->dof_grpnum[d], a, w, s->F + 6 * b, k.Abar + 6 * b, k.Vbar + 6 * b, k.K + 6 * b, gq, gv);
+      d = g - 1;
+    }
+    if (p == 0) continue;
+    tgi_sp_axpy(k.Abar + 6 * p, 1, k.Abar + 6 * b);
+    tgi_sp_axpy(k.Vbar + 6 * p, 1, k.Vbar + 6 * b);
+    tgi_sp_axpy(k.K + 6 * p, 1, k.K + 6 * b);
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}

@@ -1,0 +1,127 @@
+// public.c: dynamics at the present state for callers: tg_sim_forward, inverse and forward dynamics with derivatives.
+//
+// Forward dynamics a = M^-1 (tau - c) is differentiated through inverse dynamics at that a: Da = -M^-1 D(inverse), so
+// M^-1 itself is never differentiated.
+#include "dyn/dynamics.h"
+
+static tgStatus not_finite(tgSim *s, const char *what, tgKindOfThing kind, int thing, int index) {
+  char label[160];
+  return tgi_error(&s->error, TG_ERR_NOT_FINITE, "%s[%d] of %s is not a finite number; set it before the call.", what, index,
+                   tgi_model_label(&s->m, kind, thing, label, sizeof label));
+}
+
+static tgStatus check_vector(tgSim *s, const char *what, const tgReal *x) {
+  for (int d = 0; d < s->m.nv; d++)
+    if (!tgFinite(x[d])) return not_finite(s, what, TG_THING_BODY, s->m.dof_body[d], d);
+  return TG_OK;
+}
+
+tgStatus tgi_check_state(tgSim *s) {
+  const tgModel *m = &s->m;
+  for (int j = 0; j < m->njnt; j++) {
+    int end = j + 1 < m->njnt ? m->jnt_qadr[j + 1] : m->nq;
+    for (int a = m->jnt_qadr[j]; a < end; a++)
+      if (!tgFinite(s->qpos[a])) return not_finite(s, "qpos", TG_THING_BODY, m->jnt_body[j], a);
+  }
+  TG_TRY(check_vector(s, "qvel", s->qvel));
+  TG_TRY(check_vector(s, "qfrc_applied", s->qfrc_applied));
+  for (int i = 0; i < m->nu; i++)
+    if (!tgFinite(s->ctrl[i])) return not_finite(s, "ctrl", TG_THING_ACTUATOR, i, i);
+  return TG_OK;
+}
+
+// frames, inertias and velocities at the present state
+static tgStatus prepare(tgSim *s) {
+  const tgModel *m = &s->m;
+  TG_TRY(tgi_check_state(s));
+  for (int i = 0; i < m->nq; i++) s->q0[i] = s->qpos[i];
+  for (int i = 0; i < m->nv; i++) s->v0[i] = s->qvel[i];
+  tgi_kinematics(s, s->q0);
+  tgi_inertias(s);
+  tgi_velocities(s, s->v0);
+  s->stage = TG_STAGE_FORWARD;
+  return TG_OK;
+}
+
+// and Lm, the factor of the mass matrix
+static tgStatus prepare_factor(tgSim *s) {
+  TG_TRY(prepare(s));
+  tgi_mass_matrix(s);
+  if (tgi_factor(&s->m, s->M, s->Lm)) return TG_OK;
+  s->stage = TG_STAGE_NONE;
+  return tgi_error(&s->error, TG_ERR_INVALID,
+                   "the mass matrix is not positive definite: a moving body has no mass or inertia; give it some, or its joint armature.");
+}
+
+tgStatus tg_sim_forward(tgSim *s) {
+  TG_TRY(prepare_factor(s));
+  tgi_bias(s);
+  tgi_actuation(s, s->q0, s->v0);
+  tgi_passive(s, s->q0, s->v0);
+  for (int d = 0; d < s->m.nv; d++) s->tau[d] = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_passive[d];
+  return TG_OK;
+}
+
+tgStatus tg_sim_inverse(tgSim *s, const tgReal *qacc, tgReal *tau) {
+  TG_TRY(prepare(s));
+  TG_TRY(check_vector(s, "qacc", qacc));
+  tgi_inverse(s, qacc, NULL, tau);
+  return TG_OK;
+}
+
+static tgStatus short_of_scratch(tgSim *s, tgStatus status) {
+  if (status != TG_ERR_CAPACITY) return status;
+  return tgi_error(&s->error, status, "scratch is too small for this call; tg_sim_reserve makes it larger.");
+}
+
+tgStatus tg_sim_inverse_d(tgSim *s, const tgReal *qacc, tgReal *Dtau_q, tgReal *Dtau_v, tgReal *regressor) {
+  TG_TRY(prepare(s));
+  TG_TRY(check_vector(s, "qacc", qacc));
+  if (Dtau_q != NULL || Dtau_v != NULL) TG_TRY(short_of_scratch(s, tgi_inverse_d(s, qacc, NULL, Dtau_q, Dtau_v)));
+  if (regressor != NULL) TG_TRY(short_of_scratch(s, tgi_regressor(s, qacc, regressor)));
+  return TG_OK;
+}
+
+static tgStatus acceleration(tgSim *s, const tgReal *tau, tgReal *qacc) {
+  TG_TRY(prepare_factor(s));
+  TG_TRY(check_vector(s, "tau", tau));
+  tgi_bias(s);
+  for (int d = 0; d < s->m.nv; d++) qacc[d] = tau[d] - s->bias[d];
+  tgi_factor_solve(&s->m, s->Lm, qacc);
+  return TG_OK;
+}
+
+tgStatus tg_sim_acceleration(tgSim *s, const tgReal *tau, tgReal *qacc) { return acceleration(s, tau, qacc); }
+
+// X (nv x n) <- -M^-1 X
+static void minus_solve(tgSim *s, int n, tgReal *X) {
+  if (X == NULL) return;
+  for (int i = 0; i < s->m.nv * n; i++) X[i] = -X[i];
+  tgi_factor_solve_rows(&s->m, s->Lm, n, X);
+}
+
+tgStatus tg_sim_acceleration_d(tgSim *s, const tgReal *tau, tgReal *Da_q, tgReal *Da_v, tgReal *Da_tau, tgReal *Da_pi) {
+  int nv = s->m.nv;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *a = tgi_stack_real(s, (size_t)nv);
+  tgStatus status = a == NULL ? TG_ERR_CAPACITY : acceleration(s, tau, a);
+  if (status == TG_OK && (Da_q != NULL || Da_v != NULL)) status = tgi_inverse_d(s, a, NULL, Da_q, Da_v);
+  if (status == TG_OK && Da_pi != NULL) status = tgi_regressor(s, a, Da_pi);
+  tgi_stack_free(s, mark);
+  if (status != TG_OK) return short_of_scratch(s, status);
+  minus_solve(s, nv, Da_q);
+  minus_solve(s, nv, Da_v);
+  minus_solve(s, 10 * s->m.nbody, Da_pi);
+  if (Da_tau == NULL) return TG_OK;
+  for (int i = 0; i < nv * nv; i++) Da_tau[i] = i % (nv + 1) == 0 ? 1 : 0;
+  tgi_factor_solve_rows(&s->m, s->Lm, nv, Da_tau);
+  return TG_OK;
+}
+
+tgStatus tg_sim_jacobian(tgSim *s, int body, const tgReal point[3], tgReal *jacobian) {
+  if (body < 0 || body >= s->m.nbody)
+    return tgi_error(&s->error, TG_ERR_ARG, "there is no body %d; the model has bodies 0 to %d.", body, s->m.nbody - 1);
+  TG_TRY(prepare(s));
+  tgi_point_jacobian(s, body, point, jacobian);
+  return TG_OK;
+}

@@ -1,0 +1,91 @@
+// integrate.c: composition of coordinates with tangent steps, its inverse and its tangent Jacobians.
+//
+// Based on: lcp_math E2. q (+) w: Euclidean coordinates are added; a quaternion becomes q exp(w/2), w in body axes.
+//   d(q (+) w)/dq: 1 and exp(-[w]);   d(q (+) w)/dw: 1 and Jr(w).   A free joint is translation and rotation apart, no SE(3).
+#include "kin/kinematics.h"
+
+#include "math/quat.h"
+
+// true when dof d opens a rotation group of three
+static bool opens_rotation(const tgModel *m, int d) { return m->dof_grpnum[d] == 3 && m->dof_grpadr[d] == d; }
+
+// coordinates before the quaternion of joint j
+static int lead(const tgModel *m, int j) { return m->jnt_type[j] == TG_JOINT_BALL ? 0 : m->jnt_type[j] == TG_JOINT_FREE ? 3 : 1; }
+static bool turns(const tgModel *m, int j) { return m->jnt_type[j] == TG_JOINT_BALL || m->jnt_type[j] == TG_JOINT_FREE; }
+
+void tg_model_integrate(const tgModel *m, const tgReal *q, const tgReal *dv, tgReal *out) {
+  for (int j = 0; j < m->njnt; j++) {
+    int a = m->jnt_qadr[j], d = m->jnt_vadr[j], n = lead(m, j);
+    for (int i = 0; i < n; i++) out[a + i] = q[a + i] + dv[d + i];
+    if (!turns(m, j)) continue;
+    tgReal e[4];
+    tgi_quat_exp(e, dv + d + n);
+    tgi_quat_mul(out + a + n, q + a + n, e);
+    tgi_quat_normalize(out + a + n);
+  }
+}
+
+void tg_model_difference(const tgModel *m, const tgReal *q1, const tgReal *q2, tgReal *out) {
+  for (int j = 0; j < m->njnt; j++) {
+    int a = m->jnt_qadr[j], d = m->jnt_vadr[j], n = lead(m, j);
+    for (int i = 0; i < n; i++) out[d + i] = q2[a + i] - q1[a + i];
+    if (!turns(m, j)) continue;
+    const tgReal *p = q1 + a + n;
+    tgReal inverse[4] = {p[0], -p[1], -p[2], -p[3]}, r[4];
+    tgi_quat_mul(r, inverse, q2 + a + n);
+    tgi_quat_normalize(r);
+    tgi_quat_log(out + d + n, r);
+  }
+}
+
+// R = exp(-[w]) and Jr(w)
+static void rotation_blocks(const tgReal *w, tgReal *R, tgReal *J) {
+  tgReal minus[3], e[4];
+  tgi_v3_scale(minus, w, -1);
+  tgi_quat_exp(e, minus);
+  tgi_quat_to_mat(R, e);
+  tgi_so3_jr(J, w);
+}
+
+// out (3 x n) = T X, out may be X; added when out already holds the other part
+static void mul3(const tgReal *T, const tgReal *X, int n, bool add, tgReal *out) {
+  for (int c = 0; c < n; c++) {
+    tgReal x[3] = {X[c], X[n + c], X[2 * n + c]}, y[3];
+    tgi_m3_mulv(y, T, x);
+    for (int i = 0; i < 3; i++) out[i * n + c] = add ? out[i * n + c] + y[i] : y[i];
+  }
+}
+
+void tgi_integrate_jacobian(const tgModel *m, const tgReal *w, int n, const tgReal *Xq, const tgReal *Xw, tgReal *out) {
+  for (int d = 0; d < m->nv;) {
+    if (!opens_rotation(m, d)) {
+      for (int c = 0; c < n; c++)
+        out[d * n + c] = (Xq != NULL ? Xq[d * n + c] : 0) + (Xw != NULL ? Xw[d * n + c] : 0);
+      d++;
+      continue;
+    }
+    tgReal R[9], J[9];
+    rotation_blocks(w + d, R, J);
+    if (Xq != NULL) mul3(R, Xq + d * n, n, false, out + d * n);
+    if (Xw != NULL) mul3(J, Xw + d * n, n, Xq != NULL, out + d * n);
+    d += 3;
+  }
+}
+
+void tgi_integrate_vjp(const tgModel *m, const tgReal *w, const tgReal *g, tgReal *gq, tgReal *gw) {
+  for (int d = 0; d < m->nv;) {
+    if (!opens_rotation(m, d)) {
+      if (gq != NULL) gq[d] += g[d];
+      if (gw != NULL) gw[d] += g[d];
+      d++;
+      continue;
+    }
+    tgReal R[9], J[9], t[3];
+    rotation_blocks(w + d, R, J);
+    tgi_m3_tmulv(t, R, g + d);
+    if (gq != NULL) tgi_v3_add(gq + d, gq + d, t);
+    tgi_m3_tmulv(t, J, g + d);
+    if (gw != NULL) tgi_v3_add(gw + d, gw + d, t);
+    d += 3;
+  }
+}

@@ -1,0 +1,123 @@
+// kinematics.c: frames, motion axes and tendon lengths at coordinates q. See kinematics.h.
+//
+// A body's frame is its parent's times (pos, quat), then moved by its joints in order, each about its own anchor and
+// axis in the frame as the earlier ones left it (MuJoCo's convention). q is measured from qpos0, except a ball's and a
+// free joint's quaternion, which are taken as they are.
+#include "kin/kinematics.h"
+
+#include "math/quat.h"
+
+// frame of a body while its joints are applied
+typedef struct Frame { tgReal pos[3], quat[4]; } Frame;
+
+// turns the frame by the local rotation dq about the anchor, which stays where it is
+static void turn(Frame *f, const tgReal *dq, const tgReal *local, const tgReal *anchor) {
+  tgReal r[3];
+  tgi_quat_mul(f->quat, f->quat, dq);
+  tgi_quat_rotate(r, f->quat, local);
+  tgi_v3_sub(f->pos, anchor, r);
+}
+
+// three rotation axes of a group that turns with the body: its own axes through the anchor
+static void ball_axes(const Frame *f, const tgReal *anchor, tgReal *S) {
+  tgReal R[9], a[3];
+  tgi_quat_to_mat(R, f->quat);
+  for (int k = 0; k < 3; k++) {
+    tgi_m3_col(a, R, k);
+    tgi_v3_copy(S + 6 * k, a);
+    tgi_v3_cross(S + 6 * k + 3, anchor, a);
+  }
+}
+
+static void read_quat(tgReal *r, const tgReal *q) {
+  for (int i = 0; i < 4; i++) r[i] = q[i];
+  tgi_quat_normalize(r);
+}
+
+static void apply_free(const tgReal *q, Frame *f, tgReal *S) {
+  tgi_v3_copy(f->pos, q);
+  read_quat(f->quat, q + 3);
+  for (int k = 0; k < 3; k++) {
+    tgi_sp_zero(S + 6 * k);
+    S[6 * k + 3 + k] = 1;
+  }
+  ball_axes(f, f->pos, S + 18);
+}
+
+// moves f by joint j and writes the axes of its dofs
+static void apply_joint(const tgModel *m, int j, const tgReal *qpos, Frame *f, tgReal *S) {
+  const tgReal *q = qpos + m->jnt_qadr[j], *local = m->jnt_pos + 3 * j;
+  tgReal anchor[3], axis[3], dq[4], d;
+  if (m->jnt_type[j] == TG_JOINT_FREE) {
+    apply_free(q, f, S);
+    return;
+  }
+  tgi_quat_rotate(anchor, f->quat, local);
+  tgi_v3_add(anchor, anchor, f->pos);
+  if (m->jnt_type[j] == TG_JOINT_BALL) {
+    read_quat(dq, q);
+    turn(f, dq, local, anchor);
+    ball_axes(f, anchor, S);
+    return;
+  }
+  tgi_quat_rotate(axis, f->quat, m->jnt_axis + 3 * j);
+  d = q[0] - m->qpos0[m->jnt_qadr[j]];
+  if (m->jnt_type[j] == TG_JOINT_SLIDE) {
+    tgi_v3_zero(S);
+    tgi_v3_copy(S + 3, axis);
+    tgi_v3_axpy(f->pos, d, axis);
+  } else {
+    tgi_v3_copy(S, axis);
+    tgi_v3_cross(S + 3, anchor, axis);
+    tgi_quat_axis_angle(dq, m->jnt_axis + 3 * j, d);
+    turn(f, dq, local, anchor);
+  }
+}
+
+static void body_frame(tgSim *s, int b, const tgReal *q) {
+  const tgModel *m = &s->m;
+  int p = m->body_parent[b];
+  Frame f;
+  tgReal r[3];
+  tgi_m3_mulv(r, s->xmat + 9 * p, m->body_pos + 3 * b);
+  tgi_v3_add(f.pos, s->xpos + 3 * p, r);
+  tgi_quat_mul(f.quat, s->xquat + 4 * p, m->body_quat + 4 * b);
+  for (int k = 0; k < m->body_jntnum[b]; k++) {
+    int j = m->body_jntadr[b] + k;
+    apply_joint(m, j, q, &f, s->S + 6 * m->jnt_vadr[j]);
+  }
+  tgi_v3_copy(s->xpos + 3 * b, f.pos);
+  for (int i = 0; i < 4; i++) s->xquat[4 * b + i] = f.quat[i];
+  tgi_quat_to_mat(s->xmat + 9 * b, f.quat);
+  tgi_m3_mulv(r, s->xmat + 9 * b, m->body_com + 3 * b);
+  tgi_v3_add(s->xcom + 3 * b, f.pos, r);
+}
+
+// world pose of something fixed in a body
+static void attached_frame(const tgSim *s, int b, const tgReal *pos, const tgReal *quat, tgReal *xpos, tgReal *xmat) {
+  tgReal q[4], r[3];
+  tgi_m3_mulv(r, s->xmat + 9 * b, pos);
+  tgi_v3_add(xpos, s->xpos + 3 * b, r);
+  tgi_quat_mul(q, s->xquat + 4 * b, quat);
+  tgi_quat_to_mat(xmat, q);
+}
+
+void tgi_kinematics(tgSim *s, const tgReal *q) {
+  const tgModel *m = &s->m;
+  tgi_v3_zero(s->xpos);
+  tgi_v3_zero(s->xcom);
+  tgi_m3_identity(s->xmat);
+  for (int i = 0; i < 4; i++) s->xquat[i] = i == 0;
+  for (int b = 1; b < m->nbody; b++) body_frame(s, b, q);
+  for (int g = 0; g < m->ngeom; g++)
+    attached_frame(s, m->geom_body[g], m->geom_pos + 3 * g, m->geom_quat + 4 * g, s->geom_xpos + 3 * g, s->geom_xmat + 9 * g);
+  for (int i = 0; i < m->nsite; i++)
+    attached_frame(s, m->site_body[i], m->site_pos + 3 * i, m->site_quat + 4 * i, s->site_xpos + 3 * i, s->site_xmat + 9 * i);
+  for (int t = 0; t < m->ntendon; t++) {
+    // length = sum coef q, q itself and not its difference from qpos0
+    tgReal length = 0;
+    for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++)
+      length += m->wrap_coef[w] * q[m->jnt_qadr[m->wrap_jnt[w]]];
+    s->ten_length[t] = length;
+  }
+}
