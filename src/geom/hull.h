@@ -6,6 +6,7 @@
 #define TG_GEOM_HULL_H
 
 #include "math/real.h"
+#include "tangere/base.h"
 
 /// Polytope in the geom's frame. Faces are maximal planar polygons (coplanar triangles merged).
 typedef struct tgHull {
@@ -20,5 +21,24 @@ typedef struct tgHull {
   const int *vert_next;       ///< neighbouring vertices
   double radius;              ///< largest |vertex|
 } tgHull;
+
+/// A hull with its own memory: one allocation.
+typedef struct tgHullOwned {
+  tgHull hull;
+  tgAllocator alloc;
+} tgHullOwned;
+
+/// Hull of points (qhull, then checked: convex, closed, all points inside). TG_ERR_INVALID with why: fewer than four points, flat,
+/// collinear, coincident. *out is freed with tgi_hull_free.
+tgStatus tgi_hull_from_points(const double *point, int npoint, const tgAllocator *alloc, tgHullOwned **out, tgError *why);
+/// Box of the given half sizes: 8 vertices, 12 edges, 6 faces.
+tgStatus tgi_hull_box(const double half[3], const tgAllocator *alloc, tgHullOwned **out);
+/// Prism inscribed in a cylinder about z; the chord error is radius (1 - cos(pi/sides)).
+tgStatus tgi_hull_cylinder(double radius, double half_length, int sides, const tgAllocator *alloc, tgHullOwned **out);
+/// Polytope inscribed in an ellipsoid: poles and `rings` circles of latitude of `sectors` points.
+tgStatus tgi_hull_ellipsoid(const double semi[3], int rings, int sectors, const tgAllocator *alloc, tgHullOwned **out);
+void tgi_hull_free(tgHullOwned *hull);
+/// Hull volume over mesh volume minus 1; 0 when the mesh is convex or its own volume means nothing (open mesh).
+double tgi_hull_concavity(const tgHull *hull, const double *vert, int nvert, const int *face, int nface);
 
 #endif

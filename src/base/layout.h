@@ -1,0 +1,24 @@
+// layout.h: places arrays in one block. One function per object calls these twice: with base NULL to count bytes, then
+// with the block to place; so counting and placing cannot disagree.
+#ifndef TG_BASE_LAYOUT_H
+#define TG_BASE_LAYOUT_H
+
+#include "base/memory.h"
+
+typedef struct tgLayout {
+  char *base;    // NULL: only count
+  size_t used;   // bytes so far, SIZE_MAX after an overflow
+} tgLayout;
+
+/// Room for n elements of `size` bytes, 64-byte aligned. NULL while counting.
+static inline void *tgi_place(tgLayout *l, size_t n, size_t size) {
+  size_t bytes = tgi_size_mul(n, size), at = l->used;
+  if (bytes > SIZE_MAX / 4 || at > SIZE_MAX / 4) {
+    l->used = SIZE_MAX / 2;
+    return NULL;
+  }
+  l->used = (at + bytes + 63) / 64 * 64;
+  return l->base == NULL ? NULL : l->base + at;
+}
+
+#endif

@@ -1,0 +1,199 @@
+// check.c: a description is checked whole before anything is built: indices, ranges, finite numbers.
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/compile.h"
+
+const char *tgi_desc_label(const char *kind, const char *name, int i, char *text, size_t size) {
+  if (name != NULL && name[0] != '\0') snprintf(text, size, "%s '%s'", kind, name);
+  else snprintf(text, size, "%s %d", kind, i);
+  return text;
+}
+
+tgStatus tgi_compile_error(tgCompile *c, tgStatus status, tgSource source, const char *element, const char *format, ...) {
+  tgError *e = c->error;
+  if (e == NULL) return status;
+  char what[480];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(what, sizeof what, format, args);
+  va_end(args);
+  *e = (tgError){.status = status, .line = source.line, .column = source.column};
+  snprintf(e->element, sizeof e->element, "%s", element);
+  if (source.file >= 0 && source.file < c->desc->nfile) snprintf(e->file, sizeof e->file, "%s", c->desc->file[source.file]);
+  snprintf(e->text, sizeof e->text, "%s: %s", element, what);
+  return status;
+}
+
+#define FAIL(...) return tgi_compile_error(c, TG_ERR_INVALID, source, label, __VA_ARGS__)
+
+static bool finite_all(const double *x, int n) {
+  for (int i = 0; i < n; i++)
+    if (!isfinite(x[i])) return false;
+  return true;
+}
+
+static bool unit_quat(const double *q) {
+  double n = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+  return finite_all(q, 4) && fabs(n - 1) < 1e-6;
+}
+
+static tgStatus check_body(tgCompile *c, int i) {
+  const tgBodyDesc *b = &c->desc->body[i];
+  char label[128];
+  tgSource source = b->source;
+  tgi_desc_label("body", b->name, i, label, sizeof label);
+  if (i == 0 ? b->parent != -1 : b->parent < 0 || b->parent >= i) FAIL("parent %d must come before it", b->parent);
+  if (!finite_all(b->pos, 3) || !unit_quat(b->quat)) FAIL("its position or orientation is not finite or not a unit quaternion");
+  if (!isfinite(b->gravcomp)) FAIL("gravcomp is not finite");
+  if (b->has_inertial) {
+    if (!finite_all(b->com, 3) || !finite_all(b->inertia, 6) || !isfinite(b->mass)) FAIL("its inertial is not finite");
+    if (b->mass < 0) FAIL("mass %g is negative; give a positive mass", b->mass);
+  }
+  return TG_OK;
+}
+
+static tgStatus check_joint(tgCompile *c, int i) {
+  const tgJointDesc *j = &c->desc->joint[i];
+  char label[128];
+  tgSource source = j->source;
+  tgi_desc_label("joint", j->name, i, label, sizeof label);
+  if (j->body < 1 || j->body >= c->desc->nbody) FAIL("body %d does not exist or is the world", j->body);
+  if (j->type == TG_JOINT_FREE && c->desc->body[j->body].parent != 0) FAIL("a free joint is only allowed on a child of the world");
+  double n = j->axis[0] * j->axis[0] + j->axis[1] * j->axis[1] + j->axis[2] * j->axis[2];
+  if (!finite_all(j->pos, 3) || !isfinite(n)) FAIL("its position or axis is not finite");
+  if ((j->type == TG_JOINT_HINGE || j->type == TG_JOINT_SLIDE) && n < 1e-24) FAIL("its axis is zero; give a direction");
+  const double number[] = {j->ref, j->damping, j->stiffness, j->springref, j->armature, j->frictionloss};
+  if (!finite_all(number, 6)) FAIL("a number of it is not finite");
+  if (j->damping < 0) FAIL("damping %g is negative", j->damping);
+  if (j->stiffness < 0) FAIL("stiffness %g is negative", j->stiffness);
+  if (j->armature < 0) FAIL("armature %g is negative", j->armature);
+  if (j->frictionloss < 0) FAIL("frictionloss %g is negative", j->frictionloss);
+  if (j->limited == TG_LIMITED_YES && j->type == TG_JOINT_FREE) FAIL("a free joint has no limits");
+  if (j->limited == TG_LIMITED_YES && !(j->range[0] <= j->range[1] && finite_all(j->range, 2)))
+    FAIL("its lower limit %g is above its upper limit %g", j->range[0], j->range[1]);
+  if (j->limited == TG_LIMITED_YES && j->type == TG_JOINT_BALL && (j->range[0] != 0 || j->range[1] <= 0))
+    FAIL("the range of a ball joint is 0 and its largest angle");
+  return TG_OK;
+}
+
+static tgStatus check_geom(tgCompile *c, int i) {
+  const tgGeomDesc *g = &c->desc->geom[i];
+  static const int nsize[] = {0, 1, 2, 3, 2, 3, 0};
+  char label[128];
+  tgSource source = g->source;
+  tgi_desc_label("geom", g->name, i, label, sizeof label);
+  if (g->body < 0 || g->body >= c->desc->nbody) FAIL("body %d does not exist", g->body);
+  if (g->type < TG_GEOM_PLANE || g->type > TG_GEOM_MESH) FAIL("unknown geom type %d", (int)g->type);
+  if (g->type == TG_GEOM_MESH ? g->mesh < 0 || g->mesh >= c->desc->nmesh : g->mesh != -1) FAIL("mesh %d does not exist", g->mesh);
+  if (!finite_all(g->pos, 3) || !unit_quat(g->quat)) FAIL("its position or orientation is not finite or not a unit quaternion");
+  for (int k = 0; k < nsize[g->type]; k++)
+    if (!(g->size[k] > 0) || !isfinite(g->size[k])) FAIL("size %d is %g; it must be positive", k + 1, g->size[k]);
+  if (!finite_all(g->friction, 3) || g->friction[0] < 0) FAIL("friction %g must be finite and not negative", g->friction[0]);
+  if (!(g->restitution >= 0 && g->restitution <= 1)) FAIL("restitution %g is not between 0 and 1", g->restitution);
+  if (!isnan(g->mass) && (g->mass < 0 || !isfinite(g->mass))) FAIL("mass %g is negative or not finite", g->mass);
+  if (!(g->density >= 0) || !isfinite(g->density)) FAIL("density %g is negative or not finite", g->density);
+  return TG_OK;
+}
+
+static tgStatus check_mesh(tgCompile *c, int i) {
+  const tgMeshDesc *mesh = &c->desc->mesh[i];
+  char label[128];
+  tgSource source = mesh->source;
+  tgi_desc_label("mesh", mesh->name, i, label, sizeof label);
+  for (int k = 0; k < 3 * mesh->nvert; k++)
+    if (!isfinite(mesh->vert[k]) || fabs(mesh->vert[k]) > 1e10) FAIL("vertex %d has the coordinate %g", k / 3, mesh->vert[k]);
+  for (int k = 0; k < 3 * mesh->nface; k++)
+    if (mesh->face[k] < 0 || mesh->face[k] >= mesh->nvert)
+      FAIL("face %d uses vertex %d of %d", k / 3, mesh->face[k], mesh->nvert);
+  return TG_OK;
+}
+
+static bool joint_is_scalar(const tgDesc *d, int j) {
+  return j >= 0 && j < d->njoint && (d->joint[j].type == TG_JOINT_HINGE || d->joint[j].type == TG_JOINT_SLIDE);
+}
+
+static tgStatus check_actuator(tgCompile *c, int i) {
+  const tgActuatorDesc *a = &c->desc->actuator[i];
+  char label[128];
+  tgSource source = a->source;
+  tgi_desc_label("actuator", a->name, i, label, sizeof label);
+  int n = a->transmission == TG_TRN_JOINT ? c->desc->njoint : c->desc->ntendon;
+  if (a->target < 0 || a->target >= n) FAIL("its target %d does not exist", a->target);
+  if (!finite_all(a->gear, 6) || !finite_all(a->gain, 3) || !finite_all(a->bias, 3)) FAIL("a number of it is not finite");
+  if (a->ctrllimited && !(a->ctrlrange[0] < a->ctrlrange[1])) FAIL("ctrlrange %g %g is not increasing", a->ctrlrange[0], a->ctrlrange[1]);
+  if (a->forcelimited && !(a->forcerange[0] < a->forcerange[1])) FAIL("forcerange %g %g is not increasing", a->forcerange[0], a->forcerange[1]);
+  return TG_OK;
+}
+
+static tgStatus check_tendon(tgCompile *c, int i) {
+  const tgTendonDesc *t = &c->desc->tendon[i];
+  char label[128];
+  tgSource source = t->source;
+  tgi_desc_label("tendon", t->name, i, label, sizeof label);
+  for (int k = 0; k < t->njoint; k++) {
+    if (!joint_is_scalar(c->desc, t->joint[k])) FAIL("its term %d is not a hinge or slide joint", k);
+    if (!isfinite(t->coef[k])) FAIL("its coefficient %d is not finite", k);
+  }
+  if (t->armature != 0) return tgi_compile_error(c, TG_ERR_UNSUPPORTED, source, label, "tendon armature is not supported; put armature on its joints");
+  if (t->limited == TG_LIMITED_YES && !(t->range[0] < t->range[1])) FAIL("range %g %g is not increasing", t->range[0], t->range[1]);
+  if (!(t->stiffness >= 0) || !(t->damping >= 0) || !(t->frictionloss >= 0)) FAIL("stiffness, damping or frictionloss is negative");
+  return TG_OK;
+}
+
+static tgStatus check_equality(tgCompile *c, int i) {
+  const tgEqualityDesc *e = &c->desc->equality[i];
+  char label[128];
+  tgSource source = e->source;
+  tgi_desc_label("equality", e->name, i, label, sizeof label);
+  if (e->type == TG_EQ_JOINT) {
+    if (!joint_is_scalar(c->desc, e->a) || (e->b != -1 && !joint_is_scalar(c->desc, e->b))) FAIL("it takes hinge or slide joints");
+    if (e->a == e->b) FAIL("its two joints are the same");
+  } else if (e->a < 0 || e->a >= c->desc->nbody || e->b < 0 || e->b >= c->desc->nbody || e->a == e->b) {
+    FAIL("it takes two different bodies");
+  }
+  if (!finite_all(e->anchor, 3) || !finite_all(e->polycoef, 5) || !finite_all(e->relpos, 3)) FAIL("a number of it is not finite");
+  if (e->type == TG_EQ_WELD && !unit_quat(e->relquat)) FAIL("its relative orientation is not a unit quaternion");
+  return TG_OK;
+}
+
+static tgStatus check_rest(tgCompile *c) {
+  const tgDesc *d = c->desc;
+  const char *label = "contact";
+  for (int i = 0; i < d->npair; i++) {
+    tgSource source = d->pair[i].source;
+    int a = d->pair[i].geom1, b = d->pair[i].geom2;
+    if (a < 0 || b < 0 || a >= d->ngeom || b >= d->ngeom || a == b) FAIL("pair %d does not name two geoms", i);
+    if (d->geom[a].body == d->geom[b].body) FAIL("pair %d names two geoms of one body", i);
+  }
+  for (int i = 0; i < d->nexclude; i++) {
+    tgSource source = d->exclude[i].source;
+    int a = d->exclude[i].body1, b = d->exclude[i].body2;
+    if (a < 0 || b < 0 || a >= d->nbody || b >= d->nbody) FAIL("exclude %d does not name two bodies", i);
+  }
+  label = "site";
+  for (int i = 0; i < d->nsite; i++) {
+    tgSource source = d->site[i].source;
+    if (d->site[i].body < 0 || d->site[i].body >= d->nbody || !finite_all(d->site[i].pos, 3) || !unit_quat(d->site[i].quat))
+      FAIL("site %d has no body, or its pose is not finite", i);
+  }
+  label = "option";
+  tgSource source = {.file = -1};
+  if (!(d->option.timestep > 0) || !isfinite(d->option.timestep)) FAIL("timestep %g must be positive", d->option.timestep);
+  if (!finite_all(d->option.gravity, 3) || !finite_all(d->option.wind, 3)) FAIL("gravity or wind is not finite");
+  if (!(d->option.density >= 0) || !(d->option.viscosity >= 0)) FAIL("density or viscosity is negative");
+  return TG_OK;
+}
+
+tgStatus tgi_check_desc(tgCompile *c) {
+  for (int i = 0; i < c->desc->nbody; i++) TG_TRY(check_body(c, i));
+  for (int i = 0; i < c->desc->njoint; i++) TG_TRY(check_joint(c, i));
+  for (int i = 0; i < c->desc->nmesh; i++) TG_TRY(check_mesh(c, i));
+  for (int i = 0; i < c->desc->ngeom; i++) TG_TRY(check_geom(c, i));
+  for (int i = 0; i < c->desc->ntendon; i++) TG_TRY(check_tendon(c, i));
+  for (int i = 0; i < c->desc->nactuator; i++) TG_TRY(check_actuator(c, i));
+  for (int i = 0; i < c->desc->nequality; i++) TG_TRY(check_equality(c, i));
+  return check_rest(c);
+}

@@ -1,0 +1,86 @@
+// hulls.c: convex hulls of the geoms that may touch, one a mesh, one a box, cylinder or ellipsoid.
+#include <math.h>
+
+#include "model/compile.h"
+
+// facets round a tessellated cylinder and ellipsoid: chord error 1 - cos(pi/n), 0.5 % of the radius at 32
+enum { CYLINDER_SIDES = 32, ELLIPSOID_RINGS = 12, ELLIPSOID_SECTORS = 24 };
+
+static bool may_touch(const tgCompile *c, int model_geom) {
+  for (int p = 0; p < c->npair; p++)
+    if (c->pair[p][0] == model_geom || c->pair[p][1] == model_geom) return true;
+  return false;
+}
+
+// a mesh that other geoms use too has its hull built once
+static int shared_hull(const tgCompile *c, int geom) {
+  for (int g = 0; g < geom; g++)
+    if (c->geom_hull[g] >= 0 && c->desc->geom[g].type == TG_GEOM_MESH && c->desc->geom[g].mesh == c->desc->geom[geom].mesh)
+      return c->geom_hull[g];
+  return -1;
+}
+
+static tgStatus mesh_hull(tgCompile *c, int geom, tgHullOwned **hull) {
+  const tgGeomDesc *g = &c->desc->geom[geom];
+  const tgMeshDesc *mesh = &c->desc->mesh[g->mesh];
+  char label[128];
+  tgError why = {0};
+  tgStatus st = tgi_hull_from_points(mesh->vert, mesh->nvert, &c->alloc, hull, &why);
+  if (st < 0)
+    return tgi_compile_error(c, st, g->source, tgi_desc_label("geom", g->name, geom, label, sizeof label),
+                             "mesh '%s' has no convex hull to collide with: %s", mesh->name == NULL ? "" : mesh->name, why.text);
+  double concavity = tgi_hull_concavity(&(*hull)->hull, mesh->vert, mesh->nvert, mesh->face, mesh->nface);
+  if (concavity > 0.01)
+    tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source,
+                     "%s: mesh '%s' is not convex; its convex hull collides instead (%.0f %% more volume)",
+                     tgi_desc_label("geom", g->name, geom, label, sizeof label), mesh->name == NULL ? "" : mesh->name, 100 * concavity);
+  return TG_OK;
+}
+
+static tgStatus build(tgCompile *c, int geom, tgHullOwned **hull) {
+  const tgGeomDesc *g = &c->desc->geom[geom];
+  switch (g->type) {
+    case TG_GEOM_BOX: return tgi_hull_box(g->size, &c->alloc, hull);
+    case TG_GEOM_CYLINDER: return tgi_hull_cylinder(g->size[0], g->size[1], CYLINDER_SIDES, &c->alloc, hull);
+    case TG_GEOM_ELLIPSOID: return tgi_hull_ellipsoid(g->size, ELLIPSOID_RINGS, ELLIPSOID_SECTORS, &c->alloc, hull);
+    default: return mesh_hull(c, geom, hull);
+  }
+}
+
+tgStatus tgi_compile_hulls(tgCompile *c) {
+  for (int g = 0; g < c->desc->ngeom; g++) {
+    tgGeomType t = c->desc->geom[g].type;
+    c->geom_hull[g] = -1;
+    if (t == TG_GEOM_PLANE || t == TG_GEOM_SPHERE || t == TG_GEOM_CAPSULE || !may_touch(c, c->geom_to[g])) continue;
+    if (t == TG_GEOM_MESH) c->geom_hull[g] = shared_hull(c, g);
+    if (c->geom_hull[g] >= 0) continue;
+    tgHullOwned *hull = NULL;
+    tgStatus st = build(c, g, &hull);
+    if (st == TG_ERR_MEMORY) return tgi_error(c->error, st, "out of memory for the convex hull of geom %d", g);
+    if (st < 0) return st;
+    c->hull[c->nhull] = hull;
+    c->geom_hull[g] = c->nhull++;
+  }
+  return TG_OK;
+}
+
+double tgi_geom_radius(const tgCompile *c, int geom) {
+  const tgGeomDesc *g = &c->desc->geom[geom];
+  const double *s = g->size;
+  switch (g->type) {
+    case TG_GEOM_PLANE: return 0;
+    case TG_GEOM_SPHERE: return s[0];
+    case TG_GEOM_CAPSULE: return s[0] + s[1];
+    case TG_GEOM_CYLINDER: return sqrt(s[0] * s[0] + s[1] * s[1]);
+    case TG_GEOM_ELLIPSOID: return fmax(s[0], fmax(s[1], s[2]));
+    case TG_GEOM_BOX: return sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]);
+    case TG_GEOM_MESH: break;
+  }
+  const tgMeshDesc *mesh = &c->desc->mesh[g->mesh];
+  double r = 0;
+  for (int i = 0; i < mesh->nvert; i++) {
+    const double *v = mesh->vert + 3 * i;
+    r = fmax(r, v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+  }
+  return sqrt(r);
+}

@@ -1,0 +1,362 @@
+// place.c: sizes, layout and contents of the model's one block.
+#include <string.h>
+
+#include "math/quat.h"
+#include "model/compile.h"
+
+// placing writes through the const pointers of the struct; nothing else does
+#define PUT(field, T, i, value) (((T *)(uintptr_t)m->field)[i] = (value))
+#define PUT_INT(field, i, value) PUT(field, int, i, value)
+#define PUT_REAL(field, i, value) PUT(field, tgReal, i, value)
+
+static int joint_nq(tgJointType t) { return t == TG_JOINT_FREE ? 7 : t == TG_JOINT_BALL ? 4 : 1; }
+static int joint_nv(tgJointType t) { return t == TG_JOINT_FREE ? 6 : t == TG_JOINT_BALL ? 3 : 1; }
+
+static void sizes(const tgCompile *c, tgModel *m) {
+  const tgDesc *d = c->desc;
+  m->nbody = d->nbody; m->njnt = d->njoint; m->ngeom = d->ngeom; m->nsite = d->nsite; m->nmesh = d->nmesh;
+  m->nu = d->nactuator; m->ntendon = d->ntendon; m->neq = d->nequality; m->npair = c->npair; m->nkey = d->nkey;
+  m->nhull = c->nhull;
+  for (int i = 0; i < d->njoint; i++) {
+    m->nq += joint_nq(d->joint[i].type);
+    m->nv += joint_nv(d->joint[i].type);
+  }
+  for (int i = 0; i < d->nmesh; i++) {
+    m->nmeshvert += d->mesh[i].nvert;
+    m->nmeshface += d->mesh[i].nface;
+  }
+  for (int i = 0; i < d->ntendon; i++) m->nwrap += d->tendon[i].njoint;
+}
+
+static const char *copy_text(tgLayout *l, const char *text) {
+  size_t n = strlen(text == NULL ? "" : text) + 1;
+  char *p = tgi_place(l, n, 1);
+  if (p != NULL) memcpy(p, text == NULL ? "" : text, n);
+  return p;
+}
+
+#define NAMES(kind, list, count, from)                                                    \
+  do {                                                                                    \
+    const char **p_ = tgi_place(l, (size_t)d->count + 1, sizeof *p_);                     \
+    for (int i_ = 0; i_ < d->count; i_++) {                                               \
+      const int *from_ = from;                                                            \
+      const char *t_ = copy_text(l, d->list[from_ != NULL ? from_[i_] : i_].name);        \
+      if (p_ != NULL) p_[i_] = t_;                                                        \
+    }                                                                                     \
+    m->thing_name[kind] = p_;                                                             \
+  } while (0)
+
+static void names(tgCompile *c, tgModel *m, tgLayout *l) {
+  const tgDesc *d = c->desc;
+  NAMES(TG_THING_BODY, body, nbody, NULL);
+  NAMES(TG_THING_JOINT, joint, njoint, c->joint_from);
+  NAMES(TG_THING_GEOM, geom, ngeom, c->geom_from);
+  NAMES(TG_THING_SITE, site, nsite, c->site_from);
+  NAMES(TG_THING_MESH, mesh, nmesh, NULL);
+  NAMES(TG_THING_ACTUATOR, actuator, nactuator, NULL);
+  NAMES(TG_THING_TENDON, tendon, ntendon, NULL);
+  NAMES(TG_THING_EQUALITY, equality, nequality, NULL);
+  NAMES(TG_THING_KEY, key, nkey, NULL);
+  m->name = copy_text(l, d->name);
+  m->source_file = copy_text(l, d->nfile > 0 ? d->file[0] : "");
+}
+
+static void *copy_array(tgLayout *l, const void *from, size_t n, size_t size) {
+  void *p = tgi_place(l, n, size);
+  if (p != NULL && n > 0) memcpy(p, from, n * size);
+  return p;
+}
+
+static void hulls(tgCompile *c, tgModel *m, tgLayout *l) {
+  tgHull *out = tgi_place(l, (size_t)c->nhull, sizeof *out);
+  for (int i = 0; i < c->nhull; i++) {
+    tgHull h = c->hull[i]->hull;
+    size_t nf = (size_t)h.nface, nv = (size_t)h.nvert, loop = (size_t)h.face_adr[h.nface], next = (size_t)h.vert_adr[h.nvert];
+    h.vert = copy_array(l, h.vert, 3 * nv, sizeof *h.vert);
+    h.edge = copy_array(l, h.edge, 4 * (size_t)h.nedge, sizeof *h.edge);
+    h.face_adr = copy_array(l, h.face_adr, nf + 1, sizeof *h.face_adr);
+    h.face_vert = copy_array(l, h.face_vert, loop, sizeof *h.face_vert);
+    h.face_edge = copy_array(l, h.face_edge, loop, sizeof *h.face_edge);
+    h.face_plane = copy_array(l, h.face_plane, 4 * nf, sizeof *h.face_plane);
+    h.vert_adr = copy_array(l, h.vert_adr, nv + 1, sizeof *h.vert_adr);
+    h.vert_next = copy_array(l, h.vert_next, next, sizeof *h.vert_next);
+    if (out != NULL) out[i] = h;
+  }
+  m->hull = out;
+}
+
+static void fill_tree(tgCompile *c, tgModel *m) {
+  const tgDesc *d = c->desc;
+  for (int b = 0; b < m->nbody; b++) {
+    const tgBodyDesc *body = &d->body[b];
+    int nj = c->joint_adr[b + 1] - c->joint_adr[b], ng = c->geom_adr[b + 1] - c->geom_adr[b];
+    int parent = b == 0 ? 0 : body->parent;
+    PUT_INT(body_parent, b, parent);
+    PUT_INT(body_weld, b, b == 0 ? 0 : nj > 0 ? b : m->body_weld[parent]);
+    PUT_INT(body_root, b, b == 0 ? 0 : parent == 0 ? b : m->body_root[parent]);
+    PUT_INT(body_jntadr, b, nj > 0 ? c->joint_adr[b] : -1);
+    PUT_INT(body_jntnum, b, nj);
+    PUT_INT(body_geomadr, b, ng > 0 ? c->geom_adr[b] : -1);
+    PUT_INT(body_geomnum, b, ng);
+    for (int k = 0; k < 3; k++) PUT_REAL(body_pos, 3 * b + k, body->pos[k]);
+    for (int k = 0; k < 4; k++) PUT_REAL(body_quat, 4 * b + k, body->quat[k]);
+    PUT_REAL(body_mass, b, body->mass);
+    for (int k = 0; k < 3; k++) PUT_REAL(body_com, 3 * b + k, body->com[k]);
+    for (int k = 0; k < 6; k++) PUT_REAL(body_inertia, 6 * b + k, body->inertia[k]);
+    PUT_REAL(body_gravcomp, b, body->gravcomp);
+  }
+}
+
+static void fill_dof(tgModel *m, const tgJointDesc *j, int jnt, int dof, int k, int *last) {
+  bool turns = (j->type == TG_JOINT_BALL) || (j->type == TG_JOINT_FREE && k >= 3);
+  int first = j->type == TG_JOINT_FREE && k >= 3 ? 3 : j->type == TG_JOINT_FREE ? k : 0;
+  PUT_INT(dof_jnt, dof, jnt);
+  PUT_INT(dof_body, dof, j->body);
+  PUT_INT(dof_parent, dof, *last);
+  PUT_INT(dof_grpadr, dof, dof - k + first);
+  PUT_INT(dof_grpnum, dof, turns ? 3 : 1);
+  PUT_INT(dof_depth, dof, *last < 0 ? 1 : m->dof_depth[*last] + 1);
+  PUT_REAL(dof_damping, dof, j->damping);
+  PUT_REAL(dof_armature, dof, j->armature);
+  PUT_REAL(dof_frictionloss, dof, j->frictionloss);
+  *last = dof;
+}
+
+// qpos0 of a free joint is the body's pose in the file; springs of ball and free joints rest there
+static void fill_qpos0(tgModel *m, const tgJointDesc *j, const tgBodyDesc *body, int qadr) {
+  double q[7] = {j->ref, 0, 0, 0, 0, 0, 0}, spring[7];
+  if (j->type == TG_JOINT_BALL) q[0] = 1;
+  if (j->type == TG_JOINT_FREE) {
+    memcpy(q, body->pos, 3 * sizeof *q);
+    memcpy(q + 3, body->quat, 4 * sizeof *q);
+  }
+  memcpy(spring, q, sizeof q);
+  if (j->type == TG_JOINT_HINGE || j->type == TG_JOINT_SLIDE) spring[0] = j->springref;
+  for (int k = 0; k < joint_nq(j->type); k++) {
+    PUT_REAL(qpos0, qadr + k, q[k]);
+    PUT_REAL(qpos_spring, qadr + k, spring[k]);
+  }
+}
+
+static void fill_joints(tgCompile *c, tgModel *m) {
+  int qadr = 0, vadr = 0;
+  for (int b = 0; b < m->nbody; b++) {
+    int last = b == 0 ? -1 : m->body_lastdof[m->body_parent[b]], first = vadr;
+    for (int i = c->joint_adr[b]; i < c->joint_adr[b + 1]; i++) {
+      const tgJointDesc *j = &c->desc->joint[c->joint_from[i]];
+      bool turn_or_slide = j->type == TG_JOINT_HINGE || j->type == TG_JOINT_SLIDE;
+      double n = turn_or_slide ? sqrt(j->axis[0] * j->axis[0] + j->axis[1] * j->axis[1] + j->axis[2] * j->axis[2]) : 1;
+      PUT_INT(jnt_type, i, (int)j->type);
+      PUT_INT(jnt_body, i, b);
+      PUT_INT(jnt_qadr, i, qadr);
+      PUT_INT(jnt_vadr, i, vadr);
+      PUT_INT(jnt_limited, i, j->limited == TG_LIMITED_YES);
+      PUT_INT(jnt_actfrclimited, i, j->actfrclimited == TG_LIMITED_YES);
+      for (int k = 0; k < 3; k++) {
+        PUT_REAL(jnt_pos, 3 * i + k, j->type == TG_JOINT_FREE ? 0 : j->pos[k]);
+        PUT_REAL(jnt_axis, 3 * i + k, turn_or_slide ? j->axis[k] / n : k == 2);
+      }
+      for (int k = 0; k < 2; k++) {
+        PUT_REAL(jnt_range, 2 * i + k, j->range[k]);
+        PUT_REAL(jnt_actfrcrange, 2 * i + k, j->actfrcrange[k]);
+      }
+      PUT_REAL(jnt_stiffness, i, j->stiffness);
+      fill_qpos0(m, j, &c->desc->body[b], qadr);
+      for (int k = 0; k < joint_nv(j->type); k++) fill_dof(m, j, i, vadr + k, k, &last);
+      qadr += joint_nq(j->type);
+      vadr += joint_nv(j->type);
+    }
+    PUT_INT(body_dofadr, b, vadr > first ? first : -1);
+    PUT_INT(body_dofnum, b, vadr - first);
+    PUT_INT(body_lastdof, b, last);
+  }
+}
+
+static void fill_geoms(tgCompile *c, tgModel *m) {
+  for (int i = 0; i < m->ngeom; i++) {
+    int from = c->geom_from[i];
+    const tgGeomDesc *g = &c->desc->geom[from];
+    PUT_INT(geom_type, i, (int)g->type);
+    PUT_INT(geom_body, i, g->body);
+    PUT_INT(geom_mesh, i, g->mesh);
+    PUT_INT(geom_hull, i, c->geom_hull[from]);
+    PUT_INT(geom_contype, i, g->visual_only ? 0 : g->contype);
+    PUT_INT(geom_conaffinity, i, g->visual_only ? 0 : g->conaffinity);
+    PUT_INT(geom_condim, i, g->condim);
+    PUT_INT(geom_priority, i, g->priority);
+    PUT_INT(geom_group, i, g->group);
+    PUT_INT(geom_visual, i, g->visual_only);
+    for (int k = 0; k < 3; k++) {
+      PUT_REAL(geom_size, 3 * i + k, g->size[k]);
+      PUT_REAL(geom_pos, 3 * i + k, g->pos[k]);
+    }
+    for (int k = 0; k < 4; k++) {
+      PUT_REAL(geom_quat, 4 * i + k, g->quat[k]);
+      PUT_REAL(geom_rgba, 4 * i + k, (double)g->rgba[k]);
+    }
+    PUT_REAL(geom_friction, i, g->friction[0]);
+    PUT_REAL(geom_restitution, i, g->restitution);
+    PUT_REAL(geom_rbound, i, tgi_geom_radius(c, from));
+  }
+  for (int i = 0; i < m->nsite; i++) {
+    const tgSiteDesc *s = &c->desc->site[c->site_from[i]];
+    PUT_INT(site_body, i, s->body);
+    for (int k = 0; k < 3; k++) PUT_REAL(site_pos, 3 * i + k, s->pos[k]);
+    for (int k = 0; k < 4; k++) PUT_REAL(site_quat, 4 * i + k, s->quat[k]);
+  }
+}
+
+static void fill_meshes(const tgCompile *c, tgModel *m) {
+  int nv = 0, nf = 0;
+  for (int i = 0; i < m->nmesh; i++) {
+    const tgMeshDesc *mesh = &c->desc->mesh[i];
+    PUT_INT(mesh_vertadr, i, nv);
+    PUT_INT(mesh_vertnum, i, mesh->nvert);
+    PUT_INT(mesh_faceadr, i, nf);
+    PUT_INT(mesh_facenum, i, mesh->nface);
+    for (int k = 0; k < 3 * mesh->nvert; k++) PUT_REAL(mesh_vert, 3 * nv + k, mesh->vert[k]);
+    for (int k = 0; k < 3 * mesh->nface; k++) PUT_INT(mesh_face, 3 * nf + k, mesh->face[k]);
+    nv += mesh->nvert;
+    nf += mesh->nface;
+  }
+}
+
+static void fill_tendons(const tgCompile *c, tgModel *m) {
+  int n = 0;
+  for (int i = 0; i < m->ntendon; i++) {
+    const tgTendonDesc *t = &c->desc->tendon[i];
+    double rest = 0;  // length with every joint at its spring reference
+    PUT_INT(ten_adr, i, n);
+    PUT_INT(ten_num, i, t->njoint);
+    PUT_INT(ten_limited, i, t->limited == TG_LIMITED_YES);
+    for (int k = 0; k < t->njoint; k++, n++) {
+      PUT_INT(wrap_jnt, n, c->joint_to[t->joint[k]]);
+      PUT_REAL(wrap_coef, n, t->coef[k]);
+      rest += t->coef[k] * c->desc->joint[t->joint[k]].springref;
+    }
+    PUT_REAL(ten_stiffness, i, t->stiffness);
+    PUT_REAL(ten_damping, i, t->damping);
+    PUT_REAL(ten_frictionloss, i, t->frictionloss);
+    bool automatic = t->springlength[0] == -1 && t->springlength[1] == -1;
+    for (int k = 0; k < 2; k++) {
+      PUT_REAL(ten_range, 2 * i + k, t->range[k]);
+      PUT_REAL(ten_lengthspring, 2 * i + k, automatic ? rest : t->springlength[k]);
+    }
+  }
+}
+
+static void fill_actuators(const tgCompile *c, tgModel *m) {
+  for (int i = 0; i < m->nu; i++) {
+    const tgActuatorDesc *a = &c->desc->actuator[i];
+    PUT_INT(act_trn, i, (int)a->transmission);
+    PUT_INT(act_target, i, a->transmission == TG_TRN_JOINT ? c->joint_to[a->target] : a->target);
+    PUT_INT(act_ctrllimited, i, a->ctrllimited);
+    PUT_INT(act_forcelimited, i, a->forcelimited);
+    for (int k = 0; k < 6; k++) PUT_REAL(act_gear, 6 * i + k, a->gear[k]);
+    for (int k = 0; k < 3; k++) {
+      PUT_REAL(act_gain, 3 * i + k, a->gain[k]);
+      PUT_REAL(act_bias, 3 * i + k, a->bias[k]);
+    }
+    for (int k = 0; k < 2; k++) {
+      PUT_REAL(act_ctrlrange, 2 * i + k, a->ctrlrange[k]);
+      PUT_REAL(act_forcerange, 2 * i + k, a->forcerange[k]);
+    }
+  }
+}
+
+// connect: the anchor in b's frame, at qpos0; weld: b in a, at qpos0 unless the file gives it
+static void fill_equality_pose(const tgCompile *c, tgModel *m, int i, const tgEqualityDesc *e) {
+  tgReal anchor[3], world[3], inv[4], rel[3], relq[4];
+  const tgReal *pa = c->xpos + 3 * e->a, *qa = c->xquat + 4 * e->a, *pb = c->xpos + 3 * e->b, *qb = c->xquat + 4 * e->b;
+  for (int k = 0; k < 3; k++) anchor[k] = e->anchor[k];
+  for (int k = 0; k < 4; k++) inv[k] = k == 0 ? qb[k] : -qb[k];
+  tgi_quat_rotate(world, qa, anchor);
+  tgi_v3_add(world, world, pa);
+  tgi_v3_sub(world, world, pb);
+  tgi_quat_rotate(rel, inv, world);
+  for (int k = 0; k < 3; k++) PUT_REAL(eq_anchor2, 3 * i + k, rel[k]);
+  for (int k = 0; k < 4; k++) inv[k] = k == 0 ? qa[k] : -qa[k];
+  tgi_v3_sub(world, pb, pa);
+  tgi_quat_rotate(rel, inv, world);
+  tgi_quat_mul(relq, inv, qb);
+  for (int k = 0; k < 3; k++) PUT_REAL(eq_relpos, 3 * i + k, e->relpose_from_qpos0 ? rel[k] : e->relpos[k]);
+  for (int k = 0; k < 4; k++) PUT_REAL(eq_relquat, 4 * i + k, e->relpose_from_qpos0 ? relq[k] : e->relquat[k]);
+}
+
+static void fill_equalities(const tgCompile *c, tgModel *m) {
+  for (int i = 0; i < m->neq; i++) {
+    const tgEqualityDesc *e = &c->desc->equality[i];
+    bool joint = e->type == TG_EQ_JOINT;
+    PUT_INT(eq_type, i, (int)e->type);
+    PUT_INT(eq_active, i, e->active);
+    PUT_INT(eq_a, i, joint ? c->joint_to[e->a] : e->a);
+    PUT_INT(eq_b, i, joint && e->b >= 0 ? c->joint_to[e->b] : e->b);
+    for (int k = 0; k < 3; k++) PUT_REAL(eq_anchor, 3 * i + k, e->anchor[k]);
+    for (int k = 0; k < 5; k++) PUT_REAL(eq_polycoef, 5 * i + k, e->polycoef[k]);
+    PUT_REAL(eq_torquescale, i, e->torquescale);
+    if (!joint) fill_equality_pose(c, m, i, e);
+  }
+}
+
+static void fill_pairs(const tgCompile *c, tgModel *m) {
+  for (int i = 0; i < m->npair; i++) {
+    const tgPairDesc *p = c->pair[i][2] < 0 ? NULL : &c->desc->pair[c->pair[i][2]];
+    PUT_INT(pair_geom1, i, c->pair[i][0]);
+    PUT_INT(pair_geom2, i, c->pair[i][1]);
+    PUT_INT(pair_condim, i, c->pair[i][3]);
+    PUT_INT(pair_explicit, i, p != NULL);
+    bool friction = p != NULL && p->friction[0] >= 0;
+    PUT_REAL(pair_friction, 2 * i, friction ? p->friction[0] : -1);
+    PUT_REAL(pair_friction, 2 * i + 1, friction ? (p->friction[1] >= 0 ? p->friction[1] : p->friction[0]) : -1);
+    PUT_REAL(pair_restitution, i, p != NULL && p->restitution >= 0 ? p->restitution : -1);
+  }
+}
+
+static void fill_keys(const tgCompile *c, tgModel *m) {
+  for (int i = 0; i < m->nkey; i++) {
+    const tgKeyDesc *k = &c->desc->key[i];
+    for (int j = 0; j < m->nq; j++) PUT_REAL(key_qpos, i * m->nq + j, k->nqpos > 0 ? k->qpos[j] : m->qpos0[j]);
+    for (int j = 0; j < m->nv; j++) PUT_REAL(key_qvel, i * m->nv + j, k->nqvel > 0 ? k->qvel[j] : 0);
+    for (int j = 0; j < m->nu; j++) PUT_REAL(key_ctrl, i * m->nu + j, k->nctrl > 0 ? k->ctrl[j] : 0);
+  }
+}
+
+static void fill_option(const tgCompile *c, tgModel *m) {
+  const tgOptionDesc *o = &c->desc->option;
+  PUT_REAL(opt_timestep, 0, o->timestep);
+  PUT_REAL(opt_density, 0, o->density);
+  PUT_REAL(opt_viscosity, 0, o->viscosity);
+  for (int k = 0; k < 3; k++) {
+    PUT_REAL(opt_gravity, k, o->gravity[k]);
+    PUT_REAL(opt_wind, k, o->wind[k]);
+  }
+}
+
+void tgi_model_layout(tgCompile *c, tgModel *m, tgLayout *l) {
+  tgAllocator alloc = c->alloc;
+  *m = (tgModel){.alloc = alloc};
+  sizes(c, m);
+  int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nsite = m->nsite, nmesh = m->nmesh,
+      nmeshface = m->nmeshface, nmeshvert = m->nmeshvert, ntendon = m->ntendon, nwrap = m->nwrap, neq = m->neq,
+      npair = m->npair, nkey = m->nkey;
+#define TG_MODEL_INT(name, rows, cols, unit, text) m->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(int));
+#define TG_MODEL_REAL(name, rows, cols, unit, text) m->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
+#define TG_MODEL_SHARED TG_MODEL_REAL
+#include "model/model_fields.def"
+#undef TG_MODEL_INT
+#undef TG_MODEL_REAL
+#undef TG_MODEL_SHARED
+  hulls(c, m, l);
+  names(c, m, l);
+  if (l->base == NULL) return;
+  fill_option(c, m);
+  fill_tree(c, m);
+  fill_joints(c, m);
+  fill_geoms(c, m);
+  fill_meshes(c, m);
+  fill_tendons(c, m);
+  fill_actuators(c, m);
+  fill_equalities(c, m);
+  fill_pairs(c, m);
+  fill_keys(c, m);
+}

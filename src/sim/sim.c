@@ -1,0 +1,313 @@
+// sim.c: one block for state, parameters, everything computed, discrete memory and scratch.
+//
+// place() is the one layout function: it counts when l->base is NULL, else places. Growing makes a new block and
+// copies the old arrays over, so that state, parameters and memory survive; it happens between steps only.
+#include "sim/sim.h"
+
+#include <string.h>
+
+#include "base/layout.h"
+
+// the sim's own copies of the model's parameters
+static void place_parameters(tgSim *s, const tgModel *model, tgLayout *l) {
+  int nbody = model->nbody, njnt = model->njnt, nv = model->nv, nq = model->nq, nu = model->nu, ngeom = model->ngeom,
+      nsite = model->nsite, ntendon = model->ntendon, nwrap = model->nwrap, neq = model->neq, npair = model->npair,
+      nkey = model->nkey;
+#define TG_MODEL_INT(name, rows, cols, unit, text)
+#define TG_MODEL_SHARED(name, rows, cols, unit, text)
+#define TG_MODEL_REAL(name, rows, cols, unit, text) \
+  s->m.name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
+#include "model/model_fields.def"
+#undef TG_MODEL_INT
+#undef TG_MODEL_REAL
+#undef TG_MODEL_SHARED
+}
+
+static void place(tgSim *s, tgLayout *l) {
+  const tgModel *m = s->model;
+  const tgCapacity *z = &s->cap;
+  s->m = *m;
+  place_parameters(s, m, l);
+#define TG_SIM_REAL(name, rows, cols, unit, producer, text) \
+  s->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
+#define TG_SIM_INT(name, rows, cols, unit, producer, text) \
+  s->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(int));
+#include "sim/sim_fields.def"
+#undef TG_SIM_REAL
+#undef TG_SIM_INT
+  s->contact = tgi_place(l, (size_t)z->ncon, sizeof *s->contact);
+  s->solver_bytes = s->contact_model != NULL ? s->contact_model->solver_bytes(m, z) : 0;
+  s->solver = tgi_place(l, s->solver_bytes, 1);
+  s->stack = tgi_place(l, z->stack, 1);
+}
+
+// scratch that the dynamics, its derivatives and a dense step Jacobian need at this capacity
+static size_t scratch_bytes(const tgModel *m, const tgCapacity *z) {
+  size_t nv = (size_t)m->nv, nb = (size_t)m->nbody, nu = (size_t)m->nu, nr = (size_t)z->nrow;
+  size_t reals = 8 * nv * nv + 3 * nv * nu + 2 * nr * nv + 128 * (nv + nb) + 64 * nr + 1024;
+  return tgi_size_mul(reals, sizeof(tgReal));
+}
+
+static tgCapacity first_capacity(const tgModel *m) {
+  int ncon = m->npair < 8 ? 4 * m->npair : 32, fixed = tgi_fixed_rows(m);
+  tgCapacity z = {.ncon = ncon, .npairmem = ncon, .nrow = (fixed < 128 ? fixed : 128) + 3 * ncon};
+  z.stack = scratch_bytes(m, &z);
+  return z;
+}
+
+// sets the block of a sim whose model, contact model and capacity are set; the old block is the caller's
+static tgStatus make_block(tgSim *s) {
+  tgLayout count = {.base = NULL};
+  place(s, &count);
+  char *block = count.used < SIZE_MAX / 4 ? s->alloc.alloc(s->alloc.ctx, count.used + 64) : NULL;
+  if (block == NULL) return TG_ERR_MEMORY;
+  memset(block, 0, count.used + 64);
+  tgLayout l = {.base = (char *)(((uintptr_t)block + 63) / 64 * 64)};
+  place(s, &l);
+  s->block = block;
+  return TG_OK;
+}
+
+#define COPY(T, name, rows, cols) \
+  if ((rows) * (cols) > 0) memcpy((void *)(uintptr_t)to->name, from->name, (size_t)(rows) * (size_t)(cols) * sizeof(T));
+
+// parameters from the model or from another sim of it
+static void copy_parameters(tgSim *to_sim, const tgModel *from) {
+  tgModel *to = &to_sim->m;
+  int nbody = from->nbody, njnt = from->njnt, nv = from->nv, nq = from->nq, nu = from->nu, ngeom = from->ngeom,
+      nsite = from->nsite, ntendon = from->ntendon, nwrap = from->nwrap, neq = from->neq, npair = from->npair, nkey = from->nkey;
+#define TG_MODEL_INT(name, rows, cols, unit, text)
+#define TG_MODEL_SHARED(name, rows, cols, unit, text)
+#define TG_MODEL_REAL(name, rows, cols, unit, text) COPY(tgReal, name, rows, cols)
+#include "model/model_fields.def"
+#undef TG_MODEL_INT
+#undef TG_MODEL_REAL
+#undef TG_MODEL_SHARED
+}
+
+// every array, as far as the smaller capacity goes; row_A changes its width and is not kept
+static void copy_fields(tgSim *to, const tgSim *from) {
+  const tgModel *m = from->model;
+  const tgCapacity *z = &from->cap;
+#define TG_SIM_REAL(name, rows, cols, unit, producer, text) COPY(tgReal, name, rows, cols)
+#define TG_SIM_INT(name, rows, cols, unit, producer, text) COPY(int, name, rows, cols)
+#include "sim/sim_fields.def"
+#undef TG_SIM_REAL
+#undef TG_SIM_INT
+}
+#undef COPY
+
+tgSim *tg_sim_create(const tgModel *model, const tgContact *contact, const tgAllocator *allocator, tgError *error) {
+  if (model == NULL || (contact != NULL && contact->model != model)) {
+    tgi_error(error, TG_ERR_ARG, "tg_sim_create needs a model, and a contact model made for that model");
+    return NULL;
+  }
+  tgAllocator a = tgi_allocator(allocator);
+  tgSim *s = a.alloc(a.ctx, sizeof *s);
+  if (s != NULL) {
+    *s = (tgSim){.model = model, .contact_model = contact, .alloc = a, .cap = first_capacity(model)};
+    s->wanted = s->cap;
+    if (make_block(s) == TG_OK) {
+      copy_parameters(s, model);
+      tg_sim_reset(s);
+      return s;
+    }
+    a.free(a.ctx, s);
+  }
+  tgi_error(error, TG_ERR_MEMORY, "out of memory for a simulation of %d dofs", model->nv);
+  return NULL;
+}
+
+void tg_sim_free(tgSim *sim) {
+  if (sim == NULL) return;
+  tgAllocator a = sim->alloc;
+  a.free(a.ctx, sim->block);
+  a.free(a.ctx, sim);
+}
+
+tgStatus tgi_sim_grow(tgSim *s) {
+  tgSim grown = *s;
+  if (grown.wanted.ncon > grown.cap.ncon) grown.cap.ncon = grown.wanted.ncon;
+  if (grown.wanted.nrow > grown.cap.nrow) grown.cap.nrow = grown.wanted.nrow;
+  grown.cap.npairmem = grown.cap.ncon;
+  size_t need = scratch_bytes(s->model, &grown.cap);
+  if (need > grown.cap.stack) grown.cap.stack = need;
+  if (grown.wanted.stack > grown.cap.stack) grown.cap.stack = grown.wanted.stack;
+  if (make_block(&grown) != TG_OK)
+    return tgi_error(&s->error, TG_ERR_MEMORY, "out of memory for %d contacts and %d rows", grown.cap.ncon, grown.cap.nrow);
+  copy_parameters(&grown, &s->m);
+  copy_fields(&grown, s);
+  s->alloc.free(s->alloc.ctx, s->block);
+  *s = grown;
+  s->wanted = s->cap;
+  s->stage = TG_STAGE_NONE;
+  s->stack_used = 0;
+  return TG_OK;
+}
+
+tgStatus tg_sim_reserve(tgSim *sim, int ncontact, int nrow) {
+  if (sim == NULL || ncontact < 0 || nrow < 0) return TG_ERR_ARG;
+  if (ncontact > sim->wanted.ncon) sim->wanted.ncon = ncontact;
+  if (nrow > sim->wanted.nrow) sim->wanted.nrow = nrow;
+  if (sim->wanted.ncon <= sim->cap.ncon && sim->wanted.nrow <= sim->cap.nrow && sim->wanted.stack <= sim->cap.stack) return TG_OK;
+  return tgi_sim_grow(sim);
+}
+
+void tg_sim_wanted(const tgSim *sim, int *ncontact, int *nrow) {
+  if (ncontact != NULL) *ncontact = sim->wanted.ncon;
+  if (nrow != NULL) *nrow = sim->wanted.nrow;
+}
+
+static void *stack_take(tgSim *s, size_t bytes) {
+  size_t end = s->stack_used + (bytes + 63) / 64 * 64;
+  if (bytes > SIZE_MAX / 4 || end > s->cap.stack) {
+    if (end > s->wanted.stack) s->wanted.stack = 2 * end;
+    return NULL;
+  }
+  void *p = s->stack + s->stack_used;
+  s->stack_used = end;
+  if (end > s->stack_high) s->stack_high = end;
+  return p;
+}
+
+tgReal *tgi_stack_real(tgSim *s, size_t n) { return stack_take(s, tgi_size_mul(n, sizeof(tgReal))); }
+int *tgi_stack_int(tgSim *s, size_t n) { return stack_take(s, tgi_size_mul(n, sizeof(int))); }
+
+const tgModel *tg_sim_model(const tgSim *sim) { return sim->model; }
+const tgError *tg_sim_error(const tgSim *sim) { return &sim->error; }
+tgReal *tg_sim_qpos(tgSim *sim) { return sim->qpos; }
+tgReal *tg_sim_qvel(tgSim *sim) { return sim->qvel; }
+tgReal *tg_sim_ctrl(tgSim *sim) { return sim->ctrl; }
+tgReal *tg_sim_qfrc_applied(tgSim *sim) { return sim->qfrc_applied; }
+
+static void forget(tgSim *s) {
+  const tgModel *m = s->model;
+  for (int i = 0; i < 2; i++) s->mem_count[i] = 0;
+  for (int i = 0; i < tgi_fixed_rows(m); i++) s->mem_row[i] = 0;
+  for (int i = 0; i < m->nv; i++) s->qfrc_applied[i] = 0;
+  s->stage = TG_STAGE_NONE;
+}
+
+void tg_sim_reset(tgSim *sim) {
+  const tgModel *m = sim->model;
+  copy_parameters(sim, m);
+  for (int i = 0; i < m->nq; i++) sim->qpos[i] = sim->m.qpos0[i];
+  for (int i = 0; i < m->nv; i++) sim->qvel[i] = 0;
+  for (int i = 0; i < m->nu; i++) sim->ctrl[i] = 0;
+  forget(sim);
+}
+
+tgStatus tg_sim_reset_key(tgSim *sim, int key) {
+  const tgModel *m = sim->model;
+  if (key < 0 || key >= m->nkey) return tgi_error(&sim->error, TG_ERR_ARG, "keyframe %d of %d does not exist", key, m->nkey);
+  tg_sim_reset(sim);
+  for (int i = 0; i < m->nq; i++) sim->qpos[i] = m->key_qpos[key * m->nq + i];
+  for (int i = 0; i < m->nv; i++) sim->qvel[i] = m->key_qvel[key * m->nv + i];
+  for (int i = 0; i < m->nu; i++) sim->ctrl[i] = m->key_ctrl[key * m->nu + i];
+  return TG_OK;
+}
+
+tgReal *tg_sim_param(tgSim *sim, const char *name, int *rows, int *cols) {
+  for (int i = 0; i < tg_model_field_count(&sim->m); i++) {
+    tgField f = tg_model_field(&sim->m, i);
+    if (strcmp(f.name, name) != 0 || f.scalar != TG_SCALAR_REAL || strcmp(name, "mesh_vert") == 0) continue;
+    if (rows != NULL) *rows = f.rows;
+    if (cols != NULL) *cols = f.cols;
+    return (tgReal *)(uintptr_t)f.data;
+  }
+  return NULL;
+}
+
+// a snapshot: header, state, then as much memory as is in use
+typedef struct SnapshotHead { int nq, nv, nu, ncon, npair, nfixed; } SnapshotHead;
+
+static size_t state_reals(const tgModel *m) { return (size_t)m->nq + 2 * (size_t)m->nv + (size_t)m->nu; }
+
+size_t tg_sim_snapshot_size(const tgSim *sim) {
+  const tgModel *m = sim->model;
+  return sizeof(SnapshotHead) + state_reals(m) * sizeof(tgReal) +
+         ((size_t)sim->cap.ncon * TG_MEM_CONTACT + (size_t)sim->cap.npairmem * TG_MEM_PAIR + (size_t)tgi_fixed_rows(m)) * sizeof(int);
+}
+
+static void put(char **at, const void *from, size_t bytes) {
+  if (bytes > 0) memcpy(*at, from, bytes);
+  *at += bytes;
+}
+static void take(const char **at, void *to, size_t bytes) {
+  if (bytes > 0) memcpy(to, *at, bytes);
+  *at += bytes;
+}
+
+void tg_sim_save(const tgSim *sim, void *snapshot) {
+  const tgModel *m = sim->model;
+  SnapshotHead head = {m->nq, m->nv, m->nu, sim->mem_count[0], sim->mem_count[1], tgi_fixed_rows(m)};
+  char *at = snapshot;
+  put(&at, &head, sizeof head);
+  put(&at, sim->qpos, (size_t)m->nq * sizeof(tgReal));
+  put(&at, sim->qvel, (size_t)m->nv * sizeof(tgReal));
+  put(&at, sim->ctrl, (size_t)m->nu * sizeof(tgReal));
+  put(&at, sim->qfrc_applied, (size_t)m->nv * sizeof(tgReal));
+  put(&at, sim->mem_row, (size_t)head.nfixed * sizeof(int));
+  put(&at, sim->mem_contact, (size_t)head.ncon * TG_MEM_CONTACT * sizeof(int));
+  put(&at, sim->mem_pair, (size_t)head.npair * TG_MEM_PAIR * sizeof(int));
+}
+
+tgStatus tg_sim_restore(tgSim *sim, const void *snapshot) {
+  const tgModel *m = sim->model;
+  SnapshotHead head;
+  const char *at = snapshot;
+  take(&at, &head, sizeof head);
+  if (head.nq != m->nq || head.nv != m->nv || head.nu != m->nu || head.nfixed != tgi_fixed_rows(m))
+    return tgi_error(&sim->error, TG_ERR_ARG, "the snapshot is of another model (nq %d, nv %d, nu %d)", head.nq, head.nv, head.nu);
+  if (head.ncon > sim->cap.ncon || head.npair > sim->cap.npairmem) {
+    sim->wanted.ncon = head.ncon > head.npair ? head.ncon : head.npair;
+    return tgi_error(&sim->error, TG_ERR_CAPACITY, "the snapshot remembers %d contacts, there is room for %d", head.ncon, sim->cap.ncon);
+  }
+  take(&at, sim->qpos, (size_t)m->nq * sizeof(tgReal));
+  take(&at, sim->qvel, (size_t)m->nv * sizeof(tgReal));
+  take(&at, sim->ctrl, (size_t)m->nu * sizeof(tgReal));
+  take(&at, sim->qfrc_applied, (size_t)m->nv * sizeof(tgReal));
+  take(&at, sim->mem_row, (size_t)head.nfixed * sizeof(int));
+  take(&at, sim->mem_contact, (size_t)head.ncon * TG_MEM_CONTACT * sizeof(int));
+  take(&at, sim->mem_pair, (size_t)head.npair * TG_MEM_PAIR * sizeof(int));
+  sim->mem_count[0] = head.ncon;
+  sim->mem_count[1] = head.npair;
+  sim->stage = TG_STAGE_NONE;
+  return TG_OK;
+}
+
+int tg_sim_field_count(const tgSim *sim) {
+  (void)sim;
+  int n = 0;
+#define TG_SIM_REAL(name, rows, cols, unit, producer, text) n++;
+#define TG_SIM_INT TG_SIM_REAL
+#include "sim/sim_fields.def"
+#undef TG_SIM_REAL
+#undef TG_SIM_INT
+  return n;
+}
+
+tgField tg_sim_field(const tgSim *sim, int i) {
+  const tgModel *m = sim->model;
+  const tgCapacity *z = &sim->cap;
+  int n = 0;
+#define FIELD(scalar_, name_, rows_, cols_, unit_, producer_, text_)                                       \
+  if (n++ == i)                                                                                             \
+    return (tgField){.name = #name_, .scalar = scalar_, .rows = rows_, .cols = cols_, .unit = unit_,        \
+                     .producer = producer_, .text = text_, .data = sim->name_};
+#define TG_SIM_REAL(name, rows, cols, unit, producer, text) FIELD(TG_SCALAR_REAL, name, rows, cols, unit, producer, text)
+#define TG_SIM_INT(name, rows, cols, unit, producer, text) FIELD(TG_SCALAR_INT, name, rows, cols, unit, producer, text)
+#include "sim/sim_fields.def"
+#undef TG_SIM_REAL
+#undef TG_SIM_INT
+#undef FIELD
+  return (tgField){.data = NULL};
+}
+
+tgField tg_sim_field_named(const tgSim *sim, const char *name) {
+  for (int i = 0; i < tg_sim_field_count(sim); i++) {
+    tgField f = tg_sim_field(sim, i);
+    if (strcmp(f.name, name) == 0) return f;
+  }
+  return (tgField){.data = NULL};
+}
