@@ -25,7 +25,8 @@ typedef struct tgContactRow {
   tgReal p[3], n[3], t1[3], t2[3], gap;
   tgReal friction[2], restitution;
   int row, nrow;                           // first row and number of rows (1 or 3), row -1 while inactive
-  tgReal D[7][12];                         // d(p, n, gap)/d(twist of geom1, twist of geom2), world origin
+  int memory_in[2], memory[2];             // reference features of the pair before and after collision
+  tgReal D[7][12];                         // d(p, n, gap)/d(twist of geom1, twist of geom2), world origin; see contact_d
 } tgContactRow;
 
 /// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point.
@@ -62,6 +63,7 @@ struct tgSim {
   tgStepInfo info;             // of the last step
   int ncon, nrow;              // contacts and rows of the last step
   tgContactRow *contact;       // cap.ncon
+  bool contact_d;              // D of the active contacts is filled (tgi_contacts_d)
   void *solver;                // workspace of the contact solver, contact_model->solver_bytes(m, &cap), zeroed
   size_t solver_bytes;
 #define TG_SIM_REAL(name, rows, cols, unit, producer, text) tgReal *name;

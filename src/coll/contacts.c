@@ -1,0 +1,187 @@
+// contacts.c: see contacts.h.
+//
+// The broad phase tests the bounding spheres of the pairs that the model lists: robots have few pairs, piles of many bodies
+// are another matter. Everything discrete (reference feature, tangent axis) comes from the sim's memory, so that
+// the points are a function of the pose for given memory.
+#include "coll/contacts.h"
+
+#include "coll/narrow.h"
+
+// keep a remembered axis while |k.n| is below this; choose z for a new contact below the second
+static const double keep_axis = 0.95, new_axis = 0.8;
+
+static tgShape shape_of(const tgSim *s, int g) {
+  const tgModel *m = &s->m;
+  int hull = m->geom_hull[g];
+  return (tgShape){.type = (tgGeomType)m->geom_type[g], .size = m->geom_size + 3 * g,
+                   .hull = hull >= 0 ? &m->hull[hull] : NULL, .pos = s->geom_xpos + 3 * g, .mat = s->geom_xmat + 9 * g};
+}
+
+// lower bound on the distance of two geoms from their bounding spheres
+static double sphere_gap(const tgSim *s, int a, int b) {
+  const tgModel *m = &s->m;
+  if (m->geom_type[b] == TG_GEOM_PLANE) { int t = a; a = b; b = t; }
+  tgReal d[3];
+  tgi_v3_sub(d, s->geom_xpos + 3 * b, s->geom_xpos + 3 * a);
+  if (m->geom_type[a] == TG_GEOM_PLANE) {
+    tgReal n[3];
+    tgi_m3_col(n, s->geom_xmat + 9 * a, 2);
+    return tgRe(tgi_v3_dot(n, d)) - tgRe(m->geom_rbound[b]);
+  }
+  double r2 = 0;
+  for (int i = 0; i < 3; i++) r2 += tgRe(d[i]) * tgRe(d[i]);
+  return sqrt(r2) - tgRe(m->geom_rbound[a]) - tgRe(m->geom_rbound[b]);
+}
+
+// first remembered contact of the pair at or after position k; memory is sorted by pair
+static int first_of_pair(const tgSim *s, int pair, int k) {
+  while (k < s->mem_count[0] && s->mem_contact[k * TG_MEM_CONTACT] < pair) k++;
+  return k;
+}
+
+static const int *remembered(const tgSim *s, int pair, int feature) {
+  for (int k = first_of_pair(s, pair, 0); k < s->mem_count[0]; k++) {
+    const int *r = s->mem_contact + k * TG_MEM_CONTACT;
+    if (r[0] != pair) return NULL;
+    if (r[1] == feature) return r;
+  }
+  return NULL;
+}
+
+static int choose_axis(const tgSim *s, int pair, const tgContactPoint *p) {
+  const int *r = remembered(s, pair, p->feature);
+  if (r != NULL && fabs(tgRe(p->n[r[2]])) < keep_axis) return r[2];
+  return fabs(tgRe(p->n[2])) < new_axis ? 2 : 0;
+}
+
+static void fill(const tgSim *s, int pair, const tgContactPoint *p, const int in[2], const int32_t out[2], tgContactRow *c) {
+  const tgModel *m = &s->m;
+  c->pair = pair;
+  c->geom1 = m->pair_geom1[pair];
+  c->geom2 = m->pair_geom2[pair];
+  c->feature = p->feature;
+  c->tie = p->tie;
+  c->gap = p->gap;
+  tgi_v3_copy(c->p, p->p);
+  tgi_v3_copy(c->n, p->n);
+  c->axis = choose_axis(s, pair, p);
+  tgi_tangents(c->n, c->axis, c->t1, c->t2);
+  for (int t = 0; t < 2; t++) c->friction[t] = tgi_pair_friction(m, pair, t, NULL);
+  c->restitution = tgi_pair_restitution(m, pair);
+  c->row = -1;
+  c->nrow = 0;
+  for (int i = 0; i < 2; i++) {
+    c->memory_in[i] = in[i];
+    c->memory[i] = out[i];
+  }
+}
+
+tgStatus tgi_contacts(tgSim *s, double *least) {
+  const tgModel *m = &s->m;
+  tgContactPoint point[TG_PAIR_POINTS];
+  int n = 0, k = 0;
+  double nearest = INFINITY;
+  s->contact_d = false;
+  s->ncon = 0;
+  for (int pair = 0; pair < m->npair; pair++) {
+    int g1 = m->pair_geom1[pair], g2 = m->pair_geom2[pair];
+    if (sphere_gap(s, g1, g2) > TG_CONTACT_MARGIN) continue;
+    while (k < s->mem_count[1] && s->mem_pair[k * TG_MEM_PAIR] < pair) k++;
+    int in[2] = {0, 0};
+    if (k < s->mem_count[1] && s->mem_pair[k * TG_MEM_PAIR] == pair)
+      for (int i = 0; i < 2; i++) in[i] = s->mem_pair[k * TG_MEM_PAIR + 1 + i];
+    int32_t memory[TG_PAIR_MEMORY] = {in[0], in[1]};
+    tgShape A = shape_of(s, g1), B = shape_of(s, g2);
+    double distance = INFINITY;
+    int count = tgi_collide(&A, &B, TG_CONTACT_MARGIN, false, memory, point, &distance);
+    if (distance < nearest) nearest = distance;
+    for (int i = 0; i < count; i++, n++)
+      if (n < s->cap.ncon) fill(s, pair, &point[i], in, memory, &s->contact[n]);
+  }
+  if (least != NULL) *least = nearest;
+  if (n > s->cap.ncon) {
+    if (n > s->wanted.ncon) s->wanted.ncon = n;
+    return tgi_error(&s->error, TG_ERR_CAPACITY, "%d contact points found, room for %d; reserve more and repeat the step.",
+                     n, s->cap.ncon);
+  }
+  s->ncon = n;
+  return TG_OK;
+}
+
+void tgi_contacts_d(tgSim *s) {
+  tgContactPoint point[TG_PAIR_POINTS];
+  if (s->contact_d) return;
+  for (int i = 0; i < s->ncon;) {
+    int pair = s->contact[i].pair, end = i;
+    bool active = false;
+    for (; end < s->ncon && s->contact[end].pair == pair; end++) active = active || s->contact[end].row >= 0;
+    if (active) {
+      // the same poses and the same memory: the same points in the same order
+      int32_t memory[TG_PAIR_MEMORY] = {s->contact[i].memory_in[0], s->contact[i].memory_in[1]};
+      tgShape A = shape_of(s, s->contact[i].geom1), B = shape_of(s, s->contact[i].geom2);
+      int count = tgi_collide(&A, &B, TG_CONTACT_MARGIN, true, memory, point, NULL);
+      for (int k = 0; k < count && i + k < end; k++)
+        for (int r = 0; r < 7; r++)
+          for (int c = 0; c < 12; c++) s->contact[i + k].D[r][c] = point[k].D[r][c];
+    }
+    i = end;
+  }
+  s->contact_d = true;
+}
+
+// t1 = r/|r| with r = k - (k.n) n
+void tgi_tangents(const tgReal n[3], int axis, tgReal t1[3], tgReal t2[3]) {
+  tgReal r[3] = {0, 0, 0};
+  r[axis] = 1;
+  tgi_v3_axpy(r, -n[axis], n);
+  tgi_v3_unit(t1, r);
+  tgi_v3_cross(t2, n, t1);
+}
+
+// dr = -(k.dn) n - (k.n) dn, dt1 = (1 - t1 t1') dr/|r|, |r|^2 = 1 - (k.n)^2
+void tgi_tangents_d(const tgContactRow *c, const tgReal dn[3], tgReal dt1[3], tgReal dt2[3]) {
+  tgReal kn = c->n[c->axis], length = tgSqrt(1 - kn * kn), dr[3], x[3];
+  for (int i = 0; i < 3; i++) dr[i] = -dn[c->axis] * c->n[i] - kn * dn[i];
+  tgReal along = tgi_v3_dot(c->t1, dr);
+  for (int i = 0; i < 3; i++) dt1[i] = (dr[i] - along * c->t1[i]) / length;
+  tgi_v3_cross(dt2, dn, c->t1);
+  tgi_v3_cross(x, c->n, dt1);
+  tgi_v3_add(dt2, dt2, x);
+}
+
+void tgi_tangents_vjp(const tgContactRow *c, const tgReal g1[3], const tgReal g2[3], tgReal gn[3]) {
+  tgReal kn = c->n[c->axis], length = tgSqrt(1 - kn * kn), g[3], x[3];
+  // g2.(dn x t1 + n x dt1) = dn.(t1 x g2) + dt1.(g2 x n)
+  tgi_v3_cross(x, c->t1, g2);
+  tgi_v3_add(gn, gn, x);
+  tgi_v3_cross(g, g2, c->n);
+  tgi_v3_add(g, g, g1);
+  tgReal along = tgi_v3_dot(c->t1, g);
+  for (int i = 0; i < 3; i++) g[i] = (g[i] - along * c->t1[i]) / length;
+  gn[c->axis] -= tgi_v3_dot(g, c->n);
+  tgi_v3_axpy(gn, -kn, g);
+}
+
+void tgi_contacts_remember(tgSim *s) {
+  int npair = 0;
+  for (int i = 0; i < s->ncon; i++) {
+    const tgContactRow *c = &s->contact[i];
+    int *r = s->mem_contact + i * TG_MEM_CONTACT;
+    r[0] = c->pair;
+    r[1] = c->feature;
+    r[2] = c->axis;
+    for (int k = 0; k < 3; k++) r[3 + k] = k < c->nrow ? s->row_class[c->row + k] : 0;
+    if (i > 0 && s->contact[i - 1].pair == c->pair) continue;
+    int *p = s->mem_pair + npair++ * TG_MEM_PAIR;
+    p[0] = c->pair;
+    p[1] = c->memory[0];
+    p[2] = c->memory[1];
+  }
+  s->mem_count[0] = s->ncon;
+  s->mem_count[1] = npair;
+}
+
+void tgi_contacts_recall(const tgSim *s, const tgContactRow *c, int cls[3]) {
+  const int *r = remembered(s, c->pair, c->feature);
+  for (int k = 0; k < 3; k++) cls[k] = r != NULL ? r[3 + k] : 0;
+}

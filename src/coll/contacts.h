@@ -1,0 +1,30 @@
+// contacts.h: the contact points of a pose: broad phase over the model's pairs, narrow phase, tangents, memory.
+#ifndef TG_COLL_CONTACTS_H
+#define TG_COLL_CONTACTS_H
+
+#include "sim/sim.h"
+
+/// Pairs nearer than this are listed, so that their reference features are remembered and a gap at the switch shows [m].
+#define TG_CONTACT_MARGIN 1e-3
+
+/// Fills s->contact and s->ncon with the points of all pairs whose gap is at most the margin, in the order of the pairs;
+/// rows are -1, D is not filled. least (may be NULL): smallest distance found, infinity when nothing was near.
+/// TG_ERR_CAPACITY with s->wanted.ncon raised when there are too many.
+tgStatus tgi_contacts(tgSim *s, double *least);
+
+/// Fills D of the contacts that have rows, once a step.
+void tgi_contacts_d(tgSim *s);
+
+/// t1 = unit(k - (k.n) n) for world axis k, t2 = n x t1.
+void tgi_tangents(const tgReal n[3], int axis, tgReal t1[3], tgReal t2[3]);
+/// Their change for a change dn of the normal.
+void tgi_tangents_d(const tgContactRow *c, const tgReal dn[3], tgReal dt1[3], tgReal dt2[3]);
+/// Adjoint: gn += dt1' g1 + dt2' g2.
+void tgi_tangents_vjp(const tgContactRow *c, const tgReal g1[3], const tgReal g2[3], tgReal gn[3]);
+
+/// Writes the contacts of this step, with the classes of their rows, into the sim's memory.
+void tgi_contacts_remember(tgSim *s);
+/// Classes of the three rows of contact c as remembered, 0 where it is new.
+void tgi_contacts_recall(const tgSim *s, const tgContactRow *c, int cls[3]);
+
+#endif

@@ -1,0 +1,74 @@
+// contact.c: binding a contact model to a model.
+#include "contact/contact.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+tgContactOptions tg_contact_default(void) {
+  return (tgContactOptions){.size = sizeof(tgContactOptions), .erp = 0.2, .symplectic = true, .restitution_speed = 1e-3};
+}
+
+const char *tg_contact_words(int i) {
+  const tgContactModel *k = tgi_contact_table(i);
+  return k != NULL ? k->word : NULL;
+}
+
+const char *tg_contact_word(const tgContact *contact) { return contact->kind->word; }
+
+static const tgContactModel *find(const char *word) {
+  for (int i = 0; tgi_contact_table(i) != NULL; i++)
+    if (strcmp(tgi_contact_table(i)->word, word) == 0) return tgi_contact_table(i);
+  return NULL;
+}
+
+static void known_words(char *text, size_t size) {
+  size_t used = 0;
+  text[0] = '\0';
+  for (int i = 0; tg_contact_words(i) != NULL && used < size; i++)
+    used += (size_t)snprintf(text + used, size - used, "%s'%s'", i > 0 ? ", " : "", tg_contact_words(i));
+}
+
+static tgStatus check_options(const tgContactOptions *o, tgError *error) {
+  if (o->size != sizeof(tgContactOptions))
+    return tgi_error(error, TG_ERR_ARG, "Contact options were not made by tg_contact_default of this version.");
+  if (!(o->erp >= 0 && o->erp <= 1)) return tgi_error(error, TG_ERR_ARG, "Contact option erp is %g; give 0 to 1.", o->erp);
+  if (!(o->restitution_speed >= 0))
+    return tgi_error(error, TG_ERR_ARG, "Contact option restitution_speed is %g; give 0 or more.", o->restitution_speed);
+  return TG_OK;
+}
+
+tgContact *tg_contact_create(const tgModel *model, const char *word, const tgContactOptions *options, tgError *error) {
+  if (model == NULL || word == NULL) {
+    tgi_error(error, TG_ERR_ARG, "A contact model needs a model and a word.");
+    return NULL;
+  }
+  const tgContactModel *kind = find(word);
+  if (kind == NULL) {
+    char words[256];
+    known_words(words, sizeof words);
+    tgi_error(error, TG_ERR_ARG, "No contact model is called '%.60s'; known: %s.", word, words);
+    return NULL;
+  }
+  tgContactOptions o = options != NULL ? *options : tg_contact_default();
+  if (check_options(&o, error) < 0) return NULL;
+  tgAllocator alloc = model->alloc;
+  tgContact *c = (tgContact *)alloc.alloc(alloc.ctx, sizeof *c);
+  if (c == NULL) {
+    tgi_error(error, TG_ERR_MEMORY, "No memory for the contact model '%s'.", word);
+    return NULL;
+  }
+  *c = (tgContact){.model = model, .alloc = alloc, .options = o, .kind = kind, .solver_bytes = kind->solver_bytes};
+  if (kind->prepare(c, error) < 0) {
+    tg_contact_free(c);
+    return NULL;
+  }
+  return c;
+}
+
+void tg_contact_free(tgContact *contact) {
+  if (contact == NULL) return;
+  tgAllocator alloc = contact->alloc;
+  alloc.free(alloc.ctx, contact);
+}

@@ -1,0 +1,75 @@
+// contact.h: what a contact model gives to the stepper of its kind. Steppers know no model by name.
+//
+// One line per model in table.c. An impulse model works on the rows of the sim (sim_fields.def: row_*): it fills
+// them, solves for their impulses given row_A and row_b, and differentiates both. The stepper owns everything that is
+// dynamics: velocities, the step matrix, A, b, positions.
+#ifndef TG_CONTACT_CONTACT_H
+#define TG_CONTACT_CONTACT_H
+
+#include "sim/sim.h"
+
+typedef enum tgContactKind { TG_KIND_IMPULSE } tgContactKind;
+
+/// Capabilities of a contact model.
+enum { TG_CAN_FRICTION = 1, TG_CAN_RESTITUTION = 2, TG_CAN_LIMITS = 4, TG_CAN_EQUALITY = 8 };
+
+/// One number of a contact model that a user may choose.
+typedef struct tgContactParam { const char *name; double value, least, most; const char *unit, *text; } tgContactParam;
+
+typedef struct tgContactModel {
+  const char *word;
+  tgContactKind kind;
+  unsigned capabilities;
+  const tgContactParam *param;
+  int nparam;
+
+  /// Bytes of s->solver for a capacity.
+  size_t (*solver_bytes)(const tgModel *m, const tgCapacity *z);
+  /// Is every geom expressible? Fills error (may be NULL) with the first that is not.
+  tgStatus (*prepare)(const tgContact *c, tgError *error);
+
+  // ---- TG_KIND_IMPULSE. h: step size [s]. Vectors over rows have s->nrow entries. ----
+
+  /// Contacts and rows at the present frames: kind, owner, part, parent, limit, gap, J, warm class; row_bounce of normals whose
+  /// approach speed in s->vhat is high enough.
+  tgStatus (*rows)(tgSim *s, double h);
+  /// row_f, row_w, row_class from row_A and row_b; s->info's solver part. TG_NOT_CONVERGED: s->error names the bodies.
+  tgStatus (*impulses)(tgSim *s);
+  /// Keeps the classes and features of this step for the next.
+  void (*remember)(tgSim *s);
+
+  // derivatives of rows; u is a generalised velocity, held fixed, y weights of rows, held fixed
+  /// gq (nv) += d/dq [y' J(q) u].
+  void (*rows_vjp)(tgSim *s, const tgReal *y, const tgReal *u, tgReal *gq);
+  /// gq (nv) += d/dq [y' gap(q)].
+  void (*gap_vjp)(tgSim *s, const tgReal *y, tgReal *gq);
+  /// D (nrow x nv) = d(J u)/dq.
+  void (*rows_jacobian)(tgSim *s, const tgReal *u, tgReal *D);
+  /// D (nrow x nv) = d gap/dq.
+  void (*gap_jacobian)(tgSim *s, tgReal *D);
+  /// Rows as forces in the world: wrench (nbody x 6) = sum of f times the rows' screws, without rows that have none. Scratch-free.
+  void (*wrench)(const tgSim *s, const tgReal *f, tgReal *wrench);
+  /// D (nv x nv) += d(J' f)/dq without what a wrench fixed in the world gives: the change of the screws themselves, and rows
+  /// without screws. Takes nbody*nv*6 of scratch.
+  tgStatus (*force_jacobian)(tgSim *s, const tgReal *f, tgReal *D);
+
+  // derivative of the solve: df = df/dr r + the least-norm part; r = d(A f + b) at held free impulses
+  /// df (nrow) from r (nrow).
+  void (*solve_jvp)(const tgSim *s, const tgReal *r, tgReal *df);
+  /// rbar (nrow) = dL/dr from g = dL/df.
+  void (*solve_vjp)(const tgSim *s, const tgReal *g, tgReal *rbar);
+  /// Redundant rows whose split of the impulses moves the sim: true when df has a second part, N (beta' dA), N a linear map
+  /// that null_jvp applies; beta (nrow) is then filled.
+  bool (*null_part)(const tgSim *s, tgReal *beta);
+  /// df (nrow) += N x, x (nrow) = dA beta.
+  void (*null_jvp)(const tgSim *s, const tgReal *x, tgReal *df);
+  /// alpha (nrow) = N' g: the second part gives dL = alpha' dA beta.
+  void (*null_vjp)(const tgSim *s, const tgReal *g, tgReal *alpha);
+  /// Ties and switches of the last step, counted, the first of them named.
+  void (*ties)(const tgSim *s, double h, tgGradInfo *info);
+} tgContactModel;
+
+/// The table, NULL past the end.
+const tgContactModel *tgi_contact_table(int i);
+
+#endif

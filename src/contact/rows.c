@@ -1,0 +1,325 @@
+// rows.c: filling the constraint rows. See rows.h.
+//
+// Based on: lcp_math E1, E7; architecture 6b (what is active, the error terms).
+#include "contact/rows.h"
+
+#include <stdio.h>
+
+#include "coll/contacts.h"
+#include "kin/kinematics.h"
+#include "math/quat.h"
+
+// ---- where a fixed row is remembered: equalities, joint limits, tendon limits, dofs, tendons ----
+
+int tgi_row_slot(const tgModel *m, const tgSim *s, int row) {
+  int owner = s->row_owner[row], part = s->row_part[row], limits = 6 * m->neq, tendons = limits + 2 * m->njnt,
+      dofs = tendons + 2 * m->ntendon;
+  switch ((tgRowKind)s->row_kind[row]) {
+    case TG_ROW_EQUALITY: return 6 * owner + part;
+    case TG_ROW_LIMIT: return part < 2 ? limits + 2 * owner + part : tendons + 2 * owner + part - 2;
+    case TG_ROW_FRICTION: return part == 0 ? dofs + owner : dofs + m->nv + owner;
+    default: return -1;
+  }
+}
+
+void tgi_rows_remember(tgSim *s) {
+  const tgModel *m = &s->m;
+  for (int i = 0; i < tgi_fixed_rows(m); i++) s->mem_row[i] = 0;
+  for (int i = 0; i < s->nrow; i++) {
+    int slot = tgi_row_slot(m, s, i);
+    if (slot >= 0) s->mem_row[slot] = s->row_class[i];
+  }
+  tgi_contacts_remember(s);
+}
+
+// ---- one row ----
+
+// opens a row with J = 0; NULL when the rows are full (counted all the same)
+static tgReal *open_row(tgSim *s, tgRowKind kind, int owner, int part, tgReal limit, tgReal gap) {
+  const tgModel *m = &s->m;
+  int i = s->nrow++;
+  if (i >= s->cap.nrow) return NULL;
+  s->row_kind[i] = (int)kind;
+  s->row_owner[i] = owner;
+  s->row_part[i] = part;
+  s->row_parent[i] = -1;
+  s->row_limit[i] = limit;
+  s->row_gap[i] = gap;
+  s->row_bounce[i] = 0;
+  int slot = tgi_row_slot(m, s, i);
+  s->row_class[i] = slot >= 0 ? s->mem_row[slot] : 0;
+  tgReal *J = s->row_J + (size_t)i * (size_t)m->nv;
+  for (int d = 0; d < m->nv; d++) J[d] = 0;
+  return J;
+}
+
+// ---- equalities ----
+
+void tgi_bond(const tgSim *s, int eq, tgiBond *bond) {
+  const tgModel *m = &s->m;
+  int a = m->eq_a[eq], b = m->eq_b[eq];
+  bond->a = a;
+  bond->b = b;
+  bond->weld = m->eq_type[eq] == TG_EQ_WELD;
+  bond->Rb = s->xmat + 9 * b;
+  const tgReal *anchor = m->eq_anchor + 3 * eq;
+  tgReal x[3], r[3];
+  if (!bond->weld) {
+    // connect: the anchor in a, the same point at qpos0 in b
+    tgi_m3_mulv(x, s->xmat + 9 * a, anchor);
+    tgi_v3_add(bond->pa, s->xpos + 3 * a, x);
+    tgi_m3_mulv(x, bond->Rb, m->eq_anchor2 + 3 * eq);
+    tgi_v3_add(bond->pb, s->xpos + 3 * b, x);
+    tgi_v3_zero(bond->theta);
+    return;
+  }
+  // weld: the anchor in b; in a it stands at relpos + R(relquat) anchor
+  tgi_m3_mulv(x, bond->Rb, anchor);
+  tgi_v3_add(bond->pb, s->xpos + 3 * b, x);
+  tgi_quat_rotate(r, m->eq_relquat + 4 * eq, anchor);
+  tgi_v3_add(r, r, m->eq_relpos + 3 * eq);
+  tgi_m3_mulv(x, s->xmat + 9 * a, r);
+  tgi_v3_add(bond->pa, s->xpos + 3 * a, x);
+  tgReal target[4], relative[4];
+  tgi_quat_mul(target, s->xquat + 4 * a, m->eq_relquat + 4 * eq);
+  for (int i = 1; i < 4; i++) target[i] = -target[i];
+  tgi_quat_mul(relative, target, s->xquat + 4 * b);
+  tgi_quat_log(bond->theta, relative);
+}
+
+static void bond_rows(tgSim *s, int eq) {
+  tgiBond k;
+  tgi_bond(s, eq, &k);
+  tgReal turn[3];
+  tgi_m3_mulv(turn, k.Rb, k.theta);
+  for (int part = 0; part < (k.weld ? 6 : 3); part++) {
+    int i = part % 3;
+    // error: anchors a - b; rotation -R_b theta, which grows as omega_a - omega_b
+    tgReal *J = open_row(s, TG_ROW_EQUALITY, eq, part, 0, part < 3 ? k.pa[i] - k.pb[i] : -turn[i]);
+    if (J == NULL) continue;
+    tgReal d[3] = {0, 0, 0}, screw[6];
+    d[i] = 1;
+    if (part < 3) tgi_sp_screw(screw, k.pa, d); else { tgi_v3_copy(screw, d); tgi_v3_zero(screw + 3); }
+    tgi_add_row(s, k.a, screw, 1, J);
+    if (part < 3) tgi_sp_screw(screw, k.pb, d);
+    tgi_add_row(s, k.b, screw, -1, J);
+  }
+}
+
+void tgi_joint_polynomial(const tgSim *s, int eq, tgReal value[3]) {
+  const tgModel *m = &s->m;
+  const tgReal *c = m->eq_polycoef + 5 * eq;
+  int b = m->eq_b[eq];
+  tgReal x = b >= 0 ? s->q0[m->jnt_qadr[b]] - m->qpos0[m->jnt_qadr[b]] : 0;
+  value[0] = value[1] = value[2] = 0;
+  for (int k = 4; k >= 0; k--) {
+    value[2] = 2 * value[1] + x * value[2];
+    value[1] = value[0] + x * value[1];
+    value[0] = c[k] + x * value[0];
+  }
+}
+
+static void joint_row(tgSim *s, int eq) {
+  const tgModel *m = &s->m;
+  int a = m->eq_a[eq], b = m->eq_b[eq], qa = m->jnt_qadr[a];
+  tgReal poly[3];
+  tgi_joint_polynomial(s, eq, poly);
+  tgReal *J = open_row(s, TG_ROW_EQUALITY, eq, 0, 0, s->q0[qa] - m->qpos0[qa] - poly[0]);
+  if (J == NULL) return;
+  J[m->jnt_vadr[a]] += 1;
+  if (b >= 0) J[m->jnt_vadr[b]] -= poly[1];
+}
+
+static void equality_rows(tgSim *s) {
+  const tgModel *m = &s->m;
+  for (int e = 0; e < m->neq; e++) {
+    if (!m->eq_active[e]) continue;
+    if (m->eq_type[e] == TG_EQ_JOINT) joint_row(s, e); else bond_rows(s, e);
+  }
+}
+
+// ---- limits ----
+
+tgReal tgi_ball_axis(const tgSim *s, int jnt, tgReal axis[3], tgReal w[3]) {
+  tgReal q[4];
+  for (int i = 0; i < 4; i++) q[i] = s->q0[s->m.jnt_qadr[jnt] + i];
+  tgi_quat_normalize(q);
+  tgi_quat_log(w, q);
+  return tgi_v3_unit(axis, w);
+}
+
+static void joint_limit_rows(tgSim *s, int j) {
+  const tgModel *m = &s->m;
+  int d = m->jnt_vadr[j];
+  const tgReal *range = m->jnt_range + 2 * j;
+  if (m->jnt_type[j] == TG_JOINT_BALL) {
+    // gap = largest - |w|, d|w|/dq = w/|w| because Jr(w) w = w
+    tgReal axis[3], w[3], gap = range[1] - tgi_ball_axis(s, j, axis, w);
+    if (tgRe(gap) > 0) return;
+    tgReal *J = open_row(s, TG_ROW_LIMIT, j, 1, 0, gap);
+    if (J != NULL) tgi_v3_scale(J + d, axis, -1);
+    return;
+  }
+  if (m->jnt_type[j] != TG_JOINT_HINGE && m->jnt_type[j] != TG_JOINT_SLIDE) return;
+  tgReal q = s->q0[m->jnt_qadr[j]];
+  for (int side = 0; side < 2; side++) {
+    tgReal gap = side == 0 ? q - range[0] : range[1] - q;
+    if (tgRe(gap) > 0) continue;
+    tgReal *J = open_row(s, TG_ROW_LIMIT, j, side, 0, gap);
+    if (J != NULL) J[d] = side == 0 ? 1 : -1;
+  }
+}
+
+static void add_tendon(const tgModel *m, int t, tgReal sign, tgReal *J) {
+  for (int k = m->ten_adr[t]; k < m->ten_adr[t] + m->ten_num[t]; k++)
+    J[m->jnt_vadr[m->wrap_jnt[k]]] += sign * m->wrap_coef[k];
+}
+
+static void limit_rows(tgSim *s) {
+  const tgModel *m = &s->m;
+  for (int j = 0; j < m->njnt; j++)
+    if (m->jnt_limited[j]) joint_limit_rows(s, j);
+  for (int t = 0; t < m->ntendon; t++) {
+    if (!m->ten_limited[t]) continue;
+    for (int side = 0; side < 2; side++) {
+      tgReal gap = side == 0 ? s->ten_length[t] - m->ten_range[2 * t] : m->ten_range[2 * t + 1] - s->ten_length[t];
+      if (tgRe(gap) > 0) continue;
+      tgReal *J = open_row(s, TG_ROW_LIMIT, t, 2 + side, 0, gap);
+      if (J != NULL) add_tendon(m, t, side == 0 ? 1 : -1, J);
+    }
+  }
+}
+
+// ---- dry friction: |impulse| <= h frictionloss ----
+
+static void friction_rows(tgSim *s, double h) {
+  const tgModel *m = &s->m;
+  for (int d = 0; d < m->nv; d++) {
+    if (!(tgRe(m->dof_frictionloss[d]) > 0)) continue;
+    tgReal *J = open_row(s, TG_ROW_FRICTION, d, 0, h * m->dof_frictionloss[d], 0);
+    if (J != NULL) J[d] = 1;
+  }
+  for (int t = 0; t < m->ntendon; t++) {
+    if (!(tgRe(m->ten_frictionloss[t]) > 0)) continue;
+    tgReal *J = open_row(s, TG_ROW_FRICTION, t, 1, h * m->ten_frictionloss[t], 0);
+    if (J != NULL) add_tendon(m, t, 1, J);
+  }
+}
+
+// ---- contacts ----
+
+void tgi_contact_screw(const tgContactRow *c, int part, tgReal screw[6]) {
+  tgi_sp_screw(screw, c->p, part == 0 ? c->n : part == 1 ? c->t1 : c->t2);
+}
+
+// restitution acts above max(|g| h, restitution_speed) of approach
+static double bounce_speed(const tgSim *s, double h) {
+  double g2 = 0;
+  for (int i = 0; i < 3; i++) g2 += tgRe(s->m.opt_gravity[i]) * tgRe(s->m.opt_gravity[i]);
+  return fmax(sqrt(g2) * h, s->contact_model->options.restitution_speed);
+}
+
+static void contact_rows(tgSim *s, double h) {
+  const tgModel *m = &s->m;
+  for (int i = 0; i < s->ncon; i++) {
+    tgContactRow *c = &s->contact[i];
+    if (tgRe(c->gap) > 0) continue;
+    int cls[3], b1 = m->geom_body[c->geom1], b2 = m->geom_body[c->geom2];
+    tgi_contacts_recall(s, c, cls);
+    c->row = s->nrow;
+    c->nrow = m->pair_condim[c->pair] >= 3 && (tgRe(c->friction[0]) > 0 || tgRe(c->friction[1]) > 0) ? 3 : 1;
+    for (int part = 0; part < c->nrow; part++) {
+      int row = s->nrow;
+      tgReal *J = open_row(s, part == 0 ? TG_ROW_NORMAL : TG_ROW_TANGENT, i, part, part == 0 ? 0 : c->friction[part - 1],
+                           part == 0 ? c->gap : 0);
+      if (J == NULL) continue;
+      tgReal screw[6], speed = 0;
+      tgi_contact_screw(c, part, screw);
+      tgi_add_row(s, b1, screw, 1, J);
+      tgi_add_row(s, b2, screw, -1, J);
+      s->row_class[row] = cls[part];
+      s->row_parent[row] = part > 0 ? c->row : -1;
+      for (int d = 0; d < m->nv; d++) speed += J[d] * s->vhat[d];
+      if (part == 0 && tgRe(c->restitution) > 0 && tgRe(speed) < -bounce_speed(s, h)) s->row_bounce[row] = c->restitution;
+    }
+  }
+}
+
+tgStatus tgi_rows(tgSim *s, double h) {
+  double least;
+  s->nrow = 0;
+  s->ncon = 0;
+  tgStatus status = tgi_contacts(s, &least);
+  if (status < 0) {
+    // ask for the rows of those contacts in one go
+    int rows = tgi_fixed_rows(&s->m) + 3 * s->wanted.ncon;
+    if (rows > s->wanted.nrow) s->wanted.nrow = rows;
+    return status;
+  }
+  s->info.least_distance = least;
+  equality_rows(s);
+  limit_rows(s);
+  friction_rows(s, h);
+  contact_rows(s, h);
+  if (s->nrow > s->cap.nrow) {
+    int need = s->nrow;
+    if (need > s->wanted.nrow) s->wanted.nrow = need;
+    s->nrow = 0;
+    return tgi_error(&s->error, TG_ERR_CAPACITY, "%d constraint rows needed, room for %d; reserve more and repeat the step.",
+                     need, s->cap.nrow);
+  }
+  s->info.nrow = s->nrow;
+  s->info.ncontact = 0;
+  for (int i = 0; i < s->ncon; i++) s->info.ncontact += s->contact[i].row >= 0;
+  return TG_OK;
+}
+
+// ---- names ----
+
+void tgi_row_bodies(const tgSim *s, int row, int body[2]) {
+  const tgModel *m = &s->m;
+  int owner = s->row_owner[row];
+  body[0] = body[1] = -1;
+  switch ((tgRowKind)s->row_kind[row]) {
+    case TG_ROW_NORMAL: case TG_ROW_TANGENT:
+      body[0] = m->geom_body[s->contact[owner].geom1];
+      body[1] = m->geom_body[s->contact[owner].geom2];
+      break;
+    case TG_ROW_LIMIT: if (s->row_part[row] < 2) body[0] = m->jnt_body[owner]; break;
+    case TG_ROW_FRICTION: if (s->row_part[row] == 0) body[0] = m->dof_body[owner]; break;
+    case TG_ROW_EQUALITY:
+      if (m->eq_type[owner] == TG_EQ_JOINT) {
+        body[0] = m->jnt_body[m->eq_a[owner]];
+        if (m->eq_b[owner] >= 0) body[1] = m->jnt_body[m->eq_b[owner]];
+      } else {
+        body[0] = m->eq_a[owner];
+        body[1] = m->eq_b[owner];
+      }
+      break;
+  }
+}
+
+const char *tgi_row_label(const tgSim *s, int row, char *text, size_t size) {
+  const tgModel *m = &s->m;
+  int owner = s->row_owner[row], part = s->row_part[row];
+  char a[80], b[80];
+  switch ((tgRowKind)s->row_kind[row]) {
+    case TG_ROW_NORMAL: case TG_ROW_TANGENT:
+      snprintf(text, size, "contact of %s and %s", tgi_model_label(m, TG_THING_GEOM, s->contact[owner].geom1, a, sizeof a),
+               tgi_model_label(m, TG_THING_GEOM, s->contact[owner].geom2, b, sizeof b));
+      break;
+    case TG_ROW_LIMIT:
+      snprintf(text, size, "%s limit of %s", part % 2 == 0 ? "lower" : "upper",
+               tgi_model_label(m, part < 2 ? TG_THING_JOINT : TG_THING_TENDON, owner, a, sizeof a));
+      break;
+    case TG_ROW_FRICTION:
+      snprintf(text, size, "dry friction of %s",
+               part == 0 ? tgi_model_label(m, TG_THING_JOINT, m->dof_jnt[owner], a, sizeof a)
+                         : tgi_model_label(m, TG_THING_TENDON, owner, a, sizeof a));
+      break;
+    case TG_ROW_EQUALITY:
+      snprintf(text, size, "%s", tgi_model_label(m, TG_THING_EQUALITY, owner, a, sizeof a));
+      break;
+  }
+  return text;
+}

@@ -1,0 +1,42 @@
+// rows.h: constraint rows of an impulse step and their derivatives: w = J v' + bias.
+//
+// Rows come in this order: equalities, limits of joints and tendons, dry friction of dofs and tendons, contacts (normal, two
+// tangents each). Signs: J v > 0 opens a gap; n of a contact points from geom2 to geom1.
+#ifndef TG_CONTACT_ROWS_H
+#define TG_CONTACT_ROWS_H
+
+#include "contact/contact.h"
+
+/// See tgContactModel.rows. Contacts are of tgi_contacts.
+tgStatus tgi_rows(tgSim *s, double h);
+/// Slot of a row in mem_row (fixed rows only, not contacts).
+int tgi_row_slot(const tgModel *m, const tgSim *s, int row);
+/// mem_row and the contacts' memory from row_class.
+void tgi_rows_remember(tgSim *s);
+/// "contact of geom 'a' and geom 'b'", "limit of joint 'j'" ... written into text. Returns text.
+const char *tgi_row_label(const tgSim *s, int row, char *text, size_t size);
+/// The one or two bodies of a row; -1 when there is none.
+void tgi_row_bodies(const tgSim *s, int row, int body[2]);
+
+// see tgContactModel for these
+void tgi_rows_vjp(tgSim *s, const tgReal *y, const tgReal *u, tgReal *gq);
+void tgi_rows_gap_vjp(tgSim *s, const tgReal *y, tgReal *gq);
+void tgi_rows_jacobian(tgSim *s, const tgReal *u, tgReal *D);
+void tgi_rows_gap_jacobian(tgSim *s, tgReal *D);
+void tgi_rows_wrench(const tgSim *s, const tgReal *f, tgReal *wrench);
+tgStatus tgi_rows_force_jacobian(tgSim *s, const tgReal *f, tgReal *D);
+
+// ---- shared with rows_d.c ----
+
+/// Geometry of a connect or weld: the anchor as a point of either body, the error a - b, for a weld the rotation vector theta with
+/// R_b = R_a R_rel exp(theta), and Rb.
+typedef struct tgiBond { int a, b; tgReal pa[3], pb[3], theta[3]; const tgReal *Rb; bool weld; } tgiBond;
+void tgi_bond(const tgSim *s, int eq, tgiBond *bond);
+/// Rotation vector of a ball joint, its length and unit axis.
+tgReal tgi_ball_axis(const tgSim *s, int jnt, tgReal axis[3], tgReal w[3]);
+/// poly(x) of a joint equality and its first two derivatives at x = qb - qb0.
+void tgi_joint_polynomial(const tgSim *s, int eq, tgReal value[3]);
+/// Screw of row `part` of a contact at its point.
+void tgi_contact_screw(const tgContactRow *c, int part, tgReal screw[6]);
+
+#endif

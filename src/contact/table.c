@@ -1,0 +1,12 @@
+// table.c: the contact models, one line each.
+#include "contact/contact.h"
+
+#include "contact/lcp/lcp.h"
+
+static const tgContactModel *const table[] = {
+    &tgi_lcp_model,   // frictional linear complementarity at velocity level
+};
+
+const tgContactModel *tgi_contact_table(int i) {
+  return i >= 0 && i < (int)(sizeof table / sizeof *table) ? table[i] : NULL;
+}

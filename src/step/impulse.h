@@ -1,0 +1,37 @@
+// impulse.h: the stepper of impulse contact models: velocity-level constraint impulses, then positions.
+//
+// Based on: lcp_math E1, E2; architecture 1.
+//   Mh = M + h D + h^2 K,   vhat = v + h Mh^-1 (tau - c - h K v),   A = J Mh^-1 J',   b = J vhat + bias,
+//   bias of a row: e J vhat of a bouncing normal, else erp gap/h;   v' = vhat + Mh^-1 J' f,   w = J v' + bias.
+#ifndef TG_STEP_IMPULSE_H
+#define TG_STEP_IMPULSE_H
+
+#include "contact/contact.h"
+
+/// v1 from the state (q0, v0) whose frames and smooth dynamics are in the sim. Fills s->info. Nothing of the state changes.
+tgStatus tgi_impulse_velocity(tgSim *s, double h);
+/// out = Mh^-1 x for a vector of nv; may be in place.
+void tgi_impulse_solve(const tgSim *s, const tgReal *x, tgReal *out);
+/// out = J x (rows), out = J' f (nv).
+void tgi_rows_mul(const tgSim *s, const tgReal *x, tgReal *out);
+void tgi_rows_tmul(const tgSim *s, const tgReal *f, tgReal *out);
+/// True when the step keeps contact forces out of its gradient (the ablation of tgContactOptions).
+static inline bool tgi_no_contact_gradient(const tgSim *s) {
+  return s->contact_model == NULL || s->contact_model->options.zero_contact_gradient;
+}
+/// Diagonal stiffness of dof d in Mh, 0 with explicit damping.
+static inline tgReal tgi_implicit_stiffness(const tgSim *s, int d) {
+  bool on = s->contact_model == NULL || !s->contact_model->options.explicit_damping;
+  return on ? s->m.jnt_stiffness[s->m.dof_jnt[d]] : 0;
+}
+/// Bias coefficient of a row's gap: erp/h, 0 on rows that bounce and on dry friction.
+static inline double tgi_gap_rate(const tgSim *s, int row) {
+  return tgRe(s->row_bounce[row]) != 0 ? 0 : s->contact_model->options.erp / s->h;
+}
+
+/// Adjoint of (q0, v0, u) -> v1: from z = dL/dv1 adds to gq, gv and gu (gu may be NULL). ties counts clamps met.
+tgStatus tgi_impulse_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, int *ties);
+/// Dense derivative of the same, D (nv x (2 nv + nu), row-major): columns q, v, u. Shares no code with the adjoint.
+tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *ties);
+
+#endif

@@ -1,0 +1,276 @@
+// impulse_d.c: the exact derivative of an impulse step, as adjoint and, apart from it, as dense Jacobian.
+//
+// Based on: lcp_math E2, with damping and stiffness implicit.
+//   Balance of the step, a = (v' - v)/h:   ID(q, v, a) - tau + h K v + (h D + h^2 K) a - J' f/h = 0.
+//   g = dv' at held free impulses f_K:
+//     g_q = -h Mh^-1 [dID/dq - dtau/dq] + Mh^-1 d(J' f)/dq,
+//     g_v = 1 - h Mh^-1 [dID/dv - dtau/dv + h K],   g_u = h Mh^-1 dtau/du;
+//   r = J g + (dJ) v' + e (J dvhat + (dJ) vhat) + erp/h dgap,   df = S r (+ N (dA beta)),   dv' = g + Mh^-1 J' df,
+//   S and N are the contact model's (solve_jvp, null_part). vhat has the same balance with f = 0.
+#include "step/impulse.h"
+
+#include "dyn/dynamics.h"
+#include "kin/kinematics.h"
+
+static tgStatus short_scratch(tgSim *s) {
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's derivative; reserve more and repeat.");
+}
+
+static bool any_bounce(const tgSim *s) {
+  for (int i = 0; i < s->nrow; i++)
+    if (tgRe(s->row_bounce[i]) != 0) return true;
+  return false;
+}
+
+// a = (v - v0)/h
+static void mean_acceleration(const tgSim *s, const tgReal *v, tgReal *a) {
+  for (int d = 0; d < s->m.nv; d++) a[d] = (v[d] - s->v0[d]) / s->h;
+}
+
+// ---- adjoint ----
+
+// adjoint of the smooth balance: x = dL/d(v' at held f), lambda = Mh^-1 x, a of that motion; adds to gq, gv, gu
+static tgStatus balance_vjp(tgSim *s, const tgReal *a, const tgReal *x, const tgReal *lambda, tgReal *gq, tgReal *gv,
+                            tgReal *gu, int *ties) {
+  int nv = s->m.nv;
+  double h = s->h;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *w = tgi_stack_real(s, (size_t)nv);
+  if (w == NULL) return short_scratch(s);
+  for (int d = 0; d < nv; d++) w[d] = -h * lambda[d];
+  TG_TRY(tgi_inverse_vjp(s, a, NULL, w, gq, gv));
+  for (int d = 0; d < nv; d++) w[d] = h * lambda[d];
+  TG_TRY(tgi_forces_vjp(s, s->q0, s->v0, w, gq, gv, gu, ties));
+  for (int d = 0; d < nv; d++) gv[d] += x[d] - h * h * tgi_implicit_stiffness(s, d) * lambda[d];
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// alpha' dA beta with A = J Mh^-1 J':  X = Mh^-1 J' beta, Y = Mh^-1 J' alpha:
+//   alpha' dJ X + beta' dJ Y - Y' dM X;   M x = ID(q, v, x) - ID(q, v, 0)
+static tgStatus response_vjp(tgSim *s, const tgReal *alpha, const tgReal *beta, tgReal *gq) {
+  const tgContactModel *k = s->contact_model->kind;
+  int nv = s->m.nv;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *X = tgi_stack_real(s, (size_t)nv), *Y = tgi_stack_real(s, (size_t)nv), *zero = tgi_stack_real(s, (size_t)nv);
+  if (X == NULL || Y == NULL || zero == NULL) return short_scratch(s);
+  tgi_rows_tmul(s, beta, X);
+  tgi_impulse_solve(s, X, X);
+  tgi_rows_tmul(s, alpha, Y);
+  tgi_impulse_solve(s, Y, Y);
+  k->rows_vjp(s, alpha, X, gq);
+  k->rows_vjp(s, beta, Y, gq);
+  for (int d = 0; d < nv; d++) zero[d] = 0;
+  TG_TRY(tgi_inverse_vjp(s, zero, NULL, Y, gq, NULL));
+  for (int d = 0; d < nv; d++) Y[d] = -Y[d];
+  TG_TRY(tgi_inverse_vjp(s, X, NULL, Y, gq, NULL));
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// what bouncing rows add: y_i e_i (J_i dvhat + dJ_i vhat)
+static tgStatus bounce_vjp(tgSim *s, const tgReal *y, tgReal *gq, tgReal *gv, tgReal *gu, int *ties) {
+  int nv = s->m.nv;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *ye = tgi_stack_real(s, (size_t)s->nrow), *x = tgi_stack_real(s, (size_t)nv), *lambda = tgi_stack_real(s, (size_t)nv),
+         *a = tgi_stack_real(s, (size_t)nv);
+  if (ye == NULL || x == NULL || lambda == NULL || a == NULL) return short_scratch(s);
+  for (int i = 0; i < s->nrow; i++) ye[i] = y[i] * s->row_bounce[i];
+  tgi_rows_tmul(s, ye, x);
+  tgi_impulse_solve(s, x, lambda);
+  mean_acceleration(s, s->vhat, a);
+  TG_TRY(balance_vjp(s, a, x, lambda, gq, gv, gu, ties));
+  s->contact_model->kind->rows_vjp(s, ye, s->vhat, gq);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// rows: y = dL/dr and what hangs on it; x becomes z + J' y
+static tgStatus rows_vjp(tgSim *s, const tgReal *z, tgReal *x, tgReal *gq, tgReal *gv, tgReal *gu, int *ties) {
+  const tgContactModel *k = s->contact_model->kind;
+  int nv = s->m.nv, n = s->nrow;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *g = tgi_stack_real(s, (size_t)n), *y = tgi_stack_real(s, (size_t)n), *beta = tgi_stack_real(s, (size_t)n),
+         *lambda = tgi_stack_real(s, (size_t)nv);
+  if (g == NULL || y == NULL || beta == NULL || lambda == NULL) return short_scratch(s);
+  // dL/df = J Mh^-1 z
+  tgi_impulse_solve(s, z, lambda);
+  tgi_rows_mul(s, lambda, g);
+  k->solve_vjp(s, g, y);
+  if (k->null_part(s, beta)) {
+    tgReal *alpha = tgi_stack_real(s, (size_t)n);
+    if (alpha == NULL) return short_scratch(s);
+    k->null_vjp(s, g, alpha);
+    TG_TRY(response_vjp(s, alpha, beta, gq));
+  }
+  tgi_rows_tmul(s, y, x);
+  for (int d = 0; d < nv; d++) x[d] += z[d];
+  // y'(dJ) v', y' erp/h dgap, and lambda' d(J' f) = f' (dJ) lambda with the final lambda
+  k->rows_vjp(s, y, s->v1, gq);
+  for (int i = 0; i < n; i++) g[i] = y[i] * tgi_gap_rate(s, i);
+  k->gap_vjp(s, g, gq);
+  tgi_impulse_solve(s, x, lambda);
+  k->rows_vjp(s, s->row_f, lambda, gq);
+  if (any_bounce(s)) TG_TRY(bounce_vjp(s, y, gq, gv, gu, ties));
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+static tgStatus impulse_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, int *ties) {
+  int nv = s->m.nv;
+  tgReal *x = tgi_stack_real(s, (size_t)nv), *lambda = tgi_stack_real(s, (size_t)nv), *a = tgi_stack_real(s, (size_t)nv);
+  if (x == NULL || lambda == NULL || a == NULL) return short_scratch(s);
+  for (int d = 0; d < nv; d++) x[d] = z[d];
+  if (s->nrow > 0 && !tgi_no_contact_gradient(s)) TG_TRY(rows_vjp(s, z, x, gq, gv, gu, ties));
+  tgi_impulse_solve(s, x, lambda);
+  mean_acceleration(s, s->v1, a);
+  return balance_vjp(s, a, x, lambda, gq, gv, gu, ties);
+}
+
+tgStatus tgi_impulse_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, int *ties) {
+  size_t mark = tgi_stack_mark(s);
+  tgStatus status = impulse_vjp(s, z, gq, gv, gu, ties);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+// ---- dense Jacobian ----
+
+// g (nv x nc): dv of the balance at held impulses for the motion v (v1 with the rows' forces, or vhat without)
+static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, tgReal *g, int *ties) {
+  const tgModel *m = &s->m;
+  int nv = m->nv, nu = m->nu, nc = 2 * nv + nu;
+  double h = s->h;
+  size_t mark = tgi_stack_mark(s), nn = (size_t)nv * (size_t)nv;
+  tgReal *a = tgi_stack_real(s, (size_t)nv), *Iq = tgi_stack_real(s, nn), *Iv = tgi_stack_real(s, nn), *Tq = tgi_stack_real(s, nn),
+         *Tv = tgi_stack_real(s, nn), *Tu = tgi_stack_real(s, (size_t)nv * (size_t)(nu > 0 ? nu : 1)), *X = NULL;
+  if (a == NULL || Iq == NULL || Iv == NULL || Tq == NULL || Tv == NULL || Tu == NULL) return short_scratch(s);
+  mean_acceleration(s, v, a);
+  if (f != NULL) {
+    X = tgi_stack_real(s, 6 * (size_t)m->nbody);
+    tgReal *f_h = tgi_stack_real(s, (size_t)s->nrow);
+    if (X == NULL || f_h == NULL) return short_scratch(s);
+    for (int i = 0; i < s->nrow; i++) f_h[i] = f[i] / h;
+    s->contact_model->kind->wrench(s, f_h, X);
+  }
+  TG_TRY(tgi_inverse_d(s, a, X, Iq, Iv));
+  TG_TRY(tgi_forces_d(s, s->q0, s->v0, Tq, Tv, Tu, ties));
+  // right-hand sides, scaled by h; columns are solved in place below
+  for (size_t i = 0; i < nn; i++) {
+    Iq[i] = h * (Tq[i] - Iq[i]);
+    Iv[i] = h * (Tv[i] - Iv[i]);
+  }
+  for (int d = 0; d < nv; d++) Iv[d * nv + d] -= h * h * tgi_implicit_stiffness(s, d);
+  if (f != NULL) TG_TRY(s->contact_model->kind->force_jacobian(s, f, Iq));
+  for (int c = 0; c < nc; c++) {
+    for (int d = 0; d < nv; d++)
+      a[d] = c < nv ? Iq[d * nv + c] : c < 2 * nv ? Iv[d * nv + c - nv] : h * Tu[d * nu + c - 2 * nv];
+    tgi_factor_solve(m, s->L, a);
+    if (c >= nv && c < 2 * nv) a[c - nv] += 1;
+    for (int d = 0; d < nv; d++) g[d * nc + c] = a[d];
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// X (nrow x nv) = (dA) beta for each dof, A = J Mh^-1 J', M from inverse dynamics with and without the acceleration
+static tgStatus response_jacobian(tgSim *s, const tgReal *beta, tgReal *X) {
+  const tgModel *m = &s->m;
+  const tgContactModel *k = s->contact_model->kind;
+  int nv = m->nv, n = s->nrow;
+  size_t mark = tgi_stack_mark(s), nn = (size_t)nv * (size_t)nv;
+  tgReal *a = tgi_stack_real(s, (size_t)nv), *zero = tgi_stack_real(s, (size_t)nv), *R = tgi_stack_real(s, nn),
+         *R0 = tgi_stack_real(s, nn), *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody);
+  if (a == NULL || zero == NULL || R == NULL || R0 == NULL || wrench == NULL) return short_scratch(s);
+  tgi_rows_tmul(s, beta, a);
+  tgi_impulse_solve(s, a, a);
+  for (int d = 0; d < nv; d++) zero[d] = 0;
+  k->wrench(s, beta, wrench);
+  TG_TRY(tgi_inverse_d(s, a, wrench, R, NULL));
+  TG_TRY(tgi_inverse_d(s, zero, NULL, R0, NULL));
+  // R = d(J' beta) - dM a
+  for (size_t i = 0; i < nn; i++) R[i] = R0[i] - R[i];
+  TG_TRY(k->force_jacobian(s, beta, R));
+  k->rows_jacobian(s, a, X);
+  for (int j = 0; j < nv; j++) {
+    for (int d = 0; d < nv; d++) a[d] = R[d * nv + j];
+    tgi_factor_solve(m, s->L, a);
+    for (int i = 0; i < n; i++)
+      for (int d = 0; d < nv; d++) X[i * nv + j] += s->row_J[i * nv + d] * a[d];
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// R (nrow x nc) += scale_i J_i G + the q columns of scale_i dJ_i v
+static void add_row_change(tgSim *s, const tgReal *scale, const tgReal *G, const tgReal *dJ, tgReal *R) {
+  int nv = s->m.nv, nc = 2 * nv + s->m.nu;
+  for (int i = 0; i < s->nrow; i++) {
+    tgReal e = scale != NULL ? scale[i] : 1, *r = R + (size_t)i * (size_t)nc;
+    if (e == 0) continue;
+    for (int d = 0; d < nv; d++) {
+      tgReal J = e * s->row_J[i * nv + d];
+      for (int c = 0; c < nc; c++) r[c] += J * G[d * nc + c];
+    }
+    for (int j = 0; j < nv; j++) r[j] += e * dJ[i * nv + j];
+  }
+}
+
+// R = dr for all columns
+static tgStatus residual_jacobian(tgSim *s, const tgReal *G, tgReal *R, int *ties) {
+  const tgContactModel *k = s->contact_model->kind;
+  int nv = s->m.nv, nc = 2 * nv + s->m.nu, n = s->nrow;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *dJ = tgi_stack_real(s, (size_t)n * (size_t)nv);
+  if (dJ == NULL) return short_scratch(s);
+  for (int i = 0; i < n * nc; i++) R[i] = 0;
+  k->rows_jacobian(s, s->v1, dJ);
+  add_row_change(s, NULL, G, dJ, R);
+  k->gap_jacobian(s, dJ);
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < nv; j++) R[i * nc + j] += tgi_gap_rate(s, i) * dJ[i * nv + j];
+  if (any_bounce(s)) {
+    tgReal *free_motion = tgi_stack_real(s, (size_t)nv * (size_t)nc);
+    if (free_motion == NULL) return short_scratch(s);
+    TG_TRY(balance_jacobian(s, s->vhat, NULL, free_motion, ties));
+    k->rows_jacobian(s, s->vhat, dJ);
+    add_row_change(s, s->row_bounce, free_motion, dJ, R);
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// D += Mh^-1 J' df
+static tgStatus add_impulse_change(tgSim *s, tgReal *D, int *ties) {
+  const tgContactModel *k = s->contact_model->kind;
+  int nv = s->m.nv, nc = 2 * nv + s->m.nu, n = s->nrow;
+  tgReal *R = tgi_stack_real(s, (size_t)n * (size_t)nc), *r = tgi_stack_real(s, (size_t)n), *df = tgi_stack_real(s, (size_t)n),
+         *X = NULL;
+  if (R == NULL || r == NULL || df == NULL) return short_scratch(s);
+  TG_TRY(residual_jacobian(s, D, R, ties));
+  if (k->null_part(s, r)) {
+    X = tgi_stack_real(s, (size_t)n * (size_t)nv);
+    if (X == NULL) return short_scratch(s);
+    TG_TRY(response_jacobian(s, r, X));
+  }
+  for (int c = 0; c < nc; c++) {
+    for (int i = 0; i < n; i++) r[i] = R[i * nc + c];
+    k->solve_jvp(s, r, df);
+    if (X != NULL && c < nv) {
+      for (int i = 0; i < n; i++) r[i] = X[i * nv + c];
+      k->null_jvp(s, r, df);
+    }
+    for (int i = 0; i < n; i++)
+      for (int d = 0; d < nv; d++) D[d * nc + c] += s->row_MiJ[i * nv + d] * df[i];
+  }
+  return TG_OK;
+}
+
+tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *ties) {
+  size_t mark = tgi_stack_mark(s);
+  bool rows = s->nrow > 0 && !tgi_no_contact_gradient(s);
+  tgStatus status = balance_jacobian(s, s->v1, rows ? s->row_f : NULL, D, ties);
+  if (status >= 0 && rows) status = add_impulse_change(s, D, ties);
+  tgi_stack_free(s, mark);
+  return status;
+}

@@ -1,0 +1,159 @@
+// step.c: one step as a map (q, v, u) -> (q', v'), its adjoint and its Jacobian; see tangere/step.h.
+//
+// Based on: architecture 1. q' = q (+) h v' (symplectic) or q (+) h v; the constraint part is the stepper's of the model's kind.
+#include "step/step.h"
+
+#include <stdio.h>
+
+#include "contact/contact.h"
+#include "dyn/dynamics.h"
+#include "step/impulse.h"
+
+static bool symplectic(const tgSim *s) { return s->contact_model == NULL || s->contact_model->options.symplectic; }
+
+// frames, velocities and smooth forces at (q0, v0)
+static void smooth(tgSim *s) {
+  tgi_kinematics(s, s->q0);
+  tgi_inertias(s);
+  tgi_velocities(s, s->v0);
+  tgi_mass_matrix(s);
+  tgi_bias(s);
+  tgi_actuation(s, s->q0, s->v0);
+  tgi_passive(s, s->q0, s->v0);
+  for (int d = 0; d < s->m.nv; d++) s->tau[d] = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_passive[d];
+}
+
+static tgStatus step(tgSim *s, double h) {
+  const tgModel *m = &s->m;
+  if (!(h > 0) || !isfinite(h)) return tgi_error(&s->error, TG_ERR_ARG, "The step size is %g; give a positive number of seconds.", h);
+  TG_TRY(tgi_check_state(s));
+  TG_TRY(tgi_check_parameters(s));
+  s->stage = TG_STAGE_NONE;
+  s->h = h;
+  for (int i = 0; i < m->nq; i++) s->q0[i] = s->qpos[i];
+  for (int d = 0; d < m->nv; d++) s->v0[d] = s->qvel[d];
+  smooth(s);
+  tgStatus status = tgi_impulse_velocity(s, h);
+  if (status != TG_OK) return status;
+  return tgi_check_velocity(s, s->v1);
+}
+
+// from v1 to the state after the step
+static tgStatus commit(tgSim *s) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *w = tgi_stack_real(s, (size_t)m->nv);
+  if (w == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  const tgReal *v = symplectic(s) ? s->v1 : s->v0;
+  for (int d = 0; d < m->nv; d++) w[d] = s->h * v[d];
+  tg_model_integrate(m, s->q0, w, s->qpos);
+  for (int d = 0; d < m->nv; d++) s->qvel[d] = s->v1[d];
+  if (s->contact_model != NULL && !s->frozen) s->contact_model->kind->remember(s);
+  tgi_stack_free(s, mark);
+  s->stage = TG_STAGE_STEPPED;
+  return TG_OK;
+}
+
+tgStatus tg_sim_step(tgSim *sim, double h, tgStepInfo *info) {
+  if (sim == NULL) return TG_ERR_ARG;
+  sim->info = (tgStepInfo){.least_distance = INFINITY, .body1 = -1, .body2 = -1};
+  sim->stack_used = 0;
+  sim->stack_high = 0;
+  sim->error = (tgError){.status = TG_OK};
+  tgStatus status = step(sim, h);
+  if (status == TG_OK) status = commit(sim);
+  sim->info.converged = status == TG_OK;
+  sim->info.scratch_high = sim->stack_high;
+  if (info != NULL) *info = sim->info;
+  return status;
+}
+
+void tg_sim_freeze_memory(tgSim *sim, bool frozen) { sim->frozen = frozen; }
+
+// ---- derivatives of the last step ----
+
+static tgStatus stepped(tgSim *s) {
+  if (s->stage == TG_STAGE_STEPPED) return TG_OK;
+  return tgi_error(&s->error, TG_ERR_STATE, "A step's derivative is asked for after something else than a successful step; step first.");
+}
+
+static void label(const tgSim *s, int clamps, tgGradInfo *info) {
+  if (info == NULL) return;
+  *info = (tgGradInfo){.label = TG_GRAD_EXACT, .converged = s->info.converged, .first_step = -1};
+  if (s->contact_model != NULL) s->contact_model->kind->ties(s, s->h, info);
+  if (clamps > 0) {
+    if (info->ties == 0) snprintf(info->reason, sizeof info->reason, "an actuator or spring at its clamp");
+    info->ties += clamps;
+    info->label = TG_GRAD_ONE_SIDED;
+  }
+  if (s->contact_model != NULL && s->contact_model->options.zero_contact_gradient && s->nrow > 0) {
+    info->label = TG_GRAD_SURROGATE;
+    snprintf(info->reason, sizeof info->reason, "contact forces are held constant (option zero_contact_gradient)");
+  }
+}
+
+static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, int *clamps) {
+  const tgModel *m = &s->m;
+  int nv = m->nv;
+  bool by_new = symplectic(s);
+  tgReal *aq = tgi_stack_real(s, (size_t)nv), *av = tgi_stack_real(s, (size_t)nv), *z = tgi_stack_real(s, (size_t)nv),
+         *w = tgi_stack_real(s, (size_t)nv), *gw = tgi_stack_real(s, (size_t)nv);
+  if (aq == NULL || av == NULL || z == NULL || w == NULL || gw == NULL)
+    return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
+  for (int d = 0; d < nv; d++) {
+    aq[d] = av[d] = gw[d] = 0;
+    z[d] = gv != NULL ? gv[d] : 0;
+    w[d] = s->h * (by_new ? s->v1 : s->v0)[d];
+  }
+  // q' = q (+) h v' or q (+) h v
+  if (gq != NULL) {
+    tgi_integrate_vjp(m, w, gq, aq, gw);
+    for (int d = 0; d < nv; d++) *(by_new ? &z[d] : &av[d]) += s->h * gw[d];
+  }
+  if (du != NULL)
+    for (int i = 0; i < m->nu; i++) du[i] = 0;
+  TG_TRY(tgi_impulse_vjp(s, z, aq, av, du, clamps));
+  for (int d = 0; d < nv; d++) {
+    if (dq != NULL) dq[d] = aq[d];
+    if (dv != NULL) dv[d] = av[d];
+  }
+  return TG_OK;
+}
+
+tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgGradInfo *info) {
+  if (sim == NULL) return TG_ERR_ARG;
+  TG_TRY(stepped(sim));
+  int clamps = 0;
+  size_t mark = tgi_stack_mark(sim);
+  tgStatus status = vjp(sim, gq, gv, dq, dv, du, &clamps);
+  tgi_stack_free(sim, mark);
+  if (status >= 0) label(sim, clamps, info);
+  return status;
+}
+
+tgStatus tg_sim_step_jacobian(tgSim *sim, tgReal *D, tgGradInfo *info) {
+  if (sim == NULL || D == NULL) return TG_ERR_ARG;
+  TG_TRY(stepped(sim));
+  const tgModel *m = &sim->m;
+  int nv = m->nv, nc = 2 * nv + m->nu, clamps = 0;
+  size_t mark = tgi_stack_mark(sim), size = (size_t)nv * (size_t)nc;
+  tgReal *w = tgi_stack_real(sim, (size_t)nv), *Xq = tgi_stack_real(sim, size), *Xw = tgi_stack_real(sim, size);
+  if (w == NULL || Xq == NULL || Xw == NULL) {
+    tgi_stack_free(sim, mark);
+    return tgi_error(&sim->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
+  }
+  tgReal *Dv = D + size;
+  tgStatus status = tgi_impulse_jacobian(sim, Dv, &clamps);
+  bool by_new = symplectic(sim);
+  for (int d = 0; d < nv; d++) {
+    w[d] = sim->h * (by_new ? sim->v1 : sim->v0)[d];
+    for (int c = 0; c < nc; c++) {
+      Xq[d * nc + c] = c == d ? 1 : 0;
+      Xw[d * nc + c] = sim->h * (by_new ? Dv[d * nc + c] : c == nv + d ? 1 : 0);
+    }
+  }
+  tgi_integrate_jacobian(m, w, nc, Xq, Xw, D);
+  tgi_stack_free(sim, mark);
+  if (status >= 0) label(sim, clamps, info);
+  return status;
+}
