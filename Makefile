@@ -1,0 +1,84 @@
+# make demo        install what is missing, build, optimise a contact-rich motion, leave a replay to look at
+# make test        the same set-up, then every test (what .ci/run calls)
+# make build       engine, command line and viewer, into build/bin and build/share
+# make bench       programs of bench/, ratios in one run
+# make test-long   what takes longer than make test may
+SHELL := /bin/bash
+export CMAKE_C_COMPILER_LAUNCHER ?= $(shell command -v ccache)
+JOBS ?= 2
+SEED ?= 0
+PRESET = cmake --preset $(1) >build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }; \
+         cmake --build --preset $(1) -j$(JOBS) >>build/$(1).log 2>&1 || { grep -E 'error|warning|FAILED' build/$(1).log | head -50; exit 1; }
+PART = @printf '\n== %s\n' $(1)
+
+.PHONY: demo test build bench test-long setup setup-test viewer clean checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-viewer
+
+setup:
+	@tools/setup.sh build
+setup-test:
+	@tools/setup.sh test
+
+viewer: setup
+	@cd viewer && npm run --silent build >../build/viewer.log 2>&1 || { cat ../build/viewer.log; exit 1; }
+	@mkdir -p build/share/tangere && cp viewer/dist/index.html build/share/tangere/viewer.html
+
+build: setup viewer
+	@cmake --preset release -DTG_BUILD_TESTS=OFF >build/release.log 2>&1 || { cat build/release.log; exit 1; }
+	@cmake --build --preset release -j$(JOBS) >>build/release.log 2>&1 || { grep -E 'error|warning|FAILED' build/release.log | head -50; exit 1; }
+	@echo "built build/bin/tangere"
+
+demo: build
+	@build/bin/tangere optimize models/half_cheetah_reach.yaml --seed $(SEED) --out out/demo
+
+test: setup-test viewer checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-viewer
+	@printf '\nall parts of make test passed\n'
+
+checks:
+	$(call PART,'layers and derivatives')
+	@python3 tools/check_layers.py
+	@python3 tools/check_derivatives.py
+
+test-release: setup-test
+	$(call PART,'release build gcc: all tests')
+	@cmake --preset release -DTG_BUILD_TESTS=ON >build/release.log 2>&1 || { cat build/release.log; exit 1; }
+	@$(call PRESET,release)
+	@ctest --preset release -LE long -j$(JOBS)
+
+test-clang: setup-test
+	$(call PART,'debug build, clang, no warnings')
+	@$(call PRESET,clang)
+
+test-asan: setup-test
+	$(call PART,'address and undefined-behaviour sanitizers')
+	@$(call PRESET,asan)
+	@ctest --preset asan -LE 'long|slow' -j$(JOBS)
+
+test-tsan: setup-test
+	$(call PART,'thread sanitizer')
+	@$(call PRESET,tsan)
+	@ctest --preset tsan -L threads -j$(JOBS)
+
+test-fuzz: setup-test
+	$(call PART,'fuzz targets: kept corpus and a short run')
+	@$(call PRESET,fuzz)
+	@tools/fuzz.sh 15
+
+test-peers: setup-test
+	$(call PART,'other engines as oracles, command line')
+	@build/venv/bin/python -m pytest -q test/peer test/cli
+
+test-viewer: setup-test viewer
+	$(call PART,'replay in headless Chromium')
+	@cd viewer && npm test --silent
+
+bench: setup
+	@cmake --preset release -DTG_BUILD_BENCH=ON >build/release.log 2>&1 || { cat build/release.log; exit 1; }
+	@$(call PRESET,release)
+	@tools/bench.sh
+
+test-long: test
+	@ctest --preset release -L long
+	@tools/fuzz.sh 600
+
+clean:
+	rm -rf build out viewer/node_modules viewer/dist

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Installs what is missing for `build` or `test`: Debian packages, Node packages of the viewer, Python packages (test).
+# usage: tools/setup.sh build|test
+set -euo pipefail
+cd "$(dirname "$0")/.."
+what=${1:-build}
+
+missing=()
+while read -r name when _; do
+  [[ -z $name || $name == \#* ]] && continue
+  [[ $what == build && $when != build ]] && continue
+  # a tool that is there under its own name needs no package (nodejs and npm from elsewhere, for one)
+  case $name in
+    cmake | gcc | make | git | npm | clang | clang-format | chromium | python3) command -v "$name" >/dev/null && continue ;;
+    nodejs) command -v node >/dev/null && continue ;;
+    ninja-build) command -v ninja >/dev/null && continue ;;
+    python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null && continue ;;
+  esac
+  dpkg -s "$name" >/dev/null 2>&1 || missing+=("$name")
+done <tools/packages-debian.txt
+if ((${#missing[@]})); then
+  echo "installing: ${missing[*]}"
+  run=()
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || { echo "these packages are missing and this is neither root nor has sudo: ${missing[*]}" >&2; exit 1; }
+    run=(sudo)
+  fi
+  "${run[@]}" apt-get update -q >build-setup.log 2>&1 || true
+  if ! "${run[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" >>build-setup.log 2>&1; then
+    tail -20 build-setup.log >&2
+    exit 1
+  fi
+  rm -f build-setup.log
+fi
+
+mkdir -p build
+stamp=build/.node-$(sha256sum viewer/package-lock.json | cut -c1-16)
+if [[ ! -e $stamp || ! -d viewer/node_modules ]]; then
+  echo "installing the viewer's Node packages"
+  (cd viewer && npm ci --no-audit --no-fund --loglevel=error)
+  touch "$stamp"
+fi
+
+if [[ $what == test ]]; then
+  stamp=build/.python-$(sha256sum tools/packages-python.txt | cut -c1-16)
+  if [[ ! -e $stamp || ! -x build/venv/bin/python ]]; then
+    echo "installing the Python packages of the tests into build/venv"
+    python3 -m venv build/venv
+    build/venv/bin/pip install -q --disable-pip-version-check -r tools/packages-python.txt
+    touch "$stamp"
+  fi
+fi
