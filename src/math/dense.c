@@ -181,24 +181,33 @@ static void cod_project(const tgiCod *d, tgReal *x, ApplyQ q) {
 void tgi_plain_cod_solve(const tgiCod *d, tgReal *x, bool transposed) { cod_solve(d, x, transposed, plain_q_work); }
 void tgi_plain_cod_project(const tgiCod *d, tgReal *x) { cod_project(d, x, plain_q_work); }
 
-// Hager: maximise |A^-1 x|_1 over |x|_1 = 1 by walking to the vertex that the gradient A^-T sign(A^-1 x) points at
+static double sum_abs(int n, const tgReal *x) {
+  double s = 0;
+  for (int i = 0; i < n; i++) s += fabs(tgRe(x[i]));
+  return s;
+}
+
+// Hager: maximise |A^-1 x|_1 over |x|_1 = 1 by walking to the vertex that the gradient A^-T sign(A^-1 x) points at.
+// Contact sets are symmetric, and their null vectors then often orthogonal to (1, ..., 1): the start is uneven, Higham's
+// alternating vector is tried too, and |A^-1| >= 1/|u_nn| (the last row of A^-1 is that of L^-1 P over u_nn) bounds all.
 double tgi_lu_rcond(int n, const tgReal *lu, const int *piv, double norm, tgReal *work) {
   tgReal *x = work, *g = work + n;
-  double best = 0;
+  if (n == 0 || !(norm > 0)) return 0;
+  double best = 0, last_pivot = fabs(tgRe(lu[(size_t)n * n - 1])), total = 0;
   int last = -1;
-  for (int i = 0; i < n; i++) x[i] = 1.0 / n;
-  for (int round = 0; round < 5 && n > 0; round++) {
+  for (int i = 0; i < n; i++) {
+    double golden = 0.6180339887498949 * (i + 1);
+    x[i] = 0.5 + (golden - floor(golden));
+    total += tgRe(x[i]);
+  }
+  for (int i = 0; i < n; i++) x[i] /= total;
+  for (int round = 0; round < 5; round++) {
     tgi_lu_solve(n, lu, piv, x, false);
-    double size = 0;
-    for (int i = 0; i < n; i++) {
-      size += fabs(tgRe(x[i]));
-      g[i] = tgRe(x[i]) >= 0 ? 1 : -1;
-    }
-    if (!(size > best)) {
-      if (!isfinite(size)) return 0;
-      break;
-    }
+    double size = sum_abs(n, x);
+    if (!isfinite(size)) return 0;
+    if (!(size > best)) break;
     best = size;
+    for (int i = 0; i < n; i++) g[i] = tgRe(x[i]) >= 0 ? 1 : -1;
     tgi_lu_solve(n, lu, piv, g, true);
     int at = 0;
     for (int i = 1; i < n; i++)
@@ -207,7 +216,11 @@ double tgi_lu_rcond(int n, const tgReal *lu, const int *piv, double norm, tgReal
     last = at;
     for (int i = 0; i < n; i++) x[i] = i == at;
   }
-  return best > 0 && norm > 0 ? 1 / (best * norm) : 0;
+  for (int i = 0; i < n; i++) x[i] = (i % 2 == 0 ? 1 : -1) * (1 + (n > 1 ? (double)i / (n - 1) : 0));
+  tgi_lu_solve(n, lu, piv, x, false);
+  best = fmax(best, 2 * sum_abs(n, x) / (3 * n));
+  if (!(last_pivot > 0) || !isfinite(best)) return 0;
+  return 1 / (fmax(best, 1 / last_pivot) * norm);
 }
 
 // ---- LAPACK ----

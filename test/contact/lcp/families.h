@@ -8,8 +8,8 @@
 #include "contact/lcp/solve.h"
 #include "support/check.h"
 
-enum { FAMILIES = 5, MAX_ROWS = 48, MAX_DOF = 20 };
-static const char *const family_name[FAMILIES] = {"box on plane", "stack of three", "12 dof x 4", "6 dof x 5", "grip"};
+enum { FAMILIES = 5, MIXED = 5, MAX_ROWS = 48, MAX_DOF = 20 };
+static const char *const family_name[] = {"box on plane", "stack of three", "12 dof x 4", "6 dof x 5", "grip", "mixed"};
 
 typedef struct Scene {
   int n, dof;
@@ -162,12 +162,37 @@ static inline void grip(Scene *s, tgtRandom *r) {
   }
 }
 
+// 12 dof: three equalities (the last one the sum of the others), joint limits, dry friction, three contacts, in mixed
+// order, friction rows before their normals among them
+static inline void mixed(Scene *s, tgtRandom *r) {
+  random_rows(s, r, 12, 0);
+  int equal[3], limit[2], dry[3];
+  for (int k = 0; k < 3; k++) {
+    double mu = tgt_uniform(r, 0.1, 1);
+    int first = s->n;
+    scene_row(s, TGI_LCP_FRICTION, first + 1, mu);
+    scene_row(s, TGI_LCP_NORMAL, -1, 0);
+    scene_row(s, TGI_LCP_FRICTION, first + 1, mu);
+    for (int i = first * 12; i < s->n * 12; i++) s->J[i] = tgt_normal(r);
+    equal[k] = scene_row(s, TGI_LCP_EQUALITY, -1, 0);
+    dry[k] = scene_row(s, TGI_LCP_BOX, -1, tgt_uniform(r, 0, 1));
+    if (k < 2) limit[k] = scene_row(s, TGI_LCP_NORMAL, -1, 0);
+  }
+  for (int j = 0; j < 12; j++) {
+    for (int k = 0; k < 2; k++) s->J[equal[k] * 12 + j] = tgt_normal(r);
+    s->J[equal[2] * 12 + j] = s->J[equal[0] * 12 + j] + s->J[equal[1] * 12 + j];
+  }
+  for (int k = 0; k < 3; k++) s->J[dry[k] * 12 + 3 * k] = 1;
+  for (int k = 0; k < 2; k++) s->J[limit[k] * 12 + 3 * k + 1] = k == 0 ? 1 : -1;
+}
+
 static inline void make_scene(Scene *s, int family, tgtRandom *r) {
   if (family == 0) boxes(s, r, 1);
   if (family == 1) boxes(s, r, 3);
   if (family == 2) random_rows(s, r, 12, 4);
   if (family == 3) random_rows(s, r, 6, 5);
   if (family == 4) grip(s, r);
+  if (family == MIXED) mixed(s, r);
   scene_finish(s);
 }
 

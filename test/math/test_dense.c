@@ -1,0 +1,164 @@
+// test_dense.c: LU and complete orthogonal decomposition: against matrices of known rank, and LAPACK against the twin.
+#include <string.h>
+
+#include "math/dense.h"
+#include "support/check.h"
+
+enum { MOST = 40 };
+
+typedef struct Pair {
+  tgReal a[MOST * MOST], b[MOST * MOST], wa[MOST * MOST], wb[MOST * MOST];
+  tgReal ta[MOST], tb[MOST], ua[MOST], ub[MOST], worka[TGI_COD_WORK(MOST)], workb[TGI_COD_WORK(MOST)];
+  int pa[MOST], pb[MOST];
+  tgiCod da, db;
+} Pair;
+
+// n x n of the rank asked, entries of order one
+static void fill(int n, int rank, tgtRandom *r, tgReal *a) {
+  double u[MOST * MOST], v[MOST * MOST];
+  for (int i = 0; i < n * rank; i++) {
+    u[i] = tgt_normal(r);
+    v[i] = tgt_normal(r);
+  }
+  for (int j = 0; j < n; j++)
+    for (int i = 0; i < n; i++) {
+      double s = 0;
+      for (int k = 0; k < rank; k++) s += u[i * rank + k] * v[j * rank + k];
+      a[i + n * j] = s;
+    }
+}
+
+static void set_up(Pair *p, int n, int rank, tgtRandom *r) {
+  fill(n, rank, r, p->a);
+  memcpy(p->b, p->a, sizeof p->a);
+  p->da = (tgiCod){n, 0, p->a, p->ta, p->wa, p->ua, p->pa, p->worka};
+  p->db = (tgiCod){n, 0, p->b, p->tb, p->wb, p->ub, p->pb, p->workb};
+}
+
+static void times(int n, const tgReal *a, const tgReal *x, tgReal *y, bool transposed) {
+  for (int i = 0; i < n; i++) {
+    y[i] = 0;
+    for (int j = 0; j < n; j++) y[i] += (transposed ? a[j + n * i] : a[i + n * j]) * x[j];
+  }
+}
+
+// Both sizes of both implementations; A x = b solved, transposed too
+static void test_lu(void **state) {
+  (void)state;
+  tgtRandom r = {3};
+  for (int n = 1; n <= MOST; n += n < 12 ? 1 : 7) {
+    tgReal a[MOST * MOST], b[MOST * MOST], c[MOST * MOST], x[MOST], y[MOST], z[MOST], w[2 * MOST];
+    int pa[MOST], pb[MOST];
+    fill(n, n, &r, a);
+    for (int i = 0; i < n; i++) a[i + n * i] += 3;
+    memcpy(b, a, sizeof a);
+    memcpy(c, a, sizeof a);
+    assert_true(tgi_lu_factor(n, a, pa) && tgi_plain_lu_factor(n, b, pb));
+    for (int i = 0; i < n; i++) assert_int_equal(pa[i], pb[i]);
+    for (int t = 0; t < 2; t++) {
+      for (int i = 0; i < n; i++) x[i] = tgt_normal(&r);
+      times(n, c, x, y, t == 1);
+      memcpy(z, y, sizeof y);
+      tgi_lu_solve(n, a, pa, y, t == 1);
+      tgi_plain_lu_solve(n, b, pb, z, t == 1);
+      for (int i = 0; i < n; i++) {
+        check_close(y[i], x[i], 1e-9);
+        check_close(y[i], z[i], 1e-10);
+      }
+    }
+    // condition: the estimate against the inverse column by column
+    double norm = 0, inverse = 0;
+    for (int j = 0; j < n; j++) {
+      double s = 0, q = 0;
+      for (int i = 0; i < n; i++) {
+        s += fabs(tgRe(c[i + n * j]));
+        x[i] = i == j;
+      }
+      tgi_lu_solve(n, a, pa, x, false);
+      for (int i = 0; i < n; i++) q += fabs(tgRe(x[i]));
+      norm = fmax(norm, s);
+      inverse = fmax(inverse, q);
+    }
+    double rcond = tgi_lu_rcond(n, a, pa, norm, w), exact = 1 / (norm * inverse);
+    check_true(rcond >= exact * (1 - 1e-9) && rcond <= 3 * exact, "n %d: rcond %.3g, exact %.3g", n, rcond, exact);
+  }
+  tgReal zero[4] = {0, 0, 0, 1};
+  int piv[2];
+  assert_false(tgi_plain_lu_factor(2, zero, piv));
+}
+
+// Penrose's conditions, rank, and agreement of the two implementations
+static void test_cod(void **state) {
+  (void)state;
+  tgtRandom r = {4};
+  static const int sizes[] = {1, 2, 5, 9, 17, 33, 40};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+    for (int rank = 0; rank <= sizes[s]; rank += 1 + sizes[s] / 4) {
+      int n = sizes[s];
+      Pair p;
+      tgReal c[MOST * MOST], x[MOST], y[MOST], z[MOST], u[MOST];
+      set_up(&p, n, rank, &r);
+      memcpy(c, p.a, sizeof c);
+      tgi_cod_factor(&p.da, 1e-10);
+      tgi_plain_cod_factor(&p.db, 1e-10);
+      assert_int_equal(p.da.rank, rank);
+      assert_int_equal(p.db.rank, rank);
+      for (int t = 0; t < 2; t++) {
+        for (int i = 0; i < n; i++) x[i] = y[i] = tgt_normal(&r);
+        tgi_cod_solve(&p.da, x, t == 1);
+        tgi_plain_cod_solve(&p.db, y, t == 1);
+        double size = 0;
+        for (int i = 0; i < n; i++) size = fmax(size, fabs(tgRe(x[i])));
+        for (int i = 0; i < n; i++) check_close(x[i], y[i], 1e-10 * size);
+        // A^+ A A^+ = A^+ on a fresh vector, A A^+ A = A
+        for (int i = 0; i < n; i++) z[i] = x[i];
+        times(n, c, z, y, t == 1);
+        tgi_cod_solve(&p.da, y, t == 1);
+        for (int i = 0; i < n; i++) check_close(y[i], x[i], 1e-10 * size);
+        for (int i = 0; i < n; i++) x[i] = tgt_normal(&r);
+        times(n, c, x, y, t == 1);
+        memcpy(z, y, sizeof y);
+        tgi_cod_solve(&p.da, z, t == 1);
+        times(n, c, z, u, t == 1);
+        for (int i = 0; i < n; i++) check_close(u[i], y[i], 1e-10 * n);
+        if (t == 1) continue;
+        // (I - A^+ A) x is what the solve loses, and A makes it vanish
+        memcpy(u, x, sizeof x);
+        tgi_cod_project(&p.da, u);
+        for (int i = 0; i < n; i++) check_close(u[i], x[i] - z[i], 1e-10 * n);
+        tgi_plain_cod_project(&p.db, x);
+        for (int i = 0; i < n; i++) check_close(u[i], x[i], 1e-10);
+        times(n, c, u, y, false);
+        for (int i = 0; i < n; i++) check_close(y[i], 0, 1e-11 * n);
+      }
+    }
+}
+
+static void test_solve_real(void **state) {
+  (void)state;
+  tgtRandom r = {5};
+  for (int n = 1; n <= MOST; n += 3) {
+    double a[MOST * MOST], c[MOST * MOST], x[MOST], y[MOST];
+    int piv[MOST];
+    for (int i = 0; i < n * n; i++) a[i] = c[i] = tgt_normal(&r) + (i % (n + 1) == 0 ? 4 : 0);
+    for (int i = 0; i < n; i++) x[i] = tgt_normal(&r);
+    for (int i = 0; i < n; i++) {
+      y[i] = 0;
+      for (int j = 0; j < n; j++) y[i] += c[i + n * j] * x[j];
+    }
+    assert_true(tgi_solve_real(n, a, piv, y));
+    for (int i = 0; i < n; i++) check_close(y[i], x[i], 1e-11);
+    if (n == 1) continue;
+    for (int i = 0; i < n; i++) c[i + n] = 2 * c[i];  // second column twice the first
+    assert_false(tgi_solve_real(n, c, piv, y));
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_lu),
+      cmocka_unit_test(test_cod),
+      cmocka_unit_test(test_solve_real),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
