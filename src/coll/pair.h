@@ -18,9 +18,10 @@ typedef struct tgiPair {
 #define TGI_COINCIDE 1e-12  ///< closest points nearer than this, relative, define no direction
 #define TGI_PARALLEL 1e-12  ///< squared sine below which two lines count as parallel
 
-enum { TGI_KIND_CORES = 1, TGI_KIND_CROSS, TGI_KIND_FACE_POINT, TGI_KIND_FACE_EDGE, TGI_KIND_FACE_CORNER };
-/// Number of a feature pair; unique while i and j stay below 16384.
-static inline int tgi_feature(int kind, int i, int j) { return kind << 28 | (i & 0x3fff) << 14 | (j & 0x3fff); }
+enum { TGI_KIND_CORES = 1, TGI_KIND_CROSS, TGI_KIND_FACE_POINT, TGI_KIND_FACE_EDGE, TGI_KIND_FACE_CORNER,
+       TGI_KIND_A = 8 };   // added when the reference face is A's
+/// Number of a feature pair; unique while i < 16384 and j < 8192.
+static inline int tgi_feature(int kind, int i, int j) { return kind << 27 | (i & 0x3fff) << 13 | (j & 0x1fff); }
 
 /// Real parts, where features are chosen. Segment x + s u, s in [0, 1]; a point when line is false.
 typedef struct tgiSegment {
@@ -51,6 +52,12 @@ void tgi_any_normal(double *n, const tgShape *S, const double *u);
 
 int tgi_pair_plane_round(tgiPair *P);
 int tgi_pair_round_round(tgiPair *P);
+int tgi_pair_plane_hull(tgiPair *P);
+/// A polytope against a polytope, sphere or capsule.
+int tgi_pair_convex(tgiPair *P);
+
+/// Two lines or points of cores apart by `distance` in bodies of size `scale`: the sharpest of the equivalent normals.
+void tgi_emit_cores(tgiPair *P, const tgiCore *A, const tgiCore *B, double distance, double scale);
 
 static inline double tgi_d3_dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 static inline void tgi_d3_sub(double *r, const double *a, const double *b) {

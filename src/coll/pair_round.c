@@ -142,7 +142,7 @@ int tgi_pair_plane_round(tgiPair *P) {
 
 // two lines: unit(a - b) and +-unit(u x w) are the same; the latter is sharp where the lines meet, the former where they
 // are parallel. Lines that meet take the side of the centres; other cores that meet, a normal carried by B.
-static void evaluate(tgiPair *P, const tgiCore *A, const tgiCore *B, double distance, double scale) {
+void tgi_emit_cores(tgiPair *P, const tgiCore *A, const tgiCore *B, double distance, double scale) {
   double d[3], N[3], n[3], u[3], w[3];
   bool meet = distance <= TGI_COINCIDE * scale;
   tgReal r[3];
@@ -173,7 +173,7 @@ int tgi_pair_round_round(tgiPair *P) {
   tgiCore A, B;
   tgi_round_core(&A, P->A, c.at_a);
   tgi_round_core(&B, P->B, c.at_b);
-  evaluate(P, &A, &B, c.distance, scale);
+  tgi_emit_cores(P, &A, &B, c.distance, scale);
   P->out->feature = tgi_feature(TGI_KIND_CORES, c.at_a, c.at_b);
   P->out->tie = c.tie || c.distance < TGI_TIE * scale;
   return 1;

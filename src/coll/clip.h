@@ -1,0 +1,38 @@
+// clip.h: contact manifold of a reference face: candidates, their reduction, their closed forms.
+#ifndef TG_COLL_CLIP_H
+#define TG_COLL_CLIP_H
+
+#include "coll/convex.h"
+
+/// A candidate point: kind TGI_KIND_FACE_*; i the other body's vertex, edge or face, j the reference's edge or vertex.
+typedef struct tgiCandidate {
+  int kind, i, j;
+  double x[3], gap;         ///< working frame
+  bool tie;
+} tgiCandidate;
+
+enum { TGI_CANDIDATES = 32 };
+/// Candidates below a margin. When full it is reduced, so any number may be offered; the deepest is never lost.
+typedef struct tgiManifold {
+  tgiCandidate c[TGI_CANDIDATES];
+  int count;
+  double margin, tol, least;     ///< least: smallest gap offered, below the margin or not
+  double axis[2][3];             ///< directions in the contact plane, fixed in a body, for the reduction
+} tgiManifold;
+
+void tgi_manifold_start(tgiManifold *M, double margin, double tol, const double *n, const double *along);
+void tgi_manifold_offer(tgiManifold *M, int kind, int i, int j, const double *x, double gap, bool tie);
+/// Down to at most `most` points: of those with gap <= 0 when they are enough the deepest and the outermost in equally
+/// spread directions; else all of them and the nearest of the rest. Order is kept.
+void tgi_manifold_reduce(tgiManifold *M, int most);
+
+/// Clips face g of I (its segment or point when I is round, g -1) against the side planes of face f of F.
+void tgi_clip(tgiManifold *M, const tgiConvex *F, int f, const tgiConvex *I, int g, double margin, double tol);
+/// The face of I that meets face f of F: of those at its lowest vertex the one most opposed; prefer is kept when about as
+/// good (hysteresis h, a length). -1 when I is round. *tie: another is as opposed.
+int tgi_incident_face(const tgiConvex *F, int f, const tgiConvex *I, int prefer, double h, bool *tie);
+
+/// Contact points of the candidates of face f of F against I, after reduction to TG_PAIR_POINTS. Returns their count.
+int tgi_manifold_emit(tgiManifold *M, const tgiConvex *F, int f, const tgiConvex *I, bool tie, tgiPair *P);
+
+#endif

@@ -1,0 +1,226 @@
+// convex.c: access to convex cores and exact separating axes. See convex.h.
+#include "coll/convex.h"
+
+#define SIN2_PARALLEL 1e-6   // edges within 1e-3 rad make no axis of their own; faces and vertices decide [E6]
+
+static void real_pose(const tgShape *S, double *R, double *x) {
+  for (int i = 0; i < 9; i++) R[i] = tgRe(S->mat[i]);
+  for (int i = 0; i < 3; i++) x[i] = tgRe(S->pos[i]);
+}
+static void turn(double *y, const double *R, const double *x) {
+  double a = R[0] * x[0] + R[1] * x[1] + R[2] * x[2], b = R[3] * x[0] + R[4] * x[1] + R[5] * x[2];
+  y[2] = R[6] * x[0] + R[7] * x[1] + R[8] * x[2];
+  y[0] = a;
+  y[1] = b;
+}
+static void turn_back(double *y, const double *R, const double *x) {
+  double a = R[0] * x[0] + R[3] * x[1] + R[6] * x[2], b = R[1] * x[0] + R[4] * x[1] + R[7] * x[2];
+  y[2] = R[2] * x[0] + R[5] * x[1] + R[8] * x[2];
+  y[0] = a;
+  y[1] = b;
+}
+static void real3(double *y, const tgReal *x) {
+  for (int i = 0; i < 3; i++) y[i] = tgRe(x[i]);
+}
+
+static void fill(tgiConvex *C, const tgShape *S, bool is_a) {
+  *C = (tgiConvex){.S = S, .h = S->hull, .is_a = is_a, .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+  bool round = S->type == TG_GEOM_SPHERE || S->type == TG_GEOM_CAPSULE;
+  if (round) {
+    C->h = NULL;
+    C->r = C->radius = tgRe(S->size[0]);
+    if (S->type == TG_GEOM_CAPSULE) C->radius += tgRe(S->size[1]);
+    return;
+  }
+  C->nvert = S->hull->nvert;
+  C->nedge = S->hull->nedge;
+  C->nface = S->hull->nface;
+  C->radius = S->hull->radius;
+}
+
+void tgi_convex_pair(const tgiPair *P, tgiConvex *X, tgiConvex *Y) {
+  double RX[9], RY[9], x[3], y[3];
+  fill(X, P->A, true);
+  fill(Y, P->B, false);
+  if (!Y->h) {
+    tgiConvex swap = *X;
+    *X = *Y;
+    *Y = swap;
+  }
+  real_pose(X->S, RX, x);
+  real_pose(Y->S, RY, y);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) X->R[3 * i + j] = RY[i] * RX[j] + RY[3 + i] * RX[3 + j] + RY[6 + i] * RX[6 + j];
+  tgi_d3_sub(x, x, y);
+  turn_back(X->t, RY, x);
+  if (X->h) return;
+  X->seg = tgi_round_segment(X->S);
+  tgi_d3_sub(x, X->seg.x, y);
+  turn_back(X->seg.x, RY, x);
+  turn_back(X->seg.u, RY, X->seg.u);
+  X->nvert = X->seg.line ? 2 : 1;
+  X->nedge = X->seg.line ? 1 : 0;
+}
+
+void tgi_convex_vertex(const tgiConvex *C, int v, double *x) {
+  if (!C->h) {
+    tgi_d3_along(x, C->seg.x, v, C->seg.u);
+    return;
+  }
+  real3(x, C->h->vert + 3 * v);
+  turn(x, C->R, x);
+  for (int i = 0; i < 3; i++) x[i] += C->t[i];
+}
+
+void tgi_convex_edge(const tgiConvex *C, int e, tgiSegment *g, double *left, double *right) {
+  if (!C->h) {
+    *g = C->seg;
+    return;
+  }
+  const int *q = C->h->edge + 4 * e;
+  tgi_convex_vertex(C, q[0], g->x);
+  tgi_convex_vertex(C, q[1], g->u);
+  tgi_d3_sub(g->u, g->u, g->x);
+  g->line = true;
+  if (left) tgi_convex_face(C, q[2], left);
+  if (right) tgi_convex_face(C, q[3], right);
+}
+
+double tgi_convex_face(const tgiConvex *C, int f, double *n) {
+  real3(n, C->h->face_plane + 4 * f);
+  turn(n, C->R, n);
+  return tgRe(C->h->face_plane[4 * f + 3]) + tgi_d3_dot(n, C->t);
+}
+
+// on a polytope's edge graph a vertex without a lower neighbour is lowest; small hulls are scanned
+double tgi_convex_support(const tgiConvex *C, const double *n, int *arg) {
+  enum { SCAN = 24 };
+  double d[3], x[3], best = INFINITY;
+  int v = 0;
+  if (!C->h) {
+    double end = tgi_d3_dot(n, C->seg.u);
+    *arg = C->seg.line && end < 0;
+    return tgi_d3_dot(n, C->seg.x) + *arg * end;
+  }
+  const tgHull *h = C->h;
+  turn_back(d, C->R, n);
+  if (h->nvert <= SCAN) {
+    for (int k = 0; k < h->nvert; k++) {
+      real3(x, h->vert + 3 * k);
+      double s = tgi_d3_dot(d, x);
+      if (s < best) { best = s; v = k; }
+    }
+  } else {
+    real3(x, h->vert);
+    best = tgi_d3_dot(d, x);
+    for (bool moved = true; moved;) {
+      int from = v;
+      moved = false;
+      for (int k = h->vert_adr[from]; k < h->vert_adr[from + 1]; k++) {
+        real3(x, h->vert + 3 * h->vert_next[k]);
+        double s = tgi_d3_dot(d, x);
+        if (s < best) { best = s; v = h->vert_next[k]; moved = true; }
+      }
+    }
+  }
+  *arg = v;
+  return best + tgi_d3_dot(n, C->t);
+}
+
+double tgi_face_separation(const tgiConvex *F, int f, const tgiConvex *V) {
+  double n[3], off = tgi_convex_face(F, f, n);
+  int v;
+  return tgi_convex_support(V, n, &v) - off;
+}
+
+static void take(tgiAxis *best, int i, int j, double s, double side) {
+  if (s > best->s) *best = (tgiAxis){i, j, s, best->s, side};
+  else if (s > best->second) best->second = s;
+}
+
+tgiAxis tgi_best_face(const tgiConvex *F, const tgiConvex *V, double limit) {
+  tgiAxis best = {-1, -1, -INFINITY, -INFINITY, 0};
+  for (int f = 0; f < F->nface && best.s <= limit; f++) take(&best, f, -1, tgi_face_separation(F, f, V), 0);
+  return best;
+}
+
+// edges u of X (faces a, b) and w of Y (faces c, d) make a face of the Minkowski difference when the arcs ab and -cd cross
+// on the Gauss map:  (c.u)(d.u) < 0,  (a.w)(b.w) < 0,  (c.u)(b.w) < 0.  A free segment has the whole circle normal to u.
+static bool edge_axis(const tgiSegment *gx, const double *a, const double *b, const tgiSegment *gy, const double *c,
+                      const double *d, double *s, double *side) {
+  double cu = tgi_d3_dot(c, gx->u), du = tgi_d3_dot(d, gx->u), N[3], r[3];
+  if (!(cu * du < 0)) return false;
+  if (a) {
+    double aw = tgi_d3_dot(a, gy->u), bw = tgi_d3_dot(b, gy->u);
+    if (!(aw * bw < 0 && cu * bw < 0)) return false;
+  }
+  tgi_d3_cross(N, gx->u, gy->u);
+  double NN = tgi_d3_dot(N, N);
+  if (!(NN > SIN2_PARALLEL * tgi_d3_dot(gx->u, gx->u) * tgi_d3_dot(gy->u, gy->u))) return false;
+  *side = tgi_d3_dot(N, c) + tgi_d3_dot(N, d) > 0 ? 1 : -1;    // outward of Y, hence towards X
+  tgi_d3_sub(r, gx->x, gy->x);
+  *s = *side * tgi_d3_dot(N, r) / sqrt(NN);
+  return true;
+}
+
+tgiAxis tgi_edge_axis(const tgiConvex *X, int ex, const tgiConvex *Y, int ey) {
+  tgiAxis axis = {-1, -1, -INFINITY, -INFINITY, 0};
+  tgiSegment gx, gy;
+  double a[3], b[3], c[3], d[3], s, side;
+  tgi_convex_edge(X, ex, &gx, a, b);
+  tgi_convex_edge(Y, ey, &gy, c, d);
+  if (edge_axis(&gx, X->h ? a : NULL, b, &gy, c, d, &s, &side)) axis = (tgiAxis){ex, ey, s, -INFINITY, side};
+  return axis;
+}
+
+tgiAxis tgi_best_edges(const tgiConvex *X, const tgiConvex *Y, double limit) {
+  tgiAxis best = {-1, -1, -INFINITY, -INFINITY, 0};
+  const tgHull *h = Y->h;
+  for (int i = 0; i < X->nedge && best.s <= limit; i++) {
+    tgiSegment gx;
+    double a[3], b[3];
+    tgi_convex_edge(X, i, &gx, a, b);
+    for (int j = 0; j < h->nedge; j++) {
+      const int *q = h->edge + 4 * j;
+      double c[3], d[3], s, side;
+      real3(c, h->face_plane + 4 * q[2]);            // Y's frame is the working frame
+      real3(d, h->face_plane + 4 * q[3]);
+      if (!(tgi_d3_dot(c, gx.u) * tgi_d3_dot(d, gx.u) < 0)) continue;
+      tgiSegment gy;
+      real3(gy.x, h->vert + 3 * q[0]);
+      real3(gy.u, h->vert + 3 * q[1]);
+      tgi_d3_sub(gy.u, gy.u, gy.x);
+      if (edge_axis(&gx, X->h ? a : NULL, b, &gy, c, d, &s, &side)) take(&best, i, j, s, side);
+    }
+  }
+  return best;
+}
+
+tgiClosest tgi_closest_edges(const tgiConvex *X, const tgiConvex *Y, double tol, int *ex, int *ey) {
+  tgiClosest best = {.distance = INFINITY};
+  double away = INFINITY;                            // nearest of those that end elsewhere
+  double pa[3] = {0}, pb[3] = {0};
+  *ex = *ey = 0;
+  for (int i = 0; i < (X->nedge > 0 ? X->nedge : 1); i++) {
+    tgiSegment gx, gy;
+    tgi_convex_edge(X, i, &gx, NULL, NULL);
+    for (int j = 0; j < Y->nedge; j++) {
+      tgi_convex_edge(Y, j, &gy, NULL, NULL);
+      tgiClosest c = tgi_closest_segments(&gx, &gy, tol);
+      if (c.distance > best.distance + tol) continue;
+      double a[3], b[3], da[3], db[3];
+      tgi_d3_along(a, gx.x, c.s, gx.u);
+      tgi_d3_along(b, gy.x, c.t, gy.u);
+      tgi_d3_sub(da, a, pa);
+      tgi_d3_sub(db, b, pb);
+      if (tgi_d3_norm(da) + tgi_d3_norm(db) > 1e3 * tol) away = fmin(away, fmax(c.distance, best.distance));
+      if (!(c.distance < best.distance)) continue;
+      best = c;
+      *ex = i;
+      *ey = j;
+      for (int k = 0; k < 3; k++) { pa[k] = a[k]; pb[k] = b[k]; }
+    }
+  }
+  if (away < best.distance + tol) best.tie = true;
+  return best;
+}

@@ -1,0 +1,239 @@
+// pair_convex.c: polytope against plane, sphere, capsule and polytope.
+//
+// Based on: lcp_math.md E6. The features come from exact separating axes: every face of both, every pair of edges that
+// makes a face of the Minkowski difference. Apart, where the best axis is no closest feature, from the nearest edges.
+// Memory: (1+f, -1-g): face f of A is the reference, face g of B lies on it (0 for a round B); (-1-g, 1+f): the reverse;
+// (-1-i, -1-j): edges i of A and j of B.
+// Order of preference, each taken when its separation is within h (1e-4 of the smaller body) of the best: the remembered
+// feature, a face of the larger body, a face of the smaller, the edges. For given memory that makes the choice a constant
+// but at isolated switches, which within 1e-9 are reported as ties.
+#include "coll/clip.h"
+
+#define HYSTERESIS 1e-4
+
+typedef struct Choice {
+  tgiConvex X, Y;
+  tgiAxis face_x, face_y, edges;
+  double best, h, tol, reach;    ///< best: largest separation of the cores; reach: largest that still matters
+  int mem_x, mem_y;
+  bool tie;
+} Choice;
+
+static bool is_tie(const Choice *C, double s) { return fabs(s - (C->best - C->h)) < C->tol; }
+
+// ---- plane
+
+int tgi_pair_plane_hull(tgiPair *P) {
+  bool plane_is_a = P->A->type == TG_GEOM_PLANE;
+  const tgShape *S = plane_is_a ? P->B : P->A;
+  const tgHull *h = S->hull;
+  tgiFace F;
+  tgiManifold M;
+  double n[3], along[3] = {0}, s[3];
+  tgi_plane_face(&F, plane_is_a ? P->A : P->B, plane_is_a);
+  // n and the plane's point in the hull's frame
+  for (int i = 0; i < 3; i++) {
+    n[i] = s[i] = 0;
+    for (int k = 0; k < 3; k++) {
+      double R = tgRe(S->mat[3 * k + i]);
+      n[i] += R * tgRe(F.n[k]);
+      s[i] += R * tgRe(F.s[k] - S->pos[k]);
+    }
+  }
+  int axis = fabs(n[0]) <= fabs(n[1]) && fabs(n[0]) <= fabs(n[2]) ? 0 : fabs(n[1]) <= fabs(n[2]) ? 1 : 2;
+  along[axis] = 1;
+  tgi_manifold_start(&M, P->margin, TGI_TIE * h->radius, n, along);
+  for (int v = 0; v < h->nvert; v++) {
+    double x[3];
+    for (int i = 0; i < 3; i++) x[i] = tgRe(h->vert[3 * v + i]);
+    tgi_manifold_offer(&M, TGI_KIND_FACE_POINT, v, 0, x, tgi_d3_dot(n, x) - tgi_d3_dot(n, s), false);
+  }
+  P->distance = M.least;
+  tgi_manifold_reduce(&M, TG_PAIR_POINTS);
+  for (int k = 0; k < M.count; k++) {
+    tgReal x[3];
+    tgi_m3_mulv(x, S->mat, h->vert + 3 * M.c[k].i);
+    tgi_v3_add(x, x, S->pos);
+    tgi_rule_face_point(&P->out[k], &F, x, 0, P->derivatives);
+    P->out[k].feature = tgi_feature(TGI_KIND_FACE_POINT, M.c[k].i, 0);
+    P->out[k].tie = false;
+  }
+  return M.count;
+}
+
+// ---- what is left for polytopes
+
+static void remember(tgiPair *P, const Choice *C, int x, int y) {
+  P->memory[0] = C->X.is_a ? x : y;
+  P->memory[1] = C->X.is_a ? y : x;
+}
+
+// the contact of face f of F: the points of I over it. False when they do not come down to the face's separation s (the
+// lowest part of I is beside the face), unless `must`.
+static bool try_face(tgiPair *P, Choice *C, bool of_x, int f, double s, bool must, int *count) {
+  const tgiConvex *F = of_x ? &C->X : &C->Y, *I = of_x ? &C->Y : &C->X;
+  int prefer = of_x ? C->mem_y : C->mem_x;
+  bool tie;
+  tgiManifold M;
+  int g = tgi_incident_face(F, f, I, prefer < 0 ? -1 - prefer : -1, C->h, &tie);
+  tgi_clip(&M, F, f, I, g, P->margin, C->tol);
+  double low = s - I->r;
+  if (!(M.least <= low + C->h)) {
+    if (!must) return false;
+    double n[3], x[3];
+    int v;
+    tgi_convex_face(F, f, n);
+    tgi_convex_support(I, n, &v);
+    tgi_convex_vertex(I, v, x);
+    tgi_manifold_offer(&M, TGI_KIND_FACE_POINT, v, 0, x, low, true);
+  }
+  P->distance = low;
+  *count = tgi_manifold_emit(&M, F, f, I, C->tie || tie, P);
+  remember(P, C, of_x ? 1 + f : -1 - g, of_x ? -1 - g : 1 + f);
+  return true;
+}
+
+static void world_core(tgiCore *core, const tgiConvex *C, int edge, int at) {
+  const tgShape *S = C->S;
+  if (!C->h) {
+    tgi_round_core(core, S, at);
+    return;
+  }
+  const tgReal *v0 = S->hull->vert + 3 * S->hull->edge[4 * edge], *v1 = S->hull->vert + 3 * S->hull->edge[4 * edge + 1];
+  tgReal d[3];
+  *core = (tgiCore){.line = at == TGI_AT_INSIDE};
+  tgi_v3_sub(d, v1, v0);
+  tgi_m3_mulv(core->u, S->mat, d);
+  tgi_m3_mulv(core->x, S->mat, at == TGI_AT_END ? v1 : v0);
+  tgi_v3_add(core->x, core->x, S->pos);
+}
+// vertex or edge number for the feature, edges counted after the vertices
+static int core_number(const tgiConvex *C, int edge, int at) {
+  if (!C->h) return at;
+  return at == TGI_AT_INSIDE ? C->nvert + edge : C->h->edge[4 * edge + (at == TGI_AT_END)];
+}
+
+// edge i of X against j of Y along their common normal. Apart, only where both closest points lie on the edges.
+static bool try_edges(tgiPair *P, Choice *C, const tgiAxis *e, int *count) {
+  tgiCore A, B;
+  tgiSegment gx, gy;
+  tgi_convex_edge(&C->X, e->i, &gx, NULL, NULL);
+  tgi_convex_edge(&C->Y, e->j, &gy, NULL, NULL);
+  tgiClosest c = tgi_closest_segments(&gx, &gy, C->tol);
+  if (e->s > 0 && (c.at_a != TGI_AT_INSIDE || c.at_b != TGI_AT_INSIDE)) return false;
+  bool x_is_a = C->X.is_a;
+  world_core(x_is_a ? &A : &B, &C->X, e->i, TGI_AT_INSIDE);
+  world_core(x_is_a ? &B : &A, &C->Y, e->j, TGI_AT_INSIDE);
+  // side (u cross w) points from Y to X; with A and B exchanged both the product and the wanted direction turn round
+  tgi_rule_cores(P->out, &A, &B, TGI_NORMAL_CROSS, e->side, NULL, P->derivatives);
+  P->distance = e->s - C->X.r;
+  P->out->feature = tgi_feature(TGI_KIND_CROSS, x_is_a ? e->i : e->j, x_is_a ? e->j : e->i);
+  P->out->tie = C->tie || c.tie;
+  *count = P->distance <= P->margin;
+  remember(P, C, -1 - e->i, -1 - e->j);
+  return true;
+}
+
+// apart and over no face: vertex or edge against vertex or edge
+static int closest_cores(tgiPair *P, Choice *C) {
+  int ex, ey;
+  tgiCore A, B;
+  tgiClosest c = tgi_closest_edges(&C->X, &C->Y, C->tol, &ex, &ey);
+  bool x_is_a = C->X.is_a;
+  P->distance = c.distance - C->X.r;
+  remember(P, C, 0, 0);
+  if (!(P->distance <= P->margin)) return 0;
+  world_core(x_is_a ? &A : &B, &C->X, ex, c.at_a);
+  world_core(x_is_a ? &B : &A, &C->Y, ey, c.at_b);
+  tgi_emit_cores(P, &A, &B, c.distance, C->X.radius + C->Y.radius);
+  int i = core_number(&C->X, ex, c.at_a), j = core_number(&C->Y, ey, c.at_b);
+  P->out->feature = tgi_feature(TGI_KIND_CORES, x_is_a ? i : j, x_is_a ? j : i);
+  P->out->tie = C->tie || c.tie;
+  return 1;
+}
+
+// the body whose faces are preferred: the larger; of equal ones the lower, which turns round with the pair
+static bool prefer_x(const Choice *C) {
+  if (C->X.radius != C->Y.radius) return C->X.radius > C->Y.radius;
+  if (C->X.nface != C->Y.nface) return C->X.nface > C->Y.nface;
+  for (int i = 2; i >= 0; i--) {
+    double x = tgRe(C->X.S->pos[i]), y = tgRe(C->Y.S->pos[i]);
+    if (x != y) return x < y;
+  }
+  return C->X.is_a;
+}
+
+// the remembered feature, when it still exists and is about as good as the best
+static bool try_memory(tgiPair *P, Choice *C, int *count) {
+  int x = C->mem_x, y = C->mem_y;
+  if (x < 0 && y < 0) {
+    if (-1 - x >= C->X.nedge || -1 - y >= C->Y.nedge) return false;
+    tgiAxis e = tgi_edge_axis(&C->X, -1 - x, &C->Y, -1 - y);
+    if (e.i < 0) return false;
+    C->tie = C->tie || is_tie(C, e.s);
+    return e.s >= C->best - C->h && try_edges(P, C, &e, count);
+  }
+  if (x <= 0 && y <= 0) return false;
+  bool of_x = x > 0;
+  int f = (of_x ? x : y) - 1;
+  if (f >= (of_x ? C->X.nface : C->Y.nface)) return false;
+  double s = of_x ? tgi_face_separation(&C->X, f, &C->Y) : tgi_face_separation(&C->Y, f, &C->X);
+  C->tie = C->tie || is_tie(C, s);
+  return s >= C->best - C->h && try_face(P, C, of_x, f, s, false, count);
+}
+
+static bool try_best_face(tgiPair *P, Choice *C, bool of_x, bool must, int *count) {
+  const tgiAxis *a = of_x ? &C->face_x : &C->face_y;
+  if (a->i < 0) return false;
+  bool outer = C->tie;
+  if (!must) C->tie = C->tie || is_tie(C, a->s);
+  if (!must && a->s < C->best - C->h) return false;
+  bool flips = C->tie;
+  C->tie = C->tie || a->s - a->second < C->tol;
+  if (try_face(P, C, of_x, a->i, a->s, must, count)) return true;
+  C->tie = outer || flips;
+  return false;
+}
+
+// exact distance for the caller where the deepest point taken does not lie on the axis
+static int choose(tgiPair *P, Choice *C) {
+  int count = 0;
+  bool first = prefer_x(C);
+  if (try_memory(P, C, &count)) return count;
+  if (try_best_face(P, C, first, false, &count)) return count;
+  if (try_best_face(P, C, !first, false, &count)) return count;
+  bool edges = C->edges.i >= 0 && C->edges.s >= C->best - C->h;
+  if (edges) {
+    bool outer = C->tie;
+    C->tie = C->tie || C->edges.s - C->edges.second < C->tol;
+    if (try_edges(P, C, &C->edges, &count)) return count;
+    C->tie = outer;
+  }
+  if (C->best > 0) return closest_cores(P, C);
+  // overlapping, and hysteresis or rounding left the best face without points: its deepest vertex stands for it
+  try_best_face(P, C, C->face_x.s > C->face_y.s, true, &count);
+  return count;
+}
+
+int tgi_pair_convex(tgiPair *P) {
+  Choice C = {.tie = false};
+  tgi_convex_pair(P, &C.X, &C.Y);
+  C.mem_x = P->memory[C.X.is_a ? 0 : 1];
+  C.mem_y = P->memory[C.X.is_a ? 1 : 0];
+  C.tol = TGI_TIE * (C.X.radius + C.Y.radius);
+  C.h = HYSTERESIS * fmin(C.X.radius, C.Y.radius);
+  C.reach = P->margin + C.X.r;
+  C.face_y = tgi_best_face(&C.Y, &C.X, C.reach);
+  C.face_x = tgi_best_face(&C.X, &C.Y, C.reach);
+  C.best = fmax(C.face_x.s, C.face_y.s);
+  if (C.best <= C.reach) {
+    C.edges = tgi_best_edges(&C.X, &C.Y, C.reach);
+    C.best = fmax(C.best, C.edges.s);
+  }
+  if (C.best > C.reach) {                            // a separating axis beyond the margin: a bound is all that is asked
+    P->distance = C.best - C.X.r;
+    remember(P, &C, 0, 0);
+    return 0;
+  }
+  return choose(P, &C);
+}
