@@ -233,6 +233,10 @@ TG_API tgLoadOptions tg_load_default(void);
 /// Reads an MJCF or URDF file (told apart by the root element) with its meshes. NULL on failure, error filled.
 /// options and error may be NULL. Reads only regular files below the model's directory (URDF: its package).
 TG_API tgDesc *tg_desc_load(const char *path, const tgLoadOptions *options, tgError *error);
+/// The same for a document of `size` bytes in memory; `name` stands for the file in messages. It may refer to no files
+/// unless options name asset roots or packages to take them from.
+TG_API tgDesc *tg_desc_load_memory(const char *name, const void *data, size_t size, const tgLoadOptions *options,
+                                   tgError *error);
 
 #ifdef __cplusplus
 }

@@ -41,7 +41,7 @@ static char *copy(tgFileSet *files, const char *text) {
   return p;
 }
 
-tgFileSet *tgi_files_create(const tgLoadOptions *options) {
+static tgFileSet *create(const tgLoadOptions *options) {
   tgAllocator a = tgi_allocator(options != NULL ? options->allocator : NULL);
   tgFileSet *files = a.alloc(a.ctx, sizeof *files);
   if (files == NULL) return NULL;
@@ -100,8 +100,18 @@ static tgStatus add_given_roots(tgFileSet *files, tgError *error) {
   return TG_OK;
 }
 
+tgFileSet *tgi_files_in_memory(const tgLoadOptions *options, tgError *error) {
+  tgFileSet *files = create(options);
+  if (files == NULL) tgi_error(error, TG_ERR_MEMORY, "out of memory");
+  else if (add_given_roots(files, error) < 0) {
+    tgi_files_free(files);
+    files = NULL;
+  }
+  return files;
+}
+
 tgFileSet *tgi_files_for_model(const char *path, const tgLoadOptions *options, tgError *error) {
-  tgFileSet *files = tgi_files_create(options);
+  tgFileSet *files = create(options);
   if (files == NULL) {
     tgi_error(error, TG_ERR_MEMORY, "out of memory");
     return NULL;

@@ -20,8 +20,8 @@ typedef struct tgFile {
   char path[1024];               ///< where it was found: the root as given, '/', the path below it
 } tgFile;
 
-/// A set with no root: nothing can be read (loading from memory). options may be NULL. NULL: no memory.
-tgFileSet *tgi_files_create(const tgLoadOptions *options);
+/// A set for a document in memory: its roots are options->asset_root and options->package_path. NULL: error filled.
+tgFileSet *tgi_files_in_memory(const tgLoadOptions *options, tgError *error);
 /// The set for the model file at `path`: root 0 is its directory, then options->asset_root and
 /// options->package_path. NULL with error filled when a root cannot be opened.
 tgFileSet *tgi_files_for_model(const char *path, const tgLoadOptions *options, tgError *error);

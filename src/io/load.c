@@ -1,4 +1,10 @@
 // load.c: the loaders' common entry: reads the main document, tells MJCF from URDF by its root element.
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "io/mjcf.h"
 #include "tangere/desc.h"
 
 tgLoadOptions tg_load_default(void) {
@@ -7,4 +13,77 @@ tgLoadOptions tg_load_default(void) {
                          .max_total_bytes = (size_t)1 << 30,
                          .max_elements = 1000000,
                          .max_depth = 10000};
+}
+
+// the parsed document into desc
+static tgStatus fill(tgDesc *desc, const char *name, const tgFile *file, tgFileSet *files, const tgLoadOptions *options,
+                     tgError *error) {
+  tgXml xml;
+  tgi_xml_init(&xml, desc, options);
+  tgStatus status = tgi_xml_parse(&xml, name, file->data, file->size, 0, &xml.root, error);
+  if (status == TG_OK && strcmp(xml.root->name, "mujoco") == 0)
+    status = tgi_mjcf_load(desc, &xml, xml.root, file->ino != 0 ? file : NULL, files, options, error);
+  else if (status == TG_OK)
+    status = tgi_xml_error(&xml, xml.root, error, TG_ERR_PARSE, "the root element must be <mujoco> or <robot>");
+  tgi_xml_free(&xml);
+  return status;
+}
+
+static tgDesc *load(const char *name, const tgFile *file, tgFileSet *files, const tgLoadOptions *options,
+                    tgError *error) {
+  tgDesc *desc = tg_desc_create(options->allocator);
+  tgStatus status = desc != NULL ? fill(desc, name, file, files, options, error)
+                                 : tgi_error(error, TG_ERR_MEMORY, "out of memory");
+  if (status >= 0) return desc;
+  tg_desc_free(desc);
+  return NULL;
+}
+
+// the caller's options, checked, or the default ones
+static tgStatus take_options(const tgLoadOptions *given, tgLoadOptions *options, tgError *error) {
+  if (error != NULL) *error = (tgError){0};
+  *options = given != NULL ? *given : tg_load_default();
+  if (options->size != sizeof *options)
+    return tgi_error(error, TG_ERR_ARG, "tgLoadOptions must come from tg_load_default of this version");
+  if (options->max_elements < 1 || options->max_depth < 1 || options->max_file_bytes >= SIZE_MAX / 4)
+    return tgi_error(error, TG_ERR_ARG, "a limit in tgLoadOptions is out of range");
+  return TG_OK;
+}
+
+tgDesc *tg_desc_load(const char *path, const tgLoadOptions *options, tgError *error) {
+  tgLoadOptions o;
+  tgError local;
+  if (error == NULL) error = &local;
+  if (take_options(options, &o, error) < 0) return NULL;
+  if (path == NULL || *path == 0) {
+    tgi_error(error, TG_ERR_ARG, "no path given");
+    return NULL;
+  }
+  tgFileSet *files = tgi_files_for_model(path, &o, error);
+  if (files == NULL) return NULL;
+  const char *slash = strrchr(path, '/');
+  tgDesc *desc = NULL;
+  tgFile file = {0};
+  if (tgi_file_open(files, 0, slash != NULL ? slash + 1 : path, &file, error) == TG_OK)
+    desc = load(path, &file, files, &o, error);
+  if (desc == NULL && error->file[0] == 0) snprintf(error->file, sizeof error->file, "%s", path);
+  tgi_file_close(files, &file);
+  tgi_files_free(files);
+  return desc;
+}
+
+tgDesc *tg_desc_load_memory(const char *name, const void *data, size_t size, const tgLoadOptions *options,
+                            tgError *error) {
+  tgLoadOptions o;
+  if (take_options(options, &o, error) < 0) return NULL;
+  if (data == NULL && size > 0) {
+    tgi_error(error, TG_ERR_ARG, "no data given");
+    return NULL;
+  }
+  tgFile file = {.data = (char *)(uintptr_t)data, .size = size};
+  tgFileSet *files = tgi_files_in_memory(&o, error);
+  if (files == NULL) return NULL;
+  tgDesc *desc = load(name != NULL ? name : "memory", &file, files, &o, error);
+  tgi_files_free(files);
+  return desc;
 }

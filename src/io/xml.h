@@ -22,6 +22,7 @@ typedef struct tgXmlNode {
   const char *text;                ///< first run of character data that is more than white space, NULL else
   tgSource source;
   int depth;                       ///< root is 1
+  int kind;                        ///< free for the loader
 } tgXmlNode;
 
 /// A parsed document. One allocation pool, shared by documents merged through include.

@@ -1,0 +1,136 @@
+// mjcf.h: parts of the MJCF loader. Public entry: tg_desc_load, tg_desc_load_memory.
+//
+// Passes: include files are merged into one tree; every element and attribute is checked against the schema (unknown,
+// unsupported, malformed: the first in document order is reported); then defaults, assets, bodies and what refers to them.
+#ifndef TG_IO_MJCF_H
+#define TG_IO_MJCF_H
+
+#include "io/file.h"
+#include "io/names.h"
+#include "io/xml.h"
+
+enum { TGI_MJCF_KINDS = 8 };
+
+/// Rigid pose: position and unit quaternion (w first).
+typedef struct tgPlace { double pos[3], quat[4]; } tgPlace;
+
+/// Actuator settings that an element may leave to its class.
+typedef struct tgMjcfAct {
+  const char *kind;                    ///< element that last set gain and bias, NULL: none
+  int gain_affine, bias_affine;        ///< 0 fixed or none, 1 affine
+  double gain[3], bias[3], gear[6];
+  double ctrlrange[2], forcerange[2];
+  int ctrllimited, forcelimited;       ///< 0 false, 1 true, 2 auto
+  double inheritrange;
+} tgMjcfAct;
+
+/// Default class: for each kind of element the attributes that hold in it, its own and those of its parents.
+typedef struct tgMjcfClass {
+  const char *name;
+  int parent;
+  const tgXmlNode *node;
+  const tgXmlAttr *attr[TGI_MJCF_KINDS];
+  tgMjcfAct act;
+} tgMjcfClass;
+
+typedef struct tgMjcf {
+  tgDesc *desc;
+  tgXml *xml;
+  tgXmlNode *root;
+  tgFileSet *files;
+  const tgLoadOptions *options;
+  tgError *error;
+  tgNames *names;
+  tgMjcfClass *cls;
+  int ncls, capcls;
+  bool radian, autolimits, strippath, exact_mesh, has_mocap;
+  char eulerseq[4];
+  const char *meshdir;
+  bool no_contact, no_limit, no_frictionloss, no_equality, no_spring, no_damper, no_clampctrl;   ///< option/flag
+  double (*colour)[4];                 ///< rgba of each material
+  bool dropped;                        ///< lenient left out an element that others may refer to
+} tgMjcf;
+
+/// An element with the attributes that its class supplies where it has none of its own.
+typedef struct tgEl {
+  const tgXmlNode *node;
+  const tgXmlAttr *base;
+} tgEl;
+
+/// Loads the tree of a <mujoco> document into desc. main_file (NULL: from memory) tells an include that leads back to it;
+/// files NULL: nothing may be read.
+tgStatus tgi_mjcf_load(tgDesc *desc, tgXml *xml, tgXmlNode *root, const tgFile *main_file, tgFileSet *files,
+                       const tgLoadOptions *options, tgError *error);
+
+// mjcf_tree.c
+/// Replaces every include element by the content of its file.
+tgStatus tgi_mjcf_include(tgMjcf *m, const tgFile *main_file);
+/// Builds the classes of all default sections; class 0 is main.
+tgStatus tgi_mjcf_defaults(tgMjcf *m);
+/// Index of the class that an attribute names, or `fallback` when the attribute is absent.
+tgStatus tgi_mjcf_class(const tgMjcf *m, const tgXmlNode *node, const char *attribute, int fallback, int *index);
+/// The element with what class `index` says about its kind.
+tgEl tgi_mjcf_el(const tgMjcf *m, const tgXmlNode *node, const char *kind, int index);
+/// Value of an attribute of the element or else of its class; NULL when neither has it.
+const char *tgi_el_get(tgEl el, const char *name);
+/// The attribute itself, for its place.
+const tgXmlAttr *tgi_el_attr(tgEl el, const char *name);
+/// Overwrites the first entries of value with the class's numbers, then with the element's own. Gives how many the
+/// longer of the two has. (The schema pass has judged the text already.)
+int tgi_el_numbers(tgEl el, const char *name, int max, double *value);
+double tgi_el_number(tgEl el, const char *name, double absent);
+int tgi_el_int(tgEl el, const char *name, int absent);
+bool tgi_el_bool(tgEl el, const char *name, bool absent);
+/// false 0, true 1, auto (and absent) 2.
+int tgi_el_tri(tgEl el, const char *name);
+/// Whether an attribute with range counts as limited: 0, 1, or an error when the range is empty or autolimits is off.
+tgStatus tgi_mjcf_limited(const tgMjcf *m, tgEl el, const char *what, const char *range_name, int tri,
+                          const double range[2], bool *limited);
+
+// mjcf_schema.c
+/// Checks every element and attribute; with lenient takes what cannot be used out of the tree and lists it.
+tgStatus tgi_mjcf_schema(tgMjcf *m);
+/// Kind index of an element of a default class (0 to TGI_MJCF_KINDS - 1), -1 when defaults do not concern it.
+int tgi_mjcf_kind(const char *element);
+/// Whether it is an actuator element that is supported.
+bool tgi_mjcf_is_actuator(const char *element);
+/// Whether an attribute of that element is a list of numbers of which fewer than all may be given.
+bool tgi_mjcf_partial(const char *element, const char *attribute);
+
+// mjcf_pose.c
+/// r = a b: b is given in a's frame.
+tgPlace tgi_place_mul(tgPlace a, tgPlace b);
+void tgi_place_rotate(double r[3], const double q[4], const double v[3]);
+tgPlace tgi_place_inverse(tgPlace a);
+/// pos and any orientation attribute; what is absent leaves *place as it is.
+tgStatus tgi_mjcf_place(const tgMjcf *m, tgEl el, tgPlace *place);
+/// Quaternion that turns +z to v (not zero).
+void tgi_quat_from_z(double q[4], const double v[3]);
+/// Scales v to unit length; false when it is shorter than 1e-10.
+bool tgi_unit(double *v, int n);
+
+// mjcf_body.c, mjcf_mesh.c, mjcf_actuator.c, mjcf_link.c
+tgStatus tgi_mjcf_bodies(tgMjcf *m);
+tgStatus tgi_mjcf_mesh_names(tgMjcf *m);
+tgStatus tgi_mjcf_meshes(tgMjcf *m);
+tgStatus tgi_mjcf_tendons(tgMjcf *m);
+tgStatus tgi_mjcf_actuators(tgMjcf *m);
+tgStatus tgi_mjcf_act_default(tgMjcf *m, const tgXmlNode *node, tgMjcfAct *act);
+tgMjcfAct tgi_mjcf_act_initial(void);
+tgStatus tgi_mjcf_contacts(tgMjcf *m);
+tgStatus tgi_mjcf_equalities(tgMjcf *m);
+tgStatus tgi_mjcf_keys(tgMjcf *m);
+
+// mjcf.c
+/// Index of the element of that kind with that name; an error with a suggestion when there is none.
+tgStatus tgi_mjcf_find(tgMjcf *m, const tgXmlNode *node, const char *attribute, tgNameKind kind, int *index);
+/// Registers a name (NULL or "": none); an error when it is taken.
+tgStatus tgi_mjcf_name(tgMjcf *m, const tgXmlNode *node, const char *name, tgNameKind kind, int index);
+/// TG_OK with a note when lenient, else the error TG_ERR_UNSUPPORTED. attr may be NULL.
+tgStatus tgi_mjcf_unsupported(tgMjcf *m, const tgXmlNode *node, const tgXmlAttr *attr, const char *format, ...)
+    TG_PRINTF(4, 5);
+tgStatus tgi_mjcf_memory(const tgMjcf *m);
+/// The name attribute, NULL when absent or empty.
+const char *tgi_mjcf_own_name(const tgXmlNode *node);
+
+#endif

@@ -1,0 +1,167 @@
+// mjcf_actuator.c: actuators without activation.
+//
+// force = gain u + bias0 + bias1 length + bias2 velocity:
+//   motor: gain 1;  position: gain kp, bias 0 -kp -kv;  velocity: gain kv, bias 0 0 -kv;  damper: gain 0 0 -kv, u >= 0;
+//   general: gain from gainprm, bias from biasprm.
+// A class's settings are one record that every actuator element of it writes to, in document order; an element of
+// another kind than the one that wrote gain and bias last starts them afresh, general excepted, which shares them.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "io/mjcf.h"
+
+tgMjcfAct tgi_mjcf_act_initial(void) {
+  return (tgMjcfAct){.gain = {1}, .gear = {1}, .ctrllimited = 2, .forcelimited = 2};
+}
+
+// word of gaintype or biastype: 0 fixed or none, 1 affine
+static tgStatus affine_word(tgMjcf *m, tgEl el, const char *attribute, const char *plain, int *affine) {
+  const char *text = tgi_el_get(el, attribute);
+  if (text == NULL) return TG_OK;
+  *affine = strcmp(text, "affine") == 0;
+  if (*affine || strcmp(text, plain) == 0) return TG_OK;
+  return tgi_mjcf_unsupported(m, el.node, tgi_el_attr(el, attribute), "%s=\"%.40s\" is not supported; use %s or affine",
+                              attribute, text, plain);
+}
+
+static tgStatus general(tgMjcf *m, tgEl el, tgMjcfAct *act) {
+  TG_TRY(affine_word(m, el, "gaintype", "fixed", &act->gain_affine));
+  TG_TRY(affine_word(m, el, "biastype", "none", &act->bias_affine));
+  tgi_el_numbers(el, "gainprm", 3, act->gain);
+  tgi_el_numbers(el, "biasprm", 3, act->bias);
+  act->inheritrange = tgi_el_number(el, "inheritrange", act->inheritrange);
+  act->kind = NULL;
+  return TG_OK;
+}
+
+static tgStatus bad_gain(tgMjcf *m, tgEl el, const char *text) {
+  return tgi_xml_attr_error(m->xml, el.node, tgi_el_attr(el, "kv"), m->error, TG_ERR_INVALID, "kv %s", text);
+}
+
+static tgStatus position(tgMjcf *m, tgEl el, tgMjcfAct *act) {
+  double kp = tgi_el_number(el, "kp", act->gain[0]), kv = tgi_el_number(el, "kv", -act->bias[2]);
+  if (tgi_el_get(el, "kv") == NULL && kv < 0)
+    return tgi_mjcf_unsupported(m, el.node, NULL, "its class has biasprm[2] > 0, which means a damping ratio here and is "
+                                "not supported; give kv");
+  if (kv < 0) return bad_gain(m, el, "must not be negative");
+  act->gain[0] = kp;
+  act->bias[1] = -kp;
+  act->bias[2] = -kv;
+  act->bias_affine = 1;
+  act->inheritrange = tgi_el_number(el, "inheritrange", act->inheritrange);
+  return TG_OK;
+}
+
+// puts what an element says over the settings of its class
+static tgStatus apply(tgMjcf *m, tgEl el, tgMjcfAct *act) {
+  const char *kind = el.node->name;
+  tgi_el_numbers(el, "gear", 6, act->gear);
+  tgi_el_numbers(el, "ctrlrange", 2, act->ctrlrange);
+  tgi_el_numbers(el, "forcerange", 2, act->forcerange);
+  if (tgi_el_get(el, "ctrllimited") != NULL) act->ctrllimited = tgi_el_tri(el, "ctrllimited");
+  if (tgi_el_get(el, "forcelimited") != NULL) act->forcelimited = tgi_el_tri(el, "forcelimited");
+  if (strcmp(kind, "general") == 0) return general(m, el, act);
+  if (strcmp(kind, "motor") == 0 || (act->kind != NULL && strcmp(act->kind, kind) != 0)) {
+    memcpy(act->gain, (double[3]){1}, sizeof act->gain);
+    memset(act->bias, 0, sizeof act->bias);
+    act->inheritrange = 0;
+  }
+  act->kind = kind;
+  act->gain_affine = act->bias_affine = 0;
+  if (strcmp(kind, "position") == 0) return position(m, el, act);
+  if (strcmp(kind, "velocity") == 0) {
+    act->gain[0] = tgi_el_number(el, "kv", act->gain[0]);
+    memcpy(act->bias, (double[3]){0, 0, -act->gain[0]}, sizeof act->bias);
+    act->bias_affine = 1;
+  } else if (strcmp(kind, "damper") == 0) {
+    double kv = tgi_el_number(el, "kv", act->gain[2] < 0 ? -act->gain[2] : 0);
+    if (kv < 0) return bad_gain(m, el, "must not be negative");
+    memcpy(act->gain, (double[3]){0, 0, -kv}, sizeof act->gain);
+    act->gain_affine = 1;
+    act->ctrllimited = 1;
+  }
+  return TG_OK;
+}
+
+tgStatus tgi_mjcf_act_default(tgMjcf *m, const tgXmlNode *node, tgMjcfAct *act) {
+  return apply(m, (tgEl){.node = node}, act);
+}
+
+// joint or tendon that it drives; *target -1: left out (lenient)
+static tgStatus transmission(tgMjcf *m, const tgXmlNode *node, tgTransmission *kind, int *target) {
+  static const char *const word[] = {"joint", "jointinparent", "tendon"};
+  const char *found = NULL;
+  *target = -1;
+  for (int i = 0; i < 3; i++) {
+    if (tgi_xml_get(node, word[i]) == NULL) continue;
+    if (found != NULL)
+      return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "has %s and %s; keep one", found, word[i]);
+    found = word[i];
+  }
+  if (found == NULL && m->options->lenient) return tgi_mjcf_unsupported(m, node, NULL, "drives nothing; left out");
+  if (found == NULL) return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "needs joint=\"...\" or tendon=\"...\"");
+  *kind = strcmp(found, "tendon") == 0 ? TG_TRN_TENDON : TG_TRN_JOINT;
+  TG_TRY(tgi_mjcf_find(m, node, found, *kind == TG_TRN_TENDON ? TG_NAME_TENDON : TG_NAME_JOINT, target));
+  if (*target < 0 || strcmp(found, "jointinparent") != 0) return TG_OK;
+  tgJointType type = m->desc->joint[*target].type;
+  if (type == TG_JOINT_HINGE || type == TG_JOINT_SLIDE) return TG_OK;
+  return tgi_mjcf_unsupported(m, node, tgi_xml_attr(node, found), "jointinparent is supported for hinge and slide joints "
+                              "only; use joint");
+}
+
+// control range from the target's own range, widened or narrowed about its middle
+static tgStatus inherit_range(tgMjcf *m, const tgXmlNode *node, tgTransmission kind, int target, tgMjcfAct *act) {
+  if (act->inheritrange == 0) return TG_OK;
+  const tgJointDesc *j = kind == TG_TRN_JOINT ? &m->desc->joint[target] : NULL;
+  const tgTendonDesc *t = kind == TG_TRN_TENDON ? &m->desc->tendon[target] : NULL;
+  const double *range = j != NULL ? j->range : t->range;
+  if (act->ctrlrange[0] != 0 || act->ctrlrange[1] != 0)
+    return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "has ctrlrange and inheritrange; keep one");
+  if (!(act->inheritrange > 0) || !(range[0] < range[1]))
+    return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "inheritrange needs a positive factor and a range of its "
+                         "target");
+  double middle = (range[0] + range[1]) / 2, half = act->inheritrange * (range[1] - range[0]) / 2;
+  act->ctrlrange[0] = middle - half;
+  act->ctrlrange[1] = middle + half;
+  return TG_OK;
+}
+
+static tgStatus read_actuator(tgMjcf *m, const tgXmlNode *node) {
+  int cls, target;
+  tgTransmission kind = TG_TRN_JOINT;
+  TG_TRY(tgi_mjcf_class(m, node, "class", 0, &cls));
+  tgMjcfAct act = m->cls[cls].act;
+  tgEl el = {.node = node};
+  TG_TRY(apply(m, el, &act));
+  TG_TRY(transmission(m, node, &kind, &target));
+  if (target < 0) return TG_OK;
+  TG_TRY(inherit_range(m, node, kind, target, &act));
+  const char *name = tgi_mjcf_own_name(node);
+  int i = tg_desc_add_actuator(m->desc, kind, target, name);
+  if (i < 0) return tgi_mjcf_memory(m);
+  TG_TRY(tgi_mjcf_name(m, node, name, TG_NAME_ACTUATOR, i));
+  tgActuatorDesc *a = &m->desc->actuator[i];
+  a->source = node->source;
+  memcpy(a->gear, act.gear, sizeof a->gear);
+  for (int k = 0; k < 3; k++) {
+    a->gain[k] = k == 0 || act.gain_affine ? act.gain[k] : 0;
+    a->bias[k] = act.bias_affine ? act.bias[k] : 0;
+  }
+  memcpy(a->ctrlrange, act.ctrlrange, sizeof a->ctrlrange);
+  memcpy(a->forcerange, act.forcerange, sizeof a->forcerange);
+  TG_TRY(tgi_mjcf_limited(m, el, "ctrllimited", "ctrlrange", act.ctrllimited, a->ctrlrange, &a->ctrllimited));
+  TG_TRY(tgi_mjcf_limited(m, el, "forcelimited", "forcerange", act.forcelimited, a->forcerange, &a->forcelimited));
+  if (strcmp(node->name, "damper") == 0 && a->ctrlrange[0] < 0)
+    return tgi_xml_attr_error(m->xml, node, tgi_xml_attr(node, "ctrlrange"), m->error, TG_ERR_INVALID, "ctrlrange of a "
+                              "damper must not be negative");
+  if (m->no_clampctrl) a->ctrllimited = false;
+  return TG_OK;
+}
+
+tgStatus tgi_mjcf_actuators(tgMjcf *m) {
+  for (const tgXmlNode *s = tgi_xml_child(m->root, "actuator"); s != NULL; s = tgi_xml_next(s, "actuator"))
+    for (const tgXmlNode *n = s->child; n != NULL; n = n->next) TG_TRY(read_actuator(m, n));
+  return TG_OK;
+}
