@@ -1,0 +1,213 @@
+// test_inverse.c: inverse dynamics, mass matrix, factor and their derivatives on random trees: complex step, dot tests, identities.
+#include "dyn/dynamics.h"
+#include "support/deriv.h"
+#include "support/tree.h"
+
+#ifdef TG_COMPLEX
+static const double tolerance = 1e-11;
+#else
+static const double tolerance = 1e-7;
+#endif
+enum { NMAX = 128 };
+
+typedef struct Ctx { tgSim *s; tgReal a[NMAX], xfrc[6 * NMAX], *param; bool forces; } Ctx;
+
+static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
+  tg_model_integrate(((Ctx *)ctx)->s->model, x, d, out);
+}
+static tgStatus of_q(void *ctx, const tgReal *x, tgReal *y) {
+  Ctx *c = ctx;
+  tgt_prepare(c->s, x, c->s->qvel);
+  tgi_inverse(c->s, c->a, c->forces ? c->xfrc : NULL, y);
+  return TG_OK;
+}
+static tgStatus of_v(void *ctx, const tgReal *x, tgReal *y) {
+  Ctx *c = ctx;
+  tgt_prepare(c->s, c->s->qpos, x);
+  tgi_inverse(c->s, c->a, c->forces ? c->xfrc : NULL, y);
+  return TG_OK;
+}
+
+static tgModel *tree(int k) { return tgt_random_tree((uint64_t)k, 3 + k % 8, (k % 2 == 0 ? TGT_TREE_FREE : 0) | TGT_TREE_PASSIVE); }
+
+static tgReal *matrix(int rows, int cols) { return test_calloc((size_t)rows * (size_t)cols + 1, sizeof(tgReal)); }
+
+static void test_derivatives(void **state) {
+  (void)state;
+  for (int k = 0; k < 30; k++) {
+    tgModel *m = tree(k);
+    tgSim *s = tgt_sim(m);
+    Ctx c = {.s = s, .forces = k % 3 == 1};
+    tgtRandom r = {(uint64_t)k + 1000};
+    int nv = m->nv;
+    tgReal *Dq = matrix(nv, nv), *Dv = matrix(nv, nv), w[NMAX], v[NMAX], gq[NMAX] = {0}, gv[NMAX] = {0};
+    tgt_random_state(s, &r, k % 4 == 0);
+    tgt_random_vector(&r, nv, c.a);
+    tgt_random_vector(&r, 6 * m->nbody, c.xfrc);
+    const tgReal *xfrc = c.forces ? c.xfrc : NULL;
+    tgt_prepare(s, s->qpos, s->qvel);
+    assert_int_equal(tgi_inverse_d(s, c.a, xfrc, Dq, Dv), TG_OK);
+    // adjoint first: it uses the same prepared quantities
+    tgt_random_vector(&r, nv, w);
+    tgt_random_vector(&r, nv, v);
+    assert_int_equal(tgi_inverse_vjp(s, c.a, xfrc, w, gq, gv), TG_OK);
+    tgt_check_adjoint(Dq, nv, nv, w, v, gq);
+    tgt_check_adjoint(Dv, nv, nv, w, v, gv);
+    assert_int_equal(s->stack_used, 0);
+    tgtDeriv dq = {.name = "d tau/dq", .nx = m->nq, .nt = nv, .ny = nv, .map = of_q, .retract = retract, .ctx = &c, .tol = tolerance};
+    tgtDeriv dv = {.name = "d tau/dv", .nx = nv, .ny = nv, .map = of_v, .ctx = &c, .tol = tolerance};
+    tgt_check_jacobian(&dq, s->qpos, Dq);
+    tgt_check_jacobian(&dv, s->qvel, Dv);
+    test_free(Dq);
+    test_free(Dv);
+    tg_sim_free(s);
+    tg_model_free(m);
+  }
+}
+
+// columns of M are inverse dynamics at unit accelerations minus bias; L' D L = M; its solve inverts
+static void test_mass_matrix(void **state) {
+  (void)state;
+  for (int k = 0; k < 30; k++) {
+    tgModel *m = tree(k);
+    tgSim *s = tgt_sim(m);
+    tgtRandom r = {(uint64_t)k + 2000};
+    int nv = m->nv;
+    tgReal a[NMAX], tau[NMAX], *X = matrix(nv, nv);
+    tgt_random_state(s, &r, k % 4 == 0);
+    tgt_prepare(s, s->qpos, s->qvel);
+    tgi_mass_matrix(s);
+    tgi_bias(s);
+    for (int j = 0; j < nv; j++) {
+      for (int i = 0; i < nv; i++) a[i] = i == j;
+      tgi_inverse(s, a, NULL, tau);
+      for (int i = 0; i < nv; i++) check_close(tau[i] - s->bias[i], s->M[i * nv + j], 1e-12 * (1 + fabs(tgRe(tau[i]))));
+    }
+    assert_true(tgi_factor(m, s->M, s->L));
+    for (int i = 0; i < nv * nv; i++) X[i] = s->M[i];
+    tgi_factor_solve_rows(m, s->L, nv, X);
+    for (int i = 0; i < nv * nv; i++) check_close(X[i], i % (nv + 1) == 0, 1e-10);
+    tgt_random_vector(&r, nv, a);
+    for (int i = 0; i < nv; i++) {
+      tau[i] = 0;
+      for (int j = 0; j < nv; j++) tau[i] += s->M[i * nv + j] * a[j];
+    }
+    tgi_factor_solve(m, s->L, tau);
+    tgt_check_near(tau, a, nv, 1e-10);
+    // not positive definite: refused
+    s->M[(nv - 1) * nv + nv - 1] = -1;
+    assert_false(tgi_factor(m, s->M, s->L));
+    test_free(X);
+    tg_sim_free(s);
+    tg_model_free(m);
+  }
+}
+
+// parameters as the regressor counts them, of every body
+static void parameters(const tgModel *m, tgReal *pi) {
+  for (int b = 0; b < m->nbody; b++) {
+    const tgReal *c = m->body_com + 3 * b, *J = m->body_inertia + 6 * b;
+    tgReal mass = b == 0 ? 0 : m->body_mass[b], *p = pi + 10 * b, cc = tgi_v3_dot(c, c);
+    p[0] = mass;
+    for (int i = 0; i < 3; i++) {
+      p[1 + i] = mass * c[i];
+      p[4 + i] = J[i] + mass * (cc - c[i] * c[i]);
+    }
+    p[7] = J[3] - mass * c[0] * c[1];
+    p[8] = J[4] - mass * c[0] * c[2];
+    p[9] = J[5] - mass * c[1] * c[2];
+  }
+}
+
+// tau = Y pi + armature a
+static void test_regressor(void **state) {
+  (void)state;
+  for (int k = 0; k < 20; k++) {
+    tgModel *m = tree(k);
+    tgSim *s = tgt_sim(m);
+    tgtRandom r = {(uint64_t)k + 3000};
+    int nv = m->nv, np = 10 * m->nbody;
+    tgReal a[NMAX], tau[NMAX], y[NMAX], *Y = matrix(nv, np), *pi = matrix(np, 1);
+    tgt_random_state(s, &r, k % 4 == 0);
+    tgt_random_vector(&r, nv, a);
+    tgt_prepare(s, s->qpos, s->qvel);
+    tgi_inverse(s, a, NULL, tau);
+    assert_int_equal(tgi_regressor(s, a, Y), TG_OK);
+    parameters(&s->m, pi);
+    for (int i = 0; i < nv; i++) {
+      y[i] = m->dof_armature[i] * a[i];
+      for (int j = 0; j < np; j++) y[i] += Y[i * np + j] * pi[j];
+    }
+    tgt_check_near(y, tau, nv, 1e-12);
+    test_free(Y);
+    test_free(pi);
+    tg_sim_free(s);
+    tg_model_free(m);
+  }
+}
+
+// x = mass, com, inertia (10 numbers) of every body, as the sim's own parameters
+static tgStatus of_parameters(void *ctx, const tgReal *x, tgReal *y) {
+  Ctx *c = ctx;
+  tgSim *s = c->s;
+  int rows, cols;
+  tgReal *mass = tg_sim_param(s, "body_mass", &rows, &cols), *com = tg_sim_param(s, "body_com", &rows, &cols);
+  tgReal *inertia = tg_sim_param(s, "body_inertia", &rows, &cols);
+  for (int b = 1; b < s->m.nbody; b++) {
+    const tgReal *p = x + 10 * b;
+    mass[b] = p[0];
+    for (int i = 0; i < 3; i++) com[3 * b + i] = p[1 + i];
+    for (int i = 0; i < 6; i++) inertia[6 * b + i] = p[4 + i];
+  }
+  tgt_prepare(s, s->qpos, s->qvel);
+  tgi_inverse(s, c->a, NULL, y);
+  return TG_OK;
+}
+
+// Y dpi = d tau in mass, com and inertia, through the chain rule of parameters()
+static void test_regressor_chain(void **state) {
+  (void)state;
+  for (int k = 0; k < 6; k++) {
+    tgModel *m = tree(k);
+    tgSim *s = tgt_sim(m);
+    Ctx c = {.s = s};
+    tgtRandom r = {(uint64_t)k + 4000};
+    int nv = m->nv, np = 10 * m->nbody;
+    tgReal *Y = matrix(nv, np), *D = matrix(nv, np), *x = matrix(np, 1);
+    tgt_random_state(s, &r, false);
+    tgt_random_vector(&r, nv, c.a);
+    tgt_prepare(s, s->qpos, s->qvel);
+    assert_int_equal(tgi_regressor(s, c.a, Y), TG_OK);
+    for (int b = 1; b < m->nbody; b++) {
+      tgReal *p = x + 10 * b;
+      p[0] = m->body_mass[b];
+      for (int i = 0; i < 3; i++) p[1 + i] = m->body_com[3 * b + i];
+      for (int i = 0; i < 6; i++) p[4 + i] = m->body_inertia[6 * b + i];
+      for (int d = 0; d < nv; d++) {
+        const tgReal *y = Y + d * np + 10 * b, *e = p + 1;
+        tgReal *o = D + d * np + 10 * b, cc = tgi_v3_dot(e, e), out[3];
+        // h = m c, I_o = J + m (c.c 1 - c c')
+        o[0] = y[0] + tgi_v3_dot(y + 1, e) - y[7] * e[0] * e[1] - y[8] * e[0] * e[2] - y[9] * e[1] * e[2];
+        for (int i = 0; i < 3; i++) o[0] += y[4 + i] * (cc - e[i] * e[i]);
+        out[0] = 2 * e[0] * (y[5] + y[6]) - y[7] * e[1] - y[8] * e[2];
+        out[1] = 2 * e[1] * (y[4] + y[6]) - y[7] * e[0] - y[9] * e[2];
+        out[2] = 2 * e[2] * (y[4] + y[5]) - y[8] * e[0] - y[9] * e[1];
+        for (int i = 0; i < 3; i++) o[1 + i] = p[0] * (y[1 + i] + out[i]);
+        for (int i = 0; i < 6; i++) o[4 + i] = y[4 + i];
+      }
+    }
+    tgtDeriv d = {.name = "d tau/d(mass, com, inertia)", .nx = np, .ny = nv, .map = of_parameters, .ctx = &c, .tol = tolerance};
+    tgt_check_jacobian(&d, x, D);
+    test_free(Y);
+    test_free(D);
+    test_free(x);
+    tg_sim_free(s);
+    tg_model_free(m);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_mass_matrix),
+                                     cmocka_unit_test(test_regressor), cmocka_unit_test(test_regressor_chain)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

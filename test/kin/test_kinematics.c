@@ -1,0 +1,212 @@
+// test_kinematics.c: frames against closed forms, motion axes and Jacobians against derivatives of the frames.
+#include "kin/kinematics.h"
+#include "support/deriv.h"
+#include "support/tree.h"
+
+#ifdef TG_COMPLEX
+static const double tolerance = 1e-12;
+#else
+static const double tolerance = 2e-8;
+#endif
+
+typedef struct Ctx { tgSim *s; int body; tgReal screw[6], v[256], point[3]; } Ctx;
+
+static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
+  tg_model_integrate(((Ctx *)ctx)->s->model, x, d, out);
+}
+
+// y = position of a material point, rows of the body's rotation
+static tgStatus pose_map(void *ctx, const tgReal *x, tgReal *y) {
+  Ctx *c = ctx;
+  tgi_kinematics(c->s, x);
+  tgi_m3_mulv(y, c->s->xmat + 9 * c->body, c->point);
+  tgi_v3_add(y, y, c->s->xpos + 3 * c->body);
+  tgi_m3_copy(y + 3, c->s->xmat + 9 * c->body);
+  return TG_OK;
+}
+
+// column j of d(pose)/dq: S_j
+static void test_axes(void **state) {
+  (void)state;
+  for (int k = 0; k < 14; k++) {
+    tgModel *m = tgt_random_tree((uint64_t)k, 8, k % 2 == 0 ? TGT_TREE_FREE : 0);
+    tgSim *s = tgt_sim(m);
+    tgtRandom r = {(uint64_t)k + 100};
+    tgt_random_state(s, &r, k % 3 == 0);
+    int nv = m->nv;
+    tgReal *D = test_malloc(12 * (size_t)nv * sizeof *D), *J = test_malloc(6 * (size_t)nv * sizeof *J);
+    for (int b = 1; b < m->nbody; b++) {
+      Ctx c = {.s = s, .body = b, .point = {0.1, -0.2, 0.3}};
+      tgtDeriv d = {.name = "frames", .nx = m->nq, .nt = nv, .ny = 12, .map = pose_map, .retract = retract, .ctx = &c, .tol = tolerance};
+      tgReal y[12];
+      pose_map(&c, s->qpos, y);
+      tgi_point_jacobian(s, b, y, J);
+      for (int j = 0; j < nv; j++) {
+        tgReal w[3] = {J[j], J[nv + j], J[2 * nv + j]}, col[3], t[3];
+        for (int i = 0; i < 3; i++) D[i * nv + j] = J[(3 + i) * nv + j];
+        for (int a = 0; a < 3; a++) {
+          tgi_m3_col(col, y + 3, a);
+          tgi_v3_cross(t, w, col);
+          for (int i = 0; i < 3; i++) D[(3 + 3 * i + a) * nv + j] = t[i];
+        }
+        check_true(tgi_dof_moves(m, j, b) || (tgRe(tgi_v3_norm(w)) == 0 && tgRe(J[3 * nv + j]) == 0), "dof %d does not move body %d", j, b);
+      }
+      if (m->body_lastdof[b] >= 0) tgt_check_jacobian(&d, s->qpos, D);
+    }
+    test_free(D);
+    test_free(J);
+    tg_sim_free(s);
+    tg_model_free(m);
+  }
+}
+
+static tgStatus row_map(void *ctx, const tgReal *x, tgReal *y) {
+  Ctx *c = ctx;
+  tgReal V[6];
+  tgi_kinematics(c->s, x);
+  tgi_body_velocity(c->s, c->body, c->v, V);
+  y[0] = tgi_sp_dot(V, c->screw);
+  return TG_OK;
+}
+
+// tgi_add_row: screw' J; tgi_add_row_d: its derivative at fixed v
+static void test_rows(void **state) {
+  (void)state;
+  for (int k = 0; k < 14; k++) {
+    tgModel *m = tgt_random_tree((uint64_t)k + 20, 8, k % 2 == 0 ? TGT_TREE_FREE : 0);
+    tgSim *s = tgt_sim(m);
+    tgtRandom r = {(uint64_t)k + 200};
+    tgt_random_state(s, &r, k % 3 == 0);
+    for (int b = 1; b < m->nbody; b++) {
+      if (m->body_lastdof[b] < 0) continue;
+      Ctx c = {.s = s, .body = b};
+      tgReal row[256] = {0}, D[256] = {0}, y, dot = 0;
+      tgt_random_vector(&r, 6, c.screw);
+      tgt_random_vector(&r, m->nv, c.v);
+      row_map(&c, s->qpos, &y);
+      tgi_add_row(s, b, c.screw, 1, row);
+      for (int j = 0; j < m->nv; j++) dot += row[j] * c.v[j];
+      check_close(dot, y, 1e-12);
+      tgi_add_row_d(s, b, c.screw, c.v, 1, D);
+      tgtDeriv d = {.name = "row", .nx = m->nq, .nt = m->nv, .ny = 1, .map = row_map, .retract = retract, .ctx = &c, .tol = 10 * tolerance};
+      tgt_check_jacobian(&d, s->qpos, D);
+    }
+    tg_sim_free(s);
+    tg_model_free(m);
+  }
+}
+
+// hinge on a hinge in the plane, anchors off the frames, with ref: closed form
+static void test_two_hinges(void **state) {
+  (void)state;
+  tgDesc *d = tg_desc_create(NULL);
+  for (int b = 1; b <= 2; b++) {
+    int new_body = tg_desc_add_body(d, b - 1, NULL);
+    tgBodyDesc *body = &d->body[new_body];
+    body->pos[0] = b == 1 ? 0 : 1;
+    body->has_inertial = true;
+    body->mass = 1;
+    body->com[0] = 0.5;
+    body->inertia[0] = body->inertia[1] = body->inertia[2] = 0.1;
+    int new_j = tg_desc_add_joint(d, b, TG_JOINT_HINGE, NULL);
+    tgJointDesc *j = &d->joint[new_j];
+    j->axis[0] = 0; j->axis[1] = 0; j->axis[2] = 1;
+    j->pos[0] = b == 1 ? -0.5 : 0.25;
+    j->ref = b == 1 ? 0.2 : 0;
+  }
+  tgError error;
+  tgModel *m = tg_model_compile(d, NULL, &error);
+  assert_non_null(m);
+  tgSim *s = tgt_sim(m);
+  tgReal q[2] = {0.7, -0.4};
+  tgi_kinematics(s, q);
+  double a = 0.7 - 0.2, b = -0.4;
+  // body 1 turns about (-0.5, 0); body 2's anchor is 1.75 along body 1 from there, its frame 0.25 behind the anchor
+  check_close(s->xpos[3], -0.5 + 0.5 * cos(a), 1e-15);
+  check_close(s->xpos[4], 0.5 * sin(a), 1e-15);
+  check_close(s->xpos[6], -0.5 + 1.75 * cos(a) - 0.25 * cos(a + b), 1e-15);
+  check_close(s->xpos[7], 1.75 * sin(a) - 0.25 * sin(a + b), 1e-15);
+  check_close(s->xcom[6], -0.5 + 1.75 * cos(a) + 0.25 * cos(a + b), 1e-15);
+  check_close(s->xmat[18], cos(a + b), 1e-15);
+  tg_sim_free(s);
+  tg_model_free(m);
+  tg_desc_free(d);
+}
+
+// a scaled quaternion means the same rotation
+static void test_scaled_quaternion(void **state) {
+  (void)state;
+  tgModel *m = tgt_random_tree(3, 5, TGT_TREE_FREE);
+  tgSim *s = tgt_sim(m);
+  tgtRandom r = {5};
+  tgt_random_state(s, &r, false);
+  tgReal before[64];
+  tgi_kinematics(s, s->qpos);
+  for (int i = 0; i < 3 * m->nbody; i++) before[i] = s->xpos[i];
+  for (int i = 3; i < 7; i++) s->qpos[i] *= 2.5;
+  tgi_kinematics(s, s->qpos);
+  tgt_check_near(s->xpos, before, 3 * m->nbody, 1e-14);
+  tg_sim_free(s);
+  tg_model_free(m);
+}
+
+static tgStatus integrate_w(void *ctx, const tgReal *x, tgReal *y) {  // x = w; tangent from the nominal end
+  Ctx *c = ctx;
+  tgReal out[256];
+  tg_model_integrate(c->s->model, c->s->q0, x, out);
+  tg_model_difference(c->s->model, c->s->qpos, out, y);
+  return TG_OK;
+}
+static tgStatus integrate_q(void *ctx, const tgReal *x, tgReal *y) {  // x = q
+  Ctx *c = ctx;
+  tgReal out[256];
+  tg_model_integrate(c->s->model, x, c->v, out);
+  tg_model_difference(c->s->model, c->s->qpos, out, y);
+  return TG_OK;
+}
+
+// q (+) w and its tangent Jacobians, forward and adjoint; (+) and difference undo each other
+static void test_integrate(void **state) {
+  (void)state;
+  for (int k = 0; k < 10; k++) {
+    tgModel *m = tgt_random_tree((uint64_t)k + 40, 6, k % 2 == 0 ? TGT_TREE_FREE : 0);
+    tgSim *s = tgt_sim(m);
+    tgtRandom r = {(uint64_t)k + 300};
+    tgt_random_state(s, &r, false);
+    int nv = m->nv;
+    Ctx c = {.s = s};
+    double scale = k % 5 == 0 ? 0 : k % 5 == 1 ? 1e-7 : 0.8;
+    for (int i = 0; i < m->nq; i++) s->q0[i] = s->qpos[i];
+    tgt_random_vector(&r, nv, c.v);
+    for (int i = 0; i < nv; i++) c.v[i] *= scale;
+    tg_model_integrate(m, s->q0, c.v, s->qpos);
+    tgReal back[256], *one = test_calloc((size_t)nv * (size_t)nv, sizeof *one), *D = test_malloc((size_t)nv * (size_t)nv * sizeof *D);
+    tg_model_difference(m, s->q0, s->qpos, back);
+    tgt_check_near(back, c.v, nv, 1e-14);
+    for (int i = 0; i < nv; i++) one[i * nv + i] = 1;
+    tgtDeriv d = {.name = "d(q + w)/dw", .nx = nv, .ny = nv, .map = integrate_w, .ctx = &c, .tol = tolerance};
+    tgReal w[256], v[256], g[256] = {0};
+    tgt_random_vector(&r, nv, w);
+    tgt_random_vector(&r, nv, v);
+    tgi_integrate_jacobian(m, c.v, nv, NULL, one, D);
+    tgt_check_jacobian(&d, c.v, D);
+    tgi_integrate_vjp(m, c.v, w, NULL, g);
+    tgt_check_adjoint(D, nv, nv, w, v, g);
+    tgtDeriv e = {.name = "d(q + w)/dq", .nx = m->nq, .nt = nv, .ny = nv, .map = integrate_q, .retract = retract, .ctx = &c, .tol = tolerance};
+    tgi_integrate_jacobian(m, c.v, nv, one, NULL, D);
+    tgt_check_jacobian(&e, s->q0, D);
+    for (int i = 0; i < nv; i++) g[i] = 0;
+    tgi_integrate_vjp(m, c.v, w, g, NULL);
+    tgt_check_adjoint(D, nv, nv, w, v, g);
+    test_free(one);
+    test_free(D);
+    tg_sim_free(s);
+    tg_model_free(m);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_axes), cmocka_unit_test(test_rows), cmocka_unit_test(test_two_hinges),
+                                     cmocka_unit_test(test_scaled_quaternion), cmocka_unit_test(test_integrate)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
