@@ -135,7 +135,8 @@ test('space plays and pauses, arrow keys step, the slider scrubs', { skip }, asy
   await page.locator('#scrub').fill('77');
   assert.equal(await frame(), 77);
   await page.selectOption('#shown', '0');
-  assert.match(await page.locator('#time').innerText(), /0\.308 \/ 0\.800 s\s+frame 77 of 200/);
+  // drawn with the next animation frame
+  await until(page, () => document.getElementById('time').textContent === '0.308 / 0.800 s frame 77 of 200', 10);
   assert.deepEqual(errors, []);
   await page.context().close();
 });
