@@ -1,0 +1,67 @@
+// replay.h: writes replay.html, the viewer with trajectories in it. Format: docs/replay.md.
+//
+// Plain arrays in, no model: a caller with a model fills the def from it. World frame, SI units, quaternions w first.
+#ifndef TG_OUTPUT_REPLAY_H
+#define TG_OUTPUT_REPLAY_H
+
+#include "tangere/desc.h"
+
+/// What a geom is drawn for. Collision-only shapes are hidden until asked for.
+typedef enum tgReplayRole { TG_REPLAY_BOTH, TG_REPLAY_VISUAL, TG_REPLAY_COLLISION } tgReplayRole;
+
+typedef struct tgReplayGeom {
+  const char *name;                ///< may be NULL
+  int body;
+  tgGeomType type;
+  double size[3];                  ///< MuJoCo's
+  double pos[3], quat[4];          ///< in the body's frame
+  float rgba[4];
+  int mesh;                        ///< index, -1 unless type is mesh
+  tgReplayRole role;
+} tgReplayGeom;
+
+typedef struct tgReplayMesh {
+  const double *vert; int nvert;   ///< 3 nvert
+  const int *face; int nface;      ///< 3 nface, counter-clockwise from outside
+} tgReplayMesh;
+
+typedef struct tgReplayTrajectory {
+  const char *label;
+  double iteration;                ///< its x on the loss curve; NaN: none
+  double dt;                       ///< between the frames given here [s]
+  int nframe;                      ///< given here
+  int stride;                      ///< every stride-th frame is written; 0 and 1: all
+  const double *body_pos;          ///< nframe x nbody x 3 [m]
+  const double *body_quat;         ///< nframe x nbody x 4
+  const int *contact_offset;       ///< nframe + 1; contacts of frame i: offset[i] to offset[i+1]; NULL: none shown
+  const double *contact_pos;       ///< 3 a contact [m]
+  const double *contact_force;     ///< 3 a contact, on the body that is shown pushed [N]
+} tgReplayTrajectory;
+
+typedef struct tgReplayFigure {
+  const char *name;
+  double value;
+  const char *text;                ///< shown instead of value when not NULL
+} tgReplayFigure;
+
+typedef struct tgReplayDef {
+  const char *title, *model_name;  ///< may be NULL
+  double gravity[3];               ///< [m/s^2]; the view's up is against it
+  int nbody; const char *const *body_name;   ///< body 0 is the world; the array or a name may be NULL
+  int ngeom; const tgReplayGeom *geom;
+  int nmesh; const tgReplayMesh *mesh;
+  int ntrajectory; const tgReplayTrajectory *trajectory;   ///< the last is shown, the first is its ghost
+  int nloss; const double *loss_x, *loss_y;  ///< 0: no curve; a y that is not finite leaves a gap
+  const char *loss_label;
+  int nfigure; const tgReplayFigure *figure;
+} tgReplayDef;
+
+/// Writes the replay at `path`, whole or not at all, from the viewer template. template_path NULL: tgi_replay_template's.
+/// A pose that is not finite is an error that names trajectory, frame and body. error may be NULL.
+tgStatus tgi_replay_write(const tgReplayDef *def, const char *template_path, const char *path, tgError *error);
+
+/// Where the viewer template is: $TANGERE_VIEWER, else ../share/tangere/viewer.html from the executable's folder.
+/// TG_ERR_FILE when it is not there: `make build` makes it.
+tgStatus tgi_replay_template(char *path, size_t size, tgError *error);
+
+#endif

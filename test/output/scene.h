@@ -1,0 +1,93 @@
+// scene.h: a small replay by closed formulas, with hostile names: a ball thrown, and a tumbling mesh.
+#ifndef TG_TEST_OUTPUT_SCENE_H
+#define TG_TEST_OUTPUT_SCENE_H
+
+#include <math.h>
+
+#include "output/replay.h"
+
+enum { SCENE_BODIES = 3, SCENE_FRAMES = 161, SCENE_LOSSES = 31, SCENE_CONTACTS = 20 };
+#define SCENE_DT 0.005
+#define SCENE_NAME "ball </script><script>window.pwned=1</script>"
+
+typedef struct tgtScene {
+  double pos[2][SCENE_FRAMES * SCENE_BODIES * 3], quat[SCENE_FRAMES * SCENE_BODIES * 4];
+  int offset[SCENE_FRAMES + 1];
+  double contact_pos[3 * SCENE_CONTACTS], contact_force[3 * SCENE_CONTACTS];
+  double loss_x[SCENE_LOSSES], loss_y[SCENE_LOSSES];
+  double vert[12];
+  int face[12];
+  const char *body_name[SCENE_BODIES];
+  tgReplayGeom geom[3];
+  tgReplayMesh mesh[1];
+  tgReplayTrajectory trajectory[2];
+  tgReplayFigure figure[3];
+  tgReplayDef def;
+} tgtScene;
+
+/// Where the ball of trajectory k is at time t [m].
+static inline void scene_ball(int k, double t, double p[3]) {
+  p[0] = (k == 0 ? 1.0 : 2.0) * t;
+  p[1] = (k == 0 ? 0.2 : -0.4) * t;
+  p[2] = 0.5 + (k == 0 ? 2.4 : 4.0) * t - 0.5 * 9.81 * t * t;
+}
+
+static inline void scene_motion(tgtScene *s) {
+  for (int f = 0; f < SCENE_FRAMES; f++) {
+    double t = f * SCENE_DT;
+    for (int b = 0; b < SCENE_BODIES; b++) {
+      int i = f * SCENE_BODIES + b;
+      double *q = &s->quat[4 * i];
+      q[0] = b == 2 ? cos(2 * t) : 1;
+      q[1] = b == 2 ? 0.6 * sin(2 * t) : 0;
+      q[2] = 0;
+      q[3] = b == 2 ? 0.8 * sin(2 * t) : 0;
+      for (int k = 0; k < 2; k++) {
+        double *p = &s->pos[k][3 * i];
+        p[0] = p[1] = p[2] = 0;
+        if (b == 1) scene_ball(k, t, p);
+        if (b == 2) p[0] = -0.5, p[2] = 0.4;
+      }
+    }
+    // contacts in the first 20 frames, one each
+    s->offset[f] = f < SCENE_CONTACTS ? f : SCENE_CONTACTS;
+  }
+  s->offset[SCENE_FRAMES] = SCENE_CONTACTS;
+  for (int i = 0; i < SCENE_CONTACTS; i++) {
+    s->contact_pos[3 * i] = s->contact_pos[3 * i + 1] = s->contact_pos[3 * i + 2] = 0;
+    s->contact_force[3 * i] = 0.25 * i;
+    s->contact_force[3 * i + 1] = 0;
+    s->contact_force[3 * i + 2] = 10;
+  }
+  for (int i = 0; i < SCENE_LOSSES; i++) {
+    s->loss_x[i] = i;
+    s->loss_y[i] = 4 * exp(-0.2 * i);
+  }
+  s->loss_y[3] = NAN;
+}
+
+/// Fills the scene; it points into itself, so it stays where it is.
+static inline void scene_make(tgtScene *s) {
+  *s = (tgtScene){
+      .vert = {0.2, 0.2, 0.2, -0.2, -0.2, 0.2, -0.2, 0.2, -0.2, 0.2, -0.2, -0.2},
+      .face = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3},
+      .body_name = {"world", SCENE_NAME, NULL},
+      .geom = {{"floor", 0, TG_GEOM_PLANE, {0, 0, 1}, {0, 0, 0}, {1, 0, 0, 0}, {0.5f, 0.5f, 0.5f, 1}, -1, TG_REPLAY_BOTH},
+               {"ball", 1, TG_GEOM_SPHERE, {0.08, 0, 0}, {0, 0, 0}, {1, 0, 0, 0}, {1, 0, 1, 1}, -1, TG_REPLAY_BOTH},
+               {NULL, 2, TG_GEOM_MESH, {0, 0, 0}, {0, 0, 0}, {1, 0, 0, 0}, {0.2f, 0.6f, 0.4f, 1}, 0, TG_REPLAY_VISUAL}},
+      .figure = {{"final loss", 0.0099, NULL}, {"spoilt", NAN, NULL}, {"optimiser", 0, "adam"}},
+  };
+  scene_motion(s);
+  s->mesh[0] = (tgReplayMesh){s->vert, 4, s->face, 4};
+  for (int k = 0; k < 2; k++)
+    s->trajectory[k] = (tgReplayTrajectory){
+        k == 0 ? "first iterate" : "last iterate", k == 0 ? 0 : SCENE_LOSSES - 1, SCENE_DT, SCENE_FRAMES, 1, s->pos[k],
+        s->quat, s->offset, s->contact_pos, s->contact_force};
+  s->def = (tgReplayDef){
+      .title = "A throw <b>& more</b>", .model_name = "scene", .gravity = {0, 0, -9.81},
+      .nbody = SCENE_BODIES, .body_name = s->body_name, .ngeom = 3, .geom = s->geom, .nmesh = 1, .mesh = s->mesh,
+      .ntrajectory = 2, .trajectory = s->trajectory, .nloss = SCENE_LOSSES, .loss_x = s->loss_x, .loss_y = s->loss_y,
+      .loss_label = "loss", .nfigure = 3, .figure = s->figure};
+}
+
+#endif

@@ -1,0 +1,288 @@
+// test_npz.c: arrays come back as they were; files that lie, end early or hold anything else are refused in words.
+// That NumPy reads what we write, and we what NumPy writes, is test/output/test_numpy.py's.
+#include "output/npz.h"
+
+#include <zip.h>
+
+#include "output/folder.h"
+#include "output/npy.h"
+
+static const double F8[] = {0.1, -0.0, 1e-308, 3, NAN, INFINITY};
+static const int32_t I4[] = {-2147483647, 0, 7, 2147483647};
+static const int64_t I8[] = {INT64_MIN, INT64_MAX};
+static const uint8_t U1[] = {0, 255, 3};
+static const tgNpzArray ARRAYS[] = {
+    {"q", TG_NPZ_F8, 2, {2, 3}, F8},      {"index", TG_NPZ_I4, 1, {4}, I4},  {"seed", TG_NPZ_I8, 1, {2}, I8},
+    {"bytes", TG_NPZ_U1, 3, {1, 3, 1}, U1}, {"time", TG_NPZ_F8, 0, {0}, F8}, {"none", TG_NPZ_F8, 2, {0, 5}, NULL},
+};
+enum { NARRAY = sizeof ARRAYS / sizeof *ARRAYS };
+
+static void test_round_trip(void **state) {
+  (void)state;
+  tgtFolder folder;
+  tgt_folder_make(&folder);
+  tgError error = {0};
+  const char *path = tgt_folder_file(&folder, "a.npz");
+  assert_int_equal(tgi_npz_write(path, ARRAYS, NARRAY, &error), TG_OK);
+  size_t size = 0, again = 0;
+  char *bytes = tgt_read(path, &size);
+  for (int from_memory = 0; from_memory < 2; from_memory++) {
+    tgNpz npz;
+    tgStatus status = from_memory ? tgi_npz_read_memory("a.npz", bytes, size, 0, NULL, &npz, &error)
+                                  : tgi_npz_read(path, 0, NULL, &npz, &error);
+    check_true(status == TG_OK, "%s", error.text);
+    assert_int_equal(npz.narray, NARRAY);
+    for (int i = 0; i < NARRAY; i++) {
+      const tgNpzArray *a = tgi_npz_get(&npz, path, ARRAYS[i].name, ARRAYS[i].type, ARRAYS[i].ndim, ARRAYS[i].shape, &error);
+      check_true(a != NULL, "%s", error.text);
+      size_t n = tgi_npz_count(a) * tgi_npz_item(a->type);
+      if (n > 0) assert_memory_equal(a->data, ARRAYS[i].data, n);
+    }
+    assert_null(tgi_npz_find(&npz, "absent"));
+    tgi_npz_free(&npz);
+  }
+  // the same arrays give the same bytes, and only the file itself is left
+  const char *second = tgt_folder_file(&folder, "b.npz");
+  assert_int_equal(tgi_npz_write(second, ARRAYS, NARRAY, &error), TG_OK);
+  char *other = tgt_read(second, &again);
+  assert_int_equal(again, size);
+  assert_memory_equal(other, bytes, size);
+  assert_int_equal(tgt_folder_count(&folder), 2);
+  free(bytes);
+  free(other);
+  tgt_folder_remove(&folder);
+}
+
+static void test_get_names_what_differs(void **state) {
+  (void)state;
+  tgNpzArray array[2] = {ARRAYS[0], ARRAYS[1]};
+  tgNpz npz = {array, 2, {0}};
+  tgError error;
+  const size_t any[] = {SIZE_MAX, 3}, other[] = {2, 4};
+  assert_non_null(tgi_npz_get(&npz, "f.npz", "q", TG_NPZ_F8, 2, any, NULL));
+  assert_null(tgi_npz_get(&npz, "f.npz", "v", TG_NPZ_F8, 2, any, &error));
+  assert_string_equal(error.text, "f.npz has no array 'v'");
+  assert_null(tgi_npz_get(&npz, "f.npz", "index", TG_NPZ_F8, 1, any, &error));
+  assert_string_equal(error.text, "f.npz: array 'index' is int32, float64 is needed");
+  assert_null(tgi_npz_get(&npz, "f.npz", "q", TG_NPZ_F8, 1, any, &error));
+  assert_string_equal(error.text, "f.npz: array 'q' has 2 dimensions, 1 are needed");
+  assert_null(tgi_npz_get(&npz, "f.npz", "q", TG_NPZ_F8, 2, other, &error));
+  assert_string_equal(error.text, "f.npz: array 'q' has size 3 in dimension 1, 4 is needed");
+}
+
+static void test_bad_arrays_are_not_written(void **state) {
+  (void)state;
+  tgtFolder folder;
+  tgt_folder_make(&folder);
+  const char *path = tgt_folder_file(&folder, "a.npz");
+  tgError error;
+  char longname[300];
+  memset(longname, 'n', sizeof longname);
+  longname[sizeof longname - 1] = '\0';
+  const struct { tgNpzArray array; const char *word; } bad[] = {
+      {{"", TG_NPZ_F8, 1, {1}, F8}, "empty or too long"},   {{"../q", TG_NPZ_F8, 1, {1}, F8}, "slash"},
+      {{longname, TG_NPZ_F8, 1, {1}, F8}, "too long"},      {{"q\n", TG_NPZ_F8, 1, {1}, F8}, "control character"},
+      {{"q", TG_NPZ_F8, 9, {1}, F8}, "9 dimensions"},       {{"q", TG_NPZ_F8, 1, {1}, NULL}, "no data"},
+      {{"q", TG_NPZ_F8, 2, {SIZE_MAX / 4, 8}, F8}, "no data"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    check_refused(tgi_npz_write(path, &bad[i].array, 1, &error), TG_ERR_ARG, error, bad[i].word);
+  const tgNpzArray twice[] = {ARRAYS[0], ARRAYS[0]};
+  check_refused(tgi_npz_write(path, twice, 2, &error), TG_ERR_ARG, error, "two arrays");
+  check_refused(tgi_npz_write(path, ARRAYS, 0, &error), TG_ERR_ARG, error, "no array");
+  check_refused(tgi_npz_write("/nowhere/a.npz", ARRAYS, 1, &error), TG_ERR_FILE, error, "/nowhere/a.npz");
+  assert_int_equal(tgt_folder_count(&folder), 0);
+  tgt_folder_remove(&folder);
+}
+
+// a head of version 1.0 around a dictionary
+static size_t make_head(char *out, const char *dictionary) {
+  size_t n = strlen(dictionary);
+  memcpy(out, "\x93NUMPY\x01\x00", 8);
+  out[8] = (char)(n & 0xFF);
+  out[9] = (char)(n >> 8);
+  memcpy(out + 10, dictionary, n);
+  return n + 10;
+}
+
+static void test_head_grammar(void **state) {
+  (void)state;
+  const struct { const char *dictionary; tgStatus status; const char *word; } row[] = {
+      {"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }   \n", TG_OK, ""},
+      {"{\"shape\":(2,3),\"fortran_order\":False,\"descr\":\"<f8\"}", TG_OK, ""},
+      {"{'descr': '<f8', 'fortran_order': False, 'shape': (), }", TG_OK, ""},
+      {"{'descr': '<f8', 'fortran_order': False, 'shape': (7,), }", TG_OK, ""},
+      {"{'descr': '>f8', 'fortran_order': False, 'shape': (2, 3), }", TG_ERR_UNSUPPORTED, "'>f8'"},
+      {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", TG_ERR_UNSUPPORTED, "'<f4'"},
+      {"{'descr': '|O', 'fortran_order': False, 'shape': (2, 3), }", TG_ERR_UNSUPPORTED, "'|O'"},
+      {"{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2,), }", TG_ERR_UNSUPPORTED, "records"},
+      {"{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3), }", TG_ERR_UNSUPPORTED, "Fortran order"},
+      {"{'descr': '<f8', 'fortran_order': 0, 'shape': (2, 3), }", TG_ERR_PARSE, "neither True nor False"},
+      {"{'descr': '<f8', 'fortran_order': False, 'shape': (7), }", TG_ERR_PARSE, "shape"},
+      {"{'descr': '<f8', 'fortran_order': False, 'shape': [2, 3], }", TG_ERR_PARSE, "shape"},
+      {"{'descr': '<f8', 'fortran_order': False, 'shape': (-2, 3), }", TG_ERR_PARSE, "shape"},
+      {"{'descr': '<f8', 'fortran_order': False, 'shape': (02, 3), }", TG_ERR_PARSE, "shape"},
+      {"{'descr': '<f8', 'fortran_order': False, 'shape': (2 3), }", TG_ERR_PARSE, "shape"},
+      {"{'descr': '<f8', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }", TG_ERR_PARSE, "shape"},
+      {"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999, 1), }", TG_ERR_PARSE, "shape"},
+      {"{'descr': '<f8', 'fortran_order': False, }", TG_ERR_PARSE, "lacks a key"},
+      {"{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", TG_ERR_PARSE, "twice"},
+      {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), 'x': 1}", TG_ERR_PARSE, "'x' that no array has"},
+      {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,)} + 1", TG_ERR_PARSE, "after its end"},
+      {"{'descr': '<f8' 'fortran_order': False, 'shape': (2,)}", TG_ERR_PARSE, "malformed"},
+      {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,", TG_ERR_PARSE, "shape"},
+      {"__import__('os').system('true')", TG_ERR_PARSE, "malformed"},
+      {"", TG_ERR_PARSE, "malformed"},
+  };
+  char head[256];
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+    size_t n = make_head(head, row[i].dictionary), offset = 0;
+    // an exact copy on the heap, so that a sanitizer sees any read past the end
+    uint8_t *copy = malloc(n);
+    memcpy(copy, head, n);
+    tgNpzArray array = {0};
+    tgError error = {0};
+    tgStatus status = tgi_npy_parse("x", copy, n, &array, &offset, &error);
+    check_true(status == row[i].status && strstr(error.text, row[i].word) != NULL, "%s: status %d, \"%s\"", row[i].dictionary,
+               status, error.text);
+    if (status == TG_OK) assert_int_equal(offset, n);
+    // cut anywhere it is refused, and nothing past the cut is read
+    for (size_t cut = 0; cut < n; cut++) {
+      uint8_t *part = malloc(cut > 0 ? cut : 1);
+      memcpy(part, head, cut);
+      assert_true(tgi_npy_parse("x", part, cut, &array, &offset, NULL) < 0);
+      free(part);
+    }
+    free(copy);
+  }
+  // magic and version
+  size_t n = make_head(head, row[0].dictionary), offset;
+  tgNpzArray array;
+  tgError error;
+  head[6] = 4;
+  check_refused(tgi_npy_parse("x", (uint8_t *)head, n, &array, &offset, &error), TG_ERR_UNSUPPORTED, error, "version 4.0");
+  head[0] = 'N';
+  check_refused(tgi_npy_parse("x", (uint8_t *)head, n, &array, &offset, &error), TG_ERR_PARSE, error, "no NumPy array");
+}
+
+static void test_our_heads_are_read(void **state) {
+  (void)state;
+  char head[TG_NPY_HEAD];
+  tgNpzArray a = {"big", TG_NPZ_I8, TG_NPZ_MAX_DIM, {0}, NULL}, back;
+  for (int k = 0; k < TG_NPZ_MAX_DIM; k++) a.shape[k] = SIZE_MAX - (size_t)k;
+  size_t n = tgi_npy_format(head, &a), offset;
+  assert_true(n <= TG_NPY_HEAD && n % 64 == 0);
+  assert_int_equal(tgi_npy_parse("x", (uint8_t *)head, n, &back, &offset, NULL), TG_OK);
+  assert_int_equal(offset, n);
+  assert_int_equal(back.ndim, TG_NPZ_MAX_DIM);
+  assert_memory_equal(back.shape, a.shape, sizeof a.shape);
+}
+
+// an archive of one member with these bytes
+static void make_zip(const char *path, const char *member, const void *bytes, size_t size, int method) {
+  int code;
+  zip_t *zip = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, &code);
+  assert_non_null(zip);
+  zip_int64_t i = zip_file_add(zip, member, zip_source_buffer(zip, bytes, size, 0), 0);
+  assert_int_equal(zip_set_file_compression(zip, (zip_uint64_t)i, method, 0), 0);
+  assert_int_equal(zip_close(zip), 0);
+}
+
+static void test_bad_members(void **state) {
+  (void)state;
+  tgtFolder folder;
+  tgt_folder_make(&folder);
+  const char *path = tgt_folder_file(&folder, "a.npz");
+  const char *good = "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }";
+  const char *huge = "{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4), }";
+  char bytes[256] = {0};
+  tgNpz npz;
+  tgError error;
+  size_t n = make_head(bytes, good);
+
+  make_zip(path, "q.npy", bytes, n + 16, ZIP_CM_DEFLATE);
+  assert_int_equal(tgi_npz_read(path, 0, NULL, &npz, NULL), TG_OK);
+  tgi_npz_free(&npz);
+  check_refused(tgi_npz_read(path, n + 15, NULL, &npz, &error), TG_ERR_LIMIT, error, "array 'q' brings the file over");
+  make_zip(path, "q.npy", bytes, n + 15, ZIP_CM_STORE);
+  check_refused(tgi_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "array 'q' has 15 bytes of data, its shape says 16");
+  make_zip(path, "q.npy", bytes, n + 17, ZIP_CM_STORE);
+  check_refused(tgi_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "17 bytes");
+  make_zip(path, "q.npy", bytes, 0, ZIP_CM_STORE);
+  check_refused(tgi_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "no NumPy array");
+  make_zip(path, "q.txt", bytes, n + 16, ZIP_CM_STORE);
+  check_refused(tgi_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "'q.txt' is not NAME.npy");
+  make_zip(path, "../q.npy", bytes, n + 16, ZIP_CM_STORE);
+  check_refused(tgi_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "is not NAME.npy");
+  make_zip(path, ".npy", bytes, n + 16, ZIP_CM_STORE);
+  check_refused(tgi_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "is not NAME.npy");
+  n = make_head(bytes, huge);
+  make_zip(path, "q.npy", bytes, n, ZIP_CM_STORE);
+  check_refused(tgi_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "0 bytes of data");
+  tgt_folder_remove(&folder);
+}
+
+static void test_bad_files(void **state) {
+  (void)state;
+  tgtFolder folder;
+  tgt_folder_make(&folder);
+  tgNpz npz;
+  tgError error;
+  check_refused(tgi_npz_read("/nowhere.npz", 0, NULL, &npz, &error), TG_ERR_FILE, error, "/nowhere.npz");
+  check_refused(tgi_npz_read("/dev/zero", 0, NULL, &npz, &error), TG_ERR_FILE, error, "not a regular file");
+  check_refused(tgi_npz_read(folder.path, 0, NULL, &npz, &error), TG_ERR_FILE, error, "not a regular file");
+  const char *fifo = tgt_folder_file(&folder, "fifo");
+  assert_int_equal(mkfifo(fifo, 0600), 0);
+  check_refused(tgi_npz_read(fifo, 0, NULL, &npz, &error), TG_ERR_FILE, error, "not a regular file");
+  const char *path = tgt_folder_file(&folder, "a.npz");
+  tgt_write(path, "hello, world, this is text", 26);
+  check_refused(tgi_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "no .npz archive");
+  tgt_folder_remove(&folder);
+}
+
+// every cut and every flipped byte of a good file: refused, or (in bytes that carry no meaning) read the same
+static void test_cut_and_flipped(void **state) {
+  (void)state;
+  tgtFolder folder;
+  tgt_folder_make(&folder);
+  const char *path = tgt_folder_file(&folder, "a.npz");
+  const tgNpzArray two[] = {ARRAYS[0], ARRAYS[1]};
+  assert_int_equal(tgi_npz_write(path, two, 2, NULL), TG_OK);
+  size_t size = 0;
+  char *bytes = tgt_read(path, &size);
+  tgNpz npz;
+  for (size_t cut = 0; cut < size; cut++) {
+    char *part = malloc(cut + 1);
+    memcpy(part, bytes, cut);
+    check_true(tgi_npz_read_memory("cut", part, cut, 0, NULL, &npz, NULL) < 0, "a file cut to %zu of %zu bytes is read", cut, size);
+    free(part);
+  }
+  int refused = 0;
+  for (size_t i = 0; i < size; i++) {
+    bytes[i] = (char)(bytes[i] ^ 0x41);
+    if (tgi_npz_read_memory("flip", bytes, size, 0, NULL, &npz, NULL) == TG_OK) {
+      for (int k = 0; k < npz.narray && k < 2; k++) {
+        size_t n = tgi_npz_count(&npz.array[k]) * tgi_npz_item(npz.array[k].type);
+        check_true(n == tgi_npz_count(&two[k]) * tgi_npz_item(two[k].type) && memcmp(npz.array[k].data, two[k].data, n) == 0,
+                   "flipping byte %zu changes the data unnoticed", i);
+      }
+      tgi_npz_free(&npz);
+    } else {
+      refused++;
+    }
+    bytes[i] = (char)(bytes[i] ^ 0x41);
+  }
+  check_true(refused > (int)size / 2, "only %d of %zu flips were noticed", refused, size);
+  free(bytes);
+  tgt_folder_remove(&folder);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_round_trip),         cmocka_unit_test(test_get_names_what_differs),
+      cmocka_unit_test(test_head_grammar),       cmocka_unit_test(test_bad_arrays_are_not_written),
+      cmocka_unit_test(test_our_heads_are_read), cmocka_unit_test(test_bad_members),
+      cmocka_unit_test(test_bad_files),          cmocka_unit_test(test_cut_and_flipped),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
