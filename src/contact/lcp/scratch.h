@@ -8,7 +8,8 @@
 #include "contact/lcp/solve.h"
 #include "math/dense.h"
 
-/// NORMAL, FRICTION and BOX rows only: A' = A_II - A_IE A_EE^+ A_EI, b' = b_I - A_IE A_EE^+ b_E.
+/// NORMAL, FRICTION and BOX rows only: A' = D (A_II - A_IE A_EE^+ A_EI) D, b' = D (b_I - A_IE A_EE^+ b_E), forces in
+/// units of D (diagonal), so that the diagonal of A' is of order one.
 typedef struct tgiLcpReduced {
   int n;
   int *row;       ///< n: row of the whole problem
@@ -33,6 +34,7 @@ typedef struct tgiLcpScratch {
   bool reduced;       ///< red is that of the present problem
   double *full;       ///< n x n: elimination of the equalities
   double *fullb;
+  double *scale;      ///< n: D of the reduced problem
   int8_t *dead;       ///< n: the row cannot act
   double *Q, *f, *w, *Df, *Dw, *rhs;  ///< n x n and n each
   int *K, *K_pos, *piv;

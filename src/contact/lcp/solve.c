@@ -49,7 +49,7 @@ static size_t lay_out(char *base, int rows, int variables, tgiLcp *s, tgiLcpScra
   for (size_t i = 0; i < sizeof indices / sizeof *indices; i++) *indices[i] = ints(base, &at, n);
   double **squares[] = {&c->red.A, &c->full, &c->Q};
   for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) *squares[i] = doubles(base, &at, nn);
-  double **lines[] = {&c->red.b, &c->red.bound, &c->fullb, &c->f, &c->w, &c->Df, &c->Dw, &c->rhs};
+  double **lines[] = {&c->red.b, &c->red.bound, &c->fullb, &c->scale, &c->f, &c->w, &c->Df, &c->Dw, &c->rhs};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) *lines[i] = doubles(base, &at, n);
   c->T = doubles(base, &at, tgi_size_mul(m, m + 2));
   c->basis = ints(base, &at, m);
@@ -167,12 +167,20 @@ void tgi_lcp_reduce(tgiLcp *s, const tgiLcpProblem *p) {
     if (!out) r->row[r->n++] = i;
   }
   for (int a = 0; a < r->n; a++) {
-    int i = r->row[a];
+    int i = r->row[a], exponent;
+    frexp(c->full[(size_t)n * i + i], &exponent);
+    c->scale[a] = ldexp(1, -exponent / 2);
     r->kind[a] = p->kind[i];
     r->parent[a] = p->kind[i] == TGI_LCP_FRICTION ? c->K_pos[p->parent[i]] : -1;
-    r->bound[a] = p->kind[i] == TGI_LCP_NORMAL ? 0 : tgRe(p->bound[i]);
-    r->b[a] = c->fullb[i];
-    for (int k = 0; k < r->n; k++) r->A[(size_t)r->n * a + k] = c->full[(size_t)n * i + r->row[k]];
+  }
+  // f = D f', w' = D w, D powers of two near A_ii^-1/2: A' = D A D has a diagonal of order one whatever the units
+  for (int a = 0; a < r->n; a++) {
+    int i = r->row[a];
+    double d = c->scale[a];
+    r->bound[a] = r->kind[a] == TGI_LCP_NORMAL ? 0 : tgRe(p->bound[i]) / d * (r->parent[a] >= 0 ? c->scale[r->parent[a]] : 1);
+    r->b[a] = d * c->fullb[i];
+    for (int k = 0; k < r->n; k++)
+      r->A[(size_t)r->n * a + k] = d * c->scale[k] * c->full[(size_t)n * i + r->row[k]];
   }
 }
 
