@@ -393,11 +393,451 @@ static void plane_capsule(void **state) {
   check_close(c[0].n[2], -1, 0);
 }
 
+// ---- independent views of a body: its core by support function, radius apart
+
+typedef struct Core { double v[400][3]; int n; double r; const tgtShape *s; } Core;
+static void core_of(Core *c, const tgtShape *s) {
+  c->s = s;
+  c->r = 0;
+  c->n = 0;
+  if (s->type == TG_GEOM_SPHERE || s->type == TG_GEOM_CAPSULE) {
+    double h = s->type == TG_GEOM_CAPSULE ? tgRe(s->size[1]) : 0;
+    c->r = tgRe(s->size[0]);
+    c->n = 2;
+    for (int k = 0; k < 2; k++)
+      for (int i = 0; i < 3; i++) c->v[k][i] = tgRe(s->pos[i]) + (k ? h : -h) * tgRe(s->mat[3 * i + 2]);
+    return;
+  }
+  int n = s->type == TG_GEOM_BOX ? 8 : s->hull->nvert;
+  assert_true(n <= 400);
+  for (int k = 0; k < n; k++) {
+    tgReal x[3], y[3];
+    for (int i = 0; i < 3; i++) {
+      if (s->type == TG_GEOM_BOX) x[i] = (k >> i & 1 ? 1 : -1) * s->size[i];
+      else x[i] = s->hull->vert[3 * k + i];
+    }
+    tgi_m3_mulv(y, s->mat, x);
+    for (int i = 0; i < 3; i++) c->v[k][i] = tgRe(y[i] + s->pos[i]);
+  }
+  c->n = n;
+}
+static double support(const Core *c, const double *d, double sign, double *x) {
+  double best = INFINITY;
+  for (int k = 0; k < c->n; k++) {
+    double s = sign * (d[0] * c->v[k][0] + d[1] * c->v[k][1] + d[2] * c->v[k][2]);
+    if (s < best) {
+      best = s;
+      if (x) memcpy(x, c->v[k], sizeof c->v[k]);
+    }
+  }
+  return best;
+}
+// largest gap that a plane normal to the unit vector n leaves between the bodies, n from B to A
+static double separation(const Core *a, const Core *b, const double *n) {
+  return support(a, n, 1, NULL) + support(b, n, -1, NULL) - a->r - b->r;
+}
+// upper bound on the distance of the cores: Frank-Wolfe on the Minkowski difference, line search each step
+static double distance_bound(const Core *a, const Core *b) {
+  double x[3], s[3], y[3];
+  for (int i = 0; i < 3; i++) x[i] = a->v[0][i] - b->v[0][i];
+  for (int it = 0; it < 3000; it++) {
+    double num = 0, den = 0;
+    support(a, x, 1, s);
+    support(b, x, -1, y);
+    for (int i = 0; i < 3; i++) {
+      s[i] -= y[i];
+      num += x[i] * (x[i] - s[i]);
+      den += (x[i] - s[i]) * (x[i] - s[i]);
+    }
+    if (!(num > 0)) break;
+    double t = fmin(1, num / den);
+    for (int i = 0; i < 3; i++) x[i] += t * (s[i] - x[i]);
+  }
+  return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+}
+// how far x is outside the body: planes of a polytope, distance to the segment of a round one
+static double outside(const tgtShape *s, const double *x) {
+  double d[3], y[3], worst = -INFINITY;
+  for (int i = 0; i < 3; i++) d[i] = x[i] - tgRe(s->pos[i]);
+  for (int i = 0; i < 3; i++) y[i] = tgRe(s->mat[i]) * d[0] + tgRe(s->mat[3 + i]) * d[1] + tgRe(s->mat[6 + i]) * d[2];
+  if (s->type == TG_GEOM_SPHERE || s->type == TG_GEOM_CAPSULE) {
+    double h = s->type == TG_GEOM_CAPSULE ? tgRe(s->size[1]) : 0, z = y[2] - fmin(fmax(y[2], -h), h);
+    return sqrt(y[0] * y[0] + y[1] * y[1] + z * z) - tgRe(s->size[0]);
+  }
+  if (s->type == TG_GEOM_BOX) {
+    for (int i = 0; i < 3; i++) worst = fmax(worst, fabs(y[i]) - tgRe(s->size[i]));
+    return worst;
+  }
+  for (int f = 0; f < s->hull->nface; f++) {
+    const tgReal *p = s->hull->face_plane + 4 * f;
+    worst = fmax(worst, y[0] * tgRe(p[0]) + y[1] * tgRe(p[1]) + y[2] * tgRe(p[2]) - tgRe(p[3]));
+  }
+  return worst;
+}
+
+// Against support functions. The plane of the contact's own normal leaves exactly the least gap; no other direction of a
+// sweep leaves more (so the depth is the least, and a positive gap the distance); every point lies on or in both bodies;
+// nothing that overlaps is missed; a distance is exact, or beyond the margin a lower bound. The slack is the hysteresis.
+static void gaps(void **state) {
+  (void)state;
+  enum { SWEEP = 2000 };
+  const double margin = 0.1, slack = 1.01e-4 * 0.6;
+  tgtRandom r = {15};
+  double dir[SWEEP][3];
+  int exact = 0, all = 0;
+  for (int k = 0; k < SWEEP; k++) {
+    double z = 1 - (2 * k + 1.0) / SWEEP, w = sqrt(1 - z * z), t = 2.399963229728653 * k;
+    dir[k][0] = w * cos(t);
+    dir[k][1] = w * sin(t);
+    dir[k][2] = z;
+  }
+  for (int ka = 1; ka < KINDS; ka++)
+    for (int kb = 1; kb < KINDS; kb++)
+      for (int trial = 0; trial < 60; trial++) {
+        static Core A, B;
+        tgtShape a, b;
+        tgContactPoint c[TG_PAIR_POINTS];
+        int32_t memory[TG_PAIR_MEMORY] = {0};
+        double dist, least = INFINITY, n[3] = {0};
+        make_shape(&a, ka, &r);
+        make_shape(&b, kb, &r);
+        place_pair(&a, &b, &r, trial % 2 == 0);
+        core_of(&A, &a);
+        core_of(&B, &b);
+        int count = tgt_collide(&a, &b, margin, false, memory, c, &dist);
+        double bound = distance_bound(&A, &B) - A.r - B.r;
+        check_true(dist <= bound + 1e-9 || count > 0, "%s-%s: distance %g above %g", kind_name[ka], kind_name[kb], dist, bound);
+        check_true(count > 0 || bound > margin - 1e-9, "%s-%s %d: missed at %g", kind_name[ka], kind_name[kb], trial, bound);
+        if (count == 0) continue;
+        for (int j = 0; j < count; j++) {
+          least = fmin(least, tgRe(c[j].gap));
+          bool in_both = false;
+          for (int side = 0; side < 3; side++) {       // p on A, half-way, on B
+            double pa[3], pb[3], g = tgRe(c[j].gap);
+            for (int i = 0; i < 3; i++) {
+              pa[i] = tgRe(c[j].p[i]) + 0.5 * side * g * tgRe(c[j].n[i]);
+              pb[i] = pa[i] - g * tgRe(c[j].n[i]);
+            }
+            in_both = in_both || (outside(&a, pa) < 1e-5 && outside(&b, pb) < 1e-5);
+          }
+          // two round bodies: p divides the gap in the ratio of the radii
+          if (A.r > 0 && B.r > 0) in_both = true;
+          check_true(in_both, "%s-%s %d: point %d is on neither body", kind_name[ka], kind_name[kb], trial, j);
+        }
+        for (int i = 0; i < 3; i++) n[i] = tgRe(c[0].n[i]);
+        double own = separation(&A, &B, n), top = -INFINITY;
+        check_close(own, least, slack);
+        check_close(dist, least, slack);
+        if (fabs(own - least) < 1e-9) exact++;
+        all++;
+        for (int k = 0; k < SWEEP; k++) top = fmax(top, separation(&A, &B, dir[k]));
+        check_true(top <= own + slack, "%s-%s %d: separation %g, a sweep finds %g", kind_name[ka], kind_name[kb], trial, own, top);
+        if (least > 0) check_true(bound >= least - slack, "%s-%s: gap %g, distance %g", kind_name[ka], kind_name[kb], least, bound);
+      }
+  check_true(exact >= 0.98 * all, "exact %d of %d", exact, all);
+  print_message("gap equals the separation along n to 1e-9 in %d of %d\n", exact, all);
+}
+
+// ---- named cases
+
+static void set_box(tgtShape *s, double hx, double hy, double hz, double x, double y, double z) {
+  memset(s, 0, sizeof *s);
+  s->type = TG_GEOM_BOX;
+  tgi_v3_set(s->size, hx, hy, hz);
+  tgi_v3_set(s->pos, x, y, z);
+  tgi_m3_identity(s->mat);
+}
+static void turn_shape(tgtShape *s, double ax, double ay, double az, double angle) {
+  tgReal q[4], R[9], M[9], axis[3];
+  double len = sqrt(ax * ax + ay * ay + az * az);
+  tgi_v3_set(axis, ax / len, ay / len, az / len);
+  tgi_quat_axis_angle(q, axis, angle);
+  tgi_quat_to_mat(R, q);
+  tgi_m3_mul(M, R, s->mat);
+  tgi_m3_copy(s->mat, M);
+}
+static void set_sphere(tgtShape *s, double radius, double x, double y, double z) {
+  memset(s, 0, sizeof *s);
+  s->type = TG_GEOM_SPHERE;
+  s->size[0] = radius;
+  tgi_v3_set(s->pos, x, y, z);
+  tgi_m3_identity(s->mat);
+}
+static int fresh(const tgtShape *a, const tgtShape *b, tgContactPoint *c) {
+  int32_t memory[TG_PAIR_MEMORY] = {0};
+  return tgt_collide(a, b, 0, true, memory, c, NULL);
+}
+
+// two equal boxes exactly aligned, one on the other, along each axis: the four corners, n along the axis
+static void stacked_boxes(void **state) {
+  (void)state;
+  for (int axis = 0; axis < 3; axis++)
+    for (int up = -1; up <= 1; up += 2) {
+      tgtShape a, b;
+      tgContactPoint c[TG_PAIR_POINTS];
+      set_box(&b, 0.5, 0.5, 0.5, 0, 0, 0);
+      set_box(&a, 0.5, 0.5, 0.5, 0, 0, 0);
+      a.pos[axis] = up * (1 - 1e-5);
+      assert_int_equal(fresh(&a, &b, c), 4);
+      double sum[3] = {0};
+      for (int j = 0; j < 4; j++) {
+        check_close(c[j].gap, -1e-5, 1e-15);
+        for (int i = 0; i < 3; i++) {
+          check_close(c[j].n[i], i == axis ? up : 0, 1e-15);
+          if (i != axis) check_close(fabs(tgRe(c[j].p[i])), 0.5, 1e-15);
+          sum[i] += tgRe(c[j].p[i]);
+        }
+        check_true(c[j].tie, "corner on corner is a tie");
+      }
+      for (int i = 0; i < 3; i++)
+        if (i != axis) check_close(sum[i], 0, 1e-15);
+    }
+}
+// a smaller box on a larger, in from its edges, is no tie and keeps its own corners; turned by 45 degrees on an equal one
+// the common octagon has eight
+static void box_on_box(void **state) {
+  (void)state;
+  tgtShape a, b;
+  tgContactPoint c[TG_PAIR_POINTS];
+  set_box(&b, 1, 1, 0.5, 0, 0, 0);
+  set_box(&a, 0.3, 0.2, 0.1, 0.1, 0.2, 0.59);
+  assert_int_equal(fresh(&a, &b, c), 4);
+  for (int j = 0; j < 4; j++) {
+    check_close(c[j].gap, -0.01, 1e-15);
+    check_close(c[j].p[2], 0.49, 1e-15);             // the vertices of the upper
+    check_close(fabs(tgRe(c[j].p[0]) - 0.1), 0.3, 1e-15);
+    assert_false(c[j].tie);
+  }
+  set_box(&a, 1, 1, 0.5, 0, 0, 0.99);
+  turn_shape(&a, 0, 0, 1, TG_PI / 4);
+  assert_int_equal(fresh(&a, &b, c), 8);
+  for (int j = 0; j < 8; j++) {
+    double x = fabs(tgRe(c[j].p[0])), y = fabs(tgRe(c[j].p[1]));
+    check_close(fmax(x, y), 1, 1e-14);
+    check_close(fmin(x, y), sqrt(2) - 1, 1e-14);
+    check_close(c[j].gap, -0.01, 1e-14);
+  }
+  set_box(&a, 0.5, 0.5, 0.5, 0.8, 0.9, 0.99);        // over a corner: one vertex, two crossings, one corner of the lower
+  assert_int_equal(fresh(&a, &b, c), 4);
+  double area[2] = {0};
+  for (int j = 0; j < 4; j++)
+    for (int i = 0; i < 2; i++) area[i] += tgRe(c[j].p[i]) / 4;
+  check_close(area[0], (0.3 + 1) / 2, 1e-14);
+  check_close(area[1], (0.4 + 1) / 2, 1e-14);
+}
+// a cube corner down into a face; two cubes, edge across edge
+static void vertex_face_edge_edge(void **state) {
+  (void)state;
+  tgtShape a, b;
+  tgContactPoint c[TG_PAIR_POINTS];
+  double h = sqrt(1 / 3.0) / 2;
+  set_box(&b, 0.5, 0.5, 0.5, 0, 0, 0);
+  set_box(&a, h, h, h, 0.05, 0.1, 0);
+  turn_shape(&a, 1, 0, 0, TG_PI / 4);                // corner (1, 1, 1) sqrt(1/3)/2 has length 1/2
+  turn_shape(&a, 0, 1, 0, atan(sqrt(0.5)) + 1e-3);
+  a.pos[2] = 0.5 + 0.5 - 0.02;
+  assert_int_equal(fresh(&a, &b, c), 1);
+  check_close(c[0].n[2], 1, 1e-15);
+  check_close(c[0].gap, 0.48 - 0.5 * cos(1e-3), 1e-14);
+  set_box(&a, 0.5, 0.5, 0.5, 0, 0, 0);               // A: ridge along y downwards; B: ridge along x upwards
+  turn_shape(&a, 0, 1, 0, TG_PI / 4);
+  turn_shape(&b, 1, 0, 0, TG_PI / 4);
+  a.pos[0] = 0.1;
+  a.pos[1] = -0.2;
+  a.pos[2] = sqrt(2) - 0.01;
+  b.pos[0] = 0.02;
+  assert_int_equal(fresh(&a, &b, c), 1);
+  check_close(c[0].gap, -0.01, 1e-14);
+  check_close(c[0].n[2], 1, 1e-14);
+  check_close(c[0].p[0], 0.1, 1e-14);
+  check_close(c[0].p[1], 0, 1e-14);
+  check_close(c[0].p[2], sqrt(0.5) - 0.005, 1e-14);
+  assert_false(c[0].tie);
+}
+// sphere against face, edge, vertex of a box, and with its centre inside
+static void sphere_box(void **state) {
+  (void)state;
+  tgtShape a, b;
+  tgContactPoint c[TG_PAIR_POINTS];
+  set_box(&b, 0.5, 0.5, 0.5, 0, 0, 0);
+  set_sphere(&a, 0.3, 0.1, 0.2, 0.79);
+  assert_int_equal(fresh(&a, &b, c), 1);
+  check_close(c[0].gap, -0.01, 1e-15);
+  check_close(c[0].n[2], 1, 1e-15);
+  check_close(c[0].p[2], 0.49, 1e-15);
+  set_sphere(&a, 0.3, 0.1, 0.5 + 0.15, 0.5 + 0.2);
+  assert_int_equal(fresh(&a, &b, c), 1);
+  check_close(c[0].gap, -0.05, 1e-15);
+  check_close(c[0].n[1], 0.6, 1e-14);
+  check_close(c[0].n[2], 0.8, 1e-14);
+  set_sphere(&a, 0.3, 0.5 + 0.1, 0.5 + 0.2, 0.5 + 0.2);
+  assert_int_equal(fresh(&a, &b, c), 1);
+  check_close(c[0].gap, 0, 1e-15);
+  check_close(c[0].n[0], 1 / 3.0, 1e-14);
+  set_sphere(&a, 0.3, 0.1, 0.2, -0.4);
+  assert_int_equal(fresh(&a, &b, c), 1);
+  check_close(c[0].gap, -0.4, 1e-15);
+  check_close(c[0].n[2], -1, 1e-15);
+  assert_false(c[0].tie);
+  set_sphere(&a, 0.3, 0.1, 0.2, 0.5);                // centre on the face: the face's normal, no tie
+  assert_int_equal(fresh(&a, &b, c), 1);
+  check_close(c[0].gap, -0.3, 1e-15);
+  check_close(c[0].n[2], 1, 1e-15);
+  assert_false(c[0].tie);
+}
+// capsule lying on a face, over its edge, on an edge, on a vertex, standing on its end
+static void pipe_box(void **state) {
+  (void)state;
+  tgtShape a, b;
+  tgContactPoint c[TG_PAIR_POINTS];
+  set_box(&b, 0.5, 0.5, 0.5, 0, 0, 0);
+  set_capsule(&a, 0.1, 0.3, 0.1, 0, 0.59, 0);        // PIPE_FACE: both ends
+  assert_int_equal(fresh(&a, &b, c), 2);
+  for (int j = 0; j < 2; j++) {
+    check_close(c[j].gap, -0.01, 1e-15);
+    check_close(c[j].p[0], j ? 0.4 : -0.2, 1e-15);
+    check_close(c[j].p[2], 0.49, 1e-15);
+    assert_false(c[j].tie);
+  }
+  set_capsule(&a, 0.1, 0.6, 0.5, 0, 0.59, 0);        // PIPE_FACE_AND_EDGE: one end, one crossing of the side plane x = 0.5
+  assert_int_equal(fresh(&a, &b, c), 2);
+  check_close(c[0].p[0] + c[1].p[0], -0.1 + 0.5, 1e-14);
+  set_capsule(&a, 0.1, 0.6, 0.5 + 0.06, 0, 0.5 + 0.08, 1);   // along y beside the edge x = z = 0.5: parallel, a tie
+  assert_int_equal(fresh(&a, &b, c), 1);
+  check_close(c[0].gap, 0, 1e-15);
+  check_close(c[0].n[0], 0.6, 1e-14);
+  assert_true(c[0].tie);
+  set_capsule(&a, 0.1, 0.6, 0.5, 0.1, 0.5, 0);       // PIPE_EDGE: across that edge, in the plane of the two faces' bisector
+  turn_shape(&a, 0, 1, 0, TG_PI / 4);
+  a.pos[0] += 0.09 * sqrt(0.5);
+  a.pos[2] += 0.09 * sqrt(0.5);
+  assert_int_equal(fresh(&a, &b, c), 1);
+  check_close(c[0].gap, -0.01, 1e-14);
+  check_close(c[0].n[0], sqrt(0.5), 1e-14);
+  check_close(c[0].p[1], 0.1, 1e-14);
+  assert_false(c[0].tie);
+  set_capsule(&a, 0.1, 0.6, 0, 0, 0, 0);             // PIPE_VERTEX: middle of the axis over the corner, axis (1, -1, 0)
+  turn_shape(&a, 0, 0, 1, -TG_PI / 4);
+  for (int i = 0; i < 3; i++) a.pos[i] = 0.5 + 0.09 / sqrt(3);
+  assert_int_equal(fresh(&a, &b, c), 1);
+  check_close(c[0].gap, -0.01, 1e-14);
+  for (int i = 0; i < 3; i++) check_close(c[0].n[i], 1 / sqrt(3), 1e-14);
+  set_capsule(&a, 0.1, 0.3, 0.1, 0.2, 0.89, 2);      // END_SPHERE_FACE
+  assert_int_equal(fresh(&a, &b, c), 1);
+  check_close(c[0].gap, -0.01, 1e-14);
+  check_close(c[0].p[2], 0.49, 1e-14);
+}
+
+// one inside the other, same centres, centres on faces, edges, vertices: a contact with a unit normal and finite numbers
+static void deep(void **state) {
+  (void)state;
+  static const double at[4][3] = {{0, 0, 0}, {0, 0, 0.4}, {0, 0.4, 0.4}, {0.4, 0.4, 0.4}};
+  for (int kb = 1; kb < 5; kb++)
+    for (int place = 0; place < 4; place++) {
+      tgtShape a, b;
+      tgContactPoint c[TG_PAIR_POINTS], d[TG_PAIR_POINTS];
+      set_box(&a, 0.4, 0.4, 0.4, 0, 0, 0);
+      if (kb == 1) set_sphere(&b, 0.1, 0, 0, 0);
+      else if (kb == 2) set_capsule(&b, 0.1, 0.2, 0, 0, 0, 0);
+      else if (kb == 3) set_box(&b, 0.4, 0.4, 0.4, 0, 0, 0);
+      else { set_box(&b, 0, 0, 0, 0, 0, 0); b.type = TG_GEOM_CYLINDER; b.hull = &cylinder[5]->hull; }
+      for (int i = 0; i < 3; i++) b.pos[i] = at[place][i];
+      int n = fresh(&a, &b, c);
+      check_true(n >= 1 && n <= TG_PAIR_POINTS, "kind %d place %d: %d points", kb, place, n);
+      assert_int_equal(fresh(&a, &b, d), n);
+      double least = 0;
+      for (int j = 0; j < n; j++) {
+        check_close(tgi_v3_norm(c[j].n), 1, 1e-14);
+        least = fmin(least, tgRe(c[j].gap));
+        assert_memory_equal(c[j].D, d[j].D, sizeof c[j].D);
+        for (int k = 0; k < 7 * 12; k++) assert_true(tgFinite((&c[j].D[0][0])[k]));
+        // several faces are equally near but for a centre on a face, and a cylinder is as thick in one direction only
+        if (place == 0 || (place > 1 && kb < 4)) check_true(c[j].tie, "kind %d place %d is a tie", kb, place);
+      }
+      check_true(least < -0.05, "kind %d place %d: least gap %g", kb, place, least);
+    }
+}
+
+// the remembered face stays through a near-tie that a fresh choice decides the other way, and gives way beyond it
+static void memory_holds(void **state) {
+  (void)state;
+  tgtShape a, b;
+  tgContactPoint c[TG_PAIR_POINTS];
+  int32_t memory[TG_PAIR_MEMORY] = {0};
+  set_box(&b, 0.5, 0.5, 0.5, 0, 0, 0);
+  set_box(&a, 0.2, 0.2, 0.2, 0.4, 0.1, 0.4 + 1e-6);  // depths 0.3 along x, 0.3 - 1e-6 along z
+  assert_true(tgt_collide(&a, &b, 0, false, memory, c, NULL) > 0);
+  check_close(c[0].n[2], 1, 1e-15);
+  a.pos[2] = 0.4 - 1e-6;
+  assert_true(tgt_collide(&a, &b, 0, false, memory, c, NULL) > 0);
+  check_close(c[0].n[2], 1, 1e-15);
+  assert_false(c[0].tie);
+  assert_true(fresh(&a, &b, c) > 0);
+  check_close(c[0].n[0], 1, 1e-15);
+  a.pos[2] = 0.4 - 1e-3;
+  assert_true(tgt_collide(&a, &b, 0, false, memory, c, NULL) > 0);
+  check_close(c[0].n[0], 1, 1e-15);
+  int32_t junk[TG_PAIR_MEMORY] = {1000000, -1000000};  // of another pair or model: ignored
+  assert_true(tgt_collide(&a, &b, 0, false, junk, c, NULL) > 0);
+  check_close(c[0].n[0], 1, 1e-15);
+}
+
+// faces of 100 corners on each other and on a plane: eight points, the deepest among them, spread round the rim (eight
+// equal sectors reach 2 cos(22.5 deg) = 1.85 across in any direction)
+static void many_corners(void **state) {
+  (void)state;
+  tgHullOwned *rim;
+  assert_int_equal(tgi_hull_cylinder(1, 0.2, 100, NULL, &rim), TG_OK);
+  for (int other = 0; other < 2; other++)
+    for (int tilt = 0; tilt < 2; tilt++) {
+      tgtShape a, b;
+      tgContactPoint c[TG_PAIR_POINTS];
+      double least = 0, lo[2] = {9, 9}, hi[2] = {-9, -9};
+      set_box(&a, 0, 0, 0, 0.01, 0.02, 0.39);
+      a.type = TG_GEOM_CYLINDER;
+      a.hull = &rim->hull;
+      b = a;
+      tgi_v3_zero(b.pos);
+      turn_shape(&a, 0, 0, 1, 0.3);
+      if (tilt) turn_shape(&a, 0.3, 1, 0, 2e-3);
+      if (other) {
+        memset(&b, 0, sizeof b);
+        tgi_m3_identity(b.mat);
+        b.pos[2] = 0.2;
+      }
+      assert_int_equal(fresh(&a, &b, c), 8);
+      for (int j = 0; j < 8; j++) {
+        least = fmin(least, tgRe(c[j].gap));
+        for (int i = 0; i < 2; i++) {
+          lo[i] = fmin(lo[i], tgRe(c[j].p[i]));
+          hi[i] = fmax(hi[i], tgRe(c[j].p[i]));
+        }
+      }
+      check_close(least, tilt ? -0.01 - 2e-3 : -0.01, 4e-5);
+      for (int i = 0; i < 2; i++) check_true(hi[i] - lo[i] > 1.8, "spread %g", hi[i] - lo[i]);
+    }
+  tgi_hull_free(rim);
+}
+
+// what cannot collide says so
+static void no_hull(void **state) {
+  (void)state;
+  tgtShape a, b;
+  tgContactPoint c[TG_PAIR_POINTS];
+  set_box(&a, 1, 1, 1, 0, 0, 0);
+  b = a;
+  b.type = TG_GEOM_MESH;
+  assert_int_equal(fresh(&a, &b, c), TG_ERR_UNSUPPORTED);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(derivatives), cmocka_unit_test(swap), cmocka_unit_test(equivariance),
     cmocka_unit_test(capsule_gap), cmocka_unit_test(capsule_capsule), cmocka_unit_test(coincident),
-    cmocka_unit_test(plane_capsule),
+    cmocka_unit_test(plane_capsule), cmocka_unit_test(gaps), cmocka_unit_test(stacked_boxes),
+    cmocka_unit_test(box_on_box), cmocka_unit_test(vertex_face_edge_edge), cmocka_unit_test(sphere_box),
+    cmocka_unit_test(pipe_box), cmocka_unit_test(deep), cmocka_unit_test(memory_holds), cmocka_unit_test(many_corners),
+    cmocka_unit_test(no_hull),
   };
   return cmocka_run_group_tests(tests, build_hulls, free_hulls);
 }
