@@ -6,7 +6,6 @@
 #define TG_GEOM_HULL_H
 
 #include "math/real.h"
-#include "tangere/base.h"
 
 /// Polytope in the geom's frame. Faces are maximal planar polygons (coplanar triangles merged).
 typedef struct tgHull {
@@ -22,23 +21,44 @@ typedef struct tgHull {
   double radius;              ///< largest |vertex|
 } tgHull;
 
-/// A hull with its own memory: one allocation.
+/// Vertices of a face lie within this part of the hull's size of its plane, and so do points that count as inside.
+/// Facets of a mesh whose normals differ by no more than its coordinates' rounding (6 digits) are thereby one face.
+#define TGI_HULL_TOLERANCE 1e-5
+
+/// A hull with its memory, in one block: counts of its arrays are nvert x 3, nedge x 4, nface + 1, 2 nedge, 2 nedge,
+/// nface x 4, nvert + 1, 2 nedge, in the order of tgHull.
 typedef struct tgHullOwned {
   tgHull hull;
   tgAllocator alloc;
 } tgHullOwned;
 
-/// Hull of points (qhull, then checked: convex, closed, all points inside). TG_ERR_INVALID with why: fewer than four points, flat,
-/// collinear, coincident. *out is freed with tgi_hull_free.
-tgStatus tgi_hull_from_points(const double *point, int npoint, const tgAllocator *alloc, tgHullOwned **out, tgError *why);
-/// Box of the given half sizes: 8 vertices, 12 edges, 6 faces.
-tgStatus tgi_hull_box(const double half[3], const tgAllocator *alloc, tgHullOwned **out);
-/// Prism inscribed in a cylinder about z; the chord error is radius (1 - cos(pi/sides)).
-tgStatus tgi_hull_cylinder(double radius, double half_length, int sides, const tgAllocator *alloc, tgHullOwned **out);
-/// Polytope inscribed in an ellipsoid: poles and `rings` circles of latitude of `sectors` points.
-tgStatus tgi_hull_ellipsoid(const double semi[3], int rings, int sectors, const tgAllocator *alloc, tgHullOwned **out);
+/// Convex hull of npoint x 3 points. TG_ERR_INVALID: fewer than 4, coincident, collinear or flat (the text says which);
+/// TG_ERR_NOT_FINITE; TG_ERR_MEMORY; TG_ERR_INTERNAL when the result fails our own check. Same points, same bits.
+/// The texts are ends of sentences that begin "mesh x ...".
+tgStatus tgi_hull_from_points(const double *point, int npoint, const tgAllocator *allocator, tgHullOwned **hull,
+                              tgError *error);
+/// Builders of primitives: TG_ERR_ARG for sizes that are not positive or too few sides; TG_ERR_MEMORY.
+/// Box of half sizes `half`: 8 vertices (bit 0, 1, 2 of the index: +x, +y, +z), 12 edges, 6 faces (-x +x -y +y -z +z).
+tgStatus tgi_hull_box(const double half[3], const tgAllocator *allocator, tgHullOwned **hull);
+/// Cylinder about z, inscribed prism of nside >= 3 sides: lies inside, at most r (1 - cos(pi/nside)) below the surface.
+tgStatus tgi_hull_cylinder(double radius, double half, int nside, const tgAllocator *allocator, tgHullOwned **hull);
+/// Ellipsoid, inscribed: 2 poles on z and nring >= 1 rings of nside >= 3 vertices at equal steps of latitude. Of a unit
+/// sphere, faces lie at most 1 - cos(pi/nside) cos(pi/(2 (nring + 1))) below the surface; times the largest semi-axis.
+tgStatus tgi_hull_ellipsoid(const double semi[3], int nring, int nside, const tgAllocator *allocator, tgHullOwned **hull);
 void tgi_hull_free(tgHullOwned *hull);
-/// Hull volume over mesh volume minus 1; 0 when the mesh is convex or its own volume means nothing (open mesh).
+/// Hull volume over mesh volume minus 1: 0 when the mesh is convex, or its own volume means nothing (open mesh, <= 0).
 double tgi_hull_concavity(const tgHull *hull, const double *vert, int nvert, const int *face, int nface);
+double tgi_hull_volume(const tgHull *hull);
+
+/// Writes the 8 x 3 vertices and 6 x 4 planes of a box in tgi_hull_box's order (adjacency does not depend on size).
+/// Linear in half, so its derivative is the same call. Returns the radius.
+double tgi_hull_box_fill(tgReal *vert, tgReal *face_plane, const tgReal half[3]);
+
+/// Checks a hull by itself: Euler's formula, mutual edges and loops, unit outward normals, convex across every edge,
+/// vertices on their faces, and the given points (may be NULL) inside. TG_ERR_INTERNAL with what failed.
+tgStatus tgi_hull_check(const tgHull *hull, const double *point, int npoint, tgError *error);
+
+/// Vertex farthest along direction by walking from vertex `start`; convexity makes the local answer the global one.
+int tgi_hull_support(const tgHull *hull, const tgReal direction[3], int start);
 
 #endif
