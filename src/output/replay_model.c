@@ -1,0 +1,161 @@
+// replay_model.c: see replay_model.h.
+#include "output/replay_model.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+// MuJoCo draws geom groups 0 to 2 unless told otherwise
+enum { FIRST_HIDDEN_GROUP = 3 };
+
+// something of it can be seen: a mesh that could not be read has no faces
+static bool drawable(const tgModel *m, int geom) {
+  if (m->geom_type[geom] == TG_GEOM_PLANE) return false;
+  if (m->geom_type[geom] != TG_GEOM_MESH) return true;
+  return m->geom_mesh[geom] >= 0 && m->mesh_facenum[m->geom_mesh[geom]] > 0;
+}
+
+static tgReplayRole geom_role(const tgModel *m, int geom) {
+  if (m->geom_type[geom] == TG_GEOM_PLANE) return TG_REPLAY_BOTH;
+  if (m->geom_visual[geom]) return TG_REPLAY_VISUAL;
+  if (m->geom_group[geom] >= FIRST_HIDDEN_GROUP) return TG_REPLAY_COLLISION;
+  for (int k = 0; k < m->ngeom; k++)
+    if (m->geom_body[k] == m->geom_body[geom] && m->geom_visual[k] && drawable(m, k)) return TG_REPLAY_COLLISION;
+  return TG_REPLAY_BOTH;
+}
+
+static void fill_geoms(const tgModel *m, tgReplayGeom *geom) {
+  bool shown = false;
+  for (int i = 0; i < m->ngeom; i++) {
+    tgReplayGeom *g = &geom[i];
+    *g = (tgReplayGeom){.name = m->thing_name[TG_THING_GEOM][i], .body = m->geom_body[i], .type = (tgGeomType)m->geom_type[i],
+                        .mesh = m->geom_mesh[i], .role = geom_role(m, i)};
+    for (int k = 0; k < 3; k++) {
+      g->size[k] = m->geom_size[3 * i + k];
+      g->pos[k] = m->geom_pos[3 * i + k];
+    }
+    for (int k = 0; k < 4; k++) {
+      g->quat[k] = m->geom_quat[4 * i + k];
+      g->rgba[k] = (float)m->geom_rgba[4 * i + k];
+    }
+    shown = shown || (g->role != TG_REPLAY_COLLISION && drawable(m, i));
+  }
+  for (int i = 0; i < m->ngeom && !shown; i++) geom[i].role = TG_REPLAY_BOTH;
+}
+
+tgStatus tgi_replay_model(const tgModel *m, const tgAllocator *allocator, tgReplayModel *store, tgReplayDef *def) {
+  tgAllocator alloc = tgi_allocator(allocator);
+  *store = (tgReplayModel){.alloc = alloc};
+  store->geom = alloc.alloc(alloc.ctx, ((size_t)m->ngeom + 1) * sizeof *store->geom);
+  store->mesh = alloc.alloc(alloc.ctx, ((size_t)m->nmesh + 1) * sizeof *store->mesh);
+  if (store->geom == NULL || store->mesh == NULL) {
+    tgi_replay_model_free(store);
+    return TG_ERR_MEMORY;
+  }
+  fill_geoms(m, store->geom);
+  for (int i = 0; i < m->nmesh; i++)
+    store->mesh[i] = (tgReplayMesh){m->mesh_vert + 3 * m->mesh_vertadr[i], m->mesh_vertnum[i],
+                                    m->mesh_face + 3 * m->mesh_faceadr[i], m->mesh_facenum[i]};
+  def->model_name = m->name;
+  for (int k = 0; k < 3; k++) def->gravity[k] = m->opt_gravity[k];
+  def->nbody = m->nbody;
+  def->body_name = m->thing_name[TG_THING_BODY];
+  def->ngeom = m->ngeom;
+  def->geom = store->geom;
+  def->nmesh = m->nmesh;
+  def->mesh = store->mesh;
+  return TG_OK;
+}
+
+void tgi_replay_model_free(tgReplayModel *store) {
+  if (store->alloc.free == NULL) return;
+  store->alloc.free(store->alloc.ctx, store->geom);
+  store->alloc.free(store->alloc.ctx, store->mesh);
+  store->geom = NULL;
+  store->mesh = NULL;
+}
+
+void tgi_recorder_init(tgRecorder *recorder, const tgModel *model, const tgAllocator *allocator) {
+  *recorder = (tgRecorder){.nbody = model->nbody, .alloc = tgi_allocator(allocator)};
+}
+
+void tgi_recorder_free(tgRecorder *recorder) {
+  tgAllocator a = recorder->alloc;
+  if (a.free == NULL) return;
+  a.free(a.ctx, recorder->body_pos);
+  a.free(a.ctx, recorder->body_quat);
+  a.free(a.ctx, recorder->contact_offset);
+  a.free(a.ctx, recorder->contact_pos);
+  a.free(a.ctx, recorder->contact_force);
+  *recorder = (tgRecorder){.nbody = recorder->nbody, .alloc = a};
+}
+
+void tgi_recorder_clear(tgRecorder *recorder) { recorder->nframe = recorder->ncontact = 0; }
+
+// makes *block hold n numbers; false leaves it as it was
+static bool grow_real(const tgAllocator *a, double **block, size_t n) {
+  double *grown = a->realloc(a->ctx, *block, tgi_size_mul(n, sizeof **block));
+  if (grown != NULL) *block = grown;
+  return grown != NULL;
+}
+
+static bool grow_int(const tgAllocator *a, int **block, size_t n) {
+  int *grown = a->realloc(a->ctx, *block, tgi_size_mul(n, sizeof **block));
+  if (grown != NULL) *block = grown;
+  return grown != NULL;
+}
+
+// room for one more frame and `more` contacts, doubled when short
+static bool make_room(tgRecorder *r, int more) {
+  const tgAllocator *a = &r->alloc;
+  if (r->nframe + 1 > r->frame_room) {
+    int room = r->frame_room > 0 ? 2 * r->frame_room : 256;
+    size_t n = (size_t)room * (size_t)r->nbody;
+    if (!grow_real(a, &r->body_pos, 3 * n) || !grow_real(a, &r->body_quat, 4 * n) ||
+        !grow_int(a, &r->contact_offset, (size_t)room + 1))
+      return false;
+    r->frame_room = room;
+  }
+  if (r->ncontact + more > r->contact_room) {
+    int room = 2 * r->contact_room > r->ncontact + more ? 2 * r->contact_room : r->ncontact + more + 64;
+    if (!grow_real(a, &r->contact_pos, 3 * (size_t)room) || !grow_real(a, &r->contact_force, 3 * (size_t)room)) return false;
+    r->contact_room = room;
+  }
+  return true;
+}
+
+// force of an active contact: impulse of its rows over h, F = (f_n n + f_1 t1 + f_2 t2) / h on geom1's body
+static void contact_force(const tgSim *s, const tgContactRow *c, double force[3]) {
+  const tgReal *f = s->row_f + c->row;
+  bool friction = c->nrow == 3;
+  // the reaction is shown where geom1 is fixed in the world
+  bool fixed = s->m.body_weld[s->m.geom_body[c->geom1]] == 0;
+  double scale = (fixed ? -1 : 1) / s->h;
+  for (int k = 0; k < 3; k++)
+    force[k] = scale * (f[0] * c->n[k] + (friction ? f[1] * c->t1[k] + f[2] * c->t2[k] : 0));
+}
+
+tgStatus tgi_recorder_add(tgRecorder *r, const tgSim *sim, bool contacts) {
+  int ncon = contacts && sim->h > 0 ? sim->ncon : 0;
+  if (!make_room(r, ncon)) return TG_ERR_MEMORY;
+  size_t n = (size_t)r->nbody, at = (size_t)r->nframe * n;
+  memcpy(r->body_pos + 3 * at, sim->xpos, 3 * n * sizeof(double));
+  memcpy(r->body_quat + 4 * at, sim->xquat, 4 * n * sizeof(double));
+  r->contact_offset[r->nframe] = r->ncontact;
+  for (int i = 0; i < ncon; i++) {
+    const tgContactRow *c = &sim->contact[i];
+    if (c->row < 0) continue;
+    memcpy(r->contact_pos + 3 * (size_t)r->ncontact, c->p, 3 * sizeof(double));
+    contact_force(sim, c, r->contact_force + 3 * (size_t)r->ncontact);
+    r->ncontact++;
+  }
+  r->nframe++;
+  r->contact_offset[r->nframe] = r->ncontact;
+  return TG_OK;
+}
+
+tgReplayTrajectory tgi_recorder_trajectory(const tgRecorder *r, const char *label, double iteration, double dt, int max_frames) {
+  int stride = max_frames > 0 && r->nframe > max_frames ? (r->nframe + max_frames - 1) / max_frames : 1;
+  return (tgReplayTrajectory){label, iteration, dt, r->nframe, stride, r->body_pos, r->body_quat, r->contact_offset,
+                              r->contact_pos, r->contact_force};
+}

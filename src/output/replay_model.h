@@ -1,0 +1,46 @@
+// replay_model.h: replays from a model and its simulation: the shapes once, a frame whenever asked.
+#ifndef TG_OUTPUT_REPLAY_MODEL_H
+#define TG_OUTPUT_REPLAY_MODEL_H
+
+#include "output/replay.h"
+#include "sim/sim.h"
+
+/// Shapes of a model as a replay wants them; names, vertices and faces stay the model's.
+typedef struct tgReplayModel {
+  tgReplayGeom *geom;
+  tgReplayMesh *mesh;
+  tgAllocator alloc;
+} tgReplayModel;
+
+/// Fills name, gravity, bodies, geoms and meshes of def. model and store must outlive def. Roles: shapes that are only drawn
+/// are visual; beside such on the same body, and in drawing groups from 3 on (MuJoCo's hidden ones), shapes are
+/// collision-only; a model that would then show nothing keeps all. allocator may be NULL. TG_ERR_MEMORY.
+tgStatus tgi_replay_model(const tgModel *model, const tgAllocator *allocator, tgReplayModel *store, tgReplayDef *def);
+void tgi_replay_model_free(tgReplayModel *store);
+
+/// Frames of one run. Grows by itself; not for use inside a step.
+typedef struct tgRecorder {
+  int nbody, nframe, ncontact;
+  int frame_room, contact_room;
+  double *body_pos;       ///< nframe x nbody x 3 [m], world
+  double *body_quat;      ///< nframe x nbody x 4
+  int *contact_offset;    ///< nframe + 1
+  double *contact_pos;    ///< ncontact x 3 [m], world
+  double *contact_force;  ///< ncontact x 3 [N], world: on the body that can move, on geom1's where both can
+  tgAllocator alloc;
+} tgRecorder;
+
+/// An empty recorder. allocator may be NULL.
+void tgi_recorder_init(tgRecorder *recorder, const tgModel *model, const tgAllocator *allocator);
+void tgi_recorder_free(tgRecorder *recorder);
+/// Forgets all frames, keeps the room.
+void tgi_recorder_clear(tgRecorder *recorder);
+/// Adds the frames that the sim shows as the next frame. contacts: with the contact forces of the last step (right after a
+/// step, or in a loss callback at t < T, the sim shows the start of that step, whose forces these are). TG_ERR_MEMORY.
+tgStatus tgi_recorder_add(tgRecorder *recorder, const tgSim *sim, bool contacts);
+/// The trajectory of what was recorded, dt apart; it points into the recorder. stride: the least that gives at most
+/// max_frames (0: all).
+tgReplayTrajectory tgi_recorder_trajectory(const tgRecorder *recorder, const char *label, double iteration, double dt,
+                                           int max_frames);
+
+#endif
