@@ -1,0 +1,286 @@
+// check.c: the gradient check of one step.
+//
+// The contact memory is brought up to date by one nominal step and then frozen, so that the step is a map of
+// x = (q, v, u) alone; y = (q', v') in tangent coordinates about the nominal step. Each column of dy/dx is extrapolated from central
+// differences. Where a point of the stencil has another mode (mode.h) the stencil is shrunk; where that does not help the column
+// is spoiled: the differences of its two sides are taken apart and the Jacobian has to agree with one of them.
+#include "grad/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+
+// first steps of the stencils: the wide one where nothing switches, the narrow one before a column is called spoiled
+static const double WIDE = 1e-4, NARROW = 1e-6;
+enum { PROBES = 8 };
+
+// One check: the sim, the nominal step and work arrays, all in one block of memory.
+typedef struct Check {
+  tgSim *sim;
+  tgGradCheckOptions o;
+  int nq, nv, nu, nx, nt, ny;
+  tgReal *q1, *x, *t, *J, *work;     // q' nominal, nominal point, direction, Jacobian, of tgi_numdiff
+  double *R, *E;                     // ny x nt references and their error estimates
+  double *col, *err;                 // 4 ny: columns of the two sides
+  tgiMode nominal, other;
+  bool switched;                     // a point of the present stencil had another mode
+  int *spoiled;                      // nt
+  char (*reason)[192];               // nt
+  tgGradInfo info;                   // of the Jacobian
+} Check;
+
+tgGradCheckOptions tg_grad_check_default(void) {
+  return (tgGradCheckOptions){.size = sizeof(tgGradCheckOptions), .tolerance = 1e-6, .dot_tolerance = 1e-11, .slope_tolerance = 0.1, .seed = 1};
+}
+
+tgGradBlock *tgi_check_block(tgGradCheck *check, const char *name, double tolerance) {
+  if (check->nblock >= TG_GRAD_BLOCKS) return NULL;
+  tgGradBlock *b = &check->block[check->nblock++];
+  *b = (tgGradBlock){.tolerance = tolerance, .row = -1, .col = -1};
+  snprintf(b->name, sizeof b->name, "%s", name);
+  return b;
+}
+
+void tgi_check_verdict(tgGradCheck *check, tgGradBlock *b) {
+  b->pass = b->error <= b->tolerance;
+  check->pass = (check->nblock == 1 || check->pass) && b->pass;
+}
+
+void tgi_check_dof_name(const tgModel *m, int dof, char *text, size_t size) {
+  int joint = m->dof_jnt[dof], place = dof - m->jnt_vadr[joint];
+  char label[80];
+  tgi_model_label(m, TG_THING_JOINT, joint, label, sizeof label);
+  bool several = m->jnt_type[joint] == TG_JOINT_FREE || m->jnt_type[joint] == TG_JOINT_BALL;
+  if (several) snprintf(text, size, "%.56s[%d]", label, place);
+  else snprintf(text, size, "%.60s", label);
+}
+
+void tgi_check_actuator_name(const tgModel *m, int actuator, char *text, size_t size) {
+  char label[80];
+  snprintf(text, size, "%.60s", tgi_model_label(m, TG_THING_ACTUATOR, actuator, label, sizeof label));
+}
+
+// x -> sim, step; capacity grows when a point of the stencil has more contacts than there is room for
+static tgStatus step_from(Check *c, const tgReal *x) {
+  tgSim *s = c->sim;
+  for (;;) {
+    memcpy(s->qpos, x, (size_t)c->nq * sizeof(tgReal));
+    memcpy(s->qvel, x + c->nq, (size_t)c->nv * sizeof(tgReal));
+    if (c->nu > 0) memcpy(s->ctrl, x + c->nq + c->nv, (size_t)c->nu * sizeof(tgReal));
+    tgStatus status = tg_sim_step(s, c->o.h, NULL);
+    if (status != TG_ERR_CAPACITY) return status;
+    status = tgi_sim_grow(s);
+    if (status != TG_OK) return status;
+  }
+}
+
+static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
+  Check *c = ctx;
+  tgStatus status = step_from(c, x);
+  if (status != TG_OK) return status;
+  tgi_mode_capture(c->sim, &c->other);
+  char text[192];
+  if (tgi_mode_difference(&c->sim->m, &c->nominal, &c->other, text, sizeof text)) {
+    int j = 0;
+    while (j < c->nt - 1 && tgRe(c->t[j]) == 0) j++;
+    if (!c->switched) memcpy(c->reason[j], text, sizeof text);
+    c->switched = true;
+  }
+  tg_model_difference(c->sim->model, c->q1, c->sim->qpos, y);
+  memcpy(y + c->nv, c->sim->qvel, (size_t)c->nv * sizeof(tgReal));
+  return TG_OK;
+}
+
+static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
+  const Check *c = ctx;
+  tg_model_integrate(c->sim->model, x, d, out);
+  for (int i = 0; i < c->nv + c->nu; i++) out[c->nq + i] = x[c->nq + i] + d[c->nv + i];
+}
+
+static void put_column(Check *c, int j, const double *col, const double *err) {
+  for (int i = 0; i < c->ny; i++) {
+    c->R[i * c->nt + j] = col[i];
+    c->E[i * c->nt + j] = err[i];
+  }
+}
+
+static double column_error(const Check *c, int j, const double *col) {
+  double worst = 0;
+  for (int i = 0; i < c->ny; i++) worst = fmax(worst, fabs(tgRe(c->J[i * c->nt + j]) - col[i]));
+  return worst;
+}
+
+// Reference for column j: central where no point switches the mode, else the side that the Jacobian is nearer to.
+static void reference(Check *c, int j) {
+  tgiNumDiff d = {.nx = c->nx, .nt = c->nt, .ny = c->ny, .map = map, .retract = retract, .ctx = c};
+  double *col[2] = {c->col, c->col + c->ny}, *err[2] = {c->err, c->err + c->ny}, best = HUGE_VAL;
+  const double step[2] = {WIDE, NARROW};
+  tgStatus status = TG_OK;
+  for (int k = 0; k < c->nt; k++) c->t[k] = k == j;
+  for (int k = 0; k < 2; k++) {
+    c->switched = false;
+    d.step = step[k];
+    status = tgi_numdiff(&d, c->x, c->t, TGI_SIDE_BOTH, col[0], err[0], c->work);
+    if (status == TG_OK && !c->switched) {
+      c->reason[j][0] = 0;
+      put_column(c, j, col[0], err[0]);
+      return;
+    }
+  }
+  c->spoiled[j] = 1;
+  if (status != TG_OK) snprintf(c->reason[j], sizeof c->reason[j], "%.190s", tg_sim_error(c->sim)->text);
+  for (int i = 0; i < c->ny; i++) c->R[i * c->nt + j] = NAN;
+  for (int k = 0; k < 2; k++) {
+    // a switch has been named already
+    c->switched = true;
+    status = tgi_numdiff(&d, c->x, c->t, k == 0 ? TGI_SIDE_ABOVE : TGI_SIDE_BELOW, col[k], err[k], c->work);
+    if (status != TG_OK || !(column_error(c, j, col[k]) < best)) continue;
+    best = column_error(c, j, col[k]);
+    put_column(c, j, col[k], err[k]);
+  }
+}
+
+static void column_name(const Check *c, int j, char *text, size_t size) {
+  if (j < 2 * c->nv) tgi_check_dof_name(&c->sim->m, j % c->nv, text, size);
+  else tgi_check_actuator_name(&c->sim->m, j - 2 * c->nv, text, size);
+}
+
+// Block of rows r0 .. r0 + nv - 1, columns c0 .. c0 + n - 1.
+static void compare(Check *c, tgGradCheck *check, const char *name, int r0, int c0, int n) {
+  if (n == 0) return;
+  tgGradBlock *b = tgi_check_block(check, name, c->o.tolerance);
+  if (b == NULL) return;
+  tgiWorst w = tgi_block_error(c->J + r0 * c->nt + c0, c->nt, c->R + r0 * c->nt + c0, c->nt, c->nv, n);
+  b->error = w.error;
+  b->row = w.row;
+  b->col = w.col;
+  b->ours = w.ours;
+  b->reference = w.reference;
+  b->label = c->info.label;
+  if (w.row >= 0) tgi_check_dof_name(&c->sim->m, w.row, b->row_name, sizeof b->row_name);
+  if (w.col >= 0) column_name(c, c0 + w.col, b->col_name, sizeof b->col_name);
+  double scale = 0;
+  for (int i = r0; i < r0 + c->nv; i++) {
+    for (int j = c0; j < c0 + n; j++) {
+      scale = fmax(scale, fabs(c->R[i * c->nt + j]));
+      b->estimate = fmax(b->estimate, c->E[i * c->nt + j]);
+    }
+  }
+  if (scale > 0) b->estimate /= scale;
+  memcpy(b->reason, c->info.reason, sizeof b->reason);
+  for (int j = c0 + n - 1; j >= c0; j--) {
+    if (!c->spoiled[j]) continue;
+    b->spoiled++;
+    if (b->label < TG_GRAD_ONE_SIDED) b->label = TG_GRAD_ONE_SIDED;
+    memcpy(b->reason, c->reason[j], sizeof b->reason);
+  }
+  tgi_check_verdict(check, b);
+}
+
+// <w, J v> = <J'w, v> for random w, v; the adjoint is of the step that the sim has just done
+static tgStatus adjoint(Check *c, tgGradCheck *check) {
+  tgReal *w = c->work, *v = w + c->ny, *g = v + c->nt;
+  double worst = 0;
+  tgGradInfo info = {0};
+  for (int p = 0; p < PROBES; p++) {
+    for (int i = 0; i < c->ny; i++) w[i] = tgi_random_normal(c->o.seed, (uint64_t)p, (uint64_t)i);
+    for (int j = 0; j < c->nt; j++) v[j] = tgi_random_normal(c->o.seed, (uint64_t)p, (uint64_t)(c->ny + j));
+    tgStatus status = tg_sim_step_vjp(c->sim, w, w + c->nv, g, g + c->nv, g + 2 * c->nv, &info);
+    if (status != TG_OK) return status;
+    worst = fmax(worst, tgi_dot_error(c->J, c->ny, c->nt, w, v, g));
+  }
+  tgGradBlock *b = tgi_check_block(check, "adjoint", c->o.dot_tolerance);
+  if (b == NULL) return TG_OK;
+  b->error = worst;
+  b->label = info.label;
+  memcpy(b->reason, info.reason, sizeof b->reason);
+  tgi_check_verdict(check, b);
+  return TG_OK;
+}
+
+// nominal step, its Jacobian and its adjoint, then the references of all columns
+static tgStatus run(Check *c, tgGradCheck *check) {
+  tgSim *s = c->sim;
+  memcpy(c->x, s->qpos, (size_t)c->nq * sizeof(tgReal));
+  memcpy(c->x + c->nq, s->qvel, (size_t)c->nv * sizeof(tgReal));
+  if (c->nu > 0) memcpy(c->x + c->nq + c->nv, s->ctrl, (size_t)c->nu * sizeof(tgReal));
+  tgStatus status = step_from(c, c->x);
+  if (status != TG_OK) return status;
+  tg_sim_freeze_memory(s, true);
+  while ((status = step_from(c, c->x)) == TG_OK && (status = tg_sim_step_jacobian(s, c->J, &c->info)) == TG_ERR_CAPACITY)
+    if ((status = tgi_sim_grow(s)) != TG_OK) return status;
+  if (status != TG_OK) return status;
+  memcpy(c->q1, s->qpos, (size_t)c->nq * sizeof(tgReal));
+  tgi_mode_capture(s, &c->nominal);
+  status = adjoint(c, check);
+  if (status != TG_OK) return status;
+  for (int j = 0; j < c->nt; j++) reference(c, j);
+  compare(c, check, "dq'/dq", 0, 0, c->nv);
+  compare(c, check, "dq'/dv", 0, c->nv, c->nv);
+  compare(c, check, "dq'/du", 0, 2 * c->nv, c->nu);
+  compare(c, check, "dv'/dq", c->nv, 0, c->nv);
+  compare(c, check, "dv'/dv", c->nv, c->nv, c->nv);
+  compare(c, check, "dv'/du", c->nv, 2 * c->nv, c->nu);
+  return TG_OK;
+}
+
+typedef struct Place { char *base; size_t used; } Place;
+static void *take(Place *p, size_t count, size_t size) {
+  size_t at = p->used;
+  p->used += (tgi_size_mul(count, size) + 63) / 64 * 64;
+  return p->base != NULL ? p->base + at : NULL;
+}
+
+// lays the work arrays out; called twice: to count and to place
+static void place(Check *c, Place *p) {
+  size_t nt = (size_t)c->nt, ny = (size_t)c->ny, rows = (size_t)c->nominal.caprow, clamps = (size_t)tgi_mode_clamps(c->sim->model);
+  tgiNumDiff d = {.nx = c->nx, .nt = c->nt, .ny = c->ny};
+  c->q1 = take(p, (size_t)c->nq, sizeof(tgReal));
+  c->x = take(p, (size_t)c->nx, sizeof(tgReal));
+  c->t = take(p, nt, sizeof(tgReal));
+  c->J = take(p, ny * nt, sizeof(tgReal));
+  c->work = take(p, tgi_numdiff_work(&d) + ny + 2 * nt, sizeof(tgReal));
+  c->R = take(p, ny * nt, sizeof(double));
+  c->E = take(p, ny * nt, sizeof(double));
+  c->col = take(p, 2 * ny, sizeof(double));
+  c->err = take(p, 2 * ny, sizeof(double));
+  c->spoiled = take(p, nt, sizeof(int));
+  c->reason = take(p, nt, sizeof *c->reason);
+  c->nominal.row = take(p, rows, sizeof(tgiModeRow));
+  c->other.row = take(p, rows, sizeof(tgiModeRow));
+  c->nominal.clamp = take(p, clamps, 1);
+  c->other.clamp = take(p, clamps, 1);
+}
+
+tgStatus tg_grad_check_step(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check) {
+  if (sim == NULL || check == NULL) return TG_ERR_ARG;
+  const tgModel *m = sim->model;
+  Check c = {.sim = sim, .o = options != NULL ? *options : tg_grad_check_default(), .nq = m->nq, .nv = m->nv, .nu = m->nu};
+  if (c.o.size != sizeof c.o) return tgi_error(&sim->error, TG_ERR_ARG, "options of the gradient check must come from tg_grad_check_default");
+  if (c.o.h <= 0) c.o.h = tg_model_timestep(m);
+  c.nx = c.nq + c.nv + c.nu;
+  c.nt = 2 * c.nv + c.nu;
+  c.ny = 2 * c.nv;
+  // points of the stencil may have more rows than the capacity of now; a difference shows long before this many
+  c.nominal.caprow = c.other.caprow = 2 * sim->cap.nrow + 64;
+  *check = (tgGradCheck){.pass = false};
+  Place count = {NULL, 0};
+  size_t snapshot = tg_sim_snapshot_size(sim);
+  place(&c, &count);
+  char *memory = sim->alloc.alloc(sim->alloc.ctx, count.used + 64 + snapshot);
+  if (memory == NULL) return tgi_error(&sim->error, TG_ERR_MEMORY, "out of memory for a gradient check of %d dofs", c.nv);
+  memset(memory, 0, count.used);
+  Place placed = {memory, 0};
+  place(&c, &placed);
+  char *saved = memory + count.used;
+  bool frozen = sim->frozen;
+  tg_sim_save(sim, saved);
+  tgStatus status = run(&c, check);
+  tg_sim_freeze_memory(sim, frozen);
+  tgStatus back = tg_sim_restore(sim, saved);
+  sim->alloc.free(sim->alloc.ctx, memory);
+  if (status != TG_OK) check->pass = false;
+  return status != TG_OK ? status : back;
+}

@@ -1,0 +1,266 @@
+// check.c: the gradient check of a whole rollout: x = (q0, v0, u) -> L, along random directions.
+//
+// Every run starts with empty contact memory, so L is a function of x. The mode of each step (grad/mode.h) is hashed; a stencil
+// in which a step has another mode than in the nominal run is shrunk, and where that does not help its two sides are taken apart.
+#include "grad/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "rollout/rollout.h"
+
+static const double WIDE = 1e-4, NARROW = 1e-6;
+enum { PROBES = 3 };
+
+typedef struct Check {
+  tgRollout *rollout;
+  const tgRolloutRun *given;
+  tgGradCheckOptions o;
+  const tgModel *m;
+  size_t nu_all;                 // T nu
+  size_t nx, nt;
+  tgReal *x, *t, *g, *work;      // point, direction, gradient (dq0, dv0, du), of tgi_numdiff
+  uint64_t *hash;                // T: modes of the nominal run
+  tgiMode nominal, other;
+  // of the watching loss
+  bool recording;
+  int first;                     // first step with another mode in any run of this stencil, -1 when none
+  int capture_at;
+  tgiMode *capture_to;
+  tgRolloutResult result;
+} Check;
+
+// the caller's loss, with a look at the mode of each step
+static tgStatus watch(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
+  Check *c = ctx;
+  if (t < steps) {
+    uint64_t hash = tgi_mode_hash(sim);
+    if (c->recording) c->hash[t] = hash;
+    else if (hash != c->hash[t] && (c->first < 0 || t < c->first)) c->first = t;
+    if (t == c->capture_at) tgi_mode_capture(sim, c->capture_to);
+  }
+  return c->given->loss(c->given->loss_ctx, sim, t, steps, value, gq, gv, gu);
+}
+
+static tgStatus run_at(Check *c, const tgReal *x, bool gradient) {
+  const tgModel *m = c->m;
+  tgRolloutRun run = *c->given;
+  run.q0 = x;
+  run.v0 = x + m->nq;
+  run.u = x + m->nq + m->nv;
+  run.loss = watch;
+  run.loss_ctx = c;
+  run.q = run.v = NULL;
+  run.info = NULL;
+  run.dq0 = gradient ? c->g : NULL;
+  run.dv0 = gradient ? c->g + m->nv : NULL;
+  run.du = gradient ? c->g + 2 * m->nv : NULL;
+  return tg_rollout_run(c->rollout, &run, &c->result);
+}
+
+static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
+  Check *c = ctx;
+  tgStatus status = run_at(c, x, false);
+  y[0] = c->result.loss;
+  return status;
+}
+
+static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
+  const Check *c = ctx;
+  size_t nq = (size_t)c->m->nq, nv = (size_t)c->m->nv;
+  tg_model_integrate(c->m, x, d, out);
+  for (size_t i = 0; i < nv + c->nu_all; i++) out[nq + i] = x[nq + i] + d[nv + i];
+}
+
+// Names what switches at step c->first between the nominal run and the one at x (+) a t.
+static void name_switch(Check *c, double a, char *text, size_t size) {
+  char what[160] = "";
+  int step = c->first;
+  c->capture_at = step;
+  c->capture_to = &c->nominal;
+  tgStatus status = run_at(c, c->x, false);
+  tgReal *d = c->work, *x = c->work + c->nt;
+  for (int sign = 1; sign >= -1 && status == TG_OK && what[0] == 0; sign -= 2) {
+    for (size_t i = 0; i < c->nt; i++) d[i] = sign * a * c->t[i];
+    retract(c, c->x, d, x);
+    c->capture_to = &c->other;
+    status = run_at(c, x, false);
+    if (status == TG_OK) tgi_mode_difference(c->m, &c->nominal, &c->other, what, sizeof what);
+  }
+  c->capture_at = -1;
+  snprintf(text, size, "step %d: %s", step, what[0] != 0 ? what : "another contact set");
+}
+
+static double dot(const tgReal *a, const tgReal *b, size_t n) {
+  double s = 0;
+  for (size_t i = 0; i < n; i++) s += tgRe(a[i]) * tgRe(b[i]);
+  return s;
+}
+
+// Unit direction with random normal entries in [from, from + n).
+static void direction(Check *c, uint64_t stream, size_t from, size_t n) {
+  for (size_t i = 0; i < c->nt; i++) c->t[i] = 0;
+  for (size_t i = from; i < from + n; i++) c->t[i] = tgi_random_normal(c->o.seed, stream, (uint64_t)i);
+  double norm = sqrt(dot(c->t, c->t, c->nt));
+  for (size_t i = from; i < from + n; i++) c->t[i] /= norm;
+}
+
+// Derivative along c->t: *ref with its estimate; true when it had to be taken from one side.
+static bool reference(Check *c, double ours, double *ref, double *estimate, char *reason, size_t size) {
+  tgiNumDiff d = {.nx = (int)c->nx, .nt = (int)c->nt, .ny = 1, .map = map, .retract = retract, .ctx = c};
+  const double step[2] = {WIDE, NARROW};
+  *ref = NAN;
+  for (int k = 0; k < 2; k++) {
+    c->first = -1;
+    d.step = step[k];
+    tgStatus status = tgi_numdiff(&d, c->x, c->t, TGI_SIDE_BOTH, ref, estimate, c->work);
+    if (status == TG_OK && c->first < 0) return false;
+    if (status != TG_OK) snprintf(reason, size, "%.180s", c->result.error.text);
+  }
+  if (c->first >= 0) name_switch(c, NARROW, reason, size);
+  double best = HUGE_VAL;
+  *ref = NAN;
+  for (int side = -1; side <= 1; side += 2) {
+    double one, err;
+    if (tgi_numdiff(&d, c->x, c->t, side < 0 ? TGI_SIDE_BELOW : TGI_SIDE_ABOVE, &one, &err, c->work) != TG_OK) continue;
+    if (!(fabs(one - ours) < best)) continue;
+    best = fabs(one - ours);
+    *ref = one;
+    *estimate = err;
+  }
+  return true;
+}
+
+static void check_part(Check *c, tgGradCheck *check, const char *name, uint64_t stream, size_t from, size_t n) {
+  if (n == 0) return;
+  tgGradBlock *b = tgi_check_block(check, name, c->o.tolerance);
+  if (b == NULL) return;
+  b->label = c->result.grad.label;
+  memcpy(b->reason, c->result.grad.reason, sizeof b->reason);
+  // a random unit direction picks up |g|/sqrt(n) of a gradient: errors are relative to that
+  double typical = sqrt(dot(c->g + from, c->g + from, n) / (double)n), worst = -1;
+  for (int p = 0; p < PROBES; p++) {
+    double ref, estimate = 0;
+    char reason[192] = "";
+    direction(c, stream * PROBES + (uint64_t)p, from, n);
+    double ours = dot(c->g, c->t, c->nt);
+    bool spoiled = reference(c, ours, &ref, &estimate, reason, sizeof reason);
+    double error = fabs(ours - ref);
+    if (!isfinite(error)) error = HUGE_VAL;
+    if (spoiled) {
+      b->spoiled++;
+      if (b->label < TG_GRAD_ONE_SIDED) b->label = TG_GRAD_ONE_SIDED;
+      memcpy(b->reason, reason, sizeof reason);
+    }
+    if (error <= worst) continue;
+    worst = error;
+    b->error = typical > 0 ? error / typical : error;
+    b->ours = ours;
+    b->reference = ref;
+    b->estimate = typical > 0 ? estimate / typical : estimate;
+  }
+  tgi_check_verdict(check, b);
+}
+
+// L(x (+) a t) - L(x) - a g.t falls as a^2 when g is right. Starts from the largest a whose run keeps the nominal modes.
+static void check_slope(Check *c, tgGradCheck *check) {
+  tgiNumDiff d = {.nx = (int)c->nx, .nt = (int)c->nt, .ny = 1, .map = map, .retract = retract, .ctx = c};
+  tgGradBlock *b = tgi_check_block(check, "rollout slope", c->o.slope_tolerance);
+  if (b == NULL) return;
+  b->label = c->result.grad.label;
+  direction(c, 1000, 0, c->nt);
+  b->error = HUGE_VAL;
+  for (double a = 1e-1; a > 1e-6; a /= 10) {
+    bool flat = false;
+    double slope = NAN;
+    c->first = -1;
+    tgStatus status = tgi_taylor_slope(&d, c->x, c->t, dot(c->g, c->t, c->nt), a, 12, &slope, &flat, c->work);
+    bool switched = c->first >= 0;
+    if (status == TG_OK && !switched && !flat && isnan(slope)) continue;
+    if (status == TG_OK && !switched) {
+      b->error = flat ? 0 : fabs(slope - 2);
+      b->ours = flat ? 2 : slope;
+      b->reference = 2;
+      b->reason[0] = 0;
+      b->spoiled = 0;
+      break;
+    }
+    b->spoiled = 1;
+    if (status != TG_OK) snprintf(b->reason, sizeof b->reason, "%.180s", c->result.error.text);
+    else name_switch(c, a, b->reason, sizeof b->reason);
+  }
+  tgi_check_verdict(check, b);
+}
+
+typedef struct Place { char *base; size_t used; } Place;
+static void *take(Place *p, size_t count, size_t size) {
+  size_t at = p->used;
+  p->used += (tgi_size_mul(count, size) + 63) / 64 * 64;
+  return p->base != NULL ? p->base + at : NULL;
+}
+
+static void place(Check *c, Place *p) {
+  tgiNumDiff d = {.nx = (int)c->nx, .nt = (int)c->nt, .ny = 1};
+  size_t clamps = (size_t)tgi_mode_clamps(c->m), rows = (size_t)c->nominal.caprow;
+  c->x = take(p, c->nx, sizeof(tgReal));
+  c->t = take(p, c->nt, sizeof(tgReal));
+  c->g = take(p, c->nt, sizeof(tgReal));
+  c->work = take(p, tgi_numdiff_work(&d), sizeof(tgReal));
+  c->hash = take(p, (size_t)tgi_rollout_steps(c->rollout), sizeof(uint64_t));
+  c->nominal.row = take(p, rows, sizeof(tgiModeRow));
+  c->other.row = take(p, rows, sizeof(tgiModeRow));
+  c->nominal.clamp = take(p, clamps, 1);
+  c->other.clamp = take(p, clamps, 1);
+}
+
+static tgStatus check_all(Check *c, tgGradCheck *check) {
+  const tgModel *m = c->m;
+  const tgRolloutRun *run = c->given;
+  size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
+  for (size_t i = 0; i < nq; i++) c->x[i] = run->q0 != NULL ? run->q0[i] : m->qpos0[i];
+  for (size_t i = 0; i < nv; i++) c->x[nq + i] = run->v0 != NULL ? run->v0[i] : 0;
+  for (size_t i = 0; i < c->nu_all; i++) c->x[nq + nv + i] = run->u != NULL ? run->u[i] : 0;
+  c->recording = true;
+  tgStatus status = run_at(c, c->x, true);
+  if (status != TG_OK) return status;
+  c->recording = false;
+  tgGradInfo info = c->result.grad;
+  check_part(c, check, "rollout dq0", 0, 0, nv);
+  c->result.grad = info;
+  check_part(c, check, "rollout dv0", 1, nv, nv);
+  c->result.grad = info;
+  check_part(c, check, "rollout du", 2, 2 * nv, c->nu_all);
+  c->result.grad = info;
+  check_slope(c, check);
+  return TG_OK;
+}
+
+tgStatus tg_grad_check_rollout(tgRollout *rollout, const tgRolloutRun *run, const tgGradCheckOptions *options, tgGradCheck *check) {
+  if (rollout == NULL || run == NULL || run->loss == NULL || check == NULL) return TG_ERR_ARG;
+  tgSim *sim = tg_rollout_sim(rollout);
+  Check c = {.rollout = rollout, .given = run, .o = options != NULL ? *options : tg_grad_check_default(), .m = &sim->m,
+             .capture_at = -1, .first = -1};
+  if (c.o.size != sizeof c.o) return tgi_error(&sim->error, TG_ERR_ARG, "options of the gradient check must come from tg_grad_check_default");
+  c.nu_all = (size_t)tgi_rollout_steps(rollout) * (size_t)c.m->nu;
+  c.nx = (size_t)c.m->nq + (size_t)c.m->nv + c.nu_all;
+  c.nt = 2 * (size_t)c.m->nv + c.nu_all;
+  if (c.nx > INT32_MAX / 2) return tgi_error(&sim->error, TG_ERR_LIMIT, "too many controls for a gradient check: %zu", c.nu_all);
+  c.nominal.caprow = c.other.caprow = 2 * sim->cap.nrow + 64;
+  Place count = {NULL, 0};
+  place(&c, &count);
+  char *memory = sim->alloc.alloc(sim->alloc.ctx, count.used + 1);
+  if (memory == NULL) return tgi_error(&sim->error, TG_ERR_MEMORY, "out of memory for the gradient check of a rollout");
+  memset(memory, 0, count.used);
+  Place placed = {memory, 0};
+  place(&c, &placed);
+  tgStatus status = check_all(&c, check);
+  if (status != TG_OK) {
+    check->pass = false;
+    tgi_error(&sim->error, status, "%s", c.result.error.text);
+  }
+  tgAllocator a = sim->alloc;
+  a.free(a.ctx, memory);
+  return status;
+}
