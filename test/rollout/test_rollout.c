@@ -132,8 +132,9 @@ static void move(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
   for (int i = 0; i < s->nv + s->steps * s->nu; i++) out[s->nq + i] = x[s->nq + i] + d[s->nv + i];
 }
 
-static void check_gradient(tgModel *m, int steps, int least_contacts) {
+static void check_gradient(tgModel *m, int steps, int least_contacts, const tgReal *tilt) {
   Scene s = make(m, steps, 0);
+  if (tilt != NULL) tg_model_integrate(m, s.q0, tilt, s.q0);
   tgRolloutRun run = with_gradient(&s);
   tgRolloutResult result;
   tgStepInfo *info = calloc((size_t)steps, sizeof *info);
@@ -159,15 +160,17 @@ static void check_gradient(tgModel *m, int steps, int least_contacts) {
 
 static void gradient_of_runner_is_right(void **state) {
   (void)state;
-  check_gradient(tgt_runner(), 30, 10);
+  check_gradient(tgt_runner(), 30, 10, NULL);
 }
 static void gradient_of_ball_is_right(void **state) {
   (void)state;
-  check_gradient(tgt_ball(), 50, 10);
+  check_gradient(tgt_ball(), 50, 10, NULL);
 }
 static void gradient_of_box_is_right(void **state) {
   (void)state;
-  check_gradient(tgt_box(), 20, 20);
+  // a pose in which no two corners do the same: on an even box ties are many, and labelled
+  const tgReal tilt[6] = {0, 0, -5e-4, 0.013, -0.008, 0.2};
+  check_gradient(tgt_box(), 12, 12, tilt);
 }
 
 // ---- budget, history, capacity ----

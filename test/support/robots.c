@@ -60,12 +60,13 @@ tgModel *tgt_box(void) {
   return compile(d);
 }
 
-// a capsule of the given length that hangs from its body's origin along the direction of angle `lean` from straight down
+// a capsule that hangs from its body's origin along the direction of angle `lean` from straight down; it stops short of both joints, or
+// the caps of two limbs would be one contact point shared by two bodies: a tie
 static void limb(tgDesc *d, int body, const char *name, double length, double lean, double mass) {
   int g = tg_desc_add_geom(d, body, TG_GEOM_CAPSULE, name);
   tgGeomDesc *c = &d->geom[g];
   c->size[0] = 0.046;
-  c->size[1] = length / 2;
+  c->size[1] = length / 2 - 0.04;
   c->pos[0] = sin(lean) * length / 2;
   c->pos[2] = -cos(lean) * length / 2;
   c->quat[0] = cos(-lean / 2);
