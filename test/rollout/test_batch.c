@@ -1,0 +1,193 @@
+// test_batch.c: rollouts over threads: the same bits for any number of threads and any repetition, failures kept apart, forks refused.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "support/reach.h"
+#include "support/robots.h"
+
+enum { N = 48, T = 25 };
+
+// N rollouts of the runner with inputs of their own
+typedef struct Many {
+  tgModel *m;
+  tgContact *c;
+  int nq, nv, nu;
+  tgReal *block;
+  size_t stride;            // reals of one rollout
+  tgRolloutRun runs[N];
+  tgRolloutResult results[N];
+  tgtReach reach;
+} Many;
+
+static void fill(Many *b) {
+  size_t nq = (size_t)b->nq, nv = (size_t)b->nv, nu = (size_t)b->nu * T;
+  for (int i = 0; i < N; i++) {
+    tgReal *p = b->block + (size_t)i * b->stride;
+    memset(p, 0, b->stride * sizeof(tgReal));
+    tgRolloutRun *r = &b->runs[i];
+    *r = (tgRolloutRun){.q0 = p, .v0 = p + nq, .u = p + nq + nv, .loss = tgt_reach, .loss_ctx = &b->reach};
+    r->dq0 = p + nq + nv + nu;
+    r->dv0 = r->dq0 + nv;
+    r->du = r->dv0 + nv;
+    r->q = r->du + nu;
+    r->v = r->q + nq * (T + 1);
+    for (size_t k = 0; k < nq + nv; k++) p[k] = 0.1 * tgi_random_normal(5, (uint64_t)i, k);
+    for (size_t k = 0; k < nu; k++) p[nq + nv + k] = tgi_random_normal(6, (uint64_t)i, k);
+  }
+}
+
+static Many *many(void) {
+  Many *b = calloc(1, sizeof *b);
+  assert_non_null(b);
+  b->m = tgt_runner();
+  b->c = tgt_contact(b->m);
+  b->nq = tg_model_nq(b->m);
+  b->nv = tg_model_nv(b->m);
+  b->nu = tg_model_nu(b->m);
+  b->stride = (size_t)(b->nq + 3 * b->nv + 2 * T * b->nu + (T + 1) * (b->nq + b->nv));
+  b->block = malloc(N * b->stride * sizeof(tgReal));
+  assert_non_null(b->block);
+  b->reach = (tgtReach){.body = 1, .target = {1, 0, 1}, .running = 1, .final = 10, .speed = 1e-3, .control = 1e-3};
+  fill(b);
+  return b;
+}
+
+static void drop(Many *b) {
+  free(b->block);
+  tg_contact_free(b->c);
+  tg_model_free(b->m);
+  free(b);
+}
+
+static tgBatch *batch_of(const Many *b, int threads, size_t tape) {
+  tgRolloutOptions o = tg_rollout_default();
+  tgError error = {0};
+  o.steps = T;
+  o.tape_bytes = tape;
+  tgBatch *batch = tg_batch_create(b->m, b->c, &o, threads, &error);
+  if (batch == NULL) fail_msg("%s", error.text);
+  return batch;
+}
+
+// trajectory, loss and gradient of one rollout
+static uint64_t hash_of(const Many *b, int i) {
+  const tgReal *p = b->block + (size_t)i * b->stride;
+  uint64_t h = tgi_hash(TGI_HASH_START, p, b->stride * sizeof(tgReal));
+  return tgi_hash(h, &b->results[i].loss, sizeof(tgReal));
+}
+
+static void bits_do_not_depend_on_threads(void **state) {
+  (void)state;
+  Many *b = many();
+  uint64_t golden[N];
+  tgRolloutOptions o = tg_rollout_default();
+  o.steps = T;
+  for (int i = 0; i < N; i++) {
+    // each alone, in an object of its own
+    tgRollout *r = tg_rollout_create(b->m, b->c, &o, NULL);
+    assert_int_equal(tg_rollout_run(r, &b->runs[i], &b->results[i]), TG_OK);
+    golden[i] = hash_of(b, i);
+    tg_rollout_free(r);
+  }
+  assert_true(golden[0] != golden[1]);
+  static const int threads[] = {1, 2, 3, 4, 8};
+  for (size_t k = 0; k < sizeof threads / sizeof *threads; k++) {
+    tgBatch *batch = batch_of(b, threads[k], k % 2 == 0 ? 0 : 12000);
+    assert_int_equal(tg_batch_threads(batch), threads[k]);
+    for (int repeat = 0; repeat < 3; repeat++) {
+      fill(b);
+      memset(b->results, 0, sizeof b->results);
+      assert_int_equal(tg_batch_run(batch, N, b->runs, b->results), TG_OK);
+      for (int i = 0; i < N; i++)
+        check_true(b->results[i].status == TG_OK && hash_of(b, i) == golden[i], "rollout %d differs on %d threads: %s", i, threads[k],
+                   b->results[i].error.text);
+    }
+    tg_batch_free(batch);
+  }
+  drop(b);
+}
+
+static tgStatus heavy(void *ctx, tgSim *sim) {
+  tgReal *mass = tg_sim_param(sim, "body_mass", NULL, NULL);
+  mass[1] *= *(const double *)ctx;
+  return TG_OK;
+}
+
+static void failures_stay_apart(void **state) {
+  (void)state;
+  Many *b = many();
+  uint64_t golden[N];
+  tgBatch *batch = batch_of(b, 4, 0);
+  assert_int_equal(tg_batch_run(batch, N, b->runs, b->results), TG_OK);
+  for (int i = 0; i < N; i++) golden[i] = hash_of(b, i);
+  fill(b);
+  double factor = 2;
+  int one = 1;
+  for (int i = 3; i < N; i += 8) {
+    tgReal *u = (tgReal *)(uintptr_t)b->runs[i].u;
+    u[(i % T) * b->nu + 1] = NAN;
+  }
+  for (int i = 5; i < N; i += 8) {
+    b->runs[i].setup = heavy;
+    b->runs[i].setup_ctx = &factor;
+  }
+  b->runs[6].cancel = &one;
+  assert_int_equal(tg_batch_run(batch, N, b->runs, b->results), TG_OK);
+  for (int i = 0; i < N; i++) {
+    char step[32];
+    snprintf(step, sizeof step, "step %d of", i % T);
+    if (i % 8 == 3) {
+      assert_int_equal(b->results[i].status, TG_ERR_NOT_FINITE);
+      check_true(strstr(b->results[i].error.text, step) != NULL, "%s", b->results[i].error.text);
+    } else if (i == 6) {
+      assert_int_equal(b->results[i].status, TG_CANCELLED);
+    } else {
+      assert_int_equal(b->results[i].status, TG_OK);
+      // changed parameters change the result, and do not leak into others
+      assert_int_equal(hash_of(b, i) == golden[i], i % 8 != 5);
+    }
+  }
+  tg_batch_free(batch);
+  drop(b);
+}
+
+static void forks_and_misuse_get_a_status(void **state) {
+  (void)state;
+  Many *b = many();
+  tgBatch *batch = batch_of(b, 2, 0);
+  assert_int_equal(tg_batch_run(batch, 0, NULL, NULL), TG_OK);
+  assert_int_equal(tg_batch_run(batch, 1, NULL, b->results), TG_ERR_ARG);
+  pid_t child = fork();
+  if (child == 0) {
+    bool ok = tg_batch_run(batch, N, b->runs, b->results) == TG_ERR_STATE;
+    tg_batch_free(batch);
+    _exit(ok ? 0 : 1);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  tg_batch_free(batch);
+  tgError error = {0};
+  assert_null(tg_batch_create(b->m, b->c, NULL, -1, &error));
+  assert_int_equal(error.status, TG_ERR_ARG);
+  batch = tg_batch_create(b->m, b->c, NULL, 0, &error);
+  assert_non_null(batch);
+  assert_true(tg_batch_threads(batch) >= 1);
+  tg_batch_free(batch);
+  tg_batch_free(NULL);
+  drop(b);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(bits_do_not_depend_on_threads),
+    cmocka_unit_test(failures_stay_apart),
+    cmocka_unit_test(forks_and_misuse_get_a_status),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
