@@ -4,6 +4,7 @@
 // Rows enter one at a time, normals and constant bounds first. Entering row i is driven, f_i changing at rate sigma,
 // while all settled rows keep their class:
 //   [A_KK + A_KS E] Df_K = -sigma (A_Ki + sum e_s A_Ks),   Df_S = E Df,   Dw = A Df
+// (a row at rest that needs no force stays out of K, class D, until it would move: K then seldom has redundant rows)
 // until row i reaches its own condition or a settled row its border, which then switches class.
 #include <string.h>
 
@@ -137,6 +138,7 @@ static Event first_event(const tgiLcpScratch *c, const int8_t *cls, int i, doubl
     if (cls[j] == TGI_LCP_C && c->Df[j] < -tiny_f) consider(&e, -c->f[j] / c->Df[j], j, TGI_LCP_N);
     else if (cls[j] == TGI_LCP_N && c->Dw[j] < -tiny_w) consider(&e, -c->w[j] / c->Dw[j], j, TGI_LCP_C);
     else if (cls[j] == TGI_LCP_F) consider_bounds(c, j, tiny_f, &e);
+    else if (cls[j] == TGI_LCP_D && fabs(c->Dw[j]) > 1e-10 * dfmax * amax) consider(&e, 0, j, TGI_LCP_F);
     else if (sliding && cls[j] == TGI_LCP_H && c->Dw[j] > tiny_w) consider(&e, -c->w[j] / c->Dw[j], j, TGI_LCP_F);
     else if (sliding && cls[j] == TGI_LCP_L && c->Dw[j] < -tiny_w) consider(&e, -c->w[j] / c->Dw[j], j, TGI_LCP_F);
   }
@@ -156,7 +158,8 @@ static int8_t settled_class(const tgiLcpScratch *c, const int8_t *cls, int i, do
   if (r->kind[i] == TGI_LCP_NORMAL) return w >= -eps ? TGI_LCP_N : TGI_LCP_NONE;
   bool powerless = r->bound[i] <= 0 || (r->parent[i] >= 0 && cls[r->parent[i]] == TGI_LCP_N);
   if (powerless) return w > 0 ? TGI_LCP_L : TGI_LCP_H;
-  return fabs(w) <= eps ? TGI_LCP_F : TGI_LCP_NONE;
+  if (fabs(w) > eps) return TGI_LCP_NONE;
+  return c->f[i] != 0 ? TGI_LCP_F : TGI_LCP_D;
 }
 
 // Drives row i until it is settled.

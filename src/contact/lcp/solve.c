@@ -184,13 +184,14 @@ void tgi_lcp_reduce(tgiLcp *s, const tgiLcpProblem *p) {
   }
 }
 
-// Classes of all rows from those of the reduced rows
-static void spread_classes(const tgiLcpProblem *p, tgiLcpScratch *c, int8_t *cls) {
+// Classes of all rows from those of the reduced rows; `together`: what rests without a force is held with the others
+static void spread_classes(const tgiLcpProblem *p, tgiLcpScratch *c, bool together, int8_t *cls) {
   for (int i = 0; i < p->n; i++) {
     cls[i] = p->kind[i] == TGI_LCP_EQUALITY ? TGI_LCP_C : p->kind[i] == TGI_LCP_NORMAL ? TGI_LCP_N : TGI_LCP_H;
     if (c->dead[i] && p->kind[i] != TGI_LCP_NORMAL) cls[i] = TGI_LCP_D;
   }
-  for (int a = 0; a < c->red.n; a++) cls[c->red.row[a]] = c->red_cls[a];
+  for (int a = 0; a < c->red.n; a++)
+    cls[c->red.row[a]] = together && c->red_cls[a] == TGI_LCP_D ? TGI_LCP_F : c->red_cls[a];
 }
 
 // ---- attempts ----
@@ -254,8 +255,15 @@ static bool try_warm(Attempt *a, const int8_t *warm) {
   return accept(a, 0);
 }
 
+// First with all rows at rest held together, least norm; where that leaves the bounds, as proposed.
 static bool try_proposal(Attempt *a, int corrections) {
-  spread_classes(a->p, a->s->scratch, a->s->scratch->cls);
+  tgiLcpScratch *c = a->s->scratch;
+  bool apart = false;
+  for (int i = 0; i < c->red.n; i++) apart = apart || c->red_cls[i] == TGI_LCP_D;
+  spread_classes(a->p, c, true, c->cls);
+  if (accept(a, apart ? 0 : corrections)) return true;
+  if (!apart) return false;
+  spread_classes(a->p, c, false, c->cls);
   return accept(a, corrections);
 }
 
@@ -266,7 +274,6 @@ static bool try_lemke(Attempt *a, bool shifted, tgiLcpInfo *info) {
   double shift = shifted && c->red.n > 0 ? 1e-9 * trace / c->red.n : 0;
   for (int attempt = 0; attempt < (shifted ? 3 : 6); attempt++) {
     if (!tgi_lcp_lemke(c, attempt, shift, c->red_cls, &info->pivots)) continue;
-    // all rows at rest held together, least norm; where that leaves the bounds, the vertex that was found
     if (try_proposal(a, 0)) return true;
     tgi_lcp_lemke_vertex(c, c->red_cls);
     if (try_proposal(a, 4)) return true;
