@@ -1,0 +1,219 @@
+// test_check.c: the gradient check that users run: right gradients pass, wrong ones are refused, and what spoils an entry is named.
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/sim.h"
+#include "support/reach.h"
+#include "support/robots.h"
+#include "tangere/grad.h"
+
+static void show(const tgGradCheck *c) {
+  for (int i = 0; i < c->nblock; i++) {
+    const tgGradBlock *b = &c->block[i];
+    print_message("  %-14s %.2e of %.0e (reference %.0e) label %d %s, worst %s / %s: %.9g %.9g; %d spoiled; %s\n", b->name, b->error, b->tolerance,
+                  b->estimate, b->label, b->pass ? "pass" : "FAIL", b->row_name, b->col_name, b->ours, b->reference, b->spoiled, b->reason);
+  }
+}
+
+static const tgGradBlock *block(const tgGradCheck *c, const char *name) {
+  for (int i = 0; i < c->nblock; i++)
+    if (strcmp(c->block[i].name, name) == 0) return &c->block[i];
+  fail_msg("no block %s", name);
+  return NULL;
+}
+
+typedef struct World { tgModel *m; tgContact *c; tgSim *s; } World;
+
+static World world(tgModel *m, bool zero_contact_gradient) {
+  World w = {.m = m};
+  tgContactOptions o = tg_contact_default();
+  o.zero_contact_gradient = zero_contact_gradient;
+  w.c = tg_contact_create(m, "lcp", &o, NULL);
+  assert_non_null(w.c);
+  w.s = tg_sim_create(m, w.c, NULL, NULL);
+  assert_non_null(w.s);
+  return w;
+}
+static void drop(World *w) {
+  tg_sim_free(w->s);
+  tg_contact_free(w->c);
+  tg_model_free(w->m);
+}
+
+// the runner after `steps` steps under moderate controls
+static void advance(tgSim *s, int steps) {
+  for (int t = 0; t < steps; t++) {
+    for (int k = 0; k < tg_model_nu(tg_sim_model(s)); k++) tg_sim_ctrl(s)[k] = 0.6 * sin(0.1 * t + k);
+    tgStatus status = tg_sim_step(s, 0.01, NULL);
+    if (status != TG_OK) fail_msg("step %d: %s", t, tg_sim_error(s)->text);
+  }
+}
+
+// random poses near the ground, some steps on: contacts that stick, slide and part, limits, all in motion
+static void right_gradients_pass(void **state) {
+  (void)state;
+  enum { STATES = 60 };
+  World w = world(tgt_runner(), false);
+  int exact = 0, contacts = 0;
+  tgtRandom rng = {3};
+  for (int n = 0; n < STATES; n++) {
+    tg_sim_reset(w.s);
+    for (int i = 0; i < 9; i++) {
+      tg_sim_qpos(w.s)[i] = tgt_uniform(&rng, -0.3, 0.3);
+      tg_sim_qvel(w.s)[i] = tgt_uniform(&rng, -1, 1);
+    }
+    tg_sim_qpos(w.s)[1] = tgt_uniform(&rng, -0.1, 0);
+    tg_sim_qvel(w.s)[1] = -1;
+    advance(w.s, n % 12);
+    tgReal before[9];
+    memcpy(before, tg_sim_qpos(w.s), sizeof before);
+    tgGradCheck check;
+    assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
+    assert_memory_equal(before, tg_sim_qpos(w.s), sizeof before);
+    assert_int_equal(check.nblock, 7);
+    if (!check.pass) show(&check);
+    check_true(check.pass, "state %d", n);
+    exact += block(&check, "dv'/dq")->label == TG_GRAD_EXACT;
+    tgStepInfo info;
+    assert_int_equal(tg_sim_step(w.s, 0.01, &info), TG_OK);
+    contacts += info.ncontact > 0;
+  }
+  check_true(contacts >= STATES / 2, "%d of %d states in contact", contacts, STATES);
+  check_true(exact >= STATES * 95 / 100, "%d of %d states exact", exact, STATES);
+  drop(&w);
+}
+
+// the ablation leaves contact out of the gradient: a wrong derivative as far as the check is concerned
+static void wrong_gradients_are_refused(void **state) {
+  (void)state;
+  World w = world(tgt_ball(), true);
+  tg_sim_qpos(w.s)[2] = 0.099;
+  tg_sim_qvel(w.s)[0] = 1;
+  tg_sim_qvel(w.s)[2] = -0.5;
+  tgGradCheck check;
+  assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
+  assert_false(check.pass);
+  const tgGradBlock *b = block(&check, "dv'/dv");
+  assert_false(b->pass);
+  assert_int_equal(b->label, TG_GRAD_SURROGATE);
+  check_true(b->error > 0.1 && strstr(b->row_name, "root") != NULL, "error %g, row %s", b->error, b->row_name);
+  // in the air nothing is left out
+  tg_sim_qpos(w.s)[2] = 1;
+  assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
+  if (!check.pass) show(&check);
+  assert_true(check.pass);
+  drop(&w);
+}
+
+static void the_contact_that_spoils_is_named(void **state) {
+  (void)state;
+  World w = world(tgt_ball(), false);
+  // 1e-9 above the ground: no stencil avoids the touch
+  tg_sim_qpos(w.s)[2] = 0.1 + 1e-9;
+  tg_sim_qvel(w.s)[2] = -0.5;
+  tgGradCheck check;
+  assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
+  if (!check.pass) show(&check);
+  assert_true(check.pass);
+  const tgGradBlock *b = block(&check, "dv'/dq");
+  assert_int_equal(b->label, TG_GRAD_ONE_SIDED);
+  check_true(b->spoiled >= 1 && strstr(b->reason, "floor") != NULL && strstr(b->reason, "skin") != NULL, "reason '%s'", b->reason);
+  assert_int_equal(block(&check, "dv'/du")->spoiled, 0);
+  drop(&w);
+}
+
+static void the_clamp_that_spoils_is_named(void **state) {
+  (void)state;
+  World w = world(tgt_runner(), false);
+  tg_sim_qpos(w.s)[1] = 1;
+  tg_sim_ctrl(w.s)[4] = 1;
+  tgGradCheck check;
+  assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
+  if (!check.pass) show(&check);
+  assert_true(check.pass);
+  const tgGradBlock *b = block(&check, "dv'/du");
+  assert_int_equal(b->label, TG_GRAD_ONE_SIDED);
+  check_true(b->spoiled == 1 && strstr(b->reason, "fshin") != NULL, "%d spoiled, reason '%s'", b->spoiled, b->reason);
+  drop(&w);
+}
+
+static void the_limit_that_spoils_is_named(void **state) {
+  (void)state;
+  World w = world(tgt_runner(), false);
+  tg_sim_qpos(w.s)[1] = 1;
+  tg_sim_qpos(w.s)[8] = 0.8 - 1e-10;
+  tgGradCheck check;
+  assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
+  if (!check.pass) show(&check);
+  assert_true(check.pass);
+  const tgGradBlock *b = block(&check, "dv'/dq");
+  check_true(b->label == TG_GRAD_ONE_SIDED && strstr(b->reason, "ffoot") != NULL, "label %d, reason '%s'", b->label, b->reason);
+  drop(&w);
+}
+
+static void bad_states_are_an_error(void **state) {
+  (void)state;
+  World w = world(tgt_ball(), false);
+  tgGradCheck check = {.pass = true};
+  tg_sim_qvel(w.s)[1] = NAN;
+  assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_ERR_NOT_FINITE);
+  assert_false(check.pass);
+  tg_sim_qvel(w.s)[1] = 0;
+  tgGradCheckOptions o = {0};
+  assert_int_equal(tg_grad_check_step(w.s, &o, &check), TG_ERR_ARG);
+  drop(&w);
+}
+
+// ---- rollouts ----
+
+typedef struct Wrong { tgtReach reach; double factor; } Wrong;
+static tgStatus wrong_loss(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
+  Wrong *w = ctx;
+  tgStatus status = tgt_reach(&w->reach, sim, t, steps, value, gq, gv, gu);
+  if (gq != NULL && t == steps) gq[0] *= w->factor;
+  return status;
+}
+
+static void check_rollout(tgModel *m, int steps, double factor, bool pass) {
+  tgContact *c = tgt_contact(m);
+  tgRolloutOptions o = tg_rollout_default();
+  o.steps = steps;
+  tgRollout *r = tg_rollout_create(m, c, &o, NULL);
+  assert_non_null(r);
+  int nu = tg_model_nu(m);
+  tgReal *u = calloc((size_t)(steps * nu), sizeof *u);
+  for (int i = 0; i < steps * nu; i++) u[i] = 0.5 * sin(0.37 * i);
+  Wrong w = {{.body = 1, .target = {1, 0, 1}, .running = 0.2, .final = 3, .speed = 1e-2, .control = 1e-2}, factor};
+  tgRolloutRun run = {.u = u, .loss = wrong_loss, .loss_ctx = &w};
+  tgGradCheck check = {0};
+  assert_int_equal(tg_grad_check_rollout(r, &run, NULL, &check), TG_OK);
+  assert_int_equal(check.nblock, 4);
+  if (check.pass != pass) show(&check);
+  assert_int_equal(check.pass, pass);
+  if (!pass) assert_false(block(&check, "rollout slope")->pass);
+  free(u);
+  tg_rollout_free(r);
+  tg_contact_free(c);
+  tg_model_free(m);
+}
+
+static void rollouts_pass(void **state) {
+  (void)state;
+  check_rollout(tgt_ball(), 60, 1, true);
+  check_rollout(tgt_runner(), 30, 1, true);
+}
+static void wrong_rollouts_are_refused(void **state) {
+  (void)state;
+  check_rollout(tgt_ball(), 60, 1.01, false);
+  check_rollout(tgt_runner(), 30, -1, false);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(right_gradients_pass), cmocka_unit_test(wrong_gradients_are_refused),
+    cmocka_unit_test(the_contact_that_spoils_is_named), cmocka_unit_test(the_clamp_that_spoils_is_named),
+    cmocka_unit_test(the_limit_that_spoils_is_named), cmocka_unit_test(bad_states_are_an_error),
+    cmocka_unit_test(rollouts_pass), cmocka_unit_test(wrong_rollouts_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
