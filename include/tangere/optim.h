@@ -1,0 +1,99 @@
+// optim.h: tasks (a YAML file: model, contact model, decision variables, losses, optimiser) and their optimisation.
+#ifndef TANGERE_OPTIM_H
+#define TANGERE_OPTIM_H
+
+#include "tangere/rollout.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A task read from a file, with its model compiled. Const after loading but for tg_task_override.
+typedef struct tgTask tgTask;
+
+/// Reads a task file and the model that it names (path relative to the task file). NULL: error names file, line, field.
+TG_API tgTask *tg_task_load(const char *path, const tgLoadOptions *options, tgError *error);
+/// The same from text; names in `directory` (may be NULL: then only a task without files can be read).
+TG_API tgTask *tg_task_load_text(const char *text, size_t bytes, const char *directory, const tgLoadOptions *options, tgError *error);
+TG_API void tg_task_free(tgTask *task);
+
+/// Replaces the contact model word, the optimisation method or the number of iterations (NULL, NULL, 0: as in the file).
+TG_API tgStatus tg_task_override(tgTask *task, const char *contact, const char *method, int iterations, tgError *error);
+/// Gradients as if no contact force depended on anything (an ablation, labelled surrogate).
+TG_API tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error);
+
+TG_API const tgModel *tg_task_model(const tgTask *task);
+TG_API const tgContact *tg_task_contact(const tgTask *task);
+TG_API const char *tg_task_model_path(const tgTask *task);
+TG_API const char *tg_task_method(const tgTask *task);
+TG_API int tg_task_steps(const tgTask *task);
+TG_API double tg_task_timestep(const tgTask *task);
+/// Number of decision variables.
+TG_API int tg_task_size(const tgTask *task);
+/// The start of the decision variables for a seed: the file's start, plus noise when the file asks for it (start_noise).
+TG_API void tg_task_start(const tgTask *task, uint64_t seed, double *x);
+/// q0 (nq), v0 (nv) and controls (steps x nu) for decision variables x. Outputs may be NULL.
+TG_API void tg_task_expand(const tgTask *task, const double *x, double *q0, double *v0, double *u);
+/// Methods known: "adam", "descent", "lbfgs", "random", "cem"; NULL past the end.
+TG_API const char *tg_methods(int i);
+
+/// The rollout of a task: evaluates the loss and its gradient. One thread at a time.
+typedef struct tgEvaluator tgEvaluator;
+TG_API tgEvaluator *tg_evaluator_create(const tgTask *task, size_t tape_bytes, tgError *error);
+TG_API void tg_evaluator_free(tgEvaluator *evaluator);
+/// Loss and, when g is not NULL, its gradient (tg_task_size entries) at x. q ((T+1) x nq), v: trajectory, may be NULL.
+TG_API tgStatus tg_evaluate(tgEvaluator *evaluator, const double *x, double *loss, double *g, double *q, double *v,
+                            const volatile int *cancel, tgRolloutResult *result);
+/// What tg_evaluate runs, for tg_grad_check_rollout: valid until the next call with this evaluator.
+TG_API tgStatus tg_evaluator_run(tgEvaluator *evaluator, const double *x, tgRolloutRun *run);
+TG_API tgRollout *tg_evaluator_rollout(tgEvaluator *evaluator);
+/// Loss terms: count, label, their value and, for position terms, the distance [m] at the end, of the last evaluation.
+TG_API int tg_evaluator_terms(const tgEvaluator *evaluator);
+TG_API const char *tg_evaluator_term(const tgEvaluator *evaluator, int i, double *value, double *distance);
+
+/// Progress, after every iteration.
+typedef struct tgProgress {
+  int iteration, iterations;       ///< finished; wanted
+  long evaluations;
+  double loss, best;               ///< of this iterate; least so far
+  double seconds, seconds_left;    ///< spent; estimate, negative when unknown
+  bool replayed;                   ///< taken from the journal of an earlier run
+} tgProgress;
+
+/// Options; size is set by tg_optimize_default.
+typedef struct tgOptimizeOptions {
+  size_t size;
+  uint64_t seed;
+  const char *journal;             ///< file that records every evaluation; NULL: none
+  bool resume;                     ///< take up the journal where it ends (same task, same seed, same bits)
+  int threads;                     ///< for methods that evaluate populations; 0: all cores
+  size_t tape_bytes;
+  const volatile int *cancel;      ///< polled each step
+  void (*progress)(void *ctx, const tgProgress *progress);
+  void *progress_ctx;
+} tgOptimizeOptions;
+TG_API tgOptimizeOptions tg_optimize_default(void);
+
+/// Outcome. Arrays are owned by it; freed by tg_optimum_free.
+typedef struct tgOptimum {
+  tgStatus status;                 ///< TG_OK; TG_CANCELLED: the best so far; else error says what stopped it
+  tgError error;
+  bool reached;                    ///< the task's success criterion holds at the best iterate (true when it has none)
+  int iterations;
+  long evaluations, simulations;   ///< simulations: rollouts, gradients counted as one
+  double first_loss, best_loss, seconds;
+  int n;
+  double *first, *best;            ///< decision variables, n
+  int ncurve;
+  double *curve_iteration, *curve_loss, *curve_best;   ///< ncurve
+  tgGradInfo grad;                 ///< worst label met; surrogate when an ablation or another model gave gradients
+} tgOptimum;
+
+/// Runs the task's optimiser. Returns NULL only for want of memory.
+TG_API tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options);
+TG_API void tg_optimum_free(tgOptimum *optimum);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

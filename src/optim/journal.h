@@ -1,0 +1,25 @@
+// journal.h: a file that records every evaluation of an optimisation. Replaying it brings any method back to where it
+// was, to the same bits, whatever state the method keeps inside.
+#ifndef TG_OPTIM_JOURNAL_H
+#define TG_OPTIM_JOURNAL_H
+
+#include "tangere/base.h"
+
+/// One evaluation.
+typedef struct tgEvaluation {
+  int32_t status, label;     ///< tgStatus; tgGradLabel
+  double loss, distance;
+} tgEvaluation;
+
+typedef struct tgJournal tgJournal;
+
+/// Opens `path` for `n` variables of the problem with this key. resume: reads what is there (a torn last record is cut off);
+/// else starts anew. NULL path: a journal that records nothing. NULL: error filled (file, or another problem's journal).
+tgJournal *tgi_journal_open(const char *path, bool resume, uint64_t key, int n, const tgAllocator *alloc, tgError *error);
+/// The next recorded evaluation, if it is of x: fills *e and g (n; may be NULL, then a value was asked for). False: none.
+bool tgi_journal_next(tgJournal *j, const double *x, tgEvaluation *e, double *g);
+/// Appends an evaluation and hands it to the system.
+tgStatus tgi_journal_add(tgJournal *j, const double *x, const tgEvaluation *e, const double *g, tgError *error);
+void tgi_journal_close(tgJournal *j);
+
+#endif

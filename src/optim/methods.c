@@ -1,0 +1,223 @@
+// methods.c: Adam and gradient descent, NLopt's L-BFGS, random search and the cross-entropy method.
+//
+// Based on: Kingma and Ba, Adam (2015); Rubinstein, the cross-entropy method (1999); NLopt for L-BFGS with bounds.
+#include <math.h>
+#include <nlopt.h>
+#include <string.h>
+
+#include "base/layout.h"
+#include "base/random.h"
+#include "optim/optimize.h"
+
+// a step whose rollout fails is halved towards the last good iterate, so often
+enum { HALVINGS = 8 };
+
+// the motion went wrong, not the program: not converged, blown up, or no positive mass matrix at the pose reached
+static bool numerical(tgStatus st) { return st == TG_NOT_CONVERGED || st == TG_ERR_NOT_FINITE || st == TG_ERR_INVALID; }
+
+// m <- b1 m + (1 - b1) g, s <- b2 s + (1 - b2) g^2, x <- x - rate mhat/(sqrt(shat) + 1e-8)
+static void adam_step(const YamlOptimizer *o, int n, int k, double rate, const double *g, double *m, double *s, double *x) {
+  double c1 = 1 - pow(o->beta1, k + 1), c2 = 1 - pow(o->beta2, k + 1);
+  for (int i = 0; i < n; i++) {
+    m[i] = o->beta1 * m[i] + (1 - o->beta1) * g[i];
+    s[i] = o->beta2 * s[i] + (1 - o->beta2) * g[i] * g[i];
+    x[i] -= rate * (m[i] / c1) / (sqrt(s[i] / c2) + 1e-8);
+  }
+}
+
+tgStatus tgi_opt_first_order(tgOptRun *r, double *x, double *work) {
+  const YamlOptimizer *o = &r->task->optimizer;
+  int n = r->task->n;
+  double *g = work, *m = work + n, *s = work + 2 * n, *good = work + 3 * n, rate = o->rate;
+  memcpy(good, x, (size_t)n * sizeof *x);
+  for (int k = 0; k < o->iterations; k++) {
+    double f;
+    tgStatus st = tgi_opt_eval(r, x, &f, g);
+    for (int tries = 0; numerical(st) && k > 0 && tries < HALVINGS; tries++) {
+      for (int i = 0; i < n; i++) x[i] = 0.5 * (x[i] + good[i]);
+      st = tgi_opt_eval(r, x, &f, g);
+    }
+    if (st != TG_OK) return st;
+    memcpy(good, x, (size_t)n * sizeof *x);
+    if (tgi_opt_iteration(r, f)) return TG_OK;
+    if (o->method == TG_METHOD_ADAM) adam_step(o, n, k, rate, g, m, s, x);
+    else
+      for (int i = 0; i < n; i++) x[i] -= rate * g[i];
+    rate *= o->decay;
+    tgi_opt_clamp(r, x);
+  }
+  return TG_OK;
+}
+
+typedef struct Lbfgs { tgOptRun *run; nlopt_opt opt; tgStatus status; bool reached; double *scratch; } Lbfgs;
+
+// NLopt asks; an evaluation that cannot be had stops it
+static double lbfgs_objective(unsigned n, const double *x, double *g, void *ctx) {
+  Lbfgs *l = ctx;
+  double f;
+  (void)n;
+  if (l->status != TG_OK || l->reached) return HUGE_VAL;
+  l->status = tgi_opt_eval(l->run, x, &f, g != NULL ? g : l->scratch);
+  if (l->status == TG_OK) l->reached = tgi_opt_iteration(l->run, f);
+  if (l->status != TG_OK || l->reached || l->run->out->iterations >= l->run->task->optimizer.iterations) nlopt_force_stop(l->opt);
+  return l->status == TG_OK ? f : HUGE_VAL;
+}
+
+tgStatus tgi_opt_lbfgs(tgOptRun *r, double *x) {
+  const YamlOptimizer *o = &r->task->optimizer;
+  nlopt_opt opt = nlopt_create(NLOPT_LD_LBFGS, (unsigned)r->task->n);
+  if (opt == NULL) return tgi_error(&r->out->error, TG_ERR_MEMORY, "out of memory for L-BFGS in %d variables", r->task->n);
+  Lbfgs l = {.run = r, .opt = opt};
+  nlopt_set_min_objective(opt, lbfgs_objective, &l);
+  nlopt_set_lower_bounds(opt, r->low);
+  nlopt_set_upper_bounds(opt, r->high);
+  if (o->memory > 0) nlopt_set_vector_storage(opt, (unsigned)o->memory);
+  if (o->tolerance > 0) nlopt_set_ftol_rel(opt, o->tolerance);
+  double f;
+  nlopt_result rc = nlopt_optimize(opt, x, &f);
+  nlopt_destroy(opt);
+  if (l.status != TG_OK) return l.status;
+  // a line search that finds nothing lower ends the method, it is no fault; the best iterate stands
+  if (rc == NLOPT_OUT_OF_MEMORY) return tgi_error(&r->out->error, TG_ERR_MEMORY, "out of memory in L-BFGS");
+  if (rc == NLOPT_INVALID_ARGS) return tgi_error(&r->out->error, TG_ERR_INVALID, "NLopt refuses the bounds or the start");
+  return TG_OK;
+}
+
+// a population and what evaluates it
+typedef struct Swarm {
+  int size, n;
+  double *x, *mean, *sigma;        // size x n; n; n
+  tgEvaluation *e;                 // size
+  tgRolloutRun *run;
+  tgRolloutResult *result;
+  tgEvaluator **evaluator;
+  tgBatch *batch;
+  int *order;
+  void *block;
+} Swarm;
+
+static void swarm_place(Swarm *s, tgLayout *l) {
+  size_t n = (size_t)s->n, size = (size_t)s->size;
+  s->x = tgi_place(l, tgi_size_mul(size, n), sizeof *s->x);
+  s->mean = tgi_place(l, n, sizeof *s->mean);
+  s->sigma = tgi_place(l, n, sizeof *s->sigma);
+  s->e = tgi_place(l, size, sizeof *s->e);
+  s->run = tgi_place(l, size, sizeof *s->run);
+  s->result = tgi_place(l, size, sizeof *s->result);
+  s->evaluator = tgi_place(l, size, sizeof *s->evaluator);
+  s->order = tgi_place(l, size, sizeof *s->order);
+}
+
+static void swarm_free(tgOptRun *r, Swarm *s) {
+  for (int i = 0; s->block != NULL && i < s->size; i++) tg_evaluator_free(s->evaluator[i]);
+  tg_batch_free(s->batch);
+  r->alloc.free(r->alloc.ctx, s->block);
+}
+
+static tgStatus swarm_make(tgOptRun *r, Swarm *s) {
+  *s = (Swarm){.size = r->task->optimizer.population, .n = r->task->n};
+  tgLayout l = {.base = NULL};
+  swarm_place(s, &l);
+  s->block = r->alloc.alloc(r->alloc.ctx, l.used);
+  if (s->block == NULL) return tgi_error(&r->out->error, TG_ERR_MEMORY, "out of memory for a population of %d", s->size);
+  memset(s->block, 0, l.used);
+  l = (tgLayout){.base = s->block};
+  swarm_place(s, &l);
+  for (int i = 0; i < s->size; i++)
+    if ((s->evaluator[i] = tgi_evaluator_create(r->task, false, 0, &r->out->error)) == NULL) return r->out->error.status;
+  tgRolloutOptions o = tgi_task_rollout_options(r->task);
+  o.tape_bytes = r->o->tape_bytes;
+  s->batch = tg_batch_create(r->task->model, r->task->contact, &o, r->o->threads, &r->out->error);
+  return s->batch == NULL ? r->out->error.status : TG_OK;
+}
+
+// members first .. size-1 that the journal does not know, over the threads; recorded in order
+static tgStatus swarm_compute(tgOptRun *r, Swarm *s, int first) {
+  int n = s->size - first;
+  for (int i = 0; i < n; i++) {
+    tg_evaluator_run(s->evaluator[first + i], s->x + (size_t)(first + i) * (size_t)s->n, &s->run[i]);
+    s->run[i].cancel = r->o->cancel;
+  }
+  TG_TRY(tg_batch_run(s->batch, n, s->run, s->result));
+  for (int i = 0; i < n; i++) {
+    tgStatus st = s->result[i].status;
+    if (st == TG_CANCELLED) return st;
+    if (st != TG_OK) r->out->error = s->result[i].error;
+    if (st != TG_OK && !numerical(st)) return st;
+    s->e[first + i] = (tgEvaluation){.status = st, .loss = st == TG_OK ? s->result[i].loss : INFINITY,
+                                     .distance = st == TG_OK ? tgi_evaluator_distance(s->evaluator[first + i]) : INFINITY};
+  }
+  for (int i = first; i < s->size; i++)
+    TG_TRY(tgi_journal_add(r->journal, s->x + (size_t)i * (size_t)s->n, &s->e[i], NULL, &r->out->error));
+  return TG_OK;
+}
+
+static tgStatus swarm_evaluate(tgOptRun *r, Swarm *s) {
+  int known = 0;
+  while (known < s->size && tgi_journal_next(r->journal, s->x + (size_t)known * (size_t)s->n, &s->e[known], NULL)) known++;
+  r->from_journal = known == s->size;
+  if (known < s->size) {
+    tgStatus st = swarm_compute(r, s, known);
+    if (st != TG_OK) return st;
+  }
+  for (int i = 0; i < s->size; i++) tgi_opt_note(r, s->x + (size_t)i * (size_t)s->n, &s->e[i]);
+  return TG_OK;
+}
+
+// member 0 of generation 0 is the start itself; the rest are normal about the mean, in the box
+static void swarm_sample(tgOptRun *r, Swarm *s, int generation) {
+  for (int i = 0; i < s->size; i++) {
+    double *x = s->x + (size_t)i * (size_t)s->n;
+    for (int k = 0; k < s->n; k++) {
+      uint64_t at = ((uint64_t)generation * (uint64_t)s->size + (uint64_t)i) * (uint64_t)s->n + (uint64_t)k;
+      x[k] = s->mean[k] + (generation == 0 && i == 0 ? 0 : s->sigma[k] * tgi_random_normal(r->o->seed, 2, at));
+    }
+    tgi_opt_clamp(r, x);
+  }
+}
+
+// indices by loss, ties by index: an insertion sort, populations are small
+static void rank(const Swarm *s) {
+  for (int i = 0; i < s->size; i++) {
+    int k = i;
+    for (; k > 0 && s->e[s->order[k - 1]].loss > s->e[i].loss; k--) s->order[k] = s->order[k - 1];
+    s->order[k] = i;
+  }
+}
+
+// CEM: mean and spread of the elites; the spread keeps a floor of 1 % of its start so that it does not collapse at once
+static void refit(const YamlOptimizer *o, Swarm *s, double sigma0) {
+  for (int k = 0; k < s->n; k++) {
+    double mean = 0, var = 0;
+    for (int i = 0; i < o->elites; i++) mean += s->x[(size_t)s->order[i] * (size_t)s->n + (size_t)k] / o->elites;
+    for (int i = 0; i < o->elites; i++) {
+      double d = s->x[(size_t)s->order[i] * (size_t)s->n + (size_t)k] - mean;
+      var += d * d / o->elites;
+    }
+    s->mean[k] = mean;
+    s->sigma[k] = fmax(sqrt(var), 0.01 * sigma0);
+  }
+}
+
+tgStatus tgi_opt_sampling(tgOptRun *r, double *x) {
+  const YamlOptimizer *o = &r->task->optimizer;
+  Swarm s;
+  tgStatus st = swarm_make(r, &s);
+  double span = r->high[0] - r->low[0], sigma0 = o->sigma > 0 ? o->sigma : isfinite(span) ? 0.1 * span : 1;
+  for (int k = 0; st == TG_OK && k < s.n; k++) {
+    s.mean[k] = x[k];
+    s.sigma[k] = sigma0;
+  }
+  for (int generation = 0; st == TG_OK && generation < o->iterations; generation++) {
+    swarm_sample(r, &s, generation);
+    st = swarm_evaluate(r, &s);
+    if (st != TG_OK) break;
+    rank(&s);
+    if (tgi_opt_iteration(r, s.e[s.order[0]].loss)) break;
+    if (o->method == TG_METHOD_CEM) refit(o, &s, sigma0);
+    else memcpy(s.mean, r->out->best, (size_t)s.n * sizeof *s.mean);
+    for (int k = 0; k < s.n && o->method == TG_METHOD_RANDOM; k++) s.sigma[k] *= o->decay;
+  }
+  swarm_free(r, &s);
+  return st;
+}

@@ -1,0 +1,187 @@
+// optimize.c: runs a task's method and keeps the account of it.
+#include "optim/optimize.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/hash.h"
+#include "base/layout.h"
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+tgOptimizeOptions tg_optimize_default(void) { return (tgOptimizeOptions){.size = sizeof(tgOptimizeOptions)}; }
+
+static void merge_label(tgGradInfo *into, tgGradLabel label) {
+  if (label > into->label) into->label = label;
+}
+
+void tgi_opt_note(tgOptRun *r, const double *x, const tgEvaluation *e) {
+  tgOptimum *out = r->out;
+  out->evaluations++;
+  out->simulations++;
+  merge_label(&out->grad, (tgGradLabel)e->label);
+  if (e->status != TG_OK) return;
+  if (out->evaluations == 1 || !isfinite(out->first_loss)) {
+    out->first_loss = e->loss;
+    memcpy(out->first, x, (size_t)out->n * sizeof *x);
+  }
+  if (e->loss < out->best_loss) {
+    out->best_loss = e->loss;
+    r->best_distance = e->distance;
+    memcpy(out->best, x, (size_t)out->n * sizeof *x);
+  }
+}
+
+tgStatus tgi_opt_eval(tgOptRun *r, const double *x, double *f, double *g) {
+  tgEvaluation e = {0};
+  r->from_journal = tgi_journal_next(r->journal, x, &e, g);
+  if (r->from_journal) {
+    r->replayed++;
+    if (e.status != TG_OK)
+      tgi_error(&r->out->error, (tgStatus)e.status, "evaluation %ld failed in the run that wrote the journal: %s", r->out->evaluations + 1,
+                tg_status_text((tgStatus)e.status));
+  } else {
+    tgRolloutResult result;
+    tgStatus st = tg_evaluate(r->evaluator, x, f, g, NULL, NULL, r->o->cancel, &result);
+    if (st == TG_CANCELLED || (st < 0 && st != TG_ERR_NOT_FINITE && st != TG_ERR_INVALID)) {
+      if (st < 0) r->out->error = result.error;
+      return st;
+    }
+    e = (tgEvaluation){.status = st, .label = g != NULL ? (int32_t)result.grad.label : 0, .loss = st == TG_OK ? *f : INFINITY,
+                       .distance = st == TG_OK ? tgi_evaluator_distance(r->evaluator) : INFINITY};
+    if (st != TG_OK) r->out->error = result.error;
+    if (g != NULL && result.grad.label > r->out->grad.label) r->out->grad = result.grad;
+    tgStatus written = tgi_journal_add(r->journal, x, &e, st == TG_OK ? g : NULL, &r->out->error);
+    if (written < 0) return written;
+  }
+  tgi_opt_note(r, x, &e);
+  *f = e.loss;
+  return (tgStatus)e.status;
+}
+
+bool tgi_opt_iteration(tgOptRun *r, double f) {
+  tgOptimum *out = r->out;
+  out->curve_iteration[out->ncurve] = out->iterations;
+  out->curve_loss[out->ncurve] = f;
+  out->curve_best[out->ncurve++] = out->best_loss;
+  out->iterations++;
+  double t = now();
+  if (!r->from_journal && r->live_iterations++ == 0) r->live_began = t;
+  int left = r->task->optimizer.iterations - out->iterations, lived = r->live_iterations - 1;
+  tgProgress p = {.iteration = out->iterations, .iterations = r->task->optimizer.iterations, .evaluations = out->evaluations, .loss = f,
+                  .best = out->best_loss, .seconds = t - r->began, .replayed = r->from_journal,
+                  .seconds_left = lived > 0 ? (t - r->live_began) / lived * left : -1};
+  if (r->o->progress != NULL) r->o->progress(r->o->progress_ctx, &p);
+  return out->best_loss <= r->task->optimizer.stop_loss;
+}
+
+void tgi_opt_clamp(const tgOptRun *r, double *x) {
+  for (int i = 0; i < r->task->n; i++) x[i] = fmin(fmax(x[i], r->low[i]), r->high[i]);
+}
+
+static void box(tgOptRun *r) {
+  const tgTask *t = r->task;
+  const YamlControls *u = t->yaml->controls;
+  int n = 0;
+  for (; n < t->nblock * t->model->nu; n++) {
+    r->low[n] = u->low != NULL ? *u->low : -INFINITY;
+    r->high[n] = u->high != NULL ? *u->high : INFINITY;
+  }
+  for (int i = 0; i < t->ninitial; i++, n++) {
+    r->low[n] = t->initial[i].low;
+    r->high[n] = t->initial[i].high;
+  }
+}
+
+// what must be equal for a journal to be taken up
+static uint64_t problem_key(const tgTask *t, uint64_t seed) {
+  const YamlOptimizer *o = &t->optimizer;
+  uint64_t h = tgi_hash(TGI_HASH_START, &seed, sizeof seed);
+  int ints[] = {t->n, t->steps, t->nblock, t->nterm, (int)o->method, o->population, o->elites, o->memory, t->model->nq, t->model->nv};
+  double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma};
+  h = tgi_hash(h, ints, sizeof ints);
+  h = tgi_hash(h, reals, sizeof reals);
+  h = tgi_hash(h, t->word, strlen(t->word));
+  h = tgi_hash(h, t->q0, (size_t)t->model->nq * sizeof *t->q0);
+  h = tgi_hash(h, t->model->body_mass, (size_t)t->model->nbody * sizeof *t->model->body_mass);
+  for (int i = 0; i < t->nterm; i++) {
+    h = tgi_hash(h, t->term[i].target, sizeof t->term[i].target);
+    h = tgi_hash(h, &t->term[i].weight, sizeof t->term[i].weight);
+  }
+  return h;
+}
+
+static tgStatus run_method(tgOptRun *r, double *x, double *work) {
+  switch (r->task->optimizer.method) {
+    case TG_METHOD_LBFGS: return tgi_opt_lbfgs(r, x);
+    case TG_METHOD_RANDOM:
+    case TG_METHOD_CEM: return tgi_opt_sampling(r, x);
+    default: return tgi_opt_first_order(r, x, work);
+  }
+}
+
+// the outcome, then the work arrays of the run, in one block that is freed with the outcome
+typedef struct Owned { tgOptimum optimum; tgAllocator alloc; } Owned;
+
+static void place(const tgTask *task, tgLayout *l, tgOptimum *out, tgOptRun *r, double **x, double **work) {
+  size_t n = (size_t)task->n, nc = (size_t)task->optimizer.iterations + 1;
+  double **arrays[] = {&out->first, &out->best, &out->curve_iteration, &out->curve_loss, &out->curve_best, x, work, &r->low, &r->high};
+  size_t counts[] = {n, n, nc, nc, nc, n, 4 * n, n, n};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) *arrays[i] = tgi_place(l, counts[i], sizeof(double));
+}
+
+static tgOptimum *make(const tgTask *task, tgOptRun *r, double **x, double **work) {
+  tgLayout l = {.base = NULL};
+  tgOptimum count;
+  tgi_place(&l, 1, sizeof(Owned));
+  place(task, &l, &count, r, x, work);
+  char *block = task->alloc.alloc(task->alloc.ctx, l.used);
+  if (block == NULL) return NULL;
+  memset(block, 0, l.used);
+  l = (tgLayout){.base = block};
+  Owned *owned = tgi_place(&l, 1, sizeof *owned);
+  *owned = (Owned){.optimum = {.n = task->n, .first_loss = NAN, .best_loss = INFINITY, .grad = {.converged = true, .first_step = -1}},
+                   .alloc = task->alloc};
+  place(task, &l, &owned->optimum, r, x, work);
+  return &owned->optimum;
+}
+
+void tg_optimum_free(tgOptimum *optimum) {
+  if (optimum == NULL) return;
+  Owned *owned = (Owned *)optimum;
+  tgAllocator a = owned->alloc;
+  a.free(a.ctx, owned);
+}
+
+// the task's criterion: each bound that it gives; none given: any finite loss will do
+static bool success(const YamlSuccess *s, double loss, double distance) {
+  return s == NULL || ((!(s->loss > 0) || loss <= s->loss) && (!(s->distance > 0) || distance <= s->distance));
+}
+
+tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
+  tgOptimizeOptions standard = tg_optimize_default();
+  tgOptRun r = {.task = task, .o = options != NULL ? options : &standard, .alloc = task->alloc, .began = now(), .best_distance = INFINITY};
+  double *x, *work;
+  tgOptimum *out = make(task, &r, &x, &work);
+  if (out == NULL) return NULL;
+  r.out = out;
+  box(&r);
+  tg_task_start(task, r.o->seed, x);
+  tgi_opt_clamp(&r, x);
+  memcpy(out->first, x, (size_t)out->n * sizeof *x);
+  memcpy(out->best, x, (size_t)out->n * sizeof *x);
+  r.journal = tgi_journal_open(r.o->journal, r.o->resume, problem_key(task, r.o->seed), task->n, &r.alloc, &out->error);
+  if (r.journal != NULL) r.evaluator = tg_evaluator_create(task, r.o->tape_bytes, &out->error);
+  out->status = r.evaluator == NULL ? out->error.status : run_method(&r, x, work);
+  out->reached = isfinite(out->best_loss) && success(task->yaml->success, out->best_loss, r.best_distance);
+  out->seconds = now() - r.began;
+  tg_evaluator_free(r.evaluator);
+  tgi_journal_close(r.journal);
+  return out;
+}

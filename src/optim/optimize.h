@@ -1,0 +1,40 @@
+// optimize.h: what the methods share: evaluations through the journal, the best iterate, progress.
+#ifndef TG_OPTIM_OPTIMIZE_H
+#define TG_OPTIM_OPTIMIZE_H
+
+#include "optim/journal.h"
+#include "optim/task.h"
+
+/// One optimisation under way.
+typedef struct tgOptRun {
+  const tgTask *task;
+  const tgOptimizeOptions *o;
+  tgAllocator alloc;
+  tgEvaluator *evaluator;
+  tgJournal *journal;
+  tgOptimum *out;
+  double began;           // [s]
+  long replayed;          // evaluations taken from the journal
+  int live_iterations;    // iterations that were computed, not replayed, and when the first of them began
+  double live_began;
+  double best_distance;
+  bool from_journal;      // the last evaluation was
+  double *low, *high;     // n: box of the decision variables
+} tgOptRun;
+
+/// Loss (and gradient when g is not NULL) at x, from the journal or computed and recorded; keeps the best. TG_OK; TG_CANCELLED;
+/// a numerical outcome or error: out->error says what, nothing is kept.
+tgStatus tgi_opt_eval(tgOptRun *r, const double *x, double *f, double *g);
+/// Takes note of a loss that was computed elsewhere (a batch), as tgi_opt_eval does.
+void tgi_opt_note(tgOptRun *r, const double *x, const tgEvaluation *e);
+/// Ends an iteration whose loss is f: curve, progress. True: the best loss is at or below stop_loss, the method may stop.
+bool tgi_opt_iteration(tgOptRun *r, double f);
+/// x into its box.
+void tgi_opt_clamp(const tgOptRun *r, double *x);
+
+/// The methods. x (n) is the start on entry. Status as of tgi_opt_eval; TG_OK when they ran to their end.
+tgStatus tgi_opt_first_order(tgOptRun *r, double *x, double *work);   ///< Adam and gradient descent; work: 4 n
+tgStatus tgi_opt_lbfgs(tgOptRun *r, double *x);                       ///< NLopt's L-BFGS in the box
+tgStatus tgi_opt_sampling(tgOptRun *r, double *x);                    ///< random search and CEM
+
+#endif

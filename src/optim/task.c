@@ -1,0 +1,345 @@
+// task.c: from what a task file says to a task: model compiled, names resolved, sizes known.
+#include "optim/task.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "io/file.h"
+#include "math/quat.h"
+
+static const char *const method_word[] = {"adam", "descent", "lbfgs", "random", "cem"};
+
+const char *tg_methods(int i) { return i >= 0 && i < (int)(sizeof method_word / sizeof *method_word) ? method_word[i] : NULL; }
+
+#define FAIL(...) return tgi_error(error, TG_ERR_INVALID, __VA_ARGS__)
+
+// nothing, or an array from the task's allocator
+static void *take(tgTask *t, size_t n, size_t size) {
+  void *p = t->alloc.alloc(t->alloc.ctx, tgi_size_mul(n > 0 ? n : 1, size));
+  if (p != NULL) memset(p, 0, n * size);
+  return p;
+}
+
+static int joint_width(const tgModel *m, int j, bool velocity) {
+  switch (m->jnt_type[j]) {
+    case TG_JOINT_FREE: return velocity ? 6 : 7;
+    case TG_JOINT_BALL: return velocity ? 3 : 4;
+    default: return 1;
+  }
+}
+
+static tgStatus set_joint(tgTask *t, const YamlJoint *y, tgError *error) {
+  const tgModel *m = t->model;
+  int j = tg_model_find(m, TG_THING_JOINT, y->joint);
+  if (j < 0) FAIL("start: the model has no joint '%s'", y->joint);
+  if (y->nposition > 0 && (int)y->nposition != joint_width(m, j, false))
+    FAIL("start: joint '%s' has %d coordinates, the file gives %u", y->joint, joint_width(m, j, false), y->nposition);
+  if (y->nvelocity > 0 && (int)y->nvelocity != joint_width(m, j, true))
+    FAIL("start: joint '%s' has %d velocities, the file gives %u", y->joint, joint_width(m, j, true), y->nvelocity);
+  for (unsigned k = 0; k < y->nposition; k++) t->q0[m->jnt_qadr[j] + (int)k] = y->position[k];
+  for (unsigned k = 0; k < y->nvelocity; k++) t->v0[m->jnt_vadr[j] + (int)k] = y->velocity[k];
+  return TG_OK;
+}
+
+static tgStatus resolve_start(tgTask *t, tgError *error) {
+  const tgModel *m = t->model;
+  const YamlStart *s = t->yaml->start;
+  t->q0 = take(t, (size_t)m->nq, sizeof *t->q0);
+  t->v0 = take(t, (size_t)m->nv, sizeof *t->v0);
+  if (t->q0 == NULL || t->v0 == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for a start state");
+  int key = s != NULL && s->keyframe != NULL ? tg_model_find(m, TG_THING_KEY, s->keyframe) : -1;
+  if (s != NULL && s->keyframe != NULL && key < 0) FAIL("start: the model has no keyframe '%s'", s->keyframe);
+  for (int i = 0; i < m->nq; i++) t->q0[i] = tgRe(key >= 0 ? m->key_qpos[key * m->nq + i] : m->qpos0[i]);
+  for (int i = 0; i < m->nv; i++) t->v0[i] = key >= 0 ? tgRe(m->key_qvel[key * m->nv + i]) : 0;
+  for (unsigned k = 0; s != NULL && k < s->njoints; k++) TG_TRY(set_joint(t, &s->joints[k], error));
+  for (int i = 0; i < m->nq; i++)
+    if (!isfinite(t->q0[i])) FAIL("start: coordinate %d is not finite", i);
+  return TG_OK;
+}
+
+static tgStatus resolve_initial(tgTask *t, tgError *error) {
+  const tgModel *m = t->model;
+  int n = 0;
+  for (unsigned k = 0; k < t->yaml->ninitial; k++) {
+    int j = tg_model_find(m, TG_THING_JOINT, t->yaml->initial[k].joint);
+    if (j < 0) FAIL("initial: the model has no joint '%s'", t->yaml->initial[k].joint);
+    n += joint_width(m, j, true);
+  }
+  t->initial = take(t, (size_t)n, sizeof *t->initial);
+  if (t->initial == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for %d initial variables", n);
+  for (unsigned k = 0; k < t->yaml->ninitial; k++) {
+    const YamlInitial *y = &t->yaml->initial[k];
+    int j = tg_model_find(m, TG_THING_JOINT, y->joint);
+    for (int d = 0; d < joint_width(m, j, true); d++)
+      t->initial[t->ninitial++] = (tgInitialVar){.joint = j, .dof = m->jnt_vadr[j] + d, .velocity = y->part == TG_INITIAL_VELOCITY,
+                                                 .low = y->low != NULL ? *y->low : -INFINITY,
+                                                 .high = y->high != NULL ? *y->high : INFINITY};
+    if (y->low != NULL && y->high != NULL && !(*y->low <= *y->high)) FAIL("initial: joint '%s': low %g is above high %g", y->joint, *y->low, *y->high);
+  }
+  return TG_OK;
+}
+
+// which element a loss term is about; -1: all of the model
+static tgStatus resolve_name(const tgTask *t, const YamlLoss *y, tgTerm *term, tgError *error) {
+  static const char *const word[] = {"body_position", "site_position", "body_com", "joint_position", "joint_velocity", "velocity", "control"};
+  bool whole = y->term == TG_TERM_VELOCITY || y->term == TG_TERM_CONTROL;
+  term->index = -1;
+  if (whole != (y->name == NULL)) FAIL("losses: a %s term %s a name", word[y->term], whole ? "takes no" : "needs");
+  if (!whole) {
+    tgKindOfThing kind = y->term == TG_TERM_SITE_POSITION ? TG_THING_SITE
+                         : y->term == TG_TERM_BODY_POSITION || y->term == TG_TERM_BODY_COM ? TG_THING_BODY : TG_THING_JOINT;
+    term->index = tg_model_find(t->model, kind, y->name);
+    if (term->index < 0) FAIL("losses: the model has no %s '%s'", kind == TG_THING_SITE ? "site" : kind == TG_THING_BODY ? "body" : "joint", y->name);
+    if (kind == TG_THING_JOINT && t->model->jnt_type[term->index] != TG_JOINT_HINGE && t->model->jnt_type[term->index] != TG_JOINT_SLIDE)
+      FAIL("losses: joint '%s' is not a hinge or slide; use body_position or site_position", y->name);
+  }
+  snprintf(term->label, sizeof term->label, "%s%s%s", word[y->term], whole ? "" : " ", whole ? "" : y->name);
+  return TG_OK;
+}
+
+static tgStatus resolve_term(const tgTask *t, const YamlLoss *y, tgTerm *term, tgError *error) {
+  bool position = y->term <= TG_TERM_BODY_COM, scalar = y->term == TG_TERM_JOINT_POSITION || y->term == TG_TERM_JOINT_VELOCITY;
+  *term = (tgTerm){.kind = y->term, .when = y->at, .weight = y->weight};
+  TG_TRY(resolve_name(t, y, term, error));
+  if (!isfinite(y->weight) || y->weight < 0) FAIL("losses: the weight %g of %s is negative or not finite", y->weight, term->label);
+  unsigned want = position ? 3 : scalar ? 1 : 0;
+  if (y->ntarget != want && !(scalar && y->ntarget == 0)) FAIL("losses: %s takes a target of %u numbers, the file gives %u", term->label, want, y->ntarget);
+  for (unsigned k = 0; k < y->ntarget; k++) {
+    term->target[k] = y->target[k];
+    if (!isfinite(y->target[k])) FAIL("losses: the target of %s is not finite", term->label);
+  }
+  for (int k = 0; k < 3; k++) term->axis[k] = y->axes == NULL;
+  for (const char *c = y->axes; c != NULL && *c != '\0'; c++) {
+    if (*c < 'x' || *c > 'z' || !position) FAIL("losses: axes '%s' of %s: letters x, y, z, for positions only", y->axes, term->label);
+    term->axis[*c - 'x'] = true;
+  }
+  if (y->term == TG_TERM_CONTROL && y->at == TG_TERM_END) term->when = TG_TERM_ALL;
+  return TG_OK;
+}
+
+static tgStatus resolve_losses(tgTask *t, tgError *error) {
+  t->term = take(t, t->yaml->nlosses, sizeof *t->term);
+  if (t->term == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for %u losses", t->yaml->nlosses);
+  for (unsigned k = 0; k < t->yaml->nlosses; k++) TG_TRY(resolve_term(t, &t->yaml->losses[k], &t->term[t->nterm++], error));
+  return TG_OK;
+}
+
+static tgStatus resolve_horizon(tgTask *t, tgError *error) {
+  const YamlHorizon *h = &t->yaml->horizon;
+  const YamlControls *u = t->yaml->controls;
+  if (h->steps < 1 || h->steps > 100000000) FAIL("horizon: steps is %d; it must be at least 1", h->steps);
+  if (h->timestep < 0 || !isfinite(h->timestep)) FAIL("horizon: timestep %g must be positive", h->timestep);
+  t->steps = h->steps;
+  t->h = h->timestep > 0 ? h->timestep : tg_model_timestep(t->model);
+  if (u != NULL) {
+    if (u->every < 0) FAIL("controls: every is %d", u->every);
+    if (u->low != NULL && u->high != NULL && !(*u->low <= *u->high)) FAIL("controls: low %g is above high %g", *u->low, *u->high);
+    if (t->model->nu == 0) FAIL("controls: the model '%s' has no actuator", t->yaml->model);
+    int every = u->every > 0 ? u->every : 1;
+    t->nblock = (t->steps + every - 1) / every;
+  }
+  if ((double)t->nblock * t->model->nu + t->ninitial > 1e8) FAIL("controls: %d blocks of %d controls are too many variables", t->nblock, t->model->nu);
+  t->n = t->nblock * t->model->nu + t->ninitial;
+  if (t->n == 0) FAIL("nothing to decide: give controls or initial");
+  return TG_OK;
+}
+
+static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
+  YamlOptimizer *o = &t->optimizer;
+  *o = t->yaml->optimizer;
+  if (o->iterations < 1) FAIL("optimizer: iterations is %d; it must be at least 1", o->iterations);
+  if (o->rate < 0 || o->decay < 0 || o->sigma < 0 || o->beta1 < 0 || o->beta1 >= 1 || o->beta2 < 0 || o->beta2 >= 1 || o->tolerance < 0)
+    FAIL("optimizer: rate, decay, sigma, tolerance must not be negative and beta1, beta2 be below 1");
+  if (o->population < 0 || o->elites < 0 || o->memory < 0) FAIL("optimizer: population, elites and memory must not be negative");
+  if (o->rate == 0) o->rate = 0.01;
+  if (o->decay == 0) o->decay = 1;
+  if (!(o->stop_loss > 0)) o->stop_loss = -INFINITY;
+  if (o->beta1 == 0) o->beta1 = 0.9;
+  if (o->beta2 == 0) o->beta2 = 0.999;
+  if (o->population == 0) o->population = 16;
+  if (o->elites == 0) o->elites = (o->population + 3) / 4;
+  if (o->elites > o->population) FAIL("optimizer: %d elites of a population of %d", o->elites, o->population);
+  return TG_OK;
+}
+
+static tgStatus make_contact(tgTask *t, tgError *error) {
+  const YamlOptions *o = t->yaml->options;
+  tgContactOptions c = tg_contact_default();
+  if (o != NULL && o->erp != NULL) c.erp = *o->erp;
+  if (o != NULL && o->symplectic != NULL) c.symplectic = *o->symplectic;
+  if (o != NULL && o->restitution_speed != NULL) c.restitution_speed = *o->restitution_speed;
+  if (o != NULL) c.explicit_damping = o->explicit_damping;
+  c.zero_contact_gradient = t->contact_options.zero_contact_gradient;
+  t->contact_options = c;
+  tgContact *made = tg_contact_create(t->model, t->word, &c, error);
+  if (made == NULL) return TG_ERR_INVALID;
+  tg_contact_free(t->contact);
+  t->contact = made;
+  return TG_OK;
+}
+
+// restitution is not in MJCF, so a task sets it on the description before it is compiled
+static tgStatus set_restitution(const YamlTask *y, tgDesc *desc, tgError *error) {
+  for (unsigned k = 0; k < y->nrestitution; k++) {
+    int g = tg_desc_find_geom(desc, y->restitution[k].geom);
+    if (g < 0) FAIL("restitution: the model has no geom '%s'", y->restitution[k].geom);
+    desc->geom[g].restitution = y->restitution[k].value;
+  }
+  return TG_OK;
+}
+
+static tgStatus load_model(tgTask *t, const char *directory, const tgLoadOptions *options, tgError *error) {
+  if (directory == NULL) FAIL("model '%s' cannot be read: the task was given as text without a directory", t->yaml->model);
+  if (!tgi_path_join(t->model_path, sizeof t->model_path, directory, t->yaml->model)) FAIL("model: the path '%s' is too long", t->yaml->model);
+  tgDesc *desc = tg_desc_load(t->model_path, options, error);
+  if (desc == NULL) return TG_ERR_INVALID;
+  tgStatus st = set_restitution(t->yaml, desc, error);
+  if (st == TG_OK) t->model = tg_model_compile(desc, options != NULL ? options->allocator : NULL, error);
+  tg_desc_free(desc);
+  return st == TG_OK && t->model == NULL ? TG_ERR_INVALID : st;
+}
+
+static tgStatus resolve(tgTask *t, const char *directory, const tgLoadOptions *options, tgError *error) {
+  TG_TRY(load_model(t, directory, options, error));
+  snprintf(t->word, sizeof t->word, "%s", t->yaml->contact);
+  TG_TRY(make_contact(t, error));
+  TG_TRY(resolve_start(t, error));
+  TG_TRY(resolve_initial(t, error));
+  TG_TRY(resolve_horizon(t, error));
+  TG_TRY(resolve_losses(t, error));
+  return resolve_optimizer(t, error);
+}
+
+static tgTask *load(const char *text, size_t bytes, const char *file, const char *directory, const tgLoadOptions *options, tgError *error) {
+  tgAllocator a = tgi_allocator(options != NULL ? options->allocator : NULL);
+  tgTask *t = a.alloc(a.ctx, sizeof *t);
+  if (t == NULL) {
+    tgi_error(error, TG_ERR_MEMORY, "out of memory for a task");
+    return NULL;
+  }
+  *t = (tgTask){.alloc = a};
+  tgStatus st = tgi_task_parse(text, bytes, file, &t->yaml, error);
+  if (st == TG_OK) {
+    st = resolve(t, directory, options, error);
+    if (st < 0 && error != NULL && error->file[0] == '\0') snprintf(error->file, sizeof error->file, "%s", file);
+  }
+  if (st == TG_OK) return t;
+  tg_task_free(t);
+  return NULL;
+}
+
+tgTask *tg_task_load_text(const char *text, size_t bytes, const char *directory, const tgLoadOptions *options, tgError *error) {
+  return load(text, bytes, "task", directory, options, error);
+}
+
+tgTask *tg_task_load(const char *path, const tgLoadOptions *options, tgError *error) {
+  tgFileSet *files = tgi_files_for_model(path, options, error);
+  if (files == NULL) return NULL;
+  const char *slash = strrchr(path, '/');
+  char directory[1024];
+  snprintf(directory, sizeof directory, "%.*s", slash == NULL ? 1 : (int)(slash - path), slash == NULL ? "." : slash == path ? "/" : path);
+  if (slash == path) snprintf(directory, sizeof directory, "/");
+  tgFile file;
+  tgTask *t = NULL;
+  if (tgi_file_open(files, 0, slash == NULL ? path : slash + 1, &file, error) == TG_OK) {
+    t = load(file.data, file.size, path, directory, options, error);
+    tgi_file_close(files, &file);
+  }
+  tgi_files_free(files);
+  return t;
+}
+
+void tg_task_free(tgTask *t) {
+  if (t == NULL) return;
+  tgAllocator a = t->alloc;
+  a.free(a.ctx, t->q0);
+  a.free(a.ctx, t->v0);
+  a.free(a.ctx, t->initial);
+  a.free(a.ctx, t->term);
+  tg_contact_free(t->contact);
+  tg_model_free(t->model);
+  tgi_task_parse_free(t->yaml);
+  a.free(a.ctx, t);
+}
+
+tgStatus tg_task_override(tgTask *task, const char *contact, const char *method, int iterations, tgError *error) {
+  if (contact != NULL) {
+    snprintf(task->word, sizeof task->word, "%s", contact);
+    TG_TRY(make_contact(task, error));
+  }
+  if (iterations > 0) task->optimizer.iterations = iterations;
+  if (method == NULL) return TG_OK;
+  for (int i = 0; tg_methods(i) != NULL; i++)
+    if (strcmp(tg_methods(i), method) == 0) {
+      task->optimizer.method = (tgMethod)i;
+      return TG_OK;
+    }
+  FAIL("there is no method '%s'; known are adam, descent, lbfgs, random and cem", method);
+}
+
+tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error) {
+  task->contact_options.zero_contact_gradient = true;
+  return make_contact(task, error);
+}
+
+const tgModel *tg_task_model(const tgTask *task) { return task->model; }
+const tgContact *tg_task_contact(const tgTask *task) { return task->contact; }
+const char *tg_task_model_path(const tgTask *task) { return task->model_path; }
+const char *tg_task_method(const tgTask *task) { return method_word[task->optimizer.method]; }
+int tg_task_steps(const tgTask *task) { return task->steps; }
+double tg_task_timestep(const tgTask *task) { return task->h; }
+int tg_task_size(const tgTask *task) { return task->n; }
+
+// decision variables: control blocks (nblock x nu), then the initial state's entries: velocities as they are, positions as a
+// tangent step from the file's start
+void tg_task_start(const tgTask *task, uint64_t seed, double *x) {
+  const YamlControls *u = task->yaml->controls;
+  int nu = task->model->nu, n = 0;
+  for (; n < task->nblock * nu; n++)
+    x[n] = u->start + (u->start_noise > 0 && seed != 0 ? u->start_noise * tgi_random_normal(seed, 1, (uint64_t)n) : 0);
+  for (int i = 0; i < task->ninitial; i++) x[n++] = task->initial[i].velocity ? task->v0[task->initial[i].dof] : 0;
+}
+
+void tgi_task_position_step(const tgTask *task, const double *x, double *dq) {
+  const double *init = x + task->nblock * task->model->nu;
+  for (int i = 0; i < task->model->nv; i++) dq[i] = 0;
+  for (int i = 0; i < task->ninitial; i++)
+    if (!task->initial[i].velocity) dq[task->initial[i].dof] = init[i];
+}
+
+// q0 = start (+) step. Decided entries of a rotation are one rotation vector; the const task has no scratch, so joint by joint.
+static void move_start(const tgTask *task, const double *init, double *q0) {
+  const tgModel *m = task->model;
+  memcpy(q0, task->q0, (size_t)m->nq * sizeof *q0);
+  for (int i = 0; i < task->ninitial; i++) {
+    const tgInitialVar *v = &task->initial[i];
+    int part = v->dof - m->jnt_vadr[v->joint], adr = m->jnt_qadr[v->joint], type = m->jnt_type[v->joint];
+    if (v->velocity) continue;
+    bool turns = type == TG_JOINT_BALL || (type == TG_JOINT_FREE && part >= 3);
+    if (!turns) q0[adr + part] += init[i];
+    if (!turns || part % 3 != 0) continue;
+    double turn[4], *quat = q0 + adr + (type == TG_JOINT_FREE ? 3 : 0);
+    tgi_quat_exp(turn, init + i);
+    tgi_quat_mul(quat, quat, turn);
+  }
+}
+
+void tg_task_expand(const tgTask *task, const double *x, double *q0, double *v0, double *u) {
+  const tgModel *m = task->model;
+  const double *init = x + task->nblock * m->nu;
+  if (v0 != NULL) {
+    memcpy(v0, task->v0, (size_t)m->nv * sizeof *v0);
+    for (int i = 0; i < task->ninitial; i++)
+      if (task->initial[i].velocity) v0[task->initial[i].dof] = init[i];
+  }
+  if (q0 != NULL) {
+    move_start(task, init, q0);
+  }
+  if (u == NULL) return;
+  int every = task->yaml->controls != NULL && task->yaml->controls->every > 0 ? task->yaml->controls->every : 1;
+  for (int t = 0; t < task->steps; t++)
+    for (int k = 0; k < m->nu; k++) u[t * m->nu + k] = task->nblock > 0 ? x[(t / every) * m->nu + k] : 0;
+}

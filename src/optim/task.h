@@ -1,0 +1,95 @@
+// task.h: a task as the optimiser sees it: what the YAML file says, resolved against the model.
+#ifndef TG_OPTIM_TASK_H
+#define TG_OPTIM_TASK_H
+
+#include "base/status.h"
+#include "model/model.h"
+#include "tangere/optim.h"
+
+typedef enum tgTermKind {
+  TG_TERM_BODY_POSITION, TG_TERM_SITE_POSITION, TG_TERM_BODY_COM,
+  TG_TERM_JOINT_POSITION, TG_TERM_JOINT_VELOCITY, TG_TERM_VELOCITY, TG_TERM_CONTROL
+} tgTermKind;
+typedef enum tgTermWhen { TG_TERM_END, TG_TERM_ALL } tgTermWhen;
+typedef enum tgMethod { TG_METHOD_ADAM, TG_METHOD_DESCENT, TG_METHOD_LBFGS, TG_METHOD_RANDOM, TG_METHOD_CEM } tgMethod;
+typedef enum tgInitialPart { TG_INITIAL_POSITION, TG_INITIAL_VELOCITY } tgInitialPart;
+
+// what the file says, in its own order (filled by libcyaml; a pointer is NULL where the file is silent)
+typedef struct YamlOptions { double *erp; bool *symplectic, explicit_damping; double *restitution_speed; } YamlOptions;
+typedef struct YamlHorizon { int steps; double timestep; } YamlHorizon;
+typedef struct YamlJoint { char *joint; double *position, *velocity; unsigned nposition, nvelocity; } YamlJoint;
+typedef struct YamlStart { char *keyframe; YamlJoint *joints; unsigned njoints; } YamlStart;
+typedef struct YamlRestitution { char *geom; double value; } YamlRestitution;
+typedef struct YamlControls { int every; double start, start_noise, *low, *high; } YamlControls;
+typedef struct YamlInitial { char *joint; tgInitialPart part; double *low, *high; } YamlInitial;
+typedef struct YamlLoss {
+  tgTermKind term;
+  char *name;
+  double *target; unsigned ntarget;
+  char *axes;
+  double weight;
+  tgTermWhen at;
+} YamlLoss;
+typedef struct YamlOptimizer {
+  tgMethod method;
+  int iterations;
+  double rate, decay, beta1, beta2, sigma, tolerance, stop_loss;
+  int population, elites, memory;
+} YamlOptimizer;
+typedef struct YamlSuccess { double loss, distance; } YamlSuccess;
+typedef struct YamlTask {
+  char *model, *contact;
+  YamlOptions *options;
+  YamlHorizon horizon;
+  YamlStart *start;
+  YamlRestitution *restitution; unsigned nrestitution;
+  YamlControls *controls;
+  YamlInitial *initial; unsigned ninitial;
+  YamlLoss *losses; unsigned nlosses;
+  YamlOptimizer optimizer;
+  YamlSuccess *success;
+} YamlTask;
+
+/// One loss term, resolved.
+typedef struct tgTerm {
+  tgTermKind kind;
+  tgTermWhen when;
+  int index;                // body, site or joint; -1: all
+  double target[3], weight;
+  bool axis[3];
+  char label[96];
+} tgTerm;
+
+/// One scalar of the initial state that is decided.
+typedef struct tgInitialVar { int joint, dof; bool velocity; double low, high; } tgInitialVar;
+
+struct tgTask {
+  tgAllocator alloc;
+  YamlTask *yaml;           // owned by libcyaml
+  tgModel *model;
+  tgContact *contact;
+  tgContactOptions contact_options;
+  char model_path[1024], word[32];
+  int steps, nblock, n;     // nblock: control blocks in time; n: decision variables
+  double h;
+  double *q0, *v0;          // start, nq and nv
+  int ninitial; tgInitialVar *initial;
+  int nterm; tgTerm *term;
+  YamlOptimizer optimizer;  // the file's, with overrides
+};
+
+/// Tangent step (nv) from the file's start to the q0 of decision variables x.
+void tgi_task_position_step(const tgTask *task, const double *x, double *dq);
+
+/// The options of the task's rollouts.
+tgRolloutOptions tgi_task_rollout_options(const tgTask *task);
+/// An evaluator; without a rollout of its own it only makes runs for a batch (tg_evaluator_run).
+tgEvaluator *tgi_evaluator_create(const tgTask *task, bool own_rollout, size_t tape_bytes, tgError *error);
+/// Largest distance of the position terms at the end of the last evaluation [m]; NaN when there is none.
+double tgi_evaluator_distance(const tgEvaluator *e);
+
+/// Parses YAML text into *out; errors name file, line and field.
+tgStatus tgi_task_parse(const char *text, size_t bytes, const char *file, YamlTask **out, tgError *error);
+void tgi_task_parse_free(YamlTask *yaml);
+
+#endif

@@ -1,0 +1,151 @@
+// task_yaml.c: the schema of task files. libcyaml checks it and reports where a file departs from it.
+#include <cyaml/cyaml.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "optim/task.h"
+
+static const cyaml_strval_t term_words[] = {
+    {"body_position", TG_TERM_BODY_POSITION}, {"site_position", TG_TERM_SITE_POSITION}, {"body_com", TG_TERM_BODY_COM},
+    {"joint_position", TG_TERM_JOINT_POSITION}, {"joint_velocity", TG_TERM_JOINT_VELOCITY},
+    {"velocity", TG_TERM_VELOCITY}, {"control", TG_TERM_CONTROL}};
+static const cyaml_strval_t when_words[] = {{"end", TG_TERM_END}, {"all", TG_TERM_ALL}};
+static const cyaml_strval_t part_words[] = {{"position", TG_INITIAL_POSITION}, {"velocity", TG_INITIAL_VELOCITY}};
+static const cyaml_strval_t method_words[] = {{"adam", TG_METHOD_ADAM}, {"descent", TG_METHOD_DESCENT},
+                                              {"lbfgs", TG_METHOD_LBFGS}, {"random", TG_METHOD_RANDOM}, {"cem", TG_METHOD_CEM}};
+#define COUNT(a) ((uint32_t)(sizeof(a) / sizeof *(a)))
+
+static const cyaml_schema_value_t number = {CYAML_VALUE_FLOAT(CYAML_FLAG_DEFAULT, double)};
+
+static const cyaml_schema_field_t options_fields[] = {
+    CYAML_FIELD_FLOAT_PTR("erp", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, erp),
+    CYAML_FIELD_BOOL_PTR("symplectic", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, symplectic),
+    CYAML_FIELD_BOOL("explicit_damping", CYAML_FLAG_OPTIONAL, YamlOptions, explicit_damping),
+    CYAML_FIELD_FLOAT_PTR("restitution_speed", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, restitution_speed),
+    CYAML_FIELD_END};
+static const cyaml_schema_field_t horizon_fields[] = {
+    CYAML_FIELD_INT("steps", CYAML_FLAG_DEFAULT, YamlHorizon, steps),
+    CYAML_FIELD_FLOAT("timestep", CYAML_FLAG_OPTIONAL, YamlHorizon, timestep),
+    CYAML_FIELD_END};
+static const cyaml_schema_field_t joint_fields[] = {
+    CYAML_FIELD_STRING_PTR("joint", CYAML_FLAG_POINTER, YamlJoint, joint, 1, 256),
+    CYAML_FIELD_SEQUENCE_COUNT("position", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlJoint, position, nposition, &number, 1, 7),
+    CYAML_FIELD_SEQUENCE_COUNT("velocity", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlJoint, velocity, nvelocity, &number, 1, 6),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t joint_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, YamlJoint, joint_fields)};
+static const cyaml_schema_field_t start_fields[] = {
+    CYAML_FIELD_STRING_PTR("keyframe", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlStart, keyframe, 1, 256),
+    CYAML_FIELD_SEQUENCE_COUNT("joints", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlStart, joints, njoints, &joint_value, 0, 100000),
+    CYAML_FIELD_END};
+static const cyaml_schema_field_t restitution_fields[] = {
+    CYAML_FIELD_STRING_PTR("geom", CYAML_FLAG_POINTER, YamlRestitution, geom, 1, 256),
+    CYAML_FIELD_FLOAT("value", CYAML_FLAG_DEFAULT, YamlRestitution, value),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t restitution_value = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, YamlRestitution, restitution_fields)};
+static const cyaml_schema_field_t controls_fields[] = {
+    CYAML_FIELD_INT("every", CYAML_FLAG_OPTIONAL, YamlControls, every),
+    CYAML_FIELD_FLOAT("start", CYAML_FLAG_OPTIONAL, YamlControls, start),
+    CYAML_FIELD_FLOAT("start_noise", CYAML_FLAG_OPTIONAL, YamlControls, start_noise),
+    CYAML_FIELD_FLOAT_PTR("low", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlControls, low),
+    CYAML_FIELD_FLOAT_PTR("high", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlControls, high),
+    CYAML_FIELD_END};
+static const cyaml_schema_field_t initial_fields[] = {
+    CYAML_FIELD_STRING_PTR("joint", CYAML_FLAG_POINTER, YamlInitial, joint, 1, 256),
+    CYAML_FIELD_ENUM("part", CYAML_FLAG_STRICT, YamlInitial, part, part_words, COUNT(part_words)),
+    CYAML_FIELD_FLOAT_PTR("low", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlInitial, low),
+    CYAML_FIELD_FLOAT_PTR("high", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlInitial, high),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t initial_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, YamlInitial, initial_fields)};
+static const cyaml_schema_field_t loss_fields[] = {
+    CYAML_FIELD_ENUM("term", CYAML_FLAG_STRICT, YamlLoss, term, term_words, COUNT(term_words)),
+    CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, name, 1, 256),
+    CYAML_FIELD_SEQUENCE_COUNT("target", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, target, ntarget, &number, 1, 3),
+    CYAML_FIELD_STRING_PTR("axes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, axes, 1, 3),
+    CYAML_FIELD_FLOAT("weight", CYAML_FLAG_DEFAULT, YamlLoss, weight),
+    CYAML_FIELD_ENUM("at", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlLoss, at, when_words, COUNT(when_words)),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t loss_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, YamlLoss, loss_fields)};
+static const cyaml_schema_field_t optimizer_fields[] = {
+    CYAML_FIELD_ENUM("method", CYAML_FLAG_STRICT, YamlOptimizer, method, method_words, COUNT(method_words)),
+    CYAML_FIELD_INT("iterations", CYAML_FLAG_DEFAULT, YamlOptimizer, iterations),
+    CYAML_FIELD_FLOAT("rate", CYAML_FLAG_OPTIONAL, YamlOptimizer, rate),
+    CYAML_FIELD_FLOAT("decay", CYAML_FLAG_OPTIONAL, YamlOptimizer, decay),
+    CYAML_FIELD_FLOAT("beta1", CYAML_FLAG_OPTIONAL, YamlOptimizer, beta1),
+    CYAML_FIELD_FLOAT("beta2", CYAML_FLAG_OPTIONAL, YamlOptimizer, beta2),
+    CYAML_FIELD_FLOAT("sigma", CYAML_FLAG_OPTIONAL, YamlOptimizer, sigma),
+    CYAML_FIELD_FLOAT("stop_loss", CYAML_FLAG_OPTIONAL, YamlOptimizer, stop_loss),
+    CYAML_FIELD_FLOAT("tolerance", CYAML_FLAG_OPTIONAL, YamlOptimizer, tolerance),
+    CYAML_FIELD_INT("population", CYAML_FLAG_OPTIONAL, YamlOptimizer, population),
+    CYAML_FIELD_INT("elites", CYAML_FLAG_OPTIONAL, YamlOptimizer, elites),
+    CYAML_FIELD_INT("memory", CYAML_FLAG_OPTIONAL, YamlOptimizer, memory),
+    CYAML_FIELD_END};
+static const cyaml_schema_field_t success_fields[] = {
+    CYAML_FIELD_FLOAT("loss", CYAML_FLAG_OPTIONAL, YamlSuccess, loss),
+    CYAML_FIELD_FLOAT("distance", CYAML_FLAG_OPTIONAL, YamlSuccess, distance),
+    CYAML_FIELD_END};
+static const cyaml_schema_field_t task_fields[] = {
+    CYAML_FIELD_STRING_PTR("model", CYAML_FLAG_POINTER, YamlTask, model, 1, 1000),
+    CYAML_FIELD_STRING_PTR("contact", CYAML_FLAG_POINTER, YamlTask, contact, 1, 31),
+    CYAML_FIELD_MAPPING_PTR("options", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, options, options_fields),
+    CYAML_FIELD_MAPPING("horizon", CYAML_FLAG_DEFAULT, YamlTask, horizon, horizon_fields),
+    CYAML_FIELD_MAPPING_PTR("start", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, start, start_fields),
+    CYAML_FIELD_SEQUENCE_COUNT("restitution", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, restitution, nrestitution,
+                               &restitution_value, 0, 100000),
+    CYAML_FIELD_MAPPING_PTR("controls", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, controls, controls_fields),
+    CYAML_FIELD_SEQUENCE_COUNT("initial", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, initial, ninitial, &initial_value, 0, 100000),
+    CYAML_FIELD_SEQUENCE_COUNT("losses", CYAML_FLAG_POINTER, YamlTask, losses, nlosses, &loss_value, 1, 1000),
+    CYAML_FIELD_MAPPING("optimizer", CYAML_FLAG_DEFAULT, YamlTask, optimizer, optimizer_fields),
+    CYAML_FIELD_MAPPING_PTR("success", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, success, success_fields),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t task_schema = {CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, YamlTask, task_fields)};
+
+// libcyaml says what is wrong first, then a backtrace whose first place is the innermost
+typedef struct Log { char what[400], where[200]; int line, column; } Log;
+
+static void log_line(cyaml_log_t level, void *ctx, const char *format, va_list args) {
+  Log *log = ctx;
+  char text[400];
+  if (level < CYAML_LOG_ERROR) return;
+  vsnprintf(text, sizeof text, format, args);
+  size_t n = strlen(text);
+  while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' ')) text[--n] = '\0';
+  const char *start = text + strspn(text, " ");
+  if (strncmp(start, "Load: ", 6) == 0) start += 6;
+  const char *at = strstr(start, "(line: ");
+  if (at != NULL) {
+    if (log->line == 0) sscanf(at, "(line: %d, column: %d)", &log->line, &log->column);
+    if (log->where[0] == '\0') snprintf(log->where, sizeof log->where, "%.*s", (int)(at - start), start);
+  } else if (log->what[0] == '\0' && strncmp(start, "Backtrace", 9) != 0) {
+    snprintf(log->what, sizeof log->what, "%s", start);
+  }
+}
+
+static cyaml_config_t config(Log *log) {
+  return (cyaml_config_t){.log_fn = log_line, .log_ctx = log, .log_level = CYAML_LOG_ERROR, .mem_fn = cyaml_mem,
+                          .flags = CYAML_CFG_NO_ALIAS};
+}
+
+tgStatus tgi_task_parse(const char *text, size_t bytes, const char *file, YamlTask **out, tgError *error) {
+  Log log = {.what = ""};
+  cyaml_config_t c = config(&log);
+  *out = NULL;
+  cyaml_err_t rc = bytes == 0 ? CYAML_ERR_LIBYAML_PARSER
+                              : cyaml_load_data((const uint8_t *)text, bytes, &c, &task_schema, (cyaml_data_t **)out, NULL);
+  if (rc == CYAML_OK && *out != NULL) return TG_OK;
+  if (error != NULL) {
+    *error = (tgError){.line = log.line, .column = log.column};
+    snprintf(error->file, sizeof error->file, "%s", file);
+    snprintf(error->element, sizeof error->element, "%.95s", log.where);
+  }
+  return tgi_error(error, rc == CYAML_ERR_OOM ? TG_ERR_MEMORY : TG_ERR_PARSE, "%s: %s%s%s", file,
+                   log.what[0] != '\0' ? log.what : bytes == 0 ? "the file is empty" : cyaml_strerror(rc),
+                   log.where[0] != '\0' ? ", " : "", log.where);
+}
+
+void tgi_task_parse_free(YamlTask *yaml) {
+  Log log = {.what = ""};
+  cyaml_config_t c = config(&log);
+  if (yaml != NULL) cyaml_free(&c, &task_schema, yaml, 0);
+}

@@ -1,0 +1,161 @@
+// test_optim.c: tasks, their gradient, optimisers, resuming from the journal.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "tangere/optim.h"
+
+static const char *const reach = TG_SOURCE_DIR "/models/half_cheetah_reach.yaml";
+
+static tgTask *load(const char *text) {
+  tgError e = {0};
+  tgTask *t = tg_task_load_text(text, strlen(text), TG_SOURCE_DIR "/models", NULL, &e);
+  check_true(t != NULL, "%s", e.text);
+  return t;
+}
+
+#define HEAD "model: half_cheetah.xml\ncontact: lcp\n"
+#define REST                                                                          \
+  "losses:\n- {term: body_position, name: head, target: [0.5, 0, 1], weight: 1}\n"    \
+  "- {term: control, weight: 1.0e-5}\n- {term: velocity, weight: 1.0e-4, at: all}\n"  \
+  "- {term: joint_velocity, name: bfoot, weight: 1.0e-3}\n"                           \
+  "optimizer: {method: adam, iterations: 12, rate: 3}\n"
+
+// the gradient of every loss kind and decision variable against Richardson-extrapolated differences along the variable
+static void test_gradient(void **state) {
+  (void)state;
+  tgTask *t = load(HEAD "horizon: {steps: 60, timestep: 0.002}\nstart: {joints: [{joint: root_z, position: [-0.05]}]}\n"
+                        "controls: {every: 20, start: 3}\n"
+                        "initial: [{joint: root_y, part: position}, {joint: root_z, part: velocity}]\n" REST);
+  int n = tg_task_size(t);
+  assert_int_equal(n, 3 * 6 + 2);
+  tgEvaluator *e = tg_evaluator_create(t, 0, NULL);
+  double *x = calloc((size_t)n, sizeof *x), *g = calloc((size_t)n, sizeof *g), f, scale = 0;
+  tg_task_start(t, 0, x);
+  tgRolloutResult r;
+  assert_int_equal(tg_evaluate(e, x, &f, g, NULL, NULL, NULL, &r), TG_OK);
+  for (int i = 0; i < n; i++) scale = fmax(scale, fabs(g[i]));
+  for (int i = 0; i < n; i++) {
+    double d[2], h0 = i < 18 ? 1e-3 : 1e-5;
+    for (int k = 0; k < 2; k++) {
+      double h = h0 / (1 << k), up, down, keep = x[i];
+      x[i] = keep + h;
+      assert_int_equal(tg_evaluate(e, x, &up, NULL, NULL, NULL, NULL, NULL), TG_OK);
+      x[i] = keep - h;
+      assert_int_equal(tg_evaluate(e, x, &down, NULL, NULL, NULL, NULL, NULL), TG_OK);
+      x[i] = keep;
+      d[k] = (up - down) / (2 * h);
+    }
+    check_close((4 * d[1] - d[0]) / 3, g[i], 1e-6 * scale);
+  }
+  free(x);
+  free(g);
+  tg_evaluator_free(e);
+  tg_task_free(t);
+}
+
+// zero controls to the target by gradient; the ablation without contact gradients is worse with as many simulations
+static void test_reach(void **state) {
+  (void)state;
+  double loss[2];
+  for (int zero = 0; zero < 2; zero++) {
+    tgError e = {0};
+    tgTask *t = tg_task_load(reach, NULL, &e);
+    check_true(t != NULL, "%s", e.text);
+    if (zero) assert_int_equal(tg_task_zero_contact_gradient(t, &e), TG_OK);
+    assert_int_equal(tg_task_override(t, NULL, NULL, 60, &e), TG_OK);
+    tgOptimum *o = tg_optimize(t, NULL);
+    check_true(o->status == TG_OK, "%s", o->error.text);
+    if (!zero) assert_true(o->reached);
+    if (zero) assert_int_equal(o->grad.label, TG_GRAD_SURROGATE);
+    loss[zero] = o->best_loss;
+    tg_optimum_free(o);
+    tg_task_free(t);
+  }
+  check_true(loss[1] >= 5 * loss[0], "without contact gradients %g, with them %g", loss[1], loss[0]);
+}
+
+// a cancelled run taken up again ends with the bits of an unbroken one, for every method
+static void stop_after(void *ctx, const tgProgress *p) {
+  if (p->iteration == 4 && !p->replayed) *(volatile int *)ctx = 1;
+}
+static void test_resume(void **state) {
+  (void)state;
+  for (int method = 0; tg_methods(method) != NULL; method++) {
+    tgTask *t = load(HEAD "horizon: {steps: 40, timestep: 0.002}\ncontrols: {every: 10, low: -20, high: 20}\n" REST);
+    tgError e = {0};
+    assert_int_equal(tg_task_override(t, NULL, tg_methods(method), 9, &e), TG_OK);
+    tgOptimizeOptions o = tg_optimize_default();
+    o.seed = 5;
+    o.threads = 2;
+    tgOptimum *whole = tg_optimize(t, &o);
+    check_true(whole->status == TG_OK, "%s: %s", tg_methods(method), whole->error.text);
+    char path[] = "/tmp/tangere-journal-XXXXXX";
+    int fd = mkstemp(path);
+    close(fd);
+    volatile int cancel = 0;
+    o.journal = path;
+    o.cancel = &cancel;
+    o.progress = stop_after;
+    o.progress_ctx = (void *)(uintptr_t)&cancel;
+    tgOptimum *part = tg_optimize(t, &o);
+    assert_int_equal(part->status, TG_CANCELLED);
+    check_true(part->iterations < whole->iterations || whole->iterations <= 4, "%s was not cut", tg_methods(method));
+    cancel = 0;
+    o.progress = NULL;
+    o.resume = true;
+    tgOptimum *rest = tg_optimize(t, &o);
+    assert_int_equal(rest->status, TG_OK);
+    assert_int_equal(rest->iterations, whole->iterations);
+    assert_memory_equal(rest->best, whole->best, (size_t)whole->n * sizeof(double));
+    assert_memory_equal(rest->curve_loss, whole->curve_loss, (size_t)whole->ncurve * sizeof(double));
+    o.seed = 6;  // another problem's journal is refused
+    tgOptimum *other = tg_optimize(t, &o);
+    assert_int_equal(other->status, TG_ERR_INVALID);
+    tg_optimum_free(other);
+    tg_optimum_free(rest);
+    tg_optimum_free(part);
+    tg_optimum_free(whole);
+    tg_task_free(t);
+    unlink(path);
+  }
+}
+
+// wrong task files: status, and a text that names what is wrong
+static void test_bad_tasks(void **state) {
+  (void)state;
+#define GOOD HEAD "horizon: {steps: 4}\ncontrols: {}\n"
+  static const char *const bad[][2] = {
+      {"", "empty"},
+      {"model: [", ""},
+      {HEAD "horizon: {steps: 4}\ncontrols: {evry: 2}\n" REST, "evry"},
+      {"contact: lcp\nhorizon: {steps: 4}\n" REST, "model"},
+      {HEAD "horizon: {steps: 0}\ncontrols: {}\n" REST, "steps is 0"},
+      {HEAD "horizon: {steps: 4}\n" REST, "nothing to decide"},
+      {"model: half_cheetah.xml\ncontact: lpc\nhorizon: {steps: 4}\ncontrols: {}\n" REST, "lpc"},
+      {"model: nowhere.xml\ncontact: lcp\nhorizon: {steps: 4}\ncontrols: {}\n" REST, "nowhere.xml"},
+      {"model: ../../../etc/passwd\ncontact: lcp\nhorizon: {steps: 4}\ncontrols: {}\n" REST, "etc"},
+      {GOOD "losses: [{term: body_position, name: haed, target: [0, 0, 0], weight: 1}]\noptimizer: {method: adam, iterations: 1}\n", "haed"},
+      {GOOD "losses: [{term: body_position, name: head, target: [0, 0], weight: 1}]\noptimizer: {method: adam, iterations: 1}\n", "target of 3"},
+      {GOOD "losses: [{term: body_position, name: head, target: [0, 0, 0], weight: .nan}]\noptimizer: {method: adam, iterations: 1}\n", ""},
+      {GOOD "losses: [{term: control, weight: -1}]\noptimizer: {method: adam, iterations: 1}\n", "negative"},
+      {GOOD "losses: [{term: control, weight: 1}]\noptimizer: {method: newton, iterations: 1}\n", "method"},
+      {GOOD "losses: [{term: control, weight: 1}]\noptimizer: {method: adam, iterations: 0}\n", "iterations"},
+      {HEAD "horizon: {steps: 4}\ncontrols: {low: 2, high: 1}\n" REST, "above high"},
+      {HEAD "horizon: {steps: 4}\nstart: {keyframe: home}\ncontrols: {}\n" REST, "home"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    tgError e = {0};
+    tgTask *t = tg_task_load_text(bad[i][0], strlen(bad[i][0]), TG_SOURCE_DIR "/models", NULL, &e);
+    check_true(t == NULL, "accepted: %s", bad[i][0]);
+    check_true(e.status < 0 && strstr(e.text, bad[i][1]) != NULL, "'%s' does not say '%s'", e.text, bad[i][1]);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradient), cmocka_unit_test(test_reach), cmocka_unit_test(test_resume),
+                                     cmocka_unit_test(test_bad_tasks)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
