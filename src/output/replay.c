@@ -79,9 +79,21 @@ static tgStatus split_template(const char *path, const char *text, size_t *head,
 
 // --- checks
 
+// every number that is written can be drawn: finite as a float
+static bool finite_floats(const double *x, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (!(fabs(x[i]) <= 3.4e38)) return false;
+  return true;
+}
+
 static tgStatus check_model(const tgReplayDef *def, tgError *error) {
   if (def->nbody < 1 || def->ngeom < 0 || def->nmesh < 0 || def->ntrajectory < 1 || def->nloss < 0 || def->nfigure < 0)
     return tgi_error(error, TG_ERR_ARG, "a replay needs a world body and a trajectory");
+  if (def->nmarker < 0 || def->track < 0 || def->track >= def->nbody)
+    return tgi_error(error, TG_ERR_ARG, "a replay of %d bodies cannot track body %d", def->nbody, def->track);
+  for (int i = 0; i < def->nmarker; i++)
+    if (!finite_floats(def->marker[i].pos, 3) || !(def->marker[i].radius >= 0))
+      return tgi_error(error, TG_ERR_NOT_FINITE, "replay marker %d has no finite place", i);
   for (int i = 0; i < def->nloss; i++)
     if (!isfinite(def->loss_x[i])) return tgi_error(error, TG_ERR_NOT_FINITE, "replay loss: x of point %d is not finite", i);
   for (int i = 0; i < def->nmesh; i++) {
@@ -98,13 +110,6 @@ static tgStatus check_model(const tgReplayDef *def, tgError *error) {
       return tgi_error(error, TG_ERR_ARG, "replay geom %d has mesh %d of %d", i, g->mesh, def->nmesh);
   }
   return TG_OK;
-}
-
-// every number that is written can be drawn: finite as a float
-static bool finite_floats(const double *x, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    if (!(fabs(x[i]) <= 3.4e38)) return false;
-  return true;
 }
 
 static tgStatus check_trajectory(const tgReplayDef *def, int i, tgError *error) {
@@ -243,6 +248,19 @@ static void put_trajectory(FILE *out, const tgReplayDef *def, const tgReplayTraj
   fputc('}', out);
 }
 
+static void put_marker(FILE *out, const tgReplayMarker *m, int i) {
+  double rgba[4] = {m->rgba[0], m->rgba[1], m->rgba[2], m->rgba[3]};
+  fputs(i > 0 ? ",{\"name\":" : "{\"name\":", out);
+  tgi_emit_text(out, m->name);
+  fputs(",\"pos\":", out);
+  put_numbers(out, m->pos, 3);
+  fputs(",\"radius\":", out);
+  tgi_emit_number(out, m->radius);
+  fputs(",\"rgba\":", out);
+  put_numbers(out, rgba, 4);
+  fputc('}', out);
+}
+
 static void put_replay(FILE *out, const tgReplayDef *def) {
   fputs("{\"version\":1,\"title\":", out);
   tgi_emit_text(out, def->title);
@@ -253,7 +271,9 @@ static void put_replay(FILE *out, const tgReplayDef *def) {
     if (i > 0) fputc(',', out);
     put_trajectory(out, def, &def->trajectory[i]);
   }
-  fputs("],\"loss\":", out);
+  fputs("],\"markers\":[", out);
+  for (int i = 0; i < def->nmarker; i++) put_marker(out, &def->marker[i], i);
+  fprintf(out, "],\"track\":%d,\"loss\":", def->track);
   if (def->nloss > 0) {
     fputs("{\"label\":", out);
     tgi_emit_text(out, def->loss_label);

@@ -44,6 +44,14 @@ typedef struct tgReplayFigure {
   const char *text;                ///< shown instead of value when not NULL
 } tgReplayFigure;
 
+/// A point that stands still, as a target.
+typedef struct tgReplayMarker {
+  const char *name;                ///< for the legend, may be NULL
+  double pos[3];                   ///< world [m]
+  double radius;                   ///< [m]; 0: chosen by the viewer
+  float rgba[4];
+} tgReplayMarker;
+
 typedef struct tgReplayDef {
   const char *title, *model_name;  ///< may be NULL
   double gravity[3];               ///< [m/s^2]; the view's up is against it
@@ -51,6 +59,8 @@ typedef struct tgReplayDef {
   int ngeom; const tgReplayGeom *geom;
   int nmesh; const tgReplayMesh *mesh;
   int ntrajectory; const tgReplayTrajectory *trajectory;   ///< the last is shown, the first is its ghost
+  int nmarker; const tgReplayMarker *marker;
+  int track;                       ///< body whose path is drawn; 0: the first that moves
   int nloss; const double *loss_x, *loss_y;  ///< 0: no curve; a y that is not finite leaves a gap
   const char *loss_label;
   int nfigure; const tgReplayFigure *figure;

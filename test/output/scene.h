@@ -22,6 +22,7 @@ typedef struct tgtScene {
   tgReplayMesh mesh[1];
   tgReplayTrajectory trajectory[2];
   tgReplayFigure figure[3];
+  tgReplayMarker marker[1];
   tgReplayDef def;
 } tgtScene;
 
@@ -75,6 +76,7 @@ static inline void scene_make(tgtScene *s) {
       .geom = {{"floor", 0, TG_GEOM_PLANE, {0, 0, 1}, {0, 0, 0}, {1, 0, 0, 0}, {0.5f, 0.5f, 0.5f, 1}, -1, TG_REPLAY_BOTH},
                {"ball", 1, TG_GEOM_SPHERE, {0.08, 0, 0}, {0, 0, 0}, {1, 0, 0, 0}, {1, 0, 1, 1}, -1, TG_REPLAY_BOTH},
                {NULL, 2, TG_GEOM_MESH, {0, 0, 0}, {0, 0, 0}, {1, 0, 0, 0}, {0.2f, 0.6f, 0.4f, 1}, 0, TG_REPLAY_VISUAL}},
+      .marker = {{"target", {1.25, -0.5, 0.75}, 0.05, {0, 0.5f, 0, 1}}},
       .figure = {{"final loss", 0.0099, NULL}, {"spoilt", NAN, NULL}, {"optimiser", 0, "adam"}},
   };
   scene_motion(s);
@@ -86,7 +88,8 @@ static inline void scene_make(tgtScene *s) {
   s->def = (tgReplayDef){
       .title = "A throw <b>& more</b>", .model_name = "scene", .gravity = {0, 0, -9.81},
       .nbody = SCENE_BODIES, .body_name = s->body_name, .ngeom = 3, .geom = s->geom, .nmesh = 1, .mesh = s->mesh,
-      .ntrajectory = 2, .trajectory = s->trajectory, .nloss = SCENE_LOSSES, .loss_x = s->loss_x, .loss_y = s->loss_y,
+      .ntrajectory = 2, .trajectory = s->trajectory, .nmarker = 1, .marker = s->marker, .track = 1,
+      .nloss = SCENE_LOSSES, .loss_x = s->loss_x, .loss_y = s->loss_y,
       .loss_label = "loss", .nfigure = 3, .figure = s->figure};
 }
 

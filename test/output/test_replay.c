@@ -116,6 +116,11 @@ static void test_all_of_it_is_there(void **state) {
     for (int f = 0; f <= SCENE_FRAMES; f++) assert_int_equal(offset[f], x->scene.offset[f]);
     free(offset);
   }
+  const json_t *marker = item(root, "markers", 0);
+  assert_string_equal(json_string_value(json_object_get(marker, "name")), "target");
+  check_close(json_number_value(json_array_get(json_object_get(marker, "pos"), 1)), -0.5, 0);
+  check_close(json_number_value(json_object_get(marker, "radius")), 0.05, 0);
+  assert_int_equal(json_integer_value(json_object_get(root, "track")), 1);
   const json_t *y = json_object_get(json_object_get(root, "loss"), "y");
   assert_int_equal(json_array_size(y), SCENE_LOSSES);
   assert_true(json_is_null(json_array_get(y, 3)));
@@ -185,6 +190,12 @@ static void test_bad_defs(void **state) {
   s->loss_x[2] = NAN;
   check_refused(tgi_replay_write(&s->def, x->template, x->path, &error), TG_ERR_NOT_FINITE, error, "point 2");
   s->loss_x[2] = 2;
+  s->marker[0].pos[2] = NAN;
+  check_refused(tgi_replay_write(&s->def, x->template, x->path, &error), TG_ERR_NOT_FINITE, error, "marker 0");
+  s->marker[0].pos[2] = 0;
+  s->def.track = 3;
+  check_refused(tgi_replay_write(&s->def, x->template, x->path, &error), TG_ERR_ARG, error, "cannot track body 3");
+  s->def.track = 0;
   // all mended again, so each refusal was for its own reason; nothing was left behind
   assert_int_equal(tgt_folder_count(&x->folder), 1);
   assert_int_equal(tgi_replay_write(&s->def, x->template, x->path, &error), TG_OK);

@@ -1,6 +1,7 @@
 // viewer.test.mjs: opens replays in headless Chromium from file:// and looks at the pixels.
 //   cd viewer && npm ci && npm run build && npm test
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +13,7 @@ import { ball, ballAt, embed, f32, throwReplay, zooReplay } from './sample.mjs';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const template = join(root, 'viewer/dist/index.html');
 const skip = haveChromium ? false : `${CHROMIUM} is not installed (apt-get install chromium)`;
+const sample = join(process.env.TG_BUILD ?? join(root, 'build/release'), 'test/output_sample');
 const PIXELS = 3; // a body may be drawn so far from its projection
 
 let browser, folder;
@@ -94,6 +96,27 @@ test('bodies are drawn where the trajectory projects, from file://, with no erro
   assert.equal(await page.evaluate(() => window.pwned), undefined, 'a script in the title ran');
   assert.deepEqual(errors, []);
   assert.deepEqual(requests, [url]);
+  await page.context().close();
+});
+
+// test/output/scene.h: the ball of the last iterate at frame i
+const sceneBall = (i, t = 0.005 * i) => [2 * t, -0.4 * t, 0.5 + 4 * t - 0.5 * 9.81 * t * t];
+const noSample = existsSync(sample) ? false : `${sample} is not built (cmake --build --preset release --target output_sample)`;
+
+test('a replay that the engine wrote is drawn the same', { skip: skip || noSample }, async () => {
+  execFileSync(sample, [folder, template]);
+  const { page, errors } = await show('engine', readFileSync(join(folder, 'replay.html'), 'utf8'));
+  assert.equal(await page.evaluate(() => window.__tangere.frames()), 161);
+  for (const frame of [10, 150]) {
+    await page.evaluate((f) => window.__tangere.setFrame(f), frame);
+    const want = project(await page.evaluate(() => window.__tangere.camera()), sceneBall(frame));
+    const { n, at } = await magenta(page);
+    assert.ok(n > 100 && Math.hypot(...sub(at, want)) < PIXELS, `frame ${frame}: drawn at ${at}, projected to ${want}`);
+  }
+  const panel = await page.locator('#panel').innerText();
+  assert.ok(panel.includes('A throw <b>& more</b>') && panel.includes('adam'), panel);
+  assert.equal(await page.evaluate(() => window.pwned), undefined, 'a script in a name ran');
+  assert.deepEqual(errors, []);
   await page.context().close();
 });
 

@@ -3,6 +3,8 @@ import * as THREE from 'three';
 import type { Contacts, Trajectory } from './data';
 
 const COLOR = '#e5484d';
+/// An arrow is never longer than that of so many typical forces.
+export const LONGEST = 2.5;
 
 /// Newtons that 95 % of all contact forces stay under; 0 without contacts.
 export function typicalForce(trajectories: Trajectory[]): number {
@@ -25,8 +27,8 @@ export class Arrows {
   private parts: THREE.InstancedMesh[] = [];
   private capacity = 0;
 
-  /// metres of arrow per newton, and the thickness of a shaft in metres
-  constructor(private scale: number, private radius: number, trajectories: Trajectory[]) {
+  /// metres of arrow per newton, the length where arrows are cut, and the thickness of a shaft, in metres
+  constructor(private scale: number, private longest: number, private radius: number, trajectories: Trajectory[]) {
     for (const t of trajectories) {
       const o = t.contacts?.offset;
       if (o !== undefined) for (let i = 1; i < o.length; i++) this.capacity = Math.max(this.capacity, o[i] - o[i - 1]);
@@ -61,7 +63,7 @@ export class Arrows {
     let n = 0;
     for (let i = from; contacts !== null && i < to; i++) {
       f.fromArray(contacts.force, 3 * i);
-      const length = f.length() * this.scale;
+      const length = Math.min(f.length() * this.scale, this.longest);
       if (!(length > 0)) continue;
       at.fromArray(contacts.pos, 3 * i);
       turn.setFromUnitVectors(y, f.normalize());

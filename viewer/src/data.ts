@@ -39,6 +39,14 @@ export interface Trajectory {
   contacts: Contacts | null;
 }
 
+/// A point of interest that stands still, as a target.
+export interface Marker {
+  name: string;
+  pos: Vec3;
+  radius: number; // 0: chosen by the viewer
+  rgba: [number, number, number, number];
+}
+
 export interface Loss {
   x: number[];
   y: (number | null)[];
@@ -53,6 +61,8 @@ export interface Replay {
   geoms: Geom[];
   meshes: MeshData[];
   trajectories: Trajectory[];
+  markers: Marker[];
+  track: number; // body whose path is drawn, 0: the first that moves
   loss: Loss | null;
   figures: [string, number | string][];
 }
@@ -155,6 +165,17 @@ function readTrajectory(v: unknown, i: number, nbody: number): Trajectory {
   };
 }
 
+function readMarker(v: unknown, i: number): Marker {
+  const what = `marker ${i}`;
+  const m = object(v, what);
+  return {
+    name: text(m.name),
+    pos: numbers(m.pos, 3, `${what} pos`) as Vec3,
+    radius: numbers([m.radius], 1, `${what} radius`)[0],
+    rgba: numbers(m.rgba, 4, `${what} rgba`) as Marker['rgba'],
+  };
+}
+
 function readLoss(v: unknown): Loss | null {
   if (v == null) return null;
   const l = object(v, 'loss');
@@ -167,6 +188,12 @@ function readLoss(v: unknown): Loss | null {
     y: y.map((e) => (typeof e === 'number' && Number.isFinite(e) ? e : null)),
     label: text(l.label) || 'loss',
   };
+}
+
+function readTrack(v: unknown, nbody: number): number {
+  if (v == null) return 0;
+  need(typeof v === 'number' && Number.isInteger(v) && v >= 0 && v < nbody, `track names body ${String(v)} of ${nbody}`);
+  return v;
 }
 
 /// The replay in `source`, or a ReplayError that says what is wrong with it.
@@ -191,6 +218,8 @@ export function readReplay(source: string): Replay {
     gravity: numbers(model.gravity, 3, 'model.gravity') as Vec3,
     bodies, meshes, trajectories,
     geoms: list(model.geoms, 'model.geoms').map((g, i) => readGeom(g, i, bodies.length, meshes.length)),
+    markers: list(root.markers ?? [], 'markers').map(readMarker),
+    track: readTrack(root.track, bodies.length),
     loss: readLoss(root.loss),
     figures: Object.entries(figures).map(([k, e]) => [k, typeof e === 'number' || typeof e === 'string' ? e : '–']),
   };

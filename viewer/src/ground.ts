@@ -15,7 +15,7 @@ export interface GroundTheme {
 }
 
 /// frame: pose of the plane (its normal is the local z axis); reach: radius of the drawn part; cell: grid spacing.
-export function makeGround(frame: THREE.Matrix4, reach: number, cell: number, tint: THREE.Color | null): Ground {
+export function makeGround(frame: THREE.Matrix4, reach: number, cell: number, tint: THREE.Color): Ground {
   const inverse = frame.clone().invert();
   const uniforms = {
     tgInverse: { value: inverse },
@@ -63,7 +63,10 @@ export function makeGround(frame: THREE.Matrix4, reach: number, cell: number, ti
     },
     paint(theme) {
       material.color.set(theme.base);
-      if (tint !== null) material.color.lerp(tint, 0.45);
+      // the file's hue at the theme's lightness
+      const own = tint.getHSL({ h: 0, s: 0, l: 0 });
+      const base = material.color.getHSL({ h: 0, s: 0, l: 0 });
+      if (own.s > 0.15) material.color.setHSL(own.h, 0.35 * own.s, base.l);
       uniforms.tgLine.value.set(theme.line);
     },
   };

@@ -95,7 +95,7 @@ class Player {
       const title = r.loss.label + (this.loss.log ? ' (log)' : '') + ' by iteration';
       panel.append(el('h2', {}, title[0].toUpperCase() + title.slice(1), this.lossValue), host);
     }
-    if (this.stage.forceScale > 0) {
+    if (this.stage.longestForce > 0) {
       panel.append(el('h2', {}, 'Contact force [N] over time [s]', this.forceValue), this.forceHost);
     }
     if (r.figures.length > 0) {
@@ -111,11 +111,12 @@ class Player {
 
   private toggles(): HTMLElement {
     const s = this.stage;
+    const r = this.replay;
     const box = el('div', { class: 'toggles' },
       toggle('Follow', s.follow, 'Camera follows the motion (F)', (on) => this.setFollow(on)),
-      toggle('Path', true, 'Path of the first moving body', (on) => this.change(() => (s.showPaths = on))));
-    if (s.forceScale > 0) {
-      box.append(toggle('Forces', true, 'Contact forces as arrows', (on) => this.change(() => (s.forces = on))));
+      toggle('Path', true, `Path of ${r.bodies[s.tracked] ?? 'the first body'}`, (on) => this.change(() => (s.showPaths = on))));
+    if (s.longestForce > 0) {
+      box.append(toggle('Forces', true, `Contact forces as arrows, cut at ${short(Number(s.longestForce.toPrecision(2)))} N`, (on) => this.change(() => (s.forces = on))));
     }
     if (s.hasCollisionShapes) {
       box.append(toggle('Collision shapes', false, 'Shapes that touch in place of those to look at',
@@ -205,7 +206,7 @@ class Player {
     this.loss?.mark(t.iteration);
     const y = t.iteration === null ? null : this.loss?.at(t.iteration) ?? null;
     this.lossValue.textContent = y === null ? '' : `${short(y)} at ${t.iteration}`;
-    if (this.stage.forceScale > 0) {
+    if (this.stage.longestForce > 0) {
       const force = totalForce(t);
       this.force = new Chart(this.forceHost, Array.from(force, (_, i) => i * t.dt), Array.from(force), 'time',
                              (x) => { this.play(false); this.setFrame(x / t.dt); });
@@ -231,7 +232,11 @@ class Player {
       return [s, label];
     };
     const parts = this.other >= 0 ? [...entry(t[this.main].label, '#2f7fd6'), ...entry(t[this.other].label, '#7f8ea3')] : [];
+    for (const m of this.replay.markers.slice(0, 4)) {
+      if (m.name !== '') parts.push(...entry(m.name, `rgb(${m.rgba.slice(0, 3).map((c) => Math.round(255 * c)).join(' ')})`));
+    }
     get('legend').replaceChildren(...parts);
+    get('legend').hidden = parts.length === 0;
   }
 
   private theme(dark: boolean): void {

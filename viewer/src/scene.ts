@@ -4,7 +4,7 @@
 // right when nothing travels, and holds the whole motion, or follows it when the motion is much larger than the bodies.
 import * as THREE from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
-import { Arrows, typicalForce } from './arrows';
+import { Arrows, LONGEST, typicalForce } from './arrows';
 import { duration, type Replay, type Trajectory } from './data';
 import { makeGround, type Ground, type GroundTheme } from './ground';
 import { geomColor, geomRadius, quaternion, ShapeStore } from './shapes';
@@ -35,7 +35,8 @@ export class Stage {
   readonly up = new THREE.Vector3(0, 0, 1);
   readonly hasCollisionShapes: boolean;
   readonly cell: number;
-  readonly forceScale: number; // newtons per metre of arrow, 0 without forces
+  readonly longestForce: number; // forces above it are drawn as if they were it [N]; 0 without forces
+  readonly tracked: number; // body whose path is drawn, -1: nothing moves
   follow: boolean;
   private renderer: THREE.WebGLRenderer;
   private scene = new THREE.Scene();
@@ -44,13 +45,13 @@ export class Stage {
   private grounds: Ground[] = [];
   private actor: Actor;
   private ghost: Actor;
+  private ghostMaterial = new THREE.MeshLambertMaterial({ transparent: true, opacity: 0.34 });
   private arrows: Arrows;
   private paths: THREE.Line[] = [];
   private motions: Motion[];
   private size: number; // radius of what is framed
   private center = new THREE.Vector3();
   private anchor = new THREE.Vector3(); // where the follower's target was last put
-  private tracked: number; // body whose path is drawn
 
   constructor(private replay: Replay, private canvas: HTMLCanvasElement) {
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true });
@@ -62,7 +63,7 @@ export class Stage {
     this.hasCollisionShapes = replay.geoms.some((e) => e.role === 'collision');
 
     const moving = movingBodies(replay);
-    this.tracked = moving.findIndex((m) => m);
+    this.tracked = replay.track > 0 ? replay.track : moving.findIndex((m) => m);
     this.motions = replay.trajectories.map((t) => this.motion(t, moving));
     const last = this.motions[this.motions.length - 1];
     const span = last.box.getBoundingSphere(new THREE.Sphere()).radius;
@@ -76,11 +77,12 @@ export class Stage {
     this.ghost = this.build(store, true);
     this.actor = this.build(store, false);
     const typical = typicalForce(replay.trajectories);
-    const scale = typical > 0 ? (0.9 * Math.min(last.radius * 1.6, this.size)) / typical : 0;
-    this.forceScale = scale > 0 ? 1 / scale : 0;
-    this.arrows = new Arrows(scale, 0.013 * this.size, replay.trajectories);
+    const scale = typical > 0 ? (0.55 * Math.min(last.radius * 1.6, this.size)) / typical : 0;
+    this.longestForce = LONGEST * typical;
+    this.arrows = new Arrows(scale, LONGEST * scale * typical, 0.013 * this.size, replay.trajectories);
     this.scene.add(this.arrows.group);
     this.buildPaths();
+    this.buildMarkers();
     this.light();
 
     this.camera.up.copy(this.up);
@@ -120,6 +122,7 @@ export class Stage {
       box.union(now);
       radius = Math.max(radius, now.getSize(point).length() / 2);
       now.getCenter(point);
+      if (i === 0) for (const m of this.replay.markers) box.expandByPoint(new THREE.Vector3(...m.pos));
       for (let k = i; k < Math.min(i + stride, t.nframe); k++) point.toArray(track, 3 * k);
     }
     const smooth = smoothTrack(track, Math.round(0.35 / t.dt));
@@ -136,8 +139,7 @@ export class Stage {
         new THREE.Vector3().fromArray(t.pos, 3 * geom.body), quaternion(t.quat, 4 * geom.body), new THREE.Vector3(1, 1, 1));
       const own = new THREE.Matrix4().compose(
         new THREE.Vector3(...geom.pos), quaternion(geom.quat), new THREE.Vector3(1, 1, 1));
-      const grey = geom.rgba.slice(0, 3).every((c) => Math.abs(c - geom.rgba[0]) < 0.02);
-      const ground = makeGround(body.multiply(own), 14 * this.size, this.cell, grey ? null : geomColor(geom));
+      const ground = makeGround(body.multiply(own), 14 * this.size, this.cell, geomColor(geom));
       this.grounds.push(ground);
       this.scene.add(ground.mesh);
     }
@@ -155,7 +157,7 @@ export class Stage {
       const geometry = store.geometry(geom);
       const alpha = geom.rgba[3];
       const material = ghost
-        ? new THREE.MeshLambertMaterial({ color: GHOST, transparent: true, opacity: 0.32, depthWrite: true })
+        ? this.ghostMaterial
         : new THREE.MeshStandardMaterial({
             color: geomColor(geom), roughness: 0.55, metalness: 0.02, transparent: alpha < 1, opacity: alpha,
             vertexColors: geometry.hasAttribute('color'),
@@ -191,6 +193,23 @@ export class Stage {
       this.paths.push(line);
       this.scene.add(line);
     });
+  }
+
+  // a mark is a small ball in a larger clear one, seen through whatever is before it
+  private buildMarkers(): void {
+    for (const m of this.replay.markers) {
+      const color = new THREE.Color().setRGB(m.rgba[0], m.rgba[1], m.rgba[2], THREE.SRGBColorSpace);
+      const radius = m.radius > 0 ? m.radius : 0.05 * this.size;
+      for (const [r, opacity] of [[0.3 * radius, m.rgba[3]], [radius, 0.3 * m.rgba[3]]]) {
+        const material = new THREE.MeshBasicMaterial({
+          color, transparent: true, opacity, depthWrite: false, depthTest: r === radius,
+        });
+        const ball = new THREE.Mesh(new THREE.SphereGeometry(r, 32, 20), material);
+        ball.position.set(...m.pos);
+        ball.renderOrder = 7;
+        this.scene.add(ball);
+      }
+    }
   }
 
   private light(): void {
@@ -249,6 +268,7 @@ export class Stage {
 
   paint(theme: SceneTheme): void {
     for (const g of this.grounds) g.paint(theme);
+    this.ghostMaterial.color.set(theme.dark ? '#b4c2d6' : GHOST);
     this.sky.intensity = theme.dark ? 1.7 : 2.1;
     this.sun.intensity = theme.dark ? 1.9 : 2.0;
   }
