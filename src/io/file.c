@@ -61,6 +61,8 @@ void tgi_files_free(tgFileSet *files) {
   files->alloc.free(files->alloc.ctx, files);
 }
 
+tgAllocator tgi_files_allocator(const tgFileSet *files) { return files->alloc; }
+
 void tgi_files_walk_only(tgFileSet *files) { files->walk = true; }
 
 int tgi_files_add_root(tgFileSet *files, const char *directory, tgError *error) {
