@@ -14,18 +14,32 @@ const char *tgi_mjcf_own_name(const tgXmlNode *node) {
   return name != NULL && *name != 0 ? name : NULL;
 }
 
-tgStatus tgi_mjcf_unsupported(tgMjcf *m, const tgXmlNode *node, const tgXmlAttr *attr, const char *format, ...) {
+static tgStatus refuse_or_list(tgMjcf *m, tgStatus status, const tgXmlNode *node, const tgXmlAttr *attr,
+                               const char *format, va_list args) {
   char text[512];
-  va_list args;
-  va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  if (!m->options->lenient) return tgi_xml_attr_error(m->xml, node, attr, m->error, TG_ERR_UNSUPPORTED, "%s", text);
+  if (!m->options->lenient) return tgi_xml_attr_error(m->xml, node, attr, m->error, status, "%s", text);
   const char *name = tgi_mjcf_own_name(node);
   tgSource at = attr != NULL ? attr->source : node->source;
   int i = tg_desc_add_note(m->desc, TG_NOTE_LENIENT, at, "%s%s%.60s%s: %s", node->name, name != NULL ? " \"" : "",
                            name != NULL ? name : "", name != NULL ? "\"" : "", text);
   return i < 0 ? tgi_mjcf_memory(m) : TG_OK;
+}
+
+tgStatus tgi_mjcf_unsupported(tgMjcf *m, const tgXmlNode *node, const tgXmlAttr *attr, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  tgStatus status = refuse_or_list(m, TG_ERR_UNSUPPORTED, node, attr, format, args);
+  va_end(args);
+  return status;
+}
+
+tgStatus tgi_mjcf_unknown(tgMjcf *m, const tgXmlNode *node, const tgXmlAttr *attr, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  tgStatus status = refuse_or_list(m, TG_ERR_PARSE, node, attr, format, args);
+  va_end(args);
+  return status;
 }
 
 tgStatus tgi_mjcf_name(tgMjcf *m, const tgXmlNode *node, const char *name, tgNameKind kind, int index) {
@@ -113,10 +127,11 @@ static tgStatus read_option(tgMjcf *m, const tgXmlNode *node) {
   for (const tgXmlNode *f = tgi_xml_child(node, "flag"); f != NULL; f = tgi_xml_next(f, "flag")) {
     tgEl flag = {.node = f};
     if (disabled(flag, "gravity")) memset(o->gravity, 0, sizeof o->gravity);
-    m->no_contact = m->no_contact || disabled(flag, "contact");
-    m->no_limit = m->no_limit || disabled(flag, "limit");
-    m->no_frictionloss = m->no_frictionloss || disabled(flag, "frictionloss");
-    m->no_equality = m->no_equality || disabled(flag, "equality");
+    bool all = disabled(flag, "constraint");
+    m->no_contact = m->no_contact || all || disabled(flag, "contact");
+    m->no_limit = m->no_limit || all || disabled(flag, "limit");
+    m->no_frictionloss = m->no_frictionloss || all || disabled(flag, "frictionloss");
+    m->no_equality = m->no_equality || all || disabled(flag, "equality");
     m->no_spring = m->no_spring || disabled(flag, "spring");
     m->no_damper = m->no_damper || disabled(flag, "damper");
     m->no_clampctrl = m->no_clampctrl || disabled(flag, "clampctrl");

@@ -126,8 +126,11 @@ tgStatus tgi_mjcf_keys(tgMjcf *m);
 tgStatus tgi_mjcf_find(tgMjcf *m, const tgXmlNode *node, const char *attribute, tgNameKind kind, int *index);
 /// Registers a name (NULL or "": none); an error when it is taken.
 tgStatus tgi_mjcf_name(tgMjcf *m, const tgXmlNode *node, const char *name, tgNameKind kind, int index);
-/// TG_OK with a note when lenient, else the error TG_ERR_UNSUPPORTED. attr may be NULL.
+/// TG_OK with a note when lenient, else the error TG_ERR_UNSUPPORTED, or TG_ERR_PARSE for what is not MJCF at all.
+/// attr may be NULL.
 tgStatus tgi_mjcf_unsupported(tgMjcf *m, const tgXmlNode *node, const tgXmlAttr *attr, const char *format, ...)
+    TG_PRINTF(4, 5);
+tgStatus tgi_mjcf_unknown(tgMjcf *m, const tgXmlNode *node, const tgXmlAttr *attr, const char *format, ...)
     TG_PRINTF(4, 5);
 tgStatus tgi_mjcf_memory(const tgMjcf *m);
 /// The name attribute, NULL when absent or empty.

@@ -36,8 +36,9 @@ typedef struct Row { const char *key, *attrs, *children; } Row;
   "gear:n1-6 ctrllimited:t ctrlrange:n2 forcelimited:t forcerange:n2 lengthrange:. group:. user:. delay:!0 "    \
   "nsample:. interp:. damping:!0 armature:!0 "
 #define SERVO ACT "timeconst:!0 inheritrange:n1 kv:n1 "
-#define ACTUATORS                                                                                               \
-  "general motor position velocity damper !intvelocity !cylinder !muscle !adhesion !plugin !dcmotor !pid !orientation"
+#define ACTUATORS(mark)                                                                                         \
+  "general motor position velocity damper " mark "intvelocity " mark "cylinder " mark "muscle " mark "adhesion " mark \
+  "plugin " mark "dcmotor " mark "pid " mark "orientation"
 #define IN_BODY "joint freejoint geom site body frame .camera .light !composite !flexcomp !plugin !attach !replicate"
 
 static const Row rows[] = {
@@ -58,7 +59,7 @@ static const Row rows[] = {
      "actuatorgroupdisable:!",
      "flag"},
     {"flag",
-     "constraint:!enable equality:k|enable|disable frictionloss:k|enable|disable limit:k|enable|disable "
+     "constraint:k|enable|disable equality:k|enable|disable frictionloss:k|enable|disable limit:k|enable|disable "
      "contact:k|enable|disable passive:!enable spring:k|enable|disable damper:k|enable|disable "
      "gravity:k|enable|disable clampctrl:k|enable|disable warmstart:~ filterparent:!enable actuation:!enable refsafe:~ "
      "sensor:. midphase:~ nativeccd:~ eulerdamp:~ autoreset:~ override:!disable energy:. fwdinv:. invdiscrete:~ "
@@ -66,7 +67,7 @@ static const Row rows[] = {
      ""},
     {"default", "class:s",
      "default mesh .material .texture joint geom site .camera .light pair=defpair equality=defequality "
-     "tendon=deftendon " ACTUATORS},
+     "tendon=deftendon " ACTUATORS(".")},
     {"defpair", "condim:k|1|3|4|6 friction:n1-5 margin:~ gap:~ solreffriction:~ adhesion:!0" SOLVE, ""},
     {"defequality", "active:b" SOLVE, ""},
     {"deftendon", TENDON, ""},
@@ -97,7 +98,7 @@ static const Row rows[] = {
     {"connect", EQUAL " body1:s body2:s anchor:n3 site1:! site2:!", ""},
     {"weld", EQUAL " body1:s body2:s anchor:n3 relpose:n7 torquescale:n1 site1:s site2:s", ""},
     {"eqjoint", EQUAL " joint1:s joint2:s polycoef:n1-5", ""},
-    {"actuator", "", ACTUATORS},
+    {"actuator", "", ACTUATORS("!")},
     {"general",
      ACT "gaintype:s biastype:s dyntype:!none gainprm:n1-10 biasprm:n1-10 dynprm:. actdim:. actlimited:. actrange:. "
          "actearly:. inheritrange:n1 input:!ctrl ffrange:! velrange:!", ""},
@@ -149,7 +150,6 @@ static const struct { const char *name, *advice; } advices[] = {
     {"convexhull", "collision needs the hull; remove convexhull=\"false\""},
     {"builtin", "give vertex and face, or a file"},
     {"collision", "use contype and conaffinity"},
-    {"dyn", ""},
 };
 
 static int find_row(const char *key, size_t n) {
@@ -268,7 +268,7 @@ static tgStatus check_attr(tgMjcf *m, const Row *row, bool *listed, const tgXmlN
   if (token == NULL) {
     char near[64];
     const char *word = suggest(row->attrs, a->name, near, sizeof near);
-    return tgi_mjcf_unsupported(m, node, a, "unknown attribute %.60s%s%s%s", a->name, word != NULL ? "; did you mean " : "",
+    return tgi_mjcf_unknown(m, node, a, "unknown attribute %.60s%s%s%s", a->name, word != NULL ? "; did you mean " : "",
                                 word != NULL ? word : "", word != NULL ? "?" : "; remove it");
   }
   const char *type = token + strlen(a->name) + 1;
@@ -312,7 +312,7 @@ static tgStatus check_child(tgMjcf *m, const Row *row, tgXmlNode *node, int *kin
     char near[64];
     const char *word = suggest(row->children, node->name, near, sizeof near);
     m->dropped = true;
-    return tgi_mjcf_unsupported(m, node, NULL, "not known inside %s%s%s%s", node->parent->name,
+    return tgi_mjcf_unknown(m, node, NULL, "not known inside %s%s%s%s", node->parent->name,
                                 word != NULL ? "; did you mean " : "", word != NULL ? word : "",
                                 word != NULL ? "?" : "; remove it");
   }
@@ -325,7 +325,8 @@ static tgStatus check_child(tgMjcf *m, const Row *row, tgXmlNode *node, int *kin
   }
   if (*token == '!') {
     m->dropped = true;
-    return tgi_mjcf_unsupported(m, node, NULL, "changes physics and is not supported: %s", advice(node->name));
+    return tgi_mjcf_unsupported(m, node, NULL, "inside %s, changes physics and is not supported: %s", node->parent->name,
+                                advice(node->name));
   }
   const char *equal = token + strlen(node->name);
   *kind = *equal == '=' ? find_row(equal + 1, strcspn(equal + 1, " ")) : find_row(node->name, strlen(node->name));
@@ -335,7 +336,11 @@ static tgStatus check_child(tgMjcf *m, const Row *row, tgXmlNode *node, int *kin
 static tgStatus check_text(tgMjcf *m, tgXmlNode *node) {
   if (node->text == NULL) return TG_OK;
   const char *s = tgi_skip_space(node->text, node->text + strlen(node->text));
-  return tgi_mjcf_unsupported(m, node, NULL, "contains the text '%.30s'; a tag may be broken, remove or mend it", s);
+  for (const char *c = s; *c != 0; c++)
+    if ((*c | 0x20) >= 'a' && (*c | 0x20) <= 'z')
+      return tgi_mjcf_unknown(m, node, NULL, "contains the text '%.30s'; a tag may be broken, remove or mend it", s);
+  int i = tg_desc_add_note(m->desc, TG_NOTE_WARNING, node->source, "element %s contains stray characters", node->name);
+  return i < 0 ? tgi_mjcf_memory(m) : TG_OK;
 }
 
 // takes the children that were marked SKIPPED out of the tree

@@ -160,7 +160,7 @@ static void locate(const Parse *p, tgXmlNode *node) {
   if (start < 0 || (size_t)start + n + 1 >= p->size || p->data[start] != '<' ||
       strncmp(p->data + start + 1, node->name, n) != 0)
     return;
-  const char *s = p->data + start + 1 + n, *end = p->data + p->size, *line = p->data + start + 1 - node->source.column;
+  const char *s = p->data + start + 1 + n, *end = p->data + p->size, *line = p->data + start - node->source.column;
   int number = node->source.line;
   for (tgXmlAttr *a = node->attr; a != NULL; a = a->next) {
     for (; s < end && (*s == ' ' || *s == '\t' || *s == '\r' || *s == '\n'); s++)
