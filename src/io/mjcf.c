@@ -57,8 +57,8 @@ tgStatus tgi_mjcf_name(tgMjcf *m, const tgXmlNode *node, const char *name, tgNam
 tgStatus tgi_mjcf_find(tgMjcf *m, const tgXmlNode *node, const char *attribute, tgNameKind kind, int *index) {
   const tgXmlAttr *a = tgi_xml_attr(node, attribute);
   *index = -1;
-  if (a == NULL)
-    return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "needs %s=\"...\"", attribute);
+  if (a == NULL && m->dropped) return tgi_mjcf_unsupported(m, node, NULL, "has no %s left, so it is left out", attribute);
+  if (a == NULL) return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "needs %s=\"...\"", attribute);
   *index = tgi_names_find(m->names, kind, a->value);
   if (*index >= 0) return TG_OK;
   if (m->dropped)

@@ -48,7 +48,7 @@ typedef struct tgMjcf {
   const char *meshdir;
   bool no_contact, no_limit, no_frictionloss, no_equality, no_spring, no_damper, no_clampctrl;   ///< option/flag
   double (*colour)[4];                 ///< rgba of each material
-  bool dropped;                        ///< lenient left out an element that others may refer to
+  bool dropped;                        ///< lenient left out what others may refer to or need
 } tgMjcf;
 
 /// An element with the attributes that its class supplies where it has none of its own.

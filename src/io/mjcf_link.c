@@ -174,9 +174,9 @@ static tgStatus read_connect(tgMjcf *m, const tgXmlNode *node, tgEl el) {
   int a, b;
   tgEqualityDesc *e;
   TG_TRY(two_bodies(m, node, &a, &b));
+  if (a < 0 || b < 0) return TG_OK;
   if (tgi_xml_get(node, "anchor") == NULL)
     return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "needs anchor=\"x y z\"");
-  if (a < 0 || b < 0) return TG_OK;
   TG_TRY(add_equality(m, el, TG_EQ_CONNECT, a, b, &e));
   tgi_el_numbers(el, "anchor", 3, e->anchor);
   return TG_OK;

@@ -286,6 +286,7 @@ static tgStatus check_attr(tgMjcf *m, const Row *row, bool *listed, const tgXmlN
       k = (int)n - 1;
       *keep = false;
       if (neutral(a->value, type + 1, (size_t)k) || (strcmp(a->value, "auto") == 0 && k == 5)) return TG_OK;
+      m->dropped = true;
       return tgi_mjcf_unsupported(m, node, a, "attribute %s=\"%.40s\" changes physics and is not supported: %s", a->name,
                                   a->value, advice(a->name));
     default: return TG_OK;
