@@ -2,6 +2,7 @@
 //
 // Forward dynamics a = M^-1 (tau - c) is differentiated through inverse dynamics at that a: Da = -M^-1 D(inverse), so
 // M^-1 itself is never differentiated.
+#include "base/fpenv.h"
 #include "dyn/dynamics.h"
 
 static tgStatus not_finite(tgSim *s, const char *what, tgKindOfThing kind, int thing, int index) {
@@ -53,13 +54,20 @@ static tgStatus prepare_factor(tgSim *s) {
                    "the mass matrix is not positive definite: a moving body has no mass or inertia; give it some, or its joint armature.");
 }
 
-tgStatus tg_sim_forward(tgSim *s) {
+static tgStatus forward(tgSim *s) {
   TG_TRY(prepare_factor(s));
   tgi_bias(s);
   tgi_actuation(s, s->q0, s->v0);
   tgi_passive(s, s->q0, s->v0);
   for (int d = 0; d < s->m.nv; d++) s->tau[d] = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_passive[d];
   return TG_OK;
+}
+
+tgStatus tg_sim_forward(tgSim *s) {
+  tgiFpEnv env = tgi_fp_enter();
+  tgStatus status = forward(s);
+  tgi_fp_leave(env);
+  return status;
 }
 
 tgStatus tg_sim_inverse(tgSim *s, const tgReal *qacc, tgReal *tau) {

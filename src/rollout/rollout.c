@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/memory.h"
 #include "rollout/schedule.h"
 
@@ -423,7 +424,9 @@ tgStatus tg_rollout_run(tgRollout *r, const tgRolloutRun *run, tgRolloutResult *
     return result->status;
   }
   Sweep w = {.r = r, .run = run, .res = result, .gradient = run->dq0 != NULL || run->dv0 != NULL || run->du != NULL};
+  tgiFpEnv env = tgi_fp_enter();
   tgStatus status = run_all(&w);
+  tgi_fp_leave(env);
   result->status = status;
   if (status != TG_OK) result->loss = NAN;
   __atomic_store_n(&r->busy, 0, __ATOMIC_RELEASE);

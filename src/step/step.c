@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "base/fpenv.h"
 #include "contact/contact.h"
 #include "dyn/dynamics.h"
 #include "step/impulse.h"
@@ -60,8 +61,10 @@ tgStatus tg_sim_step(tgSim *sim, double h, tgStepInfo *info) {
   sim->stack_used = 0;
   sim->stack_high = 0;
   sim->error = (tgError){.status = TG_OK};
+  tgiFpEnv env = tgi_fp_enter();
   tgStatus status = step(sim, h);
   if (status == TG_OK) status = commit(sim);
+  tgi_fp_leave(env);
   sim->info.converged = status == TG_OK;
   sim->info.scratch_high = sim->stack_high;
   if (info != NULL) *info = sim->info;
@@ -125,9 +128,11 @@ tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal 
   TG_TRY(stepped(sim));
   int clamps = 0;
   size_t mark = tgi_stack_mark(sim);
+  tgiFpEnv env = tgi_fp_enter();
   tgStatus status = vjp(sim, gq, gv, dq, dv, du, &clamps);
   tgi_stack_free(sim, mark);
   if (status >= 0) label(sim, clamps, info);
+  tgi_fp_leave(env);
   return status;
 }
 
@@ -143,6 +148,7 @@ tgStatus tg_sim_step_jacobian(tgSim *sim, tgReal *D, tgGradInfo *info) {
     return tgi_error(&sim->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
   }
   tgReal *Dv = D + size;
+  tgiFpEnv env = tgi_fp_enter();
   tgStatus status = tgi_impulse_jacobian(sim, Dv, &clamps);
   bool by_new = symplectic(sim);
   for (int d = 0; d < nv; d++) {
@@ -155,5 +161,6 @@ tgStatus tg_sim_step_jacobian(tgSim *sim, tgReal *D, tgGradInfo *info) {
   tgi_integrate_jacobian(m, w, nc, Xq, Xw, D);
   tgi_stack_free(sim, mark);
   if (status >= 0) label(sim, clamps, info);
+  tgi_fp_leave(env);
   return status;
 }
