@@ -7,6 +7,10 @@
 /// Pairs nearer than this are listed, so that their reference features are remembered and a gap at the switch shows [m].
 #define TG_CONTACT_MARGIN 1e-3
 
+/// A contact or limit acts while its gap is at most this [m or rad]. Not 0: a body at rest has gaps of either sign within
+/// round-off, and must keep all of its contacts.
+#define TG_TOUCH 1e-8
+
 /// Fills s->contact and s->ncon with the points of all pairs whose gap is at most the margin, in the order of the pairs;
 /// rows are -1, D is not filled. least (may be NULL): smallest distance found, infinity when nothing was near.
 /// TG_ERR_CAPACITY with s->wanted.ncon raised when there are too many.

@@ -155,7 +155,7 @@ static void joint_limit_rows(tgSim *s, int j) {
   if (m->jnt_type[j] == TG_JOINT_BALL) {
     // gap = largest - |w|, d|w|/dq = w/|w| because Jr(w) w = w
     tgReal axis[3], w[3], gap = range[1] - tgi_ball_axis(s, j, axis, w);
-    if (tgRe(gap) > 0) return;
+    if (tgRe(gap) > TG_TOUCH) return;
     tgReal *J = open_row(s, TG_ROW_LIMIT, j, 1, 0, gap);
     if (J != NULL) tgi_v3_scale(J + d, axis, -1);
     return;
@@ -164,7 +164,7 @@ static void joint_limit_rows(tgSim *s, int j) {
   tgReal q = s->q0[m->jnt_qadr[j]];
   for (int side = 0; side < 2; side++) {
     tgReal gap = side == 0 ? q - range[0] : range[1] - q;
-    if (tgRe(gap) > 0) continue;
+    if (tgRe(gap) > TG_TOUCH) continue;
     tgReal *J = open_row(s, TG_ROW_LIMIT, j, side, 0, gap);
     if (J != NULL) J[d] = side == 0 ? 1 : -1;
   }
@@ -183,7 +183,7 @@ static void limit_rows(tgSim *s) {
     if (!m->ten_limited[t]) continue;
     for (int side = 0; side < 2; side++) {
       tgReal gap = side == 0 ? s->ten_length[t] - m->ten_range[2 * t] : m->ten_range[2 * t + 1] - s->ten_length[t];
-      if (tgRe(gap) > 0) continue;
+      if (tgRe(gap) > TG_TOUCH) continue;
       tgReal *J = open_row(s, TG_ROW_LIMIT, t, 2 + side, 0, gap);
       if (J != NULL) add_tendon(m, t, side == 0 ? 1 : -1, J);
     }
@@ -223,7 +223,7 @@ static void contact_rows(tgSim *s, double h) {
   const tgModel *m = &s->m;
   for (int i = 0; i < s->ncon; i++) {
     tgContactRow *c = &s->contact[i];
-    if (tgRe(c->gap) > 0) continue;
+    if (tgRe(c->gap) > TG_TOUCH) continue;
     int cls[3], b1 = m->geom_body[c->geom1], b2 = m->geom_body[c->geom2];
     tgi_contacts_recall(s, c, cls);
     c->row = s->nrow;

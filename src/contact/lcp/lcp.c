@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "coll/contacts.h"
 #include "contact/lcp/solve.h"
 #include "contact/rows.h"
 
@@ -192,11 +193,11 @@ static void contact_ties(const tgSim *s, tgGradInfo *info) {
   for (int i = 0; i < s->ncon; i++) {
     const tgContactRow *c = &s->contact[i];
     char a[80], b[80], label[190];
-    bool at_gap = fabs(tgRe(c->gap)) <= tie_gap;
+    bool at_gap = fabs(tgRe(c->gap) - TG_TOUCH) <= tie_gap;
     if (!at_gap && !(c->tie && c->row >= 0)) continue;
     snprintf(label, sizeof label, "%s and %s", tgi_model_label(m, TG_THING_GEOM, c->geom1, a, sizeof a),
              tgi_model_label(m, TG_THING_GEOM, c->geom2, b, sizeof b));
-    add_tie(s, info, at_gap ? "gap at zero" : "switch of contact features", label);
+    add_tie(s, info, at_gap ? "about to touch or part" : "switch of contact features", label);
   }
 }
 
@@ -210,12 +211,12 @@ static void limit_ties(const tgSim *s, tgGradInfo *info) {
     if (m->jnt_type[j] == TG_JOINT_FREE) continue;
     if (ball) q = tgi_ball_axis(s, j, axis, w);
     for (int side = ball ? 1 : 0; side < 2; side++)
-      if (fabs(tgRe(q - m->jnt_range[2 * j + side])) <= tie_gap)
+      if (fabs(tgRe(side == 0 ? q - m->jnt_range[2 * j] : m->jnt_range[2 * j + 1] - q) - TG_TOUCH) <= tie_gap)
         add_tie(s, info, "at the limit", tgi_model_label(m, TG_THING_JOINT, j, label, sizeof label));
   }
   for (int t = 0; t < m->ntendon; t++)
     for (int side = 0; side < 2 && m->ten_limited[t]; side++)
-      if (fabs(tgRe(s->ten_length[t] - m->ten_range[2 * t + side])) <= tie_gap)
+      if (fabs(tgRe(side == 0 ? s->ten_length[t] - m->ten_range[2 * t] : m->ten_range[2 * t + 1] - s->ten_length[t]) - TG_TOUCH) <= tie_gap)
         add_tie(s, info, "at the limit", tgi_model_label(m, TG_THING_TENDON, t, label, sizeof label));
 }
 

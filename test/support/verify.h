@@ -1,0 +1,125 @@
+// verify.h: recomputes the physics of a step from scratch: momentum balance, complementarity, friction bounds, equalities.
+//
+// It shares with the stepper the frames, the inverse dynamics and the list of contact points, nothing of rows, matrices or solver:
+// Jacobians are those of material points, biases are written out again here.
+#ifndef TG_TEST_VERIFY_H
+#define TG_TEST_VERIFY_H
+
+#include <stdlib.h>
+
+#include "contact/contact.h"
+#include "dyn/dynamics.h"
+#include "kin/kinematics.h"
+#include "support/check.h"
+
+/// Worst violations of a step, forces relative to the largest impulse, speeds to the largest row speed, momentum to |h tau|.
+typedef struct tgtVerdict { double momentum, gap_speed, pull, complementarity, cone, slide, equality; } tgtVerdict;
+
+static inline double tgt_dotd(const tgReal *a, const tgReal *b, int n) {
+  double sum = 0;
+  for (int i = 0; i < n; i++) sum += tgRe(a[i]) * tgRe(b[i]);
+  return sum;
+}
+
+// row (nv) of direction dir at point p between the bodies of a contact
+static inline void tgt_contact_row(tgSim *s, const tgContactRow *c, const tgReal dir[3], tgReal *row) {
+  int nv = s->m.nv;
+  tgReal *J = (tgReal *)malloc(sizeof(tgReal) * 6 * (size_t)(nv + 1));
+  assert_non_null(J);
+  for (int d = 0; d < nv; d++) row[d] = 0;
+  for (int side = 0; side < 2; side++) {
+    tgi_point_jacobian(s, s->m.geom_body[side == 0 ? c->geom1 : c->geom2], c->p, J);
+    for (int d = 0; d < nv; d++)
+      for (int i = 0; i < 3; i++) row[d] += (side == 0 ? 1 : -1) * dir[i] * J[(3 + i) * nv + d];
+  }
+  free(J);
+}
+
+// fixed rows again, by finite meaning: limits and dry friction are unit rows or tendons; equalities are left to row_J
+static inline void tgt_other_row(tgSim *s, int i, tgReal *row) {
+  const tgModel *m = &s->m;
+  int owner = s->row_owner[i], part = s->row_part[i];
+  for (int d = 0; d < m->nv; d++) row[d] = 0;
+  bool joint = (s->row_kind[i] == TG_ROW_LIMIT && part < 2 && m->jnt_type[owner] != TG_JOINT_BALL);
+  if (joint) { row[m->jnt_vadr[owner]] = part == 0 ? 1 : -1; return; }
+  if (s->row_kind[i] == TG_ROW_FRICTION && part == 0) { row[owner] = 1; return; }
+  if (s->row_kind[i] == TG_ROW_FRICTION || (s->row_kind[i] == TG_ROW_LIMIT && part >= 2)) {
+    for (int k = m->ten_adr[owner]; k < m->ten_adr[owner] + m->ten_num[owner]; k++)
+      row[m->jnt_vadr[m->wrap_jnt[k]]] += m->wrap_coef[k] * (s->row_kind[i] == TG_ROW_LIMIT && part == 3 ? -1 : 1);
+    return;
+  }
+  for (int d = 0; d < m->nv; d++) row[d] = s->row_J[(size_t)i * (size_t)m->nv + (size_t)d];
+}
+
+/// After a successful tg_sim_step of h seconds.
+static inline tgtVerdict tgt_verify(tgSim *s) {
+  const tgModel *m = &s->m;
+  const tgContactOptions *o = &s->contact_model->options;
+  int nv = m->nv, n = s->nrow;
+  double h = s->h, fmax_ = 1e-9, wmax = 1e-3, scale = 1e-3;
+  tgtVerdict r = {0, 0, 0, 0, 0, 0, 0};
+  tgReal *J = (tgReal *)calloc((size_t)(n + 4) * (size_t)(nv + 1), sizeof(tgReal)), *a = J + n * nv, *res = a + nv;
+  double *w = (double *)calloc((size_t)n + 1, sizeof(double)), *f = (double *)calloc((size_t)n + 1, sizeof(double));
+  for (int i = 0; i < n; i++) {
+    bool contact = s->row_kind[i] == TG_ROW_NORMAL || s->row_kind[i] == TG_ROW_TANGENT;
+    const tgContactRow *c = &s->contact[contact ? s->row_owner[i] : 0];
+    if (contact) tgt_contact_row(s, c, s->row_part[i] == 0 ? c->n : s->row_part[i] == 1 ? c->t1 : c->t2, J + i * nv);
+    else tgt_other_row(s, i, J + i * nv);
+    f[i] = tgRe(s->row_f[i]);
+    w[i] = tgt_dotd(J + i * nv, s->v1, nv);
+    double vn = tgt_dotd(J + i * nv, s->vhat, nv), gap = contact && s->row_part[i] == 0 ? tgRe(c->gap) : tgRe(s->row_gap[i]);
+    double g = sqrt(tgt_dotd(m->opt_gravity, m->opt_gravity, 3));
+    bool bounce = contact && s->row_part[i] == 0 && tgRe(c->restitution) > 0 && -vn > fmax(g * h, o->restitution_speed);
+    if (contact && s->row_part[i] > 0) gap = 0;
+    w[i] += bounce ? tgRe(c->restitution) * vn : o->erp * gap / h;
+    fmax_ = fmax(fmax_, fabs(f[i]));
+    wmax = fmax(wmax, fmax(fabs(w[i]), fabs(vn)));
+  }
+  // every touching contact has its rows
+  for (int k = 0; k < s->ncon; k++)
+    if (tgRe(s->contact[k].gap) <= 1e-8 && s->contact[k].row < 0) r.gap_speed = HUGE_VAL;
+  for (int i = 0; i < n; i++) {
+    if (s->row_kind[i] == TG_ROW_EQUALITY) r.equality = fmax(r.equality, fabs(w[i]) / wmax);
+    if (s->row_kind[i] == TG_ROW_NORMAL || s->row_kind[i] == TG_ROW_LIMIT) {
+      r.gap_speed = fmax(r.gap_speed, -w[i] / wmax);
+      r.pull = fmax(r.pull, -f[i] / fmax_);
+      r.complementarity = fmax(r.complementarity, fmin(fabs(w[i]) / wmax, fabs(f[i]) / fmax_));
+    }
+    if (s->row_kind[i] == TG_ROW_TANGENT || s->row_kind[i] == TG_ROW_FRICTION) {
+      double bound = s->row_kind[i] == TG_ROW_TANGENT
+                         ? tgRe(s->contact[s->row_owner[i]].friction[s->row_part[i] - 1]) * f[s->row_parent[i]]
+                         : h * tgRe(s->row_part[i] == 0 ? m->dof_frictionloss[s->row_owner[i]] : m->ten_frictionloss[s->row_owner[i]]);
+      r.cone = fmax(r.cone, (fabs(f[i]) - bound) / fmax_);
+      // what slides is braked at the bound: w > 0 needs f = -bound
+      double short_of = w[i] > 0 ? f[i] + bound : bound - f[i];
+      r.slide = fmax(r.slide, fmin(fabs(w[i]) / wmax, fabs(short_of) / fmax_));
+    }
+  }
+  for (int d = 0; d < nv; d++) a[d] = (s->v1[d] - s->v0[d]) / h;
+  tgi_velocities(s, s->v0);
+  tgi_inverse(s, a, NULL, res);
+  for (int d = 0; d < nv; d++) {
+    tgReal K = o->explicit_damping ? 0 : m->jnt_stiffness[m->dof_jnt[d]], D = o->explicit_damping ? 0 : m->dof_damping[d];
+    tgReal balance = res[d] - s->tau[d] + h * K * s->v0[d] + (h * D + h * h * K) * a[d];
+    scale = fmax(scale, fabs(tgRe(h * res[d])));
+    for (int i = 0; i < n; i++) balance -= J[i * nv + d] * f[i] / h;
+    res[d] = h * balance;
+  }
+  for (int d = 0; d < nv; d++) r.momentum = fmax(r.momentum, fabs(tgRe(res[d])) / fmax(scale, fmax_));
+  free(J);
+  free(w);
+  free(f);
+  return r;
+}
+
+/// Fails when anything is violated by more than tol.
+#define tgt_check_step(s, tol)                                                                                                  \
+  do {                                                                                                                          \
+    tgtVerdict v_ = tgt_verify(s);                                                                                               \
+    check_true(v_.momentum <= (tol) && v_.gap_speed <= (tol) && v_.pull <= (tol) && v_.complementarity <= (tol) &&                \
+                   v_.cone <= (tol) && v_.slide <= (tol) && v_.equality <= (tol),                                                \
+               "%s:%d: momentum %.2g, approach %.2g, pull %.2g, complementarity %.2g, cone %.2g, slide %.2g, equality %.2g > %g", \
+               __FILE__, __LINE__, v_.momentum, v_.gap_speed, v_.pull, v_.complementarity, v_.cone, v_.slide, v_.equality, (double)(tol)); \
+  } while (0)
+
+#endif
