@@ -174,7 +174,7 @@ static tgStatus wrong_loss(void *ctx, tgSim *sim, int t, int steps, tgReal *valu
   return status;
 }
 
-static void check_rollout(tgModel *m, int steps, double factor, bool pass) {
+static void check_rollout(tgModel *m, int steps, double factor, double drop_height, bool pass) {
   tgContact *c = tgt_contact(m);
   tgRolloutOptions o = tg_rollout_default();
   o.steps = steps;
@@ -184,7 +184,10 @@ static void check_rollout(tgModel *m, int steps, double factor, bool pass) {
   tgReal *u = calloc((size_t)(steps * nu), sizeof *u);
   for (int i = 0; i < steps * nu; i++) u[i] = 0.5 * sin(0.37 * i);
   Wrong w = {{.body = 1, .target = {1, 0, 1}, .running = 0.2, .final = 3, .speed = 1e-2, .control = 1e-2}, factor};
-  tgRolloutRun run = {.u = u, .loss = wrong_loss, .loss_ctx = &w};
+  tgReal q0[16];
+  memcpy(q0, tg_sim_qpos(tg_rollout_sim(r)), (size_t)tg_model_nq(m) * sizeof(tgReal));
+  if (drop_height >= 0) q0[2] = 0.1 + drop_height;
+  tgRolloutRun run = {.q0 = q0, .u = u, .loss = wrong_loss, .loss_ctx = &w};
   tgGradCheck check = {0};
   assert_int_equal(tg_grad_check_rollout(r, &run, NULL, &check), TG_OK);
   assert_int_equal(check.nblock, 4);
@@ -199,13 +202,19 @@ static void check_rollout(tgModel *m, int steps, double factor, bool pass) {
 
 static void rollouts_pass(void **state) {
   (void)state;
-  check_rollout(tgt_ball(), 60, 1, true);
-  check_rollout(tgt_runner(), 30, 1, true);
+  check_rollout(tgt_ball(), 60, 1, -1, true);
+  check_rollout(tgt_runner(), 30, 1, -1, true);
+}
+// a ball that lies on the ground from the start: every run sits on the switch of its contact
+static void resting_rollouts_are_checked_one_sided(void **state) {
+  (void)state;
+  check_rollout(tgt_ball(), 10, 1, 0, true);
+  check_rollout(tgt_ball(), 10, 1.01, 0, false);
 }
 static void wrong_rollouts_are_refused(void **state) {
   (void)state;
-  check_rollout(tgt_ball(), 60, 1.01, false);
-  check_rollout(tgt_runner(), 30, -1, false);
+  check_rollout(tgt_ball(), 60, 1.01, -1, false);
+  check_rollout(tgt_runner(), 30, -1, -1, false);
 }
 
 int main(void) {
@@ -213,7 +222,8 @@ int main(void) {
     cmocka_unit_test(right_gradients_pass), cmocka_unit_test(wrong_gradients_are_refused),
     cmocka_unit_test(the_contact_that_spoils_is_named), cmocka_unit_test(the_clamp_that_spoils_is_named),
     cmocka_unit_test(the_limit_that_spoils_is_named), cmocka_unit_test(bad_states_are_an_error),
-    cmocka_unit_test(rollouts_pass), cmocka_unit_test(wrong_rollouts_are_refused),
+    cmocka_unit_test(rollouts_pass), cmocka_unit_test(resting_rollouts_are_checked_one_sided),
+    cmocka_unit_test(wrong_rollouts_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,15 +36,19 @@ static void fill(Many *b) {
     r->du = r->dv0 + nv;
     r->q = r->du + nu;
     r->v = r->q + nq * (T + 1);
-    for (size_t k = 0; k < nq + nv; k++) p[k] = 0.1 * tgi_random_normal(5, (uint64_t)i, k);
+    // near the pose of the file, which for the free joint lies on the quaternion's sphere
+    tgReal d[32];
+    for (size_t k = 0; k < nv; k++) d[k] = 0.1 * tgi_random_normal(5, (uint64_t)i, k);
+    tg_model_integrate(b->m, tg_model_field_named(b->m, "qpos0").data, d, p);
+    for (size_t k = 0; k < nv; k++) p[nq + k] = 0.3 * tgi_random_normal(7, (uint64_t)i, k);
     for (size_t k = 0; k < nu; k++) p[nq + nv + k] = tgi_random_normal(6, (uint64_t)i, k);
   }
 }
 
-static Many *many(void) {
+static Many *many(tgModel *m) {
   Many *b = calloc(1, sizeof *b);
   assert_non_null(b);
-  b->m = tgt_runner();
+  b->m = m;
   b->c = tgt_contact(b->m);
   b->nq = tg_model_nq(b->m);
   b->nv = tg_model_nv(b->m);
@@ -81,9 +85,8 @@ static uint64_t hash_of(const Many *b, int i) {
   return tgi_hash(h, &b->results[i].loss, sizeof(tgReal));
 }
 
-static void bits_do_not_depend_on_threads(void **state) {
-  (void)state;
-  Many *b = many();
+static void bits_do_not_depend_on_threads(tgModel *m) {
+  Many *b = many(m);
   uint64_t golden[N];
   tgRolloutOptions o = tg_rollout_default();
   o.steps = T;
@@ -112,6 +115,19 @@ static void bits_do_not_depend_on_threads(void **state) {
   drop(b);
 }
 
+static void runner_bits(void **state) {
+  (void)state;
+  bits_do_not_depend_on_threads(tgt_runner());
+}
+static void ball_bits(void **state) {
+  (void)state;
+  bits_do_not_depend_on_threads(tgt_ball());
+}
+static void box_bits(void **state) {
+  (void)state;
+  bits_do_not_depend_on_threads(tgt_box());
+}
+
 static tgStatus heavy(void *ctx, tgSim *sim) {
   tgReal *mass = tg_sim_param(sim, "body_mass", NULL, NULL);
   mass[1] *= *(const double *)ctx;
@@ -120,7 +136,7 @@ static tgStatus heavy(void *ctx, tgSim *sim) {
 
 static void failures_stay_apart(void **state) {
   (void)state;
-  Many *b = many();
+  Many *b = many(tgt_runner());
   uint64_t golden[N];
   tgBatch *batch = batch_of(b, 4, 0);
   assert_int_equal(tg_batch_run(batch, N, b->runs, b->results), TG_OK);
@@ -158,7 +174,7 @@ static void failures_stay_apart(void **state) {
 
 static void forks_and_misuse_get_a_status(void **state) {
   (void)state;
-  Many *b = many();
+  Many *b = many(tgt_runner());
   tgBatch *batch = batch_of(b, 2, 0);
   assert_int_equal(tg_batch_run(batch, 0, NULL, NULL), TG_OK);
   assert_int_equal(tg_batch_run(batch, 1, NULL, b->results), TG_ERR_ARG);
@@ -185,7 +201,9 @@ static void forks_and_misuse_get_a_status(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(bits_do_not_depend_on_threads),
+    cmocka_unit_test(runner_bits),
+    cmocka_unit_test(ball_bits),
+    cmocka_unit_test(box_bits),
     cmocka_unit_test(failures_stay_apart),
     cmocka_unit_test(forks_and_misuse_get_a_status),
   };
