@@ -188,8 +188,9 @@ static double sum_abs(int n, const tgReal *x) {
 }
 
 // Hager: maximise |A^-1 x|_1 over |x|_1 = 1 by walking to the vertex that the gradient A^-T sign(A^-1 x) points at.
-// Contact sets are symmetric, and their null vectors then often orthogonal to (1, ..., 1): the start is uneven, Higham's
-// alternating vector is tried too, and |A^-1| >= 1/|u_nn| (the last row of A^-1 is that of L^-1 P over u_nn) bounds all.
+// Contact sets are symmetric, and their null vectors then often orthogonal to (1, ..., 1): the start is uneven,
+// Higham's alternating vector is tried too, and |A^-1| >= 1/|u_nn| bounds all (the last row of A^-1 is that of L^-1 P
+// over u_nn).
 double tgi_lu_rcond(int n, const tgReal *lu, const int *piv, double norm, tgReal *work) {
   tgReal *x = work, *g = work + n;
   if (n == 0 || !(norm > 0)) return 0;

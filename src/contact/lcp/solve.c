@@ -1,7 +1,8 @@
 // solve.c: the driver of the frictional LCP: workspace, checks, reduction, and the order of attempts.
 //
-// Based on: lcp_math E1(b). A stage proposes classes; solve_classes turns them into an answer; an answer counts when its
-// residual is at most 1e-8. A few active-set corrections help proposals that are nearly right.
+// Based on: lcp_math E1(b), (f). A stage proposes classes; the class solve turns them into an answer; an answer counts
+// when its residual is at most 1e-8. A few active-set corrections help proposals that are nearly right. Rows that do
+// not act on each other (islands) are solved apart.
 #include "contact/lcp/solve.h"
 
 #include <string.h>
@@ -41,15 +42,20 @@ static size_t lay_out(char *base, int rows, int variables, tgiLcp *s, tgiLcpScra
   c->cod.wtau = reals(base, &at, n);
   c->cod.piv = ints(base, &at, n);
   c->cod.work = reals(base, &at, TGI_COD_WORK(n));
-  tgReal **vectors[] = {&c->x, &c->y, &c->ftmp, &c->wtmp};
+  c->block = take(base, &at, n, sizeof(tgiLcpBlock));
+  c->sub_A = reals(base, &at, nn);
+  tgReal **vectors[] = {&c->x,    &c->y,     &c->part,      &c->ftmp,  &c->wtmp,
+                        &c->sub_b, &c->sub_bound, &c->sub_f, &c->sub_w};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) *vectors[i] = reals(base, &at, n);
-  int8_t **classes[] = {&c->cls, &c->trial, &c->best, &c->before, &c->dead, &c->red_cls};
+  int8_t **classes[] = {&c->cls, &c->trial, &c->best, &c->before, &c->dead, &c->red_cls, &c->sub_cls};
   for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) *classes[i] = bytes_of(base, &at, n);
-  int **indices[] = {&c->ties, &c->failed, &c->red.row, &c->red.kind, &c->red.parent, &c->K, &c->K_pos, &c->piv, &c->group};
+  int **indices[] = {&c->ties,  &c->failed, &c->red.row, &c->red.kind, &c->red.parent, &c->K,        &c->K_pos,
+                     &c->piv,   &c->group,  &c->island,  &c->order,    &c->sub_row,    &c->sub_kind, &c->sub_parent};
   for (size_t i = 0; i < sizeof indices / sizeof *indices; i++) *indices[i] = ints(base, &at, n);
   double **squares[] = {&c->red.A, &c->full, &c->Q};
   for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) *squares[i] = doubles(base, &at, nn);
-  double **lines[] = {&c->red.b, &c->red.bound, &c->fullb, &c->scale, &c->f, &c->w, &c->Df, &c->Dw, &c->rhs};
+  double **lines[] = {&c->red.b, &c->red.bound, &c->fullb, &c->scale, &c->sf, &c->sw,
+                      &c->f, &c->w, &c->Df, &c->Dw, &c->rhs};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) *lines[i] = doubles(base, &at, n);
   c->T = doubles(base, &at, tgi_size_mul(m, m + 2));
   c->basis = ints(base, &at, m);
@@ -76,7 +82,7 @@ tgStatus tgi_lcp_init(tgiLcp *s, void *memory, size_t bytes, int nequality, int 
   if (need == SIZE_MAX) return TG_ERR_ARG;
   if (memory == NULL || bytes < need) return TG_ERR_CAPACITY;
   *s = (tgiLcp){.capacity = nequality + nnormal + nbounded, .mz = nnormal + 3 * nbounded};
-  tgiLcpScratch c = {.deficient = false};
+  tgiLcpScratch c = {.nisland = 0};
   lay_out(memory, s->capacity, s->mz, s, &c);
   return TG_OK;
 }
@@ -162,7 +168,8 @@ void tgi_lcp_reduce(tgiLcp *s, const tgiLcpProblem *p) {
   r->n = 0;
   for (int i = 0; i < n; i++) {
     // friction under a normal that cannot act has no force: it is left out with it
-    bool out = p->kind[i] == TGI_LCP_EQUALITY || c->dead[i] || (p->kind[i] == TGI_LCP_FRICTION && c->dead[p->parent[i]]);
+    bool idle = p->kind[i] == TGI_LCP_FRICTION && c->dead[p->parent[i]];
+    bool out = p->kind[i] == TGI_LCP_EQUALITY || c->dead[i] || idle;
     c->K_pos[i] = out ? -1 : r->n;
     if (!out) r->row[r->n++] = i;
   }
@@ -176,8 +183,8 @@ void tgi_lcp_reduce(tgiLcp *s, const tgiLcpProblem *p) {
   // f = D f', w' = D w, D powers of two near A_ii^-1/2: A' = D A D has a diagonal of order one whatever the units
   for (int a = 0; a < r->n; a++) {
     int i = r->row[a];
-    double d = c->scale[a];
-    r->bound[a] = r->kind[a] == TGI_LCP_NORMAL ? 0 : tgRe(p->bound[i]) / d * (r->parent[a] >= 0 ? c->scale[r->parent[a]] : 1);
+    double d = c->scale[a], above = r->parent[a] >= 0 ? c->scale[r->parent[a]] : 1;
+    r->bound[a] = r->kind[a] == TGI_LCP_NORMAL ? 0 : tgRe(p->bound[i]) * above / d;
     r->b[a] = d * c->fullb[i];
     for (int k = 0; k < r->n; k++)
       r->A[(size_t)r->n * a + k] = d * c->scale[k] * c->full[(size_t)n * i + r->row[k]];
@@ -205,12 +212,12 @@ typedef struct Attempt {
 } Attempt;
 
 // Moves every violated row to the class that its signs ask for. False when nothing moves.
-static bool correct(const tgiLcpProblem *p, int8_t *cls, const tgReal *f, const tgReal *w) {
-  double sf, sw;
+static bool correct(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f, const tgReal *w) {
+  int8_t *cls = c->cls;
   bool moved = false;
-  tgi_lcp_scales(p, f, &sf, &sw);
+  tgi_lcp_scales(c, p, f);
   for (int i = 0; i < p->n; i++) {
-    double fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / sw;
+    double sf = c->sf[c->island[i]], fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / c->sw[c->island[i]];
     int8_t old = cls[i];
     if (p->kind[i] == TGI_LCP_NORMAL && cls[i] == TGI_LCP_C && fi < -TGI_LCP_TIE) cls[i] = TGI_LCP_N;
     else if (p->kind[i] == TGI_LCP_NORMAL && cls[i] == TGI_LCP_N && wi < -TGI_LCP_TIE) cls[i] = TGI_LCP_C;
@@ -219,7 +226,7 @@ static bool correct(const tgiLcpProblem *p, int8_t *cls, const tgReal *f, const 
   for (int i = 0; i < p->n; i++) {
     bool friction = p->kind[i] == TGI_LCP_FRICTION;
     if ((!friction && p->kind[i] != TGI_LCP_BOX) || cls[i] == TGI_LCP_D) continue;
-    double fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / sw;
+    double sf = c->sf[c->island[i]], fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / c->sw[c->island[i]];
     double B = tgRe(friction ? p->bound[i] * f[p->parent[i]] : p->bound[i]) / sf;
     bool powerless = (friction && cls[p->parent[i]] != TGI_LCP_C) || tgRe(p->bound[i]) <= 0;
     int8_t old = cls[i];
@@ -242,7 +249,7 @@ static bool accept(Attempt *a, int corrections) {
       memcpy(a->best, c->cls, (size_t)a->p->n);
     }
     if (residual <= TGI_LCP_ACCEPT) return true;
-    if (k >= corrections || !correct(a->p, c->cls, a->f, a->w)) return false;
+    if (k >= corrections || !correct(c, a->p, a->f, a->w)) return false;
   }
 }
 
@@ -296,18 +303,68 @@ static int run_stages(Attempt *a, const int8_t *warm, tgiLcpInfo *info) {
 static void fill_info(const Attempt *a, tgiLcpInfo *info) {
   const tgiLcpProblem *p = a->p;
   tgiLcpScratch *c = a->s->scratch;
-  double sf, sw;
-  tgi_lcp_scales(p, a->f, &sf, &sw);
+  tgi_lcp_scales(c, p, a->f);
   info->nk = a->s->nk;
   info->rank = a->s->rank;
   for (int i = 0; i < p->n; i++) {
-    double margin = tgi_lcp_row_margin(p, c->cls, a->f, a->w, i, sf, sw);
-    double residual = tgi_lcp_row_residual(p, tgi_lcp_is_dead(a->s, p, c->cls, i), a->f, a->w, i, sf, sw);
+    double margin = tgi_lcp_row_margin(c, p, a->f, a->w, i);
+    double residual = tgi_lcp_row_residual(c, p, tgi_lcp_is_dead(a->s, p, c->cls, i), a->f, a->w, i);
     info->margin = fmin(info->margin, margin);
     info->residual = fmax(info->residual, residual);
     if (margin <= TGI_LCP_TIE) c->ties[info->nties++] = i;
     if (!(residual <= TGI_LCP_ACCEPT)) c->failed[info->nfailed++] = i;
   }
+}
+
+// Solves one problem whose islands are known; leaves its classes in scratch->cls and the class solve of them.
+static int solve_connected(Attempt *a, const int8_t *warm, tgiLcpInfo *info) {
+  tgiLcpScratch *c = a->s->scratch;
+  c->reduced = false;
+  int stage = run_stages(a, warm, info);
+  if (stage != TGI_LCP_FAILED) tgi_lcp_settle_ties(a->s, a->p, a->f, a->w);
+  else tgi_lcp_class_solve(a->s, a->p, a->best, a->f, a->w);
+  return stage;
+}
+
+// Rows of one island as a problem of its own
+static tgiLcpProblem extract(tgiLcpScratch *c, const tgiLcpProblem *p, int island) {
+  int n = 0;
+  for (int i = 0; i < p->n; i++) {
+    if (c->island[i] != island) continue;
+    c->K_pos[i] = n;
+    c->sub_row[n++] = i;
+  }
+  for (int a = 0; a < n; a++) {
+    int i = c->sub_row[a];
+    c->sub_kind[a] = p->kind[i];
+    c->sub_parent[a] = p->kind[i] == TGI_LCP_FRICTION ? c->K_pos[p->parent[i]] : -1;
+    c->sub_bound[a] = p->kind[i] == TGI_LCP_FRICTION || p->kind[i] == TGI_LCP_BOX ? p->bound[i] : 0;
+    c->sub_b[a] = p->b[i];
+    for (int k = 0; k < n; k++) c->sub_A[(size_t)n * a + k] = p->A[(size_t)p->n * i + c->sub_row[k]];
+  }
+  return (tgiLcpProblem){n, c->sub_A, c->sub_b, c->sub_kind, c->sub_parent, c->sub_bound};
+}
+
+// Island by island, then one class solve of all. The stage reported is the last that any island needed.
+static int solve_islands(Attempt *a, const int8_t *warm, tgiLcpInfo *info) {
+  tgiLcpScratch *c = a->s->scratch;
+  int worst = TGI_LCP_WARM, islands = c->nisland;
+  for (int k = 0; k < islands; k++) {
+    tgi_lcp_find_islands(c, a->p);
+    tgiLcpProblem sub = extract(c, a->p, k);
+    for (int i = 0; warm != NULL && i < sub.n; i++) c->sub_cls[i] = warm[c->sub_row[i]];
+    c->nisland = 1;
+    for (int i = 0; i < sub.n; i++) c->island[i] = 0;
+    Attempt part = {a->s, &sub, c->sub_f, c->sub_w, c->sub_cls, INFINITY};
+    int stage = solve_connected(&part, warm != NULL ? c->sub_cls : NULL, info);
+    if (stage == TGI_LCP_FAILED || worst == TGI_LCP_FAILED) worst = TGI_LCP_FAILED;
+    else if (stage > worst) worst = stage;
+    for (int i = 0; i < sub.n; i++) a->best[c->sub_row[i]] = c->cls[i];
+  }
+  tgi_lcp_find_islands(c, a->p);
+  c->reduced = false;
+  tgi_lcp_class_solve(a->s, a->p, a->best, a->f, a->w);
+  return worst;
 }
 
 tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
@@ -320,17 +377,14 @@ tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tg
     if (culprit >= 0 && s->capacity > 0 && status != TG_ERR_CAPACITY) c->failed[info->nfailed++] = culprit;
     return status;
   }
-  c->reduced = false;
   Attempt a = {s, p, f, w != NULL ? w : c->wtmp, cls, INFINITY};
-  int stage = run_stages(&a, warm, info);
-  info->stage = stage;
-  if (stage != TGI_LCP_FAILED) tgi_lcp_settle_ties(s, p, f, a.w);
-  else tgi_lcp_class_solve(s, p, a.best, f, a.w);
+  tgi_lcp_find_islands(c, p);
+  info->stage = c->nisland <= 1 ? solve_connected(&a, warm, info) : solve_islands(&a, warm, info);
   for (int i = 0; i < p->n; i++) {
     bool idle = p->kind[i] == TGI_LCP_FRICTION && c->cls[i] != TGI_LCP_D && c->cls[p->parent[i]] == TGI_LCP_N;
     if (idle) c->cls[i] = tgRe(a.w[i]) > 0 ? TGI_LCP_L : TGI_LCP_H;
     cls[i] = c->cls[i];
   }
   fill_info(&a, info);
-  return stage == TGI_LCP_FAILED ? TG_NOT_CONVERGED : TG_OK;
+  return info->stage == TGI_LCP_FAILED ? TG_NOT_CONVERGED : TG_OK;
 }

@@ -1,6 +1,7 @@
 // solve.h: the frictional boxed linear complementarity problem, a function on arrays, and its derivative.
 //
-// Based on: Jade IV-C (moving bounds), Nimble A, B (classes, least norm), Anitescu and Potra (Lemke on copositive form).
+// Based on: Jade IV-C (moving bounds), Nimble A, B (classes, least norm), Anitescu and Potra (Lemke on the copositive
+// form).
 //
 //   Find f with w = A f + b such that, row by row,
 //     EQUALITY   w = 0,                                                        f of any sign
@@ -17,23 +18,29 @@
 //     TGI_LCP_H  f = +B (w <= 0)          FRICTION or BOX that slides; under a NORMAL of class N this is f = 0
 //     TGI_LCP_L  f = -B (w >= 0)          the same
 //     TGI_LCP_D  f = 0, left out          FRICTION or BOX that cannot act: A_ii < 1e-12 trace(A), given the equalities
-//                                         (a NORMAL like that is N, an EQUALITY stays C); its w is whatever it is. Or one
-//                                         that holds without a force of its own: w = 0 follows from the other rows.
+//                                         (a NORMAL like that is N, an EQUALITY stays C); its w is whatever it is. Or
+//                                         one that holds without a force of its own: w = 0 follows from other rows.
 //   K = the rows of classes C and F in ascending order, nk of them. P (n x nk): identity on K, and +-mu in row i,
-//   column of parent(i), for FRICTION rows i of class H (+) or L (-) whose parent is of class C. f0 = +-limit on BOX rows
-//   of class H, L, else 0. Then
+//   column of parent(i), for FRICTION rows i of class H (+) or L (-) whose parent is of class C. f0 = +-limit on BOX
+//   rows of class H, L, else 0. Then
 //     f = P f_K + f0,   Q = A_K: P,   c_K = b_K + A_K: f0,   Q f_K = -c_K,   f_K = -Q^+ c_K  (least norm)
-//   Every accepted answer is this solve, with decisions on real parts only, so that the complex build differentiates it.
+//   Every accepted answer is this solve, with decisions on real parts only: the complex build differentiates it.
+//
+// Islands. Rows that do not act on each other (A_ij = 0, no friction between them) are scaled, solved and factored
+//   apart; below, max|f|, max|b| and trace are those of a row's island.
 //
 // Ties. A row is tied when its class could switch without a change of f or w: NORMAL with f and w both zero, FRICTION
 //   (live parent) or BOX at its bound with w zero; zero means |f| <= 1e-9 max|f|, |w| <= 1e-9 max|b|. Tied normals are
 //   put in N and tied friction in F. First, however, all rows with w = 0 are tried in C and F together: in redundant
-//   contact sets (a box on four corners) the least-norm answer then often has no tie at all. There the derivative is exact;
-//   with ties left it is one-sided. info->margin is the distance to the nearest tie in the same relative units.
+//   contact sets (a box on four corners) the least-norm answer then often has no tie at all, and the derivative is
+//   exact; with ties left it is one-sided at worst: where the least-norm forces leave their bounds, a redundant row
+//   stays tied in N, H or L although v' has a derivative. info->margin is the distance to the nearest tie in the same
+//   relative units.
 //
-// Order of the attempts (E1(b)): last classes; moving-bound pivoting; Lemke, lexicographic, random covering vectors, then
-//   with 1e-9 trace/n on the diagonal; Gauss-Seidel. Friction is never dropped: what is not solved is returned as
-//   TG_NOT_CONVERGED with the offending rows. Same inputs, same bits. Nothing is allocated.
+// Order of the attempts (E1(b)): last classes; moving-bound pivoting; Lemke, lexicographic, random covering vectors,
+//   then with 1e-9 trace/n on the diagonal; Gauss-Seidel. Friction is never dropped: what is not solved is returned as
+//   TG_NOT_CONVERGED with the offending rows. With b = J vhat a solution exists; with restitution or gap terms in b it
+//   may not (a box in a slot that is too narrow). Same inputs, same bits. Nothing is allocated.
 #ifndef TG_CONTACT_LCP_SOLVE_H
 #define TG_CONTACT_LCP_SOLVE_H
 
@@ -62,7 +69,7 @@ typedef struct tgiLcpProblem {
 
 /// What the solve did.
 typedef struct tgiLcpInfo {
-  int stage;          ///< tgiLcpStage that produced the answer
+  int stage;          ///< tgiLcpStage that produced the answer; of several islands the last in order, or FAILED
   int pivots;         ///< pivots of stages 2 and 3 together
   int sweeps;         ///< Gauss-Seidel sweeps
   int nk, rank;       ///< size and rank of Q

@@ -48,7 +48,8 @@ static inline void scene_finish(Scene *s) {
     }
   }
   for (int i = 0; i < s->n; i++)
-    for (int r = 0; r < i; r++) s->A[i * s->n + r] = s->A[r * s->n + i] = 0.5 * (s->A[i * s->n + r] + s->A[r * s->n + i]);
+    for (int r = 0; r < i; r++)
+      s->A[i * s->n + r] = s->A[r * s->n + i] = 0.5 * (s->A[i * s->n + r] + s->A[r * s->n + i]);
 }
 
 static inline void cross(double *r, const double *a, const double *b) {
@@ -76,7 +77,8 @@ static inline void body_mass(Scene *s, int at, double mass, const double *half) 
 }
 
 // Normal and two tangents, body `at` pushed by n, body `other` (or -1) by -n
-static inline void contact(Scene *s, int at, const double *x, int other, const double *y, double (*frame)[3], double mu) {
+static inline void contact(Scene *s, int at, const double *x, int other, const double *y, double (*frame)[3],
+                           double mu) {
   int normal = s->n;
   for (int k = 0; k < 3; k++) {
     int i = scene_row(s, k == 0 ? TGI_LCP_NORMAL : TGI_LCP_FRICTION, k == 0 ? -1 : normal, k == 0 ? 0 : mu);
@@ -214,7 +216,7 @@ static inline double independent_residual(const tgiLcpProblem *p, const tgReal *
     else if (p->kind[i] == TGI_LCP_NORMAL)
       violation = fmin(fmax(fabs(fi), fmax(0, -w)), fmax(fabs(w), fmax(0, -fi)));
     else {
-      double B = p->kind[i] == TGI_LCP_FRICTION ? tgRe(p->bound[i]) * tgRe(f[p->parent[i]]) / sf : tgRe(p->bound[i]) / sf;
+      double B = tgRe(p->bound[i]) / sf * (p->kind[i] == TGI_LCP_FRICTION ? tgRe(f[p->parent[i]]) : 1);
       double stick = fmax(fabs(w), fmax(0, fabs(fi) - B));
       double high = fmax(fabs(fi - B), fmax(0, w)), low = fmax(fabs(fi + B), fmax(0, -w));
       violation = fmin(stick, fmin(high, low));

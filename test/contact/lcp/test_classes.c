@@ -1,4 +1,5 @@
-// test_classes.c: the class solve and its derivative: identities, adjoint against forward, complex step against formula.
+// test_classes.c: the class solve and its derivative: identities, adjoint against forward, complex step against the
+// formula.
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +46,7 @@ static void apply_q_t(const tgiLcp *s, const tgReal *y, tgReal *x) {
   tgi_lcp_gather(s, g, x);
 }
 
-// The four Penrose conditions in the form Q Q^+ Q = Q, Q^+ Q symmetric = I - project, Q^T Q^{+T} symmetric; f_K in its range
+// Q Q^+ Q = Q and the same transposed, Q^+ Q symmetric and = I - project; f_K in the range of Q^+
 static void test_pseudo_inverse(void **state) {
   (void)state;
   Fixture x;
@@ -95,8 +96,8 @@ typedef struct Direction {
   tgReal J[MAX_ROWS * MAX_DOF], Minv[MAX_DOF * MAX_DOF], v[MAX_DOF], bound[MAX_ROWS];
 } Direction;
 
-// A direction that keeps every linear dependence of the rows: dJ = J X; d(M^-1) symmetric; common relative change of all
-// friction coefficients (when asked), separate ones of the constant limits
+// A direction that keeps every linear dependence of the rows: dJ = J X; d(M^-1) symmetric; common relative change of
+// all friction coefficients (when asked), separate ones of the constant limits
 static void random_direction(const Scene *s, tgtRandom *r, bool mu, Direction *d) {
   double X[MAX_DOF * MAX_DOF], common = tgt_normal(r);
   int n = s->dof;
@@ -267,7 +268,8 @@ static void test_derivative(void **state) {
       double size = size_of(df, x.s.nk) + size_of(x.s.fk, x.s.nk), off = 0;
       for (int a = 0; a < x.s.nk; a++) off = fmax(off, fabs(tgRe(ref[a]) - tgRe(df[a])) / size);
       worst = fmax(worst, off);
-      check_true(off < tolerance, "%s %d: rank %d of %d: df_K off by %.3g", family_name[family], k, x.s.rank, x.s.nk, off);
+      check_true(off < tolerance, "%s %d: rank %d of %d: df_K off by %.3g", family_name[family], k, x.s.rank, x.s.nk,
+                 off);
       deficient += x.s.rank < x.s.nk;
       full += x.s.rank == x.s.nk;
       with_mu += mu;
