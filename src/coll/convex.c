@@ -1,5 +1,6 @@
 // convex.c: access to convex cores and exact separating axes. See convex.h.
 #include "coll/convex.h"
+#include <string.h>
 
 #define SIN2_PARALLEL 1e-6   // edges within 1e-3 rad make no axis of their own; faces and vertices decide [E6]
 
@@ -47,6 +48,7 @@ void tgi_convex_pair(const tgiPair *P, tgiConvex *X, tgiConvex *Y) {
     *X = *Y;
     *Y = swap;
   }
+  Y->home = true;
   real_pose(X->S, RX, x);
   real_pose(Y->S, RY, y);
   for (int i = 0; i < 3; i++)
@@ -68,6 +70,7 @@ void tgi_convex_vertex(const tgiConvex *C, int v, double *x) {
     return;
   }
   real3(x, C->h->vert + 3 * v);
+  if (C->home) return;
   turn(x, C->R, x);
   for (int i = 0; i < 3; i++) x[i] += C->t[i];
 }
@@ -88,22 +91,24 @@ void tgi_convex_edge(const tgiConvex *C, int e, tgiSegment *g, double *left, dou
 
 double tgi_convex_face(const tgiConvex *C, int f, double *n) {
   real3(n, C->h->face_plane + 4 * f);
+  if (C->home) return tgRe(C->h->face_plane[4 * f + 3]);
   turn(n, C->R, n);
   return tgRe(C->h->face_plane[4 * f + 3]) + tgi_d3_dot(n, C->t);
 }
 
 // on a polytope's edge graph a vertex without a lower neighbour is lowest; small hulls are scanned
-double tgi_convex_support(const tgiConvex *C, const double *n, int *arg) {
+double tgi_convex_support_from(const tgiConvex *C, const double *n, int from, int *arg) {
   enum { SCAN = 24 };
   double d[3], x[3], best = INFINITY;
-  int v = 0;
+  int v = from;
   if (!C->h) {
     double end = tgi_d3_dot(n, C->seg.u);
     *arg = C->seg.line && end < 0;
     return tgi_d3_dot(n, C->seg.x) + *arg * end;
   }
   const tgHull *h = C->h;
-  turn_back(d, C->R, n);
+  if (C->home) memcpy(d, n, sizeof d);
+  else turn_back(d, C->R, n);
   if (h->nvert <= SCAN) {
     for (int k = 0; k < h->nvert; k++) {
       real3(x, h->vert + 3 * k);
@@ -111,12 +116,12 @@ double tgi_convex_support(const tgiConvex *C, const double *n, int *arg) {
       if (s < best) { best = s; v = k; }
     }
   } else {
-    real3(x, h->vert);
+    real3(x, h->vert + 3 * v);
     best = tgi_d3_dot(d, x);
     for (bool moved = true; moved;) {
-      int from = v;
+      int at = v;
       moved = false;
-      for (int k = h->vert_adr[from]; k < h->vert_adr[from + 1]; k++) {
+      for (int k = h->vert_adr[at]; k < h->vert_adr[at + 1]; k++) {
         real3(x, h->vert + 3 * h->vert_next[k]);
         double s = tgi_d3_dot(d, x);
         if (s < best) { best = s; v = h->vert_next[k]; moved = true; }
@@ -138,9 +143,14 @@ static void take(tgiAxis *best, int i, int j, double s, double side) {
   else if (s > best->second) best->second = s;
 }
 
-tgiAxis tgi_best_face(const tgiConvex *F, const tgiConvex *V, double limit) {
+tgiAxis tgi_best_face(const tgiConvex *F, const tgiPart *part, const tgiConvex *V, double limit) {
   tgiAxis best = {-1, -1, -INFINITY, -INFINITY, 0};
-  for (int f = 0; f < F->nface && best.s <= limit; f++) take(&best, f, -1, tgi_face_separation(F, f, V), 0);
+  int count = part->edge ? part->nface : F->nface, v = 0;
+  for (int k = 0; k < count && best.s <= limit; k++) {
+    int f = part->edge ? part->face[k] : k;
+    double n[3], off = tgi_convex_face(F, f, n);
+    take(&best, f, -1, tgi_convex_support_from(V, n, v, &v) - off, 0);   // neighbours have near support vertices
+  }
   return best;
 }
 
@@ -173,14 +183,19 @@ tgiAxis tgi_edge_axis(const tgiConvex *X, int ex, const tgiConvex *Y, int ey) {
   return axis;
 }
 
-tgiAxis tgi_best_edges(const tgiConvex *X, const tgiConvex *Y, double limit) {
+static int part_edges(const tgiConvex *C, const tgiPart *p) { return p->edge ? p->nedge : C->nedge; }
+
+tgiAxis tgi_best_edges(const tgiConvex *X, const tgiPart *px, const tgiConvex *Y, const tgiPart *py, double limit) {
   tgiAxis best = {-1, -1, -INFINITY, -INFINITY, 0};
   const tgHull *h = Y->h;
-  for (int i = 0; i < X->nedge && best.s <= limit; i++) {
+  int nx = part_edges(X, px), ny = part_edges(Y, py);
+  for (int k = 0; k < nx && best.s <= limit; k++) {
+    int i = px->edge ? px->edge[k] : k;
     tgiSegment gx;
     double a[3], b[3];
     tgi_convex_edge(X, i, &gx, a, b);
-    for (int j = 0; j < h->nedge; j++) {
+    for (int l = 0; l < ny; l++) {
+      int j = py->edge ? py->edge[l] : l;
       const int *q = h->edge + 4 * j;
       double c[3], d[3], s, side;
       real3(c, h->face_plane + 4 * q[2]);            // Y's frame is the working frame
@@ -196,15 +211,32 @@ tgiAxis tgi_best_edges(const tgiConvex *X, const tgiConvex *Y, double limit) {
   return best;
 }
 
-tgiClosest tgi_closest_edges(const tgiConvex *X, const tgiConvex *Y, double tol, int *ex, int *ey) {
+// a point's nearest edge bounds a face that it is on the outer side of
+static bool hidden(const tgiConvex *X, const tgHull *h, int e) {
+  if (X->h || X->seg.line) return false;
+  for (int s = 2; s < 4; s++) {
+    double n[3];
+    const tgReal *plane = h->face_plane + 4 * h->edge[4 * e + s];
+    real3(n, plane);
+    if (tgi_d3_dot(n, X->seg.x) > tgRe(plane[3])) return false;
+  }
+  return true;
+}
+
+tgiClosest tgi_closest_edges(const tgiConvex *X, const tgiPart *px, const tgiConvex *Y, const tgiPart *py, double tol,
+                             int *ex, int *ey) {
   tgiClosest best = {.distance = INFINITY};
   double away = INFINITY;                            // nearest of those that end elsewhere
   double pa[3] = {0}, pb[3] = {0};
   *ex = *ey = 0;
-  for (int i = 0; i < (X->nedge > 0 ? X->nedge : 1); i++) {
+  int nx = X->nedge > 0 ? part_edges(X, px) : 1, ny = part_edges(Y, py);   // a point: its one "edge"
+  for (int k = 0; k < nx; k++) {
     tgiSegment gx, gy;
+    int i = X->nedge > 0 && px->edge ? px->edge[k] : k;
     tgi_convex_edge(X, i, &gx, NULL, NULL);
-    for (int j = 0; j < Y->nedge; j++) {
+    for (int l = 0; l < ny; l++) {
+      int j = py->edge ? py->edge[l] : l;
+      if (hidden(X, Y->h, j)) continue;
       tgi_convex_edge(Y, j, &gy, NULL, NULL);
       tgiClosest c = tgi_closest_segments(&gx, &gy, tol);
       if (c.distance > best.distance + tol) continue;
@@ -218,7 +250,8 @@ tgiClosest tgi_closest_edges(const tgiConvex *X, const tgiConvex *Y, double tol,
       best = c;
       *ex = i;
       *ey = j;
-      for (int k = 0; k < 3; k++) { pa[k] = a[k]; pb[k] = b[k]; }
+      memcpy(pa, a, sizeof pa);
+      memcpy(pb, b, sizeof pb);
     }
   }
   if (away < best.distance + tol) best.tie = true;

@@ -8,6 +8,7 @@
 // feature, a face of the larger body, a face of the smaller, the edges. For given memory that makes the choice a constant
 // but at isolated switches, which within 1e-9 are reported as ties.
 #include "coll/clip.h"
+#include "coll/gjk.h"
 
 #define HYSTERESIS 1e-4
 
@@ -17,6 +18,7 @@ typedef struct Choice {
   double best, h, tol, reach;    ///< best: largest separation of the cores; reach: largest that still matters
   int mem_x, mem_y;
   bool tie;
+  tgiPart part_x, part_y;        ///< where the nearest features can be; everything unless the polytopes are large
 } Choice;
 
 static bool is_tie(const Choice *C, double s) { return fabs(s - (C->best - C->h)) < C->tol; }
@@ -138,7 +140,7 @@ static bool try_edges(tgiPair *P, Choice *C, const tgiAxis *e, int *count) {
 static int closest_cores(tgiPair *P, Choice *C) {
   int ex, ey;
   tgiCore A, B;
-  tgiClosest c = tgi_closest_edges(&C->X, &C->Y, C->tol, &ex, &ey);
+  tgiClosest c = tgi_closest_edges(&C->X, &C->part_x, &C->Y, &C->part_y, C->tol, &ex, &ey);
   bool x_is_a = C->X.is_a;
   P->distance = c.distance - C->X.r;
   remember(P, C, 0, 0);
@@ -215,23 +217,87 @@ static int choose(tgiPair *P, Choice *C) {
   return count;
 }
 
+// ---- large polytopes: only the neighbourhood of the nearest vertices
+
+enum { LARGE = 300, NEAR = 96 };   ///< edge pairs (edges, for a round X) above which GJK pays; edges kept of each body
+typedef struct Near { int edge[NEAR], face[2 * NEAR]; } Near;
+
+static void add_once(int *list, int *n, int value) {
+  for (int k = 0; k < *n; k++)
+    if (list[k] == value) return;
+  list[(*n)++] = value;
+}
+// edges that end in one of the vertices, and their faces; false when they are too many
+static bool neighbourhood(const tgiConvex *C, const int *v, int nv, Near *N, tgiPart *part) {
+  static const int only[1] = {0};
+  *part = (tgiPart){.edge = only, .nedge = C->nedge, .face = only};
+  if (!C->h) return true;                            // a round core: its one edge, or none
+  *part = (tgiPart){.edge = N->edge, .face = N->face};
+  for (int e = 0; e < C->nedge; e++) {
+    const int *q = C->h->edge + 4 * e;
+    bool ends = false;
+    for (int k = 0; k < nv; k++) ends = ends || q[0] == v[k] || q[1] == v[k];
+    if (!ends) continue;
+    if (part->nedge == NEAR) return false;
+    N->edge[part->nedge++] = e;
+    add_once(N->face, &part->nface, q[2]);
+    add_once(N->face, &part->nface, q[3]);
+  }
+  return true;
+}
+
+static void best_axes(Choice *C, double limit) {
+  C->edges = (tgiAxis){-1, -1, -INFINITY, -INFINITY, 0};
+  C->face_y = tgi_best_face(&C->Y, &C->part_y, &C->X, limit);
+  C->face_x = tgi_best_face(&C->X, &C->part_x, &C->Y, limit);
+  C->best = fmax(C->face_x.s, C->face_y.s);
+  if (!(C->best <= limit)) return;
+  C->edges = tgi_best_edges(&C->X, &C->part_x, &C->Y, &C->part_y, limit);
+  C->best = fmax(C->best, C->edges.s);
+}
+
+// narrows the parts to the neighbourhood that GJK names and takes the best axes there; true when they are the best of all:
+// the depth is reached by an axis, the distance by an axis or by a pair of edges. *bound when the cores are beyond reach.
+static bool narrowed(Choice *C, Near *nx, Near *ny, double *bound) {
+  int x[3], y[3], ex, ey;
+  double n[3], m = tgi_d3_norm(C->X.t);
+  for (int i = 0; i < 3; i++) n[i] = m > 0 ? C->X.t[i] / m : i == 2;
+  tgiNearest R = tgi_nearest(&C->X, &C->Y, n, C->reach);
+  if (R.kind == TGI_NEAREST_UNSURE) return false;
+  *bound = R.s;
+  if (R.kind == TGI_NEAREST_BEYOND) return true;
+  for (int k = 0; k < R.count; k++) {
+    x[k] = R.p[k].x;
+    y[k] = R.p[k].y;
+  }
+  if (!neighbourhood(&C->X, x, R.count, nx, &C->part_x) || !neighbourhood(&C->Y, y, R.count, ny, &C->part_y)) return false;
+  best_axes(C, INFINITY);
+  C->tie = R.tie;
+  if (fabs(C->best - R.s) <= C->tol) return true;
+  if (R.s < 0) return false;
+  tgiClosest c = tgi_closest_edges(&C->X, &C->part_x, &C->Y, &C->part_y, C->tol, &ex, &ey);
+  return fabs(c.distance - R.s) <= C->tol;
+}
+
 int tgi_pair_convex(tgiPair *P) {
   Choice C = {.tie = false};
+  Near nx, ny;
+  double bound = -INFINITY;
   tgi_convex_pair(P, &C.X, &C.Y);
   C.mem_x = P->memory[C.X.is_a ? 0 : 1];
   C.mem_y = P->memory[C.X.is_a ? 1 : 0];
   C.tol = TGI_TIE * (C.X.radius + C.Y.radius);
   C.h = HYSTERESIS * fmin(C.X.radius, C.Y.radius);
   C.reach = P->margin + C.X.r;
-  C.face_y = tgi_best_face(&C.Y, &C.X, C.reach);
-  C.face_x = tgi_best_face(&C.X, &C.Y, C.reach);
-  C.best = fmax(C.face_x.s, C.face_y.s);
-  if (C.best <= C.reach) {
-    C.edges = tgi_best_edges(&C.X, &C.Y, C.reach);
-    C.best = fmax(C.best, C.edges.s);
+  bool large = (C.X.h ? C.X.nedge : 4) * C.Y.nedge > LARGE;
+  if (!large || !narrowed(&C, &nx, &ny, &bound)) {
+    C.part_x = C.part_y = (tgiPart){.edge = NULL};
+    C.tie = false;
+    best_axes(&C, C.reach);
+    bound = C.best;
   }
-  if (C.best > C.reach) {                            // a separating axis beyond the margin: a bound is all that is asked
-    P->distance = C.best - C.X.r;
+  if (bound > C.reach) {                             // apart beyond the margin: a bound is all that is asked
+    P->distance = bound - C.X.r;
     remember(P, &C, 0, 0);
     return 0;
   }

@@ -1,20 +1,22 @@
 // test_narrow.c: contact points of every ordered pair: derivatives, swap, equivariance, gaps by brute force, named cases.
 #include "coll/coll_support.h"
 
-enum { KINDS = 6, POSES = 300, MESHES = 6 };
-static const char *const kind_name[] = {"plane", "sphere", "capsule", "box", "mesh", "cylinder"};
-static tgHullOwned *mesh[MESHES], *cylinder[MESHES];
+enum { KINDS = 7, POSES = 300, MESHES = 6 };
+static const char *const kind_name[] = {"plane", "sphere", "capsule", "box", "mesh", "cylinder", "ellipsoid"};
+static tgHullOwned *mesh[MESHES], *cylinder[MESHES], *ellipsoid[MESHES];
 
 static int build_hulls(void **state) {
   (void)state;
   tgtRandom r = {1};
   tgError why;
   for (int k = 0; k < MESHES; k++) {
-    double x[3 * 24];
-    int n = 4 + 4 * k;
+    double x[3 * 300], semi[3];
+    int n = k < 5 ? 4 + 4 * k : 300;                 // up to those that go through GJK
     for (int i = 0; i < 3 * n; i++) x[i] = tgt_uniform(&r, -0.4, 0.4);
     if (tgi_hull_from_points(x, n, NULL, &mesh[k], &why) < 0) return -1;
     if (tgi_hull_cylinder(tgt_uniform(&r, 0.1, 0.4), tgt_uniform(&r, 0.05, 0.5), 3 + 5 * k, NULL, &cylinder[k]) < 0) return -1;
+    for (int i = 0; i < 3; i++) semi[i] = tgt_uniform(&r, 0.15, 0.4);
+    if (tgi_hull_ellipsoid(semi, 12, 24, NULL, &ellipsoid[k]) < 0) return -1;
   }
   return 0;
 }
@@ -23,6 +25,7 @@ static int free_hulls(void **state) {
   for (int k = 0; k < MESHES; k++) {
     tgi_hull_free(mesh[k]);
     tgi_hull_free(cylinder[k]);
+    tgi_hull_free(ellipsoid[k]);
   }
   return 0;
 }
@@ -46,9 +49,13 @@ static void make_shape(tgtShape *s, int kind, tgtRandom *r) {
       s->type = TG_GEOM_MESH;
       s->hull = &mesh[tgt_next(r) % MESHES]->hull;
       break;
-    default:
+    case 5:
       s->type = TG_GEOM_CYLINDER;
       s->hull = &cylinder[tgt_next(r) % MESHES]->hull;
+      break;
+    default:
+      s->type = TG_GEOM_ELLIPSOID;
+      s->hull = &ellipsoid[tgt_next(r) % MESHES]->hull;
       break;
   }
 }
