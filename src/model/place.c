@@ -113,6 +113,8 @@ static void fill_dof(tgModel *m, const tgJointDesc *j, int jnt, int dof, int k, 
   PUT_INT(dof_jnt, dof, jnt);
   PUT_INT(dof_body, dof, j->body);
   PUT_INT(dof_parent, dof, *last);
+  // a run goes on while parents are neighbours
+  PUT_INT(dof_run, dof, *last >= 0 && *last == dof - 1 ? m->dof_run[*last] : dof);
   PUT_INT(dof_grpadr, dof, dof - k + first);
   PUT_INT(dof_grpnum, dof, turns ? 3 : 1);
   PUT_INT(dof_depth, dof, *last < 0 ? 1 : m->dof_depth[*last] + 1);
