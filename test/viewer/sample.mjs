@@ -109,3 +109,33 @@ export function zooReplay() {
     loss: { x: [0, 1, 2, 3, 4, 5], y: [3, 2.2, null, 1.4, 1.1, 1], label: 'loss' },
   };
 }
+
+/// Where the runner's ball is at frame i.
+export function runAt(i) {
+  return [0.05 * i, 0.2 * Math.sin(0.05 * i), 0.3 + 0.1 * Math.abs(Math.sin(0.1 * i))];
+}
+
+/// Two bodies that travel 25 m: a magenta ball and a box beside it.
+export function runReplay() {
+  const nframe = 500;
+  const pos = [], quat = [];
+  for (let i = 0; i < nframe; i++) {
+    const p = runAt(i);
+    pos.push(0, 0, 0, ...p, p[0] - 0.6, p[1], 0.2);
+    for (let b = 0; b < 3; b++) quat.push(1, 0, 0, 0);
+  }
+  const replay = zooReplay();
+  const plain = { pos: [0, 0, 0], quat: [1, 0, 0, 0], mesh: -1 };
+  return {
+    ...replay, title: 'A run', loss: null, figures: {},
+    model: {
+      name: 'runner', gravity: [0, 0, -G], bodies: ['world', 'ball', 'box'].map((name) => ({ name })), meshes: [],
+      geoms: [
+        replay.model.geoms[0],
+        { ...plain, name: 'ball', body: 1, type: 'sphere', size: [0.1, 0, 0], rgba: [1, 0, 1, 1] },
+        { ...plain, name: 'box', body: 2, type: 'box', size: [0.1, 0.1, 0.1], rgba: [0.5, 0.5, 0.5, 1] },
+      ],
+    },
+    trajectories: [{ label: 'run', dt: 0.01, nframe, body_pos: f32(pos), body_quat: f32(quat), contacts: null }],
+  };
+}

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { CHROMIUM, haveChromium, launch, need, open, until } from './browser.mjs';
-import { ball, ballAt, embed, f32, throwReplay, zooReplay } from './sample.mjs';
+import { ball, ballAt, embed, f32, runAt, runReplay, throwReplay, zooReplay } from './sample.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const template = join(root, 'viewer/dist/index.html');
@@ -51,19 +51,31 @@ function project(camera, p) {
   ];
 }
 
-// centre and number of the magenta pixels of a screenshot
-async function magenta(page) {
-  const { PNG } = need('pngjs');
-  const image = PNG.sync.read(await page.screenshot());
-  let n = 0, x = 0, y = 0;
-  for (let i = 0; i < image.width * image.height; i++) {
-    const [r, g, b] = image.data.subarray(4 * i, 4 * i + 3);
-    if (Math.min(r, b) < 60 || Math.min(r, b) - g < 50) continue;
-    n++;
-    x += (i % image.width) + 0.5;
-    y += Math.floor(i / image.width) + 0.5;
+async function picture(page) {
+  return need('pngjs').PNG.sync.read(await page.screenshot());
+}
+
+// middles of the pixels of the view (not of the panel) whose colour satisfies `is`
+async function pixels(page, is) {
+  const image = await picture(page);
+  const { width, height } = (await page.evaluate(() => window.__tangere.camera())).rect;
+  const found = [];
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      const i = 4 * (y * image.width + x);
+      if (is(image.data[i], image.data[i + 1], image.data[i + 2])) found.push([x + 0.5, y + 0.5]);
+    }
   }
-  return { n, at: [x / n, y / n], image };
+  return found;
+}
+const isMagenta = (r, g, b) => Math.min(r, b) >= 60 && Math.min(r, b) - g >= 50;
+const isArrow = (r, g, b) => r > 170 && g < 110 && b < 110;
+
+// centre and number of the magenta pixels
+async function magenta(page) {
+  const found = await pixels(page, isMagenta);
+  const n = found.length;
+  return { n, at: [0, 1].map((k) => found.reduce((sum, p) => sum + p[k], 0) / n) };
 }
 
 test('bodies are drawn where the trajectory projects, from file://, with no errors and no requests', { skip }, async () => {
@@ -120,6 +132,62 @@ test('a replay that the engine wrote is drawn the same', { skip: skip || noSampl
   await page.context().close();
 });
 
+test('contact forces are arrows from the contact along the force, and can be hidden', { skip }, async () => {
+  const replay = throwReplay();
+  const { page, errors } = await show('arrows', replay);
+  await page.evaluate(() => window.__tangere.select(1, -1));
+  const camera = await page.evaluate(() => window.__tangere.camera());
+  const lengths = [];
+  for (const i of [0, 20]) {
+    await page.evaluate((f) => window.__tangere.setFrame(f), i);
+    const red = await pixels(page, isArrow);
+    assert.ok(red.length > 40, `frame ${i}: the arrow has ${red.length} pixels`);
+    // the contact is at the world's origin; the arrow's middle line is the projected line along the force
+    const from = project(camera, [0, 0, 0]);
+    const along = unit(sub(project(camera, [0.02 * i, 0, 0.8 - 0.02 * i]), from));
+    const off = red.map((p) => Math.abs(along[0] * (p[1] - from[1]) - along[1] * (p[0] - from[0])));
+    const ahead = red.map((p) => dot(along, sub(p, from)));
+    assert.ok(Math.max(...off) < 14, `frame ${i}: a pixel of the arrow is ${Math.max(...off)} beside the force's line`);
+    assert.ok(Math.min(...ahead) > -8, `frame ${i}: the arrow starts ${-Math.min(...ahead)} pixels before the contact`);
+    lengths.push(Math.max(...ahead));
+  }
+  // 8 N and 4 sqrt(2) N, seen nearly alike
+  assert.ok(lengths[0] > 1.15 * lengths[1], `8 N is ${lengths[0]} pixels long and 5.7 N ${lengths[1]}`);
+  await page.getByRole('button', { name: 'Forces' }).click();
+  await page.evaluate(() => window.__tangere.setFrame(20));
+  assert.equal((await pixels(page, isArrow)).length, 0, 'hidden arrows are still drawn');
+  await page.getByRole('button', { name: 'Forces' }).click();
+  await page.evaluate(() => window.__tangere.setFrame(60));
+  assert.equal((await pixels(page, isArrow)).length, 0, 'an arrow without a contact');
+  assert.deepEqual(errors, []);
+  await page.context().close();
+});
+
+test('the camera follows what runs away', { skip }, async () => {
+  const { page, errors } = await show('run', runReplay());
+  assert.equal(await page.getByRole('button', { name: 'Follow' }).getAttribute('aria-pressed'), 'true');
+  const ats = [];
+  for (const frame of [0, 250, 499]) {
+    await page.evaluate((f) => window.__tangere.setFrame(f), frame);
+    const camera = await page.evaluate(() => window.__tangere.camera());
+    const want = project(camera, runAt(frame));
+    const { n, at } = await magenta(page);
+    assert.ok(n > 300 && Math.hypot(...sub(at, want)) < PIXELS, `frame ${frame}: ${n} pixels at ${at}, projected to ${want}`);
+    ats.push(camera.target[0]);
+  }
+  assert.ok(ats[2] - ats[0] > 20, `the camera went from ${ats[0]} to ${ats[2]}`);
+  // not following, it stays and sees the whole way
+  await page.getByRole('button', { name: 'Follow' }).click();
+  await page.evaluate(() => window.__tangere.setFrame(0));
+  const still = await page.evaluate(() => window.__tangere.camera());
+  await page.evaluate(() => window.__tangere.setFrame(499));
+  const moved = sub((await page.evaluate(() => window.__tangere.camera())).position, still.position);
+  assert.ok(Math.hypot(...moved) < 1e-9, `the camera moved by ${moved}`);
+  assert.ok((await magenta(page)).n > 0, 'the end of the way is not in view');
+  assert.deepEqual(errors, []);
+  await page.context().close();
+});
+
 test('the curves move: the loss mark with the iterate, the time mark with the frame', { skip }, async () => {
   const { page, errors } = await show('curve', throwReplay());
   const read = () => page.evaluate(() => ({ loss: window.__tangere.lossMark(), time: window.__tangere.timeMark() }));
@@ -172,7 +240,7 @@ test('every shape is drawn, in dark and light, up is against gravity', { skip },
     const { page, errors } = await show('zoo', replay, { dark: up[1] === 1 });
     assert.deepEqual((await page.evaluate(() => window.__tangere.camera())).up.map((x) => x + 0), up);
     await page.evaluate(() => { window.__tangere.select(1, -1); window.__tangere.setFrame(0); });
-    const { image } = await magenta(page);
+    const image = await picture(page);
     const camera = await page.evaluate(() => window.__tangere.camera());
     for (let i = 0; i < 6; i++) {
       const z = 0.25 + 0.45 * Math.abs(Math.sin(i));

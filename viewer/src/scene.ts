@@ -377,19 +377,18 @@ function movingBodies(replay: Replay): boolean[] {
   return moving;
 }
 
-// two moving averages of the given half width in frames, ends held
+// two moving averages of the given half width in frames, narrower towards the ends so that these keep their place
 function smoothTrack(track: Float32Array, half: number): Float32Array {
   const n = track.length / 3;
   let from = track;
   for (let pass = 0; pass < 2; pass++) {
     const to = new Float32Array(track.length);
     for (let k = 0; k < 3; k++) {
-      const at = (i: number) => from[3 * Math.min(Math.max(i, 0), n - 1) + k];
-      let sum = 0;
-      for (let i = -half; i <= half; i++) sum += at(i);
+      const sum = new Float64Array(n + 1); // of all before i
+      for (let i = 0; i < n; i++) sum[i + 1] = sum[i] + from[3 * i + k];
       for (let i = 0; i < n; i++) {
-        to[3 * i + k] = sum / (2 * half + 1);
-        sum += at(i + half + 1) - at(i - half);
+        const w = Math.min(half, i, n - 1 - i);
+        to[3 * i + k] = (sum[i + w + 1] - sum[i - w]) / (2 * w + 1);
       }
     }
     from = to;
