@@ -110,19 +110,23 @@ static void a_long_rollout_fits_in_8_megabytes(void **state) {
   const size_t budget = tgt_malloc_counted() ? 8000000 : 1700000;
   tgtAlloc a;
   tgt_alloc_init(&a);
-  tgModel *m = tgt_runner();
+  tgError error = {0};
+  tgModel *m = tg_model_load(TG_SOURCE_DIR "/models/half_cheetah.xml", NULL, &error);
+  if (m == NULL) fail_msg("%s", error.text);
   tgContact *c = tgt_contact(m);
+  const size_t nu = (size_t)tg_model_nu(m), nv = (size_t)tg_model_nv(m);
   tgRolloutOptions o = tg_rollout_default();
   o.steps = steps;
   o.allocator = &a.hooks;
   o.tape_bytes = budget - 1500000;   // the simulation, twice while it grows
   tgRollout *r = tg_rollout_create(m, c, &o, NULL);
   assert_non_null(r);
-  size_t n = (size_t)steps * 6;
-  tgReal *u = malloc(n * sizeof *u), *du = malloc(n * sizeof *du), dq0[9], dv0[9];
+  size_t n = (size_t)steps * nu;
+  tgReal *u = malloc(n * sizeof *u), *du = malloc(n * sizeof *du), dq0[32], dv0[32];
+  check_true(nv <= 32, "%zu dofs", nv);
   assert_non_null(u);
   assert_non_null(du);
-  for (size_t i = 0; i < n; i++) u[i] = 0.3 * sin(0.02 * (double)(i / 6) + (double)(i % 6));
+  for (size_t i = 0; i < n; i++) u[i] = 10 * sin(0.02 * (double)(i / nu) + (double)(i % nu));
   tgtReach reach = {.body = 1, .target = {1, 0, 0.7}, .running = 1e-3, .final = 1, .control = 1e-4};
   tgRolloutRun run = {.u = u, .du = du, .dq0 = dq0, .dv0 = dv0, .loss = tgt_reach, .loss_ctx = &reach};
   tgRolloutResult result;
