@@ -1,6 +1,7 @@
 // sim.h: a simulation: state and everything computed from it, in one block sized before use.
 //
-// A sim belongs to one thread at a time; sims share a const model. No call allocates except create and reserve.
+// A sim belongs to one thread at a time (a step, derivative or forward call that finds another inside returns TG_ERR_STATE and
+// touches nothing); sims share a const model. No call allocates except create and reserve.
 #ifndef TANGERE_SIM_H
 #define TANGERE_SIM_H
 

@@ -64,9 +64,11 @@ static tgStatus forward(tgSim *s) {
 }
 
 tgStatus tg_sim_forward(tgSim *s) {
+  if (!tgi_sim_claim(s)) return TG_ERR_STATE;
   tgiFpEnv env = tgi_fp_enter();
   tgStatus status = forward(s);
   tgi_fp_leave(env);
+  tgi_sim_release(s);
   return status;
 }
 

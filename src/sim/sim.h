@@ -59,6 +59,7 @@ struct tgSim {
   tgError error;
   tgStage stage;
   bool frozen;                 // memory is read and not updated
+  int busy;                    // atomic: a call is computing in this sim
   double h;                    // step size of the last step [s]
   tgStepInfo info;             // of the last step
   int ncon, nrow;              // contacts and rows of the last step
@@ -75,6 +76,11 @@ struct tgSim {
   size_t stack_used, stack_high;
   void *block;
 };
+
+/// Marks the sim as in use for the length of a call; false when it is already, by another thread. That call then returns
+/// TG_ERR_STATE and touches nothing, the error record included.
+static inline bool tgi_sim_claim(tgSim *s) { return __atomic_exchange_n(&s->busy, 1, __ATOMIC_ACQUIRE) == 0; }
+static inline void tgi_sim_release(tgSim *s) { __atomic_store_n(&s->busy, 0, __ATOMIC_RELEASE); }
 
 /// Takes n reals from the scratch stack, not initialised; NULL when short (s->wanted.stack is then raised).
 tgReal *tgi_stack_real(tgSim *s, size_t n);

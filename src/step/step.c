@@ -57,6 +57,7 @@ static tgStatus commit(tgSim *s) {
 
 tgStatus tg_sim_step(tgSim *sim, double h, tgStepInfo *info) {
   if (sim == NULL) return TG_ERR_ARG;
+  if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
   sim->info = (tgStepInfo){.least_distance = INFINITY, .body1 = -1, .body2 = -1};
   sim->stack_used = 0;
   sim->stack_high = 0;
@@ -68,6 +69,7 @@ tgStatus tg_sim_step(tgSim *sim, double h, tgStepInfo *info) {
   sim->info.converged = status == TG_OK;
   sim->info.scratch_high = sim->stack_high;
   if (info != NULL) *info = sim->info;
+  tgi_sim_release(sim);
   return status;
 }
 
@@ -125,19 +127,20 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tg
 
 tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgGradInfo *info) {
   if (sim == NULL) return TG_ERR_ARG;
-  TG_TRY(stepped(sim));
+  if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
   int clamps = 0;
   size_t mark = tgi_stack_mark(sim);
   tgiFpEnv env = tgi_fp_enter();
-  tgStatus status = vjp(sim, gq, gv, dq, dv, du, &clamps);
+  tgStatus status = stepped(sim);
+  if (status >= 0) status = vjp(sim, gq, gv, dq, dv, du, &clamps);
   tgi_stack_free(sim, mark);
   if (status >= 0) label(sim, clamps, info);
   tgi_fp_leave(env);
+  tgi_sim_release(sim);
   return status;
 }
 
-tgStatus tg_sim_step_jacobian(tgSim *sim, tgReal *D, tgGradInfo *info) {
-  if (sim == NULL || D == NULL) return TG_ERR_ARG;
+static tgStatus jacobian(tgSim *sim, tgReal *D, tgGradInfo *info) {
   TG_TRY(stepped(sim));
   const tgModel *m = &sim->m;
   int nv = m->nv, nc = 2 * nv + m->nu, clamps = 0;
@@ -148,7 +151,6 @@ tgStatus tg_sim_step_jacobian(tgSim *sim, tgReal *D, tgGradInfo *info) {
     return tgi_error(&sim->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
   }
   tgReal *Dv = D + size;
-  tgiFpEnv env = tgi_fp_enter();
   tgStatus status = tgi_impulse_jacobian(sim, Dv, &clamps);
   bool by_new = symplectic(sim);
   for (int d = 0; d < nv; d++) {
@@ -161,6 +163,15 @@ tgStatus tg_sim_step_jacobian(tgSim *sim, tgReal *D, tgGradInfo *info) {
   tgi_integrate_jacobian(m, w, nc, Xq, Xw, D);
   tgi_stack_free(sim, mark);
   if (status >= 0) label(sim, clamps, info);
+  return status;
+}
+
+tgStatus tg_sim_step_jacobian(tgSim *sim, tgReal *D, tgGradInfo *info) {
+  if (sim == NULL || D == NULL) return TG_ERR_ARG;
+  if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
+  tgiFpEnv env = tgi_fp_enter();
+  tgStatus status = jacobian(sim, D, info);
   tgi_fp_leave(env);
+  tgi_sim_release(sim);
   return status;
 }

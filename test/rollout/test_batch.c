@@ -1,4 +1,5 @@
 // test_batch.c: rollouts over threads: the same bits for any number of threads and any repetition, failures kept apart, forks refused.
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,6 +200,47 @@ static void forks_and_misuse_get_a_status(void **state) {
   drop(b);
 }
 
+// ---- one sim, several threads ----
+
+typedef struct Shared { tgSim *sim; int ok, refused, other; } Shared;
+static void *hammer(void *arg) {
+  Shared *h = arg;
+  tgReal g[32] = {0};
+  for (int i = 0; i < 4000; i++) {
+    tgStatus status = i % 3 == 0 ? tg_sim_step(h->sim, 1e-4, NULL) : i % 3 == 1 ? tg_sim_forward(h->sim) : tg_sim_step_vjp(h->sim, g, g, g, g, g, NULL);
+    // a derivative after the other thread's forward call is refused with the same status
+    if (status == TG_OK) h->ok++;
+    else if (status == TG_ERR_STATE) h->refused++;
+    else h->other++;
+  }
+  return NULL;
+}
+
+static void a_shared_sim_is_refused(void **state) {
+  (void)state;
+  tgModel *m = tgt_runner();
+  tgContact *c = tgt_contact(m);
+  tgSim *sim = tg_sim_create(m, c, NULL, NULL);
+  tgReal D[18 * 24], g[32] = {0};
+  assert_int_equal(tg_sim_step(sim, 0.01, NULL), TG_OK);
+  sim->busy = 1;
+  assert_int_equal(tg_sim_step(sim, 0.01, NULL), TG_ERR_STATE);
+  assert_int_equal(tg_sim_forward(sim), TG_ERR_STATE);
+  assert_int_equal(tg_sim_step_vjp(sim, g, g, g, g, g, NULL), TG_ERR_STATE);
+  assert_int_equal(tg_sim_step_jacobian(sim, D, NULL), TG_ERR_STATE);
+  sim->busy = 0;
+  assert_int_equal(tg_sim_step_jacobian(sim, D, NULL), TG_OK);
+  Shared h[3] = {{.sim = sim}, {.sim = sim}, {.sim = sim}};
+  pthread_t thread[3];
+  for (int i = 0; i < 3; i++) assert_int_equal(pthread_create(&thread[i], NULL, hammer, &h[i]), 0);
+  for (int i = 0; i < 3; i++) pthread_join(thread[i], NULL);
+  for (int i = 0; i < 3; i++) check_true(h[i].other == 0, "thread %d: %d ok, %d refused, %d others", i, h[i].ok, h[i].refused, h[i].other);
+  assert_true(h[0].ok + h[1].ok + h[2].ok > 1000);
+  tg_sim_free(sim);
+  tg_contact_free(c);
+  tg_model_free(m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(runner_bits),
@@ -206,6 +248,7 @@ int main(void) {
     cmocka_unit_test(box_bits),
     cmocka_unit_test(failures_stay_apart),
     cmocka_unit_test(forks_and_misuse_get_a_status),
+    cmocka_unit_test(a_shared_sim_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
