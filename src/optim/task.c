@@ -291,6 +291,11 @@ const char *tg_task_model_path(const tgTask *task) { return task->model_path; }
 const char *tg_task_method(const tgTask *task) { return method_word[task->optimizer.method]; }
 int tg_task_steps(const tgTask *task) { return task->steps; }
 double tg_task_timestep(const tgTask *task) { return task->h; }
+const char *tg_task_target(const tgTask *task, int i, double target[3]) {
+  if (i < 0 || i >= task->nterm) return NULL;
+  for (int k = 0; k < 3; k++) target[k] = task->term[i].kind <= TG_TERM_BODY_COM ? task->term[i].target[k] : NAN;
+  return task->term[i].label;
+}
 int tg_task_size(const tgTask *task) { return task->n; }
 
 // decision variables: control blocks (nblock x nu), then the initial state's entries: velocities as they are, positions as a

@@ -1,0 +1,119 @@
+// cli.h: what the commands of `tangere` share: options, messages, exit codes, the folder that a run leaves.
+//
+// Results go to standard output (with --json one machine-readable object), all else to standard error.
+#ifndef TG_CLI_CLI_H
+#define TG_CLI_CLI_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "output/replay_model.h"
+#include "tangere/grad.h"
+#include "tangere/optim.h"
+
+/// Exit codes.
+enum {
+  TG_EXIT_OK = 0,
+  TG_EXIT_USAGE = 1,
+  TG_EXIT_INPUT = 2,          // bad input
+  TG_EXIT_MISSED = 3,         // did not converge, missed its target, a check failed
+  TG_EXIT_FAULT = 4,          // memory, disk, internal
+  TG_EXIT_INTERRUPTED = 130
+};
+
+/// Options of all commands; each command says which it takes.
+typedef struct tgCli {
+  const char *command, *file;           // file: the first operand, NULL when none
+  const char *operand[16]; int noperand;  // all operands
+  const char *contact, *out, *key, *method, *name;
+  int steps, iterations, threads, count;
+  double dt;
+  uint64_t seed;
+  bool json, resume, lenient, allow_absolute, fixed_base, notes, list, full, zero_contact, baselines, no_replay, repair;
+  const char *asset_root[16]; int nasset_root;
+  const char *package_name[16], *package_path[16]; char package_text[16][512]; int npackage;
+} tgCli;
+
+/// One command: its options as a string of letters (see options.c), its help and its function.
+typedef struct tgCommand {
+  const char *word, *operands, *options, *help;
+  int (*run)(const tgCli *cli);
+} tgCommand;
+
+int tgi_cli_simulate(const tgCli *cli);
+int tgi_cli_optimize(const tgCli *cli);
+int tgi_cli_gradcheck(const tgCli *cli);
+int tgi_cli_compare(const tgCli *cli);
+int tgi_cli_convert(const tgCli *cli);
+int tgi_cli_replay(const tgCli *cli);
+int tgi_cli_reproduce(const tgCli *cli);
+int tgi_cli_bench(const tgCli *cli);
+int tgi_cli_batch(const tgCli *cli);
+
+/// Parses argv after the command's word. 0, or an exit code with the reason printed.
+int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli);
+/// Load options that the command line asks for.
+tgLoadOptions tgi_cli_load_options(const tgCli *cli);
+/// A compiled model with its notes listed as asked; NULL: reason printed.
+tgModel *tgi_cli_load_model(const tgCli *cli, const char *path);
+/// A task with the command line's overrides; NULL: reason printed.
+tgTask *tgi_cli_load_task(const tgCli *cli, const char *path);
+/// True when the file is a task (its name ends in .yaml or .yml).
+bool tgi_cli_is_task(const char *path);
+
+/// "tangere: file:line: text" on standard error. Returns the exit code that fits the status.
+int tgi_cli_error(const char *what, const tgError *error);
+/// A printf-style line on standard error.
+void tgi_cli_say(const char *format, ...) TG_PRINTF(1, 2);
+/// Prints the object as one line on standard output and drops it.
+void tgi_cli_print_json(json_t *object);
+
+/// Set by the first SIGINT or SIGTERM after tgi_cli_catch_signals; a second one ends the process at once.
+extern volatile int tgi_cli_interrupted;
+void tgi_cli_catch_signals(void);
+/// Seconds of a monotonic clock.
+double tgi_cli_now(void);
+/// "1 min 05 s" into text.
+const char *tgi_cli_duration(double seconds, char *text, size_t size);
+
+/// Makes the folder `path` (parents exist). False: reason printed.
+bool tgi_cli_make_folder(const char *path);
+
+/// One trajectory of a run.
+typedef struct tgCliTrajectory {
+  const char *label;
+  double iteration;
+  tgRecorder recorder;
+  double *q, *v, *u;             // (T+1) x nq, (T+1) x nv, T x nu
+  int steps;                     // T
+} tgCliTrajectory;
+
+/// Rolls out q0, v0, u (T x nu; NULL: the sim's controls as they are) and records it. Status of the first failing step; what came
+/// before is kept and steps says how much.
+tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliTrajectory *out, tgError *error);
+void tgi_cli_trajectory_free(tgCliTrajectory *trajectory);
+
+/// A run's folder: run.json, trajectory.npz, loss.csv, replay.html.
+typedef struct tgCliRun {
+  const char *folder, *title;
+  const tgModel *model;
+  double h;
+  int ntrajectory; tgCliTrajectory *trajectory;
+  const tgOptimum *optimum;      // NULL: no loss curve
+  int nmarker; const tgReplayMarker *marker;
+  int nfigure; const tgReplayFigure *figure;
+  json_t *json;                  // written as run.json; not dropped
+  bool replay;
+} tgCliRun;
+/// 0 or an exit code with the reason printed.
+int tgi_cli_write_run(const tgCliRun *run);
+/// Targets of the task's position losses, for the replay. Returns how many.
+int tgi_cli_task_markers(const tgTask *task, tgReplayMarker *marker, int room);
+/// "exact", "one-sided", "smoothed", "surrogate".
+const char *tgi_cli_label(tgGradLabel label);
+/// What follows the last slash.
+const char *tgi_cli_base_name(const char *path);
+/// {"path", "fnv1a64"} of an input file, for run.json.
+json_t *tgi_cli_input(const char *path);
+
+#endif

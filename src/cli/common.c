@@ -1,0 +1,175 @@
+// common.c: messages, signals, loading.
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "cli/cli.h"
+
+volatile int tgi_cli_interrupted;
+
+// the first signal asks the work to stop, the second ends the process
+static void on_signal(int signum) {
+  if (tgi_cli_interrupted) _exit(128 + signum);
+  tgi_cli_interrupted = 1;
+}
+
+void tgi_cli_catch_signals(void) {
+  struct sigaction a = {.sa_handler = on_signal};
+  sigaction(SIGINT, &a, NULL);
+  sigaction(SIGTERM, &a, NULL);
+}
+
+double tgi_cli_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+const char *tgi_cli_duration(double seconds, char *text, size_t size) {
+  if (seconds < 0) snprintf(text, size, "?");
+  else if (seconds < 60) snprintf(text, size, "%.1f s", seconds);
+  else if (seconds < 3600) snprintf(text, size, "%d min %02d s", (int)seconds / 60, (int)seconds % 60);
+  else snprintf(text, size, "%d h %02d min", (int)seconds / 3600, (int)seconds / 60 % 60);
+  return text;
+}
+
+void tgi_cli_say(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vfprintf(stderr, format, args);
+  va_end(args);
+  fputc('\n', stderr);
+}
+
+static int exit_code(tgStatus st) {
+  switch (st) {
+    case TG_OK: return TG_EXIT_OK;
+    case TG_CANCELLED: return TG_EXIT_INTERRUPTED;
+    case TG_NOT_CONVERGED:
+    case TG_ERR_NOT_FINITE: return TG_EXIT_MISSED;
+    case TG_ERR_MEMORY:
+    case TG_ERR_CAPACITY:
+    case TG_ERR_STATE:
+    case TG_ERR_INTERNAL: return TG_EXIT_FAULT;
+    default: return TG_EXIT_INPUT;
+  }
+}
+
+int tgi_cli_error(const char *what, const tgError *e) {
+  char place[400] = "";
+  if (e->file[0] != '\0' && e->line > 0) snprintf(place, sizeof place, "%s:%d:%d: ", e->file, e->line, e->column);
+  else if (e->file[0] != '\0' && strncmp(e->text, e->file, strlen(e->file)) != 0) snprintf(place, sizeof place, "%s: ", e->file);
+  // texts of some loaders begin with the place already
+  bool said = e->file[0] != '\0' && strncmp(e->text, e->file, strlen(e->file)) == 0;
+  fprintf(stderr, "tangere %s: %s%s\n", what, said ? "" : place, e->text[0] != '\0' ? e->text : tg_status_text(e->status));
+  return exit_code(e->status);
+}
+
+void tgi_cli_print_json(json_t *object) {
+  json_dumpf(object, stdout, JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER);
+  fputc('\n', stdout);
+  json_decref(object);
+}
+
+static void list_notes(const tgCli *cli, const tgDesc *desc) {
+  static const char *const kind[] = {"skipped", "soft setting", "warning", "left out (lenient)"};
+  for (int i = 0; i < desc->nnote; i++) {
+    const tgNote *n = &desc->note[i];
+    if (!cli->notes && n->kind != TG_NOTE_WARNING && n->kind != TG_NOTE_LENIENT) continue;
+    const char *file = n->source.file >= 0 && n->source.file < desc->nfile ? desc->file[n->source.file] : "";
+    if (n->source.line > 0) tgi_cli_say("%s:%d: %s: %s", file, n->source.line, kind[n->kind], n->text);
+    else tgi_cli_say("%s: %s", kind[n->kind], n->text);
+  }
+}
+
+tgModel *tgi_cli_load_model(const tgCli *cli, const char *path) {
+  tgError error = {0};
+  tgLoadOptions o = tgi_cli_load_options(cli);
+  tgDesc *desc = tg_desc_load(path, &o, &error);
+  tgModel *model = desc != NULL ? tg_model_compile(desc, NULL, &error) : NULL;
+  if (desc != NULL) list_notes(cli, desc);
+  tg_desc_free(desc);
+  if (model == NULL) tgi_cli_error(cli->command, &error);
+  return model;
+}
+
+tgTask *tgi_cli_load_task(const tgCli *cli, const char *path) {
+  tgError error = {0};
+  tgLoadOptions o = tgi_cli_load_options(cli);
+  tgTask *task = tg_task_load(path, &o, &error);
+  bool several = cli->contact != NULL && strchr(cli->contact, ',') != NULL;
+  if (task != NULL && tg_task_override(task, several ? NULL : cli->contact, cli->method, cli->iterations, &error) == TG_OK &&
+      (!cli->zero_contact || tg_task_zero_contact_gradient(task, &error) == TG_OK))
+    return task;
+  tgi_cli_error(cli->command, &error);
+  tg_task_free(task);
+  return NULL;
+}
+
+bool tgi_cli_is_task(const char *path) {
+  const char *dot = strrchr(path, '.');
+  return dot != NULL && (strcasecmp(dot, ".yaml") == 0 || strcasecmp(dot, ".yml") == 0);
+}
+
+// parents too: out/demo should just work
+bool tgi_cli_make_folder(const char *path) {
+  char part[1024];
+  size_t n = strlen(path);
+  if (n == 0 || n >= sizeof part) {
+    tgi_cli_say("tangere: '%s' is no folder name", path);
+    return false;
+  }
+  for (size_t i = 1; i <= n; i++) {
+    if (path[i] != '/' && path[i] != '\0') continue;
+    memcpy(part, path, i);
+    part[i] = '\0';
+    struct stat st;
+    if (mkdir(part, 0777) != 0 && !(errno == EEXIST && stat(part, &st) == 0 && S_ISDIR(st.st_mode))) {
+      tgi_cli_say("tangere: the folder %s cannot be made: %s", part, strerror(errno == EEXIST ? ENOTDIR : errno));
+      return false;
+    }
+  }
+  return true;
+}
+
+const char *tgi_cli_label(tgGradLabel label) {
+  static const char *const word[] = {"exact", "one-sided", "smoothed", "surrogate"};
+  return word[label];
+}
+
+int tgi_cli_task_markers(const tgTask *task, tgReplayMarker *marker, int room) {
+  int n = 0;
+  double target[3];
+  for (int i = 0; n < room && tg_task_target(task, i, target) != NULL; i++) {
+    if (!(target[0] == target[0])) continue;
+    marker[n] = (tgReplayMarker){.name = tg_task_target(task, i, target), .rgba = {0.9f, 0.2f, 0.2f, 1}};
+    for (int k = 0; k < 3; k++) marker[n].pos[k] = target[k];
+    n++;
+  }
+  return n;
+}
+
+const char *tgi_cli_base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+json_t *tgi_cli_input(const char *path) {
+  char buffer[4096], hex[20];
+  uint64_t h = TGI_HASH_START;
+  FILE *f = fopen(path, "rb");
+  if (f != NULL) {
+    size_t n;
+    while ((n = fread(buffer, 1, sizeof buffer, f)) > 0) h = tgi_hash(h, buffer, n);
+    fclose(f);
+  }
+  snprintf(hex, sizeof hex, "%016llx", (unsigned long long)h);
+  return json_pack("{s:s, s:s}", "path", path, "fnv1a64", hex);
+}

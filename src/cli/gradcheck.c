@@ -1,0 +1,105 @@
+// gradcheck.c: tangere gradcheck MODEL|TASK.
+#include <math.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+
+static int report(const tgCli *cli, const tgGradCheck *c) {
+  json_t *blocks = json_array();
+  for (int i = 0; i < c->nblock; i++) {
+    const tgGradBlock *b = &c->block[i];
+    json_array_append_new(blocks, json_pack("{s:s, s:f, s:f, s:s, s:b, s:s, s:s, s:i, s:s}", "name", b->name, "error",
+                                            isfinite(b->error) ? b->error : 1e300, "tolerance", b->tolerance, "label", tgi_cli_label(b->label),
+                                            "pass", (int)b->pass, "row", b->row_name, "column", b->col_name, "spoiled", b->spoiled, "reason", b->reason));
+    FILE *to = cli->json ? stderr : stdout;
+    fprintf(to, "%-4s %-16s error %-10.3g tolerance %-8.1g %-10s", b->pass ? "ok" : "FAIL", b->name, b->error, b->tolerance, tgi_cli_label(b->label));
+    if (!b->pass && b->row >= 0) fprintf(to, " worst: d %s / d %s: %.9g, reference %.9g", b->row_name, b->col_name, b->ours, b->reference);
+    if (b->spoiled > 0) fprintf(to, " %d columns one-sided: %s", b->spoiled, b->reason);
+    else if (b->reason[0] != '\0') fprintf(to, " %s", b->reason);
+    fputc('\n', to);
+  }
+  if (cli->json) tgi_cli_print_json(json_pack("{s:b, s:o}", "pass", (int)c->pass, "blocks", blocks));
+  else json_decref(blocks);
+  return c->pass ? TG_EXIT_OK : TG_EXIT_MISSED;
+}
+
+// the step at a state reached by --steps steps from the start (or a keyframe)
+static int check_step(const tgCli *cli, const tgModel *model, const tgContact *contact, const tgTask *task, tgGradCheck *c) {
+  tgError error = {0};
+  tgSim *sim = tg_sim_create(model, contact, NULL, &error);
+  if (sim == NULL) return tgi_cli_error("gradcheck", &error);
+  double h = cli->dt > 0 ? cli->dt : task != NULL ? tg_task_timestep(task) : tg_model_timestep(model);
+  tgStatus st = TG_OK;
+  if (cli->key != NULL) st = tg_sim_reset_key(sim, tg_model_find(model, TG_THING_KEY, cli->key));
+  else if (task != NULL) {
+    double *x = calloc((size_t)tg_task_size(task) + 1, sizeof *x);
+    if (x != NULL) {
+      tg_task_start(task, cli->seed, x);
+      tg_task_expand(task, x, tg_sim_qpos(sim), tg_sim_qvel(sim), NULL);
+    }
+    free(x);
+  }
+  tgCliTrajectory t = {.label = ""};
+  if (st == TG_OK && cli->steps > 0) st = tgi_cli_record(sim, NULL, cli->steps, h, &t, &error);
+  else if (st != TG_OK) error = *tg_sim_error(sim);
+  tgGradCheckOptions o = tg_grad_check_default();
+  o.h = h;
+  o.seed = cli->seed;
+  if (st == TG_OK) {
+    st = tg_grad_check_step(sim, &o, c);
+    if (st != TG_OK) error = *tg_sim_error(sim);
+  }
+  error.status = st;
+  int code = st == TG_OK ? TG_EXIT_OK : tgi_cli_error("gradcheck", &error);
+  tgi_cli_trajectory_free(&t);
+  tg_sim_free(sim);
+  return code;
+}
+
+static int check_task(const tgCli *cli, const tgTask *task, tgGradCheck *c) {
+  tgError error = {0};
+  tgEvaluator *e = tg_evaluator_create(task, 0, &error);
+  double *x = calloc((size_t)tg_task_size(task) + 1, sizeof *x);
+  if (e == NULL || x == NULL) {
+    tg_evaluator_free(e);
+    free(x);
+    return tgi_cli_error("gradcheck", &error);
+  }
+  tg_task_start(task, cli->seed, x);
+  tgRolloutRun run;
+  tg_evaluator_run(e, x, &run);
+  tgGradCheckOptions o = tg_grad_check_default();
+  o.seed = cli->seed;
+  tgStatus st = tg_grad_check_rollout(tg_evaluator_rollout(e), &run, &o, c);
+  tg_evaluator_free(e);
+  free(x);
+  if (st == TG_OK) return TG_EXIT_OK;
+  error.status = st;
+  return tgi_cli_error("gradcheck", &error);
+}
+
+int tgi_cli_gradcheck(const tgCli *cli) {
+  tgError error = {0};
+  tgGradCheck check = {.pass = true};
+  tgTask *task = NULL;
+  tgModel *model = NULL;
+  tgContact *contact = NULL;
+  int code = TG_EXIT_INPUT;
+  tgi_cli_catch_signals();
+  if (tgi_cli_is_task(cli->file)) {
+    task = tgi_cli_load_task(cli, cli->file);
+    if (task != NULL) code = check_step(cli, tg_task_model(task), tg_task_contact(task), task, &check);
+    if (code == TG_EXIT_OK) code = check_task(cli, task, &check);
+  } else {
+    model = tgi_cli_load_model(cli, cli->file);
+    if (model != NULL) {
+      contact = tg_contact_create(model, cli->contact != NULL ? cli->contact : "lcp", NULL, &error);
+      code = contact != NULL ? check_step(cli, model, contact, NULL, &check) : tgi_cli_error("gradcheck", &error);
+    }
+  }
+  if (code == TG_EXIT_OK) code = report(cli, &check);
+  tg_contact_free(contact);
+  tg_model_free(model);
+  tg_task_free(task);
+  return code;
+}

@@ -1,0 +1,50 @@
+// main.c: the command `tangere`: table of commands, help, dispatch.
+#include <signal.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const tgCommand commands[] = {
+    {"simulate", "MODEL", "contact steps dt out key json notes load no-replay", "run a model file forward and leave a replay", tgi_cli_simulate},
+    {"optimize", "TASK", "contact out seed resume method iterations threads zero-contact json load no-replay",
+     "optimise a task file by gradient and leave a replay", tgi_cli_optimize},
+    {"gradcheck", "MODEL|TASK", "contact steps dt key seed json load", "check derivatives against independent differences", tgi_cli_gradcheck},
+    {"compare", "TASK", "contact seed iterations threads baselines out json load", "one task under several contact models and baselines: a table", tgi_cli_compare},
+    {"batch", "TASK", "contact count seed threads out json load", "many rollouts with gradients over threads, a status for each", tgi_cli_batch},
+    {"convert", "MODEL", "out json notes load", "compile a model file and write all its arrays (.json or .npz)", tgi_cli_convert},
+    {"replay", "FOLDER", "out json load", "make replay.html again from a run's folder", tgi_cli_replay},
+    {"reproduce", "[ID]", "list full json", "run an experiment of a paper beside its published numbers", tgi_cli_reproduce},
+    {"bench", "[NAME]", "list json", "measure speeds as ratios in one run", tgi_cli_bench},
+};
+enum { NCOMMANDS = sizeof commands / sizeof *commands };
+
+static void usage(FILE *to) {
+  fprintf(to, "tangere %s, a differentiable physics engine in which contact is a choice\n\nusage: tangere COMMAND ...\n\n", tg_version());
+  for (int i = 0; i < NCOMMANDS; i++) fprintf(to, "  %-10s %-11s %s\n", commands[i].word, commands[i].operands, commands[i].help);
+  fprintf(to, "\n`tangere COMMAND --help` lists a command's options. Contact models:");
+  for (int i = 0; tg_contact_words(i) != NULL; i++) fprintf(to, " %s", tg_contact_words(i));
+  fprintf(to, ".\nExit codes: 0 done, 1 usage, 2 bad input, 3 did not converge or missed its target, 4 fault, 130 interrupted.\n");
+}
+
+int main(int argc, char **argv) {
+  signal(SIGPIPE, SIG_IGN);
+  if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+    usage(argc < 2 ? stderr : stdout);
+    return argc < 2 ? TG_EXIT_USAGE : TG_EXIT_OK;
+  }
+  if (strcmp(argv[1], "--version") == 0) {
+    printf("tangere %s\n", tg_version());
+    return TG_EXIT_OK;
+  }
+  for (int i = 0; i < NCOMMANDS; i++) {
+    if (strcmp(argv[1], commands[i].word) != 0) continue;
+    tgCli cli = {.command = commands[i].word};
+    for (int k = 2; k < argc; k++)
+      if (strcmp(argv[k], "--help") == 0) return tgi_cli_parse(&commands[i], argc - 1, argv + 1, &cli), TG_EXIT_OK;
+    int code = tgi_cli_parse(&commands[i], argc - 1, argv + 1, &cli);
+    return code != 0 ? code : commands[i].run(&cli);
+  }
+  fprintf(stderr, "tangere: there is no command '%s'\n\n", argv[1]);
+  usage(stderr);
+  return TG_EXIT_USAGE;
+}

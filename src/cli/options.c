@@ -1,0 +1,153 @@
+// options.c: one table of options for all commands, read with getopt_long.
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+typedef enum Kind { TEXT, COUNT, REAL, SEED, FLAG, ROOT, PACKAGE } Kind;
+typedef struct Option {
+  const char *group, *word, *value, *help;   // group: the word by which a command asks for it
+  Kind kind;
+  size_t at;                                 // offset in tgCli
+} Option;
+
+#define AT(field) offsetof(tgCli, field)
+static const Option options[] = {
+    {"contact", "contact", "WORD", "contact model (compare: several, with commas)", TEXT, AT(contact)},
+    {"steps", "steps", "N", "number of steps", COUNT, AT(steps)},
+    {"dt", "dt", "H", "step size [s]; default: the model's", REAL, AT(dt)},
+    {"out", "out", "PATH", "folder (convert: file) to write", TEXT, AT(out)},
+    {"key", "key", "NAME", "start from this keyframe", TEXT, AT(key)},
+    {"seed", "seed", "N", "seed of everything random", SEED, AT(seed)},
+    {"method", "method", "WORD", "optimiser: adam, descent, lbfgs, random, cem", TEXT, AT(method)},
+    {"iterations", "iterations", "N", "iterations at most", COUNT, AT(iterations)},
+    {"threads", "threads", "N", "threads; default: all cores", COUNT, AT(threads)},
+    {"count", "count", "N", "number of rollouts", COUNT, AT(count)},
+    {"resume", "resume", NULL, "take up an interrupted run in the same folder", FLAG, AT(resume)},
+    {"baselines", "baselines", NULL, "also: no contact gradient, and random search with as many simulations", FLAG, AT(baselines)},
+    {"zero-contact", "zero-contact-gradient", NULL, "ablation: contact forces held constant in the gradient", FLAG, AT(zero_contact)},
+    {"list", "list", NULL, "list what there is", FLAG, AT(list)},
+    {"full", "full", NULL, "more seeds, longer horizons", FLAG, AT(full)},
+    {"notes", "notes", NULL, "list what the loader skipped, assumed or changed", FLAG, AT(notes)},
+    {"no-replay", "no-replay", NULL, "do not write replay.html", FLAG, AT(no_replay)},
+    {"load", "lenient", NULL, "load in spite of unsupported physics; what is left out is listed", FLAG, AT(lenient)},
+    {"load", "repair", NULL, "repair invalid inertias and meshes; each repair is listed", FLAG, AT(repair)},
+    {"load", "fixed-base", NULL, "URDF: weld the root link to the world", FLAG, AT(fixed_base)},
+    {"load", "allow-absolute", NULL, "permit absolute asset paths below an asset root", FLAG, AT(allow_absolute)},
+    {"load", "asset-root", "DIR", "a further directory that files may come from (repeatable)", ROOT, 0},
+    {"load", "package", "NAME=DIR", "where package://NAME is (repeatable)", PACKAGE, 0},
+    {"json", "json", NULL, "one machine-readable result on standard output", FLAG, AT(json)},
+};
+enum { NOPTIONS = sizeof options / sizeof *options };
+
+static bool takes(const tgCommand *c, const Option *o) {
+  size_t n = strlen(o->group);
+  for (const char *p = c->options; (p = strstr(p, o->group)) != NULL; p += n)
+    if ((p == c->options || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0')) return true;
+  return false;
+}
+
+static void help(const tgCommand *c) {
+  printf("usage: tangere %s %s [options]\n%s\n\n", c->word, c->operands, c->help);
+  for (int i = 0; i < NOPTIONS; i++) {
+    if (!takes(c, &options[i])) continue;
+    char left[64];
+    snprintf(left, sizeof left, "--%s %s", options[i].word, options[i].value != NULL ? options[i].value : "");
+    printf("  %-24s %s\n", left, options[i].help);
+  }
+}
+
+static bool whole(const char *text, double *value) {
+  char *end;
+  errno = 0;
+  *value = strtod(text, &end);
+  return errno == 0 && end != text && *end == '\0' && isfinite(*value);
+}
+
+static bool add_package(tgCli *cli, const char *text) {
+  const char *eq = strchr(text, '=');
+  if (eq == NULL || eq == text || cli->npackage == 16 || strlen(text) >= sizeof cli->package_text[0]) return false;
+  char *copy = cli->package_text[cli->npackage];
+  strcpy(copy, text);
+  copy[eq - text] = '\0';
+  cli->package_name[cli->npackage] = copy;
+  cli->package_path[cli->npackage++] = copy + (eq - text) + 1;
+  return true;
+}
+
+static bool store(tgCli *cli, const Option *o, const char *text) {
+  void *at = (char *)cli + o->at;
+  double value;
+  switch (o->kind) {
+    case TEXT: *(const char **)at = text; return text[0] != '\0';
+    case FLAG: *(bool *)at = true; return true;
+    case REAL: return whole(text, (double *)at) && *(double *)at > 0;
+    case COUNT:
+      if (!whole(text, &value) || value < 1 || value > 1e9 || value != floor(value)) return false;
+      *(int *)at = (int)value;
+      return true;
+    case SEED:
+      if (!whole(text, &value) || value < 0 || value > 9e15 || value != floor(value)) return false;
+      *(uint64_t *)at = (uint64_t)value;
+      return true;
+    case ROOT:
+      if (cli->nasset_root == 16) return false;
+      cli->asset_root[cli->nasset_root++] = text;
+      return true;
+    case PACKAGE: return add_package(cli, text);
+  }
+  return false;
+}
+
+int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli) {
+  struct option table[NOPTIONS + 2];
+  int n = 0, index[NOPTIONS + 2];
+  for (int i = 0; i < NOPTIONS; i++) {
+    if (!takes(command, &options[i])) continue;
+    index[n] = i;
+    table[n++] = (struct option){options[i].word, options[i].value != NULL ? required_argument : no_argument, NULL, 1};
+  }
+  index[n] = -1;
+  table[n++] = (struct option){"help", no_argument, NULL, 2};
+  table[n] = (struct option){0};
+  int which, got;
+  while ((got = getopt_long(argc, argv, "", table, &which)) != -1) {
+    if (got == 2) {
+      help(command);
+      return TG_EXIT_OK;
+    }
+    if (got != 1) {
+      fprintf(stderr, "`tangere %s --help` lists the options\n", command->word);
+      return TG_EXIT_USAGE;
+    }
+    if (!store(cli, &options[index[which]], optarg)) {
+      fprintf(stderr, "tangere: --%s does not take '%s'\n", table[which].name, optarg);
+      return TG_EXIT_USAGE;
+    }
+  }
+  for (; optind < argc && cli->noperand < 16; optind++) cli->operand[cli->noperand++] = argv[optind];
+  cli->file = cli->noperand > 0 ? cli->operand[0] : NULL;
+  bool needs = command->operands[0] != '[';
+  if ((needs && cli->noperand == 0) || cli->noperand > 1) {
+    fprintf(stderr, "usage: tangere %s %s [options]\n", command->word, command->operands);
+    return TG_EXIT_USAGE;
+  }
+  return 0;
+}
+
+tgLoadOptions tgi_cli_load_options(const tgCli *cli) {
+  tgLoadOptions o = tg_load_default();
+  o.lenient = cli->lenient;
+  o.repair = cli->repair;
+  o.fixed_base = cli->fixed_base;
+  o.allow_absolute = cli->allow_absolute;
+  o.asset_root = cli->asset_root;
+  o.nasset_root = cli->nasset_root;
+  o.package_name = cli->package_name;
+  o.package_path = cli->package_path;
+  o.npackage = cli->npackage;
+  return o;
+}

@@ -1,0 +1,154 @@
+// run.c: a trajectory recorded, and the folder that a run leaves.
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "output/csv.h"
+#include "output/npz.h"
+
+void tgi_cli_trajectory_free(tgCliTrajectory *t) {
+  tgi_recorder_free(&t->recorder);
+  free(t->q);
+  free(t->v);
+  free(t->u);
+}
+
+// (steps + 1) x n doubles, at least one
+static double *table(int steps, int n) { return calloc(((size_t)steps + 1) * (size_t)n + 1, sizeof(double)); }
+
+static tgStatus one_step(tgSim *sim, double h, tgStepInfo *info) {
+  tgStatus st = tg_sim_step(sim, h, info);
+  for (int tries = 0; st == TG_ERR_CAPACITY && tries < 16; tries++) {
+    int ncon, nrow;
+    tg_sim_wanted(sim, &ncon, &nrow);
+    if (tg_sim_reserve(sim, ncon, nrow) != TG_OK) return TG_ERR_MEMORY;
+    st = tg_sim_step(sim, h, info);
+  }
+  return st;
+}
+
+tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliTrajectory *out, tgError *error) {
+  const tgModel *m = tg_sim_model(sim);
+  size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nu = (size_t)m->nu;
+  tgi_recorder_init(&out->recorder, m, NULL);
+  out->q = table(steps, m->nq);
+  out->v = table(steps, m->nv);
+  out->u = table(steps, m->nu);
+  if (out->q == NULL || out->v == NULL || out->u == NULL) {
+    snprintf(error->text, sizeof error->text, "out of memory for %d steps", steps);
+    return error->status = TG_ERR_MEMORY;
+  }
+  for (out->steps = 0; out->steps < steps; out->steps++) {
+    size_t t = (size_t)out->steps;
+    if (tgi_cli_interrupted) return TG_CANCELLED;
+    if (u != NULL) memcpy(tg_sim_ctrl(sim), u + t * nu, nu * sizeof *u);
+    memcpy(out->q + t * nq, tg_sim_qpos(sim), nq * sizeof(double));
+    memcpy(out->v + t * nv, tg_sim_qvel(sim), nv * sizeof(double));
+    memcpy(out->u + t * nu, tg_sim_ctrl(sim), nu * sizeof(double));
+    tgStepInfo info;
+    tgStatus st = one_step(sim, h, &info);
+    if (st == TG_OK) st = tgi_recorder_add(&out->recorder, sim, true);
+    if (st != TG_OK) {
+      char why[640];
+      snprintf(why, sizeof why, "step %d (t = %g s): %.580s", out->steps, out->steps * h,
+               tg_sim_error(sim)->text[0] != '\0' ? tg_sim_error(sim)->text : tg_status_text(st));
+      *error = *tg_sim_error(sim);
+      error->status = st;
+      memcpy(error->text, why, sizeof error->text);
+      return st;
+    }
+  }
+  memcpy(out->q + (size_t)steps * nq, tg_sim_qpos(sim), nq * sizeof(double));
+  memcpy(out->v + (size_t)steps * nv, tg_sim_qvel(sim), nv * sizeof(double));
+  tgStatus st = tg_sim_forward(sim);
+  return st == TG_OK ? tgi_recorder_add(&out->recorder, sim, false) : st;
+}
+
+static tgStatus write_npz(const tgCliRun *run, const char *path, tgError *error) {
+  tgNpzArray array[32];
+  char name[32][96];
+  int n = 0;
+  size_t nq = (size_t)run->model->nq, nv = (size_t)run->model->nv, nu = (size_t)run->model->nu;
+  for (int i = 0; i < run->ntrajectory && n + 5 <= 32; i++) {
+    const tgCliTrajectory *t = &run->trajectory[i];
+    size_t T = (size_t)t->steps;
+    const char *what[3] = {"qpos", "qvel", "ctrl"};
+    const double *data[3] = {t->q, t->v, t->u};
+    size_t rows[3] = {T + 1, T + 1, T}, cols[3] = {nq, nv, nu};
+    for (int k = 0; k < 3; k++, n++) {
+      if (run->ntrajectory == 1) snprintf(name[n], sizeof name[n], "%s", what[k]);
+      else snprintf(name[n], sizeof name[n], "%s_%s", what[k], t->label);
+      array[n] = (tgNpzArray){.name = name[n], .type = TG_NPZ_F8, .ndim = 2, .shape = {rows[k], cols[k]}, .data = data[k]};
+    }
+  }
+  array[n++] = (tgNpzArray){.name = "timestep", .type = TG_NPZ_F8, .ndim = 0, .data = &run->h};
+  if (run->optimum != NULL) {
+    array[n++] = (tgNpzArray){.name = "variables", .type = TG_NPZ_F8, .ndim = 1, .shape = {(size_t)run->optimum->n}, .data = run->optimum->best};
+  }
+  return tgi_npz_write(path, array, n, error);
+}
+
+static tgStatus write_loss(const tgOptimum *o, const char *path, tgError *error) {
+  static const char *const name[] = {"iteration", "loss", "best"};
+  double *rows = malloc(((size_t)o->ncurve * 3 + 1) * sizeof *rows);
+  if (rows == NULL) return TG_ERR_MEMORY;
+  for (int i = 0; i < o->ncurve; i++) {
+    rows[3 * i] = o->curve_iteration[i];
+    rows[3 * i + 1] = o->curve_loss[i];
+    rows[3 * i + 2] = o->curve_best[i];
+  }
+  tgStatus st = tgi_csv_write(path, 3, name, o->ncurve, rows, error);
+  free(rows);
+  return st;
+}
+
+static tgStatus write_replay(const tgCliRun *run, const char *path, tgError *error) {
+  tgReplayModel store;
+  tgReplayTrajectory trajectory[8];
+  tgReplayDef def = {.title = run->title, .nfigure = run->nfigure, .figure = run->figure, .nmarker = run->nmarker, .marker = run->marker,
+                     .trajectory = trajectory};
+  tgStatus st = tgi_replay_model(run->model, NULL, &store, &def);
+  if (st != TG_OK) return st;
+  for (int i = 0; i < run->ntrajectory && i < 8; i++)
+    if (run->trajectory[i].recorder.nframe > 0)
+      trajectory[def.ntrajectory++] = tgi_recorder_trajectory(&run->trajectory[i].recorder, run->trajectory[i].label,
+                                                              run->trajectory[i].iteration, run->h, 2000);
+  if (run->optimum != NULL) {
+    def.nloss = run->optimum->ncurve;
+    def.loss_x = run->optimum->curve_iteration;
+    def.loss_y = run->optimum->curve_loss;
+    def.loss_label = "loss";
+  }
+  st = tgi_replay_write(&def, NULL, path, error);
+  tgi_replay_model_free(&store);
+  return st;
+}
+
+int tgi_cli_write_run(const tgCliRun *run) {
+  tgError error = {0};
+  char path[1100];
+  if (!tgi_cli_make_folder(run->folder)) return TG_EXIT_INPUT;
+  snprintf(path, sizeof path, "%s/trajectory.npz", run->folder);
+  tgStatus st = write_npz(run, path, &error);
+  if (st == TG_OK && run->optimum != NULL) {
+    snprintf(path, sizeof path, "%s/loss.csv", run->folder);
+    st = write_loss(run->optimum, path, &error);
+  }
+  if (st == TG_OK && run->replay) {
+    snprintf(path, sizeof path, "%s/replay.html", run->folder);
+    st = write_replay(run, path, &error);
+  }
+  if (st == TG_OK && run->json != NULL) {
+    snprintf(path, sizeof path, "%s/run.json", run->folder);
+    if (json_dump_file(run->json, path, JSON_INDENT(2) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) != 0) {
+      snprintf(error.text, sizeof error.text, "%.400s cannot be written: %s", path, strerror(errno));
+      error.status = st = TG_ERR_FILE;
+    }
+  }
+  if (st == TG_OK) return TG_EXIT_OK;
+  error.status = st;
+  tgi_cli_error("write", &error);
+  return TG_EXIT_FAULT;
+}

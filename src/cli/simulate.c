@@ -1,0 +1,56 @@
+// simulate.c: tangere simulate MODEL.
+#include <math.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static int run(const tgCli *cli, const tgModel *model, const tgContact *contact) {
+  tgError error = {0};
+  tgSim *sim = tg_sim_create(model, contact, NULL, &error);
+  if (sim == NULL) return tgi_cli_error("simulate", &error);
+  int code = TG_EXIT_OK, steps = cli->steps > 0 ? cli->steps : 500;
+  double h = cli->dt > 0 ? cli->dt : tg_model_timestep(model), began = tgi_cli_now();
+  if (cli->key != NULL && tg_sim_reset_key(sim, tg_model_find(model, TG_THING_KEY, cli->key)) != TG_OK) {
+    tgi_cli_say("tangere simulate: %s has no keyframe '%s'", cli->file, cli->key);
+    tg_sim_free(sim);
+    return TG_EXIT_INPUT;
+  }
+  tgCliTrajectory t = {.label = "simulation", .iteration = NAN};
+  tgStatus st = tgi_cli_record(sim, NULL, steps, h, &t, &error);
+  double seconds = tgi_cli_now() - began;
+  if (st != TG_OK && st != TG_CANCELLED) code = tgi_cli_error("simulate", &error);
+  else if (st == TG_CANCELLED) code = TG_EXIT_INTERRUPTED;
+  json_t *json = json_pack("{s:s, s:s, s:o, s:s, s:s, s:i, s:f, s:f, s:s}", "version", tg_version(), "command", "simulate", "model",
+                           tgi_cli_input(cli->file), "contact", tg_contact_word(contact), "status", tg_status_text(st), "steps", t.steps,
+                           "timestep", h, "seconds", seconds, "error", st != TG_OK ? error.text : "");
+  json_t *q = json_array(), *v = json_array();
+  for (int i = 0; i < tg_model_nq(model); i++) json_array_append_new(q, json_real(t.q[(size_t)t.steps * (size_t)tg_model_nq(model) + (size_t)i]));
+  for (int i = 0; i < tg_model_nv(model); i++) json_array_append_new(v, json_real(t.v[(size_t)t.steps * (size_t)tg_model_nv(model) + (size_t)i]));
+  json_object_set_new(json, "qpos", q);
+  json_object_set_new(json, "qvel", v);
+  if (cli->out != NULL) {
+    tgCliRun out = {.folder = cli->out, .title = tgi_cli_base_name(cli->file), .model = model, .h = h, .ntrajectory = 1, .trajectory = &t, .json = json,
+                    .replay = !cli->no_replay};
+    int wrote = tgi_cli_write_run(&out);
+    if (wrote != TG_EXIT_OK) code = wrote;
+    else tgi_cli_say("wrote %s/%s", cli->out, cli->no_replay ? "trajectory.npz" : "replay.html (open it in a browser)");
+  }
+  if (code != TG_EXIT_INPUT) tgi_cli_say("%d steps of %g s in %.3g s", t.steps, h, seconds);
+  if (cli->json) tgi_cli_print_json(json);
+  else json_decref(json);
+  tgi_cli_trajectory_free(&t);
+  tg_sim_free(sim);
+  return code;
+}
+
+int tgi_cli_simulate(const tgCli *cli) {
+  tgError error = {0};
+  tgModel *model = tgi_cli_load_model(cli, cli->file);
+  if (model == NULL) return TG_EXIT_INPUT;
+  tgi_cli_catch_signals();
+  tgContact *contact = tg_contact_create(model, cli->contact != NULL ? cli->contact : "lcp", NULL, &error);
+  int code = contact == NULL ? tgi_cli_error("simulate", &error) : run(cli, model, contact);
+  tg_contact_free(contact);
+  tg_model_free(model);
+  return code;
+}

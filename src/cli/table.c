@@ -1,0 +1,222 @@
+// table.c: tangere compare TASK (variants of one task in a table) and tangere batch TASK (many rollouts with gradients).
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "cli/cli.h"
+#include "optim/task.h"
+#include "output/csv.h"
+
+typedef struct Row {
+  char name[64];
+  const char *contact, *method;   // overrides; NULL: the task's
+  bool zero_contact;
+  int iterations;                 // 0: the task's
+  tgStatus status;
+  bool reached;
+  double first, best, seconds;
+  long simulations;
+  tgGradLabel label;
+  char error[200];
+} Row;
+
+static void run_row(const tgCli *cli, Row *r) {
+  tgCli own = *cli;
+  own.contact = r->contact;
+  own.method = r->method;
+  own.zero_contact = r->zero_contact;
+  if (r->iterations > 0) own.iterations = r->iterations;
+  tgTask *task = tgi_cli_load_task(&own, cli->file);
+  tgOptimizeOptions o = tg_optimize_default();
+  o.seed = cli->seed;
+  o.threads = cli->threads;
+  o.cancel = &tgi_cli_interrupted;
+  tgOptimum *best = task != NULL ? tg_optimize(task, &o) : NULL;
+  r->status = best != NULL ? best->status : TG_ERR_INVALID;
+  if (best != NULL) {
+    r->reached = best->reached;
+    r->first = best->first_loss;
+    r->best = best->best_loss;
+    r->seconds = best->seconds;
+    r->simulations = best->simulations;
+    r->label = best->grad.label;
+    snprintf(r->error, sizeof r->error, "%.199s", best->status != TG_OK ? best->error.text : "");
+  }
+  tg_optimum_free(best);
+  tg_task_free(task);
+}
+
+static void print_row(FILE *to, const Row *r) {
+  fprintf(to, "%-28s %-12.5g %-12.5g %-8ld %-9.3g %-10s %s%s%s\n", r->name, r->first, r->best, r->simulations, r->seconds,
+          tgi_cli_label(r->label), r->status == TG_OK ? (r->reached ? "reached" : "missed") : tg_status_text(r->status),
+          r->error[0] != '\0' ? ": " : "", r->error);
+  fflush(to);
+}
+
+static json_t *row_json(const Row *r, double base) {
+  json_t *j = json_pack("{s:s, s:s, s:b, s:I, s:f, s:s}", "name", r->name, "status", tg_status_text(r->status), "reached", (int)r->reached,
+                        "simulations", (json_int_t)r->simulations, "seconds", r->seconds, "gradient", tgi_cli_label(r->label));
+  json_object_set_new(j, "first_loss", isfinite(r->first) ? json_real(r->first) : json_null());
+  json_object_set_new(j, "best_loss", isfinite(r->best) ? json_real(r->best) : json_null());
+  json_object_set_new(j, "loss_over_first_row", isfinite(r->best) && base > 0 ? json_real(r->best / base) : json_null());
+  return j;
+}
+
+enum { MAX_ROWS = 16 };
+
+// one row a contact model; with --baselines two more for the first: no contact gradient, and random search
+static int plan(const tgCli *cli, Row *row, char *words, size_t size) {
+  int n = 0;
+  snprintf(words, size, "%s", cli->contact != NULL ? cli->contact : "");
+  char *save, *word = cli->contact != NULL ? strtok_r(words, ",", &save) : NULL;
+  do {
+    row[n] = (Row){.contact = word};
+    snprintf(row[n].name, sizeof row[n].name, "%s", word != NULL ? word : "as in the task");
+    n++;
+    word = word != NULL ? strtok_r(NULL, ",", &save) : NULL;
+  } while (word != NULL && n < MAX_ROWS - 2);
+  if (cli->baselines) {
+    row[n] = (Row){.contact = row[0].contact, .zero_contact = true, .name = "no contact gradient"};
+    row[n + 1] = (Row){.contact = row[0].contact, .method = "random", .name = "random search"};
+    n += 2;
+  }
+  return n;
+}
+
+int tgi_cli_compare(const tgCli *cli) {
+  Row row[MAX_ROWS];
+  char words[256];
+  int n = plan(cli, row, words, sizeof words), code = TG_EXIT_OK;
+  tgTask *task = tgi_cli_load_task(cli, cli->file);
+  if (task == NULL) return TG_EXIT_INPUT;
+  int population = task->optimizer.population;
+  tg_task_free(task);
+  tgi_cli_catch_signals();
+  FILE *to = cli->json ? stderr : stdout;
+  fprintf(to, "%-28s %-12s %-12s %-8s %-9s %-10s %s\n", "", "first loss", "best loss", "sims", "seconds", "gradient", "");
+  json_t *rows = json_array();
+  for (int i = 0; i < n && !tgi_cli_interrupted; i++) {
+    if (row[i].method != NULL && row[0].simulations > 0) row[i].iterations = (int)((row[0].simulations + population - 1) / population);
+    run_row(cli, &row[i]);
+    print_row(to, &row[i]);
+    json_array_append_new(rows, row_json(&row[i], row[0].best));
+    if (row[i].status < 0 && i < n - (cli->baselines ? 2 : 0)) code = TG_EXIT_MISSED;
+  }
+  if (code == TG_EXIT_OK && !row[0].reached) code = TG_EXIT_MISSED;
+  if (tgi_cli_interrupted) code = TG_EXIT_INTERRUPTED;
+  json_t *json = json_pack("{s:s, s:s, s:o, s:o}", "version", tg_version(), "command", "compare", "task", tgi_cli_input(cli->file), "rows", rows);
+  if (cli->out != NULL && tgi_cli_make_folder(cli->out)) {
+    char path[1100];
+    snprintf(path, sizeof path, "%s/compare.json", cli->out);
+    if (json_dump_file(json, path, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0) {
+      tgi_cli_say("tangere compare: %s cannot be written", path);
+      code = TG_EXIT_FAULT;
+    }
+  }
+  if (cli->json) tgi_cli_print_json(json);
+  else json_decref(json);
+  return code;
+}
+
+// everything of one batch, made before it runs
+typedef struct Batch {
+  const tgTask *task;
+  int n;
+  double *x, *g;                 // n x size; per rollout dq0, dv0, du
+  tgEvaluator **evaluator;
+  tgRolloutRun *run;
+  tgRolloutResult *result;
+  size_t stride;                 // of g
+} Batch;
+
+static void batch_free(Batch *b) {
+  for (int i = 0; b->evaluator != NULL && i < b->n; i++) tg_evaluator_free(b->evaluator[i]);
+  free(b->x);
+  free(b->g);
+  free(b->evaluator);
+  free(b->run);
+  free(b->result);
+}
+
+static tgStatus batch_make(Batch *b, const tgTask *task, int n, uint64_t seed, tgError *error) {
+  const tgModel *m = tg_task_model(task);
+  size_t count = (size_t)n, size = (size_t)tg_task_size(task), nv = (size_t)m->nv;
+  *b = (Batch){.task = task, .n = n, .stride = 2 * nv + (size_t)tg_task_steps(task) * (size_t)m->nu};
+  b->x = calloc(count * size + 1, sizeof *b->x);
+  b->g = calloc(count * b->stride + 1, sizeof *b->g);
+  b->evaluator = calloc(count + 1, sizeof *b->evaluator);
+  b->run = calloc(count + 1, sizeof *b->run);
+  b->result = calloc(count + 1, sizeof *b->result);
+  if (b->x == NULL || b->g == NULL || b->evaluator == NULL || b->run == NULL || b->result == NULL) return error->status = TG_ERR_MEMORY;
+  for (int i = 0; i < n; i++) {
+    b->evaluator[i] = tgi_evaluator_create(task, false, 0, error);
+    if (b->evaluator[i] == NULL) return error->status;
+    double *x = b->x + (size_t)i * size, *g = b->g + (size_t)i * b->stride;
+    tg_task_start(task, seed + (uint64_t)i, x);
+    tg_evaluator_run(b->evaluator[i], x, &b->run[i]);
+    b->run[i].dq0 = g;
+    b->run[i].dv0 = g + nv;
+    b->run[i].du = g + 2 * nv;
+    b->run[i].cancel = &tgi_cli_interrupted;
+  }
+  return TG_OK;
+}
+
+static int batch_report(const tgCli *cli, const Batch *b, int threads, double seconds) {
+  int failed = 0;
+  uint64_t bits = TGI_HASH_START;
+  json_t *rows = json_array();
+  for (int i = 0; i < b->n; i++) {
+    const tgRolloutResult *r = &b->result[i];
+    double norm = 0;
+    const double *g = b->g + (size_t)i * b->stride;
+    for (size_t k = 0; k < b->stride; k++) norm += g[k] * g[k];
+    failed += r->status != TG_OK;
+    bits = tgi_hash(bits, &r->loss, sizeof r->loss);
+    bits = tgi_hash(bits, g, b->stride * sizeof *g);
+    json_t *row = json_pack("{s:I, s:s, s:s}", "seed", (json_int_t)(cli->seed + (uint64_t)i), "status", tg_status_text(r->status), "gradient",
+                            tgi_cli_label(r->grad.label));
+    json_object_set_new(row, "loss", r->status == TG_OK ? json_real(r->loss) : json_null());
+    json_object_set_new(row, "gradient_norm", r->status == TG_OK ? json_real(sqrt(norm)) : json_null());
+    if (r->status != TG_OK) json_object_set_new(row, "error", json_string(r->error.text));
+    json_array_append_new(rows, row);
+    if (!cli->json) printf("%4d  %-10.6g |g| %-10.4g %-10s %s %s\n", i, r->loss, sqrt(norm), tgi_cli_label(r->grad.label), tg_status_text(r->status), r->error.text);
+  }
+  char hex[20];
+  snprintf(hex, sizeof hex, "%016llx", (unsigned long long)bits);
+  tgi_cli_say("%d rollouts of %d steps with gradients on %d threads in %.3g s, %d failed, bits %s", b->n, tg_task_steps(b->task), threads, seconds, failed, hex);
+  json_t *json = json_pack("{s:s, s:o, s:i, s:f, s:i, s:s, s:o}", "command", "batch", "task", tgi_cli_input(cli->file), "threads", threads, "seconds",
+                           seconds, "failed", failed, "bits", hex, "rows", rows);
+  if (cli->out != NULL && tgi_cli_make_folder(cli->out)) {
+    char path[1100];
+    snprintf(path, sizeof path, "%s/batch.json", cli->out);
+    if (json_dump_file(json, path, JSON_INDENT(2) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) != 0) tgi_cli_say("%s cannot be written", path);
+  }
+  if (cli->json) tgi_cli_print_json(json);
+  else json_decref(json);
+  return failed > 0 ? TG_EXIT_MISSED : TG_EXIT_OK;
+}
+
+int tgi_cli_batch(const tgCli *cli) {
+  tgError error = {0};
+  tgTask *task = tgi_cli_load_task(cli, cli->file);
+  if (task == NULL) return TG_EXIT_INPUT;
+  tgi_cli_catch_signals();
+  Batch b;
+  int code = TG_EXIT_FAULT;
+  tgStatus st = batch_make(&b, task, cli->count > 0 ? cli->count : 16, cli->seed, &error);
+  tgRolloutOptions o = tgi_task_rollout_options(task);
+  tgBatch *pool = st == TG_OK ? tg_batch_create(tg_task_model(task), tg_task_contact(task), &o, cli->threads, &error) : NULL;
+  if (pool != NULL) {
+    double began = tgi_cli_now();
+    st = tg_batch_run(pool, b.n, b.run, b.result);
+    error.status = st;
+    code = st != TG_OK ? tgi_cli_error("batch", &error) : batch_report(cli, &b, tg_batch_threads(pool), tgi_cli_now() - began);
+    if (tgi_cli_interrupted) code = TG_EXIT_INTERRUPTED;
+  } else code = tgi_cli_error("batch", &error);
+  tg_batch_free(pool);
+  batch_free(&b);
+  tg_task_free(task);
+  return code;
+}
