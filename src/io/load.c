@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/status.h"
 #include "io/mjcf.h"
 #include "tangere/desc.h"
@@ -32,8 +33,10 @@ static tgStatus fill(tgDesc *desc, const char *name, const tgFile *file, tgFileS
 static tgDesc *load(const char *name, const tgFile *file, tgFileSet *files, const tgLoadOptions *options,
                     tgError *error) {
   tgDesc *desc = tg_desc_create(options->allocator);
+  tgiFpEnv env = tgi_fp_enter();
   tgStatus status = desc != NULL ? fill(desc, name, file, files, options, error)
                                  : tgi_error(error, TG_ERR_MEMORY, "out of memory");
+  tgi_fp_leave(env);
   if (status >= 0) return desc;
   tg_desc_free(desc);
   return NULL;

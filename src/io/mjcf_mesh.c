@@ -6,16 +6,8 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "io/mjcf.h"
-#if __has_include("io/mesh_file.h")
 #include "io/mesh_file.h"
-#else
-static tgStatus tgi_mesh_read(tgDesc *desc, const tgFileSet *files, const char *path, const double scale[3], int *nvert,
-                              double **vert, int *nface, int **face, tgError *error) {
-  (void)desc, (void)files, (void)scale, (void)nvert, (void)vert, (void)nface, (void)face;
-  return tgi_error(error, TG_ERR_UNSUPPORTED, "%s: mesh files cannot be read yet", path);
-}
-#endif
+#include "io/mjcf.h"
 
 static tgEl mesh_el(const tgMjcf *m, const tgXmlNode *node, int *cls, tgStatus *status) {
   *status = tgi_mjcf_class(m, node, "class", 0, cls);
@@ -183,7 +175,11 @@ static tgStatus read_mesh(tgMjcf *m, const tgXmlNode *node, Missing *list) {
   TG_TRY(mesh_path(m, node, path, sizeof path));
   mesh->path = tg_desc_string(m->desc, path);
   if (mesh->path == NULL) return tgi_mjcf_memory(m);
-  status = m->files == NULL ? tgi_error(&why, TG_ERR_FILE, "%s: no files may be read", path)
+  size_t n = strlen(path);
+  if (n > 4 && strcmp(path + n - 4, ".msh") == 0)
+    status = tgi_error(&why, TG_ERR_UNSUPPORTED, "%s: MuJoCo's own binary format; convert it to OBJ (python -m mujoco.msh2obj)",
+                       path);
+  else status = m->files == NULL ? tgi_error(&why, TG_ERR_FILE, "%s: no files may be read", path)
                             : tgi_mesh_read(m->desc, m->files, path, one, &mesh->nvert, &mesh->vert, &mesh->nface,
                                             &mesh->face, &why);
   if (status < 0) {

@@ -2,6 +2,7 @@
 // buffer to the C library's conversion in the "C" locale, which rounds correctly.
 #include "io/number.h"
 
+#include <fenv.h>
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
@@ -44,7 +45,10 @@ static double large(char *buffer, size_t n, long exponent) {
   locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
   if (c == (locale_t)0) return NAN;
   snprintf(buffer + n, 32, "e%ld", exponent - (long)n);
+  int rounding = fegetround();
+  fesetround(FE_TONEAREST);              // the C library asks for the mode itself, and not the one of the SSE unit
   double x = strtod_l(buffer, NULL, c);
+  fesetround(rounding);
   freelocale(c);
   return x;
 }

@@ -12,7 +12,8 @@
 #include "io/number.h"
 
 enum { BLOCK_SIZE = 64 << 10, CHUNK = 16 << 20 };
-static const double largest = 1e10;      // |x| above this is a mistake in any unit that a model file uses
+// sizes above which a number is a mistake: a length in metres; anything else (damping of 1e11 locks a joint in practice)
+static const double longest = 1e10, largest = 1e30;
 
 typedef struct tgXmlBlock {
   struct tgXmlBlock *next;
@@ -127,8 +128,8 @@ static void stop(Parse *p, tgStatus status, const char *text) {
 
 // keeps the first run of character data that is more than white space (later runs would only grow the copy)
 static void flush_text(Parse *p) {
-  const char *end = p->text + p->ntext;
-  if (p->ntext > 0 && p->at != NULL && p->at->text == NULL && tgi_skip_space(p->text, end) < end) {
+  const char *end = p->ntext > 0 ? p->text + p->ntext : NULL;
+  if (end != NULL && p->at != NULL && p->at->text == NULL && tgi_skip_space(p->text, end) < end) {
     p->at->text = tgi_xml_string(p->xml, p->text, p->ntext);
     if (p->at->text == NULL) stop(p, TG_ERR_MEMORY, "out of memory");
   }
@@ -335,6 +336,14 @@ tgStatus tgi_xml_attr_error(const tgXml *xml, const tgXmlNode *node, const tgXml
   return status;
 }
 
+static double limit(const char *name) {
+  static const char *const lengths[] = {"pos", "size", "fromto", "vertex", "refpos", "anchor", "xyz", "length", "radius",
+                                        "scale", "relpose", "qpos"};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+    if (strcmp(name, lengths[i]) == 0) return longest;
+  return largest;
+}
+
 // one number of an attribute at *s; judges it
 static tgStatus read_number(const tgXml *xml, const tgXmlNode *node, const tgXmlAttr *a, const char **s,
                             const char *end, double *value, tgError *error) {
@@ -348,9 +357,9 @@ static tgStatus read_number(const tgXml *xml, const tgXmlNode *node, const tgXml
   if (!isfinite(*value))
     return tgi_xml_attr_error(xml, node, a, error, TG_ERR_NOT_FINITE, "%s: '%.*s' is not finite; give a number",
                               a->name, (int)(next - *s < 40 ? next - *s : 40), *s);
-  if (fabs(*value) > largest)
+  if (fabs(*value) > limit(a->name))
     return tgi_xml_attr_error(xml, node, a, error, TG_ERR_INVALID, "%s: %g is larger than %g in size", a->name, *value,
-                              largest);
+                              limit(a->name));
   *s = next;
   return TG_OK;
 }

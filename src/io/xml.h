@@ -65,7 +65,7 @@ tgStatus tgi_xml_error(const tgXml *xml, const tgXmlNode *node, tgError *error, 
 tgStatus tgi_xml_attr_error(const tgXml *xml, const tgXmlNode *node, const tgXmlAttr *attr, tgError *error,
                             tgStatus status, const char *format, ...) TG_PRINTF(6, 7);
 /// Reads up to max numbers separated by white space into value; *count gets how many. absent: *count = 0 and TG_OK.
-/// Fewer than min, more than max, not a number, NaN or infinite, or |x| > 1e10 are errors that name the attribute.
+/// Fewer than min, more than max, not a number, NaN or infinite, lengths above 1e10, others above 1e30 are errors that name the attribute.
 tgStatus tgi_xml_numbers(const tgXml *xml, const tgXmlNode *node, const char *name, int min, int max, double *value,
                          int *count, tgError *error);
 /// The same for any number of them, into the document's pool.

@@ -1,4 +1,5 @@
 // test_mjcf.c: what well-formed MJCF becomes, with values derived by hand; locale; memory running out at every point.
+#include <fenv.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -425,6 +426,20 @@ static bool set_comma_locale(char *base) {
   return setlocale(LC_NUMERIC, "xx") != NULL && strcmp(localeconv()->decimal_point, ",") == 0;
 }
 
+// an FP environment that rounds upwards and flushes denormals changes no number and is left as it was
+static void test_fp_environment(void **state) {
+  (void)state;
+  const char *text = "<mujoco><option timestep='0.1234567890123456789' viscosity='1e-310'/></mujoco>";
+  fesetround(FE_UPWARD);
+  tgDesc *d = load(text, false);
+  int left = fegetround();
+  fesetround(FE_TONEAREST);
+  assert_int_equal(left, FE_UPWARD);
+  check_true(d->option.timestep == 0.1234567890123456789, "%.17g", d->option.timestep);
+  check_true(d->option.viscosity == 1e-310, "%.17g", d->option.viscosity);
+  tg_desc_free(d);
+}
+
 static void test_locale(void **state) {
   (void)state;
   char base[] = "/tmp/tangere_locale_XXXXXX", command[80];
@@ -531,6 +546,7 @@ int main(void) {
       cmocka_unit_test(test_contacts_and_keys), cmocka_unit_test(test_flags),
       cmocka_unit_test(test_notes),     cmocka_unit_test(test_include),
       cmocka_unit_test(test_special_files), cmocka_unit_test(test_locale),
+      cmocka_unit_test(test_fp_environment),
       cmocka_unit_test(test_long_chain), cmocka_unit_test(test_memory),
       cmocka_unit_test(test_options),
   };
