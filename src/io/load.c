@@ -6,6 +6,7 @@
 #include "base/fpenv.h"
 #include "base/status.h"
 #include "io/mjcf.h"
+#include "io/urdf.h"
 #include "tangere/desc.h"
 
 tgLoadOptions tg_load_default(void) {
@@ -24,6 +25,8 @@ static tgStatus fill(tgDesc *desc, const char *name, const tgFile *file, tgFileS
   tgStatus status = tgi_xml_parse(&xml, name, file->data, file->size, 0, &xml.root, error);
   if (status == TG_OK && strcmp(xml.root->name, "mujoco") == 0)
     status = tgi_mjcf_load(desc, &xml, xml.root, file->ino != 0 ? file : NULL, files, options, error);
+  else if (status == TG_OK && strcmp(xml.root->name, "robot") == 0)
+    status = tgi_urdf_load(desc, &xml, files, options, error);
   else if (status == TG_OK)
     status = tgi_xml_error(&xml, xml.root, error, TG_ERR_PARSE, "the root element must be <mujoco> or <robot>");
   tgi_xml_free(&xml);
