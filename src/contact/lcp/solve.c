@@ -212,7 +212,8 @@ typedef struct Attempt {
 } Attempt;
 
 // Moves every violated row to the class that its signs ask for. False when nothing moves.
-static bool correct(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f, const tgReal *w) {
+static bool correct(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w) {
+  tgiLcpScratch *c = s->scratch;
   int8_t *cls = c->cls;
   bool moved = false;
   tgi_lcp_scales(c, p, f);
@@ -225,7 +226,7 @@ static bool correct(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f, c
   }
   for (int i = 0; i < p->n; i++) {
     bool friction = p->kind[i] == TGI_LCP_FRICTION;
-    if ((!friction && p->kind[i] != TGI_LCP_BOX) || cls[i] == TGI_LCP_D) continue;
+    if ((!friction && p->kind[i] != TGI_LCP_BOX) || tgi_lcp_is_dead(s, p, cls, i)) continue;
     double sf = c->sf[c->island[i]], fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / c->sw[c->island[i]];
     double B = tgRe(friction ? p->bound[i] * f[p->parent[i]] : p->bound[i]) / sf;
     bool powerless = (friction && cls[p->parent[i]] != TGI_LCP_C) || tgRe(p->bound[i]) <= 0;
@@ -234,6 +235,7 @@ static bool correct(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f, c
     else if (cls[i] == TGI_LCP_F && fabs(fi) > B + TGI_LCP_TIE) cls[i] = fi > 0 ? TGI_LCP_H : TGI_LCP_L;
     else if (cls[i] == TGI_LCP_H && wi > TGI_LCP_TIE) cls[i] = TGI_LCP_F;
     else if (cls[i] == TGI_LCP_L && wi < -TGI_LCP_TIE) cls[i] = TGI_LCP_F;
+    else if (cls[i] == TGI_LCP_D && fabs(wi) > TGI_LCP_TIE) cls[i] = TGI_LCP_F;
     moved = moved || cls[i] != old;
   }
   return moved;
@@ -249,17 +251,36 @@ static bool accept(Attempt *a, int corrections) {
       memcpy(a->best, c->cls, (size_t)a->p->n);
     }
     if (residual <= TGI_LCP_ACCEPT) return true;
-    if (k >= corrections || !correct(c, a->p, a->f, a->w)) return false;
+    if (k >= corrections || !correct(a->s, a->p, a->f, a->w)) return false;
   }
 }
 
+// The class of row i when the warm start does not say: pressing or sticking where that is possible
+static int8_t guess(const tgiLcpProblem *p, const int8_t *cls, double trace, int i) {
+  double b = tgRe(p->b[i]);
+  bool dead = !(tgRe(p->A[(size_t)p->n * i + i]) >= 1e-12 * trace);
+  if (p->kind[i] == TGI_LCP_EQUALITY) return TGI_LCP_C;
+  if (p->kind[i] == TGI_LCP_NORMAL) return b < 0 && !dead ? TGI_LCP_C : TGI_LCP_N;
+  if (dead) return TGI_LCP_D;
+  bool idle = p->kind[i] == TGI_LCP_FRICTION && cls[p->parent[i]] == TGI_LCP_N;
+  if (!idle && tgRe(p->bound[i]) > 0) return TGI_LCP_F;
+  return b > 0 ? TGI_LCP_L : TGI_LCP_H;
+}
+
+// The last classes, new rows guessed, with a few corrections: a neighbouring step seldom needs more.
 static bool try_warm(Attempt *a, const int8_t *warm) {
-  tgiLcpScratch *c = a->s->scratch;
-  if (warm == NULL) return false;
-  for (int i = 0; i < a->p->n; i++)
-    if (!fits(a->p->kind[i], warm[i])) return false;
-  memcpy(c->cls, warm, (size_t)a->p->n);
-  return accept(a, 0);
+  const tgiLcpProblem *p = a->p;
+  int8_t *cls = a->s->scratch->cls;
+  int known = 0;
+  double trace = 0;
+  for (int i = 0; i < p->n; i++) trace += tgRe(p->A[(size_t)p->n * i + i]);
+  for (int i = 0; warm != NULL && i < p->n; i++) known += fits(p->kind[i], warm[i]);
+  if (known == 0) return false;
+  for (int i = 0; i < p->n; i++) cls[i] = fits(p->kind[i], warm[i]) ? warm[i] : TGI_LCP_NONE;
+  for (int pass = 0; pass < 2; pass++)  // friction after the normals, which it looks at
+    for (int i = 0; i < p->n; i++)
+      if (cls[i] == TGI_LCP_NONE && (p->kind[i] == TGI_LCP_FRICTION) == (pass == 1)) cls[i] = guess(p, cls, trace, i);
+  return accept(a, 3);
 }
 
 // First with all rows at rest held together, least norm; where that leaves the bounds, as proposed.

@@ -37,10 +37,11 @@
 //   stays tied in N, H or L although v' has a derivative. info->margin is the distance to the nearest tie in the same
 //   relative units.
 //
-// Order of the attempts (E1(b)): last classes; moving-bound pivoting; Lemke, lexicographic, random covering vectors,
-//   then with 1e-9 trace/n on the diagonal; Gauss-Seidel. Friction is never dropped: what is not solved is returned as
-//   TG_NOT_CONVERGED with the offending rows. With b = J vhat a solution exists; with restitution or gap terms in b it
-//   may not (a box in a slot that is too narrow). Same inputs, same bits. Nothing is allocated.
+// Order of the attempts (E1(b)): last classes, with up to three corrections of rows that do not fit; moving-bound
+//   pivoting; Lemke, lexicographic, random covering vectors, then with 1e-9 trace/n on the diagonal; Gauss-Seidel.
+//   Friction is never dropped: what is not solved is returned as TG_NOT_CONVERGED with the offending rows. With
+//   b = J vhat a solution exists; with restitution or gap terms in b it may not (a box in a slot that is too narrow).
+//   Same inputs, same bits. Nothing is allocated.
 #ifndef TG_CONTACT_LCP_SOLVE_H
 #define TG_CONTACT_LCP_SOLVE_H
 
@@ -48,7 +49,7 @@
 
 typedef enum tgiLcpKind { TGI_LCP_EQUALITY, TGI_LCP_NORMAL, TGI_LCP_FRICTION, TGI_LCP_BOX } tgiLcpKind;
 
-/// Class of a row. 0 in a warm start means "not known"; one unknown row makes the solve a cold one.
+/// Class of a row. 0 in a warm start means "not known": the row is guessed; with no row known the solve is a cold one.
 typedef enum tgiLcpClass {
   TGI_LCP_NONE, TGI_LCP_N, TGI_LCP_C, TGI_LCP_F, TGI_LCP_H, TGI_LCP_L, TGI_LCP_D
 } tgiLcpClass;
