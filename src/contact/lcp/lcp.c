@@ -194,7 +194,9 @@ static void contact_ties(const tgSim *s, tgGradInfo *info) {
     const tgContactRow *c = &s->contact[i];
     char a[80], b[80], label[190];
     bool at_gap = fabs(tgRe(c->gap) - TG_TOUCH) <= tie_gap;
-    if (!at_gap && !(c->tie && c->row >= 0)) continue;
+    // a switch of features matters where there is a force
+    bool pressed = c->row >= 0 && tgRe(s->row_f[c->row]) != 0;
+    if (!at_gap && !(c->tie && pressed)) continue;
     snprintf(label, sizeof label, "%s and %s", tgi_model_label(m, TG_THING_GEOM, c->geom1, a, sizeof a),
              tgi_model_label(m, TG_THING_GEOM, c->geom2, b, sizeof b));
     add_tie(s, info, at_gap ? "about to touch or part" : "switch of contact features", label);

@@ -1,0 +1,199 @@
+// test_label.c: a gradient is never called exact where the derivatives from the left and from the right differ.
+//
+// 1,000 states: half of them reached by simulation, half built to sit on a tie. Left and right differences use steps
+// of the size of the tie tolerances (gaps 1e-9, speeds and impulses 1e-9 relative), so what they see is the tie of the state.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "contact/contact.h"
+#include "scenes/scenes.h"
+#include "scene_states.h"
+
+static const double h = 0.01;
+
+// largest gap between left and right derivatives relative to the largest entry, over all directions; memory is frozen
+static double kink(tgSim *s) {
+  const tgModel *m = &s->m;
+  int nv = m->nv, nu = m->nu, nt = 2 * nv + nu;
+  size_t state = (size_t)(m->nq + nv + nu);
+  tgReal *x = malloc(sizeof(tgReal) * (2 * state + 5 * (size_t)(nv + 1) + (size_t)m->nq)), *q1 = x + state, *d = q1 + m->nq,
+         *y0 = d + nv, *y[2] = {y0 + nv, y0 + 2 * nv}, *w = y0 + 3 * nv;
+  double biggest = 0, jump = 0;
+  memcpy(x, s->qpos, (size_t)m->nq * sizeof *x);
+  memcpy(x + m->nq, s->qvel, (size_t)nv * sizeof *x);
+  memcpy(x + m->nq + nv, s->ctrl, (size_t)nu * sizeof *x);
+  assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);
+  memcpy(y0, s->qvel, (size_t)nv * sizeof *x);
+  for (int j = 0; j < nt; j++) {
+    double size = j < 2 * nv ? 2e-9 : 1e-6;
+    for (int side = 0; side < 2; side++) {
+      double a = side == 0 ? -size : size;
+      for (int i = 0; i < nv; i++) w[i] = i == j ? a : 0;
+      tg_model_integrate(s->model, x, w, s->qpos);
+      for (int i = 0; i < nv; i++) s->qvel[i] = x[m->nq + i] + (i == j - nv ? a : 0);
+      for (int i = 0; i < nu; i++) s->ctrl[i] = x[m->nq + nv + i] + (i == j - 2 * nv ? a : 0);
+      tgStatus status = tg_sim_step(s, h, NULL);
+      check_true(status == TG_OK, "%s", s->error.text);
+      for (int i = 0; i < nv; i++) y[side][i] = (s->qvel[i] - y0[i]) / a;
+    }
+    double scale = j < 2 * nv ? 1 : 100;   // a control acts through h
+    for (int i = 0; i < nv; i++) {
+      biggest = fmax(biggest, scale * fmax(fabs(y[0][i]), fabs(y[1][i])));
+      jump = fmax(jump, scale * fabs(y[1][i] - y[0][i]));
+    }
+  }
+  memcpy(s->qpos, x, (size_t)m->nq * sizeof *x);
+  memcpy(s->qvel, x + m->nq, (size_t)nv * sizeof *x);
+  memcpy(s->ctrl, x + m->nq + nv, (size_t)nu * sizeof *x);
+  free(x);
+  return jump / fmax(biggest, 1);
+}
+
+typedef struct Tally { int states, kinks, exact; } Tally;
+
+// the state of the sim is labelled and probed
+static void judge(tgSim *s, const char *what, int k, Tally *t) {
+  tgGradInfo info;
+  tgReal *D = malloc(sizeof(tgReal) * (size_t)(2 * s->m.nv * (2 * s->m.nv + s->m.nu)));
+  tgReal *state = malloc(sizeof(tgReal) * (size_t)(s->m.nq + s->m.nv));
+  memcpy(state, s->qpos, sizeof(tgReal) * (size_t)s->m.nq);
+  memcpy(state + s->m.nq, s->qvel, sizeof(tgReal) * (size_t)s->m.nv);
+  tgStatus status = tg_sim_step(s, h, NULL);
+  check_true(status == TG_OK, "%s %d: %s", what, k, s->error.text);
+  tg_sim_freeze_memory(s, true);
+  memcpy(s->qpos, state, sizeof(tgReal) * (size_t)s->m.nq);
+  memcpy(s->qvel, state + s->m.nq, sizeof(tgReal) * (size_t)s->m.nv);
+  assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);
+  assert_int_equal(tg_sim_step_jacobian(s, D, &info), TG_OK);
+  memcpy(s->qpos, state, sizeof(tgReal) * (size_t)s->m.nq);
+  memcpy(s->qvel, state + s->m.nq, sizeof(tgReal) * (size_t)s->m.nv);
+  double jump = kink(s);
+  tg_sim_freeze_memory(s, false);
+  bool kinked = jump > 3e-3;
+  check_true(!kinked || info.label != TG_GRAD_EXACT, "%s %d: left and right derivatives differ by %.3g of the largest, label exact", what,
+             k, jump);
+  check_true(info.label == TG_GRAD_EXACT || (info.ties > 0 && info.reason[0] != '\0'), "%s %d: a tie without a reason", what, k);
+  t->states++;
+  t->kinks += kinked;
+  t->exact += info.label == TG_GRAD_EXACT;
+  free(D);
+  free(state);
+}
+
+typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
+static Rig rig(tgDesc *d) {
+  tgError e = {0};
+  Rig r = {.m = tgs_compile(d, &e)};
+  check_true(r.m != NULL, "%s", e.text);
+  r.c = tg_contact_create(r.m, "lcp", NULL, &e);
+  r.s = tg_sim_create(r.m, r.c, NULL, &e);
+  check_true(r.s != NULL, "%s", e.text);
+  return r;
+}
+static void drop(Rig *r) {
+  tg_sim_free(r->s);
+  tg_contact_free(r->c);
+  tg_model_free(r->m);
+}
+
+static void test_reached(void **state) {
+  (void)state;
+  Tally t = {0};
+  for (int scene = 0; scene < TGS_COUNT; scene++) {
+    Rig r = rig(tgs_desc((tgsScene)scene));
+    for (int k = 0; k < 84; k++) {
+      assert_int_equal(tgt_scene_state(r.s, (tgsScene)scene, 1000 + k, h), TG_OK);
+      judge(r.s, tgs_name((tgsScene)scene), k, &t);
+    }
+    drop(&r);
+  }
+  print_message("reached: %d states, %d with a kink, %d called exact\n", t.states, t.kinks, t.exact);
+  // the label means something: most states are not ties
+  check_true(t.exact > t.states / 2, "%d of %d called exact", t.exact, t.states);
+}
+
+// a ball that cannot turn, on three slides over a floor; an actuator pulls along x
+static tgDesc *slider(double mass, double mu, double e) {
+  tgDesc *d = tg_desc_create(NULL);
+  tgs_plane(d, mu);
+  int b = tg_desc_add_body(d, 0, "slider");
+  for (int k = 0; k < 3; k++) {
+    int j = tg_desc_add_joint(d, b, TG_JOINT_SLIDE, k == 0 ? "x" : k == 1 ? "y" : "z");
+    for (int i = 0; i < 3; i++) d->joint[j].axis[i] = i == k;
+  }
+  int g = tg_desc_add_geom(d, b, TG_GEOM_SPHERE, "ball");
+  d->geom[g].size[0] = 0.1;
+  d->geom[g].mass = mass;
+  d->geom[g].friction[0] = mu;
+  d->geom[g].restitution = d->geom[0].restitution = e;
+  d->body[b].pos[2] = 0.1;
+  int a = tg_desc_add_actuator(d, TG_TRN_JOINT, 0, "pull");
+  d->actuator[a].ctrllimited = true;
+  d->actuator[a].ctrlrange[0] = -1;
+  d->actuator[a].ctrlrange[1] = 1;
+  return d;
+}
+
+enum { BOUND, STOP, WEIGHTLESS, TOUCH, LIMIT, CLAMP, DRY, BOUNCE, EDGE, KINDS };
+
+// kind by kind: what stands on its tie, by closed form
+static Rig tie(int kind, tgtRandom *r) {
+  double m = tgt_uniform(r, 0.5, 4), mu = tgt_uniform(r, 0.2, 0.9), g = 9.81, side = tgt_uniform(r, 0, 1) < 0.5 ? -1 : 1;
+  tgDesc *d = slider(m, mu, kind == BOUNCE ? 0.5 : 0);
+  if (kind == LIMIT || kind == DRY) {
+    d->joint[1].limited = kind == LIMIT ? TG_LIMITED_YES : TG_LIMITED_NO;
+    d->joint[1].range[0] = -0.3;
+    d->joint[1].range[1] = 0.3;
+    d->joint[1].frictionloss = kind == DRY ? 2 : 0;
+  }
+  if (kind == EDGE) {
+    // the ball over the rim of a table
+    int t = tg_desc_add_geom(d, 0, TG_GEOM_BOX, "table");
+    d->geom[t].size[0] = d->geom[t].size[1] = d->geom[t].size[2] = 0.5;
+    d->geom[t].friction[0] = mu;
+  }
+  Rig x = rig(d);
+  tgSim *s = x.s;
+  s->qvel[1] = 0;
+  switch (kind) {
+    case BOUND: s->qfrc_applied[0] = side * mu * m * g; break;            // friction at its bound, no slip
+    case STOP: s->qvel[0] = side * mu * g * h; break;                      // slides and just stops in this step
+    case WEIGHTLESS: s->qfrc_applied[2] = m * g; break;                    // touches without force
+    case TOUCH: s->qpos[2] = 1e-8; s->qvel[2] = -0.1; break;               // about to act
+    case LIMIT:
+      s->qpos[1] = side * (0.3 - 1e-8);
+      s->qvel[1] = side * 0.2;
+      s->qpos[2] = 1;
+      break;
+    case CLAMP: s->ctrl[0] = side; s->qpos[2] = 1; break;
+    case DRY: s->qfrc_applied[1] = side * 2; s->qpos[2] = 1; break;
+    case BOUNCE: s->qvel[2] = 0; s->qvel[0] = 1; break;                    // approaches with |g| h, where bouncing begins
+    case EDGE: s->qpos[0] = side * 0.5; s->qpos[2] = 0.4999; s->qvel[0] = 0.3; break;
+  }
+  return x;
+}
+
+static void test_built(void **state) {
+  (void)state;
+  static const char *const name[KINDS] = {"bound", "stop", "weightless", "touch", "limit", "clamp", "dry", "bounce", "edge"};
+  tgtRandom r = {.s = 5};
+  for (int kind = 0; kind < KINDS; kind++) {
+    Tally t = {0};
+    for (int k = 0; k < 56; k++) {
+      Rig x = tie(kind, &r);
+      judge(x.s, name[kind], k, &t);
+      drop(&x);
+    }
+    print_message("%-10s %d states, %d with a kink, %d called exact\n", name[kind], t.states, t.kinks, t.exact);
+    // the tie is there: at least half the states show it
+    check_true(2 * t.kinks >= t.states, "%s: only %d of %d states show their kink", name[kind], t.kinks, t.states);
+  }
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_reached), cmocka_unit_test(test_built)};
+  if (argc > 1) cmocka_set_test_filter(argv[1]);
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
