@@ -50,8 +50,9 @@ void tgi_manifold_reduce(tgiManifold *M, int most) {
   bool touching[TGI_CANDIDATES] = {false}, keep[TGI_CANDIDATES] = {false};
   int ntouching = 0, kept = 0, n = 0;
   if (M->count <= most) return;
+  double level = fmax(M->least, 0) + 1e3 * M->tol;     // beyond round-off, so that a body at rest keeps its points
   for (int k = 0; k < M->count; k++) {
-    touching[k] = M->c[k].gap <= 0;
+    touching[k] = M->c[k].gap <= level;
     ntouching += touching[k];
   }
   if (ntouching >= most) {

@@ -22,8 +22,9 @@ typedef struct tgiManifold {
 
 void tgi_manifold_start(tgiManifold *M, double margin, double tol, const double *n, const double *along);
 void tgi_manifold_offer(tgiManifold *M, int kind, int i, int j, const double *x, double gap, bool tie);
-/// Down to at most `most` points: of those with gap <= 0 when they are enough the deepest and the outermost in equally
-/// spread directions; else all of them and the nearest of the rest. Order is kept.
+/// Down to at most `most` points. Of those that touch (gap at most the larger of 0 and the least, within 1e-6 of the size),
+/// when they are enough, the deepest and the outermost in equally spread directions; else all of them and the nearest of
+/// the rest. Order is kept; equals within 1e-6 of the size go to the earlier, so that round-off does not choose.
 void tgi_manifold_reduce(tgiManifold *M, int most);
 
 /// Clips face g of I (its segment or point when I is round, g -1) against the side planes of face f of F.

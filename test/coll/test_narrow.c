@@ -826,6 +826,41 @@ static void many_corners(void **state) {
   tgi_hull_free(rim);
 }
 
+// at rest the gaps of a round foot are round-off of either sign: the same points each time, spread round the rim
+static void resting_foot(void **state) {
+  (void)state;
+  tgtRandom r = {16};
+  tgHullOwned *foot;
+  int first[TG_PAIR_POINTS] = {0};
+  assert_int_equal(tgi_hull_cylinder(0.05, 0.02, 32, NULL, &foot), TG_OK);
+  for (int trial = 0; trial < 60; trial++) {
+    tgtShape a, b;
+    tgContactPoint c[TG_PAIR_POINTS];
+    int32_t memory[TG_PAIR_MEMORY] = {0};
+    bool on_box = trial >= 30;
+    set_box(&a, 0, 0, 0, 0.3 + tgt_normal(&r) * 1e-3, 0.2, 0.02 + tgt_normal(&r) * 1e-10);
+    a.type = TG_GEOM_CYLINDER;
+    a.hull = &foot->hull;
+    turn_shape(&a, tgt_normal(&r), tgt_normal(&r), 0, 1e-9);
+    turn_shape(&a, 0, 0, 1, tgt_normal(&r));
+    set_box(&b, 1, 1, 0.5, 0, 0, -0.5);
+    if (!on_box) {
+      b.type = TG_GEOM_PLANE;
+      b.pos[2] = 0;
+    }
+    assert_int_equal(tgt_collide(&a, &b, 1e-3, false, memory, c, NULL), 8);
+    double reach[2] = {0};
+    for (int j = 0; j < 8; j++) {
+      if (trial % 30 == 0) first[j] = c[j].feature;
+      assert_int_equal(c[j].feature, first[j]);
+      for (int k = 0; k < 8; k++) reach[0] = fmax(reach[0], fabs(tgRe(c[j].p[0] - c[k].p[0])));
+      for (int k = 0; k < 8; k++) reach[1] = fmax(reach[1], fabs(tgRe(c[j].p[1] - c[k].p[1])));
+    }
+    check_true(reach[0] > 0.09 && reach[1] > 0.09, "spread %g %g", reach[0], reach[1]);
+  }
+  tgi_hull_free(foot);
+}
+
 // what cannot collide says so
 static void no_hull(void **state) {
   (void)state;
@@ -844,6 +879,7 @@ int main(void) {
     cmocka_unit_test(plane_capsule), cmocka_unit_test(gaps), cmocka_unit_test(stacked_boxes),
     cmocka_unit_test(box_on_box), cmocka_unit_test(vertex_face_edge_edge), cmocka_unit_test(sphere_box),
     cmocka_unit_test(pipe_box), cmocka_unit_test(deep), cmocka_unit_test(memory_holds), cmocka_unit_test(many_corners),
+    cmocka_unit_test(resting_foot),
     cmocka_unit_test(no_hull),
   };
   return cmocka_run_group_tests(tests, build_hulls, free_hulls);
