@@ -171,7 +171,23 @@ static bool start_growing(Grown *G, const Simplex *S, double scale) {
   return true;
 }
 
-// replaces the faces that the new point sees by a fan from their rim
+// one closed loop through each of its vertices once
+static bool one_loop(int rim[][2], int n) {
+  int at = 0, steps = 0;
+  for (int m = 0; m < n; m++)
+    for (int k = m + 1; k < n; k++)
+      if (rim[m][0] == rim[k][0]) return false;
+  do {
+    int next = 0;
+    while (next < n && rim[next][0] != rim[at][1]) next++;
+    if (next == n || ++steps > n) return false;
+    at = next;
+  } while (at != 0);
+  return steps == n && n >= 3;
+}
+
+// Replaces the faces that the new point sees by a fan from their rim. The surface stays closed as long as the rim is one
+// loop (rounding may tear it); with the origin on the inner side of every face the nearest plane then bounds the depth.
 static bool grow(Grown *G, const tgiSupport *p, double scale) {
   int rim[FACES][2], n = 0;
   if (G->npoint == POINTS) return false;
@@ -195,10 +211,11 @@ static bool grow(Grown *G, const tgiSupport *p, double scale) {
       }
     }
   }
+  if (!one_loop(rim, n)) return false;
   for (int m = 0; m < n; m++)
     if (!add_face(G, rim[m][0], rim[m][1], G->npoint, scale)) return false;
   G->npoint++;
-  return n >= 3;
+  return true;
 }
 
 static tgiNearest deepest(Query *Q, const Simplex *S) {

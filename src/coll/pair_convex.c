@@ -15,7 +15,8 @@
 typedef struct Choice {
   tgiConvex X, Y;
   tgiAxis face_x, face_y, edges;
-  double best, h, tol, reach;    ///< best: largest separation of the cores; reach: largest that still matters
+  double best, reach;            ///< largest separation of the cores; largest that still matters
+  double h, tol, touch;          ///< hysteresis, tie, distance below which cores touch and give no direction
   int mem_x, mem_y;
   bool tie;
   tgiPart part_x, part_y;        ///< where the nearest features can be; everything unless the polytopes are large
@@ -122,7 +123,7 @@ static bool try_edges(tgiPair *P, Choice *C, const tgiAxis *e, int *count) {
   tgi_convex_edge(&C->X, e->i, &gx, NULL, NULL);
   tgi_convex_edge(&C->Y, e->j, &gy, NULL, NULL);
   tgiClosest c = tgi_closest_segments(&gx, &gy, C->tol);
-  if (e->s > 0 && (c.at_a != TGI_AT_INSIDE || c.at_b != TGI_AT_INSIDE)) return false;
+  if (e->s > C->touch && (c.at_a != TGI_AT_INSIDE || c.at_b != TGI_AT_INSIDE)) return false;
   bool x_is_a = C->X.is_a;
   world_core(x_is_a ? &A : &B, &C->X, e->i, TGI_AT_INSIDE);
   world_core(x_is_a ? &B : &A, &C->Y, e->j, TGI_AT_INSIDE);
@@ -136,22 +137,24 @@ static bool try_edges(tgiPair *P, Choice *C, const tgiAxis *e, int *count) {
   return true;
 }
 
-// apart and over no face: vertex or edge against vertex or edge
-static int closest_cores(tgiPair *P, Choice *C) {
+// apart and over no face: vertex or edge against vertex or edge. False when they touch, which gives no direction.
+static bool closest_cores(tgiPair *P, Choice *C, int *count) {
   int ex, ey;
   tgiCore A, B;
   tgiClosest c = tgi_closest_edges(&C->X, &C->part_x, &C->Y, &C->part_y, C->tol, &ex, &ey);
   bool x_is_a = C->X.is_a;
+  if (!(c.distance > C->touch)) return false;
   P->distance = c.distance - C->X.r;
+  *count = P->distance <= P->margin;
   remember(P, C, 0, 0);
-  if (!(P->distance <= P->margin)) return 0;
+  if (*count == 0) return true;
   world_core(x_is_a ? &A : &B, &C->X, ex, c.at_a);
   world_core(x_is_a ? &B : &A, &C->Y, ey, c.at_b);
   tgi_emit_cores(P, &A, &B, c.distance, C->X.radius + C->Y.radius);
   int i = core_number(&C->X, ex, c.at_a), j = core_number(&C->Y, ey, c.at_b);
   P->out->feature = tgi_feature(TGI_KIND_CORES, x_is_a ? i : j, x_is_a ? j : i);
   P->out->tie = C->tie || c.tie;
-  return 1;
+  return true;
 }
 
 // the body whose faces are preferred: the larger; of equal ones the lower, which turns round with the pair
@@ -197,7 +200,6 @@ static bool try_best_face(tgiPair *P, Choice *C, bool of_x, bool must, int *coun
   return false;
 }
 
-// exact distance for the caller where the deepest point taken does not lie on the axis
 static int choose(tgiPair *P, Choice *C) {
   int count = 0;
   bool first = prefer_x(C);
@@ -211,8 +213,8 @@ static int choose(tgiPair *P, Choice *C) {
     if (try_edges(P, C, &C->edges, &count)) return count;
     C->tie = outer;
   }
-  if (C->best > 0) return closest_cores(P, C);
-  // overlapping, and hysteresis or rounding left the best face without points: its deepest vertex stands for it
+  if (C->best > C->touch && closest_cores(P, C, &count)) return count;
+  // overlapping or touching, and hysteresis or rounding left the best face without points: its deepest vertex stands for it
   try_best_face(P, C, C->face_x.s > C->face_y.s, true, &count);
   return count;
 }
@@ -287,6 +289,7 @@ int tgi_pair_convex(tgiPair *P) {
   C.mem_x = P->memory[C.X.is_a ? 0 : 1];
   C.mem_y = P->memory[C.X.is_a ? 1 : 0];
   C.tol = TGI_TIE * (C.X.radius + C.Y.radius);
+  C.touch = TGI_COINCIDE * (C.X.radius + C.Y.radius);
   C.h = HYSTERESIS * fmin(C.X.radius, C.Y.radius);
   C.reach = P->margin + C.X.r;
   bool large = (C.X.h ? C.X.nedge : 4) * C.Y.nedge > LARGE;

@@ -141,25 +141,37 @@ int tgi_pair_plane_round(tgiPair *P) {
 }
 
 // two lines: unit(a - b) and +-unit(u x w) are the same; the latter is sharp where the lines meet, the former where they
-// are parallel. Lines that meet take the side of the centres; other cores that meet, a normal carried by B.
+// are parallel
 void tgi_emit_cores(tgiPair *P, const tgiCore *A, const tgiCore *B, double distance, double scale) {
-  double d[3], N[3], n[3], u[3], w[3];
-  bool meet = distance <= TGI_COINCIDE * scale;
-  tgReal r[3];
-  tgi_v3_sub(r, A->x, B->x);
+  double r[3], N[3], u[3], w[3];
   for (int i = 0; i < 3; i++) {
-    d[i] = meet ? tgRe(P->A->pos[i] - P->B->pos[i]) : tgRe(r[i]);
+    r[i] = tgRe(A->x[i] - B->x[i]);
     u[i] = tgRe(A->u[i]);
     w[i] = tgRe(B->u[i]);
   }
   tgi_d3_cross(N, u, w);
-  if (A->line && B->line && (meet || tgi_d3_norm(N) * scale > distance * tgi_d3_norm(u) * tgi_d3_norm(w))) {
-    tgi_rule_cores(P->out, A, B, TGI_NORMAL_CROSS, tgi_d3_dot(N, d) >= 0 ? 1 : -1, NULL, P->derivatives);
-  } else if (meet) {
-    tgi_any_normal(n, P->B, A->line ? u : B->line ? w : NULL);
-    tgi_rule_cores(P->out, A, B, TGI_NORMAL_FIXED, 0, n, P->derivatives);
-  } else {
+  if (A->line && B->line && tgi_d3_norm(N) * scale > distance * tgi_d3_norm(u) * tgi_d3_norm(w))
+    tgi_rule_cores(P->out, A, B, TGI_NORMAL_CROSS, tgi_d3_dot(N, r) >= 0 ? 1 : -1, NULL, P->derivatives);
+  else
     tgi_rule_cores(P->out, A, B, TGI_NORMAL_CLOSEST, 0, NULL, P->derivatives);
+}
+
+// cores that meet: normal to both axes, on the side of the centres, which needs the least way out; where the axes give
+// none, a direction carried by B
+static void meeting_cores(tgiPair *P, const tgiCore *A, const tgiCore *B, const tgiSegment *a, const tgiSegment *b) {
+  double d[3], n[3], nn, aa = tgi_d3_dot(a->u, a->u), bb = tgi_d3_dot(b->u, b->u);
+  for (int i = 0; i < 3; i++) d[i] = tgRe(P->A->pos[i] - P->B->pos[i]);
+  tgi_d3_cross(n, a->u, b->u);
+  nn = tgi_d3_dot(n, n);
+  double side = tgi_d3_dot(n, d) >= 0 ? 1 : -1;
+  if (!(nn > TGI_PARALLEL * aa * bb)) {
+    tgi_any_normal(n, P->B, a->line ? a->u : b->line ? b->u : NULL);
+    tgi_rule_cores(P->out, A, B, TGI_NORMAL_FIXED, 0, n, P->derivatives);
+  } else if (A->line && B->line) {
+    tgi_rule_cores(P->out, A, B, TGI_NORMAL_CROSS, side, NULL, P->derivatives);
+  } else {
+    for (int i = 0; i < 3; i++) n[i] *= side / sqrt(nn);
+    tgi_rule_cores(P->out, A, B, TGI_NORMAL_FIXED, 0, n, P->derivatives);
   }
 }
 
@@ -173,7 +185,8 @@ int tgi_pair_round_round(tgiPair *P) {
   tgiCore A, B;
   tgi_round_core(&A, P->A, c.at_a);
   tgi_round_core(&B, P->B, c.at_b);
-  tgi_emit_cores(P, &A, &B, c.distance, scale);
+  if (c.distance > TGI_COINCIDE * scale) tgi_emit_cores(P, &A, &B, c.distance, scale);
+  else meeting_cores(P, &A, &B, &a, &b);
   P->out->feature = tgi_feature(TGI_KIND_CORES, c.at_a, c.at_b);
   P->out->tie = c.tie || c.distance < TGI_TIE * scale;
   return 1;

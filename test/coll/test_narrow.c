@@ -861,6 +861,64 @@ static void resting_foot(void **state) {
   tgi_hull_free(foot);
 }
 
+// poses on a lattice, turned by multiples of 45 degrees: aligned, touching, concentric and parallel at every turn. Nothing
+// that overlaps is missed, normals are unit, all numbers finite, the depth is that of the best direction of a sweep.
+static void lattice(void **state) {
+  (void)state;
+  const double dirs[13][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 0}, {1, -1, 0}, {1, 0, 1}, {1, 0, -1}, {0, 1, 1}, {0, 1, -1},
+                              {1, 1, 1}, {1, 1, -1}, {1, -1, 1}, {-1, 1, 1}};
+  tgtRandom r = {17};
+  tgHullOwned *prism;
+  int overlapping = 0;
+  assert_int_equal(tgi_hull_cylinder(0.5, 0.5, 32, NULL, &prism), TG_OK);
+  for (int trial = 0; trial < 4000; trial++) {
+    static Core A, B;
+    tgtShape s[2];
+    tgContactPoint c[TG_PAIR_POINTS];
+    int32_t memory[TG_PAIR_MEMORY] = {0};
+    double dist, least = INFINITY, n[3], top = -INFINITY;
+    for (int k = 0; k < 2; k++) {
+      int kind = (int)(tgt_next(&r) % 4);
+      set_box(&s[k], 0.5, 0.5, 0.5, 0, 0, 0);
+      if (kind == 1) { s[k].type = TG_GEOM_CYLINDER; s[k].hull = &prism->hull; }
+      if (kind == 2) s[k].type = TG_GEOM_SPHERE;
+      if (kind == 3) s[k].type = TG_GEOM_CAPSULE;
+      for (int i = 0; i < 3; i++) {
+        s[k].pos[i] = 0.25 * (double)(tgt_next(&r) % 5);
+        if (tgt_next(&r) % 2) turn_shape(&s[k], i == 0, i == 1, i == 2, TG_PI / 4 * (double)(tgt_next(&r) % 8));
+      }
+    }
+    core_of(&A, &s[0]);
+    core_of(&B, &s[1]);
+    int count = tgt_collide(&s[0], &s[1], 0, true, memory, c, &dist);
+    for (int k = 0; k < 13; k++)
+      for (int sign = -1; sign <= 1; sign += 2) {
+        double len = sqrt(dirs[k][0] * dirs[k][0] + dirs[k][1] * dirs[k][1] + dirs[k][2] * dirs[k][2]);
+        for (int i = 0; i < 3; i++) n[i] = sign * dirs[k][i] / len;
+        top = fmax(top, separation(&A, &B, n));
+      }
+    if (dist < 0) {
+      overlapping++;
+      check_true(count > 0, "trial %d: overlap %g without a contact", trial, dist);
+      check_true(dist >= top - 1e-4, "trial %d: %g, an axis gives %g", trial, dist, top);
+    }
+    for (int j = 0; j < count; j++) {
+      least = fmin(least, tgRe(c[j].gap));
+      check_close(tgi_v3_norm(c[j].n), 1, 1e-13);
+      for (int i = 0; i < 3; i++) n[i] = tgRe(c[j].n[i]);
+      for (int k = 0; k < 7 * 12; k++) check_true(tgFinite((&c[j].D[0][0])[k]), "trial %d: D is not finite", trial);
+    }
+    if (count > 0) {
+      check_close(least, dist, 1e-4);
+      check_close(separation(&A, &B, n), dist, 1e-4);
+    } else {
+      check_true(distance_bound(&A, &B) - A.r - B.r > -1e-9, "trial %d: missed", trial);
+    }
+  }
+  check_true(overlapping > 1000, "%d overlap", overlapping);
+  tgi_hull_free(prism);
+}
+
 // what cannot collide says so
 static void no_hull(void **state) {
   (void)state;
@@ -879,7 +937,7 @@ int main(void) {
     cmocka_unit_test(plane_capsule), cmocka_unit_test(gaps), cmocka_unit_test(stacked_boxes),
     cmocka_unit_test(box_on_box), cmocka_unit_test(vertex_face_edge_edge), cmocka_unit_test(sphere_box),
     cmocka_unit_test(pipe_box), cmocka_unit_test(deep), cmocka_unit_test(memory_holds), cmocka_unit_test(many_corners),
-    cmocka_unit_test(resting_foot),
+    cmocka_unit_test(resting_foot), cmocka_unit_test(lattice),
     cmocka_unit_test(no_hull),
   };
   return cmocka_run_group_tests(tests, build_hulls, free_hulls);
