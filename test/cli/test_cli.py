@@ -1,0 +1,131 @@
+"""The command line as a user meets it: results, exit codes, wrong input, interrupt and resume."""
+import json
+import pathlib
+import signal
+import subprocess
+import time
+
+import numpy
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXE = ROOT / "build" / "bin" / "tangere"
+TASK = "models/half_cheetah_reach.yaml"
+MODEL = "models/half_cheetah.xml"
+
+
+def run(*args, code=0, cwd=ROOT):
+    done = subprocess.run([EXE, *map(str, args)], cwd=cwd, capture_output=True, text=True, timeout=300)
+    assert done.returncode == code, f"exit {done.returncode}, wanted {code}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def test_help_and_version():
+    assert "optimize" in run("--help").stdout
+    assert run("--version").stdout.startswith("tangere ")
+    for command in "simulate optimize gradcheck compare batch convert replay reproduce bench".split():
+        assert "usage: tangere " + command in run(command, "--help").stdout
+
+
+@pytest.mark.parametrize("args", [[], ["fly"], ["simulate"], ["simulate", MODEL, "--stesp", "3"], ["simulate", MODEL, "--steps", "many"],
+                                  ["simulate", MODEL, "--dt", "-1"], ["optimize", TASK, "--resume"], ["reproduce", "nothing"], ["bench"]])
+def test_usage_errors(args):
+    done = run(*args, code=1)
+    assert done.stdout == ""
+    assert done.stderr != ""
+
+
+def test_simulate_leaves_a_run(tmp_path):
+    done = run("simulate", MODEL, "--steps", 50, "--dt", 0.001, "--out", tmp_path / "a", "--json")
+    result = json.loads(done.stdout)
+    assert result["steps"] == 50 and result["timestep"] == 0.001 and result["status"] == "ok"
+    data = numpy.load(tmp_path / "a" / "trajectory.npz")
+    assert data["qpos"].shape == (51, 9) and data["ctrl"].shape == (50, 6)
+    assert numpy.array_equal(data["qpos"][-1], result["qpos"])
+    # 0.05 s of free fall from rest, symplectic Euler: z = -g h^2 n (n + 1)/2, before anything touches; legs are held by springs at rest
+    assert abs(data["qpos"][10, 1] + 9.81 * 1e-6 * 10 * 11 / 2) < 1e-9
+    assert (tmp_path / "a" / "replay.html").stat().st_size > 100_000
+    assert json.loads((tmp_path / "a" / "run.json").read_text())["model"]["path"] == MODEL
+    run("replay", tmp_path / "a", "--out", tmp_path / "b.html")
+    assert (tmp_path / "b.html").exists()
+
+
+def test_optimize_reaches_its_target_and_repeats_its_bits(tmp_path):
+    first = json.loads(run("optimize", TASK, "--out", tmp_path / "a", "--json").stdout)
+    again = json.loads(run("optimize", TASK, "--out", tmp_path / "b", "--json").stdout)
+    assert first["reached"] and first["distance_m"] < 0.03
+    assert first["best_loss"] == again["best_loss"]
+    x = [numpy.load(tmp_path / f / "trajectory.npz")["variables"] for f in "ab"]
+    assert numpy.array_equal(*x)
+    assert (tmp_path / "a" / "loss.csv").read_text().startswith("iteration,loss,best\n")
+
+
+def test_missed_target_is_exit_3(tmp_path):
+    run("optimize", TASK, "--iterations", 2, "--out", tmp_path, "--no-replay", code=3)
+
+
+def test_interrupt_then_resume(tmp_path):
+    whole = json.loads(run("optimize", TASK, "--iterations", 3000, "--out", tmp_path / "w", "--no-replay", "--json").stdout)
+    p = subprocess.Popen([EXE, "optimize", TASK, "--iterations", "3000", "--out", tmp_path / "p", "--no-replay"], cwd=ROOT,
+                         stderr=subprocess.PIPE, text=True)
+    time.sleep(1.0)
+    began = time.monotonic()
+    p.send_signal(signal.SIGINT)
+    p.wait(timeout=20)
+    took = time.monotonic() - began
+    assert p.returncode == 130, p.stderr.read()
+    assert took < 1.0
+    assert (tmp_path / "p" / "trajectory.npz").exists() and (tmp_path / "p" / "checkpoint").exists()
+    rest = json.loads(run("optimize", TASK, "--iterations", 3000, "--out", tmp_path / "p", "--no-replay", "--json", "--resume").stdout)
+    assert rest["best_loss"] == whole["best_loss"]
+    x = [numpy.load(tmp_path / f / "trajectory.npz")["variables"] for f in "wp"]
+    assert numpy.array_equal(*x)
+
+
+def test_gradcheck():
+    result = json.loads(run("gradcheck", TASK, "--json").stdout)
+    assert result["pass"] and {"dq'/dq", "dv'/du", "adjoint", "rollout slope"} <= {b["name"] for b in result["blocks"]}
+    assert json.loads(run("gradcheck", MODEL, "--steps", 250, "--json").stdout)["pass"]
+
+
+def test_compare_shows_what_the_contact_gradient_is_worth():
+    rows = json.loads(run("compare", TASK, "--baselines", "--json").stdout)["rows"]
+    assert [r["name"] for r in rows] == ["as in the task", "no contact gradient", "random search"]
+    assert rows[1]["gradient"] == "surrogate"
+    assert rows[1]["loss_over_first_row"] >= 5 and rows[2]["loss_over_first_row"] >= 5
+    assert rows[2]["simulations"] >= rows[0]["simulations"]
+
+
+def test_batch_has_the_same_bits_on_any_number_of_threads():
+    bits = {json.loads(run("batch", TASK, "--count", 8, "--threads", n, "--json").stdout)["bits"] for n in (1, 2, 3, 8)}
+    assert len(bits) == 1
+
+
+def test_convert(tmp_path):
+    run("convert", MODEL, "--out", tmp_path / "m.json")
+    m = json.loads((tmp_path / "m.json").read_text())
+    assert m["nv"] == 9 and m["fields"]["body_mass"]["unit"] == "kg"
+    run("convert", MODEL, "--out", tmp_path / "m.npz")
+    assert numpy.load(tmp_path / "m.npz")["body_mass"].shape == (9, 1)
+    run("convert", MODEL, "--out", tmp_path / "m.txt", code=1)
+
+
+@pytest.mark.parametrize("command", ["simulate", "convert", "gradcheck", "optimize"])
+@pytest.mark.parametrize("content", [b"", b"<mujoco>", b"\x00\xff\x00", b"<robot name='r'/>", b"model: ["])
+def test_wrong_files_are_exit_2(tmp_path, command, content):
+    path = tmp_path / ("bad.yaml" if command == "optimize" else "bad.xml")
+    path.write_bytes(content)
+    done = run(command, path, code=2)
+    assert "bad." in done.stderr and done.stdout == ""
+
+
+def test_missing_and_special_files(tmp_path):
+    assert "nowhere.xml" in run("simulate", tmp_path / "nowhere.xml", code=2).stderr
+    run("simulate", tmp_path, code=2)
+    run("simulate", "/dev/zero", code=2)
+    run("replay", tmp_path, code=2)
+
+
+def test_unwritable_folder(tmp_path):
+    (tmp_path / "file").write_text("x")
+    run("simulate", MODEL, "--steps", 2, "--out", tmp_path / "file" / "out", code=2)
