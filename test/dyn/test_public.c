@@ -106,6 +106,65 @@ static void test_forward_derivatives(void **state) {
   }
 }
 
+static tgStatus inverse_of_q(void *ctx, const tgReal *x, tgReal *y) {
+  Ctx *c = ctx;
+  tgReal keep[NMAX];
+  set(keep, c->s->qpos, c->s->m.nq);
+  set(c->s->qpos, x, c->s->m.nq);
+  tgStatus status = tg_sim_inverse(c->s, c->tau, y);
+  set(c->s->qpos, keep, c->s->m.nq);
+  return status;
+}
+static tgStatus inverse_of_v(void *ctx, const tgReal *x, tgReal *y) {
+  Ctx *c = ctx;
+  tgReal keep[NMAX];
+  set(keep, c->s->qvel, c->s->m.nv);
+  set(c->s->qvel, x, c->s->m.nv);
+  tgStatus status = tg_sim_inverse(c->s, c->tau, y);
+  set(c->s->qvel, keep, c->s->m.nv);
+  return status;
+}
+
+// tg_sim_inverse_d and the Jacobian call on the state as it is, no stage called before
+static void test_inverse_calls(void **state) {
+  (void)state;
+  for (int k = 0; k < 6; k++) {
+    tgModel *m = tgt_random_tree((uint64_t)k + 50, 5, k % 2 == 0 ? TGT_TREE_FREE : 0);
+    tgSim *s = tgt_sim(m);
+    Ctx c = {.s = s};
+    tgtRandom r = {(uint64_t)k};
+    int nv = m->nv, np = 10 * m->nbody;
+    tgReal *Dq = matrix(nv, nv), *Dv = matrix(nv, nv), *Y = matrix(nv, np), *J = matrix(6, nv), p[3] = {0.3, -0.2, 0.9}, V[6], w[3];
+    tgt_random_state(s, &r, false);
+    tgt_random_vector(&r, nv, c.tau);
+    assert_int_equal(tg_sim_inverse_d(s, c.tau, Dq, Dv, Y), TG_OK);
+    tgtDeriv d = {.name = "dtau/dq", .nx = m->nq, .nt = nv, .ny = nv, .map = inverse_of_q, .retract = retract, .ctx = &c, .tol = tolerance};
+    tgt_check_jacobian(&d, s->qpos, Dq);
+    d = (tgtDeriv){.name = "dtau/dv", .nx = nv, .ny = nv, .map = inverse_of_v, .ctx = &c, .tol = tolerance};
+    tgt_check_jacobian(&d, s->qvel, Dv);
+    // J v is the velocity of the point
+    int body = m->nbody - 1;
+    assert_int_equal(tg_sim_jacobian(s, body, p, J), TG_OK);
+    tgi_body_velocity(s, body, s->qvel, V);
+    tgi_sp_point_velocity(w, V, p);
+    for (int i = 0; i < 3; i++) {
+      tgReal angular = 0, linear = 0;
+      for (int j = 0; j < nv; j++) {
+        angular += J[i * nv + j] * s->qvel[j];
+        linear += J[(3 + i) * nv + j] * s->qvel[j];
+      }
+      check_close(angular, V[i], 1e-13);
+      check_close(linear, w[i], 1e-13);
+    }
+    test_free(Dq);
+    test_free(Dv);
+    test_free(Y);
+    test_free(J);
+    tg_sim_free(s);
+    tg_model_free(m);
+  }
+}
+
 // kinetic energy by bodies; d(kinetic)/dt = v . tau without gravity, along a path whose acceleration is a
 static tgReal kinetic(const tgSim *s) {
   tgReal e = 0;
@@ -286,7 +345,8 @@ static void test_refusals(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward_derivatives), cmocka_unit_test(test_power_and_momentum),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward_derivatives), cmocka_unit_test(test_inverse_calls),
+                                     cmocka_unit_test(test_power_and_momentum),
                                      cmocka_unit_test(test_pendulum), cmocka_unit_test(test_top), cmocka_unit_test(test_free_body),
                                      cmocka_unit_test(test_refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
