@@ -155,20 +155,18 @@ static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, tgR
   }
   TG_TRY(tgi_inverse_d(s, a, X, Iq, Iv));
   TG_TRY(tgi_forces_d(s, s->q0, s->v0, Tq, Tv, Tu, ties));
-  // right-hand sides, scaled by h; columns are solved in place below
+  // right-hand sides, scaled by h; solved in place below
   for (size_t i = 0; i < nn; i++) {
     Iq[i] = h * (Tq[i] - Iq[i]);
     Iv[i] = h * (Tv[i] - Iv[i]);
   }
   for (int d = 0; d < nv; d++) Iv[d * nv + d] -= h * h * tgi_implicit_stiffness(s, d);
   if (f != NULL) TG_TRY(s->contact_model->kind->force_jacobian(s, f, Iq));
-  for (int c = 0; c < nc; c++) {
-    for (int d = 0; d < nv; d++)
-      a[d] = c < nv ? Iq[d * nv + c] : c < 2 * nv ? Iv[d * nv + c - nv] : h * Tu[d * nu + c - 2 * nv];
-    tgi_factor_solve(m, s->L, a);
-    if (c >= nv && c < 2 * nv) a[c - nv] += 1;
-    for (int d = 0; d < nv; d++) g[d * nc + c] = a[d];
-  }
+  for (int d = 0; d < nv; d++)
+    for (int c = 0; c < nc; c++)
+      g[d * nc + c] = c < nv ? Iq[d * nv + c] : c < 2 * nv ? Iv[d * nv + c - nv] : h * Tu[d * nu + c - 2 * nv];
+  tgi_factor_solve_rows(m, s->L, nc, g);
+  for (int d = 0; d < nv; d++) g[d * nc + nv + d] += 1;
   tgi_stack_free(s, mark);
   return TG_OK;
 }
