@@ -9,18 +9,22 @@ SHARE = next(p for p in (d / "cmeel.prefix/share/example-robot-data/robots" for 
 ROBOTS = [
     "double_pendulum_description/urdf/double_pendulum.urdf", "panda_description/urdf/panda.urdf", "ur_description/urdf/ur5_robot.urdf",
     "kinova_description/robots/kinova.urdf", "xarm_description/urdf/xarm7.urdf", "finger_edu_description/robots/finger_edu.urdf",
-    "allegro_hand_description/urdf/allegro_right_hand.urdf", "a1_description/urdf/a1.urdf", "go2_description/urdf/go2.urdf",
-    "solo_description/robots/solo12.urdf", "anymal_b_simple_description/robots/anymal.urdf", "hyq_description/robots/hyq_no_sensors.urdf",
-    "laikago_description/urdf/laikago.urdf", "bolt_description/robots/bolt.urdf", "b1_description/urdf/b1-z1.urdf",
-    "baxter_description/urdf/baxter.urdf", "tiago_description/robots/tiago.urdf", "pr2_description/urdf/pr2.urdf",
+    "a1_description/urdf/a1.urdf", "go2_description/urdf/go2.urdf", "solo_description/robots/solo12.urdf",
+    "laikago_description/urdf/laikago.urdf", "bolt_description/robots/bolt.urdf", "baxter_description/urdf/baxter.urdf",
     "talos_data/robots/talos_reduced.urdf", "talos_data/robots/talos_full_v2.urdf", "centauro_description/urdf/centauro.urdf",
-    "human_description/robots/human.urdf", "g1_description/urdf/g1_29dof_with_hand_rev_1_0.urdf",
-    "alex_description/urdf/alex_nub_hands.urdf", "simple_humanoid_description/urdf/simple_humanoid.urdf",
+    "g1_description/urdf/g1_29dof_with_hand_rev_1_0.urdf", "alex_description/urdf/alex_nub_hands.urdf",
+    "simple_humanoid_description/urdf/simple_humanoid.urdf",
 ]
-# two that no engine should take as they are: what is wrong with them, as our loader must say it
-REFUSED = {
-    "romeo_description/urdf/romeo_small.urdf": "principal moments",
+# Files that state inertias which no rigid body has. They are refused as they are, by the reason given here, and load with repair.
+REPAIRED = {
+    "allegro_hand_description/urdf/allegro_right_hand.urdf": "principal moments", "hyq_description/robots/hyq_no_sensors.urdf": "principal moments",
+    "anymal_b_simple_description/robots/anymal.urdf": "principal moments", "b1_description/urdf/b1-z1.urdf": "principal moments",
+    "tiago_description/robots/tiago.urdf": "principal moments", "pr2_description/urdf/pr2.urdf": "principal moments",
 }
+# A moving link without inertia: refused by us and by MuJoCo.
+REFUSED = {"human_description/robots/human.urdf": "no <inertial>"}
+# The root link is called world: that is the world, and no floating base is made for it.
+ROOT_IS_WORLD = {"ur_description/urdf/ur5_robot.urdf", "xarm_description/urdf/xarm7.urdf"}
 _folder = tempfile.TemporaryDirectory(prefix="tangere-robots-")
 
 

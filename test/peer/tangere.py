@@ -73,9 +73,9 @@ def _view(address, rows, cols, scalar=0):
 class Sim:
     """A model loaded from a file and one simulation of it."""
 
-    def __init__(self, path, fixed_base=False, lenient=False, package=None):
+    def __init__(self, path, fixed_base=False, lenient=False, package=None, repair=False):
         options = lib.tg_load_default()
-        options.fixed_base, options.lenient = fixed_base, lenient
+        options.fixed_base, options.lenient, options.repair = fixed_base, lenient, repair
         if package:
             names = (ctypes.c_char_p * len(package))(*[k.encode() for k in package])
             paths = (ctypes.c_char_p * len(package))(*[str(v).encode() for v in package.values()])
