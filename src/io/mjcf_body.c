@@ -78,7 +78,7 @@ static tgStatus check_inertia(tgMjcf *m, const tgXmlNode *node, tgBodyDesc *b) {
     return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "the inertia has principal moments %g %g %g; none may be "
                          "negative", e[0], e[1], e[2]);
   for (int i = 0; i < 3; i++) e[i] = fmax(e[i], bound);
-  if (e[0] + e[1] >= e[2] - 1e-10 * e[2] || m->desc->compiler.balanceinertia) return TG_OK;
+  if (e[0] + e[1] >= e[2] - 1e-6 * e[2] || m->desc->compiler.balanceinertia) return TG_OK;
   if (!m->options->repair)
     return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "no body has the principal moments %g %g %g: two of them "
                          "must sum to at least the third; correct them, or set balanceinertia=\"true\"", e[0], e[1], e[2]);

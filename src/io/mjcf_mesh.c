@@ -39,23 +39,26 @@ tgStatus tgi_mjcf_mesh_names(tgMjcf *m) {
   return TG_OK;
 }
 
-// whether collision or mass needs the mesh
-static bool is_physical(const tgMjcf *m, int mesh) {
+// which meshes collision or mass needs: physical[mesh]
+static tgStatus find_physical(tgMjcf *m, bool **physical) {
   const tgDesc *d = m->desc;
   const int *group = d->compiler.inertiagrouprange;
+  bool *mesh = tgi_xml_bytes(m->xml, (size_t)d->nmesh + 1), *paired = tgi_xml_bytes(m->xml, (size_t)d->ngeom + 1);
+  if (mesh == NULL || paired == NULL) return tgi_mjcf_memory(m);
+  memset(mesh, 0, (size_t)d->nmesh + 1);
+  memset(paired, 0, (size_t)d->ngeom + 1);
+  for (int p = 0; p < d->npair; p++) paired[d->pair[p].geom1] = paired[d->pair[p].geom2] = true;
   for (int i = 0; i < d->ngeom; i++) {
     const tgGeomDesc *g = &d->geom[i];
-    if (g->mesh != mesh) continue;
-    if (g->contype != 0 || g->conaffinity != 0) return true;
-    for (int p = 0; p < d->npair; p++)
-      if (d->pair[p].geom1 == i || d->pair[p].geom2 == i) return true;
+    if (g->mesh < 0) continue;
     bool own = d->body[g->body].has_inertial && d->compiler.inertiafromgeom != TG_INERTIA_FROM_GEOM;
     bool none = isnan(g->mass) ? g->density == 0 : g->mass == 0;
-    if (g->body != 0 && !own && !none && d->compiler.inertiafromgeom != TG_INERTIA_FROM_FILE && g->group >= group[0] &&
-        g->group <= group[1])
-      return true;
+    bool weighs = g->body != 0 && !own && !none && d->compiler.inertiafromgeom != TG_INERTIA_FROM_FILE &&
+                  g->group >= group[0] && g->group <= group[1];
+    if (g->contype != 0 || g->conaffinity != 0 || paired[i] || weighs) mesh[g->mesh] = true;
   }
-  return false;
+  *physical = mesh;
+  return TG_OK;
 }
 
 static tgStatus inline_mesh(tgMjcf *m, const tgXmlNode *node, tgMeshDesc *mesh) {
@@ -95,6 +98,7 @@ static tgStatus mesh_path(tgMjcf *m, const tgXmlNode *node, char *path, size_t s
 }
 
 typedef struct Missing {
+  const bool *physical;          // by mesh
   const tgXmlNode *first;        // first mesh that collision or mass needs and that cannot be read
   tgStatus status;
   int count;
@@ -105,7 +109,7 @@ typedef struct Missing {
 // A file of the wrong content is an error of its own.
 static tgStatus unreadable(tgMjcf *m, const tgXmlNode *node, tgMeshDesc *mesh, const tgError *why, Missing *list) {
   if (why->status == TG_ERR_MEMORY) return tgi_mjcf_memory(m);
-  if (!is_physical(m, node->kind)) {
+  if (!list->physical[node->kind]) {
     mesh->missing = true;
     mesh->vert = NULL;
     mesh->face = NULL;
@@ -190,7 +194,9 @@ static tgStatus read_mesh(tgMjcf *m, const tgXmlNode *node, Missing *list) {
 }
 
 tgStatus tgi_mjcf_meshes(tgMjcf *m) {
-  Missing list = {0};
+  bool *physical = NULL;
+  TG_TRY(find_physical(m, &physical));
+  Missing list = {.physical = physical};
   for (const tgXmlNode *s = tgi_xml_child(m->root, "asset"); s != NULL; s = tgi_xml_next(s, "asset"))
     for (const tgXmlNode *n = tgi_xml_child(s, "mesh"); n != NULL; n = tgi_xml_next(n, "mesh"))
       TG_TRY(read_mesh(m, n, &list));

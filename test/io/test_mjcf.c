@@ -215,6 +215,28 @@ static void test_meshes(void **state) {
   tg_desc_free(d);
 }
 
+// a mesh file that is not there: a warning where it is only drawn, an error that names all where collision or mass needs it
+static void test_missing_meshes(void **state) {
+  (void)state;
+  static const char head[] = "<mujoco><compiler meshdir='meshes'/><asset><mesh file='a/Leg.stl'/><mesh name='b' file='b.obj'/></asset>";
+  char text[1024];
+  tgError e;
+  snprintf(text, sizeof text, "%s<worldbody><body><freejoint/><inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/>"
+           "<geom type='mesh' mesh='Leg' contype='0' conaffinity='0'/></body><body><freejoint/><geom size='1'/>"
+           "<geom type='mesh' mesh='b' contype='0' conaffinity='0' mass='0'/></body></worldbody></mujoco>", head);
+  tgDesc *d = load(text, false);
+  assert_true(d->mesh[0].missing && d->mesh[1].missing && d->mesh[0].nvert == 0);
+  assert_string_equal(d->mesh[0].name, "Leg");
+  assert_string_equal(d->mesh[0].path, "meshes/a/Leg.stl");
+  assert_int_equal(count_notes(d, TG_NOTE_WARNING), 2);
+  tg_desc_free(d);
+  snprintf(text, sizeof text, "%s<worldbody><geom type='mesh' mesh='Leg'/><body><freejoint/><geom size='1'/>"
+           "<geom type='mesh' mesh='b' contype='0' conaffinity='0'/></body></worldbody></mujoco>", head);
+  assert_null(tg_desc_load_memory("t.xml", text, strlen(text), NULL, &e));
+  check_true(e.status == TG_ERR_FILE && strstr(e.text, "meshes/a/Leg.stl") != NULL && strstr(e.text, "meshes/b.obj") != NULL,
+             "%s", e.text);
+}
+
 static const char arm[] =
     "<mujoco><compiler angle='radian'/>%s<worldbody><body name='B'><joint name='j' range='-1 3' springref='.25'/>"
     "<joint name='k' type='slide' springref='.5' stiffness='2' damping='3'/><geom name='g' size='1'/><site name='s' pos='1 0 0'/>"
@@ -542,6 +564,7 @@ int main(void) {
       cmocka_unit_test(test_classes),   cmocka_unit_test(test_frames),
       cmocka_unit_test(test_joints),    cmocka_unit_test(test_inertials),
       cmocka_unit_test(test_geoms),     cmocka_unit_test(test_meshes),
+      cmocka_unit_test(test_missing_meshes),
       cmocka_unit_test(test_actuators), cmocka_unit_test(test_tendons_and_equalities),
       cmocka_unit_test(test_contacts_and_keys), cmocka_unit_test(test_flags),
       cmocka_unit_test(test_notes),     cmocka_unit_test(test_include),
