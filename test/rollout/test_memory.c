@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/sim.h"
 #include "support/alloc.h"
 #include "support/reach.h"
 #include "support/robots.h"
@@ -214,11 +215,50 @@ static void every_allocation_may_fail(void **state) {
   }
 }
 
+// growth inside a run that cannot be had: a status that names the step, and the object runs again once memory is back
+static void growth_may_fail(void **state) {
+  (void)state;
+  tgtAlloc a;
+  tgModel *m = tgt_runner();
+  tgContact *c = tgt_contact(m);
+  tgRolloutOptions o = tg_rollout_default();
+  o.steps = 40;
+  o.allocator = &a.hooks;
+  tgReal dq0[9];
+  tgtReach reach = {.body = 1, .running = 1, .final = 1};
+  tgRolloutRun run = {.loss = tgt_reach, .loss_ctx = &reach, .dq0 = dq0};
+  tgRolloutResult result, want;
+  for (long k = 1; k <= 2; k++) {
+    tgt_alloc_init(&a);
+    tgRollout *r = tg_rollout_create(m, c, &o, NULL);
+    assert_int_equal(tg_rollout_run(r, &run, &want), TG_OK);
+    tg_rollout_free(r);
+    r = tg_rollout_create(m, c, &o, NULL);
+    tgSim *sim = tg_rollout_sim(r);
+    sim->cap.ncon = sim->cap.npairmem = 1;
+    sim->cap.nrow = 2;
+    // more than at first: snapshots get larger, and the tape has to be made anew, which is allocation 2
+    sim->wanted.ncon = 64;
+    a.fail_at = a.calls + k;
+    a.sticky = true;
+    tgStatus status = tg_rollout_run(r, &run, &result);
+    check_true(status == TG_ERR_MEMORY, "allocation %ld: status %d, %d contacts of room", k, status, sim->cap.ncon);
+    check_true(strstr(result.error.text, "room for step") != NULL, "%s", result.error.text);
+    a.fail_at = 0;
+    status = tg_rollout_run(r, &run, &result);
+    check_true(status == TG_OK && result.loss == want.loss, "status %d: %s", status, result.error.text);
+    tg_rollout_free(r);
+    assert_int_equal(a.blocks, 0);
+  }
+  tg_contact_free(c);
+  tg_model_free(m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(counter_counts), cmocka_unit_test(runner_steps_allocate_nothing), cmocka_unit_test(box_steps_allocate_nothing),
     cmocka_unit_test(rollouts_allocate_nothing), cmocka_unit_test(a_long_rollout_fits_in_8_megabytes),
-    cmocka_unit_test(every_allocation_may_fail),
+    cmocka_unit_test(every_allocation_may_fail), cmocka_unit_test(growth_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -329,6 +329,51 @@ static void nan_is_named(void **state) {
   drop(&s);
 }
 
+// NaN and infinity in every parameter there is, one entry at a time: the first step names it, or it has no part in physics
+static void drill(tgModel *m, int *named, int *idle) {
+  enum { T = 6 };
+  Scene s = make(m, T, 0);
+  tgRolloutRun run = inputs(&s);
+  tgRolloutResult result;
+  tgReal end[2][64];
+  size_t bytes = (size_t)(s.nq + s.nv) * sizeof(tgReal);
+  run.q0 = run.v0 = NULL;
+  run.loss = NULL;
+  tgSim *sim = tg_rollout_sim(s.r);
+  for (int f = -1; f < tg_model_field_count(m); f++) {
+    const char *name = f >= 0 ? tg_model_field(m, f).name : "";
+    int rows = 0, cols = 0;
+    tgReal *p = f >= 0 ? tg_sim_param(sim, name, &rows, &cols) : NULL;
+    for (int i = f < 0 ? -1 : 0; i < rows * cols; i++) {
+      tgReal keep = i >= 0 ? p[i] : 0;
+      if (i >= 0) p[i] = NAN;
+      tgStatus status = tg_rollout_run(s.r, &run, &result);
+      if (i >= 0) p[i] = keep;
+      if (status == TG_OK) {
+        memcpy(end[f >= 0], sim->qpos, (size_t)s.nq * sizeof(tgReal));
+        memcpy(end[f >= 0] + s.nq, sim->qvel, (size_t)s.nv * sizeof(tgReal));
+        check_true(f < 0 || memcmp(end[0], end[1], bytes) == 0, "%s[%d] is NaN: no error, another result", name, i);
+        *idle += f >= 0;
+        continue;
+      }
+      // qpos0 is also the start of this run, and its error is then the state's
+      bool tells = strstr(result.error.text, name) != NULL || strcmp(name, "qpos0") == 0;
+      check_true(status == TG_ERR_NOT_FINITE && strstr(result.error.text, "step 0 of 6") != NULL && tells, "%s[%d]: status %d: %s", name, i,
+                 status, result.error.text);
+      (*named)++;
+    }
+  }
+  drop(&s);
+}
+
+static void nan_in_any_parameter_is_named(void **state) {
+  (void)state;
+  int named = 0, idle = 0;
+  drill(tgt_runner(), &named, &idle);
+  drill(tgt_box(), &named, &idle);
+  check_true(named >= 200, "%d entries named, %d without effect", named, idle);
+}
+
 static tgStatus stop_at_five(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
   (void)sim; (void)steps; (void)value; (void)gq; (void)gv; (void)gu;
   if (t == 4) *(int *)ctx = 1;
@@ -405,7 +450,8 @@ int main(void) {
     cmocka_unit_test(gradient_of_ball_is_right), cmocka_unit_test(gradient_of_box_is_right),
     cmocka_unit_test(every_budget_gives_the_same_bits), cmocka_unit_test(repeated_and_grown_runs_give_the_same_bits),
     cmocka_unit_test(snapshot_restores_the_bits), cmocka_unit_test(loss_is_asked_as_promised),
-    cmocka_unit_test(nan_is_named), cmocka_unit_test(cancel_stops_before_the_next_step), cmocka_unit_test(misuse_is_refused),
+    cmocka_unit_test(nan_is_named), cmocka_unit_test(nan_in_any_parameter_is_named),
+    cmocka_unit_test(cancel_stops_before_the_next_step), cmocka_unit_test(misuse_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
