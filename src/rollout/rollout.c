@@ -399,6 +399,11 @@ static tgStatus grow(Sweep *w) {
 static tgStatus run_all(Sweep *w) {
   tgStatus status = TG_OK;
   w->res->forward_steps = 0;
+  // a tape that an earlier run failed to make anew
+  if (w->r->tape == NULL) {
+    status = tape_layout(w->r);
+    if (status != TG_OK) return tgi_error(&w->res->error, status, "room for the tape of a rollout: %s", tg_status_text(status));
+  }
   if (w->run->setup != NULL) {
     status = w->run->setup(w->run->setup_ctx, w->r->sim);
     if (status != TG_OK) return tgi_error(&w->res->error, status, "the setup function of the rollout reports a failure");
