@@ -211,11 +211,32 @@ static void test_ablation(void **state) {
   tg_model_free(m);
 }
 
+// a sim without a contact model: free motion of a chain
+static void test_free_chain(void **state) {
+  (void)state;
+  tgError e = {0};
+  tgModel *m = tgs_compile(tgs_chain(9), &e);
+  tgSim *s = tg_sim_create(m, NULL, NULL, &e);
+  check_true(s != NULL, "%s", e.text);
+  Count count = {0};
+  for (int k = 0; k < 5; k++) {
+    tgtRandom r = {.s = (unsigned)k};
+    tg_sim_reset(s);
+    tgt_nudge(s, &r, 0.5, 1);
+    for (int i = 0; i < m->nu; i++) s->ctrl[i] = tgt_normal(&r);
+    check_state(s, "free chain", k, h, &count);
+  }
+  print_count("free chain", &count);
+  assert_int_equal(count.total, 5);
+  tg_sim_free(s);
+  tg_model_free(m);
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_ball_limit), cmocka_unit_test(test_dry_friction), cmocka_unit_test(test_tendons), cmocka_unit_test(test_gear),
       cmocka_unit_test(test_bonds), cmocka_unit_test(test_bounces), cmocka_unit_test(test_spinner),
-      cmocka_unit_test(test_explicit_cheetah), cmocka_unit_test(test_explicit_block), cmocka_unit_test(test_ablation)};
+      cmocka_unit_test(test_explicit_cheetah), cmocka_unit_test(test_explicit_block), cmocka_unit_test(test_ablation), cmocka_unit_test(test_free_chain)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

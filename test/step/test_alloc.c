@@ -1,0 +1,80 @@
+// test_alloc.c: a step, its adjoint and its Jacobian take no memory from the system, whatever library would (LAPACK included).
+//
+// The allocator of the C library is stood in for by one that counts; sanitizers bring their own, so there nothing is counted.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "contact/contact.h"
+#include "scenes/scenes.h"
+#include "scene_states.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#define COUNTED 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define COUNTED 0
+#else
+#define COUNTED 1
+#endif
+#else
+#define COUNTED 1
+#endif
+
+static long taken;
+
+#if COUNTED
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+
+void *malloc(size_t n) { taken++; return __libc_malloc(n); }
+void *calloc(size_t n, size_t size) { taken++; return __libc_calloc(n, size); }
+void *realloc(void *p, size_t n) { taken++; return __libc_realloc(p, n); }
+void *aligned_alloc(size_t a, size_t n) { taken++; return __libc_memalign(a, n); }
+int posix_memalign(void **p, size_t a, size_t n) { taken++; *p = __libc_memalign(a, n); return *p == NULL ? 12 : 0; }
+#endif
+
+static void test_steps(void **state) {
+  (void)state;
+#if COUNTED
+  // the counter counts
+  long before = taken;
+  void *volatile probe = malloc(16);
+  free(probe);
+  assert_int_equal(taken, before + 1);
+#endif
+  for (int scene = 0; scene < TGS_COUNT; scene++) {
+    tgError e = {0};
+    tgModel *m = tgs_model((tgsScene)scene, &e);
+    tgContact *c = tg_contact_create(m, "lcp", NULL, &e);
+    tgSim *s = tg_sim_create(m, c, NULL, &e);
+    check_true(s != NULL, "%s", e.text);
+    int nt = 2 * m->nv + m->nu;
+    tgReal *D = malloc(sizeof(tgReal) * (size_t)(2 * m->nv * nt + 2 * m->nv + nt)), *g = D + 2 * m->nv * nt, *out = g + 2 * m->nv;
+    for (int i = 0; i < 2 * m->nv; i++) g[i] = 1;
+    assert_int_equal(tgt_scene_state(s, (tgsScene)scene, 5, 0.005), TG_OK);
+    long start = taken;
+    int rows = 0;
+    for (int k = 0; k < 40; k++) {
+      tgStepInfo info;
+      tgGradInfo grad;
+      tgStatus status[3] = {tg_sim_step(s, 0.005, &info), TG_OK, TG_OK};
+      if (status[0] == TG_OK) status[1] = tg_sim_step_vjp(s, g, g + m->nv, out, out + m->nv, out + 2 * m->nv, &grad);
+      if (status[0] == TG_OK) status[2] = tg_sim_step_jacobian(s, D, &grad);
+      rows += info.nrow;
+      if (status[0] != TG_OK || status[1] != TG_OK || status[2] != TG_OK) fail_msg("%s: %s", tgs_name((tgsScene)scene), s->error.text);
+    }
+    check_true(taken == start, "%s: %ld allocations in 40 steps", tgs_name((tgsScene)scene), taken - start);
+    check_true(rows > 0, "%s met no contact", tgs_name((tgsScene)scene));
+    free(D);
+    tg_sim_free(s);
+    tg_contact_free(c);
+    tg_model_free(m);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
