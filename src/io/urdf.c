@@ -151,9 +151,9 @@ static tgStatus take_name(tgUrdf *u, tgNameKind kind, const tgXmlNode *node, int
 
 static tgStatus read_link(tgUrdf *u, const tgXmlNode *node) {
   static const tgUrdfSpec spec = {
-      .attr = "name", .skip_attr = "type", .child = "inertial visual collision contact",
+      .attr = "name", .skip_attr = "type concave", .child = "inertial visual collision contact",
       .skip = "self_filter collision_checking audio_source self_collision_checking visual_mesh",
-      .soft = "surface"};
+      .soft = "surface kinematic gravity"};
   tgUrdfLink *l = &u->link[u->nlink];
   *l = (tgUrdfLink){.node = node, .parent_joint = -1, .first_child = -1, .last_child = -1, .body = -1};
   TG_TRY(tgi_urdf_check(u, node, &spec));

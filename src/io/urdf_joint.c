@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "io/number.h"
 #include "io/urdf_parts.h"
 
 static bool is_scalar(tgUrdfType t) { return t == TG_URDF_REVOLUTE || t == TG_URDF_CONTINUOUS || t == TG_URDF_PRISMATIC; }
@@ -50,6 +51,19 @@ static tgStatus find_limit(tgUrdf *u, const tgUrdfJoint *j, const tgXmlNode **no
   return *node != NULL ? tgi_urdf_check(u, *node, &spec) : TG_OK;
 }
 
+// A number of a limit; absent: 0. Beyond 1e10 (some write 1e16) it stands for "no limit" and becomes infinite.
+static tgStatus bound(tgUrdf *u, const tgXmlNode *node, const char *attr, double *value) {
+  const char *text = tgi_xml_get(node, attr);
+  const char *end = text != NULL ? text + strlen(text) : NULL;
+  const char *start = text != NULL ? tgi_skip_space(text, end) : NULL;
+  const char *rest = start != NULL ? tgi_number(start, end, value) : NULL;
+  if (rest != NULL && tgi_skip_space(rest, end) == end && fabs(*value) > 1e10) {
+    *value = *value > 0 ? INFINITY : -INFINITY;
+    return TG_OK;
+  }
+  return tgi_urdf_optional(u, node, attr, 0, value);
+}
+
 static tgStatus read_limit(tgUrdf *u, const tgUrdfJoint *j, tgJointDesc *d) {
   const tgXmlNode *node;
   double velocity;
@@ -57,17 +71,25 @@ static tgStatus read_limit(tgUrdf *u, const tgUrdfJoint *j, tgJointDesc *d) {
   TG_TRY(find_limit(u, j, &node));
   if (node == NULL && ranged) return tgi_urdf_note(u, TG_NOTE_WARNING, j->node, "joint '%.80s' has no <limit>: it is not limited", j->name);
   if (node == NULL) return TG_OK;
-  TG_TRY(tgi_urdf_optional(u, node, "velocity", 0, &velocity));
-  if (velocity > 0)
+  TG_TRY(bound(u, node, "velocity", &velocity));
+  if (velocity > 0 && velocity < INFINITY)
     TG_TRY(tgi_urdf_note(u, TG_NOTE_SKIPPED, node, "velocity limit %g of joint '%.80s' is not enforced", velocity, j->name));
   if (!ranged) return TG_OK;
   if (tgi_xml_get(node, "lower") == NULL && tgi_xml_get(node, "upper") == NULL)
     return tgi_urdf_note(u, TG_NOTE_WARNING, node, "limit of joint '%.80s' has no lower and upper: it is not limited", j->name);
-  TG_TRY(tgi_urdf_optional(u, node, "lower", 0, &d->range[0]));
-  TG_TRY(tgi_urdf_optional(u, node, "upper", 0, &d->range[1]));
+  TG_TRY(bound(u, node, "lower", &d->range[0]));
+  TG_TRY(bound(u, node, "upper", &d->range[1]));
   if (d->range[0] > d->range[1])
     return tgi_xml_error(u->xml, node, u->error, TG_ERR_INVALID, "lower limit %g of joint '%s' is above its upper limit %g", d->range[0],
                          j->name, d->range[1]);
+  bool open[2] = {d->range[0] == -INFINITY, d->range[1] == INFINITY};
+  if (open[0] && open[1]) {
+    d->range[0] = d->range[1] = 0;
+    return tgi_urdf_note(u, TG_NOTE_WARNING, node, "limits of joint '%.80s' are beyond 1e10: it is not limited", j->name);
+  }
+  // the description wants finite limits: a one-sided one has its other side out of reach
+  if (open[0]) d->range[0] = -1e10;
+  if (open[1]) d->range[1] = 1e10;
   d->limited = TG_LIMITED_YES;
   return TG_OK;
 }
@@ -135,7 +157,7 @@ static tgStatus motor(tgUrdf *u, const tgUrdfJoint *j) {
   const tgXmlNode *limit;
   double effort = 0;
   TG_TRY(find_limit(u, j, &limit));
-  if (limit != NULL) TG_TRY(tgi_urdf_optional(u, limit, "effort", 0, &effort));
+  if (limit != NULL) TG_TRY(bound(u, limit, "effort", &effort));
   if (effort < 0) return tgi_xml_error(u->xml, limit, u->error, TG_ERR_INVALID, "effort %g of joint '%s' is negative", effort, j->name);
   if (effort == 0 && limit != NULL)
     TG_TRY(tgi_urdf_note(u, TG_NOTE_WARNING, limit, "effort of joint '%.80s' is 0 or missing: its motor is not limited", j->name));
@@ -144,9 +166,9 @@ static tgStatus motor(tgUrdf *u, const tgUrdfJoint *j) {
     if (at < 0) return tgi_urdf_memory(u);
     tgActuatorDesc *a = &u->desc->actuator[at];
     a->source = j->node->source;
-    a->forcelimited = effort > 0;
-    a->forcerange[0] = effort > 0 ? -effort : 0;
-    a->forcerange[1] = effort;
+    a->forcelimited = effort > 0 && effort < INFINITY;
+    a->forcerange[0] = a->forcelimited ? -effort : 0;
+    a->forcerange[1] = a->forcelimited ? effort : 0;
   }
   return TG_OK;
 }

@@ -141,7 +141,7 @@ static tgStatus contact(tgUrdf *u, const tgUrdfLink *l, tgGeomDesc *g) {
 }
 
 static tgStatus add(tgUrdf *u, const tgUrdfLink *l, const tgXmlNode *node, const tgGeomDesc *like) {
-  const tgUrdfSpec spec = {.attr = "name", .child = "origin geometry material",
+  const tgUrdfSpec spec = {.attr = "name", .skip_attr = "concave", .child = "origin geometry material",
                            .skip = "verbose", .cosmetic = like->visual_only};
   const tgXmlNode *shape;
   tgGeomDesc g = *like;

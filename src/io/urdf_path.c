@@ -2,7 +2,8 @@
 //
 // Files come from the model's directory, its package (the nearest directory above it with a package.xml, else the parent)
 // and the packages that it names. A package is looked for in the caller's map, then upwards from the model: a directory
-// of that name, or one that contains a directory of that name with a package.xml.
+// of that name, or one that contains a directory of that name with a package.xml. A package that is nowhere is taken as
+// a directory below the roots that there are already.
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,15 +59,14 @@ static bool search_up(const tgUrdf *u, const char *name, char *found, size_t siz
   return false;
 }
 
+// *root -1: no such package
 static tgStatus find_package(tgUrdf *u, const char *name, int *root, tgError *why) {
   char found[PATH_MAX];
   *root = tgi_files_package(u->files, name);
   for (int k = 0; *root < 0 && k < u->npackage; k++)
     if (strcmp(u->package[k], name) == 0) *root = u->package_root[k];
   if (*root >= 0) return TG_OK;
-  if (!search_up(u, name, found, sizeof found))
-    return tgi_error(why, TG_ERR_FILE, "package '%.80s' is not known (searched the package map of %d and the directories above %.150s); map it to a directory",
-                     name, u->options.npackage, *u->directory != 0 ? u->directory : "none");
+  if (!search_up(u, name, found, sizeof found)) return TG_OK;
   *root = tgi_files_add_root(u->files, found, why);
   if (*root < 0) return TG_ERR_FILE;
   int room = (int)(sizeof u->package / sizeof *u->package);
@@ -87,14 +87,16 @@ static tgStatus resolve(tgUrdf *u, const char *uri, int *root, const char **path
   for (int k = 0; k < 2; k++) {
     size_t n = strlen(by_package[k]);
     if (strncmp(uri, by_package[k], n) != 0) continue;
+    n += strspn(uri + n, "/");
     const char *slash = strchr(uri + n, '/');
     char name[256];
     if (slash == NULL || slash == uri + n || (size_t)(slash - uri) - n >= sizeof name)
       return tgi_error(why, TG_ERR_PARSE, "%.100s names no file in a package (package://NAME/PATH)", uri);
     memcpy(name, uri + n, (size_t)(slash - uri) - n);
     name[(size_t)(slash - uri) - n] = 0;
-    *path = slash + strspn(slash, "/");
-    return find_package(u, name, root, why);
+    TG_TRY(find_package(u, name, root, why));
+    *path = *root >= 0 ? slash + strspn(slash, "/") : uri + n;
+    return TG_OK;
   }
   if (strncmp(uri, "file://", 7) == 0) *path = uri + 7;
   else if (strncmp(uri, "file:", 5) == 0) *path = uri + 5;
@@ -109,7 +111,14 @@ static tgStatus read_mesh(tgUrdf *u, const char *uri, const double scale[3], tgM
   if (u->files == NULL) return tgi_error(why, TG_ERR_FILE, "%.200s: no file may be read", uri);
   if (tgi_mesh_is_dae(uri)) return tgi_error(why, TG_ERR_UNSUPPORTED, "%.200s: COLLADA is not read; convert it to OBJ or STL", uri);
   TG_TRY(resolve(u, uri, &root, &path, why));
-  return tgi_mesh_read_root(u->desc, u->files, root, path, scale, &mesh->nvert, &mesh->vert, &mesh->nface, &mesh->face, why);
+  tgStatus status = tgi_mesh_read_root(u->desc, u->files, root, path, scale, &mesh->nvert, &mesh->vert, &mesh->nface, &mesh->face, why);
+  bool packaged = path != uri && strncmp(uri, "file:", 5) != 0;
+  if (status != TG_ERR_FILE || !packaged || root >= 0) return status;
+  // the package itself is what is missing
+  size_t n = strcspn(path, "/");
+  return tgi_error(why, TG_ERR_FILE,
+                   "%.100s: package '%.*s' is neither in the package map (%d) nor a directory at or above %.120s; map it to one", uri,
+                   (int)(n < 60 ? n : 60), path, u->options.npackage, *u->directory != 0 ? u->directory : "the roots given");
 }
 
 static void keep_failure(tgUrdf *u, const tgXmlNode *node, const tgError *why) {

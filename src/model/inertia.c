@@ -148,13 +148,15 @@ static tgStatus bound_and_check(tgCompile *c, int b) {
   double J[3], V[9];
   principal(body->inertia, J, V);
   bool changed = false;
+  // before bounding, which would lift a negative moment to 0 and hide it
+  double largest = fmax(J[0], fmax(J[1], J[2])), least = fmin(J[0], fmin(J[1], J[2]));
+  if (least < -1e-12 * largest || largest < 0)
+    return tgi_compile_error(c, TG_ERR_INVALID, body->source, label,
+                             "its inertia is not positive: principal moments %g %g %g", J[0], J[1], J[2]);
   if (o->boundmass > body->mass) body->mass = o->boundmass;
   for (int k = 0; k < 3; k++)
     if (o->boundinertia > J[k]) { J[k] = o->boundinertia; changed = true; }
-  double largest = fmax(J[0], fmax(J[1], J[2])), least = fmin(J[0], fmin(J[1], J[2]));
-  if (least < -1e-12 * largest)
-    return tgi_compile_error(c, TG_ERR_INVALID, body->source, label,
-                             "its inertia is not positive: principal moments %g %g %g", J[0], J[1], J[2]);
+  largest = fmax(J[0], fmax(J[1], J[2]));
   double sum = J[0] + J[1] + J[2];
   if (sum - 2 * largest < -1e-6 * largest) {
     if (!o->balanceinertia)
