@@ -63,16 +63,7 @@ static tgStatus forward(tgSim *s) {
   return TG_OK;
 }
 
-tgStatus tg_sim_forward(tgSim *s) {
-  if (!tgi_sim_claim(s)) return TG_ERR_STATE;
-  tgiFpEnv env = tgi_fp_enter();
-  tgStatus status = forward(s);
-  tgi_fp_leave(env);
-  tgi_sim_release(s);
-  return status;
-}
-
-tgStatus tg_sim_inverse(tgSim *s, const tgReal *qacc, tgReal *tau) {
+static tgStatus inverse(tgSim *s, const tgReal *qacc, tgReal *tau) {
   TG_TRY(prepare(s));
   TG_TRY(check_vector(s, "qacc", qacc));
   tgi_inverse(s, qacc, NULL, tau);
@@ -84,7 +75,7 @@ static tgStatus short_of_scratch(tgSim *s, tgStatus status) {
   return tgi_error(&s->error, status, "scratch is too small for this call; tg_sim_reserve makes it larger.");
 }
 
-tgStatus tg_sim_inverse_d(tgSim *s, const tgReal *qacc, tgReal *Dtau_q, tgReal *Dtau_v, tgReal *regressor) {
+static tgStatus inverse_d(tgSim *s, const tgReal *qacc, tgReal *Dtau_q, tgReal *Dtau_v, tgReal *regressor) {
   TG_TRY(prepare(s));
   TG_TRY(check_vector(s, "qacc", qacc));
   if (Dtau_q != NULL || Dtau_v != NULL) TG_TRY(short_of_scratch(s, tgi_inverse_d(s, qacc, NULL, Dtau_q, Dtau_v)));
@@ -101,8 +92,6 @@ static tgStatus acceleration(tgSim *s, const tgReal *tau, tgReal *qacc) {
   return TG_OK;
 }
 
-tgStatus tg_sim_acceleration(tgSim *s, const tgReal *tau, tgReal *qacc) { return acceleration(s, tau, qacc); }
-
 // X (nv x n) <- -M^-1 X
 static void minus_solve(tgSim *s, int n, tgReal *X) {
   if (X == NULL) return;
@@ -110,7 +99,7 @@ static void minus_solve(tgSim *s, int n, tgReal *X) {
   tgi_factor_solve_rows(&s->m, s->Lm, n, X);
 }
 
-tgStatus tg_sim_acceleration_d(tgSim *s, const tgReal *tau, tgReal *Da_q, tgReal *Da_v, tgReal *Da_tau, tgReal *Da_pi) {
+static tgStatus acceleration_d(tgSim *s, const tgReal *tau, tgReal *Da_q, tgReal *Da_v, tgReal *Da_tau, tgReal *Da_pi) {
   int nv = s->m.nv;
   size_t mark = tgi_stack_mark(s);
   tgReal *a = tgi_stack_real(s, (size_t)nv);
@@ -128,10 +117,37 @@ tgStatus tg_sim_acceleration_d(tgSim *s, const tgReal *tau, tgReal *Da_q, tgReal
   return TG_OK;
 }
 
-tgStatus tg_sim_jacobian(tgSim *s, int body, const tgReal point[3], tgReal *jacobian) {
+static tgStatus jacobian_of(tgSim *s, int body, const tgReal point[3], tgReal *jacobian) {
   if (body < 0 || body >= s->m.nbody)
     return tgi_error(&s->error, TG_ERR_ARG, "there is no body %d; the model has bodies 0 to %d.", body, s->m.nbody - 1);
   TG_TRY(prepare(s));
   tgi_point_jacobian(s, body, point, jacobian);
   return TG_OK;
 }
+
+// Every public call: the sim is claimed for its length and computed in the engine's floating-point environment.
+#define COMPUTE(s, call)                          \
+  do {                                            \
+    if (!tgi_sim_claim(s)) return TG_ERR_STATE;   \
+    tgiFpEnv env_ = tgi_fp_enter();               \
+    tgStatus status_ = (call);                    \
+    tgi_fp_leave(env_);                           \
+    tgi_sim_release(s);                           \
+    return status_;                               \
+  } while (0)
+
+tgStatus tg_sim_forward(tgSim *s) { COMPUTE(s, forward(s)); }
+
+tgStatus tg_sim_inverse(tgSim *s, const tgReal *qacc, tgReal *tau) { COMPUTE(s, inverse(s, qacc, tau)); }
+
+tgStatus tg_sim_inverse_d(tgSim *s, const tgReal *qacc, tgReal *Dtau_q, tgReal *Dtau_v, tgReal *regressor) {
+  COMPUTE(s, inverse_d(s, qacc, Dtau_q, Dtau_v, regressor));
+}
+
+tgStatus tg_sim_acceleration(tgSim *s, const tgReal *tau, tgReal *qacc) { COMPUTE(s, acceleration(s, tau, qacc)); }
+
+tgStatus tg_sim_acceleration_d(tgSim *s, const tgReal *tau, tgReal *Da_q, tgReal *Da_v, tgReal *Da_tau, tgReal *Da_pi) {
+  COMPUTE(s, acceleration_d(s, tau, Da_q, Da_v, Da_tau, Da_pi));
+}
+
+tgStatus tg_sim_jacobian(tgSim *s, int body, const tgReal point[3], tgReal *jacobian) { COMPUTE(s, jacobian_of(s, body, point, jacobian)); }
