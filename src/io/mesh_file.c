@@ -25,6 +25,7 @@ static bool begins(const char *p, const char *end, const char *word) {
 tgStatus tgi_mesh_parse(const char *name, const char *data, size_t size, tgRawMesh *raw, tgError *error) {
   const char *end = data + size, *p = tgi_skip_space(data, end);
   if (size == 0) return tgi_error(error, TG_ERR_PARSE, "the file is empty");
+  if (ends_in(name, ".msh")) return tgi_msh_parse(data, size, raw, error);
   if (tgi_stl_is_binary(data, size)) return tgi_stl_parse(data, size, raw, error);
   if (size >= 2 && (unsigned char)data[0] == 0x1f && (unsigned char)data[1] == 0x8b)
     return tgi_error(error, TG_ERR_UNSUPPORTED, "the file is compressed; unpack it");

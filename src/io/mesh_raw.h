@@ -35,9 +35,12 @@ tgStatus tgi_raw_tidy(tgRawMesh *raw, const double scale[3], tgError *error);
 tgStatus tgi_obj_parse(const char *data, size_t size, tgRawMesh *raw, tgError *error);
 /// STL, binary when the length is 84 + 50 times the count at byte 80, else ASCII.
 tgStatus tgi_stl_parse(const char *data, size_t size, tgRawMesh *raw, tgError *error);
+/// MuJoCo's MSH.
+tgStatus tgi_msh_parse(const char *data, size_t size, tgRawMesh *raw, tgError *error);
 /// The length fits the count of a binary STL.
 bool tgi_stl_is_binary(const char *data, size_t size);
-/// Any of the formats, by content. name serves only to tell a truncated binary STL from noise.
+/// Any of the formats, by content; MSH, which has no mark, by its name. name serves else only to tell a truncated binary
+/// STL from noise.
 tgStatus tgi_mesh_parse(const char *name, const char *data, size_t size, tgRawMesh *raw, tgError *error);
 
 /// "line N: ..." with status and error->line.

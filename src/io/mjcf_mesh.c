@@ -179,11 +179,7 @@ static tgStatus read_mesh(tgMjcf *m, const tgXmlNode *node, Missing *list) {
   TG_TRY(mesh_path(m, node, path, sizeof path));
   mesh->path = tg_desc_string(m->desc, path);
   if (mesh->path == NULL) return tgi_mjcf_memory(m);
-  size_t n = strlen(path);
-  if (n > 4 && strcmp(path + n - 4, ".msh") == 0)
-    status = tgi_error(&why, TG_ERR_UNSUPPORTED, "%s: MuJoCo's own binary format; convert it to OBJ (python -m mujoco.msh2obj)",
-                       path);
-  else status = m->files == NULL ? tgi_error(&why, TG_ERR_FILE, "%s: no files may be read", path)
+  status = m->files == NULL ? tgi_error(&why, TG_ERR_FILE, "%s: no files may be read", path)
                             : tgi_mesh_read(m->desc, m->files, path, one, &mesh->nvert, &mesh->vert, &mesh->nface,
                                             &mesh->face, &why);
   if (status < 0) {

@@ -406,6 +406,44 @@ static void test_include(void **state) {
   assert_int_equal(system(command), 0);
 }
 
+// a tetrahedron in MuJoCo's binary format, with two normals and a texture coordinate to pass over
+static void test_msh(void **state) {
+  (void)state;
+  char base[] = "/tmp/tangere_mjcf_XXXXXX", path[64], command[80];
+  assert_non_null(mkdtemp(base));
+  int32_t count[4] = {4, 2, 1, 4}, face[12] = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3};
+  float vert[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, .5f}, other[8] = {9, 9, 9, 9, 9, 9, 9, 9};
+  put(base, "m.xml", "<mujoco><asset><mesh file='t.msh'/></asset><worldbody><geom type='mesh' mesh='t'/></worldbody></mujoco>");
+  for (int bad = 0; bad < 3; bad++) {
+    face[11] = bad == 1 ? 4 : 3;
+    count[0] = bad == 2 ? 5 : 4;
+    snprintf(path, sizeof path, "%s/t.msh", base);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    fwrite(count, 4, 4, f);
+    fwrite(vert, 4, 12, f);
+    fwrite(other, 4, 8, f);
+    fwrite(face, 4, 12, f);
+    fclose(f);
+    snprintf(path, sizeof path, "%s/m.xml", base);
+    tgError e;
+    tgDesc *d = tg_desc_load(path, NULL, &e);
+    assert_int_equal(d != NULL, bad == 0);
+    if (d == NULL) {
+      check_true(strstr(e.text, bad == 1 ? "names vertex 4" : "damaged") != NULL, "%s", e.text);
+      continue;
+    }
+    assert_int_equal(d->mesh[0].nvert, 4);
+    assert_int_equal(d->mesh[0].nface, 4);
+    double top = 0;
+    for (int i = 0; i < 12; i++) top = fmax(top, d->mesh[0].vert[i]);
+    check_close(top, 1, 0);
+    tg_desc_free(d);
+  }
+  snprintf(command, sizeof command, "rm -r %s", base);
+  assert_int_equal(system(command), 0);
+}
+
 static void test_special_files(void **state) {
   (void)state;
   char base[] = "/tmp/tangere_mjcf_XXXXXX", path[64], command[80];
@@ -568,7 +606,7 @@ int main(void) {
       cmocka_unit_test(test_actuators), cmocka_unit_test(test_tendons_and_equalities),
       cmocka_unit_test(test_contacts_and_keys), cmocka_unit_test(test_flags),
       cmocka_unit_test(test_notes),     cmocka_unit_test(test_include),
-      cmocka_unit_test(test_special_files), cmocka_unit_test(test_locale),
+      cmocka_unit_test(test_msh), cmocka_unit_test(test_special_files), cmocka_unit_test(test_locale),
       cmocka_unit_test(test_fp_environment),
       cmocka_unit_test(test_long_chain), cmocka_unit_test(test_memory),
       cmocka_unit_test(test_options),
