@@ -1,0 +1,162 @@
+"""What the MJCF loader makes of a file against what MuJoCo's compiler makes of it, element by element: defaults, classes, frames, units,
+limits, actuators, tendons, equalities, keyframes; on every MJCF that gymnasium ships and on one of our own that mixes everything."""
+import pathlib
+
+import gymnasium
+import mujoco
+import numpy as np
+import pytest
+
+from tangere import Sim
+
+ASSETS = pathlib.Path(gymnasium.__file__).parent / "envs/mujoco/assets"
+OWN = pathlib.Path(__file__).resolve().parents[1] / "data/mjcf/everything.xml"
+FREE, BALL, SLIDE, HINGE = range(4)
+GEOM_TYPE = [0, 2, 3, 4, 5, 6, 7]       # tgGeomType to mjtGeom
+
+
+@pytest.fixture(scope="module", params=sorted(ASSETS.glob("*.xml")) + [OWN], ids=lambda path: path.stem)
+def pair(request):
+    return Sim(request.param), mujoco.MjModel.from_xml_path(str(request.param))
+
+
+def near(a, b, what, tolerance=1e-12):
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    a = a.reshape(b.shape)
+    worst = np.abs(a - b).max(initial=0) / max(1.0, np.abs(b).max(initial=0))
+    assert worst <= tolerance, f"{what}: {worst:.3g}\n{a}\n{b}"
+
+
+def near_quat(a, b, what):
+    b = np.asarray(b).reshape(-1, 4)
+    a = np.asarray(a).reshape(-1, 4)
+    sign = np.sign((a * b).sum(axis=1, keepdims=True))
+    near(a * sign, b, what)
+
+
+def test_names_and_counts(pair):
+    s, m = pair
+    objects = {"body": mujoco.mjtObj.mjOBJ_BODY, "joint": mujoco.mjtObj.mjOBJ_JOINT, "geom": mujoco.mjtObj.mjOBJ_GEOM,
+               "site": mujoco.mjtObj.mjOBJ_SITE, "actuator": mujoco.mjtObj.mjOBJ_ACTUATOR, "tendon": mujoco.mjtObj.mjOBJ_TENDON}
+    counts = {"body": m.nbody, "joint": m.njnt, "geom": m.ngeom, "site": m.nsite, "actuator": m.nu, "tendon": m.ntendon}
+    for kind, what in objects.items():
+        assert s.names(kind) == [mujoco.mj_id2name(m, what, i) or "" for i in range(counts[kind])]
+
+
+def test_options(pair):
+    s, m = pair
+    for name in ("timestep", "gravity", "density", "viscosity", "wind"):
+        near(s.field("opt_" + name), getattr(m.opt, name), name)
+
+
+def test_bodies(pair):
+    s, m = pair
+    near(s.field("body_pos"), m.body_pos, "pos")
+    near_quat(s.field("body_quat"), m.body_quat, "quat")
+    near(s.field("body_parent")[1:], m.body_parentid[1:], "parent")
+    near(s.field("body_gravcomp"), m.body_gravcomp, "gravcomp")
+
+
+def test_joints(pair):
+    s, m = pair
+    near(s.field("jnt_type"), m.jnt_type, "type")
+    near(s.field("jnt_body"), m.jnt_bodyid, "body")
+    near(s.field("jnt_limited"), m.jnt_limited, "limited")
+    near(s.field("jnt_actfrclimited"), m.jnt_actfrclimited, "actuatorfrclimited")
+    near(s.field("jnt_stiffness"), m.jnt_stiffness, "stiffness")
+    near(s.field("qpos0"), m.qpos0, "qpos0")
+    near(s.field("qpos_spring"), m.qpos_spring, "qpos_spring")
+    for name in ("damping", "armature", "frictionloss"):
+        near(s.field("dof_" + name), getattr(m, "dof_" + name), name)
+    for i in range(m.njnt):
+        if m.jnt_type[i] != FREE:
+            near(s.field("jnt_pos")[i], m.jnt_pos[i], f"pos of joint {i}")
+        if m.jnt_type[i] in (SLIDE, HINGE):
+            near(s.field("jnt_axis")[i], m.jnt_axis[i], f"axis of joint {i}")
+        if m.jnt_limited[i]:
+            near(s.field("jnt_range")[i], m.jnt_range[i], f"range of joint {i}")
+        if m.jnt_actfrclimited[i]:
+            near(s.field("jnt_actfrcrange")[i], m.jnt_actfrcrange[i], f"actuatorfrcrange of joint {i}")
+
+
+def test_geoms(pair):
+    s, m = pair
+    near([GEOM_TYPE[t] for t in s.field("geom_type")[:, 0]], m.geom_type, "type")
+    near(s.field("geom_body"), m.geom_bodyid, "body")
+    for name in ("contype", "conaffinity", "condim", "priority", "group"):
+        near(s.field("geom_" + name), getattr(m, "geom_" + name), name)
+    near(s.field("geom_friction")[:, 0], m.geom_friction[:, 0], "friction")
+    near(s.field("geom_pos"), m.geom_pos, "pos")
+    near_quat(s.field("geom_quat"), m.geom_quat, "quat")
+    used = [3, 1, 2, 3, 2, 3, 0]
+    for i, t in enumerate(s.field("geom_type")[:, 0]):
+        near(s.field("geom_size")[i][:used[t]], m.geom_size[i][:used[t]], f"size of geom {i}")
+
+
+def test_sites(pair):
+    s, m = pair
+    if m.nsite == 0:
+        pytest.skip("no sites")
+    near(s.field("site_pos"), m.site_pos, "pos")
+    near_quat(s.field("site_quat"), m.site_quat, "quat")
+    near(s.field("site_body"), m.site_bodyid, "body")
+
+
+def test_actuators(pair):
+    s, m = pair
+    if m.nu == 0:
+        pytest.skip("no actuators")
+    near(s.field("act_gear"), m.actuator_gear, "gear")
+    near(s.field("act_target"), m.actuator_trnid[:, 0], "target")
+    near(s.field("act_ctrllimited"), m.actuator_ctrllimited, "ctrllimited")
+    near(s.field("act_forcelimited"), m.actuator_forcelimited, "forcelimited")
+    near(s.field("act_gain"), m.actuator_gainprm[:, :3] * np.where(m.actuator_gaintype[:, None] == 0, [1, 0, 0], 1), "gain")
+    near(s.field("act_bias"), m.actuator_biasprm[:, :3] * (m.actuator_biastype[:, None] != 0), "bias")
+    for i in range(m.nu):
+        if m.actuator_ctrllimited[i]:
+            near(s.field("act_ctrlrange")[i], m.actuator_ctrlrange[i], f"ctrlrange {i}")
+        if m.actuator_forcelimited[i]:
+            near(s.field("act_forcerange")[i], m.actuator_forcerange[i], f"forcerange {i}")
+
+
+def test_tendons(pair):
+    s, m = pair
+    if m.ntendon == 0:
+        pytest.skip("no tendons")
+    near(s.field("wrap_coef"), m.wrap_prm, "coef")
+    near(s.field("wrap_jnt"), m.wrap_objid, "joint")
+    near(s.field("ten_limited"), m.tendon_limited, "limited")
+    near(s.field("ten_lengthspring"), m.tendon_lengthspring, "lengthspring")
+    for name in ("range", "stiffness", "damping", "frictionloss"):
+        near(s.field("ten_" + name), getattr(m, "tendon_" + name), name)
+
+
+def test_equalities(pair):
+    s, m = pair
+    if m.neq == 0:
+        pytest.skip("no equalities")
+    near(s.field("eq_type"), m.eq_type, "type")
+    near(s.field("eq_active"), m.eq_active0, "active")
+    near(s.field("eq_a"), m.eq_obj1id, "a")
+    near(s.field("eq_b"), m.eq_obj2id, "b")
+    for i in range(m.neq):
+        kind, data = m.eq_type[i], m.eq_data[i]
+        if kind == mujoco.mjtEq.mjEQ_CONNECT:
+            near(s.field("eq_anchor")[i], data[:3], f"anchor {i}")
+            near(s.field("eq_anchor2")[i], data[3:6], f"anchor2 {i}")
+        elif kind == mujoco.mjtEq.mjEQ_WELD:
+            near(s.field("eq_anchor")[i], data[:3], f"anchor {i}")
+            near(s.field("eq_relpos")[i], data[3:6], f"relpos {i}")
+            near_quat(s.field("eq_relquat")[i], data[6:10], f"relquat {i}")
+            near(s.field("eq_torquescale")[i], data[10], f"torquescale {i}")
+        else:
+            near(s.field("eq_polycoef")[i], data[:5], f"polycoef {i}")
+
+
+def test_keyframes(pair):
+    s, m = pair
+    if not s.names("key"):
+        pytest.skip("no keyframes")
+    near(s.field("key_qpos"), m.key_qpos, "qpos")
+    near(s.field("key_qvel"), m.key_qvel, "qvel")
+    near(s.field("key_ctrl"), m.key_ctrl, "ctrl")
