@@ -124,15 +124,19 @@ static bool make_room(tgRecorder *r, int more) {
   return true;
 }
 
-// force of an active contact: impulse of its rows over h, F = (f_n n + f_1 t1 + f_2 t2) / h on geom1's body
+// force of an active contact: impulse of its rows over h, F = (f_n n + f_1 t1 + f_2 t2) / h on geom1's body, or its reaction
 static void contact_force(const tgSim *s, const tgContactRow *c, double force[3]) {
   const tgReal *f = s->row_f + c->row;
   bool friction = c->nrow == 3;
-  // the reaction is shown where geom1 is fixed in the world
-  bool fixed = s->m.body_weld[s->m.geom_body[c->geom1]] == 0;
-  double scale = (fixed ? -1 : 1) / s->h;
-  for (int k = 0; k < 3; k++)
-    force[k] = scale * (f[0] * c->n[k] + (friction ? f[1] * c->t1[k] + f[2] * c->t2[k] : 0));
+  double weight = 0;
+  for (int k = 0; k < 3; k++) {
+    force[k] = (f[0] * c->n[k] + (friction ? f[1] * c->t1[k] + f[2] * c->t2[k] : 0)) / s->h;
+    weight += force[k] * s->m.opt_gravity[k];
+  }
+  // shown on the body that can move; where both can, on the one that is held up
+  bool fixed1 = s->m.body_weld[s->m.geom_body[c->geom1]] == 0, fixed2 = s->m.body_weld[s->m.geom_body[c->geom2]] == 0;
+  bool reaction = fixed1 || (!fixed2 && weight > 0);
+  for (int k = 0; k < 3 && reaction; k++) force[k] = -force[k];
 }
 
 tgStatus tgi_recorder_add(tgRecorder *r, const tgSim *sim, bool contacts) {

@@ -26,7 +26,7 @@ typedef struct tgRecorder {
   double *body_quat;      ///< nframe x nbody x 4
   int *contact_offset;    ///< nframe + 1
   double *contact_pos;    ///< ncontact x 3 [m], world
-  double *contact_force;  ///< ncontact x 3 [N], world: on the body that can move, on geom1's where both can
+  double *contact_force;  ///< ncontact x 3 [N], world: on the body that can move; where both can, on the one held up
   tgAllocator alloc;
 } tgRecorder;
 

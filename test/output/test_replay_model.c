@@ -156,6 +156,41 @@ static void test_rest(void **state) {
   tg_model_free(m);
 }
 
+// two equal balls, one on the other, in either order in the file: each contact pushes up with what it carries
+static void test_stack(void **state) {
+  (void)state;
+  for (int order = 0; order < 2; order++) {
+    tgDesc *d = tg_desc_create(NULL);
+    int ground = tg_desc_add_geom(d, 0, TG_GEOM_PLANE, NULL);
+    d->geom[ground].size[2] = 1;
+    for (int i = 0; i < 2; i++) {
+      int body = tg_desc_add_body(d, 0, NULL);
+      d->body[body].pos[2] = RADIUS * (i == order ? 1 : 3);
+      tg_desc_add_joint(d, body, TG_JOINT_SLIDE, NULL);  // along z
+      int g = tg_desc_add_geom(d, body, TG_GEOM_SPHERE, NULL);
+      d->geom[g].size[0] = RADIUS;
+      d->geom[g].mass = MASS;
+    }
+    tgModel *m = tg_model_compile(d, NULL, NULL);
+    tg_desc_free(d);
+    tgContact *contact = tg_contact_create(m, "lcp", NULL, NULL);
+    tgSim *sim = tg_sim_create(m, contact, NULL, NULL);
+    tgRecorder r;
+    tgi_recorder_init(&r, m, NULL);
+    assert_int_equal(tg_sim_step(sim, H, NULL), TG_OK);
+    assert_int_equal(tgi_recorder_add(&r, sim, true), TG_OK);
+    assert_int_equal(r.ncontact, 2);
+    for (int i = 0; i < 2; i++) {
+      bool upper = r.contact_pos[3 * i + 2] > RADIUS;
+      check_close(r.contact_force[3 * i + 2], (upper ? 1 : 2) * MASS * G, 1e-9);
+    }
+    tgi_recorder_free(&r);
+    tg_sim_free(sim);
+    tg_contact_free(contact);
+    tg_model_free(m);
+  }
+}
+
 // allocation k fails, for every k: an error, and nothing lost or leaked
 typedef struct Counter { int left; int held; } Counter;
 static void *count_realloc(void *ctx, void *block, size_t bytes) {
@@ -198,7 +233,8 @@ static void test_no_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes), cmocka_unit_test(test_fall), cmocka_unit_test(test_rest), cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_shapes), cmocka_unit_test(test_fall), cmocka_unit_test(test_rest), cmocka_unit_test(test_stack),
+      cmocka_unit_test(test_no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
