@@ -26,6 +26,7 @@ static inline tgStatus tgt_scene_state(tgSim *s, tgsScene scene, int k, double h
     s->qpos[1] = 1.4 + 0.1 * tgt_normal(&r);
     s->qvel[1] -= tgt_uniform(&r, 1, 5);
   }
+  if (scene == TGS_SPHERES && !calm) s->qpos[2] = 0.2995;   // on the floor, so that it slips before it rolls
   if (scene == TGS_CHEETAH) s->qpos[1] -= tgt_uniform(&r, 0.03, 0.12);
   for (int i = 0; i < s->m.nu; i++) s->ctrl[i] = (calm ? 0.1 : 0.5) * tgt_normal(&r);
   if (scene == TGS_ARM) {

@@ -132,7 +132,7 @@ static void check_case(const Case *c) {
   check_true(contact != NULL, "%s", e.text);
   tgSim *s = tg_sim_create(m, contact, NULL, &e);
   Count count = {0};
-  int met = 0, rows = 0, bounced = 0;
+  int met = 0, bounced = 0;
   for (int k = 0; k < STATES; k++) {
     if (c->desc != NULL) throw_state(s, c, k);
     else assert_int_equal(tgt_scene_state(s, c->scene, k, h), TG_OK);
@@ -143,7 +143,6 @@ static void check_case(const Case *c) {
       bounced += tgRe(s->row_bounce[i]) != 0;
     }
     met += here;
-    rows += s->nrow;
   }
   print_count(c->name, &count);
   check_true(count.failed == 0, "%s: %d not solved", c->name, count.failed);
