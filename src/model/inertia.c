@@ -139,6 +139,12 @@ static void rebuild(double I[6], const double moment[3], const double V[9]) {
   }
 }
 
+// the largest principal moment of a rigid body is at most the sum of the other two
+static bool is_impossible(const double J[3]) {
+  double largest = fmax(J[0], fmax(J[1], J[2]));
+  return J[0] + J[1] + J[2] - 2 * largest < -1e-6 * largest;
+}
+
 // boundmass, boundinertia, balanceinertia as MuJoCo's compiler does them; what changes is noted
 static tgStatus bound_and_check(tgCompile *c, int b) {
   tgBodyDesc *body = &c->desc->body[b];
@@ -157,16 +163,19 @@ static tgStatus bound_and_check(tgCompile *c, int b) {
   for (int k = 0; k < 3; k++)
     if (o->boundinertia > J[k]) { J[k] = o->boundinertia; changed = true; }
   largest = fmax(J[0], fmax(J[1], J[2]));
-  double sum = J[0] + J[1] + J[2];
-  if (sum - 2 * largest < -1e-6 * largest) {
-    if (!o->balanceinertia)
-      return tgi_compile_error(c, TG_ERR_INVALID, body->source, label,
-                               "no rigid body has the principal moments %g %g %g (the largest exceeds the sum of the others); "
-                               "correct them or set balanceinertia", J[0], J[1], J[2]);
-    tg_desc_add_note(c->desc, TG_NOTE_WARNING, body->source, "%s: principal moments %g %g %g replaced by their mean (balanceinertia)",
-                     label, J[0], J[1], J[2]);
-    for (int k = 0; k < 3; k++) J[k] = sum / 3;
-    changed = true;
+  if (is_impossible(J)) {
+    bool moves = c->joint_adr[b + 1] > c->joint_adr[b];
+    if (o->balanceinertia) {
+      double mean = (J[0] + J[1] + J[2]) / 3;
+      tg_desc_add_note(c->desc, TG_NOTE_WARNING, body->source, "%s: principal moments %g %g %g replaced by their mean (balanceinertia)",
+                       label, J[0], J[1], J[2]);
+      for (int k = 0; k < 3; k++) J[k] = mean;
+      changed = true;
+    } else if (!moves) {
+      tg_desc_add_note(c->desc, TG_NOTE_WARNING, body->source,
+                       "%s: no rigid body has the principal moments %g %g %g; kept, as only the rigid group that it is part of matters",
+                       label, J[0], J[1], J[2]);
+    }
   }
   if (changed) rebuild(body->inertia, J, V);
   return TG_OK;
@@ -203,11 +212,56 @@ static tgStatus check_moving_mass(tgCompile *c) {
   return st;
 }
 
+// adds a body's moments about its own origin to those of its parent's, in the parent's axes
+static void add_to_parent(Moments *parent, const Moments *child, const tgBodyDesc *pose) {
+  if (!(child->m > 0)) return;
+  tgReal q[4] = {pose->quat[0], pose->quat[1], pose->quat[2], pose->quat[3]}, cc[3], cp[3];
+  double com[3], about[6], turned[6], zero[6] = {0};
+  Moments point = {0};
+  for (int k = 0; k < 3; k++) cc[k] = com[k] = child->mc[k] / child->m;
+  add_about_origin(&point, child->m, com, zero);
+  for (int k = 0; k < 6; k++) about[k] = child->I[k] - point.I[k];
+  tgi_quat_rotate(cp, q, cc);
+  for (int k = 0; k < 3; k++) com[k] = tgRe(cp[k]) + pose->pos[k];
+  rotate_inertia(turned, pose->quat, about);
+  add_about_origin(parent, child->m, com, turned);
+}
+
+// bodies that are rigidly attached move as one: it is their sum that must be a possible rigid body
+static tgStatus check_groups(tgCompile *c) {
+  const tgDesc *d = c->desc;
+  Moments *sum = c->alloc.alloc(c->alloc.ctx, tgi_size_mul((size_t)d->nbody, sizeof *sum));
+  if (sum == NULL) return tgi_error(c->error, TG_ERR_MEMORY, "out of memory");
+  tgStatus st = TG_OK;
+  for (int b = 0; b < d->nbody; b++) {
+    sum[b] = (Moments){0};
+    add_about_origin(&sum[b], d->body[b].mass, d->body[b].com, d->body[b].inertia);
+  }
+  for (int b = d->nbody - 1; b > 0 && st == TG_OK; b--) {
+    if (c->joint_adr[b + 1] == c->joint_adr[b]) {
+      add_to_parent(&sum[d->body[b].parent], &sum[b], &d->body[b]);
+      continue;
+    }
+    tgBodyDesc whole = {0};
+    double J[3], V[9];
+    char label[128];
+    from_moments(&whole, &sum[b]);
+    principal(whole.inertia, J, V);
+    if (is_impossible(J))
+      st = tgi_compile_error(c, TG_ERR_INVALID, d->body[b].source, tgi_desc_label("body", d->body[b].name, b, label, sizeof label),
+                             "no rigid body has the principal moments %g %g %g (the largest exceeds the sum of the others), of it and what is "
+                             "rigidly attached to it; correct them or set balanceinertia (URDF: --repair)", J[0], J[1], J[2]);
+  }
+  c->alloc.free(c->alloc.ctx, sum);
+  return st;
+}
+
 tgStatus tgi_compile_inertia(tgCompile *c) {
   for (int b = 1; b < c->desc->nbody; b++) {
     TG_TRY(body_from_geoms(c, b));
     TG_TRY(bound_and_check(c, b));
   }
   scale_to_total(c);
+  TG_TRY(check_groups(c));
   return check_moving_mass(c);
 }
