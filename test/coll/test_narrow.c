@@ -897,7 +897,7 @@ static void lattice(void **state) {
         for (int i = 0; i < 3; i++) n[i] = sign * dirs[k][i] / len;
         top = fmax(top, separation(&A, &B, n));
       }
-    if (dist < 0) {
+    if (dist < -1e-12) {
       overlapping++;
       check_true(count > 0, "trial %d: overlap %g without a contact", trial, dist);
       check_true(dist >= top - 1e-4, "trial %d: %g, an axis gives %g", trial, dist, top);
