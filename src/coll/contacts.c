@@ -76,6 +76,12 @@ static void fill(const tgSim *s, int pair, const tgContactPoint *p, const int in
   }
 }
 
+static tgStatus no_points(tgSim *s, int status, int g1, int g2) {
+  char a[96], b[96];
+  return tgi_error(&s->error, (tgStatus)status, "%s and %s cannot collide: one of them has no convex hull.",
+                   tgi_model_label(&s->m, TG_THING_GEOM, g1, a, sizeof a), tgi_model_label(&s->m, TG_THING_GEOM, g2, b, sizeof b));
+}
+
 tgStatus tgi_contacts(tgSim *s, double *least) {
   const tgModel *m = &s->m;
   tgContactPoint point[TG_PAIR_POINTS];
@@ -94,6 +100,7 @@ tgStatus tgi_contacts(tgSim *s, double *least) {
     tgShape A = shape_of(s, g1), B = shape_of(s, g2);
     double distance = INFINITY;
     int count = tgi_collide(&A, &B, TG_CONTACT_MARGIN, false, memory, point, &distance);
+    if (count < 0) return no_points(s, count, g1, g2);
     if (distance < nearest) nearest = distance;
     for (int i = 0; i < count; i++, n++)
       if (n < s->cap.ncon) fill(s, pair, &point[i], in, memory, &s->contact[n]);

@@ -228,6 +228,7 @@ tgiClosest tgi_closest_edges(const tgiConvex *X, const tgiPart *px, const tgiCon
   tgiClosest best = {.distance = INFINITY};
   double away = INFINITY;                            // nearest of those that end elsewhere
   double pa[3] = {0}, pb[3] = {0};
+  bool tie = false;
   *ex = *ey = 0;
   int nx = X->nedge > 0 ? part_edges(X, px) : 1, ny = part_edges(Y, py);   // a point: its one "edge"
   for (int k = 0; k < nx; k++) {
@@ -240,6 +241,8 @@ tgiClosest tgi_closest_edges(const tgiConvex *X, const tgiPart *px, const tgiCon
       tgi_convex_edge(Y, j, &gy, NULL, NULL);
       tgiClosest c = tgi_closest_segments(&gx, &gy, tol);
       if (c.distance > best.distance + tol) continue;
+      if (c.distance < best.distance - tol) tie = false;
+      tie = tie || c.tie;                            // edges that share the nearest vertex each see their own switch
       double a[3], b[3], da[3], db[3];
       tgi_d3_along(a, gx.x, c.s, gx.u);
       tgi_d3_along(b, gy.x, c.t, gy.u);
@@ -254,6 +257,6 @@ tgiClosest tgi_closest_edges(const tgiConvex *X, const tgiPart *px, const tgiCon
       memcpy(pb, b, sizeof pb);
     }
   }
-  if (away < best.distance + tol) best.tie = true;
+  best.tie = tie || away < best.distance + tol;
   return best;
 }

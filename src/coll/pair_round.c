@@ -83,14 +83,15 @@ static bool lines_inside(const tgiSegment *a, const tgiSegment *b, double tol, t
   return true;
 }
 
-// takes the candidate when it is nearer; as near elsewhere is a tie
+// takes the candidate when it is nearer; as near elsewhere is a tie, as near in the same place shares its ties
 static void take_nearer(tgiClosest *best, tgiClosest c, const tgiSegment *a, const tgiSegment *b, double tol) {
   double da[3], db[3];
   for (int i = 0; i < 3; i++) {
     da[i] = (c.s - best->s) * a->u[i];
     db[i] = (c.t - best->t) * b->u[i];
   }
-  bool tie = fabs(c.distance - best->distance) < tol && tgi_d3_norm(da) + tgi_d3_norm(db) > 1e3 * tol;
+  bool elsewhere = tgi_d3_norm(da) + tgi_d3_norm(db) > 1e3 * tol;
+  bool tie = fabs(c.distance - best->distance) < tol && (elsewhere || c.tie || best->tie);
   if (c.distance < best->distance) *best = c;
   if (tie) best->tie = true;
 }

@@ -765,6 +765,39 @@ static void deep(void **state) {
     }
 }
 
+// exactly where the feature changes, a tie; 1e-6 beside it none
+static void built_ties(void **state) {
+  (void)state;
+  tgtShape a, b;
+  tgContactPoint c[TG_PAIR_POINTS];
+  for (int k = -1; k <= 1; k++) {
+    double e = 1e-6 * k;
+    set_box(&b, 0.5, 0.5, 0.5, 0, 0, 0);
+    set_sphere(&a, 0.3, 0.1, 0.5 + e, 0.75);         // face, edge
+    assert_int_equal(fresh(&a, &b, c), 1);
+    assert_int_equal(c[0].tie, k == 0);
+    set_sphere(&a, 0.3, 0.5 + e, 0.6, 0.6);          // edge, vertex
+    assert_int_equal(fresh(&a, &b, c), 1);
+    assert_int_equal(c[0].tie, k == 0);
+    set_sphere(&a, 0.3, 0.1, 0.3, 0.3 + e);          // inside, between two faces
+    assert_int_equal(fresh(&a, &b, c), 1);
+    assert_int_equal(c[0].tie, k == 0);
+    set_capsule(&b, 0.1, 0.4, 0, 0, 0, 0);
+    set_sphere(&a, 0.3, 0.4 + e, 0.2, 0.3);          // side, end
+    assert_int_equal(fresh(&a, &b, c), 1);
+    assert_int_equal(c[0].tie, k == 0);
+    set_capsule(&a, 0.1, 0.4, 0.4 + e, 0.1, 0.15, 1);
+    assert_int_equal(fresh(&a, &b, c), 1);
+    assert_int_equal(c[0].tie, k == 0);
+    set_box(&b, 0.5, 0.5, 0.5, 0, 0, 0);             // vertex of a face over the rim of the other
+    set_box(&a, 0.2, 0.2, 0.2, 0.3 + e, 0, 0.69);
+    int n = fresh(&a, &b, c), ties = 0;
+    for (int j = 0; j < n; j++) ties += c[j].tie;
+    assert_int_equal(n, 4);
+    assert_int_equal(ties, k == 0 ? 2 : 0);
+  }
+}
+
 // the remembered face stays through a near-tie that a fresh choice decides the other way, and gives way beyond it
 static void memory_holds(void **state) {
   (void)state;
@@ -936,7 +969,7 @@ int main(void) {
     cmocka_unit_test(capsule_gap), cmocka_unit_test(capsule_capsule), cmocka_unit_test(coincident),
     cmocka_unit_test(plane_capsule), cmocka_unit_test(gaps), cmocka_unit_test(stacked_boxes),
     cmocka_unit_test(box_on_box), cmocka_unit_test(vertex_face_edge_edge), cmocka_unit_test(sphere_box),
-    cmocka_unit_test(pipe_box), cmocka_unit_test(deep), cmocka_unit_test(memory_holds), cmocka_unit_test(many_corners),
+    cmocka_unit_test(pipe_box), cmocka_unit_test(deep), cmocka_unit_test(built_ties), cmocka_unit_test(memory_holds), cmocka_unit_test(many_corners),
     cmocka_unit_test(resting_foot), cmocka_unit_test(lattice),
     cmocka_unit_test(no_hull),
   };
