@@ -165,14 +165,14 @@ static void check_part(Check *c, tgGradCheck *check, const char *name, uint64_t 
 }
 
 // Slope of the remainder from a downwards along sign t; false when the runs differ in mode, or one fails.
-static bool slope_from(Check *c, double a, double sign, double *slope) {
+static bool slope_from(Check *c, double a, double sign, double *slope, bool *flat) {
   tgiNumDiff d = {.nx = (int)c->nx, .nt = (int)c->nt, .ny = 1, .map = map, .retract = retract, .ctx = c};
-  bool flat = false;
+  *flat = false;
   *slope = NAN;
   c->first = -1;
-  tgStatus status = tgi_taylor_slope(&d, c->x, c->t, sign * dot(c->g, c->t, c->nt), sign * a, HALVINGS, slope, &flat, c->work);
+  tgStatus status = tgi_taylor_slope(&d, c->x, c->t, sign * dot(c->g, c->t, c->nt), sign * a, HALVINGS, slope, flat, c->work);
   // a remainder that is round-off throughout is as small as can be asked for
-  if (flat) *slope = 2;
+  if (*flat) *slope = 2;
   return status == TG_OK && c->first < 0;
 }
 
@@ -193,11 +193,13 @@ static void check_slope(Check *c, tgGradCheck *check) {
   tgGradBlock *b = tgi_check_block(check, "rollout slope", c->o.slope_tolerance);
   if (b == NULL) return;
   double slope = NAN, best = HUGE_VAL;
+  bool flat = false;
   b->label = c->result.grad.label;
   direction(c, 1000, 0, c->nt);
   for (double a = 1e-1; a > 1e-6; a /= 10) {
-    if (!slope_from(c, a, 1, &slope) || isnan(slope)) continue;
+    if (!slope_from(c, a, 1, &slope, &flat) || isnan(slope)) continue;
     best = slope;
+    if (flat) snprintf(b->reason, sizeof b->reason, "no slope to measure: the remainder is round-off where no mode switches");
     break;
   }
   if (best == HUGE_VAL) {
@@ -208,7 +210,7 @@ static void check_slope(Check *c, tgGradCheck *check) {
   }
   for (int k = 0; k < 6 && b->spoiled; k++) {
     double a = pow(10, -3 - k / 2), sign = k % 2 == 0 ? 1 : -1;
-    if (!rebase(c, a / 4096, sign) || !slope_from(c, a, sign, &slope) || isnan(slope)) continue;
+    if (!rebase(c, a / 4096, sign) || !slope_from(c, a, sign, &slope, &flat) || isnan(slope)) continue;
     if (fabs(slope - 2) < fabs(best - 2)) best = slope;
   }
   b->error = fabs(best - 2);
