@@ -34,6 +34,8 @@ bool tgi_factor(const tgModel *m, const tgReal *A, tgReal *L);
 void tgi_factor_solve(const tgModel *m, const tgReal *L, tgReal *x);
 /// The same for the n columns of X (nv x n, row-major).
 void tgi_factor_solve_rows(const tgModel *m, const tgReal *L, int n, tgReal *X);
+/// X (nv x nv) = A^-1.
+void tgi_factor_inverse(const tgModel *m, const tgReal *L, tgReal *X);
 
 /// act_length, act_velocity, act_force, qfrc_actuator from ctrl, q and v.
 void tgi_actuation(tgSim *s, const tgReal *q, const tgReal *v);

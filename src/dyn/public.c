@@ -111,9 +111,7 @@ static tgStatus acceleration_d(tgSim *s, const tgReal *tau, tgReal *Da_q, tgReal
   minus_solve(s, nv, Da_q);
   minus_solve(s, nv, Da_v);
   minus_solve(s, 10 * s->m.nbody, Da_pi);
-  if (Da_tau == NULL) return TG_OK;
-  for (int i = 0; i < nv * nv; i++) Da_tau[i] = i % (nv + 1) == 0 ? 1 : 0;
-  tgi_factor_solve_rows(&s->m, s->Lm, nv, Da_tau);
+  if (Da_tau != NULL) tgi_factor_inverse(&s->m, s->Lm, Da_tau);
   return TG_OK;
 }
 

@@ -87,6 +87,13 @@ static void test_mass_matrix(void **state) {
     for (int i = 0; i < nv * nv; i++) X[i] = s->M[i];
     tgi_factor_solve_rows(m, s->L, nv, X);
     for (int i = 0; i < nv * nv; i++) check_close(X[i], i % (nv + 1) == 0, 1e-10);
+    tgReal *R = matrix(nv, nv);
+    tgi_factor_inverse(m, s->L, X);
+    for (int i = 0; i < nv; i++)
+      for (int j = 0; j < nv; j++)
+        for (int l = 0; l < nv; l++) R[i * nv + j] += s->M[i * nv + l] * X[l * nv + j];
+    for (int i = 0; i < nv * nv; i++) check_close(R[i], i % (nv + 1) == 0, 1e-10);
+    test_free(R);
     tgt_random_vector(&r, nv, a);
     for (int i = 0; i < nv; i++) {
       tau[i] = 0;
