@@ -187,6 +187,7 @@ double tgi_lcp_row_margin(const tgiLcpScratch *c, const tgiLcpProblem *p, const 
   const int8_t *cls = c->cls;
   double sf = c->sf[c->island[i]], fi = fabs(tgRe(f[i])) / sf, wi = fabs(tgRe(w[i])) / c->sw[c->island[i]];
   if (p->kind[i] == TGI_LCP_EQUALITY || (cls[i] == TGI_LCP_D && wi > TGI_LCP_TIE)) return INFINITY;
+  if (p->A[(size_t)p->n * i + i] == 0) return INFINITY;  // nothing can move it, nor it anything: either class is right
   if (p->kind[i] == TGI_LCP_NORMAL) return cls[i] == TGI_LCP_C ? fi : wi;
   if (p->kind[i] == TGI_LCP_FRICTION && cls[p->parent[i]] != TGI_LCP_C) return INFINITY;
   if (cls[i] == TGI_LCP_F || cls[i] == TGI_LCP_D) return fabs(tgRe(bound(p, f, i)) / sf - fi);
@@ -366,6 +367,8 @@ void tgi_lcp_gather(const tgiLcp *s, const tgReal *g, tgReal *gk) {
     if (hangs(p, s->cls, i)) gk[s->kpos[p->parent[i]]] += slope(p, s->cls, i) * g[i];
 }
 
+// Two uneven vectors stand for the null space: their projections have a share in every direction of it, and A P
+// vanishes on both only where it vanishes on all.
 double tgi_lcp_null_action(const tgiLcp *s) {
   const tgiLcpProblem *p = s->problem;
   tgiLcpScratch *c = s->scratch;
@@ -373,14 +376,19 @@ double tgi_lcp_null_action(const tgiLcp *s) {
   double worst = 0, most = 0;
   int n = s->n;
   for (size_t i = 0; i < (size_t)n * n; i++) most = fmax(most, fabs(tgRe(p->A[i])));
-  for (int a = 0; a < s->nk; a++) {
-    for (int i = 0; i < s->nk; i++) c->x[i] = i == a;
+  for (int probe = 0; probe < 2; probe++) {
+    double size = 0;
+    for (int i = 0; i < s->nk; i++) {
+      double golden = (probe == 0 ? 0.6180339887498949 : 0.4142135623730951) * (i + 1);
+      c->x[i] = golden - floor(golden) - 0.5;
+    }
     tgi_lcp_project(s, c->x, c->x);
+    for (int i = 0; i < s->nk; i++) size = fmax(size, fabs(tgRe(c->x[i])));
     tgi_lcp_expand(s, c->x, c->y);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && size > 0; i++) {
       tgReal sum = 0;
       for (int j = 0; j < n; j++) sum += p->A[(size_t)n * i + j] * c->y[j];
-      worst = fmax(worst, fabs(tgRe(sum)));
+      worst = fmax(worst, fabs(tgRe(sum)) / size);
     }
   }
   return most > 0 ? worst / most : 0;

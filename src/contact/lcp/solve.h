@@ -34,8 +34,8 @@
 //   put in N and tied friction in F. First, however, all rows with w = 0 are tried in C and F together: in redundant
 //   contact sets (a box on four corners) the least-norm answer then often has no tie at all, and the derivative is
 //   exact; with ties left it is one-sided at worst: where the least-norm forces leave their bounds, a redundant row
-//   stays tied in N, H or L although v' has a derivative. info->margin is the distance to the nearest tie in the same
-//   relative units.
+//   stays tied in N, H or L although v' has a derivative. A row of zeros in A is never tied: its class cannot matter.
+//   info->margin is the distance to the nearest tie in the same relative units.
 //
 // Order of the attempts (E1(b)): last classes, with up to three corrections of rows that do not fit; moving-bound
 //   pivoting; Lemke, lexicographic, random covering vectors, then with 1e-9 trace/n on the diagonal; Gauss-Seidel.
@@ -125,7 +125,7 @@ void tgi_lcp_project(const tgiLcp *s, const tgReal *x, tgReal *y);
 void tgi_lcp_expand(const tgiLcp *s, const tgReal *fk, tgReal *f);
 /// g_K = P^T g, g of n entries.
 void tgi_lcp_gather(const tgiLcp *s, const tgReal *g, tgReal *gk);
-/// Largest |A P (I - Q^+ Q)| over max|A|: 0 at full rank; where it is about 0 (all stick, uniform slide) v' does not
+/// Size of A P (I - Q^+ Q) over max|A|: 0 at full rank; where it is about 0 (all stick, uniform slide) v' does not
 /// depend on the null part of f_K, and t below may be skipped by those who need only v'.
 double tgi_lcp_null_action(const tgiLcp *s);
 

@@ -92,6 +92,42 @@ static void test_pseudo_inverse(void **state) {
   free(x.memory);
 }
 
+// The null part of f_K acts exactly where some null vector moves a row: against all of them, one unit vector at a time
+static void test_null_action(void **state) {
+  (void)state;
+  Fixture x;
+  set_up(&x);
+  int acts = 0, idle = 0;
+  for (int family = 0; family <= MIXED; family++) {
+    tgtRandom r = {60 + (uint64_t)family};
+    for (int k = 0; k < 80; k++) {
+      Scene sc;
+      make_scene(&sc, family, &r);
+      tgiLcpProblem p = scene_problem(&sc);
+      assert_int_equal(tgi_lcp_solve(&x.s, &p, NULL, x.f, x.w, x.cls, &x.info), TG_OK);
+      double worst = 0, most = size_of(sc.A, sc.n * sc.n);
+      for (int a = 0; a < x.s.nk; a++) {
+        tgReal u[MAX_ROWS] = {0}, f[MAX_ROWS], w[MAX_ROWS];
+        u[a] = 1;
+        tgi_lcp_project(&x.s, u, u);
+        tgi_lcp_expand(&x.s, u, f);
+        for (int i = 0; i < sc.n; i++) {
+          w[i] = 0;
+          for (int j = 0; j < sc.n; j++) w[i] += sc.A[i * sc.n + j] * f[j];
+        }
+        worst = fmax(worst, size_of(w, sc.n) / most);
+      }
+      double action = tgi_lcp_null_action(&x.s);
+      check_true((worst > 1e-10) == (action > 1e-10), "%s %d: null vectors act by %.3g, reported %.3g",
+                 family_name[family], k, worst, action);
+      if (x.s.rank < x.s.nk) *(worst > 1e-10 ? &acts : &idle) += 1;
+    }
+  }
+  print_message("null part acts in %d, idle in %d deficient cases\n", acts, idle);
+  check_true(idle > 50, "only %d idle cases", idle);
+  free(x.memory);
+}
+
 typedef struct Direction {
   tgReal J[MAX_ROWS * MAX_DOF], Minv[MAX_DOF * MAX_DOF], v[MAX_DOF], bound[MAX_ROWS];
 } Direction;
@@ -285,6 +321,7 @@ static void test_derivative(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_pseudo_inverse),
+      cmocka_unit_test(test_null_action),
       cmocka_unit_test(test_adjoint),
       cmocka_unit_test(test_derivative),
   };

@@ -353,6 +353,9 @@ static void test_failures(void **state) {
   tgiLcpProblem q = {2, A2, b2, kind2, parent, bound};
   assert_int_equal(solve(&x, &q, NULL), TG_NOT_CONVERGED);
   assert_true(x.info.nfailed == 1 && x.info.failed[0] == 1);
+  b2[1] = 0;  // not asked to move: fine, and no tie, since its class cannot matter
+  assert_int_equal(solve(&x, &q, NULL), TG_OK);
+  assert_int_equal(x.info.nties, 0);
   b2[1] = 0.5;
   assert_int_equal(solve(&x, &q, NULL), TG_OK);
   kind2[1] = TGI_LCP_BOX;
