@@ -47,6 +47,8 @@ typedef struct tgMjcf {
   char eulerseq[4];
   const char *meshdir;
   bool no_contact, no_limit, no_frictionloss, no_equality, no_spring, no_damper, no_clampctrl;   ///< option/flag
+  struct tgMjcfFile *file;             ///< the main file and those included
+  int nfile;
   double (*colour)[4];                 ///< rgba of each material
   bool dropped;                        ///< lenient left out what others may refer to or need
 } tgMjcf;
@@ -65,6 +67,8 @@ tgStatus tgi_mjcf_load(tgDesc *desc, tgXml *xml, tgXmlNode *root, const tgFile *
 // mjcf_tree.c
 /// Replaces every include element by the content of its file.
 tgStatus tgi_mjcf_include(tgMjcf *m, const tgFile *main_file);
+/// Directory, from the main file's, of the file that the element stands in; "" for the main file's own.
+const char *tgi_mjcf_directory(const tgMjcf *m, const tgXmlNode *node);
 /// Builds the classes of all default sections; class 0 is main.
 tgStatus tgi_mjcf_defaults(tgMjcf *m);
 /// Index of the class that an attribute names, or `fallback` when the attribute is absent.

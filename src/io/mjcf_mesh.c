@@ -89,12 +89,26 @@ static tgStatus inline_mesh(tgMjcf *m, const tgXmlNode *node, tgMeshDesc *mesh) 
   return TG_OK;
 }
 
-// where the file of a mesh asset is to be looked for
-static tgStatus mesh_path(tgMjcf *m, const tgXmlNode *node, char *path, size_t size) {
-  const char *file = tgi_xml_get(node, "file"), *slash = strrchr(file, '/');
+// Reads the file of a mesh asset: below meshdir, or else below meshdir and the directory of the file that names it.
+static tgStatus read_file(tgMjcf *m, const tgXmlNode *node, tgMeshDesc *mesh, tgError *why) {
+  const char *file = tgi_xml_get(node, "file"), *slash = strrchr(file, '/'), *own = tgi_mjcf_directory(m, node);
+  const double one[3] = {1, 1, 1};
+  char path[1024], beside[1024];
+  tgError also;
   if (m->strippath && slash != NULL) file = slash + 1;
-  if (tgi_path_join(path, size, m->meshdir, file)) return TG_OK;
-  return tgi_xml_error(m->xml, node, m->error, TG_ERR_FILE, "the path is longer than %zu bytes", size);
+  if (!tgi_path_join(path, sizeof path, m->meshdir, file))
+    return tgi_error(why, TG_ERR_FILE, "its path is longer than %zu bytes", sizeof path);
+  mesh->path = tg_desc_string(m->desc, path);
+  if (mesh->path == NULL) return tgi_error(why, TG_ERR_MEMORY, "out of memory");
+  tgStatus status = tgi_mesh_read(m->desc, m->files, path, one, &mesh->nvert, &mesh->vert, &mesh->nface, &mesh->face, why);
+  if (status != TG_ERR_FILE || *own == 0 || !tgi_path_join(beside, sizeof beside, own, file) ||
+      !tgi_path_join(path, sizeof path, m->meshdir, beside))
+    return status;
+  tgStatus second = tgi_mesh_read(m->desc, m->files, path, one, &mesh->nvert, &mesh->vert, &mesh->nface, &mesh->face, &also);
+  if (second == TG_OK && (mesh->path = tg_desc_string(m->desc, path)) == NULL)
+    return tgi_error(why, TG_ERR_MEMORY, "out of memory");
+  if (second != TG_ERR_FILE) *why = also;
+  return second == TG_ERR_FILE ? status : second;
 }
 
 typedef struct Missing {
@@ -173,15 +187,8 @@ static tgStatus read_mesh(tgMjcf *m, const tgXmlNode *node, Missing *list) {
     TG_TRY(inline_mesh(m, node, mesh));
     return move_mesh(m, el, mesh);
   }
-  char path[1024];
-  const double one[3] = {1, 1, 1};
   tgError why = {0};
-  TG_TRY(mesh_path(m, node, path, sizeof path));
-  mesh->path = tg_desc_string(m->desc, path);
-  if (mesh->path == NULL) return tgi_mjcf_memory(m);
-  status = m->files == NULL ? tgi_error(&why, TG_ERR_FILE, "%s: no files may be read", path)
-                            : tgi_mesh_read(m->desc, m->files, path, one, &mesh->nvert, &mesh->vert, &mesh->nface,
-                                            &mesh->face, &why);
+  status = read_file(m, node, mesh, &why);
   if (status < 0) {
     why.status = status;
     return unreadable(m, node, mesh, &why, list);

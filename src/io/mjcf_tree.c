@@ -13,10 +13,11 @@ enum { INCLUDE_DEPTH = 64, INCLUDE_FILES = 1024 };
 
 // A file that was read, and how deep in a chain of includes. The content of an include element is put in its place,
 // so a chain cannot be seen in the tree: `level` of a file index tells it.
-typedef struct Included {
+typedef struct tgMjcfFile {
   uint64_t dev, ino;
   int file, level;
   tgSource source;                  // the include element that brought it
+  const char *directory;            // where it lies, from the main file's directory
 } Included;
 
 static tgStatus check_include(tgMjcf *m, const tgXmlNode *node, const char **path) {
@@ -31,8 +32,9 @@ static tgStatus check_include(tgMjcf *m, const tgXmlNode *node, const char **pat
   return TG_OK;
 }
 
-static tgStatus refuse_repeated(tgMjcf *m, const tgXmlNode *node, const Included *list, int n, const tgFile *file) {
-  for (int i = 0; i < n; i++) {
+static tgStatus refuse_repeated(tgMjcf *m, const tgXmlNode *node, const tgFile *file) {
+  const Included *list = m->file;
+  for (int i = 0; i < m->nfile; i++) {
     if (list[i].dev != file->dev || list[i].ino != file->ino) continue;
     if (list[i].source.file < 0)
       return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "%s includes itself; break the cycle", file->path);
@@ -42,28 +44,48 @@ static tgStatus refuse_repeated(tgMjcf *m, const tgXmlNode *node, const Included
   return TG_OK;
 }
 
+const char *tgi_mjcf_directory(const tgMjcf *m, const tgXmlNode *node) {
+  for (int i = 0; i < m->nfile; i++)
+    if (m->file[i].file == node->source.file) return m->file[i].directory;
+  return "";
+}
+
+// the file from the main file's directory or else from that of the file with the include element
+static tgStatus open_include(tgMjcf *m, const tgXmlNode *node, const char *path, tgFile *file, const char **directory) {
+  tgError why = {0}, also;
+  char beside[1024];
+  const char *own = tgi_mjcf_directory(m, node), *used = path;
+  tgStatus status = tgi_file_open(m->files, -1, path, file, &why);
+  if (status == TG_ERR_FILE && *own != 0 && tgi_path_join(beside, sizeof beside, own, path)) {
+    used = beside;
+    status = tgi_file_open(m->files, -1, beside, file, &also);
+  }
+  if (status < 0) return tgi_xml_error(m->xml, node, m->error, why.status, "%s", why.text);
+  const char *slash = strrchr(used, '/');
+  *directory = tgi_xml_string(m->xml, used, slash != NULL ? (size_t)(slash - used) : 0);
+  if (*directory != NULL) return TG_OK;
+  tgi_file_close(m->files, file);
+  return tgi_mjcf_memory(m);
+}
+
 // reads the file of one include element and puts the content of its root in the element's place
-static tgStatus expand(tgMjcf *m, tgXmlNode *node, Included *list, int *n) {
-  const char *path;
+static tgStatus expand(tgMjcf *m, tgXmlNode *node) {
+  const char *path, *directory;
   TG_TRY(check_include(m, node, &path));
   int level = 0;
-  for (int i = 0; i < *n; i++)
-    if (list[i].file == node->source.file) level = list[i].level;
-  if (level + 1 > INCLUDE_DEPTH || *n == INCLUDE_FILES)
+  for (int i = 0; i < m->nfile; i++)
+    if (m->file[i].file == node->source.file) level = m->file[i].level;
+  if (level + 1 > INCLUDE_DEPTH || m->nfile == INCLUDE_FILES)
     return tgi_xml_error(m->xml, node, m->error, TG_ERR_LIMIT, "more than %d files included, or more than %d deep",
                          INCLUDE_FILES, INCLUDE_DEPTH);
   tgFile file;
-  tgError why = {0};
-  if (m->files == NULL || tgi_file_open(m->files, -1, path, &file, &why) < 0) {
-    tgStatus status = m->files == NULL ? TG_ERR_FILE : why.status;
-    return tgi_xml_error(m->xml, node, m->error, status, "%s", m->files == NULL ? "no files may be read" : why.text);
-  }
+  TG_TRY(open_include(m, node, path, &file, &directory));
   tgXmlNode *top = NULL;
-  tgStatus status = refuse_repeated(m, node, list, *n, &file);
+  tgStatus status = refuse_repeated(m, node, &file);
   if (status == TG_OK)
     status = tgi_xml_parse(m->xml, file.path, file.data, file.size, node->depth - 2, &top, m->error);
   if (status == TG_OK)
-    list[(*n)++] = (Included){file.dev, file.ino, top->source.file, level + 1, node->source};
+    m->file[m->nfile++] = (Included){file.dev, file.ino, top->source.file, level + 1, node->source, directory};
   tgi_file_close(m->files, &file);
   TG_TRY(status);
   for (tgXmlNode *c = top->child; c != NULL; c = c->next) c->parent = node->parent;
@@ -85,15 +107,14 @@ static tgStatus expand(tgMjcf *m, tgXmlNode *node, Included *list, int *n) {
 }
 
 tgStatus tgi_mjcf_include(tgMjcf *m, const tgFile *main_file) {
-  Included *list = tgi_xml_bytes(m->xml, (INCLUDE_FILES + 1) * sizeof *list);
-  if (list == NULL) return tgi_mjcf_memory(m);
-  int n = 0;
+  m->file = tgi_xml_bytes(m->xml, (INCLUDE_FILES + 1) * sizeof *m->file);
+  if (m->file == NULL) return tgi_mjcf_memory(m);
   if (main_file != NULL)
-    list[n++] = (Included){main_file->dev, main_file->ino, m->root->source.file, 0, {.file = -1}};
+    m->file[m->nfile++] = (Included){main_file->dev, main_file->ino, m->root->source.file, 0, {.file = -1}, ""};
   // visiting a node looks at its children, so that what an include brings is looked at too
   for (tgXmlNode *node = m->root; node != NULL; node = tgi_xml_walk(m->root, node)) {
     for (tgXmlNode *c = tgi_xml_child(node, "include"); c != NULL; c = tgi_xml_child(node, "include"))
-      TG_TRY(expand(m, c, list, &n));
+      TG_TRY(expand(m, c));
   }
   return TG_OK;
 }

@@ -392,6 +392,21 @@ static void test_include(void **state) {
   assert_int_equal(d->geom[1].source.line, 2);
   assert_non_null(strstr(d->file[d->geom[1].source.file], "two.xml"));
   tg_desc_free(d);
+  // from a folder: an include and a mesh are looked for from the main file, then beside the file that names them
+  char sub[64];
+  snprintf(sub, sizeof sub, "%s/sub", base);
+  assert_int_equal(mkdir(sub, 0700), 0);
+  put(base, "m.xml", "<mujoco><include file='sub/a.xml'/><worldbody><geom type='mesh' mesh='t'/></worldbody></mujoco>");
+  put(sub, "a.xml", "<mujoco><include file='b.xml'/><include file='one.xml'/><asset><mesh file='t.obj'/></asset></mujoco>");
+  put(sub, "b.xml", "<mujoco><option density='4'/></mujoco>");
+  put(sub, "one.xml", "<mujoco><option timestep='9'/></mujoco>");
+  put(sub, "t.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n");
+  d = tg_desc_load(path, NULL, &e);
+  check_true(d != NULL, "%s:%d: %s", e.file, e.line, d == NULL ? e.text : "");
+  check_close(d->option.density, 4, 0);
+  check_close(d->option.timestep, .5, 0);
+  assert_string_equal(d->mesh[0].path, "sub/t.obj");
+  tg_desc_free(d);
   // a chain longer than 64
   for (int i = 0; i < 70; i++) {
     char name[32], text[64];
