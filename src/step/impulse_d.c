@@ -251,6 +251,7 @@ static tgStatus add_impulse_change(tgSim *s, tgReal *D, int *ties) {
     if (X == NULL) return short_scratch(s);
     TG_TRY(response_jacobian(s, r, X));
   }
+  // R becomes df, column by column
   for (int c = 0; c < nc; c++) {
     for (int i = 0; i < n; i++) r[i] = R[i * nc + c];
     k->solve_jvp(s, r, df);
@@ -258,9 +259,13 @@ static tgStatus add_impulse_change(tgSim *s, tgReal *D, int *ties) {
       for (int i = 0; i < n; i++) r[i] = X[i * nv + c];
       k->null_jvp(s, r, df);
     }
-    for (int i = 0; i < n; i++)
-      for (int d = 0; d < nv; d++) D[d * nc + c] += s->row_MiJ[i * nv + d] * df[i];
+    for (int i = 0; i < n; i++) R[i * nc + c] = df[i];
   }
+  for (int i = 0; i < n; i++)
+    for (int d = 0; d < nv; d++) {
+      tgReal w = s->row_MiJ[i * nv + d], *row = D + (size_t)d * (size_t)nc;
+      for (int c = 0; c < nc; c++) row[c] += w * R[i * nc + c];
+    }
   return TG_OK;
 }
 

@@ -332,14 +332,48 @@ static void test_capacity(void **state) {
     char name[16] = {(char)('a' + i), '\0'};
     tgs_free_body(d, name, (double[]){0.5 * i, 0, 0.0999}, TG_GEOM_BOX, (double[]){0.1, 0.1, 0.1}, 1, 0.5);
   }
+  for (int g = 1; g < d->ngeom; g++) d->geom[g].restitution = 0.5;
   Rig r = rig(d, NULL);
-  int ncon, nrow;
+  int ncon, nrow, nv = r.m->nv;
+  for (int i = 0; i < 12; i++) r.s->qvel[6 * i + 2] = -1;
   expect_named(&r, TG_ERR_CAPACITY, "48");
   tg_sim_wanted(r.s, &ncon, &nrow);
   assert_int_equal(ncon, 48);
   assert_int_equal(tg_sim_reserve(r.s, ncon, nrow), TG_OK);
   step(&r, 0.01);
   assert_int_equal(r.s->info.ncontact, 48);
+  for (int i = 0; i < 12; i++) check_close(r.s->qvel[6 * i + 2], 0.5 * (1 + 9.81 * 0.01), 1e-9);
+  // and there is room for the derivatives, bounces and redundant rows included
+  tgReal *D = malloc(sizeof(tgReal) * (size_t)(4 * nv * nv + 4 * nv)), *g = D + 4 * nv * nv;
+  for (int i = 0; i < 2 * nv; i++) g[i] = 1;
+  assert_int_equal(tg_sim_step_jacobian(r.s, D, NULL), TG_OK);
+  assert_int_equal(tg_sim_step_vjp(r.s, g, g + nv, g + 2 * nv, g + 3 * nv, NULL, NULL), TG_OK);
+  free(D);
+  drop(&r);
+}
+
+// two equalities that ask for different things cannot both hold: said so, by name, with nothing changed
+static void test_impossible(void **state) {
+  (void)state;
+  tgDesc *d = tg_desc_create(NULL);
+  int b = tg_desc_add_body(d, 0, "cart"), j = tg_desc_add_joint(d, b, TG_JOINT_SLIDE, "rail");
+  int g = tg_desc_add_geom(d, b, TG_GEOM_SPHERE, NULL);
+  d->geom[g].size[0] = 0.1;
+  d->joint[j].axis[0] = 1;
+  d->joint[j].axis[2] = 0;
+  for (int k = 0; k < 2; k++) {
+    int e = tg_desc_add_equality(d, TG_EQ_JOINT, j, -1, k == 0 ? "here" : "there");
+    d->equality[e].polycoef[0] = 0.1 * k;
+    d->equality[e].polycoef[1] = 0;
+  }
+  Rig r = rig(d, NULL);
+  r.s->qvel[0] = 0.3;
+  expect_named(&r, TG_NOT_CONVERGED, "here");
+  tgStepInfo info;
+  assert_int_equal(tg_sim_step(r.s, 0.01, &info), TG_NOT_CONVERGED);
+  assert_false(info.converged);
+  assert_int_equal(info.body1, b);
+  assert_int_equal(tg_sim_step_vjp(r.s, r.s->v0, r.s->v0, r.s->v1, NULL, NULL, NULL), TG_ERR_STATE);
   drop(&r);
 }
 
@@ -349,7 +383,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_incline), cmocka_unit_test(test_rest), cmocka_unit_test(test_impact),
       cmocka_unit_test(test_bounce_gradient), cmocka_unit_test(test_limit), cmocka_unit_test(test_dry_friction),
       cmocka_unit_test(test_connect), cmocka_unit_test(test_weld), cmocka_unit_test(test_scenes),
-      cmocka_unit_test(test_bad_numbers), cmocka_unit_test(test_capacity)};
+      cmocka_unit_test(test_bad_numbers), cmocka_unit_test(test_capacity), cmocka_unit_test(test_impossible)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
