@@ -71,7 +71,7 @@ test-viewer: setup-test viewer
 	$(call PART,'replay in headless Chromium')
 	@cd viewer && npm test --silent
 
-bench: setup
+bench: setup-test
 	@cmake --preset release -DTG_BUILD_BENCH=ON >build/release.log 2>&1 || { cat build/release.log; exit 1; }
 	@$(call PRESET,release)
 	@tools/bench.sh

@@ -109,6 +109,8 @@ typedef struct tgCliRun {
 int tgi_cli_write_run(const tgCliRun *run);
 /// Targets of the task's position losses, for the replay. Returns how many.
 int tgi_cli_task_markers(const tgTask *task, tgReplayMarker *marker, int room);
+/// Runs `count` rollouts of the task with gradients over a pool; hash of all losses and gradients. False: reason printed.
+bool tgi_cli_batch_bits(const tgTask *task, int count, int threads, double *seconds, uint64_t *bits);
 /// "exact", "one-sided", "smoothed", "surrogate".
 const char *tgi_cli_label(tgGradLabel label);
 /// What follows the last slash.

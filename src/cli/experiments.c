@@ -137,8 +137,39 @@ static bool bench_step(json_t *rows) {
   return true;
 }
 
+// 64 rollouts of the main job with gradients, on one thread and on two: seconds, speed-up, and whether the bits agree
+static bool bench_rollouts(json_t *rows) {
+  enum { COUNT = 64 };
+  char path[1024];
+  tgError error = {0};
+  if (!model_file("half_cheetah_reach.yaml", path, sizeof path)) return false;
+  tgTask *task = tg_task_load(path, NULL, &error);
+  if (task == NULL) {
+    tgi_cli_error("bench", &error);
+    return false;
+  }
+  double seconds[2] = {INFINITY, INFINITY};
+  uint64_t bits[2] = {0, 1};
+  bool done = true;
+  for (int repeat = 0; repeat < 5; repeat++)
+    for (int threads = 1; threads <= 2; threads++) {
+      double took;
+      done = done && tgi_cli_batch_bits(task, COUNT, threads, &took, &bits[threads - 1]);
+      seconds[threads - 1] = fmin(seconds[threads - 1], took);
+    }
+  tg_task_free(task);
+  if (!done) return false;
+  bool same = bits[0] == bits[1];
+  json_array_append_new(rows, json_pack("{s:s, s:f, s:f, s:f, s:s, s:b}", "name", "cheetah.64_rollouts_2_threads_s", "ours", seconds[1], "theirs",
+                                        seconds[0], "ratio", seconds[0] / seconds[1], "against", "own run on one thread", "same_bits", (int)same));
+  tgi_cli_say("64 rollouts of 400 steps with gradients: %.3g s on one thread, %.3g s on two: %.3g x, bits %s", seconds[0], seconds[1],
+              seconds[0] / seconds[1], same ? "equal" : "DIFFER");
+  return same;
+}
+
 static const Experiment benches[] = {
     {"step", "half-cheetah on the ground: step, adjoint and Jacobian against own central differences", bench_step},
+    {"rollouts", "64 half-cheetah rollouts with gradients on one and on two threads", bench_rollouts},
 };
 
 static int list(const Experiment *e, int n, bool json) {

@@ -163,9 +163,34 @@ static tgStatus batch_make(Batch *b, const tgTask *task, int n, uint64_t seed, t
   return TG_OK;
 }
 
+static uint64_t batch_bits(const Batch *b) {
+  uint64_t bits = TGI_HASH_START;
+  for (int i = 0; i < b->n; i++) {
+    bits = tgi_hash(bits, &b->result[i].loss, sizeof b->result[i].loss);
+    bits = tgi_hash(bits, b->g + (size_t)i * b->stride, b->stride * sizeof *b->g);
+  }
+  return bits;
+}
+
+bool tgi_cli_batch_bits(const tgTask *task, int count, int threads, double *seconds, uint64_t *bits) {
+  tgError error = {0};
+  Batch b;
+  tgRolloutOptions o = tgi_task_rollout_options(task);
+  tgStatus st = batch_make(&b, task, count, 1, &error);
+  tgBatch *pool = st == TG_OK ? tg_batch_create(tg_task_model(task), tg_task_contact(task), &o, threads, &error) : NULL;
+  double began = tgi_cli_now();
+  if (pool != NULL) error.status = tg_batch_run(pool, b.n, b.run, b.result);
+  *seconds = tgi_cli_now() - began;
+  bool done = pool != NULL && error.status == TG_OK;
+  if (done) *bits = batch_bits(&b);
+  else tgi_cli_error("batch", &error);
+  tg_batch_free(pool);
+  batch_free(&b);
+  return done;
+}
+
 static int batch_report(const tgCli *cli, const Batch *b, int threads, double seconds) {
   int failed = 0;
-  uint64_t bits = TGI_HASH_START;
   json_t *rows = json_array();
   for (int i = 0; i < b->n; i++) {
     const tgRolloutResult *r = &b->result[i];
@@ -173,8 +198,6 @@ static int batch_report(const tgCli *cli, const Batch *b, int threads, double se
     const double *g = b->g + (size_t)i * b->stride;
     for (size_t k = 0; k < b->stride; k++) norm += g[k] * g[k];
     failed += r->status != TG_OK;
-    bits = tgi_hash(bits, &r->loss, sizeof r->loss);
-    bits = tgi_hash(bits, g, b->stride * sizeof *g);
     json_t *row = json_pack("{s:I, s:s, s:s}", "seed", (json_int_t)(cli->seed + (uint64_t)i), "status", tg_status_text(r->status), "gradient",
                             tgi_cli_label(r->grad.label));
     json_object_set_new(row, "loss", r->status == TG_OK ? json_real(r->loss) : json_null());
@@ -184,7 +207,7 @@ static int batch_report(const tgCli *cli, const Batch *b, int threads, double se
     if (!cli->json) printf("%4d  %-10.6g |g| %-10.4g %-10s %s %s\n", i, r->loss, sqrt(norm), tgi_cli_label(r->grad.label), tg_status_text(r->status), r->error.text);
   }
   char hex[20];
-  snprintf(hex, sizeof hex, "%016llx", (unsigned long long)bits);
+  snprintf(hex, sizeof hex, "%016llx", (unsigned long long)batch_bits(b));
   tgi_cli_say("%d rollouts of %d steps with gradients on %d threads in %.3g s, %d failed, bits %s", b->n, tg_task_steps(b->task), threads, seconds, failed, hex);
   json_t *json = json_pack("{s:s, s:o, s:i, s:f, s:i, s:s, s:o}", "command", "batch", "task", tgi_cli_input(cli->file), "threads", threads, "seconds",
                            seconds, "failed", failed, "bits", hex, "rows", rows);
