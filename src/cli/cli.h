@@ -107,6 +107,10 @@ typedef struct tgCliRun {
 } tgCliRun;
 /// 0 or an exit code with the reason printed.
 int tgi_cli_write_run(const tgCliRun *run);
+/// Colour of a target in a replay; forces are red.
+#define TG_CLI_TARGET_COLOR {0.2f, 0.65f, 0.35f, 1}
+/// Index of the least finite of n >= 1 losses, 0 when none is finite.
+int tgi_cli_least(const double *loss, int n);
 /// Targets of the task's position losses, for the replay. Returns how many.
 int tgi_cli_task_markers(const tgTask *task, tgReplayMarker *marker, int room);
 /// Runs `count` rollouts of the task with gradients over a pool; hash of all losses and gradients. False: reason printed.

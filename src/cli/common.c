@@ -1,5 +1,6 @@
 // common.c: messages, signals, loading.
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -149,11 +150,18 @@ int tgi_cli_task_markers(const tgTask *task, tgReplayMarker *marker, int room) {
   double target[3];
   for (int i = 0; n < room && tg_task_target(task, i, target) != NULL; i++) {
     if (!(target[0] == target[0])) continue;
-    marker[n] = (tgReplayMarker){.name = tg_task_target(task, i, target), .rgba = {0.9f, 0.2f, 0.2f, 1}};
+    marker[n] = (tgReplayMarker){.name = "target", .rgba = TG_CLI_TARGET_COLOR};
     for (int k = 0; k < 3; k++) marker[n].pos[k] = target[k];
     n++;
   }
   return n;
+}
+
+int tgi_cli_least(const double *loss, int n) {
+  int best = 0;
+  for (int i = 1; i < n; i++)
+    if (loss[i] < loss[best] || !isfinite(loss[best])) best = i;
+  return isfinite(loss[best]) ? best : 0;
 }
 
 const char *tgi_cli_base_name(const char *path) {

@@ -77,7 +77,7 @@ static double best_distance(const tgTask *task, const tgOptimum *o) {
 
 static int finish(const tgCli *cli, const tgTask *task, const tgOptimum *o) {
   tgError error = {0};
-  tgCliTrajectory t[2] = {{.label = "first", .iteration = 0}, {.label = "best", .iteration = o->iterations > 0 ? o->iterations - 1 : 0}};
+  tgCliTrajectory t[2] = {{.label = "first", .iteration = 0}, {.label = "best", .iteration = o->ncurve > 0 ? o->curve_iteration[tgi_cli_least(o->curve_loss, o->ncurve)] : 0}};
   double distance = best_distance(task, o);
   int code = TG_EXIT_OK;
   tgStatus st = record(task, o->first, &t[0], &error);

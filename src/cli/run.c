@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "output/csv.h"
 #include "output/npz.h"
+#include "output/trajectory.h"
 
 void tgi_cli_trajectory_free(tgCliTrajectory *t) {
   tgi_recorder_free(&t->recorder);
@@ -42,11 +43,11 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
   }
   for (out->steps = 0; out->steps < steps; out->steps++) {
     size_t t = (size_t)out->steps;
-    if (tgi_cli_interrupted) return TG_CANCELLED;
     if (u != NULL) memcpy(tg_sim_ctrl(sim), u + t * nu, nu * sizeof *u);
     memcpy(out->q + t * nq, tg_sim_qpos(sim), nq * sizeof(double));
     memcpy(out->v + t * nv, tg_sim_qvel(sim), nv * sizeof(double));
     memcpy(out->u + t * nu, tg_sim_ctrl(sim), nu * sizeof(double));
+    if (tgi_cli_interrupted) return TG_CANCELLED;
     tgStepInfo info;
     tgStatus st = one_step(sim, h, &info);
     if (st == TG_OK) st = tgi_recorder_add(&out->recorder, sim, true);
@@ -66,27 +67,34 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
   return st == TG_OK ? tgi_recorder_add(&out->recorder, sim, false) : st;
 }
 
+// all that replay.html can be made from again: runs with their contacts, loss, targets
 static tgStatus write_npz(const tgCliRun *run, const char *path, tgError *error) {
-  tgNpzArray array[32];
-  char name[32][96];
+  enum { RUNS = 8, MORE = 5 };
+  tgNpzArray array[RUNS * TG_TRAJECTORY_ARRAYS + MORE];
+  char name[RUNS * TG_TRAJECTORY_ARRAYS][TG_TRAJECTORY_NAME];
+  double target[3 * 16];
   int n = 0;
-  size_t nq = (size_t)run->model->nq, nv = (size_t)run->model->nv, nu = (size_t)run->model->nu;
-  for (int i = 0; i < run->ntrajectory && n + 5 <= 32; i++) {
+  for (int i = 0; i < run->ntrajectory && i < RUNS; i++) {
     const tgCliTrajectory *t = &run->trajectory[i];
-    size_t T = (size_t)t->steps;
-    const char *what[3] = {"qpos", "qvel", "ctrl"};
-    const double *data[3] = {t->q, t->v, t->u};
-    size_t rows[3] = {T + 1, T + 1, T}, cols[3] = {nq, nv, nu};
-    for (int k = 0; k < 3; k++, n++) {
-      if (run->ntrajectory == 1) snprintf(name[n], sizeof name[n], "%s", what[k]);
-      else snprintf(name[n], sizeof name[n], "%s_%s", what[k], t->label);
-      array[n] = (tgNpzArray){.name = name[n], .type = TG_NPZ_F8, .ndim = 2, .shape = {rows[k], cols[k]}, .data = data[k]};
+    const tgRecorder *r = &t->recorder;
+    tgTrajectory stored = {.steps = t->steps, .q = t->q, .v = t->v, .u = t->u};
+    if (r->nframe == t->steps + 1) {
+      stored.contact_offset = r->contact_offset;
+      stored.contact_pos = r->contact_pos;
+      stored.contact_force = r->contact_force;
     }
+    n += tgi_trajectory_arrays(run->model, &stored, run->ntrajectory == 1 ? NULL : t->label, array + n, name + n);
   }
   array[n++] = (tgNpzArray){.name = "timestep", .type = TG_NPZ_F8, .ndim = 0, .data = &run->h};
   if (run->optimum != NULL) {
-    array[n++] = (tgNpzArray){.name = "variables", .type = TG_NPZ_F8, .ndim = 1, .shape = {(size_t)run->optimum->n}, .data = run->optimum->best};
+    const tgOptimum *o = run->optimum;
+    array[n++] = (tgNpzArray){.name = "variables", .type = TG_NPZ_F8, .ndim = 1, .shape = {(size_t)o->n}, .data = o->best};
+    array[n++] = (tgNpzArray){.name = "loss_iteration", .type = TG_NPZ_F8, .ndim = 1, .shape = {(size_t)o->ncurve}, .data = o->curve_iteration};
+    array[n++] = (tgNpzArray){.name = "loss", .type = TG_NPZ_F8, .ndim = 1, .shape = {(size_t)o->ncurve}, .data = o->curve_loss};
   }
+  int ntarget = run->nmarker < 16 ? run->nmarker : 16;
+  for (int i = 0; i < ntarget; i++) memcpy(target + 3 * i, run->marker[i].pos, sizeof run->marker[i].pos);
+  if (ntarget > 0) array[n++] = (tgNpzArray){.name = "target", .type = TG_NPZ_F8, .ndim = 2, .shape = {(size_t)ntarget, 3}, .data = target};
   return tgi_npz_write(path, array, n, error);
 }
 

@@ -1,27 +1,35 @@
-// trajectory.h: trajectory.npz, one run of a model: states, controls, and the frames that a replay shows.
+// trajectory.h: one run of a model as arrays of trajectory.npz: states, controls, contact forces.
 //
-// Arrays: timestep (), qpos (T+1, nq), qvel (T+1, nv), ctrl (T, nu); with frames also body_pos (T+1, nbody, 3), body_quat
-// (T+1, nbody, 4), contact_offset int32 (T+2), contact_pos (n, 3), contact_force (n, 3). World frame, SI, quaternions w first.
+// Arrays: qpos (T+1, nq), qvel (T+1, nv), ctrl (T, nu); with contacts also contact_offset int32 (T+2), contact_pos (n, 3),
+// contact_force (n, 3), those of state i from offset[i] to offset[i+1] - 1, world frame [m], [N]. A file may hold several runs:
+// the names of each then end in an underscore and its label. Poses of bodies are not stored, they follow from qpos.
 #ifndef TG_OUTPUT_TRAJECTORY_H
 #define TG_OUTPUT_TRAJECTORY_H
 
+#include "model/model.h"
 #include "output/npz.h"
-#include "output/replay_model.h"
 
-/// A run. When read from a file, all pointers are into npz.
+enum {
+  TG_TRAJECTORY_ARRAYS = 6,  ///< of one run
+  TG_TRAJECTORY_NAME = 64    ///< bytes of a name with its label
+};
+
+/// A run. Nothing is owned.
 typedef struct tgTrajectory {
-  int steps;                 ///< T
-  double h;                  ///< step size [s]
-  const double *q, *v, *u;   ///< (T+1) x nq, (T+1) x nv, T x nu; u may be NULL when nu is 0
-  tgReplayTrajectory frames; ///< nframe is T + 1, or 0: no frames; label and iteration are not stored
-  tgNpz npz;                 ///< owner of what was read
+  int steps;                                    ///< T
+  const double *q, *v, *u;                      ///< (T+1) x nq, (T+1) x nv, T x nu; u may be NULL when nu or T is 0
+  const int *contact_offset;                    ///< T + 2, NULL: contacts are not known
+  const double *contact_pos, *contact_force;    ///< 3 a contact
 } tgTrajectory;
 
-/// Writes a run of the model, whole or not at all. error may be NULL.
-tgStatus tgi_trajectory_write(const char *path, const tgModel *model, const tgTrajectory *trajectory, tgError *error);
-/// Reads one of that model; arrays of other shapes are errors that name them. max_bytes as in tgi_npz_read.
-tgStatus tgi_trajectory_read(const char *path, const tgModel *model, size_t max_bytes, const tgAllocator *allocator,
+/// Arrays of the run for tgi_npz_write, with their names; label NULL or "": none. Returns how many.
+int tgi_trajectory_arrays(const tgModel *model, const tgTrajectory *trajectory, const char *label,
+                          tgNpzArray array[TG_TRAJECTORY_ARRAYS], char name[TG_TRAJECTORY_ARRAYS][TG_TRAJECTORY_NAME]);
+
+/// Does the file hold a run of that label?
+bool tgi_trajectory_has(const tgNpz *npz, const char *label);
+/// The run of that label, pointing into npz. TG_ERR_PARSE: an array is missing or not of this model's shape, and is named.
+tgStatus tgi_trajectory_find(const tgNpz *npz, const char *path, const tgModel *model, const char *label,
                              tgTrajectory *trajectory, tgError *error);
-void tgi_trajectory_free(tgTrajectory *trajectory);
 
 #endif

@@ -47,7 +47,7 @@ def test_simulate_leaves_a_run(tmp_path):
     assert (tmp_path / "a" / "replay.html").stat().st_size > 100_000
     assert json.loads((tmp_path / "a" / "run.json").read_text())["model"]["path"] == MODEL
     run("replay", tmp_path / "a", "--out", tmp_path / "b.html")
-    assert (tmp_path / "b.html").exists()
+    assert (tmp_path / "b.html").read_bytes() == (tmp_path / "a" / "replay.html").read_bytes()
 
 
 def test_optimize_reaches_its_target_and_repeats_its_bits(tmp_path):
@@ -58,6 +58,9 @@ def test_optimize_reaches_its_target_and_repeats_its_bits(tmp_path):
     x = [numpy.load(tmp_path / f / "trajectory.npz")["variables"] for f in "ab"]
     assert numpy.array_equal(*x)
     assert (tmp_path / "a" / "loss.csv").read_text().startswith("iteration,loss,best\n")
+    # poses, contacts, loss, target and figures are all in the folder, so the replay made from it is the same
+    run("replay", tmp_path / "a", "--out", tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_bytes() == (tmp_path / "a" / "replay.html").read_bytes()
 
 
 def test_missed_target_is_exit_3(tmp_path):
