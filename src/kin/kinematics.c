@@ -10,10 +10,27 @@
 // frame of a body while its joints are applied
 typedef struct Frame { tgReal pos[3], quat[4]; } Frame;
 
+// most anchors are the frame's origin, where a turn moves nothing; the imaginary parts carry a derivative in jnt_pos
+static bool at_origin(const tgReal *local) {
+  for (int i = 0; i < 3; i++)
+    if (tgRe(local[i]) != 0 || tgIm(local[i]) != 0) return false;
+  return true;
+}
+
+// world position of the anchor
+static void place_anchor(const Frame *f, const tgReal *local, tgReal *anchor) {
+  tgi_v3_copy(anchor, f->pos);
+  if (at_origin(local)) return;
+  tgReal r[3];
+  tgi_quat_rotate(r, f->quat, local);
+  tgi_v3_add(anchor, anchor, r);
+}
+
 // turns the frame by the local rotation dq about the anchor, which stays where it is
 static void turn(Frame *f, const tgReal *dq, const tgReal *local, const tgReal *anchor) {
-  tgReal r[3];
   tgi_quat_mul(f->quat, f->quat, dq);
+  if (at_origin(local)) return;
+  tgReal r[3];
   tgi_quat_rotate(r, f->quat, local);
   tgi_v3_sub(f->pos, anchor, r);
 }
@@ -52,8 +69,7 @@ static void apply_joint(const tgModel *m, int j, const tgReal *qpos, Frame *f, t
     apply_free(q, f, S);
     return;
   }
-  tgi_quat_rotate(anchor, f->quat, local);
-  tgi_v3_add(anchor, anchor, f->pos);
+  place_anchor(f, local, anchor);
   if (m->jnt_type[j] == TG_JOINT_BALL) {
     read_quat(dq, q);
     turn(f, dq, local, anchor);

@@ -13,16 +13,12 @@ ROBOTS = [
     "laikago_description/urdf/laikago.urdf", "bolt_description/robots/bolt.urdf", "baxter_description/urdf/baxter.urdf",
     "talos_data/robots/talos_reduced.urdf", "talos_data/robots/talos_full_v2.urdf", "centauro_description/urdf/centauro.urdf",
     "g1_description/urdf/g1_29dof_with_hand_rev_1_0.urdf", "alex_description/urdf/alex_nub_hands.urdf",
-    "simple_humanoid_description/urdf/simple_humanoid.urdf",
+    "simple_humanoid_description/urdf/simple_humanoid.urdf", "allegro_hand_description/urdf/allegro_right_hand.urdf",
+    "hyq_description/robots/hyq_no_sensors.urdf", "anymal_b_simple_description/robots/anymal.urdf", "b1_description/urdf/b1-z1.urdf",
+    "pr2_description/urdf/pr2.urdf",
 ]
-# Files that state inertias which no rigid body has. They are refused as they are, by the reason given here, and load with repair.
-REPAIRED = {
-    "allegro_hand_description/urdf/allegro_right_hand.urdf": "principal moments", "hyq_description/robots/hyq_no_sensors.urdf": "principal moments",
-    "anymal_b_simple_description/robots/anymal.urdf": "principal moments", "b1_description/urdf/b1-z1.urdf": "principal moments",
-    "tiago_description/robots/tiago.urdf": "principal moments", "pr2_description/urdf/pr2.urdf": "principal moments",
-}
-# A moving link without inertia: refused by us and by MuJoCo.
-REFUSED = {"human_description/robots/human.urdf": "no <inertial>"}
+# Refused, with the reason: a moving link without inertia (MuJoCo refuses it too), a negative principal moment.
+REFUSED = {"human_description/robots/human.urdf": "no <inertial>", "tiago_description/robots/tiago.urdf": "inertia is not positive"}
 # The root link is called world: that is the world, and no floating base is made for it.
 ROOT_IS_WORLD = {"ur_description/urdf/ur5_robot.urdf", "xarm_description/urdf/xarm7.urdf"}
 _folder = tempfile.TemporaryDirectory(prefix="tangere-robots-")

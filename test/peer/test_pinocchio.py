@@ -2,7 +2,7 @@
 
 Pinocchio's floating root is built as a translation followed by a spherical joint (architecture.md 6b), so that tangents agree: world linear
 velocity, body angular velocity. Joints are matched by name. Inertias of links that move together are summed on both sides, since Pinocchio
-merges fixed joints. Files with impossible inertias are refused as they are; loaded with repair, Pinocchio gets our inertias.
+merges fixed joints.
 """
 import pathlib
 
@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from robots import REFUSED, REPAIRED, ROBOTS, ROOT_IS_WORLD, stripped
+from robots import REFUSED, ROBOTS, ROOT_IS_WORLD, stripped
 from tangere import Sim
 
 
@@ -38,11 +38,11 @@ def pin_model(path, floating):
 class Pair:
     """One robot in both engines, with the maps between their coordinates."""
 
-    def __init__(self, name, floating, repair):
+    def __init__(self, name, floating):
         path = stripped(name)
         self.m = pin_model(path, floating)
         self.d = self.m.createData()
-        self.s = Sim(path, fixed_base=not floating, repair=repair)
+        self.s = Sim(path, fixed_base=not floating)
         s, m = self.s, self.m
         assert (s.nv, s.nbody > 0) == (m.nv, True), f"{name}: nv {s.nv} and {m.nv}"
         s.param("opt_gravity")[0] = m.gravity.linear
@@ -56,11 +56,6 @@ class Pair:
                 self.vmap[m.idx_vs[i] + k] = vadr[j] + offset + k
             self.joints.append((i, j, int(qadr[j])))
         assert sorted(self.vmap) == list(range(m.nv))
-        self.repaired, self.stated = repair, [inertia.copy() for inertia in m.inertias]
-        if repair:
-            for i, _, ours in self.inertias():
-                m.inertias[i] = ours
-            self.d = m.createData()
 
     def inertias(self):
         """Their joint, its name, and the inertia of all our links that move with it, in the axes of the joint's link."""
@@ -111,10 +106,10 @@ class Pair:
 
 
 def cases():
-    for name in [*ROBOTS, *REPAIRED]:
+    for name in ROBOTS:
         for floating in (False, True):
             if not (floating and name in ROOT_IS_WORLD):
-                yield name, floating, name in REPAIRED
+                yield name, floating
 
 
 @pytest.fixture(scope="module", params=list(cases()), ids=lambda c: pathlib.Path(c[0]).stem + (" floating" if c[1] else " fixed"))
@@ -127,19 +122,17 @@ def test_enough_robots():
     assert max(pin.buildModelFromUrdf(str(stripped(n))).nv for n in ROBOTS) >= 30
 
 
-@pytest.mark.parametrize("name", [*REPAIRED, *REFUSED])
+@pytest.mark.parametrize("name", REFUSED)
 def test_refused_with_its_reason(name):
-    with pytest.raises(RuntimeError, match={**REPAIRED, **REFUSED}[name]):
+    with pytest.raises(RuntimeError, match=REFUSED[name]):
         Sim(stripped(name))
 
 
 def test_inertias(pair):
     for i, name, ours in pair.inertias():
-        stated = pair.stated[i]
-        near(ours.mass, stated.mass, 1e-12, f"mass moved by {name}")
-        near(ours.lever, stated.lever, 1e-12, f"centre of mass moved by {name}")
-        if not pair.repaired:
-            near(ours.matrix() / np.abs(stated.matrix()).max(), stated.matrix() / np.abs(stated.matrix()).max(), 1e-12, f"inertia moved by {name}")
+        stated = pair.m.inertias[i].matrix()
+        scale = np.abs(stated).max()
+        near(ours.matrix() / scale, stated / scale, 1e-12, f"inertia moved by {name}")
 
 
 def test_dynamics_and_derivatives(pair):
