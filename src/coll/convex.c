@@ -51,7 +51,7 @@ void tgi_convex_pair(const tgiPair *P, tgiConvex *X, tgiConvex *Y) {
   Y->home = true;
   real_pose(X->S, RX, x);
   real_pose(Y->S, RY, y);
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 3 && X->h; i++)
     for (int j = 0; j < 3; j++) X->R[3 * i + j] = RY[i] * RX[j] + RY[3 + i] * RX[3 + j] + RY[6 + i] * RX[6 + j];
   tgi_d3_sub(x, x, y);
   turn_back(X->t, RY, x);
@@ -246,9 +246,11 @@ tgiClosest tgi_closest_edges(const tgiConvex *X, const tgiPart *px, const tgiCon
       double a[3], b[3], da[3], db[3];
       tgi_d3_along(a, gx.x, c.s, gx.u);
       tgi_d3_along(b, gy.x, c.t, gy.u);
-      tgi_d3_sub(da, a, pa);
-      tgi_d3_sub(db, b, pb);
-      if (tgi_d3_norm(da) + tgi_d3_norm(db) > 1e3 * tol) away = fmin(away, fmax(c.distance, best.distance));
+      if (fabs(c.distance - best.distance) <= tol) {
+        tgi_d3_sub(da, a, pa);
+        tgi_d3_sub(db, b, pb);
+        if (tgi_d3_norm(da) + tgi_d3_norm(db) > 1e3 * tol) away = fmin(away, fmax(c.distance, best.distance));
+      }
       if (!(c.distance < best.distance)) continue;
       best = c;
       *ex = i;

@@ -54,8 +54,8 @@ tgiClosest tgi_closest_point(const double *x, const tgiSegment *b, double tol) {
   double r[3];
   tgi_d3_sub(r, x, b->x);
   if (b->line) {
-    double uu = tgi_d3_dot(b->u, b->u), t = tgi_d3_dot(r, b->u) / uu, len = sqrt(uu);
-    c.tie = fabs(t) * len < tol || fabs(t - 1) * len < tol;
+    double uu = tgi_d3_dot(b->u, b->u), t = tgi_d3_dot(r, b->u) / uu, band = tol * tol;
+    c.tie = t * t * uu < band || (t - 1) * (t - 1) * uu < band;
     c.at_b = t <= 0 ? TGI_AT_START : t >= 1 ? TGI_AT_END : TGI_AT_INSIDE;
     c.t = fmin(fmax(t, 0), 1);
     for (int i = 0; i < 3; i++) r[i] -= c.t * b->u[i];
@@ -85,13 +85,12 @@ static bool lines_inside(const tgiSegment *a, const tgiSegment *b, double tol, t
 
 // takes the candidate when it is nearer; as near elsewhere is a tie, as near in the same place shares its ties
 static void take_nearer(tgiClosest *best, tgiClosest c, const tgiSegment *a, const tgiSegment *b, double tol) {
-  double da[3], db[3];
-  for (int i = 0; i < 3; i++) {
-    da[i] = (c.s - best->s) * a->u[i];
-    db[i] = (c.t - best->t) * b->u[i];
+  bool tie = false;
+  if (fabs(c.distance - best->distance) < tol) {
+    double ds = c.s - best->s, dt = c.t - best->t, far = 1e3 * tol;
+    bool elsewhere = ds * ds * tgi_d3_dot(a->u, a->u) > far * far || dt * dt * tgi_d3_dot(b->u, b->u) > far * far;
+    tie = elsewhere || c.tie || best->tie;
   }
-  bool elsewhere = tgi_d3_norm(da) + tgi_d3_norm(db) > 1e3 * tol;
-  bool tie = fabs(c.distance - best->distance) < tol && (elsewhere || c.tie || best->tie);
   if (c.distance < best->distance) *best = c;
   if (tie) best->tie = true;
 }
