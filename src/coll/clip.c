@@ -82,6 +82,7 @@ enum { CACHE = 32 };
 typedef struct Clip {
   const tgiConvex *F, *I;
   int f, g, nside, nloop;        // reference loop, incident loop
+  int made;                      // side planes made so far
   double n[3], off;
   double side[CACHE][4], vert[CACHE][3];
 } Clip;
@@ -102,7 +103,8 @@ static void make_side(const Clip *K, int k, double *m) {
   for (int i = 0; i < 3; i++) m[i] /= len;
   m[3] = tgi_d3_dot(m, x);
 }
-static const double *side(const Clip *K, int k, double *scratch) {
+static const double *side(Clip *K, int k, double *scratch) {
+  for (; K->made <= k && K->made < CACHE; K->made++) make_side(K, K->made, K->side[K->made]);
   if (k < CACHE) return K->side[k];
   make_side(K, k, scratch);
   return scratch;
@@ -123,13 +125,13 @@ static void clip_start(Clip *K, const tgiConvex *F, int f, const tgiConvex *I, i
   K->off = tgi_convex_face(F, f, K->n);
   K->nside = loop_size(F->h, f);
   K->nloop = I->h ? loop_size(I->h, g) : I->nvert;
-  for (int k = 0; k < K->nside && k < CACHE; k++) make_side(K, k, K->side[k]);
+  K->made = 0;
   for (int k = 0; k < K->nloop && k < CACHE; k++) tgi_convex_vertex(I, incident_id(K, k), K->vert[k]);
 }
 
 static double gap_at(const Clip *K, const double *x) { return tgi_d3_dot(K->n, x) - K->off - K->I->r; }
 
-static void offer_vertex(tgiManifold *M, const Clip *K, int k) {
+static void offer_vertex(tgiManifold *M, Clip *K, int k) {
   double xs[3], ms[4];
   const double *x = incident(K, k, xs);
   bool tie = false;
@@ -143,7 +145,7 @@ static void offer_vertex(tgiManifold *M, const Clip *K, int k) {
 }
 
 // the edge from loop vertex k to the next: the stretch [t0, t1] within all side planes; its ends where they are crossings
-static void offer_edge(tgiManifold *M, const Clip *K, int k) {
+static void offer_edge(tgiManifold *M, Clip *K, int k) {
   double xs[3], ys[3], ms[4], x[3], u[3], t[2] = {0, 1};
   int next = k + 1 < K->nloop ? k + 1 : 0, at[2] = {-1, -1};
   const double *x0 = incident(K, k, xs), *x1 = incident(K, next, ys);
