@@ -289,12 +289,10 @@ static tgStatus geom_colour(tgMjcf *m, tgEl el, tgGeomDesc *g) {
   const char *material = tgi_el_get(el, "material");
   if (material != NULL && *material != 0) {
     int i = tgi_names_find(m->names, TG_NAME_MATERIAL, material);
-    if (i < 0) {
-      tg_desc_add_note(m->desc, TG_NOTE_WARNING, el.node->source, "geom: there is no material '%.60s'; drawn without",
-                       material);
-    } else {
-      memcpy(rgba, m->colour[i], sizeof rgba);
-    }
+    if (i >= 0) memcpy(rgba, m->colour[i], sizeof rgba);
+    else if (tg_desc_add_note(m->desc, TG_NOTE_WARNING, el.node->source, "geom: there is no material '%.60s'; drawn without",
+                              material) < 0)
+      return tgi_mjcf_memory(m);
   }
   tgi_el_numbers(el, "rgba", 4, rgba);
   for (int i = 0; i < 4; i++) g->rgba[i] = (float)rgba[i];

@@ -360,6 +360,22 @@ static void test_notes(void **state) {
   tg_desc_free(d);
 }
 
+// lenient: what refers to something left out is left out too, and what is left keeps its place in keyframes
+static void test_lenient_references(void **state) {
+  (void)state;
+  tgDesc *d = load("<mujoco><worldbody><body name='b'><joint name='j'/><geom name='g' size='1' material='none'/>"
+                   "<geom name='h' type='hfield' hfield='x'/></body><body mocap='true'/></worldbody><contact><pair geom1='g' geom2='h'/>"
+                   "</contact><equality><connect site1='a' site2='c'/><tendon tendon1='t'/></equality><tendon><spatial name='t'/></tendon>"
+                   "<actuator><motor tendon='t'/><motor jointinparent='j'/><motor site='s'/></actuator>"
+                   "<keyframe><key qpos='1' mpos='0 0 1'/></keyframe></mujoco>", true);
+  assert_int_equal(d->npair + d->nequality + d->ntendon, 0);
+  assert_int_equal(d->nactuator, 1);
+  assert_int_equal(d->nkey, 1);
+  check_close(d->key[0].qpos[0], 1, 0);
+  assert_int_equal(count_notes(d, TG_NOTE_WARNING), 1);     // the material that is not there
+  tg_desc_free(d);
+}
+
 // ---- files ----
 
 static void put(const char *directory, const char *name, const char *text) {
@@ -620,7 +636,7 @@ int main(void) {
       cmocka_unit_test(test_missing_meshes),
       cmocka_unit_test(test_actuators), cmocka_unit_test(test_tendons_and_equalities),
       cmocka_unit_test(test_contacts_and_keys), cmocka_unit_test(test_flags),
-      cmocka_unit_test(test_notes),     cmocka_unit_test(test_include),
+      cmocka_unit_test(test_notes), cmocka_unit_test(test_lenient_references),     cmocka_unit_test(test_include),
       cmocka_unit_test(test_msh), cmocka_unit_test(test_special_files), cmocka_unit_test(test_locale),
       cmocka_unit_test(test_fp_environment),
       cmocka_unit_test(test_long_chain), cmocka_unit_test(test_memory),
