@@ -3,18 +3,26 @@
 // The contact memory is brought up to date by one nominal step and then frozen, so that the step is a map of
 // x = (q, v, u) alone; y = (q', v') in tangent coordinates about the nominal step. Each column of dy/dx is extrapolated from central
 // differences. Where a point of the stencil has another mode (mode.h) the stencil is shrunk; where that does not help the column
-// is spoiled: the differences of its two sides are taken apart and the Jacobian has to agree with one of them.
+// is spoiled: the differences of its two sides are taken apart and the Jacobian has to agree with one of them. At a state with
+// several ties (a robot at rest on its feet and its limits) it may agree with neither, as each side switches another tie. Then a
+// state beside it is looked for that has the nominal mode and some distance from any switch: there the Jacobian is checked by
+// central differences, and the nominal one has to be close to it.
 #include "grad/check.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/random.h"
 
-// first steps of the stencils: the wide one where nothing switches, the narrow one before a column is called spoiled
-static const double WIDE = 1e-4, NARROW = 1e-6;
-enum { PROBES = 8 };
+// first steps of the stencils: the wide one where nothing switches, narrower ones before a column is called spoiled
+enum { STENCILS = 3, DISTANCES = 2 };
+static const double STENCIL[STENCILS] = {1e-4, 1e-5, 1e-6};
+// how far beside a tie (a stencil there is a tenth of it), directions tried at each distance, and what the Jacobian may change on the way,
+// of its block's largest entry
+static const double BESIDE[DISTANCES] = {1e-4, 1e-5}, CONTINUITY = 1e-2;
+enum { PROBES = 8, TRIES = 600, RESTART = 150 };
 
 // One check: the sim, the nominal step and work arrays, all in one block of memory.
 typedef struct Check {
@@ -22,13 +30,15 @@ typedef struct Check {
   tgGradCheckOptions o;
   int nq, nv, nu, nx, nt, ny;
   tgReal *q1, *x, *t, *J, *work;     // q' nominal, nominal point, direction, Jacobian, of tgi_numdiff
+  tgReal *xb, *qb, *Jb, *away;       // point beside a tie, q' and Jacobian there, direction to it
   double *R, *E;                     // ny x nt references and their error estimates
   double *col, *err;                 // 4 ny: columns of the two sides
   tgiMode nominal, other;
   bool switched;                     // a point of the present stencil had another mode
-  int *spoiled;                      // nt
+  int *spoiled;                      // nt: 1 compared one-sided, 2 agrees with neither side
   char (*reason)[192];               // nt
   tgGradInfo info;                   // of the Jacobian
+  double largest;                    // entry of the nominal (q', v'), at least 1
 } Check;
 
 tgGradCheckOptions tg_grad_check_default(void) {
@@ -116,12 +126,11 @@ static double column_error(const Check *c, int j, const double *col) {
 static void reference(Check *c, int j) {
   tgiNumDiff d = {.nx = c->nx, .nt = c->nt, .ny = c->ny, .map = map, .retract = retract, .ctx = c};
   double *col[2] = {c->col, c->col + c->ny}, *err[2] = {c->err, c->err + c->ny}, best = HUGE_VAL;
-  const double step[2] = {WIDE, NARROW};
   tgStatus status = TG_OK;
   for (int k = 0; k < c->nt; k++) c->t[k] = k == j;
-  for (int k = 0; k < 2; k++) {
+  for (int k = 0; k < STENCILS; k++) {
     c->switched = false;
-    d.step = step[k];
+    d.step = STENCIL[k];
     status = tgi_numdiff(&d, c->x, c->t, TGI_SIDE_BOTH, col[0], err[0], c->work);
     if (status == TG_OK && !c->switched) {
       c->reason[j][0] = 0;
@@ -139,6 +148,93 @@ static void reference(Check *c, int j) {
     if (status != TG_OK || !(column_error(c, j, col[k]) < best)) continue;
     best = column_error(c, j, col[k]);
     put_column(c, j, col[k], err[k]);
+  }
+}
+
+// largest entry of the Jacobian in the block of row i and column j
+static double block_scale(const Check *c, int i, int j) {
+  int r0 = i < c->nv ? 0 : c->nv, c0 = j < c->nv ? 0 : j < 2 * c->nv ? c->nv : 2 * c->nv, c1 = c0 < 2 * c->nv ? c0 + c->nv : c->nt;
+  double scale = 0;
+  for (int a = r0; a < r0 + c->nv; a++)
+    for (int b = c0; b < c1; b++) scale = fmax(scale, fabs(tgRe(c->J[a * c->nt + b])));
+  return scale;
+}
+
+static bool column_agrees(const Check *c, int j) {
+  double bound[2] = {c->o.tolerance * block_scale(c, 0, j), c->o.tolerance * block_scale(c, c->nv, j)};
+  for (int i = 0; i < c->ny; i++)
+    if (!(fabs(tgRe(c->J[i * c->nt + j]) - c->R[i * c->nt + j]) <= bound[i >= c->nv])) return false;
+  return true;
+}
+
+// One move of a random search for a direction from the nominal point along which the nominal mode holds: a step away from the best
+// direction yet (c->away, *fewest modes differ there), taken when no more differ. True when none does and the Jacobian is to be had.
+static bool step_beside(Check *c, double distance, int count, int *fewest) {
+  tgReal *d = c->work, *y = c->work + c->nt, *away = c->work + c->nt + c->ny;
+  double norm = 0;
+  for (int k = 0; k < c->nt; k++) {
+    d[k] = c->away[k] + (count % 2 == 0 ? 0.7 : 0.2) * tgi_random_normal(c->o.seed, 77, (uint64_t)(count * c->nt + k));
+    norm += tgRe(d[k]) * tgRe(d[k]);
+  }
+  norm = sqrt(norm / c->nt);
+  for (int k = 0; k < c->nt; k++) {
+    d[k] /= norm;
+    away[k] = distance * d[k];
+  }
+  retract(c, c->x, away, c->xb);
+  c->switched = true;   // names no reason
+  for (int k = 0; k < c->nt; k++) away[k] = d[k];
+  if (map(c, c->xb, y) != TG_OK) return false;
+  int differ = tgi_mode_distance(&c->sim->m, &c->nominal, &c->other);
+  if (differ > *fewest) return false;
+  *fewest = differ;
+  for (int k = 0; k < c->nt; k++) c->away[k] = away[k];
+  memcpy(c->qb, c->sim->qpos, (size_t)c->nq * sizeof(tgReal));
+  return differ == 0 && tg_sim_step_jacobian(c->sim, c->Jb, NULL) == TG_OK;
+}
+
+// Central difference of column j at the point beside; true when no switch is near and the nominal column is close to the one there.
+static bool column_beside(Check *c, double distance, int j) {
+  tgiNumDiff d = {.nx = c->nx, .nt = c->nt, .ny = c->ny, .map = map, .retract = retract, .ctx = c, .step = distance / 10};
+  for (int k = 0; k < c->nt; k++) c->t[k] = k == j;
+  for (int i = 0; i < c->ny; i++) {
+    int at = i * c->nt + j;
+    if (!(fabs(tgRe(c->J[at] - c->Jb[at])) <= CONTINUITY * block_scale(c, i, j))) return false;
+  }
+  char reason[192];
+  memcpy(reason, c->reason[j], sizeof reason);
+  c->switched = false;
+  tgReal *q1 = c->q1;
+  c->q1 = c->qb;   // y about the step from here
+  tgStatus status = tgi_numdiff(&d, c->xb, c->t, TGI_SIDE_BOTH, c->col, c->err, c->work);
+  c->q1 = q1;
+  memcpy(c->reason[j], reason, sizeof reason);
+  if (status != TG_OK || c->switched) return false;
+  // what the two differ by at the point beside is the error of this column
+  for (int i = 0; i < c->ny; i++) c->col[i] += tgRe(c->J[i * c->nt + j] - c->Jb[i * c->nt + j]);
+  put_column(c, j, c->col, c->err);
+  return true;
+}
+
+// Spoiled columns that agree with neither side are compared beside the ties.
+static void beside(Check *c) {
+  int left = 0;
+  for (int j = 0; j < c->nt; j++) {
+    if (c->spoiled[j] && !column_agrees(c, j)) c->spoiled[j] = 2;
+    left += c->spoiled[j] == 2;
+  }
+  int fewest = INT_MAX;
+  for (int k = 0; k < DISTANCES * TRIES && left > 0; k++) {
+    double distance = BESIDE[k / TRIES];
+    // the search starts afresh now and then, lest it stays where no small move helps
+    if (k % RESTART == 0) fewest = INT_MAX;
+    for (int i = 0; i < c->nt && k % RESTART == 0; i++) c->away[i] = 0;
+    if (!step_beside(c, distance, k, &fewest)) continue;
+    for (int j = 0; j < c->nt; j++) {
+      if (c->spoiled[j] != 2 || !column_beside(c, distance, j)) continue;
+      c->spoiled[j] = 1;
+      left--;
+    }
   }
 }
 
@@ -169,12 +265,15 @@ static void compare(Check *c, tgGradCheck *check, const char *name, int r0, int 
     }
   }
   if (scale > 0) b->estimate /= scale;
+  double round_off = 16 * 2.2e-16 * c->largest / STENCIL[STENCILS - 1] / (scale > 0 ? scale : 1);
   memcpy(b->reason, c->info.reason, sizeof b->reason);
   for (int j = c0 + n - 1; j >= c0; j--) {
     if (!c->spoiled[j]) continue;
     b->spoiled++;
     if (b->label < TG_GRAD_ONE_SIDED) b->label = TG_GRAD_ONE_SIDED;
     memcpy(b->reason, c->reason[j], sizeof b->reason);
+    // the narrow stencil can tell no more than this
+    b->tolerance = fmax(b->tolerance, round_off);
   }
   tgi_check_verdict(check, b);
 }
@@ -213,10 +312,14 @@ static tgStatus run(Check *c, tgGradCheck *check) {
     if ((status = tgi_sim_grow(s)) != TG_OK) return status;
   if (status != TG_OK) return status;
   memcpy(c->q1, s->qpos, (size_t)c->nq * sizeof(tgReal));
+  c->largest = 1;
+  for (int i = 0; i < c->nq; i++) c->largest = fmax(c->largest, fabs(tgRe(s->qpos[i])));
+  for (int i = 0; i < c->nv; i++) c->largest = fmax(c->largest, fabs(tgRe(s->qvel[i])));
   tgi_mode_capture(s, &c->nominal);
   status = adjoint(c, check);
   if (status != TG_OK) return status;
   for (int j = 0; j < c->nt; j++) reference(c, j);
+  beside(c);
   compare(c, check, "dq'/dq", 0, 0, c->nv);
   compare(c, check, "dq'/dv", 0, c->nv, c->nv);
   compare(c, check, "dq'/du", 0, 2 * c->nv, c->nu);
@@ -241,6 +344,10 @@ static void place(Check *c, Place *p) {
   c->x = take(p, (size_t)c->nx, sizeof(tgReal));
   c->t = take(p, nt, sizeof(tgReal));
   c->J = take(p, ny * nt, sizeof(tgReal));
+  c->xb = take(p, (size_t)c->nx, sizeof(tgReal));
+  c->qb = take(p, (size_t)c->nq, sizeof(tgReal));
+  c->Jb = take(p, ny * nt, sizeof(tgReal));
+  c->away = take(p, nt, sizeof(tgReal));
   c->work = take(p, tgi_numdiff_work(&d) + ny + 2 * nt, sizeof(tgReal));
   c->R = take(p, ny * nt, sizeof(double));
   c->E = take(p, ny * nt, sizeof(double));

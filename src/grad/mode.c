@@ -46,6 +46,7 @@ uint64_t tgi_mode_hash(const tgSim *s) {
   uint64_t hash = TGI_HASH_START;
   for (int i = 0; i < s->nrow; i++) {
     tgiModeRow r = mode_row(s, i);
+    if (r.act == TGI_ACT_FREE) continue;
     int key[5] = {r.kind, r.a, r.b, r.part, r.cls};
     hash = tgi_hash(hash, key, sizeof key);
   }
@@ -57,8 +58,11 @@ uint64_t tgi_mode_hash(const tgSim *s) {
 }
 
 void tgi_mode_capture(const tgSim *s, tgiMode *mode) {
-  mode->nrow = s->nrow < mode->caprow ? s->nrow : mode->caprow;
-  for (int i = 0; i < mode->nrow; i++) mode->row[i] = mode_row(s, i);
+  mode->nrow = 0;
+  for (int i = 0; i < s->nrow && mode->nrow < mode->caprow; i++) {
+    tgiModeRow r = mode_row(s, i);
+    if (r.act != TGI_ACT_FREE) mode->row[mode->nrow++] = r;
+  }
   for (int i = 0; i < tgi_mode_clamps(&s->m); i++) mode->clamp[i] = clamp(s, i);
 }
 
@@ -67,7 +71,6 @@ static bool same_row(const tgiModeRow *x, const tgiModeRow *y) {
 }
 
 static const char *act_text(const tgiModeRow *r) {
-  if (r == NULL) return "absent";
   bool tangent = r->kind == TG_ROW_TANGENT || r->kind == TG_ROW_FRICTION;
   switch (r->act) {
     case TGI_ACT_PRESSES: return "pressing";
@@ -112,7 +115,7 @@ bool tgi_mode_difference(const tgModel *m, const tgiMode *from, const tgiMode *t
   char what[200];
   static const char *const where[3] = {"at its lower end", "inside", "at its upper end"};
   text[0] = 0;
-  // rows come in a fixed order, so the first place where the two lists part is a row that changed, came or went
+  // rows come in a fixed order, so the first place where the two lists part is a row that changed, began or ended
   for (int i = 0; i < from->nrow || i < to->nrow; i++) {
     const tgiModeRow *x = i < from->nrow ? &from->row[i] : NULL, *y = i < to->nrow ? &to->row[i] : NULL;
     bool same = x != NULL && y != NULL && same_row(x, y);
@@ -120,7 +123,7 @@ bool tgi_mode_difference(const tgModel *m, const tgiMode *from, const tgiMode *t
     const tgiModeRow *named = x == NULL || (y != NULL && to->nrow > from->nrow) ? y : x;
     row_text(m, named, what, sizeof what);
     if (same) snprintf(text, size, "%s: %s -> %s", what, act_text(x), act_text(y));
-    else snprintf(text, size, "%s: %s", what, named == y ? "comes into being" : "ends");
+    else snprintf(text, size, "%s: %s", what, named == y ? "begins to act" : "lets go");
     return true;
   }
   for (int i = 0; i < tgi_mode_clamps(m); i++) {
@@ -130,4 +133,26 @@ bool tgi_mode_difference(const tgModel *m, const tgiMode *from, const tgiMode *t
     return true;
   }
   return false;
+}
+
+// rows of x, counted with repetition, that y does not have
+static int missing(const tgiMode *x, const tgiMode *y) {
+  int n = 0;
+  for (int i = 0; i < x->nrow; i++) {
+    const tgiModeRow *r = &x->row[i];
+    int want = 0, have = 0;
+    for (int k = 0; k <= i; k++) want += same_row(r, &x->row[k]) && r->cls == x->row[k].cls;
+    for (int k = 0; k < y->nrow; k++) have += same_row(r, &y->row[k]) && r->cls == y->row[k].cls;
+    n += have < want;
+  }
+  return n;
+}
+
+int tgi_mode_distance(const tgModel *m, const tgiMode *from, const tgiMode *to) {
+  char text[8];
+  int n = missing(from, to) + missing(to, from);
+  for (int i = 0; i < tgi_mode_clamps(m); i++) n += from->clamp[i] != to->clamp[i];
+  // the same rows in another order
+  if (n == 0 && tgi_mode_difference(m, from, to, text, sizeof text)) n = 1;
+  return n;
 }

@@ -1,6 +1,7 @@
 // mode.h: the discrete side of a step: which constraint rows it had, in which class, and what was clamped.
 //
-// A step map is smooth as long as its mode is the same. Differences taken across two modes are no derivative.
+// A step map is smooth as long as its mode is the same. Differences taken across two modes are no derivative. A row without force
+// (a contact that is there and separates) has no part in the step: the map is the same when it is absent, so it is left out.
 #ifndef TG_GRAD_MODE_H
 #define TG_GRAD_MODE_H
 
@@ -27,11 +28,14 @@ int tgi_mode_clamps(const tgModel *m);
 /// Hash of the mode of the last step; equal modes have equal hashes.
 uint64_t tgi_mode_hash(const tgSim *s);
 
-/// Mode of the last step; rows beyond caprow are dropped.
+/// Mode of the last step: its rows that act; rows beyond caprow are dropped.
 void tgi_mode_capture(const tgSim *s, tgiMode *mode);
 
 /// First difference between two modes as words that name geoms, joint or actuator: "contact of geom 'a' and geom 'b': sticks -> slides".
 /// Returns false and "" when there is none.
 bool tgi_mode_difference(const tgModel *m, const tgiMode *from, const tgiMode *to, char *text, size_t size);
+
+/// How many rows and clamps differ; 0 exactly when tgi_mode_difference finds none.
+int tgi_mode_distance(const tgModel *m, const tgiMode *from, const tgiMode *to);
 
 #endif

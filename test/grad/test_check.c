@@ -142,12 +142,48 @@ static void the_limit_that_spoils_is_named(void **state) {
   World w = world(tgt_runner(), false);
   tg_sim_qpos(w.s)[1] = 1;
   tg_sim_qpos(w.s)[8] = 0.8 - 1e-10;
+  tg_sim_qvel(w.s)[8] = 1;
   tgGradCheck check;
   assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
   if (!check.pass) show(&check);
   assert_true(check.pass);
   const tgGradBlock *b = block(&check, "dv'/dq");
   check_true(b->label == TG_GRAD_ONE_SIDED && strstr(b->reason, "ffoot") != NULL, "label %d, reason '%s'", b->label, b->reason);
+  drop(&w);
+}
+
+// Two hinges at rest on their limits, no gravity: a torque on either moves one off and presses the other, whichever its sign, so neither side
+// is the Jacobian of the free arm; beside the ties it is.
+static void a_corner_of_ties_is_checked_beside_it(void **state) {
+  (void)state;
+  tgDesc *d = tg_desc_create(NULL);
+  for (int i = 0; i < 3; i++) d->option.gravity[i] = 0;
+  int parent = 0;
+  for (int k = 0; k < 2; k++) {
+    int b = tg_desc_add_body(d, parent, k == 0 ? "upper" : "lower"), j = tg_desc_add_joint(d, b, TG_JOINT_HINGE, k == 0 ? "shoulder" : "elbow");
+    d->body[b].pos[0] = k;
+    d->body[b].has_inertial = true;
+    d->body[b].mass = 1;
+    d->body[b].com[0] = 0.5;
+    for (int i = 0; i < 3; i++) d->body[b].inertia[i] = 0.1;
+    d->joint[j].limited = TG_LIMITED_YES;
+    d->joint[j].range[1] = 1;
+    int a = tg_desc_add_actuator(d, TG_TRN_JOINT, j, k == 0 ? "shoulder" : "elbow");
+    d->actuator[a].gear[0] = 1;
+    parent = b;
+  }
+  tgError error = {0};
+  tgModel *m = tg_model_compile(d, NULL, &error);
+  if (m == NULL) fail_msg("%s", error.text);
+  tg_desc_free(d);
+  World w = world(m, false);
+  tgGradCheck check;
+  assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
+  if (!check.pass) show(&check);
+  assert_true(check.pass);
+  const tgGradBlock *b = block(&check, "dv'/du");
+  check_true(b->label == TG_GRAD_ONE_SIDED && b->spoiled == 2 && strstr(b->reason, "limit of joint") != NULL, "label %d, %d spoiled, reason '%s'",
+             b->label, b->spoiled, b->reason);
   drop(&w);
 }
 
@@ -221,7 +257,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(right_gradients_pass), cmocka_unit_test(wrong_gradients_are_refused),
     cmocka_unit_test(the_contact_that_spoils_is_named), cmocka_unit_test(the_clamp_that_spoils_is_named),
-    cmocka_unit_test(the_limit_that_spoils_is_named), cmocka_unit_test(bad_states_are_an_error),
+    cmocka_unit_test(the_limit_that_spoils_is_named), cmocka_unit_test(a_corner_of_ties_is_checked_beside_it),
+    cmocka_unit_test(bad_states_are_an_error),
     cmocka_unit_test(rollouts_pass), cmocka_unit_test(resting_rollouts_are_checked_one_sided),
     cmocka_unit_test(wrong_rollouts_are_refused),
   };
