@@ -153,7 +153,7 @@ static bool bench_rollouts(json_t *rows) {
   bool done = true;
   for (int repeat = 0; repeat < 5; repeat++)
     for (int threads = 1; threads <= 2; threads++) {
-      double took;
+      double took = INFINITY;  // of a run that is not done
       done = done && tgi_cli_batch_bits(task, COUNT, threads, &took, &bits[threads - 1]);
       seconds[threads - 1] = fmin(seconds[threads - 1], took);
     }

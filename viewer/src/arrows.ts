@@ -3,8 +3,8 @@ import * as THREE from 'three';
 import type { Contacts, Trajectory } from './data';
 
 const COLOR = '#e5484d';
-/// An arrow is never longer than that of so many typical forces.
-export const LONGEST = 2.5;
+/// An arrow is never longer than that of so many typical forces: impacts stay in the picture.
+export const LONGEST = 1.6;
 
 /// Newtons that 95 % of all contact forces stay under; 0 without contacts.
 export function typicalForce(trajectories: Trajectory[]): number {
