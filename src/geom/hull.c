@@ -118,7 +118,7 @@ tgStatus tgi_hull_assemble(const double *vert, int nvert, const int *face_adr, c
   if (owned == NULL || half == NULL) {
     alloc.free(alloc.ctx, half);
     tgi_hull_free(owned);
-    return tgi_error(error, TG_ERR_MEMORY, "needs more memory than there is for a hull of %d vertices", nvert);
+    return tgi_error(error, TG_ERR_MEMORY, "it needs more memory than there is for a hull of %d vertices", nvert);
   }
   tgHull *h = &owned->hull;
   for (size_t i = 0; i < 3 * (size_t)nvert; i++) a.vert[i] = vert[i];

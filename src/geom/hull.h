@@ -34,7 +34,7 @@ typedef struct tgHullOwned {
 
 /// Convex hull of npoint x 3 points. TG_ERR_INVALID: fewer than 4, coincident, collinear or flat (the text says which);
 /// TG_ERR_NOT_FINITE; TG_ERR_MEMORY; TG_ERR_INTERNAL when the result fails our own check. Same points, same bits.
-/// The texts are ends of sentences that begin "mesh x ...".
+/// The texts speak of "it", the mesh.
 tgStatus tgi_hull_from_points(const double *point, int npoint, const tgAllocator *allocator, tgHullOwned **hull,
                               tgError *error);
 /// Builders of primitives: TG_ERR_ARG for sizes that are not positive or too few sides; TG_ERR_MEMORY.

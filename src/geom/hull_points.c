@@ -152,7 +152,7 @@ static tgStatus extract(qhT *qh, const double *scaled, const double *point, int 
   count_facets(qh, &nface, &nloop);
   size_t ints = (size_t)nface + 1 + (size_t)nloop + 3 * (size_t)npoint;
   char *block = alloc.alloc(alloc.ctx, 3 * (size_t)npoint * sizeof(double) + ints * sizeof(int));
-  if (block == NULL) return tgi_error(error, TG_ERR_MEMORY, "needs more memory than there is for a hull of %d points", npoint);
+  if (block == NULL) return tgi_error(error, TG_ERR_MEMORY, "it needs more memory than there is for a hull of %d points", npoint);
   Loops l = {.vert = (double *)(void *)block};
   l.adr = (int *)(void *)(block + 3 * (size_t)npoint * sizeof(double));
   l.loop = l.adr + nface + 1;
@@ -186,7 +186,7 @@ static tgStatus attempt(const char *options, double *scaled, const double *point
                         const tgAllocator *allocator, tgHullOwned **hull, tgError *error) {
   char log[512], command[64];
   FILE *sink = fmemopen(log, sizeof log, "w");
-  if (sink == NULL) return tgi_error(error, TG_ERR_MEMORY, "needs more memory than there is for qhull");
+  if (sink == NULL) return tgi_error(error, TG_ERR_MEMORY, "it needs more memory than there is for qhull");
   qhT qh_record, *qh = &qh_record;
   int left, total;
   snprintf(command, sizeof command, "%s", options);
@@ -196,7 +196,7 @@ static tgStatus attempt(const char *options, double *scaled, const double *point
   if (code == 0) status = extract(qh, scaled, point, npoint, allocator, hull, error);
   else
     status = tgi_error(error, code == qh_ERRmem ? TG_ERR_MEMORY : TG_ERR_INTERNAL,
-                       "has no hull of its %d points (qhull code %d)", npoint, code);
+                       "it has no hull of its %d points (qhull code %d)", npoint, code);
   qh_freeqhull(qh, !qh_ALL);
   qh_memfreeshort(qh, &left, &total);
   fclose(sink);
@@ -206,11 +206,11 @@ static tgStatus attempt(const char *options, double *scaled, const double *point
 static tgStatus judge(const double *point, int npoint, double *diagonal, tgError *error) {
   for (size_t i = 0; i < 3 * (size_t)npoint; i++)
     if (!isfinite(point[i]))
-      return tgi_error(error, TG_ERR_NOT_FINITE, "has a coordinate (%zu of point %zu) that is not finite", i % 3, i / 3);
+      return tgi_error(error, TG_ERR_NOT_FINITE, "it has a coordinate (%zu of point %zu) that is not finite", i % 3, i / 3);
   tgExtent extent = tgi_points_extent(point, npoint, diagonal);
   if (npoint < 4 || extent != TG_EXTENT_SOLID)
     return tgi_error(error, TG_ERR_INVALID,
-                     "has %d points that are %s within %g of their bounding box and bound no solid", npoint,
+                     "it has %d points that are %s within %g of their bounding box and bound no solid", npoint,
                      npoint < 4 && extent == TG_EXTENT_SOLID ? "flat" : tgi_extent_word(extent), TGI_FLAT);
   return TG_OK;
 }
@@ -224,7 +224,7 @@ tgStatus tgi_hull_from_points(const double *point, int npoint, const tgAllocator
   *hull = NULL;
   TG_TRY(judge(point, npoint, &diagonal, error));
   double *scaled = alloc.alloc(alloc.ctx, tgi_size_mul(3 * (size_t)npoint, sizeof *scaled));
-  if (scaled == NULL) return tgi_error(error, TG_ERR_MEMORY, "needs more memory than there is for a hull of %d points", npoint);
+  if (scaled == NULL) return tgi_error(error, TG_ERR_MEMORY, "it needs more memory than there is for a hull of %d points", npoint);
   for (int i = 0; i < 3; i++) {
     double lo = point[i], hi = lo;
     for (int k = 1; k < npoint; k++) {

@@ -131,7 +131,7 @@ double tgi_mesh_volume(const double *vert, int nvert, const int *face, int nface
 static tgStatus legacy(const double *vert, const int *face, int nface, double origin[3], Moment *t, tgError *error) {
   sum_shell(vert, face, nface, origin, t);
   for (int pass = 0; pass < 2; pass++) {
-    if (!(t->m > 0)) return tgi_error(error, TG_ERR_INVALID, "encloses no volume");
+    if (!(t->m > 0)) return tgi_error(error, TG_ERR_INVALID, "it encloses no volume");
     for (int i = 0; i < 3; i++) origin[i] += t->s[i] / t->m;
     sum_solid(vert, face, nface, origin, true, t);
   }
@@ -143,7 +143,7 @@ static tgStatus solid(const double *vert, int nvert, const int *face, int nface,
                       const tgAllocator *allocator, Moment *t, tgError *error) {
   tgMeshCheck check;
   if (tgi_mesh_check(vert, nvert, face, nface, allocator, &check) < 0)
-    return tgi_error(error, TG_ERR_MEMORY, "has too many faces (%d) for the memory there is", nface);
+    return tgi_error(error, TG_ERR_MEMORY, "it has too many faces (%d) for the memory there is", nface);
   TG_TRY(tgi_mesh_check_solid(&check, error));
   sum_solid(vert, face, nface, origin, false, t);
   return TG_OK;
@@ -154,20 +154,22 @@ tgStatus tgi_mass_mesh(const double *vert, int nvert, const int *face, int nface
   double origin[3];
   Moment t = {0};
   if (nvert < 3 || (nface < 1 && kind != TG_MASS_CONVEX))
-    return tgi_error(error, TG_ERR_INVALID, "has %d vertices and %d faces", nvert, nface);
+    return tgi_error(error, TG_ERR_INVALID, "it has %d vertices and %d faces", nvert, nface);
   box_centre(vert, nvert, origin);
   if (kind == TG_MASS_CONVEX) {
     TG_TRY(convex(vert, nvert, origin, allocator, &t, error));
   } else if (kind == TG_MASS_LEGACY) {
     if (tgi_points_extent(vert, nvert, NULL) != TG_EXTENT_SOLID)
-      return tgi_error(error, TG_ERR_INVALID, "is flat: it has no solid inertia; use inertia=\"shell\"");
+      return tgi_error(error, TG_ERR_INVALID, "it is flat: it has no solid inertia; use inertia=\"shell\"");
     TG_TRY(legacy(vert, face, nface, origin, &t, error));
   } else if (kind == TG_MASS_SHELL) {
     sum_shell(vert, face, nface, origin, &t);
-    if (!(t.m > 0)) return tgi_error(error, TG_ERR_INVALID, "has no area");
+    if (!(t.m > 0)) return tgi_error(error, TG_ERR_INVALID, "it has no area");
   } else {
     TG_TRY(solid(vert, nvert, face, nface, origin, allocator, &t, error));
   }
+  // so small that products of coordinates underflow
+  if (!(t.m > 0)) return tgi_error(error, TG_ERR_INVALID, "it is too small: its volume is 0 in double precision");
   finish(&t, origin, mass);
   return TG_OK;
 }

@@ -23,8 +23,8 @@ typedef enum tgMassKind {
   TG_MASS_LEGACY        ///< MuJoCo's: unsigned tetrahedra about the mean of the faces (overestimates concave meshes)
 } tgMassKind;
 
-/// Moments of a mesh of nvert x 3 vertices and nface x 3 indices. TG_ERR_INVALID, with the end of a sentence that begins
-/// "mesh x ..." in error: the exact kind refuses open, inconsistently wound, inside-out and flat meshes and names the
+/// Moments of a mesh of nvert x 3 vertices and nface x 3 indices. TG_ERR_INVALID, with a sentence about "it", the
+/// mesh, in error: the exact kind refuses open, inconsistently wound, inside-out and flat meshes and names the
 /// first edge; the convex and legacy kinds refuse flat ones; the shell only a mesh without area. TG_ERR_MEMORY.
 tgStatus tgi_mass_mesh(const double *vert, int nvert, const int *face, int nface, tgMassKind kind,
                        const tgAllocator *allocator, tgMassProps *mass, tgError *error);

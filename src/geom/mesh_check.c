@@ -185,30 +185,30 @@ tgStatus tgi_mesh_check(const double *vert, int nvert, const int *face, int nfac
 tgStatus tgi_mesh_check_solid(const tgMeshCheck *c, tgError *error) {
   if (c->extent != TG_EXTENT_SOLID)
     return tgi_error(error, TG_ERR_INVALID,
-                     "is %s (within %g of the size of its bounding box) and has no solid inertia; use inertia=\"shell\" or "
+                     "it is %s (within %g of the size of its bounding box) and has no solid inertia; use inertia=\"shell\" or "
                      "give the body an inertial",
                      tgi_extent_word(c->extent), TGI_FLAT);
   if (c->nopen > 0)
     return tgi_error(error, TG_ERR_INVALID,
-                     "is not closed: %d open edges in %d pieces of border, the first between vertices %d and %d of face "
+                     "it is not closed: %d open edges in %d pieces of border, the first between vertices %d and %d of face "
                      "%d; close it, or use inertia=\"convex\" or \"shell\"",
                      c->nopen, c->nloop, c->open_edge[0], c->open_edge[1], c->open_face);
   if (c->nwinding > 0)
     return tgi_error(error, TG_ERR_INVALID,
-                     "is wound inconsistently at %d edges, the first between vertices %d and %d of faces %d and %d; turn "
+                     "it is wound inconsistently at %d edges, the first between vertices %d and %d of faces %d and %d; turn "
                      "the faces over in a mesh editor or load with repair",
                      c->nwinding, c->winding_edge[0], c->winding_edge[1], c->winding_face[0], c->winding_face[1]);
   if (c->ncrowded > 0)
     return tgi_error(error, TG_ERR_INVALID,
-                     "has %d edges of three or more faces that bound no solid, the first between vertices %d and %d; "
+                     "it has %d edges of three or more faces that bound no solid, the first between vertices %d and %d; "
                      "remove inner faces or use inertia=\"convex\"",
                      c->ncrowded, c->crowded_edge[0], c->crowded_edge[1]);
   if (c->no_volume)
-    return tgi_error(error, TG_ERR_INVALID, "encloses no volume (%g m^3 in a box of diagonal %g m); use inertia=\"shell\"",
+    return tgi_error(error, TG_ERR_INVALID, "it encloses no volume (%g m^3 in a box of diagonal %g m); use inertia=\"shell\"",
                      c->volume, c->diagonal);
   if (c->volume < 0)
     return tgi_error(error, TG_ERR_INVALID,
-                     "is inside out: its faces point inwards (volume %g m^3); reverse them or load with repair", c->volume);
+                     "it is inside out: its faces point inwards (volume %g m^3); reverse them or load with repair", c->volume);
   return TG_OK;
 }
 

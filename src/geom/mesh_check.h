@@ -34,8 +34,8 @@ typedef struct tgMeshCheck {
 /// Fills check. Faces must index below nvert. TG_ERR_MEMORY only.
 tgStatus tgi_mesh_check(const double *vert, int nvert, const int *face, int nface, const tgAllocator *allocator,
                         tgMeshCheck *check);
-/// TG_OK when a solid inertia can be had from the mesh, else TG_ERR_INVALID and the end of a sentence that begins "mesh
-/// x ...", with the first edge: open, crowded, wound inconsistently, inside out, flat or without volume.
+/// TG_OK when a solid inertia can be had from the mesh, else TG_ERR_INVALID and a sentence about "it", the
+/// mesh, with the first edge: open, crowded, wound inconsistently, inside out, flat or without volume.
 tgStatus tgi_mesh_check_solid(const tgMeshCheck *check, tgError *error);
 /// Turns faces over so that neighbours agree and every closed piece has positive volume. *nflip: how many.
 /// TG_ERR_MEMORY; TG_ERR_INVALID when a piece cannot be oriented (a Moebius strip), which leaves the faces as they were.

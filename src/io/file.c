@@ -61,7 +61,7 @@ void tgi_files_free(tgFileSet *files) {
   files->alloc.free(files->alloc.ctx, files);
 }
 
-tgAllocator tgi_files_allocator(const tgFileSet *files) { return files->alloc; }
+const tgLoadOptions *tgi_files_options(const tgFileSet *files) { return &files->options; }
 
 void tgi_files_walk_only(tgFileSet *files) { files->walk = true; }
 

@@ -26,8 +26,8 @@ tgFileSet *tgi_files_in_memory(const tgLoadOptions *options, tgError *error);
 /// options->package_path. NULL with error filled when a root cannot be opened.
 tgFileSet *tgi_files_for_model(const char *path, const tgLoadOptions *options, tgError *error);
 void tgi_files_free(tgFileSet *files);
-/// The allocator of the options that the set was made with.
-tgAllocator tgi_files_allocator(const tgFileSet *files);
+/// The options that the set was made with, or the defaults.
+const tgLoadOptions *tgi_files_options(const tgFileSet *files);
 /// Uses the component-wise walk even where openat2 is available (for tests of it).
 void tgi_files_walk_only(tgFileSet *files);
 

@@ -5,6 +5,7 @@
 
 #include "base/fpenv.h"
 #include "base/status.h"
+#include "io/mesh_file.h"
 #include "io/mjcf.h"
 #include "io/urdf.h"
 #include "tangere/desc.h"
@@ -29,6 +30,7 @@ static tgStatus fill(tgDesc *desc, const char *name, const tgFile *file, tgFileS
     status = tgi_urdf_load(desc, &xml, files, options, error);
   else if (status == TG_OK)
     status = tgi_xml_error(&xml, xml.root, error, TG_ERR_PARSE, "the root element must be <mujoco> or <robot>");
+  if (status == TG_OK) status = tgi_mesh_compare_sizes(desc, options->allocator, error);
   tgi_xml_free(&xml);
   return status;
 }

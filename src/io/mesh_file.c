@@ -2,10 +2,13 @@
 #include "io/mesh_file.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/memory.h"
 #include "base/status.h"
+#include "geom/mesh_check.h"
 #include "io/mesh_raw.h"
 #include "io/number.h"
 
@@ -38,6 +41,20 @@ tgStatus tgi_mesh_parse(const char *name, const char *data, size_t size, tgRawMe
   return tgi_obj_parse(data, size, raw, error);
 }
 
+// options.repair: neighbours are made to agree and closed pieces to enclose positive volume; what is one-sided stays
+static tgStatus repair(tgDesc *desc, const tgFile *file, tgRawMesh *raw, tgError *error) {
+  int nflip;
+  tgSource source = {.file = tg_desc_add_file(desc, file->path)};
+  tgError why = {0};
+  tgStatus status = tgi_mesh_orient(raw->vert, raw->nvert, raw->face, raw->nface, &raw->alloc, &nflip, &why);
+  if (status == TG_ERR_MEMORY) return tgi_error(error, status, "out of memory");
+  int at = 0;
+  if (status < 0) at = tg_desc_add_note(desc, TG_NOTE_WARNING, source, "mesh %s is not repaired: %s", file->path, why.text);
+  else if (nflip > 0)
+    at = tg_desc_add_note(desc, TG_NOTE_WARNING, source, "mesh %s: %d of %d faces turned over (repair)", file->path, nflip, raw->nface);
+  return at < 0 || source.file < 0 ? tgi_error(error, TG_ERR_MEMORY, "out of memory") : TG_OK;
+}
+
 static tgStatus note(tgDesc *desc, const tgFile *file, const tgRawMesh *raw, tgError *error) {
   tgSource source = {.file = tg_desc_add_file(desc, file->path)};
   const char *text[3] = {"face(s) without area dropped", "polygon(s) not planar, triangulated as they lie",
@@ -55,10 +72,10 @@ tgStatus tgi_mesh_read_root(tgDesc *desc, tgFileSet *files, int root, const char
   tgRawMesh raw;
   tgError why = {0};
   TG_TRY(tgi_file_open(files, root, path, &file, error));
-  tgAllocator alloc = tgi_files_allocator(files);
-  tgi_raw_init(&raw, &alloc);
+  tgi_raw_init(&raw, tgi_files_options(files)->allocator);
   tgStatus status = tgi_mesh_parse(path, file.data, file.size, &raw, &why);
   if (status == TG_OK) status = tgi_raw_tidy(&raw, scale, &why);
+  if (status == TG_OK && tgi_files_options(files)->repair) status = repair(desc, &file, &raw, &why);
   if (status == TG_OK) status = note(desc, &file, &raw, &why);
   if (status == TG_OK) {
     *nvert = raw.nvert;
@@ -82,4 +99,41 @@ tgStatus tgi_mesh_read_root(tgDesc *desc, tgFileSet *files, int root, const char
 tgStatus tgi_mesh_read(tgDesc *desc, tgFileSet *files, const char *path, const double scale[3], int *nvert, double **vert,
                        int *nface, int **face, tgError *error) {
   return tgi_mesh_read_root(desc, files, -1, path, scale, nvert, vert, nface, face, error);
+}
+
+typedef struct Size { double diagonal; int mesh; } Size;
+
+static int compare_size(const void *x, const void *y) {
+  const Size *a = x, *b = y;
+  return a->diagonal != b->diagonal ? (a->diagonal < b->diagonal ? -1 : 1) : (a->mesh > b->mesh) - (a->mesh < b->mesh);
+}
+
+static tgStatus odd_size(tgDesc *desc, const tgMeshDesc *m, double diagonal, double usual) {
+  bool large = diagonal > usual;
+  int at = tg_desc_add_note(desc, TG_NOTE_WARNING, m->source,
+                            "mesh %.200s is %.3g m across, over 1000 times %s than the others (%.3g m)%s",
+                            m->path != NULL ? m->path : m->name != NULL ? m->name : "", diagonal, large ? "larger" : "smaller", usual,
+                            large ? ": it looks like millimetres, give it scale 0.001" : "; check its scale");
+  return at < 0 ? TG_ERR_MEMORY : TG_OK;
+}
+
+tgStatus tgi_mesh_compare_sizes(tgDesc *desc, const tgAllocator *allocator, tgError *error) {
+  tgAllocator a = tgi_allocator(allocator);
+  int n = 0;
+  Size *size = a.alloc(a.ctx, ((size_t)desc->nmesh + 1) * sizeof *size);
+  tgStatus status = size != NULL ? TG_OK : TG_ERR_MEMORY;
+  for (int k = 0; k < desc->nmesh && status == TG_OK; k++) {
+    double d;
+    if (desc->mesh[k].nvert < 1) continue;
+    tgi_points_extent(desc->mesh[k].vert, desc->mesh[k].nvert, &d);
+    if (d > 0) size[n++] = (Size){d, k};
+  }
+  if (n >= 2) qsort(size, (size_t)n, sizeof *size, compare_size);
+  // of two, the larger is the odd one: metres are the rule
+  double usual = n >= 2 ? size[(n - 1) / 2].diagonal : 0;
+  for (int k = 0; k < n && n >= 2 && status == TG_OK; k++)
+    if (size[k].diagonal > 1000 * usual || size[k].diagonal < usual / 1000)
+      status = odd_size(desc, &desc->mesh[size[k].mesh], size[k].diagonal, usual);
+  a.free(a.ctx, size);
+  return status < 0 ? tgi_error(error, status, "out of memory") : TG_OK;
 }

@@ -13,6 +13,8 @@ tgStatus tgi_mesh_read(tgDesc *desc, tgFileSet *files, const char *path, const d
 /// The same below root `root` only; -1: the first that has it.
 tgStatus tgi_mesh_read_root(tgDesc *desc, tgFileSet *files, int root, const char *path, const double scale[3], int *nvert,
                             double **vert, int *nface, int **face, tgError *error);
+/// Warns of meshes whose size is more than 1000 times or less than 1/1000 of the median mesh's. TG_ERR_MEMORY.
+tgStatus tgi_mesh_compare_sizes(tgDesc *desc, const tgAllocator *allocator, tgError *error);
 /// The name ends in .dae (COLLADA), in any case.
 bool tgi_mesh_is_dae(const char *path);
 

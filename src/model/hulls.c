@@ -1,6 +1,8 @@
 // hulls.c: convex hulls of the geoms that may touch, one a mesh, one a box, cylinder or ellipsoid.
 #include <math.h>
 
+#include "base/status.h"
+#include "geom/mesh_check.h"
 #include "model/compile.h"
 
 // facets round a tessellated cylinder and ellipsoid: chord error 1 - cos(pi/n), 0.5 % of the radius at 32
@@ -20,21 +22,41 @@ static int shared_hull(const tgCompile *c, int geom) {
   return -1;
 }
 
+// an open or inconsistently wound mesh still has a hull; what its own surface would give is not to be trusted
+static tgStatus border_note(tgCompile *c, const tgGeomDesc *g, const tgMeshDesc *mesh, const char *label) {
+  tgMeshCheck check;
+  if (tgi_mesh_check(mesh->vert, mesh->nvert, mesh->face, mesh->nface, &c->alloc, &check) < 0)
+    return tgi_error(c->error, TG_ERR_MEMORY, "out of memory for the edges of a mesh");
+  const char *name = mesh->name == NULL ? "" : mesh->name;
+  if (check.nopen > 0)
+    tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source,
+                     "%s: mesh '%s' is open: %d edges in %d pieces of border, the first between vertices %d and %d of face %d; "
+                     "its convex hull collides", label, name, check.nopen, check.nloop, check.open_edge[0], check.open_edge[1],
+                     check.open_face);
+  if (check.nwinding > 0)
+    tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source,
+                     "%s: mesh '%s' is wound inconsistently at %d edges, the first between vertices %d and %d; its convex hull collides",
+                     label, name, check.nwinding, check.winding_edge[0], check.winding_edge[1]);
+  if (check.nopen == 0 && check.nwinding == 0 && check.volume < 0)
+    tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source, "%s: mesh '%s' is inside out; its convex hull collides", label, name);
+  return TG_OK;
+}
+
 static tgStatus mesh_hull(tgCompile *c, int geom, tgHullOwned **hull) {
   const tgGeomDesc *g = &c->desc->geom[geom];
   const tgMeshDesc *mesh = &c->desc->mesh[g->mesh];
   char label[128];
   tgError why = {0};
+  tgi_desc_label("geom", g->name, geom, label, sizeof label);
   tgStatus st = tgi_hull_from_points(mesh->vert, mesh->nvert, &c->alloc, hull, &why);
   if (st < 0)
-    return tgi_compile_error(c, st, g->source, tgi_desc_label("geom", g->name, geom, label, sizeof label),
-                             "mesh '%s' has no convex hull to collide with: %s", mesh->name == NULL ? "" : mesh->name, why.text);
+    return tgi_compile_error(c, st, g->source, label, "mesh '%s' has no convex hull to collide with: %s", mesh->name == NULL ? "" : mesh->name, why.text);
   double concavity = tgi_hull_concavity(&(*hull)->hull, mesh->vert, mesh->nvert, mesh->face, mesh->nface);
   if (concavity > 0.01)
     tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source,
                      "%s: mesh '%s' is not convex; its convex hull collides instead (%.0f %% more volume)",
-                     tgi_desc_label("geom", g->name, geom, label, sizeof label), mesh->name == NULL ? "" : mesh->name, 100 * concavity);
-  return TG_OK;
+                     label, mesh->name == NULL ? "" : mesh->name, 100 * concavity);
+  return border_note(c, g, mesh, label);
 }
 
 static tgStatus build(tgCompile *c, int geom, tgHullOwned **hull) {

@@ -310,6 +310,39 @@ static void packages(void **state) {
   assert_int_equal(system(command), 0);
 }
 
+// what is odd about a mesh is said: size, border, winding, faces dropped; repair turns faces over
+static void odd_meshes(void **state) {
+  (void)state;
+  char dir[] = "/tmp/tangere_urdf_XXXXXX";
+  assert_non_null(mkdtemp(dir));
+  put(dir, "t.obj", TETRA);
+  put(dir, "open.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 1 2\n");
+  put(dir, "turned.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 4 1\n");
+  put(dir, "world.urdf", "<robot name='r'><link name='world'/><link name='a'>" INERTIAL MESH("t.obj") MESH("open.obj") MESH("turned.obj")
+      "<collision><geometry><mesh filename='t.obj' scale='2000'/></geometry></collision></link>"
+      "<link name='b'>" INERTIAL "<collision><geometry><box size='1 1 1'/></geometry></collision></link>"
+      JOINT("j", "floating", "world", "a", "") JOINT("k", "floating", "world", "b", "") "</robot>");
+  tgError e;
+  tgLoadOptions o = tg_load_default();
+  for (int repair = 0; repair < 2; repair++) {
+    o.repair = repair == 1;
+    tgDesc *d = load_file(dir, "world.urdf", &o, &e);
+    check_true(d != NULL, "%s", e.text);
+    assert_int_equal(notes(d, TG_NOTE_WARNING, "looks like millimetres"), 1);
+    assert_int_equal(notes(d, TG_NOTE_WARNING, "1 face(s) without area dropped"), 1);
+    assert_int_equal(notes(d, TG_NOTE_WARNING, "1 of 4 faces turned over"), repair);
+    tgModel *m = tg_model_compile(d, NULL, &e);
+    check_true(m != NULL, "%s", e.text);
+    assert_int_equal(notes(d, TG_NOTE_WARNING, "is open: 3 edges in 1 pieces of border"), 1);
+    assert_int_equal(notes(d, TG_NOTE_WARNING, "wound inconsistently at 3 edges"), 1 - repair);
+    tg_model_free(m);
+    tg_desc_free(d);
+  }
+  char command[100];
+  snprintf(command, sizeof command, "rm -r %s", dir);
+  assert_int_equal(system(command), 0);
+}
+
 // ten thousand links in a chain: nothing recurses
 static void long_chain(void **state) {
   (void)state;
@@ -391,7 +424,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(tree_order), cmocka_unit_test(joints),   cmocka_unit_test(limits),     cmocka_unit_test(inertials),
       cmocka_unit_test(mimics),     cmocka_unit_test(roots),    cmocka_unit_test(geoms),      cmocka_unit_test(packages),
-      cmocka_unit_test(long_chain), cmocka_unit_test(out_of_memory),
+      cmocka_unit_test(odd_meshes), cmocka_unit_test(long_chain), cmocka_unit_test(out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,68 @@
+// fuzz_mesh.h: what the targets of the mesh readers do with bytes.
+#ifndef TG_FUZZ_MESH_H
+#define TG_FUZZ_MESH_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "geom/hull.h"
+#include "geom/mass.h"
+#include "geom/mesh_check.h"
+#include "io/mesh_raw.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+// indices in range, coordinates finite, no two vertices equal, every vertex used
+static void tgt_check_raw(const tgRawMesh *raw) {
+  if (raw->nface < 1 || raw->nvert < 3) abort();
+  for (size_t i = 0; i < 3 * (size_t)raw->nface; i++)
+    if (raw->face[i] < 0 || raw->face[i] >= raw->nvert) abort();
+  for (size_t i = 0; i < 3 * (size_t)raw->nvert; i++)
+    if (!(fabs(raw->vert[i]) <= TGI_MESH_LARGEST)) abort();
+}
+
+static void tgt_use_mesh(tgRawMesh *raw) {
+  tgMeshCheck check;
+  tgHullOwned *hull;
+  tgError error = {0};
+  int nflip;
+  if (tgi_mesh_check(raw->vert, raw->nvert, raw->face, raw->nface, NULL, &check) < 0) abort();
+  for (int kind = TG_MASS_EXACT; kind <= TG_MASS_LEGACY; kind++) {
+    tgMassProps mass;
+    tgStatus status = tgi_mass_mesh(raw->vert, raw->nvert, raw->face, raw->nface, (tgMassKind)kind, NULL, &mass, &error);
+    if (status == TG_OK && !(mass.volume > 0)) abort();
+    if (status < 0 && strlen(error.text) == 0) abort();
+  }
+  tgStatus status = tgi_hull_from_points(raw->vert, raw->nvert, NULL, &hull, &error);
+  if ((status == TG_OK) != (hull != NULL)) abort();
+  if (status == TG_OK && !(tgi_hull_volume(&hull->hull) > 0)) abort();
+  if (status == TG_ERR_INTERNAL) abort();   // qhull's answer failed our check
+  tgi_hull_free(hull);
+  if (tgi_mesh_orient(raw->vert, raw->nvert, raw->face, raw->nface, NULL, &nflip, &error) == TG_OK) {
+    tgi_mesh_check(raw->vert, raw->nvert, raw->face, raw->nface, NULL, &check);
+    if (check.nwinding > 0) abort();
+  }
+}
+
+static inline void tgt_fuzz_mesh(tgStatus (*parse)(const char *, size_t, tgRawMesh *, tgError *), const uint8_t *data, size_t size) {
+  static const double one[3] = {1, 1, 1}, mirror[3] = {-2, 1, 0.5};
+  for (int k = 0; k < 2; k++) {
+    tgRawMesh raw;
+    tgError error = {0};
+    tgi_raw_init(&raw, NULL);
+    tgStatus status = parse((const char *)data, size, &raw, &error);
+    if (status == TG_OK) status = tgi_raw_tidy(&raw, k == 0 ? one : mirror, &error);
+    if (status == TG_OK) {
+      tgt_check_raw(&raw);
+      if (raw.nface < 2000) tgt_use_mesh(&raw);
+    } else if (strlen(error.text) == 0) {
+      abort();
+    }
+    tgi_raw_free(&raw);
+  }
+}
+
+#endif
