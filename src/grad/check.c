@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/layout.h"
 #include "base/random.h"
 
 // first steps of the stencils: the wide one where nothing switches, narrower ones before a column is called spoiled
@@ -329,36 +329,29 @@ static tgStatus run(Check *c, tgGradCheck *check) {
   return TG_OK;
 }
 
-typedef struct Place { char *base; size_t used; } Place;
-static void *take(Place *p, size_t count, size_t size) {
-  size_t at = p->used;
-  p->used += (tgi_size_mul(count, size) + 63) / 64 * 64;
-  return p->base != NULL ? p->base + at : NULL;
-}
-
 // lays the work arrays out; called twice: to count and to place
-static void place(Check *c, Place *p) {
+static void place(Check *c, tgLayout *l) {
   size_t nt = (size_t)c->nt, ny = (size_t)c->ny, rows = (size_t)c->nominal.caprow, clamps = (size_t)tgi_mode_clamps(c->sim->model);
   tgiNumDiff d = {.nx = c->nx, .nt = c->nt, .ny = c->ny};
-  c->q1 = take(p, (size_t)c->nq, sizeof(tgReal));
-  c->x = take(p, (size_t)c->nx, sizeof(tgReal));
-  c->t = take(p, nt, sizeof(tgReal));
-  c->J = take(p, ny * nt, sizeof(tgReal));
-  c->xb = take(p, (size_t)c->nx, sizeof(tgReal));
-  c->qb = take(p, (size_t)c->nq, sizeof(tgReal));
-  c->Jb = take(p, ny * nt, sizeof(tgReal));
-  c->away = take(p, nt, sizeof(tgReal));
-  c->work = take(p, tgi_numdiff_work(&d) + ny + 2 * nt, sizeof(tgReal));
-  c->R = take(p, ny * nt, sizeof(double));
-  c->E = take(p, ny * nt, sizeof(double));
-  c->col = take(p, 2 * ny, sizeof(double));
-  c->err = take(p, 2 * ny, sizeof(double));
-  c->spoiled = take(p, nt, sizeof(int));
-  c->reason = take(p, nt, sizeof *c->reason);
-  c->nominal.row = take(p, rows, sizeof(tgiModeRow));
-  c->other.row = take(p, rows, sizeof(tgiModeRow));
-  c->nominal.clamp = take(p, clamps, 1);
-  c->other.clamp = take(p, clamps, 1);
+  c->q1 = tgi_place(l, (size_t)c->nq, sizeof(tgReal));
+  c->x = tgi_place(l, (size_t)c->nx, sizeof(tgReal));
+  c->t = tgi_place(l, nt, sizeof(tgReal));
+  c->J = tgi_place(l, ny * nt, sizeof(tgReal));
+  c->xb = tgi_place(l, (size_t)c->nx, sizeof(tgReal));
+  c->qb = tgi_place(l, (size_t)c->nq, sizeof(tgReal));
+  c->Jb = tgi_place(l, ny * nt, sizeof(tgReal));
+  c->away = tgi_place(l, nt, sizeof(tgReal));
+  c->work = tgi_place(l, tgi_numdiff_work(&d) + ny + 2 * nt, sizeof(tgReal));
+  c->R = tgi_place(l, ny * nt, sizeof(double));
+  c->E = tgi_place(l, ny * nt, sizeof(double));
+  c->col = tgi_place(l, 2 * ny, sizeof(double));
+  c->err = tgi_place(l, 2 * ny, sizeof(double));
+  c->spoiled = tgi_place(l, nt, sizeof(int));
+  c->reason = tgi_place(l, nt, sizeof *c->reason);
+  c->nominal.row = tgi_place(l, rows, sizeof(tgiModeRow));
+  c->other.row = tgi_place(l, rows, sizeof(tgiModeRow));
+  c->nominal.clamp = tgi_place(l, clamps, 1);
+  c->other.clamp = tgi_place(l, clamps, 1);
 }
 
 tgStatus tg_grad_check_step(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check) {
@@ -373,13 +366,13 @@ tgStatus tg_grad_check_step(tgSim *sim, const tgGradCheckOptions *options, tgGra
   // points of the stencil may have more rows than the capacity of now; a difference shows long before this many
   c.nominal.caprow = c.other.caprow = 2 * sim->cap.nrow + 64;
   *check = (tgGradCheck){.pass = false};
-  Place count = {NULL, 0};
+  tgLayout count = {.base = NULL};
   size_t snapshot = tg_sim_snapshot_size(sim);
   place(&c, &count);
   char *memory = sim->alloc.alloc(sim->alloc.ctx, count.used + 64 + snapshot);
   if (memory == NULL) return tgi_error(&sim->error, TG_ERR_MEMORY, "out of memory for a gradient check of %d dofs", c.nv);
   memset(memory, 0, count.used);
-  Place placed = {memory, 0};
+  tgLayout placed = {.base = memory};
   place(&c, &placed);
   char *saved = memory + count.used;
   bool frozen = sim->frozen;

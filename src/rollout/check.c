@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/layout.h"
 #include "base/random.h"
 #include "rollout/rollout.h"
 
@@ -219,25 +219,18 @@ static void check_slope(Check *c, tgGradCheck *check) {
   tgi_check_verdict(check, b);
 }
 
-typedef struct Place { char *base; size_t used; } Place;
-static void *take(Place *p, size_t count, size_t size) {
-  size_t at = p->used;
-  p->used += (tgi_size_mul(count, size) + 63) / 64 * 64;
-  return p->base != NULL ? p->base + at : NULL;
-}
-
-static void place(Check *c, Place *p) {
+static void place(Check *c, tgLayout *l) {
   tgiNumDiff d = {.nx = (int)c->nx, .nt = (int)c->nt, .ny = 1};
   size_t clamps = (size_t)tgi_mode_clamps(c->m), rows = (size_t)c->nominal.caprow;
-  c->x = take(p, c->nx, sizeof(tgReal));
-  c->t = take(p, c->nt, sizeof(tgReal));
-  c->g = take(p, c->nt, sizeof(tgReal));
-  c->work = take(p, tgi_numdiff_work(&d), sizeof(tgReal));
-  c->hash = take(p, (size_t)tgi_rollout_steps(c->rollout), sizeof(uint64_t));
-  c->nominal.row = take(p, rows, sizeof(tgiModeRow));
-  c->other.row = take(p, rows, sizeof(tgiModeRow));
-  c->nominal.clamp = take(p, clamps, 1);
-  c->other.clamp = take(p, clamps, 1);
+  c->x = tgi_place(l, c->nx, sizeof(tgReal));
+  c->t = tgi_place(l, c->nt, sizeof(tgReal));
+  c->g = tgi_place(l, c->nt, sizeof(tgReal));
+  c->work = tgi_place(l, tgi_numdiff_work(&d), sizeof(tgReal));
+  c->hash = tgi_place(l, (size_t)tgi_rollout_steps(c->rollout), sizeof(uint64_t));
+  c->nominal.row = tgi_place(l, rows, sizeof(tgiModeRow));
+  c->other.row = tgi_place(l, rows, sizeof(tgiModeRow));
+  c->nominal.clamp = tgi_place(l, clamps, 1);
+  c->other.clamp = tgi_place(l, clamps, 1);
 }
 
 static tgStatus check_all(Check *c, tgGradCheck *check) {
@@ -273,12 +266,12 @@ tgStatus tg_grad_check_rollout(tgRollout *rollout, const tgRolloutRun *run, cons
   c.nt = 2 * (size_t)c.m->nv + c.nu_all;
   if (c.nx > INT32_MAX / 2) return tgi_error(&sim->error, TG_ERR_LIMIT, "too many controls for a gradient check: %zu", c.nu_all);
   c.nominal.caprow = c.other.caprow = 2 * sim->cap.nrow + 64;
-  Place count = {NULL, 0};
+  tgLayout count = {.base = NULL};
   place(&c, &count);
   char *memory = sim->alloc.alloc(sim->alloc.ctx, count.used + 1);
   if (memory == NULL) return tgi_error(&sim->error, TG_ERR_MEMORY, "out of memory for the gradient check of a rollout");
   memset(memory, 0, count.used);
-  Place placed = {memory, 0};
+  tgLayout placed = {.base = memory};
   place(&c, &placed);
   tgStatus status = check_all(&c, check);
   if (status != TG_OK) {
