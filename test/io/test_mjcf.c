@@ -552,7 +552,63 @@ static void test_locale(void **state) {
   assert_true(refused);
 }
 
-// ---- depth, memory ----
+// ---- damaged files, depth, memory ----
+
+static char *read_whole(const char *path, size_t *size) {
+  FILE *f = fopen(path, "rb");
+  assert_non_null(f);
+  char *text = malloc(1 << 20);
+  assert_non_null(text);
+  *size = fread(text, 1, 1 << 20, f);
+  fclose(f);
+  return text;
+}
+
+// cut anywhere, a file is refused with a place; with one byte changed it loads or is refused, and never more than that
+static void test_damaged(void **state) {
+  (void)state;
+  size_t size, end;
+  char *text = read_whole(TG_SOURCE_DIR "/test/data/mjcf/everything.xml", &size);
+  tgError e;
+  for (end = size; text[end - 1] != '>'; end--) {}
+  for (size_t n = 0; n < end; n++) {
+    tgDesc *d = tg_desc_load_memory("t.xml", text, n, NULL, &e);
+    check_true(d == NULL && e.status == TG_ERR_PARSE && strcmp(e.file, "t.xml") == 0, "the first %zu bytes: %s", n, e.text);
+  }
+  int loaded = 0, refused = 0;
+  for (size_t n = 0; n < end; n += 3) {
+    char kept = text[n];
+    text[n] = "<\"0 x\n\xff-"[n % 8];
+    tgDesc *d = tg_desc_load_memory("t.xml", text, size, NULL, &e);
+    if (d == NULL) check_true(e.status < 0 && e.text[0] != 0, "byte %zu: refused without a word", n);
+    loaded += d != NULL;
+    refused += d == NULL;
+    tg_desc_free(d);
+    text[n] = kept;
+  }
+  assert_true(loaded > 50 && refused > 50);
+  free(text);
+}
+
+// the same document in UTF-16, either byte order, gives the same description
+static void test_utf16(void **state) {
+  (void)state;
+  static const char text[] = "<mujoco model='m'><option timestep='0.25'/><worldbody><geom name='g' size='.5'/></worldbody></mujoco>";
+  for (int big = 0; big < 2; big++) {
+    char wide[2 * sizeof text + 2];
+    memcpy(wide, big ? "\xfe\xff" : "\xff\xfe", 2);
+    for (size_t i = 0; i < sizeof text; i++) {
+      wide[2 + 2 * i + (size_t)big] = text[i];
+      wide[3 + 2 * i - (size_t)big] = 0;
+    }
+    tgError e;
+    tgDesc *d = tg_desc_load_memory("t.xml", wide, 2 * sizeof text, NULL, &e);
+    check_true(d != NULL, "%s", d == NULL ? e.text : "");
+    check_close(d->option.timestep, .25, 0);
+    assert_string_equal(d->geom[0].name, "g");
+    tg_desc_free(d);
+  }
+}
 
 static void test_long_chain(void **state) {
   (void)state;
@@ -639,6 +695,7 @@ int main(void) {
       cmocka_unit_test(test_notes), cmocka_unit_test(test_lenient_references),     cmocka_unit_test(test_include),
       cmocka_unit_test(test_msh), cmocka_unit_test(test_special_files), cmocka_unit_test(test_locale),
       cmocka_unit_test(test_fp_environment),
+      cmocka_unit_test(test_damaged), cmocka_unit_test(test_utf16),
       cmocka_unit_test(test_long_chain), cmocka_unit_test(test_memory),
       cmocka_unit_test(test_options),
   };
