@@ -203,6 +203,10 @@ static void XMLCALL on_start(void *user, const XML_Char *name, const XML_Char **
   node->depth = depth;
   tgXmlAttr **tail = &node->attr;
   for (; attrs[0] != NULL; attrs += 2) {
+    if (++p->xml->nattr > 8 * (size_t)p->xml->max_element) {
+      stop(p, TG_ERR_LIMIT, "more attributes than eight times max_elements; raise it if that is meant");
+      return;
+    }
     tgXmlAttr *a = take(p->xml, sizeof *a);
     char *key = a != NULL ? tgi_xml_string(p->xml, attrs[0], strlen(attrs[0])) : NULL;
     char *value = key != NULL ? tgi_xml_string(p->xml, attrs[1], strlen(attrs[1])) : NULL;

@@ -30,6 +30,7 @@ typedef struct tgXml {
   tgXmlNode *root;
   tgDesc *desc;                    ///< whose file list tgSource.file indexes
   int nelement, max_element, max_depth;
+  size_t nattr;                    ///< attributes so far; at most 8 for each allowed element
   struct tgXmlBlock *block;        ///< private
   tgAllocator alloc;
 } tgXml;

@@ -350,6 +350,11 @@ static void test_xml_limits(void **state) {
   expect_xml(text, 7 * DEEP, &o, TG_OK, 0, "");
   o.max_elements = 1000;
   expect_xml(text, 7 * DEEP, &o, TG_ERR_LIMIT, 1, "max_elements");
+  char *p = text + sprintf(text, "<a");
+  for (int i = 0; i < 8001; i++) p += sprintf(p, " a%d=''", i);
+  sprintf(p, "/>");
+  expect_xml(text, strlen(text), NULL, TG_OK, 0, "");
+  expect_xml(text, strlen(text), &o, TG_ERR_LIMIT, 1, "more attributes");
   free(text);
 }
 
