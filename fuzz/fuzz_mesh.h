@@ -32,14 +32,15 @@ static void tgt_use_mesh(tgRawMesh *raw) {
   if (tgi_mesh_check(raw->vert, raw->nvert, raw->face, raw->nface, NULL, &check) < 0) abort();
   for (int kind = TG_MASS_EXACT; kind <= TG_MASS_LEGACY; kind++) {
     tgMassProps mass;
-    tgStatus status = tgi_mass_mesh(raw->vert, raw->nvert, raw->face, raw->nface, (tgMassKind)kind, NULL, &mass, &error);
+    tgStatus status =
+        tgi_mass_mesh(raw->vert, raw->nvert, raw->face, raw->nface, (tgMassKind)kind, NULL, &mass, &error);
     if (status == TG_OK && !(mass.volume > 0)) abort();
     if (status < 0 && strlen(error.text) == 0) abort();
   }
   tgStatus status = tgi_hull_from_points(raw->vert, raw->nvert, NULL, &hull, &error);
   if ((status == TG_OK) != (hull != NULL)) abort();
   if (status == TG_OK && !(tgi_hull_volume(&hull->hull) > 0)) abort();
-  if (status == TG_ERR_INTERNAL) abort();   // qhull's answer failed our check
+  if (status == TG_ERR_INTERNAL) abort(); // qhull's answer failed our check
   tgi_hull_free(hull);
   if (tgi_mesh_orient(raw->vert, raw->nvert, raw->face, raw->nface, NULL, &nflip, &error) == TG_OK) {
     tgi_mesh_check(raw->vert, raw->nvert, raw->face, raw->nface, NULL, &check);
@@ -47,7 +48,8 @@ static void tgt_use_mesh(tgRawMesh *raw) {
   }
 }
 
-static inline void tgt_fuzz_mesh(tgStatus (*parse)(const char *, size_t, tgRawMesh *, tgError *), const uint8_t *data, size_t size) {
+static inline void tgt_fuzz_mesh(tgStatus (*parse)(const char *, size_t, tgRawMesh *, tgError *), const uint8_t *data,
+                                 size_t size) {
   static const double one[3] = {1, 1, 1}, mirror[3] = {-2, 1, 0.5};
   for (int k = 0; k < 2; k++) {
     tgRawMesh raw;

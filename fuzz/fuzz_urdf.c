@@ -1,4 +1,5 @@
-// fuzz_urdf.c: arbitrary bytes as a URDF, strict and lenient, floating and fixed; no file is touched. What loads is compiled.
+// fuzz_urdf.c: arbitrary bytes as a URDF, strict and lenient, floating and fixed; no file is touched. What loads is
+// compiled.
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -35,9 +35,17 @@ static tgHullOwned *allocate(int nvert, int nedge, int nface, const tgAllocator 
   a->vert_adr = a->face_edge + 2 * ne;
   a->vert_next = a->vert_adr + nv + 1;
   tgHullOwned *owned = (tgHullOwned *)(void *)block;
-  *owned = (tgHullOwned){.hull = {.nvert = nvert, .nedge = nedge, .nface = nface, .vert = a->vert, .edge = a->edge,
-                                  .face_adr = a->face_adr, .face_vert = a->face_vert, .face_edge = a->face_edge,
-                                  .face_plane = a->plane, .vert_adr = a->vert_adr, .vert_next = a->vert_next},
+  *owned = (tgHullOwned){.hull = {.nvert = nvert,
+                                  .nedge = nedge,
+                                  .nface = nface,
+                                  .vert = a->vert,
+                                  .edge = a->edge,
+                                  .face_adr = a->face_adr,
+                                  .face_vert = a->face_vert,
+                                  .face_edge = a->face_edge,
+                                  .face_plane = a->plane,
+                                  .vert_adr = a->vert_adr,
+                                  .vert_next = a->vert_next},
                          .alloc = alloc};
   return owned;
 }
@@ -49,7 +57,9 @@ void tgi_hull_free(tgHullOwned *hull) {
 }
 
 // place k of face f in face_vert, running from `from` to `to`; low < high are the same two
-typedef struct Half { int low, high, from, face, place; } Half;
+typedef struct Half {
+  int low, high, from, face, place;
+} Half;
 
 static int compare_half(const void *x, const void *y) {
   const Half *p = x, *q = y;
@@ -86,7 +96,8 @@ static void link_vertices(const tgHull *h, Arrays *a) {
   for (int e = 0; e < 2 * h->nedge; e++) a->vert_adr[h->edge[4 * (size_t)(e / 2) + e % 2] + 1]++;
   for (int v = 0; v < h->nvert; v++) a->vert_adr[v + 1] += a->vert_adr[v];
   for (int e = 0; e < h->nedge; e++)
-    for (int s = 0; s < 2; s++) a->vert_next[a->vert_adr[h->edge[4 * (size_t)e + s]]++] = h->edge[4 * (size_t)e + 1 - s];
+    for (int s = 0; s < 2; s++)
+      a->vert_next[a->vert_adr[h->edge[4 * (size_t)e + s]]++] = h->edge[4 * (size_t)e + 1 - s];
   for (int v = h->nvert; v > 0; v--) a->vert_adr[v] = a->vert_adr[v - 1];
   a->vert_adr[0] = 0;
 }
@@ -164,7 +175,8 @@ static void hull_mean(const tgHull *h, double mean[3], double *size) {
       hi[i] = fmax(hi[i], x);
     }
   }
-  *size = sqrt((hi[0] - lo[0]) * (hi[0] - lo[0]) + (hi[1] - lo[1]) * (hi[1] - lo[1]) + (hi[2] - lo[2]) * (hi[2] - lo[2]));
+  *size =
+      sqrt((hi[0] - lo[0]) * (hi[0] - lo[0]) + (hi[1] - lo[1]) * (hi[1] - lo[1]) + (hi[2] - lo[2]) * (hi[2] - lo[2]));
 }
 
 static tgStatus check_face(const tgHull *h, int f, const double centre[3], double tol, tgError *error) {
@@ -172,7 +184,8 @@ static tgStatus check_face(const tgHull *h, int f, const double centre[3], doubl
   double length = tgRe(p[0]) * tgRe(p[0]) + tgRe(p[1]) * tgRe(p[1]) + tgRe(p[2]) * tgRe(p[2]);
   if (h->face_adr[f + 1] - h->face_adr[f] < 3)
     return tgi_error(error, TG_ERR_INTERNAL, "its hull is wrong: face %d has fewer than 3 vertices", f);
-  if (!(fabs(length - 1) < 1e-12)) return tgi_error(error, TG_ERR_INTERNAL, "its hull is wrong: face %d has no normal", f);
+  if (!(fabs(length - 1) < 1e-12))
+    return tgi_error(error, TG_ERR_INTERNAL, "its hull is wrong: face %d has no normal", f);
   if (!(plane_distance(h, f, centre) < 0))
     return tgi_error(error, TG_ERR_INTERNAL, "its hull is wrong: the normal of face %d points inwards", f);
   for (int k = h->face_adr[f]; k < h->face_adr[f + 1]; k++) {
@@ -216,8 +229,8 @@ tgStatus tgi_hull_check(const tgHull *h, const double *point, int npoint, tgErro
   hull_mean(h, centre, &size);
   double tol = TGI_HULL_TOLERANCE * size;
   if (h->nvert < 4 || h->nvert - h->nedge + h->nface != 2)
-    return tgi_error(error, TG_ERR_INTERNAL, "its hull is wrong: %d vertices - %d edges + %d faces is not 2", h->nvert, h->nedge,
-                     h->nface);
+    return tgi_error(error, TG_ERR_INTERNAL, "its hull is wrong: %d vertices - %d edges + %d faces is not 2", h->nvert,
+                     h->nedge, h->nface);
   for (int f = 0; f < h->nface; f++) TG_TRY(check_face(h, f, centre, tol, error));
   for (int v = 0; v < h->nvert; v++)
     if (h->vert_adr[v + 1] - h->vert_adr[v] < 3)

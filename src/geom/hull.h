@@ -10,15 +10,15 @@
 /// Polytope in the geom's frame. Faces are maximal planar polygons (coplanar triangles merged).
 typedef struct tgHull {
   int nvert, nedge, nface;
-  const tgReal *vert;         ///< nvert x 3
-  const int *edge;            ///< nedge x 4: v0, v1, left face (v0->v1 runs counter-clockwise in it), right face
-  const int *face_adr;        ///< nface + 1: where face f's loop starts in face_vert and face_edge
-  const int *face_vert;       ///< loops, counter-clockwise seen from outside
-  const int *face_edge;       ///< edge from face_vert[k] to its successor in the loop
-  const tgReal *face_plane;   ///< nface x 4: outward unit normal, offset: n.x = offset on the face
-  const int *vert_adr;        ///< nvert + 1: where vertex v's neighbours start in vert_next
-  const int *vert_next;       ///< neighbouring vertices
-  double radius;              ///< largest |vertex|
+  const tgReal *vert;       ///< nvert x 3
+  const int *edge;          ///< nedge x 4: v0, v1, left face (v0->v1 runs counter-clockwise in it), right face
+  const int *face_adr;      ///< nface + 1: where face f's loop starts in face_vert and face_edge
+  const int *face_vert;     ///< loops, counter-clockwise seen from outside
+  const int *face_edge;     ///< edge from face_vert[k] to its successor in the loop
+  const tgReal *face_plane; ///< nface x 4: outward unit normal, offset: n.x = offset on the face
+  const int *vert_adr;      ///< nvert + 1: where vertex v's neighbours start in vert_next
+  const int *vert_next;     ///< neighbouring vertices
+  double radius;            ///< largest |vertex|
 } tgHull;
 
 /// Vertices of a face lie within this part of the hull's size of its plane, and so do points that count as inside.
@@ -44,7 +44,8 @@ tgStatus tgi_hull_box(const double half[3], const tgAllocator *allocator, tgHull
 tgStatus tgi_hull_cylinder(double radius, double half, int nside, const tgAllocator *allocator, tgHullOwned **hull);
 /// Ellipsoid, inscribed: 2 poles on z and nring >= 1 rings of nside >= 3 vertices at equal steps of latitude. Of a unit
 /// sphere, faces lie at most 1 - cos(pi/nside) cos(pi/(2 (nring + 1))) below the surface; times the largest semi-axis.
-tgStatus tgi_hull_ellipsoid(const double semi[3], int nring, int nside, const tgAllocator *allocator, tgHullOwned **hull);
+tgStatus tgi_hull_ellipsoid(const double semi[3], int nring, int nside, const tgAllocator *allocator,
+                            tgHullOwned **hull);
 void tgi_hull_free(tgHullOwned *hull);
 /// Hull volume over mesh volume minus 1: 0 when the mesh is convex, or its own volume means nothing (open mesh, <= 0).
 double tgi_hull_concavity(const tgHull *hull, const double *vert, int nvert, const int *face, int nface);

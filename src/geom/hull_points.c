@@ -1,8 +1,8 @@
 // hull_points.c: the convex hull of points, by qhull. See hull.h.
 //
 // qhull sees the points moved to their bounding box's centre and scaled to a diagonal of 1, so that its thresholds mean
-// the same at every size. It merges facets that are coplanar up to rounding; each of its facets becomes one polygon. Its
-// structures are only read after it has returned, since its functions leave by longjmp or exit. What it gives is
+// the same at every size. It merges facets that are coplanar up to rounding; each of its facets becomes one polygon.
+// Its structures are only read after it has returned, since its functions leave by longjmp or exit. What it gives is
 // checked by tgi_hull_check; when that fails, a more careful run follows.
 #include <libqhull_r/libqhull_r.h>
 #include <math.h>
@@ -20,8 +20,8 @@
 typedef struct Loops {
   int nface, nloop, nvert;
   int *adr, *loop;
-  int *next;       // npoint x 2: neighbours within the facet at work; -1 none
-  int *number;     // npoint: index among the used ones
+  int *next;   // npoint x 2: neighbours within the facet at work; -1 none
+  int *number; // npoint: index among the used ones
   double *vert;
 } Loops;
 
@@ -30,9 +30,12 @@ static int point_id(const qhT *qh, const vertexT *vertex) { return (int)((vertex
 static bool join(Loops *l, int a, int b) {
   for (int s = 0; s < 2; s++) {
     int *n = l->next + 2 * (size_t)(s == 0 ? a : b), other = s == 0 ? b : a;
-    if (n[0] < 0) n[0] = other;
-    else if (n[1] < 0) n[1] = other;
-    else return false;
+    if (n[0] < 0)
+      n[0] = other;
+    else if (n[1] < 0)
+      n[1] = other;
+    else
+      return false;
   }
   return true;
 }
@@ -121,24 +124,30 @@ static void count_facets(qhT *qh, int *nface, int *nloop) {
 
 // numbers the used points in their order, renames the loops and starts each at its least vertex
 static void renumber(Loops *l, const double *point, int npoint) {
-  for (int k = 0; k < l->nloop; k++) l->number[l->loop[k]] = 1;
+  for (int p = 0; p < npoint; p++) l->number[p] = -1;
+  for (int k = 0; k < l->nloop; k++) l->number[l->loop[k]] = 0;
   for (int p = 0; p < npoint; p++)
-    if (l->number[p] > 0) {
+    if (l->number[p] == 0) {
       memcpy(l->vert + 3 * (size_t)l->nvert, point + 3 * (size_t)p, 3 * sizeof(double));
       l->number[p] = l->nvert++;
     }
+  // the others follow: they are to lie inside
+  for (int p = 0, at = l->nvert; p < npoint; p++)
+    if (l->number[p] < 0) memcpy(l->vert + 3 * (size_t)at++, point + 3 * (size_t)p, 3 * sizeof(double));
   for (int f = 0; f < l->nface; f++) {
     int *loop = l->loop + l->adr[f], n = l->adr[f + 1] - l->adr[f], least = 0;
     for (int k = 0; k < n; k++) {
       loop[k] = l->number[loop[k]];
       if (loop[k] < loop[least]) least = k;
     }
-    for (int *first = loop, *middle = loop + least, *next = middle; first != next;) {  // rotate in place
+    for (int *first = loop, *middle = loop + least, *next = middle; first != next;) { // rotate in place
       int t = *first;
       *first++ = *next;
       *next++ = t;
-      if (next == loop + n) next = middle;
-      else if (first == middle) middle = next;
+      if (next == loop + n)
+        next = middle;
+      else if (first == middle)
+        middle = next;
     }
   }
 }
@@ -152,7 +161,8 @@ static tgStatus extract(qhT *qh, const double *scaled, const double *point, int 
   count_facets(qh, &nface, &nloop);
   size_t ints = (size_t)nface + 1 + (size_t)nloop + 3 * (size_t)npoint;
   char *block = alloc.alloc(alloc.ctx, 3 * (size_t)npoint * sizeof(double) + ints * sizeof(int));
-  if (block == NULL) return tgi_error(error, TG_ERR_MEMORY, "it needs more memory than there is for a hull of %d points", npoint);
+  if (block == NULL)
+    return tgi_error(error, TG_ERR_MEMORY, "it needs more memory than there is for a hull of %d points", npoint);
   Loops l = {.vert = (double *)(void *)block};
   l.adr = (int *)(void *)(block + 3 * (size_t)npoint * sizeof(double));
   l.loop = l.adr + nface + 1;
@@ -160,7 +170,6 @@ static tgStatus extract(qhT *qh, const double *scaled, const double *point, int 
   l.number = l.next + 2 * (size_t)npoint;
   l.adr[0] = 0;
   for (size_t i = 0; i < 2 * (size_t)npoint; i++) l.next[i] = -1;
-  memset(l.number, 0, (size_t)npoint * sizeof(int));
   bool good = true;
   FORALLfacets {
     if (good) good = read_facet(qh, facet, scaled, &l, nloop);
@@ -172,8 +181,8 @@ static tgStatus extract(qhT *qh, const double *scaled, const double *point, int 
   } else {
     status = tgi_error(error, TG_ERR_INTERNAL, "its hull has a facet that is not one loop");
   }
+  if (status == TG_OK) status = tgi_hull_check(&(*hull)->hull, l.vert + 3 * (size_t)l.nvert, npoint - l.nvert, error);
   alloc.free(alloc.ctx, block);
-  if (status == TG_OK) status = tgi_hull_check(&(*hull)->hull, point, npoint, error);
   if (status < 0) {
     tgi_hull_free(*hull);
     *hull = NULL;
@@ -193,7 +202,8 @@ static tgStatus attempt(const char *options, double *scaled, const double *point
   qh_zero(qh, sink);
   int code = qh_new_qhull(qh, 3, npoint, scaled, 0, command, NULL, sink);
   tgStatus status;
-  if (code == 0) status = extract(qh, scaled, point, npoint, allocator, hull, error);
+  if (code == 0)
+    status = extract(qh, scaled, point, npoint, allocator, hull, error);
   else
     status = tgi_error(error, code == qh_ERRmem ? TG_ERR_MEMORY : TG_ERR_INTERNAL,
                        "it has no hull of its %d points (qhull code %d)", npoint, code);
@@ -206,7 +216,8 @@ static tgStatus attempt(const char *options, double *scaled, const double *point
 static tgStatus judge(const double *point, int npoint, double *diagonal, tgError *error) {
   for (size_t i = 0; i < 3 * (size_t)npoint; i++)
     if (!isfinite(point[i]))
-      return tgi_error(error, TG_ERR_NOT_FINITE, "it has a coordinate (%zu of point %zu) that is not finite", i % 3, i / 3);
+      return tgi_error(error, TG_ERR_NOT_FINITE, "it has a coordinate (%zu of point %zu) that is not finite", i % 3,
+                       i / 3);
   tgExtent extent = tgi_points_extent(point, npoint, diagonal);
   if (npoint < 4 || extent != TG_EXTENT_SOLID)
     return tgi_error(error, TG_ERR_INVALID,
@@ -215,27 +226,42 @@ static tgStatus judge(const double *point, int npoint, double *diagonal, tgError
   return TG_OK;
 }
 
+// Facets that are coplanar up to 1e-6 of the size become one. qhull's time for that grows with the square of their
+// number, and a hull of so many facets is a round body, whose facets are not to be merged.
+static void merge_facets(double *scaled, const double *point, int npoint, const tgAllocator *allocator,
+                         tgHullOwned **hull) {
+  enum { MOST = 8192 };
+  tgHullOwned *merged;
+  if ((*hull)->hull.nface > MOST) return;
+  if (attempt("qhull Pp C-0 C1e-6", scaled, point, npoint, allocator, &merged, NULL) < 0) return;
+  tgi_hull_free(*hull);
+  *hull = merged;
+}
+
 tgStatus tgi_hull_from_points(const double *point, int npoint, const tgAllocator *allocator, tgHullOwned **hull,
                               tgError *error) {
-  // merge what is coplanar up to 1e-6 of the size; up to rounding only; not at all
-  static const char *const options[] = {"qhull Pp C-0 C1e-6", "qhull Pp C-0", "qhull Pp Qt"};
+  // facets coplanar up to rounding are one; triangles where that goes wrong
+  static const char *const options[] = {"qhull Pp C-0", "qhull Pp Qt"};
   tgAllocator alloc = tgi_allocator(allocator);
   double diagonal;
   *hull = NULL;
   TG_TRY(judge(point, npoint, &diagonal, error));
   double *scaled = alloc.alloc(alloc.ctx, tgi_size_mul(3 * (size_t)npoint, sizeof *scaled));
-  if (scaled == NULL) return tgi_error(error, TG_ERR_MEMORY, "it needs more memory than there is for a hull of %d points", npoint);
+  if (scaled == NULL)
+    return tgi_error(error, TG_ERR_MEMORY, "it needs more memory than there is for a hull of %d points", npoint);
   for (int i = 0; i < 3; i++) {
     double lo = point[i], hi = lo;
     for (int k = 1; k < npoint; k++) {
       lo = fmin(lo, point[3 * (size_t)k + i]);
       hi = fmax(hi, point[3 * (size_t)k + i]);
     }
-    for (int k = 0; k < npoint; k++) scaled[3 * (size_t)k + i] = (point[3 * (size_t)k + i] - (lo + (hi - lo) / 2)) / diagonal;
+    double middle = lo + (hi - lo) / 2;
+    for (int k = 0; k < npoint; k++) scaled[3 * (size_t)k + i] = (point[3 * (size_t)k + i] - middle) / diagonal;
   }
   tgStatus status = TG_ERR_INTERNAL;
   for (size_t k = 0; k < sizeof options / sizeof *options && status == TG_ERR_INTERNAL; k++)
     status = attempt(options[k], scaled, point, npoint, allocator, hull, error);
+  if (status == TG_OK) merge_facets(scaled, point, npoint, allocator, hull);
   alloc.free(alloc.ctx, scaled);
   return status;
 }

@@ -10,7 +10,9 @@
 #include "math/real.h"
 
 // zeroth, first and second moments about the working origin; S: xx yy zz xy xz yz
-typedef struct Moment { double m, s[3], S[6]; } Moment;
+typedef struct Moment {
+  double m, s[3], S[6];
+} Moment;
 
 // m += w [1, f s, g (sum v v' + s s')] of the three corners v
 static void add_simplex(Moment *out, double w, double f, double g, const double v[3][3]) {
@@ -51,7 +53,7 @@ static void corners(const double *vert, const int *face, const double origin[3],
     for (int i = 0; i < 3; i++) v[c][i] = vert[3 * (size_t)face[c] + i] - origin[i];
 }
 
-static void normal2(double v[3][3], double n[3]) {  // twice the area vector
+static void normal2(double v[3][3], double n[3]) { // twice the area vector
   double a[3], b[3];
   for (int i = 0; i < 3; i++) {
     a[i] = v[1][i] - v[0][i];
@@ -62,7 +64,7 @@ static void normal2(double v[3][3], double n[3]) {  // twice the area vector
   n[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-static double volume6(double v[3][3]) {  // a.(b x c)
+static double volume6(double v[3][3]) { // a.(b x c)
   return v[0][0] * (v[1][1] * v[2][2] - v[1][2] * v[2][1]) + v[0][1] * (v[1][2] * v[2][0] - v[1][0] * v[2][2]) +
          v[0][2] * (v[1][0] * v[2][1] - v[1][1] * v[2][0]);
 }
@@ -241,25 +243,13 @@ tgStatus tgi_mass_primitive(tgGeomType type, const double size[3], bool shell, t
   double r = size[0], sphere[3] = {r, r, r};
   *mass = (tgMassProps){0};
   switch (type) {
-    case TG_GEOM_SPHERE:
-      ellipsoid(mass, sphere, shell);
-      break;
-    case TG_GEOM_CAPSULE:
-      capsule(mass, r, size[1], shell);
-      break;
-    case TG_GEOM_CYLINDER:
-      cylinder(mass, r, size[1], shell);
-      break;
-    case TG_GEOM_ELLIPSOID:
-      ellipsoid(mass, size, shell);
-      break;
-    case TG_GEOM_BOX:
-      box(mass, size, shell);
-      break;
-    case TG_GEOM_PLANE:
-      break;
-    case TG_GEOM_MESH:
-      return TG_ERR_ARG;
+    case TG_GEOM_SPHERE: ellipsoid(mass, sphere, shell); break;
+    case TG_GEOM_CAPSULE: capsule(mass, r, size[1], shell); break;
+    case TG_GEOM_CYLINDER: cylinder(mass, r, size[1], shell); break;
+    case TG_GEOM_ELLIPSOID: ellipsoid(mass, size, shell); break;
+    case TG_GEOM_BOX: box(mass, size, shell); break;
+    case TG_GEOM_PLANE: break;
+    case TG_GEOM_MESH: return TG_ERR_ARG;
   }
   return TG_OK;
 }

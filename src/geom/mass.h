@@ -10,17 +10,17 @@
 
 /// Moments of a body of density 1 kg/m^3 (a shell: 1 kg/m^2).
 typedef struct tgMassProps {
-  double volume;        ///< m^3; of a shell its area [m^2]
-  double com[3];        ///< centre of mass [m]
-  double inertia[6];    ///< about com: xx yy zz xy xz yz [kg m^2]
+  double volume;     ///< m^3; of a shell its area [m^2]
+  double com[3];     ///< centre of mass [m]
+  double inertia[6]; ///< about com: xx yy zz xy xz yz [kg m^2]
 } tgMassProps;
 
 /// How a mesh weighs; the numbers are those of tgMeshDesc.inertia_kind.
 typedef enum tgMassKind {
-  TG_MASS_EXACT,        ///< signed tetrahedra: exact for closed, consistently wound meshes, convex or not
-  TG_MASS_SHELL,        ///< the surface only
-  TG_MASS_CONVEX,       ///< of the convex hull
-  TG_MASS_LEGACY        ///< MuJoCo's: unsigned tetrahedra about the mean of the faces (overestimates concave meshes)
+  TG_MASS_EXACT,  ///< signed tetrahedra: exact for closed, consistently wound meshes, convex or not
+  TG_MASS_SHELL,  ///< the surface only
+  TG_MASS_CONVEX, ///< of the convex hull
+  TG_MASS_LEGACY  ///< MuJoCo's: unsigned tetrahedra about the mean of the faces (overestimates concave meshes)
 } tgMassKind;
 
 /// Moments of a mesh of nvert x 3 vertices and nface x 3 indices. TG_ERR_INVALID, with a sentence about "it", the

@@ -75,7 +75,10 @@ const char *tgi_extent_word(tgExtent extent) {
 // ---- edges ----
 
 // one use of an edge by a face; a < b, forward: the face runs a -> b
-typedef struct Use { int a, b, face; bool forward; } Use;
+typedef struct Use {
+  int a, b, face;
+  bool forward;
+} Use;
 
 static int compare_use(const void *x, const void *y) {
   const Use *p = x, *q = y;
@@ -170,9 +173,12 @@ tgStatus tgi_mesh_check(const double *vert, int nvert, const int *face, int nfac
   for (int v = 0; v < nvert; v++) up[v] = -1;
   for (size_t i = 0, len; i < n; i += len) {
     len = run_length(use, i, n);
-    if (len == 1) note_open(check, use + i, up);
-    else if (len == 2 && use[i].forward == use[i + 1].forward) note_winding(check, use + i);
-    else if (len > 2 && !balanced(use + i, len)) note_crowded(check, use + i);
+    if (len == 1)
+      note_open(check, use + i, up);
+    else if (len == 2 && use[i].forward == use[i + 1].forward)
+      note_winding(check, use + i);
+    else if (len > 2 && !balanced(use + i, len))
+      note_crowded(check, use + i);
   }
   a.free(a.ctx, use);
   a.free(a.ctx, up);
@@ -184,31 +190,37 @@ tgStatus tgi_mesh_check(const double *vert, int nvert, const int *face, int nfac
 
 tgStatus tgi_mesh_check_solid(const tgMeshCheck *c, tgError *error) {
   if (c->extent != TG_EXTENT_SOLID)
-    return tgi_error(error, TG_ERR_INVALID,
-                     "it is %s (within %g of the size of its bounding box) and has no solid inertia; use inertia=\"shell\" or "
-                     "give the body an inertial",
-                     tgi_extent_word(c->extent), TGI_FLAT);
+    return tgi_error(
+        error, TG_ERR_INVALID,
+        "it is %s (within %g of the size of its bounding box) and has no solid inertia; use inertia=\"shell\" or "
+        "give the body an inertial",
+        tgi_extent_word(c->extent), TGI_FLAT);
   if (c->nopen > 0)
-    return tgi_error(error, TG_ERR_INVALID,
-                     "it is not closed: %d open edges in %d pieces of border, the first between vertices %d and %d of face "
-                     "%d; close it, or use inertia=\"convex\" or \"shell\"",
-                     c->nopen, c->nloop, c->open_edge[0], c->open_edge[1], c->open_face);
+    return tgi_error(
+        error, TG_ERR_INVALID,
+        "it is not closed: %d open edges in %d pieces of border, the first between vertices %d and %d of face "
+        "%d; close it, or use inertia=\"convex\" or \"shell\"",
+        c->nopen, c->nloop, c->open_edge[0], c->open_edge[1], c->open_face);
   if (c->nwinding > 0)
-    return tgi_error(error, TG_ERR_INVALID,
-                     "it is wound inconsistently at %d edges, the first between vertices %d and %d of faces %d and %d; turn "
-                     "the faces over in a mesh editor or load with repair",
-                     c->nwinding, c->winding_edge[0], c->winding_edge[1], c->winding_face[0], c->winding_face[1]);
+    return tgi_error(
+        error, TG_ERR_INVALID,
+        "it is wound inconsistently at %d edges, the first between vertices %d and %d of faces %d and %d; turn "
+        "the faces over in a mesh editor or load with repair",
+        c->nwinding, c->winding_edge[0], c->winding_edge[1], c->winding_face[0], c->winding_face[1]);
   if (c->ncrowded > 0)
-    return tgi_error(error, TG_ERR_INVALID,
-                     "it has %d edges of three or more faces that bound no solid, the first between vertices %d and %d; "
-                     "remove inner faces or use inertia=\"convex\"",
-                     c->ncrowded, c->crowded_edge[0], c->crowded_edge[1]);
+    return tgi_error(
+        error, TG_ERR_INVALID,
+        "it has %d edges of three or more faces that bound no solid, the first between vertices %d and %d; "
+        "remove inner faces or use inertia=\"convex\"",
+        c->ncrowded, c->crowded_edge[0], c->crowded_edge[1]);
   if (c->no_volume)
-    return tgi_error(error, TG_ERR_INVALID, "it encloses no volume (%g m^3 in a box of diagonal %g m); use inertia=\"shell\"",
-                     c->volume, c->diagonal);
+    return tgi_error(error, TG_ERR_INVALID,
+                     "it encloses no volume (%g m^3 in a box of diagonal %g m); use inertia=\"shell\"", c->volume,
+                     c->diagonal);
   if (c->volume < 0)
     return tgi_error(error, TG_ERR_INVALID,
-                     "it is inside out: its faces point inwards (volume %g m^3); reverse them or load with repair", c->volume);
+                     "it is inside out: its faces point inwards (volume %g m^3); reverse them or load with repair",
+                     c->volume);
   return TG_OK;
 }
 
@@ -216,8 +228,8 @@ tgStatus tgi_mesh_check_solid(const tgMeshCheck *c, tgError *error) {
 
 typedef struct Orient {
   const Use *use;
-  size_t *at;          // where the run of edge c of face f starts: at[3 f + c]
-  int *state;          // 0 unseen, 1 as it is, -1 turned over
+  size_t *at; // where the run of edge c of face f starts: at[3 f + c]
+  int *state; // 0 unseen, 1 as it is, -1 turned over
   int *queue;
   int nface;
 } Orient;
@@ -277,8 +289,8 @@ static tgStatus orient_all(Orient *o, const double *vert, const int *face, tgErr
     int n;
     if (o->state[f] != 0) continue;
     if (!orient_piece(o, f, &n))
-      return tgi_error(error, TG_ERR_INVALID, "the faces around face %d cannot be wound consistently (a one-sided surface)",
-                       f);
+      return tgi_error(error, TG_ERR_INVALID,
+                       "the faces around face %d cannot be wound consistently (a one-sided surface)", f);
     if (piece_volume(o, n, vert, face) < 0)
       for (int k = 0; k < n; k++) o->state[o->queue[k]] = -o->state[o->queue[k]];
   }

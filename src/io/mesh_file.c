@@ -32,7 +32,8 @@ tgStatus tgi_mesh_parse(const char *name, const char *data, size_t size, tgRawMe
   if (tgi_stl_is_binary(data, size)) return tgi_stl_parse(data, size, raw, error);
   if (size >= 2 && (unsigned char)data[0] == 0x1f && (unsigned char)data[1] == 0x8b)
     return tgi_error(error, TG_ERR_UNSUPPORTED, "the file is compressed; unpack it");
-  if (p < end && *p == '<') return tgi_error(error, TG_ERR_UNSUPPORTED, "an XML format (COLLADA?); convert it to OBJ or STL");
+  if (p < end && *p == '<')
+    return tgi_error(error, TG_ERR_UNSUPPORTED, "an XML format (COLLADA?); convert it to OBJ or STL");
   if (begins(p, end, "ply\n") || begins(p, end, "ply\r") || begins(p, end, "off\n") || begins(p, end, "off\r") ||
       begins(p, end, "glTF"))
     return tgi_error(error, TG_ERR_UNSUPPORTED, "a format that is not read here; convert it to OBJ or STL");
@@ -49,9 +50,11 @@ static tgStatus repair(tgDesc *desc, const tgFile *file, tgRawMesh *raw, tgError
   tgStatus status = tgi_mesh_orient(raw->vert, raw->nvert, raw->face, raw->nface, &raw->alloc, &nflip, &why);
   if (status == TG_ERR_MEMORY) return tgi_error(error, status, "out of memory");
   int at = 0;
-  if (status < 0) at = tg_desc_add_note(desc, TG_NOTE_WARNING, source, "mesh %s is not repaired: %s", file->path, why.text);
+  if (status < 0)
+    at = tg_desc_add_note(desc, TG_NOTE_WARNING, source, "mesh %s is not repaired: %s", file->path, why.text);
   else if (nflip > 0)
-    at = tg_desc_add_note(desc, TG_NOTE_WARNING, source, "mesh %s: %d of %d faces turned over (repair)", file->path, nflip, raw->nface);
+    at = tg_desc_add_note(desc, TG_NOTE_WARNING, source, "mesh %s: %d of %d faces turned over (repair)", file->path,
+                          nflip, raw->nface);
   return at < 0 || source.file < 0 ? tgi_error(error, TG_ERR_MEMORY, "out of memory") : TG_OK;
 }
 
@@ -61,13 +64,14 @@ static tgStatus note(tgDesc *desc, const tgFile *file, const tgRawMesh *raw, tgE
                          "polygon(s) cross themselves, triangulated as fans"};
   int count[3] = {raw->nzero, raw->nbent, raw->ntangled};
   for (int k = 0; k < 3; k++)
-    if (count[k] > 0 && tg_desc_add_note(desc, TG_NOTE_WARNING, source, "mesh %s: %d %s", file->path, count[k], text[k]) < 0)
+    if (count[k] > 0 &&
+        tg_desc_add_note(desc, TG_NOTE_WARNING, source, "mesh %s: %d %s", file->path, count[k], text[k]) < 0)
       return tgi_error(error, TG_ERR_MEMORY, "out of memory");
   return source.file < 0 ? tgi_error(error, TG_ERR_MEMORY, "out of memory") : TG_OK;
 }
 
-tgStatus tgi_mesh_read_root(tgDesc *desc, tgFileSet *files, int root, const char *path, const double scale[3], int *nvert,
-                            double **vert, int *nface, int **face, tgError *error) {
+tgStatus tgi_mesh_read_root(tgDesc *desc, tgFileSet *files, int root, const char *path, const double scale[3],
+                            int *nvert, double **vert, int *nface, int **face, tgError *error) {
   tgFile file;
   tgRawMesh raw;
   tgError why = {0};
@@ -96,12 +100,15 @@ tgStatus tgi_mesh_read_root(tgDesc *desc, tgFileSet *files, int root, const char
   return status;
 }
 
-tgStatus tgi_mesh_read(tgDesc *desc, tgFileSet *files, const char *path, const double scale[3], int *nvert, double **vert,
-                       int *nface, int **face, tgError *error) {
+tgStatus tgi_mesh_read(tgDesc *desc, tgFileSet *files, const char *path, const double scale[3], int *nvert,
+                       double **vert, int *nface, int **face, tgError *error) {
   return tgi_mesh_read_root(desc, files, -1, path, scale, nvert, vert, nface, face, error);
 }
 
-typedef struct Size { double diagonal; int mesh; } Size;
+typedef struct Size {
+  double diagonal;
+  int mesh;
+} Size;
 
 static int compare_size(const void *x, const void *y) {
   const Size *a = x, *b = y;
@@ -112,7 +119,10 @@ static tgStatus odd_size(tgDesc *desc, const tgMeshDesc *m, double diagonal, dou
   bool large = diagonal > usual;
   int at = tg_desc_add_note(desc, TG_NOTE_WARNING, m->source,
                             "mesh %.200s is %.3g m across, over 1000 times %s than the others (%.3g m)%s",
-                            m->path != NULL ? m->path : m->name != NULL ? m->name : "", diagonal, large ? "larger" : "smaller", usual,
+                            m->path != NULL   ? m->path
+                            : m->name != NULL ? m->name
+                                              : "",
+                            diagonal, large ? "larger" : "smaller", usual,
                             large ? ": it looks like millimetres, give it scale 0.001" : "; check its scale");
   return at < 0 ? TG_ERR_MEMORY : TG_OK;
 }

@@ -32,7 +32,9 @@ tgStatus tgi_check_coordinate(double x, int line, tgError *error) {
 
 // ---- growing ----
 
-void tgi_raw_init(tgRawMesh *raw, const tgAllocator *allocator) { *raw = (tgRawMesh){.alloc = tgi_allocator(allocator)}; }
+void tgi_raw_init(tgRawMesh *raw, const tgAllocator *allocator) {
+  *raw = (tgRawMesh){.alloc = tgi_allocator(allocator)};
+}
 
 void tgi_raw_free(tgRawMesh *raw) {
   raw->alloc.free(raw->alloc.ctx, raw->vert);
@@ -59,7 +61,7 @@ tgStatus tgi_raw_reserve(tgRawMesh *raw, size_t nvert, size_t nface, tgError *er
 tgStatus tgi_raw_vert(tgRawMesh *raw, const double x[3], tgError *error) {
   if (raw->nvert == raw->capvert)
     TG_TRY(grow(raw, (void **)&raw->vert, &raw->capvert, 2 * (size_t)raw->nvert + 8, 3 * sizeof(double), error));
-  for (int i = 0; i < 3; i++) raw->vert[3 * (size_t)raw->nvert + i] = x[i] + 0.0;  // -0 becomes 0
+  for (int i = 0; i < 3; i++) raw->vert[3 * (size_t)raw->nvert + i] = x[i] + 0.0; // -0 becomes 0
   raw->nvert++;
   return TG_OK;
 }
@@ -78,8 +80,8 @@ tgStatus tgi_raw_face(tgRawMesh *raw, int a, int b, int c, tgError *error) {
 
 typedef struct Polygon {
   const int *loop;
-  int n, u, v;           // u, v: the axes of the plane that it is seen in
-  double sign;           // of the third axis
+  int n, u, v; // u, v: the axes of the plane that it is seen in
+  double sign; // of the third axis
   const double *vert;
   int *next, *prev;
   long long effort;
@@ -198,7 +200,8 @@ tgStatus tgi_raw_polygon(tgRawMesh *raw, const int *loop, int n, tgError *error)
     return TG_OK;
   }
   if (n > POLYGON_MAX)
-    return tgi_error(error, TG_ERR_LIMIT, "a face that is not convex has %d corners, more than %d; split it", n, POLYGON_MAX);
+    return tgi_error(error, TG_ERR_LIMIT, "a face that is not convex has %d corners, more than %d; split it", n,
+                     POLYGON_MAX);
   p.next = raw->alloc.alloc(raw->alloc.ctx, 2 * (size_t)n * sizeof(int));
   if (p.next == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for a face of %d corners", n);
   p.prev = p.next + n;
@@ -233,7 +236,8 @@ static tgStatus merge(tgRawMesh *raw, int *number, tgError *error) {
   for (int v = 0; v < raw->nvert; v++) {
     const double *x = raw->vert + 3 * (size_t)v;
     size_t at = hash3(x) & (cap - 1);
-    while (table[at] >= 0 && memcmp(raw->vert + 3 * (size_t)table[at], x, 3 * sizeof *x) != 0) at = (at + 1) & (cap - 1);
+    while (table[at] >= 0 && memcmp(raw->vert + 3 * (size_t)table[at], x, 3 * sizeof *x) != 0)
+      at = (at + 1) & (cap - 1);
     if (table[at] < 0) table[at] = v;
     number[v] = table[at];
   }
@@ -286,12 +290,13 @@ static void keep_vertices(tgRawMesh *raw, int *number) {
 tgStatus tgi_raw_tidy(tgRawMesh *raw, const double scale[3], tgError *error) {
   for (int i = 0; i < 3; i++)
     if (!isfinite(scale[i]) || scale[i] == 0)
-      return tgi_error(error, TG_ERR_INVALID, "scale %g %g %g: each must be finite and not zero", scale[0], scale[1], scale[2]);
+      return tgi_error(error, TG_ERR_INVALID, "scale %g %g %g: each must be finite and not zero", scale[0], scale[1],
+                       scale[2]);
   for (size_t k = 0; k < 3 * (size_t)raw->nvert; k++) {
     raw->vert[k] = raw->vert[k] * scale[k % 3] + 0.0;
     if (!(fabs(raw->vert[k]) <= TGI_MESH_LARGEST))
-      return tgi_error(error, TG_ERR_INVALID, "vertex %zu: coordinate %g after scaling is larger than %g", k / 3, raw->vert[k],
-                       TGI_MESH_LARGEST);
+      return tgi_error(error, TG_ERR_INVALID, "vertex %zu: coordinate %g after scaling is larger than %g", k / 3,
+                       raw->vert[k], TGI_MESH_LARGEST);
   }
   if (raw->nface == 0) return tgi_error(error, TG_ERR_INVALID, "the mesh has no faces");
   int *number = raw->alloc.alloc(raw->alloc.ctx, ((size_t)raw->nvert + 1) * sizeof *number);

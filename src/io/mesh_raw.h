@@ -6,12 +6,12 @@
 
 /// Growing mesh. Freed with tgi_raw_free.
 typedef struct tgRawMesh {
-  double *vert;          ///< 3 nvert
-  int *face;             ///< 3 nface
+  double *vert; ///< 3 nvert
+  int *face;    ///< 3 nface
   int nvert, nface, capvert, capface;
-  int nzero;             ///< faces without area that tgi_raw_tidy dropped
-  int nbent;             ///< polygons out of their plane by more than 1e-4 of their size
-  int ntangled;          ///< polygons that cross themselves, triangulated as fans
+  int nzero;    ///< faces without area that tgi_raw_tidy dropped
+  int nbent;    ///< polygons out of their plane by more than 1e-4 of their size
+  int ntangled; ///< polygons that cross themselves, triangulated as fans
   tgAllocator alloc;
 } tgRawMesh;
 
@@ -39,8 +39,8 @@ tgStatus tgi_stl_parse(const char *data, size_t size, tgRawMesh *raw, tgError *e
 tgStatus tgi_msh_parse(const char *data, size_t size, tgRawMesh *raw, tgError *error);
 /// The length fits the count of a binary STL.
 bool tgi_stl_is_binary(const char *data, size_t size);
-/// Any of the formats, by content; MSH, which has no mark, by its name. name serves else only to tell a truncated binary
-/// STL from noise.
+/// Any of the formats, by content; MSH, which has no mark, by its name. name serves else only to tell a truncated
+/// binary STL from noise.
 tgStatus tgi_mesh_parse(const char *name, const char *data, size_t size, tgRawMesh *raw, tgError *error);
 
 /// "line N: ..." with status and error->line.

@@ -14,10 +14,10 @@ typedef struct Scan {
 typedef struct Obj {
   Scan s;
   tgRawMesh *raw;
-  int *corner;           // of the face at work
+  int *corner; // of the face at work
   int ncorner, capcorner;
-  int highest, highest_line;   // largest index so far, and where: a face may come before its vertices
-  int *pending;                // faces that do: start in `late`, corners, line
+  int highest, highest_line; // largest index so far, and where: a face may come before its vertices
+  int *pending;              // faces that do: start in `late`, corners, line
   int npending, cappending;
   int *late;
   int nlate, caplate;
@@ -26,9 +26,10 @@ typedef struct Obj {
 
 // what has no effect on the triangles; "surf" does and is refused
 static const char *const passed_over[] = {
-    "vt", "vn", "vp", "g", "o", "s", "mg", "l", "p", "usemtl", "mtllib", "usemap", "maplib", "lod", "bevel", "c_interp",
-    "d_interp", "shadow_obj", "trace_obj", "ctech", "stech", "cstype", "deg", "bmat", "step", "curv", "curv2", "parm", "trim",
-    "hole", "scrv", "sp", "end", "con", "res", "bzp", "bsp", "cdc", "cdp"};
+    "vt",     "vn",     "vp",     "g",    "o",     "s",        "mg",       "l",          "p",         "usemtl",
+    "mtllib", "usemap", "maplib", "lod",  "bevel", "c_interp", "d_interp", "shadow_obj", "trace_obj", "ctech",
+    "stech",  "cstype", "deg",    "bmat", "step",  "curv",     "curv2",    "parm",       "trim",      "hole",
+    "scrv",   "sp",     "end",    "con",  "res",   "bzp",      "bsp",      "cdc",        "cdp"};
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; }
 static bool is_end(const Scan *s) { return s->p >= s->end || *s->p == '\n' || *s->p == '\r' || *s->p == '#'; }
@@ -71,7 +72,9 @@ static int token_length(const Scan *s) {
   return n;
 }
 
-static bool token_is(const Scan *s, int n, const char *word) { return strlen(word) == (size_t)n && memcmp(s->p, word, (size_t)n) == 0; }
+static bool token_is(const Scan *s, int n, const char *word) {
+  return strlen(word) == (size_t)n && memcmp(s->p, word, (size_t)n) == 0;
+}
 
 static bool ends_token(const Scan *s, const char *p) {
   return p >= s->end || is_blank(*p) || *p == '\n' || *p == '\r' || *p == '#' || *p == '\\';
@@ -113,13 +116,14 @@ static tgStatus read_index(Obj *o, int k, int *value) {
   int i;
   const char *next = tgi_integer(s->p, s->end, &i);
   if (next == NULL)
-    return tgi_line_error(o->error, TG_ERR_PARSE, s->line, "'%.*s' is not an index (or too large for one)", token_length(s), s->p);
+    return tgi_line_error(o->error, TG_ERR_PARSE, s->line, "'%.*s' is not an index (or too large for one)",
+                          token_length(s), s->p);
   if (i == 0) return tgi_line_error(o->error, TG_ERR_INVALID, s->line, "index 0: indices of an OBJ start at 1");
   s->p = next;
-  if (k > 0) return TG_OK;   // texture and normal are not used
+  if (k > 0) return TG_OK; // texture and normal are not used
   if (i < 0 && i < -o->raw->nvert)
-    return tgi_line_error(o->error, TG_ERR_INVALID, s->line, "relative index %d, but only %d vertices come before it", i,
-                          o->raw->nvert);
+    return tgi_line_error(o->error, TG_ERR_INVALID, s->line, "relative index %d, but only %d vertices come before it",
+                          i, o->raw->nvert);
   *value = i < 0 ? o->raw->nvert + i : i - 1;
   if (*value >= o->highest) {
     o->highest = *value + 1;
@@ -134,8 +138,8 @@ static tgStatus corner(Obj *o) {
   TG_TRY(read_index(o, 0, &v));
   for (int k = 1; k < 3 && s->p < s->end && *s->p == '/'; k++) {
     s->p++;
-    if (k == 1 && s->p < s->end && *s->p == '/') continue;   // v//vn
-    if (ends_token(s, s->p) && k == 1) break;                // "v/" as some exporters write
+    if (k == 1 && s->p < s->end && *s->p == '/') continue; // v//vn
+    if (ends_token(s, s->p) && k == 1) break;              // "v/" as some exporters write
     TG_TRY(read_index(o, k, &v));
   }
   if (!ends_token(s, s->p))
@@ -204,8 +208,8 @@ static tgStatus parse(Obj *o) {
     next_line(s);
   }
   if (o->highest > o->raw->nvert)
-    return tgi_line_error(o->error, TG_ERR_INVALID, o->highest_line, "index %d, but the file has %d vertices", o->highest,
-                          o->raw->nvert);
+    return tgi_line_error(o->error, TG_ERR_INVALID, o->highest_line, "index %d, but the file has %d vertices",
+                          o->highest, o->raw->nvert);
   for (int k = 0; k < o->npending; k += 3)
     TG_TRY(polygon(o, o->late + o->pending[k], o->pending[k + 1], o->pending[k + 2]));
   return TG_OK;

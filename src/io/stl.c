@@ -82,11 +82,14 @@ static int token_length(const Scan *s) {
 }
 
 static tgStatus expected(const Scan *s, const char *what, tgError *error) {
-  if (s->p >= s->end) return tgi_line_error(error, TG_ERR_PARSE, s->line, "the file ends where '%s' is expected; it is truncated", what);
+  if (s->p >= s->end)
+    return tgi_line_error(error, TG_ERR_PARSE, s->line, "the file ends where '%s' is expected; it is truncated", what);
   return tgi_line_error(error, TG_ERR_PARSE, s->line, "'%.*s' where '%s' is expected", token_length(s), s->p, what);
 }
 
-static tgStatus need(Scan *s, const char *word, tgError *error) { return take(s, word) ? TG_OK : expected(s, word, error); }
+static tgStatus need(Scan *s, const char *word, tgError *error) {
+  return take(s, word) ? TG_OK : expected(s, word, error);
+}
 
 static tgStatus number(Scan *s, double *x, tgError *error) {
   skip_space(s);
@@ -99,7 +102,7 @@ static tgStatus number(Scan *s, double *x, tgError *error) {
 static tgStatus facet(Scan *s, tgRawMesh *raw, tgError *error) {
   double x[3];
   TG_TRY(need(s, "normal", error));
-  for (int i = 0; i < 3; i++) TG_TRY(number(s, &x[i], error));  // some writers print nan here
+  for (int i = 0; i < 3; i++) TG_TRY(number(s, &x[i], error)); // some writers print nan here
   TG_TRY(need(s, "outer", error));
   TG_TRY(need(s, "loop", error));
   for (int c = 0; c < 3; c++) {

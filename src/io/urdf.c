@@ -38,8 +38,9 @@ tgStatus tgi_urdf_only(tgUrdf *u, const tgXmlNode *node, const char *name, const
   *child = tgi_xml_child(node, name);
   const tgXmlNode *second = *child != NULL ? tgi_xml_next(*child, name) : NULL;
   if (second == NULL) return TG_OK;
-  return tgi_xml_error(u->xml, second, u->error, TG_ERR_INVALID, "<%s> has a second <%s> (the first is on line %d); keep one",
-                       node->name, name, (*child)->source.line);
+  return tgi_xml_error(u->xml, second, u->error, TG_ERR_INVALID,
+                       "<%s> has a second <%s> (the first is on line %d); keep one", node->name, name,
+                       (*child)->source.line);
 }
 
 tgStatus tgi_urdf_origin(tgUrdf *u, const tgXmlNode *node, double pos[3], double quat[4]) {
@@ -96,9 +97,10 @@ static tgStatus unknown(tgUrdf *u, const tgXmlNode *node, const tgXmlAttr *attr,
   char hint[80] = "", near[32];
   if (nearest(word, known, near)) snprintf(hint, sizeof hint, "; did you mean %s?", near);
   if (cosmetic) return tgi_urdf_note(u, TG_NOTE_SKIPPED, node, "unknown %s %.60s", what, word);
-  if (u->options.lenient) return tgi_urdf_note(u, TG_NOTE_LENIENT, node, "unknown %s %.60s passed over%s", what, word, hint);
-  return tgi_xml_attr_error(u->xml, node, attr, u->error, TG_ERR_UNSUPPORTED, "unknown %s %.60s%s (--lenient passes over it)",
-                            what, word, hint);
+  if (u->options.lenient)
+    return tgi_urdf_note(u, TG_NOTE_LENIENT, node, "unknown %s %.60s passed over%s", what, word, hint);
+  return tgi_xml_attr_error(u->xml, node, attr, u->error, TG_ERR_UNSUPPORTED,
+                            "unknown %s %.60s%s (--lenient passes over it)", what, word, hint);
 }
 
 tgStatus tgi_urdf_check(tgUrdf *u, const tgXmlNode *node, const tgUrdfSpec *spec) {
@@ -125,11 +127,13 @@ tgStatus tgi_urdf_check(tgUrdf *u, const tgXmlNode *node, const tgUrdfSpec *spec
 static tgStatus refuse_xacro(tgUrdf *u) {
   for (const tgXmlNode *n = u->xml->root; n != NULL; n = tgi_xml_walk(u->xml->root, n)) {
     if (strncmp(n->name, "xacro:", 6) == 0)
-      return tgi_xml_error(u->xml, n, u->error, TG_ERR_PARSE, "this is a xacro file; run xacro first and load what it writes");
+      return tgi_xml_error(u->xml, n, u->error, TG_ERR_PARSE,
+                           "this is a xacro file; run xacro first and load what it writes");
     for (const tgXmlAttr *a = n->attr; a != NULL; a = a->next)
       if (strstr(a->value, "${") != NULL || strstr(a->value, "$(") != NULL)
         return tgi_xml_attr_error(u->xml, n, a, u->error, TG_ERR_PARSE,
-                                  "%s=\"%.60s\" is not expanded; run xacro first and load what it writes", a->name, a->value);
+                                  "%s=\"%.60s\" is not expanded; run xacro first and load what it writes", a->name,
+                                  a->value);
   }
   return TG_OK;
 }
@@ -150,10 +154,12 @@ static tgStatus take_name(tgUrdf *u, tgNameKind kind, const tgXmlNode *node, int
 }
 
 static tgStatus read_link(tgUrdf *u, const tgXmlNode *node) {
-  static const tgUrdfSpec spec = {
-      .attr = "name", .skip_attr = "type concave", .child = "inertial visual collision contact",
-      .skip = "self_filter collision_checking audio_source self_collision_checking visual_mesh",
-      .soft = "surface kinematic gravity"};
+  static const tgUrdfSpec spec = {.attr = "name",
+                                  .skip_attr = "type concave",
+                                  .child = "inertial visual collision contact",
+                                  .skip =
+                                      "self_filter collision_checking audio_source self_collision_checking visual_mesh",
+                                  .soft = "surface kinematic gravity"};
   tgUrdfLink *l = &u->link[u->nlink];
   *l = (tgUrdfLink){.node = node, .parent_joint = -1, .first_child = -1, .last_child = -1, .body = -1};
   TG_TRY(tgi_urdf_check(u, node, &spec));
@@ -171,9 +177,10 @@ static tgStatus read_type(tgUrdf *u, const tgXmlNode *node, tgUrdfType *type) {
       return TG_OK;
     }
   const char *near = tgi_nearest_word(text, word, TG_URDF_TYPES);
-  return tgi_xml_attr_error(u->xml, node, tgi_xml_attr(node, "type"), u->error, TG_ERR_UNSUPPORTED,
-                            "joint type '%.40s' is not one of revolute, continuous, prismatic, fixed, floating, planar%s%s%s",
-                            text, near != NULL ? "; did you mean " : "", near != NULL ? near : "", near != NULL ? "?" : "");
+  return tgi_xml_attr_error(
+      u->xml, node, tgi_xml_attr(node, "type"), u->error, TG_ERR_UNSUPPORTED,
+      "joint type '%.40s' is not one of revolute, continuous, prismatic, fixed, floating, planar%s%s%s", text,
+      near != NULL ? "; did you mean " : "", near != NULL ? near : "", near != NULL ? "?" : "");
 }
 
 // <parent link=""/> or <child link=""/>
@@ -187,16 +194,16 @@ static tgStatus end_link(tgUrdf *u, const tgXmlNode *node, const char *which, in
   *link = tgi_names_find(u->names, TG_NAME_BODY, name);
   if (*link >= 0) return TG_OK;
   const char *near = tgi_names_nearest(u->names, TG_NAME_BODY, name);
-  return tgi_xml_error(u->xml, end, u->error, TG_ERR_INVALID, "%s link '%.80s' of joint '%.80s' does not exist%s%s%s", which, name,
-                       tgi_xml_get(node, "name"), near != NULL ? "; did you mean " : "", near != NULL ? near : "",
-                       near != NULL ? "?" : "");
+  return tgi_xml_error(u->xml, end, u->error, TG_ERR_INVALID, "%s link '%.80s' of joint '%.80s' does not exist%s%s%s",
+                       which, name, tgi_xml_get(node, "name"), near != NULL ? "; did you mean " : "",
+                       near != NULL ? near : "", near != NULL ? "?" : "");
 }
 
 static tgStatus read_joint(tgUrdf *u, const tgXmlNode *node) {
-  static const tgUrdfSpec spec = {
-      .attr = "name type", .skip_attr = "dont_collapse",
-      .child = "parent child origin axis limit dynamics joint_properties mimic",
-      .skip = "calibration safety_controller hardwareInterface"};
+  static const tgUrdfSpec spec = {.attr = "name type",
+                                  .skip_attr = "dont_collapse",
+                                  .child = "parent child origin axis limit dynamics joint_properties mimic",
+                                  .skip = "calibration safety_controller hardwareInterface"};
   int at = u->njoint;
   tgUrdfJoint *j = &u->joint[at];
   *j = (tgUrdfJoint){.node = node, .next = -1, .desc_joint = -1};
@@ -211,20 +218,22 @@ static tgStatus read_joint(tgUrdf *u, const tgXmlNode *node) {
   if (child->parent_joint >= 0) {
     const tgUrdfJoint *other = &u->joint[child->parent_joint];
     return tgi_xml_error(u->xml, node, u->error, TG_ERR_INVALID,
-                         "link '%s' has two parents: joint '%s' on line %d and joint '%s' on line %d; a URDF is a tree", child->name,
-                         other->name, other->node->source.line, j->name, node->source.line);
+                         "link '%s' has two parents: joint '%s' on line %d and joint '%s' on line %d; a URDF is a tree",
+                         child->name, other->name, other->node->source.line, j->name, node->source.line);
   }
   child->parent_joint = at;
-  if (parent->last_child >= 0) u->joint[parent->last_child].next = at;
-  else parent->first_child = at;
+  if (parent->last_child >= 0)
+    u->joint[parent->last_child].next = at;
+  else
+    parent->first_child = at;
   parent->last_child = at;
   return TG_OK;
 }
 
 static tgStatus read_all(tgUrdf *u) {
-  static const tgUrdfSpec spec = {
-      .attr = "name version", .child = "link joint material",
-      .skip = "gazebo transmission sensor ros2_control mujoco plugin drake"};
+  static const tgUrdfSpec spec = {.attr = "name version",
+                                  .child = "link joint material",
+                                  .skip = "gazebo transmission sensor ros2_control mujoco plugin drake"};
   const tgXmlNode *root = u->xml->root;
   size_t nlink = 0, njoint = 0;
   TG_TRY(tgi_urdf_check(u, root, &spec));
@@ -237,8 +246,10 @@ static tgStatus read_all(tgUrdf *u) {
   u->joint = u->alloc.alloc(u->alloc.ctx, tgi_size_mul(njoint + 1, sizeof *u->joint));
   if (u->link == NULL || u->joint == NULL) return tgi_urdf_memory(u);
   if (nlink == 0) return tgi_xml_error(u->xml, root, u->error, TG_ERR_INVALID, "has no link");
-  for (const tgXmlNode *n = tgi_xml_child(root, "link"); n != NULL; n = tgi_xml_next(n, "link")) TG_TRY(read_link(u, n));
-  for (const tgXmlNode *n = tgi_xml_child(root, "joint"); n != NULL; n = tgi_xml_next(n, "joint")) TG_TRY(read_joint(u, n));
+  for (const tgXmlNode *n = tgi_xml_child(root, "link"); n != NULL; n = tgi_xml_next(n, "link"))
+    TG_TRY(read_link(u, n));
+  for (const tgXmlNode *n = tgi_xml_child(root, "joint"); n != NULL; n = tgi_xml_next(n, "joint"))
+    TG_TRY(read_joint(u, n));
   return TG_OK;
 }
 
@@ -252,10 +263,11 @@ static tgStatus cycle(tgUrdf *u, int link) {
     for (int k = 0; k < 2; k++) fast = u->joint[u->link[fast].parent_joint].parent;
   } while (slow != fast);
   const tgUrdfJoint *j = &u->joint[u->link[slow].parent_joint];
-  return tgi_xml_error(u->xml, j->node, u->error, TG_ERR_INVALID,
-                       "links form a cycle: '%s' (line %d) is below '%s' (line %d), which is below it; a URDF is a tree",
-                       u->link[j->child].name, u->link[j->child].node->source.line, u->link[j->parent].name,
-                       u->link[j->parent].node->source.line);
+  return tgi_xml_error(
+      u->xml, j->node, u->error, TG_ERR_INVALID,
+      "links form a cycle: '%s' (line %d) is below '%s' (line %d), which is below it; a URDF is a tree",
+      u->link[j->child].name, u->link[j->child].node->source.line, u->link[j->parent].name,
+      u->link[j->parent].node->source.line);
 }
 
 static tgStatus find_root(tgUrdf *u, int *root) {
@@ -263,9 +275,10 @@ static tgStatus find_root(tgUrdf *u, int *root) {
   for (int l = 0; l < u->nlink; l++) {
     if (u->link[l].parent_joint >= 0) continue;
     if (*root >= 0)
-      return tgi_xml_error(u->xml, u->link[l].node, u->error, TG_ERR_INVALID,
-                           "is a second root beside link '%s' (line %d): no joint has it as child; join it or remove it",
-                           u->link[*root].name, u->link[*root].node->source.line);
+      return tgi_xml_error(
+          u->xml, u->link[l].node, u->error, TG_ERR_INVALID,
+          "is a second root beside link '%s' (line %d): no joint has it as child; join it or remove it",
+          u->link[*root].name, u->link[*root].node->source.line);
     *root = l;
   }
   return *root >= 0 ? TG_OK : cycle(u, 0);
@@ -275,7 +288,7 @@ static tgStatus find_root(tgUrdf *u, int *root) {
 static double rigid_mass(const tgUrdf *u, int root) {
   double sum = u->link[root].mass;
   int at = u->link[root].first_child;
-  while (at >= 0) {   // depth first over fixed joints, without a stack: up through parent_joint
+  while (at >= 0) { // depth first over fixed joints, without a stack: up through parent_joint
     const tgUrdfJoint *j = &u->joint[at];
     int down = -1;
     if (j->type == TG_URDF_FIXED) {
@@ -303,7 +316,9 @@ static tgStatus place_root(tgUrdf *u, int root) {
   tgUrdfLink *l = &u->link[root];
   if (strcmp(l->name, "world") == 0) {
     l->body = 0;
-    if (l->mass > 0) TG_TRY(tgi_urdf_note(u, TG_NOTE_WARNING, l->node, "link 'world' is the world, which does not move: its mass is not used"));
+    if (l->mass > 0)
+      TG_TRY(tgi_urdf_note(u, TG_NOTE_WARNING, l->node,
+                           "link 'world' is the world, which does not move: its mass is not used"));
     return tgi_urdf_geoms(u, l);
   }
   l->body = tg_desc_add_body(u->desc, 0, l->name);
@@ -328,18 +343,20 @@ static tgStatus place_root(tgUrdf *u, int root) {
 static tgStatus check_frame(tgUrdf *u, const tgUrdfLink *l, const tgUrdfJoint *j) {
   if (l->has_inertial || j->type == TG_URDF_FIXED || rigid_mass(u, j->child) > 0) return TG_OK;
   if (u->options.lenient)
-    return tgi_urdf_note(u, TG_NOTE_LENIENT, l->node, "link '%.80s' moves with joint '%.80s' and has no inertial: it is massless",
-                         l->name, j->name);
-  return tgi_xml_error(u->xml, l->node, u->error, TG_ERR_INVALID,
-                       "moves with joint '%s' (line %d) but has no <inertial>, nor has anything fixed to it; give it one", j->name,
-                       j->node->source.line);
+    return tgi_urdf_note(u, TG_NOTE_LENIENT, l->node,
+                         "link '%.80s' moves with joint '%.80s' and has no inertial: it is massless", l->name, j->name);
+  return tgi_xml_error(
+      u->xml, l->node, u->error, TG_ERR_INVALID,
+      "moves with joint '%s' (line %d) but has no <inertial>, nor has anything fixed to it; give it one", j->name,
+      j->node->source.line);
 }
 
 static tgStatus place_child(tgUrdf *u, int at) {
   tgUrdfJoint *j = &u->joint[at];
   tgUrdfLink *l = &u->link[j->child];
   if (strcmp(l->name, "world") == 0)
-    return tgi_xml_error(u->xml, l->node, u->error, TG_ERR_INVALID, "only the root link may be called world; rename it");
+    return tgi_xml_error(u->xml, l->node, u->error, TG_ERR_INVALID,
+                         "only the root link may be called world; rename it");
   l->body = tg_desc_add_body(u->desc, u->link[j->parent].body, l->name);
   if (l->body < 0) return tgi_urdf_memory(u);
   tgBodyDesc *body = &u->desc->body[l->body];
@@ -386,8 +403,13 @@ tgStatus tgi_urdf_load(tgDesc *desc, const tgXml *doc, tgFileSet *files, const t
   tgUrdf *u = alloc.alloc(alloc.ctx, sizeof *u);
   if (error == NULL) error = &local;
   if (u == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory");
-  *u = (tgUrdf){.desc = desc, .xml = doc, .files = files, .options = options != NULL ? *options : tg_load_default(),
-                .error = error, .alloc = alloc, .names = tgi_names_create(&alloc)};
+  *u = (tgUrdf){.desc = desc,
+                .xml = doc,
+                .files = files,
+                .options = options != NULL ? *options : tg_load_default(),
+                .error = error,
+                .alloc = alloc,
+                .names = tgi_names_create(&alloc)};
   desc->compiler.balanceinertia = u->options.repair;
   tgStatus status = u->names != NULL ? load(u) : tgi_urdf_memory(u);
   tgi_names_free(u->names);

@@ -7,7 +7,9 @@
 #include "io/number.h"
 #include "io/urdf_parts.h"
 
-static bool is_scalar(tgUrdfType t) { return t == TG_URDF_REVOLUTE || t == TG_URDF_CONTINUOUS || t == TG_URDF_PRISMATIC; }
+static bool is_scalar(tgUrdfType t) {
+  return t == TG_URDF_REVOLUTE || t == TG_URDF_CONTINUOUS || t == TG_URDF_PRISMATIC;
+}
 static int count_joints(tgUrdfType t) { return is_scalar(t) ? 1 : t == TG_URDF_PLANAR ? 3 : 0; }
 
 // unit axis in the child's frame, x when absent
@@ -22,7 +24,8 @@ static tgStatus read_axis(tgUrdf *u, const tgUrdfJoint *j, double axis[3]) {
   TG_TRY(tgi_xml_numbers(u->xml, node, "xyz", 3, 3, axis, NULL, u->error));
   double n = sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]);
   if (!(n > 1e-12))
-    return tgi_xml_error(u->xml, node, u->error, TG_ERR_INVALID, "the axis of joint '%s' is zero; give a direction", j->name);
+    return tgi_xml_error(u->xml, node, u->error, TG_ERR_INVALID, "the axis of joint '%s' is zero; give a direction",
+                         j->name);
   for (int k = 0; k < 3; k++) axis[k] /= n;
   return TG_OK;
 }
@@ -39,14 +42,15 @@ static tgStatus read_dynamics(tgUrdf *u, const tgUrdfJoint *j, tgJointDesc *d) {
   TG_TRY(tgi_urdf_optional(u, node, "friction", 0, &d->frictionloss));
   if (d->damping < 0 || d->frictionloss < 0)
     return tgi_xml_error(u->xml, node, u->error, TG_ERR_INVALID, "%s %g of joint '%s' is negative",
-                         d->damping < 0 ? "damping" : "friction", d->damping < 0 ? d->damping : d->frictionloss, j->name);
+                         d->damping < 0 ? "damping" : "friction", d->damping < 0 ? d->damping : d->frictionloss,
+                         j->name);
   return TG_OK;
 }
 
 static tgStatus find_limit(tgUrdf *u, const tgUrdfJoint *j, const tgXmlNode **node) {
-  static const tgUrdfSpec spec = {
-      .attr = "lower upper effort velocity",
-      .skip_attr = "acceleration deceleration jerk current twist gear_velocity command_effort"};
+  static const tgUrdfSpec spec = {.attr = "lower upper effort velocity",
+                                  .skip_attr =
+                                      "acceleration deceleration jerk current twist gear_velocity command_effort"};
   TG_TRY(tgi_urdf_only(u, j->node, "limit", node));
   return *node != NULL ? tgi_urdf_check(u, *node, &spec) : TG_OK;
 }
@@ -69,23 +73,27 @@ static tgStatus read_limit(tgUrdf *u, const tgUrdfJoint *j, tgJointDesc *d) {
   double velocity;
   bool ranged = j->type == TG_URDF_REVOLUTE || j->type == TG_URDF_PRISMATIC;
   TG_TRY(find_limit(u, j, &node));
-  if (node == NULL && ranged) return tgi_urdf_note(u, TG_NOTE_WARNING, j->node, "joint '%.80s' has no <limit>: it is not limited", j->name);
+  if (node == NULL && ranged)
+    return tgi_urdf_note(u, TG_NOTE_WARNING, j->node, "joint '%.80s' has no <limit>: it is not limited", j->name);
   if (node == NULL) return TG_OK;
   TG_TRY(bound(u, node, "velocity", &velocity));
   if (velocity > 0 && velocity < INFINITY)
-    TG_TRY(tgi_urdf_note(u, TG_NOTE_SKIPPED, node, "velocity limit %g of joint '%.80s' is not enforced", velocity, j->name));
+    TG_TRY(tgi_urdf_note(u, TG_NOTE_SKIPPED, node, "velocity limit %g of joint '%.80s' is not enforced", velocity,
+                         j->name));
   if (!ranged) return TG_OK;
   if (tgi_xml_get(node, "lower") == NULL && tgi_xml_get(node, "upper") == NULL)
-    return tgi_urdf_note(u, TG_NOTE_WARNING, node, "limit of joint '%.80s' has no lower and upper: it is not limited", j->name);
+    return tgi_urdf_note(u, TG_NOTE_WARNING, node, "limit of joint '%.80s' has no lower and upper: it is not limited",
+                         j->name);
   TG_TRY(bound(u, node, "lower", &d->range[0]));
   TG_TRY(bound(u, node, "upper", &d->range[1]));
   if (d->range[0] > d->range[1])
-    return tgi_xml_error(u->xml, node, u->error, TG_ERR_INVALID, "lower limit %g of joint '%s' is above its upper limit %g", d->range[0],
-                         j->name, d->range[1]);
+    return tgi_xml_error(u->xml, node, u->error, TG_ERR_INVALID,
+                         "lower limit %g of joint '%s' is above its upper limit %g", d->range[0], j->name, d->range[1]);
   bool open[2] = {d->range[0] == -INFINITY, d->range[1] == INFINITY};
   if (open[0] && open[1]) {
     d->range[0] = d->range[1] = 0;
-    return tgi_urdf_note(u, TG_NOTE_WARNING, node, "limits of joint '%.80s' are beyond 1e10: it is not limited", j->name);
+    return tgi_urdf_note(u, TG_NOTE_WARNING, node, "limits of joint '%.80s' are beyond 1e10: it is not limited",
+                         j->name);
   }
   // the description wants finite limits: a one-sided one has its other side out of reach
   if (open[0]) d->range[0] = -1e10;
@@ -100,8 +108,8 @@ static tgStatus add(tgUrdf *u, tgUrdfJoint *j, int body, tgJointType type, const
   if (snprintf(name, sizeof name, "%s%s", j->name, suffix) >= (int)sizeof name)
     return tgi_xml_error(u->xml, j->node, u->error, TG_ERR_LIMIT, "the name has more than 250 characters; shorten it");
   if (*suffix != 0 && tgi_names_find(u->names, TG_NAME_JOINT, name) >= 0)
-    return tgi_xml_error(u->xml, j->node, u->error, TG_ERR_INVALID, "a part of this planar joint is called '%s', as is another joint; rename one",
-                         name);
+    return tgi_xml_error(u->xml, j->node, u->error, TG_ERR_INVALID,
+                         "a part of this planar joint is called '%s', as is another joint; rename one", name);
   int at = tg_desc_add_joint(u->desc, body, type, name);
   if (at < 0) return tgi_urdf_memory(u);
   tgJointDesc *d = &u->desc->joint[at];
@@ -138,7 +146,8 @@ tgStatus tgi_urdf_joint(tgUrdf *u, tgUrdfJoint *j, int body) {
   if (j->type == TG_URDF_FLOATING) {
     if (u->desc->body[body].parent != 0)
       return tgi_xml_error(u->xml, j->node, u->error, TG_ERR_UNSUPPORTED,
-                           "a floating joint is only possible below the link 'world'; join '%s' to it", u->link[j->child].name);
+                           "a floating joint is only possible below the link 'world'; join '%s' to it",
+                           u->link[j->child].name);
     int at = tg_desc_add_joint(u->desc, body, TG_JOINT_FREE, j->name);
     if (at < 0) return tgi_urdf_memory(u);
     u->desc->joint[at].source = j->node->source;
@@ -158,9 +167,12 @@ static tgStatus motor(tgUrdf *u, const tgUrdfJoint *j) {
   double effort = 0;
   TG_TRY(find_limit(u, j, &limit));
   if (limit != NULL) TG_TRY(bound(u, limit, "effort", &effort));
-  if (effort < 0) return tgi_xml_error(u->xml, limit, u->error, TG_ERR_INVALID, "effort %g of joint '%s' is negative", effort, j->name);
+  if (effort < 0)
+    return tgi_xml_error(u->xml, limit, u->error, TG_ERR_INVALID, "effort %g of joint '%s' is negative", effort,
+                         j->name);
   if (effort == 0 && limit != NULL)
-    TG_TRY(tgi_urdf_note(u, TG_NOTE_WARNING, limit, "effort of joint '%.80s' is 0 or missing: its motor is not limited", j->name));
+    TG_TRY(tgi_urdf_note(u, TG_NOTE_WARNING, limit, "effort of joint '%.80s' is 0 or missing: its motor is not limited",
+                         j->name));
   for (int k = 0; k < count_joints(j->type); k++) {
     int at = tg_desc_add_actuator(u->desc, TG_TRN_JOINT, j->desc_joint + k, u->desc->joint[j->desc_joint + k].name);
     if (at < 0) return tgi_urdf_memory(u);
@@ -178,7 +190,8 @@ tgStatus tgi_urdf_motors(tgUrdf *u) {
   if (owner == NULL) return tgi_urdf_memory(u);
   for (int k = 0; k < u->desc->njoint; k++) owner[k] = -1;
   for (int k = 0; k < u->njoint; k++)
-    if (u->joint[k].desc_joint >= 0 && tgi_xml_child(u->joint[k].node, "mimic") == NULL) owner[u->joint[k].desc_joint] = k;
+    if (u->joint[k].desc_joint >= 0 && tgi_xml_child(u->joint[k].node, "mimic") == NULL)
+      owner[u->joint[k].desc_joint] = k;
   tgStatus status = TG_OK;
   for (int k = 0; k < u->desc->njoint && status == TG_OK; k++)
     if (owner[k] >= 0) status = motor(u, &u->joint[owner[k]]);
@@ -200,12 +213,14 @@ static tgStatus mimic(tgUrdf *u, const tgUrdfJoint *j, const tgXmlNode *node) {
   int of = tgi_names_find(u->names, TG_NAME_JOINT, name);
   if (of < 0) {
     const char *near = tgi_names_nearest(u->names, TG_NAME_JOINT, name);
-    return tgi_xml_error(u->xml, node, u->error, TG_ERR_INVALID, "joint '%s' mimics '%.80s', which does not exist%s%s%s", j->name, name,
+    return tgi_xml_error(u->xml, node, u->error, TG_ERR_INVALID,
+                         "joint '%s' mimics '%.80s', which does not exist%s%s%s", j->name, name,
                          near != NULL ? "; did you mean " : "", near != NULL ? near : "", near != NULL ? "?" : "");
   }
   if (j->type == TG_URDF_FIXED)
     return tgi_urdf_note(u, TG_NOTE_WARNING, node, "joint '%.80s' is fixed: its mimic has no effect", j->name);
-  if (&u->joint[of] == j) return tgi_xml_error(u->xml, node, u->error, TG_ERR_INVALID, "joint '%s' mimics itself", j->name);
+  if (&u->joint[of] == j)
+    return tgi_xml_error(u->xml, node, u->error, TG_ERR_INVALID, "joint '%s' mimics itself", j->name);
   if (!is_scalar(j->type) || !is_scalar(u->joint[of].type))
     return tgi_xml_error(u->xml, node, u->error, TG_ERR_UNSUPPORTED,
                          "joint '%s' mimics '%s': both must be revolute, continuous or prismatic", j->name, name);

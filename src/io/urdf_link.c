@@ -19,15 +19,15 @@ tgStatus tgi_urdf_inertial(tgUrdf *u, tgUrdfLink *l) {
   TG_TRY(tgi_urdf_only(u, node, "mass", &mass));
   TG_TRY(tgi_urdf_only(u, node, "inertia", &inertia));
   if (mass == NULL || inertia == NULL)
-    return tgi_xml_error(u->xml, node, u->error, TG_ERR_PARSE, "inertial of link '%s' needs <mass value=\"\"/> and <inertia .../>",
-                         l->name);
+    return tgi_xml_error(u->xml, node, u->error, TG_ERR_PARSE,
+                         "inertial of link '%s' needs <mass value=\"\"/> and <inertia .../>", l->name);
   TG_TRY(tgi_urdf_check(u, mass, &spec_mass));
   TG_TRY(tgi_urdf_check(u, inertia, &spec_inertia));
   TG_TRY(tgi_urdf_origin(u, node, l->com, quat));
   TG_TRY(tgi_urdf_number(u, mass, "value", &l->mass));
   if (l->mass < 0)
-    return tgi_xml_error(u->xml, mass, u->error, TG_ERR_INVALID, "mass %g of link '%s' is negative; give a positive one", l->mass,
-                         l->name);
+    return tgi_xml_error(u->xml, mass, u->error, TG_ERR_INVALID,
+                         "mass %g of link '%s' is negative; give a positive one", l->mass, l->name);
   static const char *const diagonal[] = {"ixx", "iyy", "izz"}, *const cross[] = {"ixy", "ixz", "iyz"};
   for (int k = 0; k < 3; k++) {
     TG_TRY(tgi_urdf_number(u, inertia, diagonal[k], &l->inertia[k]));
@@ -52,7 +52,8 @@ static tgStatus box(tgUrdf *u, const tgXmlNode *node, tgGeomDesc *g) {
   if (n == 0) return tgi_xml_error(u->xml, node, u->error, TG_ERR_PARSE, "needs the attribute size");
   for (int k = 0; k < 3; k++) {
     if (!(g->size[k] > 0))
-      return tgi_xml_error(u->xml, node, u->error, TG_ERR_INVALID, "size %d is %g and must be positive", k + 1, g->size[k]);
+      return tgi_xml_error(u->xml, node, u->error, TG_ERR_INVALID, "size %d is %g and must be positive", k + 1,
+                           g->size[k]);
     g->size[k] /= 2;
   }
   return TG_OK;
@@ -72,7 +73,8 @@ static tgStatus mesh(tgUrdf *u, const tgXmlNode *node, bool physical, tgGeomDesc
   double scale[3] = {1, 1, 1};
   const char *file = tgi_xml_get(node, "filename");
   int n;
-  if (file == NULL || *file == 0) return tgi_xml_error(u->xml, node, u->error, TG_ERR_PARSE, "needs the attribute filename");
+  if (file == NULL || *file == 0)
+    return tgi_xml_error(u->xml, node, u->error, TG_ERR_PARSE, "needs the attribute filename");
   TG_TRY(tgi_xml_numbers(u->xml, node, "scale", 1, 3, scale, &n, u->error));
   if (n == 2) return tgi_xml_error(u->xml, node, u->error, TG_ERR_PARSE, "scale needs 1 or 3 numbers, has 2");
   if (n == 1) scale[1] = scale[2] = scale[0];
@@ -84,17 +86,19 @@ static tgStatus mesh(tgUrdf *u, const tgXmlNode *node, bool physical, tgGeomDesc
 
 // the one shape in <geometry>; *found false: none that we know (only in visuals)
 static tgStatus geometry(tgUrdf *u, const tgXmlNode *node, bool visual, tgGeomDesc *g, bool *found) {
-  const tgUrdfSpec spec = {.skip_attr = "name", .child = "box cylinder sphere capsule mesh",
-                           .skip = "material", .cosmetic = visual};
+  const tgUrdfSpec spec = {
+      .skip_attr = "name", .child = "box cylinder sphere capsule mesh", .skip = "material", .cosmetic = visual};
   const tgUrdfSpec shape = {.attr = "size radius length filename scale", .cosmetic = visual};
   *found = false;
   TG_TRY(tgi_urdf_check(u, node, &spec));
   for (const tgXmlNode *s = node->child; s != NULL; s = s->next) {
     bool is_box = strcmp(s->name, "box") == 0, is_mesh = strcmp(s->name, "mesh") == 0;
-    bool is_round = strcmp(s->name, "sphere") == 0 || strcmp(s->name, "cylinder") == 0 || strcmp(s->name, "capsule") == 0;
+    bool is_round =
+        strcmp(s->name, "sphere") == 0 || strcmp(s->name, "cylinder") == 0 || strcmp(s->name, "capsule") == 0;
     if (!is_box && !is_mesh && !is_round) continue;
     if (*found)
-      return tgi_xml_error(u->xml, s, u->error, TG_ERR_INVALID, "geometry has a second shape <%s>; give each its own <%s>", s->name,
+      return tgi_xml_error(u->xml, s, u->error, TG_ERR_INVALID,
+                           "geometry has a second shape <%s>; give each its own <%s>", s->name,
                            visual ? "visual" : "collision");
     *found = true;
     TG_TRY(tgi_urdf_check(u, s, &shape));
@@ -115,15 +119,15 @@ static tgStatus colour(tgUrdf *u, const tgXmlNode *visual, float rgba[4]) {
     }
   double x[4];
   int n = 0;
-  if (c == NULL || tgi_xml_numbers(u->xml, c, "rgba", 4, 4, x, &n, NULL) < 0 || n != 4) return TG_OK;   // only colour
+  if (c == NULL || tgi_xml_numbers(u->xml, c, "rgba", 4, 4, x, &n, NULL) < 0 || n != 4) return TG_OK; // only colour
   for (int k = 0; k < 4; k++) rgba[k] = (float)fmin(fmax(x[k], 0), 1);
   return TG_OK;
 }
 
 // Bullet's <contact>: friction and restitution of the link's collision geoms
 static tgStatus contact(tgUrdf *u, const tgUrdfLink *l, tgGeomDesc *g) {
-  static const tgUrdfSpec spec = {
-      .child = "lateral_friction spinning_friction rolling_friction restitution", .soft = "contact_cfm contact_erp stiffness damping friction_anchor inertia_scaling"};
+  static const tgUrdfSpec spec = {.child = "lateral_friction spinning_friction rolling_friction restitution",
+                                  .soft = "contact_cfm contact_erp stiffness damping friction_anchor inertia_scaling"};
   const tgXmlNode *node, *c;
   TG_TRY(tgi_urdf_only(u, l->node, "contact", &node));
   if (node == NULL) return TG_OK;
@@ -135,14 +139,18 @@ static tgStatus contact(tgUrdf *u, const tgUrdfLink *l, tgGeomDesc *g) {
     if (c == NULL) continue;
     TG_TRY(tgi_urdf_number(u, c, "value", value[k]));
     if (*value[k] < 0 || (k == 3 && *value[k] > 1))
-      return tgi_xml_error(u->xml, c, u->error, TG_ERR_INVALID, "%s %g of link '%s' is out of range", c->name, *value[k], l->name);
+      return tgi_xml_error(u->xml, c, u->error, TG_ERR_INVALID, "%s %g of link '%s' is out of range", c->name,
+                           *value[k], l->name);
   }
   return TG_OK;
 }
 
 static tgStatus add(tgUrdf *u, const tgUrdfLink *l, const tgXmlNode *node, const tgGeomDesc *like) {
-  const tgUrdfSpec spec = {.attr = "name", .skip_attr = "concave", .child = "origin geometry material",
-                           .skip = "verbose", .cosmetic = like->visual_only};
+  const tgUrdfSpec spec = {.attr = "name",
+                           .skip_attr = "concave",
+                           .child = "origin geometry material",
+                           .skip = "verbose",
+                           .cosmetic = like->visual_only};
   const tgXmlNode *shape;
   tgGeomDesc g = *like;
   bool found = false;
@@ -152,7 +160,9 @@ static tgStatus add(tgUrdf *u, const tgUrdfLink *l, const tgXmlNode *node, const
   if (shape != NULL) TG_TRY(geometry(u, shape, g.visual_only, &g, &found));
   if (!found && g.visual_only)
     return tgi_urdf_note(u, TG_NOTE_WARNING, node, "visual of link '%.80s' has no shape and is not drawn", l->name);
-  if (!found) return tgi_xml_error(u->xml, node, u->error, TG_ERR_PARSE, "collision of link '%s' has no shape in <geometry>", l->name);
+  if (!found)
+    return tgi_xml_error(u->xml, node, u->error, TG_ERR_PARSE, "collision of link '%s' has no shape in <geometry>",
+                         l->name);
   if (g.visual_only) TG_TRY(colour(u, node, g.rgba));
   // names of visuals and collisions need not be unique in a URDF: the first keeps it
   const char *name = tgi_xml_get(node, "name");
@@ -172,8 +182,16 @@ static tgStatus add(tgUrdf *u, const tgUrdfLink *l, const tgXmlNode *node, const
 }
 
 tgStatus tgi_urdf_geoms(tgUrdf *u, const tgUrdfLink *l) {
-  tgGeomDesc solid = {.body = l->body, .quat = {1, 0, 0, 0}, .mesh = -1, .mass = 0, .density = 1000,
-                      .friction = {1, 0.005, 0.0001}, .contype = 1, .conaffinity = 1, .condim = 3, .rgba = {0.5f, 0.5f, 0.5f, 1}};
+  tgGeomDesc solid = {.body = l->body,
+                      .quat = {1, 0, 0, 0},
+                      .mesh = -1,
+                      .mass = 0,
+                      .density = 1000,
+                      .friction = {1, 0.005, 0.0001},
+                      .contype = 1,
+                      .conaffinity = 1,
+                      .condim = 3,
+                      .rgba = {0.5f, 0.5f, 0.5f, 1}};
   tgGeomDesc drawn = solid;
   drawn.contype = drawn.conaffinity = 0;
   drawn.group = 1;

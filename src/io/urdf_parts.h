@@ -6,15 +6,21 @@
 #include "io/urdf.h"
 
 typedef enum tgUrdfType {
-  TG_URDF_REVOLUTE, TG_URDF_CONTINUOUS, TG_URDF_PRISMATIC, TG_URDF_FIXED, TG_URDF_FLOATING, TG_URDF_PLANAR, TG_URDF_TYPES
+  TG_URDF_REVOLUTE,
+  TG_URDF_CONTINUOUS,
+  TG_URDF_PRISMATIC,
+  TG_URDF_FIXED,
+  TG_URDF_FLOATING,
+  TG_URDF_PLANAR,
+  TG_URDF_TYPES
 } tgUrdfType;
 
 typedef struct tgUrdfLink {
   const tgXmlNode *node;
   const char *name;
-  int parent_joint;              // -1: root
-  int first_child, last_child;   // joints, in the order of the file; -1: none
-  int body;                      // -1 until placed
+  int parent_joint;            // -1: root
+  int first_child, last_child; // joints, in the order of the file; -1: none
+  int body;                    // -1 until placed
   bool has_inertial;
   double mass, com[3], inertia[6];
 } tgUrdfLink;
@@ -23,9 +29,9 @@ typedef struct tgUrdfJoint {
   const tgXmlNode *node;
   const char *name;
   tgUrdfType type;
-  int parent, child;             // links
-  int next;                      // sibling: next joint of the same parent
-  int desc_joint;                // its (first) joint in the description, -1: none
+  int parent, child; // links
+  int next;          // sibling: next joint of the same parent
+  int desc_joint;    // its (first) joint in the description, -1: none
 } tgUrdfJoint;
 
 typedef struct tgUrdf {
@@ -51,11 +57,11 @@ typedef struct tgUrdf {
   bool have_roots;
 } tgUrdf;
 
-/// What may stand in an element, words separated by spaces (NULL: none). `skip` elements and `skip_attr` have no effect on
-/// physics here and are noted; `soft` ones are settings without counterpart.
+/// What may stand in an element, words separated by spaces (NULL: none). `skip` elements and `skip_attr` have no effect
+/// on physics here and are noted; `soft` ones are settings without counterpart.
 typedef struct tgUrdfSpec {
   const char *attr, *skip_attr, *child, *skip, *soft;
-  bool cosmetic;                 // unknown things in it are noted, not refused
+  bool cosmetic; // unknown things in it are noted, not refused
 } tgUrdfSpec;
 /// Checks an element's attributes and children. Unknown: TG_ERR_PARSE with the nearest known word (lenient: a note).
 tgStatus tgi_urdf_check(tgUrdf *u, const tgXmlNode *node, const tgUrdfSpec *spec);
@@ -83,7 +89,8 @@ tgStatus tgi_urdf_mimics(tgUrdf *u);
 
 /// Index in desc of the mesh at `uri`. physical: its failure is kept for the one error that names all; else it is a
 /// warning and the mesh is marked missing.
-tgStatus tgi_urdf_mesh(tgUrdf *u, const tgXmlNode *node, const char *uri, const double scale[3], bool physical, int *mesh);
+tgStatus tgi_urdf_mesh(tgUrdf *u, const tgXmlNode *node, const char *uri, const double scale[3], bool physical,
+                       int *mesh);
 /// The kept failures as one error.
 tgStatus tgi_urdf_unreadable(tgUrdf *u);
 

@@ -1,9 +1,9 @@
 // urdf_path.c: where the meshes of a URDF lie: package://, relative paths, file://. See urdf.h.
 //
-// Files come from the model's directory, its package (the nearest directory above it with a package.xml, else the parent)
-// and the packages that it names. A package is looked for in the caller's map, then upwards from the model: a directory
-// of that name, or one that contains a directory of that name with a package.xml. A package that is nowhere is taken as
-// a directory below the roots that there are already.
+// Files come from the model's directory, its package (the nearest directory above it with a package.xml, else the
+// parent) and the packages that it names. A package is looked for in the caller's map, then upwards from the model: a
+// directory of that name, or one that contains a directory of that name with a package.xml. A package that is nowhere
+// is taken as a directory below the roots that there are already.
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,8 @@ static tgStatus find_roots(tgUrdf *u) {
   if (u->have_roots) return TG_OK;
   u->have_roots = true;
   const char *own = tgi_files_root(u->files, 0);
-  if (tgi_files_root(u->files, u->options.nasset_root + u->options.npackage) == NULL || realpath(own, real) == NULL) return TG_OK;
+  if (tgi_files_root(u->files, u->options.nasset_root + u->options.npackage) == NULL || realpath(own, real) == NULL)
+    return TG_OK;
   snprintf(u->directory, sizeof u->directory, "%s", real);
   snprintf(up, sizeof up, "%s", real);
   do {
@@ -98,10 +99,13 @@ static tgStatus resolve(tgUrdf *u, const char *uri, int *root, const char **path
     *path = *root >= 0 ? slash + strspn(slash, "/") : uri + n;
     return TG_OK;
   }
-  if (strncmp(uri, "file://", 7) == 0) *path = uri + 7;
-  else if (strncmp(uri, "file:", 5) == 0) *path = uri + 5;
+  if (strncmp(uri, "file://", 7) == 0)
+    *path = uri + 7;
+  else if (strncmp(uri, "file:", 5) == 0)
+    *path = uri + 5;
   else if (strstr(uri, "://") != NULL)
-    return tgi_error(why, TG_ERR_UNSUPPORTED, "%.100s: only package:// and file:// are followed, nothing is fetched", uri);
+    return tgi_error(why, TG_ERR_UNSUPPORTED, "%.100s: only package:// and file:// are followed, nothing is fetched",
+                     uri);
   return TG_OK;
 }
 
@@ -109,16 +113,19 @@ static tgStatus read_mesh(tgUrdf *u, const char *uri, const double scale[3], tgM
   int root;
   const char *path;
   if (u->files == NULL) return tgi_error(why, TG_ERR_FILE, "%.200s: no file may be read", uri);
-  if (tgi_mesh_is_dae(uri)) return tgi_error(why, TG_ERR_UNSUPPORTED, "%.200s: COLLADA is not read; convert it to OBJ or STL", uri);
+  if (tgi_mesh_is_dae(uri))
+    return tgi_error(why, TG_ERR_UNSUPPORTED, "%.200s: COLLADA is not read; convert it to OBJ or STL", uri);
   TG_TRY(resolve(u, uri, &root, &path, why));
-  tgStatus status = tgi_mesh_read_root(u->desc, u->files, root, path, scale, &mesh->nvert, &mesh->vert, &mesh->nface, &mesh->face, why);
+  tgStatus status = tgi_mesh_read_root(u->desc, u->files, root, path, scale, &mesh->nvert, &mesh->vert, &mesh->nface,
+                                       &mesh->face, why);
   bool packaged = path != uri && strncmp(uri, "file:", 5) != 0;
   if (status != TG_ERR_FILE || !packaged || root >= 0) return status;
   // the package itself is what is missing
   size_t n = strcspn(path, "/");
-  return tgi_error(why, TG_ERR_FILE,
-                   "%.100s: package '%.*s' is neither in the package map (%d) nor a directory at or above %.120s; map it to one", uri,
-                   (int)(n < 60 ? n : 60), path, u->options.npackage, *u->directory != 0 ? u->directory : "the roots given");
+  return tgi_error(
+      why, TG_ERR_FILE,
+      "%.100s: package '%.*s' is neither in the package map (%d) nor a directory at or above %.120s; map it to one",
+      uri, (int)(n < 60 ? n : 60), path, u->options.npackage, *u->directory != 0 ? u->directory : "the roots given");
 }
 
 static void keep_failure(tgUrdf *u, const tgXmlNode *node, const tgError *why) {
@@ -137,7 +144,8 @@ tgStatus tgi_urdf_unreadable(tgUrdf *u) {
                        u->nunreadable, u->nunreadable > 1 ? "es" : "", u->unreadable_text);
 }
 
-tgStatus tgi_urdf_mesh(tgUrdf *u, const tgXmlNode *node, const char *uri, const double scale[3], bool physical, int *mesh) {
+tgStatus tgi_urdf_mesh(tgUrdf *u, const tgXmlNode *node, const char *uri, const double scale[3], bool physical,
+                       int *mesh) {
   char key[1200];
   tgError why = {0};
   if (snprintf(key, sizeof key, "%s*%a*%a*%a", uri, scale[0], scale[1], scale[2]) >= (int)sizeof key)
@@ -148,7 +156,7 @@ tgStatus tgi_urdf_mesh(tgUrdf *u, const tgXmlNode *node, const char *uri, const 
     tgMeshDesc m = {.scale = {scale[0], scale[1], scale[2]}, .refquat = {1, 0, 0, 0}, .source = node->source};
     m.path = tg_desc_string(u->desc, uri);
     const char *kept = tg_desc_string(u->desc, key);
-    bool named = tgi_names_find(u->names, TG_NAME_MATERIAL, uri) < 0;   // the first scale of a file takes its name
+    bool named = tgi_names_find(u->names, TG_NAME_MATERIAL, uri) < 0; // the first scale of a file takes its name
     *mesh = tg_desc_add_mesh(u->desc, named ? uri : NULL, NULL, 0, NULL, 0);
     if (m.path == NULL || kept == NULL || *mesh < 0) return tgi_urdf_memory(u);
     if (tgi_names_add(u->names, TG_NAME_MESH, kept, *mesh, node->source, NULL) == -2 ||
@@ -160,12 +168,11 @@ tgStatus tgi_urdf_mesh(tgUrdf *u, const tgXmlNode *node, const char *uri, const 
     u->desc->mesh[*mesh] = m;
   } else if (u->desc->mesh[*mesh].missing && physical) {
     tgMeshDesc again = {0};
-    why.status = read_mesh(u, uri, scale, &again, &why);   // drawn before, and a warning then
+    why.status = read_mesh(u, uri, scale, &again, &why); // drawn before, and a warning then
   }
   if (why.status >= 0) return TG_OK;
   if (why.status == TG_ERR_MEMORY) return tgi_urdf_memory(u);
-  if (!physical)
-    return tgi_urdf_note(u, TG_NOTE_WARNING, node, "mesh is only drawn and cannot be read: %s", why.text);
+  if (!physical) return tgi_urdf_note(u, TG_NOTE_WARNING, node, "mesh is only drawn and cannot be read: %s", why.text);
   keep_failure(u, node, &why);
   return TG_OK;
 }

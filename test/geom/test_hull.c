@@ -9,7 +9,9 @@
 
 enum { MOST = 400 };
 
-static double dot3(const tgReal *a, const double *b) { return tgRe(a[0]) * b[0] + tgRe(a[1]) * b[1] + tgRe(a[2]) * b[2]; }
+static double dot3(const tgReal *a, const double *b) {
+  return tgRe(a[0]) * b[0] + tgRe(a[1]) * b[1] + tgRe(a[2]) * b[2];
+}
 
 static void random_direction(tgtRandom *r, double d[3]) {
   double n = 0;
@@ -45,11 +47,11 @@ static void make_points(tgtRandom *r, int kind, double *x, int n) {
     random_direction(r, d);
     for (int i = 0; i < 3; i++) {
       double u = tgt_uniform(r, -1, 1);
-      if (kind == 0) x[3 * k + i] = u;                              // filled box
-      if (kind == 1) x[3 * k + i] = d[i];                           // sphere
-      if (kind == 2) x[3 * k + i] = floor(3 * u) / 3;               // lattice: many coplanar, repeated points
-      if (kind == 3) x[3 * k + i] = (double)(float)(d[i] + 10 * axis[i]);  // float noise, off centre
-      if (kind == 4) x[3 * k + i] = u * (i == 0 ? 1 : i == 1 ? 0.1 : 1e-4);  // thin plate
+      if (kind == 0) x[3 * k + i] = u;                                      // filled box
+      if (kind == 1) x[3 * k + i] = d[i];                                   // sphere
+      if (kind == 2) x[3 * k + i] = floor(3 * u) / 3;                       // lattice: many coplanar, repeated points
+      if (kind == 3) x[3 * k + i] = (double)(float)(d[i] + 10 * axis[i]);   // float noise, off centre
+      if (kind == 4) x[3 * k + i] = u * (i == 0 ? 1 : i == 1 ? 0.1 : 1e-4); // thin plate
       x[3 * k + i] *= scale;
     }
   }
@@ -194,7 +196,8 @@ static void tessellations(void **state) {
       v = tgi_hull_support(&hull->hull, direction, v);
       double support = dot3(hull->hull.vert + 3 * v, d);
       check_true(support <= sqrt(exact) * (1 + 1e-12), "outside the ellipsoid");
-      check_true(sqrt(exact) - support <= 1.5 * bound, "%g below the ellipsoid, promised %g", sqrt(exact) - support, 1.5 * bound);
+      check_true(sqrt(exact) - support <= 1.5 * bound, "%g below the ellipsoid, promised %g", sqrt(exact) - support,
+                 1.5 * bound);
     }
     tgi_hull_free(hull);
   }

@@ -1,5 +1,5 @@
-// test_mass.c: moments of meshes and primitives against closed forms, quadrature and each other; findings about bad meshes;
-// turning faces over.
+// test_mass.c: moments of meshes and primitives against closed forms, quadrature and each other; findings about bad
+// meshes; turning faces over.
 #include <string.h>
 
 #include "geom/hull.h"
@@ -7,7 +7,8 @@
 #include "geom/mesh_check.h"
 #include "support/check.h"
 
-// tetrahedron with corners 0, a, b, c on the axes, mass m = abc/6: com (a, b, c)/4, int x^2 = m a^2/10, int xy = m ab/20
+// tetrahedron with corners 0, a, b, c on the axes, mass m = abc/6: com (a, b, c)/4, int x^2 = m a^2/10, int xy = m
+// ab/20
 static void tetrahedron(void **state) {
   (void)state;
   double a = 0.7, b = 1.3, c = 2.1, m = a * b * c / 6;
@@ -134,7 +135,7 @@ static void quadrature(tgGeomType type, const double *size, bool shell, double w
     double rho = cap != 0 ? sqrt(r * r - over * over) : r, dz = 2 * top / N;
     double m, polar;
     if (shell) {
-      m = 2 * TG_PI * (cap != 0 ? r : rho) * dz;   // a sphere's zones have equal area
+      m = 2 * TG_PI * (cap != 0 ? r : rho) * dz; // a sphere's zones have equal area
       polar = m * rho * rho;
     } else {
       m = TG_PI * rho * rho * dz;
@@ -144,7 +145,7 @@ static void quadrature(tgGeomType type, const double *size, bool shell, double w
     want[1] += polar / 2 + m * z * z;
     want[2] += polar;
   }
-  if (shell && type == TG_GEOM_CYLINDER) {         // two discs
+  if (shell && type == TG_GEOM_CYLINDER) { // two discs
     double m = 2 * TG_PI * r * r;
     want[0] += m;
     want[1] += m * (r * r / 4 + h * h);
@@ -197,7 +198,8 @@ static void primitives(void **state) {
 }
 
 static const double cube[24] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 0, 1, 1, 1, 1, 1};
-static const int cube_face[36] = {0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4, 2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5};
+static const int cube_face[36] = {0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4,
+                                  2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5};
 
 static void refused(const double *v, int nv, const int *f, int nf, const char *word) {
   tgMassProps p;
@@ -247,14 +249,15 @@ static void findings(void **state) {
     for (int k = 0; k < 3; k++) v[24 + 3 * i + k] = cube[3 * i + k] + (k < 2);
   for (int k = 0; k < 36; k++) {
     int i = cube_face[k];
-    f[36 + k] = i == 0 ? 3 : i == 4 ? 7 : i + 8;      // its edge at (1, 1) is the first one's
+    f[36 + k] = i == 0 ? 3 : i == 4 ? 7 : i + 8; // its edge at (1, 1) is the first one's
   }
   assert_int_equal(tgi_mesh_check(v, 16, f, 24, NULL, &c), TG_OK);
   assert_int_equal(c.nopen + c.nwinding + c.ncrowded, 0);
   check_close(c.volume, 2, 1e-14);
   // flat, collinear, coincident, at any scale
   for (double s = 1e-6; s < 1e7; s *= 1e4) {
-    double flat[12] = {0, 0, 0, s, 0, 0, 0, s, 0, s, s, 0}, line[9] = {0, 0, 0, s, s, s, 2 * s, 2 * s, 2 * s}, same[9] = {s, s, s, s, s, s, s, s, s};
+    double flat[12] = {0, 0, 0, s, 0, 0, 0, s, 0, s, s, 0}, line[9] = {0, 0, 0, s, s, s, 2 * s, 2 * s, 2 * s},
+           same[9] = {s, s, s, s, s, s, s, s, s};
     refused(flat, 4, cube_face, 2, "is flat");
     refused(line, 3, cube_face, 1, "is collinear");
     refused(same, 3, cube_face, 1, "is coincident");
@@ -308,7 +311,8 @@ static void orientation(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(tetrahedron), cmocka_unit_test(concave),  cmocka_unit_test(shells),
-                                     cmocka_unit_test(primitives),  cmocka_unit_test(findings), cmocka_unit_test(orientation)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(tetrahedron), cmocka_unit_test(concave),
+                                     cmocka_unit_test(shells),      cmocka_unit_test(primitives),
+                                     cmocka_unit_test(findings),    cmocka_unit_test(orientation)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

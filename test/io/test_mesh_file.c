@@ -11,7 +11,8 @@
 
 static const double one[3] = {1, 1, 1};
 
-static tgStatus parse(const char *name, const char *data, size_t size, const double *scale, tgRawMesh *raw, tgError *error) {
+static tgStatus parse(const char *name, const char *data, size_t size, const double *scale, tgRawMesh *raw,
+                      tgError *error) {
   tgi_raw_init(raw, NULL);
   // an exact copy, so that a sanitizer sees one byte too many
   char *copy = malloc(size > 0 ? size : 1);
@@ -43,14 +44,19 @@ static void obj_forms(void **state) {
   good(CUBE_VERTICES CUBE_FACES, mirror, 8, 12, 6);
   good(CUBE_VERTICES CUBE_FACES, all, 8, 12, 1);
   // faces first, byte order mark, comments, no newline at the end, groups, materials, colours, tabs and \v
-  good("\xEF\xBB\xBF# x\nmtllib a.mtl\no thing\ng a b\ns off\n" CUBE_FACES CUBE_VERTICES "l 1 2\np 1\nusemtl m # y", one, 8, 12, 1);
-  good("v\t0\v0 0 1 0 0\nv 1 0 0 1 0 0\r\nv 0 1 0 1 0 0\rv 0 0 1 1\nf 1 3 2\nf 1 2 4 \nf 2 3 4#c\nf 3 1 4", one, 4, 4, 1.0 / 6);
+  good("\xEF\xBB\xBF# x\nmtllib a.mtl\no thing\ng a b\ns off\n" CUBE_FACES CUBE_VERTICES "l 1 2\np 1\nusemtl m # y",
+       one, 8, 12, 1);
+  good("v\t0\v0 0 1 0 0\nv 1 0 0 1 0 0\r\nv 0 1 0 1 0 0\rv 0 0 1 1\nf 1 3 2\nf 1 2 4 \nf 2 3 4#c\nf 3 1 4", one, 4, 4,
+       1.0 / 6);
   // texture and normal indices, relative indices, continued lines
-  good("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvt 0 0\nvn 0 0 1\nf 1/1 3/1 2/1\nf 1//1 2//1 4//1\nf -3/-1/-1 -2/1/1 -1/1/1\n"
-       "f 3 \\\n 1 \\\r\n 4", one, 4, 4, 1.0 / 6);
+  good(
+      "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvt 0 0\nvn 0 0 1\nf 1/1 3/1 2/1\nf 1//1 2//1 4//1\nf -3/-1/-1 -2/1/1 -1/1/1\n"
+      "f 3 \\\n 1 \\\r\n 4",
+      one, 4, 4, 1.0 / 6);
   // duplicates merge, -0 is 0, unused vertices go, faces without area go
-  good("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 9 9 9\nv -0 0 -0\nv 0.5 0 0\nf 1 3 2\nf 6 2 4\nf 2 3 4\nf 3 1 4\nf 1 1 2\nf 1 7 2\nf 6 1 3",
-       one, 4, 4, 1.0 / 6);
+  good(
+      "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 9 9 9\nv -0 0 -0\nv 0.5 0 0\nf 1 3 2\nf 6 2 4\nf 2 3 4\nf 3 1 4\nf 1 1 2\nf 1 7 2\nf 6 1 3",
+      one, 4, 4, 1.0 / 6);
 }
 
 // prism over an n-gon: its volume tells whether the caps were triangulated right
@@ -105,7 +111,7 @@ static void polygons(void **state) {
       p[i][1] = rho[i] * sin(2 * TG_PI * i / n);
       area += rho[i] * rho[(i + 1) % n] * sin(2 * TG_PI / n) / 2;
     }
-    prism((const double (*)[2])p, n, area, t);
+    prism((const double(*)[2])p, n, area, t);
   }
   // comb: long teeth, few ears
   double comb[202][2];
@@ -119,7 +125,7 @@ static void polygons(void **state) {
     const double *a = comb[i], *b = comb[(i + 1) % 103];
     area += (a[0] * b[1] - a[1] * b[0]) / 2;
   }
-  prism((const double (*)[2])comb, 103, area, 0);
+  prism((const double(*)[2])comb, 103, area, 0);
 }
 
 static void put_f32(unsigned char *p, float x) {
@@ -165,7 +171,7 @@ static void stl_forms(void **state) {
     tgError error = {0};
     size_t n = k < 2 ? binary_tetra(data, head[k]) : ascii_tetra(text, newline[k - 2]);
     const char *bytes = k < 2 ? (const char *)data : text;
-    check_true(parse("x.obj", bytes, n, scale, &raw, &error) == TG_OK, "%s", error.text);  // the name says nothing
+    check_true(parse("x.obj", bytes, n, scale, &raw, &error) == TG_OK, "%s", error.text); // the name says nothing
     assert_int_equal(raw.nvert, 4);
     assert_int_equal(raw.nface, 4);
     check_close(tgi_mesh_volume(raw.vert, raw.nvert, raw.face, raw.nface), 2.0 / 6, 1e-15);
@@ -173,7 +179,7 @@ static void stl_forms(void **state) {
   }
   // every proper beginning of either is refused
   size_t n = ascii_tetra(text, "\n");
-  for (size_t cut = 0; cut + 13 < n; cut++) {  // up to the word endsolid
+  for (size_t cut = 0; cut + 13 < n; cut++) { // up to the word endsolid
     tgRawMesh raw;
     tgError error;
     check_true(parse("x.stl", text, cut, one, &raw, &error) < 0, "%zu of %zu bytes were taken", cut, n);
@@ -223,7 +229,8 @@ static void damage(void **state) {
 // self-crossing and bent polygons are taken and counted; a huge convex one is quick; a huge one that is not is refused
 static void odd_polygons(void **state) {
   (void)state;
-  const char *bow = "v 0 0 0\nv 1 1 0\nv 1 0 0\nv 0 1 0\nf 1 2 3 4", *bent = "v 0 0 0\nv 1 0 0\nv 1 1 0.1\nv 0 1 0\nf 1 2 3 4";
+  const char *bow = "v 0 0 0\nv 1 1 0\nv 1 0 0\nv 0 1 0\nf 1 2 3 4",
+             *bent = "v 0 0 0\nv 1 0 0\nv 1 1 0.1\nv 0 1 0\nf 1 2 3 4";
   tgRawMesh raw;
   tgError error = {0};
   assert_int_equal(parse("x", bow, strlen(bow), one, &raw, &error), TG_OK);
@@ -245,8 +252,10 @@ static void odd_polygons(void **state) {
     for (int i = 0; i < n; i++) k += (size_t)sprintf(text + k, " %d", i + 1);
     tgStatus status = parse("x", text, k, one, &raw, &error);
     assert_int_equal(status, dent ? TG_ERR_LIMIT : TG_OK);
-    if (dent) assert_non_null(strstr(error.text, "line 20001"));
-    else assert_int_equal(raw.nface, n - 2);
+    if (dent)
+      assert_non_null(strstr(error.text, "line 20001"));
+    else
+      assert_int_equal(raw.nface, n - 2);
     tgi_raw_free(&raw);
   }
   free(text);

@@ -1,4 +1,5 @@
-// test_urdf.c: what URDF files become: tree and order, joints of every type, inertials, motors, mimics, geoms, packages.
+// test_urdf.c: what URDF files become: tree and order, joints of every type, inertials, motors, mimics, geoms,
+// packages.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 
 #define INERTIAL "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial>"
 #define LINK(name) "<link name='" name "'>" INERTIAL "</link>"
-#define JOINT(name, type, p, c, rest) \
+#define JOINT(name, type, p, c, rest)                                                                                  \
   "<joint name='" name "' type='" type "'><parent link='" p "'/><child link='" c "'/>" rest "</joint>"
 #define LIMIT "<limit lower='-1' upper='2' effort='30' velocity='4'/>"
 
@@ -31,9 +32,10 @@ static int notes(const tgDesc *d, tgNoteKind kind, const char *word) {
 // depth first; children in the order of their joints, not of their links
 static void tree_order(void **state) {
   (void)state;
-  tgDesc *d = load("<robot name='r'>" LINK("d") LINK("c") LINK("b") LINK("a") LINK("e")
-                   JOINT("ab", "revolute", "a", "b", LIMIT) JOINT("cd", "fixed", "c", "d", "")
-                   JOINT("ac", "continuous", "a", "c", "") JOINT("be", "prismatic", "b", "e", LIMIT) "</robot>");
+  tgDesc *d =
+      load("<robot name='r'>" LINK("d") LINK("c") LINK("b") LINK("a") LINK("e") JOINT("ab", "revolute", "a", "b", LIMIT)
+               JOINT("cd", "fixed", "c", "d", "") JOINT("ac", "continuous", "a", "c", "")
+                   JOINT("be", "prismatic", "b", "e", LIMIT) "</robot>");
   static const char *const body[] = {"world", "a", "b", "e", "c", "d"}, *const joint[] = {"root", "ab", "be", "ac"};
   static const int parent[] = {-1, 0, 1, 2, 1, 4};
   assert_string_equal(d->name, "r");
@@ -61,12 +63,12 @@ static void tree_order(void **state) {
 static void joints(void **state) {
   (void)state;
   tgDesc *d = load("<robot name='r'>" LINK("a") LINK("b") LINK("c") LINK("d") LINK("e") LINK("f")
-                   JOINT("hinge", "revolute", "a", "b", "<axis xyz='0 3 4'/><origin xyz='1 2 3' rpy='0.1 0.2 0.3'/>" LIMIT
-                         "<dynamics damping='0.5' friction='0.25'/>")
-                   JOINT("slide", "prismatic", "a", "c", LIMIT)
-                   JOINT("turn", "continuous", "a", "d", "<axis xyz='0 0 -2'/><limit effort='0' velocity='1'/>")
-                   JOINT("flat", "planar", "a", "e", "<axis xyz='0 0 1'/>")
-                   JOINT("tilted", "planar", "a", "f", "<axis xyz='1 0 0'/>") "</robot>");
+                       JOINT("hinge", "revolute", "a", "b",
+                             "<axis xyz='0 3 4'/><origin xyz='1 2 3' rpy='0.1 0.2 0.3'/>" LIMIT
+                             "<dynamics damping='0.5' friction='0.25'/>") JOINT("slide", "prismatic", "a", "c", LIMIT)
+                           JOINT("turn", "continuous", "a", "d", "<axis xyz='0 0 -2'/><limit effort='0' velocity='1'/>")
+                               JOINT("flat", "planar", "a", "e", "<axis xyz='0 0 1'/>")
+                                   JOINT("tilted", "planar", "a", "f", "<axis xyz='1 0 0'/>") "</robot>");
   const tgJointDesc *j = d->joint + 1;
   assert_int_equal(j->type, TG_JOINT_HINGE);
   check_close(j->axis[1], 0.6, 1e-15);
@@ -80,7 +82,8 @@ static void joints(void **state) {
   const tgBodyDesc *b = &d->body[j->body];
   double q[4], first[3] = {cos(0.3) * cos(0.2), sin(0.3) * cos(0.2), -sin(0.2)};
   memcpy(q, b->quat, sizeof q);
-  double column[3] = {1 - 2 * (q[2] * q[2] + q[3] * q[3]), 2 * (q[1] * q[2] + q[0] * q[3]), 2 * (q[1] * q[3] - q[0] * q[2])};
+  double column[3] = {1 - 2 * (q[2] * q[2] + q[3] * q[3]), 2 * (q[1] * q[2] + q[0] * q[3]),
+                      2 * (q[1] * q[3] - q[0] * q[2])};
   for (int k = 0; k < 3; k++) {
     check_close(b->pos[k], k + 1, 0);
     check_close(column[k], first[k], 1e-15);
@@ -108,10 +111,11 @@ static void joints(void **state) {
 
 static void limits(void **state) {
   (void)state;
-  tgDesc *d = load("<robot name='r'>" LINK("a") LINK("b") LINK("c") LINK("d") LINK("e")
-                   JOINT("none", "revolute", "a", "b", "") JOINT("empty", "revolute", "a", "c", "<limit effort='1' velocity='1'/>")
-                   JOINT("huge", "revolute", "a", "d", "<limit lower='-1e16' upper='1e16' effort='1e300' velocity='1'/>")
-                   JOINT("upper", "prismatic", "a", "e", "<limit upper='3' effort='1' velocity='1'/>") "</robot>");
+  tgDesc *d = load(
+      "<robot name='r'>" LINK("a") LINK("b") LINK("c") LINK("d") LINK("e") JOINT("none", "revolute", "a", "b", "")
+          JOINT("empty", "revolute", "a", "c", "<limit effort='1' velocity='1'/>")
+              JOINT("huge", "revolute", "a", "d", "<limit lower='-1e16' upper='1e16' effort='1e300' velocity='1'/>")
+                  JOINT("upper", "prismatic", "a", "e", "<limit upper='3' effort='1' velocity='1'/>") "</robot>");
   for (int i = 1; i <= 3; i++) assert_int_equal(d->joint[i].limited, TG_LIMITED_NO);
   assert_int_equal(notes(d, TG_NOTE_WARNING, "'none' has no <limit>"), 1);
   assert_int_equal(notes(d, TG_NOTE_WARNING, "'empty' has no lower and upper"), 1);
@@ -126,8 +130,9 @@ static void limits(void **state) {
 // I_body = R I R': a box's tensor in an inertial frame turned by 90 degrees about z swaps x and y
 static void inertials(void **state) {
   (void)state;
-  tgDesc *d = load("<robot name='r'><link name='a'><inertial><origin xyz='1 2 3' rpy='0 0 1.5707963267948966'/><mass value='5'/>"
-                   "<inertia ixx='2' ixy='0.1' ixz='0.2' iyy='3' iyz='0.3' izz='4'/></inertial></link></robot>");
+  tgDesc *d = load(
+      "<robot name='r'><link name='a'><inertial><origin xyz='1 2 3' rpy='0 0 1.5707963267948966'/><mass value='5'/>"
+      "<inertia ixx='2' ixy='0.1' ixz='0.2' iyy='3' iyz='0.3' izz='4'/></inertial></link></robot>");
   static const double want[6] = {3, 2, 4, -0.1, -0.3, 0.2};
   const tgBodyDesc *b = &d->body[1];
   check_close(b->mass, 5, 0);
@@ -139,9 +144,9 @@ static void inertials(void **state) {
 static void mimics(void **state) {
   (void)state;
   tgDesc *d = load("<robot name='r'>" LINK("a") LINK("b") LINK("c") LINK("d")
-                   JOINT("follow", "revolute", "a", "b", LIMIT "<mimic joint='lead' multiplier='-2' offset='0.5'/>")
-                   JOINT("lead", "revolute", "a", "c", LIMIT) JOINT("plain", "prismatic", "c", "d", LIMIT "<mimic joint='lead'/>")
-                   "</robot>");
+                       JOINT("follow", "revolute", "a", "b", LIMIT "<mimic joint='lead' multiplier='-2' offset='0.5'/>")
+                           JOINT("lead", "revolute", "a", "c", LIMIT)
+                               JOINT("plain", "prismatic", "c", "d", LIMIT "<mimic joint='lead'/>") "</robot>");
   assert_int_equal(d->nactuator, 1);
   assert_string_equal(d->actuator[0].name, "lead");
   assert_int_equal(d->nequality, 2);
@@ -164,8 +169,8 @@ static void roots(void **state) {
   assert_int_equal(d->njoint, 0);
   tg_desc_free(d);
   // world is the world; a floating joint below it is a free joint of its name
-  d = load("<robot name='r'><link name='world'/>" LINK("a") LINK("b") JOINT("fly", "floating", "world", "a", "<origin xyz='0 0 2'/>")
-           JOINT("weld", "fixed", "world", "b", "") "</robot>");
+  d = load("<robot name='r'><link name='world'/>" LINK("a") LINK("b") JOINT(
+      "fly", "floating", "world", "a", "<origin xyz='0 0 2'/>") JOINT("weld", "fixed", "world", "b", "") "</robot>");
   assert_int_equal(d->nbody, 3);
   assert_int_equal(d->njoint, 1);
   assert_int_equal(d->joint[0].type, TG_JOINT_FREE);
@@ -176,7 +181,7 @@ static void roots(void **state) {
   tg_desc_free(d);
   // a frame as root floats with the mass that is fixed to it, however deep
   d = load("<robot name='r'><link name='foot'/><link name='mid'/>" LINK("a") JOINT("x", "fixed", "foot", "mid", "")
-           JOINT("y", "fixed", "mid", "a", "") "</robot>");
+               JOINT("y", "fixed", "mid", "a", "") "</robot>");
   assert_int_equal(d->joint[0].type, TG_JOINT_FREE);
   assert_int_equal(d->joint[0].body, 1);
   tg_desc_free(d);
@@ -190,12 +195,13 @@ static void roots(void **state) {
 
 static void geoms(void **state) {
   (void)state;
-  tgDesc *d = load("<robot name='r'><material name='red'><color rgba='1 0 0 0.5'/></material><link name='a'>" INERTIAL
-                   "<visual name='g'><geometry><box size='1 2 3'/></geometry><material name='red'/></visual>"
-                   "<collision name='g'><origin xyz='0 0 1'/><geometry><cylinder radius='0.5' length='3'/></geometry></collision>"
-                   "<collision><geometry><sphere radius='2'/></geometry></collision><visual/>"
-                   "<collision><geometry><capsule radius='0.1' length='1'/></geometry></collision>"
-                   "<contact><lateral_friction value='0.7'/><restitution value='0.2'/><stiffness value='3'/></contact></link></robot>");
+  tgDesc *d = load(
+      "<robot name='r'><material name='red'><color rgba='1 0 0 0.5'/></material><link name='a'>" INERTIAL
+      "<visual name='g'><geometry><box size='1 2 3'/></geometry><material name='red'/></visual>"
+      "<collision name='g'><origin xyz='0 0 1'/><geometry><cylinder radius='0.5' length='3'/></geometry></collision>"
+      "<collision><geometry><sphere radius='2'/></geometry></collision><visual/>"
+      "<collision><geometry><capsule radius='0.1' length='1'/></geometry></collision>"
+      "<contact><lateral_friction value='0.7'/><restitution value='0.2'/><stiffness value='3'/></contact></link></robot>");
   assert_int_equal(d->ngeom, 4);
   const tgGeomDesc *g = d->geom;
   assert_true(g[0].visual_only && g[0].contype == 0 && g[0].conaffinity == 0);
@@ -260,14 +266,19 @@ static void packages(void **state) {
   put(dir, "ws/other/t.obj", TETRA);
   put(dir, "ws/secret/t.obj", TETRA);
   put(dir, "elsewhere/t.obj", TETRA);
-  put(dir, "ws/bot/urdf/all.urdf", "<robot name='r'><link name='a'>" INERTIAL MESH("../meshes/t.obj") MESH("package://bot/meshes/t.obj")
-      MESH("package://other/t.obj") MESH("package:///other/t.obj") "</link></robot>");
-  put(dir, "ws/bot/urdf/secret.urdf", "<robot name='r'><link name='a'>" INERTIAL MESH("package://secret/t.obj") "</link></robot>");
-  put(dir, "ws/bot/urdf/far.urdf", "<robot name='r'><link name='a'>" INERTIAL MESH("package://far/t.obj") "</link></robot>");
-  put(dir, "ws/bot/urdf/drawn.urdf", "<robot name='r'><link name='a'>" INERTIAL
+  put(dir, "ws/bot/urdf/all.urdf",
+      "<robot name='r'><link name='a'>" INERTIAL MESH("../meshes/t.obj") MESH("package://bot/meshes/t.obj")
+          MESH("package://other/t.obj") MESH("package:///other/t.obj") "</link></robot>");
+  put(dir, "ws/bot/urdf/secret.urdf",
+      "<robot name='r'><link name='a'>" INERTIAL MESH("package://secret/t.obj") "</link></robot>");
+  put(dir, "ws/bot/urdf/far.urdf",
+      "<robot name='r'><link name='a'>" INERTIAL MESH("package://far/t.obj") "</link></robot>");
+  put(dir, "ws/bot/urdf/drawn.urdf",
+      "<robot name='r'><link name='a'>" INERTIAL
       "<visual><geometry><mesh filename='none.stl'/></geometry></visual><visual><geometry><mesh filename='x.dae'/></geometry></visual>"
       "</link></robot>");
-  put(dir, "ws/bot/urdf/both.urdf", "<robot name='r'><link name='a'>" INERTIAL
+  put(dir, "ws/bot/urdf/both.urdf",
+      "<robot name='r'><link name='a'>" INERTIAL
       "<visual><geometry><mesh filename='none.stl'/></geometry></visual><collision><geometry><mesh filename='none.stl'/></geometry>"
       "</collision></link></robot>");
   tgError e;
@@ -278,8 +289,8 @@ static void packages(void **state) {
     assert_int_equal(d->mesh[i].nvert, 4);
     assert_false(d->mesh[i].missing);
     double *v = d->mesh[i].vert;
-    assert_true(v[2] == 0 && v[11] == -2);                   // scaled
-    assert_int_equal(d->mesh[i].face[1], 1);                 // and turned over
+    assert_true(v[2] == 0 && v[11] == -2);   // scaled
+    assert_int_equal(d->mesh[i].face[1], 1); // and turned over
   }
   tg_desc_free(d);
   // a directory beside the package that is no package is out of reach
@@ -318,10 +329,13 @@ static void odd_meshes(void **state) {
   put(dir, "t.obj", TETRA);
   put(dir, "open.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 1 2\n");
   put(dir, "turned.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 4 1\n");
-  put(dir, "world.urdf", "<robot name='r'><link name='world'/><link name='a'>" INERTIAL MESH("t.obj") MESH("open.obj") MESH("turned.obj")
-      "<collision><geometry><mesh filename='t.obj' scale='2000'/></geometry></collision></link>"
-      "<link name='b'>" INERTIAL "<collision><geometry><box size='1 1 1'/></geometry></collision></link>"
-      JOINT("j", "floating", "world", "a", "") JOINT("k", "floating", "world", "b", "") "</robot>");
+  put(dir, "world.urdf",
+      "<robot name='r'><link name='world'/><link name='a'>" INERTIAL MESH("t.obj") MESH("open.obj")
+          MESH("turned.obj") "<collision><geometry><mesh filename='t.obj' scale='2000'/></geometry></collision></link>"
+                             "<link name='b'>" INERTIAL
+                             "<collision><geometry><box size='1 1 1'/></geometry></collision></link>" JOINT(
+                                 "j", "floating", "world", "a", "")
+                                 JOINT("k", "floating", "world", "b", "") "</robot>");
   tgError e;
   tgLoadOptions o = tg_load_default();
   for (int repair = 0; repair < 2; repair++) {
@@ -365,7 +379,9 @@ static void long_chain(void **state) {
 
 // ---- memory ----
 
-typedef struct Failing { long left, live; } Failing;
+typedef struct Failing {
+  long left, live;
+} Failing;
 static void *failing_alloc(void *ctx, size_t n) {
   Failing *f = ctx;
   if (f->left-- <= 0) return NULL;
@@ -392,10 +408,12 @@ static void out_of_memory(void **state) {
   char dir[] = "/tmp/tangere_urdf_XXXXXX", path[600];
   assert_non_null(mkdtemp(dir));
   put(dir, "t.obj", TETRA);
-  put(dir, "r.urdf", "<robot name='r'>" LINK("a") "<link name='b'>" INERTIAL
-      "<visual><geometry><mesh filename='t.obj'/></geometry></visual>"
-      "<collision><geometry><mesh filename='package://x/t.obj'/></geometry></collision></link>" LINK("c")
-      JOINT("j", "revolute", "a", "b", LIMIT) JOINT("k", "revolute", "b", "c", LIMIT "<mimic joint='j'/>") "</robot>");
+  put(dir, "r.urdf",
+      "<robot name='r'>" LINK(
+          "a") "<link name='b'>" INERTIAL "<visual><geometry><mesh filename='t.obj'/></geometry></visual>"
+               "<collision><geometry><mesh filename='package://x/t.obj'/></geometry></collision></link>" LINK("c")
+                   JOINT("j", "revolute", "a", "b", LIMIT)
+                       JOINT("k", "revolute", "b", "c", LIMIT "<mimic joint='j'/>") "</robot>");
   snprintf(path, sizeof path, "%s/r.urdf", dir);
   bool loaded = false;
   for (long k = 0; !loaded && k < 2000; k++) {
@@ -410,7 +428,9 @@ static void out_of_memory(void **state) {
     tgError e = {0};
     tgDesc *d = tg_desc_load(path, &o, &e);
     loaded = d != NULL;
-    if (!loaded) check_true(e.status == TG_ERR_MEMORY || e.status == TG_ERR_FILE, "allocation %ld: status %d: %s", k, e.status, e.text);
+    if (!loaded)
+      check_true(e.status == TG_ERR_MEMORY || e.status == TG_ERR_FILE, "allocation %ld: status %d: %s", k, e.status,
+                 e.text);
     tg_desc_free(d);
     check_true(f.live == 0, "allocation %ld: %ld blocks leak", k, f.live);
   }
@@ -422,9 +442,10 @@ static void out_of_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(tree_order), cmocka_unit_test(joints),   cmocka_unit_test(limits),     cmocka_unit_test(inertials),
-      cmocka_unit_test(mimics),     cmocka_unit_test(roots),    cmocka_unit_test(geoms),      cmocka_unit_test(packages),
-      cmocka_unit_test(odd_meshes), cmocka_unit_test(long_chain), cmocka_unit_test(out_of_memory),
+      cmocka_unit_test(tree_order), cmocka_unit_test(joints),        cmocka_unit_test(limits),
+      cmocka_unit_test(inertials),  cmocka_unit_test(mimics),        cmocka_unit_test(roots),
+      cmocka_unit_test(geoms),      cmocka_unit_test(packages),      cmocka_unit_test(odd_meshes),
+      cmocka_unit_test(long_chain), cmocka_unit_test(out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

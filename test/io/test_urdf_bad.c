@@ -13,9 +13,11 @@
 static const char root[] = TG_SOURCE_DIR "/test/data/bad";
 
 static tgStatus status_of(const char *word) {
-  static const struct { const char *word; tgStatus status; } list[] = {
-      {"INVALID", TG_ERR_INVALID}, {"PARSE", TG_ERR_PARSE},           {"UNSUPPORTED", TG_ERR_UNSUPPORTED},
-      {"FILE", TG_ERR_FILE},       {"NOT_FINITE", TG_ERR_NOT_FINITE}, {"LIMIT", TG_ERR_LIMIT}};
+  static const struct {
+    const char *word;
+    tgStatus status;
+  } list[] = {{"INVALID", TG_ERR_INVALID}, {"PARSE", TG_ERR_PARSE},           {"UNSUPPORTED", TG_ERR_UNSUPPORTED},
+              {"FILE", TG_ERR_FILE},       {"NOT_FINITE", TG_ERR_NOT_FINITE}, {"LIMIT", TG_ERR_LIMIT}};
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     if (strcmp(word, list[i].word) == 0) return list[i].status;
   fail_msg("unknown status word %s", word);
@@ -48,7 +50,8 @@ static void expectation(const char *name, const char *data, size_t size, tgStatu
 
 static void judge(const char *name, tgStatus want, int line, const char *text, const tgError *e) {
   check_true(e->status == want && e->line == line && strstr(e->text, text) != NULL,
-             "%s: expected %d line %d '%s', got status %d line %d: %s", name, want, line, text, e->status, e->line, e->text);
+             "%s: expected %d line %d '%s', got status %d line %d: %s", name, want, line, text, e->status, e->line,
+             e->text);
 }
 
 static void check_urdf(const char *path, const char *name) {
@@ -62,7 +65,8 @@ static void check_urdf(const char *path, const char *name) {
   tgModel *model = tg_model_load(path, NULL, &e);
   check_true(model == NULL, "%s is accepted", name);
   judge(name, want, line, text, &e);
-  check_true(e.column > 0 && strstr(e.file, name) != NULL, "%s: no place is given (%s, column %d)", name, e.file, e.column);
+  check_true(e.column > 0 && strstr(e.file, name) != NULL, "%s: no place is given (%s, column %d)", name, e.file,
+             e.column);
   // an unknown word passes with lenient and is listed
   if (strstr(e.text, "--lenient") == NULL) return;
   tgLoadOptions o = tg_load_default();
