@@ -28,8 +28,9 @@ TG_API const char *tg_task_model_path(const tgTask *task);
 TG_API const char *tg_task_method(const tgTask *task);
 TG_API int tg_task_steps(const tgTask *task);
 TG_API double tg_task_timestep(const tgTask *task);
-/// Label of loss term i and its target [m], NaN where the term has no position; NULL past the last.
-TG_API const char *tg_task_target(const tgTask *task, int i, double target[3]);
+/// Label of loss term i, its target [m] and the body that is to reach it (may be NULL); NaN and -1 where the term has no
+/// position. NULL past the last.
+TG_API const char *tg_task_target(const tgTask *task, int i, double target[3], int *body);
 /// Number of decision variables.
 TG_API int tg_task_size(const tgTask *task);
 /// The start of the decision variables for a seed: the file's start, plus noise when the file asks for it (start_noise).

@@ -101,6 +101,7 @@ typedef struct tgCliRun {
   int ntrajectory; tgCliTrajectory *trajectory;
   const tgOptimum *optimum;      // NULL: no loss curve
   int nmarker; const tgReplayMarker *marker;
+  int track;                     // body whose path is drawn, 0: the replay's choice
   int nfigure; const tgReplayFigure *figure;
   json_t *json;                  // written as run.json; not dropped
   bool replay;
@@ -111,8 +112,8 @@ int tgi_cli_write_run(const tgCliRun *run);
 #define TG_CLI_TARGET_COLOR {0.2f, 0.65f, 0.35f, 1}
 /// Index of the least finite of n >= 1 losses, 0 when none is finite.
 int tgi_cli_least(const double *loss, int n);
-/// Targets of the task's position losses, for the replay. Returns how many.
-int tgi_cli_task_markers(const tgTask *task, tgReplayMarker *marker, int room);
+/// Targets of the task's position losses, for the replay, and the body of the first, whose path is drawn. Returns how many.
+int tgi_cli_task_markers(const tgTask *task, tgReplayMarker *marker, int room, int *track);
 /// Runs `count` rollouts of the task with gradients over a pool; hash of all losses and gradients. False: reason printed.
 bool tgi_cli_batch_bits(const tgTask *task, int count, int threads, double *seconds, uint64_t *bits);
 /// "exact", "one-sided", "smoothed", "surrogate".

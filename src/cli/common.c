@@ -145,11 +145,13 @@ const char *tgi_cli_label(tgGradLabel label) {
   return word[label];
 }
 
-int tgi_cli_task_markers(const tgTask *task, tgReplayMarker *marker, int room) {
-  int n = 0;
+int tgi_cli_task_markers(const tgTask *task, tgReplayMarker *marker, int room, int *track) {
+  int n = 0, body;
   double target[3];
-  for (int i = 0; n < room && tg_task_target(task, i, target) != NULL; i++) {
-    if (!(target[0] == target[0])) continue;
+  *track = 0;
+  for (int i = 0; n < room && tg_task_target(task, i, target, &body) != NULL; i++) {
+    if (body < 0) continue;
+    if (n == 0) *track = body;
     marker[n] = (tgReplayMarker){.name = "target", .rgba = TG_CLI_TARGET_COLOR};
     for (int k = 0; k < 3; k++) marker[n].pos[k] = target[k];
     n++;

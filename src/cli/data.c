@@ -167,6 +167,8 @@ static int rebuild(const tgCli *cli, const tgModel *m, const tgNpz *npz, const j
     keep_loss(npz, &k);
     keep_targets(npz, &k);
     keep_figures(run, &k);
+    int track = tg_model_find(m, TG_THING_BODY, json_string_value(json_object_get(run, "track_body")));
+    k.def.track = track > 0 ? track : 0;
   }
   char path[1100];
   if (cli->out != NULL) snprintf(path, sizeof path, "%s", cli->out);

@@ -87,10 +87,11 @@ static int finish(const tgCli *cli, const tgTask *task, const tgOptimum *o) {
     tgReplayFigure fig[] = {{.name = "loss, first", .value = o->first_loss}, {.name = "loss, best", .value = o->best_loss},
                             {.name = "simulations", .value = (double)o->simulations}, {.name = "distance [m]", .value = distance}};
     tgReplayMarker marker[8];
-    int nmarker = tgi_cli_task_markers(task, marker, 8);
+    int track, nmarker = tgi_cli_task_markers(task, marker, 8, &track);
+    json_object_set_new(json, "track_body", json_string(tg_model_name(tg_task_model(task), TG_THING_BODY, track)));
     tgCliRun run = {.folder = cli->out, .title = tgi_cli_base_name(cli->file), .model = tg_task_model(task), .h = tg_task_timestep(task), .ntrajectory = 2,
                     .trajectory = t, .optimum = o, .nfigure = isfinite(distance) ? 4 : 3, .figure = fig, .nmarker = nmarker,
-                    .marker = marker, .json = json, .replay = !cli->no_replay};
+                    .marker = marker, .track = track, .json = json, .replay = !cli->no_replay};
     code = tgi_cli_write_run(&run);
   } else if (st != TG_OK) code = tgi_cli_error("optimize", &error);
   if (cli->json) tgi_cli_print_json(json);

@@ -119,6 +119,7 @@ static tgStatus write_replay(const tgCliRun *run, const char *path, tgError *err
                      .trajectory = trajectory};
   tgStatus st = tgi_replay_model(run->model, NULL, &store, &def);
   if (st != TG_OK) return st;
+  def.track = run->track;
   for (int i = 0; i < run->ntrajectory && i < 8; i++)
     if (run->trajectory[i].recorder.nframe > 0)
       trajectory[def.ntrajectory++] = tgi_recorder_trajectory(&run->trajectory[i].recorder, run->trajectory[i].label,

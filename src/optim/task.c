@@ -291,10 +291,13 @@ const char *tg_task_model_path(const tgTask *task) { return task->model_path; }
 const char *tg_task_method(const tgTask *task) { return method_word[task->optimizer.method]; }
 int tg_task_steps(const tgTask *task) { return task->steps; }
 double tg_task_timestep(const tgTask *task) { return task->h; }
-const char *tg_task_target(const tgTask *task, int i, double target[3]) {
+const char *tg_task_target(const tgTask *task, int i, double target[3], int *body) {
   if (i < 0 || i >= task->nterm) return NULL;
-  for (int k = 0; k < 3; k++) target[k] = task->term[i].kind <= TG_TERM_BODY_COM ? task->term[i].target[k] : NAN;
-  return task->term[i].label;
+  const tgTerm *t = &task->term[i];
+  bool position = t->kind <= TG_TERM_BODY_COM;
+  for (int k = 0; k < 3; k++) target[k] = position ? t->target[k] : NAN;
+  if (body != NULL) *body = !position ? -1 : t->kind == TG_TERM_SITE_POSITION ? task->model->site_body[t->index] : t->index;
+  return t->label;
 }
 int tg_task_size(const tgTask *task) { return task->n; }
 
