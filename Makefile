@@ -23,7 +23,7 @@ viewer: setup
 	@mkdir -p build/share/tangere && cp viewer/dist/index.html build/share/tangere/viewer.html
 
 build: setup viewer
-	@cmake --preset release -DTG_BUILD_TESTS=OFF >build/release.log 2>&1 || { cat build/release.log; exit 1; }
+	@cmake --preset release -DTG_BUILD_TESTS=OFF -DTG_BUILD_BENCH=OFF >build/release.log 2>&1 || { cat build/release.log; exit 1; }
 	@cmake --build --preset release -j$(JOBS) >>build/release.log 2>&1 || { grep -E 'error|warning|FAILED' build/release.log | head -50; exit 1; }
 	@echo "built build/bin/tangere"
 
@@ -40,7 +40,7 @@ checks:
 
 test-release: setup-test
 	$(call PART,'release build gcc: all tests')
-	@cmake --preset release -DTG_BUILD_TESTS=ON >build/release.log 2>&1 || { cat build/release.log; exit 1; }
+	@cmake --preset release -DTG_BUILD_TESTS=ON -DTG_BUILD_BENCH=ON >build/release.log 2>&1 || { cat build/release.log; exit 1; }
 	@$(call PRESET,release)
 	@ctest --preset release -LE long -j$(JOBS)
 
