@@ -34,9 +34,10 @@ test: setup-test viewer checks test-release test-clang test-asan test-tsan test-
 	@printf '\nall parts of make test passed\n'
 
 checks:
-	$(call PART,'layers and derivatives')
+	$(call PART,'layers and derivatives and references')
 	@python3 tools/check_layers.py
 	@python3 tools/check_derivatives.py
+	@python3 tools/check_refs.py
 
 test-release: setup-test
 	$(call PART,'release build gcc: all tests')

@@ -1,4 +1,4 @@
-// scenes.c: see scenes.h. The half-cheetah's numbers are those listed in lcp_math B, turned so that z is up.
+// scenes.c: see scenes.h. The half-cheetah's numbers are those of the half-cheetah of [lcp], turned so that z is up.
 #include "scenes/scenes.h"
 
 #include <math.h>

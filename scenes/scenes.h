@@ -7,7 +7,7 @@
 typedef enum tgsScene {
   TGS_BLOCK,        ///< a box (0.2 0.3 0.1 m half, 2 kg) on a plane, friction 0.5; free joint; a 6-vector motor
   TGS_ARM,          ///< three hinged capsules whose spherical tip meets a wall and the floor
-  TGS_CHEETAH,      ///< the nine-dof half-cheetah of lcp_math B on a plane, six leg motors, limits on
+  TGS_CHEETAH,      ///< the nine-dof half-cheetah of [lcp] on a plane, six leg motors, limits on
   TGS_STACK,        ///< three boxes on each other on a plane
   TGS_SPHERES,      ///< a sphere on a sphere on a plane
   TGS_HUMANOID,     ///< a humanoid (21 hinges, free base) with box feet on a plane

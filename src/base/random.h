@@ -1,6 +1,6 @@
 // random.h: random numbers by counter: number `index` of `stream` under `seed`, with no state to keep or to lose.
 //
-// Based on: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (2011), Philox 4x32 with 10 rounds. Any order of calls, any
+// Based on: [Philox], Philox 4x32 with 10 rounds. Any order of calls, any
 // number of threads and any resumption give the same numbers.
 #ifndef TG_BASE_RANDOM_H
 #define TG_BASE_RANDOM_H

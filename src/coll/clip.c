@@ -1,6 +1,6 @@
 // clip.c: the part of a face of one body that lies over the reference face of the other, as contact points.
 //
-// Based on: lcp_math.md E6 (clipped manifold).
+// Based on: [math/collision Rules], the clipped face; [math/collision Manifold].
 // The corners of the common polygon are found each for itself, so that loops of any length stream through: vertices of I
 // within all side planes, edges of I passing a side plane, corners of the reference face within I's outline. Side planes
 // are tol thick: a vertex on one counts as within (and is a tie), an edge passes only when it is strictly on both sides.

@@ -2,7 +2,7 @@
 #include "coll/convex.h"
 #include <string.h>
 
-#define SIN2_PARALLEL 1e-6   // edges within 1e-3 rad make no axis of their own; faces and vertices decide [E6]
+#define SIN2_PARALLEL 1e-6   // edges within 1e-3 rad make no axis of their own; faces and vertices decide [math/collision Choice]
 
 static void real_pose(const tgShape *S, double *R, double *x) {
   for (int i = 0; i < 9; i++) R[i] = tgRe(S->mat[i]);

@@ -1,7 +1,6 @@
 // convex.h: convex cores (point, segment, polytope) in one working frame, separating axes between two of them.
 //
-// Based on: lcp_math.md E6; Gregorius, "The Separating Axis Test between Convex Polyhedra" (GDC 2013), for the edge test
-// on the Gauss map. Everything here is double and only chooses features; contacts follow in closed form (rule.h).
+// Based on: [math/collision Choice]; [Gregorius] for the edge test on the Gauss map. Everything here is double and only chooses features; contacts follow in closed form (rule.h).
 // The working frame is the geom frame of Y, which is always a polytope; X may be a point, a segment or a polytope.
 #ifndef TG_COLL_CONVEX_H
 #define TG_COLL_CONVEX_H

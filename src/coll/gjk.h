@@ -1,7 +1,6 @@
 // gjk.h: which vertices of two convex cores are nearest, for polytopes too large to try every axis.
 //
-// Based on: Gilbert, Johnson, Keerthi (1988), distance by simplices of the Minkowski difference X - Y; van den Bergen,
-// "Proximity Queries and Penetration Depth Computation on 3D Game Objects" (2001), expanding polytope.
+// Based on: [GJK], distance by simplices of the Minkowski difference X - Y; [vandenBergen], expanding polytope.
 // The answer only names vertices; the caller finds the exact features among their neighbours and checks it, so that an
 // unsure end here costs time, never the contact.
 #ifndef TG_COLL_GJK_H

@@ -1,6 +1,6 @@
 // pair_convex.c: polytope against plane, sphere, capsule and polytope.
 //
-// Based on: lcp_math.md E6. The features come from exact separating axes: every face of both, every pair of edges that
+// Based on: [math/collision Choice]. The features come from exact separating axes: every face of both, every pair of edges that
 // makes a face of the Minkowski difference. Apart, where the best axis is no closest feature, from the nearest edges.
 // Memory: (1+f, -1-g): face f of A is the reference, face g of B lies on it (0 for a round B); (-1-g, 1+f): the reverse;
 // (-1-i, -1-j): edges i of A and j of B.

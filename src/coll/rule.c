@@ -1,6 +1,6 @@
 // rule.c: contact point, normal and gap of a chosen feature pair, with derivatives.
 //
-// Based on: lcp_math.md E6.
+// Based on: [math/collision Rules].
 // Only the twist of A is differentiated, six columns: B's follow from rigid motion of both, under which p moves as a
 // material point, n turns and the gap stays:  D_B = (w x p + v, w x n, 0) - D_A.
 #include "coll/rule.h"

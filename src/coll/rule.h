@@ -1,6 +1,6 @@
 // rule.h: from a chosen pair of features to the contact point and its derivatives, in closed form.
 //
-// Based on: lcp_math.md E6 (delta x = w cross x + v for the material points of a body). Every rule fills p, n, gap and,
+// Based on: [math/collision Rules] (delta x = w cross x + v for the material points of a body). Every rule fills p, n, gap and,
 // with `derivatives`, D; feature and tie are left to the caller. All arguments are in world axes.
 #ifndef TG_COLL_RULE_H
 #define TG_COLL_RULE_H

@@ -1,6 +1,6 @@
 // rows.c: filling the constraint rows. See rows.h.
 //
-// Based on: lcp_math E1, E7; architecture 6b (what is active, the error terms).
+// Based on: [math/lcp The step]: what is active, the error terms.
 #include "contact/rows.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // rows_d.c: derivatives of the constraint rows, as adjoint and, apart from it, as dense Jacobians.
 //
-// Based on: lcp_math E2 (geometric term), E6 (changes of p, n, tangents).
+// Based on: [math/lcp (9)]; [math/collision Rules] for the changes of p and n.
 // A row of a screw X = (p x d; d) on body b is X' V_b. Its change has two parts: V_b moves with q while X stays in the world
 // (tgi_add_row_d), and X moves with its point and direction: d(X) = (dp x d + p x dd; dd).
 //   (dp x d).w = dp.(d x w);   dd.(v + w x p) is dd against the velocity at p.

@@ -1,7 +1,7 @@
 // dynamics.h: inverse and forward dynamics in generalised coordinates and their derivatives.
 //
-// Based on: Featherstone, Rigid Body Dynamics Algorithms (2008) [RBDA]; the lcp paper, appendix F [lcp F];
-// derivatives by recursion in world axes (lcp_math E2 asks for one inverse-dynamics derivative a step).
+// Based on: [RBDA 5.3, 6.2]; [lcp F];
+// derivatives by recursion in world axes [math/dynamics Derivatives], of which a step takes one of inverse dynamics [math/lcp (5)].
 // All functions use the frames of the last tgi_kinematics and nothing is allocated.
 #ifndef TG_DYN_DYNAMICS_H
 #define TG_DYN_DYNAMICS_H

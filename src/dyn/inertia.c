@@ -1,6 +1,6 @@
 // inertia.c: spatial inertias, velocities, mass matrix. See dynamics.h.
 //
-// Based on: Featherstone, Rigid Body Dynamics Algorithms (2008) [RBDA], in world axes at the world origin.
+// Based on: [RBDA 2.13], in world axes at the world origin.
 #include "dyn/dynamics.h"
 
 // I about the origin = R J R' + m (|c|^2 1 - c c'), h = m c, with J about the centre of mass in body axes

@@ -1,6 +1,6 @@
 // inverse_d.c: dense derivatives of inverse dynamics in O(nv x depth). See dynamics.h.
 //
-// Based on: the composite-quantity recursion (Singh, Russo, Wensing 2022) derived again for world axes and rotation groups.
+// Based on: the composite-quantity recursion [Singh], derived again for world axes and rotation groups; see also [CarpentierMansard].
 // Moving q_j turns and shifts all that j carries rigidly by S_j, with velocity Vp_j and acceleration Ap_j before j's group fixed:
 //   dS_k = S_j x S_k,  dV_b = S_j x (V_b - Vp_j),  dA_b = S_j x (A_b - Ap_j) + P_j x (V_b - Vp_j),     P_j = Vp_j x S_j,
 //   df_b = S_j x* (f_b + x_b) + I_b Q_j + B_b P_j,    Q_j = Ap_j x S_j + Vp_j x P_j,

@@ -1,6 +1,6 @@
 // mass.h: volume, centre of mass and inertia of triangle meshes and of primitives, at unit density.
 //
-// Based on the exact moments of a simplex: for a tetrahedron with one corner at the origin and the others a, b, c,
+// Exact moments of a simplex: for a tetrahedron with one corner at the origin and the others a, b, c,
 //   V = a.(b x c)/6,   int x dV = V s/4,   int x x' dV = V/20 (a a' + b b' + c c' + s s'),   s = a + b + c,
 // and for a triangle of area A: int x dA = A s/3, int x x' dA = A/12 (a a' + b b' + c c' + s s').
 #ifndef TG_GEOM_MASS_H

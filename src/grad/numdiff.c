@@ -50,7 +50,7 @@ static tgStatus difference(const tgiNumDiff *d, const tgReal *x, const tgReal *t
 }
 
 // Row k of Neville's tableau to the right of new[0]: entry j has j leading powers of the step removed. Keeps the entry that
-// differs least from its two parents, with that difference as its error.  [Ridders 1982]
+// differs least from its two parents, with that difference as its error.  [Ridders]
 static void extrapolate(int k, int ny, double power, const tgReal *old, tgReal *new, double *D, double *error) {
   for (int i = 0; i < ny; i++) {
     double fac = power;

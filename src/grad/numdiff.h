@@ -1,7 +1,7 @@
 // numdiff.h: derivatives by differences on a manifold: complex step, Ridders' extrapolation, dot and Taylor tests.
 //
-// Based on: Ridders (1982), Neville's tableau over shrinking steps with the error of neighbouring entries as estimate;
-// Squire and Trapp (1998), the complex step. Nothing is allocated; work arrays are the caller's.
+// Based on: [Ridders], Neville's tableau over shrinking steps with the error of neighbouring entries as estimate;
+// [SquireTrapp], the complex step. Nothing is allocated; work arrays are the caller's.
 #ifndef TG_GRAD_NUMDIFF_H
 #define TG_GRAD_NUMDIFF_H
 

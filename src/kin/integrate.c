@@ -1,6 +1,6 @@
 // integrate.c: composition of coordinates with tangent steps, its inverse and its tangent Jacobians.
 //
-// Based on: lcp_math E2. q (+) w: Euclidean coordinates are added; a quaternion becomes q exp(w/2), w in body axes.
+// Based on: [math/dynamics Coordinates]. q (+) w: Euclidean coordinates are added; a quaternion becomes q exp(w/2), w in body axes.
 //   d(q (+) w)/dq: 1 and exp(-[w]);   d(q (+) w)/dw: 1 and Jr(w).   A free joint is translation and rotation apart, no SE(3).
 #include "kin/kinematics.h"
 

@@ -1,6 +1,6 @@
 // dense.c: LU, condition estimate and complete orthogonal decomposition; LAPACK and the plain twin.
 //
-// Based on: Golub and Van Loan 3.4, 5.4; Hager 1984 and Higham 1988 (condition estimate).
+// Based on: [GolubVanLoan 3.4, 5.4]; condition estimate of [Hager] and [Higham].
 #include "math/dense.h"
 
 #include <float.h>

@@ -1,6 +1,6 @@
 // spatial.h: Plucker vectors, rotation first, all in world axes at the world origin.
 //
-// Based on: Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 2 [RBDA].
+// Based on: [RBDA 2].
 // motion m = (w; v), v the velocity of the body point now at the origin; force f = (n; f), n about the origin.
 #ifndef TG_MATH_SPATIAL_H
 #define TG_MATH_SPATIAL_H

@@ -1,6 +1,6 @@
 // methods.c: Adam and gradient descent, NLopt's L-BFGS, random search and the cross-entropy method.
 //
-// Based on: Kingma and Ba, Adam (2015); Rubinstein, the cross-entropy method (1999); NLopt for L-BFGS with bounds.
+// Based on: [Adam]; the cross-entropy method [CEM]; L-BFGS with bounds of [NLopt].
 #include <math.h>
 #include <nlopt.h>
 #include <string.h>

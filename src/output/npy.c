@@ -1,5 +1,5 @@
 // npy.c: NumPy's array head.
-// Based on the NumPy Enhancement Proposal 1 format: "\x93NUMPY", major, minor, header length (2 bytes little-endian in
+// Based on the format of [NEP1]: "\x93NUMPY", major, minor, header length (2 bytes little-endian in
 // version 1, 4 in 2 and 3), then the dictionary, spaces, a line feed.
 #include "output/npy.h"
 

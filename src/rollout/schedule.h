@@ -1,6 +1,6 @@
 // schedule.h: where to keep states so that a run of steps can be gone through backwards with few of them.
 //
-// Based on: Griewank and Walther, Algorithm 799: revolve (2000). With c states kept and every step computed at most r times,
+// Based on: [revolve]. With c states kept and every step computed at most r times,
 // beta(c, r) = (c + r choose c) steps can be reversed.
 #ifndef TG_ROLLOUT_SCHEDULE_H
 #define TG_ROLLOUT_SCHEDULE_H

@@ -1,6 +1,6 @@
 // impulse.h: the stepper of impulse contact models: velocity-level constraint impulses, then positions.
 //
-// Based on: lcp_math E1, E2; architecture 1.
+// Based on: [math/lcp The step].
 //   Mh = M + h D + h^2 K,   vhat = v + h Mh^-1 (tau - c - h K v),   A = J Mh^-1 J',   b = J vhat + bias,
 //   bias of a row: e J vhat of a bouncing normal, else erp gap/h;   v' = vhat + Mh^-1 J' f,   w = J v' + bias.
 #ifndef TG_STEP_IMPULSE_H

@@ -1,6 +1,6 @@
 // impulse_d.c: the exact derivative of an impulse step, as adjoint and, apart from it, as dense Jacobian.
 //
-// Based on: lcp_math E2, with damping and stiffness implicit.
+// Based on: [math/lcp Derivative], with damping and stiffness implicit.
 //   Balance of the step, a = (v' - v)/h:   ID(q, v, a) - tau + h K v + (h D + h^2 K) a - J' f/h = 0.
 //   g = dv' at held free impulses f_K:
 //     g_q = -h Mh^-1 [dID/dq - dtau/dq] + Mh^-1 d(J' f)/dq,

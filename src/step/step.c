@@ -1,6 +1,6 @@
 // step.c: one step as a map (q, v, u) -> (q', v'), its adjoint and its Jacobian; see tangere/step.h.
 //
-// Based on: architecture 1. q' = q (+) h v' (symplectic) or q (+) h v; the constraint part is the stepper's of the model's kind.
+// Based on: [math/lcp (3)]. q' = q (+) h v' (symplectic) or q (+) h v; the constraint part is the stepper's of the model's kind.
 #include "step/step.h"
 
 #include <stdio.h>

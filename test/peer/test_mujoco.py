@@ -1,6 +1,6 @@
 """Dynamics against MuJoCo on every MJCF that gymnasium ships, and on one of our own that mixes everything.
 
-Protocol (architecture.md 6b): inertia tensors and frames of the loaded models to 2e-6; then MuJoCo's compiled inertias are copied into our
+Protocol: inertia tensors and frames of the loaded models to 2e-6; then MuJoCo's compiled inertias are copied into our
 simulation, its constraints disabled, and mass matrix, bias, inverse dynamics, passive and actuator forces compared to 1e-10, forward
 dynamics by residual to 1e-12.
 """

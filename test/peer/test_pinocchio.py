@@ -1,6 +1,6 @@
 """Inertias, inverse and forward dynamics and their derivatives against Pinocchio on URDF robots, fixed and floating.
 
-Pinocchio's floating root is built as a translation followed by a spherical joint (architecture.md 6b), so that tangents agree: world linear
+Pinocchio's floating root is built as a translation followed by a spherical joint, so that tangents agree: world linear
 velocity, body angular velocity. Joints are matched by name. Inertias of links that move together are summed on both sides, since Pinocchio
 merges fixed joints.
 """

@@ -145,7 +145,7 @@ static void test_impact(void **state) {
   }
 }
 
-// equal balls exchange their velocities; so do the derivatives (lcp_math E4)
+// equal balls exchange their velocities; so do the derivatives [math/lcp (13)]
 static void test_bounce_gradient(void **state) {
   (void)state;
   tgContactOptions o = tg_contact_default();

@@ -1,6 +1,6 @@
 // classes.c: the class solve of the frictional LCP, its residual, its ties and its derivative.
 //
-// Based on: Nimble IV-C, A and B (classes, least norm); lcp_math E2. With K, P, f0 of solve.h:
+// Based on: [lcp IV-C, A, B] (classes, least norm); [math/lcp (7)], [GolubPereyra]. With K, P, f0 of solve.h:
 //   Q = A_K: P,  c_K = b_K + A_K: f0,  f_K = -Q^+ c_K,  f = P f_K + f0,  w = A f + b.
 // All decisions (class, rank, condition) are on real parts, so the complex build carries a derivative through.
 #include <string.h>

@@ -1,6 +1,6 @@
 // lcp.c: the rows of an impulse step handed to the complementarity solver, and its derivative handed back.
 //
-// Based on: the lcp paper and lcp_math E1, E2. The solver (solve.h) is a function on arrays; here it is given the
+// Based on: [lcp]; [math/lcp The step], [math/lcp Derivative]. The solver (solve.h) is a function on arrays; here it is given the
 // sim's rows and a workspace inside the sim.
 #include "contact/lcp/lcp.h"
 

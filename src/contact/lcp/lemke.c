@@ -1,6 +1,6 @@
 // lemke.c: Lemke's method with lexicographic pivoting on the copositive form, stage 3 of the frictional LCP.
 //
-// Based on: Anitescu and Potra 1997, with one slack an axis; lcp_math E1(c).
+// Based on: [AnitescuPotra] with one slack an axis, [math/lcp (12)]; lexicographic pivoting of [CottlePangStone 4.9].
 // NORMAL row: z = f. FRICTION and BOX rows: z = (a+, a-, l), f = a+ - a-, with the complementary pairs
 //   a+ >= 0 perp  w + l >= 0,   a- >= 0 perp  -w + l >= 0,   l >= 0 perp  B - a+ - a- >= 0,   B = mu f_parent or limit.
 // z^T M z = f^T A f + sum mu f_n l >= 0 (copositive), so with b in range(J) the method ends at a solution.

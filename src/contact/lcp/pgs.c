@@ -1,6 +1,6 @@
 // pgs.c: projected Gauss-Seidel, stage 4 of the frictional LCP, and classes from values.
 //
-// Based on: lcp_math E1(b). f_i <- clamp(f_i - w_i/A_ii), the friction bound taken from the normal force of the moment.
+// Based on: [math/lcp Solver]. f_i <- clamp(f_i - w_i/A_ii), the friction bound taken from the normal force of the moment.
 #include "contact/lcp/scratch.h"
 
 void tgi_lcp_classify(const tgiLcpReduced *r, const double *f, const double *w, int8_t *cls) {

@@ -1,6 +1,6 @@
 // pivot.c: moving-bound pivoting, stage 2 of the frictional LCP.
 //
-// Based on: Jade IV-C and Algorithm 1 with bounds that move with the normal force; lcp_math E1(a).
+// Based on: [toi IV-C, Algorithm 1] with bounds that move with the normal force; [math/lcp (11)].
 // Rows enter one at a time, normals and constant bounds first. Entering row i is driven, f_i changing at rate sigma,
 // while all settled rows keep their class:
 //   [A_KK + A_KS E] Df_K = -sigma (A_Ki + sum e_s A_Ks),   Df_S = E Df,   Dw = A Df

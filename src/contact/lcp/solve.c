@@ -1,6 +1,6 @@
 // solve.c: the driver of the frictional LCP: workspace, checks, reduction, and the order of attempts.
 //
-// Based on: lcp_math E1(b), (f). A stage proposes classes; the class solve turns them into an answer; an answer counts
+// Based on: [math/lcp Solver]. A stage proposes classes; the class solve turns them into an answer; an answer counts
 // when its residual is at most 1e-8. A few active-set corrections help proposals that are nearly right. Rows that do
 // not act on each other (islands) are solved apart.
 #include "contact/lcp/solve.h"

@@ -1,7 +1,6 @@
 // solve.h: the frictional boxed linear complementarity problem, a function on arrays, and its derivative.
 //
-// Based on: Jade IV-C (moving bounds), Nimble A, B (classes, least norm), Anitescu and Potra (Lemke on the copositive
-// form).
+// Based on: [toi IV-C] (moving bounds), [lcp A, B] (classes, least norm), [AnitescuPotra] (Lemke on the copositive form).
 //
 //   Find f with w = A f + b such that, row by row,
 //     EQUALITY   w = 0,                                                        f of any sign
@@ -37,7 +36,7 @@
 //   stays tied in N, H or L although v' has a derivative. A row of zeros in A is never tied: its class cannot matter.
 //   info->margin is the distance to the nearest tie in the same relative units.
 //
-// Order of the attempts (E1(b)): last classes, with up to three corrections of rows that do not fit; moving-bound
+// Order of the attempts [math/lcp Solver]: last classes, with up to three corrections of rows that do not fit; moving-bound
 //   pivoting; Lemke, lexicographic, random covering vectors, then with 1e-9 trace/n on the diagonal; Gauss-Seidel.
 //   Friction is never dropped: what is not solved is returned as TG_NOT_CONVERGED with the offending rows. With
 //   b = J vhat a solution exists; with restitution or gap terms in b it may not (a box in a slot that is too narrow).
@@ -129,7 +128,7 @@ void tgi_lcp_gather(const tgiLcp *s, const tgReal *g, tgReal *gk);
 /// depend on the null part of f_K, and t below may be skipped by those who need only v'.
 double tgi_lcp_null_action(const tgiLcp *s);
 
-/// Derivative of the least-norm f_K at constant classes and constant rank (consistent c_K):            [E2]
+/// Derivative of the least-norm f_K at constant classes and constant rank (consistent c_K):   [math/lcp (7)]
 ///   df_K = -Q^+ r + (I - Q^+ Q) t,
 ///   r = (d(A f + b) with f_K held)_K = (dA f + db + A (dP f_K + df0))_K,
 ///   t = dQ^T z,  z = s->z,  dQ = dA_K: P + A_K: dP.   t may be NULL (taken as zero; right at full rank).

@@ -1,4 +1,4 @@
-// families.h: seeded random frictional LCPs of the five families of lcp_math E1(d), and an independent validity check.
+// families.h: seeded random frictional LCPs of the five families of [math/lcp Solver], and an independent validity check.
 //
 // A family fills J (rows x dof), the inverse mass matrix and the free velocity; A = J M^-1 J^T, b = J vhat follow. Rows
 // of a contact: normal, then two tangents.

@@ -267,7 +267,7 @@ static void numeric(const Scene *sc, const Direction *d, const Fixture *x, Fixtu
   assert_int_equal(y->s.rank, x->s.rank);
 }
 
-// The formula of E2 against a numeric derivative of the class solve, at full rank and deficient, relative to the
+// The formula [math/lcp (7)] against a numeric derivative of the class solve, at full rank and deficient, relative to the
 // largest entry of df_K and f_K.
 static void test_derivative(void **state) {
   (void)state;
