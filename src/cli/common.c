@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "cli/cli.h"
+#include "coll/contacts.h"
 
 volatile int tgi_cli_interrupted;
 
@@ -90,11 +91,37 @@ static void list_notes(const tgCli *cli, const tgDesc *desc) {
   }
 }
 
+// Bodies of one robot whose shapes overlap in the file's pose can never be parted: contact between them is excluded, and
+// said so. Overlaps with other robots or the world are left, they are the user's scene. True: something was excluded.
+static bool exclude_overlapping(tgDesc *desc, const tgModel *model) {
+  tgSim *sim = tg_sim_create(model, NULL, NULL, NULL);
+  bool any = false;
+  tgStatus st = sim != NULL ? tg_sim_forward(sim) : TG_ERR_MEMORY;
+  if (st == TG_OK) st = tgi_contacts(sim, NULL);
+  while (st == TG_ERR_CAPACITY && tgi_sim_grow(sim) == TG_OK)
+    if ((st = tg_sim_forward(sim)) == TG_OK) st = tgi_contacts(sim, NULL);
+  for (int i = 0; st == TG_OK && i < sim->ncon; i++) {
+    const tgContactRow *c = &sim->contact[i];
+    int a = model->geom_body[c->geom1], b = model->geom_body[c->geom2], n = desc->nexclude;
+    if (c->gap > -1e-6 || model->body_root[a] == 0 || model->body_root[a] != model->body_root[b]) continue;
+    if (n > 0 && desc->exclude[n - 1].body1 == a && desc->exclude[n - 1].body2 == b) continue;
+    any = tg_desc_add_exclude(desc, a, b) >= 0 || any;
+    tg_desc_add_note(desc, TG_NOTE_WARNING, (tgSource){.file = -1}, "bodies '%s' and '%s' overlap by %.2g m in the pose of the file: no contact between them",
+                     tg_model_name(model, TG_THING_BODY, a), tg_model_name(model, TG_THING_BODY, b), -c->gap);
+  }
+  tg_sim_free(sim);
+  return any;
+}
+
 tgModel *tgi_cli_load_model(const tgCli *cli, const char *path) {
   tgError error = {0};
   tgLoadOptions o = tgi_cli_load_options(cli);
   tgDesc *desc = tg_desc_load(path, &o, &error);
   tgModel *model = desc != NULL ? tg_model_compile(desc, NULL, &error) : NULL;
+  if (model != NULL && cli->exclude_overlapping && exclude_overlapping(desc, model)) {
+    tg_model_free(model);
+    model = tg_model_compile(desc, NULL, &error);
+  }
   if (desc != NULL) list_notes(cli, desc);
   tg_desc_free(desc);
   if (model == NULL) tgi_cli_error(cli->command, &error);

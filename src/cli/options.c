@@ -35,6 +35,7 @@ static const Option options[] = {
     {"no-replay", "no-replay", NULL, "do not write replay.html", FLAG, AT(no_replay)},
     {"load", "lenient", NULL, "load in spite of unsupported physics; what is left out is listed", FLAG, AT(lenient)},
     {"load", "repair", NULL, "repair invalid inertias and meshes; each repair is listed", FLAG, AT(repair)},
+    {"overlap", "exclude-overlapping", NULL, "no contact between bodies of one robot that overlap in the file's pose; listed", FLAG, AT(exclude_overlapping)},
     {"load", "fixed-base", NULL, "URDF: weld the root link to the world", FLAG, AT(fixed_base)},
     {"load", "allow-absolute", NULL, "permit absolute asset paths below an asset root", FLAG, AT(allow_absolute)},
     {"load", "asset-root", "DIR", "a further directory that files may come from (repeatable)", ROOT, 0},

@@ -132,3 +132,17 @@ def test_missing_and_special_files(tmp_path):
 def test_unwritable_folder(tmp_path):
     (tmp_path / "file").write_text("x")
     run("simulate", MODEL, "--steps", 2, "--out", tmp_path / "file" / "out", code=2)
+
+
+OVERLAP = """<mujoco><worldbody><body name="base"><freejoint/><geom type="sphere" size=".1"/>
+  <body name="middle"><joint axis="0 1 0"/><inertial pos="0 0 0" mass="1" diaginertia=".1 .1 .1"/>
+    <body name="tip"><joint axis="0 1 0"/><geom type="sphere" size=".1" pos="0 .15 0"/></body></body></body></worldbody></mujoco>"""
+
+
+def test_overlapping_bodies_are_named_and_can_be_excluded(tmp_path):
+    # the shapes overlap along the axis of both hinges between them: no motion parts them
+    (tmp_path / "m.xml").write_text(OVERLAP)
+    done = run("simulate", tmp_path / "m.xml", "--steps", 3, code=3)
+    assert "deepest overlap is 0.05 m" in done.stderr and "'base'" in done.stderr and "'tip'" in done.stderr
+    done = run("simulate", tmp_path / "m.xml", "--steps", 3, "--exclude-overlapping")
+    assert "'base' and 'tip' overlap by 0.05 m" in done.stderr

@@ -87,9 +87,24 @@ static tgiLcpKind kind_of(int row_kind) {
   }
 }
 
+// the deepest overlap, which is the usual reason for conditions that contradict each other
+static const char *deepest(const tgSim *s, char *text, size_t size) {
+  const tgContactRow *worst = NULL;
+  for (int i = 0; i < s->ncon; i++)
+    if (worst == NULL || tgRe(s->contact[i].gap) < tgRe(worst->gap)) worst = &s->contact[i];
+  if (worst == NULL || tgRe(worst->gap) >= -1e-6) {
+    snprintf(text, size, " Look for constraints that contradict each other.");
+    return text;
+  }
+  char a[128], b[128];
+  snprintf(text, size, " The deepest overlap is %.2g m, of %s and %s: move them apart, or exclude contact between their bodies.", -tgRe(worst->gap),
+           tgi_model_label(&s->m, TG_THING_GEOM, worst->geom1, a, sizeof a), tgi_model_label(&s->m, TG_THING_GEOM, worst->geom2, b, sizeof b));
+  return text;
+}
+
 // names the first rows that do not fit
 static tgStatus report_failure(tgSim *s, const tgiLcpInfo *info) {
-  char label[200] = "no row";
+  char label[200] = "no row", overlap[400];
   if (info->nfailed > 0) {
     int body[2];
     tgi_row_label(s, info->failed[0], label, sizeof label);
@@ -98,8 +113,8 @@ static tgStatus report_failure(tgSim *s, const tgiLcpInfo *info) {
     s->info.body2 = body[1];
   }
   return tgi_error(&s->error, TG_NOT_CONVERGED,
-                   "The contact solve left %d of %d rows with a residual above 1e-8 (worst %.2g), first the %s; the state is unchanged."
-                   " Try a smaller step.", info->nfailed, s->nrow, info->residual, label);
+                   "The contact solve left %d of %d rows with a residual above 1e-8 (worst %.2g), first the %s; the state is unchanged.%s",
+                   info->nfailed, s->nrow, info->residual, label, deepest(s, overlap, sizeof overlap));
 }
 
 static tgStatus impulses(tgSim *s) {
