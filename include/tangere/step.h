@@ -12,12 +12,12 @@ extern "C" {
 typedef struct tgStepInfo {
   bool converged;
   int iterations;          ///< of the contact solver (pivots or sweeps)
-  int stage;               ///< of the contact solver: 0 nothing to solve, 1 warm classes, 2 pivoting, 3 Lemke, 4 sweeps
+  int stage;               ///< of the contact solver that gave the answer: 0 none (nothing to solve, or no answer), 1 warm classes,
+                           ///< 2 pivoting, 3 Lemke, 4 Lemke on a shifted matrix, 5 sweeps
   double residual;         ///< of the contact conditions, relative
   double least_distance;   ///< smallest gap between geoms that may touch, infinity when none was near [m]
   int ncontact, nrow;      ///< active contact points, constraint rows
-  int impacts, cuts;       ///< impacts inside the step, step cuts (contact models of other kinds)
-  int rank_deficient;      ///< 1: redundant contacts, least-norm forces
+  bool rank_deficient;     ///< redundant contacts: the forces are those of least norm
   int body1, body2;        ///< culprits when not converged, else -1
   size_t scratch_high;     ///< bytes of scratch used at most
 } tgStepInfo;
@@ -26,7 +26,7 @@ typedef struct tgStepInfo {
 typedef enum tgGradLabel {
   TG_GRAD_EXACT,           ///< the derivative
   TG_GRAD_ONE_SIDED,       ///< a tie or a mode switch was met: one of several one-sided derivatives
-  TG_GRAD_SMOOTHED,
+  TG_GRAD_SMOOTHED,        ///< of a smoothed step; no contact model of this version smooths
   TG_GRAD_SURROGATE        ///< of something else than the step; the reason says what
 } tgGradLabel;
 typedef struct tgGradInfo {

@@ -30,7 +30,6 @@ static const Option options[] = {
     {"baselines", "baselines", NULL, "also: no contact gradient, and random search with as many simulations", FLAG, AT(baselines)},
     {"zero-contact", "zero-contact-gradient", NULL, "ablation: contact forces held constant in the gradient", FLAG, AT(zero_contact)},
     {"list", "list", NULL, "list what there is", FLAG, AT(list)},
-    {"full", "full", NULL, "more seeds, longer horizons", FLAG, AT(full)},
     {"notes", "notes", NULL, "list what the loader skipped, assumed or changed", FLAG, AT(notes)},
     {"no-replay", "no-replay", NULL, "do not write replay.html", FLAG, AT(no_replay)},
     {"load", "lenient", NULL, "load in spite of unsupported physics; what is left out is listed", FLAG, AT(lenient)},

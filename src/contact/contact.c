@@ -30,12 +30,17 @@ static void known_words(char *text, size_t size) {
     used += (size_t)snprintf(text + used, size - used, "%s'%s'", i > 0 ? ", " : "", tg_contact_words(i));
 }
 
-static tgStatus check_options(const tgContactOptions *o, tgError *error) {
+// each number against the range in the model's list
+static tgStatus check_options(const tgContactModel *kind, const tgContactOptions *o, tgError *error) {
   if (o->size != sizeof(tgContactOptions))
     return tgi_error(error, TG_ERR_ARG, "Contact options were not made by tg_contact_default of this version.");
-  if (!(o->erp >= 0 && o->erp <= 1)) return tgi_error(error, TG_ERR_ARG, "Contact option erp is %g; give 0 to 1.", o->erp);
-  if (!(o->restitution_speed >= 0))
-    return tgi_error(error, TG_ERR_ARG, "Contact option restitution_speed is %g; give 0 or more.", o->restitution_speed);
+  for (int i = 0; i < kind->nparam; i++) {
+    const tgContactParam *p = &kind->param[i];
+    double value;
+    memcpy(&value, (const char *)o + p->at, sizeof value);
+    if (!(value >= p->least && value <= p->most))
+      return tgi_error(error, TG_ERR_ARG, "Contact option %s of '%s' is %g; give %g to %g.", p->name, kind->word, value, p->least, p->most);
+  }
   return TG_OK;
 }
 
@@ -52,7 +57,7 @@ tgContact *tg_contact_create(const tgModel *model, const char *word, const tgCon
     return NULL;
   }
   tgContactOptions o = options != NULL ? *options : tg_contact_default();
-  if (check_options(&o, error) < 0) return NULL;
+  if (check_options(kind, &o, error) < 0) return NULL;
   tgAllocator alloc = model->alloc;
   tgContact *c = (tgContact *)alloc.alloc(alloc.ctx, sizeof *c);
   if (c == NULL) {

@@ -1,6 +1,6 @@
-// contact.h: what a contact model gives to the stepper of its kind. Steppers know no model by name.
+// contact.h: what a contact model gives to the stepper, which knows no model by name.
 //
-// One line per model in table.c. An impulse model works on the rows of the sim (sim_fields.def: row_*): it fills
+// One line per model in table.c. A model works on the rows of the sim (sim_fields.def: row_*): it fills
 // them, solves for their impulses given row_A and row_b, and differentiates both. The stepper owns everything that is
 // dynamics: velocities, the step matrix, A, b, positions.
 #ifndef TG_CONTACT_CONTACT_H
@@ -8,18 +8,11 @@
 
 #include "sim/sim.h"
 
-typedef enum tgContactKind { TG_KIND_IMPULSE } tgContactKind;
-
-/// Capabilities of a contact model.
-enum { TG_CAN_FRICTION = 1, TG_CAN_RESTITUTION = 2, TG_CAN_LIMITS = 4, TG_CAN_EQUALITY = 8 };
-
-/// One number of a contact model that a user may choose.
-typedef struct tgContactParam { const char *name; double value, least, most; const char *unit, *text; } tgContactParam;
+/// One number of a contact model that a user may choose: where it is in tgContactOptions, its default, least and largest value.
+typedef struct tgContactParam { const char *name; size_t at; double value, least, most; const char *unit, *text; } tgContactParam;
 
 typedef struct tgContactModel {
   const char *word;
-  tgContactKind kind;
-  unsigned capabilities;
   const tgContactParam *param;
   int nparam;
 
@@ -28,7 +21,7 @@ typedef struct tgContactModel {
   /// Is every geom expressible? Fills error (may be NULL) with the first that is not.
   tgStatus (*prepare)(const tgContact *c, tgError *error);
 
-  // ---- TG_KIND_IMPULSE. h: step size [s]. Vectors over rows have s->nrow entries. ----
+  // h: step size [s]. Vectors over rows have s->nrow entries.
 
   /// Contacts and rows at the present frames: kind, owner, part, parent, limit, gap, J, warm class; row_bounce of normals whose
   /// approach speed in s->vhat is high enough.

@@ -38,6 +38,10 @@ static void test_table(void **state) {
       const tgContactParam *p = &k->param[i];
       check_true(p->least <= p->value && p->value <= p->most, "%s.%s: default outside its range", k->word, p->name);
       check_true(p->text[0] != '\0', "%s.%s has no text", k->word, p->name);
+      tgContactOptions o = tg_contact_default();
+      double value;
+      memcpy(&value, (char *)&o + p->at, sizeof value);
+      check_true(value == p->value, "%s.%s: the default is %g, the list says %g", k->word, p->name, value, p->value);
     }
   }
   check_true(n > 0, "no contact model");

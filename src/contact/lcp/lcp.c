@@ -265,14 +265,12 @@ static void ties(const tgSim *s, double h, tgGradInfo *info) {
 }
 
 static const tgContactParam params[] = {
-    {"erp", 0.2, 0, 1, "", "share of a penetration, limit or equality error removed per step: b += erp gap/h"},
-    {"restitution_speed", 1e-3, 0, INFINITY, "m/s", "approach speed below which nothing bounces: max(|g| h, this)"},
+    {"erp", offsetof(tgContactOptions, erp), 0.2, 0, 1, "", "share of a penetration, limit or equality error removed per step: b += erp gap/h"},
+    {"restitution_speed", offsetof(tgContactOptions, restitution_speed), 1e-3, 0, INFINITY, "m/s", "approach speed below which nothing bounces: max(|g| h, this)"},
 };
 
 const tgContactModel tgi_lcp_model = {
     .word = "lcp",
-    .kind = TG_KIND_IMPULSE,
-    .capabilities = TG_CAN_FRICTION | TG_CAN_RESTITUTION | TG_CAN_LIMITS | TG_CAN_EQUALITY,
     .param = params,
     .nparam = (int)(sizeof params / sizeof *params),
     .solver_bytes = solver_bytes,
