@@ -7,7 +7,7 @@
 
 #include "base/layout.h"
 #include "kin/kinematics.h"
-#include "optim/task.h"
+#include "optim/controls.h"
 
 struct tgEvaluator {
   tgAllocator alloc;
@@ -167,15 +167,12 @@ tgStatus tg_evaluator_run(tgEvaluator *e, const double *x, tgRolloutRun *run) {
 static void chain(tgEvaluator *e, const double *x, double *g) {
   const tgTask *t = e->task;
   const tgModel *m = t->model;
-  int nu = m->nu, every = t->yaml->controls != NULL && t->yaml->controls->every > 0 ? t->yaml->controls->every : 1;
-  memset(g, 0, (size_t)t->n * sizeof *g);
-  for (int i = 0; t->nblock > 0 && i < t->steps; i++)
-    for (int k = 0; k < nu; k++) g[(i / every) * nu + k] += e->du[i * nu + k];
+  tgi_controls_vjp(t, x, e->du, g);
   tgi_task_position_step(t, x, e->step);
   memset(e->gstep, 0, (size_t)m->nv * sizeof *e->gstep);
   tgi_integrate_vjp(m, e->step, e->dq0, NULL, e->gstep);
   for (int i = 0; i < t->ninitial; i++)
-    g[t->nblock * nu + i] = t->initial[i].velocity ? e->dv0[t->initial[i].dof] : e->gstep[t->initial[i].dof];
+    g[t->ncontrol + i] = t->initial[i].velocity ? e->dv0[t->initial[i].dof] : e->gstep[t->initial[i].dof];
 }
 
 tgStatus tg_evaluate(tgEvaluator *e, const double *x, double *value, double *g, double *q, double *v, const volatile int *cancel,

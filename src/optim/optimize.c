@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/layout.h"
+#include "optim/controls.h"
 
 static double now(void) {
   struct timespec t;
@@ -87,12 +88,8 @@ void tgi_opt_clamp(const tgOptRun *r, double *x) {
 
 static void box(tgOptRun *r) {
   const tgTask *t = r->task;
-  const YamlControls *u = t->yaml->controls;
-  int n = 0;
-  for (; n < t->nblock * t->model->nu; n++) {
-    r->low[n] = u->low != NULL ? *u->low : -INFINITY;
-    r->high[n] = u->high != NULL ? *u->high : INFINITY;
-  }
+  int n = t->ncontrol;
+  tgi_controls_box(t, r->low, r->high);
   for (int i = 0; i < t->ninitial; i++, n++) {
     r->low[n] = t->initial[i].low;
     r->high[n] = t->initial[i].high;
@@ -103,7 +100,7 @@ static void box(tgOptRun *r) {
 static uint64_t problem_key(const tgTask *t, uint64_t seed) {
   const YamlOptimizer *o = &t->optimizer;
   uint64_t h = tgi_hash(TGI_HASH_START, &seed, sizeof seed);
-  int ints[] = {t->n, t->steps, t->nblock, t->nterm, (int)o->method, o->population, o->elites, o->memory, t->model->nq, t->model->nv};
+  int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->memory, t->model->nq, t->model->nv};
   double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma};
   h = tgi_hash(h, ints, sizeof ints);
   h = tgi_hash(h, reals, sizeof reals);

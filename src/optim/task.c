@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/random.h"
 #include "io/file.h"
 #include "math/quat.h"
+#include "optim/controls.h"
 
 static const char *const method_word[] = {"adam", "descent", "lbfgs", "random", "cem"};
 
@@ -135,14 +135,17 @@ static tgStatus resolve_horizon(tgTask *t, tgError *error) {
   t->steps = h->steps;
   t->h = h->timestep > 0 ? h->timestep : tg_model_timestep(t->model);
   if (u != NULL) {
-    if (u->every < 0) FAIL("controls: every is %d", u->every);
+    if (u->every < 0 || u->terms < 0 || u->terms > 1000) FAIL("controls: every is %d and terms is %d", u->every, u->terms);
+    if (u->basis == TG_BASIS_STEPS && (u->terms != 0 || u->amplitude != 0 || u->frequency != 0))
+      FAIL("controls: terms, amplitude and frequency belong to basis: sines");
+    if (u->basis == TG_BASIS_SINES && u->every != 0) FAIL("controls: every belongs to basis: steps");
+    if (!(u->frequency >= 0) || !isfinite(u->frequency) || !isfinite(u->amplitude)) FAIL("controls: frequency %g or amplitude %g", u->frequency, u->amplitude);
     if (u->low != NULL && u->high != NULL && !(*u->low <= *u->high)) FAIL("controls: low %g is above high %g", *u->low, *u->high);
     if (t->model->nu == 0) FAIL("controls: the model '%s' has no actuator", t->yaml->model);
-    int every = u->every > 0 ? u->every : 1;
-    t->nblock = (t->steps + every - 1) / every;
   }
-  if ((double)t->nblock * t->model->nu + t->ninitial > 1e8) FAIL("controls: %d blocks of %d controls are too many variables", t->nblock, t->model->nu);
-  t->n = t->nblock * t->model->nu + t->ninitial;
+  t->ncontrol = tgi_controls_count(t);
+  if (t->ncontrol < 0 || t->ncontrol + t->ninitial > 100000000) FAIL("controls: more than 1e8 variables");
+  t->n = t->ncontrol + t->ninitial;
   if (t->n == 0) FAIL("nothing to decide: give controls or initial");
   return TG_OK;
 }
@@ -301,18 +304,16 @@ const char *tg_task_target(const tgTask *task, int i, double target[3], int *bod
 }
 int tg_task_size(const tgTask *task) { return task->n; }
 
-// decision variables: control blocks (nblock x nu), then the initial state's entries: velocities as they are, positions as a
+// decision variables: those of the controls, then the initial state's entries: velocities as they are, positions as a
 // tangent step from the file's start
 void tg_task_start(const tgTask *task, uint64_t seed, double *x) {
-  const YamlControls *u = task->yaml->controls;
-  int nu = task->model->nu, n = 0;
-  for (; n < task->nblock * nu; n++)
-    x[n] = u->start + (u->start_noise > 0 && seed != 0 ? u->start_noise * tgi_random_normal(seed, 1, (uint64_t)n) : 0);
+  int n = task->ncontrol;
+  tgi_controls_start(task, seed, x);
   for (int i = 0; i < task->ninitial; i++) x[n++] = task->initial[i].velocity ? task->v0[task->initial[i].dof] : 0;
 }
 
 void tgi_task_position_step(const tgTask *task, const double *x, double *dq) {
-  const double *init = x + task->nblock * task->model->nu;
+  const double *init = x + task->ncontrol;
   for (int i = 0; i < task->model->nv; i++) dq[i] = 0;
   for (int i = 0; i < task->ninitial; i++)
     if (!task->initial[i].velocity) dq[task->initial[i].dof] = init[i];
@@ -337,7 +338,7 @@ static void move_start(const tgTask *task, const double *init, double *q0) {
 
 void tg_task_expand(const tgTask *task, const double *x, double *q0, double *v0, double *u) {
   const tgModel *m = task->model;
-  const double *init = x + task->nblock * m->nu;
+  const double *init = x + task->ncontrol;
   if (v0 != NULL) {
     memcpy(v0, task->v0, (size_t)m->nv * sizeof *v0);
     for (int i = 0; i < task->ninitial; i++)
@@ -346,8 +347,5 @@ void tg_task_expand(const tgTask *task, const double *x, double *q0, double *v0,
   if (q0 != NULL) {
     move_start(task, init, q0);
   }
-  if (u == NULL) return;
-  int every = task->yaml->controls != NULL && task->yaml->controls->every > 0 ? task->yaml->controls->every : 1;
-  for (int t = 0; t < task->steps; t++)
-    for (int k = 0; k < m->nu; k++) u[t * m->nu + k] = task->nblock > 0 ? x[(t / every) * m->nu + k] : 0;
+  if (u != NULL) tgi_controls_expand(task, x, u);
 }

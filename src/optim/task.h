@@ -12,6 +12,7 @@ typedef enum tgTermKind {
 } tgTermKind;
 typedef enum tgTermWhen { TG_TERM_END, TG_TERM_ALL } tgTermWhen;
 typedef enum tgMethod { TG_METHOD_ADAM, TG_METHOD_DESCENT, TG_METHOD_LBFGS, TG_METHOD_RANDOM, TG_METHOD_CEM } tgMethod;
+typedef enum tgBasis { TG_BASIS_STEPS, TG_BASIS_SINES } tgBasis;
 typedef enum tgInitialPart { TG_INITIAL_POSITION, TG_INITIAL_VELOCITY } tgInitialPart;
 
 // what the file says, in its own order (filled by libcyaml; a pointer is NULL where the file is silent)
@@ -20,7 +21,7 @@ typedef struct YamlHorizon { int steps; double timestep; } YamlHorizon;
 typedef struct YamlJoint { char *joint; double *position, *velocity; unsigned nposition, nvelocity; } YamlJoint;
 typedef struct YamlStart { char *keyframe; YamlJoint *joints; unsigned njoints; } YamlStart;
 typedef struct YamlRestitution { char *geom; double value; } YamlRestitution;
-typedef struct YamlControls { int every; double start, start_noise, *low, *high; } YamlControls;
+typedef struct YamlControls { tgBasis basis; int every, terms; double start, start_noise, amplitude, frequency, *low, *high; } YamlControls;
 typedef struct YamlInitial { char *joint; tgInitialPart part; double *low, *high; } YamlInitial;
 typedef struct YamlLoss {
   tgTermKind term;
@@ -70,7 +71,7 @@ struct tgTask {
   tgContact *contact;
   tgContactOptions contact_options;
   char model_path[1024], word[32];
-  int steps, nblock, n;     // nblock: control blocks in time; n: decision variables
+  int steps, ncontrol, n;   // ncontrol: decision variables of the controls; n: all
   double h;
   double *q0, *v0;          // start, nq and nv
   int ninitial; tgInitialVar *initial;

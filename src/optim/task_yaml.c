@@ -12,6 +12,7 @@ static const cyaml_strval_t term_words[] = {
     {"velocity", TG_TERM_VELOCITY}, {"control", TG_TERM_CONTROL}};
 static const cyaml_strval_t when_words[] = {{"end", TG_TERM_END}, {"all", TG_TERM_ALL}};
 static const cyaml_strval_t part_words[] = {{"position", TG_INITIAL_POSITION}, {"velocity", TG_INITIAL_VELOCITY}};
+static const cyaml_strval_t basis_words[] = {{"steps", TG_BASIS_STEPS}, {"sines", TG_BASIS_SINES}};
 static const cyaml_strval_t method_words[] = {{"adam", TG_METHOD_ADAM}, {"descent", TG_METHOD_DESCENT},
                                               {"lbfgs", TG_METHOD_LBFGS}, {"random", TG_METHOD_RANDOM}, {"cem", TG_METHOD_CEM}};
 #define COUNT(a) ((uint32_t)(sizeof(a) / sizeof *(a)))
@@ -45,7 +46,11 @@ static const cyaml_schema_field_t restitution_fields[] = {
 static const cyaml_schema_value_t restitution_value = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, YamlRestitution, restitution_fields)};
 static const cyaml_schema_field_t controls_fields[] = {
+    CYAML_FIELD_ENUM("basis", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlControls, basis, basis_words, COUNT(basis_words)),
     CYAML_FIELD_INT("every", CYAML_FLAG_OPTIONAL, YamlControls, every),
+    CYAML_FIELD_INT("terms", CYAML_FLAG_OPTIONAL, YamlControls, terms),
+    CYAML_FIELD_FLOAT("amplitude", CYAML_FLAG_OPTIONAL, YamlControls, amplitude),
+    CYAML_FIELD_FLOAT("frequency", CYAML_FLAG_OPTIONAL, YamlControls, frequency),
     CYAML_FIELD_FLOAT("start", CYAML_FLAG_OPTIONAL, YamlControls, start),
     CYAML_FIELD_FLOAT("start_noise", CYAML_FLAG_OPTIONAL, YamlControls, start_noise),
     CYAML_FIELD_FLOAT_PTR("low", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlControls, low),

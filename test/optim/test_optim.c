@@ -23,37 +23,48 @@ static tgTask *load(const char *text) {
   "- {term: joint_velocity, name: bfoot, weight: 1.0e-3}\n"                           \
   "optimizer: {method: adam, iterations: 12, rate: 3}\n"
 
-// the gradient of every loss kind and decision variable against Richardson-extrapolated differences along the variable
-static void test_gradient(void **state) {
-  (void)state;
-  tgTask *t = load(HEAD "horizon: {steps: 60, timestep: 0.002}\nstart: {joints: [{joint: root_z, position: [-0.05]}]}\n"
-                        "controls: {every: 20, start: 3}\n"
-                        "initial: [{joint: root_y, part: position}, {joint: root_z, part: velocity}]\n" REST);
+// gradient of a task at its start against Richardson-extrapolated differences along each variable
+static void check_task_gradient(const char *text, int want_n, double h0) {
+  tgTask *t = load(text);
   int n = tg_task_size(t);
-  assert_int_equal(n, 3 * 6 + 2);
+  assert_int_equal(n, want_n);
   tgEvaluator *e = tg_evaluator_create(t, 0, NULL);
   double *x = calloc((size_t)n, sizeof *x), *g = calloc((size_t)n, sizeof *g), f, scale = 0;
   tg_task_start(t, 0, x);
-  tgRolloutResult r;
-  assert_int_equal(tg_evaluate(e, x, &f, g, NULL, NULL, NULL, &r), TG_OK);
+  assert_int_equal(tg_evaluate(e, x, &f, g, NULL, NULL, NULL, NULL), TG_OK);
   for (int i = 0; i < n; i++) scale = fmax(scale, fabs(g[i]));
   for (int i = 0; i < n; i++) {
-    double d[2], h0 = i < 18 ? 1e-3 : 1e-5;
+    double d[2], keep = x[i], start = i < 18 ? h0 : 1e-5;
     for (int k = 0; k < 2; k++) {
-      double h = h0 / (1 << k), up, down, keep = x[i];
+      double h = start / (1 << k), up, down;
       x[i] = keep + h;
       assert_int_equal(tg_evaluate(e, x, &up, NULL, NULL, NULL, NULL, NULL), TG_OK);
       x[i] = keep - h;
       assert_int_equal(tg_evaluate(e, x, &down, NULL, NULL, NULL, NULL, NULL), TG_OK);
-      x[i] = keep;
       d[k] = (up - down) / (2 * h);
     }
+    x[i] = keep;
     check_close((4 * d[1] - d[0]) / 3, g[i], 1e-6 * scale);
   }
   free(x);
   free(g);
   tg_evaluator_free(e);
   tg_task_free(t);
+}
+
+// every loss kind; controls in blocks, initial position and velocity
+static void test_gradient(void **state) {
+  (void)state;
+  check_task_gradient(HEAD "horizon: {steps: 60, timestep: 0.002}\nstart: {joints: [{joint: root_z, position: [-0.05]}]}\n"
+                           "controls: {every: 20, start: 3}\n"
+                           "initial: [{joint: root_y, part: position}, {joint: root_z, part: velocity}]\n" REST, 3 * 6 + 2, 1e-3);
+}
+
+// sums of sines: offset, amplitude, frequency and phase of each control
+static void test_sines(void **state) {
+  (void)state;
+  check_task_gradient(HEAD "horizon: {steps: 60, timestep: 0.002}\n"
+                           "controls: {basis: sines, terms: 2, start: 1, amplitude: 4, frequency: 3}\n" REST, 6 * 7, 1e-5);
 }
 
 // zero controls to the target by gradient; the ablation without contact gradients is worse with as many simulations
@@ -143,6 +154,7 @@ static void test_bad_tasks(void **state) {
       {GOOD "losses: [{term: control, weight: -1}]\noptimizer: {method: adam, iterations: 1}\n", "negative"},
       {GOOD "losses: [{term: control, weight: 1}]\noptimizer: {method: newton, iterations: 1}\n", "method"},
       {GOOD "losses: [{term: control, weight: 1}]\noptimizer: {method: adam, iterations: 0}\n", "iterations"},
+      {HEAD "horizon: {steps: 4}\ncontrols: {terms: 2}\n" REST, "basis: sines"},
       {HEAD "horizon: {steps: 4}\ncontrols: {low: 2, high: 1}\n" REST, "above high"},
       {HEAD "horizon: {steps: 4}\nstart: {keyframe: home}\ncontrols: {}\n" REST, "home"},
   };
@@ -155,7 +167,7 @@ static void test_bad_tasks(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradient), cmocka_unit_test(test_reach), cmocka_unit_test(test_resume),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradient), cmocka_unit_test(test_sines), cmocka_unit_test(test_reach), cmocka_unit_test(test_resume),
                                      cmocka_unit_test(test_bad_tasks)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

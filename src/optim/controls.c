@@ -1,0 +1,81 @@
+// controls.c: see controls.h.
+#include "optim/controls.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/random.h"
+
+static bool sines(const tgTask *t) { return t->yaml->controls->basis == TG_BASIS_SINES; }
+static int every(const tgTask *t) { return t->yaml->controls->every > 0 ? t->yaml->controls->every : 1; }
+static int terms(const tgTask *t) { return t->yaml->controls->terms > 0 ? t->yaml->controls->terms : 1; }
+
+int tgi_controls_count(const tgTask *t) {
+  if (t->yaml->controls == NULL) return 0;
+  double per = sines(t) ? 1 + 3.0 * terms(t) : (t->steps + every(t) - 1) / every(t), n = per * t->model->nu;
+  return n > 1e9 ? -1 : (int)n;
+}
+
+void tgi_controls_start(const tgTask *t, uint64_t seed, double *x) {
+  const YamlControls *c = t->yaml->controls;
+  int n = t->ncontrol, per = n > 0 && sines(t) ? 1 + 3 * terms(t) : 1;
+  for (int i = 0; i < n; i++) {
+    double noise = c->start_noise > 0 && seed != 0 ? c->start_noise * tgi_random_normal(seed, 1, (uint64_t)i) : 0;
+    int part = i % per, term = (part - 1) / 3;
+    // the offset and the amplitudes may be noisy; frequencies start as harmonics, phases at 0
+    if (part == 0 || !sines(t)) x[i] = c->start + noise;
+    else if ((part - 1) % 3 == 0) x[i] = c->amplitude + noise;
+    else x[i] = (part - 1) % 3 == 1 ? (c->frequency > 0 ? c->frequency : 1) * (term + 1) : 0;
+  }
+}
+
+void tgi_controls_box(const tgTask *t, double *low, double *high) {
+  const YamlControls *c = t->yaml->controls;
+  int n = t->ncontrol, per = n > 0 && sines(t) ? 1 + 3 * terms(t) : 1;
+  for (int i = 0; i < n; i++) {
+    int part = i % per;
+    low[i] = c->low != NULL ? *c->low : -INFINITY;
+    high[i] = c->high != NULL ? *c->high : INFINITY;
+    if (part == 0 || (part - 1) % 3 == 0) continue;
+    low[i] = (part - 1) % 3 == 1 ? 0 : -INFINITY;   // a frequency, a phase
+    high[i] = INFINITY;
+  }
+}
+
+// value of control k at time s, or with g its derivatives times w, added
+static double sine_sum(const double *x, int nterm, double s, double w, double *g) {
+  double u = x[0];
+  if (g != NULL) g[0] += w;
+  for (int i = 0; i < nterm; i++) {
+    const double *y = x + 1 + 3 * i;   // amplitude, frequency [Hz], phase [rad]
+    double angle = 2 * TG_PI * y[1] * s + y[2];
+    u += y[0] * sin(angle);
+    if (g == NULL) continue;
+    g[1 + 3 * i] += w * sin(angle);
+    g[2 + 3 * i] += w * y[0] * cos(angle) * 2 * TG_PI * s;
+    g[3 + 3 * i] += w * y[0] * cos(angle);
+  }
+  return u;
+}
+
+void tgi_controls_expand(const tgTask *t, const double *x, double *u) {
+  int nu = t->model->nu;
+  for (int s = 0; s < t->steps; s++)
+    for (int k = 0; k < nu; k++) {
+      if (t->ncontrol == 0) u[s * nu + k] = 0;
+      else if (!sines(t)) u[s * nu + k] = x[(s / every(t)) * nu + k];
+      else u[s * nu + k] = sine_sum(x + k * (1 + 3 * terms(t)), terms(t), s * t->h, 0, NULL);
+    }
+}
+
+void tgi_controls_vjp(const tgTask *t, const double *x, const double *du, double *g) {
+  int nu = t->model->nu;
+  memset(g, 0, (size_t)t->ncontrol * sizeof *g);
+  if (t->ncontrol == 0) return;
+  for (int s = 0; s < t->steps; s++)
+    for (int k = 0; k < nu; k++) {
+      int per = 1 + 3 * terms(t);
+      if (!sines(t)) g[(s / every(t)) * nu + k] += du[s * nu + k];
+      else sine_sum(x + k * per, terms(t), s * t->h, du[s * nu + k], g + k * per);
+    }
+}

@@ -1,0 +1,20 @@
+// controls.h: from decision variables to controls: piecewise constant, or sums of sines.
+//
+// steps:  u(t, k) = x[block(t), k], blocks of `every` steps; variables (blocks x nu).
+// sines:  u(t, k) = c_k + sum_i a_ki sin(2 pi f_ki t h + p_ki), i < terms; variables of control k: c, then a, f, p of each term.
+#ifndef TG_OPTIM_CONTROLS_H
+#define TG_OPTIM_CONTROLS_H
+
+#include "optim/task.h"
+
+/// Number of decision variables of the controls; 0 when they are not decided. At most 1e9, else -1.
+int tgi_controls_count(const tgTask *t);
+/// Start (with the file's noise for a seed other than 0) and box of the variables; outputs may be NULL.
+void tgi_controls_start(const tgTask *t, uint64_t seed, double *x);
+void tgi_controls_box(const tgTask *t, double *low, double *high);
+/// u (steps x nu) for variables x.
+void tgi_controls_expand(const tgTask *t, const double *x, double *u);
+/// g = (du/dx)' du, written.
+void tgi_controls_vjp(const tgTask *t, const double *x, const double *du, double *g);
+
+#endif
