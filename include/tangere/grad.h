@@ -43,8 +43,8 @@ typedef struct tgGradCheck {
 /// Checks the step from the sim's present state: dense Jacobian against extrapolated differences on the manifold with the contact
 /// memory frozen after one nominal step, adjoint against Jacobian by a dot test. The sim's state is restored. A column across which
 /// contact classes, contacts or clamps change is compared with both one-sided differences and passes if either side agrees and the
-/// label says one-sided. Where several ties meet and neither side is the Jacobian's, it is compared at a state beside them that has the nominal
-/// contact classes. Returns the step's status when it fails; pass and blocks say the rest. Allocates its work arrays.
+/// label says one-sided. Where several ties meet and neither side is the Jacobian's, it is compared with the differences of the step that
+/// keeps the nominal rows and classes at every point, provided that the label says one-sided or no switch is within 1e-9. Returns the step's status when it fails; pass and blocks say the rest. Allocates its work arrays.
 TG_API tgStatus tg_grad_check_step(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check);
 
 /// Checks the gradient of a rollout (run->loss is needed; its outputs are not used) in random directions of q0, v0 and u: directional

@@ -53,6 +53,9 @@ static tgReal *open_row(tgSim *s, tgRowKind kind, int owner, int part, tgReal li
   return J;
 }
 
+// Is a row there: within touch; in a pinned step: where the memory has it, at any gap.
+static bool acts(const tgSim *s, tgReal gap, int remembered) { return s->pinned ? remembered != 0 : tgRe(gap) <= TG_TOUCH; }
+
 // ---- equalities ----
 
 void tgi_bond(const tgSim *s, int eq, tgiBond *bond) {
@@ -151,11 +154,12 @@ tgReal tgi_ball_axis(const tgSim *s, int jnt, tgReal axis[3], tgReal w[3]) {
 static void joint_limit_rows(tgSim *s, int j) {
   const tgModel *m = &s->m;
   int d = m->jnt_vadr[j];
+  const int *known = s->mem_row + 6 * m->neq + 2 * j;
   const tgReal *range = m->jnt_range + 2 * j;
   if (m->jnt_type[j] == TG_JOINT_BALL) {
     // gap = largest - |w|, d|w|/dq = w/|w| because Jr(w) w = w
     tgReal axis[3], w[3], gap = range[1] - tgi_ball_axis(s, j, axis, w);
-    if (tgRe(gap) > TG_TOUCH) return;
+    if (!acts(s, gap, known[1])) return;
     tgReal *J = open_row(s, TG_ROW_LIMIT, j, 1, 0, gap);
     if (J != NULL) tgi_v3_scale(J + d, axis, -1);
     return;
@@ -164,7 +168,7 @@ static void joint_limit_rows(tgSim *s, int j) {
   tgReal q = s->q0[m->jnt_qadr[j]];
   for (int side = 0; side < 2; side++) {
     tgReal gap = side == 0 ? q - range[0] : range[1] - q;
-    if (tgRe(gap) > TG_TOUCH) continue;
+    if (!acts(s, gap, known[side])) continue;
     tgReal *J = open_row(s, TG_ROW_LIMIT, j, side, 0, gap);
     if (J != NULL) J[d] = side == 0 ? 1 : -1;
   }
@@ -183,7 +187,7 @@ static void limit_rows(tgSim *s) {
     if (!m->ten_limited[t]) continue;
     for (int side = 0; side < 2; side++) {
       tgReal gap = side == 0 ? s->ten_length[t] - m->ten_range[2 * t] : m->ten_range[2 * t + 1] - s->ten_length[t];
-      if (tgRe(gap) > TG_TOUCH) continue;
+      if (!acts(s, gap, s->mem_row[6 * m->neq + 2 * m->njnt + 2 * t + side])) continue;
       tgReal *J = open_row(s, TG_ROW_LIMIT, t, 2 + side, 0, gap);
       if (J != NULL) add_tendon(m, t, side == 0 ? 1 : -1, J);
     }
@@ -223,9 +227,9 @@ static void contact_rows(tgSim *s, double h) {
   const tgModel *m = &s->m;
   for (int i = 0; i < s->ncon; i++) {
     tgContactRow *c = &s->contact[i];
-    if (tgRe(c->gap) > TG_TOUCH) continue;
     int cls[3], b1 = m->geom_body[c->geom1], b2 = m->geom_body[c->geom2];
     tgi_contacts_recall(s, c, cls);
+    if (!acts(s, c->gap, cls[0])) continue;
     c->row = s->nrow;
     c->nrow = m->pair_condim[c->pair] >= 3 && (tgRe(c->friction[0]) > 0 || tgRe(c->friction[1]) > 0) ? 3 : 1;
     for (int part = 0; part < c->nrow; part++) {

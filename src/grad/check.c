@@ -4,25 +4,24 @@
 // x = (q, v, u) alone; y = (q', v') in tangent coordinates about the nominal step. Each column of dy/dx is extrapolated from central
 // differences. Where a point of the stencil has another mode (mode.h) the stencil is shrunk; where that does not help the column
 // is spoiled: the differences of its two sides are taken apart and the Jacobian has to agree with one of them. At a state with
-// several ties (a robot at rest on its feet and its limits) it may agree with neither, as each side switches another tie. Then a
-// state beside it is looked for that has the nominal mode and some distance from any switch: there the Jacobian is checked by
-// central differences, and the nominal one has to be close to it.
+// several ties (a robot at rest on its feet and its limits) it may agree with neither, as each side switches another tie. The Jacobian
+// then has to be the derivative of the active set that the nominal step chose: the differences are taken of steps whose rows and
+// classes are pinned to the nominal ones. Where the label says exact, that set has to hold within 1e-9 to either side.
 #include "grad/check.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/layout.h"
 #include "base/random.h"
+#include "contact/contact.h"
 
 // first steps of the stencils: the wide one where nothing switches, narrower ones before a column is called spoiled
-enum { STENCILS = 3, DISTANCES = 2 };
+enum { STENCILS = 3 };
 static const double STENCIL[STENCILS] = {1e-4, 1e-5, 1e-6};
-// how far beside a tie (a stencil there is a tenth of it), directions tried at each distance, and what the Jacobian may change on the way,
-// of its block's largest entry
-static const double BESIDE[DISTANCES] = {1e-4, 1e-5}, CONTINUITY = 1e-2;
-enum { PROBES = 8, TRIES = 600, RESTART = 150 };
+// what an exact label says no switch is nearer than, in m, rad, m/s, rad/s
+static const double NEAR = 1e-9;
+enum { PROBES = 8 };
 
 // One check: the sim, the nominal step and work arrays, all in one block of memory.
 typedef struct Check {
@@ -30,12 +29,12 @@ typedef struct Check {
   tgGradCheckOptions o;
   int nq, nv, nu, nx, nt, ny;
   tgReal *q1, *x, *t, *J, *work;     // q' nominal, nominal point, direction, Jacobian, of tgi_numdiff
-  tgReal *xb, *qb, *Jb, *away;       // point beside a tie, q' and Jacobian there, direction to it
   double *R, *E;                     // ny x nt references and their error estimates
   double *col, *err;                 // 4 ny: columns of the two sides
   tgiMode nominal, other;
+  int nrow;                          // of the nominal step
   bool switched;                     // a point of the present stencil had another mode
-  int *spoiled;                      // nt: 1 compared one-sided, 2 agrees with neither side
+  int *spoiled;                      // nt: compared one-sided
   char (*reason)[192];               // nt
   tgGradInfo info;                   // of the Jacobian
   double largest;                    // entry of the nominal (q', v'), at least 1
@@ -86,13 +85,18 @@ static tgStatus step_from(Check *c, const tgReal *x) {
   }
 }
 
+// a pinned step that lost a row, as a contact point went, or met another clamp
+static bool left_pins(const Check *c) {
+  return c->sim->nrow != c->nrow || memcmp(c->nominal.clamp, c->other.clamp, (size_t)tgi_mode_clamps(&c->sim->m)) != 0;
+}
+
 static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
   Check *c = ctx;
   tgStatus status = step_from(c, x);
   if (status != TG_OK) return status;
   tgi_mode_capture(c->sim, &c->other);
-  char text[192];
-  if (tgi_mode_difference(&c->sim->m, &c->nominal, &c->other, text, sizeof text)) {
+  char text[192] = "";
+  if (c->sim->pinned ? left_pins(c) : tgi_mode_difference(&c->sim->m, &c->nominal, &c->other, text, sizeof text)) {
     int j = 0;
     while (j < c->nt - 1 && tgRe(c->t[j]) == 0) j++;
     if (!c->switched) memcpy(c->reason[j], text, sizeof text);
@@ -167,74 +171,51 @@ static bool column_agrees(const Check *c, int j) {
   return true;
 }
 
-// One move of a random search for a direction from the nominal point along which the nominal mode holds: a step away from the best
-// direction yet (c->away, *fewest modes differ there), taken when no more differ. True when none does and the Jacobian is to be had.
-static bool step_beside(Check *c, double distance, int count, int *fewest) {
-  tgReal *d = c->work, *y = c->work + c->nt, *away = c->work + c->nt + c->ny;
-  double norm = 0;
-  for (int k = 0; k < c->nt; k++) {
-    d[k] = c->away[k] + (count % 2 == 0 ? 0.7 : 0.2) * tgi_random_normal(c->o.seed, 77, (uint64_t)(count * c->nt + k));
-    norm += tgRe(d[k]) * tgRe(d[k]);
-  }
-  norm = sqrt(norm / c->nt);
-  for (int k = 0; k < c->nt; k++) {
-    d[k] /= norm;
-    away[k] = distance * d[k];
-  }
-  retract(c, c->x, away, c->xb);
-  c->switched = true;   // names no reason
-  for (int k = 0; k < c->nt; k++) away[k] = d[k];
-  if (map(c, c->xb, y) != TG_OK) return false;
-  int differ = tgi_mode_distance(&c->sim->m, &c->nominal, &c->other);
-  if (differ > *fewest) return false;
-  *fewest = differ;
-  for (int k = 0; k < c->nt; k++) c->away[k] = away[k];
-  memcpy(c->qb, c->sim->qpos, (size_t)c->nq * sizeof(tgReal));
-  return differ == 0 && tg_sim_step_jacobian(c->sim, c->Jb, NULL) == TG_OK;
-}
-
-// Central difference of column j at the point beside; true when no switch is near and the nominal column is close to the one there.
-static bool column_beside(Check *c, double distance, int j) {
-  tgiNumDiff d = {.nx = c->nx, .nt = c->nt, .ny = c->ny, .map = map, .retract = retract, .ctx = c, .step = distance / 10};
-  for (int k = 0; k < c->nt; k++) c->t[k] = k == j;
-  for (int i = 0; i < c->ny; i++) {
-    int at = i * c->nt + j;
-    if (!(fabs(tgRe(c->J[at] - c->Jb[at])) <= CONTINUITY * block_scale(c, i, j))) return false;
-  }
-  char reason[192];
-  memcpy(reason, c->reason[j], sizeof reason);
+// What the label `exact` promises of column j: a move of NEAR to either side changes no mode.
+static bool same_mode_near(Check *c, int j) {
+  tgReal *y = c->work, *x = c->work + c->ny, *t = x + c->nx;
   c->switched = false;
-  tgReal *q1 = c->q1;
-  c->q1 = c->qb;   // y about the step from here
-  tgStatus status = tgi_numdiff(&d, c->xb, c->t, TGI_SIDE_BOTH, c->col, c->err, c->work);
-  c->q1 = q1;
-  memcpy(c->reason[j], reason, sizeof reason);
-  if (status != TG_OK || c->switched) return false;
-  // what the two differ by at the point beside is the error of this column
-  for (int i = 0; i < c->ny; i++) c->col[i] += tgRe(c->J[i * c->nt + j] - c->Jb[i * c->nt + j]);
-  put_column(c, j, c->col, c->err);
-  return true;
+  for (int side = -1; side <= 1 && !c->switched; side += 2) {
+    for (int k = 0; k < c->nt; k++) t[k] = k == j ? side * NEAR : 0;
+    retract(c, c->x, t, x);
+    if (map(c, x, y) != TG_OK) return false;
+  }
+  return !c->switched;
 }
 
-// Spoiled columns that agree with neither side are compared beside the ties.
-static void beside(Check *c) {
-  int left = 0;
-  for (int j = 0; j < c->nt; j++) {
-    if (c->spoiled[j] && !column_agrees(c, j)) c->spoiled[j] = 2;
-    left += c->spoiled[j] == 2;
+// Column j by differences of the pinned step: central, or the nearer side where a clamp switches.
+static void pinned_reference(Check *c, int j) {
+  static const tgiSide sides[3] = {TGI_SIDE_BOTH, TGI_SIDE_ABOVE, TGI_SIDE_BELOW};
+  tgiNumDiff d = {.nx = c->nx, .nt = c->nt, .ny = c->ny, .map = map, .retract = retract, .ctx = c, .step = STENCIL[STENCILS - 1]};
+  double best = HUGE_VAL;
+  for (int k = 0; k < 3; k++) {
+    c->switched = false;
+    tgStatus status = tgi_numdiff(&d, c->x, c->t, sides[k], c->col, c->err, c->work);
+    if (status != TG_OK || c->switched || !(column_error(c, j, c->col) < best)) continue;
+    best = column_error(c, j, c->col);
+    put_column(c, j, c->col, c->err);
+    if (sides[k] == TGI_SIDE_BOTH) return;
   }
-  int fewest = INT_MAX;
-  for (int k = 0; k < DISTANCES * TRIES && left > 0; k++) {
-    double distance = BESIDE[k / TRIES];
-    // the search starts afresh now and then, lest it stays where no small move helps
-    if (k % RESTART == 0) fewest = INT_MAX;
-    for (int i = 0; i < c->nt && k % RESTART == 0; i++) c->away[i] = 0;
-    if (!step_beside(c, distance, k, &fewest)) continue;
-    for (int j = 0; j < c->nt; j++) {
-      if (c->spoiled[j] != 2 || !column_beside(c, distance, j)) continue;
-      c->spoiled[j] = 1;
-      left--;
+}
+
+// Spoiled columns that agree with neither side: the reference becomes the difference of the step that has the nominal rows in the
+// nominal classes at every point. That step is the true one near an exact state, and one of several at a tie; where the label says
+// exact and a switch is near all the same, the sides stay the reference.
+static void pinned(Check *c) {
+  tgSim *s = c->sim;
+  if (s->contact_model == NULL || c->info.label == TG_GRAD_SURROGATE || step_from(c, c->x) != TG_OK) return;
+  s->contact_model->kind->remember(s);   // the classes to pin
+  for (int j = 0; j < c->nt; j++) {
+    if (!c->spoiled[j] || column_agrees(c, j)) continue;
+    char reason[sizeof c->reason[j]];
+    memcpy(reason, c->reason[j], sizeof reason);
+    for (int k = 0; k < c->nt; k++) c->t[k] = k == j;
+    if (c->info.label == TG_GRAD_ONE_SIDED || same_mode_near(c, j)) {
+      s->pinned = true;
+      pinned_reference(c, j);
+      s->pinned = false;
     }
+    memcpy(c->reason[j], reason, sizeof reason);
   }
 }
 
@@ -316,10 +297,11 @@ static tgStatus run(Check *c, tgGradCheck *check) {
   for (int i = 0; i < c->nq; i++) c->largest = fmax(c->largest, fabs(tgRe(s->qpos[i])));
   for (int i = 0; i < c->nv; i++) c->largest = fmax(c->largest, fabs(tgRe(s->qvel[i])));
   tgi_mode_capture(s, &c->nominal);
+  c->nrow = s->nrow;
   status = adjoint(c, check);
   if (status != TG_OK) return status;
   for (int j = 0; j < c->nt; j++) reference(c, j);
-  beside(c);
+  pinned(c);
   compare(c, check, "dq'/dq", 0, 0, c->nv);
   compare(c, check, "dq'/dv", 0, c->nv, c->nv);
   compare(c, check, "dq'/du", 0, 2 * c->nv, c->nu);
@@ -337,10 +319,6 @@ static void place(Check *c, tgLayout *l) {
   c->x = tgi_place(l, (size_t)c->nx, sizeof(tgReal));
   c->t = tgi_place(l, nt, sizeof(tgReal));
   c->J = tgi_place(l, ny * nt, sizeof(tgReal));
-  c->xb = tgi_place(l, (size_t)c->nx, sizeof(tgReal));
-  c->qb = tgi_place(l, (size_t)c->nq, sizeof(tgReal));
-  c->Jb = tgi_place(l, ny * nt, sizeof(tgReal));
-  c->away = tgi_place(l, nt, sizeof(tgReal));
   c->work = tgi_place(l, tgi_numdiff_work(&d) + ny + 2 * nt, sizeof(tgReal));
   c->R = tgi_place(l, ny * nt, sizeof(double));
   c->E = tgi_place(l, ny * nt, sizeof(double));

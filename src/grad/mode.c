@@ -134,25 +134,3 @@ bool tgi_mode_difference(const tgModel *m, const tgiMode *from, const tgiMode *t
   }
   return false;
 }
-
-// rows of x, counted with repetition, that y does not have
-static int missing(const tgiMode *x, const tgiMode *y) {
-  int n = 0;
-  for (int i = 0; i < x->nrow; i++) {
-    const tgiModeRow *r = &x->row[i];
-    int want = 0, have = 0;
-    for (int k = 0; k <= i; k++) want += same_row(r, &x->row[k]) && r->cls == x->row[k].cls;
-    for (int k = 0; k < y->nrow; k++) have += same_row(r, &y->row[k]) && r->cls == y->row[k].cls;
-    n += have < want;
-  }
-  return n;
-}
-
-int tgi_mode_distance(const tgModel *m, const tgiMode *from, const tgiMode *to) {
-  char text[8];
-  int n = missing(from, to) + missing(to, from);
-  for (int i = 0; i < tgi_mode_clamps(m); i++) n += from->clamp[i] != to->clamp[i];
-  // the same rows in another order
-  if (n == 0 && tgi_mode_difference(m, from, to, text, sizeof text)) n = 1;
-  return n;
-}

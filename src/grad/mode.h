@@ -35,7 +35,4 @@ void tgi_mode_capture(const tgSim *s, tgiMode *mode);
 /// Returns false and "" when there is none.
 bool tgi_mode_difference(const tgModel *m, const tgiMode *from, const tgiMode *to, char *text, size_t size);
 
-/// How many rows and clamps differ; 0 exactly when tgi_mode_difference finds none.
-int tgi_mode_distance(const tgModel *m, const tgiMode *from, const tgiMode *to);
-
 #endif

@@ -59,6 +59,7 @@ struct tgSim {
   tgError error;
   tgStage stage;
   bool frozen;                 // memory is read and not updated
+  bool pinned;                 // rows and their classes are those of the memory, right or wrong: the step of one active set (gradient check)
   int busy;                    // atomic: a call is computing in this sim
   double h;                    // step size of the last step [s]
   tgStepInfo info;             // of the last step

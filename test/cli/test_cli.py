@@ -50,6 +50,19 @@ def test_simulate_leaves_a_run(tmp_path):
     assert (tmp_path / "b.html").read_bytes() == (tmp_path / "a" / "replay.html").read_bytes()
 
 
+def test_gradcheck_passes_on_gymnasium():
+    """Falling, landing and at rest; at rest and in free fall many limits and contacts are at a switch together."""
+    gymnasium = pytest.importorskip("gymnasium")
+    files = sorted((pathlib.Path(gymnasium.__file__).parent / "envs/mujoco/assets").glob("*.xml"))
+    assert len(files) >= 10
+    for file in files:
+        for steps in (20, 60, 150):
+            done = json.loads(run("gradcheck", file, "--steps", steps, "--json").stdout)
+            assert done["pass"] and len(done["blocks"]) >= 5, f"{file.name} after {steps} steps"
+            for block in done["blocks"]:
+                assert block["spoiled"] == 0 or block["label"] == "one-sided", f"{file.name} {steps} {block}"
+
+
 def test_optimize_reaches_its_target_and_repeats_its_bits(tmp_path):
     first = json.loads(run("optimize", TASK, "--out", tmp_path / "a", "--json").stdout)
     again = json.loads(run("optimize", TASK, "--out", tmp_path / "b", "--json").stdout)

@@ -10,6 +10,7 @@
 #include "contact/contact.h"
 #include "scenes/scenes.h"
 #include "scene_states.h"
+#include "support/robots.h"
 
 static const double h = 0.01;
 
@@ -192,8 +193,48 @@ static void test_built(void **state) {
   }
 }
 
+// Legs that hang at the ends of their ranges while all falls: rows press with round-off, or part with it, and a nudge switches them.
+static void test_falling_at_the_limits(void **state) {
+  (void)state;
+  Rig x = {.m = tgt_two_legs()};
+  x.c = tgt_contact(x.m);
+  x.s = tg_sim_create(x.m, x.c, NULL, NULL);
+  assert_non_null(x.s);
+  Tally t = {0};
+  for (int k = 0; k < 60; k++) {
+    // judge ends with a nudged memory and the state of before
+    judge(x.s, "falling", k, &t);
+    assert_int_equal(tg_sim_step(x.s, h, NULL), TG_OK);
+    tgGradInfo info;
+    tgReal D[14 * 18];
+    assert_int_equal(tg_sim_step_jacobian(x.s, D, &info), TG_OK);
+    check_true(info.label == TG_GRAD_ONE_SIDED && strstr(info.reason, "limit") != NULL, "step %d: label %d, reason '%s'", k, info.label, info.reason);
+  }
+  print_message("falling    %d states, %d with a kink, %d called exact\n", t.states, t.kinks, t.exact);
+  check_true(2 * t.kinks >= t.states, "only %d of %d states show their kink", t.kinks, t.states);
+  drop(&x);
+}
+
+// The least speed of a tie is low enough: a box that stands on its four corners is not on one.
+static void test_real_forces_are_no_tie(void **state) {
+  (void)state;
+  Rig x = {.m = tgt_box()};
+  x.c = tgt_contact(x.m);
+  x.s = tg_sim_create(x.m, x.c, NULL, NULL);
+  assert_non_null(x.s);
+  x.s->qpos[2] = 0.0999;
+  Tally t = {0};
+  for (int k = 0; k < 40; k++) {
+    judge(x.s, "box", k, &t);
+    assert_int_equal(tg_sim_step(x.s, h, NULL), TG_OK);
+  }
+  check_true(t.exact == t.states, "box: %d of %d called exact", t.exact, t.states);
+  drop(&x);
+}
+
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_reached), cmocka_unit_test(test_built)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_reached), cmocka_unit_test(test_built),
+                                     cmocka_unit_test(test_falling_at_the_limits), cmocka_unit_test(test_real_forces_are_no_tie)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

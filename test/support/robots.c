@@ -136,3 +136,42 @@ tgModel *tgt_runner(void) {
   leg(d, torso, "f", 0.5, -1);
   return compile(d);
 }
+
+// body k of a leg: a capsule hung on a hinge about y whose range ends where it hangs
+static int leg_part(tgDesc *d, int parent, const char *name, double down, double length) {
+  int b = tg_desc_add_body(d, parent, name), j = tg_desc_add_joint(d, b, TG_JOINT_HINGE, name), a = tg_desc_add_actuator(d, TG_TRN_JOINT, j, name);
+  d->body[b].pos[2] = -down;
+  d->joint[j].axis[1] = -1;
+  d->joint[j].axis[2] = 0;
+  d->joint[j].limited = TG_LIMITED_YES;
+  d->joint[j].range[0] = -2;
+  d->joint[j].damping = 0.1;
+  d->actuator[a].gear[0] = 10;
+  d->body[b].has_inertial = true;
+  d->body[b].mass = 4 * length;
+  d->body[b].com[0] = 0.013;
+  d->body[b].com[2] = -length / 2;
+  for (int i = 0; i < 3; i++) d->body[b].inertia[i] = length * length * length / 3;
+  return b;
+}
+
+tgModel *tgt_two_legs(void) {
+  tgDesc *d = tg_desc_create(NULL);
+  d->option.timestep = 0.01;
+  int torso = tg_desc_add_body(d, 0, "torso");
+  static const char *const name[3] = {"x", "z", "pitch"};
+  for (int k = 0; k < 3; k++) {
+    int j = tg_desc_add_joint(d, torso, k < 2 ? TG_JOINT_SLIDE : TG_JOINT_HINGE, name[k]);
+    for (int i = 0; i < 3; i++) d->joint[j].axis[i] = i == (k == 0 ? 0 : k == 1 ? 2 : 1);
+  }
+  d->body[torso].has_inertial = true;
+  d->body[torso].mass = 3.7;
+  d->body[torso].com[0] = 0.07;
+  d->body[torso].com[2] = 0.2;
+  for (int i = 0; i < 3; i++) d->body[torso].inertia[i] = 0.08;
+  for (int side = 0; side < 2; side++) {
+    int thigh = leg_part(d, torso, side == 0 ? "right thigh" : "left thigh", 0.05, 0.45);
+    leg_part(d, thigh, side == 0 ? "right shin" : "left shin", 0.45, 0.5);
+  }
+  return compile(d);
+}

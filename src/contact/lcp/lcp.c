@@ -131,6 +131,10 @@ static tgStatus impulses(tgSim *s) {
   }
   w->problem = (tgiLcpProblem){.n = n, .A = s->row_A, .b = s->row_b, .kind = w->kind, .parent = s->row_parent,
                                .bound = s->row_limit};
+  if (s->pinned) {
+    tgi_lcp_solve_classes(&w->lcp, &w->problem, w->cls, s->row_f, s->row_w);
+    return TG_OK;
+  }
   tgStatus status = tgi_lcp_solve(&w->lcp, &w->problem, w->cls, s->row_f, s->row_w, w->cls, &w->info);
   if (status < 0) {
     char label[200];
@@ -252,13 +256,38 @@ static void bounce_ties(const tgSim *s, double h, tgGradInfo *info) {
   }
 }
 
-static void ties(const tgSim *s, double h, tgGradInfo *info) {
+// How fast row i has to be pushed, at most, for its class to change [m/s or rad/s]; INFINITY where nothing can change it. A force f of the
+// row gives its point the speed A_ii f, so forces are judged by A_ii^-1 times the speed.
+static double speed_to_switch(const tgSim *s, int i) {
+  double Aii = tgRe(s->row_A[(size_t)i * (size_t)s->nrow + (size_t)i]), f = tgRe(s->row_f[i]), w = fabs(tgRe(s->row_w[i]));
+  int cls = s->row_class[i], kind = s->row_kind[i];
+  if (Aii == 0 || kind == TG_ROW_EQUALITY || cls == TGI_LCP_D) return INFINITY;
+  if (kind == TG_ROW_NORMAL || kind == TG_ROW_LIMIT) return cls == TGI_LCP_C ? Aii * fabs(f) : w;
+  bool tangent = kind == TG_ROW_TANGENT;
+  if (tangent && s->row_class[s->row_parent[i]] != TGI_LCP_C) return INFINITY;
+  double bound = tgRe(s->row_limit[i]) * (tangent ? tgRe(s->row_f[s->row_parent[i]]) : 1);
+  if (tgRe(s->row_limit[i]) == 0) return INFINITY;   // without friction there is nothing to switch
+  return cls == TGI_LCP_F ? Aii * fabs(bound - fabs(f)) : w;
+}
+
+// Ties that the solver finds are relative to the forces and speeds of the problem. Where those are all next to nothing (free fall with joints
+// that rest on their limits) a move of 1e-9 m or a push of 1e-9 m/s switches a row all the same: the least speed is absolute. A move
+// acts on a row by the share of the gap that a step removes.
+static void row_ties(const tgSim *s, tgGradInfo *info) {
+  const Work *w = work_of(s);
   char label[200];
-  if (s->nrow > 0) {
-    const Work *w = work_of(s);
-    for (int i = 0; i < w->info.nties; i++)
-      add_tie(s, info, "contact force at a switch", tgi_row_label(s, w->info.ties[i], label, sizeof label));
+  for (int i = 0, k = 0; i < s->nrow; i++) {
+    bool found = k < w->info.nties && w->info.ties[k] == i;
+    k += found;
+    bool has_gap = s->row_kind[i] == TG_ROW_NORMAL || s->row_kind[i] == TG_ROW_LIMIT;
+    double least = tie_speed + (has_gap ? tie_gap * s->contact_model->options.erp / s->h : 0);
+    if (found || speed_to_switch(s, i) <= least)
+      add_tie(s, info, "contact force at a switch", tgi_row_label(s, i, label, sizeof label));
   }
+}
+
+static void ties(const tgSim *s, double h, tgGradInfo *info) {
+  if (s->nrow > 0) row_ties(s, info);
   contact_ties(s, info);
   limit_ties(s, info);
   bounce_ties(s, h, info);
