@@ -12,7 +12,8 @@ extern "C" {
 typedef struct tgGradCheckOptions {
   size_t size;
   double h;                ///< step size [s]; 0: the model's timestep
-  double tolerance;        ///< of a block, max|dD| / max|D_ref|; 1e-6
+  double tolerance;        ///< of a block, max|dD| / max|D_ref|; 1e-6. A block whose entries are below what the reference can tell is
+                           ///< measured by that: 4 times the error that the reference estimates of itself, at most round-off, counts as the tolerance
   double dot_tolerance;    ///< of the adjoint: |<w,Jv> - <J'w,v>| / (|w| |J| |v|); 1e-11
   double slope_tolerance;  ///< of a rollout's Taylor remainder: |slope - 2|; 0.1
   uint64_t seed;           ///< of the random directions

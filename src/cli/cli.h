@@ -56,6 +56,8 @@ int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli);
 tgLoadOptions tgi_cli_load_options(const tgCli *cli);
 /// A compiled model with its notes listed as asked; NULL: reason printed.
 tgModel *tgi_cli_load_model(const tgCli *cli, const char *path);
+/// After a contact solve that failed: the option that helps where links of a robot overlap by design.
+void tgi_cli_overlap_hint(const tgCli *cli, tgStatus status);
 /// A task with the command line's overrides; NULL: reason printed.
 tgTask *tgi_cli_load_task(const tgCli *cli, const char *path);
 /// True when the file is a task (its name ends in .yaml or .yml).

@@ -113,6 +113,11 @@ static bool exclude_overlapping(tgDesc *desc, const tgModel *model) {
   return any;
 }
 
+void tgi_cli_overlap_hint(const tgCli *cli, tgStatus status) {
+  if (status == TG_NOT_CONVERGED && !cli->exclude_overlapping)
+    tgi_cli_say("tangere %s: --exclude-overlapping leaves out contact between bodies of one robot that overlap in the file's pose", cli->command);
+}
+
 tgModel *tgi_cli_load_model(const tgCli *cli, const char *path) {
   tgError error = {0};
   tgLoadOptions o = tgi_cli_load_options(cli);

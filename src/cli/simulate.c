@@ -19,7 +19,8 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   tgStatus st = tgi_cli_record(sim, NULL, steps, h, &t, &error);
   double seconds = tgi_cli_now() - began;
   if (st != TG_OK && st != TG_CANCELLED) code = tgi_cli_error("simulate", &error);
-  else if (st == TG_CANCELLED) code = TG_EXIT_INTERRUPTED;
+  tgi_cli_overlap_hint(cli, st);
+  if (st == TG_CANCELLED) code = TG_EXIT_INTERRUPTED;
   json_t *json = json_pack("{s:s, s:s, s:o, s:s, s:s, s:i, s:f, s:f, s:s}", "version", tg_version(), "command", "simulate", "model",
                            tgi_cli_input(cli->file), "contact", tg_contact_word(contact), "status", tg_status_text(st), "steps", t.steps,
                            "timestep", h, "seconds", seconds, "error", st != TG_OK ? error.text : "");
@@ -28,7 +29,8 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   for (int i = 0; i < tg_model_nv(model); i++) json_array_append_new(v, json_real(t.v[(size_t)t.steps * (size_t)tg_model_nv(model) + (size_t)i]));
   json_object_set_new(json, "qpos", q);
   json_object_set_new(json, "qvel", v);
-  if (cli->out != NULL) {
+  if (cli->out != NULL && t.steps == 0) tgi_cli_say("no step was made: nothing is written to %s", cli->out);
+  else if (cli->out != NULL) {
     tgCliRun out = {.folder = cli->out, .title = tgi_cli_base_name(cli->file), .model = model, .h = h, .ntrajectory = 1, .trajectory = &t, .json = json,
                     .replay = !cli->no_replay};
     int wrote = tgi_cli_write_run(&out);

@@ -386,12 +386,43 @@ static tgStatus place_all(tgUrdf *u, int root) {
   return TG_OK;
 }
 
+// Neighbours of a base that is fixed to the world. The pairs of a model keep a link from its parent, but not from a parent that does
+// not move (such is the ground); the base of an arm is no ground: it and what is fixed to it touch the link on the first joint always.
+// top[b]: first body below the world, weld[b]: topmost body rigidly attached to b, 0 where it does not move.
+static tgStatus exclude_base(tgUrdf *u, int *top, int *weld) {
+  tgDesc *d = u->desc;
+  for (int b = 0; b < d->nbody; b++) weld[b] = 0;
+  for (int j = 0; j < d->njoint; j++) weld[d->joint[j].body] = d->joint[j].body;
+  for (int b = 1; b < d->nbody; b++) {
+    int parent = d->body[b].parent;
+    top[b] = parent == 0 ? b : top[parent];
+    if (weld[b] == 0) weld[b] = weld[parent];
+  }
+  for (int b = 1; b < d->nbody; b++) {
+    int base = weld[b] == 0 ? 0 : d->body[weld[b]].parent;
+    if (base == 0 || weld[base] != 0) continue;
+    for (int a = 1; a < d->nbody; a++)
+      if (weld[a] == 0 && top[a] == top[b] && tg_desc_add_exclude(d, a, b) < 0) return tgi_urdf_memory(u);
+  }
+  return TG_OK;
+}
+
+static tgStatus base_neighbours(tgUrdf *u) {
+  size_t n = (size_t)u->desc->nbody;
+  int *work = u->alloc.alloc(u->alloc.ctx, 2 * n * sizeof *work);
+  if (work == NULL) return tgi_urdf_memory(u);
+  tgStatus status = exclude_base(u, work, work + n);
+  u->alloc.free(u->alloc.ctx, work);
+  return status;
+}
+
 static tgStatus load(tgUrdf *u) {
   int root;
   TG_TRY(refuse_xacro(u));
   TG_TRY(read_all(u));
   TG_TRY(find_root(u, &root));
   TG_TRY(place_all(u, root));
+  TG_TRY(base_neighbours(u));
   TG_TRY(tgi_urdf_unreadable(u));
   TG_TRY(tgi_urdf_mimics(u));
   return tgi_urdf_motors(u);

@@ -63,6 +63,32 @@ def test_gradcheck_passes_on_gymnasium():
                 assert block["spoiled"] == 0 or block["label"] == "one-sided", f"{file.name} {steps} {block}"
 
 
+ARM = """<robot name="arm">
+  <link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><sphere radius="0.2"/></geometry></collision></link>
+  <link name="upper"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><sphere radius="0.2"/></geometry></collision></link>
+  <link name="lower"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><sphere radius="0.2"/></geometry></collision></link>
+  <joint name="a" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 0 1"/><origin xyz="0 0 0.15"/>
+    <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+  <joint name="b" type="revolute"><parent link="upper"/><child link="lower"/><axis xyz="0 0 1"/><origin xyz="0 0 0.15"/>
+    <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+</robot>"""
+
+
+def test_fixed_arm_whose_links_overlap(tmp_path):
+    """base and lower overlap on the axis that both joints turn about: no motion parts them; base and upper are neighbours"""
+    (tmp_path / "arm.urdf").write_text(ARM)
+    done = run("simulate", tmp_path / "arm.urdf", "--fixed-base", "--out", tmp_path / "a", code=3)
+    assert "'base'" in done.stderr and "'lower'" in done.stderr and "--exclude-overlapping" in done.stderr
+    assert "no step was made" in done.stderr and not (tmp_path / "a").exists()
+    done = run("simulate", tmp_path / "arm.urdf", "--fixed-base", "--exclude-overlapping", "--out", tmp_path / "a")
+    assert done.stderr.count("overlap by") == 1 and "'base' and 'lower' overlap by 0.1 m" in done.stderr
+    assert "--exclude-overlapping" not in done.stderr
+    run("gradcheck", tmp_path / "arm.urdf", "--fixed-base", "--exclude-overlapping")
+
+
 def test_optimize_reaches_its_target_and_repeats_its_bits(tmp_path):
     first = json.loads(run("optimize", TASK, "--out", tmp_path / "a", "--json").stdout)
     again = json.loads(run("optimize", TASK, "--out", tmp_path / "b", "--json").stdout)

@@ -193,6 +193,29 @@ static void roots(void **state) {
   tg_desc_free(d);
 }
 
+// the base of a fixed robot does not collide with the link on its first joint, whatever is fixed to either; the next link may
+static void neighbours_of_the_base(void **state) {
+  (void)state;
+  const char *arm = "<robot name='r'>" LINK("base") LINK("cover") LINK("a") LINK("b") JOINT("bolt", "fixed", "base", "cover", "")
+      JOINT("x", "revolute", "base", "a", LIMIT) JOINT("y", "revolute", "a", "b", LIMIT) "</robot>";
+  tgDesc *d = load(arm);
+  assert_int_equal(d->nexclude, 0);   // it floats: every parent and child are kept apart by the model
+  tg_desc_free(d);
+  tgLoadOptions fixed = tg_load_default();
+  fixed.fixed_base = true;
+  d = load_with(arm, &fixed);
+  assert_int_equal(d->nexclude, 2);
+  for (int i = 0; i < 2; i++) {
+    assert_string_equal(d->body[d->exclude[i].body1].name, i == 0 ? "base" : "cover");
+    assert_string_equal(d->body[d->exclude[i].body2].name, "a");
+  }
+  tg_desc_free(d);
+  // the world itself is ground
+  d = load("<robot name='r'><link name='world'/>" LINK("a") JOINT("x", "revolute", "world", "a", LIMIT) "</robot>");
+  assert_int_equal(d->nexclude, 0);
+  tg_desc_free(d);
+}
+
 static void geoms(void **state) {
   (void)state;
   tgDesc *d = load(
@@ -443,7 +466,7 @@ static void out_of_memory(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(tree_order), cmocka_unit_test(joints),        cmocka_unit_test(limits),
-      cmocka_unit_test(inertials),  cmocka_unit_test(mimics),        cmocka_unit_test(roots),
+      cmocka_unit_test(inertials),  cmocka_unit_test(mimics),        cmocka_unit_test(roots), cmocka_unit_test(neighbours_of_the_base),
       cmocka_unit_test(geoms),      cmocka_unit_test(packages),      cmocka_unit_test(odd_meshes),
       cmocka_unit_test(long_chain), cmocka_unit_test(out_of_memory),
   };

@@ -147,7 +147,7 @@ static void test_bad_tasks(void **state) {
       {HEAD "horizon: {steps: 4}\n" REST, "nothing to decide"},
       {"model: half_cheetah.xml\ncontact: lpc\nhorizon: {steps: 4}\ncontrols: {}\n" REST, "lpc"},
       {"model: nowhere.xml\ncontact: lcp\nhorizon: {steps: 4}\ncontrols: {}\n" REST, "nowhere.xml"},
-      {"model: ../../../etc/passwd\ncontact: lcp\nhorizon: {steps: 4}\ncontrols: {}\n" REST, "etc"},
+      {"model: ../../../../../../../../../../../../etc/passwd\ncontact: lcp\nhorizon: {steps: 4}\ncontrols: {}\n" REST, "not well-formed"},
       {GOOD "losses: [{term: body_position, name: haed, target: [0, 0, 0], weight: 1}]\noptimizer: {method: adam, iterations: 1}\n", "haed"},
       {GOOD "losses: [{term: body_position, name: head, target: [0, 0], weight: 1}]\noptimizer: {method: adam, iterations: 1}\n", "target of 3"},
       {GOOD "losses: [{term: body_position, name: head, target: [0, 0, 0], weight: .nan}]\noptimizer: {method: adam, iterations: 1}\n", ""},
