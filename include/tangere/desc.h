@@ -73,7 +73,8 @@ typedef struct tgGeomDesc {
 typedef struct tgSiteDesc {
   const char *name;
   int body;
-  double pos[3], quat[4], size[3];
+  double pos[3], quat[4];          ///< in the body frame
+  double size[3];                  ///< for drawing; kept, not used
   tgSource source;
 } tgSiteDesc;
 
@@ -106,7 +107,9 @@ typedef struct tgTendonDesc {
   const char *name;
   int *joint; double *coef; int njoint;
   tgLimited limited;
-  double range[2], stiffness, damping, frictionloss, springlength[2], armature;
+  double range[2], stiffness, damping, frictionloss;
+  double springlength[2];          ///< no spring force between these lengths; -1, -1: the length with the joints at springref
+  double armature;                 ///< must be 0: put armature on the joints
   tgSource source;
 } tgTendonDesc;
 
@@ -119,14 +122,14 @@ typedef struct tgEqualityDesc {
   double relpos[3], relquat[4];    ///< weld: pose of b in a
   bool relpose_from_qpos0;         ///< weld: take relpose from the drawn pose
   double polycoef[5];              ///< joint: qa - qa0 = sum polycoef[k] (qb - qb0)^k
-  double torquescale;
+  double torquescale;              ///< weld: kept, not used, all six rows hold
   tgSource source;
 } tgEqualityDesc;
 
 typedef struct tgPairDesc {
   const char *name;
   int geom1, geom2, condim;
-  double friction[5];              ///< two sliding, spin, two rolling; NaN: from the geoms
+  double friction[5];              ///< two sliding, NaN: from the geoms; spin and two rolling are kept, not used
   double restitution;              ///< NaN: from the geoms
   tgSource source;
 } tgPairDesc;
@@ -146,9 +149,10 @@ typedef struct tgOptionDesc {
 
 typedef struct tgCompilerDesc {
   tgInertiaFrom inertiafromgeom;
-  int inertiagrouprange[2];
-  bool balanceinertia;
-  double boundmass, boundinertia, settotalmass;  ///< settotalmass <= 0: off
+  int inertiagrouprange[2];        ///< geom groups that give mass: first, last
+  bool balanceinertia;             ///< principal moments that no body can have become their mean, with a note
+  double boundmass, boundinertia;  ///< least mass [kg] and principal moment [kg m^2] of every body; 0: none
+  double settotalmass;             ///< all masses and inertias are scaled to this total [kg]; <= 0: off
 } tgCompilerDesc;
 
 typedef enum tgNoteKind {
@@ -207,7 +211,7 @@ TG_API int tg_desc_add_file(tgDesc *desc, const char *path);
 TG_API const char *tg_desc_string(tgDesc *desc, const char *text);
 TG_API void *tg_desc_bytes(tgDesc *desc, const void *data, size_t bytes);
 
-/// Index of the named element, -1 when there is none. Names are unique per kind.
+/// Index of the named element (the first, should two have one name), -1 when there is none.
 TG_API int tg_desc_find_body(const tgDesc *desc, const char *name);
 TG_API int tg_desc_find_joint(const tgDesc *desc, const char *name);
 TG_API int tg_desc_find_geom(const tgDesc *desc, const char *name);

@@ -12,7 +12,7 @@ typedef struct tgModel tgModel;
 
 /// Compiles a description: checks it, resolves inertias, lays out q and v as MuJoCo does, builds convex hulls and
 /// the list of geom pairs that may touch. NULL on failure, error (may be NULL) names the element, file and line.
-/// Warnings are added to desc as notes. The desc is not kept.
+/// Warnings are added to desc as notes, and its bodies get the mass, centre and inertia that were resolved. The desc is not kept.
 TG_API tgModel *tg_model_compile(tgDesc *desc, const tgAllocator *allocator, tgError *error);
 
 /// tg_desc_load, tg_model_compile and tg_desc_free in one call. options and error may be NULL.

@@ -13,7 +13,7 @@ typedef struct tgTask tgTask;
 
 /// Reads a task file and the model that it names (path relative to the task file). NULL: error names file, line, field.
 TG_API tgTask *tg_task_load(const char *path, const tgLoadOptions *options, tgError *error);
-/// The same from text; names in `directory` (may be NULL: then only a task without files can be read).
+/// The same from text; the model's path is relative to `directory`. NULL where there is no directory: TG_ERR_INVALID.
 TG_API tgTask *tg_task_load_text(const char *text, size_t bytes, const char *directory, const tgLoadOptions *options, tgError *error);
 TG_API void tg_task_free(tgTask *task);
 
@@ -68,9 +68,10 @@ typedef struct tgOptimizeOptions {
   size_t size;
   uint64_t seed;
   const char *journal;             ///< file that records every evaluation; NULL: none
-  bool resume;                     ///< take up the journal where it ends (same task, same seed, same bits)
+  bool resume;                     ///< take up the journal where it ends, to the same bits; one of another task, model, seed or
+                                   ///< version is refused with TG_ERR_INVALID. false: a journal that is there is overwritten.
   int threads;                     ///< for methods that evaluate populations; 0: all cores
-  size_t tape_bytes;
+  size_t tape_bytes;               ///< of each rollout, as in tgRolloutOptions
   const volatile int *cancel;      ///< polled each step
   void (*progress)(void *ctx, const tgProgress *progress);
   void *progress_ctx;
@@ -89,7 +90,7 @@ typedef struct tgOptimum {
   double *first, *best;            ///< decision variables, n
   int ncurve;
   double *curve_iteration, *curve_loss, *curve_best;   ///< ncurve
-  tgGradInfo grad;                 ///< worst label met; surrogate when an ablation or another model gave gradients
+  tgGradInfo grad;                 ///< worst label met; surrogate under tg_task_zero_contact_gradient
 } tgOptimum;
 
 /// Runs the task's optimiser. Returns NULL only for want of memory.

@@ -14,18 +14,20 @@ extern "C" {
 
 typedef struct tgSim tgSim;
 
-/// A simulation of the model under a contact model (which must outlive it), in the pose qpos0, at rest, controls zero.
+/// A simulation of the model under a contact model (both must outlive it), in the pose qpos0, at rest, controls zero. contact NULL:
+/// nothing touches, and limits, dry friction and equalities do not act. allocator NULL: malloc.
 /// NULL: no memory or bad argument, see error (may be NULL).
 TG_API tgSim *tg_sim_create(const tgModel *model, const tgContact *contact, const tgAllocator *allocator, tgError *error);
 TG_API void tg_sim_free(tgSim *sim);
 
-/// Makes room for ncontact contact points and nrow constraint rows at once. State and parameters are kept.
+/// Makes room for ncontact contact points and nrow constraint rows at once. State, memory and parameters are kept; pointers into the
+/// sim (state, parameters, fields) are invalid after it. TG_ERR_MEMORY: nothing was changed.
 TG_API tgStatus tg_sim_reserve(tgSim *sim, int ncontact, int nrow);
 /// What TG_ERR_CAPACITY asked for, ready for tg_sim_reserve.
 TG_API void tg_sim_wanted(const tgSim *sim, int *ncontact, int *nrow);
 
 TG_API const tgModel *tg_sim_model(const tgSim *sim);
-/// The last error of this sim.
+/// The last error of this sim. Its text holds until the next call that fails or steps.
 TG_API const tgError *tg_sim_error(const tgSim *sim);
 
 /// Writable state: qpos (nq), qvel (nv), ctrl (nu), and qfrc_applied (nv), a generalised force added each step.
@@ -33,7 +35,7 @@ TG_API tgReal *tg_sim_qpos(tgSim *sim);
 TG_API tgReal *tg_sim_qvel(tgSim *sim);
 TG_API tgReal *tg_sim_ctrl(tgSim *sim);
 TG_API tgReal *tg_sim_qfrc_applied(tgSim *sim);
-/// Pose qpos0, zero velocity, zero control, empty memory; parameters as in the model.
+/// Pose qpos0, zero velocity, control and applied force, empty memory; parameters as in the model.
 TG_API void tg_sim_reset(tgSim *sim);
 /// The same from keyframe `key`. TG_ERR_ARG when there is none.
 TG_API tgStatus tg_sim_reset_key(tgSim *sim, int key);
@@ -42,12 +44,15 @@ TG_API tgStatus tg_sim_reset_key(tgSim *sim, int key);
 /// Changing one takes effect at the next call; values are checked finite at the step.
 TG_API tgReal *tg_sim_param(tgSim *sim, const char *name, int *rows, int *cols);
 
-/// State with discrete memory (contact classes, reference features) as bytes: sizes, save, restore to the same bits.
+/// State (qpos, qvel, ctrl, qfrc_applied) with discrete memory (contact classes, reference features) as bytes: size at the present
+/// capacity, save, restore to the same bits. Parameters are not in it. Restoring gives TG_ERR_ARG for a snapshot of another
+/// model and TG_ERR_CAPACITY for one with more contacts than there is room for (reserve, then repeat); either changes nothing.
 TG_API size_t tg_sim_snapshot_size(const tgSim *sim);
 TG_API void tg_sim_save(const tgSim *sim, void *snapshot);
 TG_API tgStatus tg_sim_restore(tgSim *sim, const void *snapshot);
 
-/// Lists every array of the sim with its shape, unit, producer and meaning.
+/// Lists every array of the sim with its shape, unit, producer and meaning; data NULL when there is no such field. Arrays of contacts
+/// and rows have the rows of the capacity; the first tgStepInfo.nrow (for row_A its leading nrow x nrow numbers) are in use.
 TG_API int tg_sim_field_count(const tgSim *sim);
 TG_API tgField tg_sim_field(const tgSim *sim, int i);
 TG_API tgField tg_sim_field_named(const tgSim *sim, const char *name);

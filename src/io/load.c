@@ -40,7 +40,7 @@ static tgDesc *load(const char *name, const tgFile *file, tgFileSet *files, cons
   tgDesc *desc = tg_desc_create(options->allocator);
   tgiFpEnv env = tgi_fp_enter();
   tgStatus status = desc != NULL ? fill(desc, name, file, files, options, error)
-                                 : tgi_error(error, TG_ERR_MEMORY, "out of memory");
+                                 : tgi_error(error, TG_ERR_MEMORY, "out of memory for the description of %s", name);
   tgi_fp_leave(env);
   if (status >= 0) return desc;
   tg_desc_free(desc);
@@ -54,7 +54,8 @@ static tgStatus take_options(const tgLoadOptions *given, tgLoadOptions *options,
   if (options->size != sizeof *options)
     return tgi_error(error, TG_ERR_ARG, "tgLoadOptions must come from tg_load_default of this version");
   if (options->max_elements < 1 || options->max_depth < 1 || options->max_file_bytes >= SIZE_MAX / 4)
-    return tgi_error(error, TG_ERR_ARG, "a limit in tgLoadOptions is out of range");
+    return tgi_error(error, TG_ERR_ARG, "tgLoadOptions: max_elements %d and max_depth %d must be at least 1, max_file_bytes %zu less than %zu",
+                     options->max_elements, options->max_depth, options->max_file_bytes, SIZE_MAX / 4);
   return TG_OK;
 }
 
@@ -64,7 +65,7 @@ tgDesc *tg_desc_load(const char *path, const tgLoadOptions *options, tgError *er
   if (error == NULL) error = &local;
   if (take_options(options, &o, error) < 0) return NULL;
   if (path == NULL || *path == 0) {
-    tgi_error(error, TG_ERR_ARG, "no path given");
+    tgi_error(error, TG_ERR_ARG, "no path given; name an MJCF or URDF file");
     return NULL;
   }
   tgFileSet *files = tgi_files_for_model(path, &o, error);
@@ -85,7 +86,7 @@ tgDesc *tg_desc_load_memory(const char *name, const void *data, size_t size, con
   tgLoadOptions o;
   if (take_options(options, &o, error) < 0) return NULL;
   if (data == NULL && size > 0) {
-    tgi_error(error, TG_ERR_ARG, "no data given");
+    tgi_error(error, TG_ERR_ARG, "no data given for %zu bytes", size);
     return NULL;
   }
   tgFile file = {.data = (char *)(uintptr_t)data, .size = size};

@@ -43,7 +43,6 @@ tgStatus tgi_opt_eval(tgOptRun *r, const double *x, double *f, double *g) {
   tgEvaluation e = {0};
   r->from_journal = tgi_journal_next(r->journal, x, &e, g);
   if (r->from_journal) {
-    r->replayed++;
     if (e.status != TG_OK)
       tgi_error(&r->out->error, (tgStatus)e.status, "evaluation %ld failed in the run that wrote the journal: %s", r->out->evaluations + 1,
                 tg_status_text((tgStatus)e.status));
@@ -96,22 +95,46 @@ static void box(tgOptRun *r) {
   }
 }
 
-// what must be equal for a journal to be taken up
+static uint64_t model_key(uint64_t h, const tgModel *m) {
+  for (int i = 0; i < tg_model_field_count(m); i++) {
+    tgField f = tg_model_field(m, i);
+    size_t n = (size_t)f.rows * (size_t)f.cols;
+    if (n > 0) h = tgi_hash(h, f.data, n * (f.scalar == TG_SCALAR_REAL ? sizeof(tgReal) : sizeof(int)));
+  }
+  return h;
+}
+
+static uint64_t losses_key(uint64_t h, const tgTask *t) {
+  for (int i = 0; i < t->nterm; i++) {
+    const tgTerm *e = &t->term[i];
+    int ints[] = {(int)e->kind, (int)e->when, e->index, e->axis[0], e->axis[1], e->axis[2]};
+    h = tgi_hash(h, ints, sizeof ints);
+    h = tgi_hash(h, e->target, sizeof e->target);
+    h = tgi_hash(h, &e->weight, sizeof e->weight);
+  }
+  return h;
+}
+
+// what must be equal for a journal to be taken up: all that a loss and its gradient depend on at given decision variables
 static uint64_t problem_key(const tgTask *t, uint64_t seed) {
   const YamlOptimizer *o = &t->optimizer;
+  const tgContactOptions *c = &t->contact_options;
   uint64_t h = tgi_hash(TGI_HASH_START, &seed, sizeof seed);
-  int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->memory, t->model->nq, t->model->nv};
-  double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma};
+  const YamlControls none = {0}, *u = t->yaml->controls != NULL ? t->yaml->controls : &none;
+  int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->memory, c->symplectic,
+                c->explicit_damping, c->zero_contact_gradient, (int)u->basis, u->every, u->terms};
+  double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, c->erp, c->restitution_speed};
+  h = tgi_hash(h, TG_VERSION_TEXT, sizeof TG_VERSION_TEXT);
   h = tgi_hash(h, ints, sizeof ints);
   h = tgi_hash(h, reals, sizeof reals);
   h = tgi_hash(h, t->word, strlen(t->word));
   h = tgi_hash(h, t->q0, (size_t)t->model->nq * sizeof *t->q0);
-  h = tgi_hash(h, t->model->body_mass, (size_t)t->model->nbody * sizeof *t->model->body_mass);
-  for (int i = 0; i < t->nterm; i++) {
-    h = tgi_hash(h, t->term[i].target, sizeof t->term[i].target);
-    h = tgi_hash(h, &t->term[i].weight, sizeof t->term[i].weight);
+  h = tgi_hash(h, t->v0, (size_t)t->model->nv * sizeof *t->v0);
+  for (int i = 0; i < t->ninitial; i++) {
+    int var[] = {t->initial[i].dof, t->initial[i].velocity};
+    h = tgi_hash(h, var, sizeof var);
   }
-  return h;
+  return losses_key(model_key(h, t->model), t);
 }
 
 static tgStatus run_method(tgOptRun *r, double *x, double *work) {
@@ -168,6 +191,10 @@ tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
   tgOptimum *out = make(task, &r, &x, &work);
   if (out == NULL) return NULL;
   r.out = out;
+  if (r.o->size != sizeof *r.o) {
+    out->status = tgi_error(&out->error, TG_ERR_ARG, "tgOptimizeOptions must come from tg_optimize_default of this version");
+    return out;
+  }
   box(&r);
   tg_task_start(task, r.o->seed, x);
   tgi_opt_clamp(&r, x);

@@ -14,7 +14,6 @@ typedef struct tgOptRun {
   tgJournal *journal;
   tgOptimum *out;
   double began;           // [s]
-  long replayed;          // evaluations taken from the journal
   int live_iterations;    // iterations that were computed, not replayed, and when the first of them began
   double live_began;
   double best_distance;

@@ -1,5 +1,6 @@
 // task_yaml.c: the schema of task files. libcyaml checks it and reports where a file departs from it.
 #include <cyaml/cyaml.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,8 +137,14 @@ tgStatus tgi_task_parse(const char *text, size_t bytes, const char *file, YamlTa
   Log log = {.what = ""};
   cyaml_config_t c = config(&log);
   *out = NULL;
+  // libcyaml reads numbers in the thread's locale; a task file has decimal points in all of them
+  locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  if (plain == (locale_t)0) return tgi_error(error, TG_ERR_MEMORY, "%s: out of memory", file);
+  locale_t before = uselocale(plain);
   cyaml_err_t rc = bytes == 0 ? CYAML_ERR_LIBYAML_PARSER
                               : cyaml_load_data((const uint8_t *)text, bytes, &c, &task_schema, (cyaml_data_t **)out, NULL);
+  uselocale(before);
+  freelocale(plain);
   if (rc == CYAML_OK && *out != NULL) return TG_OK;
   if (error != NULL) {
     *error = (tgError){.line = log.line, .column = log.column};

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "support/check.h"
+#include "support/locale.h"
 #include "tangere/optim.h"
 
 static const char *const reach = TG_SOURCE_DIR "/models/half_cheetah_reach.yaml";
@@ -134,6 +135,65 @@ static void test_resume(void **state) {
   }
 }
 
+// a journal holds losses of one problem: whatever else a loss depends on makes it another's
+static void test_other_problems(void **state) {
+  (void)state;
+#define CONTROLS "horizon: {steps: 4}\ncontrols: {every: 2}\n"
+#define LOSSES(body, when) "losses: [{term: body_position, name: " body ", target: [0.5, 0, 1], weight: 1, at: " when "}]\n"
+#define METHOD "optimizer: {method: adam, iterations: 2}\n"
+  static const char *const text[] = {
+      HEAD CONTROLS LOSSES("head", "end") METHOD,
+      HEAD CONTROLS LOSSES("bthigh", "end") METHOD,
+      HEAD CONTROLS LOSSES("head", "all") METHOD,
+      HEAD "options: {erp: 0.1}\n" CONTROLS LOSSES("head", "end") METHOD,
+      HEAD "options: {explicit_damping: true}\n" CONTROLS LOSSES("head", "end") METHOD,
+      HEAD "start: {joints: [{joint: bfoot, velocity: [1]}]}\n" CONTROLS LOSSES("head", "end") METHOD,
+      HEAD CONTROLS LOSSES("head", "end") METHOD,   // with the ablation
+  };
+  enum { N = sizeof text / sizeof *text };
+  char path[] = "/tmp/tangere-journal-XXXXXX";
+  close(mkstemp(path));
+  tgOptimizeOptions o = tg_optimize_default();
+  o.journal = path;
+  for (int i = 0; i < N; i++) {
+    tgTask *t = load(text[i]);
+    tgError e = {0};
+    if (i == N - 1) assert_int_equal(tg_task_zero_contact_gradient(t, &e), TG_OK);
+    tgOptimum *r = tg_optimize(t, &o);
+    check_true(r->status == (i == 0 ? TG_OK : TG_ERR_INVALID), "problem %d: %d %s", i, r->status, r->error.text);
+    tg_optimum_free(r);
+    tg_task_free(t);
+    o.resume = true;
+  }
+  unlink(path);
+  tgTask *t = load(text[0]);
+  o.size = 8;
+  tgOptimum *r = tg_optimize(t, &o);
+  check_true(r->status == TG_ERR_ARG && strstr(r->error.text, "tg_optimize_default") != NULL, "%s", r->error.text);
+  tg_optimum_free(r);
+  tg_task_free(t);
+}
+
+// a task file means the same where 1/2 is written 0,5
+static void test_comma_locale(void **state) {
+  (void)state;
+  if (!tgt_comma_locale()) {
+    print_message("no locale with a decimal comma: apt-get install locales\n");
+    skip();
+  }
+  tgTask *t = load(HEAD "horizon: {steps: 4, timestep: 0.00225}\ncontrols: {start: 0.25}\n" REST);
+  double x[64], target[3];
+  check_true(tg_task_timestep(t) == 0.00225, "time step %g", tg_task_timestep(t));
+  assert_true(tg_task_size(t) <= 64);
+  tg_task_start(t, 0, x);
+  check_true(x[0] == 0.25, "start %g", x[0]);
+  assert_non_null(tg_task_target(t, 0, target, NULL));
+  check_true(target[0] == 0.5, "target %g", target[0]);
+  tg_task_free(t);
+  check_true(localeconv()->decimal_point[0] == ',', "the caller's locale is changed");
+  setlocale(LC_NUMERIC, "C");
+}
+
 // wrong task files: status, and a text that names what is wrong
 static void test_bad_tasks(void **state) {
   (void)state;
@@ -168,6 +228,7 @@ static void test_bad_tasks(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradient), cmocka_unit_test(test_sines), cmocka_unit_test(test_reach), cmocka_unit_test(test_resume),
-                                     cmocka_unit_test(test_bad_tasks)};
+                                     cmocka_unit_test(test_bad_tasks), cmocka_unit_test(test_other_problems),
+                                     cmocka_unit_test(test_comma_locale)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 // test_emit.c: numbers, JSON strings, base64 and CSV, in the C locale and in one with a decimal comma.
+#include "support/locale.h"
 #include "output/emit.h"
 
 #include <jansson.h>
-#include <locale.h>
 
 #include "output/csv.h"
 #include "output/folder.h"
@@ -117,23 +117,9 @@ static void test_csv(void **state) {
   tgt_folder_remove(&folder);
 }
 
-// all of the above where 1/2 is written 0,5: an installed locale, or one compiled for the test (package locales)
+// all of the above where 1/2 is written 0,5
 static void test_comma_locale(void **state) {
-  const char *const name[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "nl_NL.UTF-8"};
-  bool found = false;
-  for (int i = 0; i < 3 && !found; i++) found = setlocale(LC_NUMERIC, name[i]) != NULL;
-  tgtFolder folder;
-  tgt_folder_make(&folder);
-  if (!found) {
-    char command[600];
-    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >/dev/null 2>&1", folder.path);
-    found = system(command) == 0 && setenv("LOCPATH", folder.path, 1) == 0 && setlocale(LC_NUMERIC, "de_DE.UTF-8") != NULL;
-    unsetenv("LOCPATH");
-    snprintf(command, sizeof command, "rm -rf %s", folder.path);
-    assert_int_equal(system(command), 0);
-  }
-  tgt_folder_remove(&folder);
-  if (!found) {
+  if (!tgt_comma_locale()) {
     print_message("no locale with a decimal comma: apt-get install locales\n");
     skip();
   }
