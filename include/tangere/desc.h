@@ -63,7 +63,9 @@ typedef struct tgGeomDesc {
   double density;                  ///< kg/m^3
   double friction[3];              ///< slide, spin, roll; spin and roll are kept, not used
   double restitution;              ///< 0..1
-  int contype, conaffinity, condim, priority, group;
+  int contype, conaffinity;        ///< two geoms may touch when a bit of one's contype is in the other's conaffinity
+  int condim;                      ///< 1: no friction, 3: friction along two axes
+  int priority, group;             ///< the higher priority's friction and condim count; group: for drawing and inertiagrouprange
   bool shell;                      ///< inertia of the surface, not of the volume
   float rgba[4];
   bool visual_only;                ///< URDF visual: drawn, never touches
@@ -128,7 +130,7 @@ typedef struct tgEqualityDesc {
 
 typedef struct tgPairDesc {
   const char *name;
-  int geom1, geom2, condim;
+  int geom1, geom2, condim;        ///< condim as in tgGeomDesc
   double friction[5];              ///< two sliding, NaN: from the geoms; spin and two rolling are kept, not used
   double restitution;              ///< NaN: from the geoms
   tgSource source;

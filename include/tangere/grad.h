@@ -11,7 +11,7 @@ extern "C" {
 /// Options; size is set by tg_grad_check_default.
 typedef struct tgGradCheckOptions {
   size_t size;
-  double h;                ///< step size [s]; 0: the model's timestep
+  double h;                ///< of the step [s], 0: the model's timestep; a rollout has its own
   double tolerance;        ///< of a block, max|dD| / max|D_ref|; 1e-6. A block whose entries are below what the reference can tell is
                            ///< measured by that: 4 times the error that the reference estimates of itself, at most round-off, counts as the tolerance
   double dot_tolerance;    ///< of the adjoint: |<w,Jv> - <J'w,v>| / (|w| |J| |v|); 1e-11
@@ -45,11 +45,13 @@ typedef struct tgGradCheck {
 /// memory frozen after one nominal step, adjoint against Jacobian by a dot test. The sim's state is restored. A column across which
 /// contact classes, contacts or clamps change is compared with both one-sided differences and passes if either side agrees and the
 /// label says one-sided. Where several ties meet and neither side is the Jacobian's, it is compared with the differences of the step that
-/// keeps the nominal rows and classes at every point, provided that the label says one-sided or no switch is within 1e-9. Returns the step's status when it fails; pass and blocks say the rest. Allocates its work arrays.
+/// keeps the nominal rows and classes at every point, provided that the label says one-sided or no switch is within 1e-9. Returns the step's status when it fails; pass and blocks say the rest. Allocates its work arrays,
+/// and may make more room in the sim as tg_sim_reserve does.
 TG_API tgStatus tg_grad_check_step(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check);
 
 /// Checks the gradient of a rollout (run->loss is needed; its outputs are not used) in random directions of q0, v0 and u: directional
-/// derivatives against extrapolated differences, and the slope of the Taylor remainder. Blocks are appended to check.
+/// derivatives against extrapolated differences, and the slope of the Taylor remainder. Blocks are appended to check, which starts
+/// zero-initialised or as tg_grad_check_step left it; an error's text is in tg_sim_error of the rollout's sim.
 TG_API tgStatus tg_grad_check_rollout(tgRollout *rollout, const tgRolloutRun *run, const tgGradCheckOptions *options, tgGradCheck *check);
 
 #ifdef __cplusplus

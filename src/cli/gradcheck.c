@@ -62,6 +62,7 @@ static int check_task(const tgCli *cli, const tgTask *task, tgGradCheck *c) {
   tgEvaluator *e = tg_evaluator_create(task, 0, &error);
   double *x = calloc((size_t)tg_task_size(task) + 1, sizeof *x);
   if (e == NULL || x == NULL) {
+    if (e != NULL) error = (tgError){.status = TG_ERR_MEMORY, .text = "out of memory for the decision variables"};
     tg_evaluator_free(e);
     free(x);
     return tgi_cli_error("gradcheck", &error);
@@ -72,6 +73,7 @@ static int check_task(const tgCli *cli, const tgTask *task, tgGradCheck *c) {
   tgGradCheckOptions o = tg_grad_check_default();
   o.seed = cli->seed;
   tgStatus st = tg_grad_check_rollout(tg_evaluator_rollout(e), &run, &o, c);
+  error = *tg_sim_error(tg_rollout_sim(tg_evaluator_rollout(e)));
   tg_evaluator_free(e);
   free(x);
   if (st == TG_OK) return TG_EXIT_OK;

@@ -55,11 +55,15 @@ static tgStatus check_body(tgCompile *c, int i) {
   return TG_OK;
 }
 
+// a range that is enforced: two numbers, the first not above the second; infinite ones leave that side free
+static bool is_range(const double *range) { return range[0] <= range[1]; }
+
 static tgStatus check_joint(tgCompile *c, int i) {
   const tgJointDesc *j = &c->desc->joint[i];
   char label[128];
   tgSource source = j->source;
   tgi_desc_label("joint", j->name, i, label, sizeof label);
+  if (j->type < TG_JOINT_FREE || j->type > TG_JOINT_HINGE) FAIL("unknown joint type %d", (int)j->type);
   if (j->body < 1 || j->body >= c->desc->nbody) FAIL("body %d does not exist or is the world", j->body);
   if (j->type == TG_JOINT_FREE && c->desc->body[j->body].parent != 0) FAIL("a free joint is only allowed on a child of the world");
   double n = j->axis[0] * j->axis[0] + j->axis[1] * j->axis[1] + j->axis[2] * j->axis[2];
@@ -76,8 +80,12 @@ static tgStatus check_joint(tgCompile *c, int i) {
     FAIL("its lower limit %g is above its upper limit %g", j->range[0], j->range[1]);
   if (j->limited == TG_LIMITED_YES && j->type == TG_JOINT_BALL && (j->range[0] != 0 || j->range[1] <= 0))
     FAIL("the range of a ball joint is 0 and its largest angle");
+  if (j->actfrclimited == TG_LIMITED_YES && !is_range(j->actfrcrange))
+    FAIL("actfrcrange %g %g: the first number must not be above the second", j->actfrcrange[0], j->actfrcrange[1]);
   return TG_OK;
 }
+
+#define CONDIM_TEXT "condim %d is not supported: give 1 (no friction) or 3 (friction along two axes)"
 
 static tgStatus check_geom(tgCompile *c, int i) {
   const tgGeomDesc *g = &c->desc->geom[i];
@@ -92,6 +100,7 @@ static tgStatus check_geom(tgCompile *c, int i) {
   for (int k = 0; k < nsize[g->type]; k++)
     if (!(g->size[k] > 0) || !isfinite(g->size[k])) FAIL("size %d is %g; it must be positive", k + 1, g->size[k]);
   if (!finite_all(g->friction, 3) || g->friction[0] < 0) FAIL("friction %g must be finite and not negative", g->friction[0]);
+  if (g->condim != 1 && g->condim != 3) return tgi_compile_error(c, TG_ERR_UNSUPPORTED, source, label, CONDIM_TEXT, g->condim);
   if (!(g->restitution >= 0 && g->restitution <= 1)) FAIL("restitution %g is not between 0 and 1", g->restitution);
   if (!isnan(g->mass) && (g->mass < 0 || !isfinite(g->mass))) FAIL("mass %g is negative or not finite", g->mass);
   if (!(g->density >= 0) || !isfinite(g->density)) FAIL("density %g is negative or not finite", g->density);
@@ -103,6 +112,7 @@ static tgStatus check_mesh(tgCompile *c, int i) {
   char label[128];
   tgSource source = mesh->source;
   tgi_desc_label("mesh", mesh->name, i, label, sizeof label);
+  if (mesh->inertia_kind < TG_MASS_EXACT || mesh->inertia_kind > TG_MASS_LEGACY) FAIL("unknown inertia_kind %d; give 0 to 3", mesh->inertia_kind);
   for (int k = 0; k < 3 * mesh->nvert; k++)
     if (!isfinite(mesh->vert[k]) || fabs(mesh->vert[k]) > 1e10) FAIL("vertex %d has the coordinate %g", k / 3, mesh->vert[k]);
   for (int k = 0; k < 3 * mesh->nface; k++)
@@ -121,6 +131,7 @@ static tgStatus check_actuator(tgCompile *c, int i) {
   tgSource source = a->source;
   tgi_desc_label("actuator", a->name, i, label, sizeof label);
   int n = a->transmission == TG_TRN_JOINT ? c->desc->njoint : c->desc->ntendon;
+  if (a->transmission != TG_TRN_JOINT && a->transmission != TG_TRN_TENDON) FAIL("unknown transmission %d", (int)a->transmission);
   if (a->target < 0 || a->target >= n) FAIL("its target %d does not exist", a->target);
   if (!finite_all(a->gear, 6) || !finite_all(a->gain, 3) || !finite_all(a->bias, 3)) FAIL("a number of it is not finite");
   if (a->ctrllimited && !(a->ctrlrange[0] < a->ctrlrange[1])) FAIL("ctrlrange %g %g is not increasing", a->ctrlrange[0], a->ctrlrange[1]);
@@ -148,6 +159,7 @@ static tgStatus check_equality(tgCompile *c, int i) {
   char label[128];
   tgSource source = e->source;
   tgi_desc_label("equality", e->name, i, label, sizeof label);
+  if (e->type < TG_EQ_CONNECT || e->type > TG_EQ_JOINT) FAIL("unknown equality type %d", (int)e->type);
   if (e->type == TG_EQ_JOINT) {
     if (!joint_is_scalar(c->desc, e->a) || (e->b != -1 && !joint_is_scalar(c->desc, e->b))) FAIL("it takes hinge or slide joints");
     if (e->a == e->b) FAIL("its two joints are the same");
@@ -167,6 +179,11 @@ static tgStatus check_rest(tgCompile *c) {
     int a = d->pair[i].geom1, b = d->pair[i].geom2;
     if (a < 0 || b < 0 || a >= d->ngeom || b >= d->ngeom || a == b) FAIL("pair %d does not name two geoms", i);
     if (d->geom[a].body == d->geom[b].body) FAIL("pair %d names two geoms of one body", i);
+    if (d->pair[i].condim != 1 && d->pair[i].condim != 3)
+      return tgi_compile_error(c, TG_ERR_UNSUPPORTED, source, label, "pair %d: " CONDIM_TEXT, i, d->pair[i].condim);
+    for (int k = 0; k < 2; k++)
+      if (d->pair[i].friction[k] < 0 || isinf(d->pair[i].friction[k])) FAIL("pair %d: friction %g is negative or infinite", i, d->pair[i].friction[k]);
+    if (d->pair[i].restitution < 0 || d->pair[i].restitution > 1) FAIL("pair %d: restitution %g is not between 0 and 1", i, d->pair[i].restitution);
   }
   for (int i = 0; i < d->nexclude; i++) {
     tgSource source = d->exclude[i].source;

@@ -89,6 +89,48 @@ static void test_errors(void **state) {
   expect_error(d, "above its upper limit");
 }
 
+// what no loader makes and a program may
+static void test_errors_of_programs(void **state) {
+  (void)state;
+  tgDesc *d = two_bodies();
+  d->joint[0].type = (tgJointType)7;
+  expect_error(d, "unknown joint type 7");
+  d = two_bodies();
+  d->joint[0].actfrclimited = TG_LIMITED_YES;
+  d->joint[0].actfrcrange[0] = 1;
+  expect_error(d, "actfrcrange 1 0");
+  d = two_bodies();
+  d->geom[2].condim = 4;
+  expect_error(d, "condim 4");
+  d = two_bodies();
+  int a = -1, b = -1;   // geoms of two bodies
+  for (int i = 0; i < d->ngeom; i++)
+    if (a < 0) a = i; else if (b < 0 && d->geom[i].body != d->geom[a].body) b = i;
+  int p = tg_desc_add_pair(d, a, b, NULL);
+  d->pair[p].friction[1] = -0.5;
+  expect_error(d, "pair 0: friction -0.5");
+  d = two_bodies();
+  p = tg_desc_add_pair(d, a, b, NULL);
+  d->pair[p].restitution = 2;
+  expect_error(d, "pair 0: restitution 2");
+  d = two_bodies();
+  p = tg_desc_add_pair(d, a, b, NULL);
+  d->pair[p].condim = 6;
+  expect_error(d, "pair 0: condim 6");
+  d = two_bodies();
+  tg_desc_add_actuator(d, (tgTransmission)5, 0, NULL);
+  expect_error(d, "unknown transmission 5");
+  d = two_bodies();
+  tg_desc_add_equality(d, (tgEqualityType)9, 1, 2, NULL);
+  expect_error(d, "unknown equality type 9");
+  d = two_bodies();
+  static const double vert[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+  static const int face[] = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3};
+  int m = tg_desc_add_mesh(d, NULL, vert, 4, face, 4);
+  d->mesh[m].inertia_kind = 4;
+  expect_error(d, "unknown inertia_kind 4");
+}
+
 static void test_sim(void **state) {
   (void)state;
   tgDesc *d = two_bodies();
@@ -128,6 +170,6 @@ static void test_sim(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_layout), cmocka_unit_test(test_errors), cmocka_unit_test(test_sim)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_layout), cmocka_unit_test(test_errors), cmocka_unit_test(test_errors_of_programs), cmocka_unit_test(test_sim)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
