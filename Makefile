@@ -19,10 +19,12 @@ setup-test:
 	@tools/setup.sh test
 
 viewer: setup
+	@echo "building the viewer"
 	@cd viewer && npm run --silent build >../build/viewer.log 2>&1 || { cat ../build/viewer.log; exit 1; }
 	@mkdir -p build/share/tangere && cp viewer/dist/index.html build/share/tangere/viewer.html
 
 build: setup viewer
+	@echo "building the engine (the first time half a minute or more)"
 	@cmake --preset release -DTG_BUILD_TESTS=OFF -DTG_BUILD_BENCH=OFF >build/release.log 2>&1 || { cat build/release.log; exit 1; }
 	@cmake --build --preset release -j$(JOBS) >>build/release.log 2>&1 || { grep -E 'error|warning|FAILED' build/release.log | head -50; exit 1; }
 	@echo "built build/bin/tangere"

@@ -19,12 +19,20 @@ while read -r name when _; do
   dpkg -s "$name" >/dev/null 2>&1 || missing+=("$name")
 done <tools/packages-debian.txt
 if ((${#missing[@]})); then
-  echo "installing: ${missing[*]}"
+  if ! command -v apt-get >/dev/null; then
+    echo "this is no Debian-like machine (no apt-get): install what these Debian packages hold, then repeat: ${missing[*]}" >&2
+    exit 1
+  fi
   run=()
   if ((EUID != 0)); then
-    command -v sudo >/dev/null || { echo "these packages are missing and this is neither root nor has sudo: ${missing[*]}" >&2; exit 1; }
+    if ! command -v sudo >/dev/null; then
+      echo "packages are missing, and this is neither root nor has sudo. Have root run this, then repeat:" >&2
+      echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
+      exit 1
+    fi
     run=(sudo)
   fi
+  echo "installing (a minute or two): ${missing[*]}"
   "${run[@]}" apt-get update -q >build-setup.log 2>&1 || true
   if ! "${run[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" >>build-setup.log 2>&1; then
     tail -20 build-setup.log >&2
@@ -35,7 +43,7 @@ fi
 
 mkdir -p build
 stamp=build/.node-$(sha256sum viewer/package-lock.json | cut -c1-16)
-if [[ ! -e $stamp || ! -d viewer/node_modules ]]; then
+if [[ ! -e $stamp || ! -x viewer/node_modules/.bin/vite ]]; then
   echo "installing the viewer's Node packages"
   (cd viewer && npm ci --no-audit --no-fund --loglevel=error)
   touch "$stamp"
@@ -44,7 +52,7 @@ fi
 if [[ $what == test ]]; then
   stamp=build/.python-$(sha256sum tools/packages-python.txt | cut -c1-16)
   if [[ ! -e $stamp || ! -x build/venv/bin/python ]]; then
-    echo "installing the Python packages of the tests into build/venv"
+    echo "installing the Python packages of the tests into build/venv (some 500 MB, minutes)"
     python3 -m venv build/venv
     build/venv/bin/pip install -q --disable-pip-version-check -r tools/packages-python.txt
     touch "$stamp"

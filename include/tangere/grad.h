@@ -13,7 +13,7 @@ typedef struct tgGradCheckOptions {
   size_t size;
   double h;                ///< of the step [s], 0: the model's timestep; a rollout has its own
   double tolerance;        ///< of a block, max|dD| / max|D_ref|; 1e-6. A block whose entries are below what the reference can tell is
-                           ///< measured by that: 4 times the error that the reference estimates of itself, at most round-off, counts as the tolerance
+                           ///< measured by that: round-off of the reference, or 4 times the error that it estimates of itself up to that of its narrowest step
   double dot_tolerance;    ///< of the adjoint: |<w,Jv> - <J'w,v>| / (|w| |J| |v|); 1e-11
   double slope_tolerance;  ///< of a rollout's Taylor remainder: |slope - 2|; 0.1
   uint64_t seed;           ///< of the random directions

@@ -31,6 +31,7 @@ typedef struct Check {
   tgReal *q1, *x, *t, *J, *work;     // q' nominal, nominal point, direction, Jacobian, of tgi_numdiff
   double *R, *E;                     // ny x nt references and their error estimates
   double *col, *err;                 // 4 ny: columns of the two sides
+  double *side;                      // 4 ny: two columns and their errors
   tgiMode nominal, other;
   int nrow;                          // of the nominal step
   bool switched;                     // a point of the present stencil had another mode
@@ -126,6 +127,33 @@ static double column_error(const Check *c, int j, const double *col) {
   return worst;
 }
 
+// largest entry of the Jacobian in the block of row i and column j
+static double block_scale(const Check *c, int i, int j) {
+  int r0 = i < c->nv ? 0 : c->nv, c0 = j < c->nv ? 0 : j < 2 * c->nv ? c->nv : 2 * c->nv, c1 = c0 < 2 * c->nv ? c0 + c->nv : c->nt;
+  double scale = 0;
+  for (int a = r0; a < r0 + c->nv; a++)
+    for (int b = c0; b < c1; b++) scale = fmax(scale, fabs(tgRe(c->J[a * c->nt + b])));
+  return scale;
+}
+
+// Central differences of column j that leave more than a tenth of the tolerance open, without a switch: the step may be smooth on either
+// side and have a derivative here, but no second one (drag, which goes with |v| v, at rest). Differences of each side, whose errors have every
+// power of the step, are then taken where they tell more and agree; col[0], err[0] are replaced by their mean.
+static void smooth_sides(Check *c, tgiNumDiff *d, int j, double *col, double *err) {
+  double open[2] = {0}, *side = c->side, *serr = c->side + 2 * c->ny, bound[2];
+  for (int i = 0; i < c->ny; i++) open[i >= c->nv] = fmax(open[i >= c->nv], err[i]);
+  for (int r = 0; r < 2; r++) bound[r] = c->o.tolerance * block_scale(c, r * c->nv, j);
+  if (open[0] <= 0.1 * bound[0] && open[1] <= 0.1 * bound[1]) return;
+  for (int k = 0; k < 2; k++)
+    if (tgi_numdiff(d, c->x, c->t, k == 0 ? TGI_SIDE_ABOVE : TGI_SIDE_BELOW, side + k * c->ny, serr + k * c->ny, c->work) != TG_OK) return;
+  for (int i = 0; i < c->ny && !c->switched; i++) {
+    double apart = fabs(side[i] - side[c->ny + i]), error = fmax(fmax(serr[i], serr[c->ny + i]), apart);
+    if (!(error < err[i])) continue;
+    col[i] = (side[i] + side[c->ny + i]) / 2;
+    err[i] = error;
+  }
+}
+
 // Reference for column j: central where no point switches the mode, else the side that the Jacobian is nearer to.
 static void reference(Check *c, int j) {
   tgiNumDiff d = {.nx = c->nx, .nt = c->nt, .ny = c->ny, .map = map, .retract = retract, .ctx = c};
@@ -137,6 +165,8 @@ static void reference(Check *c, int j) {
     d.step = STENCIL[k];
     status = tgi_numdiff(&d, c->x, c->t, TGI_SIDE_BOTH, col[0], err[0], c->work);
     if (status == TG_OK && !c->switched) {
+      c->reason[j][0] = 0;
+      smooth_sides(c, &d, j, col[0], err[0]);
       c->reason[j][0] = 0;
       put_column(c, j, col[0], err[0]);
       return;
@@ -153,15 +183,6 @@ static void reference(Check *c, int j) {
     best = column_error(c, j, col[k]);
     put_column(c, j, col[k], err[k]);
   }
-}
-
-// largest entry of the Jacobian in the block of row i and column j
-static double block_scale(const Check *c, int i, int j) {
-  int r0 = i < c->nv ? 0 : c->nv, c0 = j < c->nv ? 0 : j < 2 * c->nv ? c->nv : 2 * c->nv, c1 = c0 < 2 * c->nv ? c0 + c->nv : c->nt;
-  double scale = 0;
-  for (int a = r0; a < r0 + c->nv; a++)
-    for (int b = c0; b < c1; b++) scale = fmax(scale, fabs(tgRe(c->J[a * c->nt + b])));
-  return scale;
 }
 
 static bool column_agrees(const Check *c, int j) {
@@ -334,6 +355,7 @@ static void place(Check *c, tgLayout *l) {
   c->E = tgi_place(l, ny * nt, sizeof(double));
   c->col = tgi_place(l, 2 * ny, sizeof(double));
   c->err = tgi_place(l, 2 * ny, sizeof(double));
+  c->side = tgi_place(l, 4 * ny, sizeof(double));
   c->spoiled = tgi_place(l, nt, sizeof(int));
   c->reason = tgi_place(l, nt, sizeof *c->reason);
   c->nominal.row = tgi_place(l, rows, sizeof(tgiModeRow));

@@ -103,6 +103,24 @@ static void a_block_of_zeros_passes(void **state) {
   tg_desc_free(d);
 }
 
+// Drag goes with |v| v: at rest it has a derivative and no second one, which central differences alone would call an error of the first.
+static void drag_at_rest_passes(void **state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option density='5000' gravity='0 0 0'/><worldbody><body><freejoint/><geom size='.1'/>"
+      "<body pos='.2 0 0'><joint axis='0 1 0'/><geom type='box' size='.01 .2 .3' contype='0' conaffinity='0' mass='.1'/></body></body></worldbody></mujoco>";
+  tgDesc *d = tg_desc_load_memory("swim.xml", text, sizeof text - 1, NULL, NULL);
+  assert_non_null(d);
+  World w = world(tg_model_compile(d, NULL, NULL), false);
+  tgGradCheck check;
+  assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
+  if (!check.pass) show(&check);
+  assert_true(check.pass);
+  assert_int_equal(block(&check, "dv'/dv")->label, TG_GRAD_EXACT);
+  drop(&w);
+  tg_desc_free(d);
+}
+
 // the ablation leaves contact out of the gradient: a wrong derivative as far as the check is concerned
 static void wrong_gradients_are_refused(void **state) {
   (void)state;
@@ -295,7 +313,7 @@ static void wrong_rollouts_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(right_gradients_pass), cmocka_unit_test(a_block_of_zeros_passes), cmocka_unit_test(wrong_gradients_are_refused),
+    cmocka_unit_test(right_gradients_pass), cmocka_unit_test(a_block_of_zeros_passes), cmocka_unit_test(drag_at_rest_passes), cmocka_unit_test(wrong_gradients_are_refused),
     cmocka_unit_test(the_contact_that_spoils_is_named), cmocka_unit_test(the_clamp_that_spoils_is_named),
     cmocka_unit_test(the_limit_that_spoils_is_named), cmocka_unit_test(a_corner_of_ties_is_checked_by_its_active_set),
     cmocka_unit_test(legs_at_their_limits_in_free_fall),
