@@ -3,6 +3,7 @@
 # make build       engine, command line and viewer, into build/bin and build/share
 # make bench       programs of bench/, ratios in one run
 # make test-long   what takes longer than make test may
+# make coverage    lines of src/ that the tests reach, folder by folder
 SHELL := /bin/bash
 export CMAKE_C_COMPILER_LAUNCHER ?= $(shell command -v ccache)
 JOBS ?= 2
@@ -11,7 +12,7 @@ PRESET = cmake --preset $(1) >build/$(1).log 2>&1 || { cat build/$(1).log; exit 
          cmake --build --preset $(1) -j$(JOBS) >>build/$(1).log 2>&1 || { grep -E 'error|warning|FAILED' build/$(1).log | head -50; exit 1; }
 PART = @printf '\n== %s\n' $(1)
 
-.PHONY: demo test build bench test-long setup setup-test viewer clean checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-viewer
+.PHONY: demo test build bench test-long coverage setup setup-test viewer clean checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-viewer
 
 setup:
 	@tools/setup.sh build
@@ -82,6 +83,11 @@ bench: setup-test
 test-long: test
 	@ctest --preset release -L long
 	@tools/fuzz.sh 600
+
+coverage: setup-test viewer
+	@cmake --preset coverage -DTG_BUILD_BENCH=OFF >build/coverage.log 2>&1 || { cat build/coverage.log; exit 1; }
+	@cmake --build --preset coverage -j$(JOBS) >>build/coverage.log 2>&1 || { grep -E 'error|warning|FAILED' build/coverage.log | head -50; exit 1; }
+	@tools/coverage.sh
 
 clean:
 	rm -rf build out viewer/node_modules viewer/dist

@@ -79,9 +79,10 @@ bool tgi_journal_next(tgJournal *j, const double *x, tgEvaluation *e, double *g)
   if (!j->replaying) return false;
   Record r;
   long at = ftell(j->file);
-  if (read_record(j, &r) && r.x == hash_of(x, (size_t)j->n * sizeof *x) && (r.gradient != 0) == (g != NULL)) {
+  // a failed evaluation has no gradient, asked for or not
+  if (read_record(j, &r) && r.x == hash_of(x, (size_t)j->n * sizeof *x) && (r.gradient != 0) == (g != NULL && r.e.status == TG_OK)) {
     *e = r.e;
-    if (g != NULL) memcpy(g, j->g, (size_t)j->n * sizeof *g);
+    if (r.gradient) memcpy(g, j->g, (size_t)j->n * sizeof *g);
     return true;
   }
   // the journal ends here: what follows is cut off and written anew

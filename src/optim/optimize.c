@@ -115,21 +115,24 @@ static uint64_t losses_key(uint64_t h, const tgTask *t) {
   return h;
 }
 
-// what must be equal for a journal to be taken up: all that a loss and its gradient depend on at given decision variables
-static uint64_t problem_key(const tgTask *t, uint64_t seed) {
+// what must be equal for a journal to be taken up: all that a loss and its gradient depend on at given decision variables, where these
+// start and how far they may go
+static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0) {
   const YamlOptimizer *o = &t->optimizer;
   const tgContactOptions *c = &t->contact_options;
-  uint64_t h = tgi_hash(TGI_HASH_START, &seed, sizeof seed);
+  uint64_t h = tgi_hash(TGI_HASH_START, &r->o->seed, sizeof r->o->seed);
   const YamlControls none = {0}, *u = t->yaml->controls != NULL ? t->yaml->controls : &none;
   int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->memory, c->symplectic,
                 c->explicit_damping, c->zero_contact_gradient, (int)u->basis, u->every, u->terms};
-  double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, c->erp, c->restitution_speed};
+  double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, c->erp, c->restitution_speed, u->amplitude, u->frequency};
   h = tgi_hash(h, TG_VERSION_TEXT, sizeof TG_VERSION_TEXT);
   h = tgi_hash(h, ints, sizeof ints);
   h = tgi_hash(h, reals, sizeof reals);
   h = tgi_hash(h, t->word, strlen(t->word));
   h = tgi_hash(h, t->q0, (size_t)t->model->nq * sizeof *t->q0);
   h = tgi_hash(h, t->v0, (size_t)t->model->nv * sizeof *t->v0);
+  const double *const vectors[] = {x0, r->low, r->high};
+  for (int i = 0; i < 3; i++) h = tgi_hash(h, vectors[i], (size_t)t->n * sizeof(double));
   for (int i = 0; i < t->ninitial; i++) {
     int var[] = {t->initial[i].dof, t->initial[i].velocity};
     h = tgi_hash(h, var, sizeof var);
@@ -200,7 +203,7 @@ tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
   tgi_opt_clamp(&r, x);
   memcpy(out->first, x, (size_t)out->n * sizeof *x);
   memcpy(out->best, x, (size_t)out->n * sizeof *x);
-  r.journal = tgi_journal_open(r.o->journal, r.o->resume, problem_key(task, r.o->seed), task->n, &r.alloc, &out->error);
+  r.journal = tgi_journal_open(r.o->journal, r.o->resume, problem_key(task, &r, x), task->n, &r.alloc, &out->error);
   if (r.journal != NULL) r.evaluator = tg_evaluator_create(task, r.o->tape_bytes, &out->error);
   out->status = r.evaluator == NULL ? out->error.status : run_method(&r, x, work);
   out->reached = isfinite(out->best_loss) && success(task->yaml->success, out->best_loss, r.best_distance);

@@ -57,6 +57,8 @@ static tgStatus resolve_start(tgTask *t, tgError *error) {
   for (unsigned k = 0; s != NULL && k < s->njoints; k++) TG_TRY(set_joint(t, &s->joints[k], error));
   for (int i = 0; i < m->nq; i++)
     if (!isfinite(t->q0[i])) FAIL("start: coordinate %d is not finite", i);
+  for (int i = 0; i < m->nv; i++)
+    if (!isfinite(t->v0[i])) FAIL("start: velocity %d is not finite", i);
   return TG_OK;
 }
 
@@ -77,7 +79,8 @@ static tgStatus resolve_initial(tgTask *t, tgError *error) {
       t->initial[t->ninitial++] = (tgInitialVar){.joint = j, .dof = m->jnt_vadr[j] + d, .velocity = y->part == TG_INITIAL_VELOCITY,
                                                  .low = y->low != NULL ? *y->low : -INFINITY,
                                                  .high = y->high != NULL ? *y->high : INFINITY};
-    if (y->low != NULL && y->high != NULL && !(*y->low <= *y->high)) FAIL("initial: joint '%s': low %g is above high %g", y->joint, *y->low, *y->high);
+    double low = y->low != NULL ? *y->low : -INFINITY, high = y->high != NULL ? *y->high : INFINITY;
+    if (!(low <= high)) FAIL("initial: joint '%s': low %g is above high %g, or one is not a number", y->joint, low, high);
   }
   return TG_OK;
 }
@@ -87,7 +90,7 @@ static tgStatus resolve_name(const tgTask *t, const YamlLoss *y, tgTerm *term, t
   static const char *const word[] = {"body_position", "site_position", "body_com", "joint_position", "joint_velocity", "velocity", "control"};
   bool whole = y->term == TG_TERM_VELOCITY || y->term == TG_TERM_CONTROL;
   term->index = -1;
-  if (whole != (y->name == NULL)) FAIL("losses: a %s term %s a name", word[y->term], whole ? "takes no" : "needs");
+  if (whole != (y->name == NULL)) FAIL("losses: a %s term %s name", word[y->term], whole ? "takes no" : "needs a");
   if (!whole) {
     tgKindOfThing kind = y->term == TG_TERM_SITE_POSITION ? TG_THING_SITE
                          : y->term == TG_TERM_BODY_POSITION || y->term == TG_TERM_BODY_COM ? TG_THING_BODY : TG_THING_JOINT;
@@ -140,7 +143,10 @@ static tgStatus resolve_horizon(tgTask *t, tgError *error) {
       FAIL("controls: terms, amplitude and frequency belong to basis: sines");
     if (u->basis == TG_BASIS_SINES && u->every != 0) FAIL("controls: every belongs to basis: steps");
     if (!(u->frequency >= 0) || !isfinite(u->frequency) || !isfinite(u->amplitude)) FAIL("controls: frequency %g or amplitude %g", u->frequency, u->amplitude);
-    if (u->low != NULL && u->high != NULL && !(*u->low <= *u->high)) FAIL("controls: low %g is above high %g", *u->low, *u->high);
+    double low = u->low != NULL ? *u->low : -INFINITY, high = u->high != NULL ? *u->high : INFINITY;
+    if (!(low <= high)) FAIL("controls: low %g is above high %g, or one is not a number", low, high);
+    if (!isfinite(u->start) || !(u->start_noise >= 0 && isfinite(u->start_noise)))
+      FAIL("controls: start %g must be finite and start_noise %g not negative", u->start, u->start_noise);
     if (t->model->nu == 0) FAIL("controls: the model '%s' has no actuator", t->yaml->model);
   }
   t->ncontrol = tgi_controls_count(t);
@@ -154,8 +160,12 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
   YamlOptimizer *o = &t->optimizer;
   *o = t->yaml->optimizer;
   if (o->iterations < 1) FAIL("optimizer: iterations is %d; it must be at least 1", o->iterations);
-  if (o->rate < 0 || o->decay < 0 || o->sigma < 0 || o->beta1 < 0 || o->beta1 >= 1 || o->beta2 < 0 || o->beta2 >= 1 || o->tolerance < 0)
-    FAIL("optimizer: rate, decay, sigma, tolerance must not be negative and beta1, beta2 be below 1");
+  const double *number[] = {&o->rate, &o->decay, &o->sigma, &o->tolerance, &o->beta1, &o->beta2};
+  for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+    if (!(*number[i] >= 0) || !isfinite(*number[i]) || (i >= 4 && *number[i] >= 1))
+      FAIL("optimizer: rate, decay, sigma, tolerance must not be negative and beta1, beta2 be below 1; one is %g", *number[i]);
+  const YamlSuccess *s = t->yaml->success;
+  if (s != NULL && (!(s->loss >= 0) || !(s->distance >= 0))) FAIL("success: loss %g and distance %g must not be negative", s->loss, s->distance);
   if (o->population < 0 || o->elites < 0 || o->memory < 0) FAIL("optimizer: population, elites and memory must not be negative");
   if (o->rate == 0) o->rate = 0.01;
   if (o->decay == 0) o->decay = 1;

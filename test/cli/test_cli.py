@@ -1,5 +1,6 @@
 """The command line as a user meets it: results, exit codes, wrong input, interrupt and resume."""
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -9,7 +10,7 @@ import numpy
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-EXE = ROOT / "build" / "bin" / "tangere"
+EXE = pathlib.Path(os.environ.get("TANGERE_EXE") or ROOT / "build" / "bin" / "tangere")
 TASK = "models/half_cheetah_reach.yaml"
 MODEL = "models/half_cheetah.xml"
 

@@ -1,0 +1,277 @@
+// test_optim_faults.c: what goes wrong around an optimisation: no memory, a damaged journal, no room on the disk, another task's journal.
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/alloc.h"
+#include "support/check.h"
+#include "tangere/optim.h"
+
+// a cart on a rail that carries a ball over a floor: few variables, every part of a task in use
+static const char *const cart =
+    "<mujoco><option timestep='0.01'/><worldbody><geom name='floor' type='plane' size='5 5 0.1'/>"
+    "<body name='cart' pos='0 0 0.5'><joint name='rail' type='slide' axis='1 0 0' damping='0.1'/><geom type='box' size='0.1 0.1 0.1'/>"
+    "<site name='tip' pos='0 0 0.1'/></body>"
+    "<body name='ball' pos='0 1 0.1'><freejoint name='root'/><geom name='skin' type='sphere' size='0.1'/></body>"
+    "</worldbody><actuator><motor name='push' joint='rail' gear='2'/></actuator>"
+    "<keyframe><key name='aside' qpos='0.5 0 1 0.1 1 0 0 0'/></keyframe></mujoco>";
+
+typedef struct Folder { char path[64], model[96], journal[96]; } Folder;
+
+static void put(const char *path, const void *data, size_t bytes) {
+  FILE *f = fopen(path, "wb");
+  assert_non_null(f);
+  assert_int_equal(fwrite(data, 1, bytes, f), bytes);
+  assert_int_equal(fclose(f), 0);
+}
+
+static size_t get(const char *path, char *data, size_t room) {
+  FILE *f = fopen(path, "rb");
+  assert_non_null(f);
+  size_t n = fread(data, 1, room, f);
+  fclose(f);
+  check_true(n < room, "%s is larger than %zu bytes", path, room);
+  return n;
+}
+
+static Folder folder_make(void) {
+  Folder f = {.path = "/tmp/tangere-faults-XXXXXX"};
+  assert_non_null(mkdtemp(f.path));
+  snprintf(f.model, sizeof f.model, "%s/cart.xml", f.path);
+  snprintf(f.journal, sizeof f.journal, "%s/checkpoint", f.path);
+  put(f.model, cart, strlen(cart));
+  return f;
+}
+
+static void folder_drop(const Folder *f) {
+  unlink(f->model);
+  unlink(f->journal);
+  assert_int_equal(rmdir(f->path), 0);
+}
+
+#define TASK(contact, horizon, start, controls, initial, losses, optimizer)                                       \
+  "model: cart.xml\ncontact: lcp\noptions: {" contact "}\nhorizon: {steps: 6" horizon "}\nstart: {" start "}\n"   \
+  "controls: {every: 3" controls "}\ninitial: [{joint: rail, part: velocity" initial "}]\nlosses:\n" losses       \
+  "- {term: control, weight: 1.0e-3}\noptimizer: {iterations: 3, population: 3, " optimizer "}\n"
+#define REACH "- {term: body_position, name: cart, target: [1, 0, 0.5], weight: 1}\n"
+#define PLAIN TASK("", "", "", "", "", REACH, "method: adam")
+
+static tgTask *load(const Folder *f, const char *text, const tgAllocator *hooks, tgError *error) {
+  tgLoadOptions o = tg_load_default();
+  o.allocator = hooks;
+  return tg_task_load_text(text, strlen(text), f->path, &o, error);
+}
+
+static tgTask *load_well(const Folder *f, const char *text) {
+  tgError error = {0};
+  tgTask *t = load(f, text, NULL, &error);
+  check_true(t != NULL, "%s", error.text);
+  return t;
+}
+
+// every allocation fails once: a task that is not loaded, an optimisation that says so; nothing is left behind
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  Folder f = folder_make();
+  for (int method = 0; tg_methods(method) != NULL; method++) {
+    long k = 1;
+    for (bool done = false; !done; k++) {
+      tgtAlloc a;
+      tgt_alloc_init(&a);
+      a.fail_at = k;
+      tgError error = {0};
+      tgTask *t = load(&f, PLAIN, &a.hooks, &error);
+      if (t == NULL) check_true(error.status == TG_ERR_MEMORY, "allocation %ld: status %d: %s", k, error.status, error.text);
+      tgOptimizeOptions o = tg_optimize_default();
+      o.journal = f.journal;
+      o.threads = 1;
+      if (t != NULL) assert_int_equal(tg_task_override(t, NULL, tg_methods(method), 0, &error), TG_OK);
+      long before = a.calls;
+      tgOptimum *best = t != NULL ? tg_optimize(t, &o) : NULL;
+      done = a.calls < k;
+      if (done) assert_int_equal(best->status, TG_OK);
+      else if (t != NULL && best == NULL) assert_int_equal(k, before + 1);
+      else if (t != NULL)
+        check_true(best->status == TG_ERR_MEMORY && best->error.text[0] != '\0', "%s, allocation %ld: status %d: %s", tg_methods(method), k,
+                   best->status, best->error.text);
+      tg_optimum_free(best);
+      tg_task_free(t);
+      check_true(a.blocks == 0, "%s, allocation %ld: %ld blocks are left", tg_methods(method), k, a.blocks);
+      assert_true(k < 2000);
+    }
+    check_true(k > 60, "%s: only %ld allocations", tg_methods(method), k);
+  }
+  folder_drop(&f);
+}
+
+static tgOptimum *run(const Folder *f, const tgTask *t, bool resume) {
+  tgOptimizeOptions o = tg_optimize_default();
+  o.seed = 3;
+  o.threads = 1;
+  o.journal = f->journal;
+  o.resume = resume;
+  tgOptimum *best = tg_optimize(t, &o);
+  assert_non_null(best);
+  return best;
+}
+
+static void same_outcome(const tgOptimum *a, const tgOptimum *b, const char *what, size_t at) {
+  check_true(a->status == TG_OK, "%s at byte %zu: %s", what, at, a->error.text);
+  check_true(a->iterations == b->iterations && a->evaluations == b->evaluations, "%s at byte %zu: %ld evaluations, not %ld", what, at,
+             a->evaluations, b->evaluations);
+  check_true(memcmp(a->best, b->best, (size_t)b->n * sizeof *b->best) == 0, "%s at byte %zu: other variables", what, at);
+  check_true(memcmp(a->curve_loss, b->curve_loss, (size_t)b->ncurve * sizeof(double)) == 0, "%s at byte %zu: other losses", what, at);
+}
+
+// cut at every byte, and with every byte flipped: taken up to the same bits, and the journal is whole again; or, when the damage is in
+// the head, which says whose journal it is, refused
+static void a_damaged_journal_is_cut_where_it_ends(void **state) {
+  (void)state;
+  enum { HEAD = 24, ROOM = 1 << 16 };
+  static char whole[ROOM], damaged[ROOM], after[ROOM];
+  static const char *const text[] = {PLAIN, TASK("", "", "", "", "", REACH, "method: lbfgs"), TASK("", "", "", "", "", REACH, "method: cem")};
+  Folder f = folder_make();
+  for (size_t m = 0; m < sizeof text / sizeof *text; m++) {
+    tgTask *t = load_well(&f, text[m]);
+    tgOptimum *want = run(&f, t, false);
+    assert_int_equal(want->status, TG_OK);
+    size_t bytes = get(f.journal, whole, ROOM);
+    check_true(bytes > HEAD + 100, "%zu bytes", bytes);
+    for (size_t at = 0; at < 2 * bytes; at++) {
+      bool flip = at >= bytes;
+      size_t byte = flip ? at - bytes : at;
+      memcpy(damaged, whole, bytes);
+      if (flip) damaged[byte] ^= 0x10;
+      put(f.journal, damaged, flip ? bytes : byte);
+      tgOptimum *got = run(&f, t, true);
+      if (flip && byte < HEAD) {
+        assert_int_equal(got->status, TG_ERR_INVALID);
+        assert_non_null(strstr(got->error.text, f.journal));
+      } else {
+        same_outcome(got, want, flip ? "flipped" : "cut", byte);
+        assert_int_equal(get(f.journal, after, ROOM), bytes);
+        check_true(memcmp(after, whole, bytes) == 0, "%s at byte %zu: another journal", flip ? "flipped" : "cut", byte);
+      }
+      tg_optimum_free(got);
+    }
+    tg_optimum_free(want);
+    tg_task_free(t);
+  }
+  folder_drop(&f);
+}
+
+static void an_unwritable_journal_is_an_error(void **state) {
+  (void)state;
+  Folder f = folder_make();
+  tgTask *t = load_well(&f, PLAIN);
+  char path[2][96];
+  snprintf(path[0], sizeof path[0], "%s/nowhere/checkpoint", f.path);
+  snprintf(path[1], sizeof path[1], "%s", f.path);
+  const char *const bad[] = {path[0], path[1], "/dev/full"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (int resume = 0; resume < (i < 2 ? 2 : 1); resume++) {  // the device reads as zeros: another task's
+      tgOptimizeOptions o = tg_optimize_default();
+      o.journal = bad[i];
+      o.resume = resume;
+      tgOptimum *best = tg_optimize(t, &o);
+      check_true(best->status == TG_ERR_FILE && best->evaluations == 0, "%s: status %d", bad[i], best->status);
+      check_true(strstr(best->error.text, bad[i]) != NULL, "'%s' does not name %s", best->error.text, bad[i]);
+      tg_optimum_free(best);
+    }
+  tg_task_free(t);
+  folder_drop(&f);
+}
+
+// a disk that fills up after so many bytes stops the run with a status; with room again it is taken up to the same bits
+static void a_full_disk_stops_the_run(void **state) {
+  (void)state;
+  Folder f = folder_make();
+  tgTask *t = load_well(&f, PLAIN);
+  tgOptimum *want = run(&f, t, false);
+  struct rlimit old, few;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+  void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+  for (rlim_t room = 4; room < 250; room += 41) {
+    few = old;
+    few.rlim_cur = room;
+    unlink(f.journal);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
+    tgOptimum *got = run(&f, t, false);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    check_true(got->status == TG_ERR_FILE && strstr(got->error.text, "cannot be written") != NULL, "room for %ld bytes: status %d: %s",
+               (long)room, got->status, got->error.text);
+    tg_optimum_free(got);
+    got = run(&f, t, true);
+    same_outcome(got, want, "full", (size_t)room);
+    tg_optimum_free(got);
+  }
+  signal(SIGXFSZ, handler);
+  tg_optimum_free(want);
+  tg_task_free(t);
+  folder_drop(&f);
+}
+
+// a journal records losses of one task: with anything changed that a loss or a step depends on it is refused, not mixed in
+static void another_tasks_journal_is_refused(void **state) {
+  (void)state;
+  static const char *const other[] = {
+      TASK("erp: 0.3", "", "", "", "", REACH, "method: adam"),
+      TASK("symplectic: false", "", "", "", "", REACH, "method: adam"),
+      TASK("explicit_damping: true", "", "", "", "", REACH, "method: adam"),
+      TASK("restitution_speed: 0.5", "", "", "", "", REACH, "method: adam"),
+      TASK("", ", timestep: 0.02", "", "", "", REACH, "method: adam"),
+      TASK("", "", "keyframe: aside", "", "", REACH, "method: adam"),
+      TASK("", "", "joints: [{joint: root, velocity: [0, 0, 1, 0, 0, 0]}]", "", "", REACH, "method: adam"),
+      TASK("", "", "", ", start: 1", "", REACH, "method: adam"),
+      TASK("", "", "", ", low: -1", "", REACH, "method: adam"),
+      TASK("", "", "", ", high: 1", "", REACH, "method: adam"),
+      TASK("", "", "", "", ", high: 1", REACH, "method: adam"),
+      TASK("", "", "", "", "", "- {term: body_position, name: ball, target: [1, 0, 0.5], weight: 1}\n", "method: adam"),
+      TASK("", "", "", "", "", "- {term: body_com, name: cart, target: [1, 0, 0.5], weight: 1}\n", "method: adam"),
+      TASK("", "", "", "", "", "- {term: site_position, name: tip, target: [1, 0, 0.5], weight: 1}\n", "method: adam"),
+      TASK("", "", "", "", "", "- {term: body_position, name: cart, target: [1, 0, 0.5], weight: 1, axes: x}\n", "method: adam"),
+      TASK("", "", "", "", "", "- {term: body_position, name: cart, target: [1, 0, 0.5], weight: 1, at: all}\n", "method: adam"),
+      TASK("", "", "", "", "", REACH, "method: descent"),
+      "restitution: [{geom: skin, value: 0.5}]\n" PLAIN,
+  };
+  Folder f = folder_make();
+  tgTask *t = load_well(&f, PLAIN);
+  tg_optimum_free(run(&f, t, false));
+  static char before[1 << 16], after[1 << 16];
+  size_t bytes = get(f.journal, before, sizeof before);
+  const int ntext = (int)(sizeof other / sizeof *other);
+  for (int i = 0; i < ntext + 2; i++) {
+    tgError error = {0};
+    // after the texts: the ablation, and the model file itself
+    if (i == ntext + 1) {
+      char *edited = strdup(cart), *gear = strstr(edited, "gear='2'");
+      gear[6] = '3';
+      put(f.model, edited, strlen(edited));
+      free(edited);
+    }
+    tgTask *o = load_well(&f, i < ntext ? other[i] : PLAIN);
+    if (i == ntext) assert_int_equal(tg_task_zero_contact_gradient(o, &error), TG_OK);
+    tgOptimum *got = run(&f, o, true);
+    check_true(got->status == TG_ERR_INVALID && strstr(got->error.text, "another task") != NULL, "change %d: status %d: %s\n%s", i, got->status,
+               got->error.text, i < ntext ? other[i] : "");
+    assert_int_equal(get(f.journal, after, sizeof after), bytes);
+    assert_memory_equal(after, before, bytes);
+    tg_optimum_free(got);
+    tg_task_free(o);
+  }
+  tg_task_free(t);
+  folder_drop(&f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_allocation_may_fail), cmocka_unit_test(a_damaged_journal_is_cut_where_it_ends),
+      cmocka_unit_test(an_unwritable_journal_is_an_error), cmocka_unit_test(a_full_disk_stops_the_run),
+      cmocka_unit_test(another_tasks_journal_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
