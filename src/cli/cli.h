@@ -24,8 +24,8 @@ enum {
 /// Options of all commands; each command says which it takes.
 typedef struct tgCli {
   const char *command, *file;           // file: the first operand, NULL when none
-  const char *operand[16]; int noperand;  // all operands
-  const char *contact, *out, *key, *method, *name;
+  const char *operand[16]; int noperand;  // all operands; every command takes at most one
+  const char *contact, *out, *key, *method;
   int steps, iterations, threads, count;
   double dt;
   uint64_t seed;
@@ -34,7 +34,7 @@ typedef struct tgCli {
   const char *package_name[16], *package_path[16]; char package_text[16][512]; int npackage;
 } tgCli;
 
-/// One command: its options as a string of letters (see options.c), its help and its function.
+/// One command: the groups of options that it takes, as words (see options.c), its help and its function.
 typedef struct tgCommand {
   const char *word, *operands, *options, *help;
   int (*run)(const tgCli *cli);
@@ -78,7 +78,7 @@ double tgi_cli_now(void);
 /// "1 min 05 s" into text.
 const char *tgi_cli_duration(double seconds, char *text, size_t size);
 
-/// Makes the folder `path` (parents exist). False: reason printed.
+/// Makes the folder `path`, with its parents. False: reason printed.
 bool tgi_cli_make_folder(const char *path);
 
 /// One trajectory of a run.

@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 
-typedef struct Bar { bool tty; double last; int width; } Bar;
+typedef struct Bar { bool tty; double last; } Bar;
 
 // a line that renews itself on a terminal; elsewhere a line now and then
 static void progress(void *ctx, const tgProgress *p) {

@@ -22,14 +22,9 @@ static const int box_vert_next[24] = {1, 2, 4, 0, 3, 5, 0, 3, 6, 1, 2, 7, 0, 5, 
 static const tgShape *with_hull(const tgShape *S, Box *box) {
   if (S->type == TG_GEOM_PLANE || is_round(S) || S->hull) return S;
   if (S->type != TG_GEOM_BOX) return NULL;
-  for (int v = 0; v < 8; v++)
-    for (int i = 0; i < 3; i++) box->vert[3 * v + i] = v >> i & 1 ? S->size[i] : -S->size[i];
-  for (int f = 0; f < 6; f++) {
-    for (int i = 0; i < 3; i++) box->plane[4 * f + i] = i != f / 2 ? 0 : f % 2 ? 1 : -1;
-    box->plane[4 * f + 3] = S->size[f / 2];
-  }
+  double radius = tgi_hull_box_fill(box->vert, box->plane, S->size);
   box->hull = (tgHull){8, 12, 6, box->vert, box_edge, box_face_adr, box_face_vert, box_face_edge, box->plane,
-                       box_vert_adr, box_vert_next, tgRe(tgi_v3_norm(S->size))};
+                       box_vert_adr, box_vert_next, radius};
   box->shape = *S;
   box->shape.hull = &box->hull;
   return &box->shape;

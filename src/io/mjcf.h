@@ -43,7 +43,7 @@ typedef struct tgMjcf {
   tgNames *names;
   tgMjcfClass *cls;
   int ncls, capcls;
-  bool radian, autolimits, strippath, exact_mesh, has_mocap;
+  bool radian, autolimits, strippath, exact_mesh;
   char eulerseq[4];
   const char *meshdir;
   bool no_contact, no_limit, no_frictionloss, no_equality, no_spring, no_damper, no_clampctrl;   ///< option/flag
@@ -96,8 +96,6 @@ tgStatus tgi_mjcf_limited(const tgMjcf *m, tgEl el, const char *what, const char
 tgStatus tgi_mjcf_schema(tgMjcf *m);
 /// Kind index of an element of a default class (0 to TGI_MJCF_KINDS - 1), -1 when defaults do not concern it.
 int tgi_mjcf_kind(const char *element);
-/// Whether it is an actuator element that is supported.
-bool tgi_mjcf_is_actuator(const char *element);
 /// Whether an attribute of that element is a list of numbers of which fewer than all may be given.
 bool tgi_mjcf_partial(const char *element, const char *attribute);
 

@@ -393,13 +393,6 @@ int tgi_mjcf_kind(const char *element) {
   return -1;
 }
 
-bool tgi_mjcf_is_actuator(const char *element) {
-  static const char *const kind[] = {"general", "motor", "position", "velocity", "damper"};
-  for (size_t i = 0; i < sizeof kind / sizeof *kind; i++)
-    if (strcmp(kind[i], element) == 0) return true;
-  return false;
-}
-
 bool tgi_mjcf_partial(const char *element, const char *attribute) {
   char key[32];
   snprintf(key, sizeof key, "%s%s", strcmp(element, "tendon") == 0 || strcmp(element, "equality") == 0 ||

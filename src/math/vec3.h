@@ -58,11 +58,6 @@ static inline void tgi_m3_mult(tgReal *r, const tgReal *A, const tgReal *B) {
     for (int j = 0; j < 3; j++)
       r[3 * i + j] = A[3 * i] * B[3 * j] + A[3 * i + 1] * B[3 * j + 1] + A[3 * i + 2] * B[3 * j + 2];
 }
-// r = A' B; r must be neither
-static inline void tgi_m3_tmul(tgReal *r, const tgReal *A, const tgReal *B) {
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) r[3 * i + j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
-}
 // column j of A
 static inline void tgi_m3_col(tgReal *r, const tgReal *A, int j) {
   for (int i = 0; i < 3; i++) r[i] = A[3 * i + j];

@@ -59,7 +59,6 @@ static tgStatus compile_passes(tgCompile *c) {
   c->m = tgi_place(&place, 1, sizeof(tgModel));
   tgi_model_layout(c, c->m, &place);
   c->m->block = block;
-  c->m->block_bytes = l.used + 64;
   return TG_OK;
 }
 

@@ -22,8 +22,6 @@ struct tgModel {
   const tgHull *hull;                             // nhull, indexed by geom_hull; arrays inside the block
   const char *name;                               // model name, may be ""
   const char *const *thing_name[TG_THING_COUNT];  // names by kind, "" when none
-  const char *source_file;                        // main file, "" when built in code
-  size_t block_bytes;
   void *block;
 };
 

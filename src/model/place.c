@@ -58,7 +58,6 @@ static void names(tgCompile *c, tgModel *m, tgLayout *l) {
   NAMES(TG_THING_EQUALITY, equality, nequality, NULL);
   NAMES(TG_THING_KEY, key, nkey, NULL);
   m->name = copy_text(l, d->name);
-  m->source_file = copy_text(l, d->nfile > 0 ? d->file[0] : "");
 }
 
 static void *copy_array(tgLayout *l, const void *from, size_t n, size_t size) {

@@ -171,7 +171,6 @@ static void *stack_take(tgSim *s, size_t bytes) {
 }
 
 tgReal *tgi_stack_real(tgSim *s, size_t n) { return stack_take(s, tgi_size_mul(n, sizeof(tgReal))); }
-int *tgi_stack_int(tgSim *s, size_t n) { return stack_take(s, tgi_size_mul(n, sizeof(int))); }
 
 const tgModel *tg_sim_model(const tgSim *sim) { return sim->model; }
 const tgError *tg_sim_error(const tgSim *sim) { return &sim->error; }
