@@ -57,7 +57,8 @@ def test_gradcheck_passes_on_gymnasium():
     files = sorted((pathlib.Path(gymnasium.__file__).parent / "envs/mujoco/assets").glob("*.xml"))
     assert len(files) >= 10
     for file in files:
-        for steps in (20, 60, 150):
+        # the humanoid that lies on its back comes to rest late, with feet that creep
+        for steps in (20, 60, 150, 210, 287) if file.stem == "humanoidstandup" else (20, 60, 150):
             done = json.loads(run("gradcheck", file, "--steps", steps, "--json").stdout)
             assert done["pass"] and len(done["blocks"]) >= 5, f"{file.name} after {steps} steps"
             for block in done["blocks"]:

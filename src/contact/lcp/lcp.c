@@ -272,15 +272,14 @@ static double speed_to_switch(const tgSim *s, int i) {
 
 // Ties that the solver finds are relative to the forces and speeds of the problem. Where those are all next to nothing (free fall with joints
 // that rest on their limits) a move of 1e-9 m or a push of 1e-9 m/s switches a row all the same: the least speed is absolute. A move
-// acts on a row by the share of the gap that a step removes.
+// acts by the share of the gap that a step removes, on the row itself and through it on the others.
 static void row_ties(const tgSim *s, tgGradInfo *info) {
   const Work *w = work_of(s);
+  double least = tie_speed + tie_gap * s->contact_model->options.erp / s->h;
   char label[200];
   for (int i = 0, k = 0; i < s->nrow; i++) {
     bool found = k < w->info.nties && w->info.ties[k] == i;
     k += found;
-    bool has_gap = s->row_kind[i] == TG_ROW_NORMAL || s->row_kind[i] == TG_ROW_LIMIT;
-    double least = tie_speed + (has_gap ? tie_gap * s->contact_model->options.erp / s->h : 0);
     if (found || speed_to_switch(s, i) <= least)
       add_tie(s, info, "contact force at a switch", tgi_row_label(s, i, label, sizeof label));
   }
