@@ -67,8 +67,10 @@ bool tgi_cli_is_task(const char *path);
 int tgi_cli_error(const char *what, const tgError *error);
 /// A printf-style line on standard error.
 void tgi_cli_say(const char *format, ...) TG_PRINTF(1, 2);
-/// Prints the object as one line on standard output and drops it.
-void tgi_cli_print_json(json_t *object);
+/// Prints the object as one line on standard output and drops it. Returns `code`, or the code of a fault when it cannot be had as JSON.
+int tgi_cli_print_json(json_t *object, int code);
+/// True when the folder can be written or none is asked for. False: reason printed. Called before the work that is to go there.
+bool tgi_cli_out_ready(const tgCli *cli);
 
 /// Set by the first SIGINT or SIGTERM after tgi_cli_catch_signals; a second one ends the process at once.
 extern volatile int tgi_cli_interrupted;

@@ -52,10 +52,10 @@ void tgi_cli_say(const char *format, ...) {
 
 static int exit_code(tgStatus st) {
   switch (st) {
-    case TG_OK: return TG_EXIT_OK;
     case TG_CANCELLED: return TG_EXIT_INTERRUPTED;
     case TG_NOT_CONVERGED:
     case TG_ERR_NOT_FINITE: return TG_EXIT_MISSED;
+    case TG_OK:  // an error without a status is ours
     case TG_ERR_MEMORY:
     case TG_ERR_CAPACITY:
     case TG_ERR_STATE:
@@ -74,11 +74,18 @@ int tgi_cli_error(const char *what, const tgError *e) {
   return exit_code(e->status);
 }
 
-void tgi_cli_print_json(json_t *object) {
-  json_dumpf(object, stdout, JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER);
+int tgi_cli_print_json(json_t *object, int code) {
+  if (object == NULL || json_dumpf(object, stdout, JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) != 0) {
+    tgi_cli_say("tangere: the result cannot be written as JSON: %s",
+                object == NULL ? "a file's name is not UTF-8, or there is no memory" : strerror(errno));
+    code = TG_EXIT_FAULT;
+  }
   fputc('\n', stdout);
   json_decref(object);
+  return code;
 }
+
+bool tgi_cli_out_ready(const tgCli *cli) { return cli->out == NULL || tgi_cli_make_folder(cli->out); }
 
 static void list_notes(const tgCli *cli, const tgDesc *desc) {
   static const char *const kind[] = {"skipped", "soft setting", "warning", "left out (lenient)"};

@@ -65,7 +65,7 @@ int tgi_cli_convert(const tgCli *cli) {
     }
     json_decref(j);
   }
-  if (code == TG_EXIT_OK && cli->json) tgi_cli_print_json(model_json(cli, m));
+  if (code == TG_EXIT_OK && cli->json) code = tgi_cli_print_json(model_json(cli, m), code);
   if (code == TG_EXIT_OK)
     tgi_cli_say("%s: %d bodies, %d joints, %d geoms, nq %d, nv %d, nu %d", cli->file, m->nbody, m->njnt, m->ngeom, m->nq, m->nv, m->nu);
   tg_model_free(m);

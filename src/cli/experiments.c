@@ -178,8 +178,8 @@ static int list(const Experiment *e, int n, bool json) {
     if (!json) printf("%-12s %s\n", e[i].id, e[i].title);
     json_array_append_new(all, json_pack("{s:s, s:s}", "id", e[i].id, "title", e[i].title));
   }
-  if (json) tgi_cli_print_json(all);
-  else json_decref(all);
+  if (json) return tgi_cli_print_json(all, TG_EXIT_OK);
+  json_decref(all);
   return TG_EXIT_OK;
 }
 
@@ -201,9 +201,10 @@ int tgi_cli_reproduce(const tgCli *cli) {
   bool pass = e->run(rows);
   size_t i;
   json_array_foreach(rows, i, row) pass = pass && json_is_true(json_object_get(row, "pass"));
-  if (cli->json) tgi_cli_print_json(json_pack("{s:s, s:b, s:o}", "id", e->id, "pass", (int)pass, "rows", rows));
-  else json_decref(rows);
-  return tgi_cli_interrupted ? TG_EXIT_INTERRUPTED : pass ? TG_EXIT_OK : TG_EXIT_MISSED;
+  int code = tgi_cli_interrupted ? TG_EXIT_INTERRUPTED : pass ? TG_EXIT_OK : TG_EXIT_MISSED;
+  if (cli->json) return tgi_cli_print_json(json_pack("{s:s, s:b, s:o}", "id", e->id, "pass", (int)pass, "rows", rows), code);
+  json_decref(rows);
+  return code;
 }
 
 int tgi_cli_bench(const tgCli *cli) {
@@ -213,7 +214,8 @@ int tgi_cli_bench(const tgCli *cli) {
   if (e == NULL) return TG_EXIT_USAGE;
   json_t *rows = json_array();
   bool done = e->run(rows);
-  if (cli->json) tgi_cli_print_json(json_pack("{s:s, s:o}", "id", e->id, "rows", rows));
-  else json_decref(rows);
-  return done ? TG_EXIT_OK : TG_EXIT_FAULT;
+  int code = done ? TG_EXIT_OK : TG_EXIT_FAULT;
+  if (cli->json) return tgi_cli_print_json(json_pack("{s:s, s:o}", "id", e->id, "rows", rows), code);
+  json_decref(rows);
+  return code;
 }

@@ -18,9 +18,10 @@ static int report(const tgCli *cli, const tgGradCheck *c) {
     else if (b->reason[0] != '\0') fprintf(to, " %s", b->reason);
     fputc('\n', to);
   }
-  if (cli->json) tgi_cli_print_json(json_pack("{s:b, s:o}", "pass", (int)c->pass, "blocks", blocks));
-  else json_decref(blocks);
-  return c->pass ? TG_EXIT_OK : TG_EXIT_MISSED;
+  int code = c->pass ? TG_EXIT_OK : TG_EXIT_MISSED;
+  if (cli->json) return tgi_cli_print_json(json_pack("{s:b, s:o}", "pass", (int)c->pass, "blocks", blocks), code);
+  json_decref(blocks);
+  return code;
 }
 
 // the step at a state reached by --steps steps from the start (or a keyframe)

@@ -26,8 +26,7 @@ static void usage(FILE *to) {
   fprintf(to, ".\nExit codes: 0 done, 1 usage, 2 bad input, 3 did not converge or missed its target, 4 fault, 130 interrupted.\n");
 }
 
-int main(int argc, char **argv) {
-  signal(SIGPIPE, SIG_IGN);
+static int dispatch(int argc, char **argv) {
   if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
     usage(argc < 2 ? stderr : stdout);
     return argc < 2 ? TG_EXIT_USAGE : TG_EXIT_OK;
@@ -47,4 +46,13 @@ int main(int argc, char **argv) {
   fprintf(stderr, "tangere: there is no command '%s'\n\n", argv[1]);
   usage(stderr);
   return TG_EXIT_USAGE;
+}
+
+// a result that did not get out is no success
+int main(int argc, char **argv) {
+  signal(SIGPIPE, SIG_IGN);
+  int code = dispatch(argc, argv);
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  tgi_cli_say("tangere: standard output cannot be written");
+  return code == TG_EXIT_OK ? TG_EXIT_FAULT : code;
 }

@@ -34,6 +34,7 @@ static tgStatus record(const tgTask *task, const double *x, tgCliTrajectory *t, 
   tgSim *sim = tg_sim_create(m, tg_task_contact(task), NULL, error);
   double *u = malloc(((size_t)steps * (size_t)tg_model_nu(m) + 1) * sizeof *u);
   tgStatus st = sim != NULL && u != NULL ? TG_OK : TG_ERR_MEMORY;
+  error->status = st;
   if (st == TG_OK) {
     tg_task_expand(task, x, tg_sim_qpos(sim), tg_sim_qvel(sim), u);
     int interrupted = tgi_cli_interrupted;
@@ -94,7 +95,7 @@ static int finish(const tgCli *cli, const tgTask *task, const tgOptimum *o) {
                     .marker = marker, .track = track, .json = json, .replay = !cli->no_replay};
     code = tgi_cli_write_run(&run);
   } else if (st != TG_OK) code = tgi_cli_error("optimize", &error);
-  if (cli->json) tgi_cli_print_json(json);
+  if (cli->json) code = tgi_cli_print_json(json, code);
   else json_decref(json);
   for (int i = 0; i < 2; i++) tgi_cli_trajectory_free(&t[i]);
   if (code == TG_EXIT_OK) {

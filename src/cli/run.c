@@ -38,6 +38,8 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
   out->v = table(steps, m->nv);
   out->u = table(steps, m->nu);
   if (out->q == NULL || out->v == NULL || out->u == NULL) {
+    tgi_cli_trajectory_free(out);
+    out->q = out->v = out->u = NULL;
     snprintf(error->text, sizeof error->text, "out of memory for %d steps", steps);
     return error->status = TG_ERR_MEMORY;
   }
@@ -64,7 +66,9 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
   memcpy(out->q + (size_t)steps * nq, tg_sim_qpos(sim), nq * sizeof(double));
   memcpy(out->v + (size_t)steps * nv, tg_sim_qvel(sim), nv * sizeof(double));
   tgStatus st = tg_sim_forward(sim);
-  return st == TG_OK ? tgi_recorder_add(&out->recorder, sim, false) : st;
+  if (st == TG_OK && tgi_recorder_add(&out->recorder, sim, false) == TG_OK) return TG_OK;
+  *error = *tg_sim_error(sim);
+  return error->status = st != TG_OK ? st : TG_ERR_MEMORY;
 }
 
 // all that replay.html can be made from again: runs with their contacts, loss, targets

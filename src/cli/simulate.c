@@ -21,6 +21,10 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   if (st != TG_OK && st != TG_CANCELLED) code = tgi_cli_error("simulate", &error);
   tgi_cli_overlap_hint(cli, st);
   if (st == TG_CANCELLED) code = TG_EXIT_INTERRUPTED;
+  if (t.q == NULL) {  // no memory for so many steps: nothing to show
+    tg_sim_free(sim);
+    return code;
+  }
   json_t *json = json_pack("{s:s, s:s, s:o, s:s, s:s, s:i, s:f, s:f, s:s}", "version", tg_version(), "command", "simulate", "model",
                            tgi_cli_input(cli->file), "contact", tg_contact_word(contact), "status", tg_status_text(st), "steps", t.steps,
                            "timestep", h, "seconds", seconds, "error", st != TG_OK ? error.text : "");
@@ -38,7 +42,7 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
     else tgi_cli_say("wrote %s/%s", cli->out, cli->no_replay ? "trajectory.npz" : "replay.html (open it in a browser)");
   }
   if (code != TG_EXIT_INPUT) tgi_cli_say("%d steps of %g s in %.3g s", t.steps, h, seconds);
-  if (cli->json) tgi_cli_print_json(json);
+  if (cli->json) code = tgi_cli_print_json(json, code);
   else json_decref(json);
   tgi_cli_trajectory_free(&t);
   tg_sim_free(sim);
@@ -47,7 +51,7 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
 
 int tgi_cli_simulate(const tgCli *cli) {
   tgError error = {0};
-  tgModel *model = tgi_cli_load_model(cli, cli->file);
+  tgModel *model = tgi_cli_out_ready(cli) ? tgi_cli_load_model(cli, cli->file) : NULL;
   if (model == NULL) return TG_EXIT_INPUT;
   tgi_cli_catch_signals();
   tgContact *contact = tg_contact_create(model, cli->contact != NULL ? cli->contact : "lcp", NULL, &error);

@@ -71,14 +71,14 @@ static int plan(const tgCli *cli, Row *row, char *words, size_t size) {
   snprintf(words, size, "%s", cli->contact != NULL ? cli->contact : "");
   char *save, *word = cli->contact != NULL ? strtok_r(words, ",", &save) : NULL;
   do {
-    row[n] = (Row){.contact = word};
+    row[n] = (Row){.contact = word, .first = NAN, .best = NAN};
     snprintf(row[n].name, sizeof row[n].name, "%s", word != NULL ? word : "as in the task");
     n++;
     word = word != NULL ? strtok_r(NULL, ",", &save) : NULL;
   } while (word != NULL && n < MAX_ROWS - 2);
   if (cli->baselines) {
-    row[n] = (Row){.contact = row[0].contact, .zero_contact = true, .name = "no contact gradient"};
-    row[n + 1] = (Row){.contact = row[0].contact, .method = "random", .name = "random search"};
+    row[n] = (Row){.contact = row[0].contact, .zero_contact = true, .first = NAN, .best = NAN, .name = "no contact gradient"};
+    row[n + 1] = (Row){.contact = row[0].contact, .method = "random", .first = NAN, .best = NAN, .name = "random search"};
     n += 2;
   }
   return n;
@@ -88,7 +88,7 @@ int tgi_cli_compare(const tgCli *cli) {
   Row row[MAX_ROWS];
   char words[256];
   int n = plan(cli, row, words, sizeof words), code = TG_EXIT_OK;
-  tgTask *task = tgi_cli_load_task(cli, cli->file);
+  tgTask *task = tgi_cli_out_ready(cli) ? tgi_cli_load_task(cli, cli->file) : NULL;
   if (task == NULL) return TG_EXIT_INPUT;
   int population = task->optimizer.population;
   tg_task_free(task);
@@ -106,7 +106,7 @@ int tgi_cli_compare(const tgCli *cli) {
   if (code == TG_EXIT_OK && !row[0].reached) code = TG_EXIT_MISSED;
   if (tgi_cli_interrupted) code = TG_EXIT_INTERRUPTED;
   json_t *json = json_pack("{s:s, s:s, s:o, s:o}", "version", tg_version(), "command", "compare", "task", tgi_cli_input(cli->file), "rows", rows);
-  if (cli->out != NULL && tgi_cli_make_folder(cli->out)) {
+  if (cli->out != NULL) {
     char path[1100];
     snprintf(path, sizeof path, "%s/compare.json", cli->out);
     if (json_dump_file(json, path, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0) {
@@ -114,8 +114,8 @@ int tgi_cli_compare(const tgCli *cli) {
       code = TG_EXIT_FAULT;
     }
   }
-  if (cli->json) tgi_cli_print_json(json);
-  else json_decref(json);
+  if (cli->json) return tgi_cli_print_json(json, code);
+  json_decref(json);
   return code;
 }
 
@@ -211,19 +211,23 @@ static int batch_report(const tgCli *cli, const Batch *b, int threads, double se
   tgi_cli_say("%d rollouts of %d steps with gradients on %d threads in %.3g s, %d failed, bits %s", b->n, tg_task_steps(b->task), threads, seconds, failed, hex);
   json_t *json = json_pack("{s:s, s:o, s:i, s:f, s:i, s:s, s:o}", "command", "batch", "task", tgi_cli_input(cli->file), "threads", threads, "seconds",
                            seconds, "failed", failed, "bits", hex, "rows", rows);
-  if (cli->out != NULL && tgi_cli_make_folder(cli->out)) {
+  int code = failed > 0 ? TG_EXIT_MISSED : TG_EXIT_OK;
+  if (cli->out != NULL) {
     char path[1100];
     snprintf(path, sizeof path, "%s/batch.json", cli->out);
-    if (json_dump_file(json, path, JSON_INDENT(2) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) != 0) tgi_cli_say("%s cannot be written", path);
+    if (json_dump_file(json, path, JSON_INDENT(2) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) != 0) {
+      tgi_cli_say("tangere batch: %s cannot be written", path);
+      code = TG_EXIT_FAULT;
+    }
   }
-  if (cli->json) tgi_cli_print_json(json);
-  else json_decref(json);
-  return failed > 0 ? TG_EXIT_MISSED : TG_EXIT_OK;
+  if (cli->json) return tgi_cli_print_json(json, code);
+  json_decref(json);
+  return code;
 }
 
 int tgi_cli_batch(const tgCli *cli) {
   tgError error = {0};
-  tgTask *task = tgi_cli_load_task(cli, cli->file);
+  tgTask *task = tgi_cli_out_ready(cli) ? tgi_cli_load_task(cli, cli->file) : NULL;
   if (task == NULL) return TG_EXIT_INPUT;
   tgi_cli_catch_signals();
   Batch b;

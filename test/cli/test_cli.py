@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import time
@@ -170,20 +171,80 @@ def test_missing_and_special_files(tmp_path):
     run("replay", tmp_path, code=2)
 
 
-def test_unwritable_folder(tmp_path):
+@pytest.mark.parametrize("args", [("simulate", MODEL, "--steps", 2), ("optimize", TASK), ("compare", TASK), ("batch", TASK, "--count", 1)])
+def test_unwritable_folder(tmp_path, args):
     (tmp_path / "file").write_text("x")
-    run("simulate", MODEL, "--steps", 2, "--out", tmp_path / "file" / "out", code=2)
+    assert "file" in run(*args, "--out", tmp_path / "file" / "out", code=2).stderr
 
 
-OVERLAP = """<mujoco><worldbody><body name="base"><freejoint/><geom type="sphere" size=".1"/>
-  <body name="middle"><joint axis="0 1 0"/><inertial pos="0 0 0" mass="1" diaginertia=".1 .1 .1"/>
-    <body name="tip"><joint axis="0 1 0"/><geom type="sphere" size=".1" pos="0 .15 0"/></body></body></body></worldbody></mujoco>"""
+@pytest.mark.parametrize("args,name", [(("batch", TASK, "--count", 1), "batch.json"), (("compare", TASK, "--iterations", 1), "compare.json"),
+                                       (("simulate", MODEL, "--steps", 2, "--no-replay"), "trajectory.npz"),
+                                       (("simulate", MODEL, "--steps", 2, "--no-replay"), "run.json"),
+                                       (("optimize", TASK, "--iterations", 1, "--no-replay"), "loss.csv")])
+def test_unwritable_result(tmp_path, args, name):
+    (tmp_path / name).mkdir()
+    assert name in run(*args, "--out", tmp_path, code=4).stderr
 
 
-def test_overlapping_bodies_are_named_and_can_be_excluded(tmp_path):
-    # the shapes overlap along the axis of both hinges between them: no motion parts them
-    (tmp_path / "m.xml").write_text(OVERLAP)
-    done = run("simulate", tmp_path / "m.xml", "--steps", 3, code=3)
-    assert "deepest overlap is 0.05 m" in done.stderr and "'base'" in done.stderr and "'tip'" in done.stderr
-    done = run("simulate", tmp_path / "m.xml", "--steps", 3, "--exclude-overlapping")
-    assert "'base' and 'tip' overlap by 0.05 m" in done.stderr
+def test_unwritable_journal(tmp_path):
+    (tmp_path / "checkpoint").mkdir()
+    assert "checkpoint" in run("optimize", TASK, "--out", tmp_path, code=2).stderr
+
+
+@pytest.mark.parametrize("args", [("--version",), ("--help",), ("simulate", "--help"), ("simulate", MODEL, "--steps", "2", "--json"),
+                                  ("convert", MODEL, "--json"), ("gradcheck", MODEL, "--json"), ("batch", TASK, "--count", "1", "--json"),
+                                  ("bench", "--list", "--json"), ("gradcheck", MODEL)])
+def test_a_result_that_does_not_get_out_is_a_fault(args):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([EXE, *args], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, timeout=300)
+    assert done.returncode == 4 and "cannot be written" in done.stderr
+
+
+def test_a_name_that_json_cannot_hold_is_a_fault(tmp_path):
+    path = os.fsencode(tmp_path) + b"/\xff.xml"
+    with open(path, "wb") as f:
+        f.write((ROOT / "samples" / "ball.xml").read_bytes())
+    done = subprocess.run([EXE, b"simulate", path, b"--steps", b"2", b"--json"], capture_output=True, timeout=300)
+    assert done.returncode == 4 and b"UTF-8" in done.stderr
+
+
+def test_more_steps_than_memory(tmp_path):
+    def little():
+        resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
+    done = subprocess.run([EXE, "simulate", MODEL, "--steps", "1000000000", "--json"], cwd=ROOT, capture_output=True, text=True, timeout=300,
+                          preexec_fn=little)
+    assert done.returncode == 4 and "out of memory for 1000000000 steps" in done.stderr
+
+
+def test_compare_knows_no_loss_of_a_model_that_is_not_there():
+    rows = json.loads(run("compare", TASK, "--contact", "lcp,nothing", "--iterations", 1, "--json", code=3).stdout)["rows"]
+    assert rows[0]["best_loss"] > 0
+    assert rows[1]["first_loss"] is None and rows[1]["best_loss"] is None and rows[1]["loss_over_first_row"] is None
+
+
+def test_keyframes(tmp_path):
+    (tmp_path / "m.xml").write_text((ROOT / "samples" / "ball.xml").read_text().replace(
+        "</mujoco>", "<keyframe><key name='high' qpos='0 0 5 1 0 0 0' qvel='1 0 0 0 0 0'/></keyframe></mujoco>"))
+    q = json.loads(run("simulate", tmp_path / "m.xml", "--key", "high", "--steps", 1, "--dt", 0.01, "--json").stdout)["qpos"]
+    # one step of symplectic Euler: x = h v, z = 5 - g h^2
+    assert abs(q[0] - 0.01) < 1e-12 and abs(q[2] - 5 + 9.81e-4) < 1e-12
+    assert "low" in run("simulate", tmp_path / "m.xml", "--key", "low", code=2).stderr
+    assert run("gradcheck", tmp_path / "m.xml", "--key", "high").stdout.startswith("ok")
+    run("gradcheck", tmp_path / "m.xml", "--key", "low", code=2)
+
+
+def test_replay_needs_a_whole_folder(tmp_path):
+    run("simulate", MODEL, "--steps", 2, "--no-replay", "--out", tmp_path)
+    npz = tmp_path / "trajectory.npz"
+    whole = npz.read_bytes()
+    npz.write_bytes(whole[:-30])
+    assert "trajectory.npz" in run("replay", tmp_path, code=2).stderr
+    npz.unlink()
+    run("replay", tmp_path, code=2)
+    (tmp_path / "run.json").write_text("{}")
+    assert "names no model" in run("replay", tmp_path, code=2).stderr
+
+
+def test_lists():
+    assert [e["id"] for e in json.loads(run("bench", "--list", "--json").stdout)] == [l.split()[0] for l in run("bench", "--list").stdout.splitlines()]
+    assert "reach" in run("reproduce", "--list").stdout
