@@ -51,7 +51,7 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
 
 int tgi_cli_simulate(const tgCli *cli) {
   tgError error = {0};
-  tgModel *model = tgi_cli_out_ready(cli) ? tgi_cli_load_model(cli, cli->file) : NULL;
+  tgModel *model = tgi_cli_load_model(cli, cli->file);
   if (model == NULL) return TG_EXIT_INPUT;
   tgi_cli_catch_signals();
   tgContact *contact = tg_contact_create(model, cli->contact != NULL ? cli->contact : "lcp", NULL, &error);
