@@ -142,6 +142,12 @@ tgModel *tgi_cli_load_model(const tgCli *cli, const char *path) {
 
 tgTask *tgi_cli_load_task(const tgCli *cli, const char *path) {
   tgError error = {0};
+  const char *dot = strrchr(path, '.');
+  if (dot != NULL && (strcasecmp(dot, ".xml") == 0 || strcasecmp(dot, ".urdf") == 0)) {
+    tgi_cli_say("tangere %s: %s is a model; this command takes a task, a .yaml file that names a model (such as models/half_cheetah_reach.yaml)",
+                cli->command, path);
+    return NULL;
+  }
   tgLoadOptions o = tgi_cli_load_options(cli);
   tgTask *task = tg_task_load(path, &o, &error);
   bool several = cli->contact != NULL && strchr(cli->contact, ',') != NULL;

@@ -190,8 +190,7 @@ int tgi_cli_replay(const tgCli *cli) {
   json_t *run = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
   const char *model_path = run != NULL ? json_string_value(json_object_get(json_object_get(run, "model"), "path")) : NULL;
   if (model_path == NULL) {
-    tgi_cli_say("tangere replay: %s:%d: %s; give the folder that simulate or optimize wrote", path, run != NULL ? 0 : why.line,
-                run != NULL ? "it names no model" : why.text);
+    tgi_cli_say("tangere replay: %s: %s; give the folder that simulate or optimize wrote", path, run != NULL ? "it names no model" : why.text);
     json_decref(run);
     return TG_EXIT_INPUT;
   }

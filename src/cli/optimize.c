@@ -22,8 +22,9 @@ static void progress(void *ctx, const tgProgress *p) {
     fprintf(stderr, "\r[%.*s%.*s] %d/%d  loss %-11.5g best %-11.5g left %-12s", done, "########################", 24 - done,
             "........................", p->iteration, p->iterations, p->loss, p->best, tgi_cli_duration(p->seconds_left, left, sizeof left));
   else
-    fprintf(stderr, "iteration %d of %d: loss %.6g, best %.6g, %s left\n", p->iteration, p->iterations, p->loss, p->best,
-            tgi_cli_duration(p->seconds_left, left, sizeof left));
+    fprintf(stderr, "iteration %d of %d: loss %.6g, best %.6g%s%s%s\n", p->iteration, p->iterations, p->loss, p->best,
+            p->seconds_left < 0 ? "" : ", ", p->seconds_left < 0 ? "" : tgi_cli_duration(p->seconds_left, left, sizeof left),
+            p->seconds_left < 0 ? "" : " left");
   if (bar->tty && end) fputc('\n', stderr);
 }
 

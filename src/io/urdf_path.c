@@ -124,8 +124,9 @@ static tgStatus read_mesh(tgUrdf *u, const char *uri, const double scale[3], tgM
   size_t n = strcspn(path, "/");
   return tgi_error(
       why, TG_ERR_FILE,
-      "%.100s: package '%.*s' is neither in the package map (%d) nor a directory at or above %.120s; map it to one",
-      uri, (int)(n < 60 ? n : 60), path, u->options.npackage, *u->directory != 0 ? u->directory : "the roots given");
+      "%.100s: say where package '%.*s' is (tangere: --package %.*s=DIR); it is none of the %d mapped ones nor a directory at or above %.120s",
+      uri, (int)(n < 40 ? n : 40), path, (int)(n < 40 ? n : 40), path, u->options.npackage,
+      *u->directory != 0 ? u->directory : "the roots given");
 }
 
 static void keep_failure(tgUrdf *u, const tgXmlNode *node, const tgError *why) {

@@ -37,6 +37,13 @@ def test_usage_errors(args):
     assert done.stderr != ""
 
 
+def test_messages_say_what_to_do(tmp_path):
+    assert "takes a task, a .yaml file" in run("optimize", MODEL, code=2).stderr
+    assert "give the folder" in run("replay", tmp_path, code=2).stderr
+    (tmp_path / "r.urdf").write_text(ARM.replace('<sphere radius="0.2"/>', '<mesh filename="package://hands/left.stl"/>', 1))
+    assert "--package hands=DIR" in run("simulate", tmp_path / "r.urdf", code=2).stderr
+
+
 def test_simulate_leaves_a_run(tmp_path):
     done = run("simulate", MODEL, "--steps", 50, "--dt", 0.001, "--out", tmp_path / "a", "--json")
     result = json.loads(done.stdout)
