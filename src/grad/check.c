@@ -63,7 +63,7 @@ void tgi_check_dof_name(const tgModel *m, int dof, char *text, size_t size) {
   char label[80];
   tgi_model_label(m, TG_THING_JOINT, joint, label, sizeof label);
   bool several = m->jnt_type[joint] == TG_JOINT_FREE || m->jnt_type[joint] == TG_JOINT_BALL;
-  if (several) snprintf(text, size, "%.56s[%d]", label, place);
+  if (several) snprintf(text, size, "%.48s[%d]", label, place);
   else snprintf(text, size, "%.60s", label);
 }
 
