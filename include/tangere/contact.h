@@ -22,7 +22,7 @@ typedef struct tgContactOptions {
 } tgContactOptions;
 TG_API tgContactOptions tg_contact_default(void);
 
-/// Binds the contact model `word` ("lcp") to a model. NULL: error names the word and lists those known, or the geom
+/// Binds the contact model `word` ("lcp") to a model, which must outlive it. NULL: error names the word and lists those known, or the geom
 /// that the contact model cannot express. options and error may be NULL.
 TG_API tgContact *tg_contact_create(const tgModel *model, const char *word, const tgContactOptions *options, tgError *error);
 TG_API void tg_contact_free(tgContact *contact);

@@ -47,7 +47,7 @@ typedef struct tgJointDesc {
   tgLimited limited;
   double range[2];                 ///< hinge, slide: lower, upper; ball: range[1] is the largest angle
   double damping, stiffness, springref, armature, frictionloss;
-  double actfrcrange[2];           ///< total actuator force limits, used when actfrclimited
+  double actfrcrange[2];           ///< limits of the summed actuator force, used when actfrclimited; hinge and slide only
   tgLimited actfrclimited;
   tgSource source;
 } tgJointDesc;

@@ -17,6 +17,7 @@ TG_API tgTask *tg_task_load(const char *path, const tgLoadOptions *options, tgEr
 TG_API tgTask *tg_task_load_text(const char *text, size_t bytes, const char *directory, const tgLoadOptions *options, tgError *error);
 TG_API void tg_task_free(tgTask *task);
 
+/// Both calls below make the task's contact model anew: free evaluators of the task before.
 /// Replaces the contact model word, the optimisation method or the number of iterations (NULL, NULL, 0: as in the file).
 TG_API tgStatus tg_task_override(tgTask *task, const char *contact, const char *method, int iterations, tgError *error);
 /// Gradients as if no contact force depended on anything (an ablation, labelled surrogate).
@@ -40,7 +41,8 @@ TG_API void tg_task_expand(const tgTask *task, const double *x, double *q0, doub
 /// Methods known: "adam", "descent", "lbfgs", "random", "cem"; NULL past the end.
 TG_API const char *tg_methods(int i);
 
-/// The rollout of a task: evaluates the loss and its gradient. One thread at a time.
+/// The rollout of a task, which must outlive it: evaluates the loss and its gradient. One thread at a time. tape_bytes as in
+/// tgRolloutOptions.
 typedef struct tgEvaluator tgEvaluator;
 TG_API tgEvaluator *tg_evaluator_create(const tgTask *task, size_t tape_bytes, tgError *error);
 TG_API void tg_evaluator_free(tgEvaluator *evaluator);

@@ -31,8 +31,12 @@ static int check_step(const tgCli *cli, const tgModel *model, const tgContact *c
   if (sim == NULL) return tgi_cli_error("gradcheck", &error);
   double h = cli->dt > 0 ? cli->dt : task != NULL ? tg_task_timestep(task) : tg_model_timestep(model);
   tgStatus st = TG_OK;
-  if (cli->key != NULL) st = tg_sim_reset_key(sim, tg_model_find(model, TG_THING_KEY, cli->key));
-  else if (task != NULL) {
+  if (cli->key != NULL && tg_sim_reset_key(sim, tg_model_find(model, TG_THING_KEY, cli->key)) != TG_OK) {
+    tgi_cli_say("tangere gradcheck: %s has no keyframe '%s'", cli->file, cli->key);
+    tg_sim_free(sim);
+    return TG_EXIT_INPUT;
+  }
+  if (cli->key == NULL && task != NULL) {
     double *x = calloc((size_t)tg_task_size(task) + 1, sizeof *x);
     if (x != NULL) {
       tg_task_start(task, cli->seed, x);
@@ -41,8 +45,7 @@ static int check_step(const tgCli *cli, const tgModel *model, const tgContact *c
     free(x);
   }
   tgCliTrajectory t = {.label = ""};
-  if (st == TG_OK && cli->steps > 0) st = tgi_cli_record(sim, NULL, cli->steps, h, &t, &error);
-  else if (st != TG_OK) error = *tg_sim_error(sim);
+  if (cli->steps > 0) st = tgi_cli_record(sim, NULL, cli->steps, h, &t, &error);
   tgGradCheckOptions o = tg_grad_check_default();
   o.h = h;
   o.seed = cli->seed;

@@ -80,6 +80,8 @@ static tgStatus check_joint(tgCompile *c, int i) {
     FAIL("its lower limit %g is above its upper limit %g", j->range[0], j->range[1]);
   if (j->limited == TG_LIMITED_YES && j->type == TG_JOINT_BALL && (j->range[0] != 0 || j->range[1] <= 0))
     FAIL("the range of a ball joint is 0 and its largest angle");
+  if (j->actfrclimited == TG_LIMITED_YES && j->type != TG_JOINT_HINGE && j->type != TG_JOINT_SLIDE)
+    FAIL("actfrcrange is for hinge and slide joints only; clear actfrclimited");
   if (j->actfrclimited == TG_LIMITED_YES && !is_range(j->actfrcrange))
     FAIL("actfrcrange %g %g: the first number must not be above the second", j->actfrcrange[0], j->actfrcrange[1]);
   return TG_OK;

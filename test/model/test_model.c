@@ -100,6 +100,10 @@ static void test_errors_of_programs(void **state) {
   d->joint[0].actfrcrange[0] = 1;
   expect_error(d, "actfrcrange 1 0");
   d = two_bodies();
+  d->joint[0].type = TG_JOINT_BALL;
+  d->joint[0].actfrclimited = TG_LIMITED_YES;
+  expect_error(d, "hinge and slide joints only");
+  d = two_bodies();
   d->geom[2].condim = 4;
   expect_error(d, "condim 4");
   d = two_bodies();
