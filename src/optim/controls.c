@@ -60,11 +60,11 @@ static double sine_sum(const double *x, int nterm, double s, double w, double *g
 
 void tgi_controls_expand(const tgTask *t, const double *x, double *u) {
   int nu = t->model->nu;
-  for (int s = 0; s < t->steps; s++)
+  for (int s = 0; s < t->steps; s++, u += nu)
     for (int k = 0; k < nu; k++) {
-      if (t->ncontrol == 0) u[s * nu + k] = 0;
-      else if (!sines(t)) u[s * nu + k] = x[(s / every(t)) * nu + k];
-      else u[s * nu + k] = sine_sum(x + k * (1 + 3 * terms(t)), terms(t), s * t->h, 0, NULL);
+      if (t->ncontrol == 0) u[k] = 0;
+      else if (!sines(t)) u[k] = x[(s / every(t)) * nu + k];
+      else u[k] = sine_sum(x + k * (1 + 3 * terms(t)), terms(t), s * t->h, 0, NULL);
     }
 }
 
@@ -72,10 +72,10 @@ void tgi_controls_vjp(const tgTask *t, const double *x, const double *du, double
   int nu = t->model->nu;
   memset(g, 0, (size_t)t->ncontrol * sizeof *g);
   if (t->ncontrol == 0) return;
-  for (int s = 0; s < t->steps; s++)
+  for (int s = 0; s < t->steps; s++, du += nu)
     for (int k = 0; k < nu; k++) {
       int per = 1 + 3 * terms(t);
-      if (!sines(t)) g[(s / every(t)) * nu + k] += du[s * nu + k];
-      else sine_sum(x + k * per, terms(t), s * t->h, du[s * nu + k], g + k * per);
+      if (!sines(t)) g[(s / every(t)) * nu + k] += du[k];
+      else sine_sum(x + k * per, terms(t), s * t->h, du[k], g + k * per);
     }
 }
