@@ -227,15 +227,19 @@ static tgStatus judge(const double *point, int npoint, double *diagonal, tgError
 }
 
 // Facets that are coplanar up to 1e-6 of the size become one. qhull's time for that grows with the square of their
-// number, and a hull of so many facets is a round body, whose facets are not to be merged.
-static void merge_facets(double *scaled, const double *point, int npoint, const tgAllocator *allocator,
-                         tgHullOwned **hull) {
+// number, and a hull of so many facets is a round body, whose facets are not to be merged. Where merging does not work out the hull
+// stays as it is; where there is no memory for it that is an error, or the same points would have two hulls.
+static tgStatus merge_facets(double *scaled, const double *point, int npoint, const tgAllocator *allocator, tgHullOwned **hull,
+                             tgError *error) {
   enum { MOST = 8192 };
-  tgHullOwned *merged;
-  if ((*hull)->hull.nface > MOST) return;
-  if (attempt("qhull Pp C-0 C1e-6", scaled, point, npoint, allocator, &merged, NULL) < 0) return;
+  tgHullOwned *merged = NULL;
+  tgError why = {0};
+  if ((*hull)->hull.nface > MOST) return TG_OK;
+  tgStatus status = attempt("qhull Pp C-0 C1e-6", scaled, point, npoint, allocator, &merged, &why);
+  if (status < 0 && status != TG_ERR_MEMORY) return TG_OK;
   tgi_hull_free(*hull);
   *hull = merged;
+  return status < 0 ? tgi_error(error, status, "%s", why.text) : TG_OK;
 }
 
 tgStatus tgi_hull_from_points(const double *point, int npoint, const tgAllocator *allocator, tgHullOwned **hull,
@@ -261,7 +265,7 @@ tgStatus tgi_hull_from_points(const double *point, int npoint, const tgAllocator
   tgStatus status = TG_ERR_INTERNAL;
   for (size_t k = 0; k < sizeof options / sizeof *options && status == TG_ERR_INTERNAL; k++)
     status = attempt(options[k], scaled, point, npoint, allocator, hull, error);
-  if (status == TG_OK) merge_facets(scaled, point, npoint, allocator, hull);
+  if (status == TG_OK) status = merge_facets(scaled, point, npoint, allocator, hull, error);
   alloc.free(alloc.ctx, scaled);
   return status;
 }

@@ -12,6 +12,10 @@ const char *tgi_desc_label(const char *kind, const char *name, int i, char *text
   return text;
 }
 
+tgStatus tgi_compile_noted(tgCompile *c, int note) {
+  return note >= 0 ? TG_OK : tgi_error(c->error, TG_ERR_MEMORY, "out of memory for a warning");
+}
+
 tgStatus tgi_compile_error(tgCompile *c, tgStatus status, tgSource source, const char *element, const char *format, ...) {
   tgError *e = c->error;
   if (e == NULL) return status;

@@ -28,6 +28,8 @@ typedef struct tgCompile {
   int npair, pair_room;
 } tgCompile;
 
+/// TG_OK for the index of a note, TG_ERR_MEMORY for -1: no warning is lost in silence.
+tgStatus tgi_compile_noted(tgCompile *c, int note);
 /// Error naming the element and where it came from. Returns status.
 tgStatus tgi_compile_error(tgCompile *c, tgStatus status, tgSource source, const char *element, const char *format, ...)
     TG_PRINTF(5, 6);

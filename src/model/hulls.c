@@ -29,16 +29,16 @@ static tgStatus border_note(tgCompile *c, const tgGeomDesc *g, const tgMeshDesc 
     return tgi_error(c->error, TG_ERR_MEMORY, "out of memory for the edges of a mesh");
   const char *name = mesh->name == NULL ? "" : mesh->name;
   if (check.nopen > 0)
-    tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source,
+    TG_TRY(tgi_compile_noted(c, tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source,
                      "%s: mesh '%s' is open: %d edges in %d pieces of border, the first between vertices %d and %d of face %d; "
                      "its convex hull collides", label, name, check.nopen, check.nloop, check.open_edge[0], check.open_edge[1],
-                     check.open_face);
+                     check.open_face)));
   if (check.nwinding > 0)
-    tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source,
+    TG_TRY(tgi_compile_noted(c, tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source,
                      "%s: mesh '%s' is wound inconsistently at %d edges, the first between vertices %d and %d; its convex hull collides",
-                     label, name, check.nwinding, check.winding_edge[0], check.winding_edge[1]);
+                     label, name, check.nwinding, check.winding_edge[0], check.winding_edge[1])));
   if (check.nopen == 0 && check.nwinding == 0 && check.volume < 0)
-    tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source, "%s: mesh '%s' is inside out; its convex hull collides", label, name);
+    TG_TRY(tgi_compile_noted(c, tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source, "%s: mesh '%s' is inside out; its convex hull collides", label, name)));
   return TG_OK;
 }
 
@@ -53,9 +53,9 @@ static tgStatus mesh_hull(tgCompile *c, int geom, tgHullOwned **hull) {
     return tgi_compile_error(c, st, g->source, label, "mesh '%s' has no convex hull to collide with: %s", mesh->name == NULL ? "" : mesh->name, why.text);
   double concavity = tgi_hull_concavity(&(*hull)->hull, mesh->vert, mesh->nvert, mesh->face, mesh->nface);
   if (concavity > 0.01)
-    tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source,
+    TG_TRY(tgi_compile_noted(c, tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source,
                      "%s: mesh '%s' is not convex; its convex hull collides instead (%.0f %% more volume)",
-                     label, mesh->name == NULL ? "" : mesh->name, 100 * concavity);
+                     label, mesh->name == NULL ? "" : mesh->name, 100 * concavity)));
   return border_note(c, g, mesh, label);
 }
 
@@ -78,10 +78,10 @@ tgStatus tgi_compile_hulls(tgCompile *c) {
     if (c->geom_hull[g] >= 0) continue;
     tgHullOwned *hull = NULL;
     tgStatus st = build(c, g, &hull);
+    if (hull != NULL) c->hull[c->nhull++] = hull;  // freed with c, whatever else went wrong
     if (st == TG_ERR_MEMORY) return tgi_error(c->error, st, "out of memory for the convex hull of geom %d", g);
     if (st < 0) return st;
-    c->hull[c->nhull] = hull;
-    c->geom_hull[g] = c->nhull++;
+    c->geom_hull[g] = c->nhull - 1;
   }
   return TG_OK;
 }

@@ -167,14 +167,14 @@ static tgStatus bound_and_check(tgCompile *c, int b) {
     bool moves = c->joint_adr[b + 1] > c->joint_adr[b];
     if (o->balanceinertia) {
       double mean = (J[0] + J[1] + J[2]) / 3;
-      tg_desc_add_note(c->desc, TG_NOTE_WARNING, body->source, "%s: principal moments %g %g %g replaced by their mean (balanceinertia)",
-                       label, J[0], J[1], J[2]);
+      TG_TRY(tgi_compile_noted(c, tg_desc_add_note(c->desc, TG_NOTE_WARNING, body->source, "%s: principal moments %g %g %g replaced by their mean (balanceinertia)",
+                       label, J[0], J[1], J[2])));
       for (int k = 0; k < 3; k++) J[k] = mean;
       changed = true;
     } else if (!moves) {
-      tg_desc_add_note(c->desc, TG_NOTE_WARNING, body->source,
+      TG_TRY(tgi_compile_noted(c, tg_desc_add_note(c->desc, TG_NOTE_WARNING, body->source,
                        "%s: no rigid body has the principal moments %g %g %g; kept, as only the rigid group that it is part of matters",
-                       label, J[0], J[1], J[2]);
+                       label, J[0], J[1], J[2])));
     }
   }
   if (changed) rebuild(body->inertia, J, V);
