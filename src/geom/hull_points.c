@@ -267,5 +267,9 @@ tgStatus tgi_hull_from_points(const double *point, int npoint, const tgAllocator
     status = attempt(options[k], scaled, point, npoint, allocator, hull, error);
   if (status == TG_OK) status = merge_facets(scaled, point, npoint, allocator, hull, error);
   alloc.free(alloc.ctx, scaled);
-  return status;
+  if (status != TG_ERR_INTERNAL) return status;
+  // slivers of clusters that nearly coincide: neither way of merging facets gives a polytope to rounding
+  char why[200];
+  snprintf(why, sizeof why, "%.199s", error != NULL ? error->text : "");
+  return tgi_error(error, TG_ERR_INVALID, "its points are too nearly flat or coincident for a hull that holds to rounding (%s)", why);
 }
