@@ -178,8 +178,9 @@ bool tgi_cli_batch_bits(const tgTask *task, int count, int threads, double *seco
   tgRolloutOptions o = tgi_task_rollout_options(task);
   tgStatus st = batch_make(&b, task, count, 1, &error);
   tgBatch *pool = st == TG_OK ? tg_batch_create(tg_task_model(task), tg_task_contact(task), &o, threads, &error) : NULL;
+  if (pool != NULL) error.status = tg_batch_run(pool, b.n, b.run, b.result);   // threads start, pages are touched
   double began = tgi_cli_now();
-  if (pool != NULL) error.status = tg_batch_run(pool, b.n, b.run, b.result);
+  if (pool != NULL && error.status == TG_OK) error.status = tg_batch_run(pool, b.n, b.run, b.result);
   *seconds = tgi_cli_now() - began;
   bool done = pool != NULL && error.status == TG_OK;
   if (done) *bits = batch_bits(&b);
