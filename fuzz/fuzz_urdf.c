@@ -5,22 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_desc.h"
 #include "tangere/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(const tgDesc *d) {
-  for (int i = 1; i < d->nbody; i++)
-    if (d->body[i].parent < 0 || d->body[i].parent >= i) abort();
-  for (int i = 0; i < d->njoint; i++)
-    if (d->joint[i].body < 1 || d->joint[i].body >= d->nbody) abort();
-  for (int i = 0; i < d->ngeom; i++)
-    if (d->geom[i].body < 0 || d->geom[i].body >= d->nbody || d->geom[i].mesh >= d->nmesh) abort();
-  for (int i = 0; i < d->nactuator; i++)
-    if (d->actuator[i].target < 0 || d->actuator[i].target >= d->njoint) abort();
-  for (int i = 0; i < d->nequality; i++)
-    if (d->equality[i].a < 0 || d->equality[i].a >= d->njoint || d->equality[i].b >= d->njoint) abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   tgLoadOptions options = tg_load_default();
@@ -34,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       if (error.status >= 0 || strlen(error.text) == 0) abort();
       continue;
     }
-    check(desc);
+    tgt_check_desc(desc);
     if (desc->ngeom < 40) {
       tgModel *model = tg_model_compile(desc, NULL, &error);
       if (model == NULL && (error.status >= 0 || strlen(error.text) == 0)) abort();

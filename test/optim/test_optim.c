@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "optim/controls.h"
 #include "support/check.h"
 #include "support/locale.h"
 #include "tangere/optim.h"
@@ -67,43 +66,6 @@ static void test_sines(void **state) {
   (void)state;
   check_task_gradient(HEAD "horizon: {steps: 60, timestep: 0.002}\n"
                            "controls: {basis: sines, terms: 2, start: 1, amplitude: 4, frequency: 3}\n" REST, 6 * 7, 1e-5);
-}
-
-// controls alone: du/dx by Richardson-extrapolated differences, contracted with random weights, for both bases
-static void test_controls(void **state) {
-  (void)state;
-  static const char *const basis[] = {"controls: {every: 7, start: 1}\n", "controls: {basis: sines, terms: 3, start: 1, amplitude: 2, frequency: 4}\n"};
-  tgtRandom r = {11};
-  for (int b = 0; b < 2; b++) {
-    char text[1024];
-    snprintf(text, sizeof text, "%shorizon: {steps: 30, timestep: 0.01}\n%s%s", HEAD, basis[b], REST);
-    tgTask *t = load(text);
-    int n = tg_task_size(t), nu = 30 * 6;
-    double *x = calloc((size_t)n, sizeof *x), *g = calloc((size_t)n, sizeof *g), *u = calloc((size_t)nu, sizeof *u), *w = calloc((size_t)nu, sizeof *w);
-    tg_task_start(t, 0, x);
-    for (int i = 0; i < n; i++) x[i] += 0.1 * tgt_normal(&r);
-    for (int i = 0; i < nu; i++) w[i] = tgt_normal(&r);
-    tgi_controls_vjp(t, x, w, g);
-    for (int i = 0; i < n; i++) {
-      double d[2], keep = x[i];
-      for (int k = 0; k < 2; k++) {
-        double h = 1e-3 / (1 << k), sum[2] = {0, 0};
-        for (int side = 0; side < 2; side++) {
-          x[i] = keep + (side == 0 ? h : -h);
-          tgi_controls_expand(t, x, u);
-          for (int j = 0; j < nu; j++) sum[side] += w[j] * u[j];
-        }
-        d[k] = (sum[0] - sum[1]) / (2 * h);
-      }
-      x[i] = keep;
-      check_close((4 * d[1] - d[0]) / 3, g[i], 1e-8 * (1 + fabs(g[i])));
-    }
-    free(x);
-    free(g);
-    free(u);
-    free(w);
-    tg_task_free(t);
-  }
 }
 
 // zero controls to the target by gradient; the ablation without contact gradients is worse with as many simulations
@@ -288,7 +250,7 @@ static void test_bad_tasks(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradient), cmocka_unit_test(test_sines), cmocka_unit_test(test_controls), cmocka_unit_test(test_reach), cmocka_unit_test(test_resume),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradient), cmocka_unit_test(test_sines), cmocka_unit_test(test_reach), cmocka_unit_test(test_resume),
                                      cmocka_unit_test(test_bad_tasks), cmocka_unit_test(test_other_problems),
                                      cmocka_unit_test(test_comma_locale)};
   return cmocka_run_group_tests(tests, NULL, NULL);
