@@ -29,6 +29,17 @@ static inline double tgi_gap_rate(const tgSim *s, int row) {
   return tgRe(s->row_bounce[row]) != 0 ? 0 : s->contact_model->options.erp / s->h;
 }
 
+/// Some normal bounces in this step.
+static inline bool tgi_any_bounce(const tgSim *s) {
+  for (int i = 0; i < s->nrow; i++)
+    if (tgRe(s->row_bounce[i]) != 0) return true;
+  return false;
+}
+/// a (nv) = (v - v0)/h.
+static inline void tgi_mean_acceleration(const tgSim *s, const tgReal *v, tgReal *a) {
+  for (int d = 0; d < s->m.nv; d++) a[d] = (v[d] - s->v0[d]) / s->h;
+}
+
 /// Adjoint of (q0, v0, u) -> v1: from z = dL/dv1 adds to gq, gv and gu (gu may be NULL). ties counts clamps met.
 tgStatus tgi_impulse_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, int *ties);
 /// Dense derivative of the same, D (nv x (2 nv + nu), row-major): columns q, v, u. Shares no code with the adjoint.

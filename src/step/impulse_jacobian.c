@@ -1,140 +1,13 @@
-// impulse_d.c: the exact derivative of an impulse step, as adjoint and, apart from it, as dense Jacobian.
+// impulse_jacobian.c: the dense derivative of an impulse step, exact, by the formulas at the head of impulse_vjp.c, written apart.
 //
-// Based on: [math/lcp Derivative], with damping and stiffness implicit.
-//   Balance of the step, a = (v' - v)/h:   ID(q, v, a) - tau + h K v + (h D + h^2 K) a - J' f/h = 0.
-//   g = dv' at held free impulses f_K:
-//     g_q = -h Mh^-1 [dID/dq - dtau/dq] + Mh^-1 d(J' f)/dq,
-//     g_v = 1 - h Mh^-1 [dID/dv - dtau/dv + h K],   g_u = h Mh^-1 dtau/du;
-//   r = J g + (dJ) v' + e (J dvhat + (dJ) vhat) + erp/h dgap,   df = S r (+ N (dA beta)),   dv' = g + Mh^-1 J' df,
-//   S and N are the contact model's (solve_jvp, null_part). vhat has the same balance with f = 0.
+// Based on: [math/lcp Derivative].
 #include "step/impulse.h"
 
 #include "dyn/dynamics.h"
-#include "kin/kinematics.h"
 
 static tgStatus short_scratch(tgSim *s) {
-  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's derivative; reserve more and repeat.");
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
 }
-
-static bool any_bounce(const tgSim *s) {
-  for (int i = 0; i < s->nrow; i++)
-    if (tgRe(s->row_bounce[i]) != 0) return true;
-  return false;
-}
-
-// a = (v - v0)/h
-static void mean_acceleration(const tgSim *s, const tgReal *v, tgReal *a) {
-  for (int d = 0; d < s->m.nv; d++) a[d] = (v[d] - s->v0[d]) / s->h;
-}
-
-// ---- adjoint ----
-
-// adjoint of the smooth balance: x = dL/d(v' at held f), lambda = Mh^-1 x, a of that motion; adds to gq, gv, gu
-static tgStatus balance_vjp(tgSim *s, const tgReal *a, const tgReal *x, const tgReal *lambda, tgReal *gq, tgReal *gv,
-                            tgReal *gu, int *ties) {
-  int nv = s->m.nv;
-  double h = s->h;
-  size_t mark = tgi_stack_mark(s);
-  tgReal *w = tgi_stack_real(s, (size_t)nv);
-  if (w == NULL) return short_scratch(s);
-  for (int d = 0; d < nv; d++) w[d] = -h * lambda[d];
-  TG_TRY(tgi_inverse_vjp(s, a, NULL, w, gq, gv));
-  for (int d = 0; d < nv; d++) w[d] = h * lambda[d];
-  TG_TRY(tgi_forces_vjp(s, s->q0, s->v0, w, gq, gv, gu, ties));
-  for (int d = 0; d < nv; d++) gv[d] += x[d] - h * h * tgi_implicit_stiffness(s, d) * lambda[d];
-  tgi_stack_free(s, mark);
-  return TG_OK;
-}
-
-// alpha' dA beta with A = J Mh^-1 J':  X = Mh^-1 J' beta, Y = Mh^-1 J' alpha:
-//   alpha' dJ X + beta' dJ Y - Y' dM X;   M x = ID(q, v, x) - ID(q, v, 0)
-static tgStatus response_vjp(tgSim *s, const tgReal *alpha, const tgReal *beta, tgReal *gq) {
-  const tgContactModel *k = s->contact_model->kind;
-  int nv = s->m.nv;
-  size_t mark = tgi_stack_mark(s);
-  tgReal *X = tgi_stack_real(s, (size_t)nv), *Y = tgi_stack_real(s, (size_t)nv), *zero = tgi_stack_real(s, (size_t)nv);
-  if (X == NULL || Y == NULL || zero == NULL) return short_scratch(s);
-  tgi_rows_tmul(s, beta, X);
-  tgi_impulse_solve(s, X, X);
-  tgi_rows_tmul(s, alpha, Y);
-  tgi_impulse_solve(s, Y, Y);
-  k->rows_vjp(s, alpha, X, gq);
-  k->rows_vjp(s, beta, Y, gq);
-  for (int d = 0; d < nv; d++) zero[d] = 0;
-  TG_TRY(tgi_inverse_vjp(s, zero, NULL, Y, gq, NULL));
-  for (int d = 0; d < nv; d++) Y[d] = -Y[d];
-  TG_TRY(tgi_inverse_vjp(s, X, NULL, Y, gq, NULL));
-  tgi_stack_free(s, mark);
-  return TG_OK;
-}
-
-// what bouncing rows add: y_i e_i (J_i dvhat + dJ_i vhat)
-static tgStatus bounce_vjp(tgSim *s, const tgReal *y, tgReal *gq, tgReal *gv, tgReal *gu, int *ties) {
-  int nv = s->m.nv;
-  size_t mark = tgi_stack_mark(s);
-  tgReal *ye = tgi_stack_real(s, (size_t)s->nrow), *x = tgi_stack_real(s, (size_t)nv), *lambda = tgi_stack_real(s, (size_t)nv),
-         *a = tgi_stack_real(s, (size_t)nv);
-  if (ye == NULL || x == NULL || lambda == NULL || a == NULL) return short_scratch(s);
-  for (int i = 0; i < s->nrow; i++) ye[i] = y[i] * s->row_bounce[i];
-  tgi_rows_tmul(s, ye, x);
-  tgi_impulse_solve(s, x, lambda);
-  mean_acceleration(s, s->vhat, a);
-  TG_TRY(balance_vjp(s, a, x, lambda, gq, gv, gu, ties));
-  s->contact_model->kind->rows_vjp(s, ye, s->vhat, gq);
-  tgi_stack_free(s, mark);
-  return TG_OK;
-}
-
-// rows: y = dL/dr and what hangs on it; x becomes z + J' y
-static tgStatus rows_vjp(tgSim *s, const tgReal *z, tgReal *x, tgReal *gq, tgReal *gv, tgReal *gu, int *ties) {
-  const tgContactModel *k = s->contact_model->kind;
-  int nv = s->m.nv, n = s->nrow;
-  size_t mark = tgi_stack_mark(s);
-  tgReal *g = tgi_stack_real(s, (size_t)n), *y = tgi_stack_real(s, (size_t)n), *beta = tgi_stack_real(s, (size_t)n),
-         *lambda = tgi_stack_real(s, (size_t)nv);
-  if (g == NULL || y == NULL || beta == NULL || lambda == NULL) return short_scratch(s);
-  // dL/df = J Mh^-1 z
-  tgi_impulse_solve(s, z, lambda);
-  tgi_rows_mul(s, lambda, g);
-  k->solve_vjp(s, g, y);
-  if (k->null_part(s, beta)) {
-    tgReal *alpha = tgi_stack_real(s, (size_t)n);
-    if (alpha == NULL) return short_scratch(s);
-    k->null_vjp(s, g, alpha);
-    TG_TRY(response_vjp(s, alpha, beta, gq));
-  }
-  tgi_rows_tmul(s, y, x);
-  for (int d = 0; d < nv; d++) x[d] += z[d];
-  // y'(dJ) v', y' erp/h dgap, and lambda' d(J' f) = f' (dJ) lambda with the final lambda
-  k->rows_vjp(s, y, s->v1, gq);
-  for (int i = 0; i < n; i++) g[i] = y[i] * tgi_gap_rate(s, i);
-  k->gap_vjp(s, g, gq);
-  tgi_impulse_solve(s, x, lambda);
-  k->rows_vjp(s, s->row_f, lambda, gq);
-  if (any_bounce(s)) TG_TRY(bounce_vjp(s, y, gq, gv, gu, ties));
-  tgi_stack_free(s, mark);
-  return TG_OK;
-}
-
-static tgStatus impulse_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, int *ties) {
-  int nv = s->m.nv;
-  tgReal *x = tgi_stack_real(s, (size_t)nv), *lambda = tgi_stack_real(s, (size_t)nv), *a = tgi_stack_real(s, (size_t)nv);
-  if (x == NULL || lambda == NULL || a == NULL) return short_scratch(s);
-  for (int d = 0; d < nv; d++) x[d] = z[d];
-  if (s->nrow > 0 && !tgi_no_contact_gradient(s)) TG_TRY(rows_vjp(s, z, x, gq, gv, gu, ties));
-  tgi_impulse_solve(s, x, lambda);
-  mean_acceleration(s, s->v1, a);
-  return balance_vjp(s, a, x, lambda, gq, gv, gu, ties);
-}
-
-tgStatus tgi_impulse_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, int *ties) {
-  size_t mark = tgi_stack_mark(s);
-  tgStatus status = impulse_vjp(s, z, gq, gv, gu, ties);
-  tgi_stack_free(s, mark);
-  return status;
-}
-
-// ---- dense Jacobian ----
 
 // g (nv x nc): dv of the balance at held impulses for the motion v (v1 with the rows' forces, or vhat without)
 static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, tgReal *g, int *ties) {
@@ -145,7 +18,7 @@ static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, tgR
   tgReal *a = tgi_stack_real(s, (size_t)nv), *Iq = tgi_stack_real(s, nn), *Iv = tgi_stack_real(s, nn), *Tq = tgi_stack_real(s, nn),
          *Tv = tgi_stack_real(s, nn), *Tu = tgi_stack_real(s, (size_t)nv * (size_t)(nu > 0 ? nu : 1)), *X = NULL;
   if (a == NULL || Iq == NULL || Iv == NULL || Tq == NULL || Tv == NULL || Tu == NULL) return short_scratch(s);
-  mean_acceleration(s, v, a);
+  tgi_mean_acceleration(s, v, a);
   if (f != NULL) {
     X = tgi_stack_real(s, 6 * (size_t)m->nbody);
     tgReal *f_h = tgi_stack_real(s, (size_t)s->nrow);
@@ -227,7 +100,7 @@ static tgStatus residual_jacobian(tgSim *s, const tgReal *G, tgReal *R, int *tie
   k->gap_jacobian(s, dJ);
   for (int i = 0; i < n; i++)
     for (int j = 0; j < nv; j++) R[i * nc + j] += tgi_gap_rate(s, i) * dJ[i * nv + j];
-  if (any_bounce(s)) {
+  if (tgi_any_bounce(s)) {
     tgReal *free_motion = tgi_stack_real(s, (size_t)nv * (size_t)nc);
     if (free_motion == NULL) return short_scratch(s);
     TG_TRY(balance_jacobian(s, s->vhat, NULL, free_motion, ties));
