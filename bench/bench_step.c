@@ -1,6 +1,7 @@
 // bench_step.c: one step, its adjoint and its dense Jacobian in microseconds, against central differences of the same step.
 //
-//   bench_step [--json]     half-cheetah on the ground, contact-free chains of 5, 9, 18 and 32 dofs, a humanoid on both feet, a stack
+//   bench_step [--json]     half-cheetah on the ground, contact-free chains of 5, 9, 18 and 32 dofs, a humanoid on both feet, a stack;
+//                           free bodies at rest on the ground: a ball, two boxes, eight boxes (1, 8, 32 contacts)
 // Means over states reached by simulation; each state is stepped again from its own start, memory frozen, so that the warm
 // start is the same for the step and for the differences.
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include "scenes/scenes.h"
 #include "step/scene_states.h"
 
-enum { STATES = 20 };
+enum { STATES = 20, RESTING = TGS_COUNT };   // RESTING: the pose of the model, a few steps later
 static const double h = 0.002;
 
 static double now(void) {
@@ -94,7 +95,11 @@ static void bench(const char *name, tgDesc *desc, int scene, bool json, bool fir
   }
   for (int k = 0; k < STATES; k++) {
     tgtRandom r = {.s = (unsigned)k};
-    if (scene >= 0) {
+    if (scene == RESTING) {
+      tg_sim_reset(s);
+      for (int i = 0; i < 3; i++)
+        if (tg_sim_step(s, h, NULL) == TG_ERR_CAPACITY) tgi_sim_grow(s);
+    } else if (scene >= 0) {
       // until it touches
       for (int trial = 0; trial < 50; trial++) {
         if (tgt_scene_state(s, (tgsScene)scene, k + STATES * trial, h) == TG_OK && s->info.ncontact > 0) break;
@@ -117,6 +122,15 @@ static void bench(const char *name, tgDesc *desc, int scene, bool json, bool fir
   tg_model_free(m);
 }
 
+// count boxes (or one ball) apart from each other on a plane
+static tgDesc *resting(int count) {
+  tgDesc *d = tg_desc_create(NULL);
+  tgs_plane(d, 0.6);
+  for (int i = 0; i < count; i++)
+    tgs_free_body(d, NULL, (double[]){i, 0, 0.1}, count == 1 ? TG_GEOM_SPHERE : TG_GEOM_BOX, (double[]){0.1, 0.15, 0.1}, 1, 0.6);
+  return d;
+}
+
 int main(int argc, char **argv) {
   bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
   static const int chain[4] = {5, 9, 18, 32};
@@ -127,6 +141,9 @@ int main(int argc, char **argv) {
   bench("humanoid", tgs_desc(TGS_HUMANOID), TGS_HUMANOID, json, false);
   bench("stack", tgs_desc(TGS_STACK), TGS_STACK, json, false);
   for (int i = 0; i < 4; i++) bench(name[i], tgs_chain(chain[i]), -1, json, false);
+  bench("ball", resting(1), RESTING, json, false);
+  bench("2 boxes", resting(2), RESTING, json, false);
+  bench("8 boxes", resting(8), RESTING, json, false);
   if (json) printf("\n]}\n");
   return 0;
 }

@@ -52,7 +52,7 @@ TG_API void tg_sim_save(const tgSim *sim, void *snapshot);
 TG_API tgStatus tg_sim_restore(tgSim *sim, const void *snapshot);
 
 /// Lists every array of the sim with its shape, unit, producer and meaning; data NULL when there is no such field. Arrays of contacts
-/// and rows have the rows of the capacity; the first tgStepInfo.nrow (for row_A its leading nrow x nrow numbers) are in use.
+/// and rows have the rows of the capacity; the first tgStepInfo.nrow (for row_A the blocks of the islands, see island_at) are in use.
 TG_API int tg_sim_field_count(const tgSim *sim);
 TG_API tgField tg_sim_field(const tgSim *sim, int i);
 TG_API tgField tg_sim_field_named(const tgSim *sim, const char *name);

@@ -17,6 +17,7 @@ typedef struct tgStepInfo {
   double residual;         ///< of the contact conditions, relative
   double least_distance;   ///< smallest gap between geoms that may touch, infinity when none was near [m]
   int ncontact, nrow;      ///< active contact points, constraint rows
+  int nisland;             ///< islands: sets of trees that constraints join; each is solved and differentiated by itself
   bool rank_deficient;     ///< redundant contacts: the forces are those of least norm
   int body1, body2;        ///< culprits when not converged, else -1
   size_t scratch_high;     ///< bytes of scratch used at most

@@ -32,6 +32,8 @@ tgStatus tgi_regressor(tgSim *s, const tgReal *a, tgReal *Y);
 bool tgi_factor(const tgModel *m, const tgReal *A, tgReal *L);
 /// x <- A^-1 x, in place.
 void tgi_factor_solve(const tgModel *m, const tgReal *L, tgReal *x);
+/// The same where x is 0 outside dofs from .. to - 1, a range that holds every dof of the trees that it meets with x not 0.
+void tgi_factor_solve_range(const tgModel *m, const tgReal *L, int from, int to, tgReal *x);
 /// The same for the n columns of X (nv x n, row-major).
 void tgi_factor_solve_rows(const tgModel *m, const tgReal *L, int n, tgReal *X);
 /// X (nv x nv) = A^-1.

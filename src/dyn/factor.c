@@ -37,11 +37,13 @@ bool tgi_factor(const tgModel *m, const tgReal *A, tgReal *L) {
   return true;
 }
 
-void tgi_factor_solve(const tgModel *m, const tgReal *L, tgReal *x) {
+void tgi_factor_solve(const tgModel *m, const tgReal *L, tgReal *x) { tgi_factor_solve_range(m, L, 0, m->nv, x); }
+
+void tgi_factor_solve_range(const tgModel *m, const tgReal *L, int from, int to, tgReal *x) {
   int nv = m->nv;
-  for (int i = nv - 1; i >= 0; i--)  // x <- L'^-1 x
+  for (int i = to - 1; i >= from; i--)  // x <- L'^-1 x
     if (m->dof_parent[i] >= 0) subtract_way(m, m->dof_parent[i], x[i], L + i * nv, x);
-  for (int i = 0; i < nv; i++) {  // x <- L^-1 D^-1 x
+  for (int i = from; i < to; i++) {  // x <- L^-1 D^-1 x
     x[i] /= L[i * nv + i];
     for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[j]) x[i] -= L[i * nv + j] * x[j];
   }

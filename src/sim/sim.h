@@ -60,10 +60,11 @@ struct tgSim {
   tgStage stage;
   bool frozen;                 // memory is read and not updated
   bool pinned;                 // rows and their classes are those of the memory, right or wrong: the step of one active set (gradient check)
+  bool one_island;             // all rows and dofs as one island (the twin that tests compare islands with)
   int busy;                    // atomic: a call is computing in this sim
   double h;                    // step size of the last step [s]
   tgStepInfo info;             // of the last step
-  int ncon, nrow;              // contacts and rows of the last step
+  int ncon, nrow, nisland;     // contacts, rows and islands of the last step
   tgContactRow *contact;       // cap.ncon
   bool contact_d;              // D of the active contacts is filled (tgi_contacts_d)
   void *solver;                // workspace of the contact solver, contact_model->solver_bytes(m, &cap), zeroed

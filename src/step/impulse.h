@@ -15,6 +15,8 @@ void tgi_impulse_solve(const tgSim *s, const tgReal *x, tgReal *out);
 /// out = J x (rows), out = J' f (nv).
 void tgi_rows_mul(const tgSim *s, const tgReal *x, tgReal *out);
 void tgi_rows_tmul(const tgSim *s, const tgReal *f, tgReal *out);
+/// out (nv) += Mh^-1 J' f.
+void tgi_rows_respond(const tgSim *s, const tgReal *f, tgReal *out);
 /// True when the step keeps contact forces out of its gradient (the ablation of tgContactOptions).
 static inline bool tgi_no_contact_gradient(const tgSim *s) {
   return s->contact_model == NULL || s->contact_model->options.zero_contact_gradient;

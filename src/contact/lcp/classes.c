@@ -32,136 +32,60 @@ static tgReal bound(const tgiLcpProblem *p, const tgReal *f, int i) {
   return p->kind[i] == TGI_LCP_FRICTION ? p->bound[i] * f[p->parent[i]] : p->bound[i];
 }
 
-// ---- islands ----
-
-// Rows i and j are coupled when A_ij is not zero, or one is the other's friction. Flood fill, rows in order.
-void tgi_lcp_find_islands(tgiLcpScratch *c, const tgiLcpProblem *p) {
-  int n = p->n, *queue = c->order;
-  c->nisland = 0;
-  for (int i = 0; i < n; i++) c->island[i] = -1;
-  for (int i = 0; i < n; i++) {
-    if (c->island[i] >= 0) continue;
-    int head = 0, tail = 0;
-    queue[tail++] = i;
-    c->island[i] = c->nisland;
-    while (head < tail) {
-      int r = queue[head++];
-      for (int j = 0; j < n; j++) {
-        bool friction = (p->kind[j] == TGI_LCP_FRICTION && p->parent[j] == r) ||
-                        (p->kind[r] == TGI_LCP_FRICTION && p->parent[r] == j);
-        if (c->island[j] >= 0 || !(friction || p->A[(size_t)n * r + j] != 0)) continue;
-        c->island[j] = c->nisland;
-        queue[tail++] = j;
-      }
-    }
-    c->nisland++;
-  }
-}
-
-// c->order and c->block (but for the factors) from s->k
-static void make_blocks(const tgiLcp *s) {
-  tgiLcpScratch *c = s->scratch;
-  int filled = 0;
-  size_t at = 0;
-  c->nblock = 0;
-  for (int island = 0; island < c->nisland; island++) {
-    tgiLcpBlock *b = &c->block[c->nblock];
-    *b = (tgiLcpBlock){.start = filled, .at = at};
-    for (int a = 0; a < s->nk; a++)
-      if (c->island[s->k[a]] == island) c->order[filled++] = a;
-    b->size = filled - b->start;
-    if (b->size == 0) continue;
-    at += (size_t)b->size * b->size;
-    c->nblock++;
-  }
-}
-
 // ---- factorisation ----
 
-// The block of A_K: P into m (column-major)
-static void fill_q(const tgiLcp *s, const tgiLcpBlock *b, tgReal *m) {
+// A_K: P into m (column-major)
+static void fill_q(const tgiLcp *s, tgReal *m) {
   const tgiLcpProblem *p = s->problem;
-  const tgiLcpScratch *c = s->scratch;
-  const int *order = c->order + b->start;
-  int n = p->n, nb = b->size;
-  for (int j = 0; j < nb; j++)
-    for (int i = 0; i < nb; i++) m[i + (size_t)nb * j] = p->A[(size_t)n * s->k[order[i]] + s->k[order[j]]];
-  for (int j = 0; j < nb; j++) {
-    int normal = s->k[order[j]];
-    if (p->kind[normal] != TGI_LCP_NORMAL) continue;
-    for (int t = 0; t < n; t++) {
-      if (p->kind[t] != TGI_LCP_FRICTION || p->parent[t] != normal || !hangs(p, s->cls, t)) continue;
-      tgReal e = slope(p, s->cls, t), *col = m + (size_t)nb * j;
-      for (int i = 0; i < nb; i++) col[i] += e * p->A[(size_t)n * s->k[order[i]] + t];
-    }
+  int n = p->n, nk = s->nk;
+  for (int j = 0; j < nk; j++)
+    for (int i = 0; i < nk; i++) m[i + (size_t)nk * j] = p->A[(size_t)n * s->k[i] + s->k[j]];
+  for (int t = 0; t < n; t++) {
+    if (!hangs(p, s->cls, t)) continue;
+    tgReal e = slope(p, s->cls, t), *col = m + (size_t)nk * s->kpos[p->parent[t]];
+    for (int i = 0; i < nk; i++) col[i] += e * p->A[(size_t)n * s->k[i] + t];
   }
-}
-
-// The decomposition of one block
-static tgiCod decomposition(const tgiLcpScratch *c, const tgiLcpBlock *b) {
-  tgiCod d = c->cod;
-  d.n = b->size;
-  d.rank = b->rank;
-  d.qr += b->at;
-  d.w += b->at;
-  d.tau += b->start;
-  d.wtau += b->start;
-  d.piv += b->start;
-  return d;
 }
 
 // LU when well conditioned, else the complete orthogonal decomposition
-static void factor(tgiLcp *s, tgiLcpBlock *b) {
-  tgiLcpScratch *c = s->scratch;
-  int nb = b->size, *piv = c->lu_piv + b->start;
-  tgReal *lu = c->lu + b->at;
+static void factor(tgiLcp *s) {
+  int nk = s->nk;
   double norm = 0;
-  fill_q(s, b, lu);
-  for (int j = 0; j < nb; j++) {
+  s->deficient = false;
+  s->rank = nk;
+  if (nk == 0) return;
+  fill_q(s, s->lu);
+  for (int j = 0; j < nk; j++) {
     double sum = 0;
-    for (int i = 0; i < nb; i++) sum += fabs(tgRe(lu[i + (size_t)nb * j]));
+    for (int i = 0; i < nk; i++) sum += fabs(tgRe(s->lu[i + (size_t)nk * j]));
     norm = fmax(norm, sum);
   }
-  b->deficient = false;
-  b->rank = nb;
-  if (tgi_lu_factor(nb, lu, piv) && tgi_lu_rcond(nb, lu, piv, norm, c->cod.work) > RCOND_LU) return;
-  b->deficient = true;
-  tgiCod d = decomposition(c, b);
-  fill_q(s, b, d.qr);
-  tgi_cod_factor(&d, RANK_CUT);
-  b->rank = d.rank;
+  s->cod.work = s->scratch->cod_work;
+  if (tgi_lu_factor(nk, s->lu, s->lu_piv) && tgi_lu_rcond(nk, s->lu, s->lu_piv, norm, s->cod.work) > RCOND_LU) return;
+  s->deficient = true;
+  s->cod.n = nk;
+  fill_q(s, s->cod.qr);
+  tgi_cod_factor(&s->cod, RANK_CUT);
+  s->rank = s->cod.rank;
 }
 
-// x <- Q^+ x or Q^{+T} x; `only_deficient` makes the other blocks zero
-static void solve_q(const tgiLcp *s, tgReal *x, bool transposed, bool only_deficient) {
-  const tgiLcpScratch *c = s->scratch;
-  for (int k = 0; k < c->nblock; k++) {
-    const tgiLcpBlock *b = &c->block[k];
-    const int *order = c->order + b->start;
-    for (int i = 0; i < b->size; i++) c->part[i] = only_deficient && !b->deficient ? 0 : x[order[i]];
-    if (b->deficient) {
-      tgiCod d = decomposition(c, b);
-      tgi_cod_solve(&d, c->part, transposed);
-    } else if (!only_deficient) {
-      tgi_lu_solve(b->size, c->lu + b->at, c->lu_piv + b->start, c->part, transposed);
-    }
-    for (int i = 0; i < b->size; i++) x[order[i]] = c->part[i];
-  }
+// x <- Q^+ x or Q^{+T} x
+static void solve_q(const tgiLcp *s, tgReal *x, bool transposed) {
+  if (s->nk == 0) return;
+  if (s->deficient) tgi_cod_solve(&s->cod, x, transposed);
+  else tgi_lu_solve(s->nk, s->lu, s->lu_piv, x, transposed);
 }
 
 // ---- residual and margin ----
 
 void tgi_lcp_scales(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f) {
-  for (int k = 0; k < c->nisland; k++) c->sf[k] = c->sw[k] = 0;
+  c->sf = c->sw = 0;
   for (int i = 0; i < p->n; i++) {
-    int k = c->island[i];
-    c->sf[k] = fmax(c->sf[k], fabs(tgRe(f[i])));
-    c->sw[k] = fmax(c->sw[k], fabs(tgRe(p->b[i])));
+    c->sf = fmax(c->sf, fabs(tgRe(f[i])));
+    c->sw = fmax(c->sw, fabs(tgRe(p->b[i])));
   }
-  for (int k = 0; k < c->nisland; k++) {
-    if (c->sf[k] == 0) c->sf[k] = 1;
-    if (c->sw[k] == 0) c->sw[k] = 1;
-  }
+  if (c->sf == 0) c->sf = 1;
+  if (c->sw == 0) c->sw = 1;
 }
 
 bool tgi_lcp_is_dead(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, int i) {
@@ -173,7 +97,7 @@ bool tgi_lcp_is_dead(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, int i
 // A force or velocity pair is complementary to the lesser of the two violations.
 double tgi_lcp_row_residual(const tgiLcpScratch *c, const tgiLcpProblem *p, bool dead, const tgReal *f, const tgReal *w,
                             int i) {
-  double sf = c->sf[c->island[i]], fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / c->sw[c->island[i]];
+  double sf = c->sf, fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / c->sw;
   if (!isfinite(fi) || !isfinite(wi)) return INFINITY;
   if (p->kind[i] == TGI_LCP_EQUALITY) return fabs(wi);
   if (p->kind[i] == TGI_LCP_NORMAL) return fmax(fmax(-fi, -wi), fmin(fabs(fi), fabs(wi)));
@@ -183,9 +107,10 @@ double tgi_lcp_row_residual(const tgiLcpScratch *c, const tgiLcpProblem *p, bool
   return fmax(fabs(fi) - B, fmin(fabs(wi), off));
 }
 
-double tgi_lcp_row_margin(const tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f, const tgReal *w, int i) {
-  const int8_t *cls = c->cls;
-  double sf = c->sf[c->island[i]], fi = fabs(tgRe(f[i])) / sf, wi = fabs(tgRe(w[i])) / c->sw[c->island[i]];
+double tgi_lcp_row_margin(const tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w, int i) {
+  const tgiLcpScratch *c = s->scratch;
+  const int8_t *cls = s->cls;
+  double sf = c->sf, fi = fabs(tgRe(f[i])) / sf, wi = fabs(tgRe(w[i])) / c->sw;
   if (p->kind[i] == TGI_LCP_EQUALITY || (cls[i] == TGI_LCP_D && wi > TGI_LCP_TIE)) return INFINITY;
   if (p->A[(size_t)p->n * i + i] == 0) return INFINITY;  // nothing can move it, nor it anything: either class is right
   if (p->kind[i] == TGI_LCP_NORMAL) return cls[i] == TGI_LCP_C ? fi : wi;
@@ -196,7 +121,6 @@ double tgi_lcp_row_margin(const tgiLcpScratch *c, const tgiLcpProblem *p, const 
 
 double tgi_lcp_solve_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w) {
   s->scratch->reduced = false;
-  tgi_lcp_find_islands(s->scratch, p);
   return tgi_lcp_class_solve(s, p, cls, f, w);
 }
 
@@ -206,7 +130,7 @@ double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls,
   int n = p->n, nk = 0;
   s->problem = p;
   s->n = n;
-  if (cls != c->cls && n > 0) memcpy(c->cls, cls, (size_t)n);
+  if (cls != s->cls && n > 0) memcpy(s->cls, cls, (size_t)n);
   for (int i = 0; i < n; i++) {
     bool held = cls[i] == TGI_LCP_C || cls[i] == TGI_LCP_F;
     s->kpos[i] = held ? nk : -1;
@@ -219,15 +143,10 @@ double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls,
     for (int j = 0; j < n; j++)
       if (s->kpos[j] < 0 && p->kind[j] == TGI_LCP_BOX) s->fk[a] -= p->A[(size_t)n * s->k[a] + j] * c->ftmp[j];
   }
-  make_blocks(s);
-  s->rank = 0;
-  for (int k = 0; k < c->nblock; k++) {
-    factor(s, &c->block[k]);
-    s->rank += c->block[k].rank;
-  }
-  solve_q(s, s->fk, false, false);
-  for (int a = 0; a < nk; a++) s->z[a] = s->fk[a];
-  solve_q(s, s->z, true, true);
+  factor(s);
+  solve_q(s, s->fk, false);
+  for (int a = 0; a < nk; a++) s->z[a] = s->deficient ? s->fk[a] : 0;
+  if (s->deficient) solve_q(s, s->z, true);
   tgi_lcp_expand(s, s->fk, f);
   for (int i = 0; i < n; i++)
     if (s->kpos[i] < 0) f[i] += c->ftmp[i];
@@ -238,7 +157,7 @@ double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls,
   double worst = 0;
   tgi_lcp_scales(c, p, f);
   for (int i = 0; i < n; i++)
-    worst = fmax(worst, tgi_lcp_row_residual(c, p, tgi_lcp_is_dead(s, p, c->cls, i), f, v, i));
+    worst = fmax(worst, tgi_lcp_row_residual(c, p, tgi_lcp_is_dead(s, p, s->cls, i), f, v, i));
   return worst;
 }
 
@@ -247,7 +166,7 @@ double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls,
 static int count_ties(const tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w) {
   int ties = 0;
   tgi_lcp_scales(s->scratch, p, f);
-  for (int i = 0; i < p->n; i++) ties += tgi_lcp_row_margin(s->scratch, p, f, w, i) <= TGI_LCP_TIE;
+  for (int i = 0; i < p->n; i++) ties += tgi_lcp_row_margin(s, p, f, w, i) <= TGI_LCP_TIE;
   return ties;
 }
 
@@ -264,7 +183,7 @@ static bool hold_still_rows(tgiLcpScratch *c, const tgiLcpProblem *p, const tgRe
   for (int i = 0; i < p->n; i++) {
     c->trial[i] = c->best[i];
     double Aii = tgRe(p->A[(size_t)p->n * i + i]);
-    bool still = fabs(tgRe(w[i])) <= TGI_LCP_TIE * c->sw[c->island[i]] && Aii >= 1e-12 * trace;
+    bool still = fabs(tgRe(w[i])) <= TGI_LCP_TIE * c->sw && Aii >= 1e-12 * trace;
     if (!normals || !still || c->trial[i] != TGI_LCP_N) continue;
     c->trial[i] = TGI_LCP_C;
     changed = true;
@@ -273,7 +192,7 @@ static bool hold_still_rows(tgiLcpScratch *c, const tgiLcpProblem *p, const tgRe
     bool joined = p->kind[i] == TGI_LCP_FRICTION && c->trial[p->parent[i]] != c->best[p->parent[i]];
     if (joined && c->trial[i] != TGI_LCP_D) c->trial[i] = tgRe(w[i]) > 0 ? TGI_LCP_L : TGI_LCP_H;
     bool slides = c->trial[i] == TGI_LCP_H || c->trial[i] == TGI_LCP_L || c->trial[i] == TGI_LCP_D;
-    if (!slides || fabs(tgRe(w[i])) > TGI_LCP_TIE * c->sw[c->island[i]] || !may_hold(p, c->trial, i)) continue;
+    if (!slides || fabs(tgRe(w[i])) > TGI_LCP_TIE * c->sw || !may_hold(p, c->trial, i)) continue;
     c->trial[i] = TGI_LCP_F;
     changed = true;
   }
@@ -284,7 +203,7 @@ static bool hold_still_rows(tgiLcpScratch *c, const tgiLcpProblem *p, const tgRe
 static bool release_idle_normals(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f, const tgReal *w) {
   bool changed = false;
   for (int i = 0; i < p->n; i++)
-    if (p->kind[i] == TGI_LCP_NORMAL && c->trial[i] == TGI_LCP_C && tgRe(f[i]) <= TGI_LCP_TIE * c->sf[c->island[i]]) {
+    if (p->kind[i] == TGI_LCP_NORMAL && c->trial[i] == TGI_LCP_C && tgRe(f[i]) <= TGI_LCP_TIE * c->sf) {
       c->trial[i] = TGI_LCP_N;
       changed = true;
     }
@@ -307,8 +226,8 @@ static bool settle_once(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w)
   tgiLcpScratch *c = s->scratch;
   int ties = count_ties(s, p, f, w);
   if (ties == 0) return false;
-  memcpy(c->best, c->cls, (size_t)p->n);
-  memcpy(c->before, c->cls, (size_t)p->n);
+  memcpy(c->best, s->cls, (size_t)p->n);
+  memcpy(c->before, s->cls, (size_t)p->n);
   bool ok = hold_still_rows(c, p, w, true) && try_classes(s, p, f, w, ties);
   if (!ok) {
     tgi_lcp_class_solve(s, p, c->best, f, w);
@@ -319,7 +238,7 @@ static bool settle_once(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w)
   memcpy(c->trial, c->best, (size_t)p->n);
   if (release_idle_normals(c, p, f, w) && !try_classes(s, p, f, w, INT32_MAX))
     tgi_lcp_class_solve(s, p, c->best, f, w);
-  return memcmp(c->before, c->cls, (size_t)p->n) != 0;
+  return memcmp(c->before, s->cls, (size_t)p->n) != 0;
 }
 
 // Repeated so that a warm start from the outcome leaves it alone.
@@ -331,25 +250,18 @@ void tgi_lcp_settle_ties(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w
 
 void tgi_lcp_apply(const tgiLcp *s, const tgReal *r, tgReal *x) {
   for (int a = 0; a < s->nk; a++) x[a] = r[a];
-  solve_q(s, x, false, false);
+  solve_q(s, x, false);
 }
 
 void tgi_lcp_apply_t(const tgiLcp *s, const tgReal *g, tgReal *y) {
   for (int a = 0; a < s->nk; a++) y[a] = g[a];
-  solve_q(s, y, true, false);
+  solve_q(s, y, true);
 }
 
 void tgi_lcp_project(const tgiLcp *s, const tgReal *x, tgReal *y) {
-  const tgiLcpScratch *c = s->scratch;
-  for (int k = 0; k < c->nblock; k++) {
-    const tgiLcpBlock *b = &c->block[k];
-    const int *order = c->order + b->start;
-    bool null = b->rank < b->size;
-    for (int i = 0; i < b->size; i++) c->part[i] = null ? x[order[i]] : 0;
-    tgiCod d = decomposition(c, b);
-    if (null) tgi_cod_project(&d, c->part);
-    for (int i = 0; i < b->size; i++) y[order[i]] = c->part[i];
-  }
+  bool null = s->rank < s->nk;
+  for (int a = 0; a < s->nk; a++) y[a] = null ? x[a] : 0;
+  if (null) tgi_cod_project(&s->cod, y);
 }
 
 void tgi_lcp_expand(const tgiLcp *s, const tgReal *fk, tgReal *f) {

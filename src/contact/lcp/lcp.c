@@ -6,25 +6,32 @@
 
 #include <stdio.h>
 
+#include "base/layout.h"
 #include "coll/contacts.h"
+#include "contact/islands.h"
 #include "contact/lcp/solve.h"
 #include "contact/rows.h"
 
 // a tie in gap or speed, relative to 1 m, 1 rad or 1 m/s
 static const double tie_gap = 1e-9, tie_speed = 1e-9;
 
-typedef struct Work {
+// one island: its rows in their own numbering, and the factorisation that its derivative needs
+typedef struct Island {
   tgiLcp lcp;
   tgiLcpProblem problem;
-  tgiLcpInfo info;
-  tgReal *K;         // three vectors of cap.nrow
-  int *kind;         // cap.nrow
-  int8_t *cls;       // cap.nrow
-  void *memory;
-  size_t bytes;
-} Work;
+  int *kind, *parent;
+  tgReal *b, *bound, *f, *w;
+} Island;
 
-static size_t round64(size_t n) { return (n + 63) / 64 * 64; }
+typedef struct Work {
+  Island *island;            // as many as the step has
+  int8_t *cls, *island_cls;  // cap.nrow: classes in and out, all and of one island
+  int8_t *tie, *failed;      // cap.nrow: what the solver said of the row
+  tgReal *K;                 // three vectors of cap.nrow
+  void *scratch;             // of the solver, shared by the islands
+  char *pool;                // what the islands keep
+  size_t pool_bytes;
+} Work;
 
 // rows of each sort at most, for a capacity
 static void most_rows(const tgModel *m, const tgCapacity *z, int n[3]) {
@@ -42,35 +49,52 @@ static void most_rows(const tgModel *m, const tgCapacity *z, int n[3]) {
     if (n[k] > z->nrow) n[k] = z->nrow;
 }
 
-static size_t header_bytes(const tgCapacity *z) {
+// what an island of n rows keeps; returns the memory of its factorisation
+static void *place_island(tgLayout *l, int n, Island *k) {
+  size_t rows = (size_t)n;
+  void *kept = tgi_place(l, tgi_lcp_kept_bytes(n), 1);
+  k->kind = tgi_place(l, rows, sizeof(int));
+  k->parent = tgi_place(l, rows, sizeof(int));
+  k->b = tgi_place(l, rows, sizeof(tgReal));
+  k->bound = tgi_place(l, rows, sizeof(tgReal));
+  k->f = tgi_place(l, rows, sizeof(tgReal));
+  k->w = tgi_place(l, rows, sizeof(tgReal));
+  return kept;
+}
+
+static size_t island_bytes(int n) {
+  tgLayout l = {.base = NULL};
+  Island k;
+  place_island(&l, n, &k);
+  return l.used;
+}
+
+// The workspace. Islands of n1, n2, ... rows keep less than one with all of them, but for rounding up, which that of one row bounds.
+static void place(const tgModel *m, const tgCapacity *z, tgLayout *l, Work **work) {
+  int count[3];
+  most_rows(m, z, count);
   size_t n = (size_t)z->nrow;
-  return round64(sizeof(Work)) + round64(3 * n * sizeof(tgReal)) + round64(n * sizeof(int)) + round64(n);
+  Work w;
+  *work = tgi_place(l, 1, sizeof w);
+  w.island = tgi_place(l, n, sizeof *w.island);
+  int8_t **bytes[] = {&w.cls, &w.island_cls, &w.tie, &w.failed};
+  for (int i = 0; i < 4; i++) *bytes[i] = tgi_place(l, n, 1);
+  w.K = tgi_place(l, 3 * n, sizeof(tgReal));
+  w.scratch = tgi_place(l, tgi_lcp_scratch_bytes(count[0], count[1], count[2]), 1);
+  w.pool_bytes = tgi_size_mul(n + 1, island_bytes(1));
+  w.pool_bytes = w.pool_bytes > SIZE_MAX / 4 || island_bytes(z->nrow) > SIZE_MAX / 4 ? SIZE_MAX : w.pool_bytes + island_bytes(z->nrow);
+  w.pool = tgi_place(l, w.pool_bytes, 1);
+  if (*work != NULL) **work = w;
 }
 
 static size_t solver_bytes(const tgModel *m, const tgCapacity *z) {
-  int n[3];
-  most_rows(m, z, n);
-  size_t solver = tgi_lcp_bytes(n[0], n[1], n[2]), head = header_bytes(z);
-  return solver > SIZE_MAX - head ? SIZE_MAX : head + solver;
+  tgLayout l = {.base = NULL};
+  Work *w;
+  place(m, z, &l, &w);
+  return l.used;
 }
 
-// the workspace laid out in s->solver
-static Work *place(tgSim *s) {
-  char *p = (char *)s->solver;
-  size_t n = (size_t)s->cap.nrow;
-  Work *w = (Work *)(void *)p;
-  p += round64(sizeof(Work));
-  w->K = (tgReal *)(void *)p;
-  p += round64(3 * n * sizeof(tgReal));
-  w->kind = (int *)(void *)p;
-  p += round64(n * sizeof(int));
-  w->cls = (int8_t *)p;
-  w->memory = p + round64(n);
-  w->bytes = s->solver_bytes - header_bytes(&s->cap);
-  return w;
-}
-
-static const Work *work_of(const tgSim *s) { return (const Work *)s->solver; }
+static Work *work_of(const tgSim *s) { return s->solver; }
 
 static tgStatus prepare(const tgContact *c, tgError *error) {
   (void)c;
@@ -103,99 +127,184 @@ static const char *deepest(const tgSim *s, char *text, size_t size) {
 }
 
 // names the first rows that do not fit
-static tgStatus report_failure(tgSim *s, const tgiLcpInfo *info) {
+static tgStatus report_failure(tgSim *s) {
+  const Work *w = work_of(s);
   char label[200] = "no row", overlap[400];
-  if (info->nfailed > 0) {
+  int failed = 0;
+  for (int i = s->nrow - 1; i >= 0; i--) {
+    if (!w->failed[i]) continue;
     int body[2];
-    tgi_row_label(s, info->failed[0], label, sizeof label);
-    tgi_row_bodies(s, info->failed[0], body);
+    failed++;
+    tgi_row_label(s, i, label, sizeof label);
+    tgi_row_bodies(s, i, body);
     s->info.body1 = body[0];
     s->info.body2 = body[1];
   }
   return tgi_error(&s->error, TG_NOT_CONVERGED,
                    "The contact solve left %d of %d rows with a residual above 1e-8 (worst %.2g), first the %s; the state is unchanged.%s",
-                   info->nfailed, s->nrow, info->residual, label, deepest(s, overlap, sizeof overlap));
+                   failed, s->nrow, s->info.residual, label, deepest(s, overlap, sizeof overlap));
+}
+
+// the rows of an island as a problem of its own
+static void extract(tgSim *s, int index, Island *k) {
+  const int *row = s->island_row + s->island_adr[index];
+  int n = tgi_island_rows(s, index);
+  for (int a = 0; a < n; a++) {
+    int i = row[a], up = s->row_parent[i];
+    k->kind[a] = (int)kind_of(s->row_kind[i]);
+    k->parent[a] = up >= 0 ? s->row_place[up] : -1;
+    k->b[a] = s->row_b[i];
+    k->bound[a] = s->row_limit[i];
+  }
+  k->problem = (tgiLcpProblem){.n = n, .A = s->row_A + s->island_at[index], .b = k->b, .kind = k->kind, .parent = k->parent, .bound = k->bound};
+}
+
+static tgStatus refused(tgSim *s, tgStatus status, const int *row, const tgiLcpInfo *info) {
+  char label[200];
+  return tgi_error(&s->error, status, "The contact solve refused its input at the %s (%s).",
+                   info->nfailed > 0 ? tgi_row_label(s, row[info->failed[0]], label, sizeof label) : "rows", tg_status_text(status));
+}
+
+static void add_info(tgSim *s, const int *row, const tgiLcpInfo *info) {
+  Work *w = work_of(s);
+  s->info.iterations += info->pivots + info->sweeps;
+  s->info.residual = fmax(s->info.residual, info->residual);
+  s->info.rank_deficient = s->info.rank_deficient || info->rank < info->nk;
+  for (int a = 0; a < info->nties; a++) w->tie[row[info->ties[a]]] = 1;
+  for (int a = 0; a < info->nfailed; a++) w->failed[row[info->failed[a]]] = 1;
+}
+
+// one island from the classes of w->cls, which become those of the answer
+static tgStatus solve_island(tgSim *s, int index) {
+  Work *w = work_of(s);
+  Island *k = &w->island[index];
+  const int *row = s->island_row + s->island_adr[index];
+  int n = tgi_island_rows(s, index);
+  tgStatus status = TG_OK;
+  extract(s, index, k);
+  for (int a = 0; a < n; a++) w->island_cls[a] = w->cls[row[a]];
+  if (s->pinned) {
+    tgi_lcp_solve_classes(&k->lcp, &k->problem, w->island_cls, k->f, k->w);
+  } else {
+    tgiLcpInfo info;
+    status = tgi_lcp_solve(&k->lcp, &k->problem, w->island_cls, k->f, k->w, w->island_cls, &info);
+    if (status < 0) return refused(s, status, row, &info);
+    add_info(s, row, &info);
+    bool failed = status != TG_OK || (index > 0 && s->info.stage == TGI_LCP_FAILED);
+    s->info.stage = failed ? TGI_LCP_FAILED : info.stage > s->info.stage ? info.stage : s->info.stage;
+  }
+  for (int a = 0; a < n; a++) {
+    s->row_f[row[a]] = k->f[a];
+    s->row_w[row[a]] = k->w[a];
+    w->cls[row[a]] = w->island_cls[a];
+  }
+  return status;
 }
 
 static tgStatus impulses(tgSim *s) {
-  Work *w = place(s);
-  int count[3] = {0, 0, 0}, n = s->nrow;
-  for (int i = 0; i < n; i++) {
-    w->kind[i] = (int)kind_of(s->row_kind[i]);
+  Work *w;
+  tgLayout l = {.base = s->solver}, pool;
+  int count[3];
+  place(&s->m, &s->cap, &l, &w);
+  most_rows(&s->m, &s->cap, count);
+  pool = (tgLayout){.base = w->pool};
+  for (int i = 0; i < s->nrow; i++) {
     w->cls[i] = (int8_t)s->row_class[i];
-    count[w->kind[i] == TGI_LCP_EQUALITY ? 0 : w->kind[i] == TGI_LCP_NORMAL ? 1 : 2]++;
+    w->tie[i] = w->failed[i] = 0;
   }
-  if (tgi_lcp_init(&w->lcp, w->memory, w->bytes, count[0], count[1], count[2]) < 0) {
-    if (s->wanted.nrow < s->cap.nrow + n) s->wanted.nrow = s->cap.nrow + n;
-    return tgi_error(&s->error, TG_ERR_CAPACITY, "%d constraint rows do not fit the solver; reserve more and repeat.", n);
+  tgStatus worst = TG_OK;
+  for (int index = 0; index < s->nisland; index++) {
+    Island *k = &w->island[index];
+    int n = tgi_island_rows(s, index);
+    void *kept = place_island(&pool, n, k);
+    tgi_lcp_init_apart(&k->lcp, kept, n, w->scratch, count[0], count[1], count[2]);
+    tgStatus status = solve_island(s, index);
+    if (status < 0) return status;
+    if (status != TG_OK) worst = status;
   }
-  w->problem = (tgiLcpProblem){.n = n, .A = s->row_A, .b = s->row_b, .kind = w->kind, .parent = s->row_parent,
-                               .bound = s->row_limit};
-  if (s->pinned) {
-    tgi_lcp_solve_classes(&w->lcp, &w->problem, w->cls, s->row_f, s->row_w);
-    return TG_OK;
-  }
-  tgStatus status = tgi_lcp_solve(&w->lcp, &w->problem, w->cls, s->row_f, s->row_w, w->cls, &w->info);
-  if (status < 0) {
-    char label[200];
-    return tgi_error(&s->error, status, "The contact solve refused its input at the %s (%s).",
-                     w->info.nfailed > 0 ? tgi_row_label(s, w->info.failed[0], label, sizeof label) : "rows",
-                     tg_status_text(status));
-  }
-  for (int i = 0; i < n; i++) s->row_class[i] = w->cls[i];
-  s->info.iterations = w->info.pivots + w->info.sweeps;
-  s->info.stage = w->info.stage;
-  s->info.residual = w->info.residual;
-  s->info.rank_deficient = w->info.rank < w->info.nk;
-  return status == TG_OK ? TG_OK : report_failure(s, &w->info);
+  if (s->pinned) return TG_OK;
+  for (int i = 0; i < s->nrow; i++) s->row_class[i] = w->cls[i];
+  return worst == TG_OK ? TG_OK : report_failure(s);
 }
 
-// ---- derivative of the solve; vectors over rows are gathered to K and scattered back ----
+// ---- derivative of the solve, island by island; vectors over rows are gathered to K and scattered back ----
 
-static void gather(const tgiLcp *l, const tgReal *x, tgReal *k) {
-  for (int i = 0; i < l->nk; i++) k[i] = x[l->k[i]];
+typedef struct Part { const tgiLcp *lcp; const int *row; int n; tgReal *x, *y, *z; } Part;
+
+static Part part(const tgSim *s, int index) {
+  const Work *w = work_of(s);
+  size_t n = (size_t)s->cap.nrow;
+  return (Part){&w->island[index].lcp, s->island_row + s->island_adr[index], tgi_island_rows(s, index), w->K, w->K + n, w->K + 2 * n};
 }
-static void scatter(const tgiLcp *l, const tgReal *k, tgReal *x) {
-  for (int i = 0; i < l->n; i++) x[i] = 0;
-  for (int i = 0; i < l->nk; i++) x[l->k[i]] = k[i];
+
+static void take_rows(const Part *p, const tgReal *all, tgReal *own) {
+  for (int a = 0; a < p->n; a++) own[a] = all[p->row[a]];
+}
+static void put_rows(const Part *p, const tgReal *own, tgReal *all) {
+  for (int a = 0; a < p->n; a++) all[p->row[a]] = own[a];
+}
+// from K to the rows of the island, 0 on the others
+static void put_held(const Part *p, const tgReal *own, tgReal *all) {
+  for (int a = 0; a < p->n; a++) all[p->row[a]] = p->lcp->kpos[a] >= 0 ? own[p->lcp->kpos[a]] : 0;
 }
 
 static void solve_jvp(const tgSim *s, const tgReal *r, tgReal *df) {
-  const Work *w = work_of(s);
-  gather(&w->lcp, r, w->K);
-  tgi_lcp_derivative(&w->lcp, w->K, NULL, w->K);
-  tgi_lcp_expand(&w->lcp, w->K, df);
+  for (int index = 0; index < s->nisland; index++) {
+    Part p = part(s, index);
+    for (int a = 0; a < p.lcp->nk; a++) p.x[a] = r[p.row[p.lcp->k[a]]];
+    tgi_lcp_derivative(p.lcp, p.x, NULL, p.x);
+    tgi_lcp_expand(p.lcp, p.x, p.y);
+    put_rows(&p, p.y, df);
+  }
 }
 
 static void solve_vjp(const tgSim *s, const tgReal *g, tgReal *rbar) {
-  const Work *w = work_of(s);
-  tgi_lcp_gather(&w->lcp, g, w->K);
-  tgi_lcp_derivative_t(&w->lcp, w->K, w->K, NULL);
-  scatter(&w->lcp, w->K, rbar);
+  for (int index = 0; index < s->nisland; index++) {
+    Part p = part(s, index);
+    take_rows(&p, g, p.y);
+    tgi_lcp_gather(p.lcp, p.y, p.x);
+    tgi_lcp_derivative_t(p.lcp, p.x, p.x, NULL);
+    put_held(&p, p.x, rbar);
+  }
 }
 
+static bool acts_by_null(const tgiLcp *l) { return l->rank < l->nk && tgi_lcp_null_action(l) >= 1e-10; }
+
 static bool null_part(const tgSim *s, tgReal *beta) {
-  const Work *w = work_of(s);
-  if (w->lcp.rank == w->lcp.nk || tgi_lcp_null_action(&w->lcp) < 1e-10) return false;
-  scatter(&w->lcp, w->lcp.z, beta);
-  return true;
+  bool any = false;
+  for (int index = 0; index < s->nisland; index++) {
+    Part p = part(s, index);
+    bool acts = acts_by_null(p.lcp);
+    any = any || acts;
+    for (int a = 0; a < p.lcp->nk; a++) p.x[a] = acts ? p.lcp->z[a] : 0;
+    put_held(&p, p.x, beta);
+  }
+  return any;
+}
+
+// own <- expand(project(gather(own rows of g)))
+static void project_rows(const Part *p, const tgReal *g) {
+  take_rows(p, g, p->y);
+  tgi_lcp_gather(p->lcp, p->y, p->x);
+  tgi_lcp_project(p->lcp, p->x, p->z);
+  tgi_lcp_expand(p->lcp, p->z, p->y);
 }
 
 static void null_jvp(const tgSim *s, const tgReal *x, tgReal *df) {
-  const Work *w = work_of(s);
-  tgReal *other = w->K + s->cap.nrow, *rows = w->K + 2 * s->cap.nrow;
-  tgi_lcp_gather(&w->lcp, x, w->K);
-  tgi_lcp_project(&w->lcp, w->K, other);
-  tgi_lcp_expand(&w->lcp, other, rows);
-  for (int i = 0; i < w->lcp.n; i++) df[i] += rows[i];
+  for (int index = 0; index < s->nisland; index++) {
+    Part p = part(s, index);
+    if (p.lcp->rank == p.lcp->nk) continue;
+    project_rows(&p, x);
+    for (int a = 0; a < p.n; a++) df[p.row[a]] += p.y[a];
+  }
 }
 
 static void null_vjp(const tgSim *s, const tgReal *g, tgReal *alpha) {
-  const Work *w = work_of(s);
-  tgReal *other = w->K + s->cap.nrow;
-  tgi_lcp_gather(&w->lcp, g, w->K);
-  tgi_lcp_project(&w->lcp, w->K, other);
-  tgi_lcp_expand(&w->lcp, other, alpha);
+  for (int index = 0; index < s->nisland; index++) {
+    Part p = part(s, index);
+    project_rows(&p, g);
+    put_rows(&p, p.y, alpha);
+  }
 }
 
 // ---- ties ----
@@ -259,7 +368,7 @@ static void bounce_ties(const tgSim *s, double h, tgGradInfo *info) {
 // How fast row i has to be pushed, at most, for its class to change [m/s or rad/s]; INFINITY where nothing can change it. A force f of the
 // row gives its point the speed A_ii f, so forces are judged by A_ii^-1 times the speed.
 static double speed_to_switch(const tgSim *s, int i) {
-  double Aii = tgRe(s->row_A[(size_t)i * (size_t)s->nrow + (size_t)i]), f = tgRe(s->row_f[i]), w = fabs(tgRe(s->row_w[i]));
+  double Aii = tgRe(*tgi_row_A(s, i, i)), f = tgRe(s->row_f[i]), w = fabs(tgRe(s->row_w[i]));
   int cls = s->row_class[i], kind = s->row_kind[i];
   if (Aii == 0 || kind == TG_ROW_EQUALITY || cls == TGI_LCP_D) return INFINITY;
   if (kind == TG_ROW_NORMAL || kind == TG_ROW_LIMIT) return cls == TGI_LCP_C ? Aii * fabs(f) : w;
@@ -277,10 +386,8 @@ static void row_ties(const tgSim *s, tgGradInfo *info) {
   const Work *w = work_of(s);
   double least = tie_speed + tie_gap * s->contact_model->options.erp / s->h;
   char label[200];
-  for (int i = 0, k = 0; i < s->nrow; i++) {
-    bool found = k < w->info.nties && w->info.ties[k] == i;
-    k += found;
-    if (found || speed_to_switch(s, i) <= least)
+  for (int i = 0; i < s->nrow; i++) {
+    if (w->tie[i] || speed_to_switch(s, i) <= least)
       add_tie(s, info, "contact force at a switch", tgi_row_label(s, i, label, sizeof label));
   }
 }

@@ -73,11 +73,11 @@ static bool solve_held(tgiLcpScratch *c, const int8_t *cls, int nk) {
   }
   if (tgi_solve_real(nk, c->Q, c->piv, c->rhs)) return true;
   fill_held(c, cls, nk);
-  c->cod.n = nk;
-  for (size_t t = 0; t < (size_t)nk * nk; t++) c->cod.qr[t] = c->Q[t];
-  tgi_cod_factor(&c->cod, 1e-10);
+  c->held.n = nk;
+  for (size_t t = 0; t < (size_t)nk * nk; t++) c->held.qr[t] = c->Q[t];
+  tgi_cod_factor(&c->held, 1e-10);
   for (int a = 0; a < nk; a++) c->rhs[a] = tgRe(c->x[a]);
-  tgi_cod_solve(&c->cod, c->x, false);
+  tgi_cod_solve(&c->held, c->x, false);
   double off = 0;
   for (int a = 0; a < nk; a++) {
     double e = -c->rhs[a];

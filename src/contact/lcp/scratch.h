@@ -20,28 +20,11 @@ typedef struct tgiLcpReduced {
   double *bound;  ///< n
 } tgiLcpReduced;
 
-/// The rows of K in one island, and how their diagonal block of Q is factored: cod where deficient, else lu.
-typedef struct tgiLcpBlock {
-  int start, size;    ///< positions order[start..] of K
-  int rank;
-  bool deficient;
-  size_t at;          ///< first entry in the factor arrays
-} tgiLcpBlock;
-
 typedef struct tgiLcpScratch {
-  // islands: rows coupled by A, or by friction, have the same scales and are factored together
-  int nisland;
-  int *island;        ///< n
-  double *sf, *sw;    ///< nisland: max|f|, max|b|, 1 where that is 0
-  // class solve
-  int nblock;
-  tgiLcpBlock *block; ///< nisland at most
-  int *order;         ///< nk: positions in K, island by island
-  tgReal *lu;         ///< blocks, column-major
-  int *lu_piv;
-  tgiCod cod;         ///< its arrays are shared out to the blocks
-  tgReal *x, *y, *part, *ftmp, *wtmp;  ///< n each
-  int8_t *cls, *trial, *best, *before;  ///< n each
+  double sf, sw;      ///< max|f|, max|b|, 1 where that is 0
+  tgReal *cod_work;   ///< TGI_COD_WORK(n)
+  tgReal *x, *y, *ftmp, *wtmp;  ///< n each
+  int8_t *trial, *best, *before;  ///< n each
   int *ties, *failed;           ///< n each
   // stages
   tgiLcpReduced red;
@@ -57,30 +40,25 @@ typedef struct tgiLcpScratch {
   int *basis, *column, *where;        ///< mz, mz + 1, 2 mz + 1
   double *d, *zval;                   ///< mz each
   int *group;                         ///< n: first Lemke variable of a row
-  // one island as a problem of its own
-  int *sub_row, *sub_kind, *sub_parent;
-  tgReal *sub_A, *sub_b, *sub_bound, *sub_f, *sub_w;
-  int8_t *sub_cls;
+  tgiCod held;        ///< pivoting: held rows that are redundant
 } tgiLcpScratch;
 
 // The residual below which an answer is accepted, and what counts as zero in a tie (both relative).
 #define TGI_LCP_ACCEPT 1e-8
 #define TGI_LCP_TIE 1e-9
 
-/// Islands of p into c->island.
-void tgi_lcp_find_islands(tgiLcpScratch *c, const tgiLcpProblem *p);
 /// Scales of forces and velocities into c->sf, c->sw.
 void tgi_lcp_scales(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f);
 /// Residual of row i (relative), for f and w given; `dead`: the row cannot act.
 double tgi_lcp_row_residual(const tgiLcpScratch *c, const tgiLcpProblem *p, bool dead, const tgReal *f, const tgReal *w,
                             int i);
 /// Least distance of row i to a class switch (relative), INFINITY where it has none.
-double tgi_lcp_row_margin(const tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f, const tgReal *w, int i);
+double tgi_lcp_row_margin(const tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w, int i);
 /// Can row i not act? Reduces the problem when only that tells (class D).
 bool tgi_lcp_is_dead(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, int i);
-/// tgi_lcp_solve_classes within one problem, whose islands and reduction are kept.
+/// tgi_lcp_solve_classes within one problem, whose reduction is kept.
 double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w);
-/// Settles ties of an accepted answer in s->scratch->cls (solve.h, "Ties"); leaves the class solve of the final
+/// Settles ties of an accepted answer in s->cls (solve.h, "Ties"); leaves the class solve of the final
 /// classes.
 void tgi_lcp_settle_ties(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w);
 /// Builds scratch->red when that is not done yet.

@@ -1,8 +1,7 @@
 // solve.c: the driver of the frictional LCP: workspace, checks, reduction, and the order of attempts.
 //
 // Based on: [math/lcp Solver]. A stage proposes classes; the class solve turns them into an answer; an answer counts
-// when its residual is at most 1e-8. A few active-set corrections help proposals that are nearly right. Rows that do
-// not act on each other (islands) are solved apart.
+// when its residual is at most 1e-8. A few active-set corrections help proposals that are nearly right.
 #include "contact/lcp/solve.h"
 
 #include <string.h>
@@ -26,65 +25,80 @@ static double *doubles(char *base, size_t *at, size_t count) { return take(base,
 static int *ints(char *base, size_t *at, size_t count) { return take(base, at, count, sizeof(int)); }
 static int8_t *bytes_of(char *base, size_t *at, size_t count) { return take(base, at, count, 1); }
 
-// One layout, run twice: count, then place.
-static size_t lay_out(char *base, int rows, int variables, tgiLcp *s, tgiLcpScratch *c) {
-  size_t at = 0, n = (size_t)rows, m = (size_t)variables, nn = tgi_size_mul(n, n);
-  tgiLcpScratch *place = take(base, &at, 1, sizeof(tgiLcpScratch));
+// The two layouts, run twice: count, then place. What is kept:
+static size_t lay_out_kept(char *base, int rows, tgiLcp *s) {
+  size_t at = 0, n = (size_t)rows, nn = tgi_size_mul(n, n);
   s->k = ints(base, &at, n);
   s->kpos = ints(base, &at, n);
   s->fk = reals(base, &at, n);
   s->z = reals(base, &at, n);
-  c->lu = reals(base, &at, nn);
-  c->lu_piv = ints(base, &at, n);
-  c->cod.qr = reals(base, &at, nn);
-  c->cod.w = reals(base, &at, nn);
-  c->cod.tau = reals(base, &at, n);
-  c->cod.wtau = reals(base, &at, n);
-  c->cod.piv = ints(base, &at, n);
-  c->cod.work = reals(base, &at, TGI_COD_WORK(n));
-  c->block = take(base, &at, n, sizeof(tgiLcpBlock));
-  c->sub_A = reals(base, &at, nn);
-  tgReal **vectors[] = {&c->x,    &c->y,     &c->part,      &c->ftmp,  &c->wtmp,
-                        &c->sub_b, &c->sub_bound, &c->sub_f, &c->sub_w};
+  s->cls = bytes_of(base, &at, n);
+  s->lu = s->cod.qr = reals(base, &at, nn);  // one or the other
+  s->lu_piv = ints(base, &at, n);
+  s->cod.w = reals(base, &at, nn);
+  s->cod.tau = reals(base, &at, n);
+  s->cod.wtau = reals(base, &at, n);
+  s->cod.piv = ints(base, &at, n);
+  return at;
+}
+
+// ... and the scratch
+static size_t lay_out_scratch(char *base, int rows, int variables, tgiLcp *s) {
+  size_t at = 0, n = (size_t)rows, m = (size_t)variables, nn = tgi_size_mul(n, n);
+  tgiLcpScratch scratch = {.reduced = false}, *c = &scratch, *place = take(base, &at, 1, sizeof scratch);
+  c->cod_work = reals(base, &at, TGI_COD_WORK(n));
+  tgReal **vectors[] = {&c->x, &c->y, &c->ftmp, &c->wtmp};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) *vectors[i] = reals(base, &at, n);
-  int8_t **classes[] = {&c->cls, &c->trial, &c->best, &c->before, &c->dead, &c->red_cls, &c->sub_cls};
+  int8_t **classes[] = {&c->trial, &c->best, &c->before, &c->dead, &c->red_cls};
   for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) *classes[i] = bytes_of(base, &at, n);
-  int **indices[] = {&c->ties,  &c->failed, &c->red.row, &c->red.kind, &c->red.parent, &c->K,        &c->K_pos,
-                     &c->piv,   &c->group,  &c->island,  &c->order,    &c->sub_row,    &c->sub_kind, &c->sub_parent};
+  int **indices[] = {&c->ties, &c->failed, &c->red.row, &c->red.kind, &c->red.parent, &c->K, &c->K_pos, &c->piv, &c->group};
   for (size_t i = 0; i < sizeof indices / sizeof *indices; i++) *indices[i] = ints(base, &at, n);
   double **squares[] = {&c->red.A, &c->full, &c->Q};
   for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) *squares[i] = doubles(base, &at, nn);
-  double **lines[] = {&c->red.b, &c->red.bound, &c->fullb, &c->scale, &c->sf, &c->sw,
-                      &c->f, &c->w, &c->Df, &c->Dw, &c->rhs};
+  double **lines[] = {&c->red.b, &c->red.bound, &c->fullb, &c->scale, &c->f, &c->w, &c->Df, &c->Dw, &c->rhs};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) *lines[i] = doubles(base, &at, n);
   c->T = doubles(base, &at, tgi_size_mul(m, m + 2));
   c->basis = ints(base, &at, m);
   c->column = ints(base, &at, m + 1);
   c->where = ints(base, &at, 2 * m + 1);
   c->zval = doubles(base, &at, m);
-  if (base != NULL) *place = *c;
+  if (base != NULL) *place = scratch;
   s->scratch = place;
-  s->cls = c->cls;
   return at;
 }
 
-size_t tgi_lcp_bytes(int nequality, int nnormal, int nbounded) {
+size_t tgi_lcp_kept_bytes(int rows) {
   tgiLcp s;
-  tgiLcpScratch c;
+  return rows < 0 || rows > 1 << 24 ? SIZE_MAX : lay_out_kept(NULL, rows, &s);
+}
+
+size_t tgi_lcp_scratch_bytes(int nequality, int nnormal, int nbounded) {
+  tgiLcp s;
   if (nequality < 0 || nnormal < 0 || nbounded < 0) return SIZE_MAX;
   size_t rows = (size_t)nequality + (size_t)nnormal + (size_t)nbounded, m = (size_t)nnormal + 3 * (size_t)nbounded;
-  if (rows > 1 << 24 || m > 1 << 24) return SIZE_MAX;
-  return lay_out(NULL, (int)rows, (int)m, &s, &c);
+  return rows > 1 << 24 || m > 1 << 24 ? SIZE_MAX : lay_out_scratch(NULL, (int)rows, (int)m, &s);
+}
+
+size_t tgi_lcp_bytes(int nequality, int nnormal, int nbounded) {
+  size_t scratch = tgi_lcp_scratch_bytes(nequality, nnormal, nbounded);
+  if (scratch > SIZE_MAX / 4) return SIZE_MAX;
+  size_t kept = tgi_lcp_kept_bytes(nequality + nnormal + nbounded);
+  return kept > SIZE_MAX / 4 ? SIZE_MAX : kept + scratch;
 }
 
 tgStatus tgi_lcp_init(tgiLcp *s, void *memory, size_t bytes, int nequality, int nnormal, int nbounded) {
   size_t need = tgi_lcp_bytes(nequality, nnormal, nbounded);
   if (need == SIZE_MAX) return TG_ERR_ARG;
   if (memory == NULL || bytes < need) return TG_ERR_CAPACITY;
-  *s = (tgiLcp){.capacity = nequality + nnormal + nbounded, .mz = nnormal + 3 * nbounded};
-  tgiLcpScratch c = {.nisland = 0};
-  lay_out(memory, s->capacity, s->mz, s, &c);
+  int rows = nequality + nnormal + nbounded;
+  tgi_lcp_init_apart(s, memory, rows, (char *)memory + tgi_lcp_kept_bytes(rows), nequality, nnormal, nbounded);
   return TG_OK;
+}
+
+void tgi_lcp_init_apart(tgiLcp *s, void *kept, int rows, void *scratch, int nequality, int nnormal, int nbounded) {
+  *s = (tgiLcp){.capacity = rows, .mz = nnormal + 3 * nbounded};
+  lay_out_kept(kept, rows, s);
+  lay_out_scratch(scratch, nequality + nnormal + nbounded, s->mz, s);
 }
 
 // ---- input ----
@@ -157,6 +171,8 @@ void tgi_lcp_reduce(tgiLcp *s, const tgiLcpProblem *p) {
   double trace = 0;
   if (c->reduced) return;
   c->reduced = true;
+  c->held = s->cod;
+  c->held.work = c->cod_work;
   for (size_t i = 0; i < (size_t)n * n; i++) c->full[i] = tgRe(p->A[i]);
   for (int i = 0; i < n; i++) {
     c->fullb[i] = tgRe(p->b[i]);
@@ -214,11 +230,11 @@ typedef struct Attempt {
 // Moves every violated row to the class that its signs ask for. False when nothing moves.
 static bool correct(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w) {
   tgiLcpScratch *c = s->scratch;
-  int8_t *cls = c->cls;
+  int8_t *cls = s->cls;
   bool moved = false;
   tgi_lcp_scales(c, p, f);
   for (int i = 0; i < p->n; i++) {
-    double sf = c->sf[c->island[i]], fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / c->sw[c->island[i]];
+    double sf = c->sf, fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / c->sw;
     int8_t old = cls[i];
     if (p->kind[i] == TGI_LCP_NORMAL && cls[i] == TGI_LCP_C && fi < -TGI_LCP_TIE) cls[i] = TGI_LCP_N;
     else if (p->kind[i] == TGI_LCP_NORMAL && cls[i] == TGI_LCP_N && wi < -TGI_LCP_TIE) cls[i] = TGI_LCP_C;
@@ -227,7 +243,7 @@ static bool correct(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tg
   for (int i = 0; i < p->n; i++) {
     bool friction = p->kind[i] == TGI_LCP_FRICTION;
     if ((!friction && p->kind[i] != TGI_LCP_BOX) || tgi_lcp_is_dead(s, p, cls, i)) continue;
-    double sf = c->sf[c->island[i]], fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / c->sw[c->island[i]];
+    double sf = c->sf, fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / c->sw;
     double B = tgRe(friction ? p->bound[i] * f[p->parent[i]] : p->bound[i]) / sf;
     bool powerless = (friction && cls[p->parent[i]] != TGI_LCP_C) || tgRe(p->bound[i]) <= 0;
     int8_t old = cls[i];
@@ -243,12 +259,11 @@ static bool correct(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tg
 
 // Class solve of scratch->cls with at most `corrections` repairs; keeps the best in a->best.
 static bool accept(Attempt *a, int corrections) {
-  tgiLcpScratch *c = a->s->scratch;
   for (int k = 0;; k++) {
-    double residual = tgi_lcp_class_solve(a->s, a->p, c->cls, a->f, a->w);
+    double residual = tgi_lcp_class_solve(a->s, a->p, a->s->cls, a->f, a->w);
     if (residual < a->residual) {
       a->residual = residual;
-      memcpy(a->best, c->cls, (size_t)a->p->n);
+      memcpy(a->best, a->s->cls, (size_t)a->p->n);
     }
     if (residual <= TGI_LCP_ACCEPT) return true;
     if (k >= corrections || !correct(a->s, a->p, a->f, a->w)) return false;
@@ -270,7 +285,7 @@ static int8_t guess(const tgiLcpProblem *p, const int8_t *cls, double trace, int
 // The last classes, new rows guessed, with a few corrections: a neighbouring step seldom needs more.
 static bool try_warm(Attempt *a, const int8_t *warm) {
   const tgiLcpProblem *p = a->p;
-  int8_t *cls = a->s->scratch->cls;
+  int8_t *cls = a->s->cls;
   int known = 0;
   double trace = 0;
   for (int i = 0; i < p->n; i++) trace += tgRe(p->A[(size_t)p->n * i + i]);
@@ -288,10 +303,10 @@ static bool try_proposal(Attempt *a, int corrections) {
   tgiLcpScratch *c = a->s->scratch;
   bool apart = false;
   for (int i = 0; i < c->red.n; i++) apart = apart || c->red_cls[i] == TGI_LCP_D;
-  spread_classes(a->p, c, true, c->cls);
+  spread_classes(a->p, c, true, a->s->cls);
   if (accept(a, apart ? 0 : corrections)) return true;
   if (!apart) return false;
-  spread_classes(a->p, c, false, c->cls);
+  spread_classes(a->p, c, false, a->s->cls);
   return accept(a, corrections);
 }
 
@@ -328,64 +343,13 @@ static void fill_info(const Attempt *a, tgiLcpInfo *info) {
   info->nk = a->s->nk;
   info->rank = a->s->rank;
   for (int i = 0; i < p->n; i++) {
-    double margin = tgi_lcp_row_margin(c, p, a->f, a->w, i);
-    double residual = tgi_lcp_row_residual(c, p, tgi_lcp_is_dead(a->s, p, c->cls, i), a->f, a->w, i);
+    double margin = tgi_lcp_row_margin(a->s, p, a->f, a->w, i);
+    double residual = tgi_lcp_row_residual(c, p, tgi_lcp_is_dead(a->s, p, a->s->cls, i), a->f, a->w, i);
     info->margin = fmin(info->margin, margin);
     info->residual = fmax(info->residual, residual);
     if (margin <= TGI_LCP_TIE) c->ties[info->nties++] = i;
     if (!(residual <= TGI_LCP_ACCEPT)) c->failed[info->nfailed++] = i;
   }
-}
-
-// Solves one problem whose islands are known; leaves its classes in scratch->cls and the class solve of them.
-static int solve_connected(Attempt *a, const int8_t *warm, tgiLcpInfo *info) {
-  tgiLcpScratch *c = a->s->scratch;
-  c->reduced = false;
-  int stage = run_stages(a, warm, info);
-  if (stage != TGI_LCP_FAILED) tgi_lcp_settle_ties(a->s, a->p, a->f, a->w);
-  else tgi_lcp_class_solve(a->s, a->p, a->best, a->f, a->w);
-  return stage;
-}
-
-// Rows of one island as a problem of its own
-static tgiLcpProblem extract(tgiLcpScratch *c, const tgiLcpProblem *p, int island) {
-  int n = 0;
-  for (int i = 0; i < p->n; i++) {
-    if (c->island[i] != island) continue;
-    c->K_pos[i] = n;
-    c->sub_row[n++] = i;
-  }
-  for (int a = 0; a < n; a++) {
-    int i = c->sub_row[a];
-    c->sub_kind[a] = p->kind[i];
-    c->sub_parent[a] = p->kind[i] == TGI_LCP_FRICTION ? c->K_pos[p->parent[i]] : -1;
-    c->sub_bound[a] = p->kind[i] == TGI_LCP_FRICTION || p->kind[i] == TGI_LCP_BOX ? p->bound[i] : 0;
-    c->sub_b[a] = p->b[i];
-    for (int k = 0; k < n; k++) c->sub_A[(size_t)n * a + k] = p->A[(size_t)p->n * i + c->sub_row[k]];
-  }
-  return (tgiLcpProblem){n, c->sub_A, c->sub_b, c->sub_kind, c->sub_parent, c->sub_bound};
-}
-
-// Island by island, then one class solve of all. The stage reported is the last that any island needed.
-static int solve_islands(Attempt *a, const int8_t *warm, tgiLcpInfo *info) {
-  tgiLcpScratch *c = a->s->scratch;
-  int worst = TGI_LCP_WARM, islands = c->nisland;
-  for (int k = 0; k < islands; k++) {
-    tgi_lcp_find_islands(c, a->p);
-    tgiLcpProblem sub = extract(c, a->p, k);
-    for (int i = 0; warm != NULL && i < sub.n; i++) c->sub_cls[i] = warm[c->sub_row[i]];
-    c->nisland = 1;
-    for (int i = 0; i < sub.n; i++) c->island[i] = 0;
-    Attempt part = {a->s, &sub, c->sub_f, c->sub_w, c->sub_cls, INFINITY};
-    int stage = solve_connected(&part, warm != NULL ? c->sub_cls : NULL, info);
-    if (stage == TGI_LCP_FAILED || worst == TGI_LCP_FAILED) worst = TGI_LCP_FAILED;
-    else if (stage > worst) worst = stage;
-    for (int i = 0; i < sub.n; i++) a->best[c->sub_row[i]] = c->cls[i];
-  }
-  tgi_lcp_find_islands(c, a->p);
-  c->reduced = false;
-  tgi_lcp_class_solve(a->s, a->p, a->best, a->f, a->w);
-  return worst;
 }
 
 tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
@@ -399,12 +363,14 @@ tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tg
     return status;
   }
   Attempt a = {s, p, f, w != NULL ? w : c->wtmp, cls, INFINITY};
-  tgi_lcp_find_islands(c, p);
-  info->stage = c->nisland <= 1 ? solve_connected(&a, warm, info) : solve_islands(&a, warm, info);
+  c->reduced = false;
+  info->stage = run_stages(&a, warm, info);
+  if (info->stage != TGI_LCP_FAILED) tgi_lcp_settle_ties(s, p, a.f, a.w);
+  else tgi_lcp_class_solve(s, p, a.best, a.f, a.w);
   for (int i = 0; i < p->n; i++) {
-    bool idle = p->kind[i] == TGI_LCP_FRICTION && c->cls[i] != TGI_LCP_D && c->cls[p->parent[i]] == TGI_LCP_N;
-    if (idle) c->cls[i] = tgRe(a.w[i]) > 0 ? TGI_LCP_L : TGI_LCP_H;
-    cls[i] = c->cls[i];
+    bool idle = p->kind[i] == TGI_LCP_FRICTION && s->cls[i] != TGI_LCP_D && s->cls[p->parent[i]] == TGI_LCP_N;
+    if (idle) s->cls[i] = tgRe(a.w[i]) > 0 ? TGI_LCP_L : TGI_LCP_H;
+    cls[i] = s->cls[i];
   }
   fill_info(&a, info);
   return info->stage == TGI_LCP_FAILED ? TG_NOT_CONVERGED : TG_OK;

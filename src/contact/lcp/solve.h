@@ -25,8 +25,8 @@
 //     f = P f_K + f0,   Q = A_K: P,   c_K = b_K + A_K: f0,   Q f_K = -c_K,   f_K = -Q^+ c_K  (least norm)
 //   Every accepted answer is this solve, with decisions on real parts only: the complex build differentiates it.
 //
-// Islands. Rows that do not act on each other (A_ij = 0, no friction between them) are scaled, solved and factored
-//   apart; below, max|f|, max|b| and trace are those of a row's island.
+// One problem is one island: rows that act on each other, directly or through others (contact/islands.h). max|f|, max|b| and
+//   trace below are those of the problem.
 //
 // Ties. A row is tied when its class could switch without a change of f or w: NORMAL with f and w both zero, FRICTION
 //   (live parent) or BOX at its bound with w zero; zero means |f| <= 1e-9 max|f|, |w| <= 1e-9 max|b|. Tied normals are
@@ -44,7 +44,7 @@
 #ifndef TG_CONTACT_LCP_SOLVE_H
 #define TG_CONTACT_LCP_SOLVE_H
 
-#include "math/real.h"
+#include "math/dense.h"
 
 typedef enum tgiLcpKind { TGI_LCP_EQUALITY, TGI_LCP_NORMAL, TGI_LCP_FRICTION, TGI_LCP_BOX } tgiLcpKind;
 
@@ -69,7 +69,7 @@ typedef struct tgiLcpProblem {
 
 /// What the solve did.
 typedef struct tgiLcpInfo {
-  int stage;          ///< tgiLcpStage that produced the answer; of several islands the last in order, or FAILED
+  int stage;          ///< tgiLcpStage that produced the answer
   int pivots;         ///< pivots of stages 2 and 3 together
   int sweeps;         ///< Gauss-Seidel sweeps
   int nk, rank;       ///< size and rank of Q
@@ -80,7 +80,8 @@ typedef struct tgiLcpInfo {
   const int *failed;  ///< rows with a residual above 1e-8 (or the bad input row); valid as ties
 } tgiLcpInfo;
 
-/// Workspace and, after a solve, the factorisation of Q. Fields are read-only for callers.
+/// Workspace and, after a solve, the factorisation of Q. Fields are read-only for callers. The factorisation is this object's own;
+/// the rest may be shared by several that solve one after another (tgi_lcp_init_apart).
 typedef struct tgiLcp {
   int capacity;                    ///< rows it can take
   int mz;                          ///< Lemke variables it can take
@@ -90,7 +91,11 @@ typedef struct tgiLcp {
   tgReal *fk;                      ///< nk: f_K
   tgReal *z;                       ///< nk: Q^{+T} f_K, needed by the derivative at deficient rank (zero at full rank)
   const tgiLcpProblem *problem;    ///< of the last class solve
-  const int8_t *cls;               ///< n: its classes (in the workspace)
+  int8_t *cls;                     ///< n: its classes
+  bool deficient;                  ///< cod holds Q, else lu
+  tgReal *lu;                      ///< nk x nk, column-major; the memory of cod.qr
+  int *lu_piv;                     ///< nk
+  tgiCod cod;                      ///< its work is the scratch's
   struct tgiLcpScratch *scratch;   ///< the rest, private to contact/lcp
 } tgiLcp;
 
@@ -100,6 +105,14 @@ size_t tgi_lcp_bytes(int nequality, int nnormal, int nbounded);
 /// Lays the workspace out in `memory` (any alignment >= 16). TG_ERR_CAPACITY when bytes < tgi_lcp_bytes(...).
 /// The tgiLcp itself holds only pointers; init is cheap enough to do before every solve with the actual counts.
 tgStatus tgi_lcp_init(tgiLcp *s, void *memory, size_t bytes, int nequality, int nnormal, int nbounded);
+
+/// Bytes of what is kept after a solve of at most `rows` rows.
+size_t tgi_lcp_kept_bytes(int rows);
+/// Bytes of the scratch of a solve of at most that many rows of each sort.
+size_t tgi_lcp_scratch_bytes(int nequality, int nnormal, int nbounded);
+/// Lays out an object for one solve after another: `scratch` of tgi_lcp_scratch_bytes, shared by objects that take turns (and the ties
+/// and failures of a tgiLcpInfo with it), `kept` of tgi_lcp_kept_bytes(rows) its own. Alignment of both >= 16.
+void tgi_lcp_init_apart(tgiLcp *s, void *kept, int rows, void *scratch, int nequality, int nnormal, int nbounded);
 
 /// Solves. warm: n classes or NULL. f, w: n out (w may be NULL). cls: n out; may be the same array as warm.
 /// TG_OK; TG_NOT_CONVERGED: f, cls are the best candidate, info->failed names the rows that do not fit;

@@ -1,4 +1,4 @@
-// test_solve.c: the frictional LCP: validity on random families, built cases, refusals, ties, islands, determinism, no
+// test_solve.c: the frictional LCP: validity on random families, built cases, refusals, ties, determinism, no
 // allocation.
 #include <stdlib.h>
 #include <string.h>
@@ -176,62 +176,6 @@ static void test_stages_agree(void **state) {
   check_true(stage_ok[0] > 200 && stage_ok[1] > 200 && stage_ok[2] > 150, "too few stages finished: %d %d %d",
              stage_ok[0], stage_ok[1], stage_ok[2]);
   check_true(compared > 50 && 100 * agree >= 99 * compared, "box with friction: %d of %d agree", agree, compared);
-  free(x.memory);
-  free(y.memory);
-}
-
-// Three problems that do not touch, their rows interleaved, one with forces 1e10 times smaller: each is solved as if
-// alone, to the bit, its derivative too.
-static void test_islands(void **state) {
-  (void)state;
-  static const int family[3] = {0, 3, MIXED};
-  static Scene part[3];
-  Fixture x, y;
-  set_up(&x, 3, 16, 32);
-  set_up(&y, 3, 16, 32);
-  tgtRandom r = {61};
-  for (int k = 0; k < 60; k++) {
-    tgReal A[MAX_ROWS * MAX_ROWS] = {0}, b[MAX_ROWS], bound[MAX_ROWS], g[MAX_ROWS], u[MAX_ROWS], v[MAX_ROWS];
-    int kind[MAX_ROWS], parent[MAX_ROWS], at[3][MAX_ROWS], n = 0;
-    for (int c = 0; c < 3; c++) make_scene(&part[c], family[c], &r);
-    for (int i = 0; i < part[1].n; i++) part[1].b[i] *= 1e-10;
-    for (int i = 0; i < MAX_ROWS; i++)
-      for (int c = 0; c < 3; c++)
-        if (i < part[c].n) at[c][i] = n++;
-    for (int c = 0; c < 3; c++)
-      for (int i = 0; i < part[c].n; i++) {
-        int row = at[c][i];
-        kind[row] = part[c].kind[i];
-        parent[row] = part[c].parent[i] < 0 ? -1 : at[c][part[c].parent[i]];
-        bound[row] = part[c].bound[i];
-        b[row] = part[c].b[i];
-        for (int j = 0; j < part[c].n; j++) A[row * n + at[c][j]] = part[c].A[i * part[c].n + j];
-      }
-    tgiLcpProblem p = {n, A, b, kind, parent, bound};
-    assert_int_equal(solve(&x, &p, NULL), TG_OK);
-    for (int a = 0; a < x.s.nk; a++) g[a] = 1 + x.s.k[a];
-    tgi_lcp_apply_t(&x.s, g, u);
-    int nk = 0, rank = 0;
-    for (int c = 0; c < 3; c++) {
-      tgiLcpProblem q = scene_problem(&part[c]);
-      assert_int_equal(solve(&y, &q, NULL), TG_OK);
-      check_true(independent_residual(&q, y.f) <= 1e-8, "case %d island %d", k, c);
-      for (int i = 0; i < part[c].n; i++) {
-        check_close(x.f[at[c][i]], y.f[i], 0);
-        assert_int_equal(x.cls[at[c][i]], y.cls[i]);
-      }
-      for (int a = 0; a < y.s.nk; a++) g[a] = 1 + at[c][y.s.k[a]];
-      tgi_lcp_apply_t(&y.s, g, v);
-      for (int a = 0; a < y.s.nk; a++) check_close(u[x.s.kpos[at[c][y.s.k[a]]]], v[a], 0);
-      nk += y.s.nk;
-      rank += y.s.rank;
-    }
-    assert_int_equal(x.s.nk, nk);
-    assert_int_equal(x.s.rank, rank);
-    solve(&y, &p, x.cls);
-    assert_int_equal(y.info.stage, TGI_LCP_WARM);
-    assert_memory_equal(x.f, y.f, (size_t)n * sizeof(tgReal));
-  }
   free(x.memory);
   free(y.memory);
 }
@@ -441,7 +385,6 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_families),
       cmocka_unit_test(test_mixed),
       cmocka_unit_test(test_stages_agree),
-      cmocka_unit_test(test_islands),
       cmocka_unit_test(test_block_closed_form),
       cmocka_unit_test(test_ties),
       cmocka_unit_test(test_failures),

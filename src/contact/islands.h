@@ -1,0 +1,27 @@
+// islands.h: which dofs a row acts on, and which rows and trees act on each other.
+//
+// A tree is a set of dofs that the mass matrix, or a tendon, couples: a movable body fixed to nothing and all it carries; what
+// hangs on bodies that cannot move is in different trees. Rows (contacts, equalities) join trees to islands; bodies that cannot
+// move join nothing. A = J Mh^-1 J' is block diagonal over islands, and so is every derivative of the step: each is solved and
+// differentiated by itself, at a cost that grows with the number of islands and not with its cube.
+// Islands are numbered by their first row; within one, rows and dofs keep their order.
+#ifndef TG_CONTACT_ISLANDS_H
+#define TG_CONTACT_ISLANDS_H
+
+#include "sim/sim.h"
+
+/// From the model alone: s->tree.
+void tgi_trees(tgSim *s);
+/// From the rows, before J is used: row_span, row_island, row_place, island_*, dof_island, s->nisland. With s->one_island all rows and
+/// dofs are one.
+void tgi_islands(tgSim *s);
+
+/// Rows of an island.
+static inline int tgi_island_rows(const tgSim *s, int island) { return s->island_adr[island + 1] - s->island_adr[island]; }
+/// The number of row_A for rows i and k of one island.
+static inline tgReal *tgi_row_A(const tgSim *s, int i, int k) {
+  int island = s->row_island[i];
+  return s->row_A + s->island_at[island] + (size_t)s->row_place[i] * (size_t)tgi_island_rows(s, island) + (size_t)s->row_place[k];
+}
+
+#endif
