@@ -2,6 +2,7 @@
 # make test        the same set-up, then every test (what .ci/run calls)
 # make build       engine, command line and viewer, into build/bin and build/share
 # make bench       programs of bench/, ratios in one run
+# make reproduce   experiments of the papers, tables of docs/reproductions.md renewed
 # make test-long   what takes longer than make test may
 # make coverage    lines of src/ that the tests reach, folder by folder
 SHELL := /bin/bash
@@ -12,7 +13,7 @@ PRESET = cmake --preset $(1) >build/$(1).log 2>&1 || { cat build/$(1).log; exit 
          cmake --build --preset $(1) -j$(JOBS) >>build/$(1).log 2>&1 || { grep -E 'error|warning|FAILED' build/$(1).log | head -50; exit 1; }
 PART = @printf '\n== %s\n' $(1)
 
-.PHONY: demo test build bench test-long coverage setup setup-test viewer clean checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-viewer
+.PHONY: demo test build bench reproduce test-long coverage setup setup-test viewer clean checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-viewer
 
 setup:
 	@tools/setup.sh build
@@ -79,6 +80,9 @@ bench: setup-test
 	@cmake --preset release -DTG_BUILD_BENCH=ON >build/release.log 2>&1 || { cat build/release.log; exit 1; }
 	@$(call PRESET,release)
 	@tools/bench.sh
+
+reproduce: build
+	@tools/reproductions.py
 
 test-long: test
 	@ctest --preset release -L long

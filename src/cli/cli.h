@@ -29,7 +29,7 @@ typedef struct tgCli {
   int steps, iterations, threads, count;
   double dt;
   uint64_t seed;
-  bool json, resume, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay, repair, exclude_overlapping;
+  bool json, resume, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay, repair, exclude_overlapping, full;
   const char *asset_root[16]; int nasset_root;
   const char *package_name[16], *package_path[16]; char package_text[16][512]; int npackage;
 } tgCli;
@@ -114,6 +114,16 @@ typedef struct tgCliRun {
 int tgi_cli_write_run(const tgCliRun *run);
 /// Colour of a target in a replay; forces are red.
 #define TG_CLI_TARGET_COLOR {0.2f, 0.65f, 0.35f, 1}
+/// A line of progress that renews itself on a terminal; elsewhere a line now and then. ctx: a tgCliBar.
+typedef struct tgCliBar { bool tty; double last; } tgCliBar;
+void tgi_cli_progress(void *ctx, const tgProgress *progress);
+/// The task rolled out at decision variables x.
+tgStatus tgi_cli_record_task(const tgTask *task, const double *x, tgCliTrajectory *out, tgError *error);
+/// The folder of an optimised task: first and best iterate, loss curve, targets. json, not dropped, becomes run.json. 0 or an exit code
+/// with the reason printed.
+int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *optimum, const char *folder, const char *title, json_t *json, bool replay);
+/// Distance [m] of the farthest position term at the end of the best iterate; NaN when there is none.
+double tgi_cli_best_distance(const tgTask *task, const tgOptimum *optimum);
 /// Index of the least finite of n >= 1 losses, 0 when none is finite.
 int tgi_cli_least(const double *loss, int n);
 /// Targets of the task's position losses, for the replay, and the body of the first, whose path is drawn. Returns how many.

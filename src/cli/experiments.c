@@ -1,181 +1,56 @@
-// experiments.c: tangere reproduce ID and tangere bench NAME: tables of named experiments and measurements.
+// experiments.c: tangere reproduce ID and tangere bench NAME: rows, their bands, and the two commands.
+#include "cli/experiments.h"
+
 #include <math.h>
-#include <stdlib.h>
+#include <stdarg.h>
 #include <string.h>
-#include <unistd.h>
+#include <strings.h>
+#include <time.h>
 
-#include "cli/cli.h"
-
-// a file of models/, found from the executable (build/bin/tangere) or $TANGERE_MODELS
-static bool model_file(const char *name, char *path, size_t size) {
-  const char *folder = getenv("TANGERE_MODELS");
-  char exe[900];
-  ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-  exe[n > 0 ? n : 0] = '\0';
-  char *slash = strrchr(exe, '/');
-  if (slash != NULL) *slash = '\0';
-  if (folder != NULL) snprintf(path, size, "%s/%s", folder, name);
-  else snprintf(path, size, "%s/../../models/%s", exe, name);
-  if (access(path, R_OK) == 0) return true;
-  tgi_cli_say("tangere: %s is not there; set TANGERE_MODELS to the folder models/ of the source", path);
-  return false;
+static const tgBand *find_band(const tgExperiment *e, const char *name) {
+  for (int i = 0; i < e->nband; i++)
+    if (strcmp(e->band[i].name, name) == 0) return &e->band[i];
+  return NULL;
 }
 
-static void add_row(json_t *rows, const char *name, double value, const char *unit, const char *paper, const char *want, bool pass) {
-  json_array_append_new(rows, json_pack("{s:s, s:o, s:s, s:s, s:s, s:b}", "name", name, "value", isfinite(value) ? json_real(value) : json_null(),
-                                        "unit", unit, "paper", paper, "want", want, "pass", (int)pass));
-  tgi_cli_say("%-4s %-28s %-12.6g %-6s want %-10s paper %s", pass ? "ok" : "MISS", name, value, unit, want, paper[0] != '\0' ? paper : "-");
+static void add_row(tgRun *run, const tgBand *b, double value, const char *note) {
+  char want[40] = "reported";
+  if (b->sense != 0) snprintf(want, sizeof want, "%c= %g", b->sense, b->limit);
+  bool pass = b->sense == 0 || (b->sense == '<' ? value <= b->limit : value >= b->limit);  // NaN passes neither
+  json_array_append_new(run->rows, json_pack("{s:s, s:o, s:s, s:b, s:o, s:s, s:s}", "name", b->name, "value",
+                                             isfinite(value) ? json_real(value) : json_null(), "band", want, "pass", (int)pass, "paper",
+                                             isfinite(b->paper) ? json_real(b->paper) : json_null(), "unit", b->unit, "note", note));
+  char paper[40] = "";
+  if (isfinite(b->paper)) snprintf(paper, sizeof paper, "paper %.4g", b->paper);
+  tgi_cli_say("%-4s %-38s %-12.6g %-5s %-10s %-12s %s", b->sense == 0 ? "" : pass ? "ok" : "MISS", b->name, value, b->unit, want, paper, note);
 }
 
-static tgOptimum *optimise(const char *path, const char *method, int iterations, bool zero, double *distance) {
-  tgError error = {0};
-  tgTask *t = tg_task_load(path, NULL, &error);
-  tgOptimum *o = NULL;
-  tgOptimizeOptions options = tg_optimize_default();
-  options.cancel = &tgi_cli_interrupted;
-  if (t != NULL && tg_task_override(t, NULL, method, iterations, &error) == TG_OK && (!zero || tg_task_zero_contact_gradient(t, &error) == TG_OK))
-    o = tg_optimize(t, &options);
-  if (o == NULL) tgi_cli_error("reproduce", &error);
-  tgEvaluator *e = o != NULL ? tg_evaluator_create(t, 0, NULL) : NULL;
-  double loss;
-  *distance = NAN;
-  if (e != NULL && tg_evaluate(e, o->best, &loss, NULL, NULL, NULL, NULL, NULL) == TG_OK) tg_evaluator_term(e, 0, NULL, distance);
-  tg_evaluator_free(e);
-  tg_task_free(t);
-  return o;
+void tgi_run_row(tgRun *run, const char *name, double value, const char *note, ...) {
+  char text[600];
+  va_list args;
+  va_start(args, note);
+  vsnprintf(text, sizeof text, note, args);
+  va_end(args);
+  const tgBand *b = find_band(run->experiment, name), none = {.name = name, .unit = "", .paper = NAN};
+  add_row(run, b != NULL ? b : &none, value, text);
 }
 
-// the main job: head of the half-cheetah to its target by gradient, beside the two baselines with as many simulations
-static bool reach(json_t *rows) {
-  char path[1024];
-  double d, unused;
-  if (!model_file("half_cheetah_reach.yaml", path, sizeof path)) return false;
-  tgOptimum *ours = optimise(path, NULL, 0, false, &d), *zero = optimise(path, NULL, 0, true, &unused);
-  tgOptimum *random = ours != NULL ? optimise(path, "random", (int)((ours->simulations + 15) / 16), false, &unused) : NULL;
-  bool have = ours != NULL && zero != NULL && random != NULL;
-  if (have) {
-    double rz = zero->best_loss / ours->best_loss, rr = random->best_loss / ours->best_loss;
-    add_row(rows, "reach.distance", d, "m", "", "<= 0.03", d <= 0.03);
-    add_row(rows, "reach.seconds", ours->seconds, "s", "", "<= 90", ours->seconds <= 90);
-    add_row(rows, "no_contact_gradient.loss_ratio", rz, "", "", ">= 5", rz >= 5);
-    add_row(rows, "random_search.loss_ratio", rr, "", "", ">= 5", rr >= 5);
-  }
-  tg_optimum_free(ours);
-  tg_optimum_free(zero);
-  tg_optimum_free(random);
-  return have;
+void tgi_run_report(tgRun *run, const char *name, double value, const char *unit, double paper, const char *note) {
+  tgBand b = {.name = name, .unit = unit, .paper = paper};
+  add_row(run, &b, value, note);
 }
 
-typedef struct Experiment { const char *id, *title; bool (*run)(json_t *rows); } Experiment;
-static const Experiment experiments[] = {
-    {"reach", "half-cheetah brings its head to the target of the lcp paper's trajectory scene, from zero controls", reach},
-};
-
-// medians of timings of one call, in microseconds
-static int by_value(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
-static double median(double *x, int n) {
-  qsort(x, (size_t)n, sizeof *x, by_value);
-  return x[n / 2];
+void tgi_run_progress(const tgRun *run, const char *what, double done, double total, double since) {
+  char left[32];
+  double spent = tgi_cli_now() - since;
+  tgi_cli_say("%s %s: %.0f of %.0f, %s left", run->experiment->id, what, done, total,
+              tgi_cli_duration(done > 0 ? spent / done * (total - done) : -1, left, sizeof left));
 }
 
-// the cheetah on the ground: forward step, adjoint, Jacobian, and our own central differences of the same step
-static bool bench_step(json_t *rows) {
-  enum { REPEAT = 400 };
-  char path[1024];
-  tgError error = {0};
-  if (!model_file("half_cheetah.xml", path, sizeof path)) return false;
-  tgModel *m = tg_model_load(path, NULL, &error);
-  tgContact *c = m != NULL ? tg_contact_create(m, "lcp", NULL, &error) : NULL;
-  tgSim *s = c != NULL ? tg_sim_create(m, c, NULL, &error) : NULL;
-  if (s == NULL) {
-    tgi_cli_error("bench", &error);
-    tg_contact_free(c);
-    tg_model_free(m);
-    return false;
-  }
-  int nv = tg_model_nv(m), nu = tg_model_nu(m), nin = 2 * nv + nu;
-  double h = tg_model_timestep(m), t[4][REPEAT], gq[64] = {1}, gv[64] = {1}, dq[64], dv[64], du[64];
-  double *D = malloc((size_t)(2 * nv) * (size_t)nin * sizeof *D);
-  void *snap = malloc(tg_sim_snapshot_size(s));
-  for (int i = 0; i < 300; i++) tg_sim_step(s, h, NULL);   // it lies on the ground
-  tgStepInfo info = {0};
-  tg_sim_save(s, snap);
-  for (int i = 0; i < REPEAT; i++) {
-    double a = tgi_cli_now();
-    tg_sim_restore(s, snap);
-    tg_sim_step(s, h, &info);
-    double b = tgi_cli_now();
-    tg_sim_step_vjp(s, gq, gv, dq, dv, du, NULL);
-    double e = tgi_cli_now();
-    tg_sim_step_jacobian(s, D, NULL);
-    double f = tgi_cli_now();
-    for (int k = 0; k < 2 * nin && i < REPEAT / 8; k++) {
-      tg_sim_restore(s, snap);
-      double *x = k / 2 < nv ? tg_sim_qpos(s) + k / 2 : k / 2 < 2 * nv ? tg_sim_qvel(s) + (k / 2 - nv) : tg_sim_ctrl(s) + (k / 2 - 2 * nv);
-      *x += k % 2 == 0 ? 1e-7 : -1e-7;
-      tg_sim_step(s, h, NULL);
-    }
-    t[0][i] = 1e6 * (b - a);
-    t[1][i] = 1e6 * (e - b);
-    t[2][i] = 1e6 * (f - e);
-    if (i < REPEAT / 8) t[3][i] = 1e6 * (tgi_cli_now() - f);
-  }
-  double us[4] = {median(t[0], REPEAT), median(t[1], REPEAT), median(t[2], REPEAT), median(t[3], REPEAT / 8)};
-  static const char *const name[] = {"cheetah.step_us", "cheetah.adjoint_us", "cheetah.jacobian_us"};
-  for (int i = 0; i < 3; i++) {
-    double theirs = i == 2 ? us[3] : us[0];
-    json_array_append_new(rows, json_pack("{s:s, s:f, s:f, s:f, s:s}", "name", name[i], "ours", us[i], "theirs", theirs, "ratio", us[i] / theirs,
-                                          "against", i == 2 ? "own central differences" : "own forward step"));
-    tgi_cli_say("%-22s %8.2f us   %-24s %8.2f us   ratio %.3g", name[i], us[i], i == 2 ? "own central differences" : "own forward step", theirs, us[i] / theirs);
-  }
-  tgi_cli_say("%d contacts, %d rows", info.ncontact, info.nrow);
-  free(D);
-  free(snap);
-  tg_sim_free(s);
-  tg_contact_free(c);
-  tg_model_free(m);
-  return true;
-}
-
-// 64 rollouts of the main job with gradients, on one thread and on two: seconds, speed-up, and whether the bits agree
-static bool bench_rollouts(json_t *rows) {
-  enum { COUNT = 64 };
-  char path[1024];
-  tgError error = {0};
-  if (!model_file("half_cheetah_reach.yaml", path, sizeof path)) return false;
-  tgTask *task = tg_task_load(path, NULL, &error);
-  if (task == NULL) {
-    tgi_cli_error("bench", &error);
-    return false;
-  }
-  double seconds[2] = {INFINITY, INFINITY};
-  uint64_t bits[2] = {0, 1};
-  bool done = true;
-  for (int repeat = 0; repeat < 5; repeat++)
-    for (int threads = 1; threads <= 2; threads++) {
-      double took = INFINITY;  // of a run that is not done
-      done = done && tgi_cli_batch_bits(task, COUNT, threads, &took, &bits[threads - 1]);
-      seconds[threads - 1] = fmin(seconds[threads - 1], took);
-    }
-  tg_task_free(task);
-  if (!done) return false;
-  bool same = bits[0] == bits[1];
-  json_array_append_new(rows, json_pack("{s:s, s:f, s:f, s:f, s:s, s:b}", "name", "cheetah.64_rollouts_2_threads_s", "ours", seconds[1], "theirs",
-                                        seconds[0], "ratio", seconds[0] / seconds[1], "against", "own run on one thread", "same_bits", (int)same));
-  tgi_cli_say("64 rollouts of 400 steps with gradients: %.3g s on one thread, %.3g s on two: %.3g x, bits %s", seconds[0], seconds[1],
-              seconds[0] / seconds[1], same ? "equal" : "DIFFER");
-  return same;
-}
-
-static const Experiment benches[] = {
-    {"step", "half-cheetah on the ground: step, adjoint and Jacobian against own central differences", bench_step},
-    {"rollouts", "64 half-cheetah rollouts with gradients on one and on two threads", bench_rollouts},
-};
-
-static int list(const Experiment *e, int n, bool json) {
+static int list(const tgExperiment *e, int n, bool json) {
   json_t *all = json_array();
   for (int i = 0; i < n; i++) {
-    if (!json) printf("%-12s %s\n", e[i].id, e[i].title);
+    if (!json) printf("%-9s %s\n", e[i].id, e[i].title);
     json_array_append_new(all, json_pack("{s:s, s:s}", "id", e[i].id, "title", e[i].title));
   }
   if (json) return tgi_cli_print_json(all, TG_EXIT_OK);
@@ -183,39 +58,93 @@ static int list(const Experiment *e, int n, bool json) {
   return TG_EXIT_OK;
 }
 
-static const Experiment *find(const tgCli *cli, const Experiment *e, int n) {
+static const tgExperiment *find(const tgCli *cli, const tgExperiment *e, int n) {
   for (int i = 0; i < n && cli->file != NULL; i++)
-    if (strcmp(e[i].id, cli->file) == 0) return &e[i];
+    if (strcasecmp(e[i].id, cli->file) == 0) return &e[i];
   tgi_cli_say("tangere %s: %s%s; `tangere %s --list` names what there is", cli->command, cli->file != NULL ? "there is no " : "give a name",
               cli->file != NULL ? cli->file : "", cli->command);
   return NULL;
 }
 
-int tgi_cli_reproduce(const tgCli *cli) {
-  int n = (int)(sizeof experiments / sizeof *experiments);
-  if (cli->list) return list(experiments, n, cli->json);
-  const Experiment *e = find(cli, experiments, n);
-  if (e == NULL) return TG_EXIT_USAGE;
-  tgi_cli_catch_signals();
-  json_t *rows = json_array(), *row;
-  bool pass = e->run(rows);
+// {"machine", "date", "version", "seconds"}: what a figure means nothing without
+static json_t *account(const tgRun *run) {
+  char cpu[200] = "unknown", line[256], date[32] = "";
+  FILE *f = fopen("/proc/cpuinfo", "r");
+  while (f != NULL && fgets(line, sizeof line, f) != NULL)
+    if (strncmp(line, "model name", 10) == 0 && strchr(line, ':') != NULL) {
+      snprintf(cpu, sizeof cpu, "%s", strchr(line, ':') + 2);
+      cpu[strcspn(cpu, "\n")] = '\0';
+      break;
+    }
+  if (f != NULL) fclose(f);
+  time_t now = time(NULL);
+  struct tm utc;
+  if (gmtime_r(&now, &utc) != NULL) strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", &utc);
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:f}", "id", run->experiment->id, "title", run->experiment->title, "machine", cpu, "date", date,
+                   "version", tg_version(), "seconds", tgi_cli_now() - run->began);
+}
+
+// rows that were promised and are not there are misses, not silence
+static void fill_missing(tgRun *run) {
+  for (int i = 0; i < run->experiment->nband; i++) {
+    const tgBand *b = &run->experiment->band[i];
+    bool there = false;
+    size_t k;
+    json_t *row;
+    json_array_foreach(run->rows, k, row) there = there || strcmp(json_string_value(json_object_get(row, "name")), b->name) == 0;
+    if (!there) add_row(run, &(tgBand){b->name, b->sense != 0 ? b->sense : '>', b->limit, b->unit, b->paper}, NAN, "not measured");
+  }
+}
+
+static int finish_reproduction(const tgCli *cli, tgRun *run, bool done) {
+  if (!tgi_cli_interrupted) fill_missing(run);
+  bool pass = done;
   size_t i;
-  json_array_foreach(rows, i, row) pass = pass && json_is_true(json_object_get(row, "pass"));
-  int code = tgi_cli_interrupted ? TG_EXIT_INTERRUPTED : pass ? TG_EXIT_OK : TG_EXIT_MISSED;
-  if (cli->json) return tgi_cli_print_json(json_pack("{s:s, s:b, s:o}", "id", e->id, "pass", (int)pass, "rows", rows), code);
-  json_decref(rows);
+  json_t *row;
+  json_array_foreach(run->rows, i, row) pass = pass && json_is_true(json_object_get(row, "pass"));
+  int code = tgi_cli_interrupted ? TG_EXIT_INTERRUPTED : !done ? TG_EXIT_FAULT : pass ? TG_EXIT_OK : TG_EXIT_MISSED;
+  json_t *json = account(run);
+  json_object_set_new(json, "pass", json_boolean(pass && !tgi_cli_interrupted));
+  json_object_set(json, "rows", run->rows);
+  json_object_set(json, "left", run->left);
+  if (run->folder != NULL) {
+    char path[1100];
+    snprintf(path, sizeof path, "%s/rows.json", run->folder);
+    if (json_dump_file(json, path, JSON_INDENT(2) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) != 0) {
+      tgi_cli_say("tangere reproduce: %s cannot be written", path);
+      if (code == TG_EXIT_OK || code == TG_EXIT_MISSED) code = TG_EXIT_FAULT;
+    }
+  }
+  json_array_foreach(run->left, i, row) tgi_cli_say("left: %s", json_string_value(row));
+  if (cli->json) return tgi_cli_print_json(json, code);
+  json_decref(json);
+  return code;
+}
+
+int tgi_cli_reproduce(const tgCli *cli) {
+  if (cli->list || cli->file == NULL) return list(tgi_reproductions, tgi_nreproduction, cli->json);
+  const tgExperiment *e = find(cli, tgi_reproductions, tgi_nreproduction);
+  if (e == NULL) return TG_EXIT_USAGE;
+  char folder[1000];
+  snprintf(folder, sizeof folder, "%s", cli->out != NULL ? cli->out : "");
+  if (cli->out == NULL) snprintf(folder, sizeof folder, "out/%s", e->id);
+  if (!cli->no_replay && !tgi_cli_make_folder(folder)) return TG_EXIT_INPUT;
+  tgi_cli_catch_signals();
+  tgRun run = {.cli = cli, .experiment = e, .rows = json_array(), .left = json_array(), .folder = cli->no_replay ? NULL : folder,
+               .began = tgi_cli_now()};
+  int code = finish_reproduction(cli, &run, e->run(&run));
+  json_decref(run.rows);
+  json_decref(run.left);
   return code;
 }
 
 int tgi_cli_bench(const tgCli *cli) {
-  int n = (int)(sizeof benches / sizeof *benches);
-  if (cli->list) return list(benches, n, cli->json);
-  const Experiment *e = find(cli, benches, n);
+  if (cli->list) return list(tgi_benches, tgi_nbench, cli->json);
+  const tgExperiment *e = find(cli, tgi_benches, tgi_nbench);
   if (e == NULL) return TG_EXIT_USAGE;
-  json_t *rows = json_array();
-  bool done = e->run(rows);
-  int code = done ? TG_EXIT_OK : TG_EXIT_FAULT;
-  if (cli->json) return tgi_cli_print_json(json_pack("{s:s, s:o}", "id", e->id, "rows", rows), code);
-  json_decref(rows);
+  tgRun run = {.cli = cli, .experiment = e, .rows = json_array(), .began = tgi_cli_now()};
+  int code = e->run(&run) ? TG_EXIT_OK : TG_EXIT_FAULT;
+  if (cli->json) return tgi_cli_print_json(json_pack("{s:s, s:o}", "id", e->id, "rows", run.rows), code);
+  json_decref(run.rows);
   return code;
 }

@@ -6,11 +6,8 @@
 
 #include "cli/cli.h"
 
-typedef struct Bar { bool tty; double last; } Bar;
-
-// a line that renews itself on a terminal; elsewhere a line now and then
-static void progress(void *ctx, const tgProgress *p) {
-  Bar *bar = ctx;
+void tgi_cli_progress(void *ctx, const tgProgress *p) {
+  tgCliBar *bar = ctx;
   double now = tgi_cli_now();
   bool end = p->iteration == p->iterations, due = now - bar->last > (bar->tty ? 0.05 : 1);
   bool decade = p->iteration == 1 || p->iteration % (p->iterations >= 50 ? p->iterations / 10 : 10) == 0;
@@ -28,8 +25,7 @@ static void progress(void *ctx, const tgProgress *p) {
   if (bar->tty && end) fputc('\n', stderr);
 }
 
-// first and best iterate rolled out once more, for the replay
-static tgStatus record(const tgTask *task, const double *x, tgCliTrajectory *t, tgError *error) {
+tgStatus tgi_cli_record_task(const tgTask *task, const double *x, tgCliTrajectory *t, tgError *error) {
   const tgModel *m = tg_task_model(task);
   int steps = tg_task_steps(task);
   tgSim *sim = tg_sim_create(m, tg_task_contact(task), NULL, error);
@@ -66,8 +62,7 @@ static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o,
   return j;
 }
 
-// evaluates the best iterate once more for its distance
-static double best_distance(const tgTask *task, const tgOptimum *o) {
+double tgi_cli_best_distance(const tgTask *task, const tgOptimum *o) {
   tgEvaluator *e = tg_evaluator_create(task, 0, NULL);
   double loss, worst = NAN, d;
   if (e != NULL && tg_evaluate(e, o->best, &loss, NULL, NULL, NULL, NULL, NULL) == TG_OK)
@@ -77,28 +72,35 @@ static double best_distance(const tgTask *task, const tgOptimum *o) {
   return worst;
 }
 
-static int finish(const tgCli *cli, const tgTask *task, const tgOptimum *o) {
+int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *o, const char *folder, const char *title, json_t *json, bool replay) {
   tgError error = {0};
-  tgCliTrajectory t[2] = {{.label = "first", .iteration = 0}, {.label = "best", .iteration = o->ncurve > 0 ? o->curve_iteration[tgi_cli_least(o->curve_loss, o->ncurve)] : 0}};
-  double distance = best_distance(task, o);
-  int code = TG_EXIT_OK;
-  tgStatus st = record(task, o->first, &t[0], &error);
-  if (st == TG_OK) st = record(task, o->best, &t[1], &error);
-  json_t *json = figures(cli, task, o, distance);
-  if (st == TG_OK && cli->out != NULL) {
+  double distance = tgi_cli_best_distance(task, o);
+  tgCliTrajectory t[2] = {{.label = "first", .iteration = 0},
+                          {.label = "best", .iteration = o->ncurve > 0 ? o->curve_iteration[tgi_cli_least(o->curve_loss, o->ncurve)] : 0}};
+  tgStatus st = tgi_cli_record_task(task, o->first, &t[0], &error);
+  if (st == TG_OK) st = tgi_cli_record_task(task, o->best, &t[1], &error);
+  int code = st != TG_OK ? tgi_cli_error("optimize", &error) : TG_EXIT_OK;
+  if (st == TG_OK && folder != NULL) {
     tgReplayFigure fig[] = {{.name = "loss, first", .value = o->first_loss}, {.name = "loss, best", .value = o->best_loss},
                             {.name = "simulations", .value = (double)o->simulations}, {.name = "distance [m]", .value = distance}};
     tgReplayMarker marker[8];
     int track, nmarker = tgi_cli_task_markers(task, marker, 8, &track);
     json_object_set_new(json, "track_body", json_string(tg_model_name(tg_task_model(task), TG_THING_BODY, track)));
-    tgCliRun run = {.folder = cli->out, .title = tgi_cli_base_name(cli->file), .model = tg_task_model(task), .h = tg_task_timestep(task), .ntrajectory = 2,
+    tgCliRun run = {.folder = folder, .title = title, .model = tg_task_model(task), .h = tg_task_timestep(task), .ntrajectory = 2,
                     .trajectory = t, .optimum = o, .nfigure = isfinite(distance) ? 4 : 3, .figure = fig, .nmarker = nmarker,
-                    .marker = marker, .track = track, .json = json, .replay = !cli->no_replay};
+                    .marker = marker, .track = track, .json = json, .replay = replay};
     code = tgi_cli_write_run(&run);
-  } else if (st != TG_OK) code = tgi_cli_error("optimize", &error);
+  }
+  for (int i = 0; i < 2; i++) tgi_cli_trajectory_free(&t[i]);
+  return code;
+}
+
+static int finish(const tgCli *cli, const tgTask *task, const tgOptimum *o) {
+  double distance = tgi_cli_best_distance(task, o);
+  json_t *json = figures(cli, task, o, distance);
+  int code = tgi_cli_write_optimum(task, o, cli->out, tgi_cli_base_name(cli->file), json, !cli->no_replay);
   if (cli->json) code = tgi_cli_print_json(json, code);
   else json_decref(json);
-  for (int i = 0; i < 2; i++) tgi_cli_trajectory_free(&t[i]);
   if (code == TG_EXIT_OK) {
     tgi_cli_say("loss %.6g -> %.6g in %d iterations, %ld simulations, %.3g s; gradient %s%s%s", o->first_loss, o->best_loss, o->iterations,
                 o->simulations, o->seconds, tgi_cli_label(o->grad.label), o->grad.reason[0] != '\0' ? ": " : "", o->grad.reason);
@@ -112,13 +114,13 @@ int tgi_cli_optimize(const tgCli *cli) {
   tgTask *task = tgi_cli_load_task(cli, cli->file);
   if (task == NULL) return TG_EXIT_INPUT;
   char journal[1100];
-  Bar bar = {.tty = isatty(2)};
+  tgCliBar bar = {.tty = isatty(2)};
   tgOptimizeOptions o = tg_optimize_default();
   o.seed = cli->seed;
   o.resume = cli->resume;
   o.threads = cli->threads;
   o.cancel = &tgi_cli_interrupted;
-  o.progress = progress;
+  o.progress = tgi_cli_progress;
   o.progress_ctx = &bar;
   int code = TG_EXIT_OK;
   if (cli->out != NULL) {

@@ -254,4 +254,3 @@ def test_replay_needs_a_whole_folder(tmp_path):
 
 def test_lists():
     assert [e["id"] for e in json.loads(run("bench", "--list", "--json").stdout)] == [l.split()[0] for l in run("bench", "--list").stdout.splitlines()]
-    assert "reach" in run("reproduce", "--list").stdout

@@ -1,0 +1,59 @@
+// table.c: the reproductions: their rows, what each should reach, and the papers' figures.
+#include <math.h>
+
+#include "cli/experiments.h"
+
+#define NONE NAN   // no published figure in this row's unit
+
+static const tgBand reach_bands[] = {
+    {"reach.distance", '<', 0.03, "m", NONE},
+    {"reach.seconds", '<', 90, "s", NONE},
+    {"no_contact_gradient.loss_ratio", '>', 5, "", NONE},
+    {"random_search.loss_ratio", '>', 5, "", NONE},
+};
+
+// Tables II and III of [lcp]: times of all five Jacobians, ratios to central differences and to Ridders
+static const tgBand jacobian_bands[] = {
+    {"atlas.jacobians_us", '<', 500, "us", 8530},
+    {"atlas.step_us", '<', 150, "us", NONE},
+    {"atlas.jacobians_per_step", '<', 2, "", NONE},
+    {"atlas.central_ratio", 0, 0, "", 87.84},
+    {"atlas.ridders_ratio", 0, 0, "", 261},
+    {"atlas.max_rel_error", '<', 1e-6, "", NONE},
+    {"cheetah.jacobians_us", '<', 25, "us", 395},
+    {"cheetah.step_us", '<', 10, "us", NONE},
+    {"cheetah.jacobians_per_step", '<', 2.5, "", NONE},
+    {"cheetah.central_ratio", 0, 0, "", 21.86},
+    {"cheetah.ridders_ratio", 0, 0, "", 60},
+    {"cheetah.max_rel_error", '<', 1e-6, "", NONE},
+    {"jumpworm.jacobians_us", '<', 12, "us", 256},
+    {"jumpworm.step_us", '<', 5, "us", NONE},
+    {"jumpworm.central_ratio", 0, 0, "", 14.89},
+    {"jumpworm.ridders_ratio", 0, 0, "", 37.9},
+    {"jumpworm.max_rel_error", '<', 1e-6, "", NONE},
+    {"catapult.jacobians_us", '<', 12, "us", 265},
+    {"catapult.step_us", '<', 5, "us", NONE},
+    {"catapult.central_ratio", 0, 0, "", 16.45},
+    {"catapult.ridders_ratio", 0, 0, "", 45.2},
+    {"catapult.max_rel_error", '<', 1e-6, "", NONE},
+};
+
+// section VI of [toi]: slope of the velocity of sliding prisms (theirs -0.0147, exact -0.0144), two cubes that come to rest together
+static const tgBand prism_bands[] = {
+    {"prism.slope_error", '<', 1e-6, "m/s", 3e-4},
+    {"prism.stop_step", '<', 139, "", NONE},
+    {"cubes.final_speed", '<', 1e-9, "m/s", NONE},
+    {"cubes.momentum_error", '<', 1e-9, "", NONE},
+    {"frictionless_steps", '<', 0, "", NONE},
+};
+
+#define BANDS(table) table, (int)(sizeof table / sizeof *table)
+const tgExperiment tgi_reproductions[] = {
+    {"reach", "half-cheetah brings its head to the target of the lcp paper's trajectory scene, from zero controls", tgi_reproduce_reach,
+     BANDS(reach_bands)},
+    {"LC-R1", "Jacobians of a step of a humanoid, the half-cheetah, the jump-worm and the catapult: time and error against differences",
+     tgi_reproduce_jacobians, BANDS(jacobian_bands)},
+    {"TO-R3", "prisms slide and stop, two cubes collide and come to rest together: friction at every step", tgi_reproduce_prisms,
+     BANDS(prism_bands)},
+};
+const int tgi_nreproduction = (int)(sizeof tgi_reproductions / sizeof *tgi_reproductions);

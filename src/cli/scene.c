@@ -1,0 +1,122 @@
+// scene.c: models and tasks of models/ opened, run and left behind by experiments.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/experiments.h"
+
+bool tgi_models_file(const char *name, char *path, size_t size) {
+  const char *folder = getenv("TANGERE_MODELS");
+  char exe[900];
+  ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+  exe[n > 0 ? n : 0] = '\0';
+  char *slash = strrchr(exe, '/');
+  if (slash != NULL) *slash = '\0';
+  if (folder != NULL) snprintf(path, size, "%s/%s", folder, name);
+  else snprintf(path, size, "%s/../../models/%s", exe, name);
+  if (access(path, R_OK) == 0) return true;
+  tgi_cli_say("tangere: %s is not there; set TANGERE_MODELS to the folder models/ of the source", path);
+  return false;
+}
+
+bool tgi_scene_open(tgScene *s, const char *file, const tgContactOptions *options) {
+  char path[1024];
+  tgError error = {0};
+  *s = (tgScene){.model = NULL};
+  if (!tgi_models_file(file, path, sizeof path)) return false;
+  s->model = tg_model_load(path, NULL, &error);
+  s->contact = s->model != NULL ? tg_contact_create(s->model, "lcp", options, &error) : NULL;
+  s->sim = s->contact != NULL ? tg_sim_create(s->model, s->contact, NULL, &error) : NULL;
+  if (s->sim != NULL) {
+    s->h = tg_model_timestep(s->model);
+    return true;
+  }
+  tgi_cli_error("reproduce", &error);
+  tgi_scene_close(s);
+  return false;
+}
+
+void tgi_scene_close(tgScene *s) {
+  tg_sim_free(s->sim);
+  tg_contact_free(s->contact);
+  tg_model_free(s->model);
+  *s = (tgScene){.model = NULL};
+}
+
+tgStatus tgi_scene_step(tgScene *s, tgStepInfo *info) {
+  tgStatus st = tg_sim_step(s->sim, s->h, info);
+  for (int tries = 0; st == TG_ERR_CAPACITY && tries < 16; tries++) {
+    int ncontact, nrow;
+    tg_sim_wanted(s->sim, &ncontact, &nrow);
+    if (tg_sim_reserve(s->sim, ncontact, nrow) != TG_OK) return TG_ERR_MEMORY;
+    st = tg_sim_step(s->sim, s->h, info);
+  }
+  return st;
+}
+
+static int by_value(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
+
+double tgi_median(double *x, int n) {
+  qsort(x, (size_t)n, sizeof *x, by_value);
+  return x[n / 2];
+}
+
+// progress with a limit of time; `stop` is what the optimiser polls
+typedef struct Watch { tgCliBar bar; double limit; volatile int stop; } Watch;
+
+static void watch(void *ctx, const tgProgress *p) {
+  Watch *w = ctx;
+  tgi_cli_progress(&w->bar, p);
+  if (tgi_cli_interrupted || (w->limit > 0 && p->seconds >= w->limit)) w->stop = 1;
+}
+
+tgOptimum *tgi_run_task(tgRun *run, const tgTaskRun *how, tgTask **task) {
+  char path[1024];
+  tgError error = {0};
+  if (!tgi_models_file(how->file, path, sizeof path)) return NULL;
+  tgTask *t = tg_task_load(path, NULL, &error);
+  tgOptimum *o = NULL;
+  Watch w = {.bar = {.tty = isatty(2)}, .limit = how->seconds};
+  tgOptimizeOptions options = tg_optimize_default();
+  options.seed = how->seed;
+  options.threads = run->cli->threads;
+  options.progress = watch;
+  options.progress_ctx = &w;
+  options.cancel = how->seconds > 0 ? &w.stop : &tgi_cli_interrupted;
+  if (t != NULL && tg_task_override(t, NULL, how->method, how->iterations, &error) == TG_OK &&
+      (!how->zero_contact || tg_task_zero_contact_gradient(t, &error) == TG_OK)) {
+    tgi_cli_say("%s: %s by %s", run->experiment->id, how->file, tg_task_method(t));
+    o = tg_optimize(t, &options);
+  }
+  if (o != NULL && o->status != TG_OK && o->status != TG_CANCELLED) error = o->error;
+  if (o == NULL || error.status != TG_OK) tgi_cli_error("reproduce", &error);
+  if (o != NULL && o->iterations > 0 && how->name != NULL && run->folder != NULL) {
+    char folder[1200];
+    snprintf(folder, sizeof folder, "%s/%s", run->folder, how->name);
+    json_t *json = json_pack("{s:s, s:s, s:o, s:o, s:s, s:f, s:f, s:f}", "version", tg_version(), "command", "reproduce", "task", tgi_cli_input(path),
+                             "model", tgi_cli_input(tg_task_model_path(t)), "method", tg_task_method(t), "first_loss", o->first_loss, "best_loss",
+                             o->best_loss, "seconds", o->seconds);
+    if (tgi_cli_write_optimum(t, o, folder, how->name, json, true) == TG_EXIT_OK) {
+      strcat(folder, "/replay.html");
+      json_array_append_new(run->left, json_string(folder));
+    }
+    json_decref(json);
+  }
+  if (task != NULL && o != NULL) *task = t;
+  else tg_task_free(t);
+  return o;
+}
+
+bool tgi_run_leave(tgRun *run, const char *name, const char *title, const tgModel *model, double h, tgCliTrajectory *trajectory, int count,
+                   const tgReplayMarker *marker, int nmarker) {
+  if (run->folder == NULL) return true;
+  char folder[1200];
+  snprintf(folder, sizeof folder, "%s/%s", run->folder, name);
+  tgCliRun out = {.folder = folder, .title = title, .model = model, .h = h, .ntrajectory = count, .trajectory = trajectory, .nmarker = nmarker,
+                  .marker = marker, .replay = true};
+  if (tgi_cli_write_run(&out) != TG_EXIT_OK) return false;
+  strcat(folder, "/replay.html");
+  json_array_append_new(run->left, json_string(folder));
+  return true;
+}

@@ -1,0 +1,90 @@
+"""tangere reproduce: what it lists, the rows it prints, and the experiments that are quick enough for every run of the tests."""
+import json
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from test_cli import EXE, ROOT, run
+
+# rows that comparisons from outside rely on
+ROWS = {
+    "LC-R1": "atlas.jacobians_us atlas.step_us atlas.jacobians_per_step atlas.central_ratio atlas.ridders_ratio atlas.max_rel_error "
+             "cheetah.jacobians_us cheetah.step_us cheetah.jacobians_per_step cheetah.max_rel_error jumpworm.jacobians_us jumpworm.step_us "
+             "jumpworm.max_rel_error catapult.jacobians_us catapult.step_us catapult.max_rel_error",
+    "TO-R3": "prism.slope_error prism.stop_step cubes.final_speed cubes.momentum_error frictionless_steps",
+}
+
+
+def rows_of(done):
+    result = json.loads(done.stdout)
+    for row in result["rows"]:
+        assert set(row) == {"name", "value", "band", "pass", "paper", "unit", "note"}
+        bound = re.fullmatch(r"([<>])= (\S+)|reported", row["band"])
+        assert bound, row["band"]
+        if row["band"] != "reported":
+            limit = float(bound[2])
+            meets = row["value"] is not None and (row["value"] <= limit if bound[1] == "<" else row["value"] >= limit)
+            assert row["pass"] == meets, row
+    return result, {row["name"]: row for row in result["rows"]}
+
+
+def test_list():
+    told = run("reproduce").stdout
+    assert told == run("reproduce", "--list").stdout
+    ids = [e["id"] for e in json.loads(run("reproduce", "--list", "--json").stdout)]
+    assert ids == [line.split()[0] for line in told.splitlines()] and set(ROWS) <= set(ids)
+    run("reproduce", "LC-R9", code=1)
+
+
+def test_prisms_and_cubes(tmp_path):
+    result, rows = rows_of(run("reproduce", "to-r3", "--json", "--no-replay"))
+    assert result["pass"] and result["id"] == "TO-R3" and result["machine"] and result["date"]
+    assert set(ROWS["TO-R3"].split()) <= set(rows)
+    assert rows["prism.stop_step"]["value"] == 139   # 2/(0.16 * 9 * 0.01) = 138.9
+
+
+def test_a_band_that_is_missed_is_exit_3(tmp_path):
+    models = tmp_path / "models"
+    shutil.copytree(ROOT / "models", models)
+    text = (models / "prisms.xml").read_text()
+    (models / "prisms.xml").write_text(text.replace('friction="0.16"', 'friction="0.15"'))
+    done = subprocess.run([EXE, "reproduce", "TO-R3", "--json", "--no-replay"], capture_output=True, text=True, timeout=300,
+                          env={"TANGERE_MODELS": str(models)})
+    assert done.returncode == 3
+    result, rows = rows_of(done)
+    assert not result["pass"] and rows["prism.slope_error"]["value"] == pytest.approx(0.0009, rel=1e-6) and rows["cubes.final_speed"]["pass"]
+    (models / "cubes.xml").unlink()
+    done = subprocess.run([EXE, "reproduce", "TO-R3", "--json", "--no-replay"], capture_output=True, text=True, timeout=300,
+                          env={"TANGERE_MODELS": str(models)})
+    assert done.returncode == 4 and "cubes.xml" in done.stderr
+    _, rows = rows_of(done)   # rows that could not be had are there, as misses
+    assert rows["cubes.final_speed"]["value"] is None and not rows["cubes.final_speed"]["pass"]
+
+
+def test_jacobians_agree_with_differences_in_the_scenes_of_the_paper():
+    """times depend on the machine and what else it does: only their presence is tested"""
+    done = subprocess.run([EXE, "reproduce", "LC-R1", "--json", "--no-replay"], capture_output=True, text=True, timeout=300)
+    assert done.returncode in (0, 3)
+    _, rows = rows_of(done)
+    assert set(ROWS["LC-R1"].split()) <= set(rows)
+    for scene in ("atlas", "cheetah", "jumpworm", "catapult"):
+        assert rows[f"{scene}.max_rel_error"]["pass"]
+        assert rows[f"{scene}.jacobians_us"]["value"] > 0 and rows[f"{scene}.step_us"]["value"] > 0
+    assert "33 dofs" in rows["atlas.jacobians_us"]["note"] and "24 contacts" in rows["atlas.jacobians_us"]["note"]
+
+
+def test_interrupt():
+    p = subprocess.Popen([EXE, "reproduce", "LC-R1", "--full", "--no-replay", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(0.5)
+    p.send_signal(signal.SIGINT)
+    out, _ = p.communicate(timeout=20)
+    assert p.returncode == 130 and not json.loads(out)["pass"]
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("x")
+    assert "file" in run("reproduce", "TO-R3", "--out", tmp_path / "file" / "out", code=2).stderr
