@@ -241,46 +241,27 @@ int tgi_incident_face(const tgiConvex *F, int f, const tgiConvex *I, int prefer,
 
 // ---- closed forms
 
-static void world_point(tgReal *y, const tgShape *S, const tgReal *x) {
-  tgi_m3_mulv(y, S->mat, x);
-  tgi_v3_add(y, y, S->pos);
-}
-static void world_edge(tgReal *x, tgReal *u, const tgShape *S, int e) {
-  const int *q = S->hull->edge + 4 * e;
-  tgReal d[3];
-  world_point(x, S, S->hull->vert + 3 * q[0]);
-  tgi_v3_sub(d, S->hull->vert + 3 * q[1], S->hull->vert + 3 * q[0]);
-  tgi_m3_mulv(u, S->mat, d);
-}
-
 static void emit(tgContactPoint *c, const tgiCandidate *k, const tgiFace *W, const tgiConvex *F, int f,
-                 const tgiConvex *I, bool derivatives) {
-  tgReal x[3], u[3], e[3], g[3], m[3];
-  const tgShape *S = I->S;
-  tgiCore core = {.r = 0};
+                 const tgiConvex *I, tgCollide want) {
+  tgiCore core, edge;
+  tgiFace other;
   switch (k->kind) {
     case TGI_KIND_FACE_POINT:
-      if (I->h) world_point(core.x, S, S->hull->vert + 3 * k->i);
-      else tgi_round_core(&core, S, k->i == 0 ? TGI_AT_START : TGI_AT_END);
-      tgi_rule_face_point(c, W, core.x, core.r, derivatives);
+      if (I->h) tgi_hull_vertex(&core, I->S, I->is_a, k->i, want);
+      else tgi_round_core(&core, I->S, I->is_a, k->i == 0 ? TGI_AT_START : TGI_AT_END, want);
+      tgi_rule_face_point(c, W, &core, want);
       break;
     case TGI_KIND_FACE_EDGE:
-      world_edge(e, g, F->S, k->j);
       // the side plane's normal does not depend on which way round the face the edge is listed
-      if (I->h) {
-        world_edge(x, u, S, k->i);
-      } else {
-        tgi_round_core(&core, S, TGI_AT_INSIDE);
-        tgi_v3_copy(x, core.x);
-        tgi_v3_copy(u, core.u);
-      }
-      tgi_rule_face_edge(c, W, e, g, x, u, core.r, derivatives);
+      tgi_hull_edge(&edge, F->S, F->is_a, k->j, want);
+      if (I->h) tgi_hull_edge(&core, I->S, I->is_a, k->i, want);
+      else tgi_round_core(&core, I->S, I->is_a, TGI_AT_INSIDE, want);
+      tgi_rule_face_edge(c, W, &edge, &core, want);
       break;
     default:
-      world_point(e, F->S, F->S->hull->vert + 3 * k->j);
-      world_point(x, S, S->hull->vert + 3 * loop_vertex(S->hull, k->i, 0));
-      tgi_m3_mulv(m, S->mat, S->hull->face_plane + 4 * k->i);
-      tgi_rule_face_corner(c, W, e, m, x, derivatives);
+      tgi_hull_vertex(&core, F->S, F->is_a, k->j, want);
+      tgi_hull_face(&other, I->S, I->is_a, k->i, want);
+      tgi_rule_face_corner(c, W, &core, &other, want);
       break;
   }
   c->feature = tgi_feature(k->kind + (F->is_a ? TGI_KIND_A : 0), k->i, k->kind == TGI_KIND_FACE_POINT ? f : k->j);
@@ -288,12 +269,11 @@ static void emit(tgContactPoint *c, const tgiCandidate *k, const tgiFace *W, con
 }
 
 int tgi_manifold_emit(tgiManifold *M, const tgiConvex *F, int f, const tgiConvex *I, bool tie, tgiPair *P) {
-  tgiFace W = {.r_is_a = F->is_a};
+  tgiFace W;
   tgi_manifold_reduce(M, TG_PAIR_POINTS);
-  tgi_m3_mulv(W.n, F->S->mat, F->S->hull->face_plane + 4 * f);
-  world_point(W.s, F->S, F->S->hull->vert + 3 * loop_vertex(F->S->hull, f, 0));
+  tgi_hull_face(&W, F->S, F->is_a, f, P->want);
   for (int k = 0; k < M->count; k++) {
-    emit(&P->out[k], &M->c[k], &W, F, f, I, P->derivatives);
+    emit(&P->out[k], &M->c[k], &W, F, f, I, P->want);
     P->out[k].tie = P->out[k].tie || tie;
   }
   return M->count;

@@ -5,16 +5,58 @@
 // the points are a function of the pose for given memory.
 #include "coll/contacts.h"
 
-#include "coll/narrow.h"
-
 // keep a remembered axis while |k.n| is below this; choose z for a new contact below the second
 static const double keep_axis = 0.95, new_axis = 0.8;
 
-static tgShape shape_of(const tgSim *s, int g) {
+static bool is_one(tgReal x) { return tgRe(x) == 1 && tgIm(x) == 0; }
+
+tgShape tgi_geom_shape(const tgSim *s, int g, int side, tgHull *scaled) {
   const tgModel *m = &s->m;
+  tgShape S = {.type = (tgGeomType)m->geom_type[g], .size = m->geom_size + 3 * g, .pos = s->geom_xpos + 3 * g,
+               .mat = s->geom_xmat + 9 * g};
   int hull = m->geom_hull[g];
-  return (tgShape){.type = (tgGeomType)m->geom_type[g], .size = m->geom_size + 3 * g,
-                   .hull = hull >= 0 ? &m->hull[hull] : NULL, .pos = s->geom_xpos + 3 * g, .mat = s->geom_xmat + 9 * g};
+  if (hull < 0) return S;
+  S.hull = &m->hull[hull];
+  if (S.type != TG_GEOM_MESH) return S;
+  S.size = m->geom_scale + 3 * g;
+  if (is_one(S.size[0]) && is_one(S.size[1]) && is_one(S.size[2])) return S;
+  *scaled = tgi_hull_scale(S.hull, S.size, s->scaled_hull[side], s->scaled_hull[side] + 3 * S.hull->nvert);
+  S.hull = scaled;
+  return S;
+}
+
+// radius about the geom's origin that holds it at its present size
+static double bound_of(const tgModel *m, int g) {
+  const tgReal *z = m->geom_size + 3 * g, *scale = m->geom_scale + 3 * g;
+  double a = tgRe(z[0]), b = tgRe(z[1]), c = tgRe(z[2]);
+  switch ((tgGeomType)m->geom_type[g]) {
+    case TG_GEOM_PLANE: return 0;
+    case TG_GEOM_SPHERE: return a;
+    case TG_GEOM_CAPSULE: return a + b;
+    case TG_GEOM_CYLINDER: return sqrt(a * a + b * b);
+    case TG_GEOM_ELLIPSOID: return fmax(a, fmax(b, c));
+    case TG_GEOM_BOX: return sqrt(a * a + b * b + c * c);
+    case TG_GEOM_MESH: break;
+  }
+  return tgRe(m->geom_rbound[g]) * fmax(tgRe(scale[0]), fmax(tgRe(scale[1]), tgRe(scale[2])));
+}
+
+// fills geom_bound; sizes are parameters that the caller may have changed since the last step
+static tgStatus bounds(tgSim *s) {
+  static const int used[] = {[TG_GEOM_PLANE] = 0, [TG_GEOM_SPHERE] = 1, [TG_GEOM_CAPSULE] = 2, [TG_GEOM_CYLINDER] = 2,
+                             [TG_GEOM_ELLIPSOID] = 3, [TG_GEOM_BOX] = 3, [TG_GEOM_MESH] = 3};
+  const tgModel *m = &s->m;
+  char label[96];
+  for (int g = 0; g < m->ngeom; g++) {
+    bool mesh = m->geom_type[g] == TG_GEOM_MESH;
+    const tgReal *z = (mesh ? m->geom_scale : m->geom_size) + 3 * g;
+    for (int k = 0; k < used[m->geom_type[g]]; k++)
+      if (!(tgRe(z[k]) > 0))
+        return tgi_error(&s->error, TG_ERR_INVALID, "%s: %s[%d] is %g, it has to be positive.",
+                         tgi_model_label(m, TG_THING_GEOM, g, label, sizeof label), mesh ? "geom_scale" : "geom_size", k, tgRe(z[k]));
+    s->geom_bound[g] = bound_of(m, g);
+  }
+  return TG_OK;
 }
 
 // lower bound on the distance of two geoms from their bounding spheres
@@ -26,11 +68,11 @@ static double sphere_gap(const tgSim *s, int a, int b) {
   if (m->geom_type[a] == TG_GEOM_PLANE) {
     tgReal n[3];
     tgi_m3_col(n, s->geom_xmat + 9 * a, 2);
-    return tgRe(tgi_v3_dot(n, d)) - tgRe(m->geom_rbound[b]);
+    return tgRe(tgi_v3_dot(n, d)) - tgRe(s->geom_bound[b]);
   }
   double r2 = 0;
   for (int i = 0; i < 3; i++) r2 += tgRe(d[i]) * tgRe(d[i]);
-  return sqrt(r2) - tgRe(m->geom_rbound[a]) - tgRe(m->geom_rbound[b]);
+  return sqrt(r2) - tgRe(s->geom_bound[a]) - tgRe(s->geom_bound[b]);
 }
 
 // first remembered contact of the pair at or after position k; memory is sorted by pair
@@ -85,8 +127,10 @@ static tgStatus no_points(tgSim *s, int status, int g1, int g2) {
 tgStatus tgi_contacts(tgSim *s, double *least) {
   const tgModel *m = &s->m;
   tgContactPoint point[TG_PAIR_POINTS];
+  tgHull hull[2];
   int n = 0, k = 0;
   double nearest = INFINITY;
+  TG_TRY(bounds(s));
   s->contact_d = false;
   s->ncon = 0;
   for (int pair = 0; pair < m->npair; pair++) {
@@ -97,9 +141,9 @@ tgStatus tgi_contacts(tgSim *s, double *least) {
     if (k < s->mem_count[1] && s->mem_pair[k * TG_MEM_PAIR] == pair)
       for (int i = 0; i < 2; i++) in[i] = s->mem_pair[k * TG_MEM_PAIR + 1 + i];
     int32_t memory[TG_PAIR_MEMORY] = {in[0], in[1]};
-    tgShape A = shape_of(s, g1), B = shape_of(s, g2);
+    tgShape A = tgi_geom_shape(s, g1, 0, &hull[0]), B = tgi_geom_shape(s, g2, 1, &hull[1]);
     double distance = INFINITY;
-    int count = tgi_collide(&A, &B, TG_CONTACT_MARGIN, false, memory, point, &distance);
+    int count = tgi_collide(&A, &B, TG_CONTACT_MARGIN, TG_COLLIDE_POINTS, memory, point, &distance);
     if (count < 0) return no_points(s, count, g1, g2);
     if (distance < nearest) nearest = distance;
     for (int i = 0; i < count; i++, n++)
@@ -115,6 +159,15 @@ tgStatus tgi_contacts(tgSim *s, double *least) {
   return TG_OK;
 }
 
+int tgi_contacts_pair_d(tgSim *s, int i, tgCollide want, tgContactPoint point[TG_PAIR_POINTS]) {
+  // the same poses and the same memory: the same points in the same order
+  const tgContactRow *c = &s->contact[i];
+  tgHull hull[2];
+  int32_t memory[TG_PAIR_MEMORY] = {c->memory_in[0], c->memory_in[1]};
+  tgShape A = tgi_geom_shape(s, c->geom1, 0, &hull[0]), B = tgi_geom_shape(s, c->geom2, 1, &hull[1]);
+  return tgi_collide(&A, &B, TG_CONTACT_MARGIN, want, memory, point, NULL);
+}
+
 void tgi_contacts_d(tgSim *s) {
   tgContactPoint point[TG_PAIR_POINTS];
   if (s->contact_d) return;
@@ -123,10 +176,7 @@ void tgi_contacts_d(tgSim *s) {
     bool active = false;
     for (; end < s->ncon && s->contact[end].pair == pair; end++) active = active || s->contact[end].row >= 0;
     if (active) {
-      // the same poses and the same memory: the same points in the same order
-      int32_t memory[TG_PAIR_MEMORY] = {s->contact[i].memory_in[0], s->contact[i].memory_in[1]};
-      tgShape A = shape_of(s, s->contact[i].geom1), B = shape_of(s, s->contact[i].geom2);
-      int count = tgi_collide(&A, &B, TG_CONTACT_MARGIN, true, memory, point, NULL);
+      int count = tgi_contacts_pair_d(s, i, TG_COLLIDE_POSE, point);
       for (int k = 0; k < count && i + k < end; k++)
         for (int r = 0; r < 7; r++)
           for (int c = 0; c < 12; c++) s->contact[i + k].D[r][c] = point[k].D[r][c];

@@ -2,6 +2,7 @@
 #ifndef TG_COLL_CONTACTS_H
 #define TG_COLL_CONTACTS_H
 
+#include "coll/narrow.h"
 #include "sim/sim.h"
 
 /// Pairs nearer than this are listed, so that their reference features are remembered and a gap at the switch shows [m].
@@ -13,11 +14,20 @@
 
 /// Fills s->contact and s->ncon with the points of all pairs whose gap is at most the margin, in the order of the pairs;
 /// rows are -1, D is not filled. least (may be NULL): smallest distance found, infinity when nothing was near.
-/// TG_ERR_CAPACITY with s->wanted.ncon raised when there are too many.
+/// TG_ERR_CAPACITY with s->wanted.ncon raised when there are too many; TG_ERR_INVALID for a size or scale that is not
+/// positive.
 tgStatus tgi_contacts(tgSim *s, double *least);
 
 /// Fills D of the contacts that have rows, once a step.
 void tgi_contacts_d(tgSim *s);
+
+/// The points of the pair of contact i, the first of its pair, again, in the order of s->contact, with D and, as wanted, Ds.
+/// Returns their count.
+int tgi_contacts_pair_d(tgSim *s, int i, tgCollide want, tgContactPoint point[TG_PAIR_POINTS]);
+
+/// Geom g as the narrow phase sees it, at its place in s. side 0 or 1: which shape of a pair, for the room of a scaled hull;
+/// scaled (may be NULL when none is) holds that hull.
+tgShape tgi_geom_shape(const tgSim *s, int g, int side, tgHull *scaled);
 
 /// t1 = unit(k - (k.n) n) for world axis k, t2 = n x t1.
 void tgi_tangents(const tgReal n[3], int axis, tgReal t1[3], tgReal t2[3]);

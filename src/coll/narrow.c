@@ -1,4 +1,4 @@
-// narrow.c: dispatch of one pair by the kinds of its shapes; the polytope of a box that carries none.
+// narrow.c: dispatch of one pair by the kinds of its shapes; the polytope of a box.
 #include "coll/pair.h"
 
 static bool is_round(const tgShape *S) { return S->type == TG_GEOM_SPHERE || S->type == TG_GEOM_CAPSULE; }
@@ -18,10 +18,10 @@ static const int box_face_edge[24] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 7, 9, 0, 2, 10,
 static const int box_vert_adr[9] = {0, 3, 6, 9, 12, 15, 18, 21, 24};
 static const int box_vert_next[24] = {1, 2, 4, 0, 3, 5, 0, 3, 6, 1, 2, 7, 0, 5, 6, 1, 4, 7, 2, 4, 7, 3, 5, 6};
 
-// S itself when it needs no polytope or carries one, else the box's; NULL when it lacks one
+// S itself when it needs no polytope or carries one, the box's for a box; NULL when it lacks one
 static const tgShape *with_hull(const tgShape *S, Box *box) {
-  if (S->type == TG_GEOM_PLANE || is_round(S) || S->hull) return S;
-  if (S->type != TG_GEOM_BOX) return NULL;
+  if (S->type == TG_GEOM_PLANE || is_round(S)) return S;
+  if (S->type != TG_GEOM_BOX) return S->hull ? S : NULL;
   double radius = tgi_hull_box_fill(box->vert, box->plane, S->size);
   box->hull = (tgHull){8, 12, 6, box->vert, box_edge, box_face_adr, box_face_vert, box_face_edge, box->plane,
                        box_vert_adr, box_vert_next, radius};
@@ -30,10 +30,10 @@ static const tgShape *with_hull(const tgShape *S, Box *box) {
   return &box->shape;
 }
 
-int tgi_collide(const tgShape *A, const tgShape *B, double margin, bool derivatives, int32_t memory[TG_PAIR_MEMORY],
+int tgi_collide(const tgShape *A, const tgShape *B, double margin, tgCollide want, int32_t memory[TG_PAIR_MEMORY],
                 tgContactPoint out[TG_PAIR_POINTS], double *distance) {
   Box box_a, box_b;
-  tgiPair P = {with_hull(A, &box_a), with_hull(B, &box_b), margin, derivatives, memory, out, INFINITY};
+  tgiPair P = {with_hull(A, &box_a), with_hull(B, &box_b), margin, want, memory, out, INFINITY};
   bool plane_a = A->type == TG_GEOM_PLANE, plane_b = B->type == TG_GEOM_PLANE;
   int count = 0;
   if (!P.A || !P.B) return TG_ERR_UNSUPPORTED;

@@ -2,13 +2,13 @@
 #ifndef TG_COLL_PAIR_H
 #define TG_COLL_PAIR_H
 
-#include "coll/rule.h"
+#include "coll/feature.h"
 
 /// One pair at work. Each routine takes A and B in the caller's order and returns its count of points.
 typedef struct tgiPair {
   const tgShape *A, *B;
   double margin;
-  bool derivatives;
+  tgCollide want;
   int32_t *memory;
   tgContactPoint *out;
   double distance;          ///< set by the routine
@@ -29,7 +29,6 @@ typedef struct tgiSegment {
   bool line;
 } tgiSegment;
 
-enum { TGI_AT_START, TGI_AT_END, TGI_AT_INSIDE };
 /// Closest points of two segments: where they lie (start, end, inside), parameters, distance.
 typedef struct tgiClosest {
   int at_a, at_b;
@@ -42,11 +41,8 @@ tgiClosest tgi_closest_segments(const tgiSegment *a, const tgiSegment *b, double
 /// Closest point of a segment to x: fills at_b, t, distance, tie.
 tgiClosest tgi_closest_point(const double *x, const tgiSegment *b, double tol);
 
-/// The core of a sphere or capsule, in world axes: its segment, and the vertex or line that `at` names.
+/// The core of a sphere or capsule, in world axes.
 tgiSegment tgi_round_segment(const tgShape *S);
-void tgi_round_core(tgiCore *core, const tgShape *S, int at);
-/// World plane of a plane geom.
-void tgi_plane_face(tgiFace *F, const tgShape *P, bool is_a);
 /// A direction carried by S that is well away from the axis u (NULL: any).
 void tgi_any_normal(double *n, const tgShape *S, const double *u);
 

@@ -54,10 +54,9 @@ int tgi_pair_plane_hull(tgiPair *P) {
   P->distance = M.least;
   tgi_manifold_reduce(&M, TG_PAIR_POINTS);
   for (int k = 0; k < M.count; k++) {
-    tgReal x[3];
-    tgi_m3_mulv(x, S->mat, h->vert + 3 * M.c[k].i);
-    tgi_v3_add(x, x, S->pos);
-    tgi_rule_face_point(&P->out[k], &F, x, 0, P->derivatives);
+    tgiCore vertex;
+    tgi_hull_vertex(&vertex, S, !plane_is_a, M.c[k].i, P->want);
+    tgi_rule_face_point(&P->out[k], &F, &vertex, P->want);
     P->out[k].feature = tgi_feature(TGI_KIND_FACE_POINT, M.c[k].i, 0);
     P->out[k].tie = false;
   }
@@ -96,19 +95,10 @@ static bool try_face(tgiPair *P, Choice *C, bool of_x, int f, double s, bool mus
   return true;
 }
 
-static void world_core(tgiCore *core, const tgiConvex *C, int edge, int at) {
-  const tgShape *S = C->S;
-  if (!C->h) {
-    tgi_round_core(core, S, at);
-    return;
-  }
-  const tgReal *v0 = S->hull->vert + 3 * S->hull->edge[4 * edge], *v1 = S->hull->vert + 3 * S->hull->edge[4 * edge + 1];
-  tgReal d[3];
-  *core = (tgiCore){.line = at == TGI_AT_INSIDE};
-  tgi_v3_sub(d, v1, v0);
-  tgi_m3_mulv(core->u, S->mat, d);
-  tgi_m3_mulv(core->x, S->mat, at == TGI_AT_END ? v1 : v0);
-  tgi_v3_add(core->x, core->x, S->pos);
+static void world_core(tgiCore *core, const tgiConvex *C, int edge, int at, tgCollide want) {
+  if (!C->h) tgi_round_core(core, C->S, C->is_a, at, want);
+  else if (at == TGI_AT_INSIDE) tgi_hull_edge(core, C->S, C->is_a, edge, want);
+  else tgi_hull_vertex(core, C->S, C->is_a, C->h->edge[4 * edge + (at == TGI_AT_END)], want);
 }
 // vertex or edge number for the feature, edges counted after the vertices
 static int core_number(const tgiConvex *C, int edge, int at) {
@@ -125,10 +115,10 @@ static bool try_edges(tgiPair *P, Choice *C, const tgiAxis *e, int *count) {
   tgiClosest c = tgi_closest_segments(&gx, &gy, C->tol);
   if (e->s > C->touch && (c.at_a != TGI_AT_INSIDE || c.at_b != TGI_AT_INSIDE)) return false;
   bool x_is_a = C->X.is_a;
-  world_core(x_is_a ? &A : &B, &C->X, e->i, TGI_AT_INSIDE);
-  world_core(x_is_a ? &B : &A, &C->Y, e->j, TGI_AT_INSIDE);
+  world_core(x_is_a ? &A : &B, &C->X, e->i, TGI_AT_INSIDE, P->want);
+  world_core(x_is_a ? &B : &A, &C->Y, e->j, TGI_AT_INSIDE, P->want);
   // side (u cross w) points from Y to X; with A and B exchanged both the product and the wanted direction turn round
-  tgi_rule_cores(P->out, &A, &B, TGI_NORMAL_CROSS, e->side, NULL, P->derivatives);
+  tgi_rule_cores(P->out, &A, &B, TGI_NORMAL_CROSS, e->side, NULL, P->want);
   P->distance = e->s - C->X.r;
   P->out->feature = tgi_feature(TGI_KIND_CROSS, x_is_a ? e->i : e->j, x_is_a ? e->j : e->i);
   P->out->tie = C->tie || c.tie;
@@ -148,8 +138,8 @@ static bool closest_cores(tgiPair *P, Choice *C, int *count) {
   *count = P->distance <= P->margin;
   remember(P, C, 0, 0);
   if (*count == 0) return true;
-  world_core(x_is_a ? &A : &B, &C->X, ex, c.at_a);
-  world_core(x_is_a ? &B : &A, &C->Y, ey, c.at_b);
+  world_core(x_is_a ? &A : &B, &C->X, ex, c.at_a, P->want);
+  world_core(x_is_a ? &B : &A, &C->Y, ey, c.at_b, P->want);
   tgi_emit_cores(P, &A, &B, c.distance, C->X.radius + C->Y.radius);
   int i = core_number(&C->X, ex, c.at_a), j = core_number(&C->Y, ey, c.at_b);
   P->out->feature = tgi_feature(TGI_KIND_CORES, x_is_a ? i : j, x_is_a ? j : i);

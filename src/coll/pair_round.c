@@ -15,26 +15,6 @@ tgiSegment tgi_round_segment(const tgShape *S) {
   return g;
 }
 
-void tgi_round_core(tgiCore *core, const tgShape *S, int at) {
-  tgReal h = S->type == TG_GEOM_CAPSULE ? S->size[1] : 0;
-  core->r = S->size[0];
-  core->round = true;
-  core->line = at == TGI_AT_INSIDE && tgRe(h) > 0;
-  if (at == TGI_AT_START) h = -h;
-  for (int i = 0; i < 3; i++) {
-    core->u[i] = h * S->mat[3 * i + 2];
-    core->x[i] = S->pos[i] + (core->line ? 0 : core->u[i]);
-  }
-}
-
-void tgi_plane_face(tgiFace *F, const tgShape *P, bool is_a) {
-  for (int i = 0; i < 3; i++) {
-    F->n[i] = P->mat[3 * i + 2];
-    F->s[i] = P->pos[i];
-  }
-  F->r_is_a = is_a;
-}
-
 // one of the axes of S's frame, the last unless another is less along u, made normal to u
 void tgi_any_normal(double *n, const tgShape *S, const double *u) {
   double best = INFINITY, uu = u ? tgi_d3_dot(u, u) : 0;
@@ -127,13 +107,13 @@ int tgi_pair_plane_round(tgiPair *P) {
   for (int k = 0; k < ends; k++) {
     tgiCore core;
     tgReal y[3];
-    tgi_round_core(&core, S, k == 0 ? TGI_AT_START : TGI_AT_END);
+    tgi_round_core(&core, S, !plane_is_a, k == 0 ? TGI_AT_START : TGI_AT_END, P->want);
     tgi_v3_sub(y, core.x, F.s);
     double gap = tgRe(tgi_v3_dot(F.n, y) - core.r);
     P->distance = fmin(P->distance, gap);
     if (!(gap <= P->margin)) continue;
     tgContactPoint *c = &P->out[count++];
-    tgi_rule_face_point(c, &F, core.x, core.r, P->derivatives);
+    tgi_rule_face_point(c, &F, &core, P->want);
     c->feature = tgi_feature(TGI_KIND_FACE_POINT, k, 0);
     c->tie = false;
   }
@@ -151,9 +131,9 @@ void tgi_emit_cores(tgiPair *P, const tgiCore *A, const tgiCore *B, double dista
   }
   tgi_d3_cross(N, u, w);
   if (A->line && B->line && tgi_d3_norm(N) * scale > distance * tgi_d3_norm(u) * tgi_d3_norm(w))
-    tgi_rule_cores(P->out, A, B, TGI_NORMAL_CROSS, tgi_d3_dot(N, r) >= 0 ? 1 : -1, NULL, P->derivatives);
+    tgi_rule_cores(P->out, A, B, TGI_NORMAL_CROSS, tgi_d3_dot(N, r) >= 0 ? 1 : -1, NULL, P->want);
   else
-    tgi_rule_cores(P->out, A, B, TGI_NORMAL_CLOSEST, 0, NULL, P->derivatives);
+    tgi_rule_cores(P->out, A, B, TGI_NORMAL_CLOSEST, 0, NULL, P->want);
 }
 
 // cores that meet: normal to both axes, on the side of the centres, which needs the least way out; where the axes give
@@ -166,12 +146,12 @@ static void meeting_cores(tgiPair *P, const tgiCore *A, const tgiCore *B, const 
   double side = tgi_d3_dot(n, d) >= 0 ? 1 : -1;
   if (!(nn > TGI_PARALLEL * aa * bb)) {
     tgi_any_normal(n, P->B, a->line ? a->u : b->line ? b->u : NULL);
-    tgi_rule_cores(P->out, A, B, TGI_NORMAL_FIXED, 0, n, P->derivatives);
+    tgi_rule_cores(P->out, A, B, TGI_NORMAL_FIXED, 0, n, P->want);
   } else if (A->line && B->line) {
-    tgi_rule_cores(P->out, A, B, TGI_NORMAL_CROSS, side, NULL, P->derivatives);
+    tgi_rule_cores(P->out, A, B, TGI_NORMAL_CROSS, side, NULL, P->want);
   } else {
     for (int i = 0; i < 3; i++) n[i] *= side / sqrt(nn);
-    tgi_rule_cores(P->out, A, B, TGI_NORMAL_FIXED, 0, n, P->derivatives);
+    tgi_rule_cores(P->out, A, B, TGI_NORMAL_FIXED, 0, n, P->want);
   }
 }
 
@@ -183,8 +163,8 @@ int tgi_pair_round_round(tgiPair *P) {
   P->distance = c.distance - ra - rb;
   if (!(P->distance <= P->margin)) return 0;
   tgiCore A, B;
-  tgi_round_core(&A, P->A, c.at_a);
-  tgi_round_core(&B, P->B, c.at_b);
+  tgi_round_core(&A, P->A, true, c.at_a, P->want);
+  tgi_round_core(&B, P->B, false, c.at_b, P->want);
   if (c.distance > TGI_COINCIDE * scale) tgi_emit_cores(P, &A, &B, c.distance, scale);
   else meeting_cores(P, &A, &B, &a, &b);
   P->out->feature = tgi_feature(TGI_KIND_CORES, c.at_a, c.at_b);

@@ -1,9 +1,13 @@
 // rule.c: contact point, normal and gap of a chosen feature pair, with derivatives.
 //
 // Based on: [math/collision Rules].
-// Only the twist of A is differentiated, six columns: B's follow from rigid motion of both, under which p moves as a
-// material point, n turns and the gap stays:  D_B = (w x p + v, w x n, 0) - D_A.
+// Each rule is differentiated along one motion of the features at a time: the six twist components of A, then, when wanted, the
+// size parameters of A and of B. B's twists follow from rigid motion of both, under which p moves as a material point, n turns
+// and the gap stays:  D_B = (w x p + v, w x n, 0) - D_A.
 #include "coll/rule.h"
+
+enum { TWIST = 6, ALL = 12 };
+static int columns(tgCollide want) { return want == TG_COLLIDE_SIZE ? ALL : TWIST; }
 
 // columns of one twist component k: rates of a material point and of a direction of the moving body
 static void rate_point(tgReal *dx, const tgReal *x, int k) {
@@ -18,9 +22,39 @@ static void rate_dir(tgReal *du, const tgReal *u, int k) {
   if (k < 3) rate_point(du, u, k);
 }
 
-// stores column k of A's block and completes B's
+// rates in column k of a point x and a direction u that belong to body A or B
+static void rates(tgReal *dx, tgReal *du, const tgReal *x, const tgReal *u, bool is_a, const tgiSizeRates *size, int k) {
+  if (k < TWIST && is_a) {
+    rate_point(dx, x, k);
+    rate_dir(du, u, k);
+  } else if (k >= TWIST && (k < 9) == is_a) {
+    tgi_v3_copy(dx, size->x[k % 3]);
+    tgi_v3_copy(du, size->u[k % 3]);
+  } else {
+    tgi_v3_zero(dx);
+    tgi_v3_zero(du);
+  }
+}
+// of a core: also its radius, which is returned; du is 0 for a point
+static tgReal rate_core(tgReal *dx, tgReal *du, const tgiCore *C, int k) {
+  static const tgReal none[3] = {0};
+  rates(dx, du, C->x, C->line ? C->u : none, C->is_a, &C->size, k);
+  if (!C->line) tgi_v3_zero(du);
+  return k >= TWIST && (k < 9) == C->is_a ? C->size.r[k % 3] : 0;
+}
+static void rate_face(tgReal *ds, tgReal *dn, const tgiFace *F, int k) { rates(ds, dn, F->s, F->n, F->is_a, &F->size, k); }
+
+// stores column k, of A's twist with B's completed
 static void store(tgContactPoint *c, int k, const tgReal *dp, const tgReal *dn, tgReal dgap) {
   tgReal tp[3], tn[3];
+  if (k >= TWIST) {
+    for (int i = 0; i < 3; i++) {
+      c->Ds[i][k - TWIST] = dp[i];
+      c->Ds[3 + i][k - TWIST] = dn[i];
+    }
+    c->Ds[6][k - TWIST] = dgap;
+    return;
+  }
   rate_point(tp, c->p, k);
   rate_dir(tn, c->n, k);
   for (int i = 0; i < 3; i++) {
@@ -33,7 +67,7 @@ static void store(tgContactPoint *c, int k, const tgReal *dp, const tgReal *dn, 
   c->D[6][6 + k] = -dgap;
 }
 
-// du <- (1 - n n') du / len: rate of unit(x) from that of x
+// dn <- (1 - n n') dx / len: rate of unit(x) from that of x
 static void rate_unit(tgReal *dn, const tgReal *n, const tgReal *dx, tgReal len) {
   tgReal along = tgi_v3_dot(n, dx);
   for (int i = 0; i < 3; i++) dn[i] = (dx[i] - along * n[i]) / len;
@@ -68,11 +102,12 @@ static void gram_solve(const Gram *G, tgReal g1, tgReal g2, tgReal *s, tgReal *t
   }
 }
 
-// p = a + lambda (b - a) + kappa n
+// p = a + lambda (b - a) + kappa n; rates for those of the radii
+static bool in_ratio(const tgiCore *A, const tgiCore *B) { return A->round && B->round && tgRe(A->r + B->r) > 0; }
 static void weights(const tgiCore *A, const tgiCore *B, tgReal *lambda, tgReal *kappa) {
   *kappa = 0;
   *lambda = 0.5;
-  if (A->round && B->round && tgRe(A->r + B->r) > 0) {
+  if (in_ratio(A, B)) {
     *lambda = A->r / (A->r + B->r);
   } else if (A->round && !B->round) {
     *lambda = 0;
@@ -82,9 +117,14 @@ static void weights(const tgiCore *A, const tgiCore *B, tgReal *lambda, tgReal *
     *kappa = B->r;
   }
 }
+static void rate_weights(const tgiCore *A, const tgiCore *B, tgReal dra, tgReal drb, tgReal *dlambda, tgReal *dkappa) {
+  tgReal sum = A->r + B->r;
+  *dkappa = A->round && !B->round ? -dra : B->round && !A->round ? drb : 0;
+  *dlambda = in_ratio(A, B) ? (dra * B->r - A->r * drb) / (sum * sum) : 0;
+}
 
 void tgi_rule_cores(tgContactPoint *c, const tgiCore *A, const tgiCore *B, tgiNormal kind, double side,
-                    const double *given, bool derivatives) {
+                    const double *given, tgCollide want) {
   tgReal a[3], b[3], r[3], N[3], s, t, len = 1, lambda, kappa;
   Gram G = gram(A, B);
   tgi_v3_sub(r, A->x, B->x);
@@ -106,17 +146,15 @@ void tgi_rule_cores(tgContactPoint *c, const tgiCore *A, const tgiCore *B, tgiNo
   c->gap = tgi_v3_dot(c->n, r) - A->r - B->r;
   weights(A, B, &lambda, &kappa);
   for (int i = 0; i < 3; i++) c->p[i] = a[i] + lambda * (b[i] - a[i]) + kappa * c->n[i];
-  if (!derivatives) return;
-  for (int k = 0; k < 6; k++) {
-    tgReal da[3], du[3] = {0}, dn[3] = {0}, dr[3], dp[3], ds, dt, g1 = 0, g2 = 0;
-    rate_point(da, a, k);                          // of the material point now at a
-    if (G.a) {
-      rate_dir(du, A->u, k);
-      g1 = tgi_v3_dot(du, r) + tgi_v3_dot(A->u, da);
-    }
-    if (G.b) g2 = tgi_v3_dot(B->u, da);
+  for (int k = 0; want && k < columns(want); k++) {
+    tgReal da[3], du[3], db[3], dw[3], dn[3] = {0}, dr[3], dp[3], ds, dt, g1 = 0, g2 = 0, dlambda, dkappa;
+    tgReal dra = rate_core(da, du, A, k), drb = rate_core(db, dw, B, k);
+    if (G.a) tgi_v3_axpy(da, s, du);               // of the points now at a and b, held on their lines
+    if (G.b) tgi_v3_axpy(db, t, dw);
+    tgi_v3_sub(dr, da, db);
+    if (G.a) g1 = tgi_v3_dot(du, r) + tgi_v3_dot(A->u, dr);
+    if (G.b) g2 = tgi_v3_dot(dw, r) + tgi_v3_dot(B->u, dr);
     gram_solve(&G, g1, g2, &ds, &dt);
-    tgi_v3_copy(dr, da);
     if (G.a) { tgi_v3_axpy(dr, ds, A->u); tgi_v3_axpy(da, ds, A->u); }
     if (G.b) tgi_v3_axpy(dr, -dt, B->u);
     if (kind == TGI_NORMAL_CLOSEST) {
@@ -124,94 +162,97 @@ void tgi_rule_cores(tgContactPoint *c, const tgiCore *A, const tgiCore *B, tgiNo
     } else if (kind == TGI_NORMAL_CROSS) {
       tgReal dN[3];
       tgi_v3_cross(dN, du, B->u);
+      tgi_v3_cross(N, A->u, dw);
+      tgi_v3_add(dN, dN, N);
       tgi_v3_scale(dN, dN, side);
       rate_unit(dn, c->n, dN, len);
     }
-    for (int i = 0; i < 3; i++) dp[i] = da[i] - lambda * dr[i] + kappa * dn[i];
+    rate_weights(A, B, dra, drb, &dlambda, &dkappa);
+    for (int i = 0; i < 3; i++) dp[i] = da[i] - lambda * dr[i] - dlambda * r[i] + kappa * dn[i] + dkappa * c->n[i];
     // n'r vanishes: r is along n, or n' is 0
-    store(c, k, dp, dn, tgi_v3_dot(c->n, dr));
+    store(c, k, dp, dn, tgi_v3_dot(c->n, dr) - dra - drb);
   }
 }
+
+// ---- reference faces
 
 // n from B to A: the reference face's normal, turned round when the reference is A
-static void face_normal(tgContactPoint *c, const tgiFace *F) { tgi_v3_scale(c->n, F->n, F->r_is_a ? -1 : 1); }
+static void face_normal(tgContactPoint *c, const tgiFace *F) { tgi_v3_scale(c->n, F->n, F->is_a ? -1 : 1); }
 
-void tgi_rule_face_point(tgContactPoint *c, const tgiFace *F, const tgReal *x, tgReal r, bool derivatives) {
+// point x over the face, radius r around it
+static void on_face(tgContactPoint *c, const tgiFace *F, const tgReal *x, tgReal r) {
   tgReal y[3];
   tgi_v3_sub(y, x, F->s);
   face_normal(c, F);
   c->gap = tgi_v3_dot(F->n, y) - r;
   for (int i = 0; i < 3; i++) c->p[i] = x[i] - r * F->n[i];
-  if (!derivatives) return;
-  for (int k = 0; k < 6; k++) {
-    tgReal dx[3] = {0}, dn[3] = {0}, dp[3], v[3];
-    rate_point(v, x, k);
-    tgReal dgap = tgi_v3_dot(c->n, v);             // envelope: n.(velocity of A at x), of either body
-    if (F->r_is_a) rate_dir(dn, F->n, k); else tgi_v3_copy(dx, v);
-    for (int i = 0; i < 3; i++) dp[i] = dx[i] - r * dn[i];
-    if (F->r_is_a) tgi_v3_scale(dn, dn, -1);
-    store(c, k, dp, dn, dgap);
+}
+// its column k for rates ds, dn of the face and dx, dr of the point
+static void store_on_face(tgContactPoint *c, const tgiFace *F, int k, const tgReal *x, tgReal r, const tgReal *ds, tgReal *dn,
+                          const tgReal *dx, tgReal dr) {
+  tgReal y[3], v[3], dp[3];
+  tgi_v3_sub(y, x, F->s);
+  tgi_v3_sub(v, dx, ds);
+  tgReal dgap = tgi_v3_dot(dn, y) + tgi_v3_dot(F->n, v) - dr;
+  for (int i = 0; i < 3; i++) dp[i] = dx[i] - r * dn[i] - dr * F->n[i];
+  if (F->is_a) tgi_v3_scale(dn, dn, -1);
+  store(c, k, dp, dn, dgap);
+}
+
+void tgi_rule_face_point(tgContactPoint *c, const tgiFace *F, const tgiCore *C, tgCollide want) {
+  on_face(c, F, C->x, C->r);
+  for (int k = 0; want && k < columns(want); k++) {
+    tgReal ds[3], dn[3], dx[3], du[3];
+    rate_face(ds, dn, F, k);
+    tgReal dr = rate_core(dx, du, C, k);
+    store_on_face(c, F, k, C->x, C->r, ds, dn, dx, dr);
   }
 }
 
-void tgi_rule_face_edge(tgContactPoint *c, const tgiFace *F, const tgReal *e, const tgReal *g, const tgReal *b,
-                        const tgReal *w, tgReal r, bool derivatives) {
+void tgi_rule_face_edge(tgContactPoint *c, const tgiFace *F, const tgiCore *edge, const tgiCore *line, tgCollide want) {
   tgReal m[3], x[3], y[3], z[3];
-  tgi_v3_cross(m, g, F->n);                        // normal of the side plane, not of unit length
-  tgi_v3_sub(y, e, b);
-  tgReal mw = tgi_v3_dot(m, w), t = tgi_v3_dot(m, y) / mw;
-  tgi_v3_copy(x, b);
-  tgi_v3_axpy(x, t, w);
-  tgi_v3_sub(y, x, F->s);
-  tgi_v3_sub(z, x, e);
-  face_normal(c, F);
-  c->gap = tgi_v3_dot(F->n, y) - r;
-  for (int i = 0; i < 3; i++) c->p[i] = x[i] - r * F->n[i];
-  if (!derivatives) return;
-  for (int k = 0; k < 6; k++) {
-    tgReal dx[3] = {0}, ds[3] = {0}, de[3] = {0}, dm[3] = {0}, dn[3] = {0}, dp[3];
-    if (F->r_is_a) {
-      rate_point(ds, F->s, k);
-      rate_point(de, e, k);
-      rate_dir(dm, m, k);
-      rate_dir(dn, F->n, k);
-    } else {
-      rate_point(dx, x, k);                        // of the material point of the line now at x
-    }
+  tgi_v3_cross(m, edge->u, F->n);                  // normal of the side plane, not of unit length
+  tgi_v3_sub(y, edge->x, line->x);
+  tgReal mw = tgi_v3_dot(m, line->u), t = tgi_v3_dot(m, y) / mw;
+  tgi_v3_copy(x, line->x);
+  tgi_v3_axpy(x, t, line->u);
+  tgi_v3_sub(z, x, edge->x);
+  on_face(c, F, x, line->r);
+  for (int k = 0; want && k < columns(want); k++) {
+    tgReal ds[3], dn[3], de[3], dg[3], dx[3], dw[3], dm[3], v[3];
+    rate_face(ds, dn, F, k);
+    rate_core(de, dg, edge, k);
+    tgReal dr = rate_core(dx, dw, line, k);
+    tgi_v3_axpy(dx, t, dw);                        // of the point of the line now at x
+    tgi_v3_cross(dm, dg, F->n);
+    tgi_v3_cross(v, edge->u, dn);
+    tgi_v3_add(dm, dm, v);
     // m.(x - e) = 0:  dt = -[m.(dx - de) + dm.(x - e)]/(m.w); the point slides along the line by dt w
-    tgReal dt = -(tgi_v3_dot(m, dx) - tgi_v3_dot(m, de) + tgi_v3_dot(dm, z)) / mw;
-    tgi_v3_axpy(dx, dt, w);
-    tgReal dgap = tgi_v3_dot(dn, y) + tgi_v3_dot(F->n, dx) - tgi_v3_dot(F->n, ds);
-    for (int i = 0; i < 3; i++) dp[i] = dx[i] - r * dn[i];
-    if (F->r_is_a) tgi_v3_scale(dn, dn, -1);
-    store(c, k, dp, dn, dgap);
+    tgi_v3_sub(v, dx, de);
+    tgi_v3_axpy(dx, -(tgi_v3_dot(m, v) + tgi_v3_dot(dm, z)) / mw, line->u);
+    store_on_face(c, F, k, x, line->r, ds, dn, dx, dr);
   }
 }
 
-void tgi_rule_face_corner(tgContactPoint *c, const tgiFace *F, const tgReal *e, const tgReal *m, const tgReal *q,
-                          bool derivatives) {
+void tgi_rule_face_corner(tgContactPoint *c, const tgiFace *F, const tgiCore *corner, const tgiFace *other, tgCollide want) {
   tgReal y[3];
-  tgi_v3_sub(y, q, e);
-  tgReal mn = tgi_v3_dot(m, F->n), h = tgi_v3_dot(m, y) / mn;
+  tgi_v3_sub(y, other->s, corner->x);
+  tgReal mn = tgi_v3_dot(other->n, F->n), h = tgi_v3_dot(other->n, y) / mn;
   face_normal(c, F);
   c->gap = h;
-  for (int i = 0; i < 3; i++) c->p[i] = e[i] + h * F->n[i];
-  if (!derivatives) return;
-  tgi_v3_sub(y, c->p, q);
-  for (int k = 0; k < 6; k++) {
-    tgReal de[3] = {0}, dn[3] = {0}, dm[3] = {0}, dq[3] = {0}, dp[3];
-    if (F->r_is_a) {
-      rate_point(de, e, k);
-      rate_dir(dn, F->n, k);
-    } else {
-      rate_point(dq, q, k);
-      rate_dir(dm, m, k);
-    }
+  for (int i = 0; i < 3; i++) c->p[i] = corner->x[i] + h * F->n[i];
+  tgi_v3_sub(y, c->p, other->s);
+  for (int k = 0; want && k < columns(want); k++) {
+    tgReal ds[3], dn[3], de[3], du[3], dq[3], dm[3];
+    rate_face(ds, dn, F, k);
+    rate_face(dq, dm, other, k);
+    rate_core(de, du, corner, k);
     // m.(e + h n - q) = 0:  dh = -[dm.(p - q) + m.(de + h dn - dq)]/(m.n)
-    for (int i = 0; i < 3; i++) dp[i] = de[i] + h * dn[i];
-    tgReal dh = -(tgi_v3_dot(dm, y) + tgi_v3_dot(m, dp) - tgi_v3_dot(m, dq)) / mn;
-    tgi_v3_axpy(dp, dh, F->n);
-    if (F->r_is_a) tgi_v3_scale(dn, dn, -1);
-    store(c, k, dp, dn, dh);
+    tgi_v3_axpy(de, h, dn);
+    tgi_v3_sub(du, de, dq);
+    tgReal dh = -(tgi_v3_dot(dm, y) + tgi_v3_dot(other->n, du)) / mn;
+    tgi_v3_axpy(de, dh, F->n);
+    if (F->is_a) tgi_v3_scale(dn, dn, -1);
+    store(c, k, de, dn, dh);
   }
 }

@@ -387,6 +387,29 @@ tgStatus tgi_hull_ellipsoid(const double semi[3], int nring, int nside, const tg
   return rings_finish(&r, allocator, hull);
 }
 
+tgHull tgi_hull_scale(const tgHull *unit, const tgReal scale[3], tgReal *vert, tgReal *plane) {
+  tgHull h = *unit;
+  double r2 = 0;
+  for (int v = 0; v < h.nvert; v++) {
+    double x2 = 0;
+    for (int i = 0; i < 3; i++) {
+      vert[3 * v + i] = scale[i] * unit->vert[3 * v + i];
+      x2 += tgRe(vert[3 * v + i]) * tgRe(vert[3 * v + i]);
+    }
+    r2 = fmax(r2, x2);
+  }
+  for (int f = 0; f < h.nface; f++) {
+    tgReal n[3];
+    for (int i = 0; i < 3; i++) n[i] = unit->face_plane[4 * f + i] / scale[i];
+    // n0.x0 = (S^-1 n0).(S x0)
+    plane[4 * f + 3] = unit->face_plane[4 * f + 3] / tgi_v3_unit(plane + 4 * f, n);
+  }
+  h.vert = vert;
+  h.face_plane = plane;
+  h.radius = sqrt(r2);
+  return h;
+}
+
 int tgi_hull_support(const tgHull *h, const tgReal direction[3], int start) {
   int v = start;
   double best = tgRe(tgi_v3_dot(h->vert + 3 * (size_t)v, direction));

@@ -55,6 +55,10 @@ double tgi_hull_volume(const tgHull *hull);
 /// Linear in half, so its derivative is the same call. Returns the radius.
 double tgi_hull_box_fill(tgReal *vert, tgReal *face_plane, const tgReal half[3]);
 
+/// The hull under the scale `scale` (positive) about the frame's axes: x = S x0, n = unit(S^-1 n0). vert and plane are
+/// the caller's, nvert x 3 and nface x 4; adjacency is shared with `unit`.
+tgHull tgi_hull_scale(const tgHull *unit, const tgReal scale[3], tgReal *vert, tgReal *plane);
+
 /// Checks a hull by itself: Euler's formula, mutual edges and loops, unit outward normals, convex across every edge,
 /// vertices on their faces, and the given points (may be NULL) inside. TG_ERR_INTERNAL with what failed.
 tgStatus tgi_hull_check(const tgHull *hull, const double *point, int npoint, tgError *error);

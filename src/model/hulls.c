@@ -62,7 +62,6 @@ static tgStatus mesh_hull(tgCompile *c, int geom, tgHullOwned **hull) {
 static tgStatus build(tgCompile *c, int geom, tgHullOwned **hull) {
   const tgGeomDesc *g = &c->desc->geom[geom];
   switch (g->type) {
-    case TG_GEOM_BOX: return tgi_hull_box(g->size, &c->alloc, hull);
     case TG_GEOM_CYLINDER: return tgi_hull_cylinder(g->size[0], g->size[1], CYLINDER_SIDES, &c->alloc, hull);
     case TG_GEOM_ELLIPSOID: return tgi_hull_ellipsoid(g->size, ELLIPSOID_RINGS, ELLIPSOID_SECTORS, &c->alloc, hull);
     default: return mesh_hull(c, geom, hull);
@@ -73,7 +72,7 @@ tgStatus tgi_compile_hulls(tgCompile *c) {
   for (int g = 0; g < c->desc->ngeom; g++) {
     tgGeomType t = c->desc->geom[g].type;
     c->geom_hull[g] = -1;
-    if (t == TG_GEOM_PLANE || t == TG_GEOM_SPHERE || t == TG_GEOM_CAPSULE || !may_touch(c, c->geom_to[g])) continue;
+    if (t == TG_GEOM_PLANE || t == TG_GEOM_SPHERE || t == TG_GEOM_CAPSULE || t == TG_GEOM_BOX || !may_touch(c, c->geom_to[g])) continue;
     if (t == TG_GEOM_MESH) c->geom_hull[g] = shared_hull(c, g);
     if (c->geom_hull[g] >= 0) continue;
     tgHullOwned *hull = NULL;

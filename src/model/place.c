@@ -189,6 +189,7 @@ static void fill_geoms(tgCompile *c, tgModel *m) {
     PUT_INT(geom_visual, i, g->visual_only);
     for (int k = 0; k < 3; k++) {
       PUT_REAL(geom_size, 3 * i + k, g->size[k]);
+      PUT_REAL(geom_scale, 3 * i + k, 1);
       PUT_REAL(geom_pos, 3 * i + k, g->pos[k]);
     }
     for (int k = 0; k < 4; k++) {

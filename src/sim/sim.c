@@ -23,6 +23,16 @@ static void place_parameters(tgSim *s, const tgModel *model, tgLayout *l) {
 #undef TG_MODEL_SHARED
 }
 
+// vertices and planes of the largest hull
+static size_t hull_room(const tgModel *m) {
+  size_t room = 0;
+  for (int i = 0; i < m->nhull; i++) {
+    size_t n = 3 * (size_t)m->hull[i].nvert + 4 * (size_t)m->hull[i].nface;
+    if (n > room) room = n;
+  }
+  return room;
+}
+
 static void place(tgSim *s, tgLayout *l) {
   const tgModel *m = s->model;
   const tgCapacity *z = &s->cap;
@@ -36,6 +46,7 @@ static void place(tgSim *s, tgLayout *l) {
 #undef TG_SIM_REAL
 #undef TG_SIM_INT
   s->contact = tgi_place(l, (size_t)z->ncon, sizeof *s->contact);
+  for (int i = 0; i < 2; i++) s->scaled_hull[i] = tgi_place(l, hull_room(m), sizeof(tgReal));
   s->solver_bytes = s->contact_model != NULL ? s->contact_model->solver_bytes(m, z) : 0;
   s->solver = tgi_place(l, s->solver_bytes, 1);
   s->stack = tgi_place(l, z->stack, 1);
@@ -206,10 +217,22 @@ tgStatus tg_sim_reset_key(tgSim *sim, int key) {
   return TG_OK;
 }
 
+// read from the model by all of its sims
+static bool is_shared(const char *name) {
+#define TG_MODEL_INT(field, rows, cols, unit, text)
+#define TG_MODEL_REAL(field, rows, cols, unit, text)
+#define TG_MODEL_SHARED(field, rows, cols, unit, text) if (strcmp(name, #field) == 0) return true;
+#include "model/model_fields.def"
+#undef TG_MODEL_INT
+#undef TG_MODEL_REAL
+#undef TG_MODEL_SHARED
+  return false;
+}
+
 tgReal *tg_sim_param(tgSim *sim, const char *name, int *rows, int *cols) {
   for (int i = 0; i < tg_model_field_count(&sim->m); i++) {
     tgField f = tg_model_field(&sim->m, i);
-    if (strcmp(f.name, name) != 0 || f.scalar != TG_SCALAR_REAL || strcmp(name, "mesh_vert") == 0) continue;
+    if (strcmp(f.name, name) != 0 || f.scalar != TG_SCALAR_REAL || is_shared(name)) continue;
     if (rows != NULL) *rows = f.rows;
     if (cols != NULL) *cols = f.cols;
     return (tgReal *)(uintptr_t)f.data;

@@ -67,6 +67,7 @@ struct tgSim {
   int ncon, nrow, nisland;     // contacts, rows and islands of the last step
   tgContactRow *contact;       // cap.ncon
   bool contact_d;              // D of the active contacts is filled (tgi_contacts_d)
+  tgReal *scaled_hull[2];      // room for the largest hull under a scale, vertices and planes, one for each shape of a pair
   void *solver;                // workspace of the contact solver, contact_model->solver_bytes(m, &cap), zeroed
   size_t solver_bytes;
 #define TG_SIM_REAL(name, rows, cols, unit, producer, text) tgReal *name;

@@ -8,15 +8,23 @@
 #include "math/spatial.h"
 #include "support/check.h"
 
-/// A shape that owns its pose.
+/// A shape that owns its pose. size of a mesh: the scale of its hull.
 typedef struct tgtShape {
   tgGeomType type;
   tgReal size[3], pos[3], mat[9];
   const tgHull *hull;
 } tgtShape;
 
-static inline tgShape tgt_shape(const tgtShape *s) {
-  return (tgShape){.type = s->type, .size = s->size, .hull = s->hull, .pos = s->pos, .mat = s->mat};
+/// A hull under a scale, with room for it.
+typedef struct tgtScaled { tgHull hull; tgReal vert[3 * 400], plane[4 * 800]; } tgtScaled;
+
+static inline tgShape tgt_shape(const tgtShape *s, tgtScaled *room) {
+  tgShape S = {.type = s->type, .size = s->size, .hull = s->hull, .pos = s->pos, .mat = s->mat};
+  if (s->type != TG_GEOM_MESH || s->hull == NULL) return S;
+  assert_true(s->hull->nvert <= 400 && s->hull->nface <= 800);
+  room->hull = tgi_hull_scale(s->hull, s->size, room->vert, room->plane);
+  S.hull = &room->hull;
+  return S;
 }
 static inline void tgt_random_quat(tgtRandom *r, tgReal *q) {
   for (int i = 0; i < 4; i++) q[i] = tgt_normal(r);
@@ -48,10 +56,11 @@ static inline void tgt_apply(tgtShape *s, const tgReal *R, const tgReal *d) {
   tgi_m3_mulv(x, R, s->pos);
   tgi_v3_add(s->pos, x, d);
 }
-static inline int tgt_collide(const tgtShape *a, const tgtShape *b, double margin, bool D, int32_t *memory,
+static inline int tgt_collide(const tgtShape *a, const tgtShape *b, double margin, tgCollide want, int32_t *memory,
                               tgContactPoint *out, double *distance) {
-  tgShape A = tgt_shape(a), B = tgt_shape(b);
-  return tgi_collide(&A, &B, margin, D, memory, out, distance);
+  static tgtScaled room[2];
+  tgShape A = tgt_shape(a, &room[0]), B = tgt_shape(b, &room[1]);
+  return tgi_collide(&A, &B, margin, want, memory, out, distance);
 }
 
 #endif

@@ -1,6 +1,7 @@
 // test_contacts_d.c: the derivative of every contact of a sim in the twists of its two geoms, through the broad phase and the memory;
 // tangents of a normal, at random normals and at those where their axis changes.
 #include <stdlib.h>
+#include <string.h>
 
 #include "contact/zoo.h"
 #include "math/quat.h"
@@ -73,6 +74,77 @@ static void test_features(void **state) {
       free(D);
       tgt_zoo_free(&z);
     }
+}
+
+// sizes (a mesh's scale) of geoms 0 and 1 as the sim holds them
+static tgReal *sizes(tgSim *s, int g) {
+  return tg_sim_param(s, s->m.geom_type[g] == TG_GEOM_MESH ? "geom_scale" : "geom_size", NULL, NULL) + 3 * g;
+}
+static tgStatus sizes_map(void *ctx, const tgReal *x, tgReal *y) {
+  Ctx *c = ctx;
+  tgSim *s = c->s;
+  for (int k = 0; k < 6; k++) sizes(s, k / 3)[k % 3] = x[k];
+  tgStatus status = tgi_contacts(s, NULL);
+  if (status != TG_OK) return status;
+  if (s->ncon != c->ncon) return TG_ERR_INVALID;
+  for (int k = 0; k < s->ncon; k++)
+    for (int i = 0; i < 7; i++) y[7 * k + i] = i < 3 ? s->contact[k].p[i] : i < 6 ? s->contact[k].n[i - 3] : s->contact[k].gap;
+  return TG_OK;
+}
+
+// the sizes that a sim holds act, and Ds is their derivative
+static void test_sizes(void **state) {
+  (void)state;
+  for (int pair = 0; pair < TGT_ZOO_PAIRS; pair++)
+    for (int k = 0; k < 6; k++) {
+      char name[64];
+      const tgGeomType *type = tgt_zoo_shapes(pair);     // tessellated hulls have no sizes
+      if (type[0] == TG_GEOM_CYLINDER || type[1] == TG_GEOM_CYLINDER || type[1] == TG_GEOM_ELLIPSOID) continue;
+      snprintf(name, sizeof name, "sizes of pair %d state %d", pair, k);
+      tgtZoo z = tgt_zoo(pair, (uint64_t)k, NULL, 0);
+      tgSim *s = z.s;
+      tgtRandom r = {.s = 700u * (unsigned)pair + (unsigned)k};
+      tgt_zoo_state(&z, &r, false, 0.7, 0.01);
+      tgReal x[6], D[7 * TG_PAIR_POINTS * 6];
+      for (int i = 0; i < 6; i++) {
+        tgReal *size = sizes(s, i / 3) + i % 3;
+        if (s->m.geom_type[i / 3] == TG_GEOM_MESH) *size = 1 + 1e-3 * (i + 1);  // overlapping still
+        x[i] = *size;
+      }
+      tgi_kinematics(s, s->qpos);
+      assert_int_equal(tgi_contacts(s, NULL), TG_OK);
+      tgContactPoint point[TG_PAIR_POINTS];
+      int n = s->ncon, swapped = n > 0 && s->contact[0].geom1 == 1;
+      check_true(n > 0, "%s: no contact", name);
+      assert_int_equal(tgi_contacts_pair_d(s, 0, TG_COLLIDE_SIZE, point), n);
+      for (int i = 0; i < n; i++)
+        for (int row = 0; row < 7; row++)
+          for (int j = 0; j < 6; j++) D[(7 * i + row) * 6 + j] = point[i].Ds[row][swapped ? (j + 3) % 6 : j];
+      Ctx c = {.s = s, .q = s->qpos, .ncon = n};
+      tgtDeriv d = {.name = name, .nx = 6, .ny = 7 * n, .map = sizes_map, .ctx = &c, .tol = tolerance, .step = 1e-5};
+      tgt_check_jacobian(&d, x, D);
+      sizes(s, 0)[0] = -1;
+      if (s->m.geom_type[0] != TG_GEOM_PLANE) {
+        assert_int_equal(tgi_contacts(s, NULL), TG_ERR_INVALID);
+        check_true(strstr(s->error.text, "has to be positive") != NULL, "%s", s->error.text);
+      }
+      tgt_zoo_free(&z);
+    }
+}
+
+// a geom that grows is found by the broad phase
+static void test_grown(void **state) {
+  (void)state;
+  tgtZoo z = tgt_zoo(4, 0, NULL, 0);
+  tgtRandom r = {.s = 1};
+  tgt_zoo_state(&z, &r, false, 0.7, -0.05);            // two spheres, 0.05 apart
+  tgi_kinematics(z.s, z.s->qpos);
+  assert_int_equal(tgi_contacts(z.s, NULL), TG_OK);
+  assert_int_equal(z.s->ncon, 0);
+  sizes(z.s, 0)[0] += 0.06;
+  assert_int_equal(tgi_contacts(z.s, NULL), TG_OK);
+  assert_int_equal(z.s->ncon, 1);
+  tgt_zoo_free(&z);
 }
 
 // contacts without rows are left alone, and a second call does no work
@@ -148,6 +220,6 @@ static void test_tangents(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_features), cmocka_unit_test(test_once), cmocka_unit_test(test_tangents)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_features), cmocka_unit_test(test_sizes), cmocka_unit_test(test_grown), cmocka_unit_test(test_once), cmocka_unit_test(test_tangents)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,7 @@ static void make_shape(tgtShape *s, int kind, tgtRandom *r) {
       break;
     case 4:
       s->type = TG_GEOM_MESH;
+      for (int i = 0; i < 3; i++) s->size[i] = tgt_uniform(r, 0.7, 1.3);
       s->hull = &mesh[tgt_next(r) % MESHES]->hull;
       break;
     case 5:
@@ -74,7 +75,7 @@ static void place_pair(tgtShape *a, tgtShape *b, tgtRandom *r, bool near) {
   double len = sqrt(dir[0] * dir[0] + dir[1] * dir[1] + dir[2] * dir[2]);
   for (int it = 0; it < 30 && near; it++) {
     int32_t memory[TG_PAIR_MEMORY] = {0};
-    tgt_collide(a, b, 0, false, memory, out, &gap);
+    tgt_collide(a, b, 0, TG_COLLIDE_POINTS, memory, out, &gap);
     for (int i = 0; i < 3; i++) a->pos[i] += (want - gap) * dir[i] / len;
   }
 }
@@ -85,7 +86,15 @@ static void seven(tgReal *y, const tgContactPoint *c) {
   tgi_v3_copy(y + 3, c->n);
   y[6] = c->gap;
 }
-// the pair displaced along twist component k (0..5 A, 6..11 B)
+static tgReal derivative(const tgContactPoint *c, int i, int k) { return k < 12 ? c->D[i][k] : c->Ds[i][k - 12]; }
+enum { COLUMNS = 18 };
+// the tessellated hulls of cylinders and ellipsoids have no size
+static bool has_column(const tgtShape *a, const tgtShape *b, int k) {
+  tgGeomType t = (k < 15 ? a : b)->type;
+  return k < 12 || (t != TG_GEOM_CYLINDER && t != TG_GEOM_ELLIPSOID);
+}
+
+// the pair displaced along twist component k (0..5 A, 6..11 B) or size k - 12 (0..2 A, 3..5 B)
 static int displaced(const tgtShape *a, const tgtShape *b, int k, tgReal h, const int32_t *memory, double margin,
                      tgContactPoint *out) {
   tgtShape x = *a, y = *b;
@@ -93,8 +102,9 @@ static int displaced(const tgtShape *a, const tgtShape *b, int k, tgReal h, cons
   int32_t mem[TG_PAIR_MEMORY];
   memcpy(mem, memory, sizeof mem);
   m[k % 6] = 1;
-  tgt_move(k < 6 ? &x : &y, m, h);
-  return tgt_collide(&x, &y, margin, false, mem, out, NULL);
+  if (k < 12) tgt_move(k < 6 ? &x : &y, m, h);
+  else (k < 15 ? &x : &y)->size[k % 3] += h;
+  return tgt_collide(&x, &y, margin, TG_COLLIDE_POINTS, mem, out, NULL);
 }
 
 // a block's error is max |dD| / max |D|; the unit columns of p make the latter at least 1 but for rounding
@@ -109,7 +119,8 @@ static double largest(const tgContactPoint *c) {
 static int derivative_error(const tgtShape *a, const tgtShape *b, const int32_t *memory, double margin, int count,
                             const tgContactPoint *c, double *worst) {
   tgContactPoint d[TG_PAIR_POINTS];
-  for (int k = 0; k < 12; k++) {
+  for (int k = 0; k < COLUMNS; k++) {
+    if (!has_column(a, b, k)) continue;
     int n = displaced(a, b, k, CMPLX(0, 1e-30), memory, margin, d);
     assert_int_equal(n, count);
     for (int j = 0; j < n; j++) {
@@ -117,7 +128,7 @@ static int derivative_error(const tgtShape *a, const tgtShape *b, const int32_t 
       assert_int_equal(d[j].feature, c[j].feature);
       seven(y, &d[j]);
       for (int i = 0; i < 7; i++) {
-        double e = fabs(tgIm(y[i]) / 1e-30 - tgRe(c[j].D[i][k])) / largest(&c[j]);
+        double e = fabs(tgIm(y[i]) / 1e-30 - tgRe(derivative(&c[j], i, k))) / largest(&c[j]);
         if (!(e <= *worst)) *worst = e;
       }
     }
@@ -157,15 +168,15 @@ static int ridders(const tgtShape *a, const tgtShape *b, int k, const int32_t *m
   }
   for (int j = 0; j < count; j++)
     for (int i = 0; i < 7; i++) {
-      double e = fabs(best[j][i] - c[j].D[i][k]) / largest(&c[j]);
+      double e = fabs(best[j][i] - derivative(&c[j], i, k)) / largest(&c[j]);
       if (!(e <= *worst)) *worst = e;
     }
   return 0;
 }
 static int derivative_error(const tgtShape *a, const tgtShape *b, const int32_t *memory, double margin, int count,
                             const tgContactPoint *c, double *worst) {
-  for (int k = 0; k < 12; k++)
-    if (ridders(a, b, k, memory, margin, count, c, worst)) return 1;
+  for (int k = 0; k < COLUMNS; k++)
+    if (has_column(a, b, k) && ridders(a, b, k, memory, margin, count, c, worst)) return 1;
   return 0;
 }
 static const double derivative_tolerance = 1e-7;
@@ -187,10 +198,10 @@ static void derivatives(void **state) {
         make_shape(&a, ka, &r);
         make_shape(&b, kb, &r);
         place_pair(&a, &b, &r, trial % 2 == 0);
-        tgt_collide(&a, &b, 0.05, false, memory, c, NULL);  // sets the memory, which then stays
+        tgt_collide(&a, &b, 0.05, TG_COLLIDE_POINTS, memory, c, NULL);  // sets the memory, which then stays
         int32_t frozen[TG_PAIR_MEMORY];
         memcpy(frozen, memory, sizeof frozen);
-        int count = tgt_collide(&a, &b, 0.05, true, memory, c, NULL);
+        int count = tgt_collide(&a, &b, 0.05, TG_COLLIDE_SIZE, memory, c, NULL);
         if (count > 0) touching++;
         double e = 0;
         if (derivative_error(&a, &b, frozen, 0.05, count, c, &e)) aside++;
@@ -217,7 +228,7 @@ static void swap(void **state) {
         make_shape(&a, ka, &r);
         make_shape(&b, kb, &r);
         place_pair(&a, &b, &r, trial % 2 == 0);
-        int n1 = tgt_collide(&a, &b, 0.05, true, m1, c, &dist1), n2 = tgt_collide(&b, &a, 0.05, true, m2, d, &dist2);
+        int n1 = tgt_collide(&a, &b, 0.05, TG_COLLIDE_SIZE, m1, c, &dist1), n2 = tgt_collide(&b, &a, 0.05, TG_COLLIDE_SIZE, m2, d, &dist2);
         assert_int_equal(n1, n2);
         if (dist1 <= 0.05 || dist2 <= 0.05) check_close(dist1, dist2, 1e-12);  // beyond the margin: only a bound
         for (int j = 0; j < n1; j++) {
@@ -230,6 +241,11 @@ static void swap(void **state) {
             for (int k = 0; k < 12; k++) {
               double x = tgRe(c[j].D[i][k]), y = tgRe(d[j].D[i][(k + 6) % 12]) * (i >= 3 && i < 6 ? -1 : 1);
               check_close(x, y, 1e-9 * (1 + fabs(x)));
+            }
+          for (int i = 0; i < 7; i++)
+            for (int k = 12; k < COLUMNS; k++) {
+              double x = tgRe(derivative(&c[j], i, k)), y = tgRe(derivative(&d[j], i, 12 + (k - 9) % 6)) * (i >= 3 && i < 6 ? -1 : 1);
+              if (has_column(&a, &b, k)) check_close(x, y, 1e-9 * (1 + fabs(x)));
             }
         }
       }
@@ -249,13 +265,13 @@ static void equivariance(void **state) {
         make_shape(&a, ka, &r);
         make_shape(&b, kb, &r);
         place_pair(&a, &b, &r, trial % 2 == 0);
-        int n1 = tgt_collide(&a, &b, 0.05, false, m1, c, NULL);
+        int n1 = tgt_collide(&a, &b, 0.05, TG_COLLIDE_POINTS, m1, c, NULL);
         tgt_random_quat(&r, q);
         tgi_quat_to_mat(R, q);
         for (int i = 0; i < 3; i++) t[i] = tgt_uniform(&r, -1, 1);
         tgt_apply(&a, R, t);
         tgt_apply(&b, R, t);
-        int n2 = tgt_collide(&a, &b, 0.05, false, m2, d, NULL);
+        int n2 = tgt_collide(&a, &b, 0.05, TG_COLLIDE_POINTS, m2, d, NULL);
         assert_int_equal(n1, n2);
         for (int j = 0; j < n1; j++) {
           tgi_m3_mulv(p, R, c[j].p);
@@ -306,7 +322,7 @@ static void capsule_gap(void **state) {
     }
     int32_t memory[TG_PAIR_MEMORY] = {0};
     tgContactPoint c[TG_PAIR_POINTS];
-    int n = tgt_collide(&s[0], &s[1], 10, true, memory, c, &dist);
+    int n = tgt_collide(&s[0], &s[1], 10, TG_COLLIDE_POSE, memory, c, &dist);
     assert_int_equal(n, 1);
     check_close(dist + tgRe(s[0].size[0] + s[1].size[0]), segment_oracle(x[0], u[0], x[1], u[1]), 1e-6);
     check_close(dist, c[0].gap, 1e-14);
@@ -336,17 +352,17 @@ static void capsule_capsule(void **state) {
   int32_t memory[TG_PAIR_MEMORY] = {0};
   set_capsule(&b, 0.1, 0.5, 0, 0, 0, 0);
   set_capsule(&a, 0.2, 0.5, 0.1, 0, 0.29, 1);                             // X
-  assert_int_equal(tgt_collide(&a, &b, 0, true, memory, c, NULL), 1);
+  assert_int_equal(tgt_collide(&a, &b, 0, TG_COLLIDE_POSE, memory, c, NULL), 1);
   check_close(c[0].gap, -0.01, 1e-15);
   check_close(c[0].n[2], 1, 1e-15);
   check_close(c[0].p[0], 0.1, 1e-15);
   check_close(c[0].p[2], 0.29 / 3, 1e-15);
   set_capsule(&a, 0.2, 0.5, 0.1, 0, 0.79, 2);                             // T
-  assert_int_equal(tgt_collide(&a, &b, 0, true, memory, c, NULL), 1);
+  assert_int_equal(tgt_collide(&a, &b, 0, TG_COLLIDE_POSE, memory, c, NULL), 1);
   check_close(c[0].gap, -0.01, 1e-15);
   check_close(c[0].n[2], 1, 1e-15);
   set_capsule(&a, 0.2, 0.5, 0.6, 0, 0.6, 2);                              // L: ends (0.5,0,0) and (0.6,0,0.1)
-  assert_int_equal(tgt_collide(&a, &b, 0, true, memory, c, NULL), 1);
+  assert_int_equal(tgt_collide(&a, &b, 0, TG_COLLIDE_POSE, memory, c, NULL), 1);
   check_close(c[0].gap, 0.1 * sqrt(2) - 0.3, 1e-15);
   check_close(c[0].n[0], sqrt(0.5), 1e-15);
   check_close(c[0].n[2], sqrt(0.5), 1e-15);
@@ -368,8 +384,8 @@ static void coincident(void **state) {
     for (int j = 0; j < 3; j++) {
       int32_t memory[TG_PAIR_MEMORY] = {0};
       b = s[j];
-      assert_int_equal(tgt_collide(&s[i], &b, 0, true, memory, c, NULL), 1);
-      assert_int_equal(tgt_collide(&s[i], &b, 0, true, memory, d, NULL), 1);
+      assert_int_equal(tgt_collide(&s[i], &b, 0, TG_COLLIDE_POSE, memory, c, NULL), 1);
+      assert_int_equal(tgt_collide(&s[i], &b, 0, TG_COLLIDE_POSE, memory, d, NULL), 1);
       assert_memory_equal(c[0].D, d[0].D, sizeof c[0].D);
       check_true(c[0].tie, "coincident %d %d is a tie", i, j);
       check_close(tgi_v3_norm(c[0].n), 1, 1e-14);
@@ -389,13 +405,13 @@ static void plane_capsule(void **state) {
   plane.type = TG_GEOM_PLANE;
   tgi_m3_identity(plane.mat);
   set_capsule(&a, 0.1, 0.5, 1e6, 0, 0.1, 0);
-  assert_int_equal(tgt_collide(&a, &plane, 0, true, memory, c, &dist), 2);
+  assert_int_equal(tgt_collide(&a, &plane, 0, TG_COLLIDE_POSE, memory, c, &dist), 2);
   check_close(c[0].p[0], 1e6 - 0.5, 1e-9);
   check_close(c[1].p[0], 1e6 + 0.5, 1e-9);
   check_close(c[0].n[2], 1, 0);
   check_close(dist, 0, 1e-15);
   a.pos[2] = -1e3;                                 // deep is still a contact
-  assert_int_equal(tgt_collide(&plane, &a, 0, true, memory, c, &dist), 2);
+  assert_int_equal(tgt_collide(&plane, &a, 0, TG_COLLIDE_POSE, memory, c, &dist), 2);
   check_close(c[0].gap, -1000.1, 1e-9);
   check_close(c[0].n[2], -1, 0);
 }
@@ -423,6 +439,7 @@ static void core_of(Core *c, const tgtShape *s) {
       if (s->type == TG_GEOM_BOX) x[i] = (k >> i & 1 ? 1 : -1) * s->size[i];
       else x[i] = s->hull->vert[3 * k + i];
     }
+    for (int i = 0; i < 3 && s->type == TG_GEOM_MESH; i++) x[i] *= s->size[i];
     tgi_m3_mulv(y, s->mat, x);
     for (int i = 0; i < 3; i++) c->v[k][i] = tgRe(y[i] + s->pos[i]);
   }
@@ -475,8 +492,10 @@ static double outside(const tgtShape *s, const double *x) {
     for (int i = 0; i < 3; i++) worst = fmax(worst, fabs(y[i]) - tgRe(s->size[i]));
     return worst;
   }
-  for (int f = 0; f < s->hull->nface; f++) {
-    const tgReal *p = s->hull->face_plane + 4 * f;
+  static tgtScaled room;
+  const tgHull *h = tgt_shape(s, &room).hull;
+  for (int f = 0; f < h->nface; f++) {
+    const tgReal *p = h->face_plane + 4 * f;
     worst = fmax(worst, y[0] * tgRe(p[0]) + y[1] * tgRe(p[1]) + y[2] * tgRe(p[2]) - tgRe(p[3]));
   }
   return worst;
@@ -511,7 +530,7 @@ static void gaps(void **state) {
         place_pair(&a, &b, &r, trial % 2 == 0);
         core_of(&A, &a);
         core_of(&B, &b);
-        int count = tgt_collide(&a, &b, margin, false, memory, c, &dist);
+        int count = tgt_collide(&a, &b, margin, TG_COLLIDE_POINTS, memory, c, &dist);
         double bound = distance_bound(&A, &B) - A.r - B.r;
         check_true(dist <= bound + 1e-9 || count > 0, "%s-%s: distance %g above %g", kind_name[ka], kind_name[kb], dist, bound);
         check_true(count > 0 || bound > margin - 1e-9, "%s-%s %d: missed at %g", kind_name[ka], kind_name[kb], trial, bound);
@@ -572,7 +591,7 @@ static void set_sphere(tgtShape *s, double radius, double x, double y, double z)
 }
 static int fresh(const tgtShape *a, const tgtShape *b, tgContactPoint *c) {
   int32_t memory[TG_PAIR_MEMORY] = {0};
-  return tgt_collide(a, b, 0, true, memory, c, NULL);
+  return tgt_collide(a, b, 0, TG_COLLIDE_POSE, memory, c, NULL);
 }
 
 // two equal boxes exactly aligned, one on the other, along each axis: the four corners, n along the axis
@@ -806,19 +825,19 @@ static void memory_holds(void **state) {
   int32_t memory[TG_PAIR_MEMORY] = {0};
   set_box(&b, 0.5, 0.5, 0.5, 0, 0, 0);
   set_box(&a, 0.2, 0.2, 0.2, 0.4, 0.1, 0.4 + 1e-6);  // depths 0.3 along x, 0.3 - 1e-6 along z
-  assert_true(tgt_collide(&a, &b, 0, false, memory, c, NULL) > 0);
+  assert_true(tgt_collide(&a, &b, 0, TG_COLLIDE_POINTS, memory, c, NULL) > 0);
   check_close(c[0].n[2], 1, 1e-15);
   a.pos[2] = 0.4 - 1e-6;
-  assert_true(tgt_collide(&a, &b, 0, false, memory, c, NULL) > 0);
+  assert_true(tgt_collide(&a, &b, 0, TG_COLLIDE_POINTS, memory, c, NULL) > 0);
   check_close(c[0].n[2], 1, 1e-15);
   assert_false(c[0].tie);
   assert_true(fresh(&a, &b, c) > 0);
   check_close(c[0].n[0], 1, 1e-15);
   a.pos[2] = 0.4 - 1e-3;
-  assert_true(tgt_collide(&a, &b, 0, false, memory, c, NULL) > 0);
+  assert_true(tgt_collide(&a, &b, 0, TG_COLLIDE_POINTS, memory, c, NULL) > 0);
   check_close(c[0].n[0], 1, 1e-15);
   int32_t junk[TG_PAIR_MEMORY] = {1000000, -1000000};  // of another pair or model: ignored
-  assert_true(tgt_collide(&a, &b, 0, false, junk, c, NULL) > 0);
+  assert_true(tgt_collide(&a, &b, 0, TG_COLLIDE_POINTS, junk, c, NULL) > 0);
   check_close(c[0].n[0], 1, 1e-15);
 }
 
@@ -881,7 +900,7 @@ static void resting_foot(void **state) {
       b.type = TG_GEOM_PLANE;
       b.pos[2] = 0;
     }
-    assert_int_equal(tgt_collide(&a, &b, 1e-3, false, memory, c, NULL), 8);
+    assert_int_equal(tgt_collide(&a, &b, 1e-3, TG_COLLIDE_POINTS, memory, c, NULL), 8);
     double reach[2] = {0};
     for (int j = 0; j < 8; j++) {
       if (trial % 30 == 0) first[j] = c[j].feature;
@@ -923,7 +942,7 @@ static void lattice(void **state) {
     }
     core_of(&A, &s[0]);
     core_of(&B, &s[1]);
-    int count = tgt_collide(&s[0], &s[1], 0, true, memory, c, &dist);
+    int count = tgt_collide(&s[0], &s[1], 0, TG_COLLIDE_POSE, memory, c, &dist);
     for (int k = 0; k < 13; k++)
       for (int sign = -1; sign <= 1; sign += 2) {
         double len = sqrt(dirs[k][0] * dirs[k][0] + dirs[k][1] * dirs[k][1] + dirs[k][2] * dirs[k][2]);

@@ -186,15 +186,16 @@ static inline double tgt_zoo_gap(tgtZoo *z, const double x[3]) {
   const tgModel *m = &s->m;
   tgContactPoint point[TG_PAIR_POINTS];
   tgShape shape[2];
+  tgHull hull[2];
   tgReal pos[2][3];
   double gap = HUGE_VAL;
   for (int g = 0; g < 2; g++) {
     for (int i = 0; i < 3; i++) pos[g][i] = s->geom_xpos[3 * g + i] + (m->geom_body[g] == z->b ? x[i] : 0);
-    shape[g] = (tgShape){.type = (tgGeomType)m->geom_type[g], .size = m->geom_size + 3 * g, .pos = pos[g], .mat = s->geom_xmat + 9 * g,
-                         .hull = m->geom_hull[g] >= 0 ? &m->hull[m->geom_hull[g]] : NULL};
+    shape[g] = tgi_geom_shape(s, g, g, &hull[g]);
+    shape[g].pos = pos[g];
   }
   int32_t memory[TG_PAIR_MEMORY] = {0, 0};
-  int n = tgi_collide(&shape[0], &shape[1], 1e-3, false, memory, point, NULL);
+  int n = tgi_collide(&shape[0], &shape[1], 1e-3, TG_COLLIDE_POINTS, memory, point, NULL);
   for (int k = 0; k < n; k++) gap = fmin(gap, tgRe(point[k].gap));
   return gap;
 }

@@ -1,0 +1,18 @@
+// feature.h: the features of shapes in world axes, with their rates in the shape's size parameters where Ds is wanted.
+#ifndef TG_COLL_FEATURE_H
+#define TG_COLL_FEATURE_H
+
+#include "coll/rule.h"
+
+enum { TGI_AT_START, TGI_AT_END, TGI_AT_INSIDE };
+
+/// The core of a sphere or capsule: its centre, or the end or line that `at` names.
+void tgi_round_core(tgiCore *core, const tgShape *S, bool is_a, int at, tgCollide want);
+/// A plane geom.
+void tgi_plane_face(tgiFace *F, const tgShape *P, bool is_a);
+/// Vertex v of a polytope; edge e as a line from its start; face f.
+void tgi_hull_vertex(tgiCore *core, const tgShape *S, bool is_a, int v, tgCollide want);
+void tgi_hull_edge(tgiCore *core, const tgShape *S, bool is_a, int e, tgCollide want);
+void tgi_hull_face(tgiFace *F, const tgShape *S, bool is_a, int f, tgCollide want);
+
+#endif
