@@ -3,8 +3,9 @@
 #include "coll/gjk.h"
 
 static void pair(tgiPair *P, tgShape *A, tgShape *B, const tgtShape *a, const tgtShape *b) {
-  *A = tgt_shape(a);
-  *B = tgt_shape(b);
+  static tgtScaled room[2];
+  *A = tgt_shape(a, &room[0]);
+  *B = tgt_shape(b, &room[1]);
   *P = (tgiPair){.A = A, .B = B};
 }
 
@@ -22,7 +23,7 @@ static void against_all_axes(void **state) {
   assert_int_equal(tgi_hull_cylinder(0.3, 0.2, 24, NULL, &hull[1]), TG_OK);
   assert_int_equal(tgi_hull_ellipsoid(semi, 6, 12, NULL, &hull[2]), TG_OK);
   for (int trial = 0; trial < 400; trial++) {
-    tgtShape a = {.type = TG_GEOM_MESH, .hull = &hull[trial % 3]->hull}, b = {.type = TG_GEOM_MESH, .hull = &hull[trial / 3 % 3]->hull};
+    tgtShape a = {.type = TG_GEOM_MESH, .size = {1, 1, 1}, .hull = &hull[trial % 3]->hull}, b = {.type = TG_GEOM_MESH, .size = {1, 1, 1}, .hull = &hull[trial / 3 % 3]->hull};
     tgShape A, B;
     tgiPair P;
     tgiConvex X, Y;
@@ -64,7 +65,7 @@ static void degenerate(void **state) {
   assert_int_equal(tgi_hull_cylinder(0.5, 0.5, 32, NULL, &hull), TG_OK);
   for (int k = 0; k < 6; k++) {
     static const double at[6][3] = {{0, 0, 0}, {0, 0, 1}, {0, 0, 0.5}, {0.5, 0, 0}, {1, 0, 0}, {0.3, 0.4, 1}};
-    tgtShape a = {.type = TG_GEOM_MESH, .hull = &hull->hull}, b = a;
+    tgtShape a = {.type = TG_GEOM_MESH, .size = {1, 1, 1}, .hull = &hull->hull}, b = a;
     tgShape A, B;
     tgiPair P;
     tgiConvex X, Y;
