@@ -18,6 +18,8 @@ typedef struct tgStepInfo {
   double least_distance;   ///< smallest gap between geoms that may touch, infinity when none was near [m]
   int ncontact, nrow;      ///< active contact points, constraint rows
   int nisland;             ///< islands: sets of trees that constraints join; each is solved and differentiated by itself
+  int nleft;               ///< overlaps and passed limits left as they are, because with them pushed out the conditions of their island contradict
+                           ///< each other (a part jammed by friction); they are held, and pushed out again when that is possible
   bool rank_deficient;     ///< redundant contacts: the forces are those of least norm
   int body1, body2;        ///< culprits when not converged, else -1
   size_t scratch_high;     ///< bytes of scratch used at most

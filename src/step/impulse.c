@@ -88,7 +88,10 @@ static void assemble(tgSim *s) {
         A[(size_t)i * (size_t)nk + (size_t)k] = A[(size_t)k * (size_t)nk + (size_t)i] = response(s, row[i], row[k]);
   }
   tgi_rows_mul(s, s->vhat, s->row_b);
-  for (int i = 0; i < n; i++) s->row_b[i] += s->row_bounce[i] * s->row_b[i] + tgi_gap_rate(s, i) * s->row_gap[i];
+  for (int i = 0; i < n; i++) {
+    s->row_rate[i] = tgRe(s->row_bounce[i]) != 0 ? 0 : s->contact_model->options.erp / s->h;
+    s->row_b[i] += s->row_bounce[i] * s->row_b[i] + s->row_rate[i] * s->row_gap[i];
+  }
 }
 
 tgStatus tgi_impulse_velocity(tgSim *s, double h) {

@@ -26,10 +26,8 @@ static inline tgReal tgi_implicit_stiffness(const tgSim *s, int d) {
   bool on = s->contact_model == NULL || !s->contact_model->options.explicit_damping;
   return on ? s->m.jnt_stiffness[s->m.dof_jnt[d]] : 0;
 }
-/// Bias coefficient of a row's gap: erp/h, 0 on rows that bounce and on dry friction.
-static inline double tgi_gap_rate(const tgSim *s, int row) {
-  return tgRe(s->row_bounce[row]) != 0 ? 0 : s->contact_model->options.erp / s->h;
-}
+/// Bias coefficient of a row's gap: erp/h, 0 on rows that bounce and where the solve left the error as it is.
+static inline double tgi_gap_rate(const tgSim *s, int row) { return tgRe(s->row_rate[row]); }
 
 /// Some normal bounces in this step.
 static inline bool tgi_any_bounce(const tgSim *s) {

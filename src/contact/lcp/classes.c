@@ -79,11 +79,15 @@ static void solve_q(const tgiLcp *s, tgReal *x, bool transposed) {
 // ---- residual and margin ----
 
 void tgi_lcp_scales(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f) {
-  c->sf = c->sw = 0;
+  double stiffest = 0;
+  c->sf = 0;
+  c->sw = p->speed;
   for (int i = 0; i < p->n; i++) {
     c->sf = fmax(c->sf, fabs(tgRe(f[i])));
     c->sw = fmax(c->sw, fabs(tgRe(p->b[i])));
+    stiffest = fmax(stiffest, tgRe(p->A[(size_t)p->n * i + i]));
   }
+  if (p->speed > 0 && stiffest > 0) c->sf = fmax(c->sf, p->speed / stiffest);
   if (c->sf == 0) c->sf = 1;
   if (c->sw == 0) c->sw = 1;
 }

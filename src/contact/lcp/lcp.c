@@ -149,14 +149,22 @@ static tgStatus report_failure(tgSim *s) {
 static void extract(tgSim *s, int index, Island *k) {
   const int *row = s->island_row + s->island_adr[index];
   int n = tgi_island_rows(s, index);
+  double fastest = 0;
   for (int a = 0; a < n; a++) {
     int i = row[a], up = s->row_parent[i];
     k->kind[a] = (int)kind_of(s->row_kind[i]);
     k->parent[a] = up >= 0 ? s->row_place[up] : -1;
     k->b[a] = s->row_b[i];
     k->bound[a] = s->row_limit[i];
+    double speed = 0;
+    const int *span = s->row_span + 4 * i;
+    const tgReal *J = s->row_J + (size_t)i * (size_t)s->m.nv;
+    for (int d = span[0]; d < span[3]; d++) speed += fabs(tgRe(J[d]) * tgRe(s->vhat[d]));
+    fastest = fmax(fastest, speed);
   }
-  k->problem = (tgiLcpProblem){.n = n, .A = s->row_A + s->island_at[index], .b = k->b, .kind = k->kind, .parent = k->parent, .bound = k->bound};
+  // b is a sum of terms J_d vhat_d and of a gap between positions of about 1 m or rad, rounded at 1e-16 of them
+  k->problem = (tgiLcpProblem){.n = n, .A = s->row_A + s->island_at[index], .b = k->b, .kind = k->kind, .parent = k->parent, .bound = k->bound,
+                               .speed = 1e-6 * fastest + 1e-8 * s->contact_model->options.erp / s->h};
 }
 
 static tgStatus refused(tgSim *s, tgStatus status, const int *row, const tgiLcpInfo *info) {
@@ -174,6 +182,31 @@ static void add_info(tgSim *s, const int *row, const tgiLcpInfo *info) {
   for (int a = 0; a < info->nfailed; a++) w->failed[row[info->failed[a]]] = 1;
 }
 
+// Takes the push out of overlaps and passed limits of an island: b = J vhat there, which alone always has a solution [math/lcp Errors that
+// cannot be removed]. The number of rows that had one.
+static int leave_errors(tgSim *s, int index, Island *k) {
+  const int *row = s->island_row + s->island_adr[index];
+  int count = 0;
+  for (int a = 0; a < k->problem.n; a++) {
+    int i = row[a];
+    if (k->kind[a] != TGI_LCP_NORMAL || !(tgRe(s->row_gap[i]) < 0) || tgRe(s->row_rate[i]) == 0) continue;
+    s->row_b[i] -= s->row_rate[i] * s->row_gap[i];
+    s->row_rate[i] = 0;
+    k->b[a] = s->row_b[i];
+    count++;
+  }
+  return count;
+}
+
+// the classes of the step before, as the solve's warm start
+static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
+  Work *w = work_of(s);
+  Island *k = &w->island[index];
+  const int *row = s->island_row + s->island_adr[index];
+  for (int a = 0; a < k->problem.n; a++) w->island_cls[a] = w->cls[row[a]];
+  return tgi_lcp_solve(&k->lcp, &k->problem, w->island_cls, k->f, k->w, w->island_cls, info);
+}
+
 // one island from the classes of w->cls, which become those of the answer
 static tgStatus solve_island(tgSim *s, int index) {
   Work *w = work_of(s);
@@ -182,13 +215,16 @@ static tgStatus solve_island(tgSim *s, int index) {
   int n = tgi_island_rows(s, index);
   tgStatus status = TG_OK;
   extract(s, index, k);
-  for (int a = 0; a < n; a++) w->island_cls[a] = w->cls[row[a]];
   if (s->pinned) {
+    for (int a = 0; a < n; a++) w->island_cls[a] = w->cls[row[a]];
     tgi_lcp_solve_classes(&k->lcp, &k->problem, w->island_cls, k->f, k->w);
   } else {
     tgiLcpInfo info;
-    status = tgi_lcp_solve(&k->lcp, &k->problem, w->island_cls, k->f, k->w, w->island_cls, &info);
+    status = attempt(s, index, &info);
     if (status < 0) return refused(s, status, row, &info);
+    int left = status == TG_NOT_CONVERGED ? leave_errors(s, index, k) : 0;
+    if (left > 0) status = attempt(s, index, &info);
+    s->info.nleft += left;
     add_info(s, row, &info);
     bool failed = status != TG_OK || (index > 0 && s->info.stage == TGI_LCP_FAILED);
     s->info.stage = failed ? TGI_LCP_FAILED : info.stage > s->info.stage ? info.stage : s->info.stage;

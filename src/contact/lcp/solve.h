@@ -29,7 +29,8 @@
 //   trace below are those of the problem.
 //
 // Ties. A row is tied when its class could switch without a change of f or w: NORMAL with f and w both zero, FRICTION
-//   (live parent) or BOX at its bound with w zero; zero means |f| <= 1e-9 max|f|, |w| <= 1e-9 max|b|. Tied normals are
+//   (live parent) or BOX at its bound with w zero; zero means |f| <= 1e-9 max|f|, |w| <= 1e-9 max|b|, where max|b| is
+//   the problem's speed at least, and max|f| a force that gives its row that speed. Tied normals are
 //   put in N and tied friction in F. First, however, all rows with w = 0 are tried in C and F together: in redundant
 //   contact sets (a box on four corners) the least-norm answer then often has no tie at all, and the derivative is
 //   exact; with ties left it is one-sided at worst: where the least-norm forces leave their bounds, a redundant row
@@ -65,6 +66,7 @@ typedef struct tgiLcpProblem {
   const int *kind;      ///< n, tgiLcpKind
   const int *parent;    ///< n: FRICTION: row of its NORMAL (before or after it); unread elsewhere
   const tgReal *bound;  ///< n: FRICTION: mu >= 0; BOX: limit >= 0 (an impulse); unread elsewhere
+  double speed;         ///< least scale of velocities: below 1e-8 of it b is rounding (0 where b is exact)
 } tgiLcpProblem;
 
 /// What the solve did.
