@@ -34,15 +34,21 @@ typedef tgStatus (*tgLossFn)(void *ctx, tgSim *sim, int t, int steps, tgReal *va
 /// Sets parameters (tg_sim_param) of the sim before the first step.
 typedef tgStatus (*tgSetupFn)(void *ctx, tgSim *sim);
 
+/// Decides the controls u (nu, zero at entry) of step t, called before it; the sim shows state t, its frames may be older. Must give the
+/// same for the same state: when capacity grows, the run starts over.
+typedef void (*tgPolicyFn)(void *ctx, const tgSim *sim, int t, tgReal *u);
+
 /// What to run and where to put it. Zero-initialise; all arrays belong to the caller.
 typedef struct tgRolloutRun {
   const tgReal *q0, *v0;           ///< nq, nv; NULL: pose qpos0, at rest
   const tgReal *u;                 ///< T x nu row-major; NULL: zeros
+  tgPolicyFn policy; void *policy_ctx;   ///< feedback in place of u, or NULL. TG_ERR_ARG together with a gradient.
   tgLossFn loss; void *loss_ctx;   ///< loss NULL: none, the loss is 0
   tgSetupFn setup; void *setup_ctx;///< may be NULL
   const volatile int *cancel;      ///< polled before each step; not 0: stop with TG_CANCELLED. May be NULL.
   tgReal *q, *v;                   ///< trajectory, (T+1) x nq and (T+1) x nv, or NULL
   tgStepInfo *info;                ///< T, or NULL
+  tgReal *D;                       ///< Jacobian of each step as tg_sim_step_jacobian gives it, T x 2 nv x (2 nv + nu), or NULL
   tgReal *dq0, *dv0, *du;          ///< gradient of the loss, nv, nv, T x nu; any may be NULL, all NULL: no gradient
 } tgRolloutRun;
 

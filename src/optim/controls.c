@@ -6,36 +6,45 @@
 
 #include "base/random.h"
 
-static bool sines(const tgTask *t) { return t->yaml->controls->basis == TG_BASIS_SINES; }
-static int every(const tgTask *t) { return t->yaml->controls->every > 0 ? t->yaml->controls->every : 1; }
+bool tgi_controls_sines(const tgTask *t) { return t->yaml->controls != NULL && t->yaml->controls->basis == TG_BASIS_SINES; }
+int tgi_controls_every(const tgTask *t) { return t->yaml->controls != NULL && t->yaml->controls->every > 0 ? t->yaml->controls->every : 1; }
 static int terms(const tgTask *t) { return t->yaml->controls->terms > 0 ? t->yaml->controls->terms : 1; }
 
 int tgi_controls_count(const tgTask *t) {
   if (t->yaml->controls == NULL) return 0;
-  double per = sines(t) ? 1 + 3.0 * terms(t) : (t->steps + every(t) - 1) / every(t), n = per * t->model->nu;
+  double per = tgi_controls_sines(t) ? 1 + 3.0 * terms(t) : (t->steps + tgi_controls_every(t) - 1) / tgi_controls_every(t), n = per * t->model->nu;
   return n > 1e9 ? -1 : (int)n;
 }
 
 void tgi_controls_start(const tgTask *t, uint64_t seed, double *x) {
   const YamlControls *c = t->yaml->controls;
-  int n = t->ncontrol, per = n > 0 && sines(t) ? 1 + 3 * terms(t) : 1;
+  int n = t->ncontrol, per = n > 0 && tgi_controls_sines(t) ? 1 + 3 * terms(t) : 1;
   for (int i = 0; i < n; i++) {
     double noise = c->start_noise > 0 && seed != 0 ? c->start_noise * tgi_random_normal(seed, 1, (uint64_t)i) : 0;
     int part = i % per, term = (part - 1) / 3;
     // the offset and the amplitudes may be noisy; frequencies start as harmonics, phases at 0
-    if (part == 0 || !sines(t)) x[i] = c->start + noise;
+    if (part == 0 || !tgi_controls_sines(t)) x[i] = c->start + noise;
     else if ((part - 1) % 3 == 0) x[i] = c->amplitude + noise;
     else x[i] = (part - 1) % 3 == 1 ? (c->frequency > 0 ? c->frequency : 1) * (term + 1) : 0;
   }
 }
 
+// a control beyond its actuator's range changes nothing, and its derivative is 0. A box apart from the range stays as the file gives it.
+static void into_range(const tgModel *m, int k, double *low, double *high) {
+  double a = tgRe(m->act_ctrlrange[2 * k]), b = tgRe(m->act_ctrlrange[2 * k + 1]);
+  if (!m->act_ctrllimited[k] || *high < a || *low > b) return;
+  *low = fmax(*low, a);
+  *high = fmin(*high, b);
+}
+
 void tgi_controls_box(const tgTask *t, double *low, double *high) {
   const YamlControls *c = t->yaml->controls;
-  int n = t->ncontrol, per = n > 0 && sines(t) ? 1 + 3 * terms(t) : 1;
+  int n = t->ncontrol, per = n > 0 && tgi_controls_sines(t) ? 1 + 3 * terms(t) : 1;
   for (int i = 0; i < n; i++) {
     int part = i % per;
     low[i] = c->low != NULL ? *c->low : -INFINITY;
     high[i] = c->high != NULL ? *c->high : INFINITY;
+    if (!tgi_controls_sines(t)) into_range(t->model, i % t->model->nu, &low[i], &high[i]);
     if (part == 0 || (part - 1) % 3 == 0) continue;
     low[i] = (part - 1) % 3 == 1 ? 0 : -INFINITY;   // a frequency, a phase
     high[i] = INFINITY;
@@ -63,7 +72,7 @@ void tgi_controls_expand(const tgTask *t, const double *x, double *u) {
   for (int s = 0; s < t->steps; s++, u += nu)
     for (int k = 0; k < nu; k++) {
       if (t->ncontrol == 0) u[k] = 0;
-      else if (!sines(t)) u[k] = x[(s / every(t)) * nu + k];
+      else if (!tgi_controls_sines(t)) u[k] = x[(s / tgi_controls_every(t)) * nu + k];
       else u[k] = sine_sum(x + k * (1 + 3 * terms(t)), terms(t), s * t->h, 0, NULL);
     }
 }
@@ -75,7 +84,7 @@ void tgi_controls_vjp(const tgTask *t, const double *x, const double *du, double
   for (int s = 0; s < t->steps; s++, du += nu)
     for (int k = 0; k < nu; k++) {
       int per = 1 + 3 * terms(t);
-      if (!sines(t)) g[(s / every(t)) * nu + k] += du[k];
+      if (!tgi_controls_sines(t)) g[(s / tgi_controls_every(t)) * nu + k] += du[k];
       else sine_sum(x + k * per, terms(t), s * t->h, du[k], g + k * per);
     }
 }

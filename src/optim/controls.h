@@ -9,6 +9,9 @@
 
 /// Number of decision variables of the controls; 0 when they are not decided. At most 1e9, else -1.
 int tgi_controls_count(const tgTask *t);
+/// Steps over which a control of basis steps is held; whether the basis is sines.
+int tgi_controls_every(const tgTask *t);
+bool tgi_controls_sines(const tgTask *t);
 /// Start (with the file's noise for a seed other than 0) and box of the variables; outputs may be NULL.
 void tgi_controls_start(const tgTask *t, uint64_t seed, double *x);
 void tgi_controls_box(const tgTask *t, double *low, double *high);

@@ -1,101 +1,80 @@
 // evaluate.c: loss and gradient of a task at its decision variables: expand, roll out, chain back.
 //
-// L(x) = sum over terms of weight * e, e = |P (p - target)|^2 of a point p on the axes P, (q - target)^2, (v - target)^2,
-// |v|^2 or mean |u|^2; at the end, or the mean over the steps.
+// L(x) = sum over terms of weight * e, e a term of terms.h at the end, at a time, or the mean over the steps.
 #include <math.h>
 #include <string.h>
 
 #include "base/layout.h"
 #include "kin/kinematics.h"
 #include "optim/controls.h"
+#include "optim/terms.h"
 
 struct tgEvaluator {
   tgAllocator alloc;
   const tgTask *task;
   tgRollout *rollout;
   double *q0, *v0, *u, *dq0, *dv0, *du, *step, *gstep;   // as the rollout takes them; a step of q0 and its gradient
-  double *jacobian;                                     // 6 x nv
+  tgTermRows rows;
+  const tgExpansion *expansion;                         // to be filled by the loss, or NULL
   double *value, *distance;                             // of each term, of the last evaluation
   void *block;
 };
 
-static bool is_position(tgTermKind k) { return k == TG_TERM_BODY_POSITION || k == TG_TERM_SITE_POSITION || k == TG_TERM_BODY_COM; }
-
-// where a position term looks, and the body that carries the point
-static const tgReal *term_point(const tgSim *s, const tgTerm *t, int *body) {
-  *body = t->kind == TG_TERM_SITE_POSITION ? s->m.site_body[t->index] : t->index;
-  if (t->kind == TG_TERM_SITE_POSITION) return s->site_xpos + 3 * t->index;
-  return (t->kind == TG_TERM_BODY_COM ? s->xcom : s->xpos) + 3 * t->index;
-}
-
-static tgStatus position_term(tgEvaluator *e, tgSim *s, const tgTerm *t, double scale, double *value, double *gq) {
-  int body, nv = s->m.nv;
-  const tgReal *p = term_point(s, t, &body);
-  double d[3], sum = 0;
-  for (int k = 0; k < 3; k++) {
-    d[k] = t->axis[k] ? tgRe(p[k]) - t->target[k] : 0;
-    sum += d[k] * d[k];
-  }
-  *value = sum;
-  if (gq == NULL) return TG_OK;
-  TG_TRY(tg_sim_jacobian(s, body, p, e->jacobian));
-  for (int i = 0; i < nv; i++)
-    for (int k = 0; k < 3; k++) gq[i] += scale * 2 * d[k] * e->jacobian[(3 + k) * nv + i];
-  return TG_OK;
-}
-
-static void scalar_term(const double *x, int i, double target, double scale, double *value, double *g) {
-  double d = x[i] - target;
-  *value = d * d;
-  if (g != NULL) g[i] += scale * 2 * d;
-}
-
-// one term at one time: its raw value; derivatives times scale are added
-static tgStatus term_at(tgEvaluator *e, tgSim *s, const tgTerm *t, double scale, double *value, double *gq, double *gv, double *gu) {
-  const tgModel *m = &s->m;
-  *value = 0;
-  switch (t->kind) {
-    case TG_TERM_JOINT_POSITION: {
-      double v;
-      const tgReal *q = s->qpos + m->jnt_qadr[t->index];
-      scalar_term(q, 0, t->target[0], scale, &v, gq == NULL ? NULL : gq + m->jnt_vadr[t->index]);
-      *value = v;
-      return TG_OK;
+// gq, gv, gu += scale J' phi'
+static void add_slope(const tgTermRows *w, int nv, double scale, double *gq, double *gv, double *gu) {
+  for (int k = 0; k < w->n; k++) {
+    const double *row = w->J + (size_t)k * (size_t)w->nz;
+    double c = scale * w->slope[k];
+    for (int i = w->first[k]; i < w->first[k] + w->count[k]; i++) {
+      double *at = i < nv ? gq + i : i < 2 * nv ? gv + i - nv : gu + i - 2 * nv;
+      *at += c * row[i];
     }
-    case TG_TERM_JOINT_VELOCITY: scalar_term(s->qvel, m->jnt_vadr[t->index], t->target[0], scale, value, gv); return TG_OK;
-    case TG_TERM_VELOCITY:
-      for (int i = 0; i < m->nv; i++) {
-        double v;
-        scalar_term(s->qvel, i, 0, scale, &v, gv);
-        *value += v;
-      }
-      return TG_OK;
-    case TG_TERM_CONTROL:
-      for (int i = 0; i < m->nu; i++) {
-        double v;
-        scalar_term(s->ctrl, i, 0, scale, &v, gu);
-        *value += v;
-      }
-      return TG_OK;
-    default: return position_term(e, s, t, scale, value, gq);
   }
 }
 
-// the rollout's loss: terms at the end count at t = T, the others as means over t = 0 .. T-1 (controls) or 1 .. T (states)
+// g += scale J' phi', H += scale J' diag(phi'') J
+static void add_expansion(const tgTermRows *w, double scale, double *g, double *H) {
+  for (int k = 0; k < w->n; k++) {
+    const double *row = w->J + (size_t)k * (size_t)w->nz;
+    double c = scale * w->curve[k];
+    int a = w->first[k], b = a + w->count[k];
+    for (int i = a; i < b; i++) {
+      g[i] += scale * w->slope[k] * row[i];
+      for (int j = a; j < b && c != 0; j++) H[(size_t)i * (size_t)w->nz + (size_t)j] += c * row[i] * row[j];
+    }
+  }
+}
+
+// true when the term looks at state t of this stretch. Means over the steps are taken over t = 0 .. T-1 (controls) or 1 .. T (states);
+// a state where two stretches meet belongs to the first.
+static bool counts(const tgTask *task, const tgTerm *term, int t, int steps) {
+  if (term->kind == TG_TERM_CONTROL) return t < steps;
+  if (t == 0 && task->offset > 0) return false;
+  if (term->when == TG_TERM_ALL) return t > 0;
+  return task->offset + t == (term->when == TG_TERM_END ? task->end : term->step);
+}
+
 static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
   tgEvaluator *e = ctx;
-  for (int i = 0; i < e->task->nterm; i++) {
-    const tgTerm *term = &e->task->term[i];
-    bool control = term->kind == TG_TERM_CONTROL;
-    bool counts = term->when == TG_TERM_END ? t == steps : control ? t < steps : t > 0;
-    if (!counts) continue;
-    double raw, share = term->when == TG_TERM_END ? 1 : 1.0 / steps, scale = term->weight * share;
-    TG_TRY(term_at(e, s, term, scale, &raw, gq, gv, gu));
+  const tgTask *task = e->task;
+  size_t nz = (size_t)e->rows.nz;
+  const tgExpansion *x = e->expansion;
+  double *g = x != NULL ? x->g + (size_t)t * nz : NULL, *H = x != NULL ? x->H + (size_t)t * nz * nz : NULL;
+  if (x != NULL) memset(g, 0, nz * sizeof *g), memset(H, 0, nz * nz * sizeof *H);
+  // the forward sweep, which comes first, notes the values
+  bool note = gq == NULL || t == steps;
+  for (int i = 0; i < task->nterm; i++) {
+    const tgTerm *term = &task->term[i];
+    if (note && t == 0) e->value[i] = 0, e->distance[i] = NAN;
+    if (!counts(task, term, t, steps)) continue;
+    double share = term->when == TG_TERM_ALL ? 1.0 / task->total : 1, scale = term->weight * share;
+    double raw = tgi_term_rows(s, term, gq != NULL || x != NULL, &e->rows);
     *value += scale * raw;
-    if (gq != NULL && t < steps) continue;   // noted by the forward sweep, which comes first; the end is visited once
-    if (term->when == TG_TERM_END || t == (control ? 0 : 1)) e->value[i] = 0;
+    if (gq != NULL) add_slope(&e->rows, s->m.nv, scale, gq, gv, gu);
+    if (x != NULL) add_expansion(&e->rows, scale, g, H);
+    if (!note) continue;
     e->value[i] += share * raw;
-    if (t == steps && is_position(term->kind)) e->distance[i] = sqrt(raw);
+    if (tgi_term_is_position(term->kind) && (term->when != TG_TERM_ALL || t == steps)) e->distance[i] = sqrt(raw);
   }
   return TG_OK;
 }
@@ -103,9 +82,15 @@ static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgRea
 static void place(tgEvaluator *e, tgLayout *l) {
   const tgModel *m = e->task->model;
   size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nu = tgi_size_mul((size_t)e->task->steps, (size_t)m->nu), nt = (size_t)e->task->nterm;
-  double **arrays[] = {&e->q0, &e->v0, &e->u, &e->dq0, &e->dv0, &e->du, &e->step, &e->gstep, &e->jacobian, &e->value, &e->distance};
-  size_t counts[] = {nq, nv, nu, nv, nv, nu, nv, nv, 6 * nv, nt, nt};
-  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) *arrays[i] = tgi_place(l, counts[i], sizeof(double));
+  size_t nr = (size_t)tgi_term_rows_max(m);
+  tgTermRows *w = &e->rows;
+  double **arrays[] = {&e->q0, &e->v0, &e->u, &e->dq0, &e->dv0, &e->du, &e->step, &e->gstep, &e->value, &e->distance,
+                       &w->r, &w->slope, &w->curve, &w->J, &w->work};
+  size_t sizes[] = {nq, nv, nu, nv, nv, nu, nv, nv, nt, nt, nr, nr, nr, tgi_term_jacobian_size(m), 6 * nv};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
+  w->first = tgi_place(l, nr, sizeof(int));
+  w->count = tgi_place(l, nr, sizeof(int));
+  w->nz = 2 * m->nv + m->nu;
 }
 
 tgEvaluator *tgi_evaluator_create(const tgTask *task, bool own_rollout, size_t tape_bytes, tgError *error) {
@@ -196,10 +181,20 @@ tgStatus tg_evaluate(tgEvaluator *e, const double *x, double *value, double *g, 
   return TG_OK;
 }
 
+tgStatus tgi_evaluator_roll(tgEvaluator *e, const tgRollAsk *ask, double *value, tgRolloutResult *result) {
+  tgRolloutRun run = {.q0 = ask->q0, .v0 = ask->v0, .u = ask->u, .policy = ask->policy, .policy_ctx = ask->policy_ctx, .loss = loss,
+                      .loss_ctx = e, .cancel = ask->cancel, .q = ask->q, .v = ask->v, .D = ask->expansion != NULL ? ask->expansion->D : NULL};
+  e->expansion = ask->expansion;
+  tgStatus st = tg_rollout_run(e->rollout, &run, result);
+  e->expansion = NULL;
+  *value = result->loss;
+  return st;
+}
+
 double tgi_evaluator_distance(const tgEvaluator *e) {
   double worst = NAN;
   for (int i = 0; i < e->task->nterm; i++)
-    if (is_position(e->task->term[i].kind) && !(e->distance[i] <= worst)) worst = e->distance[i];
+    if (!isnan(e->distance[i]) && !(e->distance[i] <= worst)) worst = e->distance[i];
   return worst;
 }
 
@@ -207,6 +202,6 @@ int tg_evaluator_terms(const tgEvaluator *e) { return e->task->nterm; }
 const char *tg_evaluator_term(const tgEvaluator *e, int i, double *value, double *distance) {
   if (i < 0 || i >= e->task->nterm) return NULL;
   if (value != NULL) *value = e->value[i];
-  if (distance != NULL) *distance = is_position(e->task->term[i].kind) ? e->distance[i] : NAN;
+  if (distance != NULL) *distance = e->distance[i];
   return e->task->term[i].label;
 }

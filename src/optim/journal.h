@@ -16,10 +16,11 @@ typedef struct tgJournal tgJournal;
 /// Opens `path` for `n` variables of the problem with this key. resume: reads what is there (a torn last record is cut off);
 /// else starts anew. NULL path: a journal that records nothing. NULL: error filled (file, or another problem's journal).
 tgJournal *tgi_journal_open(const char *path, bool resume, uint64_t key, int n, const tgAllocator *alloc, tgError *error);
-/// The next recorded evaluation, if it is of x: fills *e and g (n; may be NULL, then a value was asked for). False: none.
-bool tgi_journal_next(tgJournal *j, const double *x, tgEvaluation *e, double *g);
+/// The next recorded evaluation, if it is of x (nx) and carries as many numbers as are asked for: fills *e and data (count; a
+/// gradient, or what else the method records). One that failed carries none, whatever was asked for. False: none.
+bool tgi_journal_next(tgJournal *j, const double *x, int nx, tgEvaluation *e, double *data, int count);
 /// Appends an evaluation and hands it to the system.
-tgStatus tgi_journal_add(tgJournal *j, const double *x, const tgEvaluation *e, const double *g, tgError *error);
+tgStatus tgi_journal_add(tgJournal *j, const double *x, int nx, const tgEvaluation *e, const double *data, int count, tgError *error);
 void tgi_journal_close(tgJournal *j);
 
 #endif

@@ -12,9 +12,6 @@
 // a step whose rollout fails is halved towards the last good iterate, so often
 enum { HALVINGS = 8 };
 
-// the motion went wrong, not the program: not converged, blown up, or no positive mass matrix at the pose reached
-static bool numerical(tgStatus st) { return st == TG_NOT_CONVERGED || st == TG_ERR_NOT_FINITE || st == TG_ERR_INVALID; }
-
 // m <- b1 m + (1 - b1) g, s <- b2 s + (1 - b2) g^2, x <- x - rate mhat/(sqrt(shat) + 1e-8)
 static void adam_step(const YamlOptimizer *o, int n, int k, double rate, const double *g, double *m, double *s, double *x) {
   double c1 = 1 - pow(o->beta1, k + 1), c2 = 1 - pow(o->beta2, k + 1);
@@ -33,7 +30,7 @@ tgStatus tgi_opt_first_order(tgOptRun *r, double *x, double *work) {
   for (int k = 0; k < o->iterations; k++) {
     double f;
     tgStatus st = tgi_opt_eval(r, x, &f, g);
-    for (int tries = 0; numerical(st) && k > 0 && tries < HALVINGS; tries++) {
+    for (int tries = 0; tgi_opt_numerical(st) && k > 0 && tries < HALVINGS; tries++) {
       for (int i = 0; i < n; i++) x[i] = 0.5 * (x[i] + good[i]);
       st = tgi_opt_eval(r, x, &f, g);
     }
@@ -143,18 +140,18 @@ static tgStatus swarm_compute(tgOptRun *r, Swarm *s, int first) {
     tgStatus st = s->result[i].status;
     if (st == TG_CANCELLED) return st;
     if (st != TG_OK) r->out->error = s->result[i].error;
-    if (st != TG_OK && !numerical(st)) return st;
+    if (st != TG_OK && !tgi_opt_numerical(st)) return st;
     s->e[first + i] = (tgEvaluation){.status = st, .loss = st == TG_OK ? s->result[i].loss : INFINITY,
                                      .distance = st == TG_OK ? tgi_evaluator_distance(s->evaluator[first + i]) : INFINITY};
   }
   for (int i = first; i < s->size; i++)
-    TG_TRY(tgi_journal_add(r->journal, s->x + (size_t)i * (size_t)s->n, &s->e[i], NULL, &r->out->error));
+    TG_TRY(tgi_journal_add(r->journal, s->x + (size_t)i * (size_t)s->n, s->n, &s->e[i], NULL, 0, &r->out->error));
   return TG_OK;
 }
 
 static tgStatus swarm_evaluate(tgOptRun *r, Swarm *s) {
   int known = 0;
-  while (known < s->size && tgi_journal_next(r->journal, s->x + (size_t)known * (size_t)s->n, &s->e[known], NULL)) known++;
+  while (known < s->size && tgi_journal_next(r->journal, s->x + (size_t)known * (size_t)s->n, s->n, &s->e[known], NULL, 0)) known++;
   r->from_journal = known == s->size;
   if (known < s->size) {
     tgStatus st = swarm_compute(r, s, known);

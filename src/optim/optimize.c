@@ -22,6 +22,16 @@ static void merge_label(tgGradInfo *into, tgGradLabel label) {
   if (label > into->label) into->label = label;
 }
 
+bool tgi_opt_numerical(tgStatus st) { return st == TG_NOT_CONVERGED || st == TG_ERR_NOT_FINITE || st == TG_ERR_INVALID; }
+
+static void keep_best(tgOptRun *r, const double *x, const tgEvaluation *e) {
+  tgOptimum *out = r->out;
+  if (!(e->loss < out->best_loss)) return;
+  out->best_loss = e->loss;
+  r->best_distance = e->distance;
+  memcpy(out->best, x, (size_t)out->n * sizeof *x);
+}
+
 void tgi_opt_note(tgOptRun *r, const double *x, const tgEvaluation *e) {
   tgOptimum *out = r->out;
   out->evaluations++;
@@ -32,16 +42,28 @@ void tgi_opt_note(tgOptRun *r, const double *x, const tgEvaluation *e) {
     out->first_loss = e->loss;
     memcpy(out->first, x, (size_t)out->n * sizeof *x);
   }
-  if (e->loss < out->best_loss) {
-    out->best_loss = e->loss;
-    r->best_distance = e->distance;
-    memcpy(out->best, x, (size_t)out->n * sizeof *x);
-  }
+  keep_best(r, x, e);
+}
+
+tgStatus tgi_opt_record(tgOptRun *r, const double *from, const double *x, double f, const double *state, int count) {
+  bool best = r->out->best_loss == f && memcmp(x, r->out->best, (size_t)r->out->n * sizeof *x) == 0;
+  tgEvaluation e = {.status = TG_OK, .label = (int32_t)r->out->grad.label, .loss = f, .distance = best ? r->best_distance : INFINITY};
+  return tgi_journal_add(r->journal, from, r->out->n, &e, state, count, &r->out->error);
+}
+
+bool tgi_opt_replay(tgOptRun *r, const double *from, double *f, double *state, int count) {
+  tgEvaluation e;
+  r->from_journal = tgi_journal_next(r->journal, from, r->out->n, &e, state, count);
+  if (!r->from_journal) return false;
+  merge_label(&r->out->grad, (tgGradLabel)e.label);
+  keep_best(r, state, &e);
+  *f = e.loss;
+  return true;
 }
 
 tgStatus tgi_opt_eval(tgOptRun *r, const double *x, double *f, double *g) {
   tgEvaluation e = {0};
-  r->from_journal = tgi_journal_next(r->journal, x, &e, g);
+  r->from_journal = tgi_journal_next(r->journal, x, r->out->n, &e, g, g != NULL ? r->out->n : 0);
   if (r->from_journal) {
     if (e.status != TG_OK)
       tgi_error(&r->out->error, (tgStatus)e.status, "evaluation %ld failed in the run that wrote the journal: %s", r->out->evaluations + 1,
@@ -57,7 +79,7 @@ tgStatus tgi_opt_eval(tgOptRun *r, const double *x, double *f, double *g) {
                        .distance = st == TG_OK ? tgi_evaluator_distance(r->evaluator) : INFINITY};
     if (st != TG_OK) r->out->error = result.error;
     if (g != NULL && result.grad.label > r->out->grad.label) r->out->grad = result.grad;
-    tgStatus written = tgi_journal_add(r->journal, x, &e, st == TG_OK ? g : NULL, &r->out->error);
+    tgStatus written = tgi_journal_add(r->journal, x, r->out->n, &e, g, g != NULL && st == TG_OK ? r->out->n : 0, &r->out->error);
     if (written < 0) return written;
   }
   tgi_opt_note(r, x, &e);
@@ -78,7 +100,7 @@ bool tgi_opt_iteration(tgOptRun *r, double f) {
                   .best = out->best_loss, .seconds = t - r->began, .replayed = r->from_journal,
                   .seconds_left = lived > 0 ? (t - r->live_began) / lived * left : -1};
   if (r->o->progress != NULL) r->o->progress(r->o->progress_ctx, &p);
-  return out->best_loss <= r->task->optimizer.stop_loss;
+  return out->best_loss <= r->task->stop_loss;
 }
 
 void tgi_opt_clamp(const tgOptRun *r, double *x) {
@@ -107,8 +129,9 @@ static uint64_t model_key(uint64_t h, const tgModel *m) {
 static uint64_t losses_key(uint64_t h, const tgTask *t) {
   for (int i = 0; i < t->nterm; i++) {
     const tgTerm *e = &t->term[i];
-    int ints[] = {(int)e->kind, (int)e->when, e->index, e->axis[0], e->axis[1], e->axis[2]};
+    int ints[] = {(int)e->kind, (int)e->when, e->index, e->step, e->axis[0], e->axis[1], e->axis[2]};
     h = tgi_hash(h, ints, sizeof ints);
+    if (e->kind == TG_TERM_POSE) h = tgi_hash(h, e->reference, (size_t)t->model->nq * sizeof *e->reference);
     h = tgi_hash(h, e->target, sizeof e->target);
     h = tgi_hash(h, &e->weight, sizeof e->weight);
   }
@@ -145,6 +168,7 @@ static tgStatus run_method(tgOptRun *r, double *x, double *work) {
     case TG_METHOD_LBFGS: return tgi_opt_lbfgs(r, x);
     case TG_METHOD_RANDOM:
     case TG_METHOD_CEM: return tgi_opt_sampling(r, x);
+    case TG_METHOD_ILQR: return tgi_opt_ilqr(r, x);
     default: return tgi_opt_first_order(r, x, work);
   }
 }
@@ -184,7 +208,7 @@ void tg_optimum_free(tgOptimum *optimum) {
 
 // the task's criterion: each bound that it gives; none given: any finite loss will do
 static bool success(const YamlSuccess *s, double loss, double distance) {
-  return s == NULL || ((!(s->loss > 0) || loss <= s->loss) && (!(s->distance > 0) || distance <= s->distance));
+  return s == NULL || ((s->loss == NULL || loss <= *s->loss) && (!(s->distance > 0) || distance <= s->distance));
 }
 
 tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {

@@ -26,6 +26,21 @@ typedef struct tgOptRun {
 tgStatus tgi_opt_eval(tgOptRun *r, const double *x, double *f, double *g);
 /// Takes note of a loss that was computed elsewhere (a batch), as tgi_opt_eval does.
 void tgi_opt_note(tgOptRun *r, const double *x, const tgEvaluation *e);
+/// Methods that keep a state of their own journal it by iterations instead: what an iteration from `from` (n) led to (x, its loss f, of the
+/// evaluator's last rollout when it is new), with `count` numbers that the method wants back.
+tgStatus tgi_opt_record(tgOptRun *r, const double *from, const double *x, double f, const double *state, int count);
+/// The recorded iteration from `from`, if there is one: fills *f and state, whose first n numbers are x, and keeps the best.
+bool tgi_opt_replay(tgOptRun *r, const double *from, double *f, double *state, int count);
+/// True for a motion that went wrong, not the program: not converged, blown up, or no positive mass matrix at the pose reached.
+bool tgi_opt_numerical(tgStatus status);
+
+/// Leaves the function with a status of `call` other than TG_OK.
+#define TG_TRY_OUTCOME(call)                \
+  do {                                      \
+    tgStatus tg_outcome_ = (call);          \
+    if (tg_outcome_ != TG_OK) return tg_outcome_; \
+  } while (0)
+
 /// Ends an iteration whose loss is f: curve, progress. True: the best loss is at or below stop_loss, the method may stop.
 bool tgi_opt_iteration(tgOptRun *r, double f);
 /// x into its box.
@@ -35,5 +50,6 @@ void tgi_opt_clamp(const tgOptRun *r, double *x);
 tgStatus tgi_opt_first_order(tgOptRun *r, double *x, double *work);   ///< Adam and gradient descent; work: 4 n
 tgStatus tgi_opt_lbfgs(tgOptRun *r, double *x);                       ///< NLopt's L-BFGS in the box
 tgStatus tgi_opt_sampling(tgOptRun *r, double *x);                    ///< random search and CEM
+tgStatus tgi_opt_ilqr(tgOptRun *r, double *x);                        ///< iterative LQR
 
 #endif

@@ -10,7 +10,7 @@
 #include "math/quat.h"
 #include "optim/controls.h"
 
-static const char *const method_word[] = {"adam", "descent", "lbfgs", "random", "cem"};
+static const char *const method_word[] = {"adam", "descent", "lbfgs", "random", "cem", "ilqr"};
 
 const char *tg_methods(int i) { return i >= 0 && i < (int)(sizeof method_word / sizeof *method_word) ? method_word[i] : NULL; }
 
@@ -85,42 +85,90 @@ static tgStatus resolve_initial(tgTask *t, tgError *error) {
   return TG_OK;
 }
 
+// what the file has to give for a term: how its element is named, and how many numbers its target has
+typedef struct TermForm {
+  const char *word;
+  int thing;                // tgKindOfThing of `name`, -1: it takes none
+  bool whole;               // the name may be left out: all of the model
+  unsigned target;          // numbers of the target,
+  bool optional;            // which may be left out
+  bool axes;
+} TermForm;
+
+static const TermForm form[] = {
+    [TG_TERM_BODY_POSITION] = {"body_position", TG_THING_BODY, false, 3, false, true},
+    [TG_TERM_SITE_POSITION] = {"site_position", TG_THING_SITE, false, 3, false, true},
+    [TG_TERM_BODY_COM] = {"body_com", TG_THING_BODY, false, 3, false, true},
+    [TG_TERM_JOINT_POSITION] = {"joint_position", TG_THING_JOINT, false, 1, true, false},
+    [TG_TERM_JOINT_VELOCITY] = {"joint_velocity", TG_THING_JOINT, false, 1, true, false},
+    [TG_TERM_VELOCITY] = {"velocity", TG_THING_JOINT, true, 0, true, false},
+    [TG_TERM_CONTROL] = {"control", TG_THING_ACTUATOR, true, 0, true, false},
+    [TG_TERM_POSE] = {"pose", TG_THING_JOINT, true, 0, true, false},
+    [TG_TERM_HEIGHT] = {"height", TG_THING_BODY, false, 1, true, false},
+    [TG_TERM_BODY_VELOCITY] = {"body_velocity", TG_THING_BODY, false, 3, true, true},
+    [TG_TERM_BODY_ORIENTATION] = {"body_orientation", TG_THING_BODY, false, 4, false, false},
+};
+
+static const char *thing_word(int thing) {
+  return thing == TG_THING_SITE ? "site" : thing == TG_THING_BODY ? "body" : thing == TG_THING_ACTUATOR ? "actuator" : "joint";
+}
+
 // which element a loss term is about; -1: all of the model
 static tgStatus resolve_name(const tgTask *t, const YamlLoss *y, tgTerm *term, tgError *error) {
-  static const char *const word[] = {"body_position", "site_position", "body_com", "joint_position", "joint_velocity", "velocity", "control"};
-  bool whole = y->term == TG_TERM_VELOCITY || y->term == TG_TERM_CONTROL;
+  const TermForm *f = &form[y->term];
   term->index = -1;
-  if (whole != (y->name == NULL)) FAIL("losses: a %s term %s name", word[y->term], whole ? "takes no" : "needs a");
-  if (!whole) {
-    tgKindOfThing kind = y->term == TG_TERM_SITE_POSITION ? TG_THING_SITE
-                         : y->term == TG_TERM_BODY_POSITION || y->term == TG_TERM_BODY_COM ? TG_THING_BODY : TG_THING_JOINT;
-    term->index = tg_model_find(t->model, kind, y->name);
-    if (term->index < 0) FAIL("losses: the model has no %s '%s'", kind == TG_THING_SITE ? "site" : kind == TG_THING_BODY ? "body" : "joint", y->name);
-    if (kind == TG_THING_JOINT && t->model->jnt_type[term->index] != TG_JOINT_HINGE && t->model->jnt_type[term->index] != TG_JOINT_SLIDE)
-      FAIL("losses: joint '%s' is not a hinge or slide; use body_position or site_position", y->name);
+  if (y->name == NULL && !f->whole) FAIL("losses: a %s term needs a name", f->word);
+  if (y->name != NULL) {
+    term->index = tg_model_find(t->model, (tgKindOfThing)f->thing, y->name);
+    if (term->index < 0) FAIL("losses: the model has no %s '%s'", thing_word(f->thing), y->name);
   }
-  snprintf(term->label, sizeof term->label, "%s%s%s", word[y->term], whole ? "" : " ", whole ? "" : y->name);
+  if ((y->term == TG_TERM_JOINT_POSITION || y->term == TG_TERM_JOINT_VELOCITY) && t->model->jnt_type[term->index] != TG_JOINT_HINGE &&
+      t->model->jnt_type[term->index] != TG_JOINT_SLIDE)
+    FAIL("losses: joint '%s' is not a hinge or slide; use pose or velocity", y->name);
+  snprintf(term->label, sizeof term->label, "%s%s%s", f->word, y->name == NULL ? "" : " ", y->name == NULL ? "" : y->name);
   return TG_OK;
 }
 
-static tgStatus resolve_term(const tgTask *t, const YamlLoss *y, tgTerm *term, tgError *error) {
-  bool position = y->term <= TG_TERM_BODY_COM, scalar = y->term == TG_TERM_JOINT_POSITION || y->term == TG_TERM_JOINT_VELOCITY;
-  *term = (tgTerm){.kind = y->term, .when = y->at, .weight = y->weight};
-  TG_TRY(resolve_name(t, y, term, error));
-  if (!isfinite(y->weight) || y->weight < 0) FAIL("losses: the weight %g of %s is negative or not finite", y->weight, term->label);
-  unsigned want = position ? 3 : scalar ? 1 : 0;
-  if (y->ntarget != want && !(scalar && y->ntarget == 0)) FAIL("losses: %s takes a target of %u numbers, the file gives %u", term->label, want, y->ntarget);
+static tgStatus resolve_target(const tgTask *t, const YamlLoss *y, tgTerm *term, tgError *error) {
+  const TermForm *f = &form[y->term];
+  if (y->ntarget != f->target && !(f->optional && y->ntarget == 0))
+    FAIL("losses: %s takes a target of %u numbers, the file gives %u", term->label, f->target, y->ntarget);
   for (unsigned k = 0; k < y->ntarget; k++) {
     term->target[k] = y->target[k];
     if (!isfinite(y->target[k])) FAIL("losses: the target of %s is not finite", term->label);
   }
+  if (y->term == TG_TERM_BODY_ORIENTATION && tgRe(tgi_quat_normalize(term->target)) == 0)
+    FAIL("losses: the target of %s is a quaternion of length 0", term->label);
   for (int k = 0; k < 3; k++) term->axis[k] = y->axes == NULL;
   for (const char *c = y->axes; c != NULL && *c != '\0'; c++) {
-    if (*c < 'x' || *c > 'z' || !position) FAIL("losses: axes '%s' of %s: letters x, y, z, for positions only", y->axes, term->label);
+    if (*c < 'x' || *c > 'z' || !f->axes) FAIL("losses: axes '%s' of %s: letters x, y, z, for positions and body velocities only", y->axes, term->label);
     term->axis[*c - 'x'] = true;
   }
-  if (y->term == TG_TERM_CONTROL && y->at == TG_TERM_END) term->when = TG_TERM_ALL;
+  if (y->keyframe != NULL && y->term != TG_TERM_POSE) FAIL("losses: %s takes no keyframe", term->label);
+  int key = y->keyframe != NULL ? tg_model_find(t->model, TG_THING_KEY, y->keyframe) : -1;
+  if (y->keyframe != NULL && key < 0) FAIL("losses: the model has no keyframe '%s'", y->keyframe);
+  term->reference = key >= 0 ? t->model->key_qpos + key * t->model->nq : t->model->qpos0;
   return TG_OK;
+}
+
+// the step whose state a term at a time looks at: the nearest
+static tgStatus resolve_time(const tgTask *t, const YamlLoss *y, tgTerm *term, tgError *error) {
+  if (y->term == TG_TERM_CONTROL) term->when = TG_TERM_ALL;
+  if (y->time != NULL && y->at == TG_TERM_END) term->when = TG_TERM_TIME;
+  if ((y->time != NULL) != (term->when == TG_TERM_TIME)) FAIL("losses: %s: give time with at: time, and only then", term->label);
+  if (y->time == NULL) return TG_OK;
+  double step = round(*y->time / t->h);
+  if (!(step >= 0 && step <= t->steps)) FAIL("losses: the time %g s of %s is not within the horizon of %g s", *y->time, term->label, t->steps * t->h);
+  term->step = (int)step;
+  return TG_OK;
+}
+
+static tgStatus resolve_term(const tgTask *t, const YamlLoss *y, tgTerm *term, tgError *error) {
+  *term = (tgTerm){.kind = y->term, .when = y->at, .weight = y->weight};
+  TG_TRY(resolve_name(t, y, term, error));
+  if (!isfinite(y->weight) || y->weight < 0) FAIL("losses: the weight %g of %s is negative or not finite", y->weight, term->label);
+  TG_TRY(resolve_target(t, y, term, error));
+  return resolve_time(t, y, term, error);
 }
 
 static tgStatus resolve_losses(tgTask *t, tgError *error) {
@@ -135,7 +183,7 @@ static tgStatus resolve_horizon(tgTask *t, tgError *error) {
   const YamlControls *u = t->yaml->controls;
   if (h->steps < 1 || h->steps > 100000000) FAIL("horizon: steps is %d; it must be at least 1", h->steps);
   if (h->timestep < 0 || !isfinite(h->timestep)) FAIL("horizon: timestep %g must be positive", h->timestep);
-  t->steps = h->steps;
+  t->steps = t->end = t->total = h->steps;
   t->h = h->timestep > 0 ? h->timestep : tg_model_timestep(t->model);
   if (u != NULL) {
     if (u->every < 0 || u->terms < 0 || u->terms > 1000) FAIL("controls: every is %d and terms is %d", u->every, u->terms);
@@ -165,11 +213,15 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
     if (!(*number[i] >= 0) || !isfinite(*number[i]) || (i >= 4 && *number[i] >= 1))
       FAIL("optimizer: rate, decay, sigma, tolerance must not be negative and beta1, beta2 be below 1; one is %g", *number[i]);
   const YamlSuccess *s = t->yaml->success;
-  if (s != NULL && (!(s->loss >= 0) || !(s->distance >= 0))) FAIL("success: loss %g and distance %g must not be negative", s->loss, s->distance);
+  bool below = false;
+  for (int i = 0; i < t->nterm; i++) below |= t->term[i].kind == TG_TERM_HEIGHT;
+  if (s != NULL && ((s->loss != NULL && !(*s->loss >= 0 || (below && isfinite(*s->loss)))) || !(s->distance >= 0)))
+    FAIL("success: loss %g and distance %g must not be negative (the loss may be where a height is wanted)", s->loss != NULL ? *s->loss : 0, s->distance);
   if (o->population < 0 || o->elites < 0 || o->memory < 0) FAIL("optimizer: population, elites and memory must not be negative");
   if (o->rate == 0) o->rate = 0.01;
   if (o->decay == 0) o->decay = 1;
-  if (!(o->stop_loss > 0)) o->stop_loss = -INFINITY;
+  t->stop_loss = o->stop_loss != NULL ? *o->stop_loss : -INFINITY;
+  if (isnan(t->stop_loss)) FAIL("optimizer: stop_loss is not a number");
   if (o->beta1 == 0) o->beta1 = 0.9;
   if (o->beta2 == 0) o->beta2 = 0.999;
   if (o->population == 0) o->population = 16;
@@ -290,7 +342,7 @@ tgStatus tg_task_override(tgTask *task, const char *contact, const char *method,
       task->optimizer.method = (tgMethod)i;
       return TG_OK;
     }
-  FAIL("there is no method '%s'; known are adam, descent, lbfgs, random and cem", method);
+  FAIL("there is no method '%s'; known are adam, descent, lbfgs, random, cem and ilqr", method);
 }
 
 tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error) {

@@ -8,10 +8,13 @@
 
 typedef enum tgTermKind {
   TG_TERM_BODY_POSITION, TG_TERM_SITE_POSITION, TG_TERM_BODY_COM,
-  TG_TERM_JOINT_POSITION, TG_TERM_JOINT_VELOCITY, TG_TERM_VELOCITY, TG_TERM_CONTROL
+  TG_TERM_JOINT_POSITION, TG_TERM_JOINT_VELOCITY, TG_TERM_VELOCITY, TG_TERM_CONTROL,
+  TG_TERM_POSE, TG_TERM_HEIGHT, TG_TERM_BODY_VELOCITY, TG_TERM_BODY_ORIENTATION
 } tgTermKind;
-typedef enum tgTermWhen { TG_TERM_END, TG_TERM_ALL } tgTermWhen;
-typedef enum tgMethod { TG_METHOD_ADAM, TG_METHOD_DESCENT, TG_METHOD_LBFGS, TG_METHOD_RANDOM, TG_METHOD_CEM } tgMethod;
+typedef enum tgTermWhen { TG_TERM_END, TG_TERM_ALL, TG_TERM_TIME } tgTermWhen;
+typedef enum tgMethod {
+  TG_METHOD_ADAM, TG_METHOD_DESCENT, TG_METHOD_LBFGS, TG_METHOD_RANDOM, TG_METHOD_CEM, TG_METHOD_ILQR
+} tgMethod;
 typedef enum tgBasis { TG_BASIS_STEPS, TG_BASIS_SINES } tgBasis;
 typedef enum tgInitialPart { TG_INITIAL_POSITION, TG_INITIAL_VELOCITY } tgInitialPart;
 
@@ -27,17 +30,17 @@ typedef struct YamlLoss {
   tgTermKind term;
   char *name;
   double *target; unsigned ntarget;
-  char *axes;
-  double weight;
+  char *axes, *keyframe;
+  double weight, *time;
   tgTermWhen at;
 } YamlLoss;
 typedef struct YamlOptimizer {
   tgMethod method;
   int iterations;
-  double rate, decay, beta1, beta2, sigma, tolerance, stop_loss;
+  double rate, decay, beta1, beta2, sigma, tolerance, *stop_loss;
   int population, elites, memory;
 } YamlOptimizer;
-typedef struct YamlSuccess { double loss, distance; } YamlSuccess;
+typedef struct YamlSuccess { double *loss, distance; } YamlSuccess;
 typedef struct YamlTask {
   char *model, *contact;
   YamlOptions *options;
@@ -55,8 +58,10 @@ typedef struct YamlTask {
 typedef struct tgTerm {
   tgTermKind kind;
   tgTermWhen when;
-  int index;                // body, site or joint; -1: all
-  double target[3], weight;
+  int index;                // body, site, joint or actuator; -1: all
+  int step;                 // at which state, with TG_TERM_TIME
+  double target[4], weight;
+  const tgReal *reference;  // nq, of a pose: in the model
   bool axis[3];
   char label[96];
 } tgTerm;
@@ -72,11 +77,13 @@ struct tgTask {
   tgContactOptions contact_options;
   char model_path[1024], word[32];
   int steps, ncontrol, n;   // ncontrol: decision variables of the controls; n: all
+  int offset, end, total;   // a stretch of a longer task: its first step, the step whose state terms at the end look at, steps of the whole
   double h;
   double *q0, *v0;          // start, nq and nv
   int ninitial; tgInitialVar *initial;
   int nterm; tgTerm *term;
   YamlOptimizer optimizer;  // the file's, with overrides
+  double stop_loss;         // -INFINITY: none
 };
 
 /// Tangent step (nv) from the file's start to the q0 of decision variables x.
@@ -86,6 +93,24 @@ void tgi_task_position_step(const tgTask *task, const double *x, double *dq);
 tgRolloutOptions tgi_task_rollout_options(const tgTask *task);
 /// An evaluator; without a rollout of its own it only makes runs for a batch (tg_evaluator_run).
 tgEvaluator *tgi_evaluator_create(const tgTask *task, bool own_rollout, size_t tape_bytes, tgError *error);
+
+/// The loss to second order along a rollout, and the step's Jacobians; nx = 2 nv, nz = 2 nv + nu, tangent coordinates.
+typedef struct tgExpansion {
+  double *D;                // T x nx x nz: d(q', v')/d(q, v, u)
+  double *g;                // (T + 1) x nz: gradient of the loss of state t and control t; no control at T
+  double *H;                // (T + 1) x nz x nz: its Gauss-Newton Hessian, positive semidefinite
+} tgExpansion;
+/// Rolls out controls u (T x nu) from q0, v0 (as a policy decides where `policy` is given: then u is not read); loss, trajectory and
+/// expansion, each where wanted (NULL: not). x of tg_evaluate is not involved, and the terms' values are noted as there.
+typedef struct tgRollAsk {
+  const double *q0, *v0, *u;
+  tgPolicyFn policy; void *policy_ctx;
+  double *q, *v;
+  const tgExpansion *expansion;
+  const volatile int *cancel;
+} tgRollAsk;
+tgStatus tgi_evaluator_roll(tgEvaluator *e, const tgRollAsk *ask, double *loss, tgRolloutResult *result);
+
 /// Largest distance of the position terms at the end of the last evaluation [m]; NaN when there is none.
 double tgi_evaluator_distance(const tgEvaluator *e);
 

@@ -10,12 +10,14 @@
 static const cyaml_strval_t term_words[] = {
     {"body_position", TG_TERM_BODY_POSITION}, {"site_position", TG_TERM_SITE_POSITION}, {"body_com", TG_TERM_BODY_COM},
     {"joint_position", TG_TERM_JOINT_POSITION}, {"joint_velocity", TG_TERM_JOINT_VELOCITY},
-    {"velocity", TG_TERM_VELOCITY}, {"control", TG_TERM_CONTROL}};
-static const cyaml_strval_t when_words[] = {{"end", TG_TERM_END}, {"all", TG_TERM_ALL}};
+    {"velocity", TG_TERM_VELOCITY}, {"control", TG_TERM_CONTROL}, {"pose", TG_TERM_POSE}, {"height", TG_TERM_HEIGHT},
+    {"body_velocity", TG_TERM_BODY_VELOCITY}, {"body_orientation", TG_TERM_BODY_ORIENTATION}};
+static const cyaml_strval_t when_words[] = {{"end", TG_TERM_END}, {"all", TG_TERM_ALL}, {"time", TG_TERM_TIME}};
 static const cyaml_strval_t part_words[] = {{"position", TG_INITIAL_POSITION}, {"velocity", TG_INITIAL_VELOCITY}};
 static const cyaml_strval_t basis_words[] = {{"steps", TG_BASIS_STEPS}, {"sines", TG_BASIS_SINES}};
 static const cyaml_strval_t method_words[] = {{"adam", TG_METHOD_ADAM}, {"descent", TG_METHOD_DESCENT},
-                                              {"lbfgs", TG_METHOD_LBFGS}, {"random", TG_METHOD_RANDOM}, {"cem", TG_METHOD_CEM}};
+                                              {"lbfgs", TG_METHOD_LBFGS}, {"random", TG_METHOD_RANDOM}, {"cem", TG_METHOD_CEM},
+                                              {"ilqr", TG_METHOD_ILQR}};
 #define COUNT(a) ((uint32_t)(sizeof(a) / sizeof *(a)))
 
 static const cyaml_schema_value_t number = {CYAML_VALUE_FLOAT(CYAML_FLAG_DEFAULT, double)};
@@ -67,9 +69,11 @@ static const cyaml_schema_value_t initial_value = {CYAML_VALUE_MAPPING(CYAML_FLA
 static const cyaml_schema_field_t loss_fields[] = {
     CYAML_FIELD_ENUM("term", CYAML_FLAG_STRICT, YamlLoss, term, term_words, COUNT(term_words)),
     CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, name, 1, 256),
-    CYAML_FIELD_SEQUENCE_COUNT("target", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, target, ntarget, &number, 1, 3),
+    CYAML_FIELD_SEQUENCE_COUNT("target", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, target, ntarget, &number, 1, 4),
     CYAML_FIELD_STRING_PTR("axes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, axes, 1, 3),
     CYAML_FIELD_FLOAT("weight", CYAML_FLAG_DEFAULT, YamlLoss, weight),
+    CYAML_FIELD_STRING_PTR("keyframe", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, keyframe, 1, 256),
+    CYAML_FIELD_FLOAT_PTR("time", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, time),
     CYAML_FIELD_ENUM("at", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlLoss, at, when_words, COUNT(when_words)),
     CYAML_FIELD_END};
 static const cyaml_schema_value_t loss_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, YamlLoss, loss_fields)};
@@ -81,14 +85,14 @@ static const cyaml_schema_field_t optimizer_fields[] = {
     CYAML_FIELD_FLOAT("beta1", CYAML_FLAG_OPTIONAL, YamlOptimizer, beta1),
     CYAML_FIELD_FLOAT("beta2", CYAML_FLAG_OPTIONAL, YamlOptimizer, beta2),
     CYAML_FIELD_FLOAT("sigma", CYAML_FLAG_OPTIONAL, YamlOptimizer, sigma),
-    CYAML_FIELD_FLOAT("stop_loss", CYAML_FLAG_OPTIONAL, YamlOptimizer, stop_loss),
+    CYAML_FIELD_FLOAT_PTR("stop_loss", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptimizer, stop_loss),
     CYAML_FIELD_FLOAT("tolerance", CYAML_FLAG_OPTIONAL, YamlOptimizer, tolerance),
     CYAML_FIELD_INT("population", CYAML_FLAG_OPTIONAL, YamlOptimizer, population),
     CYAML_FIELD_INT("elites", CYAML_FLAG_OPTIONAL, YamlOptimizer, elites),
     CYAML_FIELD_INT("memory", CYAML_FLAG_OPTIONAL, YamlOptimizer, memory),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t success_fields[] = {
-    CYAML_FIELD_FLOAT("loss", CYAML_FLAG_OPTIONAL, YamlSuccess, loss),
+    CYAML_FIELD_FLOAT_PTR("loss", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlSuccess, loss),
     CYAML_FIELD_FLOAT("distance", CYAML_FLAG_OPTIONAL, YamlSuccess, distance),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t task_fields[] = {

@@ -171,10 +171,11 @@ static void save(tgRollout *r) {
 // Step r->at. TG_ERR_CAPACITY is passed on without a text: the caller grows and starts again.
 static tgStatus step(Sweep *w, tgStepInfo *info) {
   tgRollout *r = w->r;
-  const tgReal *u = w->run->u;
+  const tgReal *u = w->run->policy == NULL ? w->run->u : NULL;
   if (w->run->cancel != NULL && __atomic_load_n(w->run->cancel, __ATOMIC_RELAXED) != 0)
     return fail(w, TG_CANCELLED, "before step", r->at, "cancelled by the caller");
   for (int i = 0; i < r->nu; i++) r->sim->ctrl[i] = u != NULL ? u[(size_t)r->at * (size_t)r->nu + (size_t)i] : 0;
+  if (w->run->policy != NULL) w->run->policy(w->run->policy_ctx, r->sim, r->at, r->sim->ctrl);
   w->res->forward_steps++;
   tgStatus status = tg_sim_step(r->sim, r->h, info);
   if (status == TG_ERR_CAPACITY) return status;
@@ -244,6 +245,29 @@ static void note_step(const Sweep *w, const tgStepInfo *info) {
   if (w->run->info != NULL) w->run->info[w->r->at - 1] = *info;
 }
 
+// The rollout is as right as its worst step; the first step in time gives the reason.
+static void merge(tgGradInfo *all, const tgGradInfo *one, int t) {
+  all->ties += one->ties;
+  if (one->label > all->label) all->label = one->label;
+  if (!one->converged) all->converged = false;
+  if ((one->label == TG_GRAD_EXACT && one->converged) || (all->first_step >= 0 && all->first_step < t)) return;
+  all->first_step = t;
+  memcpy(all->reason, one->reason, sizeof all->reason);
+}
+
+// The Jacobian of the step just computed, where it is wanted. A gradient labels the rollout by itself.
+static tgStatus jacobian_of_step(Sweep *w) {
+  tgRollout *r = w->r;
+  if (w->run->D == NULL) return TG_OK;
+  size_t t = (size_t)r->at - 1, block = (size_t)(2 * r->nv) * (size_t)(2 * r->nv + r->nu);
+  tgGradInfo one = {0};
+  tgStatus status = tg_sim_step_jacobian(r->sim, w->run->D + t * block, &one);
+  if (status == TG_ERR_CAPACITY) return status;
+  if (status != TG_OK) return fail(w, status, "Jacobian of step", (int)t, sim_text(r->sim, status));
+  if (!w->gradient) merge(&w->res->grad, &one, (int)t);
+  return TG_OK;
+}
+
 static int next_slot(const tgRollout *r, int t, int end) { return t + tgi_schedule_split(end - t, r->slots - r->top); }
 
 static tgStatus forward(Sweep *w) {
@@ -262,6 +286,8 @@ static tgStatus forward(Sweep *w) {
     if (status != TG_OK) return status;
     note_step(w, &info);
     record(w);
+    status = jacobian_of_step(w);
+    if (status != TG_OK) return status;
     if (w->run->loss == NULL) continue;
     status = loss_of_step(w, false, &value);
     if (status != TG_OK) return status;
@@ -274,16 +300,6 @@ static tgStatus forward(Sweep *w) {
   status = loss_call(w, r->steps, w->gradient, &value);
   w->res->loss += value;
   return status;
-}
-
-// The rollout is as right as its worst step; the first step in time gives the reason (steps come last to first).
-static void merge(tgGradInfo *all, const tgGradInfo *one, int t) {
-  all->ties += one->ties;
-  if (one->label > all->label) all->label = one->label;
-  if (!one->converged) all->converged = false;
-  if (one->label == TG_GRAD_EXACT && one->converged) return;
-  all->first_step = t;
-  memcpy(all->reason, one->reason, sizeof all->reason);
 }
 
 // Computes steps from the topmost snapshot until the sim has done step end - 1, keeping states on the way.
@@ -430,7 +446,9 @@ tgStatus tg_rollout_run(tgRollout *r, const tgRolloutRun *run, tgRolloutResult *
   }
   Sweep w = {.r = r, .run = run, .res = result, .gradient = run->dq0 != NULL || run->dv0 != NULL || run->du != NULL};
   tgiFpEnv env = tgi_fp_enter();
-  tgStatus status = run_all(&w);
+  tgStatus status = w.gradient && run->policy != NULL
+                        ? tgi_error(&result->error, TG_ERR_ARG, "a gradient through a feedback policy is not had from a rollout; give it controls")
+                        : run_all(&w);
   tgi_fp_leave(env);
   result->status = status;
   if (status != TG_OK) result->loss = NAN;

@@ -235,7 +235,7 @@ static void test_bad_tasks(void **state) {
       {GOOD "losses: [{term: control, weight: nan}]\noptimizer: {method: adam, iterations: 1}\n", "weight nan"},
       {GOOD "losses: [{term: body_position, name: head, target: [0, nan, 0], weight: 1}]\noptimizer: {method: adam, iterations: 1}\n", "not finite"},
       {GOOD "losses: [{term: body_position, name: head, target: [0, 0, 0], axes: xw, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n", "axes"},
-      {GOOD "losses: [{term: velocity, name: head, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n", "takes no name"},
+      {GOOD "losses: [{term: velocity, name: head, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n", "no joint 'head'"},
       {GOOD "losses: [{term: control, weight: 1}]\noptimizer: {method: adam, iterations: 1, rate: nan}\n", "rate"},
       {GOOD "losses: [{term: control, weight: 1}]\noptimizer: {method: adam, iterations: 1, beta1: 1}\n", "beta1"},
       {GOOD "losses: [{term: control, weight: 1}]\noptimizer: {method: cem, iterations: 1, population: -1}\n", "population"},

@@ -444,6 +444,77 @@ static void misuse_is_refused(void **state) {
   drop(&s);
 }
 
+// feedback: the controls of a run, given by a policy that looks at the state, lead to the same bits
+typedef struct Echo { const tgReal *u, *q; int nu, nq, seen; bool same; } Echo;
+static void echo(void *ctx, const tgSim *sim, int t, tgReal *u) {
+  Echo *e = ctx;
+  e->seen++;
+  e->same = e->same && memcmp(sim->qpos, e->q + t * e->nq, (size_t)e->nq * sizeof(tgReal)) == 0;
+  memcpy(u, e->u + t * e->nu, (size_t)e->nu * sizeof(tgReal));
+}
+
+static void a_policy_sees_each_state(void **state) {
+  (void)state;
+  enum { T = 40 };
+  Scene s = make(tgt_runner(), T, 0);
+  tgReal *q = calloc((size_t)(2 * (T + 1) * s.nq), sizeof(tgReal)), *p = q + (T + 1) * s.nq;
+  tgRolloutRun run = inputs(&s);
+  tgRolloutResult a, b;
+  run.q = q;
+  succeed(s.r, &run, &a);
+  Echo e = {.u = s.u, .q = q, .nu = s.nu, .nq = s.nq, .same = true};
+  run.q = p;
+  run.u = NULL;
+  run.policy = echo;
+  run.policy_ctx = &e;
+  succeed(s.r, &run, &b);
+  assert_true(e.same && e.seen >= T);
+  assert_memory_equal(p, q, (size_t)((T + 1) * s.nq) * sizeof(tgReal));
+  assert_memory_equal(&a.loss, &b.loss, sizeof a.loss);
+  run.du = s.du;
+  assert_int_equal(tg_rollout_run(s.r, &run, &b), TG_ERR_ARG);
+  free(q);
+  drop(&s);
+}
+
+// the Jacobians of a run are those of its steps: chained backwards they give the adjoint's gradient
+static void jacobians_chain_to_the_gradient(void **state) {
+  (void)state;
+  enum { T = 40 };
+  Scene s = make(tgt_runner(), T, 0);
+  int nv = s.nv, nx = 2 * nv, nz = nx + s.nu;
+  tgReal *D = calloc((size_t)(T * nx * nz + 2 * nx), sizeof(tgReal)), *a = D + T * nx * nz, *b = a + nx;
+  s.reach = (tgtReach){.body = 1, .target = {0.4, 0.1, 0.9}, .final = 5};
+  tgRolloutRun run = with_gradient(&s);
+  tgRolloutResult result, plain;
+  run.D = D;
+  succeed(s.r, &run, &result);
+  run.dq0 = run.dv0 = run.du = NULL;
+  succeed(s.r, &run, &plain);
+  assert_true(result.grad.label == plain.grad.label && result.grad.ties == plain.grad.ties && result.grad.first_step == plain.grad.first_step);
+  // a_T is the gradient of the loss at the end, where the sim stands; a_t = D_t' a_{t+1}
+  assert_int_equal(tgt_reach(&s.reach, tg_rollout_sim(s.r), T, T, &result.loss, a, a + nv, NULL), TG_OK);
+  for (int t = T - 1; t >= 0; t--) {
+    const tgReal *Dt = D + t * nx * nz;
+    for (int c = 0; c < s.nu; c++) {
+      tgReal g = 0;
+      for (int r = 0; r < nx; r++) g += Dt[r * nz + nx + c] * a[r];
+      check_close(g, s.du[t * s.nu + c], 1e-9);
+    }
+    for (int c = 0; c < nx; c++) {
+      b[c] = 0;
+      for (int r = 0; r < nx; r++) b[c] += Dt[r * nz + c] * a[r];
+    }
+    memcpy(a, b, (size_t)nx * sizeof(tgReal));
+  }
+  for (int c = 0; c < nv; c++) {
+    check_close(a[c], s.dq0[c], 1e-9);
+    check_close(a[nv + c], s.dv0[c], 1e-9);
+  }
+  free(D);
+  drop(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(rollout_is_the_steps_by_hand), cmocka_unit_test(gradient_of_runner_is_right),
@@ -451,6 +522,7 @@ int main(void) {
     cmocka_unit_test(every_budget_gives_the_same_bits), cmocka_unit_test(repeated_and_grown_runs_give_the_same_bits),
     cmocka_unit_test(snapshot_restores_the_bits), cmocka_unit_test(loss_is_asked_as_promised),
     cmocka_unit_test(nan_is_named), cmocka_unit_test(nan_in_any_parameter_is_named),
+    cmocka_unit_test(a_policy_sees_each_state), cmocka_unit_test(jacobians_chain_to_the_gradient),
     cmocka_unit_test(cancel_stops_before_the_next_step), cmocka_unit_test(misuse_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

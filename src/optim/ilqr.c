@@ -1,0 +1,265 @@
+// ilqr.c: iterative LQR (differential dynamic programming with first derivatives of the dynamics) with limits.
+//
+// Based on: [ilqg] for the backward pass, the schedule of the penalty and the line search; [boxddp] for limits on controls. States
+// deviate in tangent coordinates, so rotations need no care here. A rollout that fails is a step too long.
+#include <math.h>
+#include <string.h>
+
+#include "kin/kinematics.h"
+#include "optim/controls.h"
+#include "optim/lq.h"
+#include "optim/optimize.h"
+
+// the penalty's schedule [ilqg II.F], the shortest step of the line search and the least share of the expected decrease to accept
+static const double MU_LEAST = 1e-6, MU_MOST = 1e10, DELTA = 1.6, ACCEPT = 1e-4;
+enum { HALVINGS = 12 };
+
+typedef struct Ilqr {
+  tgOptRun *r;
+  const tgTask *task;
+  int nq, nv, nu, nx, n;
+  tgLq lq;
+  double mu, delta;
+  double *u, *low, *high;        // nblock x nu: the controls deviated from, and their limits (both equal u when controls are not decided)
+  double *q, *v;                 // (T+1) x nq, nv: the trajectory deviated from
+  double *q0, *v0, *all;         // start, and the controls of all steps (T x nu)
+  double *from;                  // n: where the iteration began
+  double *next, alpha;           // candidate (n) and its step
+  double *dx, *step;             // nx, nv
+  // decided initial states: d(q0, v0)/d(variables) (nx x ninitial), the step in them and its program
+  double *G, *VG, *Hs, *gs, *slow, *shigh;
+  tgBoxQp start;
+  double *saved;                 // what the journal holds of an iteration: n, then SAVED numbers
+  void *block;
+} Ilqr;
+
+enum { SAVED_MU, SAVED_DELTA, SAVED_EVALUATIONS, SAVED_DONE, SAVED };
+
+static void place(Ilqr *s, tgLayout *l) {
+  const tgTask *t = s->task;
+  size_t T = (size_t)t->steps + 1, nq = (size_t)s->nq, nv = (size_t)s->nv, nx = (size_t)s->nx, n = (size_t)s->n, ni = (size_t)t->ninitial;
+  tgi_lq_place(&s->lq, l);
+  size_t nc = (size_t)s->lq.nblock * (size_t)s->nu;
+  double **arrays[] = {&s->u, &s->low, &s->high, &s->q, &s->v, &s->q0, &s->v0, &s->all, &s->from, &s->next, &s->dx, &s->step, &s->G, &s->VG, &s->Hs,
+                       &s->gs, &s->slow, &s->shigh, &s->start.x, &s->start.work, &s->start.L, &s->saved};
+  size_t sizes[] = {nc, nc, nc, tgi_size_mul(T, nq), tgi_size_mul(T, nv), nq, nv,
+                    tgi_size_mul(T, (size_t)s->nu), n, n, nx, nv, nx * ni, nx * ni, ni * ni, ni, ni, ni, ni, 4 * ni, ni * ni, n + SAVED};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
+  s->start.free = tgi_place(l, ni, sizeof(int));
+}
+
+static tgStatus make(Ilqr *s, tgOptRun *r) {
+  const tgTask *t = r->task;
+  const tgModel *m = t->model;
+  *s = (Ilqr){.r = r, .task = t, .nq = m->nq, .nv = m->nv, .nu = m->nu, .nx = 2 * m->nv, .n = t->n, .delta = 1};
+  s->lq = (tgLq){.nx = s->nx, .nu = s->nu, .steps = t->steps, .every = tgi_controls_every(t)};
+  tgLayout l = {.base = NULL};
+  place(s, &l);
+  s->block = r->alloc.alloc(r->alloc.ctx, l.used);
+  if (s->block == NULL) return tgi_error(&r->out->error, TG_ERR_MEMORY, "out of memory for iLQR over %d steps", t->steps);
+  memset(s->block, 0, l.used);
+  l = (tgLayout){.base = s->block};
+  place(s, &l);
+  memcpy(s->low, r->low, (size_t)t->ncontrol * sizeof *s->low);
+  memcpy(s->high, r->high, (size_t)t->ncontrol * sizeof *s->high);
+  return TG_OK;
+}
+
+static void take_note(Ilqr *s, const double *x, tgStatus st, double f, tgGradLabel label) {
+  tgEvaluation e = {.status = st, .label = (int32_t)label, .loss = f,
+                    .distance = st == TG_OK ? tgi_evaluator_distance(s->r->evaluator) : INFINITY};
+  tgi_opt_note(s->r, x, &e);
+}
+
+// trajectory of x, Jacobians of its steps and the loss to second order
+static tgStatus linearise(Ilqr *s, const double *x) {
+  tgOptRun *r = s->r;
+  tgRolloutResult result;
+  double f;
+  tg_task_expand(s->task, x, s->q0, s->v0, s->all);
+  memcpy(s->u, x, (size_t)s->task->ncontrol * sizeof *s->u);
+  tgRollAsk ask = {.q0 = s->q0, .v0 = s->v0, .u = s->all, .q = s->q, .v = s->v, .expansion = &s->lq.e, .cancel = r->o->cancel};
+  tgStatus st = tgi_evaluator_roll(r->evaluator, &ask, &f, &result);
+  if (st != TG_OK && st != TG_CANCELLED) r->out->error = result.error;
+  if (st != TG_OK) return st;
+  if (result.grad.label > r->out->grad.label) r->out->grad = result.grad;
+  take_note(s, x, st, f, result.grad.label);
+  return TG_OK;
+}
+
+// d(q0, v0)/d(decided initial values): G
+static void initial_jacobian(Ilqr *s, const double *x) {
+  const tgTask *t = s->task;
+  int ni = t->ninitial, nv = s->nv;
+  double *pick = s->VG;   // nv x ni
+  tgi_task_position_step(t, x, s->step);
+  memset(s->G, 0, (size_t)s->nx * (size_t)ni * sizeof *s->G);
+  memset(pick, 0, (size_t)nv * (size_t)ni * sizeof *pick);
+  for (int i = 0; i < ni; i++) *(t->initial[i].velocity ? &s->G[(nv + t->initial[i].dof) * ni + i] : &pick[t->initial[i].dof * ni + i]) = 1;
+  tgi_integrate_jacobian(t->model, s->step, ni, NULL, pick, s->G);
+}
+
+// the step in the decided initial values: min of V over them in their box
+static bool initial_step(Ilqr *s, const double *x) {
+  const tgTask *t = s->task;
+  int ni = t->ninitial, nx = s->nx;
+  if (ni == 0) return true;
+  initial_jacobian(s, x);
+  memset(s->VG, 0, (size_t)nx * (size_t)ni * sizeof *s->VG);
+  for (int r = 0; r < nx; r++)
+    for (int c = 0; c < nx; c++)
+      for (int i = 0; i < ni; i++) s->VG[r * ni + i] += s->lq.Vxx[r * nx + c] * s->G[c * ni + i];
+  for (int i = 0; i < ni; i++) {
+    s->gs[i] = 0;
+    s->slow[i] = s->r->low[t->ncontrol + i] - x[t->ncontrol + i];
+    s->shigh[i] = s->r->high[t->ncontrol + i] - x[t->ncontrol + i];
+    s->start.x[i] = 0;
+    for (int r = 0; r < nx; r++) s->gs[i] += s->G[r * ni + i] * s->lq.Vx[r];
+    for (int j = 0; j < ni; j++) {
+      double h = i == j ? s->mu : 0;
+      for (int r = 0; r < nx; r++) h += s->G[r * ni + i] * s->VG[r * ni + j];
+      s->Hs[i * ni + j] = h;
+    }
+  }
+  s->start.n = ni;
+  s->start.H = s->Hs;
+  s->start.g = s->gs;
+  s->start.low = s->slow;
+  s->start.high = s->shigh;
+  if (!tgi_box_qp(&s->start)) return false;
+  for (int i = 0; i < ni; i++) {
+    double Hd = -s->mu * s->start.x[i];
+    for (int j = 0; j < ni; j++) Hd += s->Hs[i * ni + j] * s->start.x[j];
+    s->lq.expected[0] += s->gs[i] * s->start.x[i];
+    s->lq.expected[1] += 0.5 * s->start.x[i] * Hd;
+  }
+  return true;
+}
+
+static void raise(Ilqr *s) {
+  s->delta = fmax(DELTA, s->delta * DELTA);
+  s->mu = fmax(MU_LEAST, s->mu * s->delta);
+}
+
+static void lower(Ilqr *s) {
+  s->delta = fmin(1 / DELTA, s->delta / DELTA);
+  s->mu = s->mu * s->delta >= MU_LEAST ? s->mu * s->delta : 0;
+}
+
+// u = u_b + alpha k_b + K_b dx in the box at the first step of a block, held over it
+static void policy(void *ctx, const tgSim *sim, int t, tgReal *u) {
+  Ilqr *s = ctx;
+  int nu = s->nu, nv = s->nv, b = t / s->lq.every;
+  double *ub = s->next + b * nu;
+  if (s->task->ncontrol == 0) return;
+  if (t % s->lq.every == 0) {
+    const double *K = s->lq.K + (size_t)b * (size_t)nu * (size_t)s->nx;
+    tg_model_difference(s->task->model, s->q + (size_t)t * (size_t)s->nq, sim->qpos, s->dx);
+    for (int i = 0; i < nv; i++) s->dx[nv + i] = sim->qvel[i] - s->v[(size_t)t * (size_t)nv + (size_t)i];
+    for (int i = 0; i < nu; i++) {
+      double w = s->u[b * nu + i] + s->alpha * s->lq.k[b * nu + i];
+      for (int c = 0; c < s->nx; c++) w += K[i * s->nx + c] * s->dx[c];
+      ub[i] = fmin(fmax(w, s->low[b * nu + i]), s->high[b * nu + i]);
+    }
+  }
+  memcpy(u, ub, (size_t)nu * sizeof *u);
+}
+
+// the longest step that lowers the loss as far as expected: *f and s->next. *found false: none. A rollout that fails is none either.
+static tgStatus search(Ilqr *s, const double *x, double *f, bool *found) {
+  tgOptRun *r = s->r;
+  const tgTask *t = s->task;
+  *found = false;
+  s->alpha = 1;
+  for (int tries = 0; tries < HALVINGS && !*found; tries++, s->alpha *= 0.5) {
+    tgRolloutResult result;
+    double fn, expected = -(s->alpha * s->lq.expected[0] + s->alpha * s->alpha * s->lq.expected[1]);
+    for (int i = 0; i < t->ninitial; i++) {
+      int k = t->ncontrol + i;   // to the bound itself, not to a rounding of it
+      s->next[k] = fmin(fmax(x[k] + s->alpha * s->start.x[i], r->low[k]), r->high[k]);
+    }
+    tg_task_expand(t, s->next, s->q0, s->v0, NULL);
+    tgRollAsk ask = {.q0 = s->q0, .v0 = s->v0, .policy = policy, .policy_ctx = s, .cancel = r->o->cancel};
+    tgStatus st = tgi_evaluator_roll(r->evaluator, &ask, &fn, &result);
+    if (st != TG_OK && !tgi_opt_numerical(st)) {
+      if (st != TG_CANCELLED) r->out->error = result.error;
+      return st;
+    }
+    *found = st == TG_OK && expected > 0 && *f - fn > ACCEPT * expected;
+    take_note(s, s->next, st, st == TG_OK ? fn : INFINITY, TG_GRAD_EXACT);
+    if (*found) *f = fn;
+  }
+  return TG_OK;
+}
+
+// one iteration from x with loss *f. *done: nothing more to gain.
+static tgStatus iterate(Ilqr *s, double *x, double *f, bool *stale, bool *done) {
+  bool found = false;
+  *done = false;
+  if (*stale) TG_TRY_OUTCOME(linearise(s, x));
+  *stale = false;
+  while (!tgi_lq_backward(&s->lq, s->u, s->low, s->high, s->mu) || !initial_step(s, x)) {
+    raise(s);
+    if ((*done = s->mu > MU_MOST)) return TG_OK;
+  }
+  double gain = -(s->lq.expected[0] + s->lq.expected[1]), tolerance = s->task->optimizer.tolerance;
+  if ((*done = gain <= fmax(tolerance, 1e-14) * fabs(*f) && (s->mu < 1e-5 || gain <= 0))) return TG_OK;
+  TG_TRY_OUTCOME(search(s, x, f, &found));
+  if (found) {
+    memcpy(x, s->next, (size_t)s->n * sizeof *x);
+    *stale = true;
+    lower(s);
+  } else {
+    raise(s);
+    *done = s->mu > MU_MOST;
+  }
+  return TG_OK;
+}
+
+// what an iteration leaves, for the journal: the record is found by the x that it started from
+static tgStatus record(Ilqr *s, const double *from, const double *x, double f, bool done) {
+  double *m = s->saved + s->n;
+  memcpy(s->saved, x, (size_t)s->n * sizeof *x);
+  m[SAVED_MU] = s->mu;
+  m[SAVED_DELTA] = s->delta;
+  m[SAVED_EVALUATIONS] = (double)s->r->out->evaluations;
+  m[SAVED_DONE] = done;
+  return tgi_opt_record(s->r, from, x, f, s->saved, s->n + SAVED);
+}
+
+static bool replay(Ilqr *s, double *x, double *f, bool *done) {
+  const double *m = s->saved + s->n;
+  if (!tgi_opt_replay(s->r, x, f, s->saved, s->n + SAVED)) return false;
+  memcpy(x, s->saved, (size_t)s->n * sizeof *x);
+  s->mu = m[SAVED_MU];
+  s->delta = m[SAVED_DELTA];
+  s->r->out->evaluations = s->r->out->simulations = (long)m[SAVED_EVALUATIONS];
+  *done = m[SAVED_DONE] != 0;
+  return true;
+}
+
+static tgStatus run(Ilqr *s, double *x) {
+  tgOptRun *r = s->r;
+  double f;
+  TG_TRY_OUTCOME(tgi_opt_eval(r, x, &f, NULL));
+  for (bool stale = true, done = false; !done && r->out->iterations < s->task->optimizer.iterations;) {
+    if (replay(s, x, &f, &done)) stale = true;
+    else {
+      memcpy(s->from, x, (size_t)s->n * sizeof *x);
+      TG_TRY_OUTCOME(iterate(s, x, &f, &stale, &done));
+      TG_TRY_OUTCOME(record(s, s->from, x, f, done));
+    }
+    if (tgi_opt_iteration(r, f)) break;
+  }
+  return TG_OK;
+}
+
+tgStatus tgi_opt_ilqr(tgOptRun *r, double *x) {
+  Ilqr s;
+  if (tgi_controls_sines(r->task))
+    return tgi_error(&r->out->error, TG_ERR_UNSUPPORTED, "method ilqr decides a control at each time; it does not take controls with basis: sines (gauss_newton does)");
+  tgStatus st = make(&s, r);
+  if (st == TG_OK) st = run(&s, x);
+  r->alloc.free(r->alloc.ctx, s.block);
+  return st;
+}

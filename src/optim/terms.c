@@ -1,0 +1,175 @@
+// terms.c: see terms.h.
+#include "optim/terms.h"
+
+#include <string.h>
+
+#include "kin/kinematics.h"
+#include "math/quat.h"
+
+bool tgi_term_is_position(tgTermKind k) { return k == TG_TERM_BODY_POSITION || k == TG_TERM_SITE_POSITION || k == TG_TERM_BODY_COM; }
+
+int tgi_term_rows_max(const tgModel *m) {
+  int n = m->nv > m->nu ? m->nv : m->nu;
+  return n > 3 ? n : 3;
+}
+
+// a row that depends on one column, which is itself; its J is 1
+static void unit_row(tgTermRows *w, double r, int column) {
+  w->r[w->n] = r;
+  w->first[w->n] = column;
+  w->count[w->n] = 1;
+  w->J[(size_t)w->n * (size_t)w->nz + (size_t)column] = 1;
+  w->n++;
+}
+
+// a row over `count` columns from 0, zeroed
+static double *full_row(tgTermRows *w, double r, int count) {
+  double *row = w->J + (size_t)w->n * (size_t)w->nz;
+  w->r[w->n] = r;
+  w->first[w->n] = 0;
+  w->count[w->n] = count;
+  memset(row, 0, (size_t)count * sizeof *row);
+  w->n++;
+  return row;
+}
+
+// where a position term looks, and the body that carries the point
+static const tgReal *term_point(const tgSim *s, const tgTerm *t, int *body) {
+  *body = t->kind == TG_TERM_SITE_POSITION ? s->m.site_body[t->index] : t->index;
+  if (t->kind == TG_TERM_SITE_POSITION) return s->site_xpos + 3 * t->index;
+  return (t->kind == TG_TERM_BODY_COM ? s->xcom : s->xpos) + 3 * t->index;
+}
+
+// r_k = p_k - target_k on the axes asked for
+static void position_rows(tgSim *s, const tgTerm *t, bool derivatives, tgTermRows *w) {
+  int body, nv = s->m.nv;
+  const tgReal *p = term_point(s, t, &body);
+  if (derivatives) tgi_point_jacobian(s, body, p, w->work);
+  for (int k = 0; k < 3; k++) {
+    if (!t->axis[k]) continue;
+    double *row = full_row(w, tgRe(p[k]) - t->target[k], derivatives ? nv : 0);
+    if (derivatives) memcpy(row, w->work + (3 + k) * nv, (size_t)nv * sizeof *row);
+  }
+}
+
+// r = p_z - target of a body's origin
+static void height_rows(tgSim *s, const tgTerm *t, bool derivatives, tgTermRows *w) {
+  int nv = s->m.nv;
+  const tgReal *p = s->xpos + 3 * t->index;
+  double *row = full_row(w, tgRe(p[2]) - t->target[0], derivatives ? nv : 0);
+  if (!derivatives) return;
+  tgi_point_jacobian(s, t->index, p, w->work);
+  memcpy(row, w->work + 5 * nv, (size_t)nv * sizeof *row);
+}
+
+// r_k = pdot_k - target_k, pdot = V_lin + w x p of the body's origin p:
+//   d(e . pdot)/dq_j = (p x e; e) . dV/dq_j + (e x w) . dp/dq_j
+static void velocity_rows(tgSim *s, const tgTerm *t, bool derivatives, tgTermRows *w) {
+  int nv = s->m.nv;
+  const tgReal *p = s->xpos + 3 * t->index;
+  tgReal V[6], pdot[3];
+  tgi_body_velocity(s, t->index, s->qvel, V);
+  tgi_sp_point_velocity(pdot, V, p);
+  if (derivatives) tgi_point_jacobian(s, t->index, p, w->work);
+  for (int k = 0; k < 3; k++) {
+    if (!t->axis[k]) continue;
+    double *row = full_row(w, tgRe(pdot[k]) - t->target[k], derivatives ? 2 * nv : 0);
+    if (!derivatives) continue;
+    tgReal e[3] = {k == 0, k == 1, k == 2}, screw[6], turn[3];
+    tgi_v3_cross(screw, p, e);
+    memcpy(screw + 3, e, sizeof e);
+    tgi_v3_cross(turn, e, V);
+    tgi_add_row_d(s, t->index, screw, s->qvel, 1, row);
+    for (int j = 0; j < nv; j++) {
+      for (int i = 0; i < 3; i++) row[j] += turn[i] * w->work[(3 + i) * nv + j];
+      row[nv + j] = w->work[(3 + k) * nv + j];
+    }
+  }
+}
+
+// r = log(target' R), R exp([d]) being the body turned by d about its own axes: dr = Jr(r)^-1 R' J_angular dq
+static void orientation_rows(tgSim *s, const tgTerm *t, bool derivatives, tgTermRows *w) {
+  int nv = s->m.nv;
+  const tgReal *q = s->xquat + 4 * t->index, *R = s->xmat + 9 * t->index, *x = t->target;
+  tgReal inverse[4] = {x[0], -x[1], -x[2], -x[3]}, turn[4], r[3], T[9], body[3], d[3];
+  tgi_quat_mul(turn, inverse, q);
+  tgi_quat_log(r, turn);
+  double *row[3];
+  for (int k = 0; k < 3; k++) row[k] = full_row(w, tgRe(r[k]), derivatives ? nv : 0);
+  if (!derivatives) return;
+  tgi_point_jacobian(s, t->index, s->xpos + 3 * t->index, w->work);
+  tgi_so3_jr_inv(T, r);
+  for (int j = 0; j < nv; j++) {
+    tgReal world[3] = {w->work[j], w->work[nv + j], w->work[2 * nv + j]};
+    tgi_m3_tmulv(body, R, world);
+    tgi_m3_mulv(d, T, body);
+    for (int k = 0; k < 3; k++) row[k][j] = d[k];
+  }
+}
+
+// r = q (-) reference over the dofs of one joint or of all; rotations by their log, dr = Jr(r)^-1 d
+static void pose_rows(tgSim *s, const tgTerm *t, bool derivatives, tgTermRows *w) {
+  const tgModel *m = &s->m;
+  double *r = w->work;
+  int from = t->index < 0 ? 0 : m->jnt_vadr[t->index], to = t->index < 0 ? m->nv : from;
+  if (t->index >= 0)
+    while (to < m->nv && m->dof_jnt[to] == t->index) to++;
+  tg_model_difference(m, t->reference, s->qpos, r);
+  for (int d = from; d < to; d++) {
+    if (m->dof_grpnum[d] != 3) {
+      unit_row(w, r[d], d);
+      continue;
+    }
+    int g = m->dof_grpadr[d];
+    double *row = full_row(w, r[d], derivatives ? m->nv : 0);
+    if (!derivatives) continue;
+    tgReal T[9];
+    tgi_so3_jr_inv(T, r + g);
+    for (int k = 0; k < 3; k++) row[g + k] = T[3 * (d - g) + k];
+  }
+}
+
+// the velocities of one joint or of all
+static void dof_rows(tgSim *s, const tgTerm *t, tgTermRows *w) {
+  const tgModel *m = &s->m;
+  for (int i = 0; i < m->nv; i++)
+    if (t->index < 0 || m->dof_jnt[i] == t->index) unit_row(w, tgRe(s->qvel[i]), m->nv + i);
+}
+
+static void control_rows(tgSim *s, const tgTerm *t, tgTermRows *w) {
+  const tgModel *m = &s->m;
+  for (int i = 0; i < m->nu; i++)
+    if (t->index < 0 || i == t->index) unit_row(w, tgRe(s->ctrl[i]), 2 * m->nv + i);
+}
+
+static void fill(tgSim *s, const tgTerm *t, bool derivatives, tgTermRows *w) {
+  const tgModel *m = &s->m;
+  switch (t->kind) {
+    case TG_TERM_JOINT_POSITION:
+      unit_row(w, tgRe(s->qpos[m->jnt_qadr[t->index]]) - t->target[0], m->jnt_vadr[t->index]);
+      return;
+    case TG_TERM_JOINT_VELOCITY:
+      unit_row(w, tgRe(s->qvel[m->jnt_vadr[t->index]]) - t->target[0], m->nv + m->jnt_vadr[t->index]);
+      return;
+    case TG_TERM_VELOCITY: dof_rows(s, t, w); return;
+    case TG_TERM_CONTROL: control_rows(s, t, w); return;
+    case TG_TERM_POSE: pose_rows(s, t, derivatives, w); return;
+    case TG_TERM_HEIGHT: height_rows(s, t, derivatives, w); return;
+    case TG_TERM_BODY_VELOCITY: velocity_rows(s, t, derivatives, w); return;
+    case TG_TERM_BODY_ORIENTATION: orientation_rows(s, t, derivatives, w); return;
+    default: position_rows(s, t, derivatives, w); return;
+  }
+}
+
+double tgi_term_rows(tgSim *s, const tgTerm *t, bool derivatives, tgTermRows *w) {
+  double value = 0;
+  w->n = 0;
+  fill(s, t, derivatives, w);
+  for (int k = 0; k < w->n; k++) {
+    double r = w->r[k], sign = t->kind != TG_TERM_HEIGHT ? 1 : r > 0 ? -1 : r < 0 ? 1 : 0;
+    value += sign * (r * r);
+    w->slope[k] = sign * 2 * r;
+    w->curve[k] = sign > 0 ? 2 : 0;
+  }
+  return value;
+}

@@ -1,0 +1,30 @@
+// terms.h: loss terms as rows: value = sum_k phi(r_k) of residuals r_k(q, v, u), so that one routine gives values, gradients and the
+// Gauss-Newton curvature sum_k phi''(r_k) J_k' J_k. phi(r) = r^2, or -sign(r) r^2 for a height.
+#ifndef TG_OPTIM_TERMS_H
+#define TG_OPTIM_TERMS_H
+
+#include "optim/task.h"
+#include "sim/sim.h"
+
+/// The rows of one term at one state. J: tangent coordinates, columns (q, v, u), nz = 2 nv + nu of them.
+typedef struct tgTermRows {
+  int nz, n;               ///< columns; rows in use
+  double *r;               ///< residuals
+  double *slope, *curve;   ///< phi'(r), and phi''(r) where it is positive, else 0
+  int *first, *count;      ///< columns that row k depends on: first .. first + count - 1
+  double *J;               ///< n x nz; only those columns are written
+  double *work;            ///< 6 nv + nq
+} tgTermRows;
+
+/// Rows that a term of this model may have.
+int tgi_term_rows_max(const tgModel *m);
+/// Doubles in J and work.
+static inline size_t tgi_term_jacobian_size(const tgModel *m) { return (size_t)tgi_term_rows_max(m) * (size_t)(2 * m->nv + m->nu); }
+
+/// True for terms that are a squared distance between points.
+bool tgi_term_is_position(tgTermKind kind);
+
+/// Rows of the term at the sim's state and frames (as a tgLossFn sees it); derivatives only where asked for. Returns the value.
+double tgi_term_rows(tgSim *s, const tgTerm *term, bool derivatives, tgTermRows *rows);
+
+#endif

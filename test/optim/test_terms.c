@@ -1,0 +1,191 @@
+// test_terms.c: the rows of every loss term: residuals against what they mean, Jacobians against differences on the manifold.
+#include "optim/terms.h"
+#include "support/deriv.h"
+#include "support/task.h"
+
+static const char *const model =
+    "<mujoco><worldbody>"
+    "<body name='free' pos='0 0 2'><freejoint name='root'/><geom type='box' size='0.1 0.2 0.3'/>"
+    "<body name='fin' pos='0.2 0.1 0'><joint name='hinge' axis='0 1 1'/><geom type='box' size='0.1 0.1 0.2' pos='0.1 0 0.1'/></body></body>"
+    "<body name='arm' pos='2 0 2'><joint name='shoulder' type='ball'/><geom type='capsule' size='0.05 0.3' pos='0 0 -0.3'/>"
+    "<body name='hand' pos='0 0 -0.6'><joint name='wrist' axis='0 1 0'/><joint name='reach' type='slide' axis='1 0 0.5'/>"
+    "<geom type='sphere' size='0.1' pos='0.1 0 0'/><site name='tip' pos='0.1 0.2 -0.6'/></body></body></worldbody>"
+    "<actuator><motor joint='wrist'/><motor name='hip' joint='hinge'/></actuator>"
+    "<keyframe><key name='other' qpos='1 2 3 0.6 0 0.8 0 0.4 0.8 0 0.6 0 -0.3 0.2'/></keyframe></mujoco>";
+
+static const char *const task =
+    "model: m.xml\ncontact: lcp\nhorizon: {steps: 4, timestep: 0.01}\ncontrols: {}\nlosses:\n"
+    "- {term: body_position, name: fin, target: [0.1, 0.2, 0.3], axes: xz, weight: 1}\n"
+    "- {term: site_position, name: tip, target: [0.1, 0.2, 0.3], weight: 1}\n"
+    "- {term: body_com, name: hand, target: [0.1, 0.2, 0.3], weight: 1}\n"
+    "- {term: joint_position, name: wrist, target: [0.2], weight: 1}\n"
+    "- {term: joint_velocity, name: reach, target: [0.2], weight: 1}\n"
+    "- {term: velocity, weight: 1}\n- {term: velocity, name: shoulder, weight: 1}\n"
+    "- {term: control, weight: 1}\n- {term: control, name: hip, weight: 1}\n"
+    "- {term: pose, weight: 1}\n- {term: pose, name: root, keyframe: other, weight: 1}\n"
+    "- {term: height, name: hand, weight: 1}\n- {term: height, name: hand, target: [9], weight: 1}\n"
+    "- {term: body_velocity, name: hand, target: [1, 2, 3], axes: yz, weight: 1}\n- {term: body_velocity, name: fin, weight: 1}\n"
+    "- {term: body_orientation, name: hand, target: [0.5, 0.5, -0.5, 0.5], weight: 1}\n"
+    "optimizer: {method: adam, iterations: 1}\n";
+enum { TERMS = 16, NQ = 14, NV = 12, NU = 2, NZ = 2 * NV + NU, ROWS = 16 };
+
+typedef struct Case { tgSim *sim; const tgTerm *term; tgTermRows rows; } Case;
+
+static void rows_make(Case *c) {
+  tgTermRows *w = &c->rows;
+  *w = (tgTermRows){.nz = NZ, .r = calloc(ROWS, 8), .slope = calloc(ROWS, 8), .curve = calloc(ROWS, 8), .first = calloc(ROWS, 4),
+                    .count = calloc(ROWS, 4), .J = calloc(ROWS * NZ, 8), .work = calloc(6 * NV + NQ, 8)};
+}
+static void rows_free(Case *c) {
+  void *all[] = {c->rows.r, c->rows.slope, c->rows.curve, c->rows.first, c->rows.count, c->rows.J, c->rows.work};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+// the sim at x = (q, v, u)
+static void show(Case *c, const double *x) {
+  memcpy(tg_sim_qpos(c->sim), x, NQ * sizeof *x);
+  memcpy(tg_sim_qvel(c->sim), x + NQ, NV * sizeof *x);
+  memcpy(tg_sim_ctrl(c->sim), x + NQ + NV, NU * sizeof *x);
+  assert_int_equal(tg_sim_forward(c->sim), TG_OK);
+}
+static tgStatus residuals(void *ctx, const tgReal *x, tgReal *y) {
+  Case *c = ctx;
+  show(c, x);
+  tgi_term_rows(c->sim, c->term, false, &c->rows);
+  memcpy(y, c->rows.r, (size_t)c->rows.n * sizeof *y);
+  return TG_OK;
+}
+static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
+  Case *c = ctx;
+  tg_model_integrate(tg_sim_model(c->sim), x, d, out);
+  for (int i = 0; i < NV + NU; i++) out[NQ + i] = x[NQ + i] + d[NV + i];
+}
+
+static void at_random(const tgModel *m, tgtRandom *rng, double *x) {
+  double step[NV];
+  for (int i = 0; i < NV; i++) step[i] = tgt_uniform(rng, -1.5, 1.5);
+  tg_model_integrate(m, m->qpos0, step, x);
+  for (int i = NQ; i < NQ + NV + NU; i++) x[i] = tgt_uniform(rng, -2, 2);
+}
+
+static void jacobians(void **state) {
+  (void)state;
+  tgTask *t = tgt_task(model, task);
+  Case c = {.sim = tg_sim_create(tg_task_model(t), NULL, NULL, NULL)};
+  rows_make(&c);
+  tgtRandom rng = {3};
+  assert_int_equal(t->nterm, TERMS);
+  for (int i = 0; i < TERMS; i++)
+    for (int trial = 0; trial < 3; trial++) {
+      double x[NQ + NV + NU], D[ROWS * NZ] = {0};
+      c.term = &t->term[i];
+      at_random(t->model, &rng, x);
+      show(&c, x);
+      double value = tgi_term_rows(c.sim, c.term, true, &c.rows), sum = 0;
+      for (int k = 0; k < c.rows.n; k++) {
+        memcpy(D + k * NZ + c.rows.first[k], c.rows.J + k * NZ + c.rows.first[k], (size_t)c.rows.count[k] * sizeof *D);
+        // the value is phi(r), its slope and curvature those of +-r^2
+        double r = c.rows.r[k], sign = c.term->kind == TG_TERM_HEIGHT && r > 0 ? -1 : 1;
+        sum += sign * r * r;
+        check_close(c.rows.slope[k], 2 * sign * r, 0);
+        check_close(c.rows.curve[k], sign > 0 ? 2 : 0, 0);
+      }
+      check_close(value, sum, 1e-14 * (1 + fabs(sum)));
+      tgtDeriv d = {.name = c.term->label, .nx = NQ + NV + NU, .nt = NZ, .ny = c.rows.n, .map = residuals, .retract = retract, .ctx = &c,
+                    .tol = 1e-9, .numeric = true};
+      tgt_check_jacobian(&d, x, D);
+    }
+  rows_free(&c);
+  tg_sim_free(c.sim);
+  tg_task_free(t);
+}
+
+// what the residuals mean, from elsewhere: a body's velocity is the motion of its origin, an orientation's residual is as long as the
+// angle between the two frames, a pose is reached by its residual
+static void meanings(void **state) {
+  (void)state;
+  tgTask *t = tgt_task(model, task);
+  const tgModel *m = tg_task_model(t);
+  Case c = {.sim = tg_sim_create(m, NULL, NULL, NULL)};
+  rows_make(&c);
+  tgtRandom rng = {4};
+  double x[NQ + NV + NU], y[NQ + NV + NU], p[2][3], h = 1e-5;
+  at_random(m, &rng, x);
+  int fin = tg_model_find(m, TG_THING_BODY, "fin"), hand = tg_model_find(m, TG_THING_BODY, "hand");
+  memcpy(y, x, sizeof y);
+  for (int side = 0; side < 2; side++) {
+    double step[NV];
+    for (int i = 0; i < NV; i++) step[i] = (side == 0 ? h : -h) * x[NQ + i];
+    tg_model_integrate(m, x, step, y);
+    show(&c, y);
+    memcpy(p[side], c.sim->xpos + 3 * fin, sizeof p[side]);
+  }
+  show(&c, x);
+  c.term = &t->term[14];
+  tgi_term_rows(c.sim, c.term, false, &c.rows);
+  assert_int_equal(c.rows.n, 3);
+  for (int k = 0; k < 3; k++) check_close(c.rows.r[k], (p[0][k] - p[1][k]) / (2 * h), 1e-8);
+  c.term = &t->term[15];
+  double value = tgi_term_rows(c.sim, c.term, false, &c.rows);
+  const double *R = c.sim->xmat + 9 * hand;
+  // the target (0.5, 0.5, -0.5, 0.5) turns x to -y, y to -z and z to x: its matrix, by hand, has these columns
+  static const double target[9] = {0, -1, 0, 0, 0, -1, 1, 0, 0};
+  double trace = 0;
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 3; k++) trace += target[3 * k + i] * R[3 * k + i];
+  check_close(sqrt(value), acos((trace - 1) / 2), 1e-12);
+  c.term = &t->term[9];
+  tgi_term_rows(c.sim, c.term, false, &c.rows);
+  tg_model_integrate(m, m->qpos0, c.rows.r, y);
+  for (int i = 0; i < NQ; i++) check_close(y[i], x[i], 1e-12);
+  rows_free(&c);
+  tg_sim_free(c.sim);
+  tg_task_free(t);
+}
+
+// a term at a time looks at the state of the nearest step, and the gradient goes through it
+static void at_a_time(void **state) {
+  (void)state;
+  tgTask *t = tgt_task("<mujoco><option gravity='0 0 0'/><worldbody><body name='b'><joint name='x' type='slide' axis='1 0 0'/>"
+                       "<geom type='sphere' size='0.1' mass='2'/></body></worldbody><actuator><motor joint='x'/></actuator></mujoco>",
+                       "model: m.xml\ncontact: lcp\nhorizon: {steps: 10, timestep: 0.1}\nstart: {joints: [{joint: x, velocity: [3]}]}\ncontrols: {}\n"
+                       "losses: [{term: joint_position, name: x, time: 0.42, weight: 5}]\noptimizer: {method: adam, iterations: 1}\n");
+  tgEvaluator *e = tg_evaluator_create(t, 0, NULL);
+  double u[10] = {0}, g[10], f;
+  assert_int_equal(tg_evaluate(e, u, &f, g, NULL, NULL, NULL, NULL), TG_OK);
+  // x after 4 steps is 1.2; u_t moves it by h^2/m (4 - t)
+  check_close(f, 5 * 1.2 * 1.2, 1e-12);
+  for (int i = 0; i < 10; i++) check_close(g[i], i < 4 ? 5 * 2 * 1.2 * 0.01 / 2 * (4 - i) : 0, 1e-12);
+  tg_evaluator_free(e);
+  tg_task_free(t);
+}
+
+static void refusals(void **state) {
+  (void)state;
+#define TASK(loss) "model: m.xml\ncontact: lcp\nhorizon: {steps: 4, timestep: 0.01}\ncontrols: {}\nlosses: [{" loss ", weight: 1}]\noptimizer: {method: adam, iterations: 1}\n"
+  static const char *const bad[][2] = {
+      {TASK("term: height"), "needs a name"},
+      {TASK("term: height, name: nobody"), "no body 'nobody'"},
+      {TASK("term: control, name: nobody"), "no actuator 'nobody'"},
+      {TASK("term: joint_position, name: root"), "not a hinge or slide"},
+      {TASK("term: pose, keyframe: nowhere"), "no keyframe 'nowhere'"},
+      {TASK("term: velocity, keyframe: other"), "takes no keyframe"},
+      {TASK("term: body_orientation, name: hand, target: [0, 0, 0, 0]"), "length 0"},
+      {TASK("term: body_orientation, name: hand"), "target of 4"},
+      {TASK("term: pose, time: 0.05"), "not within the horizon"},
+      {TASK("term: pose, time: 0.01, at: all"), "at: time"},
+      {TASK("term: pose, at: time"), "at: time"},
+      {TASK("term: height, name: hand, axes: x"), "axes"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    tgError e = {0};
+    tgTask *t = tgt_task_try(model, bad[i][0], &e);
+    check_true(t == NULL, "accepted: %s", bad[i][0]);
+    check_true(e.status < 0 && strstr(e.text, bad[i][1]) != NULL, "'%s' does not say '%s'", e.text, bad[i][1]);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(jacobians), cmocka_unit_test(meanings), cmocka_unit_test(at_a_time), cmocka_unit_test(refusals)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
