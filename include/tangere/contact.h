@@ -19,6 +19,8 @@ typedef struct tgContactOptions {
   bool explicit_damping;   ///< joint damping and stiffness at the start of the step instead of implicit
   double restitution_speed;///< approach speed below which nothing bounces [m/s]; max(|g| h, this)
   bool zero_contact_gradient;  ///< ablation: gradients as if no contact force depended on anything
+  bool bounce_gradient;        ///< steps that bounce are differentiated as impacts in continuous time, which move when the bodies start closer;
+                               ///< the label is surrogate, as the step itself is another function
 } tgContactOptions;
 TG_API tgContactOptions tg_contact_default(void);
 

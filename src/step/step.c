@@ -8,20 +8,25 @@
 #include "base/fpenv.h"
 #include "contact/contact.h"
 #include "dyn/dynamics.h"
+#include "step/bounce.h"
 #include "step/impulse.h"
 
 static bool symplectic(const tgSim *s) { return s->contact_model == NULL || s->contact_model->options.symplectic; }
+
+void tgi_step_forces(tgSim *s, const tgReal *v) {
+  tgi_velocities(s, v);
+  tgi_bias(s);
+  tgi_actuation(s, s->q0, v);
+  tgi_passive(s, s->q0, v);
+  for (int d = 0; d < s->m.nv; d++) s->tau[d] = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_passive[d];
+}
 
 // frames, velocities and smooth forces at (q0, v0)
 static void smooth(tgSim *s) {
   tgi_kinematics(s, s->q0);
   tgi_inertias(s);
-  tgi_velocities(s, s->v0);
   tgi_mass_matrix(s);
-  tgi_bias(s);
-  tgi_actuation(s, s->q0, s->v0);
-  tgi_passive(s, s->q0, s->v0);
-  for (int d = 0; d < s->m.nv; d++) s->tau[d] = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_passive[d];
+  tgi_step_forces(s, s->v0);
 }
 
 static tgStatus step(tgSim *s, double h) {
@@ -94,7 +99,21 @@ static void label(const tgSim *s, int clamps, tgGradInfo *info) {
   if (s->contact_model != NULL && s->contact_model->options.zero_contact_gradient && s->nrow > 0) {
     info->label = TG_GRAD_SURROGATE;
     snprintf(info->reason, sizeof info->reason, "contact forces are held constant (option zero_contact_gradient)");
+  } else if (tgi_bounces(s)) {
+    info->label = TG_GRAD_SURROGATE;
+    snprintf(info->reason, sizeof info->reason, "a bounce is differentiated as an impact in continuous time (option bounce_gradient)");
   }
+}
+
+// x <- R' x
+static tgStatus bounce_position(tgSim *s, tgReal *x) {
+  size_t mark = tgi_stack_mark(s);
+  tgReal *old = tgi_stack_real(s, (size_t)s->m.nv);
+  if (old == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
+  for (int d = 0; d < s->m.nv; d++) old[d] = x[d];
+  tgStatus status = tgi_bounce_position_vjp(s, old, x);
+  tgi_stack_free(s, mark);
+  return status;
 }
 
 static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, int *clamps) {
@@ -111,13 +130,16 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tg
     w[d] = s->h * (by_new ? s->v1 : s->v0)[d];
   }
   // q' = q (+) h v' or q (+) h v
+  bool bounces = tgi_bounces(s);
   if (gq != NULL) {
     tgi_integrate_vjp(m, w, gq, aq, gw);
+    if (bounces) TG_TRY(bounce_position(s, aq));
+    if (bounces && !by_new) TG_TRY(bounce_position(s, gw));
     for (int d = 0; d < nv; d++) *(by_new ? &z[d] : &av[d]) += s->h * gw[d];
   }
   if (du != NULL)
     for (int i = 0; i < m->nu; i++) du[i] = 0;
-  TG_TRY(tgi_impulse_vjp(s, z, aq, av, du, clamps));
+  TG_TRY((bounces ? tgi_bounce_vjp : tgi_impulse_vjp)(s, z, aq, av, du, clamps));
   for (int d = 0; d < nv; d++) {
     if (dq != NULL) dq[d] = aq[d];
     if (dv != NULL) dv[d] = av[d];
@@ -153,11 +175,14 @@ static tgStatus jacobian(tgSim *sim, tgReal *D, tgGradInfo *info) {
   tgReal *Dv = D + size;
   tgStatus status = tgi_impulse_jacobian(sim, Dv, &clamps);
   bool by_new = symplectic(sim);
+  for (int d = 0; d < nv; d++)
+    for (int c = 0; c < nc; c++) Xq[d * nc + c] = c == d ? 1 : 0;
+  if (status >= 0 && tgi_bounces(sim)) status = tgi_bounce_jacobian(sim, Dv, Xq);
   for (int d = 0; d < nv; d++) {
     w[d] = sim->h * (by_new ? sim->v1 : sim->v0)[d];
     for (int c = 0; c < nc; c++) {
-      Xq[d * nc + c] = c == d ? 1 : 0;
-      Xw[d * nc + c] = sim->h * (by_new ? Dv[d * nc + c] : c == nv + d ? 1 : 0);
+      // Xq holds 1, or R where it bounces
+      Xw[d * nc + c] = sim->h * (by_new ? Dv[d * nc + c] : c >= nv && c < 2 * nv ? Xq[d * nc + c - nv] : 0);
     }
   }
   tgi_integrate_jacobian(m, w, nc, Xq, Xw, D);

@@ -1,4 +1,4 @@
-// step.h: checks around a step, shared by the steppers.
+// step.h: checks and smooth forces of a step, shared by the steppers.
 #ifndef TG_STEP_STEP_H
 #define TG_STEP_STEP_H
 
@@ -8,5 +8,8 @@
 tgStatus tgi_check_parameters(tgSim *s);
 /// A new velocity is finite; names the body otherwise.
 tgStatus tgi_check_velocity(tgSim *s, const tgReal *v);
+
+/// Velocities, bias and smooth forces at (q0, v), with the frames of q0: V, Vp, Sd, vel, bias, qfrc_actuator, qfrc_passive, tau.
+void tgi_step_forces(tgSim *s, const tgReal *v);
 
 #endif
