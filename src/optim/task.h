@@ -19,7 +19,7 @@ typedef enum tgBasis { TG_BASIS_STEPS, TG_BASIS_SINES } tgBasis;
 typedef enum tgInitialPart { TG_INITIAL_POSITION, TG_INITIAL_VELOCITY } tgInitialPart;
 
 // what the file says, in its own order (filled by libcyaml; a pointer is NULL where the file is silent)
-typedef struct YamlOptions { double *erp; bool *symplectic, explicit_damping; double *restitution_speed; } YamlOptions;
+typedef struct YamlOptions { double *erp; bool *symplectic, explicit_damping, bounce_gradient; double *restitution_speed; } YamlOptions;
 typedef struct YamlHorizon { int steps; double timestep; } YamlHorizon;
 typedef struct YamlJoint { char *joint; double *position, *velocity; unsigned nposition, nvelocity; } YamlJoint;
 typedef struct YamlStart { char *keyframe; YamlJoint *joints; unsigned njoints; } YamlStart;

@@ -26,6 +26,7 @@ static const cyaml_schema_field_t options_fields[] = {
     CYAML_FIELD_FLOAT_PTR("erp", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, erp),
     CYAML_FIELD_BOOL_PTR("symplectic", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, symplectic),
     CYAML_FIELD_BOOL("explicit_damping", CYAML_FLAG_OPTIONAL, YamlOptions, explicit_damping),
+    CYAML_FIELD_BOOL("bounce_gradient", CYAML_FLAG_OPTIONAL, YamlOptions, bounce_gradient),
     CYAML_FIELD_FLOAT_PTR("restitution_speed", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, restitution_speed),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t horizon_fields[] = {

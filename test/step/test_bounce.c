@@ -146,6 +146,14 @@ static void test_swap(void **state) {
   for (int j = 0; j < 8; j++) check_close(P[2 * 8 + j], want[j], 1e-9);
   free(P);
   drop(&r);
+  // the derivative of the steps taken, which docs/gradients.md sets beside it
+  r = rig(two_balls(1, 1, .32), false, true);
+  r.s->qvel[0] = 1;
+  P = product(&r, .01, 100);
+  check_close(P[2 * 8], 0, 1e-9);
+  check_close(P[2 * 8 + 2], 1, 1e-9);
+  free(P);
+  drop(&r);
 }
 
 // ---- algebra: J_b R = -Sigma J_b, and the adjoint ----
