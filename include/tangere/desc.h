@@ -82,7 +82,8 @@ typedef struct tgSiteDesc {
 
 /// Triangles in the mesh frame: the file's own, scaled, moved by refpos and refquat. Not re-centred.
 typedef struct tgMeshDesc {
-  const char *name, *path;
+  const char *name, *path;         ///< path: as the model file has it
+  const char *file;                ///< the file that it was read from, NULL: none
   double *vert; int nvert;         ///< 3 nvert
   int *face; int nface;            ///< 3 nface, counter-clockwise from outside
   double scale[3];                 ///< already applied to vert
@@ -233,6 +234,9 @@ typedef struct tgLoadOptions {
   size_t max_file_bytes, max_total_bytes;   ///< 256 MiB, 1 GiB
   int max_elements, max_depth;     ///< 1e6, 1e4
   bool repair;                     ///< balance invalid inertias, flip winding; each is listed
+  bool decompose;                  ///< mesh geoms that are not convex collide as convex pieces: tg_desc_decompose
+  double decompose_threshold;      ///< 0.05; 0.01 (fine) to 1: about how far a piece may be from the mesh, in a mesh scaled to the box -1..1
+  const char *cache_directory;     ///< where pieces are kept that cannot be kept beside their mesh; NULL: nowhere
 } tgLoadOptions;
 TG_API tgLoadOptions tg_load_default(void);
 
@@ -243,6 +247,18 @@ TG_API tgDesc *tg_desc_load(const char *path, const tgLoadOptions *options, tgEr
 /// unless options name asset roots or packages to take them from.
 TG_API tgDesc *tg_desc_load_memory(const char *name, const void *data, size_t size, const tgLoadOptions *options,
                                    tgError *error);
+
+/// Makes every mesh geom that may touch and is not convex (its hull has 1 % more volume, or the mesh is open or wound both ways)
+/// collide as convex pieces: geoms NAME/piece0, NAME/piece1, ... of the same body and group 3, with meshes of their own, without
+/// mass, appended to the geoms. The geom itself keeps mesh, mass and looks and touches nothing; pairs are repeated for its pieces.
+/// Cutting takes seconds to minutes a mesh; the pieces are kept beside the mesh's file, or in options->cache_directory, as
+/// FILE.KEY.pieces, KEY a hash of the mesh, the threshold and the library. Same mesh, same pieces.
+/// options (NULL: the defaults): allocator, decompose_threshold, cache_directory, max_elements and max_file_bytes count.
+/// TG_ERR_UNSUPPORTED when the build has no library for it and pieces are needed; TG_ERR_ARG, TG_ERR_INVALID, TG_ERR_LIMIT,
+/// TG_ERR_MEMORY; the texts name the mesh's file. After an error desc is good for freeing only.
+TG_API tgStatus tg_desc_decompose(tgDesc *desc, const tgLoadOptions *options, tgError *error);
+/// The library that cuts meshes, with its version; "" when none is built in.
+TG_API const char *tg_decomposer(void);
 
 #ifdef __cplusplus
 }

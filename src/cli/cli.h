@@ -29,7 +29,8 @@ typedef struct tgCli {
   int steps, iterations, threads, count;
   double dt;
   uint64_t seed;
-  bool json, resume, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay, repair, exclude_overlapping, full;
+  bool json, resume, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay, repair, exclude_overlapping, full, decompose;
+  double decompose_threshold;
   const char *asset_root[16]; int nasset_root;
   const char *package_name[16], *package_path[16]; char package_text[16][512]; int npackage;
 } tgCli;
@@ -80,6 +81,8 @@ double tgi_cli_now(void);
 /// "1 min 05 s" into text.
 const char *tgi_cli_duration(double seconds, char *text, size_t size);
 
+/// The user's folder for what can be made again ($XDG_CACHE_HOME/tangere or ~/.cache/tangere), made when missing; NULL: none.
+const char *tgi_cli_cache_folder(void);
 /// Makes the folder `path`, with its parents. False: reason printed.
 bool tgi_cli_make_folder(const char *path);
 

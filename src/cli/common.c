@@ -185,6 +185,14 @@ bool tgi_cli_make_folder(const char *path) {
   return true;
 }
 
+const char *tgi_cli_cache_folder(void) {
+  static char folder[1000];
+  const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  int n = cache != NULL && cache[0] == '/' ? snprintf(folder, sizeof folder, "%s/tangere", cache)
+          : home != NULL && home[0] == '/' ? snprintf(folder, sizeof folder, "%s/.cache/tangere", home) : 0;
+  return n > 0 && (size_t)n < sizeof folder && tgi_cli_make_folder(folder) ? folder : NULL;
+}
+
 const char *tgi_cli_label(tgGradLabel label) {
   static const char *const word[] = {"exact", "one-sided", "smoothed", "surrogate"};
   return word[label];

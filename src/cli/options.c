@@ -35,6 +35,8 @@ static const Option options[] = {
     {"no-replay", "no-replay", NULL, "do not write replay.html", FLAG, AT(no_replay)},
     {"load", "lenient", NULL, "load in spite of unsupported physics; what is left out is listed", FLAG, AT(lenient)},
     {"load", "repair", NULL, "repair invalid inertias and meshes; each repair is listed", FLAG, AT(repair)},
+    {"load", "decompose", NULL, "let mesh geoms that are not convex collide as convex pieces, kept for the next time beside the mesh", FLAG, AT(decompose)},
+    {"load", "decompose-threshold", "X", "how far pieces may be from the mesh, 0.01 to 1 of half its size; default 0.05", REAL, AT(decompose_threshold)},
     {"overlap", "exclude-overlapping", NULL, "no contact between bodies of one robot that overlap in the file's pose; listed", FLAG, AT(exclude_overlapping)},
     {"load", "fixed-base", NULL, "URDF: weld the root link to the world", FLAG, AT(fixed_base)},
     {"load", "allow-absolute", NULL, "permit absolute asset paths below an asset root", FLAG, AT(allow_absolute)},
@@ -150,5 +152,11 @@ tgLoadOptions tgi_cli_load_options(const tgCli *cli) {
   o.package_name = cli->package_name;
   o.package_path = cli->package_path;
   o.npackage = cli->npackage;
+  o.decompose = cli->decompose || cli->decompose_threshold > 0;
+  if (cli->decompose_threshold > 0) o.decompose_threshold = cli->decompose_threshold;
+  if (o.decompose) {
+    o.cache_directory = tgi_cli_cache_folder();
+    if (tg_decomposer()[0] != '\0') tgi_cli_say("meshes that are not convex are cut into pieces; the first time this takes seconds to minutes");
+  }
   return o;
 }

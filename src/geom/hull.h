@@ -25,6 +25,9 @@ typedef struct tgHull {
 /// Facets of a mesh whose normals differ by no more than its coordinates' rounding (6 digits) are thereby one face.
 #define TGI_HULL_TOLERANCE 1e-5
 
+/// A mesh whose hull has more volume by this part of its own counts as concave.
+#define TGI_HULL_CONCAVE 0.01
+
 /// A hull with its memory, in one block: counts of its arrays are nvert x 3, nedge x 4, nface + 1, 2 nedge, 2 nedge,
 /// nface x 4, nvert + 1, 2 nedge, in the order of tgHull.
 typedef struct tgHullOwned {

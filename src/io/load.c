@@ -5,6 +5,7 @@
 
 #include "base/fpenv.h"
 #include "base/status.h"
+#include "geom/decompose.h"
 #include "io/mesh_file.h"
 #include "io/mjcf.h"
 #include "io/urdf.h"
@@ -15,7 +16,8 @@ tgLoadOptions tg_load_default(void) {
                          .max_file_bytes = (size_t)256 << 20,
                          .max_total_bytes = (size_t)1 << 30,
                          .max_elements = 1000000,
-                         .max_depth = 10000};
+                         .max_depth = 10000,
+                         .decompose_threshold = TGI_DECOMPOSE_THRESHOLD};
 }
 
 // the parsed document into desc
@@ -31,6 +33,7 @@ static tgStatus fill(tgDesc *desc, const char *name, const tgFile *file, tgFileS
   else if (status == TG_OK)
     status = tgi_xml_error(&xml, xml.root, error, TG_ERR_PARSE, "the root element must be <mujoco> or <robot>");
   if (status == TG_OK) status = tgi_mesh_compare_sizes(desc, options->allocator, error);
+  if (status == TG_OK && options->decompose) status = tg_desc_decompose(desc, options, error);
   tgi_xml_free(&xml);
   return status;
 }

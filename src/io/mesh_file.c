@@ -70,8 +70,8 @@ static tgStatus note(tgDesc *desc, const tgFile *file, const tgRawMesh *raw, tgE
   return source.file < 0 ? tgi_error(error, TG_ERR_MEMORY, "out of memory") : TG_OK;
 }
 
-tgStatus tgi_mesh_read_root(tgDesc *desc, tgFileSet *files, int root, const char *path, const double scale[3],
-                            int *nvert, double **vert, int *nface, int **face, tgError *error) {
+tgStatus tgi_mesh_read_root(tgDesc *desc, tgFileSet *files, int root, const char *path, const double scale[3], tgMeshDesc *mesh,
+                            tgError *error) {
   tgFile file;
   tgRawMesh raw;
   tgError why = {0};
@@ -82,11 +82,12 @@ tgStatus tgi_mesh_read_root(tgDesc *desc, tgFileSet *files, int root, const char
   if (status == TG_OK && tgi_files_options(files)->repair) status = repair(desc, &file, &raw, &why);
   if (status == TG_OK) status = note(desc, &file, &raw, &why);
   if (status == TG_OK) {
-    *nvert = raw.nvert;
-    *nface = raw.nface;
-    *vert = tg_desc_bytes(desc, raw.vert, 3 * (size_t)raw.nvert * sizeof(double));
-    *face = tg_desc_bytes(desc, raw.face, 3 * (size_t)raw.nface * sizeof(int));
-    if (*vert == NULL || *face == NULL) status = tgi_error(&why, TG_ERR_MEMORY, "out of memory");
+    mesh->nvert = raw.nvert;
+    mesh->nface = raw.nface;
+    mesh->vert = tg_desc_bytes(desc, raw.vert, 3 * (size_t)raw.nvert * sizeof(double));
+    mesh->face = tg_desc_bytes(desc, raw.face, 3 * (size_t)raw.nface * sizeof(int));
+    mesh->file = tg_desc_string(desc, file.path);
+    if (mesh->vert == NULL || mesh->face == NULL || mesh->file == NULL) status = tgi_error(&why, TG_ERR_MEMORY, "out of memory");
   }
   if (status < 0) {
     tgi_error(error, status, "%s: %s", file.path, why.text);
@@ -100,9 +101,8 @@ tgStatus tgi_mesh_read_root(tgDesc *desc, tgFileSet *files, int root, const char
   return status;
 }
 
-tgStatus tgi_mesh_read(tgDesc *desc, tgFileSet *files, const char *path, const double scale[3], int *nvert,
-                       double **vert, int *nface, int **face, tgError *error) {
-  return tgi_mesh_read_root(desc, files, -1, path, scale, nvert, vert, nface, face, error);
+tgStatus tgi_mesh_read(tgDesc *desc, tgFileSet *files, const char *path, const double scale[3], tgMeshDesc *mesh, tgError *error) {
+  return tgi_mesh_read_root(desc, files, -1, path, scale, mesh, error);
 }
 
 typedef struct Size {

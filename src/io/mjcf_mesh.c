@@ -100,11 +100,11 @@ static tgStatus read_file(tgMjcf *m, const tgXmlNode *node, tgMeshDesc *mesh, tg
     return tgi_error(why, TG_ERR_FILE, "its path is longer than %zu bytes", sizeof path);
   mesh->path = tg_desc_string(m->desc, path);
   if (mesh->path == NULL) return tgi_error(why, TG_ERR_MEMORY, "out of memory");
-  tgStatus status = tgi_mesh_read(m->desc, m->files, path, one, &mesh->nvert, &mesh->vert, &mesh->nface, &mesh->face, why);
+  tgStatus status = tgi_mesh_read(m->desc, m->files, path, one, mesh, why);
   if (status != TG_ERR_FILE || *own == 0 || !tgi_path_join(beside, sizeof beside, own, file) ||
       !tgi_path_join(path, sizeof path, m->meshdir, beside))
     return status;
-  tgStatus second = tgi_mesh_read(m->desc, m->files, path, one, &mesh->nvert, &mesh->vert, &mesh->nface, &mesh->face, &also);
+  tgStatus second = tgi_mesh_read(m->desc, m->files, path, one, mesh, &also);
   if (second == TG_OK && (mesh->path = tg_desc_string(m->desc, path)) == NULL)
     return tgi_error(why, TG_ERR_MEMORY, "out of memory");
   if (second != TG_ERR_FILE) *why = also;

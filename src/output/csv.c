@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "output/atomic_file.h"
+#include "base/atomic_file.h"
 #include "output/emit.h"
 
 static void put_name(FILE *out, const char *name) {

@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "output/atomic_file.h"
+#include "base/atomic_file.h"
 #include "output/npy.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "arrays are stored as they lie in memory");

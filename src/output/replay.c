@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/status.h"
-#include "output/atomic_file.h"
+#include "base/atomic_file.h"
 #include "output/emit.h"
 
 enum { MAX_TEMPLATE = 64 << 20 };  // bytes; the viewer has under one MiB

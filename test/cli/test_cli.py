@@ -44,6 +44,29 @@ def test_messages_say_what_to_do(tmp_path):
     assert "--package hands=DIR" in run("simulate", tmp_path / "r.urdf", code=2).stderr
 
 
+TROUGH = """<mujoco><asset><mesh name="t" file="t.obj" inertia="exact"/></asset><worldbody><geom name="t" type="mesh" mesh="t"/>
+<body pos="0 0 0.2"><freejoint/><geom type="sphere" size="0.03"/></body></worldbody></mujoco>"""
+OUTLINE = [(-0.1, 0), (0.1, 0), (0.1, 0.1), (0.06, 0.1), (0.06, 0.03), (-0.06, 0.03), (-0.06, 0.1), (-0.1, 0.1)]
+CAP = [(1, 2, 5), (1, 5, 6), (2, 3, 4), (2, 4, 5), (1, 6, 7), (1, 7, 8)]
+
+
+def test_concave_meshes_in_pieces(tmp_path):
+    faces = [f for a, b, c in CAP for f in ((a, b, c), (c + 8, b + 8, a + 8))]
+    faces += [f for i in range(8) for j in [(i + 1) % 8] for f in ((i + 1, i + 9, j + 1), (j + 1, i + 9, j + 9))]
+    (tmp_path / "t.obj").write_text("".join(f"v {x} {y} {z}\n" for y in (-0.1, 0.1) for x, z in OUTLINE) + "".join("f %d %d %d\n" % f for f in faces))
+    (tmp_path / "m.xml").write_text(TROUGH)
+    whole = run("simulate", tmp_path / "m.xml", "--steps", 500, "--json")
+    assert "--decompose" in whole.stderr and abs(json.loads(whole.stdout)["qpos"][2] - 0.13) < 1e-3
+    cut = subprocess.run([EXE, "simulate", tmp_path / "m.xml", "--steps", "500", "--json", "--decompose"], capture_output=True, text=True, timeout=300)
+    if cut.returncode == 2 and "install coacd" in cut.stderr:
+        assert "t.obj" in cut.stderr
+        return
+    assert cut.returncode == 0, cut.stderr
+    assert abs(json.loads(cut.stdout)["qpos"][2] - 0.06) < 4e-3
+    assert len(list(tmp_path.glob("t.obj.*.pieces"))) == 1
+    assert "from 0.01 to 1" in run("simulate", tmp_path / "m.xml", "--decompose-threshold", 5, code=2).stderr
+
+
 def test_simulate_leaves_a_run(tmp_path):
     done = run("simulate", MODEL, "--steps", 50, "--dt", 0.001, "--out", tmp_path / "a", "--json")
     result = json.loads(done.stdout)

@@ -3,8 +3,8 @@
 // Writing goes to a temporary file in the same directory; commit flushes it to the disk, renames it over the target and
 // flushes the directory. A crash at any point leaves the old file or the new one. A target that exists must be a
 // regular file (devices and pipes are refused, never replaced); a symbolic link's target is replaced, not the link.
-#ifndef TG_OUTPUT_ATOMIC_FILE_H
-#define TG_OUTPUT_ATOMIC_FILE_H
+#ifndef TG_BASE_ATOMIC_FILE_H
+#define TG_BASE_ATOMIC_FILE_H
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 // atomic_file.c: temporary file, fsync, rename, fsync of the directory.
-#include "output/atomic_file.h"
+#include "base/atomic_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

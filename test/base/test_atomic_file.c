@@ -1,5 +1,5 @@
 // test_atomic_file.c: a file is whole or as before, and only regular files are replaced.
-#include "output/atomic_file.h"
+#include "base/atomic_file.h"
 
 #include <sys/resource.h>
 #include <signal.h>
