@@ -76,7 +76,7 @@ static void time_state(tgSim *s, Times *t) {
   t->contacts += (double)s->info.ncontact / STATES;
   tg_sim_freeze_memory(s, true);
   TIME(t->step, restore(s, x); tg_sim_step(s, h, NULL));
-  TIME(t->vjp, tg_sim_step_vjp(s, g, g + nv, out, out + nv, out + 2 * nv, NULL));
+  TIME(t->vjp, tg_sim_step_vjp(s, g, g + nv, out, out + nv, out + 2 * nv, NULL, NULL));
   TIME(t->jacobian, tg_sim_step_jacobian(s, D, NULL));
   TIME(t->central, central(s, x, D, work));
   tg_sim_freeze_memory(s, false);

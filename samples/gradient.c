@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
 
   double dq[6], dv[6], want[6] = {1, 0, 0, 0, 0, 0}; // L = forward speed after the step
   tgGradInfo info;
-  tg_sim_step_vjp(sim, NULL, want, dq, dv, NULL, &info);
+  tg_sim_step_vjp(sim, NULL, want, dq, dv, NULL, NULL, &info);
   printf("speed %.4f m/s\n", tg_sim_qvel(sim)[0]);
   printf("dL/d(height) %.4f, dL/d(speed) %.4f, dL/d(vertical speed) %.4f, %s\n", dq[2], dv[0], dv[2],
          info.label == TG_GRAD_EXACT ? "exact" : info.reason);

@@ -2,6 +2,7 @@
 #ifndef TANGERE_STEP_H
 #define TANGERE_STEP_H
 
+#include "tangere/param.h"
 #include "tangere/sim.h"
 
 #ifdef __cplusplus
@@ -46,8 +47,10 @@ typedef struct tgGradInfo {
 TG_API tgStatus tg_sim_step(tgSim *sim, double h, tgStepInfo *info);
 
 /// Adjoint of the last step: from gq = dL/dq', gv = dL/dv' (nv each, tangent) to dL/dq, dL/dv (nv), dL/du (nu), written, not added.
-/// Outputs may be NULL. TG_ERR_STATE when the last call was not a successful step.
-TG_API tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgGradInfo *info);
+/// dL/dp of the parameters of dp is added to it; "opt_timestep" is h. Outputs may be NULL. TG_ERR_STATE when the last call was not a successful
+/// step, TG_ERR_ARG for a dp of another model, TG_ERR_UNSUPPORTED for a parameter without a derivative in this model (the sim's error names it).
+TG_API tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp,
+                                tgGradInfo *info);
 
 /// Dense Jacobian of the last step: rows (q', v'), columns (q, v, u): 2 nv x (2 nv + nu), row-major, tangent coordinates.
 TG_API tgStatus tg_sim_step_jacobian(tgSim *sim, tgReal *D, tgGradInfo *info);

@@ -23,7 +23,7 @@ static bool bench_step(tgRun *run) {
     tg_sim_restore(s, snap);
     tg_sim_step(s, h, &info);
     double b = tgi_cli_now();
-    tg_sim_step_vjp(s, gq, gv, dq, dv, du, NULL);
+    tg_sim_step_vjp(s, gq, gv, dq, dv, du, NULL, NULL);
     double e = tgi_cli_now();
     tg_sim_step_jacobian(s, D, NULL);
     double f = tgi_cli_now();

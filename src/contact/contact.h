@@ -6,6 +6,7 @@
 #ifndef TG_CONTACT_CONTACT_H
 #define TG_CONTACT_CONTACT_H
 
+#include "sim/param.h"
 #include "sim/sim.h"
 
 /// One number of a contact model that a user may choose: where it is in tgContactOptions, its default, least and largest value.
@@ -31,11 +32,14 @@ typedef struct tgContactModel {
   /// Keeps the classes and features of this step for the next.
   void (*remember)(tgSim *s);
 
-  // derivatives of rows; u is a generalised velocity, held fixed, y weights of rows, held fixed
-  /// gq (nv) += d/dq [y' J(q) u].
-  void (*rows_vjp)(tgSim *s, const tgReal *y, const tgReal *u, tgReal *gq);
-  /// gq (nv) += d/dq [y' gap(q)].
-  void (*gap_vjp)(tgSim *s, const tgReal *y, tgReal *gq);
+  // derivatives of rows; u is a generalised velocity, held fixed, y weights of rows, held fixed; p (may be NULL) as in tgi_inverse_vjp
+  /// gq (nv) += d/dq [y' J(q) u], p += the same in the parameters.
+  void (*rows_vjp)(tgSim *s, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p);
+  /// gq (nv) += d/dq [y' gap(q)], p likewise.
+  void (*gap_vjp)(tgSim *s, const tgReal *y, tgReal *gq, tgParamGrad *p);
+  /// p += the parameters behind row_limit and row_bounce, y weights of these.
+  void (*limit_parameters)(tgSim *s, const tgReal *y, tgParamGrad *p);
+  void (*bounce_parameters)(tgSim *s, const tgReal *y, tgParamGrad *p);
   /// D (nrow x nv) = d(J u)/dq.
   void (*rows_jacobian)(tgSim *s, const tgReal *u, tgReal *D);
   /// D (nrow x nv) = d gap/dq.
@@ -58,6 +62,10 @@ typedef struct tgContactModel {
   void (*null_jvp)(const tgSim *s, const tgReal *x, tgReal *df);
   /// alpha (nrow) = N' g: the second part gives dL = alpha' dA beta.
   void (*null_vjp)(const tgSim *s, const tgReal *g, tgReal *alpha);
+  /// -1 or 1: the row's impulse is held at that end of its bound; 0: not held by a bound.
+  int (*side)(const tgSim *s, int row);
+  /// Ties of the parameters that p asks for, added to those of the step.
+  void (*param_ties)(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
   /// Ties and switches of the last step, counted, the first of them named.
   void (*ties)(const tgSim *s, double h, tgGradInfo *info);
 } tgContactModel;

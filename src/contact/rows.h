@@ -19,14 +19,26 @@ const char *tgi_row_label(const tgSim *s, int row, char *text, size_t size);
 void tgi_row_bodies(const tgSim *s, int row, int body[2]);
 
 // see tgContactModel for these
-void tgi_rows_vjp(tgSim *s, const tgReal *y, const tgReal *u, tgReal *gq);
-void tgi_rows_gap_vjp(tgSim *s, const tgReal *y, tgReal *gq);
+void tgi_rows_vjp(tgSim *s, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p);
+void tgi_rows_gap_vjp(tgSim *s, const tgReal *y, tgReal *gq, tgParamGrad *p);
+void tgi_rows_limit_parameters(tgSim *s, const tgReal *y, tgParamGrad *p);
+void tgi_rows_bounce_parameters(tgSim *s, const tgReal *y, tgParamGrad *p);
+void tgi_rows_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
 void tgi_rows_jacobian(tgSim *s, const tgReal *u, tgReal *D);
 void tgi_rows_gap_jacobian(tgSim *s, tgReal *D);
 void tgi_rows_wrench(const tgSim *s, const tgReal *f, tgReal *wrench);
 tgStatus tgi_rows_force_jacobian(tgSim *s, const tgReal *f, tgReal *D);
 
 // ---- shared with rows_d.c ----
+
+/// From a force that pairs with the twist of geom g to geom_pos and geom_quat.
+void tgi_geom_parameters(const tgSim *s, int g, const tgReal twist[6], tgParamGrad *p);
+/// From gradients in the anchors of a connect or weld, as points of a and of b, to the parameters that place them in the bodies.
+void tgi_bond_parameters(const tgSim *s, int eq, const tgReal ga[3], const tgReal gb[3], tgParamGrad *p);
+/// From a gradient in the slope of a joint equality's polynomial to its coefficients.
+void tgi_joint_slope_parameters(const tgSim *s, int eq, tgReal g, tgParamGrad *p);
+/// From a gradient in the gap of a limit or joint equality to its range or coefficients.
+void tgi_row_gap_parameters(const tgSim *s, int row, tgReal g, tgParamGrad *p);
 
 /// Geometry of a connect or weld: the anchor as a point of either body, the error a - b, for a weld the rotation vector theta with
 /// R_b = R_a R_rel exp(theta), and Rb.

@@ -10,11 +10,28 @@
 #include "kin/kinematics.h"
 #include "math/quat.h"
 
-// screw of a gradient with respect to a material point p: dp = w x p + v gives gp.dp = (p x gp; gp).twist
-static void add_point_gradient(const tgSim *s, int body, const tgReal p[3], const tgReal gp[3], tgReal sign, tgReal *gq) {
+// gradient of a screw that the body's pose pairs with
+static void add_pose_gradient(const tgSim *s, int body, const tgReal screw[6], tgReal *gq, tgParamGrad *p) {
+  tgi_add_row(s, body, screw, 1, gq);
+  if (p != NULL) tgi_param_pose(p, body, screw);
+}
+
+// screw of a gradient with respect to a material point at x: dx = w x x + v gives g.dx = (x x g; g).twist
+static void add_point_gradient(const tgSim *s, int body, const tgReal x[3], const tgReal g[3], tgReal *gq, tgParamGrad *p) {
   tgReal screw[6];
-  tgi_sp_screw(screw, p, gp);
-  tgi_add_row(s, body, screw, sign, gq);
+  tgi_sp_screw(screw, x, g);
+  add_pose_gradient(s, body, screw, gq, p);
+}
+
+// sign * screw . V_body(u) with the screw fixed in the world: the dofs' axes
+static void add_axes_gradient(const tgSim *s, int body, const tgReal screw[6], const tgReal *u, tgReal sign, tgReal *gq, tgParamGrad *p) {
+  tgi_add_row_d(s, body, screw, u, sign, gq);
+  if (p == NULL) return;
+  tgReal bar[6];
+  for (int d = s->m.body_lastdof[body]; d >= 0; d = s->m.dof_parent[d]) {
+    for (int i = 0; i < 6; i++) bar[i] = sign * u[d] * screw[i];
+    tgi_param_axis(p, d, bar);
+  }
 }
 
 // relative twist of geom1's body against geom2's for velocity u
@@ -31,24 +48,25 @@ static bool any_weight(const tgContactRow *c, const tgReal *y) {
   return false;
 }
 
-// gq += D' (gp, gn, ggap) through the twists of both bodies
-static void add_feature_gradient(const tgSim *s, const tgContactRow *c, const tgReal g[7], tgReal *gq) {
-  tgReal twist[12];
-  for (int k = 0; k < 12; k++) {
-    twist[k] = 0;
-    for (int r = 0; r < 7; r++) twist[k] += c->D[r][k] * g[r];
+// D' (gp, gn, ggap) through the twists of both geoms
+static void add_feature_gradient(const tgSim *s, const tgContactRow *c, const tgReal g[7], tgReal *gq, tgParamGrad *p) {
+  for (int side = 0; side < 2; side++) {
+    int geom = side == 0 ? c->geom1 : c->geom2;
+    tgReal twist[6] = {0, 0, 0, 0, 0, 0};
+    for (int k = 0; k < 6; k++)
+      for (int r = 0; r < 7; r++) twist[k] += c->D[r][6 * side + k] * g[r];
+    add_pose_gradient(s, s->m.geom_body[geom], twist, gq, p);
+    if (p != NULL) tgi_geom_parameters(s, geom, twist, p);
   }
-  tgi_add_row(s, s->m.geom_body[c->geom1], twist, 1, gq);
-  tgi_add_row(s, s->m.geom_body[c->geom2], twist + 6, 1, gq);
 }
 
-static void contact_vjp(const tgSim *s, const tgContactRow *c, const tgReal *y, const tgReal *u, tgReal *gq) {
+static void contact_vjp(const tgSim *s, const tgContactRow *c, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
   const tgReal *dir[3] = {c->n, c->t1, c->t2};
   tgReal F[6], Y[3] = {0, 0, 0}, V[6], vp[3], g[7], g1[3] = {0, 0, 0}, g2[3] = {0, 0, 0};
   for (int k = 0; k < c->nrow; k++) tgi_v3_axpy(Y, y[c->row + k], dir[k]);
   tgi_sp_screw(F, c->p, Y);
-  tgi_add_row_d(s, s->m.geom_body[c->geom1], F, u, 1, gq);
-  tgi_add_row_d(s, s->m.geom_body[c->geom2], F, u, -1, gq);
+  add_axes_gradient(s, s->m.geom_body[c->geom1], F, u, 1, gq, p);
+  add_axes_gradient(s, s->m.geom_body[c->geom2], F, u, -1, gq, p);
   relative_twist(s, c, u, V);
   tgi_sp_point_velocity(vp, V, c->p);
   tgi_v3_cross(g, Y, V);
@@ -59,26 +77,28 @@ static void contact_vjp(const tgSim *s, const tgContactRow *c, const tgReal *y, 
     tgi_tangents_vjp(c, g1, g2, g + 3);
   }
   g[6] = 0;
-  add_feature_gradient(s, c, g, gq);
+  add_feature_gradient(s, c, g, gq, p);
 }
 
 // the anchors' screws move with the anchors; a rotation row's screw is fixed in the world
-static void bond_vjp(const tgSim *s, int eq, int row, const tgReal *y, const tgReal *u, tgReal *gq) {
+static void bond_vjp(const tgSim *s, int eq, int row, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
   tgiBond k;
   tgi_bond(s, eq, &k);
   const tgReal *Y = y + row;
-  tgReal F[6], V[6], gp[3];
+  tgReal F[6], V[6], g[2][3];
   for (int side = 0; side < 2; side++) {
     int body = side == 0 ? k.a : k.b;
-    const tgReal *p = side == 0 ? k.pa : k.pb;
+    const tgReal *at = side == 0 ? k.pa : k.pb;
     tgReal sign = side == 0 ? 1 : -1;
-    tgi_sp_screw(F, p, Y);
+    tgi_sp_screw(F, at, Y);
     if (k.weld) tgi_v3_add(F, F, Y + 3);
-    tgi_add_row_d(s, body, F, u, sign, gq);
+    add_axes_gradient(s, body, F, u, sign, gq, p);
     tgi_body_velocity(s, body, u, V);
-    tgi_v3_cross(gp, Y, V);
-    add_point_gradient(s, body, p, gp, sign, gq);
+    tgi_v3_cross(g[side], Y, V);
+    tgi_v3_scale(g[side], g[side], sign);
+    add_point_gradient(s, body, at, g[side], gq, p);
   }
+  if (p != NULL) tgi_bond_parameters(s, eq, g[0], g[1], p);
 }
 
 // x = (dw/dq)' x with dw = Jr^-1(w) dq
@@ -110,19 +130,20 @@ static bool is_joint_equality(const tgSim *s, int row) {
          s->m.eq_b[s->row_owner[row]] >= 0;
 }
 
-void tgi_rows_vjp(tgSim *s, const tgReal *y, const tgReal *u, tgReal *gq) {
+void tgi_rows_vjp(tgSim *s, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
   const tgModel *m = &s->m;
   tgi_contacts_d(s);
   for (int i = 0; i < s->nrow; i++) {
     int owner = s->row_owner[i];
-    if (s->row_kind[i] == TG_ROW_NORMAL && any_weight(&s->contact[owner], y)) contact_vjp(s, &s->contact[owner], y, u, gq);
-    if (is_bond(s, i)) bond_vjp(s, owner, i, y, u, gq);
+    if (s->row_kind[i] == TG_ROW_NORMAL && any_weight(&s->contact[owner], y)) contact_vjp(s, &s->contact[owner], y, u, gq, p);
+    if (is_bond(s, i)) bond_vjp(s, owner, i, y, u, gq, p);
     if (is_ball_limit(s, i)) ball_vjp(s, owner, y[i], u, gq);
     if (is_joint_equality(s, i)) {
       tgReal poly[3];
       int d = m->jnt_vadr[m->eq_b[owner]];
       tgi_joint_polynomial(s, owner, poly);
       gq[d] -= y[i] * poly[2] * u[d];
+      if (p != NULL) tgi_joint_slope_parameters(s, owner, -y[i] * u[d], p);
     }
   }
 }
@@ -141,32 +162,35 @@ static void weld_gap_vjp(const tgiBond *k, const tgReal g[3], tgReal ga[3], tgRe
   tgi_v3_sub(gb, gb, ga);
 }
 
-static void bond_gap_vjp(const tgSim *s, int eq, const tgReal *y, tgReal *gq) {
+static void bond_gap_vjp(const tgSim *s, int eq, const tgReal *y, tgReal *gq, tgParamGrad *p) {
   tgiBond k;
+  tgReal minus[3] = {-y[0], -y[1], -y[2]};
   tgi_bond(s, eq, &k);
-  add_point_gradient(s, k.a, k.pa, y, 1, gq);
-  add_point_gradient(s, k.b, k.pb, y, -1, gq);
+  add_point_gradient(s, k.a, k.pa, y, gq, p);
+  add_point_gradient(s, k.b, k.pb, minus, gq, p);
+  if (p != NULL) tgi_bond_parameters(s, eq, y, minus, p);
   if (!k.weld) return;
   tgReal ga[6] = {0, 0, 0, 0, 0, 0}, gb[6] = {0, 0, 0, 0, 0, 0};
   weld_gap_vjp(&k, y + 3, ga, gb);
-  tgi_add_row(s, k.a, ga, 1, gq);
-  tgi_add_row(s, k.b, gb, 1, gq);
+  add_pose_gradient(s, k.a, ga, gq, p);
+  add_pose_gradient(s, k.b, gb, gq, p);
 }
 
-void tgi_rows_gap_vjp(tgSim *s, const tgReal *y, tgReal *gq) {
+void tgi_rows_gap_vjp(tgSim *s, const tgReal *y, tgReal *gq, tgParamGrad *p) {
   const tgModel *m = &s->m;
   tgi_contacts_d(s);
   for (int i = 0; i < s->nrow; i++) {
     if (s->row_kind[i] == TG_ROW_NORMAL) {
       tgReal g[7] = {0, 0, 0, 0, 0, 0, y[i]};
-      if (y[i] != 0) add_feature_gradient(s, &s->contact[s->row_owner[i]], g, gq);
+      if (y[i] != 0) add_feature_gradient(s, &s->contact[s->row_owner[i]], g, gq, p);
     } else if (is_bond(s, i)) {
-      bond_gap_vjp(s, s->row_owner[i], y + i, gq);
+      bond_gap_vjp(s, s->row_owner[i], y + i, gq, p);
     } else if (s->row_kind[i] == TG_ROW_LIMIT ||
                (s->row_kind[i] == TG_ROW_EQUALITY && m->eq_type[s->row_owner[i]] == TG_EQ_JOINT)) {
       // these gaps are functions whose gradient is the row itself
       const tgReal *J = s->row_J + (size_t)i * (size_t)m->nv;
       for (int d = 0; d < m->nv; d++) gq[d] += y[i] * J[d];
+      if (p != NULL) tgi_row_gap_parameters(s, i, y[i], p);
     }
   }
 }

@@ -23,8 +23,9 @@ void tgi_inverse(tgSim *s, const tgReal *a, const tgReal *xfrc, tgReal *tau);
 /// Derivatives of tgi_inverse (nv x nv row-major, [i*nv+j] = d tau_i/d q_j in tangent coordinates), xfrc held fixed in the world; either
 /// may be NULL. O(nv x depth) on scratch from the stack; returns TG_ERR_CAPACITY when that is short.
 tgStatus tgi_inverse_d(tgSim *s, const tgReal *a, const tgReal *xfrc, tgReal *Dtau_q, tgReal *Dtau_v);
-/// Adjoint of the same without forming it: gq += Dtau_q' w, gv += Dtau_v' w; either may be NULL.
-tgStatus tgi_inverse_vjp(tgSim *s, const tgReal *a, const tgReal *xfrc, const tgReal *w, tgReal *gq, tgReal *gv);
+/// Adjoint of the same without forming it: gq += Dtau_q' w, gv += Dtau_v' w, p += that in the parameters; any may be NULL. What p gets
+/// in its axes and poses awaits tgi_place_vjp.
+tgStatus tgi_inverse_vjp(tgSim *s, const tgReal *a, const tgReal *xfrc, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p);
 /// Regressor Y (nv x 10 nbody): tau = Y pi + armature a, pi of a body: m, m c (3), inertia about the body origin (xx yy zz xy xz yz), body axes.
 tgStatus tgi_regressor(tgSim *s, const tgReal *a, tgReal *Y);
 
@@ -47,8 +48,9 @@ void tgi_passive(tgSim *s, const tgReal *q, const tgReal *v);
 /// Derivatives of qfrc_actuator + qfrc_passive: Dq, Dv (nv x nv), Du (nv x nu), written; any may be NULL. ties (may be NULL)
 /// counts clamps and kinks met within 1e-12 relative.
 tgStatus tgi_forces_d(tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv, tgReal *Du, int *ties);
-/// Adjoint of the same: gq += Dq' w, gv += Dv' w, gu += Du' w; any may be NULL.
-tgStatus tgi_forces_vjp(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu, int *ties);
+/// Adjoint of the same: gq += Dq' w, gv += Dv' w, gu += Du' w, and p as in tgi_inverse_vjp; any may be NULL. TG_ERR_UNSUPPORTED: p has the
+/// mass or the inertia of bodies while a medium acts on them, whose force has no derivative in these.
+tgStatus tgi_forces_vjp(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *ties);
 
 /// Mh = M + h D + h^2 K (diagonal joint damping and stiffness), or M alone when not implicit. Joint dampers and springs are taken at the
 /// end of the step: M (v' - v)/h = rest - c - D v' - K (q + h v' - q_spring), and with tau = rest - D v - K (q - q_spring) as

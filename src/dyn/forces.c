@@ -53,18 +53,22 @@ int tgi_actuator_term(const tgModel *m, int i, int k, const tgReal *q, tgReal *m
   return m->jnt_vadr[t] + k;
 }
 
+void tgi_actuator_unit_length(const tgModel *m, int i, const tgReal *q, tgReal length[6]) {
+  int t = m->act_target[i];
+  for (int k = 0; k < 6; k++) length[k] = 0;
+  if (m->jnt_type[t] == TG_JOINT_FREE) return;
+  if (m->jnt_type[t] == TG_JOINT_BALL) ball_log(q + m->jnt_qadr[t], length);
+  else length[0] = q[m->jnt_qadr[t]];
+}
+
 static tgReal actuator_length(const tgSim *s, int i, const tgReal *q) {
   const tgModel *m = &s->m;
   const tgReal *gear = m->act_gear + 6 * i;
-  int t = m->act_target[i];
-  if (m->act_trn[i] == TG_TRN_TENDON) return gear[0] * s->ten_length[t];
-  if (m->jnt_type[t] == TG_JOINT_FREE) return 0;
-  if (m->jnt_type[t] == TG_JOINT_BALL) {
-    tgReal w[3];
-    ball_log(q + m->jnt_qadr[t], w);
-    return tgi_v3_dot(gear, w);
-  }
-  return gear[0] * q[m->jnt_qadr[t]];
+  if (m->act_trn[i] == TG_TRN_TENDON) return gear[0] * s->ten_length[m->act_target[i]];
+  tgReal length[6], sum = 0;
+  tgi_actuator_unit_length(m, i, q, length);
+  for (int k = 0; k < tgi_actuator_terms(m, i); k++) sum += gear[k] * length[k];
+  return sum;
 }
 
 void tgi_actuator_state(const tgSim *s, int i, const tgReal *q, const tgReal *v, tgActuatorState *a, int *ties) {
@@ -126,15 +130,21 @@ void tgi_actuation(tgSim *s, const tgReal *q, const tgReal *v) {
     if (sum_limited(m, d)) s->qfrc_actuator[d] = clamp(s->qfrc_actuator[d], m->jnt_actfrcrange + 2 * m->dof_jnt[d]);
 }
 
+// without a dead band the spring is smooth in the length, and pulls against the end on its side
+int tgi_tendon_side(const tgModel *m, int t, tgReal length, int *ties) {
+  const tgReal *rest = m->ten_lengthspring + 2 * t;
+  if (tgRe(rest[0]) == tgRe(rest[1])) return tgRe(length) >= tgRe(rest[0]) ? 1 : -1;
+  return tgi_clamp_side(length, rest[0], rest[1], ties);
+}
+
 // one-sided at the ends of the dead band: there the slope is that of the inside, 0
 tgReal tgi_tendon_spring(const tgSim *s, int t, tgReal *slope, int *ties) {
   const tgModel *m = &s->m;
   const tgReal *rest = m->ten_lengthspring + 2 * t;
   tgReal k = m->ten_stiffness[t], l = s->ten_length[t];
   *slope = 0;
-  if (tgRe(k) == 0) return 0;
-  // without a dead band the spring is smooth
-  int side = tgRe(rest[0]) == tgRe(rest[1]) ? 1 : tgi_clamp_side(l, rest[0], rest[1], ties);
+  if (tgZero(k)) return 0;
+  int side = tgi_tendon_side(m, t, l, ties);
   if (side == 0) return 0;
   *slope = -k;
   return -k * (l - (side > 0 ? rest[1] : rest[0]));
@@ -153,7 +163,7 @@ static void joint_spring(const tgModel *m, int j, const tgReal *q, tgReal *qfrc)
   int a = m->jnt_qadr[j], d = m->jnt_vadr[j], type = m->jnt_type[j];
   int n = type == TG_JOINT_FREE ? 3 : type == TG_JOINT_BALL ? 0 : 1;
   tgReal k = m->jnt_stiffness[j], w[3];
-  if (tgRe(k) == 0) return;
+  if (tgZero(k)) return;
   for (int i = 0; i < n; i++) qfrc[d + i] -= k * (q[a + i] - m->qpos_spring[a + i]);
   if (type != TG_JOINT_FREE && type != TG_JOINT_BALL) return;
   tgi_spring_rotation(m, a + n, q, w);
@@ -162,7 +172,7 @@ static void joint_spring(const tgModel *m, int j, const tgReal *q, tgReal *qfrc)
 
 bool tgi_has_gravcomp(const tgModel *m) {
   for (int b = 1; b < m->nbody; b++)
-    if (tgRe(m->body_gravcomp[b]) != 0) return true;
+    if (!tgZero(m->body_gravcomp[b])) return true;
   return false;
 }
 

@@ -13,6 +13,8 @@ void tgi_actuator_state(const tgSim *s, int i, const tgReal *q, const tgReal *v,
 int tgi_actuator_terms(const tgModel *m, int i);
 /// Dof of term k, its moment, and d length/d q of that dof (the moment, but for balls). slope may be NULL.
 int tgi_actuator_term(const tgModel *m, int i, int k, const tgReal *q, tgReal *moment, tgReal *slope);
+/// Length of actuator i on a joint per unit of each gear entry (6).
+void tgi_actuator_unit_length(const tgModel *m, int i, const tgReal *q, tgReal length[6]);
 /// -1, 0 or 1: where x lies to [lo, hi]; a tie (within 1e-12 relative of an end) counts as inside and raises *ties (may be NULL).
 int tgi_clamp_side(tgReal x, tgReal lo, tgReal hi, int *ties);
 /// Sum of actuator forces before the joints' own limits, written to qfrc (nv).
@@ -20,6 +22,8 @@ void tgi_actuator_sum(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *
 /// True when the summed actuator force on dof d lies outside its joint's actfrcrange.
 bool tgi_actuator_sum_clamped(const tgModel *m, int d, tgReal qfrc, int *ties);
 
+/// 1: longer than its dead band, -1: shorter, 0: inside.
+int tgi_tendon_side(const tgModel *m, int t, tgReal length, int *ties);
 /// Spring force of tendon t along its length and its slope (0 or -stiffness).
 tgReal tgi_tendon_spring(const tgSim *s, int t, tgReal *slope, int *ties);
 /// Rotation vector from a joint's spring rest orientation to q, body axes; quat is the offset of the quaternion in q.

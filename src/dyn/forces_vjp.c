@@ -9,9 +9,51 @@
 
 #include "math/quat.h"
 
-static void actuators(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *sum, const tgReal *w, tgReal *gq, tgReal *gv,
-                      tgReal *gu, int *ties) {
+// the force itself: f = clamp((g . x) clamp(u) + b . x), x = (1, length, velocity); bar = dL/df
+static void actuator_force(const tgSim *s, int i, const tgActuatorState *a, tgReal bar, tgParamGrad *p) {
   const tgModel *m = &s->m;
+  const tgReal *g = m->act_gain + 3 * i, *b = m->act_bias + 3 * i, *range = m->act_ctrlrange + 2 * i, x[3] = {1, a->length, a->velocity};
+  tgReal u = s->ctrl[i], gain = g[0] + g[1] * x[1] + g[2] * x[2];
+  int side = m->act_ctrllimited[i] ? tgi_clamp_side(u, range[0], range[1], NULL) : 0, end = 0;
+  if (side != 0) u = range[side > 0];
+  tgReal force = gain * u + b[0] + b[1] * x[1] + b[2] * x[2];
+  range = m->act_forcerange + 2 * i;
+  if (m->act_forcelimited[i]) end = tgi_clamp_side(force, range[0], range[1], NULL);
+  if (end != 0 && p->act_forcerange != NULL) p->act_forcerange[2 * i + (end > 0)] += bar;
+  if (end != 0) return;
+  if (side != 0 && p->act_ctrlrange != NULL) p->act_ctrlrange[2 * i + (side > 0)] += bar * gain;
+  for (int k = 0; k < 3; k++) {
+    if (p->act_gain != NULL) p->act_gain[3 * i + k] += bar * u * x[k];
+    if (p->act_bias != NULL) p->act_bias[3 * i + k] += bar * x[k];
+  }
+}
+
+// gear: the moment, the length and the velocity; bar = dL/df, w on the dofs as far as their sum is not clamped
+static void actuator_gear(const tgSim *s, int i, const tgReal *q, const tgReal *v, const tgActuatorState *a, tgReal bar, const tgReal *sum,
+                          const tgReal *w, tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  tgReal *out = p->act_gear + 6 * i, length[6], moment;
+  bool tendon = m->act_trn[i] == TG_TRN_TENDON;
+  if (!tendon) tgi_actuator_unit_length(m, i, q, length);
+  for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
+    int d = tgi_actuator_term(m, i, k, q, &moment, NULL), slot = tendon ? 0 : k;
+    // d moment / d gear: the tendon's coefficient, else 1
+    tgReal unit = tendon ? m->wrap_coef[m->ten_adr[m->act_target[i]] + k] : 1;
+    if (!tgi_actuator_sum_clamped(m, d, sum[d], NULL)) out[slot] += unit * a->force * w[d];
+    out[slot] += bar * a->D_velocity * unit * v[d];
+    if (!tendon) out[slot] += bar * a->D_length * length[k];
+  }
+  if (tendon) out[0] += bar * a->D_length * s->ten_length[m->act_target[i]];
+}
+
+static void actuators(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *sum, const tgReal *w, tgReal *gq, tgReal *gv,
+                      tgReal *gu, tgParamGrad *p, int *ties) {
+  const tgModel *m = &s->m;
+  for (int d = 0; p != NULL && p->jnt_actfrcrange != NULL && d < m->nv; d++) {
+    const tgReal *range = m->jnt_actfrcrange + 2 * m->dof_jnt[d];
+    if (!tgi_actuator_sum_clamped(m, d, sum[d], NULL)) continue;
+    p->jnt_actfrcrange[2 * m->dof_jnt[d] + (tgi_clamp_side(sum[d], range[0], range[1], NULL) > 0)] += w[d];
+  }
   for (int i = 0; i < m->nu; i++) {
     tgActuatorState a;
     tgReal bar = 0, moment, slope;
@@ -21,6 +63,8 @@ static void actuators(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *
       if (!tgi_actuator_sum_clamped(m, d, sum[d], NULL)) bar += moment * w[d];
     }
     if (gu != NULL) gu[i] += bar * a.D_ctrl;
+    if (p != NULL) actuator_force(s, i, &a, bar, p);
+    if (p != NULL && p->act_gear != NULL) actuator_gear(s, i, q, v, &a, bar, sum, w, p);
     for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
       int d = tgi_actuator_term(m, i, k, q, &moment, &slope);
       if (gq != NULL) gq[d] += bar * a.D_length * slope;
@@ -29,14 +73,33 @@ static void actuators(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *
   }
 }
 
+// -k (q - rest); of a rotation -k r, r = log(rest^-1 q), which a turn delta of the rest orientation changes by -Jl^-1(r) delta = -Jr^-T delta
+static void spring_parameters(const tgModel *m, int j, int n, bool turns, const tgReal *q, const tgReal *w, tgParamGrad *p) {
+  int a = m->jnt_qadr[j], d = m->jnt_vadr[j];
+  tgReal k = m->jnt_stiffness[j], r[3], J[9], t[3];
+  for (int i = 0; i < n; i++) {
+    if (p->jnt_stiffness != NULL) p->jnt_stiffness[j] -= (q[a + i] - m->qpos_spring[a + i]) * w[d + i];
+    if (p->qpos_spring != NULL) p->qpos_spring[a + i] += k * w[d + i];
+  }
+  if (!turns) return;
+  tgi_spring_rotation(m, a + n, q, r);
+  if (p->jnt_stiffness != NULL) p->jnt_stiffness[j] -= tgi_v3_dot(r, w + d + n);
+  if (p->qpos_spring == NULL || tgRe(k) == 0) return;
+  tgi_so3_jr_inv(J, r);
+  tgi_m3_mulv(t, J, w + d + n);
+  tgi_v3_scale(t, t, k);
+  tgi_quat_gradient(m->qpos_spring + a + n, t, p->qpos_spring + a + n);
+}
+
 // springs of joints: a rotation's is -k log, whose transposed derivative is -k Jr^-T
-static void joint_springs(const tgModel *m, const tgReal *q, const tgReal *w, tgReal *gq) {
+static void joint_springs(const tgModel *m, const tgReal *q, const tgReal *w, tgReal *gq, tgParamGrad *p) {
   for (int j = 0; j < m->njnt; j++) {
     int a = m->jnt_qadr[j], d = m->jnt_vadr[j], type = m->jnt_type[j];
     bool turns = type == TG_JOINT_BALL || type == TG_JOINT_FREE;
     int n = type == TG_JOINT_FREE ? 3 : turns ? 0 : 1;
     tgReal k = m->jnt_stiffness[j], r[3], J[9], t[3];
-    if (tgRe(k) == 0) continue;
+    if (p != NULL) spring_parameters(m, j, n, turns, q, w, p);
+    if (tgRe(k) == 0 || gq == NULL) continue;
     for (int i = 0; i < n; i++) gq[d + i] -= k * w[d + i];
     if (!turns) continue;
     tgi_spring_rotation(m, a + n, q, r);
@@ -46,13 +109,27 @@ static void joint_springs(const tgModel *m, const tgReal *q, const tgReal *w, tg
   }
 }
 
-static void tendons(const tgSim *s, const tgReal *w, tgReal *gq, tgReal *gv, int *ties) {
+// f = -k (l - end of the dead band) - damping l'
+static void tendon_parameters(const tgSim *s, int t, const tgReal *v, tgReal slope, tgReal bar, tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  const tgReal *rest = m->ten_lengthspring + 2 * t;
+  tgReal l = s->ten_length[t], speed = 0;
+  for (int x = m->ten_adr[t]; x < m->ten_adr[t] + m->ten_num[t]; x++) speed += m->wrap_coef[x] * v[m->jnt_vadr[m->wrap_jnt[x]]];
+  if (p->ten_damping != NULL) p->ten_damping[t] -= bar * speed;
+  int side = tgi_tendon_side(m, t, l, NULL);
+  if (side == 0) return;
+  if (p->ten_stiffness != NULL) p->ten_stiffness[t] -= bar * (l - rest[side > 0]);
+  if (p->ten_lengthspring != NULL) p->ten_lengthspring[2 * t + (side > 0)] -= bar * slope;
+}
+
+static void tendons(const tgSim *s, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p, int *ties) {
   const tgModel *m = &s->m;
   for (int t = 0; t < m->ntendon; t++) {
     tgReal slope, bar = 0;
     int end = m->ten_adr[t] + m->ten_num[t];
     tgi_tendon_spring(s, t, &slope, ties);
     for (int x = m->ten_adr[t]; x < end; x++) bar += m->wrap_coef[x] * w[m->jnt_vadr[m->wrap_jnt[x]]];
+    if (p != NULL) tendon_parameters(s, t, v, slope, bar, p);
     for (int x = m->ten_adr[t]; x < end; x++) {
       int d = m->jnt_vadr[m->wrap_jnt[x]];
       if (gq != NULL) gq[d] += slope * bar * m->wrap_coef[x];
@@ -63,7 +140,21 @@ static void tendons(const tgSim *s, const tgReal *w, tgReal *gq, tgReal *gv, int
 
 typedef struct Sweep { tgReal *W, *X, *Vbar, *K; } Sweep;
 
-static void body_terms(const tgSim *s, int b, bool fluid, Sweep *k) {
+// the force -gravcomp m g at the centre of mass c; y: what moving c costs
+static void gravcomp_parameters(const tgSim *s, int b, const tgReal *W, const tgReal *y, tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  tgReal at[3], r[3], g;
+  tgi_sp_point_velocity(at, W, s->xcom + 3 * b);
+  g = tgi_v3_dot(m->opt_gravity, at);
+  if (p->body_gravcomp != NULL) p->body_gravcomp[b] -= m->body_mass[b] * g;
+  if (p->body_mass != NULL) p->body_mass[b] -= m->body_gravcomp[b] * g;
+  if (p->opt_gravity != NULL) tgi_v3_axpy(p->opt_gravity, -m->body_gravcomp[b] * m->body_mass[b], at);
+  if (p->body_com == NULL) return;
+  tgi_m3_tmulv(r, s->xmat + 9 * b, y);
+  tgi_v3_add(p->body_com + 3 * b, p->body_com + 3 * b, r);
+}
+
+static void body_terms(const tgSim *s, int b, bool fluid, Sweep *k, tgParamGrad *p) {
   const tgModel *m = &s->m;
   const tgReal *W = k->W + 6 * b, *c = s->xcom + 3 * b;
   tgReal *X = k->X + 6 * b, *Vbar = k->Vbar + 6 * b, *K = k->K + 6 * b, phi[6], Phi[36], up[3], y[3], t[6];
@@ -88,10 +179,13 @@ static void body_terms(const tgSim *s, int b, bool fluid, Sweep *k) {
   tgi_v3_cross(y, up, W);
   tgi_sp_screw(t, c, y);
   tgi_sp_axpy(K, 1, t);
+  if (p == NULL) return;
+  tgi_param_pose(p, b, K);
+  gravcomp_parameters(s, b, W, y, p);
 }
 
 // reverses the dofs of body b from the last group to the first
-static void reverse_body(const tgSim *s, int b, const tgReal *w, Sweep *k, tgReal *gq, tgReal *gv) {
+static void reverse_body(const tgSim *s, int b, const tgReal *w, Sweep *k, tgReal *gq, tgReal *gv, tgParamGrad *p) {
   const tgModel *m = &s->m;
   tgReal *X = k->X + 6 * b, *Vbar = k->Vbar + 6 * b, *K = k->K + 6 * b, bar[6], t[6];
   if (m->body_dofnum[b] == 0) return;
@@ -99,6 +193,7 @@ static void reverse_body(const tgSim *s, int b, const tgReal *w, Sweep *k, tgRea
     int g = m->dof_grpadr[last];
     for (int d = g; d <= last; d++) {
       for (int i = 0; i < 6; i++) bar[i] = w[d] * X[i] + s->vel[d] * Vbar[i];
+      if (p != NULL) tgi_param_axis(p, d, bar);
       tgi_sp_cross_f(t, s->S + 6 * d, bar);
       tgi_sp_axpy(K, 1, t);
     }
@@ -110,7 +205,7 @@ static void reverse_body(const tgSim *s, int b, const tgReal *w, Sweep *k, tgRea
   }
 }
 
-static tgStatus body_forces(tgSim *s, const tgReal *w, bool fluid, tgReal *gq, tgReal *gv) {
+static tgStatus body_forces(tgSim *s, const tgReal *w, bool fluid, tgReal *gq, tgReal *gv, tgParamGrad *p) {
   const tgModel *m = &s->m;
   size_t n = (size_t)m->nbody * 6;
   Sweep k = {tgi_stack_real(s, n), tgi_stack_real(s, n), tgi_stack_real(s, n), tgi_stack_real(s, n)};
@@ -120,34 +215,39 @@ static tgStatus body_forces(tgSim *s, const tgReal *w, bool fluid, tgReal *gq, t
   for (int b = 1; b < m->nbody; b++) {
     tgi_sp_copy(k.W + 6 * b, k.W + 6 * m->body_parent[b]);
     for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(k.W + 6 * b, w[d], s->S + 6 * d);
-    body_terms(s, b, fluid, &k);
+    body_terms(s, b, fluid, &k, p);
   }
   for (int b = m->nbody - 1; b > 0; b--) {
-    int p = m->body_parent[b];
-    reverse_body(s, b, w, &k, gq, gv);
-    if (p == 0) continue;
-    tgi_sp_axpy(k.X + 6 * p, 1, k.X + 6 * b);
-    tgi_sp_axpy(k.Vbar + 6 * p, 1, k.Vbar + 6 * b);
-    tgi_sp_axpy(k.K + 6 * p, 1, k.K + 6 * b);
+    int parent = m->body_parent[b];
+    reverse_body(s, b, w, &k, gq, gv, p);
+    if (parent == 0) continue;
+    tgi_sp_axpy(k.X + 6 * parent, 1, k.X + 6 * b);
+    tgi_sp_axpy(k.Vbar + 6 * parent, 1, k.Vbar + 6 * b);
+    tgi_sp_axpy(k.K + 6 * parent, 1, k.K + 6 * b);
   }
   return TG_OK;
 }
 
-tgStatus tgi_forces_vjp(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu, int *ties) {
+tgStatus tgi_forces_vjp(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *ties) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   bool fluid = tgi_has_fluid(m);
+  if (fluid && p != NULL && (p->body_mass != NULL || p->body_inertia != NULL || p->body_com != NULL))
+    return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
+                     "Parameters body_mass, body_com and body_inertia have no derivative while a medium acts (opt_density, opt_viscosity): choose the others by name.");
   tgStatus status = TG_OK;
   tgReal *sum = tgi_stack_real(s, (size_t)m->nv);
   if (sum == NULL) return TG_ERR_CAPACITY;
-  if (fluid || tgi_has_gravcomp(m)) status = body_forces(s, w, fluid, gq, gv);
+  // gravity compensation that is off still has a derivative in its fraction
+  if (fluid || tgi_has_gravcomp(m) || (p != NULL && p->body_gravcomp != NULL)) status = body_forces(s, w, fluid, gq, gv, p);
   if (status == TG_OK) {
     tgi_actuator_sum(s, q, v, sum);
     for (int d = 0; d < m->nv; d++) tgi_actuator_sum_clamped(m, d, sum[d], ties);
-    actuators(s, q, v, sum, w, gq, gv, gu, ties);
-    if (gq != NULL) joint_springs(m, q, w, gq);
+    actuators(s, q, v, sum, w, gq, gv, gu, p, ties);
+    joint_springs(m, q, w, gq, p);
     for (int d = 0; gv != NULL && d < m->nv; d++) gv[d] -= m->dof_damping[d] * w[d];
-    tendons(s, w, gq, gv, ties);
+    for (int d = 0; p != NULL && p->dof_damping != NULL && d < m->nv; d++) p->dof_damping[d] -= v[d] * w[d];
+    tendons(s, v, w, gq, gv, p, ties);
   }
   tgi_stack_free(s, mark);
   return status;

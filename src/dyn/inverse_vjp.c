@@ -7,6 +7,8 @@
 // Turning all that d carries by S_d moves the inertias and the axes from d's group on: dL/dq_d = S_d . K with K the sum of
 //   -W x* I A - A x* I W + Y x* h + V x* I Y  over bodies, and  S_k x* Sbar_k  over dofs.
 // Nothing here uses the closed form of inverse_d.c; the two are compared by dot test.
+// Parameters: the K of each body alone is the adjoint of its pose, Sbar that of the axes (sim/param.h); an inertia I_b costs
+//   W . dI A - Y . dI V, linear in its ten numbers (math/spatial.h).
 #include "dyn/dynamics.h"
 
 typedef struct Sweep { tgReal *W, *Abar, *Vbar, *K; } Sweep;
@@ -40,9 +42,58 @@ static void body_terms(const tgSim *s, int b, Sweep *w) {
   tgi_sp_axpy(K, -1, t);
 }
 
+// r (10) += sign * d(a . I b)/dI
+static void inertia_gradient(const tgReal *a, const tgReal *b, tgReal sign, tgReal *r) {
+  tgReal x[3], y[3];
+  r[0] += sign * tgi_v3_dot(a + 3, b + 3);
+  tgi_v3_cross(x, b + 3, a);
+  tgi_v3_cross(y, b, a + 3);
+  for (int i = 0; i < 3; i++) {
+    r[1 + i] += sign * (x[i] - y[i]);
+    r[4 + i] += sign * a[i] * b[i];
+  }
+  r[7] += sign * (a[0] * b[1] + a[1] * b[0]);
+  r[8] += sign * (a[0] * b[2] + a[2] * b[0]);
+  r[9] += sign * (a[1] * b[2] + a[2] * b[1]);
+}
+
+// g: gradient in the world inertia (m, m c, I_o), I_o = R J R' + m (c.c 1 - c c')
+static void inertial_parameters(const tgSim *s, int b, const tgReal *g, tgParamGrad *p) {
+  const tgReal *c = s->xcom + 3 * b, *R = s->xmat + 9 * b;
+  tgReal mass = s->m.body_mass[b], G[9] = {g[4], g[7] / 2, g[8] / 2, g[7] / 2, g[5], g[9] / 2, g[8] / 2, g[9] / 2, g[6]};
+  tgReal trace = g[4] + g[5] + g[6], Gc[3], x[3], r[3], T[9], B[9];
+  tgi_m3_mulv(Gc, G, c);
+  if (p->body_mass != NULL) p->body_mass[b] += g[0] + tgi_v3_dot(g + 1, c) + trace * tgi_v3_dot(c, c) - tgi_v3_dot(c, Gc);
+  if (p->body_com != NULL) {
+    for (int i = 0; i < 3; i++) x[i] = mass * (g[1 + i] + 2 * trace * c[i] - 2 * Gc[i]);
+    tgi_m3_tmulv(r, R, x);
+    tgi_v3_add(p->body_com + 3 * b, p->body_com + 3 * b, r);
+  }
+  if (p->body_inertia == NULL) return;
+  // R' G R
+  tgi_m3_mul(T, G, R);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) B[3 * i + j] = R[i] * T[j] + R[3 + i] * T[3 + j] + R[6 + i] * T[6 + j];
+  tgReal *J = p->body_inertia + 6 * b;
+  for (int i = 0; i < 3; i++) J[i] += B[4 * i];
+  J[3] += 2 * B[1];
+  J[4] += 2 * B[2];
+  J[5] += 2 * B[5];
+}
+
+static void body_parameters(const tgSim *s, int b, const Sweep *w, tgParamGrad *p) {
+  tgReal g[TG_INERTIA_SIZE] = {0}, Y[6];
+  const tgReal *W = w->W + 6 * b;
+  tgi_param_pose(p, b, w->K + 6 * b);
+  tgi_sp_cross_m(Y, s->V + 6 * b, W);
+  inertia_gradient(W, s->A + 6 * b, 1, g);
+  inertia_gradient(Y, s->V + 6 * b, -1, g);
+  inertial_parameters(s, b, g, p);
+}
+
 // reverses one rotation group or single dof, from g to g + n - 1
 static void reverse_group(const tgSim *s, int g, int n, const tgReal *a, const tgReal *w, const tgReal *F, tgReal *Abar,
-                          tgReal *Vbar, tgReal *K, tgReal *gq, tgReal *gv) {
+                          tgReal *Vbar, tgReal *K, tgReal *gq, tgReal *gv, tgParamGrad *p) {
   tgReal Srel[6], VpA[6], t[6], bar[6];
   tgi_sp_cross_f(VpA, s->Vp + 6 * g, Abar);
   tgi_sp_zero(Srel);
@@ -51,6 +102,7 @@ static void reverse_group(const tgSim *s, int g, int n, const tgReal *a, const t
     tgReal v = s->vel[d];
     tgi_sp_axpy(Srel, v, S);
     for (int i = 0; i < 6; i++) bar[i] = v * (Vbar[i] - VpA[i]) + a[d] * Abar[i] + w[d] * F[i];
+    if (p != NULL) tgi_param_axis(p, d, bar);
     tgi_sp_cross_f(t, S, bar);
     tgi_sp_axpy(K, 1, t);
     if (gv != NULL) gv[d] += tgi_sp_dot(S, Vbar) + tgi_sp_dot(s->Sd + 6 * d, Abar);
@@ -61,7 +113,7 @@ static void reverse_group(const tgSim *s, int g, int n, const tgReal *a, const t
   tgi_sp_axpy(Vbar, 1, t);
 }
 
-tgStatus tgi_inverse_vjp(tgSim *s, const tgReal *a, const tgReal *xfrc, const tgReal *w, tgReal *gq, tgReal *gv) {
+tgStatus tgi_inverse_vjp(tgSim *s, const tgReal *a, const tgReal *xfrc, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   Sweep k;
@@ -76,19 +128,24 @@ tgStatus tgi_inverse_vjp(tgSim *s, const tgReal *a, const tgReal *xfrc, const tg
     tgi_sp_copy(k.W + 6 * b, k.W + 6 * m->body_parent[b]);
     for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(k.W + 6 * b, w[d], s->S + 6 * d);
     body_terms(s, b, &k);
+    if (p != NULL) body_parameters(s, b, &k, p);
   }
   for (int b = m->nbody - 1; b > 0; b--) {
-    int p = m->body_parent[b];
+    int parent = m->body_parent[b];
     for (int d = m->body_dofadr[b] + m->body_dofnum[b] - 1; d >= m->body_dofadr[b] && d >= 0;) {
       int g = m->dof_grpadr[d];
-      reverse_group(s, g, m->dof_grpnum[d], a, w, s->F + 6 * b, k.Abar + 6 * b, k.Vbar + 6 * b, k.K + 6 * b, gq, gv);
+      reverse_group(s, g, m->dof_grpnum[d], a, w, s->F + 6 * b, k.Abar + 6 * b, k.Vbar + 6 * b, k.K + 6 * b, gq, gv, p);
       d = g - 1;
     }
-    if (p == 0) continue;
-    tgi_sp_axpy(k.Abar + 6 * p, 1, k.Abar + 6 * b);
-    tgi_sp_axpy(k.Vbar + 6 * p, 1, k.Vbar + 6 * b);
-    tgi_sp_axpy(k.K + 6 * p, 1, k.K + 6 * b);
+    // the root's own acceleration is minus gravity
+    if (parent == 0 && p != NULL && p->opt_gravity != NULL) tgi_v3_sub(p->opt_gravity, p->opt_gravity, k.Abar + 6 * b + 3);
+    if (parent == 0) continue;
+    tgi_sp_axpy(k.Abar + 6 * parent, 1, k.Abar + 6 * b);
+    tgi_sp_axpy(k.Vbar + 6 * parent, 1, k.Vbar + 6 * b);
+    tgi_sp_axpy(k.K + 6 * parent, 1, k.K + 6 * b);
   }
+  if (p != NULL && p->dof_armature != NULL)
+    for (int d = 0; d < m->nv; d++) p->dof_armature[d] += w[d] * a[d];
   tgi_stack_free(s, mark);
   return TG_OK;
 }

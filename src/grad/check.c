@@ -298,7 +298,7 @@ static tgStatus adjoint(Check *c, tgGradCheck *check) {
   for (int p = 0; p < PROBES; p++) {
     for (int i = 0; i < c->ny; i++) w[i] = tgi_random_normal(c->o.seed, (uint64_t)p, (uint64_t)i);
     for (int j = 0; j < c->nt; j++) v[j] = tgi_random_normal(c->o.seed, (uint64_t)p, (uint64_t)(c->ny + j));
-    tgStatus status = tg_sim_step_vjp(c->sim, w, w + c->nv, g, g + c->nv, g + 2 * c->nv, &info);
+    tgStatus status = tg_sim_step_vjp(c->sim, w, w + c->nv, g, g + c->nv, g + 2 * c->nv, NULL, &info);
     if (status != TG_OK) return status;
     worst = fmax(worst, tgi_dot_error(c->J, c->ny, c->nt, w, v, g));
   }

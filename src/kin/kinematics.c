@@ -13,7 +13,7 @@ typedef struct Frame { tgReal pos[3], quat[4]; } Frame;
 // most anchors are the frame's origin, where a turn moves nothing; the imaginary parts carry a derivative in jnt_pos
 static bool at_origin(const tgReal *local) {
   for (int i = 0; i < 3; i++)
-    if (tgRe(local[i]) != 0 || tgIm(local[i]) != 0) return false;
+    if (!tgZero(local[i])) return false;
   return true;
 }
 

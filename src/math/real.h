@@ -47,6 +47,8 @@ static inline bool tgFinite(tgReal x) { return isfinite(x); }
 #endif
 
 static inline tgReal tgAbs(tgReal x) { return tgRe(x) < 0 ? -x : x; }
+/// Zero, its derivative included: in the complex build a parameter at 0 may carry one.
+static inline bool tgZero(tgReal a) { return tgRe(a) == 0 && tgIm(a) == 0; }
 static inline tgReal tgMax(tgReal a, tgReal b) { return tgRe(a) >= tgRe(b) ? a : b; }
 static inline tgReal tgMin(tgReal a, tgReal b) { return tgRe(a) <= tgRe(b) ? a : b; }
 

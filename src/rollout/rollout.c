@@ -333,7 +333,7 @@ static tgStatus step_back(Sweep *w) {
   int t = r->at - 1, i = 0;
   tgGradInfo one = {0};
   tgReal value;
-  tgStatus status = tg_sim_step_vjp(r->sim, r->aq, r->av, r->bq, r->bv, r->du, &one);
+  tgStatus status = tg_sim_step_vjp(r->sim, r->aq, r->av, r->bq, r->bv, r->du, NULL, &one);
   if (status == TG_ERR_CAPACITY) return status;
   if (status != TG_OK) return fail(w, status, "gradient of step", t, sim_text(r->sim, status));
   merge(&w->res->grad, &one, t);

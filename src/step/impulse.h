@@ -7,6 +7,7 @@
 #define TG_STEP_IMPULSE_H
 
 #include "contact/contact.h"
+#include "sim/param.h"
 
 /// v1 from the state (q0, v0) whose frames and smooth dynamics are in the sim. Fills s->info. Nothing of the state changes.
 tgStatus tgi_impulse_velocity(tgSim *s, double h);
@@ -21,10 +22,11 @@ void tgi_rows_respond(const tgSim *s, const tgReal *f, tgReal *out);
 static inline bool tgi_no_contact_gradient(const tgSim *s) {
   return s->contact_model == NULL || s->contact_model->options.zero_contact_gradient;
 }
+/// True when joint damping and stiffness are taken at the start of the step.
+static inline bool tgi_explicit_damping(const tgSim *s) { return s->contact_model != NULL && s->contact_model->options.explicit_damping; }
 /// Diagonal stiffness of dof d in Mh, 0 with explicit damping.
 static inline tgReal tgi_implicit_stiffness(const tgSim *s, int d) {
-  bool on = s->contact_model == NULL || !s->contact_model->options.explicit_damping;
-  return on ? s->m.jnt_stiffness[s->m.dof_jnt[d]] : 0;
+  return tgi_explicit_damping(s) ? 0 : s->m.jnt_stiffness[s->m.dof_jnt[d]];
 }
 /// Bias coefficient of a row's gap: erp/h, 0 on rows that bounce and where the solve left the error as it is.
 static inline double tgi_gap_rate(const tgSim *s, int row) { return tgRe(s->row_rate[row]); }
@@ -40,8 +42,8 @@ static inline void tgi_mean_acceleration(const tgSim *s, const tgReal *v, tgReal
   for (int d = 0; d < s->m.nv; d++) a[d] = (v[d] - s->v0[d]) / s->h;
 }
 
-/// Adjoint of (q0, v0, u) -> v1: from z = dL/dv1 adds to gq, gv and gu (gu may be NULL). ties counts clamps met.
-tgStatus tgi_impulse_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, int *ties);
+/// Adjoint of (q0, v0, u, parameters) -> v1: from z = dL/dv1 adds to gq, gv, gu and p (gu, p may be NULL). ties counts clamps met.
+tgStatus tgi_impulse_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *ties);
 /// Dense derivative of the same, D (nv x (2 nv + nu), row-major): columns q, v, u. Shares no code with the adjoint.
 tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *ties);
 

@@ -87,10 +87,11 @@ static tgStatus stepped(tgSim *s) {
   return tgi_error(&s->error, TG_ERR_STATE, "A step's derivative is asked for after something else than a successful step; step first.");
 }
 
-static void label(const tgSim *s, int clamps, tgGradInfo *info) {
+static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo *info) {
   if (info == NULL) return;
   *info = (tgGradInfo){.label = TG_GRAD_EXACT, .converged = s->info.converged, .first_step = -1};
   if (s->contact_model != NULL) s->contact_model->kind->ties(s, s->h, info);
+  if (s->contact_model != NULL && dp != NULL) s->contact_model->kind->param_ties(s, dp, info);
   if (clamps > 0) {
     if (info->ties == 0) snprintf(info->reason, sizeof info->reason, "an actuator or spring at its clamp");
     info->ties += clamps;
@@ -116,7 +117,7 @@ static tgStatus bounce_position(tgSim *s, tgReal *x) {
   return status;
 }
 
-static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, int *clamps) {
+static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, int *clamps) {
   const tgModel *m = &s->m;
   int nv = m->nv;
   bool by_new = symplectic(s);
@@ -136,10 +137,13 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tg
     if (bounces) TG_TRY(bounce_position(s, aq));
     if (bounces && !by_new) TG_TRY(bounce_position(s, gw));
     for (int d = 0; d < nv; d++) *(by_new ? &z[d] : &av[d]) += s->h * gw[d];
+    for (int d = 0; d < nv && dp != NULL && dp->opt_timestep != NULL; d++) dp->opt_timestep[0] += (by_new ? s->v1 : s->v0)[d] * gw[d];
   }
   if (du != NULL)
     for (int i = 0; i < m->nu; i++) du[i] = 0;
-  TG_TRY((bounces ? tgi_bounce_vjp : tgi_impulse_vjp)(s, z, aq, av, du, clamps));
+  if (bounces && dp != NULL)
+    return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "With the bounce gradient a step that bounces has no derivative in parameters: turn bounce_gradient off.");
+  TG_TRY(bounces ? tgi_bounce_vjp(s, z, aq, av, du, clamps) : tgi_impulse_vjp(s, z, aq, av, du, dp, clamps));
   for (int d = 0; d < nv; d++) {
     if (dq != NULL) dq[d] = aq[d];
     if (dv != NULL) dv[d] = av[d];
@@ -147,16 +151,16 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tg
   return TG_OK;
 }
 
-tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgGradInfo *info) {
-  if (sim == NULL) return TG_ERR_ARG;
+tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, tgGradInfo *info) {
+  if (sim == NULL || (dp != NULL && dp->model != sim->model)) return TG_ERR_ARG;
   if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
   int clamps = 0;
   size_t mark = tgi_stack_mark(sim);
   tgiFpEnv env = tgi_fp_enter();
   tgStatus status = stepped(sim);
-  if (status >= 0) status = vjp(sim, gq, gv, dq, dv, du, &clamps);
+  if (status >= 0) status = vjp(sim, gq, gv, dq, dv, du, dp, &clamps);
   tgi_stack_free(sim, mark);
-  if (status >= 0) label(sim, clamps, info);
+  if (status >= 0) label(sim, clamps, dp, info);
   tgi_fp_leave(env);
   tgi_sim_release(sim);
   return status;
@@ -187,7 +191,7 @@ static tgStatus jacobian(tgSim *sim, tgReal *D, tgGradInfo *info) {
   }
   tgi_integrate_jacobian(m, w, nc, Xq, Xw, D);
   tgi_stack_free(sim, mark);
-  if (status >= 0) label(sim, clamps, info);
+  if (status >= 0) label(sim, clamps, NULL, info);
   return status;
 }
 

@@ -113,7 +113,7 @@ static void test_physics(void **state) {
         assert_int_equal(tg_sim_step_jacobian(r.s, D, &grad), TG_OK);
         assert_true(grad.converged);
         for (int i = 0; i < 2 * nv; i++) g[i] = tgt_normal(&random);
-        assert_int_equal(tg_sim_step_vjp(r.s, g, g + nv, out, out + nv, out + 2 * nv, NULL), TG_OK);
+        assert_int_equal(tg_sim_step_vjp(r.s, g, g + nv, out, out + nv, out + 2 * nv, NULL, NULL), TG_OK);
         for (int i = 0; i < nt; i++) probe[i] = tgt_normal(&random);
         tgt_check_adjoint(D, 2 * nv, nt, g, probe, out);
       }

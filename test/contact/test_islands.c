@@ -123,8 +123,8 @@ static void check_same(tgSim *s, tgSim *whole, tgtRandom *r) {
   double most = size_of(E, size);
   for (int i = 0; i < size; i++) check_close(D[i], E[i], 1e-9 * most);
   for (int i = 0; i < 2 * nv; i++) g[i] = tgt_normal(r);
-  assert_int_equal(tg_sim_step_vjp(s, g, g + nv, x, x + nv, x + 2 * nv, NULL), TG_OK);
-  assert_int_equal(tg_sim_step_vjp(whole, g, g + nv, y, y + nv, y + 2 * nv, NULL), TG_OK);
+  assert_int_equal(tg_sim_step_vjp(s, g, g + nv, x, x + nv, x + 2 * nv, NULL, NULL), TG_OK);
+  assert_int_equal(tg_sim_step_vjp(whole, g, g + nv, y, y + nv, y + 2 * nv, NULL, NULL), TG_OK);
   most = size_of(y, nt);
   for (int i = 0; i < nt; i++) check_close(x[i], y[i], 1e-9 * most);
   free(D);

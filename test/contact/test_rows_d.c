@@ -93,7 +93,7 @@ static void check_rows(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
   tgt_zoo_rows(s, q);
   // the adjoints add to what is there
   for (int i = 0; i < nv; i++) g[i] = i;
-  tgi_rows_vjp(s, y, u, g);
+  tgi_rows_vjp(s, y, u, g, NULL);
   for (int i = 0; i < nv; i++) g[i] -= i;
   tgt_check_adjoint(D, n, nv, y, v, g);
 
@@ -102,7 +102,7 @@ static void check_rows(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
   tgt_check_jacobian(&d, q, D);
   tgt_zoo_rows(s, q);
   for (int i = 0; i < nv; i++) g[i] = i;
-  tgi_rows_gap_vjp(s, y, g);
+  tgi_rows_gap_vjp(s, y, g, NULL);
   for (int i = 0; i < nv; i++) g[i] -= i;
   tgt_check_adjoint(D, n, nv, y, v, g);
 

@@ -49,7 +49,7 @@ static void check_tree(int k, int flags, bool flat) {
   assert_int_equal(ties, 0);
   tgt_random_vector(&r, nv, w);
   tgt_random_vector(&r, nv, v);
-  assert_int_equal(tgi_forces_vjp(s, s->qpos, s->qvel, w, gq, gv, gu, &ties), TG_OK);
+  assert_int_equal(tgi_forces_vjp(s, s->qpos, s->qvel, w, gq, gv, gu, NULL, &ties), TG_OK);
   tgt_check_adjoint(Dq, nv, nv, w, v, gq);
   tgt_check_adjoint(Dv, nv, nv, w, v, gv);
   if (nu > 0) tgt_check_adjoint(Du, nv, nu, w, v, gu);

@@ -50,7 +50,7 @@ static void test_derivatives(void **state) {
     // adjoint first: it uses the same prepared quantities
     tgt_random_vector(&r, nv, w);
     tgt_random_vector(&r, nv, v);
-    assert_int_equal(tgi_inverse_vjp(s, c.a, xfrc, w, gq, gv), TG_OK);
+    assert_int_equal(tgi_inverse_vjp(s, c.a, xfrc, w, gq, gv, NULL), TG_OK);
     tgt_check_adjoint(Dq, nv, nv, w, v, gq);
     tgt_check_adjoint(Dv, nv, nv, w, v, gv);
     assert_int_equal(s->stack_used, 0);

@@ -207,7 +207,7 @@ static void *hammer(void *arg) {
   Shared *h = arg;
   tgReal g[32] = {0};
   for (int i = 0; i < 4000; i++) {
-    tgStatus status = i % 3 == 0 ? tg_sim_step(h->sim, 1e-4, NULL) : i % 3 == 1 ? tg_sim_forward(h->sim) : tg_sim_step_vjp(h->sim, g, g, g, g, g, NULL);
+    tgStatus status = i % 3 == 0 ? tg_sim_step(h->sim, 1e-4, NULL) : i % 3 == 1 ? tg_sim_forward(h->sim) : tg_sim_step_vjp(h->sim, g, g, g, g, g, NULL, NULL);
     // a derivative after the other thread's forward call is refused with the same status
     if (status == TG_OK) h->ok++;
     else if (status == TG_ERR_STATE) h->refused++;
@@ -226,7 +226,7 @@ static void a_shared_sim_is_refused(void **state) {
   sim->busy = 1;
   assert_int_equal(tg_sim_step(sim, 0.01, NULL), TG_ERR_STATE);
   assert_int_equal(tg_sim_forward(sim), TG_ERR_STATE);
-  assert_int_equal(tg_sim_step_vjp(sim, g, g, g, g, g, NULL), TG_ERR_STATE);
+  assert_int_equal(tg_sim_step_vjp(sim, g, g, g, g, g, NULL, NULL), TG_ERR_STATE);
   assert_int_equal(tg_sim_step_jacobian(sim, D, NULL), TG_ERR_STATE);
   sim->busy = 0;
   assert_int_equal(tg_sim_step_jacobian(sim, D, NULL), TG_OK);

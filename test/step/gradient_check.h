@@ -96,7 +96,7 @@ static void check_adjoint(tgSim *s, const tgReal *D, tgtRandom *r, Count *c) {
   for (int trial = 0; trial < 3; trial++) {
     for (int i = 0; i < 2 * nv; i++) g[i] = tgt_normal(r);
     for (int i = 0; i < n; i++) v[i] = tgt_normal(r);
-    assert_int_equal(tg_sim_step_vjp(s, g, g + nv, out, out + nv, out + 2 * nv, NULL), TG_OK);
+    assert_int_equal(tg_sim_step_vjp(s, g, g + nv, out, out + nv, out + 2 * nv, NULL, NULL), TG_OK);
     double error = tgi_dot_error(D, 2 * nv, n, g, v, out);
     if (error > c->dot) c->dot = error;
     tgt_check_adjoint(D, 2 * nv, n, g, v, out);

@@ -60,7 +60,7 @@ static void test_steps(void **state) {
       tgStepInfo info;
       tgGradInfo grad;
       tgStatus status[3] = {tg_sim_step(s, 0.005, &info), TG_OK, TG_OK};
-      if (status[0] == TG_OK) status[1] = tg_sim_step_vjp(s, g, g + m->nv, out, out + m->nv, out + 2 * m->nv, &grad);
+      if (status[0] == TG_OK) status[1] = tg_sim_step_vjp(s, g, g + m->nv, out, out + m->nv, out + 2 * m->nv, NULL, &grad);
       if (status[0] == TG_OK) status[2] = tg_sim_step_jacobian(s, D, &grad);
       rows += info.nrow;
       if (status[0] != TG_OK || status[1] != TG_OK || status[2] != TG_OK) fail_msg("%s: %s", tgs_name((tgsScene)scene), s->error.text);

@@ -195,7 +195,7 @@ static void check_algebra(Rig *r, const char *what) {
   // the whole step
   assert_int_equal(tg_sim_step_jacobian(s, D, NULL), TG_OK);
   for (int i = 0; i < 2 * nv; i++) w[i] = tgt_normal(&random);
-  assert_int_equal(tg_sim_step_vjp(s, w, w + nv, g, g + nv, g + 2 * nv, NULL), TG_OK);
+  assert_int_equal(tg_sim_step_vjp(s, w, w + nv, g, g + nv, g + 2 * nv, NULL, NULL), TG_OK);
   tgt_check_adjoint(D, 2 * nv, nc, w, t, g);
   free(D);
 }

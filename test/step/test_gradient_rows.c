@@ -203,7 +203,7 @@ static void test_ablation(void **state) {
       check_close(D[(6 + i) * 12 + j], 0, 1e-14);
     }
   g[6 + 2] = 1;
-  assert_int_equal(tg_sim_step_vjp(s, g, g + 6, out, out + 6, NULL, &info), TG_OK);
+  assert_int_equal(tg_sim_step_vjp(s, g, g + 6, out, out + 6, NULL, NULL, &info), TG_OK);
   for (int j = 0; j < 12; j++) check_close(out[j], D[8 * 12 + j], 1e-14);
   tg_sim_free(s);
   tg_contact_free(contact);

@@ -155,7 +155,7 @@ static void test_bounce_gradient(void **state) {
   step(&r, 0.001);
   double g[24] = {0}, dq[12], dv[12];
   g[12 + 6] = 1;   // of the second ball's speed
-  assert_int_equal(tg_sim_step_vjp(r.s, g, g + 12, dq, dv, NULL, NULL), TG_OK);
+  assert_int_equal(tg_sim_step_vjp(r.s, g, g + 12, dq, dv, NULL, NULL, NULL), TG_OK);
   check_close(dv[0], 1, 1e-9);
   check_close(dv[6], 0, 1e-9);
   drop(&r);
@@ -347,7 +347,7 @@ static void test_capacity(void **state) {
   tgReal *D = malloc(sizeof(tgReal) * (size_t)(4 * nv * nv + 4 * nv)), *g = D + 4 * nv * nv;
   for (int i = 0; i < 2 * nv; i++) g[i] = 1;
   assert_int_equal(tg_sim_step_jacobian(r.s, D, NULL), TG_OK);
-  assert_int_equal(tg_sim_step_vjp(r.s, g, g + nv, g + 2 * nv, g + 3 * nv, NULL, NULL), TG_OK);
+  assert_int_equal(tg_sim_step_vjp(r.s, g, g + nv, g + 2 * nv, g + 3 * nv, NULL, NULL, NULL), TG_OK);
   free(D);
   drop(&r);
 }
@@ -373,7 +373,7 @@ static void test_impossible(void **state) {
   assert_int_equal(tg_sim_step(r.s, 0.01, &info), TG_NOT_CONVERGED);
   assert_false(info.converged);
   assert_int_equal(info.body1, b);
-  assert_int_equal(tg_sim_step_vjp(r.s, r.s->v0, r.s->v0, r.s->v1, NULL, NULL, NULL), TG_ERR_STATE);
+  assert_int_equal(tg_sim_step_vjp(r.s, r.s->v0, r.s->v0, r.s->v1, NULL, NULL, NULL, NULL), TG_ERR_STATE);
   drop(&r);
 }
 

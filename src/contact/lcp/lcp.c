@@ -343,6 +343,8 @@ static void null_vjp(const tgSim *s, const tgReal *g, tgReal *alpha) {
   }
 }
 
+static int side(const tgSim *s, int row) { return s->row_class[row] == TGI_LCP_H ? 1 : s->row_class[row] == TGI_LCP_L ? -1 : 0; }
+
 // ---- ties ----
 
 static void add_tie(const tgSim *s, tgGradInfo *info, const char *what, const char *label) {
@@ -451,6 +453,8 @@ const tgContactModel tgi_lcp_model = {
     .remember = tgi_rows_remember,
     .rows_vjp = tgi_rows_vjp,
     .gap_vjp = tgi_rows_gap_vjp,
+    .limit_parameters = tgi_rows_limit_parameters,
+    .bounce_parameters = tgi_rows_bounce_parameters,
     .rows_jacobian = tgi_rows_jacobian,
     .gap_jacobian = tgi_rows_gap_jacobian,
     .wrench = tgi_rows_wrench,
@@ -460,5 +464,7 @@ const tgContactModel tgi_lcp_model = {
     .null_part = null_part,
     .null_jvp = null_jvp,
     .null_vjp = null_vjp,
+    .side = side,
+    .param_ties = tgi_rows_param_ties,
     .ties = ties,
 };

@@ -1,0 +1,124 @@
+// rows_param.c: the parameters behind the constraint rows: limits, bounces, anchors, ranges, coefficients, the geoms' places. See rows.h.
+#include "contact/rows.h"
+
+#include <stdio.h>
+
+#include "kin/kinematics.h"
+#include "math/quat.h"
+
+static void add_rotated(tgReal *out, const tgReal *R, const tgReal *g) {
+  tgReal r[3];
+  tgi_m3_tmulv(r, R, g);
+  tgi_v3_add(out, out, r);
+}
+
+void tgi_geom_parameters(const tgSim *s, int g, const tgReal twist[6], tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  if (p->geom_pos != NULL) add_rotated(p->geom_pos + 3 * g, s->xmat + 9 * m->geom_body[g], twist + 3);
+  if (p->geom_quat == NULL) return;
+  tgReal t[3], local[3];
+  tgi_v3_cross(t, s->geom_xpos + 3 * g, twist + 3);
+  tgi_v3_sub(t, twist, t);
+  tgi_m3_tmulv(local, s->geom_xmat + 9 * g, t);
+  tgi_quat_gradient(m->geom_quat + 4 * g, local, p->geom_quat + 4 * g);
+}
+
+void tgi_bond_parameters(const tgSim *s, int eq, const tgReal ga[3], const tgReal gb[3], tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  const tgReal *Ra = s->xmat + 9 * m->eq_a[eq], *Rb = s->xmat + 9 * m->eq_b[eq];
+  if (m->eq_type[eq] == TG_EQ_CONNECT) {
+    if (p->eq_anchor != NULL) add_rotated(p->eq_anchor + 3 * eq, Ra, ga);
+    if (p->eq_anchor2 != NULL) add_rotated(p->eq_anchor2 + 3 * eq, Rb, gb);
+    return;
+  }
+  // weld: pb = R_b anchor, pa = R_a (relpos + R_rel anchor)
+  tgReal local[3], Rrel[9];
+  tgi_m3_tmulv(local, Ra, ga);
+  if (p->eq_relpos != NULL) tgi_v3_add(p->eq_relpos + 3 * eq, p->eq_relpos + 3 * eq, local);
+  if (p->eq_anchor == NULL) return;
+  tgi_quat_to_mat(Rrel, m->eq_relquat + 4 * eq);
+  add_rotated(p->eq_anchor + 3 * eq, Rb, gb);
+  add_rotated(p->eq_anchor + 3 * eq, Rrel, local);
+}
+
+// x of a joint equality's polynomial
+static tgReal joint_abscissa(const tgSim *s, int eq) {
+  const tgModel *m = &s->m;
+  int b = m->eq_b[eq];
+  return b >= 0 ? s->q0[m->jnt_qadr[b]] - m->qpos0[m->jnt_qadr[b]] : 0;
+}
+
+void tgi_joint_slope_parameters(const tgSim *s, int eq, tgReal g, tgParamGrad *p) {
+  if (p->eq_polycoef == NULL) return;
+  tgReal x = joint_abscissa(s, eq), power = 1;
+  for (int k = 1; k < 5; k++, power *= x) p->eq_polycoef[5 * eq + k] += g * k * power;
+}
+
+void tgi_row_gap_parameters(const tgSim *s, int row, tgReal g, tgParamGrad *p) {
+  int owner = s->row_owner[row], part = s->row_part[row];
+  if (s->row_kind[row] == TG_ROW_LIMIT) {
+    tgReal *range = part < 2 ? p->jnt_range : p->ten_range;
+    if (range != NULL) range[2 * owner + part % 2] += part % 2 == 0 ? -g : g;
+  } else if (p->eq_polycoef != NULL) {
+    tgReal x = joint_abscissa(s, owner), power = 1;
+    for (int k = 0; k < 5; k++, power *= x) p->eq_polycoef[5 * owner + k] -= g * power;
+  }
+}
+
+void tgi_rows_limit_parameters(tgSim *s, const tgReal *y, tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  for (int i = 0; i < s->nrow; i++) {
+    int owner = s->row_owner[i], part = s->row_part[i];
+    if (s->row_kind[i] == TG_ROW_TANGENT) {
+      int pair = s->contact[owner].pair, geom;
+      tgi_pair_friction(m, pair, part - 1, &geom);
+      if (geom >= 0 && p->geom_friction != NULL) p->geom_friction[geom] += y[i];
+      if (geom < 0 && p->pair_friction != NULL) p->pair_friction[2 * pair + part - 1] += y[i];
+    } else if (s->row_kind[i] == TG_ROW_FRICTION) {
+      tgReal *loss = part == 0 ? p->dof_frictionloss : p->ten_frictionloss;
+      if (loss != NULL) loss[owner] += s->h * y[i];
+      if (p->opt_timestep != NULL) p->opt_timestep[0] += y[i] * s->row_limit[i] / s->h;
+    }
+  }
+}
+
+void tgi_rows_bounce_parameters(tgSim *s, const tgReal *y, tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  for (int i = 0; i < s->nrow; i++) {
+    if (tgRe(s->row_bounce[i]) == 0) continue;
+    int pair = s->contact[s->row_owner[i]].pair, a = m->pair_geom1[pair], b = m->pair_geom2[pair];
+    if (tgRe(m->pair_restitution[pair]) >= 0) {
+      if (p->pair_restitution != NULL) p->pair_restitution[pair] += y[i];
+    } else if (p->geom_restitution != NULL) {
+      p->geom_restitution[tgRe(m->geom_restitution[a]) >= tgRe(m->geom_restitution[b]) ? a : b] += y[i];
+    }
+  }
+}
+
+// the larger number of two geoms counts: where they are equal, one side of each has a derivative and the other none
+static void equal_numbers(const tgSim *s, const tgContactRow *c, const tgReal *number, const char *what, tgGradInfo *info) {
+  const tgModel *m = &s->m;
+  double a = tgRe(number[c->geom1]), b = tgRe(number[c->geom2]);
+  char one[80], two[80];
+  if (fabs(a - b) > 1e-9 * fmax(fabs(a), fabs(b))) return;
+  if (info->ties++ > 0) return;
+  info->label = TG_GRAD_ONE_SIDED;
+  snprintf(info->reason, sizeof info->reason, "equal %s of %s and %s: the larger counts", what,
+           tgi_model_label(m, TG_THING_GEOM, c->geom1, one, sizeof one), tgi_model_label(m, TG_THING_GEOM, c->geom2, two, sizeof two));
+}
+
+void tgi_rows_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info) {
+  const tgModel *m = &s->m;
+  for (int i = 0; i < s->ncon; i++) {
+    const tgContactRow *c = &s->contact[i];
+    if (c->row < 0) continue;
+    bool slides = false;
+    for (int k = 1; k < c->nrow; k++) slides = slides || s->contact_model->kind->side(s, c->row + k) != 0;
+    int geom = -1;
+    tgi_pair_friction(m, c->pair, 0, &geom);
+    if (slides && geom >= 0 && p->geom_friction != NULL && m->geom_priority[c->geom1] == m->geom_priority[c->geom2])
+      equal_numbers(s, c, m->geom_friction, "friction", info);
+    if (tgRe(s->row_bounce[c->row]) != 0 && tgRe(m->pair_restitution[c->pair]) < 0 && p->geom_restitution != NULL)
+      equal_numbers(s, c, m->geom_restitution, "restitution", info);
+  }
+}

@@ -1,0 +1,125 @@
+// param.c: the block of a parameter gradient. See param.h.
+#include "sim/param.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+#define TG_MODEL_INT(name, rows, cols, unit, text)
+#define TG_MODEL_SHARED TG_MODEL_INT
+#define TG_MODEL_REAL TG_MODEL_INT
+
+// one entry for each parameter with a derivative
+typedef struct Entry { const char *name; int rows, cols; size_t at; } Entry;
+enum {
+#define TG_MODEL_PARAM(name, rows, cols, unit, text) AT_##name,
+#include "model/model_fields.def"
+  ENTRIES
+};
+
+static void entries(const tgModel *m, Entry *e) {
+  int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, ntendon = m->ntendon, neq = m->neq,
+      npair = m->npair;
+#define TG_MODEL_PARAM(name, rows, cols, unit, text) e[AT_##name] = (Entry){#name, rows, cols, offsetof(tgParamGrad, name)};
+#include "model/model_fields.def"
+}
+
+const char *tg_param_name(int i) {
+  static const char *const names[] = {
+#define TG_MODEL_PARAM(name, rows, cols, unit, text) #name,
+#include "model/model_fields.def"
+  };
+  return i >= 0 && i < ENTRIES ? names[i] : NULL;
+}
+#undef TG_MODEL_INT
+#undef TG_MODEL_SHARED
+#undef TG_MODEL_REAL
+
+static int entry_named(const char *name) {
+  for (int i = 0; i < ENTRIES; i++)
+    if (strcmp(tg_param_name(i), name) == 0) return i;
+  return -1;
+}
+
+static tgStatus refuse(const tgModel *m, const char *name, tgError *error) {
+  tgField f = name != NULL ? tg_model_field_named(m, name) : (tgField){.data = NULL};
+  if (f.name == NULL || f.scalar != TG_SCALAR_REAL)
+    return tgi_error(error, TG_ERR_ARG, "A model has no parameter '%s'; tg_param_name lists those with a derivative.", name != NULL ? name : "(null)");
+  return tgi_error(error, TG_ERR_UNSUPPORTED, "Parameter '%s' (%s) has no derivative; tg_param_name lists those that have one.", name, f.text);
+}
+
+static tgReal **slot(tgParamGrad *p, const Entry *e) { return (tgReal **)(void *)((char *)p + e->at); }
+
+tgParamGrad *tg_param_grad_create(const tgModel *model, const char *const *names, int n, const tgAllocator *allocator, tgError *error) {
+  if (model == NULL || (names != NULL && n < 0)) {
+    tgi_error(error, TG_ERR_ARG, "tg_param_grad_create needs a model and the number of names.");
+    return NULL;
+  }
+  Entry e[ENTRIES];
+  int chosen = names != NULL ? n : ENTRIES;
+  size_t size = 0, place = 6 * ((size_t)model->nv + (size_t)model->nbody);
+  entries(model, e);
+  for (int k = 0; k < chosen; k++) {
+    int i = names == NULL ? k : names[k] != NULL ? entry_named(names[k]) : -1;
+    if (i < 0) {
+      refuse(model, names[k], error);
+      return NULL;
+    }
+    size += (size_t)e[i].rows * (size_t)e[i].cols;
+  }
+  tgAllocator a = tgi_allocator(allocator);
+  tgParamGrad *p = a.alloc(a.ctx, sizeof *p + (size + place) * sizeof(tgReal));
+  if (p == NULL || size > INT32_MAX) {
+    a.free(a.ctx, p);
+    tgi_error(error, TG_ERR_MEMORY, "out of memory for a gradient of %zu parameters", size);
+    return NULL;
+  }
+  memset(p, 0, sizeof *p);
+  p->alloc = a;
+  p->model = model;
+  p->size = (int)size;
+  p->value = (tgReal *)(void *)(p + 1);
+  p->S = p->value + size;
+  p->X = p->S + 6 * (size_t)model->nv;
+  tgReal *at = p->value;
+  for (int k = 0; k < chosen; k++) {
+    int i = names == NULL ? k : entry_named(names[k]);
+    if (*slot(p, &e[i]) != NULL) {
+      tgi_error(error, TG_ERR_ARG, "Parameter '%s' is named twice.", names[k]);
+      tg_param_grad_free(p);
+      return NULL;
+    }
+    *slot(p, &e[i]) = at;
+    at += (size_t)e[i].rows * (size_t)e[i].cols;
+  }
+  p->places = p->body_pos != NULL || p->body_quat != NULL || p->jnt_pos != NULL || p->jnt_axis != NULL;
+  tg_param_grad_clear(p);
+  return p;
+}
+
+void tg_param_grad_free(tgParamGrad *p) {
+  if (p != NULL) p->alloc.free(p->alloc.ctx, p);
+}
+
+void tg_param_grad_clear(tgParamGrad *p) {
+  int n = p->size + 6 * (p->model->nv + p->model->nbody);
+  for (int i = 0; i < n; i++) p->value[i] = 0;
+}
+
+tgReal *tg_param_grad_field(tgParamGrad *p, const char *name, int *rows, int *cols) {
+  Entry e[ENTRIES];
+  int i = name != NULL ? entry_named(name) : -1;
+  if (i < 0) return NULL;
+  entries(p->model, e);
+  if (rows != NULL) *rows = e[i].rows;
+  if (cols != NULL) *cols = e[i].cols;
+  return *slot(p, &e[i]);
+}
+
+tgReal *tg_param_grad_values(tgParamGrad *p, int *size) {
+  if (size != NULL) *size = p->size;
+  return p->value;
+}

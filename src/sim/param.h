@@ -1,0 +1,37 @@
+// param.h: a gradient with respect to parameters, as the adjoints fill it.
+#ifndef TG_SIM_PARAM_H
+#define TG_SIM_PARAM_H
+
+#include "sim/sim.h"
+#include "tangere/param.h"
+
+struct tgParamGrad {
+  tgAllocator alloc;
+  const tgModel *model;
+  int size;                    // of value
+  tgReal *value;               // the chosen arrays, one after the other
+  // into value; NULL when not chosen
+#define TG_MODEL_INT(name, rows, cols, unit, text)
+#define TG_MODEL_SHARED(name, rows, cols, unit, text)
+#define TG_MODEL_REAL(name, rows, cols, unit, text)
+#define TG_MODEL_PARAM(name, rows, cols, unit, text) tgReal *name;
+#include "model/model_fields.def"
+#undef TG_MODEL_INT
+#undef TG_MODEL_SHARED
+#undef TG_MODEL_REAL
+  // what depends on where things are, until tgi_place_vjp carries it to the parameters that place them
+  bool places;                 // some of body_pos, body_quat, jnt_pos, jnt_axis is chosen
+  tgReal *S;                   // nv x 6: of a dof's axis, poses held
+  tgReal *X;                   // nbody x 6: of a body's pose as a force against its twist, axes held
+};
+
+/// L of a dof's axis: S_d += a * bar. No effect when nothing placed is wanted.
+static inline void tgi_param_axis(tgParamGrad *p, int dof, const tgReal bar[6]) {
+  for (int i = 0; i < 6; i++) p->S[6 * dof + i] += bar[i];
+}
+/// L of a body's pose.
+static inline void tgi_param_pose(tgParamGrad *p, int body, const tgReal bar[6]) {
+  for (int i = 0; i < 6; i++) p->X[6 * body + i] += bar[i];
+}
+
+#endif

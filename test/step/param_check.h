@@ -1,0 +1,171 @@
+// param_check.h: dL/dp of a step against differences of the step itself, for every parameter that has a derivative.
+//
+// One random functional L of (q', v') for a state; each array of parameters is compared as a block, entry by entry in the complex build (complex
+// step; h by Ridders), along one random direction in the real build. Unit quaternions and axes are moved along their sphere.
+#ifndef TG_TEST_PARAM_CHECK_H
+#define TG_TEST_PARAM_CHECK_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "grad/numdiff.h"
+#include "sim/param.h"
+#include "sim/sim.h"
+#include "support/check.h"
+#include "support/tree.h"
+
+enum { TGT_PARAMS_MOST = 64 };
+typedef struct tgtParamSeen {
+  int states, aside;                      // checked; set aside because the step changed its classes inside a stencil
+  int acts[TGT_PARAMS_MOST];              // states where parameter k had a derivative that is not zero
+  double worst[TGT_PARAMS_MOST];
+} tgtParamSeen;
+
+typedef struct tgtParamCtx {
+  tgSim *s;
+  double h;
+  const tgReal *q, *v, *q1, *dir;         // state before, q' of the nominal step, direction in the array
+  tgReal *param;                          // NULL: the step size itself
+  const tgReal *nominal;
+  int n, nrow;
+  const int *cls;
+  bool switched;
+} tgtParamCtx;
+
+static inline tgStatus tgt_param_step(void *ctx, const tgReal *x, tgReal *y) {
+  tgtParamCtx *c = ctx;
+  tgSim *s = c->s;
+  int nv = s->m.nv;
+  memcpy(s->qpos, c->q, (size_t)s->m.nq * sizeof *c->q);
+  memcpy(s->qvel, c->v, (size_t)nv * sizeof *c->v);
+  for (int i = 0; i < c->n; i++) c->param[i] = c->nominal[i] + x[0] * c->dir[i];
+  tgStatus status = tg_sim_step(s, c->param != NULL ? c->h : c->h + tgRe(x[0]), NULL);
+  for (int i = 0; i < c->n; i++) c->param[i] = c->nominal[i];
+  if (status != TG_OK) return status;
+  c->switched = c->switched || s->nrow != c->nrow;
+  for (int i = 0; i < s->nrow && !c->switched; i++) c->switched = s->row_class[i] != c->cls[i];
+  tg_model_difference(s->model, c->q1, s->qpos, y);
+  memcpy(y + nv, s->v1, (size_t)nv * sizeof *y);
+  return TG_OK;
+}
+
+// dL along dir, L = w . (q', v')
+static inline double tgt_param_slope(tgtParamCtx *c, const tgReal *w, bool analytic) {
+  int ny = 2 * c->s->m.nv;
+  tgiNumDiff n = {.nx = 1, .nt = 1, .ny = ny, .map = tgt_param_step, .ctx = c, .step = c->param != NULL ? 1e-4 : 1e-6, .analytic = analytic};
+  tgReal *work = malloc(sizeof(tgReal) * tgi_numdiff_work(&n)), zero = 0, one = 1;
+  double *D = malloc(sizeof(double) * 2 * (size_t)ny), sum = 0;
+  assert_int_equal(tgi_numdiff(&n, &zero, &one, TGI_SIDE_BOTH, D, D + ny, work), TG_OK);
+  for (int i = 0; i < ny; i++) sum += tgRe(w[i]) * D[i];
+  free(work);
+  free(D);
+  return sum;
+}
+
+// along the spheres of unit quaternions and axes
+static inline void tgt_param_tangent(const char *name, const tgSim *s, int rows, int cols, const tgReal *x, tgReal *dir) {
+  bool spring = strcmp(name, "qpos_spring") == 0, unit = strcmp(name, "jnt_axis") == 0 || strstr(name, "quat") != NULL;
+  for (int j = 0; spring && j < s->m.njnt; j++) {
+    int type = s->m.jnt_type[j], at = s->m.jnt_qadr[j] + (type == TG_JOINT_FREE ? 3 : 0);
+    if (type != TG_JOINT_FREE && type != TG_JOINT_BALL) continue;
+    tgReal along = 0;
+    for (int i = 0; i < 4; i++) along += x[at + i] * dir[at + i];
+    for (int i = 0; i < 4; i++) dir[at + i] -= along * x[at + i];
+  }
+  for (int r = 0; unit && r < rows; r++) {
+    tgReal along = 0;
+    for (int i = 0; i < cols; i++) along += x[r * cols + i] * dir[r * cols + i];
+    for (int i = 0; i < cols; i++) dir[r * cols + i] -= along * x[r * cols + i];
+  }
+}
+
+static inline void tgt_check_param(tgtParamCtx *c, int k, const tgReal *w, tgParamGrad *p, tgtRandom *r, double tol, double floor_, const char *what,
+                                   tgtParamSeen *seen) {
+  const char *name = tg_param_name(k);
+  int rows = 0, cols = 0, prows, pcols;
+  tgReal *g = tg_param_grad_field(p, name, &rows, &cols);
+  // without restitution or dry friction there is no bounce and no row: a switch
+  bool step = strcmp(name, "opt_timestep") == 0, switches = strstr(name, "restitution") != NULL || strstr(name, "frictionloss") != NULL;
+  int n = rows * cols;
+  if (g == NULL || n == 0) return;
+  tgReal *dir = malloc(sizeof(tgReal) * 2 * (size_t)n), *nominal = dir + n;
+  double worst = 0, biggest = 0, ours_at = 0, ref_at = 0;
+  c->param = step ? NULL : tg_sim_param(c->s, name, &prows, &pcols);
+  assert_true(step || (c->param != NULL && prows == rows && pcols == cols));
+  c->n = step ? 0 : n;
+  for (int i = 0; i < c->n; i++) nominal[i] = c->param[i];
+  c->nominal = nominal;
+  c->dir = dir;
+#ifdef TG_COMPLEX
+  int directions = n;
+#else
+  int directions = 1;
+#endif
+  c->switched = false;
+  for (int d = 0; d < directions; d++) {
+    double ours = 0, ref;
+    for (int i = 0; i < n; i++) dir[i] = directions == 1 ? (n == 1 ? 1 : tgt_normal(r)) : i == d;
+    for (int i = 0; i < n && !step; i++)
+      if (!isfinite(tgRe(nominal[i])) || (switches && tgRe(nominal[i]) == 0)) dir[i] = 0;
+    if (!step) tgt_param_tangent(name, c->s, rows, cols, nominal, dir);
+    for (int i = 0; i < n; i++) ours += dir[i] != 0 ? tgRe(g[i]) * tgRe(dir[i]) : 0;
+    ref = tgt_param_slope(c, w, !step);
+    biggest = fmax(biggest, fabs(ref));
+    if (fabs(ours - ref) <= worst) continue;
+    worst = fabs(ours - ref);
+    ours_at = ours;
+    ref_at = ref;
+  }
+  double error = worst / fmax(biggest, floor_);
+#ifdef TG_COMPLEX
+  if (step) tol = fmax(tol, 1e-6);
+#endif
+  if (c->switched) seen->aside++;
+  else {
+    check_true(error <= tol, "%s: %s: %.12g, differences %.12g, error %.2g > %g", what, name, ours_at, ref_at, error, tol);
+    seen->acts[k] += biggest > 1e-4;
+    seen->worst[k] = fmax(seen->worst[k], error);
+  }
+  free(dir);
+}
+
+/// The step of h seconds from the sim's state, its contact memory as it is after one nominal step. floor_: derivatives of L below this
+/// count as zero (|w| is about sqrt(2 nv)). Sets memory frozen while it works. False: the nominal step failed.
+static inline bool tgt_check_params(tgSim *s, double h, tgtRandom *r, double tol, double floor_, const char *what, tgtParamSeen *seen) {
+  const tgModel *m = &s->m;
+  int nq = m->nq, nv = m->nv;
+  tgReal *q = malloc(sizeof(tgReal) * (size_t)(2 * nq + 4 * nv)), *v = q + nq, *q1 = v + nv, *w = q1 + nq;
+  memcpy(q, s->qpos, (size_t)nq * sizeof *q);
+  memcpy(v, s->qvel, (size_t)nv * sizeof *v);
+  tgStatus status = tg_sim_step(s, h, NULL);
+  if (status == TG_ERR_CAPACITY && tg_sim_reserve(s, s->wanted.ncon, s->wanted.nrow) == TG_OK) status = tg_sim_step(s, h, NULL);
+  m = &s->m;
+  tg_sim_freeze_memory(s, true);
+  memcpy(s->qpos, q, (size_t)nq * sizeof *q);
+  memcpy(s->qvel, v, (size_t)nv * sizeof *v);
+  if (status == TG_OK) status = tg_sim_step(s, h, NULL);
+  if (status == TG_OK) {
+    tgError e;
+    tgParamGrad *p = tg_param_grad_create(s->model, NULL, 0, NULL, &e);
+    check_true(p != NULL, "%s", e.text);
+    int *cls = malloc(sizeof(int) * (size_t)(s->nrow + 1));
+    memcpy(cls, s->row_class, (size_t)s->nrow * sizeof *cls);
+    memcpy(q1, s->qpos, (size_t)nq * sizeof *q);
+    tgt_random_vector(r, 2 * nv, w);
+    tgGradInfo info;
+    assert_int_equal(tg_sim_step_vjp(s, w, w + nv, NULL, NULL, NULL, p, &info), TG_OK);
+    seen->states++;
+    for (int k = 0; tg_param_name(k) != NULL; k++) {
+      assert_true(k < TGT_PARAMS_MOST);
+      tgtParamCtx c = {.s = s, .h = h, .q = q, .v = v, .q1 = q1, .nrow = s->nrow, .cls = cls};
+      tgt_check_param(&c, k, w, p, r, tol, floor_, what, seen);
+    }
+    free(cls);
+    tg_param_grad_free(p);
+  }
+  tg_sim_freeze_memory(s, false);
+  free(q);
+  return status == TG_OK;
+}
+
+#endif

@@ -1,0 +1,208 @@
+// test_params.c: dL/dp of a step for every parameter with a derivative: trees with every kind of joint, spring and actuator; every kind of
+// constraint row with every pair of shapes, bouncing or not, implicit and explicit damping, both update rules; scenes with redundant
+// contacts. A parameter that no state moves fails the test.
+#include "contact/zoo.h"
+#include "step/param_check.h"
+#include "step/scene_states.h"
+
+#ifdef TG_COMPLEX
+static const double tolerance = 1e-8, zero_block = 1e-4;
+#else
+static const double tolerance = 1e-5, zero_block = 1e-2;
+#endif
+static const double h = 0.004;
+static tgtParamSeen all;
+
+static void report(const char *name, const tgtParamSeen *seen) {
+  double worst = 0;
+  int moved = 0, total = 0;
+  for (int k = 0; tg_param_name(k) != NULL; k++) {
+    worst = fmax(worst, seen->worst[k]);
+    moved += seen->acts[k] > 0;
+    total++;
+    all.acts[k] += seen->acts[k];
+  }
+  print_message("%-12s %d states, %d of %d parameters move something, %d comparisons set aside, worst %.2g\n", name, seen->states, moved, total,
+                seen->aside, worst);
+  check_true(20 * seen->aside <= seen->states * total, "%s: %d comparisons set aside", name, seen->aside);
+}
+
+static void test_trees(void **state) {
+  (void)state;
+  tgtParamSeen seen = {0};
+  for (int k = 0; k < 16; k++) {
+    tgModel *m = tgt_random_tree((uint64_t)k, 3 + k % 8, (k % 2 == 0 ? TGT_TREE_FREE : 0) | TGT_TREE_PASSIVE | TGT_TREE_ACTUATED);
+    tgSim *s = tgt_sim(m);
+    tgtRandom r = {(uint64_t)k + 900};
+    char what[32];
+    snprintf(what, sizeof what, "tree %d", k);
+    tgt_random_state(s, &r, false);
+    assert_true(tgt_check_params(s, h, &r, tolerance, zero_block, what, &seen));
+    tg_sim_free(s);
+    tg_model_free(m);
+  }
+  report("trees", &seen);
+}
+
+// the larger friction and restitution of two geoms counts: with equal ones there is no derivative
+static void unequal(tgSim *s) {
+  for (int g = 0; g < s->m.ngeom; g++) {
+    tg_sim_param(s, "geom_friction", NULL, NULL)[g] *= 1 + 0.07 * g;
+    tg_sim_param(s, "geom_restitution", NULL, NULL)[g] *= 1 - 0.07 * g;
+  }
+}
+
+static void check_zoo(const char *name, const tgContactOptions *o, double restitution) {
+  tgtParamSeen seen = {0};
+  for (int pair = 0; pair < TGT_ZOO_PAIRS; pair++)
+    for (int k = 0; k < 3; k++) {
+      char what[64];
+      snprintf(what, sizeof what, "%s pair %d state %d", name, pair, k);
+      tgtZoo z = tgt_zoo(pair, (uint64_t)k + 40, o, restitution);
+      tgtRandom r = {.s = 100u * (unsigned)pair + (unsigned)k};
+      tgt_zoo_state(&z, &r, false, 0.05, 0.002);
+      unequal(z.s);
+      assert_true(tgt_check_params(z.s, h, &r, tolerance, zero_block, what, &seen));
+      tgt_zoo_free(&z);
+    }
+  report(name, &seen);
+}
+
+static void test_rows(void **state) {
+  (void)state;
+  check_zoo("rows", NULL, 0);
+}
+static void test_rows_explicit(void **state) {
+  (void)state;
+  tgContactOptions o = tg_contact_default();
+  o.explicit_damping = true;
+  o.symplectic = false;
+  o.erp = 0.05;
+  check_zoo("explicit", &o, 0);
+}
+static void test_rows_bounce(void **state) {
+  (void)state;
+  check_zoo("bounce", NULL, 0.6);
+}
+
+static void test_scenes(void **state) {
+  (void)state;
+  for (int scene = 0; scene < TGS_COUNT; scene++) {
+    tgtParamSeen seen = {0};
+    tgError e;
+    tgModel *m = tgs_model((tgsScene)scene, &e);
+    tgContact *contact = tg_contact_create(m, "lcp", NULL, &e);
+    tgSim *s = tg_sim_create(m, contact, NULL, &e);
+    assert_non_null(s);
+    assert_int_equal(tg_sim_reserve(s, 64, 256), TG_OK);
+    for (int k = 0; k < 6; k++) {
+      tgtRandom r = {.s = 31u * (unsigned)scene + (unsigned)k};
+      char what[64];
+      snprintf(what, sizeof what, "%s state %d", tgs_name((tgsScene)scene), k);
+      if (tgt_scene_state(s, (tgsScene)scene, k, h) != TG_OK) continue;
+      unequal(s);
+      assert_true(tgt_check_params(s, h, &r, tolerance, zero_block, what, &seen));
+    }
+    report(tgs_name((tgsScene)scene), &seen);
+    tg_sim_free(s);
+    tg_contact_free(contact);
+    tg_model_free(m);
+  }
+}
+
+// an explicit pair's own friction and restitution, sliding and bouncing; with the geoms' equal numbers the label says one-sided
+static void test_pair(void **state) {
+  (void)state;
+  tgtParamSeen seen = {0};
+  for (int explicit = 0; explicit < 2; explicit++) {
+    tgDesc *d = tg_desc_create(NULL);
+    int plane = tgs_plane(d, 0.4), ball;
+    tgs_free_body(d, "ball", (double[3]){0, 0, 0.1}, TG_GEOM_SPHERE, (double[3]){0.1, 0, 0}, 1, 0.4);
+    ball = d->ngeom - 1;
+    d->geom[ball].restitution = d->geom[plane].restitution = 0.5;
+    if (explicit) {
+      int k = tg_desc_add_pair(d, plane, ball, NULL);
+      d->pair[k].friction[0] = 0.3;
+      d->pair[k].friction[1] = 0.2;
+      d->pair[k].restitution = 0.7;
+    }
+    tgError e;
+    tgModel *m = tgs_compile(d, &e);
+    tgContact *contact = tg_contact_create(m, "lcp", NULL, &e);
+    tgSim *s = tg_sim_create(m, contact, NULL, &e);
+    assert_non_null(s);
+    tgReal velocity[6] = {8, 6, -1, 0.3, 0.2, 0.1}, g[6] = {1, 1, 1, 1, 1, 1};
+    memcpy(s->qvel, velocity, sizeof velocity);
+    s->qpos[2] = 0.0999;
+    if (explicit) {
+      tgtRandom r = {7};
+      assert_true(tgt_check_params(s, h, &r, tolerance, zero_block, "pair", &seen));
+      report("pair", &seen);
+    } else {
+      tgGradInfo info;
+      tgParamGrad *p = tg_param_grad_create(m, (const char *[]){"geom_friction"}, 1, NULL, &e);
+      assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);
+      assert_int_equal(tg_sim_step_vjp(s, g, g, NULL, NULL, NULL, NULL, &info), TG_OK);
+      assert_int_equal(info.label, TG_GRAD_EXACT);
+      assert_int_equal(tg_sim_step_vjp(s, g, g, NULL, NULL, NULL, p, &info), TG_OK);
+      assert_int_equal(info.label, TG_GRAD_ONE_SIDED);
+      assert_non_null(strstr(info.reason, "equal friction"));
+      tg_param_grad_free(p);
+    }
+    tg_sim_free(s);
+    tg_contact_free(contact);
+    tg_model_free(m);
+  }
+}
+
+// what no state of the tests before moves is not tested
+static void test_all_moved(void **state) {
+  (void)state;
+  for (int k = 0; tg_param_name(k) != NULL; k++) check_true(all.acts[k] > 0, "no state of this test moves with parameter %s", tg_param_name(k));
+}
+
+static void test_refused(void **state) {
+  (void)state;
+  tgModel *m = tgt_random_tree(1, 3, 0);
+  tgError e;
+  const char *none[] = {"body_weight"}, *without[] = {"qpos0"}, *integer[] = {"body_parent"}, *twice[] = {"body_mass", "body_mass"};
+  assert_null(tg_param_grad_create(m, none, 1, NULL, &e));
+  assert_int_equal(e.status, TG_ERR_ARG);
+  assert_non_null(strstr(e.text, "body_weight"));
+  assert_null(tg_param_grad_create(m, without, 1, NULL, &e));
+  assert_int_equal(e.status, TG_ERR_UNSUPPORTED);
+  assert_non_null(strstr(e.text, "qpos0"));
+  assert_null(tg_param_grad_create(m, integer, 1, NULL, &e));
+  assert_int_equal(e.status, TG_ERR_ARG);
+  assert_null(tg_param_grad_create(m, twice, 2, NULL, &e));
+  assert_non_null(strstr(e.text, "twice"));
+  tg_model_free(m);
+}
+
+// a medium's force depends on mass and inertia in a way that has no derivative here: refused by name, the others work
+static void test_medium(void **state) {
+  (void)state;
+  tgModel *m = tgt_random_tree(3, 4, TGT_TREE_FLUID);
+  tgSim *s = tgt_sim(m);
+  tgtRandom r = {5};
+  tgError e;
+  const char *geometry[] = {"body_pos", "jnt_axis", "opt_gravity"}, *mass[] = {"body_mass"};
+  tgParamGrad *p = tg_param_grad_create(m, geometry, 3, NULL, &e), *q = tg_param_grad_create(m, mass, 1, NULL, &e);
+  assert_true(p != NULL && q != NULL);
+  tgt_random_state(s, &r, false);
+  assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);
+  assert_int_equal(tg_sim_step_vjp(s, s->v0, s->v0, NULL, NULL, NULL, p, NULL), TG_OK);
+  assert_int_equal(tg_sim_step_vjp(s, s->v0, s->v0, NULL, NULL, NULL, q, NULL), TG_ERR_UNSUPPORTED);
+  assert_non_null(strstr(tg_sim_error(s)->text, "body_mass"));
+  tg_param_grad_free(p);
+  tg_param_grad_free(q);
+  tg_sim_free(s);
+  tg_model_free(m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_trees),       cmocka_unit_test(test_rows),  cmocka_unit_test(test_rows_explicit),
+                                     cmocka_unit_test(test_rows_bounce), cmocka_unit_test(test_scenes), cmocka_unit_test(test_pair), cmocka_unit_test(test_all_moved),
+                                     cmocka_unit_test(test_refused),     cmocka_unit_test(test_medium)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
