@@ -112,6 +112,7 @@ static void fill(const tgSim *s, int pair, const tgContactPoint *p, const int in
   c->restitution = tgi_pair_restitution(m, pair);
   c->row = -1;
   c->nrow = 0;
+  for (int i = 0; i < 7; i++) c->bar[i] = 0;
   for (int i = 0; i < 2; i++) {
     c->memory_in[i] = in[i];
     c->memory[i] = out[i];

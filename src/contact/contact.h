@@ -64,6 +64,8 @@ typedef struct tgContactModel {
   void (*null_vjp)(const tgSim *s, const tgReal *g, tgReal *alpha);
   /// -1 or 1: the row's impulse is held at that end of its bound; 0: not held by a bound.
   int (*side)(const tgSim *s, int row);
+  /// Carries what rows_vjp and gap_vjp left with the contacts to the sizes of their shapes, after all of them.
+  tgStatus (*size_parameters)(tgSim *s, tgParamGrad *p);
   /// Ties of the parameters that p asks for, added to those of the step.
   void (*param_ties)(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
   /// Ties and switches of the last step, counted, the first of them named.

@@ -23,6 +23,7 @@ void tgi_rows_vjp(tgSim *s, const tgReal *y, const tgReal *u, tgReal *gq, tgPara
 void tgi_rows_gap_vjp(tgSim *s, const tgReal *y, tgReal *gq, tgParamGrad *p);
 void tgi_rows_limit_parameters(tgSim *s, const tgReal *y, tgParamGrad *p);
 void tgi_rows_bounce_parameters(tgSim *s, const tgReal *y, tgParamGrad *p);
+tgStatus tgi_rows_size_parameters(tgSim *s, tgParamGrad *p);
 void tgi_rows_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
 void tgi_rows_jacobian(tgSim *s, const tgReal *u, tgReal *D);
 void tgi_rows_gap_jacobian(tgSim *s, tgReal *D);

@@ -49,7 +49,8 @@ static bool any_weight(const tgContactRow *c, const tgReal *y) {
 }
 
 // D' (gp, gn, ggap) through the twists of both geoms
-static void add_feature_gradient(const tgSim *s, const tgContactRow *c, const tgReal g[7], tgReal *gq, tgParamGrad *p) {
+static void add_feature_gradient(const tgSim *s, tgContactRow *c, const tgReal g[7], tgReal *gq, tgParamGrad *p) {
+  for (int r = 0; p != NULL && r < 7; r++) c->bar[r] += g[r];
   for (int side = 0; side < 2; side++) {
     int geom = side == 0 ? c->geom1 : c->geom2;
     tgReal twist[6] = {0, 0, 0, 0, 0, 0};
@@ -60,7 +61,7 @@ static void add_feature_gradient(const tgSim *s, const tgContactRow *c, const tg
   }
 }
 
-static void contact_vjp(const tgSim *s, const tgContactRow *c, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
+static void contact_vjp(const tgSim *s, tgContactRow *c, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
   const tgReal *dir[3] = {c->n, c->t1, c->t2};
   tgReal F[6], Y[3] = {0, 0, 0}, V[6], vp[3], g[7], g1[3] = {0, 0, 0}, g2[3] = {0, 0, 0};
   for (int k = 0; k < c->nrow; k++) tgi_v3_axpy(Y, y[c->row + k], dir[k]);

@@ -27,6 +27,7 @@ typedef struct tgContactRow {
   int row, nrow;                           // first row and number of rows (1 or 3), row -1 while inactive
   int memory_in[2], memory[2];             // reference features of the pair before and after collision
   tgReal D[7][12];                         // d(p, n, gap)/d(twist of geom1, twist of geom2), world origin; see contact_d
+  tgReal bar[7];                           // dL/d(p, n, gap) of an adjoint under way, for the shapes' sizes; 0 between adjoints
 } tgContactRow;
 
 /// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point.

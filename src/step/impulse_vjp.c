@@ -160,6 +160,7 @@ static tgStatus rows_vjp(tgSim *s, const tgReal *z, tgReal *x, const Out *o) {
     TG_TRY(limits_vjp(s, g, alpha, beta, o->p));
   }
   if (tgi_any_bounce(s)) TG_TRY(bounce_vjp(s, y, o));
+  if (o->p != NULL) TG_TRY(k->size_parameters(s, o->p));
   tgi_stack_free(s, mark);
   return TG_OK;
 }

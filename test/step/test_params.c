@@ -155,6 +155,63 @@ static void test_pair(void **state) {
   }
 }
 
+// a pyramid tipped on its edge or vertex, thrown onto a plane, a sphere, a box and another pyramid, both with their own scales
+static void test_meshes(void **state) {
+  (void)state;
+  static const double vert[5][3] = {{-.1, -.1, 0}, {.1, -.1, 0}, {.1, .1, 0}, {-.1, .1, 0}, {.02, .01, .2}};
+  static const int face[6][3] = {{0, 2, 1}, {0, 3, 2}, {0, 1, 4}, {1, 2, 4}, {2, 3, 4}, {3, 0, 4}};
+  static const tgGeomType under[4] = {TG_GEOM_PLANE, TG_GEOM_SPHERE, TG_GEOM_BOX, TG_GEOM_MESH};
+  tgtParamSeen seen = {0};
+  for (int k = 0; k < 4; k++)
+    for (int pose = 0; pose < 4; pose++) {
+      tgDesc *d = tg_desc_create(NULL);
+      int mesh = tg_desc_add_mesh(d, NULL, vert[0], 5, face[0], 6), body = tg_desc_add_body(d, 0, NULL), still = tg_desc_add_body(d, 0, NULL);
+      int g[2] = {tg_desc_add_geom(d, body, TG_GEOM_MESH, NULL), tg_desc_add_geom(d, k == 0 ? 0 : still, under[k], NULL)};
+      tg_desc_add_joint(d, body, TG_JOINT_FREE, NULL);
+      tg_desc_add_joint(d, still, TG_JOINT_SLIDE, NULL);
+      d->body[still].has_inertial = true;
+      d->body[still].mass = d->body[still].inertia[0] = d->body[still].inertia[1] = d->body[still].inertia[2] = 2;
+      for (int i = 0; i < 2; i++) {
+        d->geom[g[i]].friction[0] = 0.5 - 0.1 * i;
+        for (int c = 0; c < 3; c++) d->geom[g[i]].size[c] = k == 0 ? 1 : 0.2 - 0.02 * c;
+        if (d->geom[g[i]].type == TG_GEOM_MESH) d->geom[g[i]].mesh = mesh;
+      }
+      tgError e = {0};
+      tgModel *m = tgs_compile(d, &e);
+      check_true(m != NULL, "%s", e.text);
+      tgContact *contact = tg_contact_create(m, "lcp", NULL, &e);
+      tgSim *s = tg_sim_create(m, contact, NULL, &e);
+      assert_non_null(s);
+      assert_int_equal(tg_sim_reserve(s, 16, 64), TG_OK);
+      tgtRandom r = {.s = 10u * (unsigned)k + (unsigned)pose};
+      for (int i = 0; i < 6; i++) tg_sim_param(s, "geom_scale", NULL, NULL)[i] = tgt_uniform(&r, 0.8, 1.2);
+      tgReal w[7] = {0.01 * pose, -0.02, 0.5, 0.4 * pose, 0.3, 0.2 * (pose - 1), 0};
+      tg_model_integrate(m, s->qpos, w, s->qpos);
+      for (int i = 0; i < 6; i++) s->qvel[i] = tgt_uniform(&r, -1, 1);
+      // down until it touches
+      tgStepInfo info;
+      for (int i = 0; i < 4000; i++) {
+        s->qpos[2] -= 2e-4;
+        tgReal keep[8];
+        memcpy(keep, s->qpos, sizeof keep);
+        tgReal v[7];
+        memcpy(v, s->qvel, sizeof v);
+        assert_int_equal(tg_sim_step(s, 1e-9, &info), TG_OK);
+        memcpy(s->qpos, keep, (size_t)m->nq * sizeof *keep);
+        memcpy(s->qvel, v, (size_t)m->nv * sizeof *v);
+        if (info.ncontact > 0) break;
+      }
+      assert_true(info.ncontact > 0);
+      char what[32];
+      snprintf(what, sizeof what, "mesh on %d pose %d", k, pose);
+      assert_true(tgt_check_params(s, h, &r, tolerance, zero_block, what, &seen));
+      tg_sim_free(s);
+      tg_contact_free(contact);
+      tg_model_free(m);
+    }
+  report("meshes", &seen);
+}
+
 // what no state of the tests before moves is not tested
 static void test_all_moved(void **state) {
   (void)state;
@@ -202,7 +259,7 @@ static void test_medium(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_trees),       cmocka_unit_test(test_rows),  cmocka_unit_test(test_rows_explicit),
-                                     cmocka_unit_test(test_rows_bounce), cmocka_unit_test(test_scenes), cmocka_unit_test(test_pair), cmocka_unit_test(test_all_moved),
+                                     cmocka_unit_test(test_rows_bounce), cmocka_unit_test(test_scenes), cmocka_unit_test(test_pair), cmocka_unit_test(test_meshes), cmocka_unit_test(test_all_moved),
                                      cmocka_unit_test(test_refused),     cmocka_unit_test(test_medium)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -465,6 +465,7 @@ const tgContactModel tgi_lcp_model = {
     .null_jvp = null_jvp,
     .null_vjp = null_vjp,
     .side = side,
+    .size_parameters = tgi_rows_size_parameters,
     .param_ties = tgi_rows_param_ties,
     .ties = ties,
 };
