@@ -86,6 +86,7 @@ reproduce: build
 
 test-long: test
 	@ctest --preset release -L long
+	@TANGERE_LONG=1 build/venv/bin/python -m pytest -q test/cli/test_reproduce.py
 	@tools/fuzz.sh 600
 
 coverage: setup-test viewer

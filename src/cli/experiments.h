@@ -53,15 +53,17 @@ double tgi_median(double *x, int n);
 /// How a task of models/ is run in an experiment.
 typedef struct tgTaskRun {
   const char *file, *method;   // method NULL: the task's
-  const char *name;            // of the folder that the motion is left in, NULL: leave nothing
   int iterations;              // 0: the task's
   bool zero_contact;           // the ablation without contact gradients
-  double seconds;              // wall clock at most, 0: no limit
+  double seconds, loss;        // stop at this wall clock or loss, 0: neither
   uint64_t seed;
 } tgTaskRun;
 /// Optimises it. NULL: reason printed. *task (may be NULL) is the task, to be freed after the optimum is used.
 tgOptimum *tgi_run_task(tgRun *run, const tgTaskRun *how, tgTask **task);
-
+/// The same from seeds 0 .. starts - 1 until a loss is at most `enough`; the best. *used (may be NULL): how many starts that took.
+tgOptimum *tgi_run_starts(tgRun *run, const tgTaskRun *how, int starts, double enough, int *used, tgTask **task);
+/// Leaves first and best iterate in the run's folder under `name`. False: reason printed.
+bool tgi_run_leave_task(tgRun *run, const char *name, const tgTask *task, const tgOptimum *optimum);
 /// Leaves a recorded motion in the run's folder under `name`. False: reason printed.
 bool tgi_run_leave(tgRun *run, const char *name, const char *title, const tgModel *model, double h, tgCliTrajectory *trajectory, int count,
                    const tgReplayMarker *marker, int nmarker);

@@ -1,5 +1,7 @@
-"""tangere reproduce: what it lists, the rows it prints, and the experiments that are quick enough for every run of the tests."""
+"""tangere reproduce: what it lists, the rows it prints, and the experiments that are quick enough for every run of the tests; with
+TANGERE_LONG=1, which make test-long sets, the others too."""
 import json
+import os
 import re
 import shutil
 import signal
@@ -15,6 +17,7 @@ ROWS = {
     "LC-R1": "atlas.jacobians_us atlas.step_us atlas.jacobians_per_step atlas.central_ratio atlas.ridders_ratio atlas.max_rel_error "
              "cheetah.jacobians_us cheetah.step_us cheetah.jacobians_per_step cheetah.max_rel_error jumpworm.jacobians_us jumpworm.step_us "
              "jumpworm.max_rel_error catapult.jacobians_us catapult.step_us catapult.max_rel_error",
+    "LC-R4": "catapult.miss_m jumpworm.rise_m humanoid.clearance_m humanoid.failed_lcp",
     "TO-R3": "prism.slope_error prism.stop_step cubes.final_speed cubes.momentum_error frictionless_steps",
 }
 
@@ -88,3 +91,12 @@ def test_interrupt():
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("x")
     assert "file" in run("reproduce", "TO-R3", "--out", tmp_path / "file" / "out", code=2).stderr
+
+
+@pytest.mark.skipif("TANGERE_LONG" not in os.environ, reason="make test-long")
+@pytest.mark.parametrize("name", ["LC-R4"])
+def test_long(name, tmp_path):
+    result, rows = rows_of(run("reproduce", name, "--json", "--out", tmp_path))
+    assert result["pass"] and set(ROWS[name].split()) <= set(rows) and result["seconds"] < 600
+    for path in result["left"]:
+        assert os.path.getsize(path) > 100_000

@@ -2,10 +2,9 @@
 #include "cli/experiments.h"
 
 bool tgi_reproduce_reach(tgRun *run) {
-  tgTaskRun how = {.file = "half_cheetah_reach.yaml", .name = "reach"};
+  tgTaskRun how = {.file = "half_cheetah_reach.yaml"};
   tgTask *task = NULL;
   tgOptimum *ours = tgi_run_task(run, &how, &task);
-  how.name = NULL;
   how.zero_contact = true;
   tgOptimum *zero = ours != NULL ? tgi_run_task(run, &how, NULL) : NULL;
   how = (tgTaskRun){.file = how.file, .method = "random"};
@@ -16,6 +15,7 @@ bool tgi_reproduce_reach(tgRun *run) {
     tgi_run_row(run, "reach.distance", tgi_cli_best_distance(task, ours), "%d iterations", ours->iterations);
     tgi_run_row(run, "reach.seconds", ours->seconds, "wall clock");
     tgi_run_row(run, "no_contact_gradient.loss_ratio", zero->best_loss / ours->best_loss, "contact forces held constant in the gradient");
+    done = tgi_run_leave_task(run, "reach", task, ours);
     tgi_run_row(run, "random_search.loss_ratio", random->best_loss / ours->best_loss, "%ld simulations, as many as ours", random->simulations);
   }
   tg_optimum_free(ours);

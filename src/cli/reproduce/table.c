@@ -38,6 +38,14 @@ static const tgBand jacobian_bands[] = {
     {"catapult.max_rel_error", '<', 1e-6, "", NONE},
 };
 
+// section VII-D of [lcp]: tasks shown, without figures
+static const tgBand motion_bands[] = {
+    {"catapult.miss_m", '<', 0.001, "m", NONE},
+    {"jumpworm.rise_m", '>', 0.3, "m", NONE},
+    {"humanoid.clearance_m", '>', 0.05, "m", NONE},
+    {"humanoid.failed_lcp", '<', 0, "", NONE},
+};
+
 // section VI of [toi]: slope of the velocity of sliding prisms (theirs -0.0147, exact -0.0144), two cubes that come to rest together
 static const tgBand prism_bands[] = {
     {"prism.slope_error", '<', 1e-6, "m/s", 3e-4},
@@ -53,6 +61,8 @@ const tgExperiment tgi_reproductions[] = {
      BANDS(reach_bands)},
     {"LC-R1", "Jacobians of a step of a humanoid, the half-cheetah, the jump-worm and the catapult: time and error against differences",
      tgi_reproduce_jacobians, BANDS(jacobian_bands)},
+    {"LC-R4", "motions through contact by gradient: a catapult hits its target, a worm jumps, a humanoid jumps", tgi_reproduce_motions,
+     BANDS(motion_bands)},
     {"TO-R3", "prisms slide and stop, two cubes collide and come to rest together: friction at every step", tgi_reproduce_prisms,
      BANDS(prism_bands)},
 };
