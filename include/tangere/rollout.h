@@ -31,6 +31,12 @@ TG_API tgRolloutOptions tg_rollout_default(void);
 /// A status other than TG_OK ends the rollout with that status.
 typedef tgStatus (*tgLossFn)(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu);
 
+/// What loss term t depends on in the parameters themselves, at held (q, v, u): adds its derivatives to dp. Called in a gradient after the
+/// term's own derivatives, the sim as there. Frames depend on body_pos, body_quat, jnt_pos and jnt_axis: tg_sim_point_param_vjp.
+typedef tgStatus (*tgLossParamFn)(void *ctx, tgSim *sim, int t, int steps, tgParamGrad *dp);
+/// A tgLossParamFn for losses of (q, v, u) alone.
+TG_API tgStatus tg_loss_without_parameters(void *ctx, tgSim *sim, int t, int steps, tgParamGrad *dp);
+
 /// Sets parameters (tg_sim_param) of the sim before the first step.
 typedef tgStatus (*tgSetupFn)(void *ctx, tgSim *sim);
 
@@ -50,6 +56,8 @@ typedef struct tgRolloutRun {
   tgStepInfo *info;                ///< T, or NULL
   tgReal *D;                       ///< Jacobian of each step as tg_sim_step_jacobian gives it, T x 2 nv x (2 nv + nu), or NULL
   tgReal *dq0, *dv0, *du;          ///< gradient of the loss, nv, nv, T x nu; any may be NULL, all NULL: no gradient
+  tgParamGrad *dp;                 ///< gradient in the parameters, constant over the rollout, or NULL; what it held is overwritten
+  tgLossParamFn loss_param;        ///< with loss_ctx; needed when there is a loss and dp. TG_ERR_ARG without it.
 } tgRolloutRun;
 
 /// How it went.

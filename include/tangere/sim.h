@@ -7,6 +7,7 @@
 
 #include "tangere/contact.h"
 #include "tangere/model.h"
+#include "tangere/param.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -69,6 +70,8 @@ TG_API tgStatus tg_sim_acceleration(tgSim *sim, const tgReal *tau, tgReal *qacc)
 TG_API tgStatus tg_sim_acceleration_d(tgSim *sim, const tgReal *tau, tgReal *Da_q, tgReal *Da_v, tgReal *Da_tau, tgReal *Da_pi);
 /// Jacobian (6 x nv row-major: 3 rows angular, 3 rows linear, world axes) of the point `point` (world) moving with the body.
 TG_API tgStatus tg_sim_jacobian(tgSim *sim, int body, const tgReal point[3], tgReal *jacobian);
+/// Adds to dp what a change g . dx of such a point is worth in the parameters that place bodies and joints, at held coordinates.
+TG_API tgStatus tg_sim_point_param_vjp(tgSim *sim, int body, const tgReal point[3], const tgReal g[3], tgParamGrad *dp);
 
 #ifdef __cplusplus
 }

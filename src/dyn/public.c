@@ -123,6 +123,18 @@ static tgStatus jacobian_of(tgSim *s, int body, const tgReal point[3], tgReal *j
   return TG_OK;
 }
 
+static tgStatus point_param_vjp(tgSim *s, int body, const tgReal point[3], const tgReal g[3], tgParamGrad *dp) {
+  if (dp == NULL || dp->model != s->model) return tgi_error(&s->error, TG_ERR_ARG, "the parameter gradient is missing or was made for another model.");
+  if (body < 0 || body >= s->m.nbody)
+    return tgi_error(&s->error, TG_ERR_ARG, "there is no body %d; the model has bodies 0 to %d.", body, s->m.nbody - 1);
+  tgReal screw[6];
+  TG_TRY(prepare(s));
+  tgi_sp_screw(screw, point, g);
+  tgi_param_pose(dp, body, screw);
+  tgi_place_vjp(s, dp, NULL);
+  return TG_OK;
+}
+
 // Every public call: the sim is claimed for its length and computed in the engine's floating-point environment.
 #define COMPUTE(s, call)                          \
   do {                                            \
@@ -149,3 +161,7 @@ tgStatus tg_sim_acceleration_d(tgSim *s, const tgReal *tau, tgReal *Da_q, tgReal
 }
 
 tgStatus tg_sim_jacobian(tgSim *s, int body, const tgReal point[3], tgReal *jacobian) { COMPUTE(s, jacobian_of(s, body, point, jacobian)); }
+
+tgStatus tg_sim_point_param_vjp(tgSim *s, int body, const tgReal point[3], const tgReal g[3], tgParamGrad *dp) {
+  COMPUTE(s, point_param_vjp(s, body, point, g, dp));
+}

@@ -7,6 +7,8 @@
 // simulation holds right after computing that step; no other cache exists.
 #include "rollout/rollout.h"
 
+#include "sim/param.h"
+
 #include <string.h>
 
 #include "base/fpenv.h"
@@ -208,6 +210,9 @@ static tgStatus loss_call(Sweep *w, int t, bool derivatives, tgReal *value) {
   if (!tgFinite(*value)) return fail(w, TG_ERR_NOT_FINITE, "loss term", t, "its value is not finite");
   if (derivatives && !finite_all(r->gq, 2 * r->nv + r->nu, &i))
     return fail(w, TG_ERR_NOT_FINITE, "loss term", t, "its derivative is not finite");
+  if (!derivatives || run->dp == NULL) return TG_OK;
+  status = run->loss_param(run->loss_ctx, r->sim, t, r->steps, run->dp);
+  if (status != TG_OK) return fail(w, status, "loss term", t, "its part in the parameters reports a failure");
   return TG_OK;
 }
 
@@ -333,7 +338,7 @@ static tgStatus step_back(Sweep *w) {
   int t = r->at - 1, i = 0;
   tgGradInfo one = {0};
   tgReal value;
-  tgStatus status = tg_sim_step_vjp(r->sim, r->aq, r->av, r->bq, r->bv, r->du, NULL, &one);
+  tgStatus status = tg_sim_step_vjp(r->sim, r->aq, r->av, r->bq, r->bv, r->du, w->run->dp, &one);
   if (status == TG_ERR_CAPACITY) return status;
   if (status != TG_OK) return fail(w, status, "gradient of step", t, sim_text(r->sim, status));
   merge(&w->res->grad, &one, t);
@@ -354,6 +359,7 @@ static tgStatus step_back(Sweep *w) {
 
 static tgStatus backward(Sweep *w) {
   tgRollout *r = w->r;
+  int i = 0;
   // a_T: what the last loss term left in gq, gv; zero without a loss
   memcpy(r->aq, r->gq, (size_t)r->nv * sizeof(tgReal));
   memcpy(r->av, r->gv, (size_t)r->nv * sizeof(tgReal));
@@ -366,6 +372,8 @@ static tgStatus backward(Sweep *w) {
   }
   if (w->run->dq0 != NULL) memcpy(w->run->dq0, r->aq, (size_t)r->nv * sizeof(tgReal));
   if (w->run->dv0 != NULL) memcpy(w->run->dv0, r->av, (size_t)r->nv * sizeof(tgReal));
+  if (w->run->dp != NULL && !finite_all(w->run->dp->value, w->run->dp->size, &i))
+    return fail(w, TG_ERR_NOT_FINITE, "gradient at step", 0, "that in the parameters is not finite; over this horizon it grows beyond what a number holds");
   return TG_OK;
 }
 
@@ -390,6 +398,7 @@ static tgStatus start(Sweep *w) {
   for (int i = 0; i < r->nq; i++) s->qpos[i] = run->q0 != NULL ? run->q0[i] : s->m.qpos0[i];
   for (int i = 0; i < r->nv; i++) s->qvel[i] = run->v0 != NULL ? run->v0[i] : 0;
   memset(r->gq, 0, (size_t)(2 * r->nv + r->nu) * sizeof(tgReal));
+  if (run->dp != NULL) tg_param_grad_clear(run->dp);
   forget(s);
   r->at = r->top = 0;
   if (w->gradient && r->slots < 1)
@@ -412,8 +421,28 @@ static tgStatus grow(Sweep *w) {
   return fail(w, status, "room for step", r->at, tg_status_text(status));
 }
 
+tgStatus tg_loss_without_parameters(void *ctx, tgSim *sim, int t, int steps, tgParamGrad *dp) {
+  (void)ctx;
+  (void)sim;
+  (void)t;
+  (void)steps;
+  (void)dp;
+  return TG_OK;
+}
+
+static tgStatus check_parameters(Sweep *w) {
+  const tgRolloutRun *run = w->run;
+  if (run->dp == NULL) return TG_OK;
+  if (run->dp->model != w->r->sim->model)
+    return tgi_error(&w->res->error, TG_ERR_ARG, "the parameter gradient of the rollout was made for another model");
+  if (run->loss == NULL || run->loss_param != NULL) return TG_OK;
+  return tgi_error(&w->res->error, TG_ERR_ARG,
+                   "a gradient in parameters needs loss_param, what the loss depends on in them directly; tg_loss_without_parameters when nothing");
+}
+
 static tgStatus run_all(Sweep *w) {
-  tgStatus status = TG_OK;
+  tgStatus status = check_parameters(w);
+  if (status != TG_OK) return status;
   w->res->forward_steps = 0;
   // a tape that an earlier run failed to make anew
   if (w->r->tape == NULL) {
@@ -444,7 +473,7 @@ tgStatus tg_rollout_run(tgRollout *r, const tgRolloutRun *run, tgRolloutResult *
     result->status = tgi_error(&result->error, TG_ERR_STATE, "this rollout is running already; each thread needs its own");
     return result->status;
   }
-  Sweep w = {.r = r, .run = run, .res = result, .gradient = run->dq0 != NULL || run->dv0 != NULL || run->du != NULL};
+  Sweep w = {.r = r, .run = run, .res = result, .gradient = run->dq0 != NULL || run->dv0 != NULL || run->du != NULL || run->dp != NULL};
   tgiFpEnv env = tgi_fp_enter();
   tgStatus status = w.gradient && run->policy != NULL
                         ? tgi_error(&result->error, TG_ERR_ARG, "a gradient through a feedback policy is not had from a rollout; give it controls")

@@ -158,6 +158,68 @@ static void check_gradient(tgModel *m, int steps, int least_contacts, const tgRe
   drop(&s);
 }
 
+// ---- parameters ----
+
+typedef struct Moved { Scene *s; const char *name; tgReal entry[1024]; int n; } Moved;
+
+static tgStatus set_parameter(void *ctx, tgSim *sim) {
+  const Moved *k = ctx;
+  tgReal *p = tg_sim_param(sim, k->name, NULL, NULL);
+  memcpy(p, k->entry, (size_t)k->n * sizeof *p);
+  return TG_OK;
+}
+static tgStatus loss_of_parameter(void *ctx, const tgReal *x, tgReal *y) {
+  Moved *k = ctx;
+  tgRolloutRun run = inputs(k->s);
+  tgRolloutResult result;
+  run.setup = set_parameter;
+  run.setup_ctx = k;
+  memcpy(k->entry, x, (size_t)k->n * sizeof *x);
+  tgStatus status = tg_rollout_run(k->s->r, &run, &result);
+  y[0] = result.loss;
+  return status;
+}
+
+// every entry of some parameters over a rollout in contact, those that move the loss's own point among them
+static void parameter_gradient_is_right(void **state) {
+  (void)state;
+  static const char *const names[] = {"body_mass", "body_com", "body_inertia", "dof_damping", "dof_armature", "jnt_stiffness", "opt_gravity",
+                                      "geom_size", "geom_pos", "geom_friction", "body_pos", "jnt_pos", "act_gain", "qpos_spring"};
+  enum { N = sizeof names / sizeof *names };
+  Scene s = make(tgt_runner(), 30, 0);
+  tgRolloutRun run = with_gradient(&s);
+  tgRolloutResult result;
+  tgError e;
+  tgParamGrad *p = tg_param_grad_create(s.m, names, N, NULL, &e);
+  check_true(p != NULL, "%s", e.text);
+  // of two equal frictions the larger counts: no derivative
+  for (int g = 0; g < s.m->ngeom; g++) tg_sim_param(tg_rollout_sim(s.r), "geom_friction", NULL, NULL)[g] *= 1 + 0.05 * g;
+  run.dp = p;
+  assert_int_equal(tg_rollout_run(s.r, &run, &result), TG_ERR_ARG);
+  assert_non_null(strstr(result.error.text, "loss_param"));
+  run.loss_param = tgt_reach_param;
+  for (int again = 0; again < 2; again++) succeed(s.r, &run, &result);   // what an earlier run left is overwritten
+  for (int k = 0; k < N; k++) {
+    int rows, cols;
+    tgReal *g = tg_param_grad_field(p, names[k], &rows, &cols);
+    Moved moved = {.s = &s, .name = names[k], .n = rows * cols};
+    assert_true(moved.n <= 1024);
+    if (moved.n == 0) continue;
+    tgReal nominal[1024];
+    memcpy(nominal, tg_sim_param(tg_rollout_sim(s.r), names[k], NULL, NULL), (size_t)moved.n * sizeof *nominal);
+    tgtDeriv d = {.name = names[k], .nx = moved.n, .ny = 1, .map = loss_of_parameter, .ctx = &moved, .step = 1e-6};
+#ifdef TG_COMPLEX
+    d.tol = 1e-8;
+#else
+    d.tol = 1e-5;
+#endif
+    tgt_check_jacobian(&d, nominal, g);
+    assert_int_equal(loss_of_parameter(&moved, nominal, &(tgReal){0}), TG_OK);
+  }
+  tg_param_grad_free(p);
+  drop(&s);
+}
+
 static void gradient_of_runner_is_right(void **state) {
   (void)state;
   check_gradient(tgt_runner(), 30, 10, NULL);
@@ -517,7 +579,7 @@ static void jacobians_chain_to_the_gradient(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(rollout_is_the_steps_by_hand), cmocka_unit_test(gradient_of_runner_is_right),
+    cmocka_unit_test(rollout_is_the_steps_by_hand), cmocka_unit_test(parameter_gradient_is_right), cmocka_unit_test(gradient_of_runner_is_right),
     cmocka_unit_test(gradient_of_ball_is_right), cmocka_unit_test(gradient_of_box_is_right),
     cmocka_unit_test(every_budget_gives_the_same_bits), cmocka_unit_test(repeated_and_grown_runs_give_the_same_bits),
     cmocka_unit_test(snapshot_restores_the_bits), cmocka_unit_test(loss_is_asked_as_promised),

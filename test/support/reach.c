@@ -31,3 +31,14 @@ tgStatus tgt_reach(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgRea
     for (int i = 0; i < nu; i++) gu[i] += 2 * r->control * sim->ctrl[i];
   return TG_OK;
 }
+
+tgStatus tgt_reach_param(void *ctx, tgSim *sim, int t, int steps, tgParamGrad *dp) {
+  const tgtReach *r = ctx;
+  double w = t == steps ? r->final : r->running;
+  tgReal g[3], x[3];
+  for (int i = 0; i < 3; i++) {
+    x[i] = sim->xpos[3 * r->body + i];
+    g[i] = 2 * w * (x[i] - r->target[i]);
+  }
+  return tg_sim_point_param_vjp(sim, r->body, x, g, dp);
+}

@@ -13,6 +13,8 @@ typedef struct tgtReach {
   bool count;
 } tgtReach;
 
+/// Its tgLossParamFn.
+tgStatus tgt_reach_param(void *ctx, tgSim *sim, int t, int steps, tgParamGrad *dp);
 /// tgLossFn, ctx a tgtReach.
 tgStatus tgt_reach(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu);
 
