@@ -38,7 +38,7 @@ TG_API int tg_task_size(const tgTask *task);
 TG_API void tg_task_start(const tgTask *task, uint64_t seed, double *x);
 /// q0 (nq), v0 (nv) and controls (steps x nu) for decision variables x. Outputs may be NULL.
 TG_API void tg_task_expand(const tgTask *task, const double *x, double *q0, double *v0, double *u);
-/// Methods known: "adam", "descent", "lbfgs", "random", "cem", "ilqr"; NULL past the end.
+/// Methods of this build: "adam", "descent", "lbfgs", "random", "cem", "ilqr", "shooting" (where Ipopt was found); NULL past the end.
 TG_API const char *tg_methods(int i);
 
 /// The rollout of a task, which must outlive it: evaluates the loss and its gradient. One thread at a time. tape_bytes as in

@@ -8,7 +8,7 @@
 
 bool tgi_controls_sines(const tgTask *t) { return t->yaml->controls != NULL && t->yaml->controls->basis == TG_BASIS_SINES; }
 int tgi_controls_every(const tgTask *t) { return t->yaml->controls != NULL && t->yaml->controls->every > 0 ? t->yaml->controls->every : 1; }
-static int terms(const tgTask *t) { return t->yaml->controls->terms > 0 ? t->yaml->controls->terms : 1; }
+static int terms(const tgTask *t) { return t->yaml->controls != NULL && t->yaml->controls->terms > 0 ? t->yaml->controls->terms : 1; }
 
 int tgi_controls_count(const tgTask *t) {
   if (t->yaml->controls == NULL) return 0;
@@ -87,4 +87,23 @@ void tgi_controls_vjp(const tgTask *t, const double *x, const double *du, double
       if (!tgi_controls_sines(t)) g[(s / tgi_controls_every(t)) * nu + k] += du[k];
       else sine_sum(x + k * per, terms(t), s * t->h, du[k], g + k * per);
     }
+}
+
+int tgi_controls_range(const tgTask *t, int from, int to, int *count) {
+  int nu = t->model->nu, k = tgi_controls_every(t);
+  *count = t->ncontrol;
+  if (t->ncontrol == 0 || tgi_controls_sines(t)) return 0;
+  *count = ((to - 1) / k - from / k + 1) * nu;
+  return from / k * nu;
+}
+
+void tgi_controls_jacobian(const tgTask *t, const double *x, int s, int first, int count, double *J) {
+  int nu = t->model->nu, per = 1 + 3 * terms(t);
+  memset(J, 0, (size_t)nu * (size_t)count * sizeof *J);
+  if (t->ncontrol == 0) return;
+  for (int k = 0; k < nu; k++) {
+    int at = s / tgi_controls_every(t) * nu + k - first;
+    if (tgi_controls_sines(t)) sine_sum(x + k * per, terms(t), s * t->h, 1, J + (size_t)k * (size_t)count + k * per);
+    else if (at >= 0 && at < count) J[(size_t)k * (size_t)count + (size_t)at] = 1;
+  }
 }

@@ -17,6 +17,10 @@ void tgi_controls_start(const tgTask *t, uint64_t seed, double *x);
 void tgi_controls_box(const tgTask *t, double *low, double *high);
 /// u (steps x nu) for variables x.
 void tgi_controls_expand(const tgTask *t, const double *x, double *u);
+/// Variables first .. first + *count - 1 are those that decide the controls of steps from .. to - 1.
+int tgi_controls_range(const tgTask *t, int from, int to, int *count);
+/// J (nu x count): du/d(variables first .. first + count - 1) at step s.
+void tgi_controls_jacobian(const tgTask *t, const double *x, int s, int first, int count, double *J);
 /// g = (du/dx)' du, written.
 void tgi_controls_vjp(const tgTask *t, const double *x, const double *du, double *g);
 

@@ -32,7 +32,7 @@ static void add_slope(const tgTermRows *w, int nv, double scale, double *gq, dou
   }
 }
 
-// g += scale J' phi', H += scale J' diag(phi'') J
+// g += scale J' phi', and where it is wanted H += scale J' diag(phi'') J
 static void add_expansion(const tgTermRows *w, double scale, double *g, double *H) {
   for (int k = 0; k < w->n; k++) {
     const double *row = w->J + (size_t)k * (size_t)w->nz;
@@ -40,7 +40,7 @@ static void add_expansion(const tgTermRows *w, double scale, double *g, double *
     int a = w->first[k], b = a + w->count[k];
     for (int i = a; i < b; i++) {
       g[i] += scale * w->slope[k] * row[i];
-      for (int j = a; j < b && c != 0; j++) H[(size_t)i * (size_t)w->nz + (size_t)j] += c * row[i] * row[j];
+      for (int j = a; j < b && c != 0 && H != NULL; j++) H[(size_t)i * (size_t)w->nz + (size_t)j] += c * row[i] * row[j];
     }
   }
 }
@@ -59,8 +59,9 @@ static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgRea
   const tgTask *task = e->task;
   size_t nz = (size_t)e->rows.nz;
   const tgExpansion *x = e->expansion;
-  double *g = x != NULL ? x->g + (size_t)t * nz : NULL, *H = x != NULL ? x->H + (size_t)t * nz * nz : NULL;
-  if (x != NULL) memset(g, 0, nz * sizeof *g), memset(H, 0, nz * nz * sizeof *H);
+  double *g = x != NULL ? x->g + (size_t)t * nz : NULL, *H = x != NULL && x->H != NULL ? x->H + (size_t)t * nz * nz : NULL;
+  if (g != NULL) memset(g, 0, nz * sizeof *g);
+  if (H != NULL) memset(H, 0, nz * nz * sizeof *H);
   // the forward sweep, which comes first, notes the values
   bool note = gq == NULL || t == steps;
   for (int i = 0; i < task->nterm; i++) {

@@ -5,10 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "kin/kinematics.h"
 #include "optim/controls.h"
 #include "optim/lq.h"
 #include "optim/optimize.h"
+#include "optim/sensitivity.h"
+#include "sim/sim.h"
 
 // the penalty's schedule [ilqg II.F], the shortest step of the line search and the least share of the expected decrease to accept
 static const double MU_LEAST = 1e-6, MU_MOST = 1e10, DELTA = 1.6, ACCEPT = 1e-4;
@@ -25,7 +26,7 @@ typedef struct Ilqr {
   double *q0, *v0, *all;         // start, and the controls of all steps (T x nu)
   double *from;                  // n: where the iteration began
   double *next, alpha;           // candidate (n) and its step
-  double *dx, *step;             // nx, nv
+  double *dx, *step;             // nx; work of tgi_sensitivity_initial
   // decided initial states: d(q0, v0)/d(variables) (nx x ninitial), the step in them and its program
   double *G, *VG, *Hs, *gs, *slow, *shigh;
   tgBoxQp start;
@@ -43,7 +44,7 @@ static void place(Ilqr *s, tgLayout *l) {
   double **arrays[] = {&s->u, &s->low, &s->high, &s->q, &s->v, &s->q0, &s->v0, &s->all, &s->from, &s->next, &s->dx, &s->step, &s->G, &s->VG, &s->Hs,
                        &s->gs, &s->slow, &s->shigh, &s->start.x, &s->start.work, &s->start.L, &s->saved};
   size_t sizes[] = {nc, nc, nc, tgi_size_mul(T, nq), tgi_size_mul(T, nv), nq, nv,
-                    tgi_size_mul(T, (size_t)s->nu), n, n, nx, nv, nx * ni, nx * ni, ni * ni, ni, ni, ni, ni, 4 * ni, ni * ni, n + SAVED};
+                    tgi_size_mul(T, (size_t)s->nu), n, n, nx, nv + 2 * nv * ni, nx * ni, nx * ni, ni * ni, ni, ni, ni, ni, 4 * ni, ni * ni, n + SAVED};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
   s->start.free = tgi_place(l, ni, sizeof(int));
 }
@@ -87,24 +88,12 @@ static tgStatus linearise(Ilqr *s, const double *x) {
   return TG_OK;
 }
 
-// d(q0, v0)/d(decided initial values): G
-static void initial_jacobian(Ilqr *s, const double *x) {
-  const tgTask *t = s->task;
-  int ni = t->ninitial, nv = s->nv;
-  double *pick = s->VG;   // nv x ni
-  tgi_task_position_step(t, x, s->step);
-  memset(s->G, 0, (size_t)s->nx * (size_t)ni * sizeof *s->G);
-  memset(pick, 0, (size_t)nv * (size_t)ni * sizeof *pick);
-  for (int i = 0; i < ni; i++) *(t->initial[i].velocity ? &s->G[(nv + t->initial[i].dof) * ni + i] : &pick[t->initial[i].dof * ni + i]) = 1;
-  tgi_integrate_jacobian(t->model, s->step, ni, NULL, pick, s->G);
-}
-
 // the step in the decided initial values: min of V over them in their box
 static bool initial_step(Ilqr *s, const double *x) {
   const tgTask *t = s->task;
   int ni = t->ninitial, nx = s->nx;
   if (ni == 0) return true;
-  initial_jacobian(s, x);
+  tgi_sensitivity_initial(t, x, s->G, ni, s->step);
   memset(s->VG, 0, (size_t)nx * (size_t)ni * sizeof *s->VG);
   for (int r = 0; r < nx; r++)
     for (int c = 0; c < nx; c++)

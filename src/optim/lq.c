@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "optim/product.h"
+
 // places in the work array
 typedef struct Work { double *g, *H, *W, *N, *P, *P2, *Quu, *Qux, *low, *high; } Work;
 
@@ -36,30 +38,6 @@ void tgi_lq_place(tgLq *q, tgLayout *l) {
   q->qp.free = tgi_place(l, nu, sizeof(int));
 }
 
-// C (m x n, leading dimension ldc) += A' B, A k x m, B k x n
-static void add_atb(int k, int m, int n, const double *A, int lda, const double *B, int ldb, double *C, int ldc) {
-  for (int r = 0; r < k; r++)
-    for (int i = 0; i < m; i++) {
-      double a = A[(size_t)r * (size_t)lda + (size_t)i];
-      if (a == 0) continue;
-      const double *b = B + (size_t)r * (size_t)ldb;
-      double *c = C + (size_t)i * (size_t)ldc;
-      for (int j = 0; j < n; j++) c[j] += a * b[j];
-    }
-}
-
-// C (m x n) += A B, A m x k
-static void add_ab(int m, int k, int n, const double *A, int lda, const double *B, int ldb, double *C, int ldc) {
-  for (int i = 0; i < m; i++)
-    for (int r = 0; r < k; r++) {
-      double a = A[(size_t)i * (size_t)lda + (size_t)r];
-      if (a == 0) continue;
-      const double *b = B + (size_t)r * (size_t)ldb;
-      double *c = C + (size_t)i * (size_t)ldc;
-      for (int j = 0; j < n; j++) c[j] += a * b[j];
-    }
-}
-
 // the value at the end of a block: Q(dx, du) = V(dx), P = [1 0]
 static void open_block(const tgLq *q, const Work *w) {
   int nx = q->nx, nz = nx + q->nu;
@@ -79,9 +57,9 @@ static void through_step(const tgLq *q, Work *w, int t, bool penalised) {
   size_t z = (size_t)nz;
   const double *D = q->e.D + (size_t)t * (size_t)nx * z, *g = q->e.g + (size_t)t * z, *H = q->e.H + (size_t)t * z * z;
   memset(w->W, 0, (size_t)nx * z * sizeof *w->W);
-  add_ab(nx, nx, nz, w->H, nz, D, nz, w->W, nz);
+  tgi_add_ab(nx, nx, nz, w->H, nz, D, nz, w->W, nz);
   memcpy(w->N, H, z * z * sizeof *H);
-  add_atb(nx, nz, nz, D, nz, w->W, nz, w->N, nz);
+  tgi_add_atb(nx, nz, nz, D, nz, w->W, nz, w->N, nz);
   // the parts in u of the steps after, which hold the same u
   for (int i = 0; i < nz; i++)
     for (int r = 0; r < nx; r++) {
@@ -106,7 +84,7 @@ static void through_step(const tgLq *q, Work *w, int t, bool penalised) {
   memcpy(w->g, gx, (size_t)nx * sizeof *gx);
   if (!penalised) return;
   memset(w->P2, 0, (size_t)nx * z * sizeof *w->P2);
-  add_ab(nx, nx, nz, w->P, nz, D, nz, w->P2, nz);
+  tgi_add_ab(nx, nx, nz, w->P, nz, D, nz, w->P2, nz);
   for (int i = 0; i < nx; i++)
     for (int j = 0; j < nu; j++) w->P2[i * nz + nx + j] += w->P[i * nz + nx + j];
   double *P = w->P;
@@ -174,8 +152,8 @@ static void value(tgLq *q, const Work *w, const double *k, const double *K) {
     for (int i = 0; i < nu; i++) q->Vx[c] += K[i * nx + c] * Qk[i] + w->H[(nx + i) * nz + c] * k[i];
   }
   for (int r = 0; r < nx; r++) memcpy(q->Vxx + r * nx, w->H + r * nz, (size_t)nx * sizeof *q->Vxx);
-  add_atb(nu, nx, nx, K, nx, QK, nx, q->Vxx, nx);
-  add_atb(nu, nx, nx, w->H + nx * nz, nz, K, nx, q->Vxx, nx);
+  tgi_add_atb(nu, nx, nx, K, nx, QK, nx, q->Vxx, nx);
+  tgi_add_atb(nu, nx, nx, w->H + nx * nz, nz, K, nx, q->Vxx, nx);
   for (int r = 0; r < nx; r++)
     for (int c = 0; c < r; c++) q->Vxx[r * nx + c] = q->Vxx[c * nx + r] = 0.5 * (q->Vxx[r * nx + c] + q->Vxx[c * nx + r]);
 }

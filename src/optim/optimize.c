@@ -145,9 +145,9 @@ static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0
   const tgContactOptions *c = &t->contact_options;
   uint64_t h = tgi_hash(TGI_HASH_START, &r->o->seed, sizeof r->o->seed);
   const YamlControls none = {0}, *u = t->yaml->controls != NULL ? t->yaml->controls : &none;
-  int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->memory, c->symplectic,
+  int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->memory, o->shot, t->nstate, c->symplectic,
                 c->explicit_damping, c->zero_contact_gradient, c->bounce_gradient, (int)u->basis, u->every, u->terms};
-  double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, c->erp, c->restitution_speed, u->amplitude, u->frequency};
+  double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, o->tolerance, c->erp, c->restitution_speed, u->amplitude, u->frequency};
   h = tgi_hash(h, TG_VERSION_TEXT, sizeof TG_VERSION_TEXT);
   h = tgi_hash(h, ints, sizeof ints);
   h = tgi_hash(h, reals, sizeof reals);
@@ -160,6 +160,11 @@ static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0
     int var[] = {t->initial[i].dof, t->initial[i].velocity};
     h = tgi_hash(h, var, sizeof var);
   }
+  for (int i = 0; i < t->nstate; i++) {
+    int var[] = {t->state[i].dof, t->state[i].velocity};
+    double box[] = {t->state[i].low, t->state[i].high};
+    h = tgi_hash(tgi_hash(h, var, sizeof var), box, sizeof box);
+  }
   return losses_key(model_key(h, t->model), t);
 }
 
@@ -169,6 +174,7 @@ static tgStatus run_method(tgOptRun *r, double *x, double *work) {
     case TG_METHOD_RANDOM:
     case TG_METHOD_CEM: return tgi_opt_sampling(r, x);
     case TG_METHOD_ILQR: return tgi_opt_ilqr(r, x);
+    case TG_METHOD_SHOOTING: return tgi_opt_shooting(r, x);
     default: return tgi_opt_first_order(r, x, work);
   }
 }
@@ -220,6 +226,10 @@ tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
   r.out = out;
   if (r.o->size != sizeof *r.o) {
     out->status = tgi_error(&out->error, TG_ERR_ARG, "tgOptimizeOptions must come from tg_optimize_default of this version");
+    return out;
+  }
+  if (task->nstate > 0 && task->optimizer.method != TG_METHOD_SHOOTING) {
+    out->status = tgi_error(&out->error, TG_ERR_UNSUPPORTED, "method %s does not take bounds on states (states:); shooting does", tg_task_method(task));
     return out;
   }
   box(&r);

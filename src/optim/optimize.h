@@ -51,5 +51,6 @@ tgStatus tgi_opt_first_order(tgOptRun *r, double *x, double *work);   ///< Adam 
 tgStatus tgi_opt_lbfgs(tgOptRun *r, double *x);                       ///< NLopt's L-BFGS in the box
 tgStatus tgi_opt_sampling(tgOptRun *r, double *x);                    ///< random search and CEM
 tgStatus tgi_opt_ilqr(tgOptRun *r, double *x);                        ///< iterative LQR
+tgStatus tgi_opt_shooting(tgOptRun *r, double *x);                    ///< multiple shooting with Ipopt
 
 #endif

@@ -9,10 +9,14 @@
 #include "io/file.h"
 #include "math/quat.h"
 #include "optim/controls.h"
+#include "optim/nlp.h"
 
-static const char *const method_word[] = {"adam", "descent", "lbfgs", "random", "cem", "ilqr"};
+static const char *const method_word[] = {"adam", "descent", "lbfgs", "random", "cem", "ilqr", "shooting"};
 
-const char *tg_methods(int i) { return i >= 0 && i < (int)(sizeof method_word / sizeof *method_word) ? method_word[i] : NULL; }
+enum { METHODS = sizeof method_word / sizeof *method_word };
+
+// shooting is the last, and not there in a build without its solver
+const char *tg_methods(int i) { return i >= 0 && i < METHODS - !tgi_nlp_available() ? method_word[i] : NULL; }
 
 #define FAIL(...) return tgi_error(error, TG_ERR_INVALID, __VA_ARGS__)
 
@@ -62,26 +66,35 @@ static tgStatus resolve_start(tgTask *t, tgError *error) {
   return TG_OK;
 }
 
-static tgStatus resolve_initial(tgTask *t, tgError *error) {
+// the dofs that a list of joints with boxes names, under `what`, the list's word in the file
+static tgStatus resolve_boxes(tgTask *t, const char *what, const YamlInitial *list, unsigned nlist, tgInitialVar **out, int *count, tgError *error) {
   const tgModel *m = t->model;
   int n = 0;
-  for (unsigned k = 0; k < t->yaml->ninitial; k++) {
-    int j = tg_model_find(m, TG_THING_JOINT, t->yaml->initial[k].joint);
-    if (j < 0) FAIL("initial: the model has no joint '%s'", t->yaml->initial[k].joint);
+  for (unsigned k = 0; k < nlist; k++) {
+    int j = tg_model_find(m, TG_THING_JOINT, list[k].joint);
+    if (j < 0) FAIL("%s: the model has no joint '%s'", what, list[k].joint);
     n += joint_width(m, j, true);
   }
-  t->initial = take(t, (size_t)n, sizeof *t->initial);
-  if (t->initial == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for %d initial variables", n);
-  for (unsigned k = 0; k < t->yaml->ninitial; k++) {
-    const YamlInitial *y = &t->yaml->initial[k];
+  *out = take(t, (size_t)n, sizeof **out);
+  if (*out == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for %d %s variables", n, what);
+  for (unsigned k = 0; k < nlist; k++) {
+    const YamlInitial *y = &list[k];
     int j = tg_model_find(m, TG_THING_JOINT, y->joint);
-    for (int d = 0; d < joint_width(m, j, true); d++)
-      t->initial[t->ninitial++] = (tgInitialVar){.joint = j, .dof = m->jnt_vadr[j] + d, .velocity = y->part == TG_INITIAL_VELOCITY,
-                                                 .low = y->low != NULL ? *y->low : -INFINITY,
-                                                 .high = y->high != NULL ? *y->high : INFINITY};
     double low = y->low != NULL ? *y->low : -INFINITY, high = y->high != NULL ? *y->high : INFINITY;
-    if (!(low <= high)) FAIL("initial: joint '%s': low %g is above high %g, or one is not a number", y->joint, low, high);
+    for (int d = 0; d < joint_width(m, j, true); d++)
+      (*out)[(*count)++] = (tgInitialVar){.joint = j, .dof = m->jnt_vadr[j] + d, .velocity = y->part == TG_INITIAL_VELOCITY, .low = low, .high = high};
+    if (!(low <= high)) FAIL("%s: joint '%s': low %g is above high %g, or one is not a number", what, y->joint, low, high);
   }
+  return TG_OK;
+}
+
+static tgStatus resolve_initial(tgTask *t, tgError *error) {
+  const YamlTask *y = t->yaml;
+  TG_TRY(resolve_boxes(t, "initial", y->initial, y->ninitial, &t->initial, &t->ninitial, error));
+  TG_TRY(resolve_boxes(t, "states", y->states, y->nstates, &t->state, &t->nstate, error));
+  for (int i = 0; i < t->nstate; i++)
+    if (!t->state[i].velocity && joint_width(t->model, t->state[i].joint, false) != 1)
+      FAIL("states: joint '%s' is not a hinge or slide; only its velocity can be bounded", tg_model_name(t->model, TG_THING_JOINT, t->state[i].joint));
   return TG_OK;
 }
 
@@ -217,7 +230,7 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
   for (int i = 0; i < t->nterm; i++) below |= t->term[i].kind == TG_TERM_HEIGHT;
   if (s != NULL && ((s->loss != NULL && !(*s->loss >= 0 || (below && isfinite(*s->loss)))) || !(s->distance >= 0)))
     FAIL("success: loss %g and distance %g must not be negative (the loss may be where a height is wanted)", s->loss != NULL ? *s->loss : 0, s->distance);
-  if (o->population < 0 || o->elites < 0 || o->memory < 0) FAIL("optimizer: population, elites and memory must not be negative");
+  if (o->population < 0 || o->elites < 0 || o->memory < 0 || o->shot < 0) FAIL("optimizer: population, elites, memory and shot must not be negative");
   if (o->rate == 0) o->rate = 0.01;
   if (o->decay == 0) o->decay = 1;
   t->stop_loss = o->stop_loss != NULL ? *o->stop_loss : -INFINITY;
@@ -324,6 +337,7 @@ void tg_task_free(tgTask *t) {
   a.free(a.ctx, t->q0);
   a.free(a.ctx, t->v0);
   a.free(a.ctx, t->initial);
+  a.free(a.ctx, t->state);
   a.free(a.ctx, t->term);
   tg_contact_free(t->contact);
   tg_model_free(t->model);
@@ -338,12 +352,12 @@ tgStatus tg_task_override(tgTask *task, const char *contact, const char *method,
   }
   if (iterations > 0) task->optimizer.iterations = iterations;
   if (method == NULL) return TG_OK;
-  for (int i = 0; tg_methods(i) != NULL; i++)
-    if (strcmp(tg_methods(i), method) == 0) {
+  for (int i = 0; i < METHODS; i++)
+    if (strcmp(method_word[i], method) == 0) {
       task->optimizer.method = (tgMethod)i;
       return TG_OK;
     }
-  FAIL("there is no method '%s'; known are adam, descent, lbfgs, random, cem and ilqr", method);
+  FAIL("there is no method '%s'; known are adam, descent, lbfgs, random, cem, ilqr and shooting", method);
 }
 
 tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error) {

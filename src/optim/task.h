@@ -13,7 +13,8 @@ typedef enum tgTermKind {
 } tgTermKind;
 typedef enum tgTermWhen { TG_TERM_END, TG_TERM_ALL, TG_TERM_TIME } tgTermWhen;
 typedef enum tgMethod {
-  TG_METHOD_ADAM, TG_METHOD_DESCENT, TG_METHOD_LBFGS, TG_METHOD_RANDOM, TG_METHOD_CEM, TG_METHOD_ILQR
+  TG_METHOD_ADAM, TG_METHOD_DESCENT, TG_METHOD_LBFGS, TG_METHOD_RANDOM, TG_METHOD_CEM, TG_METHOD_ILQR,
+  TG_METHOD_SHOOTING
 } tgMethod;
 typedef enum tgBasis { TG_BASIS_STEPS, TG_BASIS_SINES } tgBasis;
 typedef enum tgInitialPart { TG_INITIAL_POSITION, TG_INITIAL_VELOCITY } tgInitialPart;
@@ -38,7 +39,7 @@ typedef struct YamlOptimizer {
   tgMethod method;
   int iterations;
   double rate, decay, beta1, beta2, sigma, tolerance, *stop_loss;
-  int population, elites, memory;
+  int population, elites, memory, shot;
 } YamlOptimizer;
 typedef struct YamlSuccess { double *loss, distance; } YamlSuccess;
 typedef struct YamlTask {
@@ -49,6 +50,7 @@ typedef struct YamlTask {
   YamlRestitution *restitution; unsigned nrestitution;
   YamlControls *controls;
   YamlInitial *initial; unsigned ninitial;
+  YamlInitial *states; unsigned nstates;
   YamlLoss *losses; unsigned nlosses;
   YamlOptimizer optimizer;
   YamlSuccess *success;
@@ -81,6 +83,7 @@ struct tgTask {
   double h;
   double *q0, *v0;          // start, nq and nv
   int ninitial; tgInitialVar *initial;
+  int nstate; tgInitialVar *state;   // bounds on states
   int nterm; tgTerm *term;
   YamlOptimizer optimizer;  // the file's, with overrides
   double stop_loss;         // -INFINITY: none
@@ -98,7 +101,7 @@ tgEvaluator *tgi_evaluator_create(const tgTask *task, bool own_rollout, size_t t
 typedef struct tgExpansion {
   double *D;                // T x nx x nz: d(q', v')/d(q, v, u)
   double *g;                // (T + 1) x nz: gradient of the loss of state t and control t; no control at T
-  double *H;                // (T + 1) x nz x nz: its Gauss-Newton Hessian, positive semidefinite
+  double *H;                // (T + 1) x nz x nz: its Gauss-Newton Hessian, positive semidefinite; or NULL
 } tgExpansion;
 /// Rolls out controls u (T x nu) from q0, v0 (as a policy decides where `policy` is given: then u is not read); loss, trajectory and
 /// expansion, each where wanted (NULL: not). x of tg_evaluate is not involved, and the terms' values are noted as there.

@@ -17,7 +17,7 @@ static const cyaml_strval_t part_words[] = {{"position", TG_INITIAL_POSITION}, {
 static const cyaml_strval_t basis_words[] = {{"steps", TG_BASIS_STEPS}, {"sines", TG_BASIS_SINES}};
 static const cyaml_strval_t method_words[] = {{"adam", TG_METHOD_ADAM}, {"descent", TG_METHOD_DESCENT},
                                               {"lbfgs", TG_METHOD_LBFGS}, {"random", TG_METHOD_RANDOM}, {"cem", TG_METHOD_CEM},
-                                              {"ilqr", TG_METHOD_ILQR}};
+                                              {"ilqr", TG_METHOD_ILQR}, {"shooting", TG_METHOD_SHOOTING}};
 #define COUNT(a) ((uint32_t)(sizeof(a) / sizeof *(a)))
 
 static const cyaml_schema_value_t number = {CYAML_VALUE_FLOAT(CYAML_FLAG_DEFAULT, double)};
@@ -91,6 +91,7 @@ static const cyaml_schema_field_t optimizer_fields[] = {
     CYAML_FIELD_INT("population", CYAML_FLAG_OPTIONAL, YamlOptimizer, population),
     CYAML_FIELD_INT("elites", CYAML_FLAG_OPTIONAL, YamlOptimizer, elites),
     CYAML_FIELD_INT("memory", CYAML_FLAG_OPTIONAL, YamlOptimizer, memory),
+    CYAML_FIELD_INT("shot", CYAML_FLAG_OPTIONAL, YamlOptimizer, shot),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t success_fields[] = {
     CYAML_FIELD_FLOAT_PTR("loss", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlSuccess, loss),
@@ -106,6 +107,7 @@ static const cyaml_schema_field_t task_fields[] = {
                                &restitution_value, 0, 100000),
     CYAML_FIELD_MAPPING_PTR("controls", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, controls, controls_fields),
     CYAML_FIELD_SEQUENCE_COUNT("initial", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, initial, ninitial, &initial_value, 0, 100000),
+    CYAML_FIELD_SEQUENCE_COUNT("states", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, states, nstates, &initial_value, 0, 100000),
     CYAML_FIELD_SEQUENCE_COUNT("losses", CYAML_FLAG_POINTER, YamlTask, losses, nlosses, &loss_value, 1, 1000),
     CYAML_FIELD_MAPPING("optimizer", CYAML_FLAG_DEFAULT, YamlTask, optimizer, optimizer_fields),
     CYAML_FIELD_MAPPING_PTR("success", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, success, success_fields),

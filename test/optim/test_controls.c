@@ -32,6 +32,17 @@ static void check(const char *controls, int want_n) {
     tgi_controls_vjp(t, x, w, D + r * n);
     w[r] = 0;
   }
+  // the rows of one step, over the variables that act in it and over all
+  double *J = calloc((size_t)t->model->nu * (size_t)n, sizeof *J);
+  for (int s = 0; s < STEPS; s++)
+    for (int all = 0; all < 2; all++) {
+      int count = n, first = all ? 0 : tgi_controls_range(t, s, s + 1, &count);
+      tgi_controls_jacobian(t, x, s, first, count, J);
+      for (int k = 0; k < t->model->nu; k++)
+        for (int i = 0; i < n; i++)
+          check_close(i >= first && i < first + count ? J[k * count + i - first] : 0, D[(s * t->model->nu + k) * n + i], 1e-14);
+    }
+  free(J);
   tgtDeriv d = {.name = controls, .nx = n, .ny = ny, .map = map, .ctx = t, .tol = 1e-9};
   tgt_check_jacobian(&d, x, D);
   free(x);
