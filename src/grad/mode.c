@@ -34,6 +34,7 @@ static tgiModeRow mode_row(const tgSim *s, int i) {
   tgiModeRow r = {.kind = kind, .part = s->row_part[i], .cls = cls, .b = -1};
   r.a = contact ? s->contact[owner].geom1 : owner;
   if (contact) r.b = s->contact[owner].geom2;
+  if (contact) r.feature = s->contact[owner].feature;
   double f = tgRe(s->row_f[i]), bound = tgRe(s->row_limit[i]);
   if (kind == TG_ROW_TANGENT && s->row_parent[i] >= 0) bound *= tgRe(s->row_f[s->row_parent[i]]);
   if (kind == TG_ROW_NORMAL || kind == TG_ROW_LIMIT) r.act = f > 0 ? TGI_ACT_PRESSES : TGI_ACT_FREE;
@@ -47,7 +48,7 @@ uint64_t tgi_mode_hash(const tgSim *s) {
   for (int i = 0; i < s->nrow; i++) {
     tgiModeRow r = mode_row(s, i);
     if (r.act == TGI_ACT_FREE) continue;
-    int key[5] = {r.kind, r.a, r.b, r.part, r.cls};
+    int key[6] = {r.kind, r.a, r.b, r.part, r.cls, r.feature};
     hash = tgi_hash(hash, key, sizeof key);
   }
   for (int i = 0; i < tgi_mode_clamps(&s->m); i++) {
@@ -119,10 +120,11 @@ bool tgi_mode_difference(const tgModel *m, const tgiMode *from, const tgiMode *t
   for (int i = 0; i < from->nrow || i < to->nrow; i++) {
     const tgiModeRow *x = i < from->nrow ? &from->row[i] : NULL, *y = i < to->nrow ? &to->row[i] : NULL;
     bool same = x != NULL && y != NULL && same_row(x, y);
-    if (same && x->cls == y->cls) continue;
+    if (same && x->cls == y->cls && x->feature == y->feature) continue;
     const tgiModeRow *named = x == NULL || (y != NULL && to->nrow > from->nrow) ? y : x;
     row_text(m, named, what, sizeof what);
-    if (same) snprintf(text, size, "%s: %s -> %s", what, act_text(x), act_text(y));
+    if (same && x->feature != y->feature) snprintf(text, size, "%s: other features meet", what);
+    else if (same) snprintf(text, size, "%s: %s -> %s", what, act_text(x), act_text(y));
     else snprintf(text, size, "%s: %s", what, named == y ? "begins to act" : "lets go");
     return true;
   }

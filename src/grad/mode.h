@@ -10,6 +10,7 @@
 /// One constraint row: what it is, the class that the contact solver gave it, and a word for what it does.
 typedef struct tgiModeRow {
   int kind, a, b, part, cls;   // a, b: geoms of a contact; else a: the owner
+  int feature;                 // of a contact: which vertices, edges and faces meet; else 0
   int act;                     // TGI_ACT_*
 } tgiModeRow;
 

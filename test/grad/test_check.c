@@ -103,6 +103,48 @@ static void a_block_of_zeros_passes(void **state) {
   tg_desc_free(d);
 }
 
+// A small wheel turns the round-off of the forces on it into that of its speed, many times the round-off of the speed itself; no entry of dv'/dq is
+// anything else here.
+static void small_wheels_pass(void **state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><worldbody><body quat='.9 .3 .2 .1'><freejoint/><inertial pos='.01 .02 .03' mass='40' diaginertia='2 3 4'/>"
+      "<body pos='.3 .2 -.1'><joint axis='0 1 0'/><inertial pos='0 0 0' mass='.3' diaginertia='4e-7 5e-7 4e-7'/></body>"
+      "<body pos='-.3 .2 -.1'><joint axis='.6 .8 0'/><inertial pos='0 0 0' mass='.3' diaginertia='4e-7 4e-7 4e-7'/></body></body></worldbody></mujoco>";
+  tgDesc *d = tg_desc_load_memory("car.xml", text, sizeof text - 1, NULL, NULL);
+  assert_non_null(d);
+  World w = world(tg_model_compile(d, NULL, NULL), false);
+  for (int n = 0; n < 20; n++) {
+    tgGradCheck check;
+    tg_sim_reset(w.s);
+    tg_sim_qpos(w.s)[0] = 0.1 * n;
+    assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
+    if (!check.pass) show(&check);
+    check_true(check.pass, "state %d", n);
+  }
+  drop(&w);
+  tg_desc_free(d);
+}
+
+// Two boxes deep in each other, their corners on one line: other corners meet on the two sides of this state, with other forces.
+static void a_switch_of_features_is_named(void **state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><worldbody><body><joint type='slide' axis='0 1 0'/><joint axis='0 0 1' pos='-.1 0 0'/><geom type='box' size='.015 .005 .01' mass='.1'/></body>"
+      "<body pos='0 .008 .0001'><joint axis='0 0 1' pos='-.1 0 0'/><geom type='box' size='.015 .005 .01' mass='.1'/></body></worldbody></mujoco>";
+  tgDesc *d = tg_desc_load_memory("tips.xml", text, sizeof text - 1, NULL, NULL);
+  assert_non_null(d);
+  World w = world(tg_model_compile(d, NULL, NULL), false);
+  tgGradCheck check;
+  assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
+  if (!check.pass) show(&check);
+  assert_true(check.pass);
+  const tgGradBlock *b = block(&check, "dv'/dq");
+  check_true(b->label == TG_GRAD_ONE_SIDED && strstr(b->reason, "features") != NULL, "label %d, '%s'", b->label, b->reason);
+  drop(&w);
+  tg_desc_free(d);
+}
+
 // Drag goes with |v| v: at rest it has a derivative and no second one, which central differences alone would call an error of the first.
 static void drag_at_rest_passes(void **state) {
   (void)state;
@@ -313,7 +355,8 @@ static void wrong_rollouts_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(right_gradients_pass), cmocka_unit_test(a_block_of_zeros_passes), cmocka_unit_test(drag_at_rest_passes), cmocka_unit_test(wrong_gradients_are_refused),
+    cmocka_unit_test(right_gradients_pass), cmocka_unit_test(a_block_of_zeros_passes), cmocka_unit_test(small_wheels_pass),
+                                     cmocka_unit_test(a_switch_of_features_is_named), cmocka_unit_test(drag_at_rest_passes), cmocka_unit_test(wrong_gradients_are_refused),
     cmocka_unit_test(the_contact_that_spoils_is_named), cmocka_unit_test(the_clamp_that_spoils_is_named),
     cmocka_unit_test(the_limit_that_spoils_is_named), cmocka_unit_test(a_corner_of_ties_is_checked_by_its_active_set),
     cmocka_unit_test(legs_at_their_limits_in_free_fall),
