@@ -44,14 +44,6 @@ static void test_trees(void **state) {
   report("trees", &seen);
 }
 
-// the larger friction and restitution of two geoms counts: with equal ones there is no derivative
-static void unequal(tgSim *s) {
-  for (int g = 0; g < s->m.ngeom; g++) {
-    tg_sim_param(s, "geom_friction", NULL, NULL)[g] *= 1 + 0.07 * g;
-    tg_sim_param(s, "geom_restitution", NULL, NULL)[g] *= 1 - 0.07 * g;
-  }
-}
-
 static void check_zoo(const char *name, const tgContactOptions *o, double restitution) {
   tgtParamSeen seen = {0};
   for (int pair = 0; pair < TGT_ZOO_PAIRS; pair++)
@@ -61,7 +53,7 @@ static void check_zoo(const char *name, const tgContactOptions *o, double restit
       tgtZoo z = tgt_zoo(pair, (uint64_t)k + 40, o, restitution);
       tgtRandom r = {.s = 100u * (unsigned)pair + (unsigned)k};
       tgt_zoo_state(&z, &r, false, 0.05, 0.002);
-      unequal(z.s);
+      tgt_unequal(z.s);
       assert_true(tgt_check_params(z.s, h, &r, tolerance, zero_block, what, &seen));
       tgt_zoo_free(&z);
     }
@@ -100,7 +92,7 @@ static void test_scenes(void **state) {
       char what[64];
       snprintf(what, sizeof what, "%s state %d", tgs_name((tgsScene)scene), k);
       if (tgt_scene_state(s, (tgsScene)scene, k, h) != TG_OK) continue;
-      unequal(s);
+      tgt_unequal(s);
       assert_true(tgt_check_params(s, h, &r, tolerance, zero_block, what, &seen));
     }
     report(tgs_name((tgsScene)scene), &seen);
