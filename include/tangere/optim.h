@@ -32,10 +32,14 @@ TG_API double tg_task_timestep(const tgTask *task);
 /// Label of loss term i, its target [m] and the body that is to reach it (may be NULL); NaN and -1 where the term has no
 /// position. NULL past the last.
 TG_API const char *tg_task_target(const tgTask *task, int i, double target[3], int *body);
-/// Number of decision variables.
+/// Number of decision variables: controls, initial state, model parameters, in this order.
 TG_API int tg_task_size(const tgTask *task);
+/// Label ("body_mass of box") of decided parameter i and its decision variable (may be NULL). NULL past the last.
+TG_API const char *tg_task_parameter(const tgTask *task, int i, int *variable);
 /// The start of the decision variables for a seed: the file's start, plus noise when the file asks for it (start_noise).
 TG_API void tg_task_start(const tgTask *task, uint64_t seed, double *x);
+/// Sets the decided model parameters of x in a sim of the task's model.
+TG_API tgStatus tg_task_set_parameters(const tgTask *task, const double *x, tgSim *sim);
 /// q0 (nq), v0 (nv) and controls (steps x nu) for decision variables x. Outputs may be NULL.
 TG_API void tg_task_expand(const tgTask *task, const double *x, double *q0, double *v0, double *u);
 /// Methods of this build: "adam", "descent", "lbfgs", "random", "cem", "ilqr", "shooting" (where Ipopt was found); NULL past the end.

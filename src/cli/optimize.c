@@ -34,6 +34,7 @@ tgStatus tgi_cli_record_task(const tgTask *task, const double *x, tgCliTrajector
   error->status = st;
   if (st == TG_OK) {
     tg_task_expand(task, x, tg_sim_qpos(sim), tg_sim_qvel(sim), u);
+    tg_task_set_parameters(task, x, sim);
     int interrupted = tgi_cli_interrupted;
     tgi_cli_interrupted = 0;   // short, and the user wants to see it
     st = tgi_cli_record(sim, tg_model_nu(m) > 0 ? u : NULL, steps, tg_task_timestep(task), t, error);
@@ -56,6 +57,11 @@ static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o,
   json_object_set_new(j, "best_loss", isfinite(o->best_loss) ? json_real(o->best_loss) : json_null());
   if (isfinite(distance)) json_object_set_new(j, "distance_m", json_real(distance));
   json_object_set_new(j, "seconds", json_real(o->seconds));
+  json_t *parameters = json_object();
+  const char *label;
+  for (int i = 0, at; (label = tg_task_parameter(task, i, &at)) != NULL; i++) json_object_set_new(parameters, label, json_real(o->best[at]));
+  if (json_object_size(parameters) > 0) json_object_set_new(j, "parameters", parameters);
+  else json_decref(parameters);
   json_object_set_new(j, "gradient", json_string(tgi_cli_label(o->grad.label)));
   json_object_set_new(j, "gradient_reason", json_string(o->grad.reason));
   if (o->error.text[0] != '\0') json_object_set_new(j, "error", json_string(o->error.text));
@@ -104,6 +110,8 @@ static int finish(const tgCli *cli, const tgTask *task, const tgOptimum *o) {
   if (code == TG_EXIT_OK) {
     tgi_cli_say("loss %.6g -> %.6g in %d iterations, %ld simulations, %.3g s; gradient %s%s%s", o->first_loss, o->best_loss, o->iterations,
                 o->simulations, o->seconds, tgi_cli_label(o->grad.label), o->grad.reason[0] != '\0' ? ": " : "", o->grad.reason);
+    const char *label;
+    for (int i = 0, at; (label = tg_task_parameter(task, i, &at)) != NULL; i++) tgi_cli_say("%s: %.6g -> %.10g", label, o->first[at], o->best[at]);
     if (isfinite(distance)) tgi_cli_say("distance to the target: %.3g m", distance);
     if (cli->out != NULL && !cli->no_replay) tgi_cli_say("replay: %s/replay.html (open it in a browser)", cli->out);
   }

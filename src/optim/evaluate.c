@@ -7,6 +7,7 @@
 #include "base/layout.h"
 #include "kin/kinematics.h"
 #include "optim/controls.h"
+#include "optim/parameters.h"
 #include "optim/terms.h"
 
 struct tgEvaluator {
@@ -14,6 +15,8 @@ struct tgEvaluator {
   const tgTask *task;
   tgRollout *rollout;
   double *q0, *v0, *u, *dq0, *dv0, *du, *step, *gstep;   // as the rollout takes them; a step of q0 and its gradient
+  double *x;                                            // decision variables of the run under way, where it has parameters
+  tgParamGrad *dp;                                      // NULL: none are decided
   tgTermRows rows;
   const tgExpansion *expansion;                         // to be filled by the loss, or NULL
   double *value, *distance;                             // of each term, of the last evaluation
@@ -80,14 +83,30 @@ static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgRea
   return TG_OK;
 }
 
+static tgStatus loss_parameters(void *ctx, tgSim *s, int t, int steps, tgParamGrad *dp) {
+  tgEvaluator *e = ctx;
+  const tgTask *task = e->task;
+  for (int i = 0; i < task->nterm; i++) {
+    const tgTerm *term = &task->term[i];
+    if (!counts(task, term, t, steps)) continue;
+    tgi_term_parameters(s, term, term->weight * (term->when == TG_TERM_ALL ? 1.0 / task->total : 1), &e->rows, dp);
+  }
+  return TG_OK;
+}
+
+static tgStatus set_parameters(void *ctx, tgSim *sim) {
+  const tgEvaluator *e = ctx;
+  return tg_task_set_parameters(e->task, e->x, sim);
+}
+
 static void place(tgEvaluator *e, tgLayout *l) {
   const tgModel *m = e->task->model;
   size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nu = tgi_size_mul((size_t)e->task->steps, (size_t)m->nu), nt = (size_t)e->task->nterm;
   size_t nr = (size_t)tgi_term_rows_max(m);
   tgTermRows *w = &e->rows;
-  double **arrays[] = {&e->q0, &e->v0, &e->u, &e->dq0, &e->dv0, &e->du, &e->step, &e->gstep, &e->value, &e->distance,
+  double **arrays[] = {&e->q0, &e->v0, &e->u, &e->dq0, &e->dv0, &e->du, &e->step, &e->gstep, &e->value, &e->distance, &e->x,
                        &w->r, &w->slope, &w->curve, &w->J, &w->work};
-  size_t sizes[] = {nq, nv, nu, nv, nv, nu, nv, nv, nt, nt, nr, nr, nr, tgi_term_jacobian_size(m), 6 * nv};
+  size_t sizes[] = {nq, nv, nu, nv, nv, nu, nv, nv, nt, nt, e->task->nparam > 0 ? (size_t)e->task->n : 0, nr, nr, nr, tgi_term_jacobian_size(m), 6 * nv};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
   w->first = tgi_place(l, nr, sizeof(int));
   w->count = tgi_place(l, nr, sizeof(int));
@@ -111,7 +130,8 @@ tgEvaluator *tgi_evaluator_create(const tgTask *task, bool own_rollout, size_t t
     o.tape_bytes = tape_bytes;
     e->rollout = tg_rollout_create(task->model, task->contact, &o, error);
   }
-  if (e->block == NULL || (own_rollout && e->rollout == NULL)) {
+  if (e->block != NULL && task->nparam > 0) e->dp = tg_param_grad_create(task->model, task->param_name, task->nparam_name, &a, error);
+  if (e->block == NULL || (own_rollout && e->rollout == NULL) || (task->nparam > 0 && e->dp == NULL)) {
     tg_evaluator_free(e);
     return NULL;
   }
@@ -137,6 +157,7 @@ void tg_evaluator_free(tgEvaluator *e) {
   if (e == NULL) return;
   tgAllocator a = e->alloc;
   tg_rollout_free(e->rollout);
+  tg_param_grad_free(e->dp);
   a.free(a.ctx, e->block);
   a.free(a.ctx, e);
 }
@@ -145,7 +166,11 @@ tgRollout *tg_evaluator_rollout(tgEvaluator *e) { return e->rollout; }
 
 tgStatus tg_evaluator_run(tgEvaluator *e, const double *x, tgRolloutRun *run) {
   tg_task_expand(e->task, x, e->q0, e->v0, e->u);
-  *run = (tgRolloutRun){.q0 = e->q0, .v0 = e->v0, .u = e->u, .loss = loss, .loss_ctx = e};
+  *run = (tgRolloutRun){.q0 = e->q0, .v0 = e->v0, .u = e->u, .loss = loss, .loss_ctx = e, .loss_param = loss_parameters};
+  if (e->task->nparam == 0) return TG_OK;
+  memcpy(e->x, x, (size_t)e->task->n * sizeof *x);
+  run->setup = set_parameters;
+  run->setup_ctx = e;
   return TG_OK;
 }
 
@@ -159,6 +184,7 @@ static void chain(tgEvaluator *e, const double *x, double *g) {
   tgi_integrate_vjp(m, e->step, e->dq0, NULL, e->gstep);
   for (int i = 0; i < t->ninitial; i++)
     g[t->ncontrol + i] = t->initial[i].velocity ? e->dv0[t->initial[i].dof] : e->gstep[t->initial[i].dof];
+  if (t->nparam > 0) tgi_parameters_gather(t, e->dp, g + t->ncontrol + t->ninitial);
 }
 
 tgStatus tg_evaluate(tgEvaluator *e, const double *x, double *value, double *g, double *q, double *v, const volatile int *cancel,
@@ -173,6 +199,7 @@ tgStatus tg_evaluate(tgEvaluator *e, const double *x, double *value, double *g, 
     run.dq0 = e->dq0;
     run.dv0 = e->dv0;
     run.du = e->du;
+    run.dp = e->dp;
   }
   tgStatus st = tg_rollout_run(e->rollout, &run, &r);
   if (result != NULL) *result = r;

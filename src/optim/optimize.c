@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/layout.h"
 #include "optim/controls.h"
+#include "optim/parameters.h"
 
 static double now(void) {
   struct timespec t;
@@ -115,6 +116,10 @@ static void box(tgOptRun *r) {
     r->low[n] = t->initial[i].low;
     r->high[n] = t->initial[i].high;
   }
+  for (int i = 0; i < t->nparam; i++, n++) {
+    r->low[n] = t->param[i].low;
+    r->high[n] = t->param[i].high;
+  }
 }
 
 static uint64_t model_key(uint64_t h, const tgModel *m) {
@@ -165,6 +170,7 @@ static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0
     double box[] = {t->state[i].low, t->state[i].high};
     h = tgi_hash(tgi_hash(h, var, sizeof var), box, sizeof box);
   }
+  for (int i = 0; i < t->nparam; i++) h = tgi_hash(h, t->param[i].label, strlen(t->param[i].label));
   return losses_key(model_key(h, t->model), t);
 }
 
@@ -230,6 +236,12 @@ tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
   }
   if (task->nstate > 0 && task->optimizer.method != TG_METHOD_SHOOTING) {
     out->status = tgi_error(&out->error, TG_ERR_UNSUPPORTED, "method %s does not take bounds on states (states:); shooting does", tg_task_method(task));
+    return out;
+  }
+  bool by_state = task->optimizer.method == TG_METHOD_ILQR || task->optimizer.method == TG_METHOD_SHOOTING;
+  if (task->nparam > 0 && by_state) {
+    out->status = tgi_error(&out->error, TG_ERR_UNSUPPORTED, "method %s decides controls and the initial state, not parameters; adam, lbfgs and others do",
+                            tg_task_method(task));
     return out;
   }
   box(&r);

@@ -1,4 +1,5 @@
 // task.c: from what a task file says to a task: model compiled, names resolved, sizes known.
+#include "optim/parameters.h"
 #include "optim/task.h"
 
 #include <math.h>
@@ -212,8 +213,8 @@ static tgStatus resolve_horizon(tgTask *t, tgError *error) {
   }
   t->ncontrol = tgi_controls_count(t);
   if (t->ncontrol < 0 || t->ncontrol + t->ninitial > 100000000) FAIL("controls: more than 1e8 variables");
-  t->n = t->ncontrol + t->ninitial;
-  if (t->n == 0) FAIL("nothing to decide: give controls or initial");
+  t->n = t->ncontrol + t->ninitial + t->nparam;
+  if (t->n == 0) FAIL("nothing to decide: give controls, initial or parameters");
   return TG_OK;
 }
 
@@ -287,6 +288,7 @@ static tgStatus resolve(tgTask *t, const char *directory, const tgLoadOptions *o
   TG_TRY(make_contact(t, error));
   TG_TRY(resolve_start(t, error));
   TG_TRY(resolve_initial(t, error));
+  TG_TRY(tgi_parameters_resolve(t, error));
   TG_TRY(resolve_horizon(t, error));
   TG_TRY(resolve_losses(t, error));
   return resolve_optimizer(t, error);
@@ -337,6 +339,7 @@ void tg_task_free(tgTask *t) {
   a.free(a.ctx, t->q0);
   a.free(a.ctx, t->v0);
   a.free(a.ctx, t->initial);
+  tgi_parameters_free(t);
   a.free(a.ctx, t->state);
   a.free(a.ctx, t->term);
   tg_contact_free(t->contact);
@@ -380,13 +383,19 @@ const char *tg_task_target(const tgTask *task, int i, double target[3], int *bod
   return t->label;
 }
 int tg_task_size(const tgTask *task) { return task->n; }
+const char *tg_task_parameter(const tgTask *task, int i, int *variable) {
+  if (i < 0 || i >= task->nparam) return NULL;
+  if (variable != NULL) *variable = task->n - task->nparam + i;
+  return task->param[i].label;
+}
 
 // decision variables: those of the controls, then the initial state's entries: velocities as they are, positions as a
-// tangent step from the file's start
+// tangent step from the file's start; then model parameters
 void tg_task_start(const tgTask *task, uint64_t seed, double *x) {
   int n = task->ncontrol;
   tgi_controls_start(task, seed, x);
   for (int i = 0; i < task->ninitial; i++) x[n++] = task->initial[i].velocity ? task->v0[task->initial[i].dof] : 0;
+  for (int i = 0; i < task->nparam; i++) x[n++] = task->param[i].start;
 }
 
 void tgi_task_position_step(const tgTask *task, const double *x, double *dq) {

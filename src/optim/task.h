@@ -27,6 +27,7 @@ typedef struct YamlStart { char *keyframe; YamlJoint *joints; unsigned njoints; 
 typedef struct YamlRestitution { char *geom; double value; } YamlRestitution;
 typedef struct YamlControls { tgBasis basis; int every, terms; double start, start_noise, amplitude, frequency, *low, *high; } YamlControls;
 typedef struct YamlInitial { char *joint; tgInitialPart part; double *low, *high; } YamlInitial;
+typedef struct YamlParameter { char *name, *of; int *entry; double *start, *low, *high; } YamlParameter;
 typedef struct YamlLoss {
   tgTermKind term;
   char *name;
@@ -51,6 +52,7 @@ typedef struct YamlTask {
   YamlControls *controls;
   YamlInitial *initial; unsigned ninitial;
   YamlInitial *states; unsigned nstates;
+  YamlParameter *parameters; unsigned nparameters;
   YamlLoss *losses; unsigned nlosses;
   YamlOptimizer optimizer;
   YamlSuccess *success;
@@ -78,12 +80,13 @@ struct tgTask {
   tgContact *contact;
   tgContactOptions contact_options;
   char model_path[1024], word[32];
-  int steps, ncontrol, n;   // ncontrol: decision variables of the controls; n: all
+  int steps, ncontrol, n;   // ncontrol: decision variables of the controls; n: all: controls, initial, parameters
   int offset, end, total;   // a stretch of a longer task: its first step, the step whose state terms at the end look at, steps of the whole
   double h;
   double *q0, *v0;          // start, nq and nv
   int ninitial; tgInitialVar *initial;
   int nstate; tgInitialVar *state;   // bounds on states
+  int nparam, nparam_name; struct tgParamVar *param; const char **param_name;   // decided model parameters, parameters.h
   int nterm; tgTerm *term;
   YamlOptimizer optimizer;  // the file's, with overrides
   double stop_loss;         // -INFINITY: none

@@ -67,6 +67,15 @@ static const cyaml_schema_field_t initial_fields[] = {
     CYAML_FIELD_FLOAT_PTR("high", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlInitial, high),
     CYAML_FIELD_END};
 static const cyaml_schema_value_t initial_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, YamlInitial, initial_fields)};
+static const cyaml_schema_field_t parameter_fields[] = {
+    CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER, YamlParameter, name, 1, 256),
+    CYAML_FIELD_STRING_PTR("of", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlParameter, of, 1, 256),
+    CYAML_FIELD_INT_PTR("entry", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlParameter, entry),
+    CYAML_FIELD_FLOAT_PTR("start", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlParameter, start),
+    CYAML_FIELD_FLOAT_PTR("low", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlParameter, low),
+    CYAML_FIELD_FLOAT_PTR("high", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlParameter, high),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t parameter_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, YamlParameter, parameter_fields)};
 static const cyaml_schema_field_t loss_fields[] = {
     CYAML_FIELD_ENUM("term", CYAML_FLAG_STRICT, YamlLoss, term, term_words, COUNT(term_words)),
     CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, name, 1, 256),
@@ -107,6 +116,7 @@ static const cyaml_schema_field_t task_fields[] = {
                                &restitution_value, 0, 100000),
     CYAML_FIELD_MAPPING_PTR("controls", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, controls, controls_fields),
     CYAML_FIELD_SEQUENCE_COUNT("initial", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, initial, ninitial, &initial_value, 0, 100000),
+    CYAML_FIELD_SEQUENCE_COUNT("parameters", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, parameters, nparameters, &parameter_value, 0, 1000),
     CYAML_FIELD_SEQUENCE_COUNT("states", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, states, nstates, &initial_value, 0, 100000),
     CYAML_FIELD_SEQUENCE_COUNT("losses", CYAML_FLAG_POINTER, YamlTask, losses, nlosses, &loss_value, 1, 1000),
     CYAML_FIELD_MAPPING("optimizer", CYAML_FLAG_DEFAULT, YamlTask, optimizer, optimizer_fields),

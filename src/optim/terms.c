@@ -173,3 +173,50 @@ double tgi_term_rows(tgSim *s, const tgTerm *t, bool derivatives, tgTermRows *w)
   }
   return value;
 }
+
+// sum over the axes asked for of scale * slope, as a world vector
+static void world_slope(const tgTerm *t, const tgTermRows *w, double scale, tgReal g[3]) {
+  int row = 0;
+  for (int k = 0; k < 3; k++) g[k] = t->kind == TG_TERM_BODY_ORIENTATION || t->axis[k] ? scale * w->slope[row++] : 0;
+}
+
+// L = g . (V_lin + w x p): the axes carry (p x g; g), the point moves by (g x w)
+static void velocity_parameters(tgSim *s, const tgTerm *t, const tgReal g[3], tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  const tgReal *x = s->xpos + 3 * t->index;
+  tgReal V[6], screw[6], bar[6], turn[3];
+  tgi_sp_screw(screw, x, g);
+  for (int d = m->body_lastdof[t->index]; d >= 0; d = m->dof_parent[d]) {
+    for (int i = 0; i < 6; i++) bar[i] = s->qvel[d] * screw[i];
+    tgi_param_axis(p, d, bar);
+  }
+  tgi_body_velocity(s, t->index, s->qvel, V);
+  tgi_v3_cross(turn, g, V);
+  tgi_sp_screw(screw, x, turn);
+  tgi_param_pose(p, t->index, screw);
+}
+
+void tgi_term_parameters(tgSim *s, const tgTerm *t, double scale, tgTermRows *w, tgParamGrad *p) {
+  tgReal g[3] = {0, 0, 0}, screw[6] = {0, 0, 0, 0, 0, 0}, local[3], T[9];
+  int body = t->index;
+  if (!tgi_term_is_position(t->kind) && t->kind != TG_TERM_HEIGHT && t->kind != TG_TERM_BODY_VELOCITY && t->kind != TG_TERM_BODY_ORIENTATION) return;
+  tgi_term_rows(s, t, true, w);
+  if (t->kind == TG_TERM_HEIGHT) g[2] = scale * w->slope[0];
+  else world_slope(t, w, scale, g);
+  if (t->kind == TG_TERM_BODY_VELOCITY) {
+    velocity_parameters(s, t, g, p);
+  } else if (t->kind == TG_TERM_BODY_ORIENTATION) {
+    // dr = Jr(r)^-1 R' w
+    tgi_so3_jr_inv(T, w->r);
+    tgi_m3_tmulv(local, T, g);
+    tgi_m3_mulv(screw, s->xmat + 9 * body, local);
+    tgi_param_pose(p, body, screw);
+  } else {
+    const tgReal *x = t->kind == TG_TERM_HEIGHT ? s->xpos + 3 * body : term_point(s, t, &body);
+    tgi_sp_screw(screw, x, g);
+    tgi_param_pose(p, body, screw);
+    tgi_m3_tmulv(local, s->xmat + 9 * body, g);
+    if (t->kind == TG_TERM_BODY_COM && p->body_com != NULL) tgi_v3_add(p->body_com + 3 * body, p->body_com + 3 * body, local);
+  }
+  tgi_place_vjp(s, p, NULL);
+}

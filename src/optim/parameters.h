@@ -1,0 +1,17 @@
+// parameters.h: model parameters as decision variables: one variable for each entry of the arrays that the task names.
+#ifndef TG_OPTIM_PARAMETERS_H
+#define TG_OPTIM_PARAMETERS_H
+
+#include "optim/task.h"
+#include "sim/param.h"
+
+/// One decided entry: `at` in array `array` of the task's parameter names.
+typedef struct tgParamVar { int array, at; double low, high, start; char label[120]; } tgParamVar;
+
+/// Fills task->param, nparam, param_name, nparam_name from the file. Errors name the parameter.
+tgStatus tgi_parameters_resolve(tgTask *task, tgError *error);
+void tgi_parameters_free(tgTask *task);
+/// g (nparam) from the gradient in the arrays.
+void tgi_parameters_gather(const tgTask *task, tgParamGrad *grad, double *g);
+
+#endif

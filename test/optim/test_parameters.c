@@ -1,0 +1,150 @@
+// test_parameters.c: model parameters as decision variables: the gradient through every term, what is refused, and values found again
+// from a motion whose closed form is known.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/deriv.h"
+#include "tangere/optim.h"
+
+static tgTask *load(const char *model, const char *task, tgError *e) {
+  char folder[] = "/tmp/tangere-parameters-XXXXXX", path[64];
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/m.xml", folder);
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  fputs(model, f);
+  fclose(f);
+  tgTask *t = tg_task_load_text(task, strlen(task), folder, NULL, e);
+  unlink(path);
+  rmdir(folder);
+  return t;
+}
+
+static tgStatus value(void *ctx, const tgReal *x, tgReal *y) { return tg_evaluate(ctx, x, y, NULL, NULL, NULL, NULL, NULL); }
+
+// a leg that strikes the ground, its placement, sizes, inertia and motor decided, under every term that looks at frames
+static void gradient_through_every_term(void **state) {
+  (void)state;
+  static const char *const model =
+      "<mujoco><option timestep='0.01'/><worldbody><geom name='floor' type='plane' size='5 5 1' friction='0.4'/>"
+      "<body name='hip' pos='0 0 0.62'><joint name='fall' type='slide' axis='0 0 1'/><joint name='run' type='slide' axis='1 0 0'/>"
+      "<geom type='box' size='0.1 0.1 0.05' contype='0' conaffinity='0'/><body name='thigh' pos='0.02 0 -0.05'><joint name='hip' axis='0 1 0' pos='0 0 0.01'/>"
+      "<geom type='capsule' fromto='0 0 0 0.1 0 -0.25' size='0.03' contype='0' conaffinity='0'/><body name='shin' pos='0.1 0 -0.25'><joint name='knee' axis='0 1 0'/>"
+      "<geom type='capsule' fromto='0 0 0 -0.1 0 -0.25' size='0.03' contype='0' conaffinity='0'/><geom name='foot' type='sphere' pos='-0.1 0 -0.27' size='0.05' friction='0.7'/>"
+      "<site name='heel' pos='-0.12 0 -0.3'/></body></body></body></worldbody>"
+      "<actuator><motor name='m' joint='knee' gear='2'/></actuator></mujoco>";
+  static const char *const task =
+      "model: m.xml\ncontact: lcp\nhorizon: {steps: 14}\nstart: {joints: [{joint: fall, velocity: [-2]}, {joint: run, velocity: [4]}]}\n"
+      "controls: {every: 5, start: 0.5}\n"
+      "parameters:\n- {name: body_mass, of: shin}\n- {name: body_com, of: thigh}\n- {name: body_pos, of: shin, low: -1}\n- {name: jnt_pos, of: hip}\n"
+      "- {name: geom_size, of: foot, entry: 0}\n- {name: geom_friction, of: foot}\n- {name: dof_damping, of: knee}\n- {name: act_gain, of: m, entry: 0}\n"
+      "- {name: opt_gravity, entry: 2}\n"
+      "losses:\n- {term: body_position, name: shin, target: [1, 0, 0], weight: 1}\n- {term: site_position, name: heel, target: [0, 0, 1], weight: 2, at: all}\n"
+      "- {term: body_com, name: thigh, target: [0, 1, 1], weight: 1}\n- {term: body_velocity, name: shin, weight: 0.3, at: all}\n"
+      "- {term: height, name: hip, weight: 1}\n- {term: body_orientation, name: shin, target: [1, 0, 0.2, 0], weight: 1}\n"
+      "- {term: joint_position, name: knee, target: [1], weight: 1}\n- {term: control, weight: 0.1}\n"
+      "optimizer: {method: adam, iterations: 1}\n";
+  tgError e = {0};
+  tgTask *t = load(model, task, &e);
+  check_true(t != NULL, "%s: %s", e.element, e.text);
+  enum { CONTROLS = 3, N = CONTROLS + 1 + 3 + 3 + 3 + 1 + 1 + 1 + 1 + 1 };
+  assert_int_equal(tg_task_size(t), N);
+  int at;
+  assert_string_equal(tg_task_parameter(t, 2, &at), "body_com[1] of thigh");
+  assert_int_equal(at, CONTROLS + 2);
+  assert_null(tg_task_parameter(t, N - CONTROLS, NULL));
+  double x[N], g[N], loss;
+  tgRolloutResult result;
+  tg_task_start(t, 0, x);
+  tgEvaluator *evaluator = tg_evaluator_create(t, 0, &e);
+  assert_non_null(evaluator);
+  assert_int_equal(tg_evaluate(evaluator, x, &loss, g, NULL, NULL, NULL, &result), TG_OK);
+  check_true(result.grad.label == TG_GRAD_EXACT, "%s", result.grad.reason);
+  assert_true(result.least_distance < 0);
+  tgtDeriv d = {.name = "loss", .nx = N, .ny = 1, .map = value, .ctx = evaluator, .tol = 1e-6, .step = 1e-7};
+  tgt_check_jacobian(&d, x, g);
+  for (int i = 0; i < N; i++) check_true(g[i] != 0 || i == CONTROLS + 2 || i == CONTROLS + 5 || i == CONTROLS + 8, "entry %d does nothing", i);
+  tg_evaluator_free(evaluator);
+  tg_task_free(t);
+}
+
+static void recover(const char *model, const char *task, double truth, double tolerance) {
+  tgError e = {0};
+  tgTask *t = load(model, task, &e);
+  check_true(t != NULL, "%s: %s", e.element, e.text);
+  tgOptimum *o = tg_optimize(t, NULL);
+  int at;
+  const char *label = tg_task_parameter(t, 0, &at);
+  assert_int_equal(o->status, TG_OK);
+  print_message("%s: %.15g, off by %.2g in %d iterations\n", label, o->best[at], o->best[at] - truth, o->iterations);
+  check_true(fabs(o->best[at] - truth) <= tolerance, "%s is %.15g, should be %.15g", label, o->best[at], truth);
+  tg_optimum_free(o);
+  tg_task_free(t);
+}
+
+// a 1 kg box pushed by 0.1 N for 12 steps of 0.1 s goes x = h^2 F/m 12 13/2 [lcp]
+static void mass_is_found_again(void **state) {
+  (void)state;
+  char task[800];
+  double truth = 2.5;
+  snprintf(task, sizeof task,
+           "model: m.xml\ncontact: lcp\nhorizon: {steps: 12, timestep: 0.1}\nparameters: [{name: body_mass, of: box, low: 0.1, high: 10}]\n"
+           "losses: [{term: joint_position, name: x, target: [%.17g], weight: 1.0e8}]\noptimizer: {method: lbfgs, iterations: 60, tolerance: 1.0e-30}\n",
+           0.1 * 0.1 * 0.1 / truth * 78);
+  recover("<mujoco><option gravity='0 0 0'/><worldbody><body name='box'><joint name='x' type='slide' axis='1 0 0'/>"
+          "<geom type='box' size='.5 .5 .5' mass='1'/></body></worldbody><actuator><general joint='x' biastype='affine' biasprm='0.1 0 0'/></actuator></mujoco>",
+          task, truth, 1e-9);
+}
+
+// a block that slides at 2 m/s loses mu g h each step: x after n of them = n v0 h - mu g h^2 n (n + 1)/2
+static void friction_is_found_again(void **state) {
+  (void)state;
+  char task[800];
+  double truth = 0.23, h = 0.01;
+  int n = 50;
+  snprintf(task, sizeof task,
+           "model: m.xml\ncontact: lcp\nhorizon: {steps: %d, timestep: %g}\nstart: {joints: [{joint: x, velocity: [2]}]}\n"
+           "parameters: [{name: geom_friction, of: block, start: 0.1}]\nlosses: [{term: joint_position, name: x, target: [%.17g], weight: 1.0e4}]\n"
+           "optimizer: {method: lbfgs, iterations: 60, tolerance: 1.0e-30}\n",
+           n, h, n * 2 * h - truth * 9.81 * h * h * n * (n + 1) / 2);
+  recover("<mujoco><worldbody><geom type='plane' size='5 5 1' friction='0.01'/><body pos='0 0 0.1'><joint name='x' type='slide' axis='1 0 0'/>"
+          "<joint type='slide' axis='0 0 1'/><geom name='block' type='box' size='.1 .1 .1' friction='0.5'/></body></worldbody></mujoco>",
+          task, truth, 1e-9);
+}
+
+static void refused(const char *parameters, const char *method, const char *text) {
+  char task[600];
+  tgError e = {0};
+  snprintf(task, sizeof task, "model: m.xml\ncontact: lcp\nhorizon: {steps: 2}\nparameters: [%s]\nlosses: [{term: velocity, weight: 1}]\n"
+           "optimizer: {method: %s, iterations: 1}\n", parameters, method);
+  tgTask *t = load("<mujoco><worldbody><body name='b'><joint name='j' type='slide'/><geom size='.1'/></body></worldbody></mujoco>", task, &e);
+  if (t != NULL) {
+    tgOptimum *o = tg_optimize(t, NULL);
+    e = o->error;
+    tg_optimum_free(o);
+  }
+  tg_task_free(t);
+  check_true(strstr(e.text, text) != NULL, "'%s' does not say '%s'", e.text, text);
+}
+
+static void what_cannot_be_decided_is_refused(void **state) {
+  (void)state;
+  refused("{name: body_weight, of: b}", "adam", "no parameter 'body_weight'");
+  refused("{name: qpos0, of: b}", "adam", "'qpos0'");
+  refused("{name: body_quat, of: b}", "adam", "body_quat cannot be decided");
+  refused("{name: body_mass}", "adam", "needs of:");
+  refused("{name: body_mass, of: c}", "adam", "nothing called 'c'");
+  refused("{name: opt_gravity, of: b}", "adam", "leave out of:");
+  refused("{name: body_com, of: b, entry: 3}", "adam", "entries 0 to 2");
+  refused("{name: body_mass, of: b}, {name: body_mass, of: b}", "adam", "decided twice");
+  refused("{name: body_mass, of: b, start: -1}", "adam", "not within");
+  refused("{name: body_mass, of: b}", "ilqr", "method ilqr");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(gradient_through_every_term), cmocka_unit_test(mass_is_found_again),
+                                     cmocka_unit_test(friction_is_found_again), cmocka_unit_test(what_cannot_be_decided_is_refused)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
