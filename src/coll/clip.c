@@ -26,7 +26,7 @@ void tgi_manifold_offer(tgiManifold *M, int kind, int i, int j, const double *x,
   M->least = fmin(M->least, gap);
   if (!(gap <= M->margin)) return;
   if (M->count == TGI_CANDIDATES) tgi_manifold_reduce(M, TG_PAIR_POINTS);
-  M->c[M->count++] = (tgiCandidate){kind, i, j, {x[0], x[1], x[2]}, gap, tie};
+  M->c[M->count++] = (tgiCandidate){kind, i, j, {x[0], x[1], x[2]}, gap, 0, tie};
 }
 
 // the unkept candidate with the largest score; the earlier one unless a later is better by tol, so that rounding between
@@ -80,34 +80,59 @@ void tgi_manifold_reduce(tgiManifold *M, int most) {
 
 enum { CACHE = 32 };
 typedef struct Clip {
-  const tgiConvex *F, *I;
-  int f, g, nside, nloop;        // reference loop, incident loop
-  int made;                      // side planes made so far
-  double n[3], off;
-  double side[CACHE][4], vert[CACHE][3];
+  tgiOutline o;                  // reference loop
+  const tgiConvex *I;
+  int g, nloop;                  // incident loop
+  double vert[CACHE][3];
 } Clip;
 
 static int loop_vertex(const tgHull *h, int f, int k) { return h->face_vert[h->face_adr[f] + k]; }
 static int loop_edge(const tgHull *h, int f, int k) { return h->face_edge[h->face_adr[f] + k]; }
 static int loop_size(const tgHull *h, int f) { return h->face_adr[f + 1] - h->face_adr[f]; }
 
-// side plane through edge k of the reference loop: unit normal out of the face, offset
-static void make_side(const Clip *K, int k, double *m) {
+void tgi_outline_start(tgiOutline *O, const tgiConvex *F, int f) {
+  O->F = F;
+  O->f = f;
+  O->nside = F->h ? loop_size(F->h, f) : 0;
+  O->made = 0;
+  O->off = tgi_convex_face(F, f, O->n);
+}
+
+static void make_side(const tgiOutline *O, int k, double *m) {
   double x[3], y[3];
-  int next = k + 1 < K->nside ? k + 1 : 0;
-  tgi_convex_vertex(K->F, loop_vertex(K->F->h, K->f, k), x);
-  tgi_convex_vertex(K->F, loop_vertex(K->F->h, K->f, next), y);
+  int next = k + 1 < O->nside ? k + 1 : 0;
+  tgi_convex_vertex(O->F, loop_vertex(O->F->h, O->f, k), x);
+  tgi_convex_vertex(O->F, loop_vertex(O->F->h, O->f, next), y);
   tgi_d3_sub(y, y, x);
-  tgi_d3_cross(m, y, K->n);
+  tgi_d3_cross(m, y, O->n);
   double len = tgi_d3_norm(m);
   for (int i = 0; i < 3; i++) m[i] /= len;
   m[3] = tgi_d3_dot(m, x);
 }
-static const double *side(Clip *K, int k, double *scratch) {
-  for (; K->made <= k && K->made < CACHE; K->made++) make_side(K, K->made, K->side[K->made]);
-  if (k < CACHE) return K->side[k];
-  make_side(K, k, scratch);
+const double *tgi_outline_side(tgiOutline *O, int k, double scratch[4]) {
+  for (; O->made <= k && O->made < TGI_SIDES; O->made++) make_side(O, O->made, O->side[O->made]);
+  if (k < TGI_SIDES) return O->side[k];
+  make_side(O, k, scratch);
   return scratch;
+}
+
+bool tgi_outline_holds(tgiOutline *O, const double *x, double tol, bool *tie) {
+  double ms[4];
+  if (O->F->kind == TGI_CONVEX_CYLINDER) {
+    double y[3], z;
+    tgi_d3_sub(y, x, O->F->t);
+    z = tgi_d3_dot(y, O->n);
+    double beyond = sqrt(fmax(tgi_d3_dot(y, y) - z * z, 0)) - O->F->size[0];
+    if (beyond > tol) return false;
+    *tie = *tie || beyond >= -tol;
+  }
+  for (int j = 0; j < O->nside; j++) {
+    const double *m = tgi_outline_side(O, j, ms);
+    double d = tgi_d3_dot(m, x) - m[3];
+    if (d > tol) return false;
+    *tie = *tie || d >= -tol;
+  }
+  return true;
 }
 
 static int incident_id(const Clip *K, int k) { return K->I->h ? loop_vertex(K->I->h, K->g, k) : k; }
@@ -118,29 +143,20 @@ static const double *incident(const Clip *K, int k, double *scratch) {
 }
 
 static void clip_start(Clip *K, const tgiConvex *F, int f, const tgiConvex *I, int g) {
-  K->F = F;
+  tgi_outline_start(&K->o, F, f);
   K->I = I;
-  K->f = f;
   K->g = g;
-  K->off = tgi_convex_face(F, f, K->n);
-  K->nside = loop_size(F->h, f);
   K->nloop = I->h ? loop_size(I->h, g) : I->nvert;
-  K->made = 0;
   for (int k = 0; k < K->nloop && k < CACHE; k++) tgi_convex_vertex(I, incident_id(K, k), K->vert[k]);
 }
 
-static double gap_at(const Clip *K, const double *x) { return tgi_d3_dot(K->n, x) - K->off - K->I->r; }
+static double gap_at(const Clip *K, const double *x) { return tgi_d3_dot(K->o.n, x) - K->o.off - K->I->r; }
 
 static void offer_vertex(tgiManifold *M, Clip *K, int k) {
-  double xs[3], ms[4];
+  double xs[3];
   const double *x = incident(K, k, xs);
   bool tie = false;
-  for (int j = 0; j < K->nside; j++) {
-    const double *m = side(K, j, ms);
-    double d = tgi_d3_dot(m, x) - m[3];
-    if (d > M->tol) return;
-    tie = tie || d >= -M->tol;
-  }
+  if (!tgi_outline_holds(&K->o, x, M->tol, &tie)) return;
   tgi_manifold_offer(M, TGI_KIND_FACE_POINT, incident_id(K, k), 0, x, gap_at(K, x), tie);
 }
 
@@ -149,8 +165,8 @@ static void offer_edge(tgiManifold *M, Clip *K, int k) {
   double xs[3], ys[3], ms[4], x[3], u[3], t[2] = {0, 1};
   int next = k + 1 < K->nloop ? k + 1 : 0, at[2] = {-1, -1};
   const double *x0 = incident(K, k, xs), *x1 = incident(K, next, ys);
-  for (int j = 0; j < K->nside; j++) {
-    const double *m = side(K, j, ms);
+  for (int j = 0; j < K->o.nside; j++) {
+    const double *m = tgi_outline_side(&K->o, j, ms);
     double d0 = tgi_d3_dot(m, x0) - m[3], d1 = tgi_d3_dot(m, x1) - m[3];
     if (d0 <= M->tol && d1 <= M->tol) continue;
     if (d0 >= -M->tol && d1 >= -M->tol) return;
@@ -165,47 +181,51 @@ static void offer_edge(tgiManifold *M, Clip *K, int k) {
     if (at[e] < 0) continue;
     tgi_d3_along(x, x0, t[e], u);
     tgi_manifold_offer(M, TGI_KIND_FACE_EDGE, K->I->h ? loop_edge(K->I->h, K->g, k) : 0,
-                       loop_edge(K->F->h, K->f, at[e]), x, gap_at(K, x), tie);
+                       loop_edge(K->o.F->h, K->o.f, at[e]), x, gap_at(K, x), tie);
   }
 }
 
 // corner k of the reference face, where strictly inside the incident face's outline along n
 static void offer_corner(tgiManifold *M, const Clip *K, int k, const double *m, double off) {
   double c[3], xs[3], ys[3], e[3], out[3], r[3], x[3];
-  int v = loop_vertex(K->F->h, K->f, k);
-  tgi_convex_vertex(K->F, v, c);
+  int v = loop_vertex(K->o.F->h, K->o.f, k);
+  tgi_convex_vertex(K->o.F, v, c);
   for (int i = 0; i < K->nloop; i++) {
     const double *x0 = incident(K, i, xs), *x1 = incident(K, i + 1 < K->nloop ? i + 1 : 0, ys);
     tgi_d3_sub(e, x1, x0);
-    tgi_d3_cross(out, K->n, e);                      // the loop turns clockwise about n
+    tgi_d3_cross(out, K->o.n, e);                      // the loop turns clockwise about n
     tgi_d3_sub(r, c, x0);
     if (tgi_d3_dot(out, r) >= -M->tol * tgi_d3_norm(out)) return;
   }
-  double gap = (off - tgi_d3_dot(m, c)) / tgi_d3_dot(m, K->n);
-  tgi_d3_along(x, c, gap, K->n);
+  double gap = (off - tgi_d3_dot(m, c)) / tgi_d3_dot(m, K->o.n);
+  tgi_d3_along(x, c, gap, K->o.n);
   tgi_manifold_offer(M, TGI_KIND_FACE_CORNER, K->g, v, x, gap, false);
 }
 
 void tgi_clip(tgiManifold *M, const tgiConvex *F, int f, const tgiConvex *I, int g, double margin, double tol) {
   Clip K;
   double e[3], x[3], m[3];
+  if (!F->h || tgi_convex_is_curved(I)) {
+    tgi_clip_curved(M, F, f, I, g, margin, tol);
+    return;
+  }
   clip_start(&K, F, f, I, g);
   // directions for the reduction: along an edge of the larger of the two faces, carried by its body
-  bool mine = !I->h || K.nloop < K.nside;
+  bool mine = !I->h || K.nloop < K.o.nside;
   const tgiConvex *C = mine ? F : I;
   int face = mine ? f : g;
   tgi_convex_vertex(C, loop_vertex(C->h, face, 0), x);
   tgi_convex_vertex(C, loop_vertex(C->h, face, 1), e);
   tgi_d3_sub(e, e, x);
-  tgi_manifold_start(M, margin, tol, K.n, e);
+  tgi_manifold_start(M, margin, tol, K.o.n, e);
   for (int k = 0; k < K.nloop; k++) {
     offer_vertex(M, &K, k);
     if (K.nloop > 2 || k + 1 < K.nloop) offer_edge(M, &K, k);
   }
   if (!I->h) return;
   double off = tgi_convex_face(I, g, m);
-  if (!(tgi_d3_dot(m, K.n) < -UPRIGHT)) return;
-  for (int k = 0; k < K.nside; k++) offer_corner(M, &K, k, m, off);
+  if (!(tgi_d3_dot(m, K.o.n) < -UPRIGHT)) return;
+  for (int k = 0; k < K.o.nside; k++) offer_corner(M, &K, k, m, off);
 }
 
 int tgi_incident_face(const tgiConvex *F, int f, const tgiConvex *I, int prefer, double h, bool *tie) {
@@ -241,7 +261,7 @@ int tgi_incident_face(const tgiConvex *F, int f, const tgiConvex *I, int prefer,
 
 // ---- closed forms
 
-static void emit(tgContactPoint *c, const tgiCandidate *k, const tgiFace *W, const tgiConvex *F, int f,
+static void emit(tgContactPoint *c, const tgiCandidate *k, const tgiFace *W, const tgiConvex *F,
                  const tgiConvex *I, tgCollide want) {
   tgiCore core, edge;
   tgiFace other;
@@ -264,17 +284,20 @@ static void emit(tgContactPoint *c, const tgiCandidate *k, const tgiFace *W, con
       tgi_rule_face_corner(c, W, &core, &other, want);
       break;
   }
-  c->feature = tgi_feature(k->kind + (F->is_a ? TGI_KIND_A : 0), k->i, k->kind == TGI_KIND_FACE_POINT ? f : k->j);
-  c->tie = k->tie;
 }
 
 int tgi_manifold_emit(tgiManifold *M, const tgiConvex *F, int f, const tgiConvex *I, bool tie, tgiPair *P) {
   tgiFace W;
   tgi_manifold_reduce(M, TG_PAIR_POINTS);
-  tgi_hull_face(&W, F->S, F->is_a, f, P->want);
+  tgi_convex_world_face(&W, F, f, P->want);
   for (int k = 0; k < M->count; k++) {
-    emit(&P->out[k], &M->c[k], &W, F, f, I, P->want);
-    P->out[k].tie = P->out[k].tie || tie;
+    tgContactPoint *c = &P->out[k];
+    const tgiCandidate *q = &M->c[k];
+    if (!F->h || tgi_convex_is_curved(I)) tgi_emit_curved(c, q, &W, F, I, P->want);
+    else emit(c, q, &W, F, I, P->want);
+    c->feature = tgi_feature(q->kind + (F->is_a ? TGI_KIND_A : 0), q->i, q->kind == TGI_KIND_FACE_POINT ? f : q->j);
+    c->tie = q->tie;
+    c->tie = c->tie || tie;
   }
   return M->count;
 }

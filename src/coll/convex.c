@@ -24,26 +24,49 @@ static void real3(double *y, const tgReal *x) {
   for (int i = 0; i < 3; i++) y[i] = tgRe(x[i]);
 }
 
-static void fill(tgiConvex *C, const tgShape *S, bool is_a) {
-  *C = (tgiConvex){.S = S, .h = S->hull, .is_a = is_a, .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
-  bool round = S->type == TG_GEOM_SPHERE || S->type == TG_GEOM_CAPSULE;
-  if (round) {
-    C->h = NULL;
-    C->r = C->radius = tgRe(S->size[0]);
-    if (S->type == TG_GEOM_CAPSULE) C->radius += tgRe(S->size[1]);
-    return;
+static tgiConvexKind kind_of(const tgShape *S) {
+  switch (S->type) {
+    case TG_GEOM_PLANE: return TGI_CONVEX_PLANE;
+    case TG_GEOM_CYLINDER: return TGI_CONVEX_CYLINDER;
+    case TG_GEOM_ELLIPSOID: return TGI_CONVEX_ELLIPSOID;
+    case TG_GEOM_BOX:
+    case TG_GEOM_MESH: return TGI_CONVEX_HULL;
+    case TG_GEOM_SPHERE:
+    case TG_GEOM_CAPSULE: break;
   }
-  C->nvert = S->hull->nvert;
-  C->nedge = S->hull->nedge;
-  C->nface = S->hull->nface;
-  C->radius = S->hull->radius;
+  return TGI_CONVEX_ROUND;
+}
+
+static void fill(tgiConvex *C, const tgShape *S, bool is_a) {
+  *C = (tgiConvex){.S = S, .kind = kind_of(S), .is_a = is_a, .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+  double *z = C->size;
+  if (C->kind != TGI_CONVEX_PLANE) real3(z, S->size);
+  switch (C->kind) {
+    case TGI_CONVEX_ROUND:
+      C->r = z[0];
+      C->radius = S->type == TG_GEOM_CAPSULE ? z[0] + z[1] : z[0];
+      break;
+    case TGI_CONVEX_ELLIPSOID: C->radius = fmax(z[0], fmax(z[1], z[2])); break;
+    case TGI_CONVEX_CYLINDER:
+      C->nface = 2;
+      C->radius = sqrt(z[0] * z[0] + z[1] * z[1]);
+      break;
+    case TGI_CONVEX_HULL:
+      C->h = S->hull;
+      C->nvert = S->hull->nvert;
+      C->nedge = S->hull->nedge;
+      C->nface = S->hull->nface;
+      C->radius = S->hull->radius;
+      break;
+    case TGI_CONVEX_PLANE: C->nface = 1; break;
+  }
 }
 
 void tgi_convex_pair(const tgiPair *P, tgiConvex *X, tgiConvex *Y) {
   double RX[9], RY[9], x[3], y[3];
   fill(X, P->A, true);
   fill(Y, P->B, false);
-  if (!Y->h) {
+  if (X->kind > Y->kind) {
     tgiConvex swap = *X;
     *X = *Y;
     *Y = swap;
@@ -51,11 +74,12 @@ void tgi_convex_pair(const tgiPair *P, tgiConvex *X, tgiConvex *Y) {
   Y->home = true;
   real_pose(X->S, RX, x);
   real_pose(Y->S, RY, y);
-  for (int i = 0; i < 3 && X->h; i++)
+  bool round = X->kind == TGI_CONVEX_ROUND;
+  for (int i = 0; i < 3 && !round; i++)
     for (int j = 0; j < 3; j++) X->R[3 * i + j] = RY[i] * RX[j] + RY[3 + i] * RX[3 + j] + RY[6 + i] * RX[6 + j];
   tgi_d3_sub(x, x, y);
   turn_back(X->t, RY, x);
-  if (X->h) return;
+  if (!round) return;
   X->seg = tgi_round_segment(X->S);
   tgi_d3_sub(x, X->seg.x, y);
   turn_back(X->seg.x, RY, x);
@@ -90,10 +114,44 @@ void tgi_convex_edge(const tgiConvex *C, int e, tgiSegment *g, double *left, dou
 }
 
 double tgi_convex_face(const tgiConvex *C, int f, double *n) {
+  if (!C->h) {                                       // a cap or a plane: along the frame's z
+    for (int i = 0; i < 3; i++) n[i] = (f == 0 && C->kind == TGI_CONVEX_CYLINDER ? -1 : 1) * C->R[3 * i + 2];
+    return (C->kind == TGI_CONVEX_CYLINDER ? C->size[1] : 0) + tgi_d3_dot(n, C->t);
+  }
   real3(n, C->h->face_plane + 4 * f);
   if (C->home) return tgRe(C->h->face_plane[4 * f + 3]);
   turn(n, C->R, n);
   return tgRe(C->h->face_plane[4 * f + 3]) + tgi_d3_dot(n, C->t);
+}
+
+// lowest point of a cylinder or ellipsoid about its centre, in its own axes, for the direction d there; returns d.x
+static double lowest_curved(const tgiConvex *C, const double *d, double *x) {
+  const double *z = C->size;
+  double v[3], len;
+  if (C->kind == TGI_CONVEX_ELLIPSOID) {
+    for (int i = 0; i < 3; i++) v[i] = z[i] * d[i];
+    len = tgi_d3_norm(v);
+    for (int i = 0; i < 3; i++) x[i] = len > 0 ? -z[i] * v[i] / len : 0;
+    return -len;
+  }
+  len = sqrt(d[0] * d[0] + d[1] * d[1]);
+  for (int i = 0; i < 2; i++) x[i] = len > 0 ? -z[0] * d[i] / len : 0;
+  x[2] = d[2] > 0 ? -z[1] : z[1];
+  return -z[0] * len - z[1] * fabs(d[2]);
+}
+
+void tgi_convex_lowest(const tgiConvex *C, const double *n, double shrink, int *from, double *x) {
+  double d[3];
+  if (C->kind == TGI_CONVEX_ROUND || C->kind == TGI_CONVEX_HULL) {
+    tgi_convex_support_from(C, n, *from, from);
+    tgi_convex_vertex(C, *from, x);
+    return;
+  }
+  turn_back(d, C->R, n);
+  lowest_curved(C, d, x);
+  for (int i = 0; i < 3; i++) x[i] *= shrink;
+  turn(x, C->R, x);
+  for (int i = 0; i < 3; i++) x[i] += C->t[i];
 }
 
 // on a polytope's edge graph a vertex without a lower neighbour is lowest; small hulls are scanned
@@ -101,6 +159,11 @@ double tgi_convex_support_from(const tgiConvex *C, const double *n, int from, in
   enum { SCAN = 24 };
   double d[3], x[3], best = INFINITY;
   int v = from;
+  if (C->kind == TGI_CONVEX_ELLIPSOID || C->kind == TGI_CONVEX_CYLINDER) {
+    turn_back(d, C->R, n);
+    *arg = 0;
+    return tgi_d3_dot(n, C->t) + lowest_curved(C, d, x);
+  }
   if (!C->h) {
     double end = tgi_d3_dot(n, C->seg.u);
     *arg = C->seg.line && end < 0;
@@ -145,9 +208,9 @@ static void take(tgiAxis *best, int i, int j, double s, double side) {
 
 tgiAxis tgi_best_face(const tgiConvex *F, const tgiPart *part, const tgiConvex *V, double limit) {
   tgiAxis best = {-1, -1, -INFINITY, -INFINITY, 0};
-  int count = part->edge ? part->nface : F->nface, v = 0;
+  int count = F->h && part->edge ? part->nface : F->nface, v = 0;
   for (int k = 0; k < count && best.s <= limit; k++) {
-    int f = part->edge ? part->face[k] : k;
+    int f = F->h && part->edge ? part->face[k] : k;
     double n[3], off = tgi_convex_face(F, f, n);
     take(&best, f, -1, tgi_convex_support_from(V, n, v, &v) - off, 0);   // neighbours have near support vertices
   }

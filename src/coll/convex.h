@@ -1,17 +1,24 @@
-// convex.h: convex cores (point, segment, polytope) in one working frame, separating axes between two of them.
+// convex.h: convex cores (point, segment, polytope, cylinder, ellipsoid, half-space) in one working frame, separating axes
+// between two of them.
 //
 // Based on: [math/collision Choice]; [Gregorius] for the edge test on the Gauss map. Everything here is double and only chooses features; contacts follow in closed form (rule.h).
-// The working frame is the geom frame of Y, which is always a polytope; X may be a point, a segment or a polytope.
+// The working frame is the geom frame of Y, which is never a point or segment; of a pair Y is the later in the order
+// point or segment, ellipsoid, cylinder, polytope, plane.
 #ifndef TG_COLL_CONVEX_H
 #define TG_COLL_CONVEX_H
 
 #include "coll/pair.h"
 
-/// One core. h NULL: the point or segment seg (one or two vertices, no faces) with radius r around it.
+typedef enum tgiConvexKind { TGI_CONVEX_ROUND, TGI_CONVEX_ELLIPSOID, TGI_CONVEX_CYLINDER, TGI_CONVEX_HULL, TGI_CONVEX_PLANE } tgiConvexKind;
+
+/// One core. Round: the point or segment seg (one or two vertices, no faces) with radius r around it. A cylinder has two faces, its
+/// caps (-z, +z), a plane one.
 typedef struct tgiConvex {
   const tgShape *S;
-  const tgHull *h;
+  tgiConvexKind kind;
+  const tgHull *h;          ///< of a polytope, else NULL
   tgiSegment seg;
+  double size[3];
   int nvert, nedge, nface;
   double R[9], t[3];        ///< geom frame to working frame
   bool home;                ///< Y: they are the identity
@@ -19,7 +26,7 @@ typedef struct tgiConvex {
   bool is_a;
 } tgiConvex;
 
-/// X and Y of a pair in the working frame; at least one shape has a hull.
+/// X and Y of a pair in the working frame; at least one shape is neither sphere nor capsule.
 void tgi_convex_pair(const tgiPair *P, tgiConvex *X, tgiConvex *Y);
 
 void tgi_convex_vertex(const tgiConvex *C, int v, double *x);
@@ -27,11 +34,15 @@ void tgi_convex_vertex(const tgiConvex *C, int v, double *x);
 void tgi_convex_edge(const tgiConvex *C, int e, tgiSegment *g, double *left, double *right);
 /// Outward unit normal of face f; returns its offset: n.x = offset on the face.
 double tgi_convex_face(const tgiConvex *C, int f, double *n);
-/// Least n.x over the vertices, and a vertex that has it. The search on large polytopes starts at vertex `from`.
+/// Least n.x over the core, and a vertex that has it (0 where there are none). The search on large polytopes starts at vertex
+/// `from`.
 double tgi_convex_support_from(const tgiConvex *C, const double *n, int from, int *arg);
 static inline double tgi_convex_support(const tgiConvex *C, const double *n, int *arg) {
   return tgi_convex_support_from(C, n, 0, arg);
 }
+
+/// A point of the core with the least n.x; a cylinder or ellipsoid shrunk about its centre. from: as above, and where it ends.
+void tgi_convex_lowest(const tgiConvex *C, const double *n, double shrink, int *from, double *x);
 
 /// The best axis of one class: largest separation, its feature(s), the runner-up's separation.
 typedef struct tgiAxis {

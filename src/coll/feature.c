@@ -82,3 +82,24 @@ void tgi_hull_face(tgiFace *F, const tgShape *S, bool is_a, int f, tgCollide wan
   for (int k = 0; k < 3; k++)
     for (int i = 0; i < 3; i++) F->size.u[k][i] = -n[k] / S->size[k] * (S->mat[3 * i + k] - n[k] * F->n[i]);
 }
+
+void tgi_cylinder_cap(tgiFace *F, const tgShape *S, bool is_a, int cap) {
+  double sign = cap == 0 ? -1 : 1;
+  F->is_a = is_a;
+  memset(&F->size, 0, sizeof F->size);
+  for (int i = 0; i < 3; i++) {
+    F->n[i] = F->size.x[1][i] = sign * S->mat[3 * i + 2];
+    F->s[i] = S->pos[i] + S->size[1] * F->n[i];
+  }
+}
+
+void tgi_cylinder_point(tgiCore *core, const tgShape *S, bool is_a, int cap, const double at[2]) {
+  double sign = cap == 0 ? -1 : 1;
+  start(core, is_a, false);
+  memset(&core->size, 0, sizeof core->size);
+  for (int i = 0; i < 3; i++) {
+    core->size.x[0][i] = at[0] * S->mat[3 * i] + at[1] * S->mat[3 * i + 1];
+    core->size.x[1][i] = sign * S->mat[3 * i + 2];
+    core->x[i] = S->pos[i] + S->size[0] * core->size.x[0][i] + S->size[1] * core->size.x[1][i];
+  }
+}

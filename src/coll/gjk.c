@@ -275,3 +275,31 @@ tgiNearest tgi_nearest(const tgiConvex *X, const tgiConvex *Y, const double *n, 
   }
   return R;
 }
+
+// as tgi_nearest without vertices to name: stops when the plane through the support point is as far as the simplex, to 1e-6
+bool tgi_direction(const tgiConvex *X, const tgiConvex *Y, const double *shift, double shrink, double *n) {
+  Simplex S = {.count = 0};
+  double v[3], m[3], x[3], y[3], scale = X->radius + Y->radius;
+  int at_x = 0, at_y = 0;
+  memcpy(v, n, sizeof v);
+  for (int step = 0; step < STEPS; step++) {
+    tgiSupport p = {.x = step, .y = step};
+    for (int i = 0; i < 3; i++) m[i] = -v[i];
+    tgi_convex_lowest(X, v, shrink, &at_x, x);
+    tgi_convex_lowest(Y, m, shrink, &at_y, y);
+    for (int i = 0; i < 3; i++) p.w[i] = x[i] + shift[i] - y[i];
+    double low = tgi_d3_dot(v, p.w), vv = tgi_d3_dot(v, v);
+    bool old = false;
+    for (int k = 0; k < S.count; k++) {
+      double d[3];
+      tgi_d3_sub(d, p.w, S.p[k].w);
+      old = old || tgi_d3_norm(d) < 1e-12 * scale;
+    }
+    if (S.count > 0 && (old || vv - low <= 1e-6 * vv)) break;
+    S.p[S.count++] = p;
+    if (reduce(&S, v) || tgi_d3_norm(v) < 1e-9 * scale) return false;
+  }
+  double len = tgi_d3_norm(v);
+  for (int i = 0; i < 3; i++) n[i] = v[i] / len;
+  return true;
+}

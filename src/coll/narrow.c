@@ -2,6 +2,7 @@
 #include "coll/pair.h"
 
 static bool is_round(const tgShape *S) { return S->type == TG_GEOM_SPHERE || S->type == TG_GEOM_CAPSULE; }
+static bool is_curved(const tgShape *S) { return S->type == TG_GEOM_CYLINDER || S->type == TG_GEOM_ELLIPSOID; }
 
 // vertex v of a box: bit 0, 1, 2 of v set: upper in x, y, z; faces -x +x -y +y -z +z
 typedef struct Box {
@@ -20,8 +21,8 @@ static const int box_vert_next[24] = {1, 2, 4, 0, 3, 5, 0, 3, 6, 1, 2, 7, 0, 5, 
 
 // S itself when it needs no polytope or carries one, the box's for a box; NULL when it lacks one
 static const tgShape *with_hull(const tgShape *S, Box *box) {
-  if (S->type == TG_GEOM_PLANE || is_round(S)) return S;
-  if (S->type != TG_GEOM_BOX) return S->hull ? S : NULL;
+  if (S->type == TG_GEOM_MESH) return S->hull ? S : NULL;
+  if (S->type != TG_GEOM_BOX) return S;
   double radius = tgi_hull_box_fill(box->vert, box->plane, S->size);
   box->hull = (tgHull){8, 12, 6, box->vert, box_edge, box_face_adr, box_face_vert, box_face_edge, box->plane,
                        box_vert_adr, box_vert_next, radius};
@@ -39,7 +40,7 @@ int tgi_collide(const tgShape *A, const tgShape *B, double margin, tgCollide wan
   if (!P.A || !P.B) return TG_ERR_UNSUPPORTED;
   if (plane_a && plane_b) count = 0;                // two half-spaces have no contact points
   else if (plane_a || plane_b)
-    count = is_round(plane_a ? B : A) ? tgi_pair_plane_round(&P) : tgi_pair_plane_hull(&P);
+    count = is_round(plane_a ? B : A) ? tgi_pair_plane_round(&P) : is_curved(plane_a ? B : A) ? tgi_pair_plane_curved(&P) : tgi_pair_plane_hull(&P);
   else if (is_round(A) && is_round(B)) count = tgi_pair_round_round(&P);
   else count = tgi_pair_convex(&P);
   if (distance) *distance = P.distance;

@@ -9,8 +9,9 @@
 /// A geom as collision sees it.
 typedef struct tgShape {
   tgGeomType type;
-  const tgReal *size;     ///< three: sphere r; capsule r, half length (axis z); box half lengths; mesh: the scale that its hull has
-  const tgHull *hull;     ///< of a mesh, its vertices and planes already scaled (tgi_hull_scale); a box needs none
+  const tgReal *size;     ///< three: sphere r; capsule and cylinder r, half length (axis z); ellipsoid and box half
+                          ///< lengths; mesh: the scale that its hull has
+  const tgHull *hull;     ///< of a mesh, its vertices and planes already scaled (tgi_hull_scale); other shapes have none
   const tgReal *pos;      ///< world position of the geom frame
   const tgReal *mat;      ///< world rotation of the geom frame, row-major
 } tgShape;
@@ -34,8 +35,7 @@ typedef struct tgContactPoint {
   bool tie;               ///< at a switch of features (within 1e-9 of scale): derivatives are one-sided
   tgReal D[7][12];        ///< d(p, n, gap)/d(twist A, twist B); twists are spatial motions (w; v) of the geoms in
                           ///< world axes at the world origin: a material point x moves by w cross x + v
-  tgReal Ds[7][6];        ///< d(p, n, gap)/d(size of A, size of B), three each as in tgShape; 0 where a shape has fewer.
-                          ///< Not yet of cylinders and ellipsoids
+  tgReal Ds[7][6];        ///< d(p, n, gap)/d(size of A, size of B), three each as in tgShape; 0 where a shape has fewer
 } tgContactPoint;
 
 /// Contact points with gap <= margin, in a fixed order, at most TG_PAIR_POINTS. Returns their count, or

@@ -19,7 +19,7 @@ typedef struct tgiPair {
 #define TGI_PARALLEL 1e-12  ///< squared sine below which two lines count as parallel
 
 enum { TGI_KIND_CORES = 1, TGI_KIND_CROSS, TGI_KIND_FACE_POINT, TGI_KIND_FACE_EDGE, TGI_KIND_FACE_CORNER,
-       TGI_KIND_A = 8 };   // added when the reference face is A's
+       TGI_KIND_SMOOTH, TGI_KIND_FACE_CROSSING, TGI_KIND_A = 8 };   // added when the reference face is A's
 /// Number of a feature pair; unique while i < 16384 and j < 8192.
 static inline int tgi_feature(int kind, int i, int j) { return kind << 27 | (i & 0x3fff) << 13 | (j & 0x1fff); }
 
@@ -49,7 +49,9 @@ void tgi_any_normal(double *n, const tgShape *S, const double *u);
 int tgi_pair_plane_round(tgiPair *P);
 int tgi_pair_round_round(tgiPair *P);
 int tgi_pair_plane_hull(tgiPair *P);
-/// A polytope against a polytope, sphere or capsule.
+/// A plane against a cylinder or ellipsoid.
+int tgi_pair_plane_curved(tgiPair *P);
+/// A polytope, cylinder or ellipsoid against another or a sphere or capsule.
 int tgi_pair_convex(tgiPair *P);
 
 /// Two lines or points of cores apart by `distance` in bodies of size `scale`: the sharpest of the equivalent normals.

@@ -1,14 +1,18 @@
-// pair_convex.c: polytope against plane, sphere, capsule and polytope.
+// pair_convex.c: polytope, cylinder and ellipsoid against plane, sphere, capsule and one another.
 //
 // Based on: [math/collision Choice]. The features come from exact separating axes: every face of both, every pair of edges that
-// makes a face of the Minkowski difference. Apart, where the best axis is no closest feature, from the nearest edges.
-// Memory: (1+f, -1-g): face f of A is the reference, face g of B lies on it (0 for a round B); (-1-g, 1+f): the reverse;
-// (-1-i, -1-j): edges i of A and j of B.
+// makes a face of the Minkowski difference. Apart, where the best axis is no closest feature, from the nearest edges. Where a body
+// is curved, what is not a face's contact is that of curved.h.
+// Memory: (1+f, -1-g): face f of A is the reference, face g of B lies on it (0 for a B without faces to clip); (-1-g, 1+f): the
+// reverse; (-1-i, -1-j): edges i of A and j of B, or features of curved.h.
 // Order of preference, each taken when its separation is within h (1e-4 of the smaller body) of the best: the remembered
 // feature, a face of the larger body, a face of the smaller, the edges. For given memory that makes the choice a constant
 // but at isolated switches, which within 1e-9 are reported as ties.
 #include "coll/clip.h"
+#include "coll/curved.h"
 #include "coll/gjk.h"
+
+#include <string.h>
 
 #define HYSTERESIS 1e-4
 
@@ -63,7 +67,18 @@ int tgi_pair_plane_hull(tgiPair *P) {
   return M.count;
 }
 
-// ---- what is left for polytopes
+int tgi_pair_plane_curved(tgiPair *P) {
+  tgiConvex X, Y;
+  tgiManifold M;
+  tgi_convex_pair(P, &X, &Y);
+  tgi_clip_curved(&M, &Y, 0, &X, -1, P->margin, TGI_TIE * X.radius);
+  double n[3], off = tgi_convex_face(&Y, 0, n);
+  int at;
+  P->distance = tgi_convex_support(&X, n, &at) - off;
+  return tgi_manifold_emit(&M, &Y, 0, &X, false, P);
+}
+
+// ---- what is left
 
 static void remember(tgiPair *P, const Choice *C, int x, int y) {
   P->memory[0] = C->X.is_a ? x : y;
@@ -83,10 +98,10 @@ static bool try_face(tgiPair *P, Choice *C, bool of_x, int f, double s, bool mus
   if (!(M.least <= low + C->h)) {
     if (!must) return false;
     double n[3], x[3];
-    int v;
+    int v = 0;
     tgi_convex_face(F, f, n);
-    tgi_convex_support(I, n, &v);
-    tgi_convex_vertex(I, v, x);
+    tgi_convex_lowest(I, n, 1, &v, x);
+    if (I->kind == TGI_CONVEX_CYLINDER) v = tgi_cylinder_lowest(I, n);
     tgi_manifold_offer(&M, TGI_KIND_FACE_POINT, v, 0, x, low, true);
   }
   P->distance = low;
@@ -271,6 +286,99 @@ static bool narrowed(Choice *C, Near *nx, Near *ny, double *bound) {
   return fabs(c.distance - R.s) <= C->tol;
 }
 
+// ---- curved bodies
+
+#define SHALLOW 0.05   // a face's contact less deep than this part of the smaller body is taken without looking for a better
+
+// Nothing has a direction of its own, as with equal centres: along n, held by B, the lowest point of A over the highest of B.
+static int emit_held(tgiPair *P, const Choice *C, const double *n) {
+  const tgiConvex *A = C->X.is_a ? &C->X : &C->Y, *B = C->X.is_a ? &C->Y : &C->X;
+  double a[3], b[3], w[3], m[3];
+  int at = 0;
+  for (int i = 0; i < 3; i++) {
+    w[i] = C->X.is_a ? n[i] : -n[i];
+    m[i] = -w[i];
+  }
+  tgi_convex_lowest(A, w, 1, &at, a);
+  at = 0;
+  tgi_convex_lowest(B, m, 1, &at, b);
+  tgiFace F = {.is_a = false};
+  tgiCore core = {.is_a = true};
+  const tgReal *Q = C->Y.S->mat;
+  for (int i = 0; i < 3; i++) {
+    F.s[i] = core.x[i] = C->Y.S->pos[i];
+    for (int k = 0; k < 3; k++) {
+      F.n[i] += Q[3 * i + k] * w[k];
+      F.s[i] += Q[3 * i + k] * b[k];
+      core.x[i] += Q[3 * i + k] * a[k];
+    }
+  }
+  core.r = A->r + B->r;
+  tgi_rule_face_point(P->out, &F, &core, P->want);
+  P->out->feature = tgi_feature(TGI_KIND_SMOOTH, 0x3fff, 0x1fff);
+  P->out->tie = true;
+  P->distance = tgRe(P->out->gap);
+  remember(P, C, 0, 0);
+  return P->distance <= P->margin;
+}
+
+static int emit_smooth(tgiPair *P, const Choice *C, const tgiSmoothPair *R) {
+  P->distance = R->gap;
+  remember(P, C, -1 - R->fx, -1 - R->fy);
+  if (!(R->gap <= P->margin)) return 0;
+  tgi_rule_smooth(P->out, &R->A, &R->B, &R->z, P->want);
+  P->out->feature = tgi_feature(TGI_KIND_SMOOTH, C->X.is_a ? R->fx : R->fy, C->X.is_a ? R->fy : R->fx);
+  P->out->tie = R->tie || C->tie;
+  return 1;
+}
+
+// a face that the other body lies over; else, or where both are deep in one another and it is better, features of curved.h
+static int curved_contact(tgiPair *P, Choice *C) {
+  int count = 0;
+  double seed[2][3], bound;
+  bool first = prefer_x(C), smooth_before = C->mem_x < 0 && C->mem_y < 0;
+  C->part_x = C->part_y = (tgiPart){.edge = NULL};
+  C->face_y = tgi_best_face(&C->Y, &C->part_y, &C->X, C->reach);
+  C->face_x = tgi_best_face(&C->X, &C->part_x, &C->Y, C->reach);
+  C->best = fmax(C->face_x.s, C->face_y.s);
+  if (C->best > C->reach) {
+    P->distance = C->best - C->X.r;
+    remember(P, C, 0, 0);
+    return 0;
+  }
+  bool face = (!smooth_before && try_memory(P, C, &count)) || try_best_face(P, C, first, false, &count) ||
+              try_best_face(P, C, !first, false, &count);
+  if (face && C->best > -SHALLOW * fmin(C->X.radius, C->Y.radius)) return count;
+  tgiSearch S = {.P = P, .X = &C->X, .Y = &C->Y, .tol = C->tol, .h = C->h, .seed = seed, .mem_x = -1, .mem_y = -1};
+  if (smooth_before && -1 - C->mem_x < tgi_smooth_features(&C->X) && -1 - C->mem_y < tgi_smooth_features(&C->Y)) {
+    S.mem_x = -1 - C->mem_x;
+    S.mem_y = -1 - C->mem_y;
+  }
+  if (C->face_y.i >= 0) tgi_convex_face(&C->Y, C->face_y.i, seed[S.nseed++]);
+  if (C->face_x.i >= 0) {
+    double *n = seed[S.nseed++];
+    tgi_convex_face(&C->X, C->face_x.i, n);
+    for (int i = 0; i < 3; i++) n[i] = -n[i];
+  }
+  tgiSmoothPair R;
+  tgi_smooth_search(&S, &R, &bound);
+  if (!face && bound > C->reach) {
+    P->distance = bound - C->X.r;
+    remember(P, C, 0, 0);
+    return 0;
+  }
+  double other = R.found ? R.gap : R.held;
+  bool keep = face && P->distance >= other - (smooth_before ? -C->h : C->h);
+  if (!keep && R.found) return emit_smooth(P, C, &R);
+  if (!keep && R.held > -INFINITY && R.held >= C->best - C->X.r - C->h) return emit_held(P, C, R.direction);
+  if (face) return count;
+  if (C->face_x.i >= 0 || C->face_y.i >= 0) {
+    try_best_face(P, C, C->face_x.s > C->face_y.s, true, &count);
+    return count;
+  }
+  return emit_held(P, C, R.direction);
+}
+
 int tgi_pair_convex(tgiPair *P) {
   Choice C = {.tie = false};
   Near nx, ny;
@@ -282,6 +390,7 @@ int tgi_pair_convex(tgiPair *P) {
   C.touch = TGI_COINCIDE * (C.X.radius + C.Y.radius);
   C.h = HYSTERESIS * fmin(C.X.radius, C.Y.radius);
   C.reach = P->margin + C.X.r;
+  if (tgi_convex_is_curved(&C.X) || tgi_convex_is_curved(&C.Y)) return curved_contact(P, &C);
   bool large = (C.X.h ? C.X.nedge : 4) * C.Y.nedge > LARGE;
   if (!large || !narrowed(&C, &nx, &ny, &bound)) {
     C.part_x = C.part_y = (tgiPart){.edge = NULL};

@@ -1,71 +1,8 @@
 // rule.c: contact point, normal and gap of a chosen feature pair, with derivatives.
 //
 // Based on: [math/collision Rules].
-// Each rule is differentiated along one motion of the features at a time: the six twist components of A, then, when wanted, the
-// size parameters of A and of B. B's twists follow from rigid motion of both, under which p moves as a material point, n turns
-// and the gap stays:  D_B = (w x p + v, w x n, 0) - D_A.
-#include "coll/rule.h"
-
-enum { TWIST = 6, ALL = 12 };
-static int columns(tgCollide want) { return want == TG_COLLIDE_SIZE ? ALL : TWIST; }
-
-// columns of one twist component k: rates of a material point and of a direction of the moving body
-static void rate_point(tgReal *dx, const tgReal *x, int k) {
-  tgi_v3_zero(dx);
-  if (k >= 3) { dx[k - 3] = 1; return; }
-  int i = (k + 1) % 3, j = (k + 2) % 3;        // e_k cross x
-  dx[j] = x[i];
-  dx[i] = -x[j];
-}
-static void rate_dir(tgReal *du, const tgReal *u, int k) {
-  tgi_v3_zero(du);
-  if (k < 3) rate_point(du, u, k);
-}
-
-// rates in column k of a point x and a direction u that belong to body A or B
-static void rates(tgReal *dx, tgReal *du, const tgReal *x, const tgReal *u, bool is_a, const tgiSizeRates *size, int k) {
-  if (k < TWIST && is_a) {
-    rate_point(dx, x, k);
-    rate_dir(du, u, k);
-  } else if (k >= TWIST && (k < 9) == is_a) {
-    tgi_v3_copy(dx, size->x[k % 3]);
-    tgi_v3_copy(du, size->u[k % 3]);
-  } else {
-    tgi_v3_zero(dx);
-    tgi_v3_zero(du);
-  }
-}
-// of a core: also its radius, which is returned; du is 0 for a point
-static tgReal rate_core(tgReal *dx, tgReal *du, const tgiCore *C, int k) {
-  static const tgReal none[3] = {0};
-  rates(dx, du, C->x, C->line ? C->u : none, C->is_a, &C->size, k);
-  if (!C->line) tgi_v3_zero(du);
-  return k >= TWIST && (k < 9) == C->is_a ? C->size.r[k % 3] : 0;
-}
-static void rate_face(tgReal *ds, tgReal *dn, const tgiFace *F, int k) { rates(ds, dn, F->s, F->n, F->is_a, &F->size, k); }
-
-// stores column k, of A's twist with B's completed
-static void store(tgContactPoint *c, int k, const tgReal *dp, const tgReal *dn, tgReal dgap) {
-  tgReal tp[3], tn[3];
-  if (k >= TWIST) {
-    for (int i = 0; i < 3; i++) {
-      c->Ds[i][k - TWIST] = dp[i];
-      c->Ds[3 + i][k - TWIST] = dn[i];
-    }
-    c->Ds[6][k - TWIST] = dgap;
-    return;
-  }
-  rate_point(tp, c->p, k);
-  rate_dir(tn, c->n, k);
-  for (int i = 0; i < 3; i++) {
-    c->D[i][k] = dp[i];
-    c->D[i][6 + k] = tp[i] - dp[i];
-    c->D[3 + i][k] = dn[i];
-    c->D[3 + i][6 + k] = tn[i] - dn[i];
-  }
-  c->D[6][k] = dgap;
-  c->D[6][6 + k] = -dgap;
-}
+// Each rule is differentiated along one motion of the features at a time (rate.h).
+#include "coll/rate.h"
 
 // dn <- (1 - n n') dx / len: rate of unit(x) from that of x
 static void rate_unit(tgReal *dn, const tgReal *n, const tgReal *dx, tgReal len) {
@@ -146,9 +83,9 @@ void tgi_rule_cores(tgContactPoint *c, const tgiCore *A, const tgiCore *B, tgiNo
   c->gap = tgi_v3_dot(c->n, r) - A->r - B->r;
   weights(A, B, &lambda, &kappa);
   for (int i = 0; i < 3; i++) c->p[i] = a[i] + lambda * (b[i] - a[i]) + kappa * c->n[i];
-  for (int k = 0; want && k < columns(want); k++) {
+  for (int k = 0; want && k < tgi_rate_columns(want); k++) {
     tgReal da[3], du[3], db[3], dw[3], dn[3] = {0}, dr[3], dp[3], ds, dt, g1 = 0, g2 = 0, dlambda, dkappa;
-    tgReal dra = rate_core(da, du, A, k), drb = rate_core(db, dw, B, k);
+    tgReal dra = tgi_rate_core(da, du, A, k), drb = tgi_rate_core(db, dw, B, k);
     if (G.a) tgi_v3_axpy(da, s, du);               // of the points now at a and b, held on their lines
     if (G.b) tgi_v3_axpy(db, t, dw);
     tgi_v3_sub(dr, da, db);
@@ -170,7 +107,7 @@ void tgi_rule_cores(tgContactPoint *c, const tgiCore *A, const tgiCore *B, tgiNo
     rate_weights(A, B, dra, drb, &dlambda, &dkappa);
     for (int i = 0; i < 3; i++) dp[i] = da[i] - lambda * dr[i] - dlambda * r[i] + kappa * dn[i] + dkappa * c->n[i];
     // n'r vanishes: r is along n, or n' is 0
-    store(c, k, dp, dn, tgi_v3_dot(c->n, dr) - dra - drb);
+    tgi_rate_store(c, k, dp, dn, tgi_v3_dot(c->n, dr) - dra - drb);
   }
 }
 
@@ -179,33 +116,13 @@ void tgi_rule_cores(tgContactPoint *c, const tgiCore *A, const tgiCore *B, tgiNo
 // n from B to A: the reference face's normal, turned round when the reference is A
 static void face_normal(tgContactPoint *c, const tgiFace *F) { tgi_v3_scale(c->n, F->n, F->is_a ? -1 : 1); }
 
-// point x over the face, radius r around it
-static void on_face(tgContactPoint *c, const tgiFace *F, const tgReal *x, tgReal r) {
-  tgReal y[3];
-  tgi_v3_sub(y, x, F->s);
-  face_normal(c, F);
-  c->gap = tgi_v3_dot(F->n, y) - r;
-  for (int i = 0; i < 3; i++) c->p[i] = x[i] - r * F->n[i];
-}
-// its column k for rates ds, dn of the face and dx, dr of the point
-static void store_on_face(tgContactPoint *c, const tgiFace *F, int k, const tgReal *x, tgReal r, const tgReal *ds, tgReal *dn,
-                          const tgReal *dx, tgReal dr) {
-  tgReal y[3], v[3], dp[3];
-  tgi_v3_sub(y, x, F->s);
-  tgi_v3_sub(v, dx, ds);
-  tgReal dgap = tgi_v3_dot(dn, y) + tgi_v3_dot(F->n, v) - dr;
-  for (int i = 0; i < 3; i++) dp[i] = dx[i] - r * dn[i] - dr * F->n[i];
-  if (F->is_a) tgi_v3_scale(dn, dn, -1);
-  store(c, k, dp, dn, dgap);
-}
-
 void tgi_rule_face_point(tgContactPoint *c, const tgiFace *F, const tgiCore *C, tgCollide want) {
-  on_face(c, F, C->x, C->r);
-  for (int k = 0; want && k < columns(want); k++) {
+  tgi_rate_on_face(c, F, C->x, C->r);
+  for (int k = 0; want && k < tgi_rate_columns(want); k++) {
     tgReal ds[3], dn[3], dx[3], du[3];
-    rate_face(ds, dn, F, k);
-    tgReal dr = rate_core(dx, du, C, k);
-    store_on_face(c, F, k, C->x, C->r, ds, dn, dx, dr);
+    tgi_rate_face(ds, dn, F, k);
+    tgReal dr = tgi_rate_core(dx, du, C, k);
+    tgi_rate_store_on_face(c, F, k, C->x, C->r, ds, dn, dx, dr);
   }
 }
 
@@ -217,12 +134,12 @@ void tgi_rule_face_edge(tgContactPoint *c, const tgiFace *F, const tgiCore *edge
   tgi_v3_copy(x, line->x);
   tgi_v3_axpy(x, t, line->u);
   tgi_v3_sub(z, x, edge->x);
-  on_face(c, F, x, line->r);
-  for (int k = 0; want && k < columns(want); k++) {
+  tgi_rate_on_face(c, F, x, line->r);
+  for (int k = 0; want && k < tgi_rate_columns(want); k++) {
     tgReal ds[3], dn[3], de[3], dg[3], dx[3], dw[3], dm[3], v[3];
-    rate_face(ds, dn, F, k);
-    rate_core(de, dg, edge, k);
-    tgReal dr = rate_core(dx, dw, line, k);
+    tgi_rate_face(ds, dn, F, k);
+    tgi_rate_core(de, dg, edge, k);
+    tgReal dr = tgi_rate_core(dx, dw, line, k);
     tgi_v3_axpy(dx, t, dw);                        // of the point of the line now at x
     tgi_v3_cross(dm, dg, F->n);
     tgi_v3_cross(v, edge->u, dn);
@@ -230,7 +147,7 @@ void tgi_rule_face_edge(tgContactPoint *c, const tgiFace *F, const tgiCore *edge
     // m.(x - e) = 0:  dt = -[m.(dx - de) + dm.(x - e)]/(m.w); the point slides along the line by dt w
     tgi_v3_sub(v, dx, de);
     tgi_v3_axpy(dx, -(tgi_v3_dot(m, v) + tgi_v3_dot(dm, z)) / mw, line->u);
-    store_on_face(c, F, k, x, line->r, ds, dn, dx, dr);
+    tgi_rate_store_on_face(c, F, k, x, line->r, ds, dn, dx, dr);
   }
 }
 
@@ -242,17 +159,17 @@ void tgi_rule_face_corner(tgContactPoint *c, const tgiFace *F, const tgiCore *co
   c->gap = h;
   for (int i = 0; i < 3; i++) c->p[i] = corner->x[i] + h * F->n[i];
   tgi_v3_sub(y, c->p, other->s);
-  for (int k = 0; want && k < columns(want); k++) {
+  for (int k = 0; want && k < tgi_rate_columns(want); k++) {
     tgReal ds[3], dn[3], de[3], du[3], dq[3], dm[3];
-    rate_face(ds, dn, F, k);
-    rate_face(dq, dm, other, k);
-    rate_core(de, du, corner, k);
+    tgi_rate_face(ds, dn, F, k);
+    tgi_rate_face(dq, dm, other, k);
+    tgi_rate_core(de, du, corner, k);
     // m.(e + h n - q) = 0:  dh = -[dm.(p - q) + m.(de + h dn - dq)]/(m.n)
     tgi_v3_axpy(de, h, dn);
     tgi_v3_sub(du, de, dq);
     tgReal dh = -(tgi_v3_dot(dm, y) + tgi_v3_dot(other->n, du)) / mn;
     tgi_v3_axpy(de, dh, F->n);
     if (F->is_a) tgi_v3_scale(dn, dn, -1);
-    store(c, k, de, dn, dh);
+    tgi_rate_store(c, k, de, dn, dh);
   }
 }

@@ -1,6 +1,6 @@
 // hull.h: convex polytopes: vertices, edges and planar polygon faces with their adjacency.
 //
-// The one form in which convex meshes, boxes and tessellated cylinders and ellipsoids reach collision. Built once
+// The one form in which convex meshes and boxes reach collision. Built once
 // (qhull, result checked by us), const afterwards; arrays belong to the model's block or to tgHullOwned.
 #ifndef TG_GEOM_HULL_H
 #define TG_GEOM_HULL_H

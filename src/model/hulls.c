@@ -1,12 +1,9 @@
-// hulls.c: convex hulls of the geoms that may touch, one a mesh, one a box, cylinder or ellipsoid.
+// hulls.c: convex hulls of the meshes that may touch.
 #include <math.h>
 
 #include "base/status.h"
 #include "geom/mesh_check.h"
 #include "model/compile.h"
-
-// facets round a tessellated cylinder and ellipsoid: chord error 1 - cos(pi/n), 0.5 % of the radius at 32
-enum { CYLINDER_SIDES = 32, ELLIPSOID_RINGS = 12, ELLIPSOID_SECTORS = 24 };
 
 static bool may_touch(const tgCompile *c, int model_geom) {
   for (int p = 0; p < c->npair; p++)
@@ -59,24 +56,14 @@ static tgStatus mesh_hull(tgCompile *c, int geom, tgHullOwned **hull) {
   return border_note(c, g, mesh, label);
 }
 
-static tgStatus build(tgCompile *c, int geom, tgHullOwned **hull) {
-  const tgGeomDesc *g = &c->desc->geom[geom];
-  switch (g->type) {
-    case TG_GEOM_CYLINDER: return tgi_hull_cylinder(g->size[0], g->size[1], CYLINDER_SIDES, &c->alloc, hull);
-    case TG_GEOM_ELLIPSOID: return tgi_hull_ellipsoid(g->size, ELLIPSOID_RINGS, ELLIPSOID_SECTORS, &c->alloc, hull);
-    default: return mesh_hull(c, geom, hull);
-  }
-}
-
 tgStatus tgi_compile_hulls(tgCompile *c) {
   for (int g = 0; g < c->desc->ngeom; g++) {
-    tgGeomType t = c->desc->geom[g].type;
     c->geom_hull[g] = -1;
-    if (t == TG_GEOM_PLANE || t == TG_GEOM_SPHERE || t == TG_GEOM_CAPSULE || t == TG_GEOM_BOX || !may_touch(c, c->geom_to[g])) continue;
-    if (t == TG_GEOM_MESH) c->geom_hull[g] = shared_hull(c, g);
+    if (c->desc->geom[g].type != TG_GEOM_MESH || !may_touch(c, c->geom_to[g])) continue;
+    c->geom_hull[g] = shared_hull(c, g);
     if (c->geom_hull[g] >= 0) continue;
     tgHullOwned *hull = NULL;
-    tgStatus st = build(c, g, &hull);
+    tgStatus st = mesh_hull(c, g, &hull);
     if (hull != NULL) c->hull[c->nhull++] = hull;  // freed with c, whatever else went wrong
     if (st == TG_ERR_MEMORY) return tgi_error(c->error, st, "out of memory for the convex hull of geom %d", g);
     if (st < 0) return st;

@@ -19,15 +19,16 @@
 #include "support/tree.h"
 #include "tangere/contact.h"
 
-enum { TGT_ZOO_PAIRS = 14, TGT_ZOO_NV = 40 };
+enum { TGT_ZOO_PAIRS = 17, TGT_ZOO_NV = 40 };
 
-/// The shapes of pair k: every two of plane, sphere, capsule, box and hull (here a cylinder's or an ellipsoid's), planes once.
+/// The shapes of pair k: most pairs of plane, sphere, capsule, box, mesh, cylinder and ellipsoid.
 static inline const tgGeomType *tgt_zoo_shapes(int k) {
   static const tgGeomType shapes[TGT_ZOO_PAIRS][2] = {
       {TG_GEOM_PLANE, TG_GEOM_SPHERE}, {TG_GEOM_PLANE, TG_GEOM_CAPSULE}, {TG_GEOM_PLANE, TG_GEOM_BOX}, {TG_GEOM_PLANE, TG_GEOM_CYLINDER},
       {TG_GEOM_SPHERE, TG_GEOM_SPHERE}, {TG_GEOM_SPHERE, TG_GEOM_CAPSULE}, {TG_GEOM_SPHERE, TG_GEOM_BOX}, {TG_GEOM_SPHERE, TG_GEOM_ELLIPSOID},
       {TG_GEOM_CAPSULE, TG_GEOM_CAPSULE}, {TG_GEOM_CAPSULE, TG_GEOM_BOX}, {TG_GEOM_CAPSULE, TG_GEOM_CYLINDER}, {TG_GEOM_BOX, TG_GEOM_BOX},
-      {TG_GEOM_BOX, TG_GEOM_CYLINDER}, {TG_GEOM_CYLINDER, TG_GEOM_ELLIPSOID}};
+      {TG_GEOM_BOX, TG_GEOM_CYLINDER}, {TG_GEOM_CYLINDER, TG_GEOM_ELLIPSOID},
+      {TG_GEOM_CYLINDER, TG_GEOM_CYLINDER}, {TG_GEOM_BOX, TG_GEOM_MESH}, {TG_GEOM_ELLIPSOID, TG_GEOM_MESH}};
   return shapes[k];
 }
 
@@ -84,6 +85,12 @@ static inline int tgt_zoo_geom(tgDesc *d, tgtRandom *r, int body, tgGeomType typ
     d->geom[g].size[i] = tgt_uniform(r, 0.15, 0.35);
   }
   d->geom[g].friction[0] = 0.6;
+  if (type == TG_GEOM_MESH) {                          // an octahedron of unequal arms
+    static const int face[24] = {0, 2, 4, 2, 1, 4, 1, 3, 4, 3, 0, 4, 2, 0, 5, 1, 2, 5, 3, 1, 5, 0, 3, 5};
+    double vert[18] = {0};
+    for (int k = 0; k < 6; k++) vert[3 * k + k / 2] = (k % 2 ? -1 : 1) * tgt_uniform(r, 0.2, 0.45);
+    d->geom[g].mesh = tg_desc_add_mesh(d, NULL, vert, 6, face, 8);
+  }
   return g;
 }
 
