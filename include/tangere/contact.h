@@ -18,6 +18,8 @@ typedef struct tgContactOptions {
   bool symplectic;         ///< q' = q (+) h v' (default); false: q' = q (+) h v
   bool explicit_damping;   ///< joint damping and stiffness at the start of the step instead of implicit
   double restitution_speed;///< approach speed below which nothing bounces [m/s]; max(|g| h, this)
+  bool aware_gradient;     ///< adjoints only, complementarity-aware: an island whose contacts let nothing of the loss through is differentiated as if
+                           ///< contacts that the loss wants open were open and the others pressed without friction (docs/gradients.md)
   bool zero_contact_gradient;  ///< ablation: gradients as if no contact force depended on anything
   bool bounce_gradient;        ///< steps that bounce are differentiated as impacts in continuous time, which move when the bodies start closer;
                                ///< the label is surrogate, as the step itself is another function

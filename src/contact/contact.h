@@ -55,6 +55,9 @@ typedef struct tgContactModel {
   void (*solve_jvp)(const tgSim *s, const tgReal *r, tgReal *df);
   /// rbar (nrow) = dL/dr from g = dL/df.
   void (*solve_vjp)(const tgSim *s, const tgReal *g, tgReal *rbar);
+  /// The complementarity-aware choice: z (nv) = dL/dv', lambda = Mh^-1 z, g (nrow) = J lambda; y (nrow) as solve_vjp gave it is replaced on the
+  /// islands that let nothing through. s->explored: the first contact's row that was taken otherwise than it is, -1 when none.
+  void (*explore)(tgSim *s, const tgReal *z, const tgReal *lambda, const tgReal *g, tgReal *y);
   /// Redundant rows whose split of the impulses moves the sim: true when df has a second part, N (beta' dA), N a linear map
   /// that null_jvp applies; beta (nrow) is then filled.
   bool (*null_part)(const tgSim *s, tgReal *beta);
@@ -68,6 +71,8 @@ typedef struct tgContactModel {
   tgStatus (*size_parameters)(tgSim *s, tgParamGrad *p);
   /// Ties of the parameters that p asks for, added to those of the step.
   void (*param_ties)(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
+  /// "contact of geom 'a' and geom 'b'", written into text. Returns text.
+  const char *(*row_label)(const tgSim *s, int row, char *text, size_t size);
   /// Ties and switches of the last step, counted, the first of them named.
   void (*ties)(const tgSim *s, double h, tgGradInfo *info);
 } tgContactModel;

@@ -151,7 +151,7 @@ static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0
   uint64_t h = tgi_hash(TGI_HASH_START, &r->o->seed, sizeof r->o->seed);
   const YamlControls none = {0}, *u = t->yaml->controls != NULL ? t->yaml->controls : &none;
   int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->memory, o->shot, t->nstate, c->symplectic,
-                c->explicit_damping, c->zero_contact_gradient, c->bounce_gradient, (int)u->basis, u->every, u->terms};
+                c->explicit_damping, c->zero_contact_gradient, c->bounce_gradient, c->aware_gradient, (int)u->basis, u->every, u->terms};
   double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, o->tolerance, c->erp, c->restitution_speed, u->amplitude, u->frequency};
   h = tgi_hash(h, TG_VERSION_TEXT, sizeof TG_VERSION_TEXT);
   h = tgi_hash(h, ints, sizeof ints);

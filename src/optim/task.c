@@ -252,6 +252,7 @@ static tgStatus make_contact(tgTask *t, tgError *error) {
   if (o != NULL && o->restitution_speed != NULL) c.restitution_speed = *o->restitution_speed;
   if (o != NULL) c.explicit_damping = o->explicit_damping;
   if (o != NULL) c.bounce_gradient = o->bounce_gradient;
+  c.aware_gradient = t->yaml->optimizer.aware != 0;
   c.zero_contact_gradient = t->contact_options.zero_contact_gradient;
   t->contact_options = c;
   tgContact *made = tg_contact_create(t->model, t->word, &c, error);

@@ -97,6 +97,11 @@ static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo 
     info->ties += clamps;
     info->label = TG_GRAD_ONE_SIDED;
   }
+  if (s->explored >= 0) {
+    char text[130];
+    info->label = TG_GRAD_SURROGATE;
+    snprintf(info->reason, sizeof info->reason, "complementarity-aware: %s", s->contact_model->kind->row_label(s, s->explored, text, sizeof text));
+  }
   if (s->contact_model != NULL && s->contact_model->options.zero_contact_gradient && s->nrow > 0) {
     info->label = TG_GRAD_SURROGATE;
     snprintf(info->reason, sizeof info->reason, "contact forces are held constant (option zero_contact_gradient)");
@@ -156,6 +161,7 @@ tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal 
   if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
   int clamps = 0;
   size_t mark = tgi_stack_mark(sim);
+  sim->explored = -1;
   tgiFpEnv env = tgi_fp_enter();
   tgStatus status = stepped(sim);
   if (status >= 0) status = vjp(sim, gq, gv, dq, dv, du, dp, &clamps);
@@ -168,6 +174,7 @@ tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal 
 
 static tgStatus jacobian(tgSim *sim, tgReal *D, tgGradInfo *info) {
   TG_TRY(stepped(sim));
+  sim->explored = -1;
   const tgModel *m = &sim->m;
   int nv = m->nv, nc = 2 * nv + m->nu, clamps = 0;
   size_t mark = tgi_stack_mark(sim), size = (size_t)nv * (size_t)nc;

@@ -5,6 +5,7 @@
 #include "contact/lcp/lcp.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/layout.h"
 #include "coll/contacts.h"
@@ -14,6 +15,9 @@
 
 // a tie in gap or speed, relative to 1 m, 1 rad or 1 m/s
 static const double tie_gap = 1e-9, tie_speed = 1e-9;
+
+// the aware gradient takes other classes where the true ones let through less than this share of what those do
+#define TOLD_APART 1e-6
 
 // one island: its rows in their own numbering, and the factorisation that its derivative needs
 typedef struct Island {
@@ -27,7 +31,9 @@ typedef struct Work {
   Island *island;            // as many as the step has
   int8_t *cls, *island_cls;  // cap.nrow: classes in and out, all and of one island
   int8_t *tie, *failed;      // cap.nrow: what the solver said of the row
+  int8_t *explored;          // cap.nrow: island with classes of the aware gradient in the last adjoint
   tgReal *K;                 // three vectors of cap.nrow
+  tgReal *other;             // cap.nrow: adjoint of the aware gradient
   void *scratch;             // of the solver, shared by the islands
   char *pool;                // what the islands keep
   size_t pool_bytes;
@@ -77,9 +83,10 @@ static void place(const tgModel *m, const tgCapacity *z, tgLayout *l, Work **wor
   Work w;
   *work = tgi_place(l, 1, sizeof w);
   w.island = tgi_place(l, n, sizeof *w.island);
-  int8_t **bytes[] = {&w.cls, &w.island_cls, &w.tie, &w.failed};
-  for (int i = 0; i < 4; i++) *bytes[i] = tgi_place(l, n, 1);
+  int8_t **bytes[] = {&w.cls, &w.island_cls, &w.tie, &w.failed, &w.explored};
+  for (int i = 0; i < 5; i++) *bytes[i] = tgi_place(l, n, 1);
   w.K = tgi_place(l, 3 * n, sizeof(tgReal));
+  w.other = tgi_place(l, n, sizeof(tgReal));
   w.scratch = tgi_place(l, tgi_lcp_scratch_bytes(count[0], count[1], count[2]), 1);
   w.pool_bytes = tgi_size_mul(n + 1, island_bytes(1));
   w.pool_bytes = w.pool_bytes > SIZE_MAX / 4 || island_bytes(z->nrow) > SIZE_MAX / 4 ? SIZE_MAX : w.pool_bytes + island_bytes(z->nrow);
@@ -246,7 +253,7 @@ static tgStatus impulses(tgSim *s) {
   pool = (tgLayout){.base = w->pool};
   for (int i = 0; i < s->nrow; i++) {
     w->cls[i] = (int8_t)s->row_class[i];
-    w->tie[i] = w->failed[i] = 0;
+    w->tie[i] = w->failed[i] = w->explored[i] = 0;
   }
   tgStatus worst = TG_OK;
   for (int index = 0; index < s->nisland; index++) {
@@ -294,13 +301,18 @@ static void solve_jvp(const tgSim *s, const tgReal *r, tgReal *df) {
   }
 }
 
+static void solve_island_vjp(const Part *p, const tgReal *g, tgReal *rbar) {
+  take_rows(p, g, p->y);
+  tgi_lcp_gather(p->lcp, p->y, p->x);
+  tgi_lcp_derivative_t(p->lcp, p->x, p->x, NULL);
+  put_held(p, p->x, rbar);
+}
+
 static void solve_vjp(const tgSim *s, const tgReal *g, tgReal *rbar) {
   for (int index = 0; index < s->nisland; index++) {
     Part p = part(s, index);
-    take_rows(&p, g, p.y);
-    tgi_lcp_gather(p.lcp, p.y, p.x);
-    tgi_lcp_derivative_t(p.lcp, p.x, p.x, NULL);
-    put_held(&p, p.x, rbar);
+    work_of(s)->explored[index] = 0;
+    solve_island_vjp(&p, g, rbar);
   }
 }
 
@@ -310,7 +322,7 @@ static bool null_part(const tgSim *s, tgReal *beta) {
   bool any = false;
   for (int index = 0; index < s->nisland; index++) {
     Part p = part(s, index);
-    bool acts = acts_by_null(p.lcp);
+    bool acts = !work_of(s)->explored[index] && acts_by_null(p.lcp);
     any = any || acts;
     for (int a = 0; a < p.lcp->nk; a++) p.x[a] = acts ? p.lcp->z[a] : 0;
     put_held(&p, p.x, beta);
@@ -344,6 +356,63 @@ static void null_vjp(const tgSim *s, const tgReal *g, tgReal *alpha) {
 }
 
 static int side(const tgSim *s, int row) { return s->row_class[row] == TGI_LCP_H ? 1 : s->row_class[row] == TGI_LCP_L ? -1 : 0; }
+
+// ---- the complementarity-aware choice [math/lcp Complementarity-aware gradient] ----
+
+// What of dL/dv' reaches the velocities before: x' Mh^-1 x over the island, x = z + J' y
+static double passed(const tgSim *s, int index, const tgReal *z, const tgReal *lambda, const tgReal *y) {
+  int nv = s->m.nv;
+  double sum = 0;
+  for (int e = s->island_dofadr[index]; e < s->island_dofadr[index + 1]; e++) {
+    int d = s->island_dof[e];
+    double x = tgRe(z[d]), l = tgRe(lambda[d]);
+    for (int a = s->island_adr[index]; a < s->island_adr[index + 1]; a++) {
+      size_t i = (size_t)s->island_row[a];
+      x += tgRe(s->row_J[i * (size_t)nv + (size_t)d]) * tgRe(y[i]);
+      l += tgRe(s->row_MiJ[i * (size_t)nv + (size_t)d]) * tgRe(y[i]);
+    }
+    sum += x * l;
+  }
+  return sum;
+}
+
+// Contacts that the loss wants to part are parted, the others press, all without friction. The first row that is not as it was, or -1.
+static int wanted_classes(const tgSim *s, const Part *p, const tgReal *z, int8_t *cls) {
+  int nv = s->m.nv, first = -1;
+  for (int a = 0; a < p->n; a++) {
+    int i = p->row[a], kind = s->row_kind[i];
+    cls[a] = p->lcp->cls[a];
+    if (kind != TG_ROW_NORMAL && kind != TG_ROW_TANGENT) continue;
+    double slope = 0;
+    for (int d = 0; d < nv; d++) slope += tgRe(s->row_J[(size_t)i * (size_t)nv + (size_t)d]) * tgRe(z[d]);
+    bool pressed = cls[a] == TGI_LCP_C || cls[a] == TGI_LCP_F;
+    cls[a] = kind == TG_ROW_TANGENT ? TGI_LCP_D : slope < 0 ? TGI_LCP_N : TGI_LCP_C;
+    if (first < 0 && pressed != (cls[a] == TGI_LCP_C)) first = i;
+  }
+  return first;
+}
+
+// The classes of the step are those of the factorisation again afterwards.
+static void explore(tgSim *s, const tgReal *z, const tgReal *lambda, const tgReal *g, tgReal *y) {
+  Work *w = work_of(s);
+  for (int index = 0; index < s->nisland; index++) {
+    Part p = part(s, index);
+    Island *k = &w->island[index];
+    tgReal *other = w->other;
+    int first = wanted_classes(s, &p, z, w->island_cls);
+    if (first < 0) continue;
+    memcpy(w->cls, k->lcp.cls, (size_t)p.n);
+    tgi_lcp_solve_classes(&k->lcp, &k->problem, w->island_cls, p.x, p.y);
+    for (int a = 0; a < p.n; a++) other[p.row[a]] = 0;
+    solve_island_vjp(&p, g, other);
+    if (passed(s, index, z, lambda, y) < TOLD_APART * TOLD_APART * passed(s, index, z, lambda, other)) {
+      for (int a = 0; a < p.n; a++) y[p.row[a]] = other[p.row[a]];
+      w->explored[index] = 1;
+      if (s->explored < 0) s->explored = first;
+    }
+    tgi_lcp_solve_classes(&k->lcp, &k->problem, w->cls, p.x, p.y);
+  }
+}
 
 // ---- ties ----
 
@@ -461,11 +530,14 @@ const tgContactModel tgi_lcp_model = {
     .force_jacobian = tgi_rows_force_jacobian,
     .solve_jvp = solve_jvp,
     .solve_vjp = solve_vjp,
+    .explore = explore,
     .null_part = null_part,
     .null_jvp = null_jvp,
     .null_vjp = null_vjp,
     .side = side,
     .size_parameters = tgi_rows_size_parameters,
     .param_ties = tgi_rows_param_ties,
+
+    .row_label = tgi_row_label,
     .ties = ties,
 };
