@@ -9,20 +9,29 @@
 #include "kin/kinematics.h"
 
 /// cinert, and crb its sums over subtrees, from mass, com, inertia and the frames.
-void tgi_inertias(tgSim *s);
+TGI_KERNEL(void, tgi_inertias, (tgSim *s), (s))
 /// V, Vp, Sd and vel at velocity v.
-void tgi_velocities(tgSim *s, const tgReal *v);
+TGI_KERNEL(void, tgi_velocities, (tgSim *s, const tgReal *v), (s, v))
 /// M (dense, symmetric, both halves) with armature, from crb.  [RBDA 6.2]
-void tgi_mass_matrix(tgSim *s);
+TGI_KERNEL(void, tgi_mass_matrix, (tgSim *s), (s))
 /// bias = c(q, v), at the v of tgi_velocities, with gravity.  [RBDA 5.3]
-void tgi_bias(tgSim *s);
+TGI_KERNEL(void, tgi_bias, (tgSim *s), (s))
 
 /// tau (nv) = M a + c at (q, v of tgi_velocities) minus J' xfrc; armature included. xfrc (nbody x 6 spatial forces, world
 /// origin, fixed in the world) may be NULL.
-void tgi_inverse(tgSim *s, const tgReal *a, const tgReal *xfrc, tgReal *tau);
+TGI_KERNEL(void, tgi_inverse, (tgSim *s, const tgReal *a, const tgReal *xfrc, tgReal *tau), (s, a, xfrc, tau))
 /// Derivatives of tgi_inverse (nv x nv row-major, [i*nv+j] = d tau_i/d q_j in tangent coordinates), xfrc held fixed in the world; either
 /// may be NULL. O(nv x depth) on scratch from the stack; returns TG_ERR_CAPACITY when that is short.
 tgStatus tgi_inverse_d(tgSim *s, const tgReal *a, const tgReal *xfrc, tgReal *Dtau_q, tgReal *Dtau_v);
+/// Where entries of derivative matrices go: (i, j), a row of dof i and the column of dof j's q or v, at row[i] + q[j] or row[i] + v[j]
+/// (nv each). Columns of neighbours of a run (dof_run) are neighbours.
+typedef struct tgiPlaces { const int *row, *q, *v; } tgiPlaces;
+/// The places of dense matrices with `width` columns in which dof j has column j, and j + `vcol` for v. NULL: no scratch.
+const tgiPlaces *tgi_places_dense(tgSim *s, int width, int vcol);
+/// tgi_inverse_d times scale, written to those places: only entries of dofs one of which is on the other's way to the root, so that the
+/// caller sets the others to zero. Dq or Dv may be NULL.
+TGI_KERNEL(tgStatus, tgi_inverse_d_into, (tgSim *s, const tgReal *a, const tgReal *xfrc, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv),
+           (s, a, xfrc, scale, to, Dq, Dv))
 /// Adjoint of the same without forming it: gq += Dtau_q' w, gv += Dtau_v' w, p += that in the parameters; any may be NULL. What p gets
 /// in its axes and poses awaits tgi_place_vjp.
 tgStatus tgi_inverse_vjp(tgSim *s, const tgReal *a, const tgReal *xfrc, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p);
@@ -30,15 +39,15 @@ tgStatus tgi_inverse_vjp(tgSim *s, const tgReal *a, const tgReal *xfrc, const tg
 tgStatus tgi_regressor(tgSim *s, const tgReal *a, tgReal *Y);
 
 /// Sparse factorisation A = L' D L (tree order, no fill-in, [RBDA 6.5]); A is nv x nv, L as in sim_fields. False: not positive definite.
-bool tgi_factor(const tgModel *m, const tgReal *A, tgReal *L);
+TGI_KERNEL(bool, tgi_factor, (const tgModel *m, const tgReal *A, tgReal *L), (m, A, L))
 /// x <- A^-1 x, in place.
-void tgi_factor_solve(const tgModel *m, const tgReal *L, tgReal *x);
+TGI_KERNEL(void, tgi_factor_solve, (const tgModel *m, const tgReal *L, tgReal *x), (m, L, x))
 /// The same where x is 0 outside dofs from .. to - 1, a range that holds every dof of the trees that it meets with x not 0.
-void tgi_factor_solve_range(const tgModel *m, const tgReal *L, int from, int to, tgReal *x);
+TGI_KERNEL(void, tgi_factor_solve_range, (const tgModel *m, const tgReal *L, int from, int to, tgReal *x), (m, L, from, to, x))
 /// The same for the n columns of X (nv x n, row-major).
-void tgi_factor_solve_rows(const tgModel *m, const tgReal *L, int n, tgReal *X);
+TGI_KERNEL(void, tgi_factor_solve_rows, (const tgModel *m, const tgReal *L, int n, tgReal *X), (m, L, n, X))
 /// X (nv x nv) = A^-1.
-void tgi_factor_inverse(const tgModel *m, const tgReal *L, tgReal *X);
+TGI_KERNEL(void, tgi_factor_inverse, (const tgModel *m, const tgReal *L, tgReal *X), (m, L, X))
 
 /// act_length, act_velocity, act_force, qfrc_actuator from ctrl, q and v.
 void tgi_actuation(tgSim *s, const tgReal *q, const tgReal *v);
@@ -58,7 +67,7 @@ tgStatus tgi_forces_vjp(tgSim *s, const tgReal *q, const tgReal *v, const tgReal
 ///   (M + h D + h^2 K)(v' - v) = h (tau - c) - h^2 K v.
 /// For a rotation K (log(q_spring^-1 q) + h v') stands for the spring at q (+) h v': first order in h, exact for hinges and slides.
 /// Tendon springs and dampers stay explicit: they would fill the matrix in.
-void tgi_step_matrix(tgSim *s, double h, bool implicit);
+TGI_KERNEL(void, tgi_step_matrix, (tgSim *s, double h, bool implicit), (s, h, implicit))
 
 /// TG_OK when qpos, qvel, ctrl and qfrc_applied are finite, else TG_ERR_NOT_FINITE with the body or actuator in the sim's error.
 tgStatus tgi_check_state(tgSim *s);

@@ -3,109 +3,145 @@
 // Based on: [RBDA 6.5]. A_ij is not zero only when one of i, j is on the other's way to the root; eliminating from the leaves
 // fills nothing in, so L has the same pattern. Only entries (i, ancestor of i) of the arrays are read or written.
 // The way to the root is walked by runs of neighbouring dofs (dof_run), so that the inner loops are over contiguous numbers.
-//
-// Solves with many columns take eight at a time. They are compiled for wider vectors too and chosen by what the processor has; no
-// operation is fused or reordered, so all give the same bits.
+// Solves with many columns take sixteen, eight or four neighbouring ones at a time.
 #include "dyn/dynamics.h"
 
 // y[lo..hi] -= f x[lo..hi] along the way from dof i to the root
-static inline void subtract_way(const tgModel *m, int i, tgReal f, const tgReal *restrict x, tgReal *restrict y) {
+TGI_INLINE void subtract_way(const tgModel *m, int i, tgReal f, const tgReal *restrict x, tgReal *restrict y) {
   for (int j = i; j >= 0;) {
     int lo = m->dof_run[j], k = lo;
-    for (; k + 3 <= j; k += 4)
-      for (int c = 0; c < 4; c++) y[k + c] -= f * x[k + c];
+    for (; k + TGI_LANES - 1 <= j; k += TGI_LANES) {
+      tgVec v;
+      tgi_vec_load(&v, y + k);
+      tgi_vec_sub(&v, f, x + k);
+      tgi_vec_store(&v, y + k);
+    }
     for (; k <= j; k++) y[k] -= f * x[k];
     j = m->dof_parent[lo];
   }
 }
 
-bool tgi_factor(const tgModel *m, const tgReal *A, tgReal *L) {
-  int nv = m->nv;
-  const int *parent = m->dof_parent;
-  for (int i = 0; i < nv; i++)
-    for (int j = i; j >= 0; j = parent[j]) L[i * nv + j] = A[i * nv + j];
-  for (int k = nv - 1; k >= 0; k--) {
-    tgReal *Lk = L + k * nv, D = Lk[k];
-    if (!(tgRe(D) > 0) || !tgFinite(D)) return false;
-    tgReal r = 1 / D;
-    for (int i = parent[k]; i >= 0; i = parent[i]) {
-      tgReal f = Lk[i] * r;
-      subtract_way(m, i, f, Lk, L + i * nv);
-      Lk[i] = f;
+// y -= f_0 x_0 + .. + f_3 x_3 along the same way, x_a rows of L from x upwards
+TGI_INLINE void subtract_way_4(const tgModel *m, int i, const tgReal f[4], const tgReal *restrict x, int nv, tgReal *restrict y) {
+  for (int j = i; j >= 0;) {
+    int lo = m->dof_run[j], k = lo;
+    for (; k + TGI_LANES - 1 <= j; k += TGI_LANES) {
+      tgVec v;
+      tgi_vec_load(&v, y + k);
+      for (int a = 0; a < 4; a++) tgi_vec_sub(&v, f[a], x - a * nv + k);
+      tgi_vec_store(&v, y + k);
     }
+    for (; k <= j; k++)
+      for (int a = 0; a < 4; a++) y[k] -= f[a] * x[k - a * nv];
+    j = m->dof_parent[lo];
+  }
+}
+
+// takes row k out of the rows from parent[k] to `stop` (a dof on the way, or -1 for all), on all their entries
+static void eliminate(const tgModel *m, tgReal *L, int k, int stop, tgReal r) {
+  tgReal *Lk = L + k * m->nv;
+  for (int i = m->dof_parent[k]; i > stop; i = m->dof_parent[i]) {
+    tgReal f = Lk[i] * r;
+    subtract_way(m, i, f, Lk, L + i * m->nv);
+    Lk[i] = f;
+  }
+}
+
+// takes rows k .. k - 3 of a run out of all above them, which all four share
+static void eliminate_4(const tgModel *m, tgReal *L, int k, const tgReal r[4]) {
+  int nv = m->nv;
+  tgReal *Lk = L + k * nv;
+  for (int i = m->dof_parent[k - 3]; i >= 0; i = m->dof_parent[i]) {
+    tgReal f[4];
+    for (int a = 0; a < 4; a++) f[a] = Lk[i - a * nv] * r[a];
+    subtract_way_4(m, i, f, Lk, nv, L + i * nv);
+    for (int a = 0; a < 4; a++) Lk[i - a * nv] = f[a];
+  }
+}
+
+bool TGI_ISA(tgi_factor)(const tgModel *m, const tgReal *A, tgReal *L) {
+  int nv = m->nv;
+  for (int i = 0; i < nv; i++)
+    for (int j = i; j >= 0; j = m->dof_parent[m->dof_run[j]])
+      for (int k = m->dof_run[j]; k <= j; k++) L[i * nv + k] = A[i * nv + k];
+  for (int k = nv - 1; k >= 0;) {
+    bool four = k - m->dof_run[k] >= 3;
+    tgReal r[4];
+    for (int a = 0; a < (four ? 4 : 1); a++) {
+      tgReal D = L[(k - a) * nv + k - a];
+      if (!(tgRe(D) > 0) || !tgFinite(D)) return false;
+      r[a] = 1 / D;
+      eliminate(m, L, k - a, four ? k - 4 : -1, r[a]);
+    }
+    if (four) eliminate_4(m, L, k, r);
+    k -= four ? 4 : 1;
   }
   return true;
 }
 
-void tgi_factor_solve(const tgModel *m, const tgReal *L, tgReal *x) { tgi_factor_solve_range(m, L, 0, m->nv, x); }
-
-void tgi_factor_solve_range(const tgModel *m, const tgReal *L, int from, int to, tgReal *x) {
+// x <- L^-1 D^-1 x; several sums, so that one need not wait for the other
+static void forward(const tgModel *m, const tgReal *L, int from, int to, tgReal *x) {
   int nv = m->nv;
-  for (int i = to - 1; i >= from; i--)  // x <- L'^-1 x
-    if (m->dof_parent[i] >= 0) subtract_way(m, m->dof_parent[i], x[i], L + i * nv, x);
-  for (int i = from; i < to; i++) {  // x <- L^-1 D^-1 x
-    x[i] /= L[i * nv + i];
-    for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[j]) x[i] -= L[i * nv + j] * x[j];
+  for (int i = from; i < to; i++) {
+    const tgReal *Li = L + i * nv;
+    tgReal sum[TGI_LANES] = {0, 0, 0, 0}, rest = x[i] / Li[i];
+    for (int j = m->dof_parent[i]; j >= 0;) {
+      int lo = m->dof_run[j], k = lo;
+      for (; k + TGI_LANES - 1 <= j; k += TGI_LANES)
+        for (int c = 0; c < TGI_LANES; c++) sum[c] += Li[k + c] * x[k + c];
+      for (; k <= j; k++) rest -= Li[k] * x[k];
+      j = m->dof_parent[lo];
+    }
+    x[i] = rest - ((sum[0] + sum[1]) + (sum[2] + sum[3]));
   }
 }
 
-enum { WIDE = 8 };
+void TGI_ISA(tgi_factor_solve_range)(const tgModel *m, const tgReal *L, int from, int to, tgReal *x) {
+  for (int i = to - 1; i >= from; i--)  // x <- L'^-1 x
+    if (m->dof_parent[i] >= 0) subtract_way(m, m->dof_parent[i], x[i], L + i * m->nv, x);
+  forward(m, L, from, to, x);
+}
 
-#define INLINE static inline __attribute__((always_inline))
+void TGI_ISA(tgi_factor_solve)(const tgModel *m, const tgReal *L, tgReal *x) { TGI_ISA(tgi_factor_solve_range)(m, L, 0, m->nv, x); }
 
-// rows first .. nv-1 of eight neighbouring columns: x <- L^-1 D^-1 x, rows above being done
-INLINE void forward_block(const tgModel *m, const tgReal *L, int first, int n, tgReal *X) {
+// W (a multiple of TGI_LANES) neighbouring columns of X, row stride n: rows first .. nv-1 of x <- L^-1 D^-1 x, rows above being done
+TGI_INLINE void forward_block(const tgModel *m, const tgReal *L, int first, int n, tgReal *X, const int W) {
   int nv = m->nv;
   for (int i = first; i < nv; i++) {
-    tgReal x[WIDE], d = 1 / L[i * nv + i];
-    for (int c = 0; c < WIDE; c++) x[c] = X[i * n + c] * d;
+    tgVec x[4];
+    tgReal d = 1 / L[i * nv + i];
+    for (int c = 0; c < W / TGI_LANES; c++) {
+      tgi_vec_load(&x[c], X + i * n + TGI_LANES * c);
+      tgi_vec_mul(&x[c], d);
+    }
     for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[m->dof_run[j]])
-      for (int k = m->dof_run[j]; k <= j; k++) {
-        tgReal f = L[i * nv + k];
-        const tgReal *y = X + k * n;
-        for (int c = 0; c < WIDE; c++) x[c] -= f * y[c];
-      }
-    for (int c = 0; c < WIDE; c++) X[i * n + c] = x[c];
+      for (int k = m->dof_run[j]; k <= j; k++)
+        for (int c = 0; c < W / TGI_LANES; c++) tgi_vec_sub(&x[c], L[i * nv + k], X + k * n + TGI_LANES * c);
+    for (int c = 0; c < W / TGI_LANES; c++) tgi_vec_store(&x[c], X + i * n + TGI_LANES * c);
   }
 }
 
 // rows last .. first: x <- L'^-1 x, as far as it reaches rows from first on
-INLINE void backward_block(const tgModel *m, const tgReal *L, int first, int last, int n, tgReal *X) {
+TGI_INLINE void backward_block(const tgModel *m, const tgReal *L, int first, int last, int n, tgReal *X, const int W) {
   int nv = m->nv;
   for (int i = last; i >= first; i--) {
-    tgReal x[WIDE];
-    for (int c = 0; c < WIDE; c++) x[c] = X[i * n + c];
+    const tgReal *x = X + i * n;
     for (int j = m->dof_parent[i]; j >= first; j = m->dof_parent[m->dof_run[j]])
-      for (int k = m->dof_run[j] > first ? m->dof_run[j] : first; k <= j; k++) {
-        tgReal f = L[i * nv + k], *y = X + k * n;
-        for (int c = 0; c < WIDE; c++) y[c] -= f * x[c];
-      }
+      for (int k = m->dof_run[j] > first ? m->dof_run[j] : first; k <= j; k++)
+        for (int c = 0; c < W / TGI_LANES; c++) {
+          tgVec y;
+          tgi_vec_load(&y, X + k * n + TGI_LANES * c);
+          tgi_vec_sub(&y, L[i * nv + k], x + TGI_LANES * c);
+          tgi_vec_store(&y, X + k * n + TGI_LANES * c);
+        }
   }
 }
 
-// eight neighbouring columns of X (row stride n)
-INLINE void solve_block(const tgModel *m, const tgReal *L, int n, tgReal *X) {
-  backward_block(m, L, 0, m->nv - 1, n, X);
-  forward_block(m, L, 0, n, X);
-}
-
-// columns at .. at + 7 of the inverse; rows above are known from its symmetry
-INLINE void inverse_block(const tgModel *m, const tgReal *L, int at, tgReal *X) {
-  int nv = m->nv;
-  for (int k = 0; k < at; k++)
-    for (int c = 0; c < WIDE; c++) X[k * nv + at + c] = X[(at + c) * nv + k];
-  for (int i = at; i < nv; i++)
-    for (int c = 0; c < WIDE; c++) X[i * nv + at + c] = i == at + c;
-  backward_block(m, L, at, at + WIDE - 1, nv, X + at);
-  forward_block(m, L, at, nv, X + at);
-}
-
-// what does not fill eight columns: at most seven, the same operations one column at a time
+// one column, the same operations: what does not fill four
 static void solve_column(const tgModel *m, const tgReal *L, int n, tgReal *X) {
   int nv = m->nv;
   for (int i = nv - 1; i >= 0; i--)
-    for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[m->dof_run[j]])
-      for (int k = m->dof_run[j]; k <= j; k++) X[k * n] -= L[i * nv + k] * X[i * n];
+    for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[j]) X[j * n] -= L[i * nv + j] * X[i * n];
   for (int i = 0; i < nv; i++) {
     tgReal x = X[i * n] * (1 / L[i * nv + i]);
     for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[m->dof_run[j]])
@@ -114,36 +150,35 @@ static void solve_column(const tgModel *m, const tgReal *L, int n, tgReal *X) {
   }
 }
 
-static void solve_blocks(const tgModel *m, const tgReal *L, int n, int blocks, tgReal *X) {
-  for (int b = 0; b < blocks; b++) solve_block(m, L, n, X + WIDE * b);
-}
-static void inverse_blocks(const tgModel *m, const tgReal *L, int blocks, tgReal *X) {
-  for (int b = 0; b < blocks; b++) inverse_block(m, L, WIDE * b, X);
+TGI_INLINE void solve_block(const tgModel *m, const tgReal *L, int n, tgReal *X, const int W) {
+  backward_block(m, L, 0, m->nv - 1, n, X, W);
+  forward_block(m, L, 0, n, X, W);
 }
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(TG_COMPLEX)
-#define WIDER(function, call)                                           \
-  if (__builtin_cpu_supports("avx2")) function##_avx2 call; else function call
-__attribute__((target("avx2"))) static void solve_blocks_avx2(const tgModel *m, const tgReal *L, int n, int blocks, tgReal *X) {
-  for (int b = 0; b < blocks; b++) solve_block(m, L, n, X + WIDE * b);
-}
-__attribute__((target("avx2"))) static void inverse_blocks_avx2(const tgModel *m, const tgReal *L, int blocks, tgReal *X) {
-  for (int b = 0; b < blocks; b++) inverse_block(m, L, WIDE * b, X);
-}
-#else
-#define WIDER(function, call) function call
-#endif
-
-void tgi_factor_solve_rows(const tgModel *m, const tgReal *L, int n, tgReal *X) {
-  int blocks = n / WIDE;
-  WIDER(solve_blocks, (m, L, n, blocks, X));
-  for (int c = WIDE * blocks; c < n; c++) solve_column(m, L, n, X + c);
+void TGI_ISA(tgi_factor_solve_rows)(const tgModel *m, const tgReal *L, int n, tgReal *X) {
+  int c = 0;
+  for (; c + 16 <= n; c += 16) solve_block(m, L, n, X + c, 16);
+  for (; c + 8 <= n; c += 8) solve_block(m, L, n, X + c, 8);
+  for (; c + 4 <= n; c += 4) solve_block(m, L, n, X + c, 4);
+  for (; c < n; c++) solve_column(m, L, n, X + c);
 }
 
-void tgi_factor_inverse(const tgModel *m, const tgReal *L, tgReal *X) {
-  int nv = m->nv, blocks = nv / WIDE;
-  WIDER(inverse_blocks, (m, L, blocks, X));
-  for (int c = WIDE * blocks; c < nv; c++) {
+// columns at .. at + W - 1 of the inverse; rows above are known from its symmetry
+TGI_INLINE void inverse_block(const tgModel *m, const tgReal *L, int at, tgReal *X, const int W) {
+  int nv = m->nv;
+  for (int k = 0; k < at; k++)
+    for (int c = 0; c < W; c++) X[k * nv + at + c] = X[(at + c) * nv + k];
+  for (int i = at; i < nv; i++)
+    for (int c = 0; c < W; c++) X[i * nv + at + c] = i == at + c;
+  backward_block(m, L, at, at + W - 1, nv, X + at, W);
+  forward_block(m, L, at, nv, X + at, W);
+}
+
+void TGI_ISA(tgi_factor_inverse)(const tgModel *m, const tgReal *L, tgReal *X) {
+  int nv = m->nv, c = 0;
+  for (; c + 8 <= nv; c += 8) inverse_block(m, L, c, X, 8);
+  for (; c + 4 <= nv; c += 4) inverse_block(m, L, c, X, 4);
+  for (; c < nv; c++) {
     for (int i = 0; i < nv; i++) X[i * nv + c] = i == c;
     solve_column(m, L, nv, X + c);
   }

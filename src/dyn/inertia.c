@@ -17,7 +17,7 @@ static void world_inertia(tgReal *r, tgReal mass, const tgReal *c, const tgReal 
   r[9] = W[5] - mass * c[1] * c[2];
 }
 
-void tgi_inertias(tgSim *s) {
+void TGI_ISA(tgi_inertias)(tgSim *s) {
   const tgModel *m = &s->m;
   for (int b = 0; b < m->nbody; b++) {
     tgReal *I = s->cinert + TG_INERTIA_SIZE * b;
@@ -33,7 +33,7 @@ void tgi_inertias(tgSim *s) {
       s->crb[TG_INERTIA_SIZE * m->body_parent[b] + i] += s->crb[TG_INERTIA_SIZE * b + i];
 }
 
-void tgi_velocities(tgSim *s, const tgReal *v) {
+void TGI_ISA(tgi_velocities)(tgSim *s, const tgReal *v) {
   const tgModel *m = &s->m;
   tgi_sp_zero(s->V);
   for (int b = 1; b < m->nbody; b++) {
@@ -49,21 +49,31 @@ void tgi_velocities(tgSim *s, const tgReal *v) {
   }
 }
 
-// M_ij = S_i . Ic_j S_j for i on the way from j to the root  [RBDA 6.2]
-void tgi_mass_matrix(tgSim *s) {
+// row j of M as far as the diagonal, and the column that mirrors it: M_ij = S_i . Ic_j S_j for i on the way from j to the root  [RBDA 6.2]
+static void mass_row(tgSim *s, int j) {
   const tgModel *m = &s->m;
-  int nv = m->nv;
-  for (int i = 0; i < nv * nv; i++) s->M[i] = 0;
-  for (int j = 0; j < nv; j++) {
-    tgReal f[6];
-    tgi_sp_inertia_mul(f, s->crb + TG_INERTIA_SIZE * m->dof_body[j], s->S + 6 * j);
-    for (int i = j; i >= 0; i = m->dof_parent[i]) s->M[i * nv + j] = s->M[j * nv + i] = tgi_sp_dot(s->S + 6 * i, f);
-    s->M[j * nv + j] += m->dof_armature[j];
-  }
+  int nv = m->nv, ld = nv + 3;
+  tgReal f[6], x[TGI_LANES];
+  tgi_sp_inertia_mul(f, s->crb + TG_INERTIA_SIZE * m->dof_body[j], s->S + 6 * j);
+  for (int i = j; i >= 0; i = m->dof_parent[m->dof_run[i]])
+    for (int k = m->dof_run[i]; k <= i; k += TGI_LANES) {
+      tgVec v;
+      tgi_vec_set(&v, 0);
+      for (int c = 0; c < 6; c++) tgi_vec_add(&v, f[c], s->ST + c * ld + k);
+      tgi_vec_put(&v, i + 1 - k, s->M + j * nv + k);
+      tgi_vec_store(&v, x);
+      for (int c = 0; c < TGI_LANES && k + c <= i; c++) s->M[(k + c) * nv + j] = x[c];
+    }
+  s->M[j * nv + j] += m->dof_armature[j];
+}
+
+// entries of dofs on different branches are zero from the start and stay so
+void TGI_ISA(tgi_mass_matrix)(tgSim *s) {
+  for (int j = 0; j < s->m.nv; j++) mass_row(s, j);
 }
 
 // the matrix of the step that takes joint dampers and springs at its end; see dynamics.h
-void tgi_step_matrix(tgSim *s, double h, bool implicit) {
+void TGI_ISA(tgi_step_matrix)(tgSim *s, double h, bool implicit) {
   const tgModel *m = &s->m;
   int nv = m->nv;
   for (int i = 0; i < nv * nv; i++) s->Mh[i] = s->M[i];

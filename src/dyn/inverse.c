@@ -44,6 +44,6 @@ static void newton_euler(tgSim *s, const tgReal *a, const tgReal *xfrc, tgReal *
   }
 }
 
-void tgi_bias(tgSim *s) { newton_euler(s, NULL, NULL, s->bias); }
+void TGI_ISA(tgi_bias)(tgSim *s) { newton_euler(s, NULL, NULL, s->bias); }
 
-void tgi_inverse(tgSim *s, const tgReal *a, const tgReal *xfrc, tgReal *tau) { newton_euler(s, a, xfrc, tau); }
+void TGI_ISA(tgi_inverse)(tgSim *s, const tgReal *a, const tgReal *xfrc, tgReal *tau) { newton_euler(s, a, xfrc, tau); }

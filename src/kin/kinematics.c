@@ -118,13 +118,15 @@ static void attached_frame(const tgSim *s, int b, const tgReal *pos, const tgRea
   tgi_quat_to_mat(xmat, q);
 }
 
-void tgi_kinematics(tgSim *s, const tgReal *q) {
+void TGI_ISA(tgi_kinematics)(tgSim *s, const tgReal *q) {
   const tgModel *m = &s->m;
   tgi_v3_zero(s->xpos);
   tgi_v3_zero(s->xcom);
   tgi_m3_identity(s->xmat);
   for (int i = 0; i < 4; i++) s->xquat[i] = i == 0;
   for (int b = 1; b < m->nbody; b++) body_frame(s, b, q);
+  for (int d = 0; d < m->nv; d++)
+    for (int k = 0; k < 6; k++) s->ST[k * (m->nv + 3) + d] = s->S[6 * d + k];
   for (int g = 0; g < m->ngeom; g++)
     attached_frame(s, m->geom_body[g], m->geom_pos + 3 * g, m->geom_quat + 4 * g, s->geom_xpos + 3 * g, s->geom_xmat + 9 * g);
   for (int i = 0; i < m->nsite; i++)

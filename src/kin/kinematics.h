@@ -7,12 +7,13 @@
 #define TG_KIN_KINEMATICS_H
 
 #include "math/spatial.h"
+#include "math/wide.h"
 #include "sim/param.h"
 #include "sim/sim.h"
 
-/// Body, geom and site frames, centres of mass, S and tendon lengths at coordinates q (nq; normalises nothing, reads quaternions
-/// as q/|q|). Writes xpos .. site_xmat, S, ten_length.
-void tgi_kinematics(tgSim *s, const tgReal *q);
+/// Body, geom and site frames, centres of mass, S, ST and tendon lengths at coordinates q (nq; normalises nothing, reads quaternions
+/// as q/|q|). Writes xpos .. site_xmat, S, ST, ten_length.
+TGI_KERNEL(void, tgi_kinematics, (tgSim *s, const tgReal *q), (s, q))
 
 /// row (nv) = screw' J_body: adds sign * S_d . screw for every dof d that moves the body; screw = (p x d; d) at the world origin.
 void tgi_add_row(const tgSim *s, int body, const tgReal screw[6], tgReal sign, tgReal *row);

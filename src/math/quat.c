@@ -1,21 +1,6 @@
 // quat.c: unit quaternions and rotations. See quat.h for conventions.
 #include "math/quat.h"
 
-void tgi_quat_mul(tgReal *r, const tgReal *a, const tgReal *b) {
-  tgReal w = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
-  tgReal x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
-  tgReal y = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1];
-  tgReal z = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
-  r[0] = w; r[1] = x; r[2] = y; r[3] = z;
-}
-
-void tgi_quat_to_mat(tgReal *R, const tgReal *q) {
-  tgReal w = q[0], x = q[1], y = q[2], z = q[3];
-  R[0] = w * w + x * x - y * y - z * z; R[1] = 2 * (x * y - w * z); R[2] = 2 * (x * z + w * y);
-  R[3] = 2 * (x * y + w * z); R[4] = w * w - x * x + y * y - z * z; R[5] = 2 * (y * z - w * x);
-  R[6] = 2 * (x * z - w * y); R[7] = 2 * (y * z + w * x); R[8] = w * w - x * x - y * y + z * z;
-}
-
 // the largest of 4w^2, 4x^2, 4y^2, 4z^2 is at least 1: divide by that one
 void tgi_mat_to_quat(tgReal *q, const tgReal *R) {
   tgReal t[4] = {1 + R[0] + R[4] + R[8], 1 + R[0] - R[4] - R[8], 1 - R[0] + R[4] - R[8],
@@ -32,15 +17,6 @@ void tgi_mat_to_quat(tgReal *q, const tgReal *R) {
   }
   if (tgRe(q[0]) < 0)
     for (int i = 0; i < 4; i++) q[i] = -q[i];
-}
-
-// v + 2 w (u x v) + 2 u x (u x v)
-void tgi_quat_rotate(tgReal *r, const tgReal *q, const tgReal *v) {
-  tgReal t[3], c[3];
-  tgi_v3_cross(t, q + 1, v);
-  tgi_v3_scale(t, t, 2);
-  tgi_v3_cross(c, q + 1, t);
-  for (int i = 0; i < 3; i++) r[i] = v[i] + q[0] * t[i] + c[i];
 }
 
 tgReal tgi_quat_normalize(tgReal *q) {

@@ -6,13 +6,30 @@
 #include "math/vec3.h"
 
 /// r = a b (apply b first). r may be a or b.
-void tgi_quat_mul(tgReal *r, const tgReal *a, const tgReal *b);
+static inline void tgi_quat_mul(tgReal *r, const tgReal *a, const tgReal *b) {
+  tgReal w = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
+  tgReal x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
+  tgReal y = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1];
+  tgReal z = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
+  r[0] = w; r[1] = x; r[2] = y; r[3] = z;
+}
 /// R (row-major 3x3) of a unit quaternion.
-void tgi_quat_to_mat(tgReal *R, const tgReal *q);
+static inline void tgi_quat_to_mat(tgReal *R, const tgReal *q) {
+  tgReal w = q[0], x = q[1], y = q[2], z = q[3];
+  R[0] = w * w + x * x - y * y - z * z; R[1] = 2 * (x * y - w * z); R[2] = 2 * (x * z + w * y);
+  R[3] = 2 * (x * y + w * z); R[4] = w * w - x * x + y * y - z * z; R[5] = 2 * (y * z - w * x);
+  R[6] = 2 * (x * z - w * y); R[7] = 2 * (y * z + w * x); R[8] = w * w - x * x - y * y + z * z;
+}
 /// Unit quaternion (w >= 0) of a rotation matrix.
 void tgi_mat_to_quat(tgReal *q, const tgReal *R);
-/// r = R(q) v. r must not be v.
-void tgi_quat_rotate(tgReal *r, const tgReal *q, const tgReal *v);
+/// r = R(q) v = v + 2 w (u x v) + 2 u x (u x v). r must not be v.
+static inline void tgi_quat_rotate(tgReal *r, const tgReal *q, const tgReal *v) {
+  tgReal t[3], c[3];
+  tgi_v3_cross(t, q + 1, v);
+  tgi_v3_scale(t, t, 2);
+  tgi_v3_cross(c, q + 1, t);
+  for (int i = 0; i < 3; i++) r[i] = v[i] + q[0] * t[i] + c[i];
+}
 /// Scales q to unit length, returns the length it had; the identity when that is 0.
 tgReal tgi_quat_normalize(tgReal *q);
 /// Quaternion of the rotation by |w| about w [rad]. Smooth at w = 0.

@@ -169,7 +169,7 @@ void tg_sim_wanted(const tgSim *sim, int *ncontact, int *nrow) {
   if (nrow != NULL) *nrow = sim->wanted.nrow;
 }
 
-static void *stack_take(tgSim *s, size_t bytes) {
+void *tgi_stack_bytes(tgSim *s, size_t bytes) {
   size_t end = s->stack_used + (bytes + 63) / 64 * 64;
   if (bytes > SIZE_MAX / 4 || end > s->cap.stack) {
     if (end > s->wanted.stack) s->wanted.stack = 2 * end;
@@ -181,7 +181,7 @@ static void *stack_take(tgSim *s, size_t bytes) {
   return p;
 }
 
-tgReal *tgi_stack_real(tgSim *s, size_t n) { return stack_take(s, tgi_size_mul(n, sizeof(tgReal))); }
+tgReal *tgi_stack_real(tgSim *s, size_t n) { return tgi_stack_bytes(s, tgi_size_mul(n, sizeof(tgReal))); }
 
 const tgModel *tg_sim_model(const tgSim *sim) { return sim->model; }
 const tgError *tg_sim_error(const tgSim *sim) { return &sim->error; }

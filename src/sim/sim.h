@@ -89,6 +89,8 @@ static inline void tgi_sim_release(tgSim *s) { __atomic_store_n(&s->busy, 0, __A
 
 /// Takes n reals from the scratch stack, not initialised; NULL when short (s->wanted.stack is then raised).
 tgReal *tgi_stack_real(tgSim *s, size_t n);
+/// The same for anything else, aligned to 64 bytes.
+void *tgi_stack_bytes(tgSim *s, size_t bytes);
 /// Mark and release: everything taken after the mark is given back.
 static inline size_t tgi_stack_mark(const tgSim *s) { return s->stack_used; }
 static inline void tgi_stack_free(tgSim *s, size_t mark) { s->stack_used = mark; }

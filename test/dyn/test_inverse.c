@@ -110,6 +110,51 @@ static void test_mass_matrix(void **state) {
   }
 }
 
+#ifdef TGI_HAS_V3
+// every kernel of both instruction sets on the same state: kinematics to derivatives
+static void all_kernels(tgSim *s, const tgReal *q, const tgReal *v, bool wide, tgReal *out) {
+  int nv = s->m.nv, nn = nv * nv;
+  const tgiPlaces *to = tgi_places_dense(s, nv, 0);
+  for (int i = 0; i < 5 * nn; i++) out[i] = 0;
+#define BOTH(name, ...) (wide ? name##_v3(__VA_ARGS__) : name##_v1(__VA_ARGS__))
+  BOTH(tgi_kinematics, s, q);
+  BOTH(tgi_inertias, s);
+  BOTH(tgi_velocities, s, v);
+  BOTH(tgi_mass_matrix, s);
+  BOTH(tgi_bias, s);
+  BOTH(tgi_inverse, s, v, NULL, out);
+  BOTH(tgi_step_matrix, s, 0.01, true);
+  assert_true(BOTH(tgi_factor, &s->m, s->Mh, s->L));
+  assert_int_equal(BOTH(tgi_inverse_d_into, s, v, NULL, 1.5, to, out + nn, out + 2 * nn), TG_OK);
+  BOTH(tgi_factor_solve_rows, &s->m, s->L, nv, out + nn);
+  BOTH(tgi_factor_inverse, &s->m, s->L, out + 3 * nn);
+  for (int d = 0; d < nv; d++) out[4 * nn + d] = s->bias[d];
+  BOTH(tgi_factor_solve, &s->m, s->L, out + 4 * nn);
+#undef BOTH
+}
+
+static void test_instruction_sets(void **state) {
+  (void)state;
+  if (!TGI_HAS_V3) skip();
+  for (int k = 0; k < 30; k++) {
+    tgModel *m = tree(k);
+    tgSim *s = tgt_sim(m);
+    tgtRandom r = {(uint64_t)k + 2700};
+    int nv = m->nv;
+    tgReal *a = matrix(5 * nv, nv), *b = matrix(5 * nv, nv);
+    tgt_random_state(s, &r, false);
+    tgt_prepare(s, s->qpos, s->qvel);
+    all_kernels(s, s->qpos, s->qvel, false, a);
+    all_kernels(s, s->qpos, s->qvel, true, b);
+    assert_memory_equal(a, b, (size_t)(5 * nv * nv) * sizeof *a);
+    test_free(a);
+    test_free(b);
+    tg_sim_free(s);
+    tg_model_free(m);
+  }
+}
+#endif
+
 // eight columns at a time in wide vectors give the bits of one at a time
 static void test_solve_bits(void **state) {
   (void)state;
@@ -245,6 +290,9 @@ static void test_regressor_chain(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_mass_matrix), cmocka_unit_test(test_solve_bits),
+#ifdef TGI_HAS_V3
+                                     cmocka_unit_test(test_instruction_sets),
+#endif
                                      cmocka_unit_test(test_regressor), cmocka_unit_test(test_regressor_chain)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
