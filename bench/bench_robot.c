@@ -38,7 +38,7 @@ static bool call(Bench *b, Work w) {
   size_t n = (size_t)s->m.nv * (size_t)s->m.nv, nv = (size_t)s->m.nv;
   if (w == STEP) return step(b);
   if (w == STEP_JACOBIAN) return step(b) && tg_sim_step_jacobian(s, b->D, NULL) == TG_OK;
-  if (w == STEP_VJP) return tg_sim_step_vjp(s, b->a, b->a, b->D, b->D + nv, b->D + 2 * nv, NULL) == TG_OK;
+  if (w == STEP_VJP) return tg_sim_step_vjp(s, b->a, b->a, b->D, b->D + nv, b->D + 2 * nv, NULL, NULL) == TG_OK;
   if (w == FORWARD_D) {
     memcpy(s->qpos, b->q, (size_t)s->m.nq * sizeof(double));
     memcpy(s->qvel, b->v, nv * sizeof(double));
