@@ -57,8 +57,8 @@ int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli);
 tgLoadOptions tgi_cli_load_options(const tgCli *cli);
 /// A compiled model with its notes listed as asked; NULL: reason printed.
 tgModel *tgi_cli_load_model(const tgCli *cli, const char *path);
-/// After a contact solve that failed: the option that helps where links of a robot overlap by design.
-void tgi_cli_overlap_hint(const tgCli *cli, tgStatus status);
+/// After a contact solve that failed, or `held` steps that left overlaps as they are: the option that helps where links of a robot overlap by design.
+void tgi_cli_overlap_hint(const tgCli *cli, tgStatus status, int held);
 /// A task with the command line's overrides; NULL: reason printed.
 tgTask *tgi_cli_load_task(const tgCli *cli, const char *path);
 /// True when the file is a task (its name ends in .yaml or .yml).
@@ -93,6 +93,7 @@ typedef struct tgCliTrajectory {
   tgRecorder recorder;
   double *q, *v, *u;             // (T+1) x nq, (T+1) x nv, T x nu
   int steps;                     // T
+  int held;                      // steps with overlaps that were left as they are (tgStepInfo.nleft)
 } tgCliTrajectory;
 
 /// Rolls out q0, v0, u (T x nu; NULL: the sim's controls as they are) and records it. Status of the first failing step; what came

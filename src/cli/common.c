@@ -120,8 +120,9 @@ static bool exclude_overlapping(tgDesc *desc, const tgModel *model) {
   return any;
 }
 
-void tgi_cli_overlap_hint(const tgCli *cli, tgStatus status) {
-  if (status == TG_NOT_CONVERGED && !cli->exclude_overlapping)
+void tgi_cli_overlap_hint(const tgCli *cli, tgStatus status, int held) {
+  if (held > 0) tgi_cli_say("tangere %s: in %d steps overlaps that no motion can push out were left as they are", cli->command, held);
+  if ((status == TG_NOT_CONVERGED || held > 0) && !cli->exclude_overlapping)
     tgi_cli_say("tangere %s: --exclude-overlapping leaves out contact between bodies of one robot that overlap in the file's pose", cli->command);
 }
 

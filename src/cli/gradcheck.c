@@ -55,7 +55,7 @@ static int check_step(const tgCli *cli, const tgModel *model, const tgContact *c
   }
   error.status = st;
   int code = st == TG_OK ? TG_EXIT_OK : tgi_cli_error("gradcheck", &error);
-  if (task == NULL) tgi_cli_overlap_hint(cli, st);
+  if (task == NULL) tgi_cli_overlap_hint(cli, st, t.held);
   tgi_cli_trajectory_free(&t);
   tg_sim_free(sim);
   return code;

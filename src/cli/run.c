@@ -52,6 +52,7 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
     if (tgi_cli_interrupted) return TG_CANCELLED;
     tgStepInfo info;
     tgStatus st = one_step(sim, h, &info);
+    out->held += st == TG_OK && info.nleft > 0;
     if (st == TG_OK) st = tgi_recorder_add(&out->recorder, sim, true);
     if (st != TG_OK) {
       char why[640];

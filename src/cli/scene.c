@@ -67,7 +67,9 @@ typedef struct Watch { tgCliBar bar; double seconds, loss; volatile int stop; } 
 
 static void watch(void *ctx, const tgProgress *p) {
   Watch *w = ctx;
-  tgi_cli_progress(&w->bar, p);
+  tgProgress shown = *p;
+  if (w->seconds > 0 && !(p->seconds_left < w->seconds - p->seconds)) shown.seconds_left = w->seconds - p->seconds;
+  tgi_cli_progress(&w->bar, &shown);
   if (tgi_cli_interrupted || (w->seconds > 0 && p->seconds >= w->seconds) || (w->loss > 0 && p->best <= w->loss)) w->stop = 1;
 }
 

@@ -19,7 +19,7 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   tgStatus st = tgi_cli_record(sim, NULL, steps, h, &t, &error);
   double seconds = tgi_cli_now() - began;
   if (st != TG_OK && st != TG_CANCELLED) code = tgi_cli_error("simulate", &error);
-  tgi_cli_overlap_hint(cli, st);
+  tgi_cli_overlap_hint(cli, st, t.held);
   if (st == TG_CANCELLED) code = TG_EXIT_INTERRUPTED;
   if (t.q == NULL) {  // no memory for so many steps: nothing to show
     tg_sim_free(sim);

@@ -17,6 +17,9 @@ ROWS = {
     "LC-R1": "atlas.jacobians_us atlas.step_us atlas.jacobians_per_step atlas.central_ratio atlas.ridders_ratio atlas.max_rel_error "
              "cheetah.jacobians_us cheetah.step_us cheetah.jacobians_per_step cheetah.max_rel_error jumpworm.jacobians_us jumpworm.step_us "
              "jumpworm.max_rel_error catapult.jacobians_us catapult.step_us catapult.max_rel_error",
+    "LC-R2": "cartpole.ddp_abs_x cartpole.search_over_ddp_seconds double_cartpole.ddp_abs_angle double_cartpole.search_over_ddp_seconds "
+             "catapult.shooting_loss catapult.search_over_shooting_seconds",
+    "LC-R3": "plain.max_abs_control aware.final_loss aware.iterations",
     "LC-R4": "catapult.miss_m jumpworm.rise_m humanoid.clearance_m humanoid.failed_lcp",
     "TO-R3": "prism.slope_error prism.stop_step cubes.final_speed cubes.momentum_error frictionless_steps",
 }
@@ -94,7 +97,7 @@ def test_a_folder_that_cannot_be_made(tmp_path):
 
 
 @pytest.mark.skipif("TANGERE_LONG" not in os.environ, reason="make test-long")
-@pytest.mark.parametrize("name", ["LC-R4"])
+@pytest.mark.parametrize("name", ["LC-R2", "LC-R3", "LC-R4"])
 def test_long(name, tmp_path):
     result, rows = rows_of(run("reproduce", name, "--json", "--out", tmp_path))
     assert result["pass"] and set(ROWS[name].split()) <= set(rows) and result["seconds"] < 600

@@ -38,6 +38,22 @@ static const tgBand jacobian_bands[] = {
     {"catapult.max_rel_error", '<', 1e-6, "", NONE},
 };
 
+// figure 7 of [lcp] shows wall clock times without scale
+static const tgBand search_bands[] = {
+    {"cartpole.ddp_abs_x", '<', 0.001, "m", NONE},
+    {"cartpole.search_over_ddp_seconds", '>', 10, "", NONE},
+    {"double_cartpole.ddp_abs_angle", '<', 0.01, "rad", NONE},
+    {"double_cartpole.search_over_ddp_seconds", '>', 10, "", NONE},
+    {"catapult.shooting_loss", '<', 1e-6, "m^2", NONE},
+    {"catapult.search_over_shooting_seconds", '>', 5, "", NONE},
+};
+
+static const tgBand drone_bands[] = {
+    {"plain.max_abs_control", '<', 1e-12, "N", 0},
+    {"aware.final_loss", '<', 0.001, "m^2", NONE},
+    {"aware.iterations", '<', 50, "", NONE},
+};
+
 // section VII-D of [lcp]: tasks shown, without figures
 static const tgBand motion_bands[] = {
     {"catapult.miss_m", '<', 0.001, "m", NONE},
@@ -61,6 +77,9 @@ const tgExperiment tgi_reproductions[] = {
      BANDS(reach_bands)},
     {"LC-R1", "Jacobians of a step of a humanoid, the half-cheetah, the jump-worm and the catapult: time and error against differences",
      tgi_reproduce_jacobians, BANDS(jacobian_bands)},
+    {"LC-R2", "cartpole and double cartpole by iLQR, catapult by multiple shooting, each against stochastic search", tgi_reproduce_search,
+     BANDS(search_bands)},
+    {"LC-R3", "a drone takes off from the ground: exact and complementarity-aware gradient", tgi_reproduce_drone, BANDS(drone_bands)},
     {"LC-R4", "motions through contact by gradient: a catapult hits its target, a worm jumps, a humanoid jumps", tgi_reproduce_motions,
      BANDS(motion_bands)},
     {"TO-R3", "prisms slide and stop, two cubes collide and come to rest together: friction at every step", tgi_reproduce_prisms,
