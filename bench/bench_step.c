@@ -131,6 +131,26 @@ static tgDesc *resting(int count) {
   return d;
 }
 
+// Share of steps whose classes those of the step before already were: two seconds from a state of the scene, all controls at random
+static void warm_share(tgsScene scene) {
+  tgError e = {0};
+  tgModel *m = tgs_model(scene, &e);
+  tgContact *c = m != NULL ? tg_contact_create(m, "lcp", NULL, &e) : NULL;
+  tgSim *s = c != NULL ? tg_sim_create(m, c, NULL, &e) : NULL;
+  int rows = 0, warm = 0;
+  for (int k = 0; k < STATES && s != NULL; k++) {
+    if (tgt_scene_state(s, scene, k, h) != TG_OK) continue;
+    for (int i = 0; i < 1000 && tg_sim_step(s, h, NULL) == TG_OK; i++) {
+      rows += s->info.nrow > 0;
+      warm += s->info.nrow > 0 && s->info.stage == 1;
+    }
+  }
+  printf("last classes right: %-10s %.2f %% of %d steps\n", tgs_name(scene), 100.0 * warm / (rows > 0 ? rows : 1), rows);
+  tg_sim_free(s);
+  tg_contact_free(c);
+  tg_model_free(m);
+}
+
 int main(int argc, char **argv) {
   bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
   static const int chain[4] = {5, 9, 18, 32};
@@ -145,5 +165,7 @@ int main(int argc, char **argv) {
   bench("2 boxes", resting(2), RESTING, json, false);
   bench("8 boxes", resting(8), RESTING, json, false);
   if (json) printf("\n]}\n");
+  else
+    for (int i = 0; i < 3; i++) warm_share((tgsScene[]){TGS_CHEETAH, TGS_HUMANOID, TGS_STACK}[i]);
   return 0;
 }

@@ -21,6 +21,7 @@ typedef struct tgStepInfo {
   int nisland;             ///< islands: sets of trees that constraints join; each is solved and differentiated by itself
   int nleft;               ///< overlaps and passed limits left as they are, because with them pushed out the conditions of their island contradict
                            ///< each other (a part jammed by friction); they are held, and pushed out again when that is possible
+  int ndamped;             ///< islands that bounce less than their restitution says, which would have added energy or contradicted other contacts
   bool rank_deficient;     ///< redundant contacts: the forces are those of least norm
   int body1, body2;        ///< culprits when not converged, else -1
   size_t scratch_high;     ///< bytes of scratch used at most

@@ -93,7 +93,7 @@ static tgStatus bounce_vjp(tgSim *s, const tgReal *y, const Out *o) {
   if (ye == NULL || x == NULL || lambda == NULL) return short_scratch(s);
   if (o->p != NULL) {
     tgi_rows_mul(s, s->vhat, ye);
-    for (int i = 0; i < s->nrow; i++) ye[i] *= y[i];
+    for (int i = 0; i < s->nrow; i++) ye[i] *= y[i] * tgi_bounce_share(s, i);
     s->contact_model->kind->bounce_parameters(s, ye, o->p);
   }
   for (int i = 0; i < s->nrow; i++) ye[i] = y[i] * s->row_bounce[i];

@@ -214,6 +214,51 @@ static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
   return tgi_lcp_solve(&k->lcp, &k->problem, w->island_cls, k->f, k->w, w->island_cls, info);
 }
 
+// row a of the island bounces with restitution e, at 0 like a row that never did
+static void set_bounce(tgSim *s, int index, Island *k, int a, tgReal e) {
+  int i = s->island_row[s->island_adr[index] + a];
+  tgReal speed = s->row_b[i] / (1 + s->row_bounce[i]);
+  s->row_bounce[i] = e;
+  s->row_rate[i] = tgRe(e) != 0 ? 0 : s->contact_model->options.erp / s->h;
+  s->row_b[i] = k->b[a] = speed + e * speed + s->row_rate[i] * s->row_gap[i];
+}
+
+// Kinetic energy that the impulses add, where something bounces: f' (J vhat + J v')/2, less what pushes errors out, when that is above
+// rounding; else 0.
+static double energy_gained(const tgSim *s, int index, const Island *k) {
+  double gain = 0, allowed = 0;
+  bool bounced = false;
+  for (int a = 0; a < k->problem.n; a++) {
+    int i = s->island_row[s->island_adr[index] + a];
+    double f = tgRe(k->f[a]), push = tgRe(s->row_rate[i]) * tgRe(s->row_gap[i]), b = tgRe(k->b[a]);
+    double speed = tgRe(s->row_bounce[i]) != 0 ? b / (1 + tgRe(s->row_bounce[i])) : b - push;
+    bounced = bounced || (tgRe(s->row_bounce[i]) != 0 && f > 0);
+    gain += f * (speed + 0.5 * (tgRe(k->w[a]) - b));
+    allowed += fabs(f * push) + 1e-12 * fabs(f * speed);
+  }
+  return bounced && gain > allowed ? gain : 0;
+}
+
+// Restitution as given; where then the conditions contradict each other, or an impact of several contacts would add energy, half of it, a
+// quarter, none in the whole island [math/lcp Restitution].
+static tgStatus solve_bounces(tgSim *s, int index, tgiLcpInfo *info) {
+  Island *k = &work_of(s)->island[index];
+  const int *row = s->island_row + s->island_adr[index];
+  tgStatus status = attempt(s, index, info);
+  for (int rung = 0; rung < 3 && status >= 0 && (status != TG_OK || energy_gained(s, index, k) > 0); rung++) {
+    bool any = false;
+    for (int a = 0; a < k->problem.n; a++) {
+      if (tgRe(s->row_bounce[row[a]]) == 0) continue;
+      set_bounce(s, index, k, a, rung < 2 ? 0.5 * s->row_bounce[row[a]] : 0);
+      any = true;
+    }
+    if (!any) break;
+    if (rung == 0) s->info.ndamped++;
+    status = attempt(s, index, info);
+  }
+  return status;
+}
+
 // one island from the classes of w->cls, which become those of the answer
 static tgStatus solve_island(tgSim *s, int index) {
   Work *w = work_of(s);
@@ -227,7 +272,7 @@ static tgStatus solve_island(tgSim *s, int index) {
     tgi_lcp_solve_classes(&k->lcp, &k->problem, w->island_cls, k->f, k->w);
   } else {
     tgiLcpInfo info;
-    status = attempt(s, index, &info);
+    status = solve_bounces(s, index, &info);
     if (status < 0) return refused(s, status, row, &info);
     int left = status == TG_NOT_CONVERGED ? leave_errors(s, index, k) : 0;
     if (left > 0) status = attempt(s, index, &info);
