@@ -6,6 +6,7 @@
 #ifndef TG_CONTACT_CONTACT_H
 #define TG_CONTACT_CONTACT_H
 
+#include "dyn/dynamics.h"
 #include "sim/param.h"
 #include "sim/sim.h"
 
@@ -40,19 +41,23 @@ typedef struct tgContactModel {
   /// p += the parameters behind row_limit and row_bounce, y weights of these.
   void (*limit_parameters)(tgSim *s, const tgReal *y, tgParamGrad *p);
   void (*bounce_parameters)(tgSim *s, const tgReal *y, tgParamGrad *p);
-  /// D (nrow x nv) = d(J u)/dq.
-  void (*rows_jacobian)(tgSim *s, const tgReal *u, tgReal *D);
-  /// D (nrow x nv) = d gap/dq.
-  void (*gap_jacobian)(tgSim *s, tgReal *D);
+  /// R[at[i] + to->q[j]] += y[i] d(J_i u)/dq_j for the rows i, at[i] the place of row i, and the dofs j of its island; y NULL: 1 each.
+  tgStatus (*rows_jacobian)(tgSim *s, const tgReal *u, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R);
+  /// R[at[i] + to->q[j]] += y[i] d gap_i/dq_j, likewise.
+  tgStatus (*gap_jacobian)(tgSim *s, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R);
   /// Rows as forces in the world: wrench (nbody x 6) = sum of f times the rows' screws, without rows that have none. Scratch-free.
   void (*wrench)(const tgSim *s, const tgReal *f, tgReal *wrench);
-  /// D (nv x nv) += d(J' f)/dq without what a wrench fixed in the world gives: the change of the screws themselves, and rows
-  /// without screws. Takes nbody*nv*6 of scratch.
-  tgStatus (*force_jacobian)(tgSim *s, const tgReal *f, tgReal *D);
+  /// D[to->row[i] + to->q[j]] += d(J' f)_i/dq_j without what a wrench fixed in the world gives: the change of the screws themselves, and
+  /// rows without screws.
+  void (*force_jacobian)(tgSim *s, const tgReal *f, const tgiPlaces *to, tgReal *D);
 
   // derivative of the solve: df = df/dr r + the least-norm part; r = d(A f + b) at held free impulses
   /// df (nrow) from r (nrow).
   void (*solve_jvp)(const tgSim *s, const tgReal *r, tgReal *df);
+  /// The same for n vectors over the rows of one island: numbers at[a] .. at[a] + n - 1 of X (n a multiple of 4) are what they have for its
+  /// row a; r in, df out. live (the island's rows): rows of the island in which df is not 0, *nlive of them. Where the split of the
+  /// impulses over redundant rows moves nothing it need not be that of solve_jvp.
+  tgStatus (*solve_columns)(tgSim *s, int island, int n, const int *at, tgReal *X, int *live, int *nlive);
   /// rbar (nrow) = dL/dr from g = dL/df.
   void (*solve_vjp)(const tgSim *s, const tgReal *g, tgReal *rbar);
   /// The complementarity-aware choice: z (nv) = dL/dv', lambda = Mh^-1 z, g (nrow) = J lambda; y (nrow) as solve_vjp gave it is replaced on the

@@ -25,12 +25,24 @@ void tgi_rows_limit_parameters(tgSim *s, const tgReal *y, tgParamGrad *p);
 void tgi_rows_bounce_parameters(tgSim *s, const tgReal *y, tgParamGrad *p);
 tgStatus tgi_rows_size_parameters(tgSim *s, tgParamGrad *p);
 void tgi_rows_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
-void tgi_rows_jacobian(tgSim *s, const tgReal *u, tgReal *D);
-void tgi_rows_gap_jacobian(tgSim *s, tgReal *D);
+tgStatus tgi_rows_jacobian(tgSim *s, const tgReal *u, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R);
+tgStatus tgi_rows_gap_jacobian(tgSim *s, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R);
 void tgi_rows_wrench(const tgSim *s, const tgReal *f, tgReal *wrench);
-tgStatus tgi_rows_force_jacobian(tgSim *s, const tgReal *f, tgReal *D);
+void tgi_rows_force_jacobian(tgSim *s, const tgReal *f, const tgiPlaces *to, tgReal *D);
 
-// ---- shared with rows_d.c ----
+// ---- shared with rows_d.c and rows_jacobian.c ----
+
+static inline bool tgi_is_ball_limit(const tgSim *s, int row) {
+  return s->row_kind[row] == TG_ROW_LIMIT && s->row_part[row] < 2 && s->m.jnt_type[s->row_owner[row]] == TG_JOINT_BALL;
+}
+static inline bool tgi_is_bond(const tgSim *s, int row) {
+  return s->row_kind[row] == TG_ROW_EQUALITY && s->m.eq_type[s->row_owner[row]] != TG_EQ_JOINT && s->row_part[row] == 0;
+}
+static inline bool tgi_is_joint_equality(const tgSim *s, int row) {
+  return s->row_kind[row] == TG_ROW_EQUALITY && s->m.eq_type[s->row_owner[row]] == TG_EQ_JOINT &&
+         s->m.eq_b[s->row_owner[row]] >= 0;
+}
+
 
 /// From a force that pairs with the twist of geom g to geom_pos and geom_quat.
 void tgi_geom_parameters(const tgSim *s, int g, const tgReal twist[6], tgParamGrad *p);

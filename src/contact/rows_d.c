@@ -1,4 +1,4 @@
-// rows_d.c: derivatives of the constraint rows, as adjoint and, apart from it, as dense Jacobians.
+// rows_d.c: derivatives of the constraint rows, as adjoint (rows_jacobian.c has the Jacobians, apart).
 //
 // Based on: [math/lcp (9)]; [math/collision Rules] for the changes of p and n.
 // A row of a screw X = (p x d; d) on body b is X' V_b. Its change has two parts: V_b moves with q while X stays in the world
@@ -120,26 +120,15 @@ static void ball_vjp(const tgSim *s, int jnt, tgReal y, const tgReal *u, tgReal 
   tgi_v3_add(gq + d, gq + d, x);
 }
 
-static bool is_ball_limit(const tgSim *s, int row) {
-  return s->row_kind[row] == TG_ROW_LIMIT && s->row_part[row] < 2 && s->m.jnt_type[s->row_owner[row]] == TG_JOINT_BALL;
-}
-static bool is_bond(const tgSim *s, int row) {
-  return s->row_kind[row] == TG_ROW_EQUALITY && s->m.eq_type[s->row_owner[row]] != TG_EQ_JOINT && s->row_part[row] == 0;
-}
-static bool is_joint_equality(const tgSim *s, int row) {
-  return s->row_kind[row] == TG_ROW_EQUALITY && s->m.eq_type[s->row_owner[row]] == TG_EQ_JOINT &&
-         s->m.eq_b[s->row_owner[row]] >= 0;
-}
-
 void tgi_rows_vjp(tgSim *s, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
   const tgModel *m = &s->m;
   tgi_contacts_d(s);
   for (int i = 0; i < s->nrow; i++) {
     int owner = s->row_owner[i];
     if (s->row_kind[i] == TG_ROW_NORMAL && any_weight(&s->contact[owner], y)) contact_vjp(s, &s->contact[owner], y, u, gq, p);
-    if (is_bond(s, i)) bond_vjp(s, owner, i, y, u, gq, p);
-    if (is_ball_limit(s, i)) ball_vjp(s, owner, y[i], u, gq);
-    if (is_joint_equality(s, i)) {
+    if (tgi_is_bond(s, i)) bond_vjp(s, owner, i, y, u, gq, p);
+    if (tgi_is_ball_limit(s, i)) ball_vjp(s, owner, y[i], u, gq);
+    if (tgi_is_joint_equality(s, i)) {
       tgReal poly[3];
       int d = m->jnt_vadr[m->eq_b[owner]];
       tgi_joint_polynomial(s, owner, poly);
@@ -184,7 +173,7 @@ void tgi_rows_gap_vjp(tgSim *s, const tgReal *y, tgReal *gq, tgParamGrad *p) {
     if (s->row_kind[i] == TG_ROW_NORMAL) {
       tgReal g[7] = {0, 0, 0, 0, 0, 0, y[i]};
       if (y[i] != 0) add_feature_gradient(s, &s->contact[s->row_owner[i]], g, gq, p);
-    } else if (is_bond(s, i)) {
+    } else if (tgi_is_bond(s, i)) {
       bond_gap_vjp(s, s->row_owner[i], y + i, gq, p);
     } else if (s->row_kind[i] == TG_ROW_LIMIT ||
                (s->row_kind[i] == TG_ROW_EQUALITY && m->eq_type[s->row_owner[i]] == TG_EQ_JOINT)) {
@@ -192,161 +181,6 @@ void tgi_rows_gap_vjp(tgSim *s, const tgReal *y, tgReal *gq, tgParamGrad *p) {
       const tgReal *J = s->row_J + (size_t)i * (size_t)m->nv;
       for (int d = 0; d < m->nv; d++) gq[d] += y[i] * J[d];
       if (p != NULL) tgi_row_gap_parameters(s, i, y[i], p);
-    }
-  }
-}
-
-// ---- dense Jacobians, by their own formulas: column by column over the dofs ----
-
-// dp, dn, dgap of a contact for a unit step of dof j
-static void feature_column(const tgSim *s, const tgContactRow *c, int j, tgReal d[7]) {
-  const tgModel *m = &s->m;
-  bool one = tgi_dof_moves(m, j, m->geom_body[c->geom1]), two = tgi_dof_moves(m, j, m->geom_body[c->geom2]);
-  const tgReal *S = s->S + 6 * j;
-  for (int r = 0; r < 7; r++) d[r] = (one ? tgi_sp_dot(c->D[r], S) : 0) + (two ? tgi_sp_dot(c->D[r] + 6, S) : 0);
-}
-
-// change of the screw of row `part` for changes dp, dn
-static void screw_change(const tgContactRow *c, int part, const tgReal d[7], tgReal screw[6]) {
-  tgReal dt1[3], dt2[3], x[3];
-  const tgReal *dir = part == 0 ? c->n : part == 1 ? c->t1 : c->t2, *dd = d + 3;
-  if (part > 0) {
-    tgi_tangents_d(c, d + 3, dt1, dt2);
-    dd = part == 1 ? dt1 : dt2;
-  }
-  tgi_sp_screw(screw, c->p, dd);
-  tgi_v3_cross(x, d, dir);
-  tgi_v3_add(screw, screw, x);
-}
-
-static void contact_jacobian(const tgSim *s, const tgContactRow *c, const tgReal *u, tgReal *D) {
-  const tgModel *m = &s->m;
-  int nv = m->nv, b1 = m->geom_body[c->geom1], b2 = m->geom_body[c->geom2];
-  tgReal V[6], d[7], screw[6];
-  relative_twist(s, c, u, V);
-  for (int part = 0; part < c->nrow; part++) {
-    tgReal *row = D + (size_t)(c->row + part) * (size_t)nv;
-    tgi_contact_screw(c, part, screw);
-    tgi_add_row_d(s, b1, screw, u, 1, row);
-    tgi_add_row_d(s, b2, screw, u, -1, row);
-  }
-  for (int j = 0; j < nv; j++) {
-    if (!tgi_dof_moves(m, j, b1) && !tgi_dof_moves(m, j, b2)) continue;
-    feature_column(s, c, j, d);
-    for (int part = 0; part < c->nrow; part++) {
-      screw_change(c, part, d, screw);
-      D[(size_t)(c->row + part) * (size_t)nv + (size_t)j] += tgi_sp_dot(screw, V);
-    }
-  }
-}
-
-// change of an anchor's screw for direction e when the anchor's body moves with dof j
-static void anchor_change(const tgSim *s, const tgReal p[3], const tgReal e[3], int j, tgReal screw[6]) {
-  tgReal dp[3];
-  tgi_sp_point_velocity(dp, s->S + 6 * j, p);
-  tgi_v3_cross(screw, dp, e);
-  tgi_v3_zero(screw + 3);
-}
-
-static void bond_jacobian(const tgSim *s, int eq, const tgReal *u, tgReal *D) {
-  tgiBond k;
-  int nv = s->m.nv;
-  tgi_bond(s, eq, &k);
-  for (int side = 0; side < 2; side++) {
-    int body = side == 0 ? k.a : k.b;
-    const tgReal *p = side == 0 ? k.pa : k.pb;
-    tgReal sign = side == 0 ? 1 : -1, V[6], screw[6];
-    tgi_body_velocity(s, body, u, V);
-    for (int part = 0; part < (k.weld ? 6 : 3); part++) {
-      tgReal e[3] = {0, 0, 0}, *row = D + (size_t)part * (size_t)nv;
-      e[part % 3] = 1;
-      if (part < 3) tgi_sp_screw(screw, p, e); else { tgi_v3_copy(screw, e); tgi_v3_zero(screw + 3); }
-      tgi_add_row_d(s, body, screw, u, sign, row);
-      for (int j = 0; j < nv && part < 3; j++) {
-        if (!tgi_dof_moves(&s->m, j, body)) continue;
-        anchor_change(s, p, e, j, screw);
-        row[j] += sign * tgi_sp_dot(screw, V);
-      }
-    }
-  }
-}
-
-// da/dq of a ball joint, a = w/|w|, row-major 3x3
-static void ball_axis_jacobian(const tgSim *s, int jnt, tgReal A[9]) {
-  tgReal a[3], w[3], J[9], T[9], length = tgi_ball_axis(s, jnt, a, w);
-  for (int i = 0; i < 3; i++)
-    for (int k = 0; k < 3; k++) T[3 * i + k] = ((i == k ? 1 : 0) - a[i] * a[k]) / length;
-  tgi_so3_jr_inv(J, w);
-  tgi_m3_mul(A, T, J);
-}
-
-void tgi_rows_jacobian(tgSim *s, const tgReal *u, tgReal *D) {
-  const tgModel *m = &s->m;
-  int nv = m->nv;
-  tgi_contacts_d(s);
-  for (int i = 0; i < s->nrow * nv; i++) D[i] = 0;
-  for (int i = 0; i < s->nrow; i++) {
-    int owner = s->row_owner[i];
-    tgReal *row = D + (size_t)i * (size_t)nv;
-    if (s->row_kind[i] == TG_ROW_NORMAL) contact_jacobian(s, &s->contact[owner], u, D);
-    if (is_bond(s, i)) bond_jacobian(s, owner, u, row);
-    if (is_ball_limit(s, i)) {
-      tgReal A[9];
-      int d = m->jnt_vadr[owner];
-      ball_axis_jacobian(s, owner, A);
-      for (int k = 0; k < 9; k++) row[d + k % 3] -= A[k] * u[d + k / 3];
-    }
-    if (is_joint_equality(s, i)) {
-      tgReal poly[3];
-      int d = m->jnt_vadr[m->eq_b[owner]];
-      tgi_joint_polynomial(s, owner, poly);
-      row[d] -= poly[2] * u[d];
-    }
-  }
-}
-
-static void bond_gap_jacobian(const tgSim *s, int eq, int i, tgReal *D) {
-  const tgModel *m = &s->m;
-  tgiBond k;
-  tgi_bond(s, eq, &k);
-  // anchors: the gap's gradient is the row
-  for (int r = 0; r < 3 * m->nv; r++) D[r] = s->row_J[(size_t)i * (size_t)m->nv + (size_t)r];
-  if (!k.weld) return;
-  tgReal J[9], turned[3];
-  tgi_m3_mulv(turned, k.Rb, k.theta);
-  tgi_so3_jr_inv(J, k.theta);
-  for (int j = 0; j < m->nv; j++) {
-    tgReal da[3] = {0, 0, 0}, db[3] = {0, 0, 0}, x[3], r[3], de[3];
-    if (tgi_dof_moves(m, j, k.a)) tgi_v3_copy(da, s->S + 6 * j);
-    if (tgi_dof_moves(m, j, k.b)) tgi_v3_copy(db, s->S + 6 * j);
-    tgi_v3_sub(r, da, db);
-    tgi_m3_tmulv(x, k.Rb, r);
-    tgi_m3_mulv(r, J, x);
-    tgi_m3_mulv(de, k.Rb, r);
-    tgi_v3_cross(x, db, turned);
-    tgi_v3_sub(de, de, x);
-    for (int part = 0; part < 3; part++) D[(3 + part) * m->nv + j] = de[part];
-  }
-}
-
-void tgi_rows_gap_jacobian(tgSim *s, tgReal *D) {
-  const tgModel *m = &s->m;
-  int nv = m->nv;
-  tgi_contacts_d(s);
-  for (int i = 0; i < s->nrow * nv; i++) D[i] = 0;
-  for (int i = 0; i < s->nrow; i++) {
-    tgReal *row = D + (size_t)i * (size_t)nv;
-    if (s->row_kind[i] == TG_ROW_NORMAL) {
-      tgReal d[7];
-      for (int j = 0; j < nv; j++) {
-        feature_column(s, &s->contact[s->row_owner[i]], j, d);
-        row[j] = d[6];
-      }
-    } else if (is_bond(s, i)) {
-      bond_gap_jacobian(s, s->row_owner[i], i, row);
-    } else if (s->row_kind[i] == TG_ROW_LIMIT ||
-               (s->row_kind[i] == TG_ROW_EQUALITY && m->eq_type[s->row_owner[i]] == TG_EQ_JOINT)) {
-      for (int j = 0; j < nv; j++) row[j] = s->row_J[(size_t)i * (size_t)nv + (size_t)j];
     }
   }
 }
@@ -364,7 +198,7 @@ void tgi_rows_wrench(const tgSim *s, const tgReal *f, tgReal *wrench) {
       tgi_contact_screw(c, s->row_part[i], screw);
       tgi_sp_axpy(wrench + 6 * m->geom_body[c->geom1], f[i], screw);
       tgi_sp_axpy(wrench + 6 * m->geom_body[c->geom2], -f[i], screw);
-    } else if (is_bond(s, i)) {
+    } else if (tgi_is_bond(s, i)) {
       tgiBond k;
       tgi_bond(s, owner, &k);
       for (int side = 0; side < 2; side++) {
@@ -374,74 +208,4 @@ void tgi_rows_wrench(const tgSim *s, const tgReal *f, tgReal *wrench) {
       }
     }
   }
-}
-
-// wrench changes per body and dof: W[(b*nv + j)*6 ...]
-static void contact_wrench_change(const tgSim *s, const tgContactRow *c, const tgReal *f, tgReal *W) {
-  const tgModel *m = &s->m;
-  int nv = m->nv, b1 = m->geom_body[c->geom1], b2 = m->geom_body[c->geom2];
-  for (int j = 0; j < nv; j++) {
-    tgReal d[7], screw[6];
-    if (!tgi_dof_moves(m, j, b1) && !tgi_dof_moves(m, j, b2)) continue;
-    feature_column(s, c, j, d);
-    for (int part = 0; part < c->nrow; part++) {
-      screw_change(c, part, d, screw);
-      tgi_sp_axpy(W + 6 * (b1 * nv + j), f[c->row + part], screw);
-      tgi_sp_axpy(W + 6 * (b2 * nv + j), -f[c->row + part], screw);
-    }
-  }
-}
-
-static void bond_wrench_change(const tgSim *s, int eq, const tgReal *f, tgReal *W) {
-  const tgModel *m = &s->m;
-  tgiBond k;
-  tgReal screw[6];
-  tgi_bond(s, eq, &k);
-  for (int j = 0; j < m->nv; j++) {
-    if (tgi_dof_moves(m, j, k.a)) {
-      anchor_change(s, k.pa, f, j, screw);
-      tgi_sp_axpy(W + 6 * (k.a * m->nv + j), 1, screw);
-    }
-    if (tgi_dof_moves(m, j, k.b)) {
-      anchor_change(s, k.pb, f, j, screw);
-      tgi_sp_axpy(W + 6 * (k.b * m->nv + j), -1, screw);
-    }
-  }
-}
-
-tgStatus tgi_rows_force_jacobian(tgSim *s, const tgReal *f, tgReal *D) {
-  const tgModel *m = &s->m;
-  int nv = m->nv;
-  size_t mark = tgi_stack_mark(s), size = (size_t)m->nbody * (size_t)nv * 6;
-  tgi_contacts_d(s);
-  tgReal *W = tgi_stack_real(s, size);
-  if (W == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve and repeat.");
-  for (size_t i = 0; i < size; i++) W[i] = 0;
-  for (int i = 0; i < s->nrow; i++) {
-    int owner = s->row_owner[i];
-    if (s->row_kind[i] == TG_ROW_NORMAL) contact_wrench_change(s, &s->contact[owner], f, W);
-    if (is_bond(s, i)) bond_wrench_change(s, owner, f + i, W);
-    if (is_ball_limit(s, i)) {
-      tgReal A[9];
-      int d = m->jnt_vadr[owner];
-      ball_axis_jacobian(s, owner, A);
-      for (int k = 0; k < 9; k++) D[(d + k / 3) * nv + d + k % 3] -= f[i] * A[k];
-    }
-    if (is_joint_equality(s, i)) {
-      tgReal poly[3];
-      int d = m->jnt_vadr[m->eq_b[owner]];
-      tgi_joint_polynomial(s, owner, poly);
-      D[d * nv + d] -= f[i] * poly[2];
-    }
-  }
-  // from the leaves to the root: what acts on a body acts on all dofs that move it
-  for (int b = m->nbody - 1; b > 0; b--) {
-    const tgReal *own = W + (size_t)b * (size_t)nv * 6;
-    for (int d = m->body_dofadr[b]; d >= 0 && d < m->body_dofadr[b] + m->body_dofnum[b]; d++)
-      for (int j = 0; j < nv; j++) D[d * nv + j] += tgi_sp_dot(s->S + 6 * d, own + 6 * j);
-    tgReal *up = W + (size_t)m->body_parent[b] * (size_t)nv * 6;
-    for (int i = 0; i < 6 * nv; i++) up[i] += own[i];
-  }
-  tgi_stack_free(s, mark);
-  return TG_OK;
 }

@@ -24,10 +24,10 @@ TGI_KERNEL(void, tgi_inverse, (tgSim *s, const tgReal *a, const tgReal *xfrc, tg
 /// may be NULL. O(nv x depth) on scratch from the stack; returns TG_ERR_CAPACITY when that is short.
 tgStatus tgi_inverse_d(tgSim *s, const tgReal *a, const tgReal *xfrc, tgReal *Dtau_q, tgReal *Dtau_v);
 /// Where entries of derivative matrices go: (i, j), a row of dof i and the column of dof j's q or v, at row[i] + q[j] or row[i] + v[j]
-/// (nv each). Columns of neighbours of a run (dof_run) are neighbours.
-typedef struct tgiPlaces { const int *row, *q, *v; } tgiPlaces;
-/// The places of dense matrices with `width` columns in which dof j has column j, and j + `vcol` for v. NULL: no scratch.
-const tgiPlaces *tgi_places_dense(tgSim *s, int width, int vcol);
+/// (nv each), those of actuator k at urow[i] + u[k]. Columns of neighbours of a run (dof_run) are neighbours.
+typedef struct tgiPlaces { const int *row, *q, *v, *urow, *u; } tgiPlaces;
+/// The places of dense matrices: nv columns for q and v, nu for u. On scratch; NULL when that is short.
+const tgiPlaces *tgi_places_dense(tgSim *s);
 /// tgi_inverse_d times scale, written to those places: only entries of dofs one of which is on the other's way to the root, so that the
 /// caller sets the others to zero. Dq or Dv may be NULL.
 TGI_KERNEL(tgStatus, tgi_inverse_d_into, (tgSim *s, const tgReal *a, const tgReal *xfrc, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv),
@@ -46,6 +46,9 @@ TGI_KERNEL(void, tgi_factor_solve, (const tgModel *m, const tgReal *L, tgReal *x
 TGI_KERNEL(void, tgi_factor_solve_range, (const tgModel *m, const tgReal *L, int from, int to, tgReal *x), (m, L, from, to, x))
 /// The same for the n columns of X (nv x n, row-major).
 TGI_KERNEL(void, tgi_factor_solve_rows, (const tgModel *m, const tgReal *L, int n, tgReal *X), (m, L, n, X))
+/// The same for the rows of `count` dofs alone, whole trees in ascending order; the row of dof d is at X + row[d], n (a multiple of 4) long.
+TGI_KERNEL(void, tgi_factor_solve_rows_at, (const tgModel *m, const tgReal *L, int count, const int *dof, const int *row, int n, tgReal *X),
+           (m, L, count, dof, row, n, X))
 /// X (nv x nv) = A^-1.
 TGI_KERNEL(void, tgi_factor_inverse, (const tgModel *m, const tgReal *L, tgReal *X), (m, L, X))
 
@@ -57,6 +60,8 @@ void tgi_passive(tgSim *s, const tgReal *q, const tgReal *v);
 /// Derivatives of qfrc_actuator + qfrc_passive: Dq, Dv (nv x nv), Du (nv x nu), written; any may be NULL. ties (may be NULL)
 /// counts clamps and kinks met within 1e-12 relative.
 tgStatus tgi_forces_d(tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv, tgReal *Du, int *ties);
+/// The same times scale, added at those places.
+tgStatus tgi_forces_d_into(tgSim *s, const tgReal *q, const tgReal *v, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv, tgReal *Du, int *ties);
 /// Adjoint of the same: gq += Dq' w, gv += Dv' w, gu += Du' w, and p as in tgi_inverse_vjp; any may be NULL. TG_ERR_UNSUPPORTED: p has the
 /// mass or the inertia of bodies while a medium acts on them, whose force has no derivative in these.
 tgStatus tgi_forces_vjp(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *ties);

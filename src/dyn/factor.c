@@ -163,6 +163,41 @@ void TGI_ISA(tgi_factor_solve_rows)(const tgModel *m, const tgReal *L, int n, tg
   for (; c < n; c++) solve_column(m, L, n, X + c);
 }
 
+// W neighbouring columns of rows that lie anywhere
+TGI_INLINE void solve_block_at(const tgModel *m, const tgReal *L, int count, const int *dof, const int *row, tgReal *X, const int W) {
+  int nv = m->nv;
+  for (int a = count - 1; a >= 0; a--) {
+    int i = dof[a];
+    const tgReal *x = X + row[i];
+    for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[j])
+      for (int c = 0; c < W / TGI_LANES; c++) {
+        tgVec y;
+        tgi_vec_load(&y, X + row[j] + TGI_LANES * c);
+        tgi_vec_sub(&y, L[i * nv + j], x + TGI_LANES * c);
+        tgi_vec_store(&y, X + row[j] + TGI_LANES * c);
+      }
+  }
+  for (int a = 0; a < count; a++) {
+    int i = dof[a];
+    tgVec x[4];
+    tgReal d = 1 / L[i * nv + i];
+    for (int c = 0; c < W / TGI_LANES; c++) {
+      tgi_vec_load(&x[c], X + row[i] + TGI_LANES * c);
+      tgi_vec_mul(&x[c], d);
+    }
+    for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[j])
+      for (int c = 0; c < W / TGI_LANES; c++) tgi_vec_sub(&x[c], L[i * nv + j], X + row[j] + TGI_LANES * c);
+    for (int c = 0; c < W / TGI_LANES; c++) tgi_vec_store(&x[c], X + row[i] + TGI_LANES * c);
+  }
+}
+
+void TGI_ISA(tgi_factor_solve_rows_at)(const tgModel *m, const tgReal *L, int count, const int *dof, const int *row, int n, tgReal *X) {
+  int c = 0;
+  for (; c + 16 <= n; c += 16) solve_block_at(m, L, count, dof, row, X + c, 16);
+  for (; c + 8 <= n; c += 8) solve_block_at(m, L, count, dof, row, X + c, 8);
+  for (; c + 4 <= n; c += 4) solve_block_at(m, L, count, dof, row, X + c, 4);
+}
+
 // columns at .. at + W - 1 of the inverse; rows above are known from its symmetry
 TGI_INLINE void inverse_block(const tgModel *m, const tgReal *L, int at, tgReal *X, const int W) {
   int nv = m->nv;

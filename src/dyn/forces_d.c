@@ -11,9 +11,18 @@
 
 #include "math/quat.h"
 
-static void actuators(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *sum, tgReal *Dq, tgReal *Dv, tgReal *Du, int *ties) {
+// where to add, and by which factor
+typedef struct Into { const tgiPlaces *to; tgReal scale, *Dq, *Dv, *Du; } Into;
+
+static void add_q(const Into *o, int i, int j, tgReal x) {
+  if (o->Dq != NULL) o->Dq[o->to->row[i] + o->to->q[j]] += o->scale * x;
+}
+static void add_v(const Into *o, int i, int j, tgReal x) {
+  if (o->Dv != NULL) o->Dv[o->to->row[i] + o->to->v[j]] += o->scale * x;
+}
+
+static void actuators(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *sum, const Into *o, int *ties) {
   const tgModel *m = &s->m;
-  int nv = m->nv;
   for (int i = 0; i < m->nu; i++) {
     tgActuatorState a;
     tgi_actuator_state(s, i, q, v, &a, ties);
@@ -21,42 +30,42 @@ static void actuators(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *
       tgReal mr, mc, slope;
       int dr = tgi_actuator_term(m, i, r, q, &mr, NULL);
       if (tgi_actuator_sum_clamped(m, dr, sum[dr], NULL)) continue;
-      if (Du != NULL) Du[dr * m->nu + i] += mr * a.D_ctrl;
+      if (o->Du != NULL) o->Du[o->to->urow[dr] + o->to->u[i]] += o->scale * mr * a.D_ctrl;
       for (int c = 0; c < tgi_actuator_terms(m, i); c++) {
         int dc = tgi_actuator_term(m, i, c, q, &mc, &slope);
-        if (Dq != NULL) Dq[dr * nv + dc] += mr * a.D_length * slope;
-        if (Dv != NULL) Dv[dr * nv + dc] += mr * a.D_velocity * mc;
+        add_q(o, dr, dc, mr * a.D_length * slope);
+        add_v(o, dr, dc, mr * a.D_velocity * mc);
       }
     }
   }
 }
 
-static void joint_springs(const tgModel *m, const tgReal *q, tgReal *Dq) {
+static void joint_springs(const tgModel *m, const tgReal *q, const Into *o) {
   for (int j = 0; j < m->njnt; j++) {
     int a = m->jnt_qadr[j], d = m->jnt_vadr[j], type = m->jnt_type[j];
     int n = type == TG_JOINT_FREE ? 3 : type == TG_JOINT_BALL ? 0 : 1;
     tgReal k = m->jnt_stiffness[j], w[3], J[9];
     if (tgRe(k) == 0) continue;
-    for (int i = 0; i < n; i++) Dq[(d + i) * m->nv + d + i] -= k;
+    for (int i = 0; i < n; i++) add_q(o, d + i, d + i, -k);
     if (n == 1) continue;
     tgi_spring_rotation(m, a + n, q, w);
     tgi_so3_jr_inv(J, w);
     for (int r = 0; r < 3; r++)
-      for (int c = 0; c < 3; c++) Dq[(d + n + r) * m->nv + d + n + c] -= k * J[3 * r + c];
+      for (int c = 0; c < 3; c++) add_q(o, d + n + r, d + n + c, -k * J[3 * r + c]);
   }
 }
 
-static void tendons(const tgSim *s, tgReal *Dq, tgReal *Dv, int *ties) {
+static void tendons(const tgSim *s, const Into *o, int *ties) {
   const tgModel *m = &s->m;
   for (int t = 0; t < m->ntendon; t++) {
     tgReal slope;
     tgi_tendon_spring(s, t, &slope, ties);
     for (int x = m->ten_adr[t]; x < m->ten_adr[t] + m->ten_num[t]; x++)
       for (int y = m->ten_adr[t]; y < m->ten_adr[t] + m->ten_num[t]; y++) {
-        int at = m->jnt_vadr[m->wrap_jnt[x]] * m->nv + m->jnt_vadr[m->wrap_jnt[y]];
+        int i = m->jnt_vadr[m->wrap_jnt[x]], j = m->jnt_vadr[m->wrap_jnt[y]];
         tgReal cc = m->wrap_coef[x] * m->wrap_coef[y];
-        if (Dq != NULL) Dq[at] += slope * cc;
-        if (Dv != NULL) Dv[at] -= m->ten_damping[t] * cc;
+        add_q(o, i, j, slope * cc);
+        add_v(o, i, j, -m->ten_damping[t] * cc);
       }
   }
 }
@@ -110,10 +119,9 @@ static tgReal moved_by(const tgSim *s, int i, int j, const tgReal *c, const tgRe
   return r + tgi_sp_dot(PhiS, t);
 }
 
-static void body_forces(const tgSim *s, const tgReal *C, tgReal *Dq, tgReal *Dv) {
+static void body_forces(const tgSim *s, const tgReal *C, const Into *o) {
   const tgModel *m = &s->m;
-  int nv = m->nv;
-  for (int i = 0; i < nv; i++) {
+  for (int i = 0; i < m->nv; i++) {
     const tgReal *c = C + m->dof_body[i] * BODY_SIZE, *S = s->S + 6 * i;
     tgReal g[6], PhiS[6], Z[6], t[6];
     int group = m->dof_grpadr[i], end = group + m->dof_grpnum[i];
@@ -128,15 +136,17 @@ static void body_forces(const tgSim *s, const tgReal *C, tgReal *Dq, tgReal *Dv)
     gravity_turn(m, c, S, t);
     tgi_sp_axpy(Z, 1, t);
     for (int j = end - 1; j >= 0; j = j > group ? j - 1 : m->dof_parent[j]) {
-      if (Dq != NULL) Dq[i * nv + j] += moved_by(s, i, j, c, PhiS, g);
-      if (Dq != NULL && j < group) Dq[j * nv + i] += tgi_sp_dot(s->S + 6 * j, Z);
-      if (Dv != NULL) Dv[i * nv + j] += tgi_sp_dot(PhiS, s->S + 6 * j);
-      if (Dv != NULL && j < group) Dv[j * nv + i] += tgi_sp_dot(PhiS, s->S + 6 * j);  // Phi is symmetric
+      tgReal slowed = tgi_sp_dot(PhiS, s->S + 6 * j);
+      add_q(o, i, j, moved_by(s, i, j, c, PhiS, g));
+      add_v(o, i, j, slowed);
+      if (j >= group) continue;
+      add_q(o, j, i, tgi_sp_dot(s->S + 6 * j, Z));
+      add_v(o, j, i, slowed);  // Phi is symmetric
     }
   }
 }
 
-tgStatus tgi_forces_d(tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv, tgReal *Du, int *ties) {
+tgStatus tgi_forces_d_into(tgSim *s, const tgReal *q, const tgReal *v, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv, tgReal *Du, int *ties) {
   const tgModel *m = &s->m;
   int nv = m->nv;
   bool fluid = tgi_has_fluid(m), bodies = fluid || tgi_has_gravcomp(m);
@@ -146,21 +156,17 @@ tgStatus tgi_forces_d(tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tg
     tgi_stack_free(s, mark);
     return TG_ERR_CAPACITY;
   }
-  for (int i = 0; i < nv * nv; i++) {
-    if (Dq != NULL) Dq[i] = 0;
-    if (Dv != NULL) Dv[i] = 0;
-  }
-  for (int i = 0; Du != NULL && i < nv * m->nu; i++) Du[i] = 0;
+  Into o = {.to = to, .scale = scale, .Dq = Dq, .Dv = Dv, .Du = Du};
   tgi_actuator_sum(s, q, v, sum);
   for (int d = 0; d < nv; d++) tgi_actuator_sum_clamped(m, d, sum[d], ties);  // counts each tie once
-  actuators(s, q, v, sum, Dq, Dv, Du, ties);
-  if (Dq != NULL) joint_springs(m, q, Dq);
-  for (int d = 0; Dv != NULL && d < nv; d++) Dv[d * nv + d] -= m->dof_damping[d];
-  tendons(s, Dq, Dv, ties);
+  actuators(s, q, v, sum, &o, ties);
+  joint_springs(m, q, &o);
+  for (int d = 0; d < nv; d++) add_v(&o, d, d, -m->dof_damping[d]);
+  tendons(s, &o, ties);
   if (bodies) {
     if (fluid) tgi_fluid_boxes(s);
     composites(s, fluid, C);
-    body_forces(s, C, Dq, Dv);
+    body_forces(s, C, &o);
   }
   tgi_stack_free(s, mark);
   return TG_OK;

@@ -72,6 +72,36 @@ void tgi_integrate_jacobian(const tgModel *m, const tgReal *w, int n, const tgRe
   }
 }
 
+// out (k rows of n, columns from .. to - 1) = h T Y, T (k x k)
+static void scaled(int k, const tgReal *T, tgReal h, const tgReal *Y, int n, int from, int to, tgReal *out) {
+  for (int c = from; c < to; c++)
+    for (int r = 0; r < k; r++) {
+      tgReal sum = 0;
+      for (int i = 0; i < k; i++) sum += T[k * r + i] * Y[i * n + c];
+      out[r * n + c] = h * sum;
+    }
+}
+
+void tgi_integrate_own_jacobian(const tgModel *m, const tgReal *w, tgReal h, int n, const tgReal *Y, const int *span, tgReal *out) {
+  int nv = m->nv;
+  for (int d = 0; d < nv;) {
+    int k = opens_rotation(m, d) ? 3 : 1, from = span[2 * d], to = span[2 * d + 1];
+    tgReal R[9] = {1}, J[9] = {1}, *row = out + d * n;
+    if (k == 3) rotation_blocks(w + d, R, J);
+    if (Y != NULL) {
+      scaled(k, J, h, Y + d * n, n, from, to, row);
+      scaled(k, J, h, Y + d * n, n, nv + from, nv + to, row);
+      scaled(k, J, h, Y + d * n, n, 2 * nv, n, row);
+    }
+    for (int r = 0; r < k; r++)
+      for (int i = 0; i < k; i++) {
+        row[r * n + d + i] += R[k * r + i];
+        if (Y == NULL) row[r * n + nv + d + i] += h * J[k * r + i];
+      }
+    d += k;
+  }
+}
+
 void tgi_integrate_vjp(const tgModel *m, const tgReal *w, const tgReal *g, tgReal *gq, tgReal *gw) {
   for (int d = 0; d < m->nv;) {
     if (!opens_rotation(m, d)) {

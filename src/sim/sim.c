@@ -55,7 +55,7 @@ static void place(tgSim *s, tgLayout *l) {
 // scratch that the dynamics, its derivatives and a dense step Jacobian need at this capacity
 static size_t scratch_bytes(const tgModel *m, const tgCapacity *z) {
   size_t nv = (size_t)m->nv, nb = (size_t)m->nbody, nu = (size_t)m->nu, nr = (size_t)z->nrow;
-  size_t reals = 10 * nv * nv + 6 * nb * nv + 4 * nv * nu + 4 * nr * nv + nr * nu + 128 * (nv + nb) + 64 * nr + 1024;
+  size_t reals = 10 * nv * nv + 4 * nv * nu + 4 * nr * nv + nr * nu + 128 * (nv + nb) + 8 * nu + 64 * nr + 1024;
   return tgi_size_mul(reals, sizeof(tgReal));
 }
 

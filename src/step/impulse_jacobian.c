@@ -1,23 +1,98 @@
 // impulse_jacobian.c: the dense derivative of an impulse step, exact, by the formulas at the head of impulse_vjp.c, written apart.
 //
 // Based on: [math/lcp Derivative].
+// What no mass, tendon or row couples has no entry in common: the derivative falls into parts, one for each island and one for each tree
+// that nothing touches. Each part is a block of its own dofs' rows and of the columns of their q, v and controls, padded to full vectors.
+#include <string.h>
+
+#include "contact/islands.h"
+#include "math/combine.h"
 #include "step/impulse.h"
 
-#include "dyn/dynamics.h"
+typedef struct Part { int ndof, nact, width; const int *dof, *act; } Part;   // width: 2 ndof + nact and padding
+
+typedef struct Parts {
+  int n;
+  Part *part;
+  int *of_dof;       // part of a dof; islands first, in their order
+  tgiPlaces to;      // places in G
+  int *row_at;       // places of the rows in R
+  size_t size, row_size;
+  int *at, *live;    // work: nrow or nv entries, whichever is more
+  tgReal *w;         // the same
+  tgReal *G, *R;     // blocks of dofs, of rows
+} Parts;
 
 static tgStatus short_scratch(tgSim *s) {
   return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
 }
 
-// g (nv x nc): dv of the balance at held impulses for the motion v (v1 with the rows' forces, or vhat without)
-static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, tgReal *g, int *ties) {
+// part of each dof; returns the number of parts
+static int number_parts(tgSim *s, bool rows, int *of_dof) {
+  int nv = s->m.nv, n = rows ? s->nisland : 0;
+  if (!rows) tgi_trees(s);
+  for (int d = 0; d < nv; d++) {
+    int tree = s->tree[3 * d];
+    if (rows && s->dof_island[d] >= 0) of_dof[d] = s->dof_island[d];
+    else of_dof[d] = tree == d ? n++ : of_dof[tree];
+  }
+  return n;
+}
+
+static bool take_parts(tgSim *s, bool rows, Parts *p) {
   const tgModel *m = &s->m;
-  int nv = m->nv, nu = m->nu, nc = 2 * nv + nu;
+  size_t nv = (size_t)m->nv, nu = (size_t)m->nu, most = nv > (size_t)s->nrow ? nv : (size_t)s->nrow;
+  *p = (Parts){.of_dof = tgi_stack_bytes(s, (nv + 1) * sizeof(int))};
+  if (p->of_dof == NULL) return false;
+  p->n = number_parts(s, rows, p->of_dof);
+  int *at = tgi_stack_bytes(s, (4 * nv + 3 * nu + (size_t)s->nrow + 2 * most + 1) * sizeof(int));
+  p->part = tgi_stack_bytes(s, ((size_t)p->n + 1) * sizeof *p->part);
+  p->w = tgi_stack_real(s, most + 1);
+  if (at == NULL || p->part == NULL || p->w == NULL) return false;
+  int *row = at, *q = row + nv, *v = q + nv, *dof = v + nv, *u = dof + nv, *act = u + nu, *of_act = act + nu;
+  p->to = (tgiPlaces){.row = row, .q = q, .v = v, .urow = row, .u = u};
+  p->row_at = of_act + nu;
+  p->at = p->row_at + s->nrow;
+  p->live = p->at + most;
+  memset(p->part, 0, ((size_t)p->n + 1) * sizeof *p->part);
+  for (int i = 0; i < m->nu; i++) of_act[i] = p->of_dof[m->jnt_vadr[m->act_trn[i] == TG_TRN_TENDON ? m->wrap_jnt[m->ten_adr[m->act_target[i]]] : m->act_target[i]]];
+  for (int d = 0; d < m->nv; d++) q[d] = p->part[p->of_dof[d]].ndof++;
+  for (int i = 0; i < m->nu; i++) u[i] = p->part[of_act[i]].nact++;
+  int *next = dof, *next_act = act;
+  for (int k = 0; k < p->n; k++) {
+    Part *part = &p->part[k];
+    part->dof = next;
+    part->act = next_act;
+    next += part->ndof;
+    next_act += part->nact;
+    part->width = (2 * part->ndof + part->nact + TGI_LANES - 1) / TGI_LANES * TGI_LANES;
+  }
+  for (int d = 0; d < m->nv; d++) dof[p->part[p->of_dof[d]].dof - dof + q[d]] = d;
+  for (int i = 0; i < m->nu; i++) act[p->part[of_act[i]].act - act + u[i]] = i;
+  for (int d = 0; d < m->nv; d++) {
+    const Part *part = &p->part[p->of_dof[d]];
+    v[d] = part->ndof + q[d];
+    row[d] = (int)p->size;
+    p->size += (size_t)part->width;
+  }
+  for (int i = 0; i < m->nu; i++) u[i] += 2 * p->part[of_act[i]].ndof;
+  for (int i = 0; rows && i < s->nrow; i++) {
+    p->row_at[i] = (int)p->row_size;
+    p->row_size += (size_t)p->part[s->row_island[i]].width;
+  }
+  p->G = tgi_stack_real(s, p->size + 1);
+  p->R = tgi_stack_real(s, p->row_size + 1);
+  return p->G != NULL && p->R != NULL;
+}
+
+// G: dv of the balance at held impulses for the motion v (v1 with the rows' forces, or vhat without)
+static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, const Parts *p, tgReal *G, int *ties) {
+  const tgModel *m = &s->m;
+  int nv = m->nv;
   double h = s->h;
-  size_t mark = tgi_stack_mark(s), nn = (size_t)nv * (size_t)nv;
-  tgReal *a = tgi_stack_real(s, (size_t)nv), *Iq = tgi_stack_real(s, nn), *Iv = tgi_stack_real(s, nn), *Tq = tgi_stack_real(s, nn),
-         *Tv = tgi_stack_real(s, nn), *Tu = tgi_stack_real(s, (size_t)nv * (size_t)(nu > 0 ? nu : 1)), *X = NULL;
-  if (a == NULL || Iq == NULL || Iv == NULL || Tq == NULL || Tv == NULL || Tu == NULL) return short_scratch(s);
+  size_t mark = tgi_stack_mark(s);
+  tgReal *a = tgi_stack_real(s, (size_t)nv), *X = NULL;
+  if (a == NULL) return short_scratch(s);
   tgi_mean_acceleration(s, v, a);
   if (f != NULL) {
     X = tgi_stack_real(s, 6 * (size_t)m->nbody);
@@ -26,20 +101,15 @@ static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, tgR
     for (int i = 0; i < s->nrow; i++) f_h[i] = f[i] / h;
     s->contact_model->kind->wrench(s, f_h, X);
   }
-  TG_TRY(tgi_inverse_d(s, a, X, Iq, Iv));
-  TG_TRY(tgi_forces_d(s, s->q0, s->v0, Tq, Tv, Tu, ties));
-  // right-hand sides, scaled by h; solved in place below
-  for (size_t i = 0; i < nn; i++) {
-    Iq[i] = h * (Tq[i] - Iq[i]);
-    Iv[i] = h * (Tv[i] - Iv[i]);
-  }
-  for (int d = 0; d < nv; d++) Iv[d * nv + d] -= h * h * tgi_implicit_stiffness(s, d);
-  if (f != NULL) TG_TRY(s->contact_model->kind->force_jacobian(s, f, Iq));
-  for (int d = 0; d < nv; d++)
-    for (int c = 0; c < nc; c++)
-      g[d * nc + c] = c < nv ? Iq[d * nv + c] : c < 2 * nv ? Iv[d * nv + c - nv] : h * Tu[d * nu + c - 2 * nv];
-  tgi_factor_solve_rows(m, s->L, nc, g);
-  for (int d = 0; d < nv; d++) g[d * nc + nv + d] += 1;
+  memset(G, 0, p->size * sizeof *G);
+  tgStatus status = tgi_inverse_d_into(s, a, X, -h, &p->to, G, G);
+  if (status >= 0) status = tgi_forces_d_into(s, s->q0, s->v0, h, &p->to, G, G, G, ties);
+  if (status == TG_ERR_CAPACITY) return short_scratch(s);
+  TG_TRY(status);
+  for (int d = 0; d < nv; d++) G[p->to.row[d] + p->to.v[d]] -= h * h * tgi_implicit_stiffness(s, d);
+  if (f != NULL) s->contact_model->kind->force_jacobian(s, f, &p->to, G);
+  for (int k = 0; k < p->n; k++) tgi_factor_solve_rows_at(m, s->L, p->part[k].ndof, p->part[k].dof, p->to.row, p->part[k].width, G);
+  for (int d = 0; d < nv; d++) G[p->to.row[d] + p->to.v[d]] += 1;
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -52,7 +122,10 @@ static tgStatus response_jacobian(tgSim *s, const tgReal *beta, tgReal *X) {
   size_t mark = tgi_stack_mark(s), nn = (size_t)nv * (size_t)nv;
   tgReal *a = tgi_stack_real(s, (size_t)nv), *zero = tgi_stack_real(s, (size_t)nv), *R = tgi_stack_real(s, nn),
          *R0 = tgi_stack_real(s, nn), *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody);
-  if (a == NULL || zero == NULL || R == NULL || R0 == NULL || wrench == NULL) return short_scratch(s);
+  const tgiPlaces *dense = tgi_places_dense(s);
+  int *at = tgi_stack_bytes(s, ((size_t)n + 1) * sizeof *at);
+  if (a == NULL || zero == NULL || R == NULL || R0 == NULL || wrench == NULL || dense == NULL || at == NULL) return short_scratch(s);
+  for (int i = 0; i < n; i++) at[i] = i * nv;
   tgi_rows_tmul(s, beta, a);
   tgi_impulse_solve(s, a, a);
   for (int d = 0; d < nv; d++) zero[d] = 0;
@@ -61,8 +134,9 @@ static tgStatus response_jacobian(tgSim *s, const tgReal *beta, tgReal *X) {
   TG_TRY(tgi_inverse_d(s, zero, NULL, R0, NULL));
   // R = d(J' beta) - dM a
   for (size_t i = 0; i < nn; i++) R[i] = R0[i] - R[i];
-  TG_TRY(k->force_jacobian(s, beta, R));
-  k->rows_jacobian(s, a, X);
+  k->force_jacobian(s, beta, dense, R);
+  memset(X, 0, (size_t)n * (size_t)nv * sizeof *X);
+  TG_TRY(k->rows_jacobian(s, a, NULL, dense, at, X));
   for (int j = 0; j < nv; j++) {
     for (int d = 0; d < nv; d++) a[d] = R[d * nv + j];
     tgi_factor_solve(m, s->L, a);
@@ -73,80 +147,125 @@ static tgStatus response_jacobian(tgSim *s, const tgReal *beta, tgReal *X) {
   return TG_OK;
 }
 
-// R (nrow x nc) += scale_i J_i G + the q columns of scale_i dJ_i v
-static void add_row_change(tgSim *s, const tgReal *scale, const tgReal *G, const tgReal *dJ, tgReal *R) {
-  int nv = s->m.nv, nc = 2 * nv + s->m.nu;
+// R_i += scale_i J_i G, over the dofs where J_i is not 0
+static void add_row_products(tgSim *s, const tgReal *scale, const tgReal *G, const Parts *p) {
   for (int i = 0; i < s->nrow; i++) {
-    tgReal e = scale != NULL ? scale[i] : 1, *r = R + (size_t)i * (size_t)nc;
+    const tgReal *J = s->row_J + (size_t)i * (size_t)s->m.nv, e = scale != NULL ? scale[i] : 1;
+    const Part *part = &p->part[s->row_island[i]];
+    int count = 0;
     if (e == 0) continue;
-    for (int d = 0; d < nv; d++) {
-      tgReal J = e * s->row_J[i * nv + d];
-      for (int c = 0; c < nc; c++) r[c] += J * G[d * nc + c];
+    for (int k = 0; k < part->ndof; k++) {
+      int d = part->dof[k];
+      if (J[d] == 0) continue;
+      p->w[count] = e * J[d];
+      p->at[count++] = p->to.row[d];
     }
-    for (int j = 0; j < nv; j++) r[j] += e * dJ[i * nv + j];
+    tgi_combine(count, p->w, p->at, G, part->width, p->R + p->row_at[i]);
   }
 }
 
 // R = dr for all columns
-static tgStatus residual_jacobian(tgSim *s, const tgReal *G, tgReal *R, int *ties) {
+static tgStatus residual_jacobian(tgSim *s, const Parts *p, int *ties) {
   const tgContactModel *k = s->contact_model->kind;
-  int nv = s->m.nv, nc = 2 * nv + s->m.nu, n = s->nrow;
   size_t mark = tgi_stack_mark(s);
-  tgReal *dJ = tgi_stack_real(s, (size_t)n * (size_t)nv);
-  if (dJ == NULL) return short_scratch(s);
-  for (int i = 0; i < n * nc; i++) R[i] = 0;
-  k->rows_jacobian(s, s->v1, dJ);
-  add_row_change(s, NULL, G, dJ, R);
-  k->gap_jacobian(s, dJ);
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < nv; j++) R[i * nc + j] += tgi_gap_rate(s, i) * dJ[i * nv + j];
+  memset(p->R, 0, p->row_size * sizeof *p->R);
+  add_row_products(s, NULL, p->G, p);
+  TG_TRY(k->rows_jacobian(s, s->v1, NULL, &p->to, p->row_at, p->R));
+  TG_TRY(k->gap_jacobian(s, s->row_rate, &p->to, p->row_at, p->R));
   if (tgi_any_bounce(s)) {
-    tgReal *free_motion = tgi_stack_real(s, (size_t)nv * (size_t)nc);
+    tgReal *free_motion = tgi_stack_real(s, p->size);
     if (free_motion == NULL) return short_scratch(s);
-    TG_TRY(balance_jacobian(s, s->vhat, NULL, free_motion, ties));
-    k->rows_jacobian(s, s->vhat, dJ);
-    add_row_change(s, s->row_bounce, free_motion, dJ, R);
+    TG_TRY(balance_jacobian(s, s->vhat, NULL, p, free_motion, ties));
+    add_row_products(s, s->row_bounce, free_motion, p);
+    TG_TRY(k->rows_jacobian(s, s->vhat, s->row_bounce, &p->to, p->row_at, p->R));
   }
   tgi_stack_free(s, mark);
   return TG_OK;
 }
 
-// D += Mh^-1 J' df
-static tgStatus add_impulse_change(tgSim *s, tgReal *D, int *ties) {
+// what the split of redundant impulses adds to df, column by column
+static void add_null_part(tgSim *s, const Parts *p, const tgReal *X, tgReal *r, tgReal *df) {
+  int n = s->nrow, nv = s->m.nv;
+  for (int j = 0; j < nv; j++) {
+    for (int i = 0; i < n; i++) {
+      r[i] = X[i * nv + j];
+      df[i] = 0;
+    }
+    s->contact_model->kind->null_jvp(s, r, df);
+    for (int i = 0; i < n; i++)
+      if (s->row_island[i] == p->of_dof[j]) p->R[p->row_at[i] + p->to.q[j]] += df[i];
+  }
+}
+
+// G += Mh^-1 J' df of an island, of its rows `live`
+static void add_response(tgSim *s, const Parts *p, int island, const int *live, int nlive) {
+  const Part *part = &p->part[island];
+  const int *row = s->island_row + s->island_adr[island];
+  for (int a = 0; a < nlive; a++) p->at[a] = p->row_at[row[live[a]]];
+  for (int k = 0; k < part->ndof; k++) {
+    int d = part->dof[k];
+    for (int a = 0; a < nlive; a++) p->w[a] = s->row_MiJ[(size_t)row[live[a]] * (size_t)s->m.nv + (size_t)d];
+    tgi_combine(nlive, p->w, p->at, p->R, part->width, p->G + p->to.row[d]);
+  }
+}
+
+// G += Mh^-1 J' df
+static tgStatus add_impulse_change(tgSim *s, const Parts *p, int *ties) {
   const tgContactModel *k = s->contact_model->kind;
-  int nv = s->m.nv, nc = 2 * nv + s->m.nu, n = s->nrow;
-  tgReal *R = tgi_stack_real(s, (size_t)n * (size_t)nc), *r = tgi_stack_real(s, (size_t)n), *df = tgi_stack_real(s, (size_t)n),
-         *X = NULL;
-  if (R == NULL || r == NULL || df == NULL) return short_scratch(s);
-  TG_TRY(residual_jacobian(s, D, R, ties));
+  size_t n = (size_t)s->nrow;
+  tgReal *r = tgi_stack_real(s, 2 * n), *X = NULL;
+  if (r == NULL) return short_scratch(s);
+  TG_TRY(residual_jacobian(s, p, ties));
   if (k->null_part(s, r)) {
-    X = tgi_stack_real(s, (size_t)n * (size_t)nv);
+    X = tgi_stack_real(s, n * (size_t)s->m.nv);
     if (X == NULL) return short_scratch(s);
     TG_TRY(response_jacobian(s, r, X));
   }
-  // R becomes df, column by column
-  for (int c = 0; c < nc; c++) {
-    for (int i = 0; i < n; i++) r[i] = R[i * nc + c];
-    k->solve_jvp(s, r, df);
-    if (X != NULL && c < nv) {
-      for (int i = 0; i < n; i++) r[i] = X[i * nv + c];
-      k->null_jvp(s, r, df);
-    }
-    for (int i = 0; i < n; i++) R[i * nc + c] = df[i];
+  for (int island = 0; island < s->nisland; island++) {
+    const int *row = s->island_row + s->island_adr[island];
+    int count = tgi_island_rows(s, island), nlive;
+    for (int a = 0; a < count; a++) p->at[a] = p->row_at[row[a]];
+    TG_TRY(k->solve_columns(s, island, p->part[island].width, p->at, p->R, p->live, &nlive));
+    if (X == NULL) add_response(s, p, island, p->live, nlive);
   }
-  for (int i = 0; i < n; i++)
-    for (int d = 0; d < nv; d++) {
-      tgReal w = s->row_MiJ[i * nv + d], *row = D + (size_t)d * (size_t)nc;
-      for (int c = 0; c < nc; c++) row[c] += w * R[i * nc + c];
-    }
+  if (X == NULL) return TG_OK;
+  add_null_part(s, p, X, r, r + n);
+  for (int island = 0; island < s->nisland; island++) {
+    int count = tgi_island_rows(s, island);
+    for (int a = 0; a < count; a++) p->live[a] = a;
+    add_response(s, p, island, p->live, count);
+  }
   return TG_OK;
+}
+
+// the blocks into the dense matrix
+static void scatter(const tgSim *s, const Parts *p, tgReal *D) {
+  int nv = s->m.nv, nc = 2 * nv + s->m.nu;
+  if (p->n > 1) memset(D, 0, (size_t)nv * (size_t)nc * sizeof *D);
+  for (int d = 0; d < nv; d++) {
+    const Part *part = &p->part[p->of_dof[d]];
+    const tgReal *g = p->G + p->to.row[d];
+    tgReal *out = D + (size_t)d * (size_t)nc;
+    if (part->ndof == nv) {
+      memcpy(out, g, (size_t)nc * sizeof *out);
+      continue;
+    }
+    for (int k = 0; k < part->ndof; k++) {
+      out[part->dof[k]] = g[k];
+      out[nv + part->dof[k]] = g[part->ndof + k];
+    }
+    for (int k = 0; k < part->nact; k++) out[2 * nv + part->act[k]] = g[2 * part->ndof + k];
+  }
 }
 
 tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *ties) {
   size_t mark = tgi_stack_mark(s);
   bool rows = s->nrow > 0 && !tgi_no_contact_gradient(s);
-  tgStatus status = balance_jacobian(s, s->v1, rows ? s->row_f : NULL, D, ties);
-  if (status >= 0 && rows) status = add_impulse_change(s, D, ties);
+  Parts p;
+  tgStatus status = take_parts(s, rows, &p) ? TG_OK : short_scratch(s);
+  if (status >= 0) status = balance_jacobian(s, s->v1, rows ? s->row_f : NULL, &p, p.G, ties);
+  if (status >= 0 && rows) status = add_impulse_change(s, &p, ties);
+  if (status >= 0) scatter(s, &p, D);
   tgi_stack_free(s, mark);
   return status;
 }

@@ -4,9 +4,11 @@
 #include "step/step.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/fpenv.h"
 #include "contact/contact.h"
+#include "contact/islands.h"
 #include "dyn/dynamics.h"
 #include "step/bounce.h"
 #include "step/impulse.h"
@@ -172,31 +174,55 @@ tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal 
   return status;
 }
 
+static tgStatus no_room(tgSim *s) {
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
+}
+
+// rows of q' of a step that bounces: Xq holds R
+static tgStatus bouncing_positions(tgSim *s, const tgReal *w, tgReal *D) {
+  int nv = s->m.nv, nc = 2 * nv + s->m.nu;
+  size_t size = (size_t)nv * (size_t)nc;
+  tgReal *Xq = tgi_stack_real(s, size), *Xw = tgi_stack_real(s, size), *Dv = D + size;
+  if (Xq == NULL || Xw == NULL) return no_room(s);
+  bool by_new = symplectic(s);
+  for (int d = 0; d < nv; d++)
+    for (int c = 0; c < nc; c++) Xq[d * nc + c] = c == d ? 1 : 0;
+  TG_TRY(tgi_bounce_jacobian(s, Dv, Xq));
+  for (int d = 0; d < nv; d++)
+    for (int c = 0; c < nc; c++)
+      Xw[d * nc + c] = s->h * (by_new ? Dv[d * nc + c] : c >= nv && c < 2 * nv ? Xq[d * nc + c - nv] : 0);
+  tgi_integrate_jacobian(&s->m, w, nc, Xq, Xw, D);
+  return TG_OK;
+}
+
+// rows of q' from those of v'
+static tgStatus positions(tgSim *s, const tgReal *w, tgReal *D) {
+  int nv = s->m.nv, nc = 2 * nv + s->m.nu, *span = tgi_stack_bytes(s, 2 * ((size_t)nv + 1) * sizeof *span);
+  size_t size = (size_t)nv * (size_t)nc;
+  if (span == NULL) return no_room(s);
+  if (s->nrow == 0) tgi_trees(s);
+  for (int d = 0; d < nv; d++) {
+    int island = s->nrow > 0 ? s->dof_island[d] : -1;
+    const int *tree = s->tree + 3 * s->tree[3 * d];
+    span[2 * d] = island >= 0 ? s->island_dof[s->island_dofadr[island]] : tree[1];
+    span[2 * d + 1] = island >= 0 ? s->island_dof[s->island_dofadr[island + 1] - 1] + 1 : tree[2];
+  }
+  memset(D, 0, size * sizeof *D);
+  tgi_integrate_own_jacobian(&s->m, w, s->h, nc, symplectic(s) ? D + size : NULL, span, D);
+  return TG_OK;
+}
+
 static tgStatus jacobian(tgSim *sim, tgReal *D, tgGradInfo *info) {
   TG_TRY(stepped(sim));
   sim->explored = -1;
-  const tgModel *m = &sim->m;
-  int nv = m->nv, nc = 2 * nv + m->nu, clamps = 0;
-  size_t mark = tgi_stack_mark(sim), size = (size_t)nv * (size_t)nc;
-  tgReal *w = tgi_stack_real(sim, (size_t)nv), *Xq = tgi_stack_real(sim, size), *Xw = tgi_stack_real(sim, size);
-  if (w == NULL || Xq == NULL || Xw == NULL) {
-    tgi_stack_free(sim, mark);
-    return tgi_error(&sim->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
-  }
-  tgReal *Dv = D + size;
-  tgStatus status = tgi_impulse_jacobian(sim, Dv, &clamps);
-  bool by_new = symplectic(sim);
-  for (int d = 0; d < nv; d++)
-    for (int c = 0; c < nc; c++) Xq[d * nc + c] = c == d ? 1 : 0;
-  if (status >= 0 && tgi_bounces(sim)) status = tgi_bounce_jacobian(sim, Dv, Xq);
-  for (int d = 0; d < nv; d++) {
-    w[d] = sim->h * (by_new ? sim->v1 : sim->v0)[d];
-    for (int c = 0; c < nc; c++) {
-      // Xq holds 1, or R where it bounces
-      Xw[d * nc + c] = sim->h * (by_new ? Dv[d * nc + c] : c >= nv && c < 2 * nv ? Xq[d * nc + c - nv] : 0);
-    }
-  }
-  tgi_integrate_jacobian(m, w, nc, Xq, Xw, D);
+  int nv = sim->m.nv, nc = 2 * nv + sim->m.nu, clamps = 0;
+  size_t mark = tgi_stack_mark(sim);
+  tgReal *w = tgi_stack_real(sim, (size_t)nv);
+  if (w == NULL) return no_room(sim);
+  const tgReal *v = symplectic(sim) ? sim->v1 : sim->v0;
+  for (int d = 0; d < nv; d++) w[d] = sim->h * v[d];
+  tgStatus status = tgi_impulse_jacobian(sim, D + (size_t)nv * (size_t)nc, &clamps);
+  if (status >= 0) status = tgi_bounces(sim) ? bouncing_positions(sim, w, D) : positions(sim, w, D);
   tgi_stack_free(sim, mark);
   if (status >= 0) label(sim, clamps, NULL, info);
   return status;

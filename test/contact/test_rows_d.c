@@ -88,7 +88,11 @@ static void check_rows(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
   Ctx c = {.s = s, .nrow = n, .u = u, .f = f, .wrench = wrench};
   tgtDeriv d = {.name = name, .nx = m->nq, .nt = nv, .ny = n, .map = speed_map, .retract = retract, .ctx = &c, .tol = tolerance, .step = 1e-4};
 
-  tgi_rows_jacobian(s, u, D);
+  const tgiPlaces *to = tgi_places_dense(s);
+  int at[ROWS];
+  for (int i = 0; i < n; i++) at[i] = i * nv;
+  memset(D, 0, sizeof(tgReal) * (size_t)(n * nv));
+  assert_int_equal(tgi_rows_jacobian(s, u, NULL, to, at, D), TG_OK);
   tgt_check_jacobian(&d, q, D);
   tgt_zoo_rows(s, q);
   // the adjoints add to what is there
@@ -97,7 +101,8 @@ static void check_rows(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
   for (int i = 0; i < nv; i++) g[i] -= i;
   tgt_check_adjoint(D, n, nv, y, v, g);
 
-  tgi_rows_gap_jacobian(s, D);
+  memset(D, 0, sizeof(tgReal) * (size_t)(n * nv));
+  assert_int_equal(tgi_rows_gap_jacobian(s, NULL, tgi_places_dense(s), at, D), TG_OK);
   d.map = gap_map;
   tgt_check_jacobian(&d, q, D);
   tgt_zoo_rows(s, q);
@@ -108,7 +113,7 @@ static void check_rows(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
 
   tgi_rows_wrench(s, f, wrench);
   for (int i = 0; i < nv * nv; i++) F[i] = i;
-  assert_int_equal(tgi_rows_force_jacobian(s, f, F), TG_OK);
+  tgi_rows_force_jacobian(s, f, tgi_places_dense(s), F);
   for (int i = 0; i < nv * nv; i++) F[i] -= i;
   d.map = force_map;
   d.ny = nv;

@@ -114,7 +114,7 @@ static void test_mass_matrix(void **state) {
 // every kernel of both instruction sets on the same state: kinematics to derivatives
 static void all_kernels(tgSim *s, const tgReal *q, const tgReal *v, bool wide, tgReal *out) {
   int nv = s->m.nv, nn = nv * nv;
-  const tgiPlaces *to = tgi_places_dense(s, nv, 0);
+  const tgiPlaces *to = tgi_places_dense(s);
   for (int i = 0; i < 5 * nn; i++) out[i] = 0;
 #define BOTH(name, ...) (wide ? name##_v3(__VA_ARGS__) : name##_v1(__VA_ARGS__))
   BOTH(tgi_kinematics, s, q);

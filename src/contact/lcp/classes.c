@@ -47,6 +47,8 @@ static void fill_q(const tgiLcp *s, tgReal *m) {
   }
 }
 
+tgReal tgi_lcp_slope(const tgiLcp *s, int i) { return slope(s->problem, s->cls, i); }
+
 // LU when well conditioned, else the complete orthogonal decomposition
 static void factor(tgiLcp *s) {
   int nk = s->nk;

@@ -10,6 +10,7 @@
 #include "base/layout.h"
 #include "coll/contacts.h"
 #include "contact/islands.h"
+#include "contact/lcp/columns.h"
 #include "contact/lcp/solve.h"
 #include "contact/rows.h"
 
@@ -353,6 +354,17 @@ static void solve_island_vjp(const Part *p, const tgReal *g, tgReal *rbar) {
   put_held(p, p->x, rbar);
 }
 
+static tgStatus solve_columns(tgSim *s, int island, int n, const int *at, tgReal *X, int *live, int *nlive) {
+  const tgiLcp *l = &work_of(s)->island[island].lcp;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *work = tgi_stack_real(s, tgi_lcp_columns_reals(l->nk, l->rank, n) + 1);
+  int *iwork = tgi_stack_bytes(s, (tgi_lcp_columns_ints(l->nk) + 1) * sizeof *iwork);
+  if (work == NULL || iwork == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
+  *nlive = tgi_lcp_derivative_columns(l, n, at, X, live, work, iwork);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 static void solve_vjp(const tgSim *s, const tgReal *g, tgReal *rbar) {
   for (int index = 0; index < s->nisland; index++) {
     Part p = part(s, index);
@@ -361,7 +373,7 @@ static void solve_vjp(const tgSim *s, const tgReal *g, tgReal *rbar) {
   }
 }
 
-static bool acts_by_null(const tgiLcp *l) { return l->rank < l->nk && tgi_lcp_null_action(l) >= 1e-10; }
+static bool acts_by_null(const tgiLcp *l) { return l->rank < l->nk && tgi_lcp_null_action(l) >= TGI_LCP_NULL; }
 
 static bool null_part(const tgSim *s, tgReal *beta) {
   bool any = false;
@@ -574,6 +586,7 @@ const tgContactModel tgi_lcp_model = {
     .wrench = tgi_rows_wrench,
     .force_jacobian = tgi_rows_force_jacobian,
     .solve_jvp = solve_jvp,
+    .solve_columns = solve_columns,
     .solve_vjp = solve_vjp,
     .explore = explore,
     .null_part = null_part,

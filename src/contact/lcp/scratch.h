@@ -56,6 +56,8 @@ double tgi_lcp_row_residual(const tgiLcpScratch *c, const tgiLcpProblem *p, bool
 double tgi_lcp_row_margin(const tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w, int i);
 /// Can row i not act? Reduces the problem when only that tells (class D).
 bool tgi_lcp_is_dead(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, int i);
+/// +-mu where row i hangs on a pressing normal and slides, else 0: the entry of P.
+tgReal tgi_lcp_slope(const tgiLcp *s, int i);
 /// tgi_lcp_solve_classes within one problem, whose reduction is kept.
 double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w);
 /// Settles ties of an accepted answer in s->cls (solve.h, "Ties"); leaves the class solve of the final

@@ -142,6 +142,8 @@ void tgi_lcp_gather(const tgiLcp *s, const tgReal *g, tgReal *gk);
 /// Size of A P (I - Q^+ Q) over max|A|: 0 at full rank; where it is about 0 (all stick, uniform slide) v' does not
 /// depend on the null part of f_K, and t below may be skipped by those who need only v'.
 double tgi_lcp_null_action(const tgiLcp *s);
+/// Below this the null part moves nothing.
+#define TGI_LCP_NULL 1e-10
 
 /// Derivative of the least-norm f_K at constant classes and constant rank (consistent c_K):   [math/lcp (7)]
 ///   df_K = -Q^+ r + (I - Q^+ Q) t,

@@ -1,0 +1,292 @@
+// rows_jacobian.c: dense derivatives of the constraint rows, by their own formulas (rows_d.c has the adjoints).
+//
+// Based on: [math/lcp (9)]; [math/collision Rules] for the changes of p and n.
+// A row of a screw X = (p x d; d) on body b is X . V_b. Moving q_j changes it in two ways:
+//   V_b moves while X stays in the world:   X . (S_j x (V_b - Vp_j)), Vp_j the velocity before j's group;
+//   X moves with its point and direction:   d(X) . V = dp . (d x w) + dd . (v + w x p), linear in the twist S_j of the bodies.
+// The first needs six numbers for each dof and body, whatever the row; the second twelve for each row, whatever the dof.
+#include "coll/contacts.h"
+#include "contact/rows.h"
+#include "kin/kinematics.h"
+#include "math/quat.h"
+
+static tgStatus short_scratch(tgSim *s) {
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
+}
+
+// S_j x (V_b - Vp_j) of the dofs on the way from a body to the root, for a velocity u, and V_b
+typedef struct Motion { int body; tgReal *W, V[6]; } Motion;
+
+static void find_motion(const tgSim *s, int body, const tgReal *u, Motion *k) {
+  const tgModel *m = &s->m;
+  if (k->body == body) return;
+  k->body = body;
+  tgi_sp_zero(k->V);   // V_b - Vp_j, grown from the body towards the root: V_b at its end
+  for (int d = m->body_lastdof[body]; d >= 0;) {
+    int g = m->dof_grpadr[d];
+    for (int j = g; j <= d; j++) tgi_sp_axpy(k->V, u[j], s->S + 6 * j);
+    for (int j = g; j <= d; j++) tgi_sp_cross_m(k->W + 6 * j, s->S + 6 * j, k->V);
+    d = m->dof_parent[g];
+  }
+}
+
+// matrices of dt1, dt2 in dn, row-major
+static void tangent_matrices(const tgContactRow *c, tgReal T1[9], tgReal T2[9]) {
+  for (int k = 0; k < 3; k++) {
+    tgReal e[3] = {k == 0, k == 1, k == 2}, a[3], b[3];
+    tgi_tangents_d(c, e, a, b);
+    for (int i = 0; i < 3; i++) {
+      T1[3 * i + k] = a[i];
+      T2[3 * i + k] = b[i];
+    }
+  }
+}
+
+// row += x . W_j sign + t . S_j of the dofs that move k's body
+static void add_way(const tgSim *s, const Motion *k, const tgReal *x, tgReal sign, const tgReal *t, const int *q, tgReal *row) {
+  const tgModel *m = &s->m;
+  for (int j = m->body_lastdof[k->body]; j >= 0; j = m->dof_parent[j])
+    row[q[j]] += sign * tgi_sp_dot(x, k->W + 6 * j) + tgi_sp_dot(t, s->S + 6 * j);
+}
+
+static void contact_jacobian(const tgSim *s, const tgContactRow *c, const tgReal *u, const tgReal *y, Motion body[2], const tgiPlaces *to,
+                             const int *at, tgReal *R) {
+  const tgModel *m = &s->m;
+  const tgReal *dir[3] = {c->n, c->t1, c->t2};
+  tgReal T[2][9], V[6], vp[3];
+  find_motion(s, m->geom_body[c->geom1], u, &body[0]);
+  find_motion(s, m->geom_body[c->geom2], u, &body[1]);
+  tgi_sp_sub(V, body[0].V, body[1].V);
+  tgi_sp_point_velocity(vp, V, c->p);
+  if (c->nrow > 1) tangent_matrices(c, T[0], T[1]);
+  for (int part = 0; part < c->nrow; part++) {
+    int i = c->row + part;
+    tgReal scale = y != NULL ? y[i] : 1, X[6], g[6], t[12];
+    if (scale == 0) continue;
+    // g: the row's change for dp and dn
+    tgi_v3_cross(g, dir[part], V);
+    if (part == 0) tgi_v3_copy(g + 3, vp);
+    else tgi_m3_tmulv(g + 3, T[part - 1], vp);
+    for (int k = 0; k < 12; k++) {
+      t[k] = 0;
+      for (int r = 0; r < 6; r++) t[k] += scale * g[r] * c->D[r][k];
+    }
+    tgi_contact_screw(c, part, X);
+    for (int k = 0; k < 6; k++) X[k] *= scale;
+    add_way(s, &body[0], X, 1, t, to->q, R + at[i]);
+    add_way(s, &body[1], X, -1, t + 6, to->q, R + at[i]);
+  }
+}
+
+// one dof's share of a connect's or weld's rows, D (6 x nv)
+static void bond_jacobian(const tgSim *s, const tgiBond *k, const tgReal *u, Motion body[2], tgReal *D) {
+  const tgModel *m = &s->m;
+  for (int side = 0; side < 2; side++) {
+    const tgReal *p = side == 0 ? k->pa : k->pb;
+    Motion *b = &body[side];
+    find_motion(s, side == 0 ? k->a : k->b, u, b);
+    for (int part = 0; part < (k->weld ? 6 : 3); part++) {
+      tgReal e[3] = {0, 0, 0}, sign = side == 0 ? 1 : -1, X[6], dp[3], x[3];
+      e[part % 3] = 1;
+      if (part < 3) tgi_sp_screw(X, p, e); else { tgi_v3_copy(X, e); tgi_v3_zero(X + 3); }
+      tgi_v3_cross(x, e, b->V);   // dp x e moves against the body's rotation
+      for (int j = m->body_lastdof[b->body]; j >= 0; j = m->dof_parent[j]) {
+        tgi_sp_point_velocity(dp, s->S + 6 * j, p);
+        D[part * m->nv + j] += sign * (tgi_sp_dot(X, b->W + 6 * j) + (part < 3 ? tgi_v3_dot(dp, x) : 0));
+      }
+    }
+  }
+}
+
+// da/dq of a ball joint, a = w/|w|, row-major 3x3
+static void ball_axis_jacobian(const tgSim *s, int jnt, tgReal A[9]) {
+  tgReal a[3], w[3], J[9], T[9], length = tgi_ball_axis(s, jnt, a, w);
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 3; k++) T[3 * i + k] = ((i == k ? 1 : 0) - a[i] * a[k]) / length;
+  tgi_so3_jr_inv(J, w);
+  tgi_m3_mul(A, T, J);
+}
+
+// adds rows of D (count x nv) to rows i .. of R, weighted; what is not zero belongs to the island
+static void add_rows(const tgSim *s, const tgReal *D, int i, int count, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R) {
+  int nv = s->m.nv;
+  for (int k = 0; k < count; k++)
+    for (int j = 0; j < nv; j++)
+      if (D[k * nv + j] != 0) R[at[i + k] + to->q[j]] += (y != NULL ? y[i + k] : 1) * D[k * nv + j];
+}
+
+tgStatus tgi_rows_jacobian(tgSim *s, const tgReal *u, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s), nv = (size_t)m->nv;
+  tgReal *W = tgi_stack_real(s, 12 * nv), *D = tgi_stack_real(s, 6 * nv);
+  if (W == NULL || D == NULL) return short_scratch(s);
+  Motion body[2] = {{.body = -1, .W = W}, {.body = -1, .W = W + 6 * nv}};
+  tgi_contacts_d(s);
+  for (int i = 0; i < s->nrow; i++) {
+    int owner = s->row_owner[i];
+    tgReal scale = y != NULL ? y[i] : 1;
+    if (s->row_kind[i] == TG_ROW_NORMAL) contact_jacobian(s, &s->contact[owner], u, y, body, to, at, R);
+    if (tgi_is_bond(s, i)) {
+      tgiBond k;
+      tgi_bond(s, owner, &k);
+      for (size_t d = 0; d < 6 * nv; d++) D[d] = 0;
+      bond_jacobian(s, &k, u, body, D);
+      add_rows(s, D, i, k.weld ? 6 : 3, y, to, at, R);
+    }
+    if (tgi_is_ball_limit(s, i)) {
+      tgReal A[9];
+      int d = m->jnt_vadr[owner];
+      ball_axis_jacobian(s, owner, A);
+      for (int k = 0; k < 9; k++) R[at[i] + to->q[d + k % 3]] -= scale * A[k] * u[d + k / 3];
+    }
+    if (tgi_is_joint_equality(s, i)) {
+      tgReal poly[3];
+      int d = m->jnt_vadr[m->eq_b[owner]];
+      tgi_joint_polynomial(s, owner, poly);
+      R[at[i] + to->q[d]] -= scale * poly[2] * u[d];
+    }
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// the gap's gradient is the row for anchors; for a weld's rotation -d(R_b theta)
+static void bond_gap_jacobian(const tgSim *s, int eq, int i, tgReal *D) {
+  const tgModel *m = &s->m;
+  tgiBond k;
+  tgi_bond(s, eq, &k);
+  for (int r = 0; r < 3 * m->nv; r++) D[r] = s->row_J[(size_t)i * (size_t)m->nv + (size_t)r];
+  if (!k.weld) return;
+  tgReal J[9], turned[3];
+  tgi_m3_mulv(turned, k.Rb, k.theta);
+  tgi_so3_jr_inv(J, k.theta);
+  for (int j = 0; j < m->nv; j++) {
+    tgReal da[3] = {0, 0, 0}, db[3] = {0, 0, 0}, x[3], r[3], de[3];
+    if (tgi_dof_moves(m, j, k.a)) tgi_v3_copy(da, s->S + 6 * j);
+    if (tgi_dof_moves(m, j, k.b)) tgi_v3_copy(db, s->S + 6 * j);
+    tgi_v3_sub(r, da, db);
+    tgi_m3_tmulv(x, k.Rb, r);
+    tgi_m3_mulv(r, J, x);
+    tgi_m3_mulv(de, k.Rb, r);
+    tgi_v3_cross(x, db, turned);
+    tgi_v3_sub(de, de, x);
+    for (int part = 0; part < 3; part++) D[(3 + part) * m->nv + j] = de[part];
+  }
+}
+
+static void contact_gap(const tgSim *s, const tgContactRow *c, tgReal scale, const int *q, tgReal *row) {
+  const tgModel *m = &s->m;
+  for (int side = 0; side < 2; side++)
+    for (int j = m->body_lastdof[m->geom_body[side == 0 ? c->geom1 : c->geom2]]; j >= 0; j = m->dof_parent[j])
+      row[q[j]] += scale * tgi_sp_dot(c->D[6] + 6 * side, s->S + 6 * j);
+}
+
+tgStatus tgi_rows_gap_jacobian(tgSim *s, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s), nv = (size_t)m->nv;
+  tgReal *D = tgi_stack_real(s, 6 * nv);
+  if (D == NULL) return short_scratch(s);
+  tgi_contacts_d(s);
+  for (int i = 0; i < s->nrow; i++) {
+    int owner = s->row_owner[i];
+    bool own_row = s->row_kind[i] == TG_ROW_LIMIT || (s->row_kind[i] == TG_ROW_EQUALITY && m->eq_type[owner] == TG_EQ_JOINT);
+    if (s->row_kind[i] == TG_ROW_NORMAL) contact_gap(s, &s->contact[owner], y != NULL ? y[i] : 1, to->q, R + at[i]);
+    else if (own_row) add_rows(s, s->row_J + (size_t)i * nv, i, 1, y, to, at, R);
+    else if (tgi_is_bond(s, i)) {
+      for (size_t d = 0; d < 6 * nv; d++) D[d] = 0;
+      bond_gap_jacobian(s, owner, i, D);
+      add_rows(s, D, i, m->eq_type[owner] == TG_EQ_WELD ? 6 : 3, y, to, at, R);
+    }
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// ---- forces: the change of a wrench on a body for twists of bodies, C (6x6) ----
+
+// D += sign S_i . C S_j for the dofs i that move body a and j that move body b
+static void add_block(const tgSim *s, int a, int b, const tgReal C[36], tgReal sign, const tgiPlaces *to, tgReal *D) {
+  const tgModel *m = &s->m;
+  for (int j = m->body_lastdof[b]; j >= 0; j = m->dof_parent[j]) {
+    tgReal x[6];
+    for (int r = 0; r < 6; r++) x[r] = sign * tgi_sp_dot(C + 6 * r, s->S + 6 * j);
+    for (int i = m->body_lastdof[a]; i >= 0; i = m->dof_parent[i]) D[to->row[i] + to->q[j]] += tgi_sp_dot(s->S + 6 * i, x);
+  }
+}
+
+// C (2 of 6x6) += change of the wrench on geom1's body for twists of both bodies: F = (p x Y; Y), Y = sum f d,
+// dF = (dp x Y + p x dY; dY), dY = (f_0 + f_1 T1 + f_2 T2) dn
+static void add_contact_change(const tgContactRow *c, const tgReal *f, tgReal C[2][36]) {
+  const tgReal *dir[3] = {c->n, c->t1, c->t2};
+  tgReal T[2][9], Y[3] = {0, 0, 0}, N[9];
+  for (int i = 0; i < 9; i++) N[i] = i % 4 == 0 ? f[c->row] : 0;
+  if (c->nrow > 1) {
+    tangent_matrices(c, T[0], T[1]);
+    for (int i = 0; i < 9; i++) N[i] += f[c->row + 1] * T[0][i] + f[c->row + 2] * T[1][i];
+  }
+  for (int k = 0; k < c->nrow; k++) tgi_v3_axpy(Y, f[c->row + k], dir[k]);
+  for (int k = 0; k < 12; k++) {
+    tgReal dp[3] = {c->D[0][k], c->D[1][k], c->D[2][k]}, dn[3] = {c->D[3][k], c->D[4][k], c->D[5][k]}, dF[6], x[3];
+    tgi_m3_mulv(dF + 3, N, dn);
+    tgi_v3_cross(dF, c->p, dF + 3);
+    tgi_v3_cross(x, dp, Y);
+    tgi_v3_add(dF, dF, x);
+    for (int r = 0; r < 6; r++) C[k / 6][6 * r + k % 6] += dF[r];
+  }
+}
+
+// the contacts of one pair of bodies that follow each other, from contact i on; returns the contact after them
+static int pair_change(const tgSim *s, int i, const tgReal *f, const tgiPlaces *to, tgReal *D) {
+  const tgModel *m = &s->m;
+  int b1 = m->geom_body[s->contact[i].geom1], b2 = m->geom_body[s->contact[i].geom2];
+  tgReal C[2][36] = {{0}};
+  for (; i < s->ncon; i++) {
+    const tgContactRow *c = &s->contact[i];
+    if (m->geom_body[c->geom1] != b1 || m->geom_body[c->geom2] != b2) break;
+    if (c->row >= 0) add_contact_change(c, f, C);
+  }
+  for (int side = 0; side < 2; side++) {
+    add_block(s, b1, side == 0 ? b1 : b2, C[side], 1, to, D);
+    add_block(s, b2, side == 0 ? b1 : b2, C[side], -1, to, D);
+  }
+  return i;
+}
+
+// anchors of a connect or weld move with their own bodies: dF = (dp x f; 0)
+static void bond_change(const tgSim *s, int eq, const tgReal *f, const tgiPlaces *to, tgReal *D) {
+  tgiBond k;
+  tgi_bond(s, eq, &k);
+  for (int side = 0; side < 2; side++) {
+    tgReal C[36] = {0};
+    for (int e = 0; e < 6; e++) {
+      tgReal S[6] = {e == 0, e == 1, e == 2, e == 3, e == 4, e == 5}, dp[3], x[3];
+      tgi_sp_point_velocity(dp, S, side == 0 ? k.pa : k.pb);
+      tgi_v3_cross(x, dp, f);
+      for (int r = 0; r < 3; r++) C[6 * r + e] = x[r];
+    }
+    int body = side == 0 ? k.a : k.b;
+    add_block(s, body, body, C, side == 0 ? 1 : -1, to, D);
+  }
+}
+
+void tgi_rows_force_jacobian(tgSim *s, const tgReal *f, const tgiPlaces *to, tgReal *D) {
+  const tgModel *m = &s->m;
+  tgi_contacts_d(s);
+  for (int i = 0; i < s->ncon;) i = pair_change(s, i, f, to, D);
+  for (int i = 0; i < s->nrow; i++) {
+    int owner = s->row_owner[i];
+    if (tgi_is_bond(s, i)) bond_change(s, owner, f + i, to, D);
+    if (tgi_is_ball_limit(s, i)) {
+      tgReal A[9];
+      int d = m->jnt_vadr[owner];
+      ball_axis_jacobian(s, owner, A);
+      for (int k = 0; k < 9; k++) D[to->row[d + k / 3] + to->q[d + k % 3]] -= f[i] * A[k];
+    }
+    if (tgi_is_joint_equality(s, i)) {
+      tgReal poly[3];
+      int d = m->jnt_vadr[m->eq_b[owner]];
+      tgi_joint_polynomial(s, owner, poly);
+      D[to->row[d] + to->q[d]] -= f[i] * poly[2];
+    }
+  }
+}

@@ -1,0 +1,10 @@
+// combine.h: sums of weighted rows, the one loop behind products with dense blocks.
+#ifndef TG_MATH_COMBINE_H
+#define TG_MATH_COMBINE_H
+
+#include "math/wide.h"
+
+/// out[c] += sum of w[k] X[at[k] + c] over k < count, for c < n; n is a multiple of 4. out may be a row of X that is not among them.
+TGI_KERNEL(void, tgi_combine, (int count, const tgReal *w, const int *at, const tgReal *X, int n, tgReal *out), (count, w, at, X, n, out))
+
+#endif
