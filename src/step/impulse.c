@@ -1,8 +1,11 @@
 // impulse.c: see impulse.h.
 #include "step/impulse.h"
 
+#include <string.h>
+
 #include "contact/islands.h"
 #include "dyn/dynamics.h"
+#include "math/combine.h"
 
 void tgi_impulse_solve(const tgSim *s, const tgReal *x, tgReal *out) {
   if (out != x)
@@ -52,46 +55,50 @@ static tgStatus free_velocity(tgSim *s, double h) {
   return TG_OK;
 }
 
-// X = J Mh^-1 of one row: nothing leaves the trees that it acts on
-static void respond(tgSim *s, int i) {
-  const int nv = s->m.nv, *span = s->row_span + 4 * i;
-  const tgReal *J = s->row_J + (size_t)i * (size_t)nv;
-  tgReal *X = s->row_MiJ + (size_t)i * (size_t)nv;
-  for (int d = 0; d < nv; d++) X[d] = J[d];
-  tgi_factor_solve_range(&s->m, s->L, span[0], span[1], X);
-  tgi_factor_solve_range(&s->m, s->L, span[2], span[3], X);
-}
-
-// J_i X_k over the dofs that both act on
-static tgReal response(const tgSim *s, int i, int k) {
-  const int nv = s->m.nv, *a = s->row_span + 4 * i, *b = s->row_span + 4 * k;
-  const tgReal *J = s->row_J + (size_t)i * (size_t)nv, *X = s->row_MiJ + (size_t)k * (size_t)nv;
-  tgReal sum = 0;
-  for (int u = 0; u < 4; u += 2)
-    for (int v = 0; v < 4; v += 2) {
-      int from = a[u] > b[v] ? a[u] : b[v], to = a[u + 1] < b[v + 1] ? a[u + 1] : b[v + 1];
-      for (int d = from; d < to; d++) sum += J[d] * X[d];
-    }
-  return sum;
-}
-
-// row_MiJ = J Mh^-1, A = J Mh^-1 J' island by island, b
-static void assemble(tgSim *s) {
-  int n = s->nrow;
-  for (int i = 0; i < n; i++) respond(s, i);
-  for (int island = 0; island < s->nisland; island++) {
-    int nk = tgi_island_rows(s, island);
-    const int *row = s->island_row + s->island_adr[island];
-    tgReal *A = s->row_A + s->island_at[island];
-    for (int i = 0; i < nk; i++)
-      for (int k = 0; k <= i; k++)
-        A[(size_t)i * (size_t)nk + (size_t)k] = A[(size_t)k * (size_t)nk + (size_t)i] = response(s, row[i], row[k]);
+// row_MiJ = J Mh^-1 and A = J Mh^-1 J' of an island, whose rows stand as columns: X (ndof x rows), padded to full vectors
+static tgStatus assemble_island(tgSim *s, int island) {
+  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
+  int n = tgi_island_rows(s, island), width = (n + TGI_LANES - 1) / TGI_LANES * TGI_LANES, count = s->island_dofadr[island + 1] - s->island_dofadr[island];
+  const int *row = s->island_row + s->island_adr[island], *dof = s->island_dof + s->island_dofadr[island];
+  tgReal *X = tgi_stack_real(s, (size_t)count * (size_t)width + 1), *Ai = tgi_stack_real(s, (size_t)width), *w = tgi_stack_real(s, (size_t)count + 1),
+         *A = s->row_A + s->island_at[island];
+  int *at = tgi_stack_bytes(s, (nv + (size_t)count + 1) * sizeof *at), *used = at + nv;
+  if (X == NULL || Ai == NULL || w == NULL || at == NULL)
+    return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  for (int k = 0; k < count; k++) {
+    at[dof[k]] = k * width;
+    for (int i = 0; i < width; i++) X[k * width + i] = i < n ? s->row_J[(size_t)row[i] * nv + (size_t)dof[k]] : 0;
   }
+  tgi_factor_solve_rows_at(&s->m, s->L, count, dof, at, width, X);
+  for (int i = 0; i < n; i++) {
+    const tgReal *J = s->row_J + (size_t)row[i] * nv;
+    tgReal *MiJ = s->row_MiJ + (size_t)row[i] * nv;
+    int terms = 0;
+    memset(MiJ, 0, nv * sizeof *MiJ);
+    for (int k = 0; k < count; k++) {
+      MiJ[dof[k]] = X[k * width + i];
+      if (J[dof[k]] == 0) continue;
+      w[terms] = J[dof[k]];
+      used[terms++] = k * width;
+    }
+    memset(Ai, 0, (size_t)width * sizeof *Ai);
+    tgi_combine(terms, w, used, X, width, Ai);
+    for (int k = 0; k <= i; k++) A[(size_t)i * (size_t)n + (size_t)k] = A[(size_t)k * (size_t)n + (size_t)i] = Ai[k];
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// row_MiJ, A island by island, b
+static tgStatus assemble(tgSim *s) {
+  int n = s->nrow;
+  for (int island = 0; island < s->nisland; island++) TG_TRY(assemble_island(s, island));
   tgi_rows_mul(s, s->vhat, s->row_b);
   for (int i = 0; i < n; i++) {
     s->row_rate[i] = tgRe(s->row_bounce[i]) != 0 ? 0 : s->contact_model->options.erp / s->h;
     s->row_b[i] += s->row_bounce[i] * s->row_b[i] + s->row_rate[i] * s->row_gap[i];
   }
+  return TG_OK;
 }
 
 tgStatus tgi_impulse_velocity(tgSim *s, double h) {
@@ -106,7 +113,7 @@ tgStatus tgi_impulse_velocity(tgSim *s, double h) {
   if (s->nrow == 0) return TG_OK;
   tgi_trees(s);
   tgi_islands(s);
-  assemble(s);
+  TG_TRY(assemble(s));
   tgStatus status = s->contact_model->kind->impulses(s);
   if (status != TG_OK) return status;
   tgi_rows_respond(s, s->row_f, s->v1);

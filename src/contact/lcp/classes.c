@@ -49,6 +49,15 @@ static void fill_q(const tgiLcp *s, tgReal *m) {
 
 tgReal tgi_lcp_slope(const tgiLcp *s, int i) { return slope(s->problem, s->cls, i); }
 
+static void factor_deficient(tgiLcp *s) {
+  s->deficient = true;
+  s->cod.work = s->scratch->cod_work;
+  s->cod.n = s->nk;
+  fill_q(s, s->cod.qr);
+  tgi_cod_factor(&s->cod, RANK_CUT);
+  s->rank = s->cod.rank;
+}
+
 // LU when well conditioned, else the complete orthogonal decomposition
 static void factor(tgiLcp *s) {
   int nk = s->nk;
@@ -56,6 +65,10 @@ static void factor(tgiLcp *s) {
   s->deficient = false;
   s->rank = nk;
   if (nk == 0) return;
+  if (s->problem->rank > 0 && nk > s->problem->rank) {
+    factor_deficient(s);
+    return;
+  }
   fill_q(s, s->lu);
   for (int j = 0; j < nk; j++) {
     double sum = 0;
@@ -64,11 +77,7 @@ static void factor(tgiLcp *s) {
   }
   s->cod.work = s->scratch->cod_work;
   if (tgi_lu_factor(nk, s->lu, s->lu_piv) && tgi_lu_rcond(nk, s->lu, s->lu_piv, norm, s->cod.work) > RCOND_LU) return;
-  s->deficient = true;
-  s->cod.n = nk;
-  fill_q(s, s->cod.qr);
-  tgi_cod_factor(&s->cod, RANK_CUT);
-  s->rank = s->cod.rank;
+  factor_deficient(s);
 }
 
 // x <- Q^+ x or Q^{+T} x
@@ -234,12 +243,12 @@ static bool settle_once(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w)
   if (ties == 0) return false;
   memcpy(c->best, s->cls, (size_t)p->n);
   memcpy(c->before, s->cls, (size_t)p->n);
-  bool ok = hold_still_rows(c, p, w, true) && try_classes(s, p, f, w, ties);
+  bool tried = hold_still_rows(c, p, w, true), ok = tried && try_classes(s, p, f, w, ties);
+  if (tried && !ok) tgi_lcp_class_solve(s, p, c->best, f, w);
   if (!ok) {
-    tgi_lcp_class_solve(s, p, c->best, f, w);
-    ok = hold_still_rows(c, p, w, false) && try_classes(s, p, f, w, INT32_MAX);
+    tried = hold_still_rows(c, p, w, false);
+    if (tried && !try_classes(s, p, f, w, INT32_MAX)) tgi_lcp_class_solve(s, p, c->best, f, w);
   }
-  if (!ok) tgi_lcp_class_solve(s, p, c->best, f, w);
   tgi_lcp_scales(c, p, f);
   memcpy(c->trial, c->best, (size_t)p->n);
   if (release_idle_normals(c, p, f, w) && !try_classes(s, p, f, w, INT32_MAX))

@@ -172,6 +172,7 @@ static void extract(tgSim *s, int index, Island *k) {
   }
   // b is a sum of terms J_d vhat_d and of a gap between positions of about 1 m or rad, rounded at 1e-16 of them
   k->problem = (tgiLcpProblem){.n = n, .A = s->row_A + s->island_at[index], .b = k->b, .kind = k->kind, .parent = k->parent, .bound = k->bound,
+                               .rank = s->island_dofadr[index + 1] - s->island_dofadr[index],
                                .speed = 1e-6 * fastest + 1e-8 * s->contact_model->options.erp / s->h};
 }
 

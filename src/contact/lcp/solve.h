@@ -67,6 +67,7 @@ typedef struct tgiLcpProblem {
   const int *parent;    ///< n: FRICTION: row of its NORMAL (before or after it); unread elsewhere
   const tgReal *bound;  ///< n: FRICTION: mu >= 0; BOX: limit >= 0 (an impulse); unread elsewhere
   double speed;         ///< least scale of velocities: below 1e-8 of it b is rounding (0 where b is exact)
+  int rank;             ///< A's rank is at most this (the dofs behind it); 0: not known
 } tgiLcpProblem;
 
 /// What the solve did.
