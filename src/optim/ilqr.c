@@ -30,11 +30,11 @@ typedef struct Ilqr {
   // decided initial states: d(q0, v0)/d(variables) (nx x ninitial), the step in them and its program
   double *G, *VG, *Hs, *gs, *slow, *shigh;
   tgBoxQp start;
-  double *saved;                 // what the journal holds of an iteration: n, then SAVED numbers
+  double *saved;                 // what the journal holds of an iteration
   void *block;
 } Ilqr;
 
-enum { SAVED_MU, SAVED_DELTA, SAVED_EVALUATIONS, SAVED_DONE, SAVED };
+enum { SAVED_MU, SAVED_DELTA, SAVED };
 
 static void place(Ilqr *s, tgLayout *l) {
   const tgTask *t = s->task;
@@ -44,7 +44,7 @@ static void place(Ilqr *s, tgLayout *l) {
   double **arrays[] = {&s->u, &s->low, &s->high, &s->q, &s->v, &s->q0, &s->v0, &s->all, &s->from, &s->next, &s->dx, &s->step, &s->G, &s->VG, &s->Hs,
                        &s->gs, &s->slow, &s->shigh, &s->start.x, &s->start.work, &s->start.L, &s->saved};
   size_t sizes[] = {nc, nc, nc, tgi_size_mul(T, nq), tgi_size_mul(T, nv), nq, nv,
-                    tgi_size_mul(T, (size_t)s->nu), n, n, nx, nv + 2 * nv * ni, nx * ni, nx * ni, ni * ni, ni, ni, ni, ni, 4 * ni, ni * ni, n + SAVED};
+                    tgi_size_mul(T, (size_t)s->nu), n, n, nx, nv + 2 * nv * ni, nx * ni, nx * ni, ni * ni, ni, ni, ni, ni, 4 * ni, ni * ni, n + TG_OPT_SAVED + SAVED};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
   s->start.free = tgi_place(l, ni, sizeof(int));
 }
@@ -66,12 +66,6 @@ static tgStatus make(Ilqr *s, tgOptRun *r) {
   return TG_OK;
 }
 
-static void take_note(Ilqr *s, const double *x, tgStatus st, double f, tgGradLabel label) {
-  tgEvaluation e = {.status = st, .label = (int32_t)label, .loss = f,
-                    .distance = st == TG_OK ? tgi_evaluator_distance(s->r->evaluator) : INFINITY};
-  tgi_opt_note(s->r, x, &e);
-}
-
 // trajectory of x, Jacobians of its steps and the loss to second order
 static tgStatus linearise(Ilqr *s, const double *x) {
   tgOptRun *r = s->r;
@@ -80,12 +74,7 @@ static tgStatus linearise(Ilqr *s, const double *x) {
   tg_task_expand(s->task, x, s->q0, s->v0, s->all);
   memcpy(s->u, x, (size_t)s->task->ncontrol * sizeof *s->u);
   tgRollAsk ask = {.q0 = s->q0, .v0 = s->v0, .u = s->all, .q = s->q, .v = s->v, .expansion = &s->lq.e, .cancel = r->o->cancel};
-  tgStatus st = tgi_evaluator_roll(r->evaluator, &ask, &f, &result);
-  if (st != TG_OK && st != TG_CANCELLED) r->out->error = result.error;
-  if (st != TG_OK) return st;
-  if (result.grad.label > r->out->grad.label) r->out->grad = result.grad;
-  take_note(s, x, st, f, result.grad.label);
-  return TG_OK;
+  return tgi_opt_roll(r, x, &ask, &f, &result);
 }
 
 // the step in the decided initial values: min of V over them in their box
@@ -169,13 +158,9 @@ static tgStatus search(Ilqr *s, const double *x, double *f, bool *found) {
     }
     tg_task_expand(t, s->next, s->q0, s->v0, NULL);
     tgRollAsk ask = {.q0 = s->q0, .v0 = s->v0, .policy = policy, .policy_ctx = s, .cancel = r->o->cancel};
-    tgStatus st = tgi_evaluator_roll(r->evaluator, &ask, &fn, &result);
-    if (st != TG_OK && !tgi_opt_numerical(st)) {
-      if (st != TG_CANCELLED) r->out->error = result.error;
-      return st;
-    }
+    tgStatus st = tgi_opt_roll(r, s->next, &ask, &fn, &result);
+    if (st != TG_OK && !tgi_opt_numerical(st)) return st;
     *found = st == TG_OK && expected > 0 && *f - fn > ACCEPT * expected;
-    take_note(s, s->next, st, st == TG_OK ? fn : INFINITY, TG_GRAD_EXACT);
     if (*found) *f = fn;
   }
   return TG_OK;
@@ -205,38 +190,21 @@ static tgStatus iterate(Ilqr *s, double *x, double *f, bool *stale, bool *done) 
   return TG_OK;
 }
 
-// what an iteration leaves, for the journal: the record is found by the x that it started from
-static tgStatus record(Ilqr *s, const double *from, const double *x, double f, bool done) {
-  double *m = s->saved + s->n;
-  memcpy(s->saved, x, (size_t)s->n * sizeof *x);
-  m[SAVED_MU] = s->mu;
-  m[SAVED_DELTA] = s->delta;
-  m[SAVED_EVALUATIONS] = (double)s->r->out->evaluations;
-  m[SAVED_DONE] = done;
-  return tgi_opt_record(s->r, from, x, f, s->saved, s->n + SAVED);
-}
-
-static bool replay(Ilqr *s, double *x, double *f, bool *done) {
-  const double *m = s->saved + s->n;
-  if (!tgi_opt_replay(s->r, x, f, s->saved, s->n + SAVED)) return false;
-  memcpy(x, s->saved, (size_t)s->n * sizeof *x);
-  s->mu = m[SAVED_MU];
-  s->delta = m[SAVED_DELTA];
-  s->r->out->evaluations = s->r->out->simulations = (long)m[SAVED_EVALUATIONS];
-  *done = m[SAVED_DONE] != 0;
-  return true;
-}
-
 static tgStatus run(Ilqr *s, double *x) {
   tgOptRun *r = s->r;
   double f;
   TG_TRY_OUTCOME(tgi_opt_eval(r, x, &f, NULL));
   for (bool stale = true, done = false; !done && r->out->iterations < s->task->optimizer.iterations;) {
-    if (replay(s, x, &f, &done)) stale = true;
-    else {
-      memcpy(s->from, x, (size_t)s->n * sizeof *x);
+    memcpy(s->from, x, (size_t)s->n * sizeof *x);
+    if (tgi_opt_replay(r, x, &f, &done, s->saved, SAVED)) {
+      s->mu = s->saved[SAVED_MU];
+      s->delta = s->saved[SAVED_DELTA];
+      stale = true;
+    } else {
       TG_TRY_OUTCOME(iterate(s, x, &f, &stale, &done));
-      TG_TRY_OUTCOME(record(s, s->from, x, f, done));
+      s->saved[SAVED_MU] = s->mu;
+      s->saved[SAVED_DELTA] = s->delta;
+      TG_TRY_OUTCOME(tgi_opt_record(r, s->from, x, f, done, s->saved, SAVED));
     }
     if (tgi_opt_iteration(r, f)) break;
   }

@@ -46,18 +46,44 @@ void tgi_opt_note(tgOptRun *r, const double *x, const tgEvaluation *e) {
   keep_best(r, x, e);
 }
 
-tgStatus tgi_opt_record(tgOptRun *r, const double *from, const double *x, double f, const double *state, int count) {
-  bool best = r->out->best_loss == f && memcmp(x, r->out->best, (size_t)r->out->n * sizeof *x) == 0;
-  tgEvaluation e = {.status = TG_OK, .label = (int32_t)r->out->grad.label, .loss = f, .distance = best ? r->best_distance : INFINITY};
-  return tgi_journal_add(r->journal, from, r->out->n, &e, state, count, &r->out->error);
+tgStatus tgi_opt_roll(tgOptRun *r, const double *x, const tgRollAsk *ask, double *f, tgRolloutResult *result) {
+  tgOptimum *out = r->out;
+  tgStatus st = tgi_evaluator_roll(r->evaluator, ask, f, result);
+  if (st != TG_OK && !tgi_opt_numerical(st)) {
+    if (st != TG_CANCELLED) out->error = result->error;
+    return st;
+  }
+  if (st != TG_OK) *f = INFINITY;
+  if (ask->expansion != NULL && result->grad.label > out->grad.label) out->grad = result->grad;
+  tgEvaluation e = {.status = st, .loss = *f, .distance = st == TG_OK ? tgi_evaluator_distance(r->evaluator) : INFINITY};
+  tgi_opt_note(r, x, &e);
+  return st;
 }
 
-bool tgi_opt_replay(tgOptRun *r, const double *from, double *f, double *state, int count) {
+// saved: count numbers of the method, evaluations, done, x
+enum { SAVED_EVALUATIONS, SAVED_DONE };
+
+tgStatus tgi_opt_record(tgOptRun *r, const double *from, const double *x, double f, bool done, double *saved, int count) {
+  tgOptimum *out = r->out;
+  size_t bytes = (size_t)out->n * sizeof *x;
+  bool best = out->best_loss == f && memcmp(x, out->best, bytes) == 0;
+  tgEvaluation e = {.status = TG_OK, .label = (int32_t)out->grad.label, .loss = f, .distance = best ? r->best_distance : INFINITY};
+  saved[count + SAVED_EVALUATIONS] = (double)out->evaluations;
+  saved[count + SAVED_DONE] = done;
+  memcpy(saved + count + TG_OPT_SAVED, x, bytes);
+  return tgi_journal_add(r->journal, from, out->n, &e, saved, count + TG_OPT_SAVED + out->n, &out->error);
+}
+
+bool tgi_opt_replay(tgOptRun *r, double *x, double *f, bool *done, double *saved, int count) {
   tgEvaluation e;
-  r->from_journal = tgi_journal_next(r->journal, from, r->out->n, &e, state, count);
+  tgOptimum *out = r->out;
+  r->from_journal = tgi_journal_next(r->journal, x, out->n, &e, saved, count + TG_OPT_SAVED + out->n);
   if (!r->from_journal) return false;
-  merge_label(&r->out->grad, (tgGradLabel)e.label);
-  keep_best(r, state, &e);
+  memcpy(x, saved + count + TG_OPT_SAVED, (size_t)out->n * sizeof *x);
+  merge_label(&out->grad, (tgGradLabel)e.label);
+  keep_best(r, x, &e);
+  out->evaluations = out->simulations = (long)saved[count + SAVED_EVALUATIONS];
+  *done = saved[count + SAVED_DONE] != 0;
   *f = e.loss;
   return true;
 }
@@ -180,6 +206,7 @@ static tgStatus run_method(tgOptRun *r, double *x, double *work) {
     case TG_METHOD_RANDOM:
     case TG_METHOD_CEM: return tgi_opt_sampling(r, x);
     case TG_METHOD_ILQR: return tgi_opt_ilqr(r, x);
+    case TG_METHOD_GAUSS_NEWTON: return tgi_opt_gauss_newton(r, x);
     case TG_METHOD_SHOOTING: return tgi_opt_shooting(r, x);
     default: return tgi_opt_first_order(r, x, work);
   }

@@ -26,11 +26,15 @@ typedef struct tgOptRun {
 tgStatus tgi_opt_eval(tgOptRun *r, const double *x, double *f, double *g);
 /// Takes note of a loss that was computed elsewhere (a batch), as tgi_opt_eval does.
 void tgi_opt_note(tgOptRun *r, const double *x, const tgEvaluation *e);
-/// Methods that keep a state of their own journal it by iterations instead: what an iteration from `from` (n) led to (x, its loss f, of the
-/// evaluator's last rollout when it is new), with `count` numbers that the method wants back.
-tgStatus tgi_opt_record(tgOptRun *r, const double *from, const double *x, double f, const double *state, int count);
-/// The recorded iteration from `from`, if there is one: fills *f and state, whose first n numbers are x, and keeps the best.
-bool tgi_opt_replay(tgOptRun *r, const double *from, double *f, double *state, int count);
+/// Rolls out for x, which `ask` says how to run, and takes note of it: loss *f (infinite when it failed), the label of Jacobians asked for.
+tgStatus tgi_opt_roll(tgOptRun *r, const double *x, const tgRollAsk *ask, double *f, tgRolloutResult *result);
+
+/// Methods that keep a state of their own journal it by iterations instead: what an iteration from `from` (n) led to: x, its loss f, whether
+/// it was the last, and `count` numbers of the method at the head of `saved`, which has room for n + TG_OPT_SAVED more.
+enum { TG_OPT_SAVED = 2 };
+tgStatus tgi_opt_record(tgOptRun *r, const double *from, const double *x, double f, bool done, double *saved, int count);
+/// The recorded iteration from x, if there is one: all of that again, x in place. False: there is none.
+bool tgi_opt_replay(tgOptRun *r, double *x, double *f, bool *done, double *saved, int count);
 /// True for a motion that went wrong, not the program: not converged, blown up, or no positive mass matrix at the pose reached.
 bool tgi_opt_numerical(tgStatus status);
 
@@ -51,6 +55,7 @@ tgStatus tgi_opt_first_order(tgOptRun *r, double *x, double *work);   ///< Adam 
 tgStatus tgi_opt_lbfgs(tgOptRun *r, double *x);                       ///< NLopt's L-BFGS in the box
 tgStatus tgi_opt_sampling(tgOptRun *r, double *x);                    ///< random search and CEM
 tgStatus tgi_opt_ilqr(tgOptRun *r, double *x);                        ///< iterative LQR
+tgStatus tgi_opt_gauss_newton(tgOptRun *r, double *x);                ///< Gauss-Newton with Levenberg-Marquardt damping
 tgStatus tgi_opt_shooting(tgOptRun *r, double *x);                    ///< multiple shooting with Ipopt
 
 #endif

@@ -12,7 +12,7 @@
 #include "optim/controls.h"
 #include "optim/nlp.h"
 
-static const char *const method_word[] = {"adam", "descent", "lbfgs", "random", "cem", "ilqr", "shooting"};
+static const char *const method_word[] = {"adam", "descent", "lbfgs", "random", "cem", "ilqr", "gauss_newton", "shooting"};
 
 enum { METHODS = sizeof method_word / sizeof *method_word };
 
@@ -361,7 +361,7 @@ tgStatus tg_task_override(tgTask *task, const char *contact, const char *method,
       task->optimizer.method = (tgMethod)i;
       return TG_OK;
     }
-  FAIL("there is no method '%s'; known are adam, descent, lbfgs, random, cem, ilqr and shooting", method);
+  FAIL("there is no method '%s'; known are adam, descent, lbfgs, random, cem, ilqr, gauss_newton and shooting", method);
 }
 
 tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error) {

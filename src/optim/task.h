@@ -14,7 +14,7 @@ typedef enum tgTermKind {
 typedef enum tgTermWhen { TG_TERM_END, TG_TERM_ALL, TG_TERM_TIME } tgTermWhen;
 typedef enum tgMethod {
   TG_METHOD_ADAM, TG_METHOD_DESCENT, TG_METHOD_LBFGS, TG_METHOD_RANDOM, TG_METHOD_CEM, TG_METHOD_ILQR,
-  TG_METHOD_SHOOTING
+  TG_METHOD_GAUSS_NEWTON, TG_METHOD_SHOOTING
 } tgMethod;
 typedef enum tgBasis { TG_BASIS_STEPS, TG_BASIS_SINES } tgBasis;
 typedef enum tgInitialPart { TG_INITIAL_POSITION, TG_INITIAL_VELOCITY } tgInitialPart;

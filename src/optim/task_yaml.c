@@ -18,7 +18,8 @@ static const cyaml_strval_t basis_words[] = {{"steps", TG_BASIS_STEPS}, {"sines"
 static const cyaml_strval_t gradient_words[] = {{"exact", 0}, {"aware", 1}};   // whether it is aware
 static const cyaml_strval_t method_words[] = {{"adam", TG_METHOD_ADAM}, {"descent", TG_METHOD_DESCENT},
                                               {"lbfgs", TG_METHOD_LBFGS}, {"random", TG_METHOD_RANDOM}, {"cem", TG_METHOD_CEM},
-                                              {"ilqr", TG_METHOD_ILQR}, {"shooting", TG_METHOD_SHOOTING}};
+                                              {"ilqr", TG_METHOD_ILQR}, {"gauss_newton", TG_METHOD_GAUSS_NEWTON},
+                                              {"shooting", TG_METHOD_SHOOTING}};
 #define COUNT(a) ((uint32_t)(sizeof(a) / sizeof *(a)))
 
 static const cyaml_schema_value_t number = {CYAML_VALUE_FLOAT(CYAML_FLAG_DEFAULT, double)};

@@ -134,7 +134,7 @@ static void a_damaged_journal_is_cut_where_it_ends(void **state) {
   enum { HEAD = 24, ROOM = 1 << 16 };
   static char whole[ROOM], damaged[ROOM], after[ROOM];
   static const char *const text[] = {PLAIN, TASK("", "", "", "", "", REACH, "method: lbfgs"), TASK("", "", "", "", "", REACH, "method: cem"),
-                                      TASK("", "", "", "", "", REACH, "method: ilqr")};
+                                      TASK("", "", "", "", "", REACH, "method: ilqr"), TASK("", "", "", "", "", REACH, "method: gauss_newton")};
   Folder f = folder_make();
   for (size_t m = 0; m < sizeof text / sizeof *text; m++) {
     tgTask *t = load_well(&f, text[m]);
