@@ -75,7 +75,8 @@ typedef struct tgOptimizeOptions {
   uint64_t seed;
   const char *journal;             ///< file that records every evaluation; NULL: none
   bool resume;                     ///< take up the journal where it ends, to the same bits; one of another task, model, seed or
-                                   ///< version is refused with TG_ERR_INVALID. false: a journal that is there is overwritten.
+                                   ///< version is refused with TG_ERR_INVALID. false: a journal that holds a run is refused, TG_ERR_FILE,
+  bool overwrite;                  ///< unless it may be overwritten
   int threads;                     ///< for methods that evaluate populations; 0: all cores
   size_t tape_bytes;               ///< of each rollout, as in tgRolloutOptions
   const volatile int *cancel;      ///< polled each step

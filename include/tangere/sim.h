@@ -24,6 +24,8 @@ TG_API void tg_sim_free(tgSim *sim);
 /// Makes room for ncontact contact points and nrow constraint rows at once. State, memory and parameters are kept; pointers into the
 /// sim (state, parameters, fields) are invalid after it. TG_ERR_MEMORY: nothing was changed.
 TG_API tgStatus tg_sim_reserve(tgSim *sim, int ncontact, int nrow);
+/// Makes the room that the last TG_ERR_CAPACITY asked for, and half as much again, so that few such calls are needed. As tg_sim_reserve.
+TG_API tgStatus tg_sim_grow(tgSim *sim);
 /// What TG_ERR_CAPACITY asked for, ready for tg_sim_reserve.
 TG_API void tg_sim_wanted(const tgSim *sim, int *ncontact, int *nrow);
 

@@ -46,6 +46,8 @@ typedef struct tgGradInfo {
 /// dynamics keep the values at the start of the step. info may be NULL. Returns TG_NOT_CONVERGED with the state unchanged
 /// when the contact solve failed; TG_ERR_CAPACITY, TG_ERR_NOT_FINITE likewise change nothing.
 TG_API tgStatus tg_sim_step(tgSim *sim, double h, tgStepInfo *info);
+/// The same with tg_sim_grow and another try where capacity is short: such a step allocates. TG_ERR_MEMORY: there is none.
+TG_API tgStatus tg_sim_step_growing(tgSim *sim, double h, tgStepInfo *info);
 
 /// Adjoint of the last step: from gq = dL/dq', gv = dL/dv' (nv each, tangent) to dL/dq, dL/dv (nv), dL/du (nu), written, not added.
 /// dL/dp of the parameters of dp is added to it; "opt_timestep" is h. Outputs may be NULL. TG_ERR_STATE when the last call was not a successful

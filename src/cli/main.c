@@ -6,7 +6,7 @@
 
 static const tgCommand commands[] = {
     {"simulate", "MODEL", "contact steps dt out key json notes load overlap no-replay", "run a model file forward and leave a replay", tgi_cli_simulate},
-    {"optimize", "TASK", "contact out seed resume method iterations threads zero-contact json load no-replay",
+    {"optimize", "TASK", "contact out seed resume overwrite method iterations threads zero-contact json load no-replay",
      "optimise a task file by gradient and leave a replay", tgi_cli_optimize},
     {"gradcheck", "MODEL|TASK", "contact steps dt key seed json load overlap", "check derivatives against independent differences", tgi_cli_gradcheck},
     {"compare", "TASK", "contact seed iterations threads baselines out json load", "one task under several contact models and baselines: a table", tgi_cli_compare},

@@ -126,6 +126,7 @@ int tgi_cli_optimize(const tgCli *cli) {
   tgOptimizeOptions o = tg_optimize_default();
   o.seed = cli->seed;
   o.resume = cli->resume;
+  o.overwrite = cli->overwrite;
   o.threads = cli->threads;
   o.cancel = &tgi_cli_interrupted;
   o.progress = tgi_cli_progress;

@@ -19,17 +19,6 @@ void tgi_cli_trajectory_free(tgCliTrajectory *t) {
 // (steps + 1) x n doubles, at least one
 static double *table(int steps, int n) { return calloc(((size_t)steps + 1) * (size_t)n + 1, sizeof(double)); }
 
-static tgStatus one_step(tgSim *sim, double h, tgStepInfo *info) {
-  tgStatus st = tg_sim_step(sim, h, info);
-  for (int tries = 0; st == TG_ERR_CAPACITY && tries < 16; tries++) {
-    int ncon, nrow;
-    tg_sim_wanted(sim, &ncon, &nrow);
-    if (tg_sim_reserve(sim, ncon, nrow) != TG_OK) return TG_ERR_MEMORY;
-    st = tg_sim_step(sim, h, info);
-  }
-  return st;
-}
-
 tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliTrajectory *out, tgError *error) {
   const tgModel *m = tg_sim_model(sim);
   size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nu = (size_t)m->nu;
@@ -51,7 +40,7 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
     memcpy(out->u + t * nu, tg_sim_ctrl(sim), nu * sizeof(double));
     if (tgi_cli_interrupted) return TG_CANCELLED;
     tgStepInfo info;
-    tgStatus st = one_step(sim, h, &info);
+    tgStatus st = tg_sim_step_growing(sim, h, &info);
     out->held += st == TG_OK && info.nleft > 0;
     if (st == TG_OK) st = tgi_recorder_add(&out->recorder, sim, true);
     if (st != TG_OK) {

@@ -44,16 +44,7 @@ void tgi_scene_close(tgScene *s) {
   *s = (tgScene){.model = NULL};
 }
 
-tgStatus tgi_scene_step(tgScene *s, tgStepInfo *info) {
-  tgStatus st = tg_sim_step(s->sim, s->h, info);
-  for (int tries = 0; st == TG_ERR_CAPACITY && tries < 16; tries++) {
-    int ncontact, nrow;
-    tg_sim_wanted(s->sim, &ncontact, &nrow);
-    if (tg_sim_reserve(s->sim, ncontact, nrow) != TG_OK) return TG_ERR_MEMORY;
-    st = tg_sim_step(s->sim, s->h, info);
-  }
-  return st;
-}
+tgStatus tgi_scene_step(tgScene *s, tgStepInfo *info) { return tg_sim_step_growing(s->sim, s->h, info); }
 
 static int by_value(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
 

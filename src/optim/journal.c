@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -36,7 +37,7 @@ static tgStatus start(tgJournal *j, bool resume, uint64_t key, const char *path,
   Head want = {.magic = "TGJRNL2", .key = key, .n = j->n}, head;
   if (resume && fread(&head, sizeof head, 1, j->file) == 1) {
     if (memcmp(&head, &want, sizeof head) != 0)
-      return tgi_error(error, TG_ERR_INVALID, "%s is the journal of another task, model, seed, method or version; run without resume to write it anew", path);
+      return tgi_error(error, TG_ERR_INVALID, "%s is the journal of another task, model, seed, method or version; run with overwrite in place of resume to write it anew", path);
     j->replaying = true;
     return TG_OK;
   }
@@ -46,7 +47,13 @@ static tgStatus start(tgJournal *j, bool resume, uint64_t key, const char *path,
   return TG_OK;
 }
 
-tgJournal *tgi_journal_open(const char *path, bool resume, uint64_t key, int n, const tgAllocator *alloc, tgError *error) {
+// true when there is something at path beyond the head of a journal
+static bool holds_something(const char *path) {
+  struct stat at;
+  return stat(path, &at) == 0 && S_ISREG(at.st_mode) && at.st_size > (off_t)sizeof(Head);
+}
+
+tgJournal *tgi_journal_open(const char *path, bool resume, bool overwrite, uint64_t key, int n, const tgAllocator *alloc, tgError *error) {
   tgAllocator a = tgi_allocator(alloc);
   tgJournal *j = a.alloc(a.ctx, sizeof *j);
   if (j == NULL) {
@@ -55,6 +62,11 @@ tgJournal *tgi_journal_open(const char *path, bool resume, uint64_t key, int n, 
   }
   *j = (tgJournal){.alloc = a, .n = n};
   if (path == NULL) return j;
+  if (!resume && !overwrite && holds_something(path)) {
+    tgi_error(error, TG_ERR_FILE, "%s holds an earlier run: resume (--resume) takes it up, overwrite (--overwrite) begins anew", path);
+    tgi_journal_close(j);
+    return NULL;
+  }
   j->file = fopen(path, resume ? "r+b" : "w+b");
   if (j->file == NULL && resume) j->file = fopen(path, "w+b");
   tgStatus st = TG_OK;

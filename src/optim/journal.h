@@ -14,8 +14,9 @@ typedef struct tgEvaluation {
 typedef struct tgJournal tgJournal;
 
 /// Opens `path` for `n` variables of the problem with this key. resume: reads what is there (a torn last record is cut off);
-/// else starts anew. NULL path: a journal that records nothing. NULL: error filled (file, or another problem's journal).
-tgJournal *tgi_journal_open(const char *path, bool resume, uint64_t key, int n, const tgAllocator *alloc, tgError *error);
+/// else starts anew, which a journal that holds something is refused for unless it may be overwritten. NULL path: a journal that records
+/// nothing. NULL: error filled (file, another problem's journal, or one that is there).
+tgJournal *tgi_journal_open(const char *path, bool resume, bool overwrite, uint64_t key, int n, const tgAllocator *alloc, tgError *error);
 /// The next recorded evaluation, if it is of x (nx) and carries as many numbers as are asked for: fills *e and data (count; a
 /// gradient, or what else the method records). One that failed carries none, whatever was asked for. False: none.
 bool tgi_journal_next(tgJournal *j, const double *x, int nx, tgEvaluation *e, double *data, int count);

@@ -196,11 +196,12 @@ static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0
     double box[] = {t->state[i].low, t->state[i].high};
     h = tgi_hash(tgi_hash(h, var, sizeof var), box, sizeof box);
   }
+  if (t->yaml->receding != NULL) h = tgi_hash(h, t->yaml->receding, sizeof *t->yaml->receding);
   for (int i = 0; i < t->nparam; i++) h = tgi_hash(h, t->param[i].label, strlen(t->param[i].label));
   return losses_key(model_key(h, t->model), t);
 }
 
-static tgStatus run_method(tgOptRun *r, double *x, double *work) {
+tgStatus tgi_opt_run_method(tgOptRun *r, double *x, double *work) {
   switch (r->task->optimizer.method) {
     case TG_METHOD_LBFGS: return tgi_opt_lbfgs(r, x);
     case TG_METHOD_RANDOM:
@@ -250,35 +251,46 @@ static bool success(const YamlSuccess *s, double loss, double distance) {
   return s == NULL || ((s->loss == NULL || loss <= *s->loss) && (!(s->distance > 0) || distance <= s->distance));
 }
 
-tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
-  tgOptimizeOptions standard = tg_optimize_default();
-  tgOptRun r = {.task = task, .o = options != NULL ? options : &standard, .alloc = task->alloc, .began = now(), .best_distance = INFINITY};
-  double *x, *work;
-  tgOptimum *out = make(task, &r, &x, &work);
-  if (out == NULL) return NULL;
-  r.out = out;
-  if (r.o->size != sizeof *r.o) {
-    out->status = tgi_error(&out->error, TG_ERR_ARG, "tgOptimizeOptions must come from tg_optimize_default of this version");
-    return out;
-  }
-  if (task->nstate > 0 && task->optimizer.method != TG_METHOD_SHOOTING) {
-    out->status = tgi_error(&out->error, TG_ERR_UNSUPPORTED, "method %s does not take bounds on states (states:); shooting does", tg_task_method(task));
-    return out;
-  }
-  bool by_state = task->optimizer.method == TG_METHOD_ILQR || task->optimizer.method == TG_METHOD_SHOOTING;
-  if (task->nparam > 0 && by_state) {
-    out->status = tgi_error(&out->error, TG_ERR_UNSUPPORTED, "method %s decides controls and the initial state, not parameters; adam, lbfgs and others do",
-                            tg_task_method(task));
-    return out;
-  }
-  box(&r);
-  tg_task_start(task, r.o->seed, x);
-  tgi_opt_clamp(&r, x);
+// what the task's method cannot do is refused by name
+static tgStatus refuse(const tgTask *t, tgError *error) {
+  tgMethod method = t->optimizer.method;
+  bool by_state = method == TG_METHOD_ILQR || method == TG_METHOD_SHOOTING || method == TG_METHOD_GAUSS_NEWTON;
+  if (t->nstate > 0 && method != TG_METHOD_SHOOTING)
+    return tgi_error(error, TG_ERR_UNSUPPORTED, "method %s does not take bounds on states (states:); shooting does", tg_task_method(t));
+  if (t->nparam > 0 && by_state)
+    return tgi_error(error, TG_ERR_UNSUPPORTED, "method %s decides controls and the initial state, not parameters; adam, lbfgs and others do",
+                     tg_task_method(t));
+  return TG_OK;
+}
+
+static tgStatus run(tgOptRun *r, const tgTask *task, double *x, double *work) {
+  tgOptimum *out = r->out;
+  box(r);
+  tg_task_start(task, r->o->seed, x);
+  tgi_opt_clamp(r, x);
   memcpy(out->first, x, (size_t)out->n * sizeof *x);
   memcpy(out->best, x, (size_t)out->n * sizeof *x);
-  r.journal = tgi_journal_open(r.o->journal, r.o->resume, problem_key(task, &r, x), task->n, &r.alloc, &out->error);
-  if (r.journal != NULL) r.evaluator = tg_evaluator_create(task, r.o->tape_bytes, &out->error);
-  out->status = r.evaluator == NULL ? out->error.status : run_method(&r, x, work);
+  r->journal = tgi_journal_open(r->o->journal, r->o->resume, r->o->overwrite, problem_key(task, r, x), task->n, &r->alloc, &out->error);
+  if (r->journal != NULL) r->evaluator = tg_evaluator_create(task, r->o->tape_bytes, &out->error);
+  if (r->evaluator == NULL) return out->error.status;
+  return task->yaml->receding != NULL ? tgi_opt_receding(r, task, x) : tgi_opt_run_method(r, x, work);
+}
+
+tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
+  tgOptimizeOptions standard = tg_optimize_default();
+  tgTask outer = *task;
+  tgOptRun r = {.task = &outer, .o = options != NULL ? options : &standard, .alloc = task->alloc, .began = now(), .best_distance = INFINITY};
+  double *x, *work;
+  // with a receding horizon an iteration is a window
+  if (task->yaml->receding != NULL) outer.optimizer.iterations = tgi_receding_windows(task);
+  tgOptimum *out = make(&outer, &r, &x, &work);
+  if (out == NULL) return NULL;
+  r.out = out;
+  if (r.o->size != sizeof *r.o)
+    out->status = tgi_error(&out->error, TG_ERR_ARG, "tgOptimizeOptions must come from tg_optimize_default of this version");
+  else out->status = refuse(task, &out->error);
+  if (out->status != TG_OK) return out;
+  out->status = run(&r, task, x, work);
   out->reached = isfinite(out->best_loss) && success(task->yaml->success, out->best_loss, r.best_distance);
   out->seconds = now() - r.began;
   tg_evaluator_free(r.evaluator);

@@ -58,4 +58,10 @@ tgStatus tgi_opt_ilqr(tgOptRun *r, double *x);                        ///< itera
 tgStatus tgi_opt_gauss_newton(tgOptRun *r, double *x);                ///< Gauss-Newton with Levenberg-Marquardt damping
 tgStatus tgi_opt_shooting(tgOptRun *r, double *x);                    ///< multiple shooting with Ipopt
 
+/// Runs the method of r's task.
+tgStatus tgi_opt_run_method(tgOptRun *r, double *x, double *work);
+/// The same over windows of `task`, of which r's task is a copy whose iterations are tgi_receding_windows(task).
+tgStatus tgi_opt_receding(tgOptRun *r, const tgTask *task, double *x);
+int tgi_receding_windows(const tgTask *task);
+
 #endif

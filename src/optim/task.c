@@ -244,6 +244,18 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
   return TG_OK;
 }
 
+// a window is whole blocks of controls, and so is what is done of it
+static tgStatus resolve_receding(const tgTask *t, tgError *error) {
+  const YamlReceding *y = t->yaml->receding;
+  int every = tgi_controls_every(t);
+  if (y == NULL) return TG_OK;
+  if (t->ncontrol == 0 || t->ninitial > 0 || t->nparam > 0 || tgi_controls_sines(t))
+    FAIL("receding: a receding horizon decides controls with basis: steps, and nothing else");
+  if (y->apply < 1 || y->horizon < y->apply || y->apply % every != 0 || y->horizon % every != 0)
+    FAIL("receding: apply %d and horizon %d must be multiples of the %d steps that a control is held, apply not the longer", y->apply, y->horizon, every);
+  return TG_OK;
+}
+
 static tgStatus make_contact(tgTask *t, tgError *error) {
   const YamlOptions *o = t->yaml->options;
   tgContactOptions c = tg_contact_default();
@@ -292,6 +304,7 @@ static tgStatus resolve(tgTask *t, const char *directory, const tgLoadOptions *o
   TG_TRY(tgi_parameters_resolve(t, error));
   TG_TRY(resolve_horizon(t, error));
   TG_TRY(resolve_losses(t, error));
+  TG_TRY(resolve_receding(t, error));
   return resolve_optimizer(t, error);
 }
 

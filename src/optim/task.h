@@ -43,6 +43,7 @@ typedef struct YamlOptimizer {
   double rate, decay, beta1, beta2, sigma, tolerance, *stop_loss;
   int population, elites, memory, shot;
 } YamlOptimizer;
+typedef struct YamlReceding { int horizon, apply; } YamlReceding;
 typedef struct YamlSuccess { double *loss, distance; } YamlSuccess;
 typedef struct YamlTask {
   char *model, *contact;
@@ -56,6 +57,7 @@ typedef struct YamlTask {
   YamlParameter *parameters; unsigned nparameters;
   YamlLoss *losses; unsigned nlosses;
   YamlOptimizer optimizer;
+  YamlReceding *receding;
   YamlSuccess *success;
 } YamlTask;
 

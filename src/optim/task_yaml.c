@@ -105,6 +105,10 @@ static const cyaml_schema_field_t optimizer_fields[] = {
     CYAML_FIELD_INT("memory", CYAML_FLAG_OPTIONAL, YamlOptimizer, memory),
     CYAML_FIELD_INT("shot", CYAML_FLAG_OPTIONAL, YamlOptimizer, shot),
     CYAML_FIELD_END};
+static const cyaml_schema_field_t receding_fields[] = {
+    CYAML_FIELD_INT("horizon", CYAML_FLAG_DEFAULT, YamlReceding, horizon),
+    CYAML_FIELD_INT("apply", CYAML_FLAG_DEFAULT, YamlReceding, apply),
+    CYAML_FIELD_END};
 static const cyaml_schema_field_t success_fields[] = {
     CYAML_FIELD_FLOAT_PTR("loss", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlSuccess, loss),
     CYAML_FIELD_FLOAT("distance", CYAML_FLAG_OPTIONAL, YamlSuccess, distance),
@@ -123,6 +127,7 @@ static const cyaml_schema_field_t task_fields[] = {
     CYAML_FIELD_SEQUENCE_COUNT("states", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, states, nstates, &initial_value, 0, 100000),
     CYAML_FIELD_SEQUENCE_COUNT("losses", CYAML_FLAG_POINTER, YamlTask, losses, nlosses, &loss_value, 1, 1000),
     CYAML_FIELD_MAPPING("optimizer", CYAML_FLAG_DEFAULT, YamlTask, optimizer, optimizer_fields),
+    CYAML_FIELD_MAPPING_PTR("receding", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, receding, receding_fields),
     CYAML_FIELD_MAPPING_PTR("success", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, success, success_fields),
     CYAML_FIELD_END};
 static const cyaml_schema_value_t task_schema = {CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, YamlTask, task_fields)};

@@ -406,16 +406,10 @@ static tgStatus start(Sweep *w) {
   return TG_OK;
 }
 
-// Room for what the last call asked for and half as much again: each growth starts the run over, so there should be few.
+// Each growth starts the run over.
 static tgStatus grow(Sweep *w) {
   tgRollout *r = w->r;
-  tgCapacity *want = &r->sim->wanted;
-  const tgCapacity cap = r->sim->cap;
-  if (want->ncon > cap.ncon) want->ncon += cap.ncon / 2;
-  if (want->nrow > cap.nrow) want->nrow += cap.nrow / 2;
-  if (want->npairmem > cap.npairmem) want->npairmem += cap.npairmem / 2;
-  if (want->stack > cap.stack) want->stack += cap.stack / 2;
-  tgStatus status = tgi_sim_grow(r->sim);
+  tgStatus status = tg_sim_grow(r->sim);
   if (status == TG_OK) status = tape_layout(r);
   if (status == TG_OK) return TG_OK;
   return fail(w, status, "room for step", r->at, tg_status_text(status));

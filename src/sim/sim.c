@@ -164,6 +164,17 @@ tgStatus tg_sim_reserve(tgSim *sim, int ncontact, int nrow) {
   return tgi_sim_grow(sim);
 }
 
+tgStatus tg_sim_grow(tgSim *sim) {
+  if (sim == NULL) return TG_ERR_ARG;
+  tgCapacity *want = &sim->wanted;
+  const tgCapacity cap = sim->cap;
+  if (want->ncon > cap.ncon) want->ncon += cap.ncon / 2;
+  if (want->nrow > cap.nrow) want->nrow += cap.nrow / 2;
+  if (want->npairmem > cap.npairmem) want->npairmem += cap.npairmem / 2;
+  if (want->stack > cap.stack) want->stack += cap.stack / 2;
+  return tgi_sim_grow(sim);
+}
+
 void tg_sim_wanted(const tgSim *sim, int *ncontact, int *nrow) {
   if (ncontact != NULL) *ncontact = sim->wanted.ncon;
   if (nrow != NULL) *nrow = sim->wanted.nrow;

@@ -80,6 +80,16 @@ tgStatus tg_sim_step(tgSim *sim, double h, tgStepInfo *info) {
   return status;
 }
 
+tgStatus tg_sim_step_growing(tgSim *sim, double h, tgStepInfo *info) {
+  enum { GROWTHS = 48 };
+  tgStatus status = tg_sim_step(sim, h, info);
+  for (int growth = 0; status == TG_ERR_CAPACITY && growth < GROWTHS; growth++) {
+    if (tg_sim_grow(sim) != TG_OK) return TG_ERR_MEMORY;
+    status = tg_sim_step(sim, h, info);
+  }
+  return status;
+}
+
 void tg_sim_freeze_memory(tgSim *sim, bool frozen) { sim->frozen = frozen; }
 
 // ---- derivatives of the last step ----

@@ -88,6 +88,7 @@ static void every_allocation_may_fail(void **state) {
       if (t == NULL) check_true(error.status == TG_ERR_MEMORY, "allocation %ld: status %d: %s", k, error.status, error.text);
       tgOptimizeOptions o = tg_optimize_default();
       o.journal = f.journal;
+      o.overwrite = true;
       o.threads = 1;
       if (t != NULL) assert_int_equal(tg_task_override(t, NULL, tg_methods(method), 0, &error), TG_OK);
       long before = a.calls;
@@ -114,6 +115,7 @@ static tgOptimum *run(const Folder *f, const tgTask *t, bool resume) {
   o.threads = 1;
   o.journal = f->journal;
   o.resume = resume;
+  o.overwrite = !resume;
   tgOptimum *best = tg_optimize(t, &o);
   assert_non_null(best);
   return best;
@@ -269,10 +271,31 @@ static void another_tasks_journal_is_refused(void **state) {
   folder_drop(&f);
 }
 
+// a run that is there is neither lost nor mixed up: without resume or overwrite it is refused and untouched
+static void an_earlier_run_is_not_overwritten_silently(void **state) {
+  (void)state;
+  enum { ROOM = 1 << 16 };
+  static char before[ROOM], after[ROOM];
+  Folder f = folder_make();
+  tgTask *t = load_well(&f, PLAIN);
+  tg_optimum_free(run(&f, t, false));
+  size_t bytes = get(f.journal, before, ROOM);
+  tgOptimizeOptions o = tg_optimize_default();
+  o.journal = f.journal;
+  tgOptimum *got = tg_optimize(t, &o);
+  check_true(got->status == TG_ERR_FILE && strstr(got->error.text, "overwrite") != NULL && strstr(got->error.text, f.journal) != NULL, "%d: %s", got->status,
+             got->error.text);
+  assert_int_equal(get(f.journal, after, ROOM), bytes);
+  assert_memory_equal(after, before, bytes);
+  tg_optimum_free(got);
+  tg_task_free(t);
+  folder_drop(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_allocation_may_fail), cmocka_unit_test(a_damaged_journal_is_cut_where_it_ends),
-      cmocka_unit_test(an_unwritable_journal_is_an_error), cmocka_unit_test(a_full_disk_stops_the_run),
+      cmocka_unit_test(an_earlier_run_is_not_overwritten_silently), cmocka_unit_test(an_unwritable_journal_is_an_error), cmocka_unit_test(a_full_disk_stops_the_run),
       cmocka_unit_test(another_tasks_journal_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

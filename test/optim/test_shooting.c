@@ -35,7 +35,7 @@ static void bench_make(Bench *b, const tgTask *t) {
     b->r.low[i] = i % 3 == 0 ? -2 : -INFINITY;   // some are scaled
     b->r.high[i] = i % 3 == 0 ? 2 : INFINITY;
   }
-  b->r.journal = tgi_journal_open(NULL, false, 0, n, &b->r.alloc, NULL);
+  b->r.journal = tgi_journal_open(NULL, false, false, 0, n, &b->r.alloc, NULL);
   b->r.evaluator = tg_evaluator_create(t, 0, NULL);
 }
 static void bench_drop(Bench *b) {

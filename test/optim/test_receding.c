@@ -1,0 +1,135 @@
+// test_receding.c: a receding horizon: equal to one plan where windows reach to the end, what is returned is what was done, resuming, contact.
+#include "support/task.h"
+
+static const char *const sled =
+    "<mujoco><option timestep='0.1' gravity='0 0 0'/><worldbody><body name='sled'><joint name='x' type='slide' axis='1 0 0'/>"
+    "<geom type='sphere' size='0.1' mass='2'/></body></worldbody><actuator><motor joint='x' gear='3'/></actuator></mujoco>";
+#define SLED(controls, more)                                                                                                    \
+  "model: m.xml\ncontact: lcp\nhorizon: {steps: 24}\nstart: {joints: [{joint: x, position: [1], velocity: [-2]}]}\n"             \
+  "controls: {start: 0.5" controls "}\nlosses:\n- {term: joint_position, name: x, weight: 7}\n- {term: velocity, weight: 3}\n"  \
+  "- {term: joint_position, name: x, weight: 4, at: all}\n- {term: joint_position, name: x, target: [0.4], time: 1.1, weight: 5}\n" \
+  "- {term: control, weight: 0.6}\noptimizer: {method: ilqr, iterations: 20}\n" more
+
+// nothing disturbs the motion, and every window sees the rest of it: what is done is the one optimal plan, in every method that finds it
+static void the_whole_horizon_is_the_open_loop(void **state) {
+  (void)state;
+  static const char *const method[] = {"ilqr", "gauss_newton"};
+  for (int k = 0; k < 2; k++) {
+    tgError error = {0};
+    tgTask *open = tgt_task(sled, SLED(", every: 3, low: -0.5, high: 0.7", ""));
+    tgTask *receding = tgt_task(sled, SLED(", every: 3, low: -0.5, high: 0.7", "receding: {horizon: 24, apply: 6}\n"));
+    assert_int_equal(tg_task_override(open, NULL, method[k], 0, &error), TG_OK);
+    assert_int_equal(tg_task_override(receding, NULL, method[k], 0, &error), TG_OK);
+    tgOptimum *a = tgt_optimize(open, NULL), *b = tgt_optimize(receding, NULL);
+    assert_int_equal(b->iterations, 4);
+    assert_int_equal(b->n, a->n);
+    check_close(b->best_loss, a->best_loss, 1e-9 * a->best_loss);
+    for (int i = 0; i < a->n; i++) check_close(b->best[i], a->best[i], 1e-8);
+    tg_optimum_free(a);
+    tg_optimum_free(b);
+    tg_task_free(open);
+    tg_task_free(receding);
+  }
+}
+
+// a plan that stops short of the end costs more than the whole, and less than doing nothing about it
+static void a_short_horizon_costs_more(void **state) {
+  (void)state;
+  double loss[2];
+  static const char *const more[] = {"", "receding: {horizon: 6, apply: 2}\n"};
+  for (int k = 0; k < 2; k++) {
+    char text[1200];
+    snprintf(text, sizeof text, SLED("", "%s"), more[k]);
+    tgTask *t = tgt_task(sled, text);
+    tgOptimum *o = tgt_optimize(t, NULL);
+    double f;
+    tgEvaluator *e = tg_evaluator_create(t, 0, NULL);
+    assert_int_equal(tg_evaluate(e, o->best, &f, NULL, NULL, NULL, NULL, NULL), TG_OK);
+    check_close(f, o->best_loss, 0);   // the loss is that of the motion that was done
+    assert_true(f < o->first_loss);
+    loss[k] = f;
+    tg_evaluator_free(e);
+    tg_optimum_free(o);
+    tg_task_free(t);
+  }
+  check_true(loss[1] > loss[0] * (1 + 1e-6), "short %g, whole %g", loss[1], loss[0]);
+}
+
+// cut in the middle and taken up, for every method: the same bits
+static void stop_after(void *ctx, const tgProgress *p) {
+  if (p->iteration == 2 && !p->replayed) *(volatile int *)ctx = 1;
+}
+static void resumes_to_the_same_bits(void **state) {
+  (void)state;
+  for (int k = 0; tg_methods(k) != NULL; k++) {
+    tgError error = {0};
+    tgTask *t = tgt_task(sled, SLED(", every: 2, low: -2, high: 2", "receding: {horizon: 10, apply: 6}\n"));
+    assert_int_equal(tg_task_override(t, NULL, tg_methods(k), 4, &error), TG_OK);
+    char path[] = "/tmp/tangere-journal-XXXXXX";
+    close(mkstemp(path));
+    volatile int cancel = 0;
+    tgOptimizeOptions o = tg_optimize_default();
+    o.seed = 2;
+    o.threads = 1;
+    tgOptimum *whole = tgt_optimize(t, &o);
+    o.journal = path;
+    o.cancel = &cancel;
+    o.progress = stop_after;
+    o.progress_ctx = (void *)(uintptr_t)&cancel;
+    tgOptimum *part = tg_optimize(t, &o);
+    check_true(part->status == TG_CANCELLED && part->iterations == 2, "%s: %d windows, %d %s", tg_methods(k), part->iterations, part->status, part->error.text);
+    // what a cancelled run leaves begins with what was done
+    assert_memory_equal(part->best, whole->best, 6 * sizeof(double));
+    cancel = 0;
+    o.progress = NULL;
+    o.resume = true;
+    tgOptimum *rest = tgt_optimize(t, &o);
+    assert_memory_equal(rest->best, whole->best, (size_t)whole->n * sizeof(double));
+    check_true(rest->best_loss == whole->best_loss && rest->iterations == whole->iterations && rest->evaluations == whole->evaluations,
+               "%s: %.17g and %.17g, %ld and %ld", tg_methods(k), rest->best_loss, whole->best_loss, rest->evaluations, whole->evaluations);
+    tg_optimum_free(rest);
+    tg_optimum_free(part);
+    tg_optimum_free(whole);
+    tg_task_free(t);
+    unlink(path);
+  }
+}
+
+// a hand pushes a box over the floor to its place, looking half a second ahead
+static void through_contact(void **state) {
+  (void)state;
+  tgTask *t = tgt_task("<mujoco><option timestep='0.01'/><worldbody><geom name='floor' type='plane' size='5 5 1' friction='0.4'/>"
+                       "<body name='hand' pos='-0.2 0 0.12'><joint name='reach' type='slide' axis='1 0 0' damping='1'/><geom type='sphere' size='0.1' mass='1'/></body>"
+                       "<body name='box' pos='0 0 0.1'><joint name='x' type='slide' axis='1 0 0'/><joint name='z' type='slide' axis='0 0 1'/>"
+                       "<geom name='box' type='box' size='0.1 0.1 0.1' mass='2' friction='0.4'/></body></worldbody>"
+                       "<actuator><motor joint='reach'/></actuator></mujoco>",
+                       "model: m.xml\ncontact: lcp\nhorizon: {steps: 150}\ncontrols: {every: 5, start: 12, low: -60, high: 60}\n"
+                       "losses:\n- {term: body_position, name: box, target: [0.5, 0, 0], axes: x, weight: 1}\n- {term: velocity, weight: 1.0e-4}\n"
+                       "- {term: control, weight: 1.0e-7}\noptimizer: {method: ilqr, iterations: 15}\nreceding: {horizon: 50, apply: 10}\nsuccess: {distance: 0.02}\n");
+  tgOptimum *o = tgt_optimize(t, NULL);
+  check_true(o->reached && o->first_loss > 1e-2, "loss %g -> %g", o->first_loss, o->best_loss);
+  tg_optimum_free(o);
+  tg_task_free(t);
+}
+
+static void refusals(void **state) {
+  (void)state;
+  static const char *const bad[][2] = {
+      {SLED(", every: 3", "receding: {horizon: 10, apply: 5}\n"), "multiples of the 3 steps"},
+      {SLED("", "receding: {horizon: 4, apply: 5}\n"), "not the longer"},
+      {SLED("", "receding: {horizon: 4, apply: 0}\n"), "apply 0"},
+      {SLED(", basis: sines", "receding: {horizon: 4, apply: 2}\n"), "basis: steps"},
+      {SLED("", "receding: {horizon: 4, apply: 2}\ninitial: [{joint: x, part: velocity}]\n"), "nothing else"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    tgError e = {0};
+    tgTask *t = tgt_task_try(sled, bad[i][0], &e);
+    check_true(t == NULL && strstr(e.text, bad[i][1]) != NULL, "case %zu: '%s'", i, e.text);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(the_whole_horizon_is_the_open_loop), cmocka_unit_test(a_short_horizon_costs_more),
+                                     cmocka_unit_test(resumes_to_the_same_bits), cmocka_unit_test(through_contact), cmocka_unit_test(refusals)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
