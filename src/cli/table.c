@@ -65,39 +65,62 @@ static json_t *row_json(const Row *r, double base) {
 
 enum { MAX_ROWS = 16 };
 
-// one row a contact model; with --baselines two more for the first: no contact gradient, and random search
-static int plan(const tgCli *cli, Row *row, char *words, size_t size) {
+// the words between commas of `list`, which is cut up; at least one, NULL when there is no list
+static int split(char *list, char *word[MAX_ROWS]) {
   int n = 0;
-  snprintf(words, size, "%s", cli->contact != NULL ? cli->contact : "");
-  char *save, *word = cli->contact != NULL ? strtok_r(words, ",", &save) : NULL;
-  do {
-    row[n] = (Row){.contact = word, .first = NAN, .best = NAN};
-    snprintf(row[n].name, sizeof row[n].name, "%s", word != NULL ? word : "as in the task");
+  char *save = NULL;
+  word[0] = list[0] != '\0' ? strtok_r(list, ",", &save) : NULL;
+  while (word[n] != NULL && n + 1 < MAX_ROWS && (word[n + 1] = strtok_r(NULL, ",", &save)) != NULL) n++;
+  return n + 1;
+}
+
+// one row a contact model and method; with --baselines two more for the first: no contact gradient, and random search
+static int plan(const tgCli *cli, Row *row, char *contacts, char *methods, size_t size) {
+  char *contact[MAX_ROWS], *method[MAX_ROWS];
+  int n = 0;
+  snprintf(contacts, size, "%s", cli->contact != NULL ? cli->contact : "");
+  snprintf(methods, size, "%s", cli->method != NULL ? cli->method : "");
+  int ncontact = split(contacts, contact), nmethod = split(methods, method);
+  for (int i = 0; i < ncontact * nmethod && n < MAX_ROWS - 2; i++) {
+    const char *c = contact[i / nmethod], *m = method[i % nmethod];
+    row[n] = (Row){.contact = c, .method = m, .first = NAN, .best = NAN};
+    snprintf(row[n].name, sizeof row[n].name, "%.25s%s%.25s", c != NULL ? c : m == NULL ? "as in the task" : "", c != NULL && m != NULL ? " " : "", m != NULL ? m : "");
     n++;
-    word = word != NULL ? strtok_r(NULL, ",", &save) : NULL;
-  } while (word != NULL && n < MAX_ROWS - 2);
+  }
   if (cli->baselines) {
-    row[n] = (Row){.contact = row[0].contact, .zero_contact = true, .first = NAN, .best = NAN, .name = "no contact gradient"};
+    row[n] = (Row){.contact = row[0].contact, .method = row[0].method, .zero_contact = true, .first = NAN, .best = NAN, .name = "no contact gradient"};
     row[n + 1] = (Row){.contact = row[0].contact, .method = "random", .first = NAN, .best = NAN, .name = "random search"};
     n += 2;
   }
   return n;
 }
 
+// iterations of random search with as many simulations
+static int as_many(const tgCli *cli, long simulations) {
+  tgTask *task = tgi_cli_load_task(cli, cli->file);
+  if (task == NULL) return 1;
+  long each = (long)task->optimizer.population * (task->yaml->receding != NULL ? tgi_receding_windows(task) : 1);
+  tg_task_free(task);
+  return (int)((simulations + each - 1) / each);
+}
+
 int tgi_cli_compare(const tgCli *cli) {
   Row row[MAX_ROWS];
-  char words[256];
-  int n = plan(cli, row, words, sizeof words), code = TG_EXIT_OK;
-  tgTask *task = tgi_cli_out_ready(cli) ? tgi_cli_load_task(cli, cli->file) : NULL;
+  char contacts[256], methods[256];
+  int n = plan(cli, row, contacts, methods, sizeof contacts), code = TG_EXIT_OK;
+  tgCli plain = *cli;
+  plain.contact = row[0].contact;
+  plain.method = NULL;
+  tgTask *task = tgi_cli_out_ready(cli) ? tgi_cli_load_task(&plain, cli->file) : NULL;
   if (task == NULL) return TG_EXIT_INPUT;
-  int population = task->optimizer.population;
   tg_task_free(task);
   tgi_cli_catch_signals();
   FILE *to = cli->json ? stderr : stdout;
   fprintf(to, "%-28s %-12s %-12s %-8s %-9s %-10s %s\n", "", "first loss", "best loss", "sims", "seconds", "gradient", "");
   json_t *rows = json_array();
   for (int i = 0; i < n && !tgi_cli_interrupted; i++) {
-    if (row[i].method != NULL && row[0].simulations > 0) row[i].iterations = (int)((row[0].simulations + population - 1) / population);
+    bool search = cli->baselines && i == n - 1;
+    if (search && row[0].simulations > 0) row[i].iterations = as_many(&plain, row[0].simulations);
     run_row(cli, &row[i]);
     print_row(to, &row[i]);
     json_array_append_new(rows, row_json(&row[i], row[0].best));

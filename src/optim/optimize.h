@@ -62,6 +62,5 @@ tgStatus tgi_opt_shooting(tgOptRun *r, double *x);                    ///< multi
 tgStatus tgi_opt_run_method(tgOptRun *r, double *x, double *work);
 /// The same over windows of `task`, of which r's task is a copy whose iterations are tgi_receding_windows(task).
 tgStatus tgi_opt_receding(tgOptRun *r, const tgTask *task, double *x);
-int tgi_receding_windows(const tgTask *task);
 
 #endif

@@ -98,6 +98,9 @@ struct tgTask {
 /// Tangent step (nv) from the file's start to the q0 of decision variables x.
 void tgi_task_position_step(const tgTask *task, const double *x, double *dq);
 
+/// Windows of the task's receding horizon, which it must have.
+int tgi_receding_windows(const tgTask *task);
+
 /// The options of the task's rollouts.
 tgRolloutOptions tgi_task_rollout_options(const tgTask *task);
 /// An evaluator; without a rollout of its own it only makes runs for a batch (tg_evaluator_run).

@@ -245,6 +245,12 @@ def test_more_steps_than_memory(tmp_path):
     assert done.returncode == 4 and "out of memory for 1000000000 steps" in done.stderr
 
 
+def test_compare_takes_several_methods():
+    rows = json.loads(run("compare", TASK, "--method", "ilqr,adam,gauss_newton", "--iterations", 12, "--json").stdout)["rows"]
+    assert [r["name"] for r in rows] == ["ilqr", "adam", "gauss_newton"]
+    assert rows[0]["best_loss"] < 1e-3 * rows[1]["best_loss"]  # second-order methods against first, as many iterations
+
+
 def test_compare_knows_no_loss_of_a_model_that_is_not_there():
     rows = json.loads(run("compare", TASK, "--contact", "lcp,nothing", "--iterations", 1, "--json", code=3).stdout)["rows"]
     assert rows[0]["best_loss"] > 0

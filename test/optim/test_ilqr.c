@@ -238,19 +238,26 @@ static void through_contact(void **state) {
   tg_task_free(t);
 }
 
-static void sines_are_refused(void **state) {
+// what Jacobians cannot do is refused by name
+static void refusals(void **state) {
   (void)state;
-  tgTask *t = tgt_task(sled, SLED(", basis: sines", ""));
-  tgOptimum *o = tg_optimize(t, NULL);
-  check_true(o->status == TG_ERR_UNSUPPORTED && strstr(o->error.text, "ilqr") != NULL, "%d: %s", o->status, o->error.text);
-  tg_optimum_free(o);
-  tg_task_free(t);
+  static const char *const bad[][2] = {{SLED(", basis: sines", ""), "basis: sines"}, {SLED("", ", gradient: aware"), "gradient: aware"},
+                                       {SLED("}\nparameters: [{name: body_mass, of: sled}]\noptions: {erp: 0.2", ""), "parameters"},
+                                       {SLED("}\nstates: [{joint: x, part: position, low: -1}]\noptions: {erp: 0.2", ""), "states"}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    tgTask *t = tgt_task(sled, bad[i][0]);
+    tgOptimum *o = tg_optimize(t, NULL);
+    check_true(o->status == TG_ERR_UNSUPPORTED && strstr(o->error.text, "ilqr") != NULL && strstr(o->error.text, bad[i][1]) != NULL, "%d: %s", o->status,
+               o->error.text);
+    tg_optimum_free(o);
+    tg_task_free(t);
+  }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(box_qp_against_every_choice), cmocka_unit_test(box_qp_refuses_what_has_no_minimum),
       cmocka_unit_test(gains_and_cost_are_riccati_s), cmocka_unit_test(limits_and_blocks_and_initial_values),
-      cmocka_unit_test(a_free_body_turns_and_stops), cmocka_unit_test(through_contact), cmocka_unit_test(sines_are_refused)};
+      cmocka_unit_test(a_free_body_turns_and_stops), cmocka_unit_test(through_contact), cmocka_unit_test(refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
