@@ -38,7 +38,7 @@ static tgiConvexKind kind_of(const tgShape *S) {
 }
 
 static void fill(tgiConvex *C, const tgShape *S, bool is_a) {
-  *C = (tgiConvex){.S = S, .kind = kind_of(S), .is_a = is_a, .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+  *C = (tgiConvex){.S = S, .kind = kind_of(S), .is_a = is_a, .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .inner = INFINITY};
   double *z = C->size;
   if (C->kind != TGI_CONVEX_PLANE) real3(z, S->size);
   switch (C->kind) {
@@ -46,10 +46,14 @@ static void fill(tgiConvex *C, const tgShape *S, bool is_a) {
       C->r = z[0];
       C->radius = S->type == TG_GEOM_CAPSULE ? z[0] + z[1] : z[0];
       break;
-    case TGI_CONVEX_ELLIPSOID: C->radius = fmax(z[0], fmax(z[1], z[2])); break;
+    case TGI_CONVEX_ELLIPSOID:
+      C->radius = fmax(z[0], fmax(z[1], z[2]));
+      C->inner = fmin(z[0], fmin(z[1], z[2]));
+      break;
     case TGI_CONVEX_CYLINDER:
       C->nface = 2;
       C->radius = sqrt(z[0] * z[0] + z[1] * z[1]);
+      C->inner = fmin(z[0], z[1]);
       break;
     case TGI_CONVEX_HULL:
       C->h = S->hull;

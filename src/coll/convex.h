@@ -23,6 +23,7 @@ typedef struct tgiConvex {
   double R[9], t[3];        ///< geom frame to working frame
   bool home;                ///< Y: they are the identity
   double r, radius;         ///< radius around the core; size of the core with it, for tolerances
+  double inner;             ///< half of a curved body's least width; infinite for others
   bool is_a;
 } tgiConvex;
 

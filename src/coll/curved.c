@@ -11,8 +11,7 @@
 #include "coll/gjk.h"
 
 enum { FEATURES = 24 };
-static const double near_by[3] = {0.005, 0.05, 0.3};   // features within this of the direction, as an angle or relative to the size, are tried
-#define DEEP 0.05          // deeper than this part of the smaller body another direction may be better
+static const double near_by[3] = {0.02, 0.1, 0.3};   // features within this of the direction, as an angle or relative to the size, are tried
 #define APART 0.01         // bodies are moved this part of the smaller's size apart
 #define RANGE 1e-9         // a parameter or a normal may leave its range by so much
 
@@ -24,6 +23,8 @@ static double separation(const tgiSearch *S, const double *n) {
   int at;
   return tgi_convex_support(S->X, n, &at) + tgi_convex_support(S->Y, m, &at);
 }
+
+static double within(const tgiConvex *C, int f, const double *d, double at);
 
 // ---- features of a body that lie outermost along d, or nearly
 
@@ -56,7 +57,10 @@ static int hull_features(const tgiConvex *C, const double *d, double near, int *
     for (int k = 0; k < vertices; k++) ends += list[k] == q[0] || list[k] == q[1];
     if (ends == 2) add(list, &n, C->nvert + e);
   }
-  return n;
+  int kept = 0;                                      // those whose normals are near d
+  for (int k = 0; k < n; k++)
+    if (within(C, list[k], d, 0.5) >= -2 * near) list[kept++] = list[k];
+  return kept;
 }
 static int features(const tgiConvex *C, const double *d, double near, int *list) {
   int n = 0;
@@ -73,6 +77,10 @@ static int features(const tgiConvex *C, const double *d, double near, int *list)
   if (along < near) add(list, &n, 0);
   if (along > -near) add(list, &n, 1);
   return n;
+}
+
+double tgi_shallow(const tgiConvex *X, const tgiConvex *Y) {
+  return X->kind == TGI_CONVEX_ROUND ? 0 : 0.1 * fmin(X->inner, Y->inner);
 }
 
 int tgi_smooth_features(const tgiConvex *C) {
@@ -189,23 +197,25 @@ static bool try_near(const tgiSearch *S, const double *n, double near, tgiSmooth
 static bool from_direction(const tgiSearch *S, const double *seed, tgiSmoothPair *best) {
   double n[3], to[3], shift[3], apart = APART * fmin(S->X->radius, S->Y->radius);
   memcpy(n, seed, sizeof n);
-  for (int round = 0; round < 6; round++) {
+  for (int round = 0; round < 4; round++) {
     double by = fmax(0, apart - separation(S, n));
     for (int i = 0; i < 3; i++) shift[i] = by * n[i];
     memcpy(to, n, sizeof to);
-    if (!tgi_direction(S->X, S->Y, shift, 1, to)) break;
-    bool settled = tgi_d3_dot(n, to) > 0.9998;       // 0.02 rad
+    if (!tgi_direction(S->X, S->Y, shift, 1, round == 0 ? 1e-4 : 1e-6, to)) break;
+    bool settled = round > 0 && (by == 0 || tgi_d3_dot(n, to) > 0.9998);     // 0.02 rad
     memcpy(n, to, sizeof n);
-    if (settled || by == 0) break;
+    if (try_near(S, n, near_by[0], best)) return true;
+    if (settled) break;
   }
-  for (int k = 0; k < 3; k++)
+  for (int k = 1; k < 3; k++)
     if (try_near(S, n, near_by[k], best)) return true;
   return false;
 }
 
 // ---- deep in one another: many directions, the best of them climbed, the highest summits tried
 
-enum { SPREAD = 96, STARTS = 6, SUMMITS = 3 };
+enum { SPREAD = 96, ROUND = 16, STARTS = 10, SUMMITS = 4 };
+#define SLACK 0.02         // a climb ends within this part of the smaller body of its summit's height
 typedef struct Start { double n[3], s; } Start;
 
 // into the list of the highest, one within 0.4 rad
@@ -227,19 +237,23 @@ static void offer_start(Start *list, int *count, int most, const double *n, doub
   list[at] = (Start){{n[0], n[1], n[2]}, s};
 }
 
-static void climb(const tgiSearch *S, Start *p) {
-  double step = 0.2;
-  while (step > 0.01) {
+static void climb(const tgiSearch *S, const double *axis, double step, double least, Start *p) {
+  static const double turn[8][2] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}, {0.7, 0.7}, {-0.7, 0.7}, {-0.7, -0.7}, {0.7, -0.7}};
+  while (step > least) {
     double t[2][3], best[3];
     const double e[3] = {fabs(p->n[0]) < 0.6, !(fabs(p->n[0]) < 0.6), 0};
     bool up = false;
-    tgi_d3_cross(t[0], p->n, e);
+    tgi_d3_cross(t[0], p->n, axis);                  // the separation has ridges normal to the axes: along them
     double len = tgi_d3_norm(t[0]);
+    if (!(len > 0.1)) {
+      tgi_d3_cross(t[0], p->n, e);
+      len = tgi_d3_norm(t[0]);
+    }
     for (int i = 0; i < 3; i++) t[0][i] /= len;
     tgi_d3_cross(t[1], p->n, t[0]);
     for (int k = 0; k < 8; k++) {
-      double m[3], turn = TG_PI / 4 * k;
-      for (int i = 0; i < 3; i++) m[i] = p->n[i] + step * (cos(turn) * t[0][i] + sin(turn) * t[1][i]);
+      double m[3];
+      for (int i = 0; i < 3; i++) m[i] = p->n[i] + step * (turn[k][0] * t[0][i] + turn[k][1] * t[1][i]);
       len = tgi_d3_norm(m);
       for (int i = 0; i < 3; i++) m[i] /= len;
       double s = separation(S, m);
@@ -259,31 +273,64 @@ static void hold(const tgiSearch *S, const Start *p, tgiSmoothPair *best) {
   }
 }
 
+// unit axis of a capsule or cylinder; false for others
+static bool axis_of(const tgiConvex *C, double *a) {
+  if (C->kind != TGI_CONVEX_CYLINDER && !(C->kind == TGI_CONVEX_ROUND && C->seg.line)) return false;
+  for (int i = 0; i < 3; i++) a[i] = C->kind == TGI_CONVEX_ROUND ? C->seg.u[i] : C->R[3 * i + 2];
+  double len = tgi_d3_norm(a);
+  for (int i = 0; i < 3; i++) a[i] /= len;
+  return true;
+}
+
+// directions over the sphere of Y's frame, along the axes of both frames, round the axes of capsules and cylinders
+static void offer_starts(const tgiSearch *S, Start *start, int *nstart) {
+  double n[3], a[3], t[2][3];
+  for (int k = 0; k < SPREAD; k++) {
+    double z = 1 - (2 * k + 1.0) / SPREAD, w = sqrt(1 - z * z), turn = 2.399963229728653 * k;
+    n[0] = w * cos(turn);
+    n[1] = w * sin(turn);
+    n[2] = z;
+    offer_start(start, nstart, STARTS, n, separation(S, n), 0.92);
+  }
+  for (int side = 0; side < 2; side++) {
+    const tgiConvex *C = side == 0 ? S->X : S->Y;
+    for (int k = 0; k < 6; k++) {
+      for (int i = 0; i < 3; i++) n[i] = (k % 2 ? -1 : 1) * C->R[3 * i + k / 2];
+      offer_start(start, nstart, STARTS, n, separation(S, n), 0.92);
+    }
+    if (!axis_of(C, a)) continue;
+    const double e[3] = {fabs(a[0]) < 0.6, !(fabs(a[0]) < 0.6), 0};
+    tgi_d3_cross(t[0], a, e);
+    double len = tgi_d3_norm(t[0]);
+    for (int i = 0; i < 3; i++) t[0][i] /= len;
+    tgi_d3_cross(t[1], a, t[0]);
+    for (int k = 0; k < ROUND; k++) {
+      double c = cos(2 * TG_PI * k / ROUND), s = sin(2 * TG_PI * k / ROUND);
+      for (int i = 0; i < 3; i++) n[i] = c * t[0][i] + s * t[1][i];
+      offer_start(start, nstart, STARTS, n, separation(S, n), 0.92);
+    }
+  }
+}
+
 static void from_summits(const tgiSearch *S, tgiSmoothPair *best) {
   Start start[STARTS], summit[SUMMITS];
   int nstart = 0, nsummit = 0;
-  double n[3];
-  for (int k = 0; k < SPREAD + 12 + S->nseed; k++) {
-    if (k < SPREAD) {                                // a spiral over the sphere of Y's frame
-      double z = 1 - (2 * k + 1.0) / SPREAD, w = sqrt(1 - z * z), t = 2.399963229728653 * k;
-      n[0] = w * cos(t);
-      n[1] = w * sin(t);
-      n[2] = z;
-    } else if (k < SPREAD + 12) {                    // the axes of both frames
-      int j = k - SPREAD;
-      const tgiConvex *C = j < 6 ? S->X : S->Y;
-      for (int i = 0; i < 3; i++) n[i] = (j % 2 ? -1 : 1) * C->R[3 * i + j % 6 / 2];
-    } else {
-      memcpy(n, S->seed[k - SPREAD - 12], sizeof n);
-    }
-    offer_start(start, &nstart, STARTS, n, separation(S, n), 0.92);
-  }
+  double axis[3] = {0, 0, 0}, slack = SLACK * fmin(S->X->radius, S->Y->radius);
+  if (!axis_of(S->X, axis)) axis_of(S->Y, axis);
+  offer_starts(S, start, &nstart);
   for (int k = 0; k < nstart; k++) {
-    climb(S, &start[k]);
-    offer_start(summit, &nsummit, SUMMITS, start[k].n, start[k].s, 0.999);
+    climb(S, axis, 0.2, 0.05, &start[k]);
+    offer_start(summit, &nsummit, SUMMITS, start[k].n, start[k].s, 0.98);
   }
-  for (int k = 0; k < nsummit; k++) from_direction(S, summit[k].n, best);
-  for (int k = 0; k < nsummit; k++) hold(S, &summit[k], best);
+  for (int k = 0; k < nsummit; k++) {
+    climb(S, axis, 0.05, 0.005, &summit[k]);
+    double s = summit[k].s - S->X->r;
+    if (S->face != NULL && tgi_d3_dot(summit[k].n, S->face) > 0.999) continue;   // what the face gives is known
+    if (s < fmax(best->found ? best->gap : -INFINITY, S->face_gap) - slack) continue;
+    from_direction(S, summit[k].n, best);
+  }
+  for (int k = 0; k < nsummit; k++)
+    if (S->face == NULL || !(tgi_d3_dot(summit[k].n, S->face) > 0.999)) hold(S, &summit[k], best);
 }
 
 void tgi_smooth_search(const tgiSearch *S, tgiSmoothPair *best, double *bound) {
@@ -297,11 +344,11 @@ void tgi_smooth_search(const tgiSearch *S, tgiSmoothPair *best, double *bound) {
   }
   best->found = best->tie = false;
   best->held = -INFINITY;
-  bool apart = tgi_direction(S->X, S->Y, none, 0.5, n);
+  bool apart = tgi_direction(S->X, S->Y, none, 0.5, 1e-2, n);
   *bound = separation(S, n);
   if (*bound > S->P->margin + S->X->r) return;
   bool found = from_direction(S, n, best);
-  if (!apart || !found || best->gap < -DEEP * fmin(S->X->radius, S->Y->radius)) from_summits(S, best);
+  if (!apart || !found || best->gap + S->X->r < -tgi_shallow(S->X, S->Y)) from_summits(S, best);
   if (S->mem_x < 0 || S->mem_y < 0 || (best->found && best->fx == S->mem_x && best->fy == S->mem_y)) return;
   if (!best->found) return;
   // the remembered features from the same place

@@ -22,10 +22,13 @@ typedef struct tgiSearch {
   const tgiConvex *X, *Y;
   double tol, h;              ///< tie, hysteresis
   int mem_x, mem_y;           ///< remembered features, -1: none
-  const double (*seed)[3];    ///< further directions from Y to X to start from where the bodies are deep in one another
-  int nseed;
+  const double *face;         ///< direction (from Y to X) and gap of a face's contact that there already is; NULL, -infinity
+  double face_gap;
 } tgiSearch;
 
+/// Depth of the cores below which only one direction needs to be tried: 0 for a point or segment, whose distance has one
+/// least value while it is apart; else a tenth of the thinner body's half width.
+double tgi_shallow(const tgiConvex *X, const tgiConvex *Y);
 /// How many features a body has.
 int tgi_smooth_features(const tgiConvex *C);
 

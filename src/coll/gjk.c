@@ -276,8 +276,8 @@ tgiNearest tgi_nearest(const tgiConvex *X, const tgiConvex *Y, const double *n, 
   return R;
 }
 
-// as tgi_nearest without vertices to name: stops when the plane through the support point is as far as the simplex, to 1e-6
-bool tgi_direction(const tgiConvex *X, const tgiConvex *Y, const double *shift, double shrink, double *n) {
+// as tgi_nearest without vertices to name: stops when the plane through the support point is as far as the simplex, to the accuracy
+bool tgi_direction(const tgiConvex *X, const tgiConvex *Y, const double *shift, double shrink, double accuracy, double *n) {
   Simplex S = {.count = 0};
   double v[3], m[3], x[3], y[3], scale = X->radius + Y->radius;
   int at_x = 0, at_y = 0;
@@ -295,7 +295,7 @@ bool tgi_direction(const tgiConvex *X, const tgiConvex *Y, const double *shift, 
       tgi_d3_sub(d, p.w, S.p[k].w);
       old = old || tgi_d3_norm(d) < 1e-12 * scale;
     }
-    if (S.count > 0 && (old || vv - low <= 1e-6 * vv)) break;
+    if (S.count > 0 && (old || vv - low <= accuracy * vv)) break;
     S.p[S.count++] = p;
     if (reduce(&S, v) || tgi_d3_norm(v) < 1e-9 * scale) return false;
   }

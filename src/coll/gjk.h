@@ -27,8 +27,8 @@ typedef struct tgiNearest {
 /// n: first guess of a direction from Y to X.
 tgiNearest tgi_nearest(const tgiConvex *X, const tgiConvex *Y, const double *n, double reach);
 
-/// Direction n (unit, in: a guess) from Y to X moved by shift, along which they are apart, to about 1e-3 rad of that of their
-/// closest points; curved cores shrunk about their centres by `shrink`. False when they overlap or nearly touch.
-bool tgi_direction(const tgiConvex *X, const tgiConvex *Y, const double *shift, double shrink, double *n);
+/// Direction n (unit, in: a guess) from Y to X moved by shift, along which they are apart, to about sqrt(accuracy) rad of that
+/// of their closest points; curved cores shrunk about their centres by `shrink`. False when they overlap or nearly touch.
+bool tgi_direction(const tgiConvex *X, const tgiConvex *Y, const double *shift, double shrink, double accuracy, double *n);
 
 #endif

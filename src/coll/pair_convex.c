@@ -288,8 +288,6 @@ static bool narrowed(Choice *C, Near *nx, Near *ny, double *bound) {
 
 // ---- curved bodies
 
-#define SHALLOW 0.05   // a face's contact less deep than this part of the smaller body is taken without looking for a better
-
 // Nothing has a direction of its own, as with equal centres: along n, held by B, the lowest point of A over the highest of B.
 static int emit_held(tgiPair *P, const Choice *C, const double *n) {
   const tgiConvex *A = C->X.is_a ? &C->X : &C->Y, *B = C->X.is_a ? &C->Y : &C->X;
@@ -335,7 +333,7 @@ static int emit_smooth(tgiPair *P, const Choice *C, const tgiSmoothPair *R) {
 // a face that the other body lies over; else, or where both are deep in one another and it is better, features of curved.h
 static int curved_contact(tgiPair *P, Choice *C) {
   int count = 0;
-  double seed[2][3], bound;
+  double n[3] = {0}, bound;
   bool first = prefer_x(C), smooth_before = C->mem_x < 0 && C->mem_y < 0;
   C->part_x = C->part_y = (tgiPart){.edge = NULL};
   C->face_y = tgi_best_face(&C->Y, &C->part_y, &C->X, C->reach);
@@ -348,17 +346,17 @@ static int curved_contact(tgiPair *P, Choice *C) {
   }
   bool face = (!smooth_before && try_memory(P, C, &count)) || try_best_face(P, C, first, false, &count) ||
               try_best_face(P, C, !first, false, &count);
-  if (face && C->best > -SHALLOW * fmin(C->X.radius, C->Y.radius)) return count;
-  tgiSearch S = {.P = P, .X = &C->X, .Y = &C->Y, .tol = C->tol, .h = C->h, .seed = seed, .mem_x = -1, .mem_y = -1};
+  if (face && C->best >= -tgi_shallow(&C->X, &C->Y)) return count;
+  tgiSearch S = {.P = P, .X = &C->X, .Y = &C->Y, .tol = C->tol, .h = C->h, .mem_x = -1, .mem_y = -1, .face_gap = -INFINITY};
   if (smooth_before && -1 - C->mem_x < tgi_smooth_features(&C->X) && -1 - C->mem_y < tgi_smooth_features(&C->Y)) {
     S.mem_x = -1 - C->mem_x;
     S.mem_y = -1 - C->mem_y;
   }
-  if (C->face_y.i >= 0) tgi_convex_face(&C->Y, C->face_y.i, seed[S.nseed++]);
-  if (C->face_x.i >= 0) {
-    double *n = seed[S.nseed++];
-    tgi_convex_face(&C->X, C->face_x.i, n);
-    for (int i = 0; i < 3; i++) n[i] = -n[i];
+  if (face && count > 0) {                           // its normal in the working frame
+    for (int i = 0; i < 3; i++)
+      for (int k = 0; k < 3; k++) n[i] += tgRe(C->Y.S->mat[3 * k + i]) * tgRe(P->out->n[k]) * (C->X.is_a ? 1 : -1);
+    S.face = n;
+    S.face_gap = P->distance;
   }
   tgiSmoothPair R;
   tgi_smooth_search(&S, &R, &bound);

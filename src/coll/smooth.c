@@ -188,7 +188,7 @@ static void advance(tgiStationary *z, const tgReal *d, double part, bool a, bool
 }
 
 bool tgi_smooth_solve(tgiStationary *z, const tgiSmooth *A, const tgiSmooth *B, const double *n) {
-  enum { STEPS = 25, POLISH = 6 };
+  enum { STEPS = 14, POLISH = 6 };
   int polished = -1;
   double dn = INFINITY;
   Spread q;
