@@ -188,26 +188,29 @@ static void advance(tgiStationary *z, const tgReal *d, double part, bool a, bool
 }
 
 bool tgi_smooth_solve(tgiStationary *z, const tgiSmooth *A, const tgiSmooth *B, const double *n) {
-  enum { STEPS = 14, POLISH = 6 };
-  int polished = -1;
-  double dn = INFINITY;
+  enum { STEPS = 14 };
   Spread q;
-  tgReal F[6];
+  tgReal F[6], from[3];
+  double dn = INFINITY;
+  bool near = false, settled = false;
   if (!begin(z, A, B, n)) return false;
-  for (int step = 0; step < STEPS && polished < POLISH && dn > 1e-14; step++) {
+  tgi_v3_copy(from, z->n);
+  for (int step = 0; step < STEPS && !settled; step++) {
     spread(&q, A, B, z->n);
     assemble(z, A, B, &q, F);
     if (!tgi_plain_lu_factor(z->size, z->J, z->piv)) return false;
     tgi_plain_lu_solve(z->size, z->J, z->piv, F, false);
     dn = 0;
-    for (int i = 0; i < 3; i++) dn = fmax(dn, fabs(tgRe(F[i])));
+    for (int i = 0; i < 3; i++) dn += fabs(tgRe(F[i]));
     if (!isfinite(dn)) return false;
-    // quadratic from here; the step that finds nothing left to correct makes imaginary parts exact in the complex build
-    if (dn < 1e-5 || polished >= 0) polished++;
+    // quadratic: the step after one of 1e-8 starts at the root to round-off, and makes imaginary parts exact in the complex build
+    settled = near;
+    near = dn < 1e-8;
     advance(z, F, dn > 0.3 ? 0.3 / dn : 1, A->core.line, B->core.line);
     if (dn > 0.3) tgi_v3_unit(z->n, z->n);
+    if (tgRe(tgi_v3_dot(z->n, from)) < 0.5) return false;
   }
-  if (!(dn < 1e-10)) return false;                   // no root here, or one of a singular system
+  if (!settled || !(dn < 1e-10)) return false;       // no root near here, or one of a singular system
   spread(&q, A, B, z->n);
   assemble(z, A, B, &q, F);
   return tgi_plain_lu_factor(z->size, z->J, z->piv);

@@ -105,17 +105,6 @@ static void add_size(const tgSim *s, const tgContactRow *c, tgReal Ds[7][6], tgP
   }
 }
 
-static tgStatus no_curved(tgSim *s, const tgContactRow *c) {
-  for (int side = 0; side < 2; side++) {
-    int g = side == 0 ? c->geom1 : c->geom2;
-    char label[96];
-    if (s->m.geom_type[g] != TG_GEOM_CYLINDER && s->m.geom_type[g] != TG_GEOM_ELLIPSOID) continue;
-    return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "Parameter geom_size has no derivative while a cylinder or an ellipsoid touches (%s): choose the others by name.",
-                     tgi_model_label(&s->m, TG_THING_GEOM, g, label, sizeof label));
-  }
-  return TG_OK;
-}
-
 tgStatus tgi_rows_size_parameters(tgSim *s, tgParamGrad *p) {
   tgContactPoint point[TG_PAIR_POINTS];
   bool wanted = p->geom_size != NULL || p->geom_scale != NULL;
@@ -123,7 +112,6 @@ tgStatus tgi_rows_size_parameters(tgSim *s, tgParamGrad *p) {
     int end = i, count = 0;
     bool active = false;
     for (; end < s->ncon && s->contact[end].pair == s->contact[i].pair; end++) active = active || s->contact[end].row >= 0;
-    if (active && p->geom_size != NULL) TG_TRY(no_curved(s, &s->contact[i]));
     if (active && wanted) count = tgi_contacts_pair_d(s, i, TG_COLLIDE_SIZE, point);
     for (int k = i; k < end; k++) {
       if (k - i < count) add_size(s, &s->contact[k], point[k - i].Ds, p);

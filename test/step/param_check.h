@@ -136,14 +136,13 @@ static inline void tgt_check_param(tgtParamCtx *c, int k, const tgReal *w, tgPar
   free(dir);
 }
 
-// all parameters, but for the sizes where a cylinder or an ellipsoid has none
 static inline tgParamGrad *tgt_param_grad(const tgModel *m, tgError *e) {
   const char *names[TGT_PARAMS_MOST];
   int n = 0;
-  bool curved = false;
-  for (int g = 0; g < m->ngeom; g++) curved = curved || m->geom_type[g] == TG_GEOM_CYLINDER || m->geom_type[g] == TG_GEOM_ELLIPSOID;
-  for (int k = 0; tg_param_name(k) != NULL; k++)
-    if (!curved || strcmp(tg_param_name(k), "geom_size") != 0) names[n++] = tg_param_name(k);
+  while (tg_param_name(n) != NULL) {
+    names[n] = tg_param_name(n);
+    n++;
+  }
   return tg_param_grad_create(m, names, n, NULL, e);
 }
 
