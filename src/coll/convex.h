@@ -1,7 +1,8 @@
 // convex.h: convex cores (point, segment, polytope, cylinder, ellipsoid, half-space) in one working frame, separating axes
 // between two of them.
 //
-// Based on: [math/collision Choice]; [Gregorius] for the edge test on the Gauss map. Everything here is double and only chooses features; contacts follow in closed form (rule.h).
+// Based on: [math/collision Choice]; [Gregorius] for the edge test on the Gauss map. Everything here is double and only chooses
+// features; contacts follow from those (rule.h, smooth.h).
 // The working frame is the geom frame of Y, which is never a point or segment; of a pair Y is the later in the order
 // point or segment, ellipsoid, cylinder, polytope, plane.
 #ifndef TG_COLL_CONVEX_H

@@ -11,7 +11,8 @@
 #include "coll/gjk.h"
 
 enum { FEATURES = 24 };
-static const double near_by[3] = {0.02, 0.1, 0.3};   // features within this of the direction, as an angle or relative to the size, are tried
+// features within this of the direction, as an angle or relative to the size, are tried
+static const double near_by[3] = {0.02, 0.1, 0.3};
 #define APART 0.01         // bodies are moved this part of the smaller's size apart
 #define RANGE 1e-9         // a parameter or a normal may leave its range by so much
 

@@ -5,9 +5,9 @@
 #include "coll/convex.h"
 #include "coll/smooth.h"
 
-/// Features fx of X and fy of Y, stationary and within their ranges; or, with found false, where there are none so good, a direction
-/// (working frame, from Y to X) along which the bodies are `held` apart, -infinity when none was looked for. Numbers: sphere or capsule TGI_AT_*; cylinder: rims 0 (-z) and
-/// 1, side 2; ellipsoid 0; polytope: vertex, or number of vertices + edge.
+/// Features fx of X and fy of Y, stationary and within their ranges; or, with found false, where there are none so good, a
+/// direction (working frame, from Y to X) along which the bodies are `held` apart, -infinity when none was looked for. Numbers:
+/// sphere or capsule TGI_AT_*; cylinder: rims 0 (-z) and 1, side 2; ellipsoid 0; polytope: vertex, or number of vertices + edge.
 typedef struct tgiSmoothPair {
   bool found, tie;
   int fx, fy;

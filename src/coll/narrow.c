@@ -39,8 +39,10 @@ int tgi_collide(const tgShape *A, const tgShape *B, double margin, tgCollide wan
   int count = 0;
   if (!P.A || !P.B) return TG_ERR_UNSUPPORTED;
   if (plane_a && plane_b) count = 0;                // two half-spaces have no contact points
-  else if (plane_a || plane_b)
-    count = is_round(plane_a ? B : A) ? tgi_pair_plane_round(&P) : is_curved(plane_a ? B : A) ? tgi_pair_plane_curved(&P) : tgi_pair_plane_hull(&P);
+  else if (plane_a || plane_b) {
+    const tgShape *other = plane_a ? B : A;
+    count = is_round(other) ? tgi_pair_plane_round(&P) : is_curved(other) ? tgi_pair_plane_curved(&P) : tgi_pair_plane_hull(&P);
+  }
   else if (is_round(A) && is_round(B)) count = tgi_pair_round_round(&P);
   else count = tgi_pair_convex(&P);
   if (distance) *distance = P.distance;

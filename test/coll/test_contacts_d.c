@@ -218,6 +218,7 @@ static void test_tangents(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_features), cmocka_unit_test(test_sizes), cmocka_unit_test(test_grown), cmocka_unit_test(test_once), cmocka_unit_test(test_tangents)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_features), cmocka_unit_test(test_sizes), cmocka_unit_test(test_grown),
+                                     cmocka_unit_test(test_once), cmocka_unit_test(test_tangents)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

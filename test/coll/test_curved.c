@@ -272,7 +272,8 @@ static void ellipsoid_as_sphere(void **state) {
       for (int i = 0; i < 3; i++) egg.size[i] = ball.size[0];
       int32_t m1[TG_PAIR_MEMORY] = {0}, m2[TG_PAIR_MEMORY] = {0};
       double d1, d2;
-      int n = tgt_collide(&ball, &other, 0.05, TG_COLLIDE_SIZE, m1, c, &d1), m = tgt_collide(&egg, &other, 0.05, TG_COLLIDE_SIZE, m2, d, &d2);
+      int n = tgt_collide(&ball, &other, 0.05, TG_COLLIDE_SIZE, m1, c, &d1);
+      int m = tgt_collide(&egg, &other, 0.05, TG_COLLIDE_SIZE, m2, d, &d2);
       check_true(n == m, "%s %d: %d and %d points, at %g and %g", tgt_kind_name[kind], trial, n, m, d1, d2);
       if (n != 1 || c[0].tie) continue;
       // within the hysteresis of a tie the two may choose apart
@@ -401,8 +402,8 @@ static void lattice(void **state) {
     for (int j = 0; j < count; j++) {
       check_close(tgi_v3_norm(c[j].n), 1, 1e-13);
       for (int i = 0; i < 3; i++) n[i] = tgRe(c[j].n[i]);
-      for (int k = 0; k < 7 * 12; k++) check_true(tgFinite((&c[j].D[0][0])[k]), "trial %d: types %d %d: D is not finite", trial, (int)a->type, (int)b->type);
-      for (int k = 0; k < 7 * 6; k++) check_true(tgFinite((&c[j].Ds[0][0])[k]), "trial %d: types %d %d: Ds is not finite", trial, (int)a->type, (int)b->type);
+      for (int k = 0; k < 7 * 12; k++) assert_true(tgFinite((&c[j].D[0][0])[k]));
+      for (int k = 0; k < 7 * 6; k++) assert_true(tgFinite((&c[j].Ds[0][0])[k]));
     }
     if (count > 0) {
       check_close(least_gap(c, count), dist, 1e-4);

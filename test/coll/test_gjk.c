@@ -23,7 +23,8 @@ static void against_all_axes(void **state) {
   assert_int_equal(tgi_hull_cylinder(0.3, 0.2, 24, NULL, &hull[1]), TG_OK);
   assert_int_equal(tgi_hull_ellipsoid(semi, 6, 12, NULL, &hull[2]), TG_OK);
   for (int trial = 0; trial < 400; trial++) {
-    tgtShape a = {.type = TG_GEOM_MESH, .size = {1, 1, 1}, .hull = &hull[trial % 3]->hull}, b = {.type = TG_GEOM_MESH, .size = {1, 1, 1}, .hull = &hull[trial / 3 % 3]->hull};
+    tgtShape a = {.type = TG_GEOM_MESH, .size = {1, 1, 1}, .hull = &hull[trial % 3]->hull};
+    tgtShape b = {.type = TG_GEOM_MESH, .size = {1, 1, 1}, .hull = &hull[trial / 3 % 3]->hull};
     tgShape A, B;
     tgiPair P;
     tgiConvex X, Y;

@@ -71,7 +71,8 @@ static void swap(void **state) {
             }
           for (int i = 0; i < 7; i++)
             for (int k = 12; k < TGT_COLUMNS; k++) {
-              double x = tgRe(tgt_derivative(&c[j], i, k)), y = tgRe(tgt_derivative(&d[j], i, 12 + (k - 9) % 6)) * (i >= 3 && i < 6 ? -1 : 1);
+              double x = tgRe(tgt_derivative(&c[j], i, k));
+              double y = tgRe(tgt_derivative(&d[j], i, 12 + (k - 9) % 6)) * (i >= 3 && i < 6 ? -1 : 1);
               check_close(x, y, 1e-9 * (1 + fabs(x)));
             }
         }
