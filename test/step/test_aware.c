@@ -1,10 +1,12 @@
 // test_aware.c: the complementarity-aware gradient: where it steps in, what it then is, and that it leaves everything else alone.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "contact/contact.h"
 #include "scenes/scenes.h"
 #include "step/scene_states.h"
+#include "tangere/optim.h"
 #include "tangere/rollout.h"
 
 typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
@@ -246,8 +248,35 @@ static void test_take_off(void **state) {
   check_true(!still && loss < 1e-3, "aware: loss %.3g", loss);
 }
 
+// From a task file: the same drone, "gradient: aware" and without it
+static void test_task_file(void **state) {
+  (void)state;
+  for (int aware = 0; aware < 2; aware++) {
+    char text[500];
+    snprintf(text, sizeof text,
+             "model: drone.xml\ncontact: lcp\noptions: {erp: 0}\nhorizon: {steps: 60, timestep: 0.001}\nstart: {keyframe: start}\n"
+             "controls: {basis: steps}\nlosses: [{term: body_position, name: drone, target: [0, 0, 5], axes: z, weight: 1}]\n"
+             "optimizer: {method: descent, rate: 10, iterations: 3%s}\n", aware ? ", gradient: aware" : "");
+    tgError e = {0};
+    tgTask *t = tg_task_load_text(text, strlen(text), TG_SOURCE_DIR "/models", NULL, &e);
+    check_true(t != NULL, "%s", e.text);
+    tgEvaluator *v = tg_evaluator_create(t, 0, NULL);
+    int n = tg_task_size(t);
+    double *x = calloc((size_t)(2 * n), sizeof *x), *g = x + n, loss;
+    tgRolloutResult result;
+    tg_task_start(t, 0, x);
+    assert_int_equal(tg_evaluate(v, x, &loss, g, NULL, NULL, NULL, &result), TG_OK);
+    for (int i = 0; i < n; i++) check_true(aware ? g[i] < 0 : g[i] == 0, "control %d: %.3g", i, g[i]);
+    assert_int_equal(result.grad.label == TG_GRAD_SURROGATE, aware);
+    free(x);
+    tg_evaluator_free(v);
+    tg_task_free(t);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_ground), cmocka_unit_test(test_paddle), cmocka_unit_test(test_islands_apart),
-                                     cmocka_unit_test(test_leaves_alone), cmocka_unit_test(test_take_off)};
+                                     cmocka_unit_test(test_leaves_alone), cmocka_unit_test(test_take_off),
+                                     cmocka_unit_test(test_task_file)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -295,7 +295,7 @@ static bool try_warm(Attempt *a, const int8_t *warm) {
   for (int pass = 0; pass < 2; pass++)  // friction after the normals, which it looks at
     for (int i = 0; i < p->n; i++)
       if (cls[i] == TGI_LCP_NONE && (p->kind[i] == TGI_LCP_FRICTION) == (pass == 1)) cls[i] = guess(p, cls, trace, i);
-  return accept(a, 3);
+  return accept(a, 6);
 }
 
 // First with all rows at rest held together, least norm; where that leaves the bounds, as proposed.

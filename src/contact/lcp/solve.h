@@ -37,7 +37,7 @@
 //   stays tied in N, H or L although v' has a derivative. A row of zeros in A is never tied: its class cannot matter.
 //   info->margin is the distance to the nearest tie in the same relative units.
 //
-// Order of the attempts [math/lcp Solver]: last classes, with up to three corrections of rows that do not fit; moving-bound
+// Order of the attempts [math/lcp Solver]: last classes, with up to six corrections of rows that do not fit; moving-bound
 //   pivoting; Lemke, lexicographic, random covering vectors, then with 1e-9 trace/n on the diagonal; Gauss-Seidel.
 //   Friction is never dropped: what is not solved is returned as TG_NOT_CONVERGED with the offending rows. With
 //   b = J vhat a solution exists; with restitution or gap terms in b it may not (a box in a slot that is too narrow).
