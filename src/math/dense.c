@@ -135,13 +135,6 @@ void tgi_plain_cod_factor(tgiCod *d, double cut) {
   }
 }
 
-typedef void (*ApplyQ)(int n, int k, const tgReal *qr, const tgReal *tau, tgReal *x, bool transposed, tgReal *work);
-
-static void plain_q_work(int n, int k, const tgReal *qr, const tgReal *tau, tgReal *x, bool transposed, tgReal *work) {
-  (void)work;
-  plain_q(n, k, qr, tau, x, transposed);
-}
-
 // Pi and Pi^T through the head of the workspace
 static void permute(const tgiCod *d, tgReal *x, bool transposed) {
   for (int i = 0; i < d->n; i++) d->work[i] = x[i];
@@ -152,34 +145,31 @@ static void permute(const tgiCod *d, tgReal *x, bool transposed) {
 }
 
 // A^+ = Pi Q2_r R2^{-T} Q1_r^T,  A^{+T} = Q1_r R2^{-1} Q2_r^T Pi^T
-static void cod_solve(const tgiCod *d, tgReal *x, bool transposed, ApplyQ q) {
+void tgi_plain_cod_solve(const tgiCod *d, tgReal *x, bool transposed) {
   int n = d->n, r = d->rank;
   if (!transposed) {
-    q(n, r, d->qr, d->tau, x, true, d->work);
+    plain_q(n, r, d->qr, d->tau, x, true);
     upper_solve(r, d->w, n, x, true);
     for (int i = r; i < n; i++) x[i] = 0;
-    q(n, r, d->w, d->wtau, x, false, d->work);
+    plain_q(n, r, d->w, d->wtau, x, false);
     permute(d, x, false);
   } else {
     permute(d, x, true);
-    q(n, r, d->w, d->wtau, x, true, d->work);
+    plain_q(n, r, d->w, d->wtau, x, true);
     upper_solve(r, d->w, n, x, false);
     for (int i = r; i < n; i++) x[i] = 0;
-    q(n, r, d->qr, d->tau, x, false, d->work);
+    plain_q(n, r, d->qr, d->tau, x, false);
   }
 }
 
 // I - A^+ A = Pi (1 - Q2_r Q2_r^T) Pi^T: keep the last n - r coordinates in the basis Q2
-static void cod_project(const tgiCod *d, tgReal *x, ApplyQ q) {
+void tgi_plain_cod_project(const tgiCod *d, tgReal *x) {
   permute(d, x, true);
-  q(d->n, d->rank, d->w, d->wtau, x, true, d->work);
+  plain_q(d->n, d->rank, d->w, d->wtau, x, true);
   for (int i = 0; i < d->rank; i++) x[i] = 0;
-  q(d->n, d->rank, d->w, d->wtau, x, false, d->work);
+  plain_q(d->n, d->rank, d->w, d->wtau, x, false);
   permute(d, x, false);
 }
-
-void tgi_plain_cod_solve(const tgiCod *d, tgReal *x, bool transposed) { cod_solve(d, x, transposed, plain_q_work); }
-void tgi_plain_cod_project(const tgiCod *d, tgReal *x) { cod_project(d, x, plain_q_work); }
 
 static double sum_abs(int n, const tgReal *x) {
   double s = 0;
@@ -243,7 +233,7 @@ void tgi_cod_solve(const tgiCod *d, tgReal *x, bool transposed) { tgi_plain_cod_
 void tgi_cod_project(const tgiCod *d, tgReal *x) { tgi_plain_cod_project(d, x); }
 #else
 // Below this size the plain loops are faster than the calls.
-enum { SMALL = 8 };
+enum { SMALL = 8, SMALL_COD = 16 };
 
 bool tgi_lu_factor(int n, tgReal *a, int *piv) {
   if (n <= SMALL) return tgi_plain_lu_factor(n, a, piv);
@@ -263,7 +253,10 @@ void tgi_lu_solve(int n, const tgReal *lu, const int *piv, tgReal *x, bool trans
 
 void tgi_cod_factor(tgiCod *d, double cut) {
   int n = d->n, lwork = (int)TGI_COD_WORK(n);
-  if (n == 0) { d->rank = 0; return; }
+  if (n <= SMALL_COD) {
+    tgi_plain_cod_factor(d, cut);
+    return;
+  }
   for (int i = 0; i < n; i++) d->piv[i] = 0;
   LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, n, n, d->qr, n, d->piv, d->tau, d->work, lwork);
   double first = fabs(d->qr[0]);
@@ -274,14 +267,9 @@ void tgi_cod_factor(tgiCod *d, double cut) {
   if (d->rank > 0) LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, n, d->rank, d->w, n, d->wtau, d->work, lwork);
 }
 
-static void lapack_q(int n, int k, const tgReal *qr, const tgReal *tau, tgReal *x, bool transposed, tgReal *work) {
-  if (k > 0)
-    LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, 1, k, qr, n, tau, x, n, work,
-                        (int)TGI_COD_WORK(n));
-}
-
-void tgi_cod_solve(const tgiCod *d, tgReal *x, bool transposed) { cod_solve(d, x, transposed, lapack_q); }
-void tgi_cod_project(const tgiCod *d, tgReal *x) { cod_project(d, x, lapack_q); }
+// Reflectors are kept as the twin's; a single vector is taken through them by the twin's loops at every size, as above.
+void tgi_cod_solve(const tgiCod *d, tgReal *x, bool transposed) { tgi_plain_cod_solve(d, x, transposed); }
+void tgi_cod_project(const tgiCod *d, tgReal *x) { tgi_plain_cod_project(d, x); }
 #endif
 
 // ---- real numbers in both builds ----

@@ -11,6 +11,10 @@
 #define RCOND_LU 1e-8
 #define RANK_CUT 1e-10
 
+// The larger and the smaller of two numbers; the first when x is not a number. fmax and fmin are calls into the library.
+static inline double larger(double most, double x) { return x > most ? x : most; }
+static inline double smaller(double least, double x) { return x < least ? x : least; }
+
 // +-mu where row i hangs on a pressing normal and slides, else 0: the entry of P
 static tgReal slope(const tgiLcpProblem *p, const int8_t *cls, int i) {
   if (p->kind[i] != TGI_LCP_FRICTION || cls[p->parent[i]] != TGI_LCP_C) return 0;
@@ -73,7 +77,7 @@ static void factor(tgiLcp *s) {
   for (int j = 0; j < nk; j++) {
     double sum = 0;
     for (int i = 0; i < nk; i++) sum += fabs(tgRe(s->lu[i + (size_t)nk * j]));
-    norm = fmax(norm, sum);
+    norm = larger(norm, sum);
   }
   s->cod.work = s->scratch->cod_work;
   if (tgi_lu_factor(nk, s->lu, s->lu_piv) && tgi_lu_rcond(nk, s->lu, s->lu_piv, norm, s->cod.work) > RCOND_LU) return;
@@ -94,11 +98,11 @@ void tgi_lcp_scales(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f) {
   c->sf = 0;
   c->sw = p->speed;
   for (int i = 0; i < p->n; i++) {
-    c->sf = fmax(c->sf, fabs(tgRe(f[i])));
-    c->sw = fmax(c->sw, fabs(tgRe(p->b[i])));
-    stiffest = fmax(stiffest, tgRe(p->A[(size_t)p->n * i + i]));
+    c->sf = larger(c->sf, fabs(tgRe(f[i])));
+    c->sw = larger(c->sw, fabs(tgRe(p->b[i])));
+    stiffest = larger(stiffest, tgRe(p->A[(size_t)p->n * i + i]));
   }
-  if (p->speed > 0 && stiffest > 0) c->sf = fmax(c->sf, p->speed / stiffest);
+  if (p->speed > 0 && stiffest > 0) c->sf = larger(c->sf, p->speed / stiffest);
   if (c->sf == 0) c->sf = 1;
   if (c->sw == 0) c->sw = 1;
 }
@@ -115,11 +119,11 @@ double tgi_lcp_row_residual(const tgiLcpScratch *c, const tgiLcpProblem *p, bool
   double sf = c->sf, fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / c->sw;
   if (!isfinite(fi) || !isfinite(wi)) return INFINITY;
   if (p->kind[i] == TGI_LCP_EQUALITY) return fabs(wi);
-  if (p->kind[i] == TGI_LCP_NORMAL) return fmax(fmax(-fi, -wi), fmin(fabs(fi), fabs(wi)));
+  if (p->kind[i] == TGI_LCP_NORMAL) return larger(larger(-fi, -wi), smaller(fabs(fi), fabs(wi)));
   if (dead) return fabs(fi);
   double B = tgRe(bound(p, f, i)) / sf;
   double off = wi < 0 ? fabs(B - fi) : fabs(B + fi);  // distance from the force that sliding asks for
-  return fmax(fabs(fi) - B, fmin(fabs(wi), off));
+  return larger(fabs(fi) - B, smaller(fabs(wi), off));
 }
 
 double tgi_lcp_row_margin(const tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w, int i) {
@@ -165,14 +169,13 @@ double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls,
   tgi_lcp_expand(s, s->fk, f);
   for (int i = 0; i < n; i++)
     if (s->kpos[i] < 0) f[i] += c->ftmp[i];
-  for (int i = 0; i < n; i++) {
-    v[i] = p->b[i];
-    for (int j = 0; j < n; j++) v[i] += p->A[(size_t)n * i + j] * f[j];
-  }
+  for (int i = 0; i < n; i++) v[i] = p->b[i];
+  for (int j = 0; j < n; j++)   // A is symmetric: its rows are its columns
+    for (int i = 0; f[j] != 0 && i < n; i++) v[i] += p->A[(size_t)n * j + i] * f[j];
   double worst = 0;
   tgi_lcp_scales(c, p, f);
   for (int i = 0; i < n; i++)
-    worst = fmax(worst, tgi_lcp_row_residual(c, p, tgi_lcp_is_dead(s, p, s->cls, i), f, v, i));
+    worst = larger(worst, tgi_lcp_row_residual(c, p, tgi_lcp_is_dead(s, p, s->cls, i), f, v, i));
   return worst;
 }
 
@@ -302,7 +305,7 @@ double tgi_lcp_null_action(const tgiLcp *s) {
   if (s->rank == s->nk) return 0;
   double worst = 0, most = 0;
   int n = s->n;
-  for (size_t i = 0; i < (size_t)n * n; i++) most = fmax(most, fabs(tgRe(p->A[i])));
+  for (size_t i = 0; i < (size_t)n * n; i++) most = larger(most, fabs(tgRe(p->A[i])));
   for (int probe = 0; probe < 2; probe++) {
     double size = 0;
     for (int i = 0; i < s->nk; i++) {
@@ -310,12 +313,12 @@ double tgi_lcp_null_action(const tgiLcp *s) {
       c->x[i] = golden - floor(golden) - 0.5;
     }
     tgi_lcp_project(s, c->x, c->x);
-    for (int i = 0; i < s->nk; i++) size = fmax(size, fabs(tgRe(c->x[i])));
+    for (int i = 0; i < s->nk; i++) size = larger(size, fabs(tgRe(c->x[i])));
     tgi_lcp_expand(s, c->x, c->y);
     for (int i = 0; i < n && size > 0; i++) {
       tgReal sum = 0;
       for (int j = 0; j < n; j++) sum += p->A[(size_t)n * i + j] * c->y[j];
-      worst = fmax(worst, fabs(tgRe(sum)) / size);
+      worst = larger(worst, fabs(tgRe(sum)) / size);
     }
   }
   return most > 0 ? worst / most : 0;
