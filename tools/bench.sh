@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export OPENBLAS_NUM_THREADS=1
 build/venv/bin/python bench/report.py
-for program in lcp batch dynamics; do
+for program in lcp batch dynamics collide; do
   echo "== bench_$program"
   "build/bin/bench_$program"
 done
