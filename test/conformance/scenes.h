@@ -26,8 +26,8 @@ typedef struct tgtConformScene {
   const char *name;
   void (*build)(tgtConform *c, int a, int b);
   int a, b;            ///< given to build
-  enum { TGT_CONFORM_TOUCHES, TGT_CONFORM_APART, TGT_CONFORM_PAIR } kind;   ///< APART: no force acts; PAIR: two bodies, which may be listed the other way
-                                                                           ///< round and be in one tree
+  enum { TGT_CONFORM_TOUCHES, TGT_CONFORM_APART, TGT_CONFORM_PAIR, TGT_CONFORM_SMOOTH } kind;   ///< APART: no force acts; PAIR: two bodies, which may be listed the other way
+                                                                           ///< round and be in one tree; SMOOTH: tied, with one derivative all the same
 } tgtConformScene;
 
 /// How the world lies.
@@ -41,6 +41,8 @@ typedef struct tgtConformVariant {
 
 /// The scenes, by part; the last line of each has name NULL.
 extern const tgtConformScene tgt_conform_blocks[], tgt_conform_robots[], tgt_conform_pairs[];
+/// States of such scenes that sit on a switch.
+extern const tgtConformScene tgt_conform_ties[];
 
 /// Builds and compiles. *state gets what tgt_conform_state needs; fails the test when the model does not compile.
 tgModel *tgt_conform_build(const tgtConformScene *scene, const tgtConformVariant *variant, tgtConform *state);

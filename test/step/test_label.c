@@ -1,7 +1,6 @@
 // test_label.c: a gradient is never called exact where the derivatives from the left and from the right differ.
 //
-// 1,000 states: half of them reached by simulation, half built to sit on a tie. Left and right differences use steps
-// of the size of the tie tolerances (gaps 1e-9, speeds and impulses 1e-9 relative), so what they see is the tie of the state.
+// 1,000 states: half of them reached by simulation, half built to sit on a tie.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,78 +9,10 @@
 #include "contact/contact.h"
 #include "scenes/scenes.h"
 #include "scene_states.h"
+#include "step/label_check.h"
 #include "support/robots.h"
 
 static const double h = 0.01;
-
-// largest gap between left and right derivatives relative to the largest entry, over all directions; memory is frozen
-static double kink(tgSim *s) {
-  const tgModel *m = &s->m;
-  int nv = m->nv, nu = m->nu, nt = 2 * nv + nu;
-  size_t state = (size_t)(m->nq + nv + nu);
-  tgReal *x = malloc(sizeof(tgReal) * (2 * state + 5 * (size_t)(nv + 1) + (size_t)m->nq)), *q1 = x + state, *d = q1 + m->nq,
-         *y0 = d + nv, *y[2] = {y0 + nv, y0 + 2 * nv}, *w = y0 + 3 * nv;
-  double biggest = 0, jump = 0;
-  memcpy(x, s->qpos, (size_t)m->nq * sizeof *x);
-  memcpy(x + m->nq, s->qvel, (size_t)nv * sizeof *x);
-  memcpy(x + m->nq + nv, s->ctrl, (size_t)nu * sizeof *x);
-  assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);
-  memcpy(y0, s->qvel, (size_t)nv * sizeof *x);
-  for (int j = 0; j < nt; j++) {
-    double size = j < 2 * nv ? 2e-9 : 1e-6;
-    for (int side = 0; side < 2; side++) {
-      double a = side == 0 ? -size : size;
-      for (int i = 0; i < nv; i++) w[i] = i == j ? a : 0;
-      tg_model_integrate(s->model, x, w, s->qpos);
-      for (int i = 0; i < nv; i++) s->qvel[i] = x[m->nq + i] + (i == j - nv ? a : 0);
-      for (int i = 0; i < nu; i++) s->ctrl[i] = x[m->nq + nv + i] + (i == j - 2 * nv ? a : 0);
-      tgStatus status = tg_sim_step(s, h, NULL);
-      check_true(status == TG_OK, "%s", s->error.text);
-      for (int i = 0; i < nv; i++) y[side][i] = (s->qvel[i] - y0[i]) / a;
-    }
-    double scale = j < 2 * nv ? 1 : 100;   // a control acts through h
-    for (int i = 0; i < nv; i++) {
-      biggest = fmax(biggest, scale * fmax(fabs(y[0][i]), fabs(y[1][i])));
-      jump = fmax(jump, scale * fabs(y[1][i] - y[0][i]));
-    }
-  }
-  memcpy(s->qpos, x, (size_t)m->nq * sizeof *x);
-  memcpy(s->qvel, x + m->nq, (size_t)nv * sizeof *x);
-  memcpy(s->ctrl, x + m->nq + nv, (size_t)nu * sizeof *x);
-  free(x);
-  return jump / fmax(biggest, 1);
-}
-
-typedef struct Tally { int states, kinks, exact; } Tally;
-
-// the state of the sim is labelled and probed
-static void judge(tgSim *s, const char *what, int k, Tally *t) {
-  tgGradInfo info;
-  tgReal *D = malloc(sizeof(tgReal) * (size_t)(2 * s->m.nv * (2 * s->m.nv + s->m.nu)));
-  tgReal *state = malloc(sizeof(tgReal) * (size_t)(s->m.nq + s->m.nv));
-  memcpy(state, s->qpos, sizeof(tgReal) * (size_t)s->m.nq);
-  memcpy(state + s->m.nq, s->qvel, sizeof(tgReal) * (size_t)s->m.nv);
-  tgStatus status = tg_sim_step(s, h, NULL);
-  check_true(status == TG_OK, "%s %d: %s", what, k, s->error.text);
-  tg_sim_freeze_memory(s, true);
-  memcpy(s->qpos, state, sizeof(tgReal) * (size_t)s->m.nq);
-  memcpy(s->qvel, state + s->m.nq, sizeof(tgReal) * (size_t)s->m.nv);
-  assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);
-  assert_int_equal(tg_sim_step_jacobian(s, D, &info), TG_OK);
-  memcpy(s->qpos, state, sizeof(tgReal) * (size_t)s->m.nq);
-  memcpy(s->qvel, state + s->m.nq, sizeof(tgReal) * (size_t)s->m.nv);
-  double jump = kink(s);
-  tg_sim_freeze_memory(s, false);
-  bool kinked = jump > 3e-3;
-  check_true(!kinked || info.label != TG_GRAD_EXACT, "%s %d: left and right derivatives differ by %.3g of the largest, label exact", what,
-             k, jump);
-  check_true(info.label == TG_GRAD_EXACT || (info.ties > 0 && info.reason[0] != '\0'), "%s %d: a tie without a reason", what, k);
-  t->states++;
-  t->kinks += kinked;
-  t->exact += info.label == TG_GRAD_EXACT;
-  free(D);
-  free(state);
-}
 
 typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
 static Rig rig(tgDesc *d) {
@@ -101,12 +32,12 @@ static void drop(Rig *r) {
 
 static void test_reached(void **state) {
   (void)state;
-  Tally t = {0};
+  tgtLabels t = {0};
   for (int scene = 0; scene < TGS_COUNT; scene++) {
     Rig r = rig(tgs_desc((tgsScene)scene));
     for (int k = 0; k < 84; k++) {
       assert_int_equal(tgt_scene_state(r.s, (tgsScene)scene, 1000 + k, h), TG_OK);
-      judge(r.s, tgs_name((tgsScene)scene), k, &t);
+      tgt_judge(r.s, h, tgs_name((tgsScene)scene), k, &t);
     }
     drop(&r);
   }
@@ -181,10 +112,10 @@ static void test_built(void **state) {
   static const char *const name[KINDS] = {"bound", "stop", "weightless", "touch", "limit", "clamp", "dry", "bounce", "edge"};
   tgtRandom r = {.s = 5};
   for (int kind = 0; kind < KINDS; kind++) {
-    Tally t = {0};
+    tgtLabels t = {0};
     for (int k = 0; k < 56; k++) {
       Rig x = tie(kind, &r);
-      judge(x.s, name[kind], k, &t);
+      tgt_judge(x.s, h, name[kind], k, &t);
       drop(&x);
     }
     print_message("%-10s %d states, %d with a kink, %d called exact\n", name[kind], t.states, t.kinks, t.exact);
@@ -200,10 +131,10 @@ static void test_falling_at_the_limits(void **state) {
   x.c = tgt_contact(x.m);
   x.s = tg_sim_create(x.m, x.c, NULL, NULL);
   assert_non_null(x.s);
-  Tally t = {0};
+  tgtLabels t = {0};
   for (int k = 0; k < 60; k++) {
     // judge ends with a nudged memory and the state of before
-    judge(x.s, "falling", k, &t);
+    tgt_judge(x.s, h, "falling", k, &t);
     assert_int_equal(tg_sim_step(x.s, h, NULL), TG_OK);
     tgGradInfo info;
     tgReal D[14 * 18];
@@ -223,9 +154,9 @@ static void test_real_forces_are_no_tie(void **state) {
   x.s = tg_sim_create(x.m, x.c, NULL, NULL);
   assert_non_null(x.s);
   x.s->qpos[2] = 0.0999;
-  Tally t = {0};
+  tgtLabels t = {0};
   for (int k = 0; k < 40; k++) {
-    judge(x.s, "box", k, &t);
+    tgt_judge(x.s, h, "box", k, &t);
     assert_int_equal(tg_sim_step(x.s, h, NULL), TG_OK);
   }
   check_true(t.exact == t.states, "box: %d of %d called exact", t.exact, t.states);
