@@ -26,8 +26,9 @@ typedef struct tgtConformScene {
   const char *name;
   void (*build)(tgtConform *c, int a, int b);
   int a, b;            ///< given to build
-  enum { TGT_CONFORM_TOUCHES, TGT_CONFORM_APART, TGT_CONFORM_PAIR, TGT_CONFORM_SMOOTH } kind;   ///< APART: no force acts; PAIR: two bodies, which may be listed the other way
-                                                                           ///< round and be in one tree; SMOOTH: tied, with one derivative all the same
+  enum { TGT_CONFORM_TOUCHES, TGT_CONFORM_APART, TGT_CONFORM_PAIR, TGT_CONFORM_SMOOTH, TGT_CONFORM_LARGE } kind;   ///< APART: no force acts; PAIR: two bodies, which may be listed the other way
+                                                                           ///< round and be in one tree; SMOOTH: tied, with one derivative all the
+                                                                           ///< same; LARGE: touches, but is checked in few variants
 } tgtConformScene;
 
 /// How the world lies.
@@ -40,7 +41,7 @@ typedef struct tgtConformVariant {
 } tgtConformVariant;
 
 /// The scenes, by part; the last line of each has name NULL.
-extern const tgtConformScene tgt_conform_blocks[], tgt_conform_robots[], tgt_conform_pairs[];
+extern const tgtConformScene tgt_conform_blocks[], tgt_conform_robots[], tgt_conform_pairs[], tgt_conform_files[];
 /// States of such scenes that sit on a switch.
 extern const tgtConformScene tgt_conform_ties[];
 
