@@ -98,18 +98,46 @@ static void jump_worm(tgtConform *c, int down, int friction) {
   touches_world_only(c);
 }
 
-// the state of the published timing, at rest, and with an arm that swings while the projectile falls
-static void catapult(tgtConform *c, int swinging, int unused) {
-  (void)unused;
+// projectile and arm; the first joints of both
+static void catapult_world(tgtConform *c, int *j_out, int *k_out) {
   gravity_down(c);
   int ball = tgt_conform_body(c, 0, ORIGIN, NULL, 1), j = tgt_conform_slides(c, ball);
   tgt_conform_box(c, ball, .1, .1, .1, 1);
   int base = tgt_conform_body(c, 0, (double[]){.5, -.45, 0}, NULL, 1), k = tail(c, base, 1);
+  tgt_conform_wall(c, (double[]){1.2, -.7, 0}, 3.5, .25, .5, 1);
+  tg_desc_add_exclude(c->d, base, base + 2);
+  *j_out = j;
+  *k_out = k;
+}
+
+// the state of the published timing, at rest, and with an arm that swings while the projectile falls
+static void catapult(tgtConform *c, int swinging, int unused) {
+  (void)unused;
+  int j, k;
+  catapult_world(c, &j, &k);
   c->q[k] = 45 * DEGREE;
   c->q[k + 2] = .65;
   c->v[k][0] = swinging ? -1 : 0;
   c->v[j + 1][0] = swinging ? -.3 : 0;
-  tgt_conform_wall(c, (double[]){1.2, -.7, 0}, 3.5, .25, .5, 1);
+}
+
+// states on which the gradients published with [lcp] once failed: position, speed, force
+static void catapult_recorded(tgtConform *c, int which, int unused) {
+  (void)unused;
+  static const double state[5][3][5] = {
+      {{-7.4747, 9.43449, 2.12166, 2.98394, 2.34673}, {-2.84978, 1.03633, 0, 9.16668, 6.99675}, {0, 0, -2.11163, -2.06504, -1.3781}},
+      {{8.75823, -1.33554, 1.60919, 0.367526, 1.09027}, {4.48639, -5.53436, 1.73472e-18, -1.03812e-17, -0.472044}, {0, 0, 9.428, -1.14176, 0.947147}},
+      {{8.75828, -1.33554, 1.6092, 0.367528, 1.09028}, {4.48642, -5.53436, -1.73472e-18, -2.35814e-18, -0.472011}, {0, 0, 9.428, -1.14176, 0.947147}},
+      {{-0.13334, -0.178891, 1.07272, 0.130007, 0.436478}, {-0.433131, -0.847734, 2.55373, -1.13021, -1.61568}, {0, 0, -0.17232, 6.83192, -0.275112}},
+      {{-0.000646825, -0.0351094, 0.759088, 0.102786, 0.731049}, {-0.216819, -0.25626, 0.256483, 0.758835, -0.794271}, {0, 0, 0.136721, 1.88135, 7.45379}}};
+  int j, k;
+  catapult_world(c, &j, &k);
+  for (int i = 0; i < 5; i++) {
+    int joint = i < 2 ? j + i : k + i - 2;
+    c->q[joint] = state[which][0][i];
+    c->v[joint][0] = state[which][1][i];
+    c->f[joint][0] = state[which][2][i];
+  }
 }
 
 const tgtConformScene tgt_conform_robots[] = {
@@ -128,4 +156,9 @@ const tgtConformScene tgt_conform_robots[] = {
     {"jump-worm with friction", jump_worm, 70, 10, TGT_CONFORM_TOUCHES},
     {"catapult", catapult, 0, 0, TGT_CONFORM_TOUCHES},
     {"catapult that swings", catapult, 1, 0, TGT_CONFORM_TOUCHES},
+    {"catapult, recorded state 1", catapult_recorded, 0, 0, TGT_CONFORM_TOUCHES},
+    {"catapult, recorded state 2", catapult_recorded, 1, 0, TGT_CONFORM_TOUCHES},
+    {"catapult, recorded state 3", catapult_recorded, 2, 0, TGT_CONFORM_TOUCHES},
+    {"catapult, recorded state 4", catapult_recorded, 3, 0, TGT_CONFORM_TOUCHES},
+    {"catapult, recorded state 5", catapult_recorded, 4, 0, TGT_CONFORM_TOUCHES},
     {NULL, NULL, 0, 0, TGT_CONFORM_TOUCHES}};
