@@ -26,9 +26,9 @@ typedef struct tgtConformScene {
   const char *name;
   void (*build)(tgtConform *c, int a, int b);
   int a, b;            ///< given to build
-  enum { TGT_CONFORM_TOUCHES, TGT_CONFORM_APART, TGT_CONFORM_PAIR, TGT_CONFORM_SMOOTH, TGT_CONFORM_LARGE } kind;   ///< APART: no force acts; PAIR: two bodies, which may be listed the other way
-                                                                           ///< round and be in one tree; SMOOTH: tied, with one derivative all the
-                                                                           ///< same; LARGE: touches, but is checked in few variants
+  /// APART: no force acts. PAIR: two bodies that touch, which may be listed the other way round and be in one tree. SMOOTH: tied, with one derivative all
+  /// the same. LARGE: touches, but is checked in few variants.
+  enum { TGT_CONFORM_TOUCHES, TGT_CONFORM_APART, TGT_CONFORM_PAIR, TGT_CONFORM_SMOOTH, TGT_CONFORM_LARGE } kind;
 } tgtConformScene;
 
 /// How the world lies.

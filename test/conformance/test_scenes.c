@@ -67,8 +67,8 @@ static Problem problem(tgSim *s) {
     cholesky_solve(M, nv, X + i * nv);
     double e = tgRe(s->row_bounce[i]);
     for (int d = 0; d < nv; d++) b[i] += (1 + e) * J[i * nv + d] * vhat[d];
-    if (s->row_kind[i] == TG_ROW_NORMAL && e == 0) b[i] += s->contact_model->options.erp / s->h * tgRe(c->gap);
-    if (!contact) b[i] += s->contact_model->options.erp / s->h * tgRe(s->row_gap[i]);
+    if (s->row_kind[i] == TG_ROW_NORMAL && e == 0) b[i] += tgt_gap_rate(s, i) * tgRe(c->gap);
+    if (!contact) b[i] += tgt_gap_rate(s, i) * tgRe(s->row_gap[i]);
   }
   for (int i = 0; i < n; i++)
     for (int k = 0; k < n; k++)
@@ -126,8 +126,8 @@ static void run(const tgtConformScene *scene, const tgtConformVariant *v, bool s
   t->worst = (Problem){fmax(t->worst.A, p.A), fmax(t->worst.b, p.b), fmax(t->worst.w, p.w)};
   t->runs++;
 #ifdef TG_COMPLEX
-  // Every parameter of the model, entry by entry; of the many variants of a pair, and of the few of what is large, in every third. Not by differences: these scenes rest on flat
-  // faces, and any parameter tips them off.
+  // Every parameter of the model, entry by entry; of the many variants of a pair, and of the few of what is large, in every third. Not by
+  // differences: these scenes rest on flat faces, and any parameter tips them off.
   tgtRandom r = {.s = (uint64_t)t->runs};
   tgt_conform_state(&c, s);
   tgt_unequal(s);

@@ -51,6 +51,11 @@ static inline void tgt_other_row(tgSim *s, int i, tgReal *row) {
   for (int d = 0; d < m->nv; d++) row[d] = s->row_J[(size_t)i * (size_t)m->nv + (size_t)d];
 }
 
+// share of a gap removed per second: erp/h, or nothing where the step says that it left some as they are
+static inline double tgt_gap_rate(const tgSim *s, int i) {
+  return s->info.nleft > 0 && tgRe(s->row_rate[i]) == 0 ? 0 : s->contact_model->options.erp / s->h;
+}
+
 /// After a successful tg_sim_step of h seconds.
 static inline tgtVerdict tgt_verify(tgSim *s) {
   const tgModel *m = &s->m;
@@ -71,7 +76,7 @@ static inline tgtVerdict tgt_verify(tgSim *s) {
     double g = sqrt(tgt_dotd(m->opt_gravity, m->opt_gravity, 3));
     bool bounce = contact && s->row_part[i] == 0 && tgRe(c->restitution) > 0 && -vn > fmax(g * h, o->restitution_speed);
     if (contact && s->row_part[i] > 0) gap = 0;
-    w[i] += bounce ? tgRe(c->restitution) * vn : o->erp * gap / h;
+    w[i] += bounce ? tgRe(c->restitution) * vn : tgt_gap_rate(s, i) * gap;
     fmax_ = fmax(fmax_, fabs(f[i]));
     wmax = fmax(wmax, fmax(fabs(w[i]), fabs(vn)));
   }
