@@ -4,6 +4,7 @@
 // dt_i. (2) has one dt for each island, the mean of the dt_i by impulse, as its terms do not part by contacts. v- is vhat, a- = (vhat - v)/h.
 #include "step/bounce.h"
 
+#include "kin/kinematics.h"
 #include "step/impulse.h"
 #include "step/step.h"
 
@@ -100,7 +101,7 @@ tgStatus tgi_bounce_jacobian(tgSim *s, tgReal *Dv, tgReal *X) {
   return TG_OK;
 }
 
-tgStatus tgi_bounce_position_vjp(tgSim *s, const tgReal *x, tgReal *gx) {
+tgStatus tgi_bounce_position_vjp(tgSim *s, const tgReal *x, tgReal *gx, tgReal *gaps) {
   int nv = s->m.nv, n = s->nrow;
   size_t mark = tgi_stack_mark(s);
   tgReal *y = tgi_stack_real(s, (size_t)nv), *g = tgi_stack_real(s, (size_t)n), *r = tgi_stack_real(s, (size_t)n), *ask = tgi_stack_real(s, (size_t)n);
@@ -113,13 +114,26 @@ tgStatus tgi_bounce_position_vjp(tgSim *s, const tgReal *x, tgReal *gx) {
     tgReal sum = 0;
     demand(s, i, ask);
     for (int k = 0; k < n; k++) sum += ask[k] * r[k];
+    if (gaps != NULL) gaps[i] += sum;
     for (int d = 0; d < nv; d++) gx[d] += sum * s->row_J[(size_t)i * (size_t)nv + (size_t)d];
   }
   tgi_stack_free(s, mark);
   return TG_OK;
 }
 
-tgStatus tgi_bounce_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, int *ties) {
+// parameters move gaps, and with them the impact; what gaps have of q is in J
+static tgStatus gap_parameters(tgSim *s, const tgReal *gaps, tgParamGrad *p) {
+  const tgContactModel *k = s->contact_model->kind;
+  tgReal *unused = tgi_stack_real(s, (size_t)s->m.nv);
+  if (unused == NULL) return short_scratch(s);
+  for (int d = 0; d < s->m.nv; d++) unused[d] = 0;
+  k->gap_vjp(s, gaps, unused, p);
+  TG_TRY(k->size_parameters(s, p));
+  tgi_place_vjp(s, p, NULL);
+  return TG_OK;
+}
+
+tgStatus tgi_bounce_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, tgReal *gaps, int *ties) {
   int nv = s->m.nv;
   size_t mark = tgi_stack_mark(s);
   Impact e;
@@ -127,14 +141,16 @@ tgStatus tgi_bounce_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgRea
   tgReal *aq = tgi_stack_real(s, (size_t)nv), *av = tgi_stack_real(s, (size_t)nv);
   if (aq == NULL || av == NULL) return short_scratch(s);
   for (int d = 0; d < nv; d++) aq[d] = av[d] = 0;
-  TG_TRY(tgi_impulse_vjp(s, z, aq, av, gu, NULL, ties));
+  TG_TRY(tgi_impulse_vjp(s, z, aq, av, gu, p, ties));
   for (int i = 0; i < s->nrow; i++) {
     if (!bouncing(s, i)) continue;
     tgReal late = 0;   // dL/dt of the island
     for (int d = 0; d < nv; d++)
       if (s->dof_island[d] == s->row_island[i]) late += aq[d] * s->vhat[d] + av[d] * e.before[d] - z[d] * e.after[d];
     for (int d = 0; d < nv; d++) gq[d] += late * e.when[i] * s->row_J[(size_t)i * (size_t)nv + (size_t)d];
+    if (gaps != NULL) gaps[i] += late * e.when[i];
   }
+  if (p != NULL) TG_TRY(gap_parameters(s, gaps, p));
   for (int d = 0; d < nv; d++) {
     gq[d] += aq[d];
     gv[d] += av[d];

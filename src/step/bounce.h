@@ -14,9 +14,10 @@
 bool tgi_bounces(const tgSim *s);
 /// Dense: Dv (nv x nc) is tgi_impulse_jacobian's, nc = 2 nv + nu, and gets the terms of (2) that it lacks; X (nv x nc) += R - 1 in its first nv columns.
 tgStatus tgi_bounce_jacobian(tgSim *s, tgReal *Dv, tgReal *X);
-/// Adjoint of (1): gx (nv) += R' x - x. gx is not x.
-tgStatus tgi_bounce_position_vjp(tgSim *s, const tgReal *x, tgReal *gx);
-/// Adjoint of (2), that of tgi_impulse_vjp in it: adds to gq, gv and gu (gu may be NULL).
-tgStatus tgi_bounce_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, int *ties);
+/// Adjoint of (1): gx (nv) += R' x - x. gx is not x. gaps (nrow, may be NULL) += dL/d(gap) of the bouncing normals, of which J dq is the part in q.
+tgStatus tgi_bounce_position_vjp(tgSim *s, const tgReal *x, tgReal *gx, tgReal *gaps);
+/// Adjoint of (2), that of tgi_impulse_vjp in it: adds to gq, gv, gu and p (gu and p may be NULL). gaps (nrow; NULL with p NULL) holds what
+/// tgi_bounce_position_vjp left; parameters that move gaps move the impact too.
+tgStatus tgi_bounce_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, tgReal *gaps, int *ties);
 
 #endif

@@ -124,12 +124,12 @@ static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo 
 }
 
 // x <- R' x
-static tgStatus bounce_position(tgSim *s, tgReal *x) {
+static tgStatus bounce_position(tgSim *s, tgReal *x, tgReal *gaps) {
   size_t mark = tgi_stack_mark(s);
   tgReal *old = tgi_stack_real(s, (size_t)s->m.nv);
   if (old == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
   for (int d = 0; d < s->m.nv; d++) old[d] = x[d];
-  tgStatus status = tgi_bounce_position_vjp(s, old, x);
+  tgStatus status = tgi_bounce_position_vjp(s, old, x, gaps);
   tgi_stack_free(s, mark);
   return status;
 }
@@ -149,18 +149,22 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tg
   }
   // q' = q (+) h v' or q (+) h v
   bool bounces = tgi_bounces(s);
+  tgReal *gaps = NULL;
+  if (bounces && dp != NULL) {
+    gaps = tgi_stack_real(s, (size_t)s->nrow);
+    if (gaps == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
+    for (int i = 0; i < s->nrow; i++) gaps[i] = 0;
+  }
   if (gq != NULL) {
     tgi_integrate_vjp(m, w, gq, aq, gw);
-    if (bounces) TG_TRY(bounce_position(s, aq));
-    if (bounces && !by_new) TG_TRY(bounce_position(s, gw));
+    if (bounces) TG_TRY(bounce_position(s, aq, gaps));
+    if (bounces && !by_new) TG_TRY(bounce_position(s, gw, NULL));
     for (int d = 0; d < nv; d++) *(by_new ? &z[d] : &av[d]) += s->h * gw[d];
     for (int d = 0; d < nv && dp != NULL && dp->opt_timestep != NULL; d++) dp->opt_timestep[0] += (by_new ? s->v1 : s->v0)[d] * gw[d];
   }
   if (du != NULL)
     for (int i = 0; i < m->nu; i++) du[i] = 0;
-  if (bounces && dp != NULL)
-    return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "With the bounce gradient a step that bounces has no derivative in parameters: turn bounce_gradient off.");
-  TG_TRY(bounces ? tgi_bounce_vjp(s, z, aq, av, du, clamps) : tgi_impulse_vjp(s, z, aq, av, du, dp, clamps));
+  TG_TRY(bounces ? tgi_bounce_vjp(s, z, aq, av, du, dp, gaps, clamps) : tgi_impulse_vjp(s, z, aq, av, du, dp, clamps));
   for (int d = 0; d < nv; d++) {
     if (dq != NULL) dq[d] = aq[d];
     if (dv != NULL) dv[d] = av[d];

@@ -9,6 +9,7 @@
 #include "step/bounce.h"
 #include "step/impulse.h"
 #include "support/deriv.h"
+#include "tangere/param.h"
 
 typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
 static Rig rig(tgDesc *d, bool bounce, bool symplectic) {
@@ -181,7 +182,7 @@ static void check_algebra(Rig *r, const char *what) {
   check_true(bounces > 0, "%s: nothing bounces", what);
   // R' x by the adjoint
   for (int i = 0; i < nv; i++) w[i] = g[i] = tgt_normal(&random);
-  assert_int_equal(tgi_bounce_position_vjp(s, w, g), TG_OK);
+  assert_int_equal(tgi_bounce_position_vjp(s, w, g, NULL), TG_OK);
   for (int j = 0; j < nv; j++) {
     tgReal sum = 0;
     for (int d = 0; d < nv; d++) sum += w[d] * X[d * nc + j];
@@ -189,7 +190,7 @@ static void check_algebra(Rig *r, const char *what) {
   }
   // and (2)
   for (int j = 0; j < nc; j++) g[j] = 0;
-  assert_int_equal(tgi_bounce_vjp(s, w, g, g + nv, NULL, &ties), TG_OK);
+  assert_int_equal(tgi_bounce_vjp(s, w, g, g + nv, NULL, NULL, NULL, &ties), TG_OK);
   for (int j = 0; j < nc; j++) t[j] = tgt_normal(&random);
   tgt_check_adjoint(D, nv, nc, w, t, g);
   // the whole step
@@ -481,8 +482,80 @@ static void test_motions(void **state) {
   for (size_t k = 0; k < sizeof motions / sizeof *motions; k++) check_motion(&motions[k]);
 }
 
+// ---- parameters of a ball on a floor: restitution, gravity, radius, height of the floor ----
+
+static double floor_height, ball_radius = .1;
+static double moved_gap(const double *q, int k, double *J) { return floor_gap(q, k, J) + .1 - ball_radius - floor_height; }
+
+static void reference_parameters(Motion m, const double *w, double out[4]) {
+  const double a = 1e-6;
+  double *const moved[4] = {&m.e, &m.acceleration[1], &ball_radius, &floor_height};
+  for (int k = 0; k < 4; k++) {
+    double L[2] = {0, 0}, x[2 * MOST];
+    for (int side = 0; side < 2; side++) {
+      double nominal = *moved[k];
+      *moved[k] += side == 0 ? -a : a;
+      memcpy(x, m.q, sizeof(double) * 2);
+      memcpy(x + 2, m.v, sizeof(double) * 2);
+      reference(&m, m.T, x);
+      for (int i = 0; i < 4; i++) L[side] += w[i] * x[i];
+      *moved[k] = nominal;
+    }
+    out[k] = (L[1] - L[0]) / (2 * a);
+  }
+}
+
+// dL/dp over the steps, back from the end
+static void rollout_parameters(const Motion *m, int steps, const double *w, double out[4]) {
+  static const char *const names[4] = {"geom_restitution", "opt_gravity", "geom_size", "geom_pos"};
+  Rig r = rig(m->scene(m), true, true);
+  tgError e = {0};
+  tgParamGrad *p = tg_param_grad_create(r.m, names, 4, NULL, &e);
+  check_true(p != NULL, "%s", e.text);
+  size_t size = tg_sim_snapshot_size(r.s);
+  char *tape = malloc(size * (size_t)steps);
+  for (int i = 0; i < 2; i++) r.s->qvel[i] = m->v[i];
+  for (int t = 0; t < steps; t++) {
+    tg_sim_save(r.s, tape + (size_t)t * size);
+    assert_int_equal(tg_sim_step(r.s, m->T / steps, NULL), TG_OK);
+    assert_int_equal(tg_sim_snapshot_size(r.s), size);
+  }
+  tgReal g[4] = {w[0], w[1], w[2], w[3]};
+  for (int t = steps - 1; t >= 0; t--) {
+    assert_int_equal(tg_sim_restore(r.s, tape + (size_t)t * size), TG_OK);
+    assert_int_equal(tg_sim_step(r.s, m->T / steps, NULL), TG_OK);
+    assert_int_equal(tg_sim_step_vjp(r.s, g, g + 2, g, g + 2, NULL, p, NULL), TG_OK);
+  }
+  int ball = r.s->m.geom_type[0] == TG_GEOM_SPHERE ? 0 : 1, at[4] = {ball, 1, 3 * ball, 3 * (1 - ball) + 1};
+  for (int k = 0; k < 4; k++) {
+    int rows, cols;
+    out[k] = tgRe(tg_param_grad_field(p, names[k], &rows, &cols)[at[k]]);
+  }
+  free(tape);
+  tg_param_grad_free(p);
+  drop(&r);
+}
+
+static void test_parameters(void **state) {
+  (void)state;
+  for (int slips = 0; slips < 2; slips++) {
+    Motion m = {"ball on a floor", 2, {1, 1}, {0, -9.81}, {0, .6}, {2, 0}, .7, slips ? .1 : 0, 1, 1, moved_gap, floor_scene, false};
+    const double w[4] = {.3, 1, -.7, .4};
+    double want[4], have[4], largest = 0, error[2] = {0, 0};
+    reference_parameters(m, w, want);
+    for (int i = 0; i < 4; i++) largest = fmax(largest, fabs(want[i]));
+    for (int level = 0; level < 2; level++) {
+      rollout_parameters(&m, level == 0 ? 500 : 32000, w, have);
+      for (int i = 0; i < 4; i++) error[level] = fmax(error[level], fabs(have[i] - want[i]) / largest);
+    }
+    print_message("parameters: restitution %.5g (%.5g) gravity %.5g (%.5g) radius %.5g (%.5g) floor %.5g (%.5g); error %.2g, %.2g\n", have[0], want[0], have[1],
+                  want[1], have[2], want[2], have[3], want[3], error[0], error[1]);
+    check_true(error[1] < 1e-3 && error[1] < error[0] / 8, "parameters are off by %.2g", error[1]);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_two_balls), cmocka_unit_test(test_swap), cmocka_unit_test(test_boxes), cmocka_unit_test(test_groups),
-                                     cmocka_unit_test(test_motions)};
+                                     cmocka_unit_test(test_motions), cmocka_unit_test(test_parameters)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
