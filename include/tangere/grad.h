@@ -49,6 +49,12 @@ typedef struct tgGradCheck {
 /// and may make more room in the sim as tg_sim_reserve does.
 TG_API tgStatus tg_grad_check_step(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check);
 
+/// Appends one block, "dL/dp": the step's adjoint in every parameter of the model that has a derivative (tg_param_name), for a random functional L
+/// of (q', v'), each array along one random direction, against extrapolated differences of steps that keep the rows and classes of the nominal one.
+/// col_name is the worst array; arrays without a derivative in this model are left out, and the reason names the first. State, memory and
+/// parameters are restored. Returns the step's status when it fails.
+TG_API tgStatus tg_grad_check_parameters(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check);
+
 /// Checks the gradient of a rollout (run->loss is needed; its outputs are not used) in random directions of q0, v0 and u: directional
 /// derivatives against extrapolated differences, and the slope of the Taylor remainder. Blocks are appended to check, which starts
 /// zero-initialised or as tg_grad_check_step left it; an error's text is in tg_sim_error of the rollout's sim.

@@ -51,6 +51,7 @@ static int check_step(const tgCli *cli, const tgModel *model, const tgContact *c
   o.seed = cli->seed;
   if (st == TG_OK) {
     st = tg_grad_check_step(sim, &o, c);
+    if (st == TG_OK) st = tg_grad_check_parameters(sim, &o, c);
     if (st != TG_OK) error = *tg_sim_error(sim);
   }
   error.status = st;

@@ -123,3 +123,18 @@ tgReal *tg_param_grad_values(tgParamGrad *p, int *size) {
   if (size != NULL) *size = p->size;
   return p->value;
 }
+
+static void remove_along(const tgReal *x, int n, tgReal *dir) {
+  tgReal along = 0;
+  for (int i = 0; i < n; i++) along += x[i] * dir[i];
+  for (int i = 0; i < n; i++) dir[i] -= along * x[i];
+}
+
+void tgi_param_tangent(const tgModel *m, const char *name, int rows, int cols, const tgReal *x, tgReal *dir) {
+  bool spring = strcmp(name, "qpos_spring") == 0, unit = strcmp(name, "jnt_axis") == 0 || strstr(name, "quat") != NULL;
+  for (int j = 0; spring && j < m->njnt; j++) {
+    int at = m->jnt_qadr[j] + (m->jnt_type[j] == TG_JOINT_FREE ? 3 : 0);
+    if (m->jnt_type[j] == TG_JOINT_FREE || m->jnt_type[j] == TG_JOINT_BALL) remove_along(x + at, 4, dir + at);
+  }
+  for (int r = 0; unit && r < rows; r++) remove_along(x + r * cols, cols, dir + r * cols);
+}

@@ -25,6 +25,9 @@ struct tgParamGrad {
   tgReal *X;                   // nbody x 6: of a body's pose as a force against its twist, axes held
 };
 
+/// Takes from a direction in the array `name` (rows x cols, at x) what would change the length of a unit quaternion or axis.
+void tgi_param_tangent(const tgModel *m, const char *name, int rows, int cols, const tgReal *x, tgReal *dir);
+
 /// L of a dof's axis: S_d += a * bar. No effect when nothing placed is wanted.
 static inline void tgi_param_axis(tgParamGrad *p, int dof, const tgReal bar[6]) {
   for (int i = 0; i < 6; i++) p->S[6 * dof + i] += bar[i];

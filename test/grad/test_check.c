@@ -71,6 +71,12 @@ static void right_gradients_pass(void **state) {
     assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
     assert_memory_equal(before, tg_sim_qpos(w.s), sizeof before);
     assert_int_equal(check.nblock, 7);
+    tgReal masses[16];
+    memcpy(masses, tg_sim_param(w.s, "body_mass", NULL, NULL), (size_t)w.m->nbody * sizeof *masses);
+    assert_int_equal(tg_grad_check_parameters(w.s, NULL, &check), TG_OK);
+    assert_int_equal(check.nblock, 8);
+    assert_memory_equal(before, tg_sim_qpos(w.s), sizeof before);
+    assert_memory_equal(masses, tg_sim_param(w.s, "body_mass", NULL, NULL), (size_t)w.m->nbody * sizeof *masses);
     if (!check.pass) show(&check);
     check_true(check.pass, "state %d", n);
     exact += block(&check, "dv'/dq")->label == TG_GRAD_EXACT;
@@ -177,9 +183,15 @@ static void wrong_gradients_are_refused(void **state) {
   assert_false(b->pass);
   assert_int_equal(b->label, TG_GRAD_SURROGATE);
   check_true(b->error > 0.1 && strstr(b->row_name, "root") != NULL, "error %g, row %s", b->error, b->row_name);
+  check = (tgGradCheck){.pass = true};
+  assert_int_equal(tg_grad_check_parameters(w.s, NULL, &check), TG_OK);
+  b = block(&check, "dL/dp");
+  assert_false(check.pass);
+  check_true(b->error > 0.1, "error %g of %s", b->error, b->col_name);
   // in the air nothing is left out
   tg_sim_qpos(w.s)[2] = 1;
   assert_int_equal(tg_grad_check_step(w.s, NULL, &check), TG_OK);
+  assert_int_equal(tg_grad_check_parameters(w.s, NULL, &check), TG_OK);
   if (!check.pass) show(&check);
   assert_true(check.pass);
   drop(&w);

@@ -67,23 +67,6 @@ static inline double tgt_param_slope(tgtParamCtx *c, const tgReal *w, bool analy
   return sum;
 }
 
-// along the spheres of unit quaternions and axes
-static inline void tgt_param_tangent(const char *name, const tgSim *s, int rows, int cols, const tgReal *x, tgReal *dir) {
-  bool spring = strcmp(name, "qpos_spring") == 0, unit = strcmp(name, "jnt_axis") == 0 || strstr(name, "quat") != NULL;
-  for (int j = 0; spring && j < s->m.njnt; j++) {
-    int type = s->m.jnt_type[j], at = s->m.jnt_qadr[j] + (type == TG_JOINT_FREE ? 3 : 0);
-    if (type != TG_JOINT_FREE && type != TG_JOINT_BALL) continue;
-    tgReal along = 0;
-    for (int i = 0; i < 4; i++) along += x[at + i] * dir[at + i];
-    for (int i = 0; i < 4; i++) dir[at + i] -= along * x[at + i];
-  }
-  for (int r = 0; unit && r < rows; r++) {
-    tgReal along = 0;
-    for (int i = 0; i < cols; i++) along += x[r * cols + i] * dir[r * cols + i];
-    for (int i = 0; i < cols; i++) dir[r * cols + i] -= along * x[r * cols + i];
-  }
-}
-
 static inline void tgt_check_param(tgtParamCtx *c, int k, const tgReal *w, tgParamGrad *p, tgtRandom *r, double tol, double floor_, const char *what,
                                    tgtParamSeen *seen) {
   const char *name = tg_param_name(k);
@@ -113,7 +96,7 @@ static inline void tgt_check_param(tgtParamCtx *c, int k, const tgReal *w, tgPar
     for (int i = 0; i < n; i++) dir[i] = directions == 1 ? (n == 1 ? 1 : tgt_normal(r)) : i == d;
     for (int i = 0; i < n && !step; i++)
       if (!isfinite(tgRe(nominal[i])) || (switches && tgRe(nominal[i]) == 0)) dir[i] = 0;
-    if (!step) tgt_param_tangent(name, c->s, rows, cols, nominal, dir);
+    if (!step) tgi_param_tangent(&c->s->m, name, rows, cols, nominal, dir);
     for (int i = 0; i < n; i++) ours += dir[i] != 0 ? tgRe(g[i]) * tgRe(dir[i]) : 0;
     ref = tgt_param_slope(c, w, !step, &doubt);
     biggest = fmax(biggest, fabs(ref));

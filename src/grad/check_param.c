@@ -1,0 +1,217 @@
+// check_param.c: the gradient check of a step in the parameters of the model.
+//
+// One random functional L = w . (q', v') is differentiated by the adjoint and, along one random direction for each array of parameters, by
+// extrapolated differences of steps that keep the rows and classes of the nominal one (pinned): the derivative is that of the active set
+// which the step chose. The contact's features and the larger of two frictions may switch all the same: then a side has to agree.
+#include <stdio.h>
+#include <string.h>
+
+#include "base/layout.h"
+#include "base/random.h"
+#include "contact/contact.h"
+#include "grad/check.h"
+#include "sim/param.h"
+
+static const double STENCIL[2] = {1e-5, 1e-6};
+
+typedef struct Check {
+  tgSim *sim;
+  double h;
+  int nv, ny, n, features;           // n: entries of the array; features: hash of the nominal contact features
+  const char *name;                  // of the array at hand
+  bool switched, changes_h;
+  tgReal *q, *v, *q1, *w, *nominal, *dir, *work;
+  double *col, *err;
+} Check;
+
+static int feature_hash(const tgSim *s) {
+  unsigned h = 2166136261u;
+  for (int i = 0; i < s->ncon; i++)
+    if (s->contact[i].row >= 0) h = (h ^ (unsigned)s->contact[i].feature) * 16777619u;
+  return (int)(h & 0x7fffffff);
+}
+
+static tgStatus step_from(Check *c, double h) {
+  tgSim *s = c->sim;
+  for (;;) {
+    memcpy(s->qpos, c->q, (size_t)s->m.nq * sizeof *c->q);
+    memcpy(s->qvel, c->v, (size_t)c->nv * sizeof *c->v);
+    tgStatus status = tg_sim_step(s, h, NULL);
+    if (status != TG_ERR_CAPACITY) return status;
+    status = tgi_sim_grow(s);
+    if (status != TG_OK) return status;
+  }
+}
+
+// fetched anew: the sim may have grown since
+static void set(Check *c, tgReal along) {
+  tgReal *param = tg_sim_param(c->sim, c->name, NULL, NULL);
+  for (int i = 0; i < c->n && !c->changes_h; i++) param[i] = c->nominal[i] + along * c->dir[i];
+}
+
+static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
+  Check *c = ctx;
+  set(c, x[0]);
+  tgStatus status = step_from(c, c->changes_h ? c->h + tgRe(x[0] * c->dir[0]) : c->h);
+  if (status != TG_OK) return status;
+  if (feature_hash(c->sim) != c->features) c->switched = true;
+  tg_model_difference(c->sim->model, c->q1, c->sim->qpos, y);
+  memcpy(y + c->nv, c->sim->qvel, (size_t)c->nv * sizeof *y);
+  return TG_OK;
+}
+
+// a random direction, scaled to the entries; along the unit spheres of quaternions and axes; not where bounds are infinite. The larger friction
+// (restitution) of two geoms counts: where they are equal, all move by the same share and none overtakes another.
+static void direction(Check *c, const char *name, int rows, int cols, bool tied, uint64_t seed, int array) {
+  bool together = tied && (strcmp(name, "geom_friction") == 0 || strcmp(name, "geom_restitution") == 0);
+  for (int i = 0; i < c->n; i++) {
+    double size = fabs(tgRe(c->nominal[i])), d = tgi_random_normal(seed, (uint64_t)array, (uint64_t)i);
+    // a number that switches something on as it leaves zero stays there
+    bool off = size == 0 && (strstr(name, "restitution") != NULL || strstr(name, "frictionloss") != NULL);
+    c->dir[i] = !isfinite(size) || off ? 0 : c->changes_h ? c->h * 1e-1 : (together ? 1 : d) * (size > 0 && size < 1 ? size : 1);
+  }
+  tgi_param_tangent(c->sim->model, name, rows, cols, c->nominal, c->dir);
+}
+
+// dL along the direction and what it may be off by; switched is set where a feature changed
+static tgStatus difference(Check *c, double step, tgiSide side, double *slope, double *error) {
+  tgiNumDiff d = {.nx = 1, .nt = 1, .ny = c->ny, .map = map, .ctx = c, .step = step, .analytic = !c->changes_h};
+  tgReal zero = 0, one = 1;
+  *slope = *error = 0;
+  c->switched = false;
+  tgStatus status = tgi_numdiff(&d, &zero, &one, side, c->col, c->err, c->work);
+  for (int i = 0; i < c->ny && status == TG_OK; i++) {
+    *slope += tgRe(c->w[i]) * c->col[i];
+    *error += fabs(tgRe(c->w[i])) * c->err[i];
+  }
+  return status;
+}
+
+// least error of the central and, where something switches or a tie is met, the one-sided differences
+static tgStatus compare(Check *c, double ours, bool tied, double tolerance, double *reference, double *best) {
+  *best = INFINITY;
+  for (int k = 0; k < 2; k++)
+    for (int side = 0; side < 3; side++) {
+      static const tgiSide sides[3] = {TGI_SIDE_BOTH, TGI_SIDE_ABOVE, TGI_SIDE_BELOW};
+      double slope, estimate;
+      if (side > 0 && !tied && !c->switched) break;
+      tgStatus status = difference(c, STENCIL[k], sides[side], &slope, &estimate);
+      if (status != TG_OK) return status;
+      // round-off of the narrow end of the stencil
+      double floor = (4 * estimate + 1e-14 / STENCIL[k]) / tolerance, error = fabs(ours - slope) / fmax(fabs(slope), floor);
+      if (!(error < *best)) continue;
+      *best = error;
+      *reference = slope;
+    }
+  return TG_OK;
+}
+
+// one array; *known is false where it has no derivative in this model
+static tgStatus check_array(Check *c, int array, const tgGradCheckOptions *o, tgGradBlock *b, bool *known) {
+  const char *name = tg_param_name(array);
+  tgError error;
+  tgGradInfo info;
+  tgParamGrad *p = tg_param_grad_create(c->sim->model, &name, 1, &c->sim->alloc, &error);
+  if (p == NULL) return error.status;
+  int rows, cols;
+  tgReal *g = tg_param_grad_field(p, name, &rows, &cols);
+  tgStatus status = step_from(c, c->h);
+  c->n = rows * cols;
+  c->changes_h = strcmp(name, "opt_timestep") == 0;
+  c->name = name;
+  memcpy(c->nominal, tg_sim_param(c->sim, name, NULL, NULL), (size_t)c->n * sizeof *c->nominal);
+  if (status == TG_OK) status = tg_sim_step_vjp(c->sim, c->w, c->w + c->nv, NULL, NULL, NULL, p, &info);
+  *known = status != TG_ERR_UNSUPPORTED;
+  if (status == TG_OK && c->n > 0) {
+    double ours = 0, reference = 0, best;
+    direction(c, name, rows, cols, info.label != TG_GRAD_EXACT, o->seed, array);
+    for (int i = 0; i < c->n; i++)
+      if (c->dir[i] != 0) ours += tgRe(g[i] * c->dir[i]);
+    status = compare(c, ours, info.label != TG_GRAD_EXACT, o->tolerance, &reference, &best);
+    set(c, 0);
+    if (status == TG_OK && !(best <= b->error)) {
+      b->error = best;
+      b->ours = ours;
+      b->reference = reference;
+      snprintf(b->col_name, sizeof b->col_name, "%s", name);
+    }
+    if (info.label > b->label) {
+      b->label = info.label;
+      memcpy(b->reason, info.reason, sizeof b->reason);
+    }
+  }
+  tg_param_grad_free(p);
+  return *known ? status : TG_OK;
+}
+
+static int largest_array(tgSim *s) {
+  int most = 1, rows, cols;
+  for (int i = 0; tg_param_name(i) != NULL; i++)
+    if (tg_sim_param(s, tg_param_name(i), &rows, &cols) != NULL && rows * cols > most) most = rows * cols;
+  return most;
+}
+
+static void place(Check *c, tgLayout *l, int most) {
+  size_t nq = (size_t)c->sim->m.nq, nv = (size_t)c->nv, ny = (size_t)c->ny;
+  tgiNumDiff d = {.nx = 1, .nt = 1, .ny = c->ny};
+  tgReal **arrays[] = {&c->q, &c->v, &c->q1, &c->w, &c->nominal, &c->dir, &c->work};
+  size_t sizes[] = {nq, nv, nq, ny, (size_t)most, (size_t)most, tgi_numdiff_work(&d)};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(tgReal));
+  c->col = tgi_place(l, ny, sizeof(double));
+  c->err = tgi_place(l, ny, sizeof(double));
+}
+
+static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
+  tgSim *s = c->sim;
+  memcpy(c->q, s->qpos, (size_t)s->m.nq * sizeof *c->q);
+  memcpy(c->v, s->qvel, (size_t)c->nv * sizeof *c->v);
+  for (int i = 0; i < c->ny; i++) c->w[i] = tgi_random_normal(o->seed, 1000, (uint64_t)i);
+  TG_TRY(step_from(c, c->h));
+  tg_sim_freeze_memory(s, true);
+  TG_TRY(step_from(c, c->h));
+  memcpy(c->q1, s->qpos, (size_t)s->m.nq * sizeof *c->q1);
+  c->features = feature_hash(s);
+  if (s->contact_model != NULL) {
+    s->contact_model->kind->remember(s);
+    s->pinned = true;
+  }
+  tgGradBlock *b = tgi_check_block(check, "dL/dp", o->tolerance);
+  if (b == NULL) return TG_OK;
+  int unknown = 0;
+  for (int k = 0; tg_param_name(k) != NULL; k++) {
+    bool known = true;
+    TG_TRY(check_array(c, k, o, b, &known));
+    if (!known && unknown++ == 0 && b->reason[0] == '\0') snprintf(b->reason, sizeof b->reason, "left out: %s, which has no derivative in this model", tg_param_name(k));
+  }
+  tgi_check_verdict(check, b);
+  return TG_OK;
+}
+
+tgStatus tg_grad_check_parameters(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check) {
+  tgGradCheckOptions o = options != NULL ? *options : tg_grad_check_default();
+  if (sim == NULL || check == NULL || o.size != sizeof o) return TG_ERR_ARG;
+  Check c = {.sim = sim, .h = o.h > 0 ? o.h : tg_model_timestep(sim->model), .nv = sim->m.nv, .ny = 2 * sim->m.nv};
+  tgLayout l = {.base = NULL};
+  int most = largest_array(sim);
+  place(&c, &l, most);
+  char *block = sim->alloc.alloc(sim->alloc.ctx, l.used);
+  size_t bytes = tg_sim_snapshot_size(sim);
+  char *before = sim->alloc.alloc(sim->alloc.ctx, bytes + 1);
+  tgStatus status = block != NULL && before != NULL ? TG_OK : tgi_error(&sim->error, TG_ERR_MEMORY, "out of memory for the check of parameters");
+  if (status == TG_OK) {
+    l = (tgLayout){.base = block};
+    place(&c, &l, most);
+    tg_sim_save(sim, before);
+    bool frozen = sim->frozen;
+    status = run(&c, &o, check);
+    sim->pinned = false;
+    sim->frozen = frozen;
+    tgError error = sim->error;
+    tgStatus restored = tg_sim_restore(sim, before);
+    sim->error = error;
+    if (status == TG_OK) status = restored;
+  }
+  sim->alloc.free(sim->alloc.ctx, before);
+  sim->alloc.free(sim->alloc.ctx, block);
+  return status;
+}
