@@ -2,7 +2,8 @@
 """usage: check_interface.py [libtangere.so]
 
 Fails when a public header does not compile alone as C17 or as C++17 without warnings, when a function is declared without
-TG_API, or when the library's dynamic symbols differ from the declared functions."""
+TG_API, or when the library's dynamic symbols differ from the declared functions. Lists functions that take a pointer and are
+not called with NULL in test/base/test_null.c."""
 import os
 import pathlib
 import re
@@ -37,6 +38,7 @@ with tempfile.TemporaryDirectory() as folder:
                 compiles(compiler, [standard], str(source))
 
 declared = set()
+nulls = (root / "test/base/test_null.c").read_text()
 for header in headers:
     code = re.sub(r"//[^\n]*", "", header.read_text())
     for statement in re.split(r"[;{}]", code):
@@ -46,6 +48,8 @@ for header in headers:
         declared.add(match.group(1))
         if "TG_API" not in statement:
             problems.append(f"{header.name}: {match.group(1)} is declared without TG_API")
+        if "*" in statement[match.end():] and match.group(1) + "(" not in nulls:
+            print(f"{header.name}: {match.group(1)} is not in test/base/test_null.c yet")
 
 if len(sys.argv) > 1:
     listing = subprocess.run(["nm", "-D", "--defined-only", sys.argv[1]], capture_output=True, text=True, check=True).stdout

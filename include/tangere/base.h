@@ -1,4 +1,8 @@
 // base.h: version, export mark, scalar, status codes, error record, allocator.
+//
+// NULL in place of an object or array that a function needs does no harm, in all headers: what returns a tgStatus returns
+// TG_ERR_ARG; what makes an object returns NULL, with TG_ERR_ARG in its tgError; what frees does nothing, as does what returns
+// nothing; numbers are 0, indices -1, pointers NULL. What may be NULL because it can be left out says so.
 #ifndef TANGERE_BASE_H
 #define TANGERE_BASE_H
 

@@ -228,7 +228,9 @@ typedef struct tgLoadOptions {
   const tgAllocator *allocator;    ///< NULL: malloc
   bool lenient;                    ///< unsupported physics becomes a listed warning
   bool allow_absolute;             ///< permit absolute asset paths (still below an asset root)
-  bool fixed_base;                 ///< URDF: weld the root link to the world (default: free joint)
+  bool fixed_base;                 ///< URDF: weld the root link to the world (default: free joint); MJCF says so itself: TG_ERR_ARG
+  bool ground;                     ///< add a plane to the world, geom "ground", for models that have none
+  double ground_height;            ///< its z [m]
   const char *const *asset_root; int nasset_root;   ///< further directories that files may come from
   const char *const *package_name; const char *const *package_path; int npackage;  ///< package:// map
   size_t max_file_bytes, max_total_bytes;   ///< 256 MiB, 1 GiB

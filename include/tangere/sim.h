@@ -30,7 +30,7 @@ TG_API tgStatus tg_sim_grow(tgSim *sim);
 TG_API void tg_sim_wanted(const tgSim *sim, int *ncontact, int *nrow);
 
 TG_API const tgModel *tg_sim_model(const tgSim *sim);
-/// The last error of this sim. Its text holds until the next call that fails or steps.
+/// The last error of this sim, never NULL. Its text holds until the next call that fails or steps.
 TG_API const tgError *tg_sim_error(const tgSim *sim);
 
 /// Writable state: qpos (nq), qvel (nv), ctrl (nu), and qfrc_applied (nv), a generalised force added each step.

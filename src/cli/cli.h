@@ -29,8 +29,8 @@ typedef struct tgCli {
   int steps, iterations, threads, count;
   double dt;
   uint64_t seed;
-  bool json, resume, overwrite, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay, repair, exclude_overlapping, full, decompose;
-  double decompose_threshold;
+  bool json, resume, overwrite, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay, repair, exclude_overlapping, full, decompose, ground;
+  double decompose_threshold, ground_height;
   const char *asset_root[16]; int nasset_root;
   const char *package_name[16], *package_path[16]; char package_text[16][512]; int npackage;
 } tgCli;

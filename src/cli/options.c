@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 
-typedef enum Kind { TEXT, COUNT, REAL, SEED, FLAG, ROOT, PACKAGE } Kind;
+typedef enum Kind { TEXT, COUNT, REAL, SEED, FLAG, ROOT, PACKAGE, GROUND } Kind;
 typedef struct Option {
   const char *group, *word, *value, *help;   // group: the word by which a command asks for it
   Kind kind;
@@ -39,6 +39,7 @@ static const Option options[] = {
     {"load", "decompose", NULL, "let mesh geoms that are not convex collide as convex pieces, kept for the next time beside the mesh", FLAG, AT(decompose)},
     {"load", "decompose-threshold", "X", "how far pieces may be from the mesh, 0.01 to 1 of half its size; default 0.05", REAL, AT(decompose_threshold)},
     {"overlap", "exclude-overlapping", NULL, "no contact between bodies of one robot that overlap in the file's pose; listed", FLAG, AT(exclude_overlapping)},
+    {"load", "ground", "[=Z]", "add a plane to the world, at z = 0 or Z [m]", GROUND, 0},
     {"load", "fixed-base", NULL, "URDF: weld the root link to the world", FLAG, AT(fixed_base)},
     {"load", "allow-absolute", NULL, "permit absolute asset paths below an asset root", FLAG, AT(allow_absolute)},
     {"load", "asset-root", "DIR", "a further directory that files may come from (repeatable)", ROOT, 0},
@@ -59,7 +60,7 @@ static void help(const tgCommand *c) {
   for (int i = 0; i < NOPTIONS; i++) {
     if (!takes(c, &options[i])) continue;
     char left[64];
-    snprintf(left, sizeof left, "--%s %s", options[i].word, options[i].value != NULL ? options[i].value : "");
+    snprintf(left, sizeof left, "--%s%s%s", options[i].word, options[i].kind == GROUND ? "" : " ", options[i].value != NULL ? options[i].value : "");
     printf("  %-24s %s\n", left, options[i].help);
   }
 }
@@ -101,6 +102,9 @@ static bool store(tgCli *cli, const Option *o, const char *text) {
       if (cli->nasset_root == 16) return false;
       cli->asset_root[cli->nasset_root++] = text;
       return true;
+    case GROUND:
+      cli->ground = true;
+      return text == NULL || whole(text, &cli->ground_height);
     case PACKAGE: return add_package(cli, text);
   }
   return false;
@@ -112,7 +116,8 @@ int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli) {
   for (int i = 0; i < NOPTIONS; i++) {
     if (!takes(command, &options[i])) continue;
     index[n] = i;
-    table[n++] = (struct option){options[i].word, options[i].value != NULL ? required_argument : no_argument, NULL, 1};
+    int argument = options[i].kind == GROUND ? optional_argument : options[i].value != NULL ? required_argument : no_argument;
+    table[n++] = (struct option){options[i].word, argument, NULL, 1};
   }
   index[n] = -1;
   table[n++] = (struct option){"help", no_argument, NULL, 2};
@@ -147,6 +152,8 @@ tgLoadOptions tgi_cli_load_options(const tgCli *cli) {
   o.lenient = cli->lenient;
   o.repair = cli->repair;
   o.fixed_base = cli->fixed_base;
+  o.ground = cli->ground;
+  o.ground_height = cli->ground_height;
   o.allow_absolute = cli->allow_absolute;
   o.asset_root = cli->asset_root;
   o.nasset_root = cli->nasset_root;

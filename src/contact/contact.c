@@ -15,7 +15,7 @@ const char *tg_contact_words(int i) {
   return k != NULL ? k->word : NULL;
 }
 
-const char *tg_contact_word(const tgContact *contact) { return contact->kind->word; }
+const char *tg_contact_word(const tgContact *contact) { return contact != NULL ? contact->kind->word : NULL; }
 
 static const tgContactModel *find(const char *word) {
   for (int i = 0; tgi_contact_table(i) != NULL; i++)

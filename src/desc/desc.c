@@ -26,6 +26,7 @@ static void *pool_take(struct tgDescPool *pool, size_t bytes) {
 }
 
 void *tg_desc_bytes(tgDesc *desc, const void *data, size_t bytes) {
+  if (desc == NULL) return NULL;
   void *p = pool_take(desc->pool, bytes);
   if (p != NULL && data != NULL && bytes > 0) memcpy(p, data, bytes);
   if (p != NULL && data == NULL) memset(p, 0, bytes);
@@ -33,6 +34,7 @@ void *tg_desc_bytes(tgDesc *desc, const void *data, size_t bytes) {
 }
 
 const char *tg_desc_string(tgDesc *desc, const char *text) {
+  if (desc == NULL) return NULL;
   return text == NULL ? NULL : tg_desc_bytes(desc, text, strlen(text) + 1);
 }
 
@@ -93,6 +95,7 @@ static bool name_and_grow(tgDesc *desc, const char *name, const char **copy, voi
 #define ADD(list, count) name_and_grow(desc, name, &copy, (void **)&desc->list, desc->count, sizeof *desc->list)
 
 int tg_desc_add_body(tgDesc *desc, int parent, const char *name) {
+  if (desc == NULL) return -1;
   const char *copy;
   if (!ADD(body, nbody)) return -1;
   desc->body[desc->nbody] = (tgBodyDesc){.name = copy, .parent = parent, .quat = {1, 0, 0, 0}, .source = in_code};
@@ -100,6 +103,7 @@ int tg_desc_add_body(tgDesc *desc, int parent, const char *name) {
 }
 
 int tg_desc_add_joint(tgDesc *desc, int body, tgJointType type, const char *name) {
+  if (desc == NULL) return -1;
   const char *copy;
   if (!ADD(joint, njoint)) return -1;
   desc->joint[desc->njoint] =
@@ -108,6 +112,7 @@ int tg_desc_add_joint(tgDesc *desc, int body, tgJointType type, const char *name
 }
 
 int tg_desc_add_geom(tgDesc *desc, int body, tgGeomType type, const char *name) {
+  if (desc == NULL) return -1;
   const char *copy;
   if (!ADD(geom, ngeom)) return -1;
   desc->geom[desc->ngeom] = (tgGeomDesc){.name = copy, .body = body, .type = type, .quat = {1, 0, 0, 0}, .mesh = -1,
@@ -118,6 +123,7 @@ int tg_desc_add_geom(tgDesc *desc, int body, tgGeomType type, const char *name) 
 }
 
 int tg_desc_add_site(tgDesc *desc, int body, const char *name) {
+  if (desc == NULL) return -1;
   const char *copy;
   if (!ADD(site, nsite)) return -1;
   desc->site[desc->nsite] =
@@ -137,6 +143,7 @@ int tg_desc_add_mesh(tgDesc *desc, const char *name, const double *vert, int nve
 }
 
 int tg_desc_add_actuator(tgDesc *desc, tgTransmission transmission, int target, const char *name) {
+  if (desc == NULL) return -1;
   const char *copy;
   if (!ADD(actuator, nactuator)) return -1;
   desc->actuator[desc->nactuator] = (tgActuatorDesc){.name = copy, .transmission = transmission, .target = target,
@@ -155,6 +162,7 @@ int tg_desc_add_tendon(tgDesc *desc, const char *name, const int *joint, const d
 }
 
 int tg_desc_add_equality(tgDesc *desc, tgEqualityType type, int a, int b, const char *name) {
+  if (desc == NULL) return -1;
   const char *copy;
   if (!ADD(equality, nequality)) return -1;
   desc->equality[desc->nequality] =
@@ -164,6 +172,7 @@ int tg_desc_add_equality(tgDesc *desc, tgEqualityType type, int a, int b, const 
 }
 
 int tg_desc_add_pair(tgDesc *desc, int geom1, int geom2, const char *name) {
+  if (desc == NULL) return -1;
   const char *copy;
   if (!ADD(pair, npair)) return -1;
   desc->pair[desc->npair] = (tgPairDesc){.name = copy, .geom1 = geom1, .geom2 = geom2, .condim = 3,
@@ -172,6 +181,7 @@ int tg_desc_add_pair(tgDesc *desc, int geom1, int geom2, const char *name) {
 }
 
 int tg_desc_add_exclude(tgDesc *desc, int body1, int body2) {
+  if (desc == NULL) return -1;
   if (!GROW(exclude, nexclude)) return -1;
   desc->exclude[desc->nexclude] = (tgExcludeDesc){.body1 = body1, .body2 = body2, .source = in_code};
   return desc->nexclude++;
@@ -191,6 +201,7 @@ int tg_desc_add_key(tgDesc *desc, const char *name, const double *qpos, int nqpo
 }
 
 int tg_desc_add_note(tgDesc *desc, tgNoteKind kind, tgSource source, const char *format, ...) {
+  if (desc == NULL || format == NULL) return -1;
   char text[768];
   va_list args;
   va_start(args, format);
@@ -203,6 +214,7 @@ int tg_desc_add_note(tgDesc *desc, tgNoteKind kind, tgSource source, const char 
 }
 
 int tg_desc_add_file(tgDesc *desc, const char *path) {
+  if (desc == NULL || path == NULL) return -1;
   for (int i = 0; i < desc->nfile; i++)
     if (strcmp(desc->file[i], path) == 0) return i;
   const char *copy = tg_desc_string(desc, path);
@@ -213,7 +225,7 @@ int tg_desc_add_file(tgDesc *desc, const char *path) {
 
 #define FIND(kind, list, count)                                                        \
   int tg_desc_find_##kind(const tgDesc *desc, const char *name) {                      \
-    for (int i = 0; i < desc->count; i++)                                              \
+    for (int i = 0; desc != NULL && name != NULL && i < desc->count; i++)              \
       if (desc->list[i].name != NULL && strcmp(desc->list[i].name, name) == 0) return i; \
     return -1;                                                                         \
   }

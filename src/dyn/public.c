@@ -146,22 +146,37 @@ static tgStatus point_param_vjp(tgSim *s, int body, const tgReal point[3], const
     return status_;                               \
   } while (0)
 
-tgStatus tg_sim_forward(tgSim *s) { COMPUTE(s, forward(s)); }
+tgStatus tg_sim_forward(tgSim *s) {
+  if (s == NULL) return TG_ERR_ARG;
+  COMPUTE(s, forward(s));
+}
 
-tgStatus tg_sim_inverse(tgSim *s, const tgReal *qacc, tgReal *tau) { COMPUTE(s, inverse(s, qacc, tau)); }
+tgStatus tg_sim_inverse(tgSim *s, const tgReal *qacc, tgReal *tau) {
+  if (s == NULL || qacc == NULL || tau == NULL) return TG_ERR_ARG;
+  COMPUTE(s, inverse(s, qacc, tau));
+}
 
 tgStatus tg_sim_inverse_d(tgSim *s, const tgReal *qacc, tgReal *Dtau_q, tgReal *Dtau_v, tgReal *regressor) {
+  if (s == NULL || qacc == NULL) return TG_ERR_ARG;
   COMPUTE(s, inverse_d(s, qacc, Dtau_q, Dtau_v, regressor));
 }
 
-tgStatus tg_sim_acceleration(tgSim *s, const tgReal *tau, tgReal *qacc) { COMPUTE(s, acceleration(s, tau, qacc)); }
+tgStatus tg_sim_acceleration(tgSim *s, const tgReal *tau, tgReal *qacc) {
+  if (s == NULL || tau == NULL || qacc == NULL) return TG_ERR_ARG;
+  COMPUTE(s, acceleration(s, tau, qacc));
+}
 
 tgStatus tg_sim_acceleration_d(tgSim *s, const tgReal *tau, tgReal *Da_q, tgReal *Da_v, tgReal *Da_tau, tgReal *Da_pi) {
+  if (s == NULL || tau == NULL) return TG_ERR_ARG;
   COMPUTE(s, acceleration_d(s, tau, Da_q, Da_v, Da_tau, Da_pi));
 }
 
-tgStatus tg_sim_jacobian(tgSim *s, int body, const tgReal point[3], tgReal *jacobian) { COMPUTE(s, jacobian_of(s, body, point, jacobian)); }
+tgStatus tg_sim_jacobian(tgSim *s, int body, const tgReal point[3], tgReal *jacobian) {
+  if (s == NULL || point == NULL || jacobian == NULL) return TG_ERR_ARG;
+  COMPUTE(s, jacobian_of(s, body, point, jacobian));
+}
 
 tgStatus tg_sim_point_param_vjp(tgSim *s, int body, const tgReal point[3], const tgReal g[3], tgParamGrad *dp) {
+  if (s == NULL || point == NULL || g == NULL || dp == NULL) return TG_ERR_ARG;
   COMPUTE(s, point_param_vjp(s, body, point, g, dp));
 }

@@ -83,7 +83,7 @@ int tgi_files_add_root(tgFileSet *files, const char *directory, tgError *error) 
     files->alloc.free(files->alloc.ctx, root.name);
     files->alloc.free(files->alloc.ctx, root.absolute);
     close(fd);
-    tgi_error(error, TG_ERR_MEMORY, "out of memory");
+    tgi_error(error, TG_ERR_MEMORY, "out of memory for directory %s", directory);
     return -1;
   }
   files->root[files->nroot] = root;
@@ -104,7 +104,7 @@ static tgStatus add_given_roots(tgFileSet *files, tgError *error) {
 
 tgFileSet *tgi_files_in_memory(const tgLoadOptions *options, tgError *error) {
   tgFileSet *files = create(options);
-  if (files == NULL) tgi_error(error, TG_ERR_MEMORY, "out of memory");
+  if (files == NULL) tgi_error(error, TG_ERR_MEMORY, "out of memory for the directories that files may come from");
   else if (add_given_roots(files, error) < 0) {
     tgi_files_free(files);
     files = NULL;
@@ -115,7 +115,7 @@ tgFileSet *tgi_files_in_memory(const tgLoadOptions *options, tgError *error) {
 tgFileSet *tgi_files_for_model(const char *path, const tgLoadOptions *options, tgError *error) {
   tgFileSet *files = create(options);
   if (files == NULL) {
-    tgi_error(error, TG_ERR_MEMORY, "out of memory");
+    tgi_error(error, TG_ERR_MEMORY, "out of memory for %s", path);
     return NULL;
   }
   char directory[PATH_SIZE];

@@ -1,5 +1,6 @@
 // load.c: the loaders' common entry: reads the main document, tells MJCF from URDF by its root element.
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,18 +21,33 @@ tgLoadOptions tg_load_default(void) {
                          .decompose_threshold = TGI_DECOMPOSE_THRESHOLD};
 }
 
+// a horizontal plane in the world
+static tgStatus add_ground(tgDesc *desc, double height, tgError *error) {
+  if (!isfinite(height)) return tgi_error(error, TG_ERR_ARG, "ground_height %g is not finite", height);
+  if (tg_desc_find_geom(desc, "ground") >= 0)
+    return tgi_error(error, TG_ERR_INVALID, "a plane called ground is asked for, and the model has a geom of that name already");
+  int g = tg_desc_add_geom(desc, 0, TG_GEOM_PLANE, "ground");
+  if (g < 0) return tgi_error(error, TG_ERR_MEMORY, "out of memory for the plane called ground");
+  desc->geom[g].pos[2] = height;
+  return TG_OK;
+}
+
 // the parsed document into desc
 static tgStatus fill(tgDesc *desc, const char *name, const tgFile *file, tgFileSet *files, const tgLoadOptions *options,
                      tgError *error) {
   tgXml xml;
   tgi_xml_init(&xml, desc, options);
   tgStatus status = tgi_xml_parse(&xml, name, file->data, file->size, 0, &xml.root, error);
-  if (status == TG_OK && strcmp(xml.root->name, "mujoco") == 0)
+  if (status == TG_OK && options->fixed_base && strcmp(xml.root->name, "mujoco") == 0)
+    status = tgi_xml_error(&xml, xml.root, error, TG_ERR_ARG, "fixed_base is for URDF, which does not say how its root is held; here a body moves "
+                           "by the joints that it has: take out its freejoint");
+  else if (status == TG_OK && strcmp(xml.root->name, "mujoco") == 0)
     status = tgi_mjcf_load(desc, &xml, xml.root, file->ino != 0 ? file : NULL, files, options, error);
   else if (status == TG_OK && strcmp(xml.root->name, "robot") == 0)
     status = tgi_urdf_load(desc, &xml, files, options, error);
   else if (status == TG_OK)
     status = tgi_xml_error(&xml, xml.root, error, TG_ERR_PARSE, "the root element must be <mujoco> or <robot>");
+  if (status == TG_OK && options->ground) status = add_ground(desc, options->ground_height, error);
   if (status == TG_OK) status = tgi_mesh_compare_sizes(desc, options->allocator, error);
   if (status == TG_OK && options->decompose) status = tg_desc_decompose(desc, options, error);
   tgi_xml_free(&xml);
@@ -72,7 +88,10 @@ tgDesc *tg_desc_load(const char *path, const tgLoadOptions *options, tgError *er
     return NULL;
   }
   tgFileSet *files = tgi_files_for_model(path, &o, error);
-  if (files == NULL) return NULL;
+  if (files == NULL) {
+    snprintf(error->file, sizeof error->file, "%s", path);
+    return NULL;
+  }
   const char *slash = strrchr(path, '/');
   tgDesc *desc = NULL;
   tgFile file = {0};
@@ -88,8 +107,8 @@ tgDesc *tg_desc_load_memory(const char *name, const void *data, size_t size, con
                             tgError *error) {
   tgLoadOptions o;
   if (take_options(options, &o, error) < 0) return NULL;
-  if (data == NULL && size > 0) {
-    tgi_error(error, TG_ERR_ARG, "no data given for %zu bytes", size);
+  if (data == NULL) {
+    tgi_error(error, TG_ERR_ARG, "no data given for %zu bytes of a document", size);
     return NULL;
   }
   tgFile file = {.data = (char *)(uintptr_t)data, .size = size};

@@ -48,14 +48,14 @@ static tgStatus repair(tgDesc *desc, const tgFile *file, tgRawMesh *raw, tgError
   tgSource source = {.file = tg_desc_add_file(desc, file->path)};
   tgError why = {0};
   tgStatus status = tgi_mesh_orient(raw->vert, raw->nvert, raw->face, raw->nface, &raw->alloc, &nflip, &why);
-  if (status == TG_ERR_MEMORY) return tgi_error(error, status, "out of memory");
+  if (status == TG_ERR_MEMORY) return tgi_error(error, status, "out of memory for the mesh");
   int at = 0;
   if (status < 0)
     at = tg_desc_add_note(desc, TG_NOTE_WARNING, source, "mesh %s is not repaired: %s", file->path, why.text);
   else if (nflip > 0)
     at = tg_desc_add_note(desc, TG_NOTE_WARNING, source, "mesh %s: %d of %d faces turned over (repair)", file->path,
                           nflip, raw->nface);
-  return at < 0 || source.file < 0 ? tgi_error(error, TG_ERR_MEMORY, "out of memory") : TG_OK;
+  return at < 0 || source.file < 0 ? tgi_error(error, TG_ERR_MEMORY, "out of memory for the mesh") : TG_OK;
 }
 
 static tgStatus note(tgDesc *desc, const tgFile *file, const tgRawMesh *raw, tgError *error) {
@@ -66,8 +66,8 @@ static tgStatus note(tgDesc *desc, const tgFile *file, const tgRawMesh *raw, tgE
   for (int k = 0; k < 3; k++)
     if (count[k] > 0 &&
         tg_desc_add_note(desc, TG_NOTE_WARNING, source, "mesh %s: %d %s", file->path, count[k], text[k]) < 0)
-      return tgi_error(error, TG_ERR_MEMORY, "out of memory");
-  return source.file < 0 ? tgi_error(error, TG_ERR_MEMORY, "out of memory") : TG_OK;
+      return tgi_error(error, TG_ERR_MEMORY, "out of memory for the mesh");
+  return source.file < 0 ? tgi_error(error, TG_ERR_MEMORY, "out of memory for the mesh") : TG_OK;
 }
 
 tgStatus tgi_mesh_read_root(tgDesc *desc, tgFileSet *files, int root, const char *path, const double scale[3], tgMeshDesc *mesh,
@@ -87,7 +87,7 @@ tgStatus tgi_mesh_read_root(tgDesc *desc, tgFileSet *files, int root, const char
     mesh->vert = tg_desc_bytes(desc, raw.vert, 3 * (size_t)raw.nvert * sizeof(double));
     mesh->face = tg_desc_bytes(desc, raw.face, 3 * (size_t)raw.nface * sizeof(int));
     mesh->file = tg_desc_string(desc, file.path);
-    if (mesh->vert == NULL || mesh->face == NULL || mesh->file == NULL) status = tgi_error(&why, TG_ERR_MEMORY, "out of memory");
+    if (mesh->vert == NULL || mesh->face == NULL || mesh->file == NULL) status = tgi_error(&why, TG_ERR_MEMORY, "out of memory for the mesh");
   }
   if (status < 0) {
     tgi_error(error, status, "%s: %s", file.path, why.text);
@@ -145,5 +145,5 @@ tgStatus tgi_mesh_compare_sizes(tgDesc *desc, const tgAllocator *allocator, tgEr
     if (size[k].diagonal > 1000 * usual || size[k].diagonal < usual / 1000)
       status = odd_size(desc, &desc->mesh[size[k].mesh], size[k].diagonal, usual);
   a.free(a.ctx, size);
-  return status < 0 ? tgi_error(error, status, "out of memory") : TG_OK;
+  return status < 0 ? tgi_error(error, status, "out of memory for the sizes of %d meshes", desc->nmesh) : TG_OK;
 }

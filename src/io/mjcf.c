@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "io/mjcf.h"
 
-tgStatus tgi_mjcf_memory(const tgMjcf *m) { return tgi_error(m->error, TG_ERR_MEMORY, "out of memory"); }
+tgStatus tgi_mjcf_memory(const tgMjcf *m) { return tgi_xml_memory(m->xml, m->at, m->error); }
 
 const char *tgi_mjcf_own_name(const tgXmlNode *node) {
   const char *name = tgi_xml_get(node, "name");

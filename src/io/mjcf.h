@@ -50,6 +50,7 @@ typedef struct tgMjcf {
   struct tgMjcfFile *file;             ///< the main file and those included
   int nfile;
   double (*colour)[4];                 ///< rgba of each material
+  const tgXmlNode *at;                 ///< the element being read, for messages about memory
   bool dropped;                        ///< lenient left out what others may refer to or need
 } tgMjcf;
 
@@ -72,7 +73,7 @@ const char *tgi_mjcf_directory(const tgMjcf *m, const tgXmlNode *node);
 /// Builds the classes of all default sections; class 0 is main.
 tgStatus tgi_mjcf_defaults(tgMjcf *m);
 /// Index of the class that an attribute names, or `fallback` when the attribute is absent.
-tgStatus tgi_mjcf_class(const tgMjcf *m, const tgXmlNode *node, const char *attribute, int fallback, int *index);
+tgStatus tgi_mjcf_class(tgMjcf *m, const tgXmlNode *node, const char *attribute, int fallback, int *index);
 /// The element with what class `index` says about its kind.
 tgEl tgi_mjcf_el(const tgMjcf *m, const tgXmlNode *node, const char *kind, int index);
 /// Value of an attribute of the element or else of its class; NULL when neither has it.

@@ -9,7 +9,7 @@
 #include "io/mesh_file.h"
 #include "io/mjcf.h"
 
-static tgEl mesh_el(const tgMjcf *m, const tgXmlNode *node, int *cls, tgStatus *status) {
+static tgEl mesh_el(tgMjcf *m, const tgXmlNode *node, int *cls, tgStatus *status) {
   *status = tgi_mjcf_class(m, node, "class", 0, cls);
   return tgi_mjcf_el(m, node, "mesh", *status == TG_OK ? *cls : 0);
 }
@@ -99,14 +99,14 @@ static tgStatus read_file(tgMjcf *m, const tgXmlNode *node, tgMeshDesc *mesh, tg
   if (!tgi_path_join(path, sizeof path, m->meshdir, file))
     return tgi_error(why, TG_ERR_FILE, "its path is longer than %zu bytes", sizeof path);
   mesh->path = tg_desc_string(m->desc, path);
-  if (mesh->path == NULL) return tgi_error(why, TG_ERR_MEMORY, "out of memory");
+  if (mesh->path == NULL) return tgi_error(why, TG_ERR_MEMORY, "out of memory for mesh %s", file);
   tgStatus status = tgi_mesh_read(m->desc, m->files, path, one, mesh, why);
   if (status != TG_ERR_FILE || *own == 0 || !tgi_path_join(beside, sizeof beside, own, file) ||
       !tgi_path_join(path, sizeof path, m->meshdir, beside))
     return status;
   tgStatus second = tgi_mesh_read(m->desc, m->files, path, one, mesh, &also);
   if (second == TG_OK && (mesh->path = tg_desc_string(m->desc, path)) == NULL)
-    return tgi_error(why, TG_ERR_MEMORY, "out of memory");
+    return tgi_error(why, TG_ERR_MEMORY, "out of memory for mesh %s", file);
   if (second != TG_ERR_FILE) *why = also;
   return second == TG_ERR_FILE ? status : second;
 }

@@ -237,8 +237,9 @@ tgStatus tgi_mjcf_defaults(tgMjcf *m) {
   return TG_OK;
 }
 
-tgStatus tgi_mjcf_class(const tgMjcf *m, const tgXmlNode *node, const char *attribute, int fallback, int *index) {
+tgStatus tgi_mjcf_class(tgMjcf *m, const tgXmlNode *node, const char *attribute, int fallback, int *index) {
   const tgXmlAttr *a = tgi_xml_attr(node, attribute);
+  m->at = node;                   // where every reader of an element begins
   *index = fallback;
   if (a == NULL) return TG_OK;
   *index = tgi_names_find(m->names, TG_NAME_CLASS, a->value);

@@ -104,7 +104,7 @@ static tgStatus grow(Obj *o, int **array, int *cap, int n, int more) {
   if (n > INT32_MAX / 2 - 64 - more) return tgi_line_error(o->error, TG_ERR_LIMIT, o->s.line, "too many corners");
   int want = 2 * n + 16 + more;
   int *p = o->raw->alloc.realloc(o->raw->alloc.ctx, *array, (size_t)want * sizeof *p);
-  if (p == NULL) return tgi_error(o->error, TG_ERR_MEMORY, "out of memory");
+  if (p == NULL) return tgi_error(o->error, TG_ERR_MEMORY, "out of memory for the corners of its faces");
   *array = p;
   *cap = want;
   return TG_OK;

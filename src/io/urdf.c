@@ -12,7 +12,7 @@
 
 // ---- helpers ----
 
-tgStatus tgi_urdf_memory(tgUrdf *u) { return tgi_error(u->error, TG_ERR_MEMORY, "out of memory"); }
+tgStatus tgi_urdf_memory(tgUrdf *u) { return tgi_xml_memory(u->xml, u->at, u->error); }
 
 tgStatus tgi_urdf_note(tgUrdf *u, tgNoteKind kind, const tgXmlNode *node, const char *format, ...) {
   char text[512];
@@ -104,6 +104,7 @@ static tgStatus unknown(tgUrdf *u, const tgXmlNode *node, const tgXmlAttr *attr,
 }
 
 tgStatus tgi_urdf_check(tgUrdf *u, const tgXmlNode *node, const tgUrdfSpec *spec) {
+  u->at = node;
   for (const tgXmlAttr *a = node->attr; a != NULL; a = a->next) {
     if (listed(spec->attr, a->name) || strncmp(a->name, "xmlns", 5) == 0) continue;
     if (listed(spec->skip_attr, a->name) || strchr(a->name, ':') != NULL)
@@ -433,7 +434,7 @@ tgStatus tgi_urdf_load(tgDesc *desc, const tgXml *doc, tgFileSet *files, const t
   tgAllocator alloc = tgi_allocator(options != NULL ? options->allocator : NULL);
   tgUrdf *u = alloc.alloc(alloc.ctx, sizeof *u);
   if (error == NULL) error = &local;
-  if (u == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory");
+  if (u == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for robot %s", doc->desc->file[0]);
   *u = (tgUrdf){.desc = desc,
                 .xml = doc,
                 .files = files,

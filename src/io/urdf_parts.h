@@ -47,6 +47,7 @@ typedef struct tgUrdf {
   int nlink, njoint;
   // collision meshes that cannot be read: the first one's place, and all of them in words
   const tgXmlNode *unreadable;
+  const tgXmlNode *at;             // the element being read, for messages about memory
   tgStatus unreadable_status;
   int nunreadable;
   char unreadable_text[460];

@@ -131,7 +131,7 @@ static void flush_text(Parse *p) {
   const char *end = p->ntext > 0 ? p->text + p->ntext : NULL;
   if (end != NULL && p->at != NULL && p->at->text == NULL && tgi_skip_space(p->text, end) < end) {
     p->at->text = tgi_xml_string(p->xml, p->text, p->ntext);
-    if (p->at->text == NULL) stop(p, TG_ERR_MEMORY, "out of memory");
+    if (p->at->text == NULL) stop(p, TG_ERR_MEMORY, "out of memory for this document");
   }
   p->ntext = 0;
 }
@@ -143,7 +143,7 @@ static void XMLCALL on_text(void *user, const XML_Char *s, int n) {
     size_t cap = 2 * (p->ntext + (size_t)n) + 256;
     char *grown = p->xml->alloc.realloc(p->xml->alloc.ctx, p->text, cap);
     if (grown == NULL) {
-      stop(p, TG_ERR_MEMORY, "out of memory");
+      stop(p, TG_ERR_MEMORY, "out of memory for this document");
       return;
     }
     p->text = grown;
@@ -197,7 +197,7 @@ static void XMLCALL on_start(void *user, const XML_Char *name, const XML_Char **
   }
   tgXmlNode *node = tgi_xml_new(p->xml, name, here(p));
   if (node == NULL) {
-    stop(p, TG_ERR_MEMORY, "out of memory");
+    stop(p, TG_ERR_MEMORY, "out of memory for this document");
     return;
   }
   node->depth = depth;
@@ -211,7 +211,7 @@ static void XMLCALL on_start(void *user, const XML_Char *name, const XML_Char **
     char *key = a != NULL ? tgi_xml_string(p->xml, attrs[0], strlen(attrs[0])) : NULL;
     char *value = key != NULL ? tgi_xml_string(p->xml, attrs[1], strlen(attrs[1])) : NULL;
     if (value == NULL) {
-      stop(p, TG_ERR_MEMORY, "out of memory");
+      stop(p, TG_ERR_MEMORY, "out of memory for this document");
       return;
     }
     *a = (tgXmlAttr){.name = key, .value = value, .source = node->source};
@@ -260,10 +260,10 @@ tgStatus tgi_xml_parse(tgXml *xml, const char *name, const char *data, size_t si
                        tgError *error) {
   *root = NULL;
   int file = tg_desc_add_file(xml->desc, name);
-  if (file < 0) return tgi_error(error, TG_ERR_MEMORY, "out of memory");
+  if (file < 0) return tgi_error(error, TG_ERR_MEMORY, "out of memory for %s", name);
   Parse p = {.xml = xml, .data = data, .size = size, .file = file, .depth = depth, .error = error};
   p.parser = XML_ParserCreate(NULL);
-  if (p.parser == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory");
+  if (p.parser == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for the parser of %s", name);
   XML_SetUserData(p.parser, &p);
   XML_SetElementHandler(p.parser, on_start, on_end);
   XML_SetCharacterDataHandler(p.parser, on_text);
@@ -273,6 +273,14 @@ tgStatus tgi_xml_parse(tgXml *xml, const char *name, const char *data, size_t si
   XML_ParserFree(p.parser);
   xml->alloc.free(xml->alloc.ctx, p.text);
   if (status == TG_OK) *root = p.root;
+  return status;
+}
+
+tgStatus tgi_xml_memory(const tgXml *xml, const tgXmlNode *at, tgError *error) {
+  if (at != NULL) return tgi_xml_error(xml, at, error, TG_ERR_MEMORY, "out of memory");
+  const char *name = xml->desc->nfile > 0 ? xml->desc->file[0] : "a document";
+  tgStatus status = tgi_error(error, TG_ERR_MEMORY, "out of memory for the elements of %s", name);
+  place(xml, error, (tgSource){.file = xml->desc->nfile > 0 ? 0 : -1});
   return status;
 }
 
@@ -405,7 +413,7 @@ tgStatus tgi_xml_array(tgXml *xml, const tgXmlNode *node, const char *name, doub
   size_t cap = ((size_t)(end - s) + 1) / 2 + 1;     // n numbers need 2n - 1 characters
   if (cap > INT32_MAX) return tgi_xml_attr_error(xml, node, a, error, TG_ERR_LIMIT, "%s is too long", a->name);
   *value = take(xml, tgi_size_mul(cap, sizeof **value));
-  if (*value == NULL) return tgi_xml_attr_error(xml, node, a, error, TG_ERR_MEMORY, "out of memory");
+  if (*value == NULL) return tgi_xml_attr_error(xml, node, a, error, TG_ERR_MEMORY, "out of memory for the numbers of %s", a->name);
   for (s = tgi_skip_space(s, end); s < end; s = tgi_skip_space(s, end))
     TG_TRY(read_number(xml, node, a, &s, end, &(*value)[(*count)++], error));
   return TG_OK;

@@ -62,6 +62,8 @@ void tgi_xml_append(tgXmlNode *parent, tgXmlNode *child);
 /// Fills error with status, file, line, column and element (name="..." when it has one), the text "element NAME: ...".
 tgStatus tgi_xml_error(const tgXml *xml, const tgXmlNode *node, tgError *error, tgStatus status, const char *format, ...)
     TG_PRINTF(5, 6);
+/// TG_ERR_MEMORY at the element, or, when it is NULL, with the document's name.
+tgStatus tgi_xml_memory(const tgXml *xml, const tgXmlNode *at, tgError *error);
 /// The same at an attribute's place.
 tgStatus tgi_xml_attr_error(const tgXml *xml, const tgXmlNode *node, const tgXmlAttr *attr, tgError *error,
                             tgStatus status, const char *format, ...) TG_PRINTF(6, 7);

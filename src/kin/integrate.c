@@ -14,6 +14,7 @@ static int lead(const tgModel *m, int j) { return m->jnt_type[j] == TG_JOINT_BAL
 static bool turns(const tgModel *m, int j) { return m->jnt_type[j] == TG_JOINT_BALL || m->jnt_type[j] == TG_JOINT_FREE; }
 
 void tg_model_integrate(const tgModel *m, const tgReal *q, const tgReal *dv, tgReal *out) {
+  if (m == NULL || q == NULL || dv == NULL || out == NULL) return;
   for (int j = 0; j < m->njnt; j++) {
     int a = m->jnt_qadr[j], d = m->jnt_vadr[j], n = lead(m, j);
     for (int i = 0; i < n; i++) out[a + i] = q[a + i] + dv[d + i];
@@ -26,6 +27,7 @@ void tg_model_integrate(const tgModel *m, const tgReal *q, const tgReal *dv, tgR
 }
 
 void tg_model_difference(const tgModel *m, const tgReal *q1, const tgReal *q2, tgReal *out) {
+  if (m == NULL || q1 == NULL || q2 == NULL || out == NULL) return;
   for (int j = 0; j < m->njnt; j++) {
     int a = m->jnt_qadr[j], d = m->jnt_vadr[j], n = lead(m, j);
     for (int i = 0; i < n; i++) out[d + i] = q2[a + i] - q1[a + i];

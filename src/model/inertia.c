@@ -195,7 +195,7 @@ static void scale_to_total(tgCompile *c) {
 static tgStatus check_moving_mass(tgCompile *c) {
   const tgDesc *d = c->desc;
   double *mass = c->alloc.alloc(c->alloc.ctx, tgi_size_mul((size_t)d->nbody, sizeof *mass));
-  if (mass == NULL) return tgi_error(c->error, TG_ERR_MEMORY, "out of memory");
+  if (mass == NULL) return tgi_error(c->error, TG_ERR_MEMORY, "out of memory for the masses of %d bodies", c->desc->nbody);
   for (int b = 0; b < d->nbody; b++) mass[b] = d->body[b].mass;
   for (int b = d->nbody - 1; b > 0; b--) mass[d->body[b].parent] += mass[b];
   tgStatus st = TG_OK;
@@ -231,7 +231,7 @@ static void add_to_parent(Moments *parent, const Moments *child, const tgBodyDes
 static tgStatus check_groups(tgCompile *c) {
   const tgDesc *d = c->desc;
   Moments *sum = c->alloc.alloc(c->alloc.ctx, tgi_size_mul((size_t)d->nbody, sizeof *sum));
-  if (sum == NULL) return tgi_error(c->error, TG_ERR_MEMORY, "out of memory");
+  if (sum == NULL) return tgi_error(c->error, TG_ERR_MEMORY, "out of memory for the masses of %d bodies", c->desc->nbody);
   tgStatus st = TG_OK;
   for (int b = 0; b < d->nbody; b++) {
     sum[b] = (Moments){0};

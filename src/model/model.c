@@ -79,12 +79,13 @@ void tg_model_free(tgModel *model) {
   a.free(a.ctx, model->block);
 }
 
-int tg_model_nq(const tgModel *model) { return model->nq; }
-int tg_model_nv(const tgModel *model) { return model->nv; }
-int tg_model_nu(const tgModel *model) { return model->nu; }
-double tg_model_timestep(const tgModel *model) { return tgRe(model->opt_timestep[0]); }
+int tg_model_nq(const tgModel *model) { return model != NULL ? model->nq : 0; }
+int tg_model_nv(const tgModel *model) { return model != NULL ? model->nv : 0; }
+int tg_model_nu(const tgModel *model) { return model != NULL ? model->nu : 0; }
+double tg_model_timestep(const tgModel *model) { return model != NULL ? tgRe(model->opt_timestep[0]) : 0; }
 
 int tg_model_count(const tgModel *m, tgKindOfThing kind) {
+  if (m == NULL) return 0;
   switch (kind) {
     case TG_THING_BODY: return m->nbody;
     case TG_THING_JOINT: return m->njnt;
@@ -101,10 +102,12 @@ int tg_model_count(const tgModel *m, tgKindOfThing kind) {
 }
 
 const char *tg_model_name(const tgModel *m, tgKindOfThing kind, int i) {
+  if (m == NULL) return NULL;
   return i < 0 || i >= tg_model_count(m, kind) ? NULL : m->thing_name[kind][i];
 }
 
 int tg_model_find(const tgModel *m, tgKindOfThing kind, const char *name) {
+  if (m == NULL || name == NULL) return -1;
   if (name == NULL || name[0] == '\0') return -1;
   for (int i = 0; i < tg_model_count(m, kind); i++)
     if (strcmp(m->thing_name[kind][i], name) == 0) return i;
@@ -112,6 +115,7 @@ int tg_model_find(const tgModel *m, tgKindOfThing kind, const char *name) {
 }
 
 tgStatus tg_model_joint(const tgModel *m, int joint, tgJointType *type, int *body, int *qadr, int *vadr) {
+  if (m == NULL) return TG_ERR_ARG;
   if (joint < 0 || joint >= m->njnt) return TG_ERR_ARG;
   if (type != NULL) *type = (tgJointType)m->jnt_type[joint];
   if (body != NULL) *body = m->jnt_body[joint];
@@ -147,6 +151,7 @@ tgReal tgi_pair_restitution(const tgModel *m, int p) {
 }
 
 int tg_model_field_count(const tgModel *model) {
+  if (model == NULL) return 0;
   (void)model;
   int n = 0;
 #define TG_MODEL_INT(name, rows, cols, unit, text) n++;
@@ -160,6 +165,7 @@ int tg_model_field_count(const tgModel *model) {
 }
 
 tgField tg_model_field(const tgModel *m, int i) {
+  if (m == NULL) return (tgField){0};
   int n = 0, nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nsite = m->nsite,
       nmesh = m->nmesh, nmeshface = m->nmeshface, nmeshvert = m->nmeshvert, ntendon = m->ntendon, nwrap = m->nwrap,
       neq = m->neq, npair = m->npair, nkey = m->nkey;
@@ -179,6 +185,7 @@ tgField tg_model_field(const tgModel *m, int i) {
 }
 
 tgField tg_model_field_named(const tgModel *model, const char *name) {
+  if (model == NULL || name == NULL) return (tgField){0};
   for (int i = 0; i < tg_model_field_count(model); i++) {
     tgField f = tg_model_field(model, i);
     if (strcmp(f.name, name) == 0) return f;

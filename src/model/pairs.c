@@ -92,7 +92,7 @@ static tgStatus all_pairs(tgCompile *c, int *weld, int *weld_parent, int *touchi
 tgStatus tgi_compile_pairs(tgCompile *c) {
   size_t n = (size_t)c->desc->nbody;
   int *work = c->alloc.alloc(c->alloc.ctx, tgi_size_mul(3 * n, sizeof *work));
-  if (work == NULL) return tgi_error(c->error, TG_ERR_MEMORY, "out of memory");
+  if (work == NULL) return tgi_error(c->error, TG_ERR_MEMORY, "out of memory for the pairs of %d bodies", c->desc->nbody);
   int ntouch;
   tgStatus st = all_pairs(c, work, work + n, work + 2 * n, &ntouch);
   c->alloc.free(c->alloc.ctx, work);

@@ -142,6 +142,10 @@ tgEvaluator *tgi_evaluator_create(const tgTask *task, bool own_rollout, size_t t
 }
 
 tgEvaluator *tg_evaluator_create(const tgTask *task, size_t tape_bytes, tgError *error) {
+  if (task == NULL) {
+    tgi_error(error, TG_ERR_ARG, "no task given");
+    return NULL;
+  }
   return tgi_evaluator_create(task, true, tape_bytes, error);
 }
 
@@ -162,9 +166,10 @@ void tg_evaluator_free(tgEvaluator *e) {
   a.free(a.ctx, e);
 }
 
-tgRollout *tg_evaluator_rollout(tgEvaluator *e) { return e->rollout; }
+tgRollout *tg_evaluator_rollout(tgEvaluator *e) { return e != NULL ? e->rollout : NULL; }
 
 tgStatus tg_evaluator_run(tgEvaluator *e, const double *x, tgRolloutRun *run) {
+  if (e == NULL || x == NULL || run == NULL) return TG_ERR_ARG;
   tg_task_expand(e->task, x, e->q0, e->v0, e->u);
   *run = (tgRolloutRun){.q0 = e->q0, .v0 = e->v0, .u = e->u, .loss = loss, .loss_ctx = e, .loss_param = loss_parameters};
   if (e->task->nparam == 0) return TG_OK;
@@ -189,6 +194,7 @@ static void chain(tgEvaluator *e, const double *x, double *g) {
 
 tgStatus tg_evaluate(tgEvaluator *e, const double *x, double *value, double *g, double *q, double *v, const volatile int *cancel,
                      tgRolloutResult *result) {
+  if (e == NULL || x == NULL) return TG_ERR_ARG;
   tgRolloutRun run;
   tgRolloutResult r;
   tg_evaluator_run(e, x, &run);
@@ -226,8 +232,9 @@ double tgi_evaluator_distance(const tgEvaluator *e) {
   return worst;
 }
 
-int tg_evaluator_terms(const tgEvaluator *e) { return e->task->nterm; }
+int tg_evaluator_terms(const tgEvaluator *e) { return e != NULL ? e->task->nterm : 0; }
 const char *tg_evaluator_term(const tgEvaluator *e, int i, double *value, double *distance) {
+  if (e == NULL) return NULL;
   if (i < 0 || i >= e->task->nterm) return NULL;
   if (value != NULL) *value = e->value[i];
   if (distance != NULL) *distance = e->distance[i];

@@ -280,6 +280,7 @@ static tgStatus run(tgOptRun *r, const tgTask *task, double *x, double *work) {
 }
 
 tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
+  if (task == NULL) return NULL;
   tgOptimizeOptions standard = tg_optimize_default();
   tgTask outer = *task;
   tgOptRun r = {.task = &outer, .o = options != NULL ? options : &standard, .alloc = task->alloc, .began = now(), .best_distance = INFINITY};

@@ -280,6 +280,12 @@ static tgStatus set_restitution(const YamlTask *y, tgDesc *desc, tgError *error)
     int g = tg_desc_find_geom(desc, y->restitution[k].geom);
     if (g < 0) FAIL("restitution: the model has no geom '%s'", y->restitution[k].geom);
     desc->geom[g].restitution = y->restitution[k].value;
+    size_t n = strlen(y->restitution[k].geom);   // with it the convex pieces that it was cut into (tg_desc_decompose)
+    for (int i = 0; i < desc->ngeom; i++) {
+      const char *name = desc->geom[i].name;
+      if (name != NULL && strncmp(name, y->restitution[k].geom, n) == 0 && strncmp(name + n, "/piece", 6) == 0)
+        desc->geom[i].restitution = y->restitution[k].value;
+    }
   }
   return TG_OK;
 }
@@ -287,7 +293,12 @@ static tgStatus set_restitution(const YamlTask *y, tgDesc *desc, tgError *error)
 static tgStatus load_model(tgTask *t, const char *directory, const tgLoadOptions *options, tgError *error) {
   if (directory == NULL) FAIL("model '%s' cannot be read: the task was given as text without a directory", t->yaml->model);
   if (!tgi_path_join(t->model_path, sizeof t->model_path, directory, t->yaml->model)) FAIL("model: the path '%s' is too long", t->yaml->model);
-  tgDesc *desc = tg_desc_load(t->model_path, options, error);
+  tgLoadOptions o = options != NULL ? *options : tg_load_default();
+  if (t->yaml->ground != NULL) {
+    o.ground = true;
+    o.ground_height = *t->yaml->ground;
+  }
+  tgDesc *desc = tg_desc_load(t->model_path, &o, error);
   if (desc == NULL) return TG_ERR_INVALID;
   tgStatus st = set_restitution(t->yaml, desc, error);
   if (st == TG_OK) t->model = tg_model_compile(desc, options != NULL ? options->allocator : NULL, error);
@@ -327,10 +338,18 @@ static tgTask *load(const char *text, size_t bytes, const char *file, const char
 }
 
 tgTask *tg_task_load_text(const char *text, size_t bytes, const char *directory, const tgLoadOptions *options, tgError *error) {
+  if (text == NULL) {
+    tgi_error(error, TG_ERR_ARG, "no text of a task given");
+    return NULL;
+  }
   return load(text, bytes, "task", directory, options, error);
 }
 
 tgTask *tg_task_load(const char *path, const tgLoadOptions *options, tgError *error) {
+  if (path == NULL || *path == 0) {
+    tgi_error(error, TG_ERR_ARG, "no path given; name a task file");
+    return NULL;
+  }
   tgFileSet *files = tgi_files_for_model(path, options, error);
   if (files == NULL) return NULL;
   const char *slash = strrchr(path, '/');
@@ -363,6 +382,7 @@ void tg_task_free(tgTask *t) {
 }
 
 tgStatus tg_task_override(tgTask *task, const char *contact, const char *method, int iterations, tgError *error) {
+  if (task == NULL) return tgi_error(error, TG_ERR_ARG, "no task given");
   if (contact != NULL) {
     snprintf(task->word, sizeof task->word, "%s", contact);
     TG_TRY(make_contact(task, error));
@@ -378,17 +398,19 @@ tgStatus tg_task_override(tgTask *task, const char *contact, const char *method,
 }
 
 tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error) {
+  if (task == NULL) return tgi_error(error, TG_ERR_ARG, "no task given");
   task->contact_options.zero_contact_gradient = true;
   return make_contact(task, error);
 }
 
-const tgModel *tg_task_model(const tgTask *task) { return task->model; }
-const tgContact *tg_task_contact(const tgTask *task) { return task->contact; }
-const char *tg_task_model_path(const tgTask *task) { return task->model_path; }
-const char *tg_task_method(const tgTask *task) { return method_word[task->optimizer.method]; }
-int tg_task_steps(const tgTask *task) { return task->steps; }
-double tg_task_timestep(const tgTask *task) { return task->h; }
+const tgModel *tg_task_model(const tgTask *task) { return task != NULL ? task->model : NULL; }
+const tgContact *tg_task_contact(const tgTask *task) { return task != NULL ? task->contact : NULL; }
+const char *tg_task_model_path(const tgTask *task) { return task != NULL ? task->model_path : NULL; }
+const char *tg_task_method(const tgTask *task) { return task != NULL ? method_word[task->optimizer.method] : NULL; }
+int tg_task_steps(const tgTask *task) { return task != NULL ? task->steps : 0; }
+double tg_task_timestep(const tgTask *task) { return task != NULL ? task->h : 0; }
 const char *tg_task_target(const tgTask *task, int i, double target[3], int *body) {
+  if (task == NULL) return NULL;
   if (i < 0 || i >= task->nterm) return NULL;
   const tgTerm *t = &task->term[i];
   bool position = t->kind <= TG_TERM_BODY_COM;
@@ -396,9 +418,9 @@ const char *tg_task_target(const tgTask *task, int i, double target[3], int *bod
   if (body != NULL) *body = !position ? -1 : t->kind == TG_TERM_SITE_POSITION ? task->model->site_body[t->index] : t->index;
   return t->label;
 }
-int tg_task_size(const tgTask *task) { return task->n; }
+int tg_task_size(const tgTask *task) { return task != NULL ? task->n : 0; }
 const char *tg_task_parameter(const tgTask *task, int i, int *variable) {
-  if (i < 0 || i >= task->nparam) return NULL;
+  if (task == NULL || i < 0 || i >= task->nparam) return NULL;
   if (variable != NULL) *variable = task->n - task->nparam + i;
   return task->param[i].label;
 }
@@ -406,6 +428,7 @@ const char *tg_task_parameter(const tgTask *task, int i, int *variable) {
 // decision variables: those of the controls, then the initial state's entries: velocities as they are, positions as a
 // tangent step from the file's start; then model parameters
 void tg_task_start(const tgTask *task, uint64_t seed, double *x) {
+  if (task == NULL || x == NULL) return;
   int n = task->ncontrol;
   tgi_controls_start(task, seed, x);
   for (int i = 0; i < task->ninitial; i++) x[n++] = task->initial[i].velocity ? task->v0[task->initial[i].dof] : 0;
@@ -437,6 +460,7 @@ static void move_start(const tgTask *task, const double *init, double *q0) {
 }
 
 void tg_task_expand(const tgTask *task, const double *x, double *q0, double *v0, double *u) {
+  if (task == NULL || x == NULL) return;
   const tgModel *m = task->model;
   const double *init = x + task->ncontrol;
   if (v0 != NULL) {

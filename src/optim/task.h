@@ -47,6 +47,7 @@ typedef struct YamlReceding { int horizon, apply; } YamlReceding;
 typedef struct YamlSuccess { double *loss, distance; } YamlSuccess;
 typedef struct YamlTask {
   char *model, *contact;
+  double *ground;           // height of a plane [m]
   YamlOptions *options;
   YamlHorizon horizon;
   YamlStart *start;

@@ -115,6 +115,7 @@ static const cyaml_schema_field_t success_fields[] = {
     CYAML_FIELD_END};
 static const cyaml_schema_field_t task_fields[] = {
     CYAML_FIELD_STRING_PTR("model", CYAML_FLAG_POINTER, YamlTask, model, 1, 1000),
+    CYAML_FIELD_FLOAT_PTR("ground", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, ground),
     CYAML_FIELD_STRING_PTR("contact", CYAML_FLAG_POINTER, YamlTask, contact, 1, 31),
     CYAML_FIELD_MAPPING_PTR("options", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, options, options_fields),
     CYAML_FIELD_MAPPING("horizon", CYAML_FLAG_DEFAULT, YamlTask, horizon, horizon_fields),

@@ -59,7 +59,7 @@ void tg_batch_free(tgBatch *b) {
   a.free(a.ctx, b);
 }
 
-int tg_batch_threads(const tgBatch *b) { return b->n; }
+int tg_batch_threads(const tgBatch *b) { return b != NULL ? b->n : 0; }
 
 static void work(void *ctx, int worker, int item) {
   Job *job = ctx;

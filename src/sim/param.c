@@ -105,13 +105,15 @@ void tg_param_grad_free(tgParamGrad *p) {
 }
 
 void tg_param_grad_clear(tgParamGrad *p) {
+  if (p == NULL) return;
   int n = p->size + 6 * (p->model->nv + p->model->nbody);
   for (int i = 0; i < n; i++) p->value[i] = 0;
 }
 
 tgReal *tg_param_grad_field(tgParamGrad *p, const char *name, int *rows, int *cols) {
+  if (p == NULL || name == NULL) return NULL;
   Entry e[ENTRIES];
-  int i = name != NULL ? entry_named(name) : -1;
+  int i = entry_named(name);
   if (i < 0) return NULL;
   entries(p->model, e);
   if (rows != NULL) *rows = e[i].rows;
@@ -120,6 +122,7 @@ tgReal *tg_param_grad_field(tgParamGrad *p, const char *name, int *rows, int *co
 }
 
 tgReal *tg_param_grad_values(tgParamGrad *p, int *size) {
+  if (p == NULL) return NULL;
   if (size != NULL) *size = p->size;
   return p->value;
 }

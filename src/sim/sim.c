@@ -176,6 +176,7 @@ tgStatus tg_sim_grow(tgSim *sim) {
 }
 
 void tg_sim_wanted(const tgSim *sim, int *ncontact, int *nrow) {
+  if (sim == NULL) return;
   if (ncontact != NULL) *ncontact = sim->wanted.ncon;
   if (nrow != NULL) *nrow = sim->wanted.nrow;
 }
@@ -194,12 +195,15 @@ void *tgi_stack_bytes(tgSim *s, size_t bytes) {
 
 tgReal *tgi_stack_real(tgSim *s, size_t n) { return tgi_stack_bytes(s, tgi_size_mul(n, sizeof(tgReal))); }
 
-const tgModel *tg_sim_model(const tgSim *sim) { return sim->model; }
-const tgError *tg_sim_error(const tgSim *sim) { return &sim->error; }
-tgReal *tg_sim_qpos(tgSim *sim) { return sim->qpos; }
-tgReal *tg_sim_qvel(tgSim *sim) { return sim->qvel; }
-tgReal *tg_sim_ctrl(tgSim *sim) { return sim->ctrl; }
-tgReal *tg_sim_qfrc_applied(tgSim *sim) { return sim->qfrc_applied; }
+const tgModel *tg_sim_model(const tgSim *sim) { return sim != NULL ? sim->model : NULL; }
+const tgError *tg_sim_error(const tgSim *sim) {
+  static const tgError none = {.status = TG_ERR_ARG, .text = "no simulation given"};
+  return sim != NULL ? &sim->error : &none;
+}
+tgReal *tg_sim_qpos(tgSim *sim) { return sim != NULL ? sim->qpos : NULL; }
+tgReal *tg_sim_qvel(tgSim *sim) { return sim != NULL ? sim->qvel : NULL; }
+tgReal *tg_sim_ctrl(tgSim *sim) { return sim != NULL ? sim->ctrl : NULL; }
+tgReal *tg_sim_qfrc_applied(tgSim *sim) { return sim != NULL ? sim->qfrc_applied : NULL; }
 
 static void forget(tgSim *s) {
   const tgModel *m = s->model;
@@ -210,6 +214,7 @@ static void forget(tgSim *s) {
 }
 
 void tg_sim_reset(tgSim *sim) {
+  if (sim == NULL) return;
   const tgModel *m = sim->model;
   copy_parameters(sim, m);
   for (int i = 0; i < m->nq; i++) sim->qpos[i] = sim->m.qpos0[i];
@@ -219,6 +224,7 @@ void tg_sim_reset(tgSim *sim) {
 }
 
 tgStatus tg_sim_reset_key(tgSim *sim, int key) {
+  if (sim == NULL) return TG_ERR_ARG;
   const tgModel *m = sim->model;
   if (key < 0 || key >= m->nkey) return tgi_error(&sim->error, TG_ERR_ARG, "keyframe %d of %d does not exist", key, m->nkey);
   tg_sim_reset(sim);
@@ -241,6 +247,7 @@ static bool is_shared(const char *name) {
 }
 
 tgReal *tg_sim_param(tgSim *sim, const char *name, int *rows, int *cols) {
+  if (sim == NULL || name == NULL) return NULL;
   for (int i = 0; i < tg_model_field_count(&sim->m); i++) {
     tgField f = tg_model_field(&sim->m, i);
     if (strcmp(f.name, name) != 0 || f.scalar != TG_SCALAR_REAL || is_shared(name)) continue;
@@ -257,6 +264,7 @@ typedef struct SnapshotHead { int nq, nv, nu, ncon, npair, nfixed; } SnapshotHea
 static size_t state_reals(const tgModel *m) { return (size_t)m->nq + 2 * (size_t)m->nv + (size_t)m->nu; }
 
 size_t tg_sim_snapshot_size(const tgSim *sim) {
+  if (sim == NULL) return 0;
   const tgModel *m = sim->model;
   return sizeof(SnapshotHead) + state_reals(m) * sizeof(tgReal) +
          ((size_t)sim->cap.ncon * TG_MEM_CONTACT + (size_t)sim->cap.npairmem * TG_MEM_PAIR + (size_t)tgi_fixed_rows(m)) * sizeof(int);
@@ -272,6 +280,7 @@ static void take(const char **at, void *to, size_t bytes) {
 }
 
 void tg_sim_save(const tgSim *sim, void *snapshot) {
+  if (sim == NULL || snapshot == NULL) return;
   const tgModel *m = sim->model;
   SnapshotHead head = {m->nq, m->nv, m->nu, sim->mem_count[0], sim->mem_count[1], tgi_fixed_rows(m)};
   char *at = snapshot;
@@ -286,6 +295,7 @@ void tg_sim_save(const tgSim *sim, void *snapshot) {
 }
 
 tgStatus tg_sim_restore(tgSim *sim, const void *snapshot) {
+  if (sim == NULL || snapshot == NULL) return TG_ERR_ARG;
   const tgModel *m = sim->model;
   SnapshotHead head;
   const char *at = snapshot;
@@ -310,6 +320,7 @@ tgStatus tg_sim_restore(tgSim *sim, const void *snapshot) {
 }
 
 int tg_sim_field_count(const tgSim *sim) {
+  if (sim == NULL) return 0;
   (void)sim;
   int n = 0;
 #define TG_SIM_REAL(name, rows, cols, unit, producer, text) n++;
@@ -321,6 +332,7 @@ int tg_sim_field_count(const tgSim *sim) {
 }
 
 tgField tg_sim_field(const tgSim *sim, int i) {
+  if (sim == NULL) return (tgField){0};
   const tgModel *m = sim->model;
   const tgCapacity *z = &sim->cap;
   int n = 0;
@@ -338,6 +350,7 @@ tgField tg_sim_field(const tgSim *sim, int i) {
 }
 
 tgField tg_sim_field_named(const tgSim *sim, const char *name) {
+  if (sim == NULL || name == NULL) return (tgField){0};
   for (int i = 0; i < tg_sim_field_count(sim); i++) {
     tgField f = tg_sim_field(sim, i);
     if (strcmp(f.name, name) == 0) return f;

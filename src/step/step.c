@@ -90,7 +90,9 @@ tgStatus tg_sim_step_growing(tgSim *sim, double h, tgStepInfo *info) {
   return status;
 }
 
-void tg_sim_freeze_memory(tgSim *sim, bool frozen) { sim->frozen = frozen; }
+void tg_sim_freeze_memory(tgSim *sim, bool frozen) {
+  if (sim != NULL) sim->frozen = frozen;
+}
 
 // ---- derivatives of the last step ----
 
@@ -173,7 +175,7 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tg
 }
 
 tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, tgGradInfo *info) {
-  if (sim == NULL || (dp != NULL && dp->model != sim->model)) return TG_ERR_ARG;
+  if (sim == NULL || gq == NULL || gv == NULL || (dp != NULL && dp->model != sim->model)) return TG_ERR_ARG;
   if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
   int clamps = 0;
   size_t mark = tgi_stack_mark(sim);

@@ -67,6 +67,34 @@ def test_concave_meshes_in_pieces(tmp_path):
     assert "from 0.01 to 1" in run("simulate", tmp_path / "m.xml", "--decompose-threshold", 5, code=2).stderr
 
 
+BALL = """<robot name="ball"><link name="ball"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial>
+<collision><geometry><sphere radius="0.1"/></geometry></collision></link></robot>"""
+LAND = """model: ball.urdf
+ground: -0.5
+contact: lcp
+horizon: {steps: 1000, timestep: 0.002}
+initial: [{joint: root, part: velocity, low: -1, high: 1}]
+losses: [{term: body_position, name: ball, target: [0.2, 0, -0.4], weight: 1}]
+optimizer: {method: adam, iterations: 2, rate: 0.001}
+"""
+
+
+def test_ground_under_a_urdf(tmp_path):
+    (tmp_path / "ball.urdf").write_text(BALL)
+    (tmp_path / "land.yaml").write_text(LAND)
+    rest = lambda *args: json.loads(run("simulate", tmp_path / "ball.urdf", "--steps", 1000, "--json", *args).stdout)["qpos"][2]
+    assert rest() < -10
+    assert abs(rest("--ground=-0.3") + 0.2) < 1e-6
+    assert abs(rest("--ground=-0.1") - 0) < 1e-6
+    run("simulate", tmp_path / "ball.urdf", "--ground=high", code=1)
+    run("optimize", tmp_path / "land.yaml", "--out", tmp_path / "o", "--no-replay")
+    assert abs(numpy.load(tmp_path / "o" / "trajectory.npz")["qpos_best"][-1][2] + 0.4) < 1e-3
+    # the geom's name is taken
+    (tmp_path / "m.xml").write_text('<mujoco><worldbody><geom name="ground" type="plane" size="1 1 1"/></worldbody></mujoco>')
+    assert "ground" in run("simulate", tmp_path / "m.xml", "--ground", code=2).stderr
+    assert "take out its freejoint" in run("simulate", tmp_path / "m.xml", "--fixed-base", code=2).stderr
+
+
 def test_simulate_leaves_a_run(tmp_path):
     done = run("simulate", MODEL, "--steps", 50, "--dt", 0.001, "--out", tmp_path / "a", "--json")
     result = json.loads(done.stdout)

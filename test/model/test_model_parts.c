@@ -51,7 +51,7 @@ static void every_allocation_may_fail(void **state) {
     tgt_alloc_init(&a);
     a.fail_at = ++k;
     built = build(&w, &a.hooks, &error);
-    if (!built) check_true(error.status == TG_ERR_MEMORY && error.text[0] != '\0', "allocation %ld: status %d: %s", k, error.status, error.text);
+    if (!built) check_true(error.status == TG_ERR_MEMORY && strlen(error.text) > strlen("out of memory"), "allocation %ld: status %d: %s", k, error.status, error.text);
     else check_true(a.calls < k, "allocation %ld failed and nobody noticed", k);
     drop(&w);
     check_true(a.blocks == 0, "allocation %ld: %ld blocks are left", k, a.blocks);

@@ -21,10 +21,10 @@ class Field(ctypes.Structure):
 
 class LoadOptions(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("allocator", ctypes.c_void_p), ("lenient", ctypes.c_bool), ("allow_absolute", ctypes.c_bool),
-                ("fixed_base", ctypes.c_bool), ("asset_root", ctypes.POINTER(ctypes.c_char_p)), ("nasset_root", ctypes.c_int),
+                ("fixed_base", ctypes.c_bool), ("ground", ctypes.c_bool), ("ground_height", ctypes.c_double), ("asset_root", ctypes.POINTER(ctypes.c_char_p)), ("nasset_root", ctypes.c_int),
                 ("package_name", ctypes.POINTER(ctypes.c_char_p)), ("package_path", ctypes.POINTER(ctypes.c_char_p)), ("npackage", ctypes.c_int),
                 ("max_file_bytes", ctypes.c_size_t), ("max_total_bytes", ctypes.c_size_t), ("max_elements", ctypes.c_int), ("max_depth", ctypes.c_int),
-                ("repair", ctypes.c_bool)]
+                ("repair", ctypes.c_bool), ("decompose", ctypes.c_bool), ("decompose_threshold", ctypes.c_double), ("cache_directory", ctypes.c_char_p)]
 
 
 P = ctypes.c_void_p
