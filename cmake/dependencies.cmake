@@ -23,8 +23,15 @@ if(NOT TG_COACD STREQUAL "OFF")
 endif()
 message(STATUS "Convex decomposition: ${TG_COACD_LIBRARY}")
 
+
+# COLLADA meshes
+option(TG_ASSIMP "Read COLLADA meshes by assimp where it is installed" ON)
+if(TG_ASSIMP)
+  pkg_check_modules(ASSIMP assimp)
+endif()
+
 set(TG_DEP_INCLUDES ${TG_DEPS_INCLUDE_DIRS})
-set(TG_DEP_LIBRARIES ${TG_DEPS_LINK_LIBRARIES} ${TG_QHULL} Threads::Threads ${CMAKE_DL_LIBS} m)
+set(TG_DEP_LIBRARIES ${TG_DEPS_LINK_LIBRARIES} ${ASSIMP_LINK_LIBRARIES} ${TG_QHULL} Threads::Threads ${CMAKE_DL_LIBS} m)
 
 # multiple shooting: AUTO takes Ipopt where it is installed, ON insists, OFF leaves it out
 set(TG_IPOPT AUTO CACHE STRING "Build multiple shooting with Ipopt: AUTO, ON or OFF")

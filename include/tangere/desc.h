@@ -122,6 +122,8 @@ typedef struct tgEqualityDesc {
   bool active;
   int a, b;                        ///< bodies, or joints (b -1: a constant); connect and weld: b may be the world
   double anchor[3];                ///< connect: in a's frame; weld: in b's frame
+  bool has_anchor2;                ///< connect: anchor2 is given; false: the point of b that is at the anchor in the drawn pose
+  double anchor2[3];               ///< connect: in b's frame
   double relpos[3], relquat[4];    ///< weld: pose of b in a
   bool relpose_from_qpos0;         ///< weld: take relpose from the drawn pose
   double polycoef[5];              ///< joint: qa - qa0 = sum polycoef[k] (qb - qb0)^k

@@ -17,8 +17,6 @@ static bool ends_in(const char *name, const char *suffix) {
   return n >= m && strcasecmp(name + n - m, suffix) == 0;
 }
 
-bool tgi_mesh_is_dae(const char *path) { return ends_in(path, ".dae"); }
-
 static bool begins(const char *p, const char *end, const char *word) {
   size_t n = strlen(word);
   return (size_t)(end - p) >= n && strncasecmp(p, word, n) == 0;
@@ -33,7 +31,7 @@ tgStatus tgi_mesh_parse(const char *name, const char *data, size_t size, tgRawMe
   if (size >= 2 && (unsigned char)data[0] == 0x1f && (unsigned char)data[1] == 0x8b)
     return tgi_error(error, TG_ERR_UNSUPPORTED, "the file is compressed; unpack it");
   if (p < end && *p == '<')
-    return tgi_error(error, TG_ERR_UNSUPPORTED, "an XML format (COLLADA?); convert it to OBJ or STL");
+    return tgi_dae_parse(data, size, raw, error);
   if (begins(p, end, "ply\n") || begins(p, end, "ply\r") || begins(p, end, "off\n") || begins(p, end, "off\r") ||
       begins(p, end, "glTF"))
     return tgi_error(error, TG_ERR_UNSUPPORTED, "a format that is not read here; convert it to OBJ or STL");

@@ -35,6 +35,8 @@ tgStatus tgi_raw_tidy(tgRawMesh *raw, const double scale[3], tgError *error);
 tgStatus tgi_obj_parse(const char *data, size_t size, tgRawMesh *raw, tgError *error);
 /// STL, binary when the length is 84 + 50 times the count at byte 80, else ASCII.
 tgStatus tgi_stl_parse(const char *data, size_t size, tgRawMesh *raw, tgError *error);
+/// COLLADA, where assimp is built in (else TG_ERR_UNSUPPORTED): all nodes in their places, in metres, in the axes of the file.
+tgStatus tgi_dae_parse(const char *data, size_t size, tgRawMesh *raw, tgError *error);
 /// MuJoCo's MSH.
 tgStatus tgi_msh_parse(const char *data, size_t size, tgRawMesh *raw, tgError *error);
 /// The length fits the count of a binary STL.

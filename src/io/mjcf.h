@@ -50,6 +50,8 @@ typedef struct tgMjcf {
   struct tgMjcfFile *file;             ///< the main file and those included
   int nfile;
   double (*colour)[4];                 ///< rgba of each material
+  tgPlace *replica;                    ///< place of each copy that replicate elements make, in the frame around them
+  int nreplica;
   const tgXmlNode *at;                 ///< the element being read, for messages about memory
   bool dropped;                        ///< lenient left out what others may refer to or need
 } tgMjcf;
@@ -92,6 +94,10 @@ int tgi_el_tri(tgEl el, const char *name);
 tgStatus tgi_mjcf_limited(const tgMjcf *m, tgEl el, const char *what, const char *range_name, int tri,
                           const double range[2], bool *limited);
 
+// mjcf_replicate.c
+/// Writes all replicate elements out; a copy is an element called replica whose kind is its index in m->replica.
+tgStatus tgi_mjcf_replicate(tgMjcf *m);
+
 // mjcf_schema.c
 /// Checks every element and attribute; with lenient takes what cannot be used out of the tree and lists it.
 tgStatus tgi_mjcf_schema(tgMjcf *m);
@@ -107,6 +113,8 @@ void tgi_place_rotate(double r[3], const double q[4], const double v[3]);
 tgPlace tgi_place_inverse(tgPlace a);
 /// pos and any orientation attribute; what is absent leaves *place as it is.
 tgStatus tgi_mjcf_place(const tgMjcf *m, tgEl el, tgPlace *place);
+/// Rotation of three angles in the file's unit and order.
+void tgi_mjcf_euler(const tgMjcf *m, double q[4], const double angle[3]);
 /// Quaternion that turns +z to v (not zero).
 void tgi_quat_from_z(double q[4], const double v[3]);
 /// Scales v to unit length; false when it is shorter than 1e-10.

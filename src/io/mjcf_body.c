@@ -387,6 +387,11 @@ static tgStatus open_body(tgMjcf *m, const tgXmlNode *node, const Scope *outer, 
 static tgStatus visit(tgMjcf *m, const tgXmlNode *node, const Scope *outer, Scope *inner) {
   *inner = *outer;
   if (strcmp(node->name, "body") == 0) return open_body(m, node, outer, inner);
+  if (strcmp(node->name, "replicated") == 0) return TG_OK;
+  if (strcmp(node->name, "replica") == 0) {
+    inner->frame = tgi_place_mul(outer->frame, m->replica[node->kind]);
+    return TG_OK;
+  }
   if (strcmp(node->name, "frame") == 0) {
     tgPlace place = identity;
     TG_TRY(tgi_mjcf_place(m, (tgEl){.node = node}, &place));

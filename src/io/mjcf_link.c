@@ -170,7 +170,42 @@ static tgStatus two_bodies(tgMjcf *m, const tgXmlNode *node, int *a, int *b) {
   return TG_OK;
 }
 
+// site1 and site2 of an element that has them instead of bodies; *found false: lenient left one out
+static tgStatus two_sites(tgMjcf *m, const tgXmlNode *node, const tgSiteDesc **a, const tgSiteDesc **b, bool *found) {
+  static const char *const instead[] = {"body1", "body2", "anchor", "relpose"};
+  int s1, s2;
+  for (int i = 0; i < 4; i++)
+    if (tgi_xml_get(node, instead[i]) != NULL)
+      return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "has sites and bodies, anchor or relpose; keep the sites or "
+                           "the others");
+  TG_TRY(tgi_mjcf_find(m, node, "site1", TG_NAME_SITE, &s1));
+  TG_TRY(tgi_mjcf_find(m, node, "site2", TG_NAME_SITE, &s2));
+  *found = s1 >= 0 && s2 >= 0;
+  if (!*found) return TG_OK;
+  *a = &m->desc->site[s1];
+  *b = &m->desc->site[s2];
+  if ((*a)->body == (*b)->body) return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "ties a body to itself");
+  return TG_OK;
+}
+
+static bool by_sites(const tgXmlNode *node) { return tgi_xml_get(node, "site1") != NULL || tgi_xml_get(node, "site2") != NULL; }
+
+// connect by sites: the two sites are the two anchors
+static tgStatus connect_sites(tgMjcf *m, const tgXmlNode *node, tgEl el) {
+  const tgSiteDesc *a, *b;
+  tgEqualityDesc *e;
+  bool found;
+  TG_TRY(two_sites(m, node, &a, &b, &found));
+  if (!found) return TG_OK;
+  TG_TRY(add_equality(m, el, TG_EQ_CONNECT, a->body, b->body, &e));
+  memcpy(e->anchor, a->pos, sizeof e->anchor);
+  memcpy(e->anchor2, b->pos, sizeof e->anchor2);
+  e->has_anchor2 = true;
+  return TG_OK;
+}
+
 static tgStatus read_connect(tgMjcf *m, const tgXmlNode *node, tgEl el) {
+  if (by_sites(node)) return connect_sites(m, node, el);
   int a, b;
   tgEqualityDesc *e;
   TG_TRY(two_bodies(m, node, &a, &b));
@@ -184,17 +219,11 @@ static tgStatus read_connect(tgMjcf *m, const tgXmlNode *node, tgEl el) {
 
 // weld by sites: site1 = S1 in body a and site2 = S2 in body b coincide, so b in a is S1 S2^-1 and the anchor is site2
 static tgStatus weld_sites(tgMjcf *m, const tgXmlNode *node, tgEl el) {
-  int s1, s2;
+  const tgSiteDesc *a, *b;
   tgEqualityDesc *e;
-  if (tgi_xml_get(node, "body1") != NULL || tgi_xml_get(node, "body2") != NULL || tgi_xml_get(node, "anchor") != NULL ||
-      tgi_xml_get(node, "relpose") != NULL)
-    return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "has sites and bodies, anchor or relpose; keep the sites or "
-                         "the others");
-  TG_TRY(tgi_mjcf_find(m, node, "site1", TG_NAME_SITE, &s1));
-  TG_TRY(tgi_mjcf_find(m, node, "site2", TG_NAME_SITE, &s2));
-  if (s1 < 0 || s2 < 0) return TG_OK;
-  const tgSiteDesc *a = &m->desc->site[s1], *b = &m->desc->site[s2];
-  if (a->body == b->body) return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "ties a body to itself");
+  bool found;
+  TG_TRY(two_sites(m, node, &a, &b, &found));
+  if (!found) return TG_OK;
   tgPlace pa, pb;
   memcpy(pa.pos, a->pos, sizeof pa.pos);
   memcpy(pa.quat, a->quat, sizeof pa.quat);
@@ -211,7 +240,7 @@ static tgStatus weld_sites(tgMjcf *m, const tgXmlNode *node, tgEl el) {
 }
 
 static tgStatus read_weld(tgMjcf *m, const tgXmlNode *node, tgEl el) {
-  if (tgi_xml_get(node, "site1") != NULL || tgi_xml_get(node, "site2") != NULL) return weld_sites(m, node, el);
+  if (by_sites(node)) return weld_sites(m, node, el);
   int a, b;
   tgEqualityDesc *e;
   double rel[7] = {0};

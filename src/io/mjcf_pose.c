@@ -83,7 +83,7 @@ static void quat_from_axes(double q[4], const double x[3], const double y[3], co
     for (int i = 0; i < 4; i++) q[i] = -q[i];
 }
 
-static void quat_from_euler(const tgMjcf *m, double q[4], const double angle[3]) {
+void tgi_mjcf_euler(const tgMjcf *m, double q[4], const double angle[3]) {
   memcpy(q, (double[4]){1, 0, 0, 0}, 4 * sizeof *q);
   for (int i = 0; i < 3; i++) {
     char c = m->eulerseq[i];
@@ -111,7 +111,7 @@ static tgStatus orientation(const tgMjcf *m, tgEl el, const char *name, double q
     if (!tgi_unit(v, 3)) return bad(m, el, name, "has an axis of zero length; give a direction and an angle");
     quat_axis_angle(quat, v, m->radian ? v[3] : v[3] * TG_PI / 180);
   } else if (strcmp(name, "euler") == 0) {
-    quat_from_euler(m, quat, v);
+    tgi_mjcf_euler(m, quat, v);
   } else if (strcmp(name, "zaxis") == 0) {
     if (!tgi_unit(v, 3)) return bad(m, el, name, "has zero length; give a direction");
     tgi_quat_from_z(quat, v);

@@ -39,7 +39,7 @@ typedef struct Row { const char *key, *attrs, *children; } Row;
 #define ACTUATORS(mark)                                                                                         \
   "general motor position velocity damper " mark "intvelocity " mark "cylinder " mark "muscle " mark "adhesion " mark \
   "plugin " mark "dcmotor " mark "pid " mark "orientation"
-#define IN_BODY "joint freejoint geom site body frame .camera .light !composite !flexcomp !plugin !attach !replicate"
+#define IN_BODY "joint freejoint geom site body frame .camera .light !composite !flexcomp !plugin !attach replicate"
 
 static const Row rows[] = {
     {"mujoco", "model:s",
@@ -81,6 +81,7 @@ static const Row rows[] = {
     {"body", "name:s pos:n3" ORIENT " childclass:s gravcomp:n1 mocap:!false user:. sleep:. simple:. fuse:.",
      "inertial " IN_BODY},
     {"frame", "name:s pos:n3" ORIENT " childclass:s", IN_BODY},
+    {"replicate", "count:i sep:s offset:n3 euler:n3", IN_BODY},
     {"inertial", "pos:n3" ORIENT " mass:n1 diaginertia:n3 fullinertia:n6", ""},
     {"joint", JOINT, ""},
     {"freejoint", "name:s group:. align:!false", ""},
@@ -95,7 +96,7 @@ static const Row rows[] = {
     {"fixed", TENDON, "joint=tendonjoint"},
     {"tendonjoint", "joint:s coef:n1", ""},
     {"equality", "", "connect weld joint=eqjoint !tendon !flex !flexvert !flexstrain !distance"},
-    {"connect", EQUAL " body1:s body2:s anchor:n3 site1:! site2:!", ""},
+    {"connect", EQUAL " body1:s body2:s anchor:n3 site1:s site2:s", ""},
     {"weld", EQUAL " body1:s body2:s anchor:n3 relpose:n7 torquescale:n1 site1:s site2:s", ""},
     {"eqjoint", EQUAL " joint1:s joint2:s polycoef:n1-5", ""},
     {"actuator", "", ACTUATORS("!")},
@@ -114,7 +115,6 @@ enum { NROW = sizeof rows / sizeof *rows, SKIPPED = -1 };
 // what to do instead, for what is not supported
 static const struct { const char *name, *advice; } advices[] = {
     {"composite", "write its bodies out (MuJoCo's mj_saveLastXML does) or remove it"},
-    {"replicate", "write its copies out (MuJoCo's mj_saveLastXML does)"},
     {"flexcomp", "soft bodies are not in this version; remove it"},
     {"flex", "soft bodies are not in this version; remove it"},
     {"plugin", "plugins run code of MuJoCo's; remove it"},

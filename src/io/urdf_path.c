@@ -113,8 +113,6 @@ static tgStatus read_mesh(tgUrdf *u, const char *uri, const double scale[3], tgM
   int root;
   const char *path;
   if (u->files == NULL) return tgi_error(why, TG_ERR_FILE, "%.200s: no file may be read", uri);
-  if (tgi_mesh_is_dae(uri))
-    return tgi_error(why, TG_ERR_UNSUPPORTED, "%.200s: COLLADA is not read; convert it to OBJ or STL", uri);
   TG_TRY(resolve(u, uri, &root, &path, why));
   tgStatus status = tgi_mesh_read_root(u->desc, u->files, root, path, scale, mesh, why);
   bool packaged = path != uri && strncmp(uri, "file:", 5) != 0;

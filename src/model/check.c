@@ -172,7 +172,7 @@ static tgStatus check_equality(tgCompile *c, int i) {
   } else if (e->a < 0 || e->a >= c->desc->nbody || e->b < 0 || e->b >= c->desc->nbody || e->a == e->b) {
     FAIL("it takes two different bodies");
   }
-  if (!finite_all(e->anchor, 3) || !finite_all(e->polycoef, 5) || !finite_all(e->relpos, 3)) FAIL("a number of it is not finite");
+  if (!finite_all(e->anchor, 3) || (e->has_anchor2 && !finite_all(e->anchor2, 3)) || !finite_all(e->polycoef, 5) || !finite_all(e->relpos, 3)) FAIL("a number of it is not finite");
   if (e->type == TG_EQ_WELD && !unit_quat(e->relquat)) FAIL("its relative orientation is not a unit quaternion");
   return TG_OK;
 }

@@ -276,7 +276,7 @@ static void fill_equality_pose(const tgCompile *c, tgModel *m, int i, const tgEq
   tgi_v3_add(world, world, pa);
   tgi_v3_sub(world, world, pb);
   tgi_quat_rotate(rel, inv, world);
-  for (int k = 0; k < 3; k++) PUT_REAL(eq_anchor2, 3 * i + k, rel[k]);
+  for (int k = 0; k < 3; k++) PUT_REAL(eq_anchor2, 3 * i + k, e->has_anchor2 ? e->anchor2[k] : rel[k]);
   for (int k = 0; k < 4; k++) inv[k] = k == 0 ? qa[k] : -qa[k];
   tgi_v3_sub(world, pb, pa);
   tgi_quat_rotate(rel, inv, world);

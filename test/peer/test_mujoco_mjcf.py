@@ -1,13 +1,15 @@
 """What the MJCF loader makes of a file against what MuJoCo's compiler makes of it, element by element: defaults, classes, frames, units,
 limits, actuators, tendons, equalities, keyframes; on every MJCF that gymnasium ships and on one of our own that mixes everything."""
+import json
 import pathlib
+import subprocess
 
 import gymnasium
 import mujoco
 import numpy as np
 import pytest
 
-from tangere import Sim
+from tangere import ROOT, Sim
 
 ASSETS = pathlib.Path(gymnasium.__file__).parent / "envs/mujoco/assets"
 OWN = pathlib.Path(__file__).resolve().parents[1] / "data/mjcf/everything.xml"
@@ -160,3 +162,48 @@ def test_keyframes(pair):
     near(s.field("key_qpos"), m.key_qpos, "qpos")
     near(s.field("key_qvel"), m.key_qvel, "qvel")
     near(s.field("key_ctrl"), m.key_ctrl, "ctrl")
+
+
+REPLICAS = {
+    "offset": '<replicate count="3" offset="1 0 0.5"><geom name="g" size=".1" pos="0 0 1"/></replicate>',
+    "turned": '<replicate count="5" offset="1 0 0" euler="30 10 90" sep="_"><geom name="g" size=".1" pos="0 .5 1" euler="1 2 3"/></replicate>',
+    "in a frame": '<frame pos="1 2 3" euler="10 20 30"><replicate count="2" euler="0 0 20"><geom name="g" size=".1"/></replicate></frame>',
+    "nested": '<replicate count="2" offset="1 0 0" sep="-"><replicate count="11" offset="0 0 1" euler="5 0 0"><geom name="g" size=".1"/></replicate></replicate>',
+    "bodies": """<body name="a"><freejoint name="f"/><geom size=".3"/><replicate count="3" offset="0 1 0" euler="0 40 0"><body name="b" pos="0 0 2" euler="0 0 9">
+      <joint name="j" axis="0 1 0"/><geom size=".1" name="x"/><geom type="box" size=".2 .1 .3"/><body name="c"><joint name="k"/><geom size="0.1"/><site name="s"/></body></body></replicate></body>""",
+    "none": '<replicate count="0"><geom size=".1"/></replicate><geom name="q" size="1"/>',
+    "one": '<replicate count="1"><geom name="g" size=".1"/></replicate><geom name="q" size="1"/>',
+}
+
+
+@pytest.mark.parametrize("compiler", ["", '<compiler angle="radian" eulerseq="zYx"/>'])
+@pytest.mark.parametrize("name", REPLICAS)
+def test_replicate(name, compiler, tmp_path):
+    (tmp_path / "m.xml").write_text(f"<mujoco>{compiler}<worldbody>{REPLICAS[name]}</worldbody></mujoco>")
+    s, m = Sim(tmp_path / "m.xml"), mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
+    test_names_and_counts((s, m))
+    test_bodies((s, m))
+    test_joints((s, m))
+    near(s.field("geom_pos"), m.geom_pos, "geom pos")
+    near_quat(s.field("geom_quat"), m.geom_quat, "geom quat")
+    near(s.param("body_mass")[:, 0], m.body_mass, "mass")
+
+
+SITES = """<mujoco><option gravity="0 0 0"/><worldbody><site name="w" pos="0.2 -0.1 0.9"/>
+<body name="a" pos="0 0 1" euler="10 20 30"><freejoint/><geom type="box" size=".1 .2 .3"/><site name="s" pos="0.1 0.2 0.3"/><site name="t" pos="0 0 -0.3"/></body>
+<body name="b" pos="1 0 1"><freejoint/><geom size=".1"/><site name="u" pos="0 0 0.4"/></body></worldbody>
+<equality><connect site1="s" site2="u"/><connect site1="t" site2="w"/></equality></mujoco>"""
+
+
+def test_connect_by_sites(tmp_path):
+    (tmp_path / "m.xml").write_text(SITES)
+    s, m = Sim(tmp_path / "m.xml"), mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
+    near(s.field("eq_anchor"), [[0.1, 0.2, 0.3], [0, 0, -0.3]], "anchor")
+    near(s.field("eq_anchor2"), [[0, 0, 0.4], [0.2, -0.1, 0.9]], "anchor 2")
+    # the sites, apart in the file, are pulled together; MuJoCo's kinematics say where they are
+    done = subprocess.run([ROOT / "build/bin/tangere", "simulate", tmp_path / "m.xml", "--steps", "2000", "--json"], capture_output=True, text=True, timeout=100)
+    d = mujoco.MjData(m)
+    d.qpos[:] = json.loads(done.stdout)["qpos"]
+    mujoco.mj_kinematics(m, d)
+    site = {n: d.site_xpos[mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_SITE, n)] for n in "stuw"}
+    assert np.abs(site["s"] - site["u"]).max() < 1e-3 and np.abs(site["t"] - site["w"]).max() < 1e-3

@@ -18,8 +18,10 @@ FILES = sorted(SHARE.rglob("*.urdf")) + sorted(p for p in PYBULLET.rglob("*.urdf
 
 # why files are refused: part of the message, and how many at most
 REASONS = {
-    "no rigid body has the principal moments": 6,    # MuJoCo refuses them too
-    "COLLADA is not read": 13,
+    "no rigid body has the principal moments": 7,    # MuJoCo refuses them too
+    "this build has no assimp": 13,
+    "its inertia is not positive": 5,
+    "has mass; give it an inertial": 1,
     "No such file": 1,
     "but has no <inertial>": 2,
     "must be positive": 4,
