@@ -42,6 +42,7 @@ checks:
 	@python3 tools/check_layers.py
 	@python3 tools/check_derivatives.py
 	@python3 tools/check_refs.py
+	@python3 tools/check_style.py
 
 test-release: setup-test
 	$(call PART,'release build gcc: all tests')

@@ -11,7 +11,7 @@ while read -r name when _; do
   [[ $what == build && $when != build ]] && continue
   # a tool that is there under its own name needs no package (nodejs and npm from elsewhere, for one)
   case $name in
-    cmake | gcc | make | git | npm | clang | clang-format | chromium | python3) command -v "$name" >/dev/null && continue ;;
+    cmake | gcc | make | git | npm | clang | chromium | python3) command -v "$name" >/dev/null && continue ;;
     nodejs) command -v node >/dev/null && continue ;;
     ninja-build) command -v ninja >/dev/null && continue ;;
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null && continue ;;
