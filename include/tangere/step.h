@@ -49,7 +49,7 @@ TG_API tgStatus tg_sim_step(tgSim *sim, double h, tgStepInfo *info);
 /// The same with tg_sim_grow and another try where capacity is short: such a step allocates. TG_ERR_MEMORY: there is none.
 TG_API tgStatus tg_sim_step_growing(tgSim *sim, double h, tgStepInfo *info);
 
-/// Adjoint of the last step: from gq = dL/dq', gv = dL/dv' (nv each, tangent) to dL/dq, dL/dv (nv), dL/du (nu), written, not added.
+/// Adjoint of the last step: from gq = dL/dq', gv = dL/dv' (nv each, tangent; NULL: zero) to dL/dq, dL/dv (nv), dL/du (nu), written, not added.
 /// dL/dp of the parameters of dp is added to it; "opt_timestep" is h. Outputs may be NULL. TG_ERR_STATE when the last call was not a successful
 /// step, TG_ERR_ARG for a dp of another model, TG_ERR_UNSUPPORTED for a parameter without a derivative in this model (the sim's error names it).
 TG_API tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp,

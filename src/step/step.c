@@ -175,7 +175,7 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tg
 }
 
 tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, tgGradInfo *info) {
-  if (sim == NULL || gq == NULL || gv == NULL || (dp != NULL && dp->model != sim->model)) return TG_ERR_ARG;
+  if (sim == NULL || (dp != NULL && dp->model != sim->model)) return TG_ERR_ARG;
   if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
   int clamps = 0;
   size_t mark = tgi_stack_mark(sim);
