@@ -58,6 +58,10 @@ TG_API tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, 
 /// Dense Jacobian of the last step: rows (q', v'), columns (q, v, u): 2 nv x (2 nv + nu), row-major, tangent coordinates.
 TG_API tgStatus tg_sim_step_jacobian(tgSim *sim, tgReal *D, tgGradInfo *info);
 
+/// Dense Jacobian of the last step in the parameters of dp: rows (q', v'), columns as in tg_param_grad_values: 2 nv x size, row-major, tangent
+/// coordinates. One adjoint for each row; dp is overwritten. Errors as for the adjoint.
+TG_API tgStatus tg_sim_step_param_jacobian(tgSim *sim, tgParamGrad *dp, tgReal *D, tgGradInfo *info);
+
 /// true: contact memory (classes, reference features, tangent choices) is used as it is and not updated, so that the step is
 /// a map of (q, v, u) alone; used by gradient checks after one nominal step.
 TG_API void tg_sim_freeze_memory(tgSim *sim, bool frozen);

@@ -64,6 +64,7 @@ struct tgSim {
   bool one_island;             // all rows and dofs as one island (the twin that tests compare islands with)
   int busy;                    // atomic: a call is computing in this sim
   int explored;                // row of the contact that the last adjoint took otherwise than it is, -1 when none
+  bool no_exploring;           // the rows of a Jacobian are being formed by adjoints: nothing is taken otherwise than it is
   double h;                    // step size of the last step [s]
   tgStepInfo info;             // of the last step
   int ncon, nrow, nisland;     // contacts, rows and islands of the last step

@@ -253,3 +253,36 @@ tgStatus tg_sim_step_jacobian(tgSim *sim, tgReal *D, tgGradInfo *info) {
   tgi_sim_release(sim);
   return status;
 }
+
+static tgStatus param_jacobian(tgSim *s, tgParamGrad *dp, tgReal *D, tgGradInfo *info) {
+  int nv = s->m.nv, clamps = 0;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *g = tgi_stack_real(s, 2 * (size_t)nv);
+  tgStatus status = stepped(s);
+  s->explored = -1;
+  s->no_exploring = true;
+  if (status == TG_OK && g == NULL) status = tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
+  for (int i = 0; i < 2 * nv && status == TG_OK; i++) {
+    for (int k = 0; k < 2 * nv; k++) g[k] = k == i;
+    tg_param_grad_clear(dp);
+    clamps = 0;
+    size_t row = tgi_stack_mark(s);
+    status = vjp(s, g, g + nv, NULL, NULL, NULL, dp, &clamps);
+    tgi_stack_free(s, row);
+    for (int k = 0; k < dp->size; k++) D[(size_t)i * (size_t)dp->size + (size_t)k] = dp->value[k];
+  }
+  s->no_exploring = false;
+  tgi_stack_free(s, mark);
+  if (status == TG_OK) label(s, clamps, dp, info);
+  return status;
+}
+
+tgStatus tg_sim_step_param_jacobian(tgSim *sim, tgParamGrad *dp, tgReal *D, tgGradInfo *info) {
+  if (sim == NULL || dp == NULL || D == NULL || dp->model != sim->model) return TG_ERR_ARG;
+  if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
+  tgiFpEnv env = tgi_fp_enter();
+  tgStatus status = param_jacobian(sim, dp, D, info);
+  tgi_fp_leave(env);
+  tgi_sim_release(sim);
+  return status;
+}

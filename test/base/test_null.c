@@ -147,6 +147,7 @@ static void no_object(void **state) {
   POINTER(tg_param_grad_values(NULL, NULL));
   assert_int_equal(tg_loss_without_parameters(NULL, NULL, 0, 0, NULL), TG_OK);   // needs nothing
   STATUS(tg_sim_step_jacobian(NULL, NULL, NULL));
+  STATUS(tg_sim_step_param_jacobian(NULL, NULL, NULL, NULL));
   tg_sim_freeze_memory(NULL, 0);
 }
 

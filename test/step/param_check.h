@@ -137,6 +137,28 @@ static inline void tgt_unequal(tgSim *s) {
   }
 }
 
+// the dense Jacobian's rows, weighted, are the adjoint
+static inline void tgt_check_param_rows(tgSim *s, tgParamGrad *p, const tgReal *w) {
+  int size, ny = 2 * s->m.nv;
+  const tgReal *g = tg_param_grad_values(p, &size);
+  const char *names[TGT_PARAMS_MOST];
+  int n = 0;
+  for (int k = 0; tg_param_name(k) != NULL; k++)
+    if (tg_param_grad_field(p, tg_param_name(k), NULL, NULL) != NULL) names[n++] = tg_param_name(k);
+  tgParamGrad *rows = tg_param_grad_create(s->model, names, n, NULL, NULL);
+  tgReal *D = malloc(sizeof(tgReal) * (size_t)ny * (size_t)(size + 1));
+  assert_int_equal(tg_sim_step_param_jacobian(s, rows, D, NULL), TG_OK);
+  double scale = 1;
+  for (int k = 0; k < size; k++) scale = fmax(scale, fabs(tgRe(g[k])));
+  for (int k = 0; k < size; k++) {
+    tgReal sum = 0;
+    for (int i = 0; i < ny; i++) sum += w[i] * D[(size_t)i * (size_t)size + (size_t)k];
+    check_true(fabs(tgRe(sum - g[k])) <= 1e-12 * scale, "entry %d: rows give %.17g, the adjoint %.17g", k, tgRe(sum), tgRe(g[k]));
+  }
+  free(D);
+  tg_param_grad_free(rows);
+}
+
 /// The step of h seconds from the sim's state, its contact memory as it is after one nominal step. floor_: derivatives of L below this
 /// count as zero (|w| is about sqrt(2 nv)). Sets memory frozen while it works. False: the nominal step failed.
 static inline bool tgt_check_params(tgSim *s, double h, tgtRandom *r, double tol, double floor_, const char *what, tgtParamSeen *seen) {
@@ -162,6 +184,7 @@ static inline bool tgt_check_params(tgSim *s, double h, tgtRandom *r, double tol
     tgt_random_vector(r, 2 * nv, w);
     tgGradInfo info;
     assert_int_equal(tg_sim_step_vjp(s, w, w + nv, NULL, NULL, NULL, p, &info), TG_OK);
+    tgt_check_param_rows(s, p, w);
     seen->states++;
     for (int k = 0; tg_param_name(k) != NULL; k++) {
       assert_true(k < TGT_PARAMS_MOST);

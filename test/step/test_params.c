@@ -34,7 +34,7 @@ static void test_trees(void **state) {
     tgModel *m = tgt_random_tree((uint64_t)k, 3 + k % 8, (k % 2 == 0 ? TGT_TREE_FREE : 0) | TGT_TREE_PASSIVE | TGT_TREE_ACTUATED);
     tgSim *s = tgt_sim(m);
     tgtRandom r = {(uint64_t)k + 900};
-    char what[32];
+    char what[64];
     snprintf(what, sizeof what, "tree %d", k);
     tgt_random_state(s, &r, false);
     assert_true(tgt_check_params(s, h, &r, tolerance, zero_block, what, &seen));
@@ -194,7 +194,7 @@ static void test_meshes(void **state) {
         if (info.ncontact > 0) break;
       }
       assert_true(info.ncontact > 0);
-      char what[32];
+      char what[64];
       snprintf(what, sizeof what, "mesh on %d pose %d", k, pose);
       assert_true(tgt_check_params(s, h, &r, tolerance, zero_block, what, &seen));
       tg_sim_free(s);
