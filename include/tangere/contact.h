@@ -11,7 +11,24 @@ extern "C" {
 /// A contact model bound to a model: const after creation, shared by threads.
 typedef struct tgContact tgContact;
 
-/// Options; size is set by tg_contact_default.
+/// How the `barrier` model's potential sums over triangles.
+typedef enum tgHierarchy {
+  TG_HIERARCHY_MOMENT,     ///< product weights, second moments, tight spheres: independent of the mesh's refinement (default)
+  TG_HIERARCHY_PAPER,      ///< the publication's: unit weights, layered spheres
+  TG_HIERARCHY_BRUTE       ///< every pair of triangles, with the weights of `moment`
+} tgHierarchy;
+typedef enum tgFrictionForm {
+  TG_FRICTION_SLIP,        ///< one sliding velocity a patch (default)
+  TG_FRICTION_PLANE        ///< the publication's: a massless plane between the triangles of each pair
+} tgFrictionForm;
+/// Where the part of the potential beyond touching range acts.
+typedef enum tgLongRange {
+  TG_LONG_RANGE_BOTH,      ///< in the step and in its gradient (default)
+  TG_LONG_RANGE_BACKWARD,  ///< in the gradient only: the step has the local barrier, the label is surrogate
+  TG_LONG_RANGE_OFF        ///< nowhere
+} tgLongRange;
+
+/// Options; size is set by tg_contact_default. Each model takes those that concern it.
 typedef struct tgContactOptions {
   size_t size;
   double erp;              ///< share of a penetration (or joint or equality error) removed per step, 0..1
@@ -23,6 +40,15 @@ typedef struct tgContactOptions {
   bool zero_contact_gradient;  ///< ablation: gradients as if no contact force depended on anything
   bool bounce_gradient;        ///< steps that bounce are differentiated as impacts in continuous time, which move when the bodies start closer;
                                ///< the label is surrogate, as the step itself is another function
+  double mu;               ///< weight of the contact potential [J m^(1/2), with lengths in m]: the smaller, the closer bodies come
+  double eps;              ///< width of the blend between exact and clustered terms, relative; below 0.4 the force has minima in distance
+  double slip_speed;       ///< sliding speed about which friction takes hold [m/s]
+  double local_range;      ///< distance at which the local barrier ends [m]
+  double limit_range;      ///< share of a joint's range in which its limit pushes
+  tgHierarchy hierarchy;
+  tgFrictionForm friction_form;
+  tgLongRange long_range;
+  int threads;             ///< that evaluate the potential; the result does not depend on it
 } tgContactOptions;
 TG_API tgContactOptions tg_contact_default(void);
 

@@ -7,7 +7,8 @@
 #include "base/memory.h"
 
 tgContactOptions tg_contact_default(void) {
-  return (tgContactOptions){.size = sizeof(tgContactOptions), .erp = 0.2, .symplectic = true, .restitution_speed = 1e-3};
+  return (tgContactOptions){.size = sizeof(tgContactOptions), .erp = 0.2, .symplectic = true, .restitution_speed = 1e-3, .mu = 1e-6, .eps = 0.5,
+                             .slip_speed = 1e-3, .local_range = 0.01, .limit_range = 0.1, .threads = 1};
 }
 
 const char *tg_contact_words(int i) {
@@ -69,11 +70,13 @@ tgContact *tg_contact_create(const tgModel *model, const char *word, const tgCon
     tg_contact_free(c);
     return NULL;
   }
+  if (kind->potential != NULL) c->nterm = kind->potential->terms(c);
   return c;
 }
 
 void tg_contact_free(tgContact *contact) {
   if (contact == NULL) return;
   tgAllocator alloc = contact->alloc;
+  if (contact->kind->release != NULL) contact->kind->release(contact);
   alloc.free(alloc.ctx, contact);
 }

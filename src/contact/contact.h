@@ -1,8 +1,6 @@
 // contact.h: what a contact model gives to the stepper, which knows no model by name.
 //
-// One line per model in table.c. A model works on the rows of the sim (sim_fields.def: row_*): it fills
-// them, solves for their impulses given row_A and row_b, and differentiates both. The stepper owns everything that is
-// dynamics: velocities, the step matrix, A, b, positions.
+// One line per model in table.c: an impulse model or a potential model.
 #ifndef TG_CONTACT_CONTACT_H
 #define TG_CONTACT_CONTACT_H
 
@@ -13,16 +11,9 @@
 /// One number of a contact model that a user may choose: where it is in tgContactOptions, its default, least and largest value.
 typedef struct tgContactParam { const char *name; size_t at; double value, least, most; const char *unit, *text; } tgContactParam;
 
-typedef struct tgContactModel {
-  const char *word;
-  const tgContactParam *param;
-  int nparam;
-
-  /// Bytes of s->solver for a capacity.
-  size_t (*solver_bytes)(const tgModel *m, const tgCapacity *z);
-  /// Is every geom expressible? Fills error (may be NULL) with the first that is not.
-  tgStatus (*prepare)(const tgContact *c, tgError *error);
-
+/// An impulse model works on the rows of the sim (sim_fields.def: row_*): it fills them, solves for their impulses given row_A and row_b, and
+/// differentiates both. The stepper of impulses (step/impulse.h) owns everything that is dynamics: velocities, the step matrix, A, b, positions.
+typedef struct tgImpulseModel {
   // h: step size [s]. Vectors over rows have s->nrow entries.
 
   /// Contacts and rows at the present frames: kind, owner, part, parent, limit, gap, J, warm class; row_bounce of normals whose
@@ -74,12 +65,48 @@ typedef struct tgContactModel {
   int (*side)(const tgSim *s, int row);
   /// Carries what rows_vjp and gap_vjp left with the contacts to the sizes of their shapes, after all of them.
   tgStatus (*size_parameters)(tgSim *s, tgParamGrad *p);
-  /// Ties of the parameters that p asks for, added to those of the step.
-  void (*param_ties)(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
   /// "contact of geom 'a' and geom 'b'", written into text. Returns text.
   const char *(*row_label)(const tgSim *s, int row, char *text, size_t size);
+} tgImpulseModel;
+
+/// A potential model is an energy of the configuration, and of that at the start of the step: a sum of terms of two bodies each, with two derivatives
+/// (tgPairTerm, s->term). The stepper of potentials (step/implicit.h) owns inertia, joints, actuators and the minimisation.
+typedef struct tgPotentialModel {
+  /// Terms at most: room of s->term.
+  int (*terms)(const tgContact *c);
+  /// Before a step, at the frames of q0: TG_ERR_INVALID when bodies touch already, naming geoms, faces and depth. Makes what is frozen over the step.
+  tgStatus (*begin)(tgSim *s, double h);
+  /// s->term[0 .. nterm - 1] and s->potential, their sum, at the present frames; INFINITY, with the terms undefined, when something touches.
+  tgStatus (*evaluate)(tgSim *s);
+  /// Largest fraction (0, 1] of the tangent step q (+) d along which nothing touches. Leaves the frames undefined.
+  tgStatus (*advance)(tgSim *s, const tgReal *q, const tgReal *d, double *fraction);
+  /// B of the terms of the last evaluate.
+  tgStatus (*mixed)(tgSim *s);
+  /// p += d/dtheta of the sum over the terms of g . (Z_body1; Z_body2), Z (nbody x 6) twists at the new frames, held fixed; theta the numbers of the
+  /// contact model and of the geoms. TG_ERR_UNSUPPORTED names a parameter without a derivative.
+  tgStatus (*parameters)(tgSim *s, const tgReal *Z, tgParamGrad *p);
+  /// "geom 'a' and geom 'b'" of a term, written into text. Returns text.
+  const char *(*term_label)(const tgSim *s, int term, char *text, size_t size);
+} tgPotentialModel;
+
+typedef struct tgContactModel {
+  const char *word;
+  const tgContactParam *param;
+  int nparam;
+
+  /// Bytes of s->solver for a capacity.
+  size_t (*solver_bytes)(const tgContact *c, const tgCapacity *z);
+  /// Is every geom expressible? Makes c->data where the model keeps any. Fills error (may be NULL) with the first that is not.
+  tgStatus (*prepare)(tgContact *c, tgError *error);
+  /// Frees c->data; NULL: there is none.
+  void (*release)(tgContact *c);
   /// Ties and switches of the last step, counted, the first of them named.
   void (*ties)(const tgSim *s, double h, tgGradInfo *info);
+  /// Ties of the parameters that p asks for, added to those of the step.
+  void (*param_ties)(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
+  /// The kind of step: one of the two, the other NULL.
+  const tgImpulseModel *impulse;
+  const tgPotentialModel *potential;
 } tgContactModel;
 
 /// The table, NULL past the end.

@@ -226,7 +226,7 @@ static void pinned_reference(Check *c, int j) {
 static void pinned(Check *c) {
   tgSim *s = c->sim;
   if (s->contact_model == NULL || c->info.label == TG_GRAD_SURROGATE || step_from(c, c->x) != TG_OK) return;
-  s->contact_model->kind->remember(s);   // the classes to pin
+  s->contact_model->kind->impulse->remember(s);   // the classes to pin
   for (int j = 0; j < c->nt; j++) {
     if (!c->spoiled[j] || column_agrees(c, j)) continue;
     char reason[sizeof c->reason[j]];

@@ -172,7 +172,7 @@ static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
   memcpy(c->q1, s->qpos, (size_t)s->m.nq * sizeof *c->q1);
   c->features = feature_hash(s);
   if (s->contact_model != NULL) {
-    s->contact_model->kind->remember(s);
+    s->contact_model->kind->impulse->remember(s);
     s->pinned = true;
   }
   tgGradBlock *b = tgi_check_block(check, "dL/dp", o->tolerance);

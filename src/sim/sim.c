@@ -46,8 +46,9 @@ static void place(tgSim *s, tgLayout *l) {
 #undef TG_SIM_REAL
 #undef TG_SIM_INT
   s->contact = tgi_place(l, (size_t)z->ncon, sizeof *s->contact);
+  s->term = tgi_place(l, s->contact_model != NULL ? (size_t)s->contact_model->nterm : 0, sizeof *s->term);
   for (int i = 0; i < 2; i++) s->scaled_hull[i] = tgi_place(l, hull_room(m), sizeof(tgReal));
-  s->solver_bytes = s->contact_model != NULL ? s->contact_model->solver_bytes(m, z) : 0;
+  s->solver_bytes = s->contact_model != NULL ? s->contact_model->solver_bytes(s->contact_model, z) : 0;
   s->solver = tgi_place(l, s->solver_bytes, 1);
   s->stack = tgi_place(l, z->stack, 1);
 }

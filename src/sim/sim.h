@@ -30,6 +30,14 @@ typedef struct tgContactRow {
   tgReal bar[7];                           // dL/d(p, n, gap) of an adjoint under way, for the shapes' sizes; 0 between adjoints
 } tgContactRow;
 
+/// Energy of two bodies at the present frames as a function of their twists xi = (xi1; xi2) at the world origin, pose_i <- exp(xi_i) pose_i, to
+/// second order: E = energy + g . xi + xi' H xi/2. Either body may be the world, 0.
+typedef struct tgPairTerm {
+  int body1, body2;
+  tgReal energy, g[12], H[144];
+  tgReal B[144];                           // d g/d(twists of the two bodies at the start of the step), row-major; 0 where nothing is lagged
+} tgPairTerm;
+
 /// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point.
 typedef struct tgCapacity { int ncon, nrow, npairmem; size_t stack; } tgCapacity;
 
@@ -40,7 +48,9 @@ struct tgContact {
   tgAllocator alloc;
   tgContactOptions options;
   const struct tgContactModel *kind;   // its line in contact/table.c
-  size_t (*solver_bytes)(const tgModel *m, const tgCapacity *z);   // workspace for that capacity; SIZE_MAX on overflow
+  size_t (*solver_bytes)(const struct tgContact *c, const tgCapacity *z);   // workspace for that capacity; SIZE_MAX on overflow
+  void *data;                          // what the contact model keeps of the model's geometry, const after creation
+  int nterm;                           // terms at most of a potential model, else 0
 };
 
 /// Rows that do not come from contacts, at most: equalities, limits, dry friction.
@@ -70,6 +80,9 @@ struct tgSim {
   int ncon, nrow, nisland;     // contacts, rows and islands of the last step
   tgContactRow *contact;       // cap.ncon
   bool contact_d;              // D of the active contacts is filled (tgi_contacts_d)
+  int nterm;                   // terms of the last evaluation of a potential model
+  tgPairTerm *term;            // contact_model->nterm
+  tgReal potential;            // their sum
   tgReal *scaled_hull[2];      // room for the largest hull under a scale, vertices and planes, one for each shape of a pair
   void *solver;                // workspace of the contact solver, contact_model->solver_bytes(m, &cap), zeroed
   size_t solver_bytes;

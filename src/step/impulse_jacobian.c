@@ -99,7 +99,7 @@ static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, con
     tgReal *f_h = tgi_stack_real(s, (size_t)s->nrow);
     if (X == NULL || f_h == NULL) return short_scratch(s);
     for (int i = 0; i < s->nrow; i++) f_h[i] = f[i] / h;
-    s->contact_model->kind->wrench(s, f_h, X);
+    s->contact_model->kind->impulse->wrench(s, f_h, X);
   }
   memset(G, 0, p->size * sizeof *G);
   tgStatus status = tgi_inverse_d_into(s, a, X, -h, &p->to, G, G);
@@ -107,7 +107,7 @@ static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, con
   if (status == TG_ERR_CAPACITY) return short_scratch(s);
   TG_TRY(status);
   for (int d = 0; d < nv; d++) G[p->to.row[d] + p->to.v[d]] -= h * h * tgi_implicit_stiffness(s, d);
-  if (f != NULL) s->contact_model->kind->force_jacobian(s, f, &p->to, G);
+  if (f != NULL) s->contact_model->kind->impulse->force_jacobian(s, f, &p->to, G);
   for (int k = 0; k < p->n; k++) tgi_factor_solve_rows_at(m, s->L, p->part[k].ndof, p->part[k].dof, p->to.row, p->part[k].width, G);
   for (int d = 0; d < nv; d++) G[p->to.row[d] + p->to.v[d]] += 1;
   tgi_stack_free(s, mark);
@@ -117,7 +117,7 @@ static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, con
 // X (nrow x nv) = (dA) beta for each dof, A = J Mh^-1 J', M from inverse dynamics with and without the acceleration
 static tgStatus response_jacobian(tgSim *s, const tgReal *beta, tgReal *X) {
   const tgModel *m = &s->m;
-  const tgContactModel *k = s->contact_model->kind;
+  const tgImpulseModel *k = s->contact_model->kind->impulse;
   int nv = m->nv, n = s->nrow;
   size_t mark = tgi_stack_mark(s), nn = (size_t)nv * (size_t)nv;
   tgReal *a = tgi_stack_real(s, (size_t)nv), *zero = tgi_stack_real(s, (size_t)nv), *R = tgi_stack_real(s, nn),
@@ -166,7 +166,7 @@ static void add_row_products(tgSim *s, const tgReal *scale, const tgReal *G, con
 
 // R = dr for all columns
 static tgStatus residual_jacobian(tgSim *s, const Parts *p, int *ties) {
-  const tgContactModel *k = s->contact_model->kind;
+  const tgImpulseModel *k = s->contact_model->kind->impulse;
   size_t mark = tgi_stack_mark(s);
   memset(p->R, 0, p->row_size * sizeof *p->R);
   add_row_products(s, NULL, p->G, p);
@@ -191,7 +191,7 @@ static void add_null_part(tgSim *s, const Parts *p, const tgReal *X, tgReal *r, 
       r[i] = X[i * nv + j];
       df[i] = 0;
     }
-    s->contact_model->kind->null_jvp(s, r, df);
+    s->contact_model->kind->impulse->null_jvp(s, r, df);
     for (int i = 0; i < n; i++)
       if (s->row_island[i] == p->of_dof[j]) p->R[p->row_at[i] + p->to.q[j]] += df[i];
   }
@@ -211,7 +211,7 @@ static void add_response(tgSim *s, const Parts *p, int island, const int *live, 
 
 // G += Mh^-1 J' df
 static tgStatus add_impulse_change(tgSim *s, const Parts *p, int *ties) {
-  const tgContactModel *k = s->contact_model->kind;
+  const tgImpulseModel *k = s->contact_model->kind->impulse;
   size_t n = (size_t)s->nrow;
   tgReal *r = tgi_stack_real(s, 2 * n), *X = NULL;
   if (r == NULL) return short_scratch(s);

@@ -58,7 +58,7 @@ static tgStatus balance_vjp(tgSim *s, const tgReal *u, const tgReal *x, const tg
 // alpha' dA beta with A = J Mh^-1 J':  X = Mh^-1 J' beta, Y = Mh^-1 J' alpha:
 //   alpha' dJ X + beta' dJ Y - Y' dMh X;   M x = ID(q, v, x) - ID(q, v, 0)
 static tgStatus response_vjp(tgSim *s, const tgReal *alpha, const tgReal *beta, const Out *o) {
-  const tgContactModel *k = s->contact_model->kind;
+  const tgImpulseModel *k = s->contact_model->kind->impulse;
   const tgModel *m = &s->m;
   int nv = m->nv;
   double h = s->h;
@@ -94,13 +94,13 @@ static tgStatus bounce_vjp(tgSim *s, const tgReal *y, const Out *o) {
   if (o->p != NULL) {
     tgi_rows_mul(s, s->vhat, ye);
     for (int i = 0; i < s->nrow; i++) ye[i] *= y[i] * tgi_bounce_share(s, i);
-    s->contact_model->kind->bounce_parameters(s, ye, o->p);
+    s->contact_model->kind->impulse->bounce_parameters(s, ye, o->p);
   }
   for (int i = 0; i < s->nrow; i++) ye[i] = y[i] * s->row_bounce[i];
   tgi_rows_tmul(s, ye, x);
   tgi_impulse_solve(s, x, lambda);
   TG_TRY(balance_vjp(s, s->vhat, x, lambda, o));
-  s->contact_model->kind->rows_vjp(s, ye, s->vhat, o->gq, o->p);
+  s->contact_model->kind->impulse->rows_vjp(s, ye, s->vhat, o->gq, o->p);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -118,18 +118,18 @@ static tgStatus limits_vjp(tgSim *s, const tgReal *x, const tgReal *alpha, const
     tgi_rows_mul(s, v, Ab);
   }
   for (int i = 0; i < n; i++) {
-    int side = s->contact_model->kind->side(s, i), parent = s->row_parent[i];
+    int side = s->contact_model->kind->impulse->side(s, i), parent = s->row_parent[i];
     g[i] = side * (parent >= 0 ? s->row_f[parent] : 1) * x[i];
     if (alpha != NULL && parent >= 0) g[i] += side * alpha[parent] * Ab[i];
   }
-  s->contact_model->kind->limit_parameters(s, g, p);
+  s->contact_model->kind->impulse->limit_parameters(s, g, p);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
 
 // rows: y = dL/dr and what hangs on it; x becomes z + J' y
 static tgStatus rows_vjp(tgSim *s, const tgReal *z, tgReal *x, const Out *o) {
-  const tgContactModel *k = s->contact_model->kind;
+  const tgImpulseModel *k = s->contact_model->kind->impulse;
   int nv = s->m.nv, n = s->nrow;
   size_t mark = tgi_stack_mark(s);
   tgReal *g = tgi_stack_real(s, (size_t)n), *y = tgi_stack_real(s, (size_t)n), *beta = tgi_stack_real(s, (size_t)n),

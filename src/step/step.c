@@ -56,7 +56,7 @@ static tgStatus commit(tgSim *s) {
   for (int d = 0; d < m->nv; d++) w[d] = s->h * v[d];
   tg_model_integrate(m, s->q0, w, s->qpos);
   for (int d = 0; d < m->nv; d++) s->qvel[d] = s->v1[d];
-  if (s->contact_model != NULL && !s->frozen) s->contact_model->kind->remember(s);
+  if (s->contact_model != NULL && !s->frozen) s->contact_model->kind->impulse->remember(s);
   tgi_stack_free(s, mark);
   s->stage = TG_STAGE_STEPPED;
   return TG_OK;
@@ -114,7 +114,7 @@ static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo 
   if (s->explored >= 0) {
     char text[130];
     info->label = TG_GRAD_SURROGATE;
-    snprintf(info->reason, sizeof info->reason, "complementarity-aware: %s", s->contact_model->kind->row_label(s, s->explored, text, sizeof text));
+    snprintf(info->reason, sizeof info->reason, "complementarity-aware: %s", s->contact_model->kind->impulse->row_label(s, s->explored, text, sizeof text));
   }
   if (s->contact_model != NULL && s->contact_model->options.zero_contact_gradient && s->nrow > 0) {
     info->label = TG_GRAD_SURROGATE;

@@ -95,7 +95,8 @@ static void place(const tgModel *m, const tgCapacity *z, tgLayout *l, Work **wor
   if (*work != NULL) **work = w;
 }
 
-static size_t solver_bytes(const tgModel *m, const tgCapacity *z) {
+static size_t solver_bytes(const tgContact *c, const tgCapacity *z) {
+  const tgModel *m = c->model;
   tgLayout l = {.base = NULL};
   Work *w;
   place(m, z, &l, &w);
@@ -104,7 +105,7 @@ static size_t solver_bytes(const tgModel *m, const tgCapacity *z) {
 
 static Work *work_of(const tgSim *s) { return s->solver; }
 
-static tgStatus prepare(const tgContact *c, tgError *error) {
+static tgStatus prepare(tgContact *c, tgError *error) {
   (void)c;
   (void)error;
   return TG_OK;   // every geom of a model is a plane, a sphere, a capsule or has a convex hull
@@ -569,12 +570,7 @@ static const tgContactParam params[] = {
     {"restitution_speed", offsetof(tgContactOptions, restitution_speed), 1e-3, 0, INFINITY, "m/s", "approach speed below which nothing bounces: max(|g| h, this)"},
 };
 
-const tgContactModel tgi_lcp_model = {
-    .word = "lcp",
-    .param = params,
-    .nparam = (int)(sizeof params / sizeof *params),
-    .solver_bytes = solver_bytes,
-    .prepare = prepare,
+static const tgImpulseModel impulse = {
     .rows = tgi_rows,
     .impulses = impulses,
     .remember = tgi_rows_remember,
@@ -595,8 +591,16 @@ const tgContactModel tgi_lcp_model = {
     .null_vjp = null_vjp,
     .side = side,
     .size_parameters = tgi_rows_size_parameters,
-    .param_ties = tgi_rows_param_ties,
-
     .row_label = tgi_row_label,
+};
+
+const tgContactModel tgi_lcp_model = {
+    .word = "lcp",
+    .param = params,
+    .nparam = (int)(sizeof params / sizeof *params),
+    .solver_bytes = solver_bytes,
+    .prepare = prepare,
+    .param_ties = tgi_rows_param_ties,
     .ties = ties,
+    .impulse = &impulse,
 };
