@@ -1,0 +1,334 @@
+// sphere_tree.c: see sphere_tree.h.
+#include "geom/sphere_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "math/vec3.h"
+
+// ---- topology ----
+
+typedef struct Key {
+  double x;
+  int face;
+} Key;
+
+typedef struct Build {
+  tgiTree *t;
+  const double *centroid;  // nface x 3
+  Key *key;                // nface
+} Build;
+
+static int by_key(const void *p, const void *q) {
+  const Key *a = p, *b = q;
+  if (a->x != b->x) return a->x < b->x ? -1 : 1;
+  return (a->face > b->face) - (a->face < b->face);
+}
+
+static int widest_axis(const Build *b, const int *face, int n) {
+  double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+  for (int k = 0; k < n; k++)
+    for (int i = 0; i < 3; i++) {
+      low[i] = fmin(low[i], b->centroid[3 * (size_t)face[k] + i]);
+      high[i] = fmax(high[i], b->centroid[3 * (size_t)face[k] + i]);
+    }
+  int axis = 0;
+  for (int i = 1; i < 3; i++)
+    if (high[i] - low[i] > high[axis] - low[axis]) axis = i;
+  return axis;
+}
+
+// halves the faces at the median of their centroids along the widest axis; equal ones by number
+static int split(Build *b, int *face, int n) {
+  int axis = widest_axis(b, face, n);
+  for (int k = 0; k < n; k++) b->key[k] = (Key){b->centroid[3 * (size_t)face[k] + axis], face[k]};
+  qsort(b->key, (size_t)n, sizeof *b->key, by_key);
+  for (int k = 0; k < n; k++) face[k] = b->key[k].face;
+  return n / 2;
+}
+
+// fills node `node`; the depth is logarithmic, so the recursion is shallow
+static void grow(Build *b, int node, int first, int count, int depth) {
+  tgiTree *t = b->t;
+  t->first[node] = first;
+  t->count[node] = count;
+  t->tri[node] = count == 1 ? t->order[first] : -1;
+  if (depth > t->depth) t->depth = depth;
+  t->child[2 * node] = t->child[2 * node + 1] = -1;
+  if (count == 1) return;
+  int left = split(b, t->order + first, count), child = t->nnode;
+  t->nnode += 2;
+  t->child[2 * node] = child;
+  t->child[2 * node + 1] = child + 1;
+  grow(b, child, first, left, depth + 1);
+  grow(b, child + 1, first + left, count - left, depth + 1);
+}
+
+// Distinct vertices under each node, in the order of the faces; vert NULL: only counts them into vert_adr. false: more than an int holds.
+static bool list_vertices(tgiTree *t, const int *face, int *stamp, int *vert) {
+  size_t total = 0;
+  for (int n = 0; n < t->nnode; n++) {
+    t->vert_adr[n] = (int)total;
+    for (int k = 0; k < t->count[n]; k++)
+      for (int c = 0; c < 3; c++) {
+        int v = face[3 * (size_t)t->order[t->first[n] + k] + (size_t)c], mark = vert == NULL ? n : t->nnode + n;
+        if (stamp[v] == mark) continue;
+        stamp[v] = mark;
+        if (vert != NULL) vert[total] = v;
+        total++;
+      }
+    if (total > INT32_MAX) return false;
+  }
+  t->vert_adr[t->nnode] = (int)total;
+  return true;
+}
+
+static tgStatus fill(const tgiSurface *s, const double size[3], tgiTree *t, void *scratch) {
+  double *vert = scratch, *centroid = vert + 3 * (size_t)s->nvert;
+  Build b = {.t = t, .centroid = centroid, .key = (Key *)(void *)(centroid + 3 * (size_t)s->nface)};
+  int *stamp = (int *)(void *)(b.key + s->nface);
+  for (size_t k = 0; k < 3 * (size_t)s->nvert; k++)
+    vert[k] = s->coef[3 * k] * size[0] + s->coef[3 * k + 1] * size[1] + s->coef[3 * k + 2] * size[2];
+  for (int f = 0; f < s->nface; f++) {
+    t->order[f] = f;
+    for (int i = 0; i < 3; i++) {
+      const int *v = s->face + 3 * (size_t)f;
+      centroid[3 * (size_t)f + (size_t)i] = (vert[3 * v[0] + i] + vert[3 * v[1] + i] + vert[3 * v[2] + i]) / 3;
+    }
+  }
+  t->nnode = 1;
+  grow(&b, 0, 0, s->nface, 0);
+  for (int v = 0; v < s->nvert; v++) stamp[v] = -1;
+  if (!list_vertices(t, s->face, stamp, NULL)) return TG_ERR_LIMIT;
+  t->vert = t->alloc.alloc(t->alloc.ctx, (size_t)t->vert_adr[t->nnode] * sizeof *t->vert);
+  if (t->vert == NULL) return TG_ERR_MEMORY;
+  list_vertices(t, s->face, stamp, t->vert);
+  return TG_OK;
+}
+
+tgStatus tgi_tree_make(const tgiSurface *s, const double size[3], const tgAllocator *allocator, tgiTree *t) {
+  *t = (tgiTree){.nface = s->nface, .alloc = tgi_allocator(allocator)};
+  if (s->nface < 1) return TG_ERR_ARG;
+  size_t nface = (size_t)s->nface, nvert = (size_t)s->nvert, nnode = 2 * nface - 1;
+  t->child = t->alloc.alloc(t->alloc.ctx, (6 * nnode + 1 + nface) * sizeof(int));
+  if (t->child == NULL) return TG_ERR_MEMORY;
+  t->tri = t->child + 2 * nnode;
+  t->first = t->tri + nnode;
+  t->count = t->first + nnode;
+  t->vert_adr = t->count + nnode;
+  t->order = t->vert_adr + nnode + 1;
+  void *scratch = t->alloc.alloc(t->alloc.ctx, nvert * (3 * sizeof(double) + sizeof(int)) + nface * (3 * sizeof(double) + sizeof(Key)));
+  tgStatus st = scratch != NULL ? fill(s, size, t, scratch) : TG_ERR_MEMORY;
+  t->alloc.free(t->alloc.ctx, scratch);
+  if (st < 0) tgi_tree_free(t);
+  return st;
+}
+
+void tgi_tree_free(tgiTree *t) {
+  if (t == NULL || t->child == NULL) return;
+  t->alloc.free(t->alloc.ctx, t->child);
+  t->alloc.free(t->alloc.ctx, t->vert);
+  t->child = t->vert = NULL;
+}
+
+// ---- numbers ----
+
+size_t tgi_tree_reals(const tgiSurface *s, const tgiTree *t) { return 3 * (size_t)s->nvert + 7 * (size_t)t->nnode; }
+
+tgiTreeNumbers tgi_tree_place(const tgiSurface *s, const tgiTree *t, tgReal *memory) {
+  size_t n = (size_t)t->nnode;
+  tgReal *node = memory + 3 * (size_t)s->nvert;
+  return (tgiTreeNumbers){.vert = memory, .centre = node, .radius = node + 3 * n, .weight = node + 4 * n, .moment = node + 5 * n, .area = node + 6 * n};
+}
+
+static void edges(const tgReal *vert, const int *v, tgReal *a, tgReal *b) {
+  tgi_v3_sub(a, vert + 3 * (size_t)v[1], vert + 3 * (size_t)v[0]);
+  tgi_v3_sub(b, vert + 3 * (size_t)v[2], vert + 3 * (size_t)v[0]);
+}
+
+static void areas(const tgiSurface *s, const tgiTree *t, tgiTreeNumbers *n) {
+  for (int k = t->nnode - 1; k >= 0; k--) {
+    const int *c = t->child + 2 * (size_t)k;
+    if (c[0] >= 0) {
+      n->area[k] = n->area[c[0]] + n->area[c[1]];
+      continue;
+    }
+    tgReal a[3], b[3], cross[3];
+    edges(n->vert, s->face + 3 * (size_t)t->tri[k], a, b);
+    tgi_v3_cross(cross, a, b);
+    n->area[k] = 0.5 * tgi_v3_norm(cross);
+  }
+}
+
+// mean of the distinct vertices under node k
+static void vertex_mean(const tgiTree *t, int k, const tgReal *vert, tgReal *mean) {
+  int from = t->vert_adr[k], count = t->vert_adr[k + 1] - from;
+  tgi_v3_zero(mean);
+  for (int i = 0; i < count; i++) tgi_v3_axpy(mean, 1, vert + 3 * (size_t)t->vert[from + i]);
+  tgi_v3_scale(mean, mean, 1.0 / count);
+}
+
+// vertex under node k that is farthest from its centre, the first of equals
+static int farthest(const tgiTree *t, int k, const tgiTreeNumbers *n) {
+  double most = -1;
+  int far = -1;
+  for (int i = t->vert_adr[k]; i < t->vert_adr[k + 1]; i++) {
+    tgReal d[3];
+    tgi_v3_sub(d, n->vert + 3 * (size_t)t->vert[i], n->centre + 3 * (size_t)k);
+    double r = tgRe(tgi_v3_dot(d, d));
+    if (r > most) {
+      most = r;
+      far = t->vert[i];
+    }
+  }
+  return far;
+}
+
+static tgReal between(const tgReal *a, const tgReal *b) {
+  tgReal d[3];
+  tgi_v3_sub(d, a, b);
+  return tgi_v3_norm(d);
+}
+
+// the child that makes the layered radius of node k
+static int outermost(const tgiTree *t, int k, const tgiTreeNumbers *n) {
+  const int *c = t->child + 2 * (size_t)k;
+  double reach[2];
+  for (int i = 0; i < 2; i++)
+    reach[i] = tgRe(between(n->centre + 3 * (size_t)k, n->centre + 3 * (size_t)c[i])) + tgRe(n->radius[c[i]]);
+  return reach[1] > reach[0] ? c[1] : c[0];
+}
+
+// mean and second moment with the children's weights
+static void climb_moments(const int *c, int k, tgiTreeNumbers *n) {
+  tgReal *x = n->centre + 3 * (size_t)k, W = n->weight[c[0]] + n->weight[c[1]];
+  tgi_v3_zero(x);
+  for (int i = 0; i < 2; i++) tgi_v3_axpy(x, n->weight[c[i]] / W, n->centre + 3 * (size_t)c[i]);
+  n->moment[k] = 0;
+  for (int i = 0; i < 2; i++) {
+    tgReal d[3];
+    tgi_v3_sub(d, n->centre + 3 * (size_t)c[i], x);
+    n->moment[k] += n->weight[c[i]] / W * (n->moment[c[i]] + tgi_v3_dot(d, d));
+  }
+}
+
+static void moment_node(const tgiTree *t, tgiClimb climb, int k, tgiTreeNumbers *n) {
+  const int *c = t->child + 2 * (size_t)k;
+  if (c[0] < 0) {
+    vertex_mean(t, k, n->vert, n->centre + 3 * (size_t)k);
+    n->moment[k] = 0;
+  } else {
+    climb_moments(c, k, n);
+  }
+  n->weight[k] = c[0] >= 0 && climb == TGI_CLIMB_SUM ? n->weight[c[0]] + n->weight[c[1]] : tgSqrt(n->area[k] / n->area[0]);
+  n->radius[k] = between(n->vert + 3 * (size_t)farthest(t, k, n), n->centre + 3 * (size_t)k);
+}
+
+static void paper_node(const tgiTree *t, int k, tgiTreeNumbers *n) {
+  tgReal *x = n->centre + 3 * (size_t)k;
+  vertex_mean(t, k, n->vert, x);
+  n->weight[k] = 1;
+  n->moment[k] = 0;
+  if (t->tri[k] >= 0) {
+    n->radius[k] = between(n->vert + 3 * (size_t)farthest(t, k, n), x);
+    return;
+  }
+  int c = outermost(t, k, n);
+  n->radius[k] = between(n->centre + 3 * (size_t)c, x) + n->radius[c];
+}
+
+void tgi_tree_numbers(const tgiSurface *s, const tgiTree *t, tgiTreeForm form, tgiClimb climb, const tgReal size[3], tgiTreeNumbers *n) {
+  tgi_surface_place(s, size, n->vert);
+  areas(s, t, n);
+  for (int k = t->nnode - 1; k >= 0; k--) {
+    if (form == TGI_TREE_PAPER) paper_node(t, k, n);
+    else moment_node(t, climb, k, n);
+  }
+}
+
+// ---- their derivatives ----
+
+static void areas_d(const tgiSurface *s, const tgiTree *t, const tgiTreeNumbers *n, tgiTreeNumbers *d) {
+  for (int k = t->nnode - 1; k >= 0; k--) {
+    const int *c = t->child + 2 * (size_t)k;
+    if (c[0] >= 0) {
+      d->area[k] = d->area[c[0]] + d->area[c[1]];
+      continue;
+    }
+    tgReal a[3], b[3], da[3], db[3], cross[3], dcross[3], part[3];
+    const int *v = s->face + 3 * (size_t)t->tri[k];
+    edges(n->vert, v, a, b);
+    edges(d->vert, v, da, db);
+    tgi_v3_cross(cross, a, b);
+    tgi_v3_cross(dcross, da, b);
+    tgi_v3_cross(part, a, db);
+    tgi_v3_add(dcross, dcross, part);
+    d->area[k] = 0.25 * tgi_v3_dot(cross, dcross) / n->area[k];
+  }
+}
+
+// derivative of |p - q|
+static tgReal between_d(const tgReal *p, const tgReal *q, const tgReal *dp, const tgReal *dq) {
+  tgReal e[3], de[3], r = between(p, q);
+  tgi_v3_sub(e, p, q);
+  tgi_v3_sub(de, dp, dq);
+  return tgRe(r) > 0 ? tgi_v3_dot(e, de) / r : 0;
+}
+
+static void climb_moments_d(const int *c, int k, const tgiTreeNumbers *n, tgiTreeNumbers *d) {
+  const tgReal *x = n->centre + 3 * (size_t)k;
+  tgReal *dx = d->centre + 3 * (size_t)k, W = n->weight[c[0]] + n->weight[c[1]], dW = d->weight[c[0]] + d->weight[c[1]], share[2], dshare[2];
+  tgi_v3_zero(dx);
+  for (int i = 0; i < 2; i++) {
+    share[i] = n->weight[c[i]] / W;
+    dshare[i] = (d->weight[c[i]] - share[i] * dW) / W;
+    tgi_v3_axpy(dx, dshare[i], n->centre + 3 * (size_t)c[i]);
+    tgi_v3_axpy(dx, share[i], d->centre + 3 * (size_t)c[i]);
+  }
+  d->moment[k] = 0;
+  for (int i = 0; i < 2; i++) {
+    tgReal e[3], de[3];
+    tgi_v3_sub(e, n->centre + 3 * (size_t)c[i], x);
+    tgi_v3_sub(de, d->centre + 3 * (size_t)c[i], dx);
+    d->moment[k] += dshare[i] * (n->moment[c[i]] + tgi_v3_dot(e, e)) + share[i] * (d->moment[c[i]] + 2 * tgi_v3_dot(e, de));
+  }
+}
+
+static void moment_node_d(const tgiTree *t, tgiClimb climb, int k, const tgiTreeNumbers *n, tgiTreeNumbers *d) {
+  const int *c = t->child + 2 * (size_t)k;
+  if (c[0] < 0) {
+    vertex_mean(t, k, d->vert, d->centre + 3 * (size_t)k);
+    d->moment[k] = 0;
+  } else {
+    climb_moments_d(c, k, n, d);
+  }
+  d->weight[k] = c[0] >= 0 && climb == TGI_CLIMB_SUM ? d->weight[c[0]] + d->weight[c[1]]
+                                                     : 0.5 * n->weight[k] * (d->area[k] / n->area[k] - d->area[0] / n->area[0]);
+  size_t far = 3 * (size_t)farthest(t, k, n), at = 3 * (size_t)k;
+  d->radius[k] = between_d(n->vert + far, n->centre + at, d->vert + far, d->centre + at);
+}
+
+static void paper_node_d(const tgiTree *t, int k, const tgiTreeNumbers *n, tgiTreeNumbers *d) {
+  size_t at = 3 * (size_t)k;
+  vertex_mean(t, k, d->vert, d->centre + at);
+  d->weight[k] = 0;
+  d->moment[k] = 0;
+  if (t->tri[k] >= 0) {
+    size_t far = 3 * (size_t)farthest(t, k, n);
+    d->radius[k] = between_d(n->vert + far, n->centre + at, d->vert + far, d->centre + at);
+    return;
+  }
+  int c = outermost(t, k, n);
+  d->radius[k] = between_d(n->centre + 3 * (size_t)c, n->centre + at, d->centre + 3 * (size_t)c, d->centre + at) + d->radius[c];
+}
+
+void tgi_tree_numbers_d(const tgiSurface *s, const tgiTree *t, tgiTreeForm form, tgiClimb climb, const tgiTreeNumbers *n, int j,
+                        tgiTreeNumbers *d) {
+  tgi_surface_place_d(s, j, d->vert);
+  areas_d(s, t, n, d);
+  for (int k = t->nnode - 1; k >= 0; k--) {
+    if (form == TGI_TREE_PAPER) paper_node_d(t, k, n, d);
+    else moment_node_d(t, climb, k, n, d);
+  }
+}

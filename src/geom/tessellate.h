@@ -1,0 +1,42 @@
+// tessellate.h: closed triangle surfaces of primitives and cleaned ones of meshes, with vertices linear in the sizes.
+//
+// Barrier contact sees a geom as triangles. The sizes of geoms are parameters, so a vertex is kept as the matrix that maps the three sizes
+// to it, and faces never change: x_i = sum_j coef[9 k + 3 i + j] size_j  [math/barrier Surfaces].
+#ifndef TG_GEOM_TESSELLATE_H
+#define TG_GEOM_TESSELLATE_H
+
+#include "base/status.h"
+#include "math/real.h"
+#include "tangere/desc.h"
+
+/// Triangles in the geom frame, counter-clockwise seen from outside where there is an outside. Every vertex is used by a face.
+typedef struct tgiSurface {
+  int nvert, nface;
+  int ndropped;             ///< degenerate faces of the mesh that were left out
+  double *coef;             ///< nvert x 3 x 3; size is tgGeomDesc.size of a primitive, the scale of a mesh
+  int *face;                ///< nface x 3
+  int *origin;              ///< nface: face of the mesh as it was given; of a primitive its own number
+  tgAllocator alloc;
+} tgiSurface;
+
+/// Largest depth of a face under the true surface, relative to the largest size.
+#define TGI_CHORD 0.01
+
+/// A face counts as degenerate when its height is at most this part of its longest edge; thicker slivers are kept.
+#define TGI_SLIVER 1e-9
+
+/// Inscribed surface of a primitive (not plane, not mesh). size (positive) chooses only how many rows a long side gets, so that triangles
+/// stay regular. chord in (0, 0.3). TG_ERR_ARG, TG_ERR_MEMORY.
+tgStatus tgi_surface_primitive(tgGeomType type, const double size[3], double chord, const tgAllocator *allocator, tgiSurface *surface);
+
+/// The mesh as it is, open or closed, non-convex; vertices at the same place become one, degenerate faces go. TG_ERR_INVALID with a sentence
+/// about "it", the mesh: no face is left, or a face names no vertex; TG_ERR_MEMORY.
+tgStatus tgi_surface_mesh(const double *vert, int nvert, const int *face, int nface, const tgAllocator *allocator, tgiSurface *surface,
+                          tgError *error);
+void tgi_surface_free(tgiSurface *surface);
+
+/// Vertices (nvert x 3) for the sizes `size`, and their derivative in size j: dvert.
+void tgi_surface_place(const tgiSurface *surface, const tgReal size[3], tgReal *vert);
+void tgi_surface_place_d(const tgiSurface *surface, int j, tgReal *dvert);
+
+#endif
