@@ -1,0 +1,97 @@
+// start.c: separating planes among directions that need no closest points. See start.h.
+#include "contact/barrier/start.h"
+#include <math.h>
+
+typedef struct Slab {
+  double n[3], delta, width;  // |n| = 1, width < 0: none yet
+} Slab;
+
+static void sub(double r[3], const double *a, const double *b) {
+  for (int i = 0; i < 3; i++) r[i] = a[i] - b[i];
+}
+static void cross(double r[3], const double *a, const double *b) {
+  for (int i = 0; i < 3; i++) r[i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
+}
+static double dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+// n of any length and sign
+static void consider(Slab *best, const double *x, const double *n) {
+  double length = sqrt(dot(n, n)), lo[2], hi[2];
+  if (!(length > 0)) return;
+  for (int half = 0; half < 2; half++) {
+    lo[half] = INFINITY;
+    hi[half] = -INFINITY;
+    for (int k = 3 * half; k < 3 * half + 3; k++) {
+      double s = dot(n, x + 3 * k) / length;
+      lo[half] = fmin(lo[half], s);
+      hi[half] = fmax(hi[half], s);
+    }
+  }
+  bool above = lo[0] - hi[1] >= lo[1] - hi[0];
+  double width = above ? lo[0] - hi[1] : lo[1] - hi[0], sign = above ? 1 : -1;
+  if (!(width > best->width)) return;
+  best->width = width;
+  for (int i = 0; i < 3; i++) best->n[i] = sign * n[i] / length;
+  best->delta = above ? -0.5 * (lo[0] + hi[1]) : 0.5 * (lo[1] + hi[0]);
+}
+
+static void edges(const double *x, double e[3][3]) {
+  for (int k = 0; k < 3; k++) sub(e[k], x + 3 * ((k + 1) % 3), x + 3 * k);
+}
+
+static void closest_vertices(const double *x, double n[3]) {
+  double least = INFINITY;
+  for (int a = 0; a < 3; a++)
+    for (int b = 3; b < 6; b++) {
+      double d[3];
+      sub(d, x + 3 * a, x + 3 * b);
+      double d2 = dot(d, d);
+      if (d2 < least) {
+        least = d2;
+        for (int i = 0; i < 3; i++) n[i] = d[i];
+      }
+    }
+}
+
+static void first_candidates(Slab *best, const double *x, double ea[3][3], double eb[3][3], double na[3], double nb[3]) {
+  double n[3];
+  for (int i = 0; i < 3; i++) n[i] = x[i] + x[3 + i] + x[6 + i] - (x[9 + i] + x[12 + i] + x[15 + i]);
+  consider(best, x, n);
+  consider(best, x, na);
+  consider(best, x, nb);
+  for (int a = 0; a < 3; a++)
+    for (int b = 0; b < 3; b++) {
+      cross(n, ea[a], eb[b]);
+      consider(best, x, n);
+    }
+  closest_vertices(x, n);
+  consider(best, x, n);
+}
+
+bool tgi_pair_start(const double x[18], double size, double u[3], double *delta) {
+  Slab best = {.width = -1};
+  double ea[3][3], eb[3][3], na[3], nb[3], n[3];
+  edges(x, ea);
+  edges(x + 9, eb);
+  cross(na, ea[0], ea[1]);
+  cross(nb, eb[0], eb[1]);
+  first_candidates(&best, x, ea, eb, na, nb);
+  if (!(best.width > TGI_PAIR_SIGNIFICANT * size)) {
+    best.width = -1;  // what separates by less is noise
+    for (int k = 0; k < 3; k++) {
+      cross(n, na, ea[k]);
+      consider(&best, x, n);
+      cross(n, nb, eb[k]);
+      consider(&best, x, n);
+    }
+    for (int a = 0; a < 3; a++)
+      for (int b = 3; b < 6; b++) {
+        sub(n, x + 3 * a, x + 3 * b);
+        consider(&best, x, n);
+      }
+    if (!(best.width > TGI_PAIR_SIGNIFICANT_ALL * size)) return false;
+  }
+  for (int i = 0; i < 3; i++) u[i] = best.n[i];
+  *delta = best.delta;
+  return true;
+}

@@ -1,0 +1,281 @@
+// test_pair.c: the triangle pair against closed forms, an independent formulation in twice the digits, and differences.
+#include "contact/barrier/pair.h"
+#include <string.h>
+
+#include "contact/barrier/pairs.h"
+#include "math/vec3.h"
+
+static void widen(const double *x, tgReal y[18]) {
+  for (int k = 0; k < 18; k++) y[k] = x[k];
+}
+
+// x of A <- exp(xi) x to second order in xi
+static void twist_a(const tgReal x[18], const tgReal xi[6], tgReal y[18]) {
+  memcpy(y, x, 18 * sizeof *y);
+  for (int k = 0; k < 9; k += 3) {
+    tgReal d[3], dd[3];
+    tgi_v3_cross(d, xi, x + k);
+    tgi_v3_axpy(d, 1, xi + 3);
+    tgi_v3_cross(dd, xi, d);
+    for (int i = 0; i < 3; i++) y[k + i] = x[k + i] + d[i] + 0.5 * dd[i];
+  }
+}
+
+static double largest(const tgReal *a, int n) {
+  double m = 0;
+  for (int k = 0; k < n; k++) m = fmax(m, fabs(tgRe(a[k])));
+  return m;
+}
+
+// what one edge length of error by rounding makes of derivatives at this gap
+static double accuracy(double gap) { return 1e-12 + 3e-15 / gap; }
+
+// derivative of the solve's outputs (S, g, u, force) along a field of vertex velocities, by complex step or by differences of fourth order
+typedef struct Outputs { tgReal S, g[6]; tgiPairForce f; } Outputs;
+enum { OUTPUTS = sizeof(Outputs) / sizeof(tgReal) };
+
+static void outputs(const tgReal x[18], Outputs *o) {
+  tgiPair r;
+  assert_true(tgi_pair_solve(x, false, &r));
+  o->S = r.S;
+  memcpy(o->g, r.g, sizeof o->g);
+  tgi_pair_force(x, &r, &o->f);
+}
+
+static void along(const tgReal x[18], const tgReal dx[18], double step, Outputs *d) {
+  tgReal y[18], *p = (tgReal *)d;
+#ifdef TG_COMPLEX
+  Outputs o;
+  const double e = 1e-40;
+  (void)step;
+  for (int k = 0; k < 18; k++) y[k] = CMPLX(tgRe(x[k]), e * tgRe(dx[k]));
+  outputs(y, &o);
+  for (int k = 0; k < OUTPUTS; k++) p[k] = tgIm(((tgReal *)&o)[k]) / e;
+#else
+  static const double at[4] = {-2, -1, 1, 2}, weight[4] = {1.0 / 12, -2.0 / 3, 2.0 / 3, -1.0 / 12};
+  memset(d, 0, sizeof *d);
+  for (int j = 0; j < 4; j++) {
+    Outputs o;
+    for (int k = 0; k < 18; k++) y[k] = x[k] + at[j] * step * dx[k];
+    outputs(y, &o);
+    for (int k = 0; k < OUTPUTS; k++) p[k] += weight[j] / step * ((tgReal *)&o)[k];
+  }
+#endif
+}
+
+static void compare(const char *what, int kind, double gap, const tgReal *a, const tgReal *b, int n, double scale, double tol) {
+  for (int k = 0; k < n; k++)
+    check_true(fabs(tgRe(a[k] - b[k])) <= tol * scale, "%s gap %g %s[%d]: %.15g, differences %.15g, scale %g", pair_kind[kind], gap, what, k,
+               tgRe(a[k]), tgRe(b[k]), scale);
+}
+
+#ifdef TG_COMPLEX
+static const double gaps[] = {3, 1e-1, 1e-3, 1e-6}, more = 1;
+#else
+static const double gaps[] = {3, 1e-1, 1e-2}, more = 1e4;  // differences: 1e-13 of the solve over a step of 1e-3
+#endif
+enum { GAPS = sizeof gaps / sizeof *gaps };
+
+static void twist_field(const tgReal x[18], const tgReal xi[6], tgReal dx[18]) {
+  memset(dx, 0, 18 * sizeof *dx);
+  for (int k = 0; k < 9; k += 3) {
+    tgi_v3_cross(dx + k, xi, x + k);
+    tgi_v3_axpy(dx + k, 1, xi + 3);
+  }
+}
+
+// gradient, Hessian and the force's Jacobian for twists of A; any field for the rates
+static void test_derivatives(void **state) {
+  (void)state;
+  tgtRandom rng = {11};
+  for (int trial = 0; trial < 20; trial++)
+    for (int kind = 0; kind < PAIR_KINDS; kind++)
+      for (int level = 0; level < GAPS; level++) {
+        double gap = gaps[level], X[18], tol = more * accuracy(gap);
+        tgReal x[18], dx[18], D[36], S[36], J[36];
+        Outputs d;
+        tgiPair r;
+        tgiPairForce df[6], one;
+        pair_make(&rng, kind, gap, (const double[]){1, tgt_uniform(&rng, 0.5, 2)}, 1, 0.5, X);
+        widen(X, x);
+        assert_true(tgi_pair_solve(x, false, &r));
+        tgi_pair_force_d(x, &r, df);
+        for (int j = 0; j < 6; j++) {
+          tgReal xi[6] = {0};
+          xi[j] = 1;
+          twist_field(x, xi, dx);
+          along(x, dx, 5e-4 * fmin(gap, 1), &d);
+          compare("g", kind, gap, &r.g[j], &d.S, 1, largest(r.g, 6), tol);
+          for (int i = 0; i < 6; i++) D[6 * i + j] = d.g[i];
+          compare("force_d N", kind, gap, &df[j].N, &d.f.N, 1, largest(r.H, 21), tol);
+          compare("force_d u", kind, gap, df[j].u, d.f.u, 3, 1 / gap, tol);
+          compare("force_d a", kind, gap, df[j].a, d.f.a, 3, 1 / gap, tol);
+          compare("force_d b", kind, gap, df[j].b, d.f.b, 3, 1 / gap, tol);
+        }
+        for (int i = 0; i < 6; i++)
+          for (int j = 0; j < 6; j++) {
+            S[6 * i + j] = 0.5 * (D[6 * i + j] + D[6 * j + i]);
+            J[6 * i + j] = r.H[i >= j ? TGI_LOWER(i, j) : TGI_LOWER(j, i)];
+          }
+        compare("H", kind, gap, J, S, 36, largest(J, 36), tol);
+        tgReal dS, dg[6];
+        for (int k = 0; k < 18; k++) dx[k] = tgt_normal(&rng);
+        along(x, dx, 5e-4 * fmin(gap, 1), &d);
+        tgi_pair_rate_d(x, &r, dx, &dS, dg, &one);
+        compare("rate S", kind, gap, &dS, &d.S, 1, largest(r.g, 6), tol);
+        compare("rate g", kind, gap, dg, d.g, 6, largest(r.H, 21), tol);
+        compare("rate N", kind, gap, &one.N, &d.f.N, 1, largest(r.H, 21), tol);
+        compare("rate u", kind, gap, one.u, d.f.u, 3, 1 / gap, tol);
+        compare("rate a", kind, gap, one.a, d.f.a, 3, 1 / gap, tol);
+        compare("rate b", kind, gap, one.b, d.f.b, 3, 1 / gap, tol);
+      }
+}
+
+// the value along exp(xi) agrees with the expansion to third order
+static void test_expansion(void **state) {
+  (void)state;
+  tgtRandom rng = {12};
+  for (int kind = 0; kind < PAIR_KINDS; kind++) {
+    double X[18], error[2];
+    tgReal x[18], y[18], xi[6];
+    tgiPair r, moved;
+    pair_make(&rng, kind, 0.5, (const double[]){1, 1}, 1, 1, X);
+    widen(X, x);
+    assert_true(tgi_pair_solve(x, false, &r));
+    for (int level = 0; level < 2; level++) {
+      double h = level == 0 ? 4e-3 : 2e-3;
+      tgtRandom same = {77 + (uint64_t)kind};
+      for (int i = 0; i < 6; i++) xi[i] = h * tgt_uniform(&same, -1, 1);
+      twist_a(x, xi, y);
+      assert_true(tgi_pair_solve(y, true, &(tgiPair){.S = 0}) && tgi_pair_solve(y, false, &moved));
+      tgReal expected = r.S;
+      for (int i = 0; i < 6; i++) {
+        expected += r.g[i] * xi[i];
+        for (int j = 0; j < 6; j++) expected += 0.5 * xi[i] * xi[j] * r.H[i >= j ? TGI_LOWER(i, j) : TGI_LOWER(j, i)];
+      }
+      error[level] = fabs(tgRe(moved.S - expected));
+    }
+    check_true(error[1] <= 0.2 * error[0] + 1e-11, "%s: remainder %g then %g", pair_kind[kind], error[0], error[1]);
+  }
+}
+
+// 12/S* over the gap, small against the triangles, when what is nearest is nearest at its middle                [math/barrier (24)]
+static void test_limits(void **state) {
+  (void)state;
+  const double q = sqrt(0.75), gap = 1e-6;
+  const struct { const char *name; double x[18], ratio; } cases[] = {
+      {"face-face", {1, 0, gap, -0.5, q, gap, -0.5, -q, gap, -1, 0, 0, 0.5, -q, 0, 0.5, q, 0}, 1},
+      {"edge-edge", {1, 0, gap, -1, 0, gap, 0, 0, 1, 0, 1, 0, 0, -1, 0, 0, 0, -1}, 1.5},
+      {"vertex-face", {0, 0, gap, 1, 0, 1, -1, 1, 1, 1, 0, 0, -0.5, q, 0, -0.5, -q, 0}, 12 / (4 + 2 * sqrt(3))},
+      {"vertex-vertex", {0, 0, gap, 1, 0, 1, -1, 1, 1, 0, 0, 0, 1, 1, -1, 0, -1, -1}, 3},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    tgReal x[18];
+    tgiPair r;
+    widen(cases[k].x, x);
+    assert_true(tgi_pair_solve(x, false, &r));
+    check_close(12 / r.S / gap, cases[k].ratio, 1e-3 * cases[k].ratio);
+  }
+}
+
+// No plane has less than S*: for weights w >= 0 that sum to 1 over A and over B, sum 1/m >= (sum sqrt w)^2/|a - b|, a and b the weighted
+// means, and at the best plane w = m^-2/N makes both equal. So the pair proves its own value, here at every kind of pair.   [math/barrier (23)]
+static void test_certificate(void **state) {
+  (void)state;
+  tgtRandom rng = {17};
+  for (int trial = 0; trial < 3000; trial++) {
+    double X[18], gap = pair_any(&rng, X), sum[2] = {0, 0}, root = 0, d[3] = {0, 0, 0}, y[6], size;
+    tgReal x[18];
+    tgiPair r;
+    widen(X, x);
+    size = largest(x, 18);
+    assert_true(tgi_pair_solve(x, false, &r));
+    for (int k = 0; k < 6; k++) {
+      double m = (k < 3 ? 1 : -1) * tgRe(tgi_v3_dot(r.u, x + 3 * k) + r.delta);
+      check_true(m > 0, "vertex %d is on the wrong side", k);
+      y[k] = 1 / (m * m);
+      sum[k / 3] += y[k];
+    }
+    for (int k = 0; k < 6; k++) {
+      root += sqrt(y[k] / sum[k / 3]);
+      for (int i = 0; i < 3; i++) d[i] += (k < 3 ? 1 : -1) * y[k] / sum[k / 3] * (X[3 * k + i]);
+    }
+    double bound = root * root / sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]), error = 1 - bound / tgRe(r.S);
+    double drift = 1e-16 * pow(size / gap, 2);  // of a - b along the plane, of the gap, by rounding of the weights
+    if (drift > 0.1) continue;
+    check_true(fabs(error) <= 1e-13 + 3e-15 * size / gap + 30 * drift * drift, "gap %g, size %g: S = %.17g, bound %.17g", gap, size, tgRe(r.S), bound);
+  }
+}
+
+// lengths times f: S over f, the plane the same; steps the same
+static void test_scale(void **state) {
+  (void)state;
+  tgtRandom rng = {14};
+  for (int trial = 0; trial < 300; trial++) {
+    double X[18];
+    tgReal x[18], y[18];
+    tgiPair r, s;
+    pair_any(&rng, X);
+    widen(X, x);
+    for (int power = -10; power <= 10; power += 20) {
+      double f = ldexp(1, power);
+      for (int k = 0; k < 18; k++) y[k] = f * x[k];
+      assert_true(tgi_pair_solve(x, false, &r) && tgi_pair_solve(y, false, &s));
+      assert_int_equal(r.iterations, s.iterations);
+      check_close(s.S * f, r.S, 0);
+      for (int i = 0; i < 3; i++) check_close(s.u[i], r.u[i], 0);
+    }
+  }
+}
+
+static void test_touching(void **state) {
+  (void)state;
+  tgtRandom rng = {15};
+  for (int trial = 0; trial < 300; trial++)
+    for (int kind = 0; kind < APART; kind++)
+      for (int depth = 0; depth < 3; depth++) {
+        double X[18], size = pow(10, tgt_uniform(&rng, -3, 3)), gap = -size * (depth == 0 ? 0 : depth == 1 ? 1e-9 : 0.05);
+        tgReal x[18];
+        tgiPair r;
+        bool flat = kind >= FLAT_VERTEX_EDGE;
+        if (kind == VERTEX_VERTEX || (kind == FACE_FACE && depth > 0) || (kind == VERTEX_EDGE && depth > 0)) continue;  // these pass by
+        if (depth == 0 && !flat && kind != EDGE_EDGE) continue;
+        pair_make(&rng, kind, gap, (const double[]){size, size}, 1, 0, X);
+        widen(X, x);
+        check_true(!tgi_pair_solve(x, false, &r) || 12 / tgRe(r.S) < 1e-12 * size, "%s at gap %g of %g: S = %g", pair_kind[kind], gap, size,
+                   tgRe(r.S));
+      }
+}
+
+// a warm start changes nothing but the steps
+static void test_warm(void **state) {
+  (void)state;
+  tgtRandom rng = {16};
+  long cold = 0, warm = 0;
+  for (int trial = 0; trial < 500; trial++) {
+    double X[18], gap = pair_any(&rng, X), scale;
+    tgReal x[18];
+    tgiPair r, s;
+    widen(X, x);
+    scale = largest(x, 18);
+    assert_true(tgi_pair_solve(x, false, &r));
+    s = r;
+    assert_true(tgi_pair_solve(x, true, &s));
+    check_close(s.S / r.S, 1, 1e-13 + 1e-14 * scale / gap);
+    cold += r.iterations;
+    warm += s.iterations;
+    for (int i = 0; i < 3; i++) s.u[i] = 0;
+    assert_true(tgi_pair_solve(x, true, &s));  // a useless plane is not used
+    assert_int_equal(s.iterations, r.iterations);
+  }
+  check_true(10 * warm <= 6 * cold, "%ld steps warm, %ld cold", warm, cold);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_derivatives), cmocka_unit_test(test_expansion), cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_scale),       cmocka_unit_test(test_touching),  cmocka_unit_test(test_warm),
+      cmocka_unit_test(test_certificate),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
