@@ -12,7 +12,8 @@
 #include "grad/check.h"
 #include "sim/param.h"
 
-static const double STENCIL[2] = {1e-5, 1e-6};
+// the last where round-off spoils the others, as with very light bodies
+static const double STENCIL[3] = {1e-5, 1e-6, 1e-4};
 
 typedef struct Check {
   tgSim *sim;
@@ -72,7 +73,7 @@ static void direction(Check *c, const char *name, int rows, int cols, bool tied,
     double size = fabs(tgRe(c->nominal[i])), d = tgi_random_normal(seed, (uint64_t)array, (uint64_t)i);
     // a number that switches something on as it leaves zero stays there
     bool off = size == 0 && (strstr(name, "restitution") != NULL || strstr(name, "frictionloss") != NULL);
-    c->dir[i] = !isfinite(size) || off ? 0 : c->changes_h ? c->h * 1e-1 : vertex ? 0.1 * least * d : (together ? 1 : d) * (size > 0 && size < 1 ? size : 1);
+    c->dir[i] = !isfinite(size) || off ? 0 : c->changes_h ? c->h * 1e-1 : vertex ? 0.02 * least * d : (together ? 1 : d) * (size > 0 && size < 1 ? size : 1);
   }
   tgi_param_tangent(c->sim->model, name, rows, cols, c->nominal, c->dir);
 }
@@ -94,7 +95,7 @@ static tgStatus difference(Check *c, double step, tgiSide side, double *slope, d
 // least error of the central and, where something switches or a tie is met, the one-sided differences
 static tgStatus compare(Check *c, double ours, bool tied, double tolerance, double *reference, double *best) {
   *best = INFINITY;
-  for (int k = 0; k < 2; k++)
+  for (int k = 0; k < 3 && !(k == 2 && *best <= tolerance); k++)
     for (int side = 0; side < 3; side++) {
       static const tgiSide sides[3] = {TGI_SIDE_BOTH, TGI_SIDE_ABOVE, TGI_SIDE_BELOW};
       double slope, estimate;
