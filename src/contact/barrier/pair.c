@@ -13,7 +13,8 @@ enum { MOST_STEPS = 100, MOST_HALVINGS = 40 };
 //   tau = tau1 + shear tau2,   tau2,   e = delta + mean1 tau1 + mean2 tau2
 // it is diagonal, (K0, K1, Z), and every entry is a sum of positive terms.                                   [math/barrier (25), (26)]
 typedef struct Plane {
-  tgReal centre[3], x[6][3];
+  tgReal centre[3], x[6][3];        // of the first triangle, which is the smaller one: sums over it lose least
+  bool swapped;                     // it is B
   double size;                      // largest coordinate in absolute value
   tgReal u[3], delta, t1[3], t2[3];
   tgReal m[6], y[6], z[6];          // margins, 1/m^2, 2/m^3
@@ -23,12 +24,24 @@ typedef struct Plane {
 
 static double side(int k) { return k < 3 ? 1 : -1; }
 
+static double extent(const tgReal x[9]) {
+  double e = 0;
+  for (int i = 3; i < 9; i++) e = fmax(e, fabs(tgRe(x[i] - x[i % 3])));
+  return e;
+}
+
+// vertex k of the plane's order in the caller's; the sign of what turns round with the order
+static int user(const Plane *p, int k) { return p->swapped ? (k + 3) % 6 : k; }
+static double sign(const Plane *p) { return p->swapped ? -1 : 1; }
+
 static void place(Plane *p, const tgReal x[18]) {
-  for (int i = 0; i < 3; i++) p->centre[i] = (x[i] + x[3 + i] + x[6 + i] + x[9 + i] + x[12 + i] + x[15 + i]) / 6;
+  p->swapped = extent(x + 9) < extent(x);
   p->size = 0;
+  for (int k = 0; k < 6; k++) tgi_v3_copy(p->x[k], x + 3 * user(p, k));
+  for (int i = 0; i < 3; i++) p->centre[i] = (p->x[0][i] + p->x[1][i] + p->x[2][i]) / 3;
   for (int k = 0; k < 6; k++)
     for (int i = 0; i < 3; i++) {
-      p->x[k][i] = x[3 * k + i] - p->centre[i];
+      p->x[k][i] -= p->centre[i];
       p->size = fmax(p->size, fabs(tgRe(p->x[k][i])));
     }
 }
@@ -166,7 +179,7 @@ static void polish(Plane *p) {
 #endif
 
 static void start_from(Plane *p, const tgReal u[3], tgReal delta) {
-  tgReal n = 1 / tgi_v3_norm(u);
+  tgReal n = sign(p) / tgi_v3_norm(u);
   tgi_v3_scale(p->u, u, n);
   p->delta = delta * n + tgi_v3_dot(p->u, p->centre);
 }
@@ -270,10 +283,11 @@ bool tgi_pair_solve(const tgReal x[18], bool warm, tgiPair *r) {
 #endif
   factor(&p);
   r->S = p.S;
-  tgi_v3_copy(r->u, p.u);
-  r->delta = p.delta - tgi_v3_dot(p.u, p.centre);
+  tgi_v3_scale(r->u, p.u, sign(&p));
+  r->delta = sign(&p) * (p.delta - tgi_v3_dot(p.u, p.centre));
   r->iterations = steps;
   derivatives(&p, r->g, r->H);
+  for (int i = 0; i < 6; i++) r->g[i] *= sign(&p);  // a twist of B is the opposite twist of A
   return true;
 }
 
@@ -287,8 +301,8 @@ static void at_plane(Plane *p, const tgReal x[18], const tgiPair *r) {
 }
 
 static void force(const Plane *p, tgiPairForce *f) {
-  tgReal sum[2] = {0, 0}, *point[2] = {f->a, f->b};
-  tgi_v3_copy(f->u, p->u);
+  tgReal sum[2] = {0, 0}, *point[2] = {p->swapped ? f->b : f->a, p->swapped ? f->a : f->b};
+  tgi_v3_scale(f->u, p->u, sign(p));
   for (int half = 0; half < 2; half++) {
     tgi_v3_zero(point[half]);
     for (int k = 3 * half; k < 3 * half + 3; k++) {
@@ -298,7 +312,7 @@ static void force(const Plane *p, tgiPairForce *f) {
     tgi_v3_scale(point[half], point[half], 1 / sum[half]);
     tgi_v3_axpy(point[half], 1, p->centre);
   }
-  f->N = sum[0];
+  f->N = sum[0];  // = sum[1]
 }
 
 void tgi_pair_force(const tgReal x[18], const tgiPair *r, tgiPairForce *f) {
@@ -311,7 +325,7 @@ void tgi_pair_force(const tgReal x[18], const tgiPair *r, tgiPairForce *f) {
 static void follow(const Plane *p, const tgReal dx[18], tgReal w[3], tgReal dm[6]) {
   tgReal g[3] = {0, 0, 0};
   for (int k = 0; k < 6; k++) {
-    const tgReal *d = dx + 3 * k;
+    const tgReal *d = dx + 3 * user(p, k);
     tgReal rise = tgi_v3_dot(p->u, d), d1 = tgi_v3_dot(p->t1, d), d2 = tgi_v3_dot(p->t2, d) - p->shear * d1;
     double s = side(k);
     dm[k] = s * rise;
@@ -326,9 +340,10 @@ static void follow(const Plane *p, const tgReal dx[18], tgReal w[3], tgReal dm[6
 }
 
 static void force_rate(const Plane *p, const tgiPairForce *f, const tgReal dx[18], const tgReal w[3], const tgReal dm[6], tgiPairForce *df) {
-  const tgReal *point[2] = {f->a, f->b};
-  tgReal *dpoint[2] = {df->a, df->b}, ddelta;
+  const tgReal *point[2] = {p->swapped ? f->b : f->a, p->swapped ? f->a : f->b};
+  tgReal *dpoint[2] = {p->swapped ? df->b : df->a, p->swapped ? df->a : df->b}, ddelta;
   plane_change(p, w, df->u, &ddelta);
+  tgi_v3_scale(df->u, df->u, sign(p));
   for (int half = 0; half < 2; half++) {
     tgReal N = 0, dN = 0;
     tgi_v3_zero(dpoint[half]);
@@ -337,7 +352,7 @@ static void force_rate(const Plane *p, const tgiPairForce *f, const tgReal dx[18
       N += p->y[k];
       dN += dy;
       for (int i = 0; i < 3; i++)  // the mean moves with the changes of the weights about the mean itself
-        dpoint[half][i] += dy * (p->x[k][i] + p->centre[i] - point[half][i]) + p->y[k] * dx[3 * k + i];
+        dpoint[half][i] += dy * (p->x[k][i] + p->centre[i] - point[half][i]) + p->y[k] * dx[3 * user(p, k) + i];
     }
     tgi_v3_scale(dpoint[half], dpoint[half], 1 / N);
     if (half == 0) df->N = dN;
@@ -351,7 +366,7 @@ void tgi_pair_rate_d(const tgReal x[18], const tgiPair *r, const tgReal dx[18], 
   follow(&p, dx, w, dm);
   if (dS != NULL) {
     *dS = 0;
-    for (int k = 0; k < 6; k++) *dS -= side(k) * p.y[k] * tgi_v3_dot(p.u, dx + 3 * k);
+    for (int k = 0; k < 6; k++) *dS -= side(k) * p.y[k] * tgi_v3_dot(p.u, dx + 3 * user(&p, k));
   }
   if (dg != NULL) {
     tgReal du[3], ddelta;
@@ -362,9 +377,10 @@ void tgi_pair_rate_d(const tgReal x[18], const tgiPair *r, const tgReal dx[18], 
       for (int i = 0; i < 3; i++) at[i] = p.x[k][i] + p.centre[i];
       add_wrench(dg, at, p.u, p.z[k] * dm[k]);
       add_wrench(dg, at, du, -p.y[k]);
-      tgi_v3_cross(turn, dx + 3 * k, p.u);
+      tgi_v3_cross(turn, dx + 3 * user(&p, k), p.u);
       tgi_v3_axpy(dg, -p.y[k], turn);
     }
+    for (int i = 0; i < 6; i++) dg[i] *= sign(&p);
   }
   if (df != NULL) {
     tgiPairForce f;

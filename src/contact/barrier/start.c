@@ -39,18 +39,26 @@ static void edges(const double *x, double e[3][3]) {
   for (int k = 0; k < 3; k++) sub(e[k], x + 3 * ((k + 1) % 3), x + 3 * k);
 }
 
-static void closest_vertices(const double *x, double n[3]) {
-  double least = INFINITY;
-  for (int a = 0; a < 3; a++)
-    for (int b = 3; b < 6; b++) {
-      double d[3];
-      sub(d, x + 3 * a, x + 3 * b);
-      double d2 = dot(d, d);
-      if (d2 < least) {
-        least = d2;
-        for (int i = 0; i < 3; i++) n[i] = d[i];
-      }
+// The shortest of the vectors from a vertex of one triangle to an edge of the other. Its angle with the edge must be right to rounding
+// times the gap over the edge's length, hence the second pass.
+static void closest_edge(const double *x, double ea[3][3], double eb[3][3], double n[3]) {
+  double least = INFINITY, e[3] = {0, 0, 0};
+  for (int k = 0; k < 18; k++) {
+    int a = k / 6, b = k / 2 % 3;
+    const double *edge = k % 2 == 0 ? ea[a] : eb[b];
+    double d[3], r[3];
+    sub(d, x + 3 * a, x + 9 + 3 * b);
+    double t = dot(d, edge) / fmax(dot(edge, edge), DBL_MIN), inside = k % 2 == 0 ? fmax(-1, fmin(t, 0)) : fmax(0, fmin(t, 1));
+    for (int i = 0; i < 3; i++) r[i] = d[i] - inside * edge[i];
+    if (!(dot(r, r) < least)) continue;
+    least = dot(r, r);
+    for (int i = 0; i < 3; i++) {
+      n[i] = r[i];
+      e[i] = t == inside ? edge[i] : 0;
     }
+  }
+  double again = dot(n, e) / fmax(dot(e, e), DBL_MIN);
+  for (int i = 0; i < 3; i++) n[i] -= again * e[i];
 }
 
 static void first_candidates(Slab *best, const double *x, double ea[3][3], double eb[3][3], double na[3], double nb[3]) {
@@ -64,7 +72,7 @@ static void first_candidates(Slab *best, const double *x, double ea[3][3], doubl
       cross(n, ea[a], eb[b]);
       consider(best, x, n);
     }
-  closest_vertices(x, n);
+  closest_edge(x, ea, eb, n);
   consider(best, x, n);
 }
 

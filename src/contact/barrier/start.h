@@ -19,7 +19,7 @@
 #define TGI_PAIR_SIGNIFICANT_ALL 1.4e-14
 
 /// The widest slab between the triangles among the candidates: first the line of centres, both normals, the nine crosses of edges and the
-/// closest pair of vertices; where none separates significantly also the six normals of edges in their planes and all pairs of vertices,
+/// shortest vector from a vertex to an edge; where none separates significantly also the six normals of edges in their planes and all pairs of vertices,
 /// which is complete for flat pairs too. Its middle plane, |u| = 1. size: largest |coordinate|. false: they touch.
 bool tgi_pair_start(const double x[18], double size, double u[3], double *delta);
 

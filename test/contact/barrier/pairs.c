@@ -53,7 +53,7 @@ void pair_make(tgtRandom *r, int kind, double gap, const double size[2], double 
   half(r, part[kind][0], flat ? 0 : turn, sliver, flat, t);
   half(r, part[kind][1], flat ? 0 : kind == EDGE_EDGE ? turn + tgt_uniform(r, 0.5, 2.5) : tgt_uniform(r, 0, 2 * TG_PI), sliver, flat, t + 9);
   if (kind == APART)
-    for (int k = 0; k < 18; k++) t[k] = tgt_normal(r) * 0.5;
+    for (int k = 0; k < 18; k++) t[k] = tgt_uniform(r, -0.5, 0.5);
   for (int k = 0; k < 18; k++) t[k] *= k < 9 ? size[0] : k % 3 == 2 && kind != APART ? -size[1] : size[1];
   for (int k = 2; k < 9; k += 3) t[k] += gap + (kind == APART ? size[0] + size[1] : 0);
   rotation(r, R);

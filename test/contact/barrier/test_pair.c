@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "contact/barrier/pairs.h"
+#include "contact/barrier/quad.h"
 #include "math/vec3.h"
 
 static void widen(const double *x, tgReal y[18]) {
@@ -271,11 +272,33 @@ static void test_warm(void **state) {
   check_true(10 * warm <= 6 * cold, "%ld steps warm, %ld cold", warm, cold);
 }
 
+#ifndef TG_COMPLEX
+// value, force, torque and Hessian against twice the digits, to a few times the rounding of the vertices over the gap
+static void test_quad(void **state) {
+  (void)state;
+  tgtRandom rng = {18};
+  for (int trial = 0; trial < 600; trial++) {
+    double x[18], gap = pair_any(&rng, x), size = largest(x, 18), limit = 1e-13 + 2.2e-16 * size / gap;
+    tgiPair r, q;
+    assert_true(tgi_pair_solve(x, false, &r));
+    quad_reference(x, &r, &q);
+    double force = largest(q.g + 3, 3);
+    compare("S", 0, gap, &r.S, &q.S, 1, q.S, 3 * limit);
+    compare("force", 0, gap, r.g + 3, q.g + 3, 3, force, 20 * limit);
+    compare("torque", 0, gap, r.g, q.g, 3, force * size, 20 * limit);
+    compare("Hessian", 0, gap, r.H, q.H, 21, largest(q.H, 21), 100 * limit);
+  }
+}
+#endif
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_derivatives), cmocka_unit_test(test_expansion), cmocka_unit_test(test_limits),
       cmocka_unit_test(test_scale),       cmocka_unit_test(test_touching),  cmocka_unit_test(test_warm),
       cmocka_unit_test(test_certificate),
+#ifndef TG_COMPLEX
+      cmocka_unit_test(test_quad),
+#endif
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,33 @@
+// pair_wide.h: the pairs of pair.h eight at a time, on the widest vectors that the processor has. [math/barrier Triangle pair]
+//
+// The kernel (pair_kernel.c) is compiled for vectors of 2 (baseline), 4 (AVX2 with FMA) and 8 (AVX-512) pairs. A pair's result has the same
+// bits in every column and beside every other pair; between the kernels, and pair.c, results differ by rounding.
+#ifndef TG_CONTACT_BARRIER_PAIR_WIDE_H
+#define TG_CONTACT_BARRIER_PAIR_WIDE_H
+
+#include "contact/barrier/pair.h"
+
+enum { TGI_PAIR_LANES = 8 };
+
+/// Eight pairs, one a column; fields as in tgiPair. Aligned to 64 bytes it is a little faster.
+typedef struct tgiPairBlock {
+  tgReal x[18][TGI_PAIR_LANES];                       ///< in: the vertices; columns from count on are overwritten
+  tgReal u[3][TGI_PAIR_LANES], delta[TGI_PAIR_LANES]; ///< in where warm, out
+  tgReal S[TGI_PAIR_LANES], g[6][TGI_PAIR_LANES], H[21][TGI_PAIR_LANES];  ///< out; for a pair that touches S is INFINITY, all else 0
+  int steps[TGI_PAIR_LANES];                          ///< out: Newton steps
+  int count;                                          ///< in: columns in use, the first 1..8
+  unsigned warm;                                      ///< in: bit l set: column l starts from its plane where that separates
+  unsigned apart;                                     ///< out: bit l set: column l does not touch; none beyond count
+} tgiPairBlock;
+
+/// Solves the block. In the complex build column by column with tgi_pair_solve.
+void tgi_pair_block(tgiPairBlock *b);
+
+/// The kernels, narrowest first: "sse", "avx2", "avx512" on x86-64, "plain" elsewhere. tgi_pair_block takes the last that the processor
+/// has, or that of environment variable TANGERE_ISA when it has that one.
+int tgi_pair_isas(void);
+const char *tgi_pair_isa_name(int isa);
+bool tgi_pair_isa_present(int isa);
+void tgi_pair_block_on(int isa, tgiPairBlock *b);
+
+#endif

@@ -1,0 +1,193 @@
+// test_pair_wide.c: every kernel that the machine has against the plain twin; the same bits in every column.
+// Arguments: test_pair_wide [pairs of the torture]
+#include "contact/barrier/pair_wide.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "contact/barrier/pairs.h"
+
+static long torture = 100000;
+
+static void put(tgiPairBlock *b, int lane, const double x[18]) {
+  for (int i = 0; i < 18; i++) b->x[i][lane] = x[i];
+}
+static void put_plane(tgiPairBlock *b, int lane, const tgiPair *r) {
+  for (int i = 0; i < 3; i++) b->u[i][lane] = r->u[i];
+  b->delta[lane] = r->delta;
+}
+static void get(const tgiPairBlock *b, int lane, tgiPair *r) {
+  memset(r, 0, sizeof *r);  // padding too, for memcmp
+  r->S = b->S[lane];
+  for (int i = 0; i < 6; i++) r->g[i] = b->g[i][lane];
+  for (int i = 0; i < 21; i++) r->H[i] = b->H[i][lane];
+  for (int i = 0; i < 3; i++) r->u[i] = b->u[i][lane];
+  r->delta = b->delta[lane];
+  r->iterations = b->steps[lane];
+}
+
+static double extent(const double x[18]) {
+  double m = 0;
+  for (int k = 0; k < 18; k++) m = fmax(m, fabs(x[k]));
+  return m;
+}
+static double largest(const tgReal *a, int n) {
+  double m = 0;
+  for (int k = 0; k < n; k++) m = fmax(m, fabs(tgRe(a[k])));
+  return m;
+}
+static double distance(const tgReal *a, const tgReal *b, int n) {
+  double m = 0;
+  for (int k = 0; k < n; k++) m = fmax(m, fabs(tgRe(a[k] - b[k])));
+  return m;
+}
+
+// wide and plain agree: to 1e-12 and what rounding of the vertices makes of it at this gap
+static void compare(const char *isa, const double x[18], double gap, const tgiPair *plain, const tgiPair *wide) {
+  double tol = 1e-12 + 1e-14 * extent(x) / gap;
+  check_true(distance(&plain->S, &wide->S, 1) <= tol * tgRe(plain->S), "%s gap %g: S %.17g, plain %.17g", isa, gap, tgRe(wide->S), tgRe(plain->S));
+  double scale = largest(plain->g, 6);
+  check_true(distance(plain->g, wide->g, 6) <= tol * scale, "%s gap %g extent %g: g differs by %g", isa, gap, extent(x), distance(plain->g, wide->g, 6) / scale);
+  scale = largest(plain->H, 21);
+  check_true(distance(plain->H, wide->H, 21) <= tol * scale, "%s gap %g extent %g: H differs by %g", isa, gap, extent(x), distance(plain->H, wide->H, 21) / scale);
+}
+
+static void each_isa(void (*check)(int isa, const char *name)) {
+  for (int isa = 0; isa < tgi_pair_isas(); isa++)
+    if (tgi_pair_isa_present(isa)) check(isa, tgi_pair_isa_name(isa));
+}
+
+static void check_plain(int isa, const char *name) {
+  tgtRandom r = {21};
+  static tgiPairBlock b;
+  for (int trial = 0; trial < 2000; trial++) {
+    double x[8][18], gap[8], size[2] = {1, tgt_uniform(&r, 0.2, 5)};
+    tgiPair plain, wide;
+    for (int l = 0; l < 8; l++) {
+      gap[l] = pow(10, tgt_uniform(&r, -5, 1));
+      pair_make(&r, (int)(tgt_next(&r) % PAIR_KINDS), gap[l], size, 1, 1, x[l]);
+      put(&b, l, x[l]);
+    }
+    b.count = 8;
+    b.warm = 0;
+    tgi_pair_block_on(isa, &b);
+    assert_int_equal(b.apart, 0xff);
+    for (int l = 0; l < 8; l++) {
+      tgReal y[18];
+      for (int i = 0; i < 18; i++) y[i] = x[l][i];
+      assert_true(tgi_pair_solve(y, false, &plain));
+      get(&b, l, &wide);
+      compare(name, x[l], gap[l], &plain, &wide);
+    }
+  }
+}
+static void test_plain(void **state) {
+  (void)state;
+  each_isa(check_plain);
+}
+
+// a pair alone, in another column, beside others, beside one that touches
+static void check_columns(int isa, const char *name) {
+  (void)name;
+  tgtRandom r = {22};
+  static tgiPairBlock b, c;
+  for (int trial = 0; trial < 500; trial++) {
+    double x[8][18];
+    tgiPair together, alone;
+    for (int l = 0; l < 8; l++) {
+      pair_any(&r, x[l]);
+      if (l == 3)
+        for (int i = 0; i < 18; i++) x[l][i] = i < 9 ? x[0][i] : x[0][i - 9];  // touches itself
+      put(&b, l, x[l]);
+    }
+    b.count = 8;
+    b.warm = 0;
+    tgi_pair_block_on(isa, &b);
+    assert_int_equal(b.apart, 0xf7);
+    assert_true(isinf(tgRe(b.S[3])) && tgRe(b.g[0][3]) == 0 && tgRe(b.H[20][3]) == 0 && tgRe(b.u[0][3]) == 0);
+    int l = (int)(tgt_next(&r) % 8);
+    c.count = 1 + (int)(tgt_next(&r) % 8);
+    c.warm = 0;
+    int at = (int)(tgt_next(&r) % (uint64_t)c.count);
+    for (int k = 0; k < c.count; k++) put(&c, k, x[(int)(tgt_next(&r) % 8)]);
+    put(&c, at, x[l]);
+    tgi_pair_block_on(isa, &c);
+    get(&b, l, &together);
+    get(&c, at, &alone);
+    assert_int_equal(b.apart >> l & 1, c.apart >> at & 1);
+    assert_int_equal(c.apart >> c.count, 0);
+    assert_true(memcmp(&together, &alone, sizeof together) == 0);
+    // warm, beside cold ones
+    if (l == 3) continue;
+    put(&c, at, x[l]);
+    put_plane(&c, at, &together);
+    c.warm = 1u << at;
+    tgi_pair_block_on(isa, &c);
+    get(&c, at, &alone);
+    c.count = 1;
+    c.warm = 1;
+    put(&c, 0, x[l]);
+    put_plane(&c, 0, &together);
+    tgi_pair_block_on(isa, &c);
+    get(&c, 0, &together);
+    assert_true(memcmp(&together, &alone, sizeof together) == 0);
+  }
+}
+static void test_columns(void **state) {
+  (void)state;
+  each_isa(check_columns);
+}
+
+#ifndef TG_COMPLEX
+// pairs of every kind, size, gap and scale: none touches, none runs out of steps
+static void check_torture(int isa, const char *name) {
+  tgtRandom r = {23};
+  static tgiPairBlock b;
+  long failures = 0, steps = 0, worst = 0, blocks = torture / TGI_PAIR_LANES;
+  for (long block = 0; block < blocks; block++) {
+    double x[8][18], gap[8];
+    long most = 0;
+    for (int l = 0; l < 8; l++) {
+      gap[l] = pair_any(&r, x[l]);
+      put(&b, l, x[l]);
+    }
+    b.count = 8;
+    b.warm = 0;
+    tgi_pair_block_on(isa, &b);
+    for (int l = 0; l < 8; l++) {
+      double D = 12 / b.S[l], noise = 1e-13 * extent(x[l]);
+      bool good = (b.apart >> l & 1) != 0 && D >= gap[l] * (1 - 1e-6) - noise && isfinite(b.H[0][l]);
+      if (!good && failures++ < 5)
+        printf("%s: gap %g extent %g: apart %u, distance %g, %d steps\n", name, gap[l], extent(x[l]), b.apart >> l & 1, D, b.steps[l]);
+      if (b.steps[l] > most) most = b.steps[l];
+    }
+    steps += most;
+    if (most > worst) worst = most;
+    if (block % 50 == 0)
+      for (int l = 0; l < 8; l++) {
+        tgiPair plain, wide;
+        check_true(tgi_pair_solve(x[l], false, &plain), "plain: gap %g", gap[l]);
+        get(&b, l, &wide);
+        compare(name, x[l], gap[l], &plain, &wide);
+      }
+  }
+  printf("%s: %ld pairs, %ld failures, steps of a block: mean %.2f, most %ld\n", name, 8 * blocks, failures, (double)steps / (double)blocks, worst);
+  assert_int_equal(failures, 0);
+}
+static void test_torture(void **state) {
+  (void)state;
+  each_isa(check_torture);
+}
+#endif
+
+int main(int argc, char **argv) {
+  if (argc > 1) torture = atol(argv[1]);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_plain),
+      cmocka_unit_test(test_columns),
+#ifndef TG_COMPLEX
+      cmocka_unit_test(test_torture),
+#endif
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
