@@ -13,7 +13,8 @@
 #include "geom/tessellate.h"
 
 typedef enum tgiTreeForm { TGI_TREE_MOMENT, TGI_TREE_PAPER } tgiTreeForm;
-typedef enum tgiClimb { TGI_CLIMB_SUM, TGI_CLIMB_AREA } tgiClimb;
+typedef enum tgiClimb { TGI_CLIMB_SUM, TGI_CLIMB_AREA } tgiClimb;   // docs/decisions/0009-barrier-weights.md: the sum
+#define TGI_CLIMB_DEFAULT TGI_CLIMB_SUM
 
 /// Topology. Children come after their parent and beside each other; node 0 is the root; a leaf holds one face. nnode = 2 nface - 1.
 typedef struct tgiTree {
