@@ -42,7 +42,7 @@ TG_API void tg_task_start(const tgTask *task, uint64_t seed, double *x);
 TG_API tgStatus tg_task_set_parameters(const tgTask *task, const double *x, tgSim *sim);
 /// q0 (nq), v0 (nv) and controls (steps x nu) for decision variables x. Outputs may be NULL.
 TG_API void tg_task_expand(const tgTask *task, const double *x, double *q0, double *v0, double *u);
-/// Methods of this build: "adam", "descent", "lbfgs", "random", "cem", "ilqr", "gauss_newton", "shooting" (where Ipopt was found); NULL past the end.
+/// Methods of this build: "adam", "descent", "lbfgs", "random", "cem", "ilqr", "gauss_newton", "bundle", "shooting" (where Ipopt was found); NULL past the end.
 TG_API const char *tg_methods(int i);
 
 /// The rollout of a task, which must outlive it: evaluates the loss and its gradient. One thread at a time. tape_bytes as in

@@ -5,6 +5,8 @@
 // the points are a function of the pose for given memory.
 #include "coll/contacts.h"
 
+#include <string.h>
+
 // keep a remembered axis while |k.n| is below this; choose z for a new contact below the second
 static const double keep_axis = 0.95, new_axis = 0.8;
 
@@ -38,7 +40,8 @@ static double bound_of(const tgModel *m, int g) {
     case TG_GEOM_BOX: return sqrt(a * a + b * b + c * c);
     case TG_GEOM_MESH: break;
   }
-  return tgRe(m->geom_rbound[g]) * fmax(tgRe(scale[0]), fmax(tgRe(scale[1]), tgRe(scale[2])));
+  double r = m->geom_hull[g] >= 0 ? m->hull[m->geom_hull[g]].radius : tgRe(m->geom_rbound[g]);
+  return r * fmax(tgRe(scale[0]), fmax(tgRe(scale[1]), tgRe(scale[2])));
 }
 
 // fills geom_bound; sizes are parameters that the caller may have changed since the last step
@@ -119,6 +122,34 @@ static void fill(const tgSim *s, int pair, const tgContactPoint *p, const int in
   }
 }
 
+// vertices of hulls are parameters too
+static tgStatus not_convex(tgSim *s, int i, const tgHullFault *x) {
+  const tgModel *m = &s->m;
+  const int *id = m->hull_vertid + m->hull_vertadr[i], *loop = m->hull[i].face_vert + m->hull[i].face_adr[x->face];
+  char label[96];
+  tgi_model_label(m, TG_THING_MESH, m->hull_mesh[i], label, sizeof label);
+  if (x->by == 0)
+    return tgi_error(&s->error, TG_ERR_INVALID, "The moved vertices of %s do not make a convex hull: face %d (vertices %d, %d, %d of the mesh) has no area.",
+                     label, x->face, id[loop[0]], id[loop[1]], id[loop[2]]);
+  return tgi_error(&s->error, TG_ERR_INVALID, "The moved vertices of %s do not make a convex hull: vertex %d of the mesh is %.3g m %s face %d "
+                   "(vertices %d, %d, %d%s).", label, id[x->vertex], fabs(x->by), x->by < 0 ? "below" : "above", x->face, id[loop[0]], id[loop[1]], id[loop[2]],
+                   m->hull[i].face_adr[x->face + 1] - m->hull[i].face_adr[x->face] > 3 ? ", ..., which stay in a plane" : "");
+}
+
+tgStatus tgi_hulls_update(tgSim *s) {
+  const tgModel *m = &s->m;
+  tgReal *plane = s->hull_plane;
+  tgHullFault fault;
+  for (int i = 0; i < m->nhull && s->hulls_given; i++) {
+    const tgHull *like = &s->model->hull[i];
+    const tgReal *vert = m->hull_vert + 3 * m->hull_vertadr[i];
+    if (memcmp(vert, like->vert, 3 * (size_t)like->nvert * sizeof *vert) == 0) s->hull[i] = *like;
+    else if (!tgi_hull_move(like, vert, plane, &s->hull[i], &fault)) return not_convex(s, i, &fault);
+    plane += 4 * (size_t)like->nface;
+  }
+  return TG_OK;
+}
+
 static tgStatus no_points(tgSim *s, int status, int g1, int g2) {
   char a[96], b[96];
   return tgi_error(&s->error, (tgStatus)status, "%s and %s cannot collide: one of them has no convex hull.",
@@ -131,6 +162,7 @@ tgStatus tgi_contacts(tgSim *s, double *least) {
   tgHull hull[2];
   int n = 0, k = 0;
   double nearest = INFINITY;
+  TG_TRY(tgi_hulls_update(s));
   TG_TRY(bounds(s));
   s->contact_d = false;
   s->ncon = 0;

@@ -12,6 +12,9 @@
 /// round-off, and must keep all of its contacts.
 #define TG_TOUCH 1e-8
 
+/// Brings s->hull in line with hull_vert. TG_ERR_INVALID, naming mesh, vertex and face, where moved vertices make no convex hull.
+tgStatus tgi_hulls_update(tgSim *s);
+
 /// Fills s->contact and s->ncon with the points of all pairs whose gap is at most the margin, in the order of the pairs;
 /// rows are -1, D is not filled. least (may be NULL): smallest distance found, infinity when nothing was near.
 /// TG_ERR_CAPACITY with s->wanted.ncon raised when there are too many; TG_ERR_INVALID for a size or scale that is not
@@ -21,7 +24,7 @@ tgStatus tgi_contacts(tgSim *s, double *least);
 /// Fills D of the contacts that have rows, once a step.
 void tgi_contacts_d(tgSim *s);
 
-/// The points of the pair of contact i, the first of its pair, again, in the order of s->contact, with D and, as wanted, Ds.
+/// The points of the pair of contact i, the first of its pair, again, in the order of s->contact, with D and, as wanted, Ds and Dp.
 /// Returns their count.
 int tgi_contacts_pair_d(tgSim *s, int i, tgCollide want, tgContactPoint point[TG_PAIR_POINTS]);
 

@@ -14,6 +14,10 @@ void tgi_plane_face(tgiFace *F, const tgShape *P, bool is_a);
 void tgi_hull_vertex(tgiCore *core, const tgShape *S, bool is_a, int v, tgCollide want);
 void tgi_hull_edge(tgiCore *core, const tgShape *S, bool is_a, int e, tgCollide want);
 void tgi_hull_face(tgiFace *F, const tgShape *S, bool is_a, int f, tgCollide want);
+/// Adjoint of a part (0: none) in the vertices that it depends on: g (nvert x 3, frame of the geom, before the
+/// scale of a mesh) += gx . d(point) + gu . d(direction),
+/// point and direction as in Dp of narrow.h.
+void tgi_hull_part_vjp(const tgShape *S, bool face, int part, const tgReal gx[3], const tgReal gu[3], tgReal *g);
 /// Cap 0 (-z) or 1 of a cylinder, and a point of its rim at the unit vector `at` of the cap's plane.
 void tgi_cylinder_cap(tgiFace *F, const tgShape *S, bool is_a, int cap);
 void tgi_cylinder_point(tgiCore *core, const tgShape *S, bool is_a, int cap, const double at[2]);

@@ -25,7 +25,8 @@ enum {
 typedef enum tgCollide {
   TG_COLLIDE_POINTS,      ///< nothing
   TG_COLLIDE_POSE,        ///< D
-  TG_COLLIDE_SIZE         ///< D and Ds
+  TG_COLLIDE_SIZE,        ///< D and Ds
+  TG_COLLIDE_VERTEX       ///< D, Ds and Dp
 } tgCollide;
 
 /// One contact point. n is the unit normal from B to A; gap > 0 apart, < 0 overlapping, along n.
@@ -36,6 +37,10 @@ typedef struct tgContactPoint {
   tgReal D[7][12];        ///< d(p, n, gap)/d(twist A, twist B); twists are spatial motions (w; v) of the geoms in
                           ///< world axes at the world origin: a material point x moves by w cross x + v
   tgReal Ds[7][6];        ///< d(p, n, gap)/d(size of A, size of B), three each as in tgShape; 0 where a shape has fewer
+  int part[4];            ///< parts of polytopes behind the point: vertex or edge of A, face of A, the same of B; 0: none, 1 + vertex,
+                          ///< -1 - edge, 1 + face
+  tgReal Dp[7][24];       ///< d(p, n, gap)/d(point, direction of each part), world axes: of an edge its start and the way to its end, of a face
+                          ///< the mean of its corners and its normal; anything where there is no part
 } tgContactPoint;
 
 /// Contact points with gap <= margin, in a fixed order, at most TG_PAIR_POINTS. Returns their count, or

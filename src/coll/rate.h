@@ -1,16 +1,19 @@
 // rate.h: what the rules of rule.c and smooth.c share: the motions that they are differentiated along, and where the results go.
 //
-// Columns: the six twist components of A, then, when wanted, the three sizes of A and of B. B's twists follow from rigid motion
-// of both, under which p moves as a material point, n turns and the gap stays:  D_B = (w x p + v, w x n, 0) - D_A.
+// Columns: the six twist components of A, then, when wanted, the three sizes of A and of B, then six for each of four parts (Dp of
+// narrow.h). B's twists follow from rigid motion of both, under which p moves as a material point, n turns and the gap stays:
+//   D_B = (w x p + v, w x n, 0) - D_A.
 #ifndef TG_COLL_RATE_H
 #define TG_COLL_RATE_H
 
 #include "coll/rule.h"
 
-enum { TGI_TWIST = 6, TGI_COLUMNS = 12 };
-static inline int tgi_rate_columns(tgCollide want) { return want == TG_COLLIDE_SIZE ? TGI_COLUMNS : TGI_TWIST; }
+enum { TGI_TWIST = 6, TGI_SIZES = 12, TGI_COLUMNS = 36 };
+static inline int tgi_rate_columns(tgCollide want) {
+  return want == TG_COLLIDE_VERTEX ? TGI_COLUMNS : want == TG_COLLIDE_SIZE ? TGI_SIZES : TGI_TWIST;
+}
 /// Which size of the body column k changes, -1: none.
-static inline int tgi_rate_size(bool is_a, int k) { return k >= TGI_TWIST && (k < 9) == is_a ? k % 3 : -1; }
+static inline int tgi_rate_size(bool is_a, int k) { return k >= TGI_TWIST && k < TGI_SIZES && (k < 9) == is_a ? k % 3 : -1; }
 
 /// Rates, under twist component k of its body, of a material point and of a direction.
 static inline void tgi_rate_point(tgReal *dx, const tgReal *x, int k) {
@@ -29,6 +32,9 @@ static inline void tgi_rate_dir(tgReal *du, const tgReal *u, int k) {
 tgReal tgi_rate_core(tgReal *dx, tgReal *du, const tgiCore *C, int k);
 /// Of a face's point and normal.
 void tgi_rate_face(tgReal *ds, tgReal *dn, const tgiFace *F, int k);
+
+/// Notes the parts behind the point; any may be NULL.
+void tgi_rate_parts(tgContactPoint *c, const tgiCore *C, const tgiCore *D, const tgiFace *F, const tgiFace *G);
 
 /// Stores column k.
 void tgi_rate_store(tgContactPoint *c, int k, const tgReal *dp, const tgReal *dn, tgReal dgap);

@@ -81,6 +81,7 @@ void tgi_rule_cores(tgContactPoint *c, const tgiCore *A, const tgiCore *B, tgiNo
     for (int i = 0; i < 3; i++) c->n[i] = given[i];
   }
   c->gap = tgi_v3_dot(c->n, r) - A->r - B->r;
+  tgi_rate_parts(c, A, B, NULL, NULL);
   weights(A, B, &lambda, &kappa);
   for (int i = 0; i < 3; i++) c->p[i] = a[i] + lambda * (b[i] - a[i]) + kappa * c->n[i];
   for (int k = 0; want && k < tgi_rate_columns(want); k++) {
@@ -118,6 +119,7 @@ static void face_normal(tgContactPoint *c, const tgiFace *F) { tgi_v3_scale(c->n
 
 void tgi_rule_face_point(tgContactPoint *c, const tgiFace *F, const tgiCore *C, tgCollide want) {
   tgi_rate_on_face(c, F, C->x, C->r);
+  tgi_rate_parts(c, C, NULL, F, NULL);
   for (int k = 0; want && k < tgi_rate_columns(want); k++) {
     tgReal ds[3], dn[3], dx[3], du[3];
     tgi_rate_face(ds, dn, F, k);
@@ -135,6 +137,7 @@ void tgi_rule_face_edge(tgContactPoint *c, const tgiFace *F, const tgiCore *edge
   tgi_v3_axpy(x, t, line->u);
   tgi_v3_sub(z, x, edge->x);
   tgi_rate_on_face(c, F, x, line->r);
+  tgi_rate_parts(c, edge, line, F, NULL);
   for (int k = 0; want && k < tgi_rate_columns(want); k++) {
     tgReal ds[3], dn[3], de[3], dg[3], dx[3], dw[3], dm[3], v[3];
     tgi_rate_face(ds, dn, F, k);
@@ -157,6 +160,7 @@ void tgi_rule_face_corner(tgContactPoint *c, const tgiFace *F, const tgiCore *co
   tgReal mn = tgi_v3_dot(other->n, F->n), h = tgi_v3_dot(other->n, y) / mn;
   face_normal(c, F);
   c->gap = h;
+  tgi_rate_parts(c, corner, NULL, F, other);
   for (int i = 0; i < 3; i++) c->p[i] = corner->x[i] + h * F->n[i];
   tgi_v3_sub(y, c->p, other->s);
   for (int k = 0; want && k < tgi_rate_columns(want); k++) {

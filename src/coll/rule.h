@@ -1,7 +1,7 @@
 // rule.h: from a chosen pair of features to the contact point and its derivatives, in closed form.
 //
 // Based on: [math/collision Rules] (delta x = w cross x + v for the material points of a body). Every rule fills p, n, gap and,
-// as wanted, D and Ds; feature and tie are left to the caller. All arguments are in world axes.
+// as wanted, D, Ds and Dp; feature and tie are left to the caller. All arguments are in world axes.
 #ifndef TG_COLL_RULE_H
 #define TG_COLL_RULE_H
 
@@ -15,6 +15,7 @@ typedef struct tgiSizeRates { tgReal x[3][3], u[3][3], r[3]; } tgiSizeRates;
 typedef struct tgiCore {
   tgReal x[3], u[3], r;
   bool line, round, is_a;
+  int part;                 ///< as in tgContactPoint
   tgiSizeRates size;
 } tgiCore;
 
@@ -34,6 +35,7 @@ void tgi_rule_cores(tgContactPoint *c, const tgiCore *A, const tgiCore *B, tgiNo
 typedef struct tgiFace {
   tgReal n[3], s[3];
   bool is_a;
+  int part;                 ///< as in tgContactPoint
   tgiSizeRates size;
 } tgiFace;
 

@@ -15,6 +15,7 @@
 static void start(tgiSmooth *K, const tgShape *S, bool is_a, tgiCurve curve) {
   K->curve = curve;
   K->core.r = 0;
+  K->core.part = 0;
   K->core.is_a = is_a;
   K->core.line = false;
   K->core.round = curve == TGI_CURVE_ELLIPSOID;
@@ -31,7 +32,7 @@ void tgi_cylinder_rim(tgiSmooth *K, const tgShape *S, bool is_a, int cap, tgColl
   double sign = cap == 0 ? -1 : 1;
   start(K, S, is_a, TGI_CURVE_CIRCLE);
   along_axis(K->core.x, S, sign * S->size[1]);
-  if (want == TG_COLLIDE_SIZE) along_axis(K->core.size.x[1], S, sign);
+  if (want >= TG_COLLIDE_SIZE) along_axis(K->core.size.x[1], S, sign);
 }
 static void axis_line(tgiSmooth *K, const tgShape *S) {
   K->core.line = true;
@@ -262,6 +263,7 @@ void tgi_rule_smooth(tgContactPoint *c, const tgiSmooth *A, const tgiSmooth *B, 
   if (B->core.line) tgi_v3_axpy(b, z->t, B->core.u);
   tgi_v3_copy(c->n, n);
   c->gap = z->g - ra - rb;
+  tgi_rate_parts(c, &A->core, &B->core, NULL, NULL);
   for (int i = 0; i < 3; i++) c->p[i] = (1 - lambda) * (a[i] - ra * n[i]) + lambda * (b[i] + rb * n[i]);
   for (int k = 0; want && k < tgi_rate_columns(want); k++) {
     tgReal da[3], du[3], db[3], dw[3], dya[3], dyb[3], F[6], Ha[3], Hb[3], dp[3];
@@ -296,6 +298,7 @@ void tgi_rule_face_support(tgContactPoint *c, const tgiFace *F, const tgiSmooth 
   support(K, d, y, H);
   tgi_v3_add(x, K->core.x, y);
   tgi_rate_on_face(c, F, x, K->core.r);
+  tgi_rate_parts(c, &K->core, NULL, F, NULL);
   for (int k = 0; want && k < tgi_rate_columns(want); k++) {
     tgReal ds[3], dn[3], dx[3], du[3], dy[3], Hn[3];
     tgi_rate_face(ds, dn, F, k);
@@ -366,6 +369,7 @@ void tgi_rule_face_crossing(tgContactPoint *c, const tgiFace *F, const tgiBound 
   bound_at(bound, F->n, x, m);
   tgReal along = tgi_v3_dot(m, ahead);
   tgi_rate_on_face(c, F, x, K->core.r);
+  tgi_rate_parts(c, &bound->line, &K->core, F, NULL);
   for (int k = 0; want && k < tgi_rate_columns(want); k++) {
     tgReal ds[3], dn[3], dx[3], du[3], dy[3], Hn[3];
     tgi_rate_face(ds, dn, F, k);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "coll/contacts.h"
+#include "coll/feature.h"
 #include "kin/kinematics.h"
 #include "math/quat.h"
 
@@ -105,16 +106,36 @@ static void add_size(const tgSim *s, const tgContactRow *c, tgReal Ds[7][6], tgP
   }
 }
 
+// through the parts of hulls behind the point to their vertices
+static void add_vertices(const tgSim *s, const tgContactRow *c, const tgContactPoint *point, tgReal *out) {
+  const tgModel *m = &s->m;
+  tgHull scaled;
+  for (int side = 0; side < 2; side++) {
+    int geom = side == 0 ? c->geom1 : c->geom2, hull = m->geom_hull[geom];
+    if (hull < 0) continue;
+    tgShape S = tgi_geom_shape(s, geom, side, &scaled);
+    for (int face = 0; face < 2; face++) {
+      tgReal g[6] = {0};
+      for (int k = 0; k < 6; k++)
+        for (int r = 0; r < 7; r++) g[k] += point->Dp[r][12 * side + 6 * face + k] * c->bar[r];
+      tgi_hull_part_vjp(&S, face == 1, point->part[2 * side + face], g, g + 3, out + 3 * m->hull_vertadr[hull]);
+    }
+  }
+}
+
 tgStatus tgi_rows_size_parameters(tgSim *s, tgParamGrad *p) {
   tgContactPoint point[TG_PAIR_POINTS];
-  bool wanted = p->geom_size != NULL || p->geom_scale != NULL;
+  tgCollide want = p->hull_vert != NULL ? TG_COLLIDE_VERTEX : p->geom_size != NULL || p->geom_scale != NULL ? TG_COLLIDE_SIZE : TG_COLLIDE_POINTS;
   for (int i = 0; i < s->ncon;) {
     int end = i, count = 0;
     bool active = false;
     for (; end < s->ncon && s->contact[end].pair == s->contact[i].pair; end++) active = active || s->contact[end].row >= 0;
-    if (active && wanted) count = tgi_contacts_pair_d(s, i, TG_COLLIDE_SIZE, point);
+    if (active && want != TG_COLLIDE_POINTS) count = tgi_contacts_pair_d(s, i, want, point);
     for (int k = i; k < end; k++) {
-      if (k - i < count) add_size(s, &s->contact[k], point[k - i].Ds, p);
+      if (k - i < count) {
+        add_size(s, &s->contact[k], point[k - i].Ds, p);
+        if (p->hull_vert != NULL) add_vertices(s, &s->contact[k], &point[k - i], p->hull_vert);
+      }
       for (int r = 0; r < 7; r++) s->contact[k].bar[r] = 0;
     }
     i = end;

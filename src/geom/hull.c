@@ -102,8 +102,8 @@ static void link_vertices(const tgHull *h, Arrays *a) {
   a->vert_adr[0] = 0;
 }
 
-// Newell: the area vector of the loop about its own mean; the plane goes through the mean
-static void fit_plane(const tgHull *h, int f, tgReal *plane) {
+// Newell: the area vector of the loop about its own mean; the plane goes through the mean. Returns twice the area.
+static double fit_plane(const tgHull *h, int f, tgReal *plane) {
   tgReal mean[3] = {0, 0, 0}, n[3] = {0, 0, 0};
   int adr = h->face_adr[f], len = h->face_adr[f + 1] - adr;
   for (int k = 0; k < len; k++) tgi_v3_axpy(mean, 1.0 / len, h->vert + 3 * (size_t)h->face_vert[adr + k]);
@@ -114,8 +114,9 @@ static void fit_plane(const tgHull *h, int f, tgReal *plane) {
     tgi_v3_cross(c, p, q);
     tgi_v3_add(n, n, c);
   }
-  tgi_v3_unit(plane, n);
+  double area = tgRe(tgi_v3_unit(plane, n));
   plane[3] = tgi_v3_dot(plane, mean);
+  return area;
 }
 
 tgStatus tgi_hull_assemble(const double *vert, int nvert, const int *face_adr, const int *face_vert, int nface,
@@ -249,6 +250,58 @@ tgStatus tgi_hull_check(const tgHull *h, const double *point, int npoint, tgErro
       return tgi_error(error, TG_ERR_INTERNAL, "its hull is wrong: point %d lies outside face %d", k, f);
   }
   return TG_OK;
+}
+
+// ---- moved vertices ----
+
+static double corner_distance(const tgHull *h, int f, int v) {
+  double x[3];
+  for (int i = 0; i < 3; i++) x[i] = tgRe(h->vert[3 * (size_t)v + i]);
+  return plane_distance(h, f, x);
+}
+
+// whether corner v lies off face f no farther than tol beyond where it lies in `like`
+static bool near(const tgHull *h, const tgHull *like, int f, int v, double sign, double tol, tgHullFault *fault) {
+  double by = sign * corner_distance(h, f, v);
+  if (by <= tol || by <= tol + sign * corner_distance(like, f, v)) return true;
+  *fault = (tgHullFault){v, f, sign * by};
+  return false;
+}
+
+// corners of face g, but for edge e's, below the plane of face f
+static bool below(const tgHull *h, const tgHull *like, int e, int f, int g, double tol, tgHullFault *fault) {
+  const int *edge = h->edge + 4 * (size_t)e;
+  for (int k = h->face_adr[g]; k < h->face_adr[g + 1]; k++) {
+    int v = h->face_vert[k];
+    if (v != edge[0] && v != edge[1] && !near(h, like, f, v, 1, tol, fault)) return false;
+  }
+  return true;
+}
+
+bool tgi_hull_move(const tgHull *like, const tgReal *vert, tgReal *plane, tgHull *moved, tgHullFault *fault) {
+  tgHull *h = moved;
+  double mean[3], size, r2 = 0;
+  *h = *like;
+  h->vert = vert;
+  h->face_plane = plane;
+  hull_mean(h, mean, &size);
+  for (int v = 0; v < h->nvert; v++) {
+    double x2 = 0;
+    for (int i = 0; i < 3; i++) x2 += tgRe(vert[3 * (size_t)v + i]) * tgRe(vert[3 * (size_t)v + i]);
+    r2 = fmax(r2, x2);
+  }
+  h->radius = sqrt(r2);
+  for (int f = 0; f < h->nface; f++) {
+    *fault = (tgHullFault){h->face_vert[h->face_adr[f]], f, 0};
+    if (!(fit_plane(h, f, plane + 4 * (size_t)f) > 1e-12 * size * size)) return false;
+    for (int k = h->face_adr[f]; k < h->face_adr[f + 1]; k++)
+      for (int sign = -1; sign < 2; sign += 2)
+        if (!near(h, like, f, h->face_vert[k], sign, TGI_HULL_BENT * size, fault)) return false;
+  }
+  for (int e = 0; e < h->nedge; e++)
+    for (int s = 2; s < 4; s++)
+      if (!below(h, like, e, h->edge[4 * (size_t)e + s], h->edge[4 * (size_t)e + 5 - s], TGI_HULL_TOLERANCE * size, fault)) return false;
+  return true;
 }
 
 // ---- primitives ----

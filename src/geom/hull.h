@@ -62,6 +62,18 @@ double tgi_hull_box_fill(tgReal *vert, tgReal *face_plane, const tgReal half[3])
 /// the caller's, nvert x 3 and nface x 4; adjacency is shared with `unit`.
 tgHull tgi_hull_scale(const tgHull *unit, const tgReal scale[3], tgReal *vert, tgReal *plane);
 
+/// Vertices may lie off the plane of their own face of more than three corners by this part of the hull's size: collisions do not tell features
+/// apart that differ by less. Off other faces' planes TGI_HULL_TOLERANCE holds.
+#define TGI_HULL_BENT 1e-4
+
+/// Why moved vertices make no hull: `vertex` lies above face `face` by `by`; by 0: the face has no area.
+typedef struct tgHullFault { int vertex, face; double by; } tgHullFault;
+
+/// The hull with other vertices (nvert x 3), faces and edges as they are: planes that fit the corners go to plane (nface x 4). False when that is
+/// not convex: a vertex is above the plane of a face next to it, or off that of its own, by more than
+/// the tolerances and what `like` has. `moved` shares the adjacency of `like`.
+bool tgi_hull_move(const tgHull *like, const tgReal *vert, tgReal *plane, tgHull *moved, tgHullFault *fault);
+
 /// Checks a hull by itself: Euler's formula, mutual edges and loops, unit outward normals, convex across every edge,
 /// vertices on their faces, and the given points (may be NULL) inside. TG_ERR_INTERNAL with what failed.
 tgStatus tgi_hull_check(const tgHull *hull, const double *point, int npoint, tgError *error);

@@ -16,8 +16,12 @@ typedef struct Key {
 
 typedef struct Build {
   tgiTree *t;
-  const double *centroid;  // nface x 3
-  Key *key;                // nface
+  double *centroid;        // nface x 3
+  double *box;             // nface x 6: low, high
+  double *behind;          // nface: of a sweep
+  int *by[3];              // nface each: the faces of every node's range along the three axes
+  int *part;               // nface
+  bool *left;              // nface
 } Build;
 
 static int by_key(const void *p, const void *q) {
@@ -26,26 +30,61 @@ static int by_key(const void *p, const void *q) {
   return (a->face > b->face) - (a->face < b->face);
 }
 
-static int widest_axis(const Build *b, const int *face, int n) {
-  double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
-  for (int k = 0; k < n; k++)
-    for (int i = 0; i < 3; i++) {
-      low[i] = fmin(low[i], b->centroid[3 * (size_t)face[k] + i]);
-      high[i] = fmax(high[i], b->centroid[3 * (size_t)face[k] + i]);
-    }
-  int axis = 0;
-  for (int i = 1; i < 3; i++)
-    if (high[i] - low[i] > high[axis] - low[axis]) axis = i;
-  return axis;
+static void clear_box(double *box) {
+  for (int i = 0; i < 3; i++) {
+    box[i] = INFINITY;
+    box[3 + i] = -INFINITY;
+  }
 }
 
-// halves the faces at the median of their centroids along the widest axis; equal ones by number
-static int split(Build *b, int *face, int n) {
-  int axis = widest_axis(b, face, n);
-  for (int k = 0; k < n; k++) b->key[k] = (Key){b->centroid[3 * (size_t)face[k] + axis], face[k]};
-  qsort(b->key, (size_t)n, sizeof *b->key, by_key);
-  for (int k = 0; k < n; k++) face[k] = b->key[k].face;
-  return n / 2;
+// extends the box by that of a face; returns its diagonal
+static double extend(double *box, const double *by) {
+  double d = 0;
+  for (int i = 0; i < 3; i++) {
+    box[i] = fmin(box[i], by[i]);
+    box[3 + i] = fmax(box[3 + i], by[3 + i]);
+    d += (box[3 + i] - box[i]) * (box[3 + i] - box[i]);
+  }
+  return sqrt(d);
+}
+
+// How many of the n faces in the order `by` go left so that sum of count x diagonal is least; *cost: that sum. A quarter stays on each side.
+static int sweep(const Build *b, const int *by, int n, double *cost) {
+  int least = n < 8 ? 1 : (n + 3) / 4, best = n / 2;
+  double box[6];
+  clear_box(box);
+  for (int k = n - 1; k > 0; k--) b->behind[k] = extend(box, b->box + 6 * (size_t)by[k]);
+  clear_box(box);
+  *cost = INFINITY;
+  for (int k = 1; k <= n - least; k++) {
+    double c = extend(box, b->box + 6 * (size_t)by[k - 1]) * k + b->behind[k] * (n - k);
+    if (k < least || !(c < *cost)) continue;
+    *cost = c;
+    best = k;
+  }
+  return best;
+}
+
+// Splits the range by the best of the three sweeps, the orders along all axes kept; returns how many go left. Axes that tie to rounding
+// count as equal, so that the tree does not hang on it.
+static int split(Build *b, int first, int n) {
+  double least = INFINITY;
+  int axis = 0, left = n / 2;
+  for (int i = 0; i < 3; i++) {
+    double cost;
+    int k = sweep(b, b->by[i] + first, n, &cost);
+    if (!(cost < least * (1 - 1e-9))) continue;
+    least = cost;
+    axis = i;
+    left = k;
+  }
+  for (int k = 0; k < n; k++) b->left[b->by[axis][first + k]] = k < left;
+  for (int i = 0; i < 3; i++) {
+    int *by = b->by[i] + first, l = 0, r = left;
+    for (int k = 0; k < n; k++) b->part[b->left[by[k]] ? l++ : r++] = by[k];
+    memcpy(by, b->part, (size_t)n * sizeof *by);
+  }
+  return left;
 }
 
 // fills node `node`; the depth is logarithmic, so the recursion is shallow
@@ -53,11 +92,11 @@ static void grow(Build *b, int node, int first, int count, int depth) {
   tgiTree *t = b->t;
   t->first[node] = first;
   t->count[node] = count;
-  t->tri[node] = count == 1 ? t->order[first] : -1;
+  t->tri[node] = count == 1 ? b->by[0][first] : -1;
   if (depth > t->depth) t->depth = depth;
   t->child[2 * node] = t->child[2 * node + 1] = -1;
   if (count == 1) return;
-  int left = split(b, t->order + first, count), child = t->nnode;
+  int left = split(b, first, count), child = t->nnode;
   t->nnode += 2;
   t->child[2 * node] = child;
   t->child[2 * node + 1] = child + 1;
@@ -84,21 +123,46 @@ static bool list_vertices(tgiTree *t, const int *face, int *stamp, int *vert) {
   return true;
 }
 
-static tgStatus fill(const tgiSurface *s, const double size[3], tgiTree *t, void *scratch) {
-  double *vert = scratch, *centroid = vert + 3 * (size_t)s->nvert;
-  Build b = {.t = t, .centroid = centroid, .key = (Key *)(void *)(centroid + 3 * (size_t)s->nface)};
-  int *stamp = (int *)(void *)(b.key + s->nface);
+// centroids and boxes of the faces, orders along the axes
+static void prepare(const tgiSurface *s, const double size[3], Build *b, double *vert, Key *key) {
   for (size_t k = 0; k < 3 * (size_t)s->nvert; k++)
     vert[k] = s->coef[3 * k] * size[0] + s->coef[3 * k + 1] * size[1] + s->coef[3 * k + 2] * size[2];
-  for (int f = 0; f < s->nface; f++) {
-    t->order[f] = f;
+  for (size_t f = 0; f < (size_t)s->nface; f++) {
+    const int *v = s->face + 3 * f;
+    clear_box(b->box + 6 * f);
     for (int i = 0; i < 3; i++) {
-      const int *v = s->face + 3 * (size_t)f;
-      centroid[3 * (size_t)f + (size_t)i] = (vert[3 * v[0] + i] + vert[3 * v[1] + i] + vert[3 * v[2] + i]) / 3;
+      double x[3] = {vert[3 * (size_t)v[0] + i], vert[3 * (size_t)v[1] + i], vert[3 * (size_t)v[2] + i]};
+      b->centroid[3 * f + i] = (x[0] + x[1] + x[2]) / 3;
+      b->box[6 * f + i] = fmin(x[0], fmin(x[1], x[2]));
+      b->box[6 * f + 3 + i] = fmax(x[0], fmax(x[1], x[2]));
     }
   }
+  for (int i = 0; i < 3; i++) {
+    for (int f = 0; f < s->nface; f++) key[f] = (Key){b->centroid[3 * (size_t)f + i], f};
+    qsort(key, (size_t)s->nface, sizeof *key, by_key);
+    for (int f = 0; f < s->nface; f++) b->by[i][f] = key[f].face;
+  }
+}
+
+static size_t scratch_size(const tgiSurface *s) {
+  return (size_t)s->nvert * (3 * sizeof(double) + sizeof(int)) + (size_t)s->nface * (10 * sizeof(double) + sizeof(Key) + 4 * sizeof(int) + sizeof(bool));
+}
+
+static tgStatus fill(const tgiSurface *s, const double size[3], tgiTree *t, void *scratch) {
+  size_t nvert = (size_t)s->nvert, nface = (size_t)s->nface;
+  double *vert = scratch;
+  Key *key = (Key *)(void *)(vert + 3 * nvert + 10 * nface);
+  int *stamp = (int *)(void *)(key + nface);
+  Build b = {.t = t, .centroid = vert + 3 * nvert};
+  b.box = b.centroid + 3 * nface;
+  b.behind = b.box + 6 * nface;
+  b.part = stamp + nvert;
+  for (int i = 0; i < 3; i++) b.by[i] = b.part + (size_t)(i + 1) * nface;
+  b.left = (bool *)(b.by[2] + nface);
+  prepare(s, size, &b, vert, key);
   t->nnode = 1;
   grow(&b, 0, 0, s->nface, 0);
+  memcpy(t->order, b.by[0], nface * sizeof *t->order);
   for (int v = 0; v < s->nvert; v++) stamp[v] = -1;
   if (!list_vertices(t, s->face, stamp, NULL)) return TG_ERR_LIMIT;
   t->vert = t->alloc.alloc(t->alloc.ctx, (size_t)t->vert_adr[t->nnode] * sizeof *t->vert);
@@ -110,7 +174,7 @@ static tgStatus fill(const tgiSurface *s, const double size[3], tgiTree *t, void
 tgStatus tgi_tree_make(const tgiSurface *s, const double size[3], const tgAllocator *allocator, tgiTree *t) {
   *t = (tgiTree){.nface = s->nface, .alloc = tgi_allocator(allocator)};
   if (s->nface < 1) return TG_ERR_ARG;
-  size_t nface = (size_t)s->nface, nvert = (size_t)s->nvert, nnode = 2 * nface - 1;
+  size_t nface = (size_t)s->nface, nnode = 2 * nface - 1;
   t->child = t->alloc.alloc(t->alloc.ctx, (6 * nnode + 1 + nface) * sizeof(int));
   if (t->child == NULL) return TG_ERR_MEMORY;
   t->tri = t->child + 2 * nnode;
@@ -118,7 +182,7 @@ tgStatus tgi_tree_make(const tgiSurface *s, const double size[3], const tgAlloca
   t->count = t->first + nnode;
   t->vert_adr = t->count + nnode;
   t->order = t->vert_adr + nnode + 1;
-  void *scratch = t->alloc.alloc(t->alloc.ctx, nvert * (3 * sizeof(double) + sizeof(int)) + nface * (3 * sizeof(double) + sizeof(Key)));
+  void *scratch = t->alloc.alloc(t->alloc.ctx, scratch_size(s));
   tgStatus st = scratch != NULL ? fill(s, size, t, scratch) : TG_ERR_MEMORY;
   t->alloc.free(t->alloc.ctx, scratch);
   if (st < 0) tgi_tree_free(t);

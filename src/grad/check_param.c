@@ -12,7 +12,8 @@
 #include "grad/check.h"
 #include "sim/param.h"
 
-static const double STENCIL[2] = {1e-5, 1e-6};
+// the last where round-off spoils the others, as with very light bodies
+static const double STENCIL[3] = {1e-5, 1e-6, 1e-4};
 
 typedef struct Check {
   tgSim *sim;
@@ -63,12 +64,16 @@ static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
 // a random direction, scaled to the entries; along the unit spheres of quaternions and axes; not where bounds are infinite. The larger friction
 // (restitution) of two geoms counts: where they are equal, all move by the same share and none overtakes another.
 static void direction(Check *c, const char *name, int rows, int cols, bool tied, uint64_t seed, int array) {
+  // polytopes' vertices move so little that faces stay as flat as they have to be
+  bool vertex = strcmp(name, "hull_vert") == 0;
+  double least = INFINITY;
+  for (int i = 0; i < c->sim->m.nhull; i++) least = fmin(least, c->sim->m.hull[i].radius);
   bool together = tied && (strcmp(name, "geom_friction") == 0 || strcmp(name, "geom_restitution") == 0);
   for (int i = 0; i < c->n; i++) {
     double size = fabs(tgRe(c->nominal[i])), d = tgi_random_normal(seed, (uint64_t)array, (uint64_t)i);
     // a number that switches something on as it leaves zero stays there
     bool off = size == 0 && (strstr(name, "restitution") != NULL || strstr(name, "frictionloss") != NULL);
-    c->dir[i] = !isfinite(size) || off ? 0 : c->changes_h ? c->h * 1e-1 : (together ? 1 : d) * (size > 0 && size < 1 ? size : 1);
+    c->dir[i] = !isfinite(size) || off ? 0 : c->changes_h ? c->h * 1e-1 : vertex ? 0.02 * least * d : (together ? 1 : d) * (size > 0 && size < 1 ? size : 1);
   }
   tgi_param_tangent(c->sim->model, name, rows, cols, c->nominal, c->dir);
 }
@@ -90,7 +95,7 @@ static tgStatus difference(Check *c, double step, tgiSide side, double *slope, d
 // least error of the central and, where something switches or a tie is met, the one-sided differences
 static tgStatus compare(Check *c, double ours, bool tied, double tolerance, double *reference, double *best) {
   *best = INFINITY;
-  for (int k = 0; k < 2; k++)
+  for (int k = 0; k < 3 && !(k == 2 && *best <= tolerance); k++)
     for (int side = 0; side < 3; side++) {
       static const tgiSide sides[3] = {TGI_SIDE_BOTH, TGI_SIDE_ABOVE, TGI_SIDE_BELOW};
       double slope, estimate;

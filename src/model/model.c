@@ -135,6 +135,28 @@ const char *tgi_model_label(const tgModel *m, tgKindOfThing kind, int i, char *t
   return text;
 }
 
+static bool begins(const char *name, const char *prefix) { return strncmp(name, prefix, strlen(prefix)) == 0; }
+
+bool tgi_model_rows_kind(const char *name, tgKindOfThing *kind) {
+  static const struct { const char *prefix; tgKindOfThing kind; } prefixes[] = {
+      {"body_", TG_THING_BODY}, {"jnt_", TG_THING_JOINT}, {"dof_", TG_THING_JOINT}, {"geom_", TG_THING_GEOM}, {"hull_", TG_THING_MESH},
+      {"site_", TG_THING_SITE}, {"act_", TG_THING_ACTUATOR}, {"ten_", TG_THING_TENDON}, {"eq_", TG_THING_EQUALITY}, {"key_", TG_THING_KEY}};
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+    if (begins(name, prefixes[i].prefix)) {
+      *kind = prefixes[i].kind;
+      return true;
+    }
+  return false;
+}
+
+int tgi_model_row_thing(const tgModel *m, const char *name, int row) {
+  int hull = 0;
+  if (begins(name, "dof_")) return m->dof_jnt[row];
+  if (!begins(name, "hull_vert")) return row;
+  while (row >= m->hull_vertadr[hull] + m->hull_vertnum[hull]) hull++;
+  return m->hull_mesh[hull];
+}
+
 tgReal tgi_pair_friction(const tgModel *m, int p, int t, int *geom) {
   int a = m->pair_geom1[p], b = m->pair_geom2[p];
   if (geom != NULL) *geom = -1;
@@ -167,7 +189,7 @@ int tg_model_field_count(const tgModel *model) {
 tgField tg_model_field(const tgModel *m, int i) {
   if (m == NULL) return (tgField){0};
   int n = 0, nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nsite = m->nsite,
-      nmesh = m->nmesh, nmeshface = m->nmeshface, nmeshvert = m->nmeshvert, ntendon = m->ntendon, nwrap = m->nwrap,
+      nmesh = m->nmesh, nmeshface = m->nmeshface, nmeshvert = m->nmeshvert, nhull = m->nhull, nhullvert = m->nhullvert, ntendon = m->ntendon, nwrap = m->nwrap,
       neq = m->neq, npair = m->npair, nkey = m->nkey;
 #define FIELD(scalar_, name_, rows_, cols_, unit_, text_)                                                       \
   if (n++ == i)                                                                                                  \

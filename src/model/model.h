@@ -11,7 +11,7 @@
 
 struct tgModel {
   tgAllocator alloc;
-  int nq, nv, nu, nbody, njnt, ngeom, nsite, nmesh, nmeshvert, nmeshface, nhull, ntendon, nwrap, neq, npair, nkey;
+  int nq, nv, nu, nbody, njnt, ngeom, nsite, nmesh, nmeshvert, nmeshface, nhull, nhullvert, ntendon, nwrap, neq, npair, nkey;
 #define TG_MODEL_INT(name, rows, cols, unit, text) const int *name;
 #define TG_MODEL_REAL(name, rows, cols, unit, text) const tgReal *name;
 #define TG_MODEL_SHARED(name, rows, cols, unit, text) const tgReal *name;
@@ -19,7 +19,7 @@ struct tgModel {
 #undef TG_MODEL_INT
 #undef TG_MODEL_REAL
 #undef TG_MODEL_SHARED
-  const tgHull *hull;                             // nhull, indexed by geom_hull; arrays inside the block
+  const tgHull *hull;                             // nhull, indexed by geom_hull; arrays inside the block, vertices those of hull_vert
   const char *name;                               // model name, may be ""
   const char *const *thing_name[TG_THING_COUNT];  // names by kind, "" when none
   void *block;
@@ -30,6 +30,10 @@ struct tgModel {
 tgReal tgi_pair_friction(const tgModel *m, int p, int t, int *geom);
 /// Restitution of pair p: the pair's own, else the larger of the two geoms'.
 tgReal tgi_pair_restitution(const tgModel *m, int p);
+/// Kind of thing that the rows of the array `name` belong to, by its prefix; false when there is none. Dofs belong to joints, hulls to meshes.
+bool tgi_model_rows_kind(const char *name, tgKindOfThing *kind);
+/// The thing of that kind that row `row` belongs to.
+int tgi_model_row_thing(const tgModel *m, const char *name, int row);
 /// "geom 'name'" or "geom 3 (of body 'name')" written into text, for messages. Returns text.
 const char *tgi_model_label(const tgModel *m, tgKindOfThing kind, int i, char *text, size_t size);
 

@@ -17,6 +17,7 @@ static void sizes(const tgCompile *c, tgModel *m) {
   m->nbody = d->nbody; m->njnt = d->njoint; m->ngeom = d->ngeom; m->nsite = d->nsite; m->nmesh = d->nmesh;
   m->nu = d->nactuator; m->ntendon = d->ntendon; m->neq = d->nequality; m->npair = c->npair; m->nkey = d->nkey;
   m->nhull = c->nhull;
+  for (int i = 0; i < c->nhull; i++) m->nhullvert += c->hull[i]->hull.nvert;
   for (int i = 0; i < d->njoint; i++) {
     m->nq += joint_nq(d->joint[i].type);
     m->nv += joint_nv(d->joint[i].type);
@@ -68,20 +69,39 @@ static void *copy_array(tgLayout *l, const void *from, size_t n, size_t size) {
 
 static void hulls(tgCompile *c, tgModel *m, tgLayout *l) {
   tgHull *out = tgi_place(l, (size_t)c->nhull, sizeof *out);
-  for (int i = 0; i < c->nhull; i++) {
+  for (int i = 0, adr = 0; i < c->nhull; adr += c->hull[i++]->hull.nvert) {
     tgHull h = c->hull[i]->hull;
-    size_t nf = (size_t)h.nface, nv = (size_t)h.nvert, loop = (size_t)h.face_adr[h.nface], next = (size_t)h.vert_adr[h.nvert];
-    h.vert = copy_array(l, h.vert, 3 * nv, sizeof *h.vert);
+    size_t nf = (size_t)h.nface, loop = (size_t)h.face_adr[h.nface], next = (size_t)h.vert_adr[h.nvert];
     h.edge = copy_array(l, h.edge, 4 * (size_t)h.nedge, sizeof *h.edge);
     h.face_adr = copy_array(l, h.face_adr, nf + 1, sizeof *h.face_adr);
     h.face_vert = copy_array(l, h.face_vert, loop, sizeof *h.face_vert);
     h.face_edge = copy_array(l, h.face_edge, loop, sizeof *h.face_edge);
     h.face_plane = copy_array(l, h.face_plane, 4 * nf, sizeof *h.face_plane);
-    h.vert_adr = copy_array(l, h.vert_adr, nv + 1, sizeof *h.vert_adr);
+    h.vert_adr = copy_array(l, h.vert_adr, (size_t)h.nvert + 1, sizeof *h.vert_adr);
     h.vert_next = copy_array(l, h.vert_next, next, sizeof *h.vert_next);
-    if (out != NULL) out[i] = h;
+    if (out == NULL) continue;
+    for (int k = 0; k < 3 * h.nvert; k++) PUT_REAL(hull_vert, 3 * adr + k, h.vert[k]);
+    h.vert = m->hull_vert + 3 * adr;
+    out[i] = h;
   }
   m->hull = out;
+}
+
+// vertices of a hull are those of its mesh in their order, some left out
+static void fill_hulls(const tgCompile *c, tgModel *m) {
+  int adr = 0;
+  for (int g = 0; g < c->desc->ngeom; g++)
+    if (c->geom_hull[g] >= 0) PUT_INT(hull_mesh, c->geom_hull[g], c->desc->geom[g].mesh);
+  for (int i = 0; i < m->nhull; adr += m->hull[i++].nvert) {
+    const double *x = c->desc->mesh[m->hull_mesh[i]].vert;
+    PUT_INT(hull_vertadr, i, adr);
+    PUT_INT(hull_vertnum, i, m->hull[i].nvert);
+    for (int v = adr, at = 0; v < adr + m->hull[i].nvert; v++, at++) {
+      const tgReal *y = m->hull_vert + 3 * v;
+      while (x[3 * at] != tgRe(y[0]) || x[3 * at + 1] != tgRe(y[1]) || x[3 * at + 2] != tgRe(y[2])) at++;
+      PUT_INT(hull_vertid, v, at);
+    }
+  }
 }
 
 static void fill_tree(tgCompile *c, tgModel *m) {
@@ -339,7 +359,7 @@ void tgi_model_layout(tgCompile *c, tgModel *m, tgLayout *l) {
   *m = (tgModel){.alloc = alloc};
   sizes(c, m);
   int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nsite = m->nsite, nmesh = m->nmesh,
-      nmeshface = m->nmeshface, nmeshvert = m->nmeshvert, ntendon = m->ntendon, nwrap = m->nwrap, neq = m->neq,
+      nmeshface = m->nmeshface, nmeshvert = m->nmeshvert, nhull = m->nhull, nhullvert = m->nhullvert, ntendon = m->ntendon, nwrap = m->nwrap, neq = m->neq,
       npair = m->npair, nkey = m->nkey;
 #define TG_MODEL_INT(name, rows, cols, unit, text) m->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(int));
 #define TG_MODEL_REAL(name, rows, cols, unit, text) m->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
@@ -356,6 +376,7 @@ void tgi_model_layout(tgCompile *c, tgModel *m, tgLayout *l) {
   fill_joints(c, m);
   fill_geoms(c, m);
   fill_meshes(c, m);
+  fill_hulls(c, m);
   fill_tendons(c, m);
   fill_actuators(c, m);
   fill_equalities(c, m);

@@ -57,6 +57,12 @@ static bool counts(const tgTask *task, const tgTerm *term, int t, int steps) {
   return task->offset + t == (term->when == TG_TERM_END ? task->end : term->step);
 }
 
+static double rows_norm(const tgTermRows *w) {
+  double sum = 0;
+  for (int k = 0; k < w->n; k++) sum += w->r[k] * w->r[k];
+  return sqrt(sum);
+}
+
 static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
   tgEvaluator *e = ctx;
   const tgTask *task = e->task;
@@ -78,7 +84,7 @@ static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgRea
     if (x != NULL) add_expansion(&e->rows, scale, g, H);
     if (!note) continue;
     e->value[i] += share * raw;
-    if (tgi_term_is_position(term->kind) && (term->when != TG_TERM_ALL || t == steps)) e->distance[i] = sqrt(raw);
+    if (tgi_term_is_position(term->kind) && (term->when != TG_TERM_ALL || t == steps)) e->distance[i] = rows_norm(&e->rows);
   }
   return TG_OK;
 }
@@ -179,8 +185,15 @@ tgStatus tg_evaluator_run(tgEvaluator *e, const double *x, tgRolloutRun *run) {
   return TG_OK;
 }
 
-// dL/dx from dL/d(q0, v0, u): blocks of controls add up; a position entry goes through q0 = start (+) step
-static void chain(tgEvaluator *e, const double *x, double *g) {
+void tgi_evaluator_want_gradient(tgEvaluator *e, tgRolloutRun *run) {
+  run->dq0 = e->dq0;
+  run->dv0 = e->dv0;
+  run->du = e->du;
+  run->dp = e->dp;
+}
+
+// blocks of controls add up; a position entry goes through q0 = start (+) step
+void tgi_evaluator_chain(tgEvaluator *e, const double *x, double *g) {
   const tgTask *t = e->task;
   const tgModel *m = t->model;
   tgi_controls_vjp(t, x, e->du, g);
@@ -201,17 +214,12 @@ tgStatus tg_evaluate(tgEvaluator *e, const double *x, double *value, double *g, 
   run.q = q;
   run.v = v;
   run.cancel = cancel;
-  if (g != NULL) {
-    run.dq0 = e->dq0;
-    run.dv0 = e->dv0;
-    run.du = e->du;
-    run.dp = e->dp;
-  }
+  if (g != NULL) tgi_evaluator_want_gradient(e, &run);
   tgStatus st = tg_rollout_run(e->rollout, &run, &r);
   if (result != NULL) *result = r;
   if (st != TG_OK) return st;
   *value = r.loss;
-  if (g != NULL) chain(e, x, g);
+  if (g != NULL) tgi_evaluator_chain(e, x, g);
   return TG_OK;
 }
 

@@ -22,28 +22,36 @@ static void adam_step(const YamlOptimizer *o, int n, int k, double rate, const d
   }
 }
 
-tgStatus tgi_opt_first_order(tgOptRun *r, double *x, double *work) {
+static tgStatus first_order(tgOptRun *r, tgBundle *bundle, double *x, double *work) {
   const YamlOptimizer *o = &r->task->optimizer;
   int n = r->task->n;
   double *g = work, *m = work + n, *s = work + 2 * n, *good = work + 3 * n, rate = o->rate;
   memcpy(good, x, (size_t)n * sizeof *x);
   for (int k = 0; k < o->iterations; k++) {
     double f;
-    tgStatus st = tgi_opt_eval(r, x, &f, g);
+    tgStatus st = bundle != NULL ? tgi_bundle_eval(bundle, x, &f, g) : tgi_opt_eval(r, x, &f, g);
     for (int tries = 0; tgi_opt_numerical(st) && k > 0 && tries < HALVINGS; tries++) {
       for (int i = 0; i < n; i++) x[i] = 0.5 * (x[i] + good[i]);
-      st = tgi_opt_eval(r, x, &f, g);
+      st = bundle != NULL ? tgi_bundle_eval(bundle, x, &f, g) : tgi_opt_eval(r, x, &f, g);
     }
     if (st != TG_OK) return st;
     memcpy(good, x, (size_t)n * sizeof *x);
     if (tgi_opt_iteration(r, f)) return TG_OK;
-    if (o->method == TG_METHOD_ADAM) adam_step(o, n, k, rate, g, m, s, x);
+    if (o->method != TG_METHOD_DESCENT) adam_step(o, n, k, rate, g, m, s, x);
     else
       for (int i = 0; i < n; i++) x[i] -= rate * g[i];
     rate *= o->decay;
     tgi_opt_clamp(r, x);
   }
   return TG_OK;
+}
+
+tgStatus tgi_opt_first_order(tgOptRun *r, double *x, double *work) {
+  if (r->task->optimizer.method != TG_METHOD_BUNDLE) return first_order(r, NULL, x, work);
+  tgBundle *bundle = tgi_bundle_create(r);
+  tgStatus st = bundle != NULL ? first_order(r, bundle, x, work) : r->out->error.status;
+  tgi_bundle_free(bundle);
+  return st;
 }
 
 typedef struct Lbfgs { tgOptRun *run; nlopt_opt opt; tgStatus status; bool reached; double *scratch; } Lbfgs;

@@ -165,6 +165,7 @@ static uint64_t losses_key(uint64_t h, const tgTask *t) {
     if (e->kind == TG_TERM_POSE) h = tgi_hash(h, e->reference, (size_t)t->model->nq * sizeof *e->reference);
     h = tgi_hash(h, e->target, sizeof e->target);
     h = tgi_hash(h, &e->weight, sizeof e->weight);
+    h = tgi_hash(h, &e->tolerance, sizeof e->tolerance);
   }
   return h;
 }
@@ -177,8 +178,10 @@ static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0
   uint64_t h = tgi_hash(TGI_HASH_START, &r->o->seed, sizeof r->o->seed);
   const YamlControls none = {0}, *u = t->yaml->controls != NULL ? t->yaml->controls : &none;
   int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->memory, o->shot, t->nstate, c->symplectic,
-                c->explicit_damping, c->zero_contact_gradient, c->bounce_gradient, c->aware_gradient, (int)u->basis, u->every, u->terms};
-  double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, o->tolerance, c->erp, c->restitution_speed, u->amplitude, u->frequency};
+                c->explicit_damping, c->zero_contact_gradient, c->bounce_gradient, c->aware_gradient, (int)c->hierarchy, (int)c->friction_form,
+                (int)c->long_range, (int)u->basis, u->every, u->terms};
+  double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, o->tolerance, c->erp, c->restitution_speed, c->mu, c->eps,
+                    c->slip_speed, c->local_range, c->limit_range, u->amplitude, u->frequency};
   h = tgi_hash(h, TG_VERSION_TEXT, sizeof TG_VERSION_TEXT);
   h = tgi_hash(h, ints, sizeof ints);
   h = tgi_hash(h, reals, sizeof reals);

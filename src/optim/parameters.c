@@ -7,17 +7,21 @@
 
 #define FAIL(...) return tgi_error(error, TG_ERR_INVALID, __VA_ARGS__)
 
-// what the rows of an array belong to, by the prefix of its name
-static bool rows_of(const char *name, tgKindOfThing *kind) {
-  static const struct { const char *prefix; tgKindOfThing kind; } prefixes[] = {
-      {"body_", TG_THING_BODY}, {"jnt_", TG_THING_JOINT}, {"dof_", TG_THING_JOINT}, {"geom_", TG_THING_GEOM},
-      {"act_", TG_THING_ACTUATOR}, {"ten_", TG_THING_TENDON}, {"eq_", TG_THING_EQUALITY}};
-  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-    if (strncmp(name, prefixes[i].prefix, strlen(prefixes[i].prefix)) == 0) {
-      *kind = prefixes[i].kind;
-      return true;
-    }
-  return false;
+// the mesh or geom `of` whose hull has vertices to move, as its mesh; -1: none
+static int mesh_of(const tgModel *m, const char *of) {
+  int mesh = tg_model_find(m, TG_THING_MESH, of), geom = tg_model_find(m, TG_THING_GEOM, of);
+  for (int i = 0; i < m->nhull; i++)
+    if (m->hull_mesh[i] == mesh) return mesh;
+  return geom >= 0 && m->geom_hull[geom] >= 0 ? m->hull_mesh[m->geom_hull[geom]] : -1;
+}
+
+// a mesh that does not collide itself has no hull; if it was cut, its pieces have
+static tgStatus no_hull(const tgModel *m, const YamlParameter *y, tgError *error) {
+  char piece[300];
+  snprintf(piece, sizeof piece, "%.280s/piece0", y->of);
+  bool cut = tg_model_find(m, TG_THING_MESH, piece) >= 0 || tg_model_find(m, TG_THING_GEOM, piece) >= 0;
+  FAIL("parameters: nothing called '%s' collides as a mesh, so %s does nothing%s%s%s", y->of, y->name, cut ? "; name its convex pieces, " : "",
+       cut ? piece : "", cut ? " and so on" : "");
 }
 
 // first row and number of rows of the element `of`
@@ -26,18 +30,25 @@ static tgStatus find_rows(const tgTask *t, const YamlParameter *y, int rows, int
   tgKindOfThing kind;
   range[0] = 0;
   range[1] = rows;
-  if (!rows_of(y->name, &kind)) {
+  if (!tgi_model_rows_kind(y->name, &kind)) {
     if (y->of != NULL) FAIL("parameters: %s is one for the whole model; leave out of: %s", y->name, y->of);
     return TG_OK;
   }
   if (y->of == NULL) FAIL("parameters: %s needs of: the name of the element", y->name);
-  int i = tg_model_find(m, kind, y->of);
+  bool hull = strcmp(y->name, "hull_vert") == 0;
+  int i = hull ? mesh_of(m, y->of) : tg_model_find(m, kind, y->of);
+  bool scale = i >= 0 && strcmp(y->name, "geom_scale") == 0;
+  if ((hull && i < 0) || (scale && m->geom_hull[i] < 0)) return no_hull(m, y, error);
   if (i < 0) FAIL("parameters: the model has nothing called '%s' that has a %s", y->of, y->name);
-  bool dofs = strncmp(y->name, "dof_", 4) == 0;
-  range[0] = dofs ? m->jnt_vadr[i] : i;
-  range[1] = range[0] + 1;
-  while (dofs && range[1] < m->nv && m->dof_jnt[range[1]] == i) range[1]++;
+  while (range[0] < rows && tgi_model_row_thing(m, y->name, range[0]) != i) range[0]++;
+  range[1] = range[0];
+  while (range[1] < rows && tgi_model_row_thing(m, y->name, range[1]) == i) range[1]++;
   return TG_OK;
+}
+
+// number of an entry within its element: the column; of a hull's vertex 3 times its number in the mesh, and the axis
+static int entry_of(const tgModel *m, const char *name, int row, int col) {
+  return strcmp(name, "hull_vert") == 0 ? 3 * m->hull_vertid[row] + col : col;
 }
 
 // what must stay a unit vector has no box; the step size is the horizon's
@@ -78,7 +89,7 @@ static tgStatus add_variable(tgTask *t, const YamlParameter *y, const tgField *f
     FAIL("parameters: %s of %s starts at %g, which is not within %g and %g", y->name, y->of != NULL ? y->of : "the model", v->start, v->low, v->high);
   for (int i = 0; i + 1 < t->nparam; i++)
     if (t->param[i].array == v->array && t->param[i].at == v->at) FAIL("parameters: %s of %s is decided twice", y->name, y->of != NULL ? y->of : "the model");
-  if (f->cols > 1) snprintf(v->label, sizeof v->label, "%.40s[%d] of %.50s", y->name, col, y->of != NULL ? y->of : "the model");
+  if (f->cols > 1) snprintf(v->label, sizeof v->label, "%.40s[%d] of %.50s", y->name, entry_of(t->model, y->name, row, col), y->of != NULL ? y->of : "the model");
   else snprintf(v->label, sizeof v->label, "%.40s of %.50s", y->name, y->of != NULL ? y->of : "the model");
   return TG_OK;
 }
@@ -100,10 +111,13 @@ tgStatus tgi_parameters_resolve(tgTask *t, tgError *error) {
     tgField f = tg_model_field_named(t->model, p->name);
     int rows[2];
     TG_TRY(find_rows(t, p, f.rows, rows, error));
-    if (p->entry != NULL && (*p->entry < 0 || *p->entry >= f.cols)) FAIL("parameters: %s has entries 0 to %d, not %d", p->name, f.cols - 1, *p->entry);
+    int before = t->nparam;
     for (int row = rows[0]; row < rows[1]; row++)
       for (int col = 0; col < f.cols; col++)
-        if (p->entry == NULL || col == *p->entry) TG_TRY(add_variable(t, p, &f, row, col, error));
+        if (p->entry == NULL || entry_of(t->model, p->name, row, col) == *p->entry) TG_TRY(add_variable(t, p, &f, row, col, error));
+    if (p->entry != NULL && t->nparam == before && strcmp(p->name, "hull_vert") == 0)
+      FAIL("parameters: no corner of the hull of %s is entry %d (3 times the number of a mesh's vertex, and its axis)", p->of, *p->entry);
+    if (p->entry != NULL && t->nparam == before) FAIL("parameters: %s has entries 0 to %d, not %d", p->name, f.cols - 1, *p->entry);
   }
   return TG_OK;
 }

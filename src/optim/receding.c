@@ -135,10 +135,12 @@ static tgStatus run(Receding *s, double *x) {
     int left = s->task->steps - t, steps = left < s->horizon ? left : s->horizon, done = left < s->apply ? left : s->apply;
     int at = t / s->every * s->nu, moved = (done + s->every - 1) / s->every * s->nu, kept = s->window.n;
     if (t > 0) {
-      // shift: what is left of the last plan, then the file's start
+      // shift: what is left of the last plan, then the file's start, or the last control again
       int shift = s->apply / s->every * s->nu;
       memmove(s->plan, s->plan + shift, (size_t)(kept - shift) * sizeof *x);
       memcpy(s->plan + kept - shift, s->start + at + kept - shift, (size_t)(s->task->n - at - (kept - shift)) * sizeof *x);
+      for (int i = kept - shift; s->task->yaml->receding->hold && i < s->task->n - at; i++)
+        s->plan[i] = i < s->nu ? x[at - s->nu + i] : s->plan[i - s->nu];
     }
     open_window(s, t, steps);
     TG_TRY_OUTCOME(plan(s, &quiet));

@@ -12,7 +12,7 @@
 #include "optim/controls.h"
 #include "optim/nlp.h"
 
-static const char *const method_word[] = {"adam", "descent", "lbfgs", "random", "cem", "ilqr", "gauss_newton", "shooting"};
+static const char *const method_word[] = {"adam", "descent", "lbfgs", "random", "cem", "ilqr", "gauss_newton", "bundle", "shooting"};
 
 enum { METHODS = sizeof method_word / sizeof *method_word };
 
@@ -67,6 +67,24 @@ static tgStatus resolve_start(tgTask *t, tgError *error) {
   return TG_OK;
 }
 
+// the dofs of one joint that an item of such a list names, all of them where it names none
+static tgStatus add_boxes(const tgTask *t, const char *what, const YamlInitial *y, tgInitialVar *out, int *count, tgError *error) {
+  const tgModel *m = t->model;
+  int j = tg_model_find(m, TG_THING_JOINT, y->joint), width = joint_width(m, j, true);
+  tgInitialVar v = {.joint = j, .velocity = y->part == TG_INITIAL_VELOCITY, .low = y->low != NULL ? *y->low : -INFINITY, .high = y->high != NULL ? *y->high : INFINITY};
+  if (!(v.low <= v.high)) FAIL("%s: joint '%s': low %g is above high %g, or one is not a number", what, y->joint, v.low, v.high);
+  for (int k = 0; k < (y->nentries > 0 ? (int)y->nentries : width); k++) {
+    int entry = y->nentries > 0 ? y->entries[k] : k;
+    if (entry < 0 || entry >= width) FAIL("%s: joint '%s' has entries 0 to %d, not %d", what, y->joint, width - 1, entry);
+    v.dof = m->jnt_vadr[j] + entry;
+    for (int i = 0; i < *count; i++)
+      if (out[i].dof == v.dof && out[i].velocity == v.velocity)
+        FAIL("%s: entry %d of joint '%s' is given twice", what, entry, y->joint);
+    out[(*count)++] = v;
+  }
+  return TG_OK;
+}
+
 // the dofs that a list of joints with boxes names, under `what`, the list's word in the file
 static tgStatus resolve_boxes(tgTask *t, const char *what, const YamlInitial *list, unsigned nlist, tgInitialVar **out, int *count, tgError *error) {
   const tgModel *m = t->model;
@@ -74,18 +92,11 @@ static tgStatus resolve_boxes(tgTask *t, const char *what, const YamlInitial *li
   for (unsigned k = 0; k < nlist; k++) {
     int j = tg_model_find(m, TG_THING_JOINT, list[k].joint);
     if (j < 0) FAIL("%s: the model has no joint '%s'", what, list[k].joint);
-    n += joint_width(m, j, true);
+    n += list[k].nentries > 0 ? (int)list[k].nentries : joint_width(m, j, true);
   }
   *out = take(t, (size_t)n, sizeof **out);
   if (*out == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for %d %s variables", n, what);
-  for (unsigned k = 0; k < nlist; k++) {
-    const YamlInitial *y = &list[k];
-    int j = tg_model_find(m, TG_THING_JOINT, y->joint);
-    double low = y->low != NULL ? *y->low : -INFINITY, high = y->high != NULL ? *y->high : INFINITY;
-    for (int d = 0; d < joint_width(m, j, true); d++)
-      (*out)[(*count)++] = (tgInitialVar){.joint = j, .dof = m->jnt_vadr[j] + d, .velocity = y->part == TG_INITIAL_VELOCITY, .low = low, .high = high};
-    if (!(low <= high)) FAIL("%s: joint '%s': low %g is above high %g, or one is not a number", what, y->joint, low, high);
-  }
+  for (unsigned k = 0; k < nlist; k++) TG_TRY(add_boxes(t, what, &list[k], *out, count, error));
   return TG_OK;
 }
 
@@ -178,8 +189,10 @@ static tgStatus resolve_time(const tgTask *t, const YamlLoss *y, tgTerm *term, t
 }
 
 static tgStatus resolve_term(const tgTask *t, const YamlLoss *y, tgTerm *term, tgError *error) {
-  *term = (tgTerm){.kind = y->term, .when = y->at, .weight = y->weight};
+  *term = (tgTerm){.kind = y->term, .when = y->at, .weight = y->weight, .tolerance = y->tolerance};
   TG_TRY(resolve_name(t, y, term, error));
+  if (!(y->tolerance >= 0 && isfinite(y->tolerance))) FAIL("losses: the tolerance %g of %s is negative or not finite", y->tolerance, term->label);
+  if (y->tolerance > 0 && y->term > TG_TERM_BODY_COM) FAIL("losses: %s takes no tolerance; body_position, site_position and body_com do", term->label);
   if (!isfinite(y->weight) || y->weight < 0) FAIL("losses: the weight %g of %s is negative or not finite", y->weight, term->label);
   TG_TRY(resolve_target(t, y, term, error));
   return resolve_time(t, y, term, error);
@@ -256,6 +269,18 @@ static tgStatus resolve_receding(const tgTask *t, tgError *error) {
   return TG_OK;
 }
 
+// what the potential models take
+static void potential_options(const YamlOptions *o, tgContactOptions *c) {
+  const double *given[] = {o->mu, o->eps, o->slip_speed, o->local_range, o->limit_range};
+  double *number[] = {&c->mu, &c->eps, &c->slip_speed, &c->local_range, &c->limit_range};
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+    if (given[i] != NULL) *number[i] = *given[i];
+  c->hierarchy = o->hierarchy;
+  c->friction_form = o->friction;
+  c->long_range = o->long_range;
+  if (o->threads > 0) c->threads = o->threads;
+}
+
 static tgStatus make_contact(tgTask *t, tgError *error) {
   const YamlOptions *o = t->yaml->options;
   tgContactOptions c = tg_contact_default();
@@ -264,6 +289,7 @@ static tgStatus make_contact(tgTask *t, tgError *error) {
   if (o != NULL && o->restitution_speed != NULL) c.restitution_speed = *o->restitution_speed;
   if (o != NULL) c.explicit_damping = o->explicit_damping;
   if (o != NULL) c.bounce_gradient = o->bounce_gradient;
+  if (o != NULL) potential_options(o, &c);
   c.aware_gradient = t->yaml->optimizer.aware != 0;
   c.zero_contact_gradient = t->contact_options.zero_contact_gradient;
   t->contact_options = c;
@@ -394,7 +420,7 @@ tgStatus tg_task_override(tgTask *task, const char *contact, const char *method,
       task->optimizer.method = (tgMethod)i;
       return TG_OK;
     }
-  FAIL("there is no method '%s'; known are adam, descent, lbfgs, random, cem, ilqr, gauss_newton and shooting", method);
+  FAIL("there is no method '%s'; known are adam, descent, lbfgs, random, cem, ilqr, gauss_newton, bundle and shooting", method);
 }
 
 tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error) {
@@ -442,19 +468,35 @@ void tgi_task_position_step(const tgTask *task, const double *x, double *dq) {
     if (!task->initial[i].velocity) dq[task->initial[i].dof] = init[i];
 }
 
-// q0 = start (+) step. Decided entries of a rotation are one rotation vector; the const task has no scratch, so joint by joint.
+// the entry of a rotation vector that the variable is: 0 to 2; -1: it moves along
+static int turn_entry(const tgModel *m, const tgInitialVar *v) {
+  int part = v->dof - m->jnt_vadr[v->joint], type = m->jnt_type[v->joint];
+  return type == TG_JOINT_BALL ? part : type == TG_JOINT_FREE && part >= 3 ? part - 3 : -1;
+}
+
+// q0 = start (+) step. Decided entries of a rotation are one rotation vector, the others of it 0; the const task has no scratch, so the first
+// variable of a rotation gathers the rest.
 static void move_start(const tgTask *task, const double *init, double *q0) {
   const tgModel *m = task->model;
   memcpy(q0, task->q0, (size_t)m->nq * sizeof *q0);
   for (int i = 0; i < task->ninitial; i++) {
     const tgInitialVar *v = &task->initial[i];
-    int part = v->dof - m->jnt_vadr[v->joint], adr = m->jnt_qadr[v->joint], type = m->jnt_type[v->joint];
+    int adr = m->jnt_qadr[v->joint];
+    bool first = true;
     if (v->velocity) continue;
-    bool turns = type == TG_JOINT_BALL || (type == TG_JOINT_FREE && part >= 3);
-    if (!turns) q0[adr + part] += init[i];
-    if (!turns || part % 3 != 0) continue;
-    double turn[4], *quat = q0 + adr + (type == TG_JOINT_FREE ? 3 : 0);
-    tgi_quat_exp(turn, init + i);
+    if (turn_entry(m, v) < 0) {
+      q0[adr + v->dof - m->jnt_vadr[v->joint]] += init[i];
+      continue;
+    }
+    double r[3] = {0, 0, 0}, turn[4], *quat = q0 + adr + (m->jnt_type[v->joint] == TG_JOINT_FREE ? 3 : 0);
+    for (int k = 0; k < task->ninitial; k++) {
+      const tgInitialVar *w = &task->initial[k];
+      if (w->joint != v->joint || w->velocity || turn_entry(m, w) < 0) continue;
+      first = first && k >= i;
+      r[turn_entry(m, w)] = init[k];
+    }
+    if (!first) continue;
+    tgi_quat_exp(turn, r);
     tgi_quat_mul(quat, quat, turn);
   }
 }

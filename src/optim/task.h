@@ -14,26 +14,33 @@ typedef enum tgTermKind {
 typedef enum tgTermWhen { TG_TERM_END, TG_TERM_ALL, TG_TERM_TIME } tgTermWhen;
 typedef enum tgMethod {
   TG_METHOD_ADAM, TG_METHOD_DESCENT, TG_METHOD_LBFGS, TG_METHOD_RANDOM, TG_METHOD_CEM, TG_METHOD_ILQR,
-  TG_METHOD_GAUSS_NEWTON, TG_METHOD_SHOOTING
+  TG_METHOD_GAUSS_NEWTON, TG_METHOD_BUNDLE, TG_METHOD_SHOOTING
 } tgMethod;
 typedef enum tgBasis { TG_BASIS_STEPS, TG_BASIS_SINES } tgBasis;
 typedef enum tgInitialPart { TG_INITIAL_POSITION, TG_INITIAL_VELOCITY } tgInitialPart;
 
 // what the file says, in its own order (filled by libcyaml; a pointer is NULL where the file is silent)
-typedef struct YamlOptions { double *erp; bool *symplectic, explicit_damping, bounce_gradient; double *restitution_speed; } YamlOptions;
+typedef struct YamlOptions {
+  double *erp; bool *symplectic, explicit_damping, bounce_gradient; double *restitution_speed;
+  double *mu, *eps, *slip_speed, *local_range, *limit_range;
+  tgHierarchy hierarchy;
+  tgFrictionForm friction;
+  tgLongRange long_range;
+  int threads;
+} YamlOptions;
 typedef struct YamlHorizon { int steps; double timestep; } YamlHorizon;
 typedef struct YamlJoint { char *joint; double *position, *velocity; unsigned nposition, nvelocity; } YamlJoint;
 typedef struct YamlStart { char *keyframe; YamlJoint *joints; unsigned njoints; } YamlStart;
 typedef struct YamlRestitution { char *geom; double value; } YamlRestitution;
 typedef struct YamlControls { tgBasis basis; int every, terms; double start, start_noise, amplitude, frequency, *low, *high; } YamlControls;
-typedef struct YamlInitial { char *joint; tgInitialPart part; double *low, *high; } YamlInitial;
+typedef struct YamlInitial { char *joint; tgInitialPart part; int *entries; unsigned nentries; double *low, *high; } YamlInitial;
 typedef struct YamlParameter { char *name, *of; int *entry; double *start, *low, *high; } YamlParameter;
 typedef struct YamlLoss {
   tgTermKind term;
   char *name;
   double *target; unsigned ntarget;
   char *axes, *keyframe;
-  double weight, *time;
+  double weight, *time, tolerance;
   tgTermWhen at;
 } YamlLoss;
 typedef struct YamlOptimizer {
@@ -43,7 +50,7 @@ typedef struct YamlOptimizer {
   double rate, decay, beta1, beta2, sigma, tolerance, *stop_loss;
   int population, elites, memory, shot;
 } YamlOptimizer;
-typedef struct YamlReceding { int horizon, apply; } YamlReceding;
+typedef struct YamlReceding { int horizon, apply, hold; } YamlReceding;
 typedef struct YamlSuccess { double *loss, distance; } YamlSuccess;
 typedef struct YamlTask {
   char *model, *contact;
@@ -68,7 +75,7 @@ typedef struct tgTerm {
   tgTermWhen when;
   int index;                // body, site, joint or actuator; -1: all
   int step;                 // at which state, with TG_TERM_TIME
-  double target[4], weight;
+  double target[4], weight, tolerance;
   const tgReal *reference;  // nq, of a pose: in the model
   bool axis[3];
   char label[96];
@@ -106,6 +113,10 @@ int tgi_receding_windows(const tgTask *task);
 tgRolloutOptions tgi_task_rollout_options(const tgTask *task);
 /// An evaluator; without a rollout of its own it only makes runs for a batch (tg_evaluator_run).
 tgEvaluator *tgi_evaluator_create(const tgTask *task, bool own_rollout, size_t tape_bytes, tgError *error);
+
+/// The gradient of what tg_evaluator_run made, for a batch: asks for it in the run; after the run, dL/dx at its x into g.
+void tgi_evaluator_want_gradient(tgEvaluator *e, tgRolloutRun *run);
+void tgi_evaluator_chain(tgEvaluator *e, const double *x, double *g);
 
 /// The loss to second order along a rollout, and the step's Jacobians; nx = 2 nv, nz = 2 nv + nu, tangent coordinates.
 typedef struct tgExpansion {

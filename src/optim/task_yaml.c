@@ -18,11 +18,15 @@ static const cyaml_strval_t basis_words[] = {{"steps", TG_BASIS_STEPS}, {"sines"
 static const cyaml_strval_t gradient_words[] = {{"exact", 0}, {"aware", 1}};   // whether it is aware
 static const cyaml_strval_t method_words[] = {{"adam", TG_METHOD_ADAM}, {"descent", TG_METHOD_DESCENT},
                                               {"lbfgs", TG_METHOD_LBFGS}, {"random", TG_METHOD_RANDOM}, {"cem", TG_METHOD_CEM},
-                                              {"ilqr", TG_METHOD_ILQR}, {"gauss_newton", TG_METHOD_GAUSS_NEWTON},
+                                              {"ilqr", TG_METHOD_ILQR}, {"gauss_newton", TG_METHOD_GAUSS_NEWTON}, {"bundle", TG_METHOD_BUNDLE},
                                               {"shooting", TG_METHOD_SHOOTING}};
+static const cyaml_strval_t hierarchy_words[] = {{"moment", TG_HIERARCHY_MOMENT}, {"paper", TG_HIERARCHY_PAPER}, {"brute", TG_HIERARCHY_BRUTE}};
+static const cyaml_strval_t friction_words[] = {{"slip", TG_FRICTION_SLIP}, {"plane", TG_FRICTION_PLANE}};
+static const cyaml_strval_t range_words[] = {{"both", TG_LONG_RANGE_BOTH}, {"backward", TG_LONG_RANGE_BACKWARD}, {"off", TG_LONG_RANGE_OFF}};
+static const cyaml_strval_t fill_words[] = {{"start", 0}, {"hold", 1}};   // whether the last control is held
 #define COUNT(a) ((uint32_t)(sizeof(a) / sizeof *(a)))
 
-static const cyaml_schema_value_t number = {CYAML_VALUE_FLOAT(CYAML_FLAG_DEFAULT, double)};
+static const cyaml_schema_value_t number = {CYAML_VALUE_FLOAT(CYAML_FLAG_DEFAULT, double)}, index_number = {CYAML_VALUE_INT(CYAML_FLAG_DEFAULT, int)};
 
 static const cyaml_schema_field_t options_fields[] = {
     CYAML_FIELD_FLOAT_PTR("erp", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, erp),
@@ -30,6 +34,15 @@ static const cyaml_schema_field_t options_fields[] = {
     CYAML_FIELD_BOOL("explicit_damping", CYAML_FLAG_OPTIONAL, YamlOptions, explicit_damping),
     CYAML_FIELD_BOOL("bounce_gradient", CYAML_FLAG_OPTIONAL, YamlOptions, bounce_gradient),
     CYAML_FIELD_FLOAT_PTR("restitution_speed", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, restitution_speed),
+    CYAML_FIELD_FLOAT_PTR("mu", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, mu),
+    CYAML_FIELD_FLOAT_PTR("eps", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, eps),
+    CYAML_FIELD_FLOAT_PTR("slip_speed", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, slip_speed),
+    CYAML_FIELD_FLOAT_PTR("local_range", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, local_range),
+    CYAML_FIELD_FLOAT_PTR("limit_range", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, limit_range),
+    CYAML_FIELD_ENUM("form", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, hierarchy, hierarchy_words, COUNT(hierarchy_words)),
+    CYAML_FIELD_ENUM("friction", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, friction, friction_words, COUNT(friction_words)),
+    CYAML_FIELD_ENUM("long_range", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, long_range, range_words, COUNT(range_words)),
+    CYAML_FIELD_INT("threads", CYAML_FLAG_OPTIONAL, YamlOptions, threads),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t horizon_fields[] = {
     CYAML_FIELD_INT("steps", CYAML_FLAG_DEFAULT, YamlHorizon, steps),
@@ -65,6 +78,7 @@ static const cyaml_schema_field_t controls_fields[] = {
 static const cyaml_schema_field_t initial_fields[] = {
     CYAML_FIELD_STRING_PTR("joint", CYAML_FLAG_POINTER, YamlInitial, joint, 1, 256),
     CYAML_FIELD_ENUM("part", CYAML_FLAG_STRICT, YamlInitial, part, part_words, COUNT(part_words)),
+    CYAML_FIELD_SEQUENCE_COUNT("entries", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlInitial, entries, nentries, &index_number, 1, 6),
     CYAML_FIELD_FLOAT_PTR("low", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlInitial, low),
     CYAML_FIELD_FLOAT_PTR("high", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlInitial, high),
     CYAML_FIELD_END};
@@ -86,6 +100,7 @@ static const cyaml_schema_field_t loss_fields[] = {
     CYAML_FIELD_FLOAT("weight", CYAML_FLAG_DEFAULT, YamlLoss, weight),
     CYAML_FIELD_STRING_PTR("keyframe", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, keyframe, 1, 256),
     CYAML_FIELD_FLOAT_PTR("time", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, time),
+    CYAML_FIELD_FLOAT("tolerance", CYAML_FLAG_OPTIONAL, YamlLoss, tolerance),
     CYAML_FIELD_ENUM("at", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlLoss, at, when_words, COUNT(when_words)),
     CYAML_FIELD_END};
 static const cyaml_schema_value_t loss_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, YamlLoss, loss_fields)};
@@ -108,6 +123,7 @@ static const cyaml_schema_field_t optimizer_fields[] = {
 static const cyaml_schema_field_t receding_fields[] = {
     CYAML_FIELD_INT("horizon", CYAML_FLAG_DEFAULT, YamlReceding, horizon),
     CYAML_FIELD_INT("apply", CYAML_FLAG_DEFAULT, YamlReceding, apply),
+    CYAML_FIELD_ENUM("fill", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlReceding, hold, fill_words, COUNT(fill_words)),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t success_fields[] = {
     CYAML_FIELD_FLOAT_PTR("loss", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlSuccess, loss),

@@ -171,7 +171,11 @@ double tgi_term_rows(tgSim *s, const tgTerm *t, bool derivatives, tgTermRows *w)
     w->slope[k] = sign * 2 * r;
     w->curve[k] = sign > 0 ? 2 : 0;
   }
-  return value;
+  if (t->tolerance <= 0) return value;
+  // max(0, r . r - tolerance^2): within the tolerance, and on its edge, nothing is asked for
+  if (value > t->tolerance * t->tolerance) return value - t->tolerance * t->tolerance;
+  for (int k = 0; k < w->n; k++) w->slope[k] = w->curve[k] = 0;
+  return 0;
 }
 
 // sum over the axes asked for of scale * slope, as a world vector

@@ -1,5 +1,6 @@
 // terms.h: loss terms as rows: value = sum_k phi(r_k) of residuals r_k(q, v, u), so that one routine gives values, gradients and the
-// Gauss-Newton curvature sum_k phi''(r_k) J_k' J_k. phi(r) = r^2, or -sign(r) r^2 for a height.
+// Gauss-Newton curvature sum_k phi''(r_k) J_k' J_k. phi(r) = r^2, or -sign(r) r^2 for a height. With a tolerance the value is
+// max(0, r . r - tolerance^2), and rows within it have no slope.
 #ifndef TG_OPTIM_TERMS_H
 #define TG_OPTIM_TERMS_H
 

@@ -21,7 +21,7 @@ enum {
 };
 
 static void entries(const tgModel *m, Entry *e) {
-  int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, ntendon = m->ntendon, neq = m->neq,
+  int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nhullvert = m->nhullvert, ntendon = m->ntendon, neq = m->neq,
       npair = m->npair;
 #define TG_MODEL_PARAM(name, rows, cols, unit, text) e[AT_##name] = (Entry){#name, rows, cols, offsetof(tgParamGrad, name)};
 #include "model/model_fields.def"

@@ -11,7 +11,7 @@
 // the sim's own copies of the model's parameters
 static void place_parameters(tgSim *s, const tgModel *model, tgLayout *l) {
   int nbody = model->nbody, njnt = model->njnt, nv = model->nv, nq = model->nq, nu = model->nu, ngeom = model->ngeom,
-      nsite = model->nsite, ntendon = model->ntendon, nwrap = model->nwrap, neq = model->neq, npair = model->npair,
+      nsite = model->nsite, nhullvert = model->nhullvert, ntendon = model->ntendon, nwrap = model->nwrap, neq = model->neq, npair = model->npair,
       nkey = model->nkey;
 #define TG_MODEL_INT(name, rows, cols, unit, text)
 #define TG_MODEL_SHARED(name, rows, cols, unit, text)
@@ -33,6 +33,12 @@ static size_t hull_room(const tgModel *m) {
   return room;
 }
 
+static size_t hull_planes(const tgModel *m) {
+  size_t n = 0;
+  for (int i = 0; i < m->nhull; i++) n += (size_t)m->hull[i].nface;
+  return n;
+}
+
 static void place(tgSim *s, tgLayout *l) {
   const tgModel *m = s->model;
   const tgCapacity *z = &s->cap;
@@ -47,6 +53,9 @@ static void place(tgSim *s, tgLayout *l) {
 #undef TG_SIM_INT
   s->contact = tgi_place(l, (size_t)z->ncon, sizeof *s->contact);
   s->term = tgi_place(l, s->contact_model != NULL ? (size_t)s->contact_model->nterm : 0, sizeof *s->term);
+  s->hull = tgi_place(l, (size_t)m->nhull, sizeof *s->hull);
+  s->hull_plane = tgi_place(l, hull_planes(m), 4 * sizeof(tgReal));
+  s->m.hull = s->hull;
   for (int i = 0; i < 2; i++) s->scaled_hull[i] = tgi_place(l, hull_room(m), sizeof(tgReal));
   s->solver_bytes = s->contact_model != NULL ? s->contact_model->solver_bytes(s->contact_model, z) : 0;
   s->solver = tgi_place(l, s->solver_bytes, 1);
@@ -76,6 +85,7 @@ static tgStatus make_block(tgSim *s) {
   memset(block, 0, count.used + 64);
   tgLayout l = {.base = (char *)(((uintptr_t)block + 63) / 64 * 64)};
   place(s, &l);
+  for (int i = 0; i < s->model->nhull; i++) s->hull[i] = s->model->hull[i];
   s->block = block;
   return TG_OK;
 }
@@ -87,7 +97,7 @@ static tgStatus make_block(tgSim *s) {
 static void copy_parameters(tgSim *to_sim, const tgModel *from) {
   tgModel *to = &to_sim->m;
   int nbody = from->nbody, njnt = from->njnt, nv = from->nv, nq = from->nq, nu = from->nu, ngeom = from->ngeom,
-      nsite = from->nsite, ntendon = from->ntendon, nwrap = from->nwrap, neq = from->neq, npair = from->npair, nkey = from->nkey;
+      nsite = from->nsite, nhullvert = from->nhullvert, ntendon = from->ntendon, nwrap = from->nwrap, neq = from->neq, npair = from->npair, nkey = from->nkey;
 #define TG_MODEL_INT(name, rows, cols, unit, text)
 #define TG_MODEL_SHARED(name, rows, cols, unit, text)
 #define TG_MODEL_REAL(name, rows, cols, unit, text) COPY(tgReal, name, rows, cols)
@@ -254,6 +264,7 @@ tgReal *tg_sim_param(tgSim *sim, const char *name, int *rows, int *cols) {
     if (strcmp(f.name, name) != 0 || f.scalar != TG_SCALAR_REAL || is_shared(name)) continue;
     if (rows != NULL) *rows = f.rows;
     if (cols != NULL) *cols = f.cols;
+    sim->hulls_given = sim->hulls_given || f.data == sim->m.hull_vert;
     return (tgReal *)(uintptr_t)f.data;
   }
   return NULL;

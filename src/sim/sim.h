@@ -83,6 +83,9 @@ struct tgSim {
   int nterm;                   // terms of the last evaluation of a potential model
   tgPairTerm *term;            // contact_model->nterm
   tgReal potential;            // their sum
+  tgHull *hull;                // model->nhull, also m.hull: the model's; where hull_vert is not as in the model with this sim's vertices and planes
+  tgReal *hull_plane;          // room for all planes of hulls
+  bool hulls_given;            // the caller has asked for hull_vert and may have changed it
   tgReal *scaled_hull[2];      // room for the largest hull under a scale, vertices and planes, one for each shape of a pair
   void *solver;                // workspace of the contact solver, contact_model->solver_bytes(m, &cap), zeroed
   size_t solver_bytes;

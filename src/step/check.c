@@ -5,37 +5,21 @@
 
 #include "dyn/dynamics.h"
 
-// what the rows of a parameter array belong to, by the prefix of its name
-static bool thing_of(const char *name, tgKindOfThing *kind) {
-  static const struct { const char *prefix; tgKindOfThing kind; } prefixes[] = {
-      {"body_", TG_THING_BODY}, {"jnt_", TG_THING_JOINT}, {"geom_", TG_THING_GEOM}, {"site_", TG_THING_SITE},
-      {"act_", TG_THING_ACTUATOR}, {"ten_", TG_THING_TENDON}, {"eq_", TG_THING_EQUALITY}, {"key_", TG_THING_KEY}};
-  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-    if (strncmp(name, prefixes[i].prefix, strlen(prefixes[i].prefix)) == 0) {
-      *kind = prefixes[i].kind;
-      return true;
-    }
-  return false;
-}
-
 static tgStatus bad_parameter(tgSim *s, const char *name, int row, int col, double value) {
   char label[160];
   const tgModel *m = &s->m;
   tgKindOfThing kind;
-  bool named = thing_of(name, &kind);
-  if (strncmp(name, "dof_", 4) == 0) {
-    kind = TG_THING_JOINT;
-    row = m->dof_jnt[row];
-    named = true;
-  }
+  bool named = tgi_model_rows_kind(name, &kind);
+  int thing = named ? tgi_model_row_thing(m, name, row) : 0;
   return tgi_error(&s->error, TG_ERR_NOT_FINITE, "Parameter %s[%d][%d]%s%s is %g; set a finite number before the step.", name, row,
-                   col, named ? " of " : "", named ? tgi_model_label(m, kind, row, label, sizeof label) : "", value);
+                   col, named ? " of " : "", named ? tgi_model_label(m, kind, thing, label, sizeof label) : "", value);
 }
 
 // limits of ranges may be infinite; nothing else
 static tgStatus check_array(tgSim *s, const char *name, const tgReal *x, int rows, int cols) {
   bool range = strstr(name, "range") != NULL;
   tgReal sum = 0;
+  if (x == s->m.hull_vert && !s->hulls_given) return TG_OK;   // many, and the model's
   for (int i = 0; i < rows * cols; i++) sum += 0 * x[i];
   if (tgRe(sum) == 0 && tgIm(sum) == 0) return TG_OK;
   for (int i = 0; i < rows * cols; i++)
@@ -45,7 +29,7 @@ static tgStatus check_array(tgSim *s, const char *name, const tgReal *x, int row
 
 tgStatus tgi_check_parameters(tgSim *s) {
   const tgModel *m = &s->m;
-  int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nsite = m->nsite,
+  int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nsite = m->nsite, nhullvert = m->nhullvert,
       ntendon = m->ntendon, nwrap = m->nwrap, neq = m->neq, npair = m->npair, nkey = m->nkey;
 #define TG_MODEL_INT(name, rows, cols, unit, text)
 #define TG_MODEL_SHARED(name, rows, cols, unit, text)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "support/alloc.h"
 #include "test/support/check.h"
 
 static tgModel *compile(tgDesc *d) {
@@ -105,7 +106,39 @@ static void test_true_mesh(void **state) {
   }
 }
 
+// every allocation fails once: nothing is left behind
+static void test_memory(void **state) {
+  (void)state;
+  tgtAlloc a;
+  tgDesc *d = tg_desc_create(NULL);
+  int mesh = tg_desc_add_mesh(d, "tetra", tetra, 4, tetra_face, 4), points = tg_desc_add_mesh(d, "points", tetra, 4, NULL, 0), b = add_body(d, NULL);
+  add_geom(d, 0, TG_GEOM_SPHERE, 1, 0, 0, "ball");
+  add_geom(d, 0, TG_GEOM_CYLINDER, 1, 1, 0, "can");
+  add_geom(d, b, TG_GEOM_CAPSULE, 1, 1, 0, "pill");
+  add_mesh_geom(d, b, mesh, "mesh");
+  add_mesh_geom(d, b, points, "hull");
+  tgt_alloc_init(&a);
+  tgModel *m = tg_model_compile(d, &a.hooks, NULL);
+  assert_non_null(m);
+  tg_desc_free(d);
+  tgStatus st = TG_ERR_MEMORY;
+  long blocks = a.blocks, k = 0;
+  while (st < 0) {
+    tgiShapes shapes;
+    tgError e = {0};
+    a.calls = 0;
+    a.fail_at = ++k;
+    st = tgi_shapes_make(m, TGI_CHORD, &shapes, &e);
+    check_true(st >= 0 || st == TG_ERR_MEMORY, "%s", e.text);
+    check_true(st >= 0 || e.text[0] != '\0', "allocation %ld has no text", k);
+    tgi_shapes_free(&shapes);
+    assert_int_equal(a.blocks, blocks);
+  }
+  check_true(k > 20, "only %ld allocations", k);
+  tg_model_free(m);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_shapes), cmocka_unit_test(test_true_mesh)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_shapes), cmocka_unit_test(test_true_mesh), cmocka_unit_test(test_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -228,6 +228,64 @@ static void spoilt_hulls_are_seen(void **state) {
   tgi_hull_free(hull);
 }
 
+// random hulls stay hulls under an affine map, whose planes are those of a hull built anew; a vertex drawn through the body is named
+static void moved_vertices(void **state) {
+  (void)state;
+  tgtRandom r = {.s = 31};
+  for (int trial = 0; trial < 40; trial++) {
+    enum { POINTS = 40 };
+    double x[3 * POINTS], A[9];
+    tgReal vert[3 * POINTS], plane[4 * 2 * POINTS];
+    tgHullOwned *hull;
+    tgHull moved;
+    tgHullFault fault;
+    make_points(&r, 1, x, POINTS);
+    assert_int_equal(tgi_hull_from_points(x, POINTS, NULL, &hull, NULL), TG_OK);
+    const tgHull *h = &hull->hull;
+    assert_true(tgi_hull_move(h, h->vert, plane, &moved, &fault));
+    assert_memory_equal(plane, h->face_plane, 4 * (size_t)h->nface * sizeof *plane);
+    for (int i = 0; i < 9; i++) A[i] = (i % 4 == 0 ? 1 : 0) + tgt_uniform(&r, -0.2, 0.2);
+    for (int v = 0; v < h->nvert; v++)
+      for (int i = 0; i < 3; i++) vert[3 * v + i] = A[3 * i] * h->vert[3 * v] + A[3 * i + 1] * h->vert[3 * v + 1] + A[3 * i + 2] * h->vert[3 * v + 2];
+    assert_true(tgi_hull_move(h, vert, plane, &moved, &fault));
+    double y[3 * POINTS];
+    for (int i = 0; i < 3 * h->nvert; i++) y[i] = tgRe(vert[i]);
+    assert_int_equal(tgi_hull_check(&moved, y, h->nvert, NULL), TG_OK);
+    int v = (int)(tgt_next(&r) % (unsigned)h->nvert);
+    for (int i = 0; i < 3; i++) vert[3 * v + i] *= -0.5;
+    assert_false(tgi_hull_move(h, vert, plane, &moved, &fault));
+    assert_true(fault.by > 0 && fault.vertex < h->nvert && fault.face < h->nface);
+    double inside[3] = {0};
+    for (int i = 0; i < 3; i++) inside[i] = tgRe(vert[3 * fault.vertex + i]);
+    check_close(dot3(plane + 4 * fault.face, inside) - tgRe(plane[4 * fault.face + 3]), fault.by, 1e-12 * fabs(fault.by));
+    tgi_hull_free(hull);
+  }
+}
+
+// a box's corner leaves the planes of its three faces, which have four corners each; a face without area; a vertex that is no number
+static void moved_corner_of_a_polygon(void **state) {
+  (void)state;
+  tgHullOwned *hull;
+  tgHull moved;
+  tgHullFault fault;
+  tgReal vert[24], plane[24];
+  assert_int_equal(tgi_hull_box((double[3]){1, 2, 3}, NULL, &hull), TG_OK);
+  memcpy(vert, hull->hull.vert, sizeof vert);
+  vert[0] -= 1e-5;
+  assert_true(tgi_hull_move(&hull->hull, vert, plane, &moved, &fault));
+  vert[0] -= 0.01;
+  assert_false(tgi_hull_move(&hull->hull, vert, plane, &moved, &fault));
+  assert_int_equal(fault.face, 0);
+  check_true(fabs(fault.by) > 1e-3 && fabs(fault.by) < 0.01, "by %g", fault.by);
+  memcpy(vert, hull->hull.vert, sizeof vert);
+  vert[4] = NAN;
+  assert_false(tgi_hull_move(&hull->hull, vert, plane, &moved, &fault));
+  for (int v = 0; v < 8; v++) vert[3 * v + 1] = vert[3 * v + 2] = v;
+  assert_false(tgi_hull_move(&hull->hull, vert, plane, &moved, &fault));
+  assert_true(fault.by == 0);
+  tgi_hull_free(hull);
+}
+
 static void same_points_same_bits(void **state) {
   (void)state;
   tgtRandom r = {.s = 8};
@@ -249,7 +307,8 @@ int main(void) {
       cmocka_unit_test(random_hulls),          cmocka_unit_test(coplanar_faces_merge),
       cmocka_unit_test(flat_sets_are_refused), cmocka_unit_test(box_fills),
       cmocka_unit_test(tessellations),         cmocka_unit_test(spoilt_hulls_are_seen),
-      cmocka_unit_test(same_points_same_bits),
+      cmocka_unit_test(same_points_same_bits), cmocka_unit_test(moved_vertices),
+      cmocka_unit_test(moved_corner_of_a_polygon),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

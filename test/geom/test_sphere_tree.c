@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/alloc.h"
 #include "test/support/deriv.h"
 
 typedef struct Case {
@@ -310,8 +311,26 @@ static void test_large(void **state) {
   free(face);
 }
 
+// every allocation fails once: nothing is left behind
+static void test_memory(void **state) {
+  (void)state;
+  tgtRandom r = {5};
+  tgiSurface s;
+  soup(&r, 20, &s);
+  for (long k = 1; k <= 4; k++) {
+    tgtAlloc a;
+    tgiTree t;
+    tgt_alloc_init(&a);
+    a.fail_at = k;
+    assert_int_equal(tgi_tree_make(&s, ones, &a.hooks, &t), k <= 3 ? TG_ERR_MEMORY : TG_OK);
+    tgi_tree_free(&t);
+    assert_int_equal(a.blocks, 0);
+  }
+  tgi_surface_free(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_invariants), cmocka_unit_test(test_lower_bound), cmocka_unit_test(test_derivatives),
-                                     cmocka_unit_test(test_large)};
+                                     cmocka_unit_test(test_large), cmocka_unit_test(test_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

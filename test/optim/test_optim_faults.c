@@ -84,7 +84,7 @@ static void every_allocation_may_fail(void **state) {
       tgt_alloc_init(&a);
       a.fail_at = k;
       tgError error = {0};
-      tgTask *t = load(&f, PLAIN, &a.hooks, &error);
+      tgTask *t = load(&f, TASK("", "", "", "", "", REACH, "sigma: 1, method: adam"), &a.hooks, &error);
       if (t == NULL) check_true(error.status == TG_ERR_MEMORY, "allocation %ld: status %d: %s", k, error.status, error.text);
       tgOptimizeOptions o = tg_optimize_default();
       o.journal = f.journal;
@@ -227,6 +227,14 @@ static void another_tasks_journal_is_refused(void **state) {
       TASK("explicit_damping: true", "", "", "", "", REACH, "method: adam"),
       TASK("bounce_gradient: true", "", "", "", "", REACH, "method: adam"),
       TASK("restitution_speed: 0.5", "", "", "", "", REACH, "method: adam"),
+      TASK("mu: 1.0e-5", "", "", "", "", REACH, "method: adam"),
+      TASK("eps: 0.6", "", "", "", "", REACH, "method: adam"),
+      TASK("slip_speed: 0.01", "", "", "", "", REACH, "method: adam"),
+      TASK("local_range: 0.02", "", "", "", "", REACH, "method: adam"),
+      TASK("limit_range: 0.2", "", "", "", "", REACH, "method: adam"),
+      TASK("form: paper", "", "", "", "", REACH, "method: adam"),
+      TASK("friction: plane", "", "", "", "", REACH, "method: adam"),
+      TASK("long_range: backward", "", "", "", "", REACH, "method: adam"),
       TASK("", ", timestep: 0.02", "", "", "", REACH, "method: adam"),
       TASK("", "", "keyframe: aside", "", "", REACH, "method: adam"),
       TASK("", "", "joints: [{joint: root, velocity: [0, 0, 1, 0, 0, 0]}]", "", "", REACH, "method: adam"),
@@ -239,6 +247,7 @@ static void another_tasks_journal_is_refused(void **state) {
       TASK("", "", "", "", "", "- {term: site_position, name: tip, target: [1, 0, 0.5], weight: 1}\n", "method: adam"),
       TASK("", "", "", "", "", "- {term: body_position, name: cart, target: [1, 0, 0.5], weight: 1, axes: x}\n", "method: adam"),
       TASK("", "", "", "", "", "- {term: body_position, name: cart, target: [1, 0, 0.5], weight: 1, at: all}\n", "method: adam"),
+      TASK("", "", "", "", "", "- {term: body_position, name: cart, target: [1, 0, 0.5], weight: 1, tolerance: 0.01}\n", "method: adam"),
       TASK("", "", "", "", "", REACH, "method: descent"),
       "restitution: [{geom: skin, value: 0.5}]\n" PLAIN,
   };

@@ -91,12 +91,34 @@ static void friction_is_found_again(void **state) {
           task, truth, 1e-9);
 }
 
-static void refused(const char *parameters, const char *method, const char *text) {
+// a pyramid that hangs on a slide, its tip down, comes to rest where the tip touches: the tip's height follows from where it rests
+static void vertex_is_found_again(void **state) {
+  (void)state;
+  static const char *const model =
+      "<mujoco><option timestep='0.005'/><asset><mesh name='top' vertex='-.1 -.1 0  .1 -.1 0  .1 .1 0  -.1 .1 0  .02 .01 -.2'"
+      " face='0 1 2  0 2 3  1 0 4  2 1 4  3 2 4  0 3 4'/></asset><worldbody><geom type='plane' size='5 5 1'/><body name='b' pos='0 0 0'>"
+      "<joint name='z' type='slide' axis='0 0 1'/><inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/><geom name='g' type='mesh' mesh='top'/></body></worldbody></mujoco>";
+  static const char *const task =
+      "model: m.xml\ncontact: lcp\nhorizon: {steps: 100}\nstart: {joints: [{joint: z, position: [0.3]}]}\nparameters: [{name: hull_vert, of: %s, entry: 14}]\n"
+      "losses: [{term: body_position, name: b, target: [0, 0, 0.26], weight: 1.0e4}]\noptimizer: {method: lbfgs, iterations: 60, tolerance: 1.0e-30}\n";
+  for (int k = 0; k < 2; k++) {
+    char text[800];
+    tgError e = {0};
+    snprintf(text, sizeof text, task, k == 0 ? "top" : "g");
+    tgTask *t = tgt_task_try(model, text, &e);
+    check_true(t != NULL, "%s", e.text);
+    assert_string_equal(tg_task_parameter(t, 0, NULL), k == 0 ? "hull_vert[14] of top" : "hull_vert[14] of g");
+    tg_task_free(t);
+    recover(model, text, -0.26, 1e-7);
+  }
+}
+
+static void refused_in(const char *model, const char *parameters, const char *method, const char *text) {
   char task[600];
   tgError e = {0};
   snprintf(task, sizeof task, "model: m.xml\ncontact: lcp\nhorizon: {steps: 2}\nparameters: [%s]\nlosses: [{term: velocity, weight: 1}]\n"
            "optimizer: {method: %s, iterations: 1}\n", parameters, method);
-  tgTask *t = tgt_task_try("<mujoco><worldbody><body name='b'><joint name='j' type='slide'/><geom size='.1'/></body></worldbody></mujoco>", task, &e);
+  tgTask *t = tgt_task_try(model, task, &e);
   if (t != NULL) {
     tgOptimum *o = tg_optimize(t, NULL);
     e = o->error;
@@ -104,6 +126,10 @@ static void refused(const char *parameters, const char *method, const char *text
   }
   tg_task_free(t);
   check_true(strstr(e.text, text) != NULL, "'%s' does not say '%s'", e.text, text);
+}
+
+static void refused(const char *parameters, const char *method, const char *text) {
+  refused_in("<mujoco><worldbody><body name='b'><joint name='j' type='slide'/><geom size='.1'/></body></worldbody></mujoco>", parameters, method, text);
 }
 
 static void what_cannot_be_decided_is_refused(void **state) {
@@ -118,10 +144,20 @@ static void what_cannot_be_decided_is_refused(void **state) {
   refused("{name: body_mass, of: b}, {name: body_mass, of: b}", "adam", "decided twice");
   refused("{name: body_mass, of: b, start: -1}", "adam", "not within");
   refused("{name: body_mass, of: b}", "ilqr", "method ilqr");
+  refused("{name: hull_vert, of: b}", "adam", "nothing called 'b' collides as a mesh");
+  // a mesh of which pieces collide, as a decomposition leaves it; a vertex that is no corner
+  static const char *const cut =
+      "<mujoco><asset><mesh name='rock' vertex='0 0 0 1 0 0 0 1 0 0 0 1 .1 .1 .1'/></asset><worldbody><geom type='plane' size='1 1 1'/><body name='b'><joint type='slide'/>"
+      "<inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/><geom name='stone' type='mesh' mesh='rock' contype='0' conaffinity='0'/>"
+      "<geom name='stone/piece0' type='mesh' mesh='rock'/></body></worldbody></mujoco>";
+  refused_in(cut, "{name: geom_scale, of: stone}", "adam", "name its convex pieces, stone/piece0 and so on");
+  refused_in(cut, "{name: hull_vert, of: stone/piece0, entry: 12}", "adam", "no corner of the hull of stone/piece0 is entry 12");
+  refused_in(cut, "{name: hull_vert, of: stone}", "adam", "name its convex pieces");
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(gradient_through_every_term), cmocka_unit_test(mass_is_found_again),
-                                     cmocka_unit_test(friction_is_found_again), cmocka_unit_test(what_cannot_be_decided_is_refused)};
+                                     cmocka_unit_test(friction_is_found_again), cmocka_unit_test(vertex_is_found_again),
+                                     cmocka_unit_test(what_cannot_be_decided_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

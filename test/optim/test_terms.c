@@ -143,6 +143,31 @@ static void meanings(void **state) {
   tg_task_free(t);
 }
 
+// with a tolerance: max(0, d^2 - tolerance^2); inside and on the edge no slope, outside the slope of d^2, on both sides of the edge
+static void tolerance(void **state) {
+  (void)state;
+  tgTask *t = tgt_task("<mujoco><option gravity='0 0 0'/><worldbody><body name='b' pos='1 2 3'><freejoint name='root'/><geom type='sphere' size='0.1' mass='2'/></body>"
+                       "</worldbody></mujoco>",
+                       "model: m.xml\ncontact: lcp\nhorizon: {steps: 2, timestep: 0.1}\ninitial: [{joint: root, part: position, entries: [0, 1]}]\n"
+                       "losses:\n- {term: body_com, name: b, target: [1, 2, 9], axes: xy, tolerance: 0.5, weight: 3}\n"
+                       "- {term: body_com, name: b, target: [1, 2, 9], axes: xy, tolerance: 0.5, weight: 4, at: all}\noptimizer: {method: adam, iterations: 1}\n");
+  tgEvaluator *e = tg_evaluator_create(t, 0, NULL);
+  assert_int_equal(tg_task_size(t), 2);
+  static const double at[][2] = {{0, 0}, {0.3, 0.4}, {0.3, 0.4 - 1e-9}, {0.3, 0.4 + 1e-9}, {0.3, -0.399}, {2, 1}, {0.5001, 0}};
+  for (int i = 0; i < 7; i++) {
+    double f, g[2], value, distance, d2 = at[i][0] * at[i][0] + at[i][1] * at[i][1], over = fmax(0, d2 - 0.25);
+    bool out = i == 3 || i > 4;
+    assert_int_equal(tg_evaluate(e, at[i], &f, g, NULL, NULL, NULL, NULL), TG_OK);
+    if (i != 1) check_close(f, 7 * over, 1e-14);   // at rest: the mean over the steps is that of one
+    for (int k = 0; i != 1 && k < 2; k++) check_close(g[k], out ? 14 * at[i][k] : 0, 1e-14);
+    tg_evaluator_term(e, 0, &value, &distance);
+    if (i != 1) check_close(value, over, 1e-14);
+    check_close(distance, sqrt(d2), 1e-14);
+  }
+  tg_evaluator_free(e);
+  tg_task_free(t);
+}
+
 // a term at a time looks at the state of the nearest step, and the gradient goes through it
 static void at_a_time(void **state) {
   (void)state;
@@ -176,6 +201,8 @@ static void refusals(void **state) {
       {TASK("term: pose, time: 0.01, at: all"), "at: time"},
       {TASK("term: pose, at: time"), "at: time"},
       {TASK("term: height, name: hand, axes: x"), "axes"},
+      {TASK("term: height, name: hand, tolerance: 0.1"), "takes no tolerance"},
+      {TASK("term: body_com, name: hand, target: [0, 0, 0], tolerance: -0.1"), "tolerance -0.1"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     tgError e = {0};
@@ -186,6 +213,7 @@ static void refusals(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(jacobians), cmocka_unit_test(meanings), cmocka_unit_test(at_a_time), cmocka_unit_test(refusals)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(jacobians), cmocka_unit_test(meanings), cmocka_unit_test(at_a_time), cmocka_unit_test(tolerance),
+                                     cmocka_unit_test(refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,8 @@ static inline void tgt_check_param(tgtParamCtx *c, int k, const tgReal *w, tgPar
   int directions = 1;
 #endif
   c->switched = false;
-  c->moves = step || strstr(name, "_pos") != NULL || strstr(name, "_quat") != NULL || strstr(name, "_axis") != NULL || strstr(name, "_size") != NULL || strstr(name, "_scale") != NULL;
+  c->moves = step || strstr(name, "_pos") != NULL || strstr(name, "_quat") != NULL || strstr(name, "_axis") != NULL || strstr(name, "_size") != NULL || strstr(name, "_scale") != NULL ||
+             strstr(name, "_vert") != NULL;
   for (int d = 0; d < directions; d++) {
     double ours = 0, ref;
     for (int i = 0; i < n; i++) dir[i] = directions == 1 ? (n == 1 ? 1 : tgt_normal(r)) : i == d;

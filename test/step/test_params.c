@@ -204,6 +204,45 @@ static void test_meshes(void **state) {
   report("meshes", &seen);
 }
 
+// vertices that make no convex hull: the step says which, and goes on once they are put back
+static void test_dented(void **state) {
+  (void)state;
+  tgDesc *d = tg_desc_create(NULL);
+  static const double vert[6][3] = {{0, 0, .05}, {.2, 0, 0}, {-.2, 0, .01}, {0, .2, .02}, {0, -.2, 0}, {0, 0, .2}};
+  static const int face[8][3] = {{1, 3, 5}, {3, 2, 5}, {2, 4, 5}, {4, 1, 5}, {3, 1, 4}, {2, 3, 4}, {0, 0, 0}, {0, 0, 0}};
+  int mesh = tg_desc_add_mesh(d, "gem", vert[0], 6, face[0], 6), body = tg_desc_add_body(d, 0, NULL), g = tg_desc_add_geom(d, body, TG_GEOM_MESH, NULL);
+  tgs_plane(d, 0.4);
+  d->geom[g].mesh = mesh;
+  tg_desc_add_joint(d, body, TG_JOINT_FREE, NULL);
+  tgError e = {0};
+  tgModel *m = tgs_compile(d, &e);
+  check_true(m != NULL, "%s", e.text);
+  tgContact *contact = tg_contact_create(m, "lcp", NULL, &e);
+  tgSim *s = tg_sim_create(m, contact, NULL, &e);
+  int rows, tip = -1;
+  tgReal *x = tg_sim_param(s, "hull_vert", &rows, NULL);
+  assert_int_equal(rows, 5);
+  for (int i = 0; i < rows; i++)
+    if (m->hull_vertid[i] == 5) tip = i;
+  assert_true(tip >= 0 && m->hull_mesh[0] == mesh && m->hull_vertnum[0] == 5);
+  x[3 * tip + 2] = -0.1;
+  assert_int_equal(tg_sim_step(s, h, NULL), TG_ERR_INVALID);
+  check_true(strstr(tg_sim_error(s)->text, "mesh 'gem'") != NULL && strstr(tg_sim_error(s)->text, "vertex ") != NULL && strstr(tg_sim_error(s)->text, "face ") != NULL,
+             "%s", tg_sim_error(s)->text);
+  x[3 * tip + 2] = 0.25;
+  assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);
+  check_close(s->m.hull[0].radius, 0.25, 1e-15);
+  x[3 * tip] = NAN;
+  assert_int_equal(tg_sim_step(s, h, NULL), TG_ERR_NOT_FINITE);
+  check_true(strstr(tg_sim_error(s)->text, "hull_vert") != NULL && strstr(tg_sim_error(s)->text, "mesh 'gem'") != NULL, "%s", tg_sim_error(s)->text);
+  tg_sim_reset(s);
+  assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);
+  check_close(s->m.hull[0].radius, sqrt(0.2 * 0.2 + 0.02 * 0.02), 1e-15);
+  tg_sim_free(s);
+  tg_contact_free(contact);
+  tg_model_free(m);
+}
+
 // what no state of the tests before moves is not tested
 static void test_all_moved(void **state) {
   (void)state;
@@ -251,7 +290,7 @@ static void test_medium(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_trees),       cmocka_unit_test(test_rows),  cmocka_unit_test(test_rows_explicit),
-                                     cmocka_unit_test(test_rows_bounce), cmocka_unit_test(test_scenes), cmocka_unit_test(test_pair), cmocka_unit_test(test_meshes), cmocka_unit_test(test_all_moved),
+                                     cmocka_unit_test(test_rows_bounce), cmocka_unit_test(test_scenes), cmocka_unit_test(test_pair), cmocka_unit_test(test_meshes), cmocka_unit_test(test_dented), cmocka_unit_test(test_all_moved),
                                      cmocka_unit_test(test_refused),     cmocka_unit_test(test_medium)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,161 @@
+// friction.c: friction points, their energy, and its derivatives in the poses now and at the start of the step. [math/barrier Friction]
+#include "contact/barrier/friction.h"
+
+#include "contact/barrier/friction_twist.h"
+
+// entries of a symmetric 3x3 kept as xx yy zz xy xz yz
+static const int row_of[6] = {0, 1, 2, 0, 0, 1}, col_of[6] = {0, 1, 2, 1, 2, 2};
+
+static void full(tgReal A[9], const tgReal M[6]) {
+  for (int i = 0; i < 6; i++) A[3 * row_of[i] + col_of[i]] = A[3 * col_of[i] + row_of[i]] = M[i];
+}
+
+void tgi_friction_add(tgiFrictionSum *s, const tgiFrictionForce *f) {
+  s->N += f->N;
+  tgi_v3_axpy(s->a, f->N, f->a);
+  tgi_v3_axpy(s->b, f->N, f->b);
+  for (int i = 0; i < 6; i++) s->M[i] += f->N * f->n[row_of[i]] * f->n[col_of[i]];
+}
+
+void tgi_friction_add_d(int nd, tgiFrictionSum *d, const tgiFrictionForce *f, const tgiFrictionForce *df) {
+  for (int j = 0; j < nd; j++) {
+    d[j].N += df[j].N;
+    for (int i = 0; i < 3; i++) {
+      d[j].a[i] += df[j].N * f->a[i] + f->N * df[j].a[i];
+      d[j].b[i] += df[j].N * f->b[i] + f->N * df[j].b[i];
+    }
+    for (int i = 0; i < 6; i++) {
+      tgReal p = f->n[row_of[i]], q = f->n[col_of[i]];
+      d[j].M[i] += df[j].N * p * q + f->N * (df[j].n[row_of[i]] * q + p * df[j].n[col_of[i]]);
+    }
+  }
+}
+
+bool tgi_friction_point(const tgiFrictionSum *s, tgiFrictionPoint *p) {
+  if (!(tgRe(s->N) > 0)) return false;
+  p->N = s->N;
+  tgi_v3_scale(p->a, s->a, 1 / s->N);
+  tgi_v3_scale(p->b, s->b, 1 / s->N);
+  for (int i = 0; i < 6; i++) p->Q[i] = (i < 3 ? 1 : 0) - s->M[i] / s->N;
+  return true;
+}
+
+void tgi_friction_point_d(const tgiFrictionSum *s, const tgiFrictionPoint *p, int nd, const tgiFrictionSum *ds, tgiFrictionPoint *dp) {
+  for (int j = 0; j < nd; j++) {
+    tgReal dN = ds[j].N;
+    dp[j].N = dN;
+    for (int i = 0; i < 3; i++) {
+      dp[j].a[i] = (ds[j].a[i] - dN * p->a[i]) / s->N;
+      dp[j].b[i] = (ds[j].b[i] - dN * p->b[i]) / s->N;
+    }
+    for (int i = 0; i < 6; i++) dp[j].Q[i] = -(ds[j].M[i] - dN * s->M[i] / s->N) / s->N;
+  }
+}
+
+void tgi_friction_motion(const tgReal *x0, const tgReal *R0, const tgReal *x, const tgReal *R, tgiFrictionMotion *m) {
+  tgReal turn[9];
+  for (int i = 0; i < 9; i++) turn[i] = R[i] - R0[i];
+  tgi_m3_mult(m->E, turn, R0);
+  tgi_v3_copy(m->from, x0);
+  tgi_v3_sub(m->d, x, x0);
+}
+
+// a point with its velocities: places now, V, Q, QV, s
+typedef struct tgiSlip { tgReal xa[3], xb[3], V[3], Q[9], QV[3], s; } tgiSlip;
+
+static void slip(const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgiSlip *v) {
+  tgReal da[3], db[3];
+  tgi_friction_moved(da, &m[0], p->a);
+  tgi_friction_moved(db, &m[1], p->b);
+  tgi_v3_add(v->xa, p->a, da);
+  tgi_v3_add(v->xb, p->b, db);
+  for (int i = 0; i < 3; i++) v->V[i] = (da[i] - db[i]) / law->h;
+  full(v->Q, p->Q);
+  tgi_m3_mulv(v->QV, v->Q, v->V);
+  v->s = tgSqrt(tgi_v3_dot(v->V, v->QV) + law->eps * law->eps);
+}
+
+tgReal tgi_friction_energy(int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal *g, tgReal *H) {
+  tgReal energy = 0, T[144] = {0};
+  for (int k = 0; k < n; k++) {
+    tgiSlip v;
+    slip(&p[k], law, m, &v);
+    tgReal scale = law->lambda * p[k].N / v.s, f[3];
+    // s - eps without the cancellation
+    energy += law->lambda * law->h * p[k].N * tgi_v3_dot(v.V, v.QV) / (v.s + law->eps);
+    tgi_v3_scale(f, v.QV, scale);
+    if (g != NULL) {
+      tgi_friction_wrench(g, v.xa, 1, f);
+      tgi_friction_wrench(g + 6, v.xb, -1, f);
+    }
+    if (H == NULL) continue;
+    // dD/dV twice: lambda N/h (Q/s - QV QV'/s^3), positive semidefinite
+    tgReal K[9];
+    for (int i = 0; i < 3; i++)
+      for (int j = 0; j < 3; j++) K[3 * i + j] = scale / law->h * (v.Q[3 * i + j] - v.QV[i] * v.QV[j] / (v.s * v.s));
+    for (int j = 0; j < 12; j++) {
+      tgReal c[3], y[3], column[12] = {0};
+      tgi_friction_velocity(c, j % 6, j < 6 ? v.xa : v.xb);
+      if (j >= 6) tgi_v3_scale(c, c, -1);
+      tgi_m3_mulv(y, K, c);
+      tgi_friction_wrench(column, v.xa, 1, y);
+      tgi_friction_wrench(column + 6, v.xb, -1, y);
+      for (int i = 0; i < 12; i++) T[12 * i + j] += column[i];
+    }
+    tgi_friction_curvature(T, v.xa, 1, f);
+    tgi_friction_curvature(T + 6 * 12 + 6, v.xb, -1, f);
+  }
+  if (H != NULL) tgi_friction_symmetric(H, T);
+  return energy;
+}
+
+// change of g when the point changes by d and its material points slip by ma and mb (start axes) over their bodies, poses now held
+static void change(const tgiFrictionPoint *p, const tgiSlip *v, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], const tgiFrictionPoint *d,
+                   const tgReal ma[3], const tgReal mb[3], tgReal dg[12]) {
+  tgReal dxa[3], dxb[3], dV[3], dQ[9], dQV[3], QdV[3], f[3], df[3];
+  tgi_m3_mulv(dxa, m[0].E, ma);
+  tgi_v3_add(dxa, dxa, ma);
+  tgi_m3_mulv(dxb, m[1].E, mb);
+  tgi_v3_add(dxb, dxb, mb);
+  for (int i = 0; i < 3; i++) dV[i] = ((dxa[i] - d->a[i]) - (dxb[i] - d->b[i])) / law->h;
+  full(dQ, d->Q);
+  tgi_m3_mulv(dQV, dQ, v->V);
+  tgi_m3_mulv(QdV, v->Q, dV);
+  tgReal ds = (tgi_v3_dot(v->QV, dV) + 0.5 * tgi_v3_dot(v->V, dQV)) / v->s;
+  for (int i = 0; i < 3; i++) {
+    f[i] = law->lambda * p->N * v->QV[i] / v->s;
+    df[i] = law->lambda / v->s * (d->N * v->QV[i] + p->N * (dQV[i] + QdV[i] - v->QV[i] * ds / v->s));
+  }
+  for (int i = 0; i < 12; i++) dg[i] = 0;
+  tgi_friction_wrench(dg, v->xa, 1, df);
+  tgi_friction_wrench(dg + 6, v->xb, -1, df);
+  tgReal lever[3];
+  tgi_v3_cross(lever, dxa, f);
+  tgi_v3_axpy(dg, 1, lever);
+  tgi_v3_cross(lever, dxb, f);
+  tgi_v3_axpy(dg + 6, -1, lever);
+}
+
+void tgi_friction_mixed(const tgiFrictionPoint *p, const tgiFrictionPoint dp[6], const tgiFrictionLaw *law, const tgiFrictionMotion m[2],
+                        tgReal B[144]) {
+  const tgReal zero[3] = {0};
+  tgiSlip v;
+  slip(p, law, m, &v);
+  for (int j = 0; j < 6; j++) {
+    // body 1 alone: b lies still on its body, a's material point is not carried along by what the twist moves
+    tgReal carried[3], ma[3], relative[12], common[12];
+    tgi_friction_velocity(carried, j, p->a);
+    tgi_v3_sub(ma, dp[j].a, carried);
+    change(p, &v, law, m, &dp[j], ma, dp[j].b, relative);
+    // both bodies alike: the point goes along rigidly
+    tgiFrictionPoint rigid = {.N = 0};
+    tgi_v3_copy(rigid.a, carried);
+    tgi_friction_velocity(rigid.b, j, p->b);
+    tgi_friction_turned(rigid.Q, j, v.Q);
+    change(p, &v, law, m, &rigid, zero, zero, common);
+    for (int i = 0; i < 12; i++) {
+      B[12 * i + j] += relative[i];
+      B[12 * i + 6 + j] += common[i] - relative[i];
+    }
+  }
+}
