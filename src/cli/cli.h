@@ -29,7 +29,7 @@ typedef struct tgCli {
   int steps, iterations, threads, count;
   double dt;
   uint64_t seed;
-  bool json, resume, overwrite, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay, repair, exclude_overlapping, full, decompose, ground;
+  bool json, resume, overwrite, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay, repair, exclude_overlapping, full, decompose, ground, properties;
   double decompose_threshold, ground_height;
   const char *asset_root[16]; int nasset_root;
   const char *package_name[16], *package_path[16]; char package_text[16][512]; int npackage;
@@ -45,6 +45,8 @@ int tgi_cli_simulate(const tgCli *cli);
 int tgi_cli_optimize(const tgCli *cli);
 int tgi_cli_gradcheck(const tgCli *cli);
 int tgi_cli_compare(const tgCli *cli);
+/// compare --properties: the four properties of a contact potential, measured on every contact model.
+int tgi_cli_properties(const tgCli *cli);
 int tgi_cli_convert(const tgCli *cli);
 int tgi_cli_replay(const tgCli *cli);
 int tgi_cli_reproduce(const tgCli *cli);

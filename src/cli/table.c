@@ -105,6 +105,11 @@ static int as_many(const tgCli *cli, long simulations) {
 }
 
 int tgi_cli_compare(const tgCli *cli) {
+  if (cli->properties) return tgi_cli_properties(cli);
+  if (cli->file == NULL) {
+    tgi_cli_say("usage: tangere compare TASK [options], or tangere compare --properties");
+    return TG_EXIT_USAGE;
+  }
   Row row[MAX_ROWS];
   char contacts[256], methods[256];
   int n = plan(cli, row, contacts, methods, sizeof contacts), code = TG_EXIT_OK;

@@ -273,6 +273,17 @@ def test_more_steps_than_memory(tmp_path):
     assert done.returncode == 4 and "out of memory for 1000000000 steps" in done.stderr
 
 
+def test_properties_of_contact_models():
+    rows = {r["contact"]: r for r in json.loads(run("compare", "--properties", "--json").stdout)["rows"]}
+    lcp = rows["lcp"]
+    assert not lcp["barrier_form"]["refuses_overlap"] and not lcp["never_vanishes"]["holds"] and lcp["never_pulls"]["holds"]
+    assert abs(lcp["twice_differentiable"]["halving_ratio"] - 0.5) < 0.05     # over an edge its force jumps
+    for word in ("barrier", "barrier, publication", "barrier, every pair"):
+        for name in ("barrier_form", "twice_differentiable", "never_pulls", "never_vanishes"):
+            assert word not in rows or rows[word][name]["holds"], (word, rows[word][name])
+    assert "compare --properties" in run("compare", code=1).stderr
+
+
 def test_compare_takes_several_methods():
     rows = json.loads(run("compare", TASK, "--method", "ilqr,adam,gauss_newton", "--iterations", 12, "--json").stdout)["rows"]
     assert [r["name"] for r in rows] == ["ilqr", "adam", "gauss_newton"]

@@ -1,0 +1,356 @@
+// properties.c: tangere compare --properties: what [barrier] asks of a contact potential, measured on every contact model.
+//
+// A box with a corner down over a larger, fixed one, weightless, without friction. A model is asked for the force alone: of a potential its
+// gradient, of impulses what one step from rest gives. Second differentiability of the potential is differentiability of the force: where a
+// second difference of it over the step d is of order d^2 (smooth), d (a kink) or 1 (a jump), halving d divides difference/d by 2, 1 or 1/2.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "contact/contact.h"
+#include "kin/kinematics.h"
+
+enum { DISTANCES = 10000, CELLS = 600, LEVELS = 14, DECADES = 11 };
+static const double table_half[3] = {0.5, 0.4, 0.1}, half[3] = {0.1, 0.07, 0.05}, step = 1e-3, overlap[3] = {1e-6, 1e-4, 1e-3};
+
+typedef struct Probe {
+  tgModel *model;
+  tgContact *contact;
+  tgSim *sim;
+  tgError error;
+  double corner[3];              // lowest corner of the turned box from its centre
+  bool refuses;                  // overlaps: an error, or an infinite potential
+} Probe;
+
+typedef struct Force { double f[6]; bool known; } Force;   // on the box, at its centre; not known where the model refuses the pose
+
+typedef struct Path {
+  const char *name;
+  double from, to;
+  bool logarithmic;
+} Path;
+static const Path paths[] = {
+    {"approach", 1e-4, 10, true},        // gap under the corner [m]
+    {"tilt", -0.006, 0.006, false},      // angle of face on face [rad], 1 mm apart (where overlaps are allowed, in)
+    {"edge", -0.03, 0.03, false},        // way of the corner over the table's edge [m], 2 mm apart (1 mm in)
+    {"touch", -1e-3, 1e-3, false},       // gap [m], where overlaps are allowed
+};
+enum { NPATHS = sizeof paths / sizeof *paths };
+
+typedef struct Measure {
+  char name[64];
+  bool refuses;
+  double closer;                 // force at 1e-9 m over that at 1e-3 m
+  double ratio, place;           // least over all cells and where; infinite: no force to look at
+  const char *path;
+  int push, pull, none;
+  double beyond;                 // least distance of those without force, NaN: there are none
+  double force[DECADES], slope;  // at 1e-6 .. 1e4 m; of the last decade, in logarithms
+} Measure;
+
+// ---- the scene ----
+
+static const double turn[4] = {0.9004471023526769, 0.11624942883566838, 0.23249885767133677, 0.3487482865070052};   // 0.9 rad about (1, 2, 3)
+
+static tgModel *scene(tgError *error) {
+  tgDesc *d = tg_desc_create(NULL);
+  if (d == NULL) return NULL;
+  int b = tg_desc_add_body(d, 0, "box"), table, box;
+  tg_desc_add_joint(d, b, TG_JOINT_FREE, NULL);
+  table = tg_desc_add_geom(d, 0, TG_GEOM_BOX, "table");
+  box = tg_desc_add_geom(d, b, TG_GEOM_BOX, "box");
+  memcpy(d->geom[table].size, table_half, sizeof table_half);
+  memcpy(d->geom[box].size, half, sizeof half);
+  d->geom[table].pos[2] = -table_half[2];
+  d->geom[table].friction[0] = d->geom[box].friction[0] = 0;
+  d->geom[table].condim = d->geom[box].condim = 1;
+  d->body[b].has_inertial = true;
+  d->body[b].mass = d->body[b].inertia[0] = d->body[b].inertia[1] = d->body[b].inertia[2] = 1;
+  memset(d->option.gravity, 0, sizeof d->option.gravity);
+  tgModel *m = tg_model_compile(d, NULL, error);
+  tg_desc_free(d);
+  return m;
+}
+
+static void rotate(const double q[4], const double x[3], double y[3]) {
+  double t[3];
+  for (int i = 0; i < 3; i++) t[i] = 2 * (q[1 + (i + 1) % 3] * x[(i + 2) % 3] - q[1 + (i + 2) % 3] * x[(i + 1) % 3]);
+  for (int i = 0; i < 3; i++) y[i] = x[i] + q[0] * t[i] + q[1 + (i + 1) % 3] * t[(i + 2) % 3] - q[1 + (i + 2) % 3] * t[(i + 1) % 3];
+}
+
+static void find_corner(double corner[3]) {
+  corner[2] = INFINITY;
+  for (int k = 0; k < 8; k++) {
+    double x[3], y[3];
+    for (int i = 0; i < 3; i++) x[i] = k >> i & 1 ? half[i] : -half[i];
+    rotate(turn, x, y);
+    if (y[2] < corner[2]) memcpy(corner, y, sizeof y);
+  }
+}
+
+static bool open_probe(Probe *p, const char *word, const tgContactOptions *options) {
+  memset(p, 0, sizeof *p);
+  p->model = scene(&p->error);
+  p->contact = p->model != NULL ? tg_contact_create(p->model, word, options, &p->error) : NULL;
+  p->sim = p->contact != NULL ? tg_sim_create(p->model, p->contact, NULL, &p->error) : NULL;
+  find_corner(p->corner);
+  return p->sim != NULL;
+}
+
+static void close_probe(Probe *p) {
+  tg_sim_free(p->sim);
+  tg_contact_free(p->contact);
+  tg_model_free(p->model);
+}
+
+// ---- the force ----
+
+static tgStatus potential_force(tgSim *s, Force *out) {
+  const tgPotentialModel *kind = s->contact_model->kind->potential;
+  size_t mark = tgi_stack_mark(s);
+  tgi_kinematics(s, s->qpos);
+  tgStatus st = kind->begin(s, step);
+  if (st >= 0) st = kind->evaluate(s);
+  tgi_stack_free(s, mark);
+  if (st < 0 || !(tgRe(s->potential) < INFINITY)) return st < 0 ? st : TG_ERR_INVALID;
+  const double *x = s->qpos;
+  for (int t = 0; t < s->nterm; t++)
+    for (int side = 0; side < 2; side++) {
+      if ((side == 0 ? s->term[t].body1 : s->term[t].body2) != 1) continue;
+      const double *g = s->term[t].g + 6 * side;
+      for (int i = 0; i < 3; i++) {
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        out->f[i] -= g[3 + i];
+        out->f[3 + i] -= g[i] - (x[j] * g[3 + k] - x[k] * g[3 + j]);
+      }
+    }
+  return st;
+}
+
+static tgStatus impulse_force(tgSim *s, Force *out) {
+  double q[7];
+  memcpy(q, s->qpos, sizeof q);
+  memset(s->qvel, 0, 6 * sizeof *s->qvel);
+  tgStatus st = tg_sim_step_growing(s, step, NULL);
+  for (int i = 0; i < 6 && st == TG_OK; i++) out->f[i] = s->qvel[i] / step;   // mass and moments of inertia are 1
+  memcpy(s->qpos, q, sizeof q);
+  return st == TG_NOT_CONVERGED ? TG_ERR_INVALID : st;
+}
+
+// the force at the pose; false: no fault of the pose, p->error says what
+static bool force_at(Probe *p, const double x[3], const double q[4], Force *out) {
+  tgSim *s = p->sim;
+  tgStatus st;
+  do {
+    memset(out, 0, sizeof *out);
+    memcpy(s->qpos, x, 3 * sizeof *x);
+    memcpy(s->qpos + 3, q, 4 * sizeof *q);
+    st = s->contact_model->kind->potential != NULL ? potential_force(s, out) : impulse_force(s, out);
+  } while (st == TG_ERR_CAPACITY && tgi_sim_grow(s) >= 0);
+  out->known = st >= 0;
+  if (st >= 0 || st == TG_ERR_INVALID) return true;
+  p->error = s->error;
+  return false;
+}
+
+// with the corner at this height over (0.03, -0.02), moved by x
+static bool corner_at(Probe *p, double height, double x, Force *out) {
+  double at[3] = {0.03 + x - p->corner[0], -0.02 - p->corner[1], height - p->corner[2]};
+  return force_at(p, at, turn, out);
+}
+
+static bool on_path(Probe *p, int path, double u, Force *out) {
+  double flat[3] = {0.03, -0.02, half[2] + (p->refuses ? 1e-3 : -1e-3)}, tilt[4] = {cos(u / 2), 0, sin(u / 2), 0};
+  switch (path) {
+    case 1: return force_at(p, flat, tilt, out);
+    case 2: return corner_at(p, p->refuses ? 2e-3 : -1e-3, table_half[0] - 0.03 + u, out);
+    default: return corner_at(p, u, 0, out);
+  }
+}
+
+// ---- second differentiability ----
+
+static double norm(const double f[6]) {
+  double n = 0;
+  for (int i = 0; i < 6; i++) n += f[i] * f[i];
+  return sqrt(n);
+}
+
+static double second_difference(const Force f[3]) {
+  double d[6];
+  for (int i = 0; i < 6; i++) d[i] = f[0].f[i] - 2 * f[1].f[i] + f[2].f[i];
+  return norm(d);
+}
+
+// Halves the cell from a to b about its largest second difference until that is rounding. *ratio: mean of the last three halvings, infinite where there
+// are fewer or the force is zero. *place: where it ended.
+static bool look_into(Probe *p, int path, double a, double b, double *ratio, double *place) {
+  Force f[5];
+  double d[LEVELS], x = 0.5 * (a + b), h = (b - a) / 4;
+  int n = 0;
+  *ratio = INFINITY;
+  for (int i = 0; i < 5; i++)
+    if (!on_path(p, path, a + i * h, &f[i])) return false;
+  for (;; n++) {
+    double scale = 0, most = -1;
+    int best = 1;
+    for (int i = 0; i < 5; i++) {
+      if (!f[i].known) return true;
+      scale = fmax(scale, norm(f[i].f));
+    }
+    for (int i = 1; i < 4; i++) {
+      double now = second_difference(f + i - 1);
+      if (now > most) {
+        most = now;
+        best = i;
+      }
+    }
+    if (n == LEVELS || most <= 1e-9 * scale) break;
+    d[n] = most;
+    x += (best - 2) * h;
+    f[0] = f[best - 1], f[4] = f[best + 1], f[2] = f[best];
+    h /= 2;
+    if (!on_path(p, path, x - h, &f[1]) || !on_path(p, path, x + h, &f[3])) return false;
+  }
+  *place = x;
+  if (n >= 4) *ratio = cbrt(d[n - 4] / d[n - 1]) / 2;
+  return true;
+}
+
+static double along(const Path *path, double t) {
+  return path->logarithmic ? path->from * pow(path->to / path->from, t) : path->from + (path->to - path->from) * t;
+}
+
+static bool measure_switches(Probe *p, Measure *m) {
+  m->ratio = INFINITY;
+  for (int k = 0; k < NPATHS; k++)
+    for (int i = 0; i < CELLS && !(p->refuses && k == 3); i++) {
+      double ratio, place = 0;
+      if (!look_into(p, k, along(&paths[k], i / (double)CELLS), along(&paths[k], (i + 1) / (double)CELLS), &ratio, &place)) return false;
+      if (!(ratio < m->ratio)) continue;
+      m->ratio = ratio;
+      m->place = place;
+      m->path = paths[k].name;
+    }
+  return true;
+}
+
+// ---- the other three ----
+
+static bool measure_overlaps(Probe *p, Measure *m) {
+  Force f, near;
+  p->refuses = true;
+  for (int i = 0; i < 3; i++) {
+    if (!corner_at(p, -overlap[i], 0, &f)) return false;
+    p->refuses = p->refuses && !f.known;
+    m->pull += f.known && f.f[2] < 0;
+  }
+  m->refuses = p->refuses;
+  if (!corner_at(p, 1e-9, 0, &near) || !corner_at(p, 1e-3, 0, &f)) return false;
+  m->closer = norm(f.f) > 0 ? norm(near.f) / norm(f.f) : NAN;
+  return true;
+}
+
+static bool measure_distances(Probe *p, Measure *m) {
+  m->beyond = NAN;
+  for (int i = 0; i < DISTANCES; i++) {
+    double x = pow(10, -6 + 10.0 * i / (DISTANCES - 1));
+    Force f;
+    if (!corner_at(p, x, 0, &f)) return false;
+    m->push += f.known && f.f[2] > 0;
+    m->pull += f.known && f.f[2] < 0;
+    m->none += f.known && f.f[2] == 0;
+    if (f.known && f.f[2] == 0) m->beyond = fmin(m->beyond, x);
+  }
+  for (int i = 0; i < DECADES; i++) {
+    Force f;
+    if (!corner_at(p, pow(10, i - 6), 0, &f)) return false;
+    m->force[i] = f.known ? f.f[2] : NAN;
+  }
+  double last = m->force[DECADES - 1], before = m->force[DECADES - 2];
+  m->slope = last > 0 && before > 0 ? log10(last / before) : NAN;
+  return true;
+}
+
+static bool is_barrier(const Measure *m) { return m->refuses && m->closer > 1e4; }
+static bool is_smooth(const Measure *m) { return m->ratio > 1.7; }
+static bool never_vanishes(const Measure *m) { return m->push == DISTANCES; }
+
+// ---- the table ----
+
+static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
+
+static json_t *measure_json(const Measure *m) {
+  json_t *force = json_object();
+  for (int i = 0; i < DECADES; i++) {
+    char key[16];
+    snprintf(key, sizeof key, "1e%d", i - 6);
+    json_object_set_new(force, key, number(m->force[i]));
+  }
+  return json_pack("{s:s, s:{s:b, s:b, s:o}, s:{s:b, s:o, s:s, s:o}, s:{s:b, s:i, s:i, s:i}, s:{s:b, s:o, s:o, s:o}}", "contact", m->name, "barrier_form",
+                   "holds", (int)is_barrier(m), "refuses_overlap", (int)m->refuses, "force_1e-9_over_1e-3", number(m->closer), "twice_differentiable", "holds",
+                   (int)is_smooth(m), "halving_ratio", number(m->ratio), "path", m->path != NULL ? m->path : "", "place", number(m->place), "never_pulls",
+                   "holds", (int)(m->pull == 0), "pushes", m->push, "pulls", m->pull, "no_force", m->none, "never_vanishes", "holds",
+                   (int)never_vanishes(m), "force_N", force, "slope", number(m->slope), "no_force_from_m", number(m->beyond));
+}
+
+static void print_measure(FILE *to, const Measure *m) {
+  char barrier[40], smooth[40], sign[40], decay[40], ratio[16];
+  snprintf(ratio, sizeof ratio, isfinite(m->ratio) ? "%.2f" : "no force", m->ratio);
+  if (m->refuses) snprintf(barrier, sizeof barrier, "%s, force x %.2g", is_barrier(m) ? "yes" : "no", m->closer);
+  else snprintf(barrier, sizeof barrier, "no, overlaps");
+  snprintf(smooth, sizeof smooth, "%s, %s%s%s", is_smooth(m) ? "yes" : "no", ratio, m->path != NULL ? " " : "", m->path != NULL && !is_smooth(m) ? m->path : "");
+  snprintf(sign, sizeof sign, "%s, %d push, %d pull", m->pull == 0 ? "yes" : "no", m->push, m->pull);
+  if (never_vanishes(m)) snprintf(decay, sizeof decay, "yes, %.2g N at 1e4 m, slope %.2f", m->force[DECADES - 1], m->slope);
+  else snprintf(decay, sizeof decay, "no, none from %.2g m", m->beyond);
+  fprintf(to, "%-20s %-22s %-20s %-26s %s\n", m->name, barrier, smooth, sign, decay);
+  fflush(to);
+}
+
+static int fault(const Probe *p, const char *name) {
+  tgi_cli_say("tangere compare: %s: %s", name, p->error.text);
+  return TG_EXIT_FAULT;
+}
+
+static int measure(const char *word, const char *variant, const tgContactOptions *options, FILE *to, json_t *rows) {
+  Probe p;
+  Measure m = {0};
+  snprintf(m.name, sizeof m.name, "%s%s", word, variant);
+  bool done = open_probe(&p, word, options) && measure_overlaps(&p, &m) && measure_distances(&p, &m) && measure_switches(&p, &m);
+  int code = done ? TG_EXIT_OK : fault(&p, m.name);
+  close_probe(&p);
+  if (!done) return code;
+  print_measure(to, &m);
+  json_array_append_new(rows, measure_json(&m));
+  return code;
+}
+
+static bool takes(const tgContactModel *kind, const char *option) {
+  for (int i = 0; i < kind->nparam; i++)
+    if (strcmp(kind->param[i].name, option) == 0) return true;
+  return false;
+}
+
+// a model that blends is also measured in the publication's form and without clusters
+int tgi_cli_properties(const tgCli *cli) {
+  static const struct { const char *name; tgHierarchy hierarchy; } form[] = {
+      {"", TG_HIERARCHY_MOMENT}, {", publication", TG_HIERARCHY_PAPER}, {", every pair", TG_HIERARCHY_BRUTE}};
+  FILE *to = cli->json ? stderr : stdout;
+  json_t *rows = json_array();
+  int code = TG_EXIT_OK;
+  fprintf(to, "%-20s %-22s %-20s %-26s %s\n", "contact", "barrier form", "twice differentiable", "never pulls", "never vanishes");
+  for (int i = 0; tg_contact_words(i) != NULL && code == TG_EXIT_OK; i++) {
+    if (cli->contact != NULL && strcmp(cli->contact, tg_contact_words(i)) != 0) continue;
+    bool blends = takes(tgi_contact_table(i), "eps");
+    for (int k = 0; k < (blends ? 3 : 1) && code == TG_EXIT_OK; k++) {
+      tgContactOptions o = tg_contact_default();
+      o.hierarchy = form[k].hierarchy;
+      code = measure(tg_contact_words(i), form[k].name, &o, to, rows);
+    }
+  }
+  json_t *json = json_pack("{s:s, s:s, s:i, s:o}", "version", tg_version(), "command", "compare --properties", "distances", DISTANCES, "rows", rows);
+  if (cli->json) return tgi_cli_print_json(json, code);
+  json_decref(json);
+  return code;
+}
