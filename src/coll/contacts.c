@@ -112,7 +112,7 @@ static void fill(const tgSim *s, int pair, const tgContactPoint *p, const int in
   c->axis = choose_axis(s, pair, p);
   tgi_tangents(c->n, c->axis, c->t1, c->t2);
   for (int t = 0; t < 2; t++) c->friction[t] = tgi_pair_friction(m, pair, t, NULL);
-  c->restitution = tgi_pair_restitution(m, pair);
+  c->restitution = tgi_pair_restitution(m, pair, NULL);
   c->row = -1;
   c->nrow = 0;
   for (int i = 0; i < 7; i++) c->bar[i] = 0;

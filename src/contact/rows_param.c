@@ -88,12 +88,10 @@ void tgi_rows_bounce_parameters(tgSim *s, const tgReal *y, tgParamGrad *p) {
   const tgModel *m = &s->m;
   for (int i = 0; i < s->nrow; i++) {
     if (tgRe(s->row_bounce[i]) == 0) continue;
-    int pair = s->contact[s->row_owner[i]].pair, a = m->pair_geom1[pair], b = m->pair_geom2[pair];
-    if (tgRe(m->pair_restitution[pair]) >= 0) {
-      if (p->pair_restitution != NULL) p->pair_restitution[pair] += y[i];
-    } else if (p->geom_restitution != NULL) {
-      p->geom_restitution[tgRe(m->geom_restitution[a]) >= tgRe(m->geom_restitution[b]) ? a : b] += y[i];
-    }
+    int pair = s->contact[s->row_owner[i]].pair, geom;
+    tgi_pair_restitution(m, pair, &geom);
+    if (geom >= 0 && p->geom_restitution != NULL) p->geom_restitution[geom] += y[i];
+    if (geom < 0 && p->pair_restitution != NULL) p->pair_restitution[pair] += y[i];
   }
 }
 

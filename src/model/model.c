@@ -167,9 +167,13 @@ tgReal tgi_pair_friction(const tgModel *m, int p, int t, int *geom) {
   return m->geom_friction[first ? a : b];
 }
 
-tgReal tgi_pair_restitution(const tgModel *m, int p) {
+tgReal tgi_pair_restitution(const tgModel *m, int p, int *geom) {
+  int a = m->pair_geom1[p], b = m->pair_geom2[p];
+  if (geom != NULL) *geom = -1;
   if (tgRe(m->pair_restitution[p]) >= 0) return m->pair_restitution[p];
-  return tgMax(m->geom_restitution[m->pair_geom1[p]], m->geom_restitution[m->pair_geom2[p]]);
+  int larger = tgRe(m->geom_restitution[a]) >= tgRe(m->geom_restitution[b]) ? a : b;
+  if (geom != NULL) *geom = larger;
+  return m->geom_restitution[larger];
 }
 
 int tg_model_field_count(const tgModel *model) {

@@ -28,8 +28,8 @@ struct tgModel {
 /// Sliding friction of pair p along tangent t (0, 1): of the pair element, else of the geom of higher priority, else
 /// the larger of the two geoms'. `geom` (may be NULL) gets the geom whose number it is, -1 for the pair's own.
 tgReal tgi_pair_friction(const tgModel *m, int p, int t, int *geom);
-/// Restitution of pair p: the pair's own, else the larger of the two geoms'.
-tgReal tgi_pair_restitution(const tgModel *m, int p);
+/// Restitution of pair p: the pair's own, else the larger of the two geoms'. geom as above.
+tgReal tgi_pair_restitution(const tgModel *m, int p, int *geom);
 /// Kind of thing that the rows of the array `name` belong to, by its prefix; false when there is none. Dofs belong to joints, hulls to meshes.
 bool tgi_model_rows_kind(const char *name, tgKindOfThing *kind);
 /// The thing of that kind that row `row` belongs to.
