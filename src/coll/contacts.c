@@ -198,7 +198,8 @@ int tgi_contacts_pair_d(tgSim *s, int i, tgCollide want, tgContactPoint point[TG
   tgHull hull[2];
   int32_t memory[TG_PAIR_MEMORY] = {c->memory_in[0], c->memory_in[1]};
   tgShape A = tgi_geom_shape(s, c->geom1, 0, &hull[0]), B = tgi_geom_shape(s, c->geom2, 1, &hull[1]);
-  return tgi_collide(&A, &B, TG_CONTACT_MARGIN, want, memory, point, NULL);
+  int count = tgi_collide(&A, &B, TG_CONTACT_MARGIN, want, memory, point, NULL);
+  return count < 0 ? no_points(s, count, c->geom1, c->geom2) : count;
 }
 
 void tgi_contacts_d(tgSim *s) {

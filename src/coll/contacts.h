@@ -25,7 +25,8 @@ tgStatus tgi_contacts(tgSim *s, double *least);
 void tgi_contacts_d(tgSim *s);
 
 /// The points of the pair of contact i, the first of its pair, again, in the order of s->contact, with D and, as wanted, Ds and Dp.
-/// Returns their count.
+/// Returns their count, or a negative status with the error
+/// set.
 int tgi_contacts_pair_d(tgSim *s, int i, tgCollide want, tgContactPoint point[TG_PAIR_POINTS]);
 
 /// Geom g as the narrow phase sees it, at its place in s. side 0 or 1: which shape of a pair, for the room of a scaled hull;

@@ -124,11 +124,13 @@ static void add_vertices(const tgSim *s, const tgContactRow *c, const tgContactP
 tgStatus tgi_rows_size_parameters(tgSim *s, tgParamGrad *p) {
   tgContactPoint point[TG_PAIR_POINTS];
   tgCollide want = p->hull_vert != NULL ? TG_COLLIDE_VERTEX : p->geom_size != NULL || p->geom_scale != NULL ? TG_COLLIDE_SIZE : TG_COLLIDE_POINTS;
+  int status = TG_OK;
   for (int i = 0; i < s->ncon;) {
     int end = i, count = 0;
     bool active = false;
     for (; end < s->ncon && s->contact[end].pair == s->contact[i].pair; end++) active = active || s->contact[end].row >= 0;
-    if (active && want != TG_COLLIDE_POINTS) count = tgi_contacts_pair_d(s, i, want, point);
+    if (active && want != TG_COLLIDE_POINTS && status >= 0) count = tgi_contacts_pair_d(s, i, want, point);
+    if (count < 0) status = count;
     for (int k = i; k < end; k++) {
       if (k - i < count) {
         add_size(s, &s->contact[k], point[k - i].Ds, p);
@@ -138,7 +140,7 @@ tgStatus tgi_rows_size_parameters(tgSim *s, tgParamGrad *p) {
     }
     i = end;
   }
-  return TG_OK;
+  return status < 0 ? (tgStatus)status : TG_OK;
 }
 
 // the larger number of two geoms counts: where they are equal, one side of each has a derivative and the other none
