@@ -28,7 +28,7 @@ typedef struct Newton {
   void *block;
 } Newton;
 
-enum { SAVED_LAMBDA, SAVED_NU, SAVED };
+enum { SAVED = 2 };   // numbers that an iteration hands on to the next: lambda, nu
 
 static void place(Newton *s, tgLayout *l) {
   const tgModel *m = s->task->model;
@@ -128,7 +128,8 @@ static void lower(Newton *s, double gain) {
 }
 
 // one iteration from x with loss *f: damping is raised until a step lowers the loss
-static tgStatus iterate(Newton *s, double *x, double *f, bool *done) {
+static tgStatus iterate(void *ctx, double *x, double *f, bool *done) {
+  Newton *s = ctx;
   tgOptRun *r = s->r;
   *done = false;
   TG_TRY_OUTCOME(linearise(s, x));
@@ -152,30 +153,12 @@ static tgStatus iterate(Newton *s, double *x, double *f, bool *done) {
   return TG_OK;
 }
 
-static tgStatus run(Newton *s, double *x) {
-  tgOptRun *r = s->r;
-  double f;
-  TG_TRY_OUTCOME(tgi_opt_eval(r, x, &f, NULL));
-  for (bool done = false; !done && r->out->iterations < s->task->optimizer.iterations;) {
-    memcpy(s->from, x, (size_t)s->n * sizeof *x);
-    if (tgi_opt_replay(r, x, &f, &done, s->saved, SAVED)) {
-      s->lambda = s->saved[SAVED_LAMBDA];
-      s->nu = s->saved[SAVED_NU];
-    } else {
-      TG_TRY_OUTCOME(iterate(s, x, &f, &done));
-      s->saved[SAVED_LAMBDA] = s->lambda;
-      s->saved[SAVED_NU] = s->nu;
-      TG_TRY_OUTCOME(tgi_opt_record(r, s->from, x, f, done, s->saved, SAVED));
-    }
-    if (tgi_opt_iteration(r, f)) break;
-  }
-  return TG_OK;
-}
-
 tgStatus tgi_opt_gauss_newton(tgOptRun *r, double *x) {
   Newton s;
   tgStatus st = make(&s, r);
-  if (st == TG_OK) st = run(&s, x);
+  double *state[SAVED] = {&s.lambda, &s.nu};
+  tgOptIterates m = {.ctx = &s, .iterate = iterate, .state = state, .count = SAVED, .from = s.from, .saved = s.saved};
+  if (st == TG_OK) st = tgi_opt_iterate(r, &m, x);
   r->alloc.free(r->alloc.ctx, s.block);
   return st;
 }

@@ -21,6 +21,7 @@ typedef struct Ilqr {
   int nq, nv, nu, nx, n;
   tgLq lq;
   double mu, delta;
+  bool stale;                    // x is not where the trajectory was expanded
   double *u, *low, *high;        // nblock x nu: the controls deviated from, and their limits (both equal u when controls are not decided)
   double *q, *v;                 // (T+1) x nq, nv: the trajectory deviated from
   double *q0, *v0, *all;         // start, and the controls of all steps (T x nu)
@@ -34,7 +35,7 @@ typedef struct Ilqr {
   void *block;
 } Ilqr;
 
-enum { SAVED_MU, SAVED_DELTA, SAVED };
+enum { SAVED = 2 };   // numbers that an iteration hands on to the next: mu, delta
 
 static void place(Ilqr *s, tgLayout *l) {
   const tgTask *t = s->task;
@@ -52,7 +53,7 @@ static void place(Ilqr *s, tgLayout *l) {
 static tgStatus make(Ilqr *s, tgOptRun *r) {
   const tgTask *t = r->task;
   const tgModel *m = t->model;
-  *s = (Ilqr){.r = r, .task = t, .nq = m->nq, .nv = m->nv, .nu = m->nu, .nx = 2 * m->nv, .n = t->n, .delta = 1};
+  *s = (Ilqr){.r = r, .task = t, .nq = m->nq, .nv = m->nv, .nu = m->nu, .nx = 2 * m->nv, .n = t->n, .delta = 1, .stale = true};
   s->lq = (tgLq){.nx = s->nx, .nu = s->nu, .steps = t->steps, .every = tgi_controls_every(t)};
   tgLayout l = {.base = NULL};
   place(s, &l);
@@ -167,11 +168,12 @@ static tgStatus search(Ilqr *s, const double *x, double *f, bool *found) {
 }
 
 // one iteration from x with loss *f. *done: nothing more to gain.
-static tgStatus iterate(Ilqr *s, double *x, double *f, bool *stale, bool *done) {
+static tgStatus iterate(void *ctx, double *x, double *f, bool *done) {
+  Ilqr *s = ctx;
   bool found = false;
   *done = false;
-  if (*stale) TG_TRY_OUTCOME(linearise(s, x));
-  *stale = false;
+  if (s->stale) TG_TRY_OUTCOME(linearise(s, x));
+  s->stale = false;
   while (!tgi_lq_backward(&s->lq, s->u, s->low, s->high, s->mu) || !initial_step(s, x)) {
     raise(s);
     if ((*done = s->mu > MU_MOST)) return TG_OK;
@@ -181,32 +183,11 @@ static tgStatus iterate(Ilqr *s, double *x, double *f, bool *stale, bool *done) 
   TG_TRY_OUTCOME(search(s, x, f, &found));
   if (found) {
     memcpy(x, s->next, (size_t)s->n * sizeof *x);
-    *stale = true;
+    s->stale = true;
     lower(s);
   } else {
     raise(s);
     *done = s->mu > MU_MOST;
-  }
-  return TG_OK;
-}
-
-static tgStatus run(Ilqr *s, double *x) {
-  tgOptRun *r = s->r;
-  double f;
-  TG_TRY_OUTCOME(tgi_opt_eval(r, x, &f, NULL));
-  for (bool stale = true, done = false; !done && r->out->iterations < s->task->optimizer.iterations;) {
-    memcpy(s->from, x, (size_t)s->n * sizeof *x);
-    if (tgi_opt_replay(r, x, &f, &done, s->saved, SAVED)) {
-      s->mu = s->saved[SAVED_MU];
-      s->delta = s->saved[SAVED_DELTA];
-      stale = true;
-    } else {
-      TG_TRY_OUTCOME(iterate(s, x, &f, &stale, &done));
-      s->saved[SAVED_MU] = s->mu;
-      s->saved[SAVED_DELTA] = s->delta;
-      TG_TRY_OUTCOME(tgi_opt_record(r, s->from, x, f, done, s->saved, SAVED));
-    }
-    if (tgi_opt_iteration(r, f)) break;
   }
   return TG_OK;
 }
@@ -216,7 +197,9 @@ tgStatus tgi_opt_ilqr(tgOptRun *r, double *x) {
   if (tgi_controls_sines(r->task))
     return tgi_error(&r->out->error, TG_ERR_UNSUPPORTED, "method ilqr decides a control at each time; it does not take controls with basis: sines (gauss_newton does)");
   tgStatus st = make(&s, r);
-  if (st == TG_OK) st = run(&s, x);
+  double *state[SAVED] = {&s.mu, &s.delta};
+  tgOptIterates m = {.ctx = &s, .iterate = iterate, .state = state, .count = SAVED, .from = s.from, .saved = s.saved};
+  if (st == TG_OK) st = tgi_opt_iterate(r, &m, x);
   r->alloc.free(r->alloc.ctx, s.block);
   return st;
 }

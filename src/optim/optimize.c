@@ -63,29 +63,48 @@ tgStatus tgi_opt_roll(tgOptRun *r, const double *x, const tgRollAsk *ask, double
 // saved: count numbers of the method, evaluations, done, x
 enum { SAVED_EVALUATIONS, SAVED_DONE };
 
-tgStatus tgi_opt_record(tgOptRun *r, const double *from, const double *x, double f, bool done, double *saved, int count) {
+static tgStatus record(tgOptRun *r, const tgOptIterates *m, const double *x, double f, bool done) {
   tgOptimum *out = r->out;
   size_t bytes = (size_t)out->n * sizeof *x;
   bool best = out->best_loss == f && memcmp(x, out->best, bytes) == 0;
   tgEvaluation e = {.status = TG_OK, .label = (int32_t)out->grad.label, .loss = f, .distance = best ? r->best_distance : INFINITY};
-  saved[count + SAVED_EVALUATIONS] = (double)out->evaluations;
-  saved[count + SAVED_DONE] = done;
-  memcpy(saved + count + TG_OPT_SAVED, x, bytes);
-  return tgi_journal_add(r->journal, from, out->n, &e, saved, count + TG_OPT_SAVED + out->n, &out->error);
+  double *saved = m->saved + m->count;
+  for (int i = 0; i < m->count; i++) m->saved[i] = *m->state[i];
+  saved[SAVED_EVALUATIONS] = (double)out->evaluations;
+  saved[SAVED_DONE] = done;
+  memcpy(saved + TG_OPT_SAVED, x, bytes);
+  return tgi_journal_add(r->journal, m->from, out->n, &e, m->saved, m->count + TG_OPT_SAVED + out->n, &out->error);
 }
 
-bool tgi_opt_replay(tgOptRun *r, double *x, double *f, bool *done, double *saved, int count) {
+// the recorded iteration from x, if there is one
+static bool replay(tgOptRun *r, const tgOptIterates *m, double *x, double *f, bool *done) {
   tgEvaluation e;
   tgOptimum *out = r->out;
-  r->from_journal = tgi_journal_next(r->journal, x, out->n, &e, saved, count + TG_OPT_SAVED + out->n);
+  const double *saved = m->saved + m->count;
+  r->from_journal = tgi_journal_next(r->journal, x, out->n, &e, m->saved, m->count + TG_OPT_SAVED + out->n);
   if (!r->from_journal) return false;
-  memcpy(x, saved + count + TG_OPT_SAVED, (size_t)out->n * sizeof *x);
+  memcpy(x, saved + TG_OPT_SAVED, (size_t)out->n * sizeof *x);
   merge_label(&out->grad, (tgGradLabel)e.label);
   keep_best(r, x, &e);
-  out->evaluations = out->simulations = (long)saved[count + SAVED_EVALUATIONS];
-  *done = saved[count + SAVED_DONE] != 0;
+  out->evaluations = out->simulations = (long)saved[SAVED_EVALUATIONS];
+  *done = saved[SAVED_DONE] != 0;
   *f = e.loss;
+  for (int i = 0; i < m->count; i++) *m->state[i] = m->saved[i];
   return true;
+}
+
+tgStatus tgi_opt_iterate(tgOptRun *r, const tgOptIterates *m, double *x) {
+  double f;
+  TG_TRY_OUTCOME(tgi_opt_eval(r, x, &f, NULL));
+  for (bool done = false; !done && r->out->iterations < r->task->optimizer.iterations;) {
+    memcpy(m->from, x, (size_t)r->out->n * sizeof *x);
+    if (!replay(r, m, x, &f, &done)) {
+      TG_TRY_OUTCOME(m->iterate(m->ctx, x, &f, &done));
+      TG_TRY_OUTCOME(record(r, m, x, f, done));
+    }
+    if (tgi_opt_iteration(r, f)) break;
+  }
+  return TG_OK;
 }
 
 tgStatus tgi_opt_eval(tgOptRun *r, const double *x, double *f, double *g) {

@@ -29,12 +29,18 @@ void tgi_opt_note(tgOptRun *r, const double *x, const tgEvaluation *e);
 /// Rolls out for x, which `ask` says how to run, and takes note of it: loss *f (infinite when it failed), the label of Jacobians asked for.
 tgStatus tgi_opt_roll(tgOptRun *r, const double *x, const tgRollAsk *ask, double *f, tgRolloutResult *result);
 
-/// Methods that keep a state of their own journal it by iterations instead: what an iteration from `from` (n) led to: x, its loss f, whether
-/// it was the last, and `count` numbers of the method at the head of `saved`, which has room for n + TG_OPT_SAVED more.
+/// A method that keeps a state of its own and journals iterations, not evaluations.
+typedef struct tgOptIterates {
+  void *ctx;
+  /// One iteration from x with loss *f, both of which it moves on; *done: there is nothing more to gain.
+  tgStatus (*iterate)(void *ctx, double *x, double *f, bool *done);
+  double *const *state;   // count numbers that iterations hand on
+  int count;
+  double *from, *saved;   // work: n, n + TG_OPT_SAVED + count
+} tgOptIterates;
 enum { TG_OPT_SAVED = 2 };
-tgStatus tgi_opt_record(tgOptRun *r, const double *from, const double *x, double f, bool done, double *saved, int count);
-/// The recorded iteration from x, if there is one: all of that again, x in place. False: there is none.
-bool tgi_opt_replay(tgOptRun *r, double *x, double *f, bool *done, double *saved, int count);
+/// Iterates from x until the method is done or the task's iterations or loss are reached; what the journal holds is not computed again.
+tgStatus tgi_opt_iterate(tgOptRun *r, const tgOptIterates *m, double *x);
 /// True for a motion that went wrong, not the program: not converged, blown up, or no positive mass matrix at the pose reached.
 bool tgi_opt_numerical(tgStatus status);
 
