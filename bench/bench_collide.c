@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "coll/coll_support.h"
+#include "support/tessellate.h"
 
 enum { PLACES = 200, REPEAT = 9, CALLS = 20 };
 typedef enum Work { SHALLOW, SHALLOW_D, DEEP, WORK_COUNT } Work;
@@ -24,8 +25,8 @@ static double now(void) {
 static tgtShape hull_of(const tgtShape *s, tgHullOwned **owned) {
   tgtShape h = *s;
   double size[3] = {tgRe(s->size[0]), tgRe(s->size[1]), tgRe(s->size[2])};
-  tgStatus status = s->type == TG_GEOM_CYLINDER ? tgi_hull_cylinder(size[0], size[1], 32, NULL, owned)
-                                                : tgi_hull_ellipsoid(size, 12, 24, NULL, owned);
+  tgStatus status = s->type == TG_GEOM_CYLINDER ? tgt_hull_cylinder(size[0], size[1], 32, NULL, owned)
+                                                : tgt_hull_ellipsoid(size, 12, 24, NULL, owned);
   if (status < 0) exit(1);
   h.type = TG_GEOM_MESH;
   h.hull = &(*owned)->hull;

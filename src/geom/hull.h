@@ -40,15 +40,8 @@ typedef struct tgHullOwned {
 /// The texts speak of "it", the mesh.
 tgStatus tgi_hull_from_points(const double *point, int npoint, const tgAllocator *allocator, tgHullOwned **hull,
                               tgError *error);
-/// Builders of primitives: TG_ERR_ARG for sizes that are not positive or too few sides; TG_ERR_MEMORY.
-/// Box of half sizes `half`: 8 vertices (bit 0, 1, 2 of the index: +x, +y, +z), 12 edges, 6 faces (-x +x -y +y -z +z).
+/// Box of half sizes `half` (TG_ERR_ARG unless positive; TG_ERR_MEMORY): 8 vertices (bit 0, 1, 2 of the index: +x, +y, +z), 12 edges, 6 faces (-x +x -y +y -z +z).
 tgStatus tgi_hull_box(const double half[3], const tgAllocator *allocator, tgHullOwned **hull);
-/// Cylinder about z, inscribed prism of nside >= 3 sides: lies inside, at most r (1 - cos(pi/nside)) below the surface.
-tgStatus tgi_hull_cylinder(double radius, double half, int nside, const tgAllocator *allocator, tgHullOwned **hull);
-/// Ellipsoid, inscribed: 2 poles on z and nring >= 1 rings of nside >= 3 vertices at equal steps of latitude. Of a unit
-/// sphere, faces lie at most 1 - cos(pi/nside) cos(pi/(2 (nring + 1))) below the surface; times the largest semi-axis.
-tgStatus tgi_hull_ellipsoid(const double semi[3], int nring, int nside, const tgAllocator *allocator,
-                            tgHullOwned **hull);
 void tgi_hull_free(tgHullOwned *hull);
 /// Hull volume over mesh volume minus 1: 0 when the mesh is convex, or its own volume means nothing (open mesh, <= 0).
 double tgi_hull_concavity(const tgHull *hull, const double *vert, int nvert, const int *face, int nface);

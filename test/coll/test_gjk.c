@@ -1,6 +1,7 @@
 // test_gjk.c: nearest vertices of large polytopes against every separating axis and every pair of edges.
 #include "coll/coll_support.h"
 #include "coll/gjk.h"
+#include "support/tessellate.h"
 
 static void pair(tgiPair *P, tgShape *A, tgShape *B, const tgtShape *a, const tgtShape *b) {
   static tgtScaled room[2];
@@ -20,8 +21,8 @@ static void against_all_axes(void **state) {
   for (int i = 0; i < 3 * 80; i++) x[i] = tgt_normal(&r) * 0.3;
   double semi[3] = {0.4, 0.3, 0.2};
   assert_int_equal(tgi_hull_from_points(x, 80, NULL, &hull[0], &why), TG_OK);
-  assert_int_equal(tgi_hull_cylinder(0.3, 0.2, 24, NULL, &hull[1]), TG_OK);
-  assert_int_equal(tgi_hull_ellipsoid(semi, 6, 12, NULL, &hull[2]), TG_OK);
+  assert_int_equal(tgt_hull_cylinder(0.3, 0.2, 24, NULL, &hull[1]), TG_OK);
+  assert_int_equal(tgt_hull_ellipsoid(semi, 6, 12, NULL, &hull[2]), TG_OK);
   for (int trial = 0; trial < 400; trial++) {
     tgtShape a = {.type = TG_GEOM_MESH, .size = {1, 1, 1}, .hull = &hull[trial % 3]->hull};
     tgtShape b = {.type = TG_GEOM_MESH, .size = {1, 1, 1}, .hull = &hull[trial / 3 % 3]->hull};
@@ -63,7 +64,7 @@ static void against_all_axes(void **state) {
 static void degenerate(void **state) {
   (void)state;
   tgHullOwned *hull;
-  assert_int_equal(tgi_hull_cylinder(0.5, 0.5, 32, NULL, &hull), TG_OK);
+  assert_int_equal(tgt_hull_cylinder(0.5, 0.5, 32, NULL, &hull), TG_OK);
   for (int k = 0; k < 6; k++) {
     static const double at[6][3] = {{0, 0, 0}, {0, 0, 1}, {0, 0, 0.5}, {0.5, 0, 0}, {1, 0, 0}, {0.3, 0.4, 1}};
     tgtShape a = {.type = TG_GEOM_MESH, .size = {1, 1, 1}, .hull = &hull->hull}, b = a;

@@ -1,5 +1,6 @@
 // test_polytope.c: boxes and meshes: named cases, ties, memory, manifolds, aligned poses.
 #include "coll/coll_brute.h"
+#include "support/tessellate.h"
 
 // two equal boxes exactly aligned, one on the other, along each axis: the four corners, n along the axis
 static void stacked_boxes(void **state) {
@@ -170,7 +171,7 @@ static void deep(void **state) {
   (void)state;
   static const double at[4][3] = {{0, 0, 0}, {0, 0, 0.4}, {0, 0.4, 0.4}, {0.4, 0.4, 0.4}};
   tgHullOwned *prism;
-  assert_int_equal(tgi_hull_cylinder(0.3, 0.2, 28, NULL, &prism), TG_OK);
+  assert_int_equal(tgt_hull_cylinder(0.3, 0.2, 28, NULL, &prism), TG_OK);
   for (int kb = 1; kb < 5; kb++)
     for (int place = 0; place < 4; place++) {
       tgtShape a, b;
@@ -260,7 +261,7 @@ static void memory_holds(void **state) {
 static void many_corners(void **state) {
   (void)state;
   tgHullOwned *rim;
-  assert_int_equal(tgi_hull_cylinder(1, 0.2, 100, NULL, &rim), TG_OK);
+  assert_int_equal(tgt_hull_cylinder(1, 0.2, 100, NULL, &rim), TG_OK);
   for (int other = 0; other < 2; other++)
     for (int tilt = 0; tilt < 2; tilt++) {
       tgtShape a, b;
@@ -298,7 +299,7 @@ static void resting_foot(void **state) {
   tgtRandom r = {16};
   tgHullOwned *foot;
   int first[TG_PAIR_POINTS] = {0};
-  assert_int_equal(tgi_hull_cylinder(0.05, 0.02, 32, NULL, &foot), TG_OK);
+  assert_int_equal(tgt_hull_cylinder(0.05, 0.02, 32, NULL, &foot), TG_OK);
   for (int trial = 0; trial < 60; trial++) {
     tgtShape a, b;
     tgContactPoint c[TG_PAIR_POINTS];
@@ -336,7 +337,7 @@ static void lattice(void **state) {
   tgtRandom r = {17};
   tgHullOwned *prism;
   int overlapping = 0;
-  assert_int_equal(tgi_hull_cylinder(0.5, 0.5, 32, NULL, &prism), TG_OK);
+  assert_int_equal(tgt_hull_cylinder(0.5, 0.5, 32, NULL, &prism), TG_OK);
   for (int trial = 0; trial < 4000; trial++) {
     static tgtCore A, B;
     tgtShape s[2];

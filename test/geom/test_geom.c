@@ -4,6 +4,7 @@
 #include "geom/hull.h"
 #include "geom/mass.h"
 #include "support/check.h"
+#include "support/tessellate.h"
 
 static void box_mesh(const double h[3], const double c[3], double *v, int *f) {
   static const int quad[6][4] = {{0, 4, 6, 2}, {1, 3, 7, 5}, {0, 1, 5, 4}, {2, 6, 7, 3}, {0, 2, 3, 1}, {4, 5, 7, 6}};
@@ -52,7 +53,7 @@ static void test_primitives(void **state) {
   (void)state;
   double size[3] = {0.3, 0.7, 0.45};
   tgHullOwned *hull;
-  assert_int_equal(tgi_hull_ellipsoid(size, 60, 120, NULL, &hull), TG_OK);
+  assert_int_equal(tgt_hull_ellipsoid(size, 60, 120, NULL, &hull), TG_OK);
   tgAllocator a = hull->alloc;
   double *p = a.alloc(a.ctx, sizeof(double) * 3 * (size_t)hull->hull.nvert);
   for (int i = 0; i < 3 * hull->hull.nvert; i++) p[i] = tgRe(hull->hull.vert[i]);
@@ -132,7 +133,7 @@ static void test_hulls(void **state) {
   assert_int_equal(box->hull.nedge, 12);
   assert_int_equal(box->hull.nface, 6);
   tgi_hull_free(box);
-  assert_int_equal(tgi_hull_cylinder(0.1, 0.2, 32, NULL, &box), TG_OK);
+  assert_int_equal(tgt_hull_cylinder(0.1, 0.2, 32, NULL, &box), TG_OK);
   assert_int_equal(box->hull.nface, 34);
   assert_int_equal(box->hull.nvert, 64);
   tgi_hull_free(box);

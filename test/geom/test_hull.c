@@ -6,6 +6,7 @@
 
 #include "geom/mesh_check.h"
 #include "test/support/check.h"
+#include "support/tessellate.h"
 
 enum { MOST = 400 };
 
@@ -167,7 +168,7 @@ static void tessellations(void **state) {
   tgtRandom r = {.s = 3};
   for (int n = 3; n < 40; n += 7) {
     tgHullOwned *hull;
-    assert_int_equal(tgi_hull_cylinder(0.4, 0.7, n, NULL, &hull), TG_OK);
+    assert_int_equal(tgt_hull_cylinder(0.4, 0.7, n, NULL, &hull), TG_OK);
     assert_int_equal(hull->hull.nface, n + 2);
     assert_int_equal(hull->hull.nedge, 3 * n);
     double least = 1e9;
@@ -179,7 +180,7 @@ static void tessellations(void **state) {
     tgi_hull_free(hull);
 
     double semi[3] = {1, 1, 1};
-    assert_int_equal(tgi_hull_ellipsoid(semi, n / 2, n, NULL, &hull), TG_OK);
+    assert_int_equal(tgt_hull_ellipsoid(semi, n / 2, n, NULL, &hull), TG_OK);
     double bound = 1 - cos(TG_PI / n) * cos(TG_PI / (2.0 * (n / 2 + 1)));
     for (int f = 0; f < hull->hull.nface; f++) {
       double depth = 1 - tgRe(hull->hull.face_plane[4 * f + 3]);
@@ -187,7 +188,7 @@ static void tessellations(void **state) {
     }
     tgi_hull_free(hull);
     double egg[3] = {0.3, 1.5, 0.6};
-    assert_int_equal(tgi_hull_ellipsoid(egg, n / 2, n, NULL, &hull), TG_OK);
+    assert_int_equal(tgt_hull_ellipsoid(egg, n / 2, n, NULL, &hull), TG_OK);
     for (int t = 0, v = 0; t < 50; t++) {
       double d[3], exact = 0;
       random_direction(&r, d);

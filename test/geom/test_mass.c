@@ -6,6 +6,7 @@
 #include "geom/mass.h"
 #include "geom/mesh_check.h"
 #include "support/check.h"
+#include "support/tessellate.h"
 
 // tetrahedron with corners 0, a, b, c on the axes, mass m = abc/6: com (a, b, c)/4, int x^2 = m a^2/10, int xy = m
 // ab/20
@@ -92,7 +93,7 @@ static void shells(void **state) {
     static int face[60000];
     int nface = 0;
     tgMassProps p;
-    assert_int_equal(tgi_hull_ellipsoid(semi, n / 2 - 1, n, NULL, &hull), TG_OK);
+    assert_int_equal(tgt_hull_ellipsoid(semi, n / 2 - 1, n, NULL, &hull), TG_OK);
     const tgHull *h = &hull->hull;
     for (int i = 0; i < 3 * h->nvert; i++) vert[i] = tgRe(h->vert[i]);
     for (int f = 0; f < h->nface; f++)
