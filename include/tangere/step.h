@@ -12,10 +12,10 @@ extern "C" {
 /// What a step's solve did. Filled by every step.
 typedef struct tgStepInfo {
   bool converged;
-  int iterations;          ///< of the contact solver (pivots or sweeps)
+  int iterations;          ///< of the contact solver (pivots or sweeps), or Newton steps of a potential model
   int stage;               ///< of the contact solver that gave the answer: 0 none (nothing to solve, or no answer), 1 warm classes,
                            ///< 2 pivoting, 3 Lemke, 4 Lemke on a shifted matrix, 5 sweeps
-  double residual;         ///< of the contact conditions, relative
+  double residual;         ///< of the contact conditions, relative; of a potential model: the last Newton step, of the scene's size
   double least_distance;   ///< smallest gap between geoms that may touch, infinity when none was near [m]
   int ncontact, nrow;      ///< active contact points, constraint rows
   int nisland;             ///< islands: sets of trees that constraints join; each is solved and differentiated by itself

@@ -65,8 +65,9 @@ tgContact *tg_contact_create(const tgModel *model, const char *word, const tgCon
     tgi_error(error, TG_ERR_MEMORY, "No memory for the contact model '%s'.", word);
     return NULL;
   }
-  *c = (tgContact){.model = model, .alloc = alloc, .options = o, .kind = kind, .solver_bytes = kind->solver_bytes};
-  if (kind->prepare(c, error) < 0) {
+  *c = (tgContact){.model = model, .alloc = alloc, .options = o, .kind = kind, .solver_bytes = kind->solver_bytes,
+                   .potential = kind->potential != NULL};
+  if ((c->potential && tgi_potential_express(model, error) < 0) || kind->prepare(c, error) < 0) {
     tg_contact_free(c);
     return NULL;
   }

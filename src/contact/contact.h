@@ -80,7 +80,7 @@ typedef struct tgPotentialModel {
   tgStatus (*evaluate)(tgSim *s);
   /// Largest fraction (0, 1] of the tangent step q (+) d along which nothing touches. Leaves the frames undefined.
   tgStatus (*advance)(tgSim *s, const tgReal *q, const tgReal *d, double *fraction);
-  /// B of the terms of the last evaluate.
+  /// B of the terms of the last evaluate, at whose frames the sim is again; may be NULL: there is none.
   tgStatus (*mixed)(tgSim *s);
   /// p += d/dtheta of the sum over the terms of g . (Z_body1; Z_body2), Z (nbody x 6) twists at the new frames, held fixed; theta the numbers of the
   /// contact model and of the geoms. TG_ERR_UNSUPPORTED names a parameter without a derivative.
@@ -100,7 +100,7 @@ typedef struct tgContactModel {
   tgStatus (*prepare)(tgContact *c, tgError *error);
   /// Frees c->data; NULL: there is none.
   void (*release)(tgContact *c);
-  /// Ties and switches of the last step, counted, the first of them named.
+  /// Ties and switches of the last step, counted, the first of them named. This and the next may be NULL: there are none.
   void (*ties)(const tgSim *s, double h, tgGradInfo *info);
   /// Ties of the parameters that p asks for, added to those of the step.
   void (*param_ties)(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
@@ -108,6 +108,10 @@ typedef struct tgContactModel {
   const tgImpulseModel *impulse;
   const tgPotentialModel *potential;
 } tgContactModel;
+
+/// Can the step of a potential model express the model's joints, actuators and tendons? TG_ERR_UNSUPPORTED: error (may be NULL) names the first
+/// that it cannot.
+tgStatus tgi_potential_express(const tgModel *m, tgError *error);
 
 /// The table, NULL past the end.
 const tgContactModel *tgi_contact_table(int i);

@@ -131,7 +131,7 @@ static tgStatus point_param_vjp(tgSim *s, int body, const tgReal point[3], const
   TG_TRY(prepare(s));
   tgi_sp_screw(screw, point, g);
   tgi_param_pose(dp, body, screw);
-  tgi_place_vjp(s, dp, NULL);
+  tgi_place_vjp(s, s->q0, dp, NULL);
   return TG_OK;
 }
 

@@ -176,7 +176,7 @@ static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
   TG_TRY(step_from(c, c->h));
   memcpy(c->q1, s->qpos, (size_t)s->m.nq * sizeof *c->q1);
   c->features = feature_hash(s);
-  if (s->contact_model != NULL) {
+  if (s->contact_model != NULL && !s->contact_model->potential) {
     s->contact_model->kind->impulse->remember(s);
     s->pinned = true;
   }

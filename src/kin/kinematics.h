@@ -31,9 +31,9 @@ bool tgi_dof_moves(const tgModel *m, int dof, int body);
 /// 6 x nv Jacobian (rows: angular 3, linear 3) of the material point p of a body.
 void tgi_point_jacobian(const tgSim *s, int body, const tgReal p[3], tgReal *J);
 
-/// Carries the adjoints of axes (p->S) and poses (p->X) at the frames of the last tgi_kinematics(q0) to body_pos, body_quat, jnt_pos and
+/// Carries the adjoints of axes (p->S) and poses (p->X) at the frames of the last tgi_kinematics, at coordinates q, to body_pos, body_quat, jnt_pos and
 /// jnt_axis, adding; then sets both to zero. gq (nv, may be NULL) += their part in the coordinates.
-void tgi_place_vjp(const tgSim *s, tgParamGrad *p, tgReal *gq);
+void tgi_place_vjp(const tgSim *s, const tgReal *q, tgParamGrad *p, tgReal *gq);
 /// g4 += the gradient in a unit quaternion q, along its sphere, of what changes by g . delta when q turns to q (1, delta/2).
 void tgi_quat_gradient(const tgReal *q, const tgReal *g, tgReal *g4);
 

@@ -37,9 +37,9 @@ static void add_tangential(tgReal *out, const tgReal *axis, const tgReal *g) {
 }
 
 // Ra: the frame after the joint on entry, before it on return
-static void joint_frame(const tgSim *s, int j, tgReal *R, tgReal *angle) {
+static void joint_frame(const tgSim *s, int j, const tgReal *qpos, tgReal *R, tgReal *angle) {
   const tgModel *m = &s->m;
-  const tgReal *q = s->q0 + m->jnt_qadr[j];
+  const tgReal *q = qpos + m->jnt_qadr[j];
   tgReal dq[4], D[9], t[9];
   *angle = 0;
   if (m->jnt_type[j] == TG_JOINT_SLIDE) *angle = q[0] - m->qpos0[m->jnt_qadr[j]];
@@ -95,7 +95,7 @@ static void joint_parameters(const tgSim *s, int j, const tgReal *Rafter, const 
 }
 
 // the joints of body b from the last to the first; K and R (its frame's orientation) become those before them
-static void body_joints(const tgSim *s, int b, tgReal *K, tgReal *R, tgReal *pos, tgParamGrad *p, tgReal *gq) {
+static void body_joints(const tgSim *s, int b, const tgReal *q, tgReal *K, tgReal *R, tgReal *pos, tgParamGrad *p, tgReal *gq) {
   const tgModel *m = &s->m;
   for (int k = m->body_jntnum[b] - 1; k >= 0; k--) {
     int j = m->body_jntadr[b] + k, d = m->jnt_vadr[j], type = m->jnt_type[j], n = type == TG_JOINT_FREE ? 6 : type == TG_JOINT_BALL ? 3 : 1;
@@ -104,7 +104,7 @@ static void body_joints(const tgSim *s, int b, tgReal *K, tgReal *R, tgReal *pos
     tgi_m3_mulv(r, R, m->jnt_pos + 3 * j);
     tgi_v3_add(anchor, pos, r);
     if (type != TG_JOINT_FREE) {
-      joint_frame(s, j, R, &angle);
+      joint_frame(s, j, q, R, &angle);
       joint_parameters(s, j, Rafter, R, angle, anchor, K, p);
       // the frame's place before the joint
       if (type == TG_JOINT_SLIDE) {
@@ -128,14 +128,14 @@ static void body_joints(const tgSim *s, int b, tgReal *K, tgReal *R, tgReal *pos
   }
 }
 
-void tgi_place_vjp(const tgSim *s, tgParamGrad *p, tgReal *gq) {
+void tgi_place_vjp(const tgSim *s, const tgReal *q, tgParamGrad *p, tgReal *gq) {
   const tgModel *m = &s->m;
   for (int b = m->nbody - 1; b > 0; b--) {
     int parent = m->body_parent[b];
     tgReal *K = p->X + 6 * b, R[9], pos[3], t[3], g[3];
     tgi_m3_copy(R, s->xmat + 9 * b);
     tgi_v3_copy(pos, s->xpos + 3 * b);
-    body_joints(s, b, K, R, pos, p, gq);
+    body_joints(s, b, q, K, R, pos, p, gq);
     if (p->body_pos != NULL) add_transposed(p->body_pos + 3 * b, s->xmat + 9 * parent, K + 3);
     if (p->body_quat != NULL) {
       torque_about(K, pos, t);

@@ -43,5 +43,7 @@ void tgi_quat_axis_angle(tgReal *q, const tgReal *axis, tgReal angle);
 void tgi_so3_jr(tgReal *J, const tgReal *w);
 /// Inverse of the right Jacobian, |w| < 2 pi.
 void tgi_so3_jr_inv(tgReal *J, const tgReal *w);
+/// out_i = p' (dJr^-1/dw_i) y.
+void tgi_so3_jr_inv_d(tgReal *out, const tgReal *w, const tgReal *p, const tgReal *y);
 
 #endif

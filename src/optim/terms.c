@@ -222,5 +222,5 @@ void tgi_term_parameters(tgSim *s, const tgTerm *t, double scale, tgTermRows *w,
     tgi_m3_tmulv(local, s->xmat + 9 * body, g);
     if (t->kind == TG_TERM_BODY_COM && p->body_com != NULL) tgi_v3_add(p->body_com + 3 * body, p->body_com + 3 * body, local);
   }
-  tgi_place_vjp(s, p, NULL);
+  tgi_place_vjp(s, s->q0, p, NULL);
 }

@@ -69,9 +69,9 @@ static size_t scratch_bytes(const tgModel *m, const tgCapacity *z) {
   return tgi_size_mul(reals, sizeof(tgReal));
 }
 
-static tgCapacity first_capacity(const tgModel *m) {
-  int ncon = m->npair < 8 ? 4 * m->npair : 32, fixed = tgi_fixed_rows(m);
-  tgCapacity z = {.ncon = ncon, .npairmem = ncon, .nrow = (fixed < 128 ? fixed : 128) + 3 * ncon};
+static tgCapacity first_capacity(const tgModel *m, bool potential) {
+  int ncon = potential ? 0 : m->npair < 8 ? 4 * m->npair : 32, fixed = tgi_fixed_rows(m);
+  tgCapacity z = {.ncon = ncon, .npairmem = ncon, .nrow = potential ? 0 : (fixed < 128 ? fixed : 128) + 3 * ncon, .implicit = potential};
   z.stack = scratch_bytes(m, &z);
   return z;
 }
@@ -127,7 +127,7 @@ tgSim *tg_sim_create(const tgModel *model, const tgContact *contact, const tgAll
   tgAllocator a = tgi_allocator(allocator);
   tgSim *s = a.alloc(a.ctx, sizeof *s);
   if (s != NULL) {
-    *s = (tgSim){.model = model, .contact_model = contact, .alloc = a, .cap = first_capacity(model)};
+    *s = (tgSim){.model = model, .contact_model = contact, .alloc = a, .cap = first_capacity(model, contact != NULL && contact->potential)};
     s->wanted = s->cap;
     if (make_block(s) == TG_OK) {
       copy_parameters(s, model);

@@ -38,8 +38,8 @@ typedef struct tgPairTerm {
   tgReal B[144];                           // d g/d(twists of the two bodies at the start of the step), row-major; 0 where nothing is lagged
 } tgPairTerm;
 
-/// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point.
-typedef struct tgCapacity { int ncon, nrow, npairmem; size_t stack; } tgCapacity;
+/// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point. implicit: 1 under a potential model, else 0.
+typedef struct tgCapacity { int ncon, nrow, npairmem, implicit; size_t stack; } tgCapacity;
 
 /// A contact model bound to a model. The struct stands here, below contact/, because a sim sizes the solver's workspace
 /// through it; the rest is contact/'s.
@@ -50,6 +50,7 @@ struct tgContact {
   const struct tgContactModel *kind;   // its line in contact/table.c
   size_t (*solver_bytes)(const struct tgContact *c, const tgCapacity *z);   // workspace for that capacity; SIZE_MAX on overflow
   void *data;                          // what the contact model keeps of the model's geometry, const after creation
+  bool potential;                      // the kind is a potential model
   int nterm;                           // terms at most of a potential model, else 0
 };
 
@@ -86,6 +87,7 @@ struct tgSim {
   tgHull *hull;                // model->nhull, also m.hull: the model's; where hull_vert is not as in the model with this sim's vertices and planes
   tgReal *hull_plane;          // room for all planes of hulls
   bool hulls_given;            // the caller has asked for hull_vert and may have changed it
+  double shift;                // added to H of the last step, in units of M/h^2, for it to be positive definite: 0 at a true minimum
   tgReal *scaled_hull[2];      // room for the largest hull under a scale, vertices and planes, one for each shape of a pair
   void *solver;                // workspace of the contact solver, contact_model->solver_bytes(m, &cap), zeroed
   size_t solver_bytes;

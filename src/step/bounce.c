@@ -129,7 +129,7 @@ static tgStatus gap_parameters(tgSim *s, const tgReal *gaps, tgParamGrad *p) {
   for (int d = 0; d < s->m.nv; d++) unused[d] = 0;
   k->gap_vjp(s, gaps, unused, p);
   TG_TRY(k->size_parameters(s, p));
-  tgi_place_vjp(s, p, NULL);
+  tgi_place_vjp(s, s->q0, p, NULL);
   return TG_OK;
 }
 

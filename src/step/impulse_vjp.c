@@ -174,7 +174,7 @@ static tgStatus impulse_vjp(tgSim *s, const tgReal *z, const Out *o) {
   if (s->nrow > 0 && !tgi_no_contact_gradient(s)) TG_TRY(rows_vjp(s, z, x, o));
   tgi_impulse_solve(s, x, lambda);
   TG_TRY(balance_vjp(s, s->v1, x, lambda, o));
-  if (o->p != NULL) tgi_place_vjp(s, o->p, NULL);
+  if (o->p != NULL) tgi_place_vjp(s, s->q0, o->p, NULL);
   return TG_OK;
 }
 

@@ -11,6 +11,7 @@
 #include "contact/islands.h"
 #include "dyn/dynamics.h"
 #include "step/bounce.h"
+#include "step/implicit.h"
 #include "step/impulse.h"
 
 static bool symplectic(const tgSim *s) { return s->contact_model == NULL || s->contact_model->options.symplectic; }
@@ -41,14 +42,20 @@ static tgStatus step(tgSim *s, double h) {
   for (int i = 0; i < m->nq; i++) s->q0[i] = s->qpos[i];
   for (int d = 0; d < m->nv; d++) s->v0[d] = s->qvel[d];
   smooth(s);
-  tgStatus status = tgi_impulse_velocity(s, h);
+  tgStatus status = tgi_implicit(s) ? tgi_implicit_step(s, h) : tgi_impulse_velocity(s, h);
   if (status != TG_OK) return status;
   return tgi_check_velocity(s, s->v1);
 }
 
-// from v1 to the state after the step
+// from v1, or from q1 and v1, to the state after the step
 static tgStatus commit(tgSim *s) {
   const tgModel *m = &s->m;
+  if (tgi_implicit(s)) {
+    memcpy(s->qpos, s->q1, (size_t)m->nq * sizeof(tgReal));
+    memcpy(s->qvel, s->v1, (size_t)m->nv * sizeof(tgReal));
+    s->stage = TG_STAGE_STEPPED;
+    return TG_OK;
+  }
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)m->nv);
   if (w == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
@@ -104,8 +111,9 @@ static tgStatus stepped(tgSim *s) {
 static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo *info) {
   if (info == NULL) return;
   *info = (tgGradInfo){.label = TG_GRAD_EXACT, .converged = s->info.converged, .first_step = -1};
-  if (s->contact_model != NULL) s->contact_model->kind->ties(s, s->h, info);
-  if (s->contact_model != NULL && dp != NULL) s->contact_model->kind->param_ties(s, dp, info);
+  const tgContactModel *kind = s->contact_model != NULL ? s->contact_model->kind : NULL;
+  if (kind != NULL && kind->ties != NULL) kind->ties(s, s->h, info);
+  if (kind != NULL && kind->param_ties != NULL && dp != NULL) kind->param_ties(s, dp, info);
   if (clamps > 0) {
     if (info->ties == 0) snprintf(info->reason, sizeof info->reason, "an actuator or spring at its clamp");
     info->ties += clamps;
@@ -115,6 +123,10 @@ static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo 
     char text[130];
     info->label = TG_GRAD_SURROGATE;
     snprintf(info->reason, sizeof info->reason, "complementarity-aware: %s", s->contact_model->kind->impulse->row_label(s, s->explored, text, sizeof text));
+  }
+  if (tgi_implicit(s) && s->shift > 0) {
+    info->label = TG_GRAD_SURROGATE;
+    snprintf(info->reason, sizeof info->reason, "the step's energy has no strict minimum: its second derivative is taken with %.3g M/h^2 added", s->shift);
   }
   if (s->contact_model != NULL && s->contact_model->options.zero_contact_gradient && s->nrow > 0) {
     info->label = TG_GRAD_SURROGATE;
@@ -136,9 +148,24 @@ static tgStatus bounce_position(tgSim *s, tgReal *x, tgReal *gaps) {
   return status;
 }
 
+static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, int *clamps) {
+  int nv = s->m.nv;
+  tgReal *a = tgi_stack_real(s, 2 * (size_t)nv);
+  if (a == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
+  for (int d = 0; d < 2 * nv; d++) a[d] = 0;
+  for (int i = 0; i < s->m.nu && du != NULL; i++) du[i] = 0;
+  TG_TRY(tgi_implicit_vjp(s, gq, gv, a, a + nv, du, dp, clamps));
+  for (int d = 0; d < nv; d++) {
+    if (dq != NULL) dq[d] = a[d];
+    if (dv != NULL) dv[d] = a[nv + d];
+  }
+  return TG_OK;
+}
+
 static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, int *clamps) {
   const tgModel *m = &s->m;
   int nv = m->nv;
+  if (tgi_implicit(s)) return implicit_vjp(s, gq, gv, dq, dv, du, dp, clamps);
   bool by_new = symplectic(s);
   tgReal *aq = tgi_stack_real(s, (size_t)nv), *av = tgi_stack_real(s, (size_t)nv), *z = tgi_stack_real(s, (size_t)nv),
          *w = tgi_stack_real(s, (size_t)nv), *gw = tgi_stack_real(s, (size_t)nv);
@@ -237,8 +264,9 @@ static tgStatus jacobian(tgSim *sim, tgReal *D, tgGradInfo *info) {
   if (w == NULL) return no_room(sim);
   const tgReal *v = symplectic(sim) ? sim->v1 : sim->v0;
   for (int d = 0; d < nv; d++) w[d] = sim->h * v[d];
-  tgStatus status = tgi_impulse_jacobian(sim, D + (size_t)nv * (size_t)nc, &clamps);
-  if (status >= 0) status = tgi_bounces(sim) ? bouncing_positions(sim, w, D) : positions(sim, w, D);
+  bool implicit = tgi_implicit(sim);
+  tgStatus status = implicit ? tgi_implicit_jacobian(sim, D, &clamps) : tgi_impulse_jacobian(sim, D + (size_t)nv * (size_t)nc, &clamps);
+  if (status >= 0 && !implicit) status = tgi_bounces(sim) ? bouncing_positions(sim, w, D) : positions(sim, w, D);
   tgi_stack_free(sim, mark);
   if (status >= 0) label(sim, clamps, NULL, info);
   return status;

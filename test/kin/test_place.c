@@ -106,7 +106,7 @@ static void check_tree(int k, bool flat) {
     tgi_param_pose(p, b, t);
   }
   for (int i = 0; i < nv; i++) gq[i] = 0;
-  tgi_place_vjp(s, p, gq);
+  tgi_place_vjp(s, s->q0, p, gq);
   tgtDeriv d = {.name = "q", .nx = m->nq, .nt = nv, .ny = 1, .map = of_q, .retract = retract_q, .ctx = &c, .tol = tolerance};
   tgt_check_jacobian(&d, s->qpos, gq);
   const char *fields[] = {"body_pos", "body_quat", "jnt_pos", "jnt_axis"};

@@ -69,8 +69,43 @@ static void test_right_jacobian(void **state) {
   }
 }
 
+// p' Jr^-1(w) y along each axis of w, on both sides of where the series ends (|w|^2 = 0.1) and at 0
+static void test_jr_inv_d(void **state) {
+  (void)state;
+  tgtRandom r = {.s = 11};
+  const double length[6] = {0, 1e-3, 0.31, 0.32, 1, 3};
+  for (int k = 0; k < 6; k++) {
+    tgReal w[3], p[3], y[3], D[3], n = 0;
+    for (int i = 0; i < 3; i++) {
+      w[i] = tgt_normal(&r);
+      p[i] = tgt_normal(&r);
+      y[i] = tgt_normal(&r);
+      n += w[i] * w[i];
+    }
+    for (int i = 0; i < 3; i++) w[i] *= length[k] / tgSqrt(n);
+    tgi_so3_jr_inv_d(D, w, p, y);
+    for (int c = 0; c < 3; c++) {
+      tgReal est[2];
+      for (int level = 0; level < 2; level++) {
+        double h = 1e-3 / (1 << level);
+        tgReal f[2];
+        for (int s = 0; s < 2; s++) {
+          tgReal at[3], J[9], Jy[3];
+          tgi_v3_copy(at, w);
+          at[c] += s == 0 ? h : -h;
+          tgi_so3_jr_inv(J, at);
+          tgi_m3_mulv(Jy, J, y);
+          f[s] = tgi_v3_dot(p, Jy);
+        }
+        est[level] = (f[0] - f[1]) / (2 * h);
+      }
+      check_close(D[c], (4 * est[1] - est[0]) / 3, 1e-10);
+    }
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_exp_log), cmocka_unit_test(test_matrix),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_exp_log), cmocka_unit_test(test_matrix), cmocka_unit_test(test_jr_inv_d),
                                      cmocka_unit_test(test_right_jacobian)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

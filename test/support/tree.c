@@ -39,6 +39,12 @@ static void add_joint(tgDesc *d, tgtRandom *r, int body, tgJointType type, int f
   j->damping = tgt_uniform(r, 0, 0.4);
   j->stiffness = tgt_uniform(r, 0, 3);
   if (scalar) j->springref = tgt_uniform(r, -0.5, 0.5);
+  if (!(flags & TGT_TREE_ENERGY)) return;
+  j->frictionloss = tgt_uniform(r, 0, 0.5);
+  if (type == TG_JOINT_FREE || new_j % 2 == 0) return;
+  j->limited = TG_LIMITED_YES;
+  j->range[0] = scalar ? -1.5 : 0;
+  j->range[1] = scalar ? 1.8 : 2.5;
 }
 
 static void add_joints(tgDesc *d, tgtRandom *r, int body, int kind, int flags) {
@@ -49,7 +55,7 @@ static void add_joints(tgDesc *d, tgtRandom *r, int body, int kind, int flags) {
   for (int k = 0; k < 4 && kinds[kind][k] != TG_JOINT_FREE; k++) add_joint(d, r, body, kinds[kind][k], flags);
 }
 
-static void add_actuators(tgDesc *d, tgtRandom *r) {
+static void add_actuators(tgDesc *d, tgtRandom *r, bool ranges) {
   for (int j = 0; j < d->njoint; j++) {
     int new_a = tg_desc_add_actuator(d, TG_TRN_JOINT, j, NULL);
     tgActuatorDesc *a = &d->actuator[new_a];
@@ -61,11 +67,11 @@ static void add_actuators(tgDesc *d, tgtRandom *r) {
     a->ctrllimited = j % 2 == 0;
     a->ctrlrange[0] = -0.7;
     a->ctrlrange[1] = 0.9;
-    a->forcelimited = j % 3 == 0;
+    a->forcelimited = ranges && j % 3 == 0;
     a->forcerange[0] = -2;
     a->forcerange[1] = 1.5;
     tgJointType t = d->joint[j].type;
-    if (j % 4 == 1 && (t == TG_JOINT_HINGE || t == TG_JOINT_SLIDE)) {
+    if (ranges && j % 4 == 1 && (t == TG_JOINT_HINGE || t == TG_JOINT_SLIDE)) {
       d->joint[j].actfrclimited = TG_LIMITED_YES;
       d->joint[j].actfrcrange[0] = -1;
       d->joint[j].actfrcrange[1] = 0.8;
@@ -81,7 +87,7 @@ static void add_actuators(tgDesc *d, tgtRandom *r) {
 }
 
 // two tendons over the first few scalar joints: one with a dead band, one without
-static void add_tendons(tgDesc *d, tgtRandom *r) {
+static void add_tendons(tgDesc *d, tgtRandom *r, int flags) {
   int joint[4], n = 0;
   double coef[4];
   for (int j = 0; j < d->njoint && n < 4; j++)
@@ -97,6 +103,7 @@ static void add_tendons(tgDesc *d, tgtRandom *r) {
     t->damping = 0.3;
     t->springlength[0] = k == 0 ? -0.1 : 0.05;
     t->springlength[1] = 0.05;
+    t->frictionloss = flags & TGT_TREE_ENERGY ? 0.2 : 0;
   }
 }
 
@@ -121,8 +128,8 @@ tgModel *tgt_random_tree(uint64_t seed, int nbody, int flags) {
     if (b == 1 && (flags & TGT_TREE_FREE)) add_joint(d, &r, b, TG_JOINT_FREE, flags);
     else add_joints(d, &r, b, b == 1 ? (int)(seed % 6) : (int)((seed + (uint64_t)b) % 7), flags);
   }
-  if (flags & TGT_TREE_PASSIVE) add_tendons(d, &r);
-  if (flags & TGT_TREE_ACTUATED) add_actuators(d, &r);
+  if (flags & TGT_TREE_PASSIVE) add_tendons(d, &r, flags);
+  if (flags & TGT_TREE_ACTUATED) add_actuators(d, &r, !(flags & TGT_TREE_ENERGY));
   if (flags & TGT_TREE_FLUID) {
     d->option.density = 40;
     d->option.viscosity = 0.3;

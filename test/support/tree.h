@@ -9,7 +9,8 @@ enum {
   TGT_TREE_FREE = 1,      // the first body has a free joint (else what comes)
   TGT_TREE_PASSIVE = 2,   // damping, stiffness, armature, springref, gravity compensation, tendons
   TGT_TREE_ACTUATED = 4,  // actuators of every kind, with limits
-  TGT_TREE_FLUID = 8      // density, viscosity and wind
+  TGT_TREE_FLUID = 8,     // density, viscosity and wind
+  TGT_TREE_ENERGY = 16    // only what an energy can express: no ranges of forces; and joint limits and dry friction
 };
 
 /// A compiled random tree of nbody bodies (world not counted). Joints go round: hinge, ball, slide, two slides and a hinge, three hinges,

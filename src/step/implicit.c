@@ -1,0 +1,265 @@
+// implicit.c: the minimisation of a step. See implicit.h, and objective.h for what is minimised.
+//
+// Based on: [math/barrier Step]. Newton's method with the exact second derivative; where that is not positive definite, a multiple of M/h^2 is
+// added, M the mass matrix at q0. A step goes no farther than the contact model and the joints' limits allow, and is accepted where the
+// energy falls or, within its round-off, the slope along the step does. The end is told by displacement: a Newton step that moves no point
+// of a body by more than 1e-12 of the scene, and then one more.
+#include "step/implicit.h"
+
+#include <string.h>
+
+#include "dyn/forces.h"
+#include "math/ldl.h"
+#include "step/objective.h"
+
+enum { MOST_STEPS = 200, MOST_HALVINGS = 60 };
+#define CONVERGED 1e-12  // displacement of a Newton step, of the scene's size
+#define STALLED 1e-9     // the same where round-off of the energy and of its slope leaves no step to accept
+#define MOST_TURN 1.0    // of a rotation in one Newton step [rad]
+#define KEPT_GAP 0.99    // share of the distance to a joint's limit that a step may go
+#ifdef TG_COMPLEX
+enum { POLISH = 3 };     // imaginary parts follow by one Newton step at converged real parts
+#else
+enum { POLISH = 1 };
+#endif
+
+typedef struct Newton {
+  tgiObjective o;
+  tgReal *q, *trial, *d;   // present and tried coordinates, step
+  tgReal *twist;           // nbody x 6
+  double *reach;           // nbody: of a body's points from its centre of mass
+  double size;             // of the scene
+  double moved;            // displacement of the last Newton step
+} Newton;
+
+static tgStatus no_room(tgSim *s) { return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat."); }
+
+static bool take(tgSim *s, double h, Newton *n) {
+  const tgModel *m = &s->m;
+  n->q = tgi_stack_real(s, (size_t)m->nq);
+  n->trial = tgi_stack_real(s, (size_t)m->nq);
+  n->d = tgi_stack_real(s, (size_t)m->nv);
+  n->twist = tgi_stack_real(s, 6 * (size_t)m->nbody);
+  n->reach = tgi_stack_bytes(s, (size_t)m->nbody * sizeof(double));
+  return tgi_objective_take(s, h, &n->o) && n->q != NULL && n->trial != NULL && n->d != NULL && n->twist != NULL && n->reach != NULL;
+}
+
+// with the frames of q0
+static void measure(const tgSim *s, Newton *n) {
+  const tgModel *m = &s->m;
+  n->size = 0;
+  for (int b = 0; b < m->nbody; b++) {
+    const tgReal *I = m->body_inertia + 6 * b;
+    double mass = tgRe(m->body_mass[b]), trace = tgRe(I[0] + I[1] + I[2]);
+    n->reach[b] = mass > 0 && trace > 0 ? sqrt(trace / mass) : 0;
+  }
+  for (int g = 0; g < m->ngeom; g++) {
+    tgReal r[3];
+    int b = m->geom_body[g];
+    tgi_v3_sub(r, s->geom_xpos + 3 * g, s->xcom + 3 * b);
+    n->reach[b] = fmax(n->reach[b], sqrt(fmax(0, tgRe(tgi_v3_dot(r, r)))) + tgRe(m->geom_rbound[g]));
+  }
+  for (int b = 1; b < m->nbody; b++) {
+    const tgReal *c = s->xcom + 3 * b;
+    if (m->body_lastdof[b] >= 0) n->size = fmax(n->size, n->reach[b] + sqrt(fmax(0, tgRe(tgi_v3_dot(c, c)))));
+  }
+  if (n->size == 0) n->size = 1;
+}
+
+// the farthest that the tangent step d moves a point of a body, about; *body: whose
+static double displacement(const tgSim *s, Newton *n, const tgReal *d, int *body) {
+  const tgModel *m = &s->m;
+  double most = 0;
+  tgi_sp_zero(n->twist);
+  for (int b = 1; b < m->nbody; b++) {
+    tgReal *V = n->twist + 6 * b, u[3];
+    tgi_sp_copy(V, n->twist + 6 * m->body_parent[b]);
+    for (int i = m->body_dofadr[b], end = i + m->body_dofnum[b]; i < end; i++) tgi_sp_axpy(V, d[i], s->S + 6 * i);
+    tgi_sp_point_velocity(u, V, s->xcom + 3 * b);
+    double move = 0, turn = 0;
+    for (int i = 0; i < 3; i++) {
+      move += tgRe(u[i]) * tgRe(u[i]);
+      turn += tgRe(V[i]) * tgRe(V[i]);
+    }
+    double r = sqrt(move) + n->reach[b] * sqrt(turn);
+    if (r <= most) continue;
+    most = r;
+    *body = b;
+  }
+  return most;
+}
+
+// d = -(H + shift M/h^2)^-1 g with the least shift tried for which this is positive definite
+static tgStatus newton_step(tgSim *s, Newton *n) {
+  int nv = s->m.nv, body = -1;
+  size_t size = (size_t)nv * (size_t)nv;
+  double hh = n->o.h * n->o.h;
+  tgi_objective_hessian(s, n->q, &n->o, s->step_H);
+  s->shift = 0;
+  while (!tgi_ldl_factor(nv, s->shift == 0 ? s->step_H : s->step_L, s->step_L)) {
+    s->shift = s->shift == 0 ? 1e-3 : 10 * s->shift;
+    if (!(s->shift < 1e25))
+      return tgi_error(&s->error, TG_ERR_INVALID, "The mass matrix is not positive definite at this pose, or the contact potential has no finite second "
+                       "derivative; look for bodies without mass or inertia that a joint moves.");
+    for (size_t i = 0; i < size; i++) s->step_L[i] = s->step_H[i] + s->shift / hh * s->M[i];
+  }
+  for (int i = 0; i < nv; i++) n->d[i] = -n->o.g[i];
+  tgi_ldl_solve(nv, s->step_L, n->d);
+  n->moved = displacement(s, n, n->d, &body) * (1 + s->shift) / n->size;
+  if (body >= 0) s->info.body1 = body;
+  s->info.residual = n->moved;
+  return TG_OK;
+}
+
+// largest share of the step d, at most 1, that the joints allow
+static double joint_share(const tgSim *s, const tgReal *q, const tgReal *d) {
+  const tgModel *m = &s->m;
+  double share = 1;
+  for (int j = 0; j < m->njnt; j++) {
+    int adr, turn = tgi_rotation_dof(m, j, &adr);
+    tgReal gap, width;
+    if (turn >= 0) {
+      double angle = 0, most = MOST_TURN;
+      for (int i = 0; i < 3; i++) angle += tgRe(d[turn + i]) * tgRe(d[turn + i]);
+      // not through the forbidden angles to those beyond
+      if (tgi_limit(s, j, 1, q, &gap, &width)) most = fmin(most, KEPT_GAP * 2 * (TG_PI - tgRe(m->jnt_range[2 * j + 1])));
+      if (sqrt(angle) * share > most) share = most / sqrt(angle);
+      continue;
+    }
+    for (int side = 0; side < 2; side++) {
+      double approach = (side == 0 ? -1 : 1) * tgRe(d[m->jnt_vadr[j]]);
+      if (tgi_limit(s, j, side, q, &gap, &width) && approach * share > KEPT_GAP * tgRe(gap)) share = KEPT_GAP * tgRe(gap) / approach;
+    }
+  }
+  return share;
+}
+
+// share of the step n->d from q that nothing forbids
+static tgStatus allowed(tgSim *s, const tgReal *q, tgReal *d, double *share) {
+  *share = joint_share(s, q, d);
+  for (int i = 0; i < s->m.nv && *share < 1; i++) d[i] *= *share;
+  double fraction = 1;
+  TG_TRY(s->contact_model->kind->potential->advance(s, q, d, &fraction));
+  for (int i = 0; i < s->m.nv && *share < 1; i++) d[i] /= *share;
+  *share *= fraction;
+  return TG_OK;
+}
+
+static void move(const tgSim *s, const Newton *n, double share) {
+  for (int i = 0; i < s->m.nv; i++) n->d[i] *= share;
+  tg_model_integrate(&s->m, n->q, n->d, n->trial);
+  for (int i = 0; i < s->m.nv; i++) n->d[i] /= share;
+}
+
+static void keep(const tgSim *s, Newton *n) { memcpy(n->q, n->trial, (size_t)s->m.nq * sizeof(tgReal)); }
+
+static double slope(const tgSim *s, const Newton *n) {
+  tgReal sum = 0;
+  for (int i = 0; i < s->m.nv; i++) sum += n->o.g[i] * n->d[i];
+  return tgRe(sum);
+}
+
+// q <- q (+) share d; *stalled: no share is accepted, and q stays
+static tgStatus line_search(tgSim *s, Newton *n, bool *stalled) {
+  double share, fall = slope(s, n), before = tgRe(n->o.energy), rounding = n->o.rounding;
+  TG_TRY(allowed(s, n->q, n->d, &share));
+  for (int k = 0; k < MOST_HALVINGS; k++, share /= 2) {
+    move(s, n, share);
+    TG_TRY(tgi_objective_evaluate(s, n->trial, &n->o));
+    double energy = tgRe(n->o.energy), noise = 16 * fmax(rounding, n->o.rounding);
+    bool falls = energy <= before + 1e-4 * share * fall, flatter = energy <= before + noise && fabs(slope(s, n)) <= 0.9 * fabs(fall);
+    if (!falls && !flatter) continue;
+    keep(s, n);
+    return TG_OK;
+  }
+  *stalled = true;
+  return tgi_objective_evaluate(s, n->q, &n->o);
+}
+
+// from q0 or, where the energy is lower, from as far along h v0 as is allowed
+static tgStatus start(tgSim *s, Newton *n) {
+  int body = -1;
+  double share, before;
+  memcpy(n->q, s->q0, (size_t)s->m.nq * sizeof(tgReal));
+  TG_TRY(tgi_objective_evaluate(s, n->q, &n->o));
+  if (!(tgRe(n->o.energy) < INFINITY))
+    return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where the contact potential is infinite; start with the bodies apart.");
+  before = tgRe(n->o.energy);
+  for (int d = 0; d < s->m.nv; d++) n->d[d] = n->o.h * s->v0[d];
+  if (displacement(s, n, n->d, &body) < CONVERGED * n->size) return TG_OK;
+  TG_TRY(allowed(s, n->q, n->d, &share));
+  move(s, n, share);
+  TG_TRY(tgi_objective_evaluate(s, n->trial, &n->o));
+  if (tgRe(n->o.energy) < before) {
+    keep(s, n);
+    return TG_OK;
+  }
+  return tgi_objective_evaluate(s, n->q, &n->o);
+}
+
+// the last steps, whole; stays where one of them is not allowed
+static tgStatus polish(tgSim *s, Newton *n) {
+  for (int k = 0; k < POLISH && s->shift == 0; k++) {
+    move(s, n, 1);
+    TG_TRY(tgi_objective_evaluate(s, n->trial, &n->o));
+    if (tgRe(n->o.energy) < INFINITY) keep(s, n);
+    else TG_TRY(tgi_objective_evaluate(s, n->q, &n->o));
+    TG_TRY(newton_step(s, n));
+  }
+  return TG_OK;
+}
+
+static tgStatus minimise(tgSim *s, Newton *n) {
+  bool stalled = false;
+  TG_TRY(start(s, n));
+  for (s->info.iterations = 0; s->info.iterations < MOST_STEPS; s->info.iterations++) {
+    TG_TRY(newton_step(s, n));
+    if (n->moved < CONVERGED || (stalled && n->moved < STALLED)) {
+      TG_TRY(polish(s, n));
+      s->info.body1 = -1;
+      return TG_OK;
+    }
+    if (stalled) break;
+    TG_TRY(line_search(s, n, &stalled));
+  }
+  char label[160];
+  return tgi_error(&s->error, TG_NOT_CONVERGED,
+                   "The step's minimisation ends after %d Newton steps with one of %.3g of the scene's size, for %s; the state is unchanged. Try a smaller "
+                   "step, or a larger weight of the contact potential.", s->info.iterations, n->moved,
+                   tgi_model_label(&s->m, TG_THING_BODY, s->info.body1, label, sizeof label));
+}
+
+// a joint at or beyond its limit at q0, by name
+static tgStatus within_limits(tgSim *s) {
+  const tgModel *m = &s->m;
+  for (int j = 0; j < m->njnt; j++)
+    for (int side = 0; side < 2; side++) {
+      tgReal gap, width;
+      char label[160];
+      if (!tgi_limit(s, j, side, s->q0, &gap, &width)) continue;
+      if (tgRe(gap) > 0 && tgRe(width) > 0) continue;
+      return tgi_error(&s->error, TG_ERR_INVALID, "%s is not inside its %s limit (%.6g from it), where a step under a contact potential must start; move it inside.",
+                       tgi_model_label(m, TG_THING_JOINT, j, label, sizeof label), side == 0 ? "lower" : "upper", tgRe(gap));
+    }
+  return TG_OK;
+}
+
+tgStatus tgi_implicit_step(tgSim *s, double h) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s);
+  Newton n;
+  s->ncon = s->nrow = s->nisland = 0;
+  if (tgi_has_fluid(m))
+    return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "A medium (opt_density, opt_viscosity) acts, which a contact model with a potential cannot express.");
+  if (!take(s, h, &n)) return no_room(s);
+  TG_TRY(within_limits(s));
+  TG_TRY(s->contact_model->kind->potential->begin(s, h));
+  TG_TRY(tgi_objective_begin(s, h));
+  measure(s, &n);
+  TG_TRY(minimise(s, &n));
+  memcpy(s->q1, n.q, (size_t)m->nq * sizeof(tgReal));
+  for (int d = 0; d < m->nv; d++) s->v1[d] = n.o.delta[d] / h;
+  tgi_kinematics(s, s->q0);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}

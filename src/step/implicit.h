@@ -1,0 +1,24 @@
+// implicit.h: the stepper of potential models: a step minimises an objective over the coordinates after it.
+//
+// Based on: [math/barrier Step], [math/barrier Gradient]. The state is (q, v) with q a step before = q (+) (-h v), which keeps it exactly:
+//   q' = argmin L(q'; q, v, u),   v' = (q' (-) q)/h.
+// At the minimum dL/dq' = 0, so dq' = -H^-1 (dL_q'/dq dq + dL_q'/dv dv + ...), H the exact second derivative.
+#ifndef TG_STEP_IMPLICIT_H
+#define TG_STEP_IMPLICIT_H
+
+#include "contact/contact.h"
+#include "sim/param.h"
+
+/// The sim's contact model is a potential.
+static inline bool tgi_implicit(const tgSim *s) { return s->contact_model != NULL && s->contact_model->potential; }
+
+/// q1 and v1 from (q0, v0), whose frames and forces are in the sim; step_H and step_L at q1. Fills s->info. Frames as they were.
+tgStatus tgi_implicit_step(tgSim *s, double h);
+
+/// Adjoint of the last step: adds to aq, av (nv), du (nu) and p (du and p may be NULL) what gq = dL/dq', gv = dL/dv' (either may be NULL) are in
+/// q0, v0, the control and the parameters. ties counts clamps met.
+tgStatus tgi_implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties);
+/// Its dense derivative, D (2 nv x (2 nv + nu), row-major): rows q', v', columns q, v, u. Shares no derivative code with the adjoint.
+tgStatus tgi_implicit_jacobian(tgSim *s, tgReal *D, int *ties);
+
+#endif

@@ -1,0 +1,18 @@
+// implicit_param.h: the adjoint of a step of a potential model as its parameters see it.
+#ifndef TG_STEP_IMPLICIT_PARAM_H
+#define TG_STEP_IMPLICIT_PARAM_H
+
+#include "step/objective.h"
+
+typedef struct tgiAdjoint {
+  tgiObjective o;      ///< delta, slope and curve at q1
+  tgReal *z, *zeta;    ///< nv: -H^-1 lambda, and Jr^-1 z
+  tgReal *Z;           ///< nbody x 6: twists that z gives
+  tgReal *old[2];      ///< nbody x 6: wrenches on the bodies at q0 and a step before
+  tgReal *t;           ///< nv: scratch
+} tgiAdjoint;
+
+/// p += z . d(dL/dq')/dp, with the frames at q1; changes the frames.
+tgStatus tgi_implicit_parameters(tgSim *s, tgiAdjoint *a, tgParamGrad *p);
+
+#endif

@@ -1,0 +1,204 @@
+// implicit_vjp.c: the adjoint of a step of a potential model. Shares no derivative code with implicit_jacobian.c.
+//
+// Based on: [math/barrier Gradient]. With lambda = dL/dq' (of which v' = delta/h has a part), z = -H^-1 lambda and Z_b the twists that z gives the
+// bodies at q', what the objective's gradient loses by a change of anything else is z . d(dL/dq'):
+//   bodies:   G = c [Z] T Sigma-and-mass at the old poses, c = -2/h^2 at q0 and 1/h^2 a step before, carried to the dofs there;
+//   contacts: B' Z at the poses at q0;
+//   joints:   zeta = Jr^-1 z, t = J_delta,delta zeta + (d Jr^-1)' .., dq = -Jr^-1 t; and what depends on v0 (armature), u and l0 apart.
+#include "step/implicit.h"
+
+#include "dyn/forces.h"
+#include "math/ldl.h"
+#include "math/quat.h"
+#include "step/implicit_param.h"
+
+static tgStatus no_room(tgSim *s) {
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
+}
+
+static bool take(tgSim *s, tgiAdjoint *a) {
+  size_t nv = (size_t)s->m.nv, nb = 6 * (size_t)s->m.nbody;
+  a->z = tgi_stack_real(s, nv);
+  a->zeta = tgi_stack_real(s, nv);
+  a->Z = tgi_stack_real(s, nb);
+  a->old[0] = tgi_stack_real(s, nb);
+  a->old[1] = tgi_stack_real(s, nb);
+  a->t = tgi_stack_real(s, nv);
+  return tgi_objective_take(s, s->h, &a->o) && a->z != NULL && a->zeta != NULL && a->Z != NULL && a->old[0] != NULL && a->old[1] != NULL && a->t != NULL;
+}
+
+// out = Jr^-1 x, or Jr^-T x, in the rotations of delta; out may be x
+static void rotate(const tgModel *m, const tgReal *delta, const tgReal *x, bool transposed, tgReal *out) {
+  for (int d = 0; d < m->nv; d++) out[d] = x[d];
+  for (int j = 0; j < m->njnt; j++) {
+    int adr, d = tgi_rotation_dof(m, j, &adr);
+    tgReal J[9], t[3];
+    if (d < 0) continue;
+    tgi_so3_jr_inv(J, delta + d);
+    tgi_v3_copy(t, out + d);
+    if (transposed) tgi_m3_tmulv(out + d, J, t);
+    else tgi_m3_mulv(out + d, J, t);
+  }
+}
+
+// z = -H^-1 lambda; q' = q0 (+) delta alone moves v' = delta/h with q0
+static void multiplier(const tgSim *s, const tgReal *gq, const tgReal *gv, tgiAdjoint *a, tgReal *aq, tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  for (int d = 0; d < m->nv; d++) a->t[d] = gv != NULL ? gv[d] / s->h : 0;
+  rotate(m, a->o.delta, a->t, true, a->z);
+  for (int d = 0; d < m->nv; d++) {
+    a->z[d] = -a->z[d] - (gq != NULL ? gq[d] : 0);
+    if (p != NULL && p->opt_timestep != NULL) p->opt_timestep[0] -= a->t[d] * a->o.delta[d] / s->h;
+  }
+  rotate(m, a->o.delta, a->t, false, a->t);
+  for (int d = 0; d < m->nv; d++) aq[d] -= a->t[d];
+  tgi_ldl_solve(m->nv, s->step_L, a->z);
+  rotate(m, a->o.delta, a->z, false, a->zeta);
+}
+
+static void twists(const tgSim *s, tgiAdjoint *a) {
+  const tgModel *m = &s->m;
+  tgi_sp_zero(a->Z);
+  for (int b = 1; b < m->nbody; b++) {
+    tgi_sp_copy(a->Z + 6 * b, a->Z + 6 * m->body_parent[b]);
+    for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(a->Z + 6 * b, a->z[d], s->S + 6 * d);
+  }
+}
+
+// wrench of body b at old pose k: of c (w x R) Sigma on R_k and c m u on c_k, u = velocity of the centre of mass
+static void old_wrench(const tgSim *s, int b, int k, const tgReal *Z, tgReal *out) {
+  tgReal c = (k == 0 ? -2 : 1) / (s->h * s->h), Sigma[9], turned[9], G[9], u[3], x[3], y[3], t[3];
+  const tgReal *R = tgi_old_xmat(s, k, b);
+  tgi_spread(s, b, Sigma);
+  for (int i = 0; i < 3; i++) {
+    tgi_m3_col(x, s->xmat + 9 * b, i);
+    tgi_v3_cross(y, Z, x);
+    for (int r = 0; r < 3; r++) turned[3 * r + i] = y[r];
+  }
+  tgi_m3_mul(G, turned, Sigma);
+  tgi_sp_point_velocity(u, Z, s->xcom + 3 * b);
+  tgi_v3_scale(u, u, c * s->m.body_mass[b]);
+  tgi_sp_screw(out, tgi_old_xcom(s, k, b), u);
+  for (int i = 0; i < 3; i++) {
+    tgi_m3_col(x, R, i);
+    tgi_m3_col(y, G, i);
+    tgi_v3_cross(t, x, y);
+    tgi_v3_axpy(out, c, t);
+  }
+}
+
+static tgStatus old_wrenches(tgSim *s, tgiAdjoint *a) {
+  const tgModel *m = &s->m;
+  const tgPotentialModel *k = s->contact_model->kind->potential;
+  for (int i = 0; i < 6 * m->nbody; i++) a->old[0][i] = a->old[1][i] = 0;
+  for (int b = 1; b < m->nbody; b++)
+    for (int i = 0; i < 2 && m->body_lastdof[b] >= 0; i++) old_wrench(s, b, i, a->Z + 6 * b, a->old[i] + 6 * b);
+  if (k->mixed != NULL) TG_TRY(k->mixed(s));
+  for (int i = 0; i < s->nterm; i++) {
+    const tgPairTerm *t = &s->term[i];
+    const tgReal *Z[2] = {a->Z + 6 * t->body1, a->Z + 6 * t->body2};
+    tgReal *out[2] = {a->old[0] + 6 * t->body1, a->old[0] + 6 * t->body2};
+    for (int r = 0; r < 12; r++)
+      for (int c = 0; c < 12; c++) out[c / 6][c % 6] += Z[r / 6][r % 6] * t->B[12 * r + c];
+  }
+  return TG_OK;
+}
+
+// t (nv) = S' of the wrenches summed over subtrees, at the old frames k; the wrenches stay
+static tgStatus to_dofs(tgSim *s, int k, const tgReal *wrench, tgReal *t) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *sum = tgi_stack_real(s, 6 * (size_t)m->nbody);
+  if (sum == NULL) return no_room(s);
+  for (int i = 0; i < 6 * m->nbody; i++) sum[i] = wrench[i];
+  for (int b = m->nbody - 1; b > 0; b--) tgi_sp_axpy(sum + 6 * m->body_parent[b], 1, sum + 6 * b);
+  for (int d = 0; d < m->nv; d++) t[d] = tgi_sp_dot(tgi_old_S(s, k, d), sum + 6 * m->dof_body[d]);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+static tgStatus bodies(tgSim *s, tgiAdjoint *a, tgReal *aq, tgReal *av, tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *w = tgi_stack_real(s, (size_t)m->nv), *gw = tgi_stack_real(s, (size_t)m->nv);
+  if (w == NULL || gw == NULL) return no_room(s);
+  TG_TRY(old_wrenches(s, a));
+  TG_TRY(to_dofs(s, 0, a->old[0], a->t));
+  for (int d = 0; d < m->nv; d++) {
+    aq[d] += a->t[d];
+    w[d] = -s->h * s->v0[d];
+    gw[d] = 0;
+  }
+  TG_TRY(to_dofs(s, 1, a->old[1], a->t));
+  tgi_integrate_vjp(m, w, a->t, aq, gw);
+  for (int d = 0; d < m->nv; d++) {
+    av[d] -= s->h * gw[d];
+    if (p != NULL && p->opt_timestep != NULL) p->opt_timestep[0] -= s->v0[d] * gw[d];
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// lines: their curvature into t, what hangs on l0 into aq, on the control into du
+static tgStatus lines(tgSim *s, tgiAdjoint *a, tgReal *aq, tgReal *du, int *ties) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *slope = tgi_stack_real(s, (size_t)tgi_line_room(m));
+  if (slope == NULL) return no_room(s);
+  for (int i = 0; i < tgi_line_count(m); i++) {
+    tgiLine l = tgi_line(s, i, &a->o);
+    tgReal zeta = 0;
+    for (int k = 0; k < l.n; k++) zeta += a->o.coef[k] * a->zeta[a->o.dof[k]];
+    for (int k = 0; k < l.n; k++) a->t[a->o.dof[k]] += l.curve * zeta * a->o.coef[k];
+    tgi_line_start(s, i, &l, &a->o, slope);
+    for (int k = 0; k < l.n; k++) aq[a->o.dof[k]] += l.by_start * zeta * slope[k];
+    if (i >= m->nu) {
+      if (!tgZero(m->ten_stiffness[i - m->nu])) tgi_tendon_side(m, i - m->nu, s->ten_length[i - m->nu], ties);
+      continue;
+    }
+    const tgReal *g = m->act_gain + 3 * i, *range = m->act_ctrlrange + 2 * i;
+    if (m->act_ctrllimited[i] && tgi_clamp_side(s->ctrl[i], range[0], range[1], ties) != 0) continue;
+    if (du != NULL) du[i] -= zeta * (g[0] + g[1] * (tgi_actuator_start(s, i) + l.y) + g[2] * l.y / s->h);
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+static tgStatus joints(tgSim *s, tgiAdjoint *a, tgReal *aq, tgReal *av, tgReal *du, int *ties) {
+  const tgModel *m = &s->m;
+  for (int d = 0; d < m->nv; d++) {
+    a->t[d] = a->o.curve[d] * a->zeta[d];
+    av[d] -= m->dof_armature[d] / s->h * a->zeta[d];
+  }
+  TG_TRY(lines(s, a, aq, du, ties));
+  for (int j = 0; j < m->njnt; j++) {
+    int adr, d = tgi_rotation_dof(m, j, &adr);
+    tgReal N[3];
+    if (d < 0) continue;
+    tgi_so3_jr_inv_d(N, a->o.delta + d, a->o.slope + d, a->z + d);
+    tgi_v3_add(a->t + d, a->t + d, N);
+  }
+  rotate(m, a->o.delta, a->t, false, a->t);
+  for (int d = 0; d < m->nv; d++) aq[d] -= a->t[d];
+  return TG_OK;
+}
+
+static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties) {
+  tgiAdjoint a;
+  if (!take(s, &a)) return no_room(s);
+  tgi_kinematics(s, s->q1);
+  tgi_joint_slopes(s, s->q1, &a.o);
+  multiplier(s, gq, gv, &a, aq, p);
+  twists(s, &a);
+  TG_TRY(bodies(s, &a, aq, av, p));
+  TG_TRY(joints(s, &a, aq, av, du, ties));
+  return p != NULL ? tgi_implicit_parameters(s, &a, p) : TG_OK;
+}
+
+tgStatus tgi_implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties) {
+  size_t mark = tgi_stack_mark(s);
+  tgStatus status = implicit_vjp(s, gq, gv, aq, av, du, p, ties);
+  tgi_kinematics(s, s->q0);
+  tgi_stack_free(s, mark);
+  return status;
+}

@@ -1,0 +1,219 @@
+// objective.c: see objective.h. Inertia, gravity and the contact model's pair terms; joints are in joint_terms.c.
+#include "step/objective.h"
+
+#include <string.h>
+
+bool tgi_objective_take(tgSim *s, double h, tgiObjective *o) {
+  const tgModel *m = &s->m;
+  size_t nv = (size_t)m->nv, room = (size_t)tgi_line_room(m);
+  *o = (tgiObjective){.h = h};
+  o->delta = tgi_stack_real(s, nv);
+  o->g = tgi_stack_real(s, nv);
+  o->slope = tgi_stack_real(s, nv);
+  o->curve = tgi_stack_real(s, nv);
+  o->wrench = tgi_stack_real(s, 6 * (size_t)m->nbody);
+  o->K = tgi_stack_real(s, 36 * (size_t)m->nbody);
+  o->coef = tgi_stack_real(s, room);
+  o->dof = tgi_stack_bytes(s, room * sizeof(int));
+  return o->delta != NULL && o->g != NULL && o->slope != NULL && o->curve != NULL && o->wrench != NULL && o->K != NULL && o->coef != NULL &&
+         o->dof != NULL;
+}
+
+static void keep(tgSim *s, int k) {
+  const tgModel *m = &s->m;
+  memcpy(s->old_xmat + 9 * k * m->nbody, s->xmat, 9 * (size_t)m->nbody * sizeof(tgReal));
+  memcpy(s->old_xcom + 3 * k * m->nbody, s->xcom, 3 * (size_t)m->nbody * sizeof(tgReal));
+  memcpy(s->old_S + 6 * k * m->nv, s->S, 6 * (size_t)m->nv * sizeof(tgReal));
+}
+
+tgStatus tgi_objective_begin(tgSim *s, double h) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *w = tgi_stack_real(s, (size_t)m->nv), *q = tgi_stack_real(s, (size_t)m->nq);
+  if (w == NULL || q == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  for (int d = 0; d < m->nv; d++) w[d] = -h * s->v0[d];
+  tg_model_integrate(m, s->q0, w, q);
+  tgi_kinematics(s, q);
+  keep(s, 1);
+  tgi_kinematics(s, s->q0);
+  keep(s, 0);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+void tgi_second_difference(const tgSim *s, int b, tgReal *A, tgReal *a) {
+  const tgReal *R = s->xmat + 9 * b, *R0 = tgi_old_xmat(s, 0, b), *R1 = tgi_old_xmat(s, 1, b), *c = s->xcom + 3 * b, *c0 = tgi_old_xcom(s, 0, b),
+               *c1 = tgi_old_xcom(s, 1, b);
+  for (int i = 0; i < 9; i++) A[i] = (R[i] - R0[i]) - (R0[i] - R1[i]);
+  for (int i = 0; i < 3; i++) a[i] = (c[i] - c0[i]) - (c0[i] - c1[i]);
+}
+
+void tgi_spread(const tgSim *s, int b, tgReal *Sigma) {
+  const tgReal *I = s->m.body_inertia + 6 * b;
+  tgReal half = (I[0] + I[1] + I[2]) / 2;
+  tgReal full[9] = {half - I[0], -I[3], -I[4], -I[3], half - I[1], -I[5], -I[4], -I[5], half - I[2]};
+  tgi_m3_copy(Sigma, full);
+}
+
+// derivative of a body's energy by the entries of (R | c): G (3x3) and f; returns the energy
+static tgReal body_energy(const tgSim *s, int b, double h, tgReal *G, tgReal *f) {
+  const tgModel *m = &s->m;
+  tgReal A[9], a[3], Sigma[9], mass = m->body_mass[b], weight = (1 - m->body_gravcomp[b]) * mass, E = 0;
+  tgi_second_difference(s, b, A, a);
+  tgi_spread(s, b, Sigma);
+  tgi_m3_mul(G, A, Sigma);
+  for (int i = 0; i < 9; i++) {
+    G[i] /= h * h;
+    E += A[i] * G[i] / 2;
+  }
+  for (int i = 0; i < 3; i++) {
+    f[i] = mass * a[i] / (h * h);
+    E += a[i] * f[i] / 2;
+    f[i] -= weight * m->opt_gravity[i];
+  }
+  return E - weight * tgi_v3_dot(m->opt_gravity, s->xcom + 3 * b);
+}
+
+// w = (sum over columns R_k x G_k + c x f; f)
+static void body_wrench(const tgReal *R, const tgReal *c, const tgReal *G, const tgReal *f, tgReal *w) {
+  tgReal r[3], g[3], t[3];
+  tgi_sp_screw(w, c, f);
+  for (int k = 0; k < 3; k++) {
+    tgi_m3_col(r, R, k);
+    tgi_m3_col(g, G, k);
+    tgi_v3_cross(t, r, g);
+    tgi_v3_add(w, w, t);
+  }
+}
+
+// K: the body's inertia about the world origin over h^2, and the turn of its forces: (X + X')/2 - tr X 1, X = G R' + f c', and -[f]/2
+static void body_curvature(const tgSim *s, int b, double h, tgReal *K) {
+  const tgReal *R = s->xmat + 9 * b, *c = s->xcom + 3 * b;
+  tgReal G[9], f[3], X[9], P[9], Sigma[9], t[9], mass = s->m.body_mass[b] / (h * h);
+  body_energy(s, b, h, G, f);
+  tgi_spread(s, b, Sigma);
+  tgi_m3_mul(t, R, Sigma);
+  tgi_m3_mult(P, t, R);
+  tgi_m3_mult(X, G, R);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      X[3 * i + j] += f[i] * c[j];
+      P[3 * i + j] = P[3 * i + j] / (h * h) + mass * c[i] * c[j];
+    }
+  tgReal trace = P[0] + P[4] + P[8] - X[0] - X[4] - X[8];
+  memset(K, 0, 36 * sizeof *K);
+  for (int i = 0; i < 3; i++) {
+    for (int j = 0; j < 3; j++) K[6 * i + j] = (X[3 * i + j] + X[3 * j + i]) / 2 - P[3 * i + j];
+    K[7 * i] += trace;
+    K[6 * (3 + i) + 3 + i] = mass;
+  }
+  // [m c] - [f]/2 above the diagonal, its transpose below
+  tgReal x[3], cross[9];
+  for (int i = 0; i < 3; i++) x[i] = mass * c[i] - f[i] / 2;
+  tgReal full[9] = {0, -x[2], x[1], x[2], 0, -x[0], -x[1], x[0], 0};
+  tgi_m3_copy(cross, full);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) K[6 * i + 3 + j] = K[6 * (3 + j) + i] = cross[3 * i + j];
+}
+
+void tgi_body_terms(const tgSim *s, int b, double h, tgReal *w, tgReal *K) {
+  tgReal G[9], f[3];
+  body_energy(s, b, h, G, f);
+  body_wrench(s->xmat + 9 * b, s->xcom + 3 * b, G, f, w);
+  body_curvature(s, b, h, K);
+}
+
+static double largest(const tgReal *x, int n) {
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(tgRe(x[i])));
+  return most;
+}
+
+static void to_parents(const tgModel *m, int n, tgReal *x) {
+  for (int b = m->nbody - 1; b > 0; b--)
+    for (int i = 0; i < n; i++) x[n * m->body_parent[b] + i] += x[n * b + i];
+}
+
+tgStatus tgi_objective_evaluate(tgSim *s, const tgReal *q, tgiObjective *o) {
+  const tgModel *m = &s->m;
+  tgReal G[9], f[3];
+  tgi_kinematics(s, q);
+  o->energy = 0;
+  o->rounding = 0;
+  for (int d = 0; d < m->nv; d++) o->g[d] = 0;
+  tgi_joint_terms(s, q, o);
+  if (!(tgRe(o->energy) < INFINITY)) return TG_OK;
+  TG_TRY(s->contact_model->kind->potential->evaluate(s));
+  if (!(tgRe(s->potential) < INFINITY)) {
+    o->energy = INFINITY;
+    return TG_OK;
+  }
+  o->energy += s->potential;
+  o->rounding += fabs(tgRe(s->potential));
+  for (int i = 0; i < 6 * m->nbody; i++) o->wrench[i] = 0;
+  for (int b = 1; b < m->nbody; b++) {
+    if (m->body_lastdof[b] < 0) continue;
+    o->energy += body_energy(s, b, o->h, G, f);
+    o->rounding += 3 * largest(G, 9) + 3 * largest(f, 3) * largest(s->xcom + 3 * b, 3);
+    body_wrench(s->xmat + 9 * b, s->xcom + 3 * b, G, f, o->wrench + 6 * b);
+  }
+  for (int t = 0; t < s->nterm; t++) {
+    tgi_sp_axpy(o->wrench + 6 * s->term[t].body1, 1, s->term[t].g);
+    tgi_sp_axpy(o->wrench + 6 * s->term[t].body2, 1, s->term[t].g + 6);
+  }
+  to_parents(m, 6, o->wrench);
+  for (int d = 0; d < m->nv; d++) o->g[d] += tgi_sp_dot(s->S + 6 * d, o->wrench + 6 * m->dof_body[d]);
+  o->rounding *= 2.2e-16;
+  return TG_OK;
+}
+
+// H += S' K12 S for the dofs of the one body and of the other, and its transpose
+static void cross_block(const tgSim *s, const tgPairTerm *t, tgReal *H) {
+  const tgModel *m = &s->m;
+  for (int j = m->body_lastdof[t->body2]; j >= 0; j = m->dof_parent[j]) {
+    tgReal x[6] = {0};
+    for (int r = 0; r < 6; r++)
+      for (int c = 0; c < 6; c++) x[r] += t->H[12 * r + 6 + c] * s->S[6 * j + c];
+    for (int i = m->body_lastdof[t->body1]; i >= 0; i = m->dof_parent[i]) {
+      tgReal y = tgi_sp_dot(s->S + 6 * i, x);
+      H[i * m->nv + j] += y;
+      H[j * m->nv + i] += y;
+    }
+  }
+}
+
+void tgi_objective_hessian(tgSim *s, const tgReal *q, tgiObjective *o, tgReal *H) {
+  const tgModel *m = &s->m;
+  int nv = m->nv;
+  memset(o->K, 0, 36 * (size_t)m->nbody * sizeof(tgReal));
+  memset(H, 0, (size_t)nv * (size_t)nv * sizeof(tgReal));
+  for (int b = 1; b < m->nbody; b++)
+    if (m->body_lastdof[b] >= 0) body_curvature(s, b, o->h, o->K + 36 * b);
+  for (int t = 0; t < s->nterm; t++) {
+    const tgPairTerm *x = &s->term[t];
+    for (int r = 0; r < 6; r++)
+      for (int c = 0; c < 6; c++) {
+        o->K[36 * x->body1 + 6 * r + c] += x->H[12 * r + c];
+        o->K[36 * x->body2 + 6 * r + c] += x->H[12 * (6 + r) + 6 + c];
+      }
+    cross_block(s, x, H);
+  }
+  to_parents(m, 36, o->K);
+  for (int j = 0; j < nv; j++) {
+    const tgReal *K = o->K + 36 * m->dof_body[j], *S = s->S + 6 * j;
+    tgReal f[6] = {0}, turn[6];
+    for (int r = 0; r < 6; r++)
+      for (int c = 0; c < 6; c++) f[r] += K[6 * r + c] * S[c];
+    tgi_sp_cross_f(turn, S, o->wrench + 6 * m->dof_body[j]);
+    for (int i = j; i >= 0; i = m->dof_parent[i]) {
+      if (m->dof_grpadr[i] != m->dof_grpadr[j]) {
+        tgi_sp_axpy(f, 0.5, turn);
+        tgi_sp_zero(turn);
+      }
+      tgReal y = tgi_sp_dot(s->S + 6 * i, f);
+      H[i * nv + j] += y;
+      if (i != j) H[j * nv + i] += y;
+    }
+  }
+  tgi_joint_hessian(s, q, o, H);
+}

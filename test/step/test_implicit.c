@@ -1,0 +1,302 @@
+// test_implicit.c: the step of potential models on random trees with every kind of joint, actuators and tendons, with a made-up potential: the
+// objective's derivatives, the step's Jacobian and adjoint in (q, v, u) and in parameters, by complex step and by Ridders.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "step/made_up.h"
+#include "step/objective.h"
+#include "support/deriv.h"
+
+#ifdef TG_COMPLEX
+static const double tolerance = 1e-8;
+#else
+static const double tolerance = 1e-6;
+#endif
+static const double h = 0.01;
+enum { TREES = 12, FLAGS = TGT_TREE_PASSIVE | TGT_TREE_ACTUATED | TGT_TREE_ENERGY };
+
+// a random state within the joints' limits
+static void random_state(tgSim *s, tgtRandom *r) {
+  tgReal step[128];
+  const tgModel *m = &s->m;
+  tgt_random_state(s, r, false);
+  for (int i = 0; i < m->nq; i++) s->qpos[i] = m->qpos0[i];
+  for (int d = 0; d < m->nv; d++) step[d] = tgt_uniform(r, -0.7, 0.7);
+  for (int j = 0; j < m->njnt; j++) {
+    int d = m->jnt_vadr[j], a = m->jnt_qadr[j];
+    if (!m->jnt_limited[j]) continue;
+    // some near a limit, some on either side of where it begins to push
+    double near = j % 3 == 0 ? 0.02 : j % 3 == 1 ? 0.31 : 0.9;
+    if (m->jnt_type[j] == TG_JOINT_BALL) {
+      double angle = tgRe(m->jnt_range[2 * j + 1]) - near * 0.7;
+      step[d] = angle * 0.6, step[d + 1] = angle * 0.8, step[d + 2] = 0;
+    } else {
+      step[d] = (j % 2 == 0 ? m->jnt_range[2 * j] + near : m->jnt_range[2 * j + 1] - near) - m->qpos0[a];
+    }
+  }
+  tg_model_integrate(m, s->qpos, step, s->qpos);
+}
+
+typedef struct Case { tgModel *m; tgContact contact; tgSim *s; } Case;
+
+static Case make_case(int k, bool touching) {
+  Case c = {.m = tgt_random_tree((uint64_t)(100 + k), 5, FLAGS | (k % 2 == 0 ? TGT_TREE_FREE : 0))};
+  tgError e = {0};
+  check_true(tgi_potential_express(c.m, &e) == TG_OK, "%s", e.text);
+  c.contact = made_contact(c.m, touching);
+  return c;
+}
+static void make_sim(Case *c) {
+  tgError e = {0};
+  c->s = tg_sim_create(c->m, &c->contact, NULL, &e);
+  check_true(c->s != NULL, "%s", e.text);
+}
+static void free_case(Case *c) {
+  tg_sim_free(c->s);
+  tg_model_free(c->m);
+}
+
+// ---- the objective ----
+
+typedef struct Objective { tgSim *s; tgiObjective o; } Objective;
+
+static void retract_q(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) { tg_model_integrate(&((Objective *)ctx)->s->m, x, d, out); }
+static tgStatus energy(void *ctx, const tgReal *q, tgReal *y) {
+  Objective *c = ctx;
+  tgStatus status = tgi_objective_evaluate(c->s, q, &c->o);
+  *y = c->o.energy;
+  return status;
+}
+static tgStatus gradient(void *ctx, const tgReal *q, tgReal *y) {
+  Objective *c = ctx;
+  tgStatus status = tgi_objective_evaluate(c->s, q, &c->o);
+  memcpy(y, c->o.g, (size_t)c->s->m.nv * sizeof *y);
+  return status;
+}
+
+// The second derivative along exp is the symmetric part of that of the gradient in tangents at the moved point.
+static void test_objective(void **state) {
+  (void)state;
+  for (int k = 0; k < TREES; k++) {
+    tgtRandom r = {.s = (uint64_t)k};
+    Case c = make_case(k, true);
+    make_sim(&c);
+    tgSim *s = c.s;
+    const tgModel *m = &s->m;
+    int nv = m->nv;
+    random_state(s, &r);
+    memcpy(s->q0, s->qpos, (size_t)m->nq * sizeof(tgReal));
+    memcpy(s->v0, s->qvel, (size_t)nv * sizeof(tgReal));
+    Objective x = {.s = s};
+    assert_true(tgi_objective_take(s, h, &x.o));
+    tgi_kinematics(s, s->q0);
+    assert_int_equal(made_begin(s, h), TG_OK);
+    assert_int_equal(tgi_objective_begin(s, h), TG_OK);
+    tgReal step[128], q[128], g[128], *H = malloc(sizeof(tgReal) * (size_t)(nv * nv)), *D = malloc(sizeof(tgReal) * (size_t)(nv * nv));
+    // small in limited joints, so as to stay inside
+    for (int d = 0; d < nv; d++) step[d] = tgt_uniform(&r, -0.005, 0.005);
+    tg_model_integrate(m, s->q0, step, q);
+    assert_int_equal(tgi_objective_evaluate(s, q, &x.o), TG_OK);
+    assert_true(tgRe(x.o.energy) < INFINITY);
+    memcpy(g, x.o.g, (size_t)nv * sizeof *g);
+    tgi_objective_hessian(s, q, &x.o, H);
+    tgtDeriv d = {.name = "energy", .nx = m->nq, .nt = nv, .ny = 1, .map = energy, .retract = retract_q, .ctx = &x, .tol = tolerance, .step = 1e-4};
+    tgt_check_jacobian(&d, q, g);
+    tgReal *work = malloc(sizeof(tgReal) * (size_t)(nv * nv + 8 * nv + 512));
+    double *column = malloc(sizeof(double) * 2 * (size_t)nv), worst = 0, largest = 0;
+    for (int j = 0; j < nv; j++) {
+      tgiNumDiff n = {.nx = m->nq, .nt = nv, .ny = nv, .map = gradient, .retract = retract_q, .ctx = &x, .step = 1e-6, .analytic = true};
+      tgReal *room = malloc(sizeof(tgReal) * tgi_numdiff_work(&n)), t[128];
+      for (int i = 0; i < nv; i++) t[i] = i == j;
+      assert_int_equal(tgi_numdiff(&n, q, t, TGI_SIDE_BOTH, column, column + nv, room), TG_OK);
+      for (int i = 0; i < nv; i++) D[i * nv + j] = column[i];
+      free(room);
+    }
+    for (int i = 0; i < nv; i++)
+      for (int j = 0; j < nv; j++) {
+        worst = fmax(worst, fabs(tgRe(H[i * nv + j] - H[j * nv + i])));
+        largest = fmax(largest, fabs(tgRe(H[i * nv + j])));
+        worst = fmax(worst, fabs(tgRe(H[i * nv + j] - (D[i * nv + j] + D[j * nv + i]) / 2)));
+      }
+    check_true(worst <= tolerance * largest, "tree %d: second derivative off by %.3g of %.3g", k, worst, largest);
+    free(work);
+    free(column);
+    free(H);
+    free(D);
+    free_case(&c);
+  }
+}
+
+// ---- the step ----
+
+typedef struct Map { tgSim *s; tgReal q1[128]; } Map;
+
+static void set_state(tgSim *s, const tgReal *x) {
+  const tgModel *m = &s->m;
+  memcpy(s->qpos, x, (size_t)m->nq * sizeof *x);
+  memcpy(s->qvel, x + m->nq, (size_t)m->nv * sizeof *x);
+  memcpy(s->ctrl, x + m->nq + m->nv, (size_t)m->nu * sizeof *x);
+}
+static void get_state(const tgSim *s, tgReal *x) {
+  const tgModel *m = &s->m;
+  memcpy(x, s->qpos, (size_t)m->nq * sizeof *x);
+  memcpy(x + m->nq, s->qvel, (size_t)m->nv * sizeof *x);
+  memcpy(x + m->nq + m->nv, s->ctrl, (size_t)m->nu * sizeof *x);
+}
+static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
+  Map *k = ctx;
+  tgSim *s = k->s;
+  set_state(s, x);
+  tgStatus status = tg_sim_step(s, h, NULL);
+  if (status != TG_OK) return status;
+  tg_model_difference(&s->m, k->q1, s->qpos, y);
+  for (int d = 0; d < s->m.nv; d++) y[s->m.nv + d] = s->qvel[d];
+  return TG_OK;
+}
+static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
+  const tgModel *m = &((Map *)ctx)->s->m;
+  tg_model_integrate(m, x, d, out);
+  for (int i = 0; i < m->nv + m->nu; i++) out[m->nq + i] = x[m->nq + i] + d[m->nv + i];
+}
+
+static void check_step(Case *c, tgtRandom *r) {
+  tgSim *s = c->s;
+  const tgModel *m = &s->m;
+  int nv = m->nv, nt = 2 * nv + m->nu;
+  Map k = {.s = s};
+  tgReal x[384], g[128], v[192], out[192], *D = malloc(sizeof(tgReal) * (size_t)(2 * nv * nt));
+  tgStepInfo info;
+  get_state(s, x);
+  tgStatus status = tg_sim_step(s, h, &info);
+  check_true(status == TG_OK, "%s", s->error.text);
+  assert_true(info.residual < 1e-12);
+  assert_true(s->shift == 0);
+  memcpy(k.q1, s->qpos, (size_t)m->nq * sizeof(tgReal));
+  tgGradInfo label;
+  assert_int_equal(tg_sim_step_jacobian(s, D, &label), TG_OK);
+  assert_int_equal(label.label, TG_GRAD_EXACT);
+  for (int trial = 0; trial < 3; trial++) {
+    tgt_random_vector(r, 2 * nv, g);
+    tgt_random_vector(r, nt, v);
+    assert_int_equal(tg_sim_step_vjp(s, g, g + nv, out, out + nv, out + 2 * nv, NULL, NULL), TG_OK);
+    tgt_check_adjoint(D, 2 * nv, nt, g, v, out);
+    // the stepper's own adds to what is there
+    int ties = 0;
+    for (int i = 0; i < nt; i++) v[i] = 1;
+    assert_int_equal(tgi_implicit_vjp(s, g, g + nv, v, v + nv, v + 2 * nv, NULL, &ties), TG_OK);
+    for (int i = 0; i < nt; i++) v[i] -= 1;
+    tgt_check_near(v, out, nt, 1e-12);
+    assert_int_equal(ties, 0);
+  }
+  // frames are those of the start, whatever was asked
+  tgReal frames[60];
+  assert_true(3 * m->nbody <= 60);
+  memcpy(frames, s->xpos, 3 * (size_t)m->nbody * sizeof *frames);
+  int ties = 0;
+  assert_int_equal(tgi_implicit_jacobian(s, D, &ties), TG_OK);
+  tgt_check_near(s->xpos, frames, 3 * m->nbody, 0);
+  tgi_kinematics(s, x);
+  tgt_check_near(s->xpos, frames, 3 * m->nbody, 0);
+  const int rows[2] = {nv, nv}, cols[3] = {nv, nv, m->nu};
+  tgtDeriv d = {.name = "step", .nx = m->nq + nv + m->nu, .nt = nt, .ny = 2 * nv, .map = map, .retract = retract, .ctx = &k, .tol = tolerance,
+                .step = 1e-4, .rows = rows, .nrows = 2, .cols = cols, .ncols = 3};
+  tgt_check_jacobian(&d, x, D);
+  free(D);
+}
+
+static void test_step(void **state) {
+  (void)state;
+  for (int k = 0; k < 2 * TREES; k++) {
+    tgtRandom r = {.s = (uint64_t)(1000 + k)};
+    Case c = make_case(k / 2, k % 2 == 0);
+    make_sim(&c);
+    random_state(c.s, &r);
+    check_step(&c, &r);
+    free_case(&c);
+  }
+}
+
+// ---- parameters ----
+
+typedef struct Param { tgSim *s; tgReal x[384], q1[128], w[256], *dir, *nominal; const char *name; bool timestep; } Param;
+
+static tgStatus loss_of_param(void *ctx, const tgReal *x, tgReal *y) {
+  Param *c = ctx;
+  tgSim *s = c->s;
+  int rows, cols, nv = s->m.nv;
+  tgReal out[256], *value = tg_sim_param(s, c->name, &rows, &cols);
+  for (int i = 0; i < rows * cols; i++) value[i] = c->nominal[i] + x[0] * c->dir[i];
+  set_state(s, c->x);
+  tgStatus status = TG_OK;
+#ifdef TG_COMPLEX
+  if (c->timestep) return TG_ERR_UNSUPPORTED;
+#endif
+  status = tg_sim_step(s, c->timestep ? h + tgRe(x[0]) : h, NULL);
+  tg_model_difference(&s->m, c->q1, s->qpos, out);
+  for (int d = 0; d < nv; d++) out[nv + d] = s->qvel[d];
+  *y = 0;
+  for (int i = 0; i < 2 * nv; i++) *y += c->w[i] * out[i];
+  for (int i = 0; i < rows * cols; i++) value[i] = c->nominal[i];
+  return status;
+}
+
+static void check_param(Case *c, const char *name, tgtRandom *r) {
+  tgSim *s = c->s;
+  const tgModel *m = &s->m;
+  int nv = m->nv, rows, cols;
+  tgReal *value = tg_sim_param(s, name, &rows, &cols);
+  if (rows * cols == 0) return;
+  int n = rows * cols;
+  Param k = {.s = s, .name = name, .timestep = strcmp(name, "opt_timestep") == 0, .dir = malloc(sizeof(tgReal) * (size_t)n),
+             .nominal = malloc(sizeof(tgReal) * (size_t)n)};
+#ifdef TG_COMPLEX
+  if (k.timestep) {
+    free(k.dir);
+    free(k.nominal);
+    return;
+  }
+#endif
+  memcpy(k.nominal, value, sizeof(tgReal) * (size_t)n);
+  for (int i = 0; i < n; i++) k.dir[i] = tgt_normal(r);
+  tgi_param_tangent(m, name, rows, cols, value, k.dir);
+  if (k.timestep) k.dir[0] = 1;
+  get_state(s, k.x);
+  tgt_random_vector(r, 2 * nv, k.w);
+  tgStatus status = tg_sim_step(s, h, NULL);
+  check_true(status == TG_OK, "%s: %d %s", name, status, s->error.text);
+  memcpy(k.q1, s->qpos, (size_t)m->nq * sizeof(tgReal));
+  tgError e = {0};
+  tgParamGrad *p = tg_param_grad_create(s->model, &name, 1, NULL, &e);
+  check_true(p != NULL, "%s: %s", name, e.text);
+  status = tg_sim_step_vjp(s, k.w, k.w + nv, NULL, NULL, NULL, p, NULL);
+  check_true(status == TG_OK, "%s: %d %s", name, status, s->error.text);
+  tgReal ours = 0, zero[1] = {0}, *g = tg_param_grad_values(p, NULL);
+  for (int i = 0; i < n; i++) ours += g[i] * k.dir[i];
+  tgiNumDiff d = {.nx = 1, .nt = 1, .ny = 1, .map = loss_of_param, .ctx = &k, .step = k.timestep ? 1e-4 : 1e-4, .analytic = true};
+  tgReal work[64], one[1] = {1};
+  double D, error;
+  assert_true(tgi_numdiff_work(&d) <= 64);
+  check_true(tgi_numdiff(&d, zero, one, TGI_SIDE_BOTH, &D, &error, work) == TG_OK, "%s: %s", name, s->error.text);
+  check_true(fabs(tgRe(ours) - D) <= 10 * tolerance * fmax(fabs(D), 1e-2), "%s: %.15g, differences give %.15g (%.2g)", name, tgRe(ours), D, error);
+  tg_param_grad_free(p);
+  set_state(s, k.x);
+  free(k.dir);
+  free(k.nominal);
+}
+
+static void test_parameters(void **state) {
+  (void)state;
+  for (int k = 0; k < 4; k++) {
+    tgtRandom r = {.s = (uint64_t)(2000 + k)};
+    Case c = make_case(k, k % 2 == 0 || k == 3);
+    make_sim(&c);
+    random_state(c.s, &r);
+    for (int i = 0; tg_param_name(i) != NULL; i++) check_param(&c, tg_param_name(i), &r);
+    free_case(&c);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_objective), cmocka_unit_test(test_step), cmocka_unit_test(test_parameters)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
