@@ -15,7 +15,7 @@ typedef struct tgiAdvance {
   double *bound;                     ///< npair: kept from call to call: at q the pair is at least that far apart
   tgReal *q;                         ///< nq
   bool known;                        ///< bound and q hold; set to false when a step begins, the state or a size changes
-  int rounds, queries, sweeps;       ///< of the last call: rounds; pairs whose distance, whose motion was looked into
+  int rounds, queries, sweeps;       ///< of the last call: rounds, and pairs whose distance or motion was looked into
   bool plain;                        ///< speed bounds alone, all distances anew: the twin for tests
 } tgiAdvance;
 enum { TGI_ADVANCE_ROUNDS = 20 };

@@ -45,8 +45,18 @@ static double face_to_sphere(const tgiSolid *a, int i, const tgiPose *pa, const 
 typedef struct Query {
   const tgiSolid *a, *b;
   const tgiPose *pa, *pb;
-  double best;
+  double best, n[3];   // n: from b to a, of the nearest triangles so far; it mostly separates their neighbours too
 } Query;
+
+// how far apart the triangles at x (that of a, then that of b) are along n, at least
+static double apart(const double *x, const double *n) {
+  double low = INFINITY, high = -INFINITY;
+  for (int i = 0; i < 3; i++) {
+    low = fmin(low, tgi_d3_dot(n, x + 3 * i));
+    high = fmax(high, tgi_d3_dot(n, x + 9 + 3 * i));
+  }
+  return low - high;
+}
 
 // lower bound of the distance of what is under nodes i and j
 static double spheres(const Query *Q, int i, int j) {
@@ -63,10 +73,14 @@ static double spheres(const Query *Q, int i, int j) {
 static void nearest(Query *Q, int i, int j, double least) {
   if (least >= Q->best) return;
   if (is_leaf(Q->a, i) && is_leaf(Q->b, j)) {
-    double x[9], y[9];
+    double x[18];
     corners(Q->a, i, Q->pa, x);
-    corners(Q->b, j, Q->pb, y);
-    Q->best = fmin(Q->best, tgi_triangle_triangle(x, y).distance);
+    corners(Q->b, j, Q->pb, x + 9);
+    if (apart(x, Q->n) >= Q->best) return;
+    tgiNearby c = tgi_triangle_triangle(x, x + 9);
+    if (c.distance >= Q->best) return;
+    Q->best = c.distance;
+    for (int k = 0; k < 3 && c.distance > 0; k++) Q->n[k] = (c.a[k] - c.b[k]) / c.distance * (1 - 1e-12);   // no longer than 1
     return;
   }
   bool first = opens_first(Q->a, i, Q->b, j);
@@ -91,6 +105,7 @@ typedef struct Sweep {
   const tgiSolid *a, *b;
   const tgiPose *pa, *pb;       // two each
   double gap, tol, enough, t;   // t: nothing comes nearer than gap before
+  double n[3];                  // as in Query, of the first contact so far
 } Sweep;
 
 // Greatest distance that the centre of node j moves in a triangle's eyes, which is that in the eyes of one of its vertices.
@@ -137,7 +152,11 @@ static void first_contact(Sweep *S, int i, int j) {
       corners(S->a, i, S->pa + s, x[s]);
       corners(S->b, j, S->pb + s, x[s] + 9);
     }
+    // along a fixed direction gaps change linearly
+    double goal = S->gap + S->tol, begin = apart(x[0], S->n);
+    if (begin > goal && apart(x[1], S->n) > goal) return;
     tgiCcd c = tgi_ccd_triangles(x[0], x[1], S->gap, S->tol);
+    for (int k = 0; k < 3; k++) S->n[k] = c.n[k] * (1 - 1e-12);
     if (c.hit) S->t = fmin(S->t, c.t);
     return;
   }

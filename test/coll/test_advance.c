@@ -1,112 +1,11 @@
 // test_advance.c: step bounds against the exact checker along the path, distances against all pairs of faces, the twin without swept surfaces, memory.
-#include "coll/advance.h"
-
-#include <stdlib.h>
 #include <string.h>
 
-#include "coll/exact.h"
-#include "coll/surface.h"
+#include "coll/advance_scene.h"
 #include "coll/triangle.h"
-#include "kin/kinematics.h"
 #include "math/quat.h"
-#include "support/check.h"
 
-// ---- a simulation with its surfaces
-
-typedef struct Scene {
-  tgModel *model;
-  tgSim *sim;
-  tgiShapes shapes;
-  tgiSolid *solid;
-  tgiTreeNumbers *number;
-  tgReal *memory;
-  tgiAdvance advance;
-  tgiExactSurface *exact;
-  double **vert;            // world vertices of each geom
-} Scene;
-
-static void open_scene(Scene *c, tgDesc *d, double chord) {
-  tgError e = {0};
-  c->model = tg_model_compile(d, NULL, &e);
-  check_true(c->model != NULL, "%s", e.text);
-  tg_desc_free(d);
-  c->sim = tg_sim_create(c->model, NULL, NULL, &e);
-  check_true(c->sim != NULL, "%s", e.text);
-  check_true(tgi_shapes_make(c->model, chord, &c->shapes, &e) == TG_OK, "%s", e.text);
-  int n = c->model->ngeom, pairs = c->model->npair;
-  c->solid = calloc((size_t)n, sizeof *c->solid);
-  c->number = calloc((size_t)n, sizeof *c->number);
-  c->exact = calloc((size_t)n, sizeof *c->exact);
-  c->vert = calloc((size_t)n, sizeof *c->vert);
-  size_t reals = 0;
-  for (int g = 0; g < n; g++)
-    if (c->shapes.surface[g] != NULL) reals += tgi_tree_reals(c->shapes.surface[g], c->shapes.tree[g]);
-  c->memory = malloc(reals * sizeof *c->memory);
-  reals = 0;
-  for (int g = 0; g < n; g++) {
-    const tgiSurface *s = c->shapes.surface[g];
-    if (s == NULL) continue;
-    c->number[g] = tgi_tree_place(s, c->shapes.tree[g], c->memory + reals);
-    reals += tgi_tree_reals(s, c->shapes.tree[g]);
-    tgi_tree_numbers(s, c->shapes.tree[g], TGI_TREE_MOMENT, TGI_CLIMB_SUM, tgi_surface_size(c->model, g), &c->number[g]);
-    c->solid[g] = (tgiSolid){s, c->shapes.tree[g], &c->number[g]};
-    c->vert[g] = malloc(3 * (size_t)s->nvert * sizeof *c->vert[g]);
-    for (int i = 0; i < 3 * s->nvert; i++) c->vert[g][i] = tgRe(c->number[g].vert[i]);
-    assert_int_equal(tgi_exact_make(c->vert[g], s->nvert, s->face, s->nface, NULL, &c->exact[g]), TG_OK);
-  }
-  c->advance = (tgiAdvance){.npair = pairs, .geom1 = c->model->pair_geom1, .geom2 = c->model->pair_geom2, .solid = c->solid};
-  c->advance.bound = malloc((size_t)pairs * sizeof *c->advance.bound);
-  c->advance.q = malloc((size_t)c->model->nq * sizeof *c->advance.q);
-}
-
-static void close_scene(Scene *c) {
-  for (int g = 0; g < c->model->ngeom; g++) {
-    if (c->vert[g] != NULL) tgi_exact_free(&c->exact[g]);
-    free(c->vert[g]);
-  }
-  free(c->solid);
-  free(c->number);
-  free(c->exact);
-  free(c->vert);
-  free(c->memory);
-  free(c->advance.bound);
-  free(c->advance.q);
-  tgi_shapes_free(&c->shapes);
-  tg_sim_free(c->sim);
-  tg_model_free(c->model);
-}
-
-static void place_at(Scene *c, const tgReal *q) {
-  tgi_kinematics(c->sim, q);
-  for (int g = 0; g < c->model->ngeom; g++) {
-    if (c->vert[g] == NULL) continue;
-    for (int k = 0; k < c->solid[g].surface->nvert; k++) {
-      tgReal x[3];
-      tgi_m3_mulv(x, c->sim->geom_xmat + 9 * g, c->number[g].vert + 3 * k);
-      for (int i = 0; i < 3; i++) c->vert[g][3 * k + i] = tgRe(x[i] + c->sim->geom_xpos[3 * g + i]);
-    }
-    tgi_exact_pose(&c->exact[g], c->vert[g]);
-  }
-}
-
-// first pair that meets at the frames of place_at, -1: none
-static int touching(const Scene *c) {
-  for (int p = 0; p < c->model->npair; p++) {
-    int g = c->model->pair_geom1[p], h = c->model->pair_geom2[p];
-    if (c->vert[g] != NULL && c->vert[h] != NULL && tgi_exact_surfaces(&c->exact[g], &c->exact[h], NULL)) return p;
-    int plane = c->vert[g] == NULL ? g : c->vert[h] == NULL ? h : -1;
-    if (plane < 0) continue;
-    double x[3], n[3];
-    for (int i = 0; i < 3; i++) {
-      x[i] = tgRe(c->sim->geom_xpos[3 * plane + i]);
-      n[i] = tgRe(c->sim->geom_xmat[9 * plane + 3 * i + 2]);
-    }
-    if (tgi_exact_half_space(&c->exact[plane == g ? h : g], x, n) >= 0) return p;
-  }
-  return -1;
-}
-
-static double brute_distance(const Scene *c, int p) {
+static double brute_distance(const tgtScene *c, int p) {
   int g = c->model->pair_geom1[p], h = c->model->pair_geom2[p];
   double best = INFINITY;
   if (c->vert[g] == NULL || c->vert[h] == NULL) {
@@ -133,7 +32,7 @@ static double brute_distance(const Scene *c, int p) {
 }
 
 // the same by the trees, which `distances` checks
-static double tree_distance(const Scene *c, int p) {
+static double tree_distance(const tgtScene *c, int p) {
   int g[2] = {c->model->pair_geom1[p], c->model->pair_geom2[p]};
   if (c->vert[g[0]] == NULL || c->vert[g[1]] == NULL) return brute_distance(c, p);
   tgiPose P[2];
@@ -142,19 +41,6 @@ static double tree_distance(const Scene *c, int p) {
     for (int i = 0; i < 3; i++) P[s].p[i] = tgRe(c->sim->geom_xpos[3 * g[s] + i]);
   }
   return tgi_solid_distance(&c->solid[g[0]], P, &c->solid[g[1]], P + 1, INFINITY);
-}
-
-static double advance(Scene *c, const tgReal *q, const tgReal *d, bool plain, bool forget) {
-  double fraction = -1;
-  c->advance.plain = plain;
-  if (forget) c->advance.known = false;
-  tgStatus status = tgi_advance(c->sim, &c->advance, q, d, &fraction);
-  if (status == TG_ERR_CAPACITY) {
-    assert_int_equal(tgi_sim_grow(c->sim), TG_OK);
-    status = tgi_advance(c->sim, &c->advance, q, d, &fraction);
-  }
-  assert_int_equal(status, TG_OK);
-  return fraction;
 }
 
 // ---- models
@@ -183,7 +69,7 @@ static int torus(tgDesc *d, double R, double r) {
   return tg_desc_add_mesh(d, NULL, vert, NT * NR, face, 2 * NT * NR);
 }
 
-static void free_bodies(Scene *c) {
+static void free_bodies(tgtScene *c) {
   tgDesc *d = tg_desc_create(NULL);
   add(d, 0, TG_GEOM_PLANE, 0, 0, 0);
   int ring = torus(d, 0.5, 0.15);
@@ -196,11 +82,11 @@ static void free_bodies(Scene *c) {
     if (k == 2) add(d, b, TG_GEOM_CAPSULE, 0.1, 0.5, 0);
     if (k == 3) add(d, b, TG_GEOM_SPHERE, 0.2, 0, 0);
   }
-  open_scene(c, d, 0.1);
+  tgt_scene_open(c, d, 0.1);
 }
 
 // a base that slides and turns freely, a chain with every kind of joint on it, another chain beside it, a free box, walls
-static void arms(Scene *c) {
+static void arms(tgtScene *c) {
   tgDesc *d = tg_desc_create(NULL);
   add(d, 0, TG_GEOM_PLANE, 0, 0, 0);
   int wall = add(d, 0, TG_GEOM_BOX, 0.05, 2, 2);
@@ -227,7 +113,7 @@ static void arms(Scene *c) {
   int box = tg_desc_add_body(d, 0, NULL);
   tg_desc_add_joint(d, box, TG_JOINT_FREE, NULL);
   add(d, box, TG_GEOM_BOX, 0.2, 0.3, 0.1);
-  open_scene(c, d, 0.1);
+  tgt_scene_open(c, d, 0.1);
 }
 
 static void random_q(tgtRandom *r, const tgModel *m, tgReal *q) {
@@ -251,13 +137,13 @@ static void random_q(tgtRandom *r, const tgModel *m, tgReal *q) {
 
 typedef struct Count { int trials, free, whole, cut; double rounds, part, plain; } Count;
 
-static void check_path(Scene *c, tgtRandom *r, const tgReal *q, const tgReal *d, Count *n) {
+static void check_path(tgtScene *c, tgtRandom *r, const tgReal *q, const tgReal *d, Count *n) {
   const tgModel *m = c->model;
   double before[64], f, g;
   tgReal w[64], x[64];
   for (int p = 0; p < m->npair; p++) before[p] = tree_distance(c, p);
-  g = advance(c, q, d, true, true);
-  f = advance(c, q, d, false, true);
+  g = tgt_advance(c, q, d, true, true);
+  f = tgt_advance(c, q, d, false, true);
   int rounds = c->advance.rounds;
   check_true(f > 0 && f <= 1 && g > 0 && g <= 1, "fractions %g, %g", f, g);
   check_true(f >= 0.6 * g, "%g in %d rounds, by bounds alone %g", f, rounds, g);
@@ -265,8 +151,8 @@ static void check_path(Scene *c, tgtRandom *r, const tgReal *q, const tgReal *d,
     double alpha = f * (k == 40 ? 1 : k == 39 ? 0.999 : k / 39.0);
     for (int i = 0; i < m->nv; i++) w[i] = alpha * d[i];
     tg_model_integrate(m, q, w, x);
-    place_at(c, x);
-    int p = touching(c);
+    tgt_scene_place(c, x);
+    int p = tgt_scene_touching(c);
     check_true(p < 0, "pair %d touches at %g of %g", p, alpha, f);
   }
   double least = INFINITY;
@@ -285,8 +171,8 @@ static void check_path(Scene *c, tgtRandom *r, const tgReal *q, const tgReal *d,
   n->plain += g;
 }
 
-static void paths(void (*make)(Scene *), uint64_t seed, int trials) {
-  Scene c = {0};
+static void paths(void (*make)(tgtScene *), uint64_t seed, int trials) {
+  tgtScene c = {0};
   Count n = {0};
   tgtRandom r = {seed};
   make(&c);
@@ -296,14 +182,14 @@ static void paths(void (*make)(Scene *), uint64_t seed, int trials) {
     random_q(&r, c.model, q);
     double size = pow(10, tgt_uniform(&r, -2, 0.5));
     for (int i = 0; i < c.model->nv; i++) d[i] = size * tgt_normal(&r);
-    place_at(&c, q);
+    tgt_scene_place(&c, q);
     n.trials++;
-    if (touching(&c) < 0) check_path(&c, &r, q, d, &n);
+    if (tgt_scene_touching(&c) < 0) check_path(&c, &r, q, d, &n);
   }
   print_message("%d of %d free, %d whole steps, %d cut; %.2f rounds on average; mean fraction %.3f, by bounds alone %.3f\n", n.free, n.trials, n.whole, n.cut,
                 n.rounds / n.free, n.part / n.free, n.plain / n.free);
   check_true(n.free > 20 && n.whole > 5 && n.cut > 5, "cases");
-  close_scene(&c);
+  tgt_scene_close(&c);
 }
 
 static void bodies(void **state) {
@@ -318,14 +204,14 @@ static void articulated(void **state) {
 // the trees against all pairs of faces, with every cap
 static void distances(void **state) {
   (void)state;
-  Scene c = {0};
+  tgtScene c = {0};
   tgtRandom r = {9};
   free_bodies(&c);
   tgiPose P[2];
   for (int trial = 0; trial < 10; trial++) {
     tgReal q[64];
     random_q(&r, c.model, q);
-    place_at(&c, q);
+    tgt_scene_place(&c, q);
     for (int p = 0; p < c.model->npair; p++) {
       int g[2] = {c.model->pair_geom1[p], c.model->pair_geom2[p]};
       if (c.vert[g[0]] == NULL || c.vert[g[1]] == NULL) continue;
@@ -338,21 +224,21 @@ static void distances(void **state) {
       check_close(tgi_solid_distance(&c.solid[g[0]], P, &c.solid[g[1]], P + 1, cap), fmin(b, cap), 1e-12);
     }
   }
-  close_scene(&c);
+  tgt_scene_close(&c);
 }
 
 // a chain of small steps: the same fractions whether bounds are remembered or not, and fewer distances asked for
 static void memory(void **state) {
   (void)state;
-  Scene c = {0};
+  tgtScene c = {0};
   tgtRandom r = {10};
   int asked[2] = {0, 0};
   arms(&c);
   for (int trial = 0; trial < 30; trial++) {
     tgReal q[64], d[64], x[64];
     random_q(&r, c.model, q);
-    place_at(&c, q);
-    if (touching(&c) >= 0) continue;
+    tgt_scene_place(&c, q);
+    if (tgt_scene_touching(&c) >= 0) continue;
     for (int pass = 0; pass < 2; pass++) {
       static double fraction[12];
       tgtRandom s = {(uint64_t)trial};
@@ -360,7 +246,7 @@ static void memory(void **state) {
       c.advance.known = false;
       for (int k = 0; k < 12; k++) {
         for (int i = 0; i < c.model->nv; i++) d[i] = tgt_normal(&s) * pow(10, -1 - 0.5 * k);
-        double f = advance(&c, x, d, false, pass == 1);
+        double f = tgt_advance(&c, x, d, false, pass == 1);
         if (pass == 1) check_true(f == fraction[k], "step %d: %.17g, without memory %.17g", k, fraction[k], f);
         fraction[k] = f;
         asked[pass] += c.advance.queries;
@@ -371,31 +257,31 @@ static void memory(void **state) {
   }
   print_message("distances asked for: %d with memory, %d without\n", asked[0], asked[1]);
   check_true(asked[0] < asked[1], "%d, %d", asked[0], asked[1]);
-  close_scene(&c);
+  tgt_scene_close(&c);
 }
 
 // a bullet of 1 mm at 100 m/s in a step of 10 ms against a wall of 1 mm; a sheet that slides 1 um over another for a metre
 static void fast_and_thin(void **state) {
   (void)state;
-  Scene c = {0};
+  tgtScene c = {0};
   tgDesc *d = tg_desc_create(NULL);
   add(d, 0, TG_GEOM_BOX, 0.0005, 1, 1);
   int b = tg_desc_add_body(d, 0, NULL);
   tg_desc_add_joint(d, b, TG_JOINT_FREE, NULL);
   add(d, b, TG_GEOM_BOX, 0.0005, 0.0005, 0.0005);
-  open_scene(&c, d, 0.1);
+  tgt_scene_open(&c, d, 0.1);
   tgReal q[7] = {-0.5, 0, 0, 1, 0, 0, 0}, v[6] = {1, 0, 0, 0, 0, 0};
-  double f = advance(&c, q, v, false, true), gap = 0.5 - 0.001;
+  double f = tgt_advance(&c, q, v, false, true), gap = 0.5 - 0.001;
   check_true(f < gap && f > 0.8 * gap, "%g of %g", f, gap);
   q[0] = -0.001 - 1e-6;
   q[1] = -0.5;
   v[0] = 0;
   v[1] = 1;
-  f = advance(&c, q, v, false, true);
+  f = tgt_advance(&c, q, v, false, true);
   check_true(f == 1 && c.advance.rounds <= 1, "slides %g in %d rounds", f, c.advance.rounds);
   q[0] = -0.001;   // touching: refused
-  check_true(advance(&c, q, v, false, true) <= 1e-6, "touching");
-  close_scene(&c);
+  check_true(tgt_advance(&c, q, v, false, true) <= 1e-6, "touching");
+  tgt_scene_close(&c);
 }
 
 int main(void) {
