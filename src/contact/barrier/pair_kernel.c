@@ -8,7 +8,7 @@
 
 enum { MOST_STEPS = 100, MOST_HALVINGS = 40 };
 
-// As in pair.c; vertices and what is linear in them (a, b) are multiplied by their side, p_k = s_k (x_k - centre).
+// The plane of plane.h for pair.c; vertices and what is linear in them (a, b) are multiplied by their side, p_k = s_k (x_k - centre).
 typedef struct Plane {
   V p[6][3], centre[3], size;
   Mask swapped;

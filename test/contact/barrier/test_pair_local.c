@@ -1,0 +1,198 @@
+// test_pair_local.c: the pair of short reach against differences, its reach and its growth at contact.
+#include "contact/barrier/pair_local.h"
+#include <stdio.h>
+#include <string.h>
+
+#include "contact/barrier/pairs.h"
+#include "math/vec3.h"
+
+static const double X0 = 0.1;
+
+static void widen(const double *x, tgReal y[18]) {
+  for (int k = 0; k < 18; k++) y[k] = x[k];
+}
+static double largest(const tgReal *a, int n) {
+  double m = 0;
+  for (int k = 0; k < n; k++) m = fmax(m, fabs(tgRe(a[k])));
+  return m;
+}
+
+typedef struct Outputs { tgReal P, g[6]; tgiPairForce f; } Outputs;
+enum { OUTPUTS = sizeof(Outputs) / sizeof(tgReal) };
+
+static void outputs(const tgReal x[18], Outputs *o) {
+  tgiPairLocal r;
+  assert_true(tgi_pair_local_solve(x, X0, false, &r));
+  o->P = r.P;
+  memcpy(o->g, r.g, sizeof o->g);
+  tgi_pair_local_force(x, X0, &r, &o->f);
+}
+
+// along a field of vertex velocities: complex step, or differences of fourth order
+static void along(const tgReal x[18], const tgReal dx[18], double step, Outputs *d) {
+  tgReal y[18], *p = (tgReal *)d;
+#ifdef TG_COMPLEX
+  Outputs o;
+  const double e = 1e-40;
+  (void)step;
+  for (int k = 0; k < 18; k++) y[k] = CMPLX(tgRe(x[k]), e * tgRe(dx[k]));
+  outputs(y, &o);
+  for (int k = 0; k < OUTPUTS; k++) p[k] = tgIm(((tgReal *)&o)[k]) / e;
+#else
+  static const double at[4] = {-2, -1, 1, 2}, weight[4] = {1.0 / 12, -2.0 / 3, 2.0 / 3, -1.0 / 12};
+  memset(d, 0, sizeof *d);
+  for (int j = 0; j < 4; j++) {
+    Outputs o;
+    for (int k = 0; k < 18; k++) y[k] = x[k] + at[j] * step * dx[k];
+    outputs(y, &o);
+    for (int k = 0; k < OUTPUTS; k++) p[k] += weight[j] / step * ((tgReal *)&o)[k];
+  }
+#endif
+}
+
+static void compare(const char *what, int kind, double gap, const tgReal *a, const tgReal *b, int n, double scale, double tol) {
+  for (int k = 0; k < n; k++)
+    check_true(fabs(tgRe(a[k] - b[k])) <= tol * scale, "%s gap %g %s[%d]: %.15g, differences %.15g, scale %g", pair_kind[kind], gap, what, k,
+               tgRe(a[k]), tgRe(b[k]), scale);
+}
+
+static void twist_field(const tgReal x[18], const tgReal xi[6], tgReal dx[18]) {
+  memset(dx, 0, 18 * sizeof *dx);
+  for (int k = 0; k < 9; k += 3) {
+    tgi_v3_cross(dx + k, xi, x + k);
+    tgi_v3_axpy(dx + k, 1, xi + 3);
+  }
+}
+
+static void check_derivatives(int kind, double gap, const tgReal x[18], tgtRandom *rng, double tol) {
+  tgReal dx[18], D[36], S[36], J[36], dP, dg[6];
+  double step = 1e-4 * gap;
+  Outputs d;
+  tgiPairLocal r;
+  tgiPairForce df[6], one;
+  assert_true(tgi_pair_local_solve(x, X0, false, &r));
+  assert_true(tgRe(r.P) > 0);
+  tgi_pair_local_force_d(x, X0, &r, df);
+  double g = largest(r.g, 6), H = largest(r.H, 21);
+  for (int j = 0; j < 6; j++) {
+    tgReal xi[6] = {0};
+    xi[j] = 1;
+    twist_field(x, xi, dx);
+    along(x, dx, step, &d);
+    compare("g", kind, gap, &r.g[j], &d.P, 1, g, tol);
+    for (int i = 0; i < 6; i++) D[6 * i + j] = d.g[i];
+    compare("force_d N", kind, gap, &df[j].N, &d.f.N, 1, H, tol);
+    compare("force_d u", kind, gap, df[j].u, d.f.u, 3, 1 / gap, tol);
+    compare("force_d a", kind, gap, df[j].a, d.f.a, 3, 1 / gap, tol);
+    compare("force_d b", kind, gap, df[j].b, d.f.b, 3, 1 / gap, tol);
+  }
+  for (int i = 0; i < 6; i++)
+    for (int j = 0; j < 6; j++) {
+      S[6 * i + j] = 0.5 * (D[6 * i + j] + D[6 * j + i]);
+      J[6 * i + j] = r.H[i >= j ? TGI_LOWER(i, j) : TGI_LOWER(j, i)];
+    }
+  compare("H", kind, gap, J, S, 36, H, tol);
+  for (int k = 0; k < 18; k++) dx[k] = tgt_normal(rng);
+  along(x, dx, step, &d);
+  tgi_pair_local_rate_d(x, X0, &r, dx, &dP, dg, &one);
+  compare("rate P", kind, gap, &dP, &d.P, 1, g, 4 * tol);
+  compare("rate g", kind, gap, dg, d.g, 6, H, 4 * tol);
+  compare("rate N", kind, gap, &one.N, &d.f.N, 1, H, 4 * tol);
+  compare("rate u", kind, gap, one.u, d.f.u, 3, 1 / gap, 4 * tol);
+  compare("rate a", kind, gap, one.a, d.f.a, 3, 1 / gap, 4 * tol);
+  compare("rate b", kind, gap, one.b, d.f.b, 3, 1 / gap, 4 * tol);
+}
+
+static void test_derivatives(void **state) {
+  (void)state;
+#ifdef TG_COMPLEX
+  static const double gaps[] = {0.19, 0.1, 1e-2, 1e-4, 1e-6};
+  const double more = 1;
+#else
+  static const double gaps[] = {0.1, 1e-2};
+  const double more = 1e5;  // differences: 1e-13 of the solve over a step of 1e-4 of the gap
+#endif
+  tgtRandom rng = {41};
+  for (int trial = 0; trial < 20; trial++)
+    for (int kind = 0; kind < APART; kind++)
+      for (size_t level = 0; level < sizeof gaps / sizeof *gaps; level++) {
+        double X[18];
+        tgReal x[18];
+        pair_make(&rng, kind, gaps[level], (const double[]){1, tgt_uniform(&rng, 0.5, 2)}, 1, 0.5, X);
+        widen(X, x);
+        check_derivatives(kind, gaps[level], x, &rng, more * (1e-11 + 1e-14 / gaps[level]));
+      }
+}
+
+// zero from the gap 2 x0/(1 - x0) on, and there with two derivatives: P, g and H go to zero with the third, second and first power
+static void test_reach(void **state) {
+  (void)state;
+  tgtRandom rng = {42};
+  const double reach = 2 * X0 / (1 - X0);
+  for (int kind = 0; kind < APART; kind++)
+    for (int trial = 0; trial < 20; trial++) {
+      tgtRandom same = rng;
+      double P[2], g[2], H[2];
+      for (int level = 0; level < 5; level++) {
+        double X[18], gap = reach * (level == 0 ? 1 - 2e-3 : level == 1 ? 1 - 1e-3 : level == 2 ? 1 + 1e-9 : level == 3 ? 1.01 : 30);
+        tgReal x[18];
+        tgiPairLocal r;
+        tgiPairForce f, df[6];
+        same = rng;
+        pair_make(&same, kind, gap, (const double[]){1, 1}, 1, 0, X);
+        widen(X, x);
+        assert_true(tgi_pair_local_solve(x, X0, false, &r));
+        tgi_pair_local_force(x, X0, &r, &f);
+        tgi_pair_local_force_d(x, X0, &r, df);
+        if (level >= 2) {
+          check_true(tgRe(r.P) == 0 && largest(r.g, 6) == 0 && largest(r.H, 21) == 0, "%s gap %g: P = %g", pair_kind[kind], gap, tgRe(r.P));
+          assert_true(tgRe(f.N) == 0 && tgRe(df[4].N) == 0 && tgRe(df[4].a[1]) == 0);
+          continue;
+        }
+        P[level] = tgRe(r.P);
+        g[level] = largest(r.g, 6);
+        H[level] = largest(r.H, 21);
+        check_true(P[level] > 0 && tgRe(f.N) > 0, "%s gap %g: P = %g", pair_kind[kind], gap, P[level]);
+      }
+      check_close(log2(P[0] / P[1]), 3, 0.1);
+      check_close(log2(g[0] / g[1]), 2, 0.1);
+      check_close(log2(H[0] / H[1]), 1, 0.1);
+      rng = same;
+    }
+}
+
+// pairs of all kinds: solved or out of reach, never given up; touching pairs are told; a warm start finds the same
+static void test_all(void **state) {
+  (void)state;
+  tgtRandom rng = {43};
+  long cold = 0, warm = 0, near = 0;
+  int most = 0;
+  for (int trial = 0; trial < 20000; trial++) {
+    double X[18], gap = pair_any(&rng, X), size, x0 = pow(10, tgt_uniform(&rng, -2, -0.5));
+    tgReal x[18];
+    tgiPairLocal r, s;
+    widen(X, x);
+    size = largest(x, 18);
+    check_true(tgi_pair_local_solve(x, x0, false, &r), "gap %g size %g x0 %g: given up after %d steps", gap, size, x0, r.iterations);
+    if (gap > 2 * x0 / (1 - x0) * (1 + 1e-9)) assert_true(tgRe(r.P) == 0 || gap > 1e3 * x0);
+    if (tgRe(r.P) == 0) continue;
+    s = r;
+    assert_true(tgi_pair_local_solve(x, x0, true, &s));
+    double noise = 1e-11 + 1e-12 * size / gap;
+    if (noise < 1e-3) check_close(s.P / r.P, 1, noise);
+    near++;
+    cold += r.iterations;
+    warm += s.iterations;
+    if (r.iterations > most) most = r.iterations;
+    for (int i = 9; i < 18; i++) x[i] = x[i - 9];
+    assert_false(tgi_pair_local_solve(x, x0, false, &s));
+    assert_true(isinf(tgRe(s.P)) && tgRe(s.g[0]) == 0);
+  }
+  printf("%ld pairs in reach: steps %.2f cold (most %d), %.2f warm\n", near, (double)cold / (double)near, most, (double)warm / (double)near);
+  check_true(2 * warm <= cold, "%ld steps warm, %ld cold", warm, cold);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_reach), cmocka_unit_test(test_all)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
