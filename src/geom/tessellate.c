@@ -258,6 +258,14 @@ static bool degenerate(const double *vert, const int v[3]) {
   return sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]) <= TGI_SLIVER * longest;
 }
 
+int tgi_surface_degenerate(const double *vert, const int *face, int nface, int *first) {
+  int n = 0, at = -1;
+  for (int f = 0; f < nface; f++)
+    if (degenerate(vert, face + 3 * (size_t)f) && n++ == 0) at = f;
+  if (first != NULL) *first = at;
+  return n;
+}
+
 static tgStatus check_mesh(const double *vert, int nvert, const int *face, int nface, tgError *error) {
   if (nface <= 0) return tgi_error(error, TG_ERR_INVALID, "it has no faces");
   for (int k = 0; k < 3 * nface; k++)

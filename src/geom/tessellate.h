@@ -34,6 +34,8 @@ tgStatus tgi_surface_primitive(tgGeomType type, const double size[3], double cho
 tgStatus tgi_surface_mesh(const double *vert, int nvert, const int *face, int nface, const tgAllocator *allocator, tgiSurface *surface,
                           tgError *error);
 void tgi_surface_free(tgiSurface *surface);
+/// How many faces of a mesh are degenerate; *first (may be NULL): the first, -1 when none is. Faces must index vertices.
+int tgi_surface_degenerate(const double *vert, const int *face, int nface, int *first);
 
 /// Vertices (nvert x 3) for the sizes `size`, and their derivative in size j: dvert.
 void tgi_surface_place(const tgiSurface *surface, const tgReal size[3], tgReal *vert);

@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "geom/mesh_check.h"
+#include "geom/tessellate.h"
 #include "model/compile.h"
 
 static bool may_touch(const tgCompile *c, int model_geom) {
@@ -25,6 +26,10 @@ static tgStatus border_note(tgCompile *c, const tgGeomDesc *g, const tgMeshDesc 
   if (tgi_mesh_check(mesh->vert, mesh->nvert, mesh->face, mesh->nface, &c->alloc, &check) < 0)
     return tgi_error(c->error, TG_ERR_MEMORY, "out of memory for the edges of a mesh");
   const char *name = mesh->name == NULL ? "" : mesh->name;
+  int first, ndegenerate = tgi_surface_degenerate(mesh->vert, mesh->face, mesh->nface, &first);
+  if (ndegenerate > 0)
+    TG_TRY(tgi_compile_noted(c, tg_desc_add_note(c->desc, TG_NOTE_SKIPPED, g->source,
+                     "%s: mesh '%s' has %d degenerate faces, the first is %d; contact between triangles leaves them out", label, name, ndegenerate, first)));
   if (check.nopen > 0)
     TG_TRY(tgi_compile_noted(c, tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source,
                      "%s: mesh '%s' is open: %d edges in %d pieces of border, the first between vertices %d and %d of face %d; "

@@ -155,6 +155,11 @@ static void test_mesh(void **state) {
   check_true(tgi_surface_mesh(v, 10, f, 7, NULL, &s, &e) >= 0, "%s", e.text);
   assert_int_equal(s.nface, 3);
   assert_int_equal(s.ndropped, 4);
+  int first;
+  assert_int_equal(tgi_surface_degenerate(v, f, 7, &first), 4);
+  assert_int_equal(first, 3);
+  assert_int_equal(tgi_surface_degenerate(v, f, 3, &first), 0);
+  assert_int_equal(first, -1);
   assert_int_equal(s.nvert, 5);
   static const int face[] = {0, 1, 2, 1, 2, 3, 0, 4, 1}, origin[] = {0, 1, 2};
   assert_memory_equal(s.face, face, sizeof face);
