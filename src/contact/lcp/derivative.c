@@ -1,0 +1,165 @@
+// derivative.c: the derivative of the solve, island by island, and the complementarity-aware choice of classes.
+//
+// Based on: [lcp]; [math/lcp Derivative].
+#include <string.h>
+
+#include "contact/lcp/columns.h"
+#include "contact/lcp/work.h"
+
+// the aware gradient takes other classes where the true ones let through less than this share of what those do
+#define TOLD_APART 1e-6
+
+// vectors over rows are gathered to K and scattered back
+
+typedef struct Part { const tgiLcp *lcp; const int *row; int n; tgReal *x, *y, *z; } Part;
+
+static Part part(const tgSim *s, int index) {
+  const tgiLcpWork *w = tgi_lcp_work(s);
+  size_t n = (size_t)s->cap.nrow;
+  return (Part){&w->island[index].lcp, s->island_row + s->island_adr[index], tgi_island_rows(s, index), w->K, w->K + n, w->K + 2 * n};
+}
+
+static void take_rows(const Part *p, const tgReal *all, tgReal *own) {
+  for (int a = 0; a < p->n; a++) own[a] = all[p->row[a]];
+}
+static void put_rows(const Part *p, const tgReal *own, tgReal *all) {
+  for (int a = 0; a < p->n; a++) all[p->row[a]] = own[a];
+}
+// from K to the rows of the island, 0 on the others
+static void put_held(const Part *p, const tgReal *own, tgReal *all) {
+  for (int a = 0; a < p->n; a++) all[p->row[a]] = p->lcp->kpos[a] >= 0 ? own[p->lcp->kpos[a]] : 0;
+}
+
+void tgi_lcp_tangent(const tgSim *s, const tgReal *r, tgReal *df) {
+  for (int index = 0; index < s->nisland; index++) {
+    Part p = part(s, index);
+    for (int a = 0; a < p.lcp->nk; a++) p.x[a] = r[p.row[p.lcp->k[a]]];
+    tgi_lcp_derivative(p.lcp, p.x, NULL, p.x);
+    tgi_lcp_expand(p.lcp, p.x, p.y);
+    put_rows(&p, p.y, df);
+  }
+}
+
+static void solve_island_vjp(const Part *p, const tgReal *g, tgReal *rbar) {
+  take_rows(p, g, p->y);
+  tgi_lcp_gather(p->lcp, p->y, p->x);
+  tgi_lcp_derivative_t(p->lcp, p->x, p->x, NULL);
+  put_held(p, p->x, rbar);
+}
+
+tgStatus tgi_lcp_solve_columns(tgSim *s, int island, int n, const int *at, tgReal *X, int *live, int *nlive) {
+  const tgiLcp *l = &tgi_lcp_work(s)->island[island].lcp;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *work = tgi_stack_real(s, tgi_lcp_columns_reals(l->nk, l->rank, n) + 1);
+  int *iwork = tgi_stack_bytes(s, (tgi_lcp_columns_ints(l->nk) + 1) * sizeof *iwork);
+  if (work == NULL || iwork == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
+  *nlive = tgi_lcp_derivative_columns(l, n, at, X, live, work, iwork);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+void tgi_lcp_adjoint(const tgSim *s, const tgReal *g, tgReal *rbar) {
+  for (int index = 0; index < s->nisland; index++) {
+    Part p = part(s, index);
+    tgi_lcp_work(s)->explored[index] = 0;
+    solve_island_vjp(&p, g, rbar);
+  }
+}
+
+static bool acts_by_null(const tgiLcp *l) { return l->rank < l->nk && tgi_lcp_null_action(l) >= TGI_LCP_NULL; }
+
+bool tgi_lcp_null_part(const tgSim *s, tgReal *beta) {
+  bool any = false;
+  for (int index = 0; index < s->nisland; index++) {
+    Part p = part(s, index);
+    bool acts = !tgi_lcp_work(s)->explored[index] && acts_by_null(p.lcp);
+    any = any || acts;
+    for (int a = 0; a < p.lcp->nk; a++) p.x[a] = acts ? p.lcp->z[a] : 0;
+    put_held(&p, p.x, beta);
+  }
+  return any;
+}
+
+// own <- expand(project(gather(own rows of g)))
+static void project_rows(const Part *p, const tgReal *g) {
+  take_rows(p, g, p->y);
+  tgi_lcp_gather(p->lcp, p->y, p->x);
+  tgi_lcp_project(p->lcp, p->x, p->z);
+  tgi_lcp_expand(p->lcp, p->z, p->y);
+}
+
+void tgi_lcp_null_tangent(const tgSim *s, const tgReal *x, tgReal *df) {
+  for (int index = 0; index < s->nisland; index++) {
+    Part p = part(s, index);
+    if (p.lcp->rank == p.lcp->nk) continue;
+    project_rows(&p, x);
+    for (int a = 0; a < p.n; a++) df[p.row[a]] += p.y[a];
+  }
+}
+
+void tgi_lcp_null_adjoint(const tgSim *s, const tgReal *g, tgReal *alpha) {
+  for (int index = 0; index < s->nisland; index++) {
+    Part p = part(s, index);
+    project_rows(&p, g);
+    put_rows(&p, p.y, alpha);
+  }
+}
+
+int tgi_lcp_side(const tgSim *s, int row) { return s->row_class[row] == TGI_LCP_H ? 1 : s->row_class[row] == TGI_LCP_L ? -1 : 0; }
+
+// ---- the complementarity-aware choice [math/lcp Complementarity-aware gradient] ----
+
+// What of dL/dv' reaches the velocities before: x' Mh^-1 x over the island, x = z + J' y
+static double passed(const tgSim *s, int index, const tgReal *z, const tgReal *lambda, const tgReal *y) {
+  int nv = s->m.nv;
+  double sum = 0;
+  for (int e = s->island_dofadr[index]; e < s->island_dofadr[index + 1]; e++) {
+    int d = s->island_dof[e];
+    double x = tgRe(z[d]), l = tgRe(lambda[d]);
+    for (int a = s->island_adr[index]; a < s->island_adr[index + 1]; a++) {
+      size_t i = (size_t)s->island_row[a];
+      x += tgRe(s->row_J[i * (size_t)nv + (size_t)d]) * tgRe(y[i]);
+      l += tgRe(s->row_MiJ[i * (size_t)nv + (size_t)d]) * tgRe(y[i]);
+    }
+    sum += x * l;
+  }
+  return sum;
+}
+
+// Contacts that the loss wants to part are parted, the others press, all without friction. The first row that is not as it was, or -1.
+static int wanted_classes(const tgSim *s, const Part *p, const tgReal *z, int8_t *cls) {
+  int nv = s->m.nv, first = -1;
+  for (int a = 0; a < p->n; a++) {
+    int i = p->row[a], kind = s->row_kind[i];
+    cls[a] = p->lcp->cls[a];
+    if (kind != TG_ROW_NORMAL && kind != TG_ROW_TANGENT) continue;
+    double slope = 0;
+    for (int d = 0; d < nv; d++) slope += tgRe(s->row_J[(size_t)i * (size_t)nv + (size_t)d]) * tgRe(z[d]);
+    bool pressed = cls[a] == TGI_LCP_C || cls[a] == TGI_LCP_F;
+    cls[a] = kind == TG_ROW_TANGENT ? TGI_LCP_D : slope < 0 ? TGI_LCP_N : TGI_LCP_C;
+    if (first < 0 && pressed != (cls[a] == TGI_LCP_C)) first = i;
+  }
+  return first;
+}
+
+// The classes of the step are those of the factorisation again afterwards.
+void tgi_lcp_explore(tgSim *s, const tgReal *z, const tgReal *lambda, const tgReal *g, tgReal *y) {
+  tgiLcpWork *w = tgi_lcp_work(s);
+  for (int index = 0; index < s->nisland; index++) {
+    Part p = part(s, index);
+    tgiLcpIsland *k = &w->island[index];
+    tgReal *other = w->other;
+    int first = wanted_classes(s, &p, z, w->island_cls);
+    if (first < 0) continue;
+    memcpy(w->cls, k->lcp.cls, (size_t)p.n);
+    tgi_lcp_solve_classes(&k->lcp, &k->problem, w->island_cls, p.x, p.y);
+    for (int a = 0; a < p.n; a++) other[p.row[a]] = 0;
+    solve_island_vjp(&p, g, other);
+    if (passed(s, index, z, lambda, y) < TOLD_APART * TOLD_APART * passed(s, index, z, lambda, other)) {
+      for (int a = 0; a < p.n; a++) y[p.row[a]] = other[p.row[a]];
+      w->explored[index] = 1;
+      if (s->explored < 0) s->explored = first;
+    }
+    tgi_lcp_solve_classes(&k->lcp, &k->problem, w->cls, p.x, p.y);
+  }
+}

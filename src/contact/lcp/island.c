@@ -1,0 +1,151 @@
+// island.c: the rows of one island as a problem of the solver, and what is tried where it has no answer: errors that cannot be removed are left,
+// bounces that would add energy are damped.
+//
+// Based on: [lcp]; [math/lcp The step].
+#include "contact/lcp/work.h"
+
+static tgiLcpKind kind_of(int row_kind) {
+  switch ((tgRowKind)row_kind) {
+    case TG_ROW_EQUALITY: return TGI_LCP_EQUALITY;
+    case TG_ROW_TANGENT: return TGI_LCP_FRICTION;
+    case TG_ROW_FRICTION: return TGI_LCP_BOX;
+    default: return TGI_LCP_NORMAL;
+  }
+}
+
+// the rows of an island as a problem of its own
+static void extract(tgSim *s, int index, tgiLcpIsland *k) {
+  const int *row = s->island_row + s->island_adr[index];
+  int n = tgi_island_rows(s, index);
+  double fastest = 0;
+  for (int a = 0; a < n; a++) {
+    int i = row[a], up = s->row_parent[i];
+    k->kind[a] = (int)kind_of(s->row_kind[i]);
+    k->parent[a] = up >= 0 ? s->row_place[up] : -1;
+    k->b[a] = s->row_b[i];
+    k->bound[a] = s->row_limit[i];
+    double speed = 0;
+    const int *span = s->row_span + 4 * i;
+    const tgReal *J = s->row_J + (size_t)i * (size_t)s->m.nv;
+    for (int d = span[0]; d < span[3]; d++) speed += fabs(tgRe(J[d]) * tgRe(s->vhat[d]));
+    fastest = fmax(fastest, speed);
+  }
+  // b is a sum of terms J_d vhat_d and of a gap between positions of about 1 m or rad, rounded at 1e-16 of them
+  k->problem = (tgiLcpProblem){.n = n, .A = s->row_A + s->island_at[index], .b = k->b, .kind = k->kind, .parent = k->parent, .bound = k->bound,
+                               .rank = s->island_dofadr[index + 1] - s->island_dofadr[index],
+                               .speed = 1e-6 * fastest + 1e-8 * s->contact_model->options.erp / s->h};
+}
+
+static tgStatus refused(tgSim *s, tgStatus status, const int *row, const tgiLcpInfo *info) {
+  char label[200];
+  return tgi_error(&s->error, status, "The contact solve refused its input at the %s (%s).",
+                   info->nfailed > 0 ? tgi_row_label(s, row[info->failed[0]], label, sizeof label) : "rows", tg_status_text(status));
+}
+
+static void add_info(tgSim *s, const int *row, const tgiLcpInfo *info) {
+  tgiLcpWork *w = tgi_lcp_work(s);
+  s->info.iterations += info->pivots + info->sweeps;
+  s->info.residual = fmax(s->info.residual, info->residual);
+  s->info.rank_deficient = s->info.rank_deficient || info->rank < info->nk;
+  for (int a = 0; a < info->nties; a++) w->tie[row[info->ties[a]]] = 1;
+  for (int a = 0; a < info->nfailed; a++) w->failed[row[info->failed[a]]] = 1;
+}
+
+// Takes the push out of overlaps and passed limits of an island: b = J vhat there, which alone always has a solution [math/lcp Errors that
+// cannot be removed]. The number of rows that had one.
+static int leave_errors(tgSim *s, int index, tgiLcpIsland *k) {
+  const int *row = s->island_row + s->island_adr[index];
+  int count = 0;
+  for (int a = 0; a < k->problem.n; a++) {
+    int i = row[a];
+    if (k->kind[a] != TGI_LCP_NORMAL || !(tgRe(s->row_gap[i]) < 0) || tgRe(s->row_rate[i]) == 0) continue;
+    s->row_b[i] -= s->row_rate[i] * s->row_gap[i];
+    s->row_rate[i] = 0;
+    k->b[a] = s->row_b[i];
+    count++;
+  }
+  return count;
+}
+
+// the classes of the step before, as the solve's warm start
+static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
+  tgiLcpWork *w = tgi_lcp_work(s);
+  tgiLcpIsland *k = &w->island[index];
+  const int *row = s->island_row + s->island_adr[index];
+  for (int a = 0; a < k->problem.n; a++) w->island_cls[a] = w->cls[row[a]];
+  return tgi_lcp_solve(&k->lcp, &k->problem, w->island_cls, k->f, k->w, w->island_cls, info);
+}
+
+// row a of the island bounces with restitution e, at 0 like a row that never did
+static void set_bounce(tgSim *s, int index, tgiLcpIsland *k, int a, tgReal e) {
+  int i = s->island_row[s->island_adr[index] + a];
+  tgReal speed = s->row_b[i] / (1 + s->row_bounce[i]);
+  s->row_bounce[i] = e;
+  s->row_rate[i] = tgRe(e) != 0 ? 0 : s->contact_model->options.erp / s->h;
+  s->row_b[i] = k->b[a] = speed + e * speed + s->row_rate[i] * s->row_gap[i];
+}
+
+// Kinetic energy that the impulses add, where something bounces: f' (J vhat + J v')/2, less what pushes errors out, when that is above
+// rounding; else 0.
+static double energy_gained(const tgSim *s, int index, const tgiLcpIsland *k) {
+  double gain = 0, allowed = 0;
+  bool bounced = false;
+  for (int a = 0; a < k->problem.n; a++) {
+    int i = s->island_row[s->island_adr[index] + a];
+    double f = tgRe(k->f[a]), push = tgRe(s->row_rate[i]) * tgRe(s->row_gap[i]), b = tgRe(k->b[a]);
+    double speed = tgRe(s->row_bounce[i]) != 0 ? b / (1 + tgRe(s->row_bounce[i])) : b - push;
+    bounced = bounced || (tgRe(s->row_bounce[i]) != 0 && f > 0);
+    gain += f * (speed + 0.5 * (tgRe(k->w[a]) - b));
+    allowed += fabs(f * push) + 1e-12 * fabs(f * speed);
+  }
+  return bounced && gain > allowed ? gain : 0;
+}
+
+// Restitution as given; where then the conditions contradict each other, or an impact of several contacts would add energy, half of it, a
+// quarter, none in the whole island [math/lcp Restitution].
+static tgStatus solve_bounces(tgSim *s, int index, tgiLcpInfo *info) {
+  tgiLcpIsland *k = &tgi_lcp_work(s)->island[index];
+  const int *row = s->island_row + s->island_adr[index];
+  tgStatus status = attempt(s, index, info);
+  for (int rung = 0; rung < 3 && status >= 0 && (status != TG_OK || energy_gained(s, index, k) > 0); rung++) {
+    bool any = false;
+    for (int a = 0; a < k->problem.n; a++) {
+      if (tgRe(s->row_bounce[row[a]]) == 0) continue;
+      set_bounce(s, index, k, a, rung < 2 ? 0.5 * s->row_bounce[row[a]] : 0);
+      any = true;
+    }
+    if (!any) break;
+    if (rung == 0) s->info.ndamped++;
+    status = attempt(s, index, info);
+  }
+  return status;
+}
+
+tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
+  tgiLcpWork *w = tgi_lcp_work(s);
+  tgiLcpIsland *k = &w->island[index];
+  const int *row = s->island_row + s->island_adr[index];
+  int n = tgi_island_rows(s, index);
+  tgStatus status = TG_OK;
+  extract(s, index, k);
+  if (s->pinned) {
+    for (int a = 0; a < n; a++) w->island_cls[a] = w->cls[row[a]];
+    tgi_lcp_solve_classes(&k->lcp, &k->problem, w->island_cls, k->f, k->w);
+  } else {
+    tgiLcpInfo info;
+    status = solve_bounces(s, index, &info);
+    if (status < 0) return refused(s, status, row, &info);
+    int left = status == TG_NOT_CONVERGED ? leave_errors(s, index, k) : 0;
+    if (left > 0) status = attempt(s, index, &info);
+    s->info.nleft += left;
+    add_info(s, row, &info);
+    bool failed = status != TG_OK || (index > 0 && s->info.stage == TGI_LCP_FAILED);
+    s->info.stage = failed ? TGI_LCP_FAILED : info.stage > s->info.stage ? info.stage : s->info.stage;
+  }
+  for (int a = 0; a < n; a++) {
+    s->row_f[row[a]] = k->f[a];
+    s->row_w[row[a]] = k->w[a];
+    w->cls[row[a]] = w->island_cls[a];
+  }
+  return status;
+}

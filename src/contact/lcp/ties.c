@@ -1,0 +1,98 @@
+// ties.c: where the derivative of a step is one-sided: contacts, limits, bounces and forces at a switch.
+#include <stdio.h>
+
+#include "coll/contacts.h"
+#include "contact/lcp/work.h"
+
+// a tie in gap or speed, relative to 1 m, 1 rad or 1 m/s
+static const double tie_gap = 1e-9, tie_speed = 1e-9;
+
+static void add_tie(const tgSim *s, tgGradInfo *info, const char *what, const char *label) {
+  (void)s;
+  if (info->ties++ > 0) return;
+  info->label = TG_GRAD_ONE_SIDED;
+  snprintf(info->reason, sizeof info->reason, "%s: %.150s", what, label);
+}
+
+static void contact_ties(const tgSim *s, tgGradInfo *info) {
+  const tgModel *m = &s->m;
+  for (int i = 0; i < s->ncon; i++) {
+    const tgContactRow *c = &s->contact[i];
+    char a[80], b[80], label[190];
+    bool at_gap = fabs(tgRe(c->gap) - TG_TOUCH) <= tie_gap;
+    // a switch of features matters where there is a force
+    bool pressed = c->row >= 0 && tgRe(s->row_f[c->row]) != 0;
+    if (!at_gap && !(c->tie && pressed)) continue;
+    snprintf(label, sizeof label, "%s and %s", tgi_model_label(m, TG_THING_GEOM, c->geom1, a, sizeof a),
+             tgi_model_label(m, TG_THING_GEOM, c->geom2, b, sizeof b));
+    add_tie(s, info, at_gap ? "about to touch or part" : "switch of contact features", label);
+  }
+}
+
+static void limit_ties(const tgSim *s, tgGradInfo *info) {
+  const tgModel *m = &s->m;
+  char label[96];
+  for (int j = 0; j < m->njnt; j++) {
+    if (!m->jnt_limited[j]) continue;
+    tgReal q = s->q0[m->jnt_qadr[j]], axis[3], w[3];
+    bool ball = m->jnt_type[j] == TG_JOINT_BALL;
+    if (m->jnt_type[j] == TG_JOINT_FREE) continue;
+    if (ball) q = tgi_ball_axis(s, j, axis, w);
+    for (int side = ball ? 1 : 0; side < 2; side++)
+      if (fabs(tgRe(side == 0 ? q - m->jnt_range[2 * j] : m->jnt_range[2 * j + 1] - q) - TG_TOUCH) <= tie_gap)
+        add_tie(s, info, "at the limit", tgi_model_label(m, TG_THING_JOINT, j, label, sizeof label));
+  }
+  for (int t = 0; t < m->ntendon; t++)
+    for (int side = 0; side < 2 && m->ten_limited[t]; side++)
+      if (fabs(tgRe(side == 0 ? s->ten_length[t] - m->ten_range[2 * t] : m->ten_range[2 * t + 1] - s->ten_length[t]) - TG_TOUCH) <= tie_gap)
+        add_tie(s, info, "at the limit", tgi_model_label(m, TG_THING_TENDON, t, label, sizeof label));
+}
+
+// a restitution that is about to switch on or off
+static void bounce_ties(const tgSim *s, double h, tgGradInfo *info) {
+  double g2 = 0;
+  for (int i = 0; i < 3; i++) g2 += tgRe(s->m.opt_gravity[i]) * tgRe(s->m.opt_gravity[i]);
+  double threshold = fmax(sqrt(g2) * h, s->contact_model->options.restitution_speed);
+  for (int i = 0; i < s->nrow; i++) {
+    if (s->row_kind[i] != TG_ROW_NORMAL || !(tgRe(s->contact[s->row_owner[i]].restitution) > 0)) continue;
+    double speed = 0;
+    for (int d = 0; d < s->m.nv; d++) speed += tgRe(s->row_J[(size_t)i * (size_t)s->m.nv + (size_t)d]) * tgRe(s->vhat[d]);
+    char label[200];
+    if (fabs(speed + threshold) <= tie_speed)
+      add_tie(s, info, "at the speed where restitution begins", tgi_row_label(s, i, label, sizeof label));
+  }
+}
+
+// How fast row i has to be pushed, at most, for its class to change [m/s or rad/s]; INFINITY where nothing can change it. A force f of the
+// row gives its point the speed A_ii f, so forces are judged by A_ii^-1 times the speed.
+static double speed_to_switch(const tgSim *s, int i) {
+  double Aii = tgRe(*tgi_row_A(s, i, i)), f = tgRe(s->row_f[i]), w = fabs(tgRe(s->row_w[i]));
+  int cls = s->row_class[i], kind = s->row_kind[i];
+  if (Aii == 0 || kind == TG_ROW_EQUALITY || cls == TGI_LCP_D) return INFINITY;
+  if (kind == TG_ROW_NORMAL || kind == TG_ROW_LIMIT) return cls == TGI_LCP_C ? Aii * fabs(f) : w;
+  bool tangent = kind == TG_ROW_TANGENT;
+  if (tangent && s->row_class[s->row_parent[i]] != TGI_LCP_C) return INFINITY;
+  double bound = tgRe(s->row_limit[i]) * (tangent ? tgRe(s->row_f[s->row_parent[i]]) : 1);
+  if (tgRe(s->row_limit[i]) == 0) return INFINITY;   // without friction there is nothing to switch
+  return cls == TGI_LCP_F ? Aii * fabs(bound - fabs(f)) : w;
+}
+
+// Ties that the solver finds are relative to the forces and speeds of the problem. Where those are all next to nothing (free fall with joints
+// that rest on their limits) a move of 1e-9 m or a push of 1e-9 m/s switches a row all the same: the least speed is absolute. A move
+// acts by the share of the gap that a step removes, on the row itself and through it on the others.
+static void row_ties(const tgSim *s, tgGradInfo *info) {
+  const tgiLcpWork *w = tgi_lcp_work(s);
+  double least = tie_speed + tie_gap * s->contact_model->options.erp / s->h;
+  char label[200];
+  for (int i = 0; i < s->nrow; i++) {
+    if (w->tie[i] || speed_to_switch(s, i) <= least)
+      add_tie(s, info, "contact force at a switch", tgi_row_label(s, i, label, sizeof label));
+  }
+}
+
+void tgi_lcp_ties(const tgSim *s, double h, tgGradInfo *info) {
+  if (s->nrow > 0) row_ties(s, info);
+  contact_ties(s, info);
+  limit_ties(s, info);
+  bounce_ties(s, h, info);
+}
