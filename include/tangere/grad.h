@@ -17,6 +17,8 @@ typedef struct tgGradCheckOptions {
   double dot_tolerance;    ///< of the adjoint: |<w,Jv> - <J'w,v>| / (|w| |J| |v|); 1e-11
   double slope_tolerance;  ///< of a rollout's Taylor remainder: |slope - 2|; 0.1
   uint64_t seed;           ///< of the random directions
+  const volatile int *cancel;  ///< polled before each step of a step's check; not 0: stop with TG_CANCELLED. May be NULL; a rollout's check has that
+                               ///< of its run
 } tgGradCheckOptions;
 TG_API tgGradCheckOptions tg_grad_check_default(void);
 

@@ -49,11 +49,13 @@ static int check_step(const tgCli *cli, const tgModel *model, const tgContact *c
   tgGradCheckOptions o = tg_grad_check_default();
   o.h = h;
   o.seed = cli->seed;
+  o.cancel = &tgi_cli_interrupted;
   if (st == TG_OK) {
     st = tg_grad_check_step(sim, &o, c);
     if (st == TG_OK) st = tg_grad_check_parameters(sim, &o, c);
     if (st != TG_OK) error = *tg_sim_error(sim);
   }
+  if (st == TG_CANCELLED) error = (tgError){0};
   error.status = st;
   int code = st == TG_OK ? TG_EXIT_OK : tgi_cli_error("gradcheck", &error);
   if (task == NULL) tgi_cli_overlap_hint(cli, st, t.held);
@@ -75,6 +77,7 @@ static int check_task(const tgCli *cli, const tgTask *task, tgGradCheck *c) {
   tg_task_start(task, cli->seed, x);
   tgRolloutRun run;
   tg_evaluator_run(e, x, &run);
+  run.cancel = &tgi_cli_interrupted;
   tgGradCheckOptions o = tg_grad_check_default();
   o.seed = cli->seed;
   tgStatus st = tg_grad_check_rollout(tg_evaluator_rollout(e), &run, &o, c);
@@ -82,6 +85,7 @@ static int check_task(const tgCli *cli, const tgTask *task, tgGradCheck *c) {
   tg_evaluator_free(e);
   free(x);
   if (st == TG_OK) return TG_EXIT_OK;
+  if (st == TG_CANCELLED) error = (tgError){0};
   error.status = st;
   return tgi_cli_error("gradcheck", &error);
 }
@@ -93,13 +97,14 @@ int tgi_cli_gradcheck(const tgCli *cli) {
   tgModel *model = NULL;
   tgContact *contact = NULL;
   int code = TG_EXIT_INPUT;
-  tgi_cli_catch_signals();
   if (tgi_cli_is_task(cli->file)) {
     task = tgi_cli_load_task(cli, cli->file);
+    tgi_cli_catch_signals();   // loading is not interrupted but ended
     if (task != NULL) code = check_step(cli, tg_task_model(task), tg_task_contact(task), task, &check);
     if (code == TG_EXIT_OK) code = check_task(cli, task, &check);
   } else {
     model = tgi_cli_load_model(cli, cli->file);
+    tgi_cli_catch_signals();
     if (model != NULL) {
       contact = tg_contact_create(model, cli->contact != NULL ? cli->contact : "lcp", NULL, &error);
       code = contact != NULL ? check_step(cli, model, contact, NULL, &check) : tgi_cli_error("gradcheck", &error);

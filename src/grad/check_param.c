@@ -18,6 +18,7 @@ static const double STENCIL[3] = {1e-5, 1e-6, 1e-4};
 typedef struct Check {
   tgSim *sim;
   double h;
+  const volatile int *cancel;
   int nv, ny, n, features;           // n: entries of the array; features: hash of the nominal contact features
   const char *name;                  // of the array at hand
   bool switched, changes_h;
@@ -35,6 +36,7 @@ static int feature_hash(const tgSim *s) {
 static tgStatus step_from(Check *c, double h) {
   tgSim *s = c->sim;
   for (;;) {
+    if (c->cancel != NULL && *c->cancel != 0) return TG_CANCELLED;
     memcpy(s->qpos, c->q, (size_t)s->m.nq * sizeof *c->q);
     memcpy(s->qvel, c->v, (size_t)c->nv * sizeof *c->v);
     tgStatus status = tg_sim_step(s, h, NULL);
@@ -171,9 +173,10 @@ static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
   memcpy(c->q, s->qpos, (size_t)s->m.nq * sizeof *c->q);
   memcpy(c->v, s->qvel, (size_t)c->nv * sizeof *c->v);
   for (int i = 0; i < c->ny; i++) c->w[i] = tgi_random_normal(o->seed, 1000, (uint64_t)i);
-  TG_TRY(step_from(c, c->h));
+  tgStatus status = step_from(c, c->h);
   tg_sim_freeze_memory(s, true);
-  TG_TRY(step_from(c, c->h));
+  if (status == TG_OK) status = step_from(c, c->h);
+  if (status != TG_OK) return status;
   memcpy(c->q1, s->qpos, (size_t)s->m.nq * sizeof *c->q1);
   c->features = feature_hash(s);
   if (s->contact_model != NULL && !s->contact_model->potential) {
@@ -185,7 +188,8 @@ static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
   int unknown = 0;
   for (int k = 0; tg_param_name(k) != NULL; k++) {
     bool known = true;
-    TG_TRY(check_array(c, k, o, b, &known));
+    status = check_array(c, k, o, b, &known);
+    if (status != TG_OK) return status;
     if (!known && unknown++ == 0 && b->reason[0] == '\0') snprintf(b->reason, sizeof b->reason, "left out: %s, which has no derivative in this model", tg_param_name(k));
   }
   tgi_check_verdict(check, b);
@@ -195,7 +199,7 @@ static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
 tgStatus tg_grad_check_parameters(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check) {
   tgGradCheckOptions o = options != NULL ? *options : tg_grad_check_default();
   if (sim == NULL || check == NULL || o.size != sizeof o) return TG_ERR_ARG;
-  Check c = {.sim = sim, .h = o.h > 0 ? o.h : tg_model_timestep(sim->model), .nv = sim->m.nv, .ny = 2 * sim->m.nv};
+  Check c = {.sim = sim, .cancel = o.cancel, .h = o.h > 0 ? o.h : tg_model_timestep(sim->model), .nv = sim->m.nv, .ny = 2 * sim->m.nv};
   tgLayout l = {.base = NULL};
   int most = largest_array(sim);
   place(&c, &l, most);

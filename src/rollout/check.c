@@ -252,7 +252,7 @@ static tgStatus check_all(Check *c, tgGradCheck *check) {
   check_part(c, check, "rollout du", 2, 2 * nv, c->nu_all);
   c->result.grad = info;
   check_slope(c, check);
-  return TG_OK;
+  return run->cancel != NULL && *run->cancel != 0 ? TG_CANCELLED : TG_OK;   // what is missing then would read as a mistake
 }
 
 tgStatus tg_grad_check_rollout(tgRollout *rollout, const tgRolloutRun *run, const tgGradCheckOptions *options, tgGradCheck *check) {

@@ -322,6 +322,29 @@ static tgStatus wrong_loss(void *ctx, tgSim *sim, int t, int steps, tgReal *valu
   return status;
 }
 
+// a caller that has had enough: no verdict, and everything as it was
+static void a_check_can_be_cancelled(void **state) {
+  (void)state;
+  World w = world(tgt_runner(), false);
+  tgGradCheckOptions o = tg_grad_check_default();
+  tgGradCheck check;
+  volatile int stop = 1;
+  o.cancel = &stop;
+  advance(w.s, 20);
+  int nq = tg_model_nq(w.m), rows, cols;
+  tgReal *before = malloc((size_t)nq * sizeof *before);
+  memcpy(before, tg_sim_qpos(w.s), (size_t)nq * sizeof *before);
+  assert_int_equal(tg_grad_check_step(w.s, &o, &check), TG_CANCELLED);
+  assert_false(check.pass);
+  assert_int_equal(tg_grad_check_parameters(w.s, &o, &check), TG_CANCELLED);
+  assert_memory_equal(before, tg_sim_qpos(w.s), (size_t)nq * sizeof *before);
+  assert_memory_equal(tg_sim_param(w.s, "geom_size", &rows, &cols), tg_model_field_named(w.m, "geom_size").data, (size_t)(rows * cols) * sizeof(tgReal));
+  stop = 0;
+  assert_int_equal(tg_grad_check_step(w.s, &o, &check), TG_OK);
+  free(before);
+  drop(&w);
+}
+
 static void check_rollout(tgModel *m, int steps, double factor, double drop_height, bool pass) {
   tgContact *c = tgt_contact(m);
   tgRolloutOptions o = tg_rollout_default();
@@ -372,7 +395,7 @@ int main(void) {
     cmocka_unit_test(the_contact_that_spoils_is_named), cmocka_unit_test(the_clamp_that_spoils_is_named),
     cmocka_unit_test(the_limit_that_spoils_is_named), cmocka_unit_test(a_corner_of_ties_is_checked_by_its_active_set),
     cmocka_unit_test(legs_at_their_limits_in_free_fall),
-    cmocka_unit_test(bad_states_are_an_error),
+    cmocka_unit_test(bad_states_are_an_error), cmocka_unit_test(a_check_can_be_cancelled),
     cmocka_unit_test(rollouts_pass), cmocka_unit_test(resting_rollouts_are_checked_one_sided),
     cmocka_unit_test(wrong_rollouts_are_refused),
   };
