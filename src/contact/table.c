@@ -1,10 +1,12 @@
 // table.c: the contact models, one line each.
 #include "contact/contact.h"
 
+#include "contact/barrier/barrier.h"
 #include "contact/lcp/lcp.h"
 
 static const tgContactModel *const table[] = {
     &tgi_lcp_model,   // frictional linear complementarity at velocity level
+    &tgi_barrier_model,   // a potential of all pairs of triangles, minimised over each step
 };
 
 const tgContactModel *tgi_contact_table(int i) {

@@ -27,6 +27,9 @@ static void drop(Rig *r) {
   tg_model_free(r->m);
 }
 
+// the scenes here start touching and are judged by impulses; models of potentials need them apart and have test_barrier and test_implicit
+static bool by_impulses(int w) { return tgi_contact_table(w)->impulse != NULL; }
+
 static void test_table(void **state) {
   (void)state;
   int n = 0;
@@ -70,7 +73,7 @@ static void test_unknown(void **state) {
 static void test_same_bits(void **state) {
   (void)state;
   for (int w = 0; tg_contact_words(w) != NULL; w++)
-    for (int scene = 0; scene < TGS_COUNT; scene++) {
+    for (int scene = 0; by_impulses(w) && scene < TGS_COUNT; scene++) {
       Rig a = rig((tgsScene)scene, tg_contact_words(w)), b = rig((tgsScene)scene, tg_contact_words(w));
       size_t nq = (size_t)a.m->nq * sizeof(tgReal), nv = (size_t)a.m->nv * sizeof(tgReal);
       assert_int_equal(tgt_scene_state(a.s, (tgsScene)scene, 3, 0.005), TG_OK);
@@ -97,7 +100,7 @@ static void test_same_bits(void **state) {
 static void test_physics(void **state) {
   (void)state;
   for (int w = 0; tg_contact_words(w) != NULL; w++)
-    for (int scene = 0; scene < TGS_COUNT; scene++) {
+    for (int scene = 0; by_impulses(w) && scene < TGS_COUNT; scene++) {
       Rig r = rig((tgsScene)scene, tg_contact_words(w));
       int nv = r.m->nv, nu = r.m->nu, nt = 2 * nv + nu;
       tgReal *D = malloc(sizeof(tgReal) * (size_t)(2 * nv * nt + 2 * nv + 2 * nt)), *g = D + 2 * nv * nt,

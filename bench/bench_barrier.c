@@ -1,0 +1,145 @@
+// bench_barrier.c: value, gradient and second derivatives of the `barrier` potential on a rack of 15 balls with a cue ball over the ground.
+// usage: bench_barrier [eps] [threads]
+//
+// Balls are octahedral geodesic meshes of 8 f^2 triangles; cold is the first evaluation of a step, planned are those after it, the balls having moved by
+// 1e-3 of their radius. The ground is a plane (one half-space) or a box of 12 triangles.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/clock.h"
+#include "contact/barrier/barrier.h"
+#include "kin/kinematics.h"
+#include "support/check.h"
+#include "tangere/desc.h"
+
+enum { BALLS = 16 };
+static const double radius = 0.1;
+
+// faces of an octahedron cut into f x f, on the sphere; vertices of neighbouring faces are made one by the surface
+static void geodesic(int f, double **vert, int *nvert, int **face, int *nface) {
+  static const double corner[6][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {-1, 0, 0}, {0, -1, 0}, {0, 0, -1}};
+  *vert = malloc((size_t)(8 * f * f * 9) * sizeof **vert);
+  *face = malloc((size_t)(8 * f * f * 3) * sizeof **face);
+  *nvert = 0;
+  *nface = 0;
+  for (int o = 0; o < 8; o++) {
+    const double *a = corner[o & 1 ? 3 : 0], *b = corner[o & 2 ? 4 : 1], *c = corner[o & 4 ? 5 : 2];
+    bool turned = ((o & 1) + (o >> 1 & 1) + (o >> 2)) % 2 == 1;
+    for (int i = 0; i < f; i++)
+      for (int j = 0; j < f - i; j++)
+        for (int t = 0; t < (j < f - i - 1 ? 2 : 1); t++) {
+          int at[3][2] = {{i + t, j + t}, {i + 1, j}, {i, j + 1}};
+          if (t == 1) at[1][0] = i, at[1][1] = j + 1, at[2][0] = i + 1, at[2][1] = j;
+          for (int k = 0; k < 3; k++) {
+            double x[3], n = 0;   // whole numbers up to the root: the same bits where faces meet
+            for (int d = 0; d < 3; d++) {
+              x[d] = (f - at[k][0] - at[k][1]) * a[d] + at[k][0] * b[d] + at[k][1] * c[d];
+              n += x[d] * x[d];
+            }
+            for (int d = 0; d < 3; d++) (*vert)[3 * *nvert + d] = radius * x[d] / sqrt(n);
+            (*face)[3 * *nface + (turned && k > 0 ? 3 - k : k)] = (*nvert)++;
+          }
+          (*nface)++;
+        }
+  }
+}
+
+static tgModel *scene(int f, int ground) {
+  double *vert, s = 2.05 * radius;
+  int nvert, *face, nface;
+  tgError e = {0};
+  tgDesc *d = tg_desc_create(NULL);
+  geodesic(f, &vert, &nvert, &face, &nface);
+  int mesh = tg_desc_add_mesh(d, "ball", vert, nvert, face, nface);
+  d->mesh[mesh].inertia_kind = 1;
+  for (int k = 0, row = 0, place = 0; k < BALLS; k++) {
+    int b = tg_desc_add_body(d, 0, NULL);
+    tg_desc_add_joint(d, b, TG_JOINT_FREE, NULL);
+    int g = tg_desc_add_geom(d, b, TG_GEOM_MESH, NULL);
+    d->geom[g].mesh = mesh;
+    double *x = d->body[b].pos;
+    x[0] = k == 15 ? -1 : row * s * sqrt(0.75);
+    x[1] = k == 15 ? 0 : (place - row / 2.0) * s;
+    x[2] = 1.05 * radius;
+    if (place++ == row) row++, place = 0;
+  }
+  int g = tg_desc_add_geom(d, 0, ground ? TG_GEOM_BOX : TG_GEOM_PLANE, NULL);
+  double size[3] = {3, 3, 0.1};
+  memcpy(d->geom[g].size, size, sizeof size);
+  if (ground) d->geom[g].pos[2] = -0.1;
+  tgModel *m = tg_model_compile(d, NULL, &e);
+  if (m == NULL) printf("%s\n", e.text);
+  tg_desc_free(d);
+  free(vert);
+  free(face);
+  return m;
+}
+
+typedef struct Bench { tgSim *s; tgReal *x; tgtRandom r; tgiTreeCount count; bool cold; } Bench;
+
+// the balls at their places, moved by up to a thousandth of the radius
+static void shake(Bench *b) {
+  for (int g = 0; g < b->s->m.ngeom; g++)
+    for (int i = 0; i < 3 && b->s->m.geom_body[g] > 0; i++) b->s->geom_xpos[3 * g + i] = b->x[3 * g + i] + 1e-3 * radius * tgt_uniform(&b->r, -1, 1);
+}
+
+static bool call(Bench *b, void *none) {
+  (void)none;
+  const tgPotentialModel *p = tgi_barrier_model.potential;
+  shake(b);
+  if (b->cold && p->begin(b->s, 0.04) < 0) return false;
+  return p->evaluate(b->s) == TG_OK && isfinite(b->s->potential);
+}
+
+static tgiTreeCount counted(const tgSim *s) {
+  tgiTreeCount sum = {0};
+  const tgiBarrierWork *w = s->solver;
+  for (int i = 0; i < tgi_barrier(s)->npair; i++) {
+    const long *c = (const long *)&w->pair[i].count;
+    for (size_t k = 0; k < sizeof sum / sizeof(long); k++) ((long *)&sum)[k] += c[k];
+  }
+  return sum;
+}
+
+static int row(int f, int ground, const tgContactOptions *o) {
+  tgError e = {0};
+  tgModel *m = scene(f, ground);
+  tgContact *c = m != NULL ? tg_contact_create(m, "barrier", o, &e) : NULL;
+  tgSim *s = c != NULL ? tg_sim_create(m, c, NULL, &e) : NULL;
+  if (s == NULL) {
+    printf("%s\n", e.text);
+    return 1;
+  }
+  tgi_kinematics(s, s->qpos);
+  Bench b = {.s = s, .x = malloc(3 * (size_t)m->ngeom * sizeof(tgReal)), .cold = true, .r = {1}};
+  memcpy(b.x, s->geom_xpos, 3 * (size_t)m->ngeom * sizeof(tgReal));
+  double cold = tgb_least(&b, NULL);
+  if (cold < 0) printf("%s\n", s->error.text);
+  b.cold = false;
+  double planned = tgb_least(&b, NULL);
+  tgiTreeCount n = counted(s);
+  printf("%-7s %-6s %5d %8.2f %8.2f %9ld %8ld %8ld %7ld %8ld %6.2f\n", o->hierarchy == TG_HIERARCHY_PAPER ? "paper" : "moment", ground ? "box" : "plane",
+         8 * f * f * BALLS, cold / 1e6, planned / 1e6, n.visits, n.leaves, n.clusters, n.points, n.blends, n.leaves > 0 ? (double)n.iterations / (double)n.leaves : 0);
+  free(b.x);
+  tg_sim_free(s);
+  tg_contact_free(c);
+  tg_model_free(m);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  tgContactOptions o = tg_contact_default();
+  if (argc > 1) o.eps = atof(argv[1]);
+  if (argc > 2) o.threads = atoi(argv[2]);
+  int bad = 0;
+  printf("%-7s %-6s %5s %8s %8s %9s %8s %8s %7s %8s %6s\n", "form", "ground", "T", "cold ms", "plan ms", "visits", "leaves", "clusters", "points", "blends",
+         "steps");
+  for (int form = 0; form < 2; form++)
+    for (int ground = 0; ground < 2; ground++)
+      for (int f = 2; f <= 7; f++) {
+        o.hierarchy = form ? TG_HIERARCHY_PAPER : TG_HIERARCHY_MOMENT;
+        bad += row(f, ground, &o);
+      }
+  return bad > 0;
+}

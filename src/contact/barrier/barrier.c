@@ -1,0 +1,226 @@
+// barrier.c: the `barrier` model: pairs of geoms at the frames of a simulation, and their sums as terms of bodies.
+//
+// Based on: [barrier]; [math/barrier Hierarchy], [math/barrier Half-space].
+#include "contact/barrier/barrier.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "contact/barrier/halfspace.h"
+#include "contact/barrier/prepare.h"
+#include "contact/barrier/touching.h"
+#include "math/spatial.h"
+
+#define PARAM(field, default_, least, most, unit, text) {#field, offsetof(tgContactOptions, field), default_, least, most, unit, text}
+static const tgContactParam param[] = {
+    PARAM(mu, 1e-6, 1e-30, 1e6, "J m^(1/2)", "weight of the contact potential"),
+    PARAM(eps, 0.5, 1e-3, 10, "", "width of the blend; below 0.4 the force has minima in distance"),
+};
+
+// ---- geoms ----
+
+static bool same(const tgReal *a, const tgReal *b, int n) {
+  for (int i = 0; i < n; i++)
+    if (!tgZero(a[i] - b[i])) return false;
+  return true;
+}
+
+static bool renew_numbers(const tgSim *s, int g, tgiBarrierGeom *geom) {
+  const tgiBarrier *k = tgi_barrier(s);
+  const tgReal *size = tgi_surface_size(&s->m, g);
+  if (geom->made && same(size, geom->size, 3)) return false;
+  tgi_v3_copy(geom->size, size);
+  tgi_tree_numbers(k->shapes.surface[g], k->shapes.tree[g], k->form, TGI_CLIMB_SUM, size, &geom->numbers);
+  tgi_posed_numbers(&geom->numbers, &geom->posed);
+  if (k->before_plane[g]) {
+    if (k->form == TGI_TREE_MOMENT) tgi_plane_numbers(k->shapes.tree[g], &geom->numbers, &geom->plane_numbers);
+    else geom->plane_numbers = geom->numbers;
+    tgi_posed_numbers(&geom->plane_numbers, &geom->plane);
+  }
+  return true;
+}
+
+void tgi_barrier_pose(tgSim *s) {
+  const tgiBarrier *k = tgi_barrier(s);
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  for (int g = 0; g < s->m.ngeom; g++) {
+    tgiBarrierGeom *geom = &w->geom[g];
+    const tgReal *x = s->geom_xpos + 3 * g, *R = s->geom_xmat + 9 * g;
+    bool renewed = k->shapes.tree[g] != NULL && renew_numbers(s, g, geom);
+    if (!renewed && geom->made && same(geom->frame, x, 3) && same(geom->frame + 3, R, 9)) continue;
+    w->current = false;
+    geom->made = true;
+    tgi_v3_copy(geom->frame, x);
+    tgi_m3_copy(geom->frame + 3, R);
+    if (k->shapes.tree[g] != NULL) tgi_posed_move(&geom->numbers, x, R, &geom->posed);
+    if (k->before_plane[g]) tgi_posed_move(&geom->plane_numbers, x, R, &geom->plane);
+  }
+}
+
+// ---- pairs ----
+
+// from a twist about the point c to one about the world origin, v_c = v - c x w: g and H of a lower triangle
+static void to_origin(const tgReal c[3], tgiPairSum *sum) {
+  tgReal X[6][6] = {{0}}, H[6][6], T[6][6], t[3];
+  for (int i = 0; i < 6; i++) X[i][i] = 1;
+  for (int i = 0; i < 3; i++) {
+    X[3 + (i + 2) % 3][(i + 1) % 3] = -c[i];
+    X[3 + (i + 1) % 3][(i + 2) % 3] = c[i];
+  }
+  tgi_v3_cross(t, c, sum->g + 3);
+  tgi_v3_axpy(sum->g, 1, t);
+  for (int i = 0; i < 6; i++)
+    for (int j = 0; j <= i; j++) H[i][j] = H[j][i] = sum->H[TGI_LOWER(i, j)];
+  for (int i = 0; i < 6; i++)
+    for (int j = 0; j < 6; j++) {
+      T[i][j] = 0;
+      for (int k = 0; k < 6; k++) T[i][j] += H[i][k] * X[k][j];
+    }
+  for (int i = 0; i < 6; i++)
+    for (int j = 0; j <= i; j++) {
+      tgReal h = 0;
+      for (int k = 0; k < 6; k++) h += X[k][i] * T[k][j];
+      sum->H[TGI_LOWER(i, j)] = h;
+    }
+}
+
+static void sum_pair(void *ctx, int worker, int item) {
+  tgSim *s = ctx;
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  const tgiGeomPair *g = &tgi_barrier(s)->pair[item];
+  tgiBarrierPair *p = &w->pair[item];
+  const tgiPosed *A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].posed;
+  if (g->plane) {
+    tgReal n[3], d[3];
+    tgi_m3_col(n, s->geom_xmat + 9 * g->B, 2);
+    tgi_v3_sub(d, A->origin, s->geom_xpos + 3 * g->B);
+    p->face[1] = -1;
+    p->apart = tgi_half_space(A, n, tgi_v3_dot(n, d), &g->law, &p->sum, &p->face[0], &p->clear, &p->count);
+  } else {
+    p->apart = tgi_tree_pair(A, &w->geom[g->B].posed, &g->law, w->tree[worker], &p->sum, p->face, &p->clear, &p->count);
+  }
+  if (p->apart) to_origin(A->origin, &p->sum);
+}
+
+void tgi_barrier_pairs(tgSim *s) {
+  const tgiBarrier *k = tgi_barrier(s);
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  tgi_barrier_pose(s);
+  if (w->current) return;
+  // another simulation may have the threads; the sums are the same without
+  if (k->pool == NULL || tgi_pool_run(k->pool, k->npair, sum_pair, s) < 0)
+    for (int i = 0; i < k->npair; i++) sum_pair(s, 0, i);
+  w->current = true;
+}
+
+// ---- terms ----
+
+// A's twist is that of the relative pose; with both bodies free it is xi1 - xi2 - 1/2 [xi2, xi1]: the last part turns g into the blocks between them
+static void add_term(tgReal mu, const tgiGeomPair *g, const tgiPairSum *sum, tgPairTerm *t) {
+  int a = g->swapped ? 6 : 0, b = 6 - a;
+  t->energy += mu * sum->P;
+  for (int i = 0; i < 6; i++) {
+    t->g[a + i] += mu * sum->g[i];
+    t->g[b + i] -= mu * sum->g[i];
+  }
+  for (int i = 0; i < 6; i++)
+    for (int j = 0; j < 6; j++) {
+      tgReal h = mu * sum->H[i >= j ? TGI_LOWER(i, j) : TGI_LOWER(j, i)], e[6] = {0}, f[6] = {0}, c[6];
+      e[i] = f[j] = 1;
+      tgi_sp_cross_m(c, e, f);
+      tgReal turn = 0.5 * mu * tgi_sp_dot(sum->g, c);   // of e on B and f on A: -1/2 g.[e, f]
+      t->H[12 * (a + i) + a + j] += h;
+      t->H[12 * (b + i) + b + j] += h;
+      t->H[12 * (b + i) + a + j] -= h + turn;
+      t->H[12 * (a + j) + b + i] -= h + turn;
+    }
+}
+
+static void clear_terms(tgSim *s) {
+  const tgiBarrier *k = tgi_barrier(s);
+  s->nterm = k->nterm;
+  for (int t = 0; t < k->nterm; t++) {
+    memset(&s->term[t], 0, sizeof s->term[t]);
+    s->term[t].body1 = k->body[t][0];
+    s->term[t].body2 = k->body[t][1];
+  }
+}
+
+// how far the step may go before something touches, by the sphere trees of the sizes of the last begin
+static tgStatus advance(tgSim *s, const tgReal *q, const tgReal *d, double *fraction) {
+  return tgi_advance(s, &tgi_barrier_work(s)->advance, q, d, fraction);
+}
+
+static tgStatus evaluate(tgSim *s) {
+  const tgiBarrier *k = tgi_barrier(s);
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  tgReal mu = s->contact_model->options.mu;
+  tgi_barrier_pairs(s);
+  clear_terms(s);
+  s->potential = 0;
+  s->info.least_distance = INFINITY;
+  for (int i = 0; i < k->npair; i++) {
+    if (!w->pair[i].apart) {
+      s->potential = INFINITY;
+      return TG_OK;
+    }
+    add_term(mu, &k->pair[i], &w->pair[i].sum, &s->term[k->pair[i].term]);
+    s->info.least_distance = fmin(s->info.least_distance, w->pair[i].clear.solved);
+  }
+  for (int t = 0; t < s->nterm; t++) s->potential += s->term[t].energy;
+  return TG_OK;
+}
+
+static tgStatus begin(tgSim *s, double h) {
+  (void)h;
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  w->current = w->advance.known = false;
+  tgi_barrier_pairs(s);
+  return tgi_barrier_apart(s);
+}
+
+// nothing is lagged
+static tgStatus mixed(tgSim *s) {
+  for (int t = 0; t < s->nterm; t++) memset(s->term[t].B, 0, sizeof s->term[t].B);
+  return TG_OK;
+}
+
+static const char *term_label(const tgSim *s, int term, char *text, size_t size) {
+  char a[128], b[128];
+  const int *body = tgi_barrier(s)->body[term];
+  snprintf(text, size, "%s and %s", tgi_model_label(&s->m, TG_THING_BODY, body[0], a, sizeof a), tgi_model_label(&s->m, TG_THING_BODY, body[1], b, sizeof b));
+  return text;
+}
+
+// the numbers of geoms and poses have no derivative here
+static tgStatus parameters(tgSim *s, const tgReal *Z, tgParamGrad *p) {
+  (void)Z;
+  if (p->places || p->geom_size != NULL || p->geom_scale != NULL || p->geom_pos != NULL || p->geom_quat != NULL)
+    return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "The contact model 'barrier' has no derivative in sizes and places of geoms, bodies and joints.");
+  return TG_OK;
+}
+
+static const tgPotentialModel potential = {
+    .terms = tgi_barrier_terms,
+    .begin = begin,
+    .evaluate = evaluate,
+    .advance = advance,
+    .mixed = mixed,
+    .parameters = parameters,
+    .term_label = term_label,
+};
+
+static void no_ties(const tgSim *s, double h, tgGradInfo *info) { (void)s, (void)h, (void)info; }
+static void no_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info) { (void)s, (void)p, (void)info; }
+
+const tgContactModel tgi_barrier_model = {
+    .word = "barrier",
+    .param = param,
+    .nparam = sizeof param / sizeof *param,
+    .solver_bytes = tgi_barrier_bytes,
+    .prepare = tgi_barrier_prepare,
+    .release = tgi_barrier_release,
+    .ties = no_ties,
+    .param_ties = no_param_ties,
+    .potential = &potential,
+};

@@ -1,0 +1,74 @@
+// barrier.h: the `barrier` contact model: a potential of all pairs of triangles, smooth, infinite when they touch, felt at every distance.
+//
+// Bodies (of one rigid group) that may touch make one term each pair; the surfaces, planes and trees are those of the model's geoms.
+#ifndef TG_CONTACT_BARRIER_BARRIER_H
+#define TG_CONTACT_BARRIER_BARRIER_H
+
+#include "base/threads.h"
+#include "coll/advance.h"
+#include "coll/surface.h"
+#include "contact/barrier/tree_pair.h"
+#include "contact/contact.h"
+
+extern const tgContactModel tgi_barrier_model;
+
+/// Two geoms at work. A is the smaller surface; B a surface, or a plane.
+typedef struct tgiGeomPair {
+  int A, B, pair, term;     ///< geoms, pair of the model, term
+  bool plane, swapped;      ///< swapped: A belongs to the term's second body
+  tgiTreeLaw law;
+} tgiGeomPair;
+
+/// tgContact.data: const but for the threads, which one simulation at a time may use.
+typedef struct tgiBarrier {
+  tgiShapes shapes;
+  tgiTreeForm form;
+  int npair, nterm, depth;  ///< depth: of the two deepest trees of a pair together
+  tgiGeomPair *pair;
+  int (*body)[2];           ///< nterm
+  int *geom1, *geom2;       ///< npair: A and B
+  double **nominal;         ///< ngeom: radii at the model's sizes, NULL where there is no tree
+  bool *before_plane;       ///< ngeom: meets a plane
+  tgiPool *pool;            ///< NULL: one thread
+  tgAllocator alloc;
+} tgiBarrier;
+
+/// A geom in a simulation.
+typedef struct tgiBarrierGeom {
+  bool made;
+  tgReal size[3];           ///< that the numbers are of
+  tgReal frame[12];         ///< that posed is at
+  tgiTreeNumbers numbers, plane_numbers;
+  tgiPosed posed, plane;    ///< plane: for pairs with planes
+} tgiBarrierGeom;
+
+/// A pair at the frames of the last evaluation. Derivatives for a twist of A about the world origin.
+typedef struct tgiBarrierPair {
+  tgiPairSum sum;
+  int face[2];              ///< touching faces
+  bool apart;
+  tgiClearance clear;
+  tgiTreeCount count;
+} tgiBarrierPair;
+
+/// s->solver.
+typedef struct tgiBarrierWork {
+  void *home;               ///< s->solver when placed
+  int nthread;
+  bool current;             ///< pairs are those of the frames of the geoms
+  tgiBarrierGeom *geom;     ///< ngeom
+  tgiBarrierPair *pair;     ///< npair
+  tgiTreeWork **tree;       ///< nthread
+  tgiSolid *solid;          ///< ngeom: what advance sees of them
+  tgiAdvance advance;
+} tgiBarrierWork;
+
+static inline const tgiBarrier *tgi_barrier(const tgSim *s) { return (const tgiBarrier *)s->contact_model->data; }
+/// The workspace, placed.
+tgiBarrierWork *tgi_barrier_work(tgSim *s);
+/// Numbers of all trees for the sizes, and their places at the present frames.
+void tgi_barrier_pose(tgSim *s);
+/// All pairs at the present frames.
+void tgi_barrier_pairs(tgSim *s);
+
+#endif

@@ -1,0 +1,236 @@
+// halfspace.c: see halfspace.h.
+#include "contact/barrier/halfspace.h"
+
+#include <float.h>
+#include <string.h>
+
+#include "contact/barrier/law.h"
+#include "math/vec3.h"
+
+static const double corners = 3;   // of the far triangle
+
+// ---- numbers ----
+
+static int farthest(const tgiTree *t, int k, const tgReal *vert, const tgReal *x) {
+  double most = -1;
+  int far = -1;
+  for (int i = t->vert_adr[k]; i < t->vert_adr[k + 1]; i++) {
+    tgReal d[3];
+    tgi_v3_sub(d, vert + 3 * (size_t)t->vert[i], x);
+    double r = tgRe(tgi_v3_dot(d, d));
+    if (r > most) {
+      most = r;
+      far = t->vert[i];
+    }
+  }
+  return far;
+}
+
+void tgi_plane_numbers(const tgiTree *t, const tgiTreeNumbers *n, tgiTreeNumbers *p) {
+  p->vert = n->vert;
+  p->area = n->area;
+  for (size_t k = (size_t)t->nnode; k-- > 0;) {
+    const int *c = t->child + 2 * k;
+    tgReal *x = p->centre + 3 * k, d[3];
+    if (c[0] < 0) tgi_v3_copy(x, n->centre + 3 * k);
+    else
+      for (int i = 0; i < 3; i++)
+        x[i] = (n->area[c[0]] * p->centre[3 * (size_t)c[0] + (size_t)i] + n->area[c[1]] * p->centre[3 * (size_t)c[1] + (size_t)i]) / n->area[k];
+    tgi_v3_sub(d, n->vert + 3 * (size_t)farthest(t, (int)k, n->vert, x), x);
+    p->radius[k] = tgi_v3_norm(d);
+    p->weight[k] = n->area[k] / n->area[0];
+    p->moment[k] = 0;
+  }
+}
+
+void tgi_plane_numbers_d(const tgiTree *t, const tgiTreeNumbers *n, const tgiTreeNumbers *d, const tgiTreeNumbers *p, tgiTreeNumbers *dp) {
+  dp->vert = d->vert;
+  dp->area = d->area;
+  for (size_t k = (size_t)t->nnode; k-- > 0;) {
+    const int *c = t->child + 2 * k;
+    tgReal *dx = dp->centre + 3 * k, e[3], de[3];
+    if (c[0] < 0) tgi_v3_copy(dx, d->centre + 3 * k);
+    else
+      for (size_t i = 0; i < 3; i++) {
+        dx[i] = -d->area[k] * p->centre[3 * k + i];
+        for (int j = 0; j < 2; j++) {
+          size_t at = 3 * (size_t)c[j] + i;
+          dx[i] += d->area[c[j]] * p->centre[at] + n->area[c[j]] * dp->centre[at];
+        }
+        dx[i] /= n->area[k];
+      }
+    size_t far = (size_t)farthest(t, (int)k, n->vert, p->centre + 3 * k);
+    tgi_v3_sub(e, n->vert + 3 * far, p->centre + 3 * k);
+    tgi_v3_sub(de, d->vert + 3 * far, dx);
+    dp->radius[k] = tgi_v3_dot(e, de) / p->radius[k];
+    dp->weight[k] = (d->area[k] - p->weight[k] * d->area[0]) / n->area[0];
+    dp->moment[k] = 0;
+  }
+}
+
+// ---- one triangle ----
+
+// rho(t) = (sum (z_k - t)^-2)^-1/2 is concave and falls, so Newton on rho(t) = t/sqrt 3 comes down from the right of the root without passing it; it
+// starts where the lowest vertex alone would put the plane.
+static tgReal newton(const tgReal z[3], tgReal t) {
+  tgReal y = 0, c = 0, f = 1 / sqrt(corners);
+  for (int k = 0; k < 3; k++) {
+    tgReal i = 1 / (z[k] - t);
+    y += i * i;
+    c += i * i * i;
+  }
+  tgReal rho = 1 / tgSqrt(y);
+  return t + (rho - t * f) / (rho * rho * rho * c + f);
+}
+
+static tgReal separating_height(const tgReal z[3], double least) {
+  enum { MOST_STEPS = 60, POLISH = 2 };
+  double r = sqrt(corners);
+  tgReal t = least * r / (1 + r);
+  for (int i = 0; i < MOST_STEPS; i++) {
+    tgReal next = newton(z, t);
+    bool still = tgRe(t) - tgRe(next) <= 4 * DBL_EPSILON * tgRe(t);
+    t = next;
+    if (still) break;
+  }
+#ifdef TG_COMPLEX
+  for (int i = 0; i < POLISH; i++) t = newton(z, t);
+#endif
+  return t;
+}
+
+bool tgi_height_pair(const tgReal z[3], tgiHeightPair *r) {
+  double least = fmin(tgRe(z[0]), fmin(tgRe(z[1]), tgRe(z[2])));
+  tgReal c[3], sum = 0;
+  if (!(least > 0)) return false;
+  r->t = separating_height(z, least);
+  r->S = corners / r->t;
+  tgReal own = 2 * corners / (r->t * r->t * r->t);
+  for (int k = 0; k < 3; k++) {
+    tgReal i = 1 / (z[k] - r->t);
+    r->S += i;
+    r->d[k] = -i * i;
+    c[k] = 2 * i * i * i;
+    sum += c[k];
+  }
+  // diag(c) - c c'/(sum + own), without its differences
+  for (int k = 0; k < 3; k++)
+    for (int l = 0; l < 3; l++) {
+      tgReal others = c[(k + 1) % 3] + c[(k + 2) % 3] + own;
+      r->D[3 * k + l] = (k == l ? c[k] * others : -c[k] * c[l]) / (sum + own);
+    }
+  return true;
+}
+
+// ---- the tree ----
+
+typedef struct Run {
+  const tgiPosed *A;
+  const tgiTreeLaw *law;
+  const tgReal *n;
+  tgReal height, H[21];
+  int touching;
+  double near, far;   // least height of the vertices looked at, of the clusters
+  tgiTreeCount count;
+} Run;
+
+// height of the point x and its derivatives in the twist
+static tgReal rise(const Run *r, const tgReal x[3], tgReal v[6], tgReal G[21]) {
+  tgReal z = tgi_v3_dot(r->n, x);
+  tgi_v3_cross(v, x, r->n);
+  tgi_v3_copy(v + 3, r->n);
+  memset(G, 0, 21 * sizeof *G);
+  for (int i = 0; i < 3; i++) {
+    for (int j = 0; j <= i; j++) G[TGI_LOWER(i, j)] = 0.5 * (x[i] * r->n[j] + r->n[i] * x[j]) - (i == j ? z : 0);
+    int j = (i + 1) % 3, k = (i + 2) % 3;  // the block of w and v is -[n]/2
+    G[TGI_LOWER(3 + k, j)] = 0.5 * r->n[i];
+    G[TGI_LOWER(3 + j, k)] = -0.5 * r->n[i];
+  }
+  return r->height + z;
+}
+
+static bool leaf(Run *r, int k, tgReal inner, tgReal out[7]) {
+  const int *face = r->A->surface->face + 3 * (size_t)r->A->tree->tri[k];
+  tgReal z[3], v[3][6], G[3][21], S1[6] = {0}, S2[21] = {0}, f[3];
+  tgiHeightPair p;
+  for (int i = 0; i < 3; i++) z[i] = rise(r, r->A->vert + 3 * (size_t)face[i], v[i], G[i]);
+  r->count.leaves++;
+  if (!tgi_height_pair(z, &p)) {
+    r->touching = r->A->tree->tri[k];
+    return false;
+  }
+  for (int i = 0; i < 3; i++) {
+    r->near = fmin(r->near, tgRe(z[i]));
+    for (int j = 0; j < 6; j++) S1[j] += p.d[i] * v[i][j];
+    tgi_sum_add(S2, p.D[4 * i], v[i], p.d[i], G[i]);
+    for (int l = 0; l < i; l++)
+      for (int j = 0, m = 0; j < 6; j++)
+        for (int o = 0; o <= j; o++, m++) S2[m] += p.D[3 * i + l] * (v[i][j] * v[l][o] + v[l][j] * v[i][o]);
+  }
+  tgi_law_pair(r->A->node[(size_t)k * TGI_NODE_SIZE + TGI_NODE_W], r->law->base, p.S, f);
+  out[0] += f[0];
+  for (int j = 0; j < 6; j++) out[1 + j] += f[1] * S1[j];
+  tgi_sum_add(r->H, inner * f[2], S1, inner * f[1], S2);
+  return true;
+}
+
+static bool node(Run *r, int k, tgReal inner, tgReal out[7]);
+
+static bool children(Run *r, int k, tgReal inner, tgReal out[7]) {
+  const int *c = r->A->tree->child + 2 * (size_t)k;
+  return node(r, c[0], inner, out) && node(r, c[1], inner, out);
+}
+
+static bool below(Run *r, int k, tgReal inner, tgReal out[7]) {
+  return r->A->tree->tri[k] >= 0 ? leaf(r, k, inner, out) : children(r, k, inner, out);
+}
+
+// (43) with the height as coordinate: value f, derivatives v, G, blend phi
+static bool blended(Run *r, int k, tgReal inner, const tgReal f[3], const tgReal phi[3], const tgReal v[6], const tgReal G[21], tgReal out[7]) {
+  tgReal A[7] = {0};
+  r->count.blends++;
+  if (!below(r, k, inner * (1 - phi[0]), A)) return false;
+  tgReal less = f[0] - A[0], c1 = phi[0] * f[1] + less * phi[1], c2 = phi[0] * f[2] + less * phi[2] + 2 * phi[1] * f[1];
+  tgi_sum_add(r->H, inner * c2, v, inner * c1, G);
+  for (int i = 0, m = 0; i < 6; i++)
+    for (int j = 0; j <= i; j++, m++) r->H[m] -= inner * phi[1] * (v[i] * A[1 + j] + A[1 + i] * v[j]);
+  out[0] += A[0] + phi[0] * less;
+  for (int j = 0; j < 6; j++) out[1 + j] += (1 - phi[0]) * A[1 + j] + c1 * v[j];
+  return true;
+}
+
+// out += value and gradient of node k; its second derivatives go to H with the share `inner` (42)
+static bool node(Run *r, int k, tgReal inner, tgReal out[7]) {
+  const tgReal *x = r->A->node + (size_t)k * TGI_NODE_SIZE;
+  tgReal v[6], G[21], f[3], phi[3], radius = x[TGI_NODE_R], width = r->law->eps * radius, z = rise(r, x, v, G);
+  r->count.visits++;
+  if (r->law->brute || tgRe(z) <= tgRe(radius)) return below(r, k, inner, out);
+  tgi_law_height(x[TGI_NODE_W], r->law->base, z, f);
+  if (tgRe(z) < tgRe(radius + width)) {
+    tgi_law_blend((z - radius) / width, phi);
+    phi[1] /= width;
+    phi[2] /= width * width;
+    return blended(r, k, inner, f, phi, v, G, out);
+  }
+  r->count.clusters++;
+  r->far = fmin(r->far, tgRe(z));
+  out[0] += f[0];
+  for (int j = 0; j < 6; j++) out[1 + j] += f[1] * v[j];
+  tgi_sum_add(r->H, inner * f[2], v, inner * f[1], G);
+  return true;
+}
+
+bool tgi_half_space(const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, tgiPairSum *sum, int *touching, tgiClearance *clear,
+                    tgiTreeCount *count) {
+  Run r = {.A = A, .law = law, .n = n, .height = height, .near = INFINITY, .far = INFINITY};
+  tgReal out[7] = {0};
+  bool apart = node(&r, 0, 1, out);
+  if (count != NULL) *count = r.count;
+  if (clear != NULL) *clear = (tgiClearance){.all = fmin(r.near, r.far * law->eps / (1 + law->eps)), .solved = r.near};
+  *touching = r.touching;
+  if (!apart) return false;
+  sum->P = out[0];
+  memcpy(sum->g, out + 1, sizeof sum->g);
+  memcpy(sum->H, r.H, sizeof sum->H);
+  return true;
+}

@@ -1,0 +1,198 @@
+// prepare.c: what the `barrier` model keeps of a model's geometry, and its workspace in a simulation.
+#include <string.h>
+
+#include "base/layout.h"
+#include "contact/barrier/barrier.h"
+#include "contact/barrier/halfspace.h"
+#include "contact/barrier/prepare.h"
+
+static bool is_plane(const tgModel *m, int g) { return m->geom_type[g] == TG_GEOM_PLANE; }
+
+static tgiBarrier *data_of(tgContact *c) { return c->data; }
+
+// pairs of the model between bodies that can move against each other
+static bool wanted(const tgModel *m, int p) {
+  int a = m->geom_body[m->pair_geom1[p]], b = m->geom_body[m->pair_geom2[p]];
+  return m->body_weld[a] != m->body_weld[b] && !(is_plane(m, m->pair_geom1[p]) && is_plane(m, m->pair_geom2[p]));
+}
+
+static int term_of(tgiBarrier *k, int body1, int body2) {
+  for (int t = 0; t < k->nterm; t++)
+    if (k->body[t][0] == body1 && k->body[t][1] == body2) return t;
+  k->body[k->nterm][0] = body1;
+  k->body[k->nterm][1] = body2;
+  return k->nterm++;
+}
+
+static tgiTreeLaw law_of(const tgContact *c) {
+  const tgContactOptions *o = &c->options;
+  return (tgiTreeLaw){.eps = o->eps, .base = o->hierarchy == TG_HIERARCHY_PAPER ? 12 : 0, .brute = o->hierarchy == TG_HIERARCHY_BRUTE};
+}
+
+static tgiPosed nominal_of(const tgiBarrier *k, int g) {
+  return (tgiPosed){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .nominal = k->nominal[g]};
+}
+
+static void add_pair(const tgContact *c, tgiBarrier *k, int p) {
+  const tgModel *m = c->model;
+  int a = m->pair_geom1[p], b = m->pair_geom2[p], body1 = m->body_weld[m->geom_body[a]], body2 = m->body_weld[m->geom_body[b]];
+  bool swap = is_plane(m, a) || (!is_plane(m, b) && k->nominal[b][0] < k->nominal[a][0]);
+  k->geom1[k->npair] = swap ? b : a;
+  k->geom2[k->npair] = swap ? a : b;
+  tgiGeomPair *g = &k->pair[k->npair++];
+  *g = (tgiGeomPair){.A = swap ? b : a, .B = swap ? a : b, .pair = p, .plane = is_plane(m, a) || is_plane(m, b), .law = law_of(c)};
+  bool turned = body1 > body2;
+  g->term = term_of(k, turned ? body2 : body1, turned ? body1 : body2);
+  g->swapped = swap != turned;
+  int depth = k->shapes.tree[g->A]->depth + (g->plane ? 0 : k->shapes.tree[g->B]->depth);
+  if (depth > k->depth) k->depth = depth;
+  if (g->plane) k->before_plane[g->A] = true;
+  if (g->plane || c->options.hierarchy != TG_HIERARCHY_MOMENT) return;
+  tgiPosed A = nominal_of(k, g->A), B = nominal_of(k, g->B);
+  g->law.one_sided[0] = tgi_one_sided(&A, &B);
+  g->law.one_sided[1] = tgi_one_sided(&B, &A);
+}
+
+// radii at the sizes of the model; geoms share them with their trees' first geom when the sizes are the same
+static tgStatus nominal_radii(const tgContact *c, tgiBarrier *k, int g, tgError *error) {
+  const tgiSurface *surface = k->shapes.surface[g];
+  const tgiTree *tree = k->shapes.tree[g];
+  size_t n = (size_t)tree->nnode;
+  tgReal *memory = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(tgi_tree_reals(surface, tree), sizeof *memory));
+  k->nominal[g] = k->alloc.alloc(k->alloc.ctx, n * sizeof(double));
+  bool room = memory != NULL && k->nominal[g] != NULL;
+  if (room) {
+    tgiTreeNumbers numbers = tgi_tree_place(surface, tree, memory);
+    tgi_tree_numbers(surface, tree, k->form, TGI_CLIMB_SUM, tgi_surface_size(c->model, g), &numbers);
+    for (size_t i = 0; i < n; i++) k->nominal[g][i] = tgRe(numbers.radius[i]);
+  }
+  k->alloc.free(k->alloc.ctx, memory);
+  return room ? TG_OK : tgi_error(error, TG_ERR_MEMORY, "Out of memory for the trees of %d geoms.", c->model->ngeom);
+}
+
+static tgStatus make_arrays(tgContact *c, tgiBarrier *k, tgError *error) {
+  size_t ngeom = (size_t)c->model->ngeom + 1, npair = (size_t)c->model->npair + 1;
+  k->nominal = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(ngeom, sizeof *k->nominal));
+  k->before_plane = k->alloc.alloc(k->alloc.ctx, ngeom * sizeof *k->before_plane);
+  k->pair = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(npair, sizeof *k->pair));
+  k->body = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(npair, sizeof *k->body));
+  k->geom1 = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(npair, 2 * sizeof *k->geom1));
+  if (k->nominal != NULL) memset(k->nominal, 0, ngeom * sizeof *k->nominal);
+  if (k->nominal == NULL || k->before_plane == NULL || k->pair == NULL || k->body == NULL || k->geom1 == NULL)
+    return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d pairs of geoms.", c->model->npair);
+  memset(k->before_plane, 0, ngeom * sizeof *k->before_plane);
+  k->geom2 = k->geom1 + npair;
+  return TG_OK;
+}
+
+static tgStatus fill(tgContact *c, tgiBarrier *k, tgError *error) {
+  const tgModel *m = c->model;
+  TG_TRY(tgi_shapes_make(m, TGI_CHORD, &k->shapes, error));
+  TG_TRY(make_arrays(c, k, error));
+  for (int g = 0; g < m->ngeom; g++)
+    if (k->shapes.tree[g] != NULL) TG_TRY(nominal_radii(c, k, g, error));
+  for (int p = 0; p < m->npair; p++)
+    if (wanted(m, p)) add_pair(c, k, p);
+  if (c->options.threads < 2) return TG_OK;
+  k->pool = tgi_pool_create(c->options.threads, &k->alloc);
+  return k->pool != NULL ? TG_OK : tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d threads.", c->options.threads);
+}
+
+tgStatus tgi_barrier_prepare(tgContact *c, tgError *error) {
+  if (!(c->options.threads >= 1 && c->options.threads <= 1024))
+    return tgi_error(error, TG_ERR_ARG, "Contact option threads is %d; give 1 to 1024.", c->options.threads);
+  tgiBarrier *k = c->alloc.alloc(c->alloc.ctx, sizeof *k);
+  if (k == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the contact model.");
+  *k = (tgiBarrier){.alloc = c->alloc, .form = c->options.hierarchy == TG_HIERARCHY_PAPER ? TGI_TREE_PAPER : TGI_TREE_MOMENT};
+  c->data = k;
+  return fill(c, k, error);
+}
+
+void tgi_barrier_release(tgContact *c) {
+  tgiBarrier *k = data_of(c);
+  if (k == NULL) return;
+  tgAllocator a = k->alloc;
+  tgi_pool_free(k->pool);
+  for (int g = 0; k->nominal != NULL && g < c->model->ngeom; g++) a.free(a.ctx, k->nominal[g]);
+  a.free(a.ctx, k->nominal);
+  a.free(a.ctx, k->before_plane);
+  a.free(a.ctx, k->pair);
+  a.free(a.ctx, k->body);
+  a.free(a.ctx, k->geom1);
+  tgi_shapes_free(&k->shapes);
+  a.free(a.ctx, k);
+  c->data = NULL;
+}
+
+int tgi_barrier_terms(const tgContact *c) { return ((const tgiBarrier *)c->data)->nterm; }
+
+// ---- workspace ----
+
+// numbers of a tree that stand beside those of another, whose vertices and areas they share
+static void place_plane(tgLayout *l, const tgiTree *t, tgiTreeNumbers *n) {
+  size_t k = (size_t)t->nnode;
+  n->centre = tgi_place(l, 3 * k, sizeof *n->centre);
+  n->radius = tgi_place(l, k, sizeof *n->radius);
+  n->weight = tgi_place(l, k, sizeof *n->weight);
+  n->moment = tgi_place(l, k, sizeof *n->moment);
+}
+
+static void place_geom(tgLayout *l, const tgiBarrier *k, int g, tgiBarrierGeom *geom) {
+  const tgiSurface *surface = k->shapes.surface[g];
+  const tgiTree *tree = k->shapes.tree[g];
+  if (tree == NULL) return;
+  tgReal *numbers = tgi_place(l, tgi_tree_reals(surface, tree), sizeof *numbers);
+  tgReal *posed = tgi_place(l, tgi_posed_reals(surface, tree), sizeof *posed);
+  if (geom != NULL) {
+    geom->numbers = tgi_tree_place(surface, tree, numbers);
+    tgi_posed_place(surface, tree, posed, &geom->posed);
+    geom->posed.nominal = k->nominal[g];
+  }
+  if (!k->before_plane[g]) return;
+  tgiTreeNumbers plane;
+  place_plane(l, tree, &plane);
+  posed = tgi_place(l, tgi_posed_reals(surface, tree), sizeof *posed);
+  if (geom != NULL) {
+    geom->plane_numbers = plane;
+    tgi_posed_place(surface, tree, posed, &geom->plane);
+  }
+}
+
+static void place(const tgContact *c, tgLayout *l, tgiBarrierWork **work) {
+  const tgiBarrier *k = c->data;
+  size_t ngeom = (size_t)c->model->ngeom, nthread = (size_t)c->options.threads;
+  tgiBarrierWork *w = tgi_place(l, 1, sizeof *w);
+  tgiBarrierGeom *geom = tgi_place(l, ngeom, sizeof *geom);
+  tgiBarrierPair *pair = tgi_place(l, (size_t)k->npair, sizeof *pair);
+  tgiTreeWork **tree = tgi_place(l, nthread, sizeof(tgiTreeWork *));
+  for (int g = 0; g < c->model->ngeom; g++) place_geom(l, k, g, geom != NULL ? geom + g : NULL);
+  tgiSolid *solid = tgi_place(l, ngeom, sizeof *solid);
+  double *bound = tgi_place(l, (size_t)k->npair, sizeof *bound);
+  tgReal *q = tgi_place(l, (size_t)c->model->nq, sizeof *q);
+  for (size_t t = 0; t < nthread; t++) {
+    void *memory = tgi_place(l, tgi_tree_work_bytes(k->depth), 1);
+    if (memory != NULL) tree[t] = tgi_tree_work_place(memory, k->depth);
+  }
+  *work = w;
+  if (w == NULL) return;
+  for (size_t g = 0; g < ngeom; g++) solid[g] = (tgiSolid){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .number = &geom[g].numbers};
+  *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .geom = geom, .pair = pair, .tree = tree, .solid = solid};
+  w->advance = (tgiAdvance){.npair = k->npair, .geom1 = k->geom1, .geom2 = k->geom2, .solid = solid, .bound = bound, .q = q};
+}
+
+size_t tgi_barrier_bytes(const tgContact *c, const tgCapacity *z) {
+  tgLayout l = {.base = NULL};
+  tgiBarrierWork *w;
+  (void)z;
+  place(c, &l, &w);
+  return l.used;
+}
+
+tgiBarrierWork *tgi_barrier_work(tgSim *s) {
+  tgiBarrierWork *w = s->solver;
+  if (w->home == s->solver) return w;
+  tgLayout l = {.base = s->solver};
+  place(s->contact_model, &l, &w);
+  for (int g = 0; g < s->m.ngeom; g++) w->geom[g].made = false;
+  return w;
+}

@@ -1,0 +1,12 @@
+// prepare.h: the `barrier` model's functions of creation (tgContactModel, tgPotentialModel).
+#ifndef TG_CONTACT_BARRIER_PREPARE_H
+#define TG_CONTACT_BARRIER_PREPARE_H
+
+#include "contact/contact.h"
+
+tgStatus tgi_barrier_prepare(tgContact *c, tgError *error);
+void tgi_barrier_release(tgContact *c);
+int tgi_barrier_terms(const tgContact *c);
+size_t tgi_barrier_bytes(const tgContact *c, const tgCapacity *z);
+
+#endif

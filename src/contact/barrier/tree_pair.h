@@ -1,0 +1,70 @@
+// tree_pair.h: the barrier between two surfaces, summed over the pairs of their triangles by two trees of spheres.
+//
+// Based on: [barrier], with the moment form of [math/barrier Hierarchy]. For nodes I, J at distance D, with d1 = R_I + R_J and d2 = (1 + eps) d1:
+//   D >= d2: the cluster's value;  D <= d1: the sum over the children, of two leaves the triangles' value;  between: both, blended.    (41)
+// The result is a function of the relative pose with two continuous derivatives, infinite exactly when triangles touch.
+//
+// Derivatives are for a twist (angular; linear) of A about A's origin with B held, world axes.
+#ifndef TG_CONTACT_BARRIER_TREE_PAIR_H
+#define TG_CONTACT_BARRIER_TREE_PAIR_H
+
+#include "base/layout.h"
+#include "contact/barrier/pair.h"
+#include "geom/sphere_tree.h"
+
+/// Value, gradient, second derivatives (lower triangle, TGI_LOWER).
+typedef struct tgiPairSum { tgReal P, g[6], H[21]; } tgiPairSum;
+
+/// What a node is at a pose, side by side: centre, radius, weight, moment.
+enum { TGI_NODE_X = 0, TGI_NODE_R = 3, TGI_NODE_W = 4, TGI_NODE_M = 5, TGI_NODE_SIZE = 8 };
+
+/// A surface and its tree at a pose; positions relative to the origin (the root's centre), world axes.
+typedef struct tgiPosed {
+  const tgiSurface *surface;
+  const tgiTree *tree;
+  tgReal origin[3];         ///< world
+  tgReal *node;             ///< nnode x TGI_NODE_SIZE
+  tgReal *vert;             ///< nvert x 3
+  const double *nominal;    ///< nnode: radii at the model's sizes, by which the one-sided nodes are chosen
+} tgiPosed;
+
+/// Reals of node and vert.
+size_t tgi_posed_reals(const tgiSurface *surface, const tgiTree *tree);
+/// Places node and vert in memory.
+void tgi_posed_place(const tgiSurface *surface, const tgiTree *tree, tgReal *memory, tgiPosed *posed);
+/// What does not depend on the pose, then the rest: R (row-major) and x of the geom.
+void tgi_posed_numbers(const tgiTreeNumbers *n, tgiPosed *posed);
+void tgi_posed_move(const tgiTreeNumbers *n, const tgReal x[3], const tgReal R[9], tgiPosed *posed);
+
+/// How to sum. One-sided: a node of this side, smaller than half a triangle of the other, may meet that triangle as a point at the node's centre
+/// (46); its moments then count TGI_ONE_SIDED^2-fold. Fixed by the shapes, not by the pose.
+#define TGI_ONE_SIDED 1.6076951545867364   // 12/(1 + sqrt 3)^2: 12/S* of a point three times and a vertex is at most this times their distance
+typedef struct tgiTreeLaw {
+  double eps;
+  double base;              ///< of every value: 12 in the publication's form, else 0
+  bool brute;               ///< every pair of triangles
+  bool one_sided[2];        ///< clusters of A, of B
+} tgiTreeLaw;
+
+/// Whether nodes of a are small enough to meet triangles of b one-sidedly.
+bool tgi_one_sided(const tgiPosed *a, const tgiPosed *b);
+
+/// Counts of the last sum.
+typedef struct tgiTreeCount { long visits, leaves, clusters, points, blends, iterations; } tgiTreeCount;
+
+/// Memory of the recursion, for trees up to a depth; one for each thread.
+typedef struct tgiTreeWork tgiTreeWork;
+size_t tgi_tree_work_bytes(int depth);
+tgiTreeWork *tgi_tree_work_place(void *memory, int depth);
+
+/// Lower bounds of the distance that the sum gives on its way: of all, and of the triangles whose pairs were solved (INFINITY: none was).
+typedef struct tgiClearance { double all, solved; } tgiClearance;
+
+/// Sum over A and B. false: faces touch, named in touching (of A, of B); *sum is then undefined. clear and count may be NULL.
+bool tgi_tree_pair(const tgiPosed *A, const tgiPosed *B, const tgiTreeLaw *law, tgiTreeWork *w, tgiPairSum *sum, int touching[2],
+                   tgiClearance *clear, tgiTreeCount *count);
+
+/// H += c2 v v' + c1 G for a lower triangle G.
+void tgi_sum_add(tgReal H[21], tgReal c2, const tgReal v[6], tgReal c1, const tgReal G[21]);
+
+#endif

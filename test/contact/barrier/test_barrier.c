@@ -1,0 +1,216 @@
+// test_barrier.c: the `barrier` model in a simulation: terms of bodies against complex steps of their poses, threads, sizes as parameters, errors.
+#include <stdio.h>
+#include <string.h>
+
+#include "contact/barrier/barrier.h"
+#include "kin/kinematics.h"
+#include "math/spatial.h"
+#include "support/check.h"
+#include "tangere/desc.h"
+
+typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
+
+static Rig rig(const char *xml, const tgContactOptions *o) {
+  tgError e = {0};
+  Rig r = {0};
+  char text[4000];
+  int size = snprintf(text, sizeof text, "<mujoco><worldbody>%s</worldbody></mujoco>", xml);
+  tgDesc *d = tg_desc_load_memory("scene.xml", text, (size_t)size, NULL, &e);
+  check_true(d != NULL, "%s", e.text);
+  r.m = tg_model_compile(d, NULL, &e);
+  check_true(r.m != NULL, "%s", e.text);
+  tg_desc_free(d);
+  r.c = tg_contact_create(r.m, "barrier", o, &e);
+  check_true(r.c != NULL, "%s", e.text);
+  r.s = tg_sim_create(r.m, r.c, NULL, &e);
+  check_true(r.s != NULL, "%s", e.text);
+  return r;
+}
+static void drop(Rig *r) {
+  tg_sim_free(r->s);
+  tg_contact_free(r->c);
+  tg_model_free(r->m);
+}
+static const tgPotentialModel *model(void) { return tgi_barrier_model.potential; }
+
+// two bodies of two geoms each, one of them offset, over a plane that is tilted
+#define SCENE \
+  "<geom name='floor' type='plane' size='1 1 1' euler='5 10 0'/>" \
+  "<body name='a' pos='0 0 0.9' euler='20 30 40'><freejoint/><geom name='box' type='box' size='.1 .2 .15'/>" \
+  "<geom name='bar' type='box' size='.1 .05 .02' pos='.3 0 0'/></body>" \
+  "<body name='b' pos='.35 .35 .6' euler='50 -30 10'><freejoint/><geom name='rod' type='box' size='.02 .03 .2'/>" \
+  "<geom name='can' type='box' size='.1 .1 .1' pos='0 .3 0'/></body>"
+
+static void evaluate(Rig *r) {
+  assert_int_equal(model()->evaluate(r->s), TG_OK);
+  check_true(isfinite(tgRe(r->s->potential)), "touching");
+}
+
+static void start(Rig *r) {
+  tgi_kinematics(r->s, r->s->qpos);
+  tgStatus st = model()->begin(r->s, 0.01);
+  check_true(st == TG_OK, "%s", r->s->error.text);
+  evaluate(r);
+}
+
+#ifdef TG_COMPLEX
+// turns the geoms of the bodies of one rigid group by e xi (imaginary)
+static void nudge(tgSim *s, int body, int k, double e) {
+  tgReal xi[6] = {0}, t[3];
+  xi[k] = CMPLX(0, e);
+  for (int g = 0; g < s->m.ngeom; g++) {
+    if (s->m.body_weld[s->m.geom_body[g]] != body) continue;
+    tgReal *x = s->geom_xpos + 3 * g, *R = s->geom_xmat + 9 * g;
+    tgi_v3_cross(t, xi, x);
+    for (int i = 0; i < 3; i++) x[i] += t[i] + xi[3 + i];
+    for (int j = 0; j < 3; j++) {
+      tgReal c[3];
+      tgi_m3_col(c, R, j);
+      tgi_v3_cross(t, xi, c);
+      for (int i = 0; i < 3; i++) R[3 * i + j] += t[i];
+    }
+  }
+}
+
+static void restore(tgSim *s, const tgReal *x, const tgReal *R) {
+  memcpy(s->geom_xpos, x, 3 * (size_t)s->m.ngeom * sizeof *x);
+  memcpy(s->geom_xmat, R, 9 * (size_t)s->m.ngeom * sizeof *R);
+}
+
+// both bodies move by themselves; along one of its own twists the gradient also turns: by half of g.[., xi]
+static void check_term(Rig *r, int n) {
+  const double e = 1e-30;
+  tgSim *s = r->s;
+  static tgPairTerm t;
+  static tgReal x[60], R[180], D[12][12], g[12];
+  memcpy(x, s->geom_xpos, 3 * (size_t)s->m.ngeom * sizeof *x);
+  memcpy(R, s->geom_xmat, 9 * (size_t)s->m.ngeom * sizeof *R);
+  t = s->term[n];
+  for (int k = 0; k < 12; k++) {
+    nudge(s, k < 6 ? t.body1 : t.body2, k % 6, e);
+    evaluate(r);
+    g[k] = tgIm(s->term[n].energy) / e;
+    for (int i = 0; i < 12; i++) D[i][k] = tgIm(s->term[n].g[i]) / e;
+    for (int i = 6 * (k / 6); i < 6 * (k / 6) + 6; i++) {
+      tgReal a[6] = {0}, b[6] = {0}, c[6];
+      a[i % 6] = b[k % 6] = 1;
+      tgi_sp_cross_m(c, a, b);
+      D[i][k] -= 0.5 * tgi_sp_dot(t.g + 6 * (k / 6), c);
+    }
+    restore(s, x, R);
+  }
+  double most[2] = {0, 0};
+  for (int i = 0; i < 12; i++) {
+    most[0] = fmax(most[0], fabs(tgRe(g[i])));
+    for (int k = 0; k < 12; k++) most[1] = fmax(most[1], fabs(tgRe(D[i][k])));
+  }
+  for (int i = 0; i < 12; i++) {
+    check_close(t.g[i], g[i], 1e-10 * most[0]);
+    for (int k = 0; k < 12; k++) check_close(t.H[12 * i + k], D[i][k], 1e-9 * most[1]);
+  }
+}
+
+static void test_terms(void **state) {
+  (void)state;
+  for (int hierarchy = TG_HIERARCHY_MOMENT; hierarchy <= TG_HIERARCHY_BRUTE; hierarchy++) {
+    tgContactOptions o = tg_contact_default();
+    o.hierarchy = (tgHierarchy)hierarchy;
+    o.mu = 0.3;
+    Rig r = rig(SCENE, &o);
+    start(&r);
+    assert_int_equal(r.s->nterm, 3);
+    for (int n = 0; n < r.s->nterm; n++) check_term(&r, n);
+    drop(&r);
+  }
+}
+#endif
+
+// energies of all terms, gradients, second derivatives as one list of bytes
+static void same_terms(const Rig *a, const Rig *b) {
+  assert_int_equal(a->s->nterm, b->s->nterm);
+  assert_memory_equal(&a->s->potential, &b->s->potential, sizeof a->s->potential);
+  for (int t = 0; t < a->s->nterm; t++) assert_memory_equal(&a->s->term[t], &b->s->term[t], sizeof(tgPairTerm));
+}
+
+static void test_threads(void **state) {
+  (void)state;
+  tgContactOptions o = tg_contact_default();
+  Rig one = rig(SCENE, &o);
+  start(&one);
+  for (o.threads = 2; o.threads <= 3; o.threads++) {
+    Rig r = rig(SCENE, &o);
+    start(&r);
+    same_terms(&one, &r);
+    drop(&r);
+  }
+  drop(&one);
+}
+
+// a sim whose sizes were changed is as one of a model with these sizes, but for where it is one-sided, which the model's sizes decide
+static void test_sizes(void **state) {
+  (void)state;
+  static const char *const scene = "<body pos='0 0 1'><freejoint/><geom type='sphere' size='%g'/></body>"
+                                   "<body pos='.25 0 1'><freejoint/><geom type='capsule' size='.1 .2'/></body>"
+                                   "<geom type='plane' size='1 1 1' pos='0 0 .6'/>";
+  char xml[2][400];
+  snprintf(xml[0], sizeof xml[0], scene, 0.08);
+  snprintf(xml[1], sizeof xml[1], scene, 0.12);
+  Rig a = rig(xml[0], NULL), b = rig(xml[1], NULL);
+  tgReal *size = tg_sim_param(a.s, "geom_size", NULL, NULL);
+  start(&a);
+  start(&b);
+  double before = tgRe(a.s->potential);
+  check_true(fabs(before - tgRe(b.s->potential)) > 1e-3 * tgRe(b.s->potential), "%g, %g", before, tgRe(b.s->potential));
+  for (int g = 0; g < a.m->ngeom; g++)
+    if (a.m->geom_type[g] == TG_GEOM_SPHERE) size[3 * g] = 0.12;
+  start(&a);
+  // before the plane the sum is the same; between the bodies it depends on where it is one-sided
+  for (int t = 0; t < b.s->nterm; t++)
+    check_close(a.s->term[t].energy, b.s->term[t].energy, (a.s->term[t].body1 == 0 ? 1e-9 : 0.03) * tgRe(b.s->term[t].energy));
+  drop(&a);
+  drop(&b);
+}
+
+static void check_error(const char *xml, const char *a, const char *b, const char *c) {
+  Rig r = rig(xml, NULL);
+  tgi_kinematics(r.s, r.s->qpos);
+  assert_int_equal(model()->begin(r.s, 0.01), TG_ERR_INVALID);
+  const char *text = r.s->error.text;
+  check_true(strstr(text, a) != NULL && strstr(text, b) != NULL && strstr(text, c) != NULL, "'%s'", text);
+  drop(&r);
+}
+
+static void test_touching(void **state) {
+  (void)state;
+  check_error("<body pos='0 0 1'><freejoint/><geom name='one' type='box' size='.1 .1 .1'/></body>"
+              "<body pos='.195 0 1.02'><freejoint/><geom name='two' type='box' size='.1 .1 .1'/></body>", "'one'", "'two'", " m deep");
+  check_error("<geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .09'><freejoint/><geom name='one' type='box' size='.1 .1 .1'/></body>",
+              "'floor'", "'one'", " 0.01 m");
+  check_error("<body pos='0 0 1'><freejoint/><geom name='small' type='sphere' size='.1'/></body>"
+              "<body pos='.1 0 1'><freejoint/><geom name='large' type='box' size='1 1 1'/></body>", "'small'", "'large'", "inside");
+}
+
+static void test_options(void **state) {
+  (void)state;
+  Rig r = rig(SCENE, NULL);
+  for (int k = 0; k < 3; k++) {
+    tgError e = {0};
+    tgContactOptions o = tg_contact_default();
+    if (k == 0) o.eps = 0;
+    if (k == 1) o.mu = -1;
+    if (k == 2) o.threads = 0;
+    assert_null(tg_contact_create(r.m, "barrier", &o, &e));
+    check_true(strstr(e.text, k == 0 ? "eps" : k == 1 ? "mu" : "threads") != NULL, "'%s'", e.text);
+  }
+  drop(&r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+#ifdef TG_COMPLEX
+      cmocka_unit_test(test_terms),
+#endif
+      cmocka_unit_test(test_threads), cmocka_unit_test(test_sizes), cmocka_unit_test(test_touching), cmocka_unit_test(test_options),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
