@@ -39,6 +39,7 @@ void tgi_pair_block_on(int isa, tgiPairBlock *b) {
     b->steps[l] = r.iterations;
   }
 }
+int tgi_pair_isa(void) { return 0; }
 void tgi_pair_block(tgiPairBlock *b) { tgi_pair_block_on(0, b); }
 
 #else
@@ -80,6 +81,7 @@ __attribute__((constructor)) static void choose(void) {
     if (wanted != NULL && strcmp(wanted, table[isa].name) == 0) break;
   }
 }
+int tgi_pair_isa(void) { return choice; }
 void tgi_pair_block(tgiPairBlock *b) { tgi_pair_block_on(choice, b); }
 
 #endif

@@ -29,5 +29,7 @@ int tgi_pair_isas(void);
 const char *tgi_pair_isa_name(int isa);
 bool tgi_pair_isa_present(int isa);
 void tgi_pair_block_on(int isa, tgiPairBlock *b);
+/// The one that tgi_pair_block takes.
+int tgi_pair_isa(void);
 
 #endif

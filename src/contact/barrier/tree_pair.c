@@ -11,33 +11,34 @@
 #include <string.h>
 
 #include "contact/barrier/law.h"
-#include "contact/barrier/pair_wide.h"
 #include "math/vec3.h"
 
-enum { FAR_ROOM = 512, LEAF_ROOM = 256, POINT_ROOM = 256, BLEND_ROOM = 2048, ACC = 8 };
+enum { FAR_ROOM = 512, LEAF_ROOM = 256, POINT_ROOM = 128, BLEND_ROOM = 2048, LANES = TGI_TREE_LANES, ACC = 8 };
 
 // before: under a one-sided node, where only the triangle's own distance counts, or a sphere would undercut what the node promised
-typedef struct Item { int a, b, owner; bool before; } Item;
-typedef struct Blend { Item at; int point; tgReal phi[3]; } Blend;   // point: place of a one-sided pair, -1: two spheres
+typedef struct Item { int a, b, owner, before; } Item;
+typedef struct Blend { Item at; int level, point; tgReal phi[3]; } Blend;   // level: blends above; point: place of a one-sided pair, -1: two spheres
 
 struct tgiTreeWork {
-  int stack_room, blend_room, nstack, nfar, nleaf, npoint, nblend;
+  int stack_room, blend_room, point_room, nstack, nfar, nleaf, npoint, nblend;
   Item *stack, *far, *leaf;
   Blend *blend;              // 0: the total
-  int *renamed;              // blend_room
+  int *renamed, *order;      // blend_room
+  int *level;                // levels + 1
+  int levels;
   tgReal *inner;             // blend_room: share of the total, for what the blend owns
   tgReal *acc;               // blend_room x ACC: value and gradient of what it owns
   tgiPair *point;
-  tgiPairBlock *block;
+  tgiPairBlock *pairs;
+  tgiTreeBlock *look, *block;   // look: of visits, which the rest happens within
+  tgiTreeSum *sum;
 };
 
 typedef struct Run {
   const tgiPosed *A, *B;
   const tgiTreeLaw *law;
   tgiTreeWork *w;
-  tgReal shift[3];           // of B's origin from A's
-  tgReal H[21];
-  tgReal lanes[21][TGI_PAIR_LANES];   // part of H, by the column of the block it came from
+  tgiTreeFrame frame;
   double nearest, q, D;      // narrowest slab between triangles; of clusters the least squared distance, of points the least 12/S*
   int touching[2];
   tgiTreeCount count;
@@ -89,18 +90,27 @@ bool tgi_one_sided(const tgiPosed *a, const tgiPosed *b) {
 
 // ---- memory ----
 
+// A block takes LANES pairs of nodes from the stack and puts four times as many on it, a level further down.
 static void place(tgLayout *l, int depth, tgiTreeWork *w) {
-  w->stack_room = 4 * (depth + 2);
-  w->blend_room = BLEND_ROOM + depth + 2;
+  int open = LANES * (depth + 2);
+  w->stack_room = 4 * open;
+  w->blend_room = BLEND_ROOM + 2 * open;
+  w->point_room = POINT_ROOM + open;
+  w->levels = 2 * depth + 4;
   w->stack = tgi_place(l, (size_t)w->stack_room, sizeof *w->stack);
   w->far = tgi_place(l, FAR_ROOM, sizeof *w->far);
   w->leaf = tgi_place(l, LEAF_ROOM, sizeof *w->leaf);
   w->blend = tgi_place(l, (size_t)w->blend_room, sizeof *w->blend);
   w->renamed = tgi_place(l, (size_t)w->blend_room, sizeof *w->renamed);
+  w->order = tgi_place(l, (size_t)w->blend_room, sizeof *w->order);
+  w->level = tgi_place(l, (size_t)w->levels + 1, sizeof *w->level);
   w->inner = tgi_place(l, (size_t)w->blend_room, sizeof *w->inner);
   w->acc = tgi_place(l, (size_t)w->blend_room * ACC, sizeof *w->acc);
-  w->point = tgi_place(l, (size_t)(POINT_ROOM + depth), sizeof *w->point);
+  w->point = tgi_place(l, (size_t)w->point_room, sizeof *w->point);
+  w->pairs = tgi_place(l, 1, sizeof *w->pairs);
+  w->look = tgi_place(l, 1, sizeof *w->look);
   w->block = tgi_place(l, 1, sizeof *w->block);
+  w->sum = tgi_place(l, 1, sizeof *w->sum);
 }
 
 size_t tgi_tree_work_bytes(int depth) {
@@ -121,131 +131,91 @@ tgiTreeWork *tgi_tree_work_place(void *memory, int depth) {
 
 // ---- terms ----
 
-void tgi_sum_add(tgReal H[21], tgReal c2, const tgReal v[6], tgReal c1, const tgReal G[21]) {
-  for (int i = 0, k = 0; i < 6; i++)
-    for (int j = 0; j <= i; j++, k++) H[k] += c2 * v[i] * v[j] + c1 * G[k];
-}
-
 static const tgReal *node_a(const Run *r, int a) { return r->A->node + (size_t)a * TGI_NODE_SIZE; }
 static const tgReal *node_b(const Run *r, int b) { return r->B->node + (size_t)b * TGI_NODE_SIZE; }
+static tgReal weights(const Run *r, Item at) { return node_a(r, at.a)[TGI_NODE_W] * node_b(r, at.b)[TGI_NODE_W]; }
 
-static void place_b(const Run *r, int b, tgReal y[3]) { tgi_v3_add(y, node_b(r, b), r->shift); }
-
-static void add_value(Run *r, int owner, tgReal P, tgReal c1, const tgReal v[6]) {
-  tgReal *acc = r->w->acc + (size_t)owner * ACC;
-  acc[0] += P;
-  for (int i = 0; i < 6; i++) acc[1 + i] += c1 * v[i];
+static void add_value(Run *r, int owner, const tgReal acc[ACC]) {
+  tgReal *to = r->w->acc + (size_t)owner * ACC;
+  for (int i = 0; i < ACC; i++) to[i] += acc[i];
 }
 
-// squared distance of x (moving) and y with its two derivatives: the moving point goes to x + w x x + v + (w x (w x x) + w x v)/2         (44)
-static tgReal square(const tgReal x[3], const tgReal y[3], tgReal v[6], tgReal G[21]) {
-  tgReal d[3], dot2 = 2 * tgi_v3_dot(x, y), s[3];
-  tgi_v3_sub(d, x, y);
-  tgi_v3_add(s, x, y);
-  tgi_v3_cross(v, y, x);
-  for (int i = 0; i < 3; i++) {
-    v[i] *= 2;
-    v[3 + i] = 2 * d[i];
+// value f[0] and derivatives of f(c), c with gradient v and second derivatives G
+static void add_term(Run *r, int owner, const tgReal f[3], const tgReal v[6], const tgReal G[21]) {
+  tgReal acc[ACC] = {f[0]}, inner = r->w->inner[owner];
+  for (int i = 0, n = 0; i < 6; i++) {
+    acc[1 + i] = f[1] * v[i];
+    for (int j = 0; j <= i; j++, n++) r->w->sum->H[n][0] += inner * (f[2] * v[i] * v[j] + f[1] * G[n]);
   }
-  memset(G, 0, 21 * sizeof *G);
-  for (int i = 0; i < 3; i++) {
-    for (int j = 0; j <= i; j++) G[TGI_LOWER(i, j)] = (i == j ? dot2 : 0) - x[i] * y[j] - y[i] * x[j];
-    int j = (i + 1) % 3, k = (i + 2) % 3;
-    G[TGI_LOWER(3 + k, j)] = -s[i];   // the block of w and v is [x] + [y], [s]_jk = -s_i
-    G[TGI_LOWER(3 + j, k)] = s[i];
-    G[TGI_LOWER(3 + i, 3 + i)] = 2;
-  }
-  return tgi_v3_dot(d, d);
+  add_value(r, owner, acc);
 }
 
-// clusters count their moments; a side that may be one-sided more of them
-static tgReal cluster_moment(const Run *r, Item at) {
-  double s = TGI_ONE_SIDED * TGI_ONE_SIDED;
-  return (r->law->one_sided[0] ? s : 1) * node_a(r, at.a)[TGI_NODE_M] + (r->law->one_sided[1] ? s : 1) * node_b(r, at.b)[TGI_NODE_M];
-}
-
-static tgReal cluster(const Run *r, Item at, tgReal v[6], tgReal G[21], tgReal f[3]) {
-  tgReal y[3];
-  place_b(r, at.b, y);
-  tgReal q = square(node_a(r, at.a), y, v, G);
-  tgi_law_cluster(node_a(r, at.a)[TGI_NODE_W] * node_b(r, at.b)[TGI_NODE_W], r->law->base, q + cluster_moment(r, at), f);
-  return q;
+static void fill(tgiTreeBlock *b, int l, Item at) {
+  b->a[l] = at.a;
+  b->b[l] = at.b;
 }
 
 static void flush_far(Run *r) {
-  tgReal v[6], G[21], f[3];
-  for (int k = 0; k < r->w->nfar; k++) {
-    Item at = r->w->far[k];
-    tgReal inner = r->w->inner[at.owner];
-    r->q = fmin(r->q, tgRe(cluster(r, at, v, G, f)));
-    add_value(r, at.owner, f[0], f[1], v);
-    tgi_sum_add(r->H, inner * f[2], v, inner * f[1], G);
+  tgiTreeWork *w = r->w;
+  tgiTreeBlock *b = w->block;
+  for (int k = 0; k < w->nfar; k += LANES) {
+    const Item *at = w->far + k;
+    b->count = w->nfar - k < LANES ? w->nfar - k : LANES;
+    for (int l = 0; l < b->count; l++) {
+      fill(b, l, at[l]);
+      b->inner[l] = w->inner[at[l].owner];
+    }
+    tgi_tree_far(&r->frame, b, w->sum);
+    for (int l = 0; l < b->count; l++) {
+      add_value(r, at[l].owner, b->acc[l]);
+      r->q = fmin(r->q, tgRe(b->q[l]));
+    }
   }
-  r->count.clusters += r->w->nfar;
-  r->w->nfar = 0;
+  r->count.clusters += w->nfar;
+  w->nfar = 0;
 }
 
-static void vertices(const Run *r, int side, int leaf, tgReal x[9]) {
+static void vertices(const Run *r, int side, int leaf, tgReal *x, int stride) {
   const tgiPosed *p = side == 0 ? r->A : r->B;
   const int *face = p->surface->face + 3 * (size_t)p->tree->tri[leaf];
   for (int k = 0; k < 3; k++)
-    for (int i = 0; i < 3; i++) x[3 * k + i] = p->vert[3 * (size_t)face[k] + i] + (side == 0 ? 0 : r->shift[i]);
-}
-
-// width of the slab between the triangles of column l along their plane's normal
-static double slab(const tgiPairBlock *b, int l) {
-  double lo = INFINITY, hi = -INFINITY;
-  for (int k = 0; k < 6; k++) {
-    double z = 0;
-    for (int i = 0; i < 3; i++) z += tgRe(b->u[i][l]) * tgRe(b->x[3 * k + i][l]);
-    if (k < 3) lo = fmin(lo, z);
-    else hi = fmax(hi, z);
-  }
-  return lo - hi;
-}
-
-// second derivatives of the columns with the shares c1 of H and c2 of g g'
-static void add_block(Run *r, const tgiPairBlock *b, const tgReal c1[TGI_PAIR_LANES], const tgReal c2[TGI_PAIR_LANES]) {
-  for (int i = 0, n = 0; i < 6; i++)
-    for (int j = 0; j <= i; j++, n++)
-      for (int l = 0; l < TGI_PAIR_LANES; l++) r->lanes[n][l] += c1[l] * b->H[n][l] + c2[l] * b->g[i][l] * b->g[j][l];
+    for (int i = 0; i < 3; i++) x[(3 * k + i) * stride] = p->vert[3 * (size_t)face[k] + (size_t)i] + (side == 0 ? 0 : r->frame.shift[i]);
 }
 
 // count pairs of leaves from `at` on; false: one of them touches
-static bool solve_block(Run *r, const Item *at, int count) {
-  tgiPairBlock *b = r->w->block;
-  tgReal x[18], c1[TGI_PAIR_LANES] = {0}, c2[TGI_PAIR_LANES] = {0};
+static bool solve_leaves(Run *r, const Item *at, int count) {
+  tgiTreeBlock *b = r->w->block;
+  tgiPairBlock *p = r->w->pairs;
+  tgReal weight[LANES] = {0};
   for (int l = 0; l < count; l++) {
-    vertices(r, 0, at[l].a, x);
-    vertices(r, 1, at[l].b, x + 9);
-    for (int k = 0; k < 18; k++) b->x[k][l] = x[k];
+    vertices(r, 0, at[l].a, &p->x[0][l], LANES);
+    vertices(r, 1, at[l].b, &p->x[9][l], LANES);
+    b->inner[l] = r->w->inner[at[l].owner];
+    fill(b, l, at[l]);
+    weight[l] = weights(r, at[l]);
   }
-  b->count = count;
-  b->warm = 0;
-  tgi_pair_block(b);
+  p->count = b->count = count;
+  p->warm = 0;
+  tgi_pair_block(p);
   for (int l = 0; l < count; l++) {
-    tgReal f[3], g[6], inner = r->w->inner[at[l].owner];
-    if ((b->apart >> l & 1) == 0) {
-      r->touching[0] = r->A->tree->tri[at[l].a];
-      r->touching[1] = r->B->tree->tri[at[l].b];
-      return false;
-    }
-    r->nearest = fmin(r->nearest, slab(b, l));
-    r->count.iterations += b->steps[l];
-    tgi_law_pair(node_a(r, at[l].a)[TGI_NODE_W] * node_b(r, at[l].b)[TGI_NODE_W], r->law->base, b->S[l], f);
-    for (int i = 0; i < 6; i++) g[i] = b->g[i][l];
-    add_value(r, at[l].owner, f[0], f[1], g);
-    c1[l] = inner * f[1];
-    c2[l] = inner * f[2];
+    r->count.iterations += p->steps[l];
+    if ((p->apart >> l & 1) != 0) continue;
+    r->touching[0] = r->A->tree->tri[at[l].a];
+    r->touching[1] = r->B->tree->tri[at[l].b];
+    return false;
   }
-  add_block(r, b, c1, c2);
+  tgi_tree_leaves(&r->frame, p, weight, b, r->w->sum);
+  for (int l = 0; l < count; l++) {
+    add_value(r, at[l].owner, b->acc[l]);
+    r->nearest = fmin(r->nearest, tgRe(b->q[l]));
+  }
   return true;
 }
 
 static bool flush_leaf(Run *r) {
   int n = r->w->nleaf;
-  for (int k = 0; k < n; k += TGI_PAIR_LANES)
-    if (!solve_block(r, r->w->leaf + k, n - k < TGI_PAIR_LANES ? n - k : TGI_PAIR_LANES)) return false;
+  for (int k = 0; k < n; k += LANES)
+    if (!solve_leaves(r, r->w->leaf + k, n - k < LANES ? n - k : LANES)) return false;
   r->count.leaves += n;
   r->w->nleaf = 0;
   return true;
@@ -257,58 +227,81 @@ static bool push_leaf(Run *r, Item at) {
   return true;
 }
 
-static void push_far(Run *r, Item at) {
-  if (r->w->nfar == FAR_ROOM) flush_far(r);
-  r->w->far[r->w->nfar++] = at;
-}
-
 // ---- blends ----
 
-// s from 0 to 1 between d1 and (1 + eps) d1 and its derivatives in the coordinate, from those of the distance D
-static void blend_at(tgReal D, tgReal D1, tgReal D2, tgReal d1, double eps, tgReal phi[3]) {
-  tgReal width = eps * d1, b[3];
-  tgi_law_blend((D - d1) / width, b);
-  phi[0] = b[0];
-  phi[1] = b[1] * D1 / width;
-  phi[2] = b[2] * D1 * D1 / (width * width) + b[1] * D2 / width;
-}
-
-static int open_blend(Run *r, Item at, int point, const tgReal phi[3]) {
+static int open_blend(Run *r, Item at, int point, tgReal phi0, tgReal phi1, tgReal phi2) {
   tgiTreeWork *w = r->w;
   int k = w->nblend++;
-  w->blend[k] = (Blend){.at = at, .point = point, .phi = {phi[0], phi[1], phi[2]}};
-  w->inner[k] = w->inner[at.owner] * (1 - phi[0]);
-  for (int i = 0; i < ACC; i++) w->acc[(size_t)k * ACC + (size_t)i] = 0;
+  w->blend[k] = (Blend){.at = at, .level = w->blend[at.owner].level + 1, .point = point, .phi = {phi0, phi1, phi2}};
+  w->inner[k] = w->inner[at.owner] * (1 - phi0);
+  memset(w->acc + (size_t)k * ACC, 0, ACC * sizeof *w->acc);
   r->count.blends++;
   return k;
 }
 
 static void point_law(const Run *r, Item at, tgReal S, tgReal f[3]) {
   tgReal m = TGI_ONE_SIDED * TGI_ONE_SIDED * (r->A->tree->tri[at.a] < 0 ? node_a(r, at.a)[TGI_NODE_M] : node_b(r, at.b)[TGI_NODE_M]);
-  tgi_law_point(node_a(r, at.a)[TGI_NODE_W] * node_b(r, at.b)[TGI_NODE_W], r->law->base, S, m, f);
+  tgi_law_point(weights(r, at), r->law->base, S, m, f);
 }
 
-// (43), all below it being summed
-static void close_blend(Run *r, int k) {
+// (43) with S* as the coordinate
+static void close_point(Run *r, int k) {
   const Blend *b = &r->w->blend[k];
-  const tgReal *acc = r->w->acc + (size_t)k * ACC, *phi = b->phi;
-  tgReal v[6], G[21], C[3], outer = r->w->inner[b->at.owner];
-  if (b->point < 0) {
-    cluster(r, b->at, v, G, C);
-  } else {
-    const tgiPair *p = &r->w->point[b->point];
-    memcpy(v, p->g, sizeof v);
-    memcpy(G, p->H, sizeof G);
-    point_law(r, b->at, p->S, C);
+  const tgiPair *p = &r->w->point[b->point];
+  const tgReal *below = r->w->acc + (size_t)k * ACC, *phi = b->phi, *v = p->g;
+  tgReal C[3], up[ACC] = {0}, outer = r->w->inner[b->at.owner];
+  point_law(r, b->at, p->S, C);
+  tgReal less = C[0] - below[0], c1 = phi[0] * C[1] + less * phi[1], c2 = phi[0] * C[2] + less * phi[2] + 2 * phi[1] * C[1];
+  up[0] = below[0] + phi[0] * less;
+  for (int i = 0, n = 0; i < 6; i++) {
+    up[1 + i] = (1 - phi[0]) * below[1 + i] + c1 * v[i];
+    for (int j = 0; j <= i; j++, n++)
+      r->w->sum->H[n][0] += outer * (c2 * v[i] * v[j] + c1 * p->H[n] - phi[1] * (v[i] * below[1 + j] + below[1 + i] * v[j]));
   }
-  tgReal less = C[0] - acc[0], c1 = phi[0] * C[1] + less * phi[1], c2 = phi[0] * C[2] + less * phi[2] + 2 * phi[1] * C[1];
-  tgReal cross = outer * phi[1];
-  tgi_sum_add(r->H, outer * c2, v, outer * c1, G);
-  for (int i = 0, n = 0; i < 6; i++)
-    for (int j = 0; j <= i; j++, n++) r->H[n] -= cross * (v[i] * acc[1 + j] + acc[1 + i] * v[j]);
-  tgReal *up = r->w->acc + (size_t)b->at.owner * ACC;
-  up[0] += acc[0] + phi[0] * less;
-  for (int i = 0; i < 6; i++) up[1 + i] += (1 - phi[0]) * acc[1 + i] + c1 * v[i];
+  add_value(r, b->at.owner, up);
+}
+
+static void close_clusters(Run *r, const int *which, int count) {
+  tgiTreeWork *w = r->w;
+  tgiTreeBlock *b = w->block;
+  b->count = count;
+  for (int l = 0; l < count; l++) {
+    const Blend *k = &w->blend[which[l]];
+    fill(b, l, k->at);
+    for (int i = 0; i < 3; i++) b->phi[i][l] = k->phi[i];
+    b->inner[l] = w->inner[k->at.owner];
+    memcpy(b->acc[l], w->acc + (size_t)which[l] * ACC, sizeof b->acc[l]);
+  }
+  tgi_tree_close(&r->frame, b, w->sum);
+  for (int l = 0; l < count; l++) add_value(r, w->blend[which[l]].at.owner, b->acc[l]);
+}
+
+// blends of one level do not depend on each other
+static void close_level(Run *r, const int *which, int count) {
+  int batch[LANES], n = 0;
+  for (int i = 0; i < count; i++) {
+    if (r->w->blend[which[i]].point >= 0) {
+      close_point(r, which[i]);
+      continue;
+    }
+    batch[n++] = which[i];
+    if (n < LANES) continue;
+    close_clusters(r, batch, n);
+    n = 0;
+  }
+  if (n > 0) close_clusters(r, batch, n);
+}
+
+// all blends that are not marked in renamed, the deepest first
+static void close_blends(Run *r) {
+  tgiTreeWork *w = r->w;
+  memset(w->level, 0, ((size_t)w->levels + 1) * sizeof *w->level);
+  for (int k = 1; k < w->nblend; k++)
+    if (w->renamed[k] == 0) w->level[w->blend[k].level + 1]++;
+  for (int i = 0; i < w->levels; i++) w->level[i + 1] += w->level[i];
+  for (int k = 1; k < w->nblend; k++)
+    if (w->renamed[k] == 0) w->order[w->level[w->blend[k].level]++] = k;
+  for (int i = w->levels - 1; i > 0; i--) close_level(r, w->order + w->level[i - 1], w->level[i] - w->level[i - 1]);
 }
 
 // makes room: closes every blend but those that the stack still needs, which are few
@@ -316,14 +309,14 @@ static bool retire(Run *r) {
   tgiTreeWork *w = r->w;
   flush_far(r);
   if (!flush_leaf(r)) return false;
-  for (int k = 0; k < w->nblend; k++) w->renamed[k] = k == 0;
+  memset(w->renamed, 0, (size_t)w->nblend * sizeof *w->renamed);
+  w->renamed[0] = 1;
   for (int i = 0; i < w->nstack; i++)
-    for (int k = w->stack[i].owner; !w->renamed[k]; k = w->blend[k].at.owner) w->renamed[k] = 1;
-  for (int k = w->nblend - 1; k > 0; k--)
-    if (!w->renamed[k]) close_blend(r, k);
+    for (int k = w->stack[i].owner; w->renamed[k] == 0; k = w->blend[k].at.owner) w->renamed[k] = 1;
+  close_blends(r);
   int kept = 0, points = 0;
   for (int k = 0; k < w->nblend; k++) {
-    if (!w->renamed[k]) continue;
+    if (w->renamed[k] == 0) continue;
     Blend b = w->blend[k];
     b.at.owner = w->renamed[b.at.owner];
     if (b.point >= 0) {
@@ -356,9 +349,9 @@ static bool solve_point(Run *r, Item at, int side, tgiPair *p) {
   tgReal x[18];
   for (int k = 0; k < 3; k++) {
     if (side == 0) tgi_v3_copy(x + 3 * k, node_a(r, at.a));
-    else place_b(r, at.b, x + 9 + 3 * k);
+    else tgi_v3_add(x + 9 + 3 * k, node_b(r, at.b), r->frame.shift);
   }
-  vertices(r, 1 - side, side == 0 ? at.b : at.a, x + (side == 0 ? 9 : 0));
+  vertices(r, 1 - side, side == 0 ? at.b : at.a, x + (side == 0 ? 9 : 0), 1);
   r->count.points++;
   return tgi_pair_solve(x, false, p);
 }
@@ -368,19 +361,19 @@ static bool solve_point(Run *r, Item at, int side, tgiPair *p) {
 static bool one_sided(Run *r, Item at, int side, int *owner) {
   tgiTreeWork *w = r->w;
   tgiPair *p = &w->point[w->npoint];
-  tgReal f[3], phi[3], d1 = TGI_ONE_SIDED * (side == 0 ? node_a(r, at.a) : node_b(r, at.b))[TGI_NODE_R];
+  tgReal f[3], d1 = TGI_ONE_SIDED * (side == 0 ? node_a(r, at.a) : node_b(r, at.b))[TGI_NODE_R], width = r->law->eps * d1;
   if (!solve_point(r, at, side, p)) return false;
-  tgReal D = 12 / p->S, D1 = -D / p->S, inner = w->inner[at.owner];
+  tgReal D = 12 / p->S;
   if (tgRe(D) <= tgRe(d1)) return false;
-  if (tgRe(D) >= tgRe(d1) * (1 + r->law->eps)) {
+  if (tgRe(D) >= tgRe(d1 + width)) {
     r->D = fmin(r->D, tgRe(D));
     point_law(r, at, p->S, f);
-    add_value(r, at.owner, f[0], f[1], p->g);
-    tgi_sum_add(r->H, inner * f[2], p->g, inner * f[1], p->H);
+    add_term(r, at.owner, f, p->g, p->H);
     return true;
   }
-  blend_at(D, D1, -2 * D1 / p->S, d1, r->law->eps, phi);
-  *owner = open_blend(r, at, w->npoint++, phi);
+  tgReal s1 = -D / (p->S * width);   // of (D - d1)/width in S
+  tgi_law_blend((D - d1) / width, f);
+  *owner = open_blend(r, at, w->npoint++, f[0], f[1] * s1, f[2] * s1 * s1 - 2 * f[1] * s1 / p->S);
   return false;
 }
 
@@ -399,36 +392,49 @@ static bool go_down(Run *r, Item at) {
   return true;
 }
 
-static bool visit(Run *r, Item at) {
-  const tgReal *x = node_a(r, at.a);
-  tgReal y[3], d[3], phi[3], d1 = x[TGI_NODE_R] + node_b(r, at.b)[TGI_NODE_R];
-  double eps = r->law->eps, far = tgRe(d1) * (1 + eps);
-  r->count.visits++;
-  if (at.before) return go_down(r, at);
-  place_b(r, at.b, y);
-  tgi_v3_sub(d, x, y);
-  tgReal q = tgi_v3_dot(d, d);
-  if (tgRe(q) >= far * far) {
-    push_far(r, at);
-    return true;
+// takes up to LANES pairs from the stack
+static bool visit(Run *r) {
+  tgiTreeWork *w = r->w;
+  tgiTreeBlock *b = w->look;
+  Item at[LANES], under[LANES];
+  int nunder = 0;
+  b->count = 0;
+  while (w->nstack > 0 && b->count + nunder < LANES) {
+    Item k = w->stack[--w->nstack];
+    if (k.before) {
+      under[nunder++] = k;
+      continue;
+    }
+    fill(b, b->count, k);
+    at[b->count++] = k;
   }
-  if (tgRe(q) > tgRe(d1) * tgRe(d1)) {
-    tgReal D = tgSqrt(q);
-    blend_at(D, 0.5 / D, -0.25 / (D * q), d1, eps, phi);
-    at.owner = open_blend(r, at, -1, phi);
+  r->count.visits += b->count + nunder;
+  for (int l = 0; l < nunder; l++)
+    if (!go_down(r, under[l])) return false;
+  if (b->count == 0) return true;
+  tgi_tree_visit(&r->frame, b);
+  if (w->nfar + LANES > FAR_ROOM) flush_far(r);
+  for (int l = 0; l < b->count; l++) {
+    if ((b->far >> l & 1) != 0) {
+      w->far[w->nfar++] = at[l];
+      continue;
+    }
+    if ((b->between >> l & 1) != 0) at[l].owner = open_blend(r, at[l], -1, b->phi[0][l], b->phi[1][l], b->phi[2][l]);
+    if (!go_down(r, at[l])) return false;
   }
-  return go_down(r, at);
+  return true;
 }
 
 static bool descend(Run *r) {
   tgiTreeWork *w = r->w;
   w->stack[w->nstack++] = (Item){0, 0, 0, false};
   while (w->nstack > 0) {
-    if ((w->nblend + 2 > w->blend_room || w->npoint == POINT_ROOM) && !retire(r)) return false;
-    if (!visit(r, w->stack[--w->nstack])) return false;
+    if ((w->nblend + 2 * LANES > w->blend_room || w->npoint + LANES > w->point_room) && !retire(r)) return false;
+    if (!visit(r)) return false;
   }
   return retire(r);
 }
+
 
 static bool every_pair(Run *r) {
   const tgiTree *a = r->A->tree, *b = r->B->tree;
@@ -443,13 +449,21 @@ static void reset(tgiTreeWork *w) {
   w->nblend = 1;
   w->inner[0] = 1;
   w->blend[0] = (Blend){.point = -1};
-  for (int i = 0; i < ACC; i++) w->acc[i] = 0;
+  memset(w->acc, 0, ACC * sizeof *w->acc);
+  memset(w->sum, 0, sizeof *w->sum);
+}
+
+// moments count; those of a side that may be one-sided more
+static tgiTreeFrame frame_of(const tgiPosed *A, const tgiPosed *B, const tgiTreeLaw *law) {
+  double k = TGI_ONE_SIDED * TGI_ONE_SIDED;
+  tgiTreeFrame f = {.a = A->node, .b = B->node, .eps = law->eps, .base = law->base, .moment = {law->one_sided[0] ? k : 1, law->one_sided[1] ? k : 1}};
+  tgi_v3_sub(f.shift, B->origin, A->origin);
+  return f;
 }
 
 bool tgi_tree_pair(const tgiPosed *A, const tgiPosed *B, const tgiTreeLaw *law, tgiTreeWork *w, tgiPairSum *sum, int touching[2],
                    tgiClearance *clear, tgiTreeCount *count) {
-  Run r = {.A = A, .B = B, .law = law, .w = w, .nearest = INFINITY, .q = INFINITY, .D = INFINITY};
-  tgi_v3_sub(r.shift, B->origin, A->origin);
+  Run r = {.A = A, .B = B, .law = law, .w = w, .frame = frame_of(A, B, law), .nearest = INFINITY, .q = INFINITY, .D = INFINITY};
   reset(w);
   bool apart = law->brute ? every_pair(&r) : descend(&r);
   if (count != NULL) *count = r.count;
@@ -462,8 +476,15 @@ bool tgi_tree_pair(const tgiPosed *A, const tgiPosed *B, const tgiTreeLaw *law, 
   sum->P = w->acc[0];
   memcpy(sum->g, w->acc + 1, sizeof sum->g);
   for (int n = 0; n < 21; n++) {
-    sum->H[n] = r.H[n];
-    for (int l = 0; l < TGI_PAIR_LANES; l++) sum->H[n] += r.lanes[n][l];
+    sum->H[n] = 0;
+    for (int l = 0; l < LANES; l++) sum->H[n] += w->sum->H[n][l];
   }
   return true;
+}
+
+// ---- outside the recursion ----
+
+void tgi_sum_add(tgReal H[21], tgReal c2, const tgReal v[6], tgReal c1, const tgReal G[21]) {
+  for (int i = 0, k = 0; i < 6; i++)
+    for (int j = 0; j <= i; j++, k++) H[k] += c2 * v[i] * v[j] + c1 * G[k];
 }

@@ -9,14 +9,11 @@
 #define TG_CONTACT_BARRIER_TREE_PAIR_H
 
 #include "base/layout.h"
-#include "contact/barrier/pair.h"
+#include "contact/barrier/tree_wide.h"
 #include "geom/sphere_tree.h"
 
 /// Value, gradient, second derivatives (lower triangle, TGI_LOWER).
 typedef struct tgiPairSum { tgReal P, g[6], H[21]; } tgiPairSum;
-
-/// What a node is at a pose, side by side: centre, radius, weight, moment.
-enum { TGI_NODE_X = 0, TGI_NODE_R = 3, TGI_NODE_W = 4, TGI_NODE_M = 5, TGI_NODE_SIZE = 8 };
 
 /// A surface and its tree at a pose; positions relative to the origin (the root's centre), world axes.
 typedef struct tgiPosed {

@@ -1,0 +1,202 @@
+// tree_kernel.c: the work of tree_wide.h on vectors, one pair of nodes a lane. Compiled for every width of lanes.h.
+#include <stdbool.h>
+
+#include "contact/barrier/lanes.h"
+#include "contact/barrier/tree_wide.h"
+
+#define NAMED(name, width) name##_##width
+#define WITH_WIDTH(name, width) NAMED(name, width)
+#define KERNEL(name) WITH_WIDTH(name, TGI_WIDTH)
+
+// rows of numbers, one for each lane, to columns
+#if TGI_WIDTH == 8 && defined(__AVX512F__)
+TGI_LANE void turn(V r[8]) {
+  V t[8];
+  for (int i = 0; i < 8; i += 2) {
+    t[i] = _mm512_unpacklo_pd(r[i], r[i + 1]);
+    t[i + 1] = _mm512_unpackhi_pd(r[i], r[i + 1]);
+  }
+  // quarter L of t[2 k + p] is column 2 L + p of rows 2 k, 2 k + 1
+  for (int p = 0; p < 2; p++) {
+    V a = _mm512_shuffle_f64x2(t[p], t[2 + p], 0x88), b = _mm512_shuffle_f64x2(t[4 + p], t[6 + p], 0x88);
+    V c = _mm512_shuffle_f64x2(t[p], t[2 + p], 0xdd), d = _mm512_shuffle_f64x2(t[4 + p], t[6 + p], 0xdd);
+    r[p] = _mm512_shuffle_f64x2(a, b, 0x88);
+    r[2 + p] = _mm512_shuffle_f64x2(c, d, 0x88);
+    r[4 + p] = _mm512_shuffle_f64x2(a, b, 0xdd);
+    r[6 + p] = _mm512_shuffle_f64x2(c, d, 0xdd);
+  }
+}
+TGI_LANE void columns(const double *base, const int *at, V c[8]) {
+  for (int l = 0; l < 8; l++) c[l] = v_load(base + (long)at[l] * TGI_NODE_SIZE);
+  turn(c);
+}
+TGI_LANE void rows(double (*acc)[8], const V c[8]) {
+  V r[8];
+  for (int l = 0; l < 8; l++) r[l] = c[l];
+  turn(r);
+  for (int l = 0; l < 8; l++) v_store(acc[l], r[l]);
+}
+TGI_LANE void from_rows(double (*acc)[8], V c[8]) {
+  for (int l = 0; l < 8; l++) c[l] = v_load(acc[l]);
+  turn(c);
+}
+#else
+TGI_LANE void columns(const double *base, const int *at, V c[8]) {
+  double t[TGI_WIDTH];
+  for (int i = 0; i < 6; i++) {
+    for (int l = 0; l < TGI_WIDTH; l++) t[l] = base[(long)at[l] * TGI_NODE_SIZE + i];
+    c[i] = v_load(t);
+  }
+}
+TGI_LANE void rows(double (*acc)[8], const V c[8]) {
+  for (int l = 0; l < TGI_WIDTH; l++)
+    for (int i = 0; i < 8; i++) acc[l][i] = c[i][l];
+}
+TGI_LANE void from_rows(double (*acc)[8], V c[8]) {
+  double t[TGI_WIDTH];
+  for (int i = 0; i < 7; i++) {
+    for (int l = 0; l < TGI_WIDTH; l++) t[l] = acc[l][i];
+    c[i] = v_load(t);
+  }
+}
+#endif
+
+// a pair of nodes: places, squared distance, sums of radii, product of weights, moments
+typedef struct Pair { V x[3], y[3], q, d1, w, m; } Pair;
+
+TGI_LANE void look(const tgiTreeFrame *f, const tgiTreeBlock *b, int at, Pair *p) {
+  V a[8], c[8], d[3];
+  columns(f->a, b->a + at, a);
+  columns(f->b, b->b + at, c);
+  for (int i = 0; i < 3; i++) {
+    p->x[i] = a[i];
+    p->y[i] = c[i] + f->shift[i];
+    d[i] = p->x[i] - p->y[i];
+  }
+  p->q = v_dot(d, d);
+  p->d1 = a[TGI_NODE_R] + c[TGI_NODE_R];
+  p->w = a[TGI_NODE_W] * c[TGI_NODE_W];
+  p->m = f->moment[0] * a[TGI_NODE_M] + f->moment[1] * c[TGI_NODE_M];
+}
+
+// w (base + h(q + m)) and two derivatives in q
+TGI_LANE void law(const tgiTreeFrame *f, const Pair *p, V C[3]) {
+  V s = 1.0 / v_sqrt(p->q + p->m), r = v_sqrt(s), i = s * s, wi = p->w * i;
+  C[0] = p->w * (f->base + 24.0 * r + 12.0 * s);
+  C[1] = -6.0 * wi * (r + s);
+  C[2] = wi * i * (7.5 * r + 9.0 * s);
+}
+
+// half of the gradient of q
+TGI_LANE void gradient(const Pair *p, V v[6]) {
+  v_cross(v, p->y, p->x);
+  for (int i = 0; i < 3; i++) v[3 + i] = p->x[i] - p->y[i];
+}
+
+TGI_LANE void add(tgiTreeSum *sum, int at, int n, V h) {
+  double *to = sum->H[n] + at;
+  v_store(to, v_load(to) + h);
+}
+
+// H += v p' + p v' + c G/2, G the second derivatives of q; lower triangle
+TGI_LANE void add_second(tgiTreeSum *sum, int at, const Pair *k, const V v[6], const V p[6], V c) {
+  V cx[3], s[3], dot = c * v_dot(k->x, k->y), diagonal[6];
+  for (int i = 0; i < 3; i++) {
+    cx[i] = c * k->x[i];
+    s[i] = 0.5 * (cx[i] + c * k->y[i]);
+    diagonal[i] = dot;
+    diagonal[3 + i] = c;
+  }
+  for (int i = 0, n = 0; i < 6; i++)
+    for (int j = 0; j <= i; j++, n++) {
+      V h = v[i] * p[j] + p[i] * v[j];
+      if (i == j) h += diagonal[i];
+      if (i < 3) h -= 0.5 * (cx[i] * k->y[j] + k->y[i] * cx[j]);
+      else if (j < 3 && (j + 1) % 3 == i - 3) h -= s[(j + 2) % 3];   // [x + y]/2
+      else if (j < 3 && (j + 2) % 3 == i - 3) h += s[(j + 1) % 3];
+      add(sum, at, n, h);
+    }
+}
+
+void KERNEL(tgi_tree_visit)(const tgiTreeFrame *f, tgiTreeBlock *b) {
+  b->far = b->between = 0;
+  for (int at = 0; at < b->count; at += TGI_WIDTH) {
+    Pair p;
+    look(f, b, at, &p);
+    V end = p.d1 * (1 + f->eps);
+    unsigned far = ~m_bits(v_less(p.q, end * end)), out = m_bits(v_less(p.d1 * p.d1, p.q));
+    v_store(b->q + at, p.q);
+    b->far |= (far & ((1u << TGI_WIDTH) - 1)) << at;
+    b->between |= (~far & out & ((1u << TGI_WIDTH) - 1)) << at;
+    if ((~far & out & ((1u << TGI_WIDTH) - 1)) == 0) continue;
+    // the quintic in s = (D - d1)/(d2 - d1), D = sqrt q
+    V D = v_sqrt(p.q), i = 1.0 / (f->eps * p.d1), s = (D - p.d1) * i, t = 1.0 - s, s1 = 0.5 * i / D, st = s * t, b1 = 30.0 * st * st;
+    v_store(b->phi[0] + at, s * s * s * (10.0 - 15.0 * s + 6.0 * s * s));
+    v_store(b->phi[1] + at, b1 * s1);
+    v_store(b->phi[2] + at, 60.0 * st * (1.0 - 2.0 * s) * s1 * s1 - b1 * s1 * 0.5 / p.q);
+  }
+}
+
+void KERNEL(tgi_tree_far)(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum) {
+  for (int at = 0; at < b->count; at += TGI_WIDTH) {
+    Pair p;
+    V C[3], v[6], g[8], k[6], inner = v_load(b->inner + at);
+    look(f, b, at, &p);
+    law(f, &p, C);
+    gradient(&p, v);
+    v_store(b->q + at, p.q);
+    g[0] = C[0];
+    g[7] = v_all(0);
+    for (int i = 0; i < 6; i++) {
+      g[1 + i] = 2.0 * C[1] * v[i];
+      k[i] = 2.0 * inner * C[2] * v[i];
+    }
+    rows(b->acc + at, g);
+    add_second(sum, at, &p, v, k, 2.0 * inner * C[1]);
+  }
+}
+
+void KERNEL(tgi_tree_close)(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum) {
+  for (int at = 0; at < b->count; at += TGI_WIDTH) {
+    Pair p;
+    V C[3], v[6], A[8], k[6], phi0 = v_load(b->phi[0] + at), phi1 = v_load(b->phi[1] + at), phi2 = v_load(b->phi[2] + at), inner = v_load(b->inner + at);
+    look(f, b, at, &p);
+    law(f, &p, C);
+    gradient(&p, v);
+    from_rows(b->acc + at, A);
+    V less = C[0] - A[0], c1 = phi0 * C[1] + less * phi1, c2 = phi0 * C[2] + less * phi2 + 2.0 * phi1 * C[1], rest = 1.0 - phi0;
+    for (int i = 0; i < 6; i++) k[i] = 2.0 * inner * (c2 * v[i] - phi1 * A[1 + i]);
+    add_second(sum, at, &p, v, k, 2.0 * inner * c1);
+    A[0] += phi0 * less;
+    A[7] = v_all(0);
+    for (int i = 0; i < 6; i++) A[1 + i] = rest * A[1 + i] + 2.0 * c1 * v[i];
+    rows(b->acc + at, A);
+  }
+}
+
+void KERNEL(tgi_tree_leaves)(const tgiTreeFrame *f, const tgiPairBlock *p, const double *weight, tgiTreeBlock *b, tgiTreeSum *sum) {
+  for (int at = 0; at < b->count; at += TGI_WIDTH) {
+    V S = v_load(p->S + at), w = v_load(weight + at), inner = v_load(b->inner + at), r = v_sqrt(12.0 * S), i = 1.0 / S, c1 = w * (1.0 + r * i), lo, hi, row[8];
+    V u[3], g[6], c2 = -0.5 * inner * w * r * i * i, share = inner * c1;
+    for (int k = 0; k < 3; k++) u[k] = v_load(p->u[k] + at);
+    for (int k = 0; k < 6; k++) {
+      V x[3], z;
+      for (int d = 0; d < 3; d++) x[d] = v_load(p->x[3 * k + d] + at);
+      z = v_dot(u, x);
+      if (k < 3) lo = k == 0 ? z : v_min(lo, z);
+      else hi = k == 3 ? z : v_max(hi, z);
+    }
+    v_store(b->q + at, lo - hi);
+    row[0] = w * (f->base + S + 2.0 * r);
+    row[7] = v_all(0);
+    for (int k = 0; k < 6; k++) {
+      g[k] = v_load(p->g[k] + at);
+      row[1 + k] = c1 * g[k];
+    }
+    rows(b->acc + at, row);
+    for (int k = 0, n = 0; k < 6; k++) {
+      V c = c2 * g[k];
+      for (int j = 0; j <= k; j++, n++) add(sum, at, n, c * g[j] + share * v_load(p->H[n] + at));
+    }
+  }
+}
