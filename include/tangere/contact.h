@@ -51,6 +51,10 @@ typedef struct tgContactOptions {
   int threads;             ///< that evaluate the potential; the result does not depend on it
 } tgContactOptions;
 TG_API tgContactOptions tg_contact_default(void);
+/// Sets an option by its name in task files ("mu", "form", ..) from text ("1e-7", "paper"). TG_ERR_ARG: error (may be NULL) names what is wrong.
+TG_API tgStatus tg_contact_set(tgContactOptions *options, const char *name, const char *value, tgError *error);
+/// Names that it knows; NULL past the end.
+TG_API const char *tg_contact_option_name(int i);
 
 /// Binds the contact model `word` ("lcp") to a model, which must outlive it. NULL: error names the word and lists those known, or the geom
 /// that the contact model cannot express. options and error may be NULL.

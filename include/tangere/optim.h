@@ -17,11 +17,13 @@ TG_API tgTask *tg_task_load(const char *path, const tgLoadOptions *options, tgEr
 TG_API tgTask *tg_task_load_text(const char *text, size_t bytes, const char *directory, const tgLoadOptions *options, tgError *error);
 TG_API void tg_task_free(tgTask *task);
 
-/// Both calls below make the task's contact model anew: free evaluators of the task before.
+/// The calls below make the task's contact model anew: free evaluators of the task before.
 /// Replaces the contact model word, the optimisation method or the number of iterations (NULL, NULL, 0: as in the file).
 TG_API tgStatus tg_task_override(tgTask *task, const char *contact, const char *method, int iterations, tgError *error);
 /// Gradients as if no contact force depended on anything (an ablation, labelled surrogate).
 TG_API tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error);
+/// Sets an option of the contact model as tg_contact_set does.
+TG_API tgStatus tg_task_contact_option(tgTask *task, const char *name, const char *value, tgError *error);
 
 TG_API const tgModel *tg_task_model(const tgTask *task);
 TG_API const tgContact *tg_task_contact(const tgTask *task);

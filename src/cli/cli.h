@@ -32,6 +32,7 @@ typedef struct tgCli {
   bool json, resume, overwrite, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay, repair, exclude_overlapping, full, decompose, ground, properties;
   double decompose_threshold, ground_height;
   const char *asset_root[16]; int nasset_root;
+  const char *contact_option[16]; int ncontact_option;   // "name=value"
   const char *package_name[16], *package_path[16]; char package_text[16][512]; int npackage;
 } tgCli;
 
@@ -57,6 +58,11 @@ int tgi_cli_batch(const tgCli *cli);
 int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli);
 /// Load options that the command line asks for.
 tgLoadOptions tgi_cli_load_options(const tgCli *cli);
+/// Name of the i-th contact option of the command line; returns its value.
+enum { TG_CLI_OPTION_NAME = 64 };
+const char *tgi_cli_split_option(const tgCli *cli, int i, char name[TG_CLI_OPTION_NAME]);
+/// Sets the contact options of the command line. False: reason printed.
+bool tgi_cli_contact_options(const tgCli *cli, tgContactOptions *contact);
 /// A compiled model with its notes listed as asked; NULL: reason printed.
 tgModel *tgi_cli_load_model(const tgCli *cli, const char *path);
 /// After a contact solve that failed, or `held` steps that left overlaps as they are: the option that helps where links of a robot overlap by design.

@@ -141,6 +141,15 @@ tgModel *tgi_cli_load_model(const tgCli *cli, const char *path) {
   return model;
 }
 
+static bool task_options(const tgCli *cli, tgTask *task, tgError *error) {
+  for (int i = 0; i < cli->ncontact_option; i++) {
+    char name[TG_CLI_OPTION_NAME];
+    const char *value = tgi_cli_split_option(cli, i, name);
+    if (tg_task_contact_option(task, name, value, error) != TG_OK) return false;
+  }
+  return true;
+}
+
 tgTask *tgi_cli_load_task(const tgCli *cli, const char *path) {
   tgError error = {0};
   const char *dot = strrchr(path, '.');
@@ -153,7 +162,7 @@ tgTask *tgi_cli_load_task(const tgCli *cli, const char *path) {
   tgTask *task = tg_task_load(path, &o, &error);
   bool several = cli->contact != NULL && strchr(cli->contact, ',') != NULL;
   if (task != NULL && tg_task_override(task, several ? NULL : cli->contact, cli->method, cli->iterations, &error) == TG_OK &&
-      (!cli->zero_contact || tg_task_zero_contact_gradient(task, &error) == TG_OK))
+      (!cli->zero_contact || tg_task_zero_contact_gradient(task, &error) == TG_OK) && task_options(cli, task, &error))
     return task;
   tgi_cli_error(cli->command, &error);
   tg_task_free(task);

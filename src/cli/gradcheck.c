@@ -105,8 +105,13 @@ int tgi_cli_gradcheck(const tgCli *cli) {
   } else {
     model = tgi_cli_load_model(cli, cli->file);
     tgi_cli_catch_signals();
+    tgContactOptions o = tg_contact_default();
+    if (model != NULL && !tgi_cli_contact_options(cli, &o)) {
+      tg_model_free(model);
+      return TG_EXIT_USAGE;
+    }
     if (model != NULL) {
-      contact = tg_contact_create(model, cli->contact != NULL ? cli->contact : "lcp", NULL, &error);
+      contact = tg_contact_create(model, cli->contact != NULL ? cli->contact : "lcp", &o, &error);
       code = contact != NULL ? check_step(cli, model, contact, NULL, &check) : tgi_cli_error("gradcheck", &error);
     }
   }

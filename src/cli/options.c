@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 
-typedef enum Kind { TEXT, COUNT, REAL, SEED, FLAG, ROOT, PACKAGE, GROUND } Kind;
+typedef enum Kind { TEXT, COUNT, REAL, SEED, FLAG, ROOT, PACKAGE, GROUND, CONTACT } Kind;
 typedef struct Option {
   const char *group, *word, *value, *help;   // group: the word by which a command asks for it
   Kind kind;
@@ -17,6 +17,7 @@ typedef struct Option {
 #define AT(field) offsetof(tgCli, field)
 static const Option options[] = {
     {"contact", "contact", "WORD", "contact model (compare: several, with commas)", TEXT, AT(contact)},
+    {"contact", "option", "NAME=VALUE", "option of the contact model, as in a task's options (repeatable)", CONTACT, 0},
     {"steps", "steps", "N", "number of steps", COUNT, AT(steps)},
     {"dt", "dt", "H", "step size [s]; default: the model's", REAL, AT(dt)},
     {"out", "out", "PATH", "folder (convert: file) to write", TEXT, AT(out)},
@@ -103,6 +104,10 @@ static bool store(tgCli *cli, const Option *o, const char *text) {
       if (cli->nasset_root == 16) return false;
       cli->asset_root[cli->nasset_root++] = text;
       return true;
+    case CONTACT:
+      if (cli->ncontact_option == 16 || strchr(text, '=') == NULL) return false;
+      cli->contact_option[cli->ncontact_option++] = text;
+      return true;
     case GROUND:
       cli->ground = true;
       return text == NULL || whole(text, &cli->ground_height);
@@ -168,4 +173,22 @@ tgLoadOptions tgi_cli_load_options(const tgCli *cli) {
     if (tg_decomposer()[0] != '\0') tgi_cli_say("meshes that are not convex are cut into pieces; the first time this takes seconds to minutes");
   }
   return o;
+}
+
+const char *tgi_cli_split_option(const tgCli *cli, int i, char name[TG_CLI_OPTION_NAME]) {
+  const char *text = cli->contact_option[i], *eq = strchr(text, '=');
+  snprintf(name, TG_CLI_OPTION_NAME, "%.*s", (int)(eq - text), text);
+  return eq + 1;
+}
+
+bool tgi_cli_contact_options(const tgCli *cli, tgContactOptions *contact) {
+  for (int i = 0; i < cli->ncontact_option; i++) {
+    char name[TG_CLI_OPTION_NAME];
+    tgError error = {0};
+    const char *value = tgi_cli_split_option(cli, i, name);
+    if (tg_contact_set(contact, name, value, &error) == TG_OK) continue;
+    tgi_cli_error(cli->command, &error);
+    return false;
+  }
+  return true;
 }

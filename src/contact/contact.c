@@ -31,18 +31,29 @@ static void known_words(char *text, size_t size) {
     used += (size_t)snprintf(text + used, size - used, "%s'%s'", i > 0 ? ", " : "", tg_contact_words(i));
 }
 
-// each number against the range in the model's list
-static tgStatus check_options(const tgContactModel *kind, const tgContactOptions *o, tgError *error) {
-  if (o->size != sizeof(tgContactOptions))
-    return tgi_error(error, TG_ERR_ARG, "Contact options were not made by tg_contact_default of this version.");
-  for (int i = 0; i < kind->nparam; i++) {
-    const tgContactParam *p = &kind->param[i];
+// each number against the range in the list
+static tgStatus check_numbers(const char *word, int n, const tgContactParam *param, const tgContactOptions *o, tgError *error) {
+  for (int i = 0; i < n; i++) {
+    const tgContactParam *p = &param[i];
     double value;
     memcpy(&value, (const char *)o + p->at, sizeof value);
     if (!(value >= p->least && value <= p->most))
-      return tgi_error(error, TG_ERR_ARG, "Contact option %s of '%s' is %g; give %g to %g.", p->name, kind->word, value, p->least, p->most);
+      return tgi_error(error, TG_ERR_ARG, "Contact option %s of '%s' is %g; give %g to %g.", p->name, word, value, p->least, p->most);
   }
   return TG_OK;
+}
+
+// what the step of every potential model takes
+static const tgContactParam step_param[] = {
+    {"mu", offsetof(tgContactOptions, mu), 1e-6, 1e-30, 1e6, "J m^(1/2)", "weight of the contact potential and of joints' limits"},
+    {"slip_speed", offsetof(tgContactOptions, slip_speed), 1e-3, 1e-12, 1e3, "m/s", "sliding speed about which friction takes hold"},
+    {"limit_range", offsetof(tgContactOptions, limit_range), 0.1, 1e-6, 0.5, "", "share of a joint's range in which its limit pushes"}};
+
+static tgStatus check_options(const tgContactModel *kind, const tgContactOptions *o, tgError *error) {
+  if (o->size != sizeof(tgContactOptions))
+    return tgi_error(error, TG_ERR_ARG, "Contact options were not made by tg_contact_default of this version.");
+  if (kind->potential != NULL) TG_TRY(check_numbers(kind->word, (int)(sizeof step_param / sizeof *step_param), step_param, o, error));
+  return check_numbers(kind->word, kind->nparam, kind->param, o, error);
 }
 
 tgContact *tg_contact_create(const tgModel *model, const char *word, const tgContactOptions *options, tgError *error) {

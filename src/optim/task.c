@@ -281,7 +281,17 @@ static void potential_options(const YamlOptions *o, tgContactOptions *c) {
   if (o->threads > 0) c->threads = o->threads;
 }
 
-static tgStatus make_contact(tgTask *t, tgError *error) {
+static tgStatus make_contact(tgTask *t, const tgContactOptions *options, tgError *error) {
+  tgContact *made = tg_contact_create(t->model, t->word, options, error);
+  if (made == NULL) return TG_ERR_INVALID;
+  t->contact_options = *options;
+  tg_contact_free(t->contact);
+  t->contact = made;
+  return TG_OK;
+}
+
+// as the file has them
+static tgContactOptions file_options(const tgTask *t) {
   const YamlOptions *o = t->yaml->options;
   tgContactOptions c = tg_contact_default();
   if (o != NULL && o->erp != NULL) c.erp = *o->erp;
@@ -291,13 +301,7 @@ static tgStatus make_contact(tgTask *t, tgError *error) {
   if (o != NULL) c.bounce_gradient = o->bounce_gradient;
   if (o != NULL) potential_options(o, &c);
   c.aware_gradient = t->yaml->optimizer.aware != 0;
-  c.zero_contact_gradient = t->contact_options.zero_contact_gradient;
-  t->contact_options = c;
-  tgContact *made = tg_contact_create(t->model, t->word, &c, error);
-  if (made == NULL) return TG_ERR_INVALID;
-  tg_contact_free(t->contact);
-  t->contact = made;
-  return TG_OK;
+  return c;
 }
 
 // restitution is not in MJCF, so a task sets it on the description before it is compiled
@@ -335,7 +339,8 @@ static tgStatus load_model(tgTask *t, const char *directory, const tgLoadOptions
 static tgStatus resolve(tgTask *t, const char *directory, const tgLoadOptions *options, tgError *error) {
   TG_TRY(load_model(t, directory, options, error));
   snprintf(t->word, sizeof t->word, "%s", t->yaml->contact);
-  TG_TRY(make_contact(t, error));
+  tgContactOptions o = file_options(t);
+  TG_TRY(make_contact(t, &o, error));
   TG_TRY(resolve_start(t, error));
   TG_TRY(resolve_initial(t, error));
   TG_TRY(tgi_parameters_resolve(t, error));
@@ -411,7 +416,7 @@ tgStatus tg_task_override(tgTask *task, const char *contact, const char *method,
   if (task == NULL) return tgi_error(error, TG_ERR_ARG, "no task given");
   if (contact != NULL) {
     snprintf(task->word, sizeof task->word, "%s", contact);
-    TG_TRY(make_contact(task, error));
+    TG_TRY(make_contact(task, &task->contact_options, error));
   }
   if (iterations > 0) task->optimizer.iterations = iterations;
   if (method == NULL) return TG_OK;
@@ -425,8 +430,16 @@ tgStatus tg_task_override(tgTask *task, const char *contact, const char *method,
 
 tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error) {
   if (task == NULL) return tgi_error(error, TG_ERR_ARG, "no task given");
-  task->contact_options.zero_contact_gradient = true;
-  return make_contact(task, error);
+  tgContactOptions o = task->contact_options;
+  o.zero_contact_gradient = true;
+  return make_contact(task, &o, error);
+}
+
+tgStatus tg_task_contact_option(tgTask *task, const char *name, const char *value, tgError *error) {
+  if (task == NULL) return tgi_error(error, TG_ERR_ARG, "no task given");
+  tgContactOptions o = task->contact_options;
+  TG_TRY(tg_contact_set(&o, name, value, error));
+  return make_contact(task, &o, error);
 }
 
 const tgModel *tg_task_model(const tgTask *task) { return task != NULL ? task->model : NULL; }

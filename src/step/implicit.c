@@ -89,12 +89,11 @@ static double displacement(const tgSim *s, Newton *n, const tgReal *d, int *body
   return most;
 }
 
-// d = -(H + shift M/h^2)^-1 g with the least shift tried for which this is positive definite
-static tgStatus newton_step(tgSim *s, Newton *n) {
-  int nv = s->m.nv, body = -1;
+// step_L of step_H + shift M/h^2 with the least shift tried for which this is positive definite
+static tgStatus factor(tgSim *s, double h) {
+  int nv = s->m.nv;
   size_t size = (size_t)nv * (size_t)nv;
-  double hh = n->o.h * n->o.h;
-  tgi_objective_hessian(s, n->q, &n->o, s->step_H);
+  double hh = h * h;
   s->shift = 0;
   while (!tgi_ldl_factor(nv, s->shift == 0 ? s->step_H : s->step_L, s->step_L)) {
     s->shift = s->shift == 0 ? 1e-3 : 10 * s->shift;
@@ -103,6 +102,29 @@ static tgStatus newton_step(tgSim *s, Newton *n) {
                        "derivative; look for bodies without mass or inertia that a joint moves.");
     for (size_t i = 0; i < size; i++) s->step_L[i] = s->step_H[i] + s->shift / hh * s->M[i];
   }
+  return TG_OK;
+}
+
+tgStatus tgi_implicit_gradient(tgSim *s) {
+  const tgPotentialModel *k = s->contact_model->kind->potential;
+  tgiObjective o;
+  bool other = false;
+  if (s->gradient_of != 0) return TG_OK;
+  if (k->gradient_terms != NULL) TG_TRY(k->gradient_terms(s, &other));
+  s->gradient_of = other ? 2 : 1;
+  if (!other) return TG_OK;
+  if (!tgi_objective_take(s, s->h, &o)) return no_room(s);
+  tgi_joint_slopes(s, s->q1, &o);
+  tgi_objective_gather(s, &o);
+  tgi_objective_hessian(s, s->q1, &o, s->step_H);
+  return factor(s, s->h);
+}
+
+// d = -(H + shift M/h^2)^-1 g
+static tgStatus newton_step(tgSim *s, Newton *n) {
+  int nv = s->m.nv, body = -1;
+  tgi_objective_hessian(s, n->q, &n->o, s->step_H);
+  TG_TRY(factor(s, n->o.h));
   for (int i = 0; i < nv; i++) n->d[i] = -n->o.g[i];
   tgi_ldl_solve(nv, s->step_L, n->d);
   n->moved = displacement(s, n, n->d, &body) * (1 + s->shift) / n->size;
@@ -248,15 +270,17 @@ tgStatus tgi_implicit_step(tgSim *s, double h) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   Newton n;
-  s->ncon = s->nrow = s->nisland = 0;
+  s->ncon = s->nrow = s->nisland = s->gradient_of = 0;
   if (tgi_has_fluid(m))
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "A medium (opt_density, opt_viscosity) acts, which a contact model with a potential cannot express.");
   if (!take(s, h, &n)) return no_room(s);
   TG_TRY(within_limits(s));
-  TG_TRY(s->contact_model->kind->potential->begin(s, h));
+  tgStatus status = s->contact_model->kind->potential->begin(s, h);
+  if (status != TG_OK) return status;
   TG_TRY(tgi_objective_begin(s, h));
   measure(s, &n);
-  TG_TRY(minimise(s, &n));
+  status = minimise(s, &n);
+  if (status != TG_OK) return status;
   memcpy(s->q1, n.q, (size_t)m->nq * sizeof(tgReal));
   for (int d = 0; d < m->nv; d++) s->v1[d] = n.o.delta[d] / h;
   tgi_kinematics(s, s->q0);

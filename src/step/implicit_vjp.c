@@ -187,6 +187,7 @@ static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgRea
   tgiAdjoint a;
   if (!take(s, &a)) return no_room(s);
   tgi_kinematics(s, s->q1);
+  TG_TRY(tgi_implicit_gradient(s));
   tgi_joint_slopes(s, s->q1, &a.o);
   multiplier(s, gq, gv, &a, aq, p);
   twists(s, &a);

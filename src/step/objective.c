@@ -134,9 +134,25 @@ static void to_parents(const tgModel *m, int n, tgReal *x) {
     for (int i = 0; i < n; i++) x[n * m->body_parent[b] + i] += x[n * b + i];
 }
 
-tgStatus tgi_objective_evaluate(tgSim *s, const tgReal *q, tgiObjective *o) {
+void tgi_objective_gather(const tgSim *s, tgiObjective *o) {
   const tgModel *m = &s->m;
   tgReal G[9], f[3];
+  for (int i = 0; i < 6 * m->nbody; i++) o->wrench[i] = 0;
+  for (int b = 1; b < m->nbody; b++) {
+    if (m->body_lastdof[b] < 0) continue;
+    o->energy += body_energy(s, b, o->h, G, f);
+    o->rounding += 3 * largest(G, 9) + 3 * largest(f, 3) * largest(s->xcom + 3 * b, 3);
+    body_wrench(s->xmat + 9 * b, s->xcom + 3 * b, G, f, o->wrench + 6 * b);
+  }
+  for (int t = 0; t < s->nterm; t++) {
+    tgi_sp_axpy(o->wrench + 6 * s->term[t].body1, 1, s->term[t].g);
+    tgi_sp_axpy(o->wrench + 6 * s->term[t].body2, 1, s->term[t].g + 6);
+  }
+  to_parents(m, 6, o->wrench);
+}
+
+tgStatus tgi_objective_evaluate(tgSim *s, const tgReal *q, tgiObjective *o) {
+  const tgModel *m = &s->m;
   tgi_kinematics(s, q);
   o->energy = 0;
   o->rounding = 0;
@@ -150,23 +166,11 @@ tgStatus tgi_objective_evaluate(tgSim *s, const tgReal *q, tgiObjective *o) {
   }
   o->energy += s->potential;
   o->rounding += fabs(tgRe(s->potential));
-  for (int i = 0; i < 6 * m->nbody; i++) o->wrench[i] = 0;
-  for (int b = 1; b < m->nbody; b++) {
-    if (m->body_lastdof[b] < 0) continue;
-    o->energy += body_energy(s, b, o->h, G, f);
-    o->rounding += 3 * largest(G, 9) + 3 * largest(f, 3) * largest(s->xcom + 3 * b, 3);
-    body_wrench(s->xmat + 9 * b, s->xcom + 3 * b, G, f, o->wrench + 6 * b);
-  }
-  for (int t = 0; t < s->nterm; t++) {
-    tgi_sp_axpy(o->wrench + 6 * s->term[t].body1, 1, s->term[t].g);
-    tgi_sp_axpy(o->wrench + 6 * s->term[t].body2, 1, s->term[t].g + 6);
-  }
-  to_parents(m, 6, o->wrench);
+  tgi_objective_gather(s, o);
   for (int d = 0; d < m->nv; d++) o->g[d] += tgi_sp_dot(s->S + 6 * d, o->wrench + 6 * m->dof_body[d]);
   o->rounding *= 2.2e-16;
   return TG_OK;
 }
-
 // H += S' K12 S for the dofs of the one body and of the other, and its transpose
 static void cross_block(const tgSim *s, const tgPairTerm *t, tgReal *H) {
   const tgModel *m = &s->m;

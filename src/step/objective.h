@@ -30,6 +30,8 @@ bool tgi_objective_take(tgSim *s, double h, tgiObjective *o);
 tgStatus tgi_objective_begin(tgSim *s, double h);
 /// energy and g at q, with the frames at q; energy INFINITY when something touches or a limit is passed, and then no more.
 tgStatus tgi_objective_evaluate(tgSim *s, const tgReal *q, tgiObjective *o);
+/// Of inertia, weight and the terms at hand: energy (but for the terms), and wrench summed over subtrees, at the present frames.
+void tgi_objective_gather(const tgSim *s, tgiObjective *o);
 /// H (nv x nv, both halves) at the q of the last evaluation.
 void tgi_objective_hessian(tgSim *s, const tgReal *q, tgiObjective *o, tgReal *H);
 

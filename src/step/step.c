@@ -124,6 +124,10 @@ static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo 
     info->label = TG_GRAD_SURROGATE;
     snprintf(info->reason, sizeof info->reason, "complementarity-aware: %s", s->contact_model->kind->impulse->row_label(s, s->explored, text, sizeof text));
   }
+  if (tgi_implicit(s) && s->gradient_of == 2) {
+    info->label = TG_GRAD_SURROGATE;
+    snprintf(info->reason, sizeof info->reason, "the contact potential of the gradient is not that of the step (option long_range)");
+  }
   if (tgi_implicit(s) && s->shift > 0) {
     info->label = TG_GRAD_SURROGATE;
     snprintf(info->reason, sizeof info->reason, "the step's energy has no strict minimum: its second derivative is taken with %.3g M/h^2 added", s->shift);

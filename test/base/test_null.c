@@ -28,6 +28,8 @@ static void no_object(void **state) {
   OBJECT(tg_contact_create(NULL, NULL, NULL, &error));
   tg_contact_free(NULL);
   POINTER(tg_contact_word(NULL));
+  STATUS(tg_contact_set(NULL, NULL, NULL, NULL));
+  POINTER(tg_contact_option_name(-1));
   tgDesc *desc = tg_desc_create(NULL);              // its allocator may be left out
   assert_non_null(desc);
   tg_desc_free(desc);
@@ -78,6 +80,7 @@ static void no_object(void **state) {
   OBJECT(tg_task_load_text(NULL, 0, NULL, NULL, &error));
   tg_task_free(NULL);
   STATUS(tg_task_override(NULL, NULL, NULL, 0, NULL));
+  STATUS(tg_task_contact_option(NULL, NULL, NULL, NULL));
   STATUS(tg_task_zero_contact_gradient(NULL, NULL));
   POINTER(tg_task_model(NULL));
   POINTER(tg_task_contact(NULL));

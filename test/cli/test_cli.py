@@ -30,7 +30,7 @@ def test_help_and_version():
 
 
 @pytest.mark.parametrize("args", [[], ["fly"], ["simulate"], ["simulate", MODEL, "--stesp", "3"], ["simulate", MODEL, "--steps", "many"],
-                                  ["simulate", MODEL, "--dt", "-1"], ["optimize", TASK, "--resume"], ["reproduce", "nothing"], ["bench"]])
+                                  ["simulate", MODEL, "--option", "mu"], ["simulate", MODEL, "--option", "viscosity=1"], ["simulate", MODEL, "--dt", "-1"], ["optimize", TASK, "--resume"], ["reproduce", "nothing"], ["bench"]])
 def test_usage_errors(args):
     done = run(*args, code=1)
     assert done.stdout == ""
@@ -42,6 +42,15 @@ def test_messages_say_what_to_do(tmp_path):
     assert "give the folder" in run("replay", tmp_path, code=2).stderr
     (tmp_path / "r.urdf").write_text(ARM.replace('<sphere radius="0.2"/>', '<mesh filename="package://hands/left.stl"/>', 1))
     assert "--package hands=DIR" in run("simulate", tmp_path / "r.urdf", code=2).stderr
+
+
+def test_contact_options_by_name(tmp_path):
+    rest = lambda *args: run("simulate", MODEL, "--steps", 20, "--json", *args).stdout
+    assert json.loads(rest())["qpos"] == json.loads(rest("--option", "erp=0.2"))["qpos"]
+    assert json.loads(rest())["qpos"] != json.loads(rest("--option", "symplectic=false"))["qpos"]
+    assert "takes one of moment, paper, brute" in run("simulate", MODEL, "--option", "form=fine", code=1).stderr
+    assert "give 0 to 1" in run("simulate", MODEL, "--option", "erp=7", code=2).stderr
+    assert "known: erp, " in run("gradcheck", TASK, "--option", "age=7", code=2).stderr
 
 
 TROUGH = """<mujoco><asset><mesh name="t" file="t.obj" inertia="exact"/></asset><worldbody><geom name="t" type="mesh" mesh="t"/>

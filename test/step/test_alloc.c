@@ -7,6 +7,7 @@
 #include "contact/contact.h"
 #include "scenes/scenes.h"
 #include "scene_states.h"
+#include "step/made_up.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 #define COUNTED 0
@@ -74,7 +75,33 @@ static void test_steps(void **state) {
   }
 }
 
+static void test_implicit(void **state) {
+  (void)state;
+  tgError e = {0};
+  tgModel *m = tgt_random_tree(9, 5, TGT_TREE_FREE | TGT_TREE_PASSIVE | TGT_TREE_ACTUATED | TGT_TREE_ENERGY);
+  tgContact c = made_contact(m, true);
+  tgSim *s = tg_sim_create(m, &c, NULL, &e);
+  tgParamGrad *p = tg_param_grad_create(m, NULL, 0, NULL, &e);
+  int nt = 2 * m->nv + m->nu;
+  tgReal *D = malloc(sizeof(tgReal) * (size_t)(2 * m->nv * nt + 2 * m->nv + nt)), *g = D + 2 * m->nv * nt, *out = g + 2 * m->nv;
+  for (int i = 0; i < 2 * m->nv; i++) g[i] = 1;
+  long start = taken;
+  for (int k = 0; k < 10; k++) {
+    tgStepInfo info;
+    tgGradInfo grad;
+    tgStatus status[3] = {tg_sim_step(s, 0.005, &info), TG_OK, TG_OK};
+    if (status[0] == TG_OK) status[1] = tg_sim_step_vjp(s, g, g + m->nv, out, out + m->nv, out + 2 * m->nv, p, &grad);
+    if (status[0] == TG_OK) status[2] = tg_sim_step_jacobian(s, D, &grad);
+    if (status[0] != TG_OK || status[1] != TG_OK || status[2] != TG_OK) fail_msg("%s", s->error.text);
+  }
+  check_true(taken == start, "%ld allocations in 10 steps", taken - start);
+  free(D);
+  tg_param_grad_free(p);
+  tg_sim_free(s);
+  tg_model_free(m);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps), cmocka_unit_test(test_implicit)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

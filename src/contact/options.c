@@ -1,0 +1,86 @@
+// options.c: options of contact models by name, as tasks and the command line give them.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "contact/contact.h"
+
+typedef enum Kind { NUMBER, TRUTH, COUNT, WORD } Kind;
+typedef struct Option { const char *name; Kind kind; size_t at; const char *word[4]; } Option;
+
+// words in the order of the enumeration that they stand for
+#define AT(field) offsetof(tgContactOptions, field)
+static const Option option[] = {
+    {"erp", NUMBER, AT(erp), {NULL}},
+    {"symplectic", TRUTH, AT(symplectic), {NULL}},
+    {"explicit_damping", TRUTH, AT(explicit_damping), {NULL}},
+    {"restitution_speed", NUMBER, AT(restitution_speed), {NULL}},
+    {"bounce_gradient", TRUTH, AT(bounce_gradient), {NULL}},
+    {"mu", NUMBER, AT(mu), {NULL}},
+    {"eps", NUMBER, AT(eps), {NULL}},
+    {"slip_speed", NUMBER, AT(slip_speed), {NULL}},
+    {"local_range", NUMBER, AT(local_range), {NULL}},
+    {"limit_range", NUMBER, AT(limit_range), {NULL}},
+    {"form", WORD, AT(hierarchy), {"moment", "paper", "brute", NULL}},
+    {"friction", WORD, AT(friction_form), {"slip", "plane", NULL}},
+    {"long_range", WORD, AT(long_range), {"both", "backward", "off", NULL}},
+    {"threads", COUNT, AT(threads), {NULL}},
+};
+enum { NOPTIONS = sizeof option / sizeof *option };
+
+const char *tg_contact_option_name(int i) { return i >= 0 && i < NOPTIONS ? option[i].name : NULL; }
+
+static bool number(const char *text, double *x) {
+  char *end;
+  *x = strtod(text, &end);
+  return end != text && *end == '\0' && isfinite(*x);
+}
+
+static bool store(tgContactOptions *o, const Option *p, const char *text) {
+  void *at = (char *)o + p->at;
+  double x;
+  switch (p->kind) {
+    case NUMBER: return number(text, (double *)at);
+    case TRUTH:
+      if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0) return false;
+      *(bool *)at = text[0] == 't';
+      return true;
+    case COUNT:
+      if (!number(text, &x) || x < 1 || x > 4096 || x != floor(x)) return false;
+      *(int *)at = (int)x;
+      return true;
+    case WORD:
+      for (int i = 0; p->word[i] != NULL; i++)
+        if (strcmp(text, p->word[i]) == 0) {
+          memcpy(at, &i, sizeof i);
+          return true;
+        }
+      return false;
+  }
+  return false;
+}
+
+// what an option takes, and the names that there are
+static void takes(const Option *p, char *text, size_t size) {
+  size_t used = (size_t)snprintf(text, size, "%s", p->kind == NUMBER ? "a number" : p->kind == COUNT ? "a count" : p->kind == TRUTH ? "true or false" : "");
+  for (int i = 0; p->word[i] != NULL && used < size; i++) used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "one of ", p->word[i]);
+}
+
+tgStatus tg_contact_set(tgContactOptions *options, const char *name, const char *value, tgError *error) {
+  char text[400] = "";
+  if (options == NULL || name == NULL || value == NULL || options->size != sizeof *options)
+    return tgi_error(error, TG_ERR_ARG, "tg_contact_set needs options made by tg_contact_default, a name and a value.");
+  size_t used = 0;
+  for (int i = 0; i < NOPTIONS; i++) {
+    if (strcmp(option[i].name, name) != 0) {
+      if (used < sizeof text) used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? ", " : "", option[i].name);
+      continue;
+    }
+    if (store(options, &option[i], value)) return TG_OK;
+    takes(&option[i], text, sizeof text);
+    return tgi_error(error, TG_ERR_ARG, "Contact option %s takes %s, not '%.60s'.", name, text, value);
+  }
+  return tgi_error(error, TG_ERR_ARG, "No contact option is called '%.60s'; known: %s.", name, text);
+}
