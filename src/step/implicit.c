@@ -14,7 +14,7 @@
 
 enum { MOST_STEPS = 200, MOST_HALVINGS = 60 };
 #define CONVERGED 1e-12  // displacement of a Newton step, of the scene's size
-#define STALLED 1e-9     // the same where round-off of the energy and of its slope leaves no step to accept
+#define STALLED 1e-9     // the same where round-off stands in the way: steps that no longer halve, or none that is accepted
 #define MOST_TURN 1.0    // of a rotation in one Newton step [rad]
 #define KEPT_GAP 0.99    // share of the distance to a joint's limit that a step may go
 #ifdef TG_COMPLEX
@@ -233,10 +233,13 @@ static tgStatus polish(tgSim *s, Newton *n) {
 
 static tgStatus minimise(tgSim *s, Newton *n) {
   bool stalled = false;
+  double last = INFINITY;
   TG_TRY(start(s, n));
   for (s->info.iterations = 0; s->info.iterations < MOST_STEPS; s->info.iterations++) {
     TG_TRY(newton_step(s, n));
-    if (n->moved < CONVERGED || (stalled && n->moved < STALLED)) {
+    bool floor = stalled || (last < STALLED && n->moved > last / 2 && s->shift == 0);
+    last = n->moved;
+    if (n->moved < CONVERGED || (floor && n->moved < STALLED)) {
       TG_TRY(polish(s, n));
       s->info.body1 = -1;
       return TG_OK;

@@ -272,6 +272,9 @@ void tgi_joint_terms(const tgSim *s, const tgReal *q, tgiObjective *o) {
   for (int j = 0; j < m->njnt; j++) {
     int adr, d = m->jnt_vadr[j], turn = tgi_rotation_dof(m, j, &adr), n = m->jnt_type[j] == TG_JOINT_FREE ? 3 : turn >= 0 ? 0 : 1;
     for (int i = 0; i < n; i++) o->g[d + i] += o->slope[d + i];
+    // delta is known to the round-off of the coordinates
+    for (int i = 0; i < n; i++) o->rounding += fabs(tgRe(o->slope[d + i])) * fabs(tgRe(q[m->jnt_qadr[j] + i]));
+    for (int i = 0; i < 3 && turn >= 0; i++) o->rounding += fabs(tgRe(o->slope[turn + i]));
     if (turn >= 0) tgi_rotation_terms(o->delta + turn, o->slope + turn, NULL, o->g + turn, NULL);
     absolute(s, j, q, o, NULL);
   }
