@@ -19,8 +19,10 @@ enum { MOST_STEPS = 200, MOST_HALVINGS = 60 };
 #define KEPT_GAP 0.99    // share of the distance to a joint's limit that a step may go
 #ifdef TG_COMPLEX
 enum { POLISH = 3 };     // imaginary parts follow by one Newton step at converged real parts
+#define NOTHING -1
 #else
 enum { POLISH = 1 };
+#define NOTHING 1e-15    // displacement that is round-off of the coordinates: not worth a last step
 #endif
 
 typedef struct Newton {
@@ -221,7 +223,7 @@ static tgStatus start(tgSim *s, Newton *n) {
 
 // the last steps, whole; stays where one of them is not allowed
 static tgStatus polish(tgSim *s, Newton *n) {
-  for (int k = 0; k < POLISH && s->shift == 0; k++) {
+  for (int k = 0; k < POLISH && s->shift == 0 && n->moved > NOTHING; k++) {
     move(s, n, 1);
     TG_TRY(tgi_objective_evaluate(s, n->trial, &n->o));
     if (tgRe(n->o.energy) < INFINITY) keep(s, n);
