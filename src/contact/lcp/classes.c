@@ -231,11 +231,13 @@ static bool release_idle_normals(tgiLcpScratch *c, const tgiLcpProblem *p, const
   return changed;
 }
 
-// Is the answer of c->trial acceptable with fewer ties (or, without a limit, at all)? It then becomes c->best.
+// Is the answer of c->trial acceptable with fewer ties (or, without a limit, at all)? It then becomes c->best and that of s.
 static bool try_classes(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int limit) {
   tgiLcpScratch *c = s->scratch;
-  if (!(tgi_lcp_class_solve(s, p, c->trial, f, w) <= TGI_LCP_ACCEPT) || count_ties(s, p, f, w) >= limit) return false;
+  tgiLcp *t = &c->spare;
+  if (!(tgi_lcp_class_solve(t, p, c->trial, c->ftry, c->wtry) <= TGI_LCP_ACCEPT) || count_ties(t, p, c->ftry, c->wtry) >= limit) return false;
   memcpy(c->best, c->trial, (size_t)p->n);
+  tgi_lcp_class_solve(s, p, c->best, f, w);
   return true;
 }
 
@@ -246,16 +248,14 @@ static bool settle_once(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w)
   if (ties == 0) return false;
   memcpy(c->best, s->cls, (size_t)p->n);
   memcpy(c->before, s->cls, (size_t)p->n);
-  bool tried = hold_still_rows(c, p, w, true), ok = tried && try_classes(s, p, f, w, ties);
-  if (tried && !ok) tgi_lcp_class_solve(s, p, c->best, f, w);
-  if (!ok) {
-    tried = hold_still_rows(c, p, w, false);
-    if (tried && !try_classes(s, p, f, w, INT32_MAX)) tgi_lcp_class_solve(s, p, c->best, f, w);
-  }
+  // with normals that rest only where that leaves fewer ties; else without them
+  bool tried = hold_still_rows(c, p, w, true), normals = false;
+  for (int i = 0; i < p->n; i++) normals = normals || (p->kind[i] == TGI_LCP_NORMAL && c->trial[i] != c->best[i]);
+  bool held = tried && try_classes(s, p, f, w, normals ? ties : INT32_MAX);
+  if (!held && normals && hold_still_rows(c, p, w, false)) try_classes(s, p, f, w, INT32_MAX);
   tgi_lcp_scales(c, p, f);
   memcpy(c->trial, c->best, (size_t)p->n);
-  if (release_idle_normals(c, p, f, w) && !try_classes(s, p, f, w, INT32_MAX))
-    tgi_lcp_class_solve(s, p, c->best, f, w);
+  if (release_idle_normals(c, p, f, w)) try_classes(s, p, f, w, INT32_MAX);
   return memcmp(c->before, s->cls, (size_t)p->n) != 0;
 }
 

@@ -24,6 +24,8 @@ typedef struct tgiLcpScratch {
   double sf, sw;      ///< max|f|, max|b|, 1 where that is 0
   tgReal *cod_work;   ///< TGI_COD_WORK(n)
   tgReal *x, *y, *ftmp, *wtmp;  ///< n each
+  tgReal *ftry, *wtry;          ///< n each: of a trial
+  tgiLcp spare;       ///< the class solve of a trial, apart from the answer's, which stays when the trial is refused; in the memory of T
   int8_t *trial, *best, *before;  ///< n each
   int *ties, *failed;           ///< n each
   // stages

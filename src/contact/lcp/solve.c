@@ -47,7 +47,7 @@ static size_t lay_out_scratch(char *base, int rows, int variables, tgiLcp *s) {
   size_t at = 0, n = (size_t)rows, m = (size_t)variables, nn = tgi_size_mul(n, n);
   tgiLcpScratch scratch = {.reduced = false}, *c = &scratch, *place = take(base, &at, 1, sizeof scratch);
   c->cod_work = reals(base, &at, TGI_COD_WORK(n));
-  tgReal **vectors[] = {&c->x, &c->y, &c->ftmp, &c->wtmp};
+  tgReal **vectors[] = {&c->x, &c->y, &c->ftmp, &c->wtmp, &c->ftry, &c->wtry};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) *vectors[i] = reals(base, &at, n);
   int8_t **classes[] = {&c->trial, &c->best, &c->before, &c->dead, &c->red_cls};
   for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) *classes[i] = bytes_of(base, &at, n);
@@ -57,7 +57,12 @@ static size_t lay_out_scratch(char *base, int rows, int variables, tgiLcp *s) {
   for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) *squares[i] = doubles(base, &at, nn);
   double **lines[] = {&c->red.b, &c->red.bound, &c->fullb, &c->scale, &c->f, &c->w, &c->Df, &c->Dw, &c->rhs};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) *lines[i] = doubles(base, &at, n);
-  c->T = doubles(base, &at, tgi_size_mul(m, m + 2));
+  // trials come when the tableau is done with
+  size_t tableau = tgi_size_mul(tgi_size_mul(m, m + 2), sizeof(double)), kept = tgi_lcp_kept_bytes(rows);
+  c->T = take(base, &at, 1, tableau > kept ? tableau : kept);
+  if (base != NULL) lay_out_kept((char *)c->T, rows, &c->spare);
+  c->spare.capacity = rows;
+  c->spare.scratch = place;
   c->basis = ints(base, &at, m);
   c->column = ints(base, &at, m + 1);
   c->where = ints(base, &at, 2 * m + 1);
