@@ -29,31 +29,45 @@ static void factor(tgiPlane *p, tgReal S) {
   tgi_plane_factor(p, 2, t, own);
 }
 
-typedef struct Step { tgReal u[3], delta, du[3], ddelta; } Step;
+// The third derivative's answer to Newton's step w: with it steps converge cubically.                            [math/barrier Newton on the sphere]
+static void bend(const tgiPlane *p, const tgReal w[TGI_PLANE_VARIABLES], tgReal b[TGI_PLANE_VARIABLES]) {
+  for (int v = 0; v < p->nvar; v++) b[v] = 0;
+  for (int k = 0; k < 6; k++) {
+    tgReal rate = w[0] * p->c[0][k] + w[1] * p->c[1][k] + w[2] * p->c[2][k], q = rate / p->m[k], f = 3 * tgi_plane_side(k) * p->y[k] * q * q;
+    for (int v = 0; v < p->nvar; v++) b[v] += f * p->c[v][k];
+  }
+  for (int v = 0; v < p->nvar; v++) b[v] /= p->K[v];
+}
 
-static void prepare(const tgiPlane *p, const tgReal w[TGI_PLANE_VARIABLES], Step *s) {
+// from (u, delta) along a parabola
+typedef struct Step { tgReal u[3], delta, du[2][3], ddelta[2]; } Step;
+
+static void prepare(const tgiPlane *p, const tgReal w[TGI_PLANE_VARIABLES], const tgReal b[TGI_PLANE_VARIABLES], Step *s) {
   tgi_v3_copy(s->u, p->n);
   s->delta = p->d;
-  tgi_plane_change(p, w, s->du, &s->ddelta);
+  tgi_plane_change(p, w, s->du[0], &s->ddelta[0]);
+  tgi_plane_change(p, b, s->du[1], &s->ddelta[1]);
 }
 static void go(tgiPlane *p, const Step *s, double alpha) {
-  for (int i = 0; i < 3; i++) p->n[i] = s->u[i] + alpha * s->du[i];
+  for (int i = 0; i < 3; i++) p->n[i] = s->u[i] + alpha * (s->du[0][i] + alpha * s->du[1][i]);
   tgReal n = 1 / tgi_v3_norm(p->n);
   tgi_v3_scale(p->n, p->n, n);
-  p->d = (s->delta + alpha * s->ddelta) * n;
+  p->d = (s->delta + alpha * (s->ddelta[0] + alpha * s->ddelta[1])) * n;
 }
 
-// Newton steps on 1/S, which is concave: those on S, made longer by 1/(1 - 2 lambda^2/S). false: does not converge
+// false: does not converge
 static bool descend(tgiPlane *p, tgReal *S, int *steps) {
   double least = look(p, S);
   for (*steps = 1; *steps <= MOST_STEPS; ++*steps) {
-    tgReal w[TGI_PLANE_VARIABLES];
+    tgReal w[TGI_PLANE_VARIABLES], b[TGI_PLANE_VARIABLES], all[TGI_PLANE_VARIABLES];
     Step s;
     factor(p, *S);
     double lambda2 = tgRe(tgi_plane_newton(p, w, NULL)), from = tgRe(*S), eta = tgi_plane_noise(p, least);
     bool last = lambda2 <= fmax(TGI_PAIR_TOLERANCE, eta * eta) * from;
-    double alpha = fmin(1 / fmax(1 - 2 * lambda2 / from, 0.01), tgi_plane_room(p, w));
-    prepare(p, w, &s);
+    bend(p, w, b);
+    for (int v = 0; v < p->nvar; v++) all[v] = w[v] + b[v];
+    double alpha = fmin(1, tgi_plane_room(p, all));
+    prepare(p, w, b, &s);
     for (int halving = 0;; halving++, alpha *= 0.5) {
       go(p, &s, alpha);
       least = look(p, S);
@@ -69,11 +83,11 @@ static bool descend(tgiPlane *p, tgReal *S, int *steps) {
 // full steps bring the imaginary parts to where the real parts are
 static void polish(tgiPlane *p, tgReal *S) {
   for (int pass = 0; pass < 2; pass++) {
-    tgReal w[TGI_PLANE_VARIABLES];
+    tgReal w[TGI_PLANE_VARIABLES], none[TGI_PLANE_VARIABLES] = {0};
     Step s;
     factor(p, *S);
     tgi_plane_newton(p, w, NULL);
-    prepare(p, w, &s);
+    prepare(p, w, none, &s);
     go(p, &s, 1);
     look(p, S);
   }

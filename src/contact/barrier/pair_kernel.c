@@ -14,7 +14,7 @@ typedef struct Plane {
   Mask swapped;
   V u[3], delta, t1[3], t2[3];
   V inv[6], most, y[6], z[6], a[6], b[6];  // 1/m, its largest
-  V S, Z, K0, K1, shear, mean[2];
+  V S, Z, K0, K1, shear, mean[2], per[3];  // per: 1/K0, 1/K1, 1/Z
 } Plane;
 
 TGI_LANE V sided(int k, V a) { return k < 3 ? a : -a; }
@@ -87,9 +87,9 @@ TGI_LANE void factor(Plane *p) {
     sa += sided(k, z) * a;
     sb += sided(k, z) * b;
   }
-  V per = 1.0 / p->Z;
-  p->mean[0] = sa * per;
-  p->mean[1] = sb * per;
+  p->per[2] = 1.0 / p->Z;
+  p->mean[0] = sa * p->per[2];
+  p->mean[1] = sb * p->per[2];
   p->K0 = p->S;
   for (int k = 0; k < 6; k++) {
     p->a[k] -= sided(k, p->mean[0]);
@@ -98,12 +98,14 @@ TGI_LANE void factor(Plane *p) {
     p->K0 += za[k] * p->a[k];
     ab += za[k] * p->b[k];
   }
-  p->shear = ab / p->K0;
+  p->per[0] = 1.0 / p->K0;
+  p->shear = ab * p->per[0];
   p->K1 = p->S * (1.0 + p->shear * p->shear);
   for (int k = 0; k < 6; k++) {
     p->b[k] -= p->shear * p->a[k];
     p->K1 += p->z[k] * p->b[k] * p->b[k];
   }
+  p->per[1] = 1.0 / p->K1;
 }
 
 TGI_LANE V newton(const Plane *p, V w[3]) {
@@ -113,44 +115,47 @@ TGI_LANE V newton(const Plane *p, V w[3]) {
     g[1] += p->y[k] * p->b[k];
     g[2] += sided(k, p->y[k]);
   }
-  w[0] = g[0] / p->K0;
-  w[1] = g[1] / p->K1;
-  w[2] = g[2] / p->Z;
+  for (int v = 0; v < 3; v++) w[v] = g[v] * p->per[v];
   return g[0] * w[0] + g[1] * w[1] + g[2] * w[2];
 }
 
-TGI_LANE V room(const Plane *p, const V w[3]) {
-  V worst = v_all(1e-300);
-  for (int k = 0; k < 6; k++) worst = v_max(worst, -(p->a[k] * w[0] + p->b[k] * w[1] + sided(k, w[2])) * p->inv[k]);
-  return TGI_PAIR_ROOM / worst;
+// a start, and the parabola from it
+typedef struct Step { V u[3], delta, S, du[2][3], ddelta[2], alpha, lambda2, eta; Mask last; } Step;
+
+TGI_LANE void change(const Plane *p, const V w[3], V du[3], V *ddelta) {
+  V tau1 = w[0] - p->shear * w[1];
+  for (int i = 0; i < 3; i++) du[i] = tau1 * p->t1[i] + w[1] * p->t2[i];
+  *ddelta = w[2] - p->mean[0] * tau1 - p->mean[1] * w[1];
 }
 
-// a start, and the step from it
-typedef struct Step { V u[3], delta, S, du[3], ddelta, alpha, lambda2, eta; Mask last; } Step;
-
 TGI_LANE void prepare(const Plane *p, Step *s) {
-  V w[3], one = v_all(1);
+  V w[3], b[3] = {v_all(0), v_all(0), v_all(0)}, spent = v_all(TGI_PAIR_ROOM);
   s->lambda2 = newton(p, w);
   s->eta = TGI_PAIR_NOISE * p->size * p->most;
   s->last = m_not(v_less(v_max(v_all(TGI_PAIR_TOLERANCE), s->eta * s->eta) * p->S, s->lambda2));
-  s->alpha = v_min(one / v_max(one - 2.0 * s->lambda2 / p->S, v_all(0.01)), room(p, w));
-  V tau1 = w[0] - p->shear * w[1];
-  for (int i = 0; i < 3; i++) {
-    s->u[i] = p->u[i];
-    s->du[i] = tau1 * p->t1[i] + w[1] * p->t2[i];
+  for (int k = 0; k < 6; k++) {
+    V q = (p->a[k] * w[0] + p->b[k] * w[1] + sided(k, w[2])) * p->inv[k], f = p->y[k] * q * q;
+    spent = v_max(spent, -q);
+    b[0] += f * p->a[k];
+    b[1] += f * p->b[k];
+    b[2] += sided(k, f);
   }
+  for (int v = 0; v < 3; v++) b[v] *= 3.0 * p->per[v];
+  s->alpha = TGI_PAIR_ROOM / spent;
+  for (int i = 0; i < 3; i++) s->u[i] = p->u[i];
   s->delta = p->delta;
-  s->ddelta = w[2] - p->mean[0] * tau1 - p->mean[1] * w[1];
   s->S = p->S;
+  change(p, w, s->du[0], &s->ddelta[0]);
+  change(p, b, s->du[1], &s->ddelta[1]);
 }
 
 // goes the step unless done; the lanes that may not stay there
 TGI_LANE Mask attempt(Plane *p, const Step *s, Mask done) {
   V u[3];
-  for (int i = 0; i < 3; i++) u[i] = s->u[i] + s->alpha * s->du[i];
+  for (int i = 0; i < 3; i++) u[i] = s->u[i] + s->alpha * (s->du[0][i] + s->alpha * s->du[1][i]);
   V n = 1.0 / v_sqrt(v_dot(u, u));
   for (int i = 0; i < 3; i++) p->u[i] = v_pick(done, s->u[i], u[i] * n);
-  p->delta = v_pick(done, s->delta, (s->delta + s->alpha * s->ddelta) * n);
+  p->delta = v_pick(done, s->delta, (s->delta + s->alpha * (s->ddelta[0] + s->alpha * s->ddelta[1])) * n);
   Mask positive = look(p), fell = m_not(v_less(s->S * (1.0 + s->eta) - TGI_PAIR_ARMIJO * s->alpha * s->lambda2, p->S));
   return m_and(m_not(done), m_not(m_and(positive, m_or(s->last, fell))));
 }
@@ -308,11 +313,8 @@ TGI_LANE void nothing(Widest *w) {
 TGI_LANE Mask cold(Plane *p, Mask where) {
   Widest w;
   Edges e;
-  V line[3];
   nothing(&w);
   edges(p, &e);
-  for (int i = 0; i < 3; i++) line[i] = (p->p[0][i] + p->p[1][i]) + (p->p[2][i] + p->p[3][i]) + (p->p[4][i] + p->p[5][i]);
-  offer_any(&w, p, line);
   offer_normals(&w, &e);
   offer_crosses(&w, &e);
   offer_closest(&w, p, &e);
@@ -347,12 +349,13 @@ TGI_LANE Mask start(Plane *p, tgiPairBlock *b, int lane) {
 TGI_LANE void put(double *to, V a, Mask apart) { v_store(to, v_pick(apart, a, v_all(0))); }
 
 // sums over A, and the two tangents of the diagonal variables: t1 and t2 - shear t1
-typedef struct Sums { V Y, ZA, za, zb, M[3], zx[3], zax[3], zbx[3], t2[3], aa, ab, bb; } Sums;
+typedef struct Sums { V Y, ZA, za, zb, M[3], zx[3], zax[3], zbx[3], t2[3], aa, ab, bb, perA; } Sums;
 
 TGI_LANE void sums(const Plane *p, Sums *s) {
   s->Y = p->y[0] + p->y[1] + p->y[2];
   s->ZA = p->z[0] + p->z[1] + p->z[2];
   V za[3], zb[3], per = 1.0 / s->ZA;
+  s->perA = per;
   for (int k = 0; k < 3; k++) {
     za[k] = p->z[k] * p->a[k];
     zb[k] = p->z[k] * p->b[k];
@@ -399,7 +402,7 @@ TGI_LANE void derivatives(const Plane *p, tgiPairBlock *b, int lane, Mask apart)
   wrench(p, s.zax, s.za, &s, p->t1, f[0]);
   wrench(p, s.zbx, s.zb, &s, s.t2, f[1]);
   wrench(p, s.zx, s.ZA, &s, NULL, f[2]);
-  V scale[3] = {-1.0 / p->K0, -1.0 / p->K1, (p->z[3] + p->z[4] + p->z[5]) / (s.ZA * p->Z)};
+  V scale[3] = {-p->per[0], -p->per[1], (p->z[3] + p->z[4] + p->z[5]) * s.perA * p->per[2]};
   for (int v = 0; v < 3; v++)
     for (int i = 0; i < 6; i++) scaled[v][i] = scale[v] * f[v][i];
   for (int i = 0; i < 6; i++)

@@ -7,6 +7,8 @@
 #include "contact/barrier/start.h"
 #include "math/vec3.h"
 
+// Newton's decrement, of P, at which the step taken is the last
+static const double TOLERANCE = 1e-13;
 enum { MOST_STEPS = 100, MOST_HALVINGS = 40, BISECTIONS = 12 };
 
 // b and, where asked for, -b' and b''                                                                             [math/barrier (31)]
@@ -127,7 +129,7 @@ static End descend(tgiPlane *p, double x0, tgReal *P, int *steps) {
     factor(p, x0, slope);
     double lambda2 = tgRe(tgi_plane_newton(p, w, slope)), from = tgRe(*P);
     double eta = rounding(p, tgRe(tgi_v3_norm(slope)), from);
-    bool last = lambda2 <= fmax(TGI_PAIR_TOLERANCE, eta * eta) * from;
+    bool last = lambda2 <= fmax(TOLERANCE, eta * eta) * from;
     prepare(p, w, &s);
     double alpha = fmin(1, fmin(tgi_plane_room(p, w), length_room(&s, x0)));
     for (int halving = 0;; halving++, alpha *= 0.5) {

@@ -63,8 +63,6 @@ static void closest_edge(const double *x, double ea[3][3], double eb[3][3], doub
 
 static void first_candidates(Slab *best, const double *x, double ea[3][3], double eb[3][3], double na[3], double nb[3]) {
   double n[3];
-  for (int i = 0; i < 3; i++) n[i] = x[i] + x[3 + i] + x[6 + i] - (x[9 + i] + x[12 + i] + x[15 + i]);
-  consider(best, x, n);
   consider(best, x, na);
   consider(best, x, nb);
   for (int a = 0; a < 3; a++)
