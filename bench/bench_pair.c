@@ -62,7 +62,8 @@ static double steps(const tgiPairBlock *b, int n) {
 int main(int argc, char **argv) {
   static const struct { int kind; double gap; } cases[] = {
       {APART, 3},           {VERTEX_FACE, 1e-1}, {VERTEX_FACE, 1e-3}, {EDGE_EDGE, 1e-2},        {FACE_FACE, 1e-2},
-      {VERTEX_VERTEX, 1e-2}, {VERTEX_EDGE, 1e-2}, {VERTEX_EDGE, 1e-6}, {FLAT_VERTEX_EDGE, 1e-3}, {PAIR_KINDS, 0}};
+      {VERTEX_VERTEX, 1e-2}, {VERTEX_EDGE, 1e-2}, {VERTEX_EDGE, 1e-6}, {FLAT_VERTEX_EDGE, 1e-3}, {BOX_FACES, 1e-3},
+      {BOX_SIDES, 1e-3},    {PAIR_KINDS, 0}};
   int n = argc > 1 ? atoi(argv[1]) : 500;
   Work w = {.n = n};
   if (n <= 0) return 1;

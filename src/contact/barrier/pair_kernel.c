@@ -10,7 +10,7 @@ enum { MOST_STEPS = 100, MOST_HALVINGS = 40 };
 
 // The plane of plane.h for pair.c; vertices and what is linear in them (a, b) are multiplied by their side, p_k = s_k (x_k - centre).
 typedef struct Plane {
-  V p[6][3], centre[3], size;
+  V p[6][3], centre[3], size, area;  // area: product of the extents of both triangles
   Mask swapped;
   V u[3], delta, t1[3], t2[3];
   V inv[6], most, y[6], z[6], a[6], b[6];  // 1/m, its largest
@@ -31,7 +31,9 @@ TGI_LANE void place(Plane *p, const double *x) {
   p->size = v_all(0);
   for (int k = 0; k < 6; k++)
     for (int i = 0; i < 3; i++) at[k / 3][k % 3][i] = v_load(x + TGI_PAIR_LANES * (3 * k + i));
-  p->swapped = v_less(extent(at[1]), extent(at[0]));
+  V reach[2] = {extent(at[0]), extent(at[1])};
+  p->swapped = v_less(reach[1], reach[0]);
+  p->area = reach[0] * reach[1];
   for (int i = 0; i < 3; i++) {
     V first[3], second[3];
     for (int k = 0; k < 3; k++) {
@@ -238,9 +240,10 @@ TGI_LANE void offer_normals(Widest *w, const Edges *e) {
   }
 }
 
-// n = e_a x f_b: along it both ends of e_a are at one place and A's third vertex is -f_b.N_A from there, B's is e_a.N_B from its edge
-TGI_LANE void offer_crosses(Widest *w, const Edges *e) {
-  V lo[2][3], hi[2][3], zero = v_all(0);
+// n = e_a x f_b: along it both ends of e_a are at one place and A's third vertex is -f_b.N_A from there, B's is e_a.N_B from its edge.
+// The rounding of the product is taken off the width, so that nothing is promised by edges that are parallel to rounding.
+TGI_LANE void offer_crosses(Widest *w, const Plane *p, const Edges *e) {
+  V lo[2][3], hi[2][3], zero = v_all(0), doubt = TGI_PAIR_NOISE * p->area * p->size;
   for (int h = 0; h < 2; h++)
     for (int k = 0; k < 3; k++) {
       V third = v_dot(e->e[1 - h][k], e->normal[h]);
@@ -253,7 +256,7 @@ TGI_LANE void offer_crosses(Widest *w, const Edges *e) {
       V n[3];
       v_cross(n, e->e[0][a], e->e[1][b]);
       V d = v_dot(n, e->d[a][b]);
-      offer(w, n, v_max(d + lo[0][b] - hi[1][a], lo[1][a] - hi[0][b] - d));
+      offer(w, n, v_max(d + (lo[0][b] - hi[1][a]), (lo[1][a] - hi[0][b]) - d) - doubt);
     }
 }
 
@@ -294,14 +297,31 @@ TGI_LANE Mask settle(Plane *p, const Widest *w, Mask where, double significant) 
   return good;
 }
 
-static __attribute__((noinline)) void offer_all(Widest *w, const Plane *p, const Edges *e) {
+// n of a narrow triangle, at right angles to its edges to rounding: a cross product is so only to rounding times length over height
+TGI_LANE void straighten(V n[3], V e[3][3]) {
+  for (int k = 0; k < 3; k++) {
+    V f = v_dot(n, e[k]) / v_max(v_dot(e[k], e[k]), v_all(DBL_MIN));
+    for (int i = 0; i < 3; i++) n[i] -= f * e[k][i];
+  }
+}
+
+// what the first set holds too, now by the vertices: crosses of nearly parallel edges have no meaning, and promise widths that they have not
+static __attribute__((noinline)) void offer_all(Widest *w, const Plane *p, Edges *e) {
   V n[3];
-  for (int h = 0; h < 2; h++)
+  for (int h = 0; h < 2; h++) {
+    straighten(e->normal[h], e->e[h]);
+    offer_any(w, p, e->normal[h]);
     for (int k = 0; k < 3; k++) {
       v_cross(n, e->normal[h], e->e[h][k]);
       offer_any(w, p, n);
     }
-  for (int k = 0; k < 9; k++) offer_any(w, p, e->d[k / 3][k % 3]);
+  }
+  for (int k = 0; k < 9; k++) {
+    v_cross(n, e->e[0][k / 3], e->e[1][k % 3]);
+    offer_any(w, p, n);
+    offer_any(w, p, e->d[k / 3][k % 3]);
+  }
+  offer_closest(w, p, e);
 }
 
 TGI_LANE void nothing(Widest *w) {
@@ -316,7 +336,7 @@ TGI_LANE Mask cold(Plane *p, Mask where) {
   nothing(&w);
   edges(p, &e);
   offer_normals(&w, &e);
-  offer_crosses(&w, &e);
+  offer_crosses(&w, p, &e);
   offer_closest(&w, p, &e);
   Mask good = settle(p, &w, where, TGI_PAIR_SIGNIFICANT), rest = m_and(where, m_not(good));
   if (m_any(rest)) {

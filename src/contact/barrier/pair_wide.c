@@ -75,6 +75,9 @@ static int choice;
 // before main and before any thread: later nothing is written
 __attribute__((constructor)) static void choose(void) {
   const char *wanted = getenv("TANGERE_ISA");
+#ifdef TGI_PAIR_X86
+  __builtin_cpu_init();
+#endif
   for (int isa = 0; isa < ISAS; isa++) {
     if (!tgi_pair_isa_present(isa)) continue;
     choice = isa;

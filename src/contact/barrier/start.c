@@ -35,6 +35,14 @@ static void consider(Slab *best, const double *x, const double *n) {
   best->delta = above ? -0.5 * (lo[0] + hi[1]) : 0.5 * (lo[1] + hi[0]);
 }
 
+// n of a narrow triangle, at right angles to its edges to rounding: a cross product is so only to rounding times length over height
+static void straighten(double n[3], double e[3][3]) {
+  for (int k = 0; k < 3; k++) {
+    double f = dot(n, e[k]) / fmax(dot(e[k], e[k]), DBL_MIN);
+    for (int i = 0; i < 3; i++) n[i] -= f * e[k][i];
+  }
+}
+
 static void edges(const double *x, double e[3][3]) {
   for (int k = 0; k < 3; k++) sub(e[k], x + 3 * ((k + 1) % 3), x + 3 * k);
 }
@@ -81,9 +89,10 @@ bool tgi_pair_start(const double x[18], double size, double u[3], double *delta)
   edges(x + 9, eb);
   cross(na, ea[0], ea[1]);
   cross(nb, eb[0], eb[1]);
+  straighten(na, ea);
+  straighten(nb, eb);
   first_candidates(&best, x, ea, eb, na, nb);
   if (!(best.width > TGI_PAIR_SIGNIFICANT * size)) {
-    best.width = -1;  // what separates by less is noise
     for (int k = 0; k < 3; k++) {
       cross(n, na, ea[k]);
       consider(&best, x, n);

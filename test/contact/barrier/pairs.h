@@ -4,8 +4,12 @@
 
 #include "support/check.h"
 
-/// What of A (upper) is next to what of B; FLAT: both in one plane; APART: two random triangles, the gap is about the distance of centres.
-enum { FACE_FACE, EDGE_EDGE, VERTEX_FACE, VERTEX_VERTEX, VERTEX_EDGE, FLAT_VERTEX_EDGE, FLAT_VERTEX_VERTEX, FLAT_EDGE_EDGE, APART, PAIR_KINDS };
+/// What of A (upper) is next to what of B; FLAT: both in one plane; BOX: halves of rectangles with parallel edges, face to face or side by
+/// side; APART: two random triangles, the gap is about the distance of centres.
+enum {
+  FACE_FACE, EDGE_EDGE, VERTEX_FACE, VERTEX_VERTEX, VERTEX_EDGE, FLAT_VERTEX_EDGE, FLAT_VERTEX_VERTEX, FLAT_EDGE_EDGE, BOX_FACES, BOX_SIDES,
+  APART, PAIR_KINDS
+};
 extern const char *const pair_kind[PAIR_KINDS];
 
 /// Six vertices (A, B) with that gap: sizes of the triangles, sliver: width of both across a random direction, of their size (1: none).
