@@ -40,8 +40,9 @@ static void measure(tgtScene *c, const char *what, double size, int iterations) 
       tg_model_integrate(c->model, q, d, q);
     }
   }
-  printf("%-22s step %.0e m: first %8.1f us, each later %8.1f us; fraction %.3f, %.1f queries and %.1f sweeps in %d\n", what, size, 1e6 * first / repeats,
-         1e6 * rest / repeats / (iterations - 1), part / repeats, (double)queries / repeats, (double)sweeps / repeats, iterations);
+  printf("%-22s step %.0e m: first %8.1f us, each later %8.1f us; fraction %.3f, %.1f queries and %.1f sweeps in %d\n", what, size,
+         1e6 * first / repeats, 1e6 * rest / repeats / (iterations - 1), part / repeats, (double)queries / repeats,
+         (double)sweeps / repeats, iterations);
 }
 
 int main(int argc, char **argv) {

@@ -1,10 +1,11 @@
 // advance.c: step bound by distances, speeds and swept surfaces. See advance.h.
 //
-// Based on: [math/collision Step]. In the frame of the last body that two geoms are both carried by, a point of either moves, along the path and per unit of alpha, at most
-// at the speed V, and its velocity changes at most at the rate A (chain below). So over a stretch of length t:
+// Based on: [math/collision Step]. In the frame of the last body that two geoms are both carried by, a point of either moves, along the
+// path and per unit of alpha, at most at the speed V, and its velocity changes at most at the rate A (chain below). So over a stretch of
+// length t:
 //   bounds:  the distance falls by at most (V_1 + V_2) t;
-//   motion:  every vertex keeps within A t^2/8 of the straight line between its places at the ends, uniformly run through: nothing touches before straight
-//            motions come as near as that (sweep.h), in whatever direction the bodies slide.
+//   motion:  every vertex keeps within A t^2/8 of the straight line between its places at the ends, uniformly run through: nothing
+//            touches before straight motions come as near as that (sweep.h), in whatever direction the bodies slide.
 #include "coll/advance.h"
 
 #include <math.h>
@@ -42,8 +43,8 @@ static int group_of(const tgModel *m, int j) {
   return m->dof_grpadr[j];
 }
 
-// From the body towards the root, for a group that turns at the rate w about an axis and moves the sphere's centre c at the speed u: a point that the dofs
-// below have moved by up to D = V span is no farther from the axis than u/w + r + D, so
+// From the body towards the root, for a group that turns at the rate w about an axis and moves the sphere's centre c at the speed u: a
+// point that the dofs below have moved by up to D = V span is no farther from the axis than u/w + r + D, so
 //   A += 2 w V + w (u + w (r + D)),  V += u + w (r + D).
 // Dofs up to `stop` are left out; d are rates per unit of alpha, at the present frames.
 static Rates chain(const tgSim *s, const tgReal *d, int body, int stop, const double *c, double r, double span) {
@@ -207,7 +208,8 @@ static void keep_frames(Work *w) {
   for (int b = 0; b < w->s->m.nbody; b++) w->body0[b] = body_pose(w->s, b);
 }
 
-// Part of the stretch, in [0, until], that pair p may run, by its straightened motion from the kept frames to the present ones; *enough: what bounds allow already.
+// Part of the stretch, in [0, until], that pair p may run, by its straightened motion from the kept frames to the present ones; *enough:
+// what bounds allow already.
 static double run(const Work *w, int p, double enough, double until) {
   const tgModel *m = &w->s->m;
   int g = w->a->geom1[p], h = w->a->geom2[p], common = common_dof(m, m->geom_body[g], m->geom_body[h]);
@@ -288,7 +290,8 @@ static bool take(Work *w) {
   w->body0 = tgi_stack_bytes(w->s, b * sizeof *w->body0);
   w->q1 = tgi_stack_real(w->s, (size_t)m->nq);
   w->step = tgi_stack_real(w->s, (size_t)m->nv);
-  if (w->geom == NULL || w->lower == NULL || w->near == NULL || w->geom0 == NULL || w->body0 == NULL || w->q1 == NULL || w->step == NULL) return false;
+  if (w->geom == NULL || w->lower == NULL || w->near == NULL || w->geom0 == NULL || w->body0 == NULL || w->q1 == NULL || w->step == NULL)
+    return false;
   w->first = w->lower + n;
   w->V = w->first + n;
   w->A = w->V + n;

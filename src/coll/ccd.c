@@ -47,8 +47,8 @@ static double first_root(double a, double b, double c) {
   return 2 * a / (-b + sqrt(disc));   // the smaller positive root for c > 0, the only one for c <= 0; no cancellation where b < 0
 }
 
-// Times s after t until some vertices i, j have (n + s turn).(x_i - y_j) = goal (1 + |turn|^2 s^2/2), turn normal to n: until then a plane of normal
-// n + s turn keeps the sets goal apart, since |n + s turn| is no larger than the bracket. 0 when some have less already.
+// Times s after t until some vertices i, j have (n + s turn).(x_i - y_j) = goal (1 + |turn|^2 s^2/2), turn normal to n: until then a plane
+// of normal n + s turn keeps the sets goal apart, since |n + s turn| is no larger than the bracket. 0 when some have less already.
 static double plane_holds(const Motion *m, const double *n, const double *turn, double t, double goal) {
   double end = INFINITY, x[18], bend = 0.5 * goal * tgi_d3_dot(turn, turn);
   for (int i = 0; i < 3 * (m->na + m->nb); i++) x[i] = m->x0[i] + t * m->v[i];
@@ -67,8 +67,9 @@ static double plane_holds(const Motion *m, const double *n, const double *turn, 
 // difference of vertices k and l of x
 static void edge_of(const double *x, int k, int l, double *r) { tgi_d3_sub(r, x + 3 * l, x + 3 * k); }
 
-// Normal of the features, and its rate while it stays normal to them: of a face, its own; of two edges, that of their cross product; of an edge and a vertex,
-// what is normal to the edge; of two vertices, n, held. n = (a - b)/d is blunt where d is near rounding, a cross product is not.
+// Normal of the features, and its rate while it stays normal to them: of a face, its own; of two edges, that of their cross product; of an
+// edge and a vertex, what is normal to the edge; of two vertices, n, held. n = (a - b)/d is blunt where d is near rounding, a cross product
+// is not.
 static void feature_normal(const Motion *m, const tgiNearby *c, double t, const double *n, double *normal, double *turn) {
   double x[18], d[2][3], v[2][3];
   int count = 0, first = 0;

@@ -16,8 +16,8 @@ typedef struct tgiCcd {
 } tgiCcd;
 enum { TGI_CCD_ROUNDS = 500 };
 
-/// Vertices x(t) = x0 + t (x1 - x0), t in [0, 1]; tol > 0, at least 1e-14 of the largest coordinate, gap >= 0. A distance that falls to the gap is never missed;
-/// one that stays above gap + tol is no hit; between the two, either.
+/// Vertices x(t) = x0 + t (x1 - x0), t in [0, 1]; tol > 0, at least 1e-14 of the largest coordinate, gap >= 0. A distance that falls to the
+/// gap is never missed; one that stays above gap + tol is no hit; between the two, either.
 /// Vertex (3 numbers) and face (9); edge and edge (6 and 6); triangle and triangle (9 and 9).
 tgiCcd tgi_ccd_vertex_face(const double x0[12], const double x1[12], double gap, double tol);
 tgiCcd tgi_ccd_edge_edge(const double x0[12], const double x1[12], double gap, double tol);

@@ -1,7 +1,8 @@
 // exact.c: intersection of triangles and surfaces by exact signs. See exact.h.
 //
-// Based on: [math/collision Intersection], [Shewchuk]. A sign is taken from the rounded determinant where that is larger than its error bound, else from
-// a sum of doubles that is the determinant exactly: differences split as hi + lo, products as p + e, and all terms added without loss.
+// Based on: [math/collision Intersection], [Shewchuk]. A sign is taken from the rounded determinant where that is larger than its error
+// bound, else from a sum of doubles that is the determinant exactly: differences split as hi + lo, products as p + e, and all terms added
+// without loss.
 #include "coll/exact.h"
 
 #include <math.h>

@@ -8,12 +8,14 @@
 
 #include "tangere/base.h"
 
-/// Sign of the determinant (a - d, b - d, c - d): 1 when d is below the plane of a, b, c, these counter-clockwise seen from above; 0 in the plane.
+/// Sign of the determinant (a - d, b - d, c - d): 1 when d is below the plane of a, b, c, these counter-clockwise seen from above; 0 in the
+/// plane.
 int tgi_exact_orient3(const double *a, const double *b, const double *c, const double *d);
 /// Sign of the determinant (a - c, b - c) of the coordinates u and v of points: 1 when a, b, c turn counter-clockwise.
 int tgi_exact_orient2(const double *a, const double *b, const double *c, int u, int v);
 
-/// Do the closed triangles (9 numbers each, vertex by vertex) have a common point? Coplanar ones, and ones that are a segment or a point, included.
+/// Do the closed triangles (9 numbers each, vertex by vertex) have a common point? Coplanar ones, and ones that are a segment or a point,
+/// included.
 bool tgi_exact_triangles(const double a[9], const double b[9]);
 
 /// The surface of one body for many tests: faces and a tree of boxes around them. Vertices are given anew for every pose.
@@ -37,8 +39,8 @@ void tgi_exact_pose(tgiExactSurface *surface, const double *vert);
 bool tgi_exact_surfaces(const tgiExactSurface *a, const tgiExactSurface *b, int pair[2]);
 /// A vertex of a face of a with n.(x - p) <= 0, the half-space being below the plane through p with normal n; -1: none.
 int tgi_exact_half_space(const tgiExactSurface *a, const double p[3], const double n[3]);
-/// How often the surface winds about the point, by solid angles, to rounding: 1 inside a closed one whose faces point outwards, 0 outside. This
-/// tells a body that is wholly inside another, where no faces meet. Not exact near the surface.
+/// How often the surface winds about the point, by solid angles, to rounding: 1 inside a closed one whose faces point outwards, 0 outside.
+/// This tells a body that is wholly inside another, where no faces meet. Not exact near the surface.
 double tgi_surface_winding(const tgiExactSurface *a, const double p[3]);
 
 #endif

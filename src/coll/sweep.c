@@ -165,8 +165,8 @@ static void first_contact(Sweep *S, int i, int j) {
   for (int c = 0; c < 2; c++) first_contact(S, first ? child[c] : i, first ? j : child[c]);
 }
 
-double tgi_solid_sweep(const tgiSolid *a, const tgiPose pa[2], const tgiSolid *b, const tgiPose pb[2], double gap, double tol, double enough,
-                       double until) {
+double tgi_solid_sweep(const tgiSolid *a, const tgiPose pa[2], const tgiSolid *b, const tgiPose pb[2], double gap, double tol,
+                       double enough, double until) {
   Sweep S = {.a = a, .b = b, .pa = pa, .pb = pb, .gap = gap, .tol = tol, .enough = enough, .t = until};
   first_contact(&S, 0, 0);
   return S.t;

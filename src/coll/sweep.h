@@ -15,12 +15,14 @@ typedef struct tgiPlane { double p[3], n[3]; } tgiPlane;
 
 /// Least of the distance and cap. Cheap when the spheres are cap apart.
 double tgi_solid_distance(const tgiSolid *a, const tgiPose *pa, const tgiSolid *b, const tgiPose *pb, double cap);
-/// Vertices move along straight lines from their places at the first pose to those at the second: until the time that is returned, in [0, until], the distance is
-/// at least gap; below `until` it has come down to gap + tol by then. A time <= enough may be returned for any earlier one. until <= 1.
-double tgi_solid_sweep(const tgiSolid *a, const tgiPose pa[2], const tgiSolid *b, const tgiPose pb[2], double gap, double tol, double enough,
-                       double until);
+/// Vertices move along straight lines from their places at the first pose to those at the second: until the time that is returned, in [0,
+/// until], the distance is at least gap; below `until` it has come down to gap + tol by then. A time <= enough may be returned for any
+/// earlier one. until <= 1.
+double tgi_solid_sweep(const tgiSolid *a, const tgiPose pa[2], const tgiSolid *b, const tgiPose pb[2], double gap, double tol,
+                       double enough, double until);
 
-/// The same against a half-space at rest: height of the lowest vertex over the plane (negative below), and the time at which it falls to gap.
+/// The same against a half-space at rest: height of the lowest vertex over the plane (negative below), and the time at which it falls to
+/// gap.
 double tgi_solid_height(const tgiSolid *a, const tgiPose *pa, const tgiPlane *plane, double cap);
 double tgi_solid_fall(const tgiSolid *a, const tgiPose pa[2], const tgiPlane *plane, double gap, double until);
 

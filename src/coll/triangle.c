@@ -1,7 +1,7 @@
 // triangle.c: distance of two triangles over all pairs of features. See triangle.h.
 //
-// Based on: [math/collision Distance]. Of disjoint triangles the closest points are those of a vertex and a face, or of two edges. Every candidate is a pair of
-// points of the two sets, so that a badly conditioned one can only lose.
+// Based on: [math/collision Distance]. Of disjoint triangles the closest points are those of a vertex and a face, or of two edges. Every
+// candidate is a pair of points of the two sets, so that a badly conditioned one can only lose.
 #include "coll/triangle.h"
 
 #include <math.h>
@@ -45,8 +45,8 @@ static void vertex_edge(Best *best, bool swapped, const double *p, int i, const 
   }
 }
 
-// Interiors of two edges: the common normal n = d x e gives the feet; with the edges almost parallel the feet are ill placed along them, but not
-// their distance.
+// Interiors of two edges: the common normal n = d x e gives the feet; with the edges almost parallel the feet are ill placed along them,
+// but not their distance.
 static void edge_edge(Best *best, const double *p, const double *q, int i, const double *u, const double *v, int j) {
   double d[3], e[3], n[3], r[3], c[3], x[3], y[3];
   tgi_d3_sub(d, q, p);

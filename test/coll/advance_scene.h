@@ -103,6 +103,13 @@ static inline int tgt_scene_touching(const tgtScene *c) {
   return -1;
 }
 
+static inline tgiPose tgt_scene_pose(const tgtScene *c, int g) {
+  tgiPose P;
+  for (int i = 0; i < 9; i++) P.R[i] = tgRe(c->sim->geom_xmat[9 * g + i]);
+  for (int i = 0; i < 3; i++) P.p[i] = tgRe(c->sim->geom_xpos[3 * g + i]);
+  return P;
+}
+
 static inline double tgt_advance(tgtScene *c, const tgReal *q, const tgReal *d, bool plain, bool forget) {
   double fraction = -1;
   c->advance.plain = plain;

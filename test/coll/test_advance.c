@@ -1,4 +1,4 @@
-// test_advance.c: step bounds against the exact checker along the path, distances against all pairs of faces, the twin without swept surfaces, memory.
+// test_advance.c: step bounds against the exact checker along the path, against their plain twin, with and without memory.
 #include <string.h>
 
 #include "coll/advance_scene.h"
@@ -35,11 +35,7 @@ static double brute_distance(const tgtScene *c, int p) {
 static double tree_distance(const tgtScene *c, int p) {
   int g[2] = {c->model->pair_geom1[p], c->model->pair_geom2[p]};
   if (c->vert[g[0]] == NULL || c->vert[g[1]] == NULL) return brute_distance(c, p);
-  tgiPose P[2];
-  for (int s = 0; s < 2; s++) {
-    for (int i = 0; i < 9; i++) P[s].R[i] = tgRe(c->sim->geom_xmat[9 * g[s] + i]);
-    for (int i = 0; i < 3; i++) P[s].p[i] = tgRe(c->sim->geom_xpos[3 * g[s] + i]);
-  }
+  tgiPose P[2] = {tgt_scene_pose(c, g[0]), tgt_scene_pose(c, g[1])};
   return tgi_solid_distance(&c->solid[g[0]], P, &c->solid[g[1]], P + 1, INFINITY);
 }
 
@@ -186,7 +182,8 @@ static void paths(void (*make)(tgtScene *), uint64_t seed, int trials) {
     n.trials++;
     if (tgt_scene_touching(&c) < 0) check_path(&c, &r, q, d, &n);
   }
-  print_message("%d of %d free, %d whole steps, %d cut; %.2f rounds on average; mean fraction %.3f, by bounds alone %.3f\n", n.free, n.trials, n.whole, n.cut,
+  print_message("%d of %d free, %d whole steps, %d cut; %.2f rounds on average; mean fraction %.3f, by bounds alone %.3f\n", n.free,
+                n.trials, n.whole, n.cut,
                 n.rounds / n.free, n.part / n.free, n.plain / n.free);
   check_true(n.free > 20 && n.whole > 5 && n.cut > 5, "cases");
   tgt_scene_close(&c);
@@ -215,10 +212,7 @@ static void distances(void **state) {
     for (int p = 0; p < c.model->npair; p++) {
       int g[2] = {c.model->pair_geom1[p], c.model->pair_geom2[p]};
       if (c.vert[g[0]] == NULL || c.vert[g[1]] == NULL) continue;
-      for (int s = 0; s < 2; s++) {
-        for (int i = 0; i < 9; i++) P[s].R[i] = tgRe(c.sim->geom_xmat[9 * g[s] + i]);
-        for (int i = 0; i < 3; i++) P[s].p[i] = tgRe(c.sim->geom_xpos[3 * g[s] + i]);
-      }
+      for (int s = 0; s < 2; s++) P[s] = tgt_scene_pose(&c, g[s]);
       double b = brute_distance(&c, p), cap = b * tgt_uniform(&r, 0.5, 1.5);
       check_close(tgi_solid_distance(&c.solid[g[0]], P, &c.solid[g[1]], P + 1, INFINITY), b, 1e-12);
       check_close(tgi_solid_distance(&c.solid[g[0]], P, &c.solid[g[1]], P + 1, cap), fmin(b, cap), 1e-12);
@@ -285,7 +279,7 @@ static void fast_and_thin(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(distances), cmocka_unit_test(bodies), cmocka_unit_test(articulated), cmocka_unit_test(memory),
-                                     cmocka_unit_test(fast_and_thin)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(distances), cmocka_unit_test(bodies), cmocka_unit_test(articulated),
+                                     cmocka_unit_test(memory), cmocka_unit_test(fast_and_thin)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-// test_ccd.c: distance of triangles against the conditions of optimality; first contact of moving features against roots of the volume's cubic.
+// test_ccd.c: distance of triangles against the conditions of optimality; first contact of moving features against roots of a cubic.
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,7 +151,8 @@ static int roots(const Cubic *p, real *root) {
   return found;
 }
 
-// Least barycentric coordinate of the vertex in the face (na 1), or the least of s, 1 - s, t, 1 - t of the crossing of the edges (na 2), at a root.
+// Least barycentric coordinate of the vertex in the face (na 1), or the least of s, 1 - s, t, 1 - t of the crossing of the edges (na 2), at
+// a root.
 static real margin(const double *x0, const double *x1, int na, real t) {
   real x[4][3], e[3], f[3], n[3], r[3], c[3], least = 1;
   for (int k = 0; k < 4; k++)
@@ -223,7 +224,8 @@ static double gap_at(const double *x0, const double *x1, int na, double t) {
   return na == 1 ? tgi_point_triangle(x, x + 3).distance : tgi_segment_segment(x, x + 6).distance;
 }
 
-// Vertices at random; with `aim` they meet at a random time: x(t*) has the features crossing. thin: slivers; fast: motions of 1000 times the size.
+// Vertices at random; with `aim` they meet at a random time: x(t*) has the features crossing. thin: slivers; fast: motions of 1000 times
+// the size.
 static void random_motion(tgtRandom *r, int na, bool aim, bool thin, bool fast, double *x0, double *x1) {
   double x[12], v[12], t = tgt_uniform(r, 0.01, 0.99), scale = pow(10, tgt_uniform(r, -3, 3));
   for (int i = 0; i < 12; i++) {

@@ -1,0 +1,20 @@
+// stress.h: ten scenes that tempt bodies to pass through each other: thin, fast, interlocked, wedged, of very different masses.
+#ifndef TG_TEST_STRESS_H
+#define TG_TEST_STRESS_H
+
+#include "tangere/sim.h"
+
+enum { TGT_STRESS_SCENES = 10 };
+
+typedef struct tgtStress {
+  const char *name;
+  double h;                ///< step [s]
+  double mu;               ///< weight of the contact potential
+  int contact_from;        ///< step after which some pair must have been within 1 mm, with a force
+  tgDesc *(*make)(void);
+  void (*start)(tgSim *s); ///< velocities and controls at the start; NULL: at rest
+} tgtStress;
+
+const tgtStress *tgt_stress(int scene);
+
+#endif
