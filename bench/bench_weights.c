@@ -1,5 +1,6 @@
 // bench_weights.c: how the weights of a sphere tree should climb: the table of docs/decisions/0009-barrier-weights.md.
 // Usage: bench_weights [T]      rows up to T triangles a body (default 6272)
+//        bench_weights --frames [T] steps of 16 balls on a table under the contact model `barrier`, T triangles a ball at most (default 392)
 //
 // Potentials are summed by a plain recursion of its own, along one direction: value, force, and the part of the force that only blending
 // makes. Planks: 2 x 0.4 x 0.2 m, one on the other, the gap at which mu F is 1.57 N. Balls: radius 0.1 m, 0.5 kg, octahedra cut into 8 f^2
@@ -8,10 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "contact/barrier/pair.h"
 #include "geom/sphere_tree.h"
 #include "math/vec3.h"
+#include "tangere/desc.h"
+#include "tangere/step.h"
 
 static const double mu = 1e-7, eps = 0.5, up[3] = {0, 0, 1}, aslant[3] = {0.48, 0.6, 0.64};
 
@@ -77,7 +81,7 @@ static Body make(Soup *s, tgiTreeForm form, tgiClimb climb) {
 }
 
 // octahedron of f cells an edge
-static Body ball(double radius, int f, tgiTreeForm form, tgiClimb climb) {
+static Soup ball_soup(double radius, int f) {
   Soup s = soup(8 * f * f);
   for (int o = 0; o < 8; o++)
     for (int i = 0; i < f; i++)
@@ -89,8 +93,14 @@ static Body ball(double radius, int f, tgiTreeForm form, tgiClimb climb) {
             double y[3] = {at[c][0], at[c][1], f - at[c][0] - at[c][1]}, r = sqrt(y[0] * y[0] + y[1] * y[1] + y[2] * y[2]);
             for (int k = 0; k < 3; k++) x[c][k] = (o >> k & 1 ? -radius : radius) * y[k] / r;
           }
-          put(&s, x[0], x[1], x[2]);
+          if (__builtin_popcount((unsigned)o) % 2 == 0) put(&s, x[0], x[1], x[2]);
+          else put(&s, x[0], x[2], x[1]);
         }
+  return s;
+}
+
+static Body ball(double radius, int f, tgiTreeForm form, tgiClimb climb) {
+  Soup s = ball_soup(radius, f);
   return make(&s, form, climb);
 }
 
@@ -222,10 +232,95 @@ static Approach approach(const Body *b, double touch, const double along[3], dou
   return r;
 }
 
+// ---- frames ----
+
+// fifteen balls in a triangle, 5 mm apart, and one that comes at 2 m/s, on a box, all 2 mm above it
+static tgModel *billiards(int f) {
+  const double r = 0.1, apart = 2.05 * r;
+  tgError e = {0};
+  tgDesc *d = tg_desc_create(NULL);
+  Soup s = ball_soup(r, f);
+  check(d != NULL, "no memory");
+  int mesh = tg_desc_add_mesh(d, "ball", s.vert, s.nvert, s.face, s.nface), table = tg_desc_add_geom(d, 0, TG_GEOM_BOX, "table");
+  const double half[3] = {3, 3, 0.1};
+  memcpy(d->geom[table].size, half, sizeof half);
+  d->geom[table].pos[2] = -0.1;
+  d->geom[table].friction[0] = 0;
+  for (int k = 0, row = 0, at = 0; k < 16; k++, at++) {
+    if (k > 0 && k < 15 && at > row) row++, at = 0;
+    int b = tg_desc_add_body(d, 0, NULL), g = tg_desc_add_geom(d, b, TG_GEOM_MESH, NULL);
+    tg_desc_add_joint(d, b, TG_JOINT_FREE, NULL);
+    d->geom[g].mesh = mesh;
+    d->geom[g].density = 0;
+    d->geom[g].friction[0] = 0;
+    d->body[b].has_inertial = true;
+    d->body[b].mass = 0.5;
+    for (int i = 0; i < 3; i++) d->body[b].inertia[i] = 0.4 * 0.5 * r * r;
+    d->body[b].pos[0] = k < 15 ? row * apart * sqrt(0.75) : -4 * r;
+    d->body[b].pos[1] = k < 15 ? (at - 0.5 * row) * apart : 0.01;
+    d->body[b].pos[2] = r + 0.002;
+  }
+  tgModel *m = tg_model_compile(d, NULL, &e);
+  check(m != NULL, e.text);
+  tg_desc_free(d);
+  free(s.vert);
+  free(s.face);
+  return m;
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void frames(int f, tgHierarchy hierarchy) {
+  enum { FRAMES = 40 };
+  tgError e = {0};
+  tgModel *m = billiards(f);
+  tgContactOptions o = tg_contact_default();
+  o.hierarchy = hierarchy;
+  o.mu = mu;
+  o.eps = eps;
+  tgContact *c = tg_contact_create(m, "barrier", &o, &e);
+  check(c != NULL, e.text);
+  tgSim *sim = tg_sim_create(m, c, NULL, &e);
+  check(sim != NULL, e.text);
+  tg_sim_qvel(sim)[15 * 6] = 2;
+  double took = 0, worst = 0;
+  int total = 0, most = 0;
+  for (int k = 0; k < FRAMES; k++) {
+    tgStepInfo info = {0};
+    double start = now();
+    tgStatus st = tg_sim_step_growing(sim, 0.04, &info);
+    check(st == TG_OK, tg_sim_error(sim)->text);
+    took += now() - start;
+    worst = fmax(worst, now() - start);
+    total += info.iterations;
+    if (info.iterations > most) most = info.iterations;
+  }
+  printf("| %s | %d | %.1f | %d | %.1f | %.1f |\n", hierarchy == TG_HIERARCHY_PAPER ? "publication" : "moment", 16 * 8 * f * f, total / (double)FRAMES, most,
+         1e3 * took / FRAMES, 1e3 * worst);
+  fflush(stdout);
+  tg_sim_free(sim);
+  tg_contact_free(c);
+  tg_model_free(m);
+}
+
+static int all_frames(int most) {
+  static const int cells[] = {2, 4, 7};
+  printf("| form | T of 16 balls | Newton steps a frame | most | ms a frame | worst |\n|---|---|---|---|---|---|\n");
+  for (int k = 0; k < 2; k++)
+    for (int i = 0; i < 3; i++)
+      if (8 * cells[i] * cells[i] <= most) frames(cells[i], k == 0 ? TG_HIERARCHY_PAPER : TG_HIERARCHY_MOMENT);
+  return 0;
+}
+
 int main(int argc, char **argv) {
   static const struct { int f, cells[3]; } size[] = {{1, {1, 1, 1}}, {2, {5, 1, 1}}, {4, {10, 2, 1}}, {7, {20, 4, 2}}, {16, {40, 8, 4}}, {28, {70, 14, 7}}};
   static const struct { const char *name; tgiTreeForm form; tgiClimb climb; } kind[] = {
       {"publication", TGI_TREE_PAPER, TGI_CLIMB_SUM}, {"sum", TGI_TREE_MOMENT, TGI_CLIMB_SUM}, {"area", TGI_TREE_MOMENT, TGI_CLIMB_AREA}};
+  if (argc > 1 && strcmp(argv[1], "--frames") == 0) return all_frames(argc > 2 ? atoi(argv[2]) : 392);
   int most = argc > 1 ? atoi(argv[1]) : 6272;
   printf("| weights | planks T | gap mm | blended at most | minima | beyond | balls T | a(1 cm) | a(1 m) | blended 1 cm | at most | minima | beyond |\n"
          "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");

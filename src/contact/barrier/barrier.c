@@ -30,7 +30,7 @@ static bool renew_numbers(const tgSim *s, int g, tgiBarrierGeom *geom) {
   const tgReal *size = tgi_surface_size(&s->m, g);
   if (geom->made && same(size, geom->size, 3)) return false;
   tgi_v3_copy(geom->size, size);
-  tgi_tree_numbers(k->shapes.surface[g], k->shapes.tree[g], k->form, TGI_CLIMB_SUM, size, &geom->numbers);
+  tgi_tree_numbers(k->shapes.surface[g], k->shapes.tree[g], k->form, TGI_CLIMB_DEFAULT, size, &geom->numbers);
   tgi_posed_numbers(&geom->numbers, &geom->posed);
   if (k->before_plane[g]) {
     if (k->form == TGI_TREE_MOMENT) tgi_plane_numbers(k->shapes.tree[g], &geom->numbers, &geom->plane_numbers);

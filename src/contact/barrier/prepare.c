@@ -63,7 +63,7 @@ static tgStatus nominal_radii(const tgContact *c, tgiBarrier *k, int g, tgError 
   bool room = memory != NULL && k->nominal[g] != NULL;
   if (room) {
     tgiTreeNumbers numbers = tgi_tree_place(surface, tree, memory);
-    tgi_tree_numbers(surface, tree, k->form, TGI_CLIMB_SUM, tgi_surface_size(c->model, g), &numbers);
+    tgi_tree_numbers(surface, tree, k->form, TGI_CLIMB_DEFAULT, tgi_surface_size(c->model, g), &numbers);
     for (size_t i = 0; i < n; i++) k->nominal[g][i] = tgRe(numbers.radius[i]);
   }
   k->alloc.free(k->alloc.ctx, memory);
