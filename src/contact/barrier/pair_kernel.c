@@ -54,12 +54,13 @@ TGI_LANE V turned(const Plane *p, V a) { return v_pick(p->swapped, -a, a); }
 
 // all margins positive
 TGI_LANE Mask look(Plane *p) {
-  V least;
-  for (int k = 0; k < 6; k++) {
-    p->inv[k] = 1.0 / (v_dot(p->u, p->p[k]) + sided(k, p->delta));
-    least = k == 0 ? p->inv[0] : v_min(least, p->inv[k]);
-    p->most = k == 0 ? p->inv[0] : v_max(p->most, p->inv[k]);
-    p->S = k == 0 ? p->inv[0] : p->S + p->inv[k];
+  for (int k = 0; k < 6; k++) p->inv[k] = 1.0 / (v_dot(p->u, p->p[k]) + sided(k, p->delta));
+  V least = p->inv[0];
+  p->most = p->S = p->inv[0];
+  for (int k = 1; k < 6; k++) {
+    least = v_min(least, p->inv[k]);
+    p->most = v_max(p->most, p->inv[k]);
+    p->S += p->inv[k];
   }
   return m_and(v_less(v_all(0), least), v_less(p->most, v_all(1e300)));
 }
