@@ -22,11 +22,19 @@ static void adam_step(const YamlOptimizer *o, int n, int k, double rate, const d
   }
 }
 
+// no gradient and no momentum: the iterate stays where it is for good
+static bool at_rest(int n, const double *g, const double *m) {
+  for (int i = 0; i < n; i++)
+    if (g[i] != 0 || m[i] != 0) return false;
+  return true;
+}
+
 static tgStatus first_order(tgOptRun *r, tgBundle *bundle, double *x, double *work) {
   const YamlOptimizer *o = &r->task->optimizer;
   int n = r->task->n;
   double *g = work, *m = work + n, *s = work + 2 * n, *good = work + 3 * n, rate = o->rate;
   memcpy(good, x, (size_t)n * sizeof *x);
+  memset(m, 0, 2 * (size_t)n * sizeof *m);   // and s; windows of a receding horizon share the work
   for (int k = 0; k < o->iterations; k++) {
     double f;
     tgStatus st = bundle != NULL ? tgi_bundle_eval(bundle, x, &f, g) : tgi_opt_eval(r, x, &f, g);
@@ -36,7 +44,7 @@ static tgStatus first_order(tgOptRun *r, tgBundle *bundle, double *x, double *wo
     }
     if (st != TG_OK) return st;
     memcpy(good, x, (size_t)n * sizeof *x);
-    if (tgi_opt_iteration(r, f)) return TG_OK;
+    if (tgi_opt_iteration(r, f) || at_rest(n, g, m)) return TG_OK;
     if (o->method != TG_METHOD_DESCENT) adam_step(o, n, k, rate, g, m, s, x);
     else
       for (int i = 0; i < n; i++) x[i] -= rate * g[i];

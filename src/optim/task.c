@@ -428,6 +428,31 @@ tgStatus tg_task_override(tgTask *task, const char *contact, const char *method,
   FAIL("there is no method '%s'; known are adam, descent, lbfgs, random, cem, ilqr, gauss_newton, bundle and shooting", method);
 }
 
+tgStatus tgi_task_set_contact(tgTask *t, const char *word, const tgContactOptions *options, tgError *error) {
+  tgContact *made = tg_contact_create(t->model, word != NULL ? word : t->word, options, error);
+  if (made == NULL) return TG_ERR_INVALID;
+  tg_contact_free(t->contact);
+  t->contact = made;
+  t->contact_options = *options;
+  if (word != NULL) snprintf(t->word, sizeof t->word, "%s", word);
+  return TG_OK;
+}
+
+tgStatus tgi_task_retime(tgTask *t, int steps, double h, tgError *error) {
+  YamlReceding *r = t->yaml->receding;
+  double ratio = t->h / h;
+  for (int i = 0; i < t->nterm; i++)
+    if (t->term[i].when == TG_TERM_TIME) FAIL("losses: %s looks at a time, and the steps are changed", t->term[i].label);
+  t->yaml->horizon.steps = steps;
+  t->yaml->horizon.timestep = h;
+  if (r != NULL) {
+    int every = tgi_controls_every(t), apply = (int)lround(r->apply * ratio / every), horizon = (int)lround(r->horizon * ratio / every);
+    r->apply = every * (apply > 1 ? apply : 1);
+    r->horizon = every * horizon > r->apply ? every * horizon : r->apply;
+  }
+  return resolve_horizon(t, error);
+}
+
 tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error) {
   if (task == NULL) return tgi_error(error, TG_ERR_ARG, "no task given");
   tgContactOptions o = task->contact_options;

@@ -103,6 +103,11 @@ struct tgTask {
   double stop_loss;         // -INFINITY: none
 };
 
+/// The task under contact model `word` (NULL: the same) with these options in place of the file's.
+tgStatus tgi_task_set_contact(tgTask *task, const char *word, const tgContactOptions *options, tgError *error);
+/// Another step size over about the same time, `steps` of them; a receding horizon keeps its seconds. Terms at a time are refused.
+tgStatus tgi_task_retime(tgTask *task, int steps, double h, tgError *error);
+
 /// Tangent step (nv) from the file's start to the q0 of decision variables x.
 void tgi_task_position_step(const tgTask *task, const double *x, double *dq);
 

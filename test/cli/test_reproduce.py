@@ -21,6 +21,13 @@ ROWS = {
              "catapult.shooting_loss catapult.search_over_shooting_seconds",
     "LC-R3": "plain.max_abs_control aware.final_loss aware.iterations",
     "LC-R4": "catapult.miss_m jumpworm.rise_m humanoid.clearance_m humanoid.failed_lcp",
+    "BA-R1": "paper.mu1e-6.stable_s paper.mu1e-7.stable_s paper.mu1e-10.stable_s paper.mu1e-7.margin_m paper.margin_exponent "
+             "paper.mu1e-7.force_error_N moment.mu1e-7.stable_s moment.mu1e-7.refined_margin_ratio_error intersections",
+    "BA-R2": "seeds_solved local.final_over_first lcp.final_over_first bundle.final_over_first intersections",
+    "BA-R3": "paper.ms.512 paper.ms.6272 moment.ms.512 moment.ms.6272 paper.exponent brute.ms.512 paper.worst_over_mean.6272",
+    "BA-R4": "solved seconds local.solved lcp.solved intersections",
+    "BA-R6": "solved final_over_first local.final_over_first intersections",
+    "BA-R8": "solved_of_dt solved_of_mu intersections",
     "TO-R3": "prism.slope_error prism.stop_step cubes.final_speed cubes.momentum_error frictionless_steps",
 }
 
@@ -97,7 +104,7 @@ def test_a_folder_that_cannot_be_made(tmp_path):
 
 
 @pytest.mark.skipif("TANGERE_LONG" not in os.environ, reason="make test-long")
-@pytest.mark.parametrize("name", ["LC-R2", "LC-R3", "LC-R4"])
+@pytest.mark.parametrize("name", ["LC-R2", "LC-R3", "LC-R4", "BA-R1", "BA-R2", "BA-R3", "BA-R4", "BA-R6", "BA-R8"])
 def test_long(name, tmp_path):
     result, rows = rows_of(run("reproduce", name, "--json", "--out", tmp_path))
     assert result["pass"] and set(ROWS[name].split()) <= set(rows) and result["seconds"] < 600

@@ -1,7 +1,7 @@
 // table.c: the reproductions: their rows, what each should reach, and the papers' figures.
 #include <math.h>
 
-#include "cli/experiments.h"
+#include "cli/reproduce/barrier.h"
 
 #define NONE NAN   // no published figure in this row's unit
 
@@ -71,6 +71,59 @@ static const tgBand prism_bands[] = {
     {"frictionless_steps", '<', 0, "", NONE},
 };
 
+// [barrier] table 2
+static const tgBand stack_bands[] = {
+    {"paper.mu1e-6.stable_s", '>', 10, "s", NONE},
+    {"paper.mu1e-7.stable_s", '>', 10, "s", NONE},
+    {"paper.mu1e-10.stable_s", '>', 10, "s", NONE},
+    {"paper.mu1e-7.margin_m", '<', 0.0045, "m", 1.47e-3},
+    {"paper.margin_exponent", '<', 0.6, "", NONE},
+    {"paper.mu1e-7.force_error_N", '<', 1e-4, "N", 6.42e-5},
+    {"moment.mu1e-7.stable_s", '>', 10, "s", NONE},
+    {"moment.mu1e-7.refined_margin_ratio_error", '<', 0.3, "", NONE},
+    {"intersections", '<', 0, "", NONE},
+};
+
+static const tgBand billiards_bands[] = {
+    {"seeds_solved", '>', 8, "", NONE},
+    {"local.final_over_first", '>', 0.99, "", NONE},
+    {"lcp.final_over_first", '>', 0.99, "", NONE},
+    {"bundle.final_over_first", '>', 0.9, "", NONE},
+    {"intersections", '<', 0, "", NONE},
+};
+
+// [barrier] appendix A.6.5: whole frames on the authors' machine, 512 and 6208 triangles
+static const tgBand cost_bands[] = {
+    {"paper.ms.512", '<', 15, "ms", 600},
+    {"paper.ms.6272", '<', 60, "ms", 3180},
+    {"moment.ms.512", '<', 22.5, "ms", NONE},
+    {"moment.ms.6272", '<', 90, "ms", NONE},
+    {"paper.exponent", '<', 0.7, "", 0.67},
+    {"brute.ms.512", 0, 0, "ms", 3350},
+    {"paper.worst_over_mean.6272", '<', 3, "", NONE},
+};
+
+static const tgBand push_bands[] = {
+    {"solved", '>', 1, "", NONE},
+    {"seconds", '<', 300, "s", NONE},
+    {"local.solved", '<', 0, "", NONE},
+    {"lcp.solved", '<', 0, "", NONE},
+    {"intersections", '<', 0, "", NONE},
+};
+
+static const tgBand ant_bands[] = {
+    {"solved", '>', 1, "", NONE},
+    {"final_over_first", '<', 0.1, "", NONE},
+    {"local.final_over_first", '>', 0.9, "", NONE},
+    {"intersections", '<', 0, "", NONE},
+};
+
+static const tgBand sweep_bands[] = {
+    {"solved_of_dt", '>', 4, "", NONE},
+    {"solved_of_mu", '>', 4, "", NONE},
+    {"intersections", '<', 0, "", NONE},
+};
+
 #define BANDS(table) table, (int)(sizeof table / sizeof *table)
 const tgExperiment tgi_reproductions[] = {
     {"reach", "half-cheetah brings its head to the target of the lcp paper's trajectory scene, from zero controls", tgi_reproduce_reach,
@@ -82,6 +135,17 @@ const tgExperiment tgi_reproductions[] = {
     {"LC-R3", "a drone takes off from the ground: exact and complementarity-aware gradient", tgi_reproduce_drone, BANDS(drone_bands)},
     {"LC-R4", "motions through contact by gradient: a catapult hits its target, a worm jumps, a humanoid jumps", tgi_reproduce_motions,
      BANDS(motion_bands)},
+    {"BA-R1", "book stacking: twenty planks at their greatest overhang, barrier contact at several mu, both forms, meshes coarse and fine", tgi_reproduce_stack,
+     BANDS(stack_bands)},
+    {"BA-R2", "Billiards: a cue ball's place and speed that bring two balls to random places, from out of contact, and baselines", tgi_reproduce_billiards,
+     BANDS(billiards_bands)},
+    {"BA-R3", "cost of a frame with friction and gradient against the number of triangles, both forms and brute force", tgi_reproduce_cost,
+     BANDS(cost_bands)},
+    {"BA-R4", "Push: a rod goes round a box and pushes it to its target, planned over a receding horizon, and baselines", tgi_reproduce_push,
+     BANDS(push_bands)},
+    {"BA-R6", "Ant-Push: an ant walks to a box and pushes it to its target, and baselines", tgi_reproduce_ant, BANDS(ant_bands)},
+    {"BA-R7", "first look at Franka-Push: an arm with a package's meshes pushes a mesh, cost of a frame and gradient check", tgi_reproduce_franka, NULL, 0},
+    {"BA-R8", "Push under steps of 0.01 to 0.08 s and mu of 1e-6 to 1e-10", tgi_reproduce_sweep, BANDS(sweep_bands)},
     {"TO-R3", "prisms slide and stop, two cubes collide and come to rest together: friction at every step", tgi_reproduce_prisms,
      BANDS(prism_bands)},
 };

@@ -1,0 +1,123 @@
+// test_reproduce_parts.c: what the experiments of the barrier paper are made of: meshes of any fineness, and the count of intersections.
+#include <string.h>
+
+#include "cli/reproduce/barrier.h"
+#include "support/check.h"
+#include "tangere/model.h"
+
+// closed, wound outwards, as many faces as asked for: every edge once in each direction, and the volume that it should have
+static void check_closed(const tgMeshDesc *m, int nface, double volume, double tol) {
+  assert_int_equal(m->nface, nface);
+  assert_int_equal(m->nvert, nface / 2 + 2);   // Euler
+  double six = 0;
+  for (int f = 0; f < m->nface; f++) {
+    const int *t = m->face + 3 * f;
+    const double *a = m->vert + 3 * t[0], *b = m->vert + 3 * t[1], *c = m->vert + 3 * t[2];
+    six += a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) + a[2] * (b[0] * c[1] - b[1] * c[0]);
+    for (int k = 0; k < 3; k++) {
+      int from = t[k], to = t[(k + 1) % 3], there = 0, back = 0;
+      for (int g = 0; g < 3 * m->nface; g++) {
+        int u = m->face[g], v = m->face[g - g % 3 + (g % 3 + 1) % 3];
+        there += u == from && v == to;
+        back += u == to && v == from;
+      }
+      assert_true(there == 1 && back == 1);
+    }
+  }
+  check_close(six / 6, volume, tol * volume);
+}
+
+static void meshes_are_closed(void **state) {
+  (void)state;
+  tgDesc *d = tg_desc_create(NULL);
+  static const double point[3] = {0, 0, 0};
+  static const int none[3] = {0, 0, 0};
+  int mesh = tg_desc_add_mesh(d, "m", point, 1, none, 1);
+  for (int f = 1; f <= 7; f++) {
+    assert_true(tgi_mesh_ball(d, mesh, 0.5, f));
+    // inscribed: the error of the volume falls with the square of the edges
+    check_closed(&d->mesh[mesh], 8 * f * f, 4 * TG_PI / 3 * 0.125, f == 1 ? 0.7 : 2.0 / (f * f));
+    double low = 0;
+    for (int i = 0; i < d->mesh[mesh].nvert; i++) {
+      const double *x = d->mesh[mesh].vert + 3 * i;
+      check_close(x[0] * x[0] + x[1] * x[1] + x[2] * x[2], 0.25, 1e-15);
+      low = fmin(low, x[2]);
+    }
+    assert_true(f % 3 == 0 || low > -0.5 + 1e-9);   // it lies on a face, not on a corner, where the face's middle is one
+  }
+  static const int cells[][3] = {{1, 1, 1}, {8, 8, 4}, {1, 2, 3}};
+  for (int i = 0; i < 3; i++) {
+    const int *n = cells[i];
+    assert_true(tgi_mesh_box(d, mesh, (const double[3]){1, 0.2, 0.1}, n));
+    check_closed(&d->mesh[mesh], 4 * (n[0] * n[1] + n[1] * n[2] + n[2] * n[0]), 8 * 0.02, 1e-14);
+  }
+  tg_desc_free(d);
+}
+
+// the models' own meshes are those of the generators at the fineness that the files have: in another order, so by their vertices
+static void check_same_points(const char *file, bool ball) {
+  tgError e = {0};
+  tgDesc *d = tg_desc_load(file, NULL, &e);
+  check_true(d != NULL, "%s", e.text);
+  int n = d->mesh[0].nvert;
+  double *kept = malloc((size_t)n * 3 * sizeof *kept);
+  memcpy(kept, d->mesh[0].vert, (size_t)n * 3 * sizeof *kept);
+  assert_true(ball ? tgi_mesh_ball(d, 0, 0.1, 2) : tgi_mesh_box(d, 0, (const double[3]){1, 0.2, 0.1}, (const int[3]){1, 1, 1}));
+  assert_int_equal(d->mesh[0].nvert, n);
+  for (int i = 0; i < n; i++) {
+    double least = INFINITY;
+    for (int k = 0; k < n; k++) {
+      const double *x = kept + 3 * i, *y = d->mesh[0].vert + 3 * k;
+      least = fmin(least, hypot(hypot(x[0] - y[0], x[1] - y[1]), x[2] - y[2]));
+    }
+    check_close(least, 0, 1e-12);
+  }
+  free(kept);
+  tg_desc_free(d);
+}
+static void files_have_the_same_meshes(void **state) {
+  (void)state;
+  check_same_points(TG_SOURCE_DIR "/models/billiards.xml", true);
+  check_same_points(TG_SOURCE_DIR "/models/planks.xml", false);
+}
+
+// two boxes and a floor at depths on both sides of touching, and boxes that may not touch
+static void intersections_are_counted(void **state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><worldbody><geom name='floor' type='plane' size='1 1 1'/>"
+      "<body name='a' pos='0 0 1'><freejoint/><geom type='box' size='0.5 0.5 0.5'/></body>"
+      "<body name='b' pos='0 0 3'><freejoint/><geom type='box' size='0.5 0.5 0.5'/></body>"
+      "<body name='c' pos='0 0 1'><freejoint/><geom type='box' size='0.5 0.5 0.5' contype='0' conaffinity='0'/></body></worldbody></mujoco>";
+  tgError e = {0};
+  tgDesc *d = tg_desc_load_memory("scene", text, sizeof text - 1, NULL, &e);
+  tgModel *m = d != NULL ? tg_model_compile(d, NULL, &e) : NULL;
+  check_true(m != NULL, "%s", e.text);
+  tgTouching *t = tgi_touching_create(m);
+  assert_non_null(t);
+  static const struct { double za, zb; int want; } at[] = {{1, 3, 0}, {0.5, 3, 1}, {0.5 + 1e-15, 3, 0}, {1, 2, 1}, {1, 2 + 1e-15, 0}, {1, 1.9, 1}, {0.25, 0.75, 2}, {0.2, 0.2, 3}};
+  double q[8 * 21], *sum = q;
+  long want = 0;
+  tgSim *s = tg_sim_create(m, NULL, NULL, NULL);
+  for (int i = 0; i < 8; i++) {
+    double *x = tg_sim_qpos(s);
+    x[2] = at[i].za;
+    x[9] = at[i].zb;
+    x[7] = i == 7 ? 0.1 : 0;
+    assert_int_equal(tg_sim_forward(s), TG_OK);
+    assert_int_equal(tgi_touching_count(t, s), at[i].want);
+    memcpy(sum + 21 * i, x, 21 * sizeof *x);
+    want += at[i].want;
+  }
+  assert_int_equal(tgi_touching_motion(m, q, 7), want);
+  tg_sim_free(s);
+  tgi_touching_free(t);
+  tg_model_free(m);
+  tg_desc_free(d);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(meshes_are_closed), cmocka_unit_test(files_have_the_same_meshes),
+                                     cmocka_unit_test(intersections_are_counted)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
