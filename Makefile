@@ -32,7 +32,7 @@ build: setup viewer
 	@echo "built build/bin/tangere"
 
 demo: build
-	@build/bin/tangere optimize models/half_cheetah_reach.yaml --seed $(SEED) --out out/demo --overwrite
+	@build/bin/tangere optimize models/push_demo.yaml --seed $(SEED) --out out/demo --overwrite
 
 test: setup-test viewer checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-viewer
 	@printf '\nall parts of make test passed\n'
