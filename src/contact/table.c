@@ -7,6 +7,7 @@
 static const tgContactModel *const table[] = {
     &tgi_lcp_model,   // frictional linear complementarity at velocity level
     &tgi_barrier_model,   // a potential of all pairs of triangles, minimised over each step
+    &tgi_sdrs_model,      // the same with a potential of compact support, a baseline
 };
 
 const tgContactModel *tgi_contact_table(int i) {

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "contact/barrier/halfspace.h"
+#include "contact/barrier/local_sum.h"
+#include "contact/barrier/parameters.h"
 #include "contact/barrier/prepare.h"
 #include "contact/barrier/touching.h"
 #include "math/spatial.h"
@@ -14,7 +16,14 @@
 #define PARAM(field, default_, least, most, unit, text) {#field, offsetof(tgContactOptions, field), default_, least, most, unit, text}
 static const tgContactParam param[] = {
     PARAM(mu, 1e-6, 1e-30, 1e6, "J m^(1/2)", "weight of the contact potential"),
+    PARAM(slip_speed, 1e-3, 1e-12, 1e6, "m/s", "sliding speed about which friction takes hold"),
     PARAM(eps, 0.5, 1e-3, 10, "", "width of the blend; below 0.4 the force has minima in distance"),
+};
+
+static const tgContactParam local_param[] = {
+    PARAM(mu, 1e-6, 1e-30, 1e6, "J", "weight of the contact potential"),
+    PARAM(local_range, 0.01, 1e-6, 0.5, "m", "distance at which the local barrier ends"),
+    PARAM(slip_speed, 1e-3, 1e-12, 1e6, "m/s", "sliding speed about which friction takes hold"),
 };
 
 // ---- geoms ----
@@ -90,14 +99,20 @@ static void sum_pair(void *ctx, int worker, int item) {
   const tgiGeomPair *g = &tgi_barrier(s)->pair[item];
   tgiBarrierPair *p = &w->pair[item];
   const tgiPosed *A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].posed;
+  const tgiPosed *B = g->plane ? NULL : &w->geom[g->B].posed;
+  tgReal n[3] = {0}, d[3], height = 0;
   if (g->plane) {
-    tgReal n[3], d[3];
     tgi_m3_col(n, s->geom_xmat + 9 * g->B, 2);
     tgi_v3_sub(d, A->origin, s->geom_xpos + 3 * g->B);
+    height = tgi_v3_dot(n, d);
     p->face[1] = -1;
-    p->apart = tgi_half_space(A, n, tgi_v3_dot(n, d), &g->law, &p->sum, &p->face[0], &p->clear, &p->count);
+  }
+  if (g->law.local > 0) {
+    p->apart = tgi_local_sum(A, B, n, height, g->law.local, &p->sum, p->face, &p->clear, &p->count);
+  } else if (g->plane) {
+    p->apart = tgi_half_space(A, n, height, &g->law, &p->sum, &p->face[0], &p->clear, &p->count);
   } else {
-    p->apart = tgi_tree_pair(A, &w->geom[g->B].posed, &g->law, w->tree[worker], &p->sum, p->face, &p->clear, &p->count);
+    p->apart = tgi_tree_pair(A, B, &g->law, w->tree[worker], &p->sum, p->face, &p->clear, &p->count);
   }
   if (p->apart) to_origin(A->origin, &p->sum);
 }
@@ -167,22 +182,23 @@ static tgStatus evaluate(tgSim *s) {
     add_term(mu, &k->pair[i], &w->pair[i].sum, &s->term[k->pair[i].term]);
     s->info.least_distance = fmin(s->info.least_distance, w->pair[i].clear.solved);
   }
+  tgi_lag_evaluate(s);
   for (int t = 0; t < s->nterm; t++) s->potential += s->term[t].energy;
   return TG_OK;
 }
 
 static tgStatus begin(tgSim *s, double h) {
-  (void)h;
   tgiBarrierWork *w = tgi_barrier_work(s);
   w->current = w->advance.known = false;
   tgi_barrier_pairs(s);
-  return tgi_barrier_apart(s);
+  TG_TRY(tgi_barrier_apart(s));
+  return tgi_lag_begin(s, h);
 }
 
-// nothing is lagged
+// friction alone is lagged
 static tgStatus mixed(tgSim *s) {
   for (int t = 0; t < s->nterm; t++) memset(s->term[t].B, 0, sizeof s->term[t].B);
-  return TG_OK;
+  return tgi_lag_mixed(s);
 }
 
 static const char *term_label(const tgSim *s, int term, char *text, size_t size) {
@@ -192,21 +208,13 @@ static const char *term_label(const tgSim *s, int term, char *text, size_t size)
   return text;
 }
 
-// the numbers of geoms and poses have no derivative here
-static tgStatus parameters(tgSim *s, const tgReal *Z, tgParamGrad *p) {
-  (void)Z;
-  if (p->places || p->geom_size != NULL || p->geom_scale != NULL || p->geom_pos != NULL || p->geom_quat != NULL)
-    return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "The contact model 'barrier' has no derivative in sizes and places of geoms, bodies and joints.");
-  return TG_OK;
-}
-
 static const tgPotentialModel potential = {
     .terms = tgi_barrier_terms,
     .begin = begin,
     .evaluate = evaluate,
     .advance = advance,
     .mixed = mixed,
-    .parameters = parameters,
+    .parameters = tgi_barrier_parameters,
     .term_label = term_label,
 };
 
@@ -217,6 +225,18 @@ const tgContactModel tgi_barrier_model = {
     .word = "barrier",
     .param = param,
     .nparam = sizeof param / sizeof *param,
+    .solver_bytes = tgi_barrier_bytes,
+    .prepare = tgi_barrier_prepare,
+    .release = tgi_barrier_release,
+    .ties = no_ties,
+    .param_ties = no_param_ties,
+    .potential = &potential,
+};
+
+const tgContactModel tgi_sdrs_model = {
+    .word = "sdrs",
+    .param = local_param,
+    .nparam = sizeof local_param / sizeof *local_param,
     .solver_bytes = tgi_barrier_bytes,
     .prepare = tgi_barrier_prepare,
     .release = tgi_barrier_release,

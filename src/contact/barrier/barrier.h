@@ -7,15 +7,19 @@
 #include "base/threads.h"
 #include "coll/advance.h"
 #include "coll/surface.h"
+#include "contact/barrier/lag.h"
 #include "contact/barrier/tree_pair.h"
 #include "contact/contact.h"
 
 extern const tgContactModel tgi_barrier_model;
+/// `sdrs`: the same step with a potential of compact support.
+extern const tgContactModel tgi_sdrs_model;
 
 /// Two geoms at work. A is the smaller surface; B a surface, or a plane.
 typedef struct tgiGeomPair {
   int A, B, pair, term;     ///< geoms, pair of the model, term
   bool plane, swapped;      ///< swapped: A belongs to the term's second body
+  int point;                ///< first of its friction points (lag.h), of which it has at most one for each patch of A
   tgiTreeLaw law;
 } tgiGeomPair;
 
@@ -29,6 +33,8 @@ typedef struct tgiBarrier {
   int *geom1, *geom2;       ///< npair: A and B
   double **nominal;         ///< ngeom: radii at the model's sizes, NULL where there is no tree
   bool *before_plane;       ///< ngeom: meets a plane
+  int **patch, *npatch;     ///< ngeom: friction patches of the nodes (tree_force.h), NULL where there is no tree
+  int npoint, most_patches; ///< friction points of all pairs; patches of a geom
   tgiPool *pool;            ///< NULL: one thread
   tgAllocator alloc;
 } tgiBarrier;
@@ -61,6 +67,7 @@ typedef struct tgiBarrierWork {
   tgiTreeWork **tree;       ///< nthread
   tgiSolid *solid;          ///< ngeom: what advance sees of them
   tgiAdvance advance;
+  tgiLag lag;
 } tgiBarrierWork;
 
 static inline const tgiBarrier *tgi_barrier(const tgSim *s) { return (const tgiBarrier *)s->contact_model->data; }

@@ -159,3 +159,20 @@ void tgi_friction_mixed(const tgiFrictionPoint *p, const tgiFrictionPoint dp[6],
     }
   }
 }
+
+void tgi_friction_rate(const tgiFrictionPoint *p, const tgiFrictionPoint *dp, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal dg[12]) {
+  tgiSlip v;
+  slip(p, law, m, &v);
+  change(p, &v, law, m, dp, dp->a, dp->b, dg);
+}
+
+// V goes like 1/h: QV/s by -QV/(h s) eps^2/s^2
+void tgi_friction_step_rate(const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal dg[12]) {
+  tgiSlip v;
+  tgReal f[3];
+  slip(p, law, m, &v);
+  tgi_v3_scale(f, v.QV, -law->lambda * p->N * law->eps * law->eps / (law->h * v.s * v.s * v.s));
+  for (int i = 0; i < 12; i++) dg[i] = 0;
+  tgi_friction_wrench(dg, v.xa, 1, f);
+  tgi_friction_wrench(dg + 6, v.xb, -1, f);
+}

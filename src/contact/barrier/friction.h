@@ -48,6 +48,11 @@ tgReal tgi_friction_energy(int n, const tgiFrictionPoint *p, const tgiFrictionLa
 void tgi_friction_mixed(const tgiFrictionPoint *p, const tgiFrictionPoint dp[6], const tgiFrictionLaw *law, const tgiFrictionMotion m[2],
                         tgReal B[144]);
 
+/// dg (12) = rate of one point's g when the point changes by dp and its anchors slip over the bodies by dp->a and dp->b, all poses held.
+void tgi_friction_rate(const tgiFrictionPoint *p, const tgiFrictionPoint *dp, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal dg[12]);
+/// The same in the step size.
+void tgi_friction_step_rate(const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal dg[12]);
+
 /// The publication's form for one pair of triangles: a massless plane between them slides at the velocity w that costs least,
 ///   v_k = P (x_k - x_k0)/h,  P = 1 - n n',  D = lambda h min over w of sum f_k (sqrt(|v_k - w|^2 + eps^2) - eps)          (67)
 /// f_k the force on vertex k (three of body 1, three of body 2) at the start, x its place then. Its two sides slide on the plane, so that
@@ -57,5 +62,10 @@ tgReal tgi_friction_plane_energy(int n, const tgiFrictionPlane *p, const tgiFric
 /// dp: derivatives of f and n in the twist of body 1 at the start; dp.x is not read, the vertices being material points.
 void tgi_friction_plane_mixed(const tgiFrictionPlane *p, const tgiFrictionPlane dp[6], const tgiFrictionLaw *law, const tgiFrictionMotion m[2],
                               tgReal B[144]);
+
+/// As above; the vertices slip over the bodies by dp->x.
+void tgi_friction_plane_rate(const tgiFrictionPlane *p, const tgiFrictionPlane *dp, const tgiFrictionLaw *law, const tgiFrictionMotion m[2],
+                             tgReal dg[12]);
+void tgi_friction_plane_step_rate(const tgiFrictionPlane *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal dg[12]);
 
 #endif

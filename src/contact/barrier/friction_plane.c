@@ -166,16 +166,13 @@ tgReal tgi_friction_plane_energy(int n, const tgiFrictionPlane *p, const tgiFric
   return energy;
 }
 
-// change of g by df and dP, the vertices at the start moving by dx (x now held)
+// change of g by df and dP, by dv of the velocities and dx of the places now
 static void change(const tgiFrictionPlane *p, const tgiSliding *v, const tgiFrictionLaw *law, const tgReal df[6], const tgReal dP[9],
-                   const tgReal dx[18], tgReal dg[12]) {
-  tgReal dv[18], M[VERTICES][9], sum[9] = {0}, r[3] = {0}, dw[3];
+                   const tgReal dv[18], const tgReal dx[18], tgReal dg[12]) {
+  tgReal M[VERTICES][9], sum[9] = {0}, r[3] = {0}, dw[3];
   for (int k = 0; k < VERTICES; k++) {
     const tgReal *e = v->e + 3 * k;
-    tgReal a[3], b[3];
-    tgi_m3_mulv(a, dP, v->d + 3 * k);
-    tgi_m3_mulv(b, v->P, dx + 3 * k);
-    for (int i = 0; i < 3; i++) dv[3 * k + i] = (a[i] - b[i]) / law->h;
+    tgReal a[3];
     for (int i = 0; i < 9; i++) M[k][i] = 0;
     curvature_of(M[k], p->f[k], e, v->s[k]);
     for (int i = 0; i < 9; i++) sum[i] += M[k][i];
@@ -187,7 +184,7 @@ static void change(const tgiFrictionPlane *p, const tgiSliding *v, const tgiFric
   for (int i = 0; i < 12; i++) dg[i] = 0;
   for (int k = 0; k < VERTICES; k++) {
     const tgReal *e = v->e + 3 * k;
-    tgReal de[3], a[3], inner[3], F[3], G[3];
+    tgReal de[3], a[3], inner[3], F[3], G[3], lever[3];
     tgi_v3_sub(de, dv + 3 * k, dw);
     tgi_m3_mulv(a, M[k], de);
     for (int i = 0; i < 3; i++) inner[i] = df[k] * e[i] / v->s[k] + a[i];
@@ -195,6 +192,9 @@ static void change(const tgiFrictionPlane *p, const tgiSliding *v, const tgiFric
     tgi_m3_mulv(G, dP, e);
     for (int i = 0; i < 3; i++) F[i] = law->lambda * (F[i] + p->f[k] / v->s[k] * G[i]);
     tgi_friction_wrench(dg + 6 * (k / 3), v->x + 3 * k, 1, F);
+    tgi_m3_mulv(F, v->P, e);
+    tgi_v3_cross(lever, dx + 3 * k, F);
+    tgi_v3_axpy(dg + 6 * (k / 3), law->lambda * p->f[k] / v->s[k], lever);
   }
 }
 
@@ -204,23 +204,65 @@ static void project_d(tgReal dP[9], const tgReal n[3], const tgReal dn[3]) {
     for (int j = 0; j < 3; j++) dP[3 * i + j] = -dn[i] * n[j] - n[i] * dn[j];
 }
 
+// dv when P changes by dP and the displacements by move
+static void velocities_d(const tgiSliding *v, const tgiFrictionLaw *law, const tgReal dP[9], const tgReal move[18], tgReal dv[18]) {
+  for (int k = 0; k < VERTICES; k++) {
+    tgReal a[3], b[3];
+    tgi_m3_mulv(a, dP, v->d + 3 * k);
+    tgi_m3_mulv(b, v->P, move + 3 * k);
+    for (int i = 0; i < 3; i++) dv[3 * k + i] = (a[i] + b[i]) / law->h;
+  }
+}
+
 void tgi_friction_plane_mixed(const tgiFrictionPlane *p, const tgiFrictionPlane dp[6], const tgiFrictionLaw *law, const tgiFrictionMotion m[2],
                               tgReal B[144]) {
-  const tgReal none[6] = {0};
+  const tgReal none[18] = {0};
   tgiSliding v;
   slide(p, law, m, &v);
   for (int j = 0; j < 6; j++) {
-    tgReal dP[9], dn[3] = {0}, dx[18] = {0}, relative[12], common[12];
-    for (int k = 0; k < 3; k++) tgi_friction_velocity(dx + 3 * k, j, p->x + 3 * k);
+    // the vertices' places at the start go along with the bodies, those now are held
+    tgReal dP[9], dn[3] = {0}, move[18] = {0}, dv[18], relative[12], common[12];
+    for (int k = 0; k < 3; k++) {
+      tgi_friction_velocity(move + 3 * k, j, p->x + 3 * k);
+      tgi_v3_scale(move + 3 * k, move + 3 * k, -1);
+    }
     project_d(dP, p->n, dp[j].n);
-    change(p, &v, law, dp[j].f, dP, dx, relative);
-    for (int k = 3; k < 6; k++) tgi_friction_velocity(dx + 3 * k, j, p->x + 3 * k);
+    velocities_d(&v, law, dP, move, dv);
+    change(p, &v, law, dp[j].f, dP, dv, none, relative);
+    for (int k = 3; k < 6; k++) {
+      tgi_friction_velocity(move + 3 * k, j, p->x + 3 * k);
+      tgi_v3_scale(move + 3 * k, move + 3 * k, -1);
+    }
     if (j < 3) tgi_friction_velocity(dn, j, p->n);
     project_d(dP, p->n, dn);
-    change(p, &v, law, none, dP, dx, common);
+    velocities_d(&v, law, dP, move, dv);
+    change(p, &v, law, none, dP, dv, none, common);
     for (int i = 0; i < 12; i++) {
       B[12 * i + j] += relative[i];
       B[12 * i + 6 + j] += common[i] - relative[i];
     }
   }
+}
+
+void tgi_friction_plane_rate(const tgiFrictionPlane *p, const tgiFrictionPlane *dp, const tgiFrictionLaw *law, const tgiFrictionMotion m[2],
+                             tgReal dg[12]) {
+  tgiSliding v;
+  tgReal dP[9], move[18], now[18], dv[18];
+  slide(p, law, m, &v);
+  for (int k = 0; k < VERTICES; k++) {
+    tgi_m3_mulv(move + 3 * k, m[k / 3].E, dp->x + 3 * k);
+    tgi_v3_add(now + 3 * k, dp->x + 3 * k, move + 3 * k);
+  }
+  project_d(dP, p->n, dp->n);
+  velocities_d(&v, law, dP, move, dv);
+  change(p, &v, law, dp->f, dP, dv, now, dg);
+}
+
+void tgi_friction_plane_step_rate(const tgiFrictionPlane *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal dg[12]) {
+  const tgReal none[18] = {0};
+  tgiSliding v;
+  tgReal dv[18];
+  slide(p, law, m, &v);
+  for (int i = 0; i < 18; i++) dv[i] = -v.v[i] / law->h;
+  change(p, &v, law, none, none, dv, none, dg);
 }

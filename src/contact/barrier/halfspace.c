@@ -134,20 +134,22 @@ typedef struct Run {
   tgiTreeCount count;
 } Run;
 
-// height of the point x and its derivatives in the twist
-static tgReal rise(const Run *r, const tgReal x[3], tgReal v[6], tgReal G[21]) {
-  tgReal z = tgi_v3_dot(r->n, x);
-  tgi_v3_cross(v, x, r->n);
-  tgi_v3_copy(v + 3, r->n);
+tgReal tgi_rise(const tgReal n[3], const tgReal x[3], tgReal v[6], tgReal G[21]) {
+  tgReal z = tgi_v3_dot(n, x);
+  tgi_v3_cross(v, x, n);
+  tgi_v3_copy(v + 3, n);
   memset(G, 0, 21 * sizeof *G);
   for (int i = 0; i < 3; i++) {
-    for (int j = 0; j <= i; j++) G[TGI_LOWER(i, j)] = 0.5 * (x[i] * r->n[j] + r->n[i] * x[j]) - (i == j ? z : 0);
+    for (int j = 0; j <= i; j++) G[TGI_LOWER(i, j)] = 0.5 * (x[i] * n[j] + n[i] * x[j]) - (i == j ? z : 0);
     int j = (i + 1) % 3, k = (i + 2) % 3;  // the block of w and v is -[n]/2
-    G[TGI_LOWER(3 + k, j)] = 0.5 * r->n[i];
-    G[TGI_LOWER(3 + j, k)] = -0.5 * r->n[i];
+    G[TGI_LOWER(3 + k, j)] = 0.5 * n[i];
+    G[TGI_LOWER(3 + j, k)] = -0.5 * n[i];
   }
-  return r->height + z;
+  return z;
 }
+
+// height of the point x and its derivatives in the twist
+static tgReal rise(const Run *r, const tgReal x[3], tgReal v[6], tgReal G[21]) { return r->height + tgi_rise(r->n, x, v, G); }
 
 static bool leaf(Run *r, int k, tgReal inner, tgReal out[7]) {
   const int *face = r->A->surface->face + 3 * (size_t)r->A->tree->tri[k];

@@ -19,6 +19,9 @@ void tgi_plane_numbers_d(const tgiTree *tree, const tgiTreeNumbers *n, const tgi
 typedef struct tgiHeightPair { tgReal S, t, d[3], D[9]; } tgiHeightPair;
 bool tgi_height_pair(const tgReal z[3], tgiHeightPair *r);
 
+/// Height n.x of a point x above the plane through the origin, with its derivatives in a twist (lower triangle G).
+tgReal tgi_rise(const tgReal n[3], const tgReal x[3], tgReal v[6], tgReal G[21]);
+
 /// The sum over A, posed with the numbers above (publication's form: with the tree's own), and the half-space below the plane with normal n (|n| = 1)
 /// that A's origin is `height` above. Derivatives for a twist of A about A's origin with the plane held. false: face *touching reaches into it.
 bool tgi_half_space(const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, tgiPairSum *sum, int *touching, tgiClearance *clear,

@@ -24,9 +24,13 @@ static int term_of(tgiBarrier *k, int body1, int body2) {
   return k->nterm++;
 }
 
+static bool is_local(const tgContact *c) { return c->kind == &tgi_sdrs_model; }
+static bool of_paper(const tgContact *c) { return c->options.hierarchy == TG_HIERARCHY_PAPER && !is_local(c); }
+
 static tgiTreeLaw law_of(const tgContact *c) {
   const tgContactOptions *o = &c->options;
-  return (tgiTreeLaw){.eps = o->eps, .base = o->hierarchy == TG_HIERARCHY_PAPER ? 12 : 0, .brute = o->hierarchy == TG_HIERARCHY_BRUTE};
+  if (is_local(c)) return (tgiTreeLaw){.eps = o->eps, .local = o->local_range};
+  return (tgiTreeLaw){.eps = o->eps, .base = of_paper(c) ? 12 : 0, .brute = o->hierarchy == TG_HIERARCHY_BRUTE};
 }
 
 static tgiPosed nominal_of(const tgiBarrier *k, int g) {
@@ -41,13 +45,15 @@ static void add_pair(const tgContact *c, tgiBarrier *k, int p) {
   k->geom2[k->npair] = swap ? a : b;
   tgiGeomPair *g = &k->pair[k->npair++];
   *g = (tgiGeomPair){.A = swap ? b : a, .B = swap ? a : b, .pair = p, .plane = is_plane(m, a) || is_plane(m, b), .law = law_of(c)};
+  g->point = k->npoint;
+  k->npoint += k->npatch[g->A];
   bool turned = body1 > body2;
   g->term = term_of(k, turned ? body2 : body1, turned ? body1 : body2);
   g->swapped = swap != turned;
   int depth = k->shapes.tree[g->A]->depth + (g->plane ? 0 : k->shapes.tree[g->B]->depth);
   if (depth > k->depth) k->depth = depth;
   if (g->plane) k->before_plane[g->A] = true;
-  if (g->plane || c->options.hierarchy != TG_HIERARCHY_MOMENT) return;
+  if (g->plane || is_local(c) || c->options.hierarchy != TG_HIERARCHY_MOMENT) return;
   tgiPosed A = nominal_of(k, g->A), B = nominal_of(k, g->B);
   g->law.one_sided[0] = tgi_one_sided(&A, &B);
   g->law.one_sided[1] = tgi_one_sided(&B, &A);
@@ -60,11 +66,14 @@ static tgStatus nominal_radii(const tgContact *c, tgiBarrier *k, int g, tgError 
   size_t n = (size_t)tree->nnode;
   tgReal *memory = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(tgi_tree_reals(surface, tree), sizeof *memory));
   k->nominal[g] = k->alloc.alloc(k->alloc.ctx, n * sizeof(double));
-  bool room = memory != NULL && k->nominal[g] != NULL;
+  k->patch[g] = k->alloc.alloc(k->alloc.ctx, n * sizeof(int));
+  bool room = memory != NULL && k->nominal[g] != NULL && k->patch[g] != NULL;
   if (room) {
     tgiTreeNumbers numbers = tgi_tree_place(surface, tree, memory);
     tgi_tree_numbers(surface, tree, k->form, TGI_CLIMB_DEFAULT, tgi_surface_size(c->model, g), &numbers);
     for (size_t i = 0; i < n; i++) k->nominal[g][i] = tgRe(numbers.radius[i]);
+    k->npatch[g] = tgi_force_patches(tree, k->nominal[g], TGI_FRICTION_PATCH * k->nominal[g][0], k->patch[g]);
+    if (k->npatch[g] > k->most_patches) k->most_patches = k->npatch[g];
   }
   k->alloc.free(k->alloc.ctx, memory);
   return room ? TG_OK : tgi_error(error, TG_ERR_MEMORY, "Out of memory for the trees of %d geoms.", c->model->ngeom);
@@ -73,12 +82,15 @@ static tgStatus nominal_radii(const tgContact *c, tgiBarrier *k, int g, tgError 
 static tgStatus make_arrays(tgContact *c, tgiBarrier *k, tgError *error) {
   size_t ngeom = (size_t)c->model->ngeom + 1, npair = (size_t)c->model->npair + 1;
   k->nominal = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(ngeom, sizeof *k->nominal));
+  k->patch = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(ngeom, sizeof *k->patch));
+  k->npatch = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(ngeom, sizeof *k->npatch));
   k->before_plane = k->alloc.alloc(k->alloc.ctx, ngeom * sizeof *k->before_plane);
   k->pair = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(npair, sizeof *k->pair));
   k->body = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(npair, sizeof *k->body));
   k->geom1 = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(npair, 2 * sizeof *k->geom1));
   if (k->nominal != NULL) memset(k->nominal, 0, ngeom * sizeof *k->nominal);
-  if (k->nominal == NULL || k->before_plane == NULL || k->pair == NULL || k->body == NULL || k->geom1 == NULL)
+  if (k->patch != NULL) memset(k->patch, 0, ngeom * sizeof *k->patch);
+  if (k->nominal == NULL || k->patch == NULL || k->npatch == NULL || k->before_plane == NULL || k->pair == NULL || k->body == NULL || k->geom1 == NULL)
     return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d pairs of geoms.", c->model->npair);
   memset(k->before_plane, 0, ngeom * sizeof *k->before_plane);
   k->geom2 = k->geom1 + npair;
@@ -89,6 +101,7 @@ static tgStatus fill(tgContact *c, tgiBarrier *k, tgError *error) {
   const tgModel *m = c->model;
   TG_TRY(tgi_shapes_make(m, TGI_CHORD, &k->shapes, error));
   TG_TRY(make_arrays(c, k, error));
+  TG_TRY(tgi_lag_express(m, error));
   for (int g = 0; g < m->ngeom; g++)
     if (k->shapes.tree[g] != NULL) TG_TRY(nominal_radii(c, k, g, error));
   for (int p = 0; p < m->npair; p++)
@@ -103,7 +116,7 @@ tgStatus tgi_barrier_prepare(tgContact *c, tgError *error) {
     return tgi_error(error, TG_ERR_ARG, "Contact option threads is %d; give 1 to 1024.", c->options.threads);
   tgiBarrier *k = c->alloc.alloc(c->alloc.ctx, sizeof *k);
   if (k == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the contact model.");
-  *k = (tgiBarrier){.alloc = c->alloc, .form = c->options.hierarchy == TG_HIERARCHY_PAPER ? TGI_TREE_PAPER : TGI_TREE_MOMENT};
+  *k = (tgiBarrier){.alloc = c->alloc, .form = of_paper(c) ? TGI_TREE_PAPER : TGI_TREE_MOMENT};
   c->data = k;
   return fill(c, k, error);
 }
@@ -114,7 +127,10 @@ void tgi_barrier_release(tgContact *c) {
   tgAllocator a = k->alloc;
   tgi_pool_free(k->pool);
   for (int g = 0; k->nominal != NULL && g < c->model->ngeom; g++) a.free(a.ctx, k->nominal[g]);
+  for (int g = 0; k->patch != NULL && g < c->model->ngeom; g++) a.free(a.ctx, k->patch[g]);
   a.free(a.ctx, k->nominal);
+  a.free(a.ctx, k->patch);
+  a.free(a.ctx, k->npatch);
   a.free(a.ctx, k->before_plane);
   a.free(a.ctx, k->pair);
   a.free(a.ctx, k->body);
@@ -155,10 +171,11 @@ static void place_geom(tgLayout *l, const tgiBarrier *k, int g, tgiBarrierGeom *
   if (geom != NULL) {
     geom->plane_numbers = plane;
     tgi_posed_place(surface, tree, posed, &geom->plane);
+    geom->plane.nominal = k->nominal[g];
   }
 }
 
-static void place(const tgContact *c, tgLayout *l, tgiBarrierWork **work) {
+static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarrierWork **work) {
   const tgiBarrier *k = c->data;
   size_t ngeom = (size_t)c->model->ngeom, nthread = (size_t)c->options.threads;
   tgiBarrierWork *w = tgi_place(l, 1, sizeof *w);
@@ -173,18 +190,19 @@ static void place(const tgContact *c, tgLayout *l, tgiBarrierWork **work) {
     void *memory = tgi_place(l, tgi_tree_work_bytes(k->depth), 1);
     if (memory != NULL) tree[t] = tgi_tree_work_place(memory, k->depth);
   }
+  tgiLag lag;
+  tgi_lag_place(l, c, z, &lag);
   *work = w;
   if (w == NULL) return;
   for (size_t g = 0; g < ngeom; g++) solid[g] = (tgiSolid){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .number = &geom[g].numbers};
-  *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .geom = geom, .pair = pair, .tree = tree, .solid = solid};
+  *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .geom = geom, .pair = pair, .tree = tree, .solid = solid, .lag = lag};
   w->advance = (tgiAdvance){.npair = k->npair, .geom1 = k->geom1, .geom2 = k->geom2, .solid = solid, .bound = bound, .q = q};
 }
 
 size_t tgi_barrier_bytes(const tgContact *c, const tgCapacity *z) {
   tgLayout l = {.base = NULL};
   tgiBarrierWork *w;
-  (void)z;
-  place(c, &l, &w);
+  place(c, z, &l, &w);
   return l.used;
 }
 
@@ -192,7 +210,7 @@ tgiBarrierWork *tgi_barrier_work(tgSim *s) {
   tgiBarrierWork *w = s->solver;
   if (w->home == s->solver) return w;
   tgLayout l = {.base = s->solver};
-  place(s->contact_model, &l, &w);
+  place(s->contact_model, &s->cap, &l, &w);
   for (int g = 0; g < s->m.ngeom; g++) w->geom[g].made = false;
   return w;
 }

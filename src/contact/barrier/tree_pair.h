@@ -41,6 +41,7 @@ typedef struct tgiTreeLaw {
   double base;              ///< of every value: 12 in the publication's form, else 0
   bool brute;               ///< every pair of triangles
   bool one_sided[2];        ///< clusters of A, of B
+  double local;             ///< 0, or the range of the local barrier, which then stands for all of this (local_sum.h)
 } tgiTreeLaw;
 
 /// Whether nodes of a are small enough to meet triangles of b one-sidedly.

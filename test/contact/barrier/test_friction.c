@@ -208,6 +208,57 @@ static void derivatives(void **state) {
       }
 }
 
+// z: numbers of the point or plane themselves, which slip over the bodies, then the step size
+typedef struct RateMap { Scene scene; tgiFrictionPoint p; tgiFrictionPlane q; } RateMap;
+enum { POINT_REALS = 13, PLANE_REALS = 27 };
+_Static_assert(sizeof(tgiFrictionPoint) == POINT_REALS * sizeof(tgReal) && sizeof(tgiFrictionPlane) == PLANE_REALS * sizeof(tgReal), "reals only");
+
+static tgStatus rate_map(void *ctx, const tgReal *z, tgReal *y) {
+  const RateMap *r = (const RateMap *)ctx;
+  const Scene *s = &r->scene;
+  tgiFrictionMotion m[2];
+  tgReal g[12] = {0};
+  for (int b = 0; b < 2; b++) tgi_friction_motion(s->x0[b], s->R0[b], s->x[b], s->R[b], &m[b]);
+  tgiFrictionLaw law = s->law;
+  law.h = z[s->plane ? PLANE_REALS : POINT_REALS];
+  if (s->plane) tgi_friction_plane_energy(1, (const tgiFrictionPlane *)z, &law, m, g, NULL);
+  else tgi_friction_energy(1, (const tgiFrictionPoint *)z, &law, m, g, NULL);
+  memcpy(y, g, sizeof g);
+  return TG_OK;
+}
+
+static void rates(void **state) {
+  (void)state;
+  tgtRandom random = {14};
+  for (int plane = 0; plane < 2; plane++)
+    for (int k = 0; k < 3; k++) {
+      int n = plane ? PLANE_REALS : POINT_REALS;
+      RateMap r = {.scene = random_scene(&random, (double[]){1e-5, 1e-4, 1e-2}[k], FORCES, plane != 0)};
+      const Scene *s = &r.scene;
+      tgiFrictionPoint dp[6];
+      tgiFrictionPlane dq[6];
+      tgReal z[PLANE_REALS + 1], D[12 * (PLANE_REALS + 1)], dg[12];
+      tgiFrictionMotion m[2];
+      for (int b = 0; b < 2; b++) tgi_friction_motion(s->x0[b], s->R0[b], s->x[b], s->R[b], &m[b]);
+      assert_true(point_of(s, &r.p, dp));
+      plane_of(s, &r.q, dq);
+      memcpy(z, plane ? (void *)&r.q : (void *)&r.p, (size_t)n * sizeof *z);
+      z[n] = s->law.h;
+      for (int j = 0; j <= n; j++) {
+        tgReal d[PLANE_REALS] = {0};
+        if (j < n) d[j] = 1;
+        if (plane && j < n) tgi_friction_plane_rate(&r.q, (const tgiFrictionPlane *)d, &s->law, m, dg);
+        else if (plane) tgi_friction_plane_step_rate(&r.q, &s->law, m, dg);
+        else if (j < n) tgi_friction_rate(&r.p, (const tgiFrictionPoint *)d, &s->law, m, dg);
+        else tgi_friction_step_rate(&r.p, &s->law, m, dg);
+        for (int i = 0; i < 12; i++) D[(n + 1) * i + j] = dg[i];
+      }
+      tgtDeriv d = {.name = plane ? "plane's numbers" : "point's numbers", .nx = n + 1, .ny = 12, .map = rate_map, .ctx = &r, .tol = tolerance,
+                    .step = 1e-5};
+      tgt_check_jacobian(&d, z, D);
+    }
+}
+
 // the same motion of both bodies costs nothing, and a slide far above the slip speed costs lambda N per metre
 static void limits(void **state) {
   (void)state;
@@ -270,6 +321,6 @@ static void gathering(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(derivatives), cmocka_unit_test(limits), cmocka_unit_test(gathering)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(derivatives), cmocka_unit_test(rates), cmocka_unit_test(limits), cmocka_unit_test(gathering)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

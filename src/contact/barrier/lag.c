@@ -1,0 +1,200 @@
+// lag.c: see lag.h.
+#include "contact/barrier/lag.h"
+
+#include <string.h>
+
+#include "contact/barrier/barrier.h"
+
+void tgi_lag_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiLag *lag) {
+  const tgiBarrier *k = c->data;
+  bool planes = c->options.friction_form == TG_FRICTION_PLANE;
+  lag->npoint = tgi_place(l, (size_t)k->npair, sizeof *lag->npoint);
+  lag->point = tgi_place(l, (size_t)k->npoint, sizeof *lag->point);
+  lag->sum = tgi_place(l, tgi_size_mul((size_t)k->most_patches, 1 + TGI_MOST_DIRECTIONS), sizeof *lag->sum);
+  lag->room = planes ? z->ncon : 0;
+  lag->first_plane = tgi_place(l, (size_t)k->npair + 1, sizeof *lag->first_plane);
+  lag->plane = tgi_place(l, (size_t)lag->room, sizeof *lag->plane);
+  lag->body = tgi_place(l, 12 * (size_t)c->model->nbody, sizeof *lag->body);
+  lag->geom = tgi_place(l, 12 * (size_t)c->model->ngeom, sizeof *lag->geom);
+}
+
+// sliding has one coefficient in all directions
+tgStatus tgi_lag_express(const tgModel *m, tgError *error) {
+  for (int p = 0; p < m->npair; p++) {
+    char a[128], b[128];
+    const tgReal *friction = m->pair_friction + 2 * p;
+    if (m->pair_condim[p] > 1 && tgRe(friction[0]) >= 0 && tgRe(friction[0]) != tgRe(friction[1]))
+      return tgi_error(error, TG_ERR_UNSUPPORTED, "The pair of %s and %s has friction %g and %g along its two tangents; a contact potential has one coefficient.",
+                       tgi_model_label(m, TG_THING_GEOM, m->pair_geom1[p], a, sizeof a), tgi_model_label(m, TG_THING_GEOM, m->pair_geom2[p], b, sizeof b),
+                       tgRe(friction[0]), tgRe(friction[1]));
+  }
+  return TG_OK;
+}
+
+static tgiLag *lag_of(tgSim *s) { return &tgi_barrier_work(s)->lag; }
+
+void tgi_lag_frames(int n, const tgReal *x, const tgReal *R, tgReal *frame) {
+  for (int i = 0; i < n; i++) {
+    tgi_v3_copy(frame + 12 * i, x + 3 * i);
+    tgi_m3_copy(frame + 12 * i + 3, R + 9 * i);
+  }
+}
+
+static bool rubs(const tgSim *s, const tgiGeomPair *g) { return s->m.pair_condim[g->pair] > 1; }
+bool tgi_lag_in_planes(const tgSim *s, const tgiGeomPair *g) {
+  return s->contact_model->options.friction_form == TG_FRICTION_PLANE && !g->plane && !(g->law.local > 0);
+}
+
+tgiForceTask tgi_lag_task(tgSim *s, const tgiGeomPair *g, const tgReal *frame, tgReal n[3]) {
+  const tgiBarrier *k = tgi_barrier(s);
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  tgiForceTask t = {.law = &g->law, .mu = s->contact_model->options.mu, .patch = k->patch[g->A], .npatch = k->npatch[g->A], .room = w->lag.sum};
+  t.A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].posed;
+  if (!g->plane) {
+    t.B = &w->geom[g->B].posed;
+    return t;
+  }
+  tgReal d[3];
+  tgi_m3_col(n, frame + 12 * g->B + 3, 2);
+  tgi_v3_sub(d, t.A->origin, frame + 12 * g->B);
+  t.n = n;
+  t.height = tgi_v3_dot(n, d);
+  return t;
+}
+
+// ---- at the start ----
+
+typedef struct Collect { tgiLag *lag; int pair, first, planes; } Collect;
+
+static void keep_point(void *ctx, const tgiFrictionPoint *p, const tgiFrictionPoint *dp) {
+  Collect *c = ctx;
+  (void)dp;
+  c->lag->point[c->first + c->lag->npoint[c->pair]++] = *p;
+}
+
+static void keep_plane(void *ctx, const tgiFrictionPlane *p, const tgiFrictionPlane *dp) {
+  Collect *c = ctx;
+  (void)dp;
+  if (c->planes < c->lag->room) c->lag->plane[c->planes] = *p;
+  c->planes++;
+}
+
+tgStatus tgi_lag_begin(tgSim *s, double h) {
+  const tgiBarrier *k = tgi_barrier(s);
+  tgiLag *lag = lag_of(s);
+  Collect c = {.lag = lag};
+  lag->h = h;
+  tgi_lag_frames(s->m.nbody, s->xpos, s->xmat, lag->body);
+  tgi_lag_frames(s->m.ngeom, s->geom_xpos, s->geom_xmat, lag->geom);
+  for (int i = 0; i < k->npair; i++) {
+    const tgiGeomPair *g = &k->pair[i];
+    tgReal n[3];
+    tgiForceSum sum;
+    c.pair = i;
+    c.first = g->point;
+    lag->npoint[i] = 0;
+    lag->first_plane[i] = c.planes;
+    if (!rubs(s, g)) continue;
+    tgiForceTask t = tgi_lag_task(s, g, lag->geom, n);
+    t.ctx = &c;
+    if (tgi_lag_in_planes(s, g)) t.plane = keep_plane; else t.point = keep_point;
+    if (!tgi_tree_force(&t, &sum)) return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where two geoms touch.");
+  }
+  lag->first_plane[k->npair] = c.planes;
+  if (c.planes <= lag->room) return TG_OK;
+  if (c.planes > s->wanted.ncon) s->wanted.ncon = c.planes;
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Friction acts at %d pairs of triangles and there is room for %d; reserve more and repeat.", c.planes, lag->room);
+}
+
+// ---- now ----
+
+tgiFrictionLaw tgi_lag_law(const tgSim *s, const tgiGeomPair *g) {
+  const tgiBarrierWork *w = s->solver;
+  return (tgiFrictionLaw){.lambda = tgi_pair_friction(&s->m, g->pair, 0, NULL), .h = w->lag.h, .eps = s->contact_model->options.slip_speed};
+}
+
+void tgi_lag_motions(const tgSim *s, const tgiGeomPair *g, tgiFrictionMotion m[2]) {
+  const tgiBarrierWork *w = s->solver;
+  const int *body = tgi_barrier(s)->body[g->term];
+  for (int side = 0; side < 2; side++) {
+    int b = body[g->swapped ? 1 - side : side];
+    tgi_friction_motion(w->lag.body + 12 * b, w->lag.body + 12 * b + 3, s->xpos + 3 * b, s->xmat + 9 * b, &m[side]);
+  }
+}
+
+// from the order A, B to that of the term
+static void add_blocks(const tgiGeomPair *g, const tgReal from[144], tgReal to[144]) {
+  int turn = g->swapped ? 6 : 0;
+  for (int i = 0; i < 12; i++)
+    for (int j = 0; j < 12; j++) to[12 * ((i + turn) % 12) + (j + turn) % 12] += from[12 * i + j];
+}
+
+void tgi_lag_evaluate(tgSim *s) {
+  const tgiBarrier *k = tgi_barrier(s);
+  const tgiLag *lag = lag_of(s);
+  for (int i = 0; i < k->npair; i++) {
+    const tgiGeomPair *g = &k->pair[i];
+    tgPairTerm *t = &s->term[g->term];
+    int points = lag->npoint[i], planes = lag->first_plane[i + 1] - lag->first_plane[i];
+    if (points + planes == 0) continue;
+    tgReal grad[12] = {0}, H[144] = {0};
+    tgiFrictionMotion m[2];
+    tgiFrictionLaw law = tgi_lag_law(s, g);
+    tgi_lag_motions(s, g, m);
+    t->energy += tgi_friction_energy(points, lag->point + g->point, &law, m, grad, H);
+    if (planes > 0) t->energy += tgi_friction_plane_energy(planes, lag->plane + lag->first_plane[i], &law, m, grad, H);
+    for (int j = 0; j < 12; j++) t->g[(j + (g->swapped ? 6 : 0)) % 12] += grad[j];
+    add_blocks(g, H, t->H);
+  }
+}
+
+// ---- derivatives in the start ----
+
+typedef struct Mix { tgiFrictionLaw law; tgiFrictionMotion m[2]; tgReal B[144]; } Mix;
+
+static void mix_point(void *ctx, const tgiFrictionPoint *p, const tgiFrictionPoint *dp) {
+  Mix *x = ctx;
+  tgi_friction_mixed(p, dp, &x->law, x->m, x->B);
+}
+
+static void mix_plane(void *ctx, const tgiFrictionPlane *p, const tgiFrictionPlane *dp) {
+  Mix *x = ctx;
+  tgi_friction_plane_mixed(p, dp, &x->law, x->m, x->B);
+}
+
+void tgi_lag_pose(tgSim *s) {
+  const tgiBarrier *k = tgi_barrier(s);
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  w->current = false;
+  for (int g = 0; g < s->m.ngeom; g++) {
+    tgiBarrierGeom *geom = &w->geom[g];
+    const tgReal *frame = w->lag.geom + 12 * g;
+    memcpy(geom->frame, frame, sizeof geom->frame);
+    if (k->shapes.tree[g] != NULL) tgi_posed_move(&geom->numbers, frame, frame + 3, &geom->posed);
+    if (k->before_plane[g]) tgi_posed_move(&geom->plane_numbers, frame, frame + 3, &geom->plane);
+  }
+}
+
+tgStatus tgi_lag_mixed(tgSim *s) {
+  const tgiBarrier *k = tgi_barrier(s);
+  const tgiLag *lag = lag_of(s);
+  tgiDirection dir[6] = {{{0}, {NULL, NULL}, {NULL, NULL}}};
+  for (int j = 0; j < 6; j++) dir[j].twist[j] = 1;
+  tgi_lag_pose(s);
+  for (int i = 0; i < k->npair; i++) {
+    const tgiGeomPair *g = &k->pair[i];
+    tgiForceSum sum;
+    tgReal n[3];
+    if (!rubs(s, g)) continue;
+    Mix x = {.law = tgi_lag_law(s, g)};
+    tgi_lag_motions(s, g, x.m);
+    tgiForceTask t = tgi_lag_task(s, g, lag->geom, n);
+    t.ctx = &x;
+    t.nd = 6;
+    t.dir = dir;
+    if (tgi_lag_in_planes(s, g)) t.plane = mix_plane; else t.point = mix_point;
+    if (!tgi_tree_force(&t, &sum)) return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where two geoms touch.");
+    add_blocks(g, x.B, s->term[g->term].B);
+  }
+  return TG_OK;
+}

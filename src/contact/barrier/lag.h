@@ -1,0 +1,52 @@
+// lag.h: friction of a simulation: forces at the start of a step, gathered to points, and their energy at the poses after it. [math/barrier Friction]
+#ifndef TG_CONTACT_BARRIER_LAG_H
+#define TG_CONTACT_BARRIER_LAG_H
+
+#include "base/layout.h"
+#include "contact/barrier/friction.h"
+#include "contact/barrier/tree_force.h"
+#include "sim/sim.h"
+
+struct tgiGeomPair;
+
+/// Nodes of A with a radius up to this share of the root's are one friction point with all below them.
+#define TGI_FRICTION_PATCH 0.25
+
+/// What is frozen over a step.
+typedef struct tgiLag {
+  double h;
+  int *npoint;              ///< npair: points of a pair of geoms, from pair[].point on
+  tgiFrictionPoint *point;
+  tgiFrictionSum *sum;      ///< room for the sums of one pair and their rates
+  int room;                 ///< of plane: in the plane's form the sim's capacity of contacts, else 0
+  int *first_plane;         ///< npair + 1
+  tgiFrictionPlane *plane;
+  tgReal *body, *geom;      ///< nbody x 12, ngeom x 12: frames at the start
+} tgiLag;
+
+/// TG_ERR_UNSUPPORTED names a pair whose two tangents have different coefficients.
+tgStatus tgi_lag_express(const tgModel *m, tgError *error);
+/// Places the arrays; with l->base NULL counts.
+void tgi_lag_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiLag *lag);
+/// Frames and points at the present frames, at which all geoms are posed. TG_ERR_CAPACITY: too many pairs of triangles in the plane's form,
+/// s->wanted says how many.
+tgStatus tgi_lag_begin(tgSim *s, double h);
+/// Adds energy, g and H at the present frames to the sim's terms.
+void tgi_lag_evaluate(tgSim *s);
+/// Adds B. Leaves the geoms posed at the start.
+tgStatus tgi_lag_mixed(tgSim *s);
+
+/// Coefficient, step and slip speed of a pair of geoms.
+tgiFrictionLaw tgi_lag_law(const tgSim *s, const struct tgiGeomPair *g);
+/// Motions over the step of the bodies of A and of B.
+void tgi_lag_motions(const tgSim *s, const struct tgiGeomPair *g, tgiFrictionMotion m[2]);
+/// Friction of the pair takes the plane's form.
+bool tgi_lag_in_planes(const tgSim *s, const struct tgiGeomPair *g);
+/// n frames, 12 reals each: x, R.
+void tgi_lag_frames(int n, const tgReal *x, const tgReal *R, tgReal *frame);
+/// Poses all geoms at the frames of the start.
+void tgi_lag_pose(tgSim *s);
+/// The pair's forces where its geoms are posed, frame (ngeom x 12) being their frames there; n: room for a plane's normal.
+tgiForceTask tgi_lag_task(tgSim *s, const struct tgiGeomPair *g, const tgReal *frame, tgReal n[3]);
+
+#endif

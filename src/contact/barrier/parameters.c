@@ -1,0 +1,279 @@
+// parameters.c: the numbers behind the barrier and its friction. See parameters.h.
+//
+// Based on: [math/barrier Parameters]. What is wanted is the rate of c = sum g . (Z1; Z2) in a number. A number that moves or changes a geom changes
+// the barrier's g at the frames now, and the friction points at the frames of the start, which slip over their bodies with the geom. Both are
+// rates of forces (tree_force.h) along the same directions: the six twists of a pair's A, then the sizes of A and of B. A twist of B is one of both
+// geoms, which turns everything along, less one of A.
+#include "contact/barrier/parameters.h"
+
+#include <string.h>
+
+#include "contact/barrier/barrier.h"
+#include "contact/barrier/friction_twist.h"
+#include "contact/barrier/halfspace.h"
+#include "kin/kinematics.h"
+#include "math/quat.h"
+#include "math/spatial.h"
+
+enum { TWISTS = 6, SIZES = 3 };
+
+// rates of c along the directions of one pair
+typedef struct Rates {
+  tgReal Z[12];                        // of the bodies of A and B
+  tgiFrictionLaw law;
+  tgiFrictionMotion m[2];
+  int nd;
+  tgReal rate[TGI_MOST_DIRECTIONS];    // of friction
+  tgReal common[TWISTS];               // of friction, twists of both geoms
+  tgReal h, lambda;                    // of friction; law.lambda is 1
+} Rates;
+
+static tgReal along(const Rates *r, const tgReal dg[12]) {
+  tgReal sum = 0;
+  for (int i = 0; i < 12; i++) sum += r->Z[i] * dg[i];
+  return sum;
+}
+
+static void point_rates(void *ctx, const tgiFrictionPoint *p, const tgiFrictionPoint *dp) {
+  Rates *r = ctx;
+  tgReal dg[12] = {0}, Q[9];
+  tgi_friction_energy(1, p, &r->law, r->m, dg, NULL);
+  r->lambda += along(r, dg);
+  tgi_friction_step_rate(p, &r->law, r->m, dg);
+  r->h += along(r, dg);
+  for (int j = 0; j < r->nd; j++) {
+    tgi_friction_rate(p, &dp[j], &r->law, r->m, dg);
+    r->rate[j] += along(r, dg);
+  }
+  for (int i = 0; i < 3; i++) Q[4 * i] = p->Q[i];
+  Q[1] = Q[3] = p->Q[3];
+  Q[2] = Q[6] = p->Q[4];
+  Q[5] = Q[7] = p->Q[5];
+  for (int j = 0; j < TWISTS && r->nd > 0; j++) {
+    tgiFrictionPoint d = {.N = 0};
+    tgi_friction_velocity(d.a, j, p->a);
+    tgi_friction_velocity(d.b, j, p->b);
+    tgi_friction_turned(d.Q, j, Q);
+    tgi_friction_rate(p, &d, &r->law, r->m, dg);
+    r->common[j] += along(r, dg);
+  }
+}
+
+static void plane_rates(void *ctx, const tgiFrictionPlane *p, const tgiFrictionPlane *dp) {
+  Rates *r = ctx;
+  tgReal dg[12] = {0};
+  tgi_friction_plane_energy(1, p, &r->law, r->m, dg, NULL);
+  r->lambda += along(r, dg);
+  tgi_friction_plane_step_rate(p, &r->law, r->m, dg);
+  r->h += along(r, dg);
+  for (int j = 0; j < r->nd; j++) {
+    tgi_friction_plane_rate(p, &dp[j], &r->law, r->m, dg);
+    r->rate[j] += along(r, dg);
+  }
+  for (int j = 0; j < TWISTS && r->nd > 0; j++) {
+    tgiFrictionPlane d = {.f = {0}};
+    for (int k = 0; k < 6; k++) tgi_friction_velocity(d.x + 3 * k, j, p->x + 3 * k);
+    if (j < 3) tgi_friction_velocity(d.n, j, p->n);
+    tgi_friction_plane_rate(p, &d, &r->law, r->m, dg);
+    r->common[j] += along(r, dg);
+  }
+}
+
+// ---- directions ----
+
+// the array that a geom's sizes are in, NULL when it is not chosen or the geom is a plane
+static tgReal *size_array(const tgSim *s, int g, const tgParamGrad *p) {
+  if (tgi_barrier(s)->shapes.tree[g] == NULL) return NULL;
+  tgReal *out = s->m.geom_type[g] == TG_GEOM_MESH ? p->geom_scale : p->geom_size;
+  return out != NULL ? out + 3 * g : NULL;
+}
+
+// rates of a geom's nodes and vertices in its three sizes at the frame (x, R), from place `at` of dir on
+static bool size_directions(tgSim *s, int g, bool before_plane, int side, const tgReal *frame, tgiDirection *dir) {
+  const tgiBarrier *k = tgi_barrier(s);
+  const tgiBarrierGeom *geom = &tgi_barrier_work(s)->geom[g];
+  const tgiSurface *surface = k->shapes.surface[g];
+  const tgiTree *tree = k->shapes.tree[g];
+  const tgiPosed *posed = before_plane ? &geom->plane : &geom->posed;
+  size_t reals = tgi_tree_reals(surface, tree);
+  tgReal *memory = tgi_stack_real(s, 2 * reals);
+  if (memory == NULL) return false;
+  for (int j = 0; j < SIZES; j++) {
+    tgReal *node = tgi_stack_real(s, tgi_posed_reals(surface, tree)), *vert = node + (size_t)tree->nnode * TGI_NODE_SIZE;
+    if (node == NULL) return false;
+    tgiTreeNumbers d = tgi_tree_place(surface, tree, memory);
+    tgi_tree_numbers_d(surface, tree, k->form, TGI_CLIMB_SUM, &geom->numbers, j, &d);
+    if (before_plane && k->form == TGI_TREE_MOMENT) {
+      tgiTreeNumbers plane = tgi_tree_place(surface, tree, memory + reals);
+      tgi_plane_numbers_d(tree, &geom->numbers, &d, &geom->plane_numbers, &plane);
+      d = plane;
+    }
+    tgi_posed_rates(posed, &d, frame + 3, node, vert);
+    dir[j] = (tgiDirection){.twist = {0}};
+    dir[j].node[side] = node;
+    dir[j].vert[side] = vert;
+  }
+  return true;
+}
+
+// which directions of a pair are wanted: twists from 0, sizes of A and B from size[0], size[1], -1: none
+typedef struct Wanted { int nd, size[2]; bool twists; } Wanted;
+
+static Wanted wanted_of(const tgSim *s, const tgiGeomPair *g, const tgParamGrad *p) {
+  Wanted w = {.size = {-1, -1}, .twists = p->geom_pos != NULL || p->geom_quat != NULL};
+  if (w.twists) w.nd = TWISTS;
+  for (int side = 0; side < 2; side++)
+    if (size_array(s, side == 0 ? g->A : g->B, p) != NULL) {
+      w.size[side] = w.nd;
+      w.nd += SIZES;
+    }
+  return w;
+}
+
+static bool directions(tgSim *s, const tgiGeomPair *g, const Wanted *w, const tgReal *frame, tgiDirection *dir) {
+  for (int j = 0; w->twists && j < TWISTS; j++) {
+    dir[j] = (tgiDirection){.twist = {0}};
+    dir[j].twist[j] = 1;
+  }
+  for (int side = 0; side < 2; side++) {
+    int geom = side == 0 ? g->A : g->B;
+    if (w->size[side] >= 0 && !size_directions(s, geom, g->plane, side, frame + 12 * geom, dir + w->size[side])) return false;
+  }
+  return true;
+}
+
+// ---- to the parameters ----
+
+// of a geom's twist in the world at the frame `geom`, R being its body's axes
+static void add_place(const tgSim *s, int g, const tgReal *R, const tgReal *geom, const tgReal twist[6], tgParamGrad *p) {
+  tgReal t[3], r[3];
+  if (p->geom_pos != NULL) {
+    tgi_m3_tmulv(r, R, twist + 3);
+    tgi_v3_add(p->geom_pos + 3 * g, p->geom_pos + 3 * g, r);
+  }
+  if (p->geom_quat == NULL) return;
+  tgi_v3_cross(t, geom, twist + 3);
+  tgi_v3_sub(t, twist, t);
+  tgi_m3_tmulv(r, geom + 3, t);
+  tgi_quat_gradient(s->m.geom_quat + 4 * g, r, p->geom_quat + 4 * g);
+}
+
+// frames and body axes of all geoms at one time
+typedef struct Time { const tgReal *geom, *body; } Time;
+
+static void add_rates(const tgSim *s, const tgiGeomPair *g, const Wanted *w, Time at, const tgReal *rate, const tgReal *common, tgParamGrad *p) {
+  tgReal other[TWISTS];
+  if (w->twists) {
+    for (int j = 0; j < TWISTS; j++) other[j] = common[j] - rate[j];
+    add_place(s, g->A, at.body + 12 * s->m.geom_body[g->A] + 3, at.geom + 12 * g->A, rate, p);
+    add_place(s, g->B, at.body + 12 * s->m.geom_body[g->B] + 3, at.geom + 12 * g->B, other, p);
+  }
+  for (int side = 0; side < 2; side++) {
+    tgReal *out = w->size[side] >= 0 ? size_array(s, side == 0 ? g->A : g->B, p) : NULL;
+    for (int j = 0; j < SIZES && out != NULL; j++) out[j] += rate[w->size[side] + j];
+  }
+}
+
+static void add_coefficient(const tgSim *s, const tgiGeomPair *g, tgReal rate, tgParamGrad *p) {
+  int geom;
+  tgi_pair_friction(&s->m, g->pair, 0, &geom);
+  if (geom >= 0 && p->geom_friction != NULL) p->geom_friction[geom] += rate;
+  if (geom < 0 && p->pair_friction != NULL) p->pair_friction[2 * g->pair] += rate;
+}
+
+// ---- the two times ----
+
+static tgStatus no_room(tgSim *s) {
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the gradient in sizes of geoms; reserve more and repeat.");
+}
+
+static tgStatus touches(tgSim *s) { return tgi_error(&s->error, TG_ERR_INVALID, "The gradient is asked where two geoms touch."); }
+
+static void twist_pair(const tgSim *s, const tgiGeomPair *g, const tgReal *Z, tgReal pair[12]) {
+  const int *body = tgi_barrier(s)->body[g->term];
+  for (int side = 0; side < 2; side++) tgi_sp_copy(pair + 6 * side, Z + 6 * body[g->swapped ? 1 - side : side]);
+}
+
+// what the barrier's own g . Z, g (Z_A - Z_B), changes by
+static tgStatus now(tgSim *s, const tgiGeomPair *g, const tgReal *Z, Time at, tgParamGrad *p) {
+  tgiDirection dir[TGI_MOST_DIRECTIONS];
+  tgReal pair[12], relative[6], rate[TGI_MOST_DIRECTIONS], common[TWISTS], n[3];
+  Wanted w = wanted_of(s, g, p);
+  tgiForceSum sum;
+  if (w.nd == 0) return TG_OK;
+  if (!directions(s, g, &w, at.geom, dir)) return no_room(s);
+  tgiForceTask t = tgi_lag_task(s, g, at.geom, n);
+  t.nd = w.nd;
+  t.dir = dir;
+  if (!tgi_tree_force(&t, &sum)) return touches(s);
+  twist_pair(s, g, Z, pair);
+  tgi_sp_sub(relative, pair, pair + 6);
+  for (int j = 0; j < w.nd; j++) rate[j] = tgi_sp_dot(sum.dg[j], relative);
+  for (int j = 0; j < TWISTS; j++) {
+    tgReal e[6] = {0}, f[6];
+    e[j] = 1;
+    tgi_sp_cross_f(f, e, sum.g);
+    common[j] = tgi_sp_dot(f, relative);
+  }
+  add_rates(s, g, &w, at, rate, common, p);
+  return TG_OK;
+}
+
+// what friction's g . Z changes by
+static tgStatus before(tgSim *s, const tgiGeomPair *g, const tgReal *Z, Time at, tgParamGrad *p) {
+  tgiDirection dir[TGI_MOST_DIRECTIONS];
+  tgReal n[3];
+  Wanted w = wanted_of(s, g, p);
+  tgiForceSum sum;
+  if (s->m.pair_condim[g->pair] == 1) return TG_OK;
+  if (!directions(s, g, &w, at.geom, dir)) return no_room(s);
+  Rates r = {.law = tgi_lag_law(s, g), .nd = w.nd};
+  // friction is linear in its coefficient, which may be 0
+  tgReal lambda = r.law.lambda;
+  r.law.lambda = 1;
+  twist_pair(s, g, Z, r.Z);
+  tgi_lag_motions(s, g, r.m);
+  tgiForceTask t = tgi_lag_task(s, g, at.geom, n);
+  t.ctx = &r;
+  t.nd = w.nd;
+  t.dir = dir;
+  if (tgi_lag_in_planes(s, g)) t.plane = plane_rates; else t.point = point_rates;
+  if (!tgi_tree_force(&t, &sum)) return touches(s);
+  add_coefficient(s, g, r.lambda, p);
+  if (p->opt_timestep != NULL) p->opt_timestep[0] += lambda * r.h;
+  for (int j = 0; j < w.nd; j++) r.rate[j] *= lambda;
+  for (int j = 0; j < TWISTS; j++) r.common[j] *= lambda;
+  add_rates(s, g, &w, at, r.rate, r.common, p);
+  return TG_OK;
+}
+
+static bool any(const tgParamGrad *p) {
+  return p->geom_friction != NULL || p->pair_friction != NULL || p->geom_pos != NULL || p->geom_quat != NULL || p->geom_size != NULL ||
+         p->geom_scale != NULL || p->opt_timestep != NULL;
+}
+
+static tgStatus all_pairs(tgSim *s, const tgReal *Z, Time at, bool friction, tgParamGrad *p) {
+  const tgiBarrier *k = tgi_barrier(s);
+  for (int i = 0; i < k->npair; i++) {
+    size_t mark = tgi_stack_mark(s);
+    TG_TRY(friction ? before(s, &k->pair[i], Z, at, p) : now(s, &k->pair[i], Z, at, p));
+    tgi_stack_free(s, mark);
+  }
+  return TG_OK;
+}
+
+tgStatus tgi_barrier_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p) {
+  if (!any(p)) return TG_OK;
+  const tgiLag *lag = &tgi_barrier_work(s)->lag;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *geom = tgi_stack_real(s, 12 * (size_t)s->m.ngeom), *body = tgi_stack_real(s, 12 * (size_t)s->m.nbody);
+  if (geom == NULL || body == NULL) return no_room(s);
+  tgi_lag_frames(s->m.ngeom, s->geom_xpos, s->geom_xmat, geom);
+  tgi_lag_frames(s->m.nbody, s->xpos, s->xmat, body);
+  tgi_barrier_pose(s);
+  TG_TRY(all_pairs(s, Z, (Time){geom, body}, false, p));
+  tgi_lag_pose(s);
+  TG_TRY(all_pairs(s, Z, (Time){lag->geom, lag->body}, true, p));
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}

@@ -1,0 +1,10 @@
+// parameters.h: gradients of the barrier and its friction in the numbers of geoms: coefficients of friction, places, sizes and scales, and the step.
+#ifndef TG_CONTACT_BARRIER_PARAMETERS_H
+#define TG_CONTACT_BARRIER_PARAMETERS_H
+
+#include "sim/param.h"
+
+/// tgPotentialModel.parameters. Leaves the geoms posed at the start of the step.
+tgStatus tgi_barrier_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p);
+
+#endif

@@ -1,0 +1,293 @@
+// test_tree_force.c: the terms as forces against the sum that the step uses, their rates along twists and sizes by differences, and how they gather.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "contact/barrier/halfspace.h"
+#include "contact/barrier/tree_force.h"
+#include "math/quat.h"
+#include "support/deriv.h"
+
+enum { TWIST = 6, NZ = TGI_MOST_DIRECTIONS, OUT = 7 + 13 + 9 };
+
+typedef struct Shape {
+  tgiSurface surface;
+  tgiTree tree;
+  double size[3];
+  tgReal *memory[2];       // numbers, posed
+  double *nominal;
+  int *patch;
+  tgReal x[3], R[9];
+} Shape;
+
+static void make_shape(Shape *s, tgGeomType type, double a, double b, double c, double chord) {
+  memcpy(s->size, (double[3]){a, b, c}, sizeof s->size);
+  assert_int_equal(tgi_surface_primitive(type, s->size, chord, NULL, &s->surface), TG_OK);
+  assert_int_equal(tgi_tree_make(&s->surface, s->size, NULL, &s->tree), TG_OK);
+  s->memory[0] = malloc(3 * tgi_tree_reals(&s->surface, &s->tree) * sizeof(tgReal));
+  s->memory[1] = malloc(tgi_posed_reals(&s->surface, &s->tree) * sizeof(tgReal));
+  s->nominal = malloc((size_t)s->tree.nnode * sizeof(double));
+  s->patch = malloc((size_t)s->tree.nnode * sizeof(int));
+  memset(s->x, 0, sizeof s->x);
+  tgi_m3_identity(s->R);
+}
+
+static void free_shape(Shape *s) {
+  free(s->memory[0]);
+  free(s->memory[1]);
+  free(s->nominal);
+  free(s->patch);
+  tgi_tree_free(&s->tree);
+  tgi_surface_free(&s->surface);
+}
+
+typedef struct Scene {
+  Shape A, B;
+  bool plane;              // a half-space instead of B
+  tgiTreeForm form;
+  tgiTreeLaw law;
+  double patch;            // size of a friction patch
+} Scene;
+
+typedef struct Posed { tgiPosed p; tgiTreeNumbers n; } Posed;
+
+// numbers under a plane replace the tree's own in the moment form
+static void pose(const Scene *s, const Shape *h, const tgReal size[3], const tgReal *x, const tgReal *R, Posed *p) {
+  size_t reals = tgi_tree_reals(&h->surface, &h->tree);
+  tgiTreeNumbers n = tgi_tree_place(&h->surface, &h->tree, h->memory[0]);
+  p->n = n;
+  tgi_tree_numbers(&h->surface, &h->tree, s->form, TGI_CLIMB_SUM, size, &n);
+  if (s->plane && s->form == TGI_TREE_MOMENT) {
+    p->n = tgi_tree_place(&h->surface, &h->tree, h->memory[0] + reals);
+    tgi_plane_numbers(&h->tree, &n, &p->n);
+  }
+  tgi_posed_place(&h->surface, &h->tree, h->memory[1], &p->p);
+  p->p.nominal = h->nominal;
+  tgi_posed_numbers(&p->n, &p->p);
+  tgi_posed_move(&p->n, x, R, &p->p);
+}
+
+static void nominal(const Scene *s, Shape *h) {
+  Posed p;
+  pose(s, h, (tgReal[3]){h->size[0], h->size[1], h->size[2]}, h->x, h->R, &p);
+  for (int k = 0; k < h->tree.nnode; k++) h->nominal[k] = tgRe(p.n.radius[k]);
+}
+
+// sums over what was handed out, in the order of an output, with rates
+typedef struct Sums {
+  int nd, points, planes;
+  tgReal y[OUT], d[OUT][NZ];
+} Sums;
+
+static void add_product(Sums *s, int at, tgReal N, tgReal q, const tgReal *dN, const tgReal *dq) {
+  s->y[at] += N * q;
+  for (int j = 0; j < s->nd; j++) s->d[at][j] += dN[j] * q + N * dq[j];
+}
+
+static void take_point(void *ctx, const tgiFrictionPoint *p, const tgiFrictionPoint *dp) {
+  Sums *s = (Sums *)ctx;
+  tgReal dN[NZ], dq[NZ], none[NZ] = {0};
+  s->points++;
+  for (int j = 0; j < s->nd; j++) dN[j] = dp[j].N;
+  add_product(s, 7, p->N, 1, dN, none);
+  for (int i = 0; i < 3; i++) {
+    for (int j = 0; j < s->nd; j++) dq[j] = dp[j].a[i];
+    add_product(s, 8 + i, p->N, p->a[i], dN, dq);
+    for (int j = 0; j < s->nd; j++) dq[j] = dp[j].b[i];
+    add_product(s, 11 + i, p->N, p->b[i], dN, dq);
+  }
+  for (int i = 0; i < 6; i++) {
+    for (int j = 0; j < s->nd; j++) dq[j] = dp[j].Q[i];
+    add_product(s, 14 + i, p->N, p->Q[i], dN, dq);
+  }
+}
+
+static void take_plane(void *ctx, const tgiFrictionPlane *p, const tgiFrictionPlane *dp) {
+  Sums *s = (Sums *)ctx;
+  tgReal dN[NZ], dq[NZ], none[NZ] = {0};
+  s->planes++;
+  for (int k = 0; k < 6; k++) {
+    for (int j = 0; j < s->nd; j++) dN[j] = dp[j].f[k];
+    add_product(s, 20 + k, p->f[k], 1, dN, none);
+    if (k >= 3) continue;
+    for (int i = 0; i < s->nd; i++) dq[i] = dp[i].n[k];
+    for (int j = 0; j < s->nd; j++) dN[j] = dp[j].f[k];
+    add_product(s, 26 + k, p->f[k], p->n[k], dN, dq);
+  }
+}
+
+// z: twist of A about the world origin, sizes of A, sizes of B
+static void evaluate(const Scene *s, const tgReal *z, bool rates, Sums *sums, tgiForceSum *f, tgiPairSum *reference) {
+  Posed A, B;
+  tgReal E[9], q[4], x[3], R[9], n[3] = {0, 0, 1}, height = 0;
+  tgiDirection dir[NZ] = {{{0}, {NULL, NULL}, {NULL, NULL}}};
+  tgReal *memory[NZ] = {NULL};
+  tgi_quat_exp(q, z);
+  tgi_quat_to_mat(E, q);
+  tgi_m3_mul(R, E, s->A.R);
+  tgi_m3_mulv(x, E, s->A.x);
+  tgi_v3_add(x, x, z + 3);
+  pose(s, &s->A, z + 6, x, R, &A);
+  if (!s->plane) pose(s, &s->B, z + 9, s->B.x, s->B.R, &B);
+  else height = A.p.origin[2];
+  int nd = !rates ? 0 : s->plane ? 9 : NZ;
+  for (int j = 0; j < nd; j++) {
+    if (j < TWIST) {
+      dir[j].twist[j] = 1;
+      continue;
+    }
+    int side = j < 9 ? 0 : 1;
+    const Shape *h = side == 0 ? &s->A : &s->B;
+    Posed *p = side == 0 ? &A : &B;
+    size_t reals = tgi_tree_reals(&h->surface, &h->tree), posed = tgi_posed_reals(&h->surface, &h->tree);
+    memory[j] = calloc(2 * reals + posed, sizeof(tgReal));
+    tgiTreeNumbers d = tgi_tree_place(&h->surface, &h->tree, memory[j]), own = tgi_tree_place(&h->surface, &h->tree, h->memory[0]);
+    tgi_tree_numbers_d(&h->surface, &h->tree, s->form, TGI_CLIMB_SUM, &own, j % 3, &d);
+    if (s->plane && s->form == TGI_TREE_MOMENT) {
+      tgiTreeNumbers dplane = tgi_tree_place(&h->surface, &h->tree, memory[j] + reals);
+      tgi_plane_numbers_d(&h->tree, &own, &d, &p->n, &dplane);
+      d = dplane;
+    }
+    tgReal *node = memory[j] + 2 * reals, *vert = node + (size_t)h->tree.nnode * TGI_NODE_SIZE;
+    tgi_posed_rates(&p->p, &d, side == 0 ? R : h->R, node, vert);
+    dir[j].node[side] = node;
+    dir[j].vert[side] = vert;
+  }
+  int npatch = tgi_force_patches(&s->A.tree, s->A.nominal, s->patch, s->A.patch);
+  tgiFrictionSum *room = malloc((size_t)(npatch * (1 + nd)) * sizeof *room);
+  *sums = (Sums){.nd = nd};
+  tgiForceTask t = {.A = &A.p, .B = s->plane ? NULL : &B.p, .n = n, .height = height, .law = &s->law, .mu = 1, .nd = nd, .dir = dir, .patch = s->A.patch,
+                    .npatch = npatch, .room = room,
+                    .ctx = sums, .point = take_point, .plane = s->plane ? NULL : take_plane};
+  assert_true(tgi_tree_force(&t, f));
+  sums->y[0] = f->P;
+  for (int j = 0; j < nd; j++) sums->d[0][j] = f->dP[j];
+  for (int i = 0; i < 6; i++) {
+    sums->y[1 + i] = f->g[i];
+    for (int j = 0; j < nd; j++) sums->d[1 + i][j] = f->dg[j][i];
+  }
+  for (int j = 0; j < NZ; j++) free(memory[j]);
+  free(room);
+  if (reference == NULL) return;
+  int touching[2], depth = s->A.tree.depth + (s->plane ? 0 : s->B.tree.depth);
+  void *work = malloc(tgi_tree_work_bytes(depth));
+  bool apart = s->plane ? tgi_half_space(&A.p, n, height, &s->law, reference, touching, NULL, NULL)
+                        : tgi_tree_pair(&A.p, &B.p, &s->law, tgi_tree_work_place(work, depth), reference, touching, NULL, NULL);
+  assert_true(apart);
+  // to the world origin
+  tgi_v3_cross(x, A.p.origin, reference->g + 3);
+  tgi_v3_add(reference->g, reference->g, x);
+  free(work);
+}
+
+static void start(const Scene *s, tgReal z[NZ]) {
+  for (int i = 0; i < NZ; i++) z[i] = 0;
+  for (int i = 0; i < 3; i++) {
+    z[6 + i] = s->A.size[i];
+    z[9 + i] = s->plane ? 0 : s->B.size[i];
+  }
+}
+
+static tgStatus map(void *ctx, const tgReal *z, tgReal *y) {
+  Sums sums;
+  tgiForceSum f;
+  evaluate((const Scene *)ctx, z, false, &sums, &f, NULL);
+  memcpy(y, sums.y, sizeof sums.y);
+  return TG_OK;
+}
+
+#ifdef TG_COMPLEX
+static const double tolerance = 1e-9;
+#else
+static const double tolerance = 3e-6;
+#endif
+
+static void check_scene(const Scene *s, const char *name) {
+  tgReal z[NZ];
+  Sums sums;
+  tgiForceSum f;
+  tgiPairSum reference;
+  start(s, z);
+  evaluate(s, z, true, &sums, &f, &reference);
+  check_close(f.P, reference.P, 1e-11 * tgRe(reference.P));
+  double size = 0;
+  for (int i = 0; i < 6; i++) size = fmax(size, fabs(tgRe(reference.g[i])));
+  for (int i = 0; i < 6; i++) check_close(f.g[i], reference.g[i], 1e-9 * size);
+  int nz = s->plane ? 9 : NZ, rows[] = {1, 6, 1, 3, 3, 6, 6, 3};
+  tgReal D[OUT * NZ];
+  for (int i = 0; i < OUT; i++)
+    for (int j = 0; j < nz; j++) D[i * nz + j] = sums.d[i][j];
+  tgtDeriv d = {.name = name, .nx = nz, .ny = OUT, .map = map, .ctx = (void *)(uintptr_t)s, .tol = tolerance, .step = 1e-5, .rows = rows, .nrows = 8};
+  tgt_check_jacobian(&d, z, D);
+}
+
+static void at(Shape *h, tgtRandom *r, double x, double y, double z, double turn) {
+  tgReal w[3], q[4];
+  for (int i = 0; i < 3; i++) w[i] = turn * tgt_normal(r);
+  tgi_quat_exp(q, w);
+  tgi_quat_to_mat(h->R, q);
+  tgi_v3_set(h->x, x, y, z);
+}
+
+static Scene pair_scene(bool big, tgiTreeForm form) {
+  Scene s = {.form = form, .law = {.eps = 0.5, .base = form == TGI_TREE_PAPER ? 12 : 0}};
+  make_shape(&s.A, TG_GEOM_ELLIPSOID, 0.1, 0.12, 0.11, 0.1);
+  make_shape(&s.B, TG_GEOM_BOX, big ? 1 : 0.2, big ? 0.9 : 0.15, 0.1, 0.01);
+  nominal(&s, &s.A);
+  nominal(&s, &s.B);
+  s.patch = s.A.nominal[0] / 4;
+  Posed A, B;
+  pose(&s, &s.A, (tgReal[3]){0.1, 0.12, 0.11}, s.A.x, s.A.R, &A);
+  pose(&s, &s.B, (tgReal[3]){s.B.size[0], s.B.size[1], s.B.size[2]}, s.B.x, s.B.R, &B);
+  if (form == TGI_TREE_MOMENT) {
+    s.law.one_sided[0] = tgi_one_sided(&A.p, &B.p);
+    s.law.one_sided[1] = tgi_one_sided(&B.p, &A.p);
+  }
+  return s;
+}
+
+static void two_trees(void **state) {
+  (void)state;
+  tgtRandom r = {5};
+  const double heights[] = {0.215, 0.25, 0.3, 0.45, 0.8, 3};
+  for (int big = 0; big < 2; big++)
+    for (int form = 0; form < 2; form++) {
+      Scene s = pair_scene(big != 0, form == 0 ? TGI_TREE_MOMENT : TGI_TREE_PAPER);
+      for (size_t i = 0; i < sizeof heights / sizeof *heights; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "%s box, form %d, height %g", big ? "large" : "small", form, heights[i]);
+        at(&s.A, &r, 1.03, 0.52, heights[i], 0.3);
+        at(&s.B, &r, 1, 0.5, 0, 0.01);
+        check_scene(&s, name);
+      }
+      s.law.brute = true;
+      s.patch = 10;
+      check_scene(&s, "brute");
+      free_shape(&s.A);
+      free_shape(&s.B);
+    }
+}
+
+static void half_space(void **state) {
+  (void)state;
+  tgtRandom r = {6};
+  const double heights[] = {0.13, 0.15, 0.2, 0.4, 2};
+  for (int form = 0; form < 2; form++) {
+    Scene s = {.plane = true, .form = form == 0 ? TGI_TREE_MOMENT : TGI_TREE_PAPER, .law = {.eps = 0.5, .base = form == 0 ? 0 : 12}};
+    make_shape(&s.A, TG_GEOM_ELLIPSOID, 0.1, 0.12, 0.11, 0.1);
+    nominal(&s, &s.A);
+    s.patch = s.A.nominal[0] / 4;
+    for (size_t i = 0; i < sizeof heights / sizeof *heights; i++) {
+      char name[80];
+      snprintf(name, sizeof name, "half-space, form %d, height %g", form, heights[i]);
+      at(&s.A, &r, 0.3, -0.2, heights[i], 0.5);
+      check_scene(&s, name);
+    }
+    free_shape(&s.A);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(two_trees), cmocka_unit_test(half_space)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
