@@ -32,6 +32,7 @@ typedef struct Newton {
   double *reach;           // nbody: of a body's points from its centre of mass
   double size;             // of the scene
   double moved;            // displacement of the last Newton step
+  bool definite;           // it was of H itself
 } Newton;
 
 static tgStatus no_room(tgSim *s) { return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat."); }
@@ -122,11 +123,15 @@ tgStatus tgi_implicit_gradient(tgSim *s) {
   return factor(s, s->h);
 }
 
-// d = -(H + shift M/h^2)^-1 g
+// d = -H^-1 g, or with H made positive definite where it is not
 static tgStatus newton_step(tgSim *s, Newton *n) {
   int nv = s->m.nv, body = -1;
   tgi_objective_hessian(s, n->q, &n->o, s->step_H);
-  TG_TRY(factor(s, n->o.h));
+  n->definite = tgi_ldl_factor(nv, s->step_H, s->step_L);
+  if (!n->definite) {
+    tgi_objective_definite(s, n->o.h, n->reach, s->step_H);
+    TG_TRY(factor(s, n->o.h));
+  }
   for (int i = 0; i < nv; i++) n->d[i] = -n->o.g[i];
   tgi_ldl_solve(nv, s->step_L, n->d);
   n->moved = displacement(s, n, n->d, &body) * (1 + s->shift) / n->size;
@@ -223,7 +228,7 @@ static tgStatus start(tgSim *s, Newton *n) {
 
 // the last steps, whole; stays where one of them is not allowed
 static tgStatus polish(tgSim *s, Newton *n) {
-  for (int k = 0; k < POLISH && s->shift == 0 && n->moved > NOTHING; k++) {
+  for (int k = 0; k < POLISH && n->definite && n->moved > NOTHING; k++) {
     move(s, n, 1);
     TG_TRY(tgi_objective_evaluate(s, n->trial, &n->o));
     if (tgRe(n->o.energy) < INFINITY) keep(s, n);
@@ -239,10 +244,11 @@ static tgStatus minimise(tgSim *s, Newton *n) {
   TG_TRY(start(s, n));
   for (s->info.iterations = 0; s->info.iterations < MOST_STEPS; s->info.iterations++) {
     TG_TRY(newton_step(s, n));
-    bool floor = stalled || (last < STALLED && n->moved > last / 2 && s->shift == 0);
+    bool floor = stalled || (last < STALLED && n->moved > last / 2 && n->definite);
     last = n->moved;
     if (n->moved < CONVERGED || (floor && n->moved < STALLED)) {
       TG_TRY(polish(s, n));
+      TG_TRY(factor(s, n->o.h));
       s->info.body1 = -1;
       return TG_OK;
     }

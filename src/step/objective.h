@@ -35,6 +35,10 @@ void tgi_objective_gather(const tgSim *s, tgiObjective *o);
 /// H (nv x nv, both halves) at the q of the last evaluation.
 void tgi_objective_hessian(tgSim *s, const tgReal *q, tgiObjective *o, tgReal *H);
 
+/// Adds to H what takes away the negative curvature of pairs of bodies, at the frames and terms at hand; reach (nbody) of a body's points from its
+/// centre of mass. False: there is none.
+bool tgi_objective_definite(const tgSim *s, double h, const double *reach, tgReal *H);
+
 /// Pose of a body at q0 (k = 0) or a step before (1).
 static inline const tgReal *tgi_old_xmat(const tgSim *s, int k, int b) { return s->old_xmat + 9 * (k * s->m.nbody + b); }
 static inline const tgReal *tgi_old_xcom(const tgSim *s, int k, int b) { return s->old_xcom + 3 * (k * s->m.nbody + b); }

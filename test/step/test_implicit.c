@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "math/ldl.h"
 #include "step/made_up.h"
 #include "step/objective.h"
 #include "support/deriv.h"
@@ -125,6 +126,62 @@ static void test_objective(void **state) {
     free(D);
     free_case(&c);
   }
+}
+
+// Free bodies at rest about their centres of mass: their tangents are the coordinates of definite.c, so that what it leaves of the pairs,
+// H - M/h^2, is nowhere negative, but for curvatures below a thousandth of the inertia, which it leaves alone; before it was.
+static void test_definite(void **state) {
+  (void)state;
+  int negative = 0;
+  for (int k = 0; k < 20; k++) {
+    tgtRandom r = {.s = (uint64_t)(40 + k)};
+    tgDesc *desc = tg_desc_create(NULL);
+    double reach[8] = {0};
+    for (int b = 0; b < 5; b++) {
+      int body = tg_desc_add_body(desc, 0, NULL);
+      desc->body[body].has_inertial = true;
+      desc->body[body].mass = 0.01;
+      reach[body] = tgt_uniform(&r, 0.05, 0.4);
+      for (int i = 0; i < 3; i++) {
+        desc->body[body].inertia[i] = 0.01;
+        desc->body[body].pos[i] = 5 + tgt_uniform(&r, -0.2, 0.2);
+      }
+      tg_desc_add_joint(desc, body, TG_JOINT_FREE, NULL);
+    }
+    for (int i = 0; i < 3; i++) desc->option.gravity[i] = 0;
+    tgModel *m = tg_model_compile(desc, NULL, NULL);
+    assert_non_null(m);
+    tg_desc_free(desc);
+    Case c = {.m = m, .contact = made_contact(m, true)};
+    make_sim(&c);
+    tgSim *s = c.s;
+    int nv = m->nv;
+    Objective x = {.s = s};
+    assert_true(tgi_objective_take(s, h, &x.o));
+    memcpy(s->q0, s->qpos, (size_t)m->nq * sizeof(tgReal));
+    for (int d = 0; d < nv; d++) s->v0[d] = 0;
+    tgi_kinematics(s, s->q0);
+    assert_int_equal(made_begin(s, h), TG_OK);
+    for (int i = 0; i < made_terms(&c.contact); i++) ((MadeStart *)s->solver)[i].N = 0;   // friction is nowhere negative, and hides what is
+    assert_int_equal(tgi_objective_begin(s, h), TG_OK);
+    assert_int_equal(tgi_objective_evaluate(s, s->q0, &x.o), TG_OK);
+    tgi_inertias(s);
+    tgi_mass_matrix(s);
+    tgReal *H = malloc(sizeof(tgReal) * (size_t)(2 * nv * nv)), *U = H + nv * nv;
+    double largest = 0;
+    tgi_objective_hessian(s, s->q0, &x.o, H);
+    for (int i = 0; i < nv * nv; i++) largest = fmax(largest, fabs(tgRe(H[i])));
+    for (int pass = 0; pass < 2; pass++) {
+      for (int i = 0; i < nv * nv; i++) U[i] = H[i] - 0.998 * s->M[i] / (h * h) + (i % (nv + 1) == 0 ? 1e-9 * largest : 0);
+      bool definite = tgi_ldl_factor(nv, U, U);
+      negative += pass == 0 && !definite;
+      if (pass == 1) check_true(definite, "case %d", k);
+      if (pass == 0) assert_true(tgi_objective_definite(s, h, reach, H) || definite);
+    }
+    free(H);
+    free_case(&c);
+  }
+  assert_true(negative == 20);
 }
 
 // ---- the step ----
@@ -297,6 +354,6 @@ static void test_parameters(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_objective), cmocka_unit_test(test_step), cmocka_unit_test(test_parameters)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_objective), cmocka_unit_test(test_definite), cmocka_unit_test(test_step), cmocka_unit_test(test_parameters)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
