@@ -112,6 +112,7 @@ static void sum_pair(void *ctx, int worker, int item) {
   } else if (g->plane) {
     p->apart = tgi_half_space(A, n, height, &g->law, &p->sum, &p->face[0], &p->clear, &p->count);
   } else {
+    tgi_tree_work_planes(w->tree[worker], &p->planes);
     p->apart = tgi_tree_pair(A, B, &g->law, w->tree[worker], &p->sum, p->face, &p->clear, &p->count);
   }
   if (p->apart) to_origin(A->origin, &p->sum);
@@ -187,10 +188,29 @@ static tgStatus evaluate(tgSim *s) {
   return TG_OK;
 }
 
+// Each pair gets room for twice the planes that it has solved for. The first evaluation of a step has none, so that nothing comes from the step before.
+static void share_planes(tgSim *s) {
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  int used = 0;
+  for (int i = 0; i < tgi_barrier(s)->npair; i++) {
+    tgiPlaneCache *c = &w->pair[i].planes;
+    long solved = w->pair[i].count.leaves + w->pair[i].count.points;
+    int room = 16;
+    while (room < 2 * solved && room < w->planes.room) room *= 2;
+    c->room = tgi_barrier(s)->pair[i].plane || used + room > w->planes.room ? 0 : room;
+    c->key = w->planes.key + used;
+    c->plane = w->planes.plane + used;
+    for (int j = 0; j < c->room; j++) c->key[j][0] = -1;
+    used += c->room;
+  }
+}
+
 static tgStatus begin(tgSim *s, double h) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   w->current = w->advance.known = false;
+  for (int i = 0; i < tgi_barrier(s)->npair; i++) w->pair[i].planes.room = 0;
   tgi_barrier_pairs(s);
+  share_planes(s);
   TG_TRY(tgi_barrier_apart(s));
   return tgi_lag_begin(s, h);
 }

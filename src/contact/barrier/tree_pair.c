@@ -13,15 +13,15 @@
 #include "contact/barrier/law.h"
 #include "math/vec3.h"
 
-enum { FAR_ROOM = 512, LEAF_ROOM = 256, POINT_ROOM = 128, BLEND_ROOM = 2048, LANES = TGI_TREE_LANES, ACC = 8 };
+enum { FAR_ROOM = 512, LEAF_ROOM = 256, POINT_ROOM = 128, BLEND_ROOM = 2048, LANES = TGI_TREE_LANES, ASK_ROOM = 4 * LANES, ACC = 8 };
 
 // before: under a one-sided node, where only the triangle's own distance counts, or a sphere would undercut what the node promised
 typedef struct Item { int a, b, owner, before; } Item;
 typedef struct Blend { Item at; int level, point; tgReal phi[3]; } Blend;   // level: blends above; point: place of a one-sided pair, -1: two spheres
 
 struct tgiTreeWork {
-  int stack_room, blend_room, point_room, nstack, nfar, nleaf, npoint, nblend;
-  Item *stack, *far, *leaf;
+  int stack_room, blend_room, point_room, nstack, nfar, nleaf, nask, npoint, nblend;
+  Item *stack, *far, *leaf, *ask;   // ask: one-sided pairs to be looked at
   Blend *blend;              // 0: the total
   int *renamed, *order;      // blend_room
   int *level;                // levels + 1
@@ -30,6 +30,7 @@ struct tgiTreeWork {
   tgReal *acc;               // blend_room x ACC: value and gradient of what it owns
   tgiPair *point;
   tgiPairBlock *pairs;
+  tgiPlaneCache *planes;     // NULL: none
   tgiTreeBlock *look, *block;   // look: of visits, which the rest happens within
   tgiTreeSum *sum;
 };
@@ -93,13 +94,14 @@ bool tgi_one_sided(const tgiPosed *a, const tgiPosed *b) {
 // A block takes LANES pairs of nodes from the stack and puts four times as many on it, a level further down.
 static void place(tgLayout *l, int depth, tgiTreeWork *w) {
   int open = LANES * (depth + 2);
-  w->stack_room = 4 * open;
-  w->blend_room = BLEND_ROOM + 2 * open;
+  w->stack_room = 8 * open;
+  w->blend_room = BLEND_ROOM + 4 * open;
   w->point_room = POINT_ROOM + open;
   w->levels = 2 * depth + 4;
   w->stack = tgi_place(l, (size_t)w->stack_room, sizeof *w->stack);
   w->far = tgi_place(l, FAR_ROOM, sizeof *w->far);
   w->leaf = tgi_place(l, LEAF_ROOM, sizeof *w->leaf);
+  w->ask = tgi_place(l, ASK_ROOM, sizeof *w->ask);
   w->blend = tgi_place(l, (size_t)w->blend_room, sizeof *w->blend);
   w->renamed = tgi_place(l, (size_t)w->blend_room, sizeof *w->renamed);
   w->order = tgi_place(l, (size_t)w->blend_room, sizeof *w->order);
@@ -127,6 +129,47 @@ tgiTreeWork *tgi_tree_work_place(void *memory, int depth) {
   memset(w, 0, sizeof *w);
   place(&l, depth, w);
   return w;
+}
+
+void tgi_tree_work_planes(tgiTreeWork *w, tgiPlaneCache *planes) { w->planes = planes != NULL && planes->room > 0 ? planes : NULL; }
+
+// ---- planes kept within a step ----
+
+// place of the pair's plane; *known: it is there, else the place is the pair's to write, where another may have been
+static int plane_at(tgiPlaneCache *c, Item at, bool *known) {
+  enum { PROBES = 4 };
+  unsigned first = ((unsigned)at.a * 0x9e3779b1u ^ (unsigned)at.b * 0x85ebca6bu) * 0xc2b2ae35u, mask = (unsigned)c->room - 1;
+  for (unsigned i = 0; i < PROBES; i++) {
+    unsigned k = ((first >> 12) + i) & mask;
+    *known = c->key[k][0] == at.a && c->key[k][1] == at.b;
+    if (*known || c->key[k][0] < 0) return (int)k;
+  }
+  return (int)((first >> 12) & mask);
+}
+
+// solves w->pairs, whose columns are `at`
+static void solve(tgiTreeWork *w, const Item *at, int count) {
+  tgiPairBlock *p = w->pairs;
+  int place[LANES];
+  p->count = count;
+  p->warm = 0;
+  for (int l = 0; l < count && w->planes != NULL; l++) {
+    bool known;
+    place[l] = plane_at(w->planes, at[l], &known);
+    if (!known) continue;
+    const tgReal *plane = w->planes->plane[place[l]];
+    for (int i = 0; i < 3; i++) p->u[i][l] = plane[i];
+    p->delta[l] = plane[3];
+    p->warm |= 1u << l;
+  }
+  tgi_pair_block(p);
+  for (int l = 0; l < count && w->planes != NULL; l++) {
+    tgReal *plane = w->planes->plane[place[l]];
+    w->planes->key[place[l]][0] = at[l].a;
+    w->planes->key[place[l]][1] = at[l].b;
+    for (int i = 0; i < 3; i++) plane[i] = p->u[i][l];
+    plane[3] = p->delta[l];
+  }
 }
 
 // ---- terms ----
@@ -194,9 +237,8 @@ static bool solve_leaves(Run *r, const Item *at, int count) {
     fill(b, l, at[l]);
     weight[l] = weights(r, at[l]);
   }
-  p->count = b->count = count;
-  p->warm = 0;
-  tgi_pair_block(p);
+  b->count = count;
+  solve(r->w, at, count);
   for (int l = 0; l < count; l++) {
     r->count.iterations += p->steps[l];
     if ((p->apart >> l & 1) != 0) continue;
@@ -304,6 +346,11 @@ static void close_blends(Run *r) {
   for (int i = w->levels - 1; i > 0; i--) close_level(r, w->order + w->level[i - 1], w->level[i] - w->level[i - 1]);
 }
 
+static void mark_open(tgiTreeWork *w, const Item *item, int n) {
+  for (int i = 0; i < n; i++)
+    for (int k = item[i].owner; w->renamed[k] == 0; k = w->blend[k].at.owner) w->renamed[k] = 1;
+}
+
 // makes room: closes every blend but those that the stack still needs, which are few
 static bool retire(Run *r) {
   tgiTreeWork *w = r->w;
@@ -311,8 +358,8 @@ static bool retire(Run *r) {
   if (!flush_leaf(r)) return false;
   memset(w->renamed, 0, (size_t)w->nblend * sizeof *w->renamed);
   w->renamed[0] = 1;
-  for (int i = 0; i < w->nstack; i++)
-    for (int k = w->stack[i].owner; w->renamed[k] == 0; k = w->blend[k].at.owner) w->renamed[k] = 1;
+  mark_open(w, w->stack, w->nstack);
+  mark_open(w, w->ask, w->nask);
   close_blends(r);
   int kept = 0, points = 0;
   for (int k = 0; k < w->nblend; k++) {
@@ -329,6 +376,7 @@ static bool retire(Run *r) {
     w->renamed[k] = kept++;
   }
   for (int i = 0; i < w->nstack; i++) w->stack[i].owner = w->renamed[w->stack[i].owner];
+  for (int i = 0; i < w->nask; i++) w->ask[i].owner = w->renamed[w->ask[i].owner];
   w->nblend = kept;
   w->npoint = points;
   return true;
@@ -344,39 +392,6 @@ static void push_children(Run *r, Item at, bool before) {
     for (int j = 0; j < nb; j++) w->stack[w->nstack++] = (Item){na == 2 ? ca[i] : at.a, nb == 2 ? cb[j] : at.b, at.owner, before};
 }
 
-// the pair of a node, as a point three times, and a triangle
-static bool solve_point(Run *r, Item at, int side, tgiPair *p) {
-  tgReal x[18];
-  for (int k = 0; k < 3; k++) {
-    if (side == 0) tgi_v3_copy(x + 3 * k, node_a(r, at.a));
-    else tgi_v3_add(x + 9 + 3 * k, node_b(r, at.b), r->frame.shift);
-  }
-  vertices(r, 1 - side, side == 0 ? at.b : at.a, x + (side == 0 ? 9 : 0), 1);
-  r->count.points++;
-  return tgi_pair_solve(x, false, p);
-}
-
-// A node before a larger triangle of the other side: as a point while 12/S* is above d2, blended down to d1 = TGI_ONE_SIDED R. (46)
-// false: go on to the children, under *owner
-static bool one_sided(Run *r, Item at, int side, int *owner) {
-  tgiTreeWork *w = r->w;
-  tgiPair *p = &w->point[w->npoint];
-  tgReal f[3], d1 = TGI_ONE_SIDED * (side == 0 ? node_a(r, at.a) : node_b(r, at.b))[TGI_NODE_R], width = r->law->eps * d1;
-  if (!solve_point(r, at, side, p)) return false;
-  tgReal D = 12 / p->S;
-  if (tgRe(D) <= tgRe(d1)) return false;
-  if (tgRe(D) >= tgRe(d1 + width)) {
-    r->D = fmin(r->D, tgRe(D));
-    point_law(r, at, p->S, f);
-    add_term(r, at.owner, f, p->g, p->H);
-    return true;
-  }
-  tgReal s1 = -D / (p->S * width);   // of (D - d1)/width in S
-  tgi_law_blend((D - d1) / width, f);
-  *owner = open_blend(r, at, w->npoint++, f[0], f[1] * s1, f[2] * s1 * s1 - 2 * f[1] * s1 / p->S);
-  return false;
-}
-
 static int small_side(const Run *r, Item at) {
   bool leaf_a = r->A->tree->tri[at.a] >= 0, leaf_b = r->B->tree->tri[at.b] >= 0;
   if (r->law->one_sided[0] && leaf_b && !leaf_a && r->A->nominal[at.a] <= 0.5 * r->B->nominal[at.b]) return 0;
@@ -386,10 +401,57 @@ static int small_side(const Run *r, Item at) {
 
 static bool go_down(Run *r, Item at) {
   if (r->A->tree->tri[at.a] >= 0 && r->B->tree->tri[at.b] >= 0) return push_leaf(r, at);
-  int side = small_side(r, at);
-  if (side >= 0 && one_sided(r, at, side, &at.owner)) return true;
-  push_children(r, at, side >= 0);
+  if (small_side(r, at) >= 0) r->w->ask[r->w->nask++] = at;
+  else push_children(r, at, false);
   return true;
+}
+
+// A node before a larger triangle of the other side: as a point while 12/S* is above d2, blended down to d1 = TGI_ONE_SIDED R. (46)
+static void one_sided(Run *r, Item at, const tgReal radius, const tgiPair *p) {
+  tgiTreeWork *w = r->w;
+  tgReal f[3], d1 = TGI_ONE_SIDED * radius, width = r->law->eps * d1, D = 12 / p->S;
+  if (tgRe(D) >= tgRe(d1 + width)) {
+    r->D = fmin(r->D, tgRe(D));
+    point_law(r, at, p->S, f);
+    add_term(r, at.owner, f, p->g, p->H);
+    return;
+  }
+  if (tgRe(D) > tgRe(d1)) {
+    tgReal s1 = -D / (p->S * width);   // of (D - d1)/width in S
+    tgi_law_blend((D - d1) / width, f);
+    w->point[w->npoint] = *p;
+    at.owner = open_blend(r, at, w->npoint++, f[0], f[1] * s1, f[2] * s1 * s1 - 2 * f[1] * s1 / p->S);
+  }
+  push_children(r, at, true);
+}
+
+// the last of what was asked: pairs of a node, as a point three times, and a triangle
+static void answer(Run *r) {
+  tgiTreeWork *w = r->w;
+  tgiPairBlock *b = w->pairs;
+  int n = w->nask < LANES ? w->nask : LANES;
+  const Item *at = w->ask + w->nask - n;
+  tgReal radius[LANES];
+  for (int l = 0; l < n; l++) {
+    int side = small_side(r, at[l]), from = 9 * side;
+    const tgReal *x = side == 0 ? node_a(r, at[l].a) : node_b(r, at[l].b);
+    for (int i = 0; i < 9; i++) b->x[from + i][l] = x[i % 3] + (side == 0 ? 0 : r->frame.shift[i % 3]);
+    vertices(r, 1 - side, side == 0 ? at[l].b : at[l].a, &b->x[9 - from][l], LANES);
+    radius[l] = x[TGI_NODE_R];
+  }
+  solve(w, at, n);
+  w->nask -= n;
+  r->count.points += n;
+  for (int l = 0; l < n; l++) {
+    tgiPair p = {.S = b->S[l]};
+    if ((b->apart >> l & 1) == 0) {
+      push_children(r, at[l], true);
+      continue;
+    }
+    for (int i = 0; i < 6; i++) p.g[i] = b->g[i][l];
+    for (int i = 0; i < 21; i++) p.H[i] = b->H[i][l];
+    one_sided(r, at[l], radius[l], &p);
+  }
 }
 
 // takes up to LANES pairs from the stack
@@ -428,9 +490,10 @@ static bool visit(Run *r) {
 static bool descend(Run *r) {
   tgiTreeWork *w = r->w;
   w->stack[w->nstack++] = (Item){0, 0, 0, false};
-  while (w->nstack > 0) {
+  while (w->nstack + w->nask > 0) {
     if ((w->nblend + 2 * LANES > w->blend_room || w->npoint + LANES > w->point_room) && !retire(r)) return false;
-    if (!visit(r)) return false;
+    if (w->nask >= LANES || w->nstack == 0) answer(r);
+    else if (!visit(r)) return false;
   }
   return retire(r);
 }
@@ -445,7 +508,7 @@ static bool every_pair(Run *r) {
 }
 
 static void reset(tgiTreeWork *w) {
-  w->nstack = w->nfar = w->nleaf = w->npoint = 0;
+  w->nstack = w->nfar = w->nleaf = w->nask = w->npoint = 0;
   w->nblend = 1;
   w->inner[0] = 1;
   w->blend[0] = (Blend){.point = -1};

@@ -135,14 +135,48 @@ static void same_terms(const Rig *a, const Rig *b) {
   for (int t = 0; t < a->s->nterm; t++) assert_memory_equal(&a->s->term[t], &b->s->term[t], sizeof(tgPairTerm));
 }
 
+// moves the geoms of the second body
+static void shift(Rig *r, double d) {
+  for (int g = 0; g < r->m->ngeom; g++)
+    for (int i = 0; i < 3 && r->m->geom_body[g] == 2; i++) r->s->geom_xpos[3 * g + i] += d * (i + 1);
+}
+
+// planes kept from the evaluations before change nothing but rounding
+static void test_planes(void **state) {
+  (void)state;
+  Rig kept = rig(SCENE, NULL), fresh = rig(SCENE, NULL);
+  start(&kept);
+  tgi_kinematics(fresh.s, fresh.s->qpos);
+  for (int k = 0; k < 4; k++) {
+    double d = 0.01 * pow(0.1, k);
+    shift(&kept, d);
+    shift(&fresh, d);
+    evaluate(&kept);
+    assert_int_equal(model()->begin(fresh.s, 0.01), TG_OK);
+    evaluate(&fresh);
+    for (int t = 0; t < kept.s->nterm; t++) {
+      const tgReal *x = &kept.s->term[t].energy, *y = &fresh.s->term[t].energy;
+      double most[3] = {0, 0, 0};
+      for (int i = 0; i < 157; i++) most[i < 1 ? 0 : i < 13 ? 1 : 2] = fmax(most[i < 1 ? 0 : i < 13 ? 1 : 2], fabs(tgRe(y[i])));
+      for (int i = 0; i < 157; i++) check_close(x[i], y[i], 1e-12 * most[i < 1 ? 0 : i < 13 ? 1 : 2]);
+    }
+  }
+  drop(&kept);
+  drop(&fresh);
+}
+
 static void test_threads(void **state) {
   (void)state;
   tgContactOptions o = tg_contact_default();
   Rig one = rig(SCENE, &o);
   start(&one);
+  shift(&one, 0.002);
+  evaluate(&one);
   for (o.threads = 2; o.threads <= 3; o.threads++) {
     Rig r = rig(SCENE, &o);
     start(&r);
+    shift(&r, 0.002);
+    evaluate(&r);
     same_terms(&one, &r);
     drop(&r);
   }
@@ -213,7 +247,7 @@ int main(void) {
 #ifdef TG_COMPLEX
       cmocka_unit_test(test_terms),
 #endif
-      cmocka_unit_test(test_threads), cmocka_unit_test(test_sizes), cmocka_unit_test(test_touching), cmocka_unit_test(test_options),
+      cmocka_unit_test(test_planes), cmocka_unit_test(test_threads), cmocka_unit_test(test_sizes), cmocka_unit_test(test_touching), cmocka_unit_test(test_options),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
