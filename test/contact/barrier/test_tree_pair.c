@@ -224,6 +224,35 @@ static void test_twin(void **state) {
   check_true(met > 100, "%d poses apart", met);
 }
 
+// so many blends that the lists run full and are emptied on the way, of spheres and of one-sided nodes
+static void test_full_lists(void **state) {
+  (void)state;
+  for (int k = 0; k < 2; k++) {
+    Body a, b;
+    tgReal x[3] = {k ? 0.6 : 0.29, 0.01, k ? 0.203 : 0.02}, zero[3] = {0, 0, 0}, R[9], I[9];
+    double turn[3] = {0.1, 0.2, 0.3}, none[3] = {0, 0, 0};
+    tgt_body_torus(&a, 0.1, 0.04, 48, 24, TGI_TREE_MOMENT);
+    if (k) make(&b, PLATE, TGI_TREE_MOMENT);
+    else tgt_body_torus(&b, 0.1, 0.04, 40, 20, TGI_TREE_MOMENT);
+    tgt_rotation(turn, R);
+    tgt_rotation(none, I);
+    tgt_body_move(&a, x, R);
+    tgt_body_move(&b, zero, I);
+    tgiTreeLaw law = tgt_law(&a, &b, TGI_TREE_MOMENT, k ? 8 : 1);
+    tgiTreeWork *w = tgt_tree_work(&a, &b);
+    tgiTreeCount count;
+    tgiPairSum s, t;
+    int face[2];
+    assert_true(tgi_tree_pair(&a.posed, &b.posed, &law, w, &s, face, NULL, &count));
+    check_true(count.blends > (k ? 400 : 3000), "%ld blends", count.blends);
+    assert_true(twin(&a, &b, &law, &t, NULL));
+    near_sum(&s, &t, 1e-11, "full lists");
+    free(w);
+    tgt_body_free(&a);
+    tgt_body_free(&b);
+  }
+}
+
 #ifdef TG_COMPLEX
 // A moved by e xi about its origin, to first order in e (imaginary)
 typedef struct Place { tgReal x[3], R[9]; } Place;
@@ -662,7 +691,7 @@ static void test_half_space_bound(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_twin), cmocka_unit_test(test_half_space_limit), cmocka_unit_test(test_half_space_bound),
+      cmocka_unit_test(test_twin), cmocka_unit_test(test_full_lists), cmocka_unit_test(test_half_space_limit), cmocka_unit_test(test_half_space_bound),
 #ifdef TG_COMPLEX
       cmocka_unit_test(test_derivatives),
       cmocka_unit_test(test_half_space_derivatives), cmocka_unit_test(test_half_space_numbers),
