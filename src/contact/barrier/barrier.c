@@ -18,6 +18,7 @@ static const tgContactParam param[] = {
     PARAM(mu, 1e-6, 1e-30, 1e6, "J m^(1/2)", "weight of the contact potential"),
     PARAM(slip_speed, 1e-3, 1e-12, 1e6, "m/s", "sliding speed about which friction takes hold"),
     PARAM(eps, 0.5, 1e-3, 10, "", "width of the blend; below 0.4 the force has minima in distance"),
+    PARAM(local_range, 0.01, 1e-6, 0.5, "m", "distance at which the local barrier ends that stands in where there is no long range"),
 };
 
 static const tgContactParam local_param[] = {
@@ -101,31 +102,36 @@ static void sum_pair(void *ctx, int worker, int item) {
   const tgiPosed *A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].posed;
   const tgiPosed *B = g->plane ? NULL : &w->geom[g->B].posed;
   tgReal n[3] = {0}, d[3], height = 0;
+  tgiTreeLaw law = g->law;
+  if (w->beyond) law.local = 0;
   if (g->plane) {
     tgi_m3_col(n, s->geom_xmat + 9 * g->B, 2);
     tgi_v3_sub(d, A->origin, s->geom_xpos + 3 * g->B);
     height = tgi_v3_dot(n, d);
     p->face[1] = -1;
   }
-  if (g->law.local > 0) {
-    p->apart = tgi_local_sum(A, B, n, height, g->law.local, &p->sum, p->face, &p->clear, &p->count);
+  if (law.local > 0) {
+    p->apart = tgi_local_sum(A, B, n, height, law.local, &p->sum, p->face, &p->clear, &p->count);
   } else if (g->plane) {
-    p->apart = tgi_half_space(A, n, height, &g->law, &p->sum, &p->face[0], &p->clear, &p->count);
+    p->apart = tgi_half_space(A, n, height, &law, &p->sum, &p->face[0], &p->clear, &p->count);
   } else {
     tgi_tree_work_planes(w->tree[worker], &p->planes);
-    p->apart = tgi_tree_pair(A, B, &g->law, w->tree[worker], &p->sum, p->face, &p->clear, &p->count);
+    p->apart = tgi_tree_pair(A, B, &law, w->tree[worker], &p->sum, p->face, &p->clear, &p->count);
   }
   if (p->apart) to_origin(A->origin, &p->sum);
 }
 
-void tgi_barrier_pairs(tgSim *s) {
+static void sum_pairs(tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
-  tgiBarrierWork *w = tgi_barrier_work(s);
-  tgi_barrier_pose(s);
-  if (w->current) return;
   // another simulation may have the threads; the sums are the same without
   if (k->pool == NULL || tgi_pool_run(k->pool, k->npair, sum_pair, s) < 0)
     for (int i = 0; i < k->npair; i++) sum_pair(s, 0, i);
+}
+
+void tgi_barrier_pairs(tgSim *s) {
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  tgi_barrier_pose(s);
+  if (!w->current) sum_pairs(s);
   w->current = true;
 }
 
@@ -221,6 +227,21 @@ static tgStatus mixed(tgSim *s) {
   return tgi_lag_mixed(s);
 }
 
+// with long_range = backward the step has the local barrier, and its gradient also the long range, as if that were there too
+static tgStatus gradient_terms(tgSim *s, bool *other) {
+  const tgiBarrier *k = tgi_barrier(s);
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  *other = s->contact_model->kind == &tgi_barrier_model && s->contact_model->options.long_range == TG_LONG_RANGE_BACKWARD;
+  if (!*other) return TG_OK;
+  TG_TRY(evaluate(s));
+  w->beyond = true;
+  sum_pairs(s);
+  w->beyond = w->current = false;
+  for (int i = 0; i < k->npair; i++)
+    if (w->pair[i].apart) add_term(s->contact_model->options.mu, &k->pair[i], &w->pair[i].sum, &s->term[k->pair[i].term]);
+  return TG_OK;
+}
+
 static const char *term_label(const tgSim *s, int term, char *text, size_t size) {
   char a[128], b[128];
   const int *body = tgi_barrier(s)->body[term];
@@ -234,12 +255,10 @@ static const tgPotentialModel potential = {
     .evaluate = evaluate,
     .advance = advance,
     .mixed = mixed,
+    .gradient_terms = gradient_terms,
     .parameters = tgi_barrier_parameters,
     .term_label = term_label,
 };
-
-static void no_ties(const tgSim *s, double h, tgGradInfo *info) { (void)s, (void)h, (void)info; }
-static void no_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info) { (void)s, (void)p, (void)info; }
 
 const tgContactModel tgi_barrier_model = {
     .word = "barrier",
@@ -248,8 +267,6 @@ const tgContactModel tgi_barrier_model = {
     .solver_bytes = tgi_barrier_bytes,
     .prepare = tgi_barrier_prepare,
     .release = tgi_barrier_release,
-    .ties = no_ties,
-    .param_ties = no_param_ties,
     .potential = &potential,
 };
 
@@ -260,7 +277,5 @@ const tgContactModel tgi_sdrs_model = {
     .solver_bytes = tgi_barrier_bytes,
     .prepare = tgi_barrier_prepare,
     .release = tgi_barrier_release,
-    .ties = no_ties,
-    .param_ties = no_param_ties,
     .potential = &potential,
 };

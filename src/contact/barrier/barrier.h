@@ -63,6 +63,7 @@ typedef struct tgiBarrierWork {
   void *home;               ///< s->solver when placed
   int nthread;
   bool current;             ///< pairs are those of the frames of the geoms
+  bool beyond;              ///< the sums under way are those of the long range, whatever the step has
   tgiBarrierGeom *geom;     ///< ngeom
   tgiBarrierPair *pair;     ///< npair
   tgiTreeWork **tree;       ///< nthread

@@ -29,8 +29,8 @@ static bool of_paper(const tgContact *c) { return c->options.hierarchy == TG_HIE
 
 static tgiTreeLaw law_of(const tgContact *c) {
   const tgContactOptions *o = &c->options;
-  if (is_local(c)) return (tgiTreeLaw){.eps = o->eps, .local = o->local_range};
-  return (tgiTreeLaw){.eps = o->eps, .base = of_paper(c) ? 12 : 0, .brute = o->hierarchy == TG_HIERARCHY_BRUTE};
+  bool near_only = is_local(c) || o->long_range != TG_LONG_RANGE_BOTH;
+  return (tgiTreeLaw){.eps = o->eps, .base = of_paper(c) ? 12 : 0, .brute = o->hierarchy == TG_HIERARCHY_BRUTE, .local = near_only ? o->local_range : 0};
 }
 
 static tgiPosed nominal_of(const tgiBarrier *k, int g) {

@@ -208,6 +208,48 @@ static void test_sizes(void **state) {
   drop(&b);
 }
 
+#define APART \
+  "<geom type='plane' size='1 1 1' condim='1'/><body pos='0 0 .105'><freejoint/><geom type='box' size='.1 .1 .1' condim='1'/></body>" \
+  "<body pos='.7 .1 .2' euler='10 20 30'><freejoint/><geom type='box' size='.1 .1 .1' condim='1'/></body>"
+
+// off: only near; backward: the step as off, the gradient of both, which couples bodies that are apart
+static void test_long_range(void **state) {
+  (void)state;
+  tgContactOptions o = tg_contact_default();
+  o.mu = 1e-3;
+  Rig r[3];
+  for (int k = 0; k < 3; k++) {
+    o.long_range = k == 0 ? TG_LONG_RANGE_BOTH : k == 1 ? TG_LONG_RANGE_BACKWARD : TG_LONG_RANGE_OFF;
+    r[k] = rig(APART, &o);
+    start(&r[k]);
+  }
+  const tgPairTerm *both = r[0].s->term, *backward = r[1].s->term, *off = r[2].s->term;
+  bool other;
+  for (int t = 0; t < 3; t++) assert_memory_equal(&backward[t], &off[t], sizeof *off);
+  assert_int_equal(model()->gradient_terms(r[2].s, &other), TG_OK);
+  assert_false(other);
+  assert_int_equal(model()->gradient_terms(r[1].s, &other), TG_OK);
+  assert_true(other);
+  for (int t = 0; t < 3; t++)
+    for (int i = 0; i < 144; i++) {
+      check_close(backward[t].H[i], both[t].H[i] + off[t].H[i], 1e-12 * (1 + fabs(tgRe(both[t].H[i])) + fabs(tgRe(off[t].H[i]))));
+      if (off[t].body1 > 0) check_close(off[t].H[i], 0, 0);
+    }
+  // and in a step: rows of the first body's velocity, columns of the second's position
+  for (int k = 0; k < 3; k++) {
+    tgReal D[24 * 24];
+    tgGradInfo info;
+    double most = 0;
+    check_true(tg_sim_step(r[k].s, 0.01, NULL) == TG_OK, "%s", tg_sim_error(r[k].s)->text);
+    assert_int_equal(tg_sim_step_jacobian(r[k].s, D, &info), TG_OK);
+    for (int i = 12; i < 18; i++)
+      for (int j = 6; j < 12; j++) most = fmax(most, fabs(tgRe(D[24 * i + j])));
+    assert_int_equal(info.label, k == 1 ? TG_GRAD_SURROGATE : TG_GRAD_EXACT);
+    check_true(k == 2 ? most == 0 : most > 1e-9, "coupling %.3g", most);
+    drop(&r[k]);
+  }
+}
+
 static void check_error(const char *xml, const char *a, const char *b, const char *c) {
   Rig r = rig(xml, NULL);
   tgi_kinematics(r.s, r.s->qpos);
@@ -247,7 +289,7 @@ int main(void) {
 #ifdef TG_COMPLEX
       cmocka_unit_test(test_terms),
 #endif
-      cmocka_unit_test(test_planes), cmocka_unit_test(test_threads), cmocka_unit_test(test_sizes), cmocka_unit_test(test_touching), cmocka_unit_test(test_options),
+      cmocka_unit_test(test_planes), cmocka_unit_test(test_threads), cmocka_unit_test(test_sizes), cmocka_unit_test(test_touching), cmocka_unit_test(test_long_range), cmocka_unit_test(test_options),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
