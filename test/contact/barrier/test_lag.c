@@ -311,7 +311,7 @@ static void forces(int n, int m, double lambda, double gap, double slide, tgHier
   free_rig(&rig);
 }
 
-// far above the slip speed friction is the coefficient times the normal force, however many triangles carry it  [contact_math E11]
+// far above the slip speed friction is the coefficient times the normal force, however many triangles carry it
 static void refinement(void **state) {
   (void)state;
   const double lambda = 0.6;
