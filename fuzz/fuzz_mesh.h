@@ -11,6 +11,7 @@
 #include "geom/hull.h"
 #include "geom/mass.h"
 #include "geom/mesh_check.h"
+#include "geom/sphere_tree.h"
 #include "io/mesh_raw.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -22,6 +23,31 @@ static void tgt_check_raw(const tgRawMesh *raw) {
     if (raw->face[i] < 0 || raw->face[i] >= raw->nvert) abort();
   for (size_t i = 0; i < 3 * (size_t)raw->nvert; i++)
     if (!(fabs(raw->vert[i]) <= TGI_MESH_LARGEST)) abort();
+}
+
+// surface and sphere tree: finite numbers, spheres that hold their leaves
+static void tgt_use_surface(const tgRawMesh *raw) {
+  static const double one[3] = {1, 1, 1};
+  tgiSurface s;
+  tgiTree t;
+  tgError error = {0};
+  tgStatus status = tgi_surface_mesh(raw->vert, raw->nvert, raw->face, raw->nface, NULL, &s, &error);
+  if (status < 0 && strlen(error.text) == 0) abort();
+  if (status < 0) return;
+  if (s.nface + s.ndropped != raw->nface || tgi_surface_degenerate(raw->vert, raw->face, raw->nface, NULL) != s.ndropped) abort();
+  if (tgi_tree_make(&s, one, NULL, &t) < 0) abort();
+  double *memory = malloc(tgi_tree_reals(&s, &t) * sizeof *memory);
+  tgiTreeNumbers n = tgi_tree_place(&s, &t, memory);
+  for (int form = 0; form < 3; form++) {
+    tgi_tree_numbers(&s, &t, form < 2 ? TGI_TREE_MOMENT : TGI_TREE_PAPER, form == 1 ? TGI_CLIMB_AREA : TGI_CLIMB_SUM, one, &n);
+    for (size_t k = 0; k < tgi_tree_reals(&s, &t); k++)
+      if (!isfinite(memory[k])) abort();
+    for (int k = 0; k < t.nnode; k++)
+      if (!(n.weight[k] > 0 && n.radius[k] > 0 && n.moment[k] >= 0 && n.area[k] > 0)) abort();
+  }
+  free(memory);
+  tgi_tree_free(&t);
+  tgi_surface_free(&s);
 }
 
 static void tgt_use_mesh(tgRawMesh *raw) {
@@ -42,6 +68,7 @@ static void tgt_use_mesh(tgRawMesh *raw) {
   if (status == TG_OK && !(tgi_hull_volume(&hull->hull) > 0)) abort();
   if (status == TG_ERR_INTERNAL) abort(); // qhull's answer failed our check
   tgi_hull_free(hull);
+  tgt_use_surface(raw);
   if (tgi_mesh_orient(raw->vert, raw->nvert, raw->face, raw->nface, NULL, &nflip, &error) == TG_OK) {
     tgi_mesh_check(raw->vert, raw->nvert, raw->face, raw->nface, NULL, &check);
     if (check.nwinding > 0) abort();

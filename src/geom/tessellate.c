@@ -8,6 +8,7 @@
 #include "math/vec3.h"
 
 enum { ROWS_MOST = 64, RINGS_MOST = 512 };
+#define LARGEST 1e100  // of a coordinate, and of 1/edge: areas and their sums stay doubles
 
 // ---- memory ----
 
@@ -238,7 +239,7 @@ static void weld(const double *vert, int nvert, Place *place, int *same) {
   }
 }
 
-// height over the longest edge at most TGI_SLIVER of it; differences are scaled so that no product leaves the range of doubles
+// height over the longest edge at most TGI_SLIVER of it, or so small that its area is no double
 static bool degenerate(const double *vert, const int v[3]) {
   double e[3][3], scale = 0, n[3], longest = 0;
   for (int c = 0; c < 3; c++)
@@ -246,7 +247,7 @@ static bool degenerate(const double *vert, const int v[3]) {
       e[c][i] = vert[3 * (size_t)v[(c + 1) % 3] + i] - vert[3 * (size_t)v[c] + i];
       scale = fmax(scale, fabs(e[c][i]));
     }
-  if (v[0] == v[1] || v[1] == v[2] || v[2] == v[0] || scale == 0) return true;
+  if (v[0] == v[1] || v[1] == v[2] || v[2] == v[0] || scale < 1 / LARGEST) return true;
   for (int c = 0; c < 3; c++) {
     for (int i = 0; i < 3; i++) e[c][i] /= scale;
     longest = fmax(longest, e[c][0] * e[c][0] + e[c][1] * e[c][1] + e[c][2] * e[c][2]);
@@ -272,6 +273,7 @@ static tgStatus check_mesh(const double *vert, int nvert, const int *face, int n
     if (face[k] < 0 || face[k] >= nvert) return tgi_error(error, TG_ERR_INVALID, "its face %d names vertex %d of %d", k / 3, face[k], nvert);
   for (size_t k = 0; k < 3 * (size_t)nvert; k++)
     if (!isfinite(vert[k])) return tgi_error(error, TG_ERR_NOT_FINITE, "its vertex %d is not finite", (int)(k / 3));
+    else if (fabs(vert[k]) > LARGEST) return tgi_error(error, TG_ERR_LIMIT, "its vertex %d is farther away than %g", (int)(k / 3), LARGEST);
   return TG_OK;
 }
 

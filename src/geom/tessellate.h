@@ -22,7 +22,7 @@ typedef struct tgiSurface {
 /// Largest depth of a face under the true surface, relative to the largest size.
 #define TGI_CHORD 0.01
 
-/// A face counts as degenerate when its height is at most this part of its longest edge; thicker slivers are kept.
+/// A face counts as degenerate when its height is at most this part of its longest edge (or it is shorter than 1e-100); thicker slivers are kept.
 #define TGI_SLIVER 1e-9
 
 /// Inscribed surface of a primitive (not plane, not mesh). size (positive) chooses only how many rows a long side gets, so that triangles
@@ -30,7 +30,7 @@ typedef struct tgiSurface {
 tgStatus tgi_surface_primitive(tgGeomType type, const double size[3], double chord, const tgAllocator *allocator, tgiSurface *surface);
 
 /// The mesh as it is, open or closed, non-convex; vertices at the same place become one, degenerate faces go. TG_ERR_INVALID with a sentence
-/// about "it", the mesh: no face is left, or a face names no vertex; TG_ERR_MEMORY.
+/// about "it", the mesh: no face is left, or a face names no vertex; TG_ERR_NOT_FINITE; TG_ERR_LIMIT beyond 1e100; TG_ERR_MEMORY.
 tgStatus tgi_surface_mesh(const double *vert, int nvert, const int *face, int nface, const tgAllocator *allocator, tgiSurface *surface,
                           tgError *error);
 void tgi_surface_free(tgiSurface *surface);

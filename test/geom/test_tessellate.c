@@ -177,13 +177,19 @@ static void test_mesh(void **state) {
   expect_bad(w, 3, f, 1, "not finite");
 }
 
-// coordinates at the ends of the range of doubles
+// sizes whose areas are near the ends of the range of doubles
 static void test_extremes(void **state) {
   (void)state;
   static const int f[] = {0, 1, 2};
-  for (int i = 0; i < 2; i++) {
-    double k = i == 0 ? 1e300 : 1e-300, v[] = {0, 0, 0, k, 0, 0, 0, k, 0};
+  static const double size[] = {9e99, 2e-100, 1e101, 1e-101};
+  static const char *const word[] = {NULL, NULL, "farther", "degenerate"};
+  for (int i = 0; i < 4; i++) {
+    double k = size[i], v[] = {0, 0, 0, k, 0, 0, 0, k, 0};
     tgiSurface s;
+    if (word[i] != NULL) {
+      expect_bad(v, 3, f, 1, word[i]);
+      continue;
+    }
     assert_int_equal(tgi_surface_mesh(v, 3, f, 1, NULL, &s, NULL), TG_OK);
     assert_int_equal(s.nface, 1);
     tgi_surface_free(&s);
