@@ -56,10 +56,11 @@ static const double paper_step[SWEEP] = {5.76, 3.28, 2.96, 2.80}, paper_mu[SWEEP
 
 bool tgi_reproduce_sweep(tgRun *run) {
   tgBarrierRun runs[2 * SWEEP];
+  const char *file = run->cli->full ? "push.yaml" : "push_demo.yaml";   // ten minutes allow the shorter form
   for (int k = 0; k < SWEEP; k++) {
     // the paper's table 4 holds mu at 1e-7, its table 5 the step at 0.04 s
-    runs[k] = (tgBarrierRun){.how = {.file = "push.yaml", .mu = 1e-7, .timestep = steps[k]}};
-    runs[SWEEP + k] = (tgBarrierRun){.how = {.file = "push.yaml", .mu = mus[k]}};
+    runs[k] = (tgBarrierRun){.how = {.file = file, .mu = 1e-7, .timestep = steps[k]}};
+    runs[SWEEP + k] = (tgBarrierRun){.how = {.file = file, .mu = mus[k]}};
   }
   bool good = tgi_barrier_runs(run, runs, 2 * SWEEP);
   int solved[2] = {0, 0};
