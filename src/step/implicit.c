@@ -108,19 +108,27 @@ static tgStatus factor(tgSim *s, double h) {
   return TG_OK;
 }
 
-tgStatus tgi_implicit_gradient(tgSim *s) {
-  const tgPotentialModel *k = s->contact_model->kind->potential;
+// H of other terms than the step's, at q1
+static tgStatus factor_others(tgSim *s) {
   tgiObjective o;
-  bool other = false;
-  if (s->gradient_of != 0) return TG_OK;
-  if (k->gradient_terms != NULL) TG_TRY(k->gradient_terms(s, &other));
-  s->gradient_of = other ? 2 : 1;
-  if (!other) return TG_OK;
+  size_t mark = tgi_stack_mark(s);
   if (!tgi_objective_take(s, s->h, &o)) return no_room(s);
   tgi_joint_slopes(s, s->q1, &o);
   tgi_objective_gather(s, &o);
   tgi_objective_hessian(s, s->q1, &o, s->step_H);
+  tgi_stack_free(s, mark);
   return factor(s, s->h);
+}
+
+tgStatus tgi_implicit_gradient(tgSim *s) {
+  const tgPotentialModel *k = s->contact_model->kind->potential;
+  bool other = false;
+  if (s->gradient_of != 0) return TG_OK;
+  if (k->gradient_terms != NULL) TG_TRY(k->gradient_terms(s, &other));
+  if (other) TG_TRY(factor_others(s));
+  if (k->mixed != NULL) TG_TRY(k->mixed(s));
+  s->gradient_of = other ? 2 : 1;
+  return TG_OK;
 }
 
 // d = -H^-1 g, or with H made positive definite where it is not

@@ -102,11 +102,10 @@ static tgStatus bodies(tgSim *s, int nc, tgReal *B) {
   return TG_OK;
 }
 
-static tgStatus contacts(tgSim *s, int nc, tgReal *B) {
+static void contacts(const tgSim *s, int nc, tgReal *B) {
   const tgModel *m = &s->m;
   const tgPotentialModel *k = s->contact_model->kind->potential;
-  if (k->mixed == NULL) return TG_OK;
-  TG_TRY(k->mixed(s));
+  if (k->mixed == NULL) return;
   for (int t = 0; t < s->nterm; t++) {
     const int body[2] = {s->term[t].body1, s->term[t].body2};
     for (int a = 0; a < 4; a++)
@@ -119,7 +118,6 @@ static tgStatus contacts(tgSim *s, int nc, tgReal *B) {
         for (int i = m->body_lastdof[body[a / 2]]; i >= 0; i = m->dof_parent[i]) B[i * nc + j] += tgi_sp_dot(s->S + 6 * i, x);
       }
   }
-  return TG_OK;
 }
 
 // joints by themselves: -Jr^-T J_delta,delta Jr^-T and the turn of Jr^-T, armature's part in v0
@@ -212,7 +210,7 @@ static tgStatus implicit_jacobian(tgSim *s, tgReal *D, int *ties) {
   tgi_joint_slopes(s, s->q1, &o);
   memset(D, 0, size * sizeof *D);
   TG_TRY(bodies(s, nc, D));
-  TG_TRY(contacts(s, nc, D));
+  contacts(s, nc, D);
   joints(s, &o, nc, D);
   TG_TRY(lines(s, &o, nc, D, ties));
   tgi_ldl_solve_rows(m->nv, s->step_L, nc, D);
