@@ -11,7 +11,7 @@
 #include "contact/contact.h"
 #include "kin/kinematics.h"
 
-enum { DISTANCES = 10000, CELLS = 300, LEVELS = 14, DECADES = 11 };
+enum { DISTANCES = 10000, CELLS = 300, LEVELS = 26, DECADES = 11 };
 static const double table_half[3] = {0.5, 0.4, 0.1}, half[3] = {0.1, 0.07, 0.05}, step = 1e-3, overlap[3] = {1e-6, 1e-4, 1e-3};
 
 typedef struct Probe {
