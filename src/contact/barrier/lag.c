@@ -79,6 +79,24 @@ static void keep_plane(void *ctx, const tgiFrictionPlane *p, const tgiFrictionPl
   c->planes++;
 }
 
+// points of two surfaces, from the forces of the fast sum
+static bool gather(tgSim *s, int i, const tgiForceTask *t) {
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  tgiTreePress press = {.mu = t->mu, .patch = t->patch, .sum = t->room};
+  tgiTreeWork *tree = w->tree[0];
+  tgiPairSum sum;
+  tgiFrictionPoint point;
+  int face[2];
+  memset(t->room, 0, (size_t)t->npatch * sizeof *t->room);
+  tgi_tree_work_press(tree, &press);
+  tgi_tree_work_planes(tree, &w->pair[i].planes);
+  bool apart = tgi_tree_pair(t->A, t->B, t->law, tree, &sum, face, NULL, NULL);
+  tgi_tree_work_press(tree, NULL);
+  for (int k = 0; k < t->npatch; k++)
+    if (tgi_friction_point(&t->room[k], &point)) t->point(t->ctx, &point, NULL);
+  return apart;
+}
+
 tgStatus tgi_lag_begin(tgSim *s, double h) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiLag *lag = lag_of(s);
@@ -98,7 +116,8 @@ tgStatus tgi_lag_begin(tgSim *s, double h) {
     tgiForceTask t = tgi_lag_task(s, g, lag->geom, n);
     t.ctx = &c;
     if (tgi_lag_in_planes(s, g)) t.plane = keep_plane; else t.point = keep_point;
-    if (!tgi_tree_force(&t, &sum)) return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where two geoms touch.");
+    bool fast = t.point != NULL && t.B != NULL && !(t.law->local > 0);
+    if (!(fast ? gather(s, i, &t) : tgi_tree_force(&t, &sum))) return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where two geoms touch.");
   }
   lag->first_plane[k->npair] = c.planes;
   if (c.planes <= lag->room) return TG_OK;

@@ -31,6 +31,7 @@ struct tgiTreeWork {
   tgiPair *point;
   tgiPairBlock *pairs;
   tgiPlaneCache *planes;     // NULL: none
+  const tgiTreePress *press; // NULL: none
   tgiTreeBlock *look, *block;   // look: of visits, which the rest happens within
   tgiTreeSum *sum;
 };
@@ -133,6 +134,8 @@ tgiTreeWork *tgi_tree_work_place(void *memory, int depth) {
 
 void tgi_tree_work_planes(tgiTreeWork *w, tgiPlaneCache *planes) { w->planes = planes != NULL && planes->room > 0 ? planes : NULL; }
 
+void tgi_tree_work_press(tgiTreeWork *w, const tgiTreePress *press) { w->press = press; }
+
 // ---- planes kept within a step ----
 
 // place of the pair's plane; *known: it is there, else the place is the pair's to write, where another may have been
@@ -198,6 +201,48 @@ static void fill(tgiTreeBlock *b, int l, Item at) {
   b->b[l] = at.b;
 }
 
+// ---- forces ----
+
+// -g (its linear part) on A at a, against B at b, both from A's origin
+static void press(Run *r, int node, const tgReal g[3], tgReal share, const tgReal a[3], const tgReal b[3]) {
+  tgiFrictionForce f;
+  tgReal F[3], square;
+  tgi_v3_scale(F, g, -share * r->w->press->mu);
+  square = tgi_v3_dot(F, F);
+  if (!(tgRe(square) > 0)) return;
+  f.N = tgSqrt(square);
+  tgi_v3_scale(f.n, F, 1 / f.N);
+  tgi_v3_add(f.a, a, r->A->origin);
+  tgi_v3_add(f.b, b, r->A->origin);
+  tgi_friction_add(&r->w->press->sum[r->w->press->patch[node]], &f);
+}
+
+static void press_centres(Run *r, Item at, const tgReal g[3], tgReal share) {
+  tgReal y[3];
+  tgi_v3_add(y, node_b(r, at.b), r->frame.shift);
+  press(r, at.a, g, share, node_a(r, at.a), y);
+}
+
+// six vertices, the triangle of A first, in steps of `stride`: at the means with weights 1/m^2
+static void press_triangles(Run *r, Item at, const tgReal *x, int stride, const tgReal u[3], tgReal delta, const tgReal g[3], tgReal share) {
+  tgReal at_mean[2][3] = {{0}}, sum[2] = {0};
+  for (int k = 0; k < 6; k++) {
+    const tgReal *v = x + (size_t)(3 * k * stride);
+    tgReal m = u[0] * v[0] + u[1] * v[stride] + u[2] * v[2 * stride] + delta, y = 1 / (m * m);
+    sum[k / 3] += y;
+    for (int i = 0; i < 3; i++) at_mean[k / 3][i] += y * v[i * stride];
+  }
+  for (int half = 0; half < 2; half++) tgi_v3_scale(at_mean[half], at_mean[half], 1 / sum[half]);
+  press(r, at.a, g, share, at_mean[0], at_mean[1]);
+}
+
+// column l of the solved pairs; g: gradient of what its share is of
+static void press_column(Run *r, Item at, int l, const tgReal g[3], tgReal share) {
+  const tgiPairBlock *p = r->w->pairs;
+  tgReal u[3] = {p->u[0][l], p->u[1][l], p->u[2][l]};
+  press_triangles(r, at, &p->x[0][l], LANES, u, p->delta[l], g, share);
+}
+
 static void flush_far(Run *r) {
   tgiTreeWork *w = r->w;
   tgiTreeBlock *b = w->block;
@@ -212,6 +257,7 @@ static void flush_far(Run *r) {
     for (int l = 0; l < b->count; l++) {
       add_value(r, at[l].owner, b->acc[l]);
       r->q = fmin(r->q, tgRe(b->q[l]));
+      if (w->press != NULL) press_centres(r, at[l], b->acc[l] + 4, w->inner[at[l].owner]);
     }
   }
   r->count.clusters += w->nfar;
@@ -250,6 +296,7 @@ static bool solve_leaves(Run *r, const Item *at, int count) {
   for (int l = 0; l < count; l++) {
     add_value(r, at[l].owner, b->acc[l]);
     r->nearest = fmin(r->nearest, tgRe(b->q[l]));
+    if (r->w->press != NULL) press_column(r, at[l], l, b->acc[l] + 4, b->inner[l]);
   }
   return true;
 }
@@ -281,6 +328,21 @@ static int open_blend(Run *r, Item at, int point, tgReal phi0, tgReal phi1, tgRe
   return k;
 }
 
+static int small_side(const Run *r, Item at) {
+  bool leaf_a = r->A->tree->tri[at.a] >= 0, leaf_b = r->B->tree->tri[at.b] >= 0;
+  if (r->law->one_sided[0] && leaf_b && !leaf_a && r->A->nominal[at.a] <= 0.5 * r->B->nominal[at.b]) return 0;
+  if (r->law->one_sided[1] && leaf_a && !leaf_b && r->B->nominal[at.b] <= 0.5 * r->A->nominal[at.a]) return 1;
+  return -1;
+}
+
+// a node, as a point three times, and the triangle of the other side
+static void point_corners(const Run *r, Item at, tgReal *x, int stride) {
+  int side = small_side(r, at), from = 9 * side;
+  const tgReal *node = side == 0 ? node_a(r, at.a) : node_b(r, at.b);
+  for (int i = 0; i < 9; i++) x[(from + i) * stride] = node[i % 3] + (side == 0 ? 0 : r->frame.shift[i % 3]);
+  vertices(r, 1 - side, side == 0 ? at.b : at.a, x + (9 - from) * stride, stride);
+}
+
 static void point_law(const Run *r, Item at, tgReal S, tgReal f[3]) {
   tgReal m = TGI_ONE_SIDED * TGI_ONE_SIDED * (r->A->tree->tri[at.a] < 0 ? node_a(r, at.a)[TGI_NODE_M] : node_b(r, at.b)[TGI_NODE_M]);
   tgi_law_point(weights(r, at), r->law->base, S, m, f);
@@ -301,6 +363,11 @@ static void close_point(Run *r, int k) {
       r->w->sum->H[n][0] += outer * (c2 * v[i] * v[j] + c1 * p->H[n] - phi[1] * (v[i] * below[1 + j] + below[1 + i] * v[j]));
   }
   add_value(r, b->at.owner, up);
+  if (r->w->press == NULL) return;
+  tgReal x[18], g[3];
+  point_corners(r, b->at, x, 1);
+  tgi_v3_scale(g, v + 3, c1);
+  press_triangles(r, b->at, x, 1, p->u, p->delta, g, outer);
 }
 
 static void close_clusters(Run *r, const int *which, int count) {
@@ -315,7 +382,15 @@ static void close_clusters(Run *r, const int *which, int count) {
     memcpy(b->acc[l], w->acc + (size_t)which[l] * ACC, sizeof b->acc[l]);
   }
   tgi_tree_close(&r->frame, b, w->sum);
-  for (int l = 0; l < count; l++) add_value(r, w->blend[which[l]].at.owner, b->acc[l]);
+  for (int l = 0; l < count; l++) {
+    const Blend *k = &w->blend[which[l]];
+    const tgReal *below = w->acc + (size_t)which[l] * ACC;
+    tgReal g[3];
+    add_value(r, k->at.owner, b->acc[l]);
+    if (w->press == NULL) continue;
+    for (int i = 0; i < 3; i++) g[i] = b->acc[l][4 + i] - (1 - k->phi[0]) * below[4 + i];   // c1 y of (43)
+    press_centres(r, k->at, g, b->inner[l]);
+  }
 }
 
 // blends of one level do not depend on each other
@@ -392,13 +467,6 @@ static void push_children(Run *r, Item at, bool before) {
     for (int j = 0; j < nb; j++) w->stack[w->nstack++] = (Item){na == 2 ? ca[i] : at.a, nb == 2 ? cb[j] : at.b, at.owner, before};
 }
 
-static int small_side(const Run *r, Item at) {
-  bool leaf_a = r->A->tree->tri[at.a] >= 0, leaf_b = r->B->tree->tri[at.b] >= 0;
-  if (r->law->one_sided[0] && leaf_b && !leaf_a && r->A->nominal[at.a] <= 0.5 * r->B->nominal[at.b]) return 0;
-  if (r->law->one_sided[1] && leaf_a && !leaf_b && r->B->nominal[at.b] <= 0.5 * r->A->nominal[at.a]) return 1;
-  return -1;
-}
-
 static bool go_down(Run *r, Item at) {
   if (r->A->tree->tri[at.a] >= 0 && r->B->tree->tri[at.b] >= 0) return push_leaf(r, at);
   if (small_side(r, at) >= 0) r->w->ask[r->w->nask++] = at;
@@ -407,13 +475,14 @@ static bool go_down(Run *r, Item at) {
 }
 
 // A node before a larger triangle of the other side: as a point while 12/S* is above d2, blended down to d1 = TGI_ONE_SIDED R. (46)
-static void one_sided(Run *r, Item at, const tgReal radius, const tgiPair *p) {
+static void one_sided(Run *r, Item at, const tgReal radius, const tgiPair *p, int column) {
   tgiTreeWork *w = r->w;
   tgReal f[3], d1 = TGI_ONE_SIDED * radius, width = r->law->eps * d1, D = 12 / p->S;
   if (tgRe(D) >= tgRe(d1 + width)) {
     r->D = fmin(r->D, tgRe(D));
     point_law(r, at, p->S, f);
     add_term(r, at.owner, f, p->g, p->H);
+    if (w->press != NULL) press_column(r, at, column, p->g + 3, w->inner[at.owner] * f[1]);
     return;
   }
   if (tgRe(D) > tgRe(d1)) {
@@ -433,24 +502,21 @@ static void answer(Run *r) {
   const Item *at = w->ask + w->nask - n;
   tgReal radius[LANES];
   for (int l = 0; l < n; l++) {
-    int side = small_side(r, at[l]), from = 9 * side;
-    const tgReal *x = side == 0 ? node_a(r, at[l].a) : node_b(r, at[l].b);
-    for (int i = 0; i < 9; i++) b->x[from + i][l] = x[i % 3] + (side == 0 ? 0 : r->frame.shift[i % 3]);
-    vertices(r, 1 - side, side == 0 ? at[l].b : at[l].a, &b->x[9 - from][l], LANES);
-    radius[l] = x[TGI_NODE_R];
+    point_corners(r, at[l], &b->x[0][l], LANES);
+    radius[l] = (small_side(r, at[l]) == 0 ? node_a(r, at[l].a) : node_b(r, at[l].b))[TGI_NODE_R];
   }
   solve(w, at, n);
   w->nask -= n;
   r->count.points += n;
   for (int l = 0; l < n; l++) {
-    tgiPair p = {.S = b->S[l]};
+    tgiPair p = {.S = b->S[l], .u = {b->u[0][l], b->u[1][l], b->u[2][l]}, .delta = b->delta[l]};
     if ((b->apart >> l & 1) == 0) {
       push_children(r, at[l], true);
       continue;
     }
     for (int i = 0; i < 6; i++) p.g[i] = b->g[i][l];
     for (int i = 0; i < 21; i++) p.H[i] = b->H[i][l];
-    one_sided(r, at[l], radius[l], &p);
+    one_sided(r, at[l], radius[l], &p, l);
   }
 }
 

@@ -9,6 +9,7 @@
 #define TG_CONTACT_BARRIER_TREE_PAIR_H
 
 #include "base/layout.h"
+#include "contact/barrier/friction.h"
 #include "contact/barrier/tree_wide.h"
 #include "geom/sphere_tree.h"
 
@@ -66,6 +67,12 @@ void tgi_tree_work_planes(tgiTreeWork *w, tgiPlaneCache *planes);
 
 /// Lower bounds of the distance that the sum gives on its way: of all, and of the triangles whose pairs were solved (INFINITY: none was).
 typedef struct tgiClearance { double all, solved; } tgiClearance;
+
+/// The forces of the terms, for friction: each presses A and B apart by N along n at points a and b, and is added to the sum of the patch of A's node
+/// (as tgi_tree_force does without rates).
+typedef struct tgiTreePress { tgReal mu; const int *patch; tgiFrictionSum *sum; } tgiTreePress;
+/// What the next sums hand their forces to; NULL: nothing.
+void tgi_tree_work_press(tgiTreeWork *w, const tgiTreePress *press);
 
 /// Sum over A and B. false: faces touch, named in touching (of A, of B); *sum is then undefined. clear and count may be NULL.
 bool tgi_tree_pair(const tgiPosed *A, const tgiPosed *B, const tgiTreeLaw *law, tgiTreeWork *w, tgiPairSum *sum, int touching[2],

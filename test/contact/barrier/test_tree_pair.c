@@ -1,5 +1,6 @@
 // test_tree_pair.c: the recursion over sphere trees and half-spaces against a plain twin, complex steps, step halving and the properties claimed.
 #include "contact/barrier/law.h"
+#include "contact/barrier/tree_force.h"
 #include "test/contact/barrier/bodies.h"
 
 typedef tgtBody Body;
@@ -251,6 +252,52 @@ static void test_full_lists(void **state) {
     tgt_body_free(&a);
     tgt_body_free(&b);
   }
+}
+
+// forces for friction, patch by patch, against those of the recursion that also has their rates
+static void no_point(void *ctx, const tgiFrictionPoint *p, const tgiFrictionPoint *dp) { (void)ctx, (void)p, (void)dp; }
+
+static void test_press(void **state) {
+  (void)state;
+  tgtRandom r = {9};
+  int met = 0;
+  for (int sa = 0; sa < SHAPES; sa++)
+    for (int sb = sa; sb < SHAPES; sb++) {
+      Body a, b;
+      make(&a, sa, TGI_TREE_MOMENT);
+      make(&b, sb, TGI_TREE_MOMENT);
+      int *patch = malloc((size_t)a.tree.nnode * sizeof *patch), n = tgi_force_patches(&a.tree, a.nominal, 0.25 * a.nominal[0], patch);
+      tgiFrictionSum *sum[2];
+      for (int i = 0; i < 2; i++) sum[i] = calloc((size_t)n, sizeof *sum[i]);
+      tgiTreeWork *w = tgt_tree_work(&a, &b);
+      tgiTreeLaw law = tgt_law(&a, &b, TGI_TREE_MOMENT, 0.5);
+      for (int k = 0; k < 4; k++) {
+        tgiPairSum s;
+        tgiForceSum fs;
+        int face[2];
+        scatter(&r, &a, &b, tgt_uniform(&r, 0.2, 1.5));
+        tgiTreePress press = {.mu = 0.3, .patch = patch, .sum = sum[0]};
+        tgiForceTask task = {.A = &a.posed, .B = &b.posed, .law = &law, .mu = 0.3, .patch = patch, .npatch = n, .room = sum[1], .point = no_point};
+        memset(sum[0], 0, (size_t)n * sizeof *sum[0]);
+        tgi_tree_work_press(w, &press);
+        bool apart = tgi_tree_pair(&a.posed, &b.posed, &law, w, &s, face, NULL, NULL);
+        tgi_tree_work_press(w, NULL);
+        if (!apart) continue;
+        met++;
+        assert_true(tgi_tree_force(&task, &fs));
+        double most = 0;
+        const tgReal *x = (const tgReal *)sum[0], *y = (const tgReal *)sum[1];
+        for (int i = 0; i < 13 * n; i++) most = fmax(most, fabs(tgRe(y[i])));
+        for (int i = 0; i < 13 * n; i++) check_close(x[i], y[i], 1e-11 * most);
+      }
+      free(w);
+      free(patch);
+      free(sum[0]);
+      free(sum[1]);
+      tgt_body_free(&a);
+      tgt_body_free(&b);
+    }
+  check_true(met > 20, "%d poses apart", met);
 }
 
 #ifdef TG_COMPLEX
@@ -691,7 +738,7 @@ static void test_half_space_bound(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_twin), cmocka_unit_test(test_full_lists), cmocka_unit_test(test_half_space_limit), cmocka_unit_test(test_half_space_bound),
+      cmocka_unit_test(test_twin), cmocka_unit_test(test_full_lists), cmocka_unit_test(test_press), cmocka_unit_test(test_half_space_limit), cmocka_unit_test(test_half_space_bound),
 #ifdef TG_COMPLEX
       cmocka_unit_test(test_derivatives),
       cmocka_unit_test(test_half_space_derivatives), cmocka_unit_test(test_half_space_numbers),
