@@ -1,8 +1,9 @@
 // bench_barrier.c: value, gradient and second derivatives of the `barrier` potential on a rack of 15 balls with a cue ball over the ground.
 // usage: bench_barrier [eps] [threads] [form: 0 moment, 1 paper] [f]
 //
-// Balls are octahedral geodesic meshes of 8 f^2 triangles; cold is the first evaluation of a step, planned are those after it, the balls having moved by
-// 1e-3 of their radius. The ground is a plane (one half-space) or a box of 12 triangles.
+// Balls are octahedral geodesic meshes of 8 f^2 triangles. cold: an evaluation without planes from others; planned: one of those after the first of a step,
+// the balls having moved by 1e-3 of their radius; begin: what a step does first (a cold evaluation, that bodies are apart, forces for friction); mixed: what
+// the gradient adds (rates of those forces). The ground is a plane (one half-space) or a box of 12 triangles.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +77,8 @@ static tgModel *scene(int f, int ground) {
   return m;
 }
 
-typedef struct Bench { tgSim *s; tgReal *x; tgtRandom r; tgiTreeCount count; bool cold; } Bench;
+enum { COLD, PLANNED, BEGIN, MIXED, CALLS };
+typedef struct Bench { tgSim *s; tgReal *x; tgtRandom r; int call; } Bench;
 
 // the balls at their places, moved by up to a thousandth of the radius
 static void shake(Bench *b) {
@@ -86,17 +88,20 @@ static void shake(Bench *b) {
 
 static bool call(Bench *b) {
   const tgPotentialModel *p = tgi_barrier_model.potential;
-  shake(b);
-  if (b->cold && p->begin(b->s, 0.04) < 0) return false;
+  tgiBarrierWork *w = b->s->solver;
+  if (b->call == BEGIN) return p->begin(b->s, 0.04) == TG_OK;
+  if (b->call == MIXED) return p->mixed(b->s) == TG_OK;
+  for (int i = 0; i < tgi_barrier(b->s)->npair && b->call == COLD; i++) w->pair[i].planes.room = 0;
   return p->evaluate(b->s) == TG_OK && isfinite(b->s->potential);
 }
 
 // least time of a dozen calls, of the processor (one thread) or by the clock
 static double least(Bench *b, int threads) {
   double best = 1e30;
-  for (int k = 0; k < 12; k++) {
+  for (int k = 0; k < (b->call == MIXED ? 2 : 12); k++) {
     struct timespec t[2];
     clockid_t clock = threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+    shake(b);
     clock_gettime(clock, &t[0]);
     if (!call(b)) return -1;
     clock_gettime(clock, &t[1]);
@@ -125,15 +130,18 @@ static int row(int f, int ground, const tgContactOptions *o) {
     return 1;
   }
   tgi_kinematics(s, s->qpos);
-  Bench b = {.s = s, .x = malloc(3 * (size_t)m->ngeom * sizeof(tgReal)), .cold = true, .r = {1}};
+  Bench b = {.s = s, .x = malloc(3 * (size_t)m->ngeom * sizeof(tgReal)), .r = {1}};
+  double ms[CALLS];
+  static const int order[CALLS] = {BEGIN, PLANNED, MIXED, COLD};
   memcpy(b.x, s->geom_xpos, 3 * (size_t)m->ngeom * sizeof(tgReal));
-  double cold = least(&b, o->threads);
-  if (cold < 0) printf("%s\n", s->error.text);
-  b.cold = false;
-  double planned = least(&b, o->threads);
+  for (int k = 0; k < CALLS; k++) {
+    b.call = order[k];
+    ms[order[k]] = 1e3 * least(&b, o->threads);
+    if (ms[order[k]] < 0) printf("%s\n", s->error.text);
+  }
   tgiTreeCount n = counted(s);
-  printf("%-7s %-6s %5d %8.2f %8.2f %9ld %8ld %8ld %7ld %8ld %6.2f\n", o->hierarchy == TG_HIERARCHY_PAPER ? "paper" : "moment", ground ? "box" : "plane",
-         8 * f * f * BALLS, 1e3 * cold, 1e3 * planned, n.visits, n.leaves, n.clusters, n.points, n.blends, n.leaves > 0 ? (double)n.iterations / (double)n.leaves : 0);
+  printf("%-7s %-6s %5d %8.2f %8.2f %8.2f %8.2f %9ld %8ld %8ld %7ld %8ld %6.2f\n", o->hierarchy == TG_HIERARCHY_PAPER ? "paper" : "moment", ground ? "box" : "plane",
+         8 * f * f * BALLS, ms[COLD], ms[PLANNED], ms[BEGIN], ms[MIXED], n.visits, n.leaves, n.clusters, n.points, n.blends, n.leaves > 0 ? (double)n.iterations / (double)n.leaves : 0);
   free(b.x);
   tg_sim_free(s);
   tg_contact_free(c);
@@ -146,7 +154,7 @@ int main(int argc, char **argv) {
   if (argc > 1) o.eps = atof(argv[1]);
   if (argc > 2) o.threads = atoi(argv[2]);
   int bad = 0;
-  printf("%-7s %-6s %5s %8s %8s %9s %8s %8s %7s %8s %6s\n", "form", "ground", "T", "cold ms", "plan ms", "visits", "leaves", "clusters", "points", "blends",
+  printf("%-7s %-6s %5s %8s %8s %8s %8s %9s %8s %8s %7s %8s %6s\n", "form", "ground", "T", "cold ms", "planned", "begin", "mixed", "visits", "leaves", "clusters", "points", "blends",
          "steps");
   int one = argc > 3 ? atoi(argv[3]) : -1, only = argc > 4 ? atoi(argv[4]) : 0;
   for (int form = one >= 0 ? one : 0; form <= (one >= 0 ? one : 1); form++)
