@@ -1,0 +1,171 @@
+// test_step_gradient.c: whole steps under the barrier with friction: the adjoint and the dense Jacobian in (q, v), and dL/dp of every parameter,
+// against complex steps (real build: differences) of the step itself.
+#include <stdio.h>
+
+#include "contact/contact.h"
+#include "step/param_check.h"
+#include "support/deriv.h"
+
+#ifdef TG_COMPLEX
+static const double tolerance = 1e-7;
+#else
+static const double tolerance = 1e-5;
+#endif
+static const double h = 0.01;
+enum { BODIES = 2, NQ = 7 * BODIES, NV = 6 * BODIES };
+
+static int add_box(tgDesc *d, int body, double x, double y, double z, double mu) {
+  int g = tg_desc_add_geom(d, body, TG_GEOM_BOX, NULL);
+  d->geom[g].size[0] = x;
+  d->geom[g].size[1] = y;
+  d->geom[g].size[2] = z;
+  d->geom[g].friction[0] = mu;
+  d->geom[g].mass = 0.3;
+  return g;
+}
+
+typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
+
+// a box on the floor and another that leans over it, geoms off their bodies' frames
+static Rig make(const char *word, const tgContactOptions *o) {
+  tgDesc *d = tg_desc_create(NULL);
+  int g = tg_desc_add_geom(d, 0, TG_GEOM_PLANE, NULL);
+  d->geom[g].size[2] = 1;
+  d->geom[g].friction[0] = 0.5;
+  const double q[4] = {0.9, 0.3, -0.3, 0.1};  // of length 1
+  for (int k = 0; k < BODIES; k++) {
+    int b = tg_desc_add_body(d, 0, NULL);
+    tg_desc_add_joint(d, b, TG_JOINT_FREE, NULL);
+    g = k == 0 ? add_box(d, b, 0.1, 0.12, 0.05, 0.6) : add_box(d, b, 0.07, 0.05, 0.04, 0.3);
+    d->geom[g].pos[0] = 0.02 * k;
+    if (k == 1) for (int i = 0; i < 4; i++) d->geom[g].quat[i] = q[i];
+  }
+  tgError e = {0};
+  Rig r = {.m = tg_model_compile(d, NULL, &e)};
+  check_true(r.m != NULL, "%s", e.text);
+  r.c = tg_contact_create(r.m, word, o, &e);
+  check_true(r.c != NULL, "%s", e.text);
+  r.s = tg_sim_create(r.m, r.c, NULL, &e);
+  check_true(r.s != NULL, "%s", e.text);
+  return r;
+}
+
+static void drop(Rig *r) {
+  tg_sim_free(r->s);
+  tg_contact_free(r->c);
+  tg_model_free(r->m);
+}
+
+typedef struct Map { tgSim *s; tgReal q1[NQ]; } Map;
+
+static void set(tgSim *s, const tgReal *x) {
+  memcpy(s->qpos, x, NQ * sizeof *x);
+  memcpy(s->qvel, x + NQ, NV * sizeof *x);
+}
+static tgStatus step(void *ctx, const tgReal *x, tgReal *y) {
+  Map *m = ctx;
+  set(m->s, x);
+  TG_TRY(tg_sim_step(m->s, h, NULL));
+  tg_model_difference(m->s->model, m->q1, m->s->qpos, y);
+  memcpy(y + NV, m->s->qvel, NV * sizeof *y);
+  return TG_OK;
+}
+static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
+  tg_model_integrate(((Map *)ctx)->s->model, x, d, out);
+  for (int i = 0; i < NV; i++) out[NQ + i] = x[NQ + i] + d[NV + i];
+}
+
+static void check_state(tgSim *s, const tgReal *x, tgtRandom *r, const char *name) {
+  Map m = {.s = s};
+  tgReal D[4 * NV * NV], w[2 * NV], dq[NV] = {0}, dv[NV] = {0}, v[2 * NV], row[2 * NV];
+  tgGradInfo info;
+  set(s, x);
+  assert_int_equal(tg_sim_step_growing(s, h, NULL), TG_OK);
+  memcpy(m.q1, s->qpos, sizeof m.q1);
+  assert_int_equal(tg_sim_step_jacobian(s, D, &info), TG_OK);
+  tgt_random_vector(r, 2 * NV, w);
+  assert_int_equal(tg_sim_step_vjp(s, w, w + NV, dq, dv, NULL, NULL, &info), TG_OK);
+  memcpy(row, dq, sizeof dq);
+  memcpy(row + NV, dv, sizeof dv);
+  tgt_random_vector(r, 2 * NV, v);
+  tgt_check_adjoint(D, 2 * NV, 2 * NV, w, v, row);
+  const int blocks[] = {NV, NV};
+  tgtDeriv d = {.name = name, .nx = NQ + NV, .nt = 2 * NV, .ny = 2 * NV, .map = step, .retract = retract, .ctx = &m, .tol = tolerance, .step = 1e-6,
+                .rows = blocks, .nrows = 2, .cols = blocks, .ncols = 2};
+  tgt_check_jacobian(&d, x, D);
+}
+
+// dL/dp of what friction and the barrier depend on
+static void check_numbers(tgSim *s, const tgReal *x, tgtRandom *r, const char *name, tgtParamSeen *seen) {
+  static const char *const names[] = {"geom_friction", "geom_pos", "geom_quat", "geom_size", "opt_timestep", "opt_gravity"};
+  enum { NAMES = sizeof names / sizeof *names };
+  tgReal w[2 * NV], q1[NQ];
+  tgError e = {0};
+  tgParamGrad *p = tg_param_grad_create(s->model, names, NAMES, NULL, &e);
+  check_true(p != NULL, "%s", e.text);
+  set(s, x);
+  assert_int_equal(tg_sim_step_growing(s, h, NULL), TG_OK);
+  memcpy(q1, s->qpos, sizeof q1);
+  tgt_random_vector(r, 2 * NV, w);
+  tgStatus status;
+  while ((status = tg_sim_step_vjp(s, w, w + NV, NULL, NULL, NULL, p, NULL)) == TG_ERR_CAPACITY) {
+    assert_int_equal(tg_sim_grow(s), TG_OK);
+    set(s, x);
+    assert_int_equal(tg_sim_step_growing(s, h, NULL), TG_OK);
+    tg_param_grad_clear(p);
+  }
+  assert_int_equal(status, TG_OK);
+  for (int k = 0; tg_param_name(k) != NULL; k++) {
+    tgtParamCtx c = {.s = s, .h = h, .q = x, .v = x + NQ, .q1 = q1};
+    tgt_check_param(&c, k, w, p, r, tolerance, 1e-3, name, seen);
+  }
+  tg_param_grad_free(p);
+}
+
+// from x for n steps; what is asked for is checked at the last of them
+static void follow(const char *word, const tgContactOptions *o, const tgReal *x, int n, const char *what, tgtParamSeen *seen) {
+  tgtRandom r = {31};
+  Rig rig = make(word, o);
+  tgSim *s = rig.s;
+  tgReal at[NQ + NV];
+  set(s, x);
+  for (int k = 0; k < n; k++) {
+    memcpy(at, s->qpos, NQ * sizeof *x);
+    memcpy(at + NQ, s->qvel, NV * sizeof *x);
+    tgStatus status = tg_sim_step_growing(s, h, NULL);
+    check_true(status == TG_OK, "%s, step %d: %s", what, k, s->error.text);
+  }
+  check_state(s, at, &r, what);
+#ifdef TG_COMPLEX
+  check_numbers(s, at, &r, what, seen);
+#else
+  (void)check_numbers, (void)seen;
+#endif
+  drop(&rig);
+}
+
+static void gradients(void **state) {
+  (void)state;
+  tgtParamSeen seen = {0};
+  // one box slides on the floor, the other falls on it, and both turn
+  const tgReal fast[NQ + NV] = {0, 0, 0.055, 1, 0, 0, 0, 0, 0.02, 0.2, 1, 0, 0, 0, 0.3, -0.2, -0.1, 0, 0, 0.5, 0, 0, -0.3, 0.5, 1, 0};
+  const tgReal slow[NQ + NV] = {0, 0, 0.053, 1, 0, 0, 0, 0, 0.02, 0.2, 1, 0, 0, 0, 0.02, -0.01, 0, 0, 0, 0.05};
+  tgContactOptions o = tg_contact_default();
+  o.mu = 1e-5;
+  follow("barrier", &o, fast, 1, "falling", &seen);
+  follow("barrier", &o, fast, 8, "landing", &seen);
+  follow("barrier", &o, fast, 16, "sliding", &seen);
+  o.friction_form = TG_FRICTION_PLANE;
+  o.slip_speed = 1e-2;
+  follow("barrier", &o, slow, 4, "between planes", &seen);
+  o = tg_contact_default();
+  o.mu = 0.1;
+  follow("sdrs", &o, fast, 12, "local", &seen);
+  for (int k = 0; tg_param_name(k) != NULL; k++)
+    if (seen.acts[k] > 0) print_message("%s: acts in %d of 5 states, off by %.1e\n", tg_param_name(k), seen.acts[k], seen.worst[k]);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(gradients)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
