@@ -273,6 +273,74 @@ static void test_step(void **state) {
   }
 }
 
+// ---- with the barrier ----
+
+// a box that falls on the floor and is struck by a jointed arm of two boxes
+static tgModel *struck_box(void) {
+  tgDesc *d = tg_desc_create(NULL);
+  tgError e = {0};
+  tg_desc_add_geom(d, 0, TG_GEOM_PLANE, NULL);
+  int box = tg_desc_add_body(d, 0, NULL), upper = tg_desc_add_body(d, 0, NULL), lower = tg_desc_add_body(d, upper, NULL), g;
+  tg_desc_add_joint(d, box, TG_JOINT_FREE, NULL);
+  tg_desc_add_joint(d, upper, TG_JOINT_BALL, NULL);
+  int hinge = tg_desc_add_joint(d, lower, TG_JOINT_HINGE, NULL);
+  d->joint[hinge].axis[0] = 0;
+  d->joint[hinge].axis[1] = 1;
+  d->joint[hinge].axis[2] = 0;
+  const int body[3] = {box, upper, lower};
+  const double size[3][3] = {{0.1, 0.13, 0.08}, {0.03, 0.04, 0.15}, {0.05, 0.03, 0.1}}, pos[3][3] = {{0, 0, 0.11}, {-0.22, 0, 0.55}, {0, 0, -0.32}};
+  for (int i = 0; i < 3; i++) {
+    g = tg_desc_add_geom(d, body[i], TG_GEOM_BOX, NULL);
+    for (int k = 0; k < 3; k++) {
+      d->geom[g].size[k] = size[i][k];
+      d->body[body[i]].pos[k] = pos[i][k];
+    }
+    d->geom[g].pos[2] = i == 0 ? 0 : -0.1;
+  }
+  int a = tg_desc_add_actuator(d, TG_TRN_JOINT, hinge, NULL);
+  d->actuator[a].gear[0] = 1;
+  d->actuator[a].gain[0] = 1;
+  tgModel *m = tg_model_compile(d, NULL, &e);
+  check_true(m != NULL, "%s", e.text);
+  tg_desc_free(d);
+  return m;
+}
+
+static void test_barrier(void **state) {
+  (void)state;
+  for (int k = 0; k < 3; k++) {
+    tgContactOptions o = tg_contact_default();
+    tgError e = {0};
+    tgtRandom r = {.s = (uint64_t)k};
+    Case c = {.m = struck_box()};
+    o.hierarchy = k == 1 ? TG_HIERARCHY_PAPER : TG_HIERARCHY_MOMENT;
+    o.mu = k == 2 ? 1e-5 : 1e-4;
+    tgContact *contact = tg_contact_create(c.m, "barrier", &o, &e);
+    check_true(contact != NULL, "%s", e.text);
+    c.s = tg_sim_create(c.m, contact, NULL, &e);
+    check_true(c.s != NULL, "%s", e.text);
+    c.s->qvel[0] = 0.4;
+    c.s->qvel[4] = 0.3;
+    c.s->qvel[7] = -3;
+    c.s->ctrl[0] = -0.5;
+    double nearest = INFINITY;
+    for (int step = 0; step < 30; step++) {
+      tgStatus status = tg_sim_step(c.s, h, NULL);
+      check_true(status == TG_OK, "step %d: %s", step, c.s->error.text);
+      nearest = fmin(nearest, c.s->info.least_distance);
+      if (step % 15 != 14) continue;
+      tgReal x[64];
+      get_state(c.s, x);
+      check_step(&c, &r);
+      set_state(c.s, x);
+    }
+    check_true(nearest < 0.01, "nothing came near: %g", nearest);
+    tg_sim_free(c.s);
+    tg_contact_free(contact);
+    tg_model_free(c.m);
+  }
+}
+
 // ---- parameters ----
 
 typedef struct Param { tgSim *s; tgReal x[384], q1[128], w[256], *dir, *nominal; const char *name; bool timestep; } Param;
@@ -354,6 +422,6 @@ static void test_parameters(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_objective), cmocka_unit_test(test_definite), cmocka_unit_test(test_step), cmocka_unit_test(test_parameters)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_objective), cmocka_unit_test(test_definite), cmocka_unit_test(test_step), cmocka_unit_test(test_barrier), cmocka_unit_test(test_parameters)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
