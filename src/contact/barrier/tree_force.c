@@ -20,7 +20,7 @@ typedef struct Value { tgReal P, d[DIRECTIONS]; } Value;
 
 typedef struct Run {
   const tgiForceTask *t;
-  int nd;
+  int nd, ntwist;           // directions; of these the first are the unit twists of A and nothing else: 6 or 0
   tgReal shift[3];          // of B's origin from A's; positions here are relative to A's
   tgiForceSum *sum;
 } Run;
@@ -295,8 +295,28 @@ static void triangles_rate(const Run *r, const tgReal x[18], const Solved *p, co
   else tgi_pair_rate_d(x, &p->far, dx, dS, NULL, df);
 }
 
+// rates along the unit twists of A about the world origin, from those about A's own: about the origin a turn e also moves by e x origin
+static void twist_rates(const Run *r, const tgReal x[18], const Solved *p, tgReal dS[6], tgiPairForce df[6]) {
+  double reach = r->t->law->local;
+  const tgReal *g = reach > 0 ? p->near.g : p->far.g;
+  if (reach > 0) tgi_pair_local_force_d(x, reach, &p->near, df); else tgi_pair_force_d(x, &p->far, df);
+  for (int j = 0; j < 6; j++) dS[j] = g[j];
+  for (int j = 0; j < 3; j++) {
+    tgReal e[3] = {0}, v[3];
+    e[j] = 1;
+    tgi_v3_cross(v, e, r->t->A->origin);
+    for (int k = 0; k < 3; k++) {
+      dS[j] += v[k] * g[3 + k];
+      df[j].N += v[k] * df[3 + k].N;
+      tgi_v3_axpy(df[j].u, v[k], df[3 + k].u);
+      tgi_v3_axpy(df[j].a, v[k], df[3 + k].a);
+      tgi_v3_axpy(df[j].b, v[k], df[3 + k].b);
+    }
+  }
+}
+
 static bool triangles(Run *r, Item at, tgReal W, const tgReal *dW, Value *out) {
-  tgReal x[18], dx[DIRECTIONS][18], dS, c, dc[DIRECTIONS];
+  tgReal x[18], dx[DIRECTIONS][18], dS[DIRECTIONS], c, dc[DIRECTIONS];
   tgReal wa = node_a(r, at)[TGI_NODE_W], wb = node_b(r, at)[TGI_NODE_W];
   Solved p;
   tgiPairForce pf, dpf[DIRECTIONS];
@@ -310,13 +330,18 @@ static bool triangles(Run *r, Item at, tgReal W, const tgReal *dW, Value *out) {
   tgi_v3_copy(f.n, pf.u);
   tgi_v3_copy(f.a, pf.a);
   tgi_v3_copy(f.b, pf.b);
-  for (int j = 0; j < r->nd; j++) {
-    tgReal dw = number_rate(node_rate(r, j, 0, at.a), TGI_NODE_W) * wb + wa * number_rate(node_rate(r, j, 1, at.b), TGI_NODE_W);
+  // the plane's form also asks for the vertices' own rates
+  int quick = r->t->plane == NULL ? r->ntwist : 0;
+  if (quick > 0) twist_rates(r, x, &p, dS, dpf);
+  for (int j = quick; j < r->nd; j++) {
     vertices_rate(r, j, 0, at.a, x, dx[j]);
     vertices_rate(r, j, 1, at.b, x + 9, dx[j] + 9);
-    triangles_rate(r, x, &p, dx[j], &dS, &dpf[j]);
-    out->d[j] += dw * p.f[0] + wa * wb * p.f[1] * dS;
-    dc[j] = (dW[j] * wa * wb + W * dw) * p.f[1] + W * wa * wb * p.f[2] * dS;
+    triangles_rate(r, x, &p, dx[j], &dS[j], &dpf[j]);
+  }
+  for (int j = 0; j < r->nd; j++) {
+    tgReal dw = number_rate(node_rate(r, j, 0, at.a), TGI_NODE_W) * wb + wa * number_rate(node_rate(r, j, 1, at.b), TGI_NODE_W);
+    out->d[j] += dw * p.f[0] + wa * wb * p.f[1] * dS[j];
+    dc[j] = (dW[j] * wa * wb + W * dw) * p.f[1] + W * wa * wb * p.f[2] * dS[j];
     df[j].N = dc[j] * pf.N + c * dpf[j].N;
     tgi_v3_copy(df[j].n, dpf[j].u);
     tgi_v3_copy(df[j].a, dpf[j].a);
@@ -492,8 +517,17 @@ int tgi_force_patches(const tgiTree *tree, const double *radius, double size, in
   return n;
 }
 
+static int unit_twists(const tgiForceTask *t) {
+  for (int j = 0; j < 6; j++) {
+    if (j >= t->nd || t->dir[j].node[0] != NULL || t->dir[j].node[1] != NULL || t->dir[j].vert[0] != NULL || t->dir[j].vert[1] != NULL) return 0;
+    for (int i = 0; i < 6; i++)
+      if (!tgZero(t->dir[j].twist[i] - (i == j ? 1 : 0))) return 0;
+  }
+  return 6;
+}
+
 bool tgi_tree_force(const tgiForceTask *task, tgiForceSum *sum) {
-  Run r = {.t = task, .nd = task->nd, .sum = sum};
+  Run r = {.t = task, .nd = task->nd, .ntwist = unit_twists(task), .sum = sum};
   Value out = {.P = 0};
   const tgReal none[DIRECTIONS] = {0};
   if (task->B != NULL) tgi_v3_sub(r.shift, task->B->origin, task->A->origin);
