@@ -211,7 +211,14 @@ static void share_planes(tgSim *s) {
   }
 }
 
+// the surfaces are the meshes' own, which a changed hull does not move
+static tgStatus check_hulls(tgSim *s) {
+  if (!s->hulls_given || same(s->m.hull_vert, s->model->hull_vert, 3 * s->m.nhullvert)) return TG_OK;
+  return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "hull_vert was changed, and this contact model's geoms are the meshes' own triangles; geom_scale moves those.");
+}
+
 static tgStatus begin(tgSim *s, double h) {
+  TG_TRY(check_hulls(s));
   tgiBarrierWork *w = tgi_barrier_work(s);
   w->current = w->advance.known = false;
   for (int i = 0; i < tgi_barrier(s)->npair; i++) w->pair[i].planes.room = 0;

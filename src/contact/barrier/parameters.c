@@ -102,7 +102,7 @@ static bool size_directions(tgSim *s, int g, bool before_plane, int side, const 
     tgReal *node = tgi_stack_real(s, tgi_posed_reals(surface, tree)), *vert = node + (size_t)tree->nnode * TGI_NODE_SIZE;
     if (node == NULL) return false;
     tgiTreeNumbers d = tgi_tree_place(surface, tree, memory);
-    tgi_tree_numbers_d(surface, tree, k->form, TGI_CLIMB_SUM, &geom->numbers, j, &d);
+    tgi_tree_numbers_d(surface, tree, k->form, TGI_CLIMB_DEFAULT, &geom->numbers, j, &d);
     if (before_plane && k->form == TGI_TREE_MOMENT) {
       tgiTreeNumbers plane = tgi_tree_place(surface, tree, memory + reals);
       tgi_plane_numbers_d(tree, &geom->numbers, &d, &geom->plane_numbers, &plane);
@@ -263,6 +263,8 @@ static tgStatus all_pairs(tgSim *s, const tgReal *Z, Time at, bool friction, tgP
 }
 
 tgStatus tgi_barrier_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p) {
+  if (p->hull_vert != NULL && s->m.nhullvert > 0)
+    return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "hull_vert has no derivative under this contact model, whose geoms are the meshes' own triangles; geom_scale has.");
   if (!any(p)) return TG_OK;
   const tgiLag *lag = &tgi_barrier_work(s)->lag;
   size_t mark = tgi_stack_mark(s);

@@ -269,6 +269,35 @@ static void test_touching(void **state) {
               "<body pos='.1 0 1'><freejoint/><geom name='large' type='box' size='1 1 1'/></body>", "'small'", "'large'", "inside");
 }
 
+// surfaces are the meshes' own: vertices of hulls, numbers of other models, are refused and not passed over
+static void test_hull_vertices(void **state) {
+  (void)state;
+  static const char xml[] = "<mujoco><asset><mesh name='wedge' vertex='0 0 0 .2 0 0 0 .2 0 0 0 .2'/></asset><worldbody>"
+                            "<body pos='0 0 1'><freejoint/><geom name='wedge' type='mesh' mesh='wedge'/></body>"
+                            "<geom name='floor' type='plane' size='1 1 1'/></worldbody></mujoco>";
+  tgError e = {0};
+  Rig r = {0};
+  tgDesc *d = tg_desc_load_memory("scene.xml", xml, sizeof xml - 1, NULL, &e);
+  check_true(d != NULL, "%s", e.text);
+  r.m = tg_model_compile(d, NULL, &e);
+  tg_desc_free(d);
+  r.c = tg_contact_create(r.m, "barrier", NULL, &e);
+  r.s = tg_sim_create(r.m, r.c, NULL, &e);
+  check_true(r.s != NULL, "%s", e.text);
+  const char *names[] = {"hull_vert"};
+  tgParamGrad *p = tg_param_grad_create(r.m, names, 1, NULL, &e);
+  assert_int_equal(tg_sim_step(r.s, 0.01, NULL), TG_OK);
+  assert_int_equal(tg_sim_step_vjp(r.s, NULL, NULL, NULL, NULL, NULL, p, NULL), TG_ERR_UNSUPPORTED);
+  check_true(strstr(tg_sim_error(r.s)->text, "hull_vert") != NULL, "'%s'", tg_sim_error(r.s)->text);
+  tgReal *vert = tg_sim_param(r.s, "hull_vert", NULL, NULL);
+  assert_int_equal(tg_sim_step(r.s, 0.01, NULL), TG_OK);
+  vert[0] -= 1e-3;
+  assert_int_equal(tg_sim_step(r.s, 0.01, NULL), TG_ERR_UNSUPPORTED);
+  check_true(strstr(tg_sim_error(r.s)->text, "hull_vert") != NULL, "'%s'", tg_sim_error(r.s)->text);
+  tg_param_grad_free(p);
+  drop(&r);
+}
+
 static void test_options(void **state) {
   (void)state;
   Rig r = rig(SCENE, NULL);
@@ -290,6 +319,7 @@ int main(void) {
       cmocka_unit_test(test_terms),
 #endif
       cmocka_unit_test(test_planes), cmocka_unit_test(test_threads), cmocka_unit_test(test_sizes), cmocka_unit_test(test_touching), cmocka_unit_test(test_long_range), cmocka_unit_test(test_options),
+      cmocka_unit_test(test_hull_vertices),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
