@@ -96,14 +96,26 @@ bool tgi_barrier_rates(const tgBarrierTask *how, tgBarrierRun runs[TG_BARRIER_RA
   return true;
 }
 
+// loss of what a run came to, over that of its start; of a receding horizon that was cut short: of what was done and the rest of the plan
+static double final_over_first(const tgBarrierRun *r) {
+  const tgOptimum *o = r->optimum;
+  double loss = o != NULL ? o->best_loss : NAN;
+  if (o != NULL && o->status == TG_CANCELLED && r->task->yaml->receding != NULL) {
+    tgEvaluator *e = tg_evaluator_create(r->task, 0, NULL);
+    if (e == NULL || tg_evaluate(e, o->best, &loss, NULL, NULL, NULL, NULL, NULL) != TG_OK) loss = NAN;
+    tg_evaluator_free(e);
+  }
+  // at the target from the start: nothing to gain
+  return o == NULL ? NAN : o->first_loss > 0 ? loss / o->first_loss : 1;
+}
+
 double tgi_barrier_best(const tgBarrierRun runs[TG_BARRIER_RATES], char *shown, size_t size, bool *reached) {
   double best = INFINITY;
   size_t used = 0;
   if (reached != NULL) *reached = false;
   for (int k = 0; k < TG_BARRIER_RATES; k++) {
     const tgOptimum *o = runs[k].optimum;
-    // at the target from the start: nothing to gain
-    double ratio = o == NULL ? NAN : o->first_loss > 0 ? o->best_loss / o->first_loss : 1;
+    double ratio = final_over_first(&runs[k]);
     if (used < size) used += (size_t)snprintf(shown + used, size - used, "%srate %.3g: %.4g", k > 0 ? "; " : "", runs[k].how.rate, ratio);
     best = fmin(best, ratio);
     if (reached != NULL && o != NULL) *reached = *reached || o->reached;
