@@ -225,6 +225,9 @@ static tgStatus begin(tgSim *s, double h) {
   tgi_barrier_pairs(s);
   share_planes(s);
   TG_TRY(tgi_barrier_apart(s));
+  // once more, eight pairs at a time, for planes from which friction starts
+  w->current = false;
+  tgi_barrier_pairs(s);
   return tgi_lag_begin(s, h);
 }
 

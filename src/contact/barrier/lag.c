@@ -49,6 +49,7 @@ tgiForceTask tgi_lag_task(tgSim *s, const tgiGeomPair *g, const tgReal *frame, t
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
   tgiForceTask t = {.law = &g->law, .mu = s->contact_model->options.mu, .patch = k->patch[g->A], .npatch = k->npatch[g->A], .room = w->lag.sum};
+  if (w->pair[g - k->pair].planes.room > 0) t.planes = &w->pair[g - k->pair].planes;
   t.A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].posed;
   if (!g->plane) {
     t.B = &w->geom[g->B].posed;

@@ -22,6 +22,7 @@ typedef struct tgiForceTask {
   const tgReal *n;
   tgReal height;
   const tgiTreeLaw *law;
+  const tgiPlaneCache *planes; ///< from which pairs of triangles start; NULL: from nothing
   tgReal mu;
   int nd;
   const tgiDirection *dir;

@@ -139,7 +139,7 @@ void tgi_tree_work_press(tgiTreeWork *w, const tgiTreePress *press) { w->press =
 // ---- planes kept within a step ----
 
 // place of the pair's plane; *known: it is there, else the place is the pair's to write, where another may have been
-static int plane_at(tgiPlaneCache *c, Item at, bool *known) {
+static int plane_at(const tgiPlaneCache *c, Item at, bool *known) {
   enum { PROBES = 4 };
   unsigned first = ((unsigned)at.a * 0x9e3779b1u ^ (unsigned)at.b * 0x85ebca6bu) * 0xc2b2ae35u, mask = (unsigned)c->room - 1;
   for (unsigned i = 0; i < PROBES; i++) {
@@ -148,6 +148,12 @@ static int plane_at(tgiPlaneCache *c, Item at, bool *known) {
     if (*known || c->key[k][0] < 0) return (int)k;
   }
   return (int)((first >> 12) & mask);
+}
+
+const tgReal *tgi_plane_kept(const tgiPlaneCache *c, int a, int b) {
+  bool known = false;
+  int k = c->room > 0 ? plane_at(c, (Item){.a = a, .b = b}, &known) : 0;
+  return known ? c->plane[k] : NULL;
 }
 
 // solves w->pairs, whose columns are `at`

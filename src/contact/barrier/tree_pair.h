@@ -58,6 +58,9 @@ typedef struct tgiPlaneCache {
   tgReal (*plane)[4];       ///< u and delta, relative to A's origin
 } tgiPlaneCache;
 
+/// The plane that is kept for nodes a and b; NULL: none.
+const tgReal *tgi_plane_kept(const tgiPlaneCache *c, int a, int b);
+
 /// Memory of the recursion, for trees up to a depth; one for each thread.
 typedef struct tgiTreeWork tgiTreeWork;
 size_t tgi_tree_work_bytes(int depth);
