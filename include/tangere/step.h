@@ -44,7 +44,8 @@ typedef struct tgGradInfo {
 
 /// One step of h seconds from the sim's (qpos, qvel, ctrl); qpos, qvel and the memory become those after it. Arrays of frames and
 /// dynamics keep the values at the start of the step. info may be NULL. Returns TG_NOT_CONVERGED with the state unchanged
-/// when the contact solve failed; TG_ERR_CAPACITY, TG_ERR_NOT_FINITE likewise change nothing.
+/// when the contact solve failed; TG_ERR_CAPACITY, TG_ERR_NOT_FINITE and, under a contact model with a potential, TG_ERR_INVALID for bodies
+/// that touch or a joint at its limit at the start, likewise change nothing.
 TG_API tgStatus tg_sim_step(tgSim *sim, double h, tgStepInfo *info);
 /// The same with tg_sim_grow and another try where capacity is short: such a step allocates. TG_ERR_MEMORY: there is none.
 TG_API tgStatus tg_sim_step_growing(tgSim *sim, double h, tgStepInfo *info);

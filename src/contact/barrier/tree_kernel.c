@@ -176,15 +176,16 @@ void KERNEL(tgi_tree_close)(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *
 
 void KERNEL(tgi_tree_leaves)(const tgiTreeFrame *f, const tgiPairBlock *p, const double *weight, tgiTreeBlock *b, tgiTreeSum *sum) {
   for (int at = 0; at < b->count; at += TGI_WIDTH) {
-    V S = v_load(p->S + at), w = v_load(weight + at), inner = v_load(b->inner + at), r = v_sqrt(12.0 * S), i = 1.0 / S, c1 = w * (1.0 + r * i), lo, hi, row[8];
+    V S = v_load(p->S + at), w = v_load(weight + at), inner = v_load(b->inner + at), r = v_sqrt(12.0 * S), i = 1.0 / S, c1 = w * (1.0 + r * i),
+      lo = v_all(INFINITY), hi = v_all(-INFINITY), row[8];
     V u[3], g[6], c2 = -0.5 * inner * w * r * i * i, share = inner * c1;
     for (int k = 0; k < 3; k++) u[k] = v_load(p->u[k] + at);
     for (int k = 0; k < 6; k++) {
       V x[3], z;
       for (int d = 0; d < 3; d++) x[d] = v_load(p->x[3 * k + d] + at);
       z = v_dot(u, x);
-      if (k < 3) lo = k == 0 ? z : v_min(lo, z);
-      else hi = k == 3 ? z : v_max(hi, z);
+      if (k < 3) lo = v_min(lo, z);
+      else hi = v_max(hi, z);
     }
     v_store(b->q + at, lo - hi);
     row[0] = w * (f->base + S + 2.0 * r);
