@@ -92,3 +92,13 @@ void tg_contact_free(tgContact *contact) {
   if (contact->kind->release != NULL) contact->kind->release(contact);
   alloc.free(alloc.ctx, contact);
 }
+
+void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, const tgReal *number, const char *what, tgGradInfo *info) {
+  double a = tgRe(number[geom1]), b = tgRe(number[geom2]);
+  char one[80], two[80];
+  if (fabs(a - b) > 1e-9 * fmax(fabs(a), fabs(b))) return;
+  if (info->ties++ > 0) return;
+  info->label = TG_GRAD_ONE_SIDED;
+  snprintf(info->reason, sizeof info->reason, "equal %s of %s and %s: the larger counts", what, tgi_model_label(m, TG_THING_GEOM, geom1, one, sizeof one),
+           tgi_model_label(m, TG_THING_GEOM, geom2, two, sizeof two));
+}

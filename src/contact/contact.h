@@ -115,6 +115,9 @@ typedef struct tgContactModel {
 /// that it cannot.
 tgStatus tgi_potential_express(const tgModel *m, tgError *error);
 
+/// A tie, added to info, where two geoms' numbers are equal: the larger counts, so one side of each has a derivative and the other none.
+void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, const tgReal *number, const char *what, tgGradInfo *info);
+
 /// The table, NULL past the end.
 const tgContactModel *tgi_contact_table(int i);
 

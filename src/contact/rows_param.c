@@ -143,18 +143,6 @@ tgStatus tgi_rows_size_parameters(tgSim *s, tgParamGrad *p) {
   return status < 0 ? (tgStatus)status : TG_OK;
 }
 
-// the larger number of two geoms counts: where they are equal, one side of each has a derivative and the other none
-static void equal_numbers(const tgSim *s, const tgContactRow *c, const tgReal *number, const char *what, tgGradInfo *info) {
-  const tgModel *m = &s->m;
-  double a = tgRe(number[c->geom1]), b = tgRe(number[c->geom2]);
-  char one[80], two[80];
-  if (fabs(a - b) > 1e-9 * fmax(fabs(a), fabs(b))) return;
-  if (info->ties++ > 0) return;
-  info->label = TG_GRAD_ONE_SIDED;
-  snprintf(info->reason, sizeof info->reason, "equal %s of %s and %s: the larger counts", what,
-           tgi_model_label(m, TG_THING_GEOM, c->geom1, one, sizeof one), tgi_model_label(m, TG_THING_GEOM, c->geom2, two, sizeof two));
-}
-
 void tgi_rows_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info) {
   const tgModel *m = &s->m;
   for (int i = 0; i < s->ncon; i++) {
@@ -165,8 +153,8 @@ void tgi_rows_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info)
     int geom = -1;
     tgi_pair_friction(m, c->pair, 0, &geom);
     if (slides && geom >= 0 && p->geom_friction != NULL && m->geom_priority[c->geom1] == m->geom_priority[c->geom2])
-      equal_numbers(s, c, m->geom_friction, "friction", info);
+      tgi_equal_numbers(m, c->geom1, c->geom2, m->geom_friction, "friction", info);
     if (tgRe(s->row_bounce[c->row]) != 0 && tgRe(m->pair_restitution[c->pair]) < 0 && p->geom_restitution != NULL)
-      equal_numbers(s, c, m->geom_restitution, "restitution", info);
+      tgi_equal_numbers(m, c->geom1, c->geom2, m->geom_restitution, "restitution", info);
   }
 }

@@ -277,6 +277,7 @@ const tgContactModel tgi_barrier_model = {
     .solver_bytes = tgi_barrier_bytes,
     .prepare = tgi_barrier_prepare,
     .release = tgi_barrier_release,
+    .param_ties = tgi_barrier_param_ties,
     .potential = &potential,
 };
 
@@ -287,5 +288,6 @@ const tgContactModel tgi_sdrs_model = {
     .solver_bytes = tgi_barrier_bytes,
     .prepare = tgi_barrier_prepare,
     .release = tgi_barrier_release,
+    .param_ties = tgi_barrier_param_ties,
     .potential = &potential,
 };

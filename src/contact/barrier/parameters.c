@@ -279,3 +279,16 @@ tgStatus tgi_barrier_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p) {
   tgi_stack_free(s, mark);
   return TG_OK;
 }
+
+void tgi_barrier_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info) {
+  const tgModel *m = &s->m;
+  const tgiBarrier *k = tgi_barrier(s);
+  if (p->geom_friction == NULL) return;
+  for (int i = 0; i < k->npair; i++) {
+    const tgiGeomPair *g = &k->pair[i];
+    int geom;
+    tgi_pair_friction(m, g->pair, 0, &geom);
+    if (m->pair_condim[g->pair] != 1 && geom >= 0 && m->geom_priority[g->A] == m->geom_priority[g->B])
+      tgi_equal_numbers(m, g->A, g->B, m->geom_friction, "friction", info);
+  }
+}

@@ -298,6 +298,27 @@ static void test_hull_vertices(void **state) {
   drop(&r);
 }
 
+// the larger friction of a pair counts: where both are equal the derivative is one-sided, and says so
+static void test_friction_ties(void **state) {
+  (void)state;
+  const char *names[] = {"geom_friction"};
+  for (int k = 0; k < 2; k++) {
+    tgError e = {0};
+    Rig r = rig("<geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .102'><freejoint/><geom name='box' type='box' size='.1 .1 .1'/></body>", NULL);
+    tgReal *friction = tg_sim_param(r.s, "geom_friction", NULL, NULL);
+    friction[0] = 0.5;
+    friction[1] = k == 0 ? 0.5 : 0.4;
+    tgParamGrad *p = tg_param_grad_create(r.m, names, 1, NULL, &e);
+    tgGradInfo info = {0};
+    assert_int_equal(tg_sim_step(r.s, 0.01, NULL), TG_OK);
+    assert_int_equal(tg_sim_step_vjp(r.s, NULL, NULL, NULL, NULL, NULL, p, &info), TG_OK);
+    assert_int_equal(info.label, k == 0 ? TG_GRAD_ONE_SIDED : TG_GRAD_EXACT);
+    check_true(k == 1 || (strstr(info.reason, "'floor'") != NULL && strstr(info.reason, "friction") != NULL), "'%s'", info.reason);
+    tg_param_grad_free(p);
+    drop(&r);
+  }
+}
+
 static void test_options(void **state) {
   (void)state;
   Rig r = rig(SCENE, NULL);
@@ -319,7 +340,7 @@ int main(void) {
       cmocka_unit_test(test_terms),
 #endif
       cmocka_unit_test(test_planes), cmocka_unit_test(test_threads), cmocka_unit_test(test_sizes), cmocka_unit_test(test_touching), cmocka_unit_test(test_long_range), cmocka_unit_test(test_options),
-      cmocka_unit_test(test_hull_vertices),
+      cmocka_unit_test(test_hull_vertices), cmocka_unit_test(test_friction_ties),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
