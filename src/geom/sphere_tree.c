@@ -340,6 +340,8 @@ static tgReal between_d(const tgReal *p, const tgReal *q, const tgReal *dp, cons
   return tgRe(r) > 0 ? tgi_v3_dot(e, de) / r : 0;
 }
 
+#define TIE 1e-9   // of radii, relative, and of their derivatives
+
 static void climb_moments_d(const int *c, int k, const tgiTreeNumbers *n, tgiTreeNumbers *d) {
   const tgReal *x = n->centre + 3 * (size_t)k;
   tgReal *dx = d->centre + 3 * (size_t)k, W = n->weight[c[0]] + n->weight[c[1]], dW = d->weight[c[0]] + d->weight[c[1]], share[2], dshare[2];
@@ -395,4 +397,37 @@ void tgi_tree_numbers_d(const tgiSurface *s, const tgiTree *t, tgiTreeForm form,
     if (form == TGI_TREE_PAPER) paper_node_d(t, k, n, d);
     else moment_node_d(t, climb, k, n, d);
   }
+}
+
+// ---- ties ----
+
+static bool unequal(double reach, double slope, double most, double radius_d) {
+  return reach >= (1 - TIE) * most && fabs(slope - radius_d) > TIE * (fabs(slope) + fabs(radius_d));
+}
+
+static bool vertices_tie(const tgiTree *t, int k, const tgiTreeNumbers *n, const tgiTreeNumbers *d) {
+  size_t at = 3 * (size_t)k;
+  for (int i = t->vert_adr[k]; i < t->vert_adr[k + 1]; i++) {
+    size_t v = 3 * (size_t)t->vert[i];
+    if (unequal(tgRe(between(n->vert + v, n->centre + at)), tgRe(between_d(n->vert + v, n->centre + at, d->vert + v, d->centre + at)), tgRe(n->radius[k]), tgRe(d->radius[k])))
+      return true;
+  }
+  return false;
+}
+
+static bool children_tie(const tgiTree *t, int k, const tgiTreeNumbers *n, const tgiTreeNumbers *d) {
+  size_t at = 3 * (size_t)k;
+  for (int i = 0; i < 2; i++) {
+    size_t c = (size_t)t->child[2 * (size_t)k + (size_t)i];
+    double reach = tgRe(between(n->centre + 3 * c, n->centre + at)) + tgRe(n->radius[c]);
+    double slope = tgRe(between_d(n->centre + 3 * c, n->centre + at, d->centre + 3 * c, d->centre + at)) + tgRe(d->radius[c]);
+    if (unequal(reach, slope, tgRe(n->radius[k]), tgRe(d->radius[k]))) return true;
+  }
+  return false;
+}
+
+bool tgi_tree_tie(const tgiTree *t, tgiTreeForm form, const tgiTreeNumbers *n, const tgiTreeNumbers *d) {
+  for (int k = 0; k < t->nnode; k++)
+    if (form == TGI_TREE_PAPER && t->tri[k] < 0 ? children_tie(t, k, n, d) : vertices_tie(t, k, n, d)) return true;
+  return false;
 }

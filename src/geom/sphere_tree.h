@@ -48,9 +48,11 @@ tgiTreeNumbers tgi_tree_place(const tgiSurface *surface, const tgiTree *tree, tg
 
 /// Fills the numbers for the sizes `size`. climb is read by the moment form only.
 void tgi_tree_numbers(const tgiSurface *surface, const tgiTree *tree, tgiTreeForm form, tgiClimb climb, const tgReal size[3], tgiTreeNumbers *n);
-/// d = derivative of all numbers in size j, n being those of tgi_tree_numbers. A radius has the derivative of its own farthest vertex (the
-/// paper's: of the child that makes it).
+/// d = derivative of all numbers in size j, n being those of tgi_tree_numbers. A radius has the derivative of what makes it, its farthest vertex
+/// or (the paper's) child; of several the first, the same for every j.
 void tgi_tree_numbers_d(const tgiSurface *surface, const tgiTree *tree, tgiTreeForm form, tgiClimb climb, const tgiTreeNumbers *n, int j,
                         tgiTreeNumbers *d);
+/// Is d one-sided: has a node two vertices (the paper's: children) that make its radius, within 1e-9, with different derivatives?
+bool tgi_tree_tie(const tgiTree *tree, tgiTreeForm form, const tgiTreeNumbers *n, const tgiTreeNumbers *d);
 
 #endif

@@ -64,13 +64,13 @@ static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
 }
 
 // a random direction, scaled to the entries; along the unit spheres of quaternions and axes; not where bounds are infinite. The larger friction
-// (restitution) of two geoms counts: where they are equal, all move by the same share and none overtakes another.
+// (restitution) of two geoms counts, and the farther vertex of a sphere: where they are equal, all move by the same share and none overtakes another.
 static void direction(Check *c, const char *name, int rows, int cols, bool tied, uint64_t seed, int array) {
   // polytopes' vertices move so little that faces stay as flat as they have to be
   bool vertex = strcmp(name, "hull_vert") == 0;
   double least = INFINITY;
   for (int i = 0; i < c->sim->m.nhull; i++) least = fmin(least, c->sim->m.hull[i].radius);
-  bool together = tied && (strcmp(name, "geom_friction") == 0 || strcmp(name, "geom_restitution") == 0);
+  bool together = tied && (strcmp(name, "geom_friction") == 0 || strcmp(name, "geom_restitution") == 0 || strcmp(name, "geom_size") == 0 || strcmp(name, "geom_scale") == 0);
   for (int i = 0; i < c->n; i++) {
     double size = fabs(tgRe(c->nominal[i])), d = tgi_random_normal(seed, (uint64_t)array, (uint64_t)i);
     // a number that switches something on as it leaves zero stays there

@@ -71,6 +71,7 @@ typedef struct tgiBarrierWork {
   tgiSolid *solid;          ///< ngeom: what advance sees of them
   tgiAdvance advance;
   tgiLag lag;
+  int tied;                 ///< geom with a radius of two makers in the last gradient in sizes, -1: none
 } tgiBarrierWork;
 
 static inline const tgiBarrier *tgi_barrier(const tgSim *s) { return (const tgiBarrier *)s->contact_model->data; }

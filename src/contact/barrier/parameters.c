@@ -6,6 +6,7 @@
 // geoms, which turns everything along, less one of A.
 #include "contact/barrier/parameters.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "contact/barrier/barrier.h"
@@ -103,6 +104,7 @@ static bool size_directions(tgSim *s, int g, bool before_plane, int side, const 
     if (node == NULL) return false;
     tgiTreeNumbers d = tgi_tree_place(surface, tree, memory);
     tgi_tree_numbers_d(surface, tree, k->form, TGI_CLIMB_DEFAULT, &geom->numbers, j, &d);
+    if (tgi_tree_tie(tree, k->form, &geom->numbers, &d)) tgi_barrier_work(s)->tied = g;
     if (before_plane && k->form == TGI_TREE_MOMENT) {
       tgiTreeNumbers plane = tgi_tree_place(surface, tree, memory + reals);
       tgi_plane_numbers_d(tree, &geom->numbers, &d, &geom->plane_numbers, &plane);
@@ -265,6 +267,7 @@ static tgStatus all_pairs(tgSim *s, const tgReal *Z, Time at, bool friction, tgP
 tgStatus tgi_barrier_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p) {
   if (p->hull_vert != NULL && s->m.nhullvert > 0)
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "hull_vert has no derivative under this contact model, whose geoms are the meshes' own triangles; geom_scale has.");
+  tgi_barrier_work(s)->tied = -1;
   if (!any(p)) return TG_OK;
   const tgiLag *lag = &tgi_barrier_work(s)->lag;
   size_t mark = tgi_stack_mark(s);
@@ -283,6 +286,13 @@ tgStatus tgi_barrier_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p) {
 void tgi_barrier_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info) {
   const tgModel *m = &s->m;
   const tgiBarrier *k = tgi_barrier(s);
+  int tied = ((const tgiBarrierWork *)s->solver)->tied;
+  if ((p->geom_size != NULL || p->geom_scale != NULL) && tied >= 0 && info->ties++ == 0) {
+    char label[80];
+    info->label = TG_GRAD_ONE_SIDED;
+    snprintf(info->reason, sizeof info->reason, "two vertices of %s are farthest from the centre of one of its spheres",
+             tgi_model_label(m, TG_THING_GEOM, tied, label, sizeof label));
+  }
   if (p->geom_friction == NULL) return;
   for (int i = 0; i < k->npair; i++) {
     const tgiGeomPair *g = &k->pair[i];

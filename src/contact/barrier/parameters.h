@@ -6,7 +6,7 @@
 
 /// tgPotentialModel.parameters. Leaves the geoms posed at the start of the step.
 tgStatus tgi_barrier_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p);
-/// tgContactModel.param_ties: geoms with equal friction.
+/// tgContactModel.param_ties: geoms with equal friction, sizes at which the radius of a sphere has two makers.
 void tgi_barrier_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
 
 #endif

@@ -319,6 +319,25 @@ static void test_friction_ties(void **state) {
   }
 }
 
+// the spheres of a cube's triangles have two farthest corners: its sizes one by one have one-sided derivatives; those of other boxes are exact
+static void test_size_ties(void **state) {
+  (void)state;
+  const char *names[] = {"geom_size"};
+  for (int k = 0; k < 2; k++) {
+    tgError e = {0};
+    Rig r = rig(k == 0 ? "<geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .102'><freejoint/><geom name='box' type='box' size='.1 .1 .1'/></body>"
+                       : "<geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .102'><freejoint/><geom name='box' type='box' size='.13 .12 .1'/></body>", NULL);
+    tgParamGrad *p = tg_param_grad_create(r.m, names, 1, NULL, &e);
+    tgGradInfo info = {0};
+    assert_int_equal(tg_sim_step(r.s, 0.01, NULL), TG_OK);
+    assert_int_equal(tg_sim_step_vjp(r.s, NULL, NULL, NULL, NULL, NULL, p, &info), TG_OK);
+    assert_int_equal(info.label, k == 0 ? TG_GRAD_ONE_SIDED : TG_GRAD_EXACT);
+    check_true(k == 1 || strstr(info.reason, "'box'") != NULL, "'%s'", info.reason);
+    tg_param_grad_free(p);
+    drop(&r);
+  }
+}
+
 static void test_options(void **state) {
   (void)state;
   Rig r = rig(SCENE, NULL);
@@ -340,7 +359,7 @@ int main(void) {
       cmocka_unit_test(test_terms),
 #endif
       cmocka_unit_test(test_planes), cmocka_unit_test(test_threads), cmocka_unit_test(test_sizes), cmocka_unit_test(test_touching), cmocka_unit_test(test_long_range), cmocka_unit_test(test_options),
-      cmocka_unit_test(test_hull_vertices), cmocka_unit_test(test_friction_ties),
+      cmocka_unit_test(test_hull_vertices), cmocka_unit_test(test_friction_ties), cmocka_unit_test(test_size_ties),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
