@@ -62,17 +62,19 @@ static void place(tgSim *s, tgLayout *l) {
   s->stack = tgi_place(l, z->stack, 1);
 }
 
-// scratch that the dynamics, its derivatives and a dense step Jacobian need at this capacity
-static size_t scratch_bytes(const tgModel *m, const tgCapacity *z) {
+// scratch that the dynamics, its derivatives, a dense step Jacobian and the contact model need at this capacity
+static size_t scratch_bytes(const tgModel *m, const tgContact *c, const tgCapacity *z) {
   size_t nv = (size_t)m->nv, nb = (size_t)m->nbody, nu = (size_t)m->nu, nr = (size_t)z->nrow;
   size_t reals = 10 * nv * nv + 4 * nv * nu + 4 * nr * nv + nr * nu + 128 * (nv + nb) + 8 * nu + 64 * nr + 1024;
-  return tgi_size_mul(reals, sizeof(tgReal));
+  size_t bytes = tgi_size_mul(reals, sizeof(tgReal)), more = c != NULL ? c->scratch : 0;
+  return bytes < SIZE_MAX - more ? bytes + more : SIZE_MAX;
 }
 
-static tgCapacity first_capacity(const tgModel *m, bool potential) {
+static tgCapacity first_capacity(const tgModel *m, const tgContact *c) {
+  bool potential = c != NULL && c->potential;
   int ncon = potential ? 0 : m->npair < 8 ? 4 * m->npair : 32, fixed = tgi_fixed_rows(m);
   tgCapacity z = {.ncon = ncon, .npairmem = ncon, .nrow = potential ? 0 : (fixed < 128 ? fixed : 128) + 3 * ncon, .implicit = potential};
-  z.stack = scratch_bytes(m, &z);
+  z.stack = scratch_bytes(m, c, &z);
   return z;
 }
 
@@ -127,7 +129,7 @@ tgSim *tg_sim_create(const tgModel *model, const tgContact *contact, const tgAll
   tgAllocator a = tgi_allocator(allocator);
   tgSim *s = a.alloc(a.ctx, sizeof *s);
   if (s != NULL) {
-    *s = (tgSim){.model = model, .contact_model = contact, .alloc = a, .cap = first_capacity(model, contact != NULL && contact->potential)};
+    *s = (tgSim){.model = model, .contact_model = contact, .alloc = a, .cap = first_capacity(model, contact)};
     s->wanted = s->cap;
     if (make_block(s) == TG_OK) {
       copy_parameters(s, model);
@@ -152,7 +154,7 @@ tgStatus tgi_sim_grow(tgSim *s) {
   if (grown.wanted.ncon > grown.cap.ncon) grown.cap.ncon = grown.wanted.ncon;
   if (grown.wanted.nrow > grown.cap.nrow) grown.cap.nrow = grown.wanted.nrow;
   grown.cap.npairmem = grown.cap.ncon;
-  size_t need = scratch_bytes(s->model, &grown.cap);
+  size_t need = scratch_bytes(s->model, s->contact_model, &grown.cap);
   if (need > grown.cap.stack) grown.cap.stack = need;
   if (grown.wanted.stack > grown.cap.stack) grown.cap.stack = grown.wanted.stack;
   if (make_block(&grown) != TG_OK)

@@ -52,6 +52,7 @@ struct tgContact {
   void *data;                          // what the contact model keeps of the model's geometry, const after creation
   bool potential;                      // the kind is a potential model
   int nterm;                           // terms at most of a potential model, else 0
+  size_t scratch;                      // bytes of a sim's scratch that the model's derivatives need besides the dynamics'
 };
 
 /// Rows that do not come from contacts, at most: equalities, limits, dry friction.

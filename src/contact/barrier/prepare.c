@@ -97,6 +97,27 @@ static tgStatus make_arrays(tgContact *c, tgiBarrier *k, tgError *error) {
   return TG_OK;
 }
 
+// what parameters.c takes for the two geoms of a pair
+static size_t pair_scratch(const tgiBarrier *k, const tgiGeomPair *g) {
+  size_t reals = 0;
+  for (int side = 0; side < 2; side++) {
+    int geom = side == 0 ? g->A : g->B;
+    const tgiSurface *surface = k->shapes.surface[geom];
+    const tgiTree *tree = k->shapes.tree[geom];
+    if (tree != NULL) reals += 2 * tgi_tree_reals(surface, tree) + 3 * tgi_posed_reals(surface, tree) + 64;
+  }
+  return reals * sizeof(tgReal);
+}
+
+static size_t scratch(const tgModel *m, const tgiBarrier *k) {
+  size_t most = 0;
+  for (int i = 0; i < k->npair; i++) {
+    size_t n = pair_scratch(k, &k->pair[i]);
+    if (n > most) most = n;
+  }
+  return most + (12 * ((size_t)m->ngeom + (size_t)m->nbody) + 64) * sizeof(tgReal);
+}
+
 static tgStatus fill(tgContact *c, tgiBarrier *k, tgError *error) {
   const tgModel *m = c->model;
   TG_TRY(tgi_shapes_make(m, TGI_CHORD, &k->shapes, error));
@@ -106,6 +127,7 @@ static tgStatus fill(tgContact *c, tgiBarrier *k, tgError *error) {
     if (k->shapes.tree[g] != NULL) TG_TRY(nominal_radii(c, k, g, error));
   for (int p = 0; p < m->npair; p++)
     if (wanted(m, p)) add_pair(c, k, p);
+  c->scratch = scratch(m, k);
   if (c->options.threads < 2) return TG_OK;
   k->pool = tgi_pool_create(c->options.threads, &k->alloc);
   return k->pool != NULL ? TG_OK : tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d threads.", c->options.threads);
