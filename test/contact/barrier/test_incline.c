@@ -40,6 +40,7 @@ static Rig make(const char *word, int n, int m, double angle, const tgContactOpt
   d->body[b].pos[2] = half[2] + 2e-3;
   tgError e = {0};
   Rig r = {.m = tg_model_compile(d, NULL, &e)};
+  tg_desc_free(d);
   check_true(r.m != NULL, "%s", e.text);
   r.c = tg_contact_create(r.m, word, o, &e);
   check_true(r.c != NULL, "%s", e.text);
