@@ -8,23 +8,13 @@
 #include "scenes/scenes.h"
 #include "step/scene_states.h"
 #include "support/deriv.h"
+#include "support/rig.h"
 #include "support/verify.h"
 
-typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
 static Rig rig(tgsScene scene, const char *word) {
   tgError e = {0};
-  Rig r = {.m = tgs_model(scene, &e)};
-  check_true(r.m != NULL, "%s", e.text);
-  r.c = tg_contact_create(r.m, word, NULL, &e);
-  check_true(r.c != NULL, "%s", e.text);
-  r.s = tg_sim_create(r.m, r.c, NULL, &e);
-  check_true(r.s != NULL, "%s", e.text);
-  return r;
-}
-static void drop(Rig *r) {
-  tg_sim_free(r->s);
-  tg_contact_free(r->c);
-  tg_model_free(r->m);
+  tgModel *m = tgs_model(scene, &e);
+  return rig_of_model(m, word, NULL, &e);
 }
 
 // the scenes here start touching and are judged by impulses; models of potentials need them apart and have test_barrier and test_implicit

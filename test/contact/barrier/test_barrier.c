@@ -5,34 +5,16 @@
 #include "contact/barrier/barrier.h"
 #include "kin/kinematics.h"
 #include "math/spatial.h"
-#include "support/check.h"
-#include "tangere/desc.h"
-
-typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
+#include "support/rig.h"
 
 static Rig rig(const char *xml, const tgContactOptions *o) {
-  tgError e = {0};
-  Rig r = {0};
   char text[4000];
-  int size = snprintf(text, sizeof text, "<mujoco><worldbody>%s</worldbody></mujoco>", xml);
-  tgDesc *d = tg_desc_load_memory("scene.xml", text, (size_t)size, NULL, &e);
-  check_true(d != NULL, "%s", e.text);
-  r.m = tg_model_compile(d, NULL, &e);
-  check_true(r.m != NULL, "%s", e.text);
-  tg_desc_free(d);
-  r.c = tg_contact_create(r.m, "barrier", o, &e);
-  check_true(r.c != NULL, "%s", e.text);
-  r.s = tg_sim_create(r.m, r.c, NULL, &e);
-  check_true(r.s != NULL, "%s", e.text);
+  snprintf(text, sizeof text, "<mujoco><worldbody>%s</worldbody></mujoco>", xml);
+  Rig r = rig_of_text(text, "barrier", o);
   // friction has its own tests; here geoms are moved without their bodies
   tgReal *friction = tg_sim_param(r.s, "geom_friction", NULL, NULL);
   for (int g = 0; g < r.s->m.ngeom; g++) friction[g] = 0;
   return r;
-}
-static void drop(Rig *r) {
-  tg_sim_free(r->s);
-  tg_contact_free(r->c);
-  tg_model_free(r->m);
 }
 static const tgPotentialModel *model(void) { return tgi_barrier_model.potential; }
 
@@ -276,14 +258,7 @@ static void test_hull_vertices(void **state) {
                             "<body pos='0 0 1'><freejoint/><geom name='wedge' type='mesh' mesh='wedge'/></body>"
                             "<geom name='floor' type='plane' size='1 1 1'/></worldbody></mujoco>";
   tgError e = {0};
-  Rig r = {0};
-  tgDesc *d = tg_desc_load_memory("scene.xml", xml, sizeof xml - 1, NULL, &e);
-  check_true(d != NULL, "%s", e.text);
-  r.m = tg_model_compile(d, NULL, &e);
-  tg_desc_free(d);
-  r.c = tg_contact_create(r.m, "barrier", NULL, &e);
-  r.s = tg_sim_create(r.m, r.c, NULL, &e);
-  check_true(r.s != NULL, "%s", e.text);
+  Rig r = rig_of_text(xml, "barrier", NULL);
   const char *names[] = {"hull_vert"};
   tgParamGrad *p = tg_param_grad_create(r.m, names, 1, NULL, &e);
   assert_int_equal(tg_sim_step(r.s, 0.01, NULL), TG_OK);

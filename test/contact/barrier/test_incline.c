@@ -3,16 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "support/check.h"
-#include "tangere/contact.h"
-#include "tangere/desc.h"
+#include "support/rig.h"
 #include "tangere/step.h"
 #include "test/contact/barrier/grid.h"
 
 static const double lambda = 0.5, gravity = 9.81, h = 0.01;
 static const double half[3] = {0.1, 0.1, 0.05}, below[3] = {2, 0.5, 0.1};
-
-typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
 
 // a box of 12 n^2 triangles on the floor (m = 0) or on a fixed box of 12 m^2; gravity is turned by angle instead of the ground
 static Rig make(const char *word, int n, int m, double angle, const tgContactOptions *o, int condim) {
@@ -38,21 +34,7 @@ static Rig make(const char *word, int n, int m, double angle, const tgContactOpt
   d->geom[g].mesh = tgt_add_grid(d, "box", half, n);
   d->geom[g].condim = condim;
   d->body[b].pos[2] = half[2] + 2e-3;
-  tgError e = {0};
-  Rig r = {.m = tg_model_compile(d, NULL, &e)};
-  tg_desc_free(d);
-  check_true(r.m != NULL, "%s", e.text);
-  r.c = tg_contact_create(r.m, word, o, &e);
-  check_true(r.c != NULL, "%s", e.text);
-  r.s = tg_sim_create(r.m, r.c, NULL, &e);
-  check_true(r.s != NULL, "%s", e.text);
-  return r;
-}
-
-static void drop(Rig *r) {
-  tg_sim_free(r->s);
-  tg_contact_free(r->c);
-  tg_model_free(r->m);
+  return rig_of_desc(d, word, o);
 }
 
 static void steps(Rig *r, int n) {

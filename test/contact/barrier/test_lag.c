@@ -8,12 +8,11 @@
 #include "kin/kinematics.h"
 #include "math/quat.h"
 #include "support/deriv.h"
+#include "support/rig.h"
 #include "test/contact/barrier/grid.h"
 
 enum { BODIES = 2, TERMS = 3, NZ = 6 * BODIES };
 static const double h = 0.01;
-
-typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
 
 static int add_geom(tgDesc *d, int body, tgGeomType type, double x, double y, double z, double mu) {
   int g = tg_desc_add_geom(d, body, type, NULL);
@@ -40,21 +39,7 @@ static Rig make_rig(const char *word, const tgContactOptions *o) {
     double q[4] = {0.97, 0.1, -0.15, 0.12}, n = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
     for (int i = 0; i < 4; i++) d->geom[g].quat[i] = q[i] / n;
   }
-  tgError e = {0};
-  Rig r = {.m = tg_model_compile(d, NULL, &e)};
-  tg_desc_free(d);
-  check_true(r.m != NULL, "%s", e.text);
-  r.c = tg_contact_create(r.m, word, o, &e);
-  check_true(r.c != NULL, "%s", e.text);
-  r.s = tg_sim_create(r.m, r.c, NULL, &e);
-  check_true(r.s != NULL, "%s", e.text);
-  return r;
-}
-
-static void free_rig(Rig *r) {
-  tg_sim_free(r->s);
-  tg_contact_free(r->c);
-  tg_model_free(r->m);
+  return rig_of_desc(d, word, o);
 }
 
 // free bodies' coordinates moved by world twists
@@ -255,7 +240,7 @@ static void derivatives(void **state) {
 #endif
       check_parameters(&x, &r, name);
     }
-    free_rig(&rig);
+    drop(&rig);
   }
 }
 
@@ -279,14 +264,7 @@ static Rig resting(int n, int m, double lambda, tgHierarchy hierarchy) {
   d->geom[g].mesh = tgt_add_grid(d, "box", half, n);
   tgContactOptions o = tg_contact_default();
   o.hierarchy = hierarchy;
-  tgError e = {0};
-  Rig r = {.m = tg_model_compile(d, NULL, &e)};
-  tg_desc_free(d);
-  check_true(r.m != NULL, "%s", e.text);
-  r.c = tg_contact_create(r.m, "barrier", &o, &e);
-  check_true(r.c != NULL, "%s", e.text);
-  r.s = tg_sim_create(r.m, r.c, NULL, &e);
-  return r;
+  return rig_of_desc(d, "barrier", &o);
 }
 
 // force on the box at q1 = q0 moved along x: x and z
@@ -310,7 +288,7 @@ static void forces(int n, int m, double lambda, double gap, double slide, tgHier
   int at = s->term[0].body1 == 1 ? 0 : 6;
   *fx = -tgRe(s->term[0].g[at + 3]);
   *fz = -tgRe(s->term[0].g[at + 5]);
-  free_rig(&rig);
+  drop(&rig);
 }
 
 // far above the slip speed friction is the coefficient times the normal force, however many triangles carry it

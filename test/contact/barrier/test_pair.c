@@ -2,13 +2,8 @@
 #include "contact/barrier/pair.h"
 #include <string.h>
 
-#include "contact/barrier/pairs.h"
+#include "contact/barrier/pair_rates.h"
 #include "contact/barrier/quad.h"
-#include "math/vec3.h"
-
-static void widen(const double *x, tgReal y[18]) {
-  for (int k = 0; k < 18; k++) y[k] = x[k];
-}
 
 // x of A <- exp(xi) x to second order in xi
 static void twist_a(const tgReal x[18], const tgReal xi[6], tgReal y[18]) {
@@ -22,52 +17,15 @@ static void twist_a(const tgReal x[18], const tgReal xi[6], tgReal y[18]) {
   }
 }
 
-static double largest(const tgReal *a, int n) {
-  double m = 0;
-  for (int k = 0; k < n; k++) m = fmax(m, fabs(tgRe(a[k])));
-  return m;
-}
-
 // what one edge length of error by rounding makes of derivatives at this gap
 static double accuracy(double gap) { return 1e-12 + 3e-15 / gap; }
 
-// derivative of the solve's outputs (S, g, u, force) along a field of vertex velocities, by complex step or by differences of fourth order
-typedef struct Outputs { tgReal S, g[6]; tgiPairForce f; } Outputs;
-enum { OUTPUTS = sizeof(Outputs) / sizeof(tgReal) };
-
-static void outputs(const tgReal x[18], Outputs *o) {
+static void outputs(const tgReal x[18], tgtOutputs *o) {
   tgiPair r;
   assert_true(tgi_pair_solve(x, false, &r));
-  o->S = r.S;
+  o->value = r.S;
   memcpy(o->g, r.g, sizeof o->g);
   tgi_pair_force(x, &r, &o->f);
-}
-
-static void along(const tgReal x[18], const tgReal dx[18], double step, Outputs *d) {
-  tgReal y[18], *p = (tgReal *)d;
-#ifdef TG_COMPLEX
-  Outputs o;
-  const double e = 1e-40;
-  (void)step;
-  for (int k = 0; k < 18; k++) y[k] = CMPLX(tgRe(x[k]), e * tgRe(dx[k]));
-  outputs(y, &o);
-  for (int k = 0; k < OUTPUTS; k++) p[k] = tgIm(((tgReal *)&o)[k]) / e;
-#else
-  static const double at[4] = {-2, -1, 1, 2}, weight[4] = {1.0 / 12, -2.0 / 3, 2.0 / 3, -1.0 / 12};
-  memset(d, 0, sizeof *d);
-  for (int j = 0; j < 4; j++) {
-    Outputs o;
-    for (int k = 0; k < 18; k++) y[k] = x[k] + at[j] * step * dx[k];
-    outputs(y, &o);
-    for (int k = 0; k < OUTPUTS; k++) p[k] += weight[j] / step * ((tgReal *)&o)[k];
-  }
-#endif
-}
-
-static void compare(const char *what, int kind, double gap, const tgReal *a, const tgReal *b, int n, double scale, double tol) {
-  for (int k = 0; k < n; k++)
-    check_true(fabs(tgRe(a[k] - b[k])) <= tol * scale, "%s gap %g %s[%d]: %.15g, differences %.15g, scale %g", pair_kind[kind], gap, what, k,
-               tgRe(a[k]), tgRe(b[k]), scale);
 }
 
 #ifdef TG_COMPLEX
@@ -76,14 +34,6 @@ static const double gaps[] = {3, 1e-1, 1e-3, 1e-6}, more = 1;
 static const double gaps[] = {3, 1e-1, 1e-2}, more = 1e4;  // differences: 1e-13 of the solve over a step of 1e-3
 #endif
 enum { GAPS = sizeof gaps / sizeof *gaps };
-
-static void twist_field(const tgReal x[18], const tgReal xi[6], tgReal dx[18]) {
-  memset(dx, 0, 18 * sizeof *dx);
-  for (int k = 0; k < 9; k += 3) {
-    tgi_v3_cross(dx + k, xi, x + k);
-    tgi_v3_axpy(dx + k, 1, xi + 3);
-  }
-}
 
 // gradient, Hessian and the force's Jacobian for twists of A; any field for the rates
 static void test_derivatives(void **state) {
@@ -94,7 +44,7 @@ static void test_derivatives(void **state) {
       for (int level = 0; level < GAPS; level++) {
         double gap = gaps[level], X[18], tol = more * accuracy(gap);
         tgReal x[18], dx[18], D[36], S[36], J[36];
-        Outputs d;
+        tgtOutputs d;
         tgiPair r;
         tgiPairForce df[6], one;
         pair_make(&rng, kind, gap, (const double[]){1, tgt_uniform(&rng, 0.5, 2)}, 1, 0.5, X);
@@ -105,8 +55,8 @@ static void test_derivatives(void **state) {
           tgReal xi[6] = {0};
           xi[j] = 1;
           twist_field(x, xi, dx);
-          along(x, dx, 5e-4 * fmin(gap, 1), &d);
-          compare("g", kind, gap, &r.g[j], &d.S, 1, largest(r.g, 6), tol);
+          along(outputs, x, dx, 5e-4 * fmin(gap, 1), &d);
+          compare("g", kind, gap, &r.g[j], &d.value, 1, largest(r.g, 6), tol);
           for (int i = 0; i < 6; i++) D[6 * i + j] = d.g[i];
           compare("force_d N", kind, gap, &df[j].N, &d.f.N, 1, largest(r.H, 21), tol);
           compare("force_d u", kind, gap, df[j].u, d.f.u, 3, 1 / gap, tol);
@@ -121,10 +71,10 @@ static void test_derivatives(void **state) {
         compare("H", kind, gap, J, S, 36, largest(J, 36), tol);
         tgReal dS, dg[6];
         for (int k = 0; k < 18; k++) dx[k] = tgt_normal(&rng);
-        along(x, dx, 5e-4 * fmin(gap, 1), &d);
+        along(outputs, x, dx, 5e-4 * fmin(gap, 1), &d);
         tgi_pair_rate_d(x, &r, dx, &dS, dg, &one);
         tol *= largest(dx, 18);
-        compare("rate S", kind, gap, &dS, &d.S, 1, largest(r.g, 6), tol);
+        compare("rate S", kind, gap, &dS, &d.value, 1, largest(r.g, 6), tol);
         compare("rate g", kind, gap, dg, d.g, 6, largest(r.H, 21), tol);
         compare("rate N", kind, gap, &one.N, &d.f.N, 1, largest(r.H, 21), tol);
         compare("rate u", kind, gap, one.u, d.f.u, 3, 1 / gap, tol);

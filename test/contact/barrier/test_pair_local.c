@@ -3,71 +3,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "contact/barrier/pairs.h"
-#include "math/vec3.h"
+#include "contact/barrier/pair_rates.h"
 
 static const double X0 = 0.1;
 
-static void widen(const double *x, tgReal y[18]) {
-  for (int k = 0; k < 18; k++) y[k] = x[k];
-}
-static double largest(const tgReal *a, int n) {
-  double m = 0;
-  for (int k = 0; k < n; k++) m = fmax(m, fabs(tgRe(a[k])));
-  return m;
-}
-
-typedef struct Outputs { tgReal P, g[6]; tgiPairForce f; } Outputs;
-enum { OUTPUTS = sizeof(Outputs) / sizeof(tgReal) };
-
-static void outputs(const tgReal x[18], Outputs *o) {
+static void outputs(const tgReal x[18], tgtOutputs *o) {
   tgiPairLocal r;
   assert_true(tgi_pair_local_solve(x, X0, false, &r));
-  o->P = r.P;
+  o->value = r.P;
   memcpy(o->g, r.g, sizeof o->g);
   tgi_pair_local_force(x, X0, &r, &o->f);
-}
-
-// along a field of vertex velocities: complex step, or differences of fourth order
-static void along(const tgReal x[18], const tgReal dx[18], double step, Outputs *d) {
-  tgReal y[18], *p = (tgReal *)d;
-#ifdef TG_COMPLEX
-  Outputs o;
-  const double e = 1e-40;
-  (void)step;
-  for (int k = 0; k < 18; k++) y[k] = CMPLX(tgRe(x[k]), e * tgRe(dx[k]));
-  outputs(y, &o);
-  for (int k = 0; k < OUTPUTS; k++) p[k] = tgIm(((tgReal *)&o)[k]) / e;
-#else
-  static const double at[4] = {-2, -1, 1, 2}, weight[4] = {1.0 / 12, -2.0 / 3, 2.0 / 3, -1.0 / 12};
-  memset(d, 0, sizeof *d);
-  for (int j = 0; j < 4; j++) {
-    Outputs o;
-    for (int k = 0; k < 18; k++) y[k] = x[k] + at[j] * step * dx[k];
-    outputs(y, &o);
-    for (int k = 0; k < OUTPUTS; k++) p[k] += weight[j] / step * ((tgReal *)&o)[k];
-  }
-#endif
-}
-
-static void compare(const char *what, int kind, double gap, const tgReal *a, const tgReal *b, int n, double scale, double tol) {
-  for (int k = 0; k < n; k++)
-    check_true(fabs(tgRe(a[k] - b[k])) <= tol * scale, "%s gap %g %s[%d]: %.15g, differences %.15g, scale %g", pair_kind[kind], gap, what, k,
-               tgRe(a[k]), tgRe(b[k]), scale);
-}
-
-static void twist_field(const tgReal x[18], const tgReal xi[6], tgReal dx[18]) {
-  memset(dx, 0, 18 * sizeof *dx);
-  for (int k = 0; k < 9; k += 3) {
-    tgi_v3_cross(dx + k, xi, x + k);
-    tgi_v3_axpy(dx + k, 1, xi + 3);
-  }
 }
 
 static void check_derivatives(int kind, double gap, const tgReal x[18], tgtRandom *rng, double tol) {
   tgReal dx[18], D[36], S[36], J[36], dP, dg[6];
   double step = 1e-4 * gap;
-  Outputs d;
+  tgtOutputs d;
   tgiPairLocal r;
   tgiPairForce df[6], one;
   assert_true(tgi_pair_local_solve(x, X0, false, &r));
@@ -78,8 +29,8 @@ static void check_derivatives(int kind, double gap, const tgReal x[18], tgtRando
     tgReal xi[6] = {0};
     xi[j] = 1;
     twist_field(x, xi, dx);
-    along(x, dx, step, &d);
-    compare("g", kind, gap, &r.g[j], &d.P, 1, g, tol);
+    along(outputs, x, dx, step, &d);
+    compare("g", kind, gap, &r.g[j], &d.value, 1, g, tol);
     for (int i = 0; i < 6; i++) D[6 * i + j] = d.g[i];
     compare("force_d N", kind, gap, &df[j].N, &d.f.N, 1, H, tol);
     compare("force_d u", kind, gap, df[j].u, d.f.u, 3, 1 / gap, tol);
@@ -93,9 +44,9 @@ static void check_derivatives(int kind, double gap, const tgReal x[18], tgtRando
     }
   compare("H", kind, gap, J, S, 36, H, tol);
   for (int k = 0; k < 18; k++) dx[k] = tgt_normal(rng);
-  along(x, dx, step, &d);
+  along(outputs, x, dx, step, &d);
   tgi_pair_local_rate_d(x, X0, &r, dx, &dP, dg, &one);
-  compare("rate P", kind, gap, &dP, &d.P, 1, g, 4 * tol);
+  compare("rate P", kind, gap, &dP, &d.value, 1, g, 4 * tol);
   compare("rate g", kind, gap, dg, d.g, 6, H, 4 * tol);
   compare("rate N", kind, gap, &one.N, &d.f.N, 1, H, 4 * tol);
   compare("rate u", kind, gap, one.u, d.f.u, 3, 1 / gap, 4 * tol);

@@ -5,6 +5,7 @@
 #include "contact/contact.h"
 #include "step/param_check.h"
 #include "support/deriv.h"
+#include "support/rig.h"
 
 #ifdef TG_COMPLEX
 static const double tolerance = 1e-7;
@@ -24,8 +25,6 @@ static int add_box(tgDesc *d, int body, double x, double y, double z, double mu)
   return g;
 }
 
-typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
-
 // a box on the floor and another that leans over it, geoms off their bodies' frames
 static Rig make(const char *word, const tgContactOptions *o) {
   tgDesc *d = tg_desc_create(NULL);
@@ -40,21 +39,7 @@ static Rig make(const char *word, const tgContactOptions *o) {
     d->geom[g].pos[0] = 0.02 * k;
     if (k == 1) for (int i = 0; i < 4; i++) d->geom[g].quat[i] = q[i];
   }
-  tgError e = {0};
-  Rig r = {.m = tg_model_compile(d, NULL, &e)};
-  tg_desc_free(d);
-  check_true(r.m != NULL, "%s", e.text);
-  r.c = tg_contact_create(r.m, word, o, &e);
-  check_true(r.c != NULL, "%s", e.text);
-  r.s = tg_sim_create(r.m, r.c, NULL, &e);
-  check_true(r.s != NULL, "%s", e.text);
-  return r;
-}
-
-static void drop(Rig *r) {
-  tg_sim_free(r->s);
-  tg_contact_free(r->c);
-  tg_model_free(r->m);
+  return rig_of_desc(d, word, o);
 }
 
 typedef struct Map { tgSim *s; tgReal q1[NQ]; } Map;

@@ -1,0 +1,48 @@
+// rig.h: a model under a contact model with a simulation of it, for tests that need no more than that.
+#ifndef TG_TEST_SUPPORT_RIG_H
+#define TG_TEST_SUPPORT_RIG_H
+
+#include <string.h>
+
+#include "support/check.h"
+#include "tangere/contact.h"
+#include "tangere/desc.h"
+#include "tangere/sim.h"
+
+typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
+
+/// The model becomes the rig's. why: it is NULL.
+static inline Rig rig_of_model(tgModel *m, const char *word, const tgContactOptions *o, const tgError *why) {
+  tgError e = {0};
+  Rig r = {.m = m};
+  check_true(r.m != NULL, "%s", why->text);
+  r.c = tg_contact_create(r.m, word, o, &e);
+  check_true(r.c != NULL, "%s", e.text);
+  r.s = tg_sim_create(r.m, r.c, NULL, &e);
+  check_true(r.s != NULL, "%s", e.text);
+  return r;
+}
+
+/// Frees the description.
+static inline Rig rig_of_desc(tgDesc *d, const char *word, const tgContactOptions *o) {
+  tgError e = {0};
+  tgModel *m = tg_model_compile(d, NULL, &e);
+  tg_desc_free(d);
+  return rig_of_model(m, word, o, &e);
+}
+
+/// Of an MJCF file's text.
+static inline Rig rig_of_text(const char *xml, const char *word, const tgContactOptions *o) {
+  tgError e = {0};
+  tgDesc *d = tg_desc_load_memory("scene.xml", xml, strlen(xml), NULL, &e);
+  check_true(d != NULL, "%s", e.text);
+  return rig_of_desc(d, word, o);
+}
+
+static inline void drop(Rig *r) {
+  tg_sim_free(r->s);
+  tg_contact_free(r->c);
+  tg_model_free(r->m);
+}
+
+#endif
