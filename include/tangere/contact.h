@@ -43,6 +43,7 @@ typedef struct tgContactOptions {
   double mu;               ///< weight of the contact potential [J m^(1/2), with lengths in m]: the smaller, the closer bodies come
   double eps;              ///< width of the blend between exact and clustered terms, relative; below 0.4 the force has minima in distance
   double slip_speed;       ///< sliding speed about which friction takes hold [m/s]
+  double friction_range;   ///< distance from which on surfaces do not rub [m]; they rub fully where half of their force is from within half of it
   double local_range;      ///< distance at which the local barrier ends [m]
   double limit_range;      ///< share of a joint's range in which its limit pushes
   tgHierarchy hierarchy;

@@ -8,7 +8,7 @@
 
 tgContactOptions tg_contact_default(void) {
   return (tgContactOptions){.size = sizeof(tgContactOptions), .erp = 0.2, .symplectic = true, .restitution_speed = 1e-3, .mu = 1e-6, .eps = 0.5,
-                             .slip_speed = 1e-3, .local_range = 0.01, .limit_range = 0.1, .threads = 1};
+                             .slip_speed = 1e-3, .friction_range = 0.1, .local_range = 0.01, .limit_range = 0.1, .threads = 1};
 }
 
 const char *tg_contact_words(int i) {

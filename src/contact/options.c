@@ -21,6 +21,7 @@ static const Option option[] = {
     {"mu", NUMBER, AT(mu), {NULL}},
     {"eps", NUMBER, AT(eps), {NULL}},
     {"slip_speed", NUMBER, AT(slip_speed), {NULL}},
+    {"friction_range", NUMBER, AT(friction_range), {NULL}},
     {"local_range", NUMBER, AT(local_range), {NULL}},
     {"limit_range", NUMBER, AT(limit_range), {NULL}},
     {"form", WORD, AT(hierarchy), {"moment", "paper", "brute", NULL}},

@@ -271,8 +271,8 @@ static tgStatus resolve_receding(const tgTask *t, tgError *error) {
 
 // what the potential models take
 static void potential_options(const YamlOptions *o, tgContactOptions *c) {
-  const double *given[] = {o->mu, o->eps, o->slip_speed, o->local_range, o->limit_range};
-  double *number[] = {&c->mu, &c->eps, &c->slip_speed, &c->local_range, &c->limit_range};
+  const double *given[] = {o->mu, o->eps, o->slip_speed, o->friction_range, o->local_range, o->limit_range};
+  double *number[] = {&c->mu, &c->eps, &c->slip_speed, &c->friction_range, &c->local_range, &c->limit_range};
   for (size_t i = 0; i < sizeof given / sizeof *given; i++)
     if (given[i] != NULL) *number[i] = *given[i];
   c->hierarchy = o->hierarchy;

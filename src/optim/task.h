@@ -22,7 +22,7 @@ typedef enum tgInitialPart { TG_INITIAL_POSITION, TG_INITIAL_VELOCITY } tgInitia
 // what the file says, in its own order (filled by libcyaml; a pointer is NULL where the file is silent)
 typedef struct YamlOptions {
   double *erp; bool *symplectic, explicit_damping, bounce_gradient; double *restitution_speed;
-  double *mu, *eps, *slip_speed, *local_range, *limit_range;
+  double *mu, *eps, *slip_speed, *friction_range, *local_range, *limit_range;
   tgHierarchy hierarchy;
   tgFrictionForm friction;
   tgLongRange long_range;

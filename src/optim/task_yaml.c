@@ -37,6 +37,7 @@ static const cyaml_schema_field_t options_fields[] = {
     CYAML_FIELD_FLOAT_PTR("mu", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, mu),
     CYAML_FIELD_FLOAT_PTR("eps", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, eps),
     CYAML_FIELD_FLOAT_PTR("slip_speed", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, slip_speed),
+    CYAML_FIELD_FLOAT_PTR("friction_range", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, friction_range),
     CYAML_FIELD_FLOAT_PTR("local_range", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, local_range),
     CYAML_FIELD_FLOAT_PTR("limit_range", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, limit_range),
     CYAML_FIELD_ENUM("form", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, hierarchy, hierarchy_words, COUNT(hierarchy_words)),

@@ -230,6 +230,7 @@ static void another_tasks_journal_is_refused(void **state) {
       TASK("mu: 1.0e-5", "", "", "", "", REACH, "method: adam"),
       TASK("eps: 0.6", "", "", "", "", REACH, "method: adam"),
       TASK("slip_speed: 0.01", "", "", "", "", REACH, "method: adam"),
+      TASK("friction_range: 0.02", "", "", "", "", REACH, "method: adam"),
       TASK("local_range: 0.02", "", "", "", "", REACH, "method: adam"),
       TASK("limit_range: 0.2", "", "", "", "", REACH, "method: adam"),
       TASK("form: paper", "", "", "", "", REACH, "method: adam"),

@@ -17,6 +17,7 @@
 static const tgContactParam param[] = {
     PARAM(mu, 1e-6, 1e-30, 1e6, "J m^(1/2)", "weight of the contact potential"),
     PARAM(slip_speed, 1e-3, 1e-12, 1e6, "m/s", "sliding speed about which friction takes hold"),
+    PARAM(friction_range, 0.1, 1e-9, 1e9, "m", "distance from which on surfaces do not rub"),
     PARAM(eps, 0.5, 1e-3, 10, "", "width of the blend; below 0.4 the force has minima in distance"),
     PARAM(local_range, 0.01, 1e-6, 0.5, "m", "distance at which the local barrier ends that stands in where there is no long range"),
 };

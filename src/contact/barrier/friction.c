@@ -2,6 +2,7 @@
 #include "contact/barrier/friction.h"
 
 #include "contact/barrier/friction_twist.h"
+#include "contact/barrier/law.h"
 
 // entries of a symmetric 3x3 kept as xx yy zz xy xz yz
 static const int row_of[6] = {0, 1, 2, 0, 0, 1}, col_of[6] = {0, 1, 2, 1, 2, 2};
@@ -29,6 +30,43 @@ void tgi_friction_add_d(int nd, tgiFrictionSum *d, const tgiFrictionForce *f, co
       d[j].M[i] += df[j].N * p * q + f->N * (df[j].n[row_of[i]] * q + p * df[j].n[col_of[i]]);
     }
   }
+}
+
+// phi(d) of (72) and its slope
+static void nearby(double range, tgReal d, tgReal phi[2]) {
+  tgReal b[3], t = d / (0.5 * range) - 1;
+  phi[0] = tgRe(t) < 1 ? 1 : 0;
+  phi[1] = 0;
+  if (!(tgRe(t) > 0 && tgRe(t) < 1)) return;
+  tgi_law_blend(t, b);
+  phi[0] -= b[0];
+  phi[1] = -b[1] / (0.5 * range);
+}
+
+void tgi_friction_share(tgiFrictionShare *s, double range, tgReal N, tgReal d) {
+  tgReal phi[2];
+  nearby(range, d, phi);
+  s->all += N;
+  s->near += phi[0] * N;
+}
+
+void tgi_friction_share_d(int nd, tgiFrictionShare *ds, double range, tgReal N, tgReal d, const tgReal *dN, const tgReal *dd) {
+  tgReal phi[2];
+  nearby(range, d, phi);
+  for (int j = 0; j < nd; j++) {
+    ds[j].all += dN[j];
+    ds[j].near += phi[0] * dN[j] + phi[1] * dd[j] * N;
+  }
+}
+
+// (73)
+tgReal tgi_friction_factor(const tgiFrictionShare *s, int nd, const tgiFrictionShare *ds, tgReal *df) {
+  for (int j = 0; j < nd; j++) df[j] = 0;
+  if (!(tgRe(s->near) > 0)) return 0;
+  tgReal share = s->near / s->all, t = 1 - 2 * share;
+  if (!(tgRe(t) > 0)) return 1;
+  for (int j = 0; j < nd; j++) df[j] = t * t * (1 + 40 * share) * (ds[j].near - share * ds[j].all) / s->all;
+  return 1 - t * t * t * (1 + 5 * share);
 }
 
 bool tgi_friction_point(const tgiFrictionSum *s, tgiFrictionPoint *p) {

@@ -21,6 +21,9 @@ typedef struct tgiFrictionSum { tgReal N, a[3], b[3], M[6]; } tgiFrictionSum;
 /// One friction point (61); Q as M above.
 typedef struct tgiFrictionPoint { tgReal N, a[3], b[3], Q[6]; } tgiFrictionPoint;
 
+/// Sums over the forces of a pair of geoms: N, and N of those that act nearby, phi(d) N. [math/barrier Friction, Reach]
+typedef struct tgiFrictionShare { tgReal all, near; } tgiFrictionShare;
+
 /// Coefficient, step size, slip speed.
 typedef struct tgiFrictionLaw { tgReal lambda, h, eps; } tgiFrictionLaw;
 
@@ -30,6 +33,13 @@ typedef struct tgiFrictionMotion { tgReal E[9], from[3], d[3]; } tgiFrictionMoti
 /// s += f, and with it the derivatives along nd directions: d[j] += that of df[j].
 void tgi_friction_add(tgiFrictionSum *s, const tgiFrictionForce *f);
 void tgi_friction_add_d(int nd, tgiFrictionSum *d, const tgiFrictionForce *f, const tgiFrictionForce *df);
+
+/// s += a force of size N across the distance d, of which what is nearer than range/2 counts as near, what is farther than range does not.
+void tgi_friction_share(tgiFrictionShare *s, double range, tgReal N, tgReal d);
+/// The same for its rates dN[j], dd[j].
+void tgi_friction_share_d(int nd, tgiFrictionShare *ds, double range, tgReal N, tgReal d, const tgReal *dN, const tgReal *dd);
+/// Factor of all friction of the pair: 0 where nothing is near, 1 from where half of the force is; df: its nd rates. Without any force 0.
+tgReal tgi_friction_factor(const tgiFrictionShare *s, int nd, const tgiFrictionShare *ds, tgReal *df);
 
 /// The point of a sum; false, *p undefined, when its force is 0.
 bool tgi_friction_point(const tgiFrictionSum *s, tgiFrictionPoint *p);

@@ -40,7 +40,6 @@ void tgi_lag_frames(int n, const tgReal *x, const tgReal *R, tgReal *frame) {
   }
 }
 
-static bool rubs(const tgSim *s, const tgiGeomPair *g) { return s->m.pair_condim[g->pair] > 1; }
 bool tgi_lag_in_planes(const tgSim *s, const tgiGeomPair *g) {
   return s->contact_model->options.friction_form == TG_FRICTION_PLANE && !g->plane && !(g->law.local > 0);
 }
@@ -48,7 +47,7 @@ bool tgi_lag_in_planes(const tgSim *s, const tgiGeomPair *g) {
 tgiForceTask tgi_lag_task(tgSim *s, const tgiGeomPair *g, const tgReal *frame, tgReal n[3]) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
-  tgiForceTask t = {.law = &g->law, .mu = s->contact_model->options.mu, .patch = k->patch[g->A], .npatch = k->npatch[g->A], .room = w->lag.sum};
+  tgiForceTask t = {.law = &g->law, .mu = s->contact_model->options.mu, .range = g->law.local > 0 ? 0 : s->contact_model->options.friction_range, .patch = k->patch[g->A], .npatch = k->npatch[g->A], .room = w->lag.sum};
   if (w->pair[g - k->pair].planes.room > 0) t.planes = &w->pair[g - k->pair].planes;
   t.A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].posed;
   if (!g->plane) {
@@ -83,7 +82,8 @@ static void keep_plane(void *ctx, const tgiFrictionPlane *p, const tgiFrictionPl
 // points of two surfaces, from the forces of the fast sum
 static bool gather(tgSim *s, int i, const tgiForceTask *t) {
   tgiBarrierWork *w = tgi_barrier_work(s);
-  tgiTreePress press = {.mu = t->mu, .patch = t->patch, .sum = t->room};
+  tgiFrictionShare share = {.all = 0};
+  tgiTreePress press = {.mu = t->mu, .range = t->range, .patch = t->patch, .sum = t->room, .share = &share};
   tgiTreeWork *tree = w->tree[0];
   tgiPairSum sum;
   tgiFrictionPoint point;
@@ -93,8 +93,12 @@ static bool gather(tgSim *s, int i, const tgiForceTask *t) {
   tgi_tree_work_planes(tree, &w->pair[i].planes);
   bool apart = tgi_tree_pair(t->A, t->B, t->law, tree, &sum, face, NULL, NULL);
   tgi_tree_work_press(tree, NULL);
-  for (int k = 0; k < t->npatch; k++)
-    if (tgi_friction_point(&t->room[k], &point)) t->point(t->ctx, &point, NULL);
+  tgReal factor = t->range > 0 ? tgi_friction_factor(&share, 0, NULL, NULL) : 1;
+  for (int k = 0; k < t->npatch && tgRe(factor) > 0; k++) {
+    if (!tgi_friction_point(&t->room[k], &point)) continue;
+    point.N *= factor;
+    t->point(t->ctx, &point, NULL);
+  }
   return apart;
 }
 
@@ -113,7 +117,7 @@ tgStatus tgi_lag_begin(tgSim *s, double h) {
     c.first = g->point;
     lag->npoint[i] = 0;
     lag->first_plane[i] = c.planes;
-    if (!rubs(s, g)) continue;
+    if (s->m.pair_condim[g->pair] == 1) continue;
     tgiForceTask t = tgi_lag_task(s, g, lag->geom, n);
     t.ctx = &c;
     if (tgi_lag_in_planes(s, g)) t.plane = keep_plane; else t.point = keep_point;
@@ -149,6 +153,12 @@ static void add_blocks(const tgiGeomPair *g, const tgReal from[144], tgReal to[1
     for (int j = 0; j < 12; j++) to[12 * ((i + turn) % 12) + (j + turn) % 12] += from[12 * i + j];
 }
 
+bool tgi_lag_rubs(const tgSim *s, const tgiGeomPair *g) {
+  const tgiBarrierWork *w = s->solver;
+  int i = (int)(g - tgi_barrier(s)->pair);
+  return w->lag.npoint[i] > 0 || w->lag.first_plane[i + 1] > w->lag.first_plane[i];
+}
+
 void tgi_lag_evaluate(tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
   const tgiLag *lag = lag_of(s);
@@ -156,7 +166,7 @@ void tgi_lag_evaluate(tgSim *s) {
     const tgiGeomPair *g = &k->pair[i];
     tgPairTerm *t = &s->term[g->term];
     int points = lag->npoint[i], planes = lag->first_plane[i + 1] - lag->first_plane[i];
-    if (points + planes == 0) continue;
+    if (!tgi_lag_rubs(s, g)) continue;
     tgReal grad[12] = {0}, H[144] = {0};
     tgiFrictionMotion m[2];
     tgiFrictionLaw law = tgi_lag_law(s, g);
@@ -205,7 +215,7 @@ tgStatus tgi_lag_mixed(tgSim *s) {
     const tgiGeomPair *g = &k->pair[i];
     tgiForceSum sum;
     tgReal n[3];
-    if (!rubs(s, g)) continue;
+    if (!tgi_lag_rubs(s, g)) continue;
     Mix x = {.law = tgi_lag_law(s, g)};
     tgi_lag_motions(s, g, x.m);
     tgiForceTask t = tgi_lag_task(s, g, lag->geom, n);

@@ -36,6 +36,8 @@ void tgi_lag_evaluate(tgSim *s);
 /// Adds B. Leaves the geoms posed at the start.
 tgStatus tgi_lag_mixed(tgSim *s);
 
+/// Friction acted on the pair in the step under way: where it did not, it has no derivatives either.
+bool tgi_lag_rubs(const tgSim *s, const struct tgiGeomPair *g);
 /// Coefficient, step and slip speed of a pair of geoms.
 tgiFrictionLaw tgi_lag_law(const tgSim *s, const struct tgiGeomPair *g);
 /// Motions over the step of the bodies of A and of B.

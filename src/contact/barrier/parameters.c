@@ -227,7 +227,7 @@ static tgStatus before(tgSim *s, const tgiGeomPair *g, const tgReal *Z, Time at,
   tgReal n[3];
   Wanted w = wanted_of(s, g, p);
   tgiForceSum sum;
-  if (s->m.pair_condim[g->pair] == 1) return TG_OK;
+  if (!tgi_lag_rubs(s, g)) return TG_OK;
   if (!directions(s, g, &w, at.geom, dir)) return no_room(s);
   Rates r = {.law = tgi_lag_law(s, g), .nd = w.nd};
   // friction is linear in its coefficient, which may be 0

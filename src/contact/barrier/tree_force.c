@@ -23,6 +23,9 @@ typedef struct Run {
   int nd, ntwist;           // directions; of these the first are the unit twists of A and nothing else: 6 or 0
   tgReal shift[3];          // of B's origin from A's; positions here are relative to A's
   tgiForceSum *sum;
+  tgiFrictionShare share[1 + DIRECTIONS];   // of what is nearby, and its rates
+  tgReal factor[1 + DIRECTIONS];            // of friction, once all forces are known
+  bool planes;              // a second time, for the planes alone
 } Run;
 
 // before: below a node that met a triangle as a point; it no longer asks its spheres (tree_pair.c)
@@ -84,13 +87,16 @@ static void hand_points(const Run *r) {
     const tgiFrictionSum *sum = r->t->room + i * (1 + r->nd);
     if (!tgi_friction_point(sum, &point)) continue;
     tgi_friction_point_d(sum, &point, r->nd, sum + 1, d);
+    for (int j = 0; j < r->nd; j++) d[j].N = r->factor[0] * d[j].N + r->factor[1 + j] * point.N;
+    point.N *= r->factor[0];
     r->t->point(r->t->ctx, &point, d);
   }
 }
 
-// one force of a term whose node of A is a; f.a and f.b relative to A's origin
-static void press(Run *r, int a, tgiFrictionForce *f, const tgiFrictionForce *df) {
-  tgReal lever[3];
+// one force of a term whose node of A is a and whose distance is d; f.a and f.b relative to A's origin
+static void press(Run *r, int a, tgiFrictionForce *f, const tgiFrictionForce *df, tgReal d, const tgReal *dd) {
+  tgReal lever[3], dN[DIRECTIONS];
+  if (r->planes) return;
   tgi_v3_add(f->a, f->a, r->t->A->origin);
   tgi_v3_add(f->b, f->b, r->t->A->origin);
   tgi_friction_wrench(r->sum->g, f->a, -1, (tgReal[3]){f->N * f->n[0], f->N * f->n[1], f->N * f->n[2]});
@@ -104,6 +110,11 @@ static void press(Run *r, int a, tgiFrictionForce *f, const tgiFrictionForce *df
     tgi_v3_cross(lever, df[j].a, F);
     tgi_v3_axpy(r->sum->dg[j], -1, lever);
   }
+  if (r->t->range > 0) {
+    for (int j = 0; j < r->nd; j++) dN[j] = df[j].N;
+    tgi_friction_share(r->share, r->t->range, f->N, d);
+    tgi_friction_share_d(r->nd, r->share + 1, r->t->range, f->N, d, dN, dd);
+  }
   if (r->t->point == NULL) return;
   tgiFrictionSum *sum = r->t->room + r->t->patch[a] * (1 + r->nd);
   tgi_friction_add(sum, f);
@@ -113,6 +124,7 @@ static void press(Run *r, int a, tgiFrictionForce *f, const tgiFrictionForce *df
 // a link whose energy has the slope W c in D
 static void press_link(Run *r, int a, const Link *l, const Link *dl, tgReal W, const tgReal *dW, tgReal c, const tgReal *dc) {
   tgiFrictionForce f = {.N = -W * c * l->nu}, df[DIRECTIONS];
+  tgReal d = tgSqrt(l->D * l->D + l->m), dd[DIRECTIONS];
   tgi_v3_copy(f.n, l->n);
   tgi_v3_copy(f.a, l->a);
   tgi_v3_copy(f.b, l->b);
@@ -121,8 +133,9 @@ static void press_link(Run *r, int a, const Link *l, const Link *dl, tgReal W, c
     tgi_v3_copy(df[j].n, dl[j].n);
     tgi_v3_copy(df[j].a, dl[j].a);
     tgi_v3_copy(df[j].b, dl[j].b);
+    dd[j] = (l->D * dl[j].D + 0.5 * dl[j].m) / d;
   }
-  press(r, a, &f, df);
+  press(r, a, &f, df, d, dd);
 }
 
 // ---- links: their rates only where they are not near ----
@@ -242,7 +255,7 @@ static void cluster_value(const Run *r, const Link *l, const Link *dl, Value *C,
 
 // ---- triangles ----
 
-// forces on the vertices in the plane's form: c 1/m_k^2
+// forces on the vertices in the plane's form: c 1/m_k^2, c with the factor of friction
 static void hand_plane(const Run *r, const tgReal x[18], const tgiPair *p, const tgReal dx[][18], const tgiPairForce *df, tgReal c,
                        const tgReal *dc) {
   tgiFrictionPlane plane, d[DIRECTIONS];
@@ -270,8 +283,8 @@ static void hand_plane(const Run *r, const tgReal x[18], const tgiPair *p, const
   r->t->plane(r->t->ctx, &plane, d);
 }
 
-// A pair of triangles solved: a cost S, of which the energy is f, and its force; of the long or the short reach.
-typedef struct Solved { tgiPair far; tgiPairLocal near; tgReal f[3]; } Solved;
+// A pair of triangles solved: a cost S, of which the energy is f, its force, and its distance 12/S; of the short reach the distance is not asked for.
+typedef struct Solved { tgiPair far; tgiPairLocal near; tgReal f[3], D, D1; } Solved;
 
 // starts from the plane that is kept, when one is
 static bool solve_far(const Run *r, Item at, const tgReal x[18], tgiPair *p) {
@@ -290,12 +303,14 @@ static bool solve_triangles(const Run *r, Item at, const tgReal x[18], Solved *p
     tgi_pair_local_force(x, reach, &p->near, force);
     p->f[0] = p->near.P;
     p->f[1] = 1;
-    p->f[2] = 0;
+    p->f[2] = p->D = p->D1 = 0;
     return true;
   }
   if (!solve_far(r, at, x, &p->far)) return false;
   tgi_pair_force(x, &p->far, force);
   tgi_law_pair(1, r->t->law->base, p->far.S, p->f);
+  p->D = 12 / p->far.S;
+  p->D1 = -p->D / p->far.S;
   return true;
 }
 
@@ -326,7 +341,7 @@ static void twist_rates(const Run *r, const tgReal x[18], const Solved *p, tgRea
 }
 
 static bool triangles(Run *r, Item at, tgReal W, const tgReal *dW, Value *out) {
-  tgReal x[18], dx[DIRECTIONS][18], dS[DIRECTIONS], c, dc[DIRECTIONS];
+  tgReal x[18], dx[DIRECTIONS][18], dS[DIRECTIONS], c, dc[DIRECTIONS], dD[DIRECTIONS];
   tgReal wa = node_a(r, at)[TGI_NODE_W], wb = node_b(r, at)[TGI_NODE_W];
   Solved p;
   tgiPairForce pf, dpf[DIRECTIONS];
@@ -341,7 +356,7 @@ static bool triangles(Run *r, Item at, tgReal W, const tgReal *dW, Value *out) {
   tgi_v3_copy(f.a, pf.a);
   tgi_v3_copy(f.b, pf.b);
   // the plane's form also asks for the vertices' own rates
-  int quick = r->t->plane == NULL ? r->ntwist : 0;
+  int quick = r->planes ? 0 : r->ntwist;
   if (quick > 0) twist_rates(r, x, &p, dS, dpf);
   for (int j = quick; j < r->nd; j++) {
     vertices_rate(r, j, 0, at.a, x, dx[j]);
@@ -353,12 +368,15 @@ static bool triangles(Run *r, Item at, tgReal W, const tgReal *dW, Value *out) {
     out->d[j] += dw * p.f[0] + wa * wb * p.f[1] * dS[j];
     dc[j] = (dW[j] * wa * wb + W * dw) * p.f[1] + W * wa * wb * p.f[2] * dS[j];
     df[j].N = dc[j] * pf.N + c * dpf[j].N;
+    dD[j] = p.D1 * dS[j];
     tgi_v3_copy(df[j].n, dpf[j].u);
     tgi_v3_copy(df[j].a, dpf[j].a);
     tgi_v3_copy(df[j].b, dpf[j].b);
   }
-  press(r, at.a, &f, df);
-  if (r->t->plane != NULL) hand_plane(r, x, &p.far, (const tgReal(*)[18])dx, dpf, c, dc);
+  press(r, at.a, &f, df, p.D, dD);
+  if (!r->planes) return true;
+  for (int j = 0; j < r->nd; j++) dc[j] = r->factor[0] * dc[j] + r->factor[1 + j] * c;
+  hand_plane(r, x, &p.far, (const tgReal(*)[18])dx, dpf, r->factor[0] * c, dc);
   return true;
 }
 
@@ -387,7 +405,7 @@ static bool solve_heights(const Run *r, const tgReal z[3], tgiHeightPair *p, tgR
 
 static bool triangle_on_plane(Run *r, Item at, tgReal W, const tgReal *dW, Value *out) {
   const tgReal *n = r->t->n;
-  tgReal x[9], z[3], law[3], w = node_a(r, at)[TGI_NODE_W], N = 0, c;
+  tgReal x[9], z[3], law[3], w = node_a(r, at)[TGI_NODE_W], N = 0, c, dD[DIRECTIONS];
   tgiHeightPair p;
   tgiFrictionForce f, df[DIRECTIONS];
   vertices(r, 0, at.a, x);
@@ -422,8 +440,9 @@ static bool triangle_on_plane(Run *r, Item at, tgReal W, const tgReal *dW, Value
     df[j].N = ((dW[j] * w + W * dw) * law[1] + W * w * law[2] * dS) * N + c * dN;
     tgi_v3_zero(df[j].n);
     foot(r, df[j].a, tgi_v3_dot(n, df[j].a), df[j].b);
+    dD[j] = -12 * dS / (p.S * p.S);
   }
-  press(r, at.a, &f, df);
+  press(r, at.a, &f, df, 12 / p.S, dD);
   return true;
 }
 
@@ -544,10 +563,14 @@ bool tgi_tree_force(const tgiForceTask *task, tgiForceSum *sum) {
   *sum = (tgiForceSum){.P = 0};
   if (task->point != NULL) open_points(&r);
   if (!visit(&r, (Item){0, 0, false}, task->mu, none, &out)) return false;
-  if (task->point != NULL) hand_points(&r);
   sum->P = task->mu * out.P;
   for (int j = 0; j < r.nd; j++) sum->dP[j] = task->mu * out.d[j];
-  return true;
+  r.factor[0] = 1;
+  if (task->range > 0) r.factor[0] = tgi_friction_factor(r.share, r.nd, r.share + 1, r.factor + 1);
+  if (!(tgRe(r.factor[0]) > 0)) return true;
+  if (task->point != NULL) hand_points(&r);
+  r.planes = task->plane != NULL;
+  return !r.planes || visit(&r, (Item){0, 0, false}, task->mu, none, &out);
 }
 
 void tgi_posed_rates(const tgiPosed *posed, const tgiTreeNumbers *d, const tgReal R[9], tgReal *node, tgReal *vert) {

@@ -4,6 +4,9 @@
 //   gradient of the sum for a twist of A about the world origin = -sum N (a x n; n)                                                     (69)
 // Its friction follows from N, n, a, b (friction.h), gathered to one point for each patch of A: a node that is small enough with all below it, and
 // every node above. Rates of the forces along a direction are rates of the gradient too: the derivatives in sizes, and those of lagged friction.
+//
+// Friction is local: what is handed out is the forces times one factor of the pair, the share of its force that acts nearby (friction.h), and nothing
+// where that is 0.
 #ifndef TG_CONTACT_BARRIER_TREE_FORCE_H
 #define TG_CONTACT_BARRIER_TREE_FORCE_H
 
@@ -24,6 +27,7 @@ typedef struct tgiForceTask {
   const tgiTreeLaw *law;
   const tgiPlaneCache *planes; ///< from which pairs of triangles start; NULL: from nothing
   tgReal mu;
+  double range;                ///< of friction; 0: whatever the distance, all of it
   int nd;
   const tgiDirection *dir;
   const int *patch;            ///< patch of each of A's nodes

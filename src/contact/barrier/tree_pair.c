@@ -209,29 +209,37 @@ static void fill(tgiTreeBlock *b, int l, Item at) {
 
 // ---- forces ----
 
-// -g (its linear part) on A at a, against B at b, both from A's origin
-static void press(Run *r, int node, const tgReal g[3], tgReal share, const tgReal a[3], const tgReal b[3]) {
+// -g (its linear part) on A at a, against B at b, both from A's origin, across the distance d
+static void press(Run *r, int node, const tgReal g[3], tgReal share, const tgReal a[3], const tgReal b[3], tgReal d) {
+  const tgiTreePress *p = r->w->press;
   tgiFrictionForce f;
   tgReal F[3], square;
-  tgi_v3_scale(F, g, -share * r->w->press->mu);
+  tgi_v3_scale(F, g, -share * p->mu);
   square = tgi_v3_dot(F, F);
   if (!(tgRe(square) > 0)) return;
   f.N = tgSqrt(square);
   tgi_v3_scale(f.n, F, 1 / f.N);
   tgi_v3_add(f.a, a, r->A->origin);
   tgi_v3_add(f.b, b, r->A->origin);
-  tgi_friction_add(&r->w->press->sum[r->w->press->patch[node]], &f);
+  tgi_friction_add(&p->sum[p->patch[node]], &f);
+  if (p->range > 0) tgi_friction_share(p->share, p->range, f.N, d);
+}
+
+// distance of the law of clusters that are D apart, squared, or of a node that is D before a triangle
+static tgReal law_distance(const Run *r, Item at, tgReal square) {
+  return tgSqrt(square + r->frame.moment[0] * node_a(r, at.a)[TGI_NODE_M] + r->frame.moment[1] * node_b(r, at.b)[TGI_NODE_M]);
 }
 
 static void press_centres(Run *r, Item at, const tgReal g[3], tgReal share) {
-  tgReal y[3];
+  tgReal y[3], e[3];
   tgi_v3_add(y, node_b(r, at.b), r->frame.shift);
-  press(r, at.a, g, share, node_a(r, at.a), y);
+  tgi_v3_sub(e, node_a(r, at.a), y);
+  press(r, at.a, g, share, node_a(r, at.a), y, law_distance(r, at, tgi_v3_dot(e, e)));
 }
 
-// six vertices, the triangle of A first, in steps of `stride`: at the means with weights 1/m^2
-static void press_triangles(Run *r, Item at, const tgReal *x, int stride, const tgReal u[3], tgReal delta, const tgReal g[3], tgReal share) {
-  tgReal at_mean[2][3] = {{0}}, sum[2] = {0};
+// six vertices, the triangle of A first, in steps of `stride`, with the cost S: at the means with weights 1/m^2
+static void press_triangles(Run *r, Item at, const tgReal *x, int stride, const tgReal u[3], tgReal delta, tgReal S, const tgReal g[3], tgReal share) {
+  tgReal at_mean[2][3] = {{0}}, sum[2] = {0}, D = 12 / S;
   for (int k = 0; k < 6; k++) {
     const tgReal *v = x + (size_t)(3 * k * stride);
     tgReal m = u[0] * v[0] + u[1] * v[stride] + u[2] * v[2 * stride] + delta, y = 1 / (m * m);
@@ -239,14 +247,14 @@ static void press_triangles(Run *r, Item at, const tgReal *x, int stride, const 
     for (int i = 0; i < 3; i++) at_mean[k / 3][i] += y * v[i * stride];
   }
   for (int half = 0; half < 2; half++) tgi_v3_scale(at_mean[half], at_mean[half], 1 / sum[half]);
-  press(r, at.a, g, share, at_mean[0], at_mean[1]);
+  press(r, at.a, g, share, at_mean[0], at_mean[1], law_distance(r, at, D * D));
 }
 
 // column l of the solved pairs; g: gradient of what its share is of
 static void press_column(Run *r, Item at, int l, const tgReal g[3], tgReal share) {
   const tgiPairBlock *p = r->w->pairs;
   tgReal u[3] = {p->u[0][l], p->u[1][l], p->u[2][l]};
-  press_triangles(r, at, &p->x[0][l], LANES, u, p->delta[l], g, share);
+  press_triangles(r, at, &p->x[0][l], LANES, u, p->delta[l], p->S[l], g, share);
 }
 
 static void flush_far(Run *r) {
@@ -373,7 +381,7 @@ static void close_point(Run *r, int k) {
   tgReal x[18], g[3];
   point_corners(r, b->at, x, 1);
   tgi_v3_scale(g, v + 3, c1);
-  press_triangles(r, b->at, x, 1, p->u, p->delta, g, outer);
+  press_triangles(r, b->at, x, 1, p->u, p->delta, p->S, g, outer);
 }
 
 static void close_clusters(Run *r, const int *which, int count) {

@@ -72,8 +72,8 @@ void tgi_tree_work_planes(tgiTreeWork *w, tgiPlaneCache *planes);
 typedef struct tgiClearance { double all, solved; } tgiClearance;
 
 /// The forces of the terms, for friction: each presses A and B apart by N along n at points a and b, and is added to the sum of the patch of A's node
-/// (as tgi_tree_force does without rates).
-typedef struct tgiTreePress { tgReal mu; const int *patch; tgiFrictionSum *sum; } tgiTreePress;
+/// (as tgi_tree_force does without rates) and to the pair's share, of which those within `range` are near.
+typedef struct tgiTreePress { tgReal mu; double range; const int *patch; tgiFrictionSum *sum; tgiFrictionShare *share; } tgiTreePress;
 /// What the next sums hand their forces to; NULL: nothing.
 void tgi_tree_work_press(tgiTreeWork *w, const tgiTreePress *press);
 

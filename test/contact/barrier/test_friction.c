@@ -320,7 +320,61 @@ static void gathering(void **state) {
   assert_false(tgi_friction_point(&(tgiFrictionSum){0}, &p));
 }
 
+// ---- the factor of what is nearby ----
+
+static const double range = 0.1;
+
+// z: sizes and distances of the forces; y: the two sums, the factor
+static tgStatus factor_map(void *ctx, const tgReal *z, tgReal *y) {
+  tgiFrictionShare s = {.all = 0};
+  (void)ctx;
+  for (int k = 0; k < FORCES; k++) tgi_friction_share(&s, range, z[k], z[FORCES + k]);
+  y[0] = s.all;
+  y[1] = s.near;
+  y[2] = tgi_friction_factor(&s, 0, NULL, NULL);
+  return TG_OK;
+}
+
+// forces at all distances; the far ones grow from trial to trial, so that the share of the near ones goes through all it can be
+static void reach(void **state) {
+  (void)state;
+  tgtRandom r = {31};
+  int some = 0, none = 0, whole = 0;
+  for (int trial = 0; trial < 60; trial++) {
+    tgReal z[2 * FORCES], y[3], D[3][2 * FORCES], df[2 * FORCES];
+    tgiFrictionShare s = {.all = 0}, ds[2 * FORCES] = {{0}};
+    for (int k = 0; k < FORCES; k++) {
+      z[k] = tgt_uniform(&r, 0.5, 1) * (k > 1 ? pow(2, trial % 10 - 5) : 1);
+      z[FORCES + k] = trial % 6 == 5 ? 1.1 * range : range * (k > 1 ? tgt_uniform(&r, 0.9, 3) : tgt_uniform(&r, 0.1, 1));
+    }
+    for (int k = 0; k < FORCES; k++) {
+      tgReal dN[2 * FORCES] = {0}, dd[2 * FORCES] = {0};
+      dN[k] = dd[FORCES + k] = 1;
+      tgi_friction_share(&s, range, z[k], z[FORCES + k]);
+      tgi_friction_share_d(2 * FORCES, ds, range, z[k], z[FORCES + k], dN, dd);
+    }
+    tgReal f = tgi_friction_factor(&s, 2 * FORCES, ds, df);
+    for (int j = 0; j < 2 * FORCES; j++) {
+      D[0][j] = ds[j].all;
+      D[1][j] = ds[j].near;
+      D[2][j] = df[j];
+    }
+    int rows[] = {1, 1, 1};
+    tgtDeriv d = {.name = "factor", .nx = 2 * FORCES, .ny = 3, .map = factor_map, .tol = tolerance, .step = 1e-4, .rows = rows, .nrows = 3};
+    tgt_check_jacobian(&d, z, D[0]);
+    assert_int_equal(factor_map(NULL, z, y), TG_OK);
+    double share = tgRe(s.near) / tgRe(s.all), v = tgRe(f);
+    check_close(y[2], f, 0);
+    check_true(v >= share - 1e-15 && v <= 1 && (share < 0.5 || v == 1) && (share > 0 || v == 0), "factor %g of the share %g", v, share);
+    none += v == 0;
+    whole += v == 1;
+    some += v > 0 && v < 1;
+  }
+  check_true(none >= 10 && whole > 5 && some > 20, "%d without, %d with all, %d with some", none, whole, some);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(derivatives), cmocka_unit_test(rates), cmocka_unit_test(limits), cmocka_unit_test(gathering)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(derivatives), cmocka_unit_test(rates), cmocka_unit_test(limits), cmocka_unit_test(gathering),
+                                     cmocka_unit_test(reach)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
 // test_lag.c: friction in the terms of a simulation: derivatives now, in the start of the step and in the numbers of geoms, by complex steps or
-// differences of what the contact model itself says; its limit for coarse and fine meshes.
+// differences of what the contact model itself says, also where it sets in with distance; its limit for coarse and fine meshes.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "contact/barrier/barrier.h"
 #include "contact/contact.h"
 #include "kin/kinematics.h"
 #include "math/quat.h"
@@ -224,6 +225,7 @@ static void derivatives(void **state) {
     o.friction_form = form % 2 == 0 ? TG_FRICTION_SLIP : TG_FRICTION_PLANE;
     o.hierarchy = form < 2 ? TG_HIERARCHY_MOMENT : TG_HIERARCHY_PAPER;
     o.local_range = 0.1;
+    o.friction_range = 1e3;
     Rig rig = make_rig(form < 4 ? "barrier" : "sdrs", &o);
     // the last state is out of the local barrier's reach
     for (int k = 0; k < (form < 4 ? 3 : 2); k++) {
@@ -237,6 +239,67 @@ static void derivatives(void **state) {
       check_twists(&x, name);
 #ifndef TG_COMPLEX
       if (form > 0 || k > 0) continue;  // differences of everything take too long
+#endif
+      check_parameters(&x, &r, name);
+    }
+    drop(&rig);
+  }
+}
+
+// ---- where friction sets in with distance ----
+
+// force of a pair's friction
+static double pressed(tgSim *s, int pair) {
+  const tgiBarrier *k = tgi_barrier(s);
+  const tgiLag *lag = &tgi_barrier_work(s)->lag;
+  double N = 0;
+  for (int i = 0; i < lag->npoint[pair]; i++) N += tgRe(lag->point[k->pair[pair].point + i].N);
+  for (int i = lag->first_plane[pair]; i < lag->first_plane[pair + 1]; i++)
+    for (int v = 0; v < 3; v++) N += tgRe(lag->plane[i].f[v]);
+  return N;
+}
+
+// range of friction in which the pair has `share` of it
+static double range_of(const State *x, int pair, double share) {
+  double *range = &x->rig->c->options.friction_range, low = 1e-3, high = 10;
+  *range = 1e3;
+  assert_int_equal(run(x, NULL, NULL), TG_OK);
+  double all = pressed(x->rig->s, pair);
+  assert_true(all > 0);
+  for (int i = 0; i < 40; i++) {
+    *range = sqrt(low * high);
+    assert_int_equal(run(x, NULL, NULL), TG_OK);
+    if (pressed(x->rig->s, pair) > share * all) high = *range; else low = *range;
+  }
+  return sqrt(low * high);
+}
+
+// on the way from none to all of it, near both ends and between; other pairs then have another part
+static void reach(void **state) {
+  (void)state;
+  tgtRandom r = {22};
+  const double share[] = {0.02, 0.5, 0.98};
+  for (int form = 0; form < 4; form++) {
+    tgContactOptions o = tg_contact_default();
+    o.mu = 1e-3;
+    o.friction_form = form % 2 == 0 ? TG_FRICTION_SLIP : TG_FRICTION_PLANE;
+    o.hierarchy = form < 2 ? TG_HIERARCHY_MOMENT : TG_HIERARCHY_PAPER;
+    Rig rig = make_rig("barrier", &o);
+    for (int k = 0; k < 3; k++) {
+      State x;
+      char name[80];
+      random_state(&rig, &r, (double[]){0.02, 0.05, 0.15}[k], 1e-4, &x);
+      int npair = tgi_barrier(rig.s)->npair, pair = (form + k) % npair;
+      if (form % 2 == 1)   // only surfaces have planes
+        while (tgi_barrier(rig.s)->pair[pair].plane) pair = (pair + 1) % npair;
+      rig.c->options.friction_range = range_of(&x, pair, share[k]);
+      snprintf(name, sizeof name, "form %d, pair %d with %g of its friction", form, pair, share[k]);
+#ifndef TG_COMPLEX
+      if (form != k) continue;   // differences take long
+#endif
+      check_twists(&x, name);
+#ifndef TG_COMPLEX
+      if (form > 0) continue;
 #endif
       check_parameters(&x, &r, name);
     }
@@ -315,6 +378,6 @@ static void refinement(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(refinement), cmocka_unit_test(derivatives)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(refinement), cmocka_unit_test(derivatives), cmocka_unit_test(reach)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

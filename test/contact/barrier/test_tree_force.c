@@ -47,6 +47,7 @@ typedef struct Scene {
   tgiTreeForm form;
   tgiTreeLaw law;
   double patch;            // size of a friction patch
+  double range;            // of friction; 0: any
 } Scene;
 
 typedef struct Posed { tgiPosed p; tgiTreeNumbers n; } Posed;
@@ -156,7 +157,7 @@ static void evaluate(const Scene *s, const tgReal *z, bool rates, Sums *sums, tg
   int npatch = tgi_force_patches(&s->A.tree, s->A.nominal, s->patch, s->A.patch);
   tgiFrictionSum *room = malloc((size_t)(npatch * (1 + nd)) * sizeof *room);
   *sums = (Sums){.nd = nd};
-  tgiForceTask t = {.A = &A.p, .B = s->plane ? NULL : &B.p, .n = n, .height = height, .law = &s->law, .mu = 1, .nd = nd, .dir = dir, .patch = s->A.patch,
+  tgiForceTask t = {.A = &A.p, .B = s->plane ? NULL : &B.p, .n = n, .height = height, .law = &s->law, .mu = 1, .range = s->range, .nd = nd, .dir = dir, .patch = s->A.patch,
                     .npatch = npatch, .room = room,
                     .ctx = sums, .point = take_point, .plane = s->plane ? NULL : take_plane};
   assert_true(tgi_tree_force(&t, f));
@@ -221,6 +222,37 @@ static void check_scene(const Scene *s, const char *name) {
   tgt_check_jacobian(&d, z, D);
 }
 
+// the factor of friction, by what is handed out with and without it
+static double factor(Scene s) {
+  tgReal z[NZ];
+  Sums part, all;
+  tgiForceSum f;
+  start(&s, z);
+  evaluate(&s, z, false, &part, &f, NULL);
+  s.range = 0;
+  evaluate(&s, z, false, &all, &f, NULL);
+  check_close(part.y[20], part.y[7] / all.y[7] * all.y[20], 1e-12 * fabs(tgRe(all.y[20])));
+  return tgRe(part.y[7]) / tgRe(all.y[7]);
+}
+
+// at a pose: all friction counts, then with ranges so that none, some, and all of it does
+static void check_ranges(Scene *s, const char *name, int *some) {
+  s->range = 0;
+  check_scene(s, name);
+  double low = 1e-3, high = 100;
+  assert_true(factor((s->range = low, *s)) == 0);
+  check_scene(s, name);
+  assert_true(factor((s->range = high, *s)) == 1);
+  for (int i = 0; i < 30; i++) {
+    double middle = sqrt(low * high), f = factor((s->range = middle, *s));
+    if (f > 0.2 && f < 0.8) break;
+    if (f > 0.5) high = middle; else low = middle;
+  }
+  double f = factor(*s);
+  *some += f > 0 && f < 1;
+  check_scene(s, name);
+}
+
 static void at(Shape *h, tgtRandom *r, double x, double y, double z, double turn) {
   tgReal w[3], q[4];
   for (int i = 0; i < 3; i++) w[i] = turn * tgt_normal(r);
@@ -250,6 +282,7 @@ static void two_trees(void **state) {
   (void)state;
   tgtRandom r = {5};
   const double heights[] = {0.215, 0.25, 0.3, 0.45, 0.8, 3};
+  int some = 0;
   for (int big = 0; big < 2; big++)
     for (int form = 0; form < 2; form++) {
       Scene s = pair_scene(big != 0, form == 0 ? TGI_TREE_MOMENT : TGI_TREE_PAPER);
@@ -258,20 +291,22 @@ static void two_trees(void **state) {
         snprintf(name, sizeof name, "%s box, form %d, height %g", big ? "large" : "small", form, heights[i]);
         at(&s.A, &r, 1.03, 0.52, heights[i], 0.3);
         at(&s.B, &r, 1, 0.5, 0, 0.01);
-        check_scene(&s, name);
+        check_ranges(&s, name, &some);
       }
       s.law.brute = true;
       s.patch = 10;
-      check_scene(&s, "brute");
+      check_ranges(&s, "brute", &some);
       free_shape(&s.A);
       free_shape(&s.B);
     }
+  assert_int_equal(some, 28);
 }
 
 static void half_space(void **state) {
   (void)state;
   tgtRandom r = {6};
   const double heights[] = {0.13, 0.15, 0.2, 0.4, 2};
+  int some = 0;
   for (int form = 0; form < 2; form++) {
     Scene s = {.plane = true, .form = form == 0 ? TGI_TREE_MOMENT : TGI_TREE_PAPER, .law = {.eps = 0.5, .base = form == 0 ? 0 : 12}};
     make_shape(&s.A, TG_GEOM_ELLIPSOID, 0.1, 0.12, 0.11, 0.1);
@@ -281,10 +316,11 @@ static void half_space(void **state) {
       char name[80];
       snprintf(name, sizeof name, "half-space, form %d, height %g", form, heights[i]);
       at(&s.A, &r, 0.3, -0.2, heights[i], 0.5);
-      check_scene(&s, name);
+      check_ranges(&s, name, &some);
     }
     free_shape(&s.A);
   }
+  assert_int_equal(some, 10);
 }
 
 int main(void) {

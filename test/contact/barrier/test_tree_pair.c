@@ -254,13 +254,16 @@ static void test_full_lists(void **state) {
   }
 }
 
-// forces for friction, patch by patch, against those of the recursion that also has their rates
-static void no_point(void *ctx, const tgiFrictionPoint *p, const tgiFrictionPoint *dp) { (void)ctx, (void)p, (void)dp; }
+// forces for friction, patch by patch, and the share of them nearby against those of the recursion that also has their rates
+static void total_point(void *ctx, const tgiFrictionPoint *p, const tgiFrictionPoint *dp) {
+  (void)dp;
+  *(tgReal *)ctx += p->N;
+}
 
 static void test_press(void **state) {
   (void)state;
   tgtRandom r = {9};
-  int met = 0;
+  int met = 0, some = 0;
   for (int sa = 0; sa < SHAPES; sa++)
     for (int sb = sa; sb < SHAPES; sb++) {
       Body a, b;
@@ -276,8 +279,12 @@ static void test_press(void **state) {
         tgiForceSum fs;
         int face[2];
         scatter(&r, &a, &b, tgt_uniform(&r, 0.2, 1.5));
-        tgiTreePress press = {.mu = 0.3, .patch = patch, .sum = sum[0]};
-        tgiForceTask task = {.A = &a.posed, .B = &b.posed, .law = &law, .mu = 0.3, .patch = patch, .npatch = n, .room = sum[1], .point = no_point};
+        tgiFrictionShare share = {.all = 0};
+        tgReal total = 0;
+        double range = 4 * a.nominal[0];
+        tgiTreePress press = {.mu = 0.3, .range = range, .patch = patch, .sum = sum[0], .share = &share};
+        tgiForceTask task = {.A = &a.posed, .B = &b.posed, .law = &law, .mu = 0.3, .range = range, .patch = patch, .npatch = n, .room = sum[1],
+                             .ctx = &total, .point = total_point};
         memset(sum[0], 0, (size_t)n * sizeof *sum[0]);
         tgi_tree_work_press(w, &press);
         bool apart = tgi_tree_pair(&a.posed, &b.posed, &law, w, &s, face, NULL, NULL);
@@ -289,6 +296,9 @@ static void test_press(void **state) {
         const tgReal *x = (const tgReal *)sum[0], *y = (const tgReal *)sum[1];
         for (int i = 0; i < 13 * n; i++) most = fmax(most, fabs(tgRe(y[i])));
         for (int i = 0; i < 13 * n; i++) check_close(x[i], y[i], 1e-11 * most);
+        tgReal factor = tgi_friction_factor(&share, 0, NULL, NULL);
+        some += tgRe(factor) > 0 && tgRe(factor) < 1;
+        check_close(factor * share.all, total, 1e-11 * tgRe(share.all));
       }
       free(w);
       free(patch);
@@ -298,6 +308,7 @@ static void test_press(void **state) {
       tgt_body_free(&b);
     }
   check_true(met > 20, "%d poses apart", met);
+  check_true(some > 5, "%d poses with some friction", some);
 }
 
 #ifdef TG_COMPLEX
