@@ -12,6 +12,7 @@ typedef struct Case {
   const char *file;
   int steps;
   double spread[2], tol;           // of the variables: near (bodies meet), far
+  double step;                     // of differences, near
   bool (*start)(tgTask *task, bool near);
 } Case;
 
@@ -35,9 +36,10 @@ static bool ant_start(tgTask *t, bool near) {
 }
 
 static const Case cases[] = {
-    {TG_SOURCE_DIR "/models/push.yaml", 24, {0.2, 0.2}, 1e-6, push_start},
-    {TG_SOURCE_DIR "/models/billiards.yaml", 12, {0.02, 0.2}, 1e-6, billiards_start},
-    {TG_SOURCE_DIR "/models/ant_push.yaml", 24, {0.3, 0.3}, 1e-6, ant_start},
+    {TG_SOURCE_DIR "/models/push.yaml", 24, {0.2, 0.2}, 1e-6, 1e-3, push_start},
+    // within some 1e-6 of a state fast balls may go to another minimum of a step: a jump that differences must not step over
+    {TG_SOURCE_DIR "/models/billiards.yaml", 12, {0.02, 0.2}, 1e-6, 1e-7, billiards_start},
+    {TG_SOURCE_DIR "/models/ant_push.yaml", 24, {0.3, 0.3}, 1e-6, 1e-3, ant_start},
 };
 
 static tgStatus value(void *ctx, const tgReal *x, tgReal *y) { return tg_evaluate(ctx, x, y, NULL, NULL, NULL, NULL, NULL); }
@@ -61,7 +63,7 @@ static void check_case(const Case *c, bool near, int trials) {
   int n = tg_task_size(t);
   tgEvaluator *eval = tg_evaluator_create(t, 0, &e);
   check_true(eval != NULL, "%s", e.text);
-  tgiNumDiff d = {.nx = n, .nt = n, .ny = 1, .map = value, .ctx = eval, .step = near ? 1e-3 : 0.05};
+  tgiNumDiff d = {.nx = n, .nt = n, .ny = 1, .map = value, .ctx = eval, .step = near ? c->step : 0.05};
   double *x = calloc((size_t)n, sizeof *x), *g = calloc((size_t)n, sizeof *g), *dir = calloc((size_t)n, sizeof *dir), *work = calloc(tgi_numdiff_work(&d), sizeof *work);
   tgtRandom rng = {17};
   double worst = 0;
