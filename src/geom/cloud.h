@@ -21,6 +21,7 @@ typedef struct tgCloud {
   tgGeomType type;
   bool flat;                ///< plane: n is 1, the origin with normal +z; the half-space z <= 0 is solid; no patch
   int n;
+  int nflip;                ///< faces of the mesh that were turned over, which was asked for
   double spacing;           ///< asked for [m]
   tgReal size[3];           ///< sizes (tgGeomDesc.size), or the scale of a mesh, of the numbers below
   tgReal *p, *normal;       ///< n x 3: points, outward unit normals
@@ -39,6 +40,17 @@ typedef struct tgCloud {
 /// ellipsoid, where quadrature of its cells leaves below 1e-6 of it. TG_ERR_ARG: a size or the spacing is not positive and finite;
 /// TG_ERR_LIMIT: more than TGI_CLOUD_MOST points; TG_ERR_MEMORY. The sentence is about "it", the geom.
 tgStatus tgi_cloud_primitive(tgGeomType type, const double size[3], double spacing, const tgAllocator *allocator, tgCloud *cloud, tgError *error);
+
+/// Cloud of a closed mesh, non-convex, in several pieces and with holes (vertices at one place are one). Creases are edges that turn by more than
+/// 30 degrees: points on their sides are in pairs at equal distances, points elsewhere even (Lloyd's steps), all on the mesh. A patch is what is
+/// nearest to its point without crossing a crease; normals are the mean of its faces by area, areas sum to the mesh's. A patch's polygon has the same
+/// corners as its neighbours'. scale: the sizes of the geom; points are about `spacing` apart in it.
+/// repair: faces are turned over where that makes the mesh consistent and outward (nflip); holes are never closed.
+/// TG_ERR_INVALID with a sentence about "it" that names the first bad edge by vertices and places: open, of three or more faces, wound
+/// inconsistently; or inside out, without volume, a face that names no vertex. TG_ERR_ARG, TG_ERR_LIMIT (too many points, or far from the origin),
+/// TG_ERR_NOT_FINITE, TG_ERR_MEMORY. The same mesh gives the same bits.
+tgStatus tgi_cloud_mesh(const double *vert, int nvert, const int *face, int nface, const double scale[3], double spacing, bool repair,
+                        const tgAllocator *allocator, tgCloud *cloud, tgError *error);
 void tgi_cloud_free(tgCloud *cloud);
 
 /// Points, normals and vertices (each may be NULL) for other sizes, linear in them but for the normals. A size that is used must not be 0, where

@@ -239,6 +239,26 @@ static void weld(const double *vert, int nvert, Place *place, int *same) {
   }
 }
 
+static tgStatus check_mesh(const double *vert, int nvert, const int *face, int nface, tgError *error) {
+  if (nface <= 0) return tgi_error(error, TG_ERR_INVALID, "it has no faces");
+  for (int k = 0; k < 3 * nface; k++)
+    if (face[k] < 0 || face[k] >= nvert) return tgi_error(error, TG_ERR_INVALID, "its face %d names vertex %d of %d", k / 3, face[k], nvert);
+  for (size_t k = 0; k < 3 * (size_t)nvert; k++)
+    if (!isfinite(vert[k])) return tgi_error(error, TG_ERR_NOT_FINITE, "its vertex %d is not finite", (int)(k / 3));
+    else if (fabs(vert[k]) > LARGEST) return tgi_error(error, TG_ERR_LIMIT, "its vertex %d is farther away than %g", (int)(k / 3), LARGEST);
+  return TG_OK;
+}
+
+tgStatus tgi_mesh_weld(const double *vert, int nvert, const int *face, int nface, const tgAllocator *allocator, int *same, tgError *error) {
+  TG_TRY(check_mesh(vert, nvert, face, nface, error));
+  tgAllocator alloc = tgi_allocator(allocator);
+  Place *place = alloc.alloc(alloc.ctx, tgi_size_mul((size_t)nvert, sizeof *place));
+  if (place == NULL) return TG_ERR_MEMORY;
+  weld(vert, nvert, place, same);
+  alloc.free(alloc.ctx, place);
+  return TG_OK;
+}
+
 // height over the longest edge at most TGI_SLIVER of it, or so small that its area is no double
 static bool degenerate(const double *vert, const int v[3]) {
   double e[3][3], scale = 0, n[3], longest = 0;
@@ -265,16 +285,6 @@ int tgi_surface_degenerate(const double *vert, const int *face, int nface, int *
     if (degenerate(vert, face + 3 * (size_t)f) && n++ == 0) at = f;
   if (first != NULL) *first = at;
   return n;
-}
-
-static tgStatus check_mesh(const double *vert, int nvert, const int *face, int nface, tgError *error) {
-  if (nface <= 0) return tgi_error(error, TG_ERR_INVALID, "it has no faces");
-  for (int k = 0; k < 3 * nface; k++)
-    if (face[k] < 0 || face[k] >= nvert) return tgi_error(error, TG_ERR_INVALID, "its face %d names vertex %d of %d", k / 3, face[k], nvert);
-  for (size_t k = 0; k < 3 * (size_t)nvert; k++)
-    if (!isfinite(vert[k])) return tgi_error(error, TG_ERR_NOT_FINITE, "its vertex %d is not finite", (int)(k / 3));
-    else if (fabs(vert[k]) > LARGEST) return tgi_error(error, TG_ERR_LIMIT, "its vertex %d is farther away than %g", (int)(k / 3), LARGEST);
-  return TG_OK;
 }
 
 // keeps the faces that are not degenerate and numbers their vertices by first use; number[i] is -1 for the others

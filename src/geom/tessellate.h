@@ -33,6 +33,8 @@ tgStatus tgi_surface_primitive(tgGeomType type, const double size[3], double cho
 /// about "it", the mesh: no face is left, or a face names no vertex; TG_ERR_NOT_FINITE; TG_ERR_LIMIT beyond 1e100; TG_ERR_MEMORY.
 tgStatus tgi_surface_mesh(const double *vert, int nvert, const int *face, int nface, const tgAllocator *allocator, tgiSurface *surface,
                           tgError *error);
+/// same[i]: the first vertex at the place of vertex i. Refuses what tgi_surface_mesh refuses of faces and vertices.
+tgStatus tgi_mesh_weld(const double *vert, int nvert, const int *face, int nface, const tgAllocator *allocator, int *same, tgError *error);
 void tgi_surface_free(tgiSurface *surface);
 /// How many faces of a mesh are degenerate; *first (may be NULL): the first, -1 when none is. Faces must index vertices.
 int tgi_surface_degenerate(const double *vert, const int *face, int nface, int *first);
