@@ -71,21 +71,21 @@ int main(int argc, char **argv) {
   w.warm = aligned_alloc(64, ((size_t)n * sizeof *w.warm + 63) / 64 * 64);
   if (w.cold == NULL || w.warm == NULL) return 1;
   printf("%-8s %-18s %7s  %9s %9s  %6s %6s   (to reach on avx512: 8 cold, 11 warm)\n", "kernel", "pair", "gap", "cold M/s", "warm M/s", "steps", "warm");
-  for (int isa = 0; isa < tgi_pair_isas(); isa++) {
+  for (int isa = 0; isa < tgi_isas(); isa++) {
     tgtRandom r = {31};
     double cold = 0, warm = 0;
     int count = (int)(sizeof cases / sizeof *cases);
-    if (!tgi_pair_isa_present(isa)) continue;
+    if (!tgi_isa_present(isa)) continue;
     for (int c = 0; c < count; c++) {
       const char *name = cases[c].kind == PAIR_KINDS ? "torture" : pair_kind[cases[c].kind];
       fill(&w, cases[c].kind, cases[c].gap, &r);
       run(isa, w.warm, NULL, n);  // planes of the pose before
       double a = run(isa, w.cold, NULL, n), first = steps(w.cold, n), b = run(isa, w.cold, w.warm, n), pairs = 1e-6 * 8 * n;
-      printf("%-8s %-18s %7.0e  %9.2f %9.2f  %6.2f %6.2f\n", tgi_pair_isa_name(isa), name, cases[c].gap, pairs / a, pairs / b, first, steps(w.cold, n));
+      printf("%-8s %-18s %7.0e  %9.2f %9.2f  %6.2f %6.2f\n", tgi_isa_name(isa), name, cases[c].gap, pairs / a, pairs / b, first, steps(w.cold, n));
       cold += a / pairs;
       warm += b / pairs;
     }
-    printf("%-8s %-18s %7s  %9.2f %9.2f\n", tgi_pair_isa_name(isa), "all", "", count / cold, count / warm);
+    printf("%-8s %-18s %7s  %9.2f %9.2f\n", tgi_isa_name(isa), "all", "", count / cold, count / warm);
   }
   free(w.cold);
   free(w.warm);

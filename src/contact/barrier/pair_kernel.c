@@ -3,7 +3,7 @@
 // Nothing passes from lane to lane but "one of you is not done": what is done is kept as it is, bit by bit.
 #include "contact/barrier/pair_kernel.h"
 
-#include "contact/barrier/lanes.h"
+#include "math/lanes.h"
 #include "contact/barrier/start.h"
 
 enum { MOST_STEPS = 100, MOST_HALVINGS = 40 };

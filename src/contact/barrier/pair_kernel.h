@@ -4,10 +4,6 @@
 
 #include "contact/barrier/pair_wide.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define TGI_PAIR_X86
-#endif
-
 /// All eight columns; bits of `apart` are added.
 void tgi_pair_kernel_2(tgiPairBlock *b);
 void tgi_pair_kernel_4(tgiPairBlock *b);

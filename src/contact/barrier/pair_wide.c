@@ -1,7 +1,5 @@
 // pair_wide.c: which kernel solves a block of pairs. See pair_wide.h.
 #include "contact/barrier/pair_wide.h"
-#include <stdlib.h>
-#include <string.h>
 
 #include "contact/barrier/pair_kernel.h"
 
@@ -15,10 +13,6 @@ static void fill(tgiPairBlock *b) {
 }
 
 #if defined(TG_COMPLEX)
-
-int tgi_pair_isas(void) { return 1; }
-const char *tgi_pair_isa_name(int isa) { return isa == 0 ? "plain" : NULL; }
-bool tgi_pair_isa_present(int isa) { return isa == 0; }
 
 void tgi_pair_block_on(int isa, tgiPairBlock *b) {
   (void)isa;
@@ -39,52 +33,16 @@ void tgi_pair_block_on(int isa, tgiPairBlock *b) {
     b->steps[l] = r.iterations;
   }
 }
-int tgi_pair_isa(void) { return 0; }
-void tgi_pair_block(tgiPairBlock *b) { tgi_pair_block_on(0, b); }
 
 #else
-
-typedef void Kernel(tgiPairBlock *b);
-#ifdef TGI_PAIR_X86
-static const struct { const char *name; Kernel *kernel; } table[] = {
-    {"sse", tgi_pair_kernel_2}, {"avx2", tgi_pair_kernel_4}, {"avx512", tgi_pair_kernel_8}};
-#else
-static const struct { const char *name; Kernel *kernel; } table[] = {{"plain", tgi_pair_kernel_2}};
-#endif
-enum { ISAS = sizeof table / sizeof *table };
-
-int tgi_pair_isas(void) { return ISAS; }
-const char *tgi_pair_isa_name(int isa) { return isa >= 0 && isa < ISAS ? table[isa].name : NULL; }
-
-bool tgi_pair_isa_present(int isa) {
-#ifdef TGI_PAIR_X86
-  if (isa == 1) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (isa == 2) return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-#endif
-  return isa == 0;
-}
 
 void tgi_pair_block_on(int isa, tgiPairBlock *b) {
   fill(b);
   b->apart = 0;
-  table[isa].kernel(b);
+  TGI_ISA_CALL(isa, tgi_pair_kernel, (b));
   b->apart &= (1u << b->count) - 1;
 }
 
-static int choice;
-// before main and before any thread: later nothing is written
-__attribute__((constructor)) static void choose(void) {
-  const char *wanted = getenv("TANGERE_ISA");
-#ifdef TGI_PAIR_X86
-  __builtin_cpu_init();
 #endif
-  for (int isa = 0; isa < ISAS; isa++) {
-    if (!tgi_pair_isa_present(isa)) continue;
-    choice = isa;
-    if (wanted != NULL && strcmp(wanted, table[isa].name) == 0) break;
-  }
-}
-int tgi_pair_isa(void) { return choice; }
-void tgi_pair_block(tgiPairBlock *b) { tgi_pair_block_on(choice, b); }
 
-#endif
+void tgi_pair_block(tgiPairBlock *b) { tgi_pair_block_on(tgi_isa(), b); }

@@ -6,6 +6,7 @@
 #define TG_CONTACT_BARRIER_PAIR_WIDE_H
 
 #include "contact/barrier/pair.h"
+#include "math/isa.h"
 
 enum { TGI_PAIR_LANES = 8 };
 
@@ -20,16 +21,10 @@ typedef struct tgiPairBlock {
   unsigned apart;                                     ///< out: bit l set: column l does not touch; none beyond count
 } tgiPairBlock;
 
-/// Solves the block. In the complex build column by column with tgi_pair_solve.
+/// Solves the block, on the instruction set that the process takes. In the complex build column by column with tgi_pair_solve.
 void tgi_pair_block(tgiPairBlock *b);
 
-/// The kernels, narrowest first: "sse", "avx2", "avx512" on x86-64, "plain" elsewhere. tgi_pair_block takes the last that the processor
-/// has, or that of environment variable TANGERE_ISA when it has that one.
-int tgi_pair_isas(void);
-const char *tgi_pair_isa_name(int isa);
-bool tgi_pair_isa_present(int isa);
+/// The same on one of the instruction sets of isa.h.
 void tgi_pair_block_on(int isa, tgiPairBlock *b);
-/// The one that tgi_pair_block takes.
-int tgi_pair_isa(void);
 
 #endif

@@ -1,7 +1,7 @@
 // tree_kernel.c: the work of tree_wide.h on vectors, one pair of nodes a lane. Compiled for every width of lanes.h.
 #include <stdbool.h>
 
-#include "contact/barrier/lanes.h"
+#include "math/lanes.h"
 #include "contact/barrier/tree_wide.h"
 
 #define NAMED(name, width) name##_##width

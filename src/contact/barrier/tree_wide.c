@@ -123,36 +123,24 @@ static void fill(tgiTreeBlock *b) {
   }
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define CHOSEN(name, arguments)             \
-  do {                                      \
-    int isa_ = tgi_pair_isa();              \
-    if (isa_ == 2) name##_8 arguments;      \
-    else if (isa_ == 1) name##_4 arguments; \
-    else name##_2 arguments;                \
-  } while (0)
-#else
-#define CHOSEN(name, arguments) name##_2 arguments
-#endif
-
 void tgi_tree_visit(const tgiTreeFrame *f, tgiTreeBlock *b) {
   unsigned used = (1u << b->count) - 1;
   if (b->count < TGI_TREE_LANES) fill(b);
-  CHOSEN(tgi_tree_visit, (f, b));
+  TGI_ISA_CALL(tgi_isa(), tgi_tree_visit, (f, b));
   b->far &= used;
   b->between &= used;
 }
 void tgi_tree_far(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum) {
   if (b->count < TGI_TREE_LANES) fill(b);
-  CHOSEN(tgi_tree_far, (f, b, sum));
+  TGI_ISA_CALL(tgi_isa(), tgi_tree_far, (f, b, sum));
 }
 void tgi_tree_close(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum) {
   if (b->count < TGI_TREE_LANES) fill(b);
-  CHOSEN(tgi_tree_close, (f, b, sum));
+  TGI_ISA_CALL(tgi_isa(), tgi_tree_close, (f, b, sum));
 }
 void tgi_tree_leaves(const tgiTreeFrame *f, const tgiPairBlock *p, const tgReal weight[TGI_TREE_LANES], tgiTreeBlock *b, tgiTreeSum *sum) {
   if (b->count < TGI_TREE_LANES) fill(b);
-  CHOSEN(tgi_tree_leaves, (f, p, weight, b, sum));
+  TGI_ISA_CALL(tgi_isa(), tgi_tree_leaves, (f, p, weight, b, sum));
 }
 
 #endif

@@ -55,8 +55,8 @@ static void compare(const char *isa, const double x[18], double gap, const tgiPa
 }
 
 static void each_isa(void (*check)(int isa, const char *name)) {
-  for (int isa = 0; isa < tgi_pair_isas(); isa++)
-    if (tgi_pair_isa_present(isa)) check(isa, tgi_pair_isa_name(isa));
+  for (int isa = 0; isa < tgi_isas(); isa++)
+    if (tgi_isa_present(isa)) check(isa, tgi_isa_name(isa));
 }
 
 static void check_plain(int isa, const char *name) {
@@ -183,14 +183,14 @@ static void test_choice(void **state) {
   (void)state;
   const char *wanted = getenv("TANGERE_ISA");
   int widest = 0, asked = -1;
-  for (int isa = 0; isa < tgi_pair_isas(); isa++) {
-    if (!tgi_pair_isa_present(isa)) continue;
+  for (int isa = 0; isa < tgi_isas(); isa++) {
+    if (!tgi_isa_present(isa)) continue;
     widest = isa;
-    if (wanted != NULL && strcmp(wanted, tgi_pair_isa_name(isa)) == 0) asked = isa;
+    if (wanted != NULL && strcmp(wanted, tgi_isa_name(isa)) == 0) asked = isa;
   }
-  assert_int_equal(tgi_pair_isa(), asked >= 0 ? asked : widest);
-  assert_null(tgi_pair_isa_name(-1));
-  assert_null(tgi_pair_isa_name(tgi_pair_isas()));
+  assert_int_equal(tgi_isa(), asked >= 0 ? asked : widest);
+  assert_null(tgi_isa_name(-1));
+  assert_null(tgi_isa_name(tgi_isas()));
 }
 
 #ifndef TG_COMPLEX

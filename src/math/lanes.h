@@ -1,8 +1,8 @@
 // lanes.h: vectors of TGI_WIDTH doubles for kernels that are compiled once for each width (2, 4, 8). Included by kernels only.
 //
 // Arithmetic is the compiler's own on vectors; here is what it does not have: masks, choice, least and largest, roots.
-#ifndef TG_CONTACT_BARRIER_LANES_H
-#define TG_CONTACT_BARRIER_LANES_H
+#ifndef TG_MATH_LANES_H
+#define TG_MATH_LANES_H
 
 #include <math.h>
 #include <stdint.h>
