@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "coll/ssdf_near.h"
 #include "math/vec3.h"
 
-enum { BLOCK = TGI_SSDF_BLOCK, FACET = 2 * BLOCK, DEPTH = 96 };
+enum { BLOCK = TGI_SSDF_BLOCK, FACET = 2 * BLOCK };
 
 // ---- topology ----
 
@@ -262,110 +263,20 @@ void tgi_ssdf_tree_numbers(const tgiSsdfTree *tree, const tgReal *p, const tgRea
 
 // ---- which points count ----
 
-static double box_distance2(const tgiSsdfNode *d, const double c[3]) {
-  double sum = 0;
-  for (int k = 0; k < 3; k++) {
-    double e = fmax(fmax(d->lo[k] - c[k], c[k] - d->hi[k]), 0);
-    sum += e * e;
-  }
-  return sum;
-}
-static double far2(const tgiSsdfNode *d, const double q[3]) {
-  double sum = 0;
-  for (int k = 0; k < 3; k++) {
-    double e = fmax(q[k] - d->lo[k], d->hi[k] - q[k]);
-    sum += e * e;
-  }
-  return sum;
-}
-
 void tgi_ssdf_nearest(const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const double c[3], double below, tgiSsdfNearest *near) {
-  int stack[DEPTH], top = 0;
-  double bound[DEPTH];
-  near->squared = below;
-  stack[0] = 0;
-  bound[0] = 0;
-  while (top >= 0) {
-    int i = stack[top];
-    if (bound[top--] >= near->squared) continue;
-    if (tree->child[i] < 0) {
-      const tgiSsdfBlock *b = numbers->block + tree->block[i];
-      double d[BLOCK];
-      for (int k = 0; k < BLOCK; k++) {
-        double x = b->p[0][k] - c[0], y = b->p[1][k] - c[1], z = b->p[2][k] - c[2];
-        d[k] = x * x + y * y + z * z;
-      }
-      for (int k = 0; k < b->used; k++) {
-        if (!(d[k] < near->squared)) continue;
-        near->squared = d[k];
-        for (int j = 0; j < 3; j++) {
-          near->q[j] = b->p[j][k];
-          near->normal[j] = b->normal[j][k];
-        }
-      }
-      continue;
-    }
-    int a = tree->child[i];
-    double d0 = box_distance2(numbers->node + a, c), d1 = box_distance2(numbers->node + a + 1, c);
-    int first = d0 <= d1 ? 0 : 1;
-    // the nearer is taken first
-    stack[++top] = a + 1 - first;
-    bound[top] = first ? d0 : d1;
-    stack[++top] = a + first;
-    bound[top] = first ? d1 : d0;
-  }
-}
-
-// what the squares of distances may be wrong by, relative
-#define ROUNDING 2e-15
-
-// (2)
-static bool excluded(const tgiSsdfNode *d, const double c[3], double r, const double q[3], double to_q, double cut) {
-  double D2 = box_distance2(d, c), D = sqrt(D2);
-  if ((D + to_q) * (D - to_q - 2 * r) > cut) return true;
-  return r > 0 && D2 - to_q * to_q - 2 * r * sqrt(far2(d, q)) > cut;
+  TGI_ISA_CALL(tgi_isa(), tgi_ssdf_nearest, (tree, numbers, c, below, near));
 }
 
 int tgi_ssdf_gather(const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const double c[3], double r, double cut, const tgiSsdfNearest *near, int *blocks) {
-  int stack[DEPTH], top = 0, count = 0;
-  double to_q = sqrt(near->squared);
-  stack[0] = 0;
-  cut += ROUNDING * near->squared;
-  while (top >= 0) {
-    int i = stack[top--];
-    if (excluded(numbers->node + i, c, r, near->q, to_q, cut)) continue;
-    if (tree->child[i] < 0) blocks[count++] = tree->block[i];
-    else {
-      stack[++top] = tree->child[i] + 1;
-      stack[++top] = tree->child[i];
-    }
-  }
-  return count;
-}
-
-// n . (x - p) of a node's points p, n and all x of the ball: n . (c - centre) - n . (p - centre) + n . (x - c)
-static double least_height(const tgiSsdfNode *d, const tgiSsdfBall *b) {
-  double x[3], s, along = 0;
-  for (int k = 0; k < 3; k++) x[k] = b->c[k] - d->centre[k];
-  s = dot(d->normal, x);
-  for (int k = 0; k < 3; k++) along += fabs(d->normal[0] * b->R[k] + d->normal[1] * b->R[3 + k] + d->normal[2] * b->R[6 + k]) * b->half[k];
-  return s - d->high - d->spread * (norm(x) + b->r) - along;
+  int n = 0;
+  TGI_ISA_CALL(tgi_isa(), tgi_ssdf_gather, (tree, numbers, c, r, cut, near, blocks, &n));
+  return n;
 }
 
 bool tgi_ssdf_above(const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const tgiSsdfBall *ball, double cut, double level) {
-  int stack[DEPTH], top = 0;
-  double to_q = sqrt(ball->near.squared);
-  stack[0] = 0;
-  cut += ROUNDING * ball->near.squared;
-  while (top >= 0) {
-    int i = stack[top--];
-    const tgiSsdfNode *d = numbers->node + i;
-    if (least_height(d, ball) > level || excluded(d, ball->c, ball->r, ball->near.q, to_q, cut)) continue;
-    if (tree->child[i] < 0) return false;
-    stack[++top] = tree->child[i] + 1;
-    stack[++top] = tree->child[i];
-  }
-  return true;
+  bool above = false;
+  TGI_ISA_CALL(tgi_isa(), tgi_ssdf_above, (tree, numbers, ball, cut, level, &above));
+  return above;
 }
 
 tgReal tgi_ssdf_pruned(const tgiSsdf *s, const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, double tau, int *kept, const tgReal x[3], tgReal g[3],
@@ -377,7 +288,7 @@ tgReal tgi_ssdf_pruned(const tgiSsdf *s, const tgiSsdfTree *tree, const tgiSsdfN
   int *block = kept + s->n - tree->nblock, n = tgi_ssdf_gather(tree, numbers, c, 0, cut, &near, block), m = 0;
   memmove(kept + s->n - n, block, (size_t)n * sizeof *block);
   block = kept + s->n - n;
-  cut += near.squared * (1 + ROUNDING);
+  cut += near.squared * (1 + TGI_SSDF_ROUNDING);
   for (int a = 0; a < n; a++) {
     int b = block[a];
     const tgiSsdfBlock *z = numbers->block + b;

@@ -49,14 +49,15 @@ typedef struct tgiSsdfNearest { double q[3], normal[3], squared; } tgiSsdfNeares
 /// The point nearest c to near. below: its squared distance is known to be at most this, with near then filled by a point that is; INFINITY: nothing is.
 void tgi_ssdf_nearest(const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const double c[3], double below, tgiSsdfNearest *near);
 
-/// Blocks with points that (2) does not exclude in the ball of c and r, to blocks (room for nblock), in the tree's order; near: of c. Returns their count.
+/// Blocks with points that (1) does not exclude in the ball of c and r, to blocks (room for nblock), in the tree's order; near: of c. Returns their count.
 int tgi_ssdf_gather(const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const double c[3], double r, double cut, const tgiSsdfNearest *near, int *blocks);
 
 /// What a ball's points have in common: centre c, radius r, half extents along three axes (columns of the rotation R), nearest point.
 typedef struct tgiSsdfBall { double c[3], r, half[3]; const double *R; tgiSsdfNearest near; } tgiSsdfBall;
 
-/// Is phi, less what a weight of tau can change it by, above `level` at all points of the ball? true is proved: every point that (2) does not exclude has
-/// s_i > level in all of the ball, and phi is their mean. false may be wrong.
+/// Has every point that (2) does not exclude s_i > level in all of the ball? Then, the others weighing exp(-cut/eps) each at most and phi being a mean,
+///   phi > level - n exp(-cut/eps) max(level - s_i)  there,  max(level - s_i) <= level + |c - q| + r + extent of the cloud.
+/// Where the answer is true it is proved; false may be wrong.
 bool tgi_ssdf_above(const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const tgiSsdfBall *ball, double cut, double level);
 
 /// Exponent's reach: eps ln(n/tau).
