@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "geom/cloud.h"
 #include "geom/hull.h"
 #include "geom/mass.h"
 #include "geom/mesh_check.h"
@@ -50,6 +51,26 @@ static void tgt_use_surface(const tgRawMesh *raw) {
   tgi_surface_free(&s);
 }
 
+// cloud: refused with a reason, or points with unit normals and patches of at least three corners that cover the mesh
+static void tgt_use_cloud(const tgRawMesh *raw, double diagonal) {
+  static const double one[3] = {1, 1, 1};
+  tgCloud c;
+  tgError error = {0};
+  double normals = 0;
+  tgStatus status = tgi_cloud_mesh(raw->vert, raw->nvert, raw->face, raw->nface, one, diagonal / 8, true, NULL, &c, &error);
+  if (status < 0 && strlen(error.text) == 0) abort();
+  if (status < 0) return;
+  for (int i = 0; i < c.n; i++) {
+    const double *n = c.normal + 3 * i, *p = c.p + 3 * i;
+    normals += n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
+    if (!(c.area[i] > 0) || c.corner_at[i + 1] - c.corner_at[i] < 3 || !isfinite(p[0] + p[1] + p[2])) abort();
+  }
+  for (int k = 0; k < c.corner_at[c.n]; k++)
+    if (c.corner[k] < 0 || c.corner[k] >= c.nvert) abort();
+  if (!(fabs(normals - c.n) < 1e-9 * c.n)) abort();
+  tgi_cloud_free(&c);
+}
+
 static void tgt_use_mesh(tgRawMesh *raw) {
   tgMeshCheck check;
   tgHullOwned *hull;
@@ -69,6 +90,7 @@ static void tgt_use_mesh(tgRawMesh *raw) {
   if (status == TG_ERR_INTERNAL) abort(); // qhull's answer failed our check
   tgi_hull_free(hull);
   tgt_use_surface(raw);
+  tgt_use_cloud(raw, check.diagonal);
   if (tgi_mesh_orient(raw->vert, raw->nvert, raw->face, raw->nface, NULL, &nflip, &error) == TG_OK) {
     tgi_mesh_check(raw->vert, raw->nvert, raw->face, raw->nface, NULL, &check);
     if (check.nwinding > 0) abort();

@@ -7,6 +7,8 @@
 #include "geom/cloud_make.h"
 #include "math/vec3.h"
 
+#define WIDEST 1e60  // spacing, and its inverse: squares of areas stay doubles
+
 // which sizes scale the axes of a part, and how often the half length shifts it along z
 typedef struct Part {
   int axis[3];
@@ -54,6 +56,11 @@ void tgi_cloud_free(tgCloud *cloud) {
   if (cloud == NULL || cloud->block == NULL) return;
   cloud->alloc.free(cloud->alloc.ctx, cloud->block);
   *cloud = (tgCloud){0};
+}
+
+tgStatus tgi_cloud_spacing(double spacing, tgError *error) {
+  if (spacing >= 1 / WIDEST && spacing <= WIDEST) return TG_OK;
+  return tgi_error(error, TG_ERR_ARG, "spacing of its points is %g m, not between %g and %g", spacing, 1 / WIDEST, WIDEST);
 }
 
 tgStatus tgi_cloud_fits(double points, double spacing, tgError *error) {
@@ -152,7 +159,7 @@ static tgStatus plane(double spacing, const tgAllocator *allocator, tgCloud *clo
 tgStatus tgi_cloud_primitive(tgGeomType type, const double size[3], double spacing, const tgAllocator *allocator, tgCloud *cloud, tgError *error) {
   *cloud = (tgCloud){0};
   if (type == TG_GEOM_MESH) return tgi_error(error, TG_ERR_ARG, "it is a mesh, not a primitive");
-  if (!(spacing > 0 && isfinite(spacing))) return tgi_error(error, TG_ERR_ARG, "spacing of its points is %g m, not positive and finite", spacing);
+  TG_TRY(tgi_cloud_spacing(spacing, error));
   tgReal sizes[3] = {0};
   for (int j = 0; j < nsizes(type); j++) {
     if (!(size[j] > 0 && isfinite(size[j]))) return tgi_error(error, TG_ERR_ARG, "its size %d is %g, not positive and finite", j, size[j]);

@@ -134,7 +134,7 @@ static void to_unit(const double scale[3], tgCloud *cloud) {
 tgStatus tgi_cloud_mesh(const double *vert, int nvert, const int *face, int nface, const double scale[3], double spacing, bool repair,
                         const tgAllocator *allocator, tgCloud *cloud, tgError *error) {
   *cloud = (tgCloud){0};
-  if (!(spacing > 0 && isfinite(spacing))) return tgi_error(error, TG_ERR_ARG, "spacing of its points is %g m, not positive and finite", spacing);
+  TG_TRY(tgi_cloud_spacing(spacing, error));
   for (int i = 0; i < 3; i++)
     if (!(scale[i] != 0 && isfinite(scale[i]))) return tgi_error(error, TG_ERR_ARG, "its scale %d is %g, not finite and other than 0", i, scale[i]);
   tgiBlocks blocks = {.alloc = tgi_allocator(allocator)};
