@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "cli/reproduce/barrier.h"
+#include "cli/reproduce/softmin.h"
 
 #define NONE NAN   // no published figure in this row's unit
 
@@ -124,6 +125,12 @@ static const tgBand sweep_bands[] = {
     {"intersections", '<', 0, "", NONE},
 };
 
+// [softmin] figures 1 and 4 have no figures in numbers
+static const tgBand surface_bands[] = {
+    {"zero_set_radius_error", '<', 0.02, "", NONE},
+    {"box_zero_set_error_m", '<', 0.005, "m", NONE},
+};
+
 #define BANDS(table) table, (int)(sizeof table / sizeof *table)
 const tgExperiment tgi_reproductions[] = {
     {"reach", "half-cheetah brings its head to the target of the lcp paper's trajectory scene, from zero controls", tgi_reproduce_reach,
@@ -146,6 +153,8 @@ const tgExperiment tgi_reproductions[] = {
     {"BA-R6", "Ant-Push: an ant walks to a box and pushes it to its target, and baselines", tgi_reproduce_ant, BANDS(ant_bands)},
     {"BA-R7", "first look at Franka-Push: an arm with a package's meshes pushes a mesh, cost of a frame and gradient check", tgi_reproduce_franka, NULL, 0},
     {"BA-R8", "Push under steps of 0.01 to 0.08 s and mu of 1e-6 to 1e-10", tgi_reproduce_sweep, BANDS(sweep_bands)},
+    {"SM-R1", "zero sets of the soft signed distance: a box for four widths, wrong normals and corner points, a mesh that melts into a sphere",
+     tgi_reproduce_surfaces, BANDS(surface_bands)},
     {"TO-R3", "prisms slide and stop, two cubes collide and come to rest together: friction at every step", tgi_reproduce_prisms,
      BANDS(prism_bands)},
 };
