@@ -204,7 +204,7 @@ static tgStatus line_search(tgSim *s, Newton *n, bool *stalled) {
     move(s, n, share);
     TG_TRY(tgi_objective_evaluate(s, n->trial, &n->o));
     double energy = tgRe(n->o.energy), noise = 16 * fmax(rounding, n->o.rounding);
-    bool falls = energy <= before + 1e-4 * share * fall, flatter = energy <= before + noise && fabs(slope(s, n)) <= 0.9 * fabs(fall);
+    bool falls = energy <= before + 1e-4 * share * fall, flatter = energy < INFINITY && energy <= before + noise && fabs(slope(s, n)) <= 0.9 * fabs(fall);
     if (!falls && !flatter) continue;
     keep(s, n);
     return TG_OK;

@@ -259,6 +259,35 @@ static void test_singular(void **state) {
   tg_model_free(m);
 }
 
+// a body on a ball joint that topples onto the limit of its angle, with a barrier so weak that Newton steps go past it, stays inside
+static void test_ball_limit(void **state) {
+  (void)state;
+  tgDesc *d = tg_desc_create(NULL);
+  int b = tg_desc_add_body(d, 0, NULL), g = tg_desc_add_geom(d, b, TG_GEOM_BOX, NULL), j = tg_desc_add_joint(d, b, TG_JOINT_BALL, NULL);
+  d->joint[j].range[1] = 0.5;
+  d->joint[j].limited = true;
+  for (int i = 0; i < 3; i++) d->geom[g].size[i] = 0.02 + 0.01 * i;
+  d->geom[g].pos[2] = 0.05;
+  tgError e = {0};
+  tgModel *m = tg_model_compile(d, NULL, &e);
+  tg_desc_free(d);
+  check_true(m != NULL && m->jnt_limited[0], "%s", e.text);
+  tgContact c = made_contact(m, false);
+  c.options.mu = 1e-6;
+  tgSim *s = sim_of(m, &c);
+  s->qpos[0] = cos(0.225);
+  s->qpos[1] = sin(0.225);
+  double most = 0;
+  for (int k = 0; k < 60; k++) {
+    tgStatus status = tg_sim_step(s, 0.01, NULL);
+    check_true(status == TG_OK, "step %d: %s", k, s->error.text);
+    most = fmax(most, 2 * atan2(sqrt(tgRe(s->qpos[1] * s->qpos[1] + s->qpos[2] * s->qpos[2])), tgRe(s->qpos[0])));
+  }
+  check_true(most > 0.49 && most < 0.5, "%g rad", most);
+  tg_sim_free(s);
+  tg_model_free(m);
+}
+
 // a bound that lets nothing move: the step fails, names a body and leaves the state
 static tgStatus stuck(tgSim *s, const tgReal *q, const tgReal *d, double *fraction) {
   (void)s; (void)q; (void)d;
@@ -408,7 +437,7 @@ static void test_grad_check(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_impulses), cmocka_unit_test(test_momentum), cmocka_unit_test(test_spin),
                                      cmocka_unit_test(test_limit), cmocka_unit_test(test_dry_friction), cmocka_unit_test(test_refused),
-                                     cmocka_unit_test(test_singular), cmocka_unit_test(test_not_converged),
+                                     cmocka_unit_test(test_singular), cmocka_unit_test(test_ball_limit), cmocka_unit_test(test_not_converged),
                                      cmocka_unit_test(test_no_minimum), cmocka_unit_test(test_gradient_terms), cmocka_unit_test(test_same_bits), cmocka_unit_test(test_grad_check)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
