@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Fails when a derivative function that a header declares is named in no test: names ending in _d, _vjp or _jacobian,
-or holding _jr. A name in a test file's comment does not count."""
+or holding _jr; and when a number of a contact model that is listed with a derivative (TG_CONTACT_PARAMETER) is named in
+no test as the parameter "contact.NAME". A name in a test file's comment does not count."""
 import pathlib
 import re
 import sys
@@ -22,5 +23,12 @@ tests = "\n".join(code(p) for p in (root / "test").rglob("*") if p.suffix in (".
 missing = [n for n in sorted(declared) if not re.search(r"\b" + n + r"\b", tests)]
 for name in missing:
     print(f"{declared[name]}: {name} is a derivative that no test calls")
-print(f"derivatives: {len(declared)} declared, {len(missing)} without a test")
-sys.exit(1 if missing else 0)
+numbers = {}
+for source in sorted((root / "src").rglob("*.c")):
+    for name in re.findall(r"\bTG_CONTACT_PARAMETER\(\s*(\w+)", code(source)):
+        numbers["contact." + name] = source.relative_to(root).as_posix()
+untested = [n for n in sorted(numbers) if '"' + n + '"' not in tests]
+for name in untested:
+    print(f"{numbers[name]}: {name} has a derivative that no test asks for")
+print(f"derivatives: {len(declared)} declared, {len(numbers)} numbers of contact models, {len(missing) + len(untested)} without a test")
+sys.exit(1 if missing or untested else 0)

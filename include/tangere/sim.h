@@ -38,13 +38,13 @@ TG_API tgReal *tg_sim_qpos(tgSim *sim);
 TG_API tgReal *tg_sim_qvel(tgSim *sim);
 TG_API tgReal *tg_sim_ctrl(tgSim *sim);
 TG_API tgReal *tg_sim_qfrc_applied(tgSim *sim);
-/// Pose qpos0, zero velocity, control and applied force, empty memory; parameters as in the model.
+/// Pose qpos0, zero velocity, control and applied force, empty memory; parameters as in the model and in the contact model's options.
 TG_API void tg_sim_reset(tgSim *sim);
 /// The same from keyframe `key`. TG_ERR_ARG when there is none.
 TG_API tgStatus tg_sim_reset_key(tgSim *sim, int key);
 
-/// This sim's own copy of a real model array (a parameter, e.g. "body_mass"), writable. NULL when there is none.
-/// Changing one takes effect at the next call; values are checked finite at the step.
+/// This sim's own copy of a real model array (a parameter, e.g. "body_mass") or of a number of its contact model ("contact.mu"), writable. NULL
+/// when there is none. Changing one takes effect at the next call; values are checked at the step: finite, a contact model's within their range.
 TG_API tgReal *tg_sim_param(tgSim *sim, const char *name, int *rows, int *cols);
 
 /// State (qpos, qvel, ctrl, qfrc_applied) with discrete memory (contact classes, reference features) as bytes: size at the present

@@ -52,7 +52,7 @@ TG_API tgStatus tg_sim_step_growing(tgSim *sim, double h, tgStepInfo *info);
 
 /// Adjoint of the last step: from gq = dL/dq', gv = dL/dv' (nv each, tangent; NULL: zero) to dL/dq, dL/dv (nv), dL/du (nu), written, not added.
 /// dL/dp of the parameters of dp is added to it; "opt_timestep" is h. Outputs may be NULL. TG_ERR_STATE when the last call was not a successful
-/// step, TG_ERR_ARG for a dp of another model, TG_ERR_UNSUPPORTED for a parameter without a derivative in this model (the sim's error names it).
+/// step, TG_ERR_ARG for a dp of another model or contact model, TG_ERR_UNSUPPORTED for a parameter without a derivative in this model (the sim's error names it).
 TG_API tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp,
                                 tgGradInfo *info);
 

@@ -45,14 +45,35 @@ static tgStatus check_numbers(const char *word, int n, const tgContactParam *par
 
 // what the step of every potential model takes
 static const tgContactParam step_param[] = {
-    {"mu", offsetof(tgContactOptions, mu), 1e-6, 1e-30, 1e6, "J m^(1/2)", "weight of the contact potential and of joints' limits"},
-    {"slip_speed", offsetof(tgContactOptions, slip_speed), 1e-3, 1e-12, 1e3, "m/s", "sliding speed about which friction takes hold"},
-    {"limit_range", offsetof(tgContactOptions, limit_range), 0.1, 1e-6, 0.5, "", "share of a joint's range in which its limit pushes"}};
+    TG_CONTACT_PARAMETER(mu, 1e-6, 1e-30, 1e6, "J m^(1/2)", "weight of the contact potential and of joints' limits"),
+    TG_CONTACT_PARAMETER(slip_speed, 1e-3, 1e-12, 1e3, "m/s", "sliding speed about which friction takes hold"),
+    TG_CONTACT_PARAMETER(limit_range, 0.1, 1e-6, 0.5, "", "share of a joint's range in which its limit pushes")};
+enum { STEP_PARAMS = sizeof step_param / sizeof *step_param };
+
+static int add_numbers(tgContact *c, int at, int n, const tgContactParam *param, bool differentiable) {
+  for (int i = 0; i < n && at < TG_CONTACT_NUMBERS; i++)
+    if ((param[i].parameter != NULL) == differentiable) c->number[at++] = &param[i];
+  return at;
+}
+
+void tgi_contact_numbers(tgContact *c) {
+  int n = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    if (c->kind->potential != NULL) n = add_numbers(c, n, STEP_PARAMS, step_param, pass == 0);
+    n = add_numbers(c, n, c->kind->nparam, c->kind->param, pass == 0);
+    if (pass == 0) c->nnumber = n;
+  }
+  c->nfixed = n - c->nnumber;
+}
+
+const char *tg_contact_param_name(const tgContact *contact, int i) {
+  return contact != NULL && i >= 0 && i < contact->nnumber ? contact->number[i]->parameter : NULL;
+}
 
 static tgStatus check_options(const tgContactModel *kind, const tgContactOptions *o, tgError *error) {
   if (o->size != sizeof(tgContactOptions))
     return tgi_error(error, TG_ERR_ARG, "Contact options were not made by tg_contact_default of this version.");
-  if (kind->potential != NULL) TG_TRY(check_numbers(kind->word, (int)(sizeof step_param / sizeof *step_param), step_param, o, error));
+  if (kind->potential != NULL) TG_TRY(check_numbers(kind->word, STEP_PARAMS, step_param, o, error));
   return check_numbers(kind->word, kind->nparam, kind->param, o, error);
 }
 
@@ -78,6 +99,7 @@ tgContact *tg_contact_create(const tgModel *model, const char *word, const tgCon
   }
   *c = (tgContact){.model = model, .alloc = alloc, .options = o, .kind = kind, .solver_bytes = kind->solver_bytes,
                    .potential = kind->potential != NULL};
+  tgi_contact_numbers(c);
   if ((c->potential && tgi_potential_express(model, error) < 0) || kind->prepare(c, error) < 0) {
     tg_contact_free(c);
     return NULL;

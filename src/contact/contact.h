@@ -8,8 +8,9 @@
 #include "sim/param.h"
 #include "sim/sim.h"
 
-/// One number of a contact model that a user may choose: where it is in tgContactOptions, its default, least and largest value.
-typedef struct tgContactParam { const char *name; size_t at; double value, least, most; const char *unit, *text; } tgContactParam;
+/// Entries of a list of them: with a derivative, which makes it the parameter "contact.NAME" of each simulation, and without.
+#define TG_CONTACT_PARAMETER(field, value, least, most, unit, text) {#field, offsetof(tgContactOptions, field), value, least, most, unit, text, "contact." #field}
+#define TG_CONTACT_CONSTANT(field, value, least, most, unit, text) {#field, offsetof(tgContactOptions, field), value, least, most, unit, text, NULL}
 
 /// An impulse model works on the rows of the sim (sim_fields.def: row_*): it fills them, solves for their impulses given row_A and row_b, and
 /// differentiates both. The stepper of impulses (step/impulse.h) owns everything that is dynamics: velocities, the step matrix, A, b, positions.
@@ -110,6 +111,9 @@ typedef struct tgContactModel {
   const tgImpulseModel *impulse;
   const tgPotentialModel *potential;
 } tgContactModel;
+
+/// Lists the numbers of c->kind in c->number.
+void tgi_contact_numbers(tgContact *c);
 
 /// Can the step of a potential model express the model's joints, actuators and tendons? TG_ERR_UNSUPPORTED: error (may be NULL) names the first
 /// that it cannot.

@@ -124,7 +124,7 @@ static tgStatus jacobian_of(tgSim *s, int body, const tgReal point[3], tgReal *j
 }
 
 static tgStatus point_param_vjp(tgSim *s, int body, const tgReal point[3], const tgReal g[3], tgParamGrad *dp) {
-  if (dp == NULL || dp->model != s->model) return tgi_error(&s->error, TG_ERR_ARG, "the parameter gradient is missing or was made for another model.");
+  if (dp == NULL || !tgi_param_fits(dp, s)) return tgi_error(&s->error, TG_ERR_ARG, "the parameter gradient is missing or was made for another model.");
   if (body < 0 || body >= s->m.nbody)
     return tgi_error(&s->error, TG_ERR_ARG, "there is no body %d; the model has bodies 0 to %d.", body, s->m.nbody - 1);
   tgReal screw[6];

@@ -46,6 +46,13 @@ static tgStatus step_from(Check *c, double h) {
   }
 }
 
+// the model's parameters, then the numbers of its contact model; NULL past the end
+static const char *parameter(const tgSim *s, int k) {
+  int n = 0;
+  while (tg_param_name(n) != NULL && n <= k) n++;
+  return k < n ? tg_param_name(k) : tg_contact_param_name(s->contact_model, k - n);
+}
+
 // fetched anew: the sim may have grown since
 static void set(Check *c, tgReal along) {
   tgReal *param = tg_sim_param(c->sim, c->name, NULL, NULL);
@@ -115,10 +122,12 @@ static tgStatus compare(Check *c, double ours, bool tied, double tolerance, doub
 
 // one array; *known is false where it has no derivative in this model
 static tgStatus check_array(Check *c, int array, const tgGradCheckOptions *o, tgGradBlock *b, bool *known) {
-  const char *name = tg_param_name(array);
+  const char *name = parameter(c->sim, array);
   tgError error;
   tgGradInfo info;
-  tgParamGrad *p = tg_param_grad_create(c->sim->model, &name, 1, &c->sim->alloc, &error);
+  tgSim *s = c->sim;
+  tgParamGrad *p = s->contact_model != NULL ? tg_param_grad_create_contact(s->contact_model, &name, 1, &s->alloc, &error)
+                                            : tg_param_grad_create(s->model, &name, 1, &s->alloc, &error);
   if (p == NULL) return error.status;
   int rows, cols;
   tgReal *g = tg_param_grad_field(p, name, &rows, &cols);
@@ -153,8 +162,8 @@ static tgStatus check_array(Check *c, int array, const tgGradCheckOptions *o, tg
 
 static int largest_array(tgSim *s) {
   int most = 1, rows, cols;
-  for (int i = 0; tg_param_name(i) != NULL; i++)
-    if (tg_sim_param(s, tg_param_name(i), &rows, &cols) != NULL && rows * cols > most) most = rows * cols;
+  for (int i = 0; parameter(s, i) != NULL; i++)
+    if (tg_sim_param(s, parameter(s, i), &rows, &cols) != NULL && rows * cols > most) most = rows * cols;
   return most;
 }
 
@@ -186,11 +195,11 @@ static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
   tgGradBlock *b = tgi_check_block(check, "dL/dp", o->tolerance);
   if (b == NULL) return TG_OK;
   int unknown = 0;
-  for (int k = 0; tg_param_name(k) != NULL; k++) {
+  for (int k = 0; parameter(s, k) != NULL; k++) {
     bool known = true;
     status = check_array(c, k, o, b, &known);
     if (status != TG_OK) return status;
-    if (!known && unknown++ == 0 && b->reason[0] == '\0') snprintf(b->reason, sizeof b->reason, "left out: %s, which has no derivative in this model", tg_param_name(k));
+    if (!known && unknown++ == 0 && b->reason[0] == '\0') snprintf(b->reason, sizeof b->reason, "left out: %s, which has no derivative in this model", parameter(s, k));
   }
   tgi_check_verdict(check, b);
   return TG_OK;

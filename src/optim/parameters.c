@@ -24,6 +24,15 @@ static tgStatus no_hull(const tgModel *m, const YamlParameter *y, tgError *error
        cut ? piece : "", cut ? " and so on" : "");
 }
 
+// an array of the model, or a number of the contact model as one of a single entry
+static tgField field_of(const tgTask *t, const char *name) {
+  int i = tgi_contact_number_named(t->contact, name);
+  if (i < 0) return tg_model_field_named(t->model, name);
+  const tgContactParam *p = t->contact->number[i];
+  return (tgField){.name = p->parameter, .scalar = TG_SCALAR_REAL, .rows = 1, .cols = 1, .unit = p->unit, .text = p->text,
+                   .data = (const char *)&t->contact->options + p->at};
+}
+
 // first row and number of rows of the element `of`
 static tgStatus find_rows(const tgTask *t, const YamlParameter *y, int rows, int range[2], tgError *error) {
   const tgModel *m = t->model;
@@ -56,7 +65,7 @@ static tgStatus check_name(const tgTask *t, const char *name, tgError *error) {
   if (strstr(name, "_quat") != NULL || strcmp(name, "jnt_axis") == 0 || strcmp(name, "qpos_spring") == 0 || strncmp(name, "pair_", 5) == 0 ||
       strcmp(name, "opt_timestep") == 0)
     FAIL("parameters: %s cannot be decided by a task (unit vectors, reference poses, pairs and the step size); the C interface has its gradient", name);
-  tgParamGrad *p = tg_param_grad_create(t->model, &name, 1, &t->alloc, error);
+  tgParamGrad *p = tg_param_grad_create_contact(t->contact, &name, 1, &t->alloc, error);
   tg_param_grad_free(p);
   return p != NULL ? TG_OK : TG_ERR_INVALID;
 }
@@ -81,15 +90,21 @@ static double least(const char *name, double start) {
 
 static tgStatus add_variable(tgTask *t, const YamlParameter *y, const tgField *f, int row, int col, tgError *error) {
   tgParamVar *v = &t->param[t->nparam++];
-  *v = (tgParamVar){.array = name_index(t, y->name), .at = row * f->cols + col};
+  *v = (tgParamVar){.array = name_index(t, y->name), .at = row * f->cols + col, .given = y->start != NULL};
   v->start = y->start != NULL ? *y->start : ((const double *)f->data)[v->at];
   v->low = y->low != NULL ? *y->low : least(y->name, v->start);
   v->high = y->high != NULL ? *y->high : INFINITY;
+  int number = tgi_contact_number_named(t->contact, y->name);
+  if (number >= 0) {
+    v->low = fmax(v->low, t->contact->number[number]->least);
+    v->high = fmin(v->high, t->contact->number[number]->most);
+  }
   if (!isfinite(v->start) || !(v->low <= v->start && v->start <= v->high))
     FAIL("parameters: %s of %s starts at %g, which is not within %g and %g", y->name, y->of != NULL ? y->of : "the model", v->start, v->low, v->high);
   for (int i = 0; i + 1 < t->nparam; i++)
     if (t->param[i].array == v->array && t->param[i].at == v->at) FAIL("parameters: %s of %s is decided twice", y->name, y->of != NULL ? y->of : "the model");
-  if (f->cols > 1) snprintf(v->label, sizeof v->label, "%.40s[%d] of %.50s", y->name, entry_of(t->model, y->name, row, col), y->of != NULL ? y->of : "the model");
+  if (number >= 0) snprintf(v->label, sizeof v->label, "%.60s", y->name);
+  else if (f->cols > 1) snprintf(v->label, sizeof v->label, "%.40s[%d] of %.50s", y->name, entry_of(t->model, y->name, row, col), y->of != NULL ? y->of : "the model");
   else snprintf(v->label, sizeof v->label, "%.40s of %.50s", y->name, y->of != NULL ? y->of : "the model");
   return TG_OK;
 }
@@ -99,8 +114,8 @@ tgStatus tgi_parameters_resolve(tgTask *t, tgError *error) {
   int most = 0;
   if (y->nparameters == 0) return TG_OK;
   for (unsigned k = 0; k < y->nparameters; k++) {
-    tgField f = tg_model_field_named(t->model, y->parameters[k].name);
     TG_TRY(check_name(t, y->parameters[k].name, error));
+    tgField f = field_of(t, y->parameters[k].name);
     most += f.rows * f.cols;
   }
   t->param = t->alloc.alloc(t->alloc.ctx, (size_t)most * sizeof *t->param);
@@ -108,7 +123,7 @@ tgStatus tgi_parameters_resolve(tgTask *t, tgError *error) {
   if (t->param == NULL || t->param_name == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for %d parameters", most);
   for (unsigned k = 0; k < y->nparameters; k++) {
     const YamlParameter *p = &y->parameters[k];
-    tgField f = tg_model_field_named(t->model, p->name);
+    tgField f = field_of(t, p->name);
     int rows[2];
     TG_TRY(find_rows(t, p, f.rows, rows, error));
     int before = t->nparam;
@@ -119,6 +134,28 @@ tgStatus tgi_parameters_resolve(tgTask *t, tgError *error) {
       FAIL("parameters: no corner of the hull of %s is entry %d (3 times the number of a mesh's vertex, and its axis)", p->of, *p->entry);
     if (p->entry != NULL && t->nparam == before) FAIL("parameters: %s has entries 0 to %d, not %d", p->name, f.cols - 1, *p->entry);
   }
+  return TG_OK;
+}
+
+// where a decided number of a contact model starts under `contact`, which has it
+static double number_start(const tgTask *t, const tgParamVar *v, const tgContact *contact) {
+  double start = v->start;
+  int number = tgi_contact_number_named(contact, t->param_name[v->array]);
+  if (!v->given && number >= 0) memcpy(&start, (const char *)&contact->options + contact->number[number]->at, sizeof start);
+  return start;
+}
+
+tgStatus tgi_parameters_of_contact(tgTask *t, const tgContact *contact, tgError *error) {
+  for (int i = 0; i < t->nparam; i++) {
+    const tgParamVar *v = &t->param[i];
+    const char *name = t->param_name[v->array];
+    double start = number_start(t, v, contact);
+    tgParamGrad *p = tg_param_grad_create_contact(contact, &name, 1, &t->alloc, error);
+    tg_param_grad_free(p);
+    if (p == NULL) return TG_ERR_INVALID;
+    if (!(v->low <= start && start <= v->high)) FAIL("parameters: %s starts at %g, which is not within %g and %g", name, start, v->low, v->high);
+  }
+  for (int i = 0; i < t->nparam; i++) t->param[i].start = number_start(t, &t->param[i], contact);
   return TG_OK;
 }
 

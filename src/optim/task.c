@@ -281,9 +281,15 @@ static void potential_options(const YamlOptions *o, tgContactOptions *c) {
   if (o->threads > 0) c->threads = o->threads;
 }
 
-static tgStatus make_contact(tgTask *t, const tgContactOptions *options, tgError *error) {
-  tgContact *made = tg_contact_create(t->model, t->word, options, error);
+static tgStatus make_contact(tgTask *t, const char *word, const tgContactOptions *options, tgError *error) {
+  tgContact *made = tg_contact_create(t->model, word, options, error);
   if (made == NULL) return TG_ERR_INVALID;
+  tgStatus st = tgi_parameters_of_contact(t, made, error);
+  if (st != TG_OK) {
+    tg_contact_free(made);
+    return st;
+  }
+  if (word != t->word) snprintf(t->word, sizeof t->word, "%s", word);
   t->contact_options = *options;
   tg_contact_free(t->contact);
   t->contact = made;
@@ -340,7 +346,7 @@ static tgStatus resolve(tgTask *t, const char *directory, const tgLoadOptions *o
   TG_TRY(load_model(t, directory, options, error));
   snprintf(t->word, sizeof t->word, "%s", t->yaml->contact);
   tgContactOptions o = file_options(t);
-  TG_TRY(make_contact(t, &o, error));
+  TG_TRY(make_contact(t, t->word, &o, error));
   TG_TRY(resolve_start(t, error));
   TG_TRY(resolve_initial(t, error));
   TG_TRY(tgi_parameters_resolve(t, error));
@@ -415,8 +421,8 @@ void tg_task_free(tgTask *t) {
 tgStatus tg_task_override(tgTask *task, const char *contact, const char *method, int iterations, tgError *error) {
   if (task == NULL) return tgi_error(error, TG_ERR_ARG, "no task given");
   if (contact != NULL) {
-    snprintf(task->word, sizeof task->word, "%s", contact);
-    TG_TRY(make_contact(task, &task->contact_options, error));
+    tgContactOptions o = task->contact_options;
+    TG_TRY(make_contact(task, contact, &o, error));
   }
   if (iterations > 0) task->optimizer.iterations = iterations;
   if (method == NULL) return TG_OK;
@@ -429,13 +435,7 @@ tgStatus tg_task_override(tgTask *task, const char *contact, const char *method,
 }
 
 tgStatus tgi_task_set_contact(tgTask *t, const char *word, const tgContactOptions *options, tgError *error) {
-  tgContact *made = tg_contact_create(t->model, word != NULL ? word : t->word, options, error);
-  if (made == NULL) return TG_ERR_INVALID;
-  tg_contact_free(t->contact);
-  t->contact = made;
-  t->contact_options = *options;
-  if (word != NULL) snprintf(t->word, sizeof t->word, "%s", word);
-  return TG_OK;
+  return make_contact(t, word != NULL ? word : t->word, options, error);
 }
 
 tgStatus tgi_task_retime(tgTask *t, int steps, double h, tgError *error) {
@@ -457,14 +457,14 @@ tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error) {
   if (task == NULL) return tgi_error(error, TG_ERR_ARG, "no task given");
   tgContactOptions o = task->contact_options;
   o.zero_contact_gradient = true;
-  return make_contact(task, &o, error);
+  return make_contact(task, task->word, &o, error);
 }
 
 tgStatus tg_task_contact_option(tgTask *task, const char *name, const char *value, tgError *error) {
   if (task == NULL) return tgi_error(error, TG_ERR_ARG, "no task given");
   tgContactOptions o = task->contact_options;
   TG_TRY(tg_contact_set(&o, name, value, error));
-  return make_contact(task, &o, error);
+  return make_contact(task, task->word, &o, error);
 }
 
 const tgModel *tg_task_model(const tgTask *task) { return task != NULL ? task->model : NULL; }

@@ -427,8 +427,8 @@ tgStatus tg_loss_without_parameters(void *ctx, tgSim *sim, int t, int steps, tgP
 static tgStatus check_parameters(Sweep *w) {
   const tgRolloutRun *run = w->run;
   if (run->dp == NULL) return TG_OK;
-  if (run->dp->model != w->r->sim->model)
-    return tgi_error(&w->res->error, TG_ERR_ARG, "the parameter gradient of the rollout was made for another model");
+  if (!tgi_param_fits(run->dp, w->r->sim))
+    return tgi_error(&w->res->error, TG_ERR_ARG, "the parameter gradient of the rollout was made for another model or contact model");
   if (run->loss == NULL || run->loss_param != NULL) return TG_OK;
   return tgi_error(&w->res->error, TG_ERR_ARG,
                    "a gradient in parameters needs loss_param, what the loss depends on in them directly; tg_loss_without_parameters when nothing");

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -17,14 +18,20 @@ typedef struct Entry { const char *name; int rows, cols; size_t at; } Entry;
 enum {
 #define TG_MODEL_PARAM(name, rows, cols, unit, text) AT_##name,
 #include "model/model_fields.def"
-  ENTRIES
+  ENTRIES,
+  MOST_ENTRIES = ENTRIES + TG_CONTACT_NUMBERS
 };
 
-static void entries(const tgModel *m, Entry *e) {
+// those of the model, then the numbers of the contact model (may be NULL); returns how many
+static int entries(const tgModel *m, const tgContact *c, Entry e[MOST_ENTRIES]) {
   int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nhullvert = m->nhullvert, ntendon = m->ntendon, neq = m->neq,
       npair = m->npair;
 #define TG_MODEL_PARAM(name, rows, cols, unit, text) e[AT_##name] = (Entry){#name, rows, cols, offsetof(tgParamGrad, name)};
 #include "model/model_fields.def"
+  int n = ENTRIES;
+  for (int i = 0; c != NULL && i < c->nnumber; i++)
+    e[n++] = (Entry){c->number[i]->parameter, 1, 1, offsetof(tgParamGrad, number) + (size_t)i * sizeof(tgReal *)};
+  return n;
 }
 
 const char *tg_param_name(int i) {
@@ -38,14 +45,30 @@ const char *tg_param_name(int i) {
 #undef TG_MODEL_SHARED
 #undef TG_MODEL_REAL
 
-static int entry_named(const char *name) {
-  for (int i = 0; i < ENTRIES; i++)
-    if (strcmp(tg_param_name(i), name) == 0) return i;
+static int entry_named(const Entry *e, int n, const char *name) {
+  for (int i = 0; i < n && name != NULL; i++)
+    if (strcmp(e[i].name, name) == 0) return i;
   return -1;
 }
 
-static tgStatus refuse(const tgModel *m, const char *name, tgError *error) {
+// a number of a contact model, name without "contact."
+static tgStatus refuse_number(const tgContact *c, const char *name, tgError *error) {
+  char known[240] = "";
+  size_t used = 0;
+  if (c == NULL)
+    return tgi_error(error, TG_ERR_ARG, "Parameter 'contact.%.60s' is of a contact model; tg_param_grad_create_contact takes those.", name);
+  for (int i = c->nnumber; i < c->nnumber + c->nfixed; i++)
+    if (strcmp(c->number[i]->name, name) == 0)
+      return tgi_error(error, TG_ERR_UNSUPPORTED, "Parameter 'contact.%.60s' (%s) has no derivative under the contact model '%s'.", name, c->number[i]->text,
+                       tg_contact_word(c));
+  for (int i = 0; i < c->nnumber && used < sizeof known; i++)
+    used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "; it has ", c->number[i]->parameter);
+  return tgi_error(error, TG_ERR_ARG, "The contact model '%s' has no parameter 'contact.%.60s'%s.", tg_contact_word(c), name, known);
+}
+
+static tgStatus refuse(const tgModel *m, const tgContact *c, const char *name, tgError *error) {
   tgField f = name != NULL ? tg_model_field_named(m, name) : (tgField){.data = NULL};
+  if (name != NULL && strncmp(name, "contact.", 8) == 0) return refuse_number(c, name + 8, error);
   if (f.name == NULL || f.scalar != TG_SCALAR_REAL)
     return tgi_error(error, TG_ERR_ARG, "A model has no parameter '%s'; tg_param_name lists those with a derivative.", name != NULL ? name : "(null)");
   return tgi_error(error, TG_ERR_UNSUPPORTED, "Parameter '%s' (%s) has no derivative; tg_param_name lists those that have one.", name, f.text);
@@ -53,19 +76,14 @@ static tgStatus refuse(const tgModel *m, const char *name, tgError *error) {
 
 static tgReal **slot(tgParamGrad *p, const Entry *e) { return (tgReal **)(void *)((char *)p + e->at); }
 
-tgParamGrad *tg_param_grad_create(const tgModel *model, const char *const *names, int n, const tgAllocator *allocator, tgError *error) {
-  if (model == NULL || (names != NULL && n < 0)) {
-    tgi_error(error, TG_ERR_ARG, "tg_param_grad_create needs a model and the number of names.");
-    return NULL;
-  }
-  Entry e[ENTRIES];
-  int chosen = names != NULL ? n : ENTRIES;
+static tgParamGrad *create(const tgModel *model, const tgContact *contact, const char *const *names, int n, const tgAllocator *allocator, tgError *error) {
+  Entry e[MOST_ENTRIES];
+  int known = entries(model, contact, e), chosen = names != NULL ? n : known;
   size_t size = 0, place = 6 * ((size_t)model->nv + (size_t)model->nbody);
-  entries(model, e);
   for (int k = 0; k < chosen; k++) {
-    int i = names == NULL ? k : names[k] != NULL ? entry_named(names[k]) : -1;
+    int i = names == NULL ? k : entry_named(e, known, names[k]);
     if (i < 0) {
-      refuse(model, names[k], error);
+      refuse(model, contact, names[k], error);
       return NULL;
     }
     size += (size_t)e[i].rows * (size_t)e[i].cols;
@@ -80,13 +98,14 @@ tgParamGrad *tg_param_grad_create(const tgModel *model, const char *const *names
   memset(p, 0, sizeof *p);
   p->alloc = a;
   p->model = model;
+  p->contact = contact;
   p->size = (int)size;
   p->value = (tgReal *)(void *)(p + 1);
   p->S = p->value + size;
   p->X = p->S + 6 * (size_t)model->nv;
   tgReal *at = p->value;
   for (int k = 0; k < chosen; k++) {
-    int i = names == NULL ? k : entry_named(names[k]);
+    int i = names == NULL ? k : entry_named(e, known, names[k]);
     if (*slot(p, &e[i]) != NULL) {
       tgi_error(error, TG_ERR_ARG, "Parameter '%s' is named twice.", names[k]);
       tg_param_grad_free(p);
@@ -98,6 +117,18 @@ tgParamGrad *tg_param_grad_create(const tgModel *model, const char *const *names
   p->places = p->body_pos != NULL || p->body_quat != NULL || p->jnt_pos != NULL || p->jnt_axis != NULL;
   tg_param_grad_clear(p);
   return p;
+}
+
+tgParamGrad *tg_param_grad_create(const tgModel *model, const char *const *names, int n, const tgAllocator *allocator, tgError *error) {
+  if (model != NULL && (names == NULL || n >= 0)) return create(model, NULL, names, n, allocator, error);
+  tgi_error(error, TG_ERR_ARG, "tg_param_grad_create needs a model and the number of names.");
+  return NULL;
+}
+
+tgParamGrad *tg_param_grad_create_contact(const tgContact *contact, const char *const *names, int n, const tgAllocator *allocator, tgError *error) {
+  if (contact != NULL && (names == NULL || n >= 0)) return create(contact->model, contact, names, n, allocator, error);
+  tgi_error(error, TG_ERR_ARG, "tg_param_grad_create_contact needs a contact model and the number of names.");
+  return NULL;
 }
 
 void tg_param_grad_free(tgParamGrad *p) {
@@ -112,10 +143,9 @@ void tg_param_grad_clear(tgParamGrad *p) {
 
 tgReal *tg_param_grad_field(tgParamGrad *p, const char *name, int *rows, int *cols) {
   if (p == NULL || name == NULL) return NULL;
-  Entry e[ENTRIES];
-  int i = entry_named(name);
+  Entry e[MOST_ENTRIES];
+  int i = entry_named(e, entries(p->model, p->contact, e), name);
   if (i < 0) return NULL;
-  entries(p->model, e);
   if (rows != NULL) *rows = e[i].rows;
   if (cols != NULL) *cols = e[i].cols;
   return *slot(p, &e[i]);

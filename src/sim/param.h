@@ -8,6 +8,7 @@
 struct tgParamGrad {
   tgAllocator alloc;
   const tgModel *model;
+  const tgContact *contact;    // whose numbers may be chosen; NULL: no contact model's
   int size;                    // of value
   tgReal *value;               // the chosen arrays, one after the other
   // into value; NULL when not chosen
@@ -19,11 +20,23 @@ struct tgParamGrad {
 #undef TG_MODEL_INT
 #undef TG_MODEL_SHARED
 #undef TG_MODEL_REAL
+  tgReal *number[TG_CONTACT_NUMBERS];   // of the contact model, in the order of contact->number
   // what depends on where things are, until tgi_place_vjp carries it to the parameters that place them
   bool places;                 // some of body_pos, body_quat, jnt_pos, jnt_axis is chosen
   tgReal *S;                   // nv x 6: of a dof's axis, poses held
   tgReal *X;                   // nbody x 6: of a body's pose as a force against its twist, axes held
 };
+
+/// Where the derivative in a number of the contact model goes, NULL when it is not chosen: TG_NUMBER_GRAD(p, mu).
+static inline tgReal *tgi_param_number(const tgParamGrad *p, size_t at) {
+  int i = tgi_contact_number_at(p->contact, at);
+  return i >= 0 ? p->number[i] : NULL;
+}
+#define TG_NUMBER_GRAD(grad, field) tgi_param_number(grad, offsetof(tgContactOptions, field))
+/// The gradient is of the sim's model and, where it has numbers of a contact model, of that.
+static inline bool tgi_param_fits(const tgParamGrad *p, const tgSim *s) {
+  return p->model == s->model && (p->contact == NULL || p->contact == s->contact_model);
+}
 
 /// Takes from a direction in the array `name` (rows x cols, at x) what would change the length of a unit quaternion or axis.
 void tgi_param_tangent(const tgModel *m, const char *name, int rows, int cols, const tgReal *x, tgReal *dir);

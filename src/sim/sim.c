@@ -53,6 +53,7 @@ static void place(tgSim *s, tgLayout *l) {
 #undef TG_SIM_INT
   s->contact = tgi_place(l, (size_t)z->ncon, sizeof *s->contact);
   s->term = tgi_place(l, s->contact_model != NULL ? (size_t)s->contact_model->nterm : 0, sizeof *s->term);
+  s->contact_number = tgi_place(l, s->contact_model != NULL ? (size_t)s->contact_model->nnumber : 0, sizeof(tgReal));
   s->hull = tgi_place(l, (size_t)m->nhull, sizeof *s->hull);
   s->hull_plane = tgi_place(l, hull_planes(m), 4 * sizeof(tgReal));
   s->m.hull = s->hull;
@@ -109,6 +110,16 @@ static void copy_parameters(tgSim *to_sim, const tgModel *from) {
 #undef TG_MODEL_SHARED
 }
 
+// the contact model's numbers as they were chosen when it was made
+static void reset_numbers(tgSim *s) {
+  const tgContact *c = s->contact_model;
+  for (int i = 0; c != NULL && i < c->nnumber; i++) {
+    double value;
+    memcpy(&value, (const char *)&c->options + c->number[i]->at, sizeof value);
+    s->contact_number[i] = value;
+  }
+}
+
 // every array, as far as the smaller capacity goes; row_A changes its width and is not kept
 static void copy_fields(tgSim *to, const tgSim *from) {
   const tgModel *m = from->model;
@@ -160,6 +171,7 @@ tgStatus tgi_sim_grow(tgSim *s) {
   if (make_block(&grown) != TG_OK)
     return tgi_error(&s->error, TG_ERR_MEMORY, "out of memory for %d contacts and %d rows", grown.cap.ncon, grown.cap.nrow);
   copy_parameters(&grown, &s->m);
+  for (int i = 0; s->contact_model != NULL && i < s->contact_model->nnumber; i++) grown.contact_number[i] = s->contact_number[i];
   copy_fields(&grown, s);
   s->alloc.free(s->alloc.ctx, s->block);
   *s = grown;
@@ -230,6 +242,7 @@ void tg_sim_reset(tgSim *sim) {
   if (sim == NULL) return;
   const tgModel *m = sim->model;
   copy_parameters(sim, m);
+  reset_numbers(sim);
   for (int i = 0; i < m->nq; i++) sim->qpos[i] = sim->m.qpos0[i];
   for (int i = 0; i < m->nv; i++) sim->qvel[i] = 0;
   for (int i = 0; i < m->nu; i++) sim->ctrl[i] = 0;
@@ -259,8 +272,20 @@ static bool is_shared(const char *name) {
   return false;
 }
 
+int tgi_contact_number_named(const tgContact *c, const char *parameter) {
+  for (int i = 0; c != NULL && i < c->nnumber; i++)
+    if (strcmp(c->number[i]->parameter, parameter) == 0) return i;
+  return -1;
+}
+
 tgReal *tg_sim_param(tgSim *sim, const char *name, int *rows, int *cols) {
   if (sim == NULL || name == NULL) return NULL;
+  int number = tgi_contact_number_named(sim->contact_model, name);
+  if (number >= 0) {
+    if (rows != NULL) *rows = 1;
+    if (cols != NULL) *cols = 1;
+    return &sim->contact_number[number];
+  }
   for (int i = 0; i < tg_model_field_count(&sim->m); i++) {
     tgField f = tg_model_field(&sim->m, i);
     if (strcmp(f.name, name) != 0 || f.scalar != TG_SCALAR_REAL || is_shared(name)) continue;

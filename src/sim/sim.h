@@ -41,8 +41,19 @@ typedef struct tgPairTerm {
 /// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point. implicit: 1 under a potential model, else 0.
 typedef struct tgCapacity { int ncon, nrow, npairmem, implicit; size_t stack; } tgCapacity;
 
+/// One number of a contact model that a user may choose: where it is in tgContactOptions, its default, least and largest value.
+typedef struct tgContactParam {
+  const char *name;
+  size_t at;
+  double value, least, most;
+  const char *unit, *text;
+  const char *parameter;               // what it is called among the parameters of a simulation ("contact.mu"); NULL: it has no derivative
+} tgContactParam;
+
+enum { TG_CONTACT_NUMBERS = 16 };
+
 /// A contact model bound to a model. The struct stands here, below contact/, because a sim sizes the solver's workspace
-/// through it; the rest is contact/'s.
+/// through it and has its own copy of its numbers; the rest is contact/'s.
 struct tgContact {
   const tgModel *model;
   tgAllocator alloc;
@@ -52,6 +63,8 @@ struct tgContact {
   void *data;                          // what the contact model keeps of the model's geometry, const after creation
   bool potential;                      // the kind is a potential model
   int nterm;                           // terms at most of a potential model, else 0
+  int nnumber, nfixed;                 // numbers with a derivative, parameters of each sim; those without, which are what the options say
+  const tgContactParam *number[TG_CONTACT_NUMBERS];   // first the former, then the latter
   size_t scratch;                      // bytes of a sim's scratch that the model's derivatives need besides the dynamics'
 };
 
@@ -67,6 +80,7 @@ struct tgSim {
   tgModel m;                   // shallow copy: real arrays point to this sim's own numbers
   const tgModel *model;
   const tgContact *contact_model;
+  tgReal *contact_number;      // contact_model->nnumber: this sim's own; tgi_contact_number
   tgAllocator alloc;
   tgCapacity cap, wanted;
   tgError error;
@@ -107,6 +121,21 @@ struct tgSim {
 /// TG_ERR_STATE and touches nothing, the error record included.
 static inline bool tgi_sim_claim(tgSim *s) { return __atomic_exchange_n(&s->busy, 1, __ATOMIC_ACQUIRE) == 0; }
 static inline void tgi_sim_release(tgSim *s) { __atomic_store_n(&s->busy, 0, __ATOMIC_RELEASE); }
+
+/// Which of the contact model's numbers stands at `at` of tgContactOptions; -1: none with a derivative, or no contact model.
+static inline int tgi_contact_number_at(const tgContact *c, size_t at) {
+  for (int i = 0; c != NULL && i < c->nnumber; i++)
+    if (c->number[i]->at == at) return i;
+  return -1;
+}
+/// The number called `parameter` ("contact.mu"); -1: none.
+int tgi_contact_number_named(const tgContact *c, const char *parameter);
+/// This sim's value of a number that its contact model lists as a parameter: TG_NUMBER(s, mu).
+static inline tgReal tgi_contact_number(const tgSim *s, size_t at) {
+  int i = tgi_contact_number_at(s->contact_model, at);
+  return i >= 0 ? s->contact_number[i] : NAN;
+}
+#define TG_NUMBER(sim, field) tgi_contact_number(sim, offsetof(tgContactOptions, field))
 
 /// Takes n reals from the scratch stack, not initialised; NULL when short (s->wanted.stack is then raised).
 tgReal *tgi_stack_real(tgSim *s, size_t n);

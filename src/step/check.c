@@ -27,6 +27,18 @@ static tgStatus check_array(tgSim *s, const char *name, const tgReal *x, int row
   return TG_OK;
 }
 
+static tgStatus check_numbers(tgSim *s) {
+  const tgContact *c = s->contact_model;
+  for (int i = 0; c != NULL && i < c->nnumber; i++) {
+    const tgContactParam *p = c->number[i];
+    double value = tgRe(s->contact_number[i]);
+    if (!(value >= p->least && value <= p->most))
+      return tgi_error(&s->error, isfinite(value) ? TG_ERR_ARG : TG_ERR_NOT_FINITE, "Parameter %s is %g; set %g to %g before the step.", p->parameter, value,
+                       p->least, p->most);
+  }
+  return TG_OK;
+}
+
 tgStatus tgi_check_parameters(tgSim *s) {
   const tgModel *m = &s->m;
   int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nsite = m->nsite, nhullvert = m->nhullvert,
@@ -38,7 +50,7 @@ tgStatus tgi_check_parameters(tgSim *s) {
 #undef TG_MODEL_INT
 #undef TG_MODEL_SHARED
 #undef TG_MODEL_REAL
-  return TG_OK;
+  return check_numbers(s);
 }
 
 tgStatus tgi_check_velocity(tgSim *s, const tgReal *v) {

@@ -52,13 +52,22 @@ static void inertial(const tgSim *s, int b, const tgReal *Z, tgParamGrad *p) {
 
 // slope of h f sqrt((y/h)^2 + eps^2) in f, and in h
 static tgReal friction_slope(const tgSim *s, tgReal y) {
-  double eps = s->contact_model->options.slip_speed;
+  tgReal eps = TG_NUMBER(s, slip_speed);
   return y / tgSqrt(y * y + eps * eps * s->h * s->h);
 }
 static tgReal friction_rate(const tgSim *s, tgReal f, tgReal y) {
-  double eps = s->contact_model->options.slip_speed, h = s->h;
-  tgReal r = tgSqrt(y * y + eps * eps * h * h);
+  double h = s->h;
+  tgReal eps = TG_NUMBER(s, slip_speed), r = tgSqrt(y * y + eps * eps * h * h);
   return -f * y * eps * eps * h / (r * r * r);
+}
+
+// p += zeta times the rates of that slope in h and, as eps stands with h, in eps
+static void friction_rates(const tgSim *s, tgReal f, tgReal y, tgReal zeta, tgParamGrad *p) {
+  tgReal *slip = TG_NUMBER_GRAD(p, slip_speed);
+  if (tgZero(f)) return;
+  tgReal rate = zeta * friction_rate(s, f, y);
+  if (p->opt_timestep != NULL) p->opt_timestep[0] += rate;
+  if (slip != NULL) *slip += rate * s->h / TG_NUMBER(s, slip_speed);
 }
 
 static void dofs(const tgSim *s, const tgiAdjoint *a, tgParamGrad *p) {
@@ -69,10 +78,9 @@ static void dofs(const tgSim *s, const tgiAdjoint *a, tgParamGrad *p) {
     if (p->dof_damping != NULL) p->dof_damping[d] += zeta * x / h;
     if (p->dof_armature != NULL) p->dof_armature[d] += zeta * (x - h * s->v0[d]) / (h * h);
     if (p->dof_frictionloss != NULL) p->dof_frictionloss[d] += zeta * friction_slope(s, x);
+    friction_rates(s, f, x, zeta, p);
     if (p->opt_timestep == NULL) continue;
-    tgReal rate = -m->dof_damping[d] * x / (h * h) + m->dof_armature[d] * (s->v0[d] / (h * h) - 2 * x / (h * h * h));
-    if (!tgZero(f)) rate += friction_rate(s, f, x);
-    p->opt_timestep[0] += zeta * rate;
+    p->opt_timestep[0] += zeta * (-m->dof_damping[d] * x / (h * h) + m->dof_armature[d] * (s->v0[d] / (h * h) - 2 * x / (h * h * h)));
   }
 }
 
@@ -98,7 +106,7 @@ static void spring(const tgSim *s, int j, const tgiAdjoint *a, tgParamGrad *p) {
 // mu b(x), x = gap/width, width = share (hi - lo); of a ball the gap is hi - angle, whose slope in the tangent is -Jr^-T n = -n
 static void range(const tgSim *s, int j, const tgiAdjoint *a, tgParamGrad *p) {
   const tgModel *m = &s->m;
-  double mu = s->contact_model->options.mu, share = s->contact_model->options.limit_range;
+  tgReal mu = TG_NUMBER(s, mu), share = TG_NUMBER(s, limit_range), *by_mu = TG_NUMBER_GRAD(p, mu), *by_share = TG_NUMBER_GRAD(p, limit_range);
   bool ball = m->jnt_type[j] == TG_JOINT_BALL;
   for (int side = 0; side < 2; side++) {
     tgReal gap, width, b[3], z = a->z[m->jnt_vadr[j]];
@@ -113,9 +121,12 @@ static void range(const tgSim *s, int j, const tgiAdjoint *a, tgParamGrad *p) {
     }
     tgReal x = gap / width, sign = side == 0 ? 1 : -1;
     tgi_limit_barrier(x, b);
-    // slope mu b'(x)/width: by the gap, then by the width
+    // slope mu b'(x)/width: by mu, by the gap, then by the width
+    if (by_mu != NULL) *by_mu += sign * z * b[1] / width;
     tgReal by_gap = sign * z * mu * b[2] / (width * width), by_width = -sign * z * mu * (b[1] + x * b[2]) / (width * width);
     bool spans = ball || (isfinite(tgRe(m->jnt_range[2 * j])) && isfinite(tgRe(m->jnt_range[2 * j + 1])));
+    if (by_share != NULL) *by_share += by_width * width / share;
+    if (p->jnt_range == NULL) continue;
     p->jnt_range[2 * j + side] -= sign * by_gap;
     if (!spans) continue;
     p->jnt_range[2 * j + 1] += share * by_width;
@@ -155,7 +166,8 @@ static void tendon(const tgSim *s, int t, tgiAdjoint *a, tgParamGrad *p) {
   for (int k = 0; k < l.n; k++) zeta += a->o.coef[k] * a->zeta[a->o.dof[k]];
   if (p->ten_damping != NULL) p->ten_damping[t] += zeta * l.y / h;
   if (p->ten_frictionloss != NULL) p->ten_frictionloss[t] += zeta * friction_slope(s, l.y);
-  if (p->opt_timestep != NULL) p->opt_timestep[0] += zeta * (-m->ten_damping[t] * l.y / (h * h) + (tgZero(f) ? 0 : friction_rate(s, f, l.y)));
+  if (p->opt_timestep != NULL) p->opt_timestep[0] -= zeta * m->ten_damping[t] * l.y / (h * h);
+  friction_rates(s, f, l.y, zeta, p);
   int side = tgi_tendon_side(m, t, length, NULL);
   if (side == 0) return;
   if (p->ten_stiffness != NULL) p->ten_stiffness[t] += zeta * (length - m->ten_lengthspring[2 * t + (side > 0)]);
@@ -227,7 +239,7 @@ tgStatus tgi_implicit_parameters(tgSim *s, tgiAdjoint *a, tgParamGrad *p) {
   dofs(s, a, p);
   for (int j = 0; j < m->njnt; j++) {
     spring(s, j, a, p);
-    if (p->jnt_range != NULL) range(s, j, a, p);
+    range(s, j, a, p);
   }
   for (int i = 0; i < m->nu; i++) actuator(s, i, a, p);
   for (int t = 0; t < m->ntendon; t++) tendon(s, t, a, p);

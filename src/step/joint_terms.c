@@ -43,7 +43,7 @@ tgReal tgi_actuator_start(const tgSim *s, int i) {
 // h f sqrt((y/h)^2 + eps^2): value, slope, curvature added
 static void dry_friction(const tgSim *s, double h, tgReal f, tgReal y, tgReal *energy, tgReal *slope, tgReal *curve) {
   if (tgZero(f)) return;
-  double eps = s->contact_model->options.slip_speed;
+  tgReal eps = TG_NUMBER(s, slip_speed);
   tgReal r = tgSqrt(y * y / (h * h) + eps * eps);
   *energy += h * f * r;
   *slope += f * y / (h * r);
@@ -152,7 +152,7 @@ bool tgi_limit(const tgSim *s, int j, int side, const tgReal *q, tgReal *gap, tg
   if (!m->jnt_limited[j] || m->jnt_type[j] == TG_JOINT_FREE || !isfinite(tgRe(range[side]))) return false;
   if (turns && (side == 0 || tgRe(range[1]) >= TG_PI)) return false;
   tgReal span = turns ? range[1] : range[1] - range[0];
-  *width = s->contact_model->options.limit_range * (isfinite(tgRe(span)) ? span : 1);
+  *width = TG_NUMBER(s, limit_range) * (isfinite(tgRe(span)) ? span : 1);
   tgReal x = q[m->jnt_qadr[j]];
   if (turns) {
     tgReal r[4], w[3];
@@ -169,7 +169,8 @@ bool tgi_limit(const tgSim *s, int j, int side, const tgReal *q, tgReal *gap, tg
 // mu b(gap/width) of joint j, whose derivative by its coordinate (a ball: its angle) has the sign of side
 static bool limit_terms(const tgSim *s, int j, int side, const tgReal *q, tgReal out[3]) {
   tgReal gap, width;
-  double mu = s->contact_model->options.mu, sign = side == 0 ? 1 : -1;
+  tgReal mu = TG_NUMBER(s, mu);
+  double sign = side == 0 ? 1 : -1;
   if (!tgi_limit(s, j, side, q, &gap, &width)) return false;
   if (!(tgRe(gap) > 0)) {
     out[0] = INFINITY;

@@ -206,7 +206,7 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tg
 }
 
 tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, tgGradInfo *info) {
-  if (sim == NULL || (dp != NULL && dp->model != sim->model)) return TG_ERR_ARG;
+  if (sim == NULL || (dp != NULL && !tgi_param_fits(dp, sim))) return TG_ERR_ARG;
   if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
   int clamps = 0;
   size_t mark = tgi_stack_mark(sim);
@@ -310,7 +310,7 @@ static tgStatus param_jacobian(tgSim *s, tgParamGrad *dp, tgReal *D, tgGradInfo 
 }
 
 tgStatus tg_sim_step_param_jacobian(tgSim *sim, tgParamGrad *dp, tgReal *D, tgGradInfo *info) {
-  if (sim == NULL || dp == NULL || D == NULL || dp->model != sim->model) return TG_ERR_ARG;
+  if (sim == NULL || dp == NULL || D == NULL || !tgi_param_fits(dp, sim)) return TG_ERR_ARG;
   if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
   tgiFpEnv env = tgi_fp_enter();
   tgStatus status = param_jacobian(sim, dp, D, info);

@@ -28,6 +28,7 @@ static void no_object(void **state) {
   OBJECT(tg_contact_create(NULL, NULL, NULL, &error));
   tg_contact_free(NULL);
   POINTER(tg_contact_word(NULL));
+  assert_null(tg_contact_param_name(NULL, 0));
   STATUS(tg_contact_set(NULL, NULL, NULL, NULL));
   POINTER(tg_contact_option_name(-1));
   tgDesc *desc = tg_desc_create(NULL);              // its allocator may be left out
@@ -144,6 +145,7 @@ static void no_object(void **state) {
   STATUS(tg_sim_step_vjp(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
   STATUS(tg_sim_point_param_vjp(NULL, 0, NULL, NULL, NULL));
   OBJECT(tg_param_grad_create(NULL, NULL, 0, NULL, &error));
+  OBJECT(tg_param_grad_create_contact(NULL, NULL, 0, NULL, &error));
   tg_param_grad_free(NULL);
   tg_param_grad_clear(NULL);
   POINTER(tg_param_grad_field(NULL, NULL, NULL, NULL));

@@ -67,9 +67,16 @@ static inline double tgt_param_slope(tgtParamCtx *c, const tgReal *w, bool analy
   return sum;
 }
 
+/// Parameter k of a sim: the model's, then its contact model's numbers; NULL past the end.
+static inline const char *tgt_param_name(const tgSim *s, int k) {
+  int n = 0;
+  while (tg_param_name(n) != NULL) n++;
+  return k < n ? tg_param_name(k) : tg_contact_param_name(s->contact_model, k - n);
+}
+
 static inline void tgt_check_param(tgtParamCtx *c, int k, const tgReal *w, tgParamGrad *p, tgtRandom *r, double tol, double floor_, const char *what,
                                    tgtParamSeen *seen) {
-  const char *name = tg_param_name(k);
+  const char *name = tgt_param_name(c->s, k);
   int rows = 0, cols = 0, prows, pcols;
   tgReal *g = tg_param_grad_field(p, name, &rows, &cols);
   // without restitution or dry friction there is no bounce and no row: a switch
@@ -120,14 +127,9 @@ static inline void tgt_check_param(tgtParamCtx *c, int k, const tgReal *w, tgPar
   free(dir);
 }
 
-static inline tgParamGrad *tgt_param_grad(const tgModel *m, tgError *e) {
-  const char *names[TGT_PARAMS_MOST];
-  int n = 0;
-  while (tg_param_name(n) != NULL) {
-    names[n] = tg_param_name(n);
-    n++;
-  }
-  return tg_param_grad_create(m, names, n, NULL, e);
+static inline tgParamGrad *tgt_param_grad(const tgSim *s, tgError *e) {
+  if (s->contact_model != NULL) return tg_param_grad_create_contact(s->contact_model, NULL, 0, NULL, e);
+  return tg_param_grad_create(s->model, NULL, 0, NULL, e);
 }
 
 /// The larger friction and restitution of two geoms counts: with equal ones there is no derivative.
@@ -144,9 +146,10 @@ static inline void tgt_check_param_rows(tgSim *s, tgParamGrad *p, const tgReal *
   const tgReal *g = tg_param_grad_values(p, &size);
   const char *names[TGT_PARAMS_MOST];
   int n = 0;
-  for (int k = 0; tg_param_name(k) != NULL; k++)
-    if (tg_param_grad_field(p, tg_param_name(k), NULL, NULL) != NULL) names[n++] = tg_param_name(k);
-  tgParamGrad *rows = tg_param_grad_create(s->model, names, n, NULL, NULL);
+  for (int k = 0; tgt_param_name(s, k) != NULL; k++)
+    if (tg_param_grad_field(p, tgt_param_name(s, k), NULL, NULL) != NULL) names[n++] = tgt_param_name(s, k);
+  tgParamGrad *rows = s->contact_model != NULL ? tg_param_grad_create_contact(s->contact_model, names, n, NULL, NULL)
+                                               : tg_param_grad_create(s->model, names, n, NULL, NULL);
   tgReal *D = malloc(sizeof(tgReal) * (size_t)ny * (size_t)(size + 1));
   assert_int_equal(tg_sim_step_param_jacobian(s, rows, D, NULL), TG_OK);
   double scale = 1;
@@ -177,7 +180,7 @@ static inline bool tgt_check_params(tgSim *s, double h, tgtRandom *r, double tol
   if (status == TG_OK) status = tg_sim_step(s, h, NULL);
   if (status == TG_OK) {
     tgError e;
-    tgParamGrad *p = tgt_param_grad(s->model, &e);
+    tgParamGrad *p = tgt_param_grad(s, &e);
     check_true(p != NULL, "%s", e.text);
     int *cls = malloc(sizeof(int) * (size_t)(s->nrow + 1));
     memcpy(cls, s->row_class, (size_t)s->nrow * sizeof *cls);
@@ -187,7 +190,7 @@ static inline bool tgt_check_params(tgSim *s, double h, tgtRandom *r, double tol
     assert_int_equal(tg_sim_step_vjp(s, w, w + nv, NULL, NULL, NULL, p, &info), TG_OK);
     tgt_check_param_rows(s, p, w);
     seen->states++;
-    for (int k = 0; tg_param_name(k) != NULL; k++) {
+    for (int k = 0; tgt_param_name(s, k) != NULL; k++) {
       assert_true(k < TGT_PARAMS_MOST);
       tgtParamCtx c = {.s = s, .h = h, .q = q, .v = v, .q1 = q1, .nrow = s->nrow, .cls = cls};
       tgt_check_param(&c, k, w, p, r, tol, floor_, what, seen);

@@ -382,7 +382,9 @@ static void check_param(Case *c, const char *name, tgtRandom *r) {
   }
 #endif
   memcpy(k.nominal, value, sizeof(tgReal) * (size_t)n);
-  for (int i = 0; i < n; i++) k.dir[i] = tgt_normal(r);
+  // a contact model's numbers by a share of themselves, as they are positive
+  bool number = strncmp(name, "contact.", 8) == 0;
+  for (int i = 0; i < n; i++) k.dir[i] = number ? value[i] : tgt_normal(r);
   tgi_param_tangent(m, name, rows, cols, value, k.dir);
   if (k.timestep) k.dir[0] = 1;
   get_state(s, k.x);
@@ -391,7 +393,7 @@ static void check_param(Case *c, const char *name, tgtRandom *r) {
   check_true(status == TG_OK, "%s: %d %s", name, status, s->error.text);
   memcpy(k.q1, s->qpos, (size_t)m->nq * sizeof(tgReal));
   tgError e = {0};
-  tgParamGrad *p = tg_param_grad_create(s->model, &name, 1, NULL, &e);
+  tgParamGrad *p = tg_param_grad_create_contact(s->contact_model, &name, 1, NULL, &e);
   check_true(p != NULL, "%s: %s", name, e.text);
   status = tg_sim_step_vjp(s, k.w, k.w + nv, NULL, NULL, NULL, p, NULL);
   check_true(status == TG_OK, "%s: %d %s", name, status, s->error.text);
@@ -414,9 +416,11 @@ static void test_parameters(void **state) {
   for (int k = 0; k < 4; k++) {
     tgtRandom r = {.s = (uint64_t)(2000 + k)};
     Case c = make_case(k, k % 2 == 0 || k == 3);
+    c.contact.options.mu = 1;   // so that limits push
     make_sim(&c);
     random_state(c.s, &r);
     for (int i = 0; tg_param_name(i) != NULL; i++) check_param(&c, tg_param_name(i), &r);
+    for (int i = 0; tg_contact_param_name(&c.contact, i) != NULL; i++) check_param(&c, tg_contact_param_name(&c.contact, i), &r);
     free_case(&c);
   }
 }

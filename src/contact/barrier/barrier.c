@@ -13,19 +13,14 @@
 #include "contact/barrier/touching.h"
 #include "math/spatial.h"
 
-#define PARAM(field, default_, least, most, unit, text) {#field, offsetof(tgContactOptions, field), default_, least, most, unit, text}
 static const tgContactParam param[] = {
-    PARAM(mu, 1e-6, 1e-30, 1e6, "J m^(1/2)", "weight of the contact potential"),
-    PARAM(slip_speed, 1e-3, 1e-12, 1e6, "m/s", "sliding speed about which friction takes hold"),
-    PARAM(friction_range, 0.1, 1e-9, 1e9, "m", "distance from which on surfaces do not rub"),
-    PARAM(eps, 0.5, 1e-3, 10, "", "width of the blend; below 0.4 the force has minima in distance"),
-    PARAM(local_range, 0.01, 1e-6, 0.5, "m", "distance at which the local barrier ends that stands in where there is no long range"),
+    TG_CONTACT_CONSTANT(friction_range, 0.1, 1e-9, 1e9, "m", "distance from which on surfaces do not rub"),
+    TG_CONTACT_CONSTANT(eps, 0.5, 1e-3, 10, "", "width of the blend; below 0.4 the force has minima in distance"),
+    TG_CONTACT_CONSTANT(local_range, 0.01, 1e-6, 0.5, "m", "distance at which the local barrier ends that stands in where there is no long range"),
 };
 
 static const tgContactParam local_param[] = {
-    PARAM(mu, 1e-6, 1e-30, 1e6, "J", "weight of the contact potential"),
-    PARAM(local_range, 0.01, 1e-6, 0.5, "m", "distance at which the local barrier ends"),
-    PARAM(slip_speed, 1e-3, 1e-12, 1e6, "m/s", "sliding speed about which friction takes hold"),
+    TG_CONTACT_CONSTANT(local_range, 0.01, 1e-6, 0.5, "m", "distance at which the local barrier ends"),
 };
 
 // ---- geoms ----
@@ -177,7 +172,7 @@ static tgStatus advance(tgSim *s, const tgReal *q, const tgReal *d, double *frac
 static tgStatus evaluate(tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
-  tgReal mu = s->contact_model->options.mu;
+  tgReal mu = TG_NUMBER(s, mu);
   tgi_barrier_pairs(s);
   clear_terms(s);
   s->potential = 0;
@@ -249,7 +244,7 @@ static tgStatus gradient_terms(tgSim *s, bool *other) {
   sum_pairs(s);
   w->beyond = w->current = false;
   for (int i = 0; i < k->npair; i++)
-    if (w->pair[i].apart) add_term(s->contact_model->options.mu, &k->pair[i], &w->pair[i].sum, &s->term[k->pair[i].term]);
+    if (w->pair[i].apart) add_term(TG_NUMBER(s, mu), &k->pair[i], &w->pair[i].sum, &s->term[k->pair[i].term]);
   return TG_OK;
 }
 

@@ -47,7 +47,8 @@ bool tgi_lag_in_planes(const tgSim *s, const tgiGeomPair *g) {
 tgiForceTask tgi_lag_task(tgSim *s, const tgiGeomPair *g, const tgReal *frame, tgReal n[3]) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
-  tgiForceTask t = {.law = &g->law, .mu = s->contact_model->options.mu, .range = g->law.local > 0 ? 0 : s->contact_model->options.friction_range, .patch = k->patch[g->A], .npatch = k->npatch[g->A], .room = w->lag.sum};
+  tgiForceTask t = {.law = &g->law, .mu = TG_NUMBER(s, mu), .range = g->law.local > 0 ? 0 : s->contact_model->options.friction_range,
+                    .patch = k->patch[g->A], .npatch = k->npatch[g->A], .room = w->lag.sum};
   if (w->pair[g - k->pair].planes.room > 0) t.planes = &w->pair[g - k->pair].planes;
   t.A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].posed;
   if (!g->plane) {
@@ -134,7 +135,7 @@ tgStatus tgi_lag_begin(tgSim *s, double h) {
 
 tgiFrictionLaw tgi_lag_law(const tgSim *s, const tgiGeomPair *g) {
   const tgiBarrierWork *w = s->solver;
-  return (tgiFrictionLaw){.lambda = tgi_pair_friction(&s->m, g->pair, 0, NULL), .h = w->lag.h, .eps = s->contact_model->options.slip_speed};
+  return (tgiFrictionLaw){.lambda = tgi_pair_friction(&s->m, g->pair, 0, NULL), .h = w->lag.h, .eps = TG_NUMBER(s, slip_speed)};
 }
 
 void tgi_lag_motions(const tgSim *s, const tgiGeomPair *g, tgiFrictionMotion m[2]) {

@@ -242,7 +242,10 @@ static tgStatus before(tgSim *s, const tgiGeomPair *g, const tgReal *Z, Time at,
   if (tgi_lag_in_planes(s, g)) t.plane = plane_rates; else t.point = point_rates;
   if (!tgi_tree_force(&t, &sum)) return touches(s);
   add_coefficient(s, g, r.lambda, p);
+  tgReal *slip = TG_NUMBER_GRAD(p, slip_speed);
   if (p->opt_timestep != NULL) p->opt_timestep[0] += lambda * r.h;
+  // s - eps is a function of h V and h eps
+  if (slip != NULL) *slip += lambda * r.h * s->h / TG_NUMBER(s, slip_speed);
   for (int j = 0; j < w.nd; j++) r.rate[j] *= lambda;
   for (int j = 0; j < TWISTS; j++) r.common[j] *= lambda;
   add_rates(s, g, &w, at, r.rate, r.common, p);
@@ -251,7 +254,7 @@ static tgStatus before(tgSim *s, const tgiGeomPair *g, const tgReal *Z, Time at,
 
 static bool any(const tgParamGrad *p) {
   return p->geom_friction != NULL || p->pair_friction != NULL || p->geom_pos != NULL || p->geom_quat != NULL || p->geom_size != NULL ||
-         p->geom_scale != NULL || p->opt_timestep != NULL;
+         p->geom_scale != NULL || p->opt_timestep != NULL || TG_NUMBER_GRAD(p, slip_speed) != NULL;
 }
 
 static tgStatus all_pairs(tgSim *s, const tgReal *Z, Time at, bool friction, tgParamGrad *p) {
@@ -264,10 +267,21 @@ static tgStatus all_pairs(tgSim *s, const tgReal *Z, Time at, bool friction, tgP
   return TG_OK;
 }
 
+// all terms are linear in mu, friction through its normal forces
+static void add_weight(const tgSim *s, const tgReal *Z, tgReal *by_mu) {
+  tgReal sum = 0;
+  for (int i = 0; i < s->nterm; i++) {
+    const tgPairTerm *t = &s->term[i];
+    sum += tgi_sp_dot(t->g, Z + 6 * t->body1) + tgi_sp_dot(t->g + 6, Z + 6 * t->body2);
+  }
+  *by_mu += sum / TG_NUMBER(s, mu);
+}
+
 tgStatus tgi_barrier_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p) {
   if (p->hull_vert != NULL && s->m.nhullvert > 0)
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "hull_vert has no derivative under this contact model, whose geoms are the meshes' own triangles; geom_scale has.");
   tgi_barrier_work(s)->tied = -1;
+  if (TG_NUMBER_GRAD(p, mu) != NULL) add_weight(s, Z, TG_NUMBER_GRAD(p, mu));
   if (!any(p)) return TG_OK;
   const tgiLag *lag = &tgi_barrier_work(s)->lag;
   size_t mark = tgi_stack_mark(s);

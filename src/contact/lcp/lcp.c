@@ -141,8 +141,8 @@ static tgStatus impulses(tgSim *s) {
 }
 
 static const tgContactParam params[] = {
-    {"erp", offsetof(tgContactOptions, erp), 0.2, 0, 1, "", "share of a penetration, limit or equality error removed per step: b += erp gap/h"},
-    {"restitution_speed", offsetof(tgContactOptions, restitution_speed), 1e-3, 0, INFINITY, "m/s", "approach speed below which nothing bounces: max(|g| h, this)"},
+    TG_CONTACT_CONSTANT(erp, 0.2, 0, 1, "", "share of a penetration, limit or equality error removed per step: b += erp gap/h"),
+    TG_CONTACT_CONSTANT(restitution_speed, 1e-3, 0, INFINITY, "m/s", "approach speed below which nothing bounces: max(|g| h, this)"),
 };
 
 static const tgImpulseModel impulse = {

@@ -83,11 +83,11 @@ static void check_state(tgSim *s, const tgReal *x, tgtRandom *r, const char *nam
 
 // dL/dp of what friction and the barrier depend on
 static void check_numbers(tgSim *s, const tgReal *x, tgtRandom *r, const char *name, tgtParamSeen *seen) {
-  static const char *const names[] = {"geom_friction", "geom_pos", "geom_quat", "geom_size", "opt_timestep", "opt_gravity"};
+  static const char *const names[] = {"geom_friction", "geom_pos", "geom_quat", "geom_size", "opt_timestep", "opt_gravity", "contact.mu", "contact.slip_speed"};
   enum { NAMES = sizeof names / sizeof *names };
   tgReal w[2 * NV], q1[NQ];
   tgError e = {0};
-  tgParamGrad *p = tg_param_grad_create(s->model, names, NAMES, NULL, &e);
+  tgParamGrad *p = tg_param_grad_create_contact(s->contact_model, names, NAMES, NULL, &e);
   check_true(p != NULL, "%s", e.text);
   set(s, x);
   assert_int_equal(tg_sim_step_growing(s, h, NULL), TG_OK);
@@ -101,7 +101,7 @@ static void check_numbers(tgSim *s, const tgReal *x, tgtRandom *r, const char *n
     tg_param_grad_clear(p);
   }
   assert_int_equal(status, TG_OK);
-  for (int k = 0; tg_param_name(k) != NULL; k++) {
+  for (int k = 0; tgt_param_name(s, k) != NULL; k++) {
     tgtParamCtx c = {.s = s, .h = h, .q = x, .v = x + NQ, .q1 = q1};
     tgt_check_param(&c, k, w, p, r, tolerance, 1e-3, name, seen);
   }
@@ -147,8 +147,11 @@ static void gradients(void **state) {
   o = tg_contact_default();
   o.mu = 0.1;
   follow("sdrs", &o, fast, 12, "local", &seen);
-  for (int k = 0; tg_param_name(k) != NULL; k++)
-    if (seen.acts[k] > 0) print_message("%s: acts in %d of 5 states, off by %.1e\n", tg_param_name(k), seen.acts[k], seen.worst[k]);
+  Rig rig = make("barrier", &o);
+  const char *name;
+  for (int k = 0; (name = tgt_param_name(rig.s, k)) != NULL; k++)
+    if (seen.acts[k] > 0) print_message("%s: acts in %d of 5 states, off by %.1e\n", name, seen.acts[k], seen.worst[k]);
+  drop(&rig);
 }
 
 int main(void) {
