@@ -16,9 +16,10 @@
 #include "base/random.h"
 #include "contact/contact.h"
 
-// first steps of the stencils: the wide one where nothing switches, narrower ones before a column is called spoiled
-enum { STENCILS = 3 };
-static const double STENCIL[STENCILS] = {1e-4, 1e-5, 1e-6};
+// first steps of the stencils: the wide one where nothing switches, narrower ones before a column is called spoiled, the narrowest for contact
+// potentials
+enum { STENCILS = 3, NARROW_STENCILS = 6 };
+static const double STENCIL[NARROW_STENCILS] = {1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9};
 // what an exact label says no switch is nearer than, in m, rad, m/s, rad/s
 static const double NEAR = 1e-9;
 enum { PROBES = 8 };
@@ -32,6 +33,7 @@ typedef struct Check {
   double *R, *E;                     // ny x nt references and their error estimates
   double *col, *err;                 // 4 ny: columns of the two sides
   double *side;                      // 4 ny: two columns and their errors
+  double *step;                      // nt: of the stencils that were taken
   double *noise;                     // ny: round-off of the step's outputs, measured
   tgiMode nominal, other;
   int nrow;                          // of the nominal step
@@ -118,6 +120,8 @@ static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
   for (int i = 0; i < c->nv + c->nu; i++) out[c->nq + i] = x[c->nq + i] + d[c->nv + i];
 }
 
+static tgiNumDiff differences(Check *c) { return (tgiNumDiff){.nx = c->nx, .nt = c->nt, .ny = c->ny, .map = map, .retract = retract, .ctx = c}; }
+
 static void put_column(Check *c, int j, const double *col, const double *err) {
   for (int i = 0; i < c->ny; i++) {
     c->R[i * c->nt + j] = col[i];
@@ -158,26 +162,55 @@ static void smooth_sides(Check *c, tgiNumDiff *d, int j, double *col, double *er
   }
 }
 
+// What a central difference of column j leaves open, in tenths of the tolerance; 0 where it is round-off, which a narrower one only has more of.
+static double left_open(const Check *c, int j, const double *err, double step) {
+  double most = 0;
+  for (int r = 0; r < 2; r++) {
+    double error = 0, noise = 2.2e-16 * c->largest;
+    for (int i = r * c->nv; i < (r + 1) * c->nv; i++) {
+      error = fmax(error, err[i]);
+      noise = fmax(noise, c->noise[i]);
+    }
+    if (error > tgi_numdiff_round_off(noise, step)) most = fmax(most, error / (0.1 * c->o.tolerance * block_scale(c, r * c->nv, j)));
+  }
+  return most;
+}
+
+// Central differences of column j: of the widest stencil in which the step is allowed, has one mode and is smooth enough for the extrapolation to
+// tell, else of the one that tells most. Contact potentials change over their gaps and slip speeds, which may be far below the widest. False: there
+// is none; *status is that of the last.
+static bool central_reference(Check *c, tgiNumDiff *d, int j, tgStatus *status) {
+  double least = INFINITY;
+  int stencils = c->sim->contact_model != NULL && c->sim->contact_model->potential ? NARROW_STENCILS : STENCILS;
+  for (int k = 0; k < stencils && !(least <= 1); k++) {
+    c->switched = false;
+    d->step = STENCIL[k];
+    *status = tgi_numdiff(d, c->x, c->t, TGI_SIDE_BOTH, c->col, c->err, c->work);
+    if (*status != TG_OK || c->switched) continue;
+    smooth_sides(c, d, j, c->col, c->err);
+    double open = left_open(c, j, c->err, d->step);
+    if (!(open < least)) continue;
+    least = open;
+    c->step[j] = d->step;
+    put_column(c, j, c->col, c->err);
+  }
+  return least < INFINITY;
+}
+
 // Reference for column j: central where no point switches the mode, else the side that the Jacobian is nearer to.
 static void reference(Check *c, int j) {
-  tgiNumDiff d = {.nx = c->nx, .nt = c->nt, .ny = c->ny, .map = map, .retract = retract, .ctx = c};
+  tgiNumDiff d = differences(c);
   double *col[2] = {c->col, c->col + c->ny}, *err[2] = {c->err, c->err + c->ny}, best = HUGE_VAL;
   tgStatus status = TG_OK;
   for (int k = 0; k < c->nt; k++) c->t[k] = k == j;
-  for (int k = 0; k < STENCILS; k++) {
-    c->switched = false;
-    d.step = STENCIL[k];
-    status = tgi_numdiff(&d, c->x, c->t, TGI_SIDE_BOTH, col[0], err[0], c->work);
-    if (status == TG_OK && !c->switched) {
-      c->reason[j][0] = 0;
-      smooth_sides(c, &d, j, col[0], err[0]);
-      c->reason[j][0] = 0;
-      put_column(c, j, col[0], err[0]);
-      return;
-    }
+  c->reason[j][0] = 0;
+  if (central_reference(c, &d, j, &status)) {
+    c->reason[j][0] = 0;
+    return;
   }
   c->spoiled[j] = 1;
-  if (status != TG_OK) snprintf(c->reason[j], sizeof c->reason[j], "%.190s", tg_sim_error(c->sim)->text);
+  c->step[j] = d.step;
+  if (status != TG_OK) snprintf(c->reason[j], sizeof c->reason[j], "no step of %.0e about this state: %.150s", d.step, tg_sim_error(c->sim)->text);
   for (int i = 0; i < c->ny; i++) c->R[i * c->nt + j] = NAN;
   for (int k = 0; k < 2; k++) {
     // a switch has been named already
@@ -211,8 +244,9 @@ static bool same_mode_near(Check *c, int j) {
 // Column j by differences of the pinned step: central, or the nearer side where a clamp switches.
 static void pinned_reference(Check *c, int j) {
   static const tgiSide sides[3] = {TGI_SIDE_BOTH, TGI_SIDE_ABOVE, TGI_SIDE_BELOW};
-  tgiNumDiff d = {.nx = c->nx, .nt = c->nt, .ny = c->ny, .map = map, .retract = retract, .ctx = c, .step = STENCIL[STENCILS - 1]};
+  tgiNumDiff d = differences(c);
   double best = HUGE_VAL;
+  d.step = STENCIL[STENCILS - 1];
   for (int k = 0; k < 3; k++) {
     c->switched = false;
     tgStatus status = tgi_numdiff(&d, c->x, c->t, sides[k], c->col, c->err, c->work);
@@ -244,27 +278,13 @@ static void pinned(Check *c) {
   }
 }
 
-// Round-off of the outputs, by second differences of points so near each other that only round-off has any: a wheel of 1e-7 kg m^2 turns the
-// round-off of the forces on it into far more than that of its speed. 0 where a switch is near.
+// A wheel of 1e-7 kg m^2 turns the round-off of the forces on it into far more than that of its speed, so it is measured. 0 where a switch is near.
 static void measure_noise(Check *c) {
-  enum { POINTS = 10 };
-  const double apart = 1e-11;
-  double *last[2] = {c->side, c->side + c->ny};
-  tgReal *y = c->work, *x = c->work + c->ny, *t = x + c->nx;
-  for (int i = 0; i < c->ny; i++) c->noise[i] = 0;
+  tgiNumDiff d = differences(c);
+  for (int j = 0; j < c->nt; j++) c->t[j] = tgi_random_normal(c->o.seed, PROBES, (uint64_t)j);
   c->switched = false;
-  for (int k = 0; k < POINTS; k++) {
-    for (int j = 0; j < c->nt; j++) t[j] = (k - POINTS / 2) * apart * tgi_random_normal(c->o.seed, PROBES, (uint64_t)j);
-    retract(c, c->x, t, x);
-    if (map(c, x, y) != TG_OK) c->switched = true;
-    for (int i = 0; i < c->ny; i++) {
-      double second = tgRe(y[i]) - 2 * last[1][i] + last[0][i];
-      if (k >= 2) c->noise[i] += second * second / (6 * (POINTS - 2));
-      last[0][i] = last[1][i];
-      last[1][i] = tgRe(y[i]);
-    }
-  }
-  for (int i = 0; i < c->ny; i++) c->noise[i] = c->switched ? 0 : sqrt(c->noise[i]);
+  tgStatus status = tgi_numdiff_noise(&d, c->x, c->t, c->noise, c->side, c->work);
+  for (int i = 0; i < c->ny && (status != TG_OK || c->switched); i++) c->noise[i] = 0;
 }
 
 static void column_name(const Check *c, int j, char *text, size_t size) {
@@ -286,7 +306,8 @@ static void compare(Check *c, tgGradCheck *check, const char *name, int r0, int 
   b->label = c->info.label;
   if (w.row >= 0) tgi_check_dof_name(&c->sim->m, w.row, b->row_name, sizeof b->row_name);
   if (w.col >= 0) column_name(c, c0 + w.col, b->col_name, sizeof b->col_name);
-  double scale = 0, noise = 0;
+  double scale = 0, noise = 0, narrow = STENCIL[STENCILS - 1];
+  for (int j = c0; j < c0 + n; j++) narrow = fmin(narrow, c->step[j]);
   for (int i = r0; i < r0 + c->nv; i++) {
     noise = fmax(noise, c->noise[i]);
     for (int j = c0; j < c0 + n; j++) {
@@ -296,9 +317,8 @@ static void compare(Check *c, tgGradCheck *check, const char *name, int r0, int 
   }
   // A block of zeros has references of round-off alone. What these may be off by is the floor of a difference that counts: the round-off of
   // the widest stencil, or what they say themselves up to the round-off of the narrowest, beyond which it would hide a step that is not smooth.
-  // An entry at the narrow end of Ridders' tableau, steps of 1/32, has the round-off 32/sqrt(2) noise, by 4/3 for the extrapolation; the worst of
-  // many entries three times that.
-  double round_off = fmax(16 * 2.2e-16 * c->largest, 90 * noise) / STENCIL[STENCILS - 1], floor = round_off * STENCIL[STENCILS - 1] / STENCIL[0];
+  noise = fmax(16 * 2.2e-16 * c->largest / 90, noise);
+  double round_off = tgi_numdiff_round_off(noise, narrow), floor = tgi_numdiff_round_off(noise, STENCIL[0]);
   floor = fmin(fmax(4 * b->estimate, floor), round_off);
   if (floor > c->o.tolerance * scale) {
     b->error *= (scale > 0 ? scale : 1) * c->o.tolerance / floor;
@@ -389,6 +409,7 @@ static void place(Check *c, tgLayout *l) {
   c->err = tgi_place(l, 2 * ny, sizeof(double));
   c->side = tgi_place(l, 4 * ny, sizeof(double));
   c->noise = tgi_place(l, ny, sizeof(double));
+  c->step = tgi_place(l, nt, sizeof(double));
   c->spoiled = tgi_place(l, nt, sizeof(int));
   c->reason = tgi_place(l, nt, sizeof *c->reason);
   c->nominal.row = tgi_place(l, rows, sizeof(tgiModeRow));

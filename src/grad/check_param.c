@@ -12,9 +12,6 @@
 #include "grad/check.h"
 #include "sim/param.h"
 
-// the last where round-off spoils the others, as with very light bodies
-static const double STENCIL[3] = {1e-5, 1e-6, 1e-4};
-
 typedef struct Check {
   tgSim *sim;
   double h;
@@ -23,7 +20,7 @@ typedef struct Check {
   const char *name;                  // of the array at hand
   bool switched, changes_h;
   tgReal *q, *v, *q1, *w, *nominal, *dir, *work;
-  double *col, *err;
+  double *col, *err, *noise, *last;
 } Check;
 
 static int feature_hash(const tgSim *s) {
@@ -70,29 +67,48 @@ static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
   return TG_OK;
 }
 
-// a random direction, scaled to the entries; along the unit spheres of quaternions and axes; not where bounds are infinite. The larger friction
-// (restitution) of two geoms counts, and the farther vertex of a sphere: where they are equal, all move by the same share and none overtakes another.
+// A random direction, scaled to the entries; along the unit spheres of quaternions and axes; not where bounds are infinite. Of a number that is the
+// largest of several, all move by the same share where a tie was met, and none overtakes another.
 static void direction(Check *c, const char *name, int rows, int cols, bool tied, uint64_t seed, int array) {
-  // polytopes' vertices move so little that faces stay as flat as they have to be
-  bool vertex = strcmp(name, "hull_vert") == 0;
+  int traits = tgi_param_traits(name);
   double least = INFINITY;
   for (int i = 0; i < c->sim->m.nhull; i++) least = fmin(least, c->sim->m.hull[i].radius);
-  bool together = tied && (strcmp(name, "geom_friction") == 0 || strcmp(name, "geom_restitution") == 0 || strcmp(name, "geom_size") == 0 || strcmp(name, "geom_scale") == 0);
   for (int i = 0; i < c->n; i++) {
     double size = fabs(tgRe(c->nominal[i])), d = tgi_random_normal(seed, (uint64_t)array, (uint64_t)i);
-    // a number that switches something on as it leaves zero stays there
-    bool off = size == 0 && (strstr(name, "restitution") != NULL || strstr(name, "frictionloss") != NULL);
-    c->dir[i] = !isfinite(size) || off ? 0 : c->changes_h ? c->h * 1e-1 : vertex ? 0.02 * least * d : (together ? 1 : d) * (size > 0 && size < 1 ? size : 1);
+    if (tied && (traits & TGI_PARAM_RIVALS) != 0) d = 1;
+    c->dir[i] = (traits & TGI_PARAM_CORNERS) != 0 ? 0.02 * least * d : d * (size > 0 && size < 1 ? size : 1);
+    if (!isfinite(size) || (size == 0 && (traits & TGI_PARAM_SWITCH) != 0)) c->dir[i] = 0;
+    if (c->changes_h) c->dir[i] = c->h * 1e-1;
   }
   tgi_param_tangent(c->sim->model, name, rows, cols, c->nominal, c->dir);
 }
 
+static tgiNumDiff differences(Check *c) { return (tgiNumDiff){.nx = 1, .nt = 1, .ny = c->ny, .map = map, .ctx = c, .analytic = !c->changes_h}; }
+
+// Round-off of L, at least that of the numbers it is made of. The velocity after the step of a contact potential is a difference of coordinates over h.
+static double measure_noise(Check *c) {
+  const tgSim *s = c->sim;
+  tgiNumDiff d = differences(c);
+  tgReal zero = 0, one = 1;
+  double sum = 0, largest = 1;
+  bool measured = tgi_numdiff_noise(&d, &zero, &one, c->noise, c->last, c->work) == TG_OK;
+  for (int i = 0; i < s->m.nq; i++) largest = fmax(largest, fabs(tgRe(c->q1[i])));
+  for (int i = 0; i < c->ny; i++) {
+    double least = 2.2e-16 * largest;
+    if (i >= c->nv && s->contact_model != NULL && s->contact_model->potential) least = fmax(least, least / c->h);
+    double noise = fmax(least, measured ? c->noise[i] : 0);
+    sum += tgRe(c->w[i] * c->w[i]) * noise * noise;
+  }
+  return sqrt(sum);
+}
+
 // dL along the direction and what it may be off by; switched is set where a feature changed
 static tgStatus difference(Check *c, double step, tgiSide side, double *slope, double *error) {
-  tgiNumDiff d = {.nx = 1, .nt = 1, .ny = c->ny, .map = map, .ctx = c, .step = step, .analytic = !c->changes_h};
+  tgiNumDiff d = differences(c);
   tgReal zero = 0, one = 1;
   *slope = *error = 0;
   c->switched = false;
+  d.step = step;
   tgStatus status = tgi_numdiff(&d, &zero, &one, side, c->col, c->err, c->work);
   for (int i = 0; i < c->ny && status == TG_OK; i++) {
     *slope += tgRe(c->w[i]) * c->col[i];
@@ -101,23 +117,54 @@ static tgStatus difference(Check *c, double step, tgiSide side, double *slope, d
   return status;
 }
 
-// least error of the central and, where something switches or a tie is met, the one-sided differences
-static tgStatus compare(Check *c, double ours, bool tied, double tolerance, double *reference, double *best) {
-  *best = INFINITY;
-  for (int k = 0; k < 3 && !(k == 2 && *best <= tolerance); k++)
-    for (int side = 0; side < 3; side++) {
-      static const tgiSide sides[3] = {TGI_SIDE_BOTH, TGI_SIDE_ABOVE, TGI_SIDE_BELOW};
-      double slope, estimate;
-      if (side > 0 && !tied && !c->switched) break;
-      tgStatus status = difference(c, STENCIL[k], sides[side], &slope, &estimate);
-      if (status != TG_OK) return status;
-      // round-off of the narrow end of the stencil
-      double floor = (4 * estimate + 1e-14 / STENCIL[k]) / tolerance, error = fabs(ours - slope) / fmax(fabs(slope), floor);
-      if (!(error < *best)) continue;
-      *best = error;
-      *reference = slope;
+// What is known of dL along the direction: the slope that agrees best, by how much, what the differences leave open, and whether it is round-off.
+typedef struct Slope { double value, error, doubt; bool round_off; } Slope;
+
+// with one step; where something switches or a tie is met, also of either side
+static tgStatus slope_at(Check *c, double step, double ours, bool tied, double noise, double tolerance, Slope *out) {
+  static const tgiSide sides[3] = {TGI_SIDE_BOTH, TGI_SIDE_ABOVE, TGI_SIDE_BELOW};
+  double round_off = tgi_numdiff_round_off(noise, step);
+  tgStatus status = TG_OK;
+  *out = (Slope){.error = INFINITY, .doubt = INFINITY};
+  for (int side = 0; side < 3 && (side == 0 || tied || c->switched); side++) {
+    double slope, estimate;
+    tgStatus st = difference(c, step, sides[side], &slope, &estimate);
+    if (st == TG_CANCELLED || st == TG_ERR_MEMORY) return st;
+    if (st != TG_OK) status = st;
+    if (st != TG_OK) continue;
+    double doubt = 4 * estimate + round_off, error = fabs(ours - slope) / fmax(fabs(slope), doubt / tolerance);
+    if (doubt < out->doubt) {
+      out->doubt = doubt;
+      out->round_off = 4 * estimate <= round_off;
     }
-  return TG_OK;
+    if (!(error < out->error)) continue;
+    out->error = error;
+    out->value = slope;
+  }
+  return out->error < INFINITY ? TG_OK : status;
+}
+
+// Differences of the step that leaves least open: a narrower one where the step is refused or not smooth enough, a wider one where round-off counts.
+// With none allowed the status is the refusal.
+static tgStatus compare(Check *c, double ours, bool tied, double tolerance, Slope *best) {
+  double noise = measure_noise(c), step = 1e-5;
+  const double widest = 1e-2, narrowest = 1e-9;
+  int way = 0;
+  tgStatus refused = TG_OK;
+  *best = (Slope){.error = INFINITY, .doubt = INFINITY};
+  while (step < 2 * widest && step > narrowest / 2) {
+    Slope now;
+    tgStatus status = slope_at(c, step, ours, tied, noise, tolerance, &now);
+    if (status == TG_CANCELLED || status == TG_ERR_MEMORY) return status;
+    if (status != TG_OK) refused = status;
+    if (status == TG_OK && now.doubt < best->doubt) *best = now;
+    if (best->doubt <= 0.1 * tolerance * fabs(ours) || best->error == 0) break;
+    int to = status == TG_OK && now.round_off ? 1 : -1;
+    if (way != 0 && to != way) break;
+    way = to;
+    step *= to > 0 ? 10 : 0.1;
+  }
+  return best->error < INFINITY ? TG_OK : refused;
 }
 
 // one array; *known is false where it has no derivative in this model
@@ -139,21 +186,27 @@ static tgStatus check_array(Check *c, int array, const tgGradCheckOptions *o, tg
   if (status == TG_OK) status = tg_sim_step_vjp(c->sim, c->w, c->w + c->nv, NULL, NULL, NULL, p, &info);
   *known = status != TG_ERR_UNSUPPORTED;
   if (status == TG_OK && c->n > 0) {
-    double ours = 0, reference = 0, best;
+    double ours = 0;
+    Slope best;
     direction(c, name, rows, cols, info.label != TG_GRAD_EXACT, o->seed, array);
     for (int i = 0; i < c->n; i++)
       if (c->dir[i] != 0) ours += tgRe(g[i] * c->dir[i]);
-    status = compare(c, ours, info.label != TG_GRAD_EXACT, o->tolerance, &reference, &best);
+    status = compare(c, ours, info.label != TG_GRAD_EXACT, o->tolerance, &best);
     set(c, 0);
-    if (status == TG_OK && !(best <= b->error)) {
-      b->error = best;
+    bool cannot = status != TG_OK && status != TG_CANCELLED && status != TG_ERR_MEMORY;
+    if (cannot || (status == TG_OK && !(best.error <= b->error))) {
+      b->error = best.error;
       b->ours = ours;
-      b->reference = reference;
+      b->reference = best.value;
       snprintf(b->col_name, sizeof b->col_name, "%s", name);
+    }
+    if (cannot) {
+      snprintf(b->reason, sizeof b->reason, "no step with %s changed by a share of 1e-9: %.130s", name, tg_sim_error(s)->text);
+      status = TG_OK;
     }
     if (info.label > b->label) {
       b->label = info.label;
-      memcpy(b->reason, info.reason, sizeof b->reason);
+      if (isfinite(b->error)) memcpy(b->reason, info.reason, sizeof b->reason);
     }
   }
   tg_param_grad_free(p);
@@ -175,6 +228,8 @@ static void place(Check *c, tgLayout *l, int most) {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(tgReal));
   c->col = tgi_place(l, ny, sizeof(double));
   c->err = tgi_place(l, ny, sizeof(double));
+  c->noise = tgi_place(l, ny, sizeof(double));
+  c->last = tgi_place(l, 2 * ny, sizeof(double));
 }
 
 static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {

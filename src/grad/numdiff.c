@@ -84,6 +84,27 @@ tgStatus tgi_numdiff(const tgiNumDiff *d, const tgReal *x, const tgReal *t, tgiS
   return TG_OK;
 }
 
+// the second difference of round-off alone has the variance 6 noise^2
+tgStatus tgi_numdiff_noise(const tgiNumDiff *d, const tgReal *x, const tgReal *t, double *noise, double *last, tgReal *work) {
+  enum { POINTS = 10 };
+  const double apart = 1e-11;
+  double *before = last + d->ny;
+  tgReal *y = work + d->nx + d->nt;
+  for (int i = 0; i < d->ny; i++) noise[i] = last[i] = before[i] = 0;
+  for (int k = 0; k < POINTS; k++) {
+    tgStatus status = eval(d, x, t, (k - POINTS / 2) * apart, y, work);
+    if (status != TG_OK) return status;
+    for (int i = 0; i < d->ny; i++) {
+      double second = tgRe(y[i]) - 2 * last[i] + before[i];
+      if (k >= 2) noise[i] += second * second / (6 * (POINTS - 2));
+      before[i] = last[i];
+      last[i] = tgRe(y[i]);
+    }
+  }
+  for (int i = 0; i < d->ny; i++) noise[i] = sqrt(noise[i]);
+  return TG_OK;
+}
+
 tgiWorst tgi_block_error(const tgReal *D, int ldd, const double *R, int ldr, int rows, int cols) {
   tgiWorst w = {0, -1, -1, 0, 0};
   double scale = 0, worst = -1;

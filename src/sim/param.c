@@ -157,6 +157,19 @@ tgReal *tg_param_grad_values(tgParamGrad *p, int *size) {
   return p->value;
 }
 
+int tgi_param_traits(const char *name) {
+  static const struct { const char *name; int traits; } known[] = {
+      {"body_quat", TGI_PARAM_UNIT},         {"geom_quat", TGI_PARAM_UNIT},
+      {"jnt_axis", TGI_PARAM_UNIT},          {"geom_friction", TGI_PARAM_RIVALS},
+      {"geom_size", TGI_PARAM_RIVALS},       {"geom_scale", TGI_PARAM_RIVALS},
+      {"dof_frictionloss", TGI_PARAM_SWITCH}, {"ten_frictionloss", TGI_PARAM_SWITCH},
+      {"pair_restitution", TGI_PARAM_SWITCH}, {"geom_restitution", TGI_PARAM_RIVALS | TGI_PARAM_SWITCH},
+      {"hull_vert", TGI_PARAM_CORNERS}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp(known[i].name, name) == 0) return known[i].traits;
+  return 0;
+}
+
 static void remove_along(const tgReal *x, int n, tgReal *dir) {
   tgReal along = 0;
   for (int i = 0; i < n; i++) along += x[i] * dir[i];
@@ -164,7 +177,7 @@ static void remove_along(const tgReal *x, int n, tgReal *dir) {
 }
 
 void tgi_param_tangent(const tgModel *m, const char *name, int rows, int cols, const tgReal *x, tgReal *dir) {
-  bool spring = strcmp(name, "qpos_spring") == 0, unit = strcmp(name, "jnt_axis") == 0 || strstr(name, "quat") != NULL;
+  bool spring = strcmp(name, "qpos_spring") == 0, unit = (tgi_param_traits(name) & TGI_PARAM_UNIT) != 0;
   for (int j = 0; spring && j < m->njnt; j++) {
     int at = m->jnt_qadr[j] + (m->jnt_type[j] == TG_JOINT_FREE ? 3 : 0);
     if (m->jnt_type[j] == TG_JOINT_FREE || m->jnt_type[j] == TG_JOINT_BALL) remove_along(x + at, 4, dir + at);

@@ -38,6 +38,15 @@ static inline bool tgi_param_fits(const tgParamGrad *p, const tgSim *s) {
   return p->model == s->model && (p->contact == NULL || p->contact == s->contact_model);
 }
 
+/// What is peculiar to the entries of a parameter array, as bits.
+typedef enum tgiParamTrait {
+  TGI_PARAM_UNIT = 1,          // its rows are unit quaternions or axes
+  TGI_PARAM_RIVALS = 2,        // the largest of several counts: two frictions or restitutions of a pair, two corners of a sphere
+  TGI_PARAM_SWITCH = 4,        // leaving 0 switches something on: a bounce, a row of dry friction
+  TGI_PARAM_CORNERS = 8        // corners of polytopes, whose faces have to stay flat
+} tgiParamTrait;
+int tgi_param_traits(const char *name);
+
 /// Takes from a direction in the array `name` (rows x cols, at x) what would change the length of a unit quaternion or axis.
 void tgi_param_tangent(const tgModel *m, const char *name, int rows, int cols, const tgReal *x, tgReal *dir);
 

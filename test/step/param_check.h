@@ -80,7 +80,7 @@ static inline void tgt_check_param(tgtParamCtx *c, int k, const tgReal *w, tgPar
   int rows = 0, cols = 0, prows, pcols;
   tgReal *g = tg_param_grad_field(p, name, &rows, &cols);
   // without restitution or dry friction there is no bounce and no row: a switch
-  bool step = strcmp(name, "opt_timestep") == 0, switches = strstr(name, "restitution") != NULL || strstr(name, "frictionloss") != NULL;
+  bool step = strcmp(name, "opt_timestep") == 0, switches = (tgi_param_traits(name) & TGI_PARAM_SWITCH) != 0;
   int n = rows * cols;
   if (g == NULL || n == 0) return;
   tgReal *dir = malloc(sizeof(tgReal) * 2 * (size_t)n), *nominal = dir + n;

@@ -1,0 +1,123 @@
+// test_check_potential.c: the gradient check of steps under a contact potential, whose scales, gaps and slip speeds times h, are far below its widest
+// stencil: what is right passes, what is wrong does not, and where no difference can be taken that is said.
+#include <stdio.h>
+
+#include "contact/contact.h"
+#include "support/rig.h"
+#include "tangere/grad.h"
+
+static void print(const tgGradCheck *c) {
+  for (int i = 0; i < c->nblock; i++)
+    print_message("%-10s error %.2g tolerance %.2g %s%s %s\n", c->block[i].name, c->block[i].error, c->block[i].tolerance, c->block[i].pass ? "" : "FAIL ",
+                  c->block[i].col_name, c->block[i].reason);
+}
+
+static tgGradCheck check_both(tgSim *s, double h) {
+  tgGradCheckOptions o = tg_grad_check_default();
+  tgGradCheck c;
+  o.h = h;
+  assert_int_equal(tg_grad_check_step(s, &o, &c), TG_OK);
+  tgStatus status = tg_grad_check_parameters(s, &o, &c);
+  check_true(status == TG_OK, "%s", tg_sim_error(s)->text);
+  return c;
+}
+
+static const tgGradBlock *block(const tgGradCheck *c, const char *name) {
+  for (int i = 0; i < c->nblock; i++)
+    if (strcmp(c->block[i].name, name) == 0) return &c->block[i];
+  fail_msg("no block %s", name);
+  return NULL;
+}
+
+// two cubes at rest one on the other: friction changes over 1e-5 m, and its coefficient hardly acts
+static void cubes_at_rest_pass(void **state) {
+  (void)state;
+  static const char xml[] = "<mujoco><worldbody><geom name='floor' type='plane' size='5 5 1'/>"
+                            "<body pos='0 0 .102'><freejoint/><geom name='low' type='box' size='.1 .1 .1'/></body>"
+                            "<body pos='.02 .01 .306'><freejoint/><geom name='high' type='box' size='.1 .1 .1'/></body></worldbody></mujoco>";
+  for (int k = 0; k < 2; k++) {
+    double h = k == 0 ? 0.01 : 0.002;
+    Rig r = rig_of_text(xml, "barrier", NULL);
+    for (int i = 0; i < 100; i++) assert_int_equal(tg_sim_step_growing(r.s, h, NULL), TG_OK);
+    tgGradCheck c = check_both(r.s, h);
+    if (!c.pass) print(&c);
+    assert_true(c.pass && block(&c, "dq'/dq")->label == TG_GRAD_EXACT && block(&c, "dq'/dq")->spoiled == 0);
+    // sizes and frictions of cubes are ties, and told as such
+    assert_true(block(&c, "dL/dp")->label == TG_GRAD_ONE_SIDED);
+    drop(&r);
+  }
+}
+
+// a box this far above the floor, without weight
+static Rig hovering(double gap, double mu) {
+  char xml[400];
+  tgContactOptions o = tg_contact_default();
+  o.mu = mu;
+  snprintf(xml, sizeof xml, "<mujoco><option gravity='0 0 0'/><worldbody><geom name='floor' type='plane' size='5 5 1' friction='.4'/>"
+           "<body pos='0 0 %.17g'><freejoint/><geom name='box' type='box' size='.13 .12 .1' friction='.7'/></body></worldbody></mujoco>", 0.1 + gap);
+  return rig_of_text(xml, "barrier", &o);
+}
+
+static void gaps_below_the_stencil_pass(void **state) {
+  (void)state;
+  static const double gap[] = {1e-4, 1e-5, 1e-6, 1e-7};
+  for (int k = 0; k < 4; k++) {
+    Rig r = hovering(gap[k], 1e-10);
+    tgGradCheck c = check_both(r.s, 0.01);
+    if (!c.pass) print(&c);
+    check_true(c.pass && block(&c, "dq'/dq")->spoiled == 0 && block(&c, "dq'/dq")->label == TG_GRAD_EXACT, "gap %g", gap[k]);
+    drop(&r);
+  }
+}
+
+// nearer than any stencil: the columns that would touch have one side at most, and the reason says why
+static void nearer_than_any_stencil_is_said(void **state) {
+  (void)state;
+  Rig r = hovering(1e-10, 1e-20);
+  tgGradCheckOptions o = tg_grad_check_default();
+  tgGradCheck c;
+  o.h = 0.01;
+  assert_int_equal(tg_grad_check_step(r.s, &o, &c), TG_OK);
+  const tgGradBlock *b = block(&c, "dq'/dq");
+  check_true(b->spoiled > 0 && b->label == TG_GRAD_ONE_SIDED && strstr(b->reason, "no step of 1e-09") != NULL && strstr(b->reason, "'floor'") != NULL, "%d %s",
+             b->spoiled, b->reason);
+  drop(&r);
+}
+
+// ---- a derivative in a number of the contact model that is wrong by a thousandth ----
+
+static const tgPotentialModel *right;
+
+static tgStatus wrong_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p) {
+  TG_TRY(right->parameters(s, Z, p));
+  tgReal *mu = TG_NUMBER_GRAD(p, mu);
+  if (mu != NULL) *mu *= 1.001;
+  return TG_OK;
+}
+
+static void a_wrong_number_is_refused(void **state) {
+  (void)state;
+  for (int wrong = 0; wrong < 2; wrong++) {
+    Rig r = hovering(1e-4, 1e-6);
+    const tgContactModel *own = r.c->kind;
+    tgContactModel kind = *own;
+    tgPotentialModel potential = *kind.potential;
+    right = own->potential;
+    potential.parameters = wrong ? wrong_parameters : right->parameters;
+    kind.potential = &potential;
+    r.c->kind = &kind;
+    tgGradCheckOptions o = tg_grad_check_default();
+    tgGradCheck c = {.pass = true};
+    assert_int_equal(tg_grad_check_parameters(r.s, &o, &c), TG_OK);
+    const tgGradBlock *b = block(&c, "dL/dp");
+    check_true(b->pass == !wrong && (!wrong || strcmp(b->col_name, "contact.mu") == 0), "%d: %s %g", wrong, b->col_name, b->error);
+    r.c->kind = own;
+    drop(&r);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(cubes_at_rest_pass), cmocka_unit_test(gaps_below_the_stencil_pass),
+                                     cmocka_unit_test(nearer_than_any_stencil_is_said), cmocka_unit_test(a_wrong_number_is_refused)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
