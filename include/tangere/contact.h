@@ -62,6 +62,8 @@ TG_API const char *tg_contact_option_name(int i);
 TG_API tgContact *tg_contact_create(const tgModel *model, const char *word, const tgContactOptions *options, tgError *error);
 TG_API void tg_contact_free(tgContact *contact);
 TG_API const char *tg_contact_word(const tgContact *contact);
+/// What the contact model has to say against options that it takes all the same, a sentence each; NULL past the last.
+TG_API const char *tg_contact_warning(const tgContact *contact, int i);
 /// Words known, in the order of the table; NULL past the end.
 TG_API const char *tg_contact_words(int i);
 

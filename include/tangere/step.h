@@ -17,7 +17,7 @@ typedef struct tgStepInfo {
                            ///< 2 pivoting, 3 Lemke, 4 Lemke on a shifted matrix, 5 sweeps
   double residual;         ///< of the contact conditions, relative; of a potential model: the last Newton step, of the scene's size
   double least_distance;   ///< smallest gap between geoms that may touch, infinity when none was near [m]
-  int ncontact, nrow;      ///< active contact points, constraint rows
+  int ncontact, nrow;      ///< active contact points, constraint rows; 0 under a contact potential, which has neither: see least_distance
   int nisland;             ///< islands: sets of trees that constraints join; each is solved and differentiated by itself
   int nleft;               ///< overlaps and passed limits left as they are, because with them pushed out the conditions of their island contradict
                            ///< each other (a part jammed by friction); they are held, and pushed out again when that is possible

@@ -67,6 +67,11 @@ bool tgi_cli_contact_options(const tgCli *cli, tgContactOptions *contact);
 tgModel *tgi_cli_load_model(const tgCli *cli, const char *path);
 /// After a contact solve that failed, or `held` steps that left overlaps as they are: the option that helps where links of a robot overlap by design.
 void tgi_cli_overlap_hint(const tgCli *cli, tgStatus status, int held);
+/// What the contact model warns of, and options of the command line that it does not take, on standard error. contact may be NULL.
+void tgi_cli_contact_warnings(const tgCli *cli, const tgContact *contact);
+/// After a first step (steps made: 0) that is refused where bodies touch or a joint is at its limit: keyframes to start from, which are tried, and the
+/// option that helps where links of a robot touch by design.
+void tgi_cli_start_hint(const tgCli *cli, tgSim *sim, double h, tgStatus status, int steps);
 /// A task with the command line's overrides; NULL: reason printed.
 tgTask *tgi_cli_load_task(const tgCli *cli, const char *path);
 /// True when the file is a task (its name ends in .yaml or .yml).
@@ -101,6 +106,7 @@ typedef struct tgCliTrajectory {
   tgRecorder recorder;
   double *q, *v, *u;             // (T+1) x nq, (T+1) x nv, T x nu
   int steps;                     // T
+  double least;                  // distance between geoms that may touch, of all steps [m]; infinity: none was near
   int held;                      // steps with overlaps that were left as they are (tgStepInfo.nleft)
 } tgCliTrajectory;
 

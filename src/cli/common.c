@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "cli/cli.h"
 #include "coll/contacts.h"
+#include "contact/contact.h"
 
 volatile int tgi_cli_interrupted;
 
@@ -98,9 +99,17 @@ static void list_notes(const tgCli *cli, const tgDesc *desc) {
   }
 }
 
+// the contact model asked for is a potential, under which bodies may not even touch
+static bool potential(const tgCli *cli) {
+  for (int i = 0; cli->contact != NULL && tgi_contact_table(i) != NULL; i++)
+    if (strcmp(tgi_contact_table(i)->word, cli->contact) == 0) return tgi_contact_table(i)->potential != NULL;
+  return false;
+}
+
 // Bodies of one robot whose shapes overlap in the file's pose can never be parted: contact between them is excluded, and
 // said so. Overlaps with other robots or the world are left, they are the user's scene. True: something was excluded.
-static bool exclude_overlapping(tgDesc *desc, const tgModel *model) {
+static bool exclude_overlapping(const tgCli *cli, tgDesc *desc, const tgModel *model) {
+  double least = potential(cli) ? 1e-9 : -1e-6;
   tgSim *sim = tg_sim_create(model, NULL, NULL, NULL);
   bool any = false;
   tgStatus st = sim != NULL ? tg_sim_forward(sim) : TG_ERR_MEMORY;
@@ -110,14 +119,40 @@ static bool exclude_overlapping(tgDesc *desc, const tgModel *model) {
   for (int i = 0; st == TG_OK && i < sim->ncon; i++) {
     const tgContactRow *c = &sim->contact[i];
     int a = model->geom_body[c->geom1], b = model->geom_body[c->geom2], n = desc->nexclude;
-    if (c->gap > -1e-6 || model->body_root[a] == 0 || model->body_root[a] != model->body_root[b]) continue;
+    if (c->gap > least || model->body_root[a] == 0 || model->body_root[a] != model->body_root[b]) continue;
     if (n > 0 && desc->exclude[n - 1].body1 == a && desc->exclude[n - 1].body2 == b) continue;
     any = tg_desc_add_exclude(desc, a, b) >= 0 || any;
     tg_desc_add_note(desc, TG_NOTE_WARNING, (tgSource){.file = -1}, "bodies '%s' and '%s' overlap by %.2g m in the pose of the file: no contact between them",
-                     tg_model_name(model, TG_THING_BODY, a), tg_model_name(model, TG_THING_BODY, b), -c->gap);
+                     tg_model_name(model, TG_THING_BODY, a), tg_model_name(model, TG_THING_BODY, b), fmax(0, -c->gap));
   }
   tg_sim_free(sim);
   return any;
+}
+
+void tgi_cli_contact_warnings(const tgCli *cli, const tgContact *contact) {
+  const char *text;
+  for (int i = 0; (text = tg_contact_warning(contact, i)) != NULL; i++) tgi_cli_say("tangere %s: warning: %s", cli->command, text);
+  for (int i = 0; contact != NULL && i < cli->ncontact_option; i++) {
+    char name[TG_CLI_OPTION_NAME];
+    tgi_cli_split_option(cli, i, name);
+    if (!tgi_contact_takes(contact, name))
+      tgi_cli_say("tangere %s: warning: option %s does nothing under the contact model '%s'", cli->command, name, tg_contact_word(contact));
+  }
+}
+
+void tgi_cli_start_hint(const tgCli *cli, tgSim *sim, double h, tgStatus status, int steps) {
+  const tgModel *m = sim->model;
+  char keys[400] = "";
+  size_t used = 0;
+  int body1 = sim->info.body1, body2 = sim->info.body2;
+  if (status != TG_ERR_INVALID || steps > 0) return;
+  for (int i = 0; i < m->nkey && used < sizeof keys; i++)
+    if (tg_sim_reset_key(sim, i) == TG_OK && tg_sim_step_growing(sim, h, NULL) == TG_OK)
+      used += (size_t)snprintf(keys + used, sizeof keys - used, "%s%s", used > 0 ? ", " : "", tg_model_name(m, TG_THING_KEY, i));
+  if (used > 0) tgi_cli_say("tangere %s: keyframes that can be started from, with --key NAME: %s", cli->command, keys);
+  else if (m->nkey > 0) tgi_cli_say("tangere %s: none of the model's keyframes can be started from either", cli->command);
+  if (body1 > 0 && body2 > 0 && m->body_root[body1] == m->body_root[body2] && !cli->exclude_overlapping)
+    tgi_cli_say("tangere %s: --exclude-overlapping leaves out contact between bodies of one robot that touch in the file's pose", cli->command);
 }
 
 void tgi_cli_overlap_hint(const tgCli *cli, tgStatus status, int held) {
@@ -131,7 +166,7 @@ tgModel *tgi_cli_load_model(const tgCli *cli, const char *path) {
   tgLoadOptions o = tgi_cli_load_options(cli);
   tgDesc *desc = tg_desc_load(path, &o, &error);
   tgModel *model = desc != NULL ? tg_model_compile(desc, NULL, &error) : NULL;
-  if (model != NULL && cli->exclude_overlapping && exclude_overlapping(desc, model)) {
+  if (model != NULL && cli->exclude_overlapping && exclude_overlapping(cli, desc, model)) {
     tg_model_free(model);
     model = tg_model_compile(desc, NULL, &error);
   }
@@ -162,8 +197,10 @@ tgTask *tgi_cli_load_task(const tgCli *cli, const char *path) {
   tgTask *task = tg_task_load(path, &o, &error);
   bool several = cli->contact != NULL && strchr(cli->contact, ',') != NULL;
   if (task != NULL && tg_task_override(task, several ? NULL : cli->contact, cli->method, cli->iterations, &error) == TG_OK &&
-      (!cli->zero_contact || tg_task_zero_contact_gradient(task, &error) == TG_OK) && task_options(cli, task, &error))
+      (!cli->zero_contact || tg_task_zero_contact_gradient(task, &error) == TG_OK) && task_options(cli, task, &error)) {
+    tgi_cli_contact_warnings(cli, tg_task_contact(task));
     return task;
+  }
   tgi_cli_error(cli->command, &error);
   tg_task_free(task);
   return NULL;

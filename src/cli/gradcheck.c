@@ -14,6 +14,7 @@ static int report(const tgCli *cli, const tgGradCheck *c) {
     FILE *to = cli->json ? stderr : stdout;
     fprintf(to, "%-4s %-16s error %-10.3g tolerance %-8.1g %-10s", b->pass ? "ok" : "FAIL", b->name, b->error, b->tolerance, tgi_cli_label(b->label));
     if (!b->pass && b->row >= 0) fprintf(to, " worst: d %s / d %s: %.9g, reference %.9g", b->row_name, b->col_name, b->ours, b->reference);
+    else if (!b->pass && b->col_name[0] != '\0') fprintf(to, " worst: d %s: %.9g, reference %.9g;", b->col_name, b->ours, b->reference);
     if (b->spoiled > 0) fprintf(to, " %d columns one-sided: %s", b->spoiled, b->reason);
     else if (b->reason[0] != '\0') fprintf(to, " %s", b->reason);
     fputc('\n', to);
@@ -59,6 +60,7 @@ static int check_step(const tgCli *cli, const tgModel *model, const tgContact *c
   error.status = st;
   int code = st == TG_OK ? TG_EXIT_OK : tgi_cli_error("gradcheck", &error);
   if (task == NULL) tgi_cli_overlap_hint(cli, st, t.held);
+  if (task == NULL) tgi_cli_start_hint(cli, sim, h, st, t.steps);
   tgi_cli_trajectory_free(&t);
   tg_sim_free(sim);
   return code;
@@ -112,6 +114,7 @@ int tgi_cli_gradcheck(const tgCli *cli) {
     }
     if (model != NULL) {
       contact = tg_contact_create(model, cli->contact != NULL ? cli->contact : "lcp", &o, &error);
+      tgi_cli_contact_warnings(cli, contact);
       code = contact != NULL ? check_step(cli, model, contact, NULL, &check) : tgi_cli_error("gradcheck", &error);
     }
   }

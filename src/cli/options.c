@@ -139,7 +139,8 @@ int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli) {
       return TG_EXIT_USAGE;
     }
     if (!store(cli, &options[index[which]], optarg)) {
-      fprintf(stderr, "tangere: --%s does not take '%s'\n", table[which].name, optarg);
+      fprintf(stderr, "tangere: --%s does not take '%s'%s%s\n", table[which].name, optarg, options[index[which]].value != NULL ? "; give " : "",
+              options[index[which]].value != NULL ? options[index[which]].value : "");
       return TG_EXIT_USAGE;
     }
   }

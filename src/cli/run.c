@@ -23,6 +23,7 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
   const tgModel *m = tg_sim_model(sim);
   size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nu = (size_t)m->nu;
   tgi_recorder_init(&out->recorder, m, NULL);
+  out->least = INFINITY;
   out->q = table(steps, m->nq);
   out->v = table(steps, m->nv);
   out->u = table(steps, m->nu);
@@ -42,6 +43,7 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
     tgStepInfo info;
     tgStatus st = tg_sim_step_growing(sim, h, &info);
     out->held += st == TG_OK && info.nleft > 0;
+    if (st == TG_OK) out->least = fmin(out->least, info.least_distance);
     if (st == TG_OK) st = tgi_recorder_add(&out->recorder, sim, true);
     if (st != TG_OK) {
       char why[640];
@@ -72,7 +74,7 @@ static tgStatus write_npz(const tgCliRun *run, const char *path, tgError *error)
     const tgCliTrajectory *t = &run->trajectory[i];
     const tgRecorder *r = &t->recorder;
     tgTrajectory stored = {.steps = t->steps, .q = t->q, .v = t->v, .u = t->u};
-    if (r->nframe == t->steps + 1) {
+    if (r->nframe == t->steps + 1 && !r->no_points) {
       stored.contact_offset = r->contact_offset;
       stored.contact_pos = r->contact_pos;
       stored.contact_force = r->contact_force;

@@ -20,6 +20,7 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   double seconds = tgi_cli_now() - began;
   if (st != TG_OK && st != TG_CANCELLED) code = tgi_cli_error("simulate", &error);
   tgi_cli_overlap_hint(cli, st, t.held);
+  tgi_cli_start_hint(cli, sim, h, st, t.steps);
   if (st == TG_CANCELLED) code = TG_EXIT_INTERRUPTED;
   if (t.q == NULL) {  // no memory for so many steps: nothing to show
     tg_sim_free(sim);
@@ -31,6 +32,7 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   json_t *q = json_array(), *v = json_array();
   for (int i = 0; i < tg_model_nq(model); i++) json_array_append_new(q, json_real(t.q[(size_t)t.steps * (size_t)tg_model_nq(model) + (size_t)i]));
   for (int i = 0; i < tg_model_nv(model); i++) json_array_append_new(v, json_real(t.v[(size_t)t.steps * (size_t)tg_model_nv(model) + (size_t)i]));
+  json_object_set_new(json, "least_distance", isfinite(t.least) ? json_real(t.least) : json_null());
   json_object_set_new(json, "qpos", q);
   json_object_set_new(json, "qvel", v);
   if (cli->out != NULL && t.steps == 0) tgi_cli_say("no step was made: nothing is written to %s", cli->out);
@@ -42,6 +44,7 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
     else tgi_cli_say("wrote %s/%s", cli->out, cli->no_replay ? "trajectory.npz" : "replay.html (open it in a browser)");
   }
   if (code != TG_EXIT_INPUT) tgi_cli_say("%d steps of %g s in %.3g s", t.steps, h, seconds);
+  if (code != TG_EXIT_INPUT && isfinite(t.least)) tgi_cli_say("least distance between geoms: %.3g m", t.least);
   if (cli->json) code = tgi_cli_print_json(json, code);
   else json_decref(json);
   tgi_cli_trajectory_free(&t);
@@ -60,6 +63,7 @@ int tgi_cli_simulate(const tgCli *cli) {
     return TG_EXIT_USAGE;
   }
   tgContact *contact = tg_contact_create(model, cli->contact != NULL ? cli->contact : "lcp", &o, &error);
+  tgi_cli_contact_warnings(cli, contact);
   int code = contact == NULL ? tgi_cli_error("simulate", &error) : run(cli, model, contact);
   tg_contact_free(contact);
   tg_model_free(model);

@@ -1,6 +1,7 @@
 // contact.c: binding a contact model to a model.
 #include "contact/contact.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,6 +76,18 @@ static tgStatus check_options(const tgContactModel *kind, const tgContactOptions
     return tgi_error(error, TG_ERR_ARG, "Contact options were not made by tg_contact_default of this version.");
   if (kind->potential != NULL) TG_TRY(check_numbers(kind->word, STEP_PARAMS, step_param, o, error));
   return check_numbers(kind->word, kind->nparam, kind->param, o, error);
+}
+
+void tgi_contact_warn(tgContact *c, const char *format, ...) {
+  va_list args;
+  if (c->nwarning == TG_CONTACT_WARNINGS) return;
+  va_start(args, format);
+  vsnprintf(c->warning[c->nwarning++], sizeof c->warning[0], format, args);
+  va_end(args);
+}
+
+const char *tg_contact_warning(const tgContact *contact, int i) {
+  return contact != NULL && i >= 0 && i < contact->nwarning ? contact->warning[i] : NULL;
 }
 
 tgContact *tg_contact_create(const tgModel *model, const char *word, const tgContactOptions *options, tgError *error) {

@@ -115,6 +115,12 @@ typedef struct tgContactModel {
 /// Lists the numbers of c->kind in c->number.
 void tgi_contact_numbers(tgContact *c);
 
+/// Adds a warning about the options (printf style), while the contact model is being made; beyond the room for them it is dropped.
+void tgi_contact_warn(tgContact *c, const char *format, ...) TG_PRINTF(2, 3);
+
+/// Does the contact model look at the option of that name?
+bool tgi_contact_takes(const tgContact *c, const char *name);
+
 /// Can the step of a potential model express the model's joints, actuators and tendons? TG_ERR_UNSUPPORTED: error (may be NULL) names the first
 /// that it cannot.
 tgStatus tgi_potential_express(const tgModel *m, tgError *error);

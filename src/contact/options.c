@@ -8,30 +8,42 @@
 #include "contact/contact.h"
 
 typedef enum Kind { NUMBER, TRUTH, COUNT, WORD } Kind;
-typedef struct Option { const char *name; Kind kind; size_t at; const char *word[4]; } Option;
+// whose: of potential models or of impulse models, but for numbers, which each model lists
+typedef enum Whose { LISTED, IMPULSE, POTENTIAL } Whose;
+typedef struct Option { const char *name; Kind kind; Whose whose; size_t at; const char *word[4]; } Option;
 
 // words in the order of the enumeration that they stand for
 #define AT(field) offsetof(tgContactOptions, field)
 static const Option option[] = {
-    {"erp", NUMBER, AT(erp), {NULL}},
-    {"symplectic", TRUTH, AT(symplectic), {NULL}},
-    {"explicit_damping", TRUTH, AT(explicit_damping), {NULL}},
-    {"restitution_speed", NUMBER, AT(restitution_speed), {NULL}},
-    {"bounce_gradient", TRUTH, AT(bounce_gradient), {NULL}},
-    {"mu", NUMBER, AT(mu), {NULL}},
-    {"eps", NUMBER, AT(eps), {NULL}},
-    {"slip_speed", NUMBER, AT(slip_speed), {NULL}},
-    {"friction_range", NUMBER, AT(friction_range), {NULL}},
-    {"local_range", NUMBER, AT(local_range), {NULL}},
-    {"limit_range", NUMBER, AT(limit_range), {NULL}},
-    {"form", WORD, AT(hierarchy), {"moment", "paper", "brute", NULL}},
-    {"friction", WORD, AT(friction_form), {"slip", "plane", NULL}},
-    {"long_range", WORD, AT(long_range), {"both", "backward", "off", NULL}},
-    {"threads", COUNT, AT(threads), {NULL}},
+    {"erp", NUMBER, LISTED, AT(erp), {NULL}},
+    {"symplectic", TRUTH, IMPULSE, AT(symplectic), {NULL}},
+    {"explicit_damping", TRUTH, IMPULSE, AT(explicit_damping), {NULL}},
+    {"restitution_speed", NUMBER, LISTED, AT(restitution_speed), {NULL}},
+    {"bounce_gradient", TRUTH, IMPULSE, AT(bounce_gradient), {NULL}},
+    {"mu", NUMBER, LISTED, AT(mu), {NULL}},
+    {"eps", NUMBER, LISTED, AT(eps), {NULL}},
+    {"slip_speed", NUMBER, LISTED, AT(slip_speed), {NULL}},
+    {"friction_range", NUMBER, LISTED, AT(friction_range), {NULL}},
+    {"local_range", NUMBER, LISTED, AT(local_range), {NULL}},
+    {"limit_range", NUMBER, LISTED, AT(limit_range), {NULL}},
+    {"form", WORD, POTENTIAL, AT(hierarchy), {"moment", "paper", "brute", NULL}},
+    {"friction", WORD, POTENTIAL, AT(friction_form), {"slip", "plane", NULL}},
+    {"long_range", WORD, POTENTIAL, AT(long_range), {"both", "backward", "off", NULL}},
+    {"threads", COUNT, POTENTIAL, AT(threads), {NULL}},
 };
 enum { NOPTIONS = sizeof option / sizeof *option };
 
 const char *tg_contact_option_name(int i) { return i >= 0 && i < NOPTIONS ? option[i].name : NULL; }
+
+bool tgi_contact_takes(const tgContact *c, const char *name) {
+  for (int i = 0; i < NOPTIONS; i++) {
+    if (strcmp(option[i].name, name) != 0) continue;
+    if (option[i].whose != LISTED) return c->potential == (option[i].whose == POTENTIAL);
+    for (int k = 0; k < c->nnumber + c->nfixed; k++)
+      if (strcmp(c->number[k]->name, name) == 0) return true;
+  }
+  return false;
+}
 
 static bool number(const char *text, double *x) {
   char *end;

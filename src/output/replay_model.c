@@ -141,6 +141,7 @@ static void contact_force(const tgSim *s, const tgContactRow *c, double force[3]
 
 tgStatus tgi_recorder_add(tgRecorder *r, const tgSim *sim, bool contacts) {
   int ncon = contacts && sim->h > 0 ? sim->ncon : 0;
+  r->no_points = sim->contact_model != NULL && sim->contact_model->potential;
   if (!make_room(r, ncon)) return TG_ERR_MEMORY;
   size_t n = (size_t)r->nbody, at = (size_t)r->nframe * n;
   memcpy(r->body_pos + 3 * at, sim->xpos, 3 * n * sizeof(double));
@@ -160,6 +161,6 @@ tgStatus tgi_recorder_add(tgRecorder *r, const tgSim *sim, bool contacts) {
 
 tgReplayTrajectory tgi_recorder_trajectory(const tgRecorder *r, const char *label, double iteration, double dt, int max_frames) {
   int stride = max_frames > 0 && r->nframe > max_frames ? (r->nframe + max_frames - 1) / max_frames : 1;
-  return (tgReplayTrajectory){label, iteration, dt, r->nframe, stride, r->body_pos, r->body_quat, r->contact_offset,
-                              r->contact_pos, r->contact_force};
+  return (tgReplayTrajectory){label, iteration, dt, r->nframe, stride, r->body_pos, r->body_quat,
+                              r->no_points ? NULL : r->contact_offset, r->contact_pos, r->contact_force};
 }

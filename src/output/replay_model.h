@@ -24,6 +24,7 @@ typedef struct tgRecorder {
   int frame_room, contact_room;
   double *body_pos;       ///< nframe x nbody x 3 [m], world
   double *body_quat;      ///< nframe x nbody x 4
+  bool no_points;         ///< of a contact potential, which has no contact points: nothing is said of contacts
   int *contact_offset;    ///< nframe + 1
   double *contact_pos;    ///< ncontact x 3 [m], world
   double *contact_force;  ///< ncontact x 3 [N], world: on the body that can move; where both can, on the one held up

@@ -50,7 +50,7 @@ typedef struct tgContactParam {
   const char *parameter;               // what it is called among the parameters of a simulation ("contact.mu"); NULL: it has no derivative
 } tgContactParam;
 
-enum { TG_CONTACT_NUMBERS = 16 };
+enum { TG_CONTACT_NUMBERS = 16, TG_CONTACT_WARNINGS = 4 };
 
 /// A contact model bound to a model. The struct stands here, below contact/, because a sim sizes the solver's workspace
 /// through it and has its own copy of its numbers; the rest is contact/'s.
@@ -65,6 +65,8 @@ struct tgContact {
   int nterm;                           // terms at most of a potential model, else 0
   int nnumber, nfixed;                 // numbers with a derivative, parameters of each sim; those without, which are what the options say
   const tgContactParam *number[TG_CONTACT_NUMBERS];   // first the former, then the latter
+  int nwarning;
+  char warning[TG_CONTACT_WARNINGS][200];
   size_t scratch;                      // bytes of a sim's scratch that the model's derivatives need besides the dynamics'
 };
 

@@ -29,6 +29,7 @@ static void no_object(void **state) {
   tg_contact_free(NULL);
   POINTER(tg_contact_word(NULL));
   assert_null(tg_contact_param_name(NULL, 0));
+  assert_null(tg_contact_warning(NULL, 0));
   STATUS(tg_contact_set(NULL, NULL, NULL, NULL));
   POINTER(tg_contact_option_name(-1));
   tgDesc *desc = tg_desc_create(NULL);              // its allocator may be left out

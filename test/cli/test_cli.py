@@ -316,6 +316,29 @@ def test_keyframes(tmp_path):
     run("gradcheck", tmp_path / "m.xml", "--key", "low", code=2)
 
 
+BOX = """<mujoco><option timestep="0.01"/><worldbody><geom name="floor" type="plane" size="5 5 1"/>
+<body pos="0 0 0.1"><freejoint/><geom name="box" type="box" size="0.1 0.12 0.1"/></body></worldbody>
+<keyframe><key name="sunk" qpos="0 0 0.05 1 0 0 0"/><key name="up" qpos="0 0 0.102 1 0 0 0"/></keyframe></mujoco>"""
+
+
+def test_contact_potential(tmp_path):
+    (tmp_path / "m.xml").write_text(BOX)
+    barrier = [tmp_path / "m.xml", "--contact", "barrier"]
+    for command in "simulate", "gradcheck":
+        # what touches is refused by name; of the keyframes only one that can be started from is offered
+        said = run(command, *barrier, code=2).stderr
+        assert "'floor'" in said and "rounding" in said and "with --key NAME: up\n" in said
+        # taken with a warning, or of another contact model
+        said = run(command, *barrier, "--key", "up", "--steps", 2, "--option", "eps=0.3", "--option", "erp=0.1").stderr
+        assert "warning: Contact option eps is 0.3" in said and "option erp does nothing under the contact model 'barrier'" in said
+        assert "warning" not in run(command, *barrier, "--key", "up", "--steps", 2).stderr
+    # there are no contact points to tell of, and the distance is told
+    done = run("simulate", *barrier, "--key", "up", "--steps", 50, "--json", "--no-replay", "--out", tmp_path / "out")
+    assert 0 < json.loads(done.stdout)["least_distance"] < 2e-3
+    assert not [name for name in numpy.load(tmp_path / "out" / "trajectory.npz").files if name.startswith("contact")]
+    assert json.loads(run("simulate", MODEL, "--steps", 1, "--json").stdout)["least_distance"] is None
+
+
 def test_replay_needs_a_whole_folder(tmp_path):
     run("simulate", MODEL, "--steps", 2, "--no-replay", "--out", tmp_path)
     npz = tmp_path / "trajectory.npz"

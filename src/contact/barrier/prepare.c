@@ -133,6 +133,14 @@ static tgStatus fill(tgContact *c, tgiBarrier *k, tgError *error) {
   return k->pool != NULL ? TG_OK : tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d threads.", c->options.threads);
 }
 
+// where terms of clusters and of triangles are blended over too short a way, the force has minima [math/barrier Hierarchy]
+static void warn_of_blend(tgContact *c) {
+  const double least = 0.4;
+  bool blends = c->options.hierarchy != TG_HIERARCHY_BRUTE && law_of(c).local == 0;
+  if (blends && c->options.eps < least)
+    tgi_contact_warn(c, "Contact option eps is %g: below %g the force has minima in distance, in which bodies can be caught.", c->options.eps, least);
+}
+
 tgStatus tgi_barrier_prepare(tgContact *c, tgError *error) {
   if (!(c->options.threads >= 1 && c->options.threads <= 1024))
     return tgi_error(error, TG_ERR_ARG, "Contact option threads is %d; give 1 to 1024.", c->options.threads);
@@ -140,6 +148,7 @@ tgStatus tgi_barrier_prepare(tgContact *c, tgError *error) {
   if (k == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the contact model.");
   *k = (tgiBarrier){.alloc = c->alloc, .form = of_paper(c) ? TGI_TREE_PAPER : TGI_TREE_MOMENT};
   c->data = k;
+  warn_of_blend(c);
   return fill(c, k, error);
 }
 

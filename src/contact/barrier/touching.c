@@ -80,11 +80,39 @@ static bool inside(const tgiPosed *A, const tgiPosed *B) {
   return w > 0.5 && fabs(w - round(w)) < 1e-6;
 }
 
+// The faces that are deepest in each other, from those that were found: they may touch at an edge only. Of large meshes those found are taken.
+static double deepest(const tgiPosed *A, const tgiPosed *B, int face[2]) {
+  const double most_pairs = 1e6, none[3] = {0, 0, 0};
+  double shift[3], x[9], y[9], depth;
+  shift_of(A, B, shift);
+  face_of(A, none, face[0], x);
+  face_of(B, shift, face[1], y);
+  depth = depth_of(x, y);
+  if ((double)A->surface->nface * B->surface->nface > most_pairs) return depth;
+  for (int a = 0; a < A->surface->nface; a++)
+    for (int b = 0; b < B->surface->nface; b++) {
+      face_of(A, none, a, x);
+      face_of(B, shift, b, y);
+      double d = depth_of(x, y);
+      if (!(d > depth)) continue;
+      depth = d;
+      face[0] = a;
+      face[1] = b;
+    }
+  return depth;
+}
+
+// what to do about a depth
+static const char *advice(double depth) {
+  return depth < 1e-9 ? ", which is rounding; a step under the contact potential must start with them apart: part them by 1e-4 m or so"
+                      : " deep; a step under the contact potential must start with them apart";
+}
+
 static tgStatus error_touch(tgSim *s, const tgiGeomPair *g, const tgiBarrierPair *p) {
   const tgiBarrierWork *w = tgi_barrier_work(s);
   const tgiPosed *A = &w->geom[g->A].posed, *B = &w->geom[g->B].posed;
   char a[128], b[128];
-  double none[3] = {0, 0, 0}, shift[3], x[9], y[9], depth = 0;
+  double none[3] = {0, 0, 0}, x[9], depth = 0;
   face_of(A, none, p->face[0], x);
   tgi_model_label(&s->m, TG_THING_GEOM, g->A, a, sizeof a);
   tgi_model_label(&s->m, TG_THING_GEOM, g->B, b, sizeof b);
@@ -95,13 +123,12 @@ static tgStatus error_touch(tgSim *s, const tgiGeomPair *g, const tgiBarrierPair
       for (int i = 0; i < 3; i++) z += tgRe(R[3 * i + 2]) * (x[3 * k + i] + tgRe(A->origin[i]) - tgRe(at[i]));
       depth = fmax(depth, -z);
     }
-    return tgi_error(&s->error, TG_ERR_INVALID, "Face %d of %s reaches %.3g m into %s; a step under the contact potential must start with them apart.",
-                     A->surface->origin[p->face[0]], a, depth, b);
+    return tgi_error(&s->error, TG_ERR_INVALID, "Face %d of %s reaches into %s, %.3g m%s.", A->surface->origin[p->face[0]], a, b, depth, advice(depth));
   }
-  shift_of(A, B, shift);
-  face_of(B, shift, p->face[1], y);
-  return tgi_error(&s->error, TG_ERR_INVALID, "Face %d of %s and face %d of %s touch, %.3g m deep; a step under the contact potential must start with them apart.",
-                   A->surface->origin[p->face[0]], a, B->surface->origin[p->face[1]], b, depth_of(x, y));
+  int face[2] = {p->face[0], p->face[1]};
+  depth = deepest(A, B, face);
+  return tgi_error(&s->error, TG_ERR_INVALID, "Face %d of %s and face %d of %s touch, %.3g m%s.", A->surface->origin[face[0]], a, B->surface->origin[face[1]], b,
+                   depth, advice(depth));
 }
 
 static tgStatus error_inside(tgSim *s, int inner, int outer) {

@@ -251,6 +251,46 @@ static void test_touching(void **state) {
               "<body pos='.1 0 1'><freejoint/><geom name='large' type='box' size='1 1 1'/></body>", "'small'", "'large'", "inside");
 }
 
+// at the height of its half side, which rounding makes touch or not: said to be rounding, with what to do about it
+static void test_touching_to_rounding(void **state) {
+  (void)state;
+  check_error("<geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .1'><freejoint/><geom name='one' type='box' size='.1 .1 .1'/></body>",
+              "'one'", "rounding", "part them");
+}
+
+// a blend below 0.4 is taken, with a warning; where nothing is blended there is none
+static void test_warnings(void **state) {
+  (void)state;
+  static const struct { const char *word; double eps; tgHierarchy form; tgLongRange range; bool warned; } row[] = {
+      {"barrier", 0.39, TG_HIERARCHY_MOMENT, TG_LONG_RANGE_BOTH, true}, {"barrier", 0.1, TG_HIERARCHY_PAPER, TG_LONG_RANGE_BOTH, true},
+      {"barrier", 0.4, TG_HIERARCHY_MOMENT, TG_LONG_RANGE_BOTH, false}, {"barrier", 0.1, TG_HIERARCHY_BRUTE, TG_LONG_RANGE_BOTH, false},
+      {"barrier", 0.1, TG_HIERARCHY_MOMENT, TG_LONG_RANGE_OFF, false},  {"sdrs", 0.1, TG_HIERARCHY_MOMENT, TG_LONG_RANGE_BOTH, false},
+      {"lcp", 0.1, TG_HIERARCHY_MOMENT, TG_LONG_RANGE_BOTH, false}};
+  for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+    tgContactOptions o = tg_contact_default();
+    o.eps = row[k].eps;
+    o.hierarchy = row[k].form;
+    o.long_range = row[k].range;
+    Rig r = rig_of_text("<mujoco><worldbody>" SCENE "</worldbody></mujoco>", row[k].word, &o);
+    const char *text = tg_contact_warning(r.c, 0);
+    check_true((text != NULL) == row[k].warned, "row %zu: %s", k, text != NULL ? text : "no warning");
+    check_true(text == NULL || (strstr(text, "eps") != NULL && strstr(text, "0.4") != NULL && tg_contact_warning(r.c, 1) == NULL), "%s", text);
+    assert_null(tg_contact_warning(r.c, -1));
+    drop(&r);
+  }
+}
+
+// which options a contact model looks at
+static void test_takes(void **state) {
+  (void)state;
+  Rig r = rig(SCENE, NULL), other = rig_of_text("<mujoco><worldbody>" SCENE "</worldbody></mujoco>", "lcp", NULL);
+  assert_true(tgi_contact_takes(r.c, "mu") && tgi_contact_takes(r.c, "eps") && tgi_contact_takes(r.c, "form") && tgi_contact_takes(r.c, "threads"));
+  assert_true(!tgi_contact_takes(r.c, "erp") && !tgi_contact_takes(r.c, "symplectic") && !tgi_contact_takes(r.c, "nothing"));
+  assert_true(tgi_contact_takes(other.c, "erp") && tgi_contact_takes(other.c, "symplectic") && !tgi_contact_takes(other.c, "mu") && !tgi_contact_takes(other.c, "form"));
+  drop(&r);
+  drop(&other);
+}
+
 // surfaces are the meshes' own: vertices of hulls, numbers of other models, are refused and not passed over
 static void test_hull_vertices(void **state) {
   (void)state;
@@ -334,7 +374,8 @@ int main(void) {
       cmocka_unit_test(test_terms),
 #endif
       cmocka_unit_test(test_planes), cmocka_unit_test(test_threads), cmocka_unit_test(test_sizes), cmocka_unit_test(test_touching), cmocka_unit_test(test_long_range), cmocka_unit_test(test_options),
-      cmocka_unit_test(test_hull_vertices), cmocka_unit_test(test_friction_ties), cmocka_unit_test(test_size_ties),
+      cmocka_unit_test(test_touching_to_rounding), cmocka_unit_test(test_warnings), cmocka_unit_test(test_takes),
+                                     cmocka_unit_test(test_hull_vertices), cmocka_unit_test(test_friction_ties), cmocka_unit_test(test_size_ties),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
