@@ -99,6 +99,9 @@ static void sum_pair(void *ctx, int worker, int item) {
   const tgiPosed *B = g->plane ? NULL : &w->geom[g->B].posed;
   tgReal n[3] = {0}, d[3], height = 0;
   tgiTreeLaw law = g->law;
+  tgiFrictionShare share;
+  tgiTreePress press;
+  bool pressed = false;
   if (w->beyond) law.local = 0;
   if (g->plane) {
     tgi_m3_col(n, s->geom_xmat + 9 * g->B, 2);
@@ -112,8 +115,11 @@ static void sum_pair(void *ctx, int worker, int item) {
     p->apart = tgi_half_space(A, n, height, &law, &p->sum, &p->face[0], &p->clear, &p->count);
   } else {
     tgi_tree_work_planes(w->tree[worker], &p->planes);
+    pressed = w->starting && tgi_lag_press(s, worker, item, &share, &press);
+    tgi_tree_work_press(w->tree[worker], pressed ? &press : NULL);
     p->apart = tgi_tree_pair(A, B, &law, w->tree[worker], &p->sum, p->face, &p->clear, &p->count);
   }
+  if (p->apart && w->starting) p->apart = tgi_lag_points(s, worker, item, pressed ? &press : NULL);
   if (p->apart) to_origin(A->origin, &p->sum);
 }
 
@@ -190,7 +196,7 @@ static tgStatus evaluate(tgSim *s) {
   return TG_OK;
 }
 
-// Each pair gets room for twice the planes that it has solved for. The first evaluation of a step has none, so that nothing comes from the step before.
+// Each pair gets room for twice the planes that it has solved for. The sum that starts a step has none, so that nothing comes from the step before.
 static void share_planes(tgSim *s) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   int used = 0;
@@ -218,13 +224,13 @@ static tgStatus begin(tgSim *s, double h) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   w->current = w->advance.known = false;
   for (int i = 0; i < tgi_barrier(s)->npair; i++) w->pair[i].planes.room = 0;
+  tgi_lag_open(s, h);
+  w->starting = true;
   tgi_barrier_pairs(s);
+  w->starting = false;
   share_planes(s);
   TG_TRY(tgi_barrier_apart(s));
-  // once more, eight pairs at a time, for planes from which friction starts
-  w->current = false;
-  tgi_barrier_pairs(s);
-  return tgi_lag_begin(s, h);
+  return tgi_lag_planes(s);
 }
 
 // friction alone is lagged

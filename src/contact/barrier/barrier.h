@@ -64,6 +64,7 @@ typedef struct tgiBarrierWork {
   int nthread;
   bool current;             ///< pairs are those of the frames of the geoms
   bool beyond;              ///< the sums under way are those of the long range, whatever the step has
+  bool starting;            ///< the sums under way start a step, and friction with it
   tgiBarrierGeom *geom;     ///< ngeom
   tgiBarrierPair *pair;     ///< npair
   tgiTreeWork **tree;       ///< nthread

@@ -10,7 +10,7 @@ void tgi_lag_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiLag 
   bool planes = c->options.friction_form == TG_FRICTION_PLANE;
   lag->npoint = tgi_place(l, (size_t)k->npair, sizeof *lag->npoint);
   lag->point = tgi_place(l, (size_t)k->npoint, sizeof *lag->point);
-  lag->sum = tgi_place(l, tgi_size_mul((size_t)k->most_patches, 1 + TGI_MOST_DIRECTIONS), sizeof *lag->sum);
+  lag->sum = tgi_place(l, tgi_size_mul((size_t)k->most_patches * (1 + TGI_MOST_DIRECTIONS), (size_t)c->options.threads), sizeof *lag->sum);
   lag->room = planes ? z->ncon : 0;
   lag->first_plane = tgi_place(l, (size_t)k->npair + 1, sizeof *lag->first_plane);
   lag->plane = tgi_place(l, (size_t)lag->room, sizeof *lag->plane);
@@ -65,70 +65,90 @@ tgiForceTask tgi_lag_task(tgSim *s, const tgiGeomPair *g, const tgReal *frame, t
 
 // ---- at the start ----
 
-typedef struct Collect { tgiLag *lag; int pair, first, planes; } Collect;
-
-static void keep_point(void *ctx, const tgiFrictionPoint *p, const tgiFrictionPoint *dp) {
-  Collect *c = ctx;
-  (void)dp;
-  c->lag->point[c->first + c->lag->npoint[c->pair]++] = *p;
+static tgiFrictionSum *room_of(const tgSim *s, const tgiLag *lag, int worker) {
+  return lag->sum + (size_t)worker * (size_t)tgi_barrier(s)->most_patches * (1 + TGI_MOST_DIRECTIONS);
 }
 
-static void keep_plane(void *ctx, const tgiFrictionPlane *p, const tgiFrictionPlane *dp) {
-  Collect *c = ctx;
-  (void)dp;
-  if (c->planes < c->lag->room) c->lag->plane[c->planes] = *p;
-  c->planes++;
-}
-
-// points of two surfaces, from the forces of the fast sum
-static bool gather(tgSim *s, int i, const tgiForceTask *t) {
-  tgiBarrierWork *w = tgi_barrier_work(s);
-  tgiFrictionShare share = {.all = 0};
-  tgiTreePress press = {.mu = t->mu, .range = t->range, .patch = t->patch, .sum = t->room, .share = &share};
-  tgiTreeWork *tree = w->tree[0];
-  tgiPairSum sum;
-  tgiFrictionPoint point;
-  int face[2];
-  memset(t->room, 0, (size_t)t->npatch * sizeof *t->room);
-  tgi_tree_work_press(tree, &press);
-  tgi_tree_work_planes(tree, &w->pair[i].planes);
-  bool apart = tgi_tree_pair(t->A, t->B, t->law, tree, &sum, face, NULL, NULL);
-  tgi_tree_work_press(tree, NULL);
-  tgReal factor = t->range > 0 ? tgi_friction_factor(&share, 0, NULL, NULL) : 1;
-  for (int k = 0; k < t->npatch && tgRe(factor) > 0; k++) {
-    if (!tgi_friction_point(&t->room[k], &point)) continue;
-    point.N *= factor;
-    t->point(t->ctx, &point, NULL);
-  }
-  return apart;
-}
-
-tgStatus tgi_lag_begin(tgSim *s, double h) {
-  const tgiBarrier *k = tgi_barrier(s);
+void tgi_lag_open(tgSim *s, double h) {
   tgiLag *lag = lag_of(s);
-  Collect c = {.lag = lag};
   lag->h = h;
   tgi_lag_frames(s->m.nbody, s->xpos, s->xmat, lag->body);
   tgi_lag_frames(s->m.ngeom, s->geom_xpos, s->geom_xmat, lag->geom);
+  memset(lag->npoint, 0, (size_t)tgi_barrier(s)->npair * sizeof *lag->npoint);
+}
+
+static bool in_points(const tgSim *s, const tgiGeomPair *g) { return s->m.pair_condim[g->pair] > 1 && !tgi_lag_in_planes(s, g); }
+
+bool tgi_lag_press(tgSim *s, int worker, int i, tgiFrictionShare *share, tgiTreePress *press) {
+  const tgiBarrier *k = tgi_barrier(s);
+  const tgiGeomPair *g = &k->pair[i];
+  if (!in_points(s, g) || g->plane || g->law.local > 0) return false;
+  const tgContactOptions *o = &s->contact_model->options;
+  *share = (tgiFrictionShare){.all = 0};
+  *press = (tgiTreePress){.mu = o->mu, .range = o->friction_range, .patch = k->patch[g->A], .sum = room_of(s, lag_of(s), worker), .share = share};
+  memset(press->sum, 0, (size_t)k->npatch[g->A] * sizeof *press->sum);
+  return true;
+}
+
+static void keep_point(void *ctx, const tgiFrictionPoint *p, const tgiFrictionPoint *dp) {
+  tgiFrictionPoint **next = ctx;
+  (void)dp;
+  *(*next)++ = *p;
+}
+
+bool tgi_lag_points(tgSim *s, int worker, int i, const tgiTreePress *press) {
+  const tgiBarrier *k = tgi_barrier(s);
+  const tgiGeomPair *g = &k->pair[i];
+  tgiLag *lag = lag_of(s);
+  tgiFrictionPoint *first = lag->point + g->point, *next = first;
+  if (!in_points(s, g)) return true;
+  if (press == NULL) {
+    tgReal n[3];
+    tgiForceSum sum;
+    tgiForceTask t = tgi_lag_task(s, g, lag->geom, n);
+    t.room = room_of(s, lag, worker);
+    t.ctx = &next;
+    t.point = keep_point;
+    if (!tgi_tree_force(&t, &sum)) return false;
+  } else {
+    tgReal factor = press->range > 0 ? tgi_friction_factor(press->share, 0, NULL, NULL) : 1;
+    for (int j = 0; j < k->npatch[g->A] && tgRe(factor) > 0; j++) {
+      if (!tgi_friction_point(&press->sum[j], next)) continue;
+      next++->N *= factor;
+    }
+  }
+  lag->npoint[i] = (int)(next - first);
+  return true;
+}
+
+typedef struct Planes { tgiLag *lag; int count; } Planes;
+
+static void keep_plane(void *ctx, const tgiFrictionPlane *p, const tgiFrictionPlane *dp) {
+  Planes *c = ctx;
+  (void)dp;
+  if (c->count < c->lag->room) c->lag->plane[c->count] = *p;
+  c->count++;
+}
+
+tgStatus tgi_lag_planes(tgSim *s) {
+  const tgiBarrier *k = tgi_barrier(s);
+  tgiLag *lag = lag_of(s);
+  Planes c = {.lag = lag};
   for (int i = 0; i < k->npair; i++) {
     const tgiGeomPair *g = &k->pair[i];
     tgReal n[3];
     tgiForceSum sum;
-    c.pair = i;
-    c.first = g->point;
-    lag->npoint[i] = 0;
-    lag->first_plane[i] = c.planes;
-    if (s->m.pair_condim[g->pair] == 1) continue;
+    lag->first_plane[i] = c.count;
+    if (s->m.pair_condim[g->pair] == 1 || !tgi_lag_in_planes(s, g)) continue;
     tgiForceTask t = tgi_lag_task(s, g, lag->geom, n);
     t.ctx = &c;
-    if (tgi_lag_in_planes(s, g)) t.plane = keep_plane; else t.point = keep_point;
-    bool fast = t.point != NULL && t.B != NULL && !(t.law->local > 0);
-    if (!(fast ? gather(s, i, &t) : tgi_tree_force(&t, &sum))) return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where two geoms touch.");
+    t.plane = keep_plane;
+    if (!tgi_tree_force(&t, &sum)) return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where two geoms touch.");
   }
-  lag->first_plane[k->npair] = c.planes;
-  if (c.planes <= lag->room) return TG_OK;
-  if (c.planes > s->wanted.ncon) s->wanted.ncon = c.planes;
-  return tgi_error(&s->error, TG_ERR_CAPACITY, "Friction acts at %d pairs of triangles and there is room for %d; reserve more and repeat.", c.planes, lag->room);
+  lag->first_plane[k->npair] = c.count;
+  if (c.count <= lag->room) return TG_OK;
+  if (c.count > s->wanted.ncon) s->wanted.ncon = c.count;
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Friction acts at %d pairs of triangles and there is room for %d; reserve more and repeat.", c.count, lag->room);
 }
 
 // ---- now ----

@@ -17,7 +17,7 @@ typedef struct tgiLag {
   double h;
   int *npoint;              ///< npair: points of a pair of geoms, from pair[].point on
   tgiFrictionPoint *point;
-  tgiFrictionSum *sum;      ///< room for the sums of one pair and their rates
+  tgiFrictionSum *sum;      ///< room for the sums of one pair and their rates, for each thread
   int room;                 ///< of plane: in the plane's form the sim's capacity of contacts, else 0
   int *first_plane;         ///< npair + 1
   tgiFrictionPlane *plane;
@@ -28,9 +28,14 @@ typedef struct tgiLag {
 tgStatus tgi_lag_express(const tgModel *m, tgError *error);
 /// Places the arrays; with l->base NULL counts.
 void tgi_lag_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiLag *lag);
-/// Frames and points at the present frames, at which all geoms are posed. TG_ERR_CAPACITY: too many pairs of triangles in the plane's form,
-/// s->wanted says how many.
-tgStatus tgi_lag_begin(tgSim *s, double h);
+/// The start of a step. First the frames, at which all geoms are posed; then for each pair, in any order and on any thread (worker: which), with
+/// tgi_lag_press before its sum what this hands its forces to (false: it needs not), and after it its points from them (press NULL: there are none), of a
+/// pair that is apart (false: it touches); then the planes.
+void tgi_lag_open(tgSim *s, double h);
+bool tgi_lag_press(tgSim *s, int worker, int pair, tgiFrictionShare *share, tgiTreePress *press);
+bool tgi_lag_points(tgSim *s, int worker, int pair, const tgiTreePress *press);
+/// TG_ERR_CAPACITY: too many pairs of triangles in the plane's form, s->wanted says how many.
+tgStatus tgi_lag_planes(tgSim *s);
 /// Adds energy, g and H at the present frames to the sim's terms.
 void tgi_lag_evaluate(tgSim *s);
 /// Adds B. Leaves the geoms posed at the start.

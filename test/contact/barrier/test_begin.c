@@ -1,0 +1,132 @@
+// test_begin.c: what starts a step in one sum over the pairs of geoms, their values and the points of friction, against each made by itself: the same
+// bits when summed again and for any number of threads, and the points of the plain walk.
+#include <stdlib.h>
+#include <string.h>
+
+#include "contact/barrier/barrier.h"
+#include "kin/kinematics.h"
+#include "support/rig.h"
+
+static const char scene[] =
+    "<mujoco><worldbody><geom type='plane' size='2 2 1'/><geom type='box' size='.3 .3 .05' pos='0 0 .06'/>"
+    "<body pos='0 0 .165'><freejoint/><geom type='box' size='.1 .08 .05'/></body>"
+    "<body pos='.19 .02 .17' euler='10 5 20'><freejoint/><geom type='box' size='.05 .08 .04' friction='.3'/></body>"
+    "<body pos='.05 .3 .3' euler='30 0 0'><freejoint/><geom type='sphere' size='.12'/></body>"
+    "<body pos='.9 0 .3'><freejoint/><geom type='sphere' size='.1'/></body></worldbody></mujoco>";
+
+typedef struct Kept { tgiBarrierPair *pair; tgiFrictionPoint *point; int *npoint, npair, count; } Kept;
+
+static Rig begun(tgHierarchy form, int threads) {
+  tgContactOptions o = tg_contact_default();
+  o.hierarchy = form;
+  o.threads = threads;
+  Rig r = rig_of_text(scene, "barrier", &o);
+  tgi_kinematics(r.s, r.s->qpos);
+  check_true(r.s->contact_model->kind->potential->begin(r.s, 0.01) == TG_OK, "%s", r.s->error.text);
+  return r;
+}
+
+static void *copy(const void *from, size_t bytes) {
+  void *to = malloc(bytes);
+  return to != NULL ? memcpy(to, from, bytes) : NULL;
+}
+
+static Kept keep(const tgSim *s) {
+  const tgiBarrier *k = tgi_barrier(s);
+  const tgiBarrierWork *w = s->solver;
+  return (Kept){.pair = copy(w->pair, (size_t)k->npair * sizeof *w->pair), .point = copy(w->lag.point, (size_t)k->npoint * sizeof *w->lag.point),
+                .npoint = copy(w->lag.npoint, (size_t)k->npair * sizeof(int)), .npair = k->npair, .count = k->npoint};
+}
+
+static void let_go(Kept *k) {
+  free(k->pair);
+  free(k->point);
+  free(k->npoint);
+}
+
+static void check_bits(const tgSim *s, const Kept *kept) {
+  const tgiBarrierWork *w = s->solver;
+  for (int i = 0; i < kept->npair; i++) {
+    const tgiGeomPair *g = &tgi_barrier(s)->pair[i];
+    assert_memory_equal(&w->pair[i].sum, &kept->pair[i].sum, sizeof w->pair[i].sum);
+    assert_int_equal(w->lag.npoint[i], kept->npoint[i]);
+    assert_memory_equal(w->lag.point + g->point, kept->point + g->point, (size_t)kept->npoint[i] * sizeof *kept->point);
+  }
+}
+
+static void summed_again(void **state) {
+  (void)state;
+  for (int form = TG_HIERARCHY_MOMENT; form <= TG_HIERARCHY_PAPER; form++) {
+    Rig r = begun((tgHierarchy)form, 1);
+    Kept kept = keep(r.s);
+    tgi_barrier_work(r.s)->current = false;
+    tgi_barrier_pairs(r.s);
+    check_bits(r.s, &kept);
+    let_go(&kept);
+    drop(&r);
+  }
+}
+
+static void threads(void **state) {
+  (void)state;
+  Rig one = begun(TG_HIERARCHY_MOMENT, 1);
+  Kept kept = keep(one.s);
+  for (int n = 2; n <= 3; n++) {
+    Rig r = begun(TG_HIERARCHY_MOMENT, n);
+    check_bits(r.s, &kept);
+    drop(&r);
+  }
+  let_go(&kept);
+  drop(&one);
+}
+
+typedef struct Points { tgiFrictionPoint p[256]; int n; } Points;
+
+static void collect(void *ctx, const tgiFrictionPoint *p, const tgiFrictionPoint *dp) {
+  Points *c = ctx;
+  (void)dp;
+  assert_true(c->n < 256);
+  c->p[c->n++] = *p;
+}
+
+static void check_point(const tgiFrictionPoint *a, const tgiFrictionPoint *b, double most) {
+  check_close(tgRe(a->N), tgRe(b->N), 1e-10 * most);
+  for (int i = 0; i < 3; i++) {
+    check_close(tgRe(a->N * a->a[i]), tgRe(b->N * b->a[i]), 1e-10 * most);
+    check_close(tgRe(a->N * a->b[i]), tgRe(b->N * b->b[i]), 1e-10 * most);
+  }
+  for (int i = 0; i < 6; i++) check_close(tgRe(a->N * a->Q[i]), tgRe(b->N * b->Q[i]), 1e-10 * most);
+}
+
+static void plain_walk(void **state) {
+  (void)state;
+  for (int form = TG_HIERARCHY_MOMENT; form <= TG_HIERARCHY_PAPER; form++) {
+    Rig r = begun((tgHierarchy)form, 1);
+    const tgiBarrier *k = tgi_barrier(r.s);
+    const tgiLag *lag = &tgi_barrier_work(r.s)->lag;
+    int rubbing = 0;
+    for (int i = 0; i < k->npair; i++) {
+      tgReal n[3];
+      tgiForceSum sum;
+      Points c = {.n = 0};
+      tgiForceTask t = tgi_lag_task(r.s, &k->pair[i], lag->geom, n);
+      t.planes = NULL;
+      t.ctx = &c;
+      t.point = collect;
+      assert_true(tgi_tree_force(&t, &sum));
+      assert_int_equal(c.n, lag->npoint[i]);
+      double most = 0;
+      for (int j = 0; j < c.n; j++) most = fmax(most, tgRe(c.p[j].N));
+      for (int j = 0; j < c.n; j++) check_point(&lag->point[k->pair[i].point + j], &c.p[j], most);
+      rubbing += c.n > 0;
+    }
+    // the far sphere does not
+    assert_true(rubbing > 3 && rubbing < k->npair);
+    drop(&r);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(summed_again), cmocka_unit_test(threads), cmocka_unit_test(plain_walk)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
