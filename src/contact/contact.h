@@ -83,6 +83,8 @@ typedef struct tgPotentialModel {
   tgStatus (*advance)(tgSim *s, const tgReal *q, const tgReal *d, double *fraction);
   /// B of the terms of the last evaluate, at whose frames the sim is again; may be NULL: there is none.
   tgStatus (*mixed)(tgSim *s);
+  /// out (nbody x 6) += B' Z summed over the terms, Z (nbody x 6) twists at the present frames; without their B. NULL with mixed.
+  tgStatus (*mixed_vjp)(tgSim *s, const tgReal *Z, tgReal *out);
   /// With the frames at the new coordinates, puts the terms in place that the gradient is of; *other: they are not the step's. May be NULL: they are.
   tgStatus (*gradient_terms)(tgSim *s, bool *other);
   /// p += d/dtheta of the sum over the terms of g . (Z_body1; Z_body2), Z (nbody x 6) twists at the new frames, held fixed; theta the numbers of the

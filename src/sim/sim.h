@@ -104,7 +104,8 @@ struct tgSim {
   tgHull *hull;                // model->nhull, also m.hull: the model's; where hull_vert is not as in the model with this sim's vertices and planes
   tgReal *hull_plane;          // room for all planes of hulls
   bool hulls_given;            // the caller has asked for hull_vert and may have changed it
-  int gradient_of;             // terms that step_L is of: 0 the step's, nothing made for a gradient, 1 the step's, with their B, 2 others, with their B
+  int gradient_of;             // terms that step_L is of: 0 the step's, nothing made for a gradient, 1 the step's, 2 others
+  bool mixed;                  // these terms have their B
   double shift;                // added to H of the last step, in units of M/h^2, for it to be positive definite: 0 at a true minimum
   tgReal *scaled_hull[2];      // room for the largest hull under a scale, vertices and planes, one for each shape of a pair
   void *solver;                // workspace of the contact solver, contact_model->solver_bytes(m, &cap), zeroed

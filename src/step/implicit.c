@@ -126,8 +126,16 @@ tgStatus tgi_implicit_gradient(tgSim *s) {
   if (s->gradient_of != 0) return TG_OK;
   if (k->gradient_terms != NULL) TG_TRY(k->gradient_terms(s, &other));
   if (other) TG_TRY(factor_others(s));
-  if (k->mixed != NULL) TG_TRY(k->mixed(s));
   s->gradient_of = other ? 2 : 1;
+  s->mixed = false;
+  return TG_OK;
+}
+
+tgStatus tgi_implicit_mixed(tgSim *s) {
+  const tgPotentialModel *k = s->contact_model->kind->potential;
+  if (k->mixed == NULL || s->mixed) return TG_OK;
+  TG_TRY(k->mixed(s));
+  s->mixed = true;
   return TG_OK;
 }
 

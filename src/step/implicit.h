@@ -15,8 +15,10 @@ static inline bool tgi_implicit(const tgSim *s) { return s->contact_model != NUL
 /// q1 and v1 from (q0, v0), whose frames and forces are in the sim; step_H and step_L at q1. Fills s->info. Frames as they were.
 tgStatus tgi_implicit_step(tgSim *s, double h);
 
-/// With the frames at q1: the terms with their B, and step_L, are those that the gradient is of. Once for a step.
+/// With the frames at q1: the terms and step_L are those that the gradient is of. Once for a step.
 tgStatus tgi_implicit_gradient(tgSim *s);
+/// After it: the terms have their B. Once for a step.
+tgStatus tgi_implicit_mixed(tgSim *s);
 /// Adjoint of the last step: adds to aq, av (nv), du (nu) and p (du and p may be NULL) what gq = dL/dq', gv = dL/dv' (either may be NULL) are in
 /// q0, v0, the control and the parameters. ties counts clamps met.
 tgStatus tgi_implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties);

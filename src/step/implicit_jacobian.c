@@ -207,6 +207,7 @@ static tgStatus implicit_jacobian(tgSim *s, tgReal *D, int *ties) {
   if (!tgi_objective_take(s, s->h, &o)) return no_room(s);
   tgi_kinematics(s, s->q1);
   TG_TRY(tgi_implicit_gradient(s));
+  TG_TRY(tgi_implicit_mixed(s));
   tgi_joint_slopes(s, s->q1, &o);
   memset(D, 0, size * sizeof *D);
   TG_TRY(bodies(s, nc, D));

@@ -87,19 +87,13 @@ static void old_wrench(const tgSim *s, int b, int k, const tgReal *Z, tgReal *ou
   }
 }
 
-static void old_wrenches(const tgSim *s, tgiAdjoint *a) {
+static tgStatus old_wrenches(tgSim *s, tgiAdjoint *a) {
   const tgModel *m = &s->m;
   const tgPotentialModel *k = s->contact_model->kind->potential;
   for (int i = 0; i < 6 * m->nbody; i++) a->old[0][i] = a->old[1][i] = 0;
   for (int b = 1; b < m->nbody; b++)
     for (int i = 0; i < 2 && m->body_lastdof[b] >= 0; i++) old_wrench(s, b, i, a->Z + 6 * b, a->old[i] + 6 * b);
-  for (int i = 0; i < s->nterm && k->mixed != NULL; i++) {
-    const tgPairTerm *t = &s->term[i];
-    const tgReal *Z[2] = {a->Z + 6 * t->body1, a->Z + 6 * t->body2};
-    tgReal *out[2] = {a->old[0] + 6 * t->body1, a->old[0] + 6 * t->body2};
-    for (int r = 0; r < 12; r++)
-      for (int c = 0; c < 12; c++) out[c / 6][c % 6] += Z[r / 6][r % 6] * t->B[12 * r + c];
-  }
+  return k->mixed_vjp != NULL ? k->mixed_vjp(s, a->Z, a->old[0]) : TG_OK;
 }
 
 // t (nv) = S' of the wrenches summed over subtrees, at the old frames k; the wrenches stay
@@ -120,7 +114,7 @@ static tgStatus bodies(tgSim *s, tgiAdjoint *a, tgReal *aq, tgReal *av, tgParamG
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)m->nv), *gw = tgi_stack_real(s, (size_t)m->nv);
   if (w == NULL || gw == NULL) return no_room(s);
-  old_wrenches(s, a);
+  TG_TRY(old_wrenches(s, a));
   TG_TRY(to_dofs(s, 0, a->old[0], a->t));
   for (int d = 0; d < m->nv; d++) {
     aq[d] += a->t[d];

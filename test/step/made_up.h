@@ -149,6 +149,17 @@ static tgStatus made_mixed(tgSim *s) {
   return TG_OK;
 }
 
+// the product with B, made for it
+static tgStatus made_mixed_vjp(tgSim *s, const tgReal *Z, tgReal *out) {
+  TG_TRY(made_mixed(s));
+  for (int t = 0; t < s->nterm; t++) {
+    const int body[2] = {s->term[t].body1, s->term[t].body2};
+    for (int r = 0; r < 12; r++)
+      for (int c = 0; c < 12; c++) out[6 * body[c / 6] + c % 6] += Z[6 * body[r / 6] + r % 6] * s->term[t].B[12 * r + c];
+  }
+  return TG_OK;
+}
+
 // the ends stay farther apart than the reach, sampled
 static tgStatus made_advance(tgSim *s, const tgReal *q, const tgReal *d, double *fraction) {
   enum { SAMPLES = 16 };
@@ -179,7 +190,7 @@ static tgStatus made_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p) {
 }
 
 static const tgPotentialModel made_potential = {.terms = made_terms, .begin = made_begin, .evaluate = made_evaluate, .advance = made_advance,
-                                                .mixed = made_mixed, .parameters = made_parameters};
+                                                .mixed = made_mixed, .mixed_vjp = made_mixed_vjp, .parameters = made_parameters};
 static const tgContactModel made_kind = {.word = "made up", .solver_bytes = made_bytes, .potential = &made_potential};
 
 // free: without terms

@@ -123,12 +123,14 @@ static void sum_pair(void *ctx, int worker, int item) {
   if (p->apart) to_origin(A->origin, &p->sum);
 }
 
-static void sum_pairs(tgSim *s) {
+void tgi_barrier_each(tgSim *s, void (*work)(void *ctx, int worker, int item), void *ctx) {
   const tgiBarrier *k = tgi_barrier(s);
-  // another simulation may have the threads; the sums are the same without
-  if (k->pool == NULL || tgi_pool_run(k->pool, k->npair, sum_pair, s) < 0)
-    for (int i = 0; i < k->npair; i++) sum_pair(s, 0, i);
+  // another simulation may have the threads; the results are the same without
+  if (k->pool == NULL || tgi_pool_run(k->pool, k->npair, work, ctx) < 0)
+    for (int i = 0; i < k->npair; i++) work(ctx, 0, i);
 }
+
+static void sum_pairs(tgSim *s) { tgi_barrier_each(s, sum_pair, s); }
 
 void tgi_barrier_pairs(tgSim *s) {
   tgiBarrierWork *w = tgi_barrier_work(s);
@@ -267,6 +269,7 @@ static const tgPotentialModel potential = {
     .evaluate = evaluate,
     .advance = advance,
     .mixed = mixed,
+    .mixed_vjp = tgi_lag_mixed_vjp,
     .gradient_terms = gradient_terms,
     .parameters = tgi_barrier_parameters,
     .term_label = term_label,

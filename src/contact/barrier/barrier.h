@@ -82,5 +82,7 @@ tgiBarrierWork *tgi_barrier_work(tgSim *s);
 void tgi_barrier_pose(tgSim *s);
 /// All pairs at the present frames.
 void tgi_barrier_pairs(tgSim *s);
+/// Calls work(ctx, worker, item) once for each pair, on the model's threads.
+void tgi_barrier_each(tgSim *s, void (*work)(void *ctx, int worker, int item), void *ctx);
 
 #endif

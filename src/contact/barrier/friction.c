@@ -198,6 +198,61 @@ void tgi_friction_mixed(const tgiFrictionPoint *p, const tgiFrictionPoint dp[6],
   }
 }
 
+// What Z . (dg of change) weighs d, ma and mb by.
+static void change_vjp(const tgiFrictionPoint *p, const tgiSlip *v, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], const tgReal Z[12],
+                       tgiFrictionPoint *d, tgReal ma[3], tgReal mb[3]) {
+  tgReal scale = law->lambda / v->s, e[3], t[3], f[3], dQV[3], dV[3], xa[3], xb[3];
+  // velocities of the two points under Z, and what turns the levers
+  tgi_v3_cross(e, Z, v->xa);
+  tgi_v3_add(e, e, Z + 3);
+  tgi_v3_cross(t, Z + 6, v->xb);
+  for (int i = 0; i < 3; i++) {
+    e[i] -= t[i] + Z[9 + i];
+    f[i] = scale * p->N * v->QV[i];
+  }
+  tgi_v3_cross(xa, f, Z);
+  tgi_v3_cross(xb, Z + 6, f);
+  d->N = scale * tgi_v3_dot(e, v->QV);
+  tgReal ds = -p->N * d->N / v->s;
+  tgi_m3_mulv(dV, v->Q, e);
+  for (int i = 0; i < 3; i++) {
+    dQV[i] = scale * p->N * e[i] + 0.5 * ds * v->V[i] / v->s;
+    dV[i] = (scale * p->N * dV[i] + ds * v->QV[i] / v->s) / law->h;
+    xa[i] += dV[i];
+    xb[i] -= dV[i];
+    d->a[i] = -dV[i];
+    d->b[i] = dV[i];
+  }
+  for (int i = 0; i < 6; i++) {
+    int r = row_of[i], c = col_of[i];
+    d->Q[i] = dQV[r] * v->V[c] + (r == c ? 0 : dQV[c] * v->V[r]);
+  }
+  tgi_m3_tmulv(ma, m[0].E, xa);
+  tgi_v3_add(ma, ma, xa);
+  tgi_m3_tmulv(mb, m[1].E, xb);
+  tgi_v3_add(mb, mb, xb);
+}
+
+void tgi_friction_mixed_vjp(const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], const tgReal Z[12],
+                            tgiFrictionPoint *bar, tgReal out[12]) {
+  tgReal ma[3], mb[3];
+  tgiSlip v;
+  slip(p, law, m, &v);
+  change_vjp(p, &v, law, m, Z, bar, ma, mb);
+  for (int j = 0; j < 6; j++) {
+    tgReal carried_a[3], carried_b[3], turned[6];
+    tgi_friction_velocity(carried_a, j, p->a);
+    tgi_friction_velocity(carried_b, j, p->b);
+    tgi_friction_turned(turned, j, v.Q);
+    tgReal relative = -tgi_v3_dot(ma, carried_a), common = tgi_v3_dot(bar->a, carried_a) + tgi_v3_dot(bar->b, carried_b);
+    for (int i = 0; i < 6; i++) common += bar->Q[i] * turned[i];
+    out[j] += relative;
+    out[6 + j] += common - relative;
+  }
+  tgi_v3_add(bar->a, bar->a, ma);
+  tgi_v3_add(bar->b, bar->b, mb);
+}
+
 void tgi_friction_rate(const tgiFrictionPoint *p, const tgiFrictionPoint *dp, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal dg[12]) {
   tgiSlip v;
   slip(p, law, m, &v);

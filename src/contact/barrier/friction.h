@@ -58,6 +58,11 @@ tgReal tgi_friction_energy(int n, const tgiFrictionPoint *p, const tgiFrictionLa
 void tgi_friction_mixed(const tgiFrictionPoint *p, const tgiFrictionPoint dp[6], const tgiFrictionLaw *law, const tgiFrictionMotion m[2],
                         tgReal B[144]);
 
+/// The adjoint for Z (12), twists that weigh g: bar, what Z . g weighs the point's numbers by when they change with the pose of body 1 at the start,
+/// and in out (12) += B' Z all the rest: with dp as in tgi_friction_mixed and c_j = sum of bar over dp[j], B' Z = out + (c; -c).
+void tgi_friction_mixed_vjp(const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], const tgReal Z[12],
+                            tgiFrictionPoint *bar, tgReal out[12]);
+
 /// dg (12) = rate of one point's g when the point changes by dp and its anchors slip over the bodies by dp->a and dp->b, all poses held.
 void tgi_friction_rate(const tgiFrictionPoint *p, const tgiFrictionPoint *dp, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal dg[12]);
 /// The same in the step size.

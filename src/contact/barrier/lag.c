@@ -10,6 +10,9 @@ void tgi_lag_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiLag 
   bool planes = c->options.friction_form == TG_FRICTION_PLANE;
   lag->npoint = tgi_place(l, (size_t)k->npair, sizeof *lag->npoint);
   lag->point = tgi_place(l, (size_t)k->npoint, sizeof *lag->point);
+  lag->patch = tgi_place(l, (size_t)k->npoint, sizeof *lag->patch);
+  lag->share = tgi_place(l, (size_t)k->npair, sizeof *lag->share);
+  lag->out = tgi_place(l, 12 * (size_t)k->npair, sizeof *lag->out);
   lag->sum = tgi_place(l, tgi_size_mul((size_t)k->most_patches * (1 + TGI_MOST_DIRECTIONS), (size_t)c->options.threads), sizeof *lag->sum);
   lag->room = planes ? z->ncon : 0;
   lag->first_plane = tgi_place(l, (size_t)k->npair + 1, sizeof *lag->first_plane);
@@ -40,6 +43,11 @@ void tgi_lag_frames(int n, const tgReal *x, const tgReal *R, tgReal *frame) {
   }
 }
 
+tgiFrictionSum *tgi_lag_room(const tgSim *s, int worker) {
+  const tgiBarrierWork *w = s->solver;
+  return w->lag.sum + (size_t)worker * (size_t)tgi_barrier(s)->most_patches * (1 + TGI_MOST_DIRECTIONS);
+}
+
 bool tgi_lag_in_planes(const tgSim *s, const tgiGeomPair *g) {
   return s->contact_model->options.friction_form == TG_FRICTION_PLANE && !g->plane && !(g->law.local > 0);
 }
@@ -65,10 +73,6 @@ tgiForceTask tgi_lag_task(tgSim *s, const tgiGeomPair *g, const tgReal *frame, t
 
 // ---- at the start ----
 
-static tgiFrictionSum *room_of(const tgSim *s, const tgiLag *lag, int worker) {
-  return lag->sum + (size_t)worker * (size_t)tgi_barrier(s)->most_patches * (1 + TGI_MOST_DIRECTIONS);
-}
-
 void tgi_lag_open(tgSim *s, double h) {
   tgiLag *lag = lag_of(s);
   lag->h = h;
@@ -79,13 +83,15 @@ void tgi_lag_open(tgSim *s, double h) {
 
 static bool in_points(const tgSim *s, const tgiGeomPair *g) { return s->m.pair_condim[g->pair] > 1 && !tgi_lag_in_planes(s, g); }
 
+bool tgi_lag_fast(const tgSim *s, const tgiGeomPair *g) { return in_points(s, g) && !g->plane && !(g->law.local > 0); }
+
 bool tgi_lag_press(tgSim *s, int worker, int i, tgiFrictionShare *share, tgiTreePress *press) {
   const tgiBarrier *k = tgi_barrier(s);
   const tgiGeomPair *g = &k->pair[i];
-  if (!in_points(s, g) || g->plane || g->law.local > 0) return false;
+  if (!tgi_lag_fast(s, g)) return false;
   const tgContactOptions *o = &s->contact_model->options;
   *share = (tgiFrictionShare){.all = 0};
-  *press = (tgiTreePress){.mu = o->mu, .range = o->friction_range, .patch = k->patch[g->A], .sum = room_of(s, lag_of(s), worker), .share = share};
+  *press = (tgiTreePress){.mu = o->mu, .range = o->friction_range, .patch = k->patch[g->A], .sum = tgi_lag_room(s, worker), .share = share};
   memset(press->sum, 0, (size_t)k->npatch[g->A] * sizeof *press->sum);
   return true;
 }
@@ -106,7 +112,7 @@ bool tgi_lag_points(tgSim *s, int worker, int i, const tgiTreePress *press) {
     tgReal n[3];
     tgiForceSum sum;
     tgiForceTask t = tgi_lag_task(s, g, lag->geom, n);
-    t.room = room_of(s, lag, worker);
+    t.room = tgi_lag_room(s, worker);
     t.ctx = &next;
     t.point = keep_point;
     if (!tgi_tree_force(&t, &sum)) return false;
@@ -114,8 +120,10 @@ bool tgi_lag_points(tgSim *s, int worker, int i, const tgiTreePress *press) {
     tgReal factor = press->range > 0 ? tgi_friction_factor(press->share, 0, NULL, NULL) : 1;
     for (int j = 0; j < k->npatch[g->A] && tgRe(factor) > 0; j++) {
       if (!tgi_friction_point(&press->sum[j], next)) continue;
+      lag->patch[next - lag->point] = j;
       next++->N *= factor;
     }
+    lag->share[i] = *press->share;
   }
   lag->npoint[i] = (int)(next - first);
   return true;
@@ -167,8 +175,7 @@ void tgi_lag_motions(const tgSim *s, const tgiGeomPair *g, tgiFrictionMotion m[2
   }
 }
 
-// from the order A, B to that of the term
-static void add_blocks(const tgiGeomPair *g, const tgReal from[144], tgReal to[144]) {
+void tgi_lag_add_blocks(const tgiGeomPair *g, const tgReal from[144], tgReal to[144]) {
   int turn = g->swapped ? 6 : 0;
   for (int i = 0; i < 12; i++)
     for (int j = 0; j < 12; j++) to[12 * ((i + turn) % 12) + (j + turn) % 12] += from[12 * i + j];
@@ -195,22 +202,8 @@ void tgi_lag_evaluate(tgSim *s) {
     t->energy += tgi_friction_energy(points, lag->point + g->point, &law, m, grad, H);
     if (planes > 0) t->energy += tgi_friction_plane_energy(planes, lag->plane + lag->first_plane[i], &law, m, grad, H);
     for (int j = 0; j < 12; j++) t->g[(j + (g->swapped ? 6 : 0)) % 12] += grad[j];
-    add_blocks(g, H, t->H);
+    tgi_lag_add_blocks(g, H, t->H);
   }
-}
-
-// ---- derivatives in the start ----
-
-typedef struct Mix { tgiFrictionLaw law; tgiFrictionMotion m[2]; tgReal B[144]; } Mix;
-
-static void mix_point(void *ctx, const tgiFrictionPoint *p, const tgiFrictionPoint *dp) {
-  Mix *x = ctx;
-  tgi_friction_mixed(p, dp, &x->law, x->m, x->B);
-}
-
-static void mix_plane(void *ctx, const tgiFrictionPlane *p, const tgiFrictionPlane *dp) {
-  Mix *x = ctx;
-  tgi_friction_plane_mixed(p, dp, &x->law, x->m, x->B);
 }
 
 void tgi_lag_pose(tgSim *s) {
@@ -224,28 +217,4 @@ void tgi_lag_pose(tgSim *s) {
     if (k->shapes.tree[g] != NULL) tgi_posed_move(&geom->numbers, frame, frame + 3, &geom->posed);
     if (k->before_plane[g]) tgi_posed_move(&geom->plane_numbers, frame, frame + 3, &geom->plane);
   }
-}
-
-tgStatus tgi_lag_mixed(tgSim *s) {
-  const tgiBarrier *k = tgi_barrier(s);
-  const tgiLag *lag = lag_of(s);
-  tgiDirection dir[6] = {{{0}, {NULL, NULL}, {NULL, NULL}}};
-  for (int j = 0; j < 6; j++) dir[j].twist[j] = 1;
-  tgi_lag_pose(s);
-  for (int i = 0; i < k->npair; i++) {
-    const tgiGeomPair *g = &k->pair[i];
-    tgiForceSum sum;
-    tgReal n[3];
-    if (!tgi_lag_rubs(s, g)) continue;
-    Mix x = {.law = tgi_lag_law(s, g)};
-    tgi_lag_motions(s, g, x.m);
-    tgiForceTask t = tgi_lag_task(s, g, lag->geom, n);
-    t.ctx = &x;
-    t.nd = 6;
-    t.dir = dir;
-    if (tgi_lag_in_planes(s, g)) t.plane = mix_plane; else t.point = mix_point;
-    if (!tgi_tree_force(&t, &sum)) return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where two geoms touch.");
-    add_blocks(g, x.B, s->term[g->term].B);
-  }
-  return TG_OK;
 }

@@ -17,6 +17,9 @@ typedef struct tgiLag {
   double h;
   int *npoint;              ///< npair: points of a pair of geoms, from pair[].point on
   tgiFrictionPoint *point;
+  int *patch;               ///< of a point of two surfaces
+  tgiFrictionShare *share;  ///< npair
+  tgReal *out;              ///< npair x 12: of a product
   tgiFrictionSum *sum;      ///< room for the sums of one pair and their rates, for each thread
   int room;                 ///< of plane: in the plane's form the sim's capacity of contacts, else 0
   int *first_plane;         ///< npair + 1
@@ -40,6 +43,8 @@ tgStatus tgi_lag_planes(tgSim *s);
 void tgi_lag_evaluate(tgSim *s);
 /// Adds B. Leaves the geoms posed at the start.
 tgStatus tgi_lag_mixed(tgSim *s);
+/// out (nbody x 6) += B' Z of all terms. Leaves the geoms posed at the start.
+tgStatus tgi_lag_mixed_vjp(tgSim *s, const tgReal *Z, tgReal *out);
 
 /// Friction acted on the pair in the step under way: where it did not, it has no derivatives either.
 bool tgi_lag_rubs(const tgSim *s, const struct tgiGeomPair *g);
@@ -49,6 +54,12 @@ tgiFrictionLaw tgi_lag_law(const tgSim *s, const struct tgiGeomPair *g);
 void tgi_lag_motions(const tgSim *s, const struct tgiGeomPair *g, tgiFrictionMotion m[2]);
 /// Friction of the pair takes the plane's form.
 bool tgi_lag_in_planes(const tgSim *s, const struct tgiGeomPair *g);
+/// The pair has points, of two surfaces, whose forces the wide sum hands out.
+bool tgi_lag_fast(const tgSim *s, const struct tgiGeomPair *g);
+/// Room of one thread for the sums of a pair's patches and their rates.
+tgiFrictionSum *tgi_lag_room(const tgSim *s, int worker);
+/// to += from (12x12), turned from the order A, B to that of the term.
+void tgi_lag_add_blocks(const struct tgiGeomPair *g, const tgReal from[144], tgReal to[144]);
 /// n frames, 12 reals each: x, R.
 void tgi_lag_frames(int n, const tgReal *x, const tgReal *R, tgReal *frame);
 /// Poses all geoms at the frames of the start.

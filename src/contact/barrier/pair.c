@@ -150,3 +150,9 @@ void tgi_pair_force_d(const tgReal x[18], const tgiPair *r, tgiPairForce df[6]) 
   at(&p, x, r);
   tgi_plane_force_rates(&p, x, df);
 }
+
+void tgi_pair_force_vjp(const tgReal x[18], const tgiPair *r, const tgiPairForce *bar, tgReal twist[6]) {
+  tgiPlane p;
+  at(&p, x, r);
+  tgi_plane_force_vjp(&p, x, bar, twist);
+}

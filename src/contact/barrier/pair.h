@@ -45,5 +45,7 @@ void tgi_pair_rate_d(const tgReal x[18], const tgiPair *r, const tgReal dx[18], 
 
 /// The force's derivative for the twist xi of A: column j is that of xi_j.
 void tgi_pair_force_d(const tgReal x[18], const tgiPair *r, tgiPairForce df[6]);
+/// Its adjoint: twist_j += sum of bar over the numbers of df[j]. Of r the plane alone is read.
+void tgi_pair_force_vjp(const tgReal x[18], const tgiPair *r, const tgiPairForce *bar, tgReal twist[6]);
 
 #endif

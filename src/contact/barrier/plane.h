@@ -53,5 +53,7 @@ void tgi_plane_force(const tgiPlane *p, tgiPairForce *f);
 void tgi_plane_rate(const tgiPlane *p, const tgReal dx[18], tgReal *dS, tgReal dg[6], tgiPairForce *df);
 /// Rates of the force for the unit twists of A; x: the vertices about the pivot.
 void tgi_plane_force_rates(const tgiPlane *p, const tgReal x[18], tgiPairForce df[6]);
+/// twist (6) += those rates weighed: sum of bar over the numbers of df[j].
+void tgi_plane_force_vjp(const tgiPlane *p, const tgReal x[18], const tgiPairForce *bar, tgReal twist[6]);
 
 #endif

@@ -10,29 +10,11 @@
 
 #include "base/layout.h"
 #include "contact/barrier/friction.h"
+#include "contact/barrier/posed.h"
 #include "contact/barrier/tree_wide.h"
-#include "geom/sphere_tree.h"
 
 /// Value, gradient, second derivatives (lower triangle, TGI_LOWER).
 typedef struct tgiPairSum { tgReal P, g[6], H[21]; } tgiPairSum;
-
-/// A surface and its tree at a pose; positions relative to the origin (the root's centre), world axes.
-typedef struct tgiPosed {
-  const tgiSurface *surface;
-  const tgiTree *tree;
-  tgReal origin[3];         ///< world
-  tgReal *node;             ///< nnode x TGI_NODE_SIZE
-  tgReal *vert;             ///< nvert x 3
-  const double *nominal;    ///< nnode: radii at the model's sizes, by which the one-sided nodes are chosen
-} tgiPosed;
-
-/// Reals of node and vert.
-size_t tgi_posed_reals(const tgiSurface *surface, const tgiTree *tree);
-/// Places node and vert in memory.
-void tgi_posed_place(const tgiSurface *surface, const tgiTree *tree, tgReal *memory, tgiPosed *posed);
-/// What does not depend on the pose, then the rest: R (row-major) and x of the geom.
-void tgi_posed_numbers(const tgiTreeNumbers *n, tgiPosed *posed);
-void tgi_posed_move(const tgiTreeNumbers *n, const tgReal x[3], const tgReal R[9], tgiPosed *posed);
 
 /// How to sum. One-sided: a node of this side, smaller than half a triangle of the other, may meet that triangle as a point at the node's centre
 /// (46); its moments then count TGI_ONE_SIDED^2-fold. Fixed by the shapes, not by the pose.
@@ -44,9 +26,6 @@ typedef struct tgiTreeLaw {
   bool one_sided[2];        ///< clusters of A, of B
   double local;             ///< 0, or the range of the local barrier, which then stands for all of this (local_sum.h)
 } tgiTreeLaw;
-
-/// Whether nodes of a are small enough to meet triangles of b one-sidedly.
-bool tgi_one_sided(const tgiPosed *a, const tgiPosed *b);
 
 /// Counts of the last sum.
 typedef struct tgiTreeCount { long visits, leaves, clusters, points, blends, iterations; } tgiTreeCount;
@@ -76,6 +55,19 @@ typedef struct tgiClearance { double all, solved; } tgiClearance;
 typedef struct tgiTreePress { tgReal mu; double range; const int *patch; tgiFrictionSum *sum; tgiFrictionShare *share; } tgiTreePress;
 /// What the next sums hand their forces to; NULL: nothing.
 void tgi_tree_work_press(tgiTreeWork *w, const tgiTreePress *press);
+
+/// The other way round: what a sum of all these forces, weighed, changes by with the pose of A. Of a force the weight is that of its patch, of N, N a, N b
+/// and N n n' in world axes, and that of the pair's share.
+typedef struct tgiTreePull {
+  tgReal mu;
+  double range;
+  const int *patch;
+  const tgiFrictionSum *weight;  ///< of each patch
+  tgiFrictionShare share;        ///< weights too
+  tgReal twist[6];               ///< out, +=: the derivative for a twist of A about A's origin
+} tgiTreePull;
+/// What the next sums do besides; NULL: nothing.
+void tgi_tree_work_pull(tgiTreeWork *w, tgiTreePull *pull);
 
 /// Sum over A and B. false: faces touch, named in touching (of A, of B); *sum is then undefined. clear and count may be NULL.
 bool tgi_tree_pair(const tgiPosed *A, const tgiPosed *B, const tgiTreeLaw *law, tgiTreeWork *w, tgiPairSum *sum, int touching[2],

@@ -6,11 +6,9 @@
 #define TG_CONTACT_BARRIER_TREE_WIDE_H
 
 #include "contact/barrier/pair_wide.h"
+#include "contact/barrier/posed.h"
 
 enum { TGI_TREE_LANES = TGI_PAIR_LANES };
-
-/// What a node is at a pose, side by side: centre, radius, weight, moment.
-enum { TGI_NODE_X = 0, TGI_NODE_R = 3, TGI_NODE_W = 4, TGI_NODE_M = 5, TGI_NODE_SIZE = 8 };
 
 /// Two posed trees and how to sum them.
 typedef struct tgiTreeFrame {

@@ -156,6 +156,30 @@ static double size_of(const tgReal *A, int n) {
 }
 #endif
 
+#define CLOSE(x, y, tol) check_true(fabs(tgRe((x) - (y))) <= (tol), "%.17g is not %.17g, to %.3g", tgRe(x), tgRe(y), tol)
+
+// the adjoint of B, part by part, against B of a point
+static void check_product(const Scene *s, const tgReal B[144]) {
+  tgtRandom r = {17};
+  tgReal Z[12], out[12] = {0};
+  tgiFrictionPoint p, dp[6], bar;
+  tgiFrictionMotion m[2];
+  double most = 0;
+  for (int b = 0; b < 2; b++) tgi_friction_motion(s->x0[b], s->R0[b], s->x[b], s->R[b], &m[b]);
+  for (int i = 0; i < 12; i++) Z[i] = tgt_normal(&r);
+  assert_true(point_of(s, &p, dp));
+  tgi_friction_mixed_vjp(&p, &s->law, m, Z, &bar, out);
+  for (int i = 0; i < 144; i++) most = fmax(most, fabs(tgRe(B[i])));
+  for (int j = 0; j < 6; j++) {
+    tgReal c = bar.N * dp[j].N + tgi_v3_dot(bar.a, dp[j].a) + tgi_v3_dot(bar.b, dp[j].b), want[2] = {0, 0};
+    for (int i = 0; i < 6; i++) c += bar.Q[i] * dp[j].Q[i];
+    for (int i = 0; i < 12; i++)
+      for (int side = 0; side < 2; side++) want[side] += Z[i] * B[12 * i + 6 * side + j];
+    CLOSE(out[j] + c, want[0], 1e-11 * most);
+    CLOSE(out[6 + j] - c, want[1], 1e-11 * most);
+  }
+}
+
 static void check_scene(const Scene *s, bool rest, const char *name) {
   const tgReal at[12] = {0};
   tgReal g[12] = {0}, H[144] = {0}, B[144] = {0};
@@ -169,6 +193,7 @@ static void check_scene(const Scene *s, bool rest, const char *name) {
   m.gradient = true;
   d.ny = 12;
   m.start = true;
+  if (!s->plane) check_product(s, B);
   tgt_check_jacobian(&d, at, B);
   // the derivative of g along twists is H and an antisymmetric part
   m.start = false;

@@ -63,6 +63,20 @@ static void test_derivatives(void **state) {
           compare("force_d a", kind, gap, df[j].a, d.f.a, 3, 1 / gap, tol);
           compare("force_d b", kind, gap, df[j].b, d.f.b, 3, 1 / gap, tol);
         }
+        tgReal weighed[6] = {0}, want[6], bar[10];
+        double most = 0;
+        for (int i = 0; i < 10; i++) bar[i] = tgt_normal(&rng);
+        tgiPairForce weight = {.N = bar[0], .u = {bar[1], bar[2], bar[3]}, .a = {bar[4], bar[5], bar[6]}, .b = {bar[7], bar[8], bar[9]}};
+        tgi_pair_force_vjp(x, &r, &weight, weighed);
+        for (int j = 0; j < 6; j++) {
+          const tgReal *part = &df[j].N;
+          want[j] = 0;
+          for (int i = 0; i < 10; i++) {
+            want[j] += bar[i] * part[i];
+            most = fmax(most, fabs(tgRe(bar[i] * part[i])));
+          }
+        }
+        compare("force_vjp", kind, gap, weighed, want, 6, most, 1e-11);
         for (int i = 0; i < 6; i++)
           for (int j = 0; j < 6; j++) {
             S[6 * i + j] = 0.5 * (D[6 * i + j] + D[6 * j + i]);

@@ -1,0 +1,83 @@
+// tree_run.h: what the recursion over two trees is made of, between its own files: tree_pair.c goes down and sums, tree_work.c has the memory, tree_press.c
+// hands out forces, tree_pull.c takes weights of them back. See tree_pair.h.
+#ifndef TG_CONTACT_BARRIER_TREE_RUN_H
+#define TG_CONTACT_BARRIER_TREE_RUN_H
+
+#include "contact/barrier/law.h"
+#include "contact/barrier/tree_pair.h"
+#include "math/vec3.h"
+
+enum { TGI_FAR_ROOM = 512, TGI_LEAF_ROOM = 256, TGI_POINT_ROOM = 128, TGI_BLEND_ROOM = 2048, TGI_ASK_ROOM = 4 * TGI_TREE_LANES, TGI_ACC = 8 };
+
+/// A pair of nodes, and the blend that has it. before: under a one-sided node, where only the triangle's own distance counts, or a sphere would undercut what the node promised
+typedef struct tgiTreeItem { int a, b, owner, before; } tgiTreeItem;
+typedef struct tgiTreeBlend { tgiTreeItem at; int level, point; tgReal phi[3]; } tgiTreeBlend;   ///< level: blends above; point: place of a one-sided pair, -1: two spheres
+
+struct tgiTreeWork {
+  int stack_room, blend_room, point_room, nstack, nfar, nleaf, nask, npoint, nblend;
+  tgiTreeItem *stack, *far, *leaf, *ask;   // ask: one-sided pairs to be looked at
+  tgiTreeBlend *blend;              // 0: the total
+  int *renamed, *order;      // blend_room
+  int *level;                // levels + 1
+  int levels;
+  tgReal *inner;             // blend_room: share of the total, for what the blend owns
+  tgReal *acc;               // blend_room x TGI_ACC: value and gradient of what it owns
+  tgiPair *point;
+  tgiPairBlock *pairs;
+  tgiPlaneCache *planes;     // NULL: none
+  const tgiTreePress *press; // NULL: none
+  tgiTreePull *pull;         // NULL: none; with it two more numbers of what a blend owns:
+  tgReal *lift, *held;       // blend_room: weight of its value, and of its share of the total
+  tgiTreeBlock *look, *block;   // look: of visits, which the rest happens within
+  tgiTreeSum *sum;
+};
+
+typedef struct tgiTreeRun {
+  const tgiPosed *A, *B;
+  const tgiTreeLaw *law;
+  tgiTreeWork *w;
+  tgiTreeFrame frame;
+  double nearest, q, D;      // narrowest slab between triangles; of clusters the least squared distance, of points the least 12/S*
+  int touching[2];
+  tgiTreeCount count;
+} tgiTreeRun;
+
+static inline const tgReal *tgi_run_node_a(const tgiTreeRun *r, int a) { return r->A->node + (size_t)a * TGI_NODE_SIZE; }
+static inline const tgReal *tgi_run_node_b(const tgiTreeRun *r, int b) { return r->B->node + (size_t)b * TGI_NODE_SIZE; }
+static inline tgReal tgi_run_weights(const tgiTreeRun *r, tgiTreeItem at) { return tgi_run_node_a(r, at.a)[TGI_NODE_W] * tgi_run_node_b(r, at.b)[TGI_NODE_W]; }
+/// Three corners of a triangle, in steps of stride, from A's origin.
+void tgi_run_vertices(const tgiTreeRun *r, int side, int leaf, tgReal *x, int stride);
+/// The side, 0 or 1, whose node may meet the other's triangle as a point; -1: neither.
+int tgi_run_small_side(const tgiTreeRun *r, tgiTreeItem at);
+/// A node, as a point three times, and the triangle of the other side.
+void tgi_run_point_corners(const tgiTreeRun *r, tgiTreeItem at, tgReal *x, int stride);
+/// Value in S of a node before a triangle.
+void tgi_run_point_law(const tgiTreeRun *r, tgiTreeItem at, tgReal S, tgReal f[3]);
+/// Distance of the law of clusters that are D apart (square: D^2), or of a node that is D before a triangle.
+static inline tgReal tgi_run_distance(const tgiTreeRun *r, tgiTreeItem at, tgReal square) {
+  return tgSqrt(square + r->frame.moment[0] * tgi_run_node_a(r, at.a)[TGI_NODE_M] + r->frame.moment[1] * tgi_run_node_b(r, at.b)[TGI_NODE_M]);
+}
+
+/// Solves w->pairs, whose columns are `at`.
+void tgi_run_solve(tgiTreeWork *w, const tgiTreeItem *at, int count);
+
+// ---- tree_press.c: with w->press ----
+
+/// Of two centres; g: gradient (its linear part) of what `share` is the share of.
+void tgi_press_centres(tgiTreeRun *r, tgiTreeItem at, const tgReal g[3], tgReal share);
+/// Of six vertices, A's first, in steps of stride, with the plane u, delta and the cost S.
+void tgi_press_triangles(tgiTreeRun *r, tgiTreeItem at, const tgReal *x, int stride, const tgReal u[3], tgReal delta, tgReal S, const tgReal g[3], tgReal share);
+/// Of column l of the solved pairs.
+void tgi_press_column(tgiTreeRun *r, tgiTreeItem at, int l, const tgReal g[3], tgReal share);
+
+// ---- tree_pull.c: with w->pull ----
+
+/// Of a cluster.
+void tgi_pull_far(tgiTreeRun *r, tgiTreeItem at);
+/// Of column l of the solved pairs, triangles or a one-sided pair, with the value f in S.
+void tgi_pull_column(tgiTreeRun *r, tgiTreeItem at, int l, const tgReal f[3]);
+/// Of blend k: as it is opened, and as it is closed, when all below it is done.
+void tgi_pull_open(tgiTreeRun *r, int k);
+void tgi_pull_close(tgiTreeRun *r, int k);
+
+#endif
