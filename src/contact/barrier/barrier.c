@@ -90,6 +90,13 @@ static void to_origin(const tgReal c[3], tgiPairSum *sum) {
     }
 }
 
+tgReal tgi_barrier_height(tgSim *s, const tgiGeomPair *g, const tgReal *x, const tgReal *R, tgReal n[3]) {
+  tgReal d[3];
+  tgi_m3_col(n, R, 2);
+  tgi_v3_sub(d, tgi_barrier_work(s)->geom[g->A].plane.origin, x);
+  return tgi_v3_dot(n, d);
+}
+
 static void sum_pair(void *ctx, int worker, int item) {
   tgSim *s = ctx;
   tgiBarrierWork *w = tgi_barrier_work(s);
@@ -97,29 +104,25 @@ static void sum_pair(void *ctx, int worker, int item) {
   tgiBarrierPair *p = &w->pair[item];
   const tgiPosed *A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].posed;
   const tgiPosed *B = g->plane ? NULL : &w->geom[g->B].posed;
-  tgReal n[3] = {0}, d[3], height = 0;
+  tgReal n[3] = {0}, height = 0;
   tgiTreeLaw law = g->law;
   tgiFrictionShare share;
-  tgiTreePress press;
-  bool pressed = false;
+  tgiTreePress room, *press = w->starting && tgi_lag_press(s, worker, item, &share, &room) ? &room : NULL;
   if (w->beyond) law.local = 0;
   if (g->plane) {
-    tgi_m3_col(n, s->geom_xmat + 9 * g->B, 2);
-    tgi_v3_sub(d, A->origin, s->geom_xpos + 3 * g->B);
-    height = tgi_v3_dot(n, d);
+    height = tgi_barrier_height(s, g, s->geom_xpos + 3 * g->B, s->geom_xmat + 9 * g->B, n);
     p->face[1] = -1;
   }
   if (law.local > 0) {
     p->apart = tgi_local_sum(A, B, n, height, law.local, &p->sum, p->face, &p->clear, &p->count);
   } else if (g->plane) {
-    p->apart = tgi_half_space(A, n, height, &law, &p->sum, &p->face[0], &p->clear, &p->count);
+    p->apart = tgi_half_space_forces(A, n, height, &law, press, NULL, &p->sum, &p->face[0], &p->clear, &p->count);
   } else {
     tgi_tree_work_planes(w->tree[worker], &p->planes);
-    pressed = w->starting && tgi_lag_press(s, worker, item, &share, &press);
-    tgi_tree_work_press(w->tree[worker], pressed ? &press : NULL);
+    tgi_tree_work_press(w->tree[worker], press);
     p->apart = tgi_tree_pair(A, B, &law, w->tree[worker], &p->sum, p->face, &p->clear, &p->count);
   }
-  if (p->apart && w->starting) p->apart = tgi_lag_points(s, worker, item, pressed ? &press : NULL);
+  if (p->apart && w->starting) p->apart = tgi_lag_points(s, worker, item, press);
   if (p->apart) to_origin(A->origin, &p->sum);
 }
 

@@ -82,6 +82,8 @@ tgiBarrierWork *tgi_barrier_work(tgSim *s);
 void tgi_barrier_pose(tgSim *s);
 /// All pairs at the present frames.
 void tgi_barrier_pairs(tgSim *s);
+/// Height of A's origin, as it is posed, above the plane B whose frame is x, R, and its normal n.
+tgReal tgi_barrier_height(tgSim *s, const tgiGeomPair *g, const tgReal *x, const tgReal *R, tgReal n[3]);
 /// Calls work(ctx, worker, item) once for each pair, on the model's threads.
 void tgi_barrier_each(tgSim *s, void (*work)(void *ctx, int worker, int item), void *ctx);
 

@@ -128,11 +128,18 @@ typedef struct Run {
   const tgiPosed *A;
   const tgiTreeLaw *law;
   const tgReal *n;
+  const tgiTreePress *press;
+  tgiTreePull *pull;
   tgReal height, H[21];
   int touching;
   double near, far;   // least height of the vertices looked at, of the clusters
   tgiTreeCount count;
 } Run;
+
+// Of the terms under a node: value and gradient, and with pull what T weighs their share by. Of what is above: the share of the total, and with pull
+// what T weighs the value by (74).
+enum { HELD = 7, OUT = 8 };
+typedef struct Above { tgReal share, lift; } Above;
 
 tgReal tgi_rise(const tgReal n[3], const tgReal x[3], tgReal v[6], tgReal G[21]) {
   tgReal z = tgi_v3_dot(n, x);
@@ -151,11 +158,77 @@ tgReal tgi_rise(const tgReal n[3], const tgReal x[3], tgReal v[6], tgReal G[21])
 // height of the point x and its derivatives in the twist
 static tgReal rise(const Run *r, const tgReal x[3], tgReal v[6], tgReal G[21]) { return r->height + tgi_rise(r->n, x, v, G); }
 
-static bool leaf(Run *r, int k, tgReal inner, tgReal out[7]) {
+// ---- forces ----
+
+static void foot(const Run *r, const tgReal a[3], tgReal z, tgReal b[3]) {
+  tgi_v3_copy(b, a);
+  tgi_v3_axpy(b, -z, r->n);
+}
+
+// force of size N on node k at a, z above the plane, across d
+static void hand_out(const Run *r, int k, tgReal N, const tgReal a[3], tgReal z, tgReal d) {
+  tgReal F[3], b[3];
+  if (r->press == NULL) return;
+  tgi_v3_scale(F, r->n, N * r->press->mu);
+  foot(r, a, z, b);
+  tgi_press(r->press, r->A, k, F, a, b, d);
+}
+
+static tgiForceWeight weigh(const Run *r, int k, const tgReal a[3], tgReal z, tgReal d) {
+  tgReal b[3];
+  foot(r, a, z, b);
+  return tgi_pull_weigh(r->pull, r->A, k, r->n, a, b, d);
+}
+
+// what a force weighs its point a by, of one that stands with its foot on the plane
+static void by_place(const Run *r, const tgiForceWeight *q, tgReal N, tgReal f[3]) {
+  tgReal up = tgi_v3_dot(r->n, q->of->b);
+  for (int i = 0; i < 3; i++) f[i] = N * (q->of->a[i] + q->of->b[i] - up * r->n[i]);
+}
+
+// of a node whose value has the slopes c1, c2 in its height z, and of which T has the slope `other` besides
+static void pull_node(Run *r, int k, Above up, const tgiForceWeight *q, tgReal c1, tgReal c2, tgReal other, tgReal out[OUT]) {
+  const tgReal *x = r->A->node + (size_t)k * TGI_NODE_SIZE;
+  tgReal per = -r->pull->mu, N = per * up.share * c1, f[3];
+  by_place(r, q, N, f);
+  tgi_v3_axpy(f, up.lift * c1 + other + q->q * per * up.share * c2 + N * q->d, r->n);
+  tgi_pull_at(r->pull, x, f);
+  out[HELD] += q->q * per * c1;
+}
+
+// of triangle k with the corners x at the heights z, the value f in S
+static void force_of_triangle(Run *r, int k, Above up, const tgReal *x[3], const tgReal z[3], const tgiHeightPair *p, const tgReal f[3], tgReal out[OUT]) {
+  tgReal a[3] = {0}, za = 0, Y = -(p->d[0] + p->d[1] + p->d[2]), d = 12 / p->S, g[3], bar[3];
+  for (int i = 0; i < 3; i++) {
+    tgi_v3_axpy(a, -p->d[i] / Y, x[i]);
+    za -= p->d[i] / Y * z[i];
+  }
+  hand_out(r, k, up.share * f[1] * Y, a, za, d);
+  if (r->pull == NULL) return;
+  tgiForceWeight q = weigh(r, k, a, za, d);
+  tgReal per = r->pull->mu, N = per * up.share * f[1] * Y, slope = up.lift * f[1] + q.q * per * up.share * f[2] * Y - N * q.d * d / p->S;
+  by_place(r, &q, N, g);
+  // of -d_i, which N and a are made of
+  for (int i = 0; i < 3; i++) bar[i] = q.q * per * up.share * f[1] + (tgi_v3_dot(g, x[i]) - tgi_v3_dot(g, a)) / Y;
+  for (int i = 0; i < 3; i++) {
+    tgReal rise = slope * p->d[i], w[3];
+    for (int l = 0; l < 3; l++) rise -= bar[l] * p->D[3 * l + i];
+    tgi_v3_scale(w, g, -p->d[i] / Y);
+    tgi_v3_axpy(w, rise, r->n);
+    tgi_pull_at(r->pull, x[i], w);
+  }
+  out[HELD] += q.q * per * f[1] * Y;
+}
+
+static bool leaf(Run *r, int k, Above up, tgReal out[OUT]) {
   const int *face = r->A->surface->face + 3 * (size_t)r->A->tree->tri[k];
+  const tgReal *x[3];
   tgReal z[3], v[3][6], G[3][21], S1[6] = {0}, S2[21] = {0}, f[3];
   tgiHeightPair p;
-  for (int i = 0; i < 3; i++) z[i] = rise(r, r->A->vert + 3 * (size_t)face[i], v[i], G[i]);
+  for (int i = 0; i < 3; i++) {
+    x[i] = r->A->vert + 3 * (size_t)face[i];
+    z[i] = rise(r, x[i], v[i], G[i]);
+  }
   r->count.leaves++;
   if (!tgi_height_pair(z, &p)) {
     r->touching = r->A->tree->tri[k];
@@ -172,61 +245,80 @@ static bool leaf(Run *r, int k, tgReal inner, tgReal out[7]) {
   tgi_law_pair(r->A->node[(size_t)k * TGI_NODE_SIZE + TGI_NODE_W], r->law->base, p.S, f);
   out[0] += f[0];
   for (int j = 0; j < 6; j++) out[1 + j] += f[1] * S1[j];
-  tgi_sum_add(r->H, inner * f[2], S1, inner * f[1], S2);
+  tgi_sum_add(r->H, up.share * f[2], S1, up.share * f[1], S2);
+  if (r->press != NULL || r->pull != NULL) force_of_triangle(r, k, up, x, z, &p, f, out);
   return true;
 }
 
-static bool node(Run *r, int k, tgReal inner, tgReal out[7]);
+static bool node(Run *r, int k, Above up, tgReal out[OUT]);
 
-static bool children(Run *r, int k, tgReal inner, tgReal out[7]) {
+static bool children(Run *r, int k, Above up, tgReal out[OUT]) {
   const int *c = r->A->tree->child + 2 * (size_t)k;
-  return node(r, c[0], inner, out) && node(r, c[1], inner, out);
+  return node(r, c[0], up, out) && node(r, c[1], up, out);
 }
 
-static bool below(Run *r, int k, tgReal inner, tgReal out[7]) {
-  return r->A->tree->tri[k] >= 0 ? leaf(r, k, inner, out) : children(r, k, inner, out);
+static bool below(Run *r, int k, Above up, tgReal out[OUT]) {
+  return r->A->tree->tri[k] >= 0 ? leaf(r, k, up, out) : children(r, k, up, out);
 }
 
-// (43) with the height as coordinate: value f, derivatives v, G, blend phi
-static bool blended(Run *r, int k, tgReal inner, const tgReal f[3], const tgReal phi[3], const tgReal v[6], const tgReal G[21], tgReal out[7]) {
-  tgReal A[7] = {0};
+// a node as a cluster: place, height and its derivatives, value
+typedef struct Height { const tgReal *x; tgReal z, v[6], G[21], f[3]; } Height;
+
+// (43) with the height as coordinate
+static bool blended(Run *r, int k, Above up, const Height *h, const tgReal phi[3], tgReal out[OUT]) {
+  tgReal A[OUT] = {0};
+  Above under = {.share = up.share * (1 - phi[0])};
+  tgiForceWeight q = {.q = 0};
   r->count.blends++;
-  if (!below(r, k, inner * (1 - phi[0]), A)) return false;
-  tgReal less = f[0] - A[0], c1 = phi[0] * f[1] + less * phi[1], c2 = phi[0] * f[2] + less * phi[2] + 2 * phi[1] * f[1];
-  tgi_sum_add(r->H, inner * c2, v, inner * c1, G);
+  if (r->pull != NULL) {
+    q = weigh(r, k, h->x, h->z, h->z);
+    under.lift = up.lift * (1 - phi[0]) + q.q * r->pull->mu * up.share * phi[1];
+  }
+  if (!below(r, k, under, A)) return false;
+  tgReal less = h->f[0] - A[0], c1 = phi[0] * h->f[1] + less * phi[1], c2 = phi[0] * h->f[2] + less * phi[2] + 2 * phi[1] * h->f[1];
+  tgi_sum_add(r->H, up.share * c2, h->v, up.share * c1, h->G);
   for (int i = 0, m = 0; i < 6; i++)
-    for (int j = 0; j <= i; j++, m++) r->H[m] -= inner * phi[1] * (v[i] * A[1 + j] + A[1 + i] * v[j]);
+    for (int j = 0; j <= i; j++, m++) r->H[m] -= up.share * phi[1] * (h->v[i] * A[1 + j] + A[1 + i] * h->v[j]);
   out[0] += A[0] + phi[0] * less;
-  for (int j = 0; j < 6; j++) out[1 + j] += (1 - phi[0]) * A[1 + j] + c1 * v[j];
+  for (int j = 0; j < 6; j++) out[1 + j] += (1 - phi[0]) * A[1 + j] + c1 * h->v[j];
+  hand_out(r, k, -up.share * c1, h->x, h->z, h->z);
+  if (r->pull == NULL) return true;
+  pull_node(r, k, up, &q, c1, c2, -up.share * A[HELD] * phi[1], out);
+  out[HELD] += (1 - phi[0]) * A[HELD];
   return true;
 }
 
-// out += value and gradient of node k; its second derivatives go to H with the share `inner` (42)
-static bool node(Run *r, int k, tgReal inner, tgReal out[7]) {
-  const tgReal *x = r->A->node + (size_t)k * TGI_NODE_SIZE;
-  tgReal v[6], G[21], f[3], phi[3], radius = x[TGI_NODE_R], width = r->law->eps * radius, z = rise(r, x, v, G);
+// adds node k to out; its second derivatives go to H with its share (42)
+static bool node(Run *r, int k, Above up, tgReal out[OUT]) {
+  Height h = {.x = r->A->node + (size_t)k * TGI_NODE_SIZE};
+  tgReal phi[3], radius = h.x[TGI_NODE_R], width = r->law->eps * radius;
+  h.z = rise(r, h.x, h.v, h.G);
   r->count.visits++;
-  if (r->law->brute || tgRe(z) <= tgRe(radius)) return below(r, k, inner, out);
-  tgi_law_height(x[TGI_NODE_W], r->law->base, z, f);
-  if (tgRe(z) < tgRe(radius + width)) {
-    tgi_law_blend((z - radius) / width, phi);
+  if (r->law->brute || tgRe(h.z) <= tgRe(radius)) return below(r, k, up, out);
+  tgi_law_height(h.x[TGI_NODE_W], r->law->base, h.z, h.f);
+  if (tgRe(h.z) < tgRe(radius + width)) {
+    tgi_law_blend((h.z - radius) / width, phi);
     phi[1] /= width;
     phi[2] /= width * width;
-    return blended(r, k, inner, f, phi, v, G, out);
+    return blended(r, k, up, &h, phi, out);
   }
   r->count.clusters++;
-  r->far = fmin(r->far, tgRe(z));
-  out[0] += f[0];
-  for (int j = 0; j < 6; j++) out[1 + j] += f[1] * v[j];
-  tgi_sum_add(r->H, inner * f[2], v, inner * f[1], G);
+  r->far = fmin(r->far, tgRe(h.z));
+  out[0] += h.f[0];
+  for (int j = 0; j < 6; j++) out[1 + j] += h.f[1] * h.v[j];
+  tgi_sum_add(r->H, up.share * h.f[2], h.v, up.share * h.f[1], h.G);
+  hand_out(r, k, -up.share * h.f[1], h.x, h.z, h.z);
+  if (r->pull == NULL) return true;
+  tgiForceWeight q = weigh(r, k, h.x, h.z, h.z);
+  pull_node(r, k, up, &q, h.f[1], h.f[2], 0, out);
   return true;
 }
 
-bool tgi_half_space(const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, tgiPairSum *sum, int *touching, tgiClearance *clear,
-                    tgiTreeCount *count) {
-  Run r = {.A = A, .law = law, .n = n, .height = height, .near = INFINITY, .far = INFINITY};
-  tgReal out[7] = {0};
-  bool apart = node(&r, 0, 1, out);
+bool tgi_half_space_forces(const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, const tgiTreePress *press, tgiTreePull *pull,
+                           tgiPairSum *sum, int *touching, tgiClearance *clear, tgiTreeCount *count) {
+  Run r = {.A = A, .law = law, .n = n, .press = press, .pull = pull, .height = height, .near = INFINITY, .far = INFINITY};
+  tgReal out[OUT] = {0};
+  bool apart = node(&r, 0, (Above){.share = 1}, out);
   if (count != NULL) *count = r.count;
   if (clear != NULL) *clear = (tgiClearance){.all = fmin(r.near, r.far * law->eps / (1 + law->eps)), .solved = r.near};
   *touching = r.touching;
@@ -235,4 +327,9 @@ bool tgi_half_space(const tgiPosed *A, const tgReal n[3], tgReal height, const t
   memcpy(sum->g, out + 1, sizeof sum->g);
   memcpy(sum->H, r.H, sizeof sum->H);
   return true;
+}
+
+bool tgi_half_space(const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, tgiPairSum *sum, int *touching, tgiClearance *clear,
+                    tgiTreeCount *count) {
+  return tgi_half_space_forces(A, n, height, law, NULL, NULL, sum, touching, clear, count);
 }

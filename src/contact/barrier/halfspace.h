@@ -26,5 +26,8 @@ tgReal tgi_rise(const tgReal n[3], const tgReal x[3], tgReal v[6], tgReal G[21])
 /// that A's origin is `height` above. Derivatives for a twist of A about A's origin with the plane held. false: face *touching reaches into it.
 bool tgi_half_space(const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, tgiPairSum *sum, int *touching, tgiClearance *clear,
                     tgiTreeCount *count);
+/// The same, and what press.h says with its forces; either may be NULL.
+bool tgi_half_space_forces(const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, const tgiTreePress *press, tgiTreePull *pull,
+                           tgiPairSum *sum, int *touching, tgiClearance *clear, tgiTreeCount *count);
 
 #endif

@@ -63,11 +63,8 @@ tgiForceTask tgi_lag_task(tgSim *s, const tgiGeomPair *g, const tgReal *frame, t
     t.B = &w->geom[g->B].posed;
     return t;
   }
-  tgReal d[3];
-  tgi_m3_col(n, frame + 12 * g->B + 3, 2);
-  tgi_v3_sub(d, t.A->origin, frame + 12 * g->B);
   t.n = n;
-  t.height = tgi_v3_dot(n, d);
+  t.height = tgi_barrier_height(s, g, frame + 12 * g->B, frame + 12 * g->B + 3, n);
   return t;
 }
 
@@ -83,7 +80,7 @@ void tgi_lag_open(tgSim *s, double h) {
 
 static bool in_points(const tgSim *s, const tgiGeomPair *g) { return s->m.pair_condim[g->pair] > 1 && !tgi_lag_in_planes(s, g); }
 
-bool tgi_lag_fast(const tgSim *s, const tgiGeomPair *g) { return in_points(s, g) && !g->plane && !(g->law.local > 0); }
+bool tgi_lag_fast(const tgSim *s, const tgiGeomPair *g) { return in_points(s, g) && !(g->law.local > 0); }
 
 bool tgi_lag_press(tgSim *s, int worker, int i, tgiFrictionShare *share, tgiTreePress *press) {
   const tgiBarrier *k = tgi_barrier(s);

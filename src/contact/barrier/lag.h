@@ -17,8 +17,8 @@ typedef struct tgiLag {
   double h;
   int *npoint;              ///< npair: points of a pair of geoms, from pair[].point on
   tgiFrictionPoint *point;
-  int *patch;               ///< of a point of two surfaces
-  tgiFrictionShare *share;  ///< npair
+  int *patch;               ///< of a point, where tgi_lag_fast
+  tgiFrictionShare *share;  ///< npair, likewise
   tgReal *out;              ///< npair x 12: of a product
   tgiFrictionSum *sum;      ///< room for the sums of one pair and their rates, for each thread
   int room;                 ///< of plane: in the plane's form the sim's capacity of contacts, else 0
@@ -54,7 +54,7 @@ tgiFrictionLaw tgi_lag_law(const tgSim *s, const struct tgiGeomPair *g);
 void tgi_lag_motions(const tgSim *s, const struct tgiGeomPair *g, tgiFrictionMotion m[2]);
 /// Friction of the pair takes the plane's form.
 bool tgi_lag_in_planes(const tgSim *s, const struct tgiGeomPair *g);
-/// The pair has points, of two surfaces, whose forces the wide sum hands out.
+/// The pair has points, from forces that its sum hands out (press.h).
 bool tgi_lag_fast(const tgSim *s, const struct tgiGeomPair *g);
 /// Room of one thread for the sums of a pair's patches and their rates.
 tgiFrictionSum *tgi_lag_room(const tgSim *s, int worker);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "contact/barrier/barrier.h"
+#include "contact/barrier/halfspace.h"
 #include "math/spatial.h"
 
 typedef struct Mix { tgiFrictionLaw law; tgiFrictionMotion m[2]; tgReal B[144]; } Mix;
@@ -94,16 +95,23 @@ static bool pull(tgSim *s, int worker, int i, const tgReal Z[12], tgReal out[12]
   tgiTreeWork *tree = w->tree[worker];
   const tgContactOptions *o = &s->contact_model->options;
   tgiTreePull p = {.mu = o->mu, .range = o->friction_range, .patch = k->patch[g->A], .weight = tgi_lag_room(s, worker)};
-  const tgiPosed *A = &w->geom[g->A].posed;
+  const tgiPosed *A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].posed;
+  const tgReal *frame = w->lag.geom + 12 * g->B;
   tgiPairSum sum;
-  tgReal lever[3];
+  tgReal lever[3], n[3];
   int face[2];
+  bool apart;
   weigh(s, i, Z, tgi_lag_room(s, worker), &p.share, out);
-  tgi_tree_work_planes(tree, NULL);
-  tgi_tree_work_press(tree, NULL);
-  tgi_tree_work_pull(tree, &p);
-  bool apart = tgi_tree_pair(A, &w->geom[g->B].posed, &g->law, tree, &sum, face, NULL, NULL);
-  tgi_tree_work_pull(tree, NULL);
+  if (g->plane) {
+    tgReal height = tgi_barrier_height(s, g, frame, frame + 3, n);
+    apart = tgi_half_space_forces(A, n, height, &g->law, NULL, &p, &sum, face, NULL, NULL);
+  } else {
+    tgi_tree_work_planes(tree, NULL);
+    tgi_tree_work_press(tree, NULL);
+    tgi_tree_work_pull(tree, &p);
+    apart = tgi_tree_pair(A, &w->geom[g->B].posed, &g->law, tree, &sum, face, NULL, NULL);
+    tgi_tree_work_pull(tree, NULL);
+  }
   // from A's origin to the world's
   tgi_v3_cross(lever, A->origin, p.twist + 3);
   tgi_v3_add(p.twist, p.twist, lever);

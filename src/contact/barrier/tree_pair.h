@@ -9,7 +9,7 @@
 #define TG_CONTACT_BARRIER_TREE_PAIR_H
 
 #include "base/layout.h"
-#include "contact/barrier/friction.h"
+#include "contact/barrier/press.h"
 #include "contact/barrier/posed.h"
 #include "contact/barrier/tree_wide.h"
 
@@ -50,22 +50,9 @@ void tgi_tree_work_planes(tgiTreeWork *w, tgiPlaneCache *planes);
 /// Lower bounds of the distance that the sum gives on its way: of all, and of the triangles whose pairs were solved (INFINITY: none was).
 typedef struct tgiClearance { double all, solved; } tgiClearance;
 
-/// The forces of the terms, for friction: each presses A and B apart by N along n at points a and b, and is added to the sum of the patch of A's node
-/// (as tgi_tree_force does without rates) and to the pair's share, of which those within `range` are near.
-typedef struct tgiTreePress { tgReal mu; double range; const int *patch; tgiFrictionSum *sum; tgiFrictionShare *share; } tgiTreePress;
 /// What the next sums hand their forces to; NULL: nothing.
 void tgi_tree_work_press(tgiTreeWork *w, const tgiTreePress *press);
 
-/// The other way round: what a sum of all these forces, weighed, changes by with the pose of A. Of a force the weight is that of its patch, of N, N a, N b
-/// and N n n' in world axes, and that of the pair's share.
-typedef struct tgiTreePull {
-  tgReal mu;
-  double range;
-  const int *patch;
-  const tgiFrictionSum *weight;  ///< of each patch
-  tgiFrictionShare share;        ///< weights too
-  tgReal twist[6];               ///< out, +=: the derivative for a twist of A about A's origin
-} tgiTreePull;
 /// What the next sums do besides; NULL: nothing.
 void tgi_tree_work_pull(tgiTreeWork *w, tgiTreePull *pull);
 

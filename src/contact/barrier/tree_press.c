@@ -1,20 +1,11 @@
 // tree_press.c: the forces of the terms of a sum over two trees, for friction. See tree_run.h.
 #include "contact/barrier/tree_run.h"
 
-// -g (its linear part) on A at a, against B at b, both from A's origin, across the distance d
-static void press(tgiTreeRun *r, int node, const tgReal g[3], tgReal share, const tgReal a[3], const tgReal b[3], tgReal d) {
-  const tgiTreePress *p = r->w->press;
-  tgiFrictionForce f;
-  tgReal F[3], square;
-  tgi_v3_scale(F, g, -share * p->mu);
-  square = tgi_v3_dot(F, F);
-  if (!(tgRe(square) > 0)) return;
-  f.N = tgSqrt(square);
-  tgi_v3_scale(f.n, F, 1 / f.N);
-  tgi_v3_add(f.a, a, r->A->origin);
-  tgi_v3_add(f.b, b, r->A->origin);
-  tgi_friction_add(&p->sum[p->patch[node]], &f);
-  if (p->range > 0) tgi_friction_share(p->share, p->range, f.N, d);
+// of the gradient g (its linear part)
+static void press(const tgiTreeRun *r, int node, const tgReal g[3], tgReal share, const tgReal a[3], const tgReal b[3], tgReal d) {
+  tgReal F[3];
+  tgi_v3_scale(F, g, -share * r->w->press->mu);
+  tgi_press(r->w->press, r->A, node, F, a, b, d);
 }
 
 void tgi_press_centres(tgiTreeRun *r, tgiTreeItem at, const tgReal g[3], tgReal share) {

@@ -10,41 +10,8 @@
 // In c1 the value below is weighed by -Phi'. c1 < 0 in the distance: no term pulls.
 #include "contact/barrier/tree_run.h"
 
-static const int row_of[6] = {0, 1, 2, 0, 0, 1}, col_of[6] = {0, 1, 2, 1, 2, 2};
-
-// weight of a force along n between a and b (from A's origin) across the distance d, and its derivatives in n and d
-typedef struct Weight { const tgiFrictionSum *of; tgReal q, n[3], d; } Weight;
-
-static Weight weigh(const tgiTreeRun *r, int node, const tgReal n[3], const tgReal a[3], const tgReal b[3], tgReal d) {
-  const tgiTreePull *p = r->w->pull;
-  Weight w = {.of = p->weight + p->patch[node]};
-  w.q = w.of->N + p->share.all;
-  for (int i = 0; i < 3; i++) w.q += w.of->a[i] * (a[i] + r->A->origin[i]) + w.of->b[i] * (b[i] + r->A->origin[i]);
-  for (int i = 0; i < 6; i++) {
-    w.q += w.of->M[i] * n[row_of[i]] * n[col_of[i]];
-    w.n[row_of[i]] += w.of->M[i] * n[col_of[i]];
-    w.n[col_of[i]] += w.of->M[i] * n[row_of[i]];
-  }
-  if (!(p->range > 0)) return w;
-  const tgReal none = 0, one = 1;
-  tgiFrictionShare near = {.all = 0}, rate = {.all = 0};
-  tgi_friction_share(&near, p->range, 1, d);
-  tgi_friction_share_d(1, &rate, p->range, 1, d, &none, &one);
-  w.q += p->share.near * near.near;
-  w.d = p->share.near * rate.near;
-  return w;
-}
-
-// a weight r of where the point x of A is
-static void add_at(const tgiTreeRun *r, const tgReal x[3], const tgReal f[3]) {
-  tgReal t[3], *twist = r->w->pull->twist;
-  tgi_v3_cross(t, x, f);
-  tgi_v3_add(twist, twist, t);
-  tgi_v3_add(twist + 3, twist + 3, f);
-}
-
 // two centres
-typedef struct Centres { tgReal y[3], e[3], n[3], square, D, d, C[3]; Weight weight; } Centres;
+typedef struct Centres { tgReal y[3], e[3], n[3], square, D, d, C[3]; tgiForceWeight weight; } Centres;
 
 static void look(const tgiTreeRun *r, tgiTreeItem at, Centres *c) {
   const tgReal *x = tgi_run_node_a(r, at.a);
@@ -54,18 +21,18 @@ static void look(const tgiTreeRun *r, tgiTreeItem at, Centres *c) {
   c->D = tgi_v3_unit(c->n, c->e);
   c->d = tgi_run_distance(r, at, c->square);
   tgi_law_cluster(tgi_run_weights(r, at), r->law->base, c->d * c->d, c->C);
-  c->weight = weigh(r, at.a, c->n, x, c->y, c->d);
+  c->weight = tgi_pull_weigh(r->w->pull, r->A, at.a, c->n, x, c->y, c->d);
 }
 
 // of a term with c1 and c2 in the square of the distance, of which T has the slope `other` besides
 static void pull_centres(tgiTreeRun *r, tgiTreeItem at, const Centres *c, tgReal c1, tgReal c2, tgReal other) {
   tgiTreeWork *w = r->w;
-  const Weight *q = &c->weight;
+  const tgiForceWeight *q = &c->weight;
   tgReal per = -2 * w->pull->mu, N = per * w->inner[at.owner] * c1 * c->D, f[3];
   tgReal slope = w->lift[at.owner] * c1 + other + q->q * per * w->inner[at.owner] * (c2 * c->D + 0.5 * c1 / c->D) + 0.5 * N * q->d / c->d;
   tgReal across = tgi_v3_dot(c->n, q->n);
   for (int i = 0; i < 3; i++) f[i] = 2 * slope * c->e[i] + N * (q->of->a[i] + (q->n[i] - across * c->n[i]) / c->D);
-  add_at(r, tgi_run_node_a(r, at.a), f);
+  tgi_pull_at(w->pull, tgi_run_node_a(r, at.a), f);
   w->held[at.owner] += q->q * per * c1 * c->D;
 }
 
@@ -76,7 +43,7 @@ void tgi_pull_far(tgiTreeRun *r, tgiTreeItem at) {
 }
 
 // a plane between two triangles
-typedef struct Between { tgReal x[18], Y, d; tgiPair pair; Weight weight; } Between;
+typedef struct Between { tgReal x[18], Y, d; tgiPair pair; tgiForceWeight weight; } Between;
 
 static void look_between(const tgiTreeRun *r, tgiTreeItem at, Between *c) {
   tgReal mean[2][3] = {{0}}, sum[2] = {0}, D = 12 / c->pair.S;
@@ -88,13 +55,13 @@ static void look_between(const tgiTreeRun *r, tgiTreeItem at, Between *c) {
   for (int half = 0; half < 2; half++) tgi_v3_scale(mean[half], mean[half], 1 / sum[half]);
   c->Y = sum[0];
   c->d = tgi_run_distance(r, at, D * D);
-  c->weight = weigh(r, at.a, c->pair.u, mean[0], mean[1], c->d);
+  c->weight = tgi_pull_weigh(r->w->pull, r->A, at.a, c->pair.u, mean[0], mean[1], c->d);
 }
 
 // of a term with c1 and c2 in S
 static void pull_between(tgiTreeRun *r, tgiTreeItem at, const Between *c, tgReal c1, tgReal c2, tgReal other) {
   tgiTreeWork *w = r->w;
-  const Weight *q = &c->weight;
+  const tgiForceWeight *q = &c->weight;
   tgReal per = w->pull->mu * w->inner[at.owner], N = per * c1 * c->Y, D = 12 / c->pair.S;
   tgReal slope = w->lift[at.owner] * c1 + other + q->q * per * c2 * c->Y - N * q->d * D * D / (c->pair.S * c->d);
   for (int i = 0; i < 6; i++) w->pull->twist[i] += slope * c->pair.g[i];

@@ -1,0 +1,30 @@
+// press.h: what the sums over trees (tree_pair.h, halfspace.h) do with the forces of their terms, for friction. [math/barrier Friction]
+#ifndef TG_CONTACT_BARRIER_PRESS_H
+#define TG_CONTACT_BARRIER_PRESS_H
+
+#include "contact/barrier/friction.h"
+#include "contact/barrier/posed.h"
+
+/// The forces of the terms, for friction: each presses A and B apart by N along n at points a and b, and is added to the sum of the patch of A's node
+/// (as tgi_tree_force does without rates) and to the pair's share, of which those within `range` are near.
+typedef struct tgiTreePress { tgReal mu; double range; const int *patch; tgiFrictionSum *sum; tgiFrictionShare *share; } tgiTreePress;
+/// Hands out the force F on A (its node `node`) at a, against B at b, both from A's origin, across the distance d.
+void tgi_press(const tgiTreePress *p, const tgiPosed *A, int node, const tgReal F[3], const tgReal a[3], const tgReal b[3], tgReal d);
+
+/// The other way round: what a sum of all these forces, weighed, changes by with the pose of A. Of a force the weight is that of its patch, of N, N a, N b
+/// and N n n' in world axes, and that of the pair's share.
+typedef struct tgiTreePull {
+  tgReal mu;
+  double range;
+  const int *patch;
+  const tgiFrictionSum *weight;  ///< of each patch
+  tgiFrictionShare share;        ///< weights too
+  tgReal twist[6];               ///< out, +=: the derivative for a twist of A about A's origin
+} tgiTreePull;
+/// Weight q of a force along n (places as above), and its derivatives in n and d; in a and b those of the patch.
+typedef struct tgiForceWeight { const tgiFrictionSum *of; tgReal q, n[3], d; } tgiForceWeight;
+tgiForceWeight tgi_pull_weigh(const tgiTreePull *p, const tgiPosed *A, int node, const tgReal n[3], const tgReal a[3], const tgReal b[3], tgReal d);
+/// A weight f of where the point x of A is, from A's origin.
+void tgi_pull_at(tgiTreePull *p, const tgReal x[3], const tgReal f[3]);
+
+#endif
