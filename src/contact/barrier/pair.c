@@ -154,5 +154,5 @@ void tgi_pair_force_d(const tgReal x[18], const tgiPair *r, tgiPairForce df[6]) 
 void tgi_pair_force_vjp(const tgReal x[18], const tgiPair *r, const tgiPairForce *bar, tgReal twist[6]) {
   tgiPlane p;
   at(&p, x, r);
-  tgi_plane_force_vjp(&p, x, bar, twist);
+  tgi_plane_force_weighed(&p, x, bar, twist);
 }

@@ -300,7 +300,7 @@ void tgi_plane_force_rates(const tgiPlane *p, const tgReal x[18], tgiPairForce d
 }
 
 // follow and force_rate backwards: first what the plane's normal and the margins weigh, then its variables, then the vertices of A
-void tgi_plane_force_vjp(const tgiPlane *p, const tgReal x[18], const tgiPairForce *bar, tgReal twist[6]) {
+void tgi_plane_force_weighed(const tgiPlane *p, const tgReal x[18], const tgiPairForce *bar, tgReal twist[6]) {
   tgiPairForce f;
   const tgReal *point[2], *mean[2] = {p->swapped ? bar->b : bar->a, p->swapped ? bar->a : bar->b};
   tgReal length = tgi_v3_norm(p->n), n[3], dm[6], g[TGI_PLANE_VARIABLES], Y[2];

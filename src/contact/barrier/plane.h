@@ -54,6 +54,6 @@ void tgi_plane_rate(const tgiPlane *p, const tgReal dx[18], tgReal *dS, tgReal d
 /// Rates of the force for the unit twists of A; x: the vertices about the pivot.
 void tgi_plane_force_rates(const tgiPlane *p, const tgReal x[18], tgiPairForce df[6]);
 /// twist (6) += those rates weighed: sum of bar over the numbers of df[j].
-void tgi_plane_force_vjp(const tgiPlane *p, const tgReal x[18], const tgiPairForce *bar, tgReal twist[6]);
+void tgi_plane_force_weighed(const tgiPlane *p, const tgReal x[18], const tgiPairForce *bar, tgReal twist[6]);
 
 #endif
