@@ -13,7 +13,7 @@ PRESET = cmake --preset $(1) >build/$(1).log 2>&1 || { cat build/$(1).log; exit 
          cmake --build --preset $(1) -j$(JOBS) >>build/$(1).log 2>&1 || { grep -E 'error|warning|FAILED' build/$(1).log | head -50; exit 1; }
 PART = @printf '\n== %s\n' $(1)
 
-.PHONY: demo test build bench reproduce test-long coverage setup setup-test viewer clean checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-viewer
+.PHONY: demo test build bench reproduce test-long coverage setup setup-test viewer clean checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-python test-viewer
 
 setup:
 	@tools/setup.sh build
@@ -34,7 +34,7 @@ build: setup viewer
 demo: build
 	@build/bin/tangere optimize models/push_demo.yaml --seed $(SEED) --out out/demo --overwrite
 
-test: setup-test viewer checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-viewer
+test: setup-test viewer checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-python test-viewer
 	@printf '\nall parts of make test passed\n'
 
 checks:
@@ -72,6 +72,11 @@ test-fuzz: setup-test
 test-peers: setup-test
 	$(call PART,'other engines as oracles; command line')
 	@build/venv/bin/python -m pytest -q test/peer test/cli test/output
+
+test-python: setup-test
+	$(call PART,'Python package as a user installs it; PyTorch and JAX')
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) build/venv/bin/pip install -q --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall .
+	@build/venv/bin/python -m pytest -q test/python
 
 test-viewer: setup-test viewer
 	$(call PART,'replay in headless Chromium')

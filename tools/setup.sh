@@ -11,9 +11,10 @@ while read -r name when _; do
   [[ $what == build && $when != build ]] && continue
   # a tool that is there under its own name needs no package (nodejs and npm from elsewhere, for one)
   case $name in
-    cmake | gcc | make | git | npm | clang | chromium | python3) command -v "$name" >/dev/null && continue ;;
+    cmake | gcc | g++ | make | git | npm | clang | chromium | python3) command -v "$name" >/dev/null && continue ;;
     nodejs) command -v node >/dev/null && continue ;;
     ninja-build) command -v ninja >/dev/null && continue ;;
+    python3-dev) python3 -c 'import os, sysconfig; assert os.path.exists(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null && continue ;;
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null && continue ;;
   esac
   dpkg -s "$name" >/dev/null 2>&1 || missing+=("$name")
@@ -50,11 +51,15 @@ if [[ ! -e $stamp || ! -x viewer/node_modules/.bin/vite ]]; then
 fi
 
 if [[ $what == test ]]; then
-  stamp=build/.python-$(sha256sum tools/packages-python.txt | cut -c1-16)
+  stamp=build/.python-$(cat tools/packages-python.txt tools/setup.sh | sha256sum | cut -c1-16)
   if [[ ! -e $stamp || ! -x build/venv/bin/python ]]; then
-    echo "installing the Python packages of the tests into build/venv (some 500 MB, minutes)"
+    echo "installing the Python packages of the tests into build/venv (some 1.5 GB, minutes)"
     python3 -m venv build/venv
     build/venv/bin/pip install -q --disable-pip-version-check -r tools/packages-python.txt
+    # the build for CPUs, a tenth of the other's size: from an index that is set up, else PyTorch's own
+    torch=torch==2.13.0+cpu
+    build/venv/bin/pip install -q --disable-pip-version-check $torch 2>build/torch.log ||
+      build/venv/bin/pip install -q --disable-pip-version-check --extra-index-url https://download.pytorch.org/whl/cpu $torch
     touch "$stamp"
   fi
 fi

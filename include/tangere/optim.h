@@ -38,6 +38,8 @@ TG_API const char *tg_task_target(const tgTask *task, int i, double target[3], i
 TG_API int tg_task_size(const tgTask *task);
 /// Label ("body_mass of box") of decided parameter i and its decision variable (may be NULL). NULL past the last.
 TG_API const char *tg_task_parameter(const tgTask *task, int i, int *variable);
+/// Box of the decision variables, tg_task_size each; infinite where there is no bound.
+TG_API void tg_task_box(const tgTask *task, double *low, double *high);
 /// The start of the decision variables for a seed: the file's start, plus noise when the file asks for it (start_noise).
 TG_API void tg_task_start(const tgTask *task, uint64_t seed, double *x);
 /// Sets the decided model parameters of x in a sim of the task's model.

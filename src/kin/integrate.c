@@ -40,6 +40,48 @@ void tg_model_difference(const tgModel *m, const tgReal *q1, const tgReal *q2, t
   }
 }
 
+tgStatus tg_model_normalize(const tgModel *m, const tgReal *q, tgReal *out) {
+  if (m == NULL || q == NULL || out == NULL) return TG_ERR_ARG;
+  for (int j = 0; j < m->njnt; j++) {
+    if (!turns(m, j)) continue;
+    double length = 0;
+    for (int i = 0; i < 4; i++) length += tgRe(q[m->jnt_qadr[j] + lead(m, j) + i]) * tgRe(q[m->jnt_qadr[j] + lead(m, j) + i]);
+    if (!(length > 0) || !isfinite(length)) return TG_ERR_NOT_FINITE;
+  }
+  for (int i = 0; i < m->nq; i++) out[i] = q[i];
+  for (int j = 0; j < m->njnt; j++)
+    if (turns(m, j)) tgi_quat_normalize(out + m->jnt_qadr[j] + lead(m, j));
+  return TG_OK;
+}
+
+// dq = (1/2) q (0, w) for a tangent step w of a rotation, so g . dq = (1/2) vec(conj(q) g) . w
+void tg_model_to_tangent(const tgModel *m, const tgReal *q, const tgReal *g, tgReal *out) {
+  if (m == NULL || q == NULL || g == NULL || out == NULL) return;
+  for (int j = 0; j < m->njnt; j++) {
+    int a = m->jnt_qadr[j], d = m->jnt_vadr[j], n = lead(m, j);
+    for (int i = 0; i < n; i++) out[d + i] = g[a + i];
+    if (!turns(m, j)) continue;
+    const tgReal *p = q + a + n;
+    tgReal inverse[4] = {p[0], -p[1], -p[2], -p[3]}, r[4];
+    tgi_quat_mul(r, inverse, g + a + n);
+    for (int i = 0; i < 3; i++) out[d + n + i] = r[1 + i] / 2;
+  }
+}
+
+// w = 2 vec(conj(q) dq) for dq along the sphere of |q|, so g . w = 2 q (0, g) . dq, and by 1/|q|^2 less where q is not of unit length
+void tg_model_from_tangent(const tgModel *m, const tgReal *q, const tgReal *g, tgReal *out) {
+  if (m == NULL || q == NULL || g == NULL || out == NULL) return;
+  for (int j = 0; j < m->njnt; j++) {
+    int a = m->jnt_qadr[j], d = m->jnt_vadr[j], n = lead(m, j);
+    for (int i = 0; i < n; i++) out[a + i] = g[d + i];
+    if (!turns(m, j)) continue;
+    const tgReal *p = q + a + n;
+    tgReal w[4] = {0, g[d + n], g[d + n + 1], g[d + n + 2]}, r[4], length = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3];
+    tgi_quat_mul(r, p, w);
+    for (int i = 0; i < 4; i++) out[a + n + i] = 2 * r[i] / length;
+  }
+}
+
 // R = exp(-[w]) and Jr(w)
 static void rotation_blocks(const tgReal *w, tgReal *R, tgReal *J) {
   tgReal minus[3], e[4];

@@ -153,20 +153,6 @@ void tgi_opt_clamp(const tgOptRun *r, double *x) {
   for (int i = 0; i < r->task->n; i++) x[i] = fmin(fmax(x[i], r->low[i]), r->high[i]);
 }
 
-static void box(tgOptRun *r) {
-  const tgTask *t = r->task;
-  int n = t->ncontrol;
-  tgi_controls_box(t, r->low, r->high);
-  for (int i = 0; i < t->ninitial; i++, n++) {
-    r->low[n] = t->initial[i].low;
-    r->high[n] = t->initial[i].high;
-  }
-  for (int i = 0; i < t->nparam; i++, n++) {
-    r->low[n] = t->param[i].low;
-    r->high[n] = t->param[i].high;
-  }
-}
-
 static uint64_t model_key(uint64_t h, const tgModel *m) {
   for (int i = 0; i < tg_model_field_count(m); i++) {
     tgField f = tg_model_field(m, i);
@@ -290,7 +276,7 @@ static tgStatus refuse(const tgTask *t, tgError *error) {
 
 static tgStatus run(tgOptRun *r, const tgTask *task, double *x, double *work) {
   tgOptimum *out = r->out;
-  box(r);
+  tg_task_box(task, r->low, r->high);
   tg_task_start(task, r->o->seed, x);
   tgi_opt_clamp(r, x);
   memcpy(out->first, x, (size_t)out->n * sizeof *x);

@@ -483,6 +483,21 @@ const char *tg_task_target(const tgTask *task, int i, double target[3], int *bod
   return t->label;
 }
 int tg_task_size(const tgTask *task) { return task != NULL ? task->n : 0; }
+
+void tg_task_box(const tgTask *t, double *low, double *high) {
+  if (t == NULL || low == NULL || high == NULL) return;
+  int n = t->ncontrol;
+  tgi_controls_box(t, low, high);
+  for (int i = 0; i < t->ninitial; i++, n++) {
+    low[n] = t->initial[i].low;
+    high[n] = t->initial[i].high;
+  }
+  for (int i = 0; i < t->nparam; i++, n++) {
+    low[n] = t->param[i].low;
+    high[n] = t->param[i].high;
+  }
+}
+
 const char *tg_task_parameter(const tgTask *task, int i, int *variable) {
   if (task == NULL || i < 0 || i >= task->nparam) return NULL;
   if (variable != NULL) *variable = task->n - task->nparam + i;

@@ -78,6 +78,9 @@ static void no_object(void **state) {
   POINTER(tg_model_field_named(NULL, NULL).data);
   tg_model_integrate(NULL, NULL, NULL, NULL);
   tg_model_difference(NULL, NULL, NULL, NULL);
+  tg_model_to_tangent(NULL, NULL, NULL, NULL);
+  tg_model_from_tangent(NULL, NULL, NULL, NULL);
+  STATUS(tg_model_normalize(NULL, NULL, NULL));
   OBJECT(tg_task_load(NULL, NULL, &error));
   OBJECT(tg_task_load_text(NULL, 0, NULL, NULL, &error));
   tg_task_free(NULL);
@@ -92,6 +95,7 @@ static void no_object(void **state) {
   NUMBER(tg_task_timestep(NULL), 0);
   POINTER(tg_task_target(NULL, 0, NULL, NULL));
   NUMBER(tg_task_size(NULL), 0);
+  tg_task_box(NULL, NULL, NULL);
   POINTER(tg_task_parameter(NULL, 0, NULL));
   STATUS(tg_task_set_parameters(NULL, NULL, NULL));
   tg_task_start(NULL, 0, NULL);

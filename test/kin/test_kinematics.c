@@ -230,8 +230,50 @@ static void test_integrate(void **state) {
   }
 }
 
+typedef struct Weighted { const tgModel *m; const tgReal *w; } Weighted;
+
+// y = w . q, q as it is or made of unit length first
+static tgStatus weighted(void *ctx, const tgReal *q, tgReal *y) {
+  const Weighted *c = ctx;
+  y[0] = 0;
+  for (int i = 0; i < c->m->nq; i++) y[0] += c->w[i] * q[i];
+  return TG_OK;
+}
+static tgStatus weighted_unit(void *ctx, const tgReal *q, tgReal *y) {
+  tgReal unit[256];
+  tgStatus status = tg_model_normalize(((Weighted *)ctx)->m, q, unit);
+  return status != TG_OK ? status : weighted(ctx, unit, y);
+}
+static void retract_weighted(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) { tg_model_integrate(((Weighted *)ctx)->m, x, d, out); }
+
+// gradients of a function of q's numbers: along tangents at q of unit length, and entry by entry through the normalisation where it is not
+static void test_charts(void **state) {
+  (void)state;
+  for (int k = 0; k < 12; k++) {
+    tgModel *m = tgt_random_tree((uint64_t)k, 8, TGT_TREE_FREE);
+    tgSim *s = tgt_sim(m);
+    tgtRandom r = {(uint64_t)k + 700};
+    tgt_random_state(s, &r, k % 3 == 0);
+    tgReal w[256], tangent[256], entries[256], long_q[256];
+    tgt_random_vector(&r, m->nq, w);
+    Weighted c = {m, w};
+    tgtDeriv along = {.name = "d(w . q)/d(tangent)", .nx = m->nq, .nt = m->nv, .ny = 1, .map = weighted, .retract = retract_weighted, .ctx = &c, .tol = tolerance};
+    tg_model_to_tangent(m, s->qpos, w, tangent);
+    tgt_check_jacobian(&along, s->qpos, tangent);
+    for (int i = 0; i < m->nq; i++) long_q[i] = (1.5 + 0.1 * k) * s->qpos[i];   // quaternions of another length
+    tgtDeriv whole = {.name = "d(w . q/|q|)/dq", .nx = m->nq, .ny = 1, .map = weighted_unit, .ctx = &c, .tol = tolerance};
+    tg_model_from_tangent(m, long_q, tangent, entries);
+    tgt_check_jacobian(&whole, long_q, entries);
+    for (int i = 0; i < m->nq; i++) long_q[i] = 0;
+    assert_int_equal(tg_model_normalize(m, long_q, entries), TG_ERR_NOT_FINITE);
+    tg_sim_free(s);
+    tg_model_free(m);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_axes), cmocka_unit_test(test_rows), cmocka_unit_test(test_two_hinges),
-                                     cmocka_unit_test(test_scaled_quaternion), cmocka_unit_test(test_integrate)};
+                                     cmocka_unit_test(test_scaled_quaternion), cmocka_unit_test(test_integrate),
+                                     cmocka_unit_test(test_charts)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,134 @@
+// bind.h: what the files of the binding share: exceptions, arrays at the border, long calls, and the handles of the engine's objects.
+//
+// Nothing here computes physics. Arrays are checked for dtype, shape and layout at the border and never converted silently; a list or a number
+// is not an array and is turned into one.
+#ifndef TANGERE_PYTHON_BIND_H
+#define TANGERE_PYTHON_BIND_H
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tangere/contact.h"
+#include "tangere/grad.h"
+#include "tangere/model.h"
+#include "tangere/optim.h"
+#include "tangere/rollout.h"
+
+namespace nb = nanobind;
+
+namespace tangere {
+
+/// Raises tangere.Error (NotConverged for that outcome) with the record's text, status, file, line and element.
+[[noreturn]] void raise(const tgError &error);
+/// The same for a status without a record; `what` is the call.
+[[noreturn]] void raise(tgStatus status, const char *what);
+
+using Shape = std::vector<size_t>;
+
+inline bool is_array(PyObject *) { return true; }   // made by the functions below alone
+/// A NumPy array of float64, as the stubs say it.
+class Array : public nb::object {
+  NB_OBJECT_DEFAULT(Array, nb::object, "numpy.typing.NDArray[numpy.float64]", is_array)
+};
+using Arrays = nb::typed<nb::dict, nb::str, Array>;   // by name
+
+/// A C-contiguous array of float64 that the caller gave, alive as long as this; p is NULL for None.
+struct In { nb::object keep; const double *p = nullptr; };
+/// TypeError or ValueError names the argument, what it is and what is wanted. Entries of `shape` may be Any.
+constexpr size_t Any = (size_t)-1;
+In in(nb::handle given, const char *name, const Shape &shape);
+/// Length of the first axis of what `in` accepted.
+size_t rows(const In &array);
+
+/// A new array of zeros that owns its memory; *data is where it begins.
+Array zeros(const Shape &shape, double **data);
+/// A view of memory that `owner` keeps alive.
+Array view(double *data, const Shape &shape, nb::handle owner);
+/// A copy that cannot be written to, so that an assignment to an entry is an error and not lost.
+Array frozen(const double *data, const Shape &shape);
+
+/// Runs work(cancel) on a thread of its own, the interpreter released, and looks for signals meanwhile: Ctrl-C sets *cancel, waits for the end of work
+/// (within one step) and raises what the signal's handler raised.
+void long_call(const std::function<void(const volatile int *cancel)> &work);
+
+/// Marks an object as in use for the length of a call; a second thread gets tangere.Error.
+class Claim {
+ public:
+  Claim(std::atomic<bool> &busy, const char *what);
+  ~Claim() { busy_.store(false, std::memory_order_release); }
+  Claim(const Claim &) = delete;
+  Claim &operator=(const Claim &) = delete;
+
+ private:
+  std::atomic<bool> &busy_;
+};
+
+struct ModelHandle {
+  tgModel *model = nullptr;
+  std::string path;
+  std::vector<std::string> notes;
+  ~ModelHandle() { tg_model_free(model); }
+};
+struct ContactHandle {
+  tgContact *contact = nullptr;
+  std::shared_ptr<ModelHandle> model;
+  ~ContactHandle() { tg_contact_free(contact); }
+};
+
+/// tangere.Model.
+struct Model {
+  std::shared_ptr<ModelHandle> handle;
+  const tgModel *get() const;   // tangere.Error when it is closed
+};
+
+using Options = nb::dict;
+/// A Python value as tg_contact_set reads it.
+std::string option_text(nb::handle value);
+/// The contact model `word` with options by name; None or "none": nothing touches.
+std::shared_ptr<ContactHandle> make_contact(const std::shared_ptr<ModelHandle> &model, const std::optional<std::string> &word, const Options &options);
+
+/// How right a gradient is, as tgGradInfo.
+struct Label { std::string label, reason; bool converged = true; int ties = 0, first_step = -1; };
+Label make_label(const tgGradInfo &info);
+
+/// Gradients of parameters chosen by name.
+class Params {
+ public:
+  Params(const tgModel *model, const std::vector<std::string> &names);
+  ~Params() { tg_param_grad_free(grad_); }
+  Params(const Params &) = delete;
+  Params &operator=(const Params &) = delete;
+  tgParamGrad *get() const { return names_.empty() ? nullptr : grad_; }
+  int size() const;
+  Arrays arrays() const;                                  // name -> array of the parameter's shape
+  Arrays jacobian(const double *D, size_t nrow) const;    // name -> (nrow, rows, cols)
+  /// Adds what it holds to entry `lane` of arrays (n, rows, cols) by name.
+  void store(const Arrays &to, size_t lane) const;
+  Arrays batch(size_t n) const;                           // name -> zeros (n, rows, cols)
+
+ private:
+  std::vector<std::string> names_;
+  tgParamGrad *grad_ = nullptr;
+};
+
+void bind_model(nb::module_ &m);
+void bind_sim(nb::module_ &m);
+void bind_rollout(nb::module_ &m);
+void bind_check(nb::module_ &m);
+void bind_task(nb::module_ &m);
+void bind_charts(nb::module_ &m);
+
+}  // namespace tangere
+
+#endif

@@ -1,0 +1,160 @@
+// border.cpp: exceptions, arrays and long calls.
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include "bind.h"
+
+namespace tangere {
+
+static nb::object error_class(tgStatus status) {
+  nb::module_ errors = nb::module_::import_("tangere._errors");
+  return errors.attr(status == TG_NOT_CONVERGED ? "NotConverged" : "Error");
+}
+
+void raise(const tgError &error) {
+  nb::object type = error_class(error.status);
+  std::string text = error.text[0] != '\0' ? error.text : tg_status_text(error.status);
+  nb::object value = type(text, nb::arg("status") = (int)error.status, nb::arg("file") = std::string(error.file), nb::arg("line") = error.line,
+                          nb::arg("element") = std::string(error.element));
+  PyErr_SetObject(type.ptr(), value.ptr());
+  throw nb::python_error();
+}
+
+void raise(tgStatus status, const char *what) {
+  tgError error{};
+  error.status = status;
+  snprintf(error.text, sizeof error.text, "%s: %s.", what, tg_status_text(status));
+  raise(error);
+}
+
+static std::string shape_text(const Shape &shape) {
+  std::string text = "(";
+  for (size_t i = 0; i < shape.size(); i++)
+    text += (i > 0 ? ", " : "") + (shape[i] == Any ? std::string("any") : std::to_string(shape[i]));
+  return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+[[noreturn]] static void refuse(PyObject *type, const std::string &text) {
+  PyErr_SetString(type, text.c_str());
+  throw nb::python_error();
+}
+
+In in(nb::handle given, const char *name, const Shape &shape) {
+  In result;
+  if (given.is_none()) return result;
+  nb::object array = nb::borrow(given);
+  if (!nb::ndarray_check(array)) {
+    try {
+      array = nb::module_::import_("numpy").attr("asarray")(given, nb::arg("dtype") = "float64");
+    } catch (nb::python_error &error) {
+      refuse(PyExc_TypeError, std::string(name) + ": not an array of numbers (" + error.what() + ")");
+    }
+  }
+  nb::ndarray<nb::ro, nb::device::cpu> a;
+  if (!nb::try_cast(array, a)) refuse(PyExc_TypeError, std::string(name) + ": not an array in the memory of the CPU");
+  if (a.dtype() != nb::dtype<double>()) {
+    std::string have = nb::hasattr(array, "dtype") ? nb::cast<std::string>(nb::str(nb::object(array.attr("dtype")))) : "something else";
+    refuse(PyExc_TypeError, std::string(name) + ": dtype is " + have + ", float64 is needed");
+  }
+  Shape have;
+  for (size_t i = 0; i < a.ndim(); i++) have.push_back(a.shape(i));
+  bool same = have.size() == shape.size();
+  for (size_t i = 0; same && i < shape.size(); i++) same = shape[i] == Any || shape[i] == have[i];
+  if (!same) refuse(PyExc_ValueError, std::string(name) + ": shape is " + shape_text(have) + ", " + shape_text(shape) + " is needed");
+  int64_t stride = 1;
+  for (size_t i = a.ndim(); i-- > 0;) {
+    if (a.size() > 0 && a.shape(i) > 1 && a.stride(i) != stride)
+      refuse(PyExc_ValueError, std::string(name) + ": not C-contiguous; numpy.ascontiguousarray makes such a copy");
+    stride *= (int64_t)a.shape(i);
+  }
+  result.p = static_cast<const double *>(a.data());
+  result.keep = std::move(array);
+  return result;
+}
+
+size_t rows(const In &array) { return nb::cast<size_t>(array.keep.attr("shape")[nb::int_(0)]); }
+
+Array zeros(const Shape &shape, double **data) {
+  size_t n = 1;
+  for (size_t side : shape) n *= side;
+  double *block = new double[n + 1]();
+  nb::capsule owner(block, [](void *p) noexcept { delete[] static_cast<double *>(p); });
+  if (data != nullptr) *data = block;
+  return nb::borrow<Array>(nb::cast(nb::ndarray<nb::numpy, double>(block, shape.size(), shape.data(), owner)));
+}
+
+Array view(double *data, const Shape &shape, nb::handle owner) {
+  return nb::borrow<Array>(nb::cast(nb::ndarray<nb::numpy, double>(data, shape.size(), shape.data(), owner)));
+}
+
+Array frozen(const double *data, const Shape &shape) {
+  double *to;
+  Array array = zeros(shape, &to);
+  size_t n = 1;
+  for (size_t side : shape) n *= side;
+  if (n > 0) std::memcpy(to, data, n * sizeof *to);
+  array.attr("setflags")(nb::arg("write") = false);
+  return array;
+}
+
+void long_call(const std::function<void(const volatile int *)> &work) {
+  volatile int cancel = 0;
+  bool done = false;
+  std::mutex mutex;
+  std::condition_variable ended;
+  std::exception_ptr failure;
+  std::thread worker([&] {
+    try {
+      work(&cancel);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    std::lock_guard<std::mutex> lock(mutex);
+    done = true;
+    ended.notify_all();
+  });
+  bool signalled = false;
+  for (bool finished = false; !finished;) {
+    {
+      nb::gil_scoped_release release;
+      std::unique_lock<std::mutex> lock(mutex);
+      finished = ended.wait_for(lock, std::chrono::milliseconds(20), [&] { return done; });
+    }
+    if (!finished && !signalled && PyErr_CheckSignals() != 0) {
+      signalled = true;
+      cancel = 1;
+      nb::error_scope keep;   // the handler's exception, raised when the work has ended
+      nb::gil_scoped_release release;
+      worker.join();
+      break;
+    }
+  }
+  if (worker.joinable()) worker.join();
+  if (signalled) throw nb::python_error();
+  if (failure) std::rethrow_exception(failure);
+}
+
+Claim::Claim(std::atomic<bool> &busy, const char *what) : busy_(busy) {
+  if (busy.exchange(true, std::memory_order_acquire)) {
+    tgError error{};
+    error.status = TG_ERR_STATE;
+    snprintf(error.text, sizeof error.text, "The %s is in use by another thread; give each thread its own.", what);
+    raise(error);
+  }
+}
+
+Label make_label(const tgGradInfo &info) {
+  static const char *const text[] = {"exact", "one-sided", "smoothed", "surrogate"};
+  Label label;
+  label.label = text[info.label];
+  label.reason = info.reason;
+  label.converged = info.converged;
+  label.ties = info.ties;
+  label.first_step = info.first_step;
+  return label;
+}
+
+}  // namespace tangere

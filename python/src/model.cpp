@@ -1,0 +1,182 @@
+// model.cpp: tangere.Model and load.
+#include "bind.h"
+
+namespace tangere {
+
+const tgModel *Model::get() const {
+  if (!handle) raise(TG_ERR_STATE, "Model is closed");
+  return handle->model;
+}
+
+static const struct { const char *name; tgKindOfThing kind; } thing[] = {
+    {"body", TG_THING_BODY}, {"joint", TG_THING_JOINT}, {"geom", TG_THING_GEOM}, {"site", TG_THING_SITE}, {"mesh", TG_THING_MESH},
+    {"actuator", TG_THING_ACTUATOR}, {"tendon", TG_THING_TENDON}, {"equality", TG_THING_EQUALITY}, {"key", TG_THING_KEY}};
+
+static tgKindOfThing kind_named(const std::string &kind) {
+  std::string known;
+  for (const auto &t : thing) {
+    if (kind == t.name) return t.kind;
+    known += std::string(known.empty() ? "" : ", ") + t.name;
+  }
+  throw nb::value_error(("kind: '" + kind + "' is none of " + known).c_str());
+}
+
+// What a loader's caller may say, with the memory that the C structure points into.
+struct Loading {
+  tgLoadOptions options = tg_load_default();
+  std::vector<std::string> text;
+  std::vector<const char *> root, name, path;
+
+  Loading(bool fixed_base, bool ground, bool lenient, bool repair, bool decompose, const std::vector<std::string> &asset_roots,
+          const std::map<std::string, std::string> &packages) {
+    options.fixed_base = fixed_base;
+    options.ground = ground;
+    options.lenient = lenient;
+    options.repair = repair;
+    options.decompose = decompose;
+    for (const auto &r : asset_roots) text.push_back(r);
+    for (const auto &p : packages) {
+      text.push_back(p.first);
+      text.push_back(p.second);
+    }
+    size_t at = 0;
+    for (; at < asset_roots.size(); at++) root.push_back(text[at].c_str());
+    for (; at < text.size(); at += 2) {
+      name.push_back(text[at].c_str());
+      path.push_back(text[at + 1].c_str());
+    }
+    options.asset_root = root.data();
+    options.nasset_root = (int)root.size();
+    options.package_name = name.data();
+    options.package_path = path.data();
+    options.npackage = (int)name.size();
+  }
+};
+
+// desc is freed in every case
+static Model compile(tgDesc *desc, const std::string &path, tgError &error) {
+  if (desc == nullptr) raise(error);
+  auto handle = std::make_shared<ModelHandle>();
+  handle->path = path;
+  handle->model = tg_model_compile(desc, nullptr, &error);
+  if (handle->model != nullptr)
+    for (int i = 0; i < desc->nnote; i++) {
+      const tgNote &note = desc->note[i];
+      std::string where = note.source.file >= 0 && note.source.file < desc->nfile ? desc->file[note.source.file] : "";
+      if (!where.empty() && note.source.line > 0) where += ":" + std::to_string(note.source.line);
+      handle->notes.push_back(where.empty() ? note.text : where + ": " + note.text);
+    }
+  tg_desc_free(desc);
+  if (handle->model == nullptr) raise(error);
+  return Model{handle};
+}
+
+static Model load(nb::object source, bool fixed_base, bool ground, bool lenient, bool repair, bool decompose,
+                  const std::vector<std::string> &asset_roots, const std::map<std::string, std::string> &packages) {
+  tgError error{};
+  if (nb::hasattr(source, "to_xml")) {   // a mujoco.MjSpec
+    std::string xml = nb::cast<std::string>(source.attr("to_xml")());
+    Loading loading(fixed_base, ground, lenient, repair, decompose, asset_roots, packages);
+    return compile(tg_desc_load_memory("MjSpec", xml.data(), xml.size(), &loading.options, &error), "", error);
+  }
+  std::string path = nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(source));
+  Loading loading(fixed_base, ground, lenient, repair, decompose, asset_roots, packages);
+  tgDesc *desc;
+  {
+    nb::gil_scoped_release release;
+    desc = tg_desc_load(path.c_str(), &loading.options, &error);
+    if (desc != nullptr && decompose && tg_desc_decompose(desc, &loading.options, &error) != TG_OK) {
+      tg_desc_free(desc);
+      desc = nullptr;
+    }
+  }
+  return compile(desc, path, error);
+}
+
+static Model loads(const std::string &xml, bool fixed_base, bool ground, bool lenient, bool repair, const std::vector<std::string> &asset_roots) {
+  tgError error{};
+  Loading loading(fixed_base, ground, lenient, repair, false, asset_roots, {});
+  return compile(tg_desc_load_memory("text", xml.data(), xml.size(), &loading.options, &error), "", error);
+}
+
+static std::vector<std::string> names(const Model &m, const std::string &kind) {
+  tgKindOfThing k = kind_named(kind);
+  std::vector<std::string> list;
+  for (int i = 0; i < tg_model_count(m.get(), k); i++) list.push_back(tg_model_name(m.get(), k, i));
+  return list;
+}
+
+static int find(const Model &m, const std::string &kind, const std::string &name) {
+  int i = tg_model_find(m.get(), kind_named(kind), name.c_str());
+  if (i < 0) throw nb::key_error(("the model has no " + kind + " called '" + name + "'").c_str());
+  return i;
+}
+
+static Array field(const Model &m, const std::string &name) {
+  tgField f = tg_model_field_named(m.get(), name.c_str());
+  if (f.data == nullptr) throw nb::key_error(("the model has no field '" + name + "'").c_str());
+  Shape shape{(size_t)f.rows};
+  if (f.cols != 1) shape.push_back((size_t)f.cols);
+  if (f.scalar == TG_SCALAR_REAL) return frozen(static_cast<const double *>(f.data), shape);
+  nb::list entries;
+  for (int i = 0; i < f.rows * f.cols; i++) entries.append(static_cast<const int *>(f.data)[i]);
+  return nb::borrow<Array>(nb::module_::import_("numpy").attr("array")(entries, nb::arg("dtype") = "int32").attr("reshape")(nb::cast(shape)));
+}
+
+static Array integrate(const Model &m, nb::handle q, nb::handle dv) {
+  size_t nq = (size_t)tg_model_nq(m.get()), nv = (size_t)tg_model_nv(m.get());
+  In a = in(q, "q", {nq}), b = in(dv, "dv", {nv});
+  if (a.p == nullptr || b.p == nullptr) throw nb::type_error("q and dv: None is no array");
+  double *out;
+  Array array = zeros({nq}, &out);
+  tg_model_integrate(m.get(), a.p, b.p, out);
+  return array;
+}
+
+static Array difference(const Model &m, nb::handle q1, nb::handle q2) {
+  size_t nq = (size_t)tg_model_nq(m.get()), nv = (size_t)tg_model_nv(m.get());
+  In a = in(q1, "q1", {nq}), b = in(q2, "q2", {nq});
+  if (a.p == nullptr || b.p == nullptr) throw nb::type_error("q1 and q2: None is no array");
+  double *out;
+  Array array = zeros({nv}, &out);
+  tg_model_difference(m.get(), a.p, b.p, out);
+  return array;
+}
+
+void bind_model(nb::module_ &m) {
+  nb::class_<Model>(m, "Model", "A compiled model: constant, shared by any number of simulations and threads. Made by load.")
+      .def_prop_ro("nq", [](const Model &x) { return tg_model_nq(x.get()); }, "Length of qpos.")
+      .def_prop_ro("nv", [](const Model &x) { return tg_model_nv(x.get()); }, "Degrees of freedom.")
+      .def_prop_ro("nu", [](const Model &x) { return tg_model_nu(x.get()); }, "Number of controls.")
+      .def_prop_ro("nbody", [](const Model &x) { return tg_model_count(x.get(), TG_THING_BODY); }, "Number of bodies, the world included.")
+      .def_prop_ro("timestep", [](const Model &x) { return tg_model_timestep(x.get()); }, "Step size of the file [s].")
+      .def_prop_ro("path", [](const Model &x) { x.get(); return x.handle->path; }, "File that it was loaded from, '' for text.")
+      .def_prop_ro("notes", [](const Model &x) { x.get(); return x.handle->notes; }, "What the loader ignored, repaired or assumed, one sentence each.")
+      .def("names", &names, nb::arg("kind"), "Names of all things of a kind ('body', 'joint', 'geom', 'actuator', ...), '' where one has none.")
+      .def("find", &find, nb::arg("kind"), nb::arg("name"), "Index of the named thing; KeyError when there is none.")
+      .def("field", &field, nb::arg("name"), nb::sig("def field(self, name: str) -> numpy.typing.NDArray[typing.Any]"), "A copy of a listed array, read-only. Names: fields().")
+      .def("fields", [](const Model &x) {
+            std::vector<std::string> list;
+            for (int i = 0; i < tg_model_field_count(x.get()); i++) list.push_back(tg_model_field(x.get(), i).name);
+            return list;
+          }, "Names of the listed arrays.")
+      .def("integrate", &integrate, nb::arg("q"), nb::arg("dv"), "q (+) dv: the tangent step dv (nv) composed with q (nq).")
+      .def("difference", &difference, nb::arg("q1"), nb::arg("q2"), "The tangent (nv) that leads from q1 to q2.")
+      .def("close", [](Model &x) { x.handle.reset(); }, "Lets go of the model; simulations made from it keep it alive.")
+      .def("__repr__", [](const Model &x) {
+        return x.handle ? "<tangere.Model '" + x.handle->path + "': nq " + std::to_string(tg_model_nq(x.get())) + ", nv " +
+                              std::to_string(tg_model_nv(x.get())) + ", nu " + std::to_string(tg_model_nu(x.get())) + ">"
+                        : std::string("<tangere.Model, closed>");
+      });
+  m.def("load", &load, nb::arg("source"), nb::kw_only(), nb::arg("fixed_base") = false, nb::arg("ground") = false, nb::arg("lenient") = false,
+        nb::arg("repair") = false, nb::arg("decompose") = false, nb::arg("asset_roots") = std::vector<std::string>(),
+        nb::arg("packages") = std::map<std::string, std::string>(),
+        "Loads an MJCF or URDF file with its meshes (or what has to_xml(), such as mujoco.MjSpec).\n\n"
+        "fixed_base: weld a URDF's root to the world. ground: add a plane. lenient: unsupported physics becomes a note. repair: mend inertias and\n"
+        "winding, listed in notes. decompose: concave meshes collide as convex pieces. asset_roots: further folders that files may come from.\n"
+        "packages: package:// names to folders. Raises tangere.Error with file, line and element.");
+  m.def("loads", &loads, nb::arg("xml"), nb::kw_only(), nb::arg("fixed_base") = false, nb::arg("ground") = false, nb::arg("lenient") = false,
+        nb::arg("repair") = false, nb::arg("asset_roots") = std::vector<std::string>(), "The same from a text. Files that it names must be below asset_roots.");
+}
+
+}  // namespace tangere

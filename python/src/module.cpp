@@ -1,0 +1,13 @@
+// module.cpp: the extension module of the package tangere.
+#include "bind.h"
+
+NB_MODULE(_tangere, m) {
+  m.doc() = "The C library of tangere. Use the package.";
+  m.attr("__version__") = tg_version();
+  tangere::bind_model(m);
+  tangere::bind_sim(m);
+  tangere::bind_rollout(m);
+  tangere::bind_check(m);
+  tangere::bind_task(m);
+  tangere::bind_charts(m);
+}

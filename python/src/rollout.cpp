@@ -1,0 +1,431 @@
+// rollout.cpp: tangere.Rollout (made by Sim.rollout), tangere.Batch and what a batch returns.
+#include <cstring>
+
+#include "sim.h"
+
+namespace tangere {
+
+// What dL/d(trajectory) may be: one row for every state, or one for the last.
+struct Seed {
+  In rows;
+  bool last = false;
+  const double *at(size_t lane, int t, int steps, size_t n) const {
+    if (rows.p == nullptr || (last && t < steps)) return nullptr;
+    return rows.p + (last ? lane : lane * (size_t)(steps + 1) + (size_t)t) * n;
+  }
+};
+
+static Seed seed(nb::handle given, const char *name, const Shape &lanes, size_t steps, size_t n) {
+  Seed s;
+  size_t ndim = given.is_none() ? 0 : nb::len(nb::module_::import_("numpy").attr("shape")(given));
+  s.last = ndim == lanes.size() + 1;
+  Shape shape = lanes;
+  if (!s.last) shape.push_back(steps + 1);
+  shape.push_back(n);
+  s.rows = in(given, name, shape);
+  return s;
+}
+
+// The loss of an adjoint: linear in the trajectory, its value nowhere asked for.
+struct Linear {
+  const Seed *q, *v;
+  const double *u;   // T x nu of this lane, or NULL
+  size_t lane, nv, nu;
+};
+
+static tgStatus linear(void *ctx, tgSim *, int t, int steps, tgReal *, tgReal *gq, tgReal *gv, tgReal *gu) {
+  const Linear *l = static_cast<Linear *>(ctx);
+  const double *q = l->q->at(l->lane, t, steps, l->nv), *v = l->v->at(l->lane, t, steps, l->nv);
+  if (gq != nullptr && q != nullptr && l->nv > 0) std::memcpy(gq, q, l->nv * sizeof *q);
+  if (gv != nullptr && v != nullptr && l->nv > 0) std::memcpy(gv, v, l->nv * sizeof *v);
+  if (gu != nullptr && l->u != nullptr && l->nu > 0) std::memcpy(gu, l->u + (size_t)t * l->nu, l->nu * sizeof *l->u);
+  return TG_OK;
+}
+
+struct RolloutGradient : Label { Array q0, v0, u; Arrays params; };
+
+struct Rollout {
+  std::shared_ptr<ContactHandle> contact;
+  std::shared_ptr<ModelHandle> model;
+  Values values;
+  std::vector<double> q0, v0, u;
+  Array q, v;
+  size_t T;
+  int steps = 0;                      // that succeeded
+  std::string status;
+  double residual = 0, least_distance = 0;
+  tgRollout *rollout = nullptr;
+  std::atomic<bool> busy{false};
+
+  Rollout(const Sim &s, size_t T_) : contact(s.contact), model(s.model), values(s), T(T_) {
+    tgRolloutOptions options = tg_rollout_default();
+    options.steps = (int)T;
+    options.h = s.dt;
+    tgError error{};
+    rollout = tg_rollout_create(s.m(), contact ? contact->contact : nullptr, &options, &error);
+    if (rollout == nullptr) raise(error);
+  }
+  ~Rollout() { tg_rollout_free(rollout); }
+  size_t nq() const { return (size_t)tg_model_nq(model->model); }
+  size_t nv() const { return (size_t)tg_model_nv(model->model); }
+  size_t nu() const { return (size_t)tg_model_nu(model->model); }
+
+  tgRolloutRun run() {
+    tgRolloutRun r{};
+    r.q0 = q0.data();
+    r.v0 = v0.data();
+    r.u = u.data();
+    r.setup = Values::set;
+    r.setup_ctx = &values;
+    return r;
+  }
+};
+
+static void copy_or(std::vector<double> &to, const In &given, const double *otherwise, size_t n) {
+  const double *from = given.p != nullptr ? given.p : otherwise;
+  to.assign(n, 0.0);
+  if (from != nullptr && n > 0) std::memcpy(to.data(), from, n * sizeof *from);
+}
+
+static nb::object sim_rollout(nb::handle_t<Sim> self, nb::handle u, nb::handle q0, nb::handle v0, std::optional<size_t> steps) {
+  Sim &s = nb::cast<Sim &>(self);
+  Claim claim(s.busy, "Sim");
+  s.get();
+  In U = in(u, "u", {steps ? *steps : Any, s.nu()}), Q = in(q0, "q0", {s.nq()}), V = in(v0, "v0", {s.nv()});
+  if (U.p == nullptr && U.keep.ptr() == nullptr && !steps) throw nb::type_error("rollout: u (steps, nu) or steps is needed");
+  size_t T = steps ? *steps : rows(U);
+  if (T < 1 || T > 100000000) throw nb::value_error("steps: at least one is needed");
+  nb::object made = nb::cast(new Rollout(s, T), nb::rv_policy::take_ownership);
+  Rollout &r = nb::cast<Rollout &>(made);
+  copy_or(r.q0, Q, s.qpos.data(), s.nq());
+  copy_or(r.v0, V, s.qvel.data(), s.nv());
+  copy_or(r.u, U, nullptr, T * s.nu());
+  tgRolloutRun run = r.run();
+  r.q = zeros({T + 1, s.nq()}, &run.q);
+  r.v = zeros({T + 1, s.nv()}, &run.v);
+  tgRolloutResult result{};
+  auto ended = [&] {
+    r.steps = result.steps;
+    r.status = tg_status_text(result.status);
+    r.residual = result.residual;
+    r.least_distance = result.least_distance;
+  };
+  s.interrupted = nb::none();
+  try {
+    long_call([&](const volatile int *cancel) {
+      run.cancel = cancel;
+      tg_rollout_run(r.rollout, &run, &result);
+    });
+  } catch (nb::python_error &) {
+    ended();
+    s.interrupted = made;
+    throw;
+  }
+  ended();
+  if (result.status != TG_OK) {
+    s.interrupted = made;
+    raise(result.error);
+  }
+  return made;
+}
+
+static RolloutGradient backward(Rollout &r, nb::handle dq, nb::handle dv, nb::handle du, const std::vector<std::string> &names) {
+  Claim claim(r.busy, "Rollout");
+  if (r.steps != (int)r.T) raise(TG_ERR_STATE, "this rollout did not reach its end and has no gradient");
+  Seed a = seed(dq, "dq", {}, r.T, r.nv()), b = seed(dv, "dv", {}, r.T, r.nv());
+  In c = in(du, "du", {r.T, r.nu()});
+  Params params(r.model->model, names);
+  Linear loss{&a, &b, c.p, 0, r.nv(), r.nu()};
+  tgRolloutRun run = r.run();
+  run.loss = linear;
+  run.loss_ctx = &loss;
+  run.dp = params.get();
+  run.loss_param = tg_loss_without_parameters;
+  RolloutGradient g;
+  g.q0 = zeros({r.nv()}, &run.dq0);
+  g.v0 = zeros({r.nv()}, &run.dv0);
+  g.u = zeros({r.T, r.nu()}, &run.du);
+  tgRolloutResult result{};
+  long_call([&](const volatile int *cancel) {
+    run.cancel = cancel;
+    tg_rollout_run(r.rollout, &run, &result);
+  });
+  if (result.status != TG_OK) raise(result.error);
+  static_cast<Label &>(g) = make_label(result.grad);
+  g.params = params.arrays();
+  return g;
+}
+
+// ---- batches
+
+struct Batch {
+  std::shared_ptr<ModelHandle> model;
+  std::shared_ptr<ContactHandle> contact;
+  double dt;
+  int threads;
+  size_t T = 0;               // that `batch` is for
+  tgBatch *batch = nullptr;
+  std::atomic<bool> busy{false};
+
+  Batch(const Model &from, const std::optional<std::string> &word, std::optional<double> step, int nthread, const nb::kwargs &options) : threads(nthread) {
+    from.get();
+    model = from.handle;
+    dt = step ? *step : tg_model_timestep(model->model);
+    if (!(dt > 0)) throw nb::value_error("dt: a step size above 0 is needed [s]");
+    if (nthread < 0) throw nb::value_error("threads: 0 (all cores) or more");
+    contact = make_contact(model, word, options);
+  }
+  ~Batch() { tg_batch_free(batch); }
+  void room(size_t steps) {
+    if (batch != nullptr && T == steps) return;
+    tg_batch_free(batch);
+    tgRolloutOptions options = tg_rollout_default();
+    options.steps = (int)steps;
+    options.h = dt;
+    tgError error{};
+    batch = tg_batch_create(model->model, contact ? contact->contact : nullptr, &options, threads, &error);
+    if (batch == nullptr) raise(error);
+    T = steps;
+  }
+  size_t nq() const { return (size_t)tg_model_nq(model->model); }
+  size_t nv() const { return (size_t)tg_model_nv(model->model); }
+  size_t nu() const { return (size_t)tg_model_nu(model->model); }
+};
+
+// Parameters of one lane.
+struct Lane {
+  const std::map<std::string, In> *params;
+  size_t lane;
+  static tgStatus set(void *ctx, tgSim *sim) {
+    const Lane *l = static_cast<Lane *>(ctx);
+    for (const auto &item : *l->params) {
+      int nrow, ncol;
+      double *to = tg_sim_param(sim, item.first.c_str(), &nrow, &ncol);
+      size_t n = (size_t)nrow * (size_t)ncol;
+      std::memcpy(to, item.second.p + l->lane * n, n * sizeof *to);
+    }
+    return TG_OK;
+  }
+};
+
+struct BatchRollout {
+  nb::object owner;           // the Batch
+  In q0, v0, u;
+  Array q, v;
+  size_t B, T;
+  std::map<std::string, In> params;
+  std::vector<bool> ok;
+  std::vector<std::string> error;   // '' where ok
+  std::vector<int> steps;
+};
+
+static void check_results(BatchRollout &r, const std::vector<tgRolloutResult> &results) {
+  r.ok.assign(r.B, false);
+  r.error.assign(r.B, "");
+  r.steps.assign(r.B, 0);
+  for (size_t i = 0; i < r.B; i++) {
+    r.ok[i] = results[i].status == TG_OK;
+    r.steps[i] = results[i].steps;
+    if (!r.ok[i]) r.error[i] = results[i].error.text[0] != '\0' ? results[i].error.text : tg_status_text(results[i].status);
+  }
+}
+
+static void run_batch(Batch &b, std::vector<tgRolloutRun> &runs, std::vector<tgRolloutResult> &results) {
+  tgStatus status = TG_OK;
+  long_call([&](const volatile int *cancel) {
+    for (auto &run : runs) run.cancel = cancel;
+    status = tg_batch_run(b.batch, (int)runs.size(), runs.data(), results.data());
+  });
+  if (status != TG_OK) raise(status, "Batch");
+}
+
+static void start_runs(const BatchRollout &r, const Batch &b, std::vector<Lane> &lanes, std::vector<tgRolloutRun> &runs) {
+  for (size_t i = 0; i < r.B; i++) {
+    tgRolloutRun &run = runs[i];
+    run.q0 = r.q0.p != nullptr ? r.q0.p + i * b.nq() : nullptr;
+    run.v0 = r.v0.p != nullptr ? r.v0.p + i * b.nv() : nullptr;
+    run.u = r.u.p != nullptr ? r.u.p + i * r.T * b.nu() : nullptr;
+    lanes[i] = {&r.params, i};
+    if (!r.params.empty()) {
+      run.setup = Lane::set;
+      run.setup_ctx = &lanes[i];
+    }
+  }
+}
+
+static std::map<std::string, In> lane_params(const Batch &b, const nb::dict &given, size_t B) {
+  std::map<std::string, In> params;
+  for (auto item : given) {
+    std::string name = nb::cast<std::string>(item.first);
+    tgField f = tg_model_field_named(b.model->model, name.c_str());
+    if (f.data == nullptr || f.scalar != TG_SCALAR_REAL) throw nb::key_error(("the model has no parameter '" + name + "'").c_str());
+    Shape shape{B, (size_t)f.rows};
+    if (f.cols != 1) shape.push_back((size_t)f.cols);
+    params[name] = in(item.second, name.c_str(), shape);
+    if (params[name].p == nullptr) throw nb::type_error((name + ": None is no array").c_str());
+  }
+  return params;
+}
+
+static std::unique_ptr<BatchRollout> prepare(nb::handle_t<Batch> self, nb::handle q0, nb::handle v0, nb::handle u, std::optional<size_t> steps,
+                                             const nb::dict &params) {
+  Batch &b = nb::cast<Batch &>(self);
+  auto r = std::make_unique<BatchRollout>();
+  r->owner = nb::borrow(self);
+  r->q0 = in(q0, "q0", {Any, b.nq()});
+  r->v0 = in(v0, "v0", {Any, b.nv()});
+  r->u = in(u, "u", {Any, steps ? *steps : Any, b.nu()});
+  r->B = 0;
+  for (const In *a : {&r->q0, &r->v0, &r->u}) {
+    if (a->keep.ptr() == nullptr) continue;
+    if (r->B != 0 && rows(*a) != r->B) throw nb::value_error("q0, v0 and u: different numbers of trajectories");
+    r->B = rows(*a);
+  }
+  if (r->B == 0) throw nb::value_error("an array with one row a trajectory is needed (q0, v0 or u)");
+  if (r->u.keep.ptr() == nullptr && !steps) throw nb::value_error("u (n, steps, nu) or steps is needed");
+  r->T = steps ? *steps : nb::cast<size_t>(r->u.keep.attr("shape")[nb::int_(1)]);
+  if (r->T < 1) throw nb::value_error("steps: at least one is needed");
+  r->params = lane_params(b, params, r->B);
+  b.room(r->T);
+  return r;
+}
+
+static BatchRollout *batch_rollout(nb::handle_t<Batch> self, nb::handle q0, nb::handle v0, nb::handle u, std::optional<size_t> steps, const nb::dict &params) {
+  Batch &b = nb::cast<Batch &>(self);
+  Claim claim(b.busy, "Batch");
+  auto r = prepare(self, q0, v0, u, steps, params);
+  std::vector<tgRolloutRun> runs(r->B);
+  std::vector<tgRolloutResult> results(r->B);
+  std::vector<Lane> lanes(r->B);
+  start_runs(*r, b, lanes, runs);
+  double *q, *v;
+  r->q = zeros({r->B, r->T + 1, b.nq()}, &q);
+  r->v = zeros({r->B, r->T + 1, b.nv()}, &v);
+  for (size_t i = 0; i < r->B; i++) {
+    runs[i].q = q + i * (r->T + 1) * b.nq();
+    runs[i].v = v + i * (r->T + 1) * b.nv();
+  }
+  run_batch(b, runs, results);
+  check_results(*r, results);
+  return r.release();
+}
+
+struct BatchGradient {
+  Array q0, v0, u;
+  Arrays params;
+  std::vector<std::string> label, reason, error;
+  std::vector<bool> ok;
+};
+
+static BatchGradient batch_backward(BatchRollout &r, nb::handle dq, nb::handle dv, nb::handle du, const std::vector<std::string> &names) {
+  Batch &b = nb::cast<Batch &>(r.owner);
+  Claim claim(b.busy, "Batch");
+  Seed a = seed(dq, "dq", {r.B}, r.T, b.nv()), c = seed(dv, "dv", {r.B}, r.T, b.nv());
+  In d = in(du, "du", {r.B, r.T, b.nu()});
+  b.room(r.T);
+  std::vector<tgRolloutRun> runs(r.B);
+  std::vector<tgRolloutResult> results(r.B);
+  std::vector<Lane> lanes(r.B);
+  std::vector<Linear> loss(r.B);
+  std::vector<std::unique_ptr<Params>> params;
+  start_runs(r, b, lanes, runs);
+  double *q, *v, *u;
+  BatchGradient g;
+  g.q0 = zeros({r.B, b.nv()}, &q);
+  g.v0 = zeros({r.B, b.nv()}, &v);
+  g.u = zeros({r.B, r.T, b.nu()}, &u);
+  for (size_t i = 0; i < r.B; i++) {
+    params.push_back(std::make_unique<Params>(b.model->model, names));
+    loss[i] = {&a, &c, d.p != nullptr ? d.p + i * r.T * b.nu() : nullptr, i, b.nv(), b.nu()};
+    runs[i].loss = linear;
+    runs[i].loss_ctx = &loss[i];
+    runs[i].dp = params[i]->get();
+    runs[i].loss_param = tg_loss_without_parameters;
+    runs[i].dq0 = q + i * b.nv();
+    runs[i].dv0 = v + i * b.nv();
+    runs[i].du = u + i * r.T * b.nu();
+  }
+  run_batch(b, runs, results);
+  if (!names.empty()) g.params = params[0]->batch(r.B);
+  for (size_t i = 0; i < r.B; i++) {
+    Label label = make_label(results[i].grad);
+    g.ok.push_back(results[i].status == TG_OK);
+    g.label.push_back(g.ok[i] ? label.label : "");
+    g.reason.push_back(label.reason);
+    g.error.push_back(g.ok[i] ? "" : results[i].error.text);
+    if (g.ok[i] && !names.empty()) params[i]->store(g.params, i);
+  }
+  return g;
+}
+
+static BatchGradient batch_vjp(nb::handle_t<Batch> self, nb::handle q0, nb::handle v0, nb::handle u, nb::handle dq, nb::handle dv, nb::handle du,
+                               std::optional<size_t> steps, const nb::dict &params, const std::vector<std::string> &wrt) {
+  std::unique_ptr<BatchRollout> r;
+  {
+    Claim claim(nb::cast<Batch &>(self).busy, "Batch");
+    r = prepare(self, q0, v0, u, steps, params);
+  }
+  return batch_backward(*r, dq, dv, du, wrt);
+}
+
+void bind_rollout(nb::module_ &m) {
+  nb::class_<RolloutGradient>(m, "RolloutGradient", "Gradient of a function of a trajectory: dL/dq0 and dL/dv0 (tangent, nv), dL/du and dL/dparams.")
+      .def_ro("q0", &RolloutGradient::q0, "dL/dq0, (nv,), tangent.")
+      .def_ro("v0", &RolloutGradient::v0, "dL/dv0, (nv,).")
+      .def_ro("u", &RolloutGradient::u, "dL/du, (steps, nu).")
+      .def_ro("params", &RolloutGradient::params, "By name, for the parameters that were asked for.")
+      .def_ro("label", &RolloutGradient::label, "The worst of all steps: 'exact', 'one-sided', 'smoothed' or 'surrogate'.")
+      .def_ro("reason", &RolloutGradient::reason, "Why it is not exact.")
+      .def_ro("ties", &RolloutGradient::ties, "Ties and mode switches that were met.")
+      .def_ro("first_step", &RolloutGradient::first_step, "The first step that was not exact, -1 when all were.")
+      .def("__repr__", [](const RolloutGradient &g) { return "<tangere.RolloutGradient: " + g.label + (g.reason.empty() ? "" : ", " + g.reason) + ">"; });
+  nb::class_<Rollout>(m, "Rollout", "A trajectory. backward differentiates any function of it.")
+      .def_ro("q", &Rollout::q, "Positions, (steps + 1, nq).")
+      .def_ro("v", &Rollout::v, "Velocities, (steps + 1, nv).")
+      .def_ro("steps", &Rollout::steps, "Steps that succeeded; later rows of q and v are 0.")
+      .def_ro("status", &Rollout::status, "'ok', or what ended it.")
+      .def_ro("least_distance", &Rollout::least_distance, "Smallest gap met [m].")
+      .def_ro("residual", &Rollout::residual, "Worst residual of the contact conditions.")
+      .def("backward", &backward, nb::arg("dq") = nb::none(), nb::arg("dv") = nb::none(), nb::arg("du") = nb::none(),
+           nb::arg("params") = std::vector<std::string>(),
+           "The gradient from dL/dq and dL/dv: (steps + 1, nv), tangent, or (nv,) for the last state alone; du (steps, nu) what L depends on u directly.\n"
+           "The steps are run again with the tape within its budget, to the same bits.")
+      .def("__repr__", [](const Rollout &r) { return "<tangere.Rollout: " + std::to_string(r.steps) + " of " + std::to_string(r.T) + " steps, " + r.status + ">"; });
+  nb::class_<BatchGradient>(m, "BatchGradient", "Gradients of a batch, one row a trajectory; rows whose ok is False hold no result.")
+      .def_ro("q0", &BatchGradient::q0, "dL/dq0, (n, nv), tangent.")
+      .def_ro("v0", &BatchGradient::v0, "dL/dv0, (n, nv).")
+      .def_ro("u", &BatchGradient::u, "dL/du, (n, steps, nu).")
+      .def_ro("params", &BatchGradient::params, "By name: (n, rows, cols).")
+      .def_ro("label", &BatchGradient::label, "Label of each gradient, '' where it failed.")
+      .def_ro("reason", &BatchGradient::reason, "Why each is not exact.")
+      .def_ro("ok", &BatchGradient::ok, "True where the gradient was computed.")
+      .def_ro("error", &BatchGradient::error, "Text of each failure, ''.");
+  nb::class_<BatchRollout>(m, "BatchRollout", "Trajectories of a batch, a status for each.")
+      .def_ro("q", &BatchRollout::q, "Positions, (n, steps + 1, nq).")
+      .def_ro("v", &BatchRollout::v, "Velocities, (n, steps + 1, nv).")
+      .def_ro("ok", &BatchRollout::ok, "True where all steps succeeded.")
+      .def_ro("error", &BatchRollout::error, "Text of each failure, '' where ok.")
+      .def_ro("steps", &BatchRollout::steps, "Steps of each that succeeded.")
+      .def("backward", &batch_backward, nb::arg("dq") = nb::none(), nb::arg("dv") = nb::none(), nb::arg("du") = nb::none(),
+           nb::arg("params") = std::vector<std::string>(), "As Rollout.backward with one row more in front: dq (n, steps + 1, nv) or (n, nv).");
+  nb::class_<Batch>(m, "Batch", "A pool of threads that runs many trajectories of a model; the bits do not depend on their number.")
+      .def(nb::init<const Model &, const std::optional<std::string> &, std::optional<double>, int, const nb::kwargs &>(), nb::arg("model"),
+           nb::arg("contact") = "lcp", nb::arg("dt") = nb::none(), nb::arg("threads") = 0, nb::arg("options"),
+           "As Sim; threads: 0 for one a core.")
+      .def("rollout", &batch_rollout, nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("u") = nb::none(), nb::arg("steps") = nb::none(),
+           nb::arg("params") = nb::dict(), nb::rv_policy::take_ownership,
+           "q0 (n, nq), v0 (n, nv), u (n, steps, nu); what is None is the model's start, rest, zero. params: by name, one array a trajectory.")
+      .def("vjp", &batch_vjp, nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("u") = nb::none(), nb::arg("dq") = nb::none(),
+           nb::arg("dv") = nb::none(), nb::arg("du") = nb::none(), nb::arg("steps") = nb::none(), nb::arg("params") = nb::dict(),
+           nb::arg("wrt") = std::vector<std::string>(),
+           "rollout and BatchRollout.backward in one; wrt: names of the parameters whose gradient is wanted.")
+      .def_prop_ro("model", [](const Batch &b) { return Model{b.model}; }, "Its model.")
+      .def_ro("dt", &Batch::dt, "Step size [s].");
+
+  nb::class_<Sim> sim = nb::borrow<nb::class_<Sim>>(m.attr("Sim"));
+  sim.def("rollout", &sim_rollout, nb::arg("u") = nb::none(), nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("steps") = nb::none(),
+          nb::sig("def rollout(self, u: object = None, q0: object = None, v0: object = None, steps: int | None = None) -> Rollout"),
+          "A trajectory from (q0, v0), the present state when None, under controls u (steps, nu), zero when None. The sim itself stays as it is.");
+}
+
+}  // namespace tangere

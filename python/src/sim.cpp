@@ -1,0 +1,333 @@
+// sim.cpp: tangere.Sim: state, one step, its derivatives, dynamics.
+#include "sim.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace tangere {
+
+// True, 3, 1e-7 and 'paper' as tg_contact_set reads them
+std::string option_text(nb::handle value) {
+  if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value) ? "true" : "false";
+  return nb::cast<std::string>(nb::str(nb::borrow(value)));
+}
+
+std::shared_ptr<ContactHandle> make_contact(const std::shared_ptr<ModelHandle> &model, const std::optional<std::string> &word, const Options &given) {
+  if (!word || *word == "none") {
+    if (given.size() > 0) throw nb::value_error("options of a contact model were given, but contact is None");
+    return nullptr;
+  }
+  tgError error{};
+  tgContactOptions options = tg_contact_default();
+  for (auto item : given)
+    if (tg_contact_set(&options, nb::cast<std::string>(item.first).c_str(), option_text(item.second).c_str(), &error) != TG_OK) raise(error);
+  auto handle = std::make_shared<ContactHandle>();
+  handle->model = model;
+  {
+    nb::gil_scoped_release release;
+    handle->contact = tg_contact_create(model->model, word->c_str(), &options, &error);
+  }
+  if (handle->contact == nullptr) raise(error);
+  return handle;
+}
+
+Sim::Sim(const Model &from, const std::optional<std::string> &word, std::optional<double> step, const nb::kwargs &options) {
+  from.get();
+  model = from.handle;
+  dt = step ? *step : tg_model_timestep(m());
+  if (!(dt > 0) || !std::isfinite(dt)) throw nb::value_error("dt: a step size above 0 is needed [s]");
+  contact = make_contact(model, word, options);
+  tgError error{};
+  sim = tg_sim_create(m(), contact ? contact->contact : nullptr, nullptr, &error);
+  if (sim == nullptr) raise(error);
+  qpos.resize((size_t)tg_model_nq(m()));
+  qvel.resize((size_t)tg_model_nv(m()));
+  ctrl.resize((size_t)tg_model_nu(m()));
+  applied.resize(qvel.size());
+  take();
+}
+
+tgSim *Sim::get() const {
+  if (sim == nullptr) raise(TG_ERR_STATE, "Sim is closed");
+  return sim;
+}
+
+static void copy(double *to, const double *from, size_t n) {
+  if (n > 0) std::memcpy(to, from, n * sizeof *to);
+}
+
+void Sim::give() const {
+  get();
+  copy(tg_sim_qpos(sim), qpos.data(), nq());
+  copy(tg_sim_qvel(sim), qvel.data(), nv());
+  copy(tg_sim_ctrl(sim), ctrl.data(), nu());
+  copy(tg_sim_qfrc_applied(sim), applied.data(), nv());
+}
+
+void Sim::take() {
+  copy(qpos.data(), tg_sim_qpos(sim), nq());
+  copy(qvel.data(), tg_sim_qvel(sim), nv());
+  copy(ctrl.data(), tg_sim_ctrl(sim), nu());
+  copy(applied.data(), tg_sim_qfrc_applied(sim), nv());
+}
+
+Values::Values(const Sim &sim) {
+  for (const auto &name : sim.changed) {
+    int nrow, ncol;
+    const double *p = tg_sim_param(sim.sim, name.c_str(), &nrow, &ncol);
+    value[name].assign(p, p + (size_t)nrow * (size_t)ncol);
+  }
+}
+
+tgStatus Values::set(void *values, tgSim *sim) {
+  for (const auto &item : static_cast<Values *>(values)->value)
+    copy(tg_sim_param(sim, item.first.c_str(), nullptr, nullptr), item.second.data(), item.second.size());
+  return TG_OK;
+}
+
+static tgStepInfo step(Sim &s, nb::handle u) {
+  Claim claim(s.busy, "Sim");
+  s.get();
+  In given = in(u, "u", {s.nu()});
+  if (given.p != nullptr) copy(s.ctrl.data(), given.p, s.nu());
+  s.give();
+  tgStepInfo info;
+  tgStatus status;
+  {
+    nb::gil_scoped_release release;
+    status = tg_sim_step_growing(s.sim, s.dt, &info);
+  }
+  if (status != TG_OK) s.fail();
+  s.take();
+  return info;
+}
+
+struct Jacobians : Label { Array A, B; Arrays params; };
+
+static Jacobians jacobians(Sim &s, const std::vector<std::string> &names) {
+  Claim claim(s.busy, "Sim");
+  s.get();
+  Params params(s.m(), names);
+  size_t n = 2 * s.nv(), cols = n + s.nu(), np = (size_t)params.size();
+  double *D, *P;
+  Array whole = zeros({n, cols}, &D), dense = zeros({n, np}, &P);
+  tgGradInfo info{}, pinfo{};
+  tgStatus status;
+  {
+    nb::gil_scoped_release release;
+    status = tg_sim_step_jacobian(s.sim, D, &info);
+    if (status == TG_OK && np > 0) status = tg_sim_step_param_jacobian(s.sim, params.get(), P, &pinfo);
+  }
+  if (status != TG_OK) s.fail();
+  Jacobians J;
+  static_cast<Label &>(J) = make_label(np > 0 && pinfo.label > info.label ? pinfo : info);
+  J.A = nb::borrow<Array>(whole[nb::make_tuple(nb::slice(nb::none(), nb::none(), nb::none()), nb::slice(nb::int_(0), nb::int_(n), nb::none()))]);
+  J.B = nb::borrow<Array>(whole[nb::make_tuple(nb::slice(nb::none(), nb::none(), nb::none()), nb::slice(nb::int_(n), nb::none(), nb::none()))]);
+  if (np > 0) J.params = params.jacobian(P, n);
+  return J;
+}
+
+struct Gradient : Label { Array q, v, u; Arrays params; };
+
+static Gradient vjp(Sim &s, nb::handle gq, nb::handle gv, const std::vector<std::string> &names) {
+  Claim claim(s.busy, "Sim");
+  s.get();
+  In a = in(gq, "gq", {s.nv()}), b = in(gv, "gv", {s.nv()});
+  Params params(s.m(), names);
+  double *q, *v, *u;
+  Gradient g;
+  g.q = zeros({s.nv()}, &q);
+  g.v = zeros({s.nv()}, &v);
+  g.u = zeros({s.nu()}, &u);
+  tgGradInfo info{};
+  tgStatus status;
+  {
+    nb::gil_scoped_release release;
+    status = tg_sim_step_vjp(s.sim, a.p, b.p, q, v, u, params.get(), &info);
+  }
+  if (status != TG_OK) s.fail();
+  static_cast<Label &>(g) = make_label(info);
+  g.params = params.arrays();
+  return g;
+}
+
+static Array param(const Sim &s, const std::string &name) {
+  int nrow, ncol;
+  const double *p = tg_sim_param(s.get(), name.c_str(), &nrow, &ncol);
+  if (p == nullptr) throw nb::key_error(("the model has no parameter '" + name + "'").c_str());
+  Shape shape{(size_t)nrow};
+  if (ncol != 1) shape.push_back((size_t)ncol);
+  return frozen(p, shape);
+}
+
+static void set_param(Sim &s, const std::string &name, nb::handle value) {
+  Claim claim(s.busy, "Sim");
+  int nrow, ncol;
+  double *p = tg_sim_param(s.get(), name.c_str(), &nrow, &ncol);
+  if (p == nullptr) throw nb::key_error(("the model has no parameter '" + name + "'").c_str());
+  Shape shape{(size_t)nrow};
+  if (ncol != 1) shape.push_back((size_t)ncol);
+  In given = in(value, name.c_str(), shape);
+  if (given.p == nullptr) throw nb::type_error((name + ": None is no array").c_str());
+  copy(p, given.p, (size_t)nrow * (size_t)ncol);
+  s.changed.insert(name);
+}
+
+static void set_timestep(Sim &s, double dt) {
+  if (!(dt > 0) || !std::isfinite(dt)) throw nb::value_error("dt: a step size above 0 is needed [s]");
+  s.dt = dt;
+}
+
+// parameters that were set in this sim survive a reset
+static void reset(Sim &s, std::optional<std::string> key) {
+  Claim claim(s.busy, "Sim");
+  s.get();
+  int at = key ? tg_model_find(s.m(), TG_THING_KEY, key->c_str()) : -1;
+  if (key && at < 0) throw nb::key_error(("the model has no keyframe '" + *key + "'").c_str());
+  Values kept(s);
+  tgStatus status = TG_OK;
+  if (key)
+    status = tg_sim_reset_key(s.sim, at);
+  else
+    tg_sim_reset(s.sim);
+  if (status != TG_OK) s.fail();
+  Values::set(&kept, s.sim);
+  s.take();
+}
+
+static Array field(Sim &s, const std::string &name) {
+  tgField f = tg_sim_field_named(s.get(), name.c_str());
+  if (f.data == nullptr) throw nb::key_error(("a sim has no field '" + name + "'").c_str());
+  Shape shape{(size_t)f.rows};
+  if (f.cols != 1) shape.push_back((size_t)f.cols);
+  if (f.scalar == TG_SCALAR_REAL) return frozen(static_cast<const double *>(f.data), shape);
+  nb::list entries;
+  for (int i = 0; i < f.rows * f.cols; i++) entries.append(static_cast<const int *>(f.data)[i]);
+  return nb::borrow<Array>(nb::module_::import_("numpy").attr("array")(entries, nb::arg("dtype") = "int32").attr("reshape")(nb::cast(shape)));
+}
+
+static void forward(Sim &s) {
+  Claim claim(s.busy, "Sim");
+  s.give();
+  if (tg_sim_forward(s.sim) != TG_OK) s.fail();
+}
+
+static Array inverse(Sim &s, nb::handle qacc) {
+  Claim claim(s.busy, "Sim");
+  In a = in(qacc, "qacc", {s.nv()});
+  if (a.p == nullptr) throw nb::type_error("qacc: None is no array");
+  s.give();
+  double *tau;
+  Array array = zeros({s.nv()}, &tau);
+  if (tg_sim_inverse(s.sim, a.p, tau) != TG_OK) s.fail();
+  return array;
+}
+
+static Array acceleration(Sim &s, nb::handle tau) {
+  Claim claim(s.busy, "Sim");
+  In a = in(tau, "tau", {s.nv()});
+  if (a.p == nullptr) throw nb::type_error("tau: None is no array");
+  s.give();
+  double *qacc;
+  Array array = zeros({s.nv()}, &qacc);
+  if (tg_sim_acceleration(s.sim, a.p, qacc) != TG_OK) s.fail();
+  return array;
+}
+
+static Array body_jacobian(Sim &s, nb::handle body, nb::handle point) {
+  Claim claim(s.busy, "Sim");
+  s.get();
+  int i = nb::isinstance<nb::str>(body) ? tg_model_find(s.m(), TG_THING_BODY, nb::cast<std::string>(body).c_str()) : nb::cast<int>(body);
+  if (i < 0 || i >= tg_model_count(s.m(), TG_THING_BODY)) throw nb::key_error(("the model has no body " + nb::cast<std::string>(nb::str(nb::borrow(body)))).c_str());
+  In p = in(point, "point", {3});
+  double *J;
+  Array array = zeros({6, s.nv()}, &J);
+  s.give();
+  if (tg_sim_forward(s.sim) != TG_OK) s.fail();
+  double origin[3];
+  if (p.p == nullptr) copy(origin, static_cast<const double *>(tg_sim_field_named(s.sim, "xpos").data) + 3 * i, 3);
+  if (tg_sim_jacobian(s.sim, i, p.p != nullptr ? p.p : origin, J) != TG_OK) s.fail();
+  return array;
+}
+
+template <class T> void bind_label(nb::class_<T> &c) {
+  c.def_ro("label", &T::label, "'exact', 'one-sided', 'smoothed' or 'surrogate'.")
+      .def_ro("reason", &T::reason, "Why it is not exact: the first tie's geoms or joint; '' when it is.")
+      .def_ro("ties", &T::ties, "Ties and mode switches that were met.")
+      .def_ro("converged", &T::converged, "False: a step in it had not converged.")
+      .def_ro("params", &T::params, "By name, for the parameters that were asked for.");
+}
+
+void bind_sim(nb::module_ &m) {
+  nb::class_<tgStepInfo>(m, "StepInfo", "What a step's solve did.")
+      .def_ro("converged", &tgStepInfo::converged, "Always True: a step that does not converge raises NotConverged.")
+      .def_ro("iterations", &tgStepInfo::iterations, "Of the contact solver.")
+      .def_ro("residual", &tgStepInfo::residual, "Of the contact conditions, relative.")
+      .def_ro("least_distance", &tgStepInfo::least_distance, "Smallest gap between geoms that may touch, inf when none was near [m].")
+      .def_ro("ncontact", &tgStepInfo::ncontact, "Active contact points.")
+      .def_ro("nrow", &tgStepInfo::nrow, "Constraint rows.")
+      .def("__repr__", [](const tgStepInfo &i) {
+        char text[160];
+        snprintf(text, sizeof text, "<tangere.StepInfo: %d contacts, %d iterations, residual %.1e, least distance %.3g m>", i.ncontact, i.iterations,
+                 i.residual, i.least_distance);
+        return std::string(text);
+      });
+
+  auto J = nb::class_<Jacobians>(m, "Jacobians", "Derivatives of one step in tangent coordinates: rows (q', v').")
+      .def_ro("A", &Jacobians::A, "d(q', v')/d(q, v), (2 nv, 2 nv).")
+      .def_ro("B", &Jacobians::B, "d(q', v')/du, (2 nv, nu).")
+      .def("__repr__", [](const Jacobians &j) { return "<tangere.Jacobians: " + j.label + (j.reason.empty() ? "" : ", " + j.reason) + ">"; });
+  bind_label(J);
+  auto g = nb::class_<Gradient>(m, "StepGradient", "Adjoint of one step: dL/dq and dL/dv (tangent, nv each), dL/du and dL/dparams.")
+      .def_ro("q", &Gradient::q, "dL/dq, (nv,), tangent.")
+      .def_ro("v", &Gradient::v, "dL/dv, (nv,).")
+      .def_ro("u", &Gradient::u, "dL/du, (nu,).")
+      .def("__repr__", [](const Gradient &x) { return "<tangere.StepGradient: " + x.label + (x.reason.empty() ? "" : ", " + x.reason) + ">"; });
+  bind_label(g);
+
+  nb::class_<Sim>(m, "Sim", "A simulation: state, parameters of its own, and one step as a differentiable map. One thread at a time.")
+      .def(nb::init<const Model &, const std::optional<std::string> &, std::optional<double>, const nb::kwargs &>(), nb::arg("model"),
+           nb::arg("contact") = "lcp", nb::arg("dt") = nb::none(), nb::arg("options"),
+           "contact: a word of contact_models(), or None: nothing touches. dt: step size [s], the model's when None. options: of the contact model,\n"
+           "such as mu=1e-6.")
+      .def_prop_ro("qpos", [](nb::handle_t<Sim> h) { Sim &s = nb::cast<Sim &>(h); return view(s.qpos.data(), {s.nq()}, h); },
+                   "Positions (nq), MuJoCo's layout; a view: write into it.")
+      .def_prop_ro("qvel", [](nb::handle_t<Sim> h) { Sim &s = nb::cast<Sim &>(h); return view(s.qvel.data(), {s.nv()}, h); },
+                   "Velocities (nv), MuJoCo's layout; a view.")
+      .def_prop_ro("ctrl", [](nb::handle_t<Sim> h) { Sim &s = nb::cast<Sim &>(h); return view(s.ctrl.data(), {s.nu()}, h); }, "Controls (nu); a view.")
+      .def_prop_ro("qfrc_applied", [](nb::handle_t<Sim> h) { Sim &s = nb::cast<Sim &>(h); return view(s.applied.data(), {s.nv()}, h); },
+                   "Generalised force added each step (nv); a view.")
+      .def_prop_rw("dt", [](const Sim &s) { return s.dt; }, &set_timestep, "Step size [s].")
+      .def_prop_ro("model", [](const Sim &s) { return Model{s.model}; }, "Its model.")
+      .def_prop_ro("contact", [](const Sim &s) { return s.contact ? std::string(tg_contact_word(s.contact->contact)) : std::string("none"); },
+                   "Word of its contact model.")
+      .def_prop_ro("interrupted", [](const Sim &s) { return s.interrupted; }, "The Rollout that Ctrl-C ended, with the steps that it had; None.")
+      .def("step", &step, nb::arg("u") = nb::none(),
+           "One step from (qpos, qvel, ctrl); u (nu) replaces ctrl first. Raises NotConverged or Error with the state unchanged.")
+      .def("jacobians", &jacobians, nb::arg("params") = std::vector<std::string>(), "Dense Jacobians of the last step, with those of parameters by name.")
+      .def("vjp", &vjp, nb::arg("gq") = nb::none(), nb::arg("gv") = nb::none(), nb::arg("params") = std::vector<std::string>(),
+           "Adjoint of the last step, from dL/dq' and dL/dv' (nv each, tangent; None: zero).")
+      .def("param", &param, nb::arg("name"), "This sim's values of a parameter, a read-only copy; set_param writes.")
+      .def("set_param", &set_param, nb::arg("name"), nb::arg("value"), "Sets a parameter array (\"body_mass\"), all of it.")
+      .def("reset", &reset, nb::arg("key") = nb::none(), "The model's start, or a keyframe's, at rest; parameters that were set stay.")
+      .def("forward", &forward, "Frames, mass matrix and bias at the present state, for field().")
+      .def("field", &field, nb::arg("name"), nb::sig("def field(self, name: str) -> numpy.typing.NDArray[typing.Any]"), "A read-only copy of an array that the engine computed (\"xpos\"), as of the last forward or step.")
+      .def("fields", [](const Sim &s) {
+            std::vector<std::string> list;
+            for (int i = 0; i < tg_sim_field_count(s.get()); i++) list.push_back(tg_sim_field(s.sim, i).name);
+            return list;
+          }, "Names that field() knows.")
+      .def("inverse_dynamics", &inverse, nb::arg("qacc"), "Generalised force (nv) for an acceleration: M a + c.")
+      .def("acceleration", &acceleration, nb::arg("tau"), "M^-1 (tau - c), (nv,).")
+      .def("body_jacobian", &body_jacobian, nb::arg("body"), nb::arg("point") = nb::none(),
+           "(6, nv): 3 rows angular, 3 linear, world axes, of a point moving with a body (name or index); point in the world, the body's origin when None.")
+      .def("close", [](Sim &s) { Claim claim(s.busy, "Sim"); tg_sim_free(s.sim); s.sim = nullptr; }, "Frees the engine's memory; further calls raise.")
+      .def("__enter__", [](nb::object self) { return self; })
+      .def("__exit__", [](Sim &s, nb::args) { tg_sim_free(s.sim); s.sim = nullptr; })
+      .def("__repr__", [](const Sim &s) {
+        return s.sim ? std::string("<tangere.Sim: contact '") + (s.contact ? tg_contact_word(s.contact->contact) : "none") + "', dt " + std::to_string(s.dt) + " s>"
+                     : std::string("<tangere.Sim, closed>");
+      });
+}
+
+}  // namespace tangere

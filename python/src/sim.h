@@ -1,0 +1,44 @@
+// sim.h: tangere.Sim and tangere.Rollout as C++ sees them.
+#ifndef TANGERE_PYTHON_SIM_H
+#define TANGERE_PYTHON_SIM_H
+
+#include <set>
+
+#include "bind.h"
+
+namespace tangere {
+
+/// tangere.Sim. State lives in vectors of its own, which never move, so that arrays handed out stay valid when the engine makes room.
+struct Sim {
+  std::shared_ptr<ContactHandle> contact;   // may be null: nothing touches
+  std::shared_ptr<ModelHandle> model;
+  tgSim *sim = nullptr;
+  double dt = 0;
+  std::vector<double> qpos, qvel, ctrl, applied;
+  std::set<std::string> changed;            // parameters that differ from the model's
+  nb::object interrupted = nb::none();      // the Rollout that Ctrl-C ended, with the steps that it had
+  std::atomic<bool> busy{false};
+
+  Sim(const Model &model, const std::optional<std::string> &contact, std::optional<double> dt, const nb::kwargs &options);
+  ~Sim() { tg_sim_free(sim); }
+  tgSim *get() const;        // tangere.Error when it is closed
+  const tgModel *m() const { return model->model; }
+  size_t nq() const { return qpos.size(); }
+  size_t nv() const { return qvel.size(); }
+  size_t nu() const { return ctrl.size(); }
+  void give() const;         // state into the engine's sim
+  void take();               // and back
+  [[noreturn]] void fail() const { raise(*tg_sim_error(sim)); }
+};
+
+/// Parameters that were set in one sim, for a rollout's.
+struct Values {
+  std::map<std::string, std::vector<double>> value;
+  explicit Values(const Sim &sim);
+  /// A tgSetupFn.
+  static tgStatus set(void *values, tgSim *sim);
+};
+
+}  // namespace tangere
+
+#endif

@@ -1,0 +1,233 @@
+// task.cpp: tangere.Task: a task file as a function of its decision variables, and its optimisation.
+#include <cstring>
+
+#include "bind.h"
+
+namespace tangere {
+
+struct Optimum {
+  std::string status, method, label, reason;
+  bool reached;
+  int iterations;
+  long evaluations, simulations;
+  double first_loss, loss, seconds;
+  Array x, first, curve;
+};
+
+struct Task {
+  tgTask *task = nullptr;
+  tgEvaluator *evaluator = nullptr;
+  nb::object interrupted = nb::none();
+  std::atomic<bool> busy{false};
+
+  Task(nb::object source, const std::optional<std::string> &contact, const std::optional<std::string> &method, int iterations, const nb::kwargs &options) {
+    std::string path = nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(source));
+    tgError error{};
+    task = tg_task_load(path.c_str(), nullptr, &error);
+    if (task == nullptr) raise(error);
+    try {
+      if ((contact || method || iterations > 0) &&
+          tg_task_override(task, contact ? contact->c_str() : nullptr, method ? method->c_str() : nullptr, iterations, &error) != TG_OK)
+        raise(error);
+      for (auto item : options) {
+        if (tg_task_contact_option(task, nb::cast<std::string>(item.first).c_str(), option_text(item.second).c_str(), &error) != TG_OK) raise(error);
+      }
+    } catch (...) {
+      tg_task_free(task);
+      throw;
+    }
+  }
+  ~Task() {
+    tg_evaluator_free(evaluator);
+    tg_task_free(task);
+  }
+  size_t n() const { return (size_t)tg_task_size(task); }
+  size_t T() const { return (size_t)tg_task_steps(task); }
+  tgEvaluator *rollout() {
+    if (evaluator != nullptr) return evaluator;
+    tgError error{};
+    evaluator = tg_evaluator_create(task, 0, &error);
+    if (evaluator == nullptr) raise(error);
+    return evaluator;
+  }
+};
+
+static Array start(const Task &t, uint64_t seed) {
+  double *x;
+  Array array = zeros({t.n()}, &x);
+  tg_task_start(t.task, seed, x);
+  return array;
+}
+
+static nb::list bounds(const Task &t) {
+  std::vector<double> low(t.n()), high(t.n());
+  tg_task_box(t.task, low.data(), high.data());
+  nb::list pairs;
+  for (size_t i = 0; i < t.n(); i++) pairs.append(nb::make_tuple(low[i], high[i]));
+  return pairs;
+}
+
+using Value = nb::typed<nb::tuple, double, Array>;
+using Trajectory = nb::typed<nb::tuple, double, Array, Array, Array>;
+
+// the loss at x with its gradient; q and v may be NULL
+static double evaluate(Task &t, nb::handle x, double *g, double *q, double *v) {
+  In given = in(x, "x", {t.n()});
+  if (given.p == nullptr) throw nb::type_error("x: None is no array");
+  tgEvaluator *e = t.rollout();
+  double loss = 0;
+  tgRolloutResult result{};
+  tgStatus status = TG_OK;
+  long_call([&](const volatile int *cancel) { status = tg_evaluate(e, given.p, &loss, g, q, v, cancel, &result); });
+  if (status != TG_OK && result.error.status != TG_OK) raise(result.error);
+  if (status != TG_OK) raise(status, "Task");
+  return loss;
+}
+
+static Value fun(Task &t, nb::handle x) {
+  Claim claim(t.busy, "Task");
+  double *g;
+  Array gradient = zeros({t.n()}, &g);
+  double loss = evaluate(t, x, g, nullptr, nullptr);
+  return nb::make_tuple(loss, gradient);
+}
+
+static Trajectory trajectory(Task &t, nb::handle x) {
+  Claim claim(t.busy, "Task");
+  const tgModel *m = tg_task_model(t.task);
+  double *g, *q, *v;
+  Array gradient = zeros({t.n()}, &g), Q = zeros({t.T() + 1, (size_t)tg_model_nq(m)}, &q), V = zeros({t.T() + 1, (size_t)tg_model_nv(m)}, &v);
+  double loss = evaluate(t, x, g, q, v);
+  return nb::make_tuple(loss, gradient, Q, V);
+}
+
+static Array vector(const double *from, int n) {
+  double *to;
+  Array array = zeros({(size_t)n}, &to);
+  if (n > 0 && from != nullptr) std::memcpy(to, from, (size_t)n * sizeof *to);
+  return array;
+}
+
+static Optimum make_optimum(const Task &t, const tgOptimum &o) {
+  static const char *const label[] = {"exact", "one-sided", "smoothed", "surrogate"};
+  Optimum r;
+  r.status = tg_status_text(o.status);
+  r.method = tg_task_method(t.task);
+  r.label = label[o.grad.label];
+  r.reason = o.grad.reason;
+  r.reached = o.reached;
+  r.iterations = o.iterations;
+  r.evaluations = o.evaluations;
+  r.simulations = o.simulations;
+  r.first_loss = o.first_loss;
+  r.loss = o.best_loss;
+  r.seconds = o.seconds;
+  r.x = vector(o.best, o.n);
+  r.first = vector(o.first, o.n);
+  r.curve = vector(o.curve_loss, o.ncurve);
+  return r;
+}
+
+struct Progress { nb::object call; };
+
+static void report(void *ctx, const tgProgress *p) {
+  nb::gil_scoped_acquire acquire;
+  nb::object &call = static_cast<Progress *>(ctx)->call;
+  nb::dict d;
+  d["iteration"] = p->iteration;
+  d["iterations"] = p->iterations;
+  d["evaluations"] = p->evaluations;
+  d["loss"] = p->loss;
+  d["best"] = p->best;
+  d["seconds"] = p->seconds;
+  d["seconds_left"] = p->seconds_left;
+  try {
+    call(d);
+  } catch (nb::python_error &error) {
+    error.discard_as_unraisable("tangere.Task.optimize: progress");
+  }
+}
+
+static Optimum optimize(Task &t, uint64_t seed, int threads, nb::object progress) {
+  Claim claim(t.busy, "Task");
+  tgOptimizeOptions options = tg_optimize_default();
+  options.seed = seed;
+  options.threads = threads;
+  Progress to{progress};
+  if (!progress.is_none()) {
+    options.progress = report;
+    options.progress_ctx = &to;
+  }
+  std::unique_ptr<tgOptimum, void (*)(tgOptimum *)> found(nullptr, tg_optimum_free);
+  t.interrupted = nb::none();
+  try {
+    long_call([&](const volatile int *cancel) {
+      options.cancel = cancel;
+      found.reset(tg_optimize(t.task, &options));
+    });
+  } catch (nb::python_error &) {
+    if (found && found->best != nullptr) t.interrupted = nb::cast(make_optimum(t, *found));
+    throw;
+  }
+  if (!found) raise(TG_ERR_MEMORY, "optimize");
+  if (found->status != TG_OK) {
+    if (found->best != nullptr) t.interrupted = nb::cast(make_optimum(t, *found));
+    raise(found->error);
+  }
+  return make_optimum(t, *found);
+}
+
+static nb::typed<nb::tuple, Array, Array, Array> expand(const Task &t, nb::handle x) {
+  In given = in(x, "x", {t.n()});
+  if (given.p == nullptr) throw nb::type_error("x: None is no array");
+  const tgModel *m = tg_task_model(t.task);
+  double *q, *v, *u;
+  Array Q = zeros({(size_t)tg_model_nq(m)}, &q), V = zeros({(size_t)tg_model_nv(m)}, &v), U = zeros({t.T(), (size_t)tg_model_nu(m)}, &u);
+  tg_task_expand(t.task, given.p, q, v, u);
+  return nb::make_tuple(Q, V, U);
+}
+
+void bind_task(nb::module_ &m) {
+  nb::class_<Optimum>(m, "Optimum", "Outcome of an optimisation.")
+      .def_ro("x", &Optimum::x, "The best decision variables.")
+      .def_ro("first", &Optimum::first, "Where it began.")
+      .def_ro("loss", &Optimum::loss, "The least loss.")
+      .def_ro("first_loss", &Optimum::first_loss, "The loss at the start.")
+      .def_ro("curve", &Optimum::curve, "The loss of each iteration.")
+      .def_ro("reached", &Optimum::reached, "The task's success criterion holds (True when it has none).")
+      .def_ro("iterations", &Optimum::iterations, "Iterations done.")
+      .def_ro("evaluations", &Optimum::evaluations, "Losses and gradients computed.")
+      .def_ro("simulations", &Optimum::simulations, "Rollouts, gradients counted as one.")
+      .def_ro("seconds", &Optimum::seconds, "Time spent [s].")
+      .def_ro("method", &Optimum::method, "The optimiser.")
+      .def_ro("status", &Optimum::status, "'ok', or what ended it.")
+      .def_ro("label", &Optimum::label, "The worst gradient label met.")
+      .def_ro("reason", &Optimum::reason, "Why it is not exact.")
+      .def("__repr__", [](const Optimum &o) {
+        char text[200];
+        snprintf(text, sizeof text, "<tangere.Optimum: loss %.4g from %.4g in %d iterations of %s, %.1f s%s>", o.loss, o.first_loss, o.iterations,
+                 o.method.c_str(), o.seconds, o.reached ? "" : ", target not reached");
+        return std::string(text);
+      });
+  nb::class_<Task>(m, "Task", "A task file: model, contact model, decision variables, losses, optimiser. Its fun suits scipy.optimize.minimize(jac=True).")
+      .def(nb::init<nb::object, const std::optional<std::string> &, const std::optional<std::string> &, int, const nb::kwargs &>(), nb::arg("path"),
+           nb::arg("contact") = nb::none(), nb::arg("method") = nb::none(), nb::arg("iterations") = 0, nb::arg("options"),
+           "contact, method, iterations: in place of the file's. options: of the contact model.")
+      .def_prop_ro("size", &Task::n, "Number of decision variables.")
+      .def_prop_ro("steps", &Task::T, "Steps of the horizon.")
+      .def_prop_ro("dt", [](const Task &t) { return tg_task_timestep(t.task); }, "Step size [s].")
+      .def_prop_ro("contact", [](const Task &t) { return std::string(tg_contact_word(tg_task_contact(t.task))); }, "Word of its contact model.")
+      .def_prop_ro("method", [](const Task &t) { return std::string(tg_task_method(t.task)); }, "Its optimiser.")
+      .def_prop_ro("model_path", [](const Task &t) { return std::string(tg_task_model_path(t.task)); }, "The model's file.")
+      .def_prop_ro("bounds", &bounds, "(low, high) of each decision variable, as SciPy takes them.")
+      .def_prop_ro("x0", [](const Task &t) { return start(t, 0); }, "The file's start.")
+      .def_prop_ro("interrupted", [](const Task &t) { return t.interrupted; }, "The Optimum that Ctrl-C or an error ended, the best so far; None.")
+      .def("start", &start, nb::arg("seed") = 0, "The start for a seed: the file's, with its noise.")
+      .def("fun", &fun, nb::arg("x"), "(loss, gradient) at x.")
+      .def("trajectory", &trajectory, nb::arg("x"), "(loss, gradient, q, v) at x.")
+      .def("expand", &expand, nb::arg("x"), "(q0, v0, u) that x stands for.")
+      .def("optimize", &optimize, nb::kw_only(), nb::arg("seed") = 0, nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
+           "Runs the task's optimiser. progress: called with a dict after each iteration. Ctrl-C: KeyboardInterrupt, the best so far in `interrupted`.");
+}
+
+}  // namespace tangere

@@ -1,0 +1,21 @@
+"""Tangere: differentiable physics in which contact is a choice.
+
+    import tangere as tg
+    model = tg.load("robot.xml")
+    sim = tg.Sim(model, contact="lcp", dt=0.01)
+    sim.step()
+    J = sim.jacobians(params=["body_mass"])
+    print(tg.gradcheck(sim))
+
+Positions and velocities are laid out as MuJoCo's: a free joint is position, then quaternion with w first. Derivatives are in tangent coordinates
+(nv). Arrays are float64 and C-contiguous; an array of another type or shape is refused, never converted silently.
+"""
+
+from ._errors import Error, NotConverged
+from ._tangere import (Batch, BatchGradient, BatchRollout, GradBlock, GradCheck, Jacobians, Model, Optimum, Rollout, RolloutGradient, Sim,
+                       StepGradient, StepInfo, Task, contact_models, contact_options, gradcheck, load, loads, param_names)
+from ._tangere import __version__
+
+__all__ = ["Batch", "BatchGradient", "BatchRollout", "Error", "GradBlock", "GradCheck", "Jacobians", "Model", "NotConverged", "Optimum", "Rollout",
+           "RolloutGradient", "Sim", "StepGradient", "StepInfo", "Task", "contact_models", "contact_options", "gradcheck", "load", "loads",
+           "param_names"]

@@ -1,0 +1,73 @@
+"""Steps and trajectories as JAX functions, with first derivatives: jit, vmap and grad work.
+
+    batch = tg.Batch(model, contact="lcp", dt=0.01)
+    q, v = tangere.jax.rollout(batch, q0, v0, u)           # q0 (..., nq), v0 (..., nv), u (..., steps, nu)
+
+Positions are differentiated entry by entry (nq); quaternions are normalised first. The engine computes in float64 on the CPU, whatever the arrays'
+type; jax.config.update("jax_enable_x64", True) keeps the digits. A trajectory that fails raises, or is NaN with on_error="nan".
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import _lanes
+
+
+def _call(function, shapes, *arrays):
+    return jax.pure_callback(function, shapes, *arrays, vmap_method="broadcast_all")
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
+def _rollout(batch, on_error, names, q0, v0, u, params):
+    return _forward(batch, on_error, names, q0, v0, u, params)
+
+
+def _forward(batch, on_error, names, q0, v0, u, params):
+    model, lead, steps = batch.model, q0.shape[:-1], u.shape[-2]
+
+    def run(q0, v0, u, *params):
+        q, v = _lanes.forward(batch, q0, v0, u, dict(zip(names, params)), on_error)
+        return q.astype(dtype), v.astype(dtype)
+
+    dtype = np.dtype(q0.dtype)
+    shapes = (jax.ShapeDtypeStruct(lead + (steps + 1, model.nq), dtype), jax.ShapeDtypeStruct(lead + (steps + 1, model.nv), dtype))
+    return _call(run, shapes, q0, v0, u, *params)
+
+
+def _keep(batch, on_error, names, q0, v0, u, params):
+    q, v = _forward(batch, on_error, names, q0, v0, u, params)
+    return (q, v), (q0, v0, u, params, q)
+
+
+def _backward(batch, on_error, names, kept, cotangents):
+    q0, v0, u, params, q = kept
+
+    def run(q0, v0, u, q, gq, gv, *params):
+        g = _lanes.adjoint(batch, q0, v0, u, dict(zip(names, params)), q, gq, gv, on_error)
+        parts = (g[0], g[1], g[2], *(g[3][name] for name in names))
+        return tuple(part.astype(like.dtype) for part, like in zip(parts, (q0, v0, u, *params)))
+
+    shapes = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in (q0, v0, u, *params))
+    g = _call(run, shapes, q0, v0, u, q, *cotangents, *params)
+    return g[0], g[1], g[2], tuple(g[3:])
+
+
+_rollout.defvjp(_keep, _backward)
+
+
+def rollout(batch, q0, v0, u, params=None, on_error="raise"):
+    """Trajectory (q, v), (..., steps + 1, nq) and (..., steps + 1, nv), of q0 (..., nq), v0 (..., nv) and controls u (..., steps, nu).
+
+    params: parameters by name, of their own shape for all trajectories or with leading axes; they are differentiated too."""
+    params = params or {}
+    q0, v0, u = jnp.asarray(q0), jnp.asarray(v0), jnp.asarray(u)
+    return _rollout(batch, on_error, tuple(params), q0, v0, u, tuple(jnp.asarray(p) for p in params.values()))
+
+
+def step(batch, q, v, u, params=None, on_error="raise"):
+    """(q', v') one step later; u (..., nu)."""
+    Q, V = rollout(batch, q, v, jnp.asarray(u)[..., None, :], params, on_error)
+    return Q[..., 1, :], V[..., 1, :]

@@ -1,0 +1,53 @@
+"""Steps and trajectories as PyTorch functions, with first derivatives.
+
+    batch = tg.Batch(model, contact="lcp", dt=0.01)
+    q, v = tangere.torch.rollout(batch, q0, v0, u)         # q0 (..., nq), v0 (..., nv), u (..., steps, nu)
+    loss(q, v).backward()
+
+Positions are differentiated entry by entry (nq); quaternions are normalised first. The engine computes in float64 on the CPU; tensors of another
+type or device are converted on the way in and out. A trajectory that fails raises tangere.Error, or is NaN with on_error="nan".
+"""
+
+import torch
+
+from . import _lanes
+
+
+def _numpy(tensor):
+    return tensor.detach().to("cpu", torch.float64).numpy()
+
+
+def _tensor(array, like):
+    return torch.from_numpy(array).to(like.device, like.dtype)
+
+
+class _Rollout(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, batch, on_error, names, q0, v0, u, *params):
+        values = dict(zip(names, (_numpy(p) for p in params)))
+        q, v = _lanes.forward(batch, _numpy(q0), _numpy(v0), _numpy(u), values, on_error)
+        ctx.batch, ctx.on_error, ctx.names, ctx.q = batch, on_error, names, q
+        ctx.save_for_backward(q0, v0, u, *params)
+        return _tensor(q, q0), _tensor(v, q0)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, gq, gv):
+        q0, v0, u, *params = ctx.saved_tensors
+        values = dict(zip(ctx.names, (_numpy(p) for p in params)))
+        g = _lanes.adjoint(ctx.batch, _numpy(q0), _numpy(v0), _numpy(u), values, ctx.q, _numpy(gq), _numpy(gv), ctx.on_error)
+        return (None, None, None, _tensor(g[0], q0), _tensor(g[1], v0), _tensor(g[2], u), *(_tensor(g[3][n], p) for n, p in zip(ctx.names, params)))
+
+
+def rollout(batch, q0, v0, u, params=None, on_error="raise"):
+    """Trajectory (q, v), (..., steps + 1, nq) and (..., steps + 1, nv), of q0 (..., nq), v0 (..., nv) and controls u (..., steps, nu).
+
+    params: parameters by name, of their own shape for all trajectories or with leading axes; they are differentiated too."""
+    params = params or {}
+    return _Rollout.apply(batch, on_error, tuple(params), q0, v0, u, *params.values())
+
+
+def step(batch, q, v, u, params=None, on_error="raise"):
+    """(q', v') one step later; u (..., nu)."""
+    Q, V = rollout(batch, q, v, u.unsqueeze(-2), params, on_error)
+    return Q[..., 1, :], V[..., 1, :]

@@ -1,0 +1,58 @@
+"""The public interface: every name documented, typed, and nothing imported that is not needed."""
+import inspect
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import tangere as tg
+
+SAMPLE = '''
+import numpy as np
+import tangere as tg
+
+model: tg.Model = tg.load("robot.xml")
+sim = tg.Sim(model, contact="barrier", dt=0.01, mu=1e-6)
+info: tg.StepInfo = sim.step(np.zeros(model.nu))
+J: tg.Jacobians = sim.jacobians(params=["body_mass"])
+roll: tg.Rollout = sim.rollout(np.zeros((10, model.nu)))
+g: tg.RolloutGradient = roll.backward(dq=np.zeros(model.nv))
+label: str = g.label
+speed: float = float(roll.v[-1, 0] + sim.qpos[0])
+ok: bool = tg.gradcheck(sim).ok
+'''
+
+
+def members():
+    for name in tg.__all__:
+        thing = getattr(tg, name)
+        yield name, thing
+        if inspect.isclass(thing):
+            for key, value in vars(thing).items():
+                if not key.startswith("_") and (callable(value) or isinstance(value, property) or hasattr(value, "__get__")):
+                    yield f"{name}.{key}", value
+
+
+@pytest.mark.parametrize("name, thing", list(members()), ids=[name for name, _ in members()])
+def test_documented(name, thing):
+    assert (inspect.getdoc(thing) or "").strip(), f"{name} has no docstring"
+
+
+def test_import_needs_no_framework():
+    code = "import sys, tangere; print([m for m in ('torch', 'jax', 'gymnasium', 'scipy') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_typed(tmp_path):
+    pytest.importorskip("mypy")
+    sample = tmp_path / "sample.py"
+    sample.write_text(SAMPLE)
+    run = subprocess.run([sys.executable, "-m", "mypy", "--strict", str(sample)], capture_output=True, text=True, cwd=tmp_path)
+    assert run.returncode == 0, run.stdout
+    sample.write_text(SAMPLE.replace("label: str", "label: int"))
+    assert subprocess.run([sys.executable, "-m", "mypy", "--strict", str(sample)], capture_output=True, cwd=tmp_path).returncode != 0
+
+
+def test_package_is_marked_as_typed():
+    assert (pathlib.Path(tg.__file__).parent / "py.typed").exists() and (pathlib.Path(tg.__file__).parent / "_tangere.pyi").exists()

@@ -1,0 +1,172 @@
+"""The package's simulation: values against closed forms, derivatives against differences, arguments that are wrong."""
+import numpy as np
+import pytest
+
+import tangere as tg
+
+FALL = """<mujoco><worldbody><body pos="0 0 10"><freejoint/><geom type="sphere" size="0.1" mass="2"/></body></worldbody></mujoco>"""
+
+
+def test_fall_from_rest():
+    sim = tg.Sim(tg.loads(FALL), contact=None, dt=0.01)
+    for _ in range(10):
+        sim.step()
+    # symplectic Euler: z = 10 - g h^2 (1 + 2 + ... + 10)
+    assert sim.qpos[2] == pytest.approx(10 - 9.81 * 1e-4 * 55, abs=1e-12)
+    assert sim.qvel[2] == pytest.approx(-9.81 * 0.1, abs=1e-12)
+
+
+def test_state_is_a_view_that_stays():
+    sim = tg.Sim(tg.loads(FALL), contact=None, dt=0.01)
+    q = sim.qpos
+    q[2] = 5
+    sim.step()
+    assert q is not sim.qpos and q[2] == sim.qpos[2] < 5
+    del sim
+    assert q[2] < 5
+
+
+def test_views_outlive_growth(models):
+    sim = tg.Sim(tg.load(models / "cubes.xml"), contact="lcp")
+    q = sim.qpos
+    for _ in range(20):
+        sim.step()
+    np.testing.assert_array_equal(q, sim.qpos)
+
+
+def test_jacobian_against_differences(cheetah):
+    sim = tg.Sim(cheetah, dt=0.01)
+    rng = np.random.default_rng(0)
+    sim.qpos[:] += 0.1 * rng.standard_normal(cheetah.nq)
+    sim.qpos[1] += 1
+    start = sim.qpos.copy(), 0.1 * rng.standard_normal(cheetah.nv)
+
+    def step(dv, du):
+        sim.qpos[:], sim.qvel[:] = start[0], start[1] + dv
+        sim.step(du)
+        return np.concatenate([cheetah.difference(start[0], sim.qpos), sim.qvel])
+
+    step(np.zeros(cheetah.nv), np.zeros(cheetah.nu))
+    J = sim.jacobians()
+    assert J.label == "exact"
+    e = 1e-5
+    for i in range(cheetah.nv):
+        d = np.zeros(cheetah.nv)
+        d[i] = e
+        column = (step(d, np.zeros(cheetah.nu)) - step(-d, np.zeros(cheetah.nu))) / (2 * e)
+        np.testing.assert_allclose(J.A[:, cheetah.nv + i], column, atol=1e-7)
+    for i in range(cheetah.nu):
+        d = np.zeros(cheetah.nu)
+        d[i] = e
+        column = (step(np.zeros(cheetah.nv), d) - step(np.zeros(cheetah.nv), -d)) / (2 * e)
+        np.testing.assert_allclose(J.B[:, i], column, atol=1e-7)
+
+
+def test_vjp_is_the_jacobians_transpose(cheetah):
+    sim = tg.Sim(cheetah, dt=0.01)
+    for _ in range(30):
+        sim.step()
+    J = sim.jacobians(params=["body_mass"])
+    rng = np.random.default_rng(1)
+    gq, gv = rng.standard_normal((2, cheetah.nv))
+    g = sim.vjp(gq, gv, params=["body_mass"])
+    w = np.concatenate([gq, gv])
+    np.testing.assert_allclose(np.concatenate([g.q, g.v]), w @ J.A, atol=1e-9 * np.abs(J.A).max())
+    np.testing.assert_allclose(g.u, w @ J.B, atol=1e-9 * np.abs(J.B).max())
+    np.testing.assert_allclose(g.params["body_mass"], w @ J.params["body_mass"], atol=1e-9 * np.abs(J.params["body_mass"]).max())
+
+
+def test_gradcheck_passes_and_prints(cheetah):
+    sim = tg.Sim(cheetah, dt=0.01)
+    for _ in range(30):
+        sim.step()
+    before = sim.qpos.copy()
+    check = tg.gradcheck(sim)
+    assert check and "passed" in repr(check) and len(check.blocks) >= 7
+    np.testing.assert_array_equal(before, sim.qpos)
+
+
+def test_parameters_are_set_whole(cheetah):
+    sim = tg.Sim(cheetah, contact=None)
+    mass = sim.param("body_mass")
+    with pytest.raises(ValueError):
+        mass[1] = 3   # a copy: an assignment would be lost
+    sim.set_param("body_mass", 2 * mass)
+    np.testing.assert_array_equal(sim.param("body_mass"), 2 * mass)
+    sim.reset()
+    np.testing.assert_array_equal(sim.param("body_mass"), 2 * mass)
+    assert cheetah.field("body_mass")[1] == mass[1]
+
+
+def test_inverse_and_forward_dynamics_agree(cheetah):
+    sim = tg.Sim(cheetah, contact=None)
+    rng = np.random.default_rng(2)
+    sim.qvel[:] = rng.standard_normal(cheetah.nv)
+    qacc = rng.standard_normal(cheetah.nv)
+    np.testing.assert_allclose(sim.acceleration(sim.inverse_dynamics(qacc)), qacc, atol=1e-9)
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda s: s.step(np.zeros(3)), ValueError, r"u: shape is \(3,\), \(6,\) is needed"),
+    (lambda s: s.step(np.zeros(6, np.float32)), TypeError, "u: dtype is float32, float64 is needed"),
+    (lambda s: s.step(np.zeros((6, 2))[:, 0]), ValueError, "u: not C-contiguous"),
+    (lambda s: s.step("abc"), TypeError, "u: not an array of numbers"),
+    (lambda s: s.step([0, 0, 0, 0, 0, float("nan")]), tg.Error, "finite"),
+    (lambda s: s.param("body_weight"), KeyError, "body_weight"),
+    (lambda s: s.set_param("body_mass", np.zeros(2)), ValueError, "body_mass: shape"),
+    (lambda s: s.jacobians(), tg.Error, "step"),
+    (lambda s: s.reset("nowhere"), KeyError, "keyframe 'nowhere'"),
+    (lambda s: s.model.find("body", "tail"), KeyError, "no body called 'tail'"),
+    (lambda s: tg.Sim(s.model, contact="magic"), tg.Error, "magic.*lcp.*barrier"),
+    (lambda s: tg.Sim(s.model, stiffnes=1), tg.Error, "stiffnes"),
+    (lambda s: tg.Sim(s.model, dt=-1), ValueError, "dt"),
+    (lambda s: s.vjp(params=["qpos"]), tg.Error, "."),
+])
+def test_what_is_wrong_is_named(cheetah, call, error, text):
+    with pytest.raises(error, match=text):
+        call(tg.Sim(cheetah, dt=0.01))
+
+
+def test_error_says_where():
+    with pytest.raises(tg.Error) as caught:
+        tg.loads("<mujoco>\n<worldbody>\n<body><freejoint/></body></worldbody></mujoco>")
+    assert caught.value.line == 3 and caught.value.status < 0
+    with pytest.raises(tg.Error, match="nowhere.xml"):
+        tg.load("nowhere.xml")
+
+
+def test_closed(cheetah):
+    with tg.Sim(cheetah) as sim:
+        sim.step()
+    with pytest.raises(tg.Error, match="Sim is closed"):
+        sim.step()
+    model = tg.loads(FALL)
+    kept = tg.Sim(model, contact=None)
+    model.close()
+    with pytest.raises(tg.Error, match="Model is closed"):
+        model.nq
+    kept.step()   # keeps what it was made of
+
+
+def test_two_threads_in_one_sim(models):
+    import threading
+    task = tg.Task(models / "half_cheetah_reach.yaml")
+    failures, stop = [], threading.Event()
+
+    def other():
+        while not stop.is_set():
+            try:
+                task.fun(task.x0)
+            except tg.Error as e:
+                failures.append(str(e))
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    for _ in range(50):
+        try:
+            task.fun(task.x0)
+        except tg.Error as e:
+            failures.append(str(e))
+    stop.set()
+    thread.join()
+    assert failures and all("in use by another thread" in f for f in failures)
