@@ -88,7 +88,7 @@ bool tgi_lag_press(tgSim *s, int worker, int i, tgiFrictionShare *share, tgiTree
   if (!tgi_lag_fast(s, g)) return false;
   const tgContactOptions *o = &s->contact_model->options;
   *share = (tgiFrictionShare){.all = 0};
-  *press = (tgiTreePress){.mu = o->mu, .range = o->friction_range, .patch = k->patch[g->A], .sum = tgi_lag_room(s, worker), .share = share};
+  *press = (tgiTreePress){.mu = TG_NUMBER(s, mu), .range = o->friction_range, .patch = k->patch[g->A], .sum = tgi_lag_room(s, worker), .share = share};
   memset(press->sum, 0, (size_t)k->npatch[g->A] * sizeof *press->sum);
   return true;
 }

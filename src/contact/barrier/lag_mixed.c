@@ -94,7 +94,7 @@ static bool pull(tgSim *s, int worker, int i, const tgReal Z[12], tgReal out[12]
   tgiBarrierWork *w = tgi_barrier_work(s);
   tgiTreeWork *tree = w->tree[worker];
   const tgContactOptions *o = &s->contact_model->options;
-  tgiTreePull p = {.mu = o->mu, .range = o->friction_range, .patch = k->patch[g->A], .weight = tgi_lag_room(s, worker)};
+  tgiTreePull p = {.mu = TG_NUMBER(s, mu), .range = o->friction_range, .patch = k->patch[g->A], .weight = tgi_lag_room(s, worker)};
   const tgiPosed *A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].posed;
   const tgReal *frame = w->lag.geom + 12 * g->B;
   tgiPairSum sum;
