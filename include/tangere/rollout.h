@@ -58,6 +58,7 @@ typedef struct tgRolloutRun {
   tgReal *dq0, *dv0, *du;          ///< gradient of the loss, nv, nv, T x nu; any may be NULL, all NULL: no gradient
   tgParamGrad *dp;                 ///< gradient in the parameters, constant over the rollout, or NULL; what it held is overwritten
   tgLossParamFn loss_param;        ///< with loss_ctx; needed when there is a loss and dp. TG_ERR_ARG without it.
+  int variant;                     ///< tg_batch_run only: which of the batch's models
 } tgRolloutRun;
 
 /// How it went.
@@ -94,12 +95,17 @@ typedef struct tgBatch tgBatch;
 /// The allocator must be safe to call from any thread when capacity has to grow.
 TG_API tgBatch *tg_batch_create(const tgModel *model, const tgContact *contact, const tgRolloutOptions *options, int nthread,
                                 tgError *error);
+/// A batch over several models, each with a contact model of its own: run i is of models[runs[i].variant]. Geometry, masses and all other numbers may
+/// differ; bodies, parents, joints and the number of controls have to be the same: TG_ERR_ARG names what is not. Each thread has a rollout for each.
+TG_API tgBatch *tg_batch_create_variants(int nvariant, const tgModel *const *models, const tgContact *const *contacts, const tgRolloutOptions *options,
+                                         int nthread, tgError *error);
 TG_API void tg_batch_free(tgBatch *batch);
 TG_API int tg_batch_threads(const tgBatch *batch);
 
 /// Runs n rollouts, each with its own status in results[i]; one that fails does not disturb another. The bits do not depend on
 /// the number of threads. Every run starts from the model's parameters; runs[i].setup may change them, and it and runs[i].loss
-/// are called from the pool's threads. Returns TG_OK when all were run, whatever their statuses; TG_ERR_STATE in a process
+/// are called from the pool's threads. Returns TG_OK when all were run, whatever their statuses; TG_ERR_ARG, with none run, when a variant
+/// is not one of the batch's; TG_ERR_STATE in a process
 /// forked after the first run, or when the batch is running already.
 TG_API tgStatus tg_batch_run(tgBatch *batch, int n, const tgRolloutRun *runs, tgRolloutResult *results);
 
