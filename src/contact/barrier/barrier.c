@@ -244,11 +244,13 @@ static tgStatus mixed(tgSim *s) {
   return tgi_lag_mixed(s);
 }
 
+bool tgi_barrier_adds_range(const tgContact *c) { return c->kind == &tgi_barrier_model && c->options.long_range == TG_LONG_RANGE_BACKWARD; }
+
 // with long_range = backward the step has the local barrier, and its gradient also the long range, as if that were there too
 static tgStatus gradient_terms(tgSim *s, bool *other) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
-  *other = s->contact_model->kind == &tgi_barrier_model && s->contact_model->options.long_range == TG_LONG_RANGE_BACKWARD;
+  *other = tgi_barrier_adds_range(s->contact_model);
   if (!*other) return TG_OK;
   TG_TRY(evaluate(s));
   w->beyond = true;

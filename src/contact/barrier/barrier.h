@@ -78,6 +78,8 @@ typedef struct tgiBarrierWork {
 static inline const tgiBarrier *tgi_barrier(const tgSim *s) { return (const tgiBarrier *)s->contact_model->data; }
 /// The workspace, placed.
 tgiBarrierWork *tgi_barrier_work(tgSim *s);
+/// The gradient is of the step's potential and of the long range beyond it.
+bool tgi_barrier_adds_range(const tgContact *c);
 /// Numbers of all trees for the sizes, and their places at the present frames.
 void tgi_barrier_pose(tgSim *s);
 /// All pairs at the present frames.

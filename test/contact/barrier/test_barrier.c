@@ -217,6 +217,27 @@ static void test_long_range(void **state) {
       check_close(backward[t].H[i], both[t].H[i] + off[t].H[i], 1e-12 * (1 + fabs(tgRe(both[t].H[i])) + fabs(tgRe(off[t].H[i]))));
       if (off[t].body1 > 0) check_close(off[t].H[i], 0, 0);
     }
+  // the numbers of geoms and mu likewise, along some twists
+  static const char *const names[] = {"geom_pos", "geom_quat", "geom_size", "contact.mu"};
+  tgParamGrad *p[3];
+  for (int k = 0; k < 3; k++) {
+    tgError e = {0};
+    tgReal Z[24];
+    for (int i = 0; i < 24; i++) Z[i] = i < 6 ? 0 : sin(1.0 + i * i);
+    p[k] = tg_param_grad_create_contact(r[k].c, names, 4, NULL, &e);
+    check_true(p[k] != NULL, "%s", e.text);
+    tgStatus status = model()->parameters(r[k].s, Z, p[k]);
+    check_true(status == TG_OK, "%s", tg_sim_error(r[k].s)->text);
+  }
+  int size;
+  const tgReal *of_both = tg_param_grad_values(p[0], &size), *of_backward = tg_param_grad_values(p[1], NULL), *of_off = tg_param_grad_values(p[2], NULL);
+  double largest = 0;
+  for (int i = 0; i < size; i++) {
+    largest = fmax(largest, fabs(tgRe(of_both[i])));
+    check_close(of_backward[i], of_both[i] + of_off[i], 1e-12 * (1 + fabs(tgRe(of_both[i])) + fabs(tgRe(of_off[i]))));
+  }
+  assert_true(largest > 1e-3);
+  for (int k = 0; k < 3; k++) tg_param_grad_free(p[k]);
   // and in a step: rows of the first body's velocity, columns of the second's position
   for (int k = 0; k < 3; k++) {
     tgReal D[24 * 24];
