@@ -113,6 +113,38 @@ static void slip(const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgi
   v->s = tgSqrt(tgi_v3_dot(v->V, v->QV) + law->eps * law->eps);
 }
 
+// rows of X [x]', of which X is 3x3: x cross each row
+static void by_turn(tgReal out[9], const tgReal *X, const tgReal x[3]) {
+  for (int i = 0; i < 3; i++) tgi_v3_cross(out + 3 * i, x, X + 3 * i);
+}
+
+// T (12x12) += sign J1' K J2 at two points, J = (-[x] 1): turns before places. K symmetric; XK = [x1] K, KX = K [x2]'.
+static void add_block(tgReal *T, double sign, const tgReal *K, const tgReal *XK, const tgReal *KX, const tgReal x2[3]) {
+  tgReal turn[9];
+  by_turn(turn, XK, x2);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      T[12 * i + j] += sign * turn[3 * i + j];
+      T[12 * i + 3 + j] += sign * XK[3 * i + j];
+      T[12 * (3 + i) + j] += sign * KX[3 * i + j];
+      T[12 * (3 + i) + 3 + j] += sign * K[3 * i + j];
+    }
+}
+
+// T += J' K J of a point between bodies 1 and 2, but for the block below the diagonal
+static void add_stiffness(tgReal T[144], const tgReal K[9], const tgReal xa[3], const tgReal xb[3]) {
+  tgReal KA[9], KB[9], AK[9], BK[9];
+  by_turn(KA, K, xa);
+  by_turn(KB, K, xb);
+  for (int i = 0; i < 9; i++) {
+    AK[i] = KA[i % 3 * 3 + i / 3];
+    BK[i] = KB[i % 3 * 3 + i / 3];
+  }
+  add_block(T, 1, K, AK, KA, xa);
+  add_block(T + 6, -1, K, AK, KB, xb);
+  add_block(T + 6 * 12 + 6, 1, K, BK, KB, xb);
+}
+
 tgReal tgi_friction_energy(int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal *g, tgReal *H) {
   tgReal energy = 0, T[144] = {0};
   for (int k = 0; k < n; k++) {
@@ -128,21 +160,15 @@ tgReal tgi_friction_energy(int n, const tgiFrictionPoint *p, const tgiFrictionLa
     }
     if (H == NULL) continue;
     // dD/dV twice: lambda N/h (Q/s - QV QV'/s^3), positive semidefinite
-    tgReal K[9];
+    tgReal K[9], stiff = scale / law->h, per = 1 / (v.s * v.s);
     for (int i = 0; i < 3; i++)
-      for (int j = 0; j < 3; j++) K[3 * i + j] = scale / law->h * (v.Q[3 * i + j] - v.QV[i] * v.QV[j] / (v.s * v.s));
-    for (int j = 0; j < 12; j++) {
-      tgReal c[3], y[3], column[12] = {0};
-      tgi_friction_velocity(c, j % 6, j < 6 ? v.xa : v.xb);
-      if (j >= 6) tgi_v3_scale(c, c, -1);
-      tgi_m3_mulv(y, K, c);
-      tgi_friction_wrench(column, v.xa, 1, y);
-      tgi_friction_wrench(column + 6, v.xb, -1, y);
-      for (int i = 0; i < 12; i++) T[12 * i + j] += column[i];
-    }
+      for (int j = 0; j <= i; j++) K[3 * i + j] = K[3 * j + i] = stiff * (v.Q[3 * i + j] - v.QV[i] * v.QV[j] * per);
+    add_stiffness(T, K, v.xa, v.xb);
     tgi_friction_curvature(T, v.xa, 1, f);
     tgi_friction_curvature(T + 6 * 12 + 6, v.xb, -1, f);
   }
+  for (int i = 6; i < 12 && H != NULL; i++)
+    for (int j = 0; j < 6; j++) T[12 * i + j] = T[12 * j + i];
   if (H != NULL) tgi_friction_symmetric(H, T);
   return energy;
 }
