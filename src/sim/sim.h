@@ -36,6 +36,8 @@ typedef struct tgPairTerm {
   int body1, body2;
   tgReal energy, g[12], H[144];
   tgReal B[144];                           // d g/d(twists of the two bodies at the start of the step), row-major; 0 where nothing is lagged
+  tgReal push[6], hardening;               // of the part of g that grows without bound as the bodies meet: the wrench on body 1 (on body 2 its opposite), and
+                                           // its curvature along its own translation over its square; hardening 0: there is none
 } tgPairTerm;
 
 /// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point. implicit: 1 under a potential model, else 0.

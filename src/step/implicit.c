@@ -1,7 +1,7 @@
 // implicit.c: the minimisation of a step. See implicit.h, and objective.h for what is minimised.
 //
 // Based on: [math/barrier Step]. Newton's method with the exact second derivative; where that is not positive definite, a multiple of M/h^2 is
-// added, M the mass matrix at q0. A step goes no farther than the contact model and the joints' limits allow, and is accepted where the
+// added, M the mass matrix at q0. Far from the end a step is bettered by how the forces of touching bodies grow (foresee.c). It goes no farther than the contact model and the joints' limits allow, and is accepted where the
 // energy falls or, within its round-off, the slope along the step does. The end is told by displacement: a Newton step that moves no point
 // of a body by more than 1e-12 of the scene, and then one more.
 #include "step/implicit.h"
@@ -16,6 +16,7 @@ enum { MOST_STEPS = 200, MOST_HALVINGS = 60 };
 #define CONVERGED 1e-12  // displacement of a Newton step, of the scene's size
 #define STALLED 1e-9     // the same where round-off stands in the way: steps that no longer halve, or none that is accepted
 #define MOST_TURN 1.0    // of a rotation in one Newton step [rad]
+#define CUT 0.7          // share of the contact model's bound where that is less than the step: at the bound itself forces that nothing foresaw are far too large
 #define KEPT_GAP 0.99    // share of the distance to a joint's limit that a step may go
 #ifdef TG_COMPLEX
 enum { POLISH = 3 };     // imaginary parts follow by one Newton step at converged real parts
@@ -186,7 +187,7 @@ static tgStatus allowed(tgSim *s, const tgReal *q, tgReal *d, double *share) {
   double fraction = 1;
   TG_TRY(s->contact_model->kind->potential->advance(s, q, d, &fraction));
   for (int i = 0; i < s->m.nv && *share < 1; i++) d[i] /= *share;
-  *share *= fraction;
+  *share *= fraction < 1 ? CUT * fraction : 1;
   return TG_OK;
 }
 
@@ -269,6 +270,7 @@ static tgStatus minimise(tgSim *s, Newton *n) {
       return TG_OK;
     }
     if (stalled) break;
+    TG_TRY(tgi_objective_foresee(s, s->step_H, n->o.g, s->step_L, n->d));
     TG_TRY(line_search(s, n, &stalled));
   }
   char label[160];

@@ -39,6 +39,9 @@ void tgi_objective_hessian(tgSim *s, const tgReal *q, tgiObjective *o, tgReal *H
 /// centre of mass. False: there is none.
 bool tgi_objective_definite(const tgSim *s, double h, const double *reach, tgReal *H);
 
+/// Betters the Newton step d = -H^-1 g, H positive definite, by what the terms at hand say of how their forces grow (push, hardening); A (nv x nv): room.
+tgStatus tgi_objective_foresee(tgSim *s, const tgReal *H, const tgReal *g, tgReal *A, tgReal *d);
+
 /// Pose of a body at q0 (k = 0) or a step before (1).
 static inline const tgReal *tgi_old_xmat(const tgSim *s, int k, int b) { return s->old_xmat + 9 * (k * s->m.nbody + b); }
 static inline const tgReal *tgi_old_xcom(const tgSim *s, int k, int b) { return s->old_xcom + 3 * (k * s->m.nbody + b); }

@@ -104,6 +104,7 @@ static tgStatus made_evaluate(tgSim *s) {
   s->potential = 0;
   for (int t = 0; t < s->nterm; t++) {
     tgPairTerm *term = &s->term[t];
+    term->hardening = 0;
     tgReal x[6], F[6], X[36], J[72], g[3], S[9];
     made_bodies(s, t, &term->body1, &term->body2);
     made_ends(s, t, x);

@@ -165,6 +165,16 @@ static void add_term(tgReal mu, const tgiGeomPair *g, const tgiPairSum *sum, tgP
     }
 }
 
+// of the barrier alone, before friction is added
+static void add_hardening(tgPairTerm *t) {
+  const tgReal *g = t->g + 3;
+  tgReal square = tgi_v3_dot(g, g), bend = 0;
+  memcpy(t->push, t->g, sizeof t->push);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) bend += g[i] * t->H[12 * (3 + i) + 3 + j] * g[j];
+  t->hardening = tgRe(square) > 0 && tgRe(bend) > 0 ? bend / (square * square) : 0;
+}
+
 static void clear_terms(tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
   s->nterm = k->nterm;
@@ -196,6 +206,7 @@ static tgStatus evaluate(tgSim *s) {
     add_term(mu, &k->pair[i], &w->pair[i].sum, &s->term[k->pair[i].term]);
     s->info.least_distance = fmin(s->info.least_distance, w->pair[i].clear.solved);
   }
+  for (int t = 0; t < s->nterm; t++) add_hardening(&s->term[t]);
   tgi_lag_evaluate(s);
   for (int t = 0; t < s->nterm; t++) s->potential += s->term[t].energy;
   return TG_OK;
