@@ -3,28 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "contact/barrier/barrier.h"
-#include "kin/kinematics.h"
-#include "support/rig.h"
-
-static const char scene[] =
-    "<mujoco><worldbody><geom type='plane' size='2 2 1'/><geom type='box' size='.3 .3 .05' pos='0 0 .06'/>"
-    "<body pos='0 0 .165'><freejoint/><geom type='box' size='.1 .08 .05'/></body>"
-    "<body pos='.19 .02 .17' euler='10 5 20'><freejoint/><geom type='box' size='.05 .08 .04' friction='.3'/></body>"
-    "<body pos='.05 .3 .3' euler='30 0 0'><freejoint/><geom type='sphere' size='.12'/></body>"
-    "<body pos='.9 0 .3'><freejoint/><geom type='sphere' size='.1'/></body></worldbody></mujoco>";
+#include "test/contact/barrier/rubbing.h"
 
 typedef struct Kept { tgiBarrierPair *pair; tgiFrictionPoint *point; int *npoint, npair, count; } Kept;
-
-static Rig begun(tgHierarchy form, int threads) {
-  tgContactOptions o = tg_contact_default();
-  o.hierarchy = form;
-  o.threads = threads;
-  Rig r = rig_of_text(scene, "barrier", &o);
-  tgi_kinematics(r.s, r.s->qpos);
-  check_true(r.s->contact_model->kind->potential->begin(r.s, 0.01) == TG_OK, "%s", r.s->error.text);
-  return r;
-}
 
 static void *copy(const void *from, size_t bytes) {
   void *to = malloc(bytes);
@@ -57,7 +38,7 @@ static void check_bits(const tgSim *s, const Kept *kept) {
 static void summed_again(void **state) {
   (void)state;
   for (int form = TG_HIERARCHY_MOMENT; form <= TG_HIERARCHY_PAPER; form++) {
-    Rig r = begun((tgHierarchy)form, 1);
+    Rig r = rubbing((tgHierarchy)form, 1);
     Kept kept = keep(r.s);
     tgi_barrier_work(r.s)->current = false;
     tgi_barrier_pairs(r.s);
@@ -69,10 +50,10 @@ static void summed_again(void **state) {
 
 static void threads(void **state) {
   (void)state;
-  Rig one = begun(TG_HIERARCHY_MOMENT, 1);
+  Rig one = rubbing(TG_HIERARCHY_MOMENT, 1);
   Kept kept = keep(one.s);
   for (int n = 2; n <= 3; n++) {
-    Rig r = begun(TG_HIERARCHY_MOMENT, n);
+    Rig r = rubbing(TG_HIERARCHY_MOMENT, n);
     check_bits(r.s, &kept);
     drop(&r);
   }
@@ -101,7 +82,7 @@ static void check_point(const tgiFrictionPoint *a, const tgiFrictionPoint *b, do
 static void plain_walk(void **state) {
   (void)state;
   for (int form = TG_HIERARCHY_MOMENT; form <= TG_HIERARCHY_PAPER; form++) {
-    Rig r = begun((tgHierarchy)form, 1);
+    Rig r = rubbing((tgHierarchy)form, 1);
     const tgiBarrier *k = tgi_barrier(r.s);
     const tgiLag *lag = &tgi_barrier_work(r.s)->lag;
     int rubbing = 0;
