@@ -46,21 +46,34 @@ static bool renew_numbers(const tgSim *s, int g, tgiBarrierGeom *geom) {
   return true;
 }
 
-void tgi_barrier_pose(tgSim *s) {
+void tgi_barrier_each(tgSim *s, int n, void (*work)(void *ctx, int worker, int item), void *ctx) {
   const tgiBarrier *k = tgi_barrier(s);
+  // another simulation may have the threads; the results are the same without
+  if (k->pool == NULL || tgi_pool_run(k->pool, n, work, ctx) < 0)
+    for (int i = 0; i < n; i++) work(ctx, 0, i);
+}
+
+static void pose(void *ctx, int worker, int g) {
+  const tgSim *s = ctx;
+  const tgiBarrier *k = tgi_barrier(s);
+  tgiBarrierGeom *geom = &((tgiBarrierWork *)s->solver)->geom[g];
+  const tgReal *x = s->geom_xpos + 3 * g, *R = s->geom_xmat + 9 * g;
+  bool renewed = k->shapes.tree[g] != NULL && renew_numbers(s, g, geom);
+  (void)worker;
+  geom->moved = renewed || !geom->made || !same(geom->frame, x, 3) || !same(geom->frame + 3, R, 9);
+  if (!geom->moved) return;
+  geom->made = true;
+  tgi_v3_copy(geom->frame, x);
+  tgi_m3_copy(geom->frame + 3, R);
+  if (k->shapes.tree[g] != NULL) tgi_posed_move(&geom->numbers, x, R, &geom->posed);
+  if (k->before_plane[g]) tgi_posed_move(&geom->plane_numbers, x, R, &geom->plane);
+}
+
+void tgi_barrier_pose(tgSim *s) {
   tgiBarrierWork *w = tgi_barrier_work(s);
-  for (int g = 0; g < s->m.ngeom; g++) {
-    tgiBarrierGeom *geom = &w->geom[g];
-    const tgReal *x = s->geom_xpos + 3 * g, *R = s->geom_xmat + 9 * g;
-    bool renewed = k->shapes.tree[g] != NULL && renew_numbers(s, g, geom);
-    if (!renewed && geom->made && same(geom->frame, x, 3) && same(geom->frame + 3, R, 9)) continue;
-    w->current = false;
-    geom->made = true;
-    tgi_v3_copy(geom->frame, x);
-    tgi_m3_copy(geom->frame + 3, R);
-    if (k->shapes.tree[g] != NULL) tgi_posed_move(&geom->numbers, x, R, &geom->posed);
-    if (k->before_plane[g]) tgi_posed_move(&geom->plane_numbers, x, R, &geom->plane);
-  }
+  tgi_barrier_each(s, s->m.ngeom, pose, s);
+  for (int g = 0; g < s->m.ngeom; g++)
+    if (w->geom[g].moved) w->current = false;
 }
 
 // ---- pairs ----
@@ -126,14 +139,7 @@ static void sum_pair(void *ctx, int worker, int item) {
   if (p->apart) to_origin(A->origin, &p->sum);
 }
 
-void tgi_barrier_each(tgSim *s, void (*work)(void *ctx, int worker, int item), void *ctx) {
-  const tgiBarrier *k = tgi_barrier(s);
-  // another simulation may have the threads; the results are the same without
-  if (k->pool == NULL || tgi_pool_run(k->pool, k->npair, work, ctx) < 0)
-    for (int i = 0; i < k->npair; i++) work(ctx, 0, i);
-}
-
-static void sum_pairs(tgSim *s) { tgi_barrier_each(s, sum_pair, s); }
+static void sum_pairs(tgSim *s) { tgi_barrier_each(s, tgi_barrier(s)->npair, sum_pair, s); }
 
 void tgi_barrier_pairs(tgSim *s) {
   tgiBarrierWork *w = tgi_barrier_work(s);
@@ -190,6 +196,11 @@ static tgStatus advance(tgSim *s, const tgReal *q, const tgReal *d, double *frac
   return tgi_advance(s, &tgi_barrier_work(s)->advance, q, d, fraction);
 }
 
+static void rub(void *ctx, int worker, int item) {
+  (void)worker;
+  tgi_lag_pair(ctx, item);
+}
+
 static tgStatus evaluate(tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
@@ -207,6 +218,7 @@ static tgStatus evaluate(tgSim *s) {
     s->info.least_distance = fmin(s->info.least_distance, w->pair[i].clear.solved);
   }
   for (int t = 0; t < s->nterm; t++) add_hardening(&s->term[t]);
+  tgi_barrier_each(s, k->npair, rub, s);
   tgi_lag_evaluate(s);
   for (int t = 0; t < s->nterm; t++) s->potential += s->term[t].energy;
   return TG_OK;

@@ -41,7 +41,7 @@ typedef struct tgiBarrier {
 
 /// A geom in a simulation.
 typedef struct tgiBarrierGeom {
-  bool made;
+  bool made, moved;         ///< moved: by the last posing
   tgReal size[3];           ///< that the numbers are of
   tgReal frame[12];         ///< that posed is at
   tgiTreeNumbers numbers, plane_numbers;
@@ -86,7 +86,7 @@ void tgi_barrier_pose(tgSim *s);
 void tgi_barrier_pairs(tgSim *s);
 /// Height of A's origin, as it is posed, above the plane B whose frame is x, R, and its normal n.
 tgReal tgi_barrier_height(tgSim *s, const tgiGeomPair *g, const tgReal *x, const tgReal *R, tgReal n[3]);
-/// Calls work(ctx, worker, item) once for each pair, on the model's threads.
-void tgi_barrier_each(tgSim *s, void (*work)(void *ctx, int worker, int item), void *ctx);
+/// Calls work(ctx, worker, item) once for each item of n, on the model's threads.
+void tgi_barrier_each(tgSim *s, int n, void (*work)(void *ctx, int worker, int item), void *ctx);
 
 #endif

@@ -12,6 +12,7 @@ void tgi_lag_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiLag 
   lag->point = tgi_place(l, (size_t)k->npoint, sizeof *lag->point);
   lag->patch = tgi_place(l, (size_t)k->npoint, sizeof *lag->patch);
   lag->share = tgi_place(l, (size_t)k->npair, sizeof *lag->share);
+  lag->term = tgi_place(l, (size_t)k->npair, sizeof *lag->term);
   lag->out = tgi_place(l, 12 * (size_t)k->npair, sizeof *lag->out);
   lag->sum = tgi_place(l, tgi_size_mul((size_t)k->most_patches * (1 + TGI_MOST_DIRECTIONS), (size_t)c->options.threads), sizeof *lag->sum);
   lag->room = planes ? z->ncon : 0;
@@ -184,22 +185,30 @@ bool tgi_lag_rubs(const tgSim *s, const tgiGeomPair *g) {
   return w->lag.npoint[i] > 0 || w->lag.first_plane[i + 1] > w->lag.first_plane[i];
 }
 
+void tgi_lag_pair(tgSim *s, int i) {
+  const tgiGeomPair *g = &tgi_barrier(s)->pair[i];
+  tgiLag *lag = lag_of(s);
+  tgiFrictionTerm *t = &lag->term[i];
+  int planes = lag->first_plane[i + 1] - lag->first_plane[i];
+  if (!tgi_lag_rubs(s, g)) return;
+  tgiFrictionMotion m[2];
+  tgiFrictionLaw law = tgi_lag_law(s, g);
+  memset(t, 0, sizeof *t);
+  tgi_lag_motions(s, g, m);
+  t->energy = tgi_friction_energy(lag->npoint[i], lag->point + g->point, &law, m, t->g, t->H);
+  if (planes > 0) t->energy += tgi_friction_plane_energy(planes, lag->plane + lag->first_plane[i], &law, m, t->g, t->H);
+}
+
 void tgi_lag_evaluate(tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
   const tgiLag *lag = lag_of(s);
   for (int i = 0; i < k->npair; i++) {
     const tgiGeomPair *g = &k->pair[i];
     tgPairTerm *t = &s->term[g->term];
-    int points = lag->npoint[i], planes = lag->first_plane[i + 1] - lag->first_plane[i];
     if (!tgi_lag_rubs(s, g)) continue;
-    tgReal grad[12] = {0}, H[144] = {0};
-    tgiFrictionMotion m[2];
-    tgiFrictionLaw law = tgi_lag_law(s, g);
-    tgi_lag_motions(s, g, m);
-    t->energy += tgi_friction_energy(points, lag->point + g->point, &law, m, grad, H);
-    if (planes > 0) t->energy += tgi_friction_plane_energy(planes, lag->plane + lag->first_plane[i], &law, m, grad, H);
-    for (int j = 0; j < 12; j++) t->g[(j + (g->swapped ? 6 : 0)) % 12] += grad[j];
-    tgi_lag_add_blocks(g, H, t->H);
+    t->energy += lag->term[i].energy;
+    for (int j = 0; j < 12; j++) t->g[(j + (g->swapped ? 6 : 0)) % 12] += lag->term[i].g[j];
+    tgi_lag_add_blocks(g, lag->term[i].H, t->H);
   }
 }
 

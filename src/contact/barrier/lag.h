@@ -12,6 +12,9 @@ struct tgiGeomPair;
 /// Nodes of A with a radius up to this share of the root's are one friction point with all below them.
 #define TGI_FRICTION_PATCH 0.25
 
+/// Friction of a pair of geoms at the present frames: energy and its derivatives in the twists of the bodies of A and B.
+typedef struct tgiFrictionTerm { tgReal energy, g[12], H[144]; } tgiFrictionTerm;
+
 /// What is frozen over a step.
 typedef struct tgiLag {
   double h;
@@ -19,6 +22,7 @@ typedef struct tgiLag {
   tgiFrictionPoint *point;
   int *patch;               ///< of a point, where tgi_lag_fast
   tgiFrictionShare *share;  ///< npair, likewise
+  tgiFrictionTerm *term;    ///< npair: at the present frames, of those that rub
   tgReal *out;              ///< npair x 12: of a product
   tgiFrictionSum *sum;      ///< room for the sums of one pair and their rates, for each thread
   int room;                 ///< of plane: in the plane's form the sim's capacity of contacts, else 0
@@ -39,7 +43,8 @@ bool tgi_lag_press(tgSim *s, int worker, int pair, tgiFrictionShare *share, tgiT
 bool tgi_lag_points(tgSim *s, int worker, int pair, const tgiTreePress *press);
 /// TG_ERR_CAPACITY: too many pairs of triangles in the plane's form, s->wanted says how many.
 tgStatus tgi_lag_planes(tgSim *s);
-/// Adds energy, g and H at the present frames to the sim's terms.
+/// Friction of one pair at the present frames, on any thread; then that of all, added to the sim's terms.
+void tgi_lag_pair(tgSim *s, int pair);
 void tgi_lag_evaluate(tgSim *s);
 /// Adds B. Leaves the geoms posed at the start.
 tgStatus tgi_lag_mixed(tgSim *s);

@@ -149,7 +149,7 @@ tgStatus tgi_lag_mixed_vjp(tgSim *s, const tgReal *Z, tgReal *out) {
   const tgiBarrierWork *w = tgi_barrier_work(s);
   Product c = {.s = s, .Z = Z};
   tgi_lag_pose(s);
-  tgi_barrier_each(s, pull_pair, &c);
+  tgi_barrier_each(s, k->npair, pull_pair, &c);
   for (int i = 0; i < k->npair; i++) {
     int body[2];
     if (!tgi_lag_rubs(s, &k->pair[i])) continue;
