@@ -30,9 +30,9 @@ static void measure(tgtScene *c, const char *what, double size, int iterations) 
     for (int it = 0; it < iterations; it++) {
       double s = size * pow(0.1, it);
       for (int i = 0; i < c->model->nv; i++) d[i] = s * tgt_normal(&r) * (i % 6 < 3 ? 1 : 10);
-      begin = tgb_now();
+      begin = tgb_core();
       double f = tgt_advance(c, q, d, false, it == 0);
-      *(it == 0 ? &first : &rest) += tgb_now() - begin;
+      *(it == 0 ? &first : &rest) += tgb_core() - begin;
       if (it == 0) part += f;
       queries += c->advance.queries;
       sweeps += c->advance.sweeps;

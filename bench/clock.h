@@ -11,6 +11,13 @@ static inline double tgb_now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/// Seconds of this thread on a core, which other work on the machine lengthens by what it takes of caches and shared units alone.
+static inline double tgb_core(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /// Least of 15 means of 8 calls of `call`(bench, work), nanoseconds; negative when a call failed.
 #define tgb_least(bench, work)                                  \
   __extension__({                                               \

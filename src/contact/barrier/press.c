@@ -27,7 +27,8 @@ tgiForceWeight tgi_pull_weigh(const tgiTreePull *p, const tgiPosed *A, int node,
     w.n[row_of[i]] += w.of->M[i] * n[col_of[i]];
     w.n[col_of[i]] += w.of->M[i] * n[row_of[i]];
   }
-  if (!(p->range > 0)) return w;
+  // of a pair that rests the share is all, and has no slope
+  if (!(p->range > 0) || tgZero(p->share.near)) return w;
   const tgReal none = 0, one = 1;
   tgiFrictionShare near = {.all = 0}, rate = {.all = 0};
   tgi_friction_share(&near, p->range, 1, d);
