@@ -87,9 +87,10 @@ bool tgi_lag_press(tgSim *s, int worker, int i, tgiFrictionShare *share, tgiTree
   const tgiBarrier *k = tgi_barrier(s);
   const tgiGeomPair *g = &k->pair[i];
   if (!tgi_lag_fast(s, g)) return false;
-  const tgContactOptions *o = &s->contact_model->options;
+  tgReal n[3];
+  tgiForceTask t = tgi_lag_task(s, g, lag_of(s)->geom, n);
   *share = (tgiFrictionShare){.all = 0};
-  *press = (tgiTreePress){.mu = TG_NUMBER(s, mu), .range = o->friction_range, .patch = k->patch[g->A], .sum = tgi_lag_room(s, worker), .share = share};
+  *press = (tgiTreePress){.mu = t.mu, .range = t.range, .patch = t.patch, .sum = tgi_lag_room(s, worker), .share = share};
   memset(press->sum, 0, (size_t)k->npatch[g->A] * sizeof *press->sum);
   return true;
 }

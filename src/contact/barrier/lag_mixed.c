@@ -93,27 +93,24 @@ static bool pull(tgSim *s, int worker, int i, const tgReal Z[12], tgReal out[12]
   const tgiGeomPair *g = &k->pair[i];
   tgiBarrierWork *w = tgi_barrier_work(s);
   tgiTreeWork *tree = w->tree[worker];
-  const tgContactOptions *o = &s->contact_model->options;
-  tgiTreePull p = {.mu = TG_NUMBER(s, mu), .range = o->friction_range, .patch = k->patch[g->A], .weight = tgi_lag_room(s, worker)};
-  const tgiPosed *A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].posed;
-  const tgReal *frame = w->lag.geom + 12 * g->B;
+  tgReal n[3], lever[3];
+  tgiForceTask t = tgi_lag_task(s, g, w->lag.geom, n);
+  tgiTreePull p = {.mu = t.mu, .range = t.range, .patch = t.patch, .weight = tgi_lag_room(s, worker)};
   tgiPairSum sum;
-  tgReal lever[3], n[3];
   int face[2];
   bool apart;
   weigh(s, i, Z, tgi_lag_room(s, worker), &p.share, out);
   if (g->plane) {
-    tgReal height = tgi_barrier_height(s, g, frame, frame + 3, n);
-    apart = tgi_half_space_forces(A, n, height, &g->law, NULL, &p, &sum, face, NULL, NULL);
+    apart = tgi_half_space_forces(t.A, n, t.height, t.law, NULL, &p, &sum, face, NULL, NULL);
   } else {
     tgi_tree_work_planes(tree, NULL);
     tgi_tree_work_press(tree, NULL);
     tgi_tree_work_pull(tree, &p);
-    apart = tgi_tree_pair(A, &w->geom[g->B].posed, &g->law, tree, &sum, face, NULL, NULL);
+    apart = tgi_tree_pair(t.A, t.B, t.law, tree, &sum, face, NULL, NULL);
     tgi_tree_work_pull(tree, NULL);
   }
   // from A's origin to the world's
-  tgi_v3_cross(lever, A->origin, p.twist + 3);
+  tgi_v3_cross(lever, t.A->origin, p.twist + 3);
   tgi_v3_add(p.twist, p.twist, lever);
   for (int j = 0; j < 6; j++) {
     out[j] += p.twist[j];
