@@ -86,7 +86,7 @@ void tgi_friction_point_d(const tgiFrictionSum *s, const tgiFrictionPoint *p, in
       dp[j].a[i] = (ds[j].a[i] - dN * p->a[i]) / s->N;
       dp[j].b[i] = (ds[j].b[i] - dN * p->b[i]) / s->N;
     }
-    for (int i = 0; i < 6; i++) dp[j].Q[i] = -(ds[j].M[i] - dN * s->M[i] / s->N) / s->N;
+    for (int i = 0; i < 6; i++) dp[j].Q[i] = -(ds[j].M[i] - dN * (s->M[i] / s->N)) / s->N;   // 0 where n does not turn
   }
 }
 
@@ -173,15 +173,18 @@ tgReal tgi_friction_energy(int n, const tgiFrictionPoint *p, const tgiFrictionLa
   return energy;
 }
 
-// change of g when the point changes by d and its material points slip by ma and mb (start axes) over their bodies, poses now held
+// change of g when the point's N and Q change by d, its material points slip by ma and mb (start axes) over their bodies, and its places at the start
+// move by ca and cb besides, poses now held
 static void change(const tgiFrictionPoint *p, const tgiSlip *v, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], const tgiFrictionPoint *d,
-                   const tgReal ma[3], const tgReal mb[3], tgReal dg[12]) {
+                   const tgReal ma[3], const tgReal mb[3], const tgReal ca[3], const tgReal cb[3], tgReal dg[12]) {
   tgReal dxa[3], dxb[3], dV[3], dQ[9], dQV[3], QdV[3], f[3], df[3];
   tgi_m3_mulv(dxa, m[0].E, ma);
-  tgi_v3_add(dxa, dxa, ma);
   tgi_m3_mulv(dxb, m[1].E, mb);
-  tgi_v3_add(dxb, dxb, mb);
-  for (int i = 0; i < 3; i++) dV[i] = ((dxa[i] - d->a[i]) - (dxb[i] - d->b[i])) / law->h;
+  for (int i = 0; i < 3; i++) {
+    dV[i] = ((dxa[i] - ca[i]) - (dxb[i] - cb[i])) / law->h;
+    dxa[i] += ma[i];
+    dxb[i] += mb[i];
+  }
   full(dQ, d->Q);
   tgi_m3_mulv(dQV, dQ, v->V);
   tgi_m3_mulv(QdV, v->Q, dV);
@@ -210,13 +213,12 @@ void tgi_friction_mixed(const tgiFrictionPoint *p, const tgiFrictionPoint dp[6],
     tgReal carried[3], ma[3], relative[12], common[12];
     tgi_friction_velocity(carried, j, p->a);
     tgi_v3_sub(ma, dp[j].a, carried);
-    change(p, &v, law, m, &dp[j], ma, dp[j].b, relative);
+    change(p, &v, law, m, &dp[j], ma, dp[j].b, carried, zero, relative);
     // both bodies alike: the point goes along rigidly
     tgiFrictionPoint rigid = {.N = 0};
-    tgi_v3_copy(rigid.a, carried);
     tgi_friction_velocity(rigid.b, j, p->b);
     tgi_friction_turned(rigid.Q, j, v.Q);
-    change(p, &v, law, m, &rigid, zero, zero, common);
+    change(p, &v, law, m, &rigid, zero, zero, carried, rigid.b, common);
     for (int i = 0; i < 12; i++) {
       B[12 * i + j] += relative[i];
       B[12 * i + 6 + j] += common[i] - relative[i];
@@ -224,9 +226,9 @@ void tgi_friction_mixed(const tgiFrictionPoint *p, const tgiFrictionPoint dp[6],
   }
 }
 
-// What Z . (dg of change) weighs d, ma and mb by.
+// What Z . (dg of change) weighs N, ma, mb and Q by, in bar, and cb by, in place; ca by its opposite.
 static void change_vjp(const tgiFrictionPoint *p, const tgiSlip *v, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], const tgReal Z[12],
-                       tgiFrictionPoint *d, tgReal ma[3], tgReal mb[3]) {
+                       tgiFrictionPoint *bar, tgReal place[3]) {
   tgReal scale = law->lambda / v->s, e[3], t[3], f[3], dQV[3], dV[3], xa[3], xb[3];
   // velocities of the two points under Z, and what turns the levers
   tgi_v3_cross(e, Z, v->xa);
@@ -238,51 +240,49 @@ static void change_vjp(const tgiFrictionPoint *p, const tgiSlip *v, const tgiFri
   }
   tgi_v3_cross(xa, f, Z);
   tgi_v3_cross(xb, Z + 6, f);
-  d->N = scale * tgi_v3_dot(e, v->QV);
-  tgReal ds = -p->N * d->N / v->s;
+  bar->N = scale * tgi_v3_dot(e, v->QV);
+  tgReal ds = -p->N * bar->N / v->s;
   tgi_m3_mulv(dV, v->Q, e);
   for (int i = 0; i < 3; i++) {
     dQV[i] = scale * p->N * e[i] + 0.5 * ds * v->V[i] / v->s;
-    dV[i] = (scale * p->N * dV[i] + ds * v->QV[i] / v->s) / law->h;
-    xa[i] += dV[i];
-    xb[i] -= dV[i];
-    d->a[i] = -dV[i];
-    d->b[i] = dV[i];
+    place[i] = (scale * p->N * dV[i] + ds * v->QV[i] / v->s) / law->h;
   }
   for (int i = 0; i < 6; i++) {
     int r = row_of[i], c = col_of[i];
-    d->Q[i] = dQV[r] * v->V[c] + (r == c ? 0 : dQV[c] * v->V[r]);
+    bar->Q[i] = dQV[r] * v->V[c] + (r == c ? 0 : dQV[c] * v->V[r]);
   }
-  tgi_m3_tmulv(ma, m[0].E, xa);
-  tgi_v3_add(ma, ma, xa);
-  tgi_m3_tmulv(mb, m[1].E, xb);
-  tgi_v3_add(mb, mb, xb);
+  // E' (lever + place) + lever
+  tgi_v3_add(t, xa, place);
+  tgi_m3_tmulv(bar->a, m[0].E, t);
+  tgi_v3_add(bar->a, bar->a, xa);
+  tgi_v3_sub(t, xb, place);
+  tgi_m3_tmulv(bar->b, m[1].E, t);
+  tgi_v3_add(bar->b, bar->b, xb);
 }
 
 void tgi_friction_mixed_vjp(const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], const tgReal Z[12],
                             tgiFrictionPoint *bar, tgReal out[12]) {
-  tgReal ma[3], mb[3];
+  tgReal place[3];
   tgiSlip v;
   slip(p, law, m, &v);
-  change_vjp(p, &v, law, m, Z, bar, ma, mb);
+  change_vjp(p, &v, law, m, Z, bar, place);
   for (int j = 0; j < 6; j++) {
     tgReal carried_a[3], carried_b[3], turned[6];
     tgi_friction_velocity(carried_a, j, p->a);
     tgi_friction_velocity(carried_b, j, p->b);
     tgi_friction_turned(turned, j, v.Q);
-    tgReal relative = -tgi_v3_dot(ma, carried_a), common = tgi_v3_dot(bar->a, carried_a) + tgi_v3_dot(bar->b, carried_b);
+    tgReal slips = tgi_v3_dot(bar->a, carried_a), relative = -slips - tgi_v3_dot(place, carried_a), common = tgi_v3_dot(place, carried_b);
     for (int i = 0; i < 6; i++) common += bar->Q[i] * turned[i];
     out[j] += relative;
-    out[6 + j] += common - relative;
+    out[6 + j] += slips + common;
   }
-  tgi_v3_add(bar->a, bar->a, ma);
-  tgi_v3_add(bar->b, bar->b, mb);
 }
 
 void tgi_friction_rate(const tgiFrictionPoint *p, const tgiFrictionPoint *dp, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal dg[12]) {
   tgiSlip v;
   slip(p, law, m, &v);
-  change(p, &v, law, m, dp, dp->a, dp->b, dg);
+  const tgReal zero[3] = {0};
+  change(p, &v, law, m, dp, dp->a, dp->b, zero, zero, dg);
 }
 
 // V goes like 1/h: QV/s by -QV/(h s) eps^2/s^2

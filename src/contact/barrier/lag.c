@@ -12,6 +12,7 @@ void tgi_lag_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiLag 
   lag->point = tgi_place(l, (size_t)k->npoint, sizeof *lag->point);
   lag->patch = tgi_place(l, (size_t)k->npoint, sizeof *lag->patch);
   lag->share = tgi_place(l, (size_t)k->npair, sizeof *lag->share);
+  lag->weight = tgi_place(l, tgi_size_mul((size_t)k->most_patches, (size_t)c->options.threads), sizeof *lag->weight);
   lag->term = tgi_place(l, (size_t)k->npair, sizeof *lag->term);
   lag->out = tgi_place(l, 12 * (size_t)k->npair, sizeof *lag->out);
   lag->sum = tgi_place(l, tgi_size_mul((size_t)k->most_patches * (1 + TGI_MOST_DIRECTIONS), (size_t)c->options.threads), sizeof *lag->sum);

@@ -23,6 +23,7 @@ typedef struct tgiLag {
   int *patch;               ///< of a point, where tgi_lag_fast
   tgiFrictionShare *share;  ///< npair, likewise
   tgiFrictionTerm *term;    ///< npair: at the present frames, of those that rub
+  tgiPatchWeight *weight;   ///< room for those of one pair, for each thread
   tgReal *out;              ///< npair x 12: of a product
   tgiFrictionSum *sum;      ///< room for the sums of one pair and their rates, for each thread
   int room;                 ///< of plane: in the plane's form the sim's capacity of contacts, else 0

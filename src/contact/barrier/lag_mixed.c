@@ -61,7 +61,7 @@ static void bodies(const tgSim *s, const tgiGeomPair *g, int body[2]) {
 }
 
 // weights of the sums of patches and of the share, from those of the points
-static void weigh(tgSim *s, int i, const tgReal Z[12], tgiFrictionSum *weight, tgiFrictionShare *share, tgReal out[12]) {
+static void weigh(tgSim *s, int i, const tgReal Z[12], tgiPatchWeight *weight, tgiFrictionShare *share, tgReal out[12]) {
   const tgiGeomPair *g = &tgi_barrier(s)->pair[i];
   const tgiLag *lag = &tgi_barrier_work(s)->lag;
   const tgiFrictionShare unit[2] = {{.all = 1}, {.near = 1}};
@@ -74,13 +74,11 @@ static void weigh(tgSim *s, int i, const tgReal Z[12], tgiFrictionSum *weight, t
     const tgiFrictionPoint *p = &lag->point[j];
     tgiFrictionPoint bar;
     tgReal N = p->N / factor;
-    tgiFrictionSum *w = &weight[lag->patch[j]];
+    tgiPatchWeight *w = &weight[lag->patch[j]];
     tgi_friction_mixed_vjp(p, &law, m, Z, &bar, out);
-    w->N = factor * bar.N - (tgi_v3_dot(bar.a, p->a) + tgi_v3_dot(bar.b, p->b)) / N;
-    for (int c = 0; c < 6; c++) {
-      w->N += bar.Q[c] * ((c < 3 ? 1 : 0) - p->Q[c]) / N;
-      w->M[c] = -bar.Q[c] / N;
-    }
+    w->point = p;
+    w->N = factor * bar.N;
+    for (int c = 0; c < 6; c++) w->M[c] = -bar.Q[c] / N;
     tgi_v3_scale(w->a, bar.a, 1 / N);
     tgi_v3_scale(w->b, bar.b, 1 / N);
     all += bar.N * N;
@@ -95,11 +93,12 @@ static bool pull(tgSim *s, int worker, int i, const tgReal Z[12], tgReal out[12]
   tgiTreeWork *tree = w->tree[worker];
   tgReal n[3], lever[3];
   tgiForceTask t = tgi_lag_task(s, g, w->lag.geom, n);
-  tgiTreePull p = {.mu = t.mu, .range = t.range, .patch = t.patch, .weight = tgi_lag_room(s, worker)};
+  tgiPatchWeight *weight = w->lag.weight + (size_t)worker * (size_t)k->most_patches;
+  tgiTreePull p = {.mu = t.mu, .range = t.range, .patch = t.patch, .weight = weight};
   tgiPairSum sum;
   int face[2];
   bool apart;
-  weigh(s, i, Z, tgi_lag_room(s, worker), &p.share, out);
+  weigh(s, i, Z, weight, &p.share, out);
   if (g->plane) {
     apart = tgi_half_space_forces(t.A, n, t.height, t.law, NULL, &p, &sum, face, NULL, NULL);
   } else {

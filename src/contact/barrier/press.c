@@ -11,7 +11,7 @@ void tgi_press(const tgiTreePress *p, const tgiPosed *A, int node, const tgReal 
   tgReal square = tgi_v3_dot(F, F);
   if (!(tgRe(square) > 0)) return;
   f.N = tgSqrt(square);
-  tgi_v3_scale(f.n, F, 1 / f.N);
+  for (int i = 0; i < 3; i++) f.n[i] = F[i] / f.N;   // along an axis 1, without rounding
   tgi_v3_add(f.a, a, A->origin);
   tgi_v3_add(f.b, b, A->origin);
   tgi_friction_add(&p->sum[p->patch[node]], &f);
@@ -21,9 +21,10 @@ void tgi_press(const tgiTreePress *p, const tgiPosed *A, int node, const tgReal 
 tgiForceWeight tgi_pull_weigh(const tgiTreePull *p, const tgiPosed *A, int node, const tgReal n[3], const tgReal a[3], const tgReal b[3], tgReal d) {
   tgiForceWeight w = {.of = p->weight + p->patch[node]};
   w.q = w.of->N + p->share.all;
-  for (int i = 0; i < 3; i++) w.q += w.of->a[i] * (a[i] + A->origin[i]) + w.of->b[i] * (b[i] + A->origin[i]);
-  for (int i = 0; i < 6; i++) {
-    w.q += w.of->M[i] * n[row_of[i]] * n[col_of[i]];
+  const tgiFrictionPoint *p0 = w.of->point;
+  for (int i = 0; i < 3 && p0 != NULL; i++) w.q += w.of->a[i] * (a[i] + A->origin[i] - p0->a[i]) + w.of->b[i] * (b[i] + A->origin[i] - p0->b[i]);
+  for (int i = 0; i < 6 && p0 != NULL; i++) {
+    w.q += w.of->M[i] * (n[row_of[i]] * n[col_of[i]] - (i < 3 ? 1 : 0) + p0->Q[i]);
     w.n[row_of[i]] += w.of->M[i] * n[col_of[i]];
     w.n[col_of[i]] += w.of->M[i] * n[row_of[i]];
   }
