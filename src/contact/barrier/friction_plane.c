@@ -42,8 +42,9 @@ static void solve3(const tgReal M[9], const tgReal b[3], tgReal x[3]) {
   }
 }
 
-// e and s at w; r = sum f e/s, minus the gradient in w; M (may be NULL) the Hessian
-static void at(const tgiFrictionPlane *p, tgReal eps, const tgReal w[3], tgiSliding *v, tgReal r[3], tgReal *M) {
+// e and s at w; the cost sum f s, of which r = sum f e/s is minus the gradient in w, and M (may be NULL) the Hessian
+static double at(const tgiFrictionPlane *p, tgReal eps, const tgReal w[3], tgiSliding *v, tgReal r[3], tgReal *M) {
+  double cost = 0;
   tgi_v3_zero(r);
   if (M != NULL) for (int i = 0; i < 9; i++) M[i] = 0;
   for (int k = 0; k < VERTICES; k++) {
@@ -51,22 +52,25 @@ static void at(const tgiFrictionPlane *p, tgReal eps, const tgReal w[3], tgiSlid
     tgi_v3_sub(e, v->v + 3 * k, w);
     v->s[k] = tgSqrt(tgi_v3_dot(e, e) + eps * eps);
     tgi_v3_axpy(r, p->f[k] / v->s[k], e);
+    cost += tgRe(p->f[k] * v->s[k]);
     if (M != NULL) curvature_of(M, p->f[k], e, v->s[k]);
   }
+  return cost;
 }
 
-// Newton's steps for one eps, each halved until the slope along it has fallen, which convexity promises; until |gradient| <= tol total
+// Newton's steps for one eps until |gradient| <= tol total. Each is halved until it does not go far beyond the least cost along it, nor to a higher
+// one: it then gains half of what its line has to give, the cost being convex. (The slope alone would do where the cost is a kink, and climb.)
 static void descend(const tgiFrictionPlane *p, tgReal eps, double tol, double total, tgiSliding *v) {
   tgReal r[3], M[9], step[3], w[3], trial[3];
   for (int n = 0; n < STEPS; n++) {
-    at(p, eps, v->w, v, r, M);
+    double before = at(p, eps, v->w, v, r, M);
     if (tgRe(tgi_v3_dot(r, r)) <= tol * tol * total * total) return;
     solve3(M, r, step);
     double slope = tgRe(tgi_v3_dot(step, r)), t = 1;
     for (int halvings = 0; halvings < 50; halvings++, t /= 2) {
       for (int i = 0; i < 3; i++) w[i] = v->w[i] + t * step[i];
-      at(p, eps, w, v, trial, NULL);
-      if (fabs(tgRe(tgi_v3_dot(step, trial))) <= 0.9 * slope) break;
+      double cost = at(p, eps, w, v, trial, NULL);
+      if (tgRe(tgi_v3_dot(step, trial)) >= -0.5 * slope && cost <= before * (1 + 1e-15)) break;
     }
     tgi_v3_copy(v->w, w);
   }

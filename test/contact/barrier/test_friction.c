@@ -316,6 +316,58 @@ static void limits(void **state) {
   }
 }
 
+// sum f (|v - w|^2 + eps^2)^1/2 - eps, and w moved by one step of Weiszfeld's method, which never climbs
+static double cost_at(const tgiFrictionPlane *p, const double v[18], double eps, double w[3]) {
+  double cost = 0, sum = 0, to[3] = {0};
+  for (int k = 0; k < 6; k++) {
+    double e = 0, f = tgRe(p->f[k]);
+    for (int i = 0; i < 3; i++) e += (v[3 * k + i] - w[i]) * (v[3 * k + i] - w[i]);
+    double slip = sqrt(e + eps * eps);
+    cost += f * e / (slip + eps);
+    sum += f / slip;
+    for (int i = 0; i < 3; i++) to[i] += f / slip * v[3 * k + i];
+  }
+  for (int i = 0; i < 3; i++) w[i] = to[i] / sum;
+  return cost;
+}
+
+// the plane's velocity is the cheapest: no other costs less, from each vertex' velocity down Weiszfeld's method; for forces and speeds of all sizes
+static void cheapest(void **state) {
+  (void)state;
+  tgtRandom r = {14};
+  const tgReal I[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, none[3] = {0, 0, 0};
+  const tgiFrictionLaw law = {.lambda = 1, .h = 0.01, .eps = 1e-3};
+  for (int trial = 0; trial < 2000; trial++) {
+    tgiFrictionPlane p;
+    tgiFrictionMotion m[2];
+    tgReal n[3] = {tgt_normal(&r), tgt_normal(&r), tgt_normal(&r)};
+    double v[18], least = INFINITY, speed = pow(10, tgt_uniform(&r, -5, 1));
+    tgi_v3_unit(p.n, n);
+    for (int b = 0; b < 2; b++) {
+      tgReal R[9], x[3];
+      random_rotation(&r, R, (double)law.h * speed * pow(10, tgt_uniform(&r, -2, 1)));
+      for (int i = 0; i < 3; i++) x[i] = law.h * speed * tgt_normal(&r);
+      tgi_friction_motion(none, I, x, R, &m[b]);
+      for (int k = 3 * b; k < 3 * b + 3; k++) {
+        tgReal now[3];
+        p.f[k] = pow(10, tgt_uniform(&r, trial % 2 == 0 ? -1 : -5, 0));
+        for (int i = 0; i < 3; i++) p.x[3 * k + i] = tgt_uniform(&r, -1, 1);
+        tgi_m3_mulv(now, R, p.x + 3 * k);
+        for (int i = 0; i < 3; i++) now[i] = (now[i] + x[i] - p.x[3 * k + i]) / law.h;
+        tgReal across = tgi_v3_dot(now, p.n);
+        for (int i = 0; i < 3; i++) v[3 * k + i] = tgRe(now[i] - across * p.n[i]);
+      }
+    }
+    double energy = tgRe(tgi_friction_plane_energy(1, &p, &law, m, NULL, NULL));
+    for (int k = 0; k < 6; k++) {
+      double w[3] = {v[3 * k], v[3 * k + 1], v[3 * k + 2]};
+      for (int i = 0; i < 100; i++) least = fmin(least, tgRe(law.h) * cost_at(&p, v, tgRe(law.eps), w));
+    }
+    // to the rounding of places that are 1 m from the origin, over h
+    check_true(energy <= least * (1 + 1e-9) + 1e-15, "trial %d: costs %.12g, and %.12g is possible", trial, energy, least);
+  }
+}
+
 // forces gathered to one point, normals equal, give the same force as each by itself
 static void gathering(void **state) {
   (void)state;
@@ -399,7 +451,7 @@ static void reach(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(derivatives), cmocka_unit_test(rates), cmocka_unit_test(limits), cmocka_unit_test(gathering),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(derivatives), cmocka_unit_test(rates), cmocka_unit_test(limits), cmocka_unit_test(cheapest), cmocka_unit_test(gathering),
                                      cmocka_unit_test(reach)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

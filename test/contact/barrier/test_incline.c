@@ -99,10 +99,14 @@ static void frictionless(void **state) {
 static void spin(void **state) {
   (void)state;
   tgContactOptions o = tg_contact_default();
-  for (int n = 1; n <= 4; n += 3) {
-    Rig r = make("barrier", n, 0, 0, &o, 3);
+  for (int k = 0; k < 3; k++) {
+    // over the floor; between surfaces, with planes
+    int n = k == 1 ? 4 : 1;
+    o.friction_form = k == 2 ? TG_FRICTION_PLANE : TG_FRICTION_SLIP;
+    Rig r = make("barrier", n, k == 2, 0, &o, 3);
     steps(&r, 40);
-    double start = 3, most = lambda * gravity * 3 / (2 * half[0]) * sqrt(2);
+    // forces of surfaces press at a slant, a little more in all than the weight
+    double start = 3, most = (k == 2 ? 1.01 : 1) * lambda * gravity * 3 / (2 * half[0]) * sqrt(2);
     tg_sim_qvel(r.s)[5] = start;
     steps(&r, 2);
     double later = tgRe(tg_sim_qvel(r.s)[5]);
