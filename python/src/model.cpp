@@ -123,6 +123,18 @@ static Array field(const Model &m, const std::string &name) {
   return nb::borrow<Array>(nb::module_::import_("numpy").attr("array")(entries, nb::arg("dtype") = "int32").attr("reshape")(nb::cast(shape)));
 }
 
+struct Joint { std::string name, type; int body, qadr, vadr; };
+
+static Joint joint(const Model &m, const std::string &name) {
+  static const char *const text[] = {"free", "ball", "slide", "hinge"};
+  int i = find(m, "joint", name);
+  tgJointType type;
+  Joint j{name, "", 0, 0, 0};
+  if (tg_model_joint(m.get(), i, &type, &j.body, &j.qadr, &j.vadr) != TG_OK) raise(TG_ERR_ARG, "joint");
+  j.type = text[type];
+  return j;
+}
+
 static Array integrate(const Model &m, nb::handle q, nb::handle dv) {
   size_t nq = (size_t)tg_model_nq(m.get()), nv = (size_t)tg_model_nv(m.get());
   In a = in(q, "q", {nq}), b = in(dv, "dv", {nv});
@@ -144,6 +156,12 @@ static Array difference(const Model &m, nb::handle q1, nb::handle q2) {
 }
 
 void bind_model(nb::module_ &m) {
+  nb::class_<Joint>(m, "Joint", "Where a joint's numbers are.")
+      .def_ro("name", &Joint::name, "Its name.")
+      .def_ro("type", &Joint::type, "'free', 'ball', 'slide' or 'hinge'.")
+      .def_ro("body", &Joint::body, "Index of the body that it moves.")
+      .def_ro("qadr", &Joint::qadr, "First of its entries in qpos.")
+      .def_ro("vadr", &Joint::vadr, "First of its entries in qvel.");
   nb::class_<Model>(m, "Model", "A compiled model: constant, shared by any number of simulations and threads. Made by load.")
       .def_prop_ro("nq", [](const Model &x) { return tg_model_nq(x.get()); }, "Length of qpos.")
       .def_prop_ro("nv", [](const Model &x) { return tg_model_nv(x.get()); }, "Degrees of freedom.")
@@ -160,6 +178,7 @@ void bind_model(nb::module_ &m) {
             for (int i = 0; i < tg_model_field_count(x.get()); i++) list.push_back(tg_model_field(x.get(), i).name);
             return list;
           }, "Names of the listed arrays.")
+      .def("joint", &joint, nb::arg("name"), "Type and addresses of the named joint; KeyError when there is none.")
       .def("integrate", &integrate, nb::arg("q"), nb::arg("dv"), "q (+) dv: the tangent step dv (nv) composed with q (nq).")
       .def("difference", &difference, nb::arg("q1"), nb::arg("q2"), "The tangent (nv) that leads from q1 to q2.")
       .def("close", [](Model &x) { x.handle.reset(); }, "Lets go of the model; simulations made from it keep it alive.")

@@ -1,0 +1,12 @@
+"""A half-cheetah throws its head to a point, found by gradient through its contacts with the ground."""
+
+import tangere as tg
+
+from . import MODELS
+
+
+def main():
+    task = tg.Task(MODELS / "half_cheetah_reach.yaml")
+    found = task.optimize(progress=lambda p: print(f"  {p['iteration']:4d}  loss {p['best']:.3e}") if p["iteration"] % 10 == 0 else None)
+    print(found)
+    return {"loss": found.loss, "reached": found.reached}

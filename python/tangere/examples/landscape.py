@@ -1,0 +1,33 @@
+"""What a loss looks like under `lcp` and under `barrier`: a ball shot past another, along the direction of the shot, with slopes."""
+
+import numpy as np
+
+import tangere as tg
+
+from .shot import GOAL, SCENE, START
+
+
+def slices(contact, angles, **options):
+    """Loss and its derivative along the angle of a shot of 1 m/s."""
+    sim = tg.Sim(tg.loads(SCENE), contact=contact, dt=0.02, **options)
+    values, slopes = [], []
+    for a in angles:
+        roll = sim.rollout(steps=100, v0=np.array([np.cos(a), np.sin(a), 0.0, 0.0]))
+        miss = START + roll.q[-1, 2:] - GOAL
+        g = roll.backward(dq=np.array([0.0, 0.0, 2 * miss[0], 2 * miss[1]]))
+        values.append(miss @ miss)
+        slopes.append(-np.sin(a) * g.v0[0] + np.cos(a) * g.v0[1])
+    return np.array(values), np.array(slopes)
+
+
+def main():
+    angles = np.linspace(-0.6, 0.6, 41)
+    figures = {}
+    for contact, options in (("lcp", {}), ("barrier", {"mu": 1e-5})):
+        values, slopes = slices(contact, angles, **options)
+        figures[contact] = int(np.sum(slopes != 0))
+        low, high = values.min(), values.max()
+        print(f"\n{contact}: loss against the angle of the shot; {figures[contact]} of {len(angles)} slopes are not 0")
+        for a, value, slope in zip(angles[::2], values[::2], slopes[::2]):
+            print(f"  {a:6.2f} rad {value:8.4f} {'#' * int(40 * (value - low) / (high - low + 1e-12)):40} slope {slope:10.2e}")
+    return figures

@@ -1,0 +1,22 @@
+"""One task under every contact model, as a table."""
+
+import time
+
+import tangere as tg
+
+from . import MODELS
+
+
+def main():
+    figures = {}
+    print(f"  {'contact':10} {'loss before':>12} {'loss after':>12} {'s':>6}  gradient")
+    for word in tg.contact_models():
+        began = time.perf_counter()
+        try:
+            found = tg.Task(MODELS / "half_cheetah_reach.yaml", contact=word, iterations=15).optimize()
+        except tg.Error as refused:
+            print(f"  {word:10} refused: {str(refused).splitlines()[0][:110]}")
+            continue
+        figures[word] = found.loss
+        print(f"  {word:10} {found.first_loss:12.4e} {found.loss:12.4e} {time.perf_counter() - began:6.1f}  {found.label}")
+    return figures
