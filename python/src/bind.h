@@ -102,10 +102,13 @@ std::shared_ptr<ContactHandle> make_contact(const std::shared_ptr<ModelHandle> &
 struct Label { std::string label, reason; bool converged = true; int ties = 0, first_step = -1; };
 Label make_label(const tgGradInfo &info);
 
+/// Shape of a parameter of a model or of its contact model, (rows,) or (rows, cols). KeyError when there is none.
+Shape param_shape(const ModelHandle &model, const ContactHandle *contact, const std::string &name);
+
 /// Gradients of parameters chosen by name.
 class Params {
  public:
-  Params(const tgModel *model, const std::vector<std::string> &names);
+  Params(const ModelHandle &model, const ContactHandle *contact, const std::vector<std::string> &names);
   ~Params() { tg_param_grad_free(grad_); }
   Params(const Params &) = delete;
   Params &operator=(const Params &) = delete;

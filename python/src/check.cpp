@@ -5,12 +5,27 @@
 
 namespace tangere {
 
-Params::Params(const tgModel *model, const std::vector<std::string> &names) : names_(names) {
+static Shape shape_of(int nrow, int ncol) {
+  Shape shape{(size_t)nrow};
+  if (ncol != 1) shape.push_back((size_t)ncol);
+  return shape;
+}
+
+Shape param_shape(const ModelHandle &model, const ContactHandle *contact, const std::string &name) {
+  for (int i = 0; contact != nullptr && tg_contact_param_name(contact->contact, i) != nullptr; i++)
+    if (name == tg_contact_param_name(contact->contact, i)) return {1};
+  tgField f = tg_model_field_named(model.model, name.c_str());
+  if (f.data == nullptr || f.scalar != TG_SCALAR_REAL) throw nb::key_error(("there is no parameter '" + name + "'").c_str());
+  return shape_of(f.rows, f.cols);
+}
+
+Params::Params(const ModelHandle &model, const ContactHandle *contact, const std::vector<std::string> &names) : names_(names) {
   if (names.empty()) return;
   std::vector<const char *> list;
   for (const auto &name : names) list.push_back(name.c_str());
   tgError error{};
-  grad_ = tg_param_grad_create(model, list.data(), (int)list.size(), nullptr, &error);
+  grad_ = contact != nullptr ? tg_param_grad_create_contact(contact->contact, list.data(), (int)list.size(), nullptr, &error)
+                             : tg_param_grad_create(model.model, list.data(), (int)list.size(), nullptr, &error);
   if (grad_ == nullptr) raise(error);
 }
 
@@ -18,12 +33,6 @@ int Params::size() const {
   int n = 0;
   if (grad_ != nullptr) tg_param_grad_values(grad_, &n);
   return n;
-}
-
-static Shape shape_of(int nrow, int ncol) {
-  Shape shape{(size_t)nrow};
-  if (ncol != 1) shape.push_back((size_t)ncol);
-  return shape;
 }
 
 Arrays Params::arrays() const {
@@ -145,7 +154,7 @@ void bind_check(nb::module_ &m) {
     std::vector<std::string> names;
     for (int i = 0; tg_param_name(i) != nullptr; i++) names.push_back(tg_param_name(i));
     return names;
-  }, "Names of the parameters that have a derivative.");
+  }, "Names of a model's parameters that have a derivative; Sim.param_names adds its contact model's.");
   m.def("contact_models", [] {
     std::vector<std::string> words;
     for (int i = 0; tg_contact_words(i) != nullptr; i++) words.push_back(tg_contact_words(i));

@@ -134,7 +134,7 @@ static RolloutGradient backward(Rollout &r, nb::handle dq, nb::handle dv, nb::ha
   if (r.steps != (int)r.T) raise(TG_ERR_STATE, "this rollout did not reach its end and has no gradient");
   Seed a = seed(dq, "dq", {}, r.T, r.nv()), b = seed(dv, "dv", {}, r.T, r.nv());
   In c = in(du, "du", {r.T, r.nu()});
-  Params params(r.model->model, names);
+  Params params(*r.model, r.contact.get(), names);
   Linear loss{&a, &b, c.p, 0, r.nv(), r.nu()};
   tgRolloutRun run = r.run();
   run.loss = linear;
@@ -257,10 +257,8 @@ static std::map<std::string, In> lane_params(const Batch &b, const nb::dict &giv
   std::map<std::string, In> params;
   for (auto item : given) {
     std::string name = nb::cast<std::string>(item.first);
-    tgField f = tg_model_field_named(b.model->model, name.c_str());
-    if (f.data == nullptr || f.scalar != TG_SCALAR_REAL) throw nb::key_error(("the model has no parameter '" + name + "'").c_str());
-    Shape shape{B, (size_t)f.rows};
-    if (f.cols != 1) shape.push_back((size_t)f.cols);
+    Shape shape = param_shape(*b.model, b.contact.get(), name);
+    shape.insert(shape.begin(), B);
     params[name] = in(item.second, name.c_str(), shape);
     if (params[name].p == nullptr) throw nb::type_error((name + ": None is no array").c_str());
   }
@@ -335,7 +333,7 @@ static BatchGradient batch_backward(BatchRollout &r, nb::handle dq, nb::handle d
   g.v0 = zeros({r.B, b.nv()}, &v);
   g.u = zeros({r.B, r.T, b.nu()}, &u);
   for (size_t i = 0; i < r.B; i++) {
-    params.push_back(std::make_unique<Params>(b.model->model, names));
+    params.push_back(std::make_unique<Params>(*b.model, b.contact.get(), names));
     loss[i] = {&a, &c, d.p != nullptr ? d.p + i * r.T * b.nu() : nullptr, i, b.nv(), b.nu()};
     runs[i].loss = linear;
     runs[i].loss_ctx = &loss[i];
@@ -420,6 +418,8 @@ void bind_rollout(nb::module_ &m) {
            nb::arg("wrt") = std::vector<std::string>(),
            "rollout and BatchRollout.backward in one; wrt: names of the parameters whose gradient is wanted.")
       .def_prop_ro("model", [](const Batch &b) { return Model{b.model}; }, "Its model.")
+      .def("param_shape", [](const Batch &b, const std::string &name) { return param_shape(*b.model, b.contact.get(), name); }, nb::arg("name"),
+           "Shape of a parameter, as rollout takes it after the trajectories' axis.")
       .def_ro("dt", &Batch::dt, "Step size [s].");
 
   nb::class_<Sim> sim = nb::borrow<nb::class_<Sim>>(m.attr("Sim"));

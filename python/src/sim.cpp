@@ -28,6 +28,8 @@ std::shared_ptr<ContactHandle> make_contact(const std::shared_ptr<ModelHandle> &
     handle->contact = tg_contact_create(model->model, word->c_str(), &options, &error);
   }
   if (handle->contact == nullptr) raise(error);
+  for (int i = 0; tg_contact_warning(handle->contact, i) != nullptr; i++)
+    if (PyErr_WarnEx(PyExc_UserWarning, tg_contact_warning(handle->contact, i), 1) != 0) throw nb::python_error();   // warnings may be errors
   return handle;
 }
 
@@ -107,7 +109,7 @@ struct Jacobians : Label { Array A, B; Arrays params; };
 static Jacobians jacobians(Sim &s, const std::vector<std::string> &names) {
   Claim claim(s.busy, "Sim");
   s.get();
-  Params params(s.m(), names);
+  Params params(*s.model, s.contact.get(), names);
   size_t n = 2 * s.nv(), cols = n + s.nu(), np = (size_t)params.size();
   double *D, *P;
   Array whole = zeros({n, cols}, &D), dense = zeros({n, np}, &P);
@@ -133,7 +135,7 @@ static Gradient vjp(Sim &s, nb::handle gq, nb::handle gv, const std::vector<std:
   Claim claim(s.busy, "Sim");
   s.get();
   In a = in(gq, "gq", {s.nv()}), b = in(gv, "gv", {s.nv()});
-  Params params(s.m(), names);
+  Params params(*s.model, s.contact.get(), names);
   double *q, *v, *u;
   Gradient g;
   g.q = zeros({s.nv()}, &q);
@@ -307,6 +309,12 @@ void bind_sim(nb::module_ &m) {
       .def("jacobians", &jacobians, nb::arg("params") = std::vector<std::string>(), "Dense Jacobians of the last step, with those of parameters by name.")
       .def("vjp", &vjp, nb::arg("gq") = nb::none(), nb::arg("gv") = nb::none(), nb::arg("params") = std::vector<std::string>(),
            "Adjoint of the last step, from dL/dq' and dL/dv' (nv each, tangent; None: zero).")
+      .def_prop_ro("param_names", [](const Sim &s) {
+            std::vector<std::string> names;
+            for (int i = 0; tg_param_name(i) != nullptr; i++) names.push_back(tg_param_name(i));
+            for (int i = 0; s.contact && tg_contact_param_name(s.contact->contact, i) != nullptr; i++) names.push_back(tg_contact_param_name(s.contact->contact, i));
+            return names;
+          }, "Names of the parameters that have a derivative, the contact model's own (\"contact.mu\") among them.")
       .def("param", &param, nb::arg("name"), "This sim's values of a parameter, a read-only copy; set_param writes.")
       .def("set_param", &set_param, nb::arg("name"), nb::arg("value"), "Sets a parameter array (\"body_mass\"), all of it.")
       .def("reset", &reset, nb::arg("key") = nb::none(), "The model's start, or a keyframe's, at rest; parameters that were set stay.")

@@ -38,9 +38,9 @@ def _inputs(q0, v0, u):
     return lead, q0, _rows(v0, 1)[1], _rows(u, 2)[1]
 
 
-def param_axes(model, names):
+def _axes(batch, names):
     """Number of axes of each parameter's own shape."""
-    return {name: model.field(name).ndim for name in names}
+    return {name: len(batch.param_shape(name)) for name in names}
 
 
 def _raise_first(ok, errors):
@@ -52,7 +52,7 @@ def _raise_first(ok, errors):
 def forward(batch, q0, v0, u, params, on_error="raise"):
     """(q, v) of shapes (..., steps + 1, nq) and (..., steps + 1, nv). on_error 'nan': a trajectory that fails is NaN."""
     lead, q0, v0, u = _inputs(q0, v0, u)
-    rows = _params(params, param_axes(batch.model, params), lead)
+    rows = _params(params, _axes(batch, params), lead)
     run = batch.rollout(_tangere.normalize(batch.model, q0), v0, u, params=rows)
     if on_error == "raise":
         _raise_first(run.ok, run.error)
@@ -71,7 +71,7 @@ def adjoint(batch, q0, v0, u, params, q, gq, gv, on_error="raise"):
     _, gv = _rows(gv, 2)
     failed = ~np.isfinite(q).all(axis=(1, 2))
     q, gq, gv = (np.where(failed[:, None, None], fill, x) for x, fill in ((q, np.tile(q0[:, None, :], (1, q.shape[1], 1))), (gq, 0.0), (gv, 0.0)))
-    rows = _params(params, param_axes(model, params), lead)
+    rows = _params(params, _axes(batch, params), lead)
     grad = batch.vjp(_tangere.normalize(model, q0), v0, u, _tangere.to_tangent(model, q, gq), gv, params=rows, wrt=list(params))
     if on_error == "raise":
         _raise_first(grad.ok, grad.error)

@@ -98,6 +98,29 @@ def test_parameters_are_set_whole(cheetah):
     assert cheetah.field("body_mass")[1] == mass[1]
 
 
+CUBE = """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 0.105"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="1"/></body>
+</worldbody></mujoco>"""
+
+
+def test_numbers_of_the_contact_model():
+    sim = tg.Sim(tg.loads(CUBE), contact="barrier", dt=0.01, mu=1e-5)
+    assert "contact.mu" in sim.param_names and sim.param("contact.mu") == 1e-5
+
+    def height(mu):
+        sim.set_param("contact.mu", np.array([mu]))
+        return sim.rollout(steps=5)
+
+    g = height(1e-5).backward(dq=np.eye(6)[2], params=["contact.mu"])
+    e = 1e-9
+    slope = (height(1e-5 + e).q[-1, 2] - height(1e-5 - e).q[-1, 2]) / (2 * e)
+    assert g.params["contact.mu"][0] == pytest.approx(slope, rel=1e-5)
+
+
+def test_what_a_contact_model_warns_of():
+    with pytest.warns(UserWarning, match="eps"):
+        tg.Sim(tg.loads(CUBE), contact="barrier", eps=0.3)
+
+
 def test_inverse_and_forward_dynamics_agree(cheetah):
     sim = tg.Sim(cheetah, contact=None)
     rng = np.random.default_rng(2)
