@@ -53,6 +53,11 @@ double tgi_barrier_best(const tgBarrierRun runs[TG_BARRIER_RATES], char *shown, 
 /// Intersections in the motion of the optimum, by tgi_touching_motion.
 long tgi_barrier_touching(const tgTask *task, const double *x);
 
+// ---- cost.c ----
+
+/// Seconds that this thread has spent on its core.
+double tgi_core_now(void);
+
 bool tgi_reproduce_stack(tgRun *run);
 bool tgi_reproduce_billiards(tgRun *run);
 bool tgi_reproduce_cost(tgRun *run);

@@ -16,7 +16,7 @@ typedef struct Cost { double mean, worst, step, newton; int frames; long touchin
 typedef struct Table { tgModel *model; tgContact *contact; tgSim *sim; double *g, low; } Table;
 
 // seconds of this thread on a core, which other work on the machine does not lengthen much
-static double core_now(void) {
+double tgi_core_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -67,11 +67,11 @@ static bool measure(int f, tgHierarchy form, int frames, Cost *c) {
   }
   for (int k = 0; k < frames && good && !tgi_cli_interrupted; k++) {
     tgStepInfo info;
-    double began = core_now();
+    double began = tgi_core_now();
     good = tg_sim_step_growing(t.sim, t.model->opt_timestep[0], &info) == TG_OK;
-    double middle = core_now();
+    double middle = tgi_core_now();
     good = good && tg_sim_step_vjp(t.sim, t.g, t.g + nv, t.g + 2 * nv, t.g + 3 * nv, NULL, NULL, NULL) == TG_OK;
-    double ms = 1e3 * (core_now() - began);
+    double ms = 1e3 * (tgi_core_now() - began);
     c->mean += ms / frames;
     c->step += 1e3 * (middle - began) / frames;
     c->newton += (double)info.iterations / frames;

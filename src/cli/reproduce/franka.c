@@ -47,15 +47,17 @@ static bool open(tgScene *s) {
   return s->sim != NULL;
 }
 
-typedef struct Push { double mean, worst, backward, error; int checks, failed; bool good; } Push;
+typedef struct Push { double mean, worst, backward, error, adjoint; int checks, failed; bool good; } Push;
 
 // the gradient of the step from where the sim stands, which is put back
 static void check(tgScene *s, Push *p) {
   tgGradCheck c = {.pass = false};
   p->checks++;
   tgStatus st = tg_grad_check_step(s->sim, NULL, &c);
-  for (int i = 0; i < c.nblock && st == TG_OK; i++)
-    if (strcmp(c.block[i].name, "adjoint") != 0) p->error = fmax(p->error, c.block[i].error);
+  for (int i = 0; i < c.nblock && st == TG_OK; i++) {
+    double *worst = strcmp(c.block[i].name, "adjoint") == 0 ? &p->adjoint : &p->error;
+    *worst = fmax(*worst, c.block[i].error);
+  }
   p->failed += st != TG_OK || !c.pass;
 }
 
@@ -72,13 +74,13 @@ static void push(tgScene *s, double *u, Push *p) {
     row[0] += 0.9 * (k + 1) / FRAMES;
     memcpy(tg_sim_ctrl(s->sim), row, (size_t)m->nu * sizeof *row);
     if (k % 20 == 5) check(s, p);
-    double began = tgi_cli_now();
+    double began = tgi_core_now();
     p->good = tgi_scene_step(s, NULL) == TG_OK;
-    double middle = tgi_cli_now();
+    double middle = tgi_core_now();
     p->good = p->good && tg_sim_step_vjp(s->sim, g, g + nv, g + 2 * nv, g + 3 * nv, NULL, NULL, NULL) == TG_OK;
-    double ms = 1e3 * (tgi_cli_now() - began);
+    double ms = 1e3 * (tgi_core_now() - began);
     p->mean += ms / FRAMES;
-    p->backward += 1e3 * (tgi_cli_now() - middle) / FRAMES;
+    p->backward += 1e3 * (tgi_core_now() - middle) / FRAMES;
     p->worst = fmax(p->worst, ms);
     if (k % 10 == 9) tgi_cli_say("BA-R7 frame %d of %d", k + 1, FRAMES);
   }
@@ -104,12 +106,15 @@ bool tgi_reproduce_franka(tgRun *run) {
   if (p.good && !tgi_cli_interrupted) {
     const double *first = t.q + 7, *last = t.q + FRAMES * s.model->nq + 7;
     char note[200];
-    snprintf(note, sizeof note, "mean of %d frames, worst %.3g ms; gradient %.3g ms; %d triangles; the paper's scene has 14343", FRAMES, p.worst, p.backward, s.model->nmeshface);
+    snprintf(note, sizeof note, "mean of %d frames, step and gradient, time on the core; gradient %.3g ms; %d triangles; the paper's scene has 14343", FRAMES, p.backward,
+             s.model->nmeshface);
     tgi_run_report(run, "ms", p.mean, "ms", 7830, note);
+    tgi_run_report(run, "worst_over_mean", p.worst / p.mean, "", NAN, "over the frames");
     tgi_run_report(run, "moved_m", hypot(last[0] - first[0], last[1] - first[1]), "m", NAN, "the object, over the floor");
     snprintf(note, sizeof note, "largest block error of the step's Jacobian against extrapolated differences, %d frames; %d did not pass", p.checks, p.failed);
-    tgi_run_report(run, "gradient_error", p.error, "", NAN, note);
-    tgi_run_report(run, "intersections", (double)tgi_touching_motion(s.model, t.q, FRAMES), "", NAN, "pairs of geoms over all states, by exact predicates");
+    tgi_run_row(run, "gradient_error", p.error, "%s", note);
+    tgi_run_row(run, "adjoint_error", p.adjoint, "of the step's adjoint against that Jacobian, dot test");
+    tgi_run_row(run, "intersections", (double)tgi_touching_motion(s.model, t.q, FRAMES), "pairs of geoms over all states, by exact predicates");
     p.good = tgi_run_leave(run, "push", "an arm pushes a mesh", s.model, s.h, &t, 1, NULL, 0);
   }
   tgi_cli_trajectory_free(&t);

@@ -119,6 +119,12 @@ static const tgBand ant_bands[] = {
     {"intersections", '<', 0, "", NONE},
 };
 
+static const tgBand franka_bands[] = {
+    {"gradient_error", '<', 1e-6, "", NONE},
+    {"adjoint_error", '<', 1e-11, "", NONE},
+    {"intersections", '<', 0, "", NONE},
+};
+
 static const tgBand sweep_bands[] = {
     {"solved_of_dt", '>', 4, "", NONE},
     {"solved_of_mu", '>', 4, "", NONE},
@@ -151,7 +157,8 @@ const tgExperiment tgi_reproductions[] = {
     {"BA-R4", "Push: a rod goes round a box and pushes it to its target, planned over a receding horizon, and baselines", tgi_reproduce_push,
      BANDS(push_bands)},
     {"BA-R6", "Ant-Push: an ant walks to a box and pushes it to its target, and baselines", tgi_reproduce_ant, BANDS(ant_bands)},
-    {"BA-R7", "first look at Franka-Push: an arm with a package's meshes pushes a mesh, cost of a frame and gradient check", tgi_reproduce_franka, NULL, 0},
+    {"BA-R7", "first look at Franka-Push: an arm with a package's meshes pushes a mesh, cost of a frame and gradient check", tgi_reproduce_franka,
+     BANDS(franka_bands)},
     {"BA-R8", "Push under steps of 0.01 to 0.08 s and mu of 1e-6 to 1e-10", tgi_reproduce_sweep, BANDS(sweep_bands)},
     {"SM-R1", "zero sets of the soft signed distance: a box for four widths, wrong normals and corner points, a mesh that melts into a sphere",
      tgi_reproduce_surfaces, BANDS(surface_bands)},
