@@ -10,6 +10,7 @@ typedef struct tgtStress {
   const char *name;
   double h;                ///< step [s]
   double mu;               ///< weight of the contact potential
+  double stays;            ///< no body may get farther from its start than this [m]; 0: bodies that move
   int contact_from;        ///< step after which some pair must have been within 1 mm, with a force
   tgDesc *(*make)(void);
   void (*start)(tgSim *s); ///< velocities and controls at the start; NULL: at rest

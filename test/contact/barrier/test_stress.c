@@ -1,6 +1,8 @@
-// test_stress.c: the ten scenes of stress.h stepped by the `barrier` model: no two surfaces meet after any step, by exact predicates.
+// test_stress.c: the ten scenes of stress.h stepped by the `barrier` model: no two surfaces meet after any step, by exact predicates,
+// and what stands at the start stays where it is.
 // Usage: test_stress [steps [scene]]      default 10, all scenes
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -48,6 +50,17 @@ static double largest_force(const tgSim *s) {
   return most;
 }
 
+// the farthest that a free body is from its start q
+static double farthest(const tgSim *s, const double *q) {
+  double most = 0;
+  for (int j = 0; j < s->m.njnt; j++) {
+    int a = s->m.jnt_qadr[j];
+    if (s->m.jnt_type[j] == TG_JOINT_FREE)
+      most = fmax(most, hypot(hypot(s->qpos[a] - q[a], s->qpos[a + 1] - q[a + 1]), s->qpos[a + 2] - q[a + 2]));
+  }
+  return most;
+}
+
 static void check_free(tgtScene *c, const tgSim *s, const tgtStress *scene, int step) {
   tgt_scene_place(c, s->qpos);
   int p = tgt_scene_touching(c);
@@ -76,7 +89,9 @@ static void run(int k) {
   check_true(s != NULL, "%s: %s", scene->name, e.text);
   if (scene->start != NULL) scene->start(s);
   check_free(&c, s, scene, 0);
-  double gap = INFINITY, force = 0;
+  double gap = INFINITY, force = 0, away = 0, *first = malloc((size_t)c.model->nq * sizeof *first);
+  assert_non_null(first);
+  memcpy(first, s->qpos, (size_t)c.model->nq * sizeof *first);
   int iterations = 0, most = 0;
   clock_t begin = clock();
   for (int i = 1; i <= steps; i++) {
@@ -86,6 +101,8 @@ static void run(int k) {
     iterations += info.iterations;
     if (info.iterations > most) most = info.iterations;
     check_free(&c, s, scene, i);
+    away = fmax(away, farthest(s, first));
+    check_true(!(scene->stays > 0) || away <= scene->stays, "%s: a body is %g m from its start after step %d", scene->name, away, i);
     double now = least_gap(&c);
     check_true(now > 0, "%s: gap %g after step %d", scene->name, now, i);
     if (now < gap) {
@@ -93,9 +110,10 @@ static void run(int k) {
       force = largest_force(s);
     }
   }
-  printf("%-22s %6.2f s for %d steps, %d geoms, %d pairs, %5.1f iterations a step, %d at most; least gap %.2e m with %.3g N\n", scene->name,
-         (double)(clock() - begin) / CLOCKS_PER_SEC, steps, c.model->ngeom, c.model->npair, (double)iterations / steps, most, gap, force);
+  printf("%-22s %6.2f s for %d steps, %d geoms, %d pairs, %5.1f iterations a step, %d at most; least gap %.2e m with %.3g N; moved %.3g m\n", scene->name,
+         (double)(clock() - begin) / CLOCKS_PER_SEC, steps, c.model->ngeom, c.model->npair, (double)iterations / steps, most, gap, force, away);
   if (steps >= scene->contact_from) check_contact(scene, gap, force);
+  free(first);
   tg_sim_free(s);
   tg_contact_free(contact);
   tgt_scene_close(&c);
