@@ -209,7 +209,6 @@ bool tgi_reproduce_stack(tgRun *run) {
   for (int form = 0; form < 2; form++)
     for (int k = 0; k < MUS && good && !tgi_cli_interrupted; k++) {
       margin[form][k] = NAN;
-      if (form == 1 && !run->cli->full && k != 2) continue;
       Stack s = {.mu = mus[k], .form = form == 0 ? TG_HIERARCHY_PAPER : TG_HIERARCHY_MOMENT};
       good = one(run, &s, form == 0 ? "paper" : "moment", k, &margin[form][k], &touching);
     }
