@@ -99,21 +99,6 @@ static double aim(const tgTask *t, tgTerm *term) {
   return 2 * term->weight * 0.01 * at * 1.1e-16;
 }
 
-// Ridders' from two first steps: the narrower keeps clear of what lies beside a state, the wider of rounding. The better of them, by its own estimate and what the rounding
-// of the loss is over its narrowest step, which is the error that is given.
-static void difference(tgiNumDiff *d, double step, double rounding, const double *x, const double *dir, double *D, double *error, double *work) {
-  *error = INFINITY;
-  for (int k = 0; k < 2; k++, step /= 16) {
-    double value, estimate;
-    d->step = step;
-    assert_int_equal(tgi_numdiff(d, x, dir, TGI_SIDE_BOTH, &value, &estimate, work), TG_OK);
-    estimate += 32 * rounding / step;
-    if (estimate >= *error) continue;
-    *error = estimate;
-    *D = value;
-  }
-}
-
 static void check_case(const Case *c, bool near, int steps, int trials) {
   tgError e = {0};
   tgTask *t = load(c->file, &e);
@@ -147,9 +132,12 @@ static void check_case(const Case *c, bool near, int steps, int trials) {
       slope += g[i] * dir[i];
       size += g[i] * g[i];
     }
-    difference(&d, near ? c->step : 0.01 * sqrt(n), rounding, x, dir, &D, &error, work);
-    // of the gradient's typical component, or of what the differences know
-    double scale = fmax(fabs(D), sqrt(size / n));
+    // The potential is smooth to its second derivative, the loss to its first: differences are narrower than the widest where rounding lets them be.
+    double scale = fmax(fabs(slope), sqrt(size / n)), noise = rounding + 2.2e-16 * f, widest = near ? c->step : 0.01 * sqrt(n);
+    d.step = fmax(widest / 64, fmin(widest, 320 * noise / (c->tol * scale)));
+    assert_int_equal(tgi_numdiff(&d, x, dir, TGI_SIDE_BOTH, &D, &error, work), TG_OK);
+    // of the gradient's typical component, or of what the differences know: their own estimate, and rounding over their narrowest step
+    error += 32 * noise / d.step;
     worst = fmax(worst, fabs(slope - D) / scale);
     known = fmax(known, error / scale);
     check_true(fabs(slope - D) <= c->tol * scale + 2 * error, "%s %s, trial %d: adjoint %.12g, differences %.12g (+- %.2g), scale %.3g", c->file, near ? "near" : "far", k, slope, D,
