@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes the models of the barrier paper's experiments that are too regular to write by hand: models/planks.xml, billiards.xml,
-billiards_small.xml, ant_push.xml.
+billiards_shot.xml, billiards_small.xml, ant_push.xml.
 
   tools/barrier_models.py
 
@@ -94,7 +94,7 @@ def billiards(name="billiards", rows=5, radius=0.1, mass=0.5, spacing=2.2, frequ
     for ball, x, y in places:
         color = "0.8 0.2 0.15 1" if ball == "cue" else "0.35 0.5 0.75 1"
         bodies.append(f'    <body name="{ball}" pos="{x:.12g} {y:.12g} {z:.12g}"><freejoint name="{ball}"/><geom name="{ball}" mesh="ball" rgba="{color}"/></body>')
-    text = f"""<!-- Billiards: {len(places) - 1} balls in a rack and a cue ball, {len(faces)} triangles each: barrier paper (000), section 6{"" if rows == 5 else ", cut from its 15"}. Radius {radius:g} m, mass {mass:g} kg, friction {friction:g}, places
+    text = f"""<!-- Billiards: {len(places) - 1} balls in a rack and a cue ball, {len(faces)} triangles each: barrier paper (000), section 6; the scene whose frames are timed. Radius {radius:g} m, mass {mass:g} kg, friction {friction:g}, places
      {spacing:g} radii apart and the cue ball 1 m in front are ours: they are not published. {HEAD} -->
 <mujoco model="{name}">
   <option timestep="0.04"/>
@@ -105,6 +105,33 @@ def billiards(name="billiards", rows=5, radius=0.1, mass=0.5, spacing=2.2, frequ
   </asset>
   <worldbody>
     <geom name="floor" type="plane" size="4 4 1" mass="0" rgba="0.45 0.6 0.5 1"/>
+""" + "\n".join(bodies) + "\n  </worldbody>\n</mujoco>\n"
+    (MODELS / f"{name}.xml").write_text(text)
+
+
+def shot(name, rows):
+    """The rack of the task: places, in units of which a ball's radius is 1/1.1, as in the authors' loader; one unit is a metre."""
+    radius, frequency = 1 / 1.1, 2
+    vertices, faces = ball_mesh(radius, frequency)
+    z = -min(v[2] for v in vertices) + 0.01
+    rack = [(1.6 * row, 2.2 * (k - row / 2)) for row in range(rows) for k in range(row + 1)]
+    places = [("cue", -4.0, 0.0)] + [(f"ball{n + 1}", x, y) for n, (x, y) in enumerate(rack)]
+    bodies = []
+    for ball, x, y in places:
+        color = "0.8 0.2 0.15 1" if ball == "cue" else "0.35 0.5 0.75 1"
+        bodies.append(f'    <body name="{ball}" pos="{x:.12g} {y:.12g} {z:.12g}"><freejoint name="{ball}"/><geom name="{ball}" mesh="ball" rgba="{color}"/></body>')
+    text = f"""<!-- Billiards: {len(places) - 1} balls in a rack and a cue ball, {len(faces)} triangles each: barrier paper (000), section 6{"" if rows == 5 else ", cut from its 15"}. Radius, row step 1.6 m and distance in a row
+     2.2 m follow published figures of the authors' loader with its unit taken as a metre; mass 1 kg, friction 0.02 with the floor and none between balls, and the cue ball
+     4 m in front are ours: they are not published. {HEAD} -->
+<mujoco model="{name}">
+  <option timestep="0.04"/>
+  <default><geom type="mesh" mass="1" friction="0"/></default>
+  <asset>
+    <mesh name="ball" vertex="{numbers(c for v in vertices for c in v)}"
+          face="{numbers(i for f in faces for i in f)}"/>
+  </asset>
+  <worldbody>
+    <geom name="floor" type="plane" size="20 20 1" mass="0" friction="0.02" rgba="0.45 0.6 0.5 1"/>
 """ + "\n".join(bodies) + "\n  </worldbody>\n</mujoco>\n"
     (MODELS / f"{name}.xml").write_text(text)
 
@@ -158,5 +185,6 @@ def ant(body=(0.1, 0.1, 0.05), upper=0.148, lower=0.295, thick=0.03, lift=10, kn
 if __name__ == "__main__":
     planks()
     billiards()
-    billiards("billiards_small", rows=3)
+    shot("billiards_shot", rows=5)
+    shot("billiards_small", rows=3)
     ant()
