@@ -24,7 +24,7 @@ enum {
 /// Options of all commands; each command says which it takes.
 typedef struct tgCli {
   const char *command, *file;           // file: the first operand, NULL when none
-  const char *operand[16]; int noperand;  // all operands; every command takes at most one
+  const char *operand[16]; int noperand;  // all operands; only compare takes more than one
   const char *contact, *out, *key, *method;
   int steps, iterations, threads, count;
   double dt;

@@ -146,8 +146,8 @@ int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli) {
   }
   for (; optind < argc && cli->noperand < 16; optind++) cli->operand[cli->noperand++] = argv[optind];
   cli->file = cli->noperand > 0 ? cli->operand[0] : NULL;
-  bool needs = command->operands[0] != '[';
-  if ((needs && cli->noperand == 0) || cli->noperand > 1) {
+  bool needs = command->operands[0] != '[', several = strstr(command->operands, "...") != NULL;
+  if ((needs && cli->noperand == 0) || (cli->noperand > 1 && !several) || optind < argc) {
     fprintf(stderr, "usage: tangere %s %s [options]\n", command->word, command->operands);
     return TG_EXIT_USAGE;
   }

@@ -207,6 +207,16 @@ def test_compare_shows_what_the_contact_gradient_is_worth():
     assert rows[2]["simulations"] >= rows[0]["simulations"]
 
 
+def test_compare_puts_tasks_and_contact_models_in_one_table():
+    tasks = ["models/two_balls.yaml", TASK]
+    done = run("compare", *tasks, "--contact", "lcp,barrier,semi", "--iterations", 1, "--json", code=3)
+    rows = json.loads(done.stdout)["rows"]
+    assert [(r["task"], r["name"]) for r in rows] == [(t, c) for t in tasks for c in ("lcp", "barrier", "semi")]
+    assert "semi" in done.stderr and rows[2]["best_loss"] is None
+    assert rows[0]["first_loss"] == pytest.approx(0.1**2, rel=0.1) and rows[0]["distance_m"] == pytest.approx(0.1, rel=0.1)
+    assert run("compare", TASK, "--contact", "semi", code=2).stdout.count("\n") <= 2
+
+
 def test_batch_has_the_same_bits_on_any_number_of_threads():
     bits = {json.loads(run("batch", TASK, "--count", 8, "--threads", n, "--json").stdout)["bits"] for n in (1, 2, 3, 8)}
     assert len(bits) == 1

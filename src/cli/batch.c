@@ -1,0 +1,137 @@
+// batch.c: tangere batch TASK: many rollouts with gradients, and their bits.
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "cli/cli.h"
+#include "optim/task.h"
+
+// everything of one batch, made before it runs
+typedef struct Batch {
+  const tgTask *task;
+  int n;
+  double *x, *g;                 // n x size; per rollout dq0, dv0, du
+  tgEvaluator **evaluator;
+  tgRolloutRun *run;
+  tgRolloutResult *result;
+  size_t stride;                 // of g
+} Batch;
+
+static void batch_free(Batch *b) {
+  for (int i = 0; b->evaluator != NULL && i < b->n; i++) tg_evaluator_free(b->evaluator[i]);
+  free(b->x);
+  free(b->g);
+  free(b->evaluator);
+  free(b->run);
+  free(b->result);
+}
+
+static tgStatus batch_make(Batch *b, const tgTask *task, int n, uint64_t seed, tgError *error) {
+  const tgModel *m = tg_task_model(task);
+  size_t count = (size_t)n, size = (size_t)tg_task_size(task), nv = (size_t)m->nv;
+  *b = (Batch){.task = task, .n = n, .stride = 2 * nv + (size_t)tg_task_steps(task) * (size_t)m->nu};
+  b->x = calloc(count * size + 1, sizeof *b->x);
+  b->g = calloc(count * b->stride + 1, sizeof *b->g);
+  b->evaluator = calloc(count + 1, sizeof *b->evaluator);
+  b->run = calloc(count + 1, sizeof *b->run);
+  b->result = calloc(count + 1, sizeof *b->result);
+  if (b->x == NULL || b->g == NULL || b->evaluator == NULL || b->run == NULL || b->result == NULL) return error->status = TG_ERR_MEMORY;
+  for (int i = 0; i < n; i++) {
+    b->evaluator[i] = tgi_evaluator_create(task, false, 0, error);
+    if (b->evaluator[i] == NULL) return error->status;
+    double *x = b->x + (size_t)i * size, *g = b->g + (size_t)i * b->stride;
+    tg_task_start(task, seed + (uint64_t)i, x);
+    tg_evaluator_run(b->evaluator[i], x, &b->run[i]);
+    b->run[i].dq0 = g;
+    b->run[i].dv0 = g + nv;
+    b->run[i].du = g + 2 * nv;
+    b->run[i].cancel = &tgi_cli_interrupted;
+  }
+  return TG_OK;
+}
+
+static uint64_t batch_bits(const Batch *b) {
+  uint64_t bits = TGI_HASH_START;
+  for (int i = 0; i < b->n; i++) {
+    bits = tgi_hash(bits, &b->result[i].loss, sizeof b->result[i].loss);
+    bits = tgi_hash(bits, b->g + (size_t)i * b->stride, b->stride * sizeof *b->g);
+  }
+  return bits;
+}
+
+bool tgi_cli_batch_bits(const tgTask *task, int count, int threads, double *seconds, uint64_t *bits) {
+  tgError error = {0};
+  Batch b;
+  tgRolloutOptions o = tgi_task_rollout_options(task);
+  tgStatus st = batch_make(&b, task, count, 1, &error);
+  tgBatch *pool = st == TG_OK ? tg_batch_create(tg_task_model(task), tg_task_contact(task), &o, threads, &error) : NULL;
+  if (pool != NULL) error.status = tg_batch_run(pool, b.n, b.run, b.result);   // threads start, pages are touched
+  double began = tgi_cli_now();
+  if (pool != NULL && error.status == TG_OK) error.status = tg_batch_run(pool, b.n, b.run, b.result);
+  *seconds = tgi_cli_now() - began;
+  bool done = pool != NULL && error.status == TG_OK;
+  if (done) *bits = batch_bits(&b);
+  else tgi_cli_error("batch", &error);
+  tg_batch_free(pool);
+  batch_free(&b);
+  return done;
+}
+
+static int batch_report(const tgCli *cli, const Batch *b, int threads, double seconds) {
+  int failed = 0;
+  json_t *rows = json_array();
+  for (int i = 0; i < b->n; i++) {
+    const tgRolloutResult *r = &b->result[i];
+    double norm = 0;
+    const double *g = b->g + (size_t)i * b->stride;
+    for (size_t k = 0; k < b->stride; k++) norm += g[k] * g[k];
+    failed += r->status != TG_OK;
+    json_t *row = json_pack("{s:I, s:s, s:s}", "seed", (json_int_t)(cli->seed + (uint64_t)i), "status", tg_status_text(r->status), "gradient",
+                            tgi_cli_label(r->grad.label));
+    json_object_set_new(row, "loss", r->status == TG_OK ? json_real(r->loss) : json_null());
+    json_object_set_new(row, "gradient_norm", r->status == TG_OK ? json_real(sqrt(norm)) : json_null());
+    if (r->status != TG_OK) json_object_set_new(row, "error", json_string(r->error.text));
+    json_array_append_new(rows, row);
+    if (!cli->json) printf("%4d  %-10.6g |g| %-10.4g %-10s %s %s\n", i, r->loss, sqrt(norm), tgi_cli_label(r->grad.label), tg_status_text(r->status), r->error.text);
+  }
+  char hex[20];
+  snprintf(hex, sizeof hex, "%016llx", (unsigned long long)batch_bits(b));
+  tgi_cli_say("%d rollouts of %d steps with gradients on %d threads in %.3g s, %d failed, bits %s", b->n, tg_task_steps(b->task), threads, seconds, failed, hex);
+  json_t *json = json_pack("{s:s, s:o, s:i, s:f, s:i, s:s, s:o}", "command", "batch", "task", tgi_cli_input(cli->file), "threads", threads, "seconds",
+                           seconds, "failed", failed, "bits", hex, "rows", rows);
+  int code = failed > 0 ? TG_EXIT_MISSED : TG_EXIT_OK;
+  if (cli->out != NULL) {
+    char path[1100];
+    snprintf(path, sizeof path, "%s/batch.json", cli->out);
+    if (json_dump_file(json, path, JSON_INDENT(2) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) != 0) {
+      tgi_cli_say("tangere batch: %s cannot be written", path);
+      code = TG_EXIT_FAULT;
+    }
+  }
+  if (cli->json) return tgi_cli_print_json(json, code);
+  json_decref(json);
+  return code;
+}
+
+int tgi_cli_batch(const tgCli *cli) {
+  tgError error = {0};
+  tgTask *task = tgi_cli_out_ready(cli) ? tgi_cli_load_task(cli, cli->file) : NULL;
+  if (task == NULL) return TG_EXIT_INPUT;
+  tgi_cli_catch_signals();
+  Batch b;
+  int code = TG_EXIT_FAULT;
+  tgStatus st = batch_make(&b, task, cli->count > 0 ? cli->count : 16, cli->seed, &error);
+  tgRolloutOptions o = tgi_task_rollout_options(task);
+  tgBatch *pool = st == TG_OK ? tg_batch_create(tg_task_model(task), tg_task_contact(task), &o, cli->threads, &error) : NULL;
+  if (pool != NULL) {
+    double began = tgi_cli_now();
+    st = tg_batch_run(pool, b.n, b.run, b.result);
+    error.status = st;
+    code = st != TG_OK ? tgi_cli_error("batch", &error) : batch_report(cli, &b, tg_batch_threads(pool), tgi_cli_now() - began);
+    if (tgi_cli_interrupted) code = TG_EXIT_INTERRUPTED;
+  } else code = tgi_cli_error("batch", &error);
+  tg_batch_free(pool);
+  batch_free(&b);
+  tg_task_free(task);
+  return code;
+}

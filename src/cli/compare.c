@@ -1,0 +1,180 @@
+// compare.c: tangere compare TASK ...: tasks under several contact models and methods, in one table.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "optim/task.h"
+
+typedef struct Row {
+  char name[64];
+  const char *file, *contact, *method;   // contact, method: overrides; NULL: the task's
+  bool zero_contact;
+  int iterations;                 // 0: the task's
+  tgStatus status;
+  bool ran, reached;
+  double first, best, distance, seconds;
+  long simulations;
+  tgGradLabel label;
+  char error[200];
+} Row;
+
+static void run_row(const tgCli *cli, Row *r) {
+  tgCli own = *cli;
+  own.contact = r->contact;
+  own.method = r->method;
+  own.zero_contact = r->zero_contact;
+  if (r->iterations > 0) own.iterations = r->iterations;
+  tgTask *task = tgi_cli_load_task(&own, r->file);
+  tgOptimizeOptions o = tg_optimize_default();
+  o.seed = cli->seed;
+  o.threads = cli->threads;
+  o.cancel = &tgi_cli_interrupted;
+  tgOptimum *best = task != NULL ? tg_optimize(task, &o) : NULL;
+  r->status = best != NULL ? best->status : TG_ERR_INVALID;
+  r->ran = best != NULL;
+  if (best != NULL) {
+    r->reached = best->reached;
+    r->first = best->first_loss;
+    r->best = best->best_loss;
+    r->seconds = best->seconds;
+    r->distance = tgi_cli_best_distance(task, best);
+    r->simulations = best->simulations;
+    r->label = best->grad.label;
+    snprintf(r->error, sizeof r->error, "%.199s", best->status != TG_OK ? best->error.text : "");
+  }
+  tg_optimum_free(best);
+  tg_task_free(task);
+}
+
+// the task's name is the file's without folder and ending
+static const char *task_name(const char *file, char name[48]) {
+  snprintf(name, 48, "%s", tgi_cli_base_name(file));
+  char *dot = strrchr(name, '.');
+  if (dot != NULL && dot != name) *dot = '\0';
+  return name;
+}
+
+static void print_row(FILE *to, const Row *r) {
+  char name[48];
+  fprintf(to, "%-22s %-24s ", task_name(r->file, name), r->name);
+  if (r->ran)
+    fprintf(to, "%-12.5g %-12.5g %-12.4g %-8ld %-9.3g %-10s %s%s%s\n", r->first, r->best, r->distance, r->simulations, r->seconds, tgi_cli_label(r->label),
+            r->status == TG_OK ? (r->reached ? "reached" : "missed") : tg_status_text(r->status), r->error[0] != '\0' ? ": " : "", r->error);
+  else fprintf(to, "not run, for the reason above\n");
+  fflush(to);
+}
+
+static json_t *row_json(const Row *r, double base) {
+  json_t *j = json_pack("{s:s, s:s, s:s, s:b, s:I, s:f, s:s}", "task", r->file, "name", r->name, "status", tg_status_text(r->status), "reached", (int)r->reached,
+                        "simulations", (json_int_t)r->simulations, "seconds", r->seconds, "gradient", tgi_cli_label(r->label));
+  json_object_set_new(j, "first_loss", isfinite(r->first) ? json_real(r->first) : json_null());
+  json_object_set_new(j, "best_loss", isfinite(r->best) ? json_real(r->best) : json_null());
+  json_object_set_new(j, "distance_m", isfinite(r->distance) ? json_real(r->distance) : json_null());
+  json_object_set_new(j, "loss_over_first_row", isfinite(r->best) && base > 0 ? json_real(r->best / base) : json_null());
+  return j;
+}
+
+enum { MAX_ROWS = 16 };
+
+// the words between commas of `list`, which is cut up; at least one, NULL when there is no list
+static int split(char *list, char *word[MAX_ROWS]) {
+  int n = 0;
+  char *save = NULL;
+  word[0] = list[0] != '\0' ? strtok_r(list, ",", &save) : NULL;
+  while (word[n] != NULL && n + 1 < MAX_ROWS && (word[n + 1] = strtok_r(NULL, ",", &save)) != NULL) n++;
+  return n + 1;
+}
+
+// rows of one task: one a contact model and method; with --baselines two more for the first: no contact gradient, and random search
+static int plan(const tgCli *cli, const char *file, Row *row, char *contacts, char *methods, size_t size) {
+  char *contact[MAX_ROWS], *method[MAX_ROWS];
+  const Row blank = {.file = file, .first = NAN, .best = NAN, .distance = NAN};
+  int n = 0;
+  snprintf(contacts, size, "%s", cli->contact != NULL ? cli->contact : "");
+  snprintf(methods, size, "%s", cli->method != NULL ? cli->method : "");
+  int ncontact = split(contacts, contact), nmethod = split(methods, method);
+  for (int i = 0; i < ncontact * nmethod && n < MAX_ROWS - 2; i++) {
+    const char *c = contact[i / nmethod], *m = method[i % nmethod];
+    row[n] = blank;
+    row[n].contact = c;
+    row[n].method = m;
+    snprintf(row[n].name, sizeof row[n].name, "%.25s%s%.25s", c != NULL ? c : m == NULL ? "as in the task" : "", c != NULL && m != NULL ? " " : "", m != NULL ? m : "");
+    n++;
+  }
+  for (int k = 0; k < 2 && cli->baselines; k++) {
+    row[n] = blank;
+    row[n].contact = row[0].contact;
+    row[n].method = k == 0 ? row[0].method : "random";
+    row[n].zero_contact = k == 0;
+    snprintf(row[n].name, sizeof row[n].name, "%s", k == 0 ? "no contact gradient" : "random search");
+    n++;
+  }
+  return n;
+}
+
+// iterations of random search with as many simulations
+static int as_many(const tgCli *cli, const Row *row) {
+  tgCli own = *cli;
+  own.contact = row->contact;
+  own.method = NULL;
+  tgTask *task = tgi_cli_load_task(&own, row->file);
+  if (task == NULL) return 1;
+  long each = (long)task->optimizer.population * (task->yaml->receding != NULL ? tgi_receding_windows(task) : 1);
+  tg_task_free(task);
+  return (int)((row->simulations + each - 1) / each);
+}
+
+// a task that no model runs is bad input; one that some cannot express is a row that says so
+static int compare_task(const tgCli *cli, const char *file, FILE *to, json_t *rows) {
+  Row row[MAX_ROWS];
+  char contacts[256], methods[256];
+  int n = plan(cli, file, row, contacts, methods, sizeof contacts), failed = 0, ran = 0, own = n - (cli->baselines ? 2 : 0);
+  for (int i = 0; i < n && !tgi_cli_interrupted; i++) {
+    if (i == n - 1 && cli->baselines && row[0].simulations > 0) row[i].iterations = as_many(cli, &row[0]);
+    run_row(cli, &row[i]);
+    ran += row[i].ran;
+    if (!row[i].ran && own == 1) return TG_EXIT_INPUT;
+    failed += row[i].status < 0 && i < own;
+    print_row(to, &row[i]);
+    json_array_append_new(rows, row_json(&row[i], row[0].best));
+  }
+  return ran == 0 && !tgi_cli_interrupted ? TG_EXIT_INPUT : failed > 0 || !row[0].reached ? TG_EXIT_MISSED : TG_EXIT_OK;
+}
+
+int tgi_cli_compare(const tgCli *cli) {
+  if (cli->properties) return tgi_cli_properties(cli);
+  if (cli->file == NULL) {
+    tgi_cli_say("usage: tangere compare TASK ... [options], or tangere compare --properties");
+    return TG_EXIT_USAGE;
+  }
+  if (!tgi_cli_out_ready(cli)) return TG_EXIT_INPUT;
+  tgi_cli_catch_signals();
+  FILE *to = cli->json ? stderr : stdout;
+  int code = TG_EXIT_OK;
+  json_t *rows = json_array(), *tasks = json_array();
+  fprintf(to, "%-22s %-24s %-12s %-12s %-12s %-8s %-9s %-10s\n", "", "", "first loss", "best loss", "distance [m]", "sims", "seconds", "gradient");
+  for (int k = 0; k < cli->noperand && code != TG_EXIT_INPUT && !tgi_cli_interrupted; k++) {
+    int got = compare_task(cli, cli->operand[k], to, rows);
+    if (got == TG_EXIT_INPUT || code == TG_EXIT_OK) code = got;
+    json_array_append_new(tasks, tgi_cli_input(cli->operand[k]));
+  }
+  if (code == TG_EXIT_INPUT) {
+    json_decref(rows);
+    json_decref(tasks);
+    return code;
+  }
+  if (tgi_cli_interrupted) code = TG_EXIT_INTERRUPTED;
+  json_t *json = json_pack("{s:s, s:s, s:o, s:o}", "version", tg_version(), "command", "compare", "tasks", tasks, "rows", rows);
+  if (cli->out != NULL) {
+    char path[1100];
+    snprintf(path, sizeof path, "%s/compare.json", cli->out);
+    if (json_dump_file(json, path, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0) {
+      tgi_cli_say("tangere compare: %s cannot be written", path);
+      code = TG_EXIT_FAULT;
+    }
+  }
+  if (cli->json) return tgi_cli_print_json(json, code);
+  json_decref(json);
+  return code;
+}
