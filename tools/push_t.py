@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """MuJoCo's side of the pushing of a T (reproduction SM-R3): finds control sequences, replays them, times steps.
 
-usage: build/venv/bin/python tools/push_t.py search [GOAL ...]   # finds the sequences (all, or these) and writes models/push_t.npz
-       build/venv/bin/python tools/push_t.py replay [FILE]       # final poses in MuJoCo of the sequences (u) of a file; no FILE: of models/push_t.npz, which is renewed
+usage: build/venv/bin/python tools/push_t.py search GOAL ...      # finds the sequences (no GOAL: all) and writes models/push_t.npz
+       build/venv/bin/python tools/push_t.py replay FILE          # final poses in MuJoCo of the sequences (u) of a file; no FILE: of models/push_t.npz, which is renewed
        build/venv/bin/python tools/push_t.py times               # step times of MuJoCo and MJX
 
 The search is VP-STO's (Jankowski et al. 2023) in small: the finger's target follows the curve of least squared acceleration through via points,
