@@ -28,6 +28,18 @@ typedef enum tgLongRange {
   TG_LONG_RANGE_OFF        ///< nowhere
 } tgLongRange;
 
+/// Lever and dissipation of the `softmin` model.
+typedef enum tgForceForm {
+  TG_FORCE_CONSISTENT,     ///< action and reaction at one point, dissipation with two continuous derivatives (default)
+  TG_FORCE_PAPER           ///< the publication's: reaction at the surface's points, dissipation with one; the sign is that of a repulsion
+} tgForceForm;
+/// How a step of a force model is made. None iterates.
+typedef enum tgIntegrator {
+  TG_INTEGRATOR_EULER,     ///< v' = v + h a(q, v), q' = q (+) h v', joint damping and stiffness implicit (default; see symplectic, explicit_damping)
+  TG_INTEGRATOR_EXPLICIT,  ///< v' = v + h a(q, v), q' = q (+) h v
+  TG_INTEGRATOR_RK4        ///< Runge-Kutta of order 4, of rotations too
+} tgIntegrator;
+
 /// Options; size is set by tg_contact_default. Each model takes those that concern it.
 typedef struct tgContactOptions {
   size_t size;
@@ -50,6 +62,17 @@ typedef struct tgContactOptions {
   tgFrictionForm friction_form;
   tgLongRange long_range;
   int threads;             ///< that evaluate the potential; the result does not depend on it
+  double stiffness;        ///< of a pair of geoms [N/m]; 0: 9.80665 m/s^2 times the mass of the lighter of the two trees, over eps3
+  double eps1;             ///< width of a surface's soft distance [m^2]; 0: its spacing, squared
+  double eps2;             ///< width over which points share the force [m]; 0: a twentieth of the pair's smaller spacing
+  double eps3;             ///< depth over which the force sets in [m]; 0: the same
+  double dissipation_speed;///< closing speed that doubles the force [m/s]
+  double stiction_speed;   ///< sliding speed about which friction takes hold [m/s], of contacts and of joints' dry friction (there also rad/s)
+  double spacing;          ///< of a surface's points [m]; 0: a quarter of the geom's least half length, and at most about 4000 points
+  double prune;            ///< share of the force that points left out may have in all; 0: none is left out
+  double limit_frequency;  ///< of a joint's inertia at qpos0 on the spring of its limit [rad/s]
+  tgForceForm force_form;
+  tgIntegrator integrator;
 } tgContactOptions;
 TG_API tgContactOptions tg_contact_default(void);
 /// Sets an option by its name in task files ("mu", "form", ..) from text ("1e-7", "paper"). TG_ERR_ARG: error (may be NULL) names what is wrong.

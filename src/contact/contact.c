@@ -9,7 +9,8 @@
 
 tgContactOptions tg_contact_default(void) {
   return (tgContactOptions){.size = sizeof(tgContactOptions), .erp = 0.2, .symplectic = true, .restitution_speed = 1e-3, .mu = 1e-6, .eps = 0.5,
-                             .slip_speed = 1e-3, .friction_range = 0.1, .local_range = 0.01, .limit_range = 0.1, .threads = 1};
+                             .slip_speed = 1e-3, .friction_range = 0.1, .local_range = 0.01, .limit_range = 0.1, .threads = 1, .dissipation_speed = 0.1,
+                             .stiction_speed = 0.05, .limit_frequency = 200, .prune = 1e-13};
 }
 
 const char *tg_contact_words(int i) {
@@ -51,6 +52,13 @@ static const tgContactParam step_param[] = {
     TG_CONTACT_PARAMETER(limit_range, 0.1, 1e-6, 0.5, "", "share of a joint's range in which its limit pushes")};
 enum { STEP_PARAMS = sizeof step_param / sizeof *step_param };
 
+// what the step of every force model takes
+static const tgContactParam force_param[] = {
+    TG_CONTACT_PARAMETER(stiction_speed, 0.05, 1e-9, 1e3, "m/s", "sliding speed about which friction takes hold"),
+    TG_CONTACT_PARAMETER(limit_frequency, 200, 1e-3, 1e9, "rad/s", "of a joint's inertia on the spring of its limit"),
+    TG_CONTACT_PARAMETER(limit_range, 0.1, 1e-6, 0.5, "", "share of a joint's range over which the push of its limit sets in")};
+enum { FORCE_PARAMS = sizeof force_param / sizeof *force_param };
+
 static int add_numbers(tgContact *c, int at, int n, const tgContactParam *param, bool differentiable) {
   for (int i = 0; i < n && at < TG_CONTACT_NUMBERS; i++)
     if ((param[i].parameter != NULL) == differentiable) c->number[at++] = &param[i];
@@ -61,6 +69,7 @@ void tgi_contact_numbers(tgContact *c) {
   int n = 0;
   for (int pass = 0; pass < 2; pass++) {
     if (c->kind->potential != NULL) n = add_numbers(c, n, STEP_PARAMS, step_param, pass == 0);
+    if (c->kind->force != NULL) n = add_numbers(c, n, FORCE_PARAMS, force_param, pass == 0);
     n = add_numbers(c, n, c->kind->nparam, c->kind->param, pass == 0);
     if (pass == 0) c->nnumber = n;
   }
@@ -75,6 +84,7 @@ static tgStatus check_options(const tgContactModel *kind, const tgContactOptions
   if (o->size != sizeof(tgContactOptions))
     return tgi_error(error, TG_ERR_ARG, "Contact options were not made by tg_contact_default of this version.");
   if (kind->potential != NULL) TG_TRY(check_numbers(kind->word, STEP_PARAMS, step_param, o, error));
+  if (kind->force != NULL) TG_TRY(check_numbers(kind->word, FORCE_PARAMS, force_param, o, error));
   return check_numbers(kind->word, kind->nparam, kind->param, o, error);
 }
 
@@ -88,6 +98,12 @@ void tgi_contact_warn(tgContact *c, const char *format, ...) {
 
 const char *tg_contact_warning(const tgContact *contact, int i) {
   return contact != NULL && i >= 0 && i < contact->nwarning ? contact->warning[i] : NULL;
+}
+
+// what the step of a force model and its dense derivative take besides the dynamics
+static size_t force_scratch(const tgContact *c) {
+  size_t nv = (size_t)c->model->nv, nu = (size_t)c->model->nu;
+  return (8 * nv * (2 * nv + nu) + 12 * (size_t)c->nforce + 32 * (nv + (size_t)c->model->nbody) + 512) * sizeof(tgReal);
 }
 
 tgContact *tg_contact_create(const tgModel *model, const char *word, const tgContactOptions *options, tgError *error) {
@@ -111,13 +127,18 @@ tgContact *tg_contact_create(const tgModel *model, const char *word, const tgCon
     return NULL;
   }
   *c = (tgContact){.model = model, .alloc = alloc, .options = o, .kind = kind, .solver_bytes = kind->solver_bytes,
-                   .potential = kind->potential != NULL};
+                   .potential = kind->potential != NULL, .stages = kind->force == NULL ? 0 : o.integrator == TG_INTEGRATOR_RK4 ? 4 : 1};
   tgi_contact_numbers(c);
-  if ((c->potential && tgi_potential_express(model, error) < 0) || kind->prepare(c, error) < 0) {
+  if ((c->potential && tgi_potential_express(model, error) < 0) || (c->stages > 0 && (tgi_force_express(model, error) < 0 || tgi_force_limits(c, error) < 0)) ||
+      kind->prepare(c, error) < 0) {
     tg_contact_free(c);
     return NULL;
   }
   if (kind->potential != NULL) c->nterm = kind->potential->terms(c);
+  if (kind->force != NULL) {
+    c->nforce = kind->force->terms(c);
+    c->scratch += force_scratch(c);
+  }
   return c;
 }
 
@@ -125,6 +146,7 @@ void tg_contact_free(tgContact *contact) {
   if (contact == NULL) return;
   tgAllocator alloc = contact->alloc;
   if (contact->kind->release != NULL) contact->kind->release(contact);
+  alloc.free(alloc.ctx, contact->limit_inertia);
   alloc.free(alloc.ctx, contact);
 }
 

@@ -1,6 +1,6 @@
 // contact.h: what a contact model gives to the stepper, which knows no model by name.
 //
-// One line per model in table.c: an impulse model or a potential model.
+// One line per model in table.c: an impulse model, a potential model or a force model.
 #ifndef TG_CONTACT_CONTACT_H
 #define TG_CONTACT_CONTACT_H
 
@@ -94,6 +94,28 @@ typedef struct tgPotentialModel {
   const char *(*term_label)(const tgSim *s, int term, char *text, size_t size);
 } tgPotentialModel;
 
+/// Where and how stiffly a pair of a force model pushes or would push: direction n on the first body at the point p (world), stiffness [N/m] once it
+/// touches, and slopes of the force in speed along n and across it at the present force [N s/m].
+typedef struct tgContactStiffness { double p[3], n[3], stiffness, damping, friction; } tgContactStiffness;
+
+/// A force model is a force between pairs of bodies in closed form, of their poses and velocities, with one derivative (tgPairForce, s->force); in the
+/// complex build that derivative carries the second. The stepper of forces (step/force.h) owns dynamics, joints and integration.
+typedef struct tgForceModel {
+  /// Pairs: room of s->force.
+  int (*terms)(const tgContact *c);
+  /// Before a step or an adjoint: what follows from the sim's parameters alone.
+  tgStatus (*begin)(tgSim *s);
+  /// s->force[0 .. nforce - 1] at the present frames and V: w, and with order 1 also X and Y. The least distance into s->info.
+  tgStatus (*evaluate)(tgSim *s, int order);
+  /// p += d/dtheta of the sum over the pairs of w . (Z_body1; Z_body2) at the frames, V and X of the last evaluate; Z (nbody x 6) twists held fixed,
+  /// theta the numbers of the contact model and of the geoms. TG_ERR_UNSUPPORTED names a parameter without a derivative.
+  tgStatus (*parameters)(tgSim *s, const tgReal *Z, tgParamGrad *p);
+  /// Of pair i at the last evaluate; false: it pushes nothing whatever the poses.
+  bool (*stiffness)(tgSim *s, int i, tgContactStiffness *out);
+  /// "geom 'a' and geom 'b'" of a pair, written into text. Returns text.
+  const char *(*term_label)(const tgSim *s, int i, char *text, size_t size);
+} tgForceModel;
+
 typedef struct tgContactModel {
   const char *word;
   const tgContactParam *param;
@@ -109,9 +131,10 @@ typedef struct tgContactModel {
   void (*ties)(const tgSim *s, double h, tgGradInfo *info);
   /// Ties of the parameters that p asks for, added to those of the step.
   void (*param_ties)(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
-  /// The kind of step: one of the two, the other NULL.
+  /// The kind of step: one of the three, the others NULL.
   const tgImpulseModel *impulse;
   const tgPotentialModel *potential;
+  const tgForceModel *force;
 } tgContactModel;
 
 /// Lists the numbers of c->kind in c->number.
@@ -126,6 +149,11 @@ bool tgi_contact_takes(const tgContact *c, const char *name);
 /// Can the step of a potential model express the model's joints, actuators and tendons? TG_ERR_UNSUPPORTED: error (may be NULL) names the first
 /// that it cannot.
 tgStatus tgi_potential_express(const tgModel *m, tgError *error);
+
+/// The same of a force model.
+tgStatus tgi_force_express(const tgModel *m, tgError *error);
+/// Makes c->limit_inertia.
+tgStatus tgi_force_limits(tgContact *c, tgError *error);
 
 /// A tie, added to info, where two geoms' numbers are equal: the larger counts, so one side of each has a derivative and the other none.
 void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, const tgReal *number, const char *what, tgGradInfo *info);

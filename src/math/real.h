@@ -26,6 +26,7 @@ static inline tgReal tgCos(tgReal x) { return ccos(x); }
 static inline tgReal tgExp(tgReal x) { return cexp(x); }
 static inline tgReal tgLog(tgReal x) { return clog(x); }
 static inline tgReal tgAcos(tgReal x) { return cacos(x); }
+static inline tgReal tgLog1p(tgReal x) { return CMPLX(log1p(creal(x)), cimag(x) / (1 + creal(x))); }
 // first order in the imaginary parts, which is all that a complex step needs
 static inline tgReal tgAtan2(tgReal y, tgReal x) {
   double yr = creal(y), xr = creal(x), r2 = yr * yr + xr * xr;
@@ -42,6 +43,7 @@ static inline tgReal tgCos(tgReal x) { return cos(x); }
 static inline tgReal tgExp(tgReal x) { return exp(x); }
 static inline tgReal tgLog(tgReal x) { return log(x); }
 static inline tgReal tgAcos(tgReal x) { return acos(x); }
+static inline tgReal tgLog1p(tgReal x) { return log1p(x); }
 static inline tgReal tgAtan2(tgReal y, tgReal x) { return atan2(y, x); }
 static inline bool tgFinite(tgReal x) { return isfinite(x); }
 #endif

@@ -54,6 +54,7 @@ static void place(tgSim *s, tgLayout *l) {
   s->contact = tgi_place(l, (size_t)z->ncon, sizeof *s->contact);
   s->term = tgi_place(l, s->contact_model != NULL ? (size_t)s->contact_model->nterm : 0, sizeof *s->term);
   s->contact_number = tgi_place(l, s->contact_model != NULL ? (size_t)s->contact_model->nnumber : 0, sizeof(tgReal));
+  s->force = tgi_place(l, s->contact_model != NULL ? (size_t)s->contact_model->nforce : 0, sizeof *s->force);
   s->hull = tgi_place(l, (size_t)m->nhull, sizeof *s->hull);
   s->hull_plane = tgi_place(l, hull_planes(m), 4 * sizeof(tgReal));
   s->m.hull = s->hull;
@@ -72,9 +73,10 @@ static size_t scratch_bytes(const tgModel *m, const tgContact *c, const tgCapaci
 }
 
 static tgCapacity first_capacity(const tgModel *m, const tgContact *c) {
-  bool potential = c != NULL && c->potential;
-  int ncon = potential ? 0 : m->npair < 8 ? 4 * m->npair : 32, fixed = tgi_fixed_rows(m);
-  tgCapacity z = {.ncon = ncon, .npairmem = ncon, .nrow = potential ? 0 : (fixed < 128 ? fixed : 128) + 3 * ncon, .implicit = potential};
+  bool potential = c != NULL && c->potential, rows = !potential && (c == NULL || c->stages == 0);
+  int ncon = !rows ? 0 : m->npair < 8 ? 4 * m->npair : 32, fixed = tgi_fixed_rows(m);
+  tgCapacity z = {.ncon = ncon, .npairmem = ncon, .nrow = !rows ? 0 : (fixed < 128 ? fixed : 128) + 3 * ncon, .implicit = potential,
+                  .stages = c != NULL ? c->stages : 0};
   z.stack = scratch_bytes(m, c, &z);
   return z;
 }

@@ -40,8 +40,16 @@ typedef struct tgPairTerm {
                                            // its curvature along its own translation over its square; hardening 0: there is none
 } tgPairTerm;
 
-/// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point. implicit: 1 under a potential model, else 0.
-typedef struct tgCapacity { int ncon, nrow, npairmem, implicit; size_t stack; } tgCapacity;
+/// Contact force of two bodies at the present frames and velocities: wrenches (moment; force) at the world origin on body1, then on body2. Either body
+/// may be the world, 0. X = dw/d(xi1; xi2), pose_i <- exp(xi_i) pose_i with the bodies' spatial velocities V_i held as numbers; Y = dw/d(V1; V2).
+typedef struct tgPairForce {
+  int body1, body2;
+  tgReal w[12], X[144], Y[144];            // row-major
+} tgPairForce;
+
+/// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point. implicit: 1 under a potential model, else 0. stages: of a step
+/// of a force model, else 0.
+typedef struct tgCapacity { int ncon, nrow, npairmem, implicit, stages; size_t stack; } tgCapacity;
 
 /// One number of a contact model that a user may choose: where it is in tgContactOptions, its default, least and largest value.
 typedef struct tgContactParam {
@@ -69,6 +77,9 @@ struct tgContact {
   const tgContactParam *number[TG_CONTACT_NUMBERS];   // first the former, then the latter
   int nwarning;
   char warning[TG_CONTACT_WARNINGS][200];
+  int stages;                          // evaluations of the force in a step of a force model, else 0
+  int nforce;                          // pairs of a force model, else 0
+  double *limit_inertia;               // njnt, of a force model: of a joint at qpos0, whose limit's stiffness goes by it; a ball's: the mean
   size_t scratch;                      // bytes of a sim's scratch that the model's derivatives need besides the dynamics'
 };
 
@@ -103,6 +114,8 @@ struct tgSim {
   int nterm;                   // terms of the last evaluation of a potential model
   tgPairTerm *term;            // contact_model->nterm
   tgReal potential;            // their sum
+  int nforce;                  // pairs of the last evaluation of a force model
+  tgPairForce *force;          // contact_model->nforce
   tgHull *hull;                // model->nhull, also m.hull: the model's; where hull_vert is not as in the model with this sim's vertices and planes
   tgReal *hull_plane;          // room for all planes of hulls
   bool hulls_given;            // the caller has asked for hull_vert and may have changed it

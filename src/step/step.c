@@ -11,6 +11,7 @@
 #include "contact/islands.h"
 #include "dyn/dynamics.h"
 #include "step/bounce.h"
+#include "step/force.h"
 #include "step/implicit.h"
 #include "step/impulse.h"
 
@@ -41,8 +42,8 @@ static tgStatus step(tgSim *s, double h) {
   s->h = h;
   for (int i = 0; i < m->nq; i++) s->q0[i] = s->qpos[i];
   for (int d = 0; d < m->nv; d++) s->v0[d] = s->qvel[d];
-  smooth(s);
-  tgStatus status = tgi_implicit(s) ? tgi_implicit_step(s, h) : tgi_impulse_velocity(s, h);
+  if (!tgi_forced(s)) smooth(s);
+  tgStatus status = tgi_implicit(s) ? tgi_implicit_step(s, h) : tgi_forced(s) ? tgi_force_step(s, h) : tgi_impulse_velocity(s, h);
   if (status != TG_OK) return status;
   return tgi_check_velocity(s, s->v1);
 }
@@ -52,6 +53,12 @@ static tgStatus commit(tgSim *s) {
   const tgModel *m = &s->m;
   if (tgi_implicit(s)) {
     memcpy(s->qpos, s->q1, (size_t)m->nq * sizeof(tgReal));
+    memcpy(s->qvel, s->v1, (size_t)m->nv * sizeof(tgReal));
+    s->stage = TG_STAGE_STEPPED;
+    return TG_OK;
+  }
+  if (tgi_forced(s)) {
+    tg_model_integrate(m, s->q0, s->step_w, s->qpos);
     memcpy(s->qvel, s->v1, (size_t)m->nv * sizeof(tgReal));
     s->stage = TG_STAGE_STEPPED;
     return TG_OK;
@@ -152,13 +159,14 @@ static tgStatus bounce_position(tgSim *s, tgReal *x, tgReal *gaps) {
   return status;
 }
 
-static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, int *clamps) {
+// of a potential model or a force model
+static tgStatus whole_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, int *clamps) {
   int nv = s->m.nv;
   tgReal *a = tgi_stack_real(s, 2 * (size_t)nv);
   if (a == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
   for (int d = 0; d < 2 * nv; d++) a[d] = 0;
   for (int i = 0; i < s->m.nu && du != NULL; i++) du[i] = 0;
-  TG_TRY(tgi_implicit_vjp(s, gq, gv, a, a + nv, du, dp, clamps));
+  TG_TRY(tgi_implicit(s) ? tgi_implicit_vjp(s, gq, gv, a, a + nv, du, dp, clamps) : tgi_force_vjp(s, gq, gv, a, a + nv, du, dp, clamps));
   for (int d = 0; d < nv; d++) {
     if (dq != NULL) dq[d] = a[d];
     if (dv != NULL) dv[d] = a[nv + d];
@@ -169,7 +177,7 @@ static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgRea
 static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, int *clamps) {
   const tgModel *m = &s->m;
   int nv = m->nv;
-  if (tgi_implicit(s)) return implicit_vjp(s, gq, gv, dq, dv, du, dp, clamps);
+  if (tgi_implicit(s) || tgi_forced(s)) return whole_vjp(s, gq, gv, dq, dv, du, dp, clamps);
   bool by_new = symplectic(s);
   tgReal *aq = tgi_stack_real(s, (size_t)nv), *av = tgi_stack_real(s, (size_t)nv), *z = tgi_stack_real(s, (size_t)nv),
          *w = tgi_stack_real(s, (size_t)nv), *gw = tgi_stack_real(s, (size_t)nv);
@@ -268,9 +276,10 @@ static tgStatus jacobian(tgSim *sim, tgReal *D, tgGradInfo *info) {
   if (w == NULL) return no_room(sim);
   const tgReal *v = symplectic(sim) ? sim->v1 : sim->v0;
   for (int d = 0; d < nv; d++) w[d] = sim->h * v[d];
-  bool implicit = tgi_implicit(sim);
-  tgStatus status = implicit ? tgi_implicit_jacobian(sim, D, &clamps) : tgi_impulse_jacobian(sim, D + (size_t)nv * (size_t)nc, &clamps);
-  if (status >= 0 && !implicit) status = tgi_bounces(sim) ? bouncing_positions(sim, w, D) : positions(sim, w, D);
+  bool whole = tgi_implicit(sim) || tgi_forced(sim);
+  tgStatus status = tgi_implicit(sim) ? tgi_implicit_jacobian(sim, D, &clamps) : tgi_forced(sim) ? tgi_force_jacobian(sim, D, &clamps)
+                                                                       : tgi_impulse_jacobian(sim, D + (size_t)nv * (size_t)nc, &clamps);
+  if (status >= 0 && !whole) status = tgi_bounces(sim) ? bouncing_positions(sim, w, D) : positions(sim, w, D);
   tgi_stack_free(sim, mark);
   if (status >= 0) label(sim, clamps, NULL, info);
   return status;

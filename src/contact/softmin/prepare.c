@@ -1,0 +1,148 @@
+// prepare.c: what the `softmin` model keeps of a model's geometry, and its workspace in a simulation.
+#include <string.h>
+
+#include "base/layout.h"
+#include "contact/softmin/softmin.h"
+
+#define FINENESS 4.0        // points along the least half length of a geom
+#define MOST_POINTS 4000.0  // about, of a geom whose spacing is not given
+
+static bool is_plane(const tgModel *m, int g) { return m->geom_type[g] == TG_GEOM_PLANE; }
+
+// pairs of the model between bodies that can move against each other
+static bool wanted(const tgModel *m, int p) {
+  int a = m->geom_body[m->pair_geom1[p]], b = m->geom_body[m->pair_geom2[p]];
+  return m->body_weld[a] != m->body_weld[b] && !(is_plane(m, m->pair_geom1[p]) && is_plane(m, m->pair_geom2[p]));
+}
+
+// sliding has one coefficient in all directions
+static tgStatus check_friction(const tgModel *m, int p, tgError *error) {
+  char a[128], b[128];
+  const tgReal *friction = m->pair_friction + 2 * p;
+  if (m->pair_condim[p] == 1 || tgRe(friction[0]) < 0 || tgRe(friction[0]) == tgRe(friction[1])) return TG_OK;
+  return tgi_error(error, TG_ERR_UNSUPPORTED, "The pair of %s and %s has friction %g and %g along its two tangents; this contact model has one coefficient.",
+                   tgi_model_label(m, TG_THING_GEOM, m->pair_geom1[p], a, sizeof a), tgi_model_label(m, TG_THING_GEOM, m->pair_geom2[p], b, sizeof b),
+                   tgRe(friction[0]), tgRe(friction[1]));
+}
+
+// mass of the tree that moves with geom g; infinite when nothing moves it
+static double tree_mass(const tgModel *m, int g) {
+  int body = m->geom_body[g];
+  double mass = 0;
+  if (m->body_weld[body] == 0) return INFINITY;
+  for (int b = 1; b < m->nbody; b++)
+    if (m->body_root[b] == m->body_root[body] && m->body_weld[b] != 0) mass += tgRe(m->body_mass[b]);
+  return mass;
+}
+
+// half lengths of a geom's bounding box, in its frame
+static void half_lengths(const tgModel *m, int g, double half[3]) {
+  for (int i = 0; i < 3; i++) half[i] = tgRe(m->geom_size[3 * g + i]);
+  switch (m->geom_type[g]) {
+    case TG_GEOM_SPHERE: half[1] = half[2] = half[0]; break;
+    case TG_GEOM_CAPSULE: half[2] = half[1] + half[0]; half[1] = half[0]; break;
+    case TG_GEOM_CYLINDER: half[2] = half[1]; half[1] = half[0]; break;
+    default: break;
+  }
+}
+
+static double spacing_of(const tgContact *c, int g) {
+  double half[3], least, area = 0;
+  if (c->options.spacing > 0) return c->options.spacing;
+  half_lengths(c->model, g, half);
+  least = fmin(half[0], fmin(half[1], half[2]));
+  for (int i = 0; i < 3; i++) area += 8 * half[i] * half[(i + 1) % 3];
+  return fmax(least / FINENESS, sqrt(area / MOST_POINTS));
+}
+
+static tgStatus make_cloud(const tgContact *c, int g, tgCloud *cloud, tgError *error) {
+  const tgModel *m = c->model;
+  char label[128];
+  double size[3];
+  tgError why = {.status = TG_OK};
+  if (m->geom_type[g] == TG_GEOM_MESH)
+    return tgi_error(error, TG_ERR_UNSUPPORTED, "%s is a mesh, which this contact model cannot express.", tgi_model_label(m, TG_THING_GEOM, g, label, sizeof label));
+  for (int i = 0; i < 3; i++) size[i] = tgRe(m->geom_size[3 * g + i]);
+  tgStatus status = tgi_cloud_primitive((tgGeomType)m->geom_type[g], size, is_plane(m, g) ? 1 : spacing_of(c, g), &c->alloc, cloud, &why);
+  if (status >= 0) return TG_OK;
+  return tgi_error(error, status, "%s: %s", tgi_model_label(m, TG_THING_GEOM, g, label, sizeof label), why.text);
+}
+
+static tgStatus add_pair(tgContact *c, tgiSoftmin *k, int p, tgError *error) {
+  const tgModel *m = c->model;
+  tgiSoftGeoms *g = &k->pair[k->npair];
+  int points = 0;
+  *g = (tgiSoftGeoms){.pair = p, .geom = {m->pair_geom1[p], m->pair_geom2[p]}, .mass = INFINITY, .spacing = INFINITY};
+  TG_TRY(check_friction(m, p, error));
+  for (int i = 0; i < 2; i++) {
+    tgCloud *cloud = &k->cloud[g->geom[i]];
+    if (cloud->n == 0) TG_TRY(make_cloud(c, g->geom[i], cloud, error));
+    g->mass = fmin(g->mass, tree_mass(m, g->geom[i]));
+    if (!cloud->flat) g->spacing = fmin(g->spacing, cloud->spacing);
+    points += cloud->n;
+  }
+  if (points > k->most_points) k->most_points = points;
+  k->npair++;
+  return TG_OK;
+}
+
+tgStatus tgi_softmin_prepare(tgContact *c, tgError *error) {
+  const tgModel *m = c->model;
+  tgiSoftmin *k = c->alloc.alloc(c->alloc.ctx, sizeof *k);
+  if (k == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the contact model.");
+  *k = (tgiSoftmin){.alloc = c->alloc};
+  c->data = k;
+  k->pair = c->alloc.alloc(c->alloc.ctx, tgi_size_mul((size_t)m->npair + 1, sizeof *k->pair));
+  k->cloud = c->alloc.alloc(c->alloc.ctx, tgi_size_mul((size_t)m->ngeom + 1, sizeof *k->cloud));
+  if (k->pair == NULL || k->cloud == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d pairs of geoms.", m->npair);
+  memset(k->cloud, 0, ((size_t)m->ngeom + 1) * sizeof *k->cloud);
+  for (int p = 0; p < m->npair; p++)
+    if (wanted(m, p)) TG_TRY(add_pair(c, k, p, error));
+  c->scratch = (6 * (size_t)k->most_points + 256) * sizeof(tgReal);
+  return TG_OK;
+}
+
+void tgi_softmin_release(tgContact *c) {
+  tgiSoftmin *k = c->data;
+  if (k == NULL) return;
+  tgAllocator a = k->alloc;
+  for (int g = 0; k->cloud != NULL && g < c->model->ngeom; g++)
+    if (k->cloud[g].n > 0) tgi_cloud_free(&k->cloud[g]);
+  a.free(a.ctx, k->cloud);
+  a.free(a.ctx, k->pair);
+  a.free(a.ctx, k);
+  c->data = NULL;
+}
+
+// ---- workspace ----
+
+static void place(const tgContact *c, tgLayout *l, tgiSoftminWork **work) {
+  const tgiSoftmin *k = c->data;
+  tgiSoftminWork *w = tgi_place(l, 1, sizeof *w);
+  tgiSoftPoints *geom = tgi_place(l, (size_t)c->model->ngeom, sizeof *geom);
+  tgReal *numbers = tgi_place(l, (size_t)k->most_points, sizeof *numbers);
+  double *height = tgi_place(l, (size_t)k->npair, sizeof *height);
+  for (int g = 0; g < c->model->ngeom; g++) {
+    size_t n = 3 * (size_t)k->cloud[g].n;
+    tgReal *p = tgi_place(l, n, sizeof *p), *normal = tgi_place(l, n, sizeof *normal);
+    if (geom != NULL) geom[g] = (tgiSoftPoints){.made = false, .p = p, .normal = normal};
+  }
+  *work = w;
+  if (w != NULL) *w = (tgiSoftminWork){.home = l->base, .geom = geom, .work = numbers, .height = height};
+}
+
+size_t tgi_softmin_bytes(const tgContact *c, const tgCapacity *z) {
+  (void)z;
+  tgLayout l = {.base = NULL};
+  tgiSoftminWork *w;
+  place(c, &l, &w);
+  return l.used;
+}
+
+tgiSoftminWork *tgi_softmin_work(tgSim *s) {
+  tgiSoftminWork *w = s->solver;
+  if (w->home == s->solver) return w;
+  tgLayout l = {.base = s->solver};
+  place(s->contact_model, &l, &w);
+  return w;
+}

@@ -1,0 +1,127 @@
+// softmin.c: the `softmin` model at the frames and velocities of a simulation.
+//
+// Based on: [softmin]; [math/softmin Numbers].
+#include "contact/softmin/softmin.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "math/spatial.h"
+
+#define STANDARD_GRAVITY 9.80665   // m/s^2: of the weight that the default stiffness is for
+#define SHARP 20.0                 // spacings to eps2 and eps3 by default
+
+#define PARAM(field, default_, least, most, unit, text) {#field, offsetof(tgContactOptions, field), default_, least, most, unit, text}
+static const tgContactParam param[] = {
+    PARAM(stiffness, 0, 0, 1e15, "N/m", "of a pair of geoms; 0: from the mass of the lighter tree"),
+    PARAM(eps1, 0, 0, 1e6, "m^2", "width of a surface's soft distance; 0: its spacing, squared"),
+    PARAM(eps2, 0, 0, 1e3, "m", "width over which points share the force; 0: a twentieth of the spacing"),
+    PARAM(eps3, 0, 0, 1e3, "m", "depth over which the force sets in; 0: a twentieth of the spacing"),
+    PARAM(dissipation_speed, 0.1, 1e-9, 1e9, "m/s", "closing speed that doubles the force"),
+    PARAM(spacing, 0, 0, 1e3, "m", "of a surface's points; 0: a quarter of the geom's least half length"),
+    PARAM(prune, 1e-13, 0, 0.1, "", "share of the force that points left out may have"),
+};
+
+// ---- geoms ----
+
+static bool same(const tgReal *a, const tgReal *b, int n) {
+  for (int i = 0; i < n; i++)
+    if (!tgZero(a[i] - b[i])) return false;
+  return true;
+}
+
+static const tgReal *size_of(const tgModel *m, int g) { return (m->geom_type[g] == TG_GEOM_MESH ? m->geom_scale : m->geom_size) + 3 * g; }
+
+static tgStatus begin(tgSim *s) {
+  const tgiSoftmin *k = tgi_softmin(s);
+  tgiSoftminWork *w = tgi_softmin_work(s);
+  for (int g = 0; g < s->m.ngeom; g++) {
+    const tgReal *size = size_of(&s->m, g);
+    tgiSoftPoints *geom = &w->geom[g];
+    if (k->cloud[g].n == 0 || (geom->made && same(geom->size, size, 3))) continue;
+    tgi_v3_copy(geom->size, size);
+    tgi_cloud_place(&k->cloud[g], size, geom->p, geom->normal, NULL);
+    geom->made = true;
+  }
+  return TG_OK;
+}
+
+// ---- pairs ----
+
+static tgReal or_derived(double given, double derived) { return given > 0 ? given : derived; }
+
+tgiSoftPair tgi_softmin_pair(tgSim *s, int i) {
+  const tgiSoftmin *k = tgi_softmin(s);
+  const tgiSoftGeoms *g = &k->pair[i];
+  const tgiSoftminWork *w = tgi_softmin_work(s);
+  const tgContactOptions *o = &s->contact_model->options;
+  tgiSoftPair p = {.eps2 = or_derived(o->eps2, g->spacing / SHARP)};
+  p.law = (tgiSoftLaw){.eps = or_derived(o->eps3, g->spacing / SHARP), .v_d = o->dissipation_speed, .v_s = o->stiction_speed,
+                       .paper = o->force_form == TG_FORCE_PAPER};
+  p.law.k = or_derived(o->stiffness, g->mass * STANDARD_GRAVITY / tgRe(p.law.eps));
+  p.law.mu = s->m.pair_condim[g->pair] == 1 ? 0 : tgi_pair_friction(&s->m, g->pair, 0, NULL);
+  for (int side = 0; side < 2; side++) {
+    int geom = g->geom[side];
+    const tgCloud *c = &k->cloud[geom];
+    p.side[side] = (tgiSoftSide){.surface = {.n = c->n, .p = w->geom[geom].p, .normal = w->geom[geom].normal, .eps1 = or_derived(o->eps1, c->spacing * c->spacing)},
+                                 .x = s->geom_xpos + 3 * geom, .R = s->geom_xmat + 9 * geom, .V = s->V + 6 * s->m.geom_body[geom], .flat = c->flat};
+  }
+  return p;
+}
+
+static tgStatus evaluate(tgSim *s, int order) {
+  const tgiSoftmin *k = tgi_softmin(s);
+  tgiSoftminWork *w = tgi_softmin_work(s);
+  s->nforce = k->npair;
+  s->info.least_distance = INFINITY;
+  for (int i = 0; i < k->npair; i++) {
+    tgiSoftPair p = tgi_softmin_pair(s, i);
+    tgPairForce *f = &s->force[i];
+    f->body1 = s->m.geom_body[k->pair[i].geom[0]];
+    f->body2 = s->m.geom_body[k->pair[i].geom[1]];
+    w->height[i] = tgi_soft_pair_plain(&p, order > 0, w->work, f);
+    s->info.least_distance = fmin(s->info.least_distance, w->height[i]);
+  }
+  return TG_OK;
+}
+
+static int terms(const tgContact *c) { return ((const tgiSoftmin *)c->data)->npair; }
+
+static const char *term_label(const tgSim *s, int i, char *text, size_t size) {
+  char a[128], b[128];
+  const tgiSoftGeoms *g = &tgi_softmin(s)->pair[i];
+  snprintf(text, size, "%s and %s", tgi_model_label(&s->m, TG_THING_GEOM, g->geom[0], a, sizeof a), tgi_model_label(&s->m, TG_THING_GEOM, g->geom[1], b, sizeof b));
+  return text;
+}
+
+static void ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info) {
+  const tgModel *m = &s->m;
+  const tgiSoftmin *k = tgi_softmin(s);
+  if (p->geom_friction == NULL) return;
+  for (int i = 0; i < k->npair; i++) {
+    const tgiSoftGeoms *g = &k->pair[i];
+    int geom;
+    tgi_pair_friction(m, g->pair, 0, &geom);
+    if (m->pair_condim[g->pair] != 1 && geom >= 0 && m->geom_priority[g->geom[0]] == m->geom_priority[g->geom[1]])
+      tgi_equal_numbers(m, g->geom[0], g->geom[1], m->geom_friction, "friction", info);
+  }
+}
+
+static const tgForceModel force = {
+    .terms = terms,
+    .begin = begin,
+    .evaluate = evaluate,
+    .parameters = tgi_softmin_parameters,
+    .term_label = term_label,
+};
+
+const tgContactModel tgi_softmin_model = {
+    .word = "softmin",
+    .param = param,
+    .nparam = sizeof param / sizeof *param,
+    .solver_bytes = tgi_softmin_bytes,
+    .prepare = tgi_softmin_prepare,
+    .release = tgi_softmin_release,
+    .param_ties = ties,
+    .force = &force,
+};

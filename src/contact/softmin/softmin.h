@@ -1,0 +1,51 @@
+// softmin.h: the `softmin` contact model: contact as a force field in closed form between surfaces of oriented points.
+//
+// Based on: [softmin]; [math/softmin].
+#ifndef TG_CONTACT_SOFTMIN_SOFTMIN_H
+#define TG_CONTACT_SOFTMIN_SOFTMIN_H
+
+#include "contact/contact.h"
+#include "contact/softmin/pair.h"
+#include "geom/cloud.h"
+
+extern const tgContactModel tgi_softmin_model;
+
+/// Two geoms at work.
+typedef struct tgiSoftGeoms {
+  int pair, geom[2];        ///< of the model
+  double mass;              ///< of the lighter of the two trees, that the stiffness goes by [kg]
+  double spacing;           ///< of the finer surface [m]
+} tgiSoftGeoms;
+
+/// tgContact.data, const.
+typedef struct tgiSoftmin {
+  tgAllocator alloc;
+  int npair, most_points;   ///< points of the largest two surfaces together
+  tgiSoftGeoms *pair;
+  tgCloud *cloud;           ///< ngeom, at the model's sizes; n is 0 where the geom is in no pair
+} tgiSoftmin;
+
+/// A geom's points in a simulation.
+typedef struct tgiSoftPoints { bool made; tgReal size[3], *p, *normal; } tgiSoftPoints;
+
+/// s->solver.
+typedef struct tgiSoftminWork {
+  void *home;               ///< s->solver when placed
+  tgiSoftPoints *geom;      ///< ngeom
+  tgReal *work;             ///< of one pair
+  double *height;           ///< npair: least soft distance of the last evaluate [m]
+} tgiSoftminWork;
+
+static inline const tgiSoftmin *tgi_softmin(const tgSim *s) { return (const tgiSoftmin *)s->contact_model->data; }
+/// The workspace, placed.
+tgiSoftminWork *tgi_softmin_work(tgSim *s);
+/// Pair i at the frames and velocities at hand.
+tgiSoftPair tgi_softmin_pair(tgSim *s, int i);
+/// p += what a pair's forces cost in its numbers (tgForceModel.parameters).
+tgStatus tgi_softmin_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p);
+
+tgStatus tgi_softmin_prepare(tgContact *c, tgError *error);
+void tgi_softmin_release(tgContact *c);
+size_t tgi_softmin_bytes(const tgContact *c, const tgCapacity *z);
+
+#endif

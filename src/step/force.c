@@ -1,0 +1,185 @@
+// force.c: a step of a force model. See force.h.
+#include "step/force.h"
+
+#include <string.h>
+
+#include "dyn/dynamics.h"
+#include "math/quat.h"
+#include "step/objective.h"
+
+static const tgiTableau one = {.n = 1, .share = {1}};
+static const tgiTableau four = {.n = 4, .at = {0, 0.5, 0.5, 1}, .share = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6}};
+
+const tgiTableau *tgi_force_tableau(const tgSim *s) { return s->contact_model->stages == 4 ? &four : &one; }
+
+static tgStatus no_room(tgSim *s) { return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat."); }
+
+// ---- rate of the chart ----
+
+void tgi_force_rate(const tgModel *m, const tgReal *w, const tgReal *v, tgReal *out) {
+  for (int d = 0; d < m->nv; d++) out[d] = v[d];
+  for (int j = 0; j < m->njnt; j++) {
+    int adr, d = tgi_rotation_dof(m, j, &adr);
+    tgReal J[9];
+    if (d < 0) continue;
+    tgi_so3_jr_inv(J, w + d);
+    tgi_m3_mulv(out + d, J, v + d);
+  }
+}
+
+void tgi_force_rate_vjp(const tgModel *m, const tgReal *w, const tgReal *v, const tgReal *x, tgReal *gw, tgReal *gv) {
+  for (int d = 0; d < m->nv; d++)
+    if (m->dof_grpnum[d] == 1) gv[d] += x[d];
+  for (int j = 0; j < m->njnt; j++) {
+    int adr, d = tgi_rotation_dof(m, j, &adr);
+    tgReal J[9], t[3];
+    if (d < 0) continue;
+    tgi_so3_jr_inv(J, w + d);
+    tgi_m3_tmulv(t, J, x + d);
+    tgi_v3_add(gv + d, gv + d, t);
+    tgi_so3_jr_inv_d(t, w + d, x + d, v + d);
+    tgi_v3_add(gw + d, gw + d, t);
+  }
+}
+
+void tgi_force_rate_jacobian(const tgModel *m, const tgReal *w, const tgReal *v, int n, const tgReal *W, const tgReal *V, tgReal *out) {
+  memcpy(out, V, (size_t)m->nv * (size_t)n * sizeof *out);
+  for (int j = 0; j < m->njnt; j++) {
+    int adr, d = tgi_rotation_dof(m, j, &adr);
+    tgReal J[9], D[9];
+    if (d < 0) continue;
+    tgi_so3_jr_inv(J, w + d);
+    for (int r = 0; r < 3; r++) {
+      tgReal e[3] = {0};
+      e[r] = 1;
+      tgi_so3_jr_inv_d(D + 3 * r, w + d, e, v + d);
+    }
+    for (int c = 0; c < n; c++)
+      for (int r = 0; r < 3; r++) {
+        tgReal sum = 0;
+        for (int k = 0; k < 3; k++) sum += J[3 * r + k] * V[(d + k) * n + c] + D[3 * r + k] * W[(d + k) * n + c];
+        out[(d + r) * n + c] = sum;
+      }
+  }
+}
+
+// ---- stages ----
+
+void tgi_force_wrenches(const tgSim *s, tgReal *wrench) {
+  for (int i = 0; i < 6 * s->m.nbody; i++) wrench[i] = 0;
+  for (int i = 0; i < s->nforce; i++) {
+    const tgPairForce *f = &s->force[i];
+    tgi_sp_axpy(wrench + 6 * f->body1, 1, f->w);
+    tgi_sp_axpy(wrench + 6 * f->body2, 1, f->w + 6);
+  }
+}
+
+// frames, smooth dynamics and factor at stage i
+static tgStatus smooth_stage(tgSim *s, int i) {
+  const tgModel *m = &s->m;
+  const tgReal *q = s->stage_q + i * m->nq, *v = s->stage_v + i * m->nv;
+  tgi_kinematics(s, q);
+  tgi_inertias(s);
+  tgi_mass_matrix(s);
+  tgi_velocities(s, v);
+  tgi_bias(s);
+  tgi_actuation(s, q, v);
+  tgi_passive(s, q, v);
+  for (int d = 0; d < m->nv; d++) s->tau[d] = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_passive[d];
+  tgi_step_matrix(s, s->h, tgi_force_implicit(s));
+  if (tgi_factor(m, s->Mh, s->L)) return TG_OK;
+  return tgi_error(&s->error, TG_ERR_INVALID, "The mass matrix is not positive definite at this pose; look for bodies without mass or inertia that a joint moves.");
+}
+
+tgStatus tgi_force_stage(tgSim *s, int i, int order) {
+  TG_TRY(smooth_stage(s, i));
+  return s->contact_model->kind->force->evaluate(s, order);
+}
+
+// a of stage i, whose frames and forces are at hand
+static tgStatus acceleration(tgSim *s, int i) {
+  const tgModel *m = &s->m;
+  const tgReal *q = s->stage_q + i * m->nq, *v = s->stage_v + i * m->nv;
+  tgReal *a = s->stage_a + i * m->nv;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *sum = tgi_stack_real(s, 6 * (size_t)m->nbody);
+  if (sum == NULL) return no_room(s);
+  tgi_force_wrenches(s, sum);
+  for (int b = m->nbody - 1; b > 0; b--) tgi_sp_axpy(sum + 6 * m->body_parent[b], 1, sum + 6 * b);
+  bool implicit = tgi_force_implicit(s);
+  for (int d = 0; d < m->nv; d++) {
+    a[d] = s->tau[d] - s->bias[d] + tgi_sp_dot(s->S + 6 * d, sum + 6 * m->dof_body[d]);
+    if (implicit) a[d] -= s->h * m->jnt_stiffness[m->dof_jnt[d]] * v[d];
+  }
+  tgi_joint_forces(s, q, v, a);
+  tgi_factor_solve(m, s->L, a);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// coordinates and velocities of stage i > 0 from the stage before
+static void next_stage(tgSim *s, int i, double at) {
+  const tgModel *m = &s->m;
+  int nv = m->nv;
+  tgReal *w = s->stage_w + i * nv, *v = s->stage_v + i * nv;
+  const tgReal *a = s->stage_a + (i - 1) * nv;
+  tgi_force_rate(m, s->stage_w + (i - 1) * nv, s->stage_v + (i - 1) * nv, w);
+  for (int d = 0; d < nv; d++) {
+    w[d] *= at * s->h;
+    v[d] = s->v0[d] + at * s->h * a[d];
+  }
+  tg_model_integrate(m, s->q0, w, s->stage_q + i * m->nq);
+}
+
+static tgStatus finish(tgSim *s, const tgiTableau *t) {
+  const tgModel *m = &s->m;
+  int nv = m->nv;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *rate = tgi_stack_real(s, (size_t)nv);
+  if (rate == NULL) return no_room(s);
+  for (int d = 0; d < nv; d++) {
+    s->v1[d] = s->v0[d];
+    s->step_w[d] = 0;
+  }
+  for (int i = 0; i < t->n; i++) {
+    tgi_force_rate(m, s->stage_w + i * nv, s->stage_v + i * nv, rate);
+    for (int d = 0; d < nv; d++) {
+      s->v1[d] += s->h * t->share[i] * s->stage_a[i * nv + d];
+      s->step_w[d] += s->h * t->share[i] * rate[d];
+    }
+  }
+  for (int d = 0; d < nv && tgi_force_symplectic(s); d++) s->step_w[d] = s->h * s->v1[d];
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// wrenches of all pairs, kept while later stages are evaluated
+static void copy_wrenches(tgSim *s, tgReal *kept, bool back) {
+  for (int i = 0; i < s->nforce; i++)
+    for (int k = 0; k < 12; k++) *(back ? &s->force[i].w[k] : &kept[12 * i + k]) = *(back ? &kept[12 * i + k] : &s->force[i].w[k]);
+}
+
+tgStatus tgi_force_step(tgSim *s, double h) {
+  const tgModel *m = &s->m;
+  const tgiTableau *t = tgi_force_tableau(s);
+  size_t mark = tgi_stack_mark(s);
+  tgReal *kept = tgi_stack_real(s, 12 * (size_t)s->contact_model->nforce + 1);
+  if (kept == NULL) return no_room(s);
+  s->h = h;
+  s->ncon = s->nrow = s->nisland = 0;
+  memcpy(s->stage_q, s->q0, (size_t)m->nq * sizeof(tgReal));
+  memcpy(s->stage_v, s->v0, (size_t)m->nv * sizeof(tgReal));
+  memset(s->stage_w, 0, (size_t)m->nv * sizeof(tgReal));
+  TG_TRY(s->contact_model->kind->force->begin(s));
+  for (int i = 0; i < t->n; i++) {
+    if (i > 0) next_stage(s, i, t->at[i]);
+    TG_TRY(tgi_force_stage(s, i, 0));
+    if (i == 0) copy_wrenches(s, kept, false);
+    TG_TRY(acceleration(s, i));
+  }
+  TG_TRY(finish(s, t));
+  if (t->n > 1) TG_TRY(smooth_stage(s, 0));
+  copy_wrenches(s, kept, true);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}

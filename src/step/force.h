@@ -1,0 +1,58 @@
+// force.h: the stepper of force models: accelerations in closed form, no iteration.
+//
+// Based on: [softmin] eqs. (24), (25); [math/softmin Step]. Stages i of coordinates q_i = q0 (+) w_i and velocities v_i, with the contact wrenches f,
+//   M(q_i) a_i = tau(q_i, v_i, u) + joints(q_i, v_i) + J' f(q_i, v_i) - c(q_i, v_i).
+//   euler      one stage, at (q0, v0); v' = v0 + h a, w' = h v'. Joint damping and stiffness at the end of the step: (M + h D + h^2 K) a = .. - h K v.
+//   explicit   one stage; v' = v0 + h a, w' = h v0.
+//   rk4        four. With w_i in the exponential chart at q0, where dw/dt = E(w) v, E = Jr^-1 for rotations and 1 else, the classical scheme for (w, v)
+//              is of order 4 in the rotations too.
+#ifndef TG_STEP_FORCE_H
+#define TG_STEP_FORCE_H
+
+#include "contact/contact.h"
+#include "sim/param.h"
+
+enum { TGI_MOST_STAGES = 4 };
+
+/// The sim's contact model is a force.
+static inline bool tgi_forced(const tgSim *s) { return s->contact_model != NULL && s->contact_model->stages > 0; }
+/// Joint damping and stiffness are taken at the end of the step.
+static inline bool tgi_force_implicit(const tgSim *s) {
+  return s->contact_model->options.integrator == TG_INTEGRATOR_EULER && !s->contact_model->options.explicit_damping;
+}
+/// Positions go by the velocity after the step.
+static inline bool tgi_force_symplectic(const tgSim *s) {
+  return s->contact_model->options.integrator == TG_INTEGRATOR_EULER && s->contact_model->options.symplectic;
+}
+/// Where stage i is, in steps, and its share of the step's rate.
+typedef struct tgiTableau { int n; double at[TGI_MOST_STAGES], share[TGI_MOST_STAGES]; } tgiTableau;
+const tgiTableau *tgi_force_tableau(const tgSim *s);
+
+/// v1 and step_w from (q0, v0); the frames are then those of q0 again, and s->force has the wrenches there. Fills s->info.
+tgStatus tgi_force_step(tgSim *s, double h);
+/// Frames, smooth dynamics, factor of the step matrix and contact forces at stage i; order as tgForceModel.evaluate.
+tgStatus tgi_force_stage(tgSim *s, int i, int order);
+/// wrench (nbody x 6) = the contact forces, summed over each body's pairs.
+void tgi_force_wrenches(const tgSim *s, tgReal *wrench);
+/// out (nv) = E(w) v; and with x = dL/dout, gw += its adjoint in w, gv += that in v.
+void tgi_force_rate(const tgModel *m, const tgReal *w, const tgReal *v, tgReal *out);
+void tgi_force_rate_vjp(const tgModel *m, const tgReal *w, const tgReal *v, const tgReal *x, tgReal *gw, tgReal *gv);
+/// out (nv x n) = E(w) V + d(E(w) v)/dw W, V and W nv x n, row-major; out must be neither.
+void tgi_force_rate_jacobian(const tgModel *m, const tgReal *w, const tgReal *v, int n, const tgReal *W, const tgReal *V, tgReal *out);
+
+/// Adjoint of the last step: adds to gq, gv (nv), gu (nu) and p (gu, p may be NULL) what xq = dL/dq' and xv = dL/dv' (either may be NULL) are in the
+/// state before it, the controls and the parameters. ties counts clamps met.
+tgStatus tgi_force_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *ties);
+/// Its dense derivative, D (2 nv x (2 nv + nu)): rows q', v', columns q, v, u. Shares no derivative code with the adjoint beyond the forces' own.
+tgStatus tgi_force_jacobian(tgSim *s, tgReal *D, int *ties);
+
+// ---- joints.c ----
+
+/// qfrc (nv) += limits and dry friction of joints and tendons.
+void tgi_joint_forces(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *qfrc);
+/// Dq, Dv (nv x nv) += its derivatives.
+void tgi_joint_forces_d(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv);
+/// Adjoint: gq += Dq' x, gv += Dv' x, p (may be NULL) likewise.
+void tgi_joint_forces_vjp(const tgSim *s, const tgReal *q, const tgReal *v, const tgReal *x, tgReal *gq, tgReal *gv, tgParamGrad *p);
+
+#endif

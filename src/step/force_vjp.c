@@ -1,0 +1,179 @@
+// force_vjp.c: the adjoint of a step of a force model, exact, stage by stage backwards. Shares no derivative code with force_jacobian.c beyond the
+// contact forces' own X and Y.
+//
+// Based on: [math/softmin Gradient]. With lambda = Mh^-1 abar of a stage,
+//   lambda . [tau + joints - ID(q, v, a) + J' f]   is what its state, controls and parameters move;
+//   contact: with twists Z = J lambda held, fX = X'Z and fY = Y'Z on the bodies, the latter against dV = J dv + (dJ) v:
+//   gq_d += S_d . sum (fX + (V - Vp_d) x* fY),   gv_d += S_d . sum fY,   sums over all that d moves.
+#include "dyn/dynamics.h"
+#include "step/force.h"
+
+static tgStatus no_room(tgSim *s) {
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
+}
+
+typedef struct Out { tgReal *gq, *gv, *gu; tgParamGrad *p; int *ties; } Out;
+
+// contact forces of the stage at hand
+static tgStatus contact_vjp(tgSim *s, const tgReal *lambda, const Out *o) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s), n = 6 * (size_t)m->nbody;
+  tgReal *Z = tgi_stack_real(s, n), *fX = tgi_stack_real(s, n), *fY = tgi_stack_real(s, n), t[6];
+  if (Z == NULL || fX == NULL || fY == NULL) return no_room(s);
+  for (size_t i = 0; i < n; i++) Z[i] = fX[i] = fY[i] = 0;
+  for (int b = 1; b < m->nbody; b++) {
+    tgi_sp_copy(Z + 6 * b, Z + 6 * m->body_parent[b]);
+    for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(Z + 6 * b, lambda[d], s->S + 6 * d);
+  }
+  for (int i = 0; i < s->nforce; i++) {
+    const tgPairForce *f = &s->force[i];
+    const int body[2] = {f->body1, f->body2};
+    for (int r = 0; r < 12; r++) {
+      tgReal z = Z[6 * body[r / 6] + r % 6];
+      for (int c = 0; c < 12; c++) {
+        fX[6 * body[c / 6] + c % 6] += z * f->X[12 * r + c];
+        fY[6 * body[c / 6] + c % 6] += z * f->Y[12 * r + c];
+      }
+    }
+  }
+  if (o->p != NULL) {
+    TG_TRY(s->contact_model->kind->force->parameters(s, Z, o->p));
+    for (int b = 1; b < m->nbody; b++) tgi_param_pose(o->p, b, fX + 6 * b);
+  }
+  for (int b = m->nbody - 1; b > 0; b--) {
+    tgi_sp_cross_f(t, s->V + 6 * b, fY + 6 * b);
+    tgi_sp_axpy(fX + 6 * b, 1, t);
+  }
+  for (int b = m->nbody - 1; b > 0; b--) {
+    for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) {
+      tgi_sp_cross_f(t, s->Vp + 6 * d, fY + 6 * b);
+      o->gq[d] += tgi_sp_dot(s->S + 6 * d, fX + 6 * b) - tgi_sp_dot(s->S + 6 * d, t);
+      o->gv[d] += tgi_sp_dot(s->S + 6 * d, fY + 6 * b);
+      if (o->p == NULL) continue;
+      for (int i = 0; i < 6; i++) t[i] = s->vel[d] * fY[6 * b + i];
+      tgi_param_axis(o->p, d, t);
+    }
+    tgi_sp_axpy(fX + 6 * m->body_parent[b], 1, fX + 6 * b);
+    tgi_sp_axpy(fY + 6 * m->body_parent[b], 1, fY + 6 * b);
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// what is taken at the step's end: -lambda . ((h D + h^2 K) a + h K v)
+static void implicit_vjp(const tgSim *s, const tgReal *v, const tgReal *a, const tgReal *lambda, const Out *o) {
+  const tgModel *m = &s->m;
+  double h = s->h;
+  for (int d = 0; d < m->nv; d++) {
+    tgReal K = m->jnt_stiffness[m->dof_jnt[d]];
+    o->gv[d] -= h * K * lambda[d];
+    if (o->p == NULL) continue;
+    if (o->p->dof_damping != NULL) o->p->dof_damping[d] -= h * lambda[d] * a[d];
+    if (o->p->jnt_stiffness != NULL) o->p->jnt_stiffness[m->dof_jnt[d]] -= lambda[d] * h * (h * a[d] + v[d]);
+    if (o->p->opt_timestep != NULL) o->p->opt_timestep[0] -= lambda[d] * ((m->dof_damping[d] + 2 * h * K) * a[d] + K * v[d]);
+  }
+}
+
+// of a_i of stage i: abar (nv) is spoilt
+static tgStatus stage_vjp(tgSim *s, int i, tgReal *abar, const Out *o) {
+  const tgModel *m = &s->m;
+  const tgReal *q = s->stage_q + i * m->nq, *v = s->stage_v + i * m->nv, *a = s->stage_a + i * m->nv;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody), *w = tgi_stack_real(s, (size_t)m->nv);
+  if (wrench == NULL || w == NULL) return no_room(s);
+  TG_TRY(tgi_force_stage(s, i, 1));
+  tgi_factor_solve(m, s->L, abar);
+  tgi_force_wrenches(s, wrench);
+  for (int d = 0; d < m->nv; d++) w[d] = -abar[d];
+  TG_TRY(tgi_inverse_vjp(s, a, wrench, w, o->gq, o->gv, o->p));
+  TG_TRY(tgi_forces_vjp(s, q, v, abar, o->gq, o->gv, o->gu, o->p, o->ties));
+  tgi_joint_forces_vjp(s, q, v, abar, o->gq, o->gv, o->p);
+  TG_TRY(contact_vjp(s, abar, o));
+  if (tgi_force_implicit(s)) implicit_vjp(s, v, a, abar, o);
+  if (o->p != NULL) tgi_place_vjp(s, q, o->p, NULL);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+static void add_h(const Out *o, tgReal x) {
+  if (o->p != NULL && o->p->opt_timestep != NULL) o->p->opt_timestep[0] += x;
+}
+
+// x . y
+static tgReal dot(int n, const tgReal *x, const tgReal *y) {
+  tgReal sum = 0;
+  for (int i = 0; i < n; i++) sum += x[i] * y[i];
+  return sum;
+}
+
+typedef struct Bars { tgReal *w, *v, *a, *end_w, *end_v, *rate, *next_a, *next_rate, *q; } Bars;
+
+static bool take(tgSim *s, Bars *b) {
+  size_t n = (size_t)s->m.nv;
+  tgReal *all = tgi_stack_real(s, 9 * n);
+  if (all == NULL) return false;
+  for (size_t i = 0; i < 9 * n; i++) all[i] = 0;
+  *b = (Bars){all, all + n, all + 2 * n, all + 3 * n, all + 4 * n, all + 5 * n, all + 6 * n, all + 7 * n, all + 8 * n};
+  return true;
+}
+
+// stage i, with what the end of the step (share) and the stage after it (at_next) take of its rates
+static tgStatus back(tgSim *s, int i, const tgiTableau *t, Bars *b, Out *o, tgReal *gq, tgReal *gv) {
+  const tgModel *m = &s->m;
+  int nv = m->nv;
+  double h = s->h, at_next = i + 1 < t->n ? t->at[i + 1] : 0;
+  const tgReal *w = s->stage_w + i * nv, *v = s->stage_v + i * nv, *a = s->stage_a + i * nv;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *rate = tgi_stack_real(s, (size_t)nv);
+  if (rate == NULL) return no_room(s);
+  tgi_force_rate(m, w, v, rate);
+  for (int d = 0; d < nv; d++) {
+    b->rate[d] = h * (t->share[i] * b->end_w[d] + at_next * b->next_rate[d]);
+    b->a[d] = h * (t->share[i] * b->end_v[d] + at_next * b->next_a[d]);
+    b->w[d] = b->v[d] = b->q[d] = 0;
+  }
+  add_h(o, t->share[i] * (dot(nv, rate, b->end_w) + dot(nv, a, b->end_v)) + at_next * (dot(nv, rate, b->next_rate) + dot(nv, a, b->next_a)));
+  tgi_force_rate_vjp(m, w, v, b->rate, b->w, b->v);
+  o->gq = b->q;
+  o->gv = b->v;
+  TG_TRY(stage_vjp(s, i, b->a, o));
+  tgi_integrate_vjp(m, w, b->q, gq, b->w);
+  for (int d = 0; d < nv; d++) {
+    gv[d] += b->v[d];
+    // of this stage's own w and v, which the stage before makes
+    b->next_rate[d] = b->w[d];
+    b->next_a[d] = b->v[d];
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+static tgStatus force_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *gq, tgReal *gv, Out *o) {
+  const tgModel *m = &s->m;
+  const tgiTableau *t = tgi_force_tableau(s);
+  int nv = m->nv;
+  Bars b;
+  if (!take(s, &b)) return no_room(s);
+  TG_TRY(s->contact_model->kind->force->begin(s));
+  for (int d = 0; d < nv; d++) b.end_v[d] = xv != NULL ? xv[d] : 0;
+  if (xq != NULL) tgi_integrate_vjp(m, s->step_w, xq, gq, b.end_w);
+  if (tgi_force_symplectic(s)) {
+    add_h(o, dot(nv, s->v1, b.end_w));
+    for (int d = 0; d < nv; d++) {
+      b.end_v[d] += s->h * b.end_w[d];
+      b.end_w[d] = 0;
+    }
+  }
+  for (int d = 0; d < nv; d++) gv[d] += b.end_v[d];
+  for (int i = t->n - 1; i >= 0; i--) TG_TRY(back(s, i, t, &b, o, gq, gv));
+  return TG_OK;
+}
+
+tgStatus tgi_force_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *ties) {
+  size_t mark = tgi_stack_mark(s);
+  Out o = {.gu = gu, .p = p, .ties = ties};
+  tgStatus status = force_vjp(s, xq, xv, gq, gv, &o);
+  if (status == TG_ERR_CAPACITY) no_room(s);
+  tgi_stack_free(s, mark);
+  return status;
+}
