@@ -9,7 +9,7 @@
 
 tgContactOptions tg_contact_default(void) {
   return (tgContactOptions){.size = sizeof(tgContactOptions), .erp = 0.2, .symplectic = true, .restitution_speed = 1e-3, .mu = 1e-6, .eps = 0.5,
-                             .slip_speed = 1e-3, .friction_range = 0.1, .local_range = 0.01, .limit_range = 0.1, .threads = 1, .dissipation_speed = 0.1,
+                             .slip_speed = 1e-3, .friction_range = 0.1, .local_range = 0.01, .limit_range = 0.1, .threads = 1, .dissipation_speed = 0.5,
                              .stiction_speed = 0.05, .limit_frequency = 200, .prune = 1e-13};
 }
 

@@ -269,13 +269,17 @@ static tgStatus resolve_receding(const tgTask *t, tgError *error) {
   return TG_OK;
 }
 
-// what the potential models take
-static void potential_options(const YamlOptions *o, tgContactOptions *c) {
-  const double *given[] = {o->mu, o->eps, o->slip_speed, o->friction_range, o->local_range, o->limit_range};
-  double *number[] = {&c->mu, &c->eps, &c->slip_speed, &c->friction_range, &c->local_range, &c->limit_range};
+// what potential and force models take
+static void field_options(const YamlOptions *o, tgContactOptions *c) {
+  const double *given[] = {o->mu, o->eps, o->slip_speed, o->friction_range, o->local_range, o->limit_range, o->stiffness, o->eps1, o->eps2, o->eps3, o->dissipation_speed,
+                           o->stiction_speed, o->spacing, o->prune, o->limit_frequency};
+  double *number[] = {&c->mu, &c->eps, &c->slip_speed, &c->friction_range, &c->local_range, &c->limit_range, &c->stiffness, &c->eps1, &c->eps2, &c->eps3, &c->dissipation_speed,
+                      &c->stiction_speed, &c->spacing, &c->prune, &c->limit_frequency};
   for (size_t i = 0; i < sizeof given / sizeof *given; i++)
     if (given[i] != NULL) *number[i] = *given[i];
-  c->hierarchy = o->hierarchy;
+  c->hierarchy = o->form == YAML_FORM_PAPER ? TG_HIERARCHY_PAPER : o->form == YAML_FORM_BRUTE ? TG_HIERARCHY_BRUTE : TG_HIERARCHY_MOMENT;
+  c->force_form = o->form == YAML_FORM_PAPER ? TG_FORCE_PAPER : TG_FORCE_CONSISTENT;
+  c->integrator = o->integrator;
   c->friction_form = o->friction;
   c->long_range = o->long_range;
   if (o->threads > 0) c->threads = o->threads;
@@ -305,7 +309,7 @@ static tgContactOptions file_options(const tgTask *t) {
   if (o != NULL && o->restitution_speed != NULL) c.restitution_speed = *o->restitution_speed;
   if (o != NULL) c.explicit_damping = o->explicit_damping;
   if (o != NULL) c.bounce_gradient = o->bounce_gradient;
-  if (o != NULL) potential_options(o, &c);
+  if (o != NULL) field_options(o, &c);
   c.aware_gradient = t->yaml->optimizer.aware != 0;
   return c;
 }

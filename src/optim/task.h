@@ -19,11 +19,16 @@ typedef enum tgMethod {
 typedef enum tgBasis { TG_BASIS_STEPS, TG_BASIS_SINES } tgBasis;
 typedef enum tgInitialPart { TG_INITIAL_POSITION, TG_INITIAL_VELOCITY } tgInitialPart;
 
+// forms of the sums and forces of several contact models, of which `paper` is one of each
+typedef enum YamlForm { YAML_FORM_DEFAULT, YAML_FORM_MOMENT, YAML_FORM_PAPER, YAML_FORM_BRUTE, YAML_FORM_CONSISTENT } YamlForm;
+
 // what the file says, in its own order (filled by libcyaml; a pointer is NULL where the file is silent)
 typedef struct YamlOptions {
   double *erp; bool *symplectic, explicit_damping, bounce_gradient; double *restitution_speed;
   double *mu, *eps, *slip_speed, *friction_range, *local_range, *limit_range;
-  tgHierarchy hierarchy;
+  double *stiffness, *eps1, *eps2, *eps3, *dissipation_speed, *stiction_speed, *spacing, *prune, *limit_frequency;
+  YamlForm form;
+  tgIntegrator integrator;
   tgFrictionForm friction;
   tgLongRange long_range;
   int threads;

@@ -20,7 +20,9 @@ static const cyaml_strval_t method_words[] = {{"adam", TG_METHOD_ADAM}, {"descen
                                               {"lbfgs", TG_METHOD_LBFGS}, {"random", TG_METHOD_RANDOM}, {"cem", TG_METHOD_CEM},
                                               {"ilqr", TG_METHOD_ILQR}, {"gauss_newton", TG_METHOD_GAUSS_NEWTON}, {"bundle", TG_METHOD_BUNDLE},
                                               {"shooting", TG_METHOD_SHOOTING}};
-static const cyaml_strval_t hierarchy_words[] = {{"moment", TG_HIERARCHY_MOMENT}, {"paper", TG_HIERARCHY_PAPER}, {"brute", TG_HIERARCHY_BRUTE}};
+static const cyaml_strval_t form_words[] = {{"moment", YAML_FORM_MOMENT}, {"paper", YAML_FORM_PAPER}, {"brute", YAML_FORM_BRUTE},
+                                            {"consistent", YAML_FORM_CONSISTENT}};
+static const cyaml_strval_t integrator_words[] = {{"euler", TG_INTEGRATOR_EULER}, {"explicit", TG_INTEGRATOR_EXPLICIT}, {"rk4", TG_INTEGRATOR_RK4}};
 static const cyaml_strval_t friction_words[] = {{"slip", TG_FRICTION_SLIP}, {"plane", TG_FRICTION_PLANE}};
 static const cyaml_strval_t range_words[] = {{"both", TG_LONG_RANGE_BOTH}, {"backward", TG_LONG_RANGE_BACKWARD}, {"off", TG_LONG_RANGE_OFF}};
 static const cyaml_strval_t fill_words[] = {{"start", 0}, {"hold", 1}};   // whether the last control is held
@@ -40,10 +42,20 @@ static const cyaml_schema_field_t options_fields[] = {
     CYAML_FIELD_FLOAT_PTR("friction_range", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, friction_range),
     CYAML_FIELD_FLOAT_PTR("local_range", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, local_range),
     CYAML_FIELD_FLOAT_PTR("limit_range", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, limit_range),
-    CYAML_FIELD_ENUM("form", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, hierarchy, hierarchy_words, COUNT(hierarchy_words)),
+    CYAML_FIELD_ENUM("form", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, form, form_words, COUNT(form_words)),
     CYAML_FIELD_ENUM("friction", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, friction, friction_words, COUNT(friction_words)),
     CYAML_FIELD_ENUM("long_range", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, long_range, range_words, COUNT(range_words)),
     CYAML_FIELD_INT("threads", CYAML_FLAG_OPTIONAL, YamlOptions, threads),
+    CYAML_FIELD_FLOAT_PTR("stiffness", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, stiffness),
+    CYAML_FIELD_FLOAT_PTR("eps1", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, eps1),
+    CYAML_FIELD_FLOAT_PTR("eps2", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, eps2),
+    CYAML_FIELD_FLOAT_PTR("eps3", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, eps3),
+    CYAML_FIELD_FLOAT_PTR("dissipation_speed", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, dissipation_speed),
+    CYAML_FIELD_FLOAT_PTR("stiction_speed", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, stiction_speed),
+    CYAML_FIELD_FLOAT_PTR("spacing", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, spacing),
+    CYAML_FIELD_FLOAT_PTR("prune", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, prune),
+    CYAML_FIELD_FLOAT_PTR("limit_frequency", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, limit_frequency),
+    CYAML_FIELD_ENUM("integrator", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, integrator, integrator_words, COUNT(integrator_words)),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t horizon_fields[] = {
     CYAML_FIELD_INT("steps", CYAML_FLAG_DEFAULT, YamlHorizon, steps),

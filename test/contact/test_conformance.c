@@ -17,7 +17,13 @@ static Rig rig(tgsScene scene, const char *word) {
   return rig_of_model(m, word, NULL, &e);
 }
 
-// the scenes here start touching and are judged by impulses; models of potentials need them apart and have test_barrier and test_implicit
+// the scenes here start touching; models of potentials need them apart and have test_barrier and test_implicit
+static bool may_touch(int w, int scene) {
+  // forces between two large surfaces of points cost too much for all scenes here
+  return tgi_contact_table(w)->impulse != NULL || (tgi_contact_table(w)->force != NULL && (scene == TGS_BLOCK || scene == TGS_SPHERES));
+}
+// what is explicit needs smaller steps
+static double step_of(int w) { return tgi_contact_table(w)->force != NULL ? 0.002 : 0.005; }
 static bool by_impulses(int w) { return tgi_contact_table(w)->impulse != NULL; }
 
 static void test_table(void **state) {
@@ -63,20 +69,21 @@ static void test_unknown(void **state) {
 static void test_same_bits(void **state) {
   (void)state;
   for (int w = 0; tg_contact_words(w) != NULL; w++)
-    for (int scene = 0; by_impulses(w) && scene < TGS_COUNT; scene++) {
+    for (int scene = 0; scene < TGS_COUNT; scene++) {
+      if (!may_touch(w, scene)) continue;
       Rig a = rig((tgsScene)scene, tg_contact_words(w)), b = rig((tgsScene)scene, tg_contact_words(w));
       size_t nq = (size_t)a.m->nq * sizeof(tgReal), nv = (size_t)a.m->nv * sizeof(tgReal);
-      assert_int_equal(tgt_scene_state(a.s, (tgsScene)scene, 3, 0.005), TG_OK);
-      assert_int_equal(tgt_scene_state(b.s, (tgsScene)scene, 3, 0.005), TG_OK);
+      assert_int_equal(tgt_scene_state(a.s, (tgsScene)scene, 3, step_of(w)), TG_OK);
+      assert_int_equal(tgt_scene_state(b.s, (tgsScene)scene, 3, step_of(w)), TG_OK);
       assert_memory_equal(a.s->qpos, b.s->qpos, nq);
       void *snapshot = malloc(tg_sim_snapshot_size(a.s));
       tgReal *q = malloc(nq + nv);
       tg_sim_save(a.s, snapshot);
-      for (int i = 0; i < 20; i++) assert_int_equal(tg_sim_step(a.s, 0.005, NULL), TG_OK);
+      for (int i = 0; i < 20; i++) assert_int_equal(tg_sim_step(a.s, step_of(w), NULL), TG_OK);
       memcpy(q, a.s->qpos, nq);
       memcpy(q + a.m->nq, a.s->qvel, nv);
       assert_int_equal(tg_sim_restore(a.s, snapshot), TG_OK);
-      for (int i = 0; i < 20; i++) assert_int_equal(tg_sim_step(a.s, 0.005, NULL), TG_OK);
+      for (int i = 0; i < 20; i++) assert_int_equal(tg_sim_step(a.s, step_of(w), NULL), TG_OK);
       assert_memory_equal(q, a.s->qpos, nq);
       assert_memory_equal(q + a.m->nq, a.s->qvel, nv);
       free(snapshot);
@@ -90,7 +97,8 @@ static void test_same_bits(void **state) {
 static void test_physics(void **state) {
   (void)state;
   for (int w = 0; tg_contact_words(w) != NULL; w++)
-    for (int scene = 0; by_impulses(w) && scene < TGS_COUNT; scene++) {
+    for (int scene = 0; scene < TGS_COUNT; scene++) {
+      if (!may_touch(w, scene)) continue;
       Rig r = rig((tgsScene)scene, tg_contact_words(w));
       int nv = r.m->nv, nu = r.m->nu, nt = 2 * nv + nu;
       tgReal *D = malloc(sizeof(tgReal) * (size_t)(2 * nv * nt + 2 * nv + 2 * nt)), *g = D + 2 * nv * nt,
@@ -99,10 +107,10 @@ static void test_physics(void **state) {
       for (int k = 0; k < 10; k++) {
         tgStepInfo info;
         tgGradInfo grad;
-        assert_int_equal(tgt_scene_state(r.s, (tgsScene)scene, k, 0.005), TG_OK);
-        assert_int_equal(tg_sim_step(r.s, 0.005, &info), TG_OK);
+        assert_int_equal(tgt_scene_state(r.s, (tgsScene)scene, k, step_of(w)), TG_OK);
+        assert_int_equal(tg_sim_step(r.s, step_of(w), &info), TG_OK);
         assert_true(info.converged);
-        tgt_check_step(r.s, 1e-8);
+        if (by_impulses(w)) tgt_check_step(r.s, 1e-8);
         assert_int_equal(tg_sim_step_jacobian(r.s, D, &grad), TG_OK);
         assert_true(grad.converged);
         for (int i = 0; i < 2 * nv; i++) g[i] = tgt_normal(&random);

@@ -5,7 +5,7 @@
 #include "contact/softmin/softmin.h"
 
 #define FINENESS 4.0        // points along the least half length of a geom
-#define MOST_POINTS 4000.0  // about, of a geom whose spacing is not given
+#define MOST_POINTS 1000.0  // about, of a geom whose spacing is not given
 
 static bool is_plane(const tgModel *m, int g) { return m->geom_type[g] == TG_GEOM_PLANE; }
 

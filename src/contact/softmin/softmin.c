@@ -17,7 +17,7 @@ static const tgContactParam param[] = {
     PARAM(eps1, 0, 0, 1e6, "m^2", "width of a surface's soft distance; 0: its spacing, squared"),
     PARAM(eps2, 0, 0, 1e3, "m", "width over which points share the force; 0: a twentieth of the spacing"),
     PARAM(eps3, 0, 0, 1e3, "m", "depth over which the force sets in; 0: a twentieth of the spacing"),
-    PARAM(dissipation_speed, 0.1, 1e-9, 1e9, "m/s", "closing speed that doubles the force"),
+    PARAM(dissipation_speed, 0.5, 1e-9, 1e9, "m/s", "closing speed that doubles the force"),
     PARAM(spacing, 0, 0, 1e3, "m", "of a surface's points; 0: a quarter of the geom's least half length"),
     PARAM(prune, 1e-13, 0, 0.1, "", "share of the force that points left out may have"),
 };
