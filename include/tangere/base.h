@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-/// Scalar of every kernel. The complex build (tests only) differentiates by complex step.
+/// Scalar of every kernel. The complex build (tests, and inside the library: docs/decisions/0011) differentiates by complex step.
 #ifdef TG_COMPLEX
 typedef double _Complex tgReal;
 #else

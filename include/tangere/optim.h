@@ -46,7 +46,7 @@ TG_API void tg_task_start(const tgTask *task, uint64_t seed, double *x);
 TG_API tgStatus tg_task_set_parameters(const tgTask *task, const double *x, tgSim *sim);
 /// q0 (nq), v0 (nv) and controls (steps x nu) for decision variables x. Outputs may be NULL.
 TG_API void tg_task_expand(const tgTask *task, const double *x, double *q0, double *v0, double *u);
-/// Methods of this build: "adam", "descent", "lbfgs", "random", "cem", "ilqr", "gauss_newton", "bundle", "shooting" (where Ipopt was found); NULL past the end.
+/// Methods of this build: "adam", "descent", "lbfgs", "random", "cem", "ilqr", "gauss_newton", "bundle", "ddp", "shooting" (where Ipopt was found); NULL past the end.
 TG_API const char *tg_methods(int i);
 
 /// The rollout of a task, which must outlive it: evaluates the loss and its gradient. One thread at a time. tape_bytes as in
@@ -95,6 +95,7 @@ typedef struct tgOptimum {
   tgError error;
   bool reached;                    ///< the task's success criterion holds at the best iterate (true when it has none)
   int iterations;
+  int indefinite;                  ///< of ilqr and ddp: iterations whose control Hessian was not positive definite, so that a penalty was put on states
   long evaluations, simulations;   ///< simulations: rollouts, gradients counted as one
   double first_loss, best_loss, seconds;
   int n;

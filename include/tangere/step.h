@@ -63,6 +63,21 @@ TG_API tgStatus tg_sim_step_jacobian(tgSim *sim, tgReal *D, tgGradInfo *info);
 /// coordinates. One adjoint for each row; dp is overwritten. Errors as for the adjoint.
 TG_API tgStatus tg_sim_step_param_jacobian(tgSim *sim, tgParamGrad *dp, tgReal *D, tgGradInfo *info);
 
+/// How long steps of a force model may be at a state.
+typedef struct tgStepAdvice {
+  double h;                ///< largest step for which the stiffest mode met is stable [s]; infinite when nothing is stiff
+  double frequency;        ///< of that mode [rad/s]
+  double damping;          ///< its rate [1/s]
+  char reason[320];        ///< what it is: a contact, friction or limit, by the names of its geoms or joint; "" when h is infinite
+} tgStepAdvice;
+/// Advice at the sim's present (qpos, qvel): each pair alone, as if it carried the weight of the lighter body or, where more, its present force; limits
+/// and dry friction. A bound for one contact: several that act together may need less. Fields then hold values at that state. TG_ERR_UNSUPPORTED: the
+/// contact model is of another kind and has no explicit forces.
+TG_API tgStatus tg_sim_step_advice(tgSim *sim, tgStepAdvice *advice);
+/// Inverse dynamics with contact at the present (qpos, qvel): tau (nv) = M qacc + c - contact forces - limits - dry friction, what actuators, springs and
+/// applied forces have to give. For contact forces in closed form; TG_ERR_UNSUPPORTED otherwise.
+TG_API tgStatus tg_sim_inverse_contact(tgSim *sim, const tgReal *qacc, tgReal *tau);
+
 /// true: contact memory (classes, reference features, tangent choices) is used as it is and not updated, so that the step is
 /// a map of (q, v, u) alone; used by gradient checks after one nominal step.
 TG_API void tg_sim_freeze_memory(tgSim *sim, bool frozen);

@@ -52,6 +52,7 @@ static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o,
                         o->status == TG_OK ? "ok" : tg_status_text(o->status));
   json_object_set_new(j, "reached", json_boolean(o->reached));
   json_object_set_new(j, "iterations", json_integer(o->iterations));
+  if (o->indefinite > 0) json_object_set_new(j, "indefinite", json_integer(o->indefinite));
   json_object_set_new(j, "simulations", json_integer(o->simulations));
   json_object_set_new(j, "first_loss", isfinite(o->first_loss) ? json_real(o->first_loss) : json_null());
   json_object_set_new(j, "best_loss", isfinite(o->best_loss) ? json_real(o->best_loss) : json_null());
@@ -110,6 +111,8 @@ static int finish(const tgCli *cli, const tgTask *task, const tgOptimum *o) {
   if (code == TG_EXIT_OK) {
     tgi_cli_say("loss %.6g -> %.6g in %d iterations, %ld simulations, %.3g s; gradient %s%s%s", o->first_loss, o->best_loss, o->iterations,
                 o->simulations, o->seconds, tgi_cli_label(o->grad.label), o->grad.reason[0] != '\0' ? ": " : "", o->grad.reason);
+    if (o->indefinite > 0)
+      tgi_cli_say("%s: in %d iterations a control Hessian was not positive definite; a penalty on states took its place", tg_task_method(task), o->indefinite);
     const char *label;
     for (int i = 0, at; (label = tg_task_parameter(task, i, &at)) != NULL; i++) tgi_cli_say("%s: %.6g -> %.10g", label, o->first[at], o->best[at]);
     if (isfinite(distance)) tgi_cli_say("distance to the target: %.3g m", distance);

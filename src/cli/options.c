@@ -23,7 +23,7 @@ static const Option options[] = {
     {"out", "out", "PATH", "folder (convert: file) to write", TEXT, AT(out)},
     {"key", "key", "NAME", "start from this keyframe", TEXT, AT(key)},
     {"seed", "seed", "N", "seed of everything random", SEED, AT(seed)},
-    {"method", "method", "WORD", "optimiser: adam, descent, lbfgs, random, cem, ilqr, gauss_newton, bundle, shooting (compare: several, with commas)", TEXT, AT(method)},
+    {"method", "method", "WORD", "optimiser: adam, descent, lbfgs, random, cem, ilqr, gauss_newton, bundle, ddp, shooting (compare: several, with commas)", TEXT, AT(method)},
     {"iterations", "iterations", "N", "iterations at most", COUNT, AT(iterations)},
     {"threads", "threads", "N", "threads; default: all cores", COUNT, AT(threads)},
     {"count", "count", "N", "number of rollouts", COUNT, AT(count)},

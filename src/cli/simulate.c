@@ -4,6 +4,14 @@
 
 #include "cli/cli.h"
 
+// where the step is longer than what is stable at the sim's state: the culprit, once
+static void advise(tgSim *sim, double h, const char *when, bool *said) {
+  tgStepAdvice a;
+  if (*said || tg_sim_step_advice(sim, &a) != TG_OK || h <= a.h) return;
+  tgi_cli_say("warning: steps of %g s are longer than the %.3g s for which the %s is stable %s (%.4g rad/s, damping %.4g 1/s)", h, a.h, a.reason, when, a.frequency, a.damping);
+  *said = true;
+}
+
 static int run(const tgCli *cli, const tgModel *model, const tgContact *contact) {
   tgError error = {0};
   tgSim *sim = tg_sim_create(model, contact, NULL, &error);
@@ -15,9 +23,12 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
     tg_sim_free(sim);
     return TG_EXIT_INPUT;
   }
+  bool advised = false;
+  advise(sim, h, "at the start", &advised);
   tgCliTrajectory t = {.label = "simulation", .iteration = NAN};
   tgStatus st = tgi_cli_record(sim, NULL, steps, h, &t, &error);
   double seconds = tgi_cli_now() - began;
+  if (st == TG_OK) advise(sim, h, "at the end", &advised);
   if (st != TG_OK && st != TG_CANCELLED) code = tgi_cli_error("simulate", &error);
   tgi_cli_overlap_hint(cli, st, t.held);
   tgi_cli_start_hint(cli, sim, h, st, t.steps);

@@ -18,6 +18,19 @@ tgStatus tgi_force_express(const tgModel *m, tgError *error) {
   return TG_OK;
 }
 
+// 1/(M^-1)_dd, what a force on joint j alone meets at qpos0; of a ball 1/trace, at most what the lightest of its directions meets
+static double inertia_of(const tgSim *s, int j, tgReal *x) {
+  const tgModel *m = &s->m;
+  int d = m->jnt_vadr[j], n = m->jnt_type[j] == TG_JOINT_BALL ? 3 : 1;
+  double sum = 0;
+  for (int i = d; i < d + n; i++) {
+    for (int k = 0; k < m->nv; k++) x[k] = k == i;
+    tgi_factor_solve(m, s->L, x);
+    sum += tgRe(x[i]);
+  }
+  return 1 / sum;
+}
+
 tgStatus tgi_force_limits(tgContact *c, tgError *error) {
   const tgModel *m = c->model;
   c->limit_inertia = c->alloc.alloc(c->alloc.ctx, ((size_t)m->njnt + 1) * sizeof *c->limit_inertia);
@@ -29,12 +42,9 @@ tgStatus tgi_force_limits(tgContact *c, tgError *error) {
   tgi_kinematics(s, m->qpos0);
   tgi_inertias(s);
   tgi_mass_matrix(s);
-  for (int j = 0; j < m->njnt; j++) {
-    int d = m->jnt_vadr[j], n = m->jnt_type[j] == TG_JOINT_BALL ? 3 : 1;
-    double sum = 0;
-    for (int i = d; i < d + n; i++) sum += tgRe(s->M[i * m->nv + i]) / n;
-    c->limit_inertia[j] = sum;
-  }
+  bool definite = tgi_factor(m, s->M, s->L);
+  for (int j = 0; j < m->njnt && definite; j++) c->limit_inertia[j] = inertia_of(s, j, s->vhat);
   tg_sim_free(s);
-  return TG_OK;
+  if (definite) return TG_OK;
+  return tgi_error(error, TG_ERR_INVALID, "The mass matrix is not positive definite at qpos0; look for bodies without mass or inertia that a joint moves.");
 }

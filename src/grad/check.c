@@ -262,7 +262,7 @@ static void pinned_reference(Check *c, int j) {
 // exact and a switch is near all the same, the sides stay the reference.
 static void pinned(Check *c) {
   tgSim *s = c->sim;
-  if (s->contact_model == NULL || s->contact_model->potential || c->info.label == TG_GRAD_SURROGATE || step_from(c, c->x) != TG_OK) return;
+  if (s->contact_model == NULL || s->contact_model->kind->impulse == NULL || c->info.label == TG_GRAD_SURROGATE || step_from(c, c->x) != TG_OK) return;
   s->contact_model->kind->impulse->remember(s);   // the classes to pin
   for (int j = 0; j < c->nt; j++) {
     if (!c->spoiled[j] || column_agrees(c, j)) continue;

@@ -243,7 +243,7 @@ static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
   if (status != TG_OK) return status;
   memcpy(c->q1, s->qpos, (size_t)s->m.nq * sizeof *c->q1);
   c->features = feature_hash(s);
-  if (s->contact_model != NULL && !s->contact_model->potential) {
+  if (s->contact_model != NULL && s->contact_model->kind->impulse != NULL) {
     s->contact_model->kind->impulse->remember(s);
     s->pinned = true;
   }

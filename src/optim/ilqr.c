@@ -1,6 +1,6 @@
-// ilqr.c: iterative LQR (differential dynamic programming with first derivatives of the dynamics) with limits.
+// ilqr.c: iterative LQR, and differential dynamic programming, which takes the second derivatives of the steps too; with limits.
 //
-// Based on: [ilqg] for the backward pass, the schedule of the penalty and the line search; [boxddp] for limits on controls. States
+// Based on: [ddp], [ilqg] for the backward pass, the schedule of the penalty and the line search; [boxddp] for limits on controls. States
 // deviate in tangent coordinates, so rotations need no care here. A rollout that fails is a step too long.
 #include <math.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "optim/optimize.h"
 #include "optim/sensitivity.h"
 #include "sim/sim.h"
+#include "tangere/second.h"
 
 // the penalty's schedule [ilqg II.F], the shortest step of the line search and the least share of the expected decrease to accept
 static const double MU_LEAST = 1e-6, MU_MOST = 1e10, DELTA = 1.6, ACCEPT = 1e-4;
@@ -32,6 +33,8 @@ typedef struct Ilqr {
   double *G, *VG, *Hs, *gs, *slow, *shigh;
   tgBoxQp start;
   double *saved;                 // what the journal holds of an iteration
+  tgSecond *second;              // of ddp, NULL otherwise; with a simulation to step
+  tgSim *sim;
   void *block;
 } Ilqr;
 
@@ -54,7 +57,7 @@ static tgStatus make(Ilqr *s, tgOptRun *r) {
   const tgTask *t = r->task;
   const tgModel *m = t->model;
   *s = (Ilqr){.r = r, .task = t, .nq = m->nq, .nv = m->nv, .nu = m->nu, .nx = 2 * m->nv, .n = t->n, .delta = 1, .stale = true};
-  s->lq = (tgLq){.nx = s->nx, .nu = s->nu, .steps = t->steps, .every = tgi_controls_every(t)};
+  s->lq = (tgLq){.nx = s->nx, .nu = s->nu, .steps = t->steps, .every = tgi_controls_every(t), .curved = t->optimizer.method == TG_METHOD_DDP};
   tgLayout l = {.base = NULL};
   place(s, &l);
   s->block = r->alloc.alloc(r->alloc.ctx, l.used);
@@ -62,8 +65,29 @@ static tgStatus make(Ilqr *s, tgOptRun *r) {
   memset(s->block, 0, l.used);
   l = (tgLayout){.base = s->block};
   place(s, &l);
+  if (s->lq.curved) {
+    s->second = tg_second_create(m, t->contact, NULL, &r->out->error);
+    s->sim = s->second != NULL ? tg_sim_create(m, t->contact, &r->alloc, &r->out->error) : NULL;
+    if (s->sim == NULL) return r->out->error.status;
+  }
   memcpy(s->low, r->low, (size_t)t->ncontrol * sizeof *s->low);
   memcpy(s->high, r->high, (size_t)t->ncontrol * sizeof *s->high);
+  return TG_OK;
+}
+
+// second derivatives of all steps of the trajectory
+static tgStatus curve(Ilqr *s) {
+  const tgTask *t = s->task;
+  size_t nq = (size_t)s->nq, nv = (size_t)s->nv, nz = (size_t)(s->nx + s->nu);
+  for (size_t k = 0; k < (size_t)t->steps; k++) {
+    if (s->r->o->cancel != NULL && *s->r->o->cancel != 0) return TG_CANCELLED;
+    memcpy(s->sim->qpos, s->q + k * nq, nq * sizeof(double));
+    memcpy(s->sim->qvel, s->v + k * nv, nv * sizeof(double));
+    memcpy(s->sim->ctrl, s->all + k * (size_t)s->nu, (size_t)s->nu * sizeof(double));
+    tgStatus status = tg_sim_step(s->sim, t->h, NULL);
+    if (status == TG_OK) status = tg_step_hessian(s->second, s->sim, s->lq.F + k * (size_t)s->nx * nz * nz);
+    if (status != TG_OK) return tgi_error(&s->r->out->error, status, "step %zu: %s", k, tg_sim_error(s->sim)->text);
+  }
   return TG_OK;
 }
 
@@ -75,7 +99,8 @@ static tgStatus linearise(Ilqr *s, const double *x) {
   tg_task_expand(s->task, x, s->q0, s->v0, s->all);
   memcpy(s->u, x, (size_t)s->task->ncontrol * sizeof *s->u);
   tgRollAsk ask = {.q0 = s->q0, .v0 = s->v0, .u = s->all, .q = s->q, .v = s->v, .expansion = &s->lq.e, .cancel = r->o->cancel};
-  return tgi_opt_roll(r, x, &ask, &f, &result);
+  TG_TRY_OUTCOME(tgi_opt_roll(r, x, &ask, &f, &result));
+  return s->lq.curved ? curve(s) : TG_OK;
 }
 
 // the step in the decided initial values: min of V over them in their box
@@ -174,7 +199,8 @@ static tgStatus iterate(void *ctx, double *x, double *f, bool *done) {
   *done = false;
   if (s->stale) TG_TRY_OUTCOME(linearise(s, x));
   s->stale = false;
-  while (!tgi_lq_backward(&s->lq, s->u, s->low, s->high, s->mu) || !initial_step(s, x)) {
+  for (bool first = true; !tgi_lq_backward(&s->lq, s->u, s->low, s->high, s->mu) || !initial_step(s, x); first = false) {
+    if (first) s->r->out->indefinite++;
     raise(s);
     if ((*done = s->mu > MU_MOST)) return TG_OK;
   }
@@ -195,11 +221,13 @@ static tgStatus iterate(void *ctx, double *x, double *f, bool *done) {
 tgStatus tgi_opt_ilqr(tgOptRun *r, double *x) {
   Ilqr s;
   if (tgi_controls_sines(r->task))
-    return tgi_error(&r->out->error, TG_ERR_UNSUPPORTED, "method ilqr decides a control at each time; it does not take controls with basis: sines (gauss_newton does)");
+    return tgi_error(&r->out->error, TG_ERR_UNSUPPORTED, "method %s decides a control at each time; it does not take controls with basis: sines (gauss_newton does)", tg_task_method(r->task));
   tgStatus st = make(&s, r);
   double *state[SAVED] = {&s.mu, &s.delta};
   tgOptIterates m = {.ctx = &s, .iterate = iterate, .state = state, .count = SAVED, .from = s.from, .saved = s.saved};
   if (st == TG_OK) st = tgi_opt_iterate(r, &m, x);
+  tg_sim_free(s.sim);
+  tg_second_free(s.second);
   r->alloc.free(r->alloc.ctx, s.block);
   return st;
 }

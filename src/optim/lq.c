@@ -4,6 +4,7 @@
 // control held over a block, the quadratic Q(dx_t, du) of the cost from t on is carried through the block's steps,
 //   Q_t = l_t + Q_{t+1} o [D_t; 0 1],
 // and minimised over du at its first:  k = argmin du' Quu du / 2 + Qu . du in the box,  K = -Quu^-1 Qux over the free controls,
+// Where the steps are curved, Q_t has sum_k (Q_{t+1})_xk F_k besides [ddp].
 //   Vx = Qx + K' Quu k + K' Qu + Qux' k,  Vxx = Qxx + K' Quu K + K' Qux + Qux' K.
 // The penalty mu |dx_end|^2 / 2 of a block enters k and K but not V: with P = d(x_end)/d(x_t, u), Quu + mu Pu'Pu and Qux + mu Pu'Px.
 #include "optim/lq.h"
@@ -31,8 +32,8 @@ void tgi_lq_place(tgLq *q, tgLayout *l) {
   size_t nx = (size_t)q->nx, nu = (size_t)q->nu, nz = nx + nu, T = (size_t)q->steps;
   q->nblock = (q->steps + q->every - 1) / q->every;
   size_t nb = (size_t)q->nblock, block = tgi_size_mul(nz, nz);
-  double **arrays[] = {&q->e.D, &q->e.g, &q->e.H, &q->k, &q->K, &q->Vx, &q->Vxx, &q->qp.x, &q->qp.work, &q->qp.L, &q->work};
-  size_t sizes[] = {tgi_size_mul(T, nx * nz), tgi_size_mul(T + 1, nz), tgi_size_mul(T + 1, block), nb * nu, tgi_size_mul(nb, nu * nx), nx, nx * nx,
+  double **arrays[] = {&q->F, &q->e.D, &q->e.g, &q->e.H, &q->k, &q->K, &q->Vx, &q->Vxx, &q->qp.x, &q->qp.work, &q->qp.L, &q->work};
+  size_t sizes[] = {q->curved ? tgi_size_mul(T, tgi_size_mul(nx, block)) : 0, tgi_size_mul(T, nx * nz), tgi_size_mul(T + 1, nz), tgi_size_mul(T + 1, block), nb * nu, tgi_size_mul(nb, nu * nx), nx, nx * nx,
                     nu, 4 * nu, nu * nu, nz + 2 * block + 3 * nx * nz + nu * nu + nu * nx + 2 * nu};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
   q->qp.free = tgi_place(l, nu, sizeof(int));
@@ -51,6 +52,16 @@ static void open_block(const tgLq *q, const Work *w) {
   }
 }
 
+// what the step's second derivative adds
+static void add_curvature(const tgLq *q, const Work *w, int t) {
+  size_t block = (size_t)(q->nx + q->nu) * (size_t)(q->nx + q->nu);
+  const double *F = q->F + (size_t)t * (size_t)q->nx * block;
+  for (int k = 0; k < q->nx; k++, F += block) {
+    if (w->g[k] == 0) continue;
+    for (size_t i = 0; i < block; i++) w->N[i] += w->g[k] * F[i];
+  }
+}
+
 // Q and P of the step before
 static void through_step(const tgLq *q, Work *w, int t, bool penalised) {
   int nx = q->nx, nu = q->nu, nz = nx + nu;
@@ -60,6 +71,7 @@ static void through_step(const tgLq *q, Work *w, int t, bool penalised) {
   tgi_add_ab(nx, nx, nz, w->H, nz, D, nz, w->W, nz);
   memcpy(w->N, H, z * z * sizeof *H);
   tgi_add_atb(nx, nz, nz, D, nz, w->W, nz, w->N, nz);
+  if (q->curved) add_curvature(q, w, t);
   // the parts in u of the steps after, which hold the same u
   for (int i = 0; i < nz; i++)
     for (int r = 0; r < nx; r++) {

@@ -11,6 +11,8 @@
 typedef struct tgLq {
   int nx, nu, steps, every, nblock;
   tgExpansion e;            // D, g, H as tgi_evaluator_roll leaves them
+  bool curved;              // second derivatives of the steps count
+  double *F;                // T x nx x nz x nz, nz = nx + nu: d2 x_{t+1}/dz2 at each step; room where curved
   double *k, *K;            // nblock x nu; nblock x nu x nx
   double *Vx, *Vxx;         // nx; nx x nx: the value at state 0 under the policy
   double expected[2];       // a expected[0] + a^2 expected[1]: change of the cost for k scaled by a (negative)

@@ -215,7 +215,8 @@ tgStatus tgi_opt_run_method(tgOptRun *r, double *x, double *work) {
     case TG_METHOD_LBFGS: return tgi_opt_lbfgs(r, x);
     case TG_METHOD_RANDOM:
     case TG_METHOD_CEM: return tgi_opt_sampling(r, x);
-    case TG_METHOD_ILQR: return tgi_opt_ilqr(r, x);
+    case TG_METHOD_ILQR:
+    case TG_METHOD_DDP: return tgi_opt_ilqr(r, x);
     case TG_METHOD_GAUSS_NEWTON: return tgi_opt_gauss_newton(r, x);
     case TG_METHOD_SHOOTING: return tgi_opt_shooting(r, x);
     default: return tgi_opt_first_order(r, x, work);
@@ -263,7 +264,7 @@ static bool success(const YamlSuccess *s, double loss, double distance) {
 // what the task's method cannot do is refused by name
 static tgStatus refuse(const tgTask *t, tgError *error) {
   tgMethod method = t->optimizer.method;
-  bool by_state = method == TG_METHOD_ILQR || method == TG_METHOD_SHOOTING || method == TG_METHOD_GAUSS_NEWTON;
+  bool by_state = method == TG_METHOD_ILQR || method == TG_METHOD_DDP || method == TG_METHOD_SHOOTING || method == TG_METHOD_GAUSS_NEWTON;
   if (t->nstate > 0 && method != TG_METHOD_SHOOTING)
     return tgi_error(error, TG_ERR_UNSUPPORTED, "method %s does not take bounds on states (states:); shooting does", tg_task_method(t));
   if (t->optimizer.aware && by_state)

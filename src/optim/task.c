@@ -12,7 +12,7 @@
 #include "optim/controls.h"
 #include "optim/nlp.h"
 
-static const char *const method_word[] = {"adam", "descent", "lbfgs", "random", "cem", "ilqr", "gauss_newton", "bundle", "shooting"};
+static const char *const method_word[] = {"adam", "descent", "lbfgs", "random", "cem", "ilqr", "gauss_newton", "bundle", "ddp", "shooting"};
 
 enum { METHODS = sizeof method_word / sizeof *method_word };
 
@@ -435,7 +435,7 @@ tgStatus tg_task_override(tgTask *task, const char *contact, const char *method,
       task->optimizer.method = (tgMethod)i;
       return TG_OK;
     }
-  FAIL("there is no method '%s'; known are adam, descent, lbfgs, random, cem, ilqr, gauss_newton, bundle and shooting", method);
+  FAIL("there is no method '%s'; known are adam, descent, lbfgs, random, cem, ilqr, gauss_newton, bundle, ddp and shooting", method);
 }
 
 tgStatus tgi_task_set_contact(tgTask *t, const char *word, const tgContactOptions *options, tgError *error) {

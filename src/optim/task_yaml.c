@@ -18,7 +18,7 @@ static const cyaml_strval_t basis_words[] = {{"steps", TG_BASIS_STEPS}, {"sines"
 static const cyaml_strval_t gradient_words[] = {{"exact", 0}, {"aware", 1}};   // whether it is aware
 static const cyaml_strval_t method_words[] = {{"adam", TG_METHOD_ADAM}, {"descent", TG_METHOD_DESCENT},
                                               {"lbfgs", TG_METHOD_LBFGS}, {"random", TG_METHOD_RANDOM}, {"cem", TG_METHOD_CEM},
-                                              {"ilqr", TG_METHOD_ILQR}, {"gauss_newton", TG_METHOD_GAUSS_NEWTON}, {"bundle", TG_METHOD_BUNDLE},
+                                              {"ilqr", TG_METHOD_ILQR}, {"ddp", TG_METHOD_DDP}, {"gauss_newton", TG_METHOD_GAUSS_NEWTON}, {"bundle", TG_METHOD_BUNDLE},
                                               {"shooting", TG_METHOD_SHOOTING}};
 static const cyaml_strval_t form_words[] = {{"moment", YAML_FORM_MOMENT}, {"paper", YAML_FORM_PAPER}, {"brute", YAML_FORM_BRUTE},
                                             {"consistent", YAML_FORM_CONSISTENT}};

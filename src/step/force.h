@@ -46,7 +46,10 @@ tgStatus tgi_force_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *gq,
 /// Its dense derivative, D (2 nv x (2 nv + nu)): rows q', v', columns q, v, u. Shares no derivative code with the adjoint beyond the forces' own.
 tgStatus tgi_force_jacobian(tgSim *s, tgReal *D, int *ties);
 
-// ---- joints.c ----
+/// Largest stable step for a mode x'' = -omega2 x - beta x'; infinite when both are 0, 0 when none is.
+double tgi_force_stable_step(tgIntegrator integrator, double omega2, double beta);
+
+// ---- joint_forces.c ----
 
 /// qfrc (nv) += limits and dry friction of joints and tendons.
 void tgi_joint_forces(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *qfrc);

@@ -9,33 +9,38 @@
 #include "step/force.h"
 #include "step/objective.h"
 
-typedef struct Push { tgReal F, F_x, F_u, F_w; } Push;
+typedef struct Push { tgReal F, F_x, F_u, F_w, F_omega; } Push;
 
 // a limit that pushes, or would with other speeds
 static bool push(const tgSim *s, int j, int side, const tgReal *q, tgReal u, Push *f) {
   const tgContact *c = s->contact_model;
   tgReal gap, width, r_d[2], slope;
   if (!tgi_limit(s, j, side, q, &gap, &width) || tgRe(gap) >= 0) return false;
-  double omega = c->options.limit_frequency, k = c->limit_inertia[j] * omega * omega;
-  tgReal x = u / (omega * width), r = tgi_ramp(-gap, width, r_d), d = tgi_dissipation(x, &slope);
+  tgReal omega = TG_NUMBER(s, limit_frequency), k = c->limit_inertia[j] * omega * omega, x = u / (omega * width), r = tgi_ramp(-gap, width, r_d), d = tgi_dissipation(x, &slope);
   f->F = k * r * d;
   f->F_x = k * r_d[0] * d;
   f->F_u = k * r * slope / (omega * width);
   f->F_w = k * (r_d[1] * d - r * slope * x / width);
+  f->F_omega = k * r * (2 * d - slope * x) / omega;
   return true;
 }
 
-// dF into the range: x = lo - q or q - hi, and the width is a share of what is between
-static void range_vjp(const tgSim *s, int j, int side, tgReal F_x, tgReal F_w, tgParamGrad *p) {
+// Fbar dF into the range, x = lo - q or q - hi, the width being a share of what is between, and into the numbers
+static void limit_vjp(const tgSim *s, int j, int side, tgReal Fbar, const Push *f, tgParamGrad *p) {
+  if (p == NULL) return;
   const tgModel *m = &s->m;
-  double share = s->contact_model->options.limit_range;
+  tgReal share = TG_NUMBER(s, limit_range), *by_share = TG_NUMBER_GRAD(p, limit_range), *by_omega = TG_NUMBER_GRAD(p, limit_frequency);
   const tgReal *range = m->jnt_range + 2 * j;
+  bool ball = m->jnt_type[j] == TG_JOINT_BALL, whole = isfinite(tgRe(range[1])) && (ball || isfinite(tgRe(range[0])));
+  tgReal span = !whole ? 1 : ball ? range[1] : range[1] - range[0];
+  if (by_omega != NULL) *by_omega += Fbar * f->F_omega;
+  if (by_share != NULL) *by_share += Fbar * f->F_w * span;
+  if (p->jnt_range == NULL) return;
   tgReal *out = p->jnt_range + 2 * j;
-  bool ball = m->jnt_type[j] == TG_JOINT_BALL;
-  out[side] += side == 0 ? F_x : -F_x;
-  if (!isfinite(tgRe(range[1])) || (!ball && !isfinite(tgRe(range[0])))) return;
-  out[1] += share * F_w;
-  if (!ball) out[0] -= share * F_w;
+  out[side] += (side == 0 ? Fbar : -Fbar) * f->F_x;
+  if (!whole) return;
+  out[1] += Fbar * share * f->F_w;
+  if (!ball) out[0] -= Fbar * share * f->F_w;
 }
 
 // rotation vector of a ball joint as angle and axis, and dn/ddelta
@@ -58,8 +63,7 @@ static tgReal ball(const tgModel *m, int j, const tgReal *q, tgReal n[3], tgReal
 // ---- values ----
 
 static tgReal slip(const tgSim *s, tgReal v, tgReal *slope) {
-  double v_s = s->contact_model->options.stiction_speed;
-  tgReal rho = tgSqrt(v * v + v_s * v_s);
+  tgReal v_s = TG_NUMBER(s, stiction_speed), rho = tgSqrt(v * v + v_s * v_s);
   *slope = v_s * v_s / (rho * rho * rho);
   return v / rho;
 }
@@ -163,22 +167,25 @@ static void ball_vjp(const tgSim *s, int j, const tgReal *q, const tgReal *v, co
   tgi_m3_tmulv(t, Dn, nbar);
   tgi_v3_add(gq + d, gq + d, t);
   tgi_v3_axpy(gv + d, -ubar, n);
-  if (p != NULL && p->jnt_range != NULL) range_vjp(s, j, 1, Fbar * f.F_x, Fbar * f.F_w, p);
+  limit_vjp(s, j, 1, Fbar, &f, p);
 }
 
 static void friction_vjp(const tgSim *s, const tgReal *v, const tgReal *x, tgReal *gv, tgParamGrad *p) {
   const tgModel *m = &s->m;
-  tgReal slope;
+  tgReal slope, *by_speed = p != NULL ? TG_NUMBER_GRAD(p, stiction_speed) : NULL, v_s = TG_NUMBER(s, stiction_speed);
   for (int d = 0; d < m->nv; d++) {
     tgReal share = slip(s, v[d], &slope);
     gv[d] -= m->dof_frictionloss[d] * slope * x[d];
     if (p != NULL && p->dof_frictionloss != NULL) p->dof_frictionloss[d] -= share * x[d];
+    // of v/rho: -v v_s/rho^3 = -(slope/v_s) v
+    if (by_speed != NULL) *by_speed += m->dof_frictionloss[d] * slope / v_s * v[d] * x[d];
   }
   for (int t = 0; t < m->ntendon; t++) {
     tgReal share = slip(s, tendon_rate(m, t, v), &slope), along = tendon_rate(m, t, x);
     for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++)
       gv[m->jnt_vadr[m->wrap_jnt[w]]] -= m->ten_frictionloss[t] * slope * along * m->wrap_coef[w];
     if (p != NULL && p->ten_frictionloss != NULL) p->ten_frictionloss[t] -= share * along;
+    if (by_speed != NULL) *by_speed += m->ten_frictionloss[t] * slope / v_s * tendon_rate(m, t, v) * along;
   }
 }
 
@@ -196,7 +203,7 @@ void tgi_joint_forces_vjp(const tgSim *s, const tgReal *q, const tgReal *v, cons
       tgReal Fbar = side == 0 ? x[d] : -x[d];
       gq[d] -= f.F_x * x[d];
       gv[d] += f.F_u * x[d];
-      if (p != NULL && p->jnt_range != NULL) range_vjp(s, j, side, Fbar * f.F_x, Fbar * f.F_w, p);
+      limit_vjp(s, j, side, Fbar, &f, p);
     }
   }
   friction_vjp(s, v, x, gv, p);

@@ -10,6 +10,7 @@
 #include "tangere/param.h"
 #include "tangere/optim.h"
 #include "tangere/rollout.h"
+#include "tangere/second.h"
 #include "tangere/sim.h"
 #include "tangere/step.h"
 
@@ -26,6 +27,14 @@
 static void no_object(void **state) {
   (void)state;
   OBJECT(tg_contact_create(NULL, NULL, NULL, &error));
+  OBJECT(tg_second_create(NULL, NULL, NULL, &error));
+  tg_second_free(NULL);
+  STATUS(tg_step_hvp(NULL, NULL, NULL, NULL, NULL, NULL));
+  STATUS(tg_step_hessian(NULL, NULL, NULL));
+  STATUS(tg_rollout_jvp(NULL, NULL, NULL, NULL));
+  STATUS(tg_rollout_hvp(NULL, NULL, NULL, NULL));
+  STATUS(tg_sim_step_advice(NULL, NULL));
+  STATUS(tg_sim_inverse_contact(NULL, NULL, NULL));
   tg_contact_free(NULL);
   POINTER(tg_contact_word(NULL));
   assert_null(tg_contact_param_name(NULL, 0));

@@ -84,7 +84,7 @@ static void resumes_to_the_same_bits(void **state) {
   for (int k = 0; tg_methods(k) != NULL; k++) {
     tgError error = {0};
     tgTask *t = tgt_task(sled, SLED(", every: 2, low: -2, high: 2", "receding: {horizon: 10, apply: 6}\n"));
-    assert_int_equal(tg_task_override(t, NULL, tg_methods(k), 4, &error), TG_OK);
+    assert_int_equal(tg_task_override(t, tgt_contact_for(tg_methods(k)), tg_methods(k), 4, &error), TG_OK);
     char path[] = "/tmp/tangere-journal-XXXXXX";
     close(mkstemp(path));
     volatile int cancel = 0;

@@ -108,14 +108,20 @@ static void test_parameters(void **state) {
       assert_true(tgt_check_params(rig.s, h, &r, tolerance, 1e-3, variant[v].name, &seen));
       drop(&rig);
     }
-  for (int k = 0; tg_param_name(k) != NULL; k++)
-    if (seen.acts[k] > 0) print_message("%-18s worst %.2g in %d\n", tg_param_name(k), seen.worst[k], seen.acts[k]);
+  Rig any = make(soft_heap_small, &variant[0]);
+  for (int k = 0; tgt_param_name(any.s, k) != NULL; k++)
+    if (seen.acts[k] > 0) print_message("%-26s worst %.2g in %d\n", tgt_param_name(any.s, k), seen.worst[k], seen.acts[k]);
   static const char *const must[] = {"body_mass", "body_com", "body_inertia", "body_pos", "body_quat", "jnt_pos", "jnt_axis", "jnt_range", "jnt_stiffness",
                                      "dof_damping", "dof_armature", "dof_frictionloss", "geom_size", "geom_pos", "geom_quat", "geom_friction", "act_gain",
-                                     "act_gear", "ten_stiffness", "ten_damping", "ten_frictionloss", "opt_gravity", "opt_timestep"};
-  for (size_t i = 0; i < sizeof must / sizeof *must; i++)
-    for (int k = 0; tg_param_name(k) != NULL; k++)
-      check_true(strcmp(tg_param_name(k), must[i]) != 0 || seen.acts[k] > 0, "%s never acts", must[i]);
+                                     "act_gear", "ten_stiffness", "ten_damping", "ten_frictionloss", "opt_gravity", "opt_timestep", "contact.stiction_speed",
+                                     "contact.limit_frequency", "contact.limit_range", "contact.stiffness", "contact.eps1", "contact.eps2", "contact.eps3",
+                                     "contact.dissipation_speed"};
+  for (size_t i = 0; i < sizeof must / sizeof *must; i++) {
+    bool acts = false;
+    for (int k = 0; tgt_param_name(any.s, k) != NULL; k++) acts = acts || (strcmp(tgt_param_name(any.s, k), must[i]) == 0 && seen.acts[k] > 0);
+    check_true(acts, "%s never acts", must[i]);
+  }
+  drop(&any);
 }
 
 // ---- pieces ----
@@ -222,6 +228,57 @@ static void test_pieces(void **state) {
   drop(&rig);
 }
 
+// ---- the contact model's own numbers ----
+
+typedef struct Number { tgSim *s; const char *name; tgReal q[64], v[64], q1[64], nominal; } Number;
+
+static tgStatus number_map(void *ctx, const tgReal *x, tgReal *y) {
+  Number *k = ctx;
+  tgSim *s = k->s;
+  const tgModel *m = &s->m;
+  memcpy(s->qpos, k->q, (size_t)m->nq * sizeof *y);
+  memcpy(s->qvel, k->v, (size_t)m->nv * sizeof *y);
+  *tg_sim_param(s, k->name, NULL, NULL) = k->nominal * (1 + x[0]);
+  tgStatus status = tg_sim_step(s, h, NULL);
+  *tg_sim_param(s, k->name, NULL, NULL) = k->nominal;
+  tg_model_difference(s->model, k->q1, s->qpos, y);
+  memcpy(y + m->nv, s->qvel, (size_t)m->nv * sizeof *y);
+  return status;
+}
+
+// eps3 under a stiffness that follows from it, and the stiffness itself, refused by name
+static void test_derived_stiffness(void **state) {
+  (void)state;
+  tgContactOptions o = soft_options();
+  o.stiffness = 0;
+  Rig rig = rig_of_text(soft_heap, "softmin", &o);
+  tgtRandom r = {.s = 77};
+  Number k = {.s = rig.s, .name = "contact.eps3"};
+  tgError e;
+  int nv = rig.m->nv;
+  tgReal D[128], zero = 0;
+  soft_state(rig.s, &r, 0);
+  memcpy(k.q, rig.s->qpos, (size_t)rig.m->nq * sizeof zero);
+  memcpy(k.v, rig.s->qvel, (size_t)nv * sizeof zero);
+  k.nominal = *tg_sim_param(rig.s, k.name, NULL, NULL);
+  assert_int_equal(tg_sim_step(rig.s, h, NULL), TG_OK);
+  memcpy(k.q1, rig.s->qpos, (size_t)rig.m->nq * sizeof zero);
+  tgParamGrad *p = tg_param_grad_create_contact(rig.c, &k.name, 1, NULL, &e);
+  check_true(p != NULL, "%s", e.text);
+  check_true(tg_sim_step_param_jacobian(rig.s, p, D, NULL) == TG_OK, "%s", rig.s->error.text);
+  for (int i = 0; i < 2 * nv; i++) D[i] *= k.nominal;
+  tgtDeriv d = {.name = "eps3", .nx = 1, .ny = 2 * nv, .map = number_map, .ctx = &k, .tol = tolerance, .step = 1e-4};
+  tgt_check_jacobian(&d, &zero, D);
+  tg_param_grad_free(p);
+  const char *const stiffness = "contact.stiffness";
+  p = tg_param_grad_create_contact(rig.c, &stiffness, 1, NULL, &e);
+  assert_int_equal(tg_sim_step(rig.s, h, NULL), TG_OK);
+  assert_int_equal(tg_sim_step_vjp(rig.s, D, D + nv, NULL, NULL, NULL, p, NULL), TG_ERR_UNSUPPORTED);
+  check_true(strstr(rig.s->error.text, stiffness) != NULL, "'%s'", rig.s->error.text);
+  tg_param_grad_free(p);
+  drop(&rig);
+}
+
 #ifndef TG_COMPLEX
 // error against the same motion in steps eight times finer, for h and h/2
 static double order(tgIntegrator integrator, double coarse) {
@@ -281,7 +338,7 @@ static void test_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_joints), cmocka_unit_test(test_rate), cmocka_unit_test(test_pieces), cmocka_unit_test(test_state),
-      cmocka_unit_test(test_parameters),
+      cmocka_unit_test(test_parameters), cmocka_unit_test(test_derived_stiffness),
 #ifndef TG_COMPLEX
       cmocka_unit_test(test_order), cmocka_unit_test(test_refused),
 #endif

@@ -31,6 +31,9 @@ static inline tgTask *tgt_task(const char *model, const char *text) {
   return t;
 }
 
+/// The contact model that a method's tests run under: NULL, the task's own, or one whose step is twice differentiable.
+static inline const char *tgt_contact_for(const char *method) { return strcmp(method, "ddp") == 0 ? "softmin" : NULL; }
+
 /// Optimises; the outcome has to be there and well.
 static inline tgOptimum *tgt_optimize(const tgTask *t, const tgOptimizeOptions *o) {
   tgOptimum *best = tg_optimize(t, o);

@@ -22,6 +22,9 @@ int tgi_soft_pair_work(const tgiSoftPair *p);
 /// w of out, and X and Y where d is true, by plain sums over all points: the twin of every faster way. Returns the least height.
 double tgi_soft_pair_plain(const tgiSoftPair *p, bool d, tgReal *work, tgPairForce *out);
 
+/// The point of least height, in the world, and the direction in which the second body is pushed there.
+void tgi_soft_pair_closest(const tgiSoftPair *p, double z[3], double n[3]);
+
 /// What the adjoint of Z1 . w_1 + Z2 . w_2 is in what a pair is made of, added: points and normals of the two surfaces (3 n each; NULL: not
 /// wanted), eps1 of each, eps2 and the law's numbers. Frames and velocities are held.
 typedef struct tgiSoftPairBar { tgReal *p[2], *normal[2], eps1[2], eps2; tgiSoftLawBar law; } tgiSoftPairBar;

@@ -65,6 +65,30 @@ double tgi_soft_pair_plain(const tgiSoftPair *p, bool d, tgReal *work, tgPairFor
   return least;
 }
 
+void tgi_soft_pair_closest(const tgiSoftPair *p, double z[3], double n[3]) {
+  double least = INFINITY;
+  tgReal at[3], y[3], zero[3] = {0};
+  int best[2] = {0, 0};
+  for (int o = 0; o < 2; o++)
+    for (int f = 0; f < tested(p, o); f++) {
+      place_point(p, o, f, at, y);
+      double height = tgRe(tgi_soft_height(&p->side[o].surface, y));
+      if (height >= least) continue;
+      least = height;
+      best[0] = o;
+      best[1] = f;
+    }
+  tgiSoftPoint x;
+  place_point(p, best[0], best[1], at, y);
+  tgi_soft_point(&p->side[best[0]].surface, &p->law, y, zero, zero, true, &x);
+  tgi_soft_point_turn(p->side[best[0]].R, p->law.paper, true, &x);
+  tgi_v3_unit(x.g, x.g);
+  for (int i = 0; i < 3; i++) {
+    z[i] = tgRe(at[i]);
+    n[i] = (best[0] == 0 ? 1 : -1) * tgRe(x.g[i]);
+  }
+}
+
 // ---- adjoint ----
 
 // velocities of the point at z under the twists Z, and the turning of o's, in o's frame; spin: of P against o, world

@@ -35,6 +35,31 @@ static void friction(const tgSim *s, int pair, tgReal bar, tgParamGrad *p) {
   if (geom < 0 && p->pair_friction != NULL) p->pair_friction[2 * pair] += bar;
 }
 
+// Where the derivative in a number goes, NULL when it is not chosen. A number that is 0 stands for one that follows from geometry and masses.
+static tgReal *chosen(tgReal value, tgReal *bar) { return tgRe(value) > 0 ? bar : NULL; }
+
+typedef struct Numbers { tgReal *k, *eps1, *eps2, *eps3, *v_d, *v_s; } Numbers;
+
+static Numbers numbers_of(const tgSim *s, const tgParamGrad *p) {
+  return (Numbers){.k = chosen(TG_NUMBER(s, stiffness), TG_NUMBER_GRAD(p, stiffness)), .eps1 = chosen(TG_NUMBER(s, eps1), TG_NUMBER_GRAD(p, eps1)),
+                   .eps2 = chosen(TG_NUMBER(s, eps2), TG_NUMBER_GRAD(p, eps2)), .eps3 = chosen(TG_NUMBER(s, eps3), TG_NUMBER_GRAD(p, eps3)),
+                   .v_d = TG_NUMBER_GRAD(p, dissipation_speed), .v_s = TG_NUMBER_GRAD(p, stiction_speed)};
+}
+
+static bool any_number(const Numbers *n) { return n->k != NULL || n->eps1 != NULL || n->eps2 != NULL || n->eps3 != NULL || n->v_d != NULL || n->v_s != NULL; }
+
+static void add_numbers(const tgSim *s, const tgiSoftPair *x, const tgiSoftPairBar *bar, const Numbers *n) {
+  tgReal eps3 = bar->law.eps;
+  // the derived stiffness goes as 1/eps3
+  if (tgRe(TG_NUMBER(s, stiffness)) == 0) eps3 -= bar->law.k * x->law.k / x->law.eps;
+  if (n->k != NULL) *n->k += bar->law.k;
+  if (n->eps1 != NULL) *n->eps1 += bar->eps1[0] + bar->eps1[1];
+  if (n->eps2 != NULL) *n->eps2 += bar->eps2;
+  if (n->eps3 != NULL) *n->eps3 += eps3;
+  if (n->v_d != NULL) *n->v_d += bar->law.v_d;
+  if (n->v_s != NULL) *n->v_s += bar->law.v_s;
+}
+
 static tgStatus one_pair(tgSim *s, int i, const tgReal *Z, tgParamGrad *p) {
   const tgiSoftGeoms *g = &tgi_softmin(s)->pair[i];
   const tgPairForce *f = &s->force[i];
@@ -43,7 +68,8 @@ static tgStatus one_pair(tgSim *s, int i, const tgReal *Z, tgParamGrad *p) {
   tgi_sp_copy(pair_Z + 6, Z + 6 * f->body2);
   places(s, i, pair_Z, p);
   tgReal *size[2] = {sizes_of(s, g->geom[0], p), sizes_of(s, g->geom[1], p)};
-  if (size[0] == NULL && size[1] == NULL && p->geom_friction == NULL && p->pair_friction == NULL) return TG_OK;
+  Numbers numbers = numbers_of(s, p);
+  if (size[0] == NULL && size[1] == NULL && p->geom_friction == NULL && p->pair_friction == NULL && !any_number(&numbers)) return TG_OK;
   tgiSoftPair x = tgi_softmin_pair(s, i);
   tgiSoftPairBar bar = {.eps2 = 0};
   for (int side = 0; side < 2; side++) {
@@ -59,12 +85,20 @@ static tgStatus one_pair(tgSim *s, int i, const tgReal *Z, tgParamGrad *p) {
     if (size[side] != NULL)
       tgi_cloud_place_vjp(&tgi_softmin(s)->cloud[g->geom[side]], tgi_softmin_work(s)->geom[g->geom[side]].size, bar.p[side], bar.normal[side], NULL, size[side]);
   friction(s, g->pair, bar.law.mu, p);
+  add_numbers(s, &x, &bar, &numbers);
   return TG_OK;
 }
 
 tgStatus tgi_softmin_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p) {
   if (p->hull_vert != NULL && s->m.nhullvert > 0)
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "hull_vert has no derivative under this contact model, whose geoms are the meshes' own surfaces; geom_scale has.");
+  const size_t derived[] = {offsetof(tgContactOptions, stiffness), offsetof(tgContactOptions, eps1), offsetof(tgContactOptions, eps2), offsetof(tgContactOptions, eps3)};
+  for (int i = 0; i < 4; i++) {
+    int number = tgi_contact_number_at(s->contact_model, derived[i]);
+    if (tgi_param_number(p, derived[i]) == NULL || tgRe(s->contact_number[number]) > 0) continue;
+    return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "%s is 0: the number follows from geometry and masses and has no derivative; give it a value.",
+                     s->contact_model->number[number]->parameter);
+  }
   for (int i = 0; i < s->nforce; i++) {
     size_t mark = tgi_stack_mark(s);
     TG_TRY(one_pair(s, i, Z, p));

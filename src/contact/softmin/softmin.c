@@ -11,15 +11,14 @@
 #define STANDARD_GRAVITY 9.80665   // m/s^2: of the weight that the default stiffness is for
 #define SHARP 20.0                 // spacings to eps2 and eps3 by default
 
-#define PARAM(field, default_, least, most, unit, text) {#field, offsetof(tgContactOptions, field), default_, least, most, unit, text}
 static const tgContactParam param[] = {
-    PARAM(stiffness, 0, 0, 1e15, "N/m", "of a pair of geoms; 0: from the mass of the lighter tree"),
-    PARAM(eps1, 0, 0, 1e6, "m^2", "width of a surface's soft distance; 0: its spacing, squared"),
-    PARAM(eps2, 0, 0, 1e3, "m", "width over which points share the force; 0: a twentieth of the spacing"),
-    PARAM(eps3, 0, 0, 1e3, "m", "depth over which the force sets in; 0: a twentieth of the spacing"),
-    PARAM(dissipation_speed, 0.5, 1e-9, 1e9, "m/s", "closing speed that doubles the force"),
-    PARAM(spacing, 0, 0, 1e3, "m", "of a surface's points; 0: a quarter of the geom's least half length"),
-    PARAM(prune, 1e-13, 0, 0.1, "", "share of the force that points left out may have"),
+    TG_CONTACT_PARAMETER(stiffness, 0, 0, 1e15, "N/m", "of a pair of geoms; 0: from the mass of the lighter tree"),
+    TG_CONTACT_PARAMETER(eps1, 0, 0, 1e6, "m^2", "width of a surface's soft distance; 0: its spacing, squared"),
+    TG_CONTACT_PARAMETER(eps2, 0, 0, 1e3, "m", "width over which points share the force; 0: a twentieth of the spacing"),
+    TG_CONTACT_PARAMETER(eps3, 0, 0, 1e3, "m", "depth over which the force sets in; 0: a twentieth of the spacing"),
+    TG_CONTACT_PARAMETER(dissipation_speed, 0.5, 1e-9, 1e9, "m/s", "closing speed that doubles the force"),
+    TG_CONTACT_CONSTANT(spacing, 0, 0, 1e3, "m", "of a surface's points; 0: a quarter of the geom's least half length"),
+    TG_CONTACT_CONSTANT(prune, 1e-13, 0, 0.1, "", "share of the force that points left out may have"),
 };
 
 // ---- geoms ----
@@ -48,22 +47,21 @@ static tgStatus begin(tgSim *s) {
 
 // ---- pairs ----
 
-static tgReal or_derived(double given, double derived) { return given > 0 ? given : derived; }
+static tgReal or_derived(tgReal given, tgReal derived) { return tgRe(given) > 0 ? given : derived; }
 
 tgiSoftPair tgi_softmin_pair(tgSim *s, int i) {
   const tgiSoftmin *k = tgi_softmin(s);
   const tgiSoftGeoms *g = &k->pair[i];
   const tgiSoftminWork *w = tgi_softmin_work(s);
-  const tgContactOptions *o = &s->contact_model->options;
-  tgiSoftPair p = {.eps2 = or_derived(o->eps2, g->spacing / SHARP)};
-  p.law = (tgiSoftLaw){.eps = or_derived(o->eps3, g->spacing / SHARP), .v_d = o->dissipation_speed, .v_s = o->stiction_speed,
-                       .paper = o->force_form == TG_FORCE_PAPER};
-  p.law.k = or_derived(o->stiffness, g->mass * STANDARD_GRAVITY / tgRe(p.law.eps));
+  tgiSoftPair p = {.eps2 = or_derived(TG_NUMBER(s, eps2), g->spacing / SHARP)};
+  p.law = (tgiSoftLaw){.eps = or_derived(TG_NUMBER(s, eps3), g->spacing / SHARP), .v_d = TG_NUMBER(s, dissipation_speed), .v_s = TG_NUMBER(s, stiction_speed),
+                       .paper = s->contact_model->options.force_form == TG_FORCE_PAPER};
+  p.law.k = or_derived(TG_NUMBER(s, stiffness), g->mass * STANDARD_GRAVITY / p.law.eps);
   p.law.mu = s->m.pair_condim[g->pair] == 1 ? 0 : tgi_pair_friction(&s->m, g->pair, 0, NULL);
   for (int side = 0; side < 2; side++) {
     int geom = g->geom[side];
     const tgCloud *c = &k->cloud[geom];
-    p.side[side] = (tgiSoftSide){.surface = {.n = c->n, .p = w->geom[geom].p, .normal = w->geom[geom].normal, .eps1 = or_derived(o->eps1, c->spacing * c->spacing)},
+    p.side[side] = (tgiSoftSide){.surface = {.n = c->n, .p = w->geom[geom].p, .normal = w->geom[geom].normal, .eps1 = or_derived(TG_NUMBER(s, eps1), c->spacing * c->spacing)},
                                  .x = s->geom_xpos + 3 * geom, .R = s->geom_xmat + 9 * geom, .V = s->V + 6 * s->m.geom_body[geom], .flat = c->flat};
   }
   return p;
@@ -83,6 +81,17 @@ static tgStatus evaluate(tgSim *s, int order) {
     s->info.least_distance = fmin(s->info.least_distance, w->height[i]);
   }
   return TG_OK;
+}
+
+static bool stiffness(tgSim *s, int i, tgContactStiffness *out) {
+  tgiSoftPair p = tgi_softmin_pair(s, i);
+  const tgPairForce *f = &s->force[i];
+  double load = fmax(tgi_softmin(s)->pair[i].mass * STANDARD_GRAVITY, sqrt(fmax(0, tgRe(tgi_v3_dot(f->w + 3, f->w + 3)))));
+  tgi_soft_pair_closest(&p, out->p, out->n);
+  out->stiffness = tgRe(p.law.k);
+  out->damping = load / tgRe(p.law.v_d);
+  out->friction = tgRe(p.law.mu) * load / tgRe(p.law.v_s);
+  return true;
 }
 
 static int terms(const tgContact *c) { return ((const tgiSoftmin *)c->data)->npair; }
@@ -112,6 +121,7 @@ static const tgForceModel force = {
     .begin = begin,
     .evaluate = evaluate,
     .parameters = tgi_softmin_parameters,
+    .stiffness = stiffness,
     .term_label = term_label,
 };
 

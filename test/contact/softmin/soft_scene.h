@@ -15,6 +15,12 @@ static const char *const soft_heap =
     "<body pos='.02 .17 .1'><freejoint/><geom type='ellipsoid' size='.09 .06 .07' friction='.2'/></body>"
     "</worldbody></mujoco>";
 
+static const char *const soft_heap_small =
+    "<mujoco><option timestep='0.002'/><default><geom density='4000'/></default><worldbody><geom type='plane' size='5 5 .1' friction='0.7'/>"
+    "<body pos='0 0 .1'><freejoint/><geom type='sphere' size='.1' friction='.5'/></body>"
+    "<body pos='.16 .05 .1'><freejoint/><geom type='box' size='.06 .08 .1' friction='.4' pos='.01 0 0' quat='.9 .1 .2 .3'/></body>"
+    "</worldbody></mujoco>";
+
 static const char *const soft_arm =
     "<mujoco><option timestep='0.002'/><default><geom density='4000'/></default><compiler angle='radian'/><worldbody><geom type='plane' size='5 5 .1' friction='0.7'/>"
     "<body pos='0 0 .3'><joint name='a' type='hinge' axis='0 1 0' limited='true' range='-.4 .5' damping='.1' stiffness='2' armature='.01' frictionloss='.2'/>"
@@ -30,6 +36,8 @@ static const char *const soft_arm =
 static inline tgContactOptions soft_options(void) {
   tgContactOptions o = tg_contact_default();
   o.spacing = 0.09;
+  o.stiffness = 8000;
+  o.eps1 = 6e-4;
   o.eps2 = o.eps3 = 0.009;
   return o;
 }

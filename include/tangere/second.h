@@ -1,0 +1,50 @@
+// second.h: second derivatives of steps and rollouts under contact models whose step is twice differentiable (kind force: `softmin`).
+//
+// Products with Hessians cost a few times a gradient, whatever the number of variables. All second derivatives are in exponential charts: at a
+// state s, d -> s (+) d (tg_model_integrate), so that Hessians are symmetric; a gradient in such a chart is the tangent gradient of the adjoints.
+#ifndef TANGERE_SECOND_H
+#define TANGERE_SECOND_H
+
+#include "tangere/rollout.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Room for second derivatives: made before use, one thread at a time. A call that finds another inside returns TG_ERR_STATE.
+typedef struct tgSecond tgSecond;
+
+/// For steps of simulations under this contact model, and for rollouts of options->steps steps of options->h (tg_rollout_default; the tape is not
+/// used, states are all kept). options and error may be NULL. NULL: TG_ERR_UNSUPPORTED names the contact model whose step is not twice differentiable.
+TG_API tgSecond *tg_second_create(const tgModel *model, const tgContact *contact, const tgRolloutOptions *options, tgError *error);
+TG_API void tg_second_free(tgSecond *second);
+
+/// Of the sim's last step y(x), x = (q, v, u), y = (q', v') with 2 nv entries: jvp (2 nv) = Dy d and hvp (2 nv + nu) = sum_k g_k D2y_k d, d (2 nv + nu) a
+/// direction, g (2 nv). hvp or jvp may be NULL. The sim's controls and parameters must be those of the step. TG_ERR_STATE when its last call was no
+/// successful step, TG_ERR_ARG when it is of another model or contact model.
+TG_API tgStatus tg_step_hvp(tgSecond *second, tgSim *sim, const tgReal *g, const tgReal *d, tgReal *hvp, tgReal *jvp);
+/// All of D2y: H (2 nv x n x n, n = 2 nv + nu): entry (k, i, j) is d2 y_k/dx_i dx_j. Errors as above.
+TG_API tgStatus tg_step_hessian(tgSecond *second, tgSim *sim, tgReal *H);
+
+/// Product of the second derivative of loss term t (tgLossFn) with a direction, at the same place: hq, hv (nv), hu (nu) are zero at entry; at t = T du and
+/// hu are NULL.
+typedef tgStatus (*tgLossHvpFn)(void *ctx, tgSim *sim, int t, int steps, const tgReal *dq, const tgReal *dv, const tgReal *du, tgReal *hq, tgReal *hv,
+                                tgReal *hu);
+
+/// A direction and what comes of it. Zero-initialise; arrays belong to the caller.
+typedef struct tgSecondRun {
+  const tgReal *dq0, *dv0, *du;    ///< direction: nv, nv, T x nu; NULL: zero
+  tgReal *jq, *jv;                 ///< rates of the trajectory along it, (T+1) x nv each, or NULL
+  tgReal *hq0, *hv0, *hu;          ///< Hessian of the loss times the direction, nv, nv, T x nu; any may be NULL
+  tgLossHvpFn loss_hvp;            ///< with run->loss_ctx; needed by tg_rollout_hvp when there is a loss. TG_ERR_ARG without it.
+} tgSecondRun;
+
+/// Rates of a rollout's trajectory along a direction. Of run, q0, v0, u, setup, cancel and the outputs q and v are used; a policy is TG_ERR_ARG.
+TG_API tgStatus tg_rollout_jvp(tgSecond *second, const tgRolloutRun *run, const tgSecondRun *direction, tgRolloutResult *result);
+/// The same, and the Hessian of the loss times the direction; also the loss and, where run asks for dq0, dv0, du, its gradient.
+TG_API tgStatus tg_rollout_hvp(tgSecond *second, const tgRolloutRun *run, const tgSecondRun *direction, tgRolloutResult *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

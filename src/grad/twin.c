@@ -1,0 +1,208 @@
+// twin.c: see twin.h. Compiled in the complex build alone.
+//
+// Everything is first order in i e: a complex adjoint's imaginary part over e is the derivative of the adjoint along the direction, to rounding.
+// Charts: with the state moved by exp(i e d), a gradient in tangents there is Jr^-T times that in the chart: to first order (1 -+ [d]/2).
+#include "grad/twin.h"
+
+#include <string.h>
+
+#include "base/layout.h"
+#include "contact/contact.h"
+#include "math/vec3.h"
+#include "model/model.h"
+#include "sim/sim.h"
+#include "step/objective.h"
+
+#define STEP 1e-30
+
+struct tgxTwin {
+  tgAllocator alloc;
+  tgModel *model;
+  tgContact *contact;
+  tgSim *sim;
+  tgReal *q1;            // nq: q' without the imaginary part
+  tgReal *g, *G, *D;     // 2 nv, 2 nv + nu, 2 nv x (2 nv + nu)
+  double *d, *dy;        // of the last step
+  void *block;
+};
+
+// ---- the model in complex numbers ----
+
+static void widen(tgReal *to, const void *from, size_t n) {
+  const double *x = from;
+  for (size_t i = 0; i < n; i++) to[i] = x[i];
+}
+
+#define SIZES(m) \
+  int nbody = (m)->nbody, njnt = (m)->njnt, nv = (m)->nv, nq = (m)->nq, nu = (m)->nu, ngeom = (m)->ngeom, nsite = (m)->nsite, nmesh = (m)->nmesh, \
+      nmeshvert = (m)->nmeshvert, nmeshface = (m)->nmeshface, nhull = (m)->nhull, nhullvert = (m)->nhullvert, ntendon = (m)->ntendon, nwrap = (m)->nwrap, \
+      neq = (m)->neq, npair = (m)->npair, nkey = (m)->nkey; \
+  (void)nbody; (void)njnt; (void)nv; (void)nq; (void)nu; (void)ngeom; (void)nsite; (void)nmesh; (void)nmeshvert; (void)nmeshface; (void)nhull; \
+  (void)nhullvert; (void)ntendon; (void)nwrap; (void)neq; (void)npair; (void)nkey
+
+// structure is shared, numbers are copied; polytopes are left out, as force models have none
+static tgModel *copy_model(const tgModel *from, tgLayout *l) {
+  SIZES(from);
+  tgModel *m = tgi_place(l, 1, sizeof *m);
+  if (m != NULL) *m = *from;
+#define TG_MODEL_INT(name, rows, cols, unit, text)
+#define TG_MODEL_SHARED TG_MODEL_REAL
+#define TG_MODEL_REAL(name, rows, cols, unit, text)                            \
+  {                                                                            \
+    size_t n = tgi_size_mul((size_t)(rows), (size_t)(cols));                   \
+    tgReal *x = tgi_place(l, n, sizeof *x);                                    \
+    if (m != NULL) {                                                           \
+      widen(x, from->name, n);                                                 \
+      m->name = x;                                                             \
+    }                                                                          \
+  }
+#include "model/model_fields.def"
+#undef TG_MODEL_INT
+#undef TG_MODEL_SHARED
+#undef TG_MODEL_REAL
+  if (m != NULL) {
+    m->nhull = 0;
+    m->hull = NULL;
+    m->block = NULL;
+  }
+  return m;
+}
+
+// a simulation's own numbers
+static void copy_numbers(tgModel *to, const tgModel *from) {
+  SIZES(from);
+#define TG_MODEL_INT(name, rows, cols, unit, text)
+#define TG_MODEL_SHARED(name, rows, cols, unit, text)
+#define TG_MODEL_REAL(name, rows, cols, unit, text) widen((tgReal *)(uintptr_t)to->name, from->name, (size_t)(rows) * (size_t)(cols));
+#include "model/model_fields.def"
+#undef TG_MODEL_INT
+#undef TG_MODEL_SHARED
+#undef TG_MODEL_REAL
+}
+
+static void place(tgxTwin *t, const tgModel *from, tgLayout *l) {
+  size_t nv = (size_t)from->nv, nx = 2 * nv + (size_t)from->nu;
+  t->model = copy_model(from, l);
+  t->q1 = tgi_place(l, (size_t)from->nq, sizeof *t->q1);
+  t->g = tgi_place(l, 2 * nv, sizeof *t->g);
+  t->G = tgi_place(l, nx, sizeof *t->G);
+  t->D = tgi_place(l, 2 * nv * nx, sizeof *t->D);
+  t->d = tgi_place(l, nx, sizeof *t->d);
+  t->dy = tgi_place(l, 2 * nv, sizeof *t->dy);
+}
+
+tgxTwin *tgx_create(const void *model, const char *word, const tgContactOptions *options, const tgAllocator *allocator, tgError *error) {
+  tgAllocator a = tgi_allocator(allocator);
+  tgxTwin *t = a.alloc(a.ctx, sizeof *t);
+  tgLayout count = {.base = NULL};
+  if (t == NULL) {
+    tgi_error(error, TG_ERR_MEMORY, "Out of memory for second derivatives.");
+    return NULL;
+  }
+  *t = (tgxTwin){.alloc = a};
+  place(t, model, &count);
+  t->block = a.alloc(a.ctx, count.used + 64);
+  if (t->block == NULL) {
+    tgi_error(error, TG_ERR_MEMORY, "Out of memory for second derivatives: %zu bytes.", count.used);
+    tgx_free(t);
+    return NULL;
+  }
+  memset(t->block, 0, count.used + 64);
+  tgLayout l = {.base = (char *)(((uintptr_t)t->block + 63) / 64 * 64)};
+  place(t, model, &l);
+  t->model->alloc = a;
+  t->contact = tg_contact_create(t->model, word, options, error);
+  t->sim = t->contact != NULL ? tg_sim_create(t->model, t->contact, &a, error) : NULL;
+  if (t->sim != NULL) return t;
+  tgx_free(t);
+  return NULL;
+}
+
+void tgx_free(tgxTwin *t) {
+  if (t == NULL) return;
+  tgAllocator a = t->alloc;
+  tg_sim_free(t->sim);
+  tg_contact_free(t->contact);
+  a.free(a.ctx, t->block);
+  a.free(a.ctx, t);
+}
+
+// ---- a step ----
+
+static tgStatus explain(const tgxTwin *t, tgStatus status, tgError *error) {
+  if (status != TG_OK && error != NULL) {
+    *error = *tg_sim_error(t->sim);
+    error->status = status;
+  }
+  return status;
+}
+
+// r += by a x b for every rotation, over vectors of tangents with the given strides
+static void add_cross(const tgModel *m, double by, const double *a, const double *b, int ldb, double *r, int ldr) {
+  for (int j = 0; j < m->njnt; j++) {
+    int adr, d = tgi_rotation_dof(m, j, &adr);
+    if (d < 0) continue;
+    for (int i = 0; i < 3; i++) {
+      int k = d + (i + 1) % 3, l = d + (i + 2) % 3;
+      r[(d + i) * ldr] += by * (a[k] * b[l * ldb] - a[l] * b[k * ldb]);
+    }
+  }
+}
+
+tgStatus tgx_step(tgxTwin *t, const tgxPoint *at, const double *d, double *dy, tgError *error) {
+  tgSim *s = t->sim;
+  const tgModel *m = t->model;
+  int nv = m->nv, nu = m->nu;
+  copy_numbers(&s->m, at->model);
+  for (int i = 0; i < t->contact->nnumber; i++) s->contact_number[i] = at->number[i];
+  for (int i = 0; i < 2 * nv + nu; i++) t->d[i] = d[i];
+  for (int i = 0; i < nv; i++) {
+    t->G[i] = CMPLX(0, STEP * d[i]);
+    s->qvel[i] = CMPLX(at->v[i], STEP * d[nv + i]);
+    s->qfrc_applied[i] = at->applied[i];
+  }
+  for (int i = 0; i < nu; i++) s->ctrl[i] = CMPLX(at->u[i], STEP * d[2 * nv + i]);
+  widen(s->qpos, at->q, (size_t)m->nq);
+  tg_model_integrate(m, s->qpos, t->G, s->qpos);
+  tgStatus status = tg_sim_step(s, at->h, NULL);
+  if (status != TG_OK) return explain(t, status, error);
+  for (int i = 0; i < m->nq; i++) t->q1[i] = tgRe(s->qpos[i]);
+  tg_model_difference(m, t->q1, s->qpos, t->G);
+  for (int i = 0; i < nv; i++) {
+    t->dy[i] = tgIm(t->G[i]) / STEP;
+    t->dy[nv + i] = tgIm(s->qvel[i]) / STEP;
+  }
+  memcpy(dy, t->dy, 2 * (size_t)nv * sizeof *dy);
+  return TG_OK;
+}
+
+tgStatus tgx_vjp(tgxTwin *t, const double *g, const double *dg, double *G, double *H, tgError *error) {
+  const tgModel *m = t->model;
+  int nv = m->nv, nx = 2 * nv + m->nu;
+  for (int i = 0; i < 2 * nv; i++) H[i] = dg[i];
+  add_cross(m, -0.5, t->dy, g, 1, H, 1);
+  for (int i = 0; i < 2 * nv; i++) t->g[i] = CMPLX(g[i], STEP * H[i]);
+  tgStatus status = tg_sim_step_vjp(t->sim, t->g, t->g + nv, t->G, t->G + nv, t->G + 2 * nv, NULL, NULL);
+  if (status != TG_OK) return explain(t, status, error);
+  for (int i = 0; i < nx; i++) {
+    G[i] = tgRe(t->G[i]);
+    H[i] = tgIm(t->G[i]) / STEP;
+  }
+  add_cross(m, 0.5, t->d, G, 1, H, 1);
+  return TG_OK;
+}
+
+tgStatus tgx_jacobian(tgxTwin *t, double *D, double *DD, tgError *error) {
+  const tgModel *m = t->model;
+  int nv = m->nv, nx = 2 * nv + m->nu;
+  tgStatus status = tg_sim_step_jacobian(t->sim, t->D, NULL);
+  if (status != TG_OK) return explain(t, status, error);
+  for (int i = 0; i < 2 * nv * nx; i++) {
+    D[i] = tgRe(t->D[i]);
+    DD[i] = tgIm(t->D[i]) / STEP;
+  }
+  // rows of q' with 1 + [dy]/2, columns of q with 1 - [d]/2
+  for (int c = 0; c < nx; c++) add_cross(m, 0.5, t->dy, D + c, nx, DD + c, nx);
+  for (int r = 0; r < 2 * nv; r++) add_cross(m, 0.5, t->d, D + r * nx, 1, DD + r * nx, 1);
+  return TG_OK;
+}

@@ -1,0 +1,27 @@
+// twin.h: a simulation in complex numbers beside one in real numbers, for second derivatives: the derivative of a derivative along a direction.
+//
+// Based on: [math/softmin Second]. twin.c is compiled in the complex build alone, which libtangere carries as one object whose only visible names are
+// these (docs/decisions/0011). All arguments are plain doubles, so that both builds see the same functions.
+#ifndef TG_GRAD_TWIN_H
+#define TG_GRAD_TWIN_H
+
+#include "tangere/base.h"
+#include "tangere/contact.h"
+
+typedef struct tgxTwin tgxTwin;
+
+/// model: a struct tgModel of the real build, which must outlive the twin; it holds counts and pointers alone, so both builds lay it out alike.
+tgxTwin *tgx_create(const void *model, const char *word, const tgContactOptions *options, const tgAllocator *allocator, tgError *error);
+void tgx_free(tgxTwin *twin);
+
+/// Where a step starts: numbers of a simulation (its struct tgModel), numbers of its contact model, state, controls, applied forces.
+typedef struct tgxPoint { const void *model; const double *number, *q, *v, *u, *applied; double h; } tgxPoint;
+
+/// Steps from the point moved by i e d, d (2 nv + nu) a direction of (q, v, u); dy (2 nv) is the step's derivative along it. Nothing is allocated.
+tgStatus tgx_step(tgxTwin *twin, const tgxPoint *at, const double *d, double *dy, tgError *error);
+/// Of the last tgx_step, in exponential charts at the states before and after it: G (2 nv + nu) = D'g, and H = dG along d while g changes by dg (2 nv).
+tgStatus tgx_vjp(tgxTwin *twin, const double *g, const double *dg, double *G, double *H, tgError *error);
+/// Likewise D (2 nv x (2 nv + nu)) and its derivative along d.
+tgStatus tgx_jacobian(tgxTwin *twin, double *D, double *DD, tgError *error);
+
+#endif

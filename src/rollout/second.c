@@ -1,0 +1,321 @@
+// second.c: second derivatives of steps and rollouts of force models; see tangere/rollout.h.
+//
+// Based on: [math/softmin Second]. Forward over reverse: a tangent goes through the steps, then adjoints and their rates along it come back,
+//   a_t = dL/ds_t,  da_t = rate of that along the direction, both in the exponential chart at s_t:
+//   (a_t, da_t) = loss terms + twin step's adjoint of (a_{t+1}, da_{t+1}).
+// States are kept, steps are computed twice; the twin's step (grad/twin.h) gives tangents and rates to rounding.
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "base/layout.h"
+#include "base/memory.h"
+#include "grad/twin.h"
+#include "sim/sim.h"
+#include "tangere/second.h"
+
+struct tgSecond {
+  tgAllocator alloc;
+  const tgModel *model;
+  const tgContact *contact;
+  tgSim *sim;                 // of rollouts
+  tgxTwin *twin;
+  int steps, busy;
+  double h;
+  tgReal *q, *v, *dq, *dv;    // (steps + 1) x nq, nv, nv, nv
+  tgReal *a, *da;             // 2 nv: adjoint and its rate
+  tgReal *G, *H;              // 2 nv + nu
+  tgReal *d, *dy;             // 2 nv + nu, 2 nv
+  tgReal *term, *rate;        // 2 nv + nu: a loss term's gradient, and its rate
+  tgReal *D, *DD;             // 2 nv x (2 nv + nu)
+  void *block;
+};
+
+static void place(tgSecond *s, tgLayout *l) {
+  size_t nq = (size_t)s->model->nq, nv = (size_t)s->model->nv, nx = 2 * nv + (size_t)s->model->nu, n = (size_t)s->steps + 1;
+  s->q = tgi_place(l, tgi_size_mul(n, nq), sizeof(tgReal));
+  s->v = tgi_place(l, tgi_size_mul(n, nv), sizeof(tgReal));
+  s->dq = tgi_place(l, tgi_size_mul(n, nv), sizeof(tgReal));
+  s->dv = tgi_place(l, tgi_size_mul(n, nv), sizeof(tgReal));
+  tgReal **const vectors[] = {&s->a, &s->da, &s->G, &s->H, &s->d, &s->dy, &s->term, &s->rate};
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) *vectors[i] = tgi_place(l, nx, sizeof(tgReal));
+  s->D = tgi_place(l, tgi_size_mul(2 * nv, nx), sizeof(tgReal));
+  s->DD = tgi_place(l, tgi_size_mul(2 * nv, nx), sizeof(tgReal));
+}
+
+tgSecond *tg_second_create(const tgModel *model, const tgContact *contact, const tgRolloutOptions *options, tgError *error) {
+  tgRolloutOptions o = options != NULL ? *options : tg_rollout_default();
+  if (model == NULL || contact == NULL || contact->model != model || o.size != sizeof o || o.steps < 1 || !(o.h >= 0)) {
+    tgi_error(error, TG_ERR_ARG, "Second derivatives need a model, a contact model made for it, and options made by tg_rollout_default.");
+    return NULL;
+  }
+  if (contact->stages == 0) {
+    tgi_error(error, TG_ERR_UNSUPPORTED, "The contact model '%s' has no second derivatives: its step is not twice differentiable.", tg_contact_word(contact));
+    return NULL;
+  }
+  tgAllocator a = tgi_allocator(o.allocator);
+  tgSecond *s = a.alloc(a.ctx, sizeof *s);
+  tgLayout count = {.base = NULL};
+  if (s == NULL) {
+    tgi_error(error, TG_ERR_MEMORY, "Out of memory for second derivatives.");
+    return NULL;
+  }
+  *s = (tgSecond){.alloc = a, .model = model, .contact = contact, .steps = o.steps, .h = o.h > 0 ? o.h : tg_model_timestep(model)};
+  place(s, &count);
+  s->block = a.alloc(a.ctx, count.used + 64);
+  s->sim = tg_sim_create(model, contact, &a, error);
+  s->twin = s->sim != NULL && s->block != NULL ? tgx_create(model, tg_contact_word(contact), &contact->options, &a, error) : NULL;
+  if (s->twin == NULL) {
+    if (s->block == NULL) tgi_error(error, TG_ERR_MEMORY, "Out of memory for second derivatives over %d steps.", o.steps);
+    tg_second_free(s);
+    return NULL;
+  }
+  memset(s->block, 0, count.used + 64);
+  tgLayout l = {.base = (char *)(((uintptr_t)s->block + 63) / 64 * 64)};
+  place(s, &l);
+  return s;
+}
+
+void tg_second_free(tgSecond *s) {
+  if (s == NULL) return;
+  tgAllocator a = s->alloc;
+  tgx_free(s->twin);
+  tg_sim_free(s->sim);
+  a.free(a.ctx, s->block);
+  a.free(a.ctx, s);
+}
+
+static bool claim(tgSecond *s) { return __atomic_exchange_n(&s->busy, 1, __ATOMIC_ACQUIRE) == 0; }
+static void release(tgSecond *s) { __atomic_store_n(&s->busy, 0, __ATOMIC_RELEASE); }
+
+static tgxPoint point_of(const tgSim *sim, const tgReal *q, const tgReal *v, double h) {
+  return (tgxPoint){.model = &sim->m, .number = sim->contact_number, .q = q, .v = v, .u = sim->ctrl, .applied = sim->qfrc_applied, .h = h};
+}
+
+// ---- one step ----
+
+static tgStatus stepped(const tgSecond *s, tgSim *sim) {
+  if (sim->model != s->model || sim->contact_model != s->contact)
+    return tgi_error(&sim->error, TG_ERR_ARG, "The simulation is of another model or contact model than the second derivatives.");
+  if (sim->stage == TG_STAGE_STEPPED) return TG_OK;
+  return tgi_error(&sim->error, TG_ERR_STATE, "A step's second derivative is asked for after something else than a successful step; step first.");
+}
+
+static void add_vector(int n, const tgReal *x, tgReal *y) {
+  for (int i = 0; i < n; i++) y[i] += x[i];
+}
+
+static tgStatus step_hvp(tgSecond *s, tgSim *sim, const tgReal *g, const tgReal *d, tgReal *hvp, tgReal *jvp) {
+  TG_TRY(stepped(s, sim));
+  int nv = s->model->nv, nx = 2 * nv + s->model->nu;
+  tgxPoint at = point_of(sim, sim->q0, sim->v0, sim->h);
+  TG_TRY(tgx_step(s->twin, &at, d, s->dy, &sim->error));
+  if (jvp != NULL) memcpy(jvp, s->dy, 2 * (size_t)nv * sizeof *jvp);
+  if (hvp == NULL) return TG_OK;
+  memset(s->da, 0, 2 * (size_t)nv * sizeof *s->da);
+  TG_TRY(tgx_vjp(s->twin, g, s->da, s->G, s->H, &sim->error));
+  memcpy(hvp, s->H, (size_t)nx * sizeof *hvp);
+  return TG_OK;
+}
+
+tgStatus tg_step_hvp(tgSecond *second, tgSim *sim, const tgReal *g, const tgReal *d, tgReal *hvp, tgReal *jvp) {
+  if (second == NULL || sim == NULL || d == NULL || (hvp != NULL && g == NULL)) return TG_ERR_ARG;
+  if (!claim(second)) return TG_ERR_STATE;
+  tgiFpEnv env = tgi_fp_enter();
+  tgStatus status = step_hvp(second, sim, g, d, hvp, jvp);
+  tgi_fp_leave(env);
+  release(second);
+  return status;
+}
+
+// one column of all matrices after the other, by the derivative of the Jacobian along it
+static tgStatus step_hessian(tgSecond *s, tgSim *sim, tgReal *H) {
+  TG_TRY(stepped(s, sim));
+  int nv = s->model->nv, nx = 2 * nv + s->model->nu;
+  tgxPoint at = point_of(sim, sim->q0, sim->v0, sim->h);
+  for (int j = 0; j < nx; j++) {
+    for (int i = 0; i < nx; i++) s->d[i] = i == j;
+    TG_TRY(tgx_step(s->twin, &at, s->d, s->dy, &sim->error));
+    TG_TRY(tgx_jacobian(s->twin, s->D, s->DD, &sim->error));
+    for (int k = 0; k < 2 * nv; k++)
+      for (int i = 0; i < nx; i++) H[((size_t)k * (size_t)nx + (size_t)i) * (size_t)nx + (size_t)j] = s->DD[k * nx + i];
+  }
+  return TG_OK;
+}
+
+tgStatus tg_step_hessian(tgSecond *second, tgSim *sim, tgReal *H) {
+  if (second == NULL || sim == NULL || H == NULL) return TG_ERR_ARG;
+  if (!claim(second)) return TG_ERR_STATE;
+  tgiFpEnv env = tgi_fp_enter();
+  tgStatus status = step_hessian(second, sim, H);
+  tgi_fp_leave(env);
+  release(second);
+  return status;
+}
+
+// ---- rollouts ----
+
+typedef struct Sweep { tgSecond *s; const tgRolloutRun *run; const tgSecondRun *second; tgRolloutResult *res; } Sweep;
+
+static tgStatus fail(Sweep *w, tgStatus status, int t, const char *text) {
+  return tgi_error(&w->res->error, status, "step %d: %s", t, text);
+}
+
+static const tgReal *state_q(const tgSecond *s, int t) { return s->q + (size_t)t * (size_t)s->model->nq; }
+static const tgReal *state_v(const tgSecond *s, int t) { return s->v + (size_t)t * (size_t)s->model->nv; }
+
+static void set_controls(Sweep *w, int t) {
+  const tgSim *sim = w->s->sim;
+  for (int i = 0; i < sim->m.nu; i++) sim->ctrl[i] = w->run->u != NULL ? w->run->u[(size_t)t * (size_t)sim->m.nu + (size_t)i] : 0;
+}
+
+// tangent of (q, v, u) at step t
+static void set_direction(Sweep *w, int t) {
+  tgSecond *s = w->s;
+  int nv = s->model->nv, nu = s->model->nu;
+  memcpy(s->d, s->dq + (size_t)t * (size_t)nv, (size_t)nv * sizeof *s->d);
+  memcpy(s->d + nv, s->dv + (size_t)t * (size_t)nv, (size_t)nv * sizeof *s->d);
+  for (int i = 0; i < nu; i++) s->d[2 * nv + i] = w->second->du != NULL && t < s->steps ? w->second->du[(size_t)t * (size_t)nu + (size_t)i] : 0;
+}
+
+static tgStatus twin_step(Sweep *w, int t) {
+  tgSecond *s = w->s;
+  tgError error = {.status = TG_OK};
+  tgxPoint at = point_of(s->sim, state_q(s, t), state_v(s, t), s->h);
+  set_direction(w, t);
+  tgStatus status = tgx_step(s->twin, &at, s->d, s->dy, &error);
+  return status == TG_OK ? TG_OK : fail(w, status, t, error.text);
+}
+
+static void begin(Sweep *w) {
+  tgSecond *s = w->s;
+  size_t nq = (size_t)s->model->nq, nv = (size_t)s->model->nv;
+  memcpy(s->q, w->run->q0 != NULL ? w->run->q0 : s->sim->m.qpos0, nq * sizeof *s->q);
+  for (size_t i = 0; i < nv; i++) {
+    s->v[i] = w->run->v0 != NULL ? w->run->v0[i] : 0;
+    s->dq[i] = w->second->dq0 != NULL ? w->second->dq0[i] : 0;
+    s->dv[i] = w->second->dv0 != NULL ? w->second->dv0[i] : 0;
+  }
+}
+
+static void show(Sweep *w, int t) {
+  memcpy(w->s->sim->qpos, state_q(w->s, t), (size_t)w->s->model->nq * sizeof(tgReal));
+  memcpy(w->s->sim->qvel, state_v(w->s, t), (size_t)w->s->model->nv * sizeof(tgReal));
+}
+
+static tgStatus forward(Sweep *w) {
+  tgSecond *s = w->s;
+  size_t nq = (size_t)s->model->nq, nv = (size_t)s->model->nv;
+  begin(w);
+  for (int t = 0; t < s->steps; t++) {
+    size_t next = (size_t)t + 1;
+    if (w->run->cancel != NULL && *w->run->cancel != 0) return TG_CANCELLED;
+    show(w, t);
+    set_controls(w, t);
+    tgStatus status = tg_sim_step(s->sim, s->h, NULL);
+    if (status != TG_OK) return fail(w, status, t, tg_sim_error(s->sim)->text);
+    memcpy(s->q + next * nq, s->sim->qpos, nq * sizeof *s->q);
+    memcpy(s->v + next * nv, s->sim->qvel, nv * sizeof *s->v);
+    TG_TRY(twin_step(w, t));
+    memcpy(s->dq + next * nv, s->dy, nv * sizeof *s->dq);
+    memcpy(s->dv + next * nv, s->dy + nv, nv * sizeof *s->dv);
+    w->res->steps = t + 1;
+  }
+  return TG_OK;
+}
+
+// value, gradient and its rate of loss term t, the sim showing state t and step t done
+static tgStatus loss_term(Sweep *w, int t) {
+  tgSecond *s = w->s;
+  const tgRolloutRun *run = w->run;
+  int nv = s->model->nv, nx = 2 * nv + s->model->nu, steps = s->steps;
+  tgReal value = 0;
+  bool last = t == steps;
+  memset(s->term, 0, (size_t)nx * sizeof *s->term);
+  memset(s->rate, 0, (size_t)nx * sizeof *s->rate);
+  if (run->loss == NULL) return TG_OK;
+  tgStatus status = run->loss(run->loss_ctx, s->sim, t, steps, &value, s->term, s->term + nv, last ? NULL : s->term + 2 * nv);
+  w->res->loss += value;
+  if (status != TG_OK) return fail(w, status, t, "the loss");
+  set_direction(w, t);
+  status = w->second->loss_hvp(run->loss_ctx, s->sim, t, steps, s->d, s->d + nv, last ? NULL : s->d + 2 * nv, s->rate, s->rate + nv, last ? NULL : s->rate + 2 * nv);
+  return status == TG_OK ? TG_OK : fail(w, status, t, "the loss's second derivative");
+}
+
+static tgStatus backward(Sweep *w) {
+  tgSecond *s = w->s;
+  int nv = s->model->nv, nu = s->model->nu, nx = 2 * nv + nu;
+  const tgSecondRun *o = w->second;
+  show(w, s->steps);
+  tgStatus status = tg_sim_forward(s->sim);
+  if (status != TG_OK) return fail(w, status, s->steps, tg_sim_error(s->sim)->text);
+  TG_TRY(loss_term(w, s->steps));
+  memcpy(s->a, s->term, 2 * (size_t)nv * sizeof *s->a);
+  memcpy(s->da, s->rate, 2 * (size_t)nv * sizeof *s->da);
+  for (int t = s->steps - 1; t >= 0; t--) {
+    tgError error = {.status = TG_OK};
+    if (w->run->cancel != NULL && *w->run->cancel != 0) return TG_CANCELLED;
+    show(w, t);
+    set_controls(w, t);
+    status = tg_sim_step(s->sim, s->h, NULL);
+    if (status != TG_OK) return fail(w, status, t, tg_sim_error(s->sim)->text);
+    show(w, t);
+    TG_TRY(loss_term(w, t));
+    TG_TRY(twin_step(w, t));
+    status = tgx_vjp(s->twin, s->a, s->da, s->G, s->H, &error);
+    if (status != TG_OK) return fail(w, status, t, error.text);
+    add_vector(nx, s->term, s->G);
+    add_vector(nx, s->rate, s->H);
+    memcpy(s->a, s->G, 2 * (size_t)nv * sizeof *s->a);
+    memcpy(s->da, s->H, 2 * (size_t)nv * sizeof *s->da);
+    if (w->run->du != NULL) memcpy(w->run->du + (size_t)t * (size_t)nu, s->G + 2 * nv, (size_t)nu * sizeof *s->G);
+    if (o->hu != NULL) memcpy(o->hu + (size_t)t * (size_t)nu, s->H + 2 * nv, (size_t)nu * sizeof *s->H);
+  }
+  return TG_OK;
+}
+
+static void copy_out(tgReal *to, const tgReal *from, size_t n) {
+  if (to != NULL) memcpy(to, from, n * sizeof *to);
+}
+
+static tgStatus rollout(Sweep *w, bool hvp) {
+  tgSecond *s = w->s;
+  size_t nq = (size_t)s->model->nq, nv = (size_t)s->model->nv, n = (size_t)s->steps + 1;
+  tg_sim_reset(s->sim);
+  if (w->run->setup != NULL) {
+    tgStatus status = w->run->setup(w->run->setup_ctx, s->sim);
+    if (status != TG_OK) return fail(w, status, 0, "the setup");
+  }
+  TG_TRY(forward(w));
+  copy_out(w->run->q, s->q, n * nq);
+  copy_out(w->run->v, s->v, n * nv);
+  copy_out(w->second->jq, s->dq, n * nv);
+  copy_out(w->second->jv, s->dv, n * nv);
+  if (!hvp) return TG_OK;
+  TG_TRY(backward(w));
+  copy_out(w->run->dq0, s->a, nv);
+  copy_out(w->run->dv0, s->a + nv, nv);
+  copy_out(w->second->hq0, s->da, nv);
+  copy_out(w->second->hv0, s->da + nv, nv);
+  return TG_OK;
+}
+
+static tgStatus run_sweep(tgSecond *s, const tgRolloutRun *run, const tgSecondRun *second, bool hvp, tgRolloutResult *result) {
+  tgRolloutResult own;
+  if (s == NULL || run == NULL || second == NULL || run->policy != NULL || (hvp && run->loss != NULL && second->loss_hvp == NULL)) return TG_ERR_ARG;
+  if (!claim(s)) return TG_ERR_STATE;
+  Sweep w = {.s = s, .run = run, .second = second, .res = result != NULL ? result : &own};
+  *w.res = (tgRolloutResult){.grad = {.label = TG_GRAD_EXACT, .converged = true, .first_step = -1}};
+  tgiFpEnv env = tgi_fp_enter();
+  w.res->status = rollout(&w, hvp);
+  tgi_fp_leave(env);
+  release(s);
+  return w.res->status;
+}
+
+tgStatus tg_rollout_jvp(tgSecond *second, const tgRolloutRun *run, const tgSecondRun *direction, tgRolloutResult *result) {
+  return run_sweep(second, run, direction, false, result);
+}
+
+tgStatus tg_rollout_hvp(tgSecond *second, const tgRolloutRun *run, const tgSecondRun *direction, tgRolloutResult *result) {
+  return run_sweep(second, run, direction, true, result);
+}

@@ -1,0 +1,189 @@
+// force_public.c: what steps of force models offer besides the step: advice on its size, inverse dynamics with contact. See tangere/step.h.
+//
+// Based on: [softmin] eq. (24); [math/softmin Advice]. A mode of stiffness omega^2 and damping beta, x'' = -omega^2 x - beta x', is stable
+//   euler:     h^2 omega^2 + 2 h beta < 4,
+//   explicit:  h omega^2 < beta and 4 - 2 h beta + h^2 omega^2 > 0,
+//   rk4:       |1 + z + z^2/2 + z^3/6 + z^4/24| < 1 at z = h s for both roots s^2 + beta s + omega^2 = 0, found by halving.
+// Modes: each pair alone as if it carried the weight of the lighter tree, or its present force where that is more; limits; dry friction.
+#include <stdio.h>
+
+#include "base/fpenv.h"
+#include "dyn/dynamics.h"
+#include "step/force.h"
+#include "step/objective.h"
+
+// ---- stability of one mode ----
+
+// |R(h s)| of the classical scheme at s = (re, im)
+static double growth(double re, double im) {
+  double p = 1, q = 0, r = 1, i = 0;   // z^k/k!, sum
+  for (int k = 1; k <= 4; k++) {
+    double t = (p * re - q * im) / k;
+    q = (p * im + q * re) / k;
+    p = t;
+    r += p;
+    i += q;
+  }
+  return hypot(r, i);
+}
+
+static bool rk4_stable(double h, double omega2, double beta) {
+  double d = beta * beta / 4 - omega2;
+  if (d < 0) return growth(-h * beta / 2, h * sqrt(-d)) <= 1 + 1e-12;
+  double big = beta / 2 + sqrt(d), small = big > 0 ? omega2 / big : 0;
+  return growth(-h * big, 0) <= 1 + 1e-12 && growth(-h * small, 0) <= 1 + 1e-12;
+}
+
+double tgi_force_stable_step(tgIntegrator integrator, double omega2, double beta) {
+  if (!(omega2 > 0) && !(beta > 0)) return INFINITY;
+  if (integrator == TG_INTEGRATOR_EULER) return omega2 > 0 ? 4 / (beta + sqrt(beta * beta + 4 * omega2)) : 2 / beta;
+  if (integrator == TG_INTEGRATOR_EXPLICIT) {
+    double d = beta * beta - 4 * omega2;   // roots of 4 - 2 h beta + h^2 omega^2
+    double most = omega2 > 0 ? beta / omega2 : INFINITY;
+    return d >= 0 && beta > 0 ? fmin(most, 4 / (beta + sqrt(d))) : most;
+  }
+  // the larger root's size; the region lies within |z| < 4, and rays from 0 into the left half leave it once
+  double d = beta * beta / 4 - omega2, low = 0, high = 4 / (d < 0 ? sqrt(omega2) : beta / 2 + sqrt(d));
+  for (int k = 0; k < 60; k++) {
+    double middle = (low + high) / 2;
+    if (rk4_stable(middle, omega2, beta)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+// ---- the modes of a state ----
+
+static tgStatus no_room(tgSim *s) { return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for advice on a step; reserve more and repeat."); }
+
+// frames and forces at the present state with M alone factored
+static tgStatus present(tgSim *s, int order) {
+  double h = s->h;
+  for (int i = 0; i < s->m.nq; i++) s->stage_q[i] = s->qpos[i];
+  for (int d = 0; d < s->m.nv; d++) s->stage_v[d] = s->qvel[d];
+  TG_TRY(tgi_check_state(s));
+  TG_TRY(s->contact_model->kind->force->begin(s));
+  s->h = 0;
+  tgStatus status = tgi_force_stage(s, 0, order);
+  s->h = h;
+  s->stage = status < 0 ? TG_STAGE_NONE : TG_STAGE_FORWARD;
+  return status;
+}
+
+// row M^-1 row', row (nv) a generalised force per unit
+static double response(const tgSim *s, const tgReal *row, tgReal *work) {
+  double sum = 0;
+  for (int d = 0; d < s->m.nv; d++) work[d] = row[d];
+  tgi_factor_solve(&s->m, s->L, work);
+  for (int d = 0; d < s->m.nv; d++) sum += tgRe(row[d] * work[d]);
+  return sum;
+}
+
+// what a unit force along n at p between the bodies of a pair moves the point by
+static double point_response(const tgSim *s, const tgPairForce *f, const double *p, const double *n, tgReal *row, tgReal *work) {
+  tgReal at[3], dir[3], screw[6];
+  for (int i = 0; i < 3; i++) {
+    at[i] = p[i];
+    dir[i] = n[i];
+  }
+  for (int d = 0; d < s->m.nv; d++) row[d] = 0;
+  tgi_sp_screw(screw, at, dir);
+  tgi_add_row(s, f->body1, screw, 1, row);
+  tgi_add_row(s, f->body2, screw, -1, row);
+  return response(s, row, work);
+}
+
+static void consider(const tgSim *s, double omega2, double beta, const char *what, tgStepAdvice *out) {
+  double h = tgi_force_stable_step(s->contact_model->options.integrator, omega2, beta);
+  if (!(h < out->h)) return;
+  out->h = h;
+  out->frequency = sqrt(omega2);
+  out->damping = beta;
+  snprintf(out->reason, sizeof out->reason, "%s", what);
+}
+
+static void consider_pair(tgSim *s, int i, tgReal *row, tgReal *work, tgStepAdvice *out) {
+  const tgForceModel *k = s->contact_model->kind->force;
+  tgContactStiffness c;
+  char label[256], text[300];
+  if (!k->stiffness(s, i, &c)) return;
+  double n[3] = {c.n[0], c.n[1], c.n[2]}, across = 0, along = point_response(s, &s->force[i], c.p, n, row, work);
+  for (int a = 0; a < 3; a++) {
+    double e[3] = {a == 0, a == 1, a == 2};
+    across += point_response(s, &s->force[i], c.p, e, row, work);
+  }
+  snprintf(text, sizeof text, "contact of %s", k->term_label(s, i, label, sizeof label));
+  consider(s, c.stiffness * along, c.damping * along, text, out);
+  snprintf(text, sizeof text, "friction of %s", label);
+  consider(s, 0, c.friction * fmax(0, across - along), text, out);
+}
+
+static void consider_joints(tgSim *s, tgReal *row, tgReal *work, tgStepAdvice *out) {
+  const tgModel *m = &s->m;
+  double v_s = tgRe(TG_NUMBER(s, stiction_speed)), omega = tgRe(TG_NUMBER(s, limit_frequency));
+  char label[128], text[200];
+  for (int d = 0; d < m->nv; d++) {
+    int j = m->dof_jnt[d];
+    bool rubs = tgRe(m->dof_frictionloss[d]) > 0, limited = m->jnt_limited[j] && m->jnt_type[j] != TG_JOINT_FREE;
+    if (!rubs && !limited) continue;
+    for (int k = 0; k < m->nv; k++) row[k] = k == d;
+    double inverse = response(s, row, work);
+    tgi_model_label(m, TG_THING_JOINT, j, label, sizeof label);
+    snprintf(text, sizeof text, "dry friction of %s", label);
+    if (rubs) consider(s, 0, tgRe(m->dof_frictionloss[d]) / v_s * inverse, text, out);
+    snprintf(text, sizeof text, "limit of %s", label);
+    if (limited) consider(s, omega * omega * s->contact_model->limit_inertia[j] * inverse, 0, text, out);
+  }
+}
+
+static tgStatus advice(tgSim *s, tgStepAdvice *out) {
+  *out = (tgStepAdvice){.h = INFINITY};
+  if (!tgi_forced(s)) return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "Steps of this contact model need no advice: none of its forces is explicit.");
+  size_t mark = tgi_stack_mark(s);
+  tgReal *row = tgi_stack_real(s, (size_t)s->m.nv), *work = tgi_stack_real(s, (size_t)s->m.nv);
+  if (row == NULL || work == NULL) return no_room(s);
+  TG_TRY(present(s, 0));
+  for (int i = 0; i < s->nforce; i++) consider_pair(s, i, row, work, out);
+  consider_joints(s, row, work, out);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+tgStatus tg_sim_step_advice(tgSim *sim, tgStepAdvice *out) {
+  if (sim == NULL || out == NULL) return TG_ERR_ARG;
+  if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
+  sim->stack_used = 0;
+  tgiFpEnv env = tgi_fp_enter();
+  tgStatus status = advice(sim, out);
+  tgi_fp_leave(env);
+  tgi_sim_release(sim);
+  return status;
+}
+
+// ---- inverse dynamics ----
+
+static tgStatus inverse(tgSim *s, const tgReal *qacc, tgReal *tau) {
+  if (!tgi_forced(s)) return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "Inverse dynamics with contact needs contact forces in closed form, which this contact model has not.");
+  size_t mark = tgi_stack_mark(s);
+  tgReal *wrench = tgi_stack_real(s, 6 * (size_t)s->m.nbody), *joints = tgi_stack_real(s, (size_t)s->m.nv);
+  if (wrench == NULL || joints == NULL) return no_room(s);
+  TG_TRY(present(s, 0));
+  tgi_force_wrenches(s, wrench);
+  tgi_inverse(s, qacc, wrench, tau);
+  for (int d = 0; d < s->m.nv; d++) joints[d] = 0;
+  tgi_joint_forces(s, s->qpos, s->qvel, joints);
+  for (int d = 0; d < s->m.nv; d++) tau[d] -= joints[d];
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+tgStatus tg_sim_inverse_contact(tgSim *sim, const tgReal *qacc, tgReal *tau) {
+  if (sim == NULL || qacc == NULL || tau == NULL) return TG_ERR_ARG;
+  if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
+  sim->stack_used = 0;
+  tgiFpEnv env = tgi_fp_enter();
+  tgStatus status = inverse(sim, qacc, tau);
+  tgi_fp_leave(env);
+  tgi_sim_release(sim);
+  return status;
+}
