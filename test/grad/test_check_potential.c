@@ -120,8 +120,45 @@ static void a_wrong_number_is_refused(void **state) {
   }
 }
 
+// ---- rollouts ----
+
+// 1 + 1e4 z^2 of where a mass comes to rest on the limit of its slide, times `wrong`
+static tgStatus rest(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
+  (void)gv, (void)gu;
+  if (t < steps) return TG_OK;
+  *value = 1 + 1e4 * s->qpos[0] * s->qpos[0];
+  if (gq != NULL) gq[0] = 2e4 * s->qpos[0] * *(const double *)ctx;
+  return TG_OK;
+}
+
+// After 100 damped steps nothing is left of where it began: a gradient of 1e-17 is as right as round-off can tell. After 2 it is not, and a thousandth
+// too much is refused.
+static void rollouts_that_forget_pass(void **state) {
+  (void)state;
+  static const char xml[] = "<mujoco><worldbody><body><joint type='slide' axis='0 0 1' range='0 1' limited='true' damping='40'/>"
+                            "<geom type='box' size='.1 .1 .1' mass='2'/></body></worldbody></mujoco>";
+  static const struct { int steps; double wrong; bool pass; } row[] = {{100, 1, true}, {2, 1, true}, {2, 1.001, false}};
+  for (int k = 0; k < 3; k++) {
+    tgContactOptions o = tg_contact_default();
+    o.mu = 0.3;
+    Rig r = rig_of_text(xml, "barrier", &o);
+    tgRolloutOptions ro = tg_rollout_default();
+    ro.steps = row[k].steps;
+    ro.h = 0.02;
+    tgRollout *rollout = tg_rollout_create(r.m, r.c, &ro, NULL);
+    double q = 0.1, wrong = row[k].wrong;
+    tgRolloutRun run = {.q0 = &q, .loss = rest, .loss_ctx = &wrong};
+    tgGradCheck c = {.pass = true};
+    assert_int_equal(tg_grad_check_rollout(rollout, &run, NULL, &c), TG_OK);
+    if (c.pass != row[k].pass) print(&c);
+    check_true(c.pass == row[k].pass && block(&c, "rollout dq0")->pass == row[k].pass, "%d steps, times %g", row[k].steps, wrong);
+    tg_rollout_free(rollout);
+    drop(&r);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(cubes_at_rest_pass), cmocka_unit_test(gaps_below_the_stencil_pass),
-                                     cmocka_unit_test(nearer_than_any_stencil_is_said), cmocka_unit_test(a_wrong_number_is_refused)};
+                                     cmocka_unit_test(nearer_than_any_stencil_is_said), cmocka_unit_test(a_wrong_number_is_refused), cmocka_unit_test(rollouts_that_forget_pass)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
