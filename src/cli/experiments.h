@@ -40,8 +40,9 @@ void tgi_run_progress(const tgRun *run, const char *what, double done, double to
 
 /// A file of models/, found from the executable (build/bin/tangere) or $TANGERE_MODELS. False: reason printed.
 bool tgi_models_file(const char *name, char *path, size_t size);
-/// A model of models/ under `lcp` (options may be NULL) with a simulation of it. False: reason printed, nothing held.
+/// A model of models/ under `lcp`, or contact model `word`, (options may be NULL) with a simulation of it. False: reason printed, nothing held.
 typedef struct tgScene { tgModel *model; tgContact *contact; tgSim *sim; double h; } tgScene;
+bool tgi_scene_open_under(tgScene *scene, const char *file, const char *word, const tgContactOptions *options);
 bool tgi_scene_open(tgScene *scene, const char *file, const tgContactOptions *options);
 void tgi_scene_close(tgScene *scene);
 /// A step that makes room when it is short of it.
@@ -74,6 +75,8 @@ bool tgi_reproduce_search(tgRun *run);
 bool tgi_reproduce_drone(tgRun *run);
 bool tgi_reproduce_motions(tgRun *run);
 bool tgi_reproduce_prisms(tgRun *run);
+bool tgi_reproduce_force_profile(tgRun *run);
+bool tgi_reproduce_push_t(tgRun *run);
 
 extern const tgExperiment tgi_benches[];
 extern const int tgi_nbench;

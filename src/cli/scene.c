@@ -20,13 +20,13 @@ bool tgi_models_file(const char *name, char *path, size_t size) {
   return false;
 }
 
-bool tgi_scene_open(tgScene *s, const char *file, const tgContactOptions *options) {
+bool tgi_scene_open_under(tgScene *s, const char *file, const char *word, const tgContactOptions *options) {
   char path[1024];
   tgError error = {0};
   *s = (tgScene){.model = NULL};
   if (!tgi_models_file(file, path, sizeof path)) return false;
   s->model = tg_model_load(path, NULL, &error);
-  s->contact = s->model != NULL ? tg_contact_create(s->model, "lcp", options, &error) : NULL;
+  s->contact = s->model != NULL ? tg_contact_create(s->model, word, options, &error) : NULL;
   s->sim = s->contact != NULL ? tg_sim_create(s->model, s->contact, NULL, &error) : NULL;
   if (s->sim != NULL) {
     s->h = tg_model_timestep(s->model);
@@ -36,6 +36,8 @@ bool tgi_scene_open(tgScene *s, const char *file, const tgContactOptions *option
   tgi_scene_close(s);
   return false;
 }
+
+bool tgi_scene_open(tgScene *s, const char *file, const tgContactOptions *options) { return tgi_scene_open_under(s, file, "lcp", options); }
 
 void tgi_scene_close(tgScene *s) {
   tg_sim_free(s->sim);

@@ -276,10 +276,11 @@ static tgStatus refuse(const tgTask *t, tgError *error) {
   return TG_OK;
 }
 
-static tgStatus run(tgOptRun *r, const tgTask *task, double *x, double *work) {
+static tgStatus run(tgOptRun *r, const tgTask *task, const double *from, double *x, double *work) {
   tgOptimum *out = r->out;
   tg_task_box(task, r->low, r->high);
-  tg_task_start(task, r->o->seed, x);
+  if (from != NULL) memcpy(x, from, (size_t)out->n * sizeof *x);
+  else tg_task_start(task, r->o->seed, x);
   tgi_opt_clamp(r, x);
   memcpy(out->first, x, (size_t)out->n * sizeof *x);
   memcpy(out->best, x, (size_t)out->n * sizeof *x);
@@ -289,7 +290,7 @@ static tgStatus run(tgOptRun *r, const tgTask *task, double *x, double *work) {
   return task->yaml->receding != NULL ? tgi_opt_receding(r, task, x) : tgi_opt_run_method(r, x, work);
 }
 
-tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
+tgOptimum *tgi_optimize_from(const tgTask *task, const tgOptimizeOptions *options, const double *from) {
   if (task == NULL) return NULL;
   tgOptimizeOptions standard = tg_optimize_default();
   tgTask outer = *task;
@@ -304,10 +305,12 @@ tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
     out->status = tgi_error(&out->error, TG_ERR_ARG, "tgOptimizeOptions must come from tg_optimize_default of this version");
   else out->status = refuse(task, &out->error);
   if (out->status != TG_OK) return out;
-  out->status = run(&r, task, x, work);
+  out->status = run(&r, task, from, x, work);
   out->reached = isfinite(out->best_loss) && success(task->yaml->success, out->best_loss, r.best_distance);
   out->seconds = now() - r.began;
   tg_evaluator_free(r.evaluator);
   tgi_journal_close(r.journal);
   return out;
 }
+
+tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) { return tgi_optimize_from(task, options, NULL); }

@@ -137,6 +137,21 @@ static const tgBand surface_bands[] = {
     {"box_zero_set_error_m", '<', 0.005, "m", NONE},
 };
 
+static const tgBand profile_bands[] = {
+    {"second_derivative_jump", '<', 1e-6, "", NONE},
+    {"mujoco.second_derivative_jump", '>', 0.01, "", NONE},
+    {"gradient_before_contact", '>', 1e-12, "N/m", NONE},
+};
+
+// [softmin] figure 7
+static const tgBand push_t_bands[] = {
+    {"rk4_2ms_4k.dx_cm", '<', 1.2, "cm", 1.2},
+    {"rk4_2ms_4k.dtheta_deg", '<', 10.8, "deg", 10.8},
+    {"rk4_16ms_4k.dx_cm", '<', 4.6, "cm", 4.6},
+    {"rk4_2ms_4k.step_ms", '<', 0.1, "ms", 17.9},
+    {"goals_found_by_gradient", '>', 4, "", NONE},
+};
+
 #define BANDS(table) table, (int)(sizeof table / sizeof *table)
 const tgExperiment tgi_reproductions[] = {
     {"reach", "half-cheetah brings its head to the target of the lcp paper's trajectory scene, from zero controls", tgi_reproduce_reach,
@@ -162,6 +177,10 @@ const tgExperiment tgi_reproductions[] = {
     {"BA-R8", "Push under steps of 0.01 to 0.08 s and mu of 1e-6 to 1e-10", tgi_reproduce_sweep, BANDS(sweep_bands)},
     {"SM-R1", "zero sets of the soft signed distance: a box for four widths, wrong normals and corner points, a mesh that melts into a sphere",
      tgi_reproduce_surfaces, BANDS(surface_bands)},
+    {"SM-R2", "force on a small sphere moved past a large one: smooth here, with a kink in MuJoCo, and felt before contact", tgi_reproduce_force_profile,
+     BANDS(profile_bands)},
+    {"SM-R3", "a T pushed by a finger: five control sequences found in MuJoCo, rolled out open loop here, and the same goals found by gradient", tgi_reproduce_push_t,
+     BANDS(push_t_bands)},
     {"TO-R3", "prisms slide and stop, two cubes collide and come to rest together: friction at every step", tgi_reproduce_prisms,
      BANDS(prism_bands)},
 };
