@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/layout.h"
+#include "coll/cloud_geom.h"
 #include "contact/softmin/softmin.h"
 
 #define FINENESS 4.0        // points along the least half length of a geom
@@ -35,6 +36,19 @@ static double tree_mass(const tgModel *m, int g) {
   return mass;
 }
 
+// half lengths of the bounding box of a mesh's vertices at the geom's scale
+static void mesh_half_lengths(const tgModel *m, int g, double half[3]) {
+  const tgReal *vert = m->mesh_vert + 3 * (size_t)m->mesh_vertadr[m->geom_mesh[g]];
+  for (int i = 0; i < 3; i++) {
+    double low = INFINITY, high = -INFINITY;
+    for (int k = 0; k < m->mesh_vertnum[m->geom_mesh[g]]; k++) {
+      low = fmin(low, tgRe(vert[3 * k + i]));
+      high = fmax(high, tgRe(vert[3 * k + i]));
+    }
+    half[i] = 0.5 * (high - low) * fabs(tgRe(m->geom_scale[3 * g + i]));
+  }
+}
+
 // half lengths of a geom's bounding box, in its frame
 static void half_lengths(const tgModel *m, int g, double half[3]) {
   for (int i = 0; i < 3; i++) half[i] = tgRe(m->geom_size[3 * g + i]);
@@ -42,6 +56,7 @@ static void half_lengths(const tgModel *m, int g, double half[3]) {
     case TG_GEOM_SPHERE: half[1] = half[2] = half[0]; break;
     case TG_GEOM_CAPSULE: half[2] = half[1] + half[0]; half[1] = half[0]; break;
     case TG_GEOM_CYLINDER: half[2] = half[1]; half[1] = half[0]; break;
+    case TG_GEOM_MESH: mesh_half_lengths(m, g, half); break;
     default: break;
   }
 }
@@ -56,16 +71,7 @@ static double spacing_of(const tgContact *c, int g) {
 }
 
 static tgStatus make_cloud(const tgContact *c, int g, tgCloud *cloud, tgError *error) {
-  const tgModel *m = c->model;
-  char label[128];
-  double size[3];
-  tgError why = {.status = TG_OK};
-  if (m->geom_type[g] == TG_GEOM_MESH)
-    return tgi_error(error, TG_ERR_UNSUPPORTED, "%s is a mesh, which this contact model cannot express.", tgi_model_label(m, TG_THING_GEOM, g, label, sizeof label));
-  for (int i = 0; i < 3; i++) size[i] = tgRe(m->geom_size[3 * g + i]);
-  tgStatus status = tgi_cloud_primitive((tgGeomType)m->geom_type[g], size, is_plane(m, g) ? 1 : spacing_of(c, g), &c->alloc, cloud, &why);
-  if (status >= 0) return TG_OK;
-  return tgi_error(error, status, "%s: %s", tgi_model_label(m, TG_THING_GEOM, g, label, sizeof label), why.text);
+  return tgi_cloud_of_geom(c->model, g, is_plane(c->model, g) ? 1 : spacing_of(c, g), &c->alloc, cloud, error);
 }
 
 static tgStatus add_pair(tgContact *c, tgiSoftmin *k, int p, tgError *error) {
