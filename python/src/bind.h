@@ -131,6 +131,7 @@ void bind_rollout(nb::module_ &m);
 void bind_check(nb::module_ &m);
 void bind_task(nb::module_ &m);
 void bind_charts(nb::module_ &m);
+void bind_second(nb::module_ &m);
 
 }  // namespace tangere
 

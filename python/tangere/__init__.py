@@ -12,10 +12,11 @@ Positions and velocities are laid out as MuJoCo's: a free joint is position, the
 """
 
 from ._errors import Error, NotConverged
-from ._tangere import (Batch, BatchGradient, BatchRollout, GradBlock, GradCheck, Jacobians, Joint, Model, Optimum, Rollout, RolloutGradient, Sim,
+from ._tangere import (Batch, BatchGradient, BatchRollout, GradBlock, GradCheck, Jacobians, Joint, Model, Optimum, Rollout, RolloutGradient,
+                       RolloutProduct, Sim,
                        StepGradient, StepInfo, Task, contact_models, contact_options, gradcheck, load, loads, param_names)
 from ._tangere import __version__
 
 __all__ = ["Batch", "BatchGradient", "BatchRollout", "Error", "GradBlock", "GradCheck", "Jacobians", "Joint", "Model", "NotConverged", "Optimum", "Rollout",
-           "RolloutGradient", "Sim", "StepGradient", "StepInfo", "Task", "contact_models", "contact_options", "gradcheck", "load", "loads",
+           "RolloutGradient", "RolloutProduct", "Sim", "StepGradient", "StepInfo", "Task", "contact_models", "contact_options", "gradcheck", "load", "loads",
            "param_names"]

@@ -1,0 +1,130 @@
+// second.cpp: second derivatives of steps and trajectories under contact models whose step is twice differentiable.
+#include <cstring>
+
+#include "sim.h"
+#include "tangere/second.h"
+
+namespace tangere {
+
+static tgSecond *make_second(const Sim &s, size_t steps) {
+  tgRolloutOptions options = tg_rollout_default();
+  options.steps = (int)steps;
+  options.h = s.dt;
+  tgError error{};
+  tgSecond *second = tg_second_create(s.m(), s.contact ? s.contact->contact : nullptr, &options, &error);
+  if (second == nullptr) raise(error);
+  return second;
+}
+
+struct Second {
+  tgSecond *second;
+  Second(const Sim &s, size_t steps) : second(make_second(s, steps)) {}
+  ~Second() { tg_second_free(second); }
+  Second(const Second &) = delete;
+  Second &operator=(const Second &) = delete;
+};
+
+static Array hessian(Sim &s) {
+  Claim claim(s.busy, "Sim");
+  s.get();
+  Second work(s, 1);
+  size_t n = 2 * s.nv() + s.nu();
+  double *H;
+  Array array = zeros({2 * s.nv(), n, n}, &H);
+  tgStatus status;
+  {
+    nb::gil_scoped_release release;
+    status = tg_step_hessian(work.second, s.sim, H);
+  }
+  if (status != TG_OK) s.fail();
+  return array;
+}
+
+static Array hvp(Sim &s, nb::handle g, nb::handle d) {
+  Claim claim(s.busy, "Sim");
+  s.get();
+  size_t n = 2 * s.nv() + s.nu();
+  In a = in(g, "g", {2 * s.nv()}), b = in(d, "d", {n});
+  if (a.p == nullptr || b.p == nullptr) throw nb::type_error("g and d: None is no array");
+  Second work(s, 1);
+  double *out;
+  Array array = zeros({n}, &out);
+  if (tg_step_hvp(work.second, s.sim, a.p, b.p, out, nullptr) != TG_OK) s.fail();
+  return array;
+}
+
+// A function that is linear in each state's chart: its own second derivative there is 0.
+struct Weights { const double *q, *v; size_t nv; };
+
+static tgStatus weigh(void *ctx, tgSim *, int t, int, tgReal *, tgReal *gq, tgReal *gv, tgReal *) {
+  const Weights *w = static_cast<Weights *>(ctx);
+  size_t row = (size_t)t * w->nv;
+  if (gq != nullptr && w->q != nullptr && w->nv > 0) std::memcpy(gq, w->q + row, w->nv * sizeof *gq);
+  if (gv != nullptr && w->v != nullptr && w->nv > 0) std::memcpy(gv, w->v + row, w->nv * sizeof *gv);
+  return TG_OK;
+}
+
+static tgStatus flat(void *, tgSim *, int, int, const tgReal *, const tgReal *, const tgReal *, tgReal *, tgReal *, tgReal *) { return TG_OK; }
+
+struct RolloutProduct { Array q, v, q0, v0, u; };
+
+static RolloutProduct rollout_hvp(Sim &s, nb::handle u, nb::handle gq, nb::handle gv, nb::handle q0, nb::handle v0, nb::handle dq0, nb::handle dv0,
+                                  nb::handle du) {
+  Claim claim(s.busy, "Sim");
+  s.get();
+  In U = in(u, "u", {Any, s.nu()});
+  if (U.keep.ptr() == nullptr) throw nb::type_error("u: None is no array");
+  size_t T = rows(U), nv = s.nv();
+  if (T < 1) throw nb::value_error("u: at least one step is needed");
+  In a = in(gq, "gq", {T + 1, nv}), b = in(gv, "gv", {T + 1, nv}), Q = in(q0, "q0", {s.nq()}), V = in(v0, "v0", {nv});
+  In dQ = in(dq0, "dq0", {nv}), dV = in(dv0, "dv0", {nv}), dU = in(du, "du", {T, s.nu()});
+  Second work(s, T);
+  Values values(s);
+  Weights weights{a.p, b.p, nv};
+  tgRolloutRun run{};
+  run.q0 = Q.p != nullptr ? Q.p : s.qpos.data();
+  run.v0 = V.p != nullptr ? V.p : s.qvel.data();
+  run.u = U.p;
+  run.setup = Values::set;
+  run.setup_ctx = &values;
+  run.loss = weigh;
+  run.loss_ctx = &weights;
+  tgSecondRun second{};
+  second.dq0 = dQ.p;
+  second.dv0 = dV.p;
+  second.du = dU.p;
+  second.loss_hvp = flat;
+  RolloutProduct p;
+  p.q = zeros({T + 1, nv}, &second.jq);
+  p.v = zeros({T + 1, nv}, &second.jv);
+  p.q0 = zeros({nv}, &second.hq0);
+  p.v0 = zeros({nv}, &second.hv0);
+  p.u = zeros({T, s.nu()}, &second.hu);
+  tgRolloutResult result{};
+  long_call([&](const volatile int *cancel) {
+    run.cancel = cancel;
+    tg_rollout_hvp(work.second, &run, &second, &result);
+  });
+  if (result.status != TG_OK) raise(result.error);
+  return p;
+}
+
+void bind_second(nb::module_ &m) {
+  nb::class_<RolloutProduct>(m, "RolloutProduct", "Second derivatives along a direction: rates of the trajectory, and the Hessian's product.")
+      .def_ro("q", &RolloutProduct::q, "Rate of the positions along the direction, (steps + 1, nv), tangent.")
+      .def_ro("v", &RolloutProduct::v, "Rate of the velocities, (steps + 1, nv).")
+      .def_ro("q0", &RolloutProduct::q0, "Hessian times the direction, rows of q0, (nv,).")
+      .def_ro("v0", &RolloutProduct::v0, "Rows of v0, (nv,).")
+      .def_ro("u", &RolloutProduct::u, "Rows of u, (steps, nu).");
+  nb::class_<Sim> sim = nb::borrow<nb::class_<Sim>>(m.attr("Sim"));
+  sim.def("hessian", &hessian,
+          "Second derivatives of the last step: (2 nv, n, n), n = 2 nv + nu, of (q', v') in (q, v, u), in charts. For contact models whose step is twice\n"
+          "differentiable (softmin); Error names another.")
+      .def("hvp", &hvp, nb::arg("g"), nb::arg("d"), "sum_k g_k D2y_k d of the last step y = (q', v'): g (2 nv), d (2 nv + nu).")
+      .def("rollout_hvp", &rollout_hvp, nb::arg("u"), nb::arg("gq") = nb::none(), nb::arg("gv") = nb::none(), nb::arg("q0") = nb::none(),
+           nb::arg("v0") = nb::none(), nb::arg("dq0") = nb::none(), nb::arg("dv0") = nb::none(), nb::arg("du") = nb::none(),
+           "Along the direction (dq0, dv0, du) of a trajectory: its rates, and the Hessian of <gq, q> + <gv, v> (weights (steps + 1, nv) in each state's chart)\n"
+           "times the direction.");
+}
+
+}  // namespace tangere
