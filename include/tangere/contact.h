@@ -28,6 +28,12 @@ typedef enum tgLongRange {
   TG_LONG_RANGE_OFF        ///< nowhere
 } tgLongRange;
 
+/// Contact points of the `lcp` model.
+typedef enum tgDetection {
+  TG_DETECTION_FEATURES,   ///< of the nearest features of two shapes: exact, with switches between features (default)
+  TG_DETECTION_SOFT        ///< four on either surface, chosen softly among the vertices of its cloud: smooth in the pose, within about a spacing of the
+                           ///< exact ones; primitives only, no derivative in sizes. Takes spacing, eps1 and eps2
+} tgDetection;
 /// Lever and dissipation of the `softmin` model.
 typedef enum tgForceForm {
   TG_FORCE_CONSISTENT,     ///< action and reaction at one point, dissipation with two continuous derivatives (default)
@@ -72,6 +78,7 @@ typedef struct tgContactOptions {
   double prune;            ///< share of the force that points left out may have in all; 0: none is left out
   double limit_frequency;  ///< of a joint's inertia at qpos0 on the spring of its limit [rad/s]
   tgForceForm force_form;
+  tgDetection detection;
   tgIntegrator integrator;
 } tgContactOptions;
 TG_API tgContactOptions tg_contact_default(void);

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "coll/soft_contacts.h"
+
 // keep a remembered axis while |k.n| is below this; choose z for a new contact below the second
 static const double keep_axis = 0.95, new_axis = 0.8;
 
@@ -156,10 +158,26 @@ static tgStatus no_points(tgSim *s, int status, int g1, int g2) {
                    tgi_model_label(&s->m, TG_THING_GEOM, g1, a, sizeof a), tgi_model_label(&s->m, TG_THING_GEOM, g2, b, sizeof b));
 }
 
+// soft contact points, if the contact model has them, else those of features
+static bool soft(const tgSim *s) { return s->contact_model != NULL && s->contact_model->soft != NULL; }
+
+// points of a pair; negative with the error set
+static int collide(tgSim *s, int pair, tgCollide want, int32_t memory[TG_PAIR_MEMORY], tgContactPoint point[TG_PAIR_POINTS], double *distance) {
+  int g1 = s->m.pair_geom1[pair], g2 = s->m.pair_geom2[pair];
+  tgHull hull[2];
+  char label[96];
+  if (soft(s) && want > TG_COLLIDE_POSE)
+    return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "Soft contact points have no derivative in the sizes of %s.",
+                     tgi_model_label(&s->m, TG_THING_GEOM, g1, label, sizeof label));
+  if (soft(s)) return tgi_soft_collide(s, pair, TG_CONTACT_MARGIN, want == TG_COLLIDE_POSE, point, distance);
+  tgShape A = tgi_geom_shape(s, g1, 0, &hull[0]), B = tgi_geom_shape(s, g2, 1, &hull[1]);
+  int count = tgi_collide(&A, &B, TG_CONTACT_MARGIN, want, memory, point, distance);
+  return count < 0 ? no_points(s, count, g1, g2) : count;
+}
+
 tgStatus tgi_contacts(tgSim *s, double *least) {
   const tgModel *m = &s->m;
   tgContactPoint point[TG_PAIR_POINTS];
-  tgHull hull[2];
   int n = 0, k = 0;
   double nearest = INFINITY;
   TG_TRY(tgi_hulls_update(s));
@@ -174,10 +192,9 @@ tgStatus tgi_contacts(tgSim *s, double *least) {
     if (k < s->mem_count[1] && s->mem_pair[k * TG_MEM_PAIR] == pair)
       for (int i = 0; i < 2; i++) in[i] = s->mem_pair[k * TG_MEM_PAIR + 1 + i];
     int32_t memory[TG_PAIR_MEMORY] = {in[0], in[1]};
-    tgShape A = tgi_geom_shape(s, g1, 0, &hull[0]), B = tgi_geom_shape(s, g2, 1, &hull[1]);
     double distance = INFINITY;
-    int count = tgi_collide(&A, &B, TG_CONTACT_MARGIN, TG_COLLIDE_POINTS, memory, point, &distance);
-    if (count < 0) return no_points(s, count, g1, g2);
+    int count = collide(s, pair, TG_COLLIDE_POINTS, memory, point, &distance);
+    if (count < 0) return (tgStatus)count;
     if (distance < nearest) nearest = distance;
     for (int i = 0; i < count; i++, n++)
       if (n < s->cap.ncon) fill(s, pair, &point[i], in, memory, &s->contact[n]);
@@ -195,11 +212,9 @@ tgStatus tgi_contacts(tgSim *s, double *least) {
 int tgi_contacts_pair_d(tgSim *s, int i, tgCollide want, tgContactPoint point[TG_PAIR_POINTS]) {
   // the same poses and the same memory: the same points in the same order
   const tgContactRow *c = &s->contact[i];
-  tgHull hull[2];
   int32_t memory[TG_PAIR_MEMORY] = {c->memory_in[0], c->memory_in[1]};
-  tgShape A = tgi_geom_shape(s, c->geom1, 0, &hull[0]), B = tgi_geom_shape(s, c->geom2, 1, &hull[1]);
-  int count = tgi_collide(&A, &B, TG_CONTACT_MARGIN, want, memory, point, NULL);
-  return count < 0 ? no_points(s, count, c->geom1, c->geom2) : count;
+  double distance;
+  return collide(s, c->pair, want, memory, point, &distance);
 }
 
 void tgi_contacts_d(tgSim *s) {

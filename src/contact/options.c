@@ -40,6 +40,7 @@ static const Option option[] = {
     {"prune", NUMBER, LISTED, AT(prune), {NULL}},
     {"limit_frequency", NUMBER, LISTED, AT(limit_frequency), {NULL}},
     {"form", WORD, FORCE, AT(force_form), {"consistent", "paper", NULL}},
+    {"detection", WORD, IMPULSE, AT(detection), {"features", "soft", NULL}},
     {"integrator", WORD, FORCE, AT(integrator), {"euler", "explicit", "rk4", NULL}},
 };
 enum { NOPTIONS = sizeof option / sizeof *option };

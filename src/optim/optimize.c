@@ -184,7 +184,7 @@ static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0
   const YamlControls none = {0}, *u = t->yaml->controls != NULL ? t->yaml->controls : &none;
   int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->memory, o->shot, t->nstate, c->symplectic,
                 c->explicit_damping, c->zero_contact_gradient, c->bounce_gradient, c->aware_gradient, (int)c->hierarchy, (int)c->friction_form,
-                (int)c->long_range, (int)c->force_form, (int)c->integrator, (int)u->basis, u->every, u->terms};
+                (int)c->long_range, (int)c->force_form, (int)c->integrator, (int)c->detection, (int)u->basis, u->every, u->terms};
   double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, o->tolerance, c->erp, c->restitution_speed, c->mu, c->eps,
                     c->slip_speed, c->friction_range, c->local_range, c->limit_range, c->stiffness, c->eps1, c->eps2, c->eps3, c->dissipation_speed,
                     c->stiction_speed, c->spacing, c->prune, c->limit_frequency, u->amplitude, u->frequency};

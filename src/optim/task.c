@@ -280,6 +280,7 @@ static void field_options(const YamlOptions *o, tgContactOptions *c) {
   c->hierarchy = o->form == YAML_FORM_PAPER ? TG_HIERARCHY_PAPER : o->form == YAML_FORM_BRUTE ? TG_HIERARCHY_BRUTE : TG_HIERARCHY_MOMENT;
   c->force_form = o->form == YAML_FORM_PAPER ? TG_FORCE_PAPER : TG_FORCE_CONSISTENT;
   c->integrator = o->integrator;
+  c->detection = o->detection;
   c->friction_form = o->friction;
   c->long_range = o->long_range;
   if (o->threads > 0) c->threads = o->threads;

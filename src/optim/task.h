@@ -29,6 +29,7 @@ typedef struct YamlOptions {
   double *stiffness, *eps1, *eps2, *eps3, *dissipation_speed, *stiction_speed, *spacing, *prune, *limit_frequency;
   YamlForm form;
   tgIntegrator integrator;
+  tgDetection detection;
   tgFrictionForm friction;
   tgLongRange long_range;
   int threads;

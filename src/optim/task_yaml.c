@@ -23,6 +23,7 @@ static const cyaml_strval_t method_words[] = {{"adam", TG_METHOD_ADAM}, {"descen
 static const cyaml_strval_t form_words[] = {{"moment", YAML_FORM_MOMENT}, {"paper", YAML_FORM_PAPER}, {"brute", YAML_FORM_BRUTE},
                                             {"consistent", YAML_FORM_CONSISTENT}};
 static const cyaml_strval_t integrator_words[] = {{"euler", TG_INTEGRATOR_EULER}, {"explicit", TG_INTEGRATOR_EXPLICIT}, {"rk4", TG_INTEGRATOR_RK4}};
+static const cyaml_strval_t detection_words[] = {{"features", TG_DETECTION_FEATURES}, {"soft", TG_DETECTION_SOFT}};
 static const cyaml_strval_t friction_words[] = {{"slip", TG_FRICTION_SLIP}, {"plane", TG_FRICTION_PLANE}};
 static const cyaml_strval_t range_words[] = {{"both", TG_LONG_RANGE_BOTH}, {"backward", TG_LONG_RANGE_BACKWARD}, {"off", TG_LONG_RANGE_OFF}};
 static const cyaml_strval_t fill_words[] = {{"start", 0}, {"hold", 1}};   // whether the last control is held
@@ -56,6 +57,7 @@ static const cyaml_schema_field_t options_fields[] = {
     CYAML_FIELD_FLOAT_PTR("prune", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, prune),
     CYAML_FIELD_FLOAT_PTR("limit_frequency", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, limit_frequency),
     CYAML_FIELD_ENUM("integrator", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, integrator, integrator_words, COUNT(integrator_words)),
+    CYAML_FIELD_ENUM("detection", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, detection, detection_words, COUNT(detection_words)),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t horizon_fields[] = {
     CYAML_FIELD_INT("steps", CYAML_FLAG_DEFAULT, YamlHorizon, steps),

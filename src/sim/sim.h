@@ -70,6 +70,7 @@ struct tgContact {
   tgContactOptions options;
   const struct tgContactModel *kind;   // its line in contact/table.c
   size_t (*solver_bytes)(const struct tgContact *c, const tgCapacity *z);   // workspace for that capacity; SIZE_MAX on overflow
+  struct tgiSoftClouds *soft;          // clouds for soft contact points (coll/soft_contacts.h); NULL: contact points are those of features
   void *data;                          // what the contact model keeps of the model's geometry, const after creation
   bool potential;                      // the kind is a potential model
   int nterm;                           // terms at most of a potential model, else 0

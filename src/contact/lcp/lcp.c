@@ -9,6 +9,7 @@
 
 #include "base/layout.h"
 #include "coll/contacts.h"
+#include "coll/soft_contacts.h"
 #include "contact/lcp/work.h"
 
 // rows of each sort at most, for a capacity
@@ -75,9 +76,15 @@ static size_t solver_bytes(const tgContact *c, const tgCapacity *z) {
 }
 
 static tgStatus prepare(tgContact *c, tgError *error) {
-  (void)c;
-  (void)error;
-  return TG_OK;   // every geom of a model is a plane, a sphere, a capsule or has a convex hull
+  if (c->options.detection != TG_DETECTION_SOFT) return TG_OK;   // every geom of a model is a plane, a sphere, a capsule or has a convex hull
+  TG_TRY(tgi_soft_clouds_make(c->model, &c->options, &c->alloc, &c->soft, error));
+  c->scratch = c->soft->scratch;
+  return TG_OK;
+}
+
+static void release(tgContact *c) {
+  tgi_soft_clouds_free(c->soft);
+  c->soft = NULL;
 }
 
 // the deepest overlap, which is the usual reason for conditions that contradict each other
@@ -142,6 +149,9 @@ static tgStatus impulses(tgSim *s) {
 
 static const tgContactParam params[] = {
     TG_CONTACT_CONSTANT(erp, 0.2, 0, 1, "", "share of a penetration, limit or equality error removed per step: b += erp gap/h"),
+    TG_CONTACT_CONSTANT(eps1, 0, 0, 1e6, "m^2", "soft detection: width of a surface's soft distance; 0: its spacing, squared"),
+    TG_CONTACT_CONSTANT(eps2, 0, 0, 1e3, "m", "soft detection: width over which points are weighed; 0: a twentieth of the pair's smaller spacing"),
+    TG_CONTACT_CONSTANT(spacing, 0, 0, 1e3, "m", "soft detection: of a surface's points; 0: a sixth of the geom's bounding radius"),
     TG_CONTACT_CONSTANT(restitution_speed, 1e-3, 0, INFINITY, "m/s", "approach speed below which nothing bounces: max(|g| h, this)"),
 };
 
@@ -175,6 +185,7 @@ const tgContactModel tgi_lcp_model = {
     .nparam = (int)(sizeof params / sizeof *params),
     .solver_bytes = solver_bytes,
     .prepare = prepare,
+    .release = release,
     .param_ties = tgi_rows_param_ties,
     .ties = tgi_lcp_ties,
     .impulse = &impulse,

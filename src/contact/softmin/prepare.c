@@ -82,7 +82,11 @@ static tgStatus add_pair(tgContact *c, tgiSoftmin *k, int p, tgError *error) {
   TG_TRY(check_friction(m, p, error));
   for (int i = 0; i < 2; i++) {
     tgCloud *cloud = &k->cloud[g->geom[i]];
-    if (cloud->n == 0) TG_TRY(make_cloud(c, g->geom[i], cloud, error));
+    if (cloud->n == 0) {
+      TG_TRY(make_cloud(c, g->geom[i], cloud, error));
+      if (tgi_ssdf_tree_make(cloud->n, cloud->p, cloud->normal, &c->alloc, &k->tree[g->geom[i]]) < 0)
+        return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the tree of %d points.", cloud->n);
+    }
     g->mass = fmin(g->mass, tree_mass(m, g->geom[i]));
     if (!cloud->flat) g->spacing = fmin(g->spacing, cloud->spacing);
     points += cloud->n;
@@ -100,8 +104,10 @@ tgStatus tgi_softmin_prepare(tgContact *c, tgError *error) {
   c->data = k;
   k->pair = c->alloc.alloc(c->alloc.ctx, tgi_size_mul((size_t)m->npair + 1, sizeof *k->pair));
   k->cloud = c->alloc.alloc(c->alloc.ctx, tgi_size_mul((size_t)m->ngeom + 1, sizeof *k->cloud));
-  if (k->pair == NULL || k->cloud == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d pairs of geoms.", m->npair);
+  k->tree = c->alloc.alloc(c->alloc.ctx, tgi_size_mul((size_t)m->ngeom + 1, sizeof *k->tree));
+  if (k->pair == NULL || k->cloud == NULL || k->tree == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d pairs of geoms.", m->npair);
   memset(k->cloud, 0, ((size_t)m->ngeom + 1) * sizeof *k->cloud);
+  memset(k->tree, 0, ((size_t)m->ngeom + 1) * sizeof *k->tree);
   for (int p = 0; p < m->npair; p++)
     if (wanted(m, p)) TG_TRY(add_pair(c, k, p, error));
   c->scratch = (6 * (size_t)k->most_points + 256) * sizeof(tgReal);
@@ -114,6 +120,8 @@ void tgi_softmin_release(tgContact *c) {
   tgAllocator a = k->alloc;
   for (int g = 0; k->cloud != NULL && g < c->model->ngeom; g++)
     if (k->cloud[g].n > 0) tgi_cloud_free(&k->cloud[g]);
+  for (int g = 0; k->tree != NULL && g < c->model->ngeom; g++) tgi_ssdf_tree_free(&k->tree[g]);
+  a.free(a.ctx, k->tree);
   a.free(a.ctx, k->cloud);
   a.free(a.ctx, k->pair);
   a.free(a.ctx, k);
@@ -122,19 +130,31 @@ void tgi_softmin_release(tgContact *c) {
 
 // ---- workspace ----
 
+static size_t fast_bytes(const tgiSoftmin *k) {
+  size_t most = 0;
+  for (int i = 0; i < k->npair; i++) {
+    size_t bytes = tgi_soft_fast_work(&k->tree[k->pair[i].geom[0]], &k->tree[k->pair[i].geom[1]]);
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
 static void place(const tgContact *c, tgLayout *l, tgiSoftminWork **work) {
   const tgiSoftmin *k = c->data;
   tgiSoftminWork *w = tgi_place(l, 1, sizeof *w);
   tgiSoftPoints *geom = tgi_place(l, (size_t)c->model->ngeom, sizeof *geom);
   tgReal *numbers = tgi_place(l, (size_t)k->most_points, sizeof *numbers);
   double *height = tgi_place(l, (size_t)k->npair, sizeof *height);
+  void *fast = tgi_place(l, fast_bytes(k), 1);
   for (int g = 0; g < c->model->ngeom; g++) {
     size_t n = 3 * (size_t)k->cloud[g].n;
     tgReal *p = tgi_place(l, n, sizeof *p), *normal = tgi_place(l, n, sizeof *normal);
-    if (geom != NULL) geom[g] = (tgiSoftPoints){.made = false, .p = p, .normal = normal};
+    tgiSsdfNode *node = tgi_place(l, (size_t)k->tree[g].nnode, sizeof *node);
+    tgiSsdfBlock *block = tgi_place(l, (size_t)k->tree[g].nblock, sizeof *block);
+    if (geom != NULL) geom[g] = (tgiSoftPoints){.made = false, .p = p, .normal = normal, .numbers = {node, block}};
   }
   *work = w;
-  if (w != NULL) *w = (tgiSoftminWork){.home = l->base, .geom = geom, .work = numbers, .height = height};
+  if (w != NULL) *w = (tgiSoftminWork){.home = l->base, .geom = geom, .work = numbers, .fast = fast, .height = height};
 }
 
 size_t tgi_softmin_bytes(const tgContact *c, const tgCapacity *z) {

@@ -40,6 +40,7 @@ static tgStatus begin(tgSim *s) {
     if (k->cloud[g].n == 0 || (geom->made && same(geom->size, size, 3))) continue;
     tgi_v3_copy(geom->size, size);
     tgi_cloud_place(&k->cloud[g], size, geom->p, geom->normal, NULL);
+    tgi_ssdf_tree_numbers(&k->tree[g], geom->p, geom->normal, &geom->numbers);
     geom->made = true;
   }
   return TG_OK;
@@ -67,6 +68,20 @@ tgiSoftPair tgi_softmin_pair(tgSim *s, int i) {
   return p;
 }
 
+// over the points that count, or over all
+static double sum(tgSim *s, int i, const tgiSoftPair *p, bool d, tgPairForce *f) {
+  const tgiSoftmin *k = tgi_softmin(s);
+  const tgiSoftminWork *w = tgi_softmin_work(s);
+  double tau = s->contact_model->options.prune;
+  tgiSoftIndex index[2];
+  if (!(tau > 0)) return tgi_soft_pair_plain(p, d, w->work, f);
+  for (int side = 0; side < 2; side++) {
+    int geom = k->pair[i].geom[side];
+    index[side] = (tgiSoftIndex){&k->tree[geom], w->geom[geom].numbers};
+  }
+  return tgi_soft_pair_fast(p, index, tau, d, w->fast, f);
+}
+
 static tgStatus evaluate(tgSim *s, int order) {
   const tgiSoftmin *k = tgi_softmin(s);
   tgiSoftminWork *w = tgi_softmin_work(s);
@@ -77,7 +92,7 @@ static tgStatus evaluate(tgSim *s, int order) {
     tgPairForce *f = &s->force[i];
     f->body1 = s->m.geom_body[k->pair[i].geom[0]];
     f->body2 = s->m.geom_body[k->pair[i].geom[1]];
-    w->height[i] = tgi_soft_pair_plain(&p, order > 0, w->work, f);
+    w->height[i] = sum(s, i, &p, order > 0, f);
     s->info.least_distance = fmin(s->info.least_distance, w->height[i]);
   }
   return TG_OK;

@@ -5,7 +5,7 @@
 #define TG_CONTACT_SOFTMIN_SOFTMIN_H
 
 #include "contact/contact.h"
-#include "contact/softmin/pair.h"
+#include "contact/softmin/pair_fast.h"
 #include "geom/cloud.h"
 
 extern const tgContactModel tgi_softmin_model;
@@ -23,16 +23,18 @@ typedef struct tgiSoftmin {
   int npair, most_points;   ///< points of the largest two surfaces together
   tgiSoftGeoms *pair;
   tgCloud *cloud;           ///< ngeom, at the model's sizes; n is 0 where the geom is in no pair
+  tgiSsdfTree *tree;        ///< ngeom, over their points
 } tgiSoftmin;
 
 /// A geom's points in a simulation.
-typedef struct tgiSoftPoints { bool made; tgReal size[3], *p, *normal; } tgiSoftPoints;
+typedef struct tgiSoftPoints { bool made; tgReal size[3], *p, *normal; tgiSsdfNumbers numbers; } tgiSoftPoints;
 
 /// s->solver.
 typedef struct tgiSoftminWork {
   void *home;               ///< s->solver when placed
   tgiSoftPoints *geom;      ///< ngeom
   tgReal *work;             ///< of one pair
+  void *fast;               ///< of one pair over the points that count
   double *height;           ///< npair: least soft distance of the last evaluate [m]
 } tgiSoftminWork;
 

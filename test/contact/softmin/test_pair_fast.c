@@ -1,0 +1,229 @@
+// test_pair_fast.c: pairs over the points that count against plain sums over all points, on every instruction set and point by point; what is far away;
+// what is everywhere equally near; memory.
+#include "contact/softmin/pair_fast.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/ssdf_clouds.h"
+#include "math/isa.h"
+#include "math/quat.h"
+
+#define TAU 1e-13
+
+typedef struct Body { tgtCloud c; tgiSsdfTree tree; tgiSsdfNumbers numbers; double eps1; bool flat; } Body;
+
+static Body body(tgtCloud c, double spacing) {
+  Body b = {.c = c, .eps1 = spacing * spacing};
+  assert_int_equal(tgi_ssdf_tree_make(c.n, c.p, c.normal, NULL, &b.tree), TG_OK);
+  b.numbers.node = calloc((size_t)b.tree.nnode, sizeof *b.numbers.node);
+  b.numbers.block = calloc((size_t)b.tree.nblock, sizeof *b.numbers.block);
+  assert_true(b.numbers.node != NULL && b.numbers.block != NULL);
+  tgi_ssdf_tree_numbers(&b.tree, c.p, c.normal, &b.numbers);
+  return b;
+}
+static void body_free(Body *b) {
+  tgt_cloud_free(&b->c);
+  tgi_ssdf_tree_free(&b->tree);
+  free(b->numbers.node);
+  free(b->numbers.block);
+}
+
+enum { BOX, BALL, TORUS, PLANE, BODIES };
+static Body make(int which) {
+  double half[3] = {0.1, 0.06, 0.03};
+  if (which == BOX) return body(tgt_cloud_box(half, 0.01), 0.01);
+  if (which == BALL) return body(tgt_cloud_sphere(60, 0.012), 0.0055);
+  if (which == TORUS) return body(tgt_cloud_torus(0.08, 0.03, 0.012), 0.012);
+  tgtCloud c = tgt_cloud(1);
+  c.normal[2] = 1;
+  Body b = body(c, 1);
+  b.flat = true;
+  return b;
+}
+
+#define INDEX(s) (tgiSoftIndex[]){{&(s)->b[0].tree, (s)->b[0].numbers}, {&(s)->b[1].tree, (s)->b[1].numbers}}
+
+typedef struct Scene { Body b[2]; tgReal x[2][3], R[2][9], V[2][6]; tgiSoftPair p; void *work; tgReal *plain; } Scene;
+
+static void scene_start(Scene *s, int a, int b) {
+  *s = (Scene){.b = {make(a), make(b)}};
+  size_t bytes = tgi_soft_fast_work(&s->b[0].tree, &s->b[1].tree);
+  s->work = aligned_alloc(64, (bytes + 63) / 64 * 64);
+  s->plain = calloc((size_t)s->b[0].c.n + (size_t)s->b[1].c.n, sizeof *s->plain);
+  assert_true(s->work != NULL && s->plain != NULL);
+}
+static void scene_end(Scene *s) {
+  body_free(&s->b[0]);
+  body_free(&s->b[1]);
+  free(s->work);
+  free(s->plain);
+}
+
+static void turn(tgtRandom *r, tgReal R[9]) {
+  tgReal q[4], n = 0;
+  for (int i = 0; i < 4; i++) {
+    q[i] = tgt_normal(r);
+    n += q[i] * q[i];
+  }
+  for (int i = 0; i < 4; i++) q[i] /= tgSqrt(n);
+  tgi_quat_to_mat(R, q);
+}
+
+// a point of each surface about `gap` apart, normals against each other within a tilt, at random velocities
+static void meet(Scene *s, tgtRandom *r, double gap, double tilt) {
+  const Body *A = &s->b[0], *B = &s->b[1];
+  int i = (int)(tgt_next(r) % (uint64_t)A->c.n), j = (int)(tgt_next(r) % (uint64_t)B->c.n);
+  tgReal nA[3], nB[3], axis[3], q[4], M[9], T[9], pA[3], pB[3];
+  turn(r, s->R[0]);
+  turn(r, s->R[1]);
+  tgi_m3_mulv(nA, s->R[0], A->c.normal + 3 * i);
+  tgi_m3_mulv(nB, s->R[1], B->c.normal + 3 * j);
+  // turns B so that nB becomes -nA, about
+  tgi_v3_cross(axis, nB, nA);
+  double sine = tgRe(tgi_v3_norm(axis)), angle = atan2(sine, tgRe(tgi_v3_dot(nB, nA))) + TG_PI;
+  for (int k = 0; k < 3; k++) axis[k] = axis[k] / sine * angle + tilt * tgt_normal(r);
+  tgi_quat_exp(q, axis);
+  tgi_quat_to_mat(M, q);
+  tgi_m3_mul(T, M, s->R[1]);
+  tgi_m3_copy(s->R[1], T);
+  tgi_m3_mulv(pA, s->R[0], A->c.p + 3 * i);
+  tgi_m3_mulv(pB, s->R[1], B->c.p + 3 * j);
+  for (int k = 0; k < 3; k++) {
+    s->x[0][k] = tgt_uniform(r, -1, 1);
+    s->x[1][k] = s->x[0][k] + pA[k] + gap * nA[k] - pB[k];
+  }
+  for (int k = 0; k < 12; k++) s->V[k / 6][k % 6] = tgt_uniform(r, -0.3, 0.3);
+}
+
+static void set_pair(Scene *s, bool paper) {
+  s->p = (tgiSoftPair){.law = {.k = 4000, .eps = 3e-4, .v_d = 0.1, .v_s = 0.01, .mu = 0.5, .paper = paper}, .eps2 = 5e-4};
+  for (int k = 0; k < 2; k++)
+    s->p.side[k] = (tgiSoftSide){.surface = {s->b[k].c.n, s->b[k].c.p, s->b[k].c.normal, s->b[k].eps1}, .x = s->x[k], .R = s->R[k], .V = s->V[k], .flat = s->b[k].flat};
+}
+
+static double largest(const tgReal *a, int n) {
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(tgRe(a[i])));
+  return most;
+}
+
+static void compare(const char *what, const tgReal *a, const tgReal *b, int n, double scale, double tol) {
+  for (int i = 0; i < n; i++)
+    check_true(fabs(tgRe(a[i] - b[i])) <= tol * scale && fabs(tgIm(a[i] - b[i])) <= tol * scale * 1e-20, "%s %d: %.17g, plainly %.17g of %.3g", what, i,
+               tgRe(a[i]), tgRe(b[i]), scale);
+}
+
+static const int pairs[][2] = {{BOX, PLANE}, {PLANE, TORUS}, {BOX, BALL}, {BALL, TORUS}, {BOX, BOX}, {TORUS, BOX}, {BALL, BALL}, {BALL, PLANE}};
+enum { PAIRS = sizeof pairs / sizeof *pairs };
+
+static void check(Scene *s, bool d) {
+  tgPairForce plain, fast;
+  double touch = tgRe(s->p.law.k * s->p.law.eps);   // force at touch; lever arms are below 2 m
+  double height = tgi_soft_pair_plain(&s->p, d, s->plain, &plain);
+  double got = tgi_soft_pair_fast_on(-1, &s->p, INDEX(s), TAU, d, s->work, &fast);
+  double scale = fmax(largest(plain.w, 12), touch);
+  check_true(got <= height + 1e-12, "least height %g, plainly %g", got, height);
+  compare("w", fast.w, plain.w, 12, scale, 1e-10);
+  if (d) {
+    compare("X", fast.X, plain.X, 144, fmax(largest(plain.X, 144), scale), 1e-10);
+    compare("Y", fast.Y, plain.Y, 144, fmax(largest(plain.Y, 144), scale), 1e-10);
+  }
+#if !defined(TG_COMPLEX)
+  for (int isa = 0; isa < tgi_isas(); isa++) {
+    if (!tgi_isa_present(isa)) continue;
+    memset(&fast, 0xff, sizeof fast);
+    got = tgi_soft_pair_fast_on(isa, &s->p, INDEX(s), TAU, false, s->work, &fast);
+    compare(tgi_isa_name(isa), fast.w, plain.w, 12, scale, 1e-10);
+    if (got < -tgRe(s->p.law.eps) * log(TAU)) check_close(got, height, 1e-12);
+  }
+#endif
+}
+
+static void test_twin(void **state) {
+  (void)state;
+  tgtRandom r = {.s = 31};
+  for (int k = 0; k < PAIRS; k++) {
+    Scene s;
+    scene_start(&s, pairs[k][0], pairs[k][1]);
+    for (int i = 0; i < 8; i++) {
+      meet(&s, &r, i < 2 ? 0 : tgt_uniform(&r, -0.004, 0.004), i % 2 ? 0.3 : 0);
+#ifdef TG_COMPLEX
+      // a tangent of everything: a twist of each body and of its velocity
+      for (int b = 0; b < 2; b++)
+        for (int c = 0; c < 3; c++) {
+          tgReal w[3] = {tgt_normal(&r) * CMPLX(0, 1e-20), tgt_normal(&r) * CMPLX(0, 1e-20), tgt_normal(&r) * CMPLX(0, 1e-20)}, q[4], M[9], T[9];
+          tgi_quat_exp(q, w);
+          tgi_quat_to_mat(M, q);
+          tgi_m3_mul(T, M, s.R[b]);
+          tgi_m3_copy(s.R[b], T);
+          s.x[b][c] += CMPLX(0, 1e-21 * tgt_normal(&r));
+          s.V[b][c] += CMPLX(0, 1e-20 * tgt_normal(&r));
+        }
+#endif
+      set_pair(&s, i == 7);
+      check(&s, i % 4 == 0 || i == 7);
+    }
+    scene_end(&s);
+  }
+}
+
+// beyond the reach of the push: left out where every plane that counts is proved to be far, as for two balls
+static void test_afar(void **state) {
+  (void)state;
+  tgtRandom r = {.s = 32};
+  for (int k = 2; k < 7; k++) {
+    Scene s;
+    tgPairForce plain, fast;
+    scene_start(&s, pairs[k][0], pairs[k][1]);
+    for (int i = 0; i < 3; i++) {
+      meet(&s, &r, 0, 0);
+      for (int c = 0; c < 3; c++) s.x[1][c] = s.x[0][c] + (c == i ? 0.4 + i : 0);
+      set_pair(&s, false);
+      double height = tgi_soft_pair_plain(&s.p, true, s.plain, &plain), touch = tgRe(s.p.law.k * s.p.law.eps);
+      double least = tgi_soft_pair_fast(&s.p, INDEX(&s), TAU, true, s.work, &fast);
+      check_true(height >= least - 1e-12, "height %g, said to be %g or above", height, least);
+      compare("w", fast.w, plain.w, 12, touch, 8 * TAU);   // moments at arms below 4 m
+      if (k < 6) continue;
+      check_true(least < 0.02, "two balls are summed though far");
+      for (int c = 0; c < 12; c++) check_true(tgZero(fast.w[c]), "pushed");
+      for (int c = 0; c < 144; c++) check_true(tgZero(fast.X[c]) && tgZero(fast.Y[c]), "pushed");
+    }
+    scene_end(&s);
+  }
+}
+
+// a ball in the middle of a sphere: every point of the sphere is as near as any other, none can be left out
+static void test_middle(void **state) {
+  (void)state;
+  Scene s;
+  tgtRandom r = {.s = 33};
+  scene_start(&s, BALL, BALL);
+  body_free(&s.b[1]);
+  free(s.work);
+  free(s.plain);
+  s.b[1] = body(tgt_cloud_sphere(700, 0.1), 0.013);
+  s.work = aligned_alloc(64, (tgi_soft_fast_work(&s.b[0].tree, &s.b[1].tree) + 63) / 64 * 64);
+  s.plain = calloc((size_t)s.b[0].c.n + (size_t)s.b[1].c.n, sizeof *s.plain);
+  assert_true(s.work != NULL && s.plain != NULL);
+  meet(&s, &r, 0, 0);
+  memcpy(s.x[1], s.x[0], sizeof s.x[0]);
+  set_pair(&s, false);
+  check(&s, true);
+  scene_end(&s);
+}
+
+// work grows as points do
+static void test_memory(void **state) {
+  (void)state;
+  Body a = body(tgt_cloud_sphere(2000, 0.1), 0.01), b = body(tgt_cloud_sphere(20000, 0.1), 0.01);
+  double small = (double)tgi_soft_fast_work(&a.tree, &a.tree), large = (double)tgi_soft_fast_work(&b.tree, &b.tree);
+  check_true(large < 10.1 * small && large < 400.0 * 20000, "%g and %g bytes", small, large);
+  body_free(&a);
+  body_free(&b);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_twin), cmocka_unit_test(test_afar), cmocka_unit_test(test_middle), cmocka_unit_test(test_memory)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
