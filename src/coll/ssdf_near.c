@@ -53,7 +53,7 @@ TGI_LANE void nearest_of(const tgiSsdfBlock *b, const double c[3], tgiSsdfNeares
   }
 }
 
-void KERNEL(tgi_ssdf_nearest)(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const double *c, double below, tgiSsdfNearest *near) {
+void KERNEL(tgi_ssdf_nearest)(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const double *c, double below, bool about, tgiSsdfNearest *near) {
   int stack[DEPTH], top = 0;
   double bound[DEPTH];
   near->squared = below;
@@ -64,6 +64,7 @@ void KERNEL(tgi_ssdf_nearest)(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, 
     if (bound[top--] >= near->squared) continue;
     if (tree->child[i] < 0) {
       nearest_of(z->block + tree->block[i], c, near);
+      if (about) return;
       continue;
     }
     int a = tree->child[i];
@@ -77,11 +78,13 @@ void KERNEL(tgi_ssdf_nearest)(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, 
   }
 }
 
-// (2)
+// (2): its second part where c is far from the cloud, where it is the better one
 TGI_LANE bool excluded(const tgiSsdfNode *d, const double c[3], double r, const tgiSsdfNearest *near, double to_q, double cut) {
-  double D2 = box_distance2(d, c), D = sqrt(D2);
-  if ((D + to_q) * (D - to_q - 2 * r) > cut) return true;
-  return r > 0 && D2 - near->squared - 2 * r * sqrt(far2(d, near->q)) > cut;
+  double D2 = box_distance2(d, c);
+  if (D2 - near->squared <= cut) return false;
+  if (to_q > 2 * r) return D2 - near->squared - 2 * r * sqrt(far2(d, near->q)) > cut;
+  double D = sqrt(D2);
+  return (D + to_q) * (D - to_q - 2 * r) > cut;
 }
 
 // (1), for every point of a block
@@ -137,6 +140,9 @@ TGI_LANE bool block_above(const tgiSsdfBlock *b, const tgiSsdfBall *ball, double
   return true;
 }
 
+// is q nearer to the first of two nodes beside each other?
+TGI_LANE bool nearer(const tgiSsdfNode *d, const double q[3]) { return box_distance2(d, q) <= box_distance2(d + 1, q); }
+
 void KERNEL(tgi_ssdf_above)(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const tgiSsdfBall *ball, double cut, double level, bool *above) {
   int stack[DEPTH], top = 0;
   double to_q = sqrt(ball->near.squared);
@@ -146,13 +152,17 @@ void KERNEL(tgi_ssdf_above)(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, co
   while (top >= 0) {
     int i = stack[top--];
     const tgiSsdfNode *d = z->node + i;
-    if (least_height(d, ball) > level || excluded(d, ball->c, ball->r, &ball->near, to_q, cut)) continue;
+    if (excluded(d, ball->c, ball->r, &ball->near, to_q, cut)) continue;
+    // where normals differ by much their mean says nothing
+    if (d->spread < 0.7 && least_height(d, ball) > level) continue;
     if (tree->child[i] < 0) {
       if (!block_above(z->block + tree->block[i], ball, cut, level)) return;
       continue;
     }
-    stack[++top] = tree->child[i] + 1;
-    stack[++top] = tree->child[i];
+    // the one nearer to the nearest point first: it is the likelier to say no
+    int a = tree->child[i], first = nearer(z->node + a, ball->near.q) ? 0 : 1;
+    stack[++top] = a + 1 - first;
+    stack[++top] = a + first;
   }
   *above = true;
 }

@@ -9,7 +9,8 @@
 #define TGI_SSDF_ROUNDING 2e-15
 
 #define TGI_SSDF_SEARCHES(width)                                                                                                                \
-  void tgi_ssdf_nearest_##width(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const double *c, double below, tgiSsdfNearest *near);         \
+  void tgi_ssdf_nearest_##width(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const double *c, double below, bool about,                    \
+                                tgiSsdfNearest *near);                                                                                          \
   void tgi_ssdf_gather_##width(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const double *c, double r, double cut,                         \
                                const tgiSsdfNearest *near, int *blocks, int *count);                                                            \
   void tgi_ssdf_above_##width(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const tgiSsdfBall *ball, double cut, double level, bool *above);

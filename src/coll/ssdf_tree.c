@@ -263,8 +263,8 @@ void tgi_ssdf_tree_numbers(const tgiSsdfTree *tree, const tgReal *p, const tgRea
 
 // ---- which points count ----
 
-void tgi_ssdf_nearest(const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const double c[3], double below, tgiSsdfNearest *near) {
-  TGI_ISA_CALL(tgi_isa(), tgi_ssdf_nearest, (tree, numbers, c, below, near));
+void tgi_ssdf_nearest(const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const double c[3], double below, bool about, tgiSsdfNearest *near) {
+  TGI_ISA_CALL(tgi_isa(), tgi_ssdf_nearest, (tree, numbers, c, below, about, near));
 }
 
 int tgi_ssdf_gather(const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const double c[3], double r, double cut, const tgiSsdfNearest *near, int *blocks) {
@@ -283,7 +283,7 @@ tgReal tgi_ssdf_pruned(const tgiSsdf *s, const tgiSsdfTree *tree, const tgiSsdfN
                        tgReal H[9]) {
   double c[3] = {tgRe(x[0]), tgRe(x[1]), tgRe(x[2])}, cut = tgi_ssdf_cut(tgRe(s->eps), s->n, tau);
   tgiSsdfNearest near;
-  tgi_ssdf_nearest(tree, numbers, c, INFINITY, &near);
+  tgi_ssdf_nearest(tree, numbers, c, INFINITY, false, &near);
   // the list of blocks goes to the end of the room: as each block has a point, points never reach the part not read yet
   int *block = kept + s->n - tree->nblock, n = tgi_ssdf_gather(tree, numbers, c, 0, cut, &near, block), m = 0;
   memmove(kept + s->n - n, block, (size_t)n * sizeof *block);

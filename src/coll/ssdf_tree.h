@@ -47,7 +47,8 @@ void tgi_ssdf_tree_numbers(const tgiSsdfTree *tree, const tgReal *p, const tgRea
 typedef struct tgiSsdfNearest { double q[3], normal[3], squared; } tgiSsdfNearest;
 
 /// The point nearest c to near. below: its squared distance is known to be at most this, with near then filled by a point that is; INFINITY: nothing is.
-void tgi_ssdf_nearest(const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const double c[3], double below, tgiSsdfNearest *near);
+/// about: only a point that is near, found faster.
+void tgi_ssdf_nearest(const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const double c[3], double below, bool about, tgiSsdfNearest *near);
 
 /// Blocks with points that (1) does not exclude in the ball of c and r, to blocks (room for nblock), in the tree's order; near: of c. Returns their count.
 int tgi_ssdf_gather(const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const double c[3], double r, double cut, const tgiSsdfNearest *near, int *blocks);

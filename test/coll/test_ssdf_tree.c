@@ -103,7 +103,7 @@ static void test_ball(void **state) {
       place(&x, &r, k, at);
       for (int i = 0; i < 3; i++) c[i] = tgRe(at[i]);
       tgiSsdfNearest near;
-      tgi_ssdf_nearest(&x.tree, &x.z, c, INFINITY, &near);
+      tgi_ssdf_nearest(&x.tree, &x.z, c, INFINITY, k % 2 == 0, &near);
       int n = tgi_ssdf_gather(&x.tree, &x.z, c, radius, tgi_ssdf_cut(eps, x.c.n, tau), &near, x.kept);
       memset(in, 0, (size_t)x.c.n);
       for (int a = 0; a < n; a++)
@@ -151,7 +151,7 @@ static void test_above(void **state) {
       place(&x, &r, k, at);
       for (int i = 0; i < 3; i++) ball.c[i] = tgRe(at[i]);
       ball.r = sqrt(ball.half[0] * ball.half[0] + ball.half[1] * ball.half[1] + ball.half[2] * ball.half[2]);
-      tgi_ssdf_nearest(&x.tree, &x.z, ball.c, INFINITY, &ball.near);
+      tgi_ssdf_nearest(&x.tree, &x.z, ball.c, INFINITY, k % 2 == 0, &ball.near);
       tgiSsdf s = tgt_ssdf(&x.c, eps);
       for (int v = 0; v < 30; v++) {
         tgReal y[3];

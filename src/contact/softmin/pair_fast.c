@@ -57,7 +57,8 @@ static void set_ball(const Side *s, int node, const tgiSsdfNearest *near, tgiSsd
     b->near = *near;
     below = apart2(b->c, near->q);
   }
-  tgi_ssdf_nearest(s->source->tree, &s->source->numbers, b->c, below, &b->near);
+  // (1) holds of any point q: for nodes with children one that is near will do
+  tgi_ssdf_nearest(s->source->tree, &s->source->numbers, b->c, below, s->points->tree->child[node] >= 0, &b->near);
 }
 
 // height of the ball's centre over the nearest plane: the order in which nodes are taken
@@ -230,6 +231,11 @@ static int over_plane(Search *q, const Side *s) {
   return count;
 }
 
+// Of points that weigh w at most, tails of tau/w are as good as those of tau: w = exp(-(low - Phi_min)/eps2).
+static double cut_below(const Search *q, const Side *s, double low) {
+  return fmax(s->cut - s->eps1 * fmax(low - q->least - q->room, 0) / q->eps2, 3 * s->eps1);
+}
+
 // ---- sums on vectors ----
 
 #if !defined(TG_COMPLEX)
@@ -275,11 +281,6 @@ static double add_totals(const tgiSoftPair *p, int o, const tgiSoftTotals *sum, 
   return sum_lanes(sum->weight);
 }
 
-// Of points that weigh w at most, tails of tau/w are as good as those of tau: w = exp(-(low - Phi_min)/eps2).
-static double cut_below(const Search *q, const Side *s, double low) {
-  return fmax(s->cut - s->eps1 * fmax(low - q->least - q->room, 0) / q->eps2, 3 * s->eps1);
-}
-
 static double sum_on_vectors(Search *q, const int planes[2], tgPairForce *out) {
   double total = 0, least = INFINITY;
   for (int i = 0; i < 12; i++) out->w[i] = 0;
@@ -312,20 +313,22 @@ static double sum_on_vectors(Search *q, const int planes[2], tgPairForce *out) {
 // ---- sums point by point, with derivatives ----
 
 // the points of the source that count at y, to q->near
-static tgiSoftSurface near_points(const Search *q, int o, const tgReal y[3], const tgiSsdfBall *ball) {
+static tgiSoftSurface near_points(const Search *q, int o, const tgReal y[3], const tgiSsdfBall *ball, double cut) {
   const Side *s = &q->side[o];
   const tgiSoftSurface *whole = &q->p->side[o].surface;
   const tgiSsdfTree *t = s->source->tree;
   tgiSoftSurface part = {.p = q->near[0], .normal = q->near[1], .eps1 = whole->eps1};
-  if (s->flat) return *whole;
   tgiSsdfBall at = *ball;
   for (int k = 0; k < 3; k++) at.c[k] = tgRe(y[k]);
   at.r = 0;
-  tgi_ssdf_nearest(t, &s->source->numbers, at.c, apart2(at.c, ball->near.q), &at.near);
-  int n = tgi_ssdf_gather(t, &s->source->numbers, at.c, 0, s->cut, &at.near, q->blocks);
+  tgi_ssdf_nearest(t, &s->source->numbers, at.c, apart2(at.c, ball->near.q), false, &at.near);
+  int n = tgi_ssdf_gather(t, &s->source->numbers, at.c, 0, cut, &at.near, q->blocks);
   for (int a = 0; a < n; a++)
     for (int i = 0; i < t->used[q->blocks[a]]; i++) {
       int point = t->point[LANES * q->blocks[a] + i];
+      const tgiSsdfBlock *b = s->source->numbers.block + q->blocks[a];
+      double p[3] = {b->p[0][i], b->p[1][i], b->p[2][i]};
+      if (apart2(p, at.c) > at.near.squared * (1 + 1e-14) + cut) continue;
       tgi_v3_copy(q->near[0] + 3 * part.n, whole->p + 3 * point);
       tgi_v3_copy(q->near[1] + 3 * part.n, whole->normal + 3 * point);
       part.n++;
@@ -335,7 +338,7 @@ static tgiSoftSurface near_points(const Search *q, int o, const tgReal y[3], con
 
 typedef struct Sums { tgiSoftSum sum[2]; tgReal total; double least; bool d; } Sums;
 
-static void add_point(const Search *q, int o, int point, const tgiSsdfBall *ball, Sums *sums) {
+static void add_point(const Search *q, int o, int point, const Candidate *c, Sums *sums) {
   const tgiSoftSide *P = &q->p->side[1 - o], *O = &q->p->side[o];
   tgReal a[3], b[3], z[3], y[3], u[3], omega[3], V[6];
   tgi_m3_mulv(a, P->R, P->surface.p + 3 * point);
@@ -347,12 +350,13 @@ static void add_point(const Search *q, int o, int point, const tgiSsdfBall *ball
   tgi_sp_point_velocity(a, V, z);
   tgi_m3_tmulv(u, O->R, a);
   tgi_m3_tmulv(omega, O->R, O->V);
-  tgiSoftSurface part = near_points(q, o, y, ball);
+  tgiSoftSurface part = q->side[o].flat ? O->surface : near_points(q, o, y, &c->ball, cut_below(q, &q->side[o], c->low));
   tgiSoftPoint x;
+  double weight = exp(fmin(q->least - tgRe(tgi_soft_height(&part, y)), 0) / q->eps2);
+  if (weight < q->tail) return;
   tgi_soft_point(&part, &q->p->law, y, u, omega, sums->d, &x);
   tgReal W = tgExp((q->least - x.phi) / q->p->eps2);
   sums->least = fmin(sums->least, tgRe(x.phi));
-  if (tgRe(W) < q->tail) return;
   tgi_soft_point_turn(O->R, q->p->law.paper, sums->d, &x);
   tgi_soft_sum_add(&sums->sum[o], W, z, P->V, O->V, &x, q->p->law.paper, sums->d);
   sums->total += W;
@@ -369,7 +373,7 @@ static double sum_by_points(const Search *q, const int planes[2], bool d, tgPair
   for (int i = 0; i < q->n; i++) {
     const Candidate *c = &q->candidate[i];
     const tgiSsdfTree *t = q->side[c->side].points->tree;
-    for (int l = 0; l < t->used[c->block]; l++) add_point(q, c->side, t->point[LANES * c->block + l], &c->ball, &sums);
+    for (int l = 0; l < t->used[c->block]; l++) add_point(q, c->side, t->point[LANES * c->block + l], c, &sums);
   }
   for (int o = 0; o < 2; o++) {
     tgReal *x = (tgReal *)&sums.sum[o];   // reals alone

@@ -21,7 +21,8 @@ typedef struct tgiSoftIndex { const tgiSsdfTree *tree; tgiSsdfNumbers numbers; }
 /// Bytes of work that a pair of such trees needs, linear in points.
 size_t tgi_soft_fast_work(const tgiSsdfTree *a, const tgiSsdfTree *b);
 
-/// As tgi_soft_pair_plain, but for tails of tau. Without derivatives, in the consistent form, on vectors.
+/// As tgi_soft_pair_plain, but for tails of tau. Without derivatives, in the consistent form, on vectors. Where all planes that count are out of reach of the
+/// push there is no force, and what is returned is eps3 ln(1/tau), which no height is below.
 double tgi_soft_pair_fast(const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, bool d, void *work, tgPairForce *out);
 /// The same on an instruction set (isa.h), or point by point where isa is -1: the twin of the vectors.
 double tgi_soft_pair_fast_on(int isa, const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, bool d, void *work, tgPairForce *out);
