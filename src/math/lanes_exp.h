@@ -10,7 +10,7 @@ typedef int64_t Bits __attribute__((vector_size(8 * TGI_WIDTH)));
 /// x = k ln 2 + r, |r| <= ln(2)/2, ln 2 in two parts; exp(r) by its series to r^13/13! (the next is 4e-18), k into the exponent.
 TGI_LANE V v_exp(V x) {
   const double shift = 0x1.8p52;   // adding it leaves the nearest integer in the last bits
-  x = v_max(x, v_all(-700));
+  x = v_max(v_all(-700), x);   // in this order what is no number stays none
   V k = x * 0x1.71547652b82fep0 + shift, n = k - shift;
   V r = x - n * 0x1.62e42fefa3800p-1 - n * 0x1.ef35793c76730p-45;
   V p = v_all(1.0 / 6227020800.0);

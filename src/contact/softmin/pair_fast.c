@@ -53,10 +53,8 @@ static void set_ball(const Side *s, int node, const tgiSsdfNearest *near, tgiSsd
   b->r = d->radius;
   b->R = s->pose.R;
   double below = INFINITY;
-  if (near != NULL) {
-    b->near = *near;
-    below = apart2(b->c, near->q);
-  }
+  b->near = near != NULL ? *near : (tgiSsdfNearest){.squared = INFINITY};
+  if (near != NULL) below = apart2(b->c, near->q);
   // (1) holds of any point q: for nodes with children one that is near will do
   tgi_ssdf_nearest(s->source->tree, &s->source->numbers, b->c, below, s->points->tree->child[node] >= 0, &b->near);
 }

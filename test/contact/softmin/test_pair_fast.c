@@ -216,6 +216,23 @@ static void test_middle(void **state) {
   scene_end(&s);
 }
 
+// a place that is no number gives forces that are none, and ends
+static void test_not_finite(void **state) {
+  (void)state;
+  tgtRandom r = {.s = 34};
+  for (int k = 0; k < PAIRS; k++) {
+    Scene s;
+    tgPairForce fast;
+    scene_start(&s, pairs[k][0], pairs[k][1]);
+    meet(&s, &r, 0, 0);
+    s.x[1][2] = NAN;
+    set_pair(&s, false);
+    tgi_soft_pair_fast(&s.p, INDEX(&s), TAU, k % 2 == 0, s.work, &fast);
+    check_true(!tgFinite(fast.w[5]), "pair %d: a force of %g", k, tgRe(fast.w[5]));
+    scene_end(&s);
+  }
+}
+
 // work grows as points do
 static void test_memory(void **state) {
   (void)state;
@@ -227,6 +244,7 @@ static void test_memory(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_twin), cmocka_unit_test(test_afar), cmocka_unit_test(test_middle), cmocka_unit_test(test_memory)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_twin), cmocka_unit_test(test_afar), cmocka_unit_test(test_middle), cmocka_unit_test(test_not_finite),
+                                     cmocka_unit_test(test_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
