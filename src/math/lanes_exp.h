@@ -30,11 +30,22 @@ TGI_LANE V v_exp(V x) {
   return (V)((Bits)p + ((Bits)k << 52));
 }
 
-/// log(1 + t) for 0 <= t <= 1, relative error below 4e-16: 2 artanh(u), u = t/(2 + t) <= 1/3, by its series to u^35.
+/// log(1 + t) for 0 <= t <= 1, relative error below 1e-15: log(c) + 2 artanh(u), u = (1 + t - c)/(1 + t + c), c = 1 or 3/2 so that |u| <= 1/7; its series
+/// to u^21.
 TGI_LANE V v_log1p(V t) {
-  V u = t / (2 + t), z = u * u, p = v_all(2.0 / 35);
-  for (int k = 33; k > 0; k -= 2) p = p * z + 2.0 / k;
-  return p * u;
+  Mask large = v_less(v_all(0.25), t);
+  V rest = v_pick(large, v_all(0.5), v_all(0)), u = (t - rest) / (2 + t + rest), z = u * u, p = v_all(2.0 / 21);
+  p = p * z + 2.0 / 19;
+  p = p * z + 2.0 / 17;
+  p = p * z + 2.0 / 15;
+  p = p * z + 2.0 / 13;
+  p = p * z + 2.0 / 11;
+  p = p * z + 2.0 / 9;
+  p = p * z + 2.0 / 7;
+  p = p * z + 2.0 / 5;
+  p = p * z + 2.0 / 3;
+  p = p * z + 2;
+  return p * u + v_pick(large, v_all(0.40546510810816438198), v_all(0));
 }
 
 #endif

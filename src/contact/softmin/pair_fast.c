@@ -141,6 +141,8 @@ static void list(Search *q, int o, int block, const tgiSsdfBall *ball) {
 typedef enum Task { AFAR, LIST } Task;
 
 static bool passed(const Search *q, const Side *s, Task task, const tgiSsdfBall *b) {
+  // a ball with a point of the source in it is not above anything
+  if (b->near.squared <= b->r * b->r) return false;
   if (task == AFAR) return tgi_ssdf_above(s->source->tree, &s->source->numbers, b, s->cut, q->ceiling);
   return above(q, s, b, q->least + q->room + q->cut);
 }
