@@ -9,6 +9,10 @@
 
 enum { LANES = TGI_SOFT_LANES, DEPTH = 96 };
 
+// Derivatives of a tail are larger than the tail by its exponents over the widths, while the whole may be small by cancellation (as in eps1): where there
+// are derivatives tails are this much smaller.
+#define DERIVED 1e-5
+
 // the points of one surface against the other, `source`
 typedef struct Side {
   const tgiSoftIndex *source, *points;
@@ -434,6 +438,7 @@ double tgi_soft_pair_fast_on(int isa, const tgiSoftPair *p, const tgiSoftIndex i
   q.n = 0;
   q.least = INFINITY;
   q.eps2 = tgRe(p->eps2);
+  if (isa < 0 || d) tau *= DERIVED;
   for (int o = 0; o < 2; o++) {
     set_side(&q, o, index, tau);
     if (q.side[o].points != NULL) points += index[1 - o].tree->n;
