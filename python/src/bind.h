@@ -78,12 +78,17 @@ struct ModelHandle {
   tgModel *model = nullptr;
   std::string path;
   std::vector<std::string> notes;
-  ~ModelHandle() { tg_model_free(model); }
+  nb::object owner;   // a Task that the model belongs to, or nothing
+  ~ModelHandle() {
+    if (!owner.is_valid()) tg_model_free(model);
+  }
 };
 struct ContactHandle {
   tgContact *contact = nullptr;
   std::shared_ptr<ModelHandle> model;
-  ~ContactHandle() { tg_contact_free(contact); }
+  ~ContactHandle() {
+    if (!model->owner.is_valid()) tg_contact_free(contact);
+  }
 };
 
 /// tangere.Model.

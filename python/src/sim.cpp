@@ -33,12 +33,18 @@ std::shared_ptr<ContactHandle> make_contact(const std::shared_ptr<ModelHandle> &
   return handle;
 }
 
-Sim::Sim(const Model &from, const std::optional<std::string> &word, std::optional<double> step, const nb::kwargs &options) {
-  from.get();
-  model = from.handle;
-  dt = step ? *step : tg_model_timestep(m());
+// of the file when none is given
+static double step_size(const Model &from, std::optional<double> given) {
+  double dt = given ? *given : tg_model_timestep(from.get());
   if (!(dt > 0) || !std::isfinite(dt)) throw nb::value_error("dt: a step size above 0 is needed [s]");
-  contact = make_contact(model, word, options);
+  return dt;
+}
+
+Sim::Sim(const Model &from, const std::optional<std::string> &word, std::optional<double> step, const nb::kwargs &options)
+    : Sim(make_contact((from.get(), from.handle), word, options), from.handle, step_size(from, step)) {}
+
+Sim::Sim(std::shared_ptr<ContactHandle> contact_, std::shared_ptr<ModelHandle> model_, double dt_)
+    : contact(std::move(contact_)), model(std::move(model_)), dt(dt_) {
   tgError error{};
   sim = tg_sim_create(m(), contact ? contact->contact : nullptr, nullptr, &error);
   if (sim == nullptr) raise(error);

@@ -20,6 +20,7 @@ struct Sim {
   std::atomic<bool> busy{false};
 
   Sim(const Model &model, const std::optional<std::string> &contact, std::optional<double> dt, const nb::kwargs &options);
+  Sim(std::shared_ptr<ContactHandle> contact, std::shared_ptr<ModelHandle> model, double dt);
   ~Sim() { tg_sim_free(sim); }
   tgSim *get() const;        // tangere.Error when it is closed
   const tgModel *m() const { return model->model; }

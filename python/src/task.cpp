@@ -1,7 +1,7 @@
 // task.cpp: tangere.Task: a task file as a function of its decision variables, and its optimisation.
 #include <cstring>
 
-#include "bind.h"
+#include "sim.h"
 
 namespace tangere {
 
@@ -177,6 +177,40 @@ static Optimum optimize(Task &t, uint64_t seed, int threads, nb::object progress
   return make_optimum(t, *found);
 }
 
+// A simulation of the task's own model and contact model at its start, which keep the Task alive.
+static Sim *make_sim(nb::handle_t<Task> self) {
+  Task &t = nb::cast<Task &>(self);
+  auto model = std::make_shared<ModelHandle>();
+  model->model = const_cast<tgModel *>(tg_task_model(t.task));   // never written, never freed: it has an owner
+  model->path = tg_task_model_path(t.task);
+  model->owner = nb::borrow(self);
+  auto contact = std::make_shared<ContactHandle>();
+  contact->model = model;
+  contact->contact = const_cast<tgContact *>(tg_task_contact(t.task));
+  auto sim = std::make_unique<Sim>(contact, model, tg_task_timestep(t.task));
+  std::vector<double> x(t.n());
+  tg_task_start(t.task, 0, x.data());
+  tg_task_expand(t.task, x.data(), sim->qpos.data(), sim->qvel.data(), nullptr);
+  return sim.release();
+}
+
+// The loss term of one state as tg_rollout_run asks for it: frames of the state, controls of its step.
+static double cost(Task &t, Sim &s, int step) {
+  Claim claim(t.busy, "Task"), second(s.busy, "Sim");
+  s.give();
+  if (tg_sim_model(s.sim) != tg_task_model(t.task)) throw nb::value_error("sim: not one of this task; Task.sim makes one");
+  if (step < 0 || step > (int)t.T()) throw nb::value_error("t: 0 to the task's steps");
+  std::vector<double> x(t.n());
+  tg_task_start(t.task, 0, x.data());
+  tgRolloutRun run{};
+  if (tg_evaluator_run(t.rollout(), x.data(), &run) != TG_OK) raise(TG_ERR_ARG, "Task");
+  if (tg_sim_forward(s.sim) != TG_OK) s.fail();
+  double value = 0;
+  tgStatus status = run.loss(run.loss_ctx, s.sim, step, (int)t.T(), &value, nullptr, nullptr, nullptr);
+  if (status != TG_OK) raise(status, "Task");
+  return value;
+}
+
 static nb::typed<nb::tuple, Array, Array, Array> expand(const Task &t, nb::handle x) {
   In given = in(x, "x", {t.n()});
   if (given.p == nullptr) throw nb::type_error("x: None is no array");
@@ -225,6 +259,9 @@ void bind_task(nb::module_ &m) {
       .def("start", &start, nb::arg("seed") = 0, "The start for a seed: the file's, with its noise.")
       .def("fun", &fun, nb::arg("x"), "(loss, gradient) at x.")
       .def("trajectory", &trajectory, nb::arg("x"), "(loss, gradient, q, v) at x.")
+      .def("sim", &make_sim, nb::rv_policy::take_ownership, "A simulation of the task's model, contact model and step size, at its start.")
+      .def("cost", &cost, nb::arg("sim"), nb::arg("t"),
+           "The loss at state t (0 to steps) that the sim is in, its ctrl that of step t. Over a trajectory they add up to the loss of fun.")
       .def("expand", &expand, nb::arg("x"), "(q0, v0, u) that x stands for.")
       .def("optimize", &optimize, nb::kw_only(), nb::arg("seed") = 0, nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
            "Runs the task's optimiser. progress: called with a dict after each iteration. Ctrl-C: KeyboardInterrupt, the best so far in `interrupted`.");

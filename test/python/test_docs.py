@@ -8,7 +8,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def test_blocks_run(monkeypatch, capsys):
-    for module in ("torch", "jax", "scipy"):
+    for module in ("torch", "jax", "scipy", "gymnasium"):
         pytest.importorskip(module)
     monkeypatch.chdir(ROOT)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text(), re.S)
