@@ -105,9 +105,10 @@ tgStatus tgi_softmin_prepare(tgContact *c, tgError *error) {
   k->pair = c->alloc.alloc(c->alloc.ctx, tgi_size_mul((size_t)m->npair + 1, sizeof *k->pair));
   k->cloud = c->alloc.alloc(c->alloc.ctx, tgi_size_mul((size_t)m->ngeom + 1, sizeof *k->cloud));
   k->tree = c->alloc.alloc(c->alloc.ctx, tgi_size_mul((size_t)m->ngeom + 1, sizeof *k->tree));
+  // what is there is cleared before anything can be missing, since release frees what they hold
+  if (k->cloud != NULL) memset(k->cloud, 0, ((size_t)m->ngeom + 1) * sizeof *k->cloud);
+  if (k->tree != NULL) memset(k->tree, 0, ((size_t)m->ngeom + 1) * sizeof *k->tree);
   if (k->pair == NULL || k->cloud == NULL || k->tree == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d pairs of geoms.", m->npair);
-  memset(k->cloud, 0, ((size_t)m->ngeom + 1) * sizeof *k->cloud);
-  memset(k->tree, 0, ((size_t)m->ngeom + 1) * sizeof *k->tree);
   for (int p = 0; p < m->npair; p++)
     if (wanted(m, p)) TG_TRY(add_pair(c, k, p, error));
   c->scratch = (6 * (size_t)k->most_points + 256) * sizeof(tgReal);
