@@ -57,6 +57,8 @@ Array zeros(const Shape &shape, double **data);
 Array view(double *data, const Shape &shape, nb::handle owner);
 /// A copy that cannot be written to, so that an assignment to an entry is an error and not lost.
 Array frozen(const double *data, const Shape &shape);
+/// Such a copy of a listed array; one of ints where it is.
+Array listed(const tgField &field);
 
 /// Runs work(cancel) on a thread of its own, the interpreter released, and looks for signals meanwhile: Ctrl-C sets *cancel, waits for the end of work
 /// (within one step) and raises what the signal's handler raised.

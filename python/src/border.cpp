@@ -100,6 +100,15 @@ Array frozen(const double *data, const Shape &shape) {
   return array;
 }
 
+Array listed(const tgField &f) {
+  Shape shape{(size_t)f.rows};
+  if (f.cols != 1) shape.push_back((size_t)f.cols);
+  if (f.scalar == TG_SCALAR_REAL) return frozen(static_cast<const double *>(f.data), shape);
+  nb::list entries;
+  for (int i = 0; i < f.rows * f.cols; i++) entries.append(static_cast<const int *>(f.data)[i]);
+  return nb::borrow<Array>(nb::module_::import_("numpy").attr("array")(entries, nb::arg("dtype") = "int32").attr("reshape")(nb::cast(shape)));
+}
+
 void long_call(const std::function<void(const volatile int *)> &work) {
   volatile int cancel = 0;
   bool done = false;

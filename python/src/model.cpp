@@ -115,12 +115,7 @@ static int find(const Model &m, const std::string &kind, const std::string &name
 static Array field(const Model &m, const std::string &name) {
   tgField f = tg_model_field_named(m.get(), name.c_str());
   if (f.data == nullptr) throw nb::key_error(("the model has no field '" + name + "'").c_str());
-  Shape shape{(size_t)f.rows};
-  if (f.cols != 1) shape.push_back((size_t)f.cols);
-  if (f.scalar == TG_SCALAR_REAL) return frozen(static_cast<const double *>(f.data), shape);
-  nb::list entries;
-  for (int i = 0; i < f.rows * f.cols; i++) entries.append(static_cast<const int *>(f.data)[i]);
-  return nb::borrow<Array>(nb::module_::import_("numpy").attr("array")(entries, nb::arg("dtype") = "int32").attr("reshape")(nb::cast(shape)));
+  return listed(f);
 }
 
 struct Joint { std::string name, type; int body, qadr, vadr; };

@@ -206,12 +206,7 @@ static void reset(Sim &s, std::optional<std::string> key) {
 static Array field(Sim &s, const std::string &name) {
   tgField f = tg_sim_field_named(s.get(), name.c_str());
   if (f.data == nullptr) throw nb::key_error(("a sim has no field '" + name + "'").c_str());
-  Shape shape{(size_t)f.rows};
-  if (f.cols != 1) shape.push_back((size_t)f.cols);
-  if (f.scalar == TG_SCALAR_REAL) return frozen(static_cast<const double *>(f.data), shape);
-  nb::list entries;
-  for (int i = 0; i < f.rows * f.cols; i++) entries.append(static_cast<const int *>(f.data)[i]);
-  return nb::borrow<Array>(nb::module_::import_("numpy").attr("array")(entries, nb::arg("dtype") = "int32").attr("reshape")(nb::cast(shape)));
+  return listed(f);
 }
 
 static void forward(Sim &s) {
