@@ -98,10 +98,17 @@ def test_task_optimizes_and_reports(models):
     assert found.loss < found.first_loss and seen == sorted(seen) and len(seen) >= 5
 
 
-def test_ctrl_c_leaves_what_there_is(cheetah):
+@pytest.fixture
+def handler():
+    """Python's handler of SIGINT, which is not set where the tests run in a shell's background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_leaves_what_there_is(cheetah, handler):
     sim = tg.Sim(cheetah, dt=0.01)
     main = threading.main_thread().ident
-    handler = signal.getsignal(signal.SIGINT)
     timer = threading.Timer(0.3, lambda: signal.pthread_kill(main, signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):

@@ -13,7 +13,7 @@ def main():
     for word in tg.contact_models():
         began = time.perf_counter()
         try:
-            found = tg.Task(MODELS / "half_cheetah_reach.yaml", contact=word, iterations=15).optimize()
+            found = tg.Task(MODELS / "half_cheetah_reach.yaml", contact=word, iterations=6).optimize()
         except tg.Error as refused:
             print(f"  {word:10} refused: {str(refused).splitlines()[0][:110]}")
             continue
