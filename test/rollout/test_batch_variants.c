@@ -30,7 +30,7 @@ static tgModel *body(tgGeomType shape, double size, tgJointType joint, int motor
     parent = b;
   }
   for (int k = 0; k < motors; k++) {
-    char name[16];
+    char name[24];
     snprintf(name, sizeof name, "motor%d", k);
     int a = tg_desc_add_actuator(d, TG_TRN_JOINT, root, name);
     for (int i = 0; i < 6; i++) d->actuator[a].gear[i] = i == (joint == TG_JOINT_FREE ? k : 0);
