@@ -105,6 +105,7 @@ static void check_case(const Case *c, bool near, int steps, int trials) {
   check_true(t != NULL || e.status == TG_OK, "%s", e.text);
   if (t == NULL) return;
   assert_true(c->start(t, near));
+  YamlReceding *receding = t->yaml->receding;
   t->yaml->receding = NULL;        // the one window, whole
   assert_int_equal(tgi_task_retime(t, steps, t->h, &e), TG_OK);
   double rounding = 0;
@@ -154,6 +155,7 @@ static void check_case(const Case *c, bool near, int steps, int trials) {
   free(dir);
   free(work);
   tg_evaluator_free(eval);
+  t->yaml->receding = receding;
   tg_task_free(t);
 }
 
