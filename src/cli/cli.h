@@ -27,7 +27,7 @@ typedef struct tgCli {
   const char *operand[16]; int noperand;  // all operands; only compare takes more than one
   const char *contact, *out, *key, *method;
   int steps, iterations, threads, count;
-  double dt;
+  double dt, seconds;             // seconds: that a row of compare may take; 0: the default
   uint64_t seed;
   bool json, resume, overwrite, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay, repair, exclude_overlapping, full, decompose, ground, properties;
   double decompose_threshold, ground_height;
@@ -133,7 +133,7 @@ int tgi_cli_write_run(const tgCliRun *run);
 /// Colour of a target in a replay; forces are red.
 #define TG_CLI_TARGET_COLOR {0.2f, 0.65f, 0.35f, 1}
 /// A line of progress that renews itself on a terminal; elsewhere a line now and then. ctx: a tgCliBar.
-typedef struct tgCliBar { bool tty; double last; } tgCliBar;
+typedef struct tgCliBar { bool tty; double last; const char *what; } tgCliBar;   // what: named on each line, NULL: nothing
 void tgi_cli_progress(void *ctx, const tgProgress *progress);
 /// The task rolled out at decision variables x.
 tgStatus tgi_cli_record_task(const tgTask *task, const double *x, tgCliTrajectory *out, tgError *error);

@@ -1,10 +1,18 @@
 // compare.c: tangere compare TASK ...: tasks under several contact models and methods, in one table.
+//
+// A row ends: with its iterations, with a failure that is named, or when its time is over, with the best so far. A timer looks at the clock, so that a
+// rollout is left between two of its steps.
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "optim/task.h"
+
+enum { ROW_SECONDS = 600 };
 
 typedef struct Row {
   char name[64];
@@ -12,40 +20,46 @@ typedef struct Row {
   bool zero_contact;
   int iterations;                 // 0: the task's
   tgStatus status;
-  bool ran, reached;
+  bool ran, reached, late;        // late: its time was over
+  int done;                       // iterations
   double first, best, distance, seconds;
   long simulations;
   tgGradLabel label;
   char error[200];
 } Row;
 
-static void run_row(const tgCli *cli, Row *r) {
-  tgCli own = *cli;
-  own.contact = r->contact;
-  own.method = r->method;
-  own.zero_contact = r->zero_contact;
-  if (r->iterations > 0) own.iterations = r->iterations;
-  tgTask *task = tgi_cli_load_task(&own, r->file);
-  tgOptimizeOptions o = tg_optimize_default();
-  o.seed = cli->seed;
-  o.threads = cli->threads;
-  o.cancel = &tgi_cli_interrupted;
-  tgOptimum *best = task != NULL ? tg_optimize(task, &o) : NULL;
-  r->status = best != NULL ? best->status : TG_ERR_INVALID;
-  r->ran = best != NULL;
-  if (best != NULL) {
-    r->reached = best->reached;
-    r->first = best->first_loss;
-    r->best = best->best_loss;
-    r->seconds = best->seconds;
-    r->distance = tgi_cli_best_distance(task, best);
-    r->simulations = best->simulations;
-    r->label = best->grad.label;
-    snprintf(r->error, sizeof r->error, "%.199s", best->status != TG_OK ? best->error.text : "");
-  }
-  tg_optimum_free(best);
-  tg_task_free(task);
+// ---- the clock of a row ----
+
+static volatile sig_atomic_t row_late;
+static volatile int row_stop;       // what a row polls: late, or the user's interrupt
+static double row_end;
+
+static void on_tick(int signum) {
+  (void)signum;
+  row_late = tgi_cli_now() >= row_end;
+  row_stop = row_late || tgi_cli_interrupted;
 }
+
+static void set_timer(int microseconds) {
+  struct itimerval t = {.it_interval.tv_usec = microseconds, .it_value.tv_usec = microseconds};
+  setitimer(ITIMER_REAL, &t, NULL);
+}
+
+static void start_clock(const tgCli *cli) {
+  struct sigaction a = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
+  row_late = 0;
+  row_stop = tgi_cli_interrupted;
+  row_end = tgi_cli_now() + (cli->seconds > 0 ? cli->seconds : ROW_SECONDS);
+  sigaction(SIGALRM, &a, NULL);
+  set_timer(50000);
+}
+
+static bool stop_clock(void) {
+  set_timer(0);
+  return row_late != 0;
+}
+
+// ---- a row ----
 
 // the task's name is the file's without folder and ending
 static const char *task_name(const char *file, char name[48]) {
@@ -55,19 +69,84 @@ static const char *task_name(const char *file, char name[48]) {
   return name;
 }
 
-static void print_row(FILE *to, const Row *r) {
+// The distance that the best leaves. A run that was stopped has the loss of what it was at, with a receding horizon a window's: the table shows the
+// task's, of the motion that it leaves. In the time of a row again, else neither is known.
+static void judge(const tgCli *cli, const tgTask *task, const tgOptimum *best, Row *r) {
+  double loss = NAN, d;
+  start_clock(cli);
+  tgEvaluator *e = tg_evaluator_create(task, 0, NULL);
+  bool known = e != NULL && tg_evaluate(e, best->best, &loss, NULL, NULL, NULL, &row_stop, NULL) == TG_OK;
+  for (int i = 0; known && tg_evaluator_term(e, i, NULL, &d) != NULL; i++)
+    if (isfinite(d) && !(d <= r->distance)) r->distance = d;
+  if (best->status == TG_CANCELLED) r->best = known ? loss : NAN;
+  tg_evaluator_free(e);
+  stop_clock();
+}
+
+static void run_row(const tgCli *cli, Row *r) {
+  tgCli own = *cli;
+  own.contact = r->contact;
+  own.method = r->method;
+  own.zero_contact = r->zero_contact;
+  if (r->iterations > 0) own.iterations = r->iterations;
+  tgTask *task = tgi_cli_load_task(&own, r->file);
   char name[48];
+  tgCliBar bar = {.tty = isatty(2), .what = r->name, .last = tgi_cli_now()};
+  tgOptimizeOptions o = tg_optimize_default();
+  o.seed = cli->seed;
+  o.threads = cli->threads;
+  o.cancel = &row_stop;
+  o.progress = tgi_cli_progress;
+  o.progress_ctx = &bar;
+  if (task != NULL) tgi_cli_say("%s, %s:", task_name(r->file, name), r->name);
+  start_clock(cli);
+  tgOptimum *best = task != NULL ? tg_optimize(task, &o) : NULL;
+  r->late = stop_clock() && best != NULL && best->status == TG_CANCELLED;
+  r->status = best != NULL ? best->status : TG_ERR_INVALID;
+  r->ran = best != NULL;
+  if (best != NULL) {
+    r->reached = best->reached;
+    r->first = best->first_loss;
+    r->best = best->best_loss;
+    r->seconds = best->seconds;
+    r->simulations = best->simulations;
+    r->label = best->grad.label;
+    r->done = best->iterations;
+    snprintf(r->error, sizeof r->error, "%.199s", best->status != TG_OK && best->status != TG_CANCELLED ? best->error.text : "");
+    judge(cli, task, best, r);
+  }
+  if (bar.tty && best != NULL && best->status != TG_OK) fputc('\n', stderr);
+  tg_optimum_free(best);
+  tg_task_free(task);
+}
+
+// "reached", "missed", "stopped after 10 min 00 s in iteration 7", "did not converge: ..."
+static const char *outcome(const Row *r, char text[280]) {
+  char time[32];
+  if (!r->ran) snprintf(text, 280, "not run");
+  else if (r->status == TG_CANCELLED)
+    snprintf(text, 280, "%s after %s in iteration %d%s", r->late ? "stopped" : "interrupted", tgi_cli_duration(r->seconds, time, sizeof time), r->done + 1,
+             r->reached ? ", reached" : "");
+  else if (r->status == TG_OK) snprintf(text, 280, "%s", r->reached ? "reached" : "missed");
+  else snprintf(text, 280, "%s%s%s", tg_status_text(r->status), r->error[0] != '\0' ? ": " : "", r->error);
+  return text;
+}
+
+static void print_row(FILE *to, const Row *r) {
+  char name[48], text[280];
   fprintf(to, "%-22s %-24s ", task_name(r->file, name), r->name);
   if (r->ran)
-    fprintf(to, "%-12.5g %-12.5g %-12.4g %-8ld %-9.3g %-10s %s%s%s\n", r->first, r->best, r->distance, r->simulations, r->seconds, tgi_cli_label(r->label),
-            r->status == TG_OK ? (r->reached ? "reached" : "missed") : tg_status_text(r->status), r->error[0] != '\0' ? ": " : "", r->error);
+    fprintf(to, "%-12.5g %-12.5g %-12.4g %-8ld %-9.3g %-10s %s\n", r->first, r->best, r->distance, r->simulations, r->seconds, tgi_cli_label(r->label),
+            outcome(r, text));
   else fprintf(to, "not run, for the reason above\n");
   fflush(to);
 }
 
 static json_t *row_json(const Row *r, double base) {
-  json_t *j = json_pack("{s:s, s:s, s:s, s:b, s:I, s:f, s:s}", "task", r->file, "name", r->name, "status", tg_status_text(r->status), "reached", (int)r->reached,
-                        "simulations", (json_int_t)r->simulations, "seconds", r->seconds, "gradient", tgi_cli_label(r->label));
+  char text[280];
+  json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:i, s:I, s:f, s:s}", "task", r->file, "name", r->name, "status", tg_status_text(r->status), "outcome",
+                        outcome(r, text), "reached", (int)r->reached, "stopped", (int)r->late, "iterations", r->done, "simulations", (json_int_t)r->simulations,
+                        "seconds", r->seconds, "gradient", tgi_cli_label(r->label));
   json_object_set_new(j, "first_loss", isfinite(r->first) ? json_real(r->first) : json_null());
   json_object_set_new(j, "best_loss", isfinite(r->best) ? json_real(r->best) : json_null());
   json_object_set_new(j, "distance_m", isfinite(r->distance) ? json_real(r->distance) : json_null());
@@ -135,7 +214,7 @@ static int compare_task(const tgCli *cli, const char *file, FILE *to, json_t *ro
     run_row(cli, &row[i]);
     ran += row[i].ran;
     if (!row[i].ran && own == 1) return TG_EXIT_INPUT;
-    failed += row[i].status < 0 && i < own;
+    failed += row[i].status != TG_OK && i < own;
     print_row(to, &row[i]);
     json_array_append_new(rows, row_json(&row[i], row[0].best));
   }
@@ -153,7 +232,7 @@ int tgi_cli_compare(const tgCli *cli) {
   FILE *to = cli->json ? stderr : stdout;
   int code = TG_EXIT_OK;
   json_t *rows = json_array(), *tasks = json_array();
-  fprintf(to, "%-22s %-24s %-12s %-12s %-12s %-8s %-9s %-10s\n", "", "", "first loss", "best loss", "distance [m]", "sims", "seconds", "gradient");
+  fprintf(to, "%-22s %-24s %-12s %-12s %-12s %-8s %-9s %-10s\n", "", "", "first loss", "best loss", "distance [m]", "sims", "seconds", "gradient  outcome");
   for (int k = 0; k < cli->noperand && code != TG_EXIT_INPUT && !tgi_cli_interrupted; k++) {
     int got = compare_task(cli, cli->operand[k], to, rows);
     if (got == TG_EXIT_INPUT || code == TG_EXIT_OK) code = got;

@@ -9,7 +9,7 @@ static const tgCommand commands[] = {
     {"optimize", "TASK", "contact out seed resume overwrite method iterations threads zero-contact json load no-replay",
      "optimise a task file by gradient and leave a replay", tgi_cli_optimize},
     {"gradcheck", "MODEL|TASK", "contact steps dt key seed json load overlap", "check derivatives against independent differences", tgi_cli_gradcheck},
-    {"compare", "[TASK ...]", "properties contact method seed iterations threads baselines out json load", "tasks under several contact models, methods and baselines: one table; --properties: the contact models themselves", tgi_cli_compare},
+    {"compare", "[TASK ...]", "properties contact method seed iterations seconds threads baselines out json load", "tasks under several contact models, methods and baselines: one table; --properties: the contact models themselves", tgi_cli_compare},
     {"batch", "TASK", "contact count seed threads out json load", "many rollouts with gradients over threads, a status for each", tgi_cli_batch},
     {"convert", "MODEL", "out json notes load", "compile a model file and write all its arrays (.json or .npz)", tgi_cli_convert},
     {"replay", "FOLDER", "out json load", "make replay.html again from a run's folder", tgi_cli_replay},

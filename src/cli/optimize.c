@@ -14,12 +14,13 @@ void tgi_cli_progress(void *ctx, const tgProgress *p) {
   if (p->replayed || !(end || due || (decade && !bar->tty))) return;
   bar->last = now;
   char left[32];
+  const char *what = bar->what != NULL ? bar->what : "";
   int done = p->iterations > 0 ? 24 * p->iteration / p->iterations : 0;
   if (bar->tty)
-    fprintf(stderr, "\r[%.*s%.*s] %d/%d  loss %-11.5g best %-11.5g left %-12s", done, "########################", 24 - done,
-            "........................", p->iteration, p->iterations, p->loss, p->best, tgi_cli_duration(p->seconds_left, left, sizeof left));
+    fprintf(stderr, "\r%s%s[%.*s%.*s] %d/%d  loss %-11.5g best %-11.5g left %-12s", what, what[0] != '\0' ? " " : "", done,
+            "########################", 24 - done, "........................", p->iteration, p->iterations, p->loss, p->best, tgi_cli_duration(p->seconds_left, left, sizeof left));
   else
-    fprintf(stderr, "iteration %d of %d: loss %.6g, best %.6g%s%s%s\n", p->iteration, p->iterations, p->loss, p->best,
+    fprintf(stderr, "%s%siteration %d of %d: loss %.6g, best %.6g%s%s%s\n", what, what[0] != '\0' ? ": " : "", p->iteration, p->iterations, p->loss, p->best,
             p->seconds_left < 0 ? "" : ", ", p->seconds_left < 0 ? "" : tgi_cli_duration(p->seconds_left, left, sizeof left),
             p->seconds_left < 0 ? "" : " left");
   if (bar->tty && end) fputc('\n', stderr);

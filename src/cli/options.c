@@ -25,6 +25,7 @@ static const Option options[] = {
     {"seed", "seed", "N", "seed of everything random", SEED, AT(seed)},
     {"method", "method", "WORD", "optimiser: adam, descent, lbfgs, random, cem, ilqr, gauss_newton, bundle, ddp, shooting (compare: several, with commas)", TEXT, AT(method)},
     {"iterations", "iterations", "N", "iterations at most", COUNT, AT(iterations)},
+    {"seconds", "seconds", "S", "seconds that each row may take, then its best so far counts; default 600", REAL, AT(seconds)},
     {"threads", "threads", "N", "threads; default: all cores", COUNT, AT(threads)},
     {"count", "count", "N", "number of rollouts", COUNT, AT(count)},
     {"resume", "resume", NULL, "take up an interrupted run in the same folder", FLAG, AT(resume)},

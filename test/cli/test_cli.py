@@ -217,6 +217,21 @@ def test_compare_puts_tasks_and_contact_models_in_one_table():
     assert run("compare", TASK, "--contact", "semi", code=2).stdout.count("\n") <= 2
 
 
+def test_compare_ends_a_row_when_its_time_is_over():
+    done = run("compare", "models/two_balls.yaml", "--contact", "sdrs,lcp", "--seconds", 2, "--json", code=3)
+    late, quick = json.loads(done.stdout)["rows"]
+    assert late["stopped"] and late["outcome"].startswith("stopped after 2.") and late["seconds"] < 10
+    assert not quick["stopped"] and quick["reached"] and quick["outcome"] == "reached" and quick["iterations"] > 5
+    assert "lcp: iteration 1 of 60" in done.stderr and "stopped after 2." in done.stderr
+
+
+def test_compare_tells_the_loss_of_the_whole_motion_where_a_receding_horizon_is_stopped():
+    row = json.loads(run("compare", "models/push_demo.yaml", "--contact", "barrier", "--seconds", 4, "--json", code=3).stdout)["rows"][0]
+    assert row["stopped"] and not row["reached"]
+    # without motion the box is 0.75 m short of the tolerance's rim in each of 160 steps; a window has 40
+    assert row["best_loss"] is None or row["best_loss"] > 0.5 * row["first_loss"]
+
+
 def test_batch_has_the_same_bits_on_any_number_of_threads():
     bits = {json.loads(run("batch", TASK, "--count", 8, "--threads", n, "--json").stdout)["bits"] for n in (1, 2, 3, 8)}
     assert len(bits) == 1
