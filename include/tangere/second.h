@@ -23,6 +23,16 @@ TG_API void tg_second_free(tgSecond *second);
 /// direction, g (2 nv). hvp or jvp may be NULL. The sim's controls and parameters must be those of the step. TG_ERR_STATE when its last call was no
 /// successful step, TG_ERR_ARG when it is of another model or contact model.
 TG_API tgStatus tg_step_hvp(tgSecond *second, tgSim *sim, const tgReal *g, const tgReal *d, tgReal *hvp, tgReal *jvp);
+/// Chooses the parameters that directions and products may have, in place of those chosen before: names as in tg_param_grad_create_contact (NULL: all
+/// with a derivative). Vectors of parameters below have their entries, one array after the other in the order of the names, as tg_param_grad_values. The only
+/// call here that allocates. TG_ERR_ARG, TG_ERR_UNSUPPORTED, TG_ERR_MEMORY: error (may be NULL) says why, and those chosen before stay.
+TG_API tgStatus tg_second_choose(tgSecond *second, const char *const *names, int n, tgError *error);
+/// How many entries the chosen parameters have, 0 when none were chosen.
+TG_API int tg_second_parameters(const tgSecond *second);
+/// tg_step_hvp in (x, p), p the chosen parameters: jvp = Dy (d, dp), hvp (2 nv + nu) and hp (tg_second_parameters) the two parts of
+/// sum_k g_k D2y_k (d, dp). d, dp NULL: zero; hvp, hp, jvp may be NULL. Of dp what would change the length of a unit quaternion or axis is left out, and entries
+/// of numbers that are not finite. TG_ERR_ARG also when no parameters were chosen; TG_ERR_UNSUPPORTED for a direction in "opt_timestep" (hp has its entry).
+TG_API tgStatus tg_step_hvp_parameters(tgSecond *second, tgSim *sim, const tgReal *g, const tgReal *d, const tgReal *dp, tgReal *hvp, tgReal *hp, tgReal *jvp);
 /// All of D2y: H (2 nv x n x n, n = 2 nv + nu): entry (k, i, j) is d2 y_k/dx_i dx_j. Errors as above.
 TG_API tgStatus tg_step_hessian(tgSecond *second, tgSim *sim, tgReal *H);
 
@@ -31,12 +41,23 @@ TG_API tgStatus tg_step_hessian(tgSecond *second, tgSim *sim, tgReal *H);
 typedef tgStatus (*tgLossHvpFn)(void *ctx, tgSim *sim, int t, int steps, const tgReal *dq, const tgReal *dv, const tgReal *du, tgReal *hq, tgReal *hv,
                                 tgReal *hu);
 
+/// What a term that depends on the parameters themselves adds, at the same place, to hq, hv (nv), hu (nu) and hp: the products with its second derivatives
+/// that have a parameter, in a direction (dq, dv, du, dp); dp may be NULL. What tgLossParamFn is to tgLossFn.
+typedef tgStatus (*tgLossParamHvpFn)(void *ctx, tgSim *sim, int t, int steps, const tgReal *dq, const tgReal *dv, const tgReal *du, const tgReal *dp, tgReal *hq,
+                                     tgReal *hv, tgReal *hu, tgReal *hp);
+/// A tgLossParamHvpFn for losses of (q, v, u) alone.
+TG_API tgStatus tg_loss_hvp_without_parameters(void *ctx, tgSim *sim, int t, int steps, const tgReal *dq, const tgReal *dv, const tgReal *du, const tgReal *dp,
+                                               tgReal *hq, tgReal *hv, tgReal *hu, tgReal *hp);
+
 /// A direction and what comes of it. Zero-initialise; arrays belong to the caller.
 typedef struct tgSecondRun {
   const tgReal *dq0, *dv0, *du;    ///< direction: nv, nv, T x nu; NULL: zero
   tgReal *jq, *jv;                 ///< rates of the trajectory along it, (T+1) x nv each, or NULL
   tgReal *hq0, *hv0, *hu;          ///< Hessian of the loss times the direction, nv, nv, T x nu; any may be NULL
   tgLossHvpFn loss_hvp;            ///< with run->loss_ctx; needed by tg_rollout_hvp when there is a loss. TG_ERR_ARG without it.
+  const tgReal *dp;                ///< direction in the chosen parameters (tg_second_choose), the same in all steps; NULL: zero
+  tgReal *gp, *hp;                 ///< gradient of the loss in them, and Hessian times direction; may be NULL
+  tgLossParamHvpFn loss_param_hvp; ///< with dp, gp or hp and a loss needed, as is run->loss_param. TG_ERR_ARG without them.
 } tgSecondRun;
 
 /// Rates of a rollout's trajectory along a direction. Of run, q0, v0, u, setup, cancel and the outputs q and v are used; a policy is TG_ERR_ARG.

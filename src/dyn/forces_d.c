@@ -45,7 +45,7 @@ static void joint_springs(const tgModel *m, const tgReal *q, const Into *o) {
     int a = m->jnt_qadr[j], d = m->jnt_vadr[j], type = m->jnt_type[j];
     int n = type == TG_JOINT_FREE ? 3 : type == TG_JOINT_BALL ? 0 : 1;
     tgReal k = m->jnt_stiffness[j], w[3], J[9];
-    if (tgRe(k) == 0) continue;
+    if (tgZero(k)) continue;
     for (int i = 0; i < n; i++) add_q(o, d + i, d + i, -k);
     if (n == 1) continue;
     tgi_spring_rotation(m, a + n, q, w);

@@ -84,7 +84,7 @@ static void spring_parameters(const tgModel *m, int j, int n, bool turns, const 
   if (!turns) return;
   tgi_spring_rotation(m, a + n, q, r);
   if (p->jnt_stiffness != NULL) p->jnt_stiffness[j] -= tgi_v3_dot(r, w + d + n);
-  if (p->qpos_spring == NULL || tgRe(k) == 0) return;
+  if (p->qpos_spring == NULL || tgZero(k)) return;
   tgi_so3_jr_inv(J, r);
   tgi_m3_mulv(t, J, w + d + n);
   tgi_v3_scale(t, t, k);
@@ -99,7 +99,7 @@ static void joint_springs(const tgModel *m, const tgReal *q, const tgReal *w, tg
     int n = type == TG_JOINT_FREE ? 3 : turns ? 0 : 1;
     tgReal k = m->jnt_stiffness[j], r[3], J[9], t[3];
     if (p != NULL) spring_parameters(m, j, n, turns, q, w, p);
-    if (tgRe(k) == 0 || gq == NULL) continue;
+    if (tgZero(k) || gq == NULL) continue;
     for (int i = 0; i < n; i++) gq[d + i] -= k * w[d + i];
     if (!turns) continue;
     tgi_spring_rotation(m, a + n, q, r);

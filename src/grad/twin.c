@@ -1,6 +1,7 @@
 // twin.c: see twin.h. Compiled in the complex build alone.
 //
 // Everything is first order in i e: a complex adjoint's imaginary part over e is the derivative of the adjoint along the direction, to rounding.
+// Gradients along the sphere of a unit quaternion or axis are those of a function that normalises first; so are their rates, along the sphere.
 // Charts: with the state moved by exp(i e d), a gradient in tangents there is Jr^-T times that in the chart: to first order (1 -+ [d]/2).
 #include "grad/twin.h"
 
@@ -10,6 +11,7 @@
 #include "contact/contact.h"
 #include "math/vec3.h"
 #include "model/model.h"
+#include "sim/param.h"
 #include "sim/sim.h"
 #include "step/objective.h"
 
@@ -23,6 +25,8 @@ struct tgxTwin {
   tgReal *q1;            // nq: q' without the imaginary part
   tgReal *g, *G, *D;     // 2 nv, 2 nv + nu, 2 nv x (2 nv + nu)
   double *d, *dy;        // of the last step
+  tgParamGrad *p;        // of the chosen parameters
+  tgReal *dp;            // their direction
   void *block;
 };
 
@@ -121,6 +125,8 @@ tgxTwin *tgx_create(const void *model, const char *word, const tgContactOptions 
 void tgx_free(tgxTwin *t) {
   if (t == NULL) return;
   tgAllocator a = t->alloc;
+  tg_param_grad_free(t->p);
+  a.free(a.ctx, t->dp);
   tg_sim_free(t->sim);
   tg_contact_free(t->contact);
   a.free(a.ctx, t->block);
@@ -149,12 +155,65 @@ static void add_cross(const tgModel *m, double by, const double *a, const double
   }
 }
 
-tgStatus tgx_step(tgxTwin *t, const tgxPoint *at, const double *d, double *dy, tgError *error) {
+// ---- parameters ----
+
+tgStatus tgx_choose(tgxTwin *t, const char *const *names, int n, int *size, tgError *error) {
+  tgAllocator a = t->alloc;
+  tgParamGrad *p = tg_param_grad_create_contact(t->contact, names, n, &a, error);
+  if (p == NULL) return error != NULL ? error->status : TG_ERR_ARG;
+  tg_param_grad_values(p, size);
+  tgReal *dp = a.alloc(a.ctx, ((size_t)*size + 1) * sizeof *dp);
+  if (dp == NULL) {
+    tg_param_grad_free(p);
+    return tgi_error(error, TG_ERR_MEMORY, "Out of memory for second derivatives in %d parameters.", *size);
+  }
+  tg_param_grad_free(t->p);
+  a.free(a.ctx, t->dp);
+  t->p = p;
+  t->dp = dp;
+  return TG_OK;
+}
+
+static const char *param_name(const tgxTwin *t, int k) {
+  int n = 0;
+  while (tg_param_name(n) != NULL) n++;
+  return k < n ? tg_param_name(k) : tg_contact_param_name(t->contact, k - n);
+}
+
+// the array `name` of the sim += i e times its part of t->dp
+static tgStatus move_array(tgxTwin *t, const char *name, tgError *error) {
+  int rows, cols;
+  const tgReal *entry = tg_param_grad_field(t->p, name, &rows, &cols);
+  if (entry == NULL) return TG_OK;
+  int n = rows * cols;
+  tgReal *dir = t->dp + (entry - t->p->value), *x = tg_sim_param(t->sim, name, NULL, NULL);
+  bool moves = false;
+  for (int i = 0; i < n; i++) moves = moves || tgRe(dir[i]) != 0;
+  if (!moves) return TG_OK;
+  if (strcmp(name, "opt_timestep") == 0 || x == NULL)
+    return tgi_error(error, TG_ERR_UNSUPPORTED, "There is no second derivative along '%s'; leave its entry of the direction 0.", name);
+  for (int i = 0; i < n; i++)
+    if (!isfinite(tgRe(x[i]))) dir[i] = 0;
+  tgi_param_tangent(t->model, name, rows, cols, x, dir);
+  for (int i = 0; i < n; i++)
+    if (tgRe(dir[i]) != 0) x[i] += CMPLX(0, STEP * tgRe(dir[i]));
+  return TG_OK;
+}
+
+static tgStatus move_parameters(tgxTwin *t, const double *dp, tgError *error) {
+  if (dp == NULL || t->p == NULL) return TG_OK;
+  widen(t->dp, dp, (size_t)t->p->size);
+  for (int k = 0; param_name(t, k) != NULL; k++) TG_TRY(move_array(t, param_name(t, k), error));
+  return TG_OK;
+}
+
+tgStatus tgx_step(tgxTwin *t, const tgxPoint *at, const double *d, const double *dp, double *dy, tgError *error) {
   tgSim *s = t->sim;
   const tgModel *m = t->model;
   int nv = m->nv, nu = m->nu;
   copy_numbers(&s->m, at->model);
   for (int i = 0; i < t->contact->nnumber; i++) s->contact_number[i] = at->number[i];
+  TG_TRY(move_parameters(t, dp, error));
   for (int i = 0; i < 2 * nv + nu; i++) t->d[i] = d[i];
   for (int i = 0; i < nv; i++) {
     t->G[i] = CMPLX(0, STEP * d[i]);
@@ -176,19 +235,25 @@ tgStatus tgx_step(tgxTwin *t, const tgxPoint *at, const double *d, double *dy, t
   return TG_OK;
 }
 
-tgStatus tgx_vjp(tgxTwin *t, const double *g, const double *dg, double *G, double *H, tgError *error) {
+tgStatus tgx_vjp(tgxTwin *t, const double *g, const double *dg, double *G, double *H, double *P, double *Q, tgError *error) {
   const tgModel *m = t->model;
   int nv = m->nv, nx = 2 * nv + m->nu;
   for (int i = 0; i < 2 * nv; i++) H[i] = dg[i];
   add_cross(m, -0.5, t->dy, g, 1, H, 1);
   for (int i = 0; i < 2 * nv; i++) t->g[i] = CMPLX(g[i], STEP * H[i]);
-  tgStatus status = tg_sim_step_vjp(t->sim, t->g, t->g + nv, t->G, t->G + nv, t->G + 2 * nv, NULL, NULL);
+  tgParamGrad *p = P != NULL || Q != NULL ? t->p : NULL;
+  tg_param_grad_clear(p);
+  tgStatus status = tg_sim_step_vjp(t->sim, t->g, t->g + nv, t->G, t->G + nv, t->G + 2 * nv, p, NULL);
   if (status != TG_OK) return explain(t, status, error);
   for (int i = 0; i < nx; i++) {
     G[i] = tgRe(t->G[i]);
     H[i] = tgIm(t->G[i]) / STEP;
   }
   add_cross(m, 0.5, t->d, G, 1, H, 1);
+  for (int i = 0; p != NULL && i < p->size; i++) {
+    if (P != NULL) P[i] = tgRe(p->value[i]);
+    if (Q != NULL) Q[i] = tgIm(p->value[i]) / STEP;
+  }
   return TG_OK;
 }
 

@@ -17,10 +17,17 @@ void tgx_free(tgxTwin *twin);
 /// Where a step starts: numbers of a simulation (its struct tgModel), numbers of its contact model, state, controls, applied forces.
 typedef struct tgxPoint { const void *model; const double *number, *q, *v, *u, *applied; double h; } tgxPoint;
 
-/// Steps from the point moved by i e d, d (2 nv + nu) a direction of (q, v, u); dy (2 nv) is the step's derivative along it. Nothing is allocated.
-tgStatus tgx_step(tgxTwin *twin, const tgxPoint *at, const double *d, double *dy, tgError *error);
+/// Parameters that directions and products have from now on, in place of those before: names as in tg_param_grad_create_contact, NULL: all with a
+/// derivative. size: their entries. On failure those before stay.
+tgStatus tgx_choose(tgxTwin *twin, const char *const *names, int n, int *size, tgError *error);
+
+/// Steps from the point moved by i e d, d (2 nv + nu) a direction of (q, v, u), and with the chosen parameters moved by i e dp (NULL: not moved); dy (2 nv)
+/// is the step's derivative along both. Of dp what would change the length of a unit quaternion or axis is left out, and entries of numbers that are not
+/// finite. TG_ERR_UNSUPPORTED: a direction in the step's size. Nothing is allocated.
+tgStatus tgx_step(tgxTwin *twin, const tgxPoint *at, const double *d, const double *dp, double *dy, tgError *error);
 /// Of the last tgx_step, in exponential charts at the states before and after it: G (2 nv + nu) = D'g, and H = dG along d while g changes by dg (2 nv).
-tgStatus tgx_vjp(tgxTwin *twin, const double *g, const double *dg, double *G, double *H, tgError *error);
+/// P and Q (NULL: not wanted): the same in the chosen parameters.
+tgStatus tgx_vjp(tgxTwin *twin, const double *g, const double *dg, double *G, double *H, double *P, double *Q, tgError *error);
 /// Likewise D (2 nv x (2 nv + nu)) and its derivative along d.
 tgStatus tgx_jacobian(tgxTwin *twin, double *D, double *DD, tgError *error);
 

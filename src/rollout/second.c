@@ -27,6 +27,9 @@ struct tgSecond {
   tgReal *d, *dy;             // 2 nv + nu, 2 nv
   tgReal *term, *rate;        // 2 nv + nu: a loss term's gradient, and its rate
   tgReal *D, *DD;             // 2 nv x (2 nv + nu)
+  tgParamGrad *p;             // of the chosen parameters, NULL: none; of a rollout's loss terms
+  int np;                     // entries of it
+  tgReal *G_p, *H_p, *P, *Q;  // np: sums over a rollout, and of one step
   void *block;
 };
 
@@ -79,13 +82,53 @@ void tg_second_free(tgSecond *s) {
   if (s == NULL) return;
   tgAllocator a = s->alloc;
   tgx_free(s->twin);
+  tg_param_grad_free(s->p);
+  a.free(a.ctx, s->G_p);
   tg_sim_free(s->sim);
   a.free(a.ctx, s->block);
   a.free(a.ctx, s);
 }
 
+// ---- parameters ----
+
+static tgStatus choose(tgSecond *s, const char *const *names, int n, tgError *error) {
+  tgAllocator a = s->alloc;
+  int size = 0;
+  tgParamGrad *p = tg_param_grad_create_contact(s->contact, names, n, &a, error);
+  if (p == NULL) return error->status;
+  tg_param_grad_values(p, &size);
+  tgReal *block = a.alloc(a.ctx, (4 * (size_t)size + 1) * sizeof *block);
+  tgStatus status = block == NULL ? tgi_error(error, TG_ERR_MEMORY, "Out of memory for second derivatives in %d parameters.", size)
+                                  : tgx_choose(s->twin, names, n, &size, error);
+  if (status != TG_OK) {
+    tg_param_grad_free(p);
+    a.free(a.ctx, block);
+    return status;
+  }
+  tg_param_grad_free(s->p);
+  a.free(a.ctx, s->G_p);
+  s->p = p;
+  s->np = size;
+  s->G_p = block;
+  s->H_p = block + size;
+  s->P = block + 2 * (size_t)size;
+  s->Q = block + 3 * (size_t)size;
+  return TG_OK;
+}
+
 static bool claim(tgSecond *s) { return __atomic_exchange_n(&s->busy, 1, __ATOMIC_ACQUIRE) == 0; }
 static void release(tgSecond *s) { __atomic_store_n(&s->busy, 0, __ATOMIC_RELEASE); }
+
+tgStatus tg_second_choose(tgSecond *second, const char *const *names, int n, tgError *error) {
+  tgError own;
+  if (second == NULL || (names != NULL && n < 0)) return TG_ERR_ARG;
+  if (!claim(second)) return TG_ERR_STATE;
+  tgStatus status = choose(second, names, n, error != NULL ? error : &own);
+  release(second);
+  return status;
+}
+
+int tg_second_parameters(const tgSecond *second) { return second != NULL ? second->np : 0; }
 
 static tgxPoint point_of(const tgSim *sim, const tgReal *q, const tgReal *v, double h) {
   return (tgxPoint){.model = &sim->m, .number = sim->contact_number, .q = q, .v = v, .u = sim->ctrl, .applied = sim->qfrc_applied, .h = h};
@@ -104,27 +147,33 @@ static void add_vector(int n, const tgReal *x, tgReal *y) {
   for (int i = 0; i < n; i++) y[i] += x[i];
 }
 
-static tgStatus step_hvp(tgSecond *s, tgSim *sim, const tgReal *g, const tgReal *d, tgReal *hvp, tgReal *jvp) {
+static tgStatus step_hvp(tgSecond *s, tgSim *sim, const tgReal *g, const tgReal *d, const tgReal *dp, tgReal *hvp, tgReal *hp, tgReal *jvp) {
   TG_TRY(stepped(s, sim));
   int nv = s->model->nv, nx = 2 * nv + s->model->nu;
   tgxPoint at = point_of(sim, sim->q0, sim->v0, sim->h);
-  TG_TRY(tgx_step(s->twin, &at, d, s->dy, &sim->error));
+  for (int i = 0; i < nx; i++) s->d[i] = d != NULL ? d[i] : 0;
+  TG_TRY(tgx_step(s->twin, &at, s->d, dp, s->dy, &sim->error));
   if (jvp != NULL) memcpy(jvp, s->dy, 2 * (size_t)nv * sizeof *jvp);
-  if (hvp == NULL) return TG_OK;
+  if (hvp == NULL && hp == NULL) return TG_OK;
   memset(s->da, 0, 2 * (size_t)nv * sizeof *s->da);
-  TG_TRY(tgx_vjp(s->twin, g, s->da, s->G, s->H, &sim->error));
-  memcpy(hvp, s->H, (size_t)nx * sizeof *hvp);
+  TG_TRY(tgx_vjp(s->twin, g, s->da, s->G, s->H, NULL, hp != NULL ? s->Q : NULL, &sim->error));
+  if (hvp != NULL) memcpy(hvp, s->H, (size_t)nx * sizeof *hvp);
+  if (hp != NULL) memcpy(hp, s->Q, (size_t)s->np * sizeof *hp);
   return TG_OK;
 }
 
-tgStatus tg_step_hvp(tgSecond *second, tgSim *sim, const tgReal *g, const tgReal *d, tgReal *hvp, tgReal *jvp) {
-  if (second == NULL || sim == NULL || d == NULL || (hvp != NULL && g == NULL)) return TG_ERR_ARG;
+tgStatus tg_step_hvp_parameters(tgSecond *second, tgSim *sim, const tgReal *g, const tgReal *d, const tgReal *dp, tgReal *hvp, tgReal *hp, tgReal *jvp) {
+  if (second == NULL || sim == NULL || ((hvp != NULL || hp != NULL) && g == NULL) || ((dp != NULL || hp != NULL) && second->p == NULL)) return TG_ERR_ARG;
   if (!claim(second)) return TG_ERR_STATE;
   tgiFpEnv env = tgi_fp_enter();
-  tgStatus status = step_hvp(second, sim, g, d, hvp, jvp);
+  tgStatus status = step_hvp(second, sim, g, d, dp, hvp, hp, jvp);
   tgi_fp_leave(env);
   release(second);
   return status;
+}
+
+tgStatus tg_step_hvp(tgSecond *second, tgSim *sim, const tgReal *g, const tgReal *d, tgReal *hvp, tgReal *jvp) {
+  return d != NULL ? tg_step_hvp_parameters(second, sim, g, d, NULL, hvp, NULL, jvp) : TG_ERR_ARG;
 }
 
 // one column of all matrices after the other, by the derivative of the Jacobian along it
@@ -134,7 +183,7 @@ static tgStatus step_hessian(tgSecond *s, tgSim *sim, tgReal *H) {
   tgxPoint at = point_of(sim, sim->q0, sim->v0, sim->h);
   for (int j = 0; j < nx; j++) {
     for (int i = 0; i < nx; i++) s->d[i] = i == j;
-    TG_TRY(tgx_step(s->twin, &at, s->d, s->dy, &sim->error));
+    TG_TRY(tgx_step(s->twin, &at, s->d, NULL, s->dy, &sim->error));
     TG_TRY(tgx_jacobian(s->twin, s->D, s->DD, &sim->error));
     for (int k = 0; k < 2 * nv; k++)
       for (int i = 0; i < nx; i++) H[((size_t)k * (size_t)nx + (size_t)i) * (size_t)nx + (size_t)j] = s->DD[k * nx + i];
@@ -182,7 +231,7 @@ static tgStatus twin_step(Sweep *w, int t) {
   tgError error = {.status = TG_OK};
   tgxPoint at = point_of(s->sim, state_q(s, t), state_v(s, t), s->h);
   set_direction(w, t);
-  tgStatus status = tgx_step(s->twin, &at, s->d, s->dy, &error);
+  tgStatus status = tgx_step(s->twin, &at, s->d, w->second->dp, s->dy, &error);
   return status == TG_OK ? TG_OK : fail(w, status, t, error.text);
 }
 
@@ -223,6 +272,19 @@ static tgStatus forward(Sweep *w) {
   return TG_OK;
 }
 
+static bool wants_parameters(const tgSecondRun *o) { return o->dp != NULL || o->hp != NULL || o->gp != NULL; }
+
+// what the term depends on in the parameters themselves: its gradient, kept in s->p, and the rates that this makes
+static tgStatus loss_parameters(Sweep *w, int t) {
+  tgSecond *s = w->s;
+  const tgRolloutRun *run = w->run;
+  int nv = s->model->nv;
+  bool last = t == s->steps;
+  TG_TRY(run->loss_param(run->loss_ctx, s->sim, t, s->steps, s->p));
+  return w->second->loss_param_hvp(run->loss_ctx, s->sim, t, s->steps, s->d, s->d + nv, last ? NULL : s->d + 2 * nv, w->second->dp, s->rate, s->rate + nv,
+                                   last ? NULL : s->rate + 2 * nv, s->H_p);
+}
+
 // value, gradient and its rate of loss term t, the sim showing state t and step t done
 static tgStatus loss_term(Sweep *w, int t) {
   tgSecond *s = w->s;
@@ -238,6 +300,7 @@ static tgStatus loss_term(Sweep *w, int t) {
   if (status != TG_OK) return fail(w, status, t, "the loss");
   set_direction(w, t);
   status = w->second->loss_hvp(run->loss_ctx, s->sim, t, steps, s->d, s->d + nv, last ? NULL : s->d + 2 * nv, s->rate, s->rate + nv, last ? NULL : s->rate + 2 * nv);
+  if (status == TG_OK && s->p != NULL && wants_parameters(w->second)) status = loss_parameters(w, t);
   return status == TG_OK ? TG_OK : fail(w, status, t, "the loss's second derivative");
 }
 
@@ -245,6 +308,8 @@ static tgStatus backward(Sweep *w) {
   tgSecond *s = w->s;
   int nv = s->model->nv, nu = s->model->nu, nx = 2 * nv + nu;
   const tgSecondRun *o = w->second;
+  tg_param_grad_clear(s->p);
+  for (int i = 0; i < s->np; i++) s->G_p[i] = s->H_p[i] = 0;
   show(w, s->steps);
   tgStatus status = tg_sim_forward(s->sim);
   if (status != TG_OK) return fail(w, status, s->steps, tg_sim_error(s->sim)->text);
@@ -261,8 +326,13 @@ static tgStatus backward(Sweep *w) {
     show(w, t);
     TG_TRY(loss_term(w, t));
     TG_TRY(twin_step(w, t));
-    status = tgx_vjp(s->twin, s->a, s->da, s->G, s->H, &error);
+    bool parameters = s->p != NULL && wants_parameters(o);
+    status = tgx_vjp(s->twin, s->a, s->da, s->G, s->H, parameters ? s->P : NULL, parameters ? s->Q : NULL, &error);
     if (status != TG_OK) return fail(w, status, t, error.text);
+    if (parameters) {
+      add_vector(s->np, s->P, s->G_p);
+      add_vector(s->np, s->Q, s->H_p);
+    }
     add_vector(nx, s->term, s->G);
     add_vector(nx, s->rate, s->H);
     memcpy(s->a, s->G, 2 * (size_t)nv * sizeof *s->a);
@@ -296,12 +366,16 @@ static tgStatus rollout(Sweep *w, bool hvp) {
   copy_out(w->run->dv0, s->a + nv, nv);
   copy_out(w->second->hq0, s->da, nv);
   copy_out(w->second->hv0, s->da + nv, nv);
+  if (s->p != NULL) add_vector(s->np, tg_param_grad_values(s->p, NULL), s->G_p);
+  copy_out(w->second->gp, s->G_p, (size_t)s->np);
+  copy_out(w->second->hp, s->H_p, (size_t)s->np);
   return TG_OK;
 }
 
 static tgStatus run_sweep(tgSecond *s, const tgRolloutRun *run, const tgSecondRun *second, bool hvp, tgRolloutResult *result) {
   tgRolloutResult own;
   if (s == NULL || run == NULL || second == NULL || run->policy != NULL || (hvp && run->loss != NULL && second->loss_hvp == NULL)) return TG_ERR_ARG;
+  if (wants_parameters(second) && (s->p == NULL || (hvp && run->loss != NULL && (run->loss_param == NULL || second->loss_param_hvp == NULL)))) return TG_ERR_ARG;
   if (!claim(s)) return TG_ERR_STATE;
   Sweep w = {.s = s, .run = run, .second = second, .res = result != NULL ? result : &own};
   *w.res = (tgRolloutResult){.grad = {.label = TG_GRAD_EXACT, .converged = true, .first_step = -1}};
@@ -310,6 +384,12 @@ static tgStatus run_sweep(tgSecond *s, const tgRolloutRun *run, const tgSecondRu
   tgi_fp_leave(env);
   release(s);
   return w.res->status;
+}
+
+tgStatus tg_loss_hvp_without_parameters(void *ctx, tgSim *sim, int t, int steps, const tgReal *dq, const tgReal *dv, const tgReal *du, const tgReal *dp,
+                                        tgReal *hq, tgReal *hv, tgReal *hu, tgReal *hp) {
+  (void)ctx; (void)sim; (void)t; (void)steps; (void)dq; (void)dv; (void)du; (void)dp; (void)hq; (void)hv; (void)hu; (void)hp;
+  return TG_OK;
 }
 
 tgStatus tg_rollout_jvp(tgSecond *second, const tgRolloutRun *run, const tgSecondRun *direction, tgRolloutResult *result) {

@@ -4,8 +4,7 @@
 
 #include "contact/softmin/soft_scene.h"
 #include "grad/numdiff.h"
-#include "math/quat.h"
-#include "step/objective.h"
+#include "rollout/charts.h"
 #include "support/alloc.h"
 #include "support/tree.h"
 #include "tangere/second.h"
@@ -23,31 +22,6 @@ static Rig make(const char *text, tgIntegrator integrator, bool paper) {
 
 typedef struct Chart { tgSim *s; const double *x, *q1, *g; } Chart;   // x: q, v, u
 
-// out (3) = J' in
-static void transposed(const double *J, const double *in, double *out) {
-  double t[3];
-  tgi_m3_tmulv(t, J, in);
-  tgi_v3_copy(out, t);
-}
-
-// J: 0 Jr, 1 its inverse, of every rotation in w
-static void through_charts(const tgModel *m, int inverse, const double *w, double *g) {
-  for (int j = 0; j < m->njnt; j++) {
-    int adr, d = tgi_rotation_dof(m, j, &adr);
-    double J[9];
-    if (d < 0) continue;
-    if (inverse) tgi_so3_jr_inv(J, w + d); else tgi_so3_jr(J, w + d);
-    transposed(J, g + d, g + d);
-  }
-}
-
-static void set_moved(tgSim *s, const double *x, const double *d) {
-  const tgModel *m = &s->m;
-  tg_model_integrate(m, x, d, s->qpos);
-  for (int i = 0; i < m->nv; i++) s->qvel[i] = x[m->nq + i] + d[m->nv + i];
-  for (int i = 0; i < m->nu; i++) s->ctrl[i] = x[m->nq + m->nv + i] + d[2 * m->nv + i];
-}
-
 static tgStatus chart_gradient(void *ctx, const tgReal *d, tgReal *out) {
   Chart *c = ctx;
   const tgModel *m = &c->s->m;
@@ -62,12 +36,6 @@ static tgStatus chart_gradient(void *ctx, const tgReal *d, tgReal *out) {
   status = tg_sim_step_vjp(c->s, g, g + nv, out, out + nv, out + 2 * nv, NULL, NULL);
   through_charts(m, 0, d, out);
   return status;
-}
-
-static void state_vector(const tgSim *s, double *x) {
-  memcpy(x, s->qpos, (size_t)s->m.nq * sizeof *x);
-  memcpy(x + s->m.nq, s->qvel, (size_t)s->m.nv * sizeof *x);
-  memcpy(x + s->m.nq + s->m.nv, s->ctrl, (size_t)s->m.nu * sizeof *x);
 }
 
 static void check_step(Rig *rig, tgtRandom *r, const char *name) {
