@@ -4,6 +4,7 @@
 # make bench       programs of bench/, ratios in one run
 # make reproduce   experiments of the papers, tables of docs/reproductions.md renewed
 # make test-long   what takes longer than make test may
+# make docs        documentation site, into build/docs/html
 # make coverage    lines of src/ that the tests reach, folder by folder
 SHELL := /bin/bash
 export CMAKE_C_COMPILER_LAUNCHER ?= $(shell command -v ccache)
@@ -13,12 +14,14 @@ PRESET = cmake --preset $(1) >build/$(1).log 2>&1 || { cat build/$(1).log; exit 
          cmake --build --preset $(1) -j$(JOBS) >>build/$(1).log 2>&1 || { grep -E 'error|warning|FAILED' build/$(1).log | head -50; exit 1; }
 PART = @printf '\n== %s\n' $(1)
 
-.PHONY: demo test build bench reproduce test-long coverage setup setup-test viewer clean checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-python test-viewer
+.PHONY: demo test build bench reproduce docs test-long coverage setup setup-test setup-docs python-package viewer clean checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-python test-viewer
 
 setup:
 	@tools/setup.sh build
 setup-test:
 	@tools/setup.sh test
+setup-docs:
+	@tools/setup.sh docs
 
 viewer: setup
 	@echo "building the viewer"
@@ -34,7 +37,7 @@ build: setup viewer
 demo: build
 	@build/bin/tangere optimize models/push_demo.yaml --seed $(SEED) --out out/demo --overwrite
 
-test: setup-test viewer checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-python test-viewer
+test: setup-test viewer checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-python docs test-viewer
 	@printf '\nall parts of make test passed\n'
 
 checks:
@@ -75,8 +78,20 @@ test-peers: setup-test
 
 test-python: setup-test
 	$(call PART,'Python package as a user installs it; PyTorch and JAX')
-	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) build/venv/bin/pip install -q --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall .
+	@$(MAKE) --no-print-directory python-package
 	@build/venv/bin/python -m pytest -q test/python
+
+python-package:
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) build/venv/bin/pip install -q --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall .
+
+# the package is made only where it is missing or older than its sources: make test has just installed it
+docs: setup-docs
+	$(call PART,'documentation: no warning')
+	@build/venv/bin/python docs/_ext/stubs.py --fresh || $(MAKE) --no-print-directory python-package
+	@build/venv/bin/python docs/_ext/stubs.py
+	@build/venv/bin/python docs/_ext/headers.py
+	@build/venv/bin/python -m sphinx -q -W --keep-going -b html -d build/docs/trees docs build/docs/html
+	@echo "open $(CURDIR)/build/docs/html/index.html"
 
 test-viewer: setup-test viewer
 	$(call PART,'replay in headless Chromium')

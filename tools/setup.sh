@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing for `build` or `test`: Debian packages, Node packages of the viewer, Python packages (test).
-# usage: tools/setup.sh build|test
+# Installs what is missing for `build`, `docs` or `test`: Debian packages, Node packages of the viewer, Python packages (docs, test).
+# usage: tools/setup.sh build|docs|test
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-build}
@@ -8,7 +8,7 @@ what=${1:-build}
 missing=()
 while read -r name when _; do
   [[ -z $name || $name == \#* ]] && continue
-  [[ $what == build && $when != build ]] && continue
+  [[ $what == build && $when != build || $what == docs && $when == test ]] && continue
   # a tool that is there under its own name needs no package (nodejs and npm from elsewhere, for one)
   case $name in
     cmake | gcc | g++ | make | git | npm | clang | chromium | python3) command -v "$name" >/dev/null && continue ;;
@@ -44,12 +44,21 @@ fi
 
 mkdir -p build
 stamp=build/.node-$(sha256sum viewer/package-lock.json | cut -c1-16)
-if [[ ! -e $stamp || ! -x viewer/node_modules/.bin/vite ]]; then
+if [[ $what != docs && (! -e $stamp || ! -x viewer/node_modules/.bin/vite) ]]; then
   echo "installing the viewer's Node packages"
   (cd viewer && npm ci --no-audit --no-fund --loglevel=error)
   touch "$stamp"
 fi
 
+if [[ $what != build ]]; then
+  stamp=build/.docs-$(sha256sum tools/packages-docs.txt | cut -c1-16)
+  if [[ ! -e $stamp || ! -x build/venv/bin/python ]]; then
+    echo "installing the Python packages of the documentation into build/venv"
+    [[ -x build/venv/bin/python ]] || python3 -m venv build/venv
+    build/venv/bin/pip install -q --disable-pip-version-check -r tools/packages-docs.txt
+    touch "$stamp"
+  fi
+fi
 if [[ $what == test ]]; then
   stamp=build/.python-$(cat tools/packages-python.txt tools/setup.sh | sha256sum | cut -c1-16)
   if [[ ! -e $stamp || ! -x build/venv/bin/python ]]; then

@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TG_VERSION_MAJOR 0
+#define TG_VERSION_MAJOR 0  ///< version of these headers; tg_version gives that of the library
 #define TG_VERSION_MINOR 1
 #define TG_VERSION_PATCH 0
 #define TG_VERSION_TEXT "0.1.0"
 
 #if defined(__GNUC__)
-#define TG_API __attribute__((visibility("default")))
+#define TG_API __attribute__((visibility("default")))  ///< marks what the library exports, and lets compilers check formats
 #define TG_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #else
 #define TG_API
@@ -31,7 +31,7 @@ extern "C" {
 #ifdef TG_COMPLEX
 typedef double _Complex tgReal;
 #else
-typedef double tgReal;
+typedef double tgReal;  ///< the scalar: double, but for the complex build
 #endif
 
 /// Status codes: X(name, value, text). Negative: nothing was done; positive: a numerical outcome.
@@ -51,7 +51,7 @@ typedef double tgReal;
   X(TG_ERR_LIMIT, -10, "a configured limit was reached")                                     \
   X(TG_ERR_INTERNAL, -11, "internal error, please report")
 
-typedef enum tgStatus {
+typedef enum tgStatus {  ///< What a call came to.
 #define X(name, value, text) name = value,
   TG_STATUS_LIST(X)
 #undef X
@@ -66,18 +66,18 @@ TG_API const char *tg_version(void);
 /// What went wrong, for calls that have no object yet (loaders) and for sims. Caller-owned; `text`
 /// is a complete sentence that names the culprit and what to do. line and column are 0 when unknown.
 typedef struct tgError {
-  tgStatus status;
-  int line, column;
-  char file[256];
-  char element[96];
-  char text[640];
+  tgStatus status;                 ///< what kind of failure
+  int line, column;                ///< in `file`, from 1
+  char file[256];                  ///< the file that was read, "" when none
+  char element[96];                ///< the element, field or option at fault, "" when none
+  char text[640];                  ///< for people
 } tgError;
 
 /// Memory hooks. A NULL allocator means malloc, realloc, free. `ctx` is handed back.
 typedef struct tgAllocator {
-  void *ctx;
+  void *ctx;                       ///< handed to each hook
   void *(*alloc)(void *ctx, size_t bytes);              ///< uninitialised, 64-byte aligned not required
-  void *(*realloc)(void *ctx, void *block, size_t bytes);
+  void *(*realloc)(void *ctx, void *block, size_t bytes);  ///< block may be NULL; the old one stays when there is no memory
   void (*free)(void *ctx, void *block);                 ///< block may be NULL
 } tgAllocator;
 

@@ -17,7 +17,7 @@ typedef enum tgHierarchy {
   TG_HIERARCHY_PAPER,      ///< the publication's: unit weights, layered spheres
   TG_HIERARCHY_BRUTE       ///< every pair of triangles, with the weights of `moment`
 } tgHierarchy;
-typedef enum tgFrictionForm {
+typedef enum tgFrictionForm {  ///< Friction of the `barrier` model.
   TG_FRICTION_SLIP,        ///< one sliding velocity a patch (default)
   TG_FRICTION_PLANE        ///< the publication's: a massless plane between the triangles of each pair
 } tgFrictionForm;
@@ -48,7 +48,7 @@ typedef enum tgIntegrator {
 
 /// Options; size is set by tg_contact_default. Each model takes those that concern it.
 typedef struct tgContactOptions {
-  size_t size;
+  size_t size;                     ///< set by tg_contact_default
   double erp;              ///< share of a penetration (or joint or equality error) removed per step, 0..1
   bool symplectic;         ///< q' = q (+) h v' (default); false: q' = q (+) h v
   bool explicit_damping;   ///< joint damping and stiffness at the start of the step instead of implicit
@@ -64,9 +64,9 @@ typedef struct tgContactOptions {
   double friction_range;   ///< distance from which on surfaces do not rub [m]; they rub fully where half of their force is from within half of it
   double local_range;      ///< distance at which the local barrier ends [m]
   double limit_range;      ///< share of a joint's range in which its limit pushes
-  tgHierarchy hierarchy;
-  tgFrictionForm friction_form;
-  tgLongRange long_range;
+  tgHierarchy hierarchy;           ///< how the potential is summed
+  tgFrictionForm friction_form;    ///< form of its friction
+  tgLongRange long_range;          ///< where its far part acts
   int threads;             ///< that evaluate the potential; the result does not depend on it
   double stiffness;        ///< of a pair of geoms [N/m]; 0: 9.80665 m/s^2 times the mass of the lighter of the two trees, over eps3
   double eps1;             ///< width of a surface's soft distance [m^2]; 0: its spacing, squared
@@ -77,11 +77,11 @@ typedef struct tgContactOptions {
   double spacing;          ///< of a surface's points [m]; 0: a quarter of the geom's least half length, and at most about 1000 points
   double prune;            ///< share of the force that points left out may have in all; 0: none is left out
   double limit_frequency;  ///< of a joint's inertia at qpos0 on the spring of its limit [rad/s]
-  tgForceForm force_form;
-  tgDetection detection;
-  tgIntegrator integrator;
+  tgForceForm force_form;          ///< of the `softmin` model
+  tgDetection detection;           ///< of the `lcp` model
+  tgIntegrator integrator;         ///< of force models
 } tgContactOptions;
-TG_API tgContactOptions tg_contact_default(void);
+TG_API tgContactOptions tg_contact_default(void);  ///< The defaults of all contact models.
 /// Sets an option by its name in task files ("mu", "form", ..) from text ("1e-7", "paper"). TG_ERR_ARG: error (may be NULL) names what is wrong.
 TG_API tgStatus tg_contact_set(tgContactOptions *options, const char *name, const char *value, tgError *error);
 /// Names that it knows; NULL past the end.

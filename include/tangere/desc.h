@@ -12,13 +12,13 @@
 extern "C" {
 #endif
 
-typedef enum tgJointType { TG_JOINT_FREE, TG_JOINT_BALL, TG_JOINT_SLIDE, TG_JOINT_HINGE } tgJointType;
-typedef enum tgGeomType {
-  TG_GEOM_PLANE, TG_GEOM_SPHERE, TG_GEOM_CAPSULE, TG_GEOM_ELLIPSOID, TG_GEOM_CYLINDER, TG_GEOM_BOX, TG_GEOM_MESH
+typedef enum tgJointType { TG_JOINT_FREE, TG_JOINT_BALL, TG_JOINT_SLIDE, TG_JOINT_HINGE } tgJointType;  ///< Kinds of joints.
+typedef enum tgGeomType {  ///< Shapes of geoms, each with its axis along z.
+  TG_GEOM_PLANE, TG_GEOM_SPHERE, TG_GEOM_CAPSULE, TG_GEOM_ELLIPSOID, TG_GEOM_CYLINDER, TG_GEOM_BOX, TG_GEOM_MESH  ///< sizes: see tgGeomDesc
 } tgGeomType;
-typedef enum tgEqualityType { TG_EQ_CONNECT, TG_EQ_WELD, TG_EQ_JOINT } tgEqualityType;
-typedef enum tgTransmission { TG_TRN_JOINT, TG_TRN_TENDON } tgTransmission;
-typedef enum tgLimited { TG_LIMITED_NO, TG_LIMITED_YES } tgLimited;
+typedef enum tgEqualityType { TG_EQ_CONNECT, TG_EQ_WELD, TG_EQ_JOINT } tgEqualityType;  ///< What an equality holds together.
+typedef enum tgTransmission { TG_TRN_JOINT, TG_TRN_TENDON } tgTransmission;  ///< What an actuator or a tendon's motor pulls at.
+typedef enum tgLimited { TG_LIMITED_NO, TG_LIMITED_YES } tgLimited;  ///< Whether a range is a limit.
 /// compiler/inertiafromgeom
 typedef enum tgInertiaFrom { TG_INERTIA_FROM_AUTO, TG_INERTIA_FROM_FILE, TG_INERTIA_FROM_GEOM } tgInertiaFrom;
 
@@ -27,35 +27,35 @@ typedef struct tgSource { int file, line, column; } tgSource;
 
 /// Body. Element 0 is the world. Parents come before children.
 typedef struct tgBodyDesc {
-  const char *name;
-  int parent;
+  const char *name;                ///< may be NULL
+  int parent;                      ///< index of the parent body, -1 for the world
   double pos[3], quat[4];          ///< in the parent body's frame
   bool has_inertial;               ///< false: from geoms
   double mass;                     ///< kg
   double com[3];                   ///< in the body frame
   double inertia[6];               ///< about com in body axes: xx yy zz xy xz yz [kg m^2]
   double gravcomp;                 ///< fraction of weight compensated
-  tgSource source;
+  tgSource source;                 ///< where it is written
 } tgBodyDesc;
 
-typedef struct tgJointDesc {
-  const char *name;
-  int body;
-  tgJointType type;
+typedef struct tgJointDesc {  ///< Joint of a body to its parent.
+  const char *name;                ///< may be NULL
+  int body;                        ///< index of the body that it moves
+  tgJointType type;                ///< its kind
   double pos[3], axis[3];          ///< in the body frame
   double ref;                      ///< joint coordinate of the pose that the file draws [rad or m]
-  tgLimited limited;
+  tgLimited limited;               ///< whether range is a limit
   double range[2];                 ///< hinge, slide: lower, upper; ball: range[1] is the largest angle
-  double damping, stiffness, springref, armature, frictionloss;
+  double damping, stiffness, springref, armature, frictionloss;  ///< per speed; per displacement from springref; added inertia; dry friction
   double actfrcrange[2];           ///< limits of the summed actuator force, used when actfrclimited; hinge and slide only
-  tgLimited actfrclimited;
-  tgSource source;
+  tgLimited actfrclimited;         ///< whether actfrcrange is a limit
+  tgSource source;                 ///< where it is written
 } tgJointDesc;
 
-typedef struct tgGeomDesc {
-  const char *name;
-  int body;
-  tgGeomType type;
+typedef struct tgGeomDesc {  ///< Shape fixed to a body: what touches, weighs and is drawn.
+  const char *name;                ///< may be NULL
+  int body;                        ///< index of the body that it is fixed to
+  tgGeomType type;                 ///< its shape
   double size[3];                  ///< MuJoCo's: radius / half lengths; plane: half extents for drawing only
   double pos[3], quat[4];          ///< in the body frame
   int mesh;                        ///< index of the mesh, -1 unless type is mesh
@@ -67,17 +67,17 @@ typedef struct tgGeomDesc {
   int condim;                      ///< 1: no friction, 3: friction along two axes
   int priority, group;             ///< the higher priority's friction and condim count; group: for drawing and inertiagrouprange
   bool shell;                      ///< inertia of the surface, not of the volume
-  float rgba[4];
+  float rgba[4];                   ///< colour, 0..1, for drawing
   bool visual_only;                ///< URDF visual: drawn, never touches
-  tgSource source;
+  tgSource source;                 ///< where it is written
 } tgGeomDesc;
 
-typedef struct tgSiteDesc {
-  const char *name;
-  int body;
+typedef struct tgSiteDesc {  ///< Named frame fixed to a body.
+  const char *name;                ///< may be NULL
+  int body;                        ///< index of the body that it is fixed to
   double pos[3], quat[4];          ///< in the body frame
   double size[3];                  ///< for drawing; kept, not used
-  tgSource source;
+  tgSource source;                 ///< where it is written
 } tgSiteDesc;
 
 /// Triangles in the mesh frame: the file's own, scaled, moved by refpos and refquat. Not re-centred.
@@ -90,36 +90,36 @@ typedef struct tgMeshDesc {
   double refpos[3], refquat[4];    ///< already applied to vert (the mesh keeps the frame of its file: it is not re-centred)
   int inertia_kind;                ///< 0 exact volume (signed), 1 shell, 2 convex hull, 3 legacy (unsigned volumes)
   bool missing;                    ///< visual mesh that could not be read: drawn as nothing, a warning says so
-  tgSource source;
+  tgSource source;                 ///< where it is written
 } tgMeshDesc;
 
 /// Actuator: force = gain u + bias0 + bias1 length + bias2 velocity, gain = gain0 + gain1 length + gain2 velocity.
 typedef struct tgActuatorDesc {
-  const char *name;
-  tgTransmission transmission;
+  const char *name;                ///< may be NULL
+  tgTransmission transmission;     ///< what it pulls at
   int target;                      ///< joint or tendon index
   double gear[6];                  ///< hinge, slide, tendon: gear[0]; ball: 3, body frame; free: force (world), torque (body)
-  double gain[3], bias[3];
-  bool ctrllimited, forcelimited;
-  double ctrlrange[2], forcerange[2];
-  tgSource source;
+  double gain[3], bias[3];         ///< constant, per length, per velocity
+  bool ctrllimited, forcelimited;  ///< whether the ranges below are limits
+  double ctrlrange[2], forcerange[2];  ///< lower, upper: of the control; of the force [N or N m]
+  tgSource source;                 ///< where it is written
 } tgActuatorDesc;
 
 /// Fixed tendon: length = sum coef[i] q(joint[i]).
 typedef struct tgTendonDesc {
-  const char *name;
-  int *joint; double *coef; int njoint;
-  tgLimited limited;
-  double range[2], stiffness, damping, frictionloss;
+  const char *name;                ///< may be NULL
+  int *joint; double *coef; int njoint;  ///< njoint joints and their coefficients
+  tgLimited limited;               ///< whether range is a limit
+  double range[2], stiffness, damping, frictionloss;  ///< of the length; per length; per speed; dry friction
   double springlength[2];          ///< no spring force between these lengths; -1, -1: the length with the joints at springref
   double armature;                 ///< must be 0: put armature on the joints
-  tgSource source;
+  tgSource source;                 ///< where it is written
 } tgTendonDesc;
 
-typedef struct tgEqualityDesc {
-  const char *name;
-  tgEqualityType type;
-  bool active;
+typedef struct tgEqualityDesc {  ///< What always holds between two bodies or two joints.
+  const char *name;                ///< may be NULL
+  tgEqualityType type;             ///< its kind
+  bool active;                     ///< false: kept, does not act
   int a, b;                        ///< bodies, or joints (b -1: a constant); connect and weld: b may be the world
   double anchor[3];                ///< connect: in a's frame; weld: in b's frame
   bool has_anchor2;                ///< connect: anchor2 is given; false: the point of b that is at the anchor in the drawn pose
@@ -128,64 +128,64 @@ typedef struct tgEqualityDesc {
   bool relpose_from_qpos0;         ///< weld: take relpose from the drawn pose
   double polycoef[5];              ///< joint: qa - qa0 = sum polycoef[k] (qb - qb0)^k
   double torquescale;              ///< weld: kept, not used, all six rows hold
-  tgSource source;
+  tgSource source;                 ///< where it is written
 } tgEqualityDesc;
 
-typedef struct tgPairDesc {
-  const char *name;
+typedef struct tgPairDesc {  ///< Two geoms that may touch whatever their masks say, with numbers of their own.
+  const char *name;                ///< may be NULL
   int geom1, geom2, condim;        ///< condim as in tgGeomDesc
   double friction[5];              ///< two sliding, NaN: from the geoms; spin and two rolling are kept, not used
   double restitution;              ///< NaN: from the geoms
-  tgSource source;
+  tgSource source;                 ///< where it is written
 } tgPairDesc;
 
-typedef struct tgExcludeDesc { int body1, body2; tgSource source; } tgExcludeDesc;
+typedef struct tgExcludeDesc { int body1, body2; tgSource source; } tgExcludeDesc;  ///< Bodies, by index, that do not touch.
 
 /// Keyframe; an empty array means the default pose, zero velocity, zero control.
 typedef struct tgKeyDesc {
-  const char *name;
-  double *qpos, *qvel, *ctrl; int nqpos, nqvel, nctrl;
-  tgSource source;
+  const char *name;                ///< may be NULL
+  double *qpos, *qvel, *ctrl; int nqpos, nqvel, nctrl;  ///< the state and the lengths of its arrays
+  tgSource source;                 ///< where it is written
 } tgKeyDesc;
 
-typedef struct tgOptionDesc {
-  double timestep, gravity[3], density, viscosity, wind[3];
+typedef struct tgOptionDesc {  ///< The world: step size, gravity, medium.
+  double timestep, gravity[3], density, viscosity, wind[3];  ///< [s]; [m/s^2]; [kg/m^3]; [Pa s]; of the medium [m/s]
 } tgOptionDesc;
 
-typedef struct tgCompilerDesc {
-  tgInertiaFrom inertiafromgeom;
+typedef struct tgCompilerDesc {  ///< How bodies get their inertias.
+  tgInertiaFrom inertiafromgeom;   ///< whence inertias come
   int inertiagrouprange[2];        ///< geom groups that give mass: first, last
   bool balanceinertia;             ///< principal moments that no body can have become their mean, with a note
   double boundmass, boundinertia;  ///< least mass [kg] and principal moment [kg m^2] of every body; 0: none
   double settotalmass;             ///< all masses and inertias are scaled to this total [kg]; <= 0: off
 } tgCompilerDesc;
 
-typedef enum tgNoteKind {
+typedef enum tgNoteKind {  ///< Kinds of notes.
   TG_NOTE_SKIPPED,                 ///< no effect on physics
   TG_NOTE_SOFT,                    ///< MuJoCo's soft-constraint and solver settings: no counterpart here
   TG_NOTE_WARNING,                 ///< something was changed or assumed; the text says what
   TG_NOTE_LENIENT                  ///< would have been an error without lenient
 } tgNoteKind;
-typedef struct tgNote { tgNoteKind kind; const char *text; tgSource source; } tgNote;
+typedef struct tgNote { tgNoteKind kind; const char *text; tgSource source; } tgNote;  ///< What a loader ignored, mended or assumed.
 
 /// The whole description. Arrays are read directly and grown through tg_desc_add_*.
 typedef struct tgDesc {
-  const char *name;
-  tgOptionDesc option;
-  tgCompilerDesc compiler;
-  tgBodyDesc *body; int nbody;
-  tgJointDesc *joint; int njoint;
-  tgGeomDesc *geom; int ngeom;
-  tgSiteDesc *site; int nsite;
-  tgMeshDesc *mesh; int nmesh;
-  tgActuatorDesc *actuator; int nactuator;
-  tgTendonDesc *tendon; int ntendon;
-  tgEqualityDesc *equality; int nequality;
-  tgPairDesc *pair; int npair;
-  tgExcludeDesc *exclude; int nexclude;
-  tgKeyDesc *key; int nkey;
-  tgNote *note; int nnote;
-  const char **file; int nfile;
+  const char *name;                ///< of the model
+  tgOptionDesc option;             ///< the world
+  tgCompilerDesc compiler;         ///< how inertias are found
+  tgBodyDesc *body; int nbody;     ///< bodies, the world first
+  tgJointDesc *joint; int njoint;  ///< joints
+  tgGeomDesc *geom; int ngeom;     ///< geoms
+  tgSiteDesc *site; int nsite;     ///< sites
+  tgMeshDesc *mesh; int nmesh;     ///< meshes
+  tgActuatorDesc *actuator; int nactuator;  ///< actuators
+  tgTendonDesc *tendon; int ntendon;  ///< fixed tendons
+  tgEqualityDesc *equality; int nequality;  ///< equalities
+  tgPairDesc *pair; int npair;     ///< pairs with numbers of their own
+  tgExcludeDesc *exclude; int nexclude;  ///< bodies that do not touch
+  tgKeyDesc *key; int nkey;        ///< keyframes
+  tgNote *note; int nnote;         ///< notes
+  const char **file; int nfile;    ///< files that tgSource.file counts
   struct tgDescPool *pool;         ///< private
 } tgDesc;
 
@@ -242,7 +242,7 @@ typedef struct tgLoadOptions {
   double decompose_threshold;      ///< 0.05; 0.01 (fine) to 1: about how far a piece may be from the mesh, in a mesh scaled to the box -1..1
   const char *cache_directory;     ///< where pieces are kept that cannot be kept beside their mesh; NULL: nowhere
 } tgLoadOptions;
-TG_API tgLoadOptions tg_load_default(void);
+TG_API tgLoadOptions tg_load_default(void);  ///< The defaults of the loaders.
 
 /// Reads an MJCF or URDF file (told apart by the root element) with its meshes. NULL on failure, error filled.
 /// options and error may be NULL. Reads only regular files below the model's directory (URDF: its package).

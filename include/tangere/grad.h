@@ -10,7 +10,7 @@ extern "C" {
 
 /// Options; size is set by tg_grad_check_default.
 typedef struct tgGradCheckOptions {
-  size_t size;
+  size_t size;                     ///< set by tg_grad_check_default
   double h;                ///< of the step [s], 0: the model's timestep; a rollout has its own
   double tolerance;        ///< of a block, max|dD| / max|D_ref|; 1e-6. A block whose entries are below what the reference can tell is
                            ///< measured by that: round-off of the reference, or 4 times the error that it estimates of itself up to that of its narrowest step
@@ -20,14 +20,14 @@ typedef struct tgGradCheckOptions {
   const volatile int *cancel;  ///< polled before each step of a step's check; not 0: stop with TG_CANCELLED. May be NULL; a rollout's check has that
                                ///< of its run
 } tgGradCheckOptions;
-TG_API tgGradCheckOptions tg_grad_check_default(void);
+TG_API tgGradCheckOptions tg_grad_check_default(void);  ///< The defaults of gradient checks.
 
 /// Verdict on one block.
 typedef struct tgGradBlock {
   char name[32];           ///< "dq'/dq", "dv'/du", "adjoint", "rollout du", "rollout slope"
   double error, tolerance; ///< as the options say; with spoiled columns the tolerance is at least the round-off of their narrow stencils
-  tgGradLabel label;
-  bool pass;
+  tgGradLabel label;               ///< how right the derivative says it is
+  bool pass;                       ///< it agrees within the tolerance
   int row, col;            ///< worst entry, -1 when the block has none
   char row_name[64], col_name[64];   ///< its joint or actuator
   double ours, reference;  ///< its two values
@@ -36,11 +36,11 @@ typedef struct tgGradBlock {
   char reason[192];        ///< what spoils it: the contact or limit and its classes on the two sides; "" when nothing does
 } tgGradBlock;
 
-enum { TG_GRAD_BLOCKS = 12 };
-typedef struct tgGradCheck {
-  bool pass;
-  int nblock;
-  tgGradBlock block[TG_GRAD_BLOCKS];
+enum { TG_GRAD_BLOCKS = 12 };  ///< Blocks that a check has room for.
+typedef struct tgGradCheck {  ///< Outcome of gradient checks.
+  bool pass;                       ///< all blocks agree
+  int nblock;                      ///< blocks in use
+  tgGradBlock block[TG_GRAD_BLOCKS];  ///< their verdicts
 } tgGradCheck;
 
 /// Checks the step from the sim's present state: dense Jacobian against extrapolated differences on the manifold with the contact

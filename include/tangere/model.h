@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-typedef struct tgModel tgModel;
+typedef struct tgModel tgModel;  ///< A compiled model.
 
 /// Compiles a description: checks it, resolves inertias, lays out q and v as MuJoCo does, builds convex hulls and
 /// the list of geom pairs that may touch. NULL on failure, error (may be NULL) names the element, file and line.
@@ -18,12 +18,12 @@ TG_API tgModel *tg_model_compile(tgDesc *desc, const tgAllocator *allocator, tgE
 /// tg_desc_load, tg_model_compile and tg_desc_free in one call. options and error may be NULL.
 TG_API tgModel *tg_model_load(const char *path, const tgLoadOptions *options, tgError *error);
 
-TG_API void tg_model_free(tgModel *model);
+TG_API void tg_model_free(tgModel *model);  ///< Frees a model; simulations and contact models made of it must be gone.
 
 /// Kinds of named things, for tg_model_count, tg_model_name and tg_model_find.
 typedef enum tgKindOfThing {
-  TG_THING_BODY, TG_THING_JOINT, TG_THING_GEOM, TG_THING_SITE, TG_THING_MESH, TG_THING_ACTUATOR, TG_THING_TENDON,
-  TG_THING_EQUALITY, TG_THING_KEY, TG_THING_COUNT
+  TG_THING_BODY, TG_THING_JOINT, TG_THING_GEOM, TG_THING_SITE, TG_THING_MESH, TG_THING_ACTUATOR, TG_THING_TENDON,  ///< elements of the kind
+  TG_THING_EQUALITY, TG_THING_KEY, TG_THING_COUNT  ///< the last: how many kinds there are
 } tgKindOfThing;
 
 TG_API int tg_model_nq(const tgModel *model);   ///< length of qpos
@@ -42,15 +42,15 @@ TG_API tgStatus tg_model_joint(const tgModel *model, int joint, tgJointType *typ
 typedef enum tgScalar { TG_SCALAR_REAL, TG_SCALAR_INT } tgScalar;
 /// One listed array: data is rows x cols, row-major.
 typedef struct tgField {
-  const char *name;
-  tgScalar scalar;
-  int rows, cols;
+  const char *name;                ///< as tg_model_field_named and tg_sim_field_named take it
+  tgScalar scalar;                 ///< type of data
+  int rows, cols;                  ///< its shape
   const char *unit;      ///< SI, "" when it has none
   const char *producer;  ///< function that computes it
   const char *text;      ///< what it is, with its frame
-  const void *data;
+  const void *data;                ///< the entries; lives as long as what lists it
 } tgField;
-TG_API int tg_model_field_count(const tgModel *model);
+TG_API int tg_model_field_count(const tgModel *model);  ///< Number of arrays that the model lists.
 /// Field i in the order of the list; data NULL when i is out of range.
 TG_API tgField tg_model_field(const tgModel *model, int i);
 /// Field by name; data NULL when there is none.

@@ -25,7 +25,7 @@ TG_API tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error);
 /// Sets an option of the contact model as tg_contact_set does.
 TG_API tgStatus tg_task_contact_option(tgTask *task, const char *name, const char *value, tgError *error);
 
-TG_API const tgModel *tg_task_model(const tgTask *task);
+TG_API const tgModel *tg_task_model(const tgTask *task);  ///< What the task names, as overridden; valid until the next such call.
 TG_API const tgContact *tg_task_contact(const tgTask *task);
 TG_API const char *tg_task_model_path(const tgTask *task);
 TG_API const char *tg_task_method(const tgTask *task);
@@ -52,7 +52,7 @@ TG_API const char *tg_methods(int i);
 /// The rollout of a task, which must outlive it: evaluates the loss and its gradient. One thread at a time. tape_bytes as in
 /// tgRolloutOptions.
 typedef struct tgEvaluator tgEvaluator;
-TG_API tgEvaluator *tg_evaluator_create(const tgTask *task, size_t tape_bytes, tgError *error);
+TG_API tgEvaluator *tg_evaluator_create(const tgTask *task, size_t tape_bytes, tgError *error);  ///< NULL: error (may be NULL) says why.
 TG_API void tg_evaluator_free(tgEvaluator *evaluator);
 /// Loss and, when g is not NULL, its gradient (tg_task_size entries) at x. q ((T+1) x nq), v: trajectory, may be NULL.
 TG_API tgStatus tg_evaluate(tgEvaluator *evaluator, const double *x, double *loss, double *g, double *q, double *v,
@@ -67,7 +67,7 @@ TG_API const char *tg_evaluator_term(const tgEvaluator *evaluator, int i, double
 /// Progress, after every iteration.
 typedef struct tgProgress {
   int iteration, iterations;       ///< finished; wanted
-  long evaluations;
+  long evaluations;                ///< losses computed so far
   double loss, best;               ///< of this iterate; least so far
   double seconds, seconds_left;    ///< spent; estimate, negative when unknown
   bool replayed;                   ///< taken from the journal of an earlier run
@@ -75,8 +75,8 @@ typedef struct tgProgress {
 
 /// Options; size is set by tg_optimize_default.
 typedef struct tgOptimizeOptions {
-  size_t size;
-  uint64_t seed;
+  size_t size;                     ///< set by tg_optimize_default
+  uint64_t seed;                   ///< of the start's noise and of sampling
   const char *journal;             ///< file that records every evaluation; NULL: none
   bool resume;                     ///< take up the journal where it ends, to the same bits; one of another task, model, seed or
                                    ///< version is refused with TG_ERR_INVALID. false: a journal that holds a run is refused, TG_ERR_FILE,
@@ -84,23 +84,23 @@ typedef struct tgOptimizeOptions {
   int threads;                     ///< for methods that evaluate populations; 0: all cores
   size_t tape_bytes;               ///< of each rollout, as in tgRolloutOptions
   const volatile int *cancel;      ///< polled each step
-  void (*progress)(void *ctx, const tgProgress *progress);
-  void *progress_ctx;
+  void (*progress)(void *ctx, const tgProgress *progress);  ///< called after each iteration; NULL: none
+  void *progress_ctx;              ///< handed to it
 } tgOptimizeOptions;
-TG_API tgOptimizeOptions tg_optimize_default(void);
+TG_API tgOptimizeOptions tg_optimize_default(void);  ///< The defaults of optimisations.
 
 /// Outcome. Arrays are owned by it; freed by tg_optimum_free.
 typedef struct tgOptimum {
   tgStatus status;                 ///< TG_OK; TG_CANCELLED: the best so far; else error says what stopped it
-  tgError error;
+  tgError error;                   ///< what stopped it
   bool reached;                    ///< the task's success criterion holds at the best iterate (true when it has none)
-  int iterations;
+  int iterations;                  ///< done
   int indefinite;                  ///< of ilqr and ddp: iterations whose control Hessian was not positive definite, so that a penalty was put on states
   long evaluations, simulations;   ///< simulations: rollouts, gradients counted as one
-  double first_loss, best_loss, seconds;
-  int n;
+  double first_loss, best_loss, seconds;  ///< of the start; the least; time spent [s]
+  int n;                           ///< number of decision variables
   double *first, *best;            ///< decision variables, n
-  int ncurve;
+  int ncurve;                      ///< length of the loss curve
   double *curve_iteration, *curve_loss, *curve_best;   ///< ncurve
   tgGradInfo grad;                 ///< worst label met; surrogate under tg_task_zero_contact_gradient
 } tgOptimum;

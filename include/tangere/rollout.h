@@ -13,7 +13,7 @@ typedef struct tgRollout tgRollout;
 
 /// Options of a rollout and of a batch; size is set by tg_rollout_default.
 typedef struct tgRolloutOptions {
-  size_t size;
+  size_t size;                     ///< set by tg_rollout_default
   int steps;                       ///< T >= 1
   double h;                        ///< step size [s]; 0: the model's timestep
   size_t tape_bytes;               ///< memory for checkpoints, all of it allocated at creation; 0: one for every state, up to 64 MiB.
@@ -21,7 +21,7 @@ typedef struct tgRolloutOptions {
   int ncontact, nrow;              ///< contacts and constraint rows to reserve; 0: as tg_sim_create does. Grown when short.
   const tgAllocator *allocator;    ///< NULL: malloc
 } tgRolloutOptions;
-TG_API tgRolloutOptions tg_rollout_default(void);
+TG_API tgRolloutOptions tg_rollout_default(void);  ///< The defaults of rollouts and batches.
 
 /// Term t of the loss. Called for t = 0 .. T-1 after step t has been computed, and for t = T at the end. The sim shows state t:
 /// qpos, qvel and all frames; for t < T also ctrl, contacts and forces of step t. At t = T gu is NULL.
@@ -64,8 +64,8 @@ typedef struct tgRolloutRun {
 /// How it went.
 typedef struct tgRolloutResult {
   tgStatus status;                 ///< TG_OK, else error says at which step and why; then loss and gradient hold no result
-  tgError error;
-  tgReal loss;
+  tgError error;                   ///< which step failed and why
+  tgReal loss;                     ///< sum of the loss terms
   tgGradInfo grad;                 ///< the worst label of all steps; first_step the first that was not exact
   int steps;                       ///< steps of the forward sweep that succeeded
   int slots;                       ///< checkpoints that the tape had room for

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-typedef struct tgSim tgSim;
+typedef struct tgSim tgSim;  ///< A simulation.
 
 /// A simulation of the model under a contact model (both must outlive it), in the pose qpos0, at rest, controls zero. contact NULL:
 /// nothing touches, and limits, dry friction and equalities do not act. allocator NULL: malloc.
@@ -29,7 +29,7 @@ TG_API tgStatus tg_sim_grow(tgSim *sim);
 /// What TG_ERR_CAPACITY asked for, ready for tg_sim_reserve.
 TG_API void tg_sim_wanted(const tgSim *sim, int *ncontact, int *nrow);
 
-TG_API const tgModel *tg_sim_model(const tgSim *sim);
+TG_API const tgModel *tg_sim_model(const tgSim *sim);  ///< The model that it simulates.
 /// The last error of this sim, never NULL. Its text holds until the next call that fails or steps.
 TG_API const tgError *tg_sim_error(const tgSim *sim);
 

@@ -11,7 +11,7 @@ extern "C" {
 
 /// What a step's solve did. Filled by every step.
 typedef struct tgStepInfo {
-  bool converged;
+  bool converged;                  ///< the conditions hold to the solver's tolerance
   int iterations;          ///< of the contact solver (pivots or sweeps), or Newton steps of a potential model
   int stage;               ///< of the contact solver that gave the answer: 0 none (nothing to solve, or no answer), 1 warm classes,
                            ///< 2 pivoting, 3 Lemke, 4 Lemke on a shifted matrix, 5 sweeps
@@ -34,8 +34,8 @@ typedef enum tgGradLabel {
   TG_GRAD_SMOOTHED,        ///< of a smoothed step; no contact model of this version smooths
   TG_GRAD_SURROGATE        ///< of something else than the step; the reason says what
 } tgGradLabel;
-typedef struct tgGradInfo {
-  tgGradLabel label;
+typedef struct tgGradInfo {  ///< How right a gradient is, and why.
+  tgGradLabel label;               ///< the worst met
   bool converged;          ///< false: a step in it had not converged
   int ties;                ///< how many were met
   int first_step;          ///< of the first tie or failure in a rollout, -1 when none

@@ -1,0 +1,150 @@
+"""The Python interface as Sphinx sees it: signatures and docstrings of the generated stub and of the package's modules, read as text.
+
+Nothing is imported, so frameworks need not be installed. A public name without a docstring is listed by `problems`. `pymodule` is the directive that
+writes a module out."""
+import ast
+import importlib.util
+import inspect
+import pathlib
+import sys
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from docutils.statemachine import StringList
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "python/tangere"
+MODULES = {"tangere": None, "tangere.torch": "torch.py", "tangere.jax": "jax.py", "tangere.gym": "gym.py", "tangere.plot": "plot.py"}
+
+
+def stub():
+    """The stub of the extension module: of a build folder, or of the installed package, whichever is newer. None: there is none."""
+    spec = importlib.util.find_spec("tangere")
+    places = [ROOT / "build/py/python/_tangere.pyi", *[pathlib.Path(p) / "_tangere.pyi" for p in (spec.submodule_search_locations if spec else [])]]
+    return max((p for p in places if p.exists()), key=lambda p: p.stat().st_mtime, default=None)
+
+
+def fresh():
+    """The stub is not older than what it is generated from."""
+    made = stub()
+    return made is not None and all(made.stat().st_mtime >= p.stat().st_mtime for p in (ROOT / "python/src").iterdir())
+
+
+def public(body, names=None):
+    """Classes and functions of a module or class that users see."""
+    for node in body:
+        if not isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            continue
+        if node.name in names if names is not None else not node.name.startswith("_") or node.name == "__init__":
+            if not any(isinstance(d, ast.Attribute) and d.attr == "setter" for d in getattr(node, "decorator_list", [])):
+                yield node
+
+
+def text_of(node):
+    return inspect.cleandoc(ast.get_docstring(node, clean=False) or "")
+
+
+def short(annotation):
+    """Types as people write them."""
+    text = ast.unparse(annotation)
+    return (text.replace("numpy.typing.NDArray[numpy.float64]", "numpy.ndarray").replace("numpy.typing.NDArray[Any]", "numpy.ndarray")
+            .replace("object | None", "array | None").replace("object", "array"))
+
+
+def signature(node):
+    args = node.args
+    for group in (args.posonlyargs, args.args, args.kwonlyargs):
+        for a in group:
+            if a.annotation is not None:
+                a.annotation = ast.parse(f"_({short(a.annotation)!r})").body[0].value
+    text = ast.unparse(args)
+    for quote in ("_('", "')"):
+        text = text.replace(quote, "")
+    for first in ("self, /, ", "self, ", "self"):
+        if text.startswith(first):
+            text = text[len(first):]
+            break
+    return f"({text})" + (f" -> {short(node.returns)}" if node.returns is not None else "")
+
+
+class Module:
+    def __init__(self, name):
+        self.name, self.problems = name, []
+        if MODULES[name] is None:
+            own = ast.parse((PACKAGE / "__init__.py").read_text())
+            names = next(ast.literal_eval(n.value) for n in own.body if isinstance(n, ast.Assign) and n.targets[0].id == "__all__")
+            bodies = [ast.parse(stub().read_text()), ast.parse((PACKAGE / "_errors.py").read_text())]
+            self.doc, self.nodes = ast.get_docstring(own), [n for b in bodies for n in public(b.body, names)]
+            missing = set(names) - {n.name for n in self.nodes}
+            self.problems += [f"{name}.{m} is exported and neither in the stub nor in _errors.py" for m in sorted(missing)]
+        else:
+            tree = ast.parse((PACKAGE / MODULES[name]).read_text())
+            self.doc, self.nodes = ast.get_docstring(tree), list(public(tree.body))
+        self.count = 0
+        self.lines = []
+        for node in sorted(self.nodes, key=lambda n: n.name.lower()):
+            self.write(node, 0, name)
+
+    def write(self, node, depth, owner):
+        pad, text = "   " * depth, text_of(node)
+        self.count += 1
+        if not text:
+            self.problems.append(f"{owner}.{node.name} has no docstring")
+        if isinstance(node, ast.ClassDef):
+            made = next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
+            self.block("class", node.name + (signature(made) if made else ""), text + ("\n\n" + text_of(made) if made else ""), pad)
+            for n in public(node.body):
+                if n.name != "__init__":
+                    self.write(n, depth + 1, f"{owner}.{node.name}")
+        elif any(isinstance(d, ast.Name) and d.id == "property" for d in node.decorator_list):
+            self.block("property", node.name, text, pad, f"   :type: {short(node.returns)}" if node.returns is not None else None)
+        else:
+            self.block("method" if depth else "function", node.name + signature(node), text, pad)
+
+    def block(self, kind, head, text, pad, option=None):
+        self.lines += [f"{pad}.. py:{kind}:: {head}"] + ([pad + option] if option else []) + [""]
+        self.lines += [f"{pad}   {line}" if line else "" for line in escaped(text).split("\n")] + [""]
+
+
+def escaped(text):
+    """A docstring's text is plain: code in backquotes stays code, the rest is what it is; a sentence a paragraph's worth."""
+    parts = text.replace("``", "`").split("`")
+    return "".join(f"``{p}``" if i % 2 else p.replace("\\", "\\\\").replace("*", "\\*").replace("|", "\\|").replace("_", "\\_") for i, p in enumerate(parts))
+
+
+def all_modules():
+    return [Module(m) for m, file in MODULES.items() if file is None or (PACKAGE / file).exists()]
+
+
+class PyModule(Directive):
+    """.. pymodule:: tangere.torch"""
+    required_arguments = 1
+
+    def run(self):
+        env = self.state.document.settings.env
+        module = next(m for m in env.app.tangere_modules if m.name == self.arguments[0])
+        env.note_dependency(str(stub()))
+        node = nodes.Element()
+        lines = [f".. py:module:: {module.name}", "", *module.lines]
+        self.state.nested_parse(StringList(lines, source=module.name), self.content_offset, node)
+        return node.children
+
+
+def setup(app):
+    from sphinx.util import logging
+    app.tangere_modules = all_modules()
+    for m in app.tangere_modules:
+        for p in m.problems:
+            logging.getLogger(__name__).warning("%s", p)
+    app.add_directive("pymodule", PyModule)
+    return {"version": "1", "parallel_read_safe": True}
+
+
+if __name__ == "__main__":
+    if "--fresh" in sys.argv:
+        sys.exit(0 if fresh() else 1)
+    modules = all_modules()
+    found = [p for m in modules for p in m.problems]
+    print(*found, sep="\n", end="\n" if found else "")
+    print(f"python: {len(modules)} modules, {sum(m.count for m in modules)} names, {len(found)} without a docstring")
+    raise SystemExit(1 if found else 0)
