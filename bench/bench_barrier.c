@@ -1,8 +1,8 @@
 // bench_barrier.c: value, gradient and second derivatives of the `barrier` potential on a rack of 15 balls with a cue ball over the ground.
 // usage: bench_barrier [eps] [threads] [form: 0 moment, 1 paper] [f]
 //
-// Balls are octahedral geodesic meshes of 8 f^2 triangles. cold: an evaluation without planes from others; planned: one of those after the first of a step,
-// the balls having moved by 1e-3 of their radius; begin: what a step does first (a cold sum, that bodies are apart, forces for friction); product: what
+// Balls are octahedral geodesic meshes of 8 f^2 triangles. sum: an evaluation, the balls having moved by 1e-3
+// of their radius; begin: what a step does first (a sum, that bodies are apart, forces for friction); product: what
 // the gradient adds (B' Z of those forces). The ground is a plane (one half-space) or a box of 12 triangles.
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static tgModel *scene(int f, int ground) {
   return m;
 }
 
-enum { COLD, PLANNED, BEGIN, PRODUCT, CALLS };
+enum { SUM, BEGIN, PRODUCT, CALLS };
 typedef struct Bench { tgSim *s; tgReal *x, *Z, *out; tgtRandom r; int call; } Bench;
 
 // the balls at their places, moved by up to a thousandth of the radius
@@ -88,10 +88,8 @@ static void shake(Bench *b) {
 
 static bool call(Bench *b) {
   const tgPotentialModel *p = tgi_barrier_model.potential;
-  tgiBarrierWork *w = b->s->solver;
   if (b->call == BEGIN) return p->begin(b->s, 0.04) == TG_OK;
   if (b->call == PRODUCT) return p->mixed_vjp(b->s, b->Z, b->out) == TG_OK;
-  for (int i = 0; i < tgi_barrier(b->s)->npair && b->call == COLD; i++) w->pair[i].planes.room = 0;
   return p->evaluate(b->s) == TG_OK && isfinite(b->s->potential);
 }
 
@@ -131,7 +129,7 @@ static int row(int f, int ground, const tgContactOptions *o) {
   Bench b = {.s = s, .x = malloc(3 * (size_t)m->ngeom * sizeof(tgReal)), .Z = malloc(nz * sizeof(tgReal)), .out = calloc(nz, sizeof(tgReal)), .r = {1}};
   for (size_t i = 0; i < nz; i++) b.Z[i] = tgt_normal(&b.r);
   double ms[CALLS];
-  static const int order[CALLS] = {BEGIN, PLANNED, PRODUCT, COLD};
+  static const int order[CALLS] = {BEGIN, SUM, PRODUCT};
   memcpy(b.x, s->geom_xpos, 3 * (size_t)m->ngeom * sizeof(tgReal));
   for (int k = 0; k < CALLS; k++) {
     b.call = order[k];
@@ -139,8 +137,8 @@ static int row(int f, int ground, const tgContactOptions *o) {
     if (ms[order[k]] < 0) printf("%s\n", s->error.text);
   }
   tgiTreeCount n = counted(s);
-  printf("%-7s %-6s %5d %8.2f %8.2f %8.2f %8.2f %9ld %8ld %8ld %7ld %8ld %6.2f\n", o->hierarchy == TG_HIERARCHY_PAPER ? "paper" : "moment", ground ? "box" : "plane",
-         8 * f * f * BALLS, ms[COLD], ms[PLANNED], ms[BEGIN], ms[PRODUCT], n.visits, n.leaves, n.clusters, n.points, n.blends, n.leaves > 0 ? (double)n.iterations / (double)n.leaves : 0);
+  printf("%-7s %-6s %5d %8.2f %8.2f %8.2f %9ld %8ld %8ld %7ld %8ld %6.2f\n", o->hierarchy == TG_HIERARCHY_PAPER ? "paper" : "moment", ground ? "box" : "plane",
+         8 * f * f * BALLS, ms[SUM], ms[BEGIN], ms[PRODUCT], n.visits, n.leaves, n.clusters, n.points, n.blends, n.leaves > 0 ? (double)n.iterations / (double)n.leaves : 0);
   free(b.x);
   free(b.Z);
   free(b.out);
@@ -155,7 +153,7 @@ int main(int argc, char **argv) {
   if (argc > 1) o.eps = atof(argv[1]);
   if (argc > 2) o.threads = atoi(argv[2]);
   int bad = 0;
-  printf("%-7s %-6s %5s %8s %8s %8s %8s %9s %8s %8s %7s %8s %6s\n", "form", "ground", "T", "cold ms", "planned", "begin", "product", "visits", "leaves", "clusters", "points", "blends",
+  printf("%-7s %-6s %5s %8s %8s %8s %9s %8s %8s %7s %8s %6s\n", "form", "ground", "T", "sum ms", "begin", "product", "visits", "leaves", "clusters", "points", "blends",
          "steps");
   int one = argc > 3 ? atoi(argv[3]) : -1, only = argc > 4 ? atoi(argv[4]) : 0;
   for (int form = one >= 0 ? one : 0; form <= (one >= 0 ? one : 1); form++)

@@ -100,10 +100,10 @@ def barrier(rows):
         if line[0] == "form" or int(line[2]) not in (512, 6272):
             continue
         form, ground, triangles = line[:3]
-        cold, planned, begin, product = map(float, line[3:7])
+        value, begin, product = map(float, line[3:6])
         name = f"{form} form, {ground}, {triangles} triangles"
-        rows.append(entry(BARRIER[1], name, planned, 8 if triangles == "6272" else None, unit="ms", note=f"cold {cold} ms, start of a step {begin} ms"))
-        rows.append(entry(BARRIER[2], name, product / planned, 1, unit="times"))
+        rows.append(entry(BARRIER[1], name, value, 8 if triangles == "6272" else None, unit="ms", note=f"start of a step {begin} ms"))
+        rows.append(entry(BARRIER[2], name, product / value, 1, unit="times"))
     for line in bench("bench_advance"):
         if line[:2] != ["sixteen", "balls"] or line[3] not in ("1e-02", "1e-04", "1e-06"):
             continue

@@ -131,7 +131,6 @@ static void sum_pair(void *ctx, int worker, int item) {
   } else if (g->plane) {
     p->apart = tgi_half_space_forces(A, n, height, &law, press, NULL, &p->sum, &p->face[0], &p->clear, &p->count);
   } else {
-    tgi_tree_work_planes(w->tree[worker], &p->planes);
     tgi_tree_work_press(w->tree[worker], press);
     p->apart = tgi_tree_pair(A, B, &law, w->tree[worker], &p->sum, p->face, &p->clear, &p->count);
   }
@@ -224,23 +223,6 @@ static tgStatus evaluate(tgSim *s) {
   return TG_OK;
 }
 
-// Each pair gets room for twice the planes that it has solved for. The sum that starts a step has none, so that nothing comes from the step before.
-static void share_planes(tgSim *s) {
-  tgiBarrierWork *w = tgi_barrier_work(s);
-  int used = 0;
-  for (int i = 0; i < tgi_barrier(s)->npair; i++) {
-    tgiPlaneCache *c = &w->pair[i].planes;
-    long solved = w->pair[i].count.leaves + w->pair[i].count.points;
-    int room = 16;
-    while (room < 2 * solved && room < w->planes.room) room *= 2;
-    c->room = tgi_barrier(s)->pair[i].plane || used + room > w->planes.room ? 0 : room;
-    c->key = w->planes.key + used;
-    c->plane = w->planes.plane + used;
-    for (int j = 0; j < c->room; j++) c->key[j][0] = -1;
-    used += c->room;
-  }
-}
-
 // the surfaces are the meshes' own, which a changed hull does not move
 static tgStatus check_hulls(tgSim *s) {
   if (!s->hulls_given || same(s->m.hull_vert, s->model->hull_vert, 3 * s->m.nhullvert)) return TG_OK;
@@ -251,12 +233,10 @@ static tgStatus begin(tgSim *s, double h) {
   TG_TRY(check_hulls(s));
   tgiBarrierWork *w = tgi_barrier_work(s);
   w->current = w->advance.known = false;
-  for (int i = 0; i < tgi_barrier(s)->npair; i++) w->pair[i].planes.room = 0;
   tgi_lag_open(s, h);
   w->starting = true;
   tgi_barrier_pairs(s);
   w->starting = false;
-  share_planes(s);
   TG_TRY(tgi_barrier_apart(s));
   return tgi_lag_planes(s);
 }

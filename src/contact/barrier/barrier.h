@@ -55,7 +55,6 @@ typedef struct tgiBarrierPair {
   bool apart;
   tgiClearance clear;
   tgiTreeCount count;
-  tgiPlaneCache planes;     ///< of this step
 } tgiBarrierPair;
 
 /// s->solver.
@@ -68,7 +67,6 @@ typedef struct tgiBarrierWork {
   tgiBarrierGeom *geom;     ///< ngeom
   tgiBarrierPair *pair;     ///< npair
   tgiTreeWork **tree;       ///< nthread
-  tgiPlaneCache planes;     ///< what the pairs share out after the first evaluation of a step
   tgiSolid *solid;          ///< ngeom: what advance sees of them
   tgiAdvance advance;
   tgiLag lag;

@@ -59,7 +59,6 @@ tgiForceTask tgi_lag_task(tgSim *s, const tgiGeomPair *g, const tgReal *frame, t
   tgiBarrierWork *w = tgi_barrier_work(s);
   tgiForceTask t = {.law = &g->law, .mu = TG_NUMBER(s, mu), .range = g->law.local > 0 ? 0 : s->contact_model->options.friction_range,
                     .patch = k->patch[g->A], .npatch = k->npatch[g->A], .room = w->lag.sum};
-  if (w->pair[g - k->pair].planes.room > 0) t.planes = &w->pair[g - k->pair].planes;
   t.A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].posed;
   if (!g->plane) {
     t.B = &w->geom[g->B].posed;

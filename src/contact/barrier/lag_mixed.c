@@ -102,7 +102,6 @@ static bool pull(tgSim *s, int worker, int i, const tgReal Z[12], tgReal out[12]
   if (g->plane) {
     apart = tgi_half_space_forces(t.A, n, t.height, t.law, NULL, &p, &sum, face, NULL, NULL);
   } else {
-    tgi_tree_work_planes(tree, NULL);
     tgi_tree_work_press(tree, NULL);
     tgi_tree_work_pull(tree, &p);
     apart = tgi_tree_pair(t.A, t.B, t.law, tree, &sum, face, NULL, NULL);

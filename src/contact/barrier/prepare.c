@@ -206,15 +206,6 @@ static void place_geom(tgLayout *l, const tgiBarrier *k, int g, tgiBarrierGeom *
   }
 }
 
-// planes: some for each triangle of a pair, up to a few megabytes; pairs that find no room do without
-static int plane_room(const tgiBarrier *k) {
-  enum { EACH = 8, MOST = 1 << 16 };
-  size_t n = 0;
-  for (int i = 0; i < k->npair; i++)
-    if (!k->pair[i].plane) n += EACH * (size_t)(k->shapes.tree[k->pair[i].A]->nface + k->shapes.tree[k->pair[i].B]->nface);
-  return n < MOST ? (int)n : MOST;
-}
-
 static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarrierWork **work) {
   const tgiBarrier *k = c->data;
   size_t ngeom = (size_t)c->model->ngeom, nthread = (size_t)c->options.threads;
@@ -224,9 +215,6 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
   tgiTreeWork **tree = tgi_place(l, nthread, sizeof(tgiTreeWork *));
   for (int g = 0; g < c->model->ngeom; g++) place_geom(l, k, g, geom != NULL ? geom + g : NULL);
   tgiSolid *solid = tgi_place(l, ngeom, sizeof *solid);
-  tgiPlaneCache planes = {.room = plane_room(k)};
-  planes.key = tgi_place(l, (size_t)planes.room, sizeof *planes.key);
-  planes.plane = tgi_place(l, (size_t)planes.room, sizeof *planes.plane);
   double *bound = tgi_place(l, (size_t)k->npair, sizeof *bound);
   tgReal *q = tgi_place(l, (size_t)c->model->nq, sizeof *q);
   for (size_t t = 0; t < nthread; t++) {
@@ -238,8 +226,7 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
   *work = w;
   if (w == NULL) return;
   for (size_t g = 0; g < ngeom; g++) solid[g] = (tgiSolid){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .number = &geom[g].numbers};
-  *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .geom = geom, .pair = pair, .tree = tree, .solid = solid, .planes = planes, .lag = lag};
-  for (int i = 0; i < k->npair; i++) pair[i].planes.room = 0;
+  *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .geom = geom, .pair = pair, .tree = tree, .solid = solid, .lag = lag};
   w->advance = (tgiAdvance){.npair = k->npair, .geom1 = k->geom1, .geom2 = k->geom2, .solid = solid, .bound = bound, .q = q};
 }
 

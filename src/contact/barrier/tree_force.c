@@ -286,17 +286,7 @@ static void hand_plane(const Run *r, const tgReal x[18], const tgiPair *p, const
 // A pair of triangles solved: a cost S, of which the energy is f, its force, and its distance 12/S; of the short reach the distance is not asked for.
 typedef struct Solved { tgiPair far; tgiPairLocal near; tgReal f[3], D, D1; } Solved;
 
-// starts from the plane that is kept, when one is
-static bool solve_far(const Run *r, Item at, const tgReal x[18], tgiPair *p) {
-  const tgReal *plane = r->t->planes != NULL ? tgi_plane_kept(r->t->planes, at.a, at.b) : NULL;
-  if (plane != NULL) {
-    tgi_v3_copy(p->u, plane);
-    p->delta = plane[3];
-  }
-  return tgi_pair_solve(x, plane != NULL, p);
-}
-
-static bool solve_triangles(const Run *r, Item at, const tgReal x[18], Solved *p, tgiPairForce *force) {
+static bool solve_triangles(const Run *r, const tgReal x[18], Solved *p, tgiPairForce *force) {
   double reach = r->t->law->local;
   if (reach > 0) {
     if (!tgi_pair_local_solve(x, reach, false, &p->near)) return false;
@@ -306,7 +296,7 @@ static bool solve_triangles(const Run *r, Item at, const tgReal x[18], Solved *p
     p->f[2] = p->D = p->D1 = 0;
     return true;
   }
-  if (!solve_far(r, at, x, &p->far)) return false;
+  if (!tgi_pair_solve(x, false, &p->far)) return false;
   tgi_pair_force(x, &p->far, force);
   tgi_law_pair(1, r->t->law->base, p->far.S, p->f);
   p->D = 12 / p->far.S;
@@ -348,7 +338,7 @@ static bool triangles(Run *r, Item at, tgReal W, const tgReal *dW, Value *out) {
   tgiFrictionForce f, df[DIRECTIONS];
   vertices(r, 0, at.a, x);
   vertices(r, 1, at.b, x + 9);
-  if (!solve_triangles(r, at, x, &p, &pf)) return false;
+  if (!solve_triangles(r, x, &p, &pf)) return false;
   c = W * wa * wb * p.f[1];
   out->P += wa * wb * p.f[0];
   f.N = c * pf.N;

@@ -25,7 +25,6 @@ typedef struct tgiForceTask {
   const tgReal *n;
   tgReal height;
   const tgiTreeLaw *law;
-  const tgiPlaneCache *planes; ///< from which pairs of triangles start; NULL: from nothing
   tgReal mu;
   double range;                ///< of friction; 0: whatever the distance, all of it
   int nd;

@@ -92,7 +92,7 @@ static bool solve_leaves(tgiTreeRun *r, const tgiTreeItem *at, int count) {
     weight[l] = tgi_run_weights(r, at[l]);
   }
   b->count = count;
-  tgi_run_solve(r->w, at, count);
+  tgi_run_solve(r->w, count);
   for (int l = 0; l < count; l++) {
     r->count.iterations += p->steps[l];
     if ((p->apart >> l & 1) != 0) continue;
@@ -303,7 +303,7 @@ static void answer(tgiTreeRun *r) {
     tgi_run_point_corners(r, at[l], &b->x[0][l], TGI_TREE_LANES);
     radius[l] = (tgi_run_small_side(r, at[l]) == 0 ? tgi_run_node_a(r, at[l].a) : tgi_run_node_b(r, at[l].b))[TGI_NODE_R];
   }
-  tgi_run_solve(w, at, n);
+  tgi_run_solve(w, n);
   w->nask -= n;
   r->count.points += n;
   for (int l = 0; l < n; l++) {

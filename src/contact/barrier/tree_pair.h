@@ -30,22 +30,10 @@ typedef struct tgiTreeLaw {
 /// Counts of the last sum.
 typedef struct tgiTreeCount { long visits, leaves, clusters, points, blends, iterations; } tgiTreeCount;
 
-/// Separating planes of a pair of surfaces, by nodes, from which later solves of the same step start. Open addressing; room is a power of 2.
-typedef struct tgiPlaneCache {
-  int room;                 ///< 0: none are kept
-  int (*key)[2];            ///< nodes of A and B; -1: free
-  tgReal (*plane)[4];       ///< u and delta, relative to A's origin
-} tgiPlaneCache;
-
-/// The plane that is kept for nodes a and b; NULL: none.
-const tgReal *tgi_plane_kept(const tgiPlaneCache *c, int a, int b);
-
 /// Memory of the recursion, for trees up to a depth; one for each thread.
 typedef struct tgiTreeWork tgiTreeWork;
 size_t tgi_tree_work_bytes(int depth);
 tgiTreeWork *tgi_tree_work_place(void *memory, int depth);
-/// The planes that the next sums use and renew; NULL: none.
-void tgi_tree_work_planes(tgiTreeWork *w, tgiPlaneCache *planes);
 
 /// Lower bounds of the distance that the sum gives on its way: of all, and of the triangles whose pairs were solved (INFINITY: none was).
 typedef struct tgiClearance { double all, solved; } tgiClearance;

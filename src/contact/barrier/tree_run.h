@@ -24,7 +24,6 @@ struct tgiTreeWork {
   tgReal *acc;               // blend_room x TGI_ACC: value and gradient of what it owns
   tgiPair *point;
   tgiPairBlock *pairs;
-  tgiPlaneCache *planes;     // NULL: none
   const tgiTreePress *press; // NULL: none
   tgiTreePull *pull;         // NULL: none; with it two more numbers of what a blend owns:
   tgReal *lift, *held;       // blend_room: weight of its value, and of its share of the total
@@ -58,8 +57,8 @@ static inline tgReal tgi_run_distance(const tgiTreeRun *r, tgiTreeItem at, tgRea
   return tgSqrt(square + r->frame.moment[0] * tgi_run_node_a(r, at.a)[TGI_NODE_M] + r->frame.moment[1] * tgi_run_node_b(r, at.b)[TGI_NODE_M]);
 }
 
-/// Solves w->pairs, whose columns are `at`.
-void tgi_run_solve(tgiTreeWork *w, const tgiTreeItem *at, int count);
+/// Solves the first `count` columns of w->pairs.
+void tgi_run_solve(tgiTreeWork *w, int count);
 
 // ---- tree_press.c: with w->press ----
 

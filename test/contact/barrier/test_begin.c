@@ -91,7 +91,6 @@ static void plain_walk(void **state) {
       tgiForceSum sum;
       Points c = {.n = 0};
       tgiForceTask t = tgi_lag_task(r.s, &k->pair[i], lag->geom, n);
-      t.planes = NULL;
       t.ctx = &c;
       t.point = collect;
       assert_true(tgi_tree_force(&t, &sum));
