@@ -109,6 +109,8 @@ struct tgTask {
   double stop_loss;         // -INFINITY: none
 };
 
+/// Start, decision variables, horizon, losses and optimiser of t->yaml, whose model and contact model are there.
+tgStatus tgi_task_resolve(tgTask *task, tgError *error);
 /// The task under contact model `word` (NULL: the same) with these options in place of the file's.
 tgStatus tgi_task_set_contact(tgTask *task, const char *word, const tgContactOptions *options, tgError *error);
 /// Another step size over about the same time, `steps` of them; a receding horizon keeps its seconds. Terms at a time are refused.

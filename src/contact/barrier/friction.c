@@ -4,18 +4,15 @@
 #include "contact/barrier/friction_twist.h"
 #include "contact/barrier/law.h"
 
-// entries of a symmetric 3x3 kept as xx yy zz xy xz yz
-static const int row_of[6] = {0, 1, 2, 0, 0, 1}, col_of[6] = {0, 1, 2, 1, 2, 2};
-
 static void full(tgReal A[9], const tgReal M[6]) {
-  for (int i = 0; i < 6; i++) A[3 * row_of[i] + col_of[i]] = A[3 * col_of[i] + row_of[i]] = M[i];
+  for (int i = 0; i < 6; i++) A[3 * tgi_friction_row[i] + tgi_friction_col[i]] = A[3 * tgi_friction_col[i] + tgi_friction_row[i]] = M[i];
 }
 
 void tgi_friction_add(tgiFrictionSum *s, const tgiFrictionForce *f) {
   s->N += f->N;
   tgi_v3_axpy(s->a, f->N, f->a);
   tgi_v3_axpy(s->b, f->N, f->b);
-  for (int i = 0; i < 6; i++) s->M[i] += f->N * f->n[row_of[i]] * f->n[col_of[i]];
+  for (int i = 0; i < 6; i++) s->M[i] += f->N * f->n[tgi_friction_row[i]] * f->n[tgi_friction_col[i]];
 }
 
 void tgi_friction_add_d(int nd, tgiFrictionSum *d, const tgiFrictionForce *f, const tgiFrictionForce *df) {
@@ -26,8 +23,8 @@ void tgi_friction_add_d(int nd, tgiFrictionSum *d, const tgiFrictionForce *f, co
       d[j].b[i] += df[j].N * f->b[i] + f->N * df[j].b[i];
     }
     for (int i = 0; i < 6; i++) {
-      tgReal p = f->n[row_of[i]], q = f->n[col_of[i]];
-      d[j].M[i] += df[j].N * p * q + f->N * (df[j].n[row_of[i]] * q + p * df[j].n[col_of[i]]);
+      tgReal p = f->n[tgi_friction_row[i]], q = f->n[tgi_friction_col[i]];
+      d[j].M[i] += df[j].N * p * q + f->N * (df[j].n[tgi_friction_row[i]] * q + p * df[j].n[tgi_friction_col[i]]);
     }
   }
 }
@@ -248,7 +245,7 @@ static void change_vjp(const tgiFrictionPoint *p, const tgiSlip *v, const tgiFri
     place[i] = (scale * p->N * dV[i] + ds * v->QV[i] / v->s) / law->h;
   }
   for (int i = 0; i < 6; i++) {
-    int r = row_of[i], c = col_of[i];
+    int r = tgi_friction_row[i], c = tgi_friction_col[i];
     bar->Q[i] = dQV[r] * v->V[c] + (r == c ? 0 : dQV[c] * v->V[r]);
   }
   // E' (lever + place) + lever

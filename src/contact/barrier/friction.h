@@ -12,6 +12,9 @@
 
 #include "math/vec3.h"
 
+/// Row and column of the entries of a symmetric 3x3 kept as xx yy zz xy xz yz.
+static const int tgi_friction_row[6] = {0, 1, 2, 0, 0, 1}, tgi_friction_col[6] = {0, 1, 2, 1, 2, 2};
+
 /// One normal force of size N at the start of the step, world axes and origin; |n| = 1, its sense does not matter.
 typedef struct tgiFrictionForce { tgReal N, n[3], a[3], b[3]; } tgiFrictionForce;
 

@@ -3,9 +3,6 @@
 
 #include "math/vec3.h"
 
-// entries of a symmetric 3x3 kept as xx yy zz xy xz yz
-static const int row_of[6] = {0, 1, 2, 0, 0, 1}, col_of[6] = {0, 1, 2, 1, 2, 2};
-
 void tgi_press(const tgiTreePress *p, const tgiPosed *A, int node, const tgReal F[3], const tgReal a[3], const tgReal b[3], tgReal d) {
   tgiFrictionForce f;
   tgReal square = tgi_v3_dot(F, F);
@@ -24,9 +21,9 @@ tgiForceWeight tgi_pull_weigh(const tgiTreePull *p, const tgiPosed *A, int node,
   const tgiFrictionPoint *p0 = w.of->point;
   for (int i = 0; i < 3 && p0 != NULL; i++) w.q += w.of->a[i] * (a[i] + A->origin[i] - p0->a[i]) + w.of->b[i] * (b[i] + A->origin[i] - p0->b[i]);
   for (int i = 0; i < 6 && p0 != NULL; i++) {
-    w.q += w.of->M[i] * (n[row_of[i]] * n[col_of[i]] - (i < 3 ? 1 : 0) + p0->Q[i]);
-    w.n[row_of[i]] += w.of->M[i] * n[col_of[i]];
-    w.n[col_of[i]] += w.of->M[i] * n[row_of[i]];
+    w.q += w.of->M[i] * (n[tgi_friction_row[i]] * n[tgi_friction_col[i]] - (i < 3 ? 1 : 0) + p0->Q[i]);
+    w.n[tgi_friction_row[i]] += w.of->M[i] * n[tgi_friction_col[i]];
+    w.n[tgi_friction_col[i]] += w.of->M[i] * n[tgi_friction_row[i]];
   }
   // of a pair that rests the share is all, and has no slope
   if (!(p->range > 0) || tgZero(p->share.near)) return w;
