@@ -110,10 +110,11 @@ def billiards(name="billiards", rows=5, radius=0.1, mass=0.5, spacing=2.2, frequ
 
 
 def shot(name, rows):
-    """The rack of the task: places, in units of which a ball's radius is 1/1.1, as in the authors' loader; one unit is a metre."""
-    radius, frequency = 1 / 1.1, 2
+    """The rack of the task: places, in units of which a ball's radius is 1/1.1, as in the authors' loader; one unit is a metre. The mass is so small that the
+    potential stops a ball over centimetres at the paper's mu: faces are then hardly felt."""
+    radius, frequency, mass = 1 / 1.1, 2, 3e-4
     vertices, faces = ball_mesh(radius, frequency)
-    z = -min(v[2] for v in vertices) + 0.01
+    z = -min(v[2] for v in vertices) + 0.0116
     rack = [(1.6 * row, 2.2 * (k - row / 2)) for row in range(rows) for k in range(row + 1)]
     places = [("cue", -4.0, 0.0)] + [(f"ball{n + 1}", x, y) for n, (x, y) in enumerate(rack)]
     bodies = []
@@ -121,11 +122,11 @@ def shot(name, rows):
         color = "0.8 0.2 0.15 1" if ball == "cue" else "0.35 0.5 0.75 1"
         bodies.append(f'    <body name="{ball}" pos="{x:.12g} {y:.12g} {z:.12g}"><freejoint name="{ball}"/><geom name="{ball}" mesh="ball" rgba="{color}"/></body>')
     text = f"""<!-- Billiards: {len(places) - 1} balls in a rack and a cue ball, {len(faces)} triangles each: barrier paper (000), section 6{"" if rows == 5 else ", cut from its 15"}. Radius, row step 1.6 m and distance in a row
-     2.2 m follow published figures of the authors' loader with its unit taken as a metre; mass 1 kg, friction 0.02 with the floor and none between balls, and the cue ball
-     4 m in front are ours: they are not published. {HEAD} -->
+     2.2 m follow published figures of the authors' loader with its unit taken as a metre; mass {1000 * mass:g} g (docs/reproductions.md says why), friction 0.02 with the floor and
+     none between balls, and the cue ball 4 m in front are ours: they are not published. {HEAD} -->
 <mujoco model="{name}">
   <option timestep="0.04"/>
-  <default><geom type="mesh" mass="1" friction="0"/></default>
+  <default><geom type="mesh" mass="{mass:g}" friction="0"/></default>
   <asset>
     <mesh name="ball" vertex="{numbers(c for v in vertices for c in v)}"
           face="{numbers(i for f in faces for i in f)}"/>

@@ -34,6 +34,7 @@ typedef struct tgBarrierTask {
   int iterations, steps;                 // 0: the file's; steps: a shorter horizon
   double seconds, loss;                  // stop at this wall clock or loss, 0: neither
   uint64_t seed;
+  char journal[1100];                    // "": none; else what an interrupted run of the same is taken up from
   bool (*prepare)(tgTask *task, void *ctx); void *ctx;   // changes the task after loading; may be NULL
 } tgBarrierTask;
 /// A task to run and what came of it. optimum NULL: reason printed; to be freed before the task.
@@ -52,6 +53,11 @@ bool tgi_barrier_rates(const tgBarrierTask *how, tgBarrierRun runs[TG_BARRIER_RA
 double tgi_barrier_best(const tgBarrierRun runs[TG_BARRIER_RATES], char *shown, size_t size, bool *reached);
 /// Intersections in the motion of the optimum, by tgi_touching_motion.
 long tgi_barrier_touching(const tgTask *task, const double *x);
+
+// ---- billiards_picture.c ----
+
+/// billiards.svg in the run's folder: losses of the n runs over iterations, and the first one's motion from above. False: reason printed.
+bool tgi_billiards_draw(tgRun *run, const tgBarrierRun *runs, int n);
 
 // ---- cost.c ----
 

@@ -21,6 +21,19 @@ static void watch(void *ctx, const tgProgress *p) {
               p->loss, p->best, tgi_cli_duration(p->seconds_left, left, sizeof left));
 }
 
+// takes up what the journal has of this very run, or begins it anew
+static tgOptimum *take_up(const tgTask *task, const char *journal, tgOptimizeOptions *o) {
+  if (journal[0] == '\0') return tg_optimize(task, o);
+  o->journal = journal;
+  o->resume = true;
+  tgOptimum *best = tg_optimize(task, o);
+  if (best == NULL || best->status != TG_ERR_INVALID || best->iterations > 0) return best;
+  tg_optimum_free(best);
+  o->resume = false;
+  o->overwrite = true;
+  return tg_optimize(task, o);
+}
+
 static tgStatus adjust(tgTask *t, const tgBarrierTask *how, tgError *error) {
   tgContactOptions o = t->contact_options;
   double h = how->timestep > 0 ? how->timestep : t->h;
@@ -53,7 +66,7 @@ static void optimise(void *ctx, int worker, int i) {
   o.progress_ctx = &w;
   o.cancel = &w.stop;
   if (r->task != NULL && adjust(r->task, &r->how, &error) == TG_OK && (r->how.prepare == NULL || r->how.prepare(r->task, r->how.ctx)))
-    r->optimum = tg_optimize(r->task, &o);
+    r->optimum = take_up(r->task, r->how.journal, &o);
   // a method that ends in a failed step still has a best iterate; anything else is a fault
   const tgOptimum *best = r->optimum;
   if (best != NULL && best->status < 0) tgi_cli_say("%s %s: %s", w.id, r->how.file, best->error.text);
