@@ -15,7 +15,7 @@ enum { BLOCK = TGI_SSDF_BLOCK, FACET = 2 * BLOCK };
 // a point with its plane, rounded: normal in units of 1e-9, offset in units of 1e-9 of the cloud's extent
 typedef struct Item { double x[3]; long long plane[4]; int point; } Item;
 // points on one plane, or all those on planes of few points
-typedef struct Group { double x[3]; int first, count; } Group;
+typedef struct Group { double x[3]; int first, count; bool facet; } Group;
 
 typedef struct Maker {
   tgiSsdfTree *tree;
@@ -67,14 +67,15 @@ static int children(Maker *m, int node) {
   return m->tree->child[node] = c;
 }
 
-// halves along the longest axis, the first of whole blocks: ceil(count/8) blocks in all
-static void make_points(Maker *m, int node, int first, int count) {
+// halves along the longest axis, the first of whole blocks: ceil(count/8) blocks in all; lead: of a facet its first, else -1
+static void make_points(Maker *m, int node, int first, int count, int lead) {
   tgiSsdfTree *t = m->tree;
   Item *item = m->item + first;
   if (count <= BLOCK) {
     int b = m->blocks++;
     for (int i = 0; i < BLOCK; i++) t->point[BLOCK * b + i] = item[i < count ? i : count - 1].point;
     t->used[b] = count;
+    t->lead[b] = lead >= 0 ? lead : b;
     t->block[node] = b;
     t->child[node] = -1;
     return;
@@ -82,14 +83,14 @@ static void make_points(Maker *m, int node, int first, int count) {
   int (*order[3])(const void *, const void *) = {by_0_point, by_1_point, by_2_point};
   int half = BLOCK * ((count + 2 * BLOCK - 1) / (2 * BLOCK)), c = children(m, node);
   qsort(item, (size_t)count, sizeof *item, order[longest(item, sizeof *item, count)]);
-  make_points(m, c, first, half);
-  make_points(m, c + 1, first + half, count - half);
+  make_points(m, c, first, half, lead);
+  make_points(m, c + 1, first + half, count - half, lead);
 }
 
 static void make_groups(Maker *m, int node, int first, int count) {
   Group *group = m->group + first;
   if (count == 1) {
-    make_points(m, node, group->first, group->count);
+    make_points(m, node, group->first, group->count, group->facet ? m->blocks : -1);
     return;
   }
   int (*order[3])(const void *, const void *) = {by_0_first, by_1_first, by_2_first};
@@ -126,7 +127,7 @@ static int set_groups(int n, Item *item, Item *room, Group *group) {
       continue;
     }
     memmove(item + at, item + i, (size_t)(next - i) * sizeof *item);
-    group[groups++] = (Group){.first = at, .count = next - i};
+    group[groups++] = (Group){.first = at, .count = next - i, .facet = true};
     at += next - i;
   }
   memcpy(item + at, room, (size_t)loose * sizeof *item);
@@ -138,12 +139,13 @@ static int set_groups(int n, Item *item, Item *room, Group *group) {
 }
 
 static tgStatus place(tgiSsdfTree *t, const tgAllocator *a) {
-  int *at = a->alloc(a->ctx, ((size_t)t->nnode * 2 + (size_t)t->nblock * (BLOCK + 1)) * sizeof *at);
+  int *at = a->alloc(a->ctx, ((size_t)t->nnode * 2 + (size_t)t->nblock * (BLOCK + 2)) * sizeof *at);
   if (at == NULL) return TG_ERR_MEMORY;
   t->child = at;
   t->block = at + t->nnode;
   t->point = at + 2 * (size_t)t->nnode;
   t->used = t->point + (size_t)t->nblock * BLOCK;
+  t->lead = t->used + t->nblock;
   return TG_OK;
 }
 
@@ -178,24 +180,36 @@ void tgi_ssdf_tree_free(tgiSsdfTree *tree) {
 static double norm(const double a[3]) { return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }
 static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
-static void fill_block(tgiSsdfBlock *b, int used, const int *point, const tgReal *p, const tgReal *normal) {
-  double size = 0, offset[BLOCK];
+// are the points of b on the plane of the first point of a?
+static bool on_plane(const tgiSsdfBlock *a, const tgiSsdfBlock *b, double size) {
   for (int i = 0; i < BLOCK; i++) {
-    offset[i] = 0;
+    double apart = 0, offset = 0;
     for (int k = 0; k < 3; k++) {
+      apart = fmax(apart, fabs(b->normal[k][i] - a->normal[k][0]));
+      offset += a->normal[k][0] * (b->p[k][i] - a->p[k][0]);
+    }
+    if (apart > 1e-14 || fabs(offset) > 1e-14 * size) return false;
+  }
+  return true;
+}
+
+static void fill_block(const tgiSsdfTree *t, int block, const tgReal *p, const tgReal *normal, tgiSsdfBlock *all) {
+  tgiSsdfBlock *b = all + block;
+  const int *point = t->point + BLOCK * block;
+  double size = 0;
+  for (int k = 0; k < 3; k++) {
+    b->lo[k] = INFINITY;
+    b->hi[k] = -INFINITY;
+    for (int i = 0; i < BLOCK; i++) {
       b->p[k][i] = tgRe(p[3 * (size_t)point[i] + (size_t)k]);
       b->normal[k][i] = tgRe(normal[3 * (size_t)point[i] + (size_t)k]);
-      offset[i] += b->normal[k][i] * (b->p[k][i] - b->p[k][0]);
+      b->lo[k] = fmin(b->lo[k], b->p[k][i]);
+      b->hi[k] = fmax(b->hi[k], b->p[k][i]);
       size = fmax(size, fabs(b->p[k][i]));
     }
   }
-  b->used = used;
-  b->flat = 1;
-  for (int i = 1; i < BLOCK; i++) {
-    double apart = 0;
-    for (int k = 0; k < 3; k++) apart = fmax(apart, fabs(b->normal[k][i] - b->normal[k][0]));
-    if (apart > 1e-14 || fabs(offset[i]) > 1e-14 * size) b->flat = 0;
-  }
+  b->used = t->used[block];
+  b->plane = !on_plane(b, b, size) ? 0 : on_plane(all + t->lead[block], b, size) ? t->lead[block] + 1 : block + 1;
 }
 
 static void leaf_node(const tgiSsdfBlock *b, tgiSsdfNode *d) {
@@ -254,7 +268,7 @@ static void inner_node(const tgiSsdfNode c[2], tgiSsdfNode *d) {
 }
 
 void tgi_ssdf_tree_numbers(const tgiSsdfTree *tree, const tgReal *p, const tgReal *normal, tgiSsdfNumbers *numbers) {
-  for (int b = 0; b < tree->nblock; b++) fill_block(numbers->block + b, tree->used[b], tree->point + BLOCK * b, p, normal);
+  for (int b = 0; b < tree->nblock; b++) fill_block(tree, b, p, normal, numbers->block);
   for (int i = tree->nnode - 1; i >= 0; i--) {
     if (tree->child[i] < 0) leaf_node(numbers->block + tree->block[i], numbers->node + i);
     else inner_node(numbers->node + tree->child[i], numbers->node + i);

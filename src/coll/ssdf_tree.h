@@ -24,6 +24,7 @@ typedef struct tgiSsdfTree {
   int *block;               ///< nnode: of a leaf, else -1
   int *point;               ///< nblock x 8: points, the last repeated to fill the block
   int *used;                ///< nblock: how many are not repeats
+  int *lead;                ///< nblock: the first block of those made of points on one plane
   tgAllocator alloc;
 } tgiSsdfTree;
 
@@ -31,8 +32,8 @@ typedef struct tgiSsdfTree {
 /// n_i . (p_i - centre) within [low, high].
 typedef struct tgiSsdfNode { double lo[3], hi[3], centre[3], radius, normal[3], spread, low, high; } tgiSsdfNode;
 
-/// Eight points side by side. flat: one plane (normals and offsets equal to rounding).
-typedef struct tgiSsdfBlock { double p[3][TGI_SSDF_BLOCK], normal[3][TGI_SSDF_BLOCK]; int used, flat; } tgiSsdfBlock;
+/// Eight points side by side, and their box. plane: 0, or where they are on one plane (normals and offsets equal to rounding) its number, from 1.
+typedef struct tgiSsdfBlock { double p[3][TGI_SSDF_BLOCK], normal[3][TGI_SSDF_BLOCK], lo[3], hi[3]; int used, plane; } tgiSsdfBlock;
 
 /// Numbers for one choice of points and normals (real parts). Memory is the caller's.
 typedef struct tgiSsdfNumbers { tgiSsdfNode *node; tgiSsdfBlock *block; } tgiSsdfNumbers;

@@ -80,7 +80,7 @@ static void test_topology(void **state) {
     }
     // what a flat block says
     int flat = 0;
-    for (int b = 0; b < x.tree.nblock; b++) flat += x.z.block[b].flat && x.z.block[b].used > 1;
+    for (int b = 0; b < x.tree.nblock; b++) flat += x.z.block[b].plane > 0 && x.z.block[b].used > 1;
     if (which == 1) assert_int_equal(flat, x.tree.nblock);
     if (which == 0) assert_int_equal(flat, 0);
     indexed_free(&x);

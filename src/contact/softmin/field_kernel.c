@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "contact/softmin/field_kernel.h"
+#include "contact/softmin/point.h"
 #include "math/lanes.h"
 #include "math/lanes_exp.h"
 
@@ -41,12 +42,31 @@ TGI_LANE void place(const tgiSoftPose *pose, const double q[3], const tgiSsdfBlo
   for (int k = 0; k < 3; k++) y[k] = pose->R[3 * k] * p[0] + pose->R[3 * k + 1] * p[1] + pose->R[3 * k + 2] * p[2] + (pose->t[k] - q[k]);
 }
 
-// largest exponents, where exponents may be too large for their exponentials
-TGI_LANE V largest(const tgiSoftSource *s, const V y[3]) {
-  V most = v_all(0);
-  if (s->reach < 300) return most;
+// The blocks that count for any of the points at y, to s->kept: the box of others is too far from all of them. plane: of all, else 0.
+TGI_LANE int keep(const tgiSoftSource *s, const V y[3], int *plane) {
+  V limit = v_dot(y, y) + s->cut;
+  int n = 0;
   for (int a = 0; a < s->n; a++) {
     const tgiSsdfBlock *z = s->block + s->at[a];
+    V d = v_all(0);
+    for (int k = 0; k < 3; k++) {
+      V e = v_max(v_max((z->lo[k] - s->q[k]) - y[k], y[k] - (z->hi[k] - s->q[k])), v_all(0));
+      d += e * e;
+    }
+    // what is no number is kept
+    if (m_bits(v_less(limit, d)) == (1u << TGI_WIDTH) - 1) continue;
+    *plane = n == 0 || *plane == z->plane ? z->plane : 0;
+    s->kept[n++] = s->at[a];
+  }
+  return n;
+}
+
+// largest exponents, where exponents may be too large for their exponentials
+TGI_LANE V largest(const tgiSoftSource *s, int n, const V y[3]) {
+  V most = v_all(0);
+  if (s->reach < 300) return most;
+  for (int a = 0; a < n; a++) {
+    const tgiSsdfBlock *z = s->block + s->kept[a];
     Local c;
     local(s, z, &c);
     for (int i = 0; i < z->used; i++) most = v_max(most, exponent(&c, i, y));
@@ -54,36 +74,58 @@ TGI_LANE V largest(const tgiSoftSource *s, const V y[3]) {
   return most;
 }
 
-// heights of points, and the sum of their exponentials; those of flat blocks are kept
-TGI_LANE V heights(const tgiSoftSource *s, const V y[3], V shift, int g, bool keep, V *total) {
+// Heights of points over the n blocks kept, and the sum of their exponentials; `store`: blocks of one plane become one, with their sum, and n their count.
+TGI_LANE V heights(const tgiSoftSource *s, int *n, const V y[3], V shift, int g, bool store, V *total) {
   V W = v_all(0), S = v_all(0);
-  for (int a = 0; a < s->n; a++) {
-    const tgiSsdfBlock *z = s->block + s->at[a];
+  int runs = 0;
+  for (int a = 0, next; a < *n; a = next) {
+    const tgiSsdfBlock *z = s->block + s->kept[a];
     Local c;
-    local(s, z, &c);
-    if (z->flat) {
-      V sum = v_all(0);
+    next = a + 1;
+    if (z->plane > 0) {
+      V sum = v_all(0), h;
+      local(s, z, &c);
+      h = height(z, &c, 0, y);
       for (int i = 0; i < z->used; i++) sum += v_exp(exponent(&c, i, y) - shift);
+      for (; next < *n && s->block[s->kept[next]].plane == z->plane; next++) {
+        const tgiSsdfBlock *more = s->block + s->kept[next];
+        local(s, more, &c);
+        for (int i = 0; i < more->used; i++) sum += v_exp(exponent(&c, i, y) - shift);
+      }
       W += sum;
-      S += sum * height(z, &c, 0, y);
-      if (keep) v_store(s->sums + TGI_SOFT_LANES * a + g, sum);
+      S += sum * h;
+      if (store) v_store(s->sums + TGI_SOFT_LANES * runs + g, sum);
     } else {
+      local(s, z, &c);
       for (int i = 0; i < z->used; i++) {
         V w = v_exp(exponent(&c, i, y) - shift);
         W += w;
         S += w * height(z, &c, i, y);
       }
     }
+    if (store) s->kept[runs] = s->kept[a];
+    runs++;
   }
+  *n = store ? runs : *n;
   *total = W;
   return S / W;
+}
+
+// height over the plane of a block
+TGI_LANE V plane_height(const tgiSoftSource *s, const V y[3]) {
+  const tgiSsdfBlock *z = s->block + s->kept[0];
+  Local c;
+  local(s, z, &c);
+  return height(z, &c, 0, y);
 }
 
 void KERNEL(tgi_soft_heights)(const tgiSoftSource *s, const tgiSoftPose *pose, const tgiSsdfBlock *points, double *phi) {
   for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
     V y[3], W;
+    int plane = 0, n;
     place(pose, s->q, points, g, y);
-    v_store(phi + g, heights(s, y, largest(s, y), g, false, &W));
+    n = keep(s, y, &plane);
+    v_store(phi + g, plane > 0 ? plane_height(s, y) : heights(s, &n, y, largest(s, n, y), g, false, &W));
   }
 }
 
@@ -120,38 +162,78 @@ TGI_LANE void add_wrench(const double q[3], const V y[3], const V F[3], int g, t
   }
 }
 
-void KERNEL(tgi_soft_forces)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftPose *pose, const tgiSsdfBlock *points, tgiSoftTotals *sum) {
+// weights at heights phi, counted
+TGI_LANE V weigh(const tgiSoftPush *law, V phi, int used, int g, tgiSoftTotals *sum) {
+  V weight = v_exp((law->level - phi) * (1 / law->eps2)) * alive(used, g);
+  add_to(sum->weight + g, weight);
+  v_store(sum->least + g, v_min(v_load(sum->least + g), phi));
+  return weight;
+}
+
+// F += the forces of the n runs of blocks, whose exponentials `by` makes weights
+TGI_LANE void push_by_points(const tgiSoftSource *s, const tgiSoftPush *law, int n, const V y[3], const V u[3], V shift, V by, int g, V F[3]) {
   V few = v_all(law->tail * law->share / (TGI_SOFT_LANES * s->n));
+  for (int a = 0; a < n; a++) {
+    const tgiSsdfBlock *z = s->block + s->kept[a];
+    Local c;
+    if (z->plane > 0) {
+      V w = v_load(s->sums + TGI_SOFT_LANES * a + g) * by;
+      if (!m_any(v_less(few, w))) continue;
+      local(s, z, &c);
+      V n0[3] = {v_all(z->normal[0][0]), v_all(z->normal[1][0]), v_all(z->normal[2][0])};
+      push_by(law, w, height(z, &c, 0, y), n0, u, F);
+      continue;
+    }
+    local(s, z, &c);
+    for (int i = 0; i < z->used; i++) {
+      V w = v_exp(exponent(&c, i, y) - shift) * by;
+      if (!m_any(v_less(few, w))) continue;
+      V ni[3] = {v_all(z->normal[0][i]), v_all(z->normal[1][i]), v_all(z->normal[2][i])};
+      push_by(law, w, height(z, &c, i, y), ni, u, F);
+    }
+  }
+}
+
+void KERNEL(tgi_soft_forces)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftPose *pose, const tgiSsdfBlock *points, tgiSoftTotals *sum) {
   for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
-    V y[3], u[3], F[3] = {v_all(0), v_all(0), v_all(0)}, W;
+    V y[3], u[3], F[3] = {v_all(0), v_all(0), v_all(0)}, W, phi, weight;
+    int plane = 0, n;
     place(pose, s->q, points, g, y);
-    V shift = largest(s, y), phi = heights(s, y, shift, g, true, &W);
-    V weight = v_exp((law->level - phi) * (1 / law->eps2)) * alive(points->used, g), by = weight / W;
-    add_to(sum->weight + g, weight);
-    v_store(sum->least + g, v_min(v_load(sum->least + g), phi));
-    if (!m_any(v_less(v_all(law->tail), weight))) continue;
-    motion(law, s->q, y, u);
-    for (int a = 0; a < s->n; a++) {
-      const tgiSsdfBlock *z = s->block + s->at[a];
-      Local c;
-      if (z->flat) {
-        V w = v_load(s->sums + TGI_SOFT_LANES * a + g) * by;
-        if (!m_any(v_less(few, w))) continue;
-        local(s, z, &c);
-        V n[3] = {v_all(z->normal[0][0]), v_all(z->normal[1][0]), v_all(z->normal[2][0])};
-        push_by(law, w, height(z, &c, 0, y), n, u, F);
-      } else {
-        local(s, z, &c);
-        for (int i = 0; i < z->used; i++) {
-          V w = v_exp(exponent(&c, i, y) - shift) * by;
-          if (!m_any(v_less(few, w))) continue;
-          V n[3] = {v_all(z->normal[0][i]), v_all(z->normal[1][i]), v_all(z->normal[2][i])};
-          push_by(law, w, height(z, &c, i, y), n, u, F);
-        }
-      }
+    n = keep(s, y, &plane);
+    if (plane > 0) {
+      phi = plane_height(s, y);
+      weight = weigh(law, phi, points->used, g, sum);
+      if (!m_any(v_less(phi, v_all(law->far)))) continue;
+      const tgiSsdfBlock *z = s->block + s->kept[0];
+      V n0[3] = {v_all(z->normal[0][0]), v_all(z->normal[1][0]), v_all(z->normal[2][0])};
+      motion(law, s->q, y, u);
+      push_by(law, weight, phi, n0, u, F);
+    } else {
+      V shift = largest(s, n, y);
+      phi = heights(s, &n, y, shift, g, true, &W);
+      weight = weigh(law, phi, points->used, g, sum);
+      if (!m_any(v_less(v_all(law->tail), weight))) continue;
+      motion(law, s->q, y, u);
+      push_by_points(s, law, n, y, u, shift, weight / W, g, F);
     }
     add_wrench(s->q, y, F, g, sum);
   }
+}
+
+void KERNEL(tgi_soft_ball)(double radius, const tgiSoftPush *law, const tgiSoftPose *pose, const tgiSsdfBlock *block, const int *at, int n, tgiSoftTotals *sum) {
+  static const double middle[3] = {0, 0, 0};
+  for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH)
+    for (int a = 0; a < n; a++) {
+      const tgiSsdfBlock *points = block + at[a];
+      V y[3], u[3], N[3], F[3] = {v_all(0), v_all(0), v_all(0)};
+      place(pose, middle, points, g, y);
+      V rho = v_sqrt(v_dot(y, y) + TGI_SOFT_MIDDLE * radius * radius), s = rho - radius, weight = weigh(law, s, points->used, g, sum);
+      if (!m_any(v_less(s, v_all(law->far)))) continue;
+      for (int k = 0; k < 3; k++) N[k] = y[k] / rho;
+      motion(law, middle, y, u);
+      push_by(law, weight, s, N, u, F);
+      add_wrench(middle, y, F, g, sum);
+    }
 }
 
 void KERNEL(tgi_soft_plane)(const double *normal, const double *p, const tgiSoftPush *law, const tgiSoftPose *pose, const tgiSsdfBlock *block, const int *at,
@@ -162,9 +244,8 @@ void KERNEL(tgi_soft_plane)(const double *normal, const double *p, const tgiSoft
       const tgiSsdfBlock *points = block + at[a];
       V y[3], u[3], F[3] = {v_all(0), v_all(0), v_all(0)};
       place(pose, p, points, g, y);
-      V s = v_dot(N, y), weight = v_exp((law->level - s) * (1 / law->eps2)) * alive(points->used, g);
-      add_to(sum->weight + g, weight);
-      v_store(sum->least + g, v_min(v_load(sum->least + g), s));
+      V s = v_dot(N, y), weight = weigh(law, s, points->used, g, sum);
+      if (!m_any(v_less(s, v_all(law->far)))) continue;
       motion(law, p, y, u);
       push_by(law, weight, s, N, u, F);
       add_wrench(p, y, F, g, sum);

@@ -61,6 +61,17 @@ static inline void tgi_soft_force_d(const tgiSoftLaw *l, const tgiSoftForce *f, 
       Du[3 * i + j] = f->c * f->d_x / l->v_d * f->m[i] * n[j] - push * ((i == j) - n[i] * n[j] - t2 * f->tau[i] * f->tau[j]);
 }
 
+/// out = dlambda where the normal turns by dn at held height; dn . n = 0.
+static inline void tgi_soft_force_turn(const tgiSoftLaw *l, const tgiSoftForce *f, const tgReal u[3], const tgReal n[3], const tgReal dn[3], tgReal out[3]) {
+  tgReal dun = tgi_v3_dot(u, dn), slope = f->c * f->d_x / l->v_d * dun, N = f->c * f->d, t = 0, dtau[3];
+  for (int i = 0; i < 3; i++) {
+    dtau[i] = -dun * n[i] - f->un * dn[i];
+    t += f->tau[i] * dtau[i];
+  }
+  for (int i = 0; i < 3; i++)
+    out[i] = slope * f->m[i] + N * (dn[i] - l->mu * (dtau[i] - f->tau[i] * t / (f->rho * f->rho)) / f->rho);
+}
+
 /// Adjoint of zeta . lambda times `by`: of the height at held n, of the normal at held height, of the velocity, of the numbers; n, u added to.
 typedef struct tgiSoftBar { tgReal s, n[3], u[3]; } tgiSoftBar;
 typedef struct tgiSoftLawBar { tgReal k, eps, v_d, v_s, mu; } tgiSoftLawBar;

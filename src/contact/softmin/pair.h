@@ -26,8 +26,8 @@ double tgi_soft_pair_plain(const tgiSoftPair *p, bool d, tgReal *work, tgPairFor
 void tgi_soft_pair_closest(const tgiSoftPair *p, double z[3], double n[3]);
 
 /// What the adjoint of Z1 . w_1 + Z2 . w_2 is in what a pair is made of, added: points and normals of the two surfaces (3 n each; NULL: not
-/// wanted), eps1 of each, eps2 and the law's numbers. Frames and velocities are held.
-typedef struct tgiSoftPairBar { tgReal *p[2], *normal[2], eps1[2], eps2; tgiSoftLawBar law; } tgiSoftPairBar;
+/// wanted), eps1 and a ball's radius of each, eps2 and the law's numbers. Frames and velocities are held.
+typedef struct tgiSoftPairBar { tgReal *p[2], *normal[2], eps1[2], ball[2], eps2; tgiSoftLawBar law; } tgiSoftPairBar;
 void tgi_soft_pair_vjp(const tgiSoftPair *p, const tgReal Z[12], tgReal *work, tgiSoftPairBar *bar);
 
 // ---- the sums over points, shared with other ways to form them ----

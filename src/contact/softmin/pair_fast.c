@@ -18,7 +18,9 @@ typedef struct Side {
   const tgiSoftIndex *source, *points;
   tgiSoftPose pose;
   double eps1, cut, extent, share;   // cut of (a); share: eps3/extent
-  bool flat;                 // the source is a plane
+  enum { POINTS, PLANE, BALL } kind; // of the source
+  double n[3], e, c[3], radius;      // in the frame of the points: of a plane n . x = e, of a ball its centre
+  int *block, nblock;                // blocks of points that count, where the source is a plane or a ball
 } Side;
 
 // eight points that may count: none is lower than `low`
@@ -33,7 +35,7 @@ typedef struct Search {
   double ceiling;                  // a plane higher than this pushes less than tau k eps3
   int n;
   Candidate *candidate;
-  int *blocks;                     // that count for eight points
+  int *blocks, *kept;              // that may count for eight points, and do
   double *sums;                    // of such blocks
   tgReal *near[2];                 // points and normals that count for one
 } Search;
@@ -74,7 +76,7 @@ static double rank(const tgiSsdfBall *b) {
 static tgiSoftSource source_at(const Search *q, const Side *s, const tgiSsdfBall *b, double cut) {
   const tgiSsdfNode *root = s->source->numbers.node;
   int n = tgi_ssdf_gather(s->source->tree, &s->source->numbers, b->c, b->r, cut, &b->near, q->blocks);
-  tgiSoftSource source = {.block = s->source->numbers.block, .at = q->blocks, .n = n, .eps1 = s->eps1, .sums = q->sums};
+  tgiSoftSource source = {.block = s->source->numbers.block, .at = q->blocks, .n = n, .eps1 = s->eps1, .cut = cut, .sums = q->sums, .kept = q->kept};
   for (int k = 0; k < 3; k++) source.q[k] = b->near.q[k];
   source.reach = 4 * b->r * root->radius / s->eps1;
   return source;
@@ -178,61 +180,92 @@ static bool walk(Search *q, int o, Task task) {
   return true;
 }
 
-// candidates of both sides; false: no point is pushed
-static bool search(Search *q) {
-  bool afar = true;
-  for (int o = 0; o < 2 && afar; o++) afar = walk(q, o, AFAR);
-  if (afar) return false;
-  // the side of fewer points first: it finds the least height sooner
-  int first = q->side[0].points->tree->n <= q->side[1].points->tree->n ? 0 : 1, n = 0;
-  walk(q, first, LIST);
-  walk(q, 1 - first, LIST);
-  for (int i = 0; i < q->n; i++)
-    if (q->candidate[i].low <= q->least + q->room + q->cut) q->candidate[n++] = q->candidate[i];
-  q->n = n;
-  return true;
-}
+// ---- a plane or a ball ----
 
-// ---- a plane ----
-
-// least height of a node's box over the plane, whose normal is n and offset e in the frame of the points
-static double box_height(const tgiSsdfNode *d, const double n[3], double e) {
-  double s = -e;
-  for (int k = 0; k < 3; k++) s += fmin(n[k] * d->lo[k], n[k] * d->hi[k]);
-  return s;
-}
-
-// Blocks with a box no higher than the least height by more than the cut, to q->blocks; returns their count. The least is found to within the
-// room, which the cut is widened by.
-static int over_plane(Search *q, const Side *s) {
+static void set_exact(const tgiSoftPair *p, int o, Side *s) {
   const tgiSsdfBlock *plane = s->source->numbers.block;
+  s->radius = tgRe(p->side[o].surface.ball);
+  s->e = 0;
+  for (int k = 0; k < 3; k++) {
+    const double *R = s->pose.R;
+    s->n[k] = plane->normal[0][0] * R[k] + plane->normal[1][0] * R[3 + k] + plane->normal[2][0] * R[6 + k];
+    s->e += plane->normal[k][0] * (plane->p[k][0] - s->pose.t[k]);
+    s->c[k] = -(R[k] * s->pose.t[0] + R[3 + k] * s->pose.t[1] + R[6 + k] * s->pose.t[2]);
+  }
+}
+
+// least height of a box
+static double box_height(const Side *s, const double lo[3], const double hi[3]) {
+  double sum = s->kind == PLANE ? -s->e : 0;
+  for (int k = 0; k < 3; k++) {
+    double below = lo[k] - s->c[k], over = s->c[k] - hi[k], out = below > over ? below : over;
+    sum += s->kind == PLANE ? s->n[k] * (s->n[k] > 0 ? lo[k] : hi[k]) : out > 0 ? out * out : 0;
+  }
+  return s->kind == PLANE ? sum : sqrt(sum) - s->radius;
+}
+
+static double block_height(const Side *s, const tgiSsdfBlock *b) {
+  double least = INFINITY;
+  for (int l = 0; l < b->used; l++) {
+    double sum = 0;
+    for (int k = 0; k < 3; k++) {
+      double x = b->p[k][l] - s->c[k];
+      sum += s->kind == PLANE ? s->n[k] * b->p[k][l] : x * x;
+    }
+    least = fmin(least, s->kind == PLANE ? sum - s->e : sqrt(sum) - s->radius);
+  }
+  return least;
+}
+
+// Blocks with a box no higher than the least height by more than the cut, to s->block. The least is found to within the room, which the cut is widened by.
+static void over_exact(Search *q, Side *s) {
   const tgiSsdfTree *t = s->points->tree;
   const tgiSsdfNumbers *z = &s->points->numbers;
-  double n[3], e = 0, near = q->room;
-  for (int k = 0; k < 3; k++) {
-    n[k] = plane->normal[0][0] * s->pose.R[k] + plane->normal[1][0] * s->pose.R[3 + k] + plane->normal[2][0] * s->pose.R[6 + k];
-    e += plane->normal[k][0] * (plane->p[k][0] - s->pose.t[k]);
-  }
-  int stack[DEPTH], count = 0;
+  int stack[DEPTH];
+  s->nblock = 0;
   for (int pass = 0; pass < 2; pass++) {
     int top = 0;
     stack[0] = 0;
     while (top >= 0) {
       int i = stack[top--];
-      double low = box_height(z->node + i, n, e);
-      if (low > q->least + (pass == 0 ? -near : q->cut + near)) continue;
+      double low = box_height(s, z->node[i].lo, z->node[i].hi);
+      if (low > q->least + (pass == 0 ? -q->room : q->cut + q->room)) continue;
       if (t->child[i] >= 0) {
-        int a = t->child[i], first = box_height(z->node + a, n, e) <= box_height(z->node + a + 1, n, e) ? 0 : 1;
+        int a = t->child[i], first = box_height(s, z->node[a].lo, z->node[a].hi) <= box_height(s, z->node[a + 1].lo, z->node[a + 1].hi) ? 0 : 1;
         stack[++top] = a + 1 - first;
         stack[++top] = a + first;
-      } else if (pass == 1) q->blocks[count++] = t->block[i];
-      else {
-        const tgiSsdfBlock *b = z->block + t->block[i];
-        for (int l = 0; l < b->used; l++) q->least = fmin(q->least, n[0] * b->p[0][l] + n[1] * b->p[1][l] + n[2] * b->p[2][l] - e);
-      }
+      } else if (pass == 1) s->block[s->nblock++] = t->block[i];
+      else q->least = fmin(q->least, block_height(s, z->block + t->block[i]));
     }
   }
-  return count;
+}
+
+// ---- both sides ----
+
+// what counts on both sides; false: no point is pushed
+static bool search(Search *q) {
+  bool afar = true;
+  int n = 0;
+  for (int o = 0; o < 2; o++) {
+    Side *s = &q->side[o];
+    if (s->points == NULL || s->kind == POINTS) continue;
+    over_exact(q, s);
+    // no least height: places that are no numbers, which are not far
+    afar = afar && s->kind == BALL && q->least > q->ceiling && q->least < INFINITY;
+  }
+  for (int o = 0; o < 2 && afar; o++)
+    if (q->side[o].kind == POINTS && q->side[o].points != NULL) afar = walk(q, o, AFAR);
+  if (afar) return false;
+  // the side of fewer points first: it finds the least height sooner
+  int first = q->side[0].points != NULL && q->side[1].points != NULL && q->side[0].points->tree->n > q->side[1].points->tree->n ? 1 : 0;
+  for (int k = 0; k < 2; k++) {
+    int o = k == 0 ? first : 1 - first;
+    if (q->side[o].kind == POINTS && q->side[o].points != NULL) walk(q, o, LIST);
+  }
+  for (int i = 0; i < q->n; i++)
+    if (q->candidate[i].low <= q->least + q->room + q->cut) q->candidate[n++] = q->candidate[i];
+  q->n = n;
+  return true;
 }
 
 // Of points that weigh w at most, tails of tau/w are as good as those of tau: w = exp(-(low - Phi_min)/eps2).
@@ -247,8 +280,10 @@ static double cut_below(const Search *q, const Side *s, double low) {
 static tgiSoftPush push_of(const Search *q, int o) {
   const tgiSoftLaw *l = &q->p->law;
   const tgiSoftSide *P = &q->p->side[1 - o], *O = &q->p->side[o];
+  double over = q->least / q->eps2 - log(q->tail);   // exponents of weight and push together reach it at `far`
   tgiSoftPush push = {.k = tgRe(l->k), .eps3 = tgRe(l->eps), .v_d = tgRe(l->v_d), .v_s = tgRe(l->v_s), .mu = tgRe(l->mu),
                       .eps2 = q->eps2, .level = q->least, .tail = q->tail, .share = q->side[o].share};
+  push.far = over > 0 ? over / (1 / q->eps2 + 1 / push.eps3) : over * q->eps2;
   tgReal V[6], v[3], w[3];
   tgi_sp_sub(V, P->V, O->V);
   tgi_sp_point_velocity(v, V, O->x);
@@ -285,7 +320,7 @@ static double add_totals(const tgiSoftPair *p, int o, const tgiSoftTotals *sum, 
   return sum_lanes(sum->weight);
 }
 
-static double sum_on_vectors(Search *q, const int planes[2], tgPairForce *out) {
+static double sum_on_vectors(Search *q, tgPairForce *out) {
   double total = 0, least = INFINITY;
   for (int i = 0; i < 12; i++) out->w[i] = 0;
   for (int o = 0; o < 2; o++) {
@@ -294,16 +329,18 @@ static double sum_on_vectors(Search *q, const int planes[2], tgPairForce *out) {
     tgiSoftPush push = push_of(q, o);
     tgiSoftTotals sum = {.weight = {0}};
     for (int l = 0; l < LANES; l++) sum.least[l] = INFINITY;
-    if (s->flat) {
+    const tgiSsdfBlock *points = s->points->numbers.block;
+    if (s->kind == PLANE) {
       const tgiSsdfBlock *plane = s->source->numbers.block;
       double n[3] = {plane->normal[0][0], plane->normal[1][0], plane->normal[2][0]}, at[3] = {plane->p[0][0], plane->p[1][0], plane->p[2][0]};
-      TGI_ISA_CALL(q->isa, tgi_soft_plane, (n, at, &push, &s->pose, s->points->numbers.block, q->blocks, planes[o], &sum));
+      TGI_ISA_CALL(q->isa, tgi_soft_plane, (n, at, &push, &s->pose, points, s->block, s->nblock, &sum));
     }
+    if (s->kind == BALL) TGI_ISA_CALL(q->isa, tgi_soft_ball, (s->radius, &push, &s->pose, points, s->block, s->nblock, &sum));
     for (int i = 0; i < q->n; i++) {
       const Candidate *c = &q->candidate[i];
       if (c->side != o) continue;
       tgiSoftSource source = source_at(q, s, &c->ball, cut_below(q, s, c->low));
-      TGI_ISA_CALL(q->isa, tgi_soft_forces, (&source, &push, &s->pose, s->points->numbers.block + c->block, &sum));
+      TGI_ISA_CALL(q->isa, tgi_soft_forces, (&source, &push, &s->pose, points + c->block, &sum));
     }
     total += add_totals(q->p, o, &sum, out->w);
     for (int l = 0; l < LANES; l++) least = fmin(least, sum.least[l]);
@@ -354,7 +391,7 @@ static void add_point(const Search *q, int o, int point, const Candidate *c, Sum
   tgi_sp_point_velocity(a, V, z);
   tgi_m3_tmulv(u, O->R, a);
   tgi_m3_tmulv(omega, O->R, O->V);
-  tgiSoftSurface part = q->side[o].flat ? O->surface : near_points(q, o, y, &c->ball, cut_below(q, &q->side[o], c->low));
+  tgiSoftSurface part = q->side[o].kind != POINTS ? O->surface : near_points(q, o, y, &c->ball, cut_below(q, &q->side[o], c->low));
   tgiSoftPoint x;
   double weight = exp(fmin(q->least - tgRe(tgi_soft_height(&part, y)), 0) / q->eps2);
   if (weight < q->tail) return;
@@ -366,13 +403,13 @@ static void add_point(const Search *q, int o, int point, const Candidate *c, Sum
   sums->total += W;
 }
 
-static double sum_by_points(const Search *q, const int planes[2], bool d, tgPairForce *out) {
+static double sum_by_points(const Search *q, bool d, tgPairForce *out) {
   Sums sums = {.d = d, .least = INFINITY};
   for (int o = 0; o < 2; o++) {
     const Side *s = &q->side[o];
-    for (int a = 0; a < planes[o]; a++)
-      for (int i = 0; i < s->points->tree->used[q->blocks[a]]; i++)
-        add_point(q, o, s->points->tree->point[LANES * q->blocks[a] + i], NULL, &sums);
+    for (int a = 0; a < s->nblock; a++)
+      for (int i = 0; i < s->points->tree->used[s->block[a]]; i++)
+        add_point(q, o, s->points->tree->point[LANES * s->block[a] + i], NULL, &sums);
   }
   for (int i = 0; i < q->n; i++) {
     const Candidate *c = &q->candidate[i];
@@ -393,8 +430,11 @@ static size_t place(const tgiSsdfTree *a, const tgiSsdfTree *b, void *base, Sear
   tgLayout l = {.base = base};
   int most = a->n > b->n ? a->n : b->n;
   q->candidate = tgi_place(&l, (size_t)a->nblock + (size_t)b->nblock, sizeof *q->candidate);
-  q->blocks = tgi_place(&l, (size_t)(a->nblock > b->nblock ? a->nblock : b->nblock), sizeof *q->blocks);
-  q->sums = tgi_place(&l, LANES * (size_t)(a->nblock > b->nblock ? a->nblock : b->nblock), sizeof *q->sums);
+  size_t blocks = (size_t)(a->nblock > b->nblock ? a->nblock : b->nblock);
+  q->blocks = tgi_place(&l, blocks, sizeof *q->blocks);
+  q->kept = tgi_place(&l, blocks, sizeof *q->kept);
+  q->sums = tgi_place(&l, LANES * blocks, sizeof *q->sums);
+  for (int o = 0; o < 2; o++) q->side[o].block = tgi_place(&l, blocks, sizeof *q->side[o].block);
   for (int k = 0; k < 2; k++) q->near[k] = tgi_place(&l, 3 * (size_t)most, sizeof *q->near[k]);
   return l.used;
 }
@@ -407,7 +447,9 @@ size_t tgi_soft_fast_work(const tgiSsdfTree *a, const tgiSsdfTree *b) {
 static void set_side(Search *q, int o, const tgiSoftIndex index[2], double tau) {
   const tgiSoftSide *P = &q->p->side[1 - o], *O = &q->p->side[o];
   Side *s = &q->side[o];
-  *s = (Side){.source = &index[o], .points = &index[1 - o], .eps1 = tgRe(O->surface.eps1), .flat = O->flat};
+  int *room = s->block;
+  *s = (Side){.source = &index[o], .points = &index[1 - o], .eps1 = tgRe(O->surface.eps1), .block = room};
+  s->kind = O->flat ? PLANE : tgRe(O->surface.ball) > 0 ? BALL : POINTS;
   if (P->flat) s->points = NULL;
   s->extent = 2 * index[o].numbers.node->radius;
   s->share = fmin(1, tgRe(q->p->law.eps) / s->extent);
@@ -420,6 +462,7 @@ static void set_side(Search *q, int o, const tgiSoftIndex index[2], double tau) 
     tgi_m3_tmulv(R + 3 * i, P->R, column);   // row i of O' P: P' times column i of O
     for (int j = 0; j < 3; j++) s->pose.R[3 * i + j] = tgRe(R[3 * i + j]);
   }
+  if (s->kind != POINTS) set_exact(q->p, o, s);
 }
 
 static void nothing(bool d, tgPairForce *out) {
@@ -431,7 +474,7 @@ static void nothing(bool d, tgPairForce *out) {
 
 double tgi_soft_pair_fast_on(int isa, const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, bool d, void *work, tgPairForce *out) {
   Search q;
-  int planes[2] = {0, 0}, points = 0;
+  int points = 0;
   place(index[0].tree, index[1].tree, work, &q);
   q.p = p;
   q.isa = isa;
@@ -447,20 +490,14 @@ double tgi_soft_pair_fast_on(int isa, const tgiSoftPair *p, const tgiSoftIndex i
   q.cut = -q.eps2 * log(q.tail);
   q.room = q.eps2 / 8;
   q.ceiling = -tgRe(p->law.eps) * log(tau);
-  bool plane = false;
-  for (int o = 0; o < 2; o++)
-    if (q.side[o].points != NULL && q.side[o].flat) {
-      planes[o] = over_plane(&q, &q.side[o]);
-      plane = true;
-    }
-  if (!plane && !search(&q)) {
+  if (!search(&q)) {
     nothing(d, out);
     return q.ceiling;
   }
 #if !defined(TG_COMPLEX)
-  if (isa >= 0 && !d && !p->law.paper) return sum_on_vectors(&q, planes, out);
+  if (isa >= 0 && !d && !p->law.paper) return sum_on_vectors(&q, out);
 #endif
-  return sum_by_points(&q, planes, d, out);
+  return sum_by_points(&q, d, out);
 }
 
 double tgi_soft_pair_fast(const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, bool d, void *work, tgPairForce *out) {

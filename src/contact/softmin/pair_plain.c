@@ -106,7 +106,7 @@ static void point_vjp(const tgiSoftPair *p, int o, int f, tgReal A, tgReal B, co
   const tgiSoftSide *P = &p->side[1 - o], *O = &p->side[o];
   tgReal z[3], y[3], u[3], omega[3], zeta[3], eta[3], spin[3], zbar[3], ubar[3], t[3], turn[3];
   tgiSoftPoint x;
-  tgiSoftPointBar b = {.p = bar->p[o], .normal = bar->normal[o], .eps1 = &bar->eps1[o], .law = &bar->law};
+  tgiSoftPointBar b = {.p = bar->p[o], .normal = bar->normal[o], .eps1 = &bar->eps1[o], .ball = &bar->ball[o], .law = &bar->law};
   place_point(p, o, f, z, y);
   motion(p, o, z, u, omega);
   twist_at(p, o, Z, z, zeta, eta, spin);

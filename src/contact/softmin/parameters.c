@@ -81,9 +81,11 @@ static tgStatus one_pair(tgSim *s, int i, const tgReal *Z, tgParamGrad *p) {
     for (size_t k = 0; k < 2 * n; k++) bar.p[side][k] = 0;
   }
   tgi_soft_pair_vjp(&x, pair_Z, tgi_softmin_work(s)->work, &bar);
-  for (int side = 0; side < 2; side++)
-    if (size[side] != NULL)
-      tgi_cloud_place_vjp(&tgi_softmin(s)->cloud[g->geom[side]], tgi_softmin_work(s)->geom[g->geom[side]].size, bar.p[side], bar.normal[side], NULL, size[side]);
+  for (int side = 0; side < 2; side++) {
+    if (size[side] == NULL) continue;
+    size[side][0] += bar.ball[side];
+    tgi_cloud_place_vjp(&tgi_softmin(s)->cloud[g->geom[side]], tgi_softmin_work(s)->geom[g->geom[side]].size, bar.p[side], bar.normal[side], NULL, size[side]);
+  }
   friction(s, g->pair, bar.law.mu, p);
   add_numbers(s, &x, &bar, &numbers);
   return TG_OK;

@@ -1,6 +1,8 @@
 // point.c: see point.h.
 #include "contact/softmin/point.h"
 
+#include <string.h>
+
 // the sum of exp(-(|r_i|^2 - least)/eps1), least the smallest |r_i|^2
 static tgReal normaliser(const tgiSoftSurface *s, const tgReal y[3], tgReal *least) {
   tgReal sum = 0, r[3];
@@ -24,7 +26,55 @@ static tgReal weigh(const tgiSoftSurface *s, int i, const tgReal y[3], tgReal le
   return tgExp((least - tgi_v3_dot(r, r)) / s->eps1) / sum;
 }
 
+// ---- a ball ----
+
+// rho and n at y
+static tgReal ball_at(const tgiSoftSurface *s, const tgReal y[3], tgReal n[3]) {
+  tgReal rho = tgSqrt(tgi_v3_dot(y, y) + TGI_SOFT_MIDDLE * s->ball * s->ball);
+  tgi_v3_scale(n, y, 1 / rho);
+  return rho;
+}
+
+static void ball_point(const tgiSoftSurface *s, const tgiSoftLaw *law, const tgReal y[3], const tgReal u[3], bool d, tgiSoftPoint *out) {
+  tgReal n[3], rho = ball_at(s, y, n), Ds[3], Du[9];
+  tgiSoftForce f;
+  *out = (tgiSoftPoint){.phi = rho - s->ball};
+  tgi_soft_force(law, out->phi, n, u, &f);
+  tgi_v3_copy(out->F, f.lambda);
+  if (!d) return;
+  tgi_soft_force_d(law, &f, n, Ds, Du);
+  tgi_v3_copy(out->g, n);
+  memcpy(out->Fu, Du, sizeof Du);
+  // normals turn with y: dn = (1 - n n') dy/rho
+  for (int j = 0; j < 3; j++) {
+    tgReal dn[3], t[3];
+    for (int i = 0; i < 3; i++) dn[i] = ((i == j) - n[i] * n[j]) / rho;
+    tgi_soft_force_turn(law, &f, u, n, dn, t);
+    for (int i = 0; i < 3; i++) out->Fy[3 * i + j] = Ds[i] * n[j] + t[i];
+  }
+}
+
+static void ball_vjp(const tgiSoftSurface *s, const tgiSoftLaw *law, const tgReal y[3], const tgReal u[3], const tgReal zeta[3], tgReal A, tgReal B,
+                     tgiSoftPointBar *bar) {
+  tgReal n[3], rho = ball_at(s, y, n);
+  tgiSoftForce f;
+  tgiSoftBar b;
+  tgi_soft_force(law, rho - s->ball, n, u, &f);
+  tgi_soft_force_vjp(law, &f, rho - s->ball, n, u, zeta, A, &b, bar->law);
+  b.s += B;
+  tgReal along = tgi_v3_dot(b.n, n);
+  for (int k = 0; k < 3; k++) {
+    bar->y[k] = b.s * n[k] + (b.n[k] - along * n[k]) / rho;
+    bar->u[k] = b.u[k];
+  }
+  *bar->ball -= b.s;
+}
+
+// ---- a point ----
+
 tgReal tgi_soft_height(const tgiSoftSurface *s, const tgReal y[3]) {
+  tgReal n[3];
+  if (tgRe(s->ball) > 0) return ball_at(s, y, n) - s->ball;
   tgReal least, sum = normaliser(s, y, &least), phi = 0, r[3];
   for (int i = 0; i < s->n; i++) phi -= weigh(s, i, y, least, sum, r) * tgi_v3_dot(s->normal + 3 * i, r);
   return phi;
@@ -84,6 +134,10 @@ static void velocity_at(const tgiSoftLaw *law, const tgReal u[3], const tgReal o
 }
 
 void tgi_soft_point(const tgiSoftSurface *s, const tgiSoftLaw *law, const tgReal y[3], const tgReal u[3], const tgReal omega[3], bool d, tgiSoftPoint *out) {
+  if (tgRe(s->ball) > 0) {
+    ball_point(s, law, y, u, d, out);
+    return;
+  }
   tgReal least, sum = normaliser(s, y, &least), r[3], ui[3], T[3], mean[3] = {0}, two = 2 / s->eps1;
   *out = (tgiSoftPoint){.phi = 0};
   for (int i = 0; i < s->n; i++) {
@@ -149,6 +203,10 @@ static tgReal one_point(const tgiSoftSurface *s, const tgiSoftLaw *law, int i, c
 
 void tgi_soft_point_vjp(const tgiSoftSurface *s, const tgiSoftLaw *law, const tgReal y[3], const tgReal u[3], const tgReal omega[3], const tgReal zeta[3],
                         const tgReal eta[3], tgReal A, tgReal B, tgiSoftPointBar *bar) {
+  if (tgRe(s->ball) > 0) {
+    ball_vjp(s, law, y, u, zeta, A, B, bar);
+    return;
+  }
   tgReal least, sum = normaliser(s, y, &least), mean = 0, r[3];
   tgi_v3_zero(bar->y);
   tgi_v3_zero(bar->u);

@@ -62,7 +62,9 @@ tgiSoftPair tgi_softmin_pair(tgSim *s, int i) {
   for (int side = 0; side < 2; side++) {
     int geom = g->geom[side];
     const tgCloud *c = &k->cloud[geom];
-    p.side[side] = (tgiSoftSide){.surface = {.n = c->n, .p = w->geom[geom].p, .normal = w->geom[geom].normal, .eps1 = or_derived(TG_NUMBER(s, eps1), c->spacing * c->spacing)},
+    bool ball = s->m.geom_type[geom] == TG_GEOM_SPHERE && !p.law.paper;
+    p.side[side] = (tgiSoftSide){.surface = {.n = c->n, .p = w->geom[geom].p, .normal = w->geom[geom].normal, .eps1 = or_derived(TG_NUMBER(s, eps1), c->spacing * c->spacing),
+                                             .ball = ball ? s->m.geom_size[3 * geom] : 0},
                                  .x = s->geom_xpos + 3 * geom, .R = s->geom_xmat + 9 * geom, .V = s->V + 6 * s->m.geom_body[geom], .flat = c->flat};
   }
   return p;

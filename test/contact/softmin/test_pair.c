@@ -59,6 +59,7 @@ static void make_case(Case *c, tgtRandom *r, bool paper, int kind, double gap) {
     tgi_quat_to_mat(c->R[i], q);
     for (int k = 0; k < 6; k++) c->V[i][k] = tgt_uniform(r, -0.5, 0.5);
     c->p.side[i].surface.eps1 = 0.003 + 0.001 * i;
+    if (type[kind][i] == TG_GEOM_SPHERE && !paper) c->p.side[i].surface.ball = size[0];
   }
   for (int k = 0; k < 12; k++) c->Z[k] = tgt_normal(r);
   wire(c);
@@ -119,11 +120,12 @@ static void test_motion(void **state) {
 
 // ---- points, normals and numbers ----
 
-enum { NUMBERS = 8 };
+enum { NUMBERS = 10 };
 typedef struct Moved { Case *c; int n; } Moved;
 
 static tgReal *number(Case *c, int i) {
-  tgReal *const at[NUMBERS] = {&c->p.law.k, &c->p.law.eps, &c->p.law.v_d, &c->p.law.v_s, &c->p.law.mu, &c->p.eps2, &c->p.side[0].surface.eps1, &c->p.side[1].surface.eps1};
+  tgReal *const at[NUMBERS] = {&c->p.law.k, &c->p.law.eps, &c->p.law.v_d, &c->p.law.v_s, &c->p.law.mu, &c->p.eps2, &c->p.side[0].surface.eps1, &c->p.side[1].surface.eps1,
+                                &c->p.side[0].surface.ball, &c->p.side[1].surface.ball};
   return at[i];
 }
 
@@ -160,7 +162,7 @@ static void test_numbers(void **state) {
     bar.p[1] = bar.normal[0] + 3 * c.cloud[0].n;
     bar.normal[1] = bar.p[1] + 3 * c.cloud[1].n;
     tgi_soft_pair_vjp(&c.p, c.Z, c.work, &bar);
-    const tgReal numbers[NUMBERS] = {bar.law.k, bar.law.eps, bar.law.v_d, bar.law.v_s, bar.law.mu, bar.eps2, bar.eps1[0], bar.eps1[1]};
+    const tgReal numbers[NUMBERS] = {bar.law.k, bar.law.eps, bar.law.v_d, bar.law.v_s, bar.law.mu, bar.eps2, bar.eps1[0], bar.eps1[1], bar.ball[0], bar.ball[1]};
     for (int i = 0; i < NUMBERS; i++) g[i] = numbers[i] * *number(&c, i);
     for (int i = 0; i < 2; i++)
       for (int k = 0; k < 3 * c.cloud[i].n; k++) {
@@ -180,10 +182,12 @@ static void test_numbers(void **state) {
 
 // ---- one point and the law ----
 
+typedef struct Meeting { const tgiSoftSurface *surface; const tgiSoftLaw *law; } Meeting;
+
 static tgStatus point_map(void *ctx, const tgReal *x, tgReal *y) {
-  Case *c = ctx;
+  const Meeting *c = ctx;
   tgiSoftPoint f;
-  tgi_soft_point(&c->p.side[0].surface, &c->p.law, x, x + 3, x + 6, false, &f);
+  tgi_soft_point(c->surface, c->law, x, x + 3, x + 6, false, &f);
   y[0] = f.phi;
   tgi_v3_copy(y + 1, f.F);
   tgi_v3_copy(y + 4, f.T);
@@ -192,14 +196,17 @@ static tgStatus point_map(void *ctx, const tgReal *x, tgReal *y) {
 
 static void test_point(void **state) {
   (void)state;
-  for (int trial = 0; trial < TRIALS; trial++) {
+  for (int trial = 0; trial < 2 * TRIALS; trial++) {
     Case c;
     tgtRandom r = {.s = (uint64_t)(90 + trial)};
-    make_case(&c, &r, trial % 2 == 1, 2 * (trial / 2 % 2), 0);
+    // boxes and ellipsoids, then spheres, which in the consistent form are exact
+    make_case(&c, &r, trial % 2 == 1, trial < TRIALS ? 2 * (trial / 2 % 2) : 0, 0);
+    const tgiSoftSurface *surface = &c.p.side[trial < TRIALS ? 0 : 1].surface;
+    Meeting meeting = {surface, &c.p.law};
     tgReal x[9], D[7 * 9], y[7], w[7], bar_y[9];
     for (int i = 0; i < 9; i++) x[i] = tgt_uniform(&r, -0.12, 0.12) * (i < 3 ? 1 : 4);
     tgiSoftPoint f;
-    tgi_soft_point(&c.p.side[0].surface, &c.p.law, x, x + 3, x + 6, true, &f);
+    tgi_soft_point(surface, &c.p.law, x, x + 3, x + 6, true, &f);
     for (int j = 0; j < 9; j++) {
       D[j] = j < 3 ? f.g[j] : 0;
       for (int i = 0; i < 3; i++) {
@@ -207,14 +214,14 @@ static void test_point(void **state) {
         D[9 * (4 + i) + j] = (j < 3 ? f.Ty : j < 6 ? f.Tu : f.Tw)[3 * i + j % 3];
       }
     }
-    tgtDeriv d = {.name = "point", .nx = 9, .ny = 7, .map = point_map, .ctx = &c, .tol = 10 * tolerance, .step = 1e-4};
+    tgtDeriv d = {.name = "point", .nx = 9, .ny = 7, .map = point_map, .ctx = &meeting, .tol = 10 * tolerance, .step = 1e-4};
     tgt_check_jacobian(&d, x, D);
     // adjoint: A (F . zeta - T . eta) + B phi
-    tgReal zeta[3], eta[3], A = 0.7, B = -1.3, eps1 = 0;
+    tgReal zeta[3], eta[3], A = 0.7, B = -1.3, eps1 = 0, ball = 0;
     for (int i = 0; i < 3; i++) zeta[i] = tgt_normal(&r), eta[i] = tgt_normal(&r);
     tgiSoftLawBar law = {.k = 0};
-    tgiSoftPointBar bar = {.eps1 = &eps1, .law = &law};
-    tgi_soft_point_vjp(&c.p.side[0].surface, &c.p.law, x, x + 3, x + 6, zeta, eta, A, B, &bar);
+    tgiSoftPointBar bar = {.eps1 = &eps1, .ball = &ball, .law = &law};
+    tgi_soft_point_vjp(surface, &c.p.law, x, x + 3, x + 6, zeta, eta, A, B, &bar);
     w[0] = B;
     for (int i = 0; i < 3; i++) w[1 + i] = A * zeta[i], w[4 + i] = -A * eta[i];
     for (int j = 0; j < 6; j++) {
@@ -223,7 +230,7 @@ static void test_point(void **state) {
       tgReal ours = j < 3 ? bar.y[j] : bar.u[j - 3];
       check_true(fabs(tgRe(ours - bar_y[j])) <= 1e-11 * (1 + fabs(tgRe(bar_y[j]))), "adjoint %d: %.15g, Jacobian %.15g", j, tgRe(ours), tgRe(bar_y[j]));
     }
-    assert_int_equal(point_map(&c, x, y), TG_OK);
+    assert_int_equal(point_map(&meeting, x, y), TG_OK);
     free_case(&c);
   }
 }

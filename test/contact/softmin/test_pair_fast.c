@@ -11,7 +11,7 @@
 
 #define TAU 1e-13
 
-typedef struct Body { tgtCloud c; tgiSsdfTree tree; tgiSsdfNumbers numbers; double eps1; bool flat; } Body;
+typedef struct Body { tgtCloud c; tgiSsdfTree tree; tgiSsdfNumbers numbers; double eps1, ball; bool flat; } Body;
 
 static Body body(tgtCloud c, double spacing) {
   Body b = {.c = c, .eps1 = spacing * spacing};
@@ -29,12 +29,17 @@ static void body_free(Body *b) {
   free(b->numbers.block);
 }
 
-enum { BOX, BALL, TORUS, PLANE, BODIES };
+enum { BOX, BALL, TORUS, SOLID, PLANE, BODIES };   // SOLID: an exact ball
 static Body make(int which) {
   double half[3] = {0.1, 0.06, 0.03};
   if (which == BOX) return body(tgt_cloud_box(half, 0.01), 0.01);
   if (which == BALL) return body(tgt_cloud_sphere(60, 0.012), 0.0055);
   if (which == TORUS) return body(tgt_cloud_torus(0.08, 0.03, 0.012), 0.012);
+  if (which == SOLID) {
+    Body b = body(tgt_cloud_sphere(200, 0.03), 0.0055);
+    b.ball = 0.03;
+    return b;
+  }
   tgtCloud c = tgt_cloud(1);
   c.normal[2] = 1;
   Body b = body(c, 1);
@@ -99,7 +104,7 @@ static void meet(Scene *s, tgtRandom *r, double gap, double tilt) {
 static void set_pair(Scene *s, bool paper) {
   s->p = (tgiSoftPair){.law = {.k = 4000, .eps = 3e-4, .v_d = 0.1, .v_s = 0.01, .mu = 0.5, .paper = paper}, .eps2 = 5e-4};
   for (int k = 0; k < 2; k++)
-    s->p.side[k] = (tgiSoftSide){.surface = {s->b[k].c.n, s->b[k].c.p, s->b[k].c.normal, s->b[k].eps1}, .x = s->x[k], .R = s->R[k], .V = s->V[k], .flat = s->b[k].flat};
+    s->p.side[k] = (tgiSoftSide){.surface = {s->b[k].c.n, s->b[k].c.p, s->b[k].c.normal, s->b[k].eps1, s->b[k].ball}, .x = s->x[k], .R = s->R[k], .V = s->V[k], .flat = s->b[k].flat};
 }
 
 static double largest(const tgReal *a, int n) {
@@ -117,7 +122,8 @@ static void compare(const char *what, const tgReal *a, const tgReal *b, int n, d
                what, i, tgRe(a[i]), tgIm(a[i]), tgRe(b[i]), tgIm(b[i]), scale, tangent);
 }
 
-static const int pairs[][2] = {{BOX, PLANE}, {PLANE, TORUS}, {BOX, BALL}, {BALL, TORUS}, {BOX, BOX}, {TORUS, BOX}, {BALL, BALL}, {BALL, PLANE}};
+static const int pairs[][2] = {{BOX, PLANE}, {PLANE, TORUS}, {BOX, BALL}, {BALL, TORUS}, {BOX, BOX}, {TORUS, BOX}, {BALL, BALL}, {BALL, PLANE},
+                              {BOX, SOLID}, {SOLID, TORUS}, {SOLID, SOLID}, {PLANE, SOLID}};
 enum { PAIRS = sizeof pairs / sizeof *pairs };
 
 static void check(Scene *s, bool d) {
