@@ -131,22 +131,15 @@ void tgi_softmin_release(tgContact *c) {
 
 // ---- workspace ----
 
-static size_t fast_bytes(const tgiSoftmin *k) {
-  size_t most = 0;
-  for (int i = 0; i < k->npair; i++) {
-    size_t bytes = tgi_soft_fast_work(&k->tree[k->pair[i].geom[0]], &k->tree[k->pair[i].geom[1]]);
-    if (bytes > most) most = bytes;
-  }
-  return most;
-}
-
 static void place(const tgContact *c, tgLayout *l, tgiSoftminWork **work) {
   const tgiSoftmin *k = c->data;
   tgiSoftminWork *w = tgi_place(l, 1, sizeof *w);
   tgiSoftPoints *geom = tgi_place(l, (size_t)c->model->ngeom, sizeof *geom);
   tgReal *numbers = tgi_place(l, (size_t)k->most_points, sizeof *numbers);
   double *height = tgi_place(l, (size_t)k->npair, sizeof *height);
-  void *fast = tgi_place(l, fast_bytes(k), 1);
+  tgiSoftPlan *plan = tgi_place(l, (size_t)k->npair, sizeof *plan);
+  for (int i = 0; i < k->npair; i++)
+    tgi_soft_plan_place(plan != NULL ? &plan[i] : NULL, &k->tree[k->pair[i].geom[0]], &k->tree[k->pair[i].geom[1]], l);
   for (int g = 0; g < c->model->ngeom; g++) {
     size_t n = 3 * (size_t)k->cloud[g].n;
     tgReal *p = tgi_place(l, n, sizeof *p), *normal = tgi_place(l, n, sizeof *normal);
@@ -155,7 +148,7 @@ static void place(const tgContact *c, tgLayout *l, tgiSoftminWork **work) {
     if (geom != NULL) geom[g] = (tgiSoftPoints){.made = false, .p = p, .normal = normal, .numbers = {node, block}};
   }
   *work = w;
-  if (w != NULL) *w = (tgiSoftminWork){.home = l->base, .geom = geom, .work = numbers, .fast = fast, .height = height};
+  if (w != NULL) *w = (tgiSoftminWork){.home = l->base, .geom = geom, .work = numbers, .plan = plan, .height = height};
 }
 
 size_t tgi_softmin_bytes(const tgContact *c, const tgCapacity *z) {

@@ -42,6 +42,8 @@ static tgStatus begin(tgSim *s) {
     tgi_cloud_place(&k->cloud[g], size, geom->p, geom->normal, NULL);
     tgi_ssdf_tree_numbers(&k->tree[g], geom->p, geom->normal, &geom->numbers);
     geom->made = true;
+    for (int i = 0; i < k->npair; i++)
+      if (k->pair[i].geom[0] == g || k->pair[i].geom[1] == g) tgi_soft_plan_forget(&w->plan[i]);
   }
   return TG_OK;
 }
@@ -81,7 +83,7 @@ static double sum(tgSim *s, int i, const tgiSoftPair *p, bool d, tgPairForce *f)
     int geom = k->pair[i].geom[side];
     index[side] = (tgiSoftIndex){&k->tree[geom], w->geom[geom].numbers};
   }
-  return tgi_soft_pair_fast(p, index, tau, d, w->fast, f);
+  return tgi_soft_pair_fast(p, index, tau, d, &w->plan[i], f);
 }
 
 static tgStatus evaluate(tgSim *s, int order) {

@@ -34,7 +34,7 @@ typedef struct tgiSoftminWork {
   void *home;               ///< s->solver when placed
   tgiSoftPoints *geom;      ///< ngeom
   tgReal *work;             ///< of one pair
-  void *fast;               ///< of one pair over the points that count
+  tgiSoftPlan *plan;        ///< npair: which points may count
   double *height;           ///< npair: least soft distance of the last evaluate [m]
 } tgiSoftminWork;
 

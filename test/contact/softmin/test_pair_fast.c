@@ -1,4 +1,4 @@
-// test_pair_fast.c: pairs over the points that count against plain sums over all points, on every instruction set and point by point; what is far away;
+// test_pair_fast.c: pairs over the points that count against plain sums over all points, on every instruction set and point by point; drifting pairs; what is far away;
 // what is everywhere equally near; memory.
 #include "contact/softmin/pair_fast.h"
 
@@ -10,6 +10,11 @@
 #include "math/quat.h"
 
 #define TAU 1e-13
+#ifdef TG_COMPLEX
+enum { TANGENTS = 1 };
+#else
+enum { TANGENTS = 0 };
+#endif
 
 typedef struct Body { tgtCloud c; tgiSsdfTree tree; tgiSsdfNumbers numbers; double eps1, ball; bool flat; } Body;
 
@@ -49,12 +54,23 @@ static Body make(int which) {
 
 #define INDEX(s) (tgiSoftIndex[]){{&(s)->b[0].tree, (s)->b[0].numbers}, {&(s)->b[1].tree, (s)->b[1].numbers}}
 
-typedef struct Scene { Body b[2]; tgReal x[2][3], R[2][9], V[2][6]; tgiSoftPair p; void *work; tgReal *plain; } Scene;
+typedef struct Scene { Body b[2]; tgReal x[2][3], R[2][9], V[2][6]; tgiSoftPair p; void *work; tgiSoftPlan plan; tgReal *plain; } Scene;
+
+static size_t plan_bytes(const tgiSsdfTree *a, const tgiSsdfTree *b) {
+  tgLayout l = {.base = NULL};
+  tgi_soft_plan_place(NULL, a, b, &l);
+  return l.used;
+}
+static void *plan_make(tgiSoftPlan *plan, const tgiSsdfTree *a, const tgiSsdfTree *b) {
+  tgLayout l = {.base = aligned_alloc(64, (plan_bytes(a, b) + 63) / 64 * 64)};
+  assert_non_null(l.base);
+  tgi_soft_plan_place(plan, a, b, &l);
+  return l.base;
+}
 
 static void scene_start(Scene *s, int a, int b) {
   *s = (Scene){.b = {make(a), make(b)}};
-  size_t bytes = tgi_soft_fast_work(&s->b[0].tree, &s->b[1].tree);
-  s->work = aligned_alloc(64, (bytes + 63) / 64 * 64);
+  s->work = plan_make(&s->plan, &s->b[0].tree, &s->b[1].tree);
   s->plain = calloc((size_t)s->b[0].c.n + (size_t)s->b[1].c.n, sizeof *s->plain);
   assert_true(s->work != NULL && s->plain != NULL);
 }
@@ -130,7 +146,7 @@ static void check(Scene *s, bool d) {
   tgPairForce plain, fast;
   double touch = tgRe(s->p.law.k * s->p.law.eps);   // force at touch; lever arms are below 2 m
   double height = tgi_soft_pair_plain(&s->p, d, s->plain, &plain);
-  double got = tgi_soft_pair_fast_on(-1, &s->p, INDEX(s), TAU, d, s->work, &fast);
+  double got = tgi_soft_pair_fast_on(-1, &s->p, INDEX(s), TAU, d, &s->plan, &fast);
   double scale = fmax(largest(plain.w, 12), touch);
   check_true(got <= height + 1e-12, "least height %g, plainly %g", got, height);
   compare("w", fast.w, plain.w, 12, scale, 1e-10);
@@ -142,8 +158,12 @@ static void check(Scene *s, bool d) {
   for (int isa = 0; isa < tgi_isas(); isa++) {
     if (!tgi_isa_present(isa)) continue;
     memset(&fast, 0xff, sizeof fast);
-    got = tgi_soft_pair_fast_on(isa, &s->p, INDEX(s), TAU, false, s->work, &fast);
+    got = tgi_soft_pair_fast_on(isa, &s->p, INDEX(s), TAU, d, &s->plan, &fast);
     compare(tgi_isa_name(isa), fast.w, plain.w, 12, scale, 1e-10);
+    if (d) {
+      compare("X", fast.X, plain.X, 144, fmax(largest(plain.X, 144), scale), 1e-10);
+      compare("Y", fast.Y, plain.Y, 144, fmax(largest(plain.Y, 144), scale), 1e-10);
+    }
     if (got < -tgRe(s->p.law.eps) * log(TAU)) check_close(got, height, 1e-12);
   }
 #endif
@@ -177,6 +197,49 @@ static void test_twin(void **state) {
   }
 }
 
+// a pair drifts and turns: lists kept on the way give what lists made at each pose give, to the bit, and what all points give
+static void test_drift(void **state) {
+  (void)state;
+  enum { STEPS = TANGENTS ? 8 : 40 };
+  tgtRandom r = {.s = 35};
+  for (int k = 0; k < PAIRS; k++) {
+    Scene s;
+    tgiSoftPlan fresh;
+    tgPairForce kept, anew, plain;
+    int made = 0;
+    scene_start(&s, pairs[k][0], pairs[k][1]);
+    void *room = plan_make(&fresh, &s.b[0].tree, &s.b[1].tree);
+    meet(&s, &r, 0.004, 0.3);
+    for (int i = 0; i < STEPS; i++) {
+      bool d = i % 4 == 1;
+      tgReal w[3], q[4], M[9], T[9];
+      tgiSoftPose before[2] = {s.plan.list[0].made, s.plan.list[1].made};
+      // from some step on far, from some on near again
+      for (int c = 0; c < 3; c++) {
+        s.x[1][c] += 3e-4 * tgt_normal(&r) + (i == 20 ? 0.02 : i == 30 ? -0.02 : 0);
+        w[c] = 2e-3 * tgt_normal(&r);
+      }
+      tgi_quat_exp(q, w);
+      tgi_quat_to_mat(M, q);
+      tgi_m3_mul(T, M, s.R[1]);
+      tgi_m3_copy(s.R[1], T);
+      set_pair(&s, false);
+      double height = tgi_soft_pair_fast(&s.p, INDEX(&s), TAU, d, &s.plan, &kept);
+      made += memcmp(&before[0], &s.plan.list[0].made, sizeof *before) != 0 || memcmp(&before[1], &s.plan.list[1].made, sizeof *before) != 0;
+      tgi_soft_plan_forget(&fresh);
+      double again = tgi_soft_pair_fast(&s.p, INDEX(&s), TAU, d, &fresh, &anew);
+      check_true(memcmp(kept.w, anew.w, sizeof kept.w) == 0 && memcmp(&height, &again, sizeof height) == 0, "pair %d, step %d: bits of w depend on the lists: %g, %g", k, i,
+                 height, again);
+      if (d) check_true(memcmp(kept.X, anew.X, sizeof kept.X) == 0 && memcmp(kept.Y, anew.Y, sizeof kept.Y) == 0, "pair %d, step %d: bits of X or Y", k, i);
+      tgi_soft_pair_plain(&s.p, false, s.plain, &plain);
+      compare("w", kept.w, plain.w, 12, fmax(largest(plain.w, 12), tgRe(s.p.law.k * s.p.law.eps)), 1e-10);
+    }
+    check_true(TANGENTS || made < STEPS, "pair %d: lists are made at every pose", k);
+    free(room);
+    scene_end(&s);
+  }
+}
+
 // beyond the reach of the push: left out where every plane that counts is proved to be far, as for two balls
 static void test_afar(void **state) {
   (void)state;
@@ -190,7 +253,7 @@ static void test_afar(void **state) {
       for (int c = 0; c < 3; c++) s.x[1][c] = s.x[0][c] + (c == i ? 0.4 + i : 0);
       set_pair(&s, false);
       double height = tgi_soft_pair_plain(&s.p, true, s.plain, &plain), touch = tgRe(s.p.law.k * s.p.law.eps);
-      double least = tgi_soft_pair_fast(&s.p, INDEX(&s), TAU, true, s.work, &fast);
+      double least = tgi_soft_pair_fast(&s.p, INDEX(&s), TAU, true, &s.plan, &fast);
       check_true(height >= least - 1e-12, "height %g, said to be %g or above", height, least);
       compare("w", fast.w, plain.w, 12, touch, 8 * TAU);   // moments at arms below 4 m
       if (k < 6) continue;
@@ -212,7 +275,7 @@ static void test_middle(void **state) {
   free(s.work);
   free(s.plain);
   s.b[1] = body(tgt_cloud_sphere(700, 0.1), 0.013);
-  s.work = aligned_alloc(64, (tgi_soft_fast_work(&s.b[0].tree, &s.b[1].tree) + 63) / 64 * 64);
+  s.work = plan_make(&s.plan, &s.b[0].tree, &s.b[1].tree);
   s.plain = calloc((size_t)s.b[0].c.n + (size_t)s.b[1].c.n, sizeof *s.plain);
   assert_true(s.work != NULL && s.plain != NULL);
   meet(&s, &r, 0, 0);
@@ -233,7 +296,7 @@ static void test_not_finite(void **state) {
     meet(&s, &r, 0, 0);
     s.x[1][2] = NAN;
     set_pair(&s, false);
-    tgi_soft_pair_fast(&s.p, INDEX(&s), TAU, k % 2 == 0, s.work, &fast);
+    tgi_soft_pair_fast(&s.p, INDEX(&s), TAU, k % 2 == 0, &s.plan, &fast);
     check_true(!tgFinite(fast.w[5]), "pair %d: a force of %g", k, tgRe(fast.w[5]));
     scene_end(&s);
   }
@@ -243,14 +306,14 @@ static void test_not_finite(void **state) {
 static void test_memory(void **state) {
   (void)state;
   Body a = body(tgt_cloud_sphere(2000, 0.1), 0.01), b = body(tgt_cloud_sphere(20000, 0.1), 0.01);
-  double small = (double)tgi_soft_fast_work(&a.tree, &a.tree), large = (double)tgi_soft_fast_work(&b.tree, &b.tree);
+  double small = (double)plan_bytes(&a.tree, &a.tree), large = (double)plan_bytes(&b.tree, &b.tree);
   check_true(large < 10.1 * small && large < 400.0 * 20000, "%g and %g bytes", small, large);
   body_free(&a);
   body_free(&b);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_twin), cmocka_unit_test(test_afar), cmocka_unit_test(test_middle), cmocka_unit_test(test_not_finite),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_twin), cmocka_unit_test(test_drift), cmocka_unit_test(test_afar), cmocka_unit_test(test_middle), cmocka_unit_test(test_not_finite),
                                      cmocka_unit_test(test_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
