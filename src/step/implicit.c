@@ -145,6 +145,7 @@ static tgStatus newton_step(tgSim *s, Newton *n) {
   int nv = s->m.nv, body = -1;
   tgi_objective_hessian(s, n->q, &n->o, s->step_H);
   n->definite = tgi_ldl_factor(nv, s->step_H, s->step_L);
+  s->shift = 0;
   if (!n->definite) {
     tgi_objective_definite(s, n->o.h, n->reach, s->step_H);
     TG_TRY(factor(s, n->o.h));

@@ -407,6 +407,34 @@ static void test_same_bits(void **state) {
   tg_model_free(m);
 }
 
+// a step that fails, here of a body without inertia, leaves nothing that the next one could find
+static void test_after_failure(void **state) {
+  (void)state;
+  tgDesc *d = tg_desc_create(NULL);
+  assert_non_null(d);
+  int link = add_link(d, 0, 0);
+  tg_desc_add_joint(d, link, TG_JOINT_FREE, NULL);
+  tgModel *m = compile(d);
+  tgContact c = made_contact(m, false);
+  tgSim *a = sim_of(m, &c), *b = sim_of(m, &c);
+  tgReal *inertia = tg_sim_param(a, "body_inertia", NULL, NULL), kept[12];
+  memcpy(kept, inertia, sizeof kept);
+  for (int i = 6; i < 12; i++) inertia[i] = -1;
+  for (int i = 0; i < 3; i++) a->qvel[3 + i] = b->qvel[3 + i] = 3 - i;
+  assert_int_equal(tg_sim_step(a, 0.01, NULL), TG_ERR_INVALID);
+  memcpy(tg_sim_param(a, "body_inertia", NULL, NULL), kept, sizeof kept);
+  for (int k = 0; k < 3; k++) {
+    tgStatus status = tg_sim_step(a, 0.01, NULL);
+    check_true(status == TG_OK, "%s", a->error.text);
+    assert_int_equal(tg_sim_step(b, 0.01, NULL), TG_OK);
+    assert_memory_equal(a->qpos, b->qpos, (size_t)m->nq * sizeof(tgReal));
+    assert_memory_equal(a->qvel, b->qvel, (size_t)m->nv * sizeof(tgReal));
+  }
+  tg_sim_free(a);
+  tg_sim_free(b);
+  tg_model_free(m);
+}
+
 // the checks that users have, as they find a potential model
 static void test_grad_check(void **state) {
   (void)state;
@@ -438,6 +466,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_impulses), cmocka_unit_test(test_momentum), cmocka_unit_test(test_spin),
                                      cmocka_unit_test(test_limit), cmocka_unit_test(test_dry_friction), cmocka_unit_test(test_refused),
                                      cmocka_unit_test(test_singular), cmocka_unit_test(test_ball_limit), cmocka_unit_test(test_not_converged),
-                                     cmocka_unit_test(test_no_minimum), cmocka_unit_test(test_gradient_terms), cmocka_unit_test(test_same_bits), cmocka_unit_test(test_grad_check)};
+                                     cmocka_unit_test(test_no_minimum), cmocka_unit_test(test_gradient_terms), cmocka_unit_test(test_same_bits), cmocka_unit_test(test_after_failure), cmocka_unit_test(test_grad_check)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
