@@ -14,7 +14,8 @@ typedef struct tgGradCheckOptions {
   double h;                ///< of the step [s], 0: the model's timestep; a rollout has its own
   double tolerance;        ///< of a block, max|dD| / max|D_ref|; 1e-6. A block whose entries are below what the reference can tell is
                            ///< measured by that: round-off of the reference, or 4 times the error that it estimates of itself up to that of its narrowest step
-  double dot_tolerance;    ///< of the adjoint: |<w,Jv> - <J'w,v>| / (|w| |J| |v|); 1e-11
+  double dot_tolerance;    ///< of the adjoint: |<w,Jv> - <J'w,v>| / (|w| |J| |v|); 1e-11. Under a contact potential at least the rounding of coordinates over
+                           ///< the least gap: 2.2e-16 m over it, or times the largest number of the state where that is more than 1
   double slope_tolerance;  ///< of a rollout's Taylor remainder: |slope - 2|; 0.1
   uint64_t seed;           ///< of the random directions
   const volatile int *cancel;  ///< polled before each step of a step's check; not 0: stop with TG_CANCELLED. May be NULL; a rollout's check has that

@@ -70,6 +70,30 @@ static void gaps_below_the_stencil_pass(void **state) {
   }
 }
 
+// a box at rest on a box, ever nearer as mu falls: rounded coordinates are ever more of a gap, and the dot test allows for that and no more
+static void rest_at_small_gaps_passes(void **state) {
+  (void)state;
+  static const char xml[] = "<mujoco><worldbody><geom name='floor' type='box' size='.5 .5 .1' pos='0 0 -.1' friction='.5'/>"
+                            "<body pos='.013 .02 .1001' euler='0 0 12'><freejoint/><geom name='box' type='box' size='.1 .1 .1' mass='1' friction='.5'/></body></worldbody></mujoco>";
+  static const struct { double mu, gap, most; } row[] = {{1e-7, 1e-3, 1e-11}, {1e-13, 1e-6, 1e-9}, {1e-15, 1e-7, 1e-8}, {1e-17, 1e-8, 1e-7}};
+  for (int k = 0; k < 4; k++) {
+    tgContactOptions o = tg_contact_default();
+    o.mu = row[k].mu;
+    Rig r = rig_of_text(xml, "barrier", &o);
+    tgStepInfo info;
+    for (int i = 0; i < 60; i++) assert_int_equal(tg_sim_step_growing(r.s, 0.01, &info), TG_OK);
+    check_true(info.least_distance < row[k].gap, "gap %g", info.least_distance);
+    tgGradCheckOptions g = tg_grad_check_default();
+    tgGradCheck c;
+    g.h = 0.01;
+    assert_int_equal(tg_grad_check_step(r.s, &g, &c), TG_OK);
+    const tgGradBlock *b = block(&c, "adjoint");
+    if (!c.pass) print(&c);
+    check_true(c.pass && b->tolerance >= 1e-11 && b->tolerance <= row[k].most, "mu %g: error %g, tolerance %g", row[k].mu, b->error, b->tolerance);
+    drop(&r);
+  }
+}
+
 // nearer than any stencil: the columns that would touch have one side at most, and the reason says why
 static void nearer_than_any_stencil_is_said(void **state) {
   (void)state;
@@ -154,7 +178,7 @@ static void rollouts_that_forget_pass(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(cubes_at_rest_pass), cmocka_unit_test(gaps_below_the_stencil_pass),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(cubes_at_rest_pass), cmocka_unit_test(gaps_below_the_stencil_pass), cmocka_unit_test(rest_at_small_gaps_passes),
                                      cmocka_unit_test(nearer_than_any_stencil_is_said), cmocka_unit_test(a_wrong_number_is_refused), cmocka_unit_test(rollouts_that_forget_pass)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
