@@ -15,8 +15,11 @@ static void losses(FILE *f, const tgBarrierRun *runs, int n) {
   int longest = 1;
   for (int i = 0; i < n; i++) longest = longest < runs[i].optimum->iterations ? runs[i].optimum->iterations : longest;
   fprintf(f, "<g transform='translate(%d %d)'>\n<text x='0' y='-10'>loss of each target set over iterations; 0 at the bottom</text>\n", LEFT, TOP);
-  for (double loss = most; loss > 0.99 * least; loss /= 10)
-    fprintf(f, "<path d='M0 %.1fh%d' stroke='#ddd'/><text x='-6' y='%.1f' text-anchor='end'>%s%.0e</text>\n", height(loss), W, height(loss) + 4, loss < 1.01 * least ? "&lt; " : "", loss);
+  for (double loss = most; loss > 0.99 * least; loss /= 10) {
+    char name[16] = "0";
+    if (loss > 1.01 * least) snprintf(name, sizeof name, "%.0e", loss);
+    fprintf(f, "<path d='M0 %.1fh%d' stroke='#ddd'/><text x='-6' y='%.1f' text-anchor='end'>%s</text>\n", height(loss), W, height(loss) + 4, name);
+  }
   for (int i = 0; i < n; i++) {
     const tgOptimum *o = runs[i].optimum;
     fprintf(f, "<polyline fill='none' stroke='hsl(%d 60%% 45%%)' stroke-width='1.5' points='", 360 * i / n);
