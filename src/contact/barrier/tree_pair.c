@@ -17,10 +17,10 @@ void tgi_run_vertices(const tgiTreeRun *r, int side, int leaf, tgReal *x, int st
     for (int i = 0; i < 3; i++) x[(3 * k + i) * stride] = p->vert[3 * (size_t)face[k] + (size_t)i] + (side == 0 ? 0 : r->frame.shift[i]);
 }
 
-int tgi_run_small_side(const tgiTreeRun *r, tgiTreeItem at) {
-  bool leaf_a = r->A->tree->tri[at.a] >= 0, leaf_b = r->B->tree->tri[at.b] >= 0;
-  if (r->law->one_sided[0] && leaf_b && !leaf_a && r->A->nominal[at.a] <= 0.5 * r->B->nominal[at.b]) return 0;
-  if (r->law->one_sided[1] && leaf_a && !leaf_b && r->B->nominal[at.b] <= 0.5 * r->A->nominal[at.a]) return 1;
+int tgi_small_side(const tgiPosed *A, const tgiPosed *B, const tgiTreeLaw *law, int a, int b) {
+  bool leaf_a = A->tree->tri[a] >= 0, leaf_b = B->tree->tri[b] >= 0;
+  if (law->one_sided[0] && leaf_b && !leaf_a && A->nominal[a] <= 0.5 * B->nominal[b]) return 0;
+  if (law->one_sided[1] && leaf_a && !leaf_b && B->nominal[b] <= 0.5 * A->nominal[a]) return 1;
   return -1;
 }
 

@@ -30,6 +30,9 @@ typedef struct tgiTreeLaw {
 /// Counts of the last sum.
 typedef struct tgiTreeCount { long visits, leaves, clusters, points, blends, iterations; } tgiTreeCount;
 
+/// The side, 0 or 1, whose node (a of A, b of B) may meet the other's triangle as a point; -1: neither.
+int tgi_small_side(const tgiPosed *A, const tgiPosed *B, const tgiTreeLaw *law, int a, int b);
+
 /// Memory of the recursion, for trees up to a depth; one for each thread.
 typedef struct tgiTreeWork tgiTreeWork;
 size_t tgi_tree_work_bytes(int depth);

@@ -47,7 +47,7 @@ static inline tgReal tgi_run_weights(const tgiTreeRun *r, tgiTreeItem at) { retu
 /// Three corners of a triangle, in steps of stride, from A's origin.
 void tgi_run_vertices(const tgiTreeRun *r, int side, int leaf, tgReal *x, int stride);
 /// The side, 0 or 1, whose node may meet the other's triangle as a point; -1: neither.
-int tgi_run_small_side(const tgiTreeRun *r, tgiTreeItem at);
+static inline int tgi_run_small_side(const tgiTreeRun *r, tgiTreeItem at) { return tgi_small_side(r->A, r->B, r->law, at.a, at.b); }
 /// A node, as a point three times, and the triangle of the other side.
 void tgi_run_point_corners(const tgiTreeRun *r, tgiTreeItem at, tgReal *x, int stride);
 /// Value in S of a node before a triangle.
