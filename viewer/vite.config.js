@@ -8,7 +8,7 @@ const sha256 = (text) => `'sha256-${createHash('sha256').update(text, 'utf8').di
 
 // the MIT licences of what is bundled ask for their text to travel along
 function licences() {
-  const text = ['three', 'uplot'].map((name) => {
+  const text = ['three', 'uplot', 'webm-muxer'].map((name) => {
     const body = readFileSync(new URL(`./node_modules/${name}/LICENSE`, import.meta.url), 'utf8').trim();
     return `${name}\n\n${body}`;
   });
@@ -36,7 +36,8 @@ function singleFile() {
       html = html.replace('<meta charset="utf-8" />', (m) =>
         `${m}\n    <meta http-equiv="Content-Security-Policy" content="${policy}" />`);
       html = html.replace('</head>', () => `  <style>${css}</style>\n  </head>`);
-      html = html.replace('</body>', () => `  <script>${script}</script>\n  </body>`);
+      // before the blocks: the page runs while they load
+      html = html.replace('<div id="tangere-data"', (m) => `<script>${script}</script>\n    ${m}`);
       html = html.replace('<html lang="en">', (m) => `${licences()}\n${m}`);
       page.source = html;
       for (const f of [...code, ...style]) delete bundle[f.fileName];

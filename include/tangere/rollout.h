@@ -56,6 +56,8 @@ typedef struct tgRolloutRun {
   tgStepInfo *info;                ///< T, or NULL
   tgReal *D;                       ///< Jacobian of each step as tg_sim_step_jacobian gives it, T x 2 nv x (2 nv + nu), or NULL
   tgReal *dq0, *dv0, *du;          ///< gradient of the loss, nv, nv, T x nu; any may be NULL, all NULL: no gradient
+  tgReal *sq, *sv;                 ///< gradient of the loss in each state, (T+1) x nv each: what a change of q_t (tangent) or v_t alone does to the terms from
+                                   ///< t on; may be NULL. Written in a gradient only; row 0 is dq0, dv0.
   tgParamGrad *dp;                 ///< gradient in the parameters, constant over the rollout, or NULL; what it held is overwritten
   tgLossParamFn loss_param;        ///< with loss_ctx; needed when there is a loss and dp. TG_ERR_ARG without it.
   int variant;                     ///< tg_batch_run only: which of the batch's models

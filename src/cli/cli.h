@@ -107,6 +107,7 @@ typedef struct tgCliTrajectory {
   double *q, *v, *u;             // (T+1) x nq, (T+1) x nv, T x nu
   int steps;                     // T
   double least;                  // distance between geoms that may touch, of all steps [m]; infinity: none was near
+  double *grad_q, *grad_v, *grad_u, *push, *push_at;   // of the loss, as in tgTrajectory; grad_q NULL: not known
   int held;                      // steps with overlaps that were left as they are (tgStepInfo.nleft)
 } tgCliTrajectory;
 
@@ -114,6 +115,10 @@ typedef struct tgCliTrajectory {
 /// before is kept and steps says how much.
 tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliTrajectory *out, tgError *error);
 void tgi_cli_trajectory_free(tgCliTrajectory *trajectory);
+
+/// Adds the gradient of the task's loss at x along the trajectory, which was recorded at x. On failure the trajectory has none.
+tgStatus tgi_cli_record_gradient(const tgTask *task, const double *x, tgCliTrajectory *trajectory, tgError *error);
+void tgi_cli_gradient_free(tgCliTrajectory *trajectory);
 
 /// A run's folder: run.json, trajectory.npz, loss.csv, replay.html.
 typedef struct tgCliRun {

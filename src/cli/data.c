@@ -1,12 +1,9 @@
-// data.c: tangere convert MODEL (all arrays of the compiled model) and tangere replay FOLDER (replay.html again).
-#include <limits.h>
-#include <math.h>
+// data.c: tangere convert MODEL (all arrays of the compiled model).
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 #include "output/npz.h"
-#include "output/trajectory.h"
 #include "sim/sim.h"
 
 static json_t *names(const tgModel *m, tgKindOfThing kind) {
@@ -69,144 +66,5 @@ int tgi_cli_convert(const tgCli *cli) {
   if (code == TG_EXIT_OK)
     tgi_cli_say("%s: %d bodies, %d joints, %d geoms, nq %d, nv %d, nu %d", cli->file, m->nbody, m->njnt, m->ngeom, m->nq, m->nv, m->nu);
   tg_model_free(m);
-  return code;
-}
-
-// poses of the bodies from stored coordinates, contacts as stored
-static tgStatus frames(tgSim *sim, const tgTrajectory *stored, tgRecorder *r) {
-  size_t nq = (size_t)tg_model_nq(tg_sim_model(sim));
-  for (size_t i = 0; i <= (size_t)stored->steps; i++) {
-    memcpy(tg_sim_qpos(sim), stored->q + i * nq, nq * sizeof(double));
-    tgStatus st = tg_sim_forward(sim);
-    if (st == TG_OK) st = tgi_recorder_add(r, sim, false);
-    if (st != TG_OK) return st;
-  }
-  return TG_OK;
-}
-
-enum { KEPT_FIGURES = 4, KEPT_TARGETS = 16, KEPT_RUNS = 3 };
-
-// what a replay is made from again
-typedef struct Kept {
-  tgReplayModel store;
-  tgRecorder recorder[KEPT_RUNS];
-  tgReplayTrajectory shown[KEPT_RUNS];
-  tgReplayMarker marker[KEPT_TARGETS];
-  tgReplayFigure figure[KEPT_FIGURES];
-  tgReplayDef def;
-} Kept;
-
-static tgStatus keep_runs(const tgCli *cli, const tgModel *m, const tgNpz *npz, Kept *k, tgError *error) {
-  static const char *const label[KEPT_RUNS] = {"", "first", "best"};
-  const tgNpzArray *h = tgi_npz_get(npz, cli->file, "timestep", TG_NPZ_F8, 0, NULL, error);
-  if (h == NULL) return TG_ERR_PARSE;
-  tgSim *sim = tg_sim_create(m, NULL, NULL, error);
-  tgStatus st = sim == NULL ? TG_ERR_MEMORY : TG_OK;
-  for (int i = 0; i < KEPT_RUNS && st == TG_OK; i++) {
-    tgTrajectory stored;
-    if (!tgi_trajectory_has(npz, label[i])) continue;
-    tgRecorder *r = &k->recorder[i];
-    tgi_recorder_init(r, m, NULL);
-    st = tgi_trajectory_find(npz, cli->file, m, label[i], &stored, error);
-    if (st == TG_OK && (st = frames(sim, &stored, r)) != TG_OK) *error = *tg_sim_error(sim);
-    if (st != TG_OK) break;
-    tgReplayTrajectory *t = &k->shown[k->def.ntrajectory++];
-    *t = tgi_recorder_trajectory(r, i == 0 ? "simulation" : label[i], NAN, *(const double *)h->data, 2000);
-    t->contact_offset = stored.contact_offset;
-    t->contact_pos = stored.contact_pos;
-    t->contact_force = stored.contact_force;
-  }
-  tg_sim_free(sim);
-  return st;
-}
-
-// the iterates' places on the curve: the first, and the least finite loss
-static void keep_loss(const tgNpz *npz, Kept *k) {
-  const size_t any[] = {SIZE_MAX};
-  const tgNpzArray *x = tgi_npz_get(npz, "", "loss_iteration", TG_NPZ_F8, 1, any, NULL);
-  const tgNpzArray *y = x == NULL ? NULL : tgi_npz_get(npz, "", "loss", TG_NPZ_F8, 1, x->shape, NULL);
-  if (y == NULL || x->shape[0] == 0 || x->shape[0] > INT_MAX) return;
-  const double *loss = y->data, *iteration = x->data;
-  k->def.nloss = (int)x->shape[0];
-  k->def.loss_x = iteration;
-  k->def.loss_y = loss;
-  k->def.loss_label = "loss";
-  if (k->def.ntrajectory != 2) return;
-  k->shown[0].iteration = iteration[0];
-  k->shown[1].iteration = iteration[tgi_cli_least(loss, k->def.nloss)];
-}
-
-static void keep_targets(const tgNpz *npz, Kept *k) {
-  const size_t shape[] = {SIZE_MAX, 3};
-  const tgNpzArray *target = tgi_npz_get(npz, "", "target", TG_NPZ_F8, 2, shape, NULL);
-  for (size_t i = 0; target != NULL && i < target->shape[0] && i < KEPT_TARGETS; i++) {
-    tgReplayMarker *mark = &k->marker[k->def.nmarker++];
-    *mark = (tgReplayMarker){.name = "target", .rgba = TG_CLI_TARGET_COLOR};
-    memcpy(mark->pos, (const double *)target->data + 3 * i, sizeof mark->pos);
-  }
-}
-
-static void keep_figures(const json_t *run, Kept *k) {
-  static const char *const key[KEPT_FIGURES] = {"first_loss", "best_loss", "simulations", "distance_m"};
-  static const char *const name[KEPT_FIGURES] = {"loss, first", "loss, best", "simulations", "distance [m]"};
-  for (int i = 0; i < KEPT_FIGURES; i++) {
-    const json_t *value = json_object_get(run, key[i]);
-    if (json_is_number(value)) k->figure[k->def.nfigure++] = (tgReplayFigure){.name = name[i], .value = json_number_value(value)};
-  }
-}
-
-static int rebuild(const tgCli *cli, const tgModel *m, const tgNpz *npz, const json_t *run) {
-  tgError error = {0};
-  Kept k = {0};
-  const char *task = json_string_value(json_object_get(json_object_get(run, "task"), "path"));
-  const char *model = json_string_value(json_object_get(json_object_get(run, "model"), "path"));
-  k.def = (tgReplayDef){.title = tgi_cli_base_name(task != NULL ? task : model), .trajectory = k.shown, .marker = k.marker, .figure = k.figure};
-  tgStatus st = tgi_replay_model(m, NULL, &k.store, &k.def);
-  if (st == TG_OK) st = keep_runs(cli, m, npz, &k, &error);
-  if (st == TG_OK) {
-    keep_loss(npz, &k);
-    keep_targets(npz, &k);
-    keep_figures(run, &k);
-    int track = tg_model_find(m, TG_THING_BODY, json_string_value(json_object_get(run, "track_body")));
-    k.def.track = track > 0 ? track : 0;
-  }
-  char path[1100];
-  if (cli->out != NULL) snprintf(path, sizeof path, "%s", cli->out);
-  else snprintf(path, sizeof path, "%s/replay.html", cli->file);
-  if (st == TG_OK) st = tgi_replay_write(&k.def, NULL, path, &error);
-  if (st == TG_OK) tgi_cli_say("wrote %s", path);
-  else if (error.text[0] == '\0') snprintf(error.text, sizeof error.text, "%s", tg_status_text(st));
-  error.status = st;
-  for (int i = 0; i < KEPT_RUNS; i++) tgi_recorder_free(&k.recorder[i]);
-  tgi_replay_model_free(&k.store);
-  return st == TG_OK ? TG_EXIT_OK : tgi_cli_error("replay", &error);
-}
-
-int tgi_cli_replay(const tgCli *cli) {
-  tgError error = {0};
-  char path[1100];
-  json_error_t why;
-  snprintf(path, sizeof path, "%s/run.json", cli->file);
-  json_t *run = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
-  const char *model_path = run != NULL ? json_string_value(json_object_get(json_object_get(run, "model"), "path")) : NULL;
-  if (model_path == NULL) {
-    tgi_cli_say("tangere replay: %s: %s; give the folder that simulate or optimize wrote", path, run != NULL ? "it names no model" : why.text);
-    json_decref(run);
-    return TG_EXIT_INPUT;
-  }
-  tgNpz npz;
-  snprintf(path, sizeof path, "%s/trajectory.npz", cli->file);
-  tgModel *m = tgi_cli_load_model(cli, model_path);
-  int code = TG_EXIT_INPUT;
-  if (m != NULL) {
-    error.status = tgi_npz_read(path, 0, NULL, &npz, &error);
-    if (error.status != TG_OK) code = tgi_cli_error("replay", &error);
-    else {
-      code = rebuild(cli, m, &npz, run);
-      tgi_npz_free(&npz);
-    }
-  }
-  tg_model_free(m);
-  json_decref(run);
   return code;
 }

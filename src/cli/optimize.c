@@ -88,6 +88,10 @@ int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *o, const char *fo
   tgStatus st = tgi_cli_record_task(task, o->first, &t[0], &error);
   if (st == TG_OK) st = tgi_cli_record_task(task, o->best, &t[1], &error);
   int code = st != TG_OK ? tgi_cli_error("optimize", &error) : TG_EXIT_OK;
+  if (st == TG_OK && folder != NULL)
+    for (int i = 0; i < 2; i++)
+      if (tgi_cli_record_gradient(task, i == 0 ? o->first : o->best, &t[i], &error) != TG_OK)
+        tgi_cli_say("no gradient in the replay of the %s iterate: %s", t[i].label, error.text[0] != '\0' ? error.text : tg_status_text(error.status));
   if (st == TG_OK && folder != NULL) {
     tgReplayFigure fig[] = {{.name = "loss, first", .value = o->first_loss}, {.name = "loss, best", .value = o->best_loss},
                             {.name = "simulations", .value = (double)o->simulations}, {.name = "distance [m]", .value = distance}};

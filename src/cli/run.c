@@ -7,10 +7,11 @@
 #include "cli/cli.h"
 #include "output/csv.h"
 #include "output/npz.h"
-#include "output/trajectory.h"
+#include "output/replay_signals.h"
 
 void tgi_cli_trajectory_free(tgCliTrajectory *t) {
   tgi_recorder_free(&t->recorder);
+  tgi_cli_gradient_free(t);
   free(t->q);
   free(t->v);
   free(t->u);
@@ -63,7 +64,18 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
   return error->status = st != TG_OK ? st : TG_ERR_MEMORY;
 }
 
-// all that replay.html can be made from again: runs with their contacts, loss, targets
+static tgTrajectory stored(const tgCliTrajectory *t) {
+  const tgRecorder *r = &t->recorder;
+  tgTrajectory out = {.steps = t->steps, .q = t->q, .v = t->v, .u = t->u, .grad_q = t->grad_q, .grad_v = t->grad_v, .grad_u = t->grad_u,
+                      .push = t->push, .push_at = t->push_at};
+  if (r->nframe != t->steps + 1 || r->no_points) return out;
+  out.contact_offset = r->contact_offset;
+  out.contact_pos = r->contact_pos;
+  out.contact_force = r->contact_force;
+  return out;
+}
+
+// all that replay.html can be made from again: runs with their contacts and gradients, loss, targets
 static tgStatus write_npz(const tgCliRun *run, const char *path, tgError *error) {
   enum { RUNS = 8, MORE = 5 };
   tgNpzArray array[RUNS * TG_TRAJECTORY_ARRAYS + MORE];
@@ -72,14 +84,8 @@ static tgStatus write_npz(const tgCliRun *run, const char *path, tgError *error)
   int n = 0;
   for (int i = 0; i < run->ntrajectory && i < RUNS; i++) {
     const tgCliTrajectory *t = &run->trajectory[i];
-    const tgRecorder *r = &t->recorder;
-    tgTrajectory stored = {.steps = t->steps, .q = t->q, .v = t->v, .u = t->u};
-    if (r->nframe == t->steps + 1 && !r->no_points) {
-      stored.contact_offset = r->contact_offset;
-      stored.contact_pos = r->contact_pos;
-      stored.contact_force = r->contact_force;
-    }
-    n += tgi_trajectory_arrays(run->model, &stored, run->ntrajectory == 1 ? NULL : t->label, array + n, name + n);
+    tgTrajectory kept = stored(t);
+    n += tgi_trajectory_arrays(run->model, &kept, run->ntrajectory == 1 ? NULL : t->label, array + n, name + n);
   }
   array[n++] = (tgNpzArray){.name = "timestep", .type = TG_NPZ_F8, .ndim = 0, .data = &run->h};
   if (run->optimum != NULL) {
@@ -109,25 +115,31 @@ static tgStatus write_loss(const tgOptimum *o, const char *path, tgError *error)
 }
 
 static tgStatus write_replay(const tgCliRun *run, const char *path, tgError *error) {
-  tgReplayModel store;
-  tgReplayTrajectory trajectory[8];
-  tgReplayDef def = {.title = run->title, .nfigure = run->nfigure, .figure = run->figure, .nmarker = run->nmarker, .marker = run->marker,
-                     .trajectory = trajectory};
-  tgStatus st = tgi_replay_model(run->model, NULL, &store, &def);
-  if (st != TG_OK) return st;
-  def.track = run->track;
-  for (int i = 0; i < run->ntrajectory && i < 8; i++)
-    if (run->trajectory[i].recorder.nframe > 0)
-      trajectory[def.ntrajectory++] = tgi_recorder_trajectory(&run->trajectory[i].recorder, run->trajectory[i].label,
-                                                              run->trajectory[i].iteration, run->h, 2000);
+  enum { RUNS = 8 };
+  tgReplayModel store = {0};
+  tgReplayShapes shapes = {0};
+  tgReplayTrajectory trajectory[RUNS];
+  tgReplayShown shown[RUNS] = {0};
+  tgReplayRun one = {.nfigure = run->nfigure, .figure = run->figure, .nmarker = run->nmarker, .marker = run->marker, .track = run->track};
+  tgReplayDef def = {.title = run->title, .nmodel = 1, .model = &shapes, .nrun = 1, .run = &one, .trajectory = trajectory};
   if (run->optimum != NULL) {
-    def.nloss = run->optimum->ncurve;
-    def.loss_x = run->optimum->curve_iteration;
-    def.loss_y = run->optimum->curve_loss;
-    def.loss_label = "loss";
+    one.nloss = run->optimum->ncurve;
+    one.loss_x = run->optimum->curve_iteration;
+    one.loss_y = run->optimum->curve_loss;
+    one.loss_label = "loss";
   }
-  st = tgi_replay_write(&def, NULL, path, error);
+  tgSim *sim = tg_sim_create(run->model, NULL, NULL, error);
+  tgStatus st = sim == NULL ? TG_ERR_MEMORY : tgi_replay_model(run->model, NULL, &store, &shapes);
+  for (int i = 0; st == TG_OK && i < run->ntrajectory && i < RUNS; i++) {
+    const tgCliTrajectory *t = &run->trajectory[i];
+    tgTrajectory kept = stored(t);
+    st = tgi_replay_show(sim, &kept, t->label, t->iteration, run->h, &shown[i], error);
+    if (st == TG_OK) trajectory[def.ntrajectory++] = shown[i].trajectory;
+  }
+  if (st == TG_OK) st = tgi_replay_write(&def, NULL, path, error);
+  for (int i = 0; i < RUNS; i++) tgi_replay_shown_free(&shown[i]);
   tgi_replay_model_free(&store);
+  tg_sim_free(sim);
   return st;
 }
 

@@ -1,4 +1,4 @@
-// replay.c: checks the def, then streams template head, JSON, template tail to an atomic file.
+// replay.c: checks the def, then streams the template with a JSON head in one place and blocks of frames in another to an atomic file.
 #include "output/replay.h"
 
 #include <errno.h>
@@ -13,12 +13,14 @@
 #include "base/status.h"
 #include "base/atomic_file.h"
 #include "output/emit.h"
+#include "output/replay_pack.h"
 
 enum { MAX_TEMPLATE = 64 << 20 };  // bytes; the viewer has under one MiB
+static const double FARTHEST = 1e30;  // [m], of a pose
 
-// the data goes between these two, once in the template
-static const char OPEN[] = "<script type=\"application/json\" id=\"tangere-replay\">";
-static const char CLOSE[] = "</script>";
+// the head goes into the first, the blocks into the second, which stands behind the viewer's script: that runs while they load
+static const char HEAD[] = "<script type=\"application/json\" id=\"tangere-replay\"></script>";
+static const char DATA[] = "<div id=\"tangere-data\" hidden></div>";
 
 static const char *const GEOM_WORD[] = {"plane", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh"};
 static const char *const ROLE_WORD[] = {"both", "visual", "collision"};
@@ -66,15 +68,10 @@ static tgStatus read_template(const char *path, char **text, tgError *error) {
   return tgi_error(error, TG_ERR_FILE, "the replay viewer %s is no readable file of at most %d MiB", path, MAX_TEMPLATE >> 20);
 }
 
-// *head gets the bytes before the place of the data, *tail where the template goes on
-static tgStatus split_template(const char *path, const char *text, size_t *head, const char **tail, tgError *error) {
-  const char *mark = strstr(text, OPEN);
-  const char *after = mark == NULL ? NULL : mark + strlen(OPEN);
-  if (mark == NULL || strstr(after, OPEN) != NULL || strncmp(after, CLOSE, strlen(CLOSE)) != 0)
-    return tgi_error(error, TG_ERR_FILE, "%s is no replay viewer: it has not exactly one empty place for the data", path);
-  *head = (size_t)(after - text);
-  *tail = after;
-  return TG_OK;
+// where `mark` stands in the text, exactly once; NULL: it does not
+static const char *only(const char *text, const char *mark) {
+  const char *at = strstr(text, mark);
+  return at != NULL && strstr(at + 1, mark) == NULL ? at : NULL;
 }
 
 // --- checks
@@ -86,16 +83,21 @@ static bool finite_floats(const double *x, size_t n) {
   return true;
 }
 
-static tgStatus check_model(const tgReplayDef *def, tgError *error) {
-  if (def->nbody < 1 || def->ngeom < 0 || def->nmesh < 0 || def->ntrajectory < 1 || def->nloss < 0 || def->nfigure < 0)
-    return tgi_error(error, TG_ERR_ARG, "a replay needs a world body and a trajectory");
-  if (def->nmarker < 0 || def->track < 0 || def->track >= def->nbody)
-    return tgi_error(error, TG_ERR_ARG, "a replay of %d bodies cannot track body %d", def->nbody, def->track);
-  for (int i = 0; i < def->nmarker; i++)
-    if (!finite_floats(def->marker[i].pos, 3) || !(def->marker[i].radius >= 0))
+static tgStatus check_run(const tgReplayDef *def, const tgReplayRun *run, tgError *error) {
+  if (run->model < 0 || run->model >= def->nmodel) return tgi_error(error, TG_ERR_ARG, "a replay of %d models has no model %d", def->nmodel, run->model);
+  int nbody = def->model[run->model].nbody;
+  if (run->nloss < 0 || run->nfigure < 0 || run->nmarker < 0 || run->track < 0 || run->track >= nbody)
+    return tgi_error(error, TG_ERR_ARG, "a replay of %d bodies cannot track body %d", nbody, run->track);
+  for (int i = 0; i < run->nmarker; i++)
+    if (!finite_floats(run->marker[i].pos, 3) || !(run->marker[i].radius >= 0))
       return tgi_error(error, TG_ERR_NOT_FINITE, "replay marker %d has no finite place", i);
-  for (int i = 0; i < def->nloss; i++)
-    if (!isfinite(def->loss_x[i])) return tgi_error(error, TG_ERR_NOT_FINITE, "replay loss: x of point %d is not finite", i);
+  for (int i = 0; i < run->nloss; i++)
+    if (!isfinite(run->loss_x[i])) return tgi_error(error, TG_ERR_NOT_FINITE, "replay loss: x of point %d is not finite", i);
+  return TG_OK;
+}
+
+static tgStatus check_model(const tgReplayShapes *def, tgError *error) {
+  if (def->nbody < 1 || def->ngeom < 0 || def->nmesh < 0) return tgi_error(error, TG_ERR_ARG, "a replay needs a world body");
   for (int i = 0; i < def->nmesh; i++) {
     const tgReplayMesh *m = &def->mesh[i];
     for (int k = 0; k < 3 * m->nface; k++)
@@ -112,20 +114,46 @@ static tgStatus check_model(const tgReplayDef *def, tgError *error) {
   return TG_OK;
 }
 
+// signals and gradient
+static tgStatus check_numbers(const tgReplayTrajectory *t, int nbody, int i, const char *label, tgError *error) {
+  size_t n = 3 * (size_t)t->nframe * (size_t)nbody;
+  if (t->push != NULL && (t->push_at == NULL || !finite_floats(t->push, n) || !finite_floats(t->push_at, n)))
+    return tgi_error(error, TG_ERR_NOT_FINITE, "replay trajectory %d (%s): the gradient in a push is not finite", i, label);
+  for (int k = 0; k < t->nsignal; k++) {
+    const tgReplaySignal *s = &t->signal[k];
+    if (s->npart < 1 || s->nrow < t->nframe - 1 || s->nrow > t->nframe || (s->nrow > 0 && s->data == NULL))
+      return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s): signal %s has %d rows of %d", i, label, s->name, s->nrow, t->nframe);
+    if (s->nrow > 0 && !finite_floats(s->data, (size_t)s->nrow * (size_t)s->npart))
+      return tgi_error(error, TG_ERR_NOT_FINITE, "replay trajectory %d (%s): signal %s is not finite", i, label, s->name);
+  }
+  return TG_OK;
+}
+
 static tgStatus check_trajectory(const tgReplayDef *def, int i, tgError *error) {
   const tgReplayTrajectory *t = &def->trajectory[i];
   const char *label = t->label == NULL ? "" : t->label;
   if (t->nframe < 1 || !(t->dt > 0) || !isfinite(t->dt) || t->body_pos == NULL || t->body_quat == NULL || t->stride < 0)
     return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s) needs frames, a positive dt and poses", i, label);
+  if (t->run < 0 || t->run >= def->nrun) return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s) is of run %d of %d", i, label, t->run, def->nrun);
+  const tgReplayShapes *m = &def->model[def->run[t->run].model];
   for (int f = 0; f < t->nframe; f++) {
-    for (int b = 0; b < def->nbody; b++) {
-      size_t k = (size_t)f * (size_t)def->nbody + (size_t)b;
-      if (finite_floats(t->body_pos + 3 * k, 3) && finite_floats(t->body_quat + 4 * k, 4)) continue;
-      const char *name = def->body_name == NULL || def->body_name[b] == NULL ? "" : def->body_name[b];
+    for (int b = 0; b < m->nbody; b++) {
+      size_t k = (size_t)f * (size_t)m->nbody + (size_t)b;
+      const double *p = t->body_pos + 3 * k;
+      if (finite_floats(p, 3) && finite_floats(t->body_quat + 4 * k, 4) && fabs(p[0]) < FARTHEST && fabs(p[1]) < FARTHEST && fabs(p[2]) < FARTHEST) continue;
+      const char *name = m->body_name == NULL || m->body_name[b] == NULL ? "" : m->body_name[b];
       return tgi_error(error, TG_ERR_NOT_FINITE, "replay trajectory %d (%s): the pose of body %d (%s) is not finite in frame %d",
                        i, label, b, name, f);
     }
   }
+  for (size_t k = 0; k < (size_t)t->nframe * (size_t)m->nbody; k++) {
+    const double *q = t->body_quat + 4 * k;
+    double size = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+    if (!(size > 0.25 && size < 4))
+      return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s): the quaternion of body %zu is no rotation in frame %zu", i, label, k % (size_t)m->nbody,
+                       k / (size_t)m->nbody);
+  }
+  TG_TRY(check_numbers(t, m->nbody, i, label, error));
   const int *o = t->contact_offset;
   if (o == NULL) return TG_OK;
   for (int f = 0; f < t->nframe; f++)
@@ -135,6 +163,14 @@ static tgStatus check_trajectory(const tgReplayDef *def, int i, tgError *error) 
   if (n > 0 && (t->contact_pos == NULL || t->contact_force == NULL || !finite_floats(t->contact_pos, n) ||
                 !finite_floats(t->contact_force, n)))
     return tgi_error(error, TG_ERR_NOT_FINITE, "replay trajectory %d (%s): a contact is missing or not finite", i, label);
+  return TG_OK;
+}
+
+static tgStatus check(const tgReplayDef *def, tgError *error) {
+  if (def->nmodel < 1 || def->nrun < 1 || def->ntrajectory < 1) return tgi_error(error, TG_ERR_ARG, "a replay needs a model, a run and a trajectory");
+  for (int i = 0; i < def->nmodel; i++) TG_TRY(check_model(&def->model[i], error));
+  for (int i = 0; i < def->nrun; i++) TG_TRY(check_run(def, &def->run[i], error));
+  for (int i = 0; i < def->ntrajectory; i++) TG_TRY(check_trajectory(def, i, error));
   return TG_OK;
 }
 
@@ -156,9 +192,9 @@ static void put_floats(tgBase64 *state, const double *x, size_t n) {
   }
 }
 
-static void put_model(FILE *out, const tgReplayDef *def) {
-  fputs("\"model\":{\"name\":", out);
-  tgi_emit_text(out, def->model_name);
+static void put_model(FILE *out, const tgReplayShapes *def) {
+  fputs("{\"name\":", out);
+  tgi_emit_text(out, def->name);
   fputs(",\"gravity\":", out);
   put_numbers(out, def->gravity, 3);
   fputs(",\"bodies\":[", out);
@@ -200,52 +236,49 @@ static void put_model(FILE *out, const tgReplayDef *def) {
   fputs("]}", out);
 }
 
-// contacts of the written frames
-static void put_contacts(FILE *out, const tgReplayTrajectory *t, int stride) {
-  tgBase64 state;
-  uint32_t n = 0;
-  fputs("{\"offset\":\"", out);
-  tgi_base64_begin(&state, out);
-  tgi_base64_put(&state, &n, sizeof n);
-  for (int f = 0; f < t->nframe; f += stride) {
-    n += (uint32_t)(t->contact_offset[f + 1] - t->contact_offset[f]);
-    tgi_base64_put(&state, &n, sizeof n);
-  }
-  tgi_base64_end(&state);
-  for (int k = 0; k < 2; k++) {
-    const double *x = k == 0 ? t->contact_pos : t->contact_force;
-    fputs(k == 0 ? "\",\"pos\":\"" : "\",\"force\":\"", out);
-    for (int f = 0; f < t->nframe; f += stride) {
-      size_t from = 3 * (size_t)t->contact_offset[f], to = 3 * (size_t)t->contact_offset[f + 1];
-      if (to > from) put_floats(&state, x + from, to - from);
+static void put_signals(FILE *out, const tgReplayTrajectory *t, const tgReplayScale *scale) {
+  int stride = tgi_replay_stride(t), at = 0;
+  for (int i = 0; i < t->nsignal; i++) {
+    const tgReplaySignal *s = &t->signal[i];
+    fputs(i > 0 ? ",{\"name\":" : "{\"name\":", out);
+    tgi_emit_text(out, s->name);
+    fputs(",\"unit\":", out);
+    tgi_emit_text(out, s->unit);
+    fprintf(out, ",\"rows\":%d,\"parts\":[", s->nrow < 1 ? 0 : (s->nrow - 1) / stride + 1);
+    for (int k = 0; k < s->npart; k++) {
+      if (k > 0) fputc(',', out);
+      tgi_emit_text(out, s->part == NULL ? NULL : s->part[k]);
     }
-    tgi_base64_end(&state);
+    fputs("],\"low\":", out);
+    put_numbers(out, scale->low + at, s->npart);
+    fputs(",\"high\":", out);
+    put_numbers(out, scale->high + at, s->npart);
+    fputc('}', out);
+    at += s->npart;
   }
-  fputs("\"}", out);
 }
 
-static void put_trajectory(FILE *out, const tgReplayDef *def, const tgReplayTrajectory *t) {
-  int stride = t->stride > 1 ? t->stride : 1;
+static void put_trajectory(FILE *out, const tgReplayTrajectory *t, int nbody, const tgReplayScale *scale, const char *moves) {
   fputs("{\"label\":", out);
   tgi_emit_text(out, t->label);
-  fputs(",\"iteration\":", out);
+  fprintf(out, ",\"run\":%d,\"iteration\":", t->run);
   tgi_emit_number(out, t->iteration);
   fputs(",\"dt\":", out);
-  tgi_emit_number(out, t->dt * stride);
-  fprintf(out, ",\"nframe\":%d", (t->nframe - 1) / stride + 1);
-  tgBase64 state;
-  for (int k = 0; k < 2; k++) {
-    const double *x = k == 0 ? t->body_pos : t->body_quat;
-    size_t n = (size_t)def->nbody * (k == 0 ? 3 : 4);
-    fputs(k == 0 ? ",\"body_pos\":\"" : "\",\"body_quat\":\"", out);
-    tgi_base64_begin(&state, out);
-    for (int f = 0; f < t->nframe; f += stride) put_floats(&state, x + (size_t)f * n, n);
-    tgi_base64_end(&state);
-  }
-  fputs("\",\"contacts\":", out);
+  tgi_emit_number(out, t->dt * tgi_replay_stride(t));
+  fprintf(out, ",\"nframe\":%d,\"block\":%d,\"step\":", scale->nframe, TG_REPLAY_BLOCK);
+  tgi_emit_number(out, scale->step);
+  fputs(",\"base\":", out);
+  put_numbers(out, scale->base, 3);
+  fputs(",\"box\":", out);
+  put_numbers(out, scale->box, 6);
+  fputs(",\"moves\":[", out);
+  for (int b = 0; b < nbody; b++) fprintf(out, "%s%d", b > 0 ? "," : "", moves[b]);
+  fputs("],\"ncontact\":", out);
   if (t->contact_offset == NULL) fputs("null", out);
-  else put_contacts(out, t, stride);
-  fputc('}', out);
+  else fprintf(out, "%zu", scale->ncontact);
+  fprintf(out, ",\"push\":%s,\"signals\":[", t->push != NULL ? "true" : "false");
+  put_signals(out, t, scale);
+  fputs("]}", out);
 }
 
 static void put_marker(FILE *out, const tgReplayMarker *m, int i) {
@@ -261,17 +294,10 @@ static void put_marker(FILE *out, const tgReplayMarker *m, int i) {
   fputc('}', out);
 }
 
-static void put_replay(FILE *out, const tgReplayDef *def) {
-  fputs("{\"version\":1,\"title\":", out);
-  tgi_emit_text(out, def->title);
-  fputc(',', out);
-  put_model(out, def);
-  fputs(",\"trajectories\":[", out);
-  for (int i = 0; i < def->ntrajectory; i++) {
-    if (i > 0) fputc(',', out);
-    put_trajectory(out, def, &def->trajectory[i]);
-  }
-  fputs("],\"markers\":[", out);
+static void put_run(FILE *out, const tgReplayRun *def) {
+  fputs("{\"label\":", out);
+  tgi_emit_text(out, def->label);
+  fprintf(out, ",\"model\":%d,\"markers\":[", def->model);
   for (int i = 0; i < def->nmarker; i++) put_marker(out, &def->marker[i], i);
   fprintf(out, "],\"track\":%d,\"loss\":", def->track);
   if (def->nloss > 0) {
@@ -296,27 +322,106 @@ static void put_replay(FILE *out, const tgReplayDef *def) {
   fputs("}}", out);
 }
 
+// what the blocks of each trajectory are measured by
+typedef struct Packed {
+  tgReplayScale *scale;
+  char **moves;
+} Packed;
+
+static int bodies(const tgReplayDef *def, int i) { return def->model[def->run[def->trajectory[i].run].model].nbody; }
+
+static tgStatus measure(const tgReplayDef *def, Packed *p) {
+  p->scale = calloc((size_t)def->ntrajectory, sizeof *p->scale);
+  p->moves = calloc((size_t)def->ntrajectory, sizeof *p->moves);
+  if (p->scale == NULL || p->moves == NULL) return TG_ERR_MEMORY;
+  for (int i = 0; i < def->ntrajectory; i++) {
+    p->moves[i] = malloc((size_t)bodies(def, i));
+    if (p->moves[i] == NULL) return TG_ERR_MEMORY;
+    TG_TRY(tgi_replay_scale(&def->trajectory[i], bodies(def, i), &p->scale[i], p->moves[i]));
+  }
+  return TG_OK;
+}
+
+static void forget(const tgReplayDef *def, Packed *p) {
+  for (int i = 0; i < def->ntrajectory; i++) {
+    if (p->scale != NULL) tgi_replay_scale_free(&p->scale[i]);
+    if (p->moves != NULL) free(p->moves[i]);
+  }
+  free(p->scale);
+  free(p->moves);
+}
+
+static void put_head(FILE *out, const tgReplayDef *def, const Packed *p) {
+  fputs("{\"version\":2,\"title\":", out);
+  tgi_emit_text(out, def->title);
+  fputs(",\"models\":[", out);
+  for (int i = 0; i < def->nmodel; i++) {
+    if (i > 0) fputc(',', out);
+    put_model(out, &def->model[i]);
+  }
+  fputs("],\"runs\":[", out);
+  for (int i = 0; i < def->nrun; i++) {
+    if (i > 0) fputc(',', out);
+    put_run(out, &def->run[i]);
+  }
+  fputs("],\"trajectories\":[", out);
+  for (int i = 0; i < def->ntrajectory; i++) {
+    if (i > 0) fputc(',', out);
+    put_trajectory(out, &def->trajectory[i], bodies(def, i), &p->scale[i], p->moves[i]);
+  }
+  fputs("]}", out);
+}
+
+// block k of every trajectory before block k + 1 of any: all of them can be seen from the start
+static tgStatus put_blocks(FILE *out, const tgReplayDef *def, const Packed *p) {
+  bool more = true;
+  for (int k = 0; more; k++) {
+    more = false;
+    for (int i = 0; i < def->ntrajectory; i++) {
+      if (k > (p->scale[i].nframe - 1) / TG_REPLAY_BLOCK) continue;
+      more = true;
+      fprintf(out, "<script type=\"text/plain\" id=\"tangere-%d-%d\">", i, k);
+      TG_TRY(tgi_replay_block(out, &def->trajectory[i], bodies(def, i), &p->scale[i], k));
+      fputs("</script>\n", out);
+    }
+  }
+  return TG_OK;
+}
+
+// the template with the head and the blocks in their places
+static tgStatus put_page(const char *text, const char *head, const char *data, const tgReplayDef *def, const char *path, tgError *error) {
+  const char *close = "</script>", *end = "</div>";
+  Packed packed = {0};
+  tgAtomicFile file = {0};
+  const char *inside = head + strlen(HEAD) - strlen(close), *below = data + strlen(DATA) - strlen(end);
+  tgStatus status = measure(def, &packed);
+  if (status == TG_OK) status = tgi_atomic_open(&file, path, error);
+  if (status == TG_OK) {
+    fwrite(text, 1, (size_t)(inside - text), file.stream);
+    put_head(file.stream, def, &packed);
+    fwrite(inside, 1, (size_t)(below - inside), file.stream);
+    status = put_blocks(file.stream, def, &packed);
+    fputs(below, file.stream);
+    if (status == TG_OK) status = tgi_atomic_commit(&file, error);
+    else tgi_atomic_discard(&file);
+  }
+  forget(def, &packed);
+  return status == TG_ERR_MEMORY ? tgi_error(error, status, "out of memory for the replay %s", path) : status;
+}
+
 tgStatus tgi_replay_write(const tgReplayDef *def, const char *template_path, const char *path, tgError *error) {
   char found[PATH_MAX];
-  TG_TRY(check_model(def, error));
-  for (int i = 0; i < def->ntrajectory; i++) TG_TRY(check_trajectory(def, i, error));
+  TG_TRY(check(def, error));
   if (template_path == NULL) {
     TG_TRY(tgi_replay_template(found, sizeof found, error));
     template_path = found;
   }
   char *text = NULL;
-  const char *tail = NULL;
-  size_t head = 0;
-  tgAtomicFile file = {0};
   TG_TRY(read_template(template_path, &text, error));
-  tgStatus status = split_template(template_path, text, &head, &tail, error);
-  if (status == TG_OK) status = tgi_atomic_open(&file, path, error);
-  if (status == TG_OK) {
-    fwrite(text, 1, head, file.stream);
-    put_replay(file.stream, def);
-    fputs(tail, file.stream);
-    status = tgi_atomic_commit(&file, error);
-  }
+  const char *head = only(text, HEAD), *data = only(text, DATA);
+  tgStatus status = head == NULL || data == NULL || data < head
+      ? tgi_error(error, TG_ERR_FILE, "%s is no replay viewer: it has not exactly one empty place for the data", template_path)
+      : put_page(text, head, data, def, path, error);
   free(text);
   return status;
 }

@@ -25,9 +25,18 @@ typedef struct tgReplayMesh {
   const int *face; int nface;      ///< 3 nface, counter-clockwise from outside
 } tgReplayMesh;
 
+/// Numbers over the frames, for a plot.
+typedef struct tgReplaySignal {
+  const char *name, *unit;         ///< unit may be NULL
+  int npart; const char *const *part;   ///< curves and their names; part, or one of it, may be NULL
+  int nrow;                        ///< nframe, or nframe - 1 where the last frame has none
+  const double *data;              ///< nrow x npart
+} tgReplaySignal;
+
 typedef struct tgReplayTrajectory {
   const char *label;
-  double iteration;                ///< its x on the loss curve; NaN: none
+  int run;                         ///< index
+  double iteration;                ///< its x on the run's loss curve; NaN: none
   double dt;                       ///< between the frames given here [s]
   int nframe;                      ///< given here
   int stride;                      ///< every stride-th frame is written; 0 and 1: all
@@ -36,6 +45,10 @@ typedef struct tgReplayTrajectory {
   const int *contact_offset;       ///< nframe + 1; contacts of frame i: offset[i] to offset[i+1]; NULL: none shown
   const double *contact_pos;       ///< 3 a contact [m]
   const double *contact_force;     ///< 3 a contact, on the body that is shown pushed [N]
+  const double *push;              ///< nframe x nbody x 3: gradient of the loss in a push (impulse) on each body at its centre of mass
+                                   ///< [loss / (N s)], world; NULL: none
+  const double *push_at;           ///< nframe x nbody x 3: those centres [m]; NULL only when push is
+  int nsignal; const tgReplaySignal *signal;
 } tgReplayTrajectory;
 
 typedef struct tgReplayFigure {
@@ -52,22 +65,35 @@ typedef struct tgReplayMarker {
   float rgba[4];
 } tgReplayMarker;
 
-typedef struct tgReplayDef {
-  const char *title, *model_name;  ///< may be NULL
+/// The shapes of one model.
+typedef struct tgReplayShapes {
+  const char *name;                ///< may be NULL
   double gravity[3];               ///< [m/s^2]; the view's up is against it
   int nbody; const char *const *body_name;   ///< body 0 is the world; the array or a name may be NULL
   int ngeom; const tgReplayGeom *geom;
   int nmesh; const tgReplayMesh *mesh;
-  int ntrajectory; const tgReplayTrajectory *trajectory;   ///< the last is shown, the first is its ghost
+} tgReplayShapes;
+
+/// What belongs to one run: a folder that simulate or optimize wrote.
+typedef struct tgReplayRun {
+  const char *label;               ///< may be NULL; shown where there are several
+  int model;                       ///< index
   int nmarker; const tgReplayMarker *marker;
   int track;                       ///< body whose path is drawn; 0: the first that moves
   int nloss; const double *loss_x, *loss_y;  ///< 0: no curve; a y that is not finite leaves a gap
   const char *loss_label;
   int nfigure; const tgReplayFigure *figure;
+} tgReplayRun;
+
+typedef struct tgReplayDef {
+  const char *title;               ///< may be NULL
+  int nmodel; const tgReplayShapes *model;
+  int nrun; const tgReplayRun *run;
+  int ntrajectory; const tgReplayTrajectory *trajectory;   ///< the last is shown, the first is its ghost
 } tgReplayDef;
 
 /// Writes the replay at `path`, whole or not at all, from the viewer template. template_path NULL: tgi_replay_template's.
-/// A pose that is not finite is an error that names trajectory, frame and body. error may be NULL.
+/// A pose that is not finite, or too far away to be drawn (1e30 m), is an error that names trajectory, frame and body. error may be NULL.
 tgStatus tgi_replay_write(const tgReplayDef *def, const char *template_path, const char *path, tgError *error);
 
 /// Where the viewer template is: $TANGERE_VIEWER, else ../share/tangere/viewer.html from the executable's folder.

@@ -43,7 +43,7 @@ static void fill_geoms(const tgModel *m, tgReplayGeom *geom) {
   for (int i = 0; i < m->ngeom && !shown; i++) geom[i].role = TG_REPLAY_BOTH;
 }
 
-tgStatus tgi_replay_model(const tgModel *m, const tgAllocator *allocator, tgReplayModel *store, tgReplayDef *def) {
+tgStatus tgi_replay_model(const tgModel *m, const tgAllocator *allocator, tgReplayModel *store, tgReplayShapes *def) {
   tgAllocator alloc = tgi_allocator(allocator);
   *store = (tgReplayModel){.alloc = alloc};
   store->geom = alloc.alloc(alloc.ctx, ((size_t)m->ngeom + 1) * sizeof *store->geom);
@@ -56,7 +56,7 @@ tgStatus tgi_replay_model(const tgModel *m, const tgAllocator *allocator, tgRepl
   for (int i = 0; i < m->nmesh; i++)
     store->mesh[i] = (tgReplayMesh){m->mesh_vert + 3 * m->mesh_vertadr[i], m->mesh_vertnum[i],
                                     m->mesh_face + 3 * m->mesh_faceadr[i], m->mesh_facenum[i]};
-  def->model_name = m->name;
+  def->name = m->name;
   for (int k = 0; k < 3; k++) def->gravity[k] = m->opt_gravity[k];
   def->nbody = m->nbody;
   def->body_name = m->thing_name[TG_THING_BODY];
@@ -161,6 +161,7 @@ tgStatus tgi_recorder_add(tgRecorder *r, const tgSim *sim, bool contacts) {
 
 tgReplayTrajectory tgi_recorder_trajectory(const tgRecorder *r, const char *label, double iteration, double dt, int max_frames) {
   int stride = max_frames > 0 && r->nframe > max_frames ? (r->nframe + max_frames - 1) / max_frames : 1;
-  return (tgReplayTrajectory){label, iteration, dt, r->nframe, stride, r->body_pos, r->body_quat,
-                              r->no_points ? NULL : r->contact_offset, r->contact_pos, r->contact_force};
+  return (tgReplayTrajectory){.label = label, .iteration = iteration, .dt = dt, .nframe = r->nframe, .stride = stride, .body_pos = r->body_pos,
+                              .body_quat = r->body_quat, .contact_offset = r->no_points ? NULL : r->contact_offset,
+                              .contact_pos = r->contact_pos, .contact_force = r->contact_force};
 }

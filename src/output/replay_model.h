@@ -15,7 +15,7 @@ typedef struct tgReplayModel {
 /// Fills name, gravity, bodies, geoms and meshes of def. model and store must outlive def. Roles: shapes that are only drawn
 /// are visual; beside such on the same body, and in drawing groups from 3 on (MuJoCo's hidden ones), shapes are
 /// collision-only; a model that would then show nothing keeps all. allocator may be NULL. TG_ERR_MEMORY.
-tgStatus tgi_replay_model(const tgModel *model, const tgAllocator *allocator, tgReplayModel *store, tgReplayDef *def);
+tgStatus tgi_replay_model(const tgModel *model, const tgAllocator *allocator, tgReplayModel *store, tgReplayShapes *def);
 void tgi_replay_model_free(tgReplayModel *store);
 
 /// Frames of one run. Grows by itself; not for use inside a step.

@@ -9,8 +9,9 @@
 
 _Static_assert(sizeof(int) == 4, "contact_offset is stored as int32");
 
-static const char *const WORD[TG_TRAJECTORY_ARRAYS] = {"qpos", "qvel", "ctrl", "contact_offset", "contact_pos", "contact_force"};
-enum { QPOS, QVEL, CTRL, OFFSET, POS, FORCE };
+static const char *const WORD[TG_TRAJECTORY_ARRAYS] = {"qpos", "qvel", "ctrl", "contact_offset", "contact_pos", "contact_force",
+                                                      "grad_qpos", "grad_qvel", "grad_ctrl", "push", "push_at"};
+enum { QPOS, QVEL, CTRL, OFFSET, POS, FORCE, GRAD_Q, GRAD_V, GRAD_U, PUSH, PUSH_AT };
 
 static const char *full_name(char name[TG_TRAJECTORY_NAME], int word, const char *label) {
   bool plain = label == NULL || label[0] == '\0';
@@ -18,19 +19,32 @@ static const char *full_name(char name[TG_TRAJECTORY_NAME], int word, const char
   return name;
 }
 
+// appends an array under its name
+static void append(tgNpzArray *array, char name[][TG_TRAJECTORY_NAME], int *count, int word, const char *label, tgNpzArray what) {
+  what.name = full_name(name[*count], word, label);
+  array[(*count)++] = what;
+}
+
 int tgi_trajectory_arrays(const tgModel *m, const tgTrajectory *t, const char *label, tgNpzArray array[TG_TRAJECTORY_ARRAYS],
                           char name[TG_TRAJECTORY_ARRAYS][TG_TRAJECTORY_NAME]) {
-  size_t n = (size_t)t->steps + 1, nq = (size_t)m->nq, nv = (size_t)m->nv, nu = (size_t)m->nu;
+  size_t n = (size_t)t->steps + 1, nq = (size_t)m->nq, nv = (size_t)m->nv, nu = (size_t)m->nu, nbody = (size_t)m->nbody;
   size_t ncontact = t->contact_offset == NULL ? 0 : (size_t)t->contact_offset[n];
-  int count = t->contact_offset == NULL ? OFFSET : TG_TRAJECTORY_ARRAYS;
-  for (int k = 0; k < count; k++) full_name(name[k], k, label);
-  array[QPOS] = (tgNpzArray){name[QPOS], TG_NPZ_F8, 2, {n, nq}, t->q};
-  array[QVEL] = (tgNpzArray){name[QVEL], TG_NPZ_F8, 2, {n, nv}, t->v};
-  array[CTRL] = (tgNpzArray){name[CTRL], TG_NPZ_F8, 2, {n - 1, nu}, t->u};
-  if (count == OFFSET) return count;
-  array[OFFSET] = (tgNpzArray){name[OFFSET], TG_NPZ_I4, 1, {n + 1}, t->contact_offset};
-  array[POS] = (tgNpzArray){name[POS], TG_NPZ_F8, 2, {ncontact, 3}, t->contact_pos};
-  array[FORCE] = (tgNpzArray){name[FORCE], TG_NPZ_F8, 2, {ncontact, 3}, t->contact_force};
+  int count = 0;
+  append(array, name, &count, QPOS, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 2, .shape = {n, nq}, .data = t->q});
+  append(array, name, &count, QVEL, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 2, .shape = {n, nv}, .data = t->v});
+  append(array, name, &count, CTRL, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 2, .shape = {n - 1, nu}, .data = t->u});
+  if (t->contact_offset != NULL) {
+    append(array, name, &count, OFFSET, label, (tgNpzArray){.type = TG_NPZ_I4, .ndim = 1, .shape = {n + 1}, .data = t->contact_offset});
+    append(array, name, &count, POS, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 2, .shape = {ncontact, 3}, .data = t->contact_pos});
+    append(array, name, &count, FORCE, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 2, .shape = {ncontact, 3}, .data = t->contact_force});
+  }
+  if (t->grad_q != NULL) {
+    append(array, name, &count, GRAD_Q, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 2, .shape = {n, nv}, .data = t->grad_q});
+    append(array, name, &count, GRAD_V, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 2, .shape = {n, nv}, .data = t->grad_v});
+    append(array, name, &count, GRAD_U, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 2, .shape = {n - 1, nu}, .data = t->grad_u});
+    append(array, name, &count, PUSH, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 3, .shape = {n, nbody, 3}, .data = t->push});
+    append(array, name, &count, PUSH_AT, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 3, .shape = {n, nbody, 3}, .data = t->push_at});
+  }
   return count;
 }
 
@@ -47,22 +61,11 @@ static bool offsets_rise(const int *offset, size_t n, size_t ncontact) {
   return true;
 }
 
-tgStatus tgi_trajectory_find(const tgNpz *npz, const char *path, const tgModel *m, const char *label, tgTrajectory *t,
-                             tgError *error) {
+// contacts, where the file has them
+static tgStatus find_contacts(const tgNpz *npz, const char *path, const char *label, size_t n, tgTrajectory *t, tgError *error) {
   char name[TG_TRAJECTORY_NAME];
-  memset(t, 0, sizeof *t);
-  const size_t any_q[] = {SIZE_MAX, (size_t)m->nq};
-  const tgNpzArray *q = tgi_npz_get(npz, path, full_name(name, QPOS, label), TG_NPZ_F8, 2, any_q, error);
-  if (q == NULL) return TG_ERR_PARSE;
-  size_t n = q->shape[0];
-  if (n < 1 || n > INT_MAX - 2) return tgi_error(error, TG_ERR_PARSE, "%s: '%s' has %zu states", path, name, n);
-  const size_t v_shape[] = {n, (size_t)m->nv}, u_shape[] = {n - 1, (size_t)m->nu}, o_shape[] = {n + 1}, any_c[] = {SIZE_MAX, 3};
-  const tgNpzArray *v = tgi_npz_get(npz, path, full_name(name, QVEL, label), TG_NPZ_F8, 2, v_shape, error);
-  const tgNpzArray *u = v == NULL ? NULL : tgi_npz_get(npz, path, full_name(name, CTRL, label), TG_NPZ_F8, 2, u_shape, error);
-  if (u == NULL) return TG_ERR_PARSE;
-  *t = (tgTrajectory){.steps = (int)n - 1, .q = q->data, .v = v->data, .u = u->data};
   if (tgi_npz_find(npz, full_name(name, OFFSET, label)) == NULL) return TG_OK;
-
+  const size_t o_shape[] = {n + 1}, any_c[] = {SIZE_MAX, 3};
   const tgNpzArray *offset = tgi_npz_get(npz, path, name, TG_NPZ_I4, 1, o_shape, error);
   const tgNpzArray *pos = offset == NULL ? NULL : tgi_npz_get(npz, path, full_name(name, POS, label), TG_NPZ_F8, 2, any_c, error);
   if (pos == NULL) return TG_ERR_PARSE;
@@ -76,4 +79,37 @@ tgStatus tgi_trajectory_find(const tgNpz *npz, const char *path, const tgModel *
   t->contact_pos = pos->data;
   t->contact_force = force->data;
   return TG_OK;
+}
+
+// gradients, where the file has them
+static tgStatus find_gradients(const tgNpz *npz, const char *path, const tgModel *m, const char *label, size_t n, tgTrajectory *t, tgError *error) {
+  char name[TG_TRAJECTORY_NAME];
+  if (tgi_npz_find(npz, full_name(name, GRAD_Q, label)) == NULL) return TG_OK;
+  const struct { int word, ndim; size_t shape[3]; const double **to; } want[] = {
+      {GRAD_Q, 2, {n, (size_t)m->nv}, &t->grad_q}, {GRAD_V, 2, {n, (size_t)m->nv}, &t->grad_v}, {GRAD_U, 2, {n - 1, (size_t)m->nu}, &t->grad_u},
+      {PUSH, 3, {n, (size_t)m->nbody, 3}, &t->push}, {PUSH_AT, 3, {n, (size_t)m->nbody, 3}, &t->push_at}};
+  for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+    const tgNpzArray *a = tgi_npz_get(npz, path, full_name(name, want[i].word, label), TG_NPZ_F8, want[i].ndim, want[i].shape, error);
+    if (a == NULL) return TG_ERR_PARSE;
+    *want[i].to = a->data;
+  }
+  return TG_OK;
+}
+
+tgStatus tgi_trajectory_find(const tgNpz *npz, const char *path, const tgModel *m, const char *label, tgTrajectory *t,
+                             tgError *error) {
+  char name[TG_TRAJECTORY_NAME];
+  memset(t, 0, sizeof *t);
+  const size_t any_q[] = {SIZE_MAX, (size_t)m->nq};
+  const tgNpzArray *q = tgi_npz_get(npz, path, full_name(name, QPOS, label), TG_NPZ_F8, 2, any_q, error);
+  if (q == NULL) return TG_ERR_PARSE;
+  size_t n = q->shape[0];
+  if (n < 1 || n > INT_MAX - 2) return tgi_error(error, TG_ERR_PARSE, "%s: '%s' has %zu states", path, name, n);
+  const size_t v_shape[] = {n, (size_t)m->nv}, u_shape[] = {n - 1, (size_t)m->nu};
+  const tgNpzArray *v = tgi_npz_get(npz, path, full_name(name, QVEL, label), TG_NPZ_F8, 2, v_shape, error);
+  const tgNpzArray *u = v == NULL ? NULL : tgi_npz_get(npz, path, full_name(name, CTRL, label), TG_NPZ_F8, 2, u_shape, error);
+  if (u == NULL) return TG_ERR_PARSE;
+  *t = (tgTrajectory){.steps = (int)n - 1, .q = q->data, .v = v->data, .u = u->data};
+  TG_TRY(find_contacts(npz, path, label, n, t, error));
+  return find_gradients(npz, path, m, label, n, t, error);
 }

@@ -1,7 +1,8 @@
 // trajectory.h: one run of a model as arrays of trajectory.npz: states, controls, contact forces.
 //
 // Arrays: qpos (T+1, nq), qvel (T+1, nv), ctrl (T, nu); with contacts also contact_offset int32 (T+2), contact_pos (n, 3),
-// contact_force (n, 3), those of state i from offset[i] to offset[i+1] - 1, world frame [m], [N]. A file may hold several runs:
+// contact_force (n, 3), those of state i from offset[i] to offset[i+1] - 1, world frame [m], [N]; with the loss's gradient
+// also grad_qpos, grad_qvel (T+1, nv), grad_ctrl (T, nu), push and push_at (T+1, nbody, 3), see output/replay_signals.h. A file may hold several runs:
 // the names of each then end in an underscore and its label. Poses of bodies are not stored, they follow from qpos.
 #ifndef TG_OUTPUT_TRAJECTORY_H
 #define TG_OUTPUT_TRAJECTORY_H
@@ -10,7 +11,7 @@
 #include "output/npz.h"
 
 enum {
-  TG_TRAJECTORY_ARRAYS = 6,  ///< of one run
+  TG_TRAJECTORY_ARRAYS = 11,  ///< of one run
   TG_TRAJECTORY_NAME = 64    ///< bytes of a name with its label
 };
 
@@ -20,6 +21,8 @@ typedef struct tgTrajectory {
   const double *q, *v, *u;                      ///< (T+1) x nq, (T+1) x nv, T x nu; u may be NULL when nu or T is 0
   const int *contact_offset;                    ///< T + 2, NULL: contacts are not known
   const double *contact_pos, *contact_force;    ///< 3 a contact
+  const double *grad_q, *grad_v, *grad_u;       ///< of the loss: (T+1) x nv, (T+1) x nv, T x nu; grad_q NULL: these and the next are not known
+  const double *push, *push_at;                 ///< (T+1) x nbody x 3
 } tgTrajectory;
 
 /// Arrays of the run for tgi_npz_write, with their names; label NULL or "": none. Returns how many.

@@ -357,16 +357,26 @@ static tgStatus step_back(Sweep *w) {
   return TG_OK;
 }
 
+// the adjoint of state t, where it is asked for
+static void keep_adjoint(const Sweep *w, int t) {
+  const tgRollout *r = w->r;
+  size_t nv = (size_t)r->nv, at = (size_t)t * nv;
+  if (w->run->sq != NULL) memcpy(w->run->sq + at, r->aq, nv * sizeof(tgReal));
+  if (w->run->sv != NULL) memcpy(w->run->sv + at, r->av, nv * sizeof(tgReal));
+}
+
 static tgStatus backward(Sweep *w) {
   tgRollout *r = w->r;
   int i = 0;
   // a_T: what the last loss term left in gq, gv; zero without a loss
   memcpy(r->aq, r->gq, (size_t)r->nv * sizeof(tgReal));
   memcpy(r->av, r->gv, (size_t)r->nv * sizeof(tgReal));
+  keep_adjoint(w, r->steps);
   for (int end = r->steps; end > 0; end--) {
     tgStatus status = reach(w, end);
     if (status == TG_OK) status = step_back(w);
     if (status != TG_OK) return status;
+    keep_adjoint(w, end - 1);
     // the state before this step is not needed again
     if (slot(r, r->top - 1)->t == end - 1) r->top--;
   }

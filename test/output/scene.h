@@ -23,6 +23,11 @@ typedef struct tgtScene {
   tgReplayTrajectory trajectory[2];
   tgReplayFigure figure[3];
   tgReplayMarker marker[1];
+  double push[SCENE_FRAMES * SCENE_BODIES * 3], wave[2 * SCENE_FRAMES], ramp[SCENE_FRAMES - 1];
+  const char *wave_part[2];
+  tgReplaySignal signal[2];
+  tgReplayShapes model;
+  tgReplayRun run;
   tgReplayDef def;
 } tgtScene;
 
@@ -80,17 +85,29 @@ static inline void scene_make(tgtScene *s) {
       .figure = {{"final loss", 0.0099, NULL}, {"spoilt", NAN, NULL}, {"optimiser", 0, "adam"}},
   };
   scene_motion(s);
+  for (int f = 0; f < SCENE_FRAMES; f++) {
+    for (int k = 0; k < 3 * SCENE_BODIES; k++) s->push[f * 3 * SCENE_BODIES + k] = 1e-6 * (k - 4) * f;
+    s->wave[2 * f] = 3 * sin(0.1 * f);
+    s->wave[2 * f + 1] = 7;
+    if (f < SCENE_FRAMES - 1) s->ramp[f] = -2e5 + 1e3 * f;
+  }
+  s->wave_part[0] = "wave <i>";
+  s->wave_part[1] = NULL;
+  s->signal[0] = (tgReplaySignal){"waves", "m", 2, s->wave_part, SCENE_FRAMES, s->wave};
+  s->signal[1] = (tgReplaySignal){"ramp", NULL, 1, NULL, SCENE_FRAMES - 1, s->ramp};
   s->mesh[0] = (tgReplayMesh){s->vert, 4, s->face, 4};
   for (int k = 0; k < 2; k++)
     s->trajectory[k] = (tgReplayTrajectory){
-        k == 0 ? "first iterate" : "last iterate", k == 0 ? 0 : SCENE_LOSSES - 1, SCENE_DT, SCENE_FRAMES, 1, s->pos[k],
-        s->quat, s->offset, s->contact_pos, s->contact_force};
-  s->def = (tgReplayDef){
-      .title = "A throw <b>& more</b>", .model_name = "scene", .gravity = {0, 0, -9.81},
-      .nbody = SCENE_BODIES, .body_name = s->body_name, .ngeom = 3, .geom = s->geom, .nmesh = 1, .mesh = s->mesh,
-      .ntrajectory = 2, .trajectory = s->trajectory, .nmarker = 1, .marker = s->marker, .track = 1,
-      .nloss = SCENE_LOSSES, .loss_x = s->loss_x, .loss_y = s->loss_y,
-      .loss_label = "loss", .nfigure = 3, .figure = s->figure};
+        .label = k == 0 ? "first iterate" : "last iterate", .iteration = k == 0 ? 0 : SCENE_LOSSES - 1, .dt = SCENE_DT,
+        .nframe = SCENE_FRAMES, .stride = 1, .body_pos = s->pos[k], .body_quat = s->quat, .contact_offset = s->offset,
+        .contact_pos = s->contact_pos, .contact_force = s->contact_force, .push = k == 1 ? s->push : NULL, .push_at = k == 1 ? s->pos[1] : NULL,
+        .nsignal = 2, .signal = s->signal};
+  s->model = (tgReplayShapes){.name = "scene", .gravity = {0, 0, -9.81}, .nbody = SCENE_BODIES, .body_name = s->body_name, .ngeom = 3,
+                              .geom = s->geom, .nmesh = 1, .mesh = s->mesh};
+  s->run = (tgReplayRun){.nmarker = 1, .marker = s->marker, .track = 1, .nloss = SCENE_LOSSES, .loss_x = s->loss_x, .loss_y = s->loss_y,
+                         .loss_label = "loss", .nfigure = 3, .figure = s->figure};
+  s->def = (tgReplayDef){.title = "A throw <b>& more</b>", .nmodel = 1, .model = &s->model, .nrun = 1, .run = &s->run, .ntrajectory = 2,
+                         .trajectory = s->trajectory};
 }
 
 #endif

@@ -15,7 +15,7 @@ SAMPLE = pathlib.Path(os.environ.get("TG_BUILD", ROOT / "build/release")) / "tes
 if not SAMPLE.exists():
     pytest.skip(f"{SAMPLE} is not built: cmake --build --preset release --target output_sample", allow_module_level=True)
 
-PLACE = '<script type="application/json" id="tangere-replay"></script>'
+PLACE = '<script type="application/json" id="tangere-replay"></script><div id="tangere-data" hidden></div>'
 
 
 @pytest.fixture(scope="module")

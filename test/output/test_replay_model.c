@@ -45,7 +45,7 @@ static tgModel *make_model(double height) {
   return m;
 }
 
-static const tgReplayGeom *find(const tgReplayDef *def, const char *name) {
+static const tgReplayGeom *find(const tgReplayShapes *def, const char *name) {
   for (int i = 0; i < def->ngeom; i++)
     if (strcmp(def->geom[i].name, name) == 0) return &def->geom[i];
   fail_msg("no geom %s", name);
@@ -56,7 +56,7 @@ static void test_shapes(void **state) {
   (void)state;
   tgModel *m = make_model(1);
   tgReplayModel store;
-  tgReplayDef def = {0};
+  tgReplayShapes def = {0};
   assert_int_equal(tgi_replay_model(m, NULL, &store, &def), TG_OK);
   assert_int_equal(def.nbody, 3);
   assert_int_equal(def.ngeom, 5);
@@ -215,7 +215,7 @@ static void test_no_memory(void **state) {
     Counter c = {k, 0};
     tgAllocator alloc = {&c, count_alloc, count_realloc, count_free};
     tgReplayModel store;
-    tgReplayDef def = {0};
+    tgReplayShapes def = {0};
     tgRecorder r;
     assert_int_equal(tgi_replay_model(m, &alloc, &store, &def), k < 2 ? TG_ERR_MEMORY : TG_OK);
     tgi_recorder_init(&r, m, &alloc);

@@ -545,18 +545,26 @@ static void jacobians_chain_to_the_gradient(void **state) {
   enum { T = 40 };
   Scene s = make(tgt_runner(), T, 0);
   int nv = s.nv, nx = 2 * nv, nz = nx + s.nu;
-  tgReal *D = calloc((size_t)(T * nx * nz + 2 * nx), sizeof(tgReal)), *a = D + T * nx * nz, *b = a + nx;
+  tgReal *D = calloc((size_t)(T * nx * nz + 2 * nx + 2 * (T + 1) * nv), sizeof(tgReal)), *a = D + T * nx * nz, *b = a + nx, *sq = b + nx, *sv = sq + (T + 1) * nv;
   s.reach = (tgtReach){.body = 1, .target = {0.4, 0.1, 0.9}, .final = 5};
   tgRolloutRun run = with_gradient(&s);
   tgRolloutResult result, plain;
   run.D = D;
+  run.sq = sq;
+  run.sv = sv;
   succeed(s.r, &run, &result);
+  run.sq = run.sv = NULL;
   run.dq0 = run.dv0 = run.du = NULL;
   succeed(s.r, &run, &plain);
   assert_true(result.grad.label == plain.grad.label && result.grad.ties == plain.grad.ties && result.grad.first_step == plain.grad.first_step);
   // a_T is the gradient of the loss at the end, where the sim stands; a_t = D_t' a_{t+1}
   assert_int_equal(tgt_reach(&s.reach, tg_rollout_sim(s.r), T, T, &result.loss, a, a + nv, NULL), TG_OK);
   for (int t = T - 1; t >= 0; t--) {
+    // the gradient in state t + 1
+    for (int c = 0; c < nv; c++) {
+      check_close(sq[(t + 1) * nv + c], a[c], 1e-9);
+      check_close(sv[(t + 1) * nv + c], a[nv + c], 1e-9);
+    }
     const tgReal *Dt = D + t * nx * nz;
     for (int c = 0; c < s.nu; c++) {
       tgReal g = 0;
@@ -572,6 +580,8 @@ static void jacobians_chain_to_the_gradient(void **state) {
   for (int c = 0; c < nv; c++) {
     check_close(a[c], s.dq0[c], 1e-9);
     check_close(a[nv + c], s.dv0[c], 1e-9);
+    assert_memory_equal(&sq[c], &s.dq0[c], sizeof(tgReal));
+    assert_memory_equal(&sv[c], &s.dv0[c], sizeof(tgReal));
   }
   free(D);
   drop(&s);

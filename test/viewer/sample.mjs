@@ -1,18 +1,92 @@
 // sample.mjs: replays made by closed formulas, written by an encoder of their own (docs/replay.md), so that the viewer
 // is tested apart from the C writer.
 import { readFileSync } from 'node:fs';
+import { deflateSync } from 'node:zlib';
 
 const b64 = (array, ArrayType) => Buffer.from(new ArrayType(array).buffer).toString('base64');
 export const f32 = (a) => b64(a, Float32Array);
 export const u32 = (a) => b64(a, Uint32Array);
 
-/// The viewer with a replay in it, embedded as the C writer does.
-export function embed(template, replay) {
-  const json = JSON.stringify(replay).replace(/</g, '\\u003c').replace(/>/g, '\\u003e');
-  const page = readFileSync(template, 'utf8');
-  const mark = 'id="tangere-replay"></script>';
-  if (page.split(mark).length !== 2) throw new Error('the template has not exactly one place for the replay');
-  return page.replace(mark, () => `id="tangere-replay">${json}</script>`);
+export const BLOCK = 128; // frames; the engine's blocks are larger
+export const STEP = 2 ** -20; // metres of a count
+const LEVELS = 65535;
+
+// 32-bit words of one block as byte planes in a zlib stream
+function pack(words) {
+  const plane = Buffer.alloc(4 * words.length);
+  words.forEach((w, i) => { for (let p = 0; p < 4; p++) plane[p * words.length + i] = (w >>> (8 * p)) & 255; });
+  return deflateSync(plane).toString('base64');
+}
+
+// whole numbers as folded differences
+function differences(counts, words) {
+  let before = 0;
+  for (const c of counts) {
+    const d = (c - before) | 0;
+    words.push(((d << 1) ^ (d >> 31)) >>> 0);
+    before = c;
+  }
+}
+
+const bits = (x) => new Uint32Array(new Float32Array([x]).buffer)[0];
+
+/// Head and blocks of a trajectory given as plain arrays: {label, run, iteration, dt, nframe, pos, quat, offset, cpos, force, push, pushAt, signals}.
+function encode(t, nbody) {
+  const nframe = t.nframe;
+  const base = [0, 1, 2].map((k) => Math.min(...t.pos.filter((_, i) => i % 3 === k)));
+  const moves = Array.from({ length: nbody }, (_, b) => Number(t.pos.some((v, i) => Math.floor(i / 3) % nbody === b && v !== t.pos[i % (3 * nbody)])
+    || t.quat.some((v, i) => Math.floor(i / 4) % nbody === b && v !== t.quat[i % (4 * nbody)])));
+  const moving = t.pos.filter((_, i) => !moves.includes(1) || moves[Math.floor(i / 3) % nbody] === 1);
+  const box = [...[0, 1, 2].map((k) => Math.min(...moving.filter((_, i) => i % 3 === k))), ...[0, 1, 2].map((k) => Math.max(...moving.filter((_, i) => i % 3 === k)))];
+  const signals = (t.signals ?? []).map((s) => {
+    const column = (c) => Array.from({ length: s.rows }, (_, r) => s.data[r * s.parts.length + c]);
+    return { ...s, low: s.parts.map((_, c) => Math.min(...column(c))), high: s.parts.map((_, c) => Math.max(...column(c))) };
+  });
+  const blocks = [];
+  for (let from = 0; from < nframe; from += BLOCK) {
+    const frames = Array.from({ length: Math.min(BLOCK, nframe - from) }, (_, i) => from + i);
+    const words = [];
+    for (let c = 0; c < 3 * nbody; c++) differences(frames.map((f) => Math.round((t.pos[f * 3 * nbody + c] - base[c % 3]) / STEP)), words);
+    for (let c = 0; c < 4 * nbody; c++) differences(frames.map((f) => Math.round(t.quat[f * 4 * nbody + c] * 65536)), words);
+    if (t.offset) {
+      for (const f of frames) words.push(t.offset[f + 1] - t.offset[f]);
+      const all = frames.flatMap((f) => Array.from({ length: t.offset[f + 1] - t.offset[f] }, (_, i) => t.offset[f] + i));
+      for (let k = 0; k < 6; k++) for (const i of all) words.push(bits((k < 3 ? t.cpos : t.force)[3 * i + (k % 3)]));
+    }
+    if (t.push) for (const x of [t.push, t.pushAt]) for (let c = 0; c < 3 * nbody; c++) for (const f of frames) words.push(bits(x[f * 3 * nbody + c]));
+    for (const s of signals) {
+      s.parts.forEach((_, c) => differences(frames.map((f) => {
+        const range = s.high[c] - s.low[c];
+        return range > 0 ? Math.round(((s.data[Math.min(f, s.rows - 1) * s.parts.length + c] - s.low[c]) / range) * LEVELS) : 0;
+      }), words));
+    }
+    blocks.push(pack(words));
+  }
+  const head = {
+    label: t.label, run: t.run ?? 0, iteration: t.iteration ?? null, dt: t.dt, nframe, block: BLOCK, step: STEP, base, box, moves,
+    ncontact: t.offset ? t.offset[nframe] : null, push: Boolean(t.push),
+    signals: signals.map(({ name, unit, rows, parts, low, high }) => ({ name, unit, rows, parts, low, high })),
+  };
+  return { head, blocks };
+}
+
+/// The viewer with a replay in it, embedded as the C writer does. replay: {title, models, runs, trajectories as plain arrays}; spoil may change head and blocks.
+export function embed(template, replay, spoil = () => {}) {
+  const encoded = replay.trajectories.map((t) => encode(t, replay.models[replay.runs[t.run ?? 0].model].bodies.length));
+  const head = { version: 2, title: replay.title, models: replay.models, runs: replay.runs, trajectories: encoded.map((e) => e.head) };
+  const blocks = encoded.map((e) => e.blocks);
+  spoil(head, blocks);
+  const json = JSON.stringify(head).replace(/</g, '\\u003c').replace(/>/g, '\\u003e');
+  let data = '';
+  for (let k = 0; blocks.some((b) => k < b.length); k++) {
+    blocks.forEach((b, i) => { if (k < b.length) data += `<script type="text/plain" id="tangere-${i}-${k}">${b[k]}</script>\n`; });
+  }
+  let page = readFileSync(template, 'utf8');
+  for (const [mark, text, end] of [['id="tangere-replay">', json, '</script>'], ['id="tangere-data" hidden>', data, '</div>']]) {
+    if (page.split(mark + end).length !== 2) throw new Error(`the template has not exactly one ${mark}`);
+    page = page.replace(mark + end, () => mark + text + end);
+  }
+  return page;
 }
 
 const G = 9.81;
@@ -38,9 +112,19 @@ function throwOf(label, iteration, velocity) {
     }
     offset.push(cpos.length / 3);
   }
+  // energies of a ball of 1 kg without spin, by the formula
+  const energy = Array.from({ length: ball.nframe }, (_, i) => {
+    const v = [velocity[0], velocity[1], velocity[2] - G * i * ball.dt];
+    return [0.5 * v.reduce((s, x) => s + x * x, 0), G * ballAt(velocity, i)[2]];
+  }).flat();
+  // a gradient that grows with time, up and to the side
+  const push = Array.from({ length: ball.nframe }, (_, i) => [0, 0, 0, -0.01 * i, 0, -0.02 * i]).flat();
   return {
-    label, iteration, dt: ball.dt, nframe: ball.nframe, body_pos: f32(pos), body_quat: f32(quat),
-    contacts: { offset: u32(offset), pos: f32(cpos), force: f32(force) },
+    label, iteration, dt: ball.dt, nframe: ball.nframe, pos, quat, offset, cpos, force, push, pushAt: pos,
+    signals: [
+      { name: 'energy', unit: 'J', rows: ball.nframe, parts: ['kinetic', 'potential'], data: energy },
+      { name: 'controls', unit: '', rows: ball.nframe - 1, parts: ['thrust'], data: Array.from({ length: ball.nframe - 1 }, (_, i) => Math.sin(0.1 * i)) },
+    ],
   };
 }
 
@@ -48,9 +132,8 @@ function throwOf(label, iteration, velocity) {
 export function throwReplay() {
   const x = Array.from({ length: 41 }, (_, i) => i);
   return {
-    version: 1,
     title: 'A throw </script><script>window.pwned=1</script>',
-    model: {
+    models: [{
       name: 'ball <b>on</b> a plane', gravity: [0, 0, -G],
       bodies: [{ name: 'world' }, { name: 'ball' }],
       geoms: [
@@ -58,10 +141,13 @@ export function throwReplay() {
         { name: 'ball', body: 1, type: 'sphere', size: [ball.radius, 0, 0], pos: [0, 0, 0], quat: [1, 0, 0, 0], rgba: [1, 0, 1, 1], mesh: -1 },
       ],
       meshes: [],
-    },
+    }],
     trajectories: [throwOf('first iterate', 0, ball.first), throwOf('last iterate', 40, ball.last)],
-    loss: { x, y: x.map((i) => 3.1 * Math.exp(-0.22 * i) + 2e-4), label: 'loss' },
-    figures: { 'final loss': 6.7e-4, 'distance to target [m]': 0.0123, iterations: 40, seed: 7, optimiser: 'lbfgs', 'contact model': 'lcp' },
+    runs: [{
+      label: '', model: 0, track: 0, markers: [],
+      loss: { x, y: x.map((i) => 3.1 * Math.exp(-0.22 * i) + 2e-4), label: 'loss' },
+      figures: { 'final loss': 6.7e-4, 'distance to target [m]': 0.0123, iterations: 40, seed: 7, optimiser: 'lbfgs', 'contact model': 'lcp' },
+    }],
   };
 }
 
@@ -100,13 +186,16 @@ export function zooReplay() {
       });
       offset.push(cpos.length / 3);
     }
-    return { label, iteration, dt, nframe, body_pos: f32(pos), body_quat: f32(quat), contacts: { offset: u32(offset), pos: f32(cpos), force: f32(force) } };
+    return { label, iteration, dt, nframe, pos, quat, offset, cpos, force };
   };
   return {
-    version: 1, title: 'All shapes', figures: { note: 'drawn by formula' },
-    model: { name: 'zoo', gravity: [0, 0, -G], bodies: ['world', ...types.map(([t]) => t)].map((name) => ({ name })), geoms, meshes: [{ vert: f32(vert), face: u32(face) }] },
+    title: 'All shapes',
+    models: [{ name: 'zoo', gravity: [0, 0, -G], bodies: ['world', ...types.map(([t]) => t)].map((name) => ({ name })), geoms, meshes: [{ vert: f32(vert), face: u32(face) }] }],
     trajectories: [make('first iterate', 0, 0.15), make('last iterate', 5, 0.45)],
-    loss: { x: [0, 1, 2, 3, 4, 5], y: [3, 2.2, null, 1.4, 1.1, 1], label: 'loss' },
+    runs: [{
+      label: '', model: 0, track: 0, markers: [], figures: { note: 'drawn by formula' },
+      loss: { x: [0, 1, 2, 3, 4, 5], y: [3, 2.2, null, 1.4, 1.1, 1], label: 'loss' },
+    }],
   };
 }
 
@@ -127,15 +216,42 @@ export function runReplay() {
   const replay = zooReplay();
   const plain = { pos: [0, 0, 0], quat: [1, 0, 0, 0], mesh: -1 };
   return {
-    ...replay, title: 'A run', loss: null, figures: {},
-    model: {
+    title: 'A run', runs: [{ label: '', model: 0, track: 0, markers: [], loss: null, figures: {} }],
+    models: [{
       name: 'runner', gravity: [0, 0, -G], bodies: ['world', 'ball', 'box'].map((name) => ({ name })), meshes: [],
       geoms: [
-        replay.model.geoms[0],
+        replay.models[0].geoms[0],
         { ...plain, name: 'ball', body: 1, type: 'sphere', size: [0.1, 0, 0], rgba: [1, 0, 1, 1] },
         { ...plain, name: 'box', body: 2, type: 'box', size: [0.1, 0.1, 0.1], rgba: [0.5, 0.5, 0.5, 1] },
       ],
-    },
-    trajectories: [{ label: 'run', dt: 0.01, nframe, body_pos: f32(pos), body_quat: f32(quat), contacts: null }],
+    }],
+    trajectories: [{ label: 'run', dt: 0.01, nframe, pos, quat }],
   };
+}
+
+/// Two runs of models of their own: the throw, and a cyan box that slides beside it, slower and for longer.
+export function pairReplay() {
+  const a = throwReplay();
+  const nframe = 101, dt = 0.02, pos = [], quat = [];
+  for (let i = 0; i < nframe; i++) {
+    pos.push(0, 0, 0, ...slideAt(i * dt));
+    quat.push(1, 0, 0, 0, 1, 0, 0, 0);
+  }
+  return {
+    title: 'Two runs',
+    models: [a.models[0], {
+      name: 'slider', gravity: [0, 0, -G], bodies: [{ name: 'world' }, { name: 'box' }], meshes: [],
+      geoms: [a.models[0].geoms[0], { name: 'box', body: 1, type: 'box', size: [0.08, 0.08, 0.08], pos: [0, 0, 0], quat: [1, 0, 0, 0], rgba: [0, 1, 1, 1], mesh: -1 }],
+    }],
+    runs: [
+      { label: 'slide (lcp)', model: 1, track: 0, markers: [], loss: { x: [0, 10, 20], y: [2, 1.5, 1.2], label: 'loss' }, figures: { 'loss, best': 1.2 } },
+      { ...a.runs[0], label: 'throw (barrier)', figures: { 'loss, best': 6.7e-4, steps: 200 } },
+    ],
+    trajectories: [{ label: 'best', run: 0, iteration: 20, dt, nframe, pos, quat }, { ...a.trajectories[1], label: 'best', run: 1 }],
+  };
+}
+
+/// Where the slider is at time t.
+export function slideAt(t) {
+  return [0.7 * t, 0.5, 0.08];
 }

@@ -6,9 +6,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { deflateSync } from 'node:zlib';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { CHROMIUM, haveChromium, launch, need, open, until } from './browser.mjs';
-import { ball, ballAt, embed, f32, runAt, runReplay, throwReplay, zooReplay } from './sample.mjs';
+import { ball, ballAt, embed, pairReplay, runAt, runReplay, slideAt, throwReplay, zooReplay } from './sample.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const template = join(root, 'viewer/dist/index.html');
@@ -57,6 +58,7 @@ async function picture(page) {
 
 // middles of the pixels of the view (not of the panel) whose colour satisfies `is`
 async function pixels(page, is) {
+  await page.evaluate(() => { document.getElementById('legend').style.visibility = 'hidden'; }); // its swatches have the arrows' colours
   const image = await picture(page);
   const { width, height } = (await page.evaluate(() => window.__tangere.camera())).rect;
   const found = [];
@@ -69,6 +71,8 @@ async function pixels(page, is) {
   return found;
 }
 const isMagenta = (r, g, b) => Math.min(r, b) >= 60 && Math.min(r, b) - g >= 50;
+const isCyan = (r, g, b) => Math.min(g, b) >= 90 && Math.min(g, b) - r >= 60 && Math.abs(g - b) < 40; // the path is bluer
+const isPurple = (r, g, b) => Math.abs(r - 139) < 25 && Math.abs(g - 92) < 25 && Math.abs(b - 240) < 16;
 const isArrow = (r, g, b) => r > 170 && g < 110 && b < 110;
 
 // centre and number of the magenta pixels
@@ -165,7 +169,7 @@ test('contact forces are arrows from the contact along the force, and can be hid
 
 test('the camera follows what runs away', { skip }, async () => {
   const { page, errors } = await show('run', runReplay());
-  assert.equal(await page.getByRole('button', { name: 'Follow' }).getAttribute('aria-pressed'), 'true');
+  assert.equal(await page.locator('#follow').inputValue(), '0'); // the motion
   const ats = [];
   for (const frame of [0, 250, 499]) {
     await page.evaluate((f) => window.__tangere.setFrame(f), frame);
@@ -176,8 +180,17 @@ test('the camera follows what runs away', { skip }, async () => {
     ats.push(camera.target[0]);
   }
   assert.ok(ats[2] - ats[0] > 20, `the camera went from ${ats[0]} to ${ats[2]}`);
+  // a body alone: its place on the screen stays
+  await page.selectOption('#follow', { label: 'ball' });
+  const places = [];
+  for (const frame of [100, 300]) {
+    await page.evaluate((f) => window.__tangere.setFrame(f), frame);
+    places.push((await magenta(page)).at);
+  }
+  assert.ok(Math.hypot(...sub(places[0], places[1])) < PIXELS, `the followed ball went from ${places[0]} to ${places[1]}`);
   // not following, it stays and sees the whole way
-  await page.getByRole('button', { name: 'Follow' }).click();
+  await page.keyboard.press('f');
+  assert.equal(await page.locator('#follow').inputValue(), '-1');
   await page.evaluate(() => window.__tangere.setFrame(0));
   const still = await page.evaluate(() => window.__tangere.camera());
   await page.evaluate(() => window.__tangere.setFrame(499));
@@ -198,10 +211,26 @@ test('the curves move: the loss mark with the iterate, the time mark with the fr
   await page.evaluate(() => { window.__tangere.select(0, 1); window.__tangere.setFrame(150); });
   const first = await read();
   const box = await page.locator('#loss .u-over').boundingBox();
+  const time = await page.locator('#signal .u-over').boundingBox();
   assert.ok(Math.abs(first.loss - box.x) < 1.5 && Math.abs(last.loss - box.x - box.width) < 1.5,
             `iterate 0 and 40 of 0..40 are marked at ${first.loss} and ${last.loss} of ${box.x} to ${box.x + box.width}`);
-  assert.ok(Math.abs(first.time - last.time - (130 / 200) * box.width) < 2, `time mark went ${last.time} to ${first.time}`);
+  assert.ok(Math.abs(first.time - last.time - (130 / 200) * time.width) < 2, `time mark went ${last.time} to ${first.time}`);
   assert.notEqual(await shot(), lastShot, 'the loss chart was not redrawn');
+  // a click on a curve goes to its time; the other way round the read-out says what the formula says
+  await page.mouse.click(time.x + 0.25 * time.width, time.y + 40);
+  assert.equal(await page.evaluate(() => window.__tangere.frame()), 50);
+  await page.selectOption('#signals', { label: 'energy' });
+  await page.selectOption('#part', { label: 'potential' });
+  await page.evaluate(() => { window.__tangere.select(1, -1); window.__tangere.setFrame(70); });
+  const said = parseFloat(await page.locator('#value').innerText());
+  const want = 9.81 * ballAt(ball.last, 70)[2];
+  assert.ok(Math.abs(said - want) < 2e-3 * want, `potential energy ${want} is told as ${said}`);
+  // controls end one frame before the states do
+  await page.selectOption('#signals', { label: 'controls' });
+  await page.evaluate(() => window.__tangere.setFrame(199));
+  assert.ok(Math.abs(parseFloat(await page.locator('#value').innerText()) - Math.sin(19.9)) < 1e-3);
+  await page.evaluate(() => window.__tangere.setFrame(200));
+  assert.equal(await page.locator('#value').innerText(), '');
   assert.deepEqual(errors, []);
   await page.context().close();
 });
@@ -235,8 +264,8 @@ test('space plays and pauses, arrow keys step, the slider scrubs', { skip }, asy
 test('every shape is drawn, in dark and light, up is against gravity', { skip }, async () => {
   for (const [gravity, up] of [[[0, 0, -9.81], [0, 0, 1]], [[0, -9.81, 0], [0, 1, 0]], [[0, 0, 0], [0, 0, 1]]]) {
     const replay = zooReplay();
-    replay.model.gravity = gravity;
-    for (const g of replay.model.geoms) g.rgba = g.body > 0 ? [1, 0, 1, 1] : [0.5, 0.5, 0.5, 1];
+    replay.models[0].gravity = gravity;
+    for (const g of replay.models[0].geoms) g.rgba = g.body > 0 ? [1, 0, 1, 1] : [0.5, 0.5, 0.5, 1];
     const { page, errors } = await show('zoo', replay, { dark: up[1] === 1 });
     assert.deepEqual((await page.evaluate(() => window.__tangere.camera())).up.map((x) => x + 0), up);
     await page.evaluate(() => { window.__tangere.select(1, -1); window.__tangere.setFrame(0); });
@@ -246,7 +275,7 @@ test('every shape is drawn, in dark and light, up is against gravity', { skip },
       const z = 0.25 + 0.45 * Math.abs(Math.sin(i));
       const [x, y] = project(camera, [0.55 * (i - 2.5), 0.15 * Math.sin(2 * i), z]).map(Math.round);
       const [r, g, b] = image.data.subarray(4 * (y * image.width + x));
-      assert.ok(Math.min(r, b) - g > 40, `${replay.model.geoms[i + 1].name} is not at ${x}, ${y}: rgb ${r} ${g} ${b}`);
+      assert.ok(Math.min(r, b) - g > 40, `${replay.models[0].geoms[i + 1].name} is not at ${x}, ${y}: rgb ${r} ${g} ${b}`);
     }
     assert.deepEqual(errors, []);
     await page.context().close();
@@ -254,23 +283,29 @@ test('every shape is drawn, in dark and light, up is against gravity', { skip },
 });
 
 test('a file that lies is refused in words, not drawn', { skip }, async () => {
-  const short = throwReplay();
-  short.trajectories[1].body_pos = f32([1, 2, 3]);
-  const future = { ...throwReplay(), version: 2 };
-  const body = throwReplay();
-  body.model.geoms[1].body = 7;
   const empty = readFileSync(template, 'utf8');
-  for (const [name, replay, text] of [
-    ['short', short, 'trajectory 1 body_pos holds 12 bytes, expected 4824'],
-    ['future', future, 'This viewer shows version 1 replays, the file says 2.'],
-    ['body', body, 'geom 1 names body 7 of 2'],
+  const spoilt = (spoil) => embed(template, throwReplay(), spoil);
+  const packed = (words) => deflateSync(Buffer.alloc(4 * words)).toString('base64');
+  for (const [name, page, text] of [
+    ['short', spoilt((_, blocks) => { blocks[1][0] = packed(10); }), 'trajectory 1 block 0 holds 40 bytes, expected 7168 or more'],
+    ['long', spoilt((_, blocks) => { blocks[1][1] = packed(5000); }), 'trajectory 1 block 1 holds 20000 bytes, expected'],
+    ['odd', spoilt((_, blocks) => { blocks[0][0] = deflateSync(Buffer.alloc(7)).toString('base64'); }), 'trajectory 0 block 0 holds 7 bytes'],
+    ['torn block', spoilt((_, blocks) => { blocks[0][1] = blocks[0][1].slice(0, 40); }), 'trajectory 0 block 1 cannot be unpacked'],
+    ['lost block', spoilt((_, blocks) => { blocks[1].pop(); }), 'trajectory 1 block 1 is missing'],
+    ['contacts', spoilt((head) => { head.trajectories[0].ncontact = 3; }), '30 contacts, more than the 3 that were announced'],
+    ['huge', spoilt((head) => { head.trajectories[0].nframe = 2 ** 30; }), 'more than a page holds'],
+    ['old', spoilt((head) => { head.version = 1; }), 'This viewer shows version 2 replays, the file says 1: "tangere replay FOLDER" makes it anew.'],
+    ['body', spoilt((head) => { head.models[0].geoms[1].body = 7; }), 'geom 1 names body 7 of 2'],
+    ['model', spoilt((head) => { head.runs[0].model = 1; }), 'run 0 names model 1 of 1'],
+    ['run', spoilt((head) => { head.trajectories[1].run = 1; }), 'trajectory 1 is of run 1 of 1'],
     ['empty', empty, 'it carries no replay'],
-    ['torn', empty.replace('id="tangere-replay">', 'id="tangere-replay">{"version":1,'), "The replay's data cannot be read"],
+    ['torn', empty.replace('id="tangere-replay">', 'id="tangere-replay">{"version":2,'), "The replay's data cannot be read"],
   ]) {
-    const { page } = await show(name, replay);
-    assert.ok((await page.getByRole('alert').innerText()).includes(text), `${name}: ${await page.getByRole('alert').innerText()}`);
-    assert.equal(await page.evaluate(() => window.__tangere.ready), false);
-    await page.context().close();
+    const { page: shown } = await show(name, page);
+    const said = await shown.getByRole('alert').innerText();
+    assert.ok(said.includes(text), `${name}: ${said}`);
+    assert.equal(await shown.evaluate(() => window.__tangere.ready), false);
+    await shown.context().close();
   }
 });
 
@@ -293,4 +328,122 @@ test('nothing overlaps from a phone to a wide screen', { skip }, async () => {
     assert.deepEqual(errors, []);
     await page.context().close();
   }
+});
+
+test('two runs of different models: overlaid, then side by side, at the same time', { skip }, async () => {
+  const { page, errors } = await show('pair', pairReplay());
+  await page.evaluate(() => window.__tangere.setFrame(125));
+  const time = await page.evaluate(() => window.__tangere.time());
+  assert.ok(Math.abs(time - 0.5) < 1e-9);
+  let camera = await page.evaluate(() => window.__tangere.camera());
+  const main = (await magenta(page)).at;
+  assert.ok(Math.hypot(...sub(main, project(camera, ballAt(ball.last, 125)))) < PIXELS);
+  // the ghost is grey: no cyan yet
+  assert.equal((await pixels(page, isCyan)).length, 0);
+  await page.getByRole('button', { name: 'Side by side' }).click();
+  await page.evaluate(() => window.__tangere.setFrame(125));
+  camera = await page.evaluate(() => window.__tangere.camera());
+  const views = await page.evaluate(() => window.__tangere.views());
+  assert.equal(views.length, 2);
+  const inView = (v, p) => project({ ...camera, rect: { left: camera.rect.left + v.left, top: camera.rect.top + v.top, width: v.width, height: v.height } }, p);
+  const cyan = await pixels(page, isCyan);
+  const at = [0, 1].map((k) => cyan.reduce((s, p) => s + p[k], 0) / cyan.length);
+  const want = [inView(views[0], ballAt(ball.last, 125)), inView(views[1], slideAt(0.5))];
+  assert.ok(Math.hypot(...sub((await magenta(page)).at, want[0])) < PIXELS, 'the throw is not in the left view');
+  assert.ok(cyan.length > 60 && Math.hypot(...sub(at, want[1])) < 2 * PIXELS, `the box is at ${at}, its projection in the right view at ${want[1]}`);
+  assert.deepEqual(await page.locator('#names span').allInnerTexts(), ['throw (barrier): best', 'slide (lcp): best']);
+  // both losses are in the chart and both runs have a column of figures
+  const panel = await page.locator('#panel').innerText();
+  assert.ok(panel.includes('throw (barrier)') && panel.includes('slide (lcp)') && panel.includes('1.2'), panel);
+  assert.deepEqual(errors, []);
+  await page.context().close();
+});
+
+test('the gradient is an arrow at the body, downhill', { skip }, async () => {
+  const { page, errors } = await show('gradient', throwReplay());
+  await page.evaluate(() => { window.__tangere.select(1, -1); window.__tangere.setFrame(150); });
+  assert.ok((await pixels(page, isPurple)).length < 10);
+  await page.keyboard.press('g');
+  await page.evaluate(() => window.__tangere.setFrame(150));
+  const camera = await page.evaluate(() => window.__tangere.camera());
+  const p = ballAt(ball.last, 150);
+  const from = project(camera, p);
+  // the gradient there is (-1.5, 0, -3): downhill is up and ahead
+  const along = unit(sub(project(camera, [p[0] + 0.015, p[1], p[2] + 0.03]), from));
+  const found = await pixels(page, isPurple);
+  assert.ok(found.length > 60, `${found.length} pixels of an arrow`);
+  const off = found.map((q) => Math.abs(along[0] * (q[1] - from[1]) - along[1] * (q[0] - from[0])));
+  const ahead = found.map((q) => dot(along, sub(q, from)));
+  assert.ok(Math.max(...off) < 16 && Math.min(...ahead) > -8, `the arrow is ${Math.max(...off)} beside its line and starts ${Math.min(...ahead)} before the body`);
+  assert.ok((await page.locator('#legend').textContent()).includes('per N s'));
+  assert.deepEqual(errors, []);
+  await page.context().close();
+});
+
+test('a link brings back time, runs, body, camera and plot', { skip }, async () => {
+  const first = await show('link', throwReplay());
+  await first.page.evaluate(() => { window.__tangere.select(0, -1); window.__tangere.setFrame(60); });
+  await first.page.selectOption('#follow', { label: 'ball' });
+  await first.page.selectOption('#signals', { label: 'energy' });
+  await first.page.selectOption('#part', { label: 'kinetic' });
+  await first.page.mouse.move(300, 300);
+  await first.page.mouse.down();
+  await first.page.mouse.move(420, 340, { steps: 4 });
+  await first.page.mouse.up();
+  await first.page.getByRole('button', { name: 'Copy link' }).click();
+  const link = await first.page.locator('#link').inputValue();
+  const eye = await first.page.evaluate(() => window.__tangere.camera());
+  assert.ok(/#t=0\.24&/.test(link) && link.includes('body=ball') && link.includes('cam='), link);
+  const { page, errors } = await open(browser, link);
+  assert.equal(await page.evaluate(() => window.__tangere.frame()), 60);
+  assert.deepEqual(await page.evaluate(() => ['shown', 'against', 'follow', 'signals', 'part'].map((id) => document.getElementById(id).value)), ['0', '-1', '1', '1', '0']);
+  const again = await page.evaluate(() => window.__tangere.camera());
+  for (const k of ['position', 'target']) assert.ok(Math.hypot(...sub(again[k], eye[k])) < 1e-3, `${k} ${again[k]} is not ${eye[k]}`);
+  // a link that is followed in an open page, and one that makes no sense
+  await page.evaluate(() => { location.hash = '#t=0.4'; });
+  await until(page, () => window.__tangere.frame() === 100, 5);
+  await page.evaluate(() => { location.hash = '#t=soon&cam=1,2&shown=99&body=nobody&plot=none'; });
+  await page.waitForTimeout(100);
+  assert.equal(await page.evaluate(() => window.__tangere.frame()), 100);
+  assert.deepEqual(errors, []);
+  await first.page.context().close();
+  await page.context().close();
+});
+
+test('keys: speed, side by side, dark, help', { skip }, async () => {
+  const { page, errors } = await show('keys2', throwReplay());
+  const speed = () => page.locator('#speed option:checked').innerText();
+  await page.keyboard.press('+');
+  assert.equal(await speed(), '2×');
+  await page.keyboard.press('-');
+  await page.keyboard.press('-');
+  assert.equal(await speed(), '0.5×');
+  await page.keyboard.press('s');
+  assert.equal((await page.evaluate(() => window.__tangere.views())).length, 2);
+  await page.keyboard.press('d');
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark');
+  await page.keyboard.press('Shift+ArrowRight');
+  assert.equal(await page.evaluate(() => window.__tangere.frame()), 10);
+  await page.keyboard.press('?');
+  assert.ok((await page.getByRole('dialog').innerText()).includes('copy a link'));
+  await page.keyboard.press('Escape');
+  assert.equal(await page.getByRole('dialog').count(), 0);
+  assert.deepEqual(errors, []);
+  await page.context().close();
+});
+
+test('a phone: fingers find their targets, nothing sticks out', { skip }, async () => {
+  const { page, errors } = await show('phone', pairReplay(), { width: 390, height: 844 });
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+  for (const b of await page.locator('button:visible, select:visible').all()) {
+    const box = await b.boundingBox();
+    assert.ok(box.height >= 44 && box.width >= 44, `${await b.innerText()} is ${box.width} x ${box.height}`);
+    assert.ok(box.x >= 0 && box.x + box.width <= 390);
+  }
+  const view = await page.locator('#view').boundingBox();
+  assert.ok(view.height > 300, `the picture is ${view.height} high`);
+  await page.locator('#play').tap().catch(() => page.locator('#play').click());
+  await until(page, () => window.__tangere.playing(), 5);
+  assert.deepEqual(errors, []);
+  await page.context().close();
 });

@@ -1,19 +1,26 @@
-// charts.ts: the loss over the iterations with a mark at the shown iterate, and the contact force over time with a
-// line at the shown instant.
+// charts.ts: curves with a line at the shown place that follows the pointer: the loss over the iterations, signals over time.
 import uPlot from 'uplot';
-import type { Loss } from './data';
+import { el } from './dom';
 
 export interface ChartTheme {
   text: string;
   grid: string;
-  line: string;
   mark: string;
+  curves: string[];
 }
 
-const HEIGHT = 150;
+/// One curve. color: index into the theme's; fill: the area below it is tinted.
+export interface Curve {
+  x: number[];
+  y: (number | null)[];
+  color: number;
+  fill?: boolean;
+  thin?: boolean;
+}
+
 const FONT = '11px system-ui, sans-serif';
 
-/// 0.001234 as "1.23e-3", 12.345 as "12.3": four places at most, for axes and read-outs.
+/// 0.001234 as "1.234e-3", 12.345 as "12.35": four places at most, for axes and read-outs.
 export function short(v: number): string {
   if (v === 0) return '0';
   const a = Math.abs(v);
@@ -34,98 +41,96 @@ function decades(_: uPlot, splits: number[]): (number | null)[] {
   return splits.map((v) => (Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-6 ? v : null));
 }
 
-/// One curve with one mark on it; redrawn from scratch when the theme changes.
-export class Chart {
-  private plot: uPlot | null = null;
-  private markAt: number | null = null;
-  readonly log: boolean;
+/// Height of a curve at the sample nearest to x, null where it has none.
+export function heightAt(c: Curve, x: number): number | null {
+  let lo = 0;
+  let hi = c.x.length - 1;
+  while (hi - lo > 1) {
+    const mid = (lo + hi) >> 1;
+    if (c.x[mid] <= x) lo = mid;
+    else hi = mid;
+  }
+  return c.y[Math.abs(c.x[hi] - x) < Math.abs(c.x[lo] - x) ? hi : lo];
+}
 
-  constructor(
-    private host: HTMLElement, private x: number[], private y: (number | null)[],
-    private kind: 'loss' | 'time', private onPick: (x: number) => void,
-  ) {
-    const seen = y.filter((v): v is number => v !== null);
-    const least = Math.min(...seen);
-    this.log = kind === 'loss' && seen.length > 0 && least > 0 && Math.max(...seen) / least > 30;
-    host.addEventListener('pointerdown', (e) => this.pick(e));
+/// Curves over one axis with one mark; redrawn from scratch when curves or theme change. The mark is an element of its own: moving it draws nothing.
+export class Chart {
+  log = false;
+  private plot: uPlot | null = null;
+  private curves: Curve[] = [];
+  private markAt: number | null = null;
+  private line = el('i', { class: 'mark', hidden: true });
+
+  constructor(private host: HTMLElement, private kind: 'loss' | 'time', private height: number, private onPick: (x: number) => void) {
+    host.style.height = `${height}px`; // while it is drawn anew, too
+    host.addEventListener('pointerdown', (e) => {
+      host.setPointerCapture(e.pointerId);
+      this.pick(e);
+    });
     host.addEventListener('pointermove', (e) => e.buttons === 1 && this.pick(e));
+  }
+
+  set(curves: Curve[]): void {
+    this.curves = curves;
+    const seen = curves.flatMap((c) => c.y).filter((v): v is number => v !== null);
+    const least = seen.reduce((a, b) => Math.min(a, b), Infinity);
+    const most = seen.reduce((a, b) => Math.max(a, b), -Infinity);
+    this.log = this.kind === 'loss' && seen.length > 0 && least > 0 && most / least > 30;
   }
 
   private pick(e: PointerEvent): void {
     const u = this.plot;
     if (u === null) return;
     const r = u.over.getBoundingClientRect();
-    if (e.clientX < r.left - 6 || e.clientX > r.right + 6 || e.clientY < r.top || e.clientY > r.bottom) return;
     this.onPick(u.posToVal(Math.min(Math.max(e.clientX - r.left, 0), r.width), 'x'));
   }
 
   draw(theme: ChartTheme, width: number): void {
     this.plot?.destroy();
-    const first = this.x[0];
-    const last = this.x[this.x.length - 1];
+    this.host.replaceChildren();
+    this.plot = null;
+    if (this.curves.length === 0 || width < 60) return;
+    const first = this.curves.reduce((a, c) => Math.min(a, c.x[0]), Infinity);
+    const last = this.curves.reduce((a, c) => Math.max(a, c.x[c.x.length - 1]), -Infinity);
+    const tables = this.curves.map((c) => [c.x, c.y] as uPlot.AlignedData);
+    const same = this.curves.every((c) => c.x === this.curves[0].x);
+    const data = same ? ([this.curves[0].x, ...this.curves.map((c) => c.y)] as uPlot.AlignedData) : uPlot.join(tables);
     this.plot = new uPlot({
-      width, height: HEIGHT,
-      padding: [8, 8, 0, 0],
+      width, height: this.height,
+      padding: [8, 10, 0, 0],
       legend: { show: false },
       cursor: { show: false },
       scales: {
         x: { time: false, range: () => [first, last > first ? last : first + 1] },
-        y: this.log ? { distr: 3 } : this.kind === 'time' ? { range: (_, lo, hi) => [Math.min(lo, 0), hi > 0 ? hi * 1.06 : 1] } : {},
+        y: this.log ? { distr: 3 } : this.kind === 'time' ? { range: (_, lo, hi) => span(lo, hi) } : {},
       },
       axes: [
         axis(theme, 24, { space: 44, values: (_, v) => v.map(short) }),
-        axis(theme, 46, {
-          space: 28, values: (_, v) => v.map((e) => (e === null ? '' : short(e))),
+        axis(theme, 50, {
+          space: 26, values: (_, v) => v.map((e) => (e === null ? '' : short(e))),
           ...(this.log ? { filter: decades, grid: { stroke: theme.grid, width: 1, filter: decades } } : {}),
         }),
       ],
-      series: [{}, {
-        stroke: theme.line, width: 1.75, spanGaps: false,
-        points: { show: this.x.length < 3 },
-        fill: this.kind === 'time' ? theme.line + '22' : undefined,
-      }],
-      hooks: { draw: [(u) => this.drawMark(u, theme)] },
-    }, [this.x, this.y] as uPlot.AlignedData, this.host);
+      series: [{}, ...this.curves.map((c) => {
+        const stroke = theme.curves[c.color % theme.curves.length];
+        return { stroke, width: c.thin === true ? 1 : 1.75, spanGaps: false, points: { show: c.x.length < 3 }, fill: c.fill === true ? stroke + '22' : undefined };
+      })],
+      hooks: { ready: [() => this.place()] }, // sizes are known by then
+    }, data, this.host);
+    this.line.style.background = theme.mark;
+    this.plot.over.append(this.line);
   }
 
-  private drawMark(u: uPlot, theme: ChartTheme): void {
-    if (this.markAt === null) return;
-    const c = u.ctx;
-    const px = u.valToPos(this.markAt, 'x', true);
-    const k = window.devicePixelRatio;
-    c.save();
-    c.strokeStyle = c.fillStyle = theme.mark;
-    c.lineWidth = 1.25 * k;
-    c.beginPath();
-    c.moveTo(px, u.bbox.top);
-    c.lineTo(px, u.bbox.top + u.bbox.height);
-    c.stroke();
-    const y = this.at(this.markAt);
-    if (y !== null) {
-      c.beginPath();
-      c.arc(px, u.valToPos(y, 'y', true), 4 * k, 0, 2 * Math.PI);
-      c.fill();
-    }
-    c.restore();
-  }
-
-  /// Height of the curve at the sample nearest to x, null where it has none.
-  at(x: number): number | null {
-    let lo = 0;
-    let hi = this.x.length - 1;
-    while (hi - lo > 1) {
-      const mid = (lo + hi) >> 1;
-      if (this.x[mid] <= x) lo = mid;
-      else hi = mid;
-    }
-    return this.y[Math.abs(this.x[hi] - x) < Math.abs(this.x[lo] - x) ? hi : lo];
+  private place(): void {
+    this.line.hidden = this.plot === null || this.markAt === null;
+    if (this.plot !== null && this.markAt !== null) this.line.style.transform = `translateX(${this.plot.valToPos(this.markAt, 'x')}px)`;
   }
 
   /// Moves the mark; null takes it away.
   mark(x: number | null): void {
     if (x === this.markAt) return;
     this.markAt = x;
-    this.plot?.redraw(false, false);
+    this.place();
   }
 
   /// Page position in CSS pixels of the mark's foot, null when there is none.
@@ -135,6 +140,11 @@ export class Chart {
   }
 }
 
-export function lossChart(host: HTMLElement, loss: Loss, onPick: (x: number) => void): Chart {
-  return new Chart(host, loss.x, loss.y, 'loss', onPick);
+// a range with zero in it when it is near, and a little air
+function span(lo: number | null, hi: number | null): [number, number] {
+  if (lo === null || hi === null) return [0, 1];
+  const air = 0.06 * (hi - lo);
+  const low = lo >= 0 && lo < 2 * (hi - lo) ? 0 : lo - air;
+  const high = hi <= 0 && -hi < 2 * (hi - lo) ? 0 : hi + air;
+  return high > low ? [low, high] : [low - 1, high + 1];
 }

@@ -1,4 +1,5 @@
-// data.ts: the replay's data as typed arrays, checked before anything is drawn. Format: docs/replay.md.
+// data.ts: the head of a replay, checked before anything is drawn, with room for the frames that blocks.ts fills in.
+// Format: docs/replay.md.
 
 export type Vec3 = [number, number, number];
 export type Quat = [number, number, number, number]; // w first
@@ -29,14 +30,41 @@ export interface Contacts {
   force: Float32Array;
 }
 
+/// The gradient of the loss in a push (impulse) on each body at its centre of mass [loss / (N s)], and those centres.
+export interface Push {
+  at: Float32Array; // nframe x nbody x 3
+  value: Float32Array;
+}
+
+/// Numbers over the frames, for a plot.
+export interface Signal {
+  name: string;
+  unit: string;
+  parts: string[];
+  rows: number; // nframe, or one less where the last frame has none
+  low: number[]; // of each part, least and largest
+  high: number[];
+  data: Float32Array; // part by part: nframe each
+}
+
 export interface Trajectory {
   label: string;
+  run: number;
   iteration: number | null;
   dt: number;
   nframe: number;
+  nbody: number;
+  loaded: number; // frames that are there
+  block: number; // frames of a block
+  step: number;
+  base: Vec3;
+  box: number[]; // of the origins of what moves: least, largest
+  moves: boolean[];
   pos: Float32Array; // nframe x nbody x 3
   quat: Float32Array; // nframe x nbody x 4
   contacts: Contacts | null;
+  push: Push | null;
+  signals: Signal[];
 }
 
 /// A point of interest that stands still, as a target.
@@ -53,18 +81,29 @@ export interface Loss {
   label: string;
 }
 
-export interface Replay {
-  title: string;
+export interface Model {
   name: string;
   gravity: Vec3;
   bodies: string[];
   geoms: Geom[];
   meshes: MeshData[];
-  trajectories: Trajectory[];
+}
+
+/// What belongs to one run.
+export interface Run {
+  label: string;
+  model: number;
   markers: Marker[];
   track: number; // body whose path is drawn, 0: the first that moves
   loss: Loss | null;
   figures: [string, number | string][];
+}
+
+export interface Replay {
+  title: string;
+  models: Model[];
+  runs: Run[];
+  trajectories: Trajectory[];
 }
 
 export class ReplayError extends Error {}
@@ -137,31 +176,74 @@ function readMesh(v: unknown, i: number): MeshData {
   return { vert, face };
 }
 
-function readTrajectory(v: unknown, i: number, nbody: number): Trajectory {
+function count(v: unknown, least: number, what: string): number {
+  need(typeof v === 'number' && Number.isInteger(v) && v >= least && v < 2 ** 31, `${what} is ${String(v)}`);
+  return v;
+}
+
+function readSignal(v: unknown, nframe: number, what: string): Signal {
+  const s = object(v, what);
+  const parts = list(s.parts, `${what} parts`).map((p, i) => text(p) || String(i));
+  const rows = count(s.rows, 0, `${what} rows`);
+  need(parts.length > 0 && (rows === nframe || rows === nframe - 1), `${what} has ${rows} rows of ${nframe}`);
+  return {
+    name: text(s.name) || what, unit: text(s.unit), parts, rows,
+    low: numbers(s.low, parts.length, `${what} low`), high: numbers(s.high, parts.length, `${what} high`),
+    data: new Float32Array(parts.length * nframe),
+  };
+}
+
+function readTrajectory(v: unknown, i: number, runs: Run[], models: Model[]): Trajectory {
   const what = `trajectory ${i}`;
   const t = object(v, what);
-  const nframe = t.nframe as number;
+  const nframe = count(t.nframe, 1, `${what} nframe`);
+  const run = count(t.run, 0, `${what} run`);
   const dt = t.dt as number;
-  need(Number.isInteger(nframe) && nframe > 0, `${what} has no frames`);
   need(typeof dt === 'number' && dt > 0, `${what} needs a positive dt`);
-  let contacts: Contacts | null = null;
-  if (t.contacts != null) {
-    const c = object(t.contacts, `${what} contacts`);
-    const offset = words(c.offset, nframe + 1, `${what} contact offsets`);
-    const n = offset[nframe];
-    need(offset.every((o, k) => k === 0 || o >= offset[k - 1]), `${what} has falling contact offsets`);
-    contacts = {
-      offset,
-      pos: floats(c.pos, 3 * n, `${what} contact positions`),
-      force: floats(c.force, 3 * n, `${what} contact forces`),
-    };
-  }
+  need(run < runs.length, `${what} is of run ${run} of ${runs.length}`);
+  const nbody = models[runs[run].model].bodies.length;
+  const ncontact = t.ncontact == null ? -1 : count(t.ncontact, 0, `${what} ncontact`);
+  need(nframe * nbody <= 1e8 && ncontact <= 1e8, `${what} has ${nframe} frames of ${nbody} bodies, more than a page holds`);
+  const step = numbers([t.step], 1, `${what} step`)[0];
   return {
-    label: text(t.label) || `trajectory ${i + 1}`,
+    label: text(t.label) || `trajectory ${i + 1}`, run, dt, nframe, nbody, step,
     iteration: typeof t.iteration === 'number' ? t.iteration : null,
-    dt, nframe, contacts,
-    pos: floats(t.body_pos, nframe * nbody * 3, `${what} body_pos`),
-    quat: floats(t.body_quat, nframe * nbody * 4, `${what} body_quat`),
+    loaded: 0, block: count(t.block, 1, `${what} block`),
+    base: numbers(t.base, 3, `${what} base`) as Vec3,
+    box: numbers(t.box, 6, `${what} box`),
+    moves: numbers(t.moves, nbody, `${what} moves`).map((m) => m !== 0),
+    pos: new Float32Array(nframe * nbody * 3),
+    quat: new Float32Array(nframe * nbody * 4),
+    contacts: ncontact < 0 ? null : { offset: new Uint32Array(nframe + 1), pos: new Float32Array(3 * ncontact), force: new Float32Array(3 * ncontact) },
+    push: t.push === true ? { at: new Float32Array(nframe * nbody * 3), value: new Float32Array(nframe * nbody * 3) } : null,
+    signals: list(t.signals ?? [], `${what} signals`).map((s, k) => readSignal(s, nframe, `${what} signal ${k}`)),
+  };
+}
+
+function readModel(v: unknown, i: number): Model {
+  const what = `model ${i}`;
+  const model = object(v, what);
+  const bodies = list(model.bodies, `${what} bodies`).map((b, k) => text(object(b, `body ${k}`).name) || `body ${k}`);
+  const meshes = list(model.meshes ?? [], `${what} meshes`).map(readMesh);
+  need(bodies.length > 0, `${what} has no world body`);
+  return {
+    name: text(model.name), gravity: numbers(model.gravity, 3, `${what} gravity`) as Vec3, bodies, meshes,
+    geoms: list(model.geoms, `${what} geoms`).map((g, k) => readGeom(g, k, bodies.length, meshes.length)),
+  };
+}
+
+function readRun(v: unknown, i: number, models: Model[]): Run {
+  const what = `run ${i}`;
+  const r = object(v, what);
+  const model = count(r.model, 0, `${what} model`);
+  need(model < models.length, `${what} names model ${model} of ${models.length}`);
+  const figures = r.figures == null ? {} : object(r.figures, 'figures');
+  return {
+    label: text(r.label), model,
+    markers: list(r.markers ?? [], 'markers').map(readMarker),
+    track: readTrack(r.track, models[model].bodies.length),
+    loss: readLoss(r.loss),
+    figures: Object.entries(figures).map(([k, e]) => [k, typeof e === 'number' || typeof e === 'string' ? e : '–']),
   };
 }
 
@@ -205,24 +287,19 @@ export function readReplay(source: string): Replay {
   } catch (e) {
     throw e instanceof ReplayError ? e : new ReplayError(`The replay's data cannot be read: ${(e as Error).message}`);
   }
-  need(root.version === 1, `This viewer shows version 1 replays, the file says ${String(root.version)}.`);
-  const model = object(root.model, 'model');
-  const bodies = list(model.bodies, 'model.bodies').map((b, i) => text(object(b, `body ${i}`).name) || `body ${i}`);
-  const meshes = list(model.meshes ?? [], 'model.meshes').map(readMesh);
-  const figures = root.figures == null ? {} : object(root.figures, 'figures');
-  const trajectories = list(root.trajectories, 'trajectories').map((t, i) => readTrajectory(t, i, bodies.length));
+  need(root.version === 2, `This viewer shows version 2 replays, the file says ${String(root.version)}: "tangere replay FOLDER" makes it anew.`);
+  const models = list(root.models, 'models').map(readModel);
+  const runs = list(root.runs, 'runs').map((r, i) => readRun(r, i, models));
+  const trajectories = list(root.trajectories, 'trajectories').map((t, i) => readTrajectory(t, i, runs, models));
   need(trajectories.length > 0, 'The replay holds no trajectory.');
-  return {
-    title: text(root.title) || 'Tangere replay',
-    name: text(model.name),
-    gravity: numbers(model.gravity, 3, 'model.gravity') as Vec3,
-    bodies, meshes, trajectories,
-    geoms: list(model.geoms, 'model.geoms').map((g, i) => readGeom(g, i, bodies.length, meshes.length)),
-    markers: list(root.markers ?? [], 'markers').map(readMarker),
-    track: readTrack(root.track, bodies.length),
-    loss: readLoss(root.loss),
-    figures: Object.entries(figures).map(([k, e]) => [k, typeof e === 'number' || typeof e === 'string' ? e : '–']),
-  };
+  return { title: text(root.title) || 'Tangere replay', models, runs, trajectories };
+}
+
+/// "best", with its run's name before it where there are several.
+export function label(replay: Replay, i: number): string {
+  const t = replay.trajectories[i];
+  const run = replay.runs[t.run].label;
+  return replay.runs.length > 1 && run !== '' ? `${run}: ${t.label}` : t.label;
 }
 
 /// Seconds from the first to the last frame.

@@ -1,32 +1,41 @@
-// scene.ts: the world in 3D: bodies, ghost, path, forces, light, and a camera that may follow.
+// scene.ts: the world in 3D: bodies, ghost or second view, path, arrows, light, and a camera that may follow.
 //
 // The camera's up is against gravity. Its default view has the main horizontal travel from left to right, or +x to the
 // right when nothing travels, and holds the whole motion, or follows it when the motion is much larger than the bodies.
 import * as THREE from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
-import { Arrows, LONGEST, typicalForce } from './arrows';
+import { Actor } from './actor';
+import { Arrows, LONGEST, typicalSize } from './arrows';
 import { duration, type Replay, type Trajectory } from './data';
 import { makeGround, type Ground, type GroundTheme } from './ground';
-import { geomColor, geomRadius, quaternion, ShapeStore } from './shapes';
+import { motionOf, type Motion } from './motion';
+import { geomColor, quaternion, ShapeStore } from './shapes';
 
 const FOV = 32;
 const GHOST = '#7f8ea3';
+export const FORCE_COLOR = '#e5484d';
+export const PUSH_COLOR = '#8b5cf6';
+/// What the camera follows: nothing, the motion as a whole, or the body of that index.
+export const STAY = -1;
+export const MOTION = 0;
 
 export interface SceneTheme extends GroundTheme {
   dark: boolean;
 }
 
-interface Actor {
-  bodies: THREE.Group[];
-  root: THREE.Group;
+// one side of the picture, or the ghost
+interface Slot {
+  actors: Map<number, Actor>;
+  forces: Arrows;
+  pushes: Arrows;
 }
 
-// centre and radius of what moves, at some frames of a trajectory
-interface Motion {
-  box: THREE.Box3; // all that moves over all the time
-  track: Float32Array; // centre of what moves, per frame, smoothed
-  radius: number; // of what moves, at one time
-  travel: THREE.Vector3; // from first to last
+/// A rectangle of the canvas in CSS pixels from its upper left corner.
+export interface View {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
 }
 
 export class Stage {
@@ -35,55 +44,65 @@ export class Stage {
   readonly up = new THREE.Vector3(0, 0, 1);
   readonly hasCollisionShapes: boolean;
   readonly cell: number;
-  readonly longestForce: number; // forces above it are drawn as if they were it [N]; 0 without forces
   readonly tracked: number; // body whose path is drawn, -1: nothing moves
-  follow: boolean;
+  longestForce = 0; // forces above it are drawn as if they were it [N]; 0 without forces
+  longestPush = 0; // the same of gradients in a push [loss / (N s)]
+  follow: number;
+  side = false; // two views side by side in place of a ghost
+  showPaths = true;
+  showForces = true;
+  showPushes = false;
   private renderer: THREE.WebGLRenderer;
   private scene = new THREE.Scene();
   private sun = new THREE.DirectionalLight('#ffffff', 2.6);
   private sky = new THREE.HemisphereLight('#ffffff', '#a8a6a2', 2);
   private grounds: Ground[] = [];
-  private actor: Actor;
-  private ghost: Actor;
+  private stores: ShapeStore[];
+  private slots: Slot[];
   private ghostMaterial = new THREE.MeshLambertMaterial({ transparent: true, opacity: 0.34 });
-  private arrows: Arrows;
+  private collision = false;
   private paths: THREE.Line[] = [];
   private motions: Motion[];
   private size: number; // radius of what is framed
+  private width = 1;
+  private height = 1;
   private center = new THREE.Vector3();
   private anchor = new THREE.Vector3(); // where the follower's target was last put
+  private pair: [number, number] = [0, -1];
 
   constructor(private replay: Replay, private canvas: HTMLCanvasElement) {
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true });
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = THREE.PCFSoftShadowMap;
     this.renderer.toneMapping = THREE.NeutralToneMapping;
-    const g = new THREE.Vector3(...replay.gravity);
+    this.renderer.autoClear = false;
+    const main = replay.trajectories.length - 1;
+    const run = replay.runs[replay.trajectories[main].run];
+    const g = new THREE.Vector3(...replay.models[run.model].gravity);
     if (g.length() > 0) this.up.copy(g).normalize().negate();
-    this.hasCollisionShapes = replay.geoms.some((e) => e.role === 'collision');
+    this.hasCollisionShapes = replay.models.some((m) => m.geoms.some((e) => e.role === 'collision'));
 
-    const moving = movingBodies(replay);
-    this.tracked = replay.track > 0 ? replay.track : moving.findIndex((m) => m);
-    this.motions = replay.trajectories.map((t) => this.motion(t, moving));
-    const last = this.motions[this.motions.length - 1];
+    const moves = replay.trajectories[main].moves;
+    this.tracked = run.track > 0 ? run.track : moves.indexOf(true);
+    this.motions = this.measure();
+    const last = this.motions[main];
     const span = last.box.getBoundingSphere(new THREE.Sphere()).radius;
-    const several = moving.filter((m) => m).length > 1;
-    this.follow = span > (several ? 3.5 : 25) * last.radius;
-    this.size = this.follow ? 1.25 * last.radius : span;
+    const several = moves.filter((m) => m).length > 1;
+    this.follow = span > (several ? 3.5 : 25) * last.radius ? MOTION : STAY;
+    this.size = this.follow !== STAY ? 1.25 * last.radius : span;
     this.cell = roundCell(this.size / 3);
 
-    this.buildGrounds();
-    const store = new ShapeStore(replay);
-    this.ghost = this.build(store, true);
-    this.actor = this.build(store, false);
-    const typical = typicalForce(replay.trajectories);
-    const scale = typical > 0 ? (0.55 * Math.min(last.radius * 1.6, this.size)) / typical : 0;
-    this.longestForce = LONGEST * typical;
-    this.arrows = new Arrows(scale, LONGEST * scale * typical, 0.013 * this.size, replay.trajectories);
-    this.scene.add(this.arrows.group);
+    this.buildGrounds(main);
+    this.stores = replay.models.map((m) => new ShapeStore(m));
+    this.slots = [0, 1].map(() => {
+      const slot = { actors: new Map<number, Actor>(), forces: new Arrows(FORCE_COLOR, 0.013 * this.size), pushes: new Arrows(PUSH_COLOR, 0.011 * this.size) };
+      this.scene.add(slot.forces.group, slot.pushes.group);
+      return slot;
+    });
     this.buildPaths();
     this.buildMarkers();
     this.light();
+    this.loaded();
 
     this.camera.up.copy(this.up);
     this.controls = new OrbitControls(this.camera, canvas);
@@ -91,50 +110,60 @@ export class Stage {
     this.home();
   }
 
-  // what moves in one trajectory
-  private motion(t: Trajectory, moving: boolean[]): Motion {
-    const geoms = this.replay.geoms.filter((g) => g.type !== 'plane');
-    const some = geoms.filter((g) => moving[g.body]);
-    const used = (some.length > 0 ? some : geoms).map((geom) => ({
-      geom, radius: geomRadius(geom, this.replay.meshes), local: new THREE.Vector3(...geom.pos),
-    }));
-    const nbody = this.replay.bodies.length;
-    const box = new THREE.Box3();
-    const now = new THREE.Box3();
-    const point = new THREE.Vector3();
-    const turn = new THREE.Quaternion();
-    const track = new Float32Array(3 * t.nframe);
-    const stride = Math.max(1, Math.floor(t.nframe / 400));
-    let radius = 0;
-    for (let i = 0; i < t.nframe; i += stride) {
-      now.makeEmpty();
-      for (const u of used) {
-        const b = i * nbody + u.geom.body;
-        turn.set(t.quat[4 * b + 1], t.quat[4 * b + 2], t.quat[4 * b + 3], t.quat[4 * b]);
-        point.copy(u.local).applyQuaternion(turn);
-        point.x += t.pos[3 * b];
-        point.y += t.pos[3 * b + 1];
-        point.z += t.pos[3 * b + 2];
-        const r = new THREE.Vector3(u.radius, u.radius, u.radius);
-        now.expandByPoint(point.clone().add(r)).expandByPoint(point.sub(r));
-      }
-      if (now.isEmpty()) now.set(new THREE.Vector3(-0.5, -0.5, -0.5), new THREE.Vector3(0.5, 0.5, 0.5));
-      box.union(now);
-      radius = Math.max(radius, now.getSize(point).length() / 2);
-      now.getCenter(point);
-      if (i === 0) for (const m of this.replay.markers) box.expandByPoint(new THREE.Vector3(...m.pos));
-      for (let k = i; k < Math.min(i + stride, t.nframe); k++) point.toArray(track, 3 * k);
-    }
-    const smooth = smoothTrack(track, Math.round(0.35 / t.dt));
-    const n = 3 * (t.nframe - 1);
-    const travel = new THREE.Vector3(track[n] - track[0], track[n + 1] - track[1], track[n + 2] - track[2]);
-    return { box, track: smooth, radius, travel };
+  dispose(): void {
+    this.controls.dispose();
+    this.renderer.dispose();
   }
 
-  private buildGrounds(): void {
-    for (const geom of this.replay.geoms) {
+  private model(i: number): number {
+    return this.replay.runs[this.replay.trajectories[i].run].model;
+  }
+
+  private measure(): Motion[] {
+    return this.replay.trajectories.map((t) => {
+      const run = this.replay.runs[t.run];
+      return motionOf(t, this.replay.models[run.model], run.markers);
+    });
+  }
+
+  /// More frames are there: what is followed, paths and the scale of arrows are taken anew.
+  loaded(): void {
+    const all = this.replay.trajectories;
+    this.motions = this.measure();
+    const radius = this.motions[all.length - 1].radius;
+    const reach = Math.min(1.6 * radius, this.size);
+    const force = typicalSize(all.flatMap((t) => (t.contacts ? [t.contacts.force] : [])));
+    const push = typicalSize(all.flatMap((t) => (t.push ? [t.push.value] : [])));
+    this.longestForce = LONGEST * force;
+    this.longestPush = LONGEST * push;
+    for (const s of this.slots) {
+      s.forces.measure(force, 0.55 * reach);
+      s.pushes.measure(push, Math.min(2 * radius, 0.5 * this.size)); // it begins inside the body
+    }
+    all.forEach((t, i) => this.layPath(t, this.paths[i]));
+  }
+
+  private actor(slot: number, i: number): Actor {
+    const model = this.model(i);
+    let a = this.slots[slot].actors.get(model);
+    if (a === undefined) {
+      a = new Actor(this.replay.models[model], this.stores[model], this.ghostMaterial);
+      this.slots[slot].actors.set(model, a);
+      this.scene.add(a.root);
+      this.dress();
+    }
+    return a;
+  }
+
+  // full colours or ghost, shapes for the eye or for contact
+  private dress(): void {
+    this.slots.forEach((s, k) => s.actors.forEach((a) => a.show(k === 1 && !this.side, this.collision)));
+  }
+
+  private buildGrounds(main: number): void {
+    const t = this.replay.trajectories[main]; // planes stand still with their body's first pose
+    for (const geom of this.replay.models[this.model(main)].geoms) {
       if (geom.type !== 'plane') continue;
-      const t = this.replay.trajectories[0]; // planes stand still with their body's first pose
       const body = new THREE.Matrix4().compose(
         new THREE.Vector3().fromArray(t.pos, 3 * geom.body), quaternion(t.quat, 4 * geom.body), new THREE.Vector3(1, 1, 1));
       const own = new THREE.Matrix4().compose(
@@ -145,59 +174,33 @@ export class Stage {
     }
   }
 
-  private build(store: ShapeStore, ghost: boolean): Actor {
-    const root = new THREE.Group();
-    const bodies = this.replay.bodies.map(() => {
-      const b = new THREE.Group();
-      root.add(b);
-      return b;
-    });
-    for (const geom of this.replay.geoms) {
-      if (geom.type === 'plane' || (ghost && geom.body === 0)) continue;
-      const geometry = store.geometry(geom);
-      const alpha = geom.rgba[3];
-      const material = ghost
-        ? this.ghostMaterial
-        : new THREE.MeshStandardMaterial({
-            color: geomColor(geom), roughness: 0.55, metalness: 0.02, transparent: alpha < 1, opacity: alpha,
-            vertexColors: geometry.hasAttribute('color'),
-          });
-      const mesh = new THREE.Mesh(geometry, material);
-      mesh.position.set(...geom.pos);
-      mesh.quaternion.copy(quaternion(geom.quat));
-      mesh.castShadow = !ghost && alpha > 0.6;
-      mesh.receiveShadow = !ghost;
-      mesh.userData.role = geom.role;
-      mesh.visible = geom.role !== 'collision';
-      if (ghost) mesh.renderOrder = 2;
-      bodies[geom.body].add(mesh);
-    }
-    this.scene.add(root);
-    return { bodies, root };
-  }
-
-  // path of the first moving body, one line a trajectory
+  // path of the tracked body, one line a trajectory
   private buildPaths(): void {
-    const nbody = this.replay.bodies.length;
-    this.replay.trajectories.forEach((t) => {
-      const p = new Float32Array(3 * t.nframe);
-      const b = Math.max(this.tracked, 0);
-      for (let i = 0; i < t.nframe; i++) {
-        for (let k = 0; k < 3; k++) p[3 * i + k] = t.pos[3 * (i * nbody + b) + k];
-      }
+    for (const t of this.replay.trajectories) {
       const g = new THREE.BufferGeometry();
-      g.setAttribute('position', new THREE.BufferAttribute(p, 3));
+      g.setAttribute('position', new THREE.BufferAttribute(new Float32Array(3 * t.nframe), 3));
       const line = new THREE.Line(g, new THREE.LineBasicMaterial({ transparent: true, opacity: 0.9 }));
       line.frustumCulled = false;
       line.renderOrder = 4;
       this.paths.push(line);
       this.scene.add(line);
-    });
+    }
+  }
+
+  private layPath(t: Trajectory, line: THREE.Line): void {
+    const p = line.geometry.getAttribute('position') as THREE.BufferAttribute;
+    const run = this.replay.runs[t.run];
+    const b = Math.max(run.track > 0 ? run.track : t.moves.indexOf(true), 0);
+    for (let i = 0; i < t.loaded; i++) {
+      for (let k = 0; k < 3; k++) p.array[3 * i + k] = t.pos[3 * (i * t.nbody + b) + k];
+    }
+    p.needsUpdate = true;
+    line.geometry.setDrawRange(0, t.loaded);
   }
 
   // a mark is a small ball in a larger clear one, seen through whatever is before it
   private buildMarkers(): void {
-    for (const m of this.replay.markers) {
+    for (const m of this.replay.runs.flatMap((r) => r.markers)) {
       const color = new THREE.Color().setRGB(m.rgba[0], m.rgba[1], m.rgba[2], THREE.SRGBColorSpace);
       const radius = m.radius > 0 ? m.radius : 0.05 * this.size;
       for (const [r, opacity] of [[0.3 * radius, m.rgba[3]], [radius, 0.3 * m.rgba[3]]]) {
@@ -224,10 +227,22 @@ export class Stage {
     this.scene.add(this.sun, this.sun.target, this.sky);
   }
 
+  // where the followed thing is
+  private followed(which: number, frame: number, part: number, out: THREE.Vector3): THREE.Vector3 {
+    const t = this.replay.trajectories[which];
+    const i = Math.min(frame, t.loaded - 1);
+    const next = Math.min(i + 1, t.loaded - 1);
+    const body = this.follow > 0 && this.follow < t.nbody ? this.follow : -1;
+    const from = body < 0 ? this.motions[which].track : t.pos;
+    const at = (k: number) => (body < 0 ? 3 * k : 3 * (k * t.nbody + body));
+    for (let k = 0; k < 3; k++) out.setComponent(k, from[at(i) + k] + part * (from[at(next) + k] - from[at(i) + k]));
+    return out;
+  }
+
   /// The default view.
   home(at = 0, which = this.motions.length - 1): void {
     const m = this.motions[which];
-    if (this.follow) this.center.fromArray(m.track, 3 * Math.min(at, m.track.length / 3 - 1));
+    if (this.follow !== STAY) this.followed(which, at, 0, this.center);
     else m.box.getCenter(this.center);
     this.anchor.copy(this.center);
     const right = across(this.up);
@@ -238,7 +253,7 @@ export class Stage {
     const back = right.clone().cross(this.up).applyAxisAngle(this.up, (22 * Math.PI) / 180);
     const side = this.up.clone().cross(back).normalize();
     back.applyAxisAngle(side, (-14 * Math.PI) / 180);
-    const distance = this.fit(back, this.follow ? null : m.box);
+    const distance = this.fit(back, this.follow !== STAY ? null : m.box);
     this.controls.target.copy(this.center);
     this.camera.position.copy(this.center).addScaledVector(back, distance);
     this.camera.near = 0.01 * distance;
@@ -266,6 +281,27 @@ export class Stage {
     return distance;
   }
 
+  /// Starts to follow; the view stays as it is.
+  setFollow(what: number, at: number, which: number): void {
+    this.follow = what;
+    if (what !== STAY) this.followed(which, at, 0, this.anchor);
+  }
+
+  /// Camera and target as six numbers.
+  eye(): number[] {
+    return [...this.camera.position.toArray(), ...this.controls.target.toArray()];
+  }
+
+  /// The view of a link, for a frame that follow() already went to.
+  setEye(e: number[]): void {
+    this.camera.position.fromArray(e, 0);
+    this.controls.target.fromArray(e, 3);
+    const d = this.camera.position.distanceTo(this.controls.target);
+    this.controls.minDistance = Math.min(this.controls.minDistance, 0.5 * d);
+    this.controls.maxDistance = Math.max(this.controls.maxDistance, 2 * d);
+    this.controls.update();
+  }
+
   paint(theme: SceneTheme): void {
     for (const g of this.grounds) g.paint(theme);
     this.ghostMaterial.color.set(theme.dark ? '#b4c2d6' : GHOST);
@@ -273,51 +309,70 @@ export class Stage {
     this.sun.intensity = theme.dark ? 1.9 : 2.0;
   }
 
-  /// Bodies of trajectory `main` at frame i (and a share 0..1 of the way to the next), ghost of `other` (-1: none).
+  /// Bodies of trajectory `main` at frame i (and a share 0..1 of the way to the next), and those of `other` (-1: none) at the same time.
   pose(main: number, other: number, frame: number, part: number, time: number): void {
+    this.pair = [main, other];
     const t = this.replay.trajectories[main];
-    place(this.actor, t, frame, part);
-    this.ghost.root.visible = other >= 0 && other !== main;
-    if (this.ghost.root.visible) {
+    this.place(0, main, Math.min(frame, t.loaded - 1), frame < t.loaded ? part : 0);
+    if (other >= 0) {
       const o = this.replay.trajectories[other];
       const s = Math.min(time, duration(o)) / o.dt + 1e-6;
-      place(this.ghost, o, Math.floor(s), s - Math.floor(s));
+      const i = Math.min(Math.floor(s), o.loaded - 1);
+      this.place(1, other, i, Math.min(s - i, 1) * (i < o.loaded - 1 ? 1 : 0));
     }
-    this.arrows.show(t.contacts, part > 0.5 ? Math.min(frame + 1, t.nframe - 1) : frame);
-    this.paths.forEach((line, i) => {
-      line.visible = this.showPaths && (i === main || (i === other && this.ghost.root.visible));
-      (line.material as THREE.LineBasicMaterial).color.set(i === main ? '#2f7fd6' : GHOST);
-    });
-    if (this.follow) {
-      const m = this.motions[main].track;
-      const now = new THREE.Vector3().fromArray(m, 3 * frame);
-      const next = new THREE.Vector3().fromArray(m, 3 * Math.min(frame + 1, t.nframe - 1));
-      const shift = now.lerp(next, part).sub(this.anchor);
+    if (this.follow !== STAY) {
+      const shift = this.followed(main, frame, part, new THREE.Vector3()).sub(this.anchor);
       this.anchor.add(shift);
       this.camera.position.add(shift);
       this.controls.target.add(shift);
     }
   }
-  showPaths = true;
 
-  set forces(on: boolean) {
-    this.arrows.group.visible = on;
+  private place(slot: number, i: number, frame: number, part: number): void {
+    const t = this.replay.trajectories[i];
+    this.actor(slot, i).pose(t, frame, part);
+    const near = part > 0.5 ? Math.min(frame + 1, t.loaded - 1) : frame;
+    const c = t.contacts;
+    const s = this.slots[slot];
+    s.forces.show(c && c.pos, c && c.force, c ? c.offset[near] : 0, c ? c.offset[near + 1] : 0);
+    // downhill: against the gradient
+    if (this.showPushes) s.pushes.show(t.push && t.push.at, t.push && t.push.value, near * t.nbody, (near + 1) * t.nbody, -1);
   }
 
   /// true: the shapes that collide; false: the shapes meant for the eye.
   set collisionShapes(on: boolean) {
-    for (const a of [this.actor, this.ghost]) {
-      a.root.traverse((o) => {
-        if (o.userData.role !== undefined) o.visible = o.userData.role !== (on ? 'visual' : 'collision');
-      });
-    }
+    this.collision = on;
+    this.dress();
+  }
+
+  setSide(on: boolean): void {
+    this.side = on;
+    this.dress();
+    this.shape();
   }
 
   resize(width: number, height: number): void {
+    this.width = Math.max(width, 1);
+    this.height = Math.max(height, 1);
     this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
     this.renderer.setSize(width, height, false);
-    this.camera.aspect = width / Math.max(height, 1);
+    this.shape();
+  }
+
+  private shape(): void {
+    const v = this.views()[0];
+    this.camera.aspect = v.width / v.height;
     this.camera.updateProjectionMatrix();
+  }
+
+  /// The picture's parts: one, or two beside or above each other.
+  views(): View[] {
+    const { width, height } = this;
+    if (!this.side || this.pair[1] < 0) return [{ left: 0, top: 0, width, height }];
+    const [a, b] = [Math.floor(width / 2), Math.floor(height / 2)];
+    return width >= height
+      ? [{ left: 0, top: 0, width: a, height }, { left: width - a, top: 0, width: a, height }]
+      : [{ left: 0, top: 0, width, height: b }, { left: 0, top: height - b, width, height: b }];
   }
 
   render(): void {
@@ -327,15 +382,42 @@ export class Stage {
     side.addScaledVector(across(this.up).cross(this.up), 0.55).addScaledVector(this.up, 1.15).normalize();
     this.sun.position.copy(focus).addScaledVector(side, 4.5 * this.size);
     this.sun.target.position.copy(focus);
-    this.renderer.render(this.scene, this.camera);
+    const views = this.views();
+    this.shape();
+    this.renderer.setScissorTest(false);
+    this.renderer.clear();
+    this.renderer.setScissorTest(views.length > 1);
+    views.forEach((v, k) => {
+      this.pick(views.length > 1 ? [k] : [0, 1]);
+      this.renderer.setViewport(v.left, this.height - v.top - v.height, v.width, v.height);
+      this.renderer.setScissor(v.left, this.height - v.top - v.height, v.width, v.height);
+      this.renderer.render(this.scene, this.camera);
+    });
   }
 
-  /// Page position in CSS pixels of a world point.
+  // what of the two trajectories one view shows
+  private pick(shown: number[]): void {
+    const alone = shown.length === 1;
+    this.slots.forEach((s, k) => {
+      const i = this.pair[k];
+      const on = shown.includes(k) && i >= 0;
+      s.actors.forEach((a, model) => (a.root.visible = on && model === this.model(i)));
+      s.forces.group.visible = on && this.showForces && (alone || k === 0);
+      s.pushes.group.visible = on && this.showPushes && (alone || k === 0);
+    });
+    this.paths.forEach((line, i) => {
+      line.visible = this.showPaths && shown.some((k) => this.pair[k] === i);
+      (line.material as THREE.LineBasicMaterial).color.set(i === this.pair[0] ? '#2f7fd6' : GHOST);
+    });
+  }
+
+  /// Page position in CSS pixels of a world point, in the first view.
   project(p: THREE.Vector3): [number, number] {
     this.camera.updateMatrixWorld();
     const v = p.clone().project(this.camera);
     const r = this.canvas.getBoundingClientRect();
-    return [r.left + ((v.x + 1) / 2) * r.width, r.top + ((1 - v.y) / 2) * r.height];
+    const { left, top, width, height } = this.views()[0];
+    return [r.left + left + ((v.x + 1) / 2) * width, r.top + top + ((1 - v.y) / 2) * height];
   }
 }
 
@@ -343,57 +425,6 @@ export class Stage {
 function across(up: THREE.Vector3): THREE.Vector3 {
   const x = Math.abs(up.x) > 0.9 ? new THREE.Vector3(0, 1, 0) : new THREE.Vector3(1, 0, 0);
   return x.addScaledVector(up, -x.dot(up)).normalize();
-}
-
-function place(actor: Actor, t: Trajectory, frame: number, part: number): void {
-  const nbody = actor.bodies.length;
-  const next = Math.min(frame + 1, t.nframe - 1);
-  const p = new THREE.Vector3();
-  for (let b = 0; b < nbody; b++) {
-    const body = actor.bodies[b];
-    const i = frame * nbody + b;
-    body.position.fromArray(t.pos, 3 * i);
-    body.quaternion.copy(quaternion(t.quat, 4 * i));
-    if (part > 1e-5) {
-      const k = next * nbody + b;
-      body.position.lerp(p.fromArray(t.pos, 3 * k), part);
-      body.quaternion.slerp(quaternion(t.quat, 4 * k), part);
-    }
-  }
-}
-
-// bodies whose pose changes in any trajectory
-function movingBodies(replay: Replay): boolean[] {
-  const n = replay.bodies.length;
-  const moving = new Array<boolean>(n).fill(false);
-  for (const t of replay.trajectories) {
-    for (let b = 0; b < n; b++) {
-      for (let i = 1; i < t.nframe && !moving[b]; i++) {
-        for (let k = 0; k < 3; k++) if (Math.abs(t.pos[3 * (i * n + b) + k] - t.pos[3 * b + k]) > 1e-6) moving[b] = true;
-        for (let k = 0; k < 4; k++) if (Math.abs(t.quat[4 * (i * n + b) + k] - t.quat[4 * b + k]) > 1e-6) moving[b] = true;
-      }
-    }
-  }
-  return moving;
-}
-
-// two moving averages of the given half width in frames, narrower towards the ends so that these keep their place
-function smoothTrack(track: Float32Array, half: number): Float32Array {
-  const n = track.length / 3;
-  let from = track;
-  for (let pass = 0; pass < 2; pass++) {
-    const to = new Float32Array(track.length);
-    for (let k = 0; k < 3; k++) {
-      const sum = new Float64Array(n + 1); // of all before i
-      for (let i = 0; i < n; i++) sum[i + 1] = sum[i] + from[3 * i + k];
-      for (let i = 0; i < n; i++) {
-        const w = Math.min(half, i, n - 1 - i);
-        to[3 * i + k] = (sum[i + w + 1] - sum[i - w]) / (2 * w + 1);
-      }
-    }
-    from = to;
-  }
-  return from;
 }
 
 // the nearest of 1, 2, 5 times a power of ten, not above x

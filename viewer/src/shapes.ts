@@ -1,6 +1,6 @@
 // shapes.ts: geoms as three.js meshes. Sizes are MuJoCo's; capsules and cylinders lie along their z axis.
 import * as THREE from 'three';
-import type { Geom, MeshData, Replay } from './data';
+import type { Geom, MeshData, Model } from './data';
 
 // geoms that keep MuJoCo's default grey get a colour by body, so that links can be told apart
 const PALETTE = ['#4f8fd0', '#e0894a', '#58a878', '#c96a8f', '#8a7fcf', '#c2a23f', '#4fa7b0', '#b5765a'];
@@ -61,7 +61,7 @@ function meshGeometry(data: MeshData): THREE.BufferGeometry {
 export class ShapeStore {
   private meshes = new Map<number, THREE.BufferGeometry>();
 
-  constructor(private replay: Replay) {}
+  constructor(private model: Model) {}
 
   geometry(geom: Geom): THREE.BufferGeometry {
     const [a, b, c] = geom.size;
@@ -74,7 +74,7 @@ export class ShapeStore {
       case 'box': return new THREE.BoxGeometry(2 * a, 2 * b, 2 * c);
       case 'mesh': {
         let g = this.meshes.get(geom.mesh);
-        if (g === undefined) this.meshes.set(geom.mesh, (g = meshGeometry(this.replay.meshes[geom.mesh])));
+        if (g === undefined) this.meshes.set(geom.mesh, (g = meshGeometry(this.model.meshes[geom.mesh])));
         return g;
       }
     }

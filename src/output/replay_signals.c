@@ -1,0 +1,154 @@
+// replay_signals.c: see replay_signals.h.
+//
+// A push p (impulse, N s) on a body at its centre of mass changes the velocities by dv = M^-1 J' p, so a loss whose gradient in the
+// velocities is gv changes by gv . dv = (J M^-1 gv) . p.
+#include "output/replay_signals.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "dyn/dynamics.h"
+
+// ---- per state ----
+
+static void center_of_mass(const tgSim *s, int body, double c[3]) {
+  const double *q = s->xquat + 4 * body, *v = s->m.body_com + 3 * body;
+  double t[3];
+  for (int k = 0; k < 3; k++) t[k] = 2 * (q[1 + (k + 1) % 3] * v[(k + 2) % 3] - q[1 + (k + 2) % 3] * v[(k + 1) % 3]);
+  for (int k = 0; k < 3; k++)
+    c[k] = s->xpos[3 * body + k] + v[k] + q[0] * t[k] + q[1 + (k + 1) % 3] * t[(k + 2) % 3] - q[1 + (k + 2) % 3] * t[(k + 1) % 3];
+}
+
+void tgi_replay_energy(const tgSim *s, double energy[2]) {
+  int nv = s->model->nv;
+  energy[0] = energy[1] = 0;
+  for (int i = 0; i < nv; i++)
+    for (int j = 0; j < nv; j++) energy[0] += 0.5 * s->qvel[i] * s->M[(size_t)i * (size_t)nv + (size_t)j] * s->qvel[j];
+  for (int b = 1; b < s->model->nbody; b++) {
+    double c[3];
+    center_of_mass(s, b, c);
+    for (int k = 0; k < 3; k++) energy[1] -= s->m.body_mass[b] * s->m.opt_gravity[k] * c[k];
+  }
+}
+
+tgStatus tgi_replay_push(tgSim *s, const double *gv, double *push, double *at, double *work) {
+  size_t nv = (size_t)s->model->nv;
+  double *x = work, *J = work + nv;   // J: three rows angular, three linear
+  memset(work, 0, nv * sizeof *work);
+  TG_TRY(tg_sim_acceleration(s, work, J));   // leaves the factor of M
+  memcpy(x, gv, nv * sizeof *x);
+  tgi_factor_solve(s->model, s->Lm, x);
+  for (int b = 0; b < s->model->nbody; b++) {
+    center_of_mass(s, b, at + 3 * b);
+    tgi_point_jacobian(s, b, at + 3 * b, J);
+    for (size_t k = 0; k < 3; k++) {
+      push[3 * b + (int)k] = 0;
+      for (size_t i = 0; i < nv; i++) push[3 * b + (int)k] += J[(3 + k) * nv + i] * x[i];
+    }
+  }
+  return TG_OK;
+}
+
+// ---- names of parts ----
+
+static void joint_parts(const tgModel *m, int joint, bool velocity, char (*part)[64]) {
+  static const char *const free_q[] = {"x", "y", "z", "qw", "qx", "qy", "qz"}, *const free_v[] = {"vx", "vy", "vz", "wx", "wy", "wz"};
+  int type = m->jnt_type[joint];
+  const char *name = m->thing_name[TG_THING_JOINT][joint];
+  char number[32];
+  if (name == NULL || name[0] == '\0') {
+    snprintf(number, sizeof number, "joint %d", joint);
+    name = number;
+  }
+  bool loose = type == TG_JOINT_FREE;
+  int n = loose ? (velocity ? 6 : 7) : type == TG_JOINT_BALL ? (velocity ? 3 : 4) : 1;
+  int at = velocity ? m->jnt_vadr[joint] : m->jnt_qadr[joint];
+  for (int i = 0; i < n; i++) {
+    if (n == 1) snprintf(part[at + i], sizeof part[0], "%.63s", name);
+    else snprintf(part[at + i], sizeof part[0], "%.50s %s", name, velocity ? free_v[loose ? i : 3 + i] : free_q[loose ? i : 3 + i]);
+  }
+}
+
+static void name_parts(const tgModel *m, char (*part)[64]) {
+  int nq = m->nq, nv = m->nv;
+  for (int j = 0; j < m->njnt; j++) {
+    joint_parts(m, j, false, part);
+    joint_parts(m, j, true, part + nq);
+  }
+  for (int i = 0; i < m->nu; i++) {
+    const char *name = m->thing_name[TG_THING_ACTUATOR][i];
+    if (name != NULL && name[0] != '\0') snprintf(part[nq + nv + i], sizeof part[0], "%.63s", name);
+    else snprintf(part[nq + nv + i], sizeof part[0], "control %d", i);
+  }
+  snprintf(part[nq + nv + m->nu], sizeof part[0], "kinetic");
+  snprintf(part[nq + nv + m->nu + 1], sizeof part[0], "potential");
+}
+
+// ---- a run ----
+
+static tgStatus walk(tgSim *sim, const tgTrajectory *stored, tgReplayShown *shown) {
+  size_t nq = (size_t)sim->model->nq, nv = (size_t)sim->model->nv;
+  for (size_t i = 0; i <= (size_t)stored->steps; i++) {
+    memcpy(sim->qpos, stored->q + i * nq, nq * sizeof(double));
+    memcpy(sim->qvel, stored->v + i * nv, nv * sizeof(double));
+    TG_TRY(tg_sim_forward(sim));
+    TG_TRY(tgi_recorder_add(&shown->recorder, sim, false));
+    tgi_replay_energy(sim, shown->energy + 2 * i);
+  }
+  return TG_OK;
+}
+
+static void signals(const tgModel *m, const tgTrajectory *stored, tgReplayShown *shown) {
+  int rows = stored->steps + 1, nq = m->nq, nv = m->nv, nu = m->nu;
+  const char *const *q = shown->part_name, *const *v = q + nq, *const *u = v + nv, *const *energy = u + nu;
+  const tgReplaySignal all[TG_REPLAY_SIGNALS] = {
+      {"positions q", "m, rad", nq, q, rows, stored->q},
+      {"velocities v", "m/s, rad/s", nv, v, rows, stored->v},
+      {"controls", NULL, nu, u, rows - 1, stored->u},
+      {"energy", "J", 2, energy, rows, shown->energy},
+      {"gradient in q", "loss/m, loss/rad", nv, v, rows, stored->grad_q},
+      {"gradient in v", "loss s/m, loss s/rad", nv, v, rows, stored->grad_v},
+      {"gradient in controls", "loss/control", nu, u, rows - 1, stored->grad_u},
+  };
+  for (int i = 0; i < TG_REPLAY_SIGNALS; i++)
+    if (all[i].npart > 0 && all[i].data != NULL && all[i].nrow > 0) shown->signal[shown->trajectory.nsignal++] = all[i];
+  shown->trajectory.signal = shown->signal;
+}
+
+tgStatus tgi_replay_show(tgSim *sim, const tgTrajectory *stored, const char *label, double iteration, double dt, tgReplayShown *shown, tgError *error) {
+  const tgModel *m = sim->model;
+  size_t nname = (size_t)(m->nq + m->nv + m->nu + 2);
+  *shown = (tgReplayShown){.alloc = tgi_allocator(NULL)};
+  tgi_recorder_init(&shown->recorder, m, NULL);
+  shown->energy = shown->alloc.alloc(shown->alloc.ctx, ((size_t)stored->steps + 1) * 2 * sizeof(double));
+  shown->part = shown->alloc.alloc(shown->alloc.ctx, nname * sizeof *shown->part);
+  shown->part_name = shown->alloc.alloc(shown->alloc.ctx, nname * sizeof *shown->part_name);
+  if (shown->energy == NULL || shown->part == NULL || shown->part_name == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for a replay of %d steps", stored->steps);
+  memset(shown->part, 0, nname * sizeof *shown->part);
+  name_parts(m, shown->part);
+  for (size_t i = 0; i < nname; i++) shown->part_name[i] = shown->part[i];
+  tgStatus status = walk(sim, stored, shown);
+  if (status != TG_OK) {
+    const tgError *why = tg_sim_error(sim);
+    return tgi_error(error, status, "replay of '%s', state %d: %s", label, shown->recorder.nframe, why->text[0] != '\0' ? why->text : tg_status_text(status));
+  }
+  shown->trajectory = tgi_recorder_trajectory(&shown->recorder, label, iteration, dt, TG_REPLAY_FRAMES);
+  shown->trajectory.contact_offset = stored->contact_offset;
+  shown->trajectory.contact_pos = stored->contact_pos;
+  shown->trajectory.contact_force = stored->contact_force;
+  shown->trajectory.push = stored->push;
+  shown->trajectory.push_at = stored->push_at;
+  signals(m, stored, shown);
+  return TG_OK;
+}
+
+void tgi_replay_shown_free(tgReplayShown *shown) {
+  if (shown->alloc.free == NULL) return;
+  tgi_recorder_free(&shown->recorder);
+  shown->alloc.free(shown->alloc.ctx, shown->energy);
+  shown->alloc.free(shown->alloc.ctx, shown->part);
+  shown->alloc.free(shown->alloc.ctx, (void *)shown->part_name);
+  *shown = (tgReplayShown){0};
+}

@@ -1,0 +1,121 @@
+// test_replay_signals.c: energies and the gradient in a push against closed forms; the signals of a run are its arrays.
+#include "output/replay_signals.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+
+enum { STEPS = 30 };
+static const double H = 0.01, G = 9.81;
+
+// a free box of 2 kg, and a rod of 3 kg on a hinge at its end: its centre of mass 0.4 m from the hinge's axis y
+static tgModel *make_model(void) {
+  tgDesc *d = tg_desc_create(NULL);
+  int box = tg_desc_add_body(d, 0, "box");
+  tg_desc_add_joint(d, box, TG_JOINT_FREE, "loose");
+  int g = tg_desc_add_geom(d, box, TG_GEOM_BOX, NULL);
+  for (int k = 0; k < 3; k++) d->geom[g].size[k] = 0.1 * (k + 1);
+  d->geom[g].mass = 2;
+  d->body[box].pos[2] = 5;
+  int rod = tg_desc_add_body(d, 0, "rod");
+  int j = tg_desc_add_joint(d, rod, TG_JOINT_HINGE, "pin");
+  d->joint[j].axis[0] = d->joint[j].axis[2] = 0;
+  d->joint[j].axis[1] = 1;
+  g = tg_desc_add_geom(d, rod, TG_GEOM_SPHERE, NULL);
+  d->geom[g].size[0] = 0.05;
+  d->geom[g].pos[0] = 0.4;
+  d->geom[g].mass = 3;
+  tgError error = {0};
+  tgModel *m = tg_model_compile(d, NULL, &error);
+  check_true(m != NULL, "%s", error.text);
+  tg_desc_free(d);
+  return m;
+}
+
+static void test_energy(void **state) {
+  (void)state;
+  tgModel *m = make_model();
+  tgSim *sim = tg_sim_create(m, NULL, NULL, NULL);
+  double *q = tg_sim_qpos(sim), *v = tg_sim_qvel(sim), energy[2], a = 0.7, w = 1.3;
+  q[7] = a;
+  v[0] = 1, v[1] = 2, v[2] = -3;   // of the box, without spin
+  v[6] = w;
+  assert_int_equal(tg_sim_forward(sim), TG_OK);
+  tgi_replay_energy(sim, energy);
+  double inertia = 0.4 * 3 * 0.05 * 0.05 + 3 * 0.4 * 0.4;   // of the ball about the hinge
+  check_close(energy[0], 0.5 * 2 * 14 + 0.5 * inertia * w * w, 1e-12);
+  check_close(energy[1], 2 * G * 5 - 3 * G * 0.4 * sin(a), 1e-12);   // turning about y takes +x down
+  tg_sim_free(sim);
+  tg_model_free(m);
+}
+
+// by the definition: the change of gv . v when a push changes the momentum of one body, for random gv
+static void test_push(void **state) {
+  (void)state;
+  tgModel *m = make_model();
+  tgSim *sim = tg_sim_create(m, NULL, NULL, NULL);
+  tgtRandom rng = {5};
+  double gv[7], push[9], at[9], work[7 * 7], a = 0.7;
+  for (int i = 0; i < 7; i++) gv[i] = tgt_uniform(&rng, -1, 1);
+  tg_sim_qpos(sim)[7] = a;
+  tg_sim_qvel(sim)[6] = 2;   // the push does not depend on it
+  assert_int_equal(tg_sim_forward(sim), TG_OK);
+  assert_int_equal(tgi_replay_push(sim, gv, push, at, work), TG_OK);
+  // the box: dv = p/m at its centre of mass, no spin
+  for (int k = 0; k < 3; k++) check_close(push[3 + k], gv[k] / 2, 1e-12);
+  check_close(at[5], 5, 1e-12);
+  // the rod: a push p at r from the hinge gives a spin (r x p) . axis / inertia
+  double inertia = 0.4 * 3 * 0.05 * 0.05 + 3 * 0.4 * 0.4, r[3] = {0.4 * cos(a), 0, -0.4 * sin(a)};
+  for (int k = 0; k < 3; k++) check_close(at[6 + k], r[k], 1e-12);
+  check_close(push[6], gv[6] * r[2] / inertia, 1e-12);
+  check_close(push[7], 0, 1e-12);
+  check_close(push[8], -gv[6] * r[0] / inertia, 1e-12);
+  for (int k = 0; k < 3; k++) check_close(push[k], 0, 0);   // the world
+  tg_sim_free(sim);
+  tg_model_free(m);
+}
+
+static void test_show(void **state) {
+  (void)state;
+  tgModel *m = make_model();
+  tgSim *sim = tg_sim_create(m, NULL, NULL, NULL);
+  static double q[(STEPS + 1) * 8], v[(STEPS + 1) * 7], gq[(STEPS + 1) * 7];
+  for (int i = 0; i <= STEPS; i++) {
+    q[8 * i] = 0.1 * i;
+    q[8 * i + 3] = 1;
+    q[8 * i + 7] = 0.02 * i;
+    v[7 * i] = 10;
+    gq[7 * i + 6] = i;
+  }
+  tgTrajectory stored = {.steps = STEPS, .q = q, .v = v, .grad_q = gq, .grad_v = gq};
+  tgReplayShown shown;
+  tgError error = {0};
+  check_true(tgi_replay_show(sim, &stored, "run", 3, H, &shown, &error) == TG_OK, "%s", error.text);
+  const tgReplayTrajectory *t = &shown.trajectory;
+  assert_int_equal(t->nframe, STEPS + 1);
+  check_close(t->body_pos[(STEPS * 3 + 1) * 3], 0.1 * STEPS, 1e-15);
+  // no actuators: no controls
+  const char *const name[] = {"positions q", "velocities v", "energy", "gradient in q", "gradient in v"};
+  assert_int_equal(t->nsignal, 5);
+  for (int i = 0; i < 5; i++) assert_string_equal(t->signal[i].name, name[i]);
+  assert_string_equal(t->signal[0].part[3], "loose qw");
+  assert_string_equal(t->signal[0].part[7], "pin");
+  assert_string_equal(t->signal[1].part[5], "loose wz");
+  assert_ptr_equal(t->signal[3].data, gq);
+  check_close(t->signal[2].data[2 * STEPS], 100, 1e-12);
+  tgi_replay_shown_free(&shown);
+  // a state that the sim refuses is named
+  q[8 * 4] = NAN;
+  assert_int_not_equal(tgi_replay_show(sim, &stored, "run", 3, H, &shown, &error), TG_OK);
+  check_true(strstr(error.text, "replay of 'run', state 4") != NULL, "%s", error.text);
+  tgi_replay_shown_free(&shown);
+  tg_sim_free(sim);
+  tg_model_free(m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_energy), cmocka_unit_test(test_push), cmocka_unit_test(test_show)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

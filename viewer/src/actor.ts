@@ -1,0 +1,68 @@
+// actor.ts: the bodies of one model as three.js groups, posed from a trajectory, in full colour or as a ghost.
+import * as THREE from 'three';
+import type { Model, Trajectory } from './data';
+import { geomColor, quaternion, type ShapeStore } from './shapes';
+
+export class Actor {
+  readonly root = new THREE.Group();
+  private bodies: THREE.Group[];
+  private meshes: { mesh: THREE.Mesh; full: THREE.Material; solid: boolean; still: boolean }[] = [];
+  private readonly p = new THREE.Vector3();
+  private readonly q = new THREE.Quaternion();
+
+  constructor(readonly model: Model, store: ShapeStore, private ghostMaterial: THREE.Material) {
+    this.bodies = model.bodies.map(() => {
+      const b = new THREE.Group();
+      this.root.add(b);
+      return b;
+    });
+    for (const geom of model.geoms) {
+      if (geom.type === 'plane') continue;
+      const geometry = store.geometry(geom);
+      const alpha = geom.rgba[3];
+      const full = new THREE.MeshStandardMaterial({
+        color: geomColor(geom), roughness: 0.55, metalness: 0.02, transparent: alpha < 1, opacity: alpha,
+        vertexColors: geometry.hasAttribute('color'),
+      });
+      const mesh = new THREE.Mesh(geometry, full);
+      mesh.position.set(...geom.pos);
+      mesh.quaternion.copy(quaternion(geom.quat));
+      mesh.userData.role = geom.role;
+      this.meshes.push({ mesh, full, solid: alpha > 0.6, still: geom.body === 0 });
+      this.bodies[geom.body].add(mesh);
+    }
+    this.show(false, false);
+  }
+
+  /// ghost: clear and grey, without what belongs to the world; collision: the shapes that collide in place of those for the eye.
+  show(ghost: boolean, collision: boolean): void {
+    for (const { mesh, full, solid, still } of this.meshes) {
+      mesh.material = ghost ? this.ghostMaterial : full;
+      mesh.castShadow = !ghost && solid;
+      mesh.receiveShadow = !ghost;
+      mesh.renderOrder = ghost ? 2 : 0;
+      mesh.visible = mesh.userData.role !== (collision ? 'visual' : 'collision') && !(ghost && still);
+    }
+  }
+
+  /// Poses of a frame, or a share 0..1 of the way to the next.
+  pose(t: Trajectory, frame: number, part: number): void {
+    const n = this.bodies.length;
+    const next = Math.min(frame + 1, t.loaded - 1);
+    for (let b = 0; b < n; b++) {
+      const body = this.bodies[b];
+      const i = frame * n + b;
+      body.position.fromArray(t.pos, 3 * i);
+      turnOf(t, i, body.quaternion);
+      if (part > 1e-5) {
+        const k = next * n + b;
+        body.position.lerp(this.p.fromArray(t.pos, 3 * k), part);
+        body.quaternion.slerp(turnOf(t, k, this.q), part);
+      }
+    }
+  }
+}
+
+function turnOf(t: Trajectory, i: number, q: THREE.Quaternion): THREE.Quaternion {
+  return q.set(t.quat[4 * i + 1], t.quat[4 * i + 2], t.quat[4 * i + 3], t.quat[4 * i]).normalize();
+}
