@@ -26,6 +26,7 @@ typedef struct tgCli {
   const char *command, *file;           // file: the first operand, NULL when none
   const char *operand[16]; int noperand;  // all operands; only compare takes more than one
   const char *contact, *out, *key, *method;
+  const char *png, *video, *size, *view; int fps; uint64_t frame; bool frame_given, dark; double speed;   // of replay
   int steps, iterations, threads, count;
   double dt, seconds;             // seconds: that a row of compare may take; 0: the default
   uint64_t seed;
@@ -155,6 +156,10 @@ int tgi_cli_task_markers(const tgTask *task, tgReplayMarker *marker, int room, i
 bool tgi_cli_batch_bits(const tgTask *task, int count, int threads, double *seconds, uint64_t *bits);
 /// "exact", "one-sided", "smoothed", "surrogate".
 const char *tgi_cli_label(tgGradLabel label);
+/// Pictures and videos of the page that write(ctx, path) makes, as the command line asks. 0 or an exit code with the reason printed.
+int tgi_cli_pictures(const tgCli *cli, tgStatus (*write)(void *ctx, const char *path, tgError *error), void *ctx);
+/// Size of pictures, and whether the options fit: false with the reason printed.
+bool tgi_cli_picture_options(const tgCli *cli, int *width, int *height);
 /// What follows the last slash.
 const char *tgi_cli_base_name(const char *path);
 /// {"path", "fnv1a64"} of an input file, for run.json.

@@ -12,7 +12,7 @@ static const tgCommand commands[] = {
     {"compare", "[TASK ...]", "properties contact method seed iterations seconds threads baselines out json load", "tasks under several contact models, methods and baselines: one table; --properties: the contact models themselves", tgi_cli_compare},
     {"batch", "TASK", "contact count seed threads out json load", "many rollouts with gradients over threads, a status for each", tgi_cli_batch},
     {"convert", "MODEL", "out json notes load", "compile a model file and write all its arrays (.json or .npz)", tgi_cli_convert},
-    {"replay", "FOLDER ...", "out load", "make replay.html again from a run's folder, or one page of several runs", tgi_cli_replay},
+    {"replay", "FOLDER ...", "out png load", "make replay.html again from a run's folder, one page of several runs, or pictures and videos", tgi_cli_replay},
     {"reproduce", "[ID]", "list json full out threads no-replay", "run an experiment of a paper beside its published numbers; no ID: list them", tgi_cli_reproduce},
     {"bench", "[NAME]", "list json", "measure speeds as ratios in one run", tgi_cli_bench},
 };

@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 
-typedef enum Kind { TEXT, COUNT, REAL, SEED, FLAG, ROOT, PACKAGE, GROUND, CONTACT } Kind;
+typedef enum Kind { TEXT, COUNT, REAL, SEED, FLAG, ROOT, PACKAGE, GROUND, CONTACT, FRAME } Kind;
 typedef struct Option {
   const char *group, *word, *value, *help;   // group: the word by which a command asks for it
   Kind kind;
@@ -47,6 +47,14 @@ static const Option options[] = {
     {"load", "allow-absolute", NULL, "permit absolute asset paths below an asset root", FLAG, AT(allow_absolute)},
     {"load", "asset-root", "DIR", "a further directory that files may come from (repeatable)", ROOT, 0},
     {"load", "package", "NAME=DIR", "where package://NAME is (repeatable)", PACKAGE, 0},
+    {"png", "png", "FILE", "write a picture of one frame, drawn by a Chromium of this machine", TEXT, AT(png)},
+    {"png", "video", "FILE", "write a video of the run (.webm, or .mp4 where there is ffmpeg), drawn likewise", TEXT, AT(video)},
+    {"png", "frame", "N", "frame of the picture, from 0", FRAME, AT(frame)},
+    {"png", "size", "WxH", "size of picture and video in pixels; default 1280x720", TEXT, AT(size)},
+    {"png", "fps", "N", "frames per second of the video; default 30", COUNT, AT(fps)},
+    {"png", "speed", "X", "seconds of the run in a second of the video; default 1", REAL, AT(speed)},
+    {"png", "view", "TEXT", "view of picture and video: what stands behind # in a link that the page copied", TEXT, AT(view)},
+    {"png", "dark", NULL, "picture and video on a dark background", FLAG, AT(dark)},
     {"json", "json", NULL, "one machine-readable result on standard output", FLAG, AT(json)},
 };
 enum { NOPTIONS = sizeof options / sizeof *options };
@@ -101,6 +109,10 @@ static bool store(tgCli *cli, const Option *o, const char *text) {
       if (!whole(text, &value) || value < 0 || value > 9e15 || value != floor(value)) return false;
       *(uint64_t *)at = (uint64_t)value;
       return true;
+    case FRAME:
+      if (!whole(text, &value) || value < 0 || value > 1e9 || value != floor(value)) return false;
+      *(uint64_t *)at = (uint64_t)value;
+      return cli->frame_given = true;
     case ROOT:
       if (cli->nasset_root == 16) return false;
       cli->asset_root[cli->nasset_root++] = text;

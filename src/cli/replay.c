@@ -49,9 +49,14 @@ static int open_folder(const tgCli *cli, const char *path, Folder *f) {
   return error.status == TG_OK ? TG_EXIT_OK : tgi_cli_error("replay", &error);
 }
 
-static void close_folder(Folder *f) {
+static void forget_shown(Folder *f) {
   for (int i = 0; i < f->nshown; i++) tgi_replay_shown_free(&f->shown[i]);
+  f->nshown = 0;
   tgi_replay_model_free(&f->store);
+}
+
+static void close_folder(Folder *f) {
+  forget_shown(f);
   tgi_npz_free(&f->npz);
   tg_model_free(f->model);
   json_decref(f->run);
@@ -120,6 +125,7 @@ static void show_rest(Folder *f, tgReplayRun *run) {
 
 static tgStatus show_folder(Folder *f, int i, tgReplayDef *def, tgReplayShapes *shapes, tgReplayRun *run, tgReplayTrajectory *trajectory, tgError *error) {
   int from = def->ntrajectory;
+  forget_shown(f);   // of an earlier page
   run[i] = (tgReplayRun){.model = i};
   shapes[i] = (tgReplayShapes){0};
   def->nmodel = def->nrun = i + 1;
@@ -143,8 +149,16 @@ static void name_folders(Folder *folder, int n) {
   }
 }
 
-static int write_page(Folder *folder, int n, const char *path) {
-  tgError error = {0};
+// the folders of one page
+typedef struct Folders {
+  Folder *folder;
+  int n;
+} Folders;
+
+static tgStatus write_page(void *ctx, const char *path, tgError *error) {
+  const Folders *all = ctx;
+  Folder *folder = all->folder;
+  int n = all->n;
   tgReplayShapes shapes[FOLDERS];
   tgReplayRun run[FOLDERS];
   tgReplayTrajectory trajectory[FOLDERS * KEPT_RUNS];
@@ -152,29 +166,37 @@ static int write_page(Folder *folder, int n, const char *path) {
   tgReplayDef def = {.title = tgi_cli_base_name(task != NULL ? task : model), .model = shapes, .run = run, .trajectory = trajectory};
   tgStatus st = TG_OK;
   if (n > 1) name_folders(folder, n);
-  for (int i = 0; i < n && st == TG_OK; i++) st = show_folder(&folder[i], i, &def, shapes, run, trajectory, &error);
-  if (st == TG_OK) st = tgi_replay_write(&def, NULL, path, &error);
-  if (st != TG_OK && error.text[0] == '\0') snprintf(error.text, sizeof error.text, "%s", tg_status_text(st));
-  error.status = st;
-  return st == TG_OK ? TG_EXIT_OK : tgi_cli_error("replay", &error);
+  for (int i = 0; i < n && st == TG_OK; i++) st = show_folder(&folder[i], i, &def, shapes, run, trajectory, error);
+  if (st == TG_OK) st = tgi_replay_write(&def, NULL, path, error);
+  if (st != TG_OK && error->text[0] == '\0') snprintf(error->text, sizeof error->text, "%s", tg_status_text(st));
+  return error->status = st;
+}
+
+static int page(const tgCli *cli, Folders *all) {
+  tgError error = {0};
+  char path[1100];
+  if (cli->out != NULL) snprintf(path, sizeof path, "%s", cli->out);
+  else snprintf(path, sizeof path, "%s/replay.html", cli->file);
+  if (write_page(all, path, &error) != TG_OK) return tgi_cli_error("replay", &error);
+  tgi_cli_say("wrote %s", path);
+  return TG_EXIT_OK;
 }
 
 int tgi_cli_replay(const tgCli *cli) {
-  char path[1100];
-  if (cli->noperand > FOLDERS || (cli->noperand > 1 && cli->out == NULL)) {
+  bool pictures = cli->png != NULL || cli->video != NULL;
+  if (cli->noperand > FOLDERS || (cli->noperand > 1 && cli->out == NULL && !pictures)) {
     tgi_cli_say(cli->noperand > FOLDERS ? "tangere replay: at most %d folders in one page" : "tangere replay: name the page of several folders by --out FILE.html", FOLDERS);
     return TG_EXIT_USAGE;
   }
-  if (cli->out != NULL) snprintf(path, sizeof path, "%s", cli->out);
-  else snprintf(path, sizeof path, "%s/replay.html", cli->file);
   Folder folder[FOLDERS] = {0};
-  int code = TG_EXIT_OK, n = 0;
-  while (code == TG_EXIT_OK && n < cli->noperand) {
-    code = open_folder(cli, cli->operand[n], &folder[n]);
-    n++;
+  Folders all = {folder, 0};
+  int code = TG_EXIT_OK;
+  while (code == TG_EXIT_OK && all.n < cli->noperand) {
+    code = open_folder(cli, cli->operand[all.n], &folder[all.n]);
+    all.n++;
   }
-  if (code == TG_EXIT_OK) code = write_page(folder, n, path);
-  if (code == TG_EXIT_OK) tgi_cli_say("wrote %s", path);
-  for (int i = 0; i < n; i++) close_folder(&folder[i]);
+  if (code == TG_EXIT_OK && (!pictures || cli->out != NULL)) code = page(cli, &all);
+  if (code == TG_EXIT_OK && pictures) code = tgi_cli_pictures(cli, write_page, &all);
+  for (int i = 0; i < all.n; i++) close_folder(&folder[i]);
   return code;
 }

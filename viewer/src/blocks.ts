@@ -134,11 +134,15 @@ export async function loadFirst(replay: Replay, source: BlockSource): Promise<vo
   for (let i = 0; i < replay.trajectories.length; i++) await loadBlock(replay, source, i);
 }
 
-/// Reads what is left, a block of each trajectory in turn; `more` after each round. The page stays usable meanwhile.
+/// Reads what is left, a block of each trajectory in turn; `more` now and then and at the end. The page stays usable meanwhile.
 export async function loadRest(replay: Replay, source: BlockSource, more: () => void): Promise<void> {
+  let told = performance.now();
   while (replay.trajectories.some(waiting)) {
     for (let i = 0; i < replay.trajectories.length; i++) if (waiting(replay.trajectories[i])) await loadBlock(replay, source, i);
-    more();
+    if (!replay.trajectories.some(waiting) || performance.now() - told > 400) {
+      more();
+      told = performance.now();
+    }
     await pause(0);
   }
 }

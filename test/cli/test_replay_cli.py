@@ -1,0 +1,76 @@
+"""tangere replay: pages of several runs, pictures and videos, and what is said when something for them is missing."""
+import glob
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXE = pathlib.Path(os.environ.get("TANGERE_EXE") or ROOT / "build" / "bin" / "tangere")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: apt-get install chromium")
+
+
+def run(*args, code=0, env=None):
+    done = subprocess.run([EXE, *map(str, args)], cwd=ROOT, capture_output=True, text=True, timeout=300, env={**os.environ, **(env or {})})
+    assert done.returncode == code, f"exit {done.returncode}, wanted {code}\n{done.stdout}\n{done.stderr}"
+    return done.stderr
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    run("simulate", "models/half_cheetah.xml", "--steps", 40, "--out", folder / "a")
+    run("simulate", "models/cubes.xml", "--steps", 60, "--out", folder / "b")
+    return folder
+
+
+def test_several_runs_in_one_page(runs, tmp_path):
+    assert "--out" in run("replay", runs / "a", runs / "b", code=1)
+    run("replay", runs / "a", str(runs / "b") + "/", "--out", tmp_path / "both.html")
+    page = (tmp_path / "both.html").read_text()
+    # two models, two runs named by their folders and contact models, two trajectories
+    for text in '"label":"a (lcp)"', '"label":"b (lcp)"', '"name":"half_cheetah"', '"name":"cubes"', 'id="tangere-1-0"':
+        assert text in page, text
+    assert 'id="tangere-2-0"' not in page
+
+
+@needs_chromium
+def test_picture(runs, tmp_path):
+    png = tmp_path / "x.png"
+    before = set(glob.glob("/tmp/tangere-browser-*"))
+    run("replay", runs / "a", "--png", png, "--frame", 40, "--size", "320x200")
+    last = png.read_bytes()
+    assert last[:8] == b"\x89PNG\r\n\x1a\n" and struct.unpack(">II", last[16:24]) == (320, 200)
+    run("replay", runs / "a", "--png", png, "--frame", 0, "--size", "320x200")
+    assert png.read_bytes() != last
+    # the time of a link is as good as a frame; the folder's own page is not touched
+    run("replay", runs / "a", "--png", png, "--size", "320x200", "--dark", "--view", "t=0.1&body=none")
+    assert png.stat().st_size > 2000
+    assert "the run has frames 0 to 40" in run("replay", runs / "a", "--png", png, "--frame", 41, code=2)
+    assert set(glob.glob("/tmp/tangere-browser-*")) == before, "a browser's folder was left"
+
+
+@needs_chromium
+def test_video(runs, tmp_path):
+    video = tmp_path / "x.webm"
+    run("replay", runs / "a", "--video", video, "--size", "160x120", "--fps", 20)
+    data = video.read_bytes()
+    assert data[:4] == b"\x1aE\xdf\xa3" and b"V_VP" in data and len(data) > 1000
+
+
+def test_what_is_missing_is_named(runs, tmp_path):
+    png = tmp_path / "x.png"
+    said = run("replay", runs / "a", "--png", png, code=2, env={"PATH": "/nowhere", "CHROMIUM": ""})
+    assert "Chromium" in said and "apt-get install chromium" in said and "CHROMIUM" in said
+    assert "Chromium" in run("replay", runs / "a", "--png", png, code=2, env={"CHROMIUM": "/nowhere/chromium"})
+    # a browser that is none
+    assert "browser" in run("replay", runs / "a", "--png", png, code=4, env={"CHROMIUM": "/bin/false"})
+    assert not png.exists()
+    assert "ffmpeg" in run("replay", runs / "a", "--video", tmp_path / "x.mp4", code=1, env={"PATH": "/nowhere"})
+    assert ".webm" in run("replay", runs / "a", "--video", tmp_path / "x.avi", code=1)
+    assert ".png" in run("replay", runs / "a", "--png", tmp_path / "x.jpg", code=1)
+    assert "WIDTHxHEIGHT" in run("replay", runs / "a", "--png", png, "--size", "big", code=1)
