@@ -30,6 +30,9 @@ if(TG_ASSIMP)
   pkg_check_modules(ASSIMP assimp)
 endif()
 
+# the small server of `tangere replay --live`; used by the command line alone
+pkg_check_modules(MICROHTTPD libmicrohttpd)
+
 set(TG_DEP_INCLUDES ${TG_DEPS_INCLUDE_DIRS})
 set(TG_DEP_LIBRARIES ${TG_DEPS_LINK_LIBRARIES} ${ASSIMP_LINK_LIBRARIES} ${TG_QHULL} Threads::Threads ${CMAKE_DL_LIBS} m)
 

@@ -71,6 +71,7 @@ typedef struct tgProgress {
   double loss, best;               ///< of this iterate; least so far
   double seconds, seconds_left;    ///< spent; estimate, negative when unknown
   bool replayed;                   ///< taken from the journal of an earlier run
+  const struct tgOptimum *so_far;  ///< outcome as far as it is known: first and best variables, curve; valid during the call
 } tgProgress;
 
 /// Options; size is set by tg_optimize_default.

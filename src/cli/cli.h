@@ -26,7 +26,7 @@ typedef struct tgCli {
   const char *command, *file;           // file: the first operand, NULL when none
   const char *operand[16]; int noperand;  // all operands; only compare takes more than one
   const char *contact, *out, *key, *method;
-  const char *png, *video, *size, *view; int fps; uint64_t frame; bool frame_given, dark; double speed;   // of replay
+  const char *png, *video, *size, *view; int fps; uint64_t frame; bool frame_given, dark, live; double speed; int port;   // of replay
   int steps, iterations, threads, count;
   double dt, seconds;             // seconds: that a row of compare may take; 0: the default
   uint64_t seed;
@@ -139,7 +139,13 @@ int tgi_cli_write_run(const tgCliRun *run);
 /// Colour of a target in a replay; forces are red.
 #define TG_CLI_TARGET_COLOR {0.2f, 0.65f, 0.35f, 1}
 /// A line of progress that renews itself on a terminal; elsewhere a line now and then. ctx: a tgCliBar.
-typedef struct tgCliBar { bool tty; double last; const char *what; } tgCliBar;   // what: named on each line, NULL: nothing
+typedef struct tgCliBar {
+  bool tty;
+  double last;
+  const char *what;              // named on each line, NULL: nothing
+  const struct tgCli *cli; const tgTask *task;   // both set: the folder shows the best so far while the optimiser runs
+  double shown, cost, best;      // when it was last written, seconds that took, and the loss then
+} tgCliBar;
 void tgi_cli_progress(void *ctx, const tgProgress *progress);
 /// The task rolled out at decision variables x.
 tgStatus tgi_cli_record_task(const tgTask *task, const double *x, tgCliTrajectory *out, tgError *error);
@@ -158,6 +164,8 @@ bool tgi_cli_batch_bits(const tgTask *task, int count, int threads, double *seco
 const char *tgi_cli_label(tgGradLabel label);
 /// Pictures and videos of the page that write(ctx, path) makes, as the command line asks. 0 or an exit code with the reason printed.
 int tgi_cli_pictures(const tgCli *cli, tgStatus (*write)(void *ctx, const char *path, tgError *error), void *ctx);
+/// Serves the page of the command line's folder, renewed while it is open, until interrupted. An exit code.
+int tgi_cli_live(const tgCli *cli);
 /// Size of pictures, and whether the options fit: false with the reason printed.
 bool tgi_cli_picture_options(const tgCli *cli, int *width, int *height);
 /// What follows the last slash.

@@ -6,8 +6,26 @@
 
 #include "cli/cli.h"
 
+static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o, double distance);
+
+// The best so far as the folder's page, for whoever looks: not before two seconds, not more than one part in twenty of the time.
+static void show_best(tgCliBar *bar, const tgProgress *p) {
+  enum { PART = 20, FIRST = 2 };
+  double began = tgi_cli_now();
+  bool better = p->best < bar->best && isfinite(p->best), last = p->iteration == p->iterations;
+  if (!better || last || p->replayed || p->seconds < FIRST || began - bar->shown < PART * bar->cost + 0.5) return;
+  json_t *json = figures(bar->cli, bar->task, p->so_far, NAN);
+  json_object_set_new(json, "status", json_string("running"));
+  tgi_cli_write_optimum(bar->task, p->so_far, bar->cli->out, tgi_cli_base_name(bar->cli->file), json, true);
+  json_decref(json);
+  bar->best = p->best;
+  bar->shown = tgi_cli_now();
+  bar->cost = bar->shown - began;
+}
+
 void tgi_cli_progress(void *ctx, const tgProgress *p) {
   tgCliBar *bar = ctx;
+  if (bar->cli != NULL) show_best(bar, p);
   double now = tgi_cli_now();
   bool end = p->iteration == p->iterations, due = now - bar->last > (bar->tty ? 0.05 : 1);
   bool decade = p->iteration == 1 || p->iteration % (p->iterations >= 50 ? p->iterations / 10 : 10) == 0;
@@ -130,7 +148,7 @@ int tgi_cli_optimize(const tgCli *cli) {
   tgTask *task = tgi_cli_load_task(cli, cli->file);
   if (task == NULL) return TG_EXIT_INPUT;
   char journal[1100];
-  tgCliBar bar = {.tty = isatty(2)};
+  tgCliBar bar = {.tty = isatty(2), .best = INFINITY};
   tgOptimizeOptions o = tg_optimize_default();
   o.seed = cli->seed;
   o.resume = cli->resume;
@@ -144,6 +162,7 @@ int tgi_cli_optimize(const tgCli *cli) {
     if (!tgi_cli_make_folder(cli->out)) code = TG_EXIT_INPUT;
     snprintf(journal, sizeof journal, "%s/checkpoint", cli->out);
     o.journal = journal;
+    if (!cli->no_replay) bar.cli = cli, bar.task = task;
   } else if (cli->resume) {
     tgi_cli_say("tangere optimize: --resume needs --out, the folder of the run to take up");
     code = TG_EXIT_USAGE;

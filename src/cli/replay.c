@@ -183,6 +183,7 @@ static int page(const tgCli *cli, Folders *all) {
 }
 
 int tgi_cli_replay(const tgCli *cli) {
+  if (cli->live) return tgi_cli_live(cli);
   bool pictures = cli->png != NULL || cli->video != NULL;
   if (cli->noperand > FOLDERS || (cli->noperand > 1 && cli->out == NULL && !pictures)) {
     tgi_cli_say(cli->noperand > FOLDERS ? "tangere replay: at most %d folders in one page" : "tangere replay: name the page of several folders by --out FILE.html", FOLDERS);

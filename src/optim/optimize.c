@@ -143,7 +143,7 @@ bool tgi_opt_iteration(tgOptRun *r, double f) {
   if (!r->from_journal && r->live_iterations++ == 0) r->live_began = t;
   int left = r->task->optimizer.iterations - out->iterations, lived = r->live_iterations - 1;
   tgProgress p = {.iteration = out->iterations, .iterations = r->task->optimizer.iterations, .evaluations = out->evaluations, .loss = f,
-                  .best = out->best_loss, .seconds = t - r->began, .replayed = r->from_journal,
+                  .best = out->best_loss, .seconds = t - r->began, .replayed = r->from_journal, .so_far = out,
                   .seconds_left = lived > 0 ? (t - r->live_began) / lived * left : -1};
   if (r->o->progress != NULL) r->o->progress(r->o->progress_ctx, &p);
   return out->best_loss <= r->task->stop_loss;

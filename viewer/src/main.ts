@@ -2,7 +2,7 @@
 import 'uplot/dist/uPlot.min.css';
 import './style.css';
 import { blocksOf, loadFirst, loadRest } from './blocks';
-import { readReplay } from './data';
+import { readReplay, ReplayError } from './data';
 import { el } from './dom';
 import { get, Player } from './player';
 
@@ -22,6 +22,43 @@ async function textOf(blob: Blob): Promise<string> {
   return btoa(raw);
 }
 
+// The page of a running optimisation (tangere replay --live): asks its own server whether there is a newer one, and shows that from the same place.
+async function watch(player: Player, state: string): Promise<void> {
+  const told = get('live');
+  told.hidden = false;
+  for (;;) {
+    await new Promise((done) => setTimeout(done, 1000));
+    try {
+      const now = await (await fetch('state', { cache: 'no-store' })).text();
+      told.textContent = 'live';
+      if (now === state || now === '') continue;
+      const next = new DOMParser().parseFromString(await (await fetch('.', { cache: 'no-store' })).text(), 'text/html');
+      const head = next.getElementById('tangere-replay')?.textContent ?? '';
+      if (head === '') continue;
+      const replay = readReplay(head);
+      const source = blocksOf(next);
+      await loadFirst(replay, source);
+      await loadRest(replay, source, () => {});
+      player = player.successor(replay);
+      offer(player);
+      state = now;
+    } catch (e) {
+      told.textContent = e instanceof ReplayError ? e.message : 'no longer live: the program that served this page has ended';
+    }
+  }
+}
+
+let made = '';
+function offer(player: Player, times: object = {}): void {
+  const hooks = player.hooks();
+  page.__tangere = {
+    ...(page.__tangere as object | undefined), ready: true, ...times, ...hooks,
+    makePicture: async (w: number, h: number, frame: number) => (made = await textOf(await hooks.picture(w, h, frame))).length,
+    makeVideo: async (w: number, h: number, fps: number, speed: number) => (made = await textOf(await hooks.video(w, h, fps, speed))).length,
+    made: (from: number, to: number) => made.slice(from, to),
+  };
+}
+
 async function start(): Promise<void> {
   const replay = readReplay(get('tangere-replay').textContent ?? '');
   const source = blocksOf(document);
@@ -30,14 +67,9 @@ async function start(): Promise<void> {
   player.draw();
   const opened = performance.now();
   await loadRest(replay, source, () => player.loaded());
-  const hooks = player.hooks();
-  let made = '';
-  page.__tangere = {
-    ready: true, opened, loaded: performance.now(), ...hooks,
-    makePicture: async (w: number, h: number, frame: number) => (made = await textOf(await hooks.picture(w, h, frame))).length,
-    makeVideo: async (w: number, h: number, fps: number, speed: number) => (made = await textOf(await hooks.video(w, h, fps, speed))).length,
-    made: (from: number, to: number) => made.slice(from, to),
-  };
+  offer(player, { opened, loaded: performance.now() });
+  const live = document.querySelector('meta[name="tangere-live"]');
+  if (live !== null) void watch(player, live.getAttribute('content') ?? '');
 }
 
 start().catch(fail);

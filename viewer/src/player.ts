@@ -105,10 +105,26 @@ export class Player {
     window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', (e) => this.theme(e.matches), { signal });
   }
 
-  dispose(): void {
+  /// Another replay of the same kind in this one's place: same moment, same camera.
+  successor(replay: Replay): Player {
+    const before = this.moment();
+    const same = replay.trajectories.length === this.replay.trajectories.length;
+    const { playing, speed } = this;
+    const { showPushes, showForces, showPaths } = this.stage;
     this.end.abort();
     this.help.remove();
     this.stage.dispose();
+    const canvas = get('canvas');
+    canvas.replaceWith(canvas.cloneNode());
+    const next = new Player(replay);
+    for (const [key, on, now] of [['g', showPushes, next.stage.showPushes], ['c', showForces, next.stage.showForces], ['p', showPaths, next.stage.showPaths]] as const) {
+      if (on !== now) next.buttons[key]?.click();
+    }
+    next.apply(same ? before : { ...before, shown: null, against: null });
+    next.setSpeed(speed);
+    if (playing) next.play(true);
+    next.draw();
+    return next;
   }
 
   private get trajectory() {

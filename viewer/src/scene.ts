@@ -113,6 +113,7 @@ export class Stage {
   dispose(): void {
     this.controls.dispose();
     this.renderer.dispose();
+    this.renderer.forceContextLoss();
   }
 
   private model(i: number): number {
