@@ -33,11 +33,19 @@ const bits = (x) => new Uint32Array(new Float32Array([x]).buffer)[0];
 /// Head and blocks of a trajectory given as plain arrays: {label, run, iteration, dt, nframe, pos, quat, offset, cpos, force, push, pushAt, signals}.
 function encode(t, nbody) {
   const nframe = t.nframe;
-  const base = [0, 1, 2].map((k) => Math.min(...t.pos.filter((_, i) => i % 3 === k)));
-  const moves = Array.from({ length: nbody }, (_, b) => Number(t.pos.some((v, i) => Math.floor(i / 3) % nbody === b && v !== t.pos[i % (3 * nbody)])
-    || t.quat.some((v, i) => Math.floor(i / 4) % nbody === b && v !== t.quat[i % (4 * nbody)])));
-  const moving = t.pos.filter((_, i) => !moves.includes(1) || moves[Math.floor(i / 3) % nbody] === 1);
-  const box = [...[0, 1, 2].map((k) => Math.min(...moving.filter((_, i) => i % 3 === k))), ...[0, 1, 2].map((k) => Math.max(...moving.filter((_, i) => i % 3 === k)))];
+  const least = [Infinity, Infinity, Infinity], box = [Infinity, Infinity, Infinity, -Infinity, -Infinity, -Infinity];
+  const moves = Array.from({ length: nbody }, () => 0);
+  t.pos.forEach((v, i) => {
+    least[i % 3] = Math.min(least[i % 3], v);
+    if (v !== t.pos[i % (3 * nbody)]) moves[Math.floor(i / 3) % nbody] = 1;
+  });
+  t.quat.forEach((v, i) => { if (v !== t.quat[i % (4 * nbody)]) moves[Math.floor(i / 4) % nbody] = 1; });
+  const base = least, any = moves.includes(1);
+  t.pos.forEach((v, i) => {
+    if (any && moves[Math.floor(i / 3) % nbody] === 0) return;
+    box[i % 3] = Math.min(box[i % 3], v);
+    box[3 + (i % 3)] = Math.max(box[3 + (i % 3)], v);
+  });
   const signals = (t.signals ?? []).map((s) => {
     const column = (c) => Array.from({ length: s.rows }, (_, r) => s.data[r * s.parts.length + c]);
     return { ...s, low: s.parts.map((_, c) => Math.min(...column(c))), high: s.parts.map((_, c) => Math.max(...column(c))) };
@@ -254,4 +262,44 @@ export function pairReplay() {
 /// Where the slider is at time t.
 export function slideAt(t) {
   return [0.7 * t, 0.5, 0.08];
+}
+
+const CROWD = 34; // bodies, as many as a humanoid has
+
+/// Where body b of the crowd, from 0, is at frame i.
+export function crowdAt(b, i) {
+  return [0.3 * (b % 7) + 0.002 * i, 0.3 * Math.floor(b / 7), 0.4 + 0.1 * Math.sin(0.05 * i + b)];
+}
+
+/// Many bodies for many frames: one magenta ball, else capsules, with contacts and signals.
+export function crowdReplay() {
+  const nframe = 2600, pos = [], quat = [], offset = [0], cpos = [], force = [], data = [];
+  for (let i = 0; i < nframe; i++) {
+    pos.push(0, 0, 0);
+    quat.push(1, 0, 0, 0);
+    for (let b = 0; b < CROWD; b++) {
+      pos.push(...crowdAt(b, i));
+      quat.push(Math.cos(0.01 * i), 0, Math.sin(0.01 * i), 0);
+    }
+    for (let k = 0; k < 4; k++) {
+      cpos.push(...crowdAt(k, i).slice(0, 2), 0);
+      force.push(0, 0, 50 + 10 * k);
+    }
+    offset.push(cpos.length / 3);
+    data.push(Math.sin(0.02 * i), Math.cos(0.02 * i));
+  }
+  const plain = { pos: [0, 0, 0], quat: [1, 0, 0, 0], mesh: -1 };
+  return {
+    title: 'A crowd',
+    models: [{
+      name: 'crowd', gravity: [0, 0, -G], bodies: Array.from({ length: CROWD + 1 }, (_, b) => ({ name: b === 0 ? 'world' : `body ${b}` })), meshes: [],
+      geoms: [
+        { ...plain, name: 'floor', body: 0, type: 'plane', size: [0, 0, 1], rgba: [0.5, 0.5, 0.5, 1] },
+        { ...plain, name: 'ball', body: 1, type: 'sphere', size: [0.1, 0, 0], rgba: [1, 0, 1, 1] },
+        ...Array.from({ length: CROWD - 1 }, (_, b) => ({ ...plain, name: `link ${b}`, body: b + 2, type: 'capsule', size: [0.05, 0.08, 0], rgba: [0.3, 0.5, 0.4, 1] })),
+      ],
+    }],
+    runs: [{ label: '', model: 0, track: 0, markers: [], loss: null, figures: {} }],
+    trajectories: [{ label: 'crowd', dt: 0.01, nframe, pos, quat, offset, cpos, force, signals: [{ name: 'waves', unit: '', rows: nframe, parts: ['sine', 'cosine'], data }] }],
+  };
 }

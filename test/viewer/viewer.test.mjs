@@ -1,20 +1,21 @@
 // viewer.test.mjs: opens replays in headless Chromium from file:// and looks at the pixels.
 //   cd viewer && npm ci && npm run build && npm test
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { deflateSync } from 'node:zlib';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { CHROMIUM, haveChromium, launch, need, open, until } from './browser.mjs';
-import { ball, ballAt, embed, pairReplay, runAt, runReplay, slideAt, throwReplay, zooReplay } from './sample.mjs';
+import { ball, ballAt, crowdAt, crowdReplay, embed, pairReplay, runAt, runReplay, slideAt, throwReplay, zooReplay } from './sample.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const template = join(root, 'viewer/dist/index.html');
 const skip = haveChromium ? false : `${CHROMIUM} is not installed (apt-get install chromium)`;
 const sample = join(process.env.TG_BUILD ?? join(root, 'build/release'), 'test/output_sample');
+const exe = process.env.TANGERE_EXE ?? join(root, 'build/bin/tangere');
 const PIXELS = 3; // a body may be drawn so far from its projection
 
 let browser, folder;
@@ -446,4 +447,123 @@ test('a phone: fingers find their targets, nothing sticks out', { skip }, async 
   await until(page, () => window.__tangere.playing(), 5);
   assert.deepEqual(errors, []);
   await page.context().close();
+});
+
+test('a long run opens with its first block and reads the rest; a frame takes little script', { skip }, async () => {
+  const path = join(folder, 'crowd.html');
+  writeFileSync(path, embed(template, crowdReplay()));
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  const cdp = await context.newCDPSession(page);
+  await cdp.send('Performance.enable', { timeDomain: 'threadTicks' }); // processor time of the page's thread: what else runs here does not count
+  const spent = async () => (await cdp.send('Performance.getMetrics')).metrics.find((m) => m.name === 'ScriptDuration').value;
+  await page.goto(pathToFileURL(path).href);
+  await until(page, () => window.__tangere !== undefined);
+  const [opened, loaded] = await page.evaluate(() => [window.__tangere.opened, window.__tangere.loaded]);
+  assert.ok(opened > 0 && opened < loaded, `opened at ${opened}, loaded at ${loaded}`);
+  // frames of the first and of the last block are where the formula says
+  for (const frame of [5, 2500]) {
+    await page.evaluate((f) => window.__tangere.setFrame(f), frame);
+    const want = project(await page.evaluate(() => window.__tangere.camera()), crowdAt(0, frame));
+    const { n, at } = await magenta(page);
+    assert.ok(n > 20 && Math.hypot(...sub(at, want)) < PIXELS, `frame ${frame}: ${n} pixels at ${at}, projected to ${want}`);
+  }
+  await page.evaluate(() => window.__tangere.setFrame(0));
+  await page.keyboard.press('Space');
+  await until(page, () => window.__tangere.frame() > 10);
+  const count = () => page.evaluate(() => window.__tangere.script().length);
+  const [n, s] = [await count(), await spent()];
+  await until(page, `window.__tangere.script().length > ${n + 20} || !window.__tangere.playing()`);
+  const each = (1000 * ((await spent()) - s)) / ((await count()) - n);
+  console.log(`opened after ${opened.toFixed(0)} ms, read after ${loaded.toFixed(0)} ms; ${each.toFixed(2)} ms of script a frame`);
+  assert.ok(each < 4, `${each} ms of script a frame`);
+  await context.close();
+});
+
+test('a picture and a video made in the page show what the page shows', { skip }, async () => {
+  const { page, errors } = await show('record', throwReplay());
+  await page.evaluate(() => window.__tangere.select(1, -1));
+  const length = await page.evaluate(() => window.__tangere.makePicture(640, 400, 60));
+  const image = need('pngjs').PNG.sync.read(Buffer.from(await page.evaluate((n) => window.__tangere.made(0, n), length), 'base64'));
+  assert.deepEqual([image.width, image.height], [640, 400]);
+  const found = [];
+  for (let i = 0; i < 640 * 400; i++) if (isMagenta(...image.data.subarray(4 * i, 4 * i + 3))) found.push(i);
+  assert.ok(found.length > 60, `${found.length} pixels of the ball in the picture`);
+  // the page is as it was
+  assert.equal(await page.evaluate(() => window.__tangere.frame()), 0);
+  const video = await page.evaluate(async () => window.__tangere.made(0, await window.__tangere.makeVideo(320, 200, 20, 0.5)));
+  await page.context().close();
+  // played elsewhere: 0.8 s at half speed, the ball at two places
+  const context = await browser.newContext({ viewport: { width: 320, height: 200 } });
+  const player = await context.newPage();
+  await player.setContent('<body style="margin:0"><video muted></video>');
+  const info = await player.evaluate(async (data) => {
+    const v = document.querySelector('video');
+    v.src = `data:video/webm;base64,${data}`;
+    await new Promise((done, fail) => { v.onloadeddata = done; v.onerror = () => fail(new Error(v.error.message)); });
+    return [v.duration, v.videoWidth, v.videoHeight];
+  }, video);
+  assert.ok(Math.abs(info[0] - 1.65) < 0.06 && info[1] === 320 && info[2] === 200, String(info));
+  const places = [];
+  for (const time of [0.2, 1.4]) {
+    await player.evaluate(async (t) => { const v = document.querySelector('video'); v.currentTime = t; await new Promise((done) => { v.onseeked = done; }); }, time);
+    const shot = need('pngjs').PNG.sync.read(await player.screenshot());
+    const seen = [];
+    for (let i = 0; i < 320 * 200; i++) if (isMagenta(...shot.data.subarray(4 * i, 4 * i + 3))) seen.push(i % 320);
+    assert.ok(seen.length > 10, `at ${time} s ${seen.length} pixels of the ball`);
+    places.push(seen.reduce((a, b) => a + b, 0) / seen.length);
+  }
+  assert.ok(places[1] - places[0] > 30, `the ball went from ${places[0]} to ${places[1]}`);
+  assert.deepEqual(errors, []);
+  await context.close();
+});
+
+const noExe = existsSync(exe) ? false : `${exe} is not built`;
+
+test('tangere replay --live: a newer page is shown from the same place, Ctrl-C ends it', { skip: skip || noExe }, async () => {
+  const run = join(folder, 'live');
+  mkdirSync(run);
+  const write = (replay) => {
+    writeFileSync(join(run, 'new'), embed(template, replay));
+    renameSync(join(run, 'new'), join(run, 'replay.html'));
+  };
+  const server = spawn(exe, ['replay', run, '--live'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = new Promise((done) => server.on('exit', (code) => done(code)));
+  let said = '';
+  server.stderr.on('data', (text) => { said += text; });
+  for (let i = 0; i < 200 && !said.includes('http://'); i++) await new Promise((done) => setTimeout(done, 50));
+  const url = said.match(/http:\/\/127\.0\.0\.1:\d+\//)?.[0];
+  assert.ok(url, said);
+  try {
+    // nothing yet; nobody from elsewhere, no other address, no other method
+    assert.ok((await (await fetch(url)).text()).includes('Waiting for the first result'));
+    assert.equal((await fetch(`${url}run.json`)).status, 404);
+    assert.equal((await fetch(url, { method: 'POST', body: 'x' })).status, 405);
+    const first = throwReplay();
+    first.runs[0].figures = { 'loss, best': 0.25 };
+    write(first);
+    const { page, errors } = await open(browser, url);
+    await page.evaluate(() => window.__tangere.setFrame(60));
+    await page.selectOption('#follow', { label: 'ball' });
+    await page.keyboard.press('g');
+    const before = await page.evaluate(() => window.__tangere.camera());
+    const second = throwReplay();
+    second.runs[0].figures = { 'loss, best': 0.125 };
+    write(second);
+    await until(page, () => document.getElementById('panel').textContent.includes('0.125'), 30);
+    assert.equal(await page.evaluate(() => window.__tangere.frame()), 60);
+    assert.equal(await page.locator('#follow').inputValue(), '1');
+    assert.equal(await page.getByRole('button', { name: 'Gradient' }).getAttribute('aria-pressed'), 'true');
+    const after = await page.evaluate(() => window.__tangere.camera());
+    assert.ok(Math.hypot(...sub(after.position, before.position)) < 1e-3, `the camera went from ${before.position} to ${after.position}`);
+    const { n } = await magenta(page);
+    assert.ok(n > 100, `${n} pixels of the ball after the change`);
+    server.kill('SIGINT');
+    assert.equal(await ended, 0);
+    await until(page, () => document.getElementById('live').textContent.includes('no longer live'), 30);
+    assert.deepEqual(errors.filter((e) => !e.includes('ERR_CONNECTION_REFUSED') && !e.includes('Context Lost')), []);
+    await page.context().close();
+  } finally {
+    server.kill('SIGKILL');
+  }
 });
