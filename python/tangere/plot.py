@@ -223,13 +223,19 @@ def _two(data, ways, title):
     left.set_title(title or "Loss, arrows down the gradient")
     for k, (_, name) in enumerate(ways):
         right.plot(data["difference"][k].ravel(), data["slope"][k].ravel(), "o", ms=3, alpha=0.6, color=OTHERS[k], label=name)
-    both = np.concatenate([data["difference"].ravel(), data["slope"].ravel()])
-    both = both[np.isfinite(both)]
-    ends = [both.min(), both.max()] if both.size else [0, 1]
+    known = data["slope"][np.isfinite(data["slope"])]
+    low, high = (known.min(), known.max()) if known.size else (0.0, 1.0)
+    room = 0.1 * (high - low) or 1.0
+    ends = [low - room, high + room]
     right.plot(ends, ends, color="#9aa5b0", lw=1, zorder=0)
+    right.set_xlim(ends)
+    right.set_ylim(ends)
+    beyond = int(np.sum((data["difference"] < ends[0]) | (data["difference"] > ends[1])))
+    if beyond:
+        right.text(0.98, 0.02, f"{beyond} of {data['difference'].size} differences are beyond:\nthe loss jumps there", ha="right", va="bottom", transform=right.transAxes, color="#5b6b7a")
     right.set_xlabel("slope by differences of losses")
     right.set_ylabel("slope by the gradient")
-    right.set_title("On the line where they agree")
+    right.set_title("On the line where gradient and differences agree")
     right.legend()
     return figure
 
