@@ -156,3 +156,34 @@ def test_a_wrong_block_fails(tmp_path):
                                ("ruby", "puts 1\n")):
             with pytest.raises(Exception):   # noqa: B017
                 reader.run(1, language, {}, text)
+
+
+def test_a_name_without_a_text_is_found(tmp_path, monkeypatch):
+    """The readers behind make docs: of a header with and without comments, of a module with and without docstrings."""
+    pytest.importorskip("clang.cindex")
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(str(ROOT / "docs/_ext"))
+    import headers
+    import stubs
+    path = tmp_path / "toy.h"
+    path.write_text("""// toy.h: a toy.
+/// A pair.
+typedef struct tgPair {
+  int a, b;   ///< its members
+  int c;
+} tgPair;
+/// Two that belong together.
+int tg_first(const tgPair *p);
+int tg_second(const tgPair *p);
+
+int tg_alone(void);
+typedef enum tgWord { TG_YES, TG_NO } tgWord;  ///< An answer.
+""")
+    toy = headers.Header(path)
+    assert [p.split(": ", 1)[1] for p in toy.problems] == ["tgPair: c has no comment", "tg_alone has no comment"]
+    entry = next(e for e in toy.entries if e.name == "tg_first")
+    assert entry.signatures == ["int tg_first(const tgPair *p)", "int tg_second(const tgPair *p)"]
+    assert headers.escaped("a * `b*` of tg_first", headers.names_of([toy])) == "a \\* ``b*`` of :c:func:`tg_first`"
+    monkeypatch.setattr(stubs, "PACKAGE", tmp_path)
+    (tmp_path / "plot.py").write_text('"""A toy."""\ndef told():\n    """A text."""\n\ndef untold():\n    pass\n\ndef _own():\n    pass\n')
+    assert stubs.Module("tangere.plot").problems == ["tangere.plot.untold has no docstring"]
