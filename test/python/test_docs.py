@@ -187,3 +187,30 @@ typedef enum tgWord { TG_YES, TG_NO } tgWord;  ///< An answer.
     monkeypatch.setattr(stubs, "PACKAGE", tmp_path)
     (tmp_path / "plot.py").write_text('"""A toy."""\ndef told():\n    """A text."""\n\ndef untold():\n    pass\n\ndef _own():\n    pass\n')
     assert stubs.Module("tangere.plot").problems == ["tangere.plot.untold has no docstring"]
+
+
+def option_rows(page):
+    """{name: default} of the table of options on a contact model's page."""
+    rows = {}
+    for first, default in re.findall(r"^\| (`[^|]*`) \| ([^|]*) \|", page.read_text(), re.M):
+        names, values = re.findall(r"`(\w+)`", first), [v.strip().strip("`") for v in default.split(",")]
+        rows.update(zip(names, values if len(values) == len(names) else values * len(names)))
+    return rows
+
+
+def test_options_are_those_of_the_engine():
+    """Every number of a contact model stands on a page with its default, and no page tells of an option that is not there."""
+    import tangere
+    pages = {p.stem: option_rows(p) for p in sorted((ROOT / "docs/contact").glob("*.md"))}
+    assert sorted(pages) == sorted(tangere.contact_models())
+    known = set(tangere.contact_options())
+    for word, rows in pages.items():
+        assert set(rows) <= known, f"{word}: {sorted(set(rows) - known)} are no options"
+    told = set().union(*pages.values())
+    assert known <= told, f"{sorted(known - told)} stand on no page"
+    numbers = re.compile(r"TG_CONTACT_(?:PARAMETER|CONSTANT)\((\w+), ([^,]+),")
+    own = {"lcp": "lcp/lcp.c", "softmin": "softmin/softmin.c", "barrier": "barrier/barrier.c", "sdrs": "barrier/barrier.c"}
+    for word, rows in pages.items():
+        listed = dict(numbers.findall((ROOT / "src/contact" / own[word]).read_text())) | dict(numbers.findall((ROOT / "src/contact/contact.c").read_text()))
+        for name in set(rows) & set(listed):
+            assert float(rows[name]) == float(listed[name]), f"{word}: {name} is {listed[name]} by default, the page says {rows[name]}"
