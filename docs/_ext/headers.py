@@ -1,7 +1,7 @@
 """The C headers as Sphinx sees them: declarations by libclang, texts from the comments beside them.
 
 A comment of lines `///` belongs to the declaration below it and to those that follow without a blank line or a comment of their own; `///<` to
-what is declared on its line. What has neither is listed by `problems`. `cheader` is the directive that writes a header out."""
+what is declared on its line. What has neither is listed by `problems`. `cheaders` is the directive that writes them out."""
 import collections
 import os
 import pathlib
@@ -198,17 +198,24 @@ def written(header, names):
     return lines
 
 
-class CHeader(Directive):
-    """.. cheader:: step.h"""
-    required_arguments = 1
+class CHeaders(Directive):
+    """.. cheaders:: writes out all headers, a section each: those named here first, in this order."""
+    optional_arguments = 1
+    final_argument_whitespace = True
 
     def run(self):
         env = self.state.document.settings.env
-        header = next(h for h in env.app.tangere_headers if h.path.name == self.arguments[0])
-        env.note_dependency(str(header.path))
-        node = nodes.Element()
-        text = written(header, env.app.tangere_names)
-        self.state.nested_parse(StringList(text, source=str(header.path)), self.content_offset, node)
+        first = (self.arguments or [""])[0].split()
+        order = sorted(env.app.tangere_headers, key=lambda h: (first.index(h.path.stem) if h.path.stem in first else len(first), h.path.stem))
+        lines = []
+        for h in order:
+            env.note_dependency(str(h.path))
+            what = h.intro()[0]
+            title = f"tangere/{h.path.name}"
+            lines += [title, "-" * len(title), "", escaped(what[:1].upper() + what[1:], {}), "", *written(h, env.app.tangere_names)]
+        node = nodes.section()
+        node.document = self.state.document
+        self.state.nested_parse(StringList(lines, source="include/tangere"), self.content_offset, node, match_titles=True)
         return node.children
 
 
@@ -219,7 +226,7 @@ def setup(app):
     for h in headers:
         for p in h.problems:
             logging.getLogger(__name__).warning("%s", p)
-    app.add_directive("cheader", CHeader)
+    app.add_directive("cheaders", CHeaders)
     return {"version": "1", "parallel_read_safe": True}
 
 

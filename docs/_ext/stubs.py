@@ -1,7 +1,7 @@
 """The Python interface as Sphinx sees it: signatures and docstrings of the generated stub and of the package's modules, read as text.
 
-Nothing is imported, so frameworks need not be installed. A public name without a docstring is listed by `problems`. `pymodule` is the directive that
-writes a module out."""
+Nothing is imported, so frameworks need not be installed. A public name without a docstring is listed by `problems`. `pymodules` is the directive that
+writes them out."""
 import ast
 import importlib.util
 import inspect
@@ -14,7 +14,12 @@ from docutils.statemachine import StringList
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python/tangere"
-MODULES = {"tangere": None, "tangere.torch": "torch.py", "tangere.jax": "jax.py", "tangere.gym": "gym.py", "tangere.plot": "plot.py"}
+
+
+def sources():
+    """{name: file} of the package (None: the stub and what __init__ exports) and of its public modules."""
+    return {"tangere": None} | {f"tangere.{p.stem}": p for p in sorted(PACKAGE.glob("*.py")) if not p.stem.startswith("_")}
+
 
 
 def stub():
@@ -70,7 +75,7 @@ def signature(node):
 class Module:
     def __init__(self, name):
         self.name, self.problems = name, []
-        if MODULES[name] is None:
+        if sources()[name] is None:
             own = ast.parse((PACKAGE / "__init__.py").read_text())
             names = next(ast.literal_eval(n.value) for n in own.body if isinstance(n, ast.Assign) and n.targets[0].id == "__all__")
             bodies = [ast.parse(stub().read_text()), ast.parse((PACKAGE / "_errors.py").read_text())]
@@ -78,7 +83,7 @@ class Module:
             missing = set(names) - {n.name for n in self.nodes}
             self.problems += [f"{name}.{m} is exported and neither in the stub nor in _errors.py" for m in sorted(missing)]
         else:
-            tree = ast.parse((PACKAGE / MODULES[name]).read_text())
+            tree = ast.parse(sources()[name].read_text())
             self.doc, self.nodes = ast.get_docstring(tree), list(public(tree.body))
         self.count = 0
         self.lines = []
@@ -113,20 +118,22 @@ def escaped(text):
 
 
 def all_modules():
-    return [Module(m) for m, file in MODULES.items() if file is None or (PACKAGE / file).exists()]
+    return [Module(m) for m in sources()]
 
 
-class PyModule(Directive):
-    """.. pymodule:: tangere.torch"""
-    required_arguments = 1
+class PyModules(Directive):
+    """.. pymodules:: writes out the package and all its public modules, a section each."""
 
     def run(self):
         env = self.state.document.settings.env
-        module = next(m for m in env.app.tangere_modules if m.name == self.arguments[0])
         env.note_dependency(str(stub()))
-        node = nodes.Element()
-        lines = [f".. py:module:: {module.name}", "", *module.lines]
-        self.state.nested_parse(StringList(lines, source=module.name), self.content_offset, node)
+        lines = []
+        for m in env.app.tangere_modules:
+            first = escaped(m.doc.split("\n")[0])
+            lines += [m.name, "-" * len(m.name), "", first, "", f".. py:module:: {m.name}", "", *m.lines]
+        node = nodes.section()
+        node.document = self.state.document
+        self.state.nested_parse(StringList(lines, source="python/tangere"), self.content_offset, node, match_titles=True)
         return node.children
 
 
@@ -136,7 +143,7 @@ def setup(app):
     for m in app.tangere_modules:
         for p in m.problems:
             logging.getLogger(__name__).warning("%s", p)
-    app.add_directive("pymodule", PyModule)
+    app.add_directive("pymodules", PyModules)
     return {"version": "1", "parallel_read_safe": True}
 
 
