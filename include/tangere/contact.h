@@ -75,6 +75,7 @@ typedef struct tgContactOptions {
   double dissipation_speed;///< closing speed that doubles the force [m/s]
   double stiction_speed;   ///< sliding speed about which friction takes hold [m/s], of contacts and of joints' dry friction (there also rad/s)
   double spacing;          ///< of a surface's points [m]; 0: a quarter of the geom's least half length, and at most about 1000 points
+  double points;           ///< of each geom, about, where they are not to be a spacing apart (whole grids and bands decide how many there are); 0: by `spacing`
   double prune;            ///< share of the force that points left out may have in all; 0: none is left out
   double limit_frequency;  ///< of a joint's inertia at qpos0 on the spring of its limit [rad/s]
   tgForceForm force_form;          ///< of the `softmin` model

@@ -37,6 +37,7 @@ static const Option option[] = {
     {"dissipation_speed", NUMBER, LISTED, AT(dissipation_speed), {NULL}},
     {"stiction_speed", NUMBER, LISTED, AT(stiction_speed), {NULL}},
     {"spacing", NUMBER, LISTED, AT(spacing), {NULL}},
+    {"points", NUMBER, LISTED, AT(points), {NULL}},
     {"prune", NUMBER, LISTED, AT(prune), {NULL}},
     {"limit_frequency", NUMBER, LISTED, AT(limit_frequency), {NULL}},
     {"form", WORD, FORCE, AT(force_form), {"consistent", "paper", NULL}},

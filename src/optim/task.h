@@ -26,7 +26,7 @@ typedef enum YamlForm { YAML_FORM_DEFAULT, YAML_FORM_MOMENT, YAML_FORM_PAPER, YA
 typedef struct YamlOptions {
   double *erp; bool *symplectic, explicit_damping, bounce_gradient; double *restitution_speed;
   double *mu, *eps, *slip_speed, *friction_range, *local_range, *limit_range;
-  double *stiffness, *eps1, *eps2, *eps3, *dissipation_speed, *stiction_speed, *spacing, *prune, *limit_frequency;
+  double *stiffness, *eps1, *eps2, *eps3, *dissipation_speed, *stiction_speed, *spacing, *points, *prune, *limit_frequency;
   YamlForm form;
   tgIntegrator integrator;
   tgDetection detection;

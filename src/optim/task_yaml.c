@@ -54,6 +54,7 @@ static const cyaml_schema_field_t options_fields[] = {
     CYAML_FIELD_FLOAT_PTR("dissipation_speed", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, dissipation_speed),
     CYAML_FIELD_FLOAT_PTR("stiction_speed", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, stiction_speed),
     CYAML_FIELD_FLOAT_PTR("spacing", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, spacing),
+    CYAML_FIELD_FLOAT_PTR("points", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, points),
     CYAML_FIELD_FLOAT_PTR("prune", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, prune),
     CYAML_FIELD_FLOAT_PTR("limit_frequency", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, limit_frequency),
     CYAML_FIELD_ENUM("integrator", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, integrator, integrator_words, COUNT(integrator_words)),

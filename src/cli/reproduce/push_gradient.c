@@ -1,5 +1,6 @@
 // push_gradient.c: beyond SM-R3, the goals of the pushed T found from nothing by gradient on `softmin` (models/push_t.yaml): of random motions of the finger about
-// the T those that end nearest are followed by Gauss-Newton, with a wide onset of contact first and then the scene's.
+// the T those of least loss are followed by Gauss-Newton, with a wide onset of contact first and narrower ones up to the scene's. A hard blow answers to a change
+// of the onset by another motion altogether, so speeds cost until the last.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +9,10 @@
 #include "cli/reproduce/push_t.h"
 #include "optim/optimize.h"
 
-enum { GOAL_SECONDS = 45, SAMPLES = 192, STARTS = 6, STAGES = 2, VIA = 8 };
-static const double onset_of[STAGES] = {2.4, 1};                 // eps2 and eps3 over the scene's
+enum { GOAL_SECONDS = 90, SAMPLES = 192, STARTS = 8, STAGES = 6, VIA = 4, ITERATIONS = 25, LAST_ITERATIONS = 50 };
+static const double onset_of[STAGES] = {2.4, 2, 1.7, 1.4, 1.2, 1};   // eps2 and eps3 over the scene's
+static const double last_speed = 0.01;                           // weight of speeds at the last
+static const double enough = 3, last_enough = 0.1, lost = 20;    // a stage ends at such a loss: a centimetre and five degrees make 2; a start is given up above the last
 static const double near_cm = 1, near_deg = 5, about = 0.2;      // a goal is found within these, as in the search; via points are so far from the T at most [m]
 
 typedef struct Found { bool found; double dx, turn, seconds; long simulations; int starts; double *x; } Found;
@@ -41,6 +44,17 @@ static int by_loss(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+static void speed(tgTask *t, double weight) {
+  for (int i = 0; i < t->nterm; i++)
+    if (t->term[i].kind == TG_TERM_VELOCITY) t->term[i].weight = weight;
+}
+
+static double speed_of(const tgTask *t) {
+  for (int i = 0; i < t->nterm; i++)
+    if (t->term[i].kind == TG_TERM_VELOCITY) return t->term[i].weight;
+  return 0;
+}
+
 static bool onset(const tgPushGoals *s, tgTask *t, double by) {
   tgError error = {0};
   tgContactOptions o = t->contact_options, scene = tgi_push_options(s);
@@ -65,19 +79,40 @@ static bool sample(const tgPushGoals *s, tgTask *t, uint64_t seed, Start *start,
   return !tgi_cli_interrupted;
 }
 
+// stops a stage that has come near enough
+typedef struct Watch { double enough; volatile int stop; } Watch;
+static void watch(void *ctx, const tgProgress *p) {
+  Watch *w = ctx;
+  if (p->best < w->enough || tgi_cli_interrupted) w->stop = 1;
+}
+
+// one onset, from x and to x; false: it came to nothing
+static bool follow(tgTask *t, double *x, bool last, Found *f) {
+  tgOptimizeOptions o = tg_optimize_default();
+  Watch w = {.enough = last ? last_enough : enough};
+  o.cancel = &w.stop;
+  o.progress = watch;
+  o.progress_ctx = &w;
+  o.threads = 1;
+  t->optimizer.iterations = last ? LAST_ITERATIONS : ITERATIONS;
+  tgOptimum *best = tgi_optimize_from(t, &o, x);
+  bool good = best != NULL && best->status >= 0 && best->best_loss < lost && !tgi_cli_interrupted;
+  if (good) memcpy(x, best->best, (size_t)t->n * sizeof *x);
+  if (best != NULL) f->simulations += best->simulations;
+  tg_optimum_free(best);
+  return good;
+}
+
 // x is left where the last stage ends
 static bool descend(const tgPushGoals *s, tgTask *t, double *x, Found *f) {
+  double weight = speed_of(t);
   bool good = true;
   for (int k = 0; k < STAGES && good; k++) {
-    tgOptimizeOptions o = tg_optimize_default();
-    o.cancel = &tgi_cli_interrupted;
-    o.threads = 1;
-    tgOptimum *best = onset(s, t, onset_of[k]) ? tgi_optimize_from(t, &o, x) : NULL;
-    good = best != NULL && best->status >= 0 && !tgi_cli_interrupted;
-    if (good) memcpy(x, best->best, (size_t)t->n * sizeof *x);
-    if (best != NULL) f->simulations += best->simulations;
-    tg_optimum_free(best);
+    bool last = k == STAGES - 1;
+    speed(t, last ? last_speed : weight);
+    good = onset(s, t, onset_of[k]) && follow(t, x, last, f);
   }
+  speed(t, weight);
   return good;
 }
 

@@ -78,13 +78,14 @@ tgContactOptions tgi_push_options(const tgPushGoals *s) {
   return o;
 }
 
-// Clouds of 4000 points, and of 26 or so on the T: three along its longest faces. The width of soft distances is half the square of the finer spacing for both,
-// faces being flat.
-static const double cloud_spacing[TG_PUSH_CLOUDS] = {0.0045, 0.065};
+// Clouds of 4000 points, and of 26 or so on the T: three along its longest faces, and as many on the finger as on one of its boxes. The width of soft
+// distances is half the square of the finer spacing for both, faces being flat.
+static const double cloud_spacing[TG_PUSH_CLOUDS] = {0.0045, 0}, cloud_points[TG_PUSH_CLOUDS] = {0, 10};
 
 static tgContactOptions cloud_options(const tgPushGoals *s, int cloud) {
   tgContactOptions o = tgi_push_options(s);
   o.spacing = cloud_spacing[cloud];
+  o.points = cloud_points[cloud];
   o.eps1 = 0.5 * cloud_spacing[0] * cloud_spacing[0];
   return o;
 }

@@ -61,13 +61,21 @@ static void half_lengths(const tgModel *m, int g, double half[3]) {
   }
 }
 
+// area of a geom's bounding box, or about that of what fills it
+static double area_of(const tgModel *m, int g, const double half[3]) {
+  double area = 0;
+  for (int i = 0; i < 3; i++) area += 8 * half[i] * half[(i + 1) % 3];
+  bool round = m->geom_type[g] == TG_GEOM_SPHERE || m->geom_type[g] == TG_GEOM_ELLIPSOID || m->geom_type[g] == TG_GEOM_CAPSULE;
+  return round ? TG_PI / 6 * area : area;
+}
+
 static double spacing_of(const tgContact *c, int g) {
-  double half[3], least, area = 0;
-  if (c->options.spacing > 0) return c->options.spacing;
+  double half[3], least;
   half_lengths(c->model, g, half);
   least = fmin(half[0], fmin(half[1], half[2]));
-  for (int i = 0; i < 3; i++) area += 8 * half[i] * half[(i + 1) % 3];
-  return fmax(least / FINENESS, sqrt(area / MOST_POINTS));
+  if (c->options.points > 0) return sqrt(area_of(c->model, g, half) / c->options.points);
+  if (c->options.spacing > 0) return c->options.spacing;
+  return fmax(least / FINENESS, sqrt(8 * (half[0] * half[1] + half[1] * half[2] + half[2] * half[0]) / MOST_POINTS));
 }
 
 static tgStatus make_cloud(const tgContact *c, int g, tgCloud *cloud, tgError *error) {

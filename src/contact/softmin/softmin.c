@@ -18,6 +18,7 @@ static const tgContactParam param[] = {
     TG_CONTACT_PARAMETER(eps3, 0, 0, 1e3, "m", "depth over which the force sets in; 0: a twentieth of the spacing"),
     TG_CONTACT_PARAMETER(dissipation_speed, 0.5, 1e-9, 1e9, "m/s", "closing speed that doubles the force"),
     TG_CONTACT_CONSTANT(spacing, 0, 0, 1e3, "m", "of a surface's points; 0: a quarter of the geom's least half length"),
+    TG_CONTACT_CONSTANT(points, 0, 0, 1e6, "", "of each geom, about; 0: by their spacing"),
     TG_CONTACT_CONSTANT(prune, 1e-13, 0, 0.1, "", "share of the force that points left out may have"),
 };
 

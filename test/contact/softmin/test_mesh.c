@@ -1,5 +1,6 @@
 // test_mesh.c: meshes under softmin: a cube of triangles rests as the primitive does, gradients in scale and place, an open mesh refused by name.
 #include "contact/softmin/soft_scene.h"
+#include "contact/softmin/softmin.h"
 #include "geom/solids.h"
 #include "step/param_check.h"
 
@@ -93,6 +94,28 @@ static void test_parameters(void **state) {
   tgt_solid_free(&tee);
 }
 
+// a small ball on a large box: as many points on either, about, where a number is chosen; a spacing is the same for both
+static void test_points(void **state) {
+  (void)state;
+  for (int chosen = 12; chosen <= 1200; chosen *= 10) {
+    tgDesc *d = scene(NULL, 0, 0.1, 0.1);
+    int b = tg_desc_add_body(d, 0, "ball"), g = tg_desc_add_geom(d, b, TG_GEOM_SPHERE, "ball");
+    d->body[b].pos[2] = 0.3;
+    d->geom[g].size[0] = 0.01;
+    tg_desc_add_joint(d, b, TG_JOINT_FREE, "ball");
+    tgContactOptions o = soft_options();
+    o.points = chosen;
+    Rig rig = rig_of_desc(d, "softmin", &o);
+    const tgiSoftmin *k = tgi_softmin(rig.s);
+    for (int i = 0; i < rig.m->ngeom; i++) {
+      int n = k->cloud[i].n;
+      if (rig.m->geom_type[i] == TG_GEOM_PLANE) continue;
+      check_true(n >= 0.4 * chosen && n <= 2 * chosen, "geom %d: %d points, not about %d", i, n, chosen);
+    }
+    drop(&rig);
+  }
+}
+
 static void test_open(void **state) {
   (void)state;
   tgtSolid cube = tgt_solid_cubes(1, 1, 1, "X", 0.2);
@@ -108,6 +131,6 @@ static void test_open(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rest), cmocka_unit_test(test_parameters), cmocka_unit_test(test_open)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rest), cmocka_unit_test(test_parameters), cmocka_unit_test(test_points), cmocka_unit_test(test_open)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
