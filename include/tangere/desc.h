@@ -261,6 +261,13 @@ TG_API tgDesc *tg_desc_load_memory(const char *name, const void *data, size_t si
 /// TG_ERR_UNSUPPORTED when the build has no library for it and pieces are needed; TG_ERR_ARG, TG_ERR_INVALID, TG_ERR_LIMIT,
 /// TG_ERR_MEMORY; the texts name the mesh's file. After an error desc is good for freeing only.
 TG_API tgStatus tg_desc_decompose(tgDesc *desc, const tgLoadOptions *options, tgError *error);
+/// Adds a plane, geom "ground" of the world, `gap` [m] below the lowest point of everything that may touch in the pose of the file.
+/// TG_ERR_INVALID: there is a geom of that name, or nothing that may touch; errors of tg_model_compile.
+TG_API tgStatus tg_desc_ground_below(tgDesc *desc, double gap, tgError *error);
+/// Excludes contact between bodies of one robot (below one body of the world) whose shapes, in the pose of the file, are nearer than `gap` [m, at most
+/// 1e-3; negative: overlap by so much]: links that overlap by design can never be parted. Each pair is listed as a note. Returns their number, or a
+/// negative status; errors of tg_model_compile.
+TG_API int tg_desc_exclude_overlapping(tgDesc *desc, double gap, tgError *error);
 /// The library that cuts meshes, with its version; "" when none is built in.
 TG_API const char *tg_decomposer(void);
 

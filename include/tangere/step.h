@@ -23,6 +23,7 @@ typedef struct tgStepInfo {
                            ///< each other (a part jammed by friction); they are held, and pushed out again when that is possible
   int ndamped;             ///< islands that bounce less than their restitution says, which would have added energy or contradicted other contacts
   bool rank_deficient;     ///< redundant contacts: the forces are those of least norm
+  int rank;                ///< how many of the conditions that hold are independent; where it changes, so does the derivative
   int body1, body2;        ///< culprits when not converged, else -1
   size_t scratch_high;     ///< bytes of scratch used at most
 } tgStepInfo;

@@ -21,16 +21,27 @@ static tgKindOfThing kind_named(const std::string &kind) {
   throw nb::value_error(("kind: '" + kind + "' is none of " + known).c_str());
 }
 
+// Links this near are left to pass through each other [m]: such as touch may not begin so under a contact potential.
+static const double TOUCHING = 1e-9;
+// of ground='below' [m]
+static const double GROUND_GAP = 1e-3;
+
+/// Where a plane goes; put_ground says what is wrong with another.
+class Ground : public nb::object {
+  NB_OBJECT_DEFAULT(Ground, nb::object, "bool | float | str", is_array)
+};
+
 // What a loader's caller may say, with the memory that the C structure points into.
 struct Loading {
   tgLoadOptions options = tg_load_default();
   std::vector<std::string> text;
   std::vector<const char *> root, name, path;
+  bool ground_below = false, exclude_overlapping = false;
 
-  Loading(bool fixed_base, bool ground, bool lenient, bool repair, bool decompose, const std::vector<std::string> &asset_roots,
-          const std::map<std::string, std::string> &packages) {
+  Loading(bool fixed_base, nb::handle ground, bool exclude_overlapping_, bool lenient, bool repair, bool decompose, const std::vector<std::string> &asset_roots,
+          const std::map<std::string, std::string> &packages) : exclude_overlapping(exclude_overlapping_) {
     options.fixed_base = fixed_base;
-    options.ground = ground;
+    put_ground(ground);
     options.lenient = lenient;
     options.repair = repair;
     options.decompose = decompose;
@@ -51,14 +62,35 @@ struct Loading {
     options.package_path = path.data();
     options.npackage = (int)name.size();
   }
+
+  void put_ground(nb::handle ground) {
+    if (nb::isinstance<nb::bool_>(ground)) {
+      options.ground = nb::cast<bool>(ground);
+    } else if (nb::isinstance<nb::str>(ground)) {
+      ground_below = nb::cast<std::string>(ground) == "below";
+      if (!ground_below) throw nb::value_error(("ground: '" + nb::cast<std::string>(ground) + "' is neither 'below' nor a height [m]").c_str());
+    } else {
+      options.ground = nb::try_cast<double>(ground, options.ground_height);
+      if (!options.ground) throw nb::type_error("ground: True, a height [m] or 'below' is needed");
+    }
+  }
+
+  // what is asked for beside the file; false: error says why not
+  bool arrange(tgDesc *desc, tgError *error) const {
+    if (exclude_overlapping && tg_desc_exclude_overlapping(desc, TOUCHING, error) < 0) return false;
+    return !ground_below || tg_desc_ground_below(desc, GROUND_GAP, error) == TG_OK;
+  }
 };
 
 // desc is freed in every case
-static Model compile(tgDesc *desc, const std::string &path, tgError &error) {
+static Model compile(tgDesc *desc, const Loading &loading, const std::string &path, tgError &error) {
   if (desc == nullptr) raise(error);
   auto handle = std::make_shared<ModelHandle>();
   handle->path = path;
-  handle->model = tg_model_compile(desc, nullptr, &error);
+  {
+    nb::gil_scoped_release release;
+    handle->model = loading.arrange(desc, &error) ? tg_model_compile(desc, nullptr, &error) : nullptr;
+  }
   if (handle->model != nullptr)
     for (int i = 0; i < desc->nnote; i++) {
       const tgNote &note = desc->note[i];
@@ -71,16 +103,16 @@ static Model compile(tgDesc *desc, const std::string &path, tgError &error) {
   return Model{handle};
 }
 
-static Model load(nb::object source, bool fixed_base, bool ground, bool lenient, bool repair, bool decompose,
+static Model load(nb::object source, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient, bool repair, bool decompose,
                   const std::vector<std::string> &asset_roots, const std::map<std::string, std::string> &packages) {
   tgError error{};
   if (nb::hasattr(source, "to_xml")) {   // a mujoco.MjSpec
     std::string xml = nb::cast<std::string>(source.attr("to_xml")());
-    Loading loading(fixed_base, ground, lenient, repair, decompose, asset_roots, packages);
-    return compile(tg_desc_load_memory("MjSpec", xml.data(), xml.size(), &loading.options, &error), "", error);
+    Loading loading(fixed_base, ground, exclude_overlapping, lenient, repair, decompose, asset_roots, packages);
+    return compile(tg_desc_load_memory("MjSpec", xml.data(), xml.size(), &loading.options, &error), loading, "", error);
   }
   std::string path = nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(source));
-  Loading loading(fixed_base, ground, lenient, repair, decompose, asset_roots, packages);
+  Loading loading(fixed_base, ground, exclude_overlapping, lenient, repair, decompose, asset_roots, packages);
   tgDesc *desc;
   {
     nb::gil_scoped_release release;
@@ -90,13 +122,13 @@ static Model load(nb::object source, bool fixed_base, bool ground, bool lenient,
       desc = nullptr;
     }
   }
-  return compile(desc, path, error);
+  return compile(desc, loading, path, error);
 }
 
-static Model loads(const std::string &xml, bool fixed_base, bool ground, bool lenient, bool repair, const std::vector<std::string> &asset_roots) {
+static Model loads(const std::string &xml, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient, bool repair, const std::vector<std::string> &asset_roots) {
   tgError error{};
-  Loading loading(fixed_base, ground, lenient, repair, false, asset_roots, {});
-  return compile(tg_desc_load_memory("text", xml.data(), xml.size(), &loading.options, &error), "", error);
+  Loading loading(fixed_base, ground, exclude_overlapping, lenient, repair, false, asset_roots, {});
+  return compile(tg_desc_load_memory("text", xml.data(), xml.size(), &loading.options, &error), loading, "", error);
 }
 
 static std::vector<std::string> names(const Model &m, const std::string &kind) {
@@ -140,6 +172,16 @@ static Array integrate(const Model &m, nb::handle q, nb::handle dv) {
   return array;
 }
 
+static Array inside(const Model &m, nb::handle q, double share) {
+  size_t nq = (size_t)tg_model_nq(m.get());
+  In a = in(q, "q", {nq});
+  if (a.p == nullptr) throw nb::type_error("q: None is no array");
+  double *out;
+  Array array = zeros({nq}, &out);
+  if (tg_model_inside(m.get(), a.p, share, out) != TG_OK) throw nb::value_error("share: 0 to 0.5 is needed");
+  return array;
+}
+
 static Array difference(const Model &m, nb::handle q1, nb::handle q2) {
   size_t nq = (size_t)tg_model_nq(m.get()), nv = (size_t)tg_model_nv(m.get());
   In a = in(q1, "q1", {nq}), b = in(q2, "q2", {nq});
@@ -174,6 +216,8 @@ void bind_model(nb::module_ &m) {
             return list;
           }, "Names of the listed arrays.")
       .def("joint", &joint, nb::arg("name"), "Type and addresses of the named joint; KeyError when there is none.")
+      .def("inside", &inside, nb::arg("q"), nb::arg("share") = 0.05,
+           "q with each limited slide or hinge joint inside its range, by at least that share of the range: a start that every contact model takes.")
       .def("integrate", &integrate, nb::arg("q"), nb::arg("dv"), "q (+) dv: the tangent step dv (nv) composed with q (nq).")
       .def("difference", &difference, nb::arg("q1"), nb::arg("q2"), "The tangent (nv) that leads from q1 to q2.")
       .def("close", [](Model &x) { x.handle.reset(); }, "Lets go of the model; simulations made from it keep it alive.")
@@ -182,15 +226,16 @@ void bind_model(nb::module_ &m) {
                               std::to_string(tg_model_nv(x.get())) + ", nu " + std::to_string(tg_model_nu(x.get())) + ">"
                         : std::string("<tangere.Model, closed>");
       });
-  m.def("load", &load, nb::arg("source"), nb::kw_only(), nb::arg("fixed_base") = false, nb::arg("ground") = false, nb::arg("lenient") = false,
-        nb::arg("repair") = false, nb::arg("decompose") = false, nb::arg("asset_roots") = std::vector<std::string>(),
+  m.def("load", &load, nb::arg("source"), nb::kw_only(), nb::arg("fixed_base") = false, nb::arg("ground") = nb::bool_(false), nb::arg("exclude_overlapping") = false,
+        nb::arg("lenient") = false, nb::arg("repair") = false, nb::arg("decompose") = false, nb::arg("asset_roots") = std::vector<std::string>(),
         nb::arg("packages") = std::map<std::string, std::string>(),
         "Loads an MJCF or URDF file with its meshes (or what has to_xml(), such as mujoco.MjSpec).\n\n"
-        "fixed_base: weld a URDF's root to the world. ground: add a plane. lenient: unsupported physics becomes a note. repair: mend inertias and\n"
-        "winding, listed in notes. decompose: concave meshes collide as convex pieces. asset_roots: further folders that files may come from.\n"
-        "packages: package:// names to folders. Raises tangere.Error with file, line and element.");
-  m.def("loads", &loads, nb::arg("xml"), nb::kw_only(), nb::arg("fixed_base") = false, nb::arg("ground") = false, nb::arg("lenient") = false,
-        nb::arg("repair") = false, nb::arg("asset_roots") = std::vector<std::string>(), "The same from a text. Files that it names must be below asset_roots.");
+        "fixed_base: weld a URDF's root to the world. ground: add a plane, at z = 0 (True), at a height [m], or 1 mm below the model in the pose of the\n"
+        "file ('below'). exclude_overlapping: no contact between links of one robot that overlap or touch in that pose, listed in notes. lenient:\n"
+        "unsupported physics becomes a note. repair: mend inertias and winding, listed in notes. decompose: concave meshes collide as convex pieces.\n"
+        "asset_roots: further folders that files may come from. packages: package:// names to folders. Raises tangere.Error with file, line and element.");
+  m.def("loads", &loads, nb::arg("xml"), nb::kw_only(), nb::arg("fixed_base") = false, nb::arg("ground") = nb::bool_(false), nb::arg("exclude_overlapping") = false,
+        nb::arg("lenient") = false, nb::arg("repair") = false, nb::arg("asset_roots") = std::vector<std::string>(), "The same from a text. Files that it names must be below asset_roots.");
 }
 
 }  // namespace tangere

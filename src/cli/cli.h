@@ -21,6 +21,12 @@ enum {
   TG_EXIT_INTERRUPTED = 130
 };
 
+/// How far --ground=below is below the lowest point [m].
+#define TG_CLI_GROUND_GAP 1e-3
+
+/// How far --inside-limits moves joints inside, in shares of their range.
+#define TG_CLI_INSIDE 0.05
+
 /// Options of all commands; each command says which it takes.
 typedef struct tgCli {
   const char *command, *file;           // file: the first operand, NULL when none
@@ -30,7 +36,7 @@ typedef struct tgCli {
   int steps, iterations, threads, count;
   double dt, seconds;             // seconds: that a row of compare may take; 0: the default
   uint64_t seed;
-  bool json, resume, overwrite, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay, repair, exclude_overlapping, full, decompose, ground, properties;
+  bool json, resume, overwrite, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay, repair, exclude_overlapping, full, decompose, ground, ground_below, inside_limits, properties;
   double decompose_threshold, ground_height;
   const char *asset_root[16]; int nasset_root;
   const char *contact_option[16]; int ncontact_option;   // "name=value"
@@ -66,6 +72,8 @@ const char *tgi_cli_split_option(const tgCli *cli, int i, char name[TG_CLI_OPTIO
 bool tgi_cli_contact_options(const tgCli *cli, tgContactOptions *contact);
 /// A compiled model with its notes listed as asked; NULL: reason printed.
 tgModel *tgi_cli_load_model(const tgCli *cli, const char *path);
+/// The start that --key and --inside-limits say; false: there is no such keyframe, which was said.
+bool tgi_cli_start(const tgCli *cli, tgSim *sim);
 /// After a contact solve that failed, or `held` steps that left overlaps as they are: the option that helps where links of a robot overlap by design.
 void tgi_cli_overlap_hint(const tgCli *cli, tgStatus status, int held);
 /// What the contact model warns of, and options of the command line that it does not take, on standard error. contact may be NULL.

@@ -12,7 +12,6 @@
 
 #include "base/hash.h"
 #include "cli/cli.h"
-#include "coll/contacts.h"
 #include "contact/contact.h"
 
 volatile int tgi_cli_interrupted;
@@ -106,27 +105,11 @@ static bool potential(const tgCli *cli) {
   return false;
 }
 
-// Bodies of one robot whose shapes overlap in the file's pose can never be parted: contact between them is excluded, and
-// said so. Overlaps with other robots or the world are left, they are the user's scene. True: something was excluded.
-static bool exclude_overlapping(const tgCli *cli, tgDesc *desc, const tgModel *model) {
-  double least = potential(cli) ? 1e-9 : -1e-6;
-  tgSim *sim = tg_sim_create(model, NULL, NULL, NULL);
-  bool any = false;
-  tgStatus st = sim != NULL ? tg_sim_forward(sim) : TG_ERR_MEMORY;
-  if (st == TG_OK) st = tgi_contacts(sim, NULL);
-  while (st == TG_ERR_CAPACITY && tgi_sim_grow(sim) == TG_OK)
-    if ((st = tg_sim_forward(sim)) == TG_OK) st = tgi_contacts(sim, NULL);
-  for (int i = 0; st == TG_OK && i < sim->ncon; i++) {
-    const tgContactRow *c = &sim->contact[i];
-    int a = model->geom_body[c->geom1], b = model->geom_body[c->geom2], n = desc->nexclude;
-    if (c->gap > least || model->body_root[a] == 0 || model->body_root[a] != model->body_root[b]) continue;
-    if (n > 0 && desc->exclude[n - 1].body1 == a && desc->exclude[n - 1].body2 == b) continue;
-    any = tg_desc_add_exclude(desc, a, b) >= 0 || any;
-    tg_desc_add_note(desc, TG_NOTE_WARNING, (tgSource){.file = -1}, "bodies '%s' and '%s' overlap by %.2g m in the pose of the file: no contact between them",
-                     tg_model_name(model, TG_THING_BODY, a), tg_model_name(model, TG_THING_BODY, b), fmax(0, -c->gap));
-  }
-  tg_sim_free(sim);
-  return any;
+// what is asked for beside the file itself; false: said why not
+static bool arrange(const tgCli *cli, tgDesc *desc, tgError *error) {
+  // overlaps with other robots or the world are left, they are the user's scene
+  if (cli->exclude_overlapping && tg_desc_exclude_overlapping(desc, potential(cli) ? 1e-9 : -1e-6, error) < 0) return false;
+  return !cli->ground_below || tg_desc_ground_below(desc, TG_CLI_GROUND_GAP, error) == TG_OK;
 }
 
 void tgi_cli_contact_warnings(const tgCli *cli, const tgContact *contact) {
@@ -140,11 +123,34 @@ void tgi_cli_contact_warnings(const tgCli *cli, const tgContact *contact) {
   }
 }
 
+bool tgi_cli_start(const tgCli *cli, tgSim *sim) {
+  const tgModel *m = sim->model;
+  if (cli->key != NULL && tg_sim_reset_key(sim, tg_model_find(m, TG_THING_KEY, cli->key)) != TG_OK) {
+    tgi_cli_say("tangere %s: %s has no keyframe '%s'", cli->command, cli->file, cli->key);
+    return false;
+  }
+  if (cli->inside_limits) tg_model_inside(m, tg_sim_qpos(sim), TG_CLI_INSIDE, tg_sim_qpos(sim));
+  return true;
+}
+
+// The first joint that the file's pose has outside its range, where that may be why a run failed.
+static void limits_hint(const tgCli *cli, const tgModel *m) {
+  char label[160];
+  for (int j = 0; j < m->njnt && !cli->inside_limits; j++) {
+    double q = m->qpos0[m->jnt_qadr[j]], low = m->jnt_range[2 * j], high = m->jnt_range[2 * j + 1];
+    if (!m->jnt_limited[j] || (m->jnt_type[j] != TG_JOINT_SLIDE && m->jnt_type[j] != TG_JOINT_HINGE) || (q >= low && q <= high)) continue;
+    tgi_cli_say("tangere %s: the file's pose has %s at %g, outside its range %g to %g: --inside-limits starts with such joints moved inside", cli->command,
+                tgi_model_label(m, TG_THING_JOINT, j, label, sizeof label), q, low, high);
+    return;
+  }
+}
+
 void tgi_cli_start_hint(const tgCli *cli, tgSim *sim, double h, tgStatus status, int steps) {
   const tgModel *m = sim->model;
   char keys[400] = "";
   size_t used = 0;
   int body1 = sim->info.body1, body2 = sim->info.body2;
+  if (status != TG_OK && status != TG_CANCELLED && cli->key == NULL) limits_hint(cli, m);
   if (status != TG_ERR_INVALID || steps > 0) return;
   for (int i = 0; i < m->nkey && used < sizeof keys; i++)
     if (tg_sim_reset_key(sim, i) == TG_OK && tg_sim_step_growing(sim, h, NULL) == TG_OK)
@@ -165,11 +171,7 @@ tgModel *tgi_cli_load_model(const tgCli *cli, const char *path) {
   tgError error = {0};
   tgLoadOptions o = tgi_cli_load_options(cli);
   tgDesc *desc = tg_desc_load(path, &o, &error);
-  tgModel *model = desc != NULL ? tg_model_compile(desc, NULL, &error) : NULL;
-  if (model != NULL && cli->exclude_overlapping && exclude_overlapping(cli, desc, model)) {
-    tg_model_free(model);
-    model = tg_model_compile(desc, NULL, &error);
-  }
+  tgModel *model = desc != NULL && arrange(cli, desc, &error) ? tg_model_compile(desc, NULL, &error) : NULL;
   if (desc != NULL) list_notes(cli, desc);
   tg_desc_free(desc);
   if (model == NULL) tgi_cli_error(cli->command, &error);
@@ -191,6 +193,10 @@ tgTask *tgi_cli_load_task(const tgCli *cli, const char *path) {
   if (dot != NULL && (strcasecmp(dot, ".xml") == 0 || strcasecmp(dot, ".urdf") == 0)) {
     tgi_cli_say("tangere %s: %s is a model; this command takes a task, a .yaml file that names a model (such as models/half_cheetah_reach.yaml)",
                 cli->command, path);
+    return NULL;
+  }
+  if (cli->ground_below || cli->exclude_overlapping) {
+    tgi_cli_say("tangere %s: --%s is for a model's file; a task says ground: HEIGHT itself", cli->command, cli->ground_below ? "ground=below" : "exclude-overlapping");
     return NULL;
   }
   tgLoadOptions o = tgi_cli_load_options(cli);

@@ -32,8 +32,7 @@ static int check_step(const tgCli *cli, const tgModel *model, const tgContact *c
   if (sim == NULL) return tgi_cli_error("gradcheck", &error);
   double h = cli->dt > 0 ? cli->dt : task != NULL ? tg_task_timestep(task) : tg_model_timestep(model);
   tgStatus st = TG_OK;
-  if (cli->key != NULL && tg_sim_reset_key(sim, tg_model_find(model, TG_THING_KEY, cli->key)) != TG_OK) {
-    tgi_cli_say("tangere gradcheck: %s has no keyframe '%s'", cli->file, cli->key);
+  if (!tgi_cli_start(cli, sim)) {
     tg_sim_free(sim);
     return TG_EXIT_INPUT;
   }
@@ -59,6 +58,7 @@ static int check_step(const tgCli *cli, const tgModel *model, const tgContact *c
   if (st == TG_CANCELLED) error = (tgError){0};
   error.status = st;
   int code = st == TG_OK ? TG_EXIT_OK : tgi_cli_error("gradcheck", &error);
+  if (tg_model_nv(model) == 0) tgi_cli_say("tangere gradcheck: nothing moves in this model, so all its derivatives are empty");
   if (task == NULL) tgi_cli_overlap_hint(cli, st, t.held);
   if (task == NULL) tgi_cli_start_hint(cli, sim, h, st, t.steps);
   tgi_cli_trajectory_free(&t);

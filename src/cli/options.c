@@ -22,6 +22,7 @@ static const Option options[] = {
     {"dt", "dt", "H", "step size [s]; default: the model's", REAL, AT(dt)},
     {"out", "out", "PATH", "folder (convert: file) to write", TEXT, AT(out)},
     {"key", "key", "NAME", "start from this keyframe", TEXT, AT(key)},
+    {"key", "inside-limits", NULL, "start with joints that are outside their limits moved inside, by 5 % of the range", FLAG, AT(inside_limits)},
     {"seed", "seed", "N", "seed of everything random", SEED, AT(seed)},
     {"method", "method", "WORD", "optimiser: adam, descent, lbfgs, random, cem, ilqr, gauss_newton, bundle, ddp, shooting (compare: several, with commas)", TEXT, AT(method)},
     {"iterations", "iterations", "N", "iterations at most", COUNT, AT(iterations)},
@@ -42,7 +43,7 @@ static const Option options[] = {
     {"load", "decompose", NULL, "let mesh geoms that are not convex collide as convex pieces, kept for the next time beside the mesh", FLAG, AT(decompose)},
     {"load", "decompose-threshold", "X", "how far pieces may be from the mesh, 0.01 to 1 of half its size; default 0.05", REAL, AT(decompose_threshold)},
     {"overlap", "exclude-overlapping", NULL, "no contact between bodies of one robot that overlap in the file's pose; listed", FLAG, AT(exclude_overlapping)},
-    {"load", "ground", "[=Z]", "add a plane to the world, at z = 0 or Z [m]", GROUND, 0},
+    {"load", "ground", "[=Z|below]", "add a plane to the world, at z = 0 or Z [m], or 1 mm below the model in the file's pose", GROUND, 0},
     {"load", "fixed-base", NULL, "URDF: weld the root link to the world", FLAG, AT(fixed_base)},
     {"load", "allow-absolute", NULL, "permit absolute asset paths below an asset root", FLAG, AT(allow_absolute)},
     {"load", "asset-root", "DIR", "a further directory that files may come from (repeatable)", ROOT, 0},
@@ -124,8 +125,9 @@ static bool store(tgCli *cli, const Option *o, const char *text) {
       cli->contact_option[cli->ncontact_option++] = text;
       return true;
     case GROUND:
-      cli->ground = true;
-      return text == NULL || whole(text, &cli->ground_height);
+      cli->ground_below = text != NULL && strcmp(text, "below") == 0;
+      cli->ground = !cli->ground_below;
+      return text == NULL || cli->ground_below || whole(text, &cli->ground_height);
     case PACKAGE: return add_package(cli, text);
   }
   return false;

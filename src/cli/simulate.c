@@ -12,14 +12,24 @@ static void advise(tgSim *sim, double h, const char *when, bool *said) {
   *said = true;
 }
 
+// A free body that met nothing fell for ever: what a robot's file needs to stand on something.
+static void falls_hint(const tgCli *cli, const tgModel *model, const tgCliTrajectory *t) {
+  int nv = tg_model_nv(model);
+  tgJointType type = TG_JOINT_HINGE;
+  if (tg_model_count(model, TG_THING_JOINT) > 0) tg_model_joint(model, 0, &type, NULL, NULL, NULL);
+  if (type != TG_JOINT_FREE || cli->ground || cli->ground_below || t->steps < 2 || isfinite(t->least)) return;
+  double speed = t->v[(size_t)t->steps * (size_t)nv + 2];
+  if (speed < -1) tgi_cli_say("'%s' touches nothing and falls at %.3g m/s: --ground=below adds a plane under it, --fixed-base holds the root link of a URDF",
+                              tg_model_name(model, TG_THING_BODY, 1), -speed);
+}
+
 static int run(const tgCli *cli, const tgModel *model, const tgContact *contact) {
   tgError error = {0};
   tgSim *sim = tg_sim_create(model, contact, NULL, &error);
   if (sim == NULL) return tgi_cli_error("simulate", &error);
   int code = TG_EXIT_OK, steps = cli->steps > 0 ? cli->steps : 500;
   double h = cli->dt > 0 ? cli->dt : tg_model_timestep(model), began = tgi_cli_now();
-  if (cli->key != NULL && tg_sim_reset_key(sim, tg_model_find(model, TG_THING_KEY, cli->key)) != TG_OK) {
-    tgi_cli_say("tangere simulate: %s has no keyframe '%s'", cli->file, cli->key);
+  if (!tgi_cli_start(cli, sim)) {
     tg_sim_free(sim);
     return TG_EXIT_INPUT;
   }
@@ -32,6 +42,7 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   if (st != TG_OK && st != TG_CANCELLED) code = tgi_cli_error("simulate", &error);
   tgi_cli_overlap_hint(cli, st, t.held);
   tgi_cli_start_hint(cli, sim, h, st, t.steps);
+  if (st == TG_OK) falls_hint(cli, model, &t);
   if (st == TG_CANCELLED) code = TG_EXIT_INTERRUPTED;
   if (t.q == NULL) {  // no memory for so many steps: nothing to show
     tg_sim_free(sim);

@@ -2,7 +2,8 @@
 //
 // One random functional L = w . (q', v') is differentiated by the adjoint and, along one random direction for each array of parameters, by
 // extrapolated differences of steps that keep the rows and classes of the nominal one (pinned): the derivative is that of the active set
-// which the step chose. The contact's features and the larger of two frictions may switch all the same: then a side has to agree.
+// which the step chose. The contact's features, the larger of two frictions and, of redundant contacts, which are, may switch all the same: differences
+// narrow enough for that not to happen are then taken, and where there are none a side has to agree.
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ typedef struct Check {
   tgSim *sim;
   double h;
   const volatile int *cancel;
-  int nv, ny, n, features;           // n: entries of the array; features: hash of the nominal contact features
+  int nv, ny, n, features, rank;     // n: entries of the array; features: hash of the nominal contact features; rank: of the nominal conditions
   const char *name;                  // of the array at hand
   bool switched, changes_h;
   tgReal *q, *v, *q1, *w, *nominal, *dir, *work;
@@ -61,7 +62,7 @@ static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
   set(c, x[0]);
   tgStatus status = step_from(c, c->changes_h ? c->h + tgRe(x[0] * c->dir[0]) : c->h);
   if (status != TG_OK) return status;
-  if (feature_hash(c->sim) != c->features) c->switched = true;
+  if (feature_hash(c->sim) != c->features || c->sim->info.rank != c->rank) c->switched = true;
   tg_model_difference(c->sim->model, c->q1, c->sim->qpos, y);
   memcpy(y + c->nv, c->sim->qvel, (size_t)c->nv * sizeof *y);
   return TG_OK;
@@ -117,8 +118,9 @@ static tgStatus difference(Check *c, double step, tgiSide side, double *slope, d
   return status;
 }
 
-// What is known of dL along the direction: the slope that agrees best, by how much, what the differences leave open, and whether it is round-off.
-typedef struct Slope { double value, error, doubt; bool round_off; } Slope;
+// What is known of dL along the direction: the slope that agrees best, by how much, what the differences leave open, whether it is round-off, and
+// whether something switched.
+typedef struct Slope { double value, error, doubt; bool round_off, switched; } Slope;
 
 // with one step; where something switches or a tie is met, also of either side
 static tgStatus slope_at(Check *c, double step, double ours, bool tied, double noise, double tolerance, Slope *out) {
@@ -132,11 +134,12 @@ static tgStatus slope_at(Check *c, double step, double ours, bool tied, double n
     if (st == TG_CANCELLED || st == TG_ERR_MEMORY) return st;
     if (st != TG_OK) status = st;
     if (st != TG_OK) continue;
-    double doubt = 4 * estimate + round_off, error = fabs(ours - slope) / fmax(fabs(slope), doubt / tolerance);
+    double doubt = 4 * estimate + round_off, apart = fabs(ours - slope), error = apart > 0 ? apart / fmax(fabs(slope), doubt / tolerance) : apart;
     if (doubt < out->doubt) {
       out->doubt = doubt;
       out->round_off = 4 * estimate <= round_off;
     }
+    out->switched = out->switched || c->switched;
     if (!(error < out->error)) continue;
     out->error = error;
     out->value = slope;
@@ -144,22 +147,23 @@ static tgStatus slope_at(Check *c, double step, double ours, bool tied, double n
   return out->error < INFINITY ? TG_OK : status;
 }
 
-// Differences of the step that leaves least open: a narrower one where the step is refused or not smooth enough, a wider one where round-off counts.
-// With none allowed the status is the refusal.
+// Differences of the step that leaves least open, of one across which nothing switches if there is one: narrower where the step is refused, switches or
+// is not smooth enough, wider where round-off counts. With none allowed the status is the refusal.
 static tgStatus compare(Check *c, double ours, bool tied, double tolerance, Slope *best) {
   double noise = measure_noise(c), step = 1e-5;
   const double widest = 1e-2, narrowest = 1e-9;
   int way = 0;
   tgStatus refused = TG_OK;
-  *best = (Slope){.error = INFINITY, .doubt = INFINITY};
+  *best = (Slope){.error = INFINITY, .doubt = INFINITY, .switched = true};
   while (step < 2 * widest && step > narrowest / 2) {
     Slope now;
     tgStatus status = slope_at(c, step, ours, tied, noise, tolerance, &now);
     if (status == TG_CANCELLED || status == TG_ERR_MEMORY) return status;
     if (status != TG_OK) refused = status;
-    if (status == TG_OK && now.doubt < best->doubt) *best = now;
-    if (best->doubt <= 0.1 * tolerance * fabs(ours) || best->error == 0) break;
-    int to = status == TG_OK && now.round_off ? 1 : -1;
+    bool calm = status == TG_OK && !now.switched;
+    if (status == TG_OK && (now.switched == best->switched ? now.doubt < best->doubt : calm)) *best = now;
+    if (!best->switched && (best->doubt <= 0.1 * tolerance * fabs(ours) || best->error == 0)) break;
+    int to = calm && now.round_off ? 1 : -1;
     if (way != 0 && to != way) break;
     way = to;
     step *= to > 0 ? 10 : 0.1;
@@ -246,7 +250,10 @@ static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
   if (s->contact_model != NULL && s->contact_model->kind->impulse != NULL) {
     s->contact_model->kind->impulse->remember(s);
     s->pinned = true;
+    status = step_from(c, c->h);
+    if (status != TG_OK) return status;
   }
+  c->rank = s->info.rank;
   tgGradBlock *b = tgi_check_block(check, "dL/dp", o->tolerance);
   if (b == NULL) return TG_OK;
   int unknown = 0;

@@ -54,6 +54,18 @@ tgStatus tg_model_normalize(const tgModel *m, const tgReal *q, tgReal *out) {
   return TG_OK;
 }
 
+tgStatus tg_model_inside(const tgModel *m, const tgReal *q, double share, tgReal *out) {
+  if (m == NULL || q == NULL || out == NULL || !(share >= 0 && share <= 0.5)) return TG_ERR_ARG;
+  for (int i = 0; i < m->nq; i++) out[i] = q[i];
+  for (int j = 0; j < m->njnt; j++) {
+    if (!m->jnt_limited[j] || turns(m, j) || m->jnt_type[j] == TG_JOINT_FREE) continue;
+    tgReal low = m->jnt_range[2 * j], high = m->jnt_range[2 * j + 1], room = share * (high - low);
+    tgReal *x = out + m->jnt_qadr[j];
+    *x = tgMin(tgMax(*x, low + room), high - room);
+  }
+  return TG_OK;
+}
+
 // dq = (1/2) q (0, w) for a tangent step w of a rotation, so g . dq = (1/2) vec(conj(q) g) . w
 void tg_model_to_tangent(const tgModel *m, const tgReal *q, const tgReal *g, tgReal *out) {
   if (m == NULL || q == NULL || g == NULL || out == NULL) return;

@@ -69,6 +69,8 @@ static void no_object(void **state) {
   OBJECT(tg_desc_load(NULL, NULL, &error));
   OBJECT(tg_desc_load_memory(NULL, NULL, 0, NULL, &error));
   STATUS(tg_desc_decompose(NULL, NULL, NULL));
+  STATUS(tg_desc_ground_below(NULL, 0, NULL));
+  NUMBER(tg_desc_exclude_overlapping(NULL, 0, NULL), TG_ERR_ARG);
   STATUS(tg_grad_check_step(NULL, NULL, NULL));
   STATUS(tg_grad_check_rollout(NULL, NULL, NULL, NULL));
   OBJECT(tg_model_compile(NULL, NULL, &error));
@@ -90,6 +92,7 @@ static void no_object(void **state) {
   tg_model_to_tangent(NULL, NULL, NULL, NULL);
   tg_model_from_tangent(NULL, NULL, NULL, NULL);
   STATUS(tg_model_normalize(NULL, NULL, NULL));
+  STATUS(tg_model_inside(NULL, NULL, 0, NULL));
   OBJECT(tg_task_load(NULL, NULL, &error));
   OBJECT(tg_task_load_text(NULL, 0, NULL, NULL, &error));
   tg_task_free(NULL);

@@ -101,6 +101,20 @@ def test_ground_under_a_urdf(tmp_path):
     # the geom's name is taken
     (tmp_path / "m.xml").write_text('<mujoco><worldbody><geom name="ground" type="plane" size="1 1 1"/></worldbody></mujoco>')
     assert "ground" in run("simulate", tmp_path / "m.xml", "--ground", code=2).stderr
+    # a joint that the file's pose has outside its range
+    bent = BALL.replace("</robot>", BALL[BALL.index("<link"):BALL.index("</robot>")].replace('"ball"', '"leg"')) + """<joint name="knee" type="revolute"><parent link="ball"/>
+    <child link="leg"/><origin xyz="0 0 -0.3"/><axis xyz="0 1 0"/><limit lower="-2" upper="-1" effort="1" velocity="1"/></joint></robot>"""
+    (tmp_path / "bent.urdf").write_text(bent)
+    assert "'knee' at 0, outside its range -2 to -1: --inside-limits" in run("gradcheck", tmp_path / "bent.urdf", "--contact", "barrier", code=2).stderr
+    run("simulate", tmp_path / "bent.urdf", "--contact", "barrier", "--inside-limits")
+    assert json.loads(run("simulate", tmp_path / "bent.urdf", "--inside-limits", "--steps", 1, "--json").stdout)["qpos"][7] == pytest.approx(-1.05, abs=1e-3)
+    # a plane put just under the robot, and what says so
+    assert abs(rest("--ground=below") - (0.1 - 0.101)) < 1e-6
+    assert "--ground=below adds a plane under it" in run("simulate", tmp_path / "ball.urdf").stderr
+    assert "falls" not in run("simulate", tmp_path / "ball.urdf", "--ground=below").stderr
+    assert "a task says ground" in run("optimize", tmp_path / "land.yaml", "--ground=below", code=2).stderr
+    (tmp_path / "bare.urdf").write_text(BALL.replace("collision", "visual"))
+    assert "give its height" in run("simulate", tmp_path / "bare.urdf", "--ground=below", code=2).stderr
     assert "take out its freejoint" in run("simulate", tmp_path / "m.xml", "--fixed-base", code=2).stderr
 
 

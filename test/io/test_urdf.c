@@ -52,10 +52,10 @@ static void tree_order(void **state) {
   for (int i = 0; i < 3; i++) {
     assert_string_equal(d->actuator[i].name, joint[i + 1]);
     assert_int_equal(d->actuator[i].target, i + 1);
-    assert_int_equal(d->actuator[i].forcelimited, i < 2);
+    assert_int_equal(d->actuator[i].ctrllimited, i < 2);
   }
-  check_close(d->actuator[0].forcerange[0], -30, 0);
-  check_close(d->actuator[0].forcerange[1], 30, 0);
+  check_close(d->actuator[0].ctrlrange[0], -30, 0);
+  check_close(d->actuator[0].ctrlrange[1], 30, 0);
   assert_int_equal(notes(d, TG_NOTE_SKIPPED, "velocity limit 4 of joint 'ab'"), 1);
   tg_desc_free(d);
 }
@@ -120,7 +120,7 @@ static void limits(void **state) {
   assert_int_equal(notes(d, TG_NOTE_WARNING, "'none' has no <limit>"), 1);
   assert_int_equal(notes(d, TG_NOTE_WARNING, "'empty' has no lower and upper"), 1);
   assert_int_equal(notes(d, TG_NOTE_WARNING, "'huge' are beyond"), 1);
-  assert_int_equal(d->actuator[2].forcelimited, false);
+  assert_int_equal(d->actuator[2].ctrllimited, false);
   assert_int_equal(d->joint[4].limited, TG_LIMITED_YES);
   check_close(d->joint[4].range[0], 0, 0);
   check_close(d->joint[4].range[1], 3, 0);

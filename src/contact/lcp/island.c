@@ -131,6 +131,7 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
   if (s->pinned) {
     for (int a = 0; a < n; a++) w->island_cls[a] = w->cls[row[a]];
     tgi_lcp_solve_classes(&k->lcp, &k->problem, w->island_cls, k->f, k->w);
+    s->info.rank += k->lcp.rank;
   } else {
     tgiLcpInfo info;
     status = solve_bounces(s, index, &info);
@@ -139,6 +140,7 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
     if (left > 0) status = attempt(s, index, &info);
     s->info.nleft += left;
     add_info(s, row, &info);
+    s->info.rank += info.rank;
     bool failed = status != TG_OK || (index > 0 && s->info.stage == TGI_LCP_FAILED);
     s->info.stage = failed ? TGI_LCP_FAILED : info.stage > s->info.stage ? info.stage : s->info.stage;
   }

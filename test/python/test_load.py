@@ -1,0 +1,112 @@
+"""What a robot's file needs beside itself: a ground under it, no contact between links that overlap by design."""
+import numpy as np
+import pytest
+
+import tangere as tg
+
+SCENE = """<mujoco>{asset}<worldbody><body pos="0.3 -0.2 1" quat="0.7 -0.4 0.5 0.2"><freejoint/><geom {geom} pos="0.1 0.2 0.3" quat="0.3 0.8 -0.1 0.6"/></body>
+<body pos="2 0 9"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>"""
+MESH = '<asset><mesh name="m" vertex="0 0 0  0.5 0 0  0 0.3 0  0 0 0.4  0.2 0.2 0.2" scale="1 2 -1"/></asset>'
+
+
+def rotation(quat):
+    w, x, y, z = np.asarray(quat) / np.linalg.norm(quat)
+    return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)], [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                     [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])
+
+
+def directions(n):
+    """Points of the unit sphere, close to each other."""
+    i = np.arange(n) + 0.5
+    height, turn = 1 - 2 * i / n, np.pi * (1 + 5 ** 0.5) * i
+    ring = np.sqrt(1 - height * height)
+    return np.column_stack([ring * np.cos(turn), ring * np.sin(turn), height])
+
+
+def ring(radius, height, n=4000):
+    t = np.linspace(0, 2 * np.pi, n)
+    return np.column_stack([radius * np.cos(t), radius * np.sin(t), np.full(n, height)])
+
+
+# points of each shape's surface, in its own frame
+SURFACE = {
+    'type="sphere" size="0.2"': 0.2 * directions(200000),
+    'type="capsule" size="0.1 0.3"': np.vstack([0.1 * directions(200000) + [0, 0, z] for z in (0.3, -0.3)]),
+    'type="cylinder" size="0.2 0.3"': np.vstack([ring(0.2, 0.3), ring(0.2, -0.3)]),
+    'type="ellipsoid" size="0.1 0.2 0.4"': directions(200000) * [0.1, 0.2, 0.4],
+    'type="box" size="0.1 0.2 0.4"': np.array([[a, b, c] for a in (0.1, -0.1) for b in (0.2, -0.2) for c in (0.4, -0.4)]),
+}
+
+
+@pytest.mark.parametrize("geom", SURFACE)
+def test_ground_is_a_millimetre_below(geom):
+    model = tg.loads(SCENE.format(asset="", geom=geom), ground="below")
+    x = SURFACE[geom] @ rotation([0.3, 0.8, -0.1, 0.6]).T + [0.1, 0.2, 0.3]
+    lowest = (x @ rotation([0.7, -0.4, 0.5, 0.2]).T + [0.3, -0.2, 1])[:, 2].min()
+    ground = model.field("geom_pos")[model.find("geom", "ground")]
+    assert ground[2] == pytest.approx(lowest - 1e-3, abs=1e-5) and not ground[:2].any()
+
+
+def test_ground_below_a_mesh():
+    model = tg.loads(SCENE.format(asset=MESH, geom='type="mesh" mesh="m"'), ground="below")
+    sim = tg.Sim(model)
+    info = sim.step()
+    assert info.least_distance == pytest.approx(1e-3, abs=1e-5)
+
+
+def test_ground_elsewhere():
+    scene = SCENE.format(asset="", geom='size="0.1"')
+    heights = [tg.loads(scene, ground=g) for g in (True, 0.25, np.float64(-1))]
+    assert [float(m.field("geom_pos")[m.find("geom", "ground"), 2]) for m in heights] == [0, 0.25, -1]
+    with pytest.raises(ValueError, match="ground: 'above'"):
+        tg.loads(scene, ground="above")
+    with pytest.raises(TypeError, match="ground"):
+        tg.loads(scene, ground=[1])
+    with pytest.raises(tg.Error, match="give its height"):
+        tg.loads(scene.replace("geom size", 'geom contype="0" conaffinity="0" mass="1" size').replace("<geom size", '<geom contype="0" conaffinity="0" mass="1" size'),
+                 ground="below")
+
+
+CHAIN = """<robot name="chain"><link name="base"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial>
+<collision><geometry><sphere radius="0.1"/></geometry></collision></link>{link1}{link2}</robot>"""
+LINK = """<link name="{name}"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial><collision><geometry><sphere radius="0.1"/></geometry>
+</collision></link><joint name="{name}_joint" type="continuous"><parent link="{parent}"/><child link="{name}"/><origin xyz="{at} 0 0"/><axis xyz="0 0 1"/>
+</joint>"""
+
+
+def chain(second):
+    return CHAIN.format(link1=LINK.format(name="one", parent="base", at=0.05), link2=LINK.format(name="two", parent="one", at=second))
+
+
+def test_links_that_overlap_are_left_out():
+    text = chain(0.05)   # base and two overlap, and are not parent and child
+    apart = tg.loads(text, exclude_overlapping=True)
+    notes = [n for n in apart.notes if "no contact between them" in n]
+    assert len(notes) == 1 and "'base' and 'two' overlap by 0.1 m" in notes[0]
+    assert tg.Sim(apart).step().ncontact == 0 and tg.Sim(tg.loads(text)).step().ncontact == 1
+    assert not any("no contact between them" in n for n in tg.loads(chain(0.5), exclude_overlapping=True).notes)
+
+
+def test_ground_goes_below_what_overlaps_too():
+    model = tg.loads(chain(0.05), exclude_overlapping=True, ground="below")
+    sim = tg.Sim(model, contact="barrier")
+    for _ in range(5):
+        sim.step()
+    assert sim.qpos[2] < 0
+
+
+def test_joints_are_moved_inside_their_limits():
+    model = tg.loads("""<mujoco><worldbody><body><freejoint/><geom size="0.1"/><body><joint name="a" range="20 90"/><joint name="b" type="slide" axis="0 1 0"
+    range="-1 1" limited="true"/><joint name="c" axis="0 0 1"/><geom size="0.1"/></body></body></worldbody></mujoco>""")
+    q = model.field("qpos0").copy()
+    q[[0, 8, 9]] = 5, -0.95, 7
+    low, high = np.deg2rad([20, 90])
+    np.testing.assert_allclose(model.inside(q), np.concatenate([q[:7], [low + 0.05 * (high - low), -0.9, 7]]), rtol=1e-15)
+    np.testing.assert_array_equal(model.inside(q, share=0)[8:], q[8:])
+    with pytest.raises(ValueError, match="share"):
+        model.inside(q, share=0.6)
+
+
+def test_gradient_check_of_a_model_in_which_nothing_moves():
+    still = tg.loads('<mujoco><worldbody><geom size="0.1"/></worldbody></mujoco>')
+    assert tg.gradcheck(tg.Sim(still))

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""usage: robots.py [--write] [NAME ...]
+
+Takes robots of packages as a newcomer would take his own: load, ground below, a few steps under each contact model, gradient check; prints a table.
+NAME: parts of paths, to try those alone. --write: renews docs/robots.md. Needs tangere, and the packages example-robot-data, pybullet and gymnasium
+(tools/packages-python.txt); a robot whose package is not there is left out and said so."""
+import json
+import pathlib
+import subprocess
+import sys
+import time
+
+import numpy
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+SITE = pathlib.Path(numpy.__file__).parents[1]
+FOLDER = {"example-robot-data": SITE / "cmeel.prefix/share/example-robot-data/robots", "pybullet": SITE / "pybullet_data",
+          "gymnasium": SITE / "gymnasium/envs/mujoco/assets"}
+CONTACTS = ("lcp", "softmin", "barrier")
+STEPS, LIMIT = 50, 60   # steps before the check; seconds for one robot under one contact model
+ROBOTS = {
+    "example-robot-data": """
+        a1_description/urdf/a1.urdf alex_description/urdf/alex_nub_hands.urdf alex_description/urdf/alex_psyonic_hands.urdf
+        allegro_hand_description/urdf/allegro_right_hand.urdf anymal_b_simple_description/robots/anymal.urdf anymal_c_simple_description/urdf/anymal.urdf
+        asr_twodof_description/urdf/TwoDofs.urdf b1_description/urdf/b1-z1.urdf b1_description/urdf/b1.urdf baxter_description/urdf/baxter.urdf
+        bolt_description/robots/bolt.urdf borinot_description/urdf/borinot_flying_arm_2.urdf centauro_description/urdf/centauro.urdf
+        double_pendulum_description/urdf/double_pendulum.urdf finger_edu_description/robots/finger_edu.urdf
+        g1_description/urdf/g1_29dof_with_hand_rev_1_0.urdf go1_description/urdf/go1.urdf go2_description/urdf/go2.urdf
+        hector_description/robots/quadrotor_base.urdf human_description/robots/human.urdf hyq_description/robots/hyq_no_sensors.urdf
+        icub_description/robots/icub_reduced.urdf iris_description/robots/iris.urdf kinova_description/robots/kinova.urdf
+        laikago_description/urdf/laikago.urdf panda_description/urdf/panda.urdf pr2_description/urdf/pr2.urdf
+        quadruped_description/urdf/quadruped.urdf romeo_description/urdf/romeo.urdf simple_humanoid_description/urdf/simple_humanoid.urdf
+        so_arm_description/urdf/so100.urdf so_arm_description/urdf/so101.urdf solo_description/robots/solo12.urdf
+        talos_data/robots/talos_reduced.urdf tiago_description/robots/tiago.urdf tiago_pro_description/robots/tiago_pro.urdf
+        ur_description/urdf/ur5_robot.urdf xarm_description/urdf/xarm7.urdf z1_description/urdf/z1.urdf""",
+    "pybullet": """
+        a1/a1.urdf aliengo/aliengo.urdf biped/biped2d_pybullet.urdf cartpole.urdf franka_panda/panda.urdf gripper/wsg50_one_motor_gripper.sdf
+        humanoid/humanoid.urdf husky/husky.urdf kuka_iiwa/model.urdf laikago/laikago_toes.urdf mini_cheetah/mini_cheetah.urdf
+        quadruped/minitaur.urdf quadruped/spirit40.urdf quadruped/vision60.urdf r2d2.urdf racecar/racecar.urdf xarm/xarm6_robot.urdf""",
+    "gymnasium": "ant.xml half_cheetah.xml hopper.xml humanoid.xml inverted_double_pendulum.xml reacher.xml swimmer.xml walker2d.xml",
+}
+# What an error names and a newcomer then does: the option of load, told by the error's words.
+CURES = {"--lenient": {"lenient": True}, "--repair": {"repair": True}, "leave the ground out": {"ground": False}, "geom of that name already": {"ground": False},
+         "fixed to the world already": {"fixed_base": False}}
+
+
+def robots(wanted):
+    for package, names in ROBOTS.items():
+        for name in names.split():
+            if not wanted or any(part in f"{package}/{name}" for part in wanted):
+                yield package, name
+
+
+# ---- one robot under one contact model, in a process of its own
+
+def attempt(path, contact, options):
+    """A dict: what came of it. Raises tangere.Error with what a newcomer would read."""
+    import tangere as tg
+    model = tg.load(path, **options)
+    out = {"nv": model.nv, "nbody": model.nbody - 1, "excluded": sum("no contact between them" in n for n in model.notes)}
+    if contact == "load":
+        return out
+    sim = tg.Sim(model, contact=contact)
+    sim.qpos[:] = model.inside(sim.qpos)
+    began = time.monotonic()
+    for _ in range(STEPS):
+        sim.step()
+    print(json.dumps({"stepped": (time.monotonic() - began) / STEPS}), flush=True)
+    check = tg.gradcheck(sim)
+    worst = max(check.blocks, key=lambda b: b.error / b.tolerance)
+    return out | {"ok": check.ok, "block": worst.name, "error": worst.error, "tolerance": worst.tolerance, "label": worst.label, "reason": worst.reason}
+
+
+def one(path, contact, options):
+    import warnings
+
+    import tangere as tg
+    warnings.simplefilter("ignore")
+    try:
+        result = attempt(path, contact, options)
+    except tg.Error as error:
+        result = {"refused": str(error)}
+    print(json.dumps(result))
+
+
+def in_process(path, contact, options):
+    call = [sys.executable, __file__, "--one", str(path), contact, json.dumps(options)]
+    began = time.monotonic()
+    try:
+        run = subprocess.run(call, capture_output=True, text=True, timeout=LIMIT)
+    except subprocess.TimeoutExpired as late:
+        if late.stdout:
+            return {"unchecked": json.loads(late.stdout.splitlines()[-1])["stepped"]}
+        return {"refused": f"not done after {LIMIT} s", "late": True, "seconds": LIMIT}
+    lines = run.stdout.splitlines()
+    result = json.loads(lines[-1]) if run.returncode == 0 and lines else {"refused": f"ended with code {run.returncode}: {run.stderr[-300:]}", "broke": True}
+    return result | {"seconds": time.monotonic() - began}
+
+
+def load(path):
+    """Options under which it loads, each cure that an error named taken in turn; the first error; the last result."""
+    options, first = {"ground": "below", "exclude_overlapping": True}, ""
+    for _ in range(4):
+        result = in_process(path, "load", options)
+        if "refused" not in result:
+            break
+        first = first or result["refused"]
+        cure = next((c for words, c in CURES.items() if words in result["refused"] and not c.items() <= options.items()), None)
+        if cure is None:
+            break
+        options |= cure
+    return options, first, result
+
+
+# ---- the table
+
+def short(text, path):
+    text = text.replace(str(path.parent) + "/", "").replace(str(SITE) + "/", "")
+    return " ".join(text.split())
+
+
+def cell(result, notes, name, contact, path):
+    if "refused" in result:
+        notes.append(f"{name}, {contact}: {short(result['refused'], path)}")
+        return f"late [{len(notes)}]" if result.get("late") else f"no [{len(notes)}]"
+    if "unchecked" in result:
+        notes.append(f"{name}, {contact}: steps take {1e3 * result['unchecked']:.0f} ms; the check was not done after {LIMIT} s")
+        return f"runs [{len(notes)}]"
+    if result["ok"]:
+        return "ok" if result["label"] == "exact" else f"ok, {result['label']}"
+    notes.append(f"{name}, {contact}: {result['block']} is off by {result['error']:.1e}, {result['tolerance']:.0e} allowed; {result['label']} {result['reason']}".strip())
+    return f"off [{len(notes)}]"
+
+
+def try_robot(package, name, notes):
+    path = FOLDER[package] / name
+    options, first, loaded = load(path)
+    label = pathlib.Path(name).name if name.count("/") == 0 else f"{name.split('/')[0].replace('_description', '')}: {pathlib.Path(name).name}"
+    if first:
+        notes.append(f"{label}: {short(first, path)}")
+    if "refused" in loaded:
+        return f"| {label} | | no [{len(notes)}] | | | | |", loaded
+    extra = [f"`{k}={v}`" for k, v in options.items() if {"ground": "below", "exclude_overlapping": True}.get(k) != v]
+    how = f"with {', '.join(extra)} [{len(notes)}]" if first else "ok"
+    results = {c: in_process(path, c, options) for c in CONTACTS}
+    cells = [cell(results[c], notes, label, c, path) for c in CONTACTS]
+    return f"| {label} | {loaded['nv']} | {how} | {loaded['excluded'] or ''} | {' | '.join(cells)} |", results
+
+
+HEAD = f"""# Robots of packages
+
+Made by `tools/robots.py --write`, which takes each file as one takes one's own robot: `tangere.load(file, ground="below", exclude_overlapping=True)`, {STEPS} steps of
+the file's step size under each contact model, from the pose of the file with joints moved inside their limits (`Model.inside`), without controls, then `tangere.gradcheck` with all parameters. `test/python/test_robots.py`
+tries some of them again at every test.
+
+Where loading is refused and the error names an option that helps, the option is taken; it is in the table, the error below it. *pairs* counts the pairs of links that overlap in the
+file's pose and are left to pass through each other. *ok*: every block of the step's Jacobian, its adjoint and all parameters agree with differences; *one-sided*: the state is at a
+switch and the derivative is that of one side. *off*: a block is off by more than is allowed. *no*: refused, with the message.
+*runs*: the
+steps are made, the check was not done after {LIMIT} s on one core of a busy machine. *late*: nor were the steps.
+
+"""
+
+
+def main():
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["--one"]:
+        one(arguments[1], arguments[2], json.loads(arguments[3]))
+        return
+    write = "--write" in arguments
+    notes, lines, counts = [], [], {"loaded": 0, "tried": 0, "checked": 0}
+    for package, group in ((p, [n for q, n in robots([a for a in arguments if a != "--write"]) if q == p]) for p in ROBOTS):
+        if not group:
+            continue
+        if not FOLDER[package].is_dir():
+            print(f"{package} is not installed: its robots are left out", file=sys.stderr)
+            continue
+        lines += [f"\n## {package}\n", "| robot | nv | load | pairs | " + " | ".join(CONTACTS) + " |", "|---|---|---|---|" + "---|" * len(CONTACTS)]
+        for name in group:
+            line, results = try_robot(package, name, notes)
+            counts["tried"] += 1
+            counts["loaded"] += "refused" not in results
+            counts["checked"] += results.get("lcp", {}).get("ok", False)
+            print(line, flush=True)
+            lines.append(line)
+    summary = f"{counts['tried']} robots: {counts['loaded']} load, and of {counts['checked']} every derivative under `lcp` agrees with differences.\n"
+    text = HEAD + summary + "\n".join(lines) + "\n\n## Messages\n\n" + "\n".join(f"{i}. {note}" for i, note in enumerate(notes, 1)) + "\n"
+    print("\n" + summary + "\n".join(f"[{i}] {note}" for i, note in enumerate(notes, 1)))
+    if write:
+        (ROOT / "docs/robots.md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()
