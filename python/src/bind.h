@@ -78,7 +78,8 @@ class Claim {
 
 struct ModelHandle {
   tgModel *model = nullptr;
-  std::string path;
+  std::string path, text;               // of the file, or the document itself
+  std::vector<std::string> arguments;   // by which the command line loads the same
   std::vector<std::string> notes;
   nb::object owner;   // a Task that the model belongs to, or nothing
   ~ModelHandle() {

@@ -37,6 +37,7 @@ struct Loading {
   std::vector<std::string> text;
   std::vector<const char *> root, name, path;
   bool ground_below = false, exclude_overlapping = false;
+  std::vector<std::string> arguments;   // the same for the command line, as far as it changes what is seen
 
   Loading(bool fixed_base, nb::handle ground, bool exclude_overlapping_, bool lenient, bool repair, bool decompose, const std::vector<std::string> &asset_roots,
           const std::map<std::string, std::string> &packages) : exclude_overlapping(exclude_overlapping_) {
@@ -61,6 +62,17 @@ struct Loading {
     options.package_name = name.data();
     options.package_path = path.data();
     options.npackage = (int)name.size();
+    tell(asset_roots, packages);
+  }
+
+  void tell(const std::vector<std::string> &asset_roots, const std::map<std::string, std::string> &packages) {
+    const struct { bool on; const char *word; } flag[] = {{options.fixed_base, "--fixed-base"}, {options.lenient, "--lenient"}, {options.repair, "--repair"},
+                                                          {options.decompose, "--decompose"}, {ground_below, "--ground=below"}};
+    for (const auto &f : flag)
+      if (f.on) arguments.push_back(f.word);
+    if (options.ground) arguments.push_back("--ground=" + std::to_string(options.ground_height));
+    for (const auto &r : asset_roots) arguments.insert(arguments.end(), {"--asset-root", r});
+    for (const auto &p : packages) arguments.insert(arguments.end(), {"--package", p.first + "=" + p.second});
   }
 
   void put_ground(nb::handle ground) {
@@ -83,10 +95,12 @@ struct Loading {
 };
 
 // desc is freed in every case
-static Model compile(tgDesc *desc, const Loading &loading, const std::string &path, tgError &error) {
+static Model compile(tgDesc *desc, const Loading &loading, const std::string &path, const std::string &text, tgError &error) {
   if (desc == nullptr) raise(error);
   auto handle = std::make_shared<ModelHandle>();
   handle->path = path;
+  handle->text = text;
+  handle->arguments = loading.arguments;
   {
     nb::gil_scoped_release release;
     handle->model = loading.arrange(desc, &error) ? tg_model_compile(desc, nullptr, &error) : nullptr;
@@ -109,7 +123,7 @@ static Model load(nb::object source, bool fixed_base, Ground ground, bool exclud
   if (nb::hasattr(source, "to_xml")) {   // a mujoco.MjSpec
     std::string xml = nb::cast<std::string>(source.attr("to_xml")());
     Loading loading(fixed_base, ground, exclude_overlapping, lenient, repair, decompose, asset_roots, packages);
-    return compile(tg_desc_load_memory("MjSpec", xml.data(), xml.size(), &loading.options, &error), loading, "", error);
+    return compile(tg_desc_load_memory("MjSpec", xml.data(), xml.size(), &loading.options, &error), loading, "", xml, error);
   }
   std::string path = nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(source));
   Loading loading(fixed_base, ground, exclude_overlapping, lenient, repair, decompose, asset_roots, packages);
@@ -122,13 +136,13 @@ static Model load(nb::object source, bool fixed_base, Ground ground, bool exclud
       desc = nullptr;
     }
   }
-  return compile(desc, loading, path, error);
+  return compile(desc, loading, path, "", error);
 }
 
 static Model loads(const std::string &xml, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient, bool repair, const std::vector<std::string> &asset_roots) {
   tgError error{};
   Loading loading(fixed_base, ground, exclude_overlapping, lenient, repair, false, asset_roots, {});
-  return compile(tg_desc_load_memory("text", xml.data(), xml.size(), &loading.options, &error), loading, "", error);
+  return compile(tg_desc_load_memory("text", xml.data(), xml.size(), &loading.options, &error), loading, "", xml, error);
 }
 
 static std::vector<std::string> names(const Model &m, const std::string &kind) {
@@ -206,6 +220,10 @@ void bind_model(nb::module_ &m) {
       .def_prop_ro("nbody", [](const Model &x) { return tg_model_count(x.get(), TG_THING_BODY); }, "Number of bodies, the world included.")
       .def_prop_ro("timestep", [](const Model &x) { return tg_model_timestep(x.get()); }, "Step size of the file [s].")
       .def_prop_ro("path", [](const Model &x) { x.get(); return x.handle->path; }, "File that it was loaded from, '' for text.")
+      .def_prop_ro("_source", [](const Model &x) {
+        x.get();
+        return nb::make_tuple(x.handle->path, x.handle->text, x.handle->arguments);
+      }, "(path, text, arguments): by which the command line loads the same.")
       .def_prop_ro("notes", [](const Model &x) { x.get(); return x.handle->notes; }, "What the loader ignored, repaired or assumed, one sentence each.")
       .def("names", &names, nb::arg("kind"), "Names of all things of a kind ('body', 'joint', 'geom', 'actuator', ...), '' where one has none.")
       .def("find", &find, nb::arg("kind"), nb::arg("name"), "Index of the named thing; KeyError when there is none.")

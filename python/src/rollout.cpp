@@ -50,6 +50,7 @@ struct Rollout {
   Values values;
   std::vector<double> q0, v0, u;
   Array q, v;
+  double dt;
   size_t T;
   int steps = 0;                      // that succeeded
   std::string status;
@@ -57,7 +58,7 @@ struct Rollout {
   tgRollout *rollout = nullptr;
   std::atomic<bool> busy{false};
 
-  Rollout(const Sim &s, size_t T_) : contact(s.contact), model(s.model), values(s), T(T_) {
+  Rollout(const Sim &s, size_t T_) : contact(s.contact), model(s.model), values(s), dt(s.dt), T(T_) {
     tgRolloutOptions options = tg_rollout_default();
     options.steps = (int)T;
     options.h = s.dt;
@@ -380,6 +381,9 @@ void bind_rollout(nb::module_ &m) {
   nb::class_<Rollout>(m, "Rollout", "A trajectory. backward differentiates any function of it.")
       .def_ro("q", &Rollout::q, "Positions, (steps + 1, nq).")
       .def_ro("v", &Rollout::v, "Velocities, (steps + 1, nv).")
+      .def_ro("dt", &Rollout::dt, "Step size [s].")
+      .def_prop_ro("model", [](const Rollout &r) { return Model{r.model}; }, "Its model.")
+      .def_prop_ro("u", [](const Rollout &r) { return frozen(r.u.data(), {r.T, r.nu()}); }, "Controls, (steps, nu), a copy.")
       .def_ro("steps", &Rollout::steps, "Steps that succeeded; later rows of q and v are 0.")
       .def_ro("status", &Rollout::status, "'ok', or what ended it.")
       .def_ro("least_distance", &Rollout::least_distance, "Smallest gap met [m].")

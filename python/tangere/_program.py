@@ -1,0 +1,41 @@
+"""The command line in the package: what the word `tangere` runs."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+from ._errors import Error
+
+_HERE = pathlib.Path(__file__).absolute().parent
+
+
+def path():
+    """Path of the program."""
+    program = _HERE / "bin" / "tangere"
+    if not program.exists():
+        raise Error(f"{program} is not there: `pip install .` puts it there")
+    return program
+
+
+def environ():
+    """Environment in which it finds the package's models and the page that replays are made of; what is set already stays."""
+    page = _HERE / "share" / "tangere" / "viewer.html"
+    found = {"TANGERE_MODELS": str(_HERE / "models")} | ({"TANGERE_VIEWER": str(page)} if page.exists() else {})
+    return found | os.environ
+
+
+def call(*arguments):
+    """Runs it; raises Error with what it says when it fails. Returns what it wrote to standard output."""
+    run = subprocess.run([path(), *map(str, arguments)], env=environ(), capture_output=True, text=True)
+    if run.returncode != 0:
+        raise Error(run.stderr.strip())
+    return run.stdout
+
+
+def main():
+    """The entry point: becomes the program."""
+    try:
+        os.execve(path(), ["tangere", *sys.argv[1:]], environ())
+    except Error as missing:
+        sys.exit(str(missing))

@@ -1,0 +1,78 @@
+"""Motions as a page to look at: one file that opens in a browser, by itself.
+
+    roll = sim.rollout(steps=300)
+    tangere.replay.write("fall.html", roll)
+
+    task = tg.Task("models/half_cheetah_reach.yaml")
+    tangere.replay.write("reach.html", task, task.optimize())
+
+The page is the one that the command line writes (docs/replay.md); it is made by the program in the package.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import tempfile
+from typing import Any, overload
+
+import numpy as np
+
+from . import _program
+from ._tangere import Model, Optimum, Rollout, Task, load
+
+
+
+def _source(model: Model, folder: pathlib.Path) -> tuple[str, list[str]]:
+    path, text, arguments = model._source
+    if path:
+        return str(pathlib.Path(path).resolve()), list(arguments)
+    file = folder / ("model.urdf" if "<robot" in text else "model.xml")
+    file.write_text(text)
+    return str(file), list(arguments)
+
+
+def _make(path: str | pathlib.Path, model: Model, arrays: dict[str, Any], run: dict[str, Any], arguments: list[str] | None = None) -> None:
+    with tempfile.TemporaryDirectory(prefix="tangere-replay-") as name:
+        folder = pathlib.Path(name)
+        file, own = _source(model, folder)
+        np.savez(folder / "trajectory.npz", allow_pickle=False, **arrays)
+        (folder / "run.json").write_text(json.dumps({"model": {"path": file}} | run))
+        _program.call("replay", folder, "--out", path, *own, *(arguments or []))
+
+
+def _task_ground(task: Task, model: Model) -> list[str]:
+    """A task adds its ground to what is in the file; so must who draws it."""
+    if "ground" not in model.names("geom") or "ground" in load(task.model_path, lenient=True).names("geom"):
+        return []
+    return [f"--ground={model.field('geom_pos')[model.find('geom', 'ground'), 2]:.17g}"]
+
+
+def _rollout(path: str | pathlib.Path, roll: Rollout) -> None:
+    n = roll.steps
+    _make(path, roll.model, {"qpos": roll.q[:n + 1], "qvel": roll.v[:n + 1], "ctrl": roll.u[:n], "timestep": np.float64(roll.dt)}, {})
+
+
+def _optimum(path: str | pathlib.Path, task: Task, found: Optimum) -> None:
+    model = task.sim().model
+    arrays: dict[str, Any] = {"timestep": np.float64(task.dt), "loss": found.curve, "loss_iteration": np.arange(len(found.curve), dtype=float)}
+    for name, x in (("first", found.first), ("best", found.x)):
+        _, _, q, v = task.trajectory(x)
+        arrays |= {f"qpos_{name}": q, f"qvel_{name}": v, f"ctrl_{name}": task.expand(x)[2]}
+    run = {"first_loss": found.first_loss, "best_loss": found.loss, "simulations": found.simulations}
+    _make(path, model, arrays, run, _task_ground(task, model))
+
+
+@overload
+def write(path: str | pathlib.Path, motion: Rollout) -> None: ...
+@overload
+def write(path: str | pathlib.Path, motion: Task, found: Optimum) -> None: ...
+def write(path: str | pathlib.Path, motion: Rollout | Task, found: Optimum | None = None) -> None:
+    """Writes a page of a Rollout (of one that Ctrl-C ended too: the steps that it had), or of a Task and the Optimum that it found: first against best,
+    with the loss curve. Raises tangere.Error when the page cannot be made."""
+    if isinstance(motion, Rollout):
+        _rollout(path, motion)
+    elif found is not None:
+        _optimum(path, motion, found)
+    else:
+        raise TypeError("found: the Optimum of the task is needed")
