@@ -424,6 +424,8 @@ void bind_rollout(nb::module_ &m) {
       .def_prop_ro("model", [](const Batch &b) { return Model{b.model}; }, "Its model.")
       .def("param_shape", [](const Batch &b, const std::string &name) { return param_shape(*b.model, b.contact.get(), name); }, nb::arg("name"),
            "Shape of a parameter, as rollout takes it after the trajectories' axis.")
+      .def("sim", [](const Batch &b) { return new Sim(b.contact, b.model, b.dt); }, nb::rv_policy::take_ownership,
+           "A simulation of the same model, contact model and step size, at the model's start.")
       .def_ro("dt", &Batch::dt, "Step size [s].");
 
   nb::class_<Sim> sim = nb::borrow<nb::class_<Sim>>(m.attr("Sim"));

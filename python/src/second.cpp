@@ -2,39 +2,35 @@
 #include <cstring>
 
 #include "sim.h"
-#include "tangere/second.h"
 
 namespace tangere {
 
-static tgSecond *make_second(const Sim &s, size_t steps) {
+// room for trajectories of that many steps, kept from call to call
+static tgSecond *second_of(Sim &s, size_t steps) {
+  if (s.second != nullptr && s.second_steps == steps && s.second_dt == s.dt) return s.second;
   tgRolloutOptions options = tg_rollout_default();
   options.steps = (int)steps;
   options.h = s.dt;
   tgError error{};
-  tgSecond *second = tg_second_create(s.m(), s.contact ? s.contact->contact : nullptr, &options, &error);
-  if (second == nullptr) raise(error);
-  return second;
+  tg_second_free(s.second);
+  s.second = tg_second_create(s.m(), s.contact ? s.contact->contact : nullptr, &options, &error);
+  if (s.second == nullptr) raise(error);
+  s.second_steps = steps;
+  s.second_dt = s.dt;
+  return s.second;
 }
-
-struct Second {
-  tgSecond *second;
-  Second(const Sim &s, size_t steps) : second(make_second(s, steps)) {}
-  ~Second() { tg_second_free(second); }
-  Second(const Second &) = delete;
-  Second &operator=(const Second &) = delete;
-};
 
 static Array hessian(Sim &s) {
   Claim claim(s.busy, "Sim");
   s.get();
-  Second work(s, 1);
+  tgSecond *work = second_of(s, s.second != nullptr ? s.second_steps : 1);
   size_t n = 2 * s.nv() + s.nu();
   double *H;
   Array array = zeros({2 * s.nv(), n, n}, &H);
   tgStatus status;
   {
     nb::gil_scoped_release release;
-    status = tg_step_hessian(work.second, s.sim, H);
+    status = tg_step_hessian(work, s.sim, H);
   }
   if (status != TG_OK) s.fail();
   return array;
@@ -46,10 +42,10 @@ static Array hvp(Sim &s, nb::handle g, nb::handle d) {
   size_t n = 2 * s.nv() + s.nu();
   In a = in(g, "g", {2 * s.nv()}), b = in(d, "d", {n});
   if (a.p == nullptr || b.p == nullptr) throw nb::type_error("g and d: None is no array");
-  Second work(s, 1);
+  tgSecond *work = second_of(s, s.second != nullptr ? s.second_steps : 1);
   double *out;
   Array array = zeros({n}, &out);
-  if (tg_step_hvp(work.second, s.sim, a.p, b.p, out, nullptr) != TG_OK) s.fail();
+  if (tg_step_hvp(work, s.sim, a.p, b.p, out, nullptr) != TG_OK) s.fail();
   return array;
 }
 
@@ -78,7 +74,7 @@ static RolloutProduct rollout_hvp(Sim &s, nb::handle u, nb::handle gq, nb::handl
   if (T < 1) throw nb::value_error("u: at least one step is needed");
   In a = in(gq, "gq", {T + 1, nv}), b = in(gv, "gv", {T + 1, nv}), Q = in(q0, "q0", {s.nq()}), V = in(v0, "v0", {nv});
   In dQ = in(dq0, "dq0", {nv}), dV = in(dv0, "dv0", {nv}), dU = in(du, "du", {T, s.nu()});
-  Second work(s, T);
+  tgSecond *work = second_of(s, T);
   Values values(s);
   Weights weights{a.p, b.p, nv};
   tgRolloutRun run{};
@@ -103,7 +99,7 @@ static RolloutProduct rollout_hvp(Sim &s, nb::handle u, nb::handle gq, nb::handl
   tgRolloutResult result{};
   long_call([&](const volatile int *cancel) {
     run.cancel = cancel;
-    tg_rollout_hvp(work.second, &run, &second, &result);
+    tg_rollout_hvp(work, &run, &second, &result);
   });
   if (result.status != TG_OK) raise(result.error);
   return p;

@@ -55,6 +55,13 @@ Sim::Sim(std::shared_ptr<ContactHandle> contact_, std::shared_ptr<ModelHandle> m
   take();
 }
 
+void Sim::close() {
+  tg_second_free(second);
+  tg_sim_free(sim);
+  second = nullptr;
+  sim = nullptr;
+}
+
 tgSim *Sim::get() const {
   if (sim == nullptr) raise(TG_ERR_STATE, "Sim is closed");
   return sim;
@@ -330,9 +337,9 @@ void bind_sim(nb::module_ &m) {
       .def("acceleration", &acceleration, nb::arg("tau"), "M^-1 (tau - c), (nv,).")
       .def("body_jacobian", &body_jacobian, nb::arg("body"), nb::arg("point") = nb::none(),
            "(6, nv): 3 rows angular, 3 linear, world axes, of a point moving with a body (name or index); point in the world, the body's origin when None.")
-      .def("close", [](Sim &s) { Claim claim(s.busy, "Sim"); tg_sim_free(s.sim); s.sim = nullptr; }, "Frees the engine's memory; further calls raise.")
+      .def("close", [](Sim &s) { Claim claim(s.busy, "Sim"); s.close(); }, "Frees the engine's memory; further calls raise.")
       .def("__enter__", [](nb::object self) { return self; })
-      .def("__exit__", [](Sim &s, nb::args) { tg_sim_free(s.sim); s.sim = nullptr; })
+      .def("__exit__", [](Sim &s, nb::args) { Claim claim(s.busy, "Sim"); s.close(); })
       .def("__repr__", [](const Sim &s) {
         return s.sim ? std::string("<tangere.Sim: contact '") + (s.contact ? tg_contact_word(s.contact->contact) : "none") + "', dt " + std::to_string(s.dt) + " s>"
                      : std::string("<tangere.Sim, closed>");

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "bind.h"
+#include "tangere/second.h"
 
 namespace tangere {
 
@@ -17,11 +18,18 @@ struct Sim {
   std::vector<double> qpos, qvel, ctrl, applied;
   std::set<std::string> changed;            // parameters that differ from the model's
   nb::object interrupted = nb::none();      // the Rollout that Ctrl-C ended, with the steps that it had
+  tgSecond *second = nullptr;               // for trajectories of second_steps; made when first asked for
+  size_t second_steps = 0;
+  double second_dt = 0;
   std::atomic<bool> busy{false};
 
   Sim(const Model &model, const std::optional<std::string> &contact, std::optional<double> dt, const nb::kwargs &options);
   Sim(std::shared_ptr<ContactHandle> contact, std::shared_ptr<ModelHandle> model, double dt);
-  ~Sim() { tg_sim_free(sim); }
+  ~Sim() {
+    tg_second_free(second);
+    tg_sim_free(sim);
+  }
+  void close();
   tgSim *get() const;        // tangere.Error when it is closed
   const tgModel *m() const { return model->model; }
   size_t nq() const { return qpos.size(); }

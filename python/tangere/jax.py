@@ -1,4 +1,4 @@
-"""Steps and trajectories as JAX functions, with first derivatives: jit, vmap and grad work.
+"""Steps and trajectories as JAX functions, with first derivatives (jit, vmap, grad), and second ones under `softmin` (hessian, jvp of grad).
 
     batch = tg.Batch(model, contact="lcp", dt=0.01)
     q, v = tangere.jax.rollout(batch, q0, v0, u)           # q0 (..., nq), v0 (..., nv), u (..., steps, nu)
@@ -13,11 +13,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import _lanes
+from . import _lanes, _second
 
 
 def _call(function, shapes, *arrays):
     return jax.pure_callback(function, shapes, *arrays, vmap_method="broadcast_all")
+
+
+def _types(*arrays):
+    return tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays)
+
+
+def _motion(batch, q0, v0, u):
+    """Shapes and types of a trajectory."""
+    model, lead, steps = batch.model, q0.shape[:-1], u.shape[-2]
+    return tuple(jax.ShapeDtypeStruct(lead + (steps + 1, n), q0.dtype) for n in (model.nq, model.nv))
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
@@ -25,16 +35,21 @@ def _rollout(batch, on_error, names, q0, v0, u, params):
     return _forward(batch, on_error, names, q0, v0, u, params)
 
 
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
 def _forward(batch, on_error, names, q0, v0, u, params):
-    model, lead, steps = batch.model, q0.shape[:-1], u.shape[-2]
-
     def run(q0, v0, u, *params):
         q, v = _lanes.forward(batch, q0, v0, u, dict(zip(names, params)), on_error)
         return q.astype(dtype), v.astype(dtype)
 
     dtype = np.dtype(q0.dtype)
-    shapes = (jax.ShapeDtypeStruct(lead + (steps + 1, model.nq), dtype), jax.ShapeDtypeStruct(lead + (steps + 1, model.nv), dtype))
-    return _call(run, shapes, q0, v0, u, *params)
+    return _call(run, _motion(batch, q0, v0, u), q0, v0, u, *params)
+
+
+@_forward.defjvp
+def _forward_rate(batch, on_error, names, primals, rates):
+    q, v = _forward(batch, on_error, names, *primals)
+    zero = jnp.zeros_like(q), jnp.zeros_like(v)
+    return (q, v), _product(batch, names, primals, q, zero, rates)[:2]
 
 
 def _keep(batch, on_error, names, q0, v0, u, params):
@@ -44,15 +59,41 @@ def _keep(batch, on_error, names, q0, v0, u, params):
 
 def _backward(batch, on_error, names, kept, cotangents):
     q0, v0, u, params, q = kept
+    return _adjoint(batch, on_error, names, q0, v0, u, params, q, *cotangents)
 
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
+def _adjoint(batch, on_error, names, q0, v0, u, params, q, gq, gv):
     def run(q0, v0, u, q, gq, gv, *params):
         g = _lanes.adjoint(batch, q0, v0, u, dict(zip(names, params)), q, gq, gv, on_error)
         parts = (g[0], g[1], g[2], *(g[3][name] for name in names))
         return tuple(part.astype(like.dtype) for part, like in zip(parts, (q0, v0, u, *params)))
 
-    shapes = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in (q0, v0, u, *params))
-    g = _call(run, shapes, q0, v0, u, q, *cotangents, *params)
+    g = _call(run, _types(q0, v0, u, *params), q0, v0, u, q, gq, gv, *params)
     return g[0], g[1], g[2], tuple(g[3:])
+
+
+@_adjoint.defjvp
+def _adjoint_rate(batch, on_error, names, primals, rates):
+    # q is a function of the others: what it changes is in the product with the Hessian already
+    q0, v0, u, params, q, gq, gv = primals
+    out = _adjoint(batch, on_error, names, *primals)
+    linear = _adjoint(batch, on_error, names, q0, v0, u, params, q, *rates[5:])
+    bent = _product(batch, names, primals[:4], q, (gq, gv), rates[:4])[2:]
+    return out, (*(a + b for a, b in zip(linear[:3], bent)), linear[3])
+
+
+def _product(batch, names, at, q, weights, rates):
+    """Rates of the trajectory and the product with the Hessian of <weights, trajectory>, along rates of q0, v0 and u."""
+    q0, v0, u, params = at
+    if names:
+        raise _second.no_parameters()
+
+    def run(q0, v0, u, q, gq, gv, dq0, dv0, du, *params):
+        parts = _second.product(batch, q0, v0, u, dict(zip(names, params)), q, gq, gv, dq0, dv0, du)
+        return tuple(part.astype(np.dtype(q0.dtype)) for part in parts)
+
+    return _call(run, _motion(batch, q0, v0, u) + _types(q0, v0, u), q0, v0, u, q, *weights, *rates[:3], *params)
 
 
 _rollout.defvjp(_keep, _backward)

@@ -1,4 +1,4 @@
-"""Steps and trajectories as PyTorch functions, with first derivatives.
+"""Steps and trajectories as PyTorch functions, with first derivatives, and second ones in q0, v0 and u under `softmin`.
 
     batch = tg.Batch(model, contact="lcp", dt=0.01)
     q, v = tangere.torch.rollout(batch, q0, v0, u)         # q0 (..., nq), v0 (..., nv), u (..., steps, nu)
@@ -10,7 +10,7 @@ type or device are converted on the way in and out. A trajectory that fails rais
 
 import torch
 
-from . import _lanes
+from . import _lanes, _second
 
 
 def _numpy(tensor):
@@ -31,12 +31,32 @@ class _Rollout(torch.autograd.Function):
         return _tensor(q, q0), _tensor(v, q0)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx, gq, gv):
         q0, v0, u, *params = ctx.saved_tensors
+        g = _Adjoint.apply(ctx.batch, ctx.on_error, ctx.names, ctx.q, gq, gv, q0, v0, u, *params)
+        return (None, None, None, *g)
+
+
+class _Adjoint(torch.autograd.Function):
+    """The gradient of <gq, q> + <gv, v>, itself differentiable in the weights, the start and the controls where the step is so twice."""
+
+    @staticmethod
+    def forward(ctx, batch, on_error, names, q, gq, gv, q0, v0, u, *params):
+        values = dict(zip(names, (_numpy(p) for p in params)))
+        g = _lanes.adjoint(batch, _numpy(q0), _numpy(v0), _numpy(u), values, q, _numpy(gq), _numpy(gv), on_error)
+        ctx.batch, ctx.names, ctx.q = batch, names, q
+        ctx.save_for_backward(gq, gv, q0, v0, u, *params)
+        return (_tensor(g[0], q0), _tensor(g[1], v0), _tensor(g[2], u), *(_tensor(g[3][n], p) for n, p in zip(names, params)))
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, dq0, dv0, du, *dparams):
+        gq, gv, q0, v0, u, *params = ctx.saved_tensors
+        if any(bool(d.any()) for d in dparams) or any(ctx.needs_input_grad[9:]):
+            raise _second.no_parameters()
         values = dict(zip(ctx.names, (_numpy(p) for p in params)))
-        g = _lanes.adjoint(ctx.batch, _numpy(q0), _numpy(v0), _numpy(u), values, ctx.q, _numpy(gq), _numpy(gv), ctx.on_error)
-        return (None, None, None, _tensor(g[0], q0), _tensor(g[1], v0), _tensor(g[2], u), *(_tensor(g[3][n], p) for n, p in zip(ctx.names, params)))
+        rates = _second.product(ctx.batch, *(_numpy(x) for x in (q0, v0, u)), values, ctx.q, *(_numpy(x) for x in (gq, gv, dq0, dv0, du)))
+        return (None, None, None, None, *(_tensor(r, like) for r, like in zip(rates, (gq, gv, q0, v0, u))), *(None for _ in params))
 
 
 def rollout(batch, q0, v0, u, params=None, on_error="raise"):

@@ -86,3 +86,92 @@ def test_charts_are_inverse_on_the_sphere(box):
     slope = (box.integrate(q[0], e * dq) - box.integrate(q[0], -e * dq)) / (2 * e)
     h = np.random.default_rng(8).standard_normal(box.nq)
     assert tg._tangere.to_tangent(box, q[0], h) @ dq == pytest.approx(h @ slope, abs=1e-9)
+
+
+def soft(steps=3):
+    """A box on the ground, quaternions not of unit length, under the contact model that has second derivatives."""
+    model = tg.loads(BOX.format(z=0.2))
+    batch = tg.Batch(model, contact="softmin", dt=0.002, threads=1)
+    q, v = start(model, 2)
+    q[:, 2] = 0.29
+    return model, batch, q, v, np.random.default_rng(9).standard_normal((2, steps, model.nu))
+
+
+ARM = """<mujoco><option gravity="0 0 -1"/><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 0.3"><joint name="a" type="ball"/><geom type="capsule" size="0.05" fromto="0 0 0 0.3 0 0"/>
+<body pos="0.3 0 0"><joint name="b" axis="0 1 0"/><geom type="capsule" size="0.05" fromto="0 0 0 0.3 0 0"/></body></body></worldbody><actuator><motor joint="b"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("which", ["box", "arm"])
+def test_torch_gradgradcheck(which):
+    torch = pytest.importorskip("torch")
+    from tangere.torch import rollout
+    if which == "box":
+        model, batch, q, v, u = soft()
+    else:
+        model = tg.loads(ARM)
+        batch = tg.Batch(model, contact="softmin", dt=0.002, threads=1)
+        rng = np.random.default_rng(2)
+        q, v, u = rng.standard_normal((2, model.nq)), rng.standard_normal((2, model.nv)), rng.standard_normal((2, 3, model.nu))
+    q, v, u = (torch.tensor(x, requires_grad=x.size > 0) for x in (q, v, u))
+    assert torch.autograd.gradgradcheck(lambda q, v, u: rollout(batch, q, v, u), (q, v, u), eps=1e-6, atol=2e-4, rtol=1e-4)
+
+
+def test_torch_names_what_has_no_second_derivative(box):
+    torch = pytest.importorskip("torch")
+    from tangere.torch import step
+    q, v = (torch.tensor(x, requires_grad=True) for x in start(box, 1))
+    u = torch.zeros(1, box.nu, dtype=torch.float64)
+    grad, = torch.autograd.grad(step(tg.Batch(box, contact="lcp", dt=0.01, threads=1), q, v, u)[1].sum(), v, create_graph=True)
+    with pytest.raises(tg.Error, match="lcp"):
+        grad.sum().backward()
+
+
+def test_jax_hessian():
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    import jax.numpy as jnp
+
+    from tangere.jax import rollout
+    model, batch, q, v, _ = soft()
+    u = np.zeros((3, 0))
+    w = np.random.default_rng(1).standard_normal((4, model.nq))
+
+    def loss(q, v):
+        Q, V = rollout(batch, q, v, u)
+        return jnp.sum(w * Q * Q) + jnp.sum(jnp.sin(V))
+
+    gradient = jax.grad(loss, argnums=(0, 1))
+    hessian = jax.jit(jax.hessian(loss, argnums=(0, 1)))(q[0], v[0])
+    rng, e = np.random.default_rng(3), 1e-6
+    d = rng.standard_normal(model.nq), rng.standard_normal(model.nv)
+    up, down = (gradient(q[0] + s * e * d[0], v[0] + s * e * d[1]) for s in (1, -1))
+    for i in range(2):
+        slope = (up[i] - down[i]) / (2 * e)
+        np.testing.assert_allclose(hessian[i][0] @ d[0] + hessian[i][1] @ d[1], slope, rtol=1e-5, atol=1e-5 * np.abs(slope).max())
+    along = jax.jvp(lambda q: jax.grad(loss)(q, v[0]), (q[0],), (d[0],))[1]
+    np.testing.assert_allclose(along, hessian[0][0] @ d[0], rtol=1e-9, atol=1e-9 * np.abs(along).max())
+    both = jax.vmap(jax.hessian(loss))(q, v)
+    np.testing.assert_allclose(both[0], hessian[0][0], rtol=1e-9, atol=1e-9 * np.abs(both).max())
+
+
+@pytest.mark.parametrize("contact", ["lcp", "barrier", "softmin", "sdrs"])
+def test_jax_first_derivatives_of_every_contact_model(contact):
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    from jax.test_util import check_grads
+
+    from tangere.jax import rollout
+    assert contact in tg.contact_models()
+    model = tg.loads("""<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 0.108"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="1"/></body></worldbody></mujoco>""")
+    batch = tg.Batch(model, contact=contact, dt=0.002, threads=1)
+    v = np.array([0.3, 0.1, -0.2, 0.1, 0.0, 0.2])
+    check_grads(lambda v: rollout(batch, model.field("qpos0"), v, np.zeros((4, 0)))[1], (v,), order=1, modes=["rev"], atol=1e-4, rtol=1e-4, eps=1e-6)
+
+
+def test_jax_names_what_has_no_second_derivative(box):
+    jax = pytest.importorskip("jax")
+    from tangere.jax import step
+    batch = tg.Batch(box, contact="lcp", dt=0.01, threads=1)
+    q, v = start(box, 1)
+    with pytest.raises(Exception, match="lcp"):
+        jax.hessian(lambda v: step(batch, q[0], v, np.zeros(0))[1].sum())(v[0]).block_until_ready()

@@ -1,0 +1,108 @@
+"""Second derivatives for tangere.jax and tangere.torch: the engine's, in exponential charts, carried to positions entry by entry.
+
+A trajectory y(x) of x = (q0, v0, u) is entered through quaternions that are normalised first and left through their entries. Both maps bend:
+with x0 = |x0| s, x0 + d = |x0| s (1 + a, b), the chart's coordinate is 2 b (1 - a) + ..., and s exp(w) = s (1 - |w|^2/8, w/2) + ..., so that the
+product with a Hessian has a term of each beside the engine's own.
+"""
+
+import numpy as np
+
+from . import _tangere
+from ._errors import Error
+from ._lanes import _axes, _inputs, _params, _rows
+
+
+def _multiply(p, r):
+    """Product of quaternions, arrays (..., 4)."""
+    pw, pv, rw, rv = p[..., :1], p[..., 1:], r[..., :1], r[..., 1:]
+    return np.concatenate([pw * rw - np.sum(pv * rv, -1, keepdims=True), pw * rv + rw * pv + np.cross(pv, rv)], -1)
+
+
+def _conjugate(p):
+    return p * np.array([1.0, -1.0, -1.0, -1.0])
+
+
+class _Layout:
+    """Where the quaternions of a model are: slices of qpos and of qvel; the other entries are their own tangents."""
+
+    def __init__(self, model):
+        kind, qadr, vadr = (model.field(f"jnt_{name}").ravel() for name in ("type", "qadr", "vadr"))
+        skip = {0: 3, 1: 0}   # free: behind the position; ball
+        self.turns = [(slice(a + skip[k], a + skip[k] + 4), slice(d + skip[k], d + skip[k] + 3)) for k, a, d in zip(kind, qadr, vadr) if k in skip]
+        plain = [(a + i, d + i) for k, a, d in zip(kind, qadr, vadr) for i in range({0: 3, 1: 0}.get(int(k), 1))]
+        self.q, self.v = [a for a, _ in plain], [d for _, d in plain]
+        self.nq, self.nv = model.nq, model.nv
+
+    def entries(self, q, w):
+        """Rates (..., nq) of the entries of unit q for rates w (..., nv) of the tangent."""
+        out = np.zeros(w.shape[:-1] + (self.nq,))
+        out[..., self.q] = w[..., self.v]
+        for a, d in self.turns:
+            turn = np.concatenate([np.zeros_like(w[..., :1]), w[..., d] / 2], -1)
+            out[..., a] = _multiply(q[..., a], turn)
+        return out
+
+    def tangent(self, x, dx):
+        """Rates (..., nv) of the tangent for rates dx of the entries of x, which need not be of unit length."""
+        out = np.zeros(dx.shape[:-1] + (self.nv,))
+        out[..., self.v] = dx[..., self.q]
+        for a, d in self.turns:
+            out[..., d] = 2 * self._ratio(x[..., a], dx[..., a])[..., 1:]
+        return out
+
+    @staticmethod
+    def _ratio(x, dx):
+        """(a, b) of the change dx of x."""
+        return _multiply(_conjugate(x), dx) / np.sum(x * x, -1, keepdims=True)
+
+    def bend_in(self, x, dx, p):
+        """Second derivative of the chart's coordinate along dx, in the entries of x, weighed by p (..., nv)."""
+        out = np.zeros_like(x)
+        for a, d in self.turns:
+            rate, w = self._ratio(x[..., a], dx[..., a]), p[..., d]
+            pair = np.concatenate([np.sum(w * rate[..., 1:], -1, keepdims=True), rate[..., :1] * w], -1)
+            out[..., a] = -2 * _multiply(x[..., a], pair) / np.sum(x[..., a] ** 2, -1, keepdims=True)
+        return out
+
+    def bend_out(self, q, g, w):
+        """Second derivative along w (..., nv) of the entries of q, weighed by g (..., nq)."""
+        out = np.zeros_like(w)
+        for a, d in self.turns:
+            out[..., d] = -0.25 * np.sum(g[..., a] * q[..., a], -1, keepdims=True) * w[..., d]
+        return out
+
+
+def no_parameters():
+    """What second derivatives in parameters raise."""
+    return Error("second derivatives are in q0, v0 and u: none are given with params yet")
+
+
+def _set(sim, rows, lane):
+    for name, value in rows.items():
+        sim.set_param(name, value[lane])
+
+
+def product(batch, q0, v0, u, params, q, gq, gv, dq0, dv0, du):
+    """Along (dq0, dv0, du): rates (q, v) of the trajectory, and the product with the Hessian of <gq, q> + <gv, v>, rows (q0, v0, u). All entry by entry."""
+    model = batch.model
+    layout = _Layout(model)
+    lead, x0, v0, u = _inputs(q0, v0, u)
+    (_, q), (_, gq), (_, gv), (_, du) = (_rows(a, 2) for a in (q, gq, gv, du))
+    (_, dx0), (_, dv0) = (_rows(a, 1) for a in (dq0, dv0))
+    rows = _params(params, _axes(batch, params), lead)
+    start, along, weight = _tangere.normalize(model, x0), layout.tangent(x0, dx0), _tangere.to_tangent(model, q, gq)
+    sim = batch.sim()
+    rates, hessian = (np.zeros_like(weight), np.zeros_like(gv)), (np.zeros_like(along), np.zeros_like(dv0), np.zeros_like(du))
+    for i in range(len(x0)):
+        _set(sim, rows, i)
+        p = sim.rollout_hvp(u[i], gq=weight[i], gv=gv[i], q0=start[i], v0=v0[i], dq0=along[i], dv0=dv0[i], du=du[i])
+        for to, part in zip((*rates, *hessian), (p.q, p.v, p.q0, p.v0, p.u)):
+            to[i] = part
+    out = _tangere.from_tangent(model, x0, hessian[0])
+    if layout.turns:
+        back = batch.vjp(start, v0, u, layout.bend_out(q, gq, rates[0]), np.zeros_like(gv), params=rows)
+        slope = batch.vjp(start, v0, u, weight, gv, params=rows).q0
+        out += _tangere.from_tangent(model, x0, back.q0) + layout.bend_in(x0, dx0, slope)
+        hessian = (hessian[0], hessian[1] + back.v0, hessian[2] + back.u)
+    parts = (layout.entries(q, rates[0]), rates[1], out, hessian[1], hessian[2])
+    return tuple(part.reshape(lead + part.shape[1:]) for part in parts)
