@@ -33,8 +33,11 @@ static bool billiards_start(tgTask *t, bool near) {
   t->term[1].index = tg_model_find(t->model, TG_THING_BODY, "ball2");
   return true;
 }
+// the ant beside the box and going to it, or a metre from it
 static bool ant_start(tgTask *t, bool near) {
-  t->q0[t->model->jnt_qadr[tg_model_find(t->model, TG_THING_JOINT, "ant_x")]] = near ? 0.22 : -0.35;
+  int x = tg_model_find(t->model, TG_THING_JOINT, "ant_x");
+  t->q0[t->model->jnt_qadr[x]] = near ? 0.22 : -0.35;
+  if (near) t->v0[t->model->jnt_vadr[x]] = 1;
   return true;
 }
 // the hand beside the object and turning to it, or the object a metre farther
