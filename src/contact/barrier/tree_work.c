@@ -51,6 +51,6 @@ void tgi_tree_work_pull(tgiTreeWork *w, tgiTreePull *pull) { w->pull = pull; }
 
 void tgi_run_solve(tgiTreeWork *w, int count) {
   w->pairs->count = count;
-  w->pairs->warm = 0;   // planes of the evaluation before save a tenth of a solve, and as much goes to keeping and finding them
+  w->pairs->warm = 0;   // to keep and find planes of the evaluation before costs a step what it saves
   tgi_pair_block(w->pairs);
 }
