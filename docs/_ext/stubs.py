@@ -78,10 +78,11 @@ class Module:
         if sources()[name] is None:
             own = ast.parse((PACKAGE / "__init__.py").read_text())
             names = next(ast.literal_eval(n.value) for n in own.body if isinstance(n, ast.Assign) and n.targets[0].id == "__all__")
-            bodies = [ast.parse(stub().read_text()), ast.parse((PACKAGE / "_errors.py").read_text())]
+            beside = [n.module for n in own.body if isinstance(n, ast.ImportFrom) and n.level == 1 and n.module and n.module != "_tangere"]
+            bodies = [ast.parse(p.read_text()) for p in (stub(), *(PACKAGE / f"{m}.py" for m in beside))]
             self.doc, self.nodes = ast.get_docstring(own), [n for b in bodies for n in public(b.body, names)]
             missing = set(names) - {n.name for n in self.nodes}
-            self.problems += [f"{name}.{m} is exported and neither in the stub nor in _errors.py" for m in sorted(missing)]
+            self.problems += [f"{name}.{m} is exported and in no file that __init__.py imports from" for m in sorted(missing)]
         else:
             tree = ast.parse(sources()[name].read_text())
             self.doc, self.nodes = ast.get_docstring(tree), list(public(tree.body))
