@@ -40,6 +40,8 @@ def public(body, names=None):
     for node in body:
         if not isinstance(node, (ast.ClassDef, ast.FunctionDef)):
             continue
+        if not text_of(node) and any(isinstance(d, ast.Name) and d.id == "overload" for d in node.decorator_list):
+            continue   # the function itself has the text
         if node.name in names if names is not None else not node.name.startswith("_") or node.name == "__init__":
             if not any(isinstance(d, ast.Attribute) and d.attr == "setter" for d in getattr(node, "decorator_list", [])):
                 yield node

@@ -185,7 +185,7 @@ typedef enum tgWord { TG_YES, TG_NO } tgWord;  ///< An answer.
     assert entry.signatures == ["int tg_first(const tgPair *p)", "int tg_second(const tgPair *p)"]
     assert headers.escaped("a * `b*` of tg_first", headers.names_of([toy])) == "a \\* ``b*`` of :c:func:`tg_first`"
     monkeypatch.setattr(stubs, "PACKAGE", tmp_path)
-    (tmp_path / "plot.py").write_text('"""A toy."""\ndef told():\n    """A text."""\n\ndef untold():\n    pass\n\ndef _own():\n    pass\n')
+    (tmp_path / "plot.py").write_text('"""A toy."""\ndef told():\n    """A text."""\n\n@overload\ndef two(a: int): ...\ndef two(a):\n    """A text."""\n\ndef untold():\n    pass\n\ndef _own():\n    pass\n')
     assert stubs.Module("tangere.plot").problems == ["tangere.plot.untold has no docstring"]
 
 
