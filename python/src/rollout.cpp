@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "sim.h"
+#include "tangere/replay.h"
 
 namespace tangere {
 
@@ -128,6 +129,19 @@ static nb::object sim_rollout(nb::handle_t<Sim> self, nb::handle u, nb::handle q
     raise(result.error);
   }
   return made;
+}
+
+// Writes a page of the run; what it holds is computed once more, with the contact forces.
+static void write_replay(Rollout &r, const std::string &path, const std::string &title, const std::string &viewer) {
+  Claim claim(r.busy, "Rollout");
+  tgRolloutRun run = r.run();
+  tgError error{};
+  tgStatus status = TG_OK;
+  long_call([&](const volatile int *cancel) {
+    run.cancel = cancel;
+    status = tg_replay_rollout(r.rollout, &run, title.c_str(), viewer.empty() ? nullptr : viewer.c_str(), path.c_str(), &error);
+  });
+  if (status != TG_OK) raise(error);
 }
 
 static RolloutGradient backward(Rollout &r, nb::handle dq, nb::handle dv, nb::handle du, const std::vector<std::string> &names) {
@@ -388,6 +402,8 @@ void bind_rollout(nb::module_ &m) {
       .def_ro("status", &Rollout::status, "'ok', or what ended it.")
       .def_ro("least_distance", &Rollout::least_distance, "Smallest gap met [m].")
       .def_ro("residual", &Rollout::residual, "Worst residual of the contact conditions.")
+      .def("write_replay", &write_replay, nb::arg("path"), nb::arg("title") = "rollout", nb::arg("viewer") = "",
+           "Writes a page that shows this rollout, which is computed once more with its contact forces. viewer: the page's template; '': $TANGERE_VIEWER. tangere.Replay finds it by itself.")
       .def("backward", &backward, nb::arg("dq") = nb::none(), nb::arg("dv") = nb::none(), nb::arg("du") = nb::none(),
            nb::arg("params") = std::vector<std::string>(),
            "The gradient from dL/dq and dL/dv: (steps + 1, nv), tangent, or (nv,) for the last state alone; du (steps, nu) what L depends on u directly.\n"

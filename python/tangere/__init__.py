@@ -11,6 +11,8 @@ Positions and velocities are laid out as MuJoCo's: a free joint is position, the
 (nv). Arrays are float64 and C-contiguous; an array of another type or shape is refused, never converted silently.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ._errors import Error, NotConverged
 from ._tangere import (Batch, BatchGradient, BatchRollout, GradBlock, GradCheck, Jacobians, Joint, Model, Optimum, Rollout, RolloutGradient,
                        RolloutProduct, Sim,
@@ -20,3 +22,14 @@ from ._tangere import __version__
 __all__ = ["Batch", "BatchGradient", "BatchRollout", "Error", "GradBlock", "GradCheck", "Jacobians", "Joint", "Model", "NotConverged", "Optimum", "Rollout",
            "RolloutGradient", "RolloutProduct", "Sim", "StepGradient", "StepInfo", "Task", "contact_models", "contact_options", "gradcheck", "load", "loads",
            "param_names"]
+
+if TYPE_CHECKING:
+    from .notebook import Replay
+
+
+def __getattr__(name: str) -> Any:
+    # what few need is imported when it is asked for
+    if name == "Replay":
+        from .notebook import Replay
+        return Replay
+    raise AttributeError(f"module 'tangere' has no attribute '{name}'")

@@ -76,6 +76,7 @@ static tgStatus wait_ready(tgiBrowser *b, tgError *error) {
 // number that an expression gives
 static tgStatus number(tgiBrowser *b, const char *expression, double seconds, double *value, tgError *error) {
   json_t *v = tgi_browser_eval(b, expression, seconds, error);
+  *value = 0;
   if (v == NULL) return error->status;
   *value = json_number_value(v);
   json_decref(v);
@@ -83,7 +84,7 @@ static tgStatus number(tgiBrowser *b, const char *expression, double seconds, do
 }
 
 static tgStatus picture(const tgCli *cli, tgiBrowser *b, int width, int height, tgError *error) {
-  double frames, frame = (double)cli->frame, length;
+  double frames = 0, frame = (double)cli->frame, length = 0;
   char expression[128];
   TG_TRY(number(b, "__tangere.frames()", 60, &frames, error));
   if (cli->frame_given && frame > frames - 1) return tgi_error(error, TG_ERR_ARG, "--frame %.0f: the run has frames 0 to %.0f", frame, frames - 1);
@@ -108,7 +109,7 @@ static tgStatus to_mp4(const char *from, const char *path, tgError *error) {
 }
 
 static tgStatus video(const tgCli *cli, tgiBrowser *b, int width, int height, tgError *error) {
-  double length;
+  double length = 0;
   char expression[128], webm[160];
   const char *dot = strrchr(cli->video, '.');
   bool mp4 = dot != NULL && strcmp(dot, ".mp4") == 0;

@@ -155,6 +155,7 @@ tgSim *tg_rollout_sim(tgRollout *r) { return r != NULL ? r->sim : NULL; }
 size_t tg_rollout_least_bytes(const tgRollout *r) { return r != NULL ? slot_stride(r->sim) : 0; }
 size_t tg_rollout_bytes(const tgRollout *r) { return r != NULL ? r->tape_bytes + r->work_bytes + sizeof *r : 0; }
 int tgi_rollout_steps(const tgRollout *r) { return r->steps; }
+double tgi_rollout_timestep(const tgRollout *r) { return r->h; }
 
 // ---- one step ----
 

@@ -7,5 +7,7 @@
 
 /// Steps T of the rollout.
 int tgi_rollout_steps(const tgRollout *r);
+/// Its step size [s].
+double tgi_rollout_timestep(const tgRollout *r);
 
 #endif

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/folder.h"
 #include "support/check.h"
+#include "tangere/replay.h"
 
 enum { STEPS = 30 };
 static const double H = 0.01, G = 9.81;
@@ -115,7 +117,60 @@ static void test_show(void **state) {
   tg_model_free(m);
 }
 
+// a rollout as a page: its frames, controls and forces; a policy's controls are those of the page; what fails leaves no file
+static void push_up(void *ctx, const tgSim *sim, int t, tgReal *u) {
+  (void)ctx, (void)sim;
+  u[0] = 0.5 * t;
+}
+
+static void test_rollout(void **state) {
+  (void)state;
+  enum { T = 20 };
+  static const char text[] =
+      "<mujoco><worldbody><geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .1'><joint name='lift' type='slide' axis='0 0 1'/>"
+      "<geom type='sphere' size='.1' mass='2'/></body></worldbody><actuator><motor name='jack' joint='lift'/></actuator></mujoco>";
+  tgtFolder folder;
+  tgt_folder_make(&folder);
+  char template[400], path[400];
+  strcpy(template, tgt_folder_file(&folder, "viewer.html"));
+  strcpy(path, tgt_folder_file(&folder, "page.html"));
+  const char *places = "<script type=\"application/json\" id=\"tangere-replay\"></script><div id=\"tangere-data\" hidden></div>";
+  tgt_write(template, places, strlen(places));
+  tgError error = {0};
+  tgt_write(tgt_folder_file(&folder, "jack.xml"), text, sizeof text - 1);
+  tgModel *m = tg_model_load(tgt_folder_file(&folder, "jack.xml"), NULL, &error);
+  check_true(m != NULL, "%s", error.text);
+  tgContact *contact = tg_contact_create(m, "lcp", NULL, &error);
+  tgRolloutOptions o = tg_rollout_default();
+  o.steps = T;
+  o.h = 0.01;
+  tgRollout *rollout = tg_rollout_create(m, contact, &o, &error);
+  check_true(rollout != NULL, "%s", error.text);
+  tgRolloutRun run = {.policy = push_up};
+  check_true(tg_replay_rollout(rollout, &run, "a jack", template, path, &error) == TG_OK, "%s", error.text);
+  char *page = tgt_read(path, NULL);
+  // the jack's largest control is 0.5 (T - 1) N, below the weight: one contact in each of the T steps
+  for (size_t i = 0; i < 4; i++) {
+    static const char *const want[] = {"\"title\":\"a jack\"", "\"nframe\":21", "\"ncontact\":20",
+                                       "\"parts\":[\"jack\"],\"low\":[0],\"high\":[9.5]"};
+    check_true(strstr(page, want[i]) != NULL, "no %s", want[i]);
+  }
+  free(page);
+  remove(path);
+  const double bad[1] = {NAN};
+  run.q0 = bad;
+  assert_int_not_equal(tg_replay_rollout(rollout, &run, NULL, template, path, &error), TG_OK);
+  check_true(error.text[0] != '\0', "no reason");
+  run.q0 = NULL;
+  check_refused(tg_replay_rollout(rollout, &run, NULL, "/nowhere/viewer.html", path, &error), TG_ERR_FILE, error, "/nowhere/viewer.html");
+  assert_int_equal(tgt_folder_count(&folder), 2);
+  tg_rollout_free(rollout);
+  tg_contact_free(contact);
+  tg_model_free(m);
+  tgt_folder_remove(&folder);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_energy), cmocka_unit_test(test_push), cmocka_unit_test(test_show)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_energy), cmocka_unit_test(test_push), cmocka_unit_test(test_show), cmocka_unit_test(test_rollout)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -352,6 +352,16 @@ test('two runs of different models: overlaid, then side by side, at the same tim
   const want = [inView(views[0], ballAt(ball.last, 125)), inView(views[1], slideAt(0.5))];
   assert.ok(Math.hypot(...sub((await magenta(page)).at, want[0])) < PIXELS, 'the throw is not in the left view');
   assert.ok(cyan.length > 60 && Math.hypot(...sub(at, want[1])) < 2 * PIXELS, `the box is at ${at}, its projection in the right view at ${want[1]}`);
+  // each view follows its own run: what is followed stands still in it
+  await page.selectOption('#follow', '1');
+  const boxes = [];
+  for (const frame of [60, 150]) {
+    await page.evaluate((f) => window.__tangere.setFrame(f), frame);
+    const seen = await pixels(page, isCyan);
+    assert.ok(seen.length > 60, `frame ${frame}: ${seen.length} pixels of the box`);
+    boxes.push([0, 1].map((k) => seen.reduce((s, p) => s + p[k], 0) / seen.length));
+  }
+  assert.ok(Math.hypot(...sub(boxes[0], boxes[1])) < 2 * PIXELS, `the followed box went from ${boxes[0]} to ${boxes[1]}`);
   assert.deepEqual(await page.locator('#names span').allInnerTexts(), ['throw (barrier): best', 'slide (lcp): best']);
   // both losses are in the chart and both runs have a column of figures
   const panel = await page.locator('#panel').innerText();
@@ -442,6 +452,8 @@ test('a phone: fingers find their targets, nothing sticks out', { skip }, async 
     assert.ok(box.x >= 0 && box.x + box.width <= 390);
   }
   const view = await page.locator('#view').boundingBox();
+  const legend = await page.locator('#legend').boundingBox();
+  assert.ok(legend.y >= view.y + view.height, 'the legend lies on the picture');
   assert.ok(view.height > 300, `the picture is ${view.height} high`);
   await page.locator('#play').tap().catch(() => page.locator('#play').click());
   await until(page, () => window.__tangere.playing(), 5);

@@ -455,10 +455,12 @@ export class Player {
   }
 
   private async copyLink(): Promise<void> {
-    history.replaceState(null, '', writeMoment(this.moment()));
-    this.linkBox.value = location.href;
+    const hash = writeMoment(this.moment());
+    this.linkBox.value = hash; // all there is of an address in a notebook
     this.linkBox.hidden = false;
     try {
+      history.replaceState(null, '', hash);
+      this.linkBox.value = location.href;
       await navigator.clipboard.writeText(location.href);
     } catch {
       this.linkBox.select(); // the reader copies it

@@ -68,6 +68,7 @@ export class Stage {
   private height = 1;
   private center = new THREE.Vector3();
   private anchor = new THREE.Vector3(); // where the follower's target was last put
+  private apart = new THREE.Vector3(); // from what is followed in the first view to what is in the second
   private pair: [number, number] = [0, -1];
 
   constructor(private replay: Replay, private canvas: HTMLCanvasElement) {
@@ -321,11 +322,17 @@ export class Stage {
       const i = Math.min(Math.floor(s), o.loaded - 1);
       this.place(1, other, i, Math.min(s - i, 1) * (i < o.loaded - 1 ? 1 : 0));
     }
+    this.apart.setScalar(0);
     if (this.follow !== STAY) {
       const shift = this.followed(main, frame, part, new THREE.Vector3()).sub(this.anchor);
       this.anchor.add(shift);
       this.camera.position.add(shift);
       this.controls.target.add(shift);
+      if (other >= 0) {
+        const o = this.replay.trajectories[other];
+        const s = Math.min(time, duration(o)) / o.dt + 1e-6;
+        this.followed(other, Math.floor(s), s - Math.floor(s), this.apart).sub(this.anchor);
+      }
     }
   }
 
@@ -377,12 +384,6 @@ export class Stage {
   }
 
   render(): void {
-    const focus = this.controls.target;
-    for (const g of this.grounds) g.follow(focus);
-    const side = across(this.up).multiplyScalar(-0.45);
-    side.addScaledVector(across(this.up).cross(this.up), 0.55).addScaledVector(this.up, 1.15).normalize();
-    this.sun.position.copy(focus).addScaledVector(side, 4.5 * this.size);
-    this.sun.target.position.copy(focus);
     const views = this.views();
     this.shape();
     this.renderer.setScissorTest(false);
@@ -390,10 +391,22 @@ export class Stage {
     this.renderer.setScissorTest(views.length > 1);
     views.forEach((v, k) => {
       this.pick(views.length > 1 ? [k] : [0, 1]);
+      if (k === 1) this.camera.position.add(this.apart);
+      this.shine(k === 1 ? this.controls.target.clone().add(this.apart) : this.controls.target);
       this.renderer.setViewport(v.left, this.height - v.top - v.height, v.width, v.height);
       this.renderer.setScissor(v.left, this.height - v.top - v.height, v.width, v.height);
       this.renderer.render(this.scene, this.camera);
+      if (k === 1) this.camera.position.sub(this.apart);
     });
+  }
+
+  // ground and shadows where one looks
+  private shine(focus: THREE.Vector3): void {
+    for (const g of this.grounds) g.follow(focus);
+    const side = across(this.up).multiplyScalar(-0.45);
+    side.addScaledVector(across(this.up).cross(this.up), 0.55).addScaledVector(this.up, 1.15).normalize();
+    this.sun.position.copy(focus).addScaledVector(side, 4.5 * this.size);
+    this.sun.target.position.copy(focus);
   }
 
   // what of the two trajectories one view shows
