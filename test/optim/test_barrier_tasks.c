@@ -33,11 +33,13 @@ static bool billiards_start(tgTask *t, bool near) {
   t->term[1].index = tg_model_find(t->model, TG_THING_BODY, "ball2");
   return true;
 }
-// the ant beside the box and going to it, or a metre from it
+// the ant beside the box and going to it, or a metre from it; the box at the origin, where its place is hardly rounded
 static bool ant_start(tgTask *t, bool near) {
-  int x = tg_model_find(t->model, TG_THING_JOINT, "ant_x");
-  t->q0[t->model->jnt_qadr[x]] = near ? 0.22 : -0.35;
-  if (near) t->v0[t->model->jnt_vadr[x]] = 1;
+  const tgModel *m = t->model;
+  int x = tg_model_find(m, TG_THING_JOINT, "ant_x"), box = m->jnt_qadr[tg_model_find(m, TG_THING_JOINT, "box")];
+  t->q0[m->jnt_qadr[x]] = (near ? 0.22 : -0.35) - t->q0[box];
+  t->q0[box] = 0;
+  if (near) t->v0[m->jnt_vadr[x]] = 1;
   return true;
 }
 // the hand beside the object and turning to it, or the object a metre farther
