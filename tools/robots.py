@@ -4,6 +4,7 @@
 Takes robots of packages as a newcomer would take his own: load, ground below, a few steps under each contact model, gradient check; prints a table.
 NAME: parts of paths, to try those alone. --write: renews docs/robots.md. Needs tangere, and the packages example-robot-data, pybullet and gymnasium
 (tools/packages-python.txt); a robot whose package is not there is left out and said so."""
+import concurrent.futures
 import json
 import pathlib
 import subprocess
@@ -16,8 +17,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 SITE = pathlib.Path(numpy.__file__).parents[1]
 FOLDER = {"example-robot-data": SITE / "cmeel.prefix/share/example-robot-data/robots", "pybullet": SITE / "pybullet_data",
           "gymnasium": SITE / "gymnasium/envs/mujoco/assets"}
+JOBS = 4
 CONTACTS = ("lcp", "softmin", "barrier")
-STEPS, LIMIT = 50, {"load": 120, "lcp": 120, "softmin": 20, "barrier": 20}   # steps before the check; seconds for one robot
+STEPS, LIMIT = 50, {"load": 120, "lcp": 120, "softmin": 12, "barrier": 12}   # steps before the check; seconds for one robot
 ROBOTS = {
     "example-robot-data": """
         a1_description/urdf/a1.urdf allegro_hand_description/urdf/allegro_right_hand.urdf anymal_b_simple_description/robots/anymal.urdf
@@ -112,32 +114,40 @@ def short(text, path):
     return " ".join(text.split())
 
 
-def cell(result, notes, name, contact, path):
+def cell(result, say, contact, path):
+    """What the table says; say(text) adds a message and returns its number."""
     if "refused" in result:
-        notes.append(f"{name}, {contact}: {short(result['refused'], path)}")
-        return f"late [{len(notes)}]" if result.get("late") else f"no [{len(notes)}]"
+        return ("late " if result.get("late") else "no ") + say(f"{contact}: {short(result['refused'], path)}")
     if "unchecked" in result:
-        notes.append(f"{name}, {contact}: steps take {1e3 * result['unchecked']:.0f} ms; the check was not done after {LIMIT[contact]} s")
-        return f"runs [{len(notes)}]"
+        slow = f"{contact}: a step takes {1e3 * result['unchecked']:.0f} ms; the check was not done after {LIMIT[contact]} s"
+        return f"runs {say(slow)}"
     if result["ok"]:
         return "ok" if result["label"] == "exact" else f"ok, {result['label']}"
-    notes.append(f"{name}, {contact}: {result['block']} is off by {result['error']:.1e}, {result['tolerance']:.0e} allowed; {result['label']} {result['reason']}".strip())
-    return f"off [{len(notes)}]"
+    off = f"{contact}: {result['block']} is off by {result['error']:.1e}, {result['tolerance']:.0e} allowed; {result['label']} {result['reason']}".strip()
+    return f"off {say(off)}"
 
 
-def try_robot(package, name, notes):
+def try_robot(package, name):
+    """(path, options, first error, result of loading, results by contact model)"""
     path = FOLDER[package] / name
     options, first, loaded = load(path)
-    label = pathlib.Path(name).name if name.count("/") == 0 else f"{name.split('/')[0].replace('_description', '')}: {pathlib.Path(name).name}"
-    if first:
-        notes.append(f"{label}: {short(first, path)}")
+    return path, options, first, loaded, {} if "refused" in loaded else {c: in_process(path, c, options) for c in CONTACTS}
+
+
+def row(name, tried, notes):
+    path, options, first, loaded, results = tried
+    label = name if "/" not in name else f"{name.split('/')[0].replace('_description', '')}: {pathlib.Path(name).name}"
+
+    def say(text):
+        notes.append(f"{label}, {text}")
+        return f"[{len(notes)}]"
+
+    told = say(f"load: {short(first, path)}") if first else ""
     if "refused" in loaded:
-        return f"| {label} | | no [{len(notes)}] | | | | |", loaded
+        return f"| {label} | | no {told} | | | | |"
     extra = [f"`{k}={v}`" for k, v in options.items() if {"ground": "below", "exclude_overlapping": True}.get(k) != v]
-    how = f"with {', '.join(extra)} [{len(notes)}]" if first else "ok"
-    results = {c: in_process(path, c, options) for c in CONTACTS}
-    cells = [cell(results[c], notes, label, c, path) for c in CONTACTS]
-    return f"| {label} | {loaded['nv']} | {how} | {loaded['excluded'] or ''} | {' | '.join(cells)} |", results
+    how = f"with {', '.join(extra)} {told}" if first else "ok"
+    return f"| {label} | {loaded['nv']} | {how} | {loaded['excluded'] or ''} | {' | '.join(cell(results[c], say, c, path) for c in CONTACTS)} |"
 
 
 HEAD = f"""# Robots of packages
@@ -150,7 +160,7 @@ Where loading is refused and the error names an option that helps, the option is
 file's pose and are left to pass through each other. *ok*: every block of the step's Jacobian, its adjoint and all parameters agree with differences; *one-sided*: the state is at a
 switch and the derivative is that of one side. *off*: a block is off by more than is allowed. *no*: refused, with the message.
 *runs*: the
-steps are made, the check was not done after {LIMIT['barrier']} s ({LIMIT['lcp']} s under `lcp`) on one core of a busy machine. *late*: nor were the steps.
+steps are made, the check was not done after {LIMIT['barrier']} s ({LIMIT['lcp']} s under `lcp`) on a machine that had fifteen things to do on its two cores when the table was made. *late*: nor were the steps.
 
 """
 
@@ -161,26 +171,23 @@ def main():
         one(arguments[1], arguments[2], json.loads(arguments[3]))
         return
     write = "--write" in arguments
-    notes, lines, counts = [], [], {"loaded": 0, "tried": 0, "checked": 0}
-    for package, group in ((p, [n for q, n in robots([a for a in arguments if a != "--write"]) if q == p]) for p in ROBOTS):
-        if not group:
-            continue
-        if not FOLDER[package].is_dir():
-            print(f"{package} is not installed: its robots are left out", file=sys.stderr)
-            continue
+    wanted = list(robots([a for a in arguments if a != "--write"]))
+    for package in sorted({p for p, _ in wanted if not FOLDER[p].is_dir()}):
+        print(f"{package} is not installed: its robots are left out", file=sys.stderr)
+    wanted = [(p, n) for p, n in wanted if FOLDER[p].is_dir()]
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        tried = dict(zip(wanted, pool.map(lambda robot: try_robot(*robot), wanted)))
+    notes, lines = [], []
+    for package in ROBOTS:
         lines += [f"\n## {package}\n", "| robot | nv | load | pairs | " + " | ".join(CONTACTS) + " |", "|---|---|---|---|" + "---|" * len(CONTACTS)]
-        for name in group:
-            line, results = try_robot(package, name, notes)
-            counts["tried"] += 1
-            counts["loaded"] += "refused" not in results
-            counts["checked"] += results.get("lcp", {}).get("ok", False)
-            print(line, flush=True)
-            lines.append(line)
-    summary = f"{counts['tried']} robots: {counts['loaded']} load, and of {counts['checked']} every derivative under `lcp` agrees with differences.\n"
-    text = HEAD + summary + "\n".join(lines) + "\n\n## Messages\n\n" + "\n".join(f"{i}. {note}" for i, note in enumerate(notes, 1)) + "\n"
-    print("\n" + summary + "\n".join(f"[{i}] {note}" for i, note in enumerate(notes, 1)))
+        lines += [row(name, tried[p, name], notes) for p, name in wanted if p == package]
+    loaded = [t for t in tried.values() if "refused" not in t[3]]
+    right = sum(t[4]["lcp"].get("ok", False) for t in loaded)
+    summary = f"{len(tried)} robots: {len(loaded)} load, and of {right} every derivative under `lcp` agrees with differences.\n"
+    body = summary + "\n".join(lines) + "\n\n## Messages\n\n" + "\n".join(f"{i}. {note}" for i, note in enumerate(notes, 1)) + "\n"
+    print(body)
     if write:
-        (ROOT / "docs/robots.md").write_text(text)
+        (ROOT / "docs/robots.md").write_text(HEAD + body)
 
 
 if __name__ == "__main__":

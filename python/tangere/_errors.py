@@ -4,13 +4,13 @@
 class Error(RuntimeError):
     """What the engine refuses, with where: status (code of the C library), file, line, element ('' and 0 when unknown)."""
 
-    def __init__(self, text, status=0, file="", line=0, element=""):
+    def __init__(self, text: str, status: int = 0, file: str = "", line: int = 0, element: str = "") -> None:
         super().__init__(text)
         self.status, self.file, self.line, self.element = status, file, line, element
 
-    def __str__(self):
+    def __str__(self) -> str:
         where = f"{self.file}:{self.line}: " if self.file and self.line else f"{self.file}: " if self.file else ""
-        return where + self.args[0]
+        return where + str(self.args[0])
 
 
 class NotConverged(Error):

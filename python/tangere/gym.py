@@ -9,6 +9,10 @@ Observations are qpos and qvel, actions the controls, the reward of a step what 
 last step adds that of the state it ends in, so that an episode's sum is the task's loss negated. A step that fails ends the episode; info["error"] says why.
 """
 
+from __future__ import annotations
+
+import os
+
 import gymnasium
 import numpy as np
 
@@ -21,7 +25,7 @@ class TaskEnv(gymnasium.Env):
 
     metadata = {"render_modes": []}
 
-    def __init__(self, path, contact=None, noise=0.0, **options):
+    def __init__(self, path: str | os.PathLike[str], contact: str | None = None, noise: float = 0.0, **options: object) -> None:
         self.task = Task(path, contact=contact, **options)
         self.sim = self.task.sim()
         self.noise, self.t = noise, 0

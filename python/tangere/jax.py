@@ -7,13 +7,17 @@ Positions are differentiated entry by entry (nq); quaternions are normalised fir
 type; jax.config.update("jax_enable_x64", True) keeps the digits. A trajectory that fails raises, or is NaN with on_error="nan".
 """
 
+from __future__ import annotations
+
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from . import _lanes, _second
+from ._tangere import Batch
 
 
 def _call(function, shapes, *arrays):
@@ -99,7 +103,7 @@ def _product(batch, names, at, q, weights, rates):
 _rollout.defvjp(_keep, _backward)
 
 
-def rollout(batch, q0, v0, u, params=None, on_error="raise"):
+def rollout(batch: Batch, q0: Any, v0: Any, u: Any, params: dict[str, Any] | None = None, on_error: str = "raise") -> tuple[jax.Array, jax.Array]:
     """Trajectory (q, v), (..., steps + 1, nq) and (..., steps + 1, nv), of q0 (..., nq), v0 (..., nv) and controls u (..., steps, nu).
 
     params: parameters by name, of their own shape for all trajectories or with leading axes; they are differentiated too."""
@@ -108,7 +112,7 @@ def rollout(batch, q0, v0, u, params=None, on_error="raise"):
     return _rollout(batch, on_error, tuple(params), q0, v0, u, tuple(jnp.asarray(p) for p in params.values()))
 
 
-def step(batch, q, v, u, params=None, on_error="raise"):
+def step(batch: Batch, q: Any, v: Any, u: Any, params: dict[str, Any] | None = None, on_error: str = "raise") -> tuple[jax.Array, jax.Array]:
     """(q', v') one step later; u (..., nu)."""
     Q, V = rollout(batch, q, v, jnp.asarray(u)[..., None, :], params, on_error)
     return Q[..., 1, :], V[..., 1, :]

@@ -8,9 +8,12 @@ Positions are differentiated entry by entry (nq); quaternions are normalised fir
 type or device are converted on the way in and out. A trajectory that fails raises tangere.Error, or is NaN with on_error="nan".
 """
 
+from __future__ import annotations
+
 import torch
 
 from . import _lanes, _second
+from ._tangere import Batch
 
 
 def _numpy(tensor):
@@ -59,7 +62,8 @@ class _Adjoint(torch.autograd.Function):
         return (None, None, None, None, *(_tensor(r, like) for r, like in zip(rates, (gq, gv, q0, v0, u))), *(None for _ in params))
 
 
-def rollout(batch, q0, v0, u, params=None, on_error="raise"):
+def rollout(batch: Batch, q0: torch.Tensor, v0: torch.Tensor, u: torch.Tensor, params: dict[str, torch.Tensor] | None = None,
+            on_error: str = "raise") -> tuple[torch.Tensor, torch.Tensor]:
     """Trajectory (q, v), (..., steps + 1, nq) and (..., steps + 1, nv), of q0 (..., nq), v0 (..., nv) and controls u (..., steps, nu).
 
     params: parameters by name, of their own shape for all trajectories or with leading axes; they are differentiated too."""
@@ -67,7 +71,8 @@ def rollout(batch, q0, v0, u, params=None, on_error="raise"):
     return _Rollout.apply(batch, on_error, tuple(params), q0, v0, u, *params.values())
 
 
-def step(batch, q, v, u, params=None, on_error="raise"):
+def step(batch: Batch, q: torch.Tensor, v: torch.Tensor, u: torch.Tensor, params: dict[str, torch.Tensor] | None = None,
+         on_error: str = "raise") -> tuple[torch.Tensor, torch.Tensor]:
     """(q', v') one step later; u (..., nu)."""
     Q, V = rollout(batch, q, v, u.unsqueeze(-2), params, on_error)
     return Q[..., 1, :], V[..., 1, :]

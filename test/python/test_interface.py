@@ -39,6 +39,31 @@ def test_documented(name, thing):
     assert (inspect.getdoc(thing) or "").strip(), f"{name} has no docstring"
 
 
+@pytest.mark.parametrize("module", ["gym", "jax", "plot", "replay", "torch", "examples"])
+def test_modules_are_documented(module):
+    module = pytest.importorskip(f"tangere.{module}")
+    assert inspect.getdoc(module)
+    own = {n: x for n, x in vars(module).items() if not n.startswith("_") and getattr(x, "__module__", "") == module.__name__}
+    assert own
+    for name, thing in own.items():
+        assert (inspect.getdoc(thing) or "").strip(), f"{name} has no docstring"
+        for key, value in vars(thing).items() if inspect.isclass(thing) else ():
+            assert key.startswith("_") or not callable(value) or (inspect.getdoc(value) or "").strip(), f"{name}.{key} has no docstring"
+
+
+def test_examples_are_typed(tmp_path):
+    pytest.importorskip("mypy")
+    for needed in ("scipy", "torch"):
+        pytest.importorskip(needed)
+    import tangere.examples
+    call = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "--disable-error-code", "import-untyped", "--disable-error-code", "type-arg",
+            "--cache-dir", str(tmp_path), "-p", "tangere.examples"]
+    run = subprocess.run(call, capture_output=True, text=True, cwd=tmp_path)
+    ours = [line for line in run.stdout.splitlines() if "/examples/" in line and "error:" in line]
+    assert not ours, "\n".join(ours)
+    assert pathlib.Path(tangere.examples.__file__).exists()
+
+
 def test_import_needs_no_framework():
     code = "import sys, tangere; print([m for m in ('torch', 'jax', 'gymnasium', 'scipy') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

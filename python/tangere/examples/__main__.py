@@ -5,7 +5,7 @@ import sys
 from . import about, names, run
 
 
-def main():
+def main() -> None:
     if len(sys.argv) == 2 and sys.argv[1] in names():
         try:
             run(sys.argv[1])

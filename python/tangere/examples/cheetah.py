@@ -1,11 +1,13 @@
 """A half-cheetah throws its head to a point, found by gradient through its contacts with the ground."""
 
+from __future__ import annotations
+
 import tangere as tg
 
 from . import MODELS
 
 
-def main():
+def main() -> dict[str, float]:
     task = tg.Task(MODELS / "half_cheetah_reach.yaml")
     found = task.optimize(progress=lambda p: print(f"  {p['iteration']:4d}  loss {p['best']:.3e}") if p["iteration"] % 10 == 0 else None)
     print(found)

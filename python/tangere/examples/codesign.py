@@ -1,5 +1,7 @@
 """The length of an arm and its torques together, so that its tip comes to a point that the arm as built does not reach."""
 
+from __future__ import annotations
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -13,13 +15,13 @@ GOAL = np.array([0.3, 1.0, 0.0])
 STEPS = 60
 
 
-def main():
+def main() -> dict[str, float]:
     model = tg.loads(ARM)
     sim = tg.Sim(model, contact=None, dt=0.02)
     tip = model.find("body", "tip")
     place = model.field("body_pos").copy()
 
-    def loss(x):
+    def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
         u, length = x[:-1].reshape(STEPS, 2), x[-1]
         place[tip, 0] = length
         sim.set_param("body_pos", place)
@@ -33,7 +35,7 @@ def main():
         g = roll.backward(dq=slope, params=["body_pos"])
         direct = 2 * miss @ along                                        # and in the length itself, angles held
         effort = 1e-6 * np.sum(u * u)
-        return miss @ miss + effort, np.append(g.u + 2e-6 * u, g.params["body_pos"][tip, 0] + direct)
+        return float(miss @ miss + effort), np.append(g.u + 2e-6 * u, g.params["body_pos"][tip, 0] + direct)
 
     x0 = np.append(np.full(2 * STEPS, 0.05), 0.4)
     found = minimize(loss, x0, jac=True, bounds=[(-5, 5)] * (2 * STEPS) + [(0.2, 0.8)], method="L-BFGS-B", options={"maxiter": 200})

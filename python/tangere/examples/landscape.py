@@ -1,5 +1,7 @@
 """What a loss looks like under `lcp` and under `barrier`: a ball shot past another, along the direction of the shot, with slopes."""
 
+from __future__ import annotations
+
 import numpy as np
 
 import tangere as tg
@@ -7,7 +9,7 @@ import tangere as tg
 from .shot import GOAL, SCENE, START
 
 
-def slices(contact, angles, **options):
+def slices(contact: str, angles: np.ndarray, **options: object) -> tuple[np.ndarray, np.ndarray]:
     """Loss and its derivative along the angle of a shot of 1 m/s."""
     sim = tg.Sim(tg.loads(SCENE), contact=contact, dt=0.02, **options)
     values, slopes = [], []
@@ -20,9 +22,9 @@ def slices(contact, angles, **options):
     return np.array(values), np.array(slopes)
 
 
-def main():
+def main() -> dict[str, float]:
     angles = np.linspace(-0.6, 0.6, 41)
-    figures = {}
+    figures: dict[str, float] = {}
     for contact, options in (("lcp", {}), ("barrier", {"mu": 1e-5})):
         values, slopes = slices(contact, angles, **options)
         figures[contact] = int(np.sum(slopes != 0))

@@ -1,5 +1,7 @@
 """A neural network learns to make a hopping leg go forward, by the gradient through its contacts (PyTorch)."""
 
+from __future__ import annotations
+
 import numpy as np
 import torch
 
@@ -11,7 +13,7 @@ from . import MODELS
 HORIZON, LANES, TORQUE = 60, 4, 20.0
 
 
-def main():
+def main() -> dict[str, float]:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     model = tg.load(MODELS / "half_cheetah.xml")
@@ -30,7 +32,7 @@ def main():
             q, v = step(batch, q, v, TORQUE * net(torch.cat([q[:, 1:], v], dim=1)))
         loss = -(q[:, 0] - q0[:, 0]).mean()
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()   # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
         optimizer.step()
         last = -float(loss.detach())

@@ -1,5 +1,7 @@
 """A ball is shot at another that must reach a place: the gradient is felt before they touch (`barrier`, SciPy)."""
 
+from __future__ import annotations
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -12,14 +14,14 @@ GOAL = np.array([1.5, 0.4])
 START = np.array([1.0, 0.05])   # of the target; its coordinates are displacements
 
 
-def main():
+def main() -> dict[str, float]:
     sim = tg.Sim(tg.loads(SCENE), contact="barrier", dt=0.02, mu=1e-5)
 
-    def loss(v):
+    def loss(v: np.ndarray) -> tuple[float, np.ndarray]:
         roll = sim.rollout(steps=100, v0=np.array([v[0], v[1], 0.0, 0.0]))
         miss = START + roll.q[-1, 2:] - GOAL
         g = roll.backward(dq=np.array([0.0, 0.0, 2 * miss[0], 2 * miss[1]]))
-        return miss @ miss, g.v0[:2].copy()
+        return float(miss @ miss), g.v0[:2].copy()
 
     found = minimize(loss, np.array([1.0, 0.0]), jac=True, method="BFGS", options={"maxiter": 60})
     miss = float(np.sqrt(found.fun))

@@ -1,5 +1,7 @@
 """One task under every contact model, as a table."""
 
+from __future__ import annotations
+
 import time
 
 import tangere as tg
@@ -7,7 +9,7 @@ import tangere as tg
 from . import MODELS
 
 
-def main():
+def main() -> dict[str, float]:
     figures = {}
     print(f"  {'contact':10} {'loss before':>12} {'loss after':>12} {'s':>6}  gradient")
     for word in tg.contact_models():
