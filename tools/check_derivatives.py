@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Fails when a derivative function that a header declares is named in no test: names ending in _d, _vjp or _jacobian,
-or holding _jr; and when a number of a contact model that is listed with a derivative (TG_CONTACT_PARAMETER) is named in
-no test as the parameter "contact.NAME". A name in a test file's comment does not count."""
+"""Fails when a derivative function that a header declares is named in no test: names ending in _d, _vjp, _jvp or _jacobian,
+or holding _jr, and of second derivatives in _hvp, _hvp_parameters or (public ones) _hessian; and when a number of a contact
+model that is listed with a derivative (TG_CONTACT_PARAMETER) is named in no test as the parameter "contact.NAME". A name in a test file's comment does not count."""
 import pathlib
 import re
 import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 declared = {}
-pattern = re.compile(r"\b(tgi?_[a-z0-9_]*(?:_d|_vjp|_jacobian|_jr|_jr_inv|_hvp))\s*\(")
+pattern = re.compile(r"\b(tgi?_[a-z0-9_]*(?:_d|_vjp|_jacobian|_jr|_jr_inv|_jvp|_hvp|_hvp_parameters)|tg_[a-z0-9_]*_hessian)\s*\(")
 comment = re.compile(r"//.*|/\*.*?\*/", re.S)
 
 

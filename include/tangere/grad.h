@@ -37,7 +37,7 @@ typedef struct tgGradBlock {
   char reason[192];        ///< what spoils it: the contact or limit and its classes on the two sides; "" when nothing does
 } tgGradBlock;
 
-enum { TG_GRAD_BLOCKS = 12 };  ///< Blocks that a check has room for.
+enum { TG_GRAD_BLOCKS = 20 };  ///< Blocks that a check has room for.
 typedef struct tgGradCheck {  ///< Outcome of gradient checks.
   bool pass;                       ///< all blocks agree
   int nblock;                      ///< blocks in use
@@ -57,6 +57,12 @@ TG_API tgStatus tg_grad_check_step(tgSim *sim, const tgGradCheckOptions *options
 /// col_name is the worst array; arrays without a derivative in this model are left out, and the reason names the first. State, memory and
 /// parameters are restored. Returns the step's status when it fails.
 TG_API tgStatus tg_grad_check_parameters(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check);
+
+/// Appends blocks "second dq", "second dv", "second du", "second dp", "second symmetry": products with the Hessian of a random functional of (q', v') along every
+/// coordinate of (q, v, u) and along one random direction for each array of parameters with a derivative (but the step's size), against extrapolated differences
+/// of the step's adjoint, which share no arithmetic with them; and <b, H a> against <a, H b>, to 1e-10. Rows of blocks are coordinates and, in "second dp",
+/// parameters, by name. For contact models whose step is twice differentiable: TG_ERR_UNSUPPORTED else. State and parameters are restored.
+TG_API tgStatus tg_grad_check_second(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check);
 
 /// Checks the gradient of a rollout (run->loss is needed; its outputs are not used) in random directions of q0, v0 and u: directional
 /// derivatives against extrapolated differences, and the slope of the Taylor remainder. Blocks are appended to check, which starts

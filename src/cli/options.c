@@ -32,6 +32,7 @@ static const Option options[] = {
     {"resume", "resume", NULL, "take up an interrupted run in the same folder", FLAG, AT(resume)},
     {"overwrite", "overwrite", NULL, "begin anew in a folder that holds a run", FLAG, AT(overwrite)},
     {"baselines", "baselines", NULL, "also: no contact gradient, and random search with as many simulations", FLAG, AT(baselines)},
+    {"second", "second", NULL, "also the step's second derivatives, of contact models whose step is twice differentiable (softmin)", FLAG, AT(second)},
     {"properties", "properties", NULL, "no task: the properties of every contact model, measured", FLAG, AT(properties)},
     {"zero-contact", "zero-contact-gradient", NULL, "ablation: contact forces held constant in the gradient", FLAG, AT(zero_contact)},
     {"full", "full", NULL, "larger: more repeats, longer searches; not bound to ten minutes", FLAG, AT(full)},

@@ -213,6 +213,15 @@ def test_gradcheck():
     assert json.loads(run("gradcheck", MODEL, "--steps", 250, "--json").stdout)["pass"]
 
 
+def test_gradcheck_of_second_derivatives():
+    done = run("gradcheck", "samples/ball.xml", "--contact", "softmin", "--second", "--json")
+    blocks = {b["name"]: b for b in json.loads(done.stdout)["blocks"]}
+    for name in ("second dq", "second dv", "second dp"):
+        assert blocks[name]["pass"] and blocks[name]["error"] <= 1e-6 and blocks[name]["estimate"] <= 1e-6 and blocks[name]["column"]
+    assert blocks["second symmetry"]["error"] <= 1e-12 and "worst: d2 /" in done.stderr
+    assert "lcp" in run("gradcheck", "samples/ball.xml", "--second", code=2).stderr
+
+
 def test_compare_shows_what_the_contact_gradient_is_worth():
     rows = json.loads(run("compare", TASK, "--baselines", "--json").stdout)["rows"]
     assert [r["name"] for r in rows] == ["as in the task", "no contact gradient", "random search"]
