@@ -73,6 +73,8 @@ typedef struct tgRolloutResult {
   int slots;                       ///< checkpoints that the tape had room for
   long forward_steps;              ///< steps computed in all, those done again for the gradient included
   double residual, least_distance; ///< worst of all steps
+  double stable_step;              ///< least of all steps, under tg_sim_watch_stability of its sim; else infinity
+  int unstable;                    ///< how many steps were longer than theirs
 } tgRolloutResult;
 
 /// A rollout of the model under a contact model; both must outlive it. NULL: see error (may be NULL).

@@ -118,6 +118,8 @@ typedef struct tgCliTrajectory {
   int steps;                     // T
   double least;                  // distance between geoms that may touch, of all steps [m]; infinity: none was near
   double *grad_q, *grad_v, *grad_u, *push, *push_at;   // of the loss, as in tgTrajectory; grad_q NULL: not known
+  double stable;                 // under tg_sim_watch_stability: least stable step [s]
+  int unstable;                  // steps that were longer than is stable
   int held;                      // steps with overlaps that were left as they are (tgStepInfo.nleft)
 } tgCliTrajectory;
 

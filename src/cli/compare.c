@@ -21,7 +21,7 @@ typedef struct Row {
   int iterations;                 // 0: the task's
   tgStatus status;
   bool ran, reached, late;        // late: its time was over
-  int done;                       // iterations
+  int done, unstable, steps;      // iterations; steps of the best that were longer than is stable, of how many
   double first, best, distance, seconds;
   long simulations;
   tgGradLabel label;
@@ -75,7 +75,11 @@ static void judge(const tgCli *cli, const tgTask *task, const tgOptimum *best, R
   double loss = NAN, d;
   start_clock(cli);
   tgEvaluator *e = tg_evaluator_create(task, 0, NULL);
-  bool known = e != NULL && tg_evaluate(e, best->best, &loss, NULL, NULL, NULL, &row_stop, NULL) == TG_OK;
+  tgRolloutResult result = {.unstable = 0};
+  if (e != NULL) tg_sim_watch_stability(tg_rollout_sim(tg_evaluator_rollout(e)), true);
+  bool known = e != NULL && tg_evaluate(e, best->best, &loss, NULL, NULL, NULL, &row_stop, &result) == TG_OK;
+  r->unstable = known ? result.unstable : 0;
+  r->steps = result.steps;
   for (int i = 0; known && tg_evaluator_term(e, i, NULL, &d) != NULL; i++)
     if (isfinite(d) && !(d <= r->distance)) r->distance = d;
   if (best->status == TG_CANCELLED) r->best = known ? loss : NAN;
@@ -129,6 +133,8 @@ static const char *outcome(const Row *r, char text[280]) {
              r->reached ? ", reached" : "");
   else if (r->status == TG_OK) snprintf(text, 280, "%s", r->reached ? "reached" : "missed");
   else snprintf(text, 280, "%s%s%s", tg_status_text(r->status), r->error[0] != '\0' ? ": " : "", r->error);
+  size_t used = strlen(text);
+  if (r->unstable > 0) snprintf(text + used, 280 - used, "; %d of %d steps longer than is stable", r->unstable, r->steps);
   return text;
 }
 
@@ -147,6 +153,7 @@ static json_t *row_json(const Row *r, double base) {
   json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:i, s:I, s:f, s:s}", "task", r->file, "name", r->name, "status", tg_status_text(r->status), "outcome",
                         outcome(r, text), "reached", (int)r->reached, "stopped", (int)r->late, "iterations", r->done, "simulations", (json_int_t)r->simulations,
                         "seconds", r->seconds, "gradient", tgi_cli_label(r->label));
+  json_object_set_new(j, "unstable_steps", json_integer(r->unstable));
   json_object_set_new(j, "first_loss", isfinite(r->first) ? json_real(r->first) : json_null());
   json_object_set_new(j, "best_loss", isfinite(r->best) ? json_real(r->best) : json_null());
   json_object_set_new(j, "distance_m", isfinite(r->distance) ? json_real(r->distance) : json_null());

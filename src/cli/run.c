@@ -24,7 +24,7 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
   const tgModel *m = tg_sim_model(sim);
   size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nu = (size_t)m->nu;
   tgi_recorder_init(&out->recorder, m, NULL);
-  out->least = INFINITY;
+  out->least = out->stable = INFINITY;
   out->q = table(steps, m->nq);
   out->v = table(steps, m->nv);
   out->u = table(steps, m->nu);
@@ -45,6 +45,8 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
     tgStatus st = tg_sim_step_growing(sim, h, &info);
     out->held += st == TG_OK && info.nleft > 0;
     if (st == TG_OK) out->least = fmin(out->least, info.least_distance);
+    if (st == TG_OK) out->stable = fmin(out->stable, info.stable_step);
+    out->unstable += st == TG_OK && info.unstable;
     if (st == TG_OK) st = tgi_recorder_add(&out->recorder, sim, true);
     if (st != TG_OK) {
       char why[640];

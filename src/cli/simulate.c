@@ -4,12 +4,13 @@
 
 #include "cli/cli.h"
 
-// where the step is longer than what is stable at the sim's state: the culprit, once
-static void advise(tgSim *sim, double h, const char *when, bool *said) {
+// where steps were longer than is stable: how many, and what asks for shorter ones now
+static void advise(tgSim *sim, double h, const tgCliTrajectory *t) {
   tgStepAdvice a;
-  if (*said || tg_sim_step_advice(sim, &a) != TG_OK || h <= a.h) return;
-  tgi_cli_say("warning: steps of %g s are longer than the %.3g s for which the %s is stable %s (%.4g rad/s, damping %.4g 1/s)", h, a.h, a.reason, when, a.frequency, a.damping);
-  *said = true;
+  if (t->unstable == 0) return;
+  tgi_cli_say("warning: %d of %d steps of %g s were longer than is stable, at the least %.3g s", t->unstable, t->steps, h, t->stable);
+  if (tg_sim_step_advice(sim, &a) == TG_OK && isfinite(a.h))
+    tgi_cli_say("warning: at the end the %s asks for steps of %.3g s (%.4g rad/s, damping %.4g 1/s)", a.reason, a.h, a.frequency, a.damping);
 }
 
 // A free body that met nothing fell for ever: what a robot's file needs to stand on something.
@@ -33,12 +34,11 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
     tg_sim_free(sim);
     return TG_EXIT_INPUT;
   }
-  bool advised = false;
-  advise(sim, h, "at the start", &advised);
+  tg_sim_watch_stability(sim, true);
   tgCliTrajectory t = {.label = "simulation", .iteration = NAN};
   tgStatus st = tgi_cli_record(sim, NULL, steps, h, &t, &error);
   double seconds = tgi_cli_now() - began;
-  if (st == TG_OK) advise(sim, h, "at the end", &advised);
+  advise(sim, h, &t);
   if (st != TG_OK && st != TG_CANCELLED) code = tgi_cli_error("simulate", &error);
   tgi_cli_overlap_hint(cli, st, t.held);
   tgi_cli_start_hint(cli, sim, h, st, t.steps);
@@ -55,6 +55,8 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   for (int i = 0; i < tg_model_nq(model); i++) json_array_append_new(q, json_real(t.q[(size_t)t.steps * (size_t)tg_model_nq(model) + (size_t)i]));
   for (int i = 0; i < tg_model_nv(model); i++) json_array_append_new(v, json_real(t.v[(size_t)t.steps * (size_t)tg_model_nv(model) + (size_t)i]));
   json_object_set_new(json, "least_distance", isfinite(t.least) ? json_real(t.least) : json_null());
+  if (isfinite(t.stable)) json_object_set_new(json, "stable_step", json_real(t.stable));
+  if (isfinite(t.stable)) json_object_set_new(json, "unstable_steps", json_integer(t.unstable));
   json_object_set_new(json, "qpos", q);
   json_object_set_new(json, "qvel", v);
   if (cli->out != NULL && t.steps == 0) tgi_cli_say("no step was made: nothing is written to %s", cli->out);

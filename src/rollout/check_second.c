@@ -139,7 +139,7 @@ static tgStatus differences(Check *c, const double *stencil) {
     if (st != TG_OK) continue;
     any = true;
     for (int i = 0; i < c->n; i++) {
-      double doubt = 4 * c->err[i] + tgi_numdiff_round_off(c->noise[i], stencil[k]);
+      double doubt = 4 * c->err[i] + 2 * tgi_numdiff_round_off(c->noise[i], stencil[k]);
       if (!(doubt < c->doubt[i])) continue;
       c->doubt[i] = doubt;
       c->ref[i] = c->col[i];

@@ -248,6 +248,8 @@ static void note_step(const Sweep *w, const tgStepInfo *info) {
   res->steps = w->r->at;
   res->residual = fmax(res->residual, info->residual);
   res->least_distance = fmin(res->least_distance, info->least_distance);
+  res->stable_step = fmin(res->stable_step, info->stable_step);
+  res->unstable += info->unstable;
   if (w->run->info != NULL) w->run->info[w->r->at - 1] = *info;
 }
 
@@ -403,7 +405,7 @@ static tgStatus start(Sweep *w) {
   tgSim *s = r->sim;
   tgRolloutResult *res = w->res;
   const tgRolloutRun *run = w->run;
-  *res = (tgRolloutResult){.slots = r->slots, .least_distance = INFINITY, .forward_steps = res->forward_steps};
+  *res = (tgRolloutResult){.slots = r->slots, .least_distance = INFINITY, .stable_step = INFINITY, .forward_steps = res->forward_steps};
   res->grad.converged = true;
   res->grad.first_step = -1;
   for (int i = 0; i < r->nq; i++) s->qpos[i] = run->q0 != NULL ? run->q0[i] : s->m.qpos0[i];

@@ -102,6 +102,7 @@ struct tgSim {
   tgError error;
   tgStage stage;
   bool frozen;                 // memory is read and not updated
+  bool watched;                // each step of a force model advises on its size
   bool pinned;                 // rows and their classes are those of the memory, right or wrong: the step of one active set (gradient check)
   bool one_island;             // all rows and dofs as one island (the twin that tests compare islands with)
   int busy;                    // atomic: a call is computing in this sim

@@ -46,6 +46,8 @@ tgStatus tgi_force_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *gq,
 /// Its dense derivative, D (2 nv x (2 nv + nu)): rows q', v', columns q, v, u. Shares no derivative code with the adjoint beyond the forces' own.
 tgStatus tgi_force_jacobian(tgSim *s, tgReal *D, int *ties);
 
+/// Advice at the present state: see tg_sim_step_advice, whose claim it needs.
+tgStatus tgi_force_advice(tgSim *s, tgStepAdvice *out);
 /// Largest stable step for a mode x'' = -omega2 x - beta x'; infinite when both are 0, 0 when none is.
 double tgi_force_stable_step(tgIntegrator integrator, double omega2, double beta);
 

@@ -136,7 +136,7 @@ static void consider_joints(tgSim *s, tgReal *row, tgReal *work, tgStepAdvice *o
   }
 }
 
-static tgStatus advice(tgSim *s, tgStepAdvice *out) {
+tgStatus tgi_force_advice(tgSim *s, tgStepAdvice *out) {
   *out = (tgStepAdvice){.h = INFINITY};
   if (!tgi_forced(s)) return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "Steps of this contact model need no advice: none of its forces is explicit.");
   size_t mark = tgi_stack_mark(s);
@@ -154,7 +154,7 @@ tgStatus tg_sim_step_advice(tgSim *sim, tgStepAdvice *out) {
   if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
   sim->stack_used = 0;
   tgiFpEnv env = tgi_fp_enter();
-  tgStatus status = advice(sim, out);
+  tgStatus status = tgi_force_advice(sim, out);
   tgi_fp_leave(env);
   tgi_sim_release(sim);
   return status;

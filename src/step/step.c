@@ -76,15 +76,29 @@ static tgStatus commit(tgSim *s) {
   return TG_OK;
 }
 
+// what the step's size should be, before it; the step computes everything anew
+static tgStatus watch(tgSim *s, double h) {
+  tgStepAdvice advice;
+  TG_TRY(tgi_force_advice(s, &advice));
+  s->info.stable_step = advice.h;
+  s->info.unstable = h > advice.h;
+  return TG_OK;
+}
+
+void tg_sim_watch_stability(tgSim *sim, bool on) {
+  if (sim != NULL) sim->watched = on;
+}
+
 tgStatus tg_sim_step(tgSim *sim, double h, tgStepInfo *info) {
   if (sim == NULL) return TG_ERR_ARG;
   if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
-  sim->info = (tgStepInfo){.least_distance = INFINITY, .body1 = -1, .body2 = -1};
+  sim->info = (tgStepInfo){.least_distance = INFINITY, .stable_step = INFINITY, .body1 = -1, .body2 = -1};
   sim->stack_used = 0;
   sim->stack_high = 0;
   sim->error = (tgError){.status = TG_OK};
   tgiFpEnv env = tgi_fp_enter();
-  tgStatus status = step(sim, h);
+  tgStatus status = sim->watched && tgi_forced(sim) ? watch(sim, h) : TG_OK;
+  if (status == TG_OK) status = step(sim, h);
   if (status == TG_OK) status = commit(sim);
   tgi_fp_leave(env);
   sim->info.converged = status == TG_OK;

@@ -222,6 +222,18 @@ def test_gradcheck_of_second_derivatives():
     assert "lcp" in run("gradcheck", "samples/ball.xml", "--second", code=2).stderr
 
 
+def test_steps_too_long_for_explicit_forces_are_counted():
+    args = ("simulate", "samples/ball.xml", "--contact", "softmin", "--steps", 20, "--no-replay", "--json")
+    short, long = run(*args, "--dt", 0.0001), run(*args, "--dt", 0.1)
+    assert json.loads(short.stdout)["unstable_steps"] == 0 and "warning" not in short.stderr
+    result = json.loads(long.stdout)
+    assert result["unstable_steps"] == 20 and 0 < result["stable_step"] < 0.1
+    assert "20 of 20 steps of 0.1 s were longer than is stable" in long.stderr and "asks for steps" in long.stderr
+    assert "stable_step" not in json.loads(run("simulate", "samples/ball.xml", "--steps", 2, "--no-replay", "--json").stdout)
+    rows = json.loads(run("compare", "models/two_balls.yaml", "--contact", "softmin", "--iterations", 1, "--json", code=3).stdout)["rows"]
+    assert rows[0]["unstable_steps"] == 0
+
+
 def test_compare_shows_what_the_contact_gradient_is_worth():
     rows = json.loads(run("compare", TASK, "--baselines", "--json").stdout)["rows"]
     assert [r["name"] for r in rows] == ["as in the task", "no contact gradient", "random search"]

@@ -6,6 +6,7 @@
 #include "step/force.h"
 #include "support/tree.h"
 #include "tangere/grad.h"
+#include "tangere/rollout.h"
 
 // a ball pressed far into a plane: its spring is then linear, k for the weight of 1 kg a mm deep
 static const char *const ball =
@@ -53,6 +54,60 @@ static void test_advice(void **state) {
     check_true(over > 10, "a step of 1.03 of the advice grows by %g", over);
     drop(&r);
   }
+}
+
+// each step's own advice: that of tg_sim_step_advice at its start, counted over a rollout, and no bit of the motion changes
+static void test_watch(void **state) {
+  (void)state;
+  enum { T = 40 };
+  for (int i = 0; i < 2; i++) {
+    tgContactOptions o = soft_options();
+    o.integrator = i == 0 ? TG_INTEGRATOR_EULER : TG_INTEGRATOR_RK4;
+    Rig r = rig_of_text(soft_heap_small, "softmin", &o), plain = rig_of_text(soft_heap_small, "softmin", &o);
+    const double h = 1.5e-3;
+    int longer = 0;
+    double least = INFINITY;
+    tgStepInfo info;
+    tg_sim_watch_stability(r.s, true);
+    tg_sim_reset(r.s);
+    for (int t = 0; t < T; t++) {
+      tgStepAdvice a;
+      assert_int_equal(tg_sim_step_advice(r.s, &a), TG_OK);
+      assert_int_equal(tg_sim_step(r.s, h, &info), TG_OK);
+      assert_true(info.stable_step == a.h && info.unstable == (h > a.h) && isfinite(a.h));
+      longer += info.unstable;
+      least = fmin(least, a.h);
+      assert_int_equal(tg_sim_step(plain.s, h, &info), TG_OK);
+      assert_true(info.stable_step == INFINITY && !info.unstable);
+    }
+    assert_memory_equal(r.s->qpos, plain.s->qpos, (size_t)r.m->nq * sizeof(double));
+    assert_memory_equal(r.s->qvel, plain.s->qvel, (size_t)r.m->nv * sizeof(double));
+    tgRolloutOptions ro = tg_rollout_default();
+    ro.steps = T;
+    ro.h = h;
+    tgRollout *rollout = tg_rollout_create(r.m, r.c, &ro, NULL);
+    tgRolloutRun run = {.q0 = NULL};
+    tgRolloutResult result;
+    assert_int_equal(tg_rollout_run(rollout, &run, &result), TG_OK);
+    assert_true(result.unstable == 0 && result.stable_step == INFINITY);
+    tg_sim_watch_stability(tg_rollout_sim(rollout), true);
+    assert_int_equal(tg_rollout_run(rollout, &run, &result), TG_OK);
+    check_true(result.unstable == longer && result.stable_step == least, "%d of %d steps, least %g; one by one %d, %g", result.unstable, T, result.stable_step, longer, least);
+    // at a tenth of the least none is too long, at ten times each
+    tgStepInfo short_step, long_step;
+    assert_int_equal(tg_sim_step(r.s, 0.1 * least, &short_step), TG_OK);
+    assert_int_equal(tg_sim_step(r.s, 10 * short_step.stable_step, &long_step), TG_OK);
+    assert_true(!short_step.unstable && long_step.unstable);
+    tg_rollout_free(rollout);
+    drop(&r);
+    drop(&plain);
+  }
+  Rig other = rig_of_text(soft_heap_small, "lcp", NULL);
+  tgStepInfo info;
+  tg_sim_watch_stability(other.s, true);
+  assert_int_equal(tg_sim_step(other.s, 1e-3, &info), TG_OK);
+  assert_true(info.stable_step == INFINITY && !info.unstable);
+  drop(&other);
 }
 
 // formulas against the spectral radius of one step of the mode
@@ -144,7 +199,7 @@ static void test_refused(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_advice), cmocka_unit_test(test_modes), cmocka_unit_test(test_inverse), cmocka_unit_test(test_gradient_check),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_advice), cmocka_unit_test(test_watch), cmocka_unit_test(test_modes), cmocka_unit_test(test_inverse), cmocka_unit_test(test_gradient_check),
                                      cmocka_unit_test(test_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
