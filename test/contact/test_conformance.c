@@ -19,7 +19,7 @@ static Rig rig(tgsScene scene, const char *word) {
 
 // the scenes here start touching; models of potentials need them apart and have test_barrier and test_implicit
 static bool may_touch(int w, int scene) {
-  // forces between two large surfaces of points cost too much for all scenes here
+  // forces between two large surfaces of points cost too much for all scenes here: test/conformance/test_force.c has them, with fewer points
   return tgi_contact_table(w)->impulse != NULL || (tgi_contact_table(w)->force != NULL && (scene == TGS_BLOCK || scene == TGS_SPHERES));
 }
 // what is explicit needs smaller steps

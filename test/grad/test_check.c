@@ -338,7 +338,8 @@ static void a_check_can_be_cancelled(void **state) {
   assert_false(check.pass);
   assert_int_equal(tg_grad_check_parameters(w.s, &o, &check), TG_CANCELLED);
   assert_memory_equal(before, tg_sim_qpos(w.s), (size_t)nq * sizeof *before);
-  assert_memory_equal(tg_sim_param(w.s, "geom_size", &rows, &cols), tg_model_field_named(w.m, "geom_size").data, (size_t)(rows * cols) * sizeof(tgReal));
+  const tgReal *size = tg_sim_param(w.s, "geom_size", &rows, &cols);
+  assert_memory_equal(size, tg_model_field_named(w.m, "geom_size").data, (size_t)(rows * cols) * sizeof(tgReal));
   stop = 0;
   assert_int_equal(tg_grad_check_step(w.s, &o, &check), TG_OK);
   free(before);
