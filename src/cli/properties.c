@@ -43,8 +43,10 @@ typedef struct Measure {
   bool refuses;
   double closer;                 // force at 1e-9 m over that at 1e-3 m
   double ratio, place;           // least over all cells and where; infinite: no force to look at
+  double share;                  // of the force there in the largest on its path
   const char *path;
   int push, pull, none;
+  double strongest;              // of the pulls, over the largest force [-]
   double beyond;                 // least distance of those without force, NaN: there are none
   double force[DECADES], slope;  // at 1e-6 .. 1e4 m; of the last decade, in logarithms
 } Measure;
@@ -222,6 +224,19 @@ static double along(const Path *path, double t) {
   return path->logarithmic ? path->from * pow(path->to / path->from, t) : path->from + (path->to - path->from) * t;
 }
 
+// the force at a place of a path over the largest at 30 places of it
+static bool share_of_force(Probe *p, int path, double place, double *share) {
+  double most = 0;
+  Force f;
+  for (int i = 0; i <= 30; i++) {
+    if (!on_path(p, path, along(&paths[path], i / 30.0), &f)) return false;
+    if (f.known) most = fmax(most, norm(f.f));
+  }
+  if (!on_path(p, path, place, &f)) return false;
+  *share = most > 0 ? norm(f.f) / most : 0;
+  return true;
+}
+
 static bool measure_switches(Probe *p, Measure *m) {
   m->ratio = INFINITY;
   for (int k = 0; k < NPATHS; k++)
@@ -232,8 +247,9 @@ static bool measure_switches(Probe *p, Measure *m) {
       m->ratio = ratio;
       m->place = place;
       m->path = paths[k].name;
+      m->share = k;
     }
-  return true;
+  return m->path == NULL || share_of_force(p, (int)m->share, m->place, &m->share);
 }
 
 // ---- the other three ----
@@ -253,6 +269,7 @@ static bool measure_overlaps(Probe *p, Measure *m) {
 }
 
 static bool measure_distances(Probe *p, Measure *m) {
+  double most = 0, pull = 0;
   m->beyond = NAN;
   for (int i = 0; i < DISTANCES; i++) {
     double x = pow(10, -6 + 10.0 * i / (DISTANCES - 1));
@@ -261,8 +278,11 @@ static bool measure_distances(Probe *p, Measure *m) {
     m->push += f.known && f.f[2] > 0;
     m->pull += f.known && f.f[2] < 0;
     m->none += f.known && f.f[2] == 0;
+    if (f.known) most = fmax(most, fabs(f.f[2]));
+    if (f.known) pull = fmax(pull, -f.f[2]);
     if (f.known && f.f[2] == 0) m->beyond = fmin(m->beyond, x);
   }
+  m->strongest = most > 0 ? pull / most : 0;
   for (int i = 0; i < DECADES; i++) {
     Force f;
     if (!corner_at(p, pow(10, i - 6), 0, &f)) return false;
@@ -288,10 +308,12 @@ static json_t *measure_json(const Measure *m) {
     snprintf(key, sizeof key, "1e%d", i - 6);
     json_object_set_new(force, key, number(m->force[i]));
   }
-  return json_pack("{s:s, s:{s:b, s:b, s:o}, s:{s:b, s:o, s:s, s:o}, s:{s:b, s:i, s:i, s:i}, s:{s:b, s:o, s:o, s:o}}", "contact", m->name, "barrier_form",
+  return json_pack("{s:s, s:{s:b, s:b, s:o}, s:{s:b, s:o, s:s, s:o, s:f}, s:{s:b, s:i, s:i, s:i, s:f}, s:{s:b, s:o, s:o, s:o}}", "contact", m->name, "barrier_form",
                    "holds", (int)is_barrier(m), "refuses_overlap", (int)m->refuses, "force_1e-9_over_1e-3", number(m->closer), "twice_differentiable", "holds",
-                   (int)is_smooth(m), "halving_ratio", number(m->ratio), "path", m->path != NULL ? m->path : "", "place", number(m->place), "never_pulls",
-                   "holds", (int)(m->pull == 0), "pushes", m->push, "pulls", m->pull, "no_force", m->none, "never_vanishes", "holds",
+                   (int)is_smooth(m), "halving_ratio", number(m->ratio), "path", m->path != NULL ? m->path : "", "place", number(m->place), "share_of_force", m->share,
+                   "never_pulls",
+                   "holds", (int)(m->pull == 0), "pushes", m->push, "pulls", m->pull, "no_force", m->none, "strongest_pull", m->strongest,
+                   "never_vanishes", "holds",
                    (int)never_vanishes(m), "force_N", force, "slope", number(m->slope), "no_force_from_m", number(m->beyond));
 }
 
@@ -301,10 +323,13 @@ static void print_measure(FILE *to, const Measure *m) {
   if (m->refuses) snprintf(barrier, sizeof barrier, "%s, force x %.2g", is_barrier(m) ? "yes" : "no", m->closer);
   else snprintf(barrier, sizeof barrier, "no, overlaps");
   snprintf(smooth, sizeof smooth, "%s, %s%s%s", is_smooth(m) ? "yes" : "no", ratio, m->path != NULL ? " " : "", m->path != NULL && !is_smooth(m) ? m->path : "");
-  snprintf(sign, sizeof sign, "%s, %d push, %d pull", m->pull == 0 ? "yes" : "no", m->push, m->pull);
+  size_t used = strlen(smooth);
+  if (m->path != NULL && !is_smooth(m) && m->share < 1e-3) snprintf(smooth + used, sizeof smooth - used, " at %.0e", m->share);
+  if (m->pull == 0) snprintf(sign, sizeof sign, "yes, %d push, 0 pull", m->push);
+  else snprintf(sign, sizeof sign, "no, %d push, %d pull, by %.0e", m->push, m->pull, m->strongest);
   if (never_vanishes(m)) snprintf(decay, sizeof decay, "yes, %.2g N at 1e4 m, slope %.2f", m->force[DECADES - 1], m->slope);
   else snprintf(decay, sizeof decay, "no, none from %.2g m", m->beyond);
-  fprintf(to, "%-20s %-22s %-20s %-26s %s\n", m->name, barrier, smooth, sign, decay);
+  fprintf(to, "%-20s %-22s %-26s %-34s %s\n", m->name, barrier, smooth, sign, decay);
   fflush(to);
 }
 
@@ -333,17 +358,18 @@ static bool takes(const tgContactModel *kind, const char *option) {
 }
 
 // a model that blends is also measured in the publication's form and without clusters
+static const struct Form { const char *name, *of; tgHierarchy hierarchy; } form[] = {
+    {"", NULL, TG_HIERARCHY_MOMENT}, {", publication", "eps", TG_HIERARCHY_PAPER}, {", every pair", "eps", TG_HIERARCHY_BRUTE}};
+
 int tgi_cli_properties(const tgCli *cli) {
-  static const struct { const char *name; tgHierarchy hierarchy; } form[] = {
-      {"", TG_HIERARCHY_MOMENT}, {", publication", TG_HIERARCHY_PAPER}, {", every pair", TG_HIERARCHY_BRUTE}};
   FILE *to = cli->json ? stderr : stdout;
   json_t *rows = json_array();
   int code = TG_EXIT_OK;
-  fprintf(to, "%-20s %-22s %-20s %-26s %s\n", "contact", "barrier form", "twice differentiable", "never pulls", "never vanishes");
+  fprintf(to, "%-20s %-22s %-26s %-34s %s\n", "contact", "barrier form", "twice differentiable", "never pulls", "never vanishes");
   for (int i = 0; tg_contact_words(i) != NULL && code == TG_EXIT_OK; i++) {
     if (cli->contact != NULL && strcmp(cli->contact, tg_contact_words(i)) != 0) continue;
-    bool blends = takes(tgi_contact_table(i), "eps");
-    for (int k = 0; k < (blends ? 3 : 1) && code == TG_EXIT_OK; k++) {
+    for (size_t k = 0; k < sizeof form / sizeof *form && code == TG_EXIT_OK; k++) {
+      if (form[k].of != NULL && !takes(tgi_contact_table(i), form[k].of)) continue;
       tgContactOptions o = tg_contact_default();
       o.hierarchy = form[k].hierarchy;
       code = measure(tg_contact_words(i), form[k].name, &o, to, rows);

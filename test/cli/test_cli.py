@@ -350,6 +350,11 @@ def test_properties_of_contact_models():
     for word in ("barrier", "barrier, publication", "barrier, every pair"):
         for name in ("barrier_form", "twice_differentiable", "never_pulls", "never_vanishes"):
             assert word not in rows or rows[word][name]["holds"], (word, rows[word][name])
+    # a force between points: overlaps are allowed, corners pull by a little, and where points are left out the force is small
+    soft = rows["softmin"]
+    assert not soft["barrier_form"]["refuses_overlap"] and not soft["never_vanishes"]["holds"]
+    assert soft["twice_differentiable"]["holds"] or soft["twice_differentiable"]["share_of_force"] < 1e-9
+    assert soft["never_pulls"]["pushes"] > 5000 and soft["never_pulls"]["strongest_pull"] < 1e-2
     assert "compare --properties" in run("compare", code=1).stderr
 
 
