@@ -32,7 +32,7 @@ typedef enum tgLongRange {
 typedef enum tgDetection {
   TG_DETECTION_FEATURES,   ///< of the nearest features of two shapes: exact, with switches between features (default)
   TG_DETECTION_SOFT        ///< four on either surface, chosen softly among the vertices of its cloud: smooth in the pose, within about a spacing of the
-                           ///< exact ones; primitives only, no derivative in sizes. Takes spacing, eps1 and eps2
+                           ///< exact ones; of meshes their own closed surface, concave too; no derivative in sizes and scales. Takes spacing, eps1 and eps2
 } tgDetection;
 /// Lever and dissipation of the `softmin` model.
 typedef enum tgForceForm {

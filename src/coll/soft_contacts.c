@@ -4,22 +4,17 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "coll/cloud_geom.h"
+#include "coll/surface.h"
 
 #define FINENESS 6.0   // points along a bounding radius
 #define SHARP 20.0     // spacings to eps2
 
 static tgStatus make_cloud(const tgModel *m, int g, double spacing, const tgAllocator *a, tgCloud *cloud, tgError *error) {
-  char label[128];
-  double size[3];
-  tgError why = {.status = TG_OK};
   bool plane = m->geom_type[g] == TG_GEOM_PLANE;
-  if (m->geom_type[g] == TG_GEOM_MESH)
-    return tgi_error(error, TG_ERR_UNSUPPORTED, "%s is a mesh; soft contact points are made on primitives.",
-                     tgi_model_label(m, TG_THING_GEOM, g, label, sizeof label));
-  for (int i = 0; i < 3; i++) size[i] = tgRe(m->geom_size[3 * g + i]);
   if (!(spacing > 0)) spacing = plane ? 1 : tgRe(m->geom_rbound[g]) / FINENESS;
-  tgStatus status = tgi_cloud_primitive((tgGeomType)m->geom_type[g], size, spacing, a, cloud, &why);
-  return status >= 0 ? TG_OK : tgi_error(error, status, "%s: %s", tgi_model_label(m, TG_THING_GEOM, g, label, sizeof label), why.text);
+  tgStatus status = tgi_cloud_of_geom(m, g, spacing, a, cloud, error);
+  return status >= 0 ? TG_OK : status;   // a status above 0 is a cloud all the same
 }
 
 // points, normals and vertices of two geoms, and the work of their pair
@@ -65,7 +60,7 @@ static bool place(tgSim *s, int g, tgiSoftCloud *out) {
   const tgCloud *c = &k->cloud[g];
   tgReal *p = tgi_stack_real(s, 3 * (size_t)c->n), *normal = tgi_stack_real(s, 3 * (size_t)c->n), *vert = tgi_stack_real(s, 3 * (size_t)c->nvert + 1);
   if (p == NULL || normal == NULL || vert == NULL) return false;
-  tgi_cloud_place(c, s->m.geom_size + 3 * g, p, normal, vert);
+  tgi_cloud_place(c, tgi_surface_size(&s->m, g), p, normal, vert);
   *out = (tgiSoftCloud){c, p, normal, vert, s->geom_xpos + 3 * g, s->geom_xmat + 9 * g, k->eps1 > 0 ? k->eps1 : c->spacing * c->spacing};
   return true;
 }

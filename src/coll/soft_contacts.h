@@ -14,8 +14,8 @@ typedef struct tgiSoftClouds {
   size_t scratch;           ///< bytes of a sim's stack that a pair needs
 } tgiSoftClouds;
 
-/// spacing: of points [m]; 0: a sixth of the geom's bounding radius. TG_ERR_UNSUPPORTED names a geom that is a mesh; TG_ERR_MEMORY; on failure nothing
-/// is left to free.
+/// spacing: of points [m]; 0: a sixth of the geom's bounding radius. Statuses of tgi_cloud_of_geom: a mesh that is no closed surface is named with its first
+/// bad edge; on failure nothing is left to free.
 tgStatus tgi_soft_clouds_make(const tgModel *m, const tgContactOptions *options, const tgAllocator *allocator, tgiSoftClouds **clouds, tgError *error);
 void tgi_soft_clouds_free(tgiSoftClouds *clouds);
 
