@@ -34,6 +34,7 @@ typedef struct Check {
   tgReal *d, *w, *bar, *work;        // scratch: nx, nv, 2 nv, of tgi_numdiff
   tgReal *ours;                      // n: the product
   double *col, *err, *noise, *last;  // n, n, n, 2 n
+  double *base;                      // n: round-off along a line that moves every coordinate
   double *ref, *doubt;               // n: the best difference, and what it leaves open
   double *H, *R, *E;                 // rows x lines: products, differences, what these leave open
   tgGradInfo info;
@@ -108,7 +109,8 @@ static tgStatus map(void *ctx, const tgReal *x, tgReal *out) {
   return TG_OK;
 }
 
-// Round-off of the gradient's entries: measured, and at least that of the largest number of their group.
+// Round-off of the gradient's entries: measured, and at least that of the largest number of their group. Along a line that moves little, round-off is the same at
+// near points and does not show: it is no less than along one that moves all.
 static void measure_noise(Check *c, const tgiNumDiff *d) {
   tgReal zero = 0, one = 1;
   bool measured = tgi_numdiff_noise(d, &zero, &one, c->noise, c->last, c->work) == TG_OK && map(c, &zero, c->work) == TG_OK;
@@ -119,7 +121,7 @@ static void measure_noise(Check *c, const tgiNumDiff *d) {
       largest = fmax(largest, fabs(tgRe(c->work[k])));
       measures = fmax(measures, c->noise[k]);
     }
-    for (int k = i; k < end; k++) c->noise[k] = fmax(measures, 2.2e-16 * largest);
+    for (int k = i; k < end; k++) c->noise[k] = fmax(fmax(measures, c->base[k]), 2.2e-16 * largest);
   }
 }
 
@@ -354,9 +356,9 @@ static void place_state(Check *c, tgLayout *l) {
 static void place_lines(Check *c, tgLayout *l) {
   tgiNumDiff d = {.nx = 1, .nt = 1, .ny = c->n};
   size_t n = (size_t)c->n, nx = (size_t)c->nx, np = (size_t)c->np, square = nx * nx > n * (size_t)(c->nname + 1) ? nx * nx : n * (size_t)(c->nname + 1);
-  tgReal **arrays[] = {&c->dir, &c->dp, &c->nominal, &c->d, &c->w, &c->bar, &c->work, &c->ours, &c->col, &c->err, &c->noise, &c->last, &c->ref, &c->doubt, &c->H,
+  tgReal **arrays[] = {&c->dir, &c->dp, &c->nominal, &c->d, &c->w, &c->bar, &c->work, &c->ours, &c->col, &c->err, &c->noise, &c->last, &c->base, &c->ref, &c->doubt, &c->H,
                        &c->R, &c->E};
-  size_t sizes[] = {nx, np, np, nx, nx, nx, tgi_numdiff_work(&d), n, n, n, n, 2 * n, n, n, square, square, square};
+  size_t sizes[] = {nx, np, np, nx, nx, nx, tgi_numdiff_work(&d), n, n, n, n, 2 * n, n, n, n, square, square, square};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(tgReal));
 }
 
@@ -382,6 +384,11 @@ static tgStatus lines(Check *c, tgGradCheck *check) {
     tgReal *to = c->nominal + (entry(c, c->name[k], &n) - c->p->value);
     if (n > 0) memcpy(to, tg_sim_param(s, c->name[k], NULL, NULL), (size_t)n * sizeof *to);
   }
+  clear_line(c);
+  for (int i = 0; i < c->nx; i++) c->dir[i] = tgi_random_normal(c->o.seed, 5000, (uint64_t)i);
+  tgiNumDiff all = {.nx = 1, .nt = 1, .ny = c->n, .map = map, .ctx = c};
+  measure_noise(c, &all);
+  memcpy(c->base, c->noise, (size_t)c->n * sizeof *c->base);
   tgStatus status = state_lines(c, check);
   if (status == TG_OK) status = parameter_lines(c, check);
   if (status == TG_OK) status = symmetry(c, check);
