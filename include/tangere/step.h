@@ -77,6 +77,13 @@ typedef struct tgStepAdvice {
 /// and dry friction. A bound for one contact: several that act together may need less. Fields then hold values at that state. TG_ERR_UNSUPPORTED: the
 /// contact model is of another kind and has no explicit forces.
 TG_API tgStatus tg_sim_step_advice(tgSim *sim, tgStepAdvice *advice);
+/// The oriented points by which geom `geom` collides under a force model: their number, 0 when it has none; *position and *normal (n x 3, frame of the geom,
+/// at the sim's sizes; either may be NULL) hold until the sim's next call.
+TG_API int tg_sim_geom_points(tgSim *sim, int geom, const tgReal **position, const tgReal **normal);
+/// Adjoint of the last step in each of those points: dposition, dnormal (n x 3, frame of the geom, written; either may be NULL) from gq = dL/dq', gv = dL/dv'
+/// (nv, tangent; NULL: zero). Normals count as free vectors: of a unit normal take the part across it. What sizes and scales do to points together is
+/// geom_size and geom_scale of a tgParamGrad. TG_ERR_STATE when the last call was not a successful step, TG_ERR_UNSUPPORTED when the geom has no points.
+TG_API tgStatus tg_sim_step_points_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal);
 /// on: each step under a force model fills stable_step and unstable of its tgStepInfo, and tgRolloutResult counts such steps; the bits of the step stay. It then
 /// takes about twice the time with Euler, a quarter more with Runge-Kutta. Kept by tg_sim_reset; for a rollout, set it on tg_rollout_sim. Off at first, and without
 /// effect under contact models of other kinds, whose forces are implicit.

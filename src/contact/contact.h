@@ -110,6 +110,8 @@ typedef struct tgForceModel {
   /// p += d/dtheta of the sum over the pairs of w . (Z_body1; Z_body2) at the frames, V and X of the last evaluate; Z (nbody x 6) twists held fixed,
   /// theta the numbers of the contact model and of the geoms. TG_ERR_UNSUPPORTED names a parameter without a derivative.
   tgStatus (*parameters)(tgSim *s, const tgReal *Z, tgParamGrad *p);
+  /// Positions and outward normals (n x 3, frame of the geom, the sim's own numbers) of the points that a geom collides by; returns n, 0: none.
+  int (*points)(tgSim *s, int geom, const tgReal **position, const tgReal **normal);
   /// Of pair i at the last evaluate; false: it pushes nothing whatever the poses.
   bool (*stiffness)(tgSim *s, int i, tgContactStiffness *out);
   /// "geom 'a' and geom 'b'" of a pair, written into text. Returns text.

@@ -21,6 +21,9 @@ struct tgParamGrad {
 #undef TG_MODEL_SHARED
 #undef TG_MODEL_REAL
   tgReal *number[TG_CONTACT_NUMBERS];   // of the contact model, in the order of contact->number
+  // of the points of one geom's surface under a force model, in its frame: positions and normals (3 n each), added; NULL: not wanted
+  int points_of;
+  tgReal *point, *point_normal;
   // what depends on where things are, until tgi_place_vjp carries it to the parameters that place them
   bool places;                 // some of body_pos, body_quat, jnt_pos, jnt_axis is chosen
   tgReal *S;                   // nv x 6: of a dof's axis, poses held

@@ -187,3 +187,55 @@ tgStatus tg_sim_inverse_contact(tgSim *sim, const tgReal *qacc, tgReal *tau) {
   tgi_sim_release(sim);
   return status;
 }
+
+// ---- single points of a surface ----
+
+static tgStatus no_points(tgSim *s, int geom) {
+  char label[128];
+  return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "%s collides by no points: it is in no pair, or the contact model has none.",
+                   tgi_model_label(&s->m, TG_THING_GEOM, geom, label, sizeof label));
+}
+
+int tg_sim_geom_points(tgSim *sim, int geom, const tgReal **position, const tgReal **normal) {
+  const tgReal *p, *n;
+  if (sim == NULL || geom < 0 || geom >= sim->m.ngeom || !tgi_forced(sim) || !tgi_sim_claim(sim)) return 0;
+  tgStatus status = sim->contact_model->kind->force->begin(sim);
+  int count = status == TG_OK ? sim->contact_model->kind->force->points(sim, geom, &p, &n) : 0;
+  if (count > 0 && position != NULL) *position = p;
+  if (count > 0 && normal != NULL) *normal = n;
+  tgi_sim_release(sim);
+  return count;
+}
+
+static tgStatus points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal) {
+  const tgReal *position, *normal;
+  if (!tgi_forced(s)) return no_points(s, geom);
+  if (s->stage != TG_STAGE_STEPPED)
+    return tgi_error(&s->error, TG_ERR_STATE, "A step's derivative is asked for after something else than a successful step; step first.");
+  TG_TRY(s->contact_model->kind->force->begin(s));
+  int n = s->contact_model->kind->force->points(s, geom, &position, &normal), ties = 0;
+  if (n == 0) return no_points(s, geom);
+  size_t nv = (size_t)s->m.nv, size = 6 * nv + 6 * (size_t)s->m.nbody + 2 * nv + 6 * (size_t)n;
+  tgReal *all = tgi_stack_real(s, size);
+  if (all == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
+  for (size_t i = 0; i < size; i++) all[i] = 0;
+  tgReal *X = all + 6 * nv, *dq = X + 6 * s->m.nbody, *point = dq + 2 * nv;
+  tgParamGrad p = {.model = s->model, .contact = s->contact_model, .S = all, .X = X, .points_of = geom, .point = point, .point_normal = point + 3 * n};
+  TG_TRY(tgi_force_vjp(s, gq, gv, dq, dq + nv, NULL, &p, &ties));
+  for (int i = 0; i < 3 * n; i++) {
+    if (dposition != NULL) dposition[i] = p.point[i];
+    if (dnormal != NULL) dnormal[i] = p.point_normal[i];
+  }
+  return TG_OK;
+}
+
+tgStatus tg_sim_step_points_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal) {
+  if (sim == NULL || geom < 0 || geom >= sim->m.ngeom) return TG_ERR_ARG;
+  if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
+  sim->stack_used = 0;
+  tgiFpEnv env = tgi_fp_enter();
+  tgStatus status = points_vjp(sim, gq, gv, geom, dposition, dnormal);
+  tgi_fp_leave(env);
+  tgi_sim_release(sim);
+  return status;
+}

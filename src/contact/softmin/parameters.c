@@ -17,6 +17,8 @@ static tgReal *sizes_of(const tgSim *s, int g, const tgParamGrad *p) {
   return all != NULL && !tgi_softmin(s)->cloud[g].flat ? all + 3 * g : NULL;
 }
 
+static bool wants_points(const tgParamGrad *p, int g) { return p->point != NULL && p->points_of == g; }
+
 // places of the two geoms
 static void places(tgSim *s, int i, const tgReal Z[12], tgParamGrad *p) {
   const tgPairForce *f = &s->force[i];
@@ -69,12 +71,13 @@ static tgStatus one_pair(tgSim *s, int i, const tgReal *Z, tgParamGrad *p) {
   places(s, i, pair_Z, p);
   tgReal *size[2] = {sizes_of(s, g->geom[0], p), sizes_of(s, g->geom[1], p)};
   Numbers numbers = numbers_of(s, p);
-  if (size[0] == NULL && size[1] == NULL && p->geom_friction == NULL && p->pair_friction == NULL && !any_number(&numbers)) return TG_OK;
+  bool points[2] = {wants_points(p, g->geom[0]), wants_points(p, g->geom[1])};
+  if (size[0] == NULL && size[1] == NULL && !points[0] && !points[1] && p->geom_friction == NULL && p->pair_friction == NULL && !any_number(&numbers)) return TG_OK;
   tgiSoftPair x = tgi_softmin_pair(s, i);
   tgiSoftPairBar bar = {.eps2 = 0};
   for (int side = 0; side < 2; side++) {
     size_t n = 3 * (size_t)x.side[side].surface.n;
-    if (size[side] == NULL) continue;
+    if (size[side] == NULL && !points[side]) continue;
     bar.p[side] = tgi_stack_real(s, 2 * n);
     if (bar.p[side] == NULL) return no_room(s);
     bar.normal[side] = bar.p[side] + n;
@@ -82,6 +85,10 @@ static tgStatus one_pair(tgSim *s, int i, const tgReal *Z, tgParamGrad *p) {
   }
   tgi_soft_pair_vjp(&x, pair_Z, tgi_softmin_work(s)->work, &bar);
   for (int side = 0; side < 2; side++) {
+    for (int k = 0; k < 3 * x.side[side].surface.n && points[side]; k++) {
+      p->point[k] += bar.p[side][k];
+      p->point_normal[k] += bar.normal[side][k];
+    }
     if (size[side] == NULL) continue;
     size[side][0] += bar.ball[side];
     tgi_cloud_place_vjp(&tgi_softmin(s)->cloud[g->geom[side]], tgi_softmin_work(s)->geom[g->geom[side]].size, bar.p[side], bar.normal[side], NULL, size[side]);

@@ -116,6 +116,13 @@ static bool stiffness(tgSim *s, int i, tgContactStiffness *out) {
 
 static int terms(const tgContact *c) { return ((const tgiSoftmin *)c->data)->npair; }
 
+static int points(tgSim *s, int geom, const tgReal **position, const tgReal **normal) {
+  const tgiSoftPoints *g = &tgi_softmin_work(s)->geom[geom];
+  *position = g->p;
+  *normal = g->normal;
+  return g->made ? tgi_softmin(s)->cloud[geom].n : 0;
+}
+
 static const char *term_label(const tgSim *s, int i, char *text, size_t size) {
   char a[128], b[128];
   const tgiSoftGeoms *g = &tgi_softmin(s)->pair[i];
@@ -141,6 +148,7 @@ static const tgForceModel force = {
     .begin = begin,
     .evaluate = evaluate,
     .parameters = tgi_softmin_parameters,
+    .points = points,
     .stiffness = stiffness,
     .term_label = term_label,
 };
