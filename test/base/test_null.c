@@ -30,6 +30,12 @@ static void no_object(void **state) {
   OBJECT(tg_second_create(NULL, NULL, NULL, &error));
   tg_second_free(NULL);
   STATUS(tg_step_hvp(NULL, NULL, NULL, NULL, NULL, NULL));
+  STATUS(tg_second_choose(NULL, NULL, 0, NULL));
+  NUMBER(tg_second_parameters(NULL), 0);
+  STATUS(tg_step_hvp_parameters(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  NUMBER(tg_sim_geom_points(NULL, 0, NULL, NULL), 0);
+  STATUS(tg_sim_step_points_vjp(NULL, NULL, NULL, 0, NULL, NULL));
+  STATUS(tg_grad_check_second(NULL, NULL, NULL));
   STATUS(tg_step_hessian(NULL, NULL, NULL));
   STATUS(tg_rollout_jvp(NULL, NULL, NULL, NULL));
   STATUS(tg_rollout_hvp(NULL, NULL, NULL, NULL));
@@ -171,6 +177,8 @@ static void no_object(void **state) {
   STATUS(tg_sim_step_jacobian(NULL, NULL, NULL));
   STATUS(tg_sim_step_param_jacobian(NULL, NULL, NULL, NULL));
   tg_sim_freeze_memory(NULL, 0);
+  tg_sim_watch_stability(NULL, true);
+  assert_int_equal(tg_loss_hvp_without_parameters(NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), TG_OK);   // needs nothing
 }
 
 static const char *const text =
