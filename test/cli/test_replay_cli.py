@@ -1,10 +1,13 @@
 """tangere replay: pages of several runs, pictures and videos, and what is said when something for them is missing."""
 import glob
+import json
 import os
 import pathlib
 import shutil
+import signal
 import struct
 import subprocess
+import time
 
 import pytest
 
@@ -60,6 +63,25 @@ def test_video(runs, tmp_path):
     run("replay", runs / "a", "--video", video, "--size", "160x120", "--fps", 20)
     data = video.read_bytes()
     assert data[:4] == b"\x1aE\xdf\xa3" and b"V_VP" in data and len(data) > 1000
+
+
+def test_a_running_optimisation_renews_its_folder(tmp_path):
+    p = subprocess.Popen([EXE, "optimize", "models/half_cheetah_reach.yaml", "--iterations", "1000000", "--out", tmp_path / "o"], cwd=ROOT,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(1200):
+            if (tmp_path / "o/run.json").exists() or p.poll() is not None:
+                break
+            time.sleep(0.1)
+        assert p.poll() is None, "the optimisation ended before it could be looked at"
+        assert json.loads((tmp_path / "o/run.json").read_text())["status"] == "running"
+        # whole files: a page of it can be made at any time
+        run("replay", tmp_path / "o", "--out", tmp_path / "x.html")
+        assert '"label":"best"' in (tmp_path / "x.html").read_text()
+    finally:
+        p.send_signal(signal.SIGINT)
+        assert p.wait(timeout=120) == 130
+    assert json.loads((tmp_path / "o/run.json").read_text())["status"] != "running"
 
 
 def test_what_is_missing_is_named(runs, tmp_path):
