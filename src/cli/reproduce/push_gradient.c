@@ -1,5 +1,5 @@
 // push_gradient.c: beyond SM-R3, the goals of the pushed T found from nothing by gradient on `softmin` (models/push_t.yaml): of random motions of the finger about
-// the T those of least loss are followed by Gauss-Newton, with a wide onset of contact first and narrower ones up to the scene's. A hard blow answers to a change
+// the T those of least loss are followed by Gauss-Newton, with a wide onset of contact first and narrower ones up to the task's. A hard blow answers to a change
 // of the onset by another motion altogether, so speeds cost until the last.
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "optim/optimize.h"
 
 enum { GOAL_SECONDS = 90, SAMPLES = 192, STARTS = 8, STAGES = 6, VIA = 4, ITERATIONS = 25, LAST_ITERATIONS = 50 };
-static const double onset_of[STAGES] = {2.4, 2, 1.7, 1.4, 1.2, 1};   // eps2 and eps3 over the scene's
+static const double onset_of[STAGES] = {2.4, 2, 1.7, 1.4, 1.2, 1};   // eps2 and eps3 over the task's
 static const double last_speed = 0.01;                           // weight of speeds at the last
 static const double enough = 3, last_enough = 0.1, lost = 20;    // a stage ends at such a loss: a centimetre and five degrees make 2; a start is given up above the last
 static const double near_cm = 1, near_deg = 5, about = 0.2;      // a goal is found within these, as in the search; via points are so far from the T at most [m]
@@ -55,19 +55,19 @@ static double speed_of(const tgTask *t) {
   return 0;
 }
 
-static bool onset(const tgPushGoals *s, tgTask *t, double by) {
+// eps2 and eps3 of the task are those of the last stage
+static bool onset(tgTask *t, double last, double by) {
   tgError error = {0};
-  tgContactOptions o = t->contact_options, scene = tgi_push_options(s);
-  o.eps2 = o.eps3 = by * scene.eps3;
-  o.stiction_speed = scene.stiction_speed;
+  tgContactOptions o = t->contact_options;
+  o.eps2 = o.eps3 = by * last;
   if (tgi_task_set_contact(t, NULL, &o, &error) == TG_OK) return true;
   return tgi_cli_error("reproduce", &error), false;
 }
 
 // random motions, the nearest first
-static bool sample(const tgPushGoals *s, tgTask *t, uint64_t seed, Start *start, Found *f) {
+static bool sample(const tgPushGoals *s, tgTask *t, double last, uint64_t seed, Start *start, Found *f) {
   tgError error = {0};
-  tgEvaluator *e = onset(s, t, onset_of[0]) ? tg_evaluator_create(t, 0, &error) : NULL;
+  tgEvaluator *e = onset(t, last, onset_of[0]) ? tg_evaluator_create(t, 0, &error) : NULL;
   if (e == NULL) return tgi_cli_error("reproduce", &error), false;
   for (int k = 0; k < SAMPLES; k++) {
     draw(s, seed, (uint64_t)k, t->n, start[k].x);
@@ -104,13 +104,13 @@ static bool follow(tgTask *t, double *x, bool last, Found *f) {
 }
 
 // x is left where the last stage ends
-static bool descend(const tgPushGoals *s, tgTask *t, double *x, Found *f) {
+static bool descend(tgTask *t, double width, double *x, Found *f) {
   double weight = speed_of(t);
   bool good = true;
   for (int k = 0; k < STAGES && good; k++) {
     bool last = k == STAGES - 1;
     speed(t, last ? last_speed : weight);
-    good = onset(s, t, onset_of[k]) && follow(t, x, last, f);
+    good = onset(t, width, onset_of[k]) && follow(t, x, last, f);
   }
   speed(t, weight);
   return good;
@@ -133,17 +133,17 @@ static void judge(const tgTask *t, const double *x, const double goal[3], Found 
   tgi_cli_trajectory_free(&c);
 }
 
-static bool find(tgRun *run, const tgPushGoals *s, tgTask *t, int k, Found *f) {
+static bool find(tgRun *run, const tgPushGoals *s, tgTask *t, double width, int k, Found *f) {
   size_t n = (size_t)t->n;
   Start start[SAMPLES];
   double began = tgi_cli_now(), *x = malloc(SAMPLES * n * sizeof *x);
   for (int i = 0; i < SAMPLES; i++) start[i].x = x + (size_t)i * n;
   f->dx = f->turn = INFINITY;
   aim(t, s->goal + 3 * k);
-  bool good = x != NULL && sample(s, t, (uint64_t)k + 1, start, f);
+  bool good = x != NULL && sample(s, t, width, (uint64_t)k + 1, start, f);
   double until = run->cli->full ? INFINITY : began + GOAL_SECONDS;
   for (; f->starts < STARTS && good && !f->found && !tgi_cli_interrupted && tgi_cli_now() < until; f->starts++) {
-    if (descend(s, t, start[f->starts].x, f)) judge(t, start[f->starts].x, s->goal + 3 * k, f);
+    if (descend(t, width, start[f->starts].x, f)) judge(t, start[f->starts].x, s->goal + 3 * k, f);
     tgi_cli_say("SM-R3 goal %d, start %d: %.2g cm and %.2g deg from it, %ld simulations", k, f->starts, f->dx, f->turn, f->simulations);
   }
   f->seconds = tgi_cli_now() - began;
@@ -174,11 +174,12 @@ static bool find_all(tgRun *run, const tgPushGoals *s, tgTask *t, double *x) {
   Found f[TG_PUSH_GOALS] = {{.found = false}};
   double seconds = 0;
   long simulations = 0;
+  double width = t->contact_options.eps3;
   int found = 0;
   char note[560] = "";
   for (int k = 0; k < TG_PUSH_GOALS; k++) {
     f[k].x = x + (size_t)(k * t->n);
-    if (!find(run, s, t, k, &f[k])) return false;
+    if (!find(run, s, t, width, k, &f[k])) return false;
     found += f[k].found;
     seconds += f[k].seconds;
     simulations += f[k].simulations;

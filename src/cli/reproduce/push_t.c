@@ -68,13 +68,14 @@ double tgi_push_apart(const double a[3], const double b[3], double *turn) {
 }
 
 // The rule for what the paper leaves open, the same for all goals, steps, integrators and clouds: with the default stiffness k = m g/eps3 the finger, of
-// half the T's mass, bounces on it with omega^2 = 1.5 g/eps3 at most and is held by friction with mu g/v_s, and the longest step h = 16 ms must carry both:
-// eps2 = eps3 = g h^2, v_s = g h/4.
+// half the T's mass, bounces on it with omega^2 = 1.5 g/eps3 at most and is held by friction with mu g/v_s, and RK4 at the longest step h = 16 ms must carry
+// both: eps2 = eps3 = g h^2/2, so that omega h = 1.7 of the 2.8 it can, and v_s = g h/4. Tails are 1e-11 of the force, a tenth of what is asked.
 tgContactOptions tgi_push_options(const tgPushGoals *s) {
   const double g = 9.81, h = s->step[TG_PUSH_STEPS - 1];
   tgContactOptions o = tg_contact_default();
-  o.eps2 = o.eps3 = g * h * h;
+  o.eps2 = o.eps3 = 0.5 * g * h * h;
   o.stiction_speed = g * h / 4;
+  o.prune = 1e-11;
   return o;
 }
 
