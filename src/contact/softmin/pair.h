@@ -30,6 +30,15 @@ void tgi_soft_pair_closest(const tgiSoftPair *p, double z[3], double n[3]);
 typedef struct tgiSoftPairBar { tgReal *p[2], *normal[2], eps1[2], ball[2], eps2; tgiSoftLawBar law; } tgiSoftPairBar;
 void tgi_soft_pair_vjp(const tgiSoftPair *p, const tgReal Z[12], tgReal *work, tgiSoftPairBar *bar);
 
+// ---- point f of the surface that is not o, against o ----
+
+/// Its place in the world, z, and in the frame of o, y.
+void tgi_soft_pair_place(const tgiSoftPair *p, int o, int f, tgReal z[3], tgReal y[3]);
+/// Z . w_f.
+tgReal tgi_soft_pair_value(const tgiSoftPair *p, int o, int f, const tgReal Z[12]);
+/// Adjoint of A Z . w_f + B Phi_f, added: to the points and normals of both, and the numbers.
+void tgi_soft_pair_point_back(const tgiSoftPair *p, int o, int f, tgReal A, tgReal B, const tgReal Z[12], tgiSoftPairBar *bar);
+
 // ---- the sums over points, shared with other ways to form them ----
 
 /// Sums over the points of one surface (their body: P) against the other (O), at the world origin. Rows of h: wrench on P, then T in world axes.

@@ -304,6 +304,7 @@ static tgiSoftSurface near_points(const tgiSoftSearch *q, int o, const tgReal y[
       if (e[0] * e[0] + e[1] * e[1] + e[2] * e[2] > near.squared * (1 + 1e-14) + s->cut) continue;
       tgi_v3_copy(plan->near[0] + 3 * part.n, whole->p + 3 * point);
       tgi_v3_copy(plan->near[1] + 3 * part.n, whole->normal + 3 * point);
+      plan->which[part.n] = point;
       part.n++;
     }
   return part;
@@ -361,20 +362,27 @@ static void nothing(bool d, tgPairForce *out) {
   memset(out->Y, 0, sizeof out->Y);
 }
 
+// lists for the pose at hand, and heights; false: no point is pushed
+static bool prepare(tgiSoftSearch *q, int slot, bool forces) {
+  bool held = tgi_soft_plan_holds(q);
+  if (tgi_soft_afar(q, slot)) return false;
+  if (!held) tgi_soft_plan_make(q);
+  set_heights(q, forces);
+  // lists are for heights up to the level; those just made are enough
+  if (held && !(q->least + q->cut <= q->plan->level)) {
+    tgi_soft_plan_make(q);
+    set_heights(q, forces);
+  }
+  return true;
+}
+
 double tgi_soft_pair_fast_on(int isa, const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, bool d, tgiSoftPlan *plan, tgPairForce *out) {
   tgiSoftSearch q;
   tgi_soft_search_start(&q, isa, p, index, isa < 0 || d ? tau * DERIVED : tau, plan);
-  bool vectors = isa >= 0 && !p->law.paper, held = tgi_soft_plan_holds(&q);
-  if (tgi_soft_afar(&q, isa < 0 || d ? 1 : 0)) {
+  bool vectors = isa >= 0 && !p->law.paper;
+  if (!prepare(&q, isa < 0 || d ? 1 : 0, vectors && !d)) {
     nothing(d, out);
     return q.ceiling;
-  }
-  if (!held) tgi_soft_plan_make(&q);
-  set_heights(&q, vectors && !d);
-  // lists are for heights up to the level; those just made are enough
-  if (held && !(q.least + q.cut <= plan->level)) {
-    tgi_soft_plan_make(&q);
-    set_heights(&q, vectors && !d);
   }
 #if !defined(TG_COMPLEX)
   if (vectors) {
@@ -393,4 +401,77 @@ double tgi_soft_pair_fast(const tgiSoftPair *p, const tgiSoftIndex index[2], dou
 #else
   return tgi_soft_pair_fast_on(tgi_isa(), p, index, tau, d, plan, out);
 #endif
+}
+
+// ---- adjoint ----
+
+// One pass over the points that weigh: their weights and values summed, or, these known, their adjoints.
+typedef struct Adjoint { const tgReal *Z; tgReal total, mean; bool back; tgiSoftPairBar *bar; } Adjoint;
+
+static void point_back(const tgiSoftSearch *q, int o, int point, const tgiSoftPair *part, tgReal W, tgReal value, tgReal phi, const Adjoint *a) {
+  tgiSoftPlan *plan = q->plan;
+  tgiSoftPairBar bar = *a->bar;
+  bool some = q->side[o].kind == TGI_SOFT_POINTS && bar.p[o] != NULL;
+  int n = 3 * part->side[o].surface.n;
+  for (int k = 0; k < n && some; k++) plan->near[2][k] = plan->near[3][k] = 0;
+  if (some) {
+    bar.p[o] = plan->near[2];
+    bar.normal[o] = plan->near[3];
+  }
+  W /= a->total;
+  tgReal over = W * (value - a->mean) / part->eps2;
+  bar.eps2 += over * phi / part->eps2;
+  tgi_soft_pair_point_back(part, o, point, W, -over, a->Z, &bar);
+  for (int k = 0; k < n && some; k++) {
+    int at = 3 * plan->which[k / 3] + k % 3;
+    a->bar->p[o][at] += plan->near[2][k];
+    a->bar->normal[o][at] += plan->near[3][k];
+  }
+  bar.p[o] = a->bar->p[o];
+  bar.normal[o] = a->bar->normal[o];
+  *a->bar = bar;
+}
+
+static void adjoint_point(const tgiSoftSearch *q, int o, int point, Adjoint *a) {
+  tgiSoftPair part = *q->p;
+  tgReal z[3], y[3];
+  tgi_soft_pair_place(&part, o, point, z, y);
+  if (q->side[o].kind == TGI_SOFT_POINTS) part.side[o].surface = near_points(q, o, y);
+  tgReal phi = tgi_soft_height(&part.side[o].surface, y), W = tgExp((q->least - phi) / part.eps2);
+  if (tgRe(W) < q->tail) return;
+  tgReal value = tgi_soft_pair_value(&part, o, point, a->Z);
+  if (a->back) {
+    point_back(q, o, point, &part, W, value, phi, a);
+    return;
+  }
+  a->total += W;
+  a->mean += W * value;
+}
+
+static void adjoint_pass(const tgiSoftSearch *q, Adjoint *a) {
+  const double *phi = q->plan->phi;
+  for (int o = 0; o < 2; o++) {
+    const tgiSoftMeeting *s = &q->side[o];
+    const tgiSoftList *list = &q->plan->list[o];
+    for (int k = 0; s->points != NULL && k < list->n + list->ncandidate; k++, phi += LANES) {
+      int block = k < list->n ? list->block[k] : list->candidate[k - list->n].block;
+      for (int l = 0; weighs(q, phi) && l < s->points->tree->used[block]; l++) adjoint_point(q, o, s->points->tree->point[LANES * block + l], a);
+    }
+  }
+}
+
+void tgi_soft_pair_fast_vjp(const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, const tgReal Z[12], tgiSoftPlan *plan, tgiSoftPairBar *bar) {
+  tgiSoftSearch q;
+  Adjoint a = {.Z = Z, .bar = bar};
+#if defined(TG_COMPLEX)
+  int isa = -1;
+#else
+  int isa = tgi_isa();
+#endif
+  tgi_soft_search_start(&q, isa, p, index, tau * DERIVED, plan);
+  if (!prepare(&q, 1, false)) return;
+  adjoint_pass(&q, &a);
+  a.mean /= a.total;
+  a.back = true;
+  adjoint_pass(&q, &a);
 }

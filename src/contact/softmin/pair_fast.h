@@ -20,4 +20,7 @@ double tgi_soft_pair_fast(const tgiSoftPair *p, const tgiSoftIndex index[2], dou
 /// The same on an instruction set (isa.h), or point by point where isa is -1: the twin of the vectors.
 double tgi_soft_pair_fast_on(int isa, const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, bool d, tgiSoftPlan *plan, tgPairForce *out);
 
+/// As tgi_soft_pair_vjp, over the points that count, for tails as of derivatives.
+void tgi_soft_pair_fast_vjp(const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, const tgReal Z[12], tgiSoftPlan *plan, tgiSoftPairBar *bar);
+
 #endif

@@ -9,8 +9,7 @@ static int tested(const tgiSoftPair *p, int o) { return p->side[1 - o].flat ? 0 
 
 int tgi_soft_pair_work(const tgiSoftPair *p) { return tested(p, 0) + tested(p, 1); }
 
-// point f of a surface: in the world, and in the frame of the other, o
-static void place_point(const tgiSoftPair *p, int o, int f, tgReal z[3], tgReal y[3]) {
+void tgi_soft_pair_place(const tgiSoftPair *p, int o, int f, tgReal z[3], tgReal y[3]) {
   const tgiSoftSide *P = &p->side[1 - o], *O = &p->side[o];
   tgReal a[3], b[3];
   tgi_m3_mulv(a, P->R, P->surface.p + 3 * f);
@@ -36,7 +35,7 @@ static double weights(const tgiSoftPair *p, tgReal *work, tgReal *total) {
   tgReal z[3], y[3], *at = work;
   for (int o = 0; o < 2; o++)
     for (int f = 0; f < tested(p, o); f++) {
-      place_point(p, o, f, z, y);
+      tgi_soft_pair_place(p, o, f, z, y);
       *at = tgi_soft_height(&p->side[o].surface, y);
       least = fmin(least, tgRe(*at++));
     }
@@ -55,7 +54,7 @@ double tgi_soft_pair_plain(const tgiSoftPair *p, bool d, tgReal *work, tgPairFor
       tgiSoftPoint x;
       tgReal W = tgExp((least - *at++) / p->eps2) / total;
       if (tgZero(W)) continue;
-      place_point(p, o, f, z, y);
+      tgi_soft_pair_place(p, o, f, z, y);
       motion(p, o, z, u, omega);
       tgi_soft_point(&p->side[o].surface, &p->law, y, u, omega, d, &x);
       tgi_soft_point_turn(p->side[o].R, p->law.paper, d, &x);
@@ -71,7 +70,7 @@ void tgi_soft_pair_closest(const tgiSoftPair *p, double z[3], double n[3]) {
   int best[2] = {0, 0};
   for (int o = 0; o < 2; o++)
     for (int f = 0; f < tested(p, o); f++) {
-      place_point(p, o, f, at, y);
+      tgi_soft_pair_place(p, o, f, at, y);
       double height = tgRe(tgi_soft_height(&p->side[o].surface, y));
       if (height >= least) continue;
       least = height;
@@ -79,7 +78,7 @@ void tgi_soft_pair_closest(const tgiSoftPair *p, double z[3], double n[3]) {
       best[1] = f;
     }
   tgiSoftPoint x;
-  place_point(p, best[0], best[1], at, y);
+  tgi_soft_pair_place(p, best[0], best[1], at, y);
   tgi_soft_point(&p->side[best[0]].surface, &p->law, y, zero, zero, true, &x);
   tgi_soft_point_turn(p->side[best[0]].R, p->law.paper, true, &x);
   tgi_v3_unit(x.g, x.g);
@@ -101,13 +100,12 @@ static void twist_at(const tgiSoftPair *p, int o, const tgReal Z[12], const tgRe
   tgi_v3_copy(spin, R);
 }
 
-// of point f of P against o: into the points and normals of both
-static void point_vjp(const tgiSoftPair *p, int o, int f, tgReal A, tgReal B, const tgReal Z[12], tgiSoftPairBar *bar) {
+void tgi_soft_pair_point_back(const tgiSoftPair *p, int o, int f, tgReal A, tgReal B, const tgReal Z[12], tgiSoftPairBar *bar) {
   const tgiSoftSide *P = &p->side[1 - o], *O = &p->side[o];
   tgReal z[3], y[3], u[3], omega[3], zeta[3], eta[3], spin[3], zbar[3], ubar[3], t[3], turn[3];
   tgiSoftPoint x;
   tgiSoftPointBar b = {.p = bar->p[o], .normal = bar->normal[o], .eps1 = &bar->eps1[o], .ball = &bar->ball[o], .law = &bar->law};
-  place_point(p, o, f, z, y);
+  tgi_soft_pair_place(p, o, f, z, y);
   motion(p, o, z, u, omega);
   twist_at(p, o, Z, z, zeta, eta, spin);
   tgi_soft_point_vjp(&O->surface, &p->law, y, u, omega, zeta, eta, A, B, &b);
@@ -126,11 +124,10 @@ static void point_vjp(const tgiSoftPair *p, int o, int f, tgReal A, tgReal B, co
   tgi_v3_add(bar->p[1 - o] + 3 * f, bar->p[1 - o] + 3 * f, t);
 }
 
-// Z . w_f of a point
-static tgReal value(const tgiSoftPair *p, int o, int f, const tgReal Z[12]) {
+tgReal tgi_soft_pair_value(const tgiSoftPair *p, int o, int f, const tgReal Z[12]) {
   tgReal z[3], y[3], u[3], omega[3], zeta[3], eta[3], spin[3];
   tgiSoftPoint x;
-  place_point(p, o, f, z, y);
+  tgi_soft_pair_place(p, o, f, z, y);
   motion(p, o, z, u, omega);
   twist_at(p, o, Z, z, zeta, eta, spin);
   tgi_soft_point(&p->side[o].surface, &p->law, y, u, omega, false, &x);
@@ -143,15 +140,15 @@ void tgi_soft_pair_vjp(const tgiSoftPair *p, const tgReal Z[12], tgReal *work, t
   for (int o = 0; o < 2; o++)
     for (int f = 0; f < tested(p, o); f++, at++) {
       tgReal W = tgExp((least - *at) / p->eps2) / total;
-      if (!tgZero(W)) mean += W * value(p, o, f, Z);
+      if (!tgZero(W)) mean += W * tgi_soft_pair_value(p, o, f, Z);
     }
   at = work;
   for (int o = 0; o < 2; o++)
     for (int f = 0; f < tested(p, o); f++, at++) {
       tgReal W = tgExp((least - *at) / p->eps2) / total;
       if (tgZero(W)) continue;
-      tgReal over = W * (value(p, o, f, Z) - mean) / p->eps2;
+      tgReal over = W * (tgi_soft_pair_value(p, o, f, Z) - mean) / p->eps2;
       bar->eps2 += over * *at / p->eps2;
-      point_vjp(p, o, f, W, -over, Z, bar);
+      tgi_soft_pair_point_back(p, o, f, W, -over, Z, bar);
     }
 }

@@ -83,7 +83,11 @@ static tgStatus one_pair(tgSim *s, int i, const tgReal *Z, tgParamGrad *p) {
     bar.normal[side] = bar.p[side] + n;
     for (size_t k = 0; k < 2 * n; k++) bar.p[side][k] = 0;
   }
-  tgi_soft_pair_vjp(&x, pair_Z, tgi_softmin_work(s)->work, &bar);
+  double tau = s->contact_model->options.prune;
+  tgiSoftIndex index[2];
+  tgi_softmin_index(s, i, index);
+  if (tau > 0) tgi_soft_pair_fast_vjp(&x, index, tau, pair_Z, &tgi_softmin_work(s)->plan[i], &bar);
+  else tgi_soft_pair_vjp(&x, pair_Z, tgi_softmin_work(s)->work, &bar);
   for (int side = 0; side < 2; side++) {
     for (int k = 0; k < 3 * x.side[side].surface.n && points[side]; k++) {
       p->point[k] += bar.p[side][k];

@@ -24,7 +24,8 @@ void tgi_soft_plan_place(tgiSoftPlan *plan, const tgiSsdfTree *a, const tgiSsdfT
   p.sums = tgi_place(l, LANES * blocks, sizeof *p.sums);
   p.blocks = tgi_place(l, blocks, sizeof *p.blocks);
   p.kept = tgi_place(l, blocks, sizeof *p.kept);
-  for (int k = 0; k < 2; k++) p.near[k] = tgi_place(l, 3 * most, sizeof *p.near[k]);
+  p.which = tgi_place(l, most, sizeof *p.which);
+  for (int k = 0; k < 4; k++) p.near[k] = tgi_place(l, 3 * most, sizeof *p.near[k]);
   if (plan != NULL) *plan = p;
 }
 

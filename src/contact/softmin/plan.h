@@ -38,7 +38,8 @@ typedef struct tgiSoftPlan {
   int *pool, pooled, most;
   double *phi, *force, *sums;        // heights of all blocks listed, forces of the candidates; eight numbers a block
   int *blocks, *kept;
-  tgReal *near[2];                   // points and normals that count for one
+  tgReal *near[4];                   // points and normals that count for one, and their adjoints
+  int *which;                        // of the surface
 } tgiSoftPlan;
 
 /// Its arrays for a pair of such trees, linear in points.

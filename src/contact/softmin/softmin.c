@@ -73,17 +73,22 @@ tgiSoftPair tgi_softmin_pair(tgSim *s, int i) {
   return p;
 }
 
-// over the points that count, or over all
-static double sum(tgSim *s, int i, const tgiSoftPair *p, bool d, tgPairForce *f) {
+void tgi_softmin_index(tgSim *s, int i, tgiSoftIndex index[2]) {
   const tgiSoftmin *k = tgi_softmin(s);
   const tgiSoftminWork *w = tgi_softmin_work(s);
-  double tau = s->contact_model->options.prune;
-  tgiSoftIndex index[2];
-  if (!(tau > 0)) return tgi_soft_pair_plain(p, d, w->work, f);
   for (int side = 0; side < 2; side++) {
     int geom = k->pair[i].geom[side];
     index[side] = (tgiSoftIndex){&k->tree[geom], w->geom[geom].numbers};
   }
+}
+
+// over the points that count, or over all
+static double sum(tgSim *s, int i, const tgiSoftPair *p, bool d, tgPairForce *f) {
+  const tgiSoftminWork *w = tgi_softmin_work(s);
+  double tau = s->contact_model->options.prune;
+  tgiSoftIndex index[2];
+  if (!(tau > 0)) return tgi_soft_pair_plain(p, d, w->work, f);
+  tgi_softmin_index(s, i, index);
   return tgi_soft_pair_fast(p, index, tau, d, &w->plan[i], f);
 }
 

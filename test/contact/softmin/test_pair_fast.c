@@ -197,6 +197,43 @@ static void test_twin(void **state) {
   }
 }
 
+// what the adjoint gives in points, normals and numbers, over the points that count and over all
+static void test_adjoint(void **state) {
+  (void)state;
+  tgtRandom r = {.s = 36};
+  for (int k = 0; k < PAIRS; k++) {
+    Scene s;
+    scene_start(&s, pairs[k][0], pairs[k][1]);
+    int n[2] = {3 * s.b[0].c.n, 3 * s.b[1].c.n}, all = 2 * (n[0] + n[1]);
+    tgReal *bars = calloc(2 * (size_t)all, sizeof *bars), Z[12];
+    for (int i = 0; i < 3; i++) {
+      tgiSoftPairBar bar[2] = {{.eps2 = 0}, {.eps2 = 0}};
+      memset(bars, 0, 2 * (size_t)all * sizeof *bars);
+      for (int c = 0; c < 12; c++) Z[c] = tgt_normal(&r);
+      for (int b = 0; b < 2; b++) {
+        bar[b].p[0] = bars + b * all;
+        bar[b].p[1] = bar[b].p[0] + n[0];
+        bar[b].normal[0] = bar[b].p[1] + n[1];
+        bar[b].normal[1] = bar[b].normal[0] + n[0];
+      }
+      meet(&s, &r, tgt_uniform(&r, -0.003, 0.001), 0.3);
+      set_pair(&s, i == 2);
+      tgi_soft_pair_vjp(&s.p, Z, s.plain, &bar[0]);
+      tgi_soft_pair_fast_vjp(&s.p, INDEX(&s), TAU, Z, &s.plan, &bar[1]);
+      compare("points and normals", bar[1].p[0], bar[0].p[0], all, fmax(largest(bar[0].p[0], all), 1), 1e-10);
+      for (int b = 0; b < 2; b++) {
+        compare("eps1", &bar[1].eps1[b], &bar[0].eps1[b], 1, fmax(largest(&bar[0].eps1[b], 1), 1e4), 1e-10);
+        compare("ball", &bar[1].ball[b], &bar[0].ball[b], 1, fmax(largest(&bar[0].ball[b], 1), 1e4), 1e-10);
+      }
+      compare("eps2", &bar[1].eps2, &bar[0].eps2, 1, fmax(largest(&bar[0].eps2, 1), 1e4), 1e-10);
+      const tgReal *law = &bar[1].law.k, *plain = &bar[0].law.k;
+      for (int c = 0; c < 5; c++) compare("law", law + c, plain + c, 1, fmax(largest(plain + c, 1), 1), 1e-10);
+    }
+    free(bars);
+    scene_end(&s);
+  }
+}
+
 // a pair drifts and turns: lists kept on the way give what lists made at each pose give, to the bit, and what all points give
 static void test_drift(void **state) {
   (void)state;
@@ -313,7 +350,7 @@ static void test_memory(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_twin), cmocka_unit_test(test_drift), cmocka_unit_test(test_afar), cmocka_unit_test(test_middle), cmocka_unit_test(test_not_finite),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_twin), cmocka_unit_test(test_drift), cmocka_unit_test(test_adjoint), cmocka_unit_test(test_afar), cmocka_unit_test(test_middle), cmocka_unit_test(test_not_finite),
                                      cmocka_unit_test(test_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
