@@ -96,10 +96,11 @@ static bool draw_all(Draw *d, const Draw *like) {
 
 static const char *const journals[] = {"set", "local", "lcp", "bundle"};
 
+// false, and path as it was: the run has no folder
 static bool journal(const tgRun *run, const char *name, int k, char path[1100]) {
-  path[0] = '\0';
-  if (run->folder != NULL) snprintf(path, 1100, "%s/%s%d.journal", run->folder, name, k + 1);
-  return run->folder != NULL;
+  if (run->folder == NULL) return false;
+  snprintf(path, 1100, "%s/%s%d.journal", run->folder, name, k + 1);
+  return true;
 }
 
 static void begin_anew_next_time(const tgRun *run) {
