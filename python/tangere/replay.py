@@ -72,7 +72,9 @@ def write(path: str | pathlib.Path, motion: Rollout | Task, found: Optimum | Non
     with the loss curve. Raises tangere.Error when the page cannot be made."""
     if isinstance(motion, Rollout):
         _rollout(path, motion)
-    elif found is not None:
-        _optimum(path, motion, found)
-    else:
+    elif not isinstance(motion, Task):
+        raise TypeError(f"motion: a Rollout or a Task is needed, not {type(motion).__name__}; the path of the page comes first")
+    elif found is None:
         raise TypeError("found: the Optimum of the task is needed")
+    else:
+        _optimum(path, motion, found)

@@ -45,6 +45,11 @@ def test_of_an_optimum(models, tmp_path):
         replay.write(tmp_path / "x.html", task)
 
 
+def test_the_page_comes_first(tmp_path):
+    with pytest.raises(TypeError, match="motion: a Rollout or a Task is needed, not PosixPath"):
+        replay.write(tg.Sim(tg.loads(BALL)).rollout(steps=2), tmp_path / "x.html")
+
+
 def test_what_cannot_be_written_is_an_error(tmp_path):
     roll = tg.Sim(tg.loads(BALL)).rollout(steps=2)
     with pytest.raises(tg.Error, match="nowhere|viewer"):
