@@ -1,4 +1,5 @@
 // second.cpp: second derivatives of steps and trajectories under contact models whose step is twice differentiable.
+#include <algorithm>
 #include <cstring>
 
 #include "sim.h"
@@ -49,6 +50,68 @@ static Array hvp(Sim &s, nb::handle g, nb::handle d) {
   return array;
 }
 
+// Parameters chosen by name: those asked for and those of the direction; the direction as one vector.
+struct Chosen {
+  std::vector<std::string> names;
+  std::vector<double> direction;
+  Chosen(const Sim &s, tgSecond *work, const std::vector<std::string> &params, const nb::dict &dp) : names(params) {
+    for (auto item : dp) {
+      std::string name = nb::cast<std::string>(item.first);
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+    std::vector<const char *> list;
+    for (const std::string &name : names) list.push_back(name.c_str());
+    tgError error{};
+    if (!names.empty() && tg_second_choose(work, list.data(), (int)list.size(), &error) != TG_OK) raise(error);
+    Params where(*s.model, s.contact.get(), names);
+    int size = 0;
+    double *all = names.empty() ? nullptr : tg_param_grad_values(where.get(), &size);
+    direction.assign((size_t)size, 0.0);
+    for (auto item : dp) {
+      std::string name = nb::cast<std::string>(item.first);
+      int nrow = 0, ncol = 0;
+      double *field = tg_param_grad_field(where.get(), name.c_str(), &nrow, &ncol);
+      Shape shape = ncol == 1 ? Shape{(size_t)nrow} : Shape{(size_t)nrow, (size_t)ncol};   // as set_param takes it
+      In given = in(item.second, name.c_str(), shape);
+      if (given.p == nullptr) throw nb::type_error("dp: None is no array");
+      std::copy(given.p, given.p + (size_t)nrow * (size_t)ncol, direction.begin() + (field - all));
+    }
+  }
+  // a vector of parameters as arrays by name
+  Arrays arrays(const Sim &s, const std::vector<double> &values) const {
+    Params to(*s.model, s.contact.get(), names);
+    if (names.empty()) return {};
+    std::copy(values.begin(), values.end(), tg_param_grad_values(to.get(), nullptr));
+    return to.arrays();
+  }
+};
+
+struct StepProduct { Array y, x; Arrays params; };
+
+static StepProduct hvp_params(Sim &s, nb::handle g, nb::handle d, const nb::dict &dp, const std::vector<std::string> &params) {
+  Claim claim(s.busy, "Sim");
+  s.get();
+  size_t n = 2 * s.nv() + s.nu();
+  In a = in(g, "g", {2 * s.nv()}), b = in(d, "d", {n});
+  if (a.p == nullptr) throw nb::type_error("g: None is no array");
+  tgSecond *work = second_of(s, s.second != nullptr ? s.second_steps : 1);
+  Chosen chosen(s, work, params, dp);
+  std::vector<double> hp(chosen.direction.size());
+  StepProduct p;
+  double *x, *y;
+  p.x = zeros({n}, &x);
+  p.y = zeros({2 * s.nv()}, &y);
+  bool any = !chosen.names.empty();
+  tgStatus status;
+  {
+    nb::gil_scoped_release release;
+    status = tg_step_hvp_parameters(work, s.sim, a.p, b.p, any ? chosen.direction.data() : nullptr, x, any ? hp.data() : nullptr, y);
+  }
+  if (status != TG_OK) s.fail();
+  p.params = chosen.arrays(s, hp);
+  return p;
+}
+
 // A function that is linear in each state's chart: its own second derivative there is 0.
 struct Weights { const double *q, *v; size_t nv; };
 
@@ -62,10 +125,10 @@ static tgStatus weigh(void *ctx, tgSim *, int t, int, tgReal *, tgReal *gq, tgRe
 
 static tgStatus flat(void *, tgSim *, int, int, const tgReal *, const tgReal *, const tgReal *, tgReal *, tgReal *, tgReal *) { return TG_OK; }
 
-struct RolloutProduct { Array q, v, q0, v0, u; };
+struct RolloutProduct { Array q, v, q0, v0, u; Arrays params; };
 
 static RolloutProduct rollout_hvp(Sim &s, nb::handle u, nb::handle gq, nb::handle gv, nb::handle q0, nb::handle v0, nb::handle dq0, nb::handle dv0,
-                                  nb::handle du) {
+                                  nb::handle du, const nb::dict &dp, const std::vector<std::string> &params) {
   Claim claim(s.busy, "Sim");
   s.get();
   In U = in(u, "u", {Any, s.nu()});
@@ -75,6 +138,8 @@ static RolloutProduct rollout_hvp(Sim &s, nb::handle u, nb::handle gq, nb::handl
   In a = in(gq, "gq", {T + 1, nv}), b = in(gv, "gv", {T + 1, nv}), Q = in(q0, "q0", {s.nq()}), V = in(v0, "v0", {nv});
   In dQ = in(dq0, "dq0", {nv}), dV = in(dv0, "dv0", {nv}), dU = in(du, "du", {T, s.nu()});
   tgSecond *work = second_of(s, T);
+  Chosen chosen(s, work, params, dp);
+  std::vector<double> hp(chosen.direction.size());
   Values values(s);
   Weights weights{a.p, b.p, nv};
   tgRolloutRun run{};
@@ -90,6 +155,12 @@ static RolloutProduct rollout_hvp(Sim &s, nb::handle u, nb::handle gq, nb::handl
   second.dv0 = dV.p;
   second.du = dU.p;
   second.loss_hvp = flat;
+  if (!chosen.names.empty()) {
+    second.dp = chosen.direction.data();
+    second.hp = hp.data();
+    second.loss_param_hvp = tg_loss_hvp_without_parameters;
+    run.loss_param = tg_loss_without_parameters;
+  }
   RolloutProduct p;
   p.q = zeros({T + 1, nv}, &second.jq);
   p.v = zeros({T + 1, nv}, &second.jv);
@@ -102,6 +173,7 @@ static RolloutProduct rollout_hvp(Sim &s, nb::handle u, nb::handle gq, nb::handl
     tg_rollout_hvp(work, &run, &second, &result);
   });
   if (result.status != TG_OK) raise(result.error);
+  p.params = chosen.arrays(s, hp);
   return p;
 }
 
@@ -111,16 +183,25 @@ void bind_second(nb::module_ &m) {
       .def_ro("v", &RolloutProduct::v, "Rate of the velocities, (steps + 1, nv).")
       .def_ro("q0", &RolloutProduct::q0, "Hessian times the direction, rows of q0, (nv,).")
       .def_ro("v0", &RolloutProduct::v0, "Rows of v0, (nv,).")
-      .def_ro("u", &RolloutProduct::u, "Rows of u, (steps, nu).");
+      .def_ro("u", &RolloutProduct::u, "Rows of u, (steps, nu).")
+      .def_ro("params", &RolloutProduct::params, "Rows of the parameters that were asked for or moved: arrays of their shapes by name.");
+  nb::class_<StepProduct>(m, "StepProduct", "Second derivatives of a step along a direction of states, controls and parameters.")
+      .def_ro("y", &StepProduct::y, "Rate of (q', v') along the direction, (2 nv,).")
+      .def_ro("x", &StepProduct::x, "Hessian times the direction, rows of (q, v, u), (2 nv + nu,).")
+      .def_ro("params", &StepProduct::params, "Rows of the parameters that were asked for or moved: arrays of their shapes by name.");
   nb::class_<Sim> sim = nb::borrow<nb::class_<Sim>>(m.attr("Sim"));
   sim.def("hessian", &hessian,
           "Second derivatives of the last step: (2 nv, n, n), n = 2 nv + nu, of (q', v') in (q, v, u), in charts. For contact models whose step is twice\n"
           "differentiable (softmin); Error names another.")
       .def("hvp", &hvp, nb::arg("g"), nb::arg("d"), "sum_k g_k D2y_k d of the last step y = (q', v'): g (2 nv), d (2 nv + nu).")
+      .def("hvp_params", &hvp_params, nb::arg("g"), nb::arg("d") = nb::none(), nb::arg("dp") = nb::dict(), nb::arg("params") = std::vector<std::string>(),
+           "The same in (q, v, u) and parameters together: d (2 nv + nu) and dp, arrays by name, are the direction; params names further parameters whose\n"
+           "rows are wanted.")
       .def("rollout_hvp", &rollout_hvp, nb::arg("u"), nb::arg("gq") = nb::none(), nb::arg("gv") = nb::none(), nb::arg("q0") = nb::none(),
            nb::arg("v0") = nb::none(), nb::arg("dq0") = nb::none(), nb::arg("dv0") = nb::none(), nb::arg("du") = nb::none(),
-           "Along the direction (dq0, dv0, du) of a trajectory: its rates, and the Hessian of <gq, q> + <gv, v> (weights (steps + 1, nv) in each state's chart)\n"
-           "times the direction.");
+           nb::arg("dp") = nb::dict(), nb::arg("params") = std::vector<std::string>(),
+           "Along the direction (dq0, dv0, du, dp) of a trajectory, dp parameters by name: its rates, and the Hessian of <gq, q> + <gv, v> (weights (steps + 1, nv) in each state's chart)\n"
+           "times the direction, with rows of the parameters in dp and params.");
 }
 
 }  // namespace tangere

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from ._errors import Error, NotConverged
 from ._tangere import (Batch, BatchGradient, BatchRollout, GradBlock, GradCheck, Jacobians, Joint, Model, Optimum, Rollout, RolloutGradient,
                        RolloutProduct, Sim,
-                       StepGradient, StepInfo, Task, contact_models, contact_options, gradcheck, load, loads, param_names)
+                       StepGradient, StepInfo, StepProduct, Task, contact_models, contact_options, gradcheck, load, loads, param_names)
 from ._tangere import __version__
 
 __all__ = ["Batch", "BatchGradient", "BatchRollout", "Error", "GradBlock", "GradCheck", "Jacobians", "Joint", "Model", "NotConverged", "Optimum", "Rollout",
-           "RolloutGradient", "RolloutProduct", "Sim", "StepGradient", "StepInfo", "Task", "contact_models", "contact_options", "gradcheck", "load", "loads",
+           "RolloutGradient", "RolloutProduct", "Sim", "StepGradient", "StepInfo", "StepProduct", "Task", "contact_models", "contact_options", "gradcheck", "load", "loads",
            "param_names"]
 
 if TYPE_CHECKING:

@@ -51,6 +51,59 @@ def test_product_with_the_hessian_of_a_trajectory(sim):
     np.testing.assert_allclose(p.u, (up.u - down.u) / (2 * e), atol=1e-5 * np.abs(p.u).max())
 
 
+def test_product_in_parameters(sim):
+    g = np.random.default_rng(1).standard_normal(8)
+    start = sim.qpos.copy(), sim.qvel.copy()
+    mass = sim.param("body_mass").copy()
+    direction = np.zeros_like(mass)
+    direction[1] = 1.0
+
+    def gradient(e):
+        sim.qpos[:], sim.qvel[:] = start
+        sim.set_param("body_mass", mass + e * direction)
+        sim.step()
+        return sim.vjp(g[:4], g[4:], params=["body_mass", "contact.dissipation_speed"])
+
+    e = 1e-6
+    up, down = gradient(e), gradient(-e)
+    gradient(0)
+    p = sim.hvp_params(g, dp={"body_mass": direction}, params=["contact.dissipation_speed"])
+    assert set(p.params) == {"body_mass", "contact.dissipation_speed"} and p.params["body_mass"].shape == mass.shape
+    for name in p.params:
+        want = (up.params[name] - down.params[name]) / (2 * e)
+        np.testing.assert_allclose(p.params[name], want, atol=1e-6 * np.abs(want).max() + 1e-12)
+    want = np.concatenate([up.q - down.q, up.v - down.v, up.u - down.u]) / (2 * e)
+    np.testing.assert_allclose(p.x, want, atol=1e-6 * np.abs(want).max())
+    np.testing.assert_allclose(sim.hvp_params(g, d=np.ones(9)).x, sim.hvp(g, np.ones(9)))
+
+    gq = np.random.default_rng(2).standard_normal((21, 4))
+    U = np.zeros((20, 1))
+
+    def whole(e):
+        sim.set_param("body_mass", mass + e * direction)
+        return sim.rollout(U, q0=start[0], v0=start[1]).backward(dq=gq, params=["body_mass"])
+
+    up, down = whole(e), whole(-e)
+    whole(0)
+    r = sim.rollout_hvp(U, gq=gq, q0=start[0], v0=start[1], dp={"body_mass": direction})
+    np.testing.assert_allclose(r.v0, (up.v0 - down.v0) / (2 * e), atol=1e-5 * np.abs(r.v0).max())
+    np.testing.assert_allclose(r.params["body_mass"], (up.params["body_mass"] - down.params["body_mass"]) / (2 * e), atol=1e-5 * np.abs(r.params["body_mass"]).max())
+    with pytest.raises(tg.Error, match="opt_timestep"):
+        sim.hvp_params(g, dp={"opt_timestep": [1.0]})
+
+
+def test_a_step_says_that_it_is_too_long():
+    model = tg.loads(BALLS)
+    for dt, unstable in ((1e-5, False), (0.5, True)):
+        sim = tg.Sim(model, contact="softmin", dt=dt)
+        info = sim.step()
+        assert info.stable_step == np.inf and not info.unstable
+        sim.reset()
+        sim.watch_stability()
+        info = sim.step()
+        assert 1e-5 < info.stable_step < 0.5 and info.unstable == unstable
+
+
 def test_another_contact_model_is_named():
     sim = tg.Sim(tg.loads(BALLS), contact="lcp", dt=0.002)
     sim.step()
