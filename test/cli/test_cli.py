@@ -261,10 +261,11 @@ def test_compare_ends_a_row_when_its_time_is_over():
 
 
 def test_compare_tells_the_loss_of_the_whole_motion_where_a_receding_horizon_is_stopped():
-    row = json.loads(run("compare", "models/push_demo.yaml", "--contact", "barrier", "--seconds", 4, "--json", code=3).stdout)["rows"][0]
+    row = json.loads(run("compare", "models/push_demo.yaml", "--contact", "barrier", "--seconds", 2, "--json", code=3).stdout)["rows"][0]
     assert row["stopped"] and not row["reached"]
-    # without motion the box is 0.75 m short of the tolerance's rim in each of 160 steps; a window has 40
-    assert row["best_loss"] is None or row["best_loss"] > 0.5 * row["first_loss"]
+    # Without motion each of 160 steps costs the same, and a window of 40 is a quarter of that; the whole motion at its end still costs 0.31 of it, however
+    # far a machine gets in the time.
+    assert row["best_loss"] is None or row["best_loss"] > 0.28 * row["first_loss"]
 
 
 def test_batch_has_the_same_bits_on_any_number_of_threads():
