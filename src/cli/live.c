@@ -16,7 +16,6 @@
 enum { FIRST_PORT = 8765, PORTS = 20, MOST_BYTES = 512 << 20 };
 
 typedef struct Live {
-  const char *folder;
   char page[1100];
   int port;
 } Live;
@@ -115,7 +114,7 @@ static struct MHD_Daemon *listen_at(Live *live, int port) {
 }
 
 int tgi_cli_live(const tgCli *cli) {
-  Live live = {.folder = cli->file};
+  Live live = {.port = 0};
   struct stat info;
   snprintf(live.page, sizeof live.page, "%s/replay.html", cli->file);
   if (cli->noperand != 1 || stat(cli->file, &info) != 0 || !S_ISDIR(info.st_mode)) {

@@ -44,13 +44,6 @@ static tgStatus step_from(Check *c, double h) {
   }
 }
 
-// the model's parameters, then the numbers of its contact model; NULL past the end
-static const char *parameter(const tgSim *s, int k) {
-  int n = 0;
-  while (tg_param_name(n) != NULL && n <= k) n++;
-  return k < n ? tg_param_name(k) : tg_contact_param_name(s->contact_model, k - n);
-}
-
 // fetched anew: the sim may have grown since
 static void set(Check *c, tgReal along) {
   tgReal *param = tg_sim_param(c->sim, c->name, NULL, NULL);
@@ -173,7 +166,7 @@ static tgStatus compare(Check *c, double ours, bool tied, double tolerance, Slop
 
 // one array; *known is false where it has no derivative in this model
 static tgStatus check_array(Check *c, int array, const tgGradCheckOptions *o, tgGradBlock *b, bool *known) {
-  const char *name = parameter(c->sim, array);
+  const char *name = tgi_param_name(c->sim->contact_model, array);
   tgError error;
   tgGradInfo info;
   tgSim *s = c->sim;
@@ -219,8 +212,8 @@ static tgStatus check_array(Check *c, int array, const tgGradCheckOptions *o, tg
 
 static int largest_array(tgSim *s) {
   int most = 1, rows, cols;
-  for (int i = 0; parameter(s, i) != NULL; i++)
-    if (tg_sim_param(s, parameter(s, i), &rows, &cols) != NULL && rows * cols > most) most = rows * cols;
+  for (int i = 0; tgi_param_name(s->contact_model, i) != NULL; i++)
+    if (tg_sim_param(s, tgi_param_name(s->contact_model, i), &rows, &cols) != NULL && rows * cols > most) most = rows * cols;
   return most;
 }
 
@@ -257,11 +250,11 @@ static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
   tgGradBlock *b = tgi_check_block(check, "dL/dp", o->tolerance);
   if (b == NULL) return TG_OK;
   int unknown = 0;
-  for (int k = 0; parameter(s, k) != NULL; k++) {
+  for (int k = 0; tgi_param_name(s->contact_model, k) != NULL; k++) {
     bool known = true;
     status = check_array(c, k, o, b, &known);
     if (status != TG_OK) return status;
-    if (!known && unknown++ == 0 && b->reason[0] == '\0') snprintf(b->reason, sizeof b->reason, "left out: %s, which has no derivative in this model", parameter(s, k));
+    if (!known && unknown++ == 0 && b->reason[0] == '\0') snprintf(b->reason, sizeof b->reason, "left out: %s, which has no derivative in this model", tgi_param_name(s->contact_model, k));
   }
   tgi_check_verdict(check, b);
   return TG_OK;

@@ -174,12 +174,6 @@ tgStatus tgx_choose(tgxTwin *t, const char *const *names, int n, int *size, tgEr
   return TG_OK;
 }
 
-static const char *param_name(const tgxTwin *t, int k) {
-  int n = 0;
-  while (tg_param_name(n) != NULL) n++;
-  return k < n ? tg_param_name(k) : tg_contact_param_name(t->contact, k - n);
-}
-
 // the array `name` of the sim += i e times its part of t->dp
 static tgStatus move_array(tgxTwin *t, const char *name, tgError *error) {
   int rows, cols;
@@ -203,7 +197,7 @@ static tgStatus move_array(tgxTwin *t, const char *name, tgError *error) {
 static tgStatus move_parameters(tgxTwin *t, const double *dp, tgError *error) {
   if (dp == NULL || t->p == NULL) return TG_OK;
   widen(t->dp, dp, (size_t)t->p->size);
-  for (int k = 0; param_name(t, k) != NULL; k++) TG_TRY(move_array(t, param_name(t, k), error));
+  for (int k = 0; tgi_param_name(t->contact, k) != NULL; k++) TG_TRY(move_array(t, tgi_param_name(t->contact, k), error));
   return TG_OK;
 }
 

@@ -13,24 +13,13 @@
 
 // ---- per state ----
 
-static void center_of_mass(const tgSim *s, int body, double c[3]) {
-  const double *q = s->xquat + 4 * body, *v = s->m.body_com + 3 * body;
-  double t[3];
-  for (int k = 0; k < 3; k++) t[k] = 2 * (q[1 + (k + 1) % 3] * v[(k + 2) % 3] - q[1 + (k + 2) % 3] * v[(k + 1) % 3]);
-  for (int k = 0; k < 3; k++)
-    c[k] = s->xpos[3 * body + k] + v[k] + q[0] * t[k] + q[1 + (k + 1) % 3] * t[(k + 2) % 3] - q[1 + (k + 2) % 3] * t[(k + 1) % 3];
-}
-
 void tgi_replay_energy(const tgSim *s, double energy[2]) {
   int nv = s->model->nv;
   energy[0] = energy[1] = 0;
   for (int i = 0; i < nv; i++)
     for (int j = 0; j < nv; j++) energy[0] += 0.5 * s->qvel[i] * s->M[(size_t)i * (size_t)nv + (size_t)j] * s->qvel[j];
-  for (int b = 1; b < s->model->nbody; b++) {
-    double c[3];
-    center_of_mass(s, b, c);
-    for (int k = 0; k < 3; k++) energy[1] -= s->m.body_mass[b] * s->m.opt_gravity[k] * c[k];
-  }
+  for (int b = 1; b < s->model->nbody; b++)
+    for (int k = 0; k < 3; k++) energy[1] -= s->m.body_mass[b] * s->m.opt_gravity[k] * s->xcom[3 * b + k];
 }
 
 tgStatus tgi_replay_push(tgSim *s, const double *gv, double *push, double *at, double *work) {
@@ -41,7 +30,7 @@ tgStatus tgi_replay_push(tgSim *s, const double *gv, double *push, double *at, d
   memcpy(x, gv, nv * sizeof *x);
   tgi_factor_solve(s->model, s->Lm, x);
   for (int b = 0; b < s->model->nbody; b++) {
-    center_of_mass(s, b, at + 3 * b);
+    memcpy(at + 3 * b, s->xcom + 3 * b, 3 * sizeof *at);
     tgi_point_jacobian(s, b, at + 3 * b, J);
     for (size_t k = 0; k < 3; k++) {
       push[3 * b + (int)k] = 0;

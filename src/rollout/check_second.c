@@ -320,19 +320,12 @@ static tgStatus symmetry(Check *c, tgGradCheck *check) {
 
 // ---- the whole ----
 
-// the model's parameters, then the numbers of its contact model; NULL past the end
-static const char *parameter(const tgSim *s, int k) {
-  int n = 0;
-  while (tg_param_name(n) != NULL && n <= k) n++;
-  return k < n ? tg_param_name(k) : tg_contact_param_name(s->contact_model, k - n);
-}
-
 // names of the arrays with a derivative in this model; c->info of the nominal step
 static tgStatus choose(Check *c) {
   tgSim *s = c->sim;
   tgError error;
-  for (int k = 0; parameter(s, k) != NULL && c->nname < MOST_PARAMETERS; k++) {
-    const char *name = parameter(s, k);
+  for (int k = 0; tgi_param_name(s->contact_model, k) != NULL && c->nname < MOST_PARAMETERS; k++) {
+    const char *name = tgi_param_name(s->contact_model, k);
     tgParamGrad *p = tg_param_grad_create_contact(s->contact_model, &name, 1, &s->alloc, &error);
     if (p == NULL) return tgi_error(&s->error, error.status, "%s", error.text);
     tgStatus status = p->size > 0 ? tg_sim_step_vjp(s, c->g, c->g + c->nv, NULL, NULL, NULL, p, NULL) : TG_ERR_UNSUPPORTED;

@@ -45,6 +45,11 @@ const char *tg_param_name(int i) {
 #undef TG_MODEL_SHARED
 #undef TG_MODEL_REAL
 
+const char *tgi_param_name(const tgContact *c, int k) {
+  if (k < ENTRIES) return tg_param_name(k);
+  return c != NULL && k - ENTRIES < c->nnumber ? c->number[k - ENTRIES]->parameter : NULL;
+}
+
 static int entry_named(const Entry *e, int n, const char *name) {
   for (int i = 0; i < n && name != NULL; i++)
     if (strcmp(e[i].name, name) == 0) return i;

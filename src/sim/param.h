@@ -30,6 +30,8 @@ struct tgParamGrad {
   tgReal *X;                   // nbody x 6: of a body's pose as a force against its twist, axes held
 };
 
+/// Names of the model's parameters, then of the numbers of its contact model (may be NULL); NULL past the end.
+const char *tgi_param_name(const tgContact *contact, int k);
 /// Where the derivative in a number of the contact model goes, NULL when it is not chosen: TG_NUMBER_GRAD(p, mu).
 static inline tgReal *tgi_param_number(const tgParamGrad *p, size_t at) {
   int i = tgi_contact_number_at(p->contact, at);
