@@ -2,7 +2,6 @@
 # Runs every measuring program once: the table of docs/performance.md (kept in bench/results/), then contact solves, batches and the command line's own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export OPENBLAS_NUM_THREADS=1
 build/venv/bin/python bench/report.py
 for program in lcp batch dynamics collide; do
   echo "== bench_$program"

@@ -216,12 +216,20 @@ double tgi_lu_rcond(int n, const tgReal *lu, const int *piv, double norm, tgReal
 
 // ---- LAPACK ----
 
-// lapacke.h wants complex.h's names only for its complex routines, which are not used here
+// Called as Fortran is, without the C layer over it, so that nothing but what was linked with us can answer (decision 0015).
+// The header wants complex.h's names only for its complex routines, which are not used here.
 #ifdef TG_COMPLEX
 #define lapack_complex_double double _Complex
 #define lapack_complex_float float _Complex
 #endif
-#include <lapacke.h>
+#include <lapack.h>
+
+// 0, or the first pivot that is exactly zero, counted from 1
+static int lapack_lu(int n, double *a, int *piv) {
+  int info;
+  LAPACK_dgetrf(&n, &n, a, &n, piv, &info);
+  return info;
+}
 
 #ifdef TG_COMPLEX
 bool tgi_lu_factor(int n, tgReal *a, int *piv) { return tgi_plain_lu_factor(n, a, piv); }
@@ -237,7 +245,7 @@ enum { SMALL = 8, SMALL_COD = 16 };
 
 bool tgi_lu_factor(int n, tgReal *a, int *piv) {
   if (n <= SMALL) return tgi_plain_lu_factor(n, a, piv);
-  if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, a, n, piv) != 0) return false;
+  if (lapack_lu(n, a, piv) != 0) return false;
   for (int i = 0; i < n; i++) {
     piv[i]--;
     if (!isfinite(a[i + (size_t)n * i])) return false;
@@ -252,19 +260,19 @@ void tgi_lu_solve(int n, const tgReal *lu, const int *piv, tgReal *x, bool trans
 }
 
 void tgi_cod_factor(tgiCod *d, double cut) {
-  int n = d->n, lwork = (int)TGI_COD_WORK(n);
+  int n = d->n, lwork = (int)TGI_COD_WORK(n), info;
   if (n <= SMALL_COD) {
     tgi_plain_cod_factor(d, cut);
     return;
   }
   for (int i = 0; i < n; i++) d->piv[i] = 0;
-  LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, n, n, d->qr, n, d->piv, d->tau, d->work, lwork);
+  LAPACK_dgeqp3(&n, &n, d->qr, &n, d->piv, d->tau, d->work, &lwork, &info);
   double first = fabs(d->qr[0]);
   d->rank = 0;
   for (int i = 0; i < n; i++) d->piv[i]--;
   while (d->rank < n && fabs(d->qr[d->rank + (size_t)n * d->rank]) > cut * first) d->rank++;
   transpose_top(d);
-  if (d->rank > 0) LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, n, d->rank, d->w, n, d->wtau, d->work, lwork);
+  if (d->rank > 0) LAPACK_dgeqrf(&n, &d->rank, d->w, &n, d->wtau, d->work, &lwork, &info);
 }
 
 // Reflectors are kept as the twin's; a single vector is taken through them by the twin's loops at every size, as above.
@@ -309,8 +317,11 @@ bool tgi_solve_real(int n, double *a, int *piv, double *x) {
   double most = 0;
   for (size_t i = 0; i < (size_t)n * n; i++) most = fmax(most, fabs(a[i]));
   if (n <= 32) return eliminate(n, a, x, 1e-11 * most);
-  if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, a, n, piv) != 0) return false;
+  if (lapack_lu(n, a, piv) != 0) return false;
   for (int i = 0; i < n; i++)
     if (!(fabs(a[i + (size_t)n * i]) > 1e-11 * most)) return false;
-  return LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, 1, a, n, piv, x, n) == 0;
+  const int one = 1;
+  int info;
+  LAPACK_dgetrs("N", &n, &one, a, &n, piv, x, &n, &info);
+  return info == 0;
 }

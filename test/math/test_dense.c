@@ -1,6 +1,10 @@
-// test_dense.c: LU and complete orthogonal decomposition: against matrices of known rank, and LAPACK against the twin.
+// test_dense.c: LU and complete orthogonal decomposition: against matrices of known rank, LAPACK against the twin, and the same bits
+// from many threads at once (a serial OpenBLAS shares its scratch memory between callers and gives wrong factors, decision 0015).
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "math/dense.h"
 #include "support/check.h"
 
@@ -154,11 +158,67 @@ static void test_solve_real(void **state) {
   }
 }
 
+enum { KINDS = 24, WORKERS = 4, TIMES = 40000 };
+
+typedef struct Factors {
+  tgReal lu[MOST * MOST], qr[MOST * MOST], w[MOST * MOST];
+  double solved[MOST];
+} Factors;
+
+typedef struct Crowd {
+  tgReal a[KINDS][MOST * MOST];
+  Factors alone[KINDS];
+  atomic_int wrong;
+} Crowd;
+
+static int size_of(int kind) { return MOST - 7 * (kind % 4); }
+
+static void factor_all(const Crowd *c, int kind, Factors *f) {
+  int n = size_of(kind), piv[MOST];
+  tgReal tau[MOST], wtau[MOST], work[TGI_COD_WORK(MOST)];
+  double real[MOST * MOST];
+  tgiCod d = {n, 0, f->qr, tau, f->w, wtau, piv, work};
+  memset(f, 0, sizeof *f);
+  memcpy(f->lu, c->a[kind], sizeof f->lu);
+  memcpy(f->qr, c->a[kind], sizeof f->qr);
+  for (int i = 0; i < n * n; i++) real[i] = tgRe(c->a[kind][i]);
+  for (int i = 0; i < n; i++) f->solved[i] = 1;
+  tgi_lu_factor(n, f->lu, piv);
+  tgi_cod_factor(&d, 1e-10);
+  if (!tgi_solve_real(n, real, piv, f->solved)) f->solved[0] = NAN;
+}
+
+static void factor_in_crowd(void *ctx, int worker, int item) {
+  (void)worker;
+  Crowd *c = ctx;
+  Factors f;
+  factor_all(c, item % KINDS, &f);
+  if (memcmp(&f, &c->alone[item % KINDS], sizeof f) != 0) atomic_fetch_add(&c->wrong, 1);
+}
+
+static void test_crowd(void **state) {
+  (void)state;
+  tgtRandom r = {6};
+  Crowd *c = calloc(1, sizeof *c);
+  tgiPool *pool = tgi_pool_create(WORKERS, NULL);
+  assert_true(c && pool);
+  for (int k = 0; k < KINDS; k++) {
+    fill(size_of(k), size_of(k), &r, c->a[k]);
+    factor_all(c, k, &c->alone[k]);
+    check_true(isfinite(c->alone[k].solved[0]), "matrix %d is singular", k);
+  }
+  assert_int_equal(tgi_pool_run(pool, TIMES, factor_in_crowd, c), TG_OK);
+  check_true(atomic_load(&c->wrong) == 0, "%d of %d factorisations differ from those done alone", atomic_load(&c->wrong), TIMES);
+  tgi_pool_free(pool);
+  free(c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_lu),
       cmocka_unit_test(test_cod),
       cmocka_unit_test(test_solve_real),
+      cmocka_unit_test(test_crowd),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
