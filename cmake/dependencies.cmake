@@ -4,19 +4,6 @@ pkg_check_modules(TG_DEPS REQUIRED expat jansson libcyaml nlopt libzip zlib)
 find_library(TG_QHULL qhull_r REQUIRED)
 find_package(Threads REQUIRED)
 
-# LAPACK: the reference implementation as archives, which become part of the program, so that no other BLAS of the system or of
-# the process (some are not safe to call from two threads, decision 0015) takes its place. test_dense tries what was found.
-set(TG_LAPACK_LIBRARIES "" CACHE STRING "LAPACK and BLAS to link; empty: the reference archives of the system")
-find_path(TG_LAPACK_INCLUDE lapack.h REQUIRED)
-set(TG_LAPACK ${TG_LAPACK_LIBRARIES})
-if(NOT TG_LAPACK)
-  find_library(TG_LAPACK_ARCHIVE liblapack.a PATH_SUFFIXES lapack REQUIRED)
-  find_library(TG_BLAS_ARCHIVE libblas.a PATH_SUFFIXES blas REQUIRED)
-  find_library(TG_GFORTRAN NAMES gfortran libgfortran.so.5 REQUIRED)
-  set(TG_LAPACK ${TG_LAPACK_ARCHIVE} ${TG_BLAS_ARCHIVE} ${TG_GFORTRAN})
-endif()
-message(STATUS "LAPACK: ${TG_LAPACK}")
-
 # CoACD from the Python package of that name: only its shared library is used, loaded when a mesh is to be cut. Its C interface
 # has no version in it, so exactly the version that src/geom/decompose.c is written for is taken.
 set(TG_COACD "AUTO" CACHE STRING "Convex decomposition of meshes by CoACD: AUTO, ON or OFF")
@@ -46,12 +33,8 @@ endif()
 # the small server of `tangere replay --live`; used by the command line alone
 pkg_check_modules(MICROHTTPD libmicrohttpd)
 
-set(TG_DEP_INCLUDES ${TG_DEPS_INCLUDE_DIRS} ${TG_LAPACK_INCLUDE})
-# The archives stay private: other libraries of the process keep the LAPACK that they were linked with.
-set(TG_DEP_LIBRARIES ${TG_DEPS_LINK_LIBRARIES} ${ASSIMP_LINK_LIBRARIES} ${TG_QHULL} ${TG_LAPACK} Threads::Threads ${CMAKE_DL_LIBS} m)
-if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
-  list(APPEND TG_DEP_LIBRARIES "-Wl,--exclude-libs,liblapack.a:libblas.a")
-endif()
+set(TG_DEP_INCLUDES ${TG_DEPS_INCLUDE_DIRS})
+set(TG_DEP_LIBRARIES ${TG_DEPS_LINK_LIBRARIES} ${ASSIMP_LINK_LIBRARIES} ${TG_QHULL} Threads::Threads ${CMAKE_DL_LIBS} m)
 
 # multiple shooting: AUTO takes Ipopt where it is installed, ON insists, OFF leaves it out
 set(TG_IPOPT AUTO CACHE STRING "Build multiple shooting with Ipopt: AUTO, ON or OFF")

@@ -1,10 +1,9 @@
-// dense.c: LU, condition estimate and complete orthogonal decomposition; LAPACK and the plain twin.
+// dense.c: LU, condition estimate and complete orthogonal decomposition; the plain twin.
 //
 // Based on: [GolubVanLoan 3.4, 5.4]; condition estimate of [Hager] and [Higham].
 #include "math/dense.h"
 
-#include <float.h>
-#include <string.h>
+#include "math/dense_wide.h"
 
 // ---- plain twin ----
 
@@ -214,71 +213,26 @@ double tgi_lu_rcond(int n, const tgReal *lu, const int *piv, double norm, tgReal
   return 1 / (fmax(best, 1 / last_pivot) * norm);
 }
 
-// ---- LAPACK ----
-
-// Called as Fortran is, without the C layer over it, so that nothing but what was linked with us can answer (decision 0015).
-// The header wants complex.h's names only for its complex routines, which are not used here.
-#ifdef TG_COMPLEX
-#define lapack_complex_double double _Complex
-#define lapack_complex_float float _Complex
-#endif
-#include <lapack.h>
-
-// 0, or the first pivot that is exactly zero, counted from 1
-static int lapack_lu(int n, double *a, int *piv) {
-  int info;
-  LAPACK_dgetrf(&n, &n, a, &n, piv, &info);
-  return info;
-}
+// ---- what the engine calls: vectors of four, and the plain loops in the complex build ----
 
 #ifdef TG_COMPLEX
 bool tgi_lu_factor(int n, tgReal *a, int *piv) { return tgi_plain_lu_factor(n, a, piv); }
-void tgi_lu_solve(int n, const tgReal *lu, const int *piv, tgReal *x, bool transposed) {
-  tgi_plain_lu_solve(n, lu, piv, x, transposed);
-}
 void tgi_cod_factor(tgiCod *d, double cut) { tgi_plain_cod_factor(d, cut); }
-void tgi_cod_solve(const tgiCod *d, tgReal *x, bool transposed) { tgi_plain_cod_solve(d, x, transposed); }
-void tgi_cod_project(const tgiCod *d, tgReal *x) { tgi_plain_cod_project(d, x); }
 #else
-// Below this size the plain loops are faster than the calls.
-enum { SMALL = 8, SMALL_COD = 16 };
-
-bool tgi_lu_factor(int n, tgReal *a, int *piv) {
-  if (n <= SMALL) return tgi_plain_lu_factor(n, a, piv);
-  if (lapack_lu(n, a, piv) != 0) return false;
-  for (int i = 0; i < n; i++) {
-    piv[i]--;
-    if (!isfinite(a[i + (size_t)n * i])) return false;
-  }
-  return true;
+bool tgi_lu_factor(int n, tgReal *a, int *piv) { return tgi_wide_lu_factor(n, a, piv); }
+void tgi_cod_factor(tgiCod *d, double cut) {
+  d->rank = tgi_wide_qr_pivoted(d->n, d->qr, d->tau, d->piv, cut, d->work);
+  transpose_top(d);
+  tgi_wide_qr(d->n, d->rank, d->w, d->wtau);
 }
+#endif
 
-// Pivots are kept 0-based as the twin's; one right-hand side is solved with the twin's loops at every size, since a
-// triangular solve with a single vector gains nothing from blocking.
+// A solve with a single vector gains nothing from more than the plain loops.
 void tgi_lu_solve(int n, const tgReal *lu, const int *piv, tgReal *x, bool transposed) {
   tgi_plain_lu_solve(n, lu, piv, x, transposed);
 }
-
-void tgi_cod_factor(tgiCod *d, double cut) {
-  int n = d->n, lwork = (int)TGI_COD_WORK(n), info;
-  if (n <= SMALL_COD) {
-    tgi_plain_cod_factor(d, cut);
-    return;
-  }
-  for (int i = 0; i < n; i++) d->piv[i] = 0;
-  LAPACK_dgeqp3(&n, &n, d->qr, &n, d->piv, d->tau, d->work, &lwork, &info);
-  double first = fabs(d->qr[0]);
-  d->rank = 0;
-  for (int i = 0; i < n; i++) d->piv[i]--;
-  while (d->rank < n && fabs(d->qr[d->rank + (size_t)n * d->rank]) > cut * first) d->rank++;
-  transpose_top(d);
-  if (d->rank > 0) LAPACK_dgeqrf(&n, &d->rank, d->w, &n, d->wtau, d->work, &lwork, &info);
-}
-
-// Reflectors are kept as the twin's; a single vector is taken through them by the twin's loops at every size, as above.
 void tgi_cod_solve(const tgiCod *d, tgReal *x, bool transposed) { tgi_plain_cod_solve(d, x, transposed); }
 void tgi_cod_project(const tgiCod *d, tgReal *x) { tgi_plain_cod_project(d, x); }
-#endif
 
 // ---- real numbers in both builds ----
 
@@ -313,15 +267,8 @@ static bool eliminate(int n, double *a, double *x, double tiny) {
   return true;
 }
 
-bool tgi_solve_real(int n, double *a, int *piv, double *x) {
+bool tgi_solve_real(int n, double *a, double *x) {
   double most = 0;
   for (size_t i = 0; i < (size_t)n * n; i++) most = fmax(most, fabs(a[i]));
-  if (n <= 32) return eliminate(n, a, x, 1e-11 * most);
-  if (lapack_lu(n, a, piv) != 0) return false;
-  for (int i = 0; i < n; i++)
-    if (!(fabs(a[i + (size_t)n * i]) > 1e-11 * most)) return false;
-  const int one = 1;
-  int info;
-  LAPACK_dgetrs("N", &n, &one, a, &n, piv, x, &n, &info);
-  return info == 0;
+  return eliminate(n, a, x, 1e-11 * most);
 }

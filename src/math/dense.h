@@ -1,9 +1,9 @@
 // dense.h: square dense systems: LU, its condition number, and the complete orthogonal decomposition behind a
 // least-norm pseudo-inverse.
 //
-// Matrices are column-major, a[i + n j]. Workspace is the caller's. In the real build LU and QR are LAPACK's; the
-// tgi_plain_* twins use no library, transpose where LAPACK would conjugate, and decide on real parts, so that
-// in the complex build (which is made of them) a derivative passes through. Both are deterministic.
+// Matrices are column-major, a[i + n j]. Workspace is the caller's. The real build factorises in vectors of four (dense_wide.h);
+// the tgi_plain_* twins transpose without conjugating and decide on real parts, so that in the complex build (which is made
+// of them) a derivative passes through. No library: see docs/decisions/0015-dense-factorisation.md.
 #ifndef TG_MATH_DENSE_H
 #define TG_MATH_DENSE_H
 
@@ -27,7 +27,7 @@ typedef struct tgiCod {
   int *piv;          ///< n: column of A in each place
   tgReal *work;      ///< TGI_COD_WORK(n)
 } tgiCod;
-#define TGI_COD_WORK(n) (34 * (size_t)(n) + 64)
+#define TGI_COD_WORK(n) (2 * (size_t)(n))
 
 /// Decomposes d->qr (A on entry). Columns whose rest is below cut times the first pivot do not count.
 void tgi_cod_factor(tgiCod *d, double cut);
@@ -39,8 +39,8 @@ void tgi_plain_cod_solve(const tgiCod *d, tgReal *x, bool transposed);
 void tgi_cod_project(const tgiCod *d, tgReal *x);
 void tgi_plain_cod_project(const tgiCod *d, tgReal *x);
 
-/// x <- A^-1 x for real numbers in both builds; a (spoilt) n x n, piv n. False when a pivot falls below
+/// x <- A^-1 x for real numbers in both builds; a (spoilt) n x n. False when a pivot falls below
 /// 1e-11 max|a|: singular for practical purposes.
-bool tgi_solve_real(int n, double *a, int *piv, double *x);
+bool tgi_solve_real(int n, double *a, double *x);
 
 #endif

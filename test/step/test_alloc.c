@@ -1,4 +1,4 @@
-// test_alloc.c: a step, its adjoint and its Jacobian take no memory from the system, whatever library would (LAPACK included).
+// test_alloc.c: a step, its adjoint and its Jacobian take no memory from the system.
 //
 // The allocator of the C library is stood in for by one that counts; sanitizers bring their own, so there nothing is counted.
 #include <stdio.h>

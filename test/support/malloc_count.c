@@ -1,4 +1,4 @@
-// malloc_count.c: takes the place of malloc in the whole process, LAPACK and the C library included, and counts.
+// malloc_count.c: takes the place of malloc in the whole process, the C library included, and counts.
 //
 // glibc lets a program define these; its own versions stay reachable as __libc_*. Under a sanitizer they are left alone.
 #include <errno.h>

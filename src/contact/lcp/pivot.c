@@ -71,7 +71,7 @@ static bool solve_held(tgiLcpScratch *c, const int8_t *cls, int nk) {
     c->x[a] = c->rhs[a];
     most = fmax(most, fabs(c->rhs[a]));
   }
-  if (tgi_solve_real(nk, c->Q, c->piv, c->rhs)) return true;
+  if (tgi_solve_real(nk, c->Q, c->rhs)) return true;
   fill_held(c, cls, nk);
   c->held.n = nk;
   for (size_t t = 0; t < (size_t)nk * nk; t++) c->held.qr[t] = c->Q[t];

@@ -36,7 +36,7 @@ typedef struct tgiLcpScratch {
   double *scale;      ///< n: D of the reduced problem
   int8_t *dead;       ///< n: the row cannot act
   double *Q, *f, *w, *Df, *Dw, *rhs;  ///< n x n and n each
-  int *K, *K_pos, *piv;
+  int *K, *K_pos;
   int8_t *red_cls;    ///< n
   double *T;          ///< mz x (mz + 2): Lemke's tableau
   int *basis, *column, *where;        ///< mz, mz + 1, 2 mz + 1

@@ -51,7 +51,7 @@ static size_t lay_out_scratch(char *base, int rows, int variables, tgiLcp *s) {
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) *vectors[i] = reals(base, &at, n);
   int8_t **classes[] = {&c->trial, &c->best, &c->before, &c->dead, &c->red_cls};
   for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) *classes[i] = bytes_of(base, &at, n);
-  int **indices[] = {&c->ties, &c->failed, &c->red.row, &c->red.kind, &c->red.parent, &c->K, &c->K_pos, &c->piv, &c->group};
+  int **indices[] = {&c->ties, &c->failed, &c->red.row, &c->red.kind, &c->red.parent, &c->K, &c->K_pos, &c->group};
   for (size_t i = 0; i < sizeof indices / sizeof *indices; i++) *indices[i] = ints(base, &at, n);
   double **squares[] = {&c->red.A, &c->full, &c->Q};
   for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) *squares[i] = doubles(base, &at, nn);
