@@ -61,8 +61,10 @@ Array frozen(const double *data, const Shape &shape);
 Array listed(const tgField &field);
 
 /// Runs work(cancel) on a thread of its own, the interpreter released, and looks for signals meanwhile: Ctrl-C sets *cancel, waits for the end of work
-/// (within one step) and raises what the signal's handler raised.
-void long_call(const std::function<void(const volatile int *cancel)> &work);
+/// (within one step) and raises what the signal's handler raised. Work may set *cancel itself.
+void long_call(const std::function<void(volatile int *cancel)> &work);
+/// The same for work that cannot be cancelled: Ctrl-C raises at once and leaves the work to end by itself, unseen. So it owns all that it uses and touches nothing of Python.
+void detached_call(const std::function<void()> &work);
 
 /// Marks an object as in use for the length of a call; a second thread gets tangere.Error.
 class Claim {
@@ -83,14 +85,20 @@ struct ModelHandle {
   std::vector<std::string> notes;
   nb::object owner;   // a Task that the model belongs to, or nothing
   ~ModelHandle() {
-    if (!owner.is_valid()) tg_model_free(model);
+    if (!owner.is_valid()) {
+      tg_model_free(model);
+      return;
+    }
+    nb::gil_scoped_acquire acquire;   // the last to let go may be a detached_call
+    owner.reset();
   }
 };
 struct ContactHandle {
   tgContact *contact = nullptr;
   std::shared_ptr<ModelHandle> model;
+  bool borrowed = false;   // of a Task, which the model has for an owner
   ~ContactHandle() {
-    if (!model->owner.is_valid()) tg_contact_free(contact);
+    if (!borrowed) tg_contact_free(contact);
   }
 };
 

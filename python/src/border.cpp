@@ -1,8 +1,10 @@
 // border.cpp: exceptions, arrays and long calls.
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "bind.h"
@@ -80,8 +82,9 @@ size_t rows(const In &array) { return nb::cast<size_t>(array.keep.attr("shape")[
 Array zeros(const Shape &shape, double **data) {
   size_t n = 1;
   for (size_t side : shape) n *= side;
-  double *block = new double[n + 1]();
-  nb::capsule owner(block, [](void *p) noexcept { delete[] static_cast<double *>(p); });
+  double *block = static_cast<double *>(std::calloc(n + 1, sizeof *block));   // of pages that are zero until they are written
+  if (block == nullptr) throw std::bad_alloc();
+  nb::capsule owner(block, [](void *p) noexcept { std::free(p); });
   if (data != nullptr) *data = block;
   return nb::borrow<Array>(nb::cast(nb::ndarray<nb::numpy, double>(block, shape.size(), shape.data(), owner)));
 }
@@ -109,41 +112,65 @@ Array listed(const tgField &f) {
   return nb::borrow<Array>(nb::module_::import_("numpy").attr("array")(entries, nb::arg("dtype") = "int32").attr("reshape")(nb::cast(shape)));
 }
 
-void long_call(const std::function<void(const volatile int *)> &work) {
-  volatile int cancel = 0;
-  bool done = false;
+// A thread that works, and what those who wait for it and it itself share.
+struct Worker {
   std::mutex mutex;
   std::condition_variable ended;
+  bool done = false;
   std::exception_ptr failure;
-  std::thread worker([&] {
-    try {
-      work(&cancel);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    std::lock_guard<std::mutex> lock(mutex);
-    done = true;
-    ended.notify_all();
-  });
-  bool signalled = false;
-  for (bool finished = false; !finished;) {
-    {
-      nb::gil_scoped_release release;
-      std::unique_lock<std::mutex> lock(mutex);
-      finished = ended.wait_for(lock, std::chrono::milliseconds(20), [&] { return done; });
-    }
-    if (!finished && !signalled && PyErr_CheckSignals() != 0) {
-      signalled = true;
-      cancel = 1;
-      nb::error_scope keep;   // the handler's exception, raised when the work has ended
-      nb::gil_scoped_release release;
-      worker.join();
-      break;
+
+  static std::thread begin(const std::shared_ptr<Worker> &self, std::function<void()> work) {
+    return std::thread([self, work = std::move(work)]() mutable {
+      std::exception_ptr failure;
+      try {
+        work();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      work = nullptr;   // what it owns goes before it is said to have ended
+      std::lock_guard<std::mutex> lock(self->mutex);
+      self->failure = failure;
+      self->done = true;
+      self->ended.notify_all();
+    });
+  }
+
+  // false: a signal came first, and its handler has raised
+  bool wait() {
+    for (;;) {
+      {
+        nb::gil_scoped_release release;
+        std::unique_lock<std::mutex> lock(mutex);
+        if (ended.wait_for(lock, std::chrono::milliseconds(20), [&] { return done; })) return true;
+      }
+      if (PyErr_CheckSignals() != 0) return false;
     }
   }
-  if (worker.joinable()) worker.join();
-  if (signalled) throw nb::python_error();
-  if (failure) std::rethrow_exception(failure);
+};
+
+void long_call(const std::function<void(volatile int *)> &work) {
+  volatile int cancel = 0;
+  auto worker = std::make_shared<Worker>();
+  std::thread thread = Worker::begin(worker, [&] { work(&cancel); });
+  if (worker->wait()) {
+    thread.join();
+    if (worker->failure) std::rethrow_exception(worker->failure);
+    return;
+  }
+  cancel = 1;
+  {
+    nb::error_scope keep;   // the handler's exception, raised when the work has ended
+    nb::gil_scoped_release release;
+    thread.join();
+  }
+  throw nb::python_error();
+}
+
+void detached_call(const std::function<void()> &work) {
+  auto worker = std::make_shared<Worker>();
+  Worker::begin(worker, work).detach();
+  if (!worker->wait()) throw nb::python_error();
+  if (worker->failure) std::rethrow_exception(worker->failure);
 }
 
 Claim::Claim(std::atomic<bool> &busy, const char *what) : busy_(busy) {

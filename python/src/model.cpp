@@ -94,55 +94,67 @@ struct Loading {
   }
 };
 
-// desc is freed in every case
-static Model compile(tgDesc *desc, const Loading &loading, const std::string &path, const std::string &text, tgError &error) {
-  if (desc == nullptr) raise(error);
-  auto handle = std::make_shared<ModelHandle>();
-  handle->path = path;
-  handle->text = text;
-  handle->arguments = loading.arguments;
-  {
-    nb::gil_scoped_release release;
-    handle->model = loading.arrange(desc, &error) ? tg_model_compile(desc, nullptr, &error) : nullptr;
+// A load on its way, by itself when Ctrl-C has ended the call that began it.
+struct Job {
+  Loading loading;
+  std::string path, text;        // one of them
+  const char *label = nullptr;   // of a text
+  tgError error{};
+  tgDesc *desc = nullptr;
+  tgModel *model = nullptr;
+
+  explicit Job(Loading given) : loading(std::move(given)) {}
+  ~Job() {
+    tg_desc_free(desc);
+    tg_model_free(model);
   }
-  if (handle->model != nullptr)
+  void run() {
+    const tgLoadOptions *o = &loading.options;
+    desc = label == nullptr ? tg_desc_load(path.c_str(), o, &error) : tg_desc_load_memory(label, text.data(), text.size(), o, &error);
+    if (desc == nullptr || (o->decompose && tg_desc_decompose(desc, o, &error) != TG_OK)) return;
+    if (loading.arrange(desc, &error)) model = tg_model_compile(desc, nullptr, &error);
+  }
+  std::vector<std::string> notes() const {
+    std::vector<std::string> list;
     for (int i = 0; i < desc->nnote; i++) {
       const tgNote &note = desc->note[i];
       std::string where = note.source.file >= 0 && note.source.file < desc->nfile ? desc->file[note.source.file] : "";
       if (!where.empty() && note.source.line > 0) where += ":" + std::to_string(note.source.line);
-      handle->notes.push_back(where.empty() ? note.text : where + ": " + note.text);
+      list.push_back(where.empty() ? note.text : where + ": " + note.text);
     }
-  tg_desc_free(desc);
-  if (handle->model == nullptr) raise(error);
+    return list;
+  }
+};
+
+static Model finish(const std::shared_ptr<Job> &job) {
+  detached_call([job] { job->run(); });
+  if (job->model == nullptr) raise(job->error);
+  auto handle = std::make_shared<ModelHandle>();
+  handle->path = job->path;
+  handle->text = job->text;
+  handle->arguments = job->loading.arguments;
+  handle->notes = job->notes();
+  std::swap(handle->model, job->model);
   return Model{handle};
 }
 
 static Model load(nb::object source, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient, bool repair, bool decompose,
                   const std::vector<std::string> &asset_roots, const std::map<std::string, std::string> &packages) {
-  tgError error{};
+  auto job = std::make_shared<Job>(Loading(fixed_base, ground, exclude_overlapping, lenient, repair, decompose, asset_roots, packages));
   if (nb::hasattr(source, "to_xml")) {   // a mujoco.MjSpec
-    std::string xml = nb::cast<std::string>(source.attr("to_xml")());
-    Loading loading(fixed_base, ground, exclude_overlapping, lenient, repair, decompose, asset_roots, packages);
-    return compile(tg_desc_load_memory("MjSpec", xml.data(), xml.size(), &loading.options, &error), loading, "", xml, error);
+    job->text = nb::cast<std::string>(source.attr("to_xml")());
+    job->label = "MjSpec";
+  } else {
+    job->path = nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(source));
   }
-  std::string path = nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(source));
-  Loading loading(fixed_base, ground, exclude_overlapping, lenient, repair, decompose, asset_roots, packages);
-  tgDesc *desc;
-  {
-    nb::gil_scoped_release release;
-    desc = tg_desc_load(path.c_str(), &loading.options, &error);
-    if (desc != nullptr && decompose && tg_desc_decompose(desc, &loading.options, &error) != TG_OK) {
-      tg_desc_free(desc);
-      desc = nullptr;
-    }
-  }
-  return compile(desc, loading, path, "", error);
+  return finish(job);
 }
 
 static Model loads(const std::string &xml, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient, bool repair, const std::vector<std::string> &asset_roots) {
-  tgError error{};
-  Loading loading(fixed_base, ground, exclude_overlapping, lenient, repair, false, asset_roots, {});
-  return compile(tg_desc_load_memory("text", xml.data(), xml.size(), &loading.options, &error), loading, "", xml, error);
+  auto job = std::make_shared<Job>(Loading(fixed_base, ground, exclude_overlapping, lenient, repair, false, asset_roots, {}));
+  job->text = xml;
+  job->label = "text";
+  return finish(job);
 }
 
 static std::vector<std::string> names(const Model &m, const std::string &kind) {

@@ -180,6 +180,7 @@ struct Batch {
   int threads;
   size_t T = 0;               // that `batch` is for
   tgBatch *batch = nullptr;
+  nb::object interrupted = nb::none();   // what Ctrl-C left of the last call: a BatchRollout or a BatchGradient
   std::atomic<bool> busy{false};
 
   Batch(const Model &from, const std::optional<std::string> &word, std::optional<double> step, int nthread, const nb::kwargs &options) : threads(nthread) {
@@ -245,13 +246,21 @@ static void check_results(BatchRollout &r, const std::vector<tgRolloutResult> &r
   }
 }
 
-static void run_batch(Batch &b, std::vector<tgRolloutRun> &runs, std::vector<tgRolloutResult> &results) {
+// `gather` makes what the call returns of the results; after Ctrl-C that is kept in the batch
+template <class Gather> static auto run_batch(Batch &b, std::vector<tgRolloutRun> &runs, std::vector<tgRolloutResult> &results, const Gather &gather) {
   tgStatus status = TG_OK;
-  long_call([&](const volatile int *cancel) {
-    for (auto &run : runs) run.cancel = cancel;
-    status = tg_batch_run(b.batch, (int)runs.size(), runs.data(), results.data());
-  });
+  b.interrupted = nb::none();
+  try {
+    long_call([&](const volatile int *cancel) {
+      for (auto &run : runs) run.cancel = cancel;
+      status = tg_batch_run(b.batch, (int)runs.size(), runs.data(), results.data());
+    });
+  } catch (nb::python_error &) {
+    b.interrupted = nb::cast(gather(), nb::rv_policy::automatic);   // a pointer is owned, a value moved
+    throw;
+  }
   if (status != TG_OK) raise(status, "Batch");
+  return gather();
 }
 
 static void start_runs(const BatchRollout &r, const Batch &b, std::vector<Lane> &lanes, std::vector<tgRolloutRun> &runs) {
@@ -318,9 +327,10 @@ static BatchRollout *batch_rollout(nb::handle_t<Batch> self, nb::handle q0, nb::
     runs[i].q = q + i * (r->T + 1) * b.nq();
     runs[i].v = v + i * (r->T + 1) * b.nv();
   }
-  run_batch(b, runs, results);
-  check_results(*r, results);
-  return r.release();
+  return run_batch(b, runs, results, [&] {
+    check_results(*r, results);
+    return r.release();
+  });
 }
 
 struct BatchGradient {
@@ -358,17 +368,18 @@ static BatchGradient batch_backward(BatchRollout &r, nb::handle dq, nb::handle d
     runs[i].dv0 = v + i * b.nv();
     runs[i].du = u + i * r.T * b.nu();
   }
-  run_batch(b, runs, results);
-  if (!names.empty()) g.params = params[0]->batch(r.B);
-  for (size_t i = 0; i < r.B; i++) {
-    Label label = make_label(results[i].grad);
-    g.ok.push_back(results[i].status == TG_OK);
-    g.label.push_back(g.ok[i] ? label.label : "");
-    g.reason.push_back(label.reason);
-    g.error.push_back(g.ok[i] ? "" : results[i].error.text);
-    if (g.ok[i] && !names.empty()) params[i]->store(g.params, i);
-  }
-  return g;
+  return run_batch(b, runs, results, [&] {
+    if (!names.empty()) g.params = params[0]->batch(r.B);
+    for (size_t i = 0; i < r.B; i++) {
+      Label label = make_label(results[i].grad);
+      g.ok.push_back(results[i].status == TG_OK);
+      g.label.push_back(g.ok[i] ? label.label : "");
+      g.reason.push_back(label.reason);
+      g.error.push_back(g.ok[i] ? "" : results[i].error.text);
+      if (g.ok[i] && !names.empty()) params[i]->store(g.params, i);
+    }
+    return g;
+  });
 }
 
 static BatchGradient batch_vjp(nb::handle_t<Batch> self, nb::handle q0, nb::handle v0, nb::handle u, nb::handle dq, nb::handle dv, nb::handle du,
@@ -380,6 +391,27 @@ static BatchGradient batch_vjp(nb::handle_t<Batch> self, nb::handle q0, nb::hand
   }
   return batch_backward(*r, dq, dv, du, wrt);
 }
+
+// A Batch holds what Ctrl-C left of it, and that holds the Batch: the collector of cycles looks through both.
+static int visit_batch(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<Batch>(self)->interrupted.ptr());
+  return 0;
+}
+
+static int clear_batch(PyObject *self) {
+  if (nb::inst_ready(self)) nb::inst_ptr<Batch>(self)->interrupted = nb::none();
+  return 0;
+}
+
+static int visit_batch_rollout(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<BatchRollout>(self)->owner.ptr());
+  return 0;
+}
+
+static PyType_Slot batch_slots[] = {{Py_tp_traverse, (void *)visit_batch}, {Py_tp_clear, (void *)clear_batch}, {0, nullptr}};
+static PyType_Slot batch_rollout_slots[] = {{Py_tp_traverse, (void *)visit_batch_rollout}, {0, nullptr}};
 
 void bind_rollout(nb::module_ &m) {
   nb::class_<RolloutGradient>(m, "RolloutGradient", "Gradient of a function of a trajectory: dL/dq0 and dL/dv0 (tangent, nv), dL/du and dL/dparams.")
@@ -418,7 +450,7 @@ void bind_rollout(nb::module_ &m) {
       .def_ro("reason", &BatchGradient::reason, "Why each is not exact.")
       .def_ro("ok", &BatchGradient::ok, "True where the gradient was computed.")
       .def_ro("error", &BatchGradient::error, "Text of each failure, ''.");
-  nb::class_<BatchRollout>(m, "BatchRollout", "Trajectories of a batch, a status for each.")
+  nb::class_<BatchRollout>(m, "BatchRollout", nb::type_slots(batch_rollout_slots), "Trajectories of a batch, a status for each.")
       .def_ro("q", &BatchRollout::q, "Positions, (n, steps + 1, nq).")
       .def_ro("v", &BatchRollout::v, "Velocities, (n, steps + 1, nv).")
       .def_ro("ok", &BatchRollout::ok, "True where all steps succeeded.")
@@ -426,7 +458,7 @@ void bind_rollout(nb::module_ &m) {
       .def_ro("steps", &BatchRollout::steps, "Steps of each that succeeded.")
       .def("backward", &batch_backward, nb::arg("dq") = nb::none(), nb::arg("dv") = nb::none(), nb::arg("du") = nb::none(),
            nb::arg("params") = std::vector<std::string>(), "As Rollout.backward with one row more in front: dq (n, steps + 1, nv) or (n, nv).");
-  nb::class_<Batch>(m, "Batch", "A pool of threads that runs many trajectories of a model; the bits do not depend on their number.")
+  nb::class_<Batch>(m, "Batch", nb::type_slots(batch_slots), "A pool of threads that runs many trajectories of a model; the bits do not depend on their number.")
       .def(nb::init<const Model &, const std::optional<std::string> &, std::optional<double>, int, const nb::kwargs &>(), nb::arg("model"),
            nb::arg("contact") = "lcp", nb::arg("dt") = nb::none(), nb::arg("threads") = 0, nb::arg("options"),
            "As Sim; threads: 0 for one a core.")
@@ -442,7 +474,9 @@ void bind_rollout(nb::module_ &m) {
            "Shape of a parameter, as rollout takes it after the trajectories' axis.")
       .def("sim", [](const Batch &b) { return new Sim(b.contact, b.model, b.dt); }, nb::rv_policy::take_ownership,
            "A simulation of the same model, contact model and step size, at the model's start.")
-      .def_ro("dt", &Batch::dt, "Step size [s].");
+      .def_ro("dt", &Batch::dt, "Step size [s].")
+      .def_prop_ro("interrupted", [](const Batch &b) { return b.interrupted; },
+                   "What Ctrl-C left of the last call: a BatchRollout, or of backward and vjp a BatchGradient, whose ok says which trajectories were done; None.");
 
   nb::class_<Sim> sim = nb::borrow<nb::class_<Sim>>(m.attr("Sim"));
   sim.def("rollout", &sim_rollout, nb::arg("u") = nb::none(), nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("steps") = nb::none(),

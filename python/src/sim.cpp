@@ -21,13 +21,18 @@ std::shared_ptr<ContactHandle> make_contact(const std::shared_ptr<ModelHandle> &
   tgContactOptions options = tg_contact_default();
   for (auto item : given)
     if (tg_contact_set(&options, nb::cast<std::string>(item.first).c_str(), option_text(item.second).c_str(), &error) != TG_OK) raise(error);
-  auto handle = std::make_shared<ContactHandle>();
-  handle->model = model;
-  {
-    nb::gil_scoped_release release;
-    handle->contact = tg_contact_create(model->model, word->c_str(), &options, &error);
-  }
-  if (handle->contact == nullptr) raise(error);
+  struct Job {
+    std::string word;
+    tgContactOptions options;
+    tgError error;
+    const tgModel *model;
+    std::shared_ptr<ContactHandle> made;
+  };
+  auto job = std::make_shared<Job>(Job{*word, options, error, model->model, std::make_shared<ContactHandle>()});
+  job->made->model = model;
+  detached_call([job] { job->made->contact = tg_contact_create(job->model, job->word.c_str(), &job->options, &job->error); });
+  const std::shared_ptr<ContactHandle> &handle = job->made;
+  if (handle->contact == nullptr) raise(job->error);
   for (int i = 0; tg_contact_warning(handle->contact, i) != nullptr; i++)
     if (PyErr_WarnEx(PyExc_UserWarning, tg_contact_warning(handle->contact, i), 1) != 0) throw nb::python_error();   // warnings may be errors
   return handle;

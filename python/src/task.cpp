@@ -128,11 +128,17 @@ static Optimum make_optimum(const Task &t, const tgOptimum &o) {
   return r;
 }
 
-struct Progress { nb::object call; };
+// What is called after each iteration, and what it raised, which ends the optimisation.
+struct Progress {
+  nb::object call;
+  volatile int *cancel = nullptr;
+  std::exception_ptr raised;
+};
 
 static void report(void *ctx, const tgProgress *p) {
   nb::gil_scoped_acquire acquire;
-  nb::object &call = static_cast<Progress *>(ctx)->call;
+  Progress &to = *static_cast<Progress *>(ctx);
+  if (to.raised) return;
   nb::dict d;
   d["iteration"] = p->iteration;
   d["iterations"] = p->iterations;
@@ -141,37 +147,49 @@ static void report(void *ctx, const tgProgress *p) {
   d["best"] = p->best;
   d["seconds"] = p->seconds;
   d["seconds_left"] = p->seconds_left;
+  d["replayed"] = p->replayed;
   try {
-    call(d);
-  } catch (nb::python_error &error) {
-    error.discard_as_unraisable("tangere.Task.optimize: progress");
+    to.call(d);
+  } catch (nb::python_error &) {
+    to.raised = std::current_exception();
+    *to.cancel = 1;
   }
 }
 
-static Optimum optimize(Task &t, uint64_t seed, int threads, nb::object progress) {
+static Optimum optimize(Task &t, uint64_t seed, int threads, nb::object progress, nb::object journal, bool resume, bool overwrite) {
   Claim claim(t.busy, "Task");
+  std::string file = journal.is_none() ? "" : nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(journal));
+  if (file.empty() && (resume || overwrite)) throw nb::value_error("resume and overwrite: of a journal; name its file");
+  if (resume && overwrite) throw nb::value_error("resume and overwrite: one or the other");
   tgOptimizeOptions options = tg_optimize_default();
   options.seed = seed;
   options.threads = threads;
-  Progress to{progress};
+  options.journal = file.empty() ? nullptr : file.c_str();
+  options.resume = resume;
+  options.overwrite = overwrite;
+  Progress to{progress, nullptr, nullptr};
   if (!progress.is_none()) {
     options.progress = report;
     options.progress_ctx = &to;
   }
   std::unique_ptr<tgOptimum, void (*)(tgOptimum *)> found(nullptr, tg_optimum_free);
   t.interrupted = nb::none();
+  auto keep = [&] {
+    if (found && found->best != nullptr) t.interrupted = nb::cast(make_optimum(t, *found));
+  };
   try {
-    long_call([&](const volatile int *cancel) {
-      options.cancel = cancel;
+    long_call([&](volatile int *cancel) {
+      options.cancel = to.cancel = cancel;
       found.reset(tg_optimize(t.task, &options));
     });
+    if (to.raised) std::rethrow_exception(to.raised);
   } catch (nb::python_error &) {
-    if (found && found->best != nullptr) t.interrupted = nb::cast(make_optimum(t, *found));
+    keep();
     throw;
   }
   if (!found) raise(TG_ERR_MEMORY, "optimize");
   if (found->status != TG_OK) {
-    if (found->best != nullptr) t.interrupted = nb::cast(make_optimum(t, *found));
+    keep();
     raise(found->error);
   }
   return make_optimum(t, *found);
@@ -186,6 +204,7 @@ static Sim *make_sim(nb::handle_t<Task> self) {
   model->owner = nb::borrow(self);
   auto contact = std::make_shared<ContactHandle>();
   contact->model = model;
+  contact->borrowed = true;
   contact->contact = const_cast<tgContact *>(tg_task_contact(t.task));
   auto sim = std::make_unique<Sim>(contact, model, tg_task_timestep(t.task));
   std::vector<double> x(t.n());
@@ -263,8 +282,13 @@ void bind_task(nb::module_ &m) {
       .def("cost", &cost, nb::arg("sim"), nb::arg("t"),
            "The loss at state t (0 to steps) that the sim is in, its ctrl that of step t. Over a trajectory they add up to the loss of fun.")
       .def("expand", &expand, nb::arg("x"), "(q0, v0, u) that x stands for.")
-      .def("optimize", &optimize, nb::kw_only(), nb::arg("seed") = 0, nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
-           "Runs the task's optimiser. progress: called with a dict after each iteration. Ctrl-C: KeyboardInterrupt, the best so far in `interrupted`.");
+      .def("optimize", &optimize, nb::kw_only(), nb::arg("seed") = 0, nb::arg("threads") = 0, nb::arg("progress") = nb::none(), nb::arg("journal") = nb::none(),
+           nb::arg("resume") = false, nb::arg("overwrite") = false,
+           nb::sig("def optimize(self, *, seed: int = 0, threads: int = 0, progress: collections.abc.Callable[[dict[str, typing.Any]], object] | None = None, "
+                   "journal: str | os.PathLike[str] | None = None, resume: bool = False, overwrite: bool = False) -> Optimum"),
+           "Runs the task's optimiser. Ctrl-C: KeyboardInterrupt, the best so far in `interrupted`. progress: called with a dict after each iteration; what it raises\n"
+           "ends the run in the same way. journal: a file that records every evaluation, such as the checkpoint of `tangere optimize --out`; with resume the run that it\n"
+           "holds goes on where it ended, to the same bits. A file that holds a run is refused without resume or overwrite, one of another task or seed with resume.");
 }
 
 }  // namespace tangere
