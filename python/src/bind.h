@@ -132,9 +132,9 @@ class Params {
   int size() const;
   Arrays arrays() const;                                  // name -> array of the parameter's shape
   Arrays jacobian(const double *D, size_t nrow) const;    // name -> (nrow, rows, cols)
-  /// Adds what it holds to entry `lane` of arrays (n, rows, cols) by name.
-  void store(const Arrays &to, size_t lane) const;
-  Arrays batch(size_t n) const;                           // name -> zeros (n, rows, cols)
+  Arrays batch(size_t n, std::vector<double *> &data) const;   // name -> zeros (n, rows, cols), which begin at data
+  /// Writes what it holds to entry `lane` of such arrays.
+  void store(const std::vector<double *> &data, size_t lane) const;
 
  private:
   std::vector<std::string> names_;

@@ -66,25 +66,27 @@ Arrays Params::jacobian(const double *D, size_t rows) const {
   return dict;
 }
 
-Arrays Params::batch(size_t n) const {
+Arrays Params::batch(size_t n, std::vector<double *> &data) const {
   Arrays dict;
+  data.clear();
   for (const auto &name : names_) {
     int nrow, ncol;
     tg_param_grad_field(grad_, name.c_str(), &nrow, &ncol);
     Shape shape = shape_of(nrow, ncol);
     shape.insert(shape.begin(), n);
-    dict[name.c_str()] = zeros(shape, nullptr);
+    double *to;
+    dict[name.c_str()] = zeros(shape, &to);
+    data.push_back(to);
   }
   return dict;
 }
 
-void Params::store(const Arrays &to, size_t lane) const {
-  for (const auto &name : names_) {
+void Params::store(const std::vector<double *> &data, size_t lane) const {
+  for (size_t i = 0; i < names_.size(); i++) {
     int nrow, ncol;
-    const double *from = tg_param_grad_field(grad_, name.c_str(), &nrow, &ncol);
+    const double *from = tg_param_grad_field(grad_, names_[i].c_str(), &nrow, &ncol);
     size_t n = (size_t)nrow * (size_t)ncol;
-    nb::ndarray<double> array = nb::cast<nb::ndarray<double>>(to[name.c_str()]);
-    std::memcpy(array.data() + lane * n, from, n * sizeof *from);
+    std::memcpy(data[i] + lane * n, from, n * sizeof *from);
   }
 }
 

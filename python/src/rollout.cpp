@@ -181,6 +181,9 @@ struct Batch {
   size_t T = 0;               // that `batch` is for
   tgBatch *batch = nullptr;
   nb::object interrupted = nb::none();   // what Ctrl-C left of the last call: a BatchRollout or a BatchGradient
+  nb::object sim = nb::none();           // made when first asked for
+  std::vector<std::string> names;        // of the parameters in `params`
+  std::vector<std::unique_ptr<Params>> params;   // one a trajectory, kept from call to call
   std::atomic<bool> busy{false};
 
   Batch(const Model &from, const std::optional<std::string> &word, std::optional<double> step, int nthread, const nb::kwargs &options) : threads(nthread) {
@@ -203,10 +206,20 @@ struct Batch {
     if (batch == nullptr) raise(error);
     T = steps;
   }
+  void params_for(const std::vector<std::string> &wanted, size_t n) {
+    if (names != wanted) params.clear();
+    names = wanted;
+    while (params.size() < n) params.push_back(std::make_unique<Params>(*model, contact.get(), names));
+  }
   size_t nq() const { return (size_t)tg_model_nq(model->model); }
   size_t nv() const { return (size_t)tg_model_nv(model->model); }
   size_t nu() const { return (size_t)tg_model_nu(model->model); }
 };
+
+static nb::object kept_sim(Batch &b) {
+  if (b.sim.is_none()) b.sim = nb::cast(new Sim(b.contact, b.model, b.dt), nb::rv_policy::take_ownership);
+  return b.sim;
+}
 
 // Parameters of one lane.
 struct Lane {
@@ -346,11 +359,11 @@ static BatchGradient batch_backward(BatchRollout &r, nb::handle dq, nb::handle d
   Seed a = seed(dq, "dq", {r.B}, r.T, b.nv()), c = seed(dv, "dv", {r.B}, r.T, b.nv());
   In d = in(du, "du", {r.B, r.T, b.nu()});
   b.room(r.T);
+  b.params_for(names, r.B);
   std::vector<tgRolloutRun> runs(r.B);
   std::vector<tgRolloutResult> results(r.B);
   std::vector<Lane> lanes(r.B);
   std::vector<Linear> loss(r.B);
-  std::vector<std::unique_ptr<Params>> params;
   start_runs(r, b, lanes, runs);
   double *q, *v, *u;
   BatchGradient g;
@@ -358,25 +371,25 @@ static BatchGradient batch_backward(BatchRollout &r, nb::handle dq, nb::handle d
   g.v0 = zeros({r.B, b.nv()}, &v);
   g.u = zeros({r.B, r.T, b.nu()}, &u);
   for (size_t i = 0; i < r.B; i++) {
-    params.push_back(std::make_unique<Params>(*b.model, b.contact.get(), names));
     loss[i] = {&a, &c, d.p != nullptr ? d.p + i * r.T * b.nu() : nullptr, i, b.nv(), b.nu()};
     runs[i].loss = linear;
     runs[i].loss_ctx = &loss[i];
-    runs[i].dp = params[i]->get();
+    runs[i].dp = b.params[i]->get();
     runs[i].loss_param = tg_loss_without_parameters;
     runs[i].dq0 = q + i * b.nv();
     runs[i].dv0 = v + i * b.nv();
     runs[i].du = u + i * r.T * b.nu();
   }
   return run_batch(b, runs, results, [&] {
-    if (!names.empty()) g.params = params[0]->batch(r.B);
+    std::vector<double *> data;
+    if (!names.empty()) g.params = b.params[0]->batch(r.B, data);
     for (size_t i = 0; i < r.B; i++) {
       Label label = make_label(results[i].grad);
       g.ok.push_back(results[i].status == TG_OK);
       g.label.push_back(g.ok[i] ? label.label : "");
       g.reason.push_back(label.reason);
       g.error.push_back(g.ok[i] ? "" : results[i].error.text);
-      if (g.ok[i] && !names.empty()) params[i]->store(g.params, i);
+      if (g.ok[i] && !names.empty()) b.params[i]->store(data, i);
     }
     return g;
   });
@@ -472,6 +485,7 @@ void bind_rollout(nb::module_ &m) {
       .def_prop_ro("model", [](const Batch &b) { return Model{b.model}; }, "Its model.")
       .def("param_shape", [](const Batch &b, const std::string &name) { return param_shape(*b.model, b.contact.get(), name); }, nb::arg("name"),
            "Shape of a parameter, as rollout takes it after the trajectories' axis.")
+      .def_prop_ro("_sim", &kept_sim, "A simulation that the batch keeps for second derivatives; who sets parameters in it puts them back.")
       .def("sim", [](const Batch &b) { return new Sim(b.contact, b.model, b.dt); }, nb::rv_policy::take_ownership,
            "A simulation of the same model, contact model and step size, at the model's start.")
       .def_ro("dt", &Batch::dt, "Step size [s].")

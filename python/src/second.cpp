@@ -15,6 +15,7 @@ static tgSecond *second_of(Sim &s, size_t steps) {
   tgError error{};
   tg_second_free(s.second);
   s.second = tg_second_create(s.m(), s.contact ? s.contact->contact : nullptr, &options, &error);
+  s.second_names.clear();
   if (s.second == nullptr) raise(error);
   s.second_steps = steps;
   s.second_dt = s.dt;
@@ -50,39 +51,50 @@ static Array hvp(Sim &s, nb::handle g, nb::handle d) {
   return array;
 }
 
-// Parameters chosen by name: those asked for and those of the direction; the direction as one vector.
+// Parameters chosen by name, those asked for and those of the direction; the direction as one vector.
 struct Chosen {
-  std::vector<std::string> names;
+  Params *where = nullptr;
   std::vector<double> direction;
-  Chosen(const Sim &s, tgSecond *work, const std::vector<std::string> &params, const nb::dict &dp) : names(params) {
+
+  Chosen(Sim &s, tgSecond *work, const std::vector<std::string> &params, const nb::dict &dp) {
+    std::vector<std::string> names = params;
     for (auto item : dp) {
       std::string name = nb::cast<std::string>(item.first);
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
-    std::vector<const char *> list;
-    for (const std::string &name : names) list.push_back(name.c_str());
-    tgError error{};
-    if (!names.empty() && tg_second_choose(work, list.data(), (int)list.size(), &error) != TG_OK) raise(error);
-    Params where(*s.model, s.contact.get(), names);
+    if (names.empty()) return;
+    choose(s, work, names);
     int size = 0;
-    double *all = names.empty() ? nullptr : tg_param_grad_values(where.get(), &size);
+    const double *all = tg_param_grad_values(where->get(), &size);
     direction.assign((size_t)size, 0.0);
     for (auto item : dp) {
       std::string name = nb::cast<std::string>(item.first);
       int nrow = 0, ncol = 0;
-      double *field = tg_param_grad_field(where.get(), name.c_str(), &nrow, &ncol);
+      const double *field = tg_param_grad_field(where->get(), name.c_str(), &nrow, &ncol);
       Shape shape = ncol == 1 ? Shape{(size_t)nrow} : Shape{(size_t)nrow, (size_t)ncol};   // as set_param takes it
       In given = in(item.second, name.c_str(), shape);
       if (given.p == nullptr) throw nb::type_error("dp: None is no array");
       std::copy(given.p, given.p + (size_t)nrow * (size_t)ncol, direction.begin() + (field - all));
     }
   }
+  // kept from call to call as long as the names are the same
+  void choose(Sim &s, tgSecond *work, const std::vector<std::string> &names) {
+    if (s.second_names != names) {
+      s.second_names.clear();
+      s.second_params = std::make_unique<Params>(*s.model, s.contact.get(), names);
+      std::vector<const char *> list;
+      for (const std::string &name : names) list.push_back(name.c_str());
+      tgError error{};
+      if (tg_second_choose(work, list.data(), (int)list.size(), &error) != TG_OK) raise(error);
+      s.second_names = names;
+    }
+    where = s.second_params.get();
+  }
   // a vector of parameters as arrays by name
-  Arrays arrays(const Sim &s, const std::vector<double> &values) const {
-    Params to(*s.model, s.contact.get(), names);
-    if (names.empty()) return {};
-    std::copy(values.begin(), values.end(), tg_param_grad_values(to.get(), nullptr));
-    return to.arrays();
+  Arrays arrays(const std::vector<double> &values) const {
+    if (where == nullptr) return {};
+    std::copy(values.begin(), values.end(), tg_param_grad_values(where->get(), nullptr));
+    return where->arrays();
   }
 };
 
@@ -101,14 +113,14 @@ static StepProduct hvp_params(Sim &s, nb::handle g, nb::handle d, const nb::dict
   double *x, *y;
   p.x = zeros({n}, &x);
   p.y = zeros({2 * s.nv()}, &y);
-  bool any = !chosen.names.empty();
+  bool any = chosen.where != nullptr;
   tgStatus status;
   {
     nb::gil_scoped_release release;
     status = tg_step_hvp_parameters(work, s.sim, a.p, b.p, any ? chosen.direction.data() : nullptr, x, any ? hp.data() : nullptr, y);
   }
   if (status != TG_OK) s.fail();
-  p.params = chosen.arrays(s, hp);
+  p.params = chosen.arrays(hp);
   return p;
 }
 
@@ -155,7 +167,7 @@ static RolloutProduct rollout_hvp(Sim &s, nb::handle u, nb::handle gq, nb::handl
   second.dv0 = dV.p;
   second.du = dU.p;
   second.loss_hvp = flat;
-  if (!chosen.names.empty()) {
+  if (chosen.where != nullptr) {
     second.dp = chosen.direction.data();
     second.hp = hp.data();
     second.loss_param_hvp = tg_loss_hvp_without_parameters;
@@ -173,7 +185,7 @@ static RolloutProduct rollout_hvp(Sim &s, nb::handle u, nb::handle gq, nb::handl
     tg_rollout_hvp(work, &run, &second, &result);
   });
   if (result.status != TG_OK) raise(result.error);
-  p.params = chosen.arrays(s, hp);
+  p.params = chosen.arrays(hp);
   return p;
 }
 

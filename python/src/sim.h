@@ -21,6 +21,8 @@ struct Sim {
   tgSecond *second = nullptr;               // for trajectories of second_steps; made when first asked for
   size_t second_steps = 0;
   double second_dt = 0;
+  std::vector<std::string> second_names;    // of the parameters chosen in it
+  std::unique_ptr<Params> second_params;    // where their gradients are put apart by name
   std::atomic<bool> busy{false};
 
   Sim(const Model &model, const std::optional<std::string> &contact, std::optional<double> dt, const nb::kwargs &options);

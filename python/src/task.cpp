@@ -1,4 +1,5 @@
 // task.cpp: tangere.Task: a task file as a function of its decision variables, and its optimisation.
+#include <algorithm>
 #include <cstring>
 
 #include "sim.h"
@@ -17,6 +18,8 @@ struct Optimum {
 struct Task {
   tgTask *task = nullptr;
   tgEvaluator *evaluator = nullptr;
+  tgEvaluator *judge = nullptr;   // of single states; its run stays as it is
+  tgRolloutRun term{};            // of which the loss is used
   nb::object interrupted = nb::none();
   std::atomic<bool> busy{false};
 
@@ -39,16 +42,29 @@ struct Task {
   }
   ~Task() {
     tg_evaluator_free(evaluator);
+    tg_evaluator_free(judge);
     tg_task_free(task);
   }
   size_t n() const { return (size_t)tg_task_size(task); }
   size_t T() const { return (size_t)tg_task_steps(task); }
-  tgEvaluator *rollout() {
-    if (evaluator != nullptr) return evaluator;
+  tgEvaluator *made(tgEvaluator *&place) {
     tgError error{};
-    evaluator = tg_evaluator_create(task, 0, &error);
-    if (evaluator == nullptr) raise(error);
-    return evaluator;
+    if (place == nullptr) place = tg_evaluator_create(task, 0, &error);
+    if (place == nullptr) raise(error);
+    return place;
+  }
+  tgEvaluator *rollout() { return made(evaluator); }
+  // The loss term at state `t` as tg_rollout_run asks for it: the sim shows the state, its frames are computed, its controls are those of the step.
+  double loss_at(tgSim *sim, int t) {
+    if (judge == nullptr) {
+      std::vector<double> x(n());
+      tg_task_start(task, 0, x.data());
+      if (tg_evaluator_run(made(judge), x.data(), &term) != TG_OK) raise(TG_ERR_ARG, "Task");
+    }
+    double value = 0;
+    tgStatus status = term.loss(term.loss_ctx, sim, t, (int)T(), &value, nullptr, nullptr, nullptr);
+    if (status != TG_OK) raise(status, "Task");
+    return value;
   }
 };
 
@@ -213,20 +229,48 @@ static Sim *make_sim(nb::handle_t<Task> self) {
   return sim.release();
 }
 
-// The loss term of one state as tg_rollout_run asks for it: frames of the state, controls of its step.
+static void check_sim(const Task &t, const Sim &s, int step, int last) {
+  s.get();
+  if (tg_sim_model(s.sim) != tg_task_model(t.task)) throw nb::value_error("sim: not one of this task; Task.sim makes one");
+  if (step < 0 || step > last) throw nb::value_error("t: 0 to the task's steps");
+}
+
 static double cost(Task &t, Sim &s, int step) {
   Claim claim(t.busy, "Task"), second(s.busy, "Sim");
+  check_sim(t, s, step, (int)t.T());
   s.give();
-  if (tg_sim_model(s.sim) != tg_task_model(t.task)) throw nb::value_error("sim: not one of this task; Task.sim makes one");
-  if (step < 0 || step > (int)t.T()) throw nb::value_error("t: 0 to the task's steps");
-  std::vector<double> x(t.n());
-  tg_task_start(t.task, 0, x.data());
-  tgRolloutRun run{};
-  if (tg_evaluator_run(t.rollout(), x.data(), &run) != TG_OK) raise(TG_ERR_ARG, "Task");
   if (tg_sim_forward(s.sim) != TG_OK) s.fail();
+  return t.loss_at(s.sim, step);
+}
+
+// A step and what the state before it costs, of frames computed once.
+static double step_cost(Task &t, Sim &s, int step) {
+  Claim claim(t.busy, "Task"), second(s.busy, "Sim");
+  check_sim(t, s, step, (int)t.T() - 1);
+  s.give();
+  tgStepInfo info;
+  tgStatus status;
+  {
+    nb::gil_scoped_release release;
+    status = tg_sim_step_growing(s.sim, s.dt, &info);
+  }
+  if (status != TG_OK) s.fail();
+  // as in a rollout: the sim shows the state before the step, frames and forces are the step's
+  auto swap = [&s] {
+    std::swap_ranges(s.qpos.begin(), s.qpos.end(), tg_sim_qpos(s.sim));
+    std::swap_ranges(s.qvel.begin(), s.qvel.end(), tg_sim_qvel(s.sim));
+  };
+  swap();
   double value = 0;
-  tgStatus status = run.loss(run.loss_ctx, s.sim, step, (int)t.T(), &value, nullptr, nullptr, nullptr);
-  if (status != TG_OK) raise(status, "Task");
+  try {
+    value = t.loss_at(s.sim, step);
+  } catch (...) {
+    swap();
+    s.take();
+    throw;
+  }
+  swap();
+  s.take();
   return value;
 }
 
@@ -281,6 +325,7 @@ void bind_task(nb::module_ &m) {
       .def("sim", &make_sim, nb::rv_policy::take_ownership, "A simulation of the task's model, contact model and step size, at its start.")
       .def("cost", &cost, nb::arg("sim"), nb::arg("t"),
            "The loss at state t (0 to steps) that the sim is in, its ctrl that of step t. Over a trajectory they add up to the loss of fun.")
+      .def("_step", &step_cost, nb::arg("sim"), nb::arg("t"), "cost at state t and sim.step in one, with the frames of the step.")
       .def("expand", &expand, nb::arg("x"), "(q0, v0, u) that x stands for.")
       .def("optimize", &optimize, nb::kw_only(), nb::arg("seed") = 0, nb::arg("threads") = 0, nb::arg("progress") = nb::none(), nb::arg("journal") = nb::none(),
            nb::arg("resume") = false, nb::arg("overwrite") = false,

@@ -50,17 +50,22 @@ class TaskEnv(gymnasium.Env):
         self.sim.qvel[:] = self._start[1]
         return self._observe(), {}
 
+    def _reward_of_failure(self):
+        """Of a state that no step leads out of; 0 where it has none."""
+        try:
+            return -self.task.cost(self.sim, self.t)
+        except Error:
+            return 0.0
+
     def step(self, action):
         """One step under the controls `action`."""
         if self.t >= self.task.steps:
             raise Error("the episode is over: reset first")
         self.sim.ctrl[:] = np.asarray(action, dtype=np.float64)
-        reward = 0.0
         try:
-            reward = -self.task.cost(self.sim, self.t)
-            self.sim.step()
+            reward = -self.task._step(self.sim, self.t)
         except Error as failed:
-            return self._observe(), reward, True, False, {"error": str(failed)}
+            return self._observe(), self._reward_of_failure(), True, False, {"error": str(failed)}
         self.t += 1
         over = self.t == self.task.steps
         if over:

@@ -37,6 +37,21 @@ def test_gradient_of_the_step_is_in_reach(env):
     assert J.A.shape == (18, 18) and np.isfinite(J.A).all()
 
 
+def test_step_and_cost_in_one_are_the_two(models):
+    task = tg.Task(models / "half_cheetah_reach.yaml")
+    one, two, rng = task.sim(), task.sim(), np.random.default_rng(1)
+    for t in range(30):
+        one.ctrl[:] = two.ctrl[:] = 3 * rng.standard_normal(6)
+        cost = task.cost(two, t)
+        two.step()
+        assert task._step(one, t) == cost
+        np.testing.assert_array_equal(one.qpos, two.qpos)
+        np.testing.assert_array_equal(one.qvel, two.qvel)
+    np.testing.assert_array_equal(one.jacobians().A, two.jacobians().A)
+    with pytest.raises(ValueError, match="t: 0"):
+        task._step(one, task.steps)
+
+
 def test_a_step_that_fails_ends_the_episode(env):
     env.reset(seed=0)
     out = env.step(np.full(6, np.nan))
