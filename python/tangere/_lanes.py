@@ -29,6 +29,12 @@ def _params(params, axes, lead):
     return rows
 
 
+def shared(rows, value, lead):
+    """Rows of a parameter's gradient, one a trajectory, summed over the trajectories that share its value."""
+    own = np.ndim(value) - rows.ndim + 1   # leading axes of its own
+    return rows.reshape(lead + rows.shape[1:]).sum(axis=tuple(range(own, len(lead))))
+
+
 def _inputs(q0, v0, u):
     lead, q0 = _rows(q0, 1)
     for name, array, tail in (("v0", v0, 1), ("u", u, 2)):
@@ -84,6 +90,5 @@ def adjoint(batch, q0, v0, u, params, q, gq, gv, on_error="raise"):
     for name, value in params.items():
         g = grad.params[name]
         g[bad] = np.nan
-        split = np.ndim(value) - g.ndim + 1   # leading axes of its own; over the other trajectories' axes its gradient is a sum
-        dparams[name] = g.reshape(lead + g.shape[1:]).sum(axis=tuple(range(split, len(lead))))
+        dparams[name] = shared(g, value, lead)
     return shaped[0], shaped[1], shaped[2], dparams

@@ -84,20 +84,22 @@ def _adjoint_rate(batch, on_error, names, primals, rates):
     out = _adjoint(batch, on_error, names, *primals)
     linear = _adjoint(batch, on_error, names, q0, v0, u, params, q, *rates[5:])
     bent = _product(batch, names, primals[:4], q, (gq, gv), rates[:4])[2:]
-    return out, (*(a + b for a, b in zip(linear[:3], bent)), linear[3])
+    return out, (*(a + b for a, b in zip(linear[:3], bent)), tuple(a + b for a, b in zip(linear[3], bent[3:])))
 
 
 def _product(batch, names, at, q, weights, rates):
-    """Rates of the trajectory and the product with the Hessian of <weights, trajectory>, along rates of q0, v0 and u."""
+    """Rates of the trajectory and the product with the Hessian of <weights, trajectory>, along rates of q0, v0, u and the parameters."""
     q0, v0, u, params = at
-    if names:
-        raise _second.no_parameters()
+    n = len(names)
 
-    def run(q0, v0, u, q, gq, gv, dq0, dv0, du, *params):
-        parts = _second.product(batch, q0, v0, u, dict(zip(names, params)), q, gq, gv, dq0, dv0, du)
-        return tuple(part.astype(np.dtype(q0.dtype)) for part in parts)
+    def run(q0, v0, u, q, gq, gv, dq0, dv0, du, *more):
+        values, along = (dict(zip(names, part)) for part in (more[:n], more[n:]))
+        *parts, bent = _second.product(batch, q0, v0, u, values, q, gq, gv, dq0, dv0, du, along)
+        parts = (*parts, *(bent[name] for name in names))
+        return tuple(part.astype(shape.dtype) for part, shape in zip(parts, shapes))
 
-    return _call(run, _motion(batch, q0, v0, u) + _types(q0, v0, u), q0, v0, u, q, *weights, *rates[:3], *params)
+    shapes = _motion(batch, q0, v0, u) + _types(q0, v0, u, *params)
+    return _call(run, shapes, q0, v0, u, q, *weights, *rates[:3], *params, *rates[3])
 
 
 _rollout.defvjp(_keep, _backward)

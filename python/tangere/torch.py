@@ -1,4 +1,4 @@
-"""Steps and trajectories as PyTorch functions, with first derivatives, and second ones in q0, v0 and u under `softmin`.
+"""Steps and trajectories as PyTorch functions, with first derivatives, and second ones under `softmin`.
 
     batch = tg.Batch(model, contact="lcp", dt=0.01)
     q, v = tangere.torch.rollout(batch, q0, v0, u)         # q0 (..., nq), v0 (..., nv), u (..., steps, nu)
@@ -41,7 +41,7 @@ class _Rollout(torch.autograd.Function):
 
 
 class _Adjoint(torch.autograd.Function):
-    """The gradient of <gq, q> + <gv, v>, itself differentiable in the weights, the start and the controls where the step is so twice."""
+    """The gradient of <gq, q> + <gv, v>, itself differentiable in the weights, the start, the controls and the parameters where the step is so twice."""
 
     @staticmethod
     def forward(ctx, batch, on_error, names, q, gq, gv, q0, v0, u, *params):
@@ -55,11 +55,9 @@ class _Adjoint(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx, dq0, dv0, du, *dparams):
         gq, gv, q0, v0, u, *params = ctx.saved_tensors
-        if any(bool(d.any()) for d in dparams) or any(ctx.needs_input_grad[9:]):
-            raise _second.no_parameters()
-        values = dict(zip(ctx.names, (_numpy(p) for p in params)))
-        rates = _second.product(ctx.batch, *(_numpy(x) for x in (q0, v0, u)), values, ctx.q, *(_numpy(x) for x in (gq, gv, dq0, dv0, du)))
-        return (None, None, None, None, *(_tensor(r, like) for r, like in zip(rates, (gq, gv, q0, v0, u))), *(None for _ in params))
+        values, along = (dict(zip(ctx.names, map(_numpy, x))) for x in (params, dparams))
+        *rates, bent = _second.product(ctx.batch, *(_numpy(x) for x in (q0, v0, u)), values, ctx.q, *(_numpy(x) for x in (gq, gv, dq0, dv0, du)), along)
+        return (None, None, None, None, *(_tensor(r, like) for r, like in zip(rates, (gq, gv, q0, v0, u))), *(_tensor(bent[n], p) for n, p in zip(ctx.names, params)))
 
 
 def rollout(batch: Batch, q0: torch.Tensor, v0: torch.Tensor, u: torch.Tensor, params: dict[str, torch.Tensor] | None = None,

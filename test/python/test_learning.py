@@ -154,6 +154,101 @@ def test_jax_hessian():
     np.testing.assert_allclose(both[0], hessian[0][0], rtol=1e-9, atol=1e-9 * np.abs(both).max())
 
 
+SLIDER = """<mujoco><option gravity="0 0 -9.81"/><worldbody><geom type="plane" size="1 1 1"/><body name="a" pos="0 0 0.3"><freejoint/><geom size="0.1" pos="0.03 0 0" mass="1"/></body>
+<body name="b" pos="0.19 0 0.3"><joint name="x" type="slide" axis="1 0 0" damping="0.3"/><geom size="0.1" mass="2"/></body></worldbody><actuator><motor joint="x"/></actuator></mujoco>"""
+CHOSEN = ("body_mass", "body_com", "dof_damping", "contact.stiffness")
+
+
+def soft_pair():
+    """A ball that turns about a point beside its centre touches another under softmin; parameters of bodies, joints and of the contact model itself."""
+    model = tg.loads(SLIDER)
+    batch = tg.Batch(model, contact="softmin", dt=0.002, stiffness=3000, threads=1)
+    rng = np.random.default_rng(4)
+    q, v, u = np.tile(model.field("qpos0"), (2, 1)), rng.standard_normal((2, model.nv)), rng.standard_normal((2, 3, model.nu))
+    q[:, 3:7] = rng.standard_normal((2, 4))
+    sim = batch.sim()
+    return model, batch, q, v, u, {name: sim.param(name).copy() for name in CHOSEN}
+
+
+def free_mask(name, value):
+    """Entries of a parameter that may be moved: the world's own are nothing to the motion."""
+    mask = np.ones_like(value)
+    if name.startswith("body"):
+        mask[0] = 0
+    return mask
+
+
+def test_torch_gradgradcheck_in_parameters():
+    torch = pytest.importorskip("torch")
+    from tangere.torch import rollout
+    model, batch, q, v, u, params = soft_pair()
+    q, v, u = (torch.tensor(x) for x in (q, v, u))
+    scale = {name: torch.tensor(np.where(value == 0, 0.1, value) * free_mask(name, value)) for name, value in params.items()}
+    base = {name: torch.tensor(value) for name, value in params.items()}
+    at = [torch.zeros(base[name].shape, dtype=torch.float64, requires_grad=True) for name in CHOSEN]   # of each parameter's own size
+
+    def motion(v, u, *moved):
+        return rollout(batch, q, v, u, {name: base[name] + scale[name] * m for name, m in zip(CHOSEN, moved)})
+
+    assert torch.autograd.gradcheck(motion, (v, u, *at), eps=1e-6, atol=1e-5)
+    v.requires_grad_(), u.requires_grad_()
+    assert torch.autograd.gradgradcheck(motion, (v, u, *at), eps=1e-6, atol=2e-4, rtol=1e-4)
+
+
+def test_torch_parameters_of_each_trajectory():
+    torch = pytest.importorskip("torch")
+    from tangere.torch import rollout
+    model, batch, q, v, u, params = soft_pair()
+    q, v, u = (torch.tensor(x) for x in (q, v, u))
+    alone, mass = batch.sim().param("body_mass").copy(), torch.tensor(np.stack([params["body_mass"], 1.5 * params["body_mass"]]), requires_grad=True)
+    w = torch.tensor(np.random.default_rng(1).standard_normal((2, 4, model.nv)))
+
+    def product(q, v, u, mass, w):
+        g, = torch.autograd.grad((w * rollout(batch, q, v, u, {"body_mass": mass})[1]).sum(), mass, create_graph=True)
+        return torch.autograd.grad((g * g.detach()).sum(), mass)[0]
+
+    both = product(q, v, u, mass, w)
+    for i in range(2):
+        one = mass[i].detach().clone().requires_grad_()
+        np.testing.assert_allclose(both[i], product(q[i], v[i], u[i], one, w[i]), rtol=1e-10, atol=1e-14)
+    np.testing.assert_array_equal(batch._sim.param("body_mass"), alone)   # the batch's own simulation is as it was
+
+
+def test_jax_hessian_in_parameters():
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    import jax.numpy as jnp
+
+    from tangere.jax import rollout
+    model, batch, q, v, u, params = soft_pair()
+    w = np.random.default_rng(1).standard_normal((4, model.nq))
+    start = jnp.asarray(v[0]), params
+
+    def loss(x):
+        Q, V = rollout(batch, q[0], x[0], u[0], x[1])
+        return jnp.sum(w * Q * Q) + jnp.sum(jnp.sin(V))
+
+    def moved(e, d):
+        return start[0] + e * d[0], {name: value + e * d[1][name] for name, value in params.items()}
+
+    rng, gradient, hessian = np.random.default_rng(3), jax.jit(jax.grad(loss)), jax.jit(jax.hessian(loss))(start)
+    for only in ("v", *CHOSEN):
+        d = (np.zeros(model.nv) if only != "v" else rng.standard_normal(model.nv),
+             {n: rng.standard_normal(x.shape) * free_mask(n, x) * (np.abs(x) + 0.1 * (x == 0)) * (n == only) for n, x in params.items()})
+        e = 1e-6
+        (vu, up), (vd, down) = gradient(moved(e, d)), gradient(moved(-e, d))
+        rows = {"v": (vu - vd) / (2 * e), **{n: (up[n] - down[n]) / (2 * e) for n in CHOSEN}}
+        for name, slope in rows.items():
+            block = hessian[0] if name == "v" else hessian[1][name]
+            ours = np.tensordot(block[0], d[0], 1) + sum(np.tensordot(block[1][n], d[1][n], d[1][n].ndim) for n in CHOSEN)
+            np.testing.assert_allclose(ours, slope, rtol=1e-5, atol=1e-5 * np.abs(slope).max() + 1e-12, err_msg=f"{name} along {only}")
+        along = jax.jvp(jax.grad(loss), (start,), (d,))[1]
+        np.testing.assert_allclose(along[0], rows["v"], rtol=1e-5, atol=1e-5 * np.abs(rows["v"]).max() + 1e-12)
+    many = jax.vmap(jax.hessian(lambda m, v: jnp.sum(rollout(batch, q[0], v, u[0], {"body_mass": m})[1] ** 2)), in_axes=(None, 0))(params["body_mass"], v)
+    one = jax.hessian(lambda m: jnp.sum(rollout(batch, q[0], v[1], u[0], {"body_mass": m})[1] ** 2))(params["body_mass"])
+    np.testing.assert_allclose(many[1], one, rtol=1e-10, atol=1e-12 * np.abs(one).max())
+
+
 @pytest.mark.parametrize("contact", ["lcp", "barrier", "softmin", "sdrs"])
 def test_jax_first_derivatives_of_every_contact_model(contact):
     jax = pytest.importorskip("jax")
