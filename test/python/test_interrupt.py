@@ -107,22 +107,30 @@ def child(before, call, after, folder):
     page.write_text('<script type="application/json" id="tangere-replay"></script><div id="tangere-data" hidden></div>')
     program = CHILD.format(before=before, call=indented(call), after=indented(after))
     environment = dict(os.environ, TMPDIR=str(folder), MPLBACKEND="agg", PYTHONUNBUFFERED="1")
-    return subprocess.Popen([sys.executable, "-c", program, str(MODELS), str(page)], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with open(folder / "errors", "w") as errors:
+        return subprocess.Popen([sys.executable, "-c", program, str(MODELS), str(page)], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
 
 
-def interrupt(running):
-    """Sends SIGINT in mid-call; returns the seconds until KeyboardInterrupt, and all that was said afterwards."""
-    assert running.stdout.readline().strip() == "ready", running.stderr.read()
-    time.sleep(0.5)
-    assert running.poll() is None, running.communicate()
-    sent = time.monotonic()
-    running.send_signal(signal.SIGINT)
-    first = running.stdout.readline().strip()
-    seconds = time.monotonic() - sent
-    out, err = running.communicate(timeout=60)
-    assert first == "interrupted", f"{first} {out} {err}"
-    assert out.split() == ["left"] and running.returncode == 0 and "leaked" not in err, err   # nanobind tells of objects that nobody let go
-    return seconds
+def interrupt(running, errors):
+    """Sends SIGINT in mid-call; returns the seconds until KeyboardInterrupt, when what is left has been looked at."""
+    try:
+        assert running.stdout.readline().strip() == "ready", errors.read_text()
+        time.sleep(0.5)
+        assert running.poll() is None, errors.read_text()
+        sent = time.monotonic()
+        running.send_signal(signal.SIGINT)
+        first = running.stdout.readline().strip()
+        seconds = time.monotonic() - sent
+        second = running.stdout.readline().strip()
+        assert (first, second) == ("interrupted", "left"), f"{first} {second} {errors.read_text()}"
+        return seconds
+    finally:
+        try:
+            running.wait(30 if sys.exc_info()[0] is None else 0.1)
+        except subprocess.TimeoutExpired:
+            running.kill()
+            running.wait()
+        running.stdout.close()
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -137,4 +145,7 @@ def test_interrupt(name, tmp_path):
         needs("matplotlib")
     if name == "replay.write" and not (pathlib.Path(needs("tangere").__file__).parent / "share/tangere/viewer.html").exists():
         pytest.skip("the package is made without the replay's page")
-    assert interrupt(child(before, call, after, tmp_path)) < 1
+    running, errors = child(before, call, after, tmp_path), tmp_path / "errors"
+    assert interrupt(running, errors) < 1
+    if not name.startswith("jax"):   # which keeps what it has compiled to the end, and computes on in threads of its own
+        assert running.returncode == 0 and "leaked" not in errors.read_text(), errors.read_text()   # nanobind tells of objects that nobody let go
