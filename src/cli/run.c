@@ -67,13 +67,9 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
 }
 
 static tgTrajectory stored(const tgCliTrajectory *t) {
-  const tgRecorder *r = &t->recorder;
   tgTrajectory out = {.steps = t->steps, .q = t->q, .v = t->v, .u = t->u, .grad_q = t->grad_q, .grad_v = t->grad_v, .grad_u = t->grad_u,
                       .push = t->push, .push_at = t->push_at};
-  if (r->nframe != t->steps + 1 || r->no_points) return out;
-  out.contact_offset = r->contact_offset;
-  out.contact_pos = r->contact_pos;
-  out.contact_force = r->contact_force;
+  tgi_replay_contacts(&t->recorder, &out);
   return out;
 }
 

@@ -118,6 +118,9 @@ typedef struct tgForceModel {
   const char *(*term_label)(const tgSim *s, int i, char *text, size_t size);
 } tgForceModel;
 
+/// A contact force to look at: f [N] on body1 at the point p, its opposite on body2; world.
+typedef struct tgTouch { int body1, body2; double p[3], f[3]; } tgTouch;
+
 typedef struct tgContactModel {
   const char *word;
   const tgContactParam *param;
@@ -133,6 +136,9 @@ typedef struct tgContactModel {
   void (*ties)(const tgSim *s, double h, tgGradInfo *info);
   /// Ties of the parameters that p asks for, added to those of the step.
   void (*param_ties)(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
+  /// Right after a step, the contact forces it was made with: how many there are at most, and number i; false: it is none.
+  int (*touches)(const tgSim *s);
+  bool (*touch)(const tgSim *s, int i, tgTouch *out);
   /// The kind of step: one of the three, the others NULL.
   const tgImpulseModel *impulse;
   const tgPotentialModel *potential;
@@ -159,6 +165,13 @@ tgStatus tgi_force_limits(tgContact *c, tgError *error);
 
 /// A tie, added to info, where two geoms' numbers are equal: the larger counts, so one side of each has a derivative and the other none.
 void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, const tgReal *number, const char *what, tgGradInfo *info);
+
+/// Where the line of action of the wrench w (moment; force; world origin) crosses the plane through `at` across n; of a line along the plane its point
+/// nearest to `at`. The force is not 0.
+void tgi_touch_point(const double w[6], const double at[3], const double n[3], double p[3]);
+#define TG_STANDARD_GRAVITY 9.80665   // m/s^2
+/// Mass of the tree that a body moves with [kg]; infinite when nothing moves it.
+double tgi_tree_mass(const tgModel *m, int body);
 
 /// The table, NULL past the end.
 const tgContactModel *tgi_contact_table(int i);

@@ -15,6 +15,9 @@ int tgi_row_slot(const tgModel *m, const tgSim *s, int row);
 void tgi_rows_remember(tgSim *s);
 /// "contact of geom 'a' and geom 'b'", "limit of joint 'j'" ... written into text. Returns text.
 const char *tgi_row_label(const tgSim *s, int row, char *text, size_t size);
+/// The contacts: see tgContactModel.touches.
+int tgi_rows_touches(const tgSim *s);
+bool tgi_rows_touch(const tgSim *s, int i, tgTouch *out);
 /// The one or two bodies of a row; -1 when there is none.
 void tgi_row_bodies(const tgSim *s, int row, int body[2]);
 

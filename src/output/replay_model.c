@@ -1,9 +1,12 @@
 // replay_model.c: see replay_model.h.
 #include "output/replay_model.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "contact/contact.h"
+
 
 // MuJoCo draws geom groups 0 to 2 unless told otherwise
 enum { FIRST_HIDDEN_GROUP = 3 };
@@ -124,35 +127,42 @@ static bool make_room(tgRecorder *r, int more) {
   return true;
 }
 
-// force of an active contact: impulse of its rows over h, F = (f_n n + f_1 t1 + f_2 t2) / h on geom1's body, or its reaction
-static void contact_force(const tgSim *s, const tgContactRow *c, double force[3]) {
-  const tgReal *f = s->row_f + c->row;
-  bool friction = c->nrow == 3;
+static bool seen(const tgSim *s, const tgTouch *t) {
+  double mass = fmin(tgi_tree_mass(&s->m, t->body1), tgi_tree_mass(&s->m, t->body2));
+  double least = TG_REPLAY_LEAST * TG_STANDARD_GRAVITY * mass;
+  return t->f[0] * t->f[0] + t->f[1] * t->f[1] + t->f[2] * t->f[2] >= least * least;
+}
+
+static void add_touch(tgRecorder *r, const tgSim *s, const tgTouch *t) {
   double weight = 0;
-  for (int k = 0; k < 3; k++) {
-    force[k] = (f[0] * c->n[k] + (friction ? f[1] * c->t1[k] + f[2] * c->t2[k] : 0)) / s->h;
-    weight += force[k] * s->m.opt_gravity[k];
-  }
+  for (int k = 0; k < 3; k++) weight += t->f[k] * s->m.opt_gravity[k];
   // shown on the body that can move; where both can, on the one that is held up
-  bool fixed1 = s->m.body_weld[s->m.geom_body[c->geom1]] == 0, fixed2 = s->m.body_weld[s->m.geom_body[c->geom2]] == 0;
+  bool fixed1 = s->m.body_weld[t->body1] == 0, fixed2 = s->m.body_weld[t->body2] == 0;
   bool reaction = fixed1 || (!fixed2 && weight > 0);
-  for (int k = 0; k < 3 && reaction; k++) force[k] = -force[k];
+  size_t at = 3 * (size_t)r->ncontact++;
+  for (int k = 0; k < 3; k++) {
+    r->contact_pos[at + (size_t)k] = t->p[k];
+    r->contact_force[at + (size_t)k] = reaction ? -t->f[k] : t->f[k];
+  }
 }
 
 tgStatus tgi_recorder_add(tgRecorder *r, const tgSim *sim, bool contacts) {
-  int ncon = contacts && sim->h > 0 ? sim->ncon : 0;
-  r->no_points = sim->contact_model != NULL && sim->contact_model->potential;
-  if (!make_room(r, ncon)) return TG_ERR_MEMORY;
+  const tgContactModel *kind = contacts && sim->contact_model != NULL && sim->stage == TG_STAGE_STEPPED ? sim->contact_model->kind : NULL;
+  int most = kind != NULL ? kind->touches(sim) : 0;
+  tgTouch touch;
+  if (!make_room(r, 0)) return TG_ERR_MEMORY;
   size_t n = (size_t)r->nbody, at = (size_t)r->nframe * n;
   memcpy(r->body_pos + 3 * at, sim->xpos, 3 * n * sizeof(double));
   memcpy(r->body_quat + 4 * at, sim->xquat, 4 * n * sizeof(double));
   r->contact_offset[r->nframe] = r->ncontact;
-  for (int i = 0; i < ncon; i++) {
-    const tgContactRow *c = &sim->contact[i];
-    if (c->row < 0) continue;
-    memcpy(r->contact_pos + 3 * (size_t)r->ncontact, c->p, 3 * sizeof(double));
-    contact_force(sim, c, r->contact_force + 3 * (size_t)r->ncontact);
-    r->ncontact++;
+  int before = r->ncontact;
+  for (int i = 0; i < most; i++) {
+    if (!kind->touch(sim, i, &touch) || !seen(sim, &touch)) continue;
+    if (!make_room(r, 1)) {
+      r->ncontact = before;
+      return TG_ERR_MEMORY;
+    }
+    add_touch(r, sim, &touch);
   }
   r->nframe++;
   r->contact_offset[r->nframe] = r->ncontact;
@@ -162,6 +172,6 @@ tgStatus tgi_recorder_add(tgRecorder *r, const tgSim *sim, bool contacts) {
 tgReplayTrajectory tgi_recorder_trajectory(const tgRecorder *r, const char *label, double iteration, double dt, int max_frames) {
   int stride = max_frames > 0 && r->nframe > max_frames ? (r->nframe + max_frames - 1) / max_frames : 1;
   return (tgReplayTrajectory){.label = label, .iteration = iteration, .dt = dt, .nframe = r->nframe, .stride = stride, .body_pos = r->body_pos,
-                              .body_quat = r->body_quat, .contact_offset = r->no_points ? NULL : r->contact_offset,
+                              .body_quat = r->body_quat, .contact_offset = r->contact_offset,
                               .contact_pos = r->contact_pos, .contact_force = r->contact_force};
 }

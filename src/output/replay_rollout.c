@@ -60,11 +60,7 @@ tgStatus tg_replay_rollout(tgRollout *rollout, const tgRolloutRun *run, const ch
   tgStatus st = record(rollout, run, &r, q, v, error);
   if (st == TG_OK) {
     tgTrajectory stored = {.steps = (int)n - 1, .q = q, .v = v, .u = r.u};
-    if (!r.recorder.no_points) {
-      stored.contact_offset = r.recorder.contact_offset;
-      stored.contact_pos = r.recorder.contact_pos;
-      stored.contact_force = r.recorder.contact_force;
-    }
+    tgi_replay_contacts(&r.recorder, &stored);
     st = write_run(sim, &stored, tgi_rollout_timestep(rollout), title, viewer, path, error);
   }
   tgi_recorder_free(&r.recorder);

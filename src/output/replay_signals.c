@@ -106,6 +106,13 @@ static void signals(const tgModel *m, const tgTrajectory *stored, tgReplayShown 
   shown->trajectory.signal = shown->signal;
 }
 
+void tgi_replay_contacts(const tgRecorder *r, tgTrajectory *t) {
+  if (r->nframe != t->steps + 1) return;
+  t->contact_offset = r->contact_offset;
+  t->contact_pos = r->contact_pos;
+  t->contact_force = r->contact_force;
+}
+
 tgStatus tgi_replay_show(tgSim *sim, const tgTrajectory *stored, const char *label, double iteration, double dt, tgReplayShown *shown, tgError *error) {
   const tgModel *m = sim->model;
   size_t nname = (size_t)(m->nq + m->nv + m->nu + 2);

@@ -18,6 +18,9 @@ typedef struct tgReplayShown {
   tgAllocator alloc;
 } tgReplayShown;
 
+/// The recorder's contacts as those of a trajectory of that many frames; none of a run that was not recorded to its end.
+void tgi_replay_contacts(const tgRecorder *recorder, tgTrajectory *trajectory);
+
 /// Goes through the stored states with the sim, whose state is lost. Signals: q, v, ctrl, energy; with gradients also those in q, v and ctrl.
 /// A state that the sim refuses is its error. TG_ERR_MEMORY.
 tgStatus tgi_replay_show(tgSim *sim, const tgTrajectory *stored, const char *label, double iteration, double dt, tgReplayShown *shown,

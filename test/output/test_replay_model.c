@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "contact/contact.h"
 #include "support/check.h"
 
 enum { STEPS = 100 };
@@ -191,6 +192,111 @@ static void test_stack(void **state) {
   }
 }
 
+// A box on the floor, under gravity aslant that friction holds, or a small box falling on it: in every contact model of the table forces are what
+// momentum changes by, and at rest they balance the weight and turn nothing.
+static void add_box(tgDesc *d, double half, double mass, double z) {
+  int body = tg_desc_add_body(d, 0, NULL);
+  d->body[body].pos[2] = z;
+  tg_desc_add_joint(d, body, TG_JOINT_FREE, NULL);
+  int g = tg_desc_add_geom(d, body, TG_GEOM_BOX, NULL);
+  for (int k = 0; k < 3; k++) d->geom[g].size[k] = half;
+  d->geom[g].mass = mass;
+}
+
+static tgModel *make_boxes(int n) {
+  tgDesc *d = tg_desc_create(NULL);
+  int ground = tg_desc_add_geom(d, 0, TG_GEOM_PLANE, NULL);
+  d->geom[ground].size[2] = 1;
+  add_box(d, 0.1, 0.75, 0.1015);
+  if (n > 1) add_box(d, 0.05, 0.25, 0.253);
+  d->option.gravity[0] = n > 1 ? 0 : 1;
+  d->option.gravity[1] = n > 1 ? 0 : -0.5;
+  tgError error = {0};
+  tgModel *m = tg_model_compile(d, NULL, &error);
+  check_true(m != NULL, "%s", error.text);
+  tg_desc_free(d);
+  return m;
+}
+
+// forces on a body, and their moments about its origin
+static void sum_touches(const tgSim *s, int body, double F[3], double M[3]) {
+  const double *c = s->xpos + 3 * body;
+  const tgContactModel *kind = s->contact_model->kind;
+  for (int k = 0; k < 3; k++) F[k] = M[k] = 0;
+  for (int i = 0; i < kind->touches(s); i++) {
+    tgTouch t;
+    if (!kind->touch(s, i, &t) || (t.body1 != body && t.body2 != body)) continue;
+    double sign = t.body1 == body ? 1 : -1;
+    for (int k = 0; k < 3; k++) {
+      int a = (k + 1) % 3, b = (k + 2) % 3;
+      F[k] += sign * t.f[k];
+      M[k] += sign * ((t.p[a] - c[a]) * t.f[b] - (t.p[b] - c[b]) * t.f[a]);
+    }
+  }
+}
+
+// what is recorded is the touches that are not negligible, on the body held up
+static void check_recorded(const tgSim *s, const char *name, int nbox) {
+  const tgContactModel *kind = s->contact_model->kind;
+  tgRecorder r;
+  int n = 0;
+  tgi_recorder_init(&r, s->model, NULL);
+  assert_int_equal(tgi_recorder_add(&r, s, true), TG_OK);
+  for (int i = 0; i < kind->touches(s); i++) {
+    tgTouch t;
+    if (!kind->touch(s, i, &t)) continue;
+    double mass = t.body1 == 2 || t.body2 == 2 ? 0.25 : 0.75, size = sqrt(t.f[0] * t.f[0] + t.f[1] * t.f[1] + t.f[2] * t.f[2]);
+    if (size < TG_REPLAY_LEAST * TG_STANDARD_GRAVITY * mass) continue;
+    check_true(n < r.ncontact, "%s: a force of %g N is not recorded", name, size);
+    for (int k = 0; k < 3; k++) {
+      check_close(r.contact_pos[3 * n + k], t.p[k], 0);
+      check_close(r.contact_force[3 * n + k], t.f[2] > 0 ? t.f[k] : -t.f[k], 0);
+    }
+    // on the floor, where it holds up the lower box alone
+    check_true(nbox > 1 || fabs(t.p[2]) < 0.002, "%s: a force at height %g", name, t.p[2]);
+    check_true(nbox > 1 || (fabs(t.p[0] - s->xpos[3]) < 0.101 && fabs(t.p[1] - s->xpos[4]) < 0.101), "%s: a force at %g, %g beside the box", name, t.p[0], t.p[1]);
+    n++;
+  }
+  check_true(n >= nbox && n == r.ncontact, "%s: %d forces, %d recorded", name, n, r.ncontact);
+  tgi_recorder_free(&r);
+}
+
+static void check_balance(const char *name, int nbox) {
+  tgModel *m = make_boxes(nbox);
+  tgError error = {0};
+  tgContact *contact = tg_contact_create(m, name, NULL, &error);
+  check_true(contact != NULL, "%s: %s", name, error.text);
+  tgSim *sim = tg_sim_create(m, contact, NULL, &error);
+  double F[3], M[3];
+  for (int i = 0; i < (nbox == 1 ? 1000 : 200); i++) {
+    check_true(tg_sim_step_growing(sim, H, NULL) == TG_OK, "%s, step %d: %s", name, i, tg_sim_error(sim)->text);
+    for (int body = 1; body <= nbox; body++) {
+      double mass = body == 1 ? 0.75 : 0.25;
+      const double *before = sim->v0 + 6 * (body - 1), *after = sim->v1 + 6 * (body - 1);
+      sum_touches(sim, body, F, M);
+      for (int k = 0; k < 3; k++) {
+        double want = mass * ((after[k] - before[k]) / H - m->opt_gravity[k]);
+        check_true(fabs(F[k] - want) < 1e-6 * mass * G, "%s, step %d: %.9g N on body %d along %d, of %.9g N", name, i, F[k], body, k, want);
+      }
+    }
+    if (i % 40 == 39) check_recorded(sim, name, nbox);
+  }
+  // the two sides of a friction force may act a gap apart, of at most a millimetre
+  for (int k = 0; k < 3 && nbox == 1; k++) {
+    check_true(fabs(F[k] + 0.75 * m->opt_gravity[k]) < 1e-4 * 0.75 * G, "%s: %.9g N on a body at rest along %d", name, F[k], k);
+    check_true(fabs(M[k]) < 1e-3 * 0.75 * 1.2, "%s: %.3g N m on a body at rest about %d", name, M[k], k);
+  }
+  tg_sim_free(sim);
+  tg_contact_free(contact);
+  tg_model_free(m);
+}
+
+static void test_balance(void **state) {
+  (void)state;
+  for (int word = 0; tg_contact_words(word) != NULL; word++)
+    for (int nbox = 1; nbox <= 2; nbox++) check_balance(tg_contact_words(word), nbox);
+}
+
 // allocation k fails, for every k: an error, and nothing lost or leaked
 typedef struct Counter { int left; int held; } Counter;
 static void *count_realloc(void *ctx, void *block, size_t bytes) {
@@ -233,7 +339,7 @@ static void test_no_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes), cmocka_unit_test(test_fall), cmocka_unit_test(test_rest), cmocka_unit_test(test_stack),
+      cmocka_unit_test(test_shapes), cmocka_unit_test(test_fall), cmocka_unit_test(test_rest), cmocka_unit_test(test_stack), cmocka_unit_test(test_balance),
       cmocka_unit_test(test_no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

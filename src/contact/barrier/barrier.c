@@ -291,6 +291,8 @@ const tgContactModel tgi_barrier_model = {
     .prepare = tgi_barrier_prepare,
     .release = tgi_barrier_release,
     .param_ties = tgi_barrier_param_ties,
+    .touches = tgi_barrier_touches,
+    .touch = tgi_barrier_touch,
     .potential = &potential,
 };
 
@@ -302,5 +304,7 @@ const tgContactModel tgi_sdrs_model = {
     .prepare = tgi_barrier_prepare,
     .release = tgi_barrier_release,
     .param_ties = tgi_barrier_param_ties,
+    .touches = tgi_barrier_touches,
+    .touch = tgi_barrier_touch,
     .potential = &potential,
 };

@@ -84,6 +84,9 @@ void tgi_barrier_pose(tgSim *s);
 void tgi_barrier_pairs(tgSim *s);
 /// Height of A's origin, as it is posed, above the plane B whose frame is x, R, and its normal n.
 tgReal tgi_barrier_height(tgSim *s, const tgiGeomPair *g, const tgReal *x, const tgReal *R, tgReal n[3]);
+/// See tgContactModel.touches: one force a pair of geoms.
+int tgi_barrier_touches(const tgSim *s);
+bool tgi_barrier_touch(const tgSim *s, int i, tgTouch *out);
 /// Calls work(ctx, worker, item) once for each item of n, on the model's threads.
 void tgi_barrier_each(tgSim *s, int n, void (*work)(void *ctx, int worker, int item), void *ctx);
 

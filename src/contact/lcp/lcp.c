@@ -188,5 +188,7 @@ const tgContactModel tgi_lcp_model = {
     .release = release,
     .param_ties = tgi_rows_param_ties,
     .ties = tgi_lcp_ties,
+    .touches = tgi_rows_touches,
+    .touch = tgi_rows_touch,
     .impulse = &impulse,
 };

@@ -26,16 +26,6 @@ static tgStatus check_friction(const tgModel *m, int p, tgError *error) {
                    tgRe(friction[0]), tgRe(friction[1]));
 }
 
-// mass of the tree that moves with geom g; infinite when nothing moves it
-static double tree_mass(const tgModel *m, int g) {
-  int body = m->geom_body[g];
-  double mass = 0;
-  if (m->body_weld[body] == 0) return INFINITY;
-  for (int b = 1; b < m->nbody; b++)
-    if (m->body_root[b] == m->body_root[body] && m->body_weld[b] != 0) mass += tgRe(m->body_mass[b]);
-  return mass;
-}
-
 // half lengths of the bounding box of a mesh's vertices at the geom's scale
 static void mesh_half_lengths(const tgModel *m, int g, double half[3]) {
   const tgReal *vert = m->mesh_vert + 3 * (size_t)m->mesh_vertadr[m->geom_mesh[g]];
@@ -95,7 +85,7 @@ static tgStatus add_pair(tgContact *c, tgiSoftmin *k, int p, tgError *error) {
       if (tgi_ssdf_tree_make(cloud->n, cloud->p, cloud->normal, &c->alloc, &k->tree[g->geom[i]]) < 0)
         return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the tree of %d points.", cloud->n);
     }
-    g->mass = fmin(g->mass, tree_mass(m, g->geom[i]));
+    g->mass = fmin(g->mass, tgi_tree_mass(m, m->geom_body[g->geom[i]]));
     if (!cloud->flat) g->spacing = fmin(g->spacing, cloud->spacing);
     points += cloud->n;
   }

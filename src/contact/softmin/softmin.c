@@ -8,7 +8,6 @@
 
 #include "math/spatial.h"
 
-#define STANDARD_GRAVITY 9.80665   // m/s^2: of the weight that the default stiffness is for
 #define SHARP 20.0                 // spacings to eps2 and eps3 by default
 
 static const tgContactParam param[] = {
@@ -60,7 +59,7 @@ tgiSoftPair tgi_softmin_pair(tgSim *s, int i) {
   tgiSoftPair p = {.eps2 = or_derived(TG_NUMBER(s, eps2), g->spacing / SHARP)};
   p.law = (tgiSoftLaw){.eps = or_derived(TG_NUMBER(s, eps3), g->spacing / SHARP), .v_d = TG_NUMBER(s, dissipation_speed), .v_s = TG_NUMBER(s, stiction_speed),
                        .paper = s->contact_model->options.force_form == TG_FORCE_PAPER};
-  p.law.k = or_derived(TG_NUMBER(s, stiffness), g->mass * STANDARD_GRAVITY / p.law.eps);
+  p.law.k = or_derived(TG_NUMBER(s, stiffness), g->mass * TG_STANDARD_GRAVITY / p.law.eps);
   p.law.mu = s->m.pair_condim[g->pair] == 1 ? 0 : tgi_pair_friction(&s->m, g->pair, 0, NULL);
   for (int side = 0; side < 2; side++) {
     int geom = g->geom[side];
@@ -111,7 +110,7 @@ static tgStatus evaluate(tgSim *s, int order) {
 static bool stiffness(tgSim *s, int i, tgContactStiffness *out) {
   tgiSoftPair p = tgi_softmin_pair(s, i);
   const tgPairForce *f = &s->force[i];
-  double load = fmax(tgi_softmin(s)->pair[i].mass * STANDARD_GRAVITY, sqrt(fmax(0, tgRe(tgi_v3_dot(f->w + 3, f->w + 3)))));
+  double load = fmax(tgi_softmin(s)->pair[i].mass * TG_STANDARD_GRAVITY, sqrt(fmax(0, tgRe(tgi_v3_dot(f->w + 3, f->w + 3)))));
   tgi_soft_pair_closest(&p, out->p, out->n);
   out->stiffness = tgRe(p.law.k);
   out->damping = load / tgRe(p.law.v_d);
@@ -126,6 +125,49 @@ static int points(tgSim *s, int geom, const tgReal **position, const tgReal **no
   *position = g->p;
   *normal = g->normal;
   return g->made ? tgi_softmin(s)->cloud[geom].n : 0;
+}
+
+// ---- forces to look at ----
+
+// of the points farthest against the force f on the geom, one and its normal
+static void surface_of(const tgSim *s, int g, const double f[3], double at[3], double n[3]) {
+  const tgiSoftPoints *geom = &((const tgiSoftminWork *)s->solver)->geom[g];
+  const tgReal *R = s->geom_xmat + 9 * g, *x = s->geom_xpos + 3 * g;
+  tgReal z[3], N[3];
+  double least = INFINITY;
+  int best = 0;
+  for (int i = 0; i < tgi_softmin(s)->cloud[g].n; i++) {
+    tgi_m3_mulv(z, R, geom->p + 3 * i);
+    double height = f[0] * tgRe(z[0]) + f[1] * tgRe(z[1]) + f[2] * tgRe(z[2]);
+    if (height >= least) continue;
+    least = height;
+    best = i;
+  }
+  tgi_m3_mulv(z, R, geom->p + 3 * best);
+  tgi_m3_mulv(N, R, geom->normal + 3 * best);
+  for (int k = 0; k < 3; k++) {
+    at[k] = tgRe(x[k] + z[k]);
+    n[k] = tgRe(N[k]);
+  }
+}
+
+static int touches(const tgSim *s) { return s->nforce; }
+
+// the resultant of a pair, where its line crosses the plane, or the face of the smaller of two surfaces
+static bool touch(const tgSim *s, int i, tgTouch *out) {
+  const tgPairForce *f = &s->force[i];
+  const int *geom = tgi_softmin(s)->pair[i].geom;
+  double w[6], at[3], n[3], ff = 0;
+  for (int k = 0; k < 6; k++) w[k] = tgRe(f->w[k]);
+  for (int k = 0; k < 3; k++) ff += w[3 + k] * w[3 + k];
+  if (!(ff > 0)) return false;
+  bool second = s->m.geom_type[geom[0]] != TG_GEOM_PLANE &&
+                (s->m.geom_type[geom[1]] == TG_GEOM_PLANE || tgRe(s->m.geom_rbound[geom[1]]) < tgRe(s->m.geom_rbound[geom[0]]));
+  *out = (tgTouch){.body1 = f->body1, .body2 = f->body2, .f = {w[3], w[4], w[5]}};
+  double on[3] = {second ? -w[3] : w[3], second ? -w[4] : w[4], second ? -w[5] : w[5]};
+  surface_of(s, geom[second], on, at, n);
+  tgi_touch_point(w, at, n, out->p);
+  return true;
 }
 
 static const char *term_label(const tgSim *s, int i, char *text, size_t size) {
@@ -166,5 +208,7 @@ const tgContactModel tgi_softmin_model = {
     .prepare = tgi_softmin_prepare,
     .release = tgi_softmin_release,
     .param_ties = ties,
+    .touches = touches,
+    .touch = touch,
     .force = &force,
 };

@@ -1,0 +1,48 @@
+// resultant.c: the forces of pairs of geoms as they are shown: one each, of the last evaluation of the step.
+#include "contact/barrier/barrier.h"
+#include "math/vec3.h"
+
+int tgi_barrier_touches(const tgSim *s) { return tgi_barrier(s)->npair; }
+
+// the plane B; of two surfaces, the point of A farthest against the force on it and that force's direction, A being the smaller
+static void face_of(const tgSim *s, const tgiGeomPair *g, const double f[3], double at[3], double n[3]) {
+  const tgiBarrierWork *w = s->solver;
+  if (g->plane) {
+    const tgReal *frame = w->geom[g->B].frame;
+    for (int k = 0; k < 3; k++) {
+      at[k] = tgRe(frame[k]);
+      n[k] = tgRe(frame[3 + 3 * k + 2]);
+    }
+    return;
+  }
+  const tgiPosed *A = &w->geom[g->A].posed;
+  double least = INFINITY;
+  for (int i = 0; i < A->surface->nvert; i++) {
+    const tgReal *x = A->vert + 3 * i;
+    double height = f[0] * tgRe(x[0]) + f[1] * tgRe(x[1]) + f[2] * tgRe(x[2]);
+    if (height >= least) continue;
+    least = height;
+    for (int k = 0; k < 3; k++) at[k] = tgRe(A->origin[k] + x[k]);
+  }
+  for (int k = 0; k < 3; k++) n[k] = f[k];
+}
+
+// minus the gradient in the twist of A, of the barrier and of friction
+bool tgi_barrier_touch(const tgSim *s, int i, tgTouch *out) {
+  const tgiBarrierWork *work = s->solver;
+  const tgiGeomPair *g = &tgi_barrier(s)->pair[i];
+  const int *body = tgi_barrier(s)->body[g->term];
+  const tgReal *slope = work->pair[i].sum.g;
+  bool rubs = tgi_lag_rubs(s, g);
+  double mu = tgRe(TG_NUMBER(s, mu)), f[3], w[6], ff = 0, at[3], n[3];
+  for (int k = 0; k < 6; k++) w[k] = -mu * tgRe(slope[k]) - (rubs ? tgRe(work->lag.term[i].g[k]) : 0);
+  for (int k = 0; k < 3; k++) {
+    f[k] = -mu * tgRe(slope[3 + k]);
+    ff += f[k] * f[k];
+  }
+  if (!work->pair[i].apart || !(ff > 0)) return false;
+  face_of(s, g, f, at, n);
+  *out = (tgTouch){.body1 = body[g->swapped], .body2 = body[!g->swapped], .f = {w[3], w[4], w[5]}};
+  tgi_touch_point(w, at, n, out->p);
+  return true;
+}
