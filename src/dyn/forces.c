@@ -170,6 +170,25 @@ static void joint_spring(const tgModel *m, int j, const tgReal *q, tgReal *qfrc)
   tgi_v3_axpy(qfrc + d + n, -k, w);
 }
 
+// k |q - rest|^2/2, for a rotation k |log(rest^-1 q)|^2/2
+tgReal tgi_spring_energy(const tgSim *s, const tgReal *q) {
+  const tgModel *m = &s->m;
+  tgReal energy = 0;
+  for (int j = 0; j < m->njnt; j++) {
+    int a = m->jnt_qadr[j], type = m->jnt_type[j], n = type == TG_JOINT_FREE ? 3 : type == TG_JOINT_BALL ? 0 : 1;
+    tgReal k = m->jnt_stiffness[j], w[3] = {0};
+    if (tgZero(k)) continue;
+    for (int i = 0; i < n; i++) energy += k * (q[a + i] - m->qpos_spring[a + i]) * (q[a + i] - m->qpos_spring[a + i]) / 2;
+    if (type == TG_JOINT_FREE || type == TG_JOINT_BALL) tgi_spring_rotation(m, a + n, q, w);
+    energy += k * tgi_v3_dot(w, w) / 2;
+  }
+  for (int t = 0; t < m->ntendon; t++) {
+    tgReal slope, f = tgi_tendon_spring(s, t, &slope, NULL);
+    if (!tgZero(slope)) energy -= f * f / (2 * slope);
+  }
+  return energy;
+}
+
 bool tgi_has_gravcomp(const tgModel *m) {
   for (int b = 1; b < m->nbody; b++)
     if (!tgZero(m->body_gravcomp[b])) return true;

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "dyn/dynamics.h"
+#include "dyn/forces.h"
 
 // ---- per state ----
 
@@ -19,7 +19,8 @@ void tgi_replay_energy(const tgSim *s, double energy[2]) {
   for (int i = 0; i < nv; i++)
     for (int j = 0; j < nv; j++) energy[0] += 0.5 * s->qvel[i] * s->M[(size_t)i * (size_t)nv + (size_t)j] * s->qvel[j];
   for (int b = 1; b < s->model->nbody; b++)
-    for (int k = 0; k < 3; k++) energy[1] -= s->m.body_mass[b] * s->m.opt_gravity[k] * s->xcom[3 * b + k];
+    for (int k = 0; k < 3; k++) energy[1] -= (1 - s->m.body_gravcomp[b]) * s->m.body_mass[b] * s->m.opt_gravity[k] * s->xcom[3 * b + k];
+  energy[1] += tgi_spring_energy(s, s->qpos);
 }
 
 tgStatus tgi_replay_push(tgSim *s, const double *gv, double *push, double *at, double *work) {

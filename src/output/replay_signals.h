@@ -10,7 +10,7 @@ enum { TG_REPLAY_SIGNALS = 7, TG_REPLAY_FRAMES = 20000 };   // frames of a run t
 /// A run made ready; what trajectory points to is in here and in the arrays that were given.
 typedef struct tgReplayShown {
   tgRecorder recorder;
-  double *energy;                 ///< nframe x 2: kinetic (with armature), potential of gravity with its zero at the world's origin [J]
+  double *energy;                 ///< nframe x 2: kinetic (with armature); potential of gravity with its zero at the world's origin, less what is compensated, and of springs [J]
   char (*part)[64];               ///< names of coordinates, velocities, controls, energies
   const char **part_name;
   tgReplaySignal signal[TG_REPLAY_SIGNALS];

@@ -53,6 +53,84 @@ static void test_energy(void **state) {
   tg_model_free(m);
 }
 
+// springs of a ball joint, a slide, a hinge and a tendon that is loose between two lengths, weight of one body compensated in part; nothing damps
+static tgModel *make_springs(double low, double high) {
+  tgDesc *d = tg_desc_create(NULL);
+  static const tgJointType type[3] = {TG_JOINT_BALL, TG_JOINT_SLIDE, TG_JOINT_HINGE};
+  int parent = 0, joint[3];
+  for (int i = 0; i < 3; i++) {
+    int b = tg_desc_add_body(d, parent, NULL);
+    d->body[b].pos[0] = 0.2;
+    joint[i] = tg_desc_add_joint(d, b, type[i], NULL);
+    d->joint[joint[i]].axis[0] = 0.6;
+    d->joint[joint[i]].axis[2] = 0.8;
+    d->joint[joint[i]].stiffness = 20 + 10 * i;
+    d->joint[joint[i]].armature = 0.01 * i;
+    int g = tg_desc_add_geom(d, b, TG_GEOM_BOX, NULL);
+    for (int k = 0; k < 3; k++) d->geom[g].size[k] = 0.05 * (k + 1);
+    d->geom[g].pos[1] = 0.1;
+    d->geom[g].mass = 1 + i;
+    d->geom[g].contype = d->geom[g].conaffinity = 0;
+    parent = b;
+  }
+  d->body[2].gravcomp = 0.4;
+  const double coef[2] = {2, -1};
+  int t = tg_desc_add_tendon(d, NULL, joint + 1, coef, 2);
+  d->tendon[t].stiffness = 15;
+  d->tendon[t].springlength[0] = low;
+  d->tendon[t].springlength[1] = high;
+  tgError error = {0};
+  tgModel *m = tg_model_compile(d, NULL, &error);
+  check_true(m != NULL, "%s", error.text);
+  tg_desc_free(d);
+  return m;
+}
+
+// of the tendon: nothing between its two lengths, k (l - end)^2/2 beyond, l = 2 q_4 - q_5
+static void test_loose_tendon(void **state) {
+  (void)state;
+  for (int i = 0; i < 3; i++) {
+    double energy[2][2], l = 0.2 * i - 0.15, stretch = i == 0 ? -0.05 : i == 2 ? 0.05 : 0;
+    for (int k = 0; k < 2; k++) {
+      tgModel *m = make_springs(k == 0 ? -0.1 : -9, k == 0 ? 0.2 : 9);
+      tgSim *sim = tg_sim_create(m, NULL, NULL, NULL);
+      tg_sim_qpos(sim)[4] = l / 2 + 0.3;
+      tg_sim_qpos(sim)[5] = 0.6;
+      assert_int_equal(tg_sim_forward(sim), TG_OK);
+      tgi_replay_energy(sim, energy[k]);
+      tg_sim_free(sim);
+      tg_model_free(m);
+    }
+    check_close(energy[0][1] - energy[1][1], 15 * stretch * stretch / 2, 1e-12);
+  }
+}
+
+// the sum is what it was, after two seconds that carry most of it from one part to the other and back, with steps of order 4
+static void test_energy_is_conserved(void **state) {
+  (void)state;
+  tgModel *m = make_springs(0.1, 0.1);
+  tgError error = {0};
+  tgContactOptions o = tg_contact_default();
+  o.integrator = TG_INTEGRATOR_RK4;
+  tgContact *contact = tg_contact_create(m, "softmin", &o, &error);
+  check_true(contact != NULL, "%s", error.text);
+  tgSim *sim = tg_sim_create(m, contact, NULL, &error);
+  double *q = tg_sim_qpos(sim), *v = tg_sim_qvel(sim), first[2], energy[2], least = INFINITY, most = -INFINITY;
+  q[0] = cos(0.5), q[1] = sin(0.5), q[4] = 0.2, q[5] = -0.7;
+  for (int i = 0; i < 5; i++) v[i] = 0.5 * i - 1;
+  for (int i = 0; i <= 8000; i++) {
+    assert_int_equal(tg_sim_forward(sim), TG_OK);
+    tgi_replay_energy(sim, i == 0 ? first : energy);
+    if (i > 0) check_close(energy[0] + energy[1], first[0] + first[1], 1e-8);
+    if (i > 0) least = fmin(least, energy[1]), most = fmax(most, energy[1]);
+    check_true(tg_sim_step_growing(sim, 2.5e-4, NULL) == TG_OK, "step %d: %s", i, tg_sim_error(sim)->text);
+  }
+  check_true(most - least > 5, "the potential moves by %g J alone", most - least);
+  tg_sim_free(sim);
+  tg_contact_free(contact);
+  tg_model_free(m);
+}
+
 // by the definition: the change of gv . v when a push changes the momentum of one body, for random gv
 static void test_push(void **state) {
   (void)state;
@@ -171,6 +249,7 @@ static void test_rollout(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_energy), cmocka_unit_test(test_push), cmocka_unit_test(test_show), cmocka_unit_test(test_rollout)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_energy), cmocka_unit_test(test_loose_tendon), cmocka_unit_test(test_energy_is_conserved),
+                                     cmocka_unit_test(test_push), cmocka_unit_test(test_show), cmocka_unit_test(test_rollout)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
