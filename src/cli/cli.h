@@ -132,6 +132,11 @@ void tgi_cli_trajectory_free(tgCliTrajectory *trajectory);
 tgStatus tgi_cli_record_gradient(const tgTask *task, const double *x, tgCliTrajectory *trajectory, tgError *error);
 void tgi_cli_gradient_free(tgCliTrajectory *trajectory);
 
+/// Into run.json: what the first and the best iterate have for the model's parameters that the task decides.
+void tgi_cli_keep_parameters(const tgTask *task, const tgOptimum *optimum, json_t *run);
+/// Those of the iterate `label` into a sim of the run's model; none where run.json (may be NULL) holds none. TG_ERR_PARSE: one that is not the model's.
+tgStatus tgi_cli_set_parameters(const json_t *run, const char *label, tgSim *sim, tgError *error);
+
 /// A run's folder: run.json, trajectory.npz, loss.csv, replay.html.
 typedef struct tgCliRun {
   const char *folder, *title;

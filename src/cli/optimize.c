@@ -82,6 +82,7 @@ static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o,
   for (int i = 0, at; (label = tg_task_parameter(task, i, &at)) != NULL; i++) json_object_set_new(parameters, label, json_real(o->best[at]));
   if (json_object_size(parameters) > 0) json_object_set_new(j, "parameters", parameters);
   else json_decref(parameters);
+  tgi_cli_keep_parameters(task, o, j);
   json_object_set_new(j, "gradient", json_string(tgi_cli_label(o->grad.label)));
   json_object_set_new(j, "gradient_reason", json_string(o->grad.reason));
   if (o->error.text[0] != '\0') json_object_set_new(j, "error", json_string(o->error.text));

@@ -62,8 +62,8 @@ static void close_folder(Folder *f) {
   json_decref(f->run);
 }
 
-// the runs of a folder, appended to the def's trajectories
-static tgStatus show_runs(Folder *f, int run, tgReplayTrajectory *trajectory, int *count, tgError *error) {
+// the runs of a folder, appended to the def's trajectories, and the shapes of the last
+static tgStatus show_runs(Folder *f, int run, tgReplayTrajectory *trajectory, int *count, tgReplayShapes *shapes, tgError *error) {
   static const char *const label[KEPT_RUNS] = {"", "first", "best"};
   const tgNpzArray *h = tgi_npz_get(&f->npz, f->path, "timestep", TG_NPZ_F8, 0, NULL, error);
   if (h == NULL) return TG_ERR_PARSE;
@@ -73,6 +73,7 @@ static tgStatus show_runs(Folder *f, int run, tgReplayTrajectory *trajectory, in
     tgTrajectory stored;
     if (!tgi_trajectory_has(&f->npz, label[i])) continue;
     st = tgi_trajectory_find(&f->npz, f->path, f->model, label[i], &stored, error);
+    if (st == TG_OK && i > 0) st = tgi_cli_set_parameters(f->run, label[i], sim, error);
     if (st != TG_OK) break;
     tgReplayShown *shown = &f->shown[f->nshown++];
     st = tgi_replay_show(sim, &stored, i == 0 ? "simulation" : label[i], NAN, *(const double *)h->data, shown, error);
@@ -80,6 +81,7 @@ static tgStatus show_runs(Folder *f, int run, tgReplayTrajectory *trajectory, in
     trajectory[*count].run = run;
     if (st == TG_OK) ++*count;
   }
+  if (st == TG_OK) st = tgi_replay_model(&sim->m, NULL, &f->store, shapes);
   tg_sim_free(sim);
   return st;
 }
@@ -129,8 +131,7 @@ static tgStatus show_folder(Folder *f, int i, tgReplayDef *def, tgReplayShapes *
   run[i] = (tgReplayRun){.model = i};
   shapes[i] = (tgReplayShapes){0};
   def->nmodel = def->nrun = i + 1;
-  TG_TRY(tgi_replay_model(f->model, NULL, &f->store, &shapes[i]));
-  TG_TRY(show_runs(f, i, trajectory, &def->ntrajectory, error));
+  TG_TRY(show_runs(f, i, trajectory, &def->ntrajectory, &shapes[i], error));
   show_loss(f, &run[i], trajectory + from, def->ntrajectory - from);
   show_rest(f, &run[i]);
   return TG_OK;

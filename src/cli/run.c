@@ -8,6 +8,7 @@
 #include "output/csv.h"
 #include "output/npz.h"
 #include "output/replay_signals.h"
+#include "sim/sim.h"
 
 void tgi_cli_trajectory_free(tgCliTrajectory *t) {
   tgi_recorder_free(&t->recorder);
@@ -127,13 +128,15 @@ static tgStatus write_replay(const tgCliRun *run, const char *path, tgError *err
     one.loss_label = "loss";
   }
   tgSim *sim = tg_sim_create(run->model, NULL, NULL, error);
-  tgStatus st = sim == NULL ? TG_ERR_MEMORY : tgi_replay_model(run->model, NULL, &store, &shapes);
+  tgStatus st = sim == NULL ? TG_ERR_MEMORY : TG_OK;
   for (int i = 0; st == TG_OK && i < run->ntrajectory && i < RUNS; i++) {
     const tgCliTrajectory *t = &run->trajectory[i];
     tgTrajectory kept = stored(t);
-    st = tgi_replay_show(sim, &kept, t->label, t->iteration, run->h, &shown[i], error);
+    st = tgi_cli_set_parameters(run->json, t->label, sim, error);
+    if (st == TG_OK) st = tgi_replay_show(sim, &kept, t->label, t->iteration, run->h, &shown[i], error);
     if (st == TG_OK) trajectory[def.ntrajectory++] = shown[i].trajectory;
   }
+  if (st == TG_OK) st = tgi_replay_model(&sim->m, NULL, &store, &shapes);   // with the sizes of the last
   if (st == TG_OK) st = tgi_replay_write(&def, NULL, path, error);
   for (int i = 0; i < RUNS; i++) tgi_replay_shown_free(&shown[i]);
   tgi_replay_model_free(&store);

@@ -41,6 +41,40 @@ def test_several_runs_in_one_page(runs, tmp_path):
     assert 'id="tangere-2-0"' not in page
 
 
+def test_poses_and_shapes_are_of_the_parameters_found(tmp_path):
+    # a pendulum whose link is too short for its tip to be where it was seen, with a ball whose size is found as well
+    (tmp_path / "m.xml").write_text("""<mujoco><option gravity='0 0 0'/><worldbody><body name='arm'><joint name='pin' axis='0 1 0'/><geom size='.05'/>
+        <body name='tip' pos='.5 0 0'><geom name='ball' size='.1'/></body></body></worldbody></mujoco>""")
+    (tmp_path / "t.yaml").write_text("""model: m.xml
+contact: lcp
+horizon: {steps: 5, timestep: 0.01}
+parameters: [{name: body_pos, of: tip, entry: 0, low: 0.1, high: 2}, {name: geom_size, of: ball, entry: 0, start: 0.25, low: 0.1, high: 1}]
+losses: [{term: body_position, name: tip, target: [0.8, 0, 0], weight: 1}]
+optimizer: {method: lbfgs, iterations: 20, tolerance: 1.0e-30}
+success: {distance: 1.0e-6}
+""")
+    out = tmp_path / "out"
+    run("optimize", tmp_path / "t.yaml", "--out", out)
+    kept = json.loads((out / "run.json").read_text())["model_parameters"]
+    assert [(e["array"], e["first"]) for e in kept] == [("body_pos", 0.5), ("geom_size", 0.25)] and abs(kept[0]["best"] - 0.8) < 1e-6
+
+    def head():
+        return json.loads((out / "replay.html").read_text().split('id="tangere-replay">', 1)[1].split("</script>", 1)[0])
+
+    for again in False, True:
+        if again:
+            (out / "replay.html").unlink()
+            run("replay", out)
+        first, best = head()["trajectories"]
+        assert abs(first["box"][3] - 0.5) < 1e-6 and abs(best["box"][3] - 0.8) < 1e-6, (first["box"], best["box"])
+        assert head()["models"][0]["geoms"][1]["size"][0] == 0.25
+    # a folder that says what the model has not
+    told = json.loads((out / "run.json").read_text())
+    told["model_parameters"][0]["entry"] = 600
+    (out / "run.json").write_text(json.dumps(told))
+    assert "entry 0 of model_parameters" in run("replay", out, code=2)
+
+
 @needs_chromium
 def test_picture(runs, tmp_path):
     png = tmp_path / "x.png"
@@ -63,6 +97,34 @@ def test_video(runs, tmp_path):
     run("replay", runs / "a", "--video", video, "--size", "160x120", "--fps", 20)
     data = video.read_bytes()
     assert data[:4] == b"\x1aE\xdf\xa3" and b"V_VP" in data and len(data) > 1000
+
+
+@needs_chromium
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed: apt-get install ffmpeg")
+def test_video_as_mp4(runs, tmp_path):
+    run("simulate", "models/half_cheetah.xml", "--steps", 400, "--out", tmp_path / "a")
+    video, seen = tmp_path / "x.mp4", ["--size", "160x120", "--view", "body=none&cam=1,-3,1,1,0,0.4"]
+    run("replay", tmp_path / "a", "--video", video, "--fps", 20, "--speed", 0.5, *seen)
+    stream = subprocess.run(["ffprobe", "-v", "error", "-show_streams", "-of", "json", video], capture_output=True, text=True, check=True).stdout
+    (told,) = json.loads(stream)["streams"]
+    assert (told["codec_name"], told["width"], told["height"], told["pix_fmt"], told["color_range"], told["avg_frame_rate"]) == ("h264", 160, 120, "yuv420p", "tv", "20/1")
+    assert int(told["nb_frames"]) == 33  # 400 steps of 0.002 s, half as fast, 20 in a second, and the last
+
+    def grey(*args):
+        return subprocess.run(["ffmpeg", "-loglevel", "error", *args, "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "gray", "-"], capture_output=True, check=True).stdout
+
+    def off(a, b):
+        assert len(a) == len(b) == 160 * 120
+        return sum(abs(x - y) for x, y in zip(a, b)) / len(a)
+
+    pictures = []
+    for frame in 0, 400:
+        run("replay", tmp_path / "a", "--png", tmp_path / "x.png", "--frame", frame, *seen)
+        pictures.append(grey("-i", str(tmp_path / "x.png")))
+    first, last = grey("-i", str(video)), grey("-ss", "1.6", "-i", str(video))
+    # frames are the pictures of their times, but for what the codec loses
+    far = off(*pictures)
+    assert far > 5 and off(first, pictures[0]) < 0.4 * far and off(last, pictures[1]) < 0.4 * far, (far, off(first, pictures[0]), off(last, pictures[1]))
 
 
 def test_a_running_optimisation_renews_its_folder(tmp_path):
