@@ -57,6 +57,11 @@ static tgStatus fetch(tgiBrowser *b, long length, const char *path, tgError *err
 
 // ---- the page ----
 
+static bool ends_in(const char *path, const char *end) {
+  size_t n = strlen(path), k = strlen(end);
+  return n > k && strcmp(path + n - k, end) == 0;
+}
+
 static tgStatus wait_ready(tgiBrowser *b, tgError *error) {
   double until = tgi_cli_now() + 120;
   while (tgi_cli_now() < until) {
@@ -94,13 +99,13 @@ static tgStatus picture(const tgCli *cli, tgiBrowser *b, int width, int height, 
   return fetch(b, (long)length, cli->png, error);
 }
 
+// by ffmpeg, which was there when the options were looked at; colours as video has them, which players expect of an .mp4
 static tgStatus to_mp4(const char *from, const char *path, tgError *error) {
   char ffmpeg[1024];
-  if (tgi_program_path("ffmpeg", ffmpeg) == NULL)
-    return tgi_error(error, TG_ERR_FILE, "an .mp4 is made by ffmpeg, which is not on the PATH: install it (Debian: apt-get install ffmpeg) or ask for a .webm");
-  pid_t pid = fork();
+  pid_t pid = tgi_program_path("ffmpeg", ffmpeg) != NULL ? fork() : -1;
   if (pid == 0) {
-    execl(ffmpeg, ffmpeg, "-y", "-loglevel", "error", "-i", from, "-pix_fmt", "yuv420p", "-movflags", "+faststart", path, (char *)NULL);
+    execl(ffmpeg, ffmpeg, "-y", "-loglevel", "error", "-i", from, "-vf", "scale=out_range=tv:out_color_matrix=bt709,format=yuv420p", "-color_range", "tv", "-colorspace",
+          "bt709", "-movflags", "+faststart", path, (char *)NULL);
     _exit(127);
   }
   int state = 0;
@@ -111,22 +116,15 @@ static tgStatus to_mp4(const char *from, const char *path, tgError *error) {
 static tgStatus video(const tgCli *cli, tgiBrowser *b, int width, int height, tgError *error) {
   double length = 0;
   char expression[128], webm[160];
-  const char *dot = strrchr(cli->video, '.');
-  bool mp4 = dot != NULL && strcmp(dot, ".mp4") == 0;
   snprintf(expression, sizeof expression, "__tangere.makeVideo(%d, %d, %d, %.17g)", width, height, cli->fps > 0 ? cli->fps : 30, cli->speed > 0 ? cli->speed : 1);
   TG_TRY(number(b, expression, SLOWEST, &length, error));
-  if (!mp4) return fetch(b, (long)length, cli->video, error);
+  if (!ends_in(cli->video, ".mp4")) return fetch(b, (long)length, cli->video, error);
   snprintf(webm, sizeof webm, "%s/video.webm", tgi_browser_folder(b));
   TG_TRY(fetch(b, (long)length, webm, error));
   return to_mp4(webm, cli->video, error);
 }
 
 // ---- command line ----
-
-static bool ends_in(const char *path, const char *end) {
-  size_t n = strlen(path), k = strlen(end);
-  return n > k && strcmp(path + n - k, end) == 0;
-}
 
 bool tgi_cli_picture_options(const tgCli *cli, int *width, int *height) {
   char left;
