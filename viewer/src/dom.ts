@@ -41,3 +41,8 @@ export function toggle(label: string, on: boolean, title: string, change: (on: b
   });
   return b;
 }
+
+/// The page's own element of that id.
+export function get<T extends HTMLElement>(id: string): T {
+  return document.getElementById(id) as T;
+}

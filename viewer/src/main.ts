@@ -3,8 +3,8 @@ import 'uplot/dist/uPlot.min.css';
 import './style.css';
 import { blocksOf, loadFirst, loadRest } from './blocks';
 import { readReplay, ReplayError } from './data';
-import { el } from './dom';
-import { get, Player } from './player';
+import { el, get } from './dom';
+import { Player } from './player';
 
 const page = window as unknown as Record<string, unknown>;
 
