@@ -1,4 +1,4 @@
-// isa.h: which of the kernels compiled for several vector widths (lanes.h) a process takes. [docs/decisions/0007-instruction-sets.md]
+// isa.h: which of the kernels compiled for several vector widths (lanes.h) a process takes. [docs/decisions/0017-instruction-sets.md]
 #ifndef TG_MATH_ISA_H
 #define TG_MATH_ISA_H
 
