@@ -115,10 +115,42 @@ static void by_turn(tgReal out[9], const tgReal *X, const tgReal x[3]) {
   for (int i = 0; i < 3; i++) tgi_v3_cross(out + 3 * i, x, X + 3 * i);
 }
 
-// T (12x12) += sign J1' K J2 at two points, J = (-[x] 1): turns before places. K symmetric; XK = [x1] K, KX = K [x2]'.
-static void add_block(tgReal *T, double sign, const tgReal *K, const tgReal *XK, const tgReal *KX, const tgReal x2[3]) {
-  tgReal turn[9];
-  by_turn(turn, XK, x2);
+// Sums over the points of a pair, A = [xa] and B = [xb]: every block of sum J' K J is one of them or a transpose.
+typedef struct Stiffness { tgReal K[9], KA[9], KB[9], AKA[9], AKB[9], BKB[9]; } Stiffness;   // KA = K A', AKA = A K A'; of K, AKA and BKB the lower triangle
+
+// out += X [x]', of which X is 3x3; lower: that triangle alone
+static void add_rows(tgReal out[9], const tgReal X[9], const tgReal x[3], bool lower) {
+  for (int i = 0; i < 3; i++) {
+    tgReal row[3];
+    tgi_v3_cross(row, x, X + 3 * i);
+    for (int j = 0; j < (lower ? i + 1 : 3); j++) out[3 * i + j] += row[j];
+  }
+}
+
+static void transpose(tgReal out[9], const tgReal X[9]) {
+  for (int i = 0; i < 9; i++) out[i] = X[i % 3 * 3 + i / 3];
+}
+
+// a point more
+static void add_stiffness(Stiffness *t, const tgReal K[9], const tgReal xa[3], const tgReal xb[3]) {
+  tgReal KA[9], KB[9], AK[9], BK[9];
+  by_turn(KA, K, xa);
+  by_turn(KB, K, xb);
+  transpose(AK, KA);
+  transpose(BK, KB);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j <= i; j++) t->K[3 * i + j] += K[3 * i + j];
+  for (int i = 0; i < 9; i++) {
+    t->KA[i] += KA[i];
+    t->KB[i] += KB[i];
+  }
+  add_rows(t->AKA, AK, xa, true);
+  add_rows(t->AKB, AK, xb, false);
+  add_rows(t->BKB, BK, xb, true);
+}
+
+// T (a block of 6x6 in rows of 12) += sign times those of turns and places
+static void put_block(tgReal *T, double sign, const tgReal turn[9], const tgReal XK[9], const tgReal KX[9], const tgReal K[9]) {
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {
       T[12 * i + j] += sign * turn[3 * i + j];
@@ -128,22 +160,27 @@ static void add_block(tgReal *T, double sign, const tgReal *K, const tgReal *XK,
     }
 }
 
-// T += J' K J of a point between bodies 1 and 2, but for the block below the diagonal
-static void add_stiffness(tgReal T[144], const tgReal K[9], const tgReal xa[3], const tgReal xb[3]) {
-  tgReal KA[9], KB[9], AK[9], BK[9];
-  by_turn(KA, K, xa);
-  by_turn(KB, K, xb);
-  for (int i = 0; i < 9; i++) {
-    AK[i] = KA[i % 3 * 3 + i / 3];
-    BK[i] = KB[i % 3 * 3 + i / 3];
-  }
-  add_block(T, 1, K, AK, KA, xa);
-  add_block(T + 6, -1, K, AK, KB, xb);
-  add_block(T + 6 * 12 + 6, 1, K, BK, KB, xb);
+static void fill_upper(tgReal A[9]) {
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < i; j++) A[3 * j + i] = A[3 * i + j];
+}
+
+// T += sum J' K J of bodies 1 and 2, J = (-[x] 1) of each point, but for the block below the diagonal
+static void put_stiffness(tgReal T[144], Stiffness *t) {
+  tgReal AK[9], BK[9];
+  transpose(AK, t->KA);
+  transpose(BK, t->KB);
+  fill_upper(t->K);
+  fill_upper(t->AKA);
+  fill_upper(t->BKB);
+  put_block(T, 1, t->AKA, AK, t->KA, t->K);
+  put_block(T + 6, -1, t->AKB, AK, t->KB, t->K);
+  put_block(T + 6 * 12 + 6, 1, t->BKB, BK, t->KB, t->K);
 }
 
 tgReal tgi_friction_energy(int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal *g, tgReal *H) {
   tgReal energy = 0, T[144] = {0};
+  Stiffness stiffness = {.K = {0}};
   for (int k = 0; k < n; k++) {
     tgiSlip v;
     slip(&p[k], law, m, &v);
@@ -160,13 +197,15 @@ tgReal tgi_friction_energy(int n, const tgiFrictionPoint *p, const tgiFrictionLa
     tgReal K[9], stiff = scale / law->h, per = 1 / (v.s * v.s);
     for (int i = 0; i < 3; i++)
       for (int j = 0; j <= i; j++) K[3 * i + j] = K[3 * j + i] = stiff * (v.Q[3 * i + j] - v.QV[i] * v.QV[j] * per);
-    add_stiffness(T, K, v.xa, v.xb);
+    add_stiffness(&stiffness, K, v.xa, v.xb);
     tgi_friction_curvature(T, v.xa, 1, f);
     tgi_friction_curvature(T + 6 * 12 + 6, v.xb, -1, f);
   }
-  for (int i = 6; i < 12 && H != NULL; i++)
+  if (H == NULL) return energy;
+  put_stiffness(T, &stiffness);
+  for (int i = 6; i < 12; i++)
     for (int j = 0; j < 6; j++) T[12 * i + j] = T[12 * j + i];
-  if (H != NULL) tgi_friction_symmetric(H, T);
+  tgi_friction_symmetric(H, T);
   return energy;
 }
 
