@@ -92,6 +92,10 @@ tgStatus tgi_cloud_box(const double half[3], double spacing, const tgAllocator *
   if (key == NULL) return TG_ERR_MEMORY;
   tgStatus st = tgi_cloud_room(TG_GEOM_BOX, spacing, (int)points, vertex_keys(n, key), 4 * (int)points, &alloc, cloud);
   if (st >= 0) fill_points(n, inset, key, cloud);
+  for (int i = 0; i < 3 && st >= 0; i++) {
+    cloud->grid[i] = n[i];
+    cloud->first[i] = grid_point(n[i], inset[i], 0);
+  }
   alloc.free(alloc.ctx, key);
   return st;
 }

@@ -1,5 +1,5 @@
 // field_kernel.c: the work of field_kernel.h, one point a lane. Compiled for every width of lanes.h.
-#include "contact/softmin/field_lanes.h"
+#include "contact/softmin/grid_lanes.h"
 
 void KERNEL(tgi_soft_heights)(const tgiSoftSource *s, const tgiSoftPose *pose, const tgiSsdfBlock *points, double *phi) {
   Origin o = origin_of(s, pose, points);
@@ -9,6 +9,17 @@ void KERNEL(tgi_soft_heights)(const tgiSoftSource *s, const tgiSoftPose *pose, c
     place(pose, o.q, points, g, y);
     n = keep(s, &o, y, &plane, &most);
     v_store(phi + g, plane > 0 ? plane_height(s, &o, y) : heights(s, &o, &n, y, most, g, false, &W));
+  }
+}
+
+void KERNEL(tgi_soft_grid_heights)(const tgiSoftSource *s, const tgiSoftPose *pose, const tgiSsdfBlock *points, double *phi) {
+  static const double middle[3] = {0, 0, 0};
+  for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
+    V y[3];
+    Sides b;
+    place(pose, middle, points, g, y);
+    sides_at(s->grid, y, &b);
+    v_store(phi + g, b.phi);
   }
 }
 
@@ -98,6 +109,27 @@ void KERNEL(tgi_soft_points)(const tgiSoftSource *s, const tgiSoftPush *law, con
       }
     }
     v_store(phi + g, h);
+    for (int k = 0; k < 3; k++) v_store(force + TGI_SOFT_LANES * k + g, F[k]);
+  }
+}
+
+void KERNEL(tgi_soft_grid_points)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftPose *pose, const tgiSsdfBlock *points, double *phi, double *force) {
+  static const double middle[3] = {0, 0, 0};
+  V few = v_all(law->tail * law->share / s->points);
+  for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
+    V y[3], u[3], F[3] = {v_all(0), v_all(0), v_all(0)};
+    Sides b;
+    place(pose, middle, points, g, y);
+    sides_at(s->grid, y, &b);
+    motion(law, middle, y, u);
+    for (int f = 0; f < 6; f++) {
+      Mask pushes = m_and(v_less(few, b.weight[f]), m_and(v_less(b.phi, v_all(law->reach)), v_less(v_min(b.phi, b.s[f]), v_all(law->far))));
+      V n[3];
+      if (!b.seen[f] || !m_any(pushes)) continue;
+      side_normal(f, n);
+      push_by(law, b.weight[f], b.s[f], n, u, F);
+    }
+    v_store(phi + g, b.phi);
     for (int k = 0; k < 3; k++) v_store(force + TGI_SOFT_LANES * k + g, F[k]);
   }
 }

@@ -6,14 +6,15 @@
 #define TG_CONTACT_SOFTMIN_FIELD_KERNEL_H
 
 #include "coll/ssdf_tree.h"
+#include "contact/softmin/grid.h"
 #include "contact/softmin/point.h"
 #include "math/isa.h"
 
 enum { TGI_SOFT_LANES = TGI_SSDF_BLOCK };
 
-/// The surface that pushes: those of its blocks that may count, in its frame; how many points it has. What is farther from a point than another point of it, in
+/// The surface that pushes: its grids where it is a box (else NULL), or those of its blocks that may count, in its frame; how many points it has. What is farther from a point than another point of it, in
 /// squares by `cut`, counts for nothing there. sums, kept: room for eight numbers and an index a block.
-typedef struct tgiSoftSource { const tgiSsdfBlock *block; const int *at; int n, points; double eps1, cut, *sums; int *kept; } tgiSoftSource;
+typedef struct tgiSoftSource { const tgiSoftGrid *grid; const tgiSsdfBlock *block; const int *at; int n, points; double eps1, cut, *sums; int *kept; } tgiSoftSource;
 
 /// Where the frame of the points tested is in that of the source.
 typedef struct tgiSoftPose { double R[9], t[3]; } tgiSoftPose;
@@ -34,7 +35,7 @@ typedef struct tgiSoftRates {
 } tgiSoftRates;
 
 /// heights: of the eight points of a block of the other surface, or of the points of the blocks at[0 .. n - 1] against a plane or a ball about the origin.
-/// points: of a block heights and forces (3 x 8), those that `reach` and `far` leave. weigh: weights, forces and moments of these, added to sum. plane, ball:
+/// points: of a block heights and forces (3 x 8), those that `reach` and `far` leave. With _grid: against a box by its grids. weigh: weights, forces and moments of these, added to sum. plane, ball:
 /// the same at once; phi: the heights, known. With _d: what derivatives need.
 #define TGI_SOFT_KERNELS(width)                                                                                                                     \
   void tgi_soft_heights_##width(const tgiSoftSource *source, const tgiSoftPose *pose, const tgiSsdfBlock *points, double *phi);                    \
@@ -43,6 +44,9 @@ typedef struct tgiSoftRates {
   void tgi_soft_ball_heights_##width(double radius, const tgiSoftPose *pose, const tgiSsdfBlock *block, const int *at, int n, double *phi);        \
   void tgi_soft_points_##width(const tgiSoftSource *source, const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *points,          \
                                double *phi, double *force);                                                                                         \
+  void tgi_soft_grid_heights_##width(const tgiSoftSource *source, const tgiSoftPose *pose, const tgiSsdfBlock *points, double *phi);               \
+  void tgi_soft_grid_points_##width(const tgiSoftSource *source, const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *points,     \
+                                    double *phi, double *force);                                                                                    \
   void tgi_soft_weigh_##width(const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *points, const double *phi,                      \
                               const double *force, tgiSoftTotals *sum);                                                                             \
   void tgi_soft_plane_##width(const double *normal, const double *p, const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *block,  \
@@ -51,6 +55,8 @@ typedef struct tgiSoftRates {
                              const double *phi, tgiSoftTotals *sum);                                                                                \
   void tgi_soft_forces_d_##width(const tgiSoftSource *source, const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *points,        \
                                  tgiSoftRates *sum);                                                                                                \
+  void tgi_soft_grid_forces_d_##width(const tgiSoftSource *source, const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *points,   \
+                                      tgiSoftRates *sum);                                                                                           \
   void tgi_soft_plane_d_##width(const double *normal, const double *p, const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *block, \
                                 const int *at, int n, const double *phi, tgiSoftRates *sum);                                                        \
   void tgi_soft_ball_d_##width(double radius, const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *block, const int *at, int n,   \

@@ -17,7 +17,7 @@ enum { LANES = TGI_SOFT_LANES };
 static tgiSoftSource source_of(const tgiSoftSearch *q, const tgiSoftMeeting *s, const tgiSoftCandidate *c) {
   const tgiSsdfBlock *points = s->points->numbers.block + c->block;
   tgiSsdfBall ball = {.r = 0};
-  if (c->n >= 0) return tgi_soft_source(q, s, s->cut, q->plan->pool + c->first, c->n);
+  if (c->n >= 0 || tgi_soft_by_grid(q, s)) return tgi_soft_source(q, s, s->cut, q->plan->pool + c->first, c->n);
   double m[3];
   for (int k = 0; k < 3; k++) {
     m[k] = 0.5 * (points->lo[k] + points->hi[k]);
@@ -73,7 +73,8 @@ static void points_at(int isa, const tgiSoftSource *source, const tgiSoftPush *p
 #if defined(TG_COMPLEX)
   (void)isa, (void)source, (void)push, (void)pose, (void)points, (void)phi, (void)force;
 #else
-  TGI_ISA_CALL(isa, tgi_soft_points, (source, push, pose, points, phi, force));
+  if (source->grid != NULL) TGI_ISA_CALL(isa, tgi_soft_grid_points, (source, push, pose, points, phi, force));
+  else TGI_ISA_CALL(isa, tgi_soft_points, (source, push, pose, points, phi, force));
 #endif
 }
 
@@ -182,7 +183,8 @@ static void sum_side(const tgiSoftSearch *q, int o, const double *phi, const dou
     if (!weighs(q, phi + LANES * (list->n + a))) continue;
     if (rates != NULL) {
       tgiSoftSource source = source_of(q, s, c);
-      TGI_ISA_CALL(q->isa, tgi_soft_forces_d, (&source, &push, &s->pose, points + c->block, rates));
+      if (source.grid != NULL) TGI_ISA_CALL(q->isa, tgi_soft_grid_forces_d, (&source, &push, &s->pose, points + c->block, rates));
+      else TGI_ISA_CALL(q->isa, tgi_soft_forces_d, (&source, &push, &s->pose, points + c->block, rates));
     } else TGI_ISA_CALL(q->isa, tgi_soft_weigh, (&push, &s->pose, points + c->block, phi + LANES * (list->n + a), force + 3 * LANES * a, sum));
   }
 }
@@ -310,9 +312,23 @@ static tgiSoftSurface near_points(const tgiSoftSearch *q, int o, const tgReal y[
   return part;
 }
 
+// calls visit at the points of the blocks that weigh, in the order of the lists
+static void each_weighing(const tgiSoftSearch *q, void (*visit)(const tgiSoftSearch *, int o, int point, void *ctx), void *ctx) {
+  const double *phi = q->plan->phi;
+  for (int o = 0; o < 2; o++) {
+    const tgiSoftMeeting *s = &q->side[o];
+    const tgiSoftList *list = &q->plan->list[o];
+    for (int a = 0; s->points != NULL && a < list->n + list->ncandidate; a++, phi += LANES) {
+      int block = a < list->n ? list->block[a] : list->candidate[a - list->n].block;
+      for (int l = 0; weighs(q, phi) && l < s->points->tree->used[block]; l++) visit(q, o, s->points->tree->point[LANES * block + l], ctx);
+    }
+  }
+}
+
 typedef struct Sums { tgiSoftSum sum[2]; tgReal total; bool d; } Sums;
 
-static void add_point(const tgiSoftSearch *q, int o, int point, Sums *sums) {
+static void add_point(const tgiSoftSearch *q, int o, int point, void *ctx) {
+  Sums *sums = ctx;
   const tgiSoftSide *P = &q->p->side[1 - o], *O = &q->p->side[o];
   tgReal a[3], b[3], z[3], y[3], u[3], omega[3], V[6];
   tgi_m3_mulv(a, P->R, P->surface.p + 3 * point);
@@ -337,15 +353,7 @@ static void add_point(const tgiSoftSearch *q, int o, int point, Sums *sums) {
 
 static void sum_by_points(const tgiSoftSearch *q, bool d, tgPairForce *out) {
   Sums sums = {.d = d};
-  const double *phi = q->plan->phi;
-  for (int o = 0; o < 2; o++) {
-    const tgiSoftMeeting *s = &q->side[o];
-    const tgiSoftList *list = &q->plan->list[o];
-    for (int a = 0; s->points != NULL && a < list->n + list->ncandidate; a++, phi += LANES) {
-      int block = a < list->n ? list->block[a] : list->candidate[a - list->n].block;
-      for (int l = 0; weighs(q, phi) && l < s->points->tree->used[block]; l++) add_point(q, o, s->points->tree->point[LANES * block + l], &sums);
-    }
-  }
+  each_weighing(q, add_point, &sums);
   for (int o = 0; o < 2; o++) {
     tgReal *x = (tgReal *)&sums.sum[o];   // reals alone
     for (size_t i = 0; i < sizeof(tgiSoftSum) / sizeof(tgReal); i++) x[i] /= sums.total;
@@ -432,7 +440,8 @@ static void point_back(const tgiSoftSearch *q, int o, int point, const tgiSoftPa
   *a->bar = bar;
 }
 
-static void adjoint_point(const tgiSoftSearch *q, int o, int point, Adjoint *a) {
+static void adjoint_point(const tgiSoftSearch *q, int o, int point, void *ctx) {
+  Adjoint *a = ctx;
   tgiSoftPair part = *q->p;
   tgReal z[3], y[3];
   tgi_soft_pair_place(&part, o, point, z, y);
@@ -448,18 +457,6 @@ static void adjoint_point(const tgiSoftSearch *q, int o, int point, Adjoint *a) 
   a->mean += W * value;
 }
 
-static void adjoint_pass(const tgiSoftSearch *q, Adjoint *a) {
-  const double *phi = q->plan->phi;
-  for (int o = 0; o < 2; o++) {
-    const tgiSoftMeeting *s = &q->side[o];
-    const tgiSoftList *list = &q->plan->list[o];
-    for (int k = 0; s->points != NULL && k < list->n + list->ncandidate; k++, phi += LANES) {
-      int block = k < list->n ? list->block[k] : list->candidate[k - list->n].block;
-      for (int l = 0; weighs(q, phi) && l < s->points->tree->used[block]; l++) adjoint_point(q, o, s->points->tree->point[LANES * block + l], a);
-    }
-  }
-}
-
 void tgi_soft_pair_fast_vjp(const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, const tgReal Z[12], tgiSoftPlan *plan, tgiSoftPairBar *bar) {
   tgiSoftSearch q;
   Adjoint a = {.Z = Z, .bar = bar};
@@ -470,8 +467,8 @@ void tgi_soft_pair_fast_vjp(const tgiSoftPair *p, const tgiSoftIndex index[2], d
 #endif
   tgi_soft_search_start(&q, isa, p, index, tau * DERIVED, plan);
   if (!prepare(&q, 1, false)) return;
-  adjoint_pass(&q, &a);
+  each_weighing(&q, adjoint_point, &a);
   a.mean /= a.total;
   a.back = true;
-  adjoint_pass(&q, &a);
+  each_weighing(&q, adjoint_point, &a);
 }

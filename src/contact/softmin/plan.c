@@ -150,7 +150,7 @@ static double rank(const tgiSsdfBall *b) {
 }
 
 tgiSoftSource tgi_soft_source(const tgiSoftSearch *q, const Side *s, double cut, const int *at, int n) {
-  return (tgiSoftSource){.block = s->source->numbers.block, .at = at, .n = n, .points = s->source->tree->n, .eps1 = s->eps1, .cut = cut,
+  return (tgiSoftSource){.grid = tgi_soft_by_grid(q, s) ? s->source->grid : NULL, .block = s->source->numbers.block, .at = at, .n = n, .points = s->source->tree->n, .eps1 = s->eps1, .cut = cut,
                          .sums = q->plan->sums, .kept = q->plan->kept};
 }
 
@@ -197,7 +197,8 @@ static void heights_plain(const tgiSoftSource *s, const tgiSoftPose *pose, const
 void tgi_soft_heights(int isa, const tgiSoftSource *source, const tgiSoftPose *pose, const tgiSsdfBlock *points, double phi[LANES]) {
 #if !defined(TG_COMPLEX)
   if (isa >= 0) {
-    TGI_ISA_CALL(isa, tgi_soft_heights, (source, pose, points, phi));
+    if (source->grid != NULL) TGI_ISA_CALL(isa, tgi_soft_grid_heights, (source, pose, points, phi));
+    else TGI_ISA_CALL(isa, tgi_soft_heights, (source, pose, points, phi));
     return;
   }
 #endif
@@ -209,7 +210,7 @@ void tgi_soft_heights(int isa, const tgiSoftSource *source, const tgiSoftPose *p
 static void look(tgiSoftSearch *q, const Side *s, int block, const tgiSsdfBall *ball) {
   const tgiSsdfBlock *points = s->points->numbers.block + block;
   double phi[LANES], cut = coarse_cut(q, s, ball, rank(ball));
-  int n = tgi_ssdf_gather(s->source->tree, &s->source->numbers, ball->c, ball->r, cut, &ball->near, q->plan->blocks);
+  int n = tgi_soft_by_grid(q, s) ? 0 : tgi_ssdf_gather(s->source->tree, &s->source->numbers, ball->c, ball->r, cut, &ball->near, q->plan->blocks);
   tgiSoftSource source = tgi_soft_source(q, s, cut, q->plan->blocks, n);
   tgi_soft_heights(q->isa, &source, &s->pose, points, phi);
   for (int l = 0; l < points->used; l++) q->least = fmin(q->least, phi[l]);
@@ -220,8 +221,9 @@ static void list(tgiSoftSearch *q, int o, int block, const tgiSsdfBall *ball) {
   const Side *s = &q->side[o];
   tgiSoftPlan *plan = q->plan;
   tgiSoftCandidate *c = &plan->list[o].candidate[plan->list[o].ncandidate++];
-  int n = tgi_ssdf_gather(s->source->tree, &s->source->numbers, ball->c, ball->r, s->cut, &ball->near, plan->blocks);
   *c = (tgiSoftCandidate){.block = block, .first = plan->pooled, .n = -1};
+  if (s->source->grid != NULL) return;
+  int n = tgi_ssdf_gather(s->source->tree, &s->source->numbers, ball->c, ball->r, s->cut, &ball->near, plan->blocks);
   if (n > plan->most - plan->pooled) return;
   memcpy(plan->pool + plan->pooled, plan->blocks, (size_t)n * sizeof *plan->pool);
   plan->pooled += n;

@@ -14,10 +14,11 @@
 #include "contact/softmin/field_kernel.h"
 #include "contact/softmin/pair.h"
 
-/// The tree over a surface's points and its numbers for them.
-typedef struct tgiSoftIndex { const tgiSsdfTree *tree; tgiSsdfNumbers numbers; } tgiSoftIndex;
+/// The tree over a surface's points and its numbers for them; its grids where it is a box, else NULL.
+typedef struct tgiSoftIndex { const tgiSsdfTree *tree; tgiSsdfNumbers numbers; const tgiSoftGrid *grid; } tgiSoftIndex;
 
-/// Eight points that may count against a surface of points, and which of its blocks may there: n from `first` of the pool; -1: not listed for want of room.
+/// Eight points that may count against a surface of points, and which of its blocks may there: n from `first` of the pool; -1: not listed, for want of room or
+/// because it is a box.
 typedef struct tgiSoftCandidate { int block, first, n; } tgiSoftCandidate;
 
 /// The points of one surface against the other, the source.
@@ -79,6 +80,8 @@ static inline void tgi_soft_plan_forget(tgiSoftPlan *plan) { plan->made = plan->
 void tgi_soft_plan_make(tgiSoftSearch *q);
 /// Node `node` of the points of a side: ball, larger by skin, with the source's point nearest to its centre, which near (may be NULL) is close to.
 void tgi_soft_ball(const tgiSoftMeeting *s, int node, const tgiSsdfNearest *near, double skin, tgiSsdfBall *ball);
+/// Is the source summed by its grids? Point by point it is not, which is the twin.
+static inline bool tgi_soft_by_grid(const tgiSoftSearch *q, const tgiSoftMeeting *s) { return q->isa >= 0 && s->source->grid != NULL; }
 /// The source with the n blocks at `at`, cut off at `cut`.
 tgiSoftSource tgi_soft_source(const tgiSoftSearch *q, const tgiSoftMeeting *s, double cut, const int *at, int n);
 /// Heights of eight points against a source.

@@ -144,6 +144,7 @@ static void place(const tgContact *c, tgLayout *l, tgiSoftminWork **work) {
     tgiSsdfNode *node = tgi_place(l, (size_t)k->tree[g].nnode, sizeof *node);
     tgiSsdfBlock *block = tgi_place(l, (size_t)k->tree[g].nblock, sizeof *block);
     if (geom != NULL) geom[g] = (tgiSoftPoints){.made = false, .p = p, .normal = normal, .numbers = {node, block}};
+    tgi_soft_grid_place(geom != NULL ? &geom[g].grid : NULL, &k->cloud[g], l);
   }
   *work = w;
   if (w != NULL) *w = (tgiSoftminWork){.home = l->base, .geom = geom, .work = numbers, .plan = plan, .height = height};

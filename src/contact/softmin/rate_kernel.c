@@ -1,7 +1,7 @@
 // rate_kernel.c: the derivatives of field_kernel.h, one point a lane. Compiled for every width of lanes.h.
 //
 // Formulas of law.h and point.c, [math/softmin Pair].
-#include "contact/softmin/field_lanes.h"
+#include "contact/softmin/grid_lanes.h"
 
 // a point's force and its derivatives in place and velocity, and the gradient of its height
 typedef struct Point { V g[3], F[3], Fy[9], Fu[9]; } Point;
@@ -75,6 +75,14 @@ TGI_LANE void add_plane(const tgiSoftPush *law, double two, V w, const V r[3], V
   }
 }
 
+// weights sum to 1: what all exponents have in common
+TGI_LANE void less_mean(double two, V phi, const V mean[3], Point *p) {
+  for (int i = 0; i < 3; i++) {
+    p->g[i] -= two * phi * mean[i];
+    for (int j = 0; j < 3; j++) p->Fy[3 * i + j] -= two * p->F[i] * mean[j];
+  }
+}
+
 // over the n runs of blocks kept, with the sum of their exponentials and the height phi
 TGI_LANE void on_points(const tgiSoftSource *s, const Origin *o, const tgiSoftPush *law, int n, const V y[3], const V u[3], V most, V total, V phi, Point *p) {
   double two = 2 / s->eps1;
@@ -108,10 +116,7 @@ TGI_LANE void on_points(const tgiSoftSource *s, const Origin *o, const tgiSoftPu
     local(s, o, z, &c);
     add_plane(law, two, w, r, height(z, &c, 0, y), n0, u, p);
   }
-  for (int i = 0; i < 3; i++) {
-    p->g[i] -= two * phi * mean[i];
-    for (int j = 0; j < 3; j++) p->Fy[3 * i + j] -= two * p->F[i] * mean[j];
-  }
+  less_mean(two, phi, mean, p);
 }
 
 // sum += J' A J times W, J = [-[x] 1]
@@ -183,6 +188,41 @@ void KERNEL(tgi_soft_forces_d)(const tgiSoftSource *s, const tgiSoftPush *law, c
     if (!m_any(v_less(v_all(law->tail), W))) continue;
     on_points(s, &o, law, n, y, u, most, total, phi, &p);
     add_point(law, o.q, W, y, &p, g, sum);
+  }
+}
+
+// over the sides of a box
+TGI_LANE void on_sides(const tgiSoftSource *s, const tgiSoftPush *law, const Sides *b, const V u[3], Point *p) {
+  double two = 2 / s->eps1;
+  V mean[3] = {v_all(0), v_all(0), v_all(0)};
+  for (int k = 0; k < 3; k++) p->g[k] = p->F[k] = v_all(0);
+  for (int k = 0; k < 9; k++) p->Fy[k] = p->Fu[k] = v_all(0);
+  for (int f = 0; f < 6; f++) {
+    V n[3], r[3];
+    if (!b->seen[f]) continue;
+    side_normal(f, n);
+    for (int k = 0; k < 3; k++) {
+      r[k] = b->weight[f] * (k == f / 2 ? -n[k] * b->s[f] : b->axis[k].mean);
+      mean[k] += r[k];
+    }
+    add_plane(law, two, b->weight[f], r, b->s[f], n, u, p);
+  }
+  less_mean(two, b->phi, mean, p);
+}
+
+void KERNEL(tgi_soft_grid_forces_d)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftPose *pose, const tgiSsdfBlock *points, tgiSoftRates *sum) {
+  static const double middle[3] = {0, 0, 0};
+  for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
+    V y[3], u[3];
+    Sides b;
+    Point p;
+    place(pose, middle, points, g, y);
+    sides_at(s->grid, y, &b);
+    V W = weigh(law, b.phi, points->used, g, sum->weight);
+    if (!m_any(v_less(v_all(law->tail), W))) continue;
+    motion(law, middle, y, u);
+    on_sides(s, law, &b, u, &p);
+    add_point(law, middle, W, y, &p, g, sum);
   }
 }
 

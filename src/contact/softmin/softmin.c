@@ -31,14 +31,26 @@ static bool same(const tgReal *a, const tgReal *b, int n) {
 
 static const tgReal *size_of(const tgModel *m, int g) { return (m->geom_type[g] == TG_GEOM_MESH ? m->geom_scale : m->geom_size) + 3 * g; }
 
+static tgReal or_derived(tgReal given, tgReal derived) { return tgRe(given) > 0 ? given : derived; }
+
+static tgReal width_of(tgSim *s, const tgCloud *c) { return or_derived(TG_NUMBER(s, eps1), c->spacing * c->spacing); }
+
+static void set_grid(tgSim *s, const tgCloud *c, tgiSoftPoints *geom) {
+  double eps1 = tgRe(width_of(s, c));
+  if (c->grid[0] > 0 && !(geom->made && eps1 == geom->grid.eps1)) tgi_soft_grid_set(&geom->grid, c, geom->size, eps1);
+}
+
 static tgStatus begin(tgSim *s) {
   const tgiSoftmin *k = tgi_softmin(s);
   tgiSoftminWork *w = tgi_softmin_work(s);
   for (int g = 0; g < s->m.ngeom; g++) {
     const tgReal *size = size_of(&s->m, g);
     tgiSoftPoints *geom = &w->geom[g];
-    if (k->cloud[g].n == 0 || (geom->made && same(geom->size, size, 3))) continue;
+    if (k->cloud[g].n == 0) continue;
+    geom->made = geom->made && same(geom->size, size, 3);
     tgi_v3_copy(geom->size, size);
+    set_grid(s, &k->cloud[g], geom);
+    if (geom->made) continue;
     tgi_cloud_place(&k->cloud[g], size, geom->p, geom->normal, NULL);
     tgi_ssdf_tree_numbers(&k->tree[g], geom->p, geom->normal, &geom->numbers);
     geom->made = true;
@@ -49,8 +61,6 @@ static tgStatus begin(tgSim *s) {
 }
 
 // ---- pairs ----
-
-static tgReal or_derived(tgReal given, tgReal derived) { return tgRe(given) > 0 ? given : derived; }
 
 tgiSoftPair tgi_softmin_pair(tgSim *s, int i) {
   const tgiSoftmin *k = tgi_softmin(s);
@@ -65,7 +75,7 @@ tgiSoftPair tgi_softmin_pair(tgSim *s, int i) {
     int geom = g->geom[side];
     const tgCloud *c = &k->cloud[geom];
     bool ball = s->m.geom_type[geom] == TG_GEOM_SPHERE && !p.law.paper;
-    p.side[side] = (tgiSoftSide){.surface = {.n = c->n, .p = w->geom[geom].p, .normal = w->geom[geom].normal, .eps1 = or_derived(TG_NUMBER(s, eps1), c->spacing * c->spacing),
+    p.side[side] = (tgiSoftSide){.surface = {.n = c->n, .p = w->geom[geom].p, .normal = w->geom[geom].normal, .eps1 = width_of(s, c),
                                              .ball = ball ? s->m.geom_size[3 * geom] : 0},
                                  .x = s->geom_xpos + 3 * geom, .R = s->geom_xmat + 9 * geom, .V = s->V + 6 * s->m.geom_body[geom], .flat = c->flat};
   }
@@ -77,7 +87,7 @@ void tgi_softmin_index(tgSim *s, int i, tgiSoftIndex index[2]) {
   const tgiSoftminWork *w = tgi_softmin_work(s);
   for (int side = 0; side < 2; side++) {
     int geom = k->pair[i].geom[side];
-    index[side] = (tgiSoftIndex){&k->tree[geom], w->geom[geom].numbers};
+    index[side] = (tgiSoftIndex){&k->tree[geom], w->geom[geom].numbers, k->cloud[geom].grid[0] > 0 ? &w->geom[geom].grid : NULL};
   }
 }
 

@@ -27,7 +27,7 @@ typedef struct tgiSoftmin {
 } tgiSoftmin;
 
 /// A geom's points in a simulation.
-typedef struct tgiSoftPoints { bool made; tgReal size[3], *p, *normal; tgiSsdfNumbers numbers; } tgiSoftPoints;
+typedef struct tgiSoftPoints { bool made; tgReal size[3], *p, *normal; tgiSsdfNumbers numbers; tgiSoftGrid grid; } tgiSoftPoints;
 
 /// s->solver.
 typedef struct tgiSoftminWork {

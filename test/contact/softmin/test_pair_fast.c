@@ -1,5 +1,5 @@
 // test_pair_fast.c: pairs over the points that count against plain sums over all points, on every instruction set and point by point; drifting pairs; what is far away;
-// what is everywhere equally near; memory.
+// what is everywhere equally near; boxes by their grids; memory.
 #include "contact/softmin/pair_fast.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ enum { TANGENTS = 1 };
 enum { TANGENTS = 0 };
 #endif
 
-typedef struct Body { tgtCloud c; tgiSsdfTree tree; tgiSsdfNumbers numbers; double eps1, ball; bool flat; } Body;
+typedef struct Body { tgtCloud c; tgiSsdfTree tree; tgiSsdfNumbers numbers; double eps1, ball; bool flat; void *grids; tgiSoftGrid grid; } Body;
 
 static Body body(tgtCloud c, double spacing) {
   Body b = {.c = c, .eps1 = spacing * spacing};
@@ -32,11 +32,34 @@ static void body_free(Body *b) {
   tgi_ssdf_tree_free(&b->tree);
   free(b->numbers.node);
   free(b->numbers.block);
+  free(b->grids);
 }
 
-enum { BOX, BALL, TORUS, SOLID, PLANE, BODIES };   // SOLID: an exact ball
+// the engine's own cloud of a box, whose places along the axes its grids are made of; compared with plain sums over its points
+static Body gridded(const double half[3], double spacing, double eps1) {
+  tgCloud cloud;
+  tgLayout l = {.base = NULL};
+  assert_int_equal(tgi_cloud_primitive(TG_GEOM_BOX, half, spacing, NULL, &cloud, NULL), TG_OK);
+  tgtCloud c = tgt_cloud(cloud.n);
+  memcpy(c.p, cloud.p, 3 * (size_t)c.n * sizeof *c.p);
+  memcpy(c.normal, cloud.normal, 3 * (size_t)c.n * sizeof *c.normal);
+  Body b = body(c, sqrt(eps1));
+  tgi_soft_grid_place(NULL, &cloud, &l);
+  l = (tgLayout){.base = b.grids = calloc(1, l.used)};
+  assert_non_null(b.grids);
+  tgi_soft_grid_place(&b.grid, &cloud, &l);
+  tgi_soft_grid_set(&b.grid, &cloud, cloud.size, b.eps1);
+  tgi_cloud_free(&cloud);
+  return b;
+}
+
+// SOLID: an exact ball. GRID, PLATE, NARROW: boxes by their grids, the plate one point thick and under a wide kernel
+enum { BOX, BALL, TORUS, SOLID, PLANE, GRID, PLATE, NARROW, BODIES };
 static Body make(int which) {
   double half[3] = {0.1, 0.06, 0.03};
+  if (which == GRID) return gridded(half, 0.01, 1e-4);
+  if (which == PLATE) return gridded((double[]){0.1, 0.06, 0.004}, 0.011, 7e-4);
+  if (which == NARROW) return gridded((double[]){0.05, 0.07, 0.03}, 0.012, 4e-6);
   if (which == BOX) return body(tgt_cloud_box(half, 0.01), 0.01);
   if (which == BALL) return body(tgt_cloud_sphere(60, 0.012), 0.0055);
   if (which == TORUS) return body(tgt_cloud_torus(0.08, 0.03, 0.012), 0.012);
@@ -52,7 +75,8 @@ static Body make(int which) {
   return b;
 }
 
-#define INDEX(s) (tgiSoftIndex[]){{&(s)->b[0].tree, (s)->b[0].numbers}, {&(s)->b[1].tree, (s)->b[1].numbers}}
+#define INDEX_OF(b) {&(b).tree, (b).numbers, (b).grids != NULL ? &(b).grid : NULL}
+#define INDEX(s) (tgiSoftIndex[]){INDEX_OF((s)->b[0]), INDEX_OF((s)->b[1])}
 
 typedef struct Scene { Body b[2]; tgReal x[2][3], R[2][9], V[2][6]; tgiSoftPair p; void *work; tgiSoftPlan plan; tgReal *plain; } Scene;
 
@@ -139,7 +163,8 @@ static void compare(const char *what, const tgReal *a, const tgReal *b, int n, d
 }
 
 static const int pairs[][2] = {{BOX, PLANE}, {PLANE, TORUS}, {BOX, BALL}, {BALL, TORUS}, {BOX, BOX}, {TORUS, BOX}, {BALL, BALL}, {BALL, PLANE},
-                              {BOX, SOLID}, {SOLID, TORUS}, {SOLID, SOLID}, {PLANE, SOLID}};
+                              {BOX, SOLID}, {SOLID, TORUS}, {SOLID, SOLID}, {PLANE, SOLID},
+                              {GRID, PLANE}, {GRID, BALL}, {GRID, GRID}, {TORUS, GRID}, {PLATE, BALL}, {BALL, NARROW}, {SOLID, PLATE}};
 enum { PAIRS = sizeof pairs / sizeof *pairs };
 
 static void check(Scene *s, bool d) {
