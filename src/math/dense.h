@@ -3,7 +3,7 @@
 //
 // Matrices are column-major, a[i + n j]. Workspace is the caller's. The real build factorises in vectors of four (dense_wide.h);
 // the tgi_plain_* twins transpose without conjugating and decide on real parts, so that in the complex build (which is made
-// of them) a derivative passes through. No library: see docs/decisions/0015-dense-factorisation.md.
+// of them) a derivative passes through. No library: see docs/decisions/0018-dense-factorisation.md.
 #ifndef TG_MATH_DENSE_H
 #define TG_MATH_DENSE_H
 
