@@ -42,6 +42,7 @@ class Array : public nb::object {
   NB_OBJECT_DEFAULT(Array, nb::object, "numpy.typing.NDArray[numpy.float64]", is_array)
 };
 using Arrays = nb::typed<nb::dict, nb::str, Array>;   // by name
+using Given = nb::typed<nb::dict, nb::str, nb::any>;  // what `in` takes, by name
 
 /// A C-contiguous array of float64 that the caller gave, alive as long as this; p is NULL for None.
 struct In { nb::object keep; const double *p = nullptr; };

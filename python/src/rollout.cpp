@@ -290,7 +290,7 @@ static void start_runs(const BatchRollout &r, const Batch &b, std::vector<Lane> 
   }
 }
 
-static std::map<std::string, In> lane_params(const Batch &b, const nb::dict &given, size_t B) {
+static std::map<std::string, In> lane_params(const Batch &b, const Given &given, size_t B) {
   std::map<std::string, In> params;
   for (auto item : given) {
     std::string name = nb::cast<std::string>(item.first);
@@ -303,7 +303,7 @@ static std::map<std::string, In> lane_params(const Batch &b, const nb::dict &giv
 }
 
 static std::unique_ptr<BatchRollout> prepare(nb::handle_t<Batch> self, nb::handle q0, nb::handle v0, nb::handle u, std::optional<size_t> steps,
-                                             const nb::dict &params) {
+                                             const Given &params) {
   Batch &b = nb::cast<Batch &>(self);
   auto r = std::make_unique<BatchRollout>();
   r->owner = nb::borrow(self);
@@ -325,7 +325,7 @@ static std::unique_ptr<BatchRollout> prepare(nb::handle_t<Batch> self, nb::handl
   return r;
 }
 
-static BatchRollout *batch_rollout(nb::handle_t<Batch> self, nb::handle q0, nb::handle v0, nb::handle u, std::optional<size_t> steps, const nb::dict &params) {
+static BatchRollout *batch_rollout(nb::handle_t<Batch> self, nb::handle q0, nb::handle v0, nb::handle u, std::optional<size_t> steps, const Given &params) {
   Batch &b = nb::cast<Batch &>(self);
   Claim claim(b.busy, "Batch");
   auto r = prepare(self, q0, v0, u, steps, params);
@@ -396,7 +396,7 @@ static BatchGradient batch_backward(BatchRollout &r, nb::handle dq, nb::handle d
 }
 
 static BatchGradient batch_vjp(nb::handle_t<Batch> self, nb::handle q0, nb::handle v0, nb::handle u, nb::handle dq, nb::handle dv, nb::handle du,
-                               std::optional<size_t> steps, const nb::dict &params, const std::vector<std::string> &wrt) {
+                               std::optional<size_t> steps, const Given &params, const std::vector<std::string> &wrt) {
   std::unique_ptr<BatchRollout> r;
   {
     Claim claim(nb::cast<Batch &>(self).busy, "Batch");
@@ -474,12 +474,13 @@ void bind_rollout(nb::module_ &m) {
   nb::class_<Batch>(m, "Batch", nb::type_slots(batch_slots), "A pool of threads that runs many trajectories of a model; the bits do not depend on their number.")
       .def(nb::init<const Model &, const std::optional<std::string> &, std::optional<double>, int, const nb::kwargs &>(), nb::arg("model"),
            nb::arg("contact") = "lcp", nb::arg("dt") = nb::none(), nb::arg("threads") = 0, nb::arg("options"),
+           nb::sig("def __init__(self, model: Model, contact: str | None = 'lcp', dt: float | None = None, threads: int = 0, **options: object) -> None"),
            "As Sim; threads: 0 for one a core.")
       .def("rollout", &batch_rollout, nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("u") = nb::none(), nb::arg("steps") = nb::none(),
-           nb::arg("params") = nb::dict(), nb::rv_policy::take_ownership,
+           nb::arg("params") = Given(), nb::rv_policy::take_ownership,
            "q0 (n, nq), v0 (n, nv), u (n, steps, nu); what is None is the model's start, rest, zero. params: by name, one array a trajectory.")
       .def("vjp", &batch_vjp, nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("u") = nb::none(), nb::arg("dq") = nb::none(),
-           nb::arg("dv") = nb::none(), nb::arg("du") = nb::none(), nb::arg("steps") = nb::none(), nb::arg("params") = nb::dict(),
+           nb::arg("dv") = nb::none(), nb::arg("du") = nb::none(), nb::arg("steps") = nb::none(), nb::arg("params") = Given(),
            nb::arg("wrt") = std::vector<std::string>(),
            "rollout and BatchRollout.backward in one; wrt: names of the parameters whose gradient is wanted.")
       .def_prop_ro("model", [](const Batch &b) { return Model{b.model}; }, "Its model.")

@@ -56,7 +56,7 @@ struct Chosen {
   Params *where = nullptr;
   std::vector<double> direction;
 
-  Chosen(Sim &s, tgSecond *work, const std::vector<std::string> &params, const nb::dict &dp) {
+  Chosen(Sim &s, tgSecond *work, const std::vector<std::string> &params, const Given &dp) {
     std::vector<std::string> names = params;
     for (auto item : dp) {
       std::string name = nb::cast<std::string>(item.first);
@@ -100,7 +100,7 @@ struct Chosen {
 
 struct StepProduct { Array y, x; Arrays params; };
 
-static StepProduct hvp_params(Sim &s, nb::handle g, nb::handle d, const nb::dict &dp, const std::vector<std::string> &params) {
+static StepProduct hvp_params(Sim &s, nb::handle g, nb::handle d, const Given &dp, const std::vector<std::string> &params) {
   Claim claim(s.busy, "Sim");
   s.get();
   size_t n = 2 * s.nv() + s.nu();
@@ -140,7 +140,7 @@ static tgStatus flat(void *, tgSim *, int, int, const tgReal *, const tgReal *, 
 struct RolloutProduct { Array q, v, q0, v0, u; Arrays params; };
 
 static RolloutProduct rollout_hvp(Sim &s, nb::handle u, nb::handle gq, nb::handle gv, nb::handle q0, nb::handle v0, nb::handle dq0, nb::handle dv0,
-                                  nb::handle du, const nb::dict &dp, const std::vector<std::string> &params) {
+                                  nb::handle du, const Given &dp, const std::vector<std::string> &params) {
   Claim claim(s.busy, "Sim");
   s.get();
   In U = in(u, "u", {Any, s.nu()});
@@ -206,12 +206,12 @@ void bind_second(nb::module_ &m) {
           "Second derivatives of the last step: (2 nv, n, n), n = 2 nv + nu, of (q', v') in (q, v, u), in charts. For contact models whose step is twice\n"
           "differentiable (softmin); Error names another.")
       .def("hvp", &hvp, nb::arg("g"), nb::arg("d"), "sum_k g_k D2y_k d of the last step y = (q', v'): g (2 nv), d (2 nv + nu).")
-      .def("hvp_params", &hvp_params, nb::arg("g"), nb::arg("d") = nb::none(), nb::arg("dp") = nb::dict(), nb::arg("params") = std::vector<std::string>(),
+      .def("hvp_params", &hvp_params, nb::arg("g"), nb::arg("d") = nb::none(), nb::arg("dp") = Given(), nb::arg("params") = std::vector<std::string>(),
            "The same in (q, v, u) and parameters together: d (2 nv + nu) and dp, arrays by name, are the direction; params names further parameters whose\n"
            "rows are wanted.")
       .def("rollout_hvp", &rollout_hvp, nb::arg("u"), nb::arg("gq") = nb::none(), nb::arg("gv") = nb::none(), nb::arg("q0") = nb::none(),
            nb::arg("v0") = nb::none(), nb::arg("dq0") = nb::none(), nb::arg("dv0") = nb::none(), nb::arg("du") = nb::none(),
-           nb::arg("dp") = nb::dict(), nb::arg("params") = std::vector<std::string>(),
+           nb::arg("dp") = Given(), nb::arg("params") = std::vector<std::string>(),
            "Along the direction (dq0, dv0, du, dp) of a trajectory, dp parameters by name: its rates, and the Hessian of <gq, q> + <gv, v> (weights (steps + 1, nv) in each state's chart)\n"
            "times the direction, with rows of the parameters in dp and params.");
 }

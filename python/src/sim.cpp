@@ -305,6 +305,7 @@ void bind_sim(nb::module_ &m) {
   nb::class_<Sim>(m, "Sim", "A simulation: state, parameters of its own, and one step as a differentiable map. One thread at a time.")
       .def(nb::init<const Model &, const std::optional<std::string> &, std::optional<double>, const nb::kwargs &>(), nb::arg("model"),
            nb::arg("contact") = "lcp", nb::arg("dt") = nb::none(), nb::arg("options"),
+           nb::sig("def __init__(self, model: Model, contact: str | None = 'lcp', dt: float | None = None, **options: object) -> None"),
            "contact: a word of contact_models(), or None: nothing touches. dt: step size [s], the model's when None. options: of the contact model,\n"
            "such as mu=1e-6.")
       .def_prop_ro("qpos", [](nb::handle_t<Sim> h) { Sim &s = nb::cast<Sim &>(h); return view(s.qpos.data(), {s.nq()}, h); },
@@ -348,7 +349,7 @@ void bind_sim(nb::module_ &m) {
            "(6, nv): 3 rows angular, 3 linear, world axes, of a point moving with a body (name or index); point in the world, the body's origin when None.")
       .def("close", [](Sim &s) { Claim claim(s.busy, "Sim"); s.close(); }, "Frees the engine's memory; further calls raise.")
       .def("__enter__", [](nb::object self) { return self; })
-      .def("__exit__", [](Sim &s, nb::args) { Claim claim(s.busy, "Sim"); s.close(); })
+      .def("__exit__", [](Sim &s, nb::args) { Claim claim(s.busy, "Sim"); s.close(); }, nb::sig("def __exit__(self, *args: object) -> None"))
       .def("__repr__", [](const Sim &s) {
         return s.sim ? std::string("<tangere.Sim: contact '") + (s.contact ? tg_contact_word(s.contact->contact) : "none") + "', dt " + std::to_string(s.dt) + " s>"
                      : std::string("<tangere.Sim, closed>");

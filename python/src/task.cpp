@@ -75,10 +75,12 @@ static Array start(const Task &t, uint64_t seed) {
   return array;
 }
 
-static nb::list bounds(const Task &t) {
+using Pairs = nb::typed<nb::list, nb::typed<nb::tuple, double, double>>;
+
+static Pairs bounds(const Task &t) {
   std::vector<double> low(t.n()), high(t.n());
   tg_task_box(t.task, low.data(), high.data());
-  nb::list pairs;
+  Pairs pairs;
   for (size_t i = 0; i < t.n(); i++) pairs.append(nb::make_tuple(low[i], high[i]));
   return pairs;
 }
@@ -309,6 +311,7 @@ void bind_task(nb::module_ &m) {
   nb::class_<Task>(m, "Task", "A task file: model, contact model, decision variables, losses, optimiser. Its fun suits scipy.optimize.minimize(jac=True).")
       .def(nb::init<nb::object, const std::optional<std::string> &, const std::optional<std::string> &, int, const nb::kwargs &>(), nb::arg("path"),
            nb::arg("contact") = nb::none(), nb::arg("method") = nb::none(), nb::arg("iterations") = 0, nb::arg("options"),
+           nb::sig("def __init__(self, path: str | os.PathLike[str], contact: str | None = None, method: str | None = None, iterations: int = 0, **options: object) -> None"),
            "contact, method, iterations: in place of the file's. options: of the contact model.")
       .def_prop_ro("size", &Task::n, "Number of decision variables.")
       .def_prop_ro("steps", &Task::T, "Steps of the horizon.")

@@ -10,7 +10,7 @@ from ._errors import Error
 _HERE = pathlib.Path(__file__).absolute().parent
 
 
-def path():
+def path() -> pathlib.Path:
     """Path of the program."""
     program = _HERE / "bin" / "tangere"
     if not program.exists():
@@ -18,14 +18,14 @@ def path():
     return program
 
 
-def environ():
+def environ() -> dict[str, str]:
     """Environment in which it finds the package's models and the page that replays are made of; what is set already stays."""
     page = _HERE / "share" / "tangere" / "viewer.html"
     found = {"TANGERE_MODELS": str(_HERE / "models")} | ({"TANGERE_VIEWER": str(page)} if page.exists() else {})
     return found | os.environ
 
 
-def call(*arguments):
+def call(*arguments: object) -> str:
     """Runs it; raises Error with what it says when it fails. Returns what it wrote to standard output."""
     run = subprocess.run([path(), *map(str, arguments)], env=environ(), capture_output=True, text=True)
     if run.returncode != 0:
@@ -33,7 +33,7 @@ def call(*arguments):
     return run.stdout
 
 
-def main():
+def main() -> None:
     """The entry point: becomes the program."""
     try:
         os.execve(path(), ["tangere", *sys.argv[1:]], environ())

@@ -2,11 +2,14 @@
 
     import tangere as tg
     tg.Replay(sim.rollout(u))        # the last line of a cell: the page appears below it
+    tg.Replay(task, task.optimize()) # a Task and what was found: first against best
     tg.Replay("out/push")            # a folder that `tangere optimize` or `simulate` wrote
     tg.Replay(rollout).save("run.html")
 
 The page is the same as the command line's: 3D view, contact forces, signals over time. It fetches nothing and needs no extension of the notebook.
 """
+
+from __future__ import annotations
 
 import html
 import os
@@ -14,12 +17,13 @@ import pathlib
 import shutil
 import tempfile
 
-from ._tangere import Rollout
+from . import replay
+from ._tangere import Optimum, Rollout, Task
 
 __all__ = ["Replay"]
 
 
-def _viewer():
+def _viewer() -> str:
     """The page's template, or FileNotFoundError that says where it was looked for."""
     exe = shutil.which("tangere")
     places = [os.environ.get("TANGERE_VIEWER"), pathlib.Path(__file__).with_name("share") / "tangere/viewer.html",
@@ -32,18 +36,25 @@ def _viewer():
 
 
 class Replay:
-    """A page that shows a rollout, or the folder or page that a run left.
+    """A page that shows a rollout, a task's optimum, or the folder or page that a run left.
 
-    what: a Rollout, or the path of a folder with replay.html, or of a page. title: of a rollout's page. height: in a notebook, pixels.
+    what: a Rollout, a Task, or the path of a folder with replay.html, or of a page. found: of a Task, the Optimum. title: of a rollout's page. height: in a notebook, pixels.
     FileNotFoundError when there is no such page, or no viewer to show a rollout with; TypeError for anything else.
     """
 
-    def __init__(self, what, title="rollout", height=560):
+    def __init__(self, what: Rollout | Task | str | os.PathLike[str], found: Optimum | None = None, *, title: str = "rollout", height: int = 560) -> None:
         self.height = int(height)
-        if isinstance(what, Rollout):
+        if isinstance(what, (Rollout, Task)):
             with tempfile.TemporaryDirectory(prefix="tangere-") as folder:
                 path = os.path.join(folder, "replay.html")
-                what.write_replay(path, title, _viewer())
+                if isinstance(what, Task):
+                    if found is None:
+                        raise TypeError("found: the Optimum of the task is needed")
+                    replay.write(path, what, found)
+                elif what.steps < len(what.u):   # Ctrl-C ended it
+                    replay.write(path, what)
+                else:
+                    what.write_replay(path, title, _viewer())
                 self.html = pathlib.Path(path).read_text(encoding="utf-8")
         elif isinstance(what, (str, os.PathLike)):
             path = pathlib.Path(what)
@@ -51,16 +62,16 @@ class Replay:
             if 'id="tangere-replay"' not in self.html:
                 raise ValueError(f"{path} is no replay of tangere")
         else:
-            raise TypeError(f"a Rollout or a path is needed, not {type(what).__name__}")
+            raise TypeError(f"a Rollout, a Task or a path is needed, not {type(what).__name__}")
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the page, one file that opens by double click."""
         pathlib.Path(path).write_text(self.html, encoding="utf-8")
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         # a document of its own: the notebook's styles and scripts do not reach it, nor it them
         return (f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts allow-downloads" style="width: 100%; height: {self.height}px; border: 1px solid #8884" '
                 'title="Tangere replay"></iframe>')
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<tangere.Replay, {len(self.html) / 1e6:.1f} MB; save(path) writes the page>"

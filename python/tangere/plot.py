@@ -9,6 +9,8 @@ Each returns a Plot: the numbers (data), the matplotlib figure (figure) and save
 from the command line: python -m tangere.plot landscape TASK, force MODEL JOINT LOW HIGH, convergence FOLDER ...
 """
 
+from __future__ import annotations
+
 import argparse
 import csv
 import functools
@@ -16,6 +18,8 @@ import html
 import io
 import pathlib
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,7 +33,10 @@ STYLE = {"font.family": "sans-serif", "font.size": 9, "axes.spines.top": False, 
          "axes.titlelocation": "left", "legend.frameon": False, "lines.linewidth": 1.6, "svg.hashsalt": "tangere", "figure.facecolor": "white"}
 
 
-def _matplotlib():
+Draw = TypeVar("Draw", bound=Callable[..., Any])
+
+
+def _matplotlib() -> Any:
     try:
         import matplotlib.figure
     except ImportError as e:
@@ -37,22 +44,22 @@ def _matplotlib():
     return matplotlib
 
 
-def _styled(draw):
+def _styled(draw: Draw) -> Draw:
     """Draws with the style of the site, whatever the program's own is."""
     @functools.wraps(draw)
-    def styled(*args, **options):
+    def styled(*args: Any, **options: Any) -> Any:
         with _matplotlib().rc_context(STYLE):
             return draw(*args, **options)
-    return styled
+    return styled   # type: ignore[return-value]
 
 
 class Plot:
     """A picture with its numbers: figure (matplotlib's), title and data (arrays by name)."""
 
-    def __init__(self, figure, title, data):
+    def __init__(self, figure: Any, title: str, data: dict[str, Any]) -> None:
         self.figure, self.title, self.data = figure, title, data
 
-    def save(self, path):
+    def save(self, path: str | pathlib.Path) -> pathlib.Path:
         """Writes a .png or .svg picture, or an .html page with the picture and its numbers. Same data, same bytes of an .svg. Returns the path."""
         path = pathlib.Path(path)
         kind = path.suffix.lower()
@@ -67,7 +74,7 @@ class Plot:
                 raise ValueError(f"path: '{path}' ends in none of .png, .svg, .html")
         return path
 
-    def _page(self):
+    def _page(self) -> str:
         picture = io.StringIO()
         self.figure.savefig(picture, format="svg", metadata={"Date": None})
         svg = picture.getvalue()
@@ -75,14 +82,14 @@ class Plot:
         return (f"<!doctype html><meta charset=utf-8><title>{html.escape(self.title)}</title><style>body{{font:15px sans-serif;max-width:60rem;margin:2rem auto;color:#39424b}}"
                 f"svg{{max-width:100%;height:auto}}pre{{font-size:12px;overflow:auto}}</style><h1>{html.escape(self.title)}</h1>{svg[svg.index('<svg'):]}{rows}")
 
-    def _repr_png_(self):
+    def _repr_png_(self) -> bytes:
         """The picture, for notebooks."""
         data = io.BytesIO()
         self.figure.savefig(data, format="png", dpi=110)
         return data.getvalue()
 
 
-def _table(values):
+def _table(values: Any) -> str:
     return "\n".join(" ".join(f"{x:.12g}" for x in row) for row in np.atleast_2d(values))
 
 
@@ -122,7 +129,8 @@ def _values(fun, points):
 
 
 @_styled
-def landscape(fun, at=None, along=(0,), span=None, n=None, *, names=None, title=None, step=1e-6):
+def landscape(fun: Task | Callable[[Any], tuple[float, Any]], at: Any = None, along: Sequence[Any] = (0,), span: Any = None, n: int | None = None, *, names: Sequence[str] | None = None,
+              title: str | None = None, step: float = 1e-6) -> Plot:
     """
     Cost and gradient over one or two variables, and the gradient beside the slope that differences give.
 
@@ -241,7 +249,8 @@ def _two(data, ways, title):
 
 
 @_styled
-def force_profile(model, joint, values, contacts=None, *, entry=0, dt=1e-3, n=201, options=None, zero=0.0, title=None):
+def force_profile(model: Any, joint: str, values: Any, contacts: Sequence[str] | None = None, *, entry: int = 0, dt: float = 1e-3, n: int = 201,
+                  options: Mapping[str, Mapping[str, Any]] | None = None, zero: float = 0.0, title: str | None = None) -> Plot:
     """
     Contact force along a joint's coordinate, and its derivative, as a body is held at rest at one place after the other.
 
@@ -325,7 +334,7 @@ def _curve(run):
 
 
 @_styled
-def convergence(runs, *, over="iterations", log=True, title=None):
+def convergence(runs: Mapping[str, Any], *, over: str = "iterations", log: bool = True, title: str | None = None) -> Plot:
     """
     Losses of several runs over iterations or time.
 
@@ -357,7 +366,7 @@ def convergence(runs, *, over="iterations", log=True, title=None):
     return Plot(figure, title or "Convergence", data)
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> int:
     """The command line: python -m tangere.plot."""
     parser = argparse.ArgumentParser(prog="python -m tangere.plot", description="Landscapes, force profiles and convergence as .png, .svg or .html.")
     kinds = parser.add_subparsers(dest="kind", required=True)

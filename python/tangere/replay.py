@@ -22,7 +22,6 @@ from . import _program
 from ._tangere import Model, Optimum, Rollout, Task, load
 
 
-
 def _source(model: Model, folder: pathlib.Path) -> tuple[str, list[str]]:
     path, text, arguments = model._source
     if path:
@@ -50,6 +49,9 @@ def _task_ground(task: Task, model: Model) -> list[str]:
 
 def _rollout(path: str | pathlib.Path, roll: Rollout) -> None:
     n = roll.steps
+    if n == len(roll.u):   # with its own parameters and forces
+        roll.write_replay(str(path), pathlib.Path(path).stem, _program.environ().get("TANGERE_VIEWER", ""))
+        return
     _make(path, roll.model, {"qpos": roll.q[:n + 1], "qvel": roll.v[:n + 1], "ctrl": roll.u[:n], "timestep": np.float64(roll.dt)}, {})
 
 

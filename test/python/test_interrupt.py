@@ -111,7 +111,7 @@ def child(before, call, after, folder):
         return subprocess.Popen([sys.executable, "-c", program, str(MODELS), str(page)], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
 
 
-def interrupt(running, errors):
+def interrupt(running, errors, patience=30):
     """Sends SIGINT in mid-call; returns the seconds until KeyboardInterrupt, when what is left has been looked at."""
     try:
         assert running.stdout.readline().strip() == "ready", errors.read_text()
@@ -126,7 +126,7 @@ def interrupt(running, errors):
         return seconds
     finally:
         try:
-            running.wait(30 if sys.exc_info()[0] is None else 0.1)
+            running.wait(patience if sys.exc_info()[0] is None else 0.1)
         except subprocess.TimeoutExpired:
             running.kill()
             running.wait()
@@ -146,6 +146,6 @@ def test_interrupt(name, tmp_path):
     if name == "replay.write" and not (pathlib.Path(needs("tangere").__file__).parent / "share/tangere/viewer.html").exists():
         pytest.skip("the package is made without the replay's page")
     running, errors = child(before, call, after, tmp_path), tmp_path / "errors"
-    assert interrupt(running, errors) < 1
+    assert interrupt(running, errors, 2 if name.startswith("jax") else 30) < 1
     if not name.startswith("jax"):   # which keeps what it has compiled to the end, and computes on in threads of its own
         assert running.returncode == 0 and "leaked" not in errors.read_text(), errors.read_text()   # nanobind tells of objects that nobody let go

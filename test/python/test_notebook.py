@@ -66,8 +66,24 @@ def test_notebook(rollout, tmp_path, monkeypatch):
     assert "save(path)" in repr(replay)
 
 
+@needs_viewer
+def test_optimum_and_part_of_a_rollout(models, monkeypatch):
+    monkeypatch.setenv("TANGERE_VIEWER", str(VIEWER))
+    task = tg.Task(models / "half_cheetah_reach.yaml", iterations=2)
+    shown = tg.Replay(task, task.optimize()).html
+    assert [t["label"] for t in json.loads(re.search(r'id="tangere-replay">([^<]*)</script>', shown)[1])["trajectories"]] == ["first", "best"]
+    with pytest.raises(TypeError, match="found"):
+        tg.Replay(task)
+    sim = tg.Sim(tg.load(models / "half_cheetah.xml"), dt=0.01)
+    controls = np.zeros((10, 6))
+    controls[4] = np.nan
+    with pytest.raises(tg.Error, match="finite"):
+        sim.rollout(controls)
+    assert json.loads(re.search(r'id="tangere-replay">([^<]*)</script>', tg.Replay(sim.interrupted).html)[1])["trajectories"][0]["nframe"] == 5
+
+
 def test_what_cannot_be_shown_is_named(rollout, tmp_path, monkeypatch):
-    with pytest.raises(TypeError, match="a Rollout or a path is needed, not int"):
+    with pytest.raises(TypeError, match="a Rollout, a Task or a path is needed, not int"):
         tg.Replay(3)
     with pytest.raises(FileNotFoundError, match="replay.html"):
         tg.Replay(tmp_path)

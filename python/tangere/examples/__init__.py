@@ -1,4 +1,4 @@
-"""Examples, run by name: python -m tangere.examples NAME; without a name, a list."""
+"""Examples, run by name: python -m tangere.examples NAME; without a name, a list. Each leaves something to look at in a folder, out/examples when none is named."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import ast
 import importlib
 import pathlib
 import pkgutil
+import time
 from typing import Any
 
+import tangere as tg
+from tangere import replay
+
+OUT = pathlib.Path("out/examples")
 MODELS = pathlib.Path(__file__).resolve().parent.parent / "models"
 
 
@@ -22,7 +27,23 @@ def about(name: str) -> str:
     return (ast.get_docstring(ast.parse(source)) or "").splitlines()[0]
 
 
-def run(name: str) -> dict[str, Any]:
-    """Runs an example, which prints what it finds; returns its figures by name."""
-    figures: dict[str, Any] = importlib.import_module(f"{__name__}.{name}").main()
+def leave(page: pathlib.Path, motion: tg.Rollout | tg.Task, found: tg.Optimum | None = None) -> None:
+    """Writes the page of a motion and says where; says why not where the package was made without what pages are made of."""
+    page.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        if isinstance(motion, tg.Task):
+            assert found is not None
+            replay.write(page, motion, found)
+        else:
+            replay.write(page, motion)
+        print(f"replay: {page} (open it in a browser)")
+    except tg.Error as missing:
+        print(f"no replay: {missing}")
+
+
+def run(name: str, out: pathlib.Path = OUT) -> dict[str, Any]:
+    """Runs an example, which prints what it finds and leaves something to look at in the folder; returns its figures by name."""
+    began = time.perf_counter()
+    figures: dict[str, Any] = importlib.import_module(f"{__name__}.{name}").main(out)
+    print(f"{name}: {time.perf_counter() - began:.1f} s")
     return figures

@@ -1,22 +1,30 @@
-"""python -m tangere.examples [NAME]"""
+"""python -m tangere.examples [NAME] [--out FOLDER]"""
 
+import argparse
+import pathlib
 import sys
 
-from . import about, names, run
+from . import OUT, about, names, run
 
 
 def main() -> None:
-    if len(sys.argv) == 2 and sys.argv[1] in names():
+    parser = argparse.ArgumentParser(prog="python -m tangere.examples", description="Examples; without a name, a list.")
+    parser.add_argument("name", nargs="?")
+    parser.add_argument("--out", type=pathlib.Path, default=OUT, help="where the replay or picture goes (default: %(default)s)")
+    asked = parser.parse_args()
+    if asked.name in names():
         try:
-            run(sys.argv[1])
+            run(asked.name, asked.out)
         except ImportError as missing:
-            sys.exit(f"{sys.argv[1]}: this example needs a package that is not installed ({missing})")
+            sys.exit(f"{asked.name}: this example needs a package that is not installed ({missing})")
+        except KeyboardInterrupt:
+            sys.exit(130)
         return
-    if len(sys.argv) > 1 and sys.argv[1] not in ("-h", "--help"):
-        print(f"there is no example '{' '.join(sys.argv[1:])}'; there are:", file=sys.stderr)
+    if asked.name is not None:
+        print(f"there is no example '{asked.name}'; there are:", file=sys.stderr)
     for name in names():
         print(f"  python -m tangere.examples {name:12} {about(name)}")
-    if len(sys.argv) > 1 and sys.argv[1] not in ("-h", "--help"):
+    if asked.name is not None:
         sys.exit(1)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import numpy as np
 from scipy.optimize import minimize
 
 import tangere as tg
+
+from . import leave
 
 ARM = """<mujoco><option gravity="0 0 0"/><worldbody><body name="upper"><joint name="shoulder" axis="0 0 1" damping="0.5"/>
 <geom type="capsule" fromto="0 0 0 0.5 0 0" size="0.03"/><body name="lower" pos="0.5 0 0"><joint name="elbow" axis="0 0 1" damping="0.5"/>
@@ -15,17 +19,19 @@ GOAL = np.array([0.3, 1.0, 0.0])
 STEPS = 60
 
 
-def main() -> dict[str, float]:
+def main(out: pathlib.Path) -> dict[str, float]:
     model = tg.loads(ARM)
     sim = tg.Sim(model, contact=None, dt=0.02)
     tip = model.find("body", "tip")
     place = model.field("body_pos").copy()
 
-    def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
-        u, length = x[:-1].reshape(STEPS, 2), x[-1]
-        place[tip, 0] = length
+    def reach(x: np.ndarray) -> tg.Rollout:
+        place[tip, 0] = x[-1]
         sim.set_param("body_pos", place)
-        roll = sim.rollout(u)
+        return sim.rollout(x[:-1].reshape(STEPS, 2))
+
+    def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
+        u, roll = x[:-1].reshape(STEPS, 2), reach(x)
         sim.qpos[:] = roll.q[-1]
         sim.forward()
         miss = sim.field("xpos")[tip] - GOAL
@@ -41,4 +47,5 @@ def main() -> dict[str, float]:
     found = minimize(loss, x0, jac=True, bounds=[(-5, 5)] * (2 * STEPS) + [(0.2, 0.8)], method="L-BFGS-B", options={"maxiter": 200})
     fixed = minimize(loss, x0, jac=True, bounds=[(-5, 5)] * (2 * STEPS) + [(0.4, 0.4)], method="L-BFGS-B", options={"maxiter": 200})
     print(f"lower arm {found.x[-1]:.3f} m (0.4 m as built): loss {found.fun:.2e}; with the arm as it is {fixed.fun:.2e}")
+    leave(out / "codesign.html", reach(found.x))
     return {"length": float(found.x[-1]), "loss": float(found.fun), "fixed": float(fixed.fun)}

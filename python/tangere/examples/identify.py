@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import numpy as np
 from scipy.optimize import minimize
 
 import tangere as tg
 
-from . import MODELS
+from . import MODELS, leave
 
 TRUTH = np.array([1.7, 0.31])
 
 
-def main() -> dict[str, float]:
+def main(out: pathlib.Path) -> dict[str, float]:
     model = tg.load(MODELS / "slide_block.xml")
     body, geom = model.find("body", "block"), model.find("geom", "block")
     sim = tg.Sim(model, contact="lcp", dt=model.timestep)
@@ -37,4 +39,6 @@ def main() -> dict[str, float]:
 
     found = minimize(loss, np.array([1.0, 0.5]), jac=True, bounds=[(0.1, 10), (0.05, 2)], method="L-BFGS-B", options={"ftol": 1e-18, "gtol": 1e-12})
     print(f"mass {found.x[0]:.6f} kg (truth {TRUTH[0]}), friction {found.x[1]:.6f} (truth {TRUTH[1]}), after {found.nfev} trajectories")
+    set_both(found.x)
+    leave(out / "identify.html", sim.rollout(steps=80, q0=start))
     return {"mass": float(found.x[0]), "friction": float(found.x[1])}

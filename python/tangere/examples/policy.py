@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import numpy as np
 import torch
 
 import tangere as tg
 from tangere.torch import step
 
-from . import MODELS
+from . import MODELS, leave
 
 HORIZON, LANES, TORQUE = 60, 4, 20.0
 
 
-def main() -> dict[str, float]:
+def walk(net: torch.nn.Module, sim: tg.Sim, q0: np.ndarray) -> tg.Rollout:
+    """The motion of one start under the policy, as a rollout of the controls that it chose."""
+    sim.reset()
+    sim.qpos[:] = q0
+    controls = []
+    for _ in range(HORIZON):
+        seen = torch.tensor(np.concatenate([sim.qpos[1:], sim.qvel]))
+        controls.append(TORQUE * net(seen).detach().numpy())
+        sim.step(controls[-1])
+    return sim.rollout(np.array(controls), q0=q0, v0=np.zeros(sim.qvel.size))
+
+
+def main(out: pathlib.Path) -> dict[str, float]:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     model = tg.load(MODELS / "half_cheetah.xml")
@@ -39,5 +53,6 @@ def main() -> dict[str, float]:
         first = first or last
         if iteration % 10 == 0:
             print(f"  iteration {iteration:3d}: {100 * last:6.2f} cm in {HORIZON * 0.01:.1f} s")
+    leave(out / "policy.html", walk(net, sim, q0[0].numpy()))
     print(f"forward {100 * first:.2f} cm before, {100 * last:.2f} cm after")
     return {"before": first, "after": last}

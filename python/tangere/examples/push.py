@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import tangere as tg
 
-from . import MODELS
+from . import MODELS, leave
 
 
-def main() -> dict[str, float]:
+def main(out: pathlib.Path) -> dict[str, float]:
     task = tg.Task(MODELS / "push_demo.yaml")
     last = [-10.0]
 
@@ -18,4 +20,5 @@ def main() -> dict[str, float]:
 
     found = task.optimize(progress=progress)
     print(found)
+    leave(out / "push.html", task, found)
     return {"loss": found.loss, "reached": found.reached}

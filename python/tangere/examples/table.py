@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import pathlib
 import time
 
 import tangere as tg
 
-from . import MODELS
+from . import MODELS, leave
 
 
-def main() -> dict[str, float]:
+def main(out: pathlib.Path) -> dict[str, float]:
     figures = {}
     print(f"  {'contact':10} {'loss before':>12} {'loss after':>12} {'s':>6}  gradient")
     for word in tg.contact_models():
         began = time.perf_counter()
         try:
-            found = tg.Task(MODELS / "half_cheetah_reach.yaml", contact=word, iterations=6).optimize()
+            task = tg.Task(MODELS / "half_cheetah_reach.yaml", contact=word, iterations=3)
+            found = task.optimize()
         except tg.Error as refused:
             print(f"  {word:10} refused: {str(refused).splitlines()[0][:110]}")
             continue
         figures[word] = found.loss
         print(f"  {word:10} {found.first_loss:12.4e} {found.loss:12.4e} {time.perf_counter() - began:6.1f}  {found.label}")
+        leave(out / "table" / f"{word}.html", task, found)
     return figures
