@@ -23,7 +23,7 @@ typedef struct tgCloud {
   int n;
   int nflip;                ///< faces of the mesh that were turned over, which was asked for
   double spacing;           ///< asked for [m]
-  int grid[3];              ///< of a box: points along each axis, the same places on all sides that it runs along; else 0
+  int grid[3];              ///< of a box: points along each axis, where they are at the same places on all sides that it runs along; else 0
   double first[3];          ///< the first of these places, in half lengths; the others follow evenly, up to -first
   tgReal size[3];           ///< sizes (tgGeomDesc.size), or the scale of a mesh, of the numbers below
   tgReal *p, *normal;       ///< n x 3: points, outward unit normals

@@ -206,6 +206,28 @@ static void test_spacing(void **state) {
   }
 }
 
+// A box with room for one point along an axis: where there is a choice, the points on the two sides of a crease are equally far from it.
+static void test_coarse_box(void **state) {
+  (void)state;
+  static const struct { double half[3], spacing; int n[3], grid; } box[] = {
+      {{0.1, 0.025, 0.02}, 0.063, {3, 1, 1}, 0}, {{0.025, 0.1, 0.02}, 0.063, {1, 3, 1}, 0}, {{0.1, 0.08, 0.02}, 0.03, {7, 5, 1}, 0}, {{0.1, 0.06, 0.004}, 0.011, {18, 11, 1}, 1}};
+  for (size_t k = 0; k < sizeof box / sizeof *box; k++) {
+    tgCloud c;
+    double apart[3][3] = {{0}};   // least distance of points on the sides across axis a from those across axis b
+    assert_int_equal(tgi_cloud_primitive(TG_GEOM_BOX, box[k].half, box[k].spacing, NULL, &c, NULL), TG_OK);
+    for (int a = 0; a < 9; a++) apart[a / 3][a % 3] = INFINITY;
+    for (int i = 0; i < c.n; i++)
+      for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++)
+          if (fabs(tgRe(c.normal[3 * i + a])) > 0.9 && a != b) apart[a][b] = fmin(apart[a][b], box[k].half[b] - fabs(tgRe(c.p[3 * i + b])));
+    for (int a = 0; a < 3; a++)
+      for (int b = 0; b < 3; b++)
+        if (a != b && (box[k].n[a] > 1 || box[k].n[b] > 1)) check_close(apart[a][b], apart[b][a], 1e-15);
+    for (int a = 0; a < 3; a++) assert_int_equal(c.grid[a], box[k].grid ? box[k].n[a] : 0);
+    tgi_cloud_free(&c);
+  }
+}
+
 // least distances of the points on one side of a crease to it, the least over a cloud's creases and the largest; of points not next to it the rest
 static void test_creases(void **state) {
   (void)state;
@@ -351,7 +373,7 @@ static void test_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_on_surface), cmocka_unit_test(test_patches), cmocka_unit_test(test_spacing), cmocka_unit_test(test_creases),
+      cmocka_unit_test(test_on_surface), cmocka_unit_test(test_patches), cmocka_unit_test(test_spacing), cmocka_unit_test(test_creases), cmocka_unit_test(test_coarse_box),
       cmocka_unit_test(test_plane),      cmocka_unit_test(test_sizes),   cmocka_unit_test(test_resize),  cmocka_unit_test(test_refused),
       cmocka_unit_test(test_memory),
   };

@@ -5,7 +5,7 @@
 #include "coll/cloud_geom.h"
 #include "contact/softmin/softmin.h"
 
-#define FINENESS 4.0        // points along the least half length of a geom
+#define FINENESS 4.0        // points along the least half length of a geom, or the radius of a curved one
 #define MOST_POINTS 1000.0  // about, of a geom whose spacing is not given
 
 static bool is_plane(const tgModel *m, int g) { return m->geom_type[g] == TG_GEOM_PLANE; }
@@ -59,13 +59,48 @@ static double area_of(const tgModel *m, int g, const double half[3]) {
   return round ? TG_PI / 6 * area : area;
 }
 
+// of the least curved surface that a geom has; infinite where all are flat, or of a mesh
+static double radius_of(const tgModel *m, int g, const double half[3]) {
+  switch (m->geom_type[g]) {
+    case TG_GEOM_SPHERE:
+    case TG_GEOM_CAPSULE:
+    case TG_GEOM_CYLINDER: return half[0];
+    case TG_GEOM_ELLIPSOID: return fmin(half[0], fmin(half[1], half[2]));
+    default: return INFINITY;
+  }
+}
+
 static double spacing_of(const tgContact *c, int g) {
   double half[3], least;
   half_lengths(c->model, g, half);
   least = fmin(half[0], fmin(half[1], half[2]));
-  if (c->options.points > 0) return sqrt(area_of(c->model, g, half) / c->options.points);
+  if (c->options.points > 0) return fmin(sqrt(area_of(c->model, g, half) / c->options.points), radius_of(c->model, g, half) / FINENESS);
   if (c->options.spacing > 0) return c->options.spacing;
   return fmax(least / FINENESS, sqrt(8 * (half[0] * half[1] + half[1] * half[2] + half[2] * half[0]) / MOST_POINTS));
+}
+
+// is geom g no plane, and in a pair with another that is none?
+static bool meets_points(const tgiSoftmin *k, int g) {
+  for (int i = 0; i < k->npair; i++)
+    for (int side = 0; side < 2; side++)
+      if (k->pair[i].geom[side] == g && !k->cloud[g].flat && !k->cloud[k->pair[i].geom[1 - side]].flat) return true;
+  return false;
+}
+
+// Options under which another surface's points are pulled at the corners of geom g, or meet facets instead of its curves. Measured for boxes: no pull where
+// sqrt(eps1) is half their least half length, pulls where it is all of it. [math/softmin Numbers]
+static void warn_of_width(tgContact *c, int g, double spacing) {
+  const tgModel *m = c->model;
+  double half[3], width = c->options.eps1 > 0 ? sqrt(c->options.eps1) : spacing;
+  char label[128];
+  if (m->geom_type[g] == TG_GEOM_SPHERE && c->options.force_form != TG_FORCE_PAPER) return;
+  half_lengths(m, g, half);
+  double least = fmin(half[0], fmin(half[1], half[2]));
+  tgi_model_label(m, TG_THING_GEOM, g, label, 60);
+  if (width > 0.5 * least)
+    tgi_contact_warn(c, "%.60s: sqrt(eps1) is %.3g m (eps1 0: the spacing), more than half its least half length; its corners may pull. Take finer points.", label, width);
+  else if (spacing > 2 * width && m->geom_type[g] != TG_GEOM_BOX)
+    tgi_contact_warn(c, "%.60s: its points are %.3g m apart, more than 2 sqrt(eps1); where it is curved its surface is one of facets.", label, spacing);
 }
 
 static tgStatus make_cloud(const tgContact *c, int g, tgCloud *cloud, tgError *error) {
@@ -109,6 +144,8 @@ tgStatus tgi_softmin_prepare(tgContact *c, tgError *error) {
   if (k->pair == NULL || k->cloud == NULL || k->tree == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d pairs of geoms.", m->npair);
   for (int p = 0; p < m->npair; p++)
     if (wanted(m, p)) TG_TRY(add_pair(c, k, p, error));
+  for (int g = 0; g < m->ngeom; g++)
+    if (meets_points(k, g)) warn_of_width(c, g, k->cloud[g].spacing);
   c->scratch = (6 * (size_t)k->most_points + 256) * sizeof(tgReal);
   return TG_OK;
 }

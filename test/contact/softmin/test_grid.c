@@ -1,4 +1,5 @@
-// test_grid.c: a simulation's boxes by their grids follow their sizes and eps1: a step over the points that count against one over all.
+// test_grid.c: a simulation's boxes by their grids follow their sizes and eps1: a step over the points that count against one over all; spacings, and what is
+// said of them.
 #include <stdlib.h>
 
 #include "contact/softmin/softmin.h"
@@ -59,7 +60,42 @@ static void test_follows(void **state) {
   drop(&all);
 }
 
+// points: flat faces have so many, a ball more, a quarter of its radius apart
+static void test_points(void **state) {
+  (void)state;
+  tgContactOptions o = tg_contact_default();
+  o.points = 10;
+  Rig r = rig_of_text(scene, "softmin", &o);
+  const tgCloud *cloud = tgi_softmin(r.s)->cloud;
+  check_close(cloud[2].spacing, 0.02 / 4, 1e-12);
+  check_true(cloud[BOX].n < 20 && cloud[2].n > 150, "%d and %d points", cloud[BOX].n, cloud[2].n);
+  drop(&r);
+}
+
+// a kernel as wide as a box pulls at its corners, which is said; one of its spacing by default is not
+static void test_warnings(void **state) {
+  (void)state;
+  static const struct { double spacing, eps1; const char *warned; } row[] = {{0, 0, NULL}, {0.01, 0, NULL}, {0.03, 0, "half length"}, {0.01, 9e-4, "half length"}, {0.03, 2.5e-5, NULL}};
+  for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+    tgContactOptions o = tg_contact_default();
+    o.spacing = row[k].spacing;
+    o.eps1 = row[k].eps1;
+    Rig r = rig_of_text(scene, "softmin", &o);
+    const char *text = tg_contact_warning(r.c, 0);
+    check_true((text != NULL) == (row[k].warned != NULL), "row %zu: %s", k, text != NULL ? text : "no warning");
+    check_true(text == NULL || strstr(text, row[k].warned) != NULL, "row %zu: %s", k, text);
+    drop(&r);
+  }
+  static const char *const capsule = "<mujoco><worldbody><geom type='capsule' size='.05 .1'/><body pos='0 0 .2'><freejoint/><geom size='.03'/></body></worldbody></mujoco>";
+  tgContactOptions o = tg_contact_default();
+  o.spacing = 0.02;
+  o.eps1 = 2.5e-5;
+  Rig r = rig_of_text(capsule, "softmin", &o);
+  check_true(tg_contact_warning(r.c, 0) != NULL && strstr(tg_contact_warning(r.c, 0), "facets") != NULL, "a capsule of facets is not told");
+  drop(&r);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_follows)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_follows), cmocka_unit_test(test_points), cmocka_unit_test(test_warnings)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
