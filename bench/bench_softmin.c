@@ -1,7 +1,8 @@
 // bench_softmin.c: the cost of the softmin model.
 //
 //   bench_softmin [--json]   soft distance over the points that count against all of them, near a surface and in the middle of a ball; a step by RK4 of a
-//                            T (two boxes, about 4000 points) on a plane beside a small spherical finger; a step of 50 balls of which 1 to 50 touch.
+//                            T (two boxes, about 4000 points) on a plane beside a small spherical finger; the scene of SM-R3 (models/push_t.xml), its finger
+//                            against the stem; a step of 50 balls of which 1 to 50 touch.
 // Least times of many repeats.
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,24 +96,30 @@ static double least(Bench *b) {
   return best * 1e6;
 }
 
-static Bench start(tgDesc *d, double spacing, tgIntegrator integrator, double prune, double h) {
-  tgError error = {0};
-  tgContactOptions o = tg_contact_default();
-  o.spacing = spacing;
-  o.integrator = integrator;
-  o.prune = prune;
-  Bench b = {.m = tg_model_compile(d, NULL, &error), .h = h};
-  tg_desc_free(d);
-  b.c = b.m != NULL ? tg_contact_create(b.m, "softmin", &o, &error) : NULL;
-  b.s = b.c != NULL ? tg_sim_create(b.m, b.c, NULL, &error) : NULL;
+// the model (NULL: the error says why) with a simulation of it
+static Bench bind(tgModel *m, const tgContactOptions *o, double h, tgError *error) {
+  Bench b = {.m = m, .h = h};
+  b.c = b.m != NULL ? tg_contact_create(b.m, "softmin", o, error) : NULL;
+  b.s = b.c != NULL ? tg_sim_create(b.m, b.c, NULL, error) : NULL;
   if (b.s == NULL) {
-    fprintf(stderr, "bench_softmin: %s\n", error.text);
+    fprintf(stderr, "bench_softmin: %s\n", error->text);
     exit(1);
   }
   b.q = must(malloc((size_t)b.s->m.nq * sizeof *b.q));
   b.v = must(calloc((size_t)b.s->m.nv, sizeof *b.v));
   memcpy(b.q, tg_sim_qpos(b.s), (size_t)b.s->m.nq * sizeof *b.q);
   return b;
+}
+
+static Bench start(tgDesc *d, double spacing, tgIntegrator integrator, double prune, double h) {
+  tgError error = {0};
+  tgContactOptions o = tg_contact_default();
+  o.spacing = spacing;
+  o.integrator = integrator;
+  o.prune = prune;
+  tgModel *m = tg_model_compile(d, NULL, &error);
+  tg_desc_free(d);
+  return bind(m, &o, h, &error);
 }
 
 static void end(Bench *b) {
@@ -168,6 +175,30 @@ static void bench_push(void) {
   }
 }
 
+// the scene of SM-R3 with its options (src/cli/reproduce/push_t.c), after two seconds of pushing the stem, as bench/mjx_ratio.py has it in MuJoCo
+static void bench_scene(void) {
+  static const tgIntegrator integrator[] = {TG_INTEGRATOR_RK4, TG_INTEGRATOR_EULER};
+  for (int k = 0; k < 2; k++) {
+    tgError error = {0};
+    tgContactOptions o = tg_contact_default();
+    o.eps2 = o.eps3 = 0.5 * 9.81 * 0.016 * 0.016;
+    o.stiction_speed = 9.81 * 0.016 / 4;
+    o.prune = 1e-11;
+    o.spacing = 0.0045;
+    o.eps1 = 0.5 * o.spacing * o.spacing;
+    o.integrator = integrator[k];
+    Bench b = bind(tg_model_load(TG_SOURCE_DIR "/models/push_t.xml", NULL, &error), &o, 0.002, &error);
+    for (int i = 0; i < 1000; i++) {
+      tg_sim_ctrl(b.s)[1] = 0.08;
+      if (tg_sim_step(b.s, b.h, NULL) != TG_OK) exit(1);
+    }
+    memcpy(b.q, tg_sim_qpos(b.s), (size_t)b.s->m.nq * sizeof *b.q);
+    memcpy(b.v, tg_sim_qvel(b.s), (size_t)b.s->m.nv * sizeof *b.v);
+    report(k == 0 ? "RK4 step of push_t.xml, finger pushing" : "Euler step of push_t.xml, finger pushing", least(&b), "us");
+    end(&b);
+  }
+}
+
 // balls in a row over a plane, the first `touching` on it, the others a millimetre above
 static void bench_many(void) {
   double first = 0;
@@ -201,6 +232,7 @@ int main(int argc, char **argv) {
   json = argc > 1 && strcmp(argv[1], "--json") == 0;
   bench_field();
   bench_push();
+  bench_scene();
   bench_many();
   return 0;
 }

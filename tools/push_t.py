@@ -177,37 +177,42 @@ def write(u, via, simulations):
 
 
 def time_step(step, count):
-    """Milliseconds a step: the median of seven runs of `count`."""
+    """Milliseconds a step: the least of seven runs of `count`, which other work on the machine does not lengthen much."""
     each = []
     for _ in range(7):
         began = time.perf_counter()
         for _ in range(count):
             step()
         each.append(1e3 * (time.perf_counter() - began) / count)
-    return float(np.median(each))
+    return min(each)
+
+
+def step_times(integrator):
+    """Step times [ms] of MuJoCo and of MJX with the finger against the T's stem; where mujoco-mjx or jax cannot be imported None for MJX's, and why."""
+    p = Pusher(integrator, STEPS[0])
+    d = p.data[0]
+    for _ in range(1000):
+        d.ctrl[:] = 0, 0.08
+        mujoco.mj_step(p.model, d)
+    one = time_step(lambda: mujoco.mj_step(p.model, d), 2000)
+    try:
+        import jax
+        from mujoco import mjx
+    except ImportError as why:
+        return one, None, str(why)
+    model, step = mjx.put_model(p.model), jax.jit(mjx.step)
+    x = [step(model, mjx.put_data(p.model, d))]
+
+    def next_step():
+        x[0] = jax.block_until_ready(step(model, x[0]))
+    return one, time_step(next_step, 50), f"jax {jax.__version__} on {jax.devices()[0].platform}"
 
 
 def times():
-    """Step times of MuJoCo and, where mujoco-mjx and jax can be imported, of MJX on the CPU, with the finger against the T's stem."""
     for integrator in INTEGRATORS:
-        p = Pusher(integrator, STEPS[0])
-        d = p.data[0]
-        for _ in range(1000):
-            d.ctrl[:] = 0, 0.08
-            mujoco.mj_step(p.model, d)
-        print(f"mujoco.{integrator}.step_ms {time_step(lambda: mujoco.mj_step(p.model, d), 2000):.4g}   {d.ncon} contacts")
-        try:
-            import jax
-            from mujoco import mjx
-        except ImportError as why:
-            print(f"mjx.{integrator}.step_ms not measured: {why}")
-            continue
-        model, step = mjx.put_model(p.model), jax.jit(mjx.step)
-        x = [step(model, mjx.put_data(p.model, d))]
-
-        def one():
-            x[0] = jax.block_until_ready(step(model, x[0]))
-        print(f"mjx.{integrator}.step_ms {time_step(one, 50):.4g}   jax {jax.__version__} on {jax.devices()[0].platform}")
+        one, jitted, note = step_times(integrator)
+        print(f"mujoco.{integrator}.step_ms {one:.4g}")
+        print(f"mjx.{integrator}.step_ms {jitted:.4g}   {note}" if jitted is not None else f"mjx.{integrator}.step_ms not measured: {note}")
 
 
 def main():
