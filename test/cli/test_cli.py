@@ -398,10 +398,13 @@ def test_contact_potential(tmp_path):
         said = run(command, *barrier, "--key", "up", "--steps", 2, "--option", "eps=0.3", "--option", "erp=0.1").stderr
         assert "warning: Contact option eps is 0.3" in said and "option erp does nothing under the contact model 'barrier'" in said
         assert "warning" not in run(command, *barrier, "--key", "up", "--steps", 2).stderr
-    # there are no contact points to tell of, and the distance is told
+    # the distance is told, and the force of the one pair: at rest the weight
     done = run("simulate", *barrier, "--key", "up", "--steps", 50, "--json", "--no-replay", "--out", tmp_path / "out")
     assert 0 < json.loads(done.stdout)["least_distance"] < 2e-3
-    assert not [name for name in numpy.load(tmp_path / "out" / "trajectory.npz").files if name.startswith("contact")]
+    kept = numpy.load(tmp_path / "out" / "trajectory.npz")
+    assert list(numpy.diff(kept["contact_offset"])) == [1] * 50 + [0]
+    weight = 1000 * 0.2 * 0.24 * 0.2 * 9.81
+    assert abs(kept["contact_force"][-1] - [0, 0, weight]).max() < 1e-2 * weight
     assert json.loads(run("simulate", MODEL, "--steps", 1, "--json").stdout)["least_distance"] is None
 
 
