@@ -229,14 +229,13 @@ static void check_case(const Case *c, bool near, int steps, int trials) {
     check_true(fabs(slope - D) <= c->tol * scale + 2 * error, "%s %s, trial %d: adjoint %.12g, differences %.12g (+- %.2g), scale %.3g", c->file, near ? "near" : "far", k, slope, D,
                error, scale);
     told += error <= 1e-6 * scale;
+    // differences tell a gradient of a long motion to 1e-6 or not quite, as rounding falls; complex steps tell every one
     double exact = tangent(&motion, x, dir);
     apart = fmax(apart, fabs(slope - exact) / scale);
     check_true(fabs(slope - exact) <= 1e-9 * scale, "%s %s, trial %d: adjoint %.12g, tangent %.12g, scale %.3g", c->file, near ? "near" : "far", k, slope, exact, scale);
   }
   print_message("%s %s: %d trials, worst %.2g; differences know %d of them to 1e-6, all to %.2g; from the tangents, worst %.2g\n", c->file, near ? "near" : "far", trials,
                 worst, told, known, apart);
-  // a random motion may end before it meets anything
-  check_true(2 * told >= trials || !near, "%s: only %d of %d motions near by are told by differences", c->file, told, trials);
   free(x);
   free(g);
   free(dir);
