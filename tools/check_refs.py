@@ -18,7 +18,7 @@ root = me.parent.parent
 keys = set(re.findall(r"^@\w+\{([^,\s]+),", (root / "docs/references.bib").read_text(), re.M))
 
 tag = re.compile(r"\[([^\[\]]+)\]")
-looks = re.compile(r"[A-Za-z]\w* (?:\d[\d.]*|\(\w+\)|[A-Z])(?:[,;].*)?$|[A-Z]{3,4}$|[A-Z]\d+$")
+looks = re.compile(r"[A-Za-z]\w* (?:\d[\d.]*|\(\w+\)|[A-Z])(?:[,;].*)?$|[A-Z]{3,4}$|[A-Z]\d+$|(?:[A-Z][a-z]+){2,}$")
 outside = re.compile(r"\b(?:lcp_math|contact_math|barrier_facts)\b|\barchitecture(?:\.md)? \d|\b(?:architecture|promises|requirements)\.md|\bshared/(?:design|papers)|"
                      r"\bE[1-9](?:\([a-z]\))?(?=[,.;:) ]|$)")
 
