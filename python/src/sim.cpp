@@ -99,6 +99,17 @@ Values::Values(const Sim &sim) {
   }
 }
 
+tgStepInfo Sim::advance() {
+  tgStepInfo info;
+  tgStatus status;
+  {
+    nb::gil_scoped_release release;
+    status = tg_sim_step_growing(sim, dt, &info);
+  }
+  if (status != TG_OK) fail();
+  return info;
+}
+
 tgStatus Values::set(void *values, tgSim *sim) {
   for (const auto &item : static_cast<Values *>(values)->value)
     copy(tg_sim_param(sim, item.first.c_str(), nullptr, nullptr), item.second.data(), item.second.size());
@@ -111,13 +122,7 @@ static tgStepInfo step(Sim &s, nb::handle u) {
   In given = in(u, "u", {s.nu()});
   if (given.p != nullptr) copy(s.ctrl.data(), given.p, s.nu());
   s.give();
-  tgStepInfo info;
-  tgStatus status;
-  {
-    nb::gil_scoped_release release;
-    status = tg_sim_step_growing(s.sim, s.dt, &info);
-  }
-  if (status != TG_OK) s.fail();
+  tgStepInfo info = s.advance();
   s.take();
   return info;
 }

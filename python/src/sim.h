@@ -39,6 +39,7 @@ struct Sim {
   size_t nu() const { return ctrl.size(); }
   void give() const;         // state into the engine's sim
   void take();               // and back
+  tgStepInfo advance();      // a step of the engine's sim, the interpreter released
   [[noreturn]] void fail() const { raise(*tg_sim_error(sim)); }
 };
 
