@@ -8,5 +8,12 @@
 void tgi_pair_kernel_2(tgiPairBlock *b);
 void tgi_pair_kernel_4(tgiPairBlock *b);
 void tgi_pair_kernel_8(tgiPairBlock *b);
+/// Of solved pairs: forces, and their weighed rates.
+void tgi_pair_force_kernel_2(const tgiPairBlock *b, tgiPairForces *f);
+void tgi_pair_force_kernel_4(const tgiPairBlock *b, tgiPairForces *f);
+void tgi_pair_force_kernel_8(const tgiPairBlock *b, tgiPairForces *f);
+void tgi_pair_weigh_kernel_2(const tgiPairBlock *b, const tgiPairForces *bar, double twist[6][TGI_PAIR_LANES]);
+void tgi_pair_weigh_kernel_4(const tgiPairBlock *b, const tgiPairForces *bar, double twist[6][TGI_PAIR_LANES]);
+void tgi_pair_weigh_kernel_8(const tgiPairBlock *b, const tgiPairForces *bar, double twist[6][TGI_PAIR_LANES]);
 
 #endif

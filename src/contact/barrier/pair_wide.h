@@ -21,10 +21,19 @@ typedef struct tgiPairBlock {
   unsigned apart;                                     ///< out: bit l set: column l does not touch; none beyond count
 } tgiPairBlock;
 
+/// Eight of tgiPairForce, one a column.
+typedef struct tgiPairForces { tgReal N[TGI_PAIR_LANES], u[3][TGI_PAIR_LANES], a[3][TGI_PAIR_LANES], b[3][TGI_PAIR_LANES]; } tgiPairForces;
+
 /// Solves the block, on the instruction set that the process takes. In the complex build column by column with tgi_pair_solve.
 void tgi_pair_block(tgiPairBlock *b);
 
 /// The same on one of the instruction sets of isa.h.
 void tgi_pair_block_on(int isa, tgiPairBlock *b);
+
+/// The forces of a solved block, as tgi_pair_force; and what tgi_pair_force_vjp adds to `twist`. Columns of pairs that touch hold no meaning.
+void tgi_pair_block_force(const tgiPairBlock *b, tgiPairForces *f);
+void tgi_pair_block_force_vjp(const tgiPairBlock *b, const tgiPairForces *bar, tgReal twist[6][TGI_PAIR_LANES]);
+void tgi_pair_block_force_on(int isa, const tgiPairBlock *b, tgiPairForces *f);
+void tgi_pair_block_force_vjp_on(int isa, const tgiPairBlock *b, const tgiPairForces *bar, tgReal twist[6][TGI_PAIR_LANES]);
 
 #endif

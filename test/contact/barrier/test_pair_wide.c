@@ -88,6 +88,66 @@ static void test_plain(void **state) {
   each_isa(check_plain);
 }
 
+static void check_numbers(const char *isa, const char *what, double gap, const tgReal *wide, const tgReal *plain, int n, double scale, double tol) {
+  check_true(distance(wide, plain, n) <= tol * scale, "%s gap %g: %s differs by %g of %g", isa, gap, what, distance(wide, plain, n), scale);
+}
+
+// forces and their weighed rates, at the planes that the block found; blocks that are not full
+static void check_forces(int isa, const char *name) {
+  tgtRandom r = {25};
+  static tgiPairBlock b;
+  for (int trial = 0; trial < 1000; trial++) {
+    double x[8][18], gap[8], size[2] = {1, tgt_uniform(&r, 0.2, 5)};
+    tgiPairForces f, bar;
+    tgReal *weight[10], twist[6][TGI_PAIR_LANES];
+    b.count = 1 + (int)(tgt_next(&r) % 8);
+    b.warm = 0;
+    for (int i = 0; i < 10; i++) weight[i] = bar.N + i * TGI_PAIR_LANES;
+    for (int l = 0; l < b.count; l++) {
+      gap[l] = pow(10, tgt_uniform(&r, -5, 1));
+      pair_make(&r, (int)(tgt_next(&r) % PAIR_KINDS), gap[l], size, 1, 1, x[l]);
+      put(&b, l, x[l]);
+      for (int i = 0; i < 10; i++) weight[i][l] = tgt_normal(&r);
+    }
+    tgi_pair_block_on(isa, &b);
+    tgi_pair_block_force_on(isa, &b, &f);
+    tgi_pair_block_force_vjp_on(isa, &b, &bar, twist);
+    for (int l = 0; l < b.count; l++) {
+      double tol = 1e-13 + 1e-14 * extent(x[l]) / gap[l], most = 0;
+      tgReal y[18], want[6] = {0}, got[6], each[6];
+      tgiPair at;
+      tgiPairForce plain, one = {.N = bar.N[l]};
+      for (int i = 0; i < 18; i++) y[i] = x[l][i];
+      get(&b, l, &at);
+      tgi_pair_force(y, &at, &plain);
+      const tgReal u[3] = {f.u[0][l], f.u[1][l], f.u[2][l]}, a[3] = {f.a[0][l], f.a[1][l], f.a[2][l]}, c[3] = {f.b[0][l], f.b[1][l], f.b[2][l]};
+      check_numbers(name, "N", gap[l], &f.N[l], &plain.N, 1, tgRe(plain.N), tol);
+      check_numbers(name, "u", gap[l], u, plain.u, 3, 1, tol);
+      check_numbers(name, "a", gap[l], a, plain.a, 3, extent(x[l]), tol);
+      check_numbers(name, "b", gap[l], c, plain.b, 3, extent(x[l]), tol);
+      for (int i = 0; i < 3; i++) {
+        one.u[i] = bar.u[i][l];
+        one.a[i] = bar.a[i][l];
+        one.b[i] = bar.b[i][l];
+      }
+      tgi_pair_force_vjp(y, &at, &one, want);
+      // the size of its parts, which may cancel
+      const tgiPairForce part[4] = {{.N = one.N}, {.u = {one.u[0], one.u[1], one.u[2]}}, {.a = {one.a[0], one.a[1], one.a[2]}}, {.b = {one.b[0], one.b[1], one.b[2]}}};
+      for (int k = 0; k < 4; k++) {
+        memset(each, 0, sizeof each);
+        tgi_pair_force_vjp(y, &at, &part[k], each);
+        most = fmax(most, largest(each, 6));
+      }
+      for (int i = 0; i < 6; i++) got[i] = twist[i][l];
+      check_numbers(name, "weighed rates", gap[l], got, want, 6, most, 10 * tol);
+    }
+  }
+}
+static void test_forces(void **state) {
+  (void)state;
+  each_isa(check_forces);
+}
+
 // a pair alone, in another column, beside others, beside one that touches
 static void check_columns(int isa, const char *name) {
   (void)name;
@@ -239,6 +299,7 @@ int main(int argc, char **argv) {
   if (argc > 1) torture = atol(argv[1]);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_plain),
+      cmocka_unit_test(test_forces),
       cmocka_unit_test(test_columns),
       cmocka_unit_test(test_choice),
       cmocka_unit_test(test_degenerate),
