@@ -110,6 +110,7 @@ static bool solve_leaves(tgiTreeRun *r, const tgiTreeItem *at, int count) {
     tgi_law_pair(weight[l], r->law->base, p->S[l], f);
     tgi_pull_column(r, at[l], l, f);
   }
+  if (r->w->pull != NULL) tgi_pull_columns(r);
   return true;
 }
 
@@ -161,7 +162,7 @@ static void close_point(tgiTreeRun *r, int k) {
   tgReal x[18], g[3];
   tgi_run_point_corners(r, b->at, x, 1);
   tgi_v3_scale(g, v + 3, c1);
-  tgi_press_triangles(r, b->at, x, 1, p->u, p->delta, p->S, g, outer);
+  tgi_press_triangles(r, b->at, x, p, g, outer);
 }
 
 static void close_clusters(tgiTreeRun *r, const int *which, int count) {
@@ -316,6 +317,7 @@ static void answer(tgiTreeRun *r) {
     for (int i = 0; i < 21; i++) p.H[i] = b->H[i][l];
     one_sided(r, at[l], radius[l], &p, l);
   }
+  if (w->pull != NULL) tgi_pull_columns(r);
 }
 
 // takes up to TGI_TREE_LANES pairs from the stack
@@ -375,6 +377,7 @@ static void reset(tgiTreeWork *w) {
   w->nstack = w->nfar = w->nleaf = w->nask = w->npoint = 0;
   w->nblend = 1;
   w->inner[0] = 1;
+  w->weighed = 0;
   w->lift[0] = w->held[0] = 0;
   w->blend[0] = (tgiTreeBlend){.point = -1};
   memset(w->acc, 0, TGI_ACC * sizeof *w->acc);

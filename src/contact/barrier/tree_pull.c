@@ -42,51 +42,70 @@ void tgi_pull_far(tgiTreeRun *r, tgiTreeItem at) {
   pull_centres(r, at, &c, c.C[1], c.C[2], 0);
 }
 
-// a plane between two triangles
-typedef struct Between { tgReal x[18], Y, d; tgiPair pair; tgiForceWeight weight; } Between;
+// a plane between two triangles, and its force
+typedef struct Between { tgReal S, d; const tgReal *g; tgiPairForce force; tgiForceWeight weight; } Between;
 
-static void look_between(const tgiTreeRun *r, tgiTreeItem at, Between *c) {
-  tgReal mean[2][3] = {{0}}, sum[2] = {0}, D = 12 / c->pair.S;
-  for (int k = 0; k < 6; k++) {
-    tgReal m = tgi_v3_dot(c->pair.u, c->x + 3 * k) + c->pair.delta, y = 1 / (m * m);
-    sum[k / 3] += y;
-    tgi_v3_axpy(mean[k / 3], y, c->x + 3 * k);
-  }
-  for (int half = 0; half < 2; half++) tgi_v3_scale(mean[half], mean[half], 1 / sum[half]);
-  c->Y = sum[0];
+static void weigh_between(const tgiTreeRun *r, tgiTreeItem at, Between *c) {
+  tgReal D = 12 / c->S;
   c->d = tgi_run_distance(r, at, D * D);
-  c->weight = tgi_pull_weigh(r->w->pull, r->A, at.a, c->pair.u, mean[0], mean[1], c->d);
+  c->weight = tgi_pull_weigh(r->w->pull, r->A, at.a, c->force.u, c->force.a, c->force.b, c->d);
 }
 
-// of a term with c1 and c2 in S
-static void pull_between(tgiTreeRun *r, tgiTreeItem at, const Between *c, tgReal c1, tgReal c2, tgReal other) {
+// Of a term with c1 and c2 in S, of which T has the slope `other` besides. bar: what is left, the weights of the force itself.
+static void pull_between(tgiTreeRun *r, tgiTreeItem at, const Between *c, tgReal c1, tgReal c2, tgReal other, tgiPairForce *bar) {
   tgiTreeWork *w = r->w;
   const tgiForceWeight *q = &c->weight;
-  tgReal per = w->pull->mu * w->inner[at.owner], N = per * c1 * c->Y, D = 12 / c->pair.S;
-  tgReal slope = w->lift[at.owner] * c1 + other + q->q * per * c2 * c->Y - N * q->d * D * D / (c->pair.S * c->d);
-  for (int i = 0; i < 6; i++) w->pull->twist[i] += slope * c->pair.g[i];
-  tgiPairForce bar = {.N = q->q * per * c1};
-  tgi_v3_scale(bar.u, q->n, N);
-  tgi_v3_scale(bar.a, q->of->a, N);
-  tgi_v3_scale(bar.b, q->of->b, N);
-  tgi_pair_force_vjp(c->x, &c->pair, &bar, w->pull->twist);
-  w->held[at.owner] += q->q * w->pull->mu * c1 * c->Y;
+  tgReal Y = c->force.N, per = w->pull->mu * w->inner[at.owner], N = per * c1 * Y, D = 12 / c->S;
+  tgReal slope = w->lift[at.owner] * c1 + other + q->q * per * c2 * Y - N * q->d * D * D / (c->S * c->d);
+  for (int i = 0; i < 6; i++) w->pull->twist[i] += slope * c->g[i];
+  bar->N = q->q * per * c1;
+  tgi_v3_scale(bar->u, q->n, N);
+  tgi_v3_scale(bar->a, q->of->a, N);
+  tgi_v3_scale(bar->b, q->of->b, N);
+  w->held[at.owner] += q->q * w->pull->mu * c1 * Y;
 }
 
 void tgi_pull_column(tgiTreeRun *r, tgiTreeItem at, int l, const tgReal f[3]) {
-  const tgiPairBlock *b = r->w->pairs;
-  Between c = {.pair = {.S = b->S[l], .u = {b->u[0][l], b->u[1][l], b->u[2][l]}, .delta = b->delta[l]}};
-  for (int i = 0; i < 18; i++) c.x[i] = b->x[i][l];
-  for (int i = 0; i < 6; i++) c.pair.g[i] = b->g[i][l];
-  look_between(r, at, &c);
-  pull_between(r, at, &c, f[1], f[2], 0);
+  tgiTreeWork *w = r->w;
+  const tgiPairForces *F = w->force;
+  tgReal g[6];
+  Between c = {.S = w->pairs->S[l], .g = g, .force = {.N = F->N[l]}};
+  tgiPairForce bar;
+  for (int i = 0; i < 6; i++) g[i] = w->pairs->g[i][l];
+  for (int i = 0; i < 3; i++) {
+    c.force.u[i] = F->u[i][l];
+    c.force.a[i] = F->a[i][l];
+    c.force.b[i] = F->b[i][l];
+  }
+  weigh_between(r, at, &c);
+  pull_between(r, at, &c, f[1], f[2], 0, &bar);
+  w->bar->N[l] = bar.N;
+  for (int i = 0; i < 3; i++) {
+    w->bar->u[i][l] = bar.u[i];
+    w->bar->a[i][l] = bar.a[i];
+    w->bar->b[i][l] = bar.b[i];
+  }
+  w->weighed |= 1u << l;
 }
 
-// a one-sided blend
-static void look_blend(const tgiTreeRun *r, const tgiTreeBlend *b, Between *c) {
-  c->pair = r->w->point[b->point];
-  tgi_run_point_corners(r, b->at, c->x, 1);
-  look_between(r, b->at, c);
+void tgi_pull_columns(tgiTreeRun *r) {
+  tgiTreeWork *w = r->w;
+  tgReal twist[6][TGI_PAIR_LANES];
+  if (w->weighed == 0) return;
+  tgi_pair_block_force_vjp(w->pairs, w->bar, twist);
+  for (int l = 0; l < w->pairs->count; l++)
+    for (int i = 0; i < 6 && (w->weighed >> l & 1) != 0; i++) w->pull->twist[i] += twist[i][l];
+  w->weighed = 0;
+}
+
+// a one-sided blend with the corners x
+static void look_blend(const tgiTreeRun *r, const tgiTreeBlend *b, tgReal x[18], Between *c) {
+  const tgiPair *p = &r->w->point[b->point];
+  tgi_run_point_corners(r, b->at, x, 1);
+  c->S = p->S;
+  c->g = p->g;
+  tgi_pair_force(x, p, &c->force);
+  weigh_between(r, b->at, c);
 }
 
 void tgi_pull_open(tgiTreeRun *r, int k) {
@@ -98,9 +117,10 @@ void tgi_pull_open(tgiTreeRun *r, int k) {
     look(r, b->at, &c);
     by_value = 2 * c.weight.q * c.D;
   } else {
+    tgReal x[18];
     Between c;
-    look_blend(r, b, &c);
-    by_value = -c.weight.q * c.Y;
+    look_blend(r, b, x, &c);
+    by_value = -c.weight.q * c.force.N;
   }
   w->lift[k] = w->lift[b->at.owner] * (1 - b->phi[0]) + by_value * w->pull->mu * w->inner[b->at.owner] * b->phi[1];
   w->held[k] = 0;
@@ -110,18 +130,22 @@ void tgi_pull_close(tgiTreeRun *r, int k) {
   tgiTreeWork *w = r->w;
   const tgiTreeBlend *b = &w->blend[k];
   const tgReal *phi = b->phi, below = w->acc[(size_t)k * TGI_ACC];
-  tgReal C[3], other = -w->inner[b->at.owner] * w->held[k] * phi[1];
+  tgReal C[3], x[18], other = -w->inner[b->at.owner] * w->held[k] * phi[1];
   Centres c;
   Between p;
   if (b->point < 0) {
     look(r, b->at, &c);
     for (int i = 0; i < 3; i++) C[i] = c.C[i];
   } else {
-    look_blend(r, b, &p);
-    tgi_run_point_law(r, b->at, p.pair.S, C);
+    look_blend(r, b, x, &p);
+    tgi_run_point_law(r, b->at, p.S, C);
   }
   tgReal less = C[0] - below, c1 = phi[0] * C[1] + less * phi[1], c2 = phi[0] * C[2] + less * phi[2] + 2 * phi[1] * C[1];
   if (b->point < 0) pull_centres(r, b->at, &c, c1, c2, other);
-  else pull_between(r, b->at, &p, c1, c2, other);
+  else {
+    tgiPairForce bar;
+    pull_between(r, b->at, &p, c1, c2, other, &bar);
+    tgi_pair_force_vjp(x, &w->point[b->point], &bar, w->pull->twist);
+  }
   w->held[b->at.owner] += (1 - phi[0]) * w->held[k];
 }

@@ -24,6 +24,8 @@ struct tgiTreeWork {
   tgReal *acc;               // blend_room x TGI_ACC: value and gradient of what it owns
   tgiPair *point;
   tgiPairBlock *pairs;
+  tgiPairForces *force, *bar;       // with press or pull, of the solved pairs; with pull, what the columns `weighed` weigh them by
+  unsigned weighed;
   const tgiTreePress *press; // NULL: none
   tgiTreePull *pull;         // NULL: none; with it two more numbers of what a blend owns:
   tgReal *lift, *held;       // blend_room: weight of its value, and of its share of the total
@@ -57,15 +59,15 @@ static inline tgReal tgi_run_distance(const tgiTreeRun *r, tgiTreeItem at, tgRea
   return tgSqrt(square + r->frame.moment[0] * tgi_run_node_a(r, at.a)[TGI_NODE_M] + r->frame.moment[1] * tgi_run_node_b(r, at.b)[TGI_NODE_M]);
 }
 
-/// Solves the first `count` columns of w->pairs.
+/// Solves the first `count` columns of w->pairs; their forces where these are wanted.
 void tgi_run_solve(tgiTreeWork *w, int count);
 
 // ---- tree_press.c: with w->press ----
 
 /// Of two centres; g: gradient (its linear part) of what `share` is the share of.
 void tgi_press_centres(tgiTreeRun *r, tgiTreeItem at, const tgReal g[3], tgReal share);
-/// Of six vertices, A's first, in steps of stride, with the plane u, delta and the cost S.
-void tgi_press_triangles(tgiTreeRun *r, tgiTreeItem at, const tgReal *x, int stride, const tgReal u[3], tgReal delta, tgReal S, const tgReal g[3], tgReal share);
+/// Of six vertices, A's first, with the plane of p.
+void tgi_press_triangles(tgiTreeRun *r, tgiTreeItem at, const tgReal x[18], const tgiPair *p, const tgReal g[3], tgReal share);
 /// Of column l of the solved pairs.
 void tgi_press_column(tgiTreeRun *r, tgiTreeItem at, int l, const tgReal g[3], tgReal share);
 
@@ -73,8 +75,9 @@ void tgi_press_column(tgiTreeRun *r, tgiTreeItem at, int l, const tgReal g[3], t
 
 /// Of a cluster.
 void tgi_pull_far(tgiTreeRun *r, tgiTreeItem at);
-/// Of column l of the solved pairs, triangles or a one-sided pair, with the value f in S.
+/// Of column l of the solved pairs, triangles or a one-sided pair, with the value f in S; then of the vertices of all these columns.
 void tgi_pull_column(tgiTreeRun *r, tgiTreeItem at, int l, const tgReal f[3]);
+void tgi_pull_columns(tgiTreeRun *r);
 /// Of blend k: as it is opened, and as it is closed, when all below it is done.
 void tgi_pull_open(tgiTreeRun *r, int k);
 void tgi_pull_close(tgiTreeRun *r, int k);

@@ -24,6 +24,8 @@ static void place(tgLayout *l, int depth, tgiTreeWork *w) {
   w->acc = tgi_place(l, (size_t)w->blend_room * TGI_ACC, sizeof *w->acc);
   w->point = tgi_place(l, (size_t)w->point_room, sizeof *w->point);
   w->pairs = tgi_place(l, 1, sizeof *w->pairs);
+  w->force = tgi_place(l, 1, sizeof *w->force);
+  w->bar = tgi_place(l, 1, sizeof *w->bar);
   w->look = tgi_place(l, 1, sizeof *w->look);
   w->block = tgi_place(l, 1, sizeof *w->block);
   w->sum = tgi_place(l, 1, sizeof *w->sum);
@@ -53,4 +55,5 @@ void tgi_run_solve(tgiTreeWork *w, int count) {
   w->pairs->count = count;
   w->pairs->warm = 0;   // to keep and find planes of the evaluation before costs a step what it saves
   tgi_pair_block(w->pairs);
+  if (w->press != NULL || w->pull != NULL) tgi_pair_block_force(w->pairs, w->force);
 }
