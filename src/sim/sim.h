@@ -116,6 +116,7 @@ struct tgSim {
   int nterm;                   // terms of the last evaluation of a potential model
   tgPairTerm *term;            // contact_model->nterm
   tgReal potential;            // their sum
+  bool ending;                 // the step is expected to end with the evaluation under way
   int nforce;                  // pairs of the last evaluation of a force model
   tgPairForce *force;          // contact_model->nforce
   tgHull *hull;                // model->nhull, also m.hull: the model's; where hull_vert is not as in the model with this sim's vertices and planes

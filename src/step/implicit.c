@@ -15,6 +15,7 @@
 enum { MOST_STEPS = 200, MOST_HALVINGS = 60 };
 #define CONVERGED 1e-12  // displacement of a Newton step, of the scene's size
 #define STALLED 1e-9     // the same where round-off stands in the way: steps that no longer halve, or none that is accepted
+#define ENDING 3e-9      // displacement after which the next one, which falls with its square, is expected to be round-off
 #define MOST_TURN 1.0    // of a rotation in one Newton step [rad]
 #define CUT 0.7          // share of the contact model's bound where that is less than the step: at the bound itself forces that nothing foresaw are far too large
 #define KEPT_GAP 0.99    // share of the distance to a joint's limit that a step may go
@@ -198,6 +199,13 @@ static void move(const tgSim *s, const Newton *n, double share) {
   for (int i = 0; i < s->m.nv; i++) n->d[i] /= share;
 }
 
+static tgStatus evaluate(tgSim *s, Newton *n, bool ending) {
+  s->ending = ending;
+  tgStatus status = tgi_objective_evaluate(s, n->trial, &n->o);
+  s->ending = false;
+  return status;
+}
+
 static void keep(const tgSim *s, Newton *n) { memcpy(n->q, n->trial, (size_t)s->m.nq * sizeof(tgReal)); }
 
 static double slope(const tgSim *s, const Newton *n) {
@@ -212,7 +220,7 @@ static tgStatus line_search(tgSim *s, Newton *n, bool *stalled) {
   TG_TRY(allowed(s, n->q, n->d, &share));
   for (int k = 0; k < MOST_HALVINGS; k++, share /= 2) {
     move(s, n, share);
-    TG_TRY(tgi_objective_evaluate(s, n->trial, &n->o));
+    TG_TRY(evaluate(s, n, share == 1 && n->moved < ENDING));
     double energy = tgRe(n->o.energy), noise = 16 * fmax(rounding, n->o.rounding);
     bool falls = energy <= before + 1e-4 * share * fall, flatter = energy < INFINITY && energy <= before + noise && fabs(slope(s, n)) <= 0.9 * fabs(fall);
     if (!falls && !flatter) continue;
@@ -248,7 +256,7 @@ static tgStatus start(tgSim *s, Newton *n) {
 static tgStatus polish(tgSim *s, Newton *n) {
   for (int k = 0; k < POLISH && n->definite && n->moved > NOTHING; k++) {
     move(s, n, 1);
-    TG_TRY(tgi_objective_evaluate(s, n->trial, &n->o));
+    TG_TRY(evaluate(s, n, true));
     if (tgRe(n->o.energy) < INFINITY) keep(s, n);
     else TG_TRY(tgi_objective_evaluate(s, n->q, &n->o));
     TG_TRY(newton_step(s, n));

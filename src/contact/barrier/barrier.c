@@ -58,10 +58,9 @@ static void pose(void *ctx, int worker, int g) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierGeom *geom = &((tgiBarrierWork *)s->solver)->geom[g];
   const tgReal *x = s->geom_xpos + 3 * g, *R = s->geom_xmat + 9 * g;
-  bool renewed = k->shapes.tree[g] != NULL && renew_numbers(s, g, geom);
   (void)worker;
-  geom->moved = renewed || !geom->made || !same(geom->frame, x, 3) || !same(geom->frame + 3, R, 9);
-  if (!geom->moved) return;
+  geom->renewed = k->shapes.tree[g] != NULL && renew_numbers(s, g, geom);
+  if (geom->made && !geom->renewed && same(geom->frame, x, 3) && same(geom->frame + 3, R, 9)) return;
   geom->made = true;
   tgi_v3_copy(geom->frame, x);
   tgi_m3_copy(geom->frame + 3, R);
@@ -73,7 +72,16 @@ void tgi_barrier_pose(tgSim *s) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   tgi_barrier_each(s, s->m.ngeom, pose, s);
   for (int g = 0; g < s->m.ngeom; g++)
-    if (w->geom[g].moved) w->current = false;
+    if (w->geom[g].renewed) w->current = false;
+}
+
+// the pairs are those of the present frames
+static bool summed(tgSim *s) {
+  const tgiBarrierWork *w = tgi_barrier_work(s);
+  bool good = w->current;
+  for (int g = 0; g < s->m.ngeom && good; g++)
+    good = same(w->geom[g].summed, s->geom_xpos + 3 * g, 3) && same(w->geom[g].summed + 3, s->geom_xmat + 9 * g, 9);
+  return good;
 }
 
 // ---- pairs ----
@@ -120,7 +128,7 @@ static void sum_pair(void *ctx, int worker, int item) {
   tgReal n[3] = {0}, height = 0;
   tgiTreeLaw law = g->law;
   tgiFrictionShare share;
-  tgiTreePress room, *press = w->starting && tgi_lag_press(s, worker, item, &share, &room) ? &room : NULL;
+  tgiTreePress room, *press = w->pressing && tgi_lag_press(s, worker, item, &share, &room) ? &room : NULL;
   if (w->beyond) law.local = 0;
   if (g->plane) {
     height = tgi_barrier_height(s, g, s->geom_xpos + 3 * g->B, s->geom_xmat + 9 * g->B, n);
@@ -134,17 +142,30 @@ static void sum_pair(void *ctx, int worker, int item) {
     tgi_tree_work_press(w->tree[worker], press);
     p->apart = tgi_tree_pair(A, B, &law, w->tree[worker], &p->sum, p->face, &p->clear, &p->count);
   }
-  if (p->apart && w->starting) p->apart = tgi_lag_points(s, worker, item, press);
+  if (p->apart && w->pressing) p->apart = tgi_lag_points(s, worker, item, press);
   if (p->apart) to_origin(A->origin, &p->sum);
 }
 
 static void sum_pairs(tgSim *s) { tgi_barrier_each(s, tgi_barrier(s)->npair, sum_pair, s); }
 
-void tgi_barrier_pairs(tgSim *s) {
+static void sum_anew(tgSim *s, bool pressing) {
   tgiBarrierWork *w = tgi_barrier_work(s);
-  tgi_barrier_pose(s);
-  if (!w->current) sum_pairs(s);
+  w->pressing = pressing;
+  sum_pairs(s);
   w->current = true;
+  w->pressing = false;
+  w->pressed = pressing;
+  w->pressed_mu = TG_NUMBER(s, mu);
+  for (int g = 0; g < s->m.ngeom; g++) {
+    tgi_v3_copy(w->geom[g].summed, s->geom_xpos + 3 * g);
+    tgi_m3_copy(w->geom[g].summed + 3, s->geom_xmat + 9 * g);
+  }
+}
+
+// Where the step is foreseen to end friction's forces are asked for too: the next one starts here, and needs no sums of its own then.
+void tgi_barrier_pairs(tgSim *s) {
+  tgi_barrier_pose(s);
+  if (!summed(s)) sum_anew(s, s->ending && tgi_lag_may_press(s));
 }
 
 // ---- terms ----
@@ -232,11 +253,12 @@ static tgStatus check_hulls(tgSim *s) {
 static tgStatus begin(tgSim *s, double h) {
   TG_TRY(check_hulls(s));
   tgiBarrierWork *w = tgi_barrier_work(s);
-  w->current = w->advance.known = false;
+  w->advance.known = false;
   tgi_lag_open(s, h);
-  w->starting = true;
-  tgi_barrier_pairs(s);
-  w->starting = false;
+  tgi_barrier_pose(s);
+  if (!summed(s) || !w->pressed || !tgZero(w->pressed_mu - TG_NUMBER(s, mu))) sum_anew(s, true);
+  w->pressed = false;
+  tgi_lag_start(s);
   TG_TRY(tgi_barrier_apart(s));
   return tgi_lag_planes(s);
 }

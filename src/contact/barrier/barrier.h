@@ -41,9 +41,10 @@ typedef struct tgiBarrier {
 
 /// A geom in a simulation.
 typedef struct tgiBarrierGeom {
-  bool made, moved;         ///< moved: by the last posing
+  bool made, renewed;       ///< renewed: its numbers, by the last posing
   tgReal size[3];           ///< that the numbers are of
   tgReal frame[12];         ///< that posed is at
+  tgReal summed[12];        ///< at the last sums
   tgiTreeNumbers numbers, plane_numbers;
   tgiPosed posed, plane;    ///< plane: for pairs with planes
 } tgiBarrierGeom;
@@ -61,9 +62,11 @@ typedef struct tgiBarrierPair {
 typedef struct tgiBarrierWork {
   void *home;               ///< s->solver when placed
   int nthread;
-  bool current;             ///< pairs are those of the frames of the geoms
+  bool current;             ///< pairs are those of the frames `summed` of the geoms
   bool beyond;              ///< the sums under way are those of the long range, whatever the step has
-  bool starting;            ///< the sums under way start a step, and friction with it
+  bool pressing;            ///< the sums hand their forces to friction (lag.ahead)
+  bool pressed;             ///< those of the pairs did
+  tgReal pressed_mu;        ///< with this weight
   tgiBarrierGeom *geom;     ///< ngeom
   tgiBarrierPair *pair;     ///< npair
   tgiTreeWork **tree;       ///< nthread

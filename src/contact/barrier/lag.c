@@ -5,13 +5,18 @@
 
 #include "contact/barrier/barrier.h"
 
+static void place_points(tgLayout *l, const tgiBarrier *k, tgiLagPoints *p) {
+  p->npoint = tgi_place(l, (size_t)k->npair, sizeof *p->npoint);
+  p->point = tgi_place(l, (size_t)k->npoint, sizeof *p->point);
+  p->patch = tgi_place(l, (size_t)k->npoint, sizeof *p->patch);
+  p->share = tgi_place(l, (size_t)k->npair, sizeof *p->share);
+}
+
 void tgi_lag_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiLag *lag) {
   const tgiBarrier *k = c->data;
   bool planes = c->options.friction_form == TG_FRICTION_PLANE;
-  lag->npoint = tgi_place(l, (size_t)k->npair, sizeof *lag->npoint);
-  lag->point = tgi_place(l, (size_t)k->npoint, sizeof *lag->point);
-  lag->patch = tgi_place(l, (size_t)k->npoint, sizeof *lag->patch);
-  lag->share = tgi_place(l, (size_t)k->npair, sizeof *lag->share);
+  place_points(l, k, &lag->start);
+  place_points(l, k, &lag->ahead);
   lag->weight = tgi_place(l, tgi_size_mul((size_t)k->most_patches, (size_t)c->options.threads), sizeof *lag->weight);
   lag->term = tgi_place(l, (size_t)k->npair, sizeof *lag->term);
   lag->out = tgi_place(l, 12 * (size_t)k->npair, sizeof *lag->out);
@@ -76,7 +81,24 @@ void tgi_lag_open(tgSim *s, double h) {
   lag->h = h;
   tgi_lag_frames(s->m.nbody, s->xpos, s->xmat, lag->body);
   tgi_lag_frames(s->m.ngeom, s->geom_xpos, s->geom_xmat, lag->geom);
-  memset(lag->npoint, 0, (size_t)tgi_barrier(s)->npair * sizeof *lag->npoint);
+}
+
+// In the complex build a step's parts are made anew, as a twin. The plane's form and the local barrier ask for forces by themselves.
+bool tgi_lag_may_press(const tgSim *s) {
+#ifdef TG_COMPLEX
+  (void)s;
+  return false;
+#else
+  const tgiBarrier *k = tgi_barrier(s);
+  return s->contact_model->options.friction_form != TG_FRICTION_PLANE && k->npair > 0 && !(k->pair[0].law.local > 0);
+#endif
+}
+
+void tgi_lag_start(tgSim *s) {
+  tgiLag *lag = lag_of(s);
+  tgiLagPoints made = lag->ahead;
+  lag->ahead = lag->start;
+  lag->start = made;
 }
 
 static bool in_points(const tgSim *s, const tgiGeomPair *g) { return s->m.pair_condim[g->pair] > 1 && !tgi_lag_in_planes(s, g); }
@@ -105,7 +127,8 @@ bool tgi_lag_points(tgSim *s, int worker, int i, const tgiTreePress *press) {
   const tgiBarrier *k = tgi_barrier(s);
   const tgiGeomPair *g = &k->pair[i];
   tgiLag *lag = lag_of(s);
-  tgiFrictionPoint *first = lag->point + g->point, *next = first;
+  tgiFrictionPoint *first = lag->ahead.point + g->point, *next = first;
+  lag->ahead.npoint[i] = 0;
   if (!in_points(s, g)) return true;
   if (press == NULL) {
     tgReal n[3];
@@ -119,12 +142,12 @@ bool tgi_lag_points(tgSim *s, int worker, int i, const tgiTreePress *press) {
     tgReal factor = press->range > 0 ? tgi_friction_factor(press->share, 0, NULL, NULL) : 1;
     for (int j = 0; j < k->npatch[g->A] && tgRe(factor) > 0; j++) {
       if (!tgi_friction_point(&press->sum[j], next)) continue;
-      lag->patch[next - lag->point] = j;
+      lag->ahead.patch[next - lag->ahead.point] = j;
       next++->N *= factor;
     }
-    lag->share[i] = *press->share;
+    lag->ahead.share[i] = *press->share;
   }
-  lag->npoint[i] = (int)(next - first);
+  lag->ahead.npoint[i] = (int)(next - first);
   return true;
 }
 
@@ -183,7 +206,7 @@ void tgi_lag_add_blocks(const tgiGeomPair *g, const tgReal from[144], tgReal to[
 bool tgi_lag_rubs(const tgSim *s, const tgiGeomPair *g) {
   const tgiBarrierWork *w = s->solver;
   int i = (int)(g - tgi_barrier(s)->pair);
-  return w->lag.npoint[i] > 0 || w->lag.first_plane[i + 1] > w->lag.first_plane[i];
+  return w->lag.start.npoint[i] > 0 || w->lag.first_plane[i + 1] > w->lag.first_plane[i];
 }
 
 void tgi_lag_pair(tgSim *s, int i) {
@@ -196,7 +219,7 @@ void tgi_lag_pair(tgSim *s, int i) {
   tgiFrictionLaw law = tgi_lag_law(s, g);
   memset(t, 0, sizeof *t);
   tgi_lag_motions(s, g, m);
-  t->energy = tgi_friction_energy(lag->npoint[i], lag->point + g->point, &law, m, t->g, t->H);
+  t->energy = tgi_friction_energy(lag->start.npoint[i], lag->start.point + g->point, &law, m, t->g, t->H);
   if (planes > 0) t->energy += tgi_friction_plane_energy(planes, lag->plane + lag->first_plane[i], &law, m, t->g, t->H);
 }
 
@@ -216,7 +239,6 @@ void tgi_lag_evaluate(tgSim *s) {
 void tgi_lag_pose(tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
-  w->current = false;
   for (int g = 0; g < s->m.ngeom; g++) {
     tgiBarrierGeom *geom = &w->geom[g];
     const tgReal *frame = w->lag.geom + 12 * g;

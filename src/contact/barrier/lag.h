@@ -15,13 +15,19 @@ struct tgiGeomPair;
 /// Friction of a pair of geoms at the present frames: energy and its derivatives in the twists of the bodies of A and B.
 typedef struct tgiFrictionTerm { tgReal energy, g[12], H[144]; } tgiFrictionTerm;
 
-/// What is frozen over a step.
-typedef struct tgiLag {
-  double h;
+/// Friction points of all pairs at the frames of one evaluation.
+typedef struct tgiLagPoints {
   int *npoint;              ///< npair: points of a pair of geoms, from pair[].point on
   tgiFrictionPoint *point;
   int *patch;               ///< of a point, where tgi_lag_fast
   tgiFrictionShare *share;  ///< npair, likewise
+} tgiLagPoints;
+
+/// What is frozen over a step.
+typedef struct tgiLag {
+  double h;
+  tgiLagPoints start;       ///< of the step under way
+  tgiLagPoints ahead;       ///< being made, or made by an evaluation that may be the last of the step: then the next one starts with them
   tgiFrictionTerm *term;    ///< npair: at the present frames, of those that rub
   tgiPatchWeight *weight;   ///< room for those of one pair, for each thread
   tgReal *out;              ///< npair x 12: of a product
@@ -38,8 +44,11 @@ tgStatus tgi_lag_express(const tgModel *m, tgError *error);
 void tgi_lag_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiLag *lag);
 /// The start of a step. First the frames, at which all geoms are posed; then for each pair, in any order and on any thread (worker: which), with
 /// tgi_lag_press before its sum what this hands its forces to (false: it needs not), and after it its points from them (press NULL: there are none), of a
-/// pair that is apart (false: it touches); then the planes.
+/// pair that is apart (false: it touches), all to `ahead`, which tgi_lag_start makes those of the step; then the planes. The pairs' part may have been
+/// done by an evaluation before that: tgi_lag_may_press.
 void tgi_lag_open(tgSim *s, double h);
+bool tgi_lag_may_press(const tgSim *s);
+void tgi_lag_start(tgSim *s);
 bool tgi_lag_press(tgSim *s, int worker, int pair, tgiFrictionShare *share, tgiTreePress *press);
 bool tgi_lag_points(tgSim *s, int worker, int pair, const tgiTreePress *press);
 /// TG_ERR_CAPACITY: too many pairs of triangles in the plane's form, s->wanted says how many.

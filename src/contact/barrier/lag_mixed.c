@@ -67,14 +67,14 @@ static void weigh(tgSim *s, int i, const tgReal Z[12], tgiPatchWeight *weight, t
   const tgiFrictionShare unit[2] = {{.all = 1}, {.near = 1}};
   tgiFrictionLaw law = tgi_lag_law(s, g);
   tgiFrictionMotion m[2];
-  tgReal rate[2], factor = tgi_friction_factor(&lag->share[i], 2, unit, rate), all = 0;
+  tgReal rate[2], factor = tgi_friction_factor(&lag->start.share[i], 2, unit, rate), all = 0;
   tgi_lag_motions(s, g, m);
   memset(weight, 0, (size_t)tgi_barrier(s)->npatch[g->A] * sizeof *weight);
-  for (int j = g->point; j < g->point + lag->npoint[i]; j++) {
-    const tgiFrictionPoint *p = &lag->point[j];
+  for (int j = g->point; j < g->point + lag->start.npoint[i]; j++) {
+    const tgiFrictionPoint *p = &lag->start.point[j];
     tgiFrictionPoint bar;
     tgReal N = p->N / factor;
-    tgiPatchWeight *w = &weight[lag->patch[j]];
+    tgiPatchWeight *w = &weight[lag->start.patch[j]];
     tgi_friction_mixed_vjp(p, &law, m, Z, &bar, out);
     w->point = p;
     w->N = factor * bar.N;
@@ -141,14 +141,17 @@ static void pull_pair(void *ctx, int worker, int i) {
 
 tgStatus tgi_lag_mixed_vjp(tgSim *s, const tgReal *Z, tgReal *out) {
   const tgiBarrier *k = tgi_barrier(s);
-  const tgiBarrierWork *w = tgi_barrier_work(s);
+  tgiBarrierWork *w = tgi_barrier_work(s);
   Product c = {.s = s, .Z = Z};
   tgi_lag_pose(s);
   tgi_barrier_each(s, k->npair, pull_pair, &c);
   for (int i = 0; i < k->npair; i++) {
     int body[2];
     if (!tgi_lag_rubs(s, &k->pair[i])) continue;
-    if (!w->pair[i].apart) return touches(s);
+    if (!w->pair[i].apart) {
+      w->current = false;
+      return touches(s);
+    }
     bodies(s, &k->pair[i], body);
     for (int side = 0; side < 2; side++) tgi_sp_axpy(out + 6 * body[side], 1, w->lag.out + 12 * i + 6 * side);
   }

@@ -15,8 +15,8 @@ static void *copy(const void *from, size_t bytes) {
 static Kept keep(const tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
   const tgiBarrierWork *w = s->solver;
-  return (Kept){.pair = copy(w->pair, (size_t)k->npair * sizeof *w->pair), .point = copy(w->lag.point, (size_t)k->npoint * sizeof *w->lag.point),
-                .npoint = copy(w->lag.npoint, (size_t)k->npair * sizeof(int)), .npair = k->npair, .count = k->npoint};
+  return (Kept){.pair = copy(w->pair, (size_t)k->npair * sizeof *w->pair), .point = copy(w->lag.start.point, (size_t)k->npoint * sizeof *w->lag.start.point),
+                .npoint = copy(w->lag.start.npoint, (size_t)k->npair * sizeof(int)), .npair = k->npair, .count = k->npoint};
 }
 
 static void let_go(Kept *k) {
@@ -30,8 +30,8 @@ static void check_bits(const tgSim *s, const Kept *kept) {
   for (int i = 0; i < kept->npair; i++) {
     const tgiGeomPair *g = &tgi_barrier(s)->pair[i];
     assert_memory_equal(&w->pair[i].sum, &kept->pair[i].sum, sizeof w->pair[i].sum);
-    assert_int_equal(w->lag.npoint[i], kept->npoint[i]);
-    assert_memory_equal(w->lag.point + g->point, kept->point + g->point, (size_t)kept->npoint[i] * sizeof *kept->point);
+    assert_int_equal(w->lag.start.npoint[i], kept->npoint[i]);
+    assert_memory_equal(w->lag.start.point + g->point, kept->point + g->point, (size_t)kept->npoint[i] * sizeof *kept->point);
   }
 }
 
@@ -60,6 +60,60 @@ static void threads(void **state) {
   let_go(&kept);
   drop(&one);
 }
+
+#ifndef TG_COMPLEX
+enum { STEPS = 24 };
+
+static void run(tgSim *s, const double *q, const double *v, bool gradient, double *out) {
+  int nq = s->m.nq, nv = s->m.nv;
+  double *g = calloc((size_t)(4 * nv), sizeof *g);
+  memcpy(tg_sim_qpos(s), q, (size_t)nq * sizeof *q);
+  memcpy(tg_sim_qvel(s), v, (size_t)nv * sizeof *v);
+  check_true(tg_sim_step(s, 0.01, NULL) == TG_OK, "%s", tg_sim_error(s)->text);
+  for (int i = 0; i < 2 * nv; i++) g[i] = 1 + 0.1 * i;
+  if (gradient) assert_int_equal(tg_sim_step_vjp(s, g, g + nv, g + 2 * nv, g + 3 * nv, NULL, NULL, NULL), TG_OK);
+  memcpy(out, tg_sim_qpos(s), (size_t)nq * sizeof *out);
+  memcpy(out + nq, tg_sim_qvel(s), (size_t)nv * sizeof *out);
+  memcpy(out + nq + nv, g + 2 * nv, (size_t)(2 * nv) * sizeof *out);
+  free(g);
+}
+
+// what is changed between steps, after which nothing of the evaluation before may be taken
+static void change(tgSim *s, int step) {
+  if (step == 8) tg_sim_param(s, "contact.mu", NULL, NULL)[0] *= 1.5;
+  if (step == 12) tg_sim_param(s, "geom_size", NULL, NULL)[3 * 2] *= 0.99;
+  if (step == 16) tg_sim_param(s, "geom_friction", NULL, NULL)[3 * 2] *= 0.5;
+}
+
+// a step starts with the sums and the forces that the one before has left, and has the bits of one that has to make them
+static void left_by_the_step_before(void **state) {
+  (void)state;
+  for (int form = TG_HIERARCHY_MOMENT; form <= TG_HIERARCHY_PAPER; form++) {
+    Rig r = rubbing((tgHierarchy)form, 1);
+    int nq = r.m->nq, nv = r.m->nv, n = nq + 3 * nv, left = 0;
+    double *at = calloc((size_t)n, sizeof *at), *out = calloc((size_t)(2 * n), sizeof *out);
+    memcpy(at, tg_sim_qpos(r.s), (size_t)nq * sizeof *at);
+    for (int i = 0; i < nv; i++) at[nq + i] = 0.1 * (i % 3 - 1);
+    for (int k = 0; k < STEPS; k++) {
+      tgError e = {0};
+      tgSim *fresh = tg_sim_create(r.m, r.c, NULL, &e);
+      for (int j = 0; j <= k; j++) change(fresh, j);
+      change(r.s, k);
+      if (k == 20) at[0] += 1e-3;
+      run(fresh, at, at + nq, k % 3 == 0, out);
+      run(r.s, at, at + nq, k % 3 == 0, out + n);
+      assert_memory_equal(out, out + n, (size_t)n * sizeof *out);
+      memcpy(at, out, (size_t)(nq + nv) * sizeof *at);
+      left += tgi_barrier_work(r.s)->pressed;
+      tg_sim_free(fresh);
+    }
+    assert_true(left > STEPS / 2);
+    free(at);
+    free(out);
+    drop(&r);
+  }
+}
+#endif
 
 typedef struct Points { tgiFrictionPoint p[256]; int n; } Points;
 
@@ -94,10 +148,10 @@ static void plain_walk(void **state) {
       t.ctx = &c;
       t.point = collect;
       assert_true(tgi_tree_force(&t, &sum));
-      assert_int_equal(c.n, lag->npoint[i]);
+      assert_int_equal(c.n, lag->start.npoint[i]);
       double most = 0;
       for (int j = 0; j < c.n; j++) most = fmax(most, tgRe(c.p[j].N));
-      for (int j = 0; j < c.n; j++) check_point(&lag->point[k->pair[i].point + j], &c.p[j], most);
+      for (int j = 0; j < c.n; j++) check_point(&lag->start.point[k->pair[i].point + j], &c.p[j], most);
       rubbing += c.n > 0;
     }
     // the far sphere does not
@@ -107,6 +161,13 @@ static void plain_walk(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(summed_again), cmocka_unit_test(threads), cmocka_unit_test(plain_walk)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(summed_again),
+      cmocka_unit_test(threads),
+      cmocka_unit_test(plain_walk),
+#ifndef TG_COMPLEX
+      cmocka_unit_test(left_by_the_step_before),
+#endif
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -270,7 +270,7 @@ static double pressed(tgSim *s, int pair) {
   const tgiBarrier *k = tgi_barrier(s);
   const tgiLag *lag = &tgi_barrier_work(s)->lag;
   double N = 0;
-  for (int i = 0; i < lag->npoint[pair]; i++) N += tgRe(lag->point[k->pair[pair].point + i].N);
+  for (int i = 0; i < lag->start.npoint[pair]; i++) N += tgRe(lag->start.point[k->pair[pair].point + i].N);
   for (int i = lag->first_plane[pair]; i < lag->first_plane[pair + 1]; i++)
     for (int v = 0; v < 3; v++) N += tgRe(lag->plane[i].f[v]);
   return N;
