@@ -170,9 +170,23 @@ void tgi_barrier_pairs(tgSim *s) {
 
 // ---- terms ----
 
+// T(i, j) = g . [e_i, e_j]
+static void brackets(const tgReal g[6], tgReal T[36]) {
+  memset(T, 0, 36 * sizeof *T);
+  for (int i = 0; i < 3; i++) {
+    int j = (i + 1) % 3, k = (i + 2) % 3;   // [e_j, e_k] = e_i, of turns; of a turn and a shift the shift
+    T[6 * j + k] = g[i];
+    T[6 * k + j] = -g[i];
+    T[6 * j + 3 + k] = T[6 * (3 + j) + k] = g[3 + i];
+    T[6 * k + 3 + j] = T[6 * (3 + k) + j] = -g[3 + i];
+  }
+}
+
 // A's twist is that of the relative pose; with both bodies free it is xi1 - xi2 - 1/2 [xi2, xi1]: the last part turns g into the blocks between them
 static void add_term(tgReal mu, const tgiGeomPair *g, const tgiPairSum *sum, tgPairTerm *t) {
   int a = g->swapped ? 6 : 0, b = 6 - a;
+  tgReal T[36];
+  brackets(sum->g, T);
   t->energy += mu * sum->P;
   for (int i = 0; i < 6; i++) {
     t->g[a + i] += mu * sum->g[i];
@@ -180,10 +194,7 @@ static void add_term(tgReal mu, const tgiGeomPair *g, const tgiPairSum *sum, tgP
   }
   for (int i = 0; i < 6; i++)
     for (int j = 0; j < 6; j++) {
-      tgReal h = mu * sum->H[i >= j ? TGI_LOWER(i, j) : TGI_LOWER(j, i)], e[6] = {0}, f[6] = {0}, c[6];
-      e[i] = f[j] = 1;
-      tgi_sp_cross_m(c, e, f);
-      tgReal turn = 0.5 * mu * tgi_sp_dot(sum->g, c);   // of e on B and f on A: -1/2 g.[e, f]
+      tgReal h = mu * sum->H[i >= j ? TGI_LOWER(i, j) : TGI_LOWER(j, i)], turn = 0.5 * mu * T[6 * i + j];   // of e_i on B and e_j on A: -1/2 g.[e_i, e_j]
       t->H[12 * (a + i) + a + j] += h;
       t->H[12 * (b + i) + b + j] += h;
       t->H[12 * (b + i) + a + j] -= h + turn;

@@ -64,10 +64,10 @@ TGI_LANE void from_rows(double (*acc)[8], V c[8]) {
 // a pair of nodes: places, squared distance, sums of radii, product of weights, moments
 typedef struct Pair { V x[3], y[3], q, d1, w, m; } Pair;
 
-TGI_LANE void look(const tgiTreeFrame *f, const tgiTreeBlock *b, int at, Pair *p) {
+TGI_LANE void look(const tgiTreeFrame *f, const int *of_a, const int *of_b, Pair *p) {
   V a[8], c[8], d[3];
-  columns(f->a, b->a + at, a);
-  columns(f->b, b->b + at, c);
+  columns(f->a, of_a, a);
+  columns(f->b, of_b, c);
   for (int i = 0; i < 3; i++) {
     p->x[i] = a[i];
     p->y[i] = c[i] + f->shift[i];
@@ -118,14 +118,13 @@ TGI_LANE void add_second(tgiTreeSum *sum, int at, const Pair *k, const V v[6], c
     }
 }
 
-void KERNEL(tgi_tree_visit)(const tgiTreeFrame *f, tgiTreeBlock *b) {
+void KERNEL(tgi_tree_visit)(const tgiTreeFrame *f, tgiTreeLook *b) {
   b->far = b->between = 0;
   for (int at = 0; at < b->count; at += TGI_WIDTH) {
     Pair p;
-    look(f, b, at, &p);
+    look(f, b->a + at, b->b + at, &p);
     V end = p.d1 * (1 + f->eps);
     unsigned far = ~m_bits(v_less(p.q, end * end)), out = m_bits(v_less(p.d1 * p.d1, p.q));
-    v_store(b->q + at, p.q);
     b->far |= (far & ((1u << TGI_WIDTH) - 1)) << at;
     b->between |= (~far & out & ((1u << TGI_WIDTH) - 1)) << at;
     if ((~far & out & ((1u << TGI_WIDTH) - 1)) == 0) continue;
@@ -141,7 +140,7 @@ void KERNEL(tgi_tree_far)(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *su
   for (int at = 0; at < b->count; at += TGI_WIDTH) {
     Pair p;
     V C[3], v[6], g[8], k[6], inner = v_load(b->inner + at);
-    look(f, b, at, &p);
+    look(f, b->a + at, b->b + at, &p);
     law(f, &p, C);
     gradient(&p, v);
     v_store(b->q + at, p.q);
@@ -152,7 +151,7 @@ void KERNEL(tgi_tree_far)(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *su
       k[i] = 2.0 * inner * C[2] * v[i];
     }
     rows(b->acc + at, g);
-    add_second(sum, at, &p, v, k, 2.0 * inner * C[1]);
+    if (sum != NULL) add_second(sum, at, &p, v, k, 2.0 * inner * C[1]);
   }
 }
 
@@ -160,13 +159,13 @@ void KERNEL(tgi_tree_close)(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *
   for (int at = 0; at < b->count; at += TGI_WIDTH) {
     Pair p;
     V C[3], v[6], A[8], k[6], phi0 = v_load(b->phi[0] + at), phi1 = v_load(b->phi[1] + at), phi2 = v_load(b->phi[2] + at), inner = v_load(b->inner + at);
-    look(f, b, at, &p);
+    look(f, b->a + at, b->b + at, &p);
     law(f, &p, C);
     gradient(&p, v);
     from_rows(b->acc + at, A);
     V less = C[0] - A[0], c1 = phi0 * C[1] + less * phi1, c2 = phi0 * C[2] + less * phi2 + 2.0 * phi1 * C[1], rest = 1.0 - phi0;
     for (int i = 0; i < 6; i++) k[i] = 2.0 * inner * (c2 * v[i] - phi1 * A[1 + i]);
-    add_second(sum, at, &p, v, k, 2.0 * inner * c1);
+    if (sum != NULL) add_second(sum, at, &p, v, k, 2.0 * inner * c1);
     A[0] += phi0 * less;
     A[7] = v_all(0);
     for (int i = 0; i < 6; i++) A[1 + i] = rest * A[1 + i] + 2.0 * c1 * v[i];
@@ -195,7 +194,7 @@ void KERNEL(tgi_tree_leaves)(const tgiTreeFrame *f, const tgiPairBlock *p, const
       row[1 + k] = c1 * g[k];
     }
     rows(b->acc + at, row);
-    for (int k = 0, n = 0; k < 6; k++) {
+    for (int k = 0, n = 0; k < 6 && sum != NULL; k++) {
       V c = c2 * g[k];
       for (int j = 0; j <= k; j++, n++) add(sum, at, n, c * g[j] + share * v_load(p->H[n] + at));
     }

@@ -37,6 +37,13 @@ void tgi_run_point_law(const tgiTreeRun *r, tgiTreeItem at, tgReal S, tgReal f[3
   tgi_law_point(tgi_run_weights(r, at), r->law->base, S, m, f);
 }
 
+// where second derivatives go; with a pull only first ones are asked for
+static tgiTreeSum *second(const tgiTreeRun *r) { return r->w->pull == NULL ? r->w->sum : NULL; }
+
+static void least(double *to, tgReal x) {
+  if (tgRe(x) < *to) *to = tgRe(x);
+}
+
 static void add_value(tgiTreeRun *r, int owner, const tgReal acc[TGI_ACC]) {
   tgReal *to = r->w->acc + (size_t)owner * TGI_ACC;
   for (int i = 0; i < TGI_ACC; i++) to[i] += acc[i];
@@ -67,10 +74,10 @@ static void flush_far(tgiTreeRun *r) {
       fill(b, l, at[l]);
       b->inner[l] = w->inner[at[l].owner];
     }
-    tgi_tree_far(&r->frame, b, w->sum);
+    tgi_tree_far(&r->frame, b, second(r));
     for (int l = 0; l < b->count; l++) {
       add_value(r, at[l].owner, b->acc[l]);
-      r->q = fmin(r->q, tgRe(b->q[l]));
+      least(&r->q, b->q[l]);
       if (w->press != NULL) tgi_press_centres(r, at[l], b->acc[l] + 4, w->inner[at[l].owner]);
       if (w->pull != NULL) tgi_pull_far(r, at[l]);
     }
@@ -100,10 +107,10 @@ static bool solve_leaves(tgiTreeRun *r, const tgiTreeItem *at, int count) {
     r->touching[1] = r->B->tree->tri[at[l].b];
     return false;
   }
-  tgi_tree_leaves(&r->frame, p, weight, b, r->w->sum);
+  tgi_tree_leaves(&r->frame, p, weight, b, second(r));
   for (int l = 0; l < count; l++) {
     add_value(r, at[l].owner, b->acc[l]);
-    r->nearest = fmin(r->nearest, tgRe(b->q[l]));
+    least(&r->nearest, b->q[l]);
     if (r->w->press != NULL) tgi_press_column(r, at[l], l, b->acc[l] + 4, b->inner[l]);
     if (r->w->pull == NULL) continue;
     tgReal f[3];
@@ -176,7 +183,7 @@ static void close_clusters(tgiTreeRun *r, const int *which, int count) {
     b->inner[l] = w->inner[k->at.owner];
     memcpy(b->acc[l], w->acc + (size_t)which[l] * TGI_ACC, sizeof b->acc[l]);
   }
-  tgi_tree_close(&r->frame, b, w->sum);
+  tgi_tree_close(&r->frame, b, second(r));
   for (int l = 0; l < count; l++) {
     const tgiTreeBlend *k = &w->blend[which[l]];
     const tgReal *below = w->acc + (size_t)which[l] * TGI_ACC;
@@ -277,7 +284,7 @@ static void one_sided(tgiTreeRun *r, tgiTreeItem at, const tgReal radius, const 
   tgiTreeWork *w = r->w;
   tgReal f[3], d1 = TGI_ONE_SIDED * radius, width = r->law->eps * d1, D = 12 / p->S;
   if (tgRe(D) >= tgRe(d1 + width)) {
-    r->D = fmin(r->D, tgRe(D));
+    least(&r->D, D);
     tgi_run_point_law(r, at, p->S, f);
     add_term(r, at.owner, f, p->g, p->H);
     if (w->press != NULL) tgi_press_column(r, at, column, p->g + 3, w->inner[at.owner] * f[1]);
@@ -320,20 +327,21 @@ static void answer(tgiTreeRun *r) {
   if (w->pull != NULL) tgi_pull_columns(r);
 }
 
-// takes up to TGI_TREE_LANES pairs from the stack
+// takes up to TGI_LOOK_LANES pairs from the stack
 static bool visit(tgiTreeRun *r) {
   tgiTreeWork *w = r->w;
-  tgiTreeBlock *b = w->look;
-  tgiTreeItem at[TGI_TREE_LANES], under[TGI_TREE_LANES];
+  tgiTreeLook *b = w->look;
+  tgiTreeItem at[TGI_LOOK_LANES], under[TGI_LOOK_LANES];
   int nunder = 0;
   b->count = 0;
-  while (w->nstack > 0 && b->count + nunder < TGI_TREE_LANES) {
+  while (w->nstack > 0 && b->count + nunder < TGI_LOOK_LANES) {
     tgiTreeItem k = w->stack[--w->nstack];
     if (k.before) {
       under[nunder++] = k;
       continue;
     }
-    fill(b, b->count, k);
+    b->a[b->count] = k.a;
+    b->b[b->count] = k.b;
     at[b->count++] = k;
   }
   r->count.visits += b->count + nunder;
@@ -341,7 +349,7 @@ static bool visit(tgiTreeRun *r) {
     if (!go_down(r, under[l])) return false;
   if (b->count == 0) return true;
   tgi_tree_visit(&r->frame, b);
-  if (w->nfar + TGI_TREE_LANES > TGI_FAR_ROOM) flush_far(r);
+  if (w->nfar + TGI_LOOK_LANES > TGI_FAR_ROOM) flush_far(r);
   for (int l = 0; l < b->count; l++) {
     if ((b->far >> l & 1) != 0) {
       w->far[w->nfar++] = at[l];
@@ -357,7 +365,7 @@ static bool descend(tgiTreeRun *r) {
   tgiTreeWork *w = r->w;
   w->stack[w->nstack++] = (tgiTreeItem){0, 0, 0, false};
   while (w->nstack + w->nask > 0) {
-    if ((w->nblend + 2 * TGI_TREE_LANES > w->blend_room || w->npoint + TGI_TREE_LANES > w->point_room) && !retire(r)) return false;
+    if ((w->nblend + TGI_TREE_LANES + TGI_LOOK_LANES > w->blend_room || w->npoint + TGI_TREE_LANES > w->point_room) && !retire(r)) return false;
     if (w->nask >= TGI_TREE_LANES || w->nstack == 0) answer(r);
     else if (!visit(r)) return false;
   }

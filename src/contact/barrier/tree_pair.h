@@ -44,7 +44,7 @@ typedef struct tgiClearance { double all, solved; } tgiClearance;
 /// What the next sums hand their forces to; NULL: nothing.
 void tgi_tree_work_press(tgiTreeWork *w, const tgiTreePress *press);
 
-/// What the next sums do besides; NULL: nothing.
+/// What the next sums do besides; NULL: nothing. With it they have no second derivatives (sum->H is undefined).
 void tgi_tree_work_pull(tgiTreeWork *w, tgiTreePull *pull);
 
 /// Sum over A and B. false: faces touch, named in touching (of A, of B); *sum is then undefined. clear and count may be NULL.

@@ -7,7 +7,7 @@
 #include "contact/barrier/tree_pair.h"
 #include "math/vec3.h"
 
-enum { TGI_FAR_ROOM = 512, TGI_LEAF_ROOM = 256, TGI_POINT_ROOM = 128, TGI_BLEND_ROOM = 2048, TGI_ASK_ROOM = 4 * TGI_TREE_LANES, TGI_ACC = 8 };
+enum { TGI_FAR_ROOM = 512, TGI_LEAF_ROOM = 256, TGI_POINT_ROOM = 128, TGI_BLEND_ROOM = 2048, TGI_ASK_ROOM = TGI_TREE_LANES + TGI_LOOK_LANES, TGI_ACC = 8 };
 
 /// A pair of nodes, and the blend that has it. before: under a one-sided node, where only the triangle's own distance counts, or a sphere would undercut what the node promised
 typedef struct tgiTreeItem { int a, b, owner, before; } tgiTreeItem;
@@ -29,7 +29,8 @@ struct tgiTreeWork {
   const tgiTreePress *press; // NULL: none
   tgiTreePull *pull;         // NULL: none; with it two more numbers of what a blend owns:
   tgReal *lift, *held;       // blend_room: weight of its value, and of its share of the total
-  tgiTreeBlock *look, *block;   // look: of visits, which the rest happens within
+  tgiTreeLook *look;
+  tgiTreeBlock *block;
   tgiTreeSum *sum;
 };
 

@@ -29,25 +29,25 @@ tgReal tgi_tree_square(const tgReal x[3], const tgReal y[3], tgReal v[6], tgReal
 
 #if defined(TG_COMPLEX)
 
-static const tgReal *node_a(const tgiTreeFrame *f, const tgiTreeBlock *b, int l) { return f->a + (size_t)b->a[l] * TGI_NODE_SIZE; }
-static const tgReal *node_b(const tgiTreeFrame *f, const tgiTreeBlock *b, int l) { return f->b + (size_t)b->b[l] * TGI_NODE_SIZE; }
+static const tgReal *node(const tgReal *of, int k) { return of + (size_t)k * TGI_NODE_SIZE; }
 
 static void cluster(const tgiTreeFrame *f, const tgiTreeBlock *b, int l, tgReal *q, tgReal v[6], tgReal G[21], tgReal C[3]) {
-  const tgReal *x = node_a(f, b, l), *z = node_b(f, b, l);
+  const tgReal *x = node(f->a, b->a[l]), *z = node(f->b, b->b[l]);
   tgReal y[3];
   tgi_v3_add(y, z, f->shift);
   *q = tgi_tree_square(x, y, v, G);
   tgi_law_cluster(x[TGI_NODE_W] * z[TGI_NODE_W], f->base, *q + f->moment[0] * x[TGI_NODE_M] + f->moment[1] * z[TGI_NODE_M], C);
 }
 
-void tgi_tree_visit(const tgiTreeFrame *f, tgiTreeBlock *b) {
+void tgi_tree_visit(const tgiTreeFrame *f, tgiTreeLook *b) {
   b->far = b->between = 0;
   for (int l = 0; l < b->count; l++) {
-    tgReal d1 = node_a(f, b, l)[TGI_NODE_R] + node_b(f, b, l)[TGI_NODE_R], d[3], width = f->eps * d1, s[3];
+    const tgReal *x = node(f->a, b->a[l]), *y = node(f->b, b->b[l]);
+    tgReal d1 = x[TGI_NODE_R] + y[TGI_NODE_R], d[3], width = f->eps * d1, s[3];
     double end = tgRe(d1) * (1 + f->eps);
-    tgi_v3_sub(d, node_a(f, b, l), node_b(f, b, l));
+    tgi_v3_sub(d, x, y);
     tgi_v3_sub(d, d, f->shift);
-    tgReal q = b->q[l] = tgi_v3_dot(d, d);
+    tgReal q = tgi_v3_dot(d, d);
     b->far |= (unsigned)(tgRe(q) >= end * end) << l;
     if (tgRe(q) >= end * end || tgRe(q) <= tgRe(d1) * tgRe(d1)) continue;
     b->between |= 1u << l;
@@ -59,7 +59,9 @@ void tgi_tree_visit(const tgiTreeFrame *f, tgiTreeBlock *b) {
   }
 }
 
-static void add(tgiTreeSum *sum, int l, int n, tgReal h) { sum->H[n][l] += h; }
+static void add(tgiTreeSum *sum, int l, int n, tgReal h) {
+  if (sum != NULL) sum->H[n][l] += h;
+}
 
 void tgi_tree_far(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum) {
   for (int l = 0; l < b->count; l++) {
@@ -123,9 +125,12 @@ static void fill(tgiTreeBlock *b) {
   }
 }
 
-void tgi_tree_visit(const tgiTreeFrame *f, tgiTreeBlock *b) {
+void tgi_tree_visit(const tgiTreeFrame *f, tgiTreeLook *b) {
   unsigned used = (1u << b->count) - 1;
-  if (b->count < TGI_TREE_LANES) fill(b);
+  for (int l = b->count; l % TGI_TREE_LANES != 0; l++) {
+    b->a[l] = b->a[0];
+    b->b[l] = b->b[0];
+  }
   TGI_ISA_CALL(tgi_isa(), tgi_tree_visit, (f, b));
   b->far &= used;
   b->between &= used;

@@ -8,7 +8,7 @@
 #include "contact/barrier/pair_wide.h"
 #include "contact/barrier/posed.h"
 
-enum { TGI_TREE_LANES = TGI_PAIR_LANES };
+enum { TGI_TREE_LANES = TGI_PAIR_LANES, TGI_LOOK_LANES = 2 * TGI_TREE_LANES };
 
 /// Two posed trees and how to sum them.
 typedef struct tgiTreeFrame {
@@ -27,12 +27,18 @@ typedef struct tgiTreeBlock {
   tgReal inner[TGI_TREE_LANES];      ///< share of the total
   tgReal q[TGI_TREE_LANES];          ///< squared distance
   int a[TGI_TREE_LANES], b[TGI_TREE_LANES], count;
-  unsigned far, between;             ///< bit l: column l is beyond d2, between d1 and d2
 } tgiTreeBlock;
 
-/// q, far, between and, of those between, phi.
-void tgi_tree_visit(const tgiTreeFrame *f, tgiTreeBlock *b);
-/// Values and gradients of clusters to acc, second derivatives with the shares `inner` to sum.
+/// Pairs of nodes to be looked at: more than a vector has, so that one need not wait for the roots and quotients of another. a, b, count in.
+typedef struct tgiTreeLook {
+  tgReal phi[3][TGI_LOOK_LANES];     ///< as above
+  int a[TGI_LOOK_LANES], b[TGI_LOOK_LANES], count;
+  unsigned far, between;             ///< bit l: column l is beyond d2, between d1 and d2
+} tgiTreeLook;
+
+/// far, between and, of those between, phi.
+void tgi_tree_visit(const tgiTreeFrame *f, tgiTreeLook *b);
+/// Values and gradients of clusters to acc, second derivatives with the shares `inner` to sum; here and below NULL: they are not wanted.
 void tgi_tree_far(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum);
 /// Ends blends (43): acc, of what lies below, becomes that of the blend; phi, inner (of the blend itself) are in.
 void tgi_tree_close(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum);
@@ -45,15 +51,15 @@ void tgi_tree_leaves(const tgiTreeFrame *f, const tgiPairBlock *p, const tgReal 
 tgReal tgi_tree_square(const tgReal x[3], const tgReal y[3], tgReal v[6], tgReal G[21]);
 
 #if !defined(TG_COMPLEX)
-void tgi_tree_visit_2(const tgiTreeFrame *f, tgiTreeBlock *b);
+void tgi_tree_visit_2(const tgiTreeFrame *f, tgiTreeLook *b);
 void tgi_tree_far_2(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum);
 void tgi_tree_close_2(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum);
 void tgi_tree_leaves_2(const tgiTreeFrame *f, const tgiPairBlock *p, const tgReal *weight, tgiTreeBlock *b, tgiTreeSum *sum);
-void tgi_tree_visit_4(const tgiTreeFrame *f, tgiTreeBlock *b);
+void tgi_tree_visit_4(const tgiTreeFrame *f, tgiTreeLook *b);
 void tgi_tree_far_4(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum);
 void tgi_tree_close_4(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum);
 void tgi_tree_leaves_4(const tgiTreeFrame *f, const tgiPairBlock *p, const tgReal *weight, tgiTreeBlock *b, tgiTreeSum *sum);
-void tgi_tree_visit_8(const tgiTreeFrame *f, tgiTreeBlock *b);
+void tgi_tree_visit_8(const tgiTreeFrame *f, tgiTreeLook *b);
 void tgi_tree_far_8(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum);
 void tgi_tree_close_8(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum);
 void tgi_tree_leaves_8(const tgiTreeFrame *f, const tgiPairBlock *p, const tgReal *weight, tgiTreeBlock *b, tgiTreeSum *sum);

@@ -3,9 +3,9 @@
 
 #include "contact/barrier/tree_run.h"
 
-// A block takes TGI_TREE_LANES pairs of nodes from the stack and puts four times as many on it, a level further down.
+// A look takes TGI_LOOK_LANES pairs of nodes from the stack and puts four times as many on it, a level further down.
 static void place(tgLayout *l, int depth, tgiTreeWork *w) {
-  int open = TGI_TREE_LANES * (depth + 2);
+  int open = TGI_LOOK_LANES * (depth + 2);
   w->stack_room = 8 * open;
   w->blend_room = TGI_BLEND_ROOM + 4 * open;
   w->point_room = TGI_POINT_ROOM + open;
