@@ -1,6 +1,6 @@
 // lanes.h: vectors of TGI_WIDTH doubles for kernels that are compiled once for each width (2, 4, 8). Included by kernels only.
 //
-// Arithmetic is the compiler's own on vectors; here is what it does not have: masks, choice, least and largest, roots.
+// Arithmetic is the compiler's own on vectors; here is what it does not have: masks, choice, least and largest, roots, rows to columns.
 #ifndef TG_MATH_LANES_H
 #define TG_MATH_LANES_H
 
@@ -83,6 +83,43 @@ TGI_LANE unsigned m_bits(Mask m) {
   return bits;
 }
 #endif
+#endif
+
+// rows to columns: lane j of r[i] and lane i of r[j] change places
+#if TGI_WIDTH == 8 && defined(__AVX512F__)
+TGI_LANE void v_turn(V r[8]) {
+  V t[8];
+  for (int i = 0; i < 8; i += 2) {
+    t[i] = _mm512_unpacklo_pd(r[i], r[i + 1]);
+    t[i + 1] = _mm512_unpackhi_pd(r[i], r[i + 1]);
+  }
+  // quarter L of t[2 k + p] is column 2 L + p of rows 2 k, 2 k + 1
+  for (int p = 0; p < 2; p++) {
+    V a = _mm512_shuffle_f64x2(t[p], t[2 + p], 0x88), b = _mm512_shuffle_f64x2(t[4 + p], t[6 + p], 0x88);
+    V c = _mm512_shuffle_f64x2(t[p], t[2 + p], 0xdd), d = _mm512_shuffle_f64x2(t[4 + p], t[6 + p], 0xdd);
+    r[p] = _mm512_shuffle_f64x2(a, b, 0x88);
+    r[2 + p] = _mm512_shuffle_f64x2(c, d, 0x88);
+    r[4 + p] = _mm512_shuffle_f64x2(a, b, 0xdd);
+    r[6 + p] = _mm512_shuffle_f64x2(c, d, 0xdd);
+  }
+}
+#elif TGI_WIDTH == 4 && defined(__AVX2__)
+TGI_LANE void v_turn(V r[4]) {
+  V a = _mm256_unpacklo_pd(r[0], r[1]), b = _mm256_unpackhi_pd(r[0], r[1]), c = _mm256_unpacklo_pd(r[2], r[3]), d = _mm256_unpackhi_pd(r[2], r[3]);
+  r[0] = _mm256_permute2f128_pd(a, c, 0x20);
+  r[1] = _mm256_permute2f128_pd(b, d, 0x20);
+  r[2] = _mm256_permute2f128_pd(a, c, 0x31);
+  r[3] = _mm256_permute2f128_pd(b, d, 0x31);
+}
+#else
+TGI_LANE void v_turn(V r[TGI_WIDTH]) {
+  for (int i = 0; i < TGI_WIDTH; i++)
+    for (int j = 0; j < i; j++) {
+      double t = r[i][j];
+      r[i][j] = r[j][i];
+      r[j][i] = t;
+    }
+}
 #endif
 
 TGI_LANE bool m_any(Mask m) { return m_bits(m) != 0; }

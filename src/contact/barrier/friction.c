@@ -2,6 +2,7 @@
 #include "contact/barrier/friction.h"
 
 #include "contact/barrier/friction_twist.h"
+#include "contact/barrier/friction_wide.h"
 #include "contact/barrier/law.h"
 
 static void full(tgReal A[9], const tgReal M[6]) {
@@ -115,98 +116,117 @@ static void by_turn(tgReal out[9], const tgReal *X, const tgReal x[3]) {
   for (int i = 0; i < 3; i++) tgi_v3_cross(out + 3 * i, x, X + 3 * i);
 }
 
-// Sums over the points of a pair, A = [xa] and B = [xb]: every block of sum J' K J is one of them or a transpose.
-typedef struct Stiffness { tgReal K[9], KA[9], KB[9], AKA[9], AKB[9], BKB[9]; } Stiffness;   // KA = K A', AKA = A K A'; of K, AKA and BKB the lower triangle
-
-// out += X [x]', of which X is 3x3; lower: that triangle alone
-static void add_rows(tgReal out[9], const tgReal X[9], const tgReal x[3], bool lower) {
-  for (int i = 0; i < 3; i++) {
-    tgReal row[3];
-    tgi_v3_cross(row, x, X + 3 * i);
-    for (int j = 0; j < (lower ? i + 1 : 3); j++) out[3 * i + j] += row[j];
-  }
-}
-
-static void transpose(tgReal out[9], const tgReal X[9]) {
-  for (int i = 0; i < 9; i++) out[i] = X[i % 3 * 3 + i / 3];
+// rows of X' [x]'
+static void transposed_by_turn(tgReal out[9], const tgReal X[9], const tgReal x[3]) {
+  const tgReal T[9] = {X[0], X[3], X[6], X[1], X[4], X[7], X[2], X[5], X[8]};
+  by_turn(out, T, x);
 }
 
 // a point more
-static void add_stiffness(Stiffness *t, const tgReal K[9], const tgReal xa[3], const tgReal xb[3]) {
-  tgReal KA[9], KB[9], AK[9], BK[9];
-  by_turn(KA, K, xa);
-  by_turn(KB, K, xb);
-  transpose(AK, KA);
-  transpose(BK, KB);
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j <= i; j++) t->K[3 * i + j] += K[3 * i + j];
+static void add_point(tgiFrictionTotal *t, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2]) {
+  tgiSlip v;
+  tgReal f[3], K[9], KA[9], KB[9], AKA[9], AKB[9], BKB[9];
+  slip(p, law, m, &v);
+  tgReal scale = law->lambda * p->N / v.s, stiff = scale / law->h, per = 1 / (v.s * v.s);
+  // s - eps without the cancellation
+  t->energy += law->lambda * law->h * p->N * tgi_v3_dot(v.V, v.QV) / (v.s + law->eps);
+  tgi_v3_scale(f, v.QV, scale);
+  // dD/dV twice: lambda N/h (Q/s - QV QV'/s^3), positive semidefinite
+  for (int i = 0; i < 9; i++) K[i] = stiff * (v.Q[i] - v.QV[i / 3] * v.QV[i % 3] * per);
+  by_turn(KA, K, v.xa);
+  by_turn(KB, K, v.xb);
+  transposed_by_turn(AKA, KA, v.xa);
+  transposed_by_turn(AKB, KA, v.xb);
+  transposed_by_turn(BKB, KB, v.xb);
+  tgi_v3_add(t->f, t->f, f);
   for (int i = 0; i < 9; i++) {
+    t->fx[i] += f[i / 3] * v.xa[i % 3];
+    t->fy[i] += f[i / 3] * v.xb[i % 3];
     t->KA[i] += KA[i];
     t->KB[i] += KB[i];
+    t->AKB[i] += AKB[i];
   }
-  add_rows(t->AKA, AK, xa, true);
-  add_rows(t->AKB, AK, xb, false);
-  add_rows(t->BKB, BK, xb, true);
+  for (int i = 0; i < 6; i++) {
+    int at = 3 * tgi_friction_row[i] + tgi_friction_col[i];
+    t->K[i] += K[at];
+    t->AKA[i] += AKA[at];
+    t->BKB[i] += BKB[at];
+  }
 }
 
-// T (a block of 6x6 in rows of 12) += sign times those of turns and places
-static void put_block(tgReal *T, double sign, const tgReal turn[9], const tgReal XK[9], const tgReal KX[9], const tgReal K[9]) {
+void tgi_friction_plain_total(int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgiFrictionTotal *t) {
+  *t = (tgiFrictionTotal){.energy = 0};
+  for (int k = 0; k < n; k++) add_point(t, &p[k], law, m);
+}
+
+void tgi_friction_total_on(int isa, int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgiFrictionTotal *t) {
+#if defined(TG_COMPLEX)
+  (void)isa;
+  tgi_friction_plain_total(n, p, law, m, t);
+#else
+  TGI_ISA_CALL(isa, tgi_friction_total, (n, p, law, m, t));
+#endif
+}
+
+// g of a body += sign (sum x cross f; sum f)
+static void add_wrench(tgReal *g, double sign, const tgReal fx[9], const tgReal f[3]) {
+  for (int i = 0; i < 3; i++) {
+    int j = (i + 1) % 3, k = (i + 2) % 3;
+    g[i] += sign * (fx[3 * k + j] - fx[3 * j + k]);
+    g[3 + i] += sign * f[i];
+  }
+}
+
+// H (symmetric) += x in the row and column i, j
+static void add_entry(tgReal H[144], int i, int j, tgReal x) {
+  H[12 * i + j] += x;
+  if (i != j) H[12 * j + i] += x;
+}
+
+// H += the block of the body whose rows begin with `first`: J' K J with J = (-[x] 1), and sign times the second-order part of sum f . exp(xi) x,
+// f . (w cross (w cross x + v))
+static void add_own(tgReal H[144], int first, double sign, const tgReal turn[6], const tgReal KX[9], const tgReal K[6], const tgReal fx[9],
+                    const tgReal f[3]) {
+  tgReal trace = fx[0] + fx[4] + fx[8];
+  for (int n = 0; n < 6; n++) {
+    int i = tgi_friction_row[n], j = tgi_friction_col[n];
+    add_entry(H, first + i, first + j, turn[n] + sign * (0.5 * (fx[3 * i + j] + fx[3 * j + i]) - (i == j ? trace : 0)));
+    add_entry(H, first + 3 + i, first + 3 + j, K[n]);
+  }
+  for (int i = 0; i < 3; i++) {
+    int j = (i + 1) % 3, k = (i + 2) % 3;
+    // f . (w cross v) = -w' [f] v, half of it on each side of the diagonal
+    add_entry(H, first + i, first + 3 + i, KX[4 * i]);
+    add_entry(H, first + i, first + 3 + j, KX[3 * j + i] + 0.5 * sign * f[k]);
+    add_entry(H, first + i, first + 3 + k, KX[3 * k + i] - 0.5 * sign * f[j]);
+  }
+}
+
+// H += the blocks between the bodies
+static void add_between(tgReal H[144], const tgiFrictionTotal *t) {
+  tgReal K[9];
+  full(K, t->K);
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {
-      T[12 * i + j] += sign * turn[3 * i + j];
-      T[12 * i + 3 + j] += sign * XK[3 * i + j];
-      T[12 * (3 + i) + j] += sign * KX[3 * i + j];
-      T[12 * (3 + i) + 3 + j] += sign * K[3 * i + j];
+      add_entry(H, i, 6 + j, -t->AKB[3 * i + j]);
+      add_entry(H, i, 9 + j, -t->KA[3 * j + i]);
+      add_entry(H, 3 + i, 6 + j, -t->KB[3 * i + j]);
+      add_entry(H, 3 + i, 9 + j, -K[3 * i + j]);
     }
-}
-
-static void fill_upper(tgReal A[9]) {
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < i; j++) A[3 * j + i] = A[3 * i + j];
-}
-
-// T += sum J' K J of bodies 1 and 2, J = (-[x] 1) of each point, but for the block below the diagonal
-static void put_stiffness(tgReal T[144], Stiffness *t) {
-  tgReal AK[9], BK[9];
-  transpose(AK, t->KA);
-  transpose(BK, t->KB);
-  fill_upper(t->K);
-  fill_upper(t->AKA);
-  fill_upper(t->BKB);
-  put_block(T, 1, t->AKA, AK, t->KA, t->K);
-  put_block(T + 6, -1, t->AKB, AK, t->KB, t->K);
-  put_block(T + 6 * 12 + 6, 1, t->BKB, BK, t->KB, t->K);
 }
 
 tgReal tgi_friction_energy(int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal *g, tgReal *H) {
-  tgReal energy = 0, T[144] = {0};
-  Stiffness stiffness = {.K = {0}};
-  for (int k = 0; k < n; k++) {
-    tgiSlip v;
-    slip(&p[k], law, m, &v);
-    tgReal scale = law->lambda * p[k].N / v.s, f[3];
-    // s - eps without the cancellation
-    energy += law->lambda * law->h * p[k].N * tgi_v3_dot(v.V, v.QV) / (v.s + law->eps);
-    tgi_v3_scale(f, v.QV, scale);
-    if (g != NULL) {
-      tgi_friction_wrench(g, v.xa, 1, f);
-      tgi_friction_wrench(g + 6, v.xb, -1, f);
-    }
-    if (H == NULL) continue;
-    // dD/dV twice: lambda N/h (Q/s - QV QV'/s^3), positive semidefinite
-    tgReal K[9], stiff = scale / law->h, per = 1 / (v.s * v.s);
-    for (int i = 0; i < 3; i++)
-      for (int j = 0; j <= i; j++) K[3 * i + j] = K[3 * j + i] = stiff * (v.Q[3 * i + j] - v.QV[i] * v.QV[j] * per);
-    add_stiffness(&stiffness, K, v.xa, v.xb);
-    tgi_friction_curvature(T, v.xa, 1, f);
-    tgi_friction_curvature(T + 6 * 12 + 6, v.xb, -1, f);
+  tgiFrictionTotal t;
+  tgi_friction_total_on(tgi_isa(), n, p, law, m, &t);
+  if (g != NULL) {
+    add_wrench(g, 1, t.fx, t.f);
+    add_wrench(g + 6, -1, t.fy, t.f);
   }
-  if (H == NULL) return energy;
-  put_stiffness(T, &stiffness);
-  for (int i = 6; i < 12; i++)
-    for (int j = 0; j < 6; j++) T[12 * i + j] = T[12 * j + i];
-  tgi_friction_symmetric(H, T);
-  return energy;
+  if (H == NULL) return t.energy;
+  add_own(H, 0, 1, t.AKA, t.KA, t.K, t.fx, t.f);
+  add_own(H, 6, -1, t.BKB, t.KB, t.K, t.fy, t.f);
+  add_between(H, &t);
+  return t.energy;
 }
 
 // change of g when the point's N and Q change by d, its material points slip by ma and mb (start axes) over their bodies, and its places at the start
