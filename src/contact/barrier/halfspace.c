@@ -4,7 +4,9 @@
 #include <float.h>
 #include <string.h>
 
+#include "contact/barrier/halfspace_wide.h"
 #include "contact/barrier/law.h"
+#include "contact/barrier/plane.h"
 #include "math/vec3.h"
 
 static const double corners = 3;   // of the far triangle
@@ -131,6 +133,10 @@ typedef struct Run {
   const tgiTreePress *press;
   tgiTreePull *pull;
   tgReal height, H[21];
+  bool wide;          // by halfspace_wide.h where it can be, with
+  int isa;
+  tgiHeightFrame frame;
+  tgiHeightSum sum;
   int touching;
   double near, far;   // least height of the vertices looked at, of the clusters
   tgiTreeCount count;
@@ -288,8 +294,78 @@ static bool blended(Run *r, int k, Above up, const Height *h, const tgReal phi[3
   return true;
 }
 
+// ---- on vectors ----
+
+#if !defined(TG_COMPLEX)
+
+static bool on_vectors(const tgiHeightFrame *f, int isa, int k, double share, tgiHeightSum *sum) {
+  if (isa == 2) return tgi_height_sum_8(f, k, share, sum);
+  if (isa == 1) return tgi_height_sum_4(f, k, share, sum);
+  return tgi_height_sum_2(f, k, share, sum);
+}
+
+// adds all under node k to out; second derivatives gather in r->sum
+static bool node_wide(Run *r, int k, Above up, tgReal out[OUT]) {
+  const tgReal *axis = r->frame.axis, *value = r->sum.value;
+  if (!on_vectors(&r->frame, r->isa, k, up.share, &r->sum)) {
+    r->touching = r->A->tree->tri[r->sum.touching];
+    return false;
+  }
+  out[0] += value[0];
+  for (int i = 0; i < 3; i++) {
+    out[1 + i] += value[3] * axis[i] - value[2] * axis[3 + i];
+    out[4 + i] += value[1] * axis[6 + i];
+  }
+  return true;
+}
+
+#endif
+
+static void open_wide(Run *r) {
+  tgReal t[2][3], *axis = r->frame.axis;
+  if (!r->wide) return;
+  r->frame = (tgiHeightFrame){.A = r->A, .height = r->height, .eps = r->law->eps, .base = r->law->base, .brute = r->law->brute};
+  tgi_plane_tangents(r->n, t);
+  tgi_v3_copy(axis, t[0]);
+  tgi_v3_cross(axis + 3, r->n, axis);
+  tgi_v3_copy(axis + 6, r->n);
+}
+
+// H += sum c2 v v' + c1 G of the terms that are in r->sum, v = (-a e2 + b e1; n)
+static void close_wide(Run *r) {
+  const tgReal *e1 = r->frame.axis, *e2 = e1 + 3, *n = e1 + 6, *s = r->sum.second, *c1 = r->sum.slope;
+  tgReal x[3], u[3];
+  if (!r->wide) return;
+  for (int i = 0; i < 3; i++) {
+    x[i] = c1[1] * e1[i] + c1[2] * e2[i] + c1[3] * n[i];
+    u[i] = s[3] * e1[i] - s[1] * e2[i];
+  }
+  for (int i = 0; i < 3; i++) {
+    for (int j = 0; j <= i; j++) {
+      r->H[TGI_LOWER(i, j)] += s[2] * e2[i] * e2[j] - s[4] * (e1[i] * e2[j] + e2[i] * e1[j]) + s[5] * e1[i] * e1[j];
+      r->H[TGI_LOWER(i, j)] += 0.5 * (x[i] * n[j] + n[i] * x[j]) - (i == j ? c1[3] : 0);
+      r->H[TGI_LOWER(3 + i, 3 + j)] += s[0] * n[i] * n[j];
+    }
+    for (int j = 0; j < 3; j++) r->H[TGI_LOWER(3 + i, j)] += n[i] * u[j];
+    int j = (i + 1) % 3, k = (i + 2) % 3;   // as in tgi_rise
+    r->H[TGI_LOWER(3 + k, j)] += 0.5 * c1[0] * n[i];
+    r->H[TGI_LOWER(3 + j, k)] -= 0.5 * c1[0] * n[i];
+  }
+  r->near = fmin(r->near, r->sum.near);
+  r->far = fmin(r->far, r->sum.far);
+  r->count.visits += r->sum.visits;
+  r->count.leaves += r->sum.leaves;
+  r->count.clusters += r->sum.clusters;
+  r->count.blends += r->sum.blends;
+}
+
+// ---- a node ----
+
 // adds node k to out; its second derivatives go to H with its share (42)
 static bool node(Run *r, int k, Above up, tgReal out[OUT]) {
+#if !defined(TG_COMPLEX)
+  if (r->wide && r->A->tree->count[k] <= TGI_HEIGHT_FACES) return node_wide(r, k, up, out);
+#endif
   Height h = {.x = r->A->node + (size_t)k * TGI_NODE_SIZE};
   tgReal phi[3], radius = h.x[TGI_NODE_R], width = r->law->eps * radius;
   h.z = rise(r, h.x, h.v, h.G);
@@ -314,19 +390,42 @@ static bool node(Run *r, int k, Above up, tgReal out[OUT]) {
   return true;
 }
 
-bool tgi_half_space_forces(const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, const tgiTreePress *press, tgiTreePull *pull,
-                           tgiPairSum *sum, int *touching, tgiClearance *clear, tgiTreeCount *count) {
-  Run r = {.A = A, .law = law, .n = n, .press = press, .pull = pull, .height = height, .near = INFINITY, .far = INFINITY};
+static bool run(Run *r, tgiPairSum *sum, int *touching, tgiClearance *clear, tgiTreeCount *count) {
   tgReal out[OUT] = {0};
-  bool apart = node(&r, 0, (Above){.share = 1}, out);
-  if (count != NULL) *count = r.count;
-  if (clear != NULL) *clear = (tgiClearance){.all = fmin(r.near, r.far * law->eps / (1 + law->eps)), .solved = r.near};
-  *touching = r.touching;
+  r->near = r->far = r->sum.near = r->sum.far = INFINITY;
+  open_wide(r);
+  bool apart = node(r, 0, (Above){.share = 1}, out);
+  close_wide(r);
+  if (count != NULL) *count = r->count;
+  if (clear != NULL) *clear = (tgiClearance){.all = fmin(r->near, r->far * r->law->eps / (1 + r->law->eps)), .solved = r->near};
+  *touching = r->touching;
   if (!apart) return false;
   sum->P = out[0];
   memcpy(sum->g, out + 1, sizeof sum->g);
-  memcpy(sum->H, r.H, sizeof sum->H);
+  memcpy(sum->H, r->H, sizeof sum->H);
   return true;
+}
+
+static bool sums_wide(void) {
+#if defined(TG_COMPLEX)
+  return false;
+#else
+  return true;
+#endif
+}
+
+bool tgi_half_space_forces(const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, const tgiTreePress *press, tgiTreePull *pull,
+                           tgiPairSum *sum, int *touching, tgiClearance *clear, tgiTreeCount *count) {
+  Run r = {.A = A, .law = law, .n = n, .press = press, .pull = pull, .height = height};
+  r.wide = sums_wide() && press == NULL && pull == NULL;
+  r.isa = tgi_isa();
+  return run(&r, sum, touching, clear, count);
+}
+
+bool tgi_half_space_on(int isa, const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, tgiPairSum *sum, int *touching,
+                       tgiClearance *clear, tgiTreeCount *count) {
+  Run r = {.A = A, .law = law, .n = n, .height = height, .wide = sums_wide() && isa >= 0, .isa = isa};
+  return run(&r, sum, touching, clear, count);
 }
 
 bool tgi_half_space(const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, tgiPairSum *sum, int *touching, tgiClearance *clear,

@@ -1,0 +1,184 @@
+// test_halfspace_wide.c: the sum over a surface and a plane on vectors against the same node by node, on every instruction set that the machine has.
+#include "math/isa.h"
+#include "test/contact/barrier/shapes.h"
+
+enum { TORUS_18 = TGT_SHAPES, TORUS_2000, BODIES };   // 2000: more than the kernel takes at once
+
+static void make(tgtBody *b, int which, tgiTreeForm form) {
+  if (which == TORUS_18) tgt_body_torus(b, 0.3, 0.1, 3, 3, form);
+  else if (which == TORUS_2000) tgt_body_torus(b, 0.2, 0.06, 40, 25, form);
+  else tgt_shape(b, which, form);
+}
+
+typedef struct Pose { tgReal n[3], height; double gap, extent; } Pose;
+
+static void turn(tgtRandom *r, tgReal R[9]) {
+  double w[3];
+  for (int i = 0; i < 3; i++) w[i] = tgt_normal(r);
+  tgt_rotation(w, R);
+}
+
+// the body turned at random over a plane of a random normal, its lowest corner `gap` above it; every fifth stands flat
+static void place(tgtRandom *r, tgtBody *b, int k, double gap, Pose *p) {
+  tgReal x[3], R[9], turned[9];
+  double low = INFINITY;
+  turn(r, turned);
+  tgi_m3_col(p->n, turned, 2);
+  if (k % 5 == 0) tgi_m3_copy(R, turned);
+  else turn(r, R);
+  for (int i = 0; i < 3; i++) x[i] = tgt_normal(r);
+  tgt_body_move(b, x, R);
+  p->gap = gap;
+  p->extent = 0;
+  for (int i = 0; i < b->surface.nvert; i++) {
+    const tgReal *v = b->plane.vert + 3 * i;
+    low = fmin(low, tgi_v3_dot(p->n, v));
+    p->extent = fmax(p->extent, tgi_v3_norm(v));
+  }
+  p->height = gap - low;
+}
+
+typedef struct Result { tgiPairSum sum; int touching; tgiClearance clear; tgiTreeCount count; bool apart; } Result;
+
+static Result sum_on(int isa, const tgiPosed *A, const Pose *p, const tgiTreeLaw *law) {
+  Result r;
+  memset(&r, 0, sizeof r);   // padding too, for memcmp
+  r.apart = tgi_half_space_on(isa, A, p->n, p->height, law, &r.sum, &r.touching, &r.clear, &r.count);
+  return r;
+}
+
+static void near(const char *what, const char *isa, const Pose *p, const tgReal *x, const tgReal *y, int n, double tol) {
+  for (int i = 0; i < n; i++)
+    check_true(fabs(x[i] - y[i]) <= tol, "%s, %s, gap %g: entry %d is %.17g, node by node %.17g, %.2g of what is allowed", what, isa, p->gap, i, x[i], y[i],
+               fabs(x[i] - y[i]) / tol);
+}
+
+static double largest(const tgReal *a, int n) {
+  double m = 0;
+  for (int k = 0; k < n; k++) m = fmax(m, fabs(a[k]));
+  return m;
+}
+
+// To rounding of the sums, and what rounding of a height makes of it at this gap. Blocks of the derivatives have units, so each has its own scale.
+static void compare(const char *isa, const Pose *p, const Result *wide, const Result *plain) {
+  const tgiPairSum *a = &wide->sum, *b = &plain->sum;
+  double tol = 1e-13 + 1e-15 * p->extent / p->gap, force = largest(b->g + 3, 3), ww[2][6], wv[2][9], vv[2][6];
+  for (int s = 0; s < 2; s++)
+    for (int i = 0, u = 0, m = 0; i < 3; i++) {
+      const tgReal *H = s ? b->H : a->H;
+      for (int j = 0; j <= i; j++, u++) {
+        ww[s][u] = H[TGI_LOWER(i, j)];
+        vv[s][u] = H[TGI_LOWER(3 + i, 3 + j)];
+      }
+      for (int j = 0; j < 3; j++, m++) wv[s][m] = H[TGI_LOWER(3 + i, j)];
+    }
+  double bend = largest(vv[1], 6), e = p->extent;
+  near("value", isa, p, &a->P, &b->P, 1, tol * b->P);
+  near("force", isa, p, a->g + 3, b->g + 3, 3, 3 * tol * force);
+  near("torque", isa, p, a->g, b->g, 3, 3 * tol * force * e);
+  near("H of v", isa, p, vv[0], vv[1], 6, 10 * tol * bend);
+  near("H of w and v", isa, p, wv[0], wv[1], 9, 10 * tol * (bend * e + force));
+  near("H of w", isa, p, ww[0], ww[1], 6, 10 * tol * (bend * e * e + force * e));
+}
+
+static void check_counts(const char *isa, const Pose *p, const Result *wide, const Result *plain) {
+  check_true(memcmp(&wide->count, &plain->count, sizeof plain->count) == 0, "%s, gap %g: %ld visits, %ld leaves, %ld clusters, %ld blends, not %ld, %ld, %ld, %ld",
+             isa, p->gap, wide->count.visits, wide->count.leaves, wide->count.clusters, wide->count.blends, plain->count.visits, plain->count.leaves,
+             plain->count.clusters, plain->count.blends);
+  // a clearance is a height, or infinite where there is nothing to measure
+  double rounding = 1e-15 * (fabs(p->height) + p->extent);
+  check_true(wide->clear.all == plain->clear.all || fabs(wide->clear.all - plain->clear.all) <= rounding, "%s: clear %g, %g", isa, wide->clear.all, plain->clear.all);
+  check_true(wide->clear.solved == plain->clear.solved || fabs(wide->clear.solved - plain->clear.solved) <= rounding, "%s: solved %g, %g", isa, wide->clear.solved,
+             plain->clear.solved);
+}
+
+static void each_isa(void (*check)(int isa, const char *name)) {
+  for (int isa = 0; isa < tgi_isas(); isa++)
+    if (tgi_isa_present(isa)) check(isa, tgi_isa_name(isa));
+}
+
+static void poses(int isa, const char *name) {
+  static const double eps[3] = {0.3, 0.5, 1};
+  tgtRandom r = {11};
+  tgiTreeCount met = {0};
+  for (int form = 0; form < 2; form++)
+    for (int which = 0; which < BODIES; which++) {
+      tgtBody b;
+      make(&b, which, form ? TGI_TREE_PAPER : TGI_TREE_MOMENT);
+      for (int k = 0; k < 90; k++) {
+        tgiTreeLaw law = {.eps = eps[k % 3], .base = form ? 12 : 0, .brute = k % 10 == 9};
+        Pose p;
+        place(&r, &b, k, pow(10, tgt_uniform(&r, -7, 1)), &p);
+        Result wide = sum_on(isa, &b.plane, &p, &law), plain = sum_on(-1, &b.plane, &p, &law);
+        check_true(wide.apart && plain.apart, "%s: apart", name);
+        compare(name, &p, &wide, &plain);
+        check_counts(name, &p, &wide, &plain);
+        met.leaves += plain.count.leaves;
+        met.clusters += plain.count.clusters;
+        met.blends += plain.count.blends;
+      }
+      tgt_body_free(&b);
+    }
+  check_true(met.leaves > 10000 && met.clusters > 10000 && met.blends > 10000, "%ld leaves, %ld clusters, %ld blends", met.leaves, met.clusters, met.blends);
+}
+static void test_poses(void **state) {
+  (void)state;
+  each_isa(poses);
+}
+
+// one face reaches in, or many: the same one is named
+static void touches(int isa, const char *name) {
+  tgtRandom r = {12};
+  for (int form = 0; form < 2; form++)
+    for (int which = 0; which < BODIES; which++) {
+      tgtBody b;
+      make(&b, which, form ? TGI_TREE_PAPER : TGI_TREE_MOMENT);
+      for (int k = 0; k < 40; k++) {
+        tgiTreeLaw law = {.eps = 0.5, .base = form ? 12 : 0, .brute = k % 4 == 3};
+        Pose p;
+        place(&r, &b, k, -pow(10, tgt_uniform(&r, -7, 0)), &p);
+        Result wide = sum_on(isa, &b.plane, &p, &law), plain = sum_on(-1, &b.plane, &p, &law);
+        check_true(!wide.apart && !plain.apart && wide.touching == plain.touching, "%s, depth %g: face %d, node by node %d", name, -p.gap, wide.touching, plain.touching);
+      }
+      tgt_body_free(&b);
+    }
+}
+static void test_touches(void **state) {
+  (void)state;
+  each_isa(touches);
+}
+
+// A triangle's numbers have the same bits whatever is beside it: with all others' weights 0 they are the sum, before and after the others are moved.
+static void neighbours(int isa, const char *name) {
+  tgtRandom r = {13};
+  tgiTreeLaw law = {.eps = 0.5, .brute = true};
+  for (int k = 0; k < 40; k++) {
+    tgtBody b;
+    Pose p;
+    int which = k % TORUS_2000, leaf;
+    make(&b, which, TGI_TREE_MOMENT);
+    place(&r, &b, 1, pow(10, tgt_uniform(&r, -6, 0)), &p);
+    do leaf = (int)tgt_uniform(&r, 0, b.tree.nnode);
+    while (b.tree.tri[leaf] < 0);
+    for (int i = 0; i < b.tree.nnode; i++)
+      if (i != leaf) b.plane.node[i * TGI_NODE_SIZE + TGI_NODE_W] = 0;
+    Result before = sum_on(isa, &b.plane, &p, &law);
+    const int *own = b.surface.face + 3 * b.tree.tri[leaf];
+    for (int i = 0; i < b.surface.nvert; i++)
+      if (i != own[0] && i != own[1] && i != own[2]) tgi_v3_axpy(b.plane.vert + 3 * i, pow(10, tgt_uniform(&r, -6, 1)), p.n);
+    Result after = sum_on(isa, &b.plane, &p, &law);
+    check_true(before.apart && after.apart && before.sum.P > 0, "%s: apart", name);
+    check_true(memcmp(&before.sum, &after.sum, sizeof before.sum) == 0, "%s: leaf %d of %s depends on its neighbours", name, leaf,
+               which < TGT_SHAPES ? tgt_shape_name[which] : "a torus");
+    tgt_body_free(&b);
+  }
+}
+static void test_neighbours(void **state) {
+  (void)state;
+  each_isa(neighbours);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_poses), cmocka_unit_test(test_touches), cmocka_unit_test(test_neighbours)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
