@@ -276,6 +276,7 @@ static void carry_bounds(Work *w, const tgReal *q) {
   } else {
     memset(a->bound, 0, (size_t)a->npair * sizeof *a->bound);
   }
+  for (int p = 0; p < a->npair && a->apart != NULL && !a->plain; p++) a->bound[p] = fmax(a->bound[p], a->apart[p]);
   memcpy(a->q, q, (size_t)m->nq * sizeof *q);
   a->known = true;
 }

@@ -14,6 +14,7 @@ typedef struct tgiAdvance {
   const tgiSolid *solid;             ///< ngeom, with the sim's numbers; surface NULL: a plane, or in no pair
   double *bound;                     ///< npair: kept from call to call: at q the pair is at least that far apart
   tgReal *q;                         ///< nq
+  const double *apart;               ///< npair: distances at least at the q of the next call, from elsewhere; NULL: none are known
   bool known;                        ///< bound and q hold; set to false when a step begins, the state or a size changes
   int rounds, queries, sweeps;       ///< of the last call: rounds, and pairs whose distance or motion was looked into
   bool plain;                        ///< speed bounds alone, all distances anew: the twin for tests

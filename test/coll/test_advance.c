@@ -221,27 +221,44 @@ static void distances(void **state) {
   tgt_scene_close(&c);
 }
 
-// a chain of small steps: the same fractions whether bounds are remembered or not, and fewer distances asked for
+// nine tenths of the distances of all pairs
+static void tell(const tgtScene *c, const tgReal *q, double *apart) {
+  tgi_kinematics(c->sim, q);
+  for (int p = 0; p < c->advance.npair; p++) {
+    int g = c->advance.geom1[p], h = c->advance.geom2[p];
+    if (c->solid[g].surface == NULL) g = c->advance.geom2[p], h = c->advance.geom1[p];
+    tgiPose G = tgt_scene_pose(c, g), H = tgt_scene_pose(c, h);
+    tgiPlane plane = {.p = {H.p[0], H.p[1], H.p[2]}, .n = {H.R[2], H.R[5], H.R[8]}};
+    apart[p] = 0.9 * (c->solid[h].surface != NULL ? tgi_solid_distance(&c->solid[g], &G, &c->solid[h], &H, INFINITY)
+                                                  : fmax(0, tgi_solid_height(&c->solid[g], &G, &plane, INFINITY)));
+  }
+}
+
+// a chain of small steps: the same fractions whether bounds are remembered, or told, or not, and fewer distances asked for
 static void memory(void **state) {
   (void)state;
   tgtScene c = {0};
   tgtRandom r = {10};
-  int asked[2] = {0, 0};
+  int asked[3] = {0, 0, 0};
+  static double apart[256];
   arms(&c);
+  assert_true(c.advance.npair <= 256);
   for (int trial = 0; trial < 30; trial++) {
     tgReal q[64], d[64], x[64];
     random_q(&r, c.model, q);
     tgt_scene_place(&c, q);
     if (tgt_scene_touching(&c) >= 0) continue;
-    for (int pass = 0; pass < 2; pass++) {
+    for (int pass = 0; pass < 3; pass++) {
       static double fraction[12];
       tgtRandom s = {(uint64_t)trial};
       memcpy(x, q, sizeof x);
       c.advance.known = false;
       for (int k = 0; k < 12; k++) {
         for (int i = 0; i < c.model->nv; i++) d[i] = tgt_normal(&s) * pow(10, -1 - 0.5 * k);
-        double f = tgt_advance(&c, x, d, false, pass == 1);
-        if (pass == 1) check_true(f == fraction[k], "step %d: %.17g, without memory %.17g", k, fraction[k], f);
+        if (pass == 2) tell(&c, x, apart);
+        c.advance.apart = pass == 2 ? apart : NULL;
+        double f = tgt_advance(&c, x, d, false, pass >= 1);
+        if (pass >= 1) check_true(f == fraction[k], "step %d: %.17g, %s %.17g", k, fraction[k], pass == 1 ? "without memory" : "told distances", f);
         fraction[k] = f;
         asked[pass] += c.advance.queries;
         for (int i = 0; i < c.model->nv; i++) d[i] *= k % 3 == 0 ? 0.5 * f : f;
@@ -249,8 +266,8 @@ static void memory(void **state) {
       }
     }
   }
-  print_message("distances asked for: %d with memory, %d without\n", asked[0], asked[1]);
-  check_true(asked[0] < asked[1], "%d, %d", asked[0], asked[1]);
+  print_message("distances asked for: %d with memory, %d without, %d where bounds are told\n", asked[0], asked[1], asked[2]);
+  check_true(asked[0] < asked[1] && asked[2] < asked[1], "%d, %d, %d", asked[0], asked[1], asked[2]);
   tgt_scene_close(&c);
 }
 

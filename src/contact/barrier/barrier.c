@@ -11,6 +11,7 @@
 #include "contact/barrier/parameters.h"
 #include "contact/barrier/prepare.h"
 #include "contact/barrier/touching.h"
+#include "kin/kinematics.h"
 #include "math/spatial.h"
 
 static const tgContactParam param[] = {
@@ -222,9 +223,15 @@ static void clear_terms(tgSim *s) {
   }
 }
 
-// how far the step may go before something touches, by the sphere trees of the sizes of the last begin
+// How far the step may go before something touches, by the sphere trees of the sizes of the last begin. Sums at q know how far surfaces are apart at least:
+// most pairs need not be looked at again.
 static tgStatus advance(tgSim *s, const tgReal *q, const tgReal *d, double *fraction) {
-  return tgi_advance(s, &tgi_barrier_work(s)->advance, q, d, fraction);
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  tgi_kinematics(s, q);
+  bool known = summed(s);
+  for (int i = 0; i < w->advance.npair && known; i++) w->apart[i] = w->pair[i].clear.all;
+  w->advance.apart = known ? w->apart : NULL;
+  return tgi_advance(s, &w->advance, q, d, fraction);
 }
 
 static void rub(void *ctx, int worker, int item) {

@@ -72,6 +72,7 @@ typedef struct tgiBarrierWork {
   tgiTreeWork **tree;       ///< nthread
   tgiSolid *solid;          ///< ngeom: what advance sees of them
   tgiAdvance advance;
+  double *apart;            ///< npair: room for what it is told
   tgiLag lag;
   int tied;                 ///< geom with a radius of two makers in the last gradient in sizes, -1: none
 } tgiBarrierWork;

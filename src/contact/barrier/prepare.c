@@ -215,7 +215,7 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
   tgiTreeWork **tree = tgi_place(l, nthread, sizeof(tgiTreeWork *));
   for (int g = 0; g < c->model->ngeom; g++) place_geom(l, k, g, geom != NULL ? geom + g : NULL);
   tgiSolid *solid = tgi_place(l, ngeom, sizeof *solid);
-  double *bound = tgi_place(l, (size_t)k->npair, sizeof *bound);
+  double *bound = tgi_place(l, (size_t)k->npair, sizeof *bound), *apart = tgi_place(l, (size_t)k->npair, sizeof *apart);
   tgReal *q = tgi_place(l, (size_t)c->model->nq, sizeof *q);
   for (size_t t = 0; t < nthread; t++) {
     void *memory = tgi_place(l, tgi_tree_work_bytes(k->depth), 1);
@@ -226,7 +226,7 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
   *work = w;
   if (w == NULL) return;
   for (size_t g = 0; g < ngeom; g++) solid[g] = (tgiSolid){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .number = &geom[g].numbers};
-  *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .geom = geom, .pair = pair, .tree = tree, .solid = solid, .lag = lag};
+  *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .geom = geom, .pair = pair, .tree = tree, .solid = solid, .apart = apart, .lag = lag};
   w->advance = (tgiAdvance){.npair = k->npair, .geom1 = k->geom1, .geom2 = k->geom2, .solid = solid, .bound = bound, .q = q};
 }
 
