@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "math/quat.h"
 #include "test/contact/barrier/rubbing.h"
 
 typedef struct Kept { tgiBarrierPair *pair; tgiFrictionPoint *point; int *npoint, npair, count; } Kept;
@@ -115,6 +116,57 @@ static void left_by_the_step_before(void **state) {
 }
 #endif
 
+static tgiPose pose_of(const tgSim *s, int g) {
+  tgiPose P;
+  for (int i = 0; i < 9; i++) P.R[i] = tgRe(s->geom_xmat[9 * g + i]);
+  for (int i = 0; i < 3; i++) P.p[i] = tgRe(s->geom_xpos[3 * g + i]);
+  return P;
+}
+
+static double distance(const tgSim *s, const tgiGeomPair *g) {
+  const tgiBarrierWork *w = s->solver;
+  tgiPose A = pose_of(s, g->A), B = pose_of(s, g->B);
+  tgiPlane plane = {.p = {B.p[0], B.p[1], B.p[2]}, .n = {B.R[2], B.R[5], B.R[8]}};
+  return g->plane ? tgi_solid_height(&w->solid[g->A], &A, &plane, INFINITY) : tgi_solid_distance(&w->solid[g->A], &A, &w->solid[g->B], &B, INFINITY);
+}
+
+// the sums' bounds of distances, which the step trusts, and how near they come
+static void bounds(void **state) {
+  (void)state;
+  tgtRandom random = {31};
+  for (int form = TG_HIERARCHY_MOMENT; form <= TG_HIERARCHY_PAPER; form++) {
+    Rig r = rubbing((tgHierarchy)form, 1);
+    const tgiBarrierWork *w = tgi_barrier_work(r.s);
+    int free = 0, pairs = 0;
+    double share = 0;
+    for (int trial = 0; trial < 300; trial++) {
+      double spread = pow(10, tgt_uniform(&random, -4, 0));
+      tgReal q[64];
+      memcpy(q, r.s->qpos, (size_t)r.m->nq * sizeof *q);
+      for (int b = 0; b < r.m->njnt; b++) {
+        tgReal *x = q + r.m->jnt_qadr[b];
+        for (int i = 0; i < 7; i++) x[i] += spread * tgt_normal(&random);
+        if (tgRe(x[2]) < 0.2) x[2] = 0.2 + tgt_uniform(&random, 0, 0.2);
+        tgi_quat_normalize(x + 3);
+      }
+      tgi_kinematics(r.s, q);
+      tgi_barrier_pairs(r.s);
+      for (int i = 0; i < tgi_barrier(r.s)->npair; i++) {
+        const tgiGeomPair *g = &tgi_barrier(r.s)->pair[i];
+        if (!w->pair[i].apart) continue;
+        double d = distance(r.s, g), bound = w->pair[i].clear.all;
+        check_true(bound > 0 && bound <= d * (1 + 1e-9) + 1e-15, "pair %d form %d: %.17g apart, the sums say at least %.17g", i, form, d, bound);
+        share += bound / d;
+        pairs++;
+      }
+      free++;
+    }
+    print_message("form %d: %d pairs, bounds are %.2f of the distances\n", form, pairs, share / pairs);
+    assert_true(free == 300 && pairs > 1000);
+    drop(&r);
+  }
+}
+
 typedef struct Points { tgiFrictionPoint p[256]; int n; } Points;
 
 static void collect(void *ctx, const tgiFrictionPoint *p, const tgiFrictionPoint *dp) {
@@ -164,6 +216,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(summed_again),
       cmocka_unit_test(threads),
+      cmocka_unit_test(bounds),
       cmocka_unit_test(plain_walk),
 #ifndef TG_COMPLEX
       cmocka_unit_test(left_by_the_step_before),
