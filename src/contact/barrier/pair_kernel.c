@@ -233,14 +233,10 @@ TGI_LANE Mask cold(Plane *p, Mask where) {
   Edges e;
   nothing(&w);
   edges(p, &e);
+  offer_normals(&w, &e);
+  offer_crosses(&w, p, &e);
   offer_closest(&w, p, &e);
   Mask good = settle(p, &w, where, TGI_PAIR_SIGNIFICANT), rest = m_and(where, m_not(good));
-  if (m_any(rest)) {
-    offer_normals(&w, &e);
-    offer_crosses(&w, p, &e);
-    good = m_or(good, settle(p, &w, rest, TGI_PAIR_SIGNIFICANT));
-    rest = m_and(where, m_not(good));
-  }
   if (m_any(rest)) {
     nothing(&w);
     offer_all(&w, p, &e);
