@@ -316,21 +316,34 @@ static void change_vjp(const tgiFrictionPoint *p, const tgiSlip *v, const tgiFri
   tgi_v3_add(bar->b, bar->b, xb);
 }
 
+// velocities of a point x under the unit twists, weighed by w
+static void carried(tgReal out[6], const tgReal x[3], const tgReal w[3]) {
+  tgi_v3_cross(out, x, w);
+  tgi_v3_copy(out + 3, w);
+}
+
 void tgi_friction_mixed_vjp(const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], const tgReal Z[12],
                             tgiFrictionPoint *bar, tgReal out[12]) {
   tgReal place[3];
   tgiSlip v;
   slip(p, law, m, &v);
   change_vjp(p, &v, law, m, Z, bar, place);
+  // Q turns by W Q - Q W, W the cross matrix of a unit rotation; bar->Q weighs that as S does, its matrix with halves beside the diagonal:
+  // tr(S (W Q - Q W)) = 2 tr(W Q S)
+  tgReal slips[6], moves[6], turns[6], S2[9], QS2[9];
+  carried(slips, p->a, bar->a);
+  carried(moves, p->a, place);
+  carried(turns, p->b, place);
+  full(S2, bar->Q);
+  for (int i = 0; i < 3; i++) S2[4 * i] *= 2;
+  tgi_m3_mul(QS2, v.Q, S2);
+  for (int i = 0; i < 3; i++) {
+    int k = (i + 1) % 3, l = (i + 2) % 3;
+    turns[i] += QS2[3 * k + l] - QS2[3 * l + k];
+  }
   for (int j = 0; j < 6; j++) {
-    tgReal carried_a[3], carried_b[3], turned[6];
-    tgi_friction_velocity(carried_a, j, p->a);
-    tgi_friction_velocity(carried_b, j, p->b);
-    tgi_friction_turned(turned, j, v.Q);
-    tgReal slips = tgi_v3_dot(bar->a, carried_a), relative = -slips - tgi_v3_dot(place, carried_a), common = tgi_v3_dot(place, carried_b);
-    for (int i = 0; i < 6; i++) common += bar->Q[i] * turned[i];
-    out[j] += relative;
-    out[6 + j] += slips + common;
+    out[j] -= slips[j] + moves[j];
+    out[6 + j] += slips[j] + turns[j];
   }
 }
 
