@@ -321,10 +321,19 @@ static bool node_wide(Run *r, int k, Above up, tgReal out[OUT]) {
 
 #endif
 
+static void hand_on(void *ctx, const tgiHeightForce *f) {
+  const Run *r = ctx;
+  const tgReal *axis = r->frame.axis;
+  tgReal a[3];
+  for (int i = 0; i < 3; i++) a[i] = f->at[0] * axis[i] + f->at[1] * axis[3 + i] + f->at[2] * axis[6 + i];
+  hand_out(r, f->node, f->N, a, f->z, f->d);
+}
+
 static void open_wide(Run *r) {
   tgReal t[2][3], *axis = r->frame.axis;
   if (!r->wide) return;
   r->frame = (tgiHeightFrame){.A = r->A, .height = r->height, .eps = r->law->eps, .base = r->law->base, .brute = r->law->brute};
+  if (r->press != NULL) r->frame.press = hand_on, r->frame.ctx = r;
   tgi_plane_tangents(r->n, t);
   tgi_v3_copy(axis, t[0]);
   tgi_v3_cross(axis + 3, r->n, axis);
@@ -414,21 +423,20 @@ static bool sums_wide(void) {
 #endif
 }
 
-bool tgi_half_space_forces(const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, const tgiTreePress *press, tgiTreePull *pull,
-                           tgiPairSum *sum, int *touching, tgiClearance *clear, tgiTreeCount *count) {
-  Run r = {.A = A, .law = law, .n = n, .press = press, .pull = pull, .height = height};
-  r.wide = sums_wide() && press == NULL && pull == NULL;
-  r.isa = tgi_isa();
+bool tgi_half_space_on(int isa, const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, const tgiTreePress *press, tgiPairSum *sum,
+                       int *touching, tgiClearance *clear, tgiTreeCount *count) {
+  Run r = {.A = A, .law = law, .n = n, .press = press, .height = height, .wide = sums_wide() && isa >= 0, .isa = isa};
   return run(&r, sum, touching, clear, count);
 }
 
-bool tgi_half_space_on(int isa, const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, tgiPairSum *sum, int *touching,
-                       tgiClearance *clear, tgiTreeCount *count) {
-  Run r = {.A = A, .law = law, .n = n, .height = height, .wide = sums_wide() && isa >= 0, .isa = isa};
+bool tgi_half_space_forces(const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, const tgiTreePress *press, tgiTreePull *pull,
+                           tgiPairSum *sum, int *touching, tgiClearance *clear, tgiTreeCount *count) {
+  if (pull == NULL) return tgi_half_space_on(tgi_isa(), A, n, height, law, press, sum, touching, clear, count);
+  Run r = {.A = A, .law = law, .n = n, .press = press, .pull = pull, .height = height};
   return run(&r, sum, touching, clear, count);
 }
 
 bool tgi_half_space(const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, tgiPairSum *sum, int *touching, tgiClearance *clear,
                     tgiTreeCount *count) {
-  return tgi_half_space_forces(A, n, height, law, NULL, NULL, sum, touching, clear, count);
+  return tgi_half_space_on(tgi_isa(), A, n, height, law, NULL, sum, touching, clear, count);
 }

@@ -26,9 +26,9 @@ tgReal tgi_rise(const tgReal n[3], const tgReal x[3], tgReal v[6], tgReal G[21])
 /// that A's origin is `height` above. Derivatives for a twist of A about A's origin with the plane held. false: face *touching reaches into it.
 bool tgi_half_space(const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, tgiPairSum *sum, int *touching, tgiClearance *clear,
                     tgiTreeCount *count);
-/// The same on one of the instruction sets of math/isa.h, or with -1 node by node, as in the complex build.
-bool tgi_half_space_on(int isa, const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, tgiPairSum *sum, int *touching,
-                       tgiClearance *clear, tgiTreeCount *count);
+/// The same on one of the instruction sets of math/isa.h, or with -1 node by node, as in the complex build. press may be NULL; it does not change a bit.
+bool tgi_half_space_on(int isa, const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, const tgiTreePress *press, tgiPairSum *sum,
+                       int *touching, tgiClearance *clear, tgiTreeCount *count);
 /// The same, and what press.h says with its forces; either may be NULL.
 bool tgi_half_space_forces(const tgiPosed *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, const tgiTreePress *press, tgiTreePull *pull,
                            tgiPairSum *sum, int *touching, tgiClearance *clear, tgiTreeCount *count);

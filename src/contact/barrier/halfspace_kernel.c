@@ -149,6 +149,15 @@ TGI_LANE void add_values(Work *w, const Lanes *t, const V c[4]) {
   for (int l = 0; l < t->count; l++) w->acc[t->at[l].owner] += r[l];
 }
 
+// forces N at the places `at`, z above the plane, across d
+TGI_LANE void press(const tgiHeightFrame *f, const Lanes *t, V N, const V at[3], V z, V d) {
+  if (f->press == NULL) return;
+  for (int l = 0; l < t->count; l++) {
+    tgiHeightForce force = {.node = t->at[l].node, .N = N[l], .at = {at[0][l], at[1][l], at[2][l]}, .z = z[l], .d = d[l]};
+    f->press(f->ctx, &force);
+  }
+}
+
 // (53)
 TGI_LANE void law(V weight, double base, V z, V C[3]) {
   V i = 1.0 / z, r = v_sqrt(i), wi = weight * i;
@@ -170,6 +179,7 @@ static void clusters(const tgiHeightFrame *f, const Frame *s, Work *w, Sums *sum
     k[1] = k[0] * p.a;
     k[2] = k[0] * p.b;
     add(sums, &p, k, t.share * C[1]);
+    press(f, &t, -t.share * C[1], (V[3]){p.a, p.b, p.c}, p.z, p.z);
     *far = v_min(*far, p.z);
   }
 }
@@ -213,6 +223,20 @@ TGI_LANE void corners(const tgiHeightFrame *f, const Frame *s, const Item at[TGI
   for (int k = 0; k < 3; k++) p[k] = point(s, (V[3]){v_load(x[3 * k]), v_load(x[3 * k + 1]), v_load(x[3 * k + 2])});
 }
 
+// i: reciprocals of the corners' distances from the separating plane, whose squares weigh them; c1: slope in S of the total
+TGI_LANE void press_triangles(const tgiHeightFrame *f, const Lanes *t, const Point p[3], const V i[3], V c1, V S) {
+  V sum = v_dot(i, i), at[3] = {v_all(0), v_all(0), v_all(0)}, z = v_all(0);
+  if (f->press == NULL) return;
+  for (int n = 0; n < 3; n++) {
+    V y = i[n] * i[n] / sum;
+    at[0] += y * p[n].a;
+    at[1] += y * p[n].b;
+    at[2] += y * p[n].c;
+    z += y * p[n].z;
+  }
+  press(f, t, c1 * sum, at, z, 12.0 / S);
+}
+
 // of triangles at height t of their separating planes (52)
 TGI_LANE void triangles(const tgiHeightFrame *f, Work *w, const Lanes *l, const Point p[3], V t, Sums *sums) {
   V d[3] = {p[0].z - t, p[1].z - t, p[2].z - t}, i[3], low = 1.0 / t;
@@ -233,6 +257,7 @@ TGI_LANE void triangles(const tgiHeightFrame *f, Work *w, const Lanes *l, const 
   V own = 6.0 * low * low * low, less = share / (own + C[0]), bend = l->share * c2;
   for (int n = 0, m = 0; n < 3; n++)
     for (int j = 0; j <= n; j++, m++) sums->second[m] += bend * g[n] * g[j] - less * C[n] * C[j];
+  press_triangles(f, l, p, i, share, S);
   for (int n = 0; n < 3; n++) k[n] = c1 * g[n];
   add_values(w, l, (V[4]){l->weight * (f->base + S + 2.0 * r), k[0], k[1], k[2]});
 }
@@ -283,6 +308,7 @@ static void close_level(const tgiHeightFrame *f, const Frame *s, Work *w, int fi
     k[1] = t.share * (0.5 * c2 * p.a - phi[1] * A[2]);
     k[2] = t.share * (0.5 * c2 * p.b - phi[1] * A[3]);
     add(sums, &p, k, t.share * c1);
+    press(f, &t, -t.share * c1, (V[3]){p.a, p.b, p.c}, p.z, p.z);
     add_values(w, &t, (V[4]){A[0] + phi[0] * less, rest * A[1] + c1, rest * A[2] + c1 * p.a, rest * A[3] + c1 * p.b});
   }
 }

@@ -2,8 +2,8 @@
 //
 // All terms are functions of heights z = height + n.x of points x = a e1 + b e2 + c n, and p = (1, a, b) is the gradient of z in the moves that change it:
 // along n, about -e2, about e1. So sums need 4 numbers each (value, gradient in p), and second derivatives 10 in all: sums of c2 p p' and of c1 (p, c).
-// The kernel (halfspace_kernel.c) is compiled for vectors of 2, 4 and 8 (math/isa.h); halfspace.c sums node by node, as the plain twin and wherever
-// forces are asked for.
+// The kernel (halfspace_kernel.c) is compiled for vectors of 2, 4 and 8 (math/isa.h); halfspace.c sums node by node, as the plain twin and where forces
+// are weighed.
 #ifndef TG_CONTACT_BARRIER_HALFSPACE_WIDE_H
 #define TG_CONTACT_BARRIER_HALFSPACE_WIDE_H
 
@@ -13,6 +13,9 @@
 /// Faces under a node that the kernel takes: its lists, on the stack, are as long as that (70 kB).
 enum { TGI_HEIGHT_FACES = 512 };
 
+/// A force N on a node at (a, b, c), z above the plane, across d.
+typedef struct tgiHeightForce { int node; tgReal N, at[3], z, d; } tgiHeightForce;
+
 /// A posed tree before a plane, and how to sum.
 typedef struct tgiHeightFrame {
   const tgiPosed *A;
@@ -20,6 +23,8 @@ typedef struct tgiHeightFrame {
   tgReal height;            ///< of the origin
   double eps, base;
   bool brute;
+  void (*press)(void *ctx, const tgiHeightForce *force);   ///< is told the force of every term; NULL: none
+  void *ctx;
 } tgiHeightFrame;
 
 /// Adds up over calls, but for value and touching.

@@ -40,12 +40,13 @@ static void place(tgtRandom *r, tgtBody *b, int k, double gap, Pose *p) {
 
 typedef struct Result { tgiPairSum sum; int touching; tgiClearance clear; tgiTreeCount count; bool apart; } Result;
 
-static Result sum_on(int isa, const tgiPosed *A, const Pose *p, const tgiTreeLaw *law) {
+static Result sum_pressing(int isa, const tgiPosed *A, const Pose *p, const tgiTreeLaw *law, const tgiTreePress *press) {
   Result r;
   memset(&r, 0, sizeof r);   // padding too, for memcmp
-  r.apart = tgi_half_space_on(isa, A, p->n, p->height, law, &r.sum, &r.touching, &r.clear, &r.count);
+  r.apart = tgi_half_space_on(isa, A, p->n, p->height, law, press, &r.sum, &r.touching, &r.clear, &r.count);
   return r;
 }
+static Result sum_on(int isa, const tgiPosed *A, const Pose *p, const tgiTreeLaw *law) { return sum_pressing(isa, A, p, law, NULL); }
 
 static void near(const char *what, const char *isa, const Pose *p, const tgReal *x, const tgReal *y, int n, double tol) {
   for (int i = 0; i < n; i++)
@@ -92,6 +93,38 @@ static void check_counts(const char *isa, const Pose *p, const Result *wide, con
              plain->clear.solved);
 }
 
+// ---- forces for friction ----
+
+enum { PATCHES = 7 };
+typedef struct Pressed { tgiFrictionSum sum[PATCHES]; tgiFrictionShare share; } Pressed;
+
+static Result press_on(int isa, const tgtBody *b, const Pose *p, const tgiTreeLaw *law, Pressed *forces) {
+  int *patch = malloc((size_t)b->tree.nnode * sizeof *patch);
+  for (int i = 0; i < b->tree.nnode; i++) patch[i] = i % PATCHES;
+  memset(forces, 0, sizeof *forces);
+  tgiTreePress press = {.mu = 0.3, .range = 0.1, .patch = patch, .sum = forces->sum, .share = &forces->share};
+  Result r = sum_pressing(isa, &b->plane, p, law, &press);
+  free(patch);
+  return r;
+}
+
+// the same forces patch by patch, and the sum has the same bits as without
+static void check_forces(int isa, const char *name, const tgtBody *b, const Pose *p, const tgiTreeLaw *law, const tgiPairSum *sum) {
+  Pressed wide, plain;
+  Result r = press_on(isa, b, p, law, &wide);
+  assert_true(r.apart && press_on(-1, b, p, law, &plain).apart);
+  check_true(memcmp(&r.sum, sum, sizeof *sum) == 0, "%s, gap %g: another sum with forces", name, p->gap);
+  double tol = 1e-12 + 1e-14 * p->extent / p->gap, N = plain.share.all, reach = tgi_v3_norm(b->plane.origin) + p->extent + fabs(p->height);
+  for (int i = 0; i < PATCHES; i++) {
+    near("N", name, p, &wide.sum[i].N, &plain.sum[i].N, 1, tol * N);
+    near("a", name, p, wide.sum[i].a, plain.sum[i].a, 3, tol * N * reach);
+    near("b", name, p, wide.sum[i].b, plain.sum[i].b, 3, tol * N * reach);
+    near("M", name, p, wide.sum[i].M, plain.sum[i].M, 6, tol * N);
+  }
+  near("share", name, p, &wide.share.all, &N, 1, tol * N);
+  near("share nearby", name, p, &wide.share.near, &plain.share.near, 1, tol * N);
+}
+
 static void each_isa(void (*check)(int isa, const char *name)) {
   for (int isa = 0; isa < tgi_isas(); isa++)
     if (tgi_isa_present(isa)) check(isa, tgi_isa_name(isa));
@@ -106,13 +139,14 @@ static void poses(int isa, const char *name) {
       tgtBody b;
       make(&b, which, form ? TGI_TREE_PAPER : TGI_TREE_MOMENT);
       for (int k = 0; k < 90; k++) {
-        tgiTreeLaw law = {.eps = eps[k % 3], .base = form ? 12 : 0, .brute = k % 10 == 9};
+        tgiTreeLaw law = {.eps = eps[k / 7 % 3], .base = form ? 12 : 0, .brute = k % 10 == 9};
         Pose p;
         place(&r, &b, k, pow(10, tgt_uniform(&r, -7, 1)), &p);
         Result wide = sum_on(isa, &b.plane, &p, &law), plain = sum_on(-1, &b.plane, &p, &law);
         check_true(wide.apart && plain.apart, "%s: apart", name);
         compare(name, &p, &wide, &plain);
         check_counts(name, &p, &wide, &plain);
+        if (k % 3 == 0) check_forces(isa, name, &b, &p, &law, &wide.sum);
         met.leaves += plain.count.leaves;
         met.clusters += plain.count.clusters;
         met.blends += plain.count.blends;
