@@ -212,6 +212,10 @@ static void put_model(FILE *out, const tgReplayShapes *def) {
     fprintf(out, ",\"body\":%d,\"type\":\"%s\",\"role\":\"%s\",\"mesh\":%d,\"size\":", g->body, GEOM_WORD[g->type],
             ROLE_WORD[g->role], g->type == TG_GEOM_MESH ? g->mesh : -1);
     put_numbers(out, g->size, 3);
+    if (g->type == TG_GEOM_MESH) {
+      fputs(",\"scale\":", out);
+      put_numbers(out, g->scale, 3);
+    }
     fputs(",\"pos\":", out);
     put_numbers(out, g->pos, 3);
     fputs(",\"quat\":", out);

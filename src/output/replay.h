@@ -18,6 +18,7 @@ typedef struct tgReplayGeom {
   float rgba[4];
   int mesh;                        ///< index, -1 unless type is mesh
   tgReplayRole role;
+  double scale[3];                 ///< of a mesh's vertices, along the geom's axes; read for meshes alone
 } tgReplayGeom;
 
 typedef struct tgReplayMesh {

@@ -35,6 +35,7 @@ static void fill_geoms(const tgModel *m, tgReplayGeom *geom) {
                         .mesh = m->geom_mesh[i], .role = geom_role(m, i)};
     for (int k = 0; k < 3; k++) {
       g->size[k] = m->geom_size[3 * i + k];
+      g->scale[k] = m->geom_scale[3 * i + k];
       g->pos[k] = m->geom_pos[3 * i + k];
     }
     for (int k = 0; k < 4; k++) {

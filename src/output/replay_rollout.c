@@ -41,7 +41,7 @@ static tgStatus write_run(tgSim *sim, const tgTrajectory *stored, double h, cons
   tgReplayShown shown = {0};
   tgReplayRun run = {0};
   tgReplayDef def = {.title = title, .nmodel = 1, .model = &shapes, .nrun = 1, .run = &run, .ntrajectory = 1, .trajectory = &shown.trajectory};
-  tgStatus st = tgi_replay_model(sim->model, NULL, &store, &shapes);
+  tgStatus st = tgi_replay_model(&sim->m, NULL, &store, &shapes);   // with the sizes that the run had
   if (st == TG_OK) st = tgi_replay_show(sim, stored, "rollout", NAN, h, &shown, error);
   if (st == TG_OK) st = tgi_replay_write(&def, viewer, path, error);
   tgi_replay_shown_free(&shown);

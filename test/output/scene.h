@@ -78,9 +78,9 @@ static inline void scene_make(tgtScene *s) {
       .vert = {0.2, 0.2, 0.2, -0.2, -0.2, 0.2, -0.2, 0.2, -0.2, 0.2, -0.2, -0.2},
       .face = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3},
       .body_name = {"world", SCENE_NAME, NULL},
-      .geom = {{"floor", 0, TG_GEOM_PLANE, {0, 0, 1}, {0, 0, 0}, {1, 0, 0, 0}, {0.5f, 0.5f, 0.5f, 1}, -1, TG_REPLAY_BOTH},
-               {"ball", 1, TG_GEOM_SPHERE, {0.08, 0, 0}, {0, 0, 0}, {1, 0, 0, 0}, {1, 0, 1, 1}, -1, TG_REPLAY_BOTH},
-               {NULL, 2, TG_GEOM_MESH, {0, 0, 0}, {0, 0, 0}, {1, 0, 0, 0}, {0.2f, 0.6f, 0.4f, 1}, 0, TG_REPLAY_VISUAL}},
+      .geom = {{"floor", 0, TG_GEOM_PLANE, {0, 0, 1}, {0, 0, 0}, {1, 0, 0, 0}, {0.5f, 0.5f, 0.5f, 1}, -1, TG_REPLAY_BOTH, {1, 1, 1}},
+               {"ball", 1, TG_GEOM_SPHERE, {0.08, 0, 0}, {0, 0, 0}, {1, 0, 0, 0}, {1, 0, 1, 1}, -1, TG_REPLAY_BOTH, {1, 1, 1}},
+               {NULL, 2, TG_GEOM_MESH, {0, 0, 0}, {0, 0, 0}, {1, 0, 0, 0}, {0.2f, 0.6f, 0.4f, 1}, 0, TG_REPLAY_VISUAL, {1.5, 1, 0.5}}},
       .marker = {{"target", {1.25, -0.5, 0.75}, 0.05, {0, 0.5f, 0, 1}}},
       .figure = {{"final loss", 0.0099, NULL}, {"spoilt", NAN, NULL}, {"optimiser", 0, "adam"}},
   };

@@ -214,6 +214,8 @@ static void test_all_of_it_is_there(void **state) {
   assert_string_equal(json_string_value(json_object_get(geom, "type")), "mesh");
   assert_string_equal(json_string_value(json_object_get(geom, "role")), "visual");
   assert_int_equal(json_integer_value(json_object_get(geom, "mesh")), 0);
+  for (size_t k = 0; k < 3; k++) check_close(element(geom, "scale", k), x->scene.geom[2].scale[k], 0);
+  assert_null(json_object_get(item(model, "geoms", 1), "scale"));
   check_floats(json_object_get(item(model, "meshes", 0), "vert"), x->scene.vert, 12);
   size_t n;
   uint32_t *face = decode(json_object_get(item(model, "meshes", 0), "face"), &n);

@@ -53,6 +53,13 @@ static const tgReplayGeom *find(const tgReplayShapes *def, const char *name) {
   return NULL;
 }
 
+// p = pos + R(quat) v
+static void placed(const double pos[3], const double q[4], const double v[3], double p[3]) {
+  double t[3];
+  for (int k = 0; k < 3; k++) t[k] = 2 * (q[1 + (k + 1) % 3] * v[(k + 2) % 3] - q[1 + (k + 2) % 3] * v[(k + 1) % 3]);
+  for (int k = 0; k < 3; k++) p[k] = pos[k] + v[k] + q[0] * t[k] + q[1 + (k + 1) % 3] * t[(k + 2) % 3] - q[1 + (k + 2) % 3] * t[(k + 1) % 3];
+}
+
 static void test_shapes(void **state) {
   (void)state;
   tgModel *m = make_model(1);
@@ -81,16 +88,78 @@ static void test_shapes(void **state) {
   assert_int_equal(mesh->nface, 4);
   double least = INFINITY;
   for (int i = 0; i < 4; i++) {
-    const double *v = mesh->vert + 3 * i, *q = look->quat;
-    double u[3], t[3], p[3];
-    for (int k = 0; k < 3; k++) t[k] = 2 * (q[1 + (k + 1) % 3] * v[(k + 2) % 3] - q[1 + (k + 2) % 3] * v[(k + 1) % 3]);
-    for (int k = 0; k < 3; k++) u[k] = q[1 + (k + 1) % 3] * t[(k + 2) % 3] - q[1 + (k + 2) % 3] * t[(k + 1) % 3];
-    for (int k = 0; k < 3; k++) p[k] = look->pos[k] + v[k] + q[0] * t[k] + u[k];
+    double p[3];
+    placed(look->pos, look->quat, mesh->vert + 3 * i, p);
     least = fmin(least, sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]));
   }
   check_close(least, 0, 1e-12);
   tgi_replay_model_free(&store);
   tgi_replay_model_free(&store);
+  tg_model_free(m);
+}
+
+// a lopsided rock over a floor, turned, without weight
+static tgModel *make_rock(void) {
+  const double vert[] = {0.1, 0, -0.02, -0.05, 0.08, 0, -0.04, -0.06, -0.03, 0.01, 0.02, 0.09};
+  const int face[] = {0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3};
+  tgDesc *d = tg_desc_create(NULL);
+  int ground = tg_desc_add_geom(d, 0, TG_GEOM_PLANE, NULL);
+  d->geom[ground].size[2] = 1;
+  int rock = tg_desc_add_body(d, 0, "rock");
+  tg_desc_add_joint(d, rock, TG_JOINT_FREE, NULL);
+  int g = tg_desc_add_geom(d, rock, TG_GEOM_MESH, "rock");
+  d->geom[g].mesh = tg_desc_add_mesh(d, "rock", vert, 4, face, 4);
+  d->geom[g].mass = MASS;
+  memset(d->option.gravity, 0, sizeof d->option.gravity);
+  tgError error = {0};
+  tgModel *m = tg_model_compile(d, NULL, &error);
+  check_true(m != NULL, "%s", error.text);
+  tg_desc_free(d);
+  return m;
+}
+
+// height of the lowest vertex that is drawn
+static double drawn_height(const tgReplayShapes *def, const tgSim *sim) {
+  const tgReplayGeom *g = find(def, "rock");
+  const tgReplayMesh *mesh = &def->mesh[g->mesh];
+  double least = INFINITY;
+  for (int i = 0; i < mesh->nvert; i++) {
+    double v[3], in_body[3], p[3];
+    for (int k = 0; k < 3; k++) v[k] = g->scale[k] * mesh->vert[3 * i + k];
+    placed(g->pos, g->quat, v, in_body);
+    placed(sim->xpos + 3 * g->body, sim->xquat + 4 * g->body, in_body, p);
+    least = fmin(least, p[2]);
+  }
+  return least;
+}
+
+// a mesh whose scale the sim has changed is drawn as large as it collides: its lowest vertex is as far from the floor as contact says
+static void test_scaled_mesh(void **state) {
+  (void)state;
+  tgModel *m = make_rock();
+  tgContact *contact = tg_contact_create(m, "lcp", NULL, NULL);
+  tgSim *sim = tg_sim_create(m, contact, NULL, NULL);
+  const double scales[2][3] = {{1, 1, 1}, {1.5, 0.5, 2}}, q[7] = {0, 0, 0, 0.8, 0.36, 0.48, 0};
+  double height[2];
+  for (int k = 0; k < 2; k++) {
+    tgReplayModel store;
+    tgReplayShapes def = {0};
+    tgStepInfo info;
+    memcpy(tg_sim_param(sim, "geom_scale", NULL, NULL) + 3, scales[k], sizeof scales[k]);
+    memcpy(tg_sim_qpos(sim), q, sizeof q);
+    assert_int_equal(tgi_replay_model(&sim->m, NULL, &store, &def), TG_OK);
+    assert_int_equal(tg_sim_forward(sim), TG_OK);
+    height[k] = drawn_height(&def, sim);
+    tg_sim_qpos(sim)[2] = 1e-4 - height[k];
+    assert_int_equal(tg_sim_forward(sim), TG_OK);
+    check_close(drawn_height(&def, sim), 1e-4, 1e-15);
+    assert_int_equal(tg_sim_step(sim, H, &info), TG_OK);
+    check_close(info.least_distance, 1e-4, 1e-12);
+    tgi_replay_model_free(&store);
+  }
+  check_true(fabs(height[0] - height[1]) > 0.01, "both scales reach down to %g and %g", height[0], height[1]);
+  tg_sim_free(sim);
+  tg_contact_free(contact);
   tg_model_free(m);
 }
 
@@ -339,7 +408,7 @@ static void test_no_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes), cmocka_unit_test(test_fall), cmocka_unit_test(test_rest), cmocka_unit_test(test_stack), cmocka_unit_test(test_balance),
+      cmocka_unit_test(test_shapes), cmocka_unit_test(test_scaled_mesh), cmocka_unit_test(test_fall), cmocka_unit_test(test_rest), cmocka_unit_test(test_stack), cmocka_unit_test(test_balance),
       cmocka_unit_test(test_no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -201,6 +201,12 @@ static void push_up(void *ctx, const tgSim *sim, int t, tgReal *u) {
   u[0] = 0.5 * t;
 }
 
+static tgStatus shrink(void *ctx, tgSim *sim) {
+  (void)ctx;
+  tg_sim_param(sim, "geom_size", NULL, NULL)[3] = 0.0625;
+  return TG_OK;
+}
+
 static void test_rollout(void **state) {
   (void)state;
   enum { T = 20 };
@@ -233,6 +239,12 @@ static void test_rollout(void **state) {
                                        "\"parts\":[\"jack\"],\"low\":[0],\"high\":[9.5]"};
     check_true(strstr(page, want[i]) != NULL, "no %s", want[i]);
   }
+  free(page);
+  // sizes that the run sets are those of the page
+  run.setup = shrink;
+  check_true(tg_replay_rollout(rollout, &run, "a jack", template, path, &error) == TG_OK, "%s", error.text);
+  page = tgt_read(path, NULL);
+  check_true(strstr(page, "\"size\":[0.0625,") != NULL, "drawn at another size than it had");
   free(page);
   remove(path);
   const double bad[1] = {NAN};

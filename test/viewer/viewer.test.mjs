@@ -283,6 +283,29 @@ test('every shape is drawn, in dark and light, up is against gravity', { skip },
   }
 });
 
+test('meshes are drawn at the scale of their geom', { skip }, async () => {
+  const replay = zooReplay();
+  const model = replay.models[0], solid = model.geoms.find((g) => g.type === 'mesh'), at = [[-0.6, 0, 1], [0.6, 0, 1]], scale = [0.5, 2, 1.5];
+  model.bodies = ['world', 'plain', 'scaled'].map((name) => ({ name }));
+  model.geoms = [{ ...solid, body: 1, rgba: [0, 1, 1, 1] }, { ...solid, body: 2, rgba: [1, 0, 1, 1], scale }];
+  replay.trajectories = [{ label: 'still', dt: 0.01, nframe: 1, pos: [[0, 0, 0], ...at].flat(), quat: [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0] }];
+  const { page, errors } = await show('scaled', replay);
+  const camera = await page.evaluate(() => window.__tangere.camera());
+  for (const [is, place, size] of [[isCyan, at[0], [1, 1, 1]], [isMagenta, at[1], scale]]) {
+    const found = await pixels(page, is);
+    // an octahedron's outline is that of its corners, 0.22 m from its middle
+    const corners = [0, 1, 2].flatMap((k) => [-0.22, 0.22].map((x) => project(camera, place.map((p, i) => p + (i === k ? x * size[k] : 0)))));
+    for (const k of [0, 1]) {
+      for (const end of [Math.min, Math.max]) {
+        const drawn = found.reduce((a, p) => end(a, p[k]), found[0][k]), want = corners.reduce((a, p) => end(a, p[k]), corners[0][k]);
+        assert.ok(Math.abs(drawn - want) < PIXELS, `scale ${size}: the drawn outline ends at ${drawn}, the corners' at ${want}`);
+      }
+    }
+  }
+  assert.deepEqual(errors, []);
+  await page.context().close();
+});
+
 test('a file that lies is refused in words, not drawn', { skip }, async () => {
   const empty = readFileSync(template, 'utf8');
   const spoilt = (spoil) => embed(template, throwReplay(), spoil);

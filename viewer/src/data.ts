@@ -12,6 +12,7 @@ export interface Geom {
   body: number;
   type: GeomType;
   size: Vec3;
+  scale: Vec3; // of a mesh's vertices
   pos: Vec3;
   quat: Quat;
   rgba: [number, number, number, number];
@@ -160,6 +161,7 @@ function readGeom(v: unknown, i: number, nbody: number, nmesh: number): Geom {
   return {
     name: text(g.name), body, type, mesh,
     size: numbers(g.size, 3, `${what} size`) as Vec3,
+    scale: numbers(g.scale ?? [1, 1, 1], 3, `${what} scale`) as Vec3,
     pos: numbers(g.pos, 3, `${what} pos`) as Vec3,
     quat: numbers(g.quat, 4, `${what} quat`) as Quat,
     rgba: numbers(g.rgba, 4, `${what} rgba`) as Geom['rgba'],

@@ -1,6 +1,6 @@
 // shapes.ts: geoms as three.js meshes. Sizes are MuJoCo's; capsules and cylinders lie along their z axis.
 import * as THREE from 'three';
-import type { Geom, MeshData, Model } from './data';
+import type { Geom, MeshData, Model, Vec3 } from './data';
 
 // geoms that keep MuJoCo's default grey get a colour by body, so that links can be told apart
 const PALETTE = ['#4f8fd0', '#e0894a', '#58a878', '#c96a8f', '#8a7fcf', '#c2a23f', '#4fa7b0', '#b5765a'];
@@ -25,8 +25,9 @@ export function geomRadius(geom: Geom, meshes: MeshData[]): number {
     case 'box': return Math.hypot(a, b, c);
     case 'mesh': {
       const v = meshes[geom.mesh].vert;
+      const [x, y, z] = geom.scale;
       let r = 0;
-      for (let i = 0; i < v.length; i += 3) r = Math.max(r, Math.hypot(v[i], v[i + 1], v[i + 2]));
+      for (let i = 0; i < v.length; i += 3) r = Math.max(r, Math.hypot(x * v[i], y * v[i + 1], z * v[i + 2]));
       return r;
     }
   }
@@ -48,18 +49,18 @@ function octants(ball: THREE.BufferGeometry): THREE.BufferGeometry {
   return g;
 }
 
-function meshGeometry(data: MeshData): THREE.BufferGeometry {
+function meshGeometry(data: MeshData, scale: Vec3): THREE.BufferGeometry {
   const g = new THREE.BufferGeometry();
   g.setAttribute('position', new THREE.BufferAttribute(data.vert, 3));
   g.setIndex(new THREE.BufferAttribute(data.face, 1));
-  const flat = g.toNonIndexed(); // flat shading shows the facets that contact sees
+  const flat = g.toNonIndexed().scale(...scale); // flat shading shows the facets that contact sees
   flat.computeVertexNormals();
   return flat;
 }
 
-/// One geometry per shape; the same mesh is shared by its geoms.
+/// One geometry per shape; the same mesh is shared by its geoms of one scale.
 export class ShapeStore {
-  private meshes = new Map<number, THREE.BufferGeometry>();
+  private meshes = new Map<string, THREE.BufferGeometry>();
 
   constructor(private model: Model) {}
 
@@ -73,8 +74,9 @@ export class ShapeStore {
       case 'cylinder': return new THREE.CylinderGeometry(a, a, 2 * b, 48).rotateX(Math.PI / 2);
       case 'box': return new THREE.BoxGeometry(2 * a, 2 * b, 2 * c);
       case 'mesh': {
-        let g = this.meshes.get(geom.mesh);
-        if (g === undefined) this.meshes.set(geom.mesh, (g = meshGeometry(this.model.meshes[geom.mesh])));
+        const key = [geom.mesh, ...geom.scale].join();
+        let g = this.meshes.get(key);
+        if (g === undefined) this.meshes.set(key, (g = meshGeometry(this.model.meshes[geom.mesh], geom.scale)));
         return g;
       }
     }
