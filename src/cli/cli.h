@@ -56,6 +56,8 @@ int tgi_cli_gradcheck(const tgCli *cli);
 int tgi_cli_compare(const tgCli *cli);
 /// compare --properties: the four properties of a contact potential, measured on every contact model.
 int tgi_cli_properties(const tgCli *cli);
+/// What compare ends with: json to compare.json of the folder that is asked for and to standard output with --json, then dropped. An exit code.
+int tgi_cli_compared(const tgCli *cli, json_t *json, int code);
 int tgi_cli_convert(const tgCli *cli);
 int tgi_cli_replay(const tgCli *cli);
 int tgi_cli_reproduce(const tgCli *cli);

@@ -228,13 +228,27 @@ static int compare_task(const tgCli *cli, const char *file, FILE *to, json_t *ro
   return ran == 0 && !tgi_cli_interrupted ? TG_EXIT_INPUT : failed > 0 || !row[0].reached ? TG_EXIT_MISSED : TG_EXIT_OK;
 }
 
+int tgi_cli_compared(const tgCli *cli, json_t *json, int code) {
+  if (cli->out != NULL) {
+    char path[1100];
+    snprintf(path, sizeof path, "%s/compare.json", cli->out);
+    if (json_dump_file(json, path, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0) {
+      tgi_cli_say("tangere compare: %s cannot be written", path);
+      code = TG_EXIT_FAULT;
+    }
+  }
+  if (cli->json) return tgi_cli_print_json(json, code);
+  json_decref(json);
+  return code;
+}
+
 int tgi_cli_compare(const tgCli *cli) {
-  if (cli->properties) return tgi_cli_properties(cli);
-  if (cli->file == NULL) {
+  if ((cli->file == NULL) != cli->properties) {
     tgi_cli_say("usage: tangere compare TASK ... [options], or tangere compare --properties");
     return TG_EXIT_USAGE;
   }
   if (!tgi_cli_out_ready(cli)) return TG_EXIT_INPUT;
+  if (cli->properties) return tgi_cli_properties(cli);
   tgi_cli_catch_signals();
   FILE *to = cli->json ? stderr : stdout;
   int code = TG_EXIT_OK;
@@ -252,15 +266,5 @@ int tgi_cli_compare(const tgCli *cli) {
   }
   if (tgi_cli_interrupted) code = TG_EXIT_INTERRUPTED;
   json_t *json = json_pack("{s:s, s:s, s:o, s:o}", "version", tg_version(), "command", "compare", "tasks", tasks, "rows", rows);
-  if (cli->out != NULL) {
-    char path[1100];
-    snprintf(path, sizeof path, "%s/compare.json", cli->out);
-    if (json_dump_file(json, path, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0) {
-      tgi_cli_say("tangere compare: %s cannot be written", path);
-      code = TG_EXIT_FAULT;
-    }
-  }
-  if (cli->json) return tgi_cli_print_json(json, code);
-  json_decref(json);
-  return code;
+  return tgi_cli_compared(cli, json, code);
 }

@@ -333,50 +333,86 @@ static void print_measure(FILE *to, const Measure *m) {
   fflush(to);
 }
 
-static int fault(const Probe *p, const char *name) {
-  tgi_cli_say("tangere compare: %s: %s", name, p->error.text);
-  return TG_EXIT_FAULT;
-}
+typedef struct Table { const tgCli *cli; FILE *to; json_t *rows; } Table;
 
-static int measure(const char *word, const char *variant, const tgContactOptions *options, FILE *to, json_t *rows) {
+// first: of its model, which then says what it warns of
+static int measure(const Table *t, const char *word, const char *variant, const tgContactOptions *options, bool first) {
   Probe p;
   Measure m = {0};
   snprintf(m.name, sizeof m.name, "%s%s", word, variant);
-  bool done = open_probe(&p, word, options) && measure_overlaps(&p, &m) && measure_distances(&p, &m) && measure_switches(&p, &m);
-  int code = done ? TG_EXIT_OK : fault(&p, m.name);
+  bool open = open_probe(&p, word, options);
+  if (open && first) tgi_cli_contact_warnings(t->cli, p.contact);
+  bool done = open && measure_overlaps(&p, &m) && measure_distances(&p, &m) && measure_switches(&p, &m);
+  int code = done ? TG_EXIT_OK : tgi_cli_error("compare --properties", &p.error);
   close_probe(&p);
   if (!done) return code;
-  print_measure(to, &m);
-  json_array_append_new(rows, measure_json(&m));
+  print_measure(t->to, &m);
+  json_array_append_new(t->rows, measure_json(&m));
   return code;
 }
 
-static bool takes(const tgContactModel *kind, const char *option) {
-  for (int i = 0; i < kind->nparam; i++)
-    if (strcmp(kind->param[i].name, option) == 0) return true;
+// a potential that blends is also measured in the publication's form and without clusters, unless a form is asked for
+static const struct Form { const char *name; tgHierarchy hierarchy; } form[] = {
+    {"", TG_HIERARCHY_MOMENT}, {", publication", TG_HIERARCHY_PAPER}, {", every pair", TG_HIERARCHY_BRUTE}};
+
+static bool blends(const char *word) {
+  for (int i = 0; tgi_contact_table(i) != NULL; i++) {
+    const tgContactModel *kind = tgi_contact_table(i);
+    for (int k = 0; strcmp(kind->word, word) == 0 && k < kind->nparam; k++)
+      if (strcmp(kind->param[k].name, "eps") == 0) return true;
+  }
   return false;
 }
 
-// a model that blends is also measured in the publication's form and without clusters
-static const struct Form { const char *name, *of; tgHierarchy hierarchy; } form[] = {
-    {"", NULL, TG_HIERARCHY_MOMENT}, {", publication", "eps", TG_HIERARCHY_PAPER}, {", every pair", "eps", TG_HIERARCHY_BRUTE}};
+static bool form_given(const tgCli *cli) {
+  char name[TG_CLI_OPTION_NAME];
+  for (int i = 0; i < cli->ncontact_option; i++) {
+    tgi_cli_split_option(cli, i, name);
+    if (strcmp(name, "form") == 0) return true;
+  }
+  return false;
+}
+
+static int measure_word(const Table *t, const char *word, const tgContactOptions *options) {
+  size_t n = blends(word) && !form_given(t->cli) ? sizeof form / sizeof *form : 1;
+  int code = TG_EXIT_OK;
+  for (size_t k = 0; k < n && code == TG_EXIT_OK; k++) {
+    tgContactOptions o = *options;
+    if (k > 0) o.hierarchy = form[k].hierarchy;
+    code = measure(t, word, form[k].name, &o, k == 0);
+  }
+  return code;
+}
+
+// the models between the commas of --contact, all without it
+static int measure_words(const Table *t, const tgContactOptions *options) {
+  char list[256], *save = NULL;
+  int code = TG_EXIT_OK;
+  if (t->cli->contact == NULL) {
+    for (int i = 0; tg_contact_words(i) != NULL && code == TG_EXIT_OK; i++) code = measure_word(t, tg_contact_words(i), options);
+    return code;
+  }
+  snprintf(list, sizeof list, "%s", t->cli->contact);
+  for (char *word = strtok_r(list, ",", &save); word != NULL && code == TG_EXIT_OK; word = strtok_r(NULL, ",", &save)) code = measure_word(t, word, options);
+  return code;
+}
+
+static json_t *options_json(const tgCli *cli) {
+  json_t *json = json_object();
+  for (int i = 0; i < cli->ncontact_option; i++) {
+    char name[TG_CLI_OPTION_NAME];
+    const char *value = tgi_cli_split_option(cli, i, name);
+    json_object_set_new(json, name, json_string(value));
+  }
+  return json;
+}
 
 int tgi_cli_properties(const tgCli *cli) {
-  FILE *to = cli->json ? stderr : stdout;
-  json_t *rows = json_array();
-  int code = TG_EXIT_OK;
-  fprintf(to, "%-20s %-22s %-26s %-34s %s\n", "contact", "barrier form", "twice differentiable", "never pulls", "never vanishes");
-  for (int i = 0; tg_contact_words(i) != NULL && code == TG_EXIT_OK; i++) {
-    if (cli->contact != NULL && strcmp(cli->contact, tg_contact_words(i)) != 0) continue;
-    for (size_t k = 0; k < sizeof form / sizeof *form && code == TG_EXIT_OK; k++) {
-      if (form[k].of != NULL && !takes(tgi_contact_table(i), form[k].of)) continue;
-      tgContactOptions o = tg_contact_default();
-      o.hierarchy = form[k].hierarchy;
-      code = measure(tg_contact_words(i), form[k].name, &o, to, rows);
-    }
-  }
-  json_t *json = json_pack("{s:s, s:s, s:i, s:o}", "version", tg_version(), "command", "compare --properties", "distances", DISTANCES, "rows", rows);
-  if (cli->json) return tgi_cli_print_json(json, code);
-  json_decref(json);
-  return code;
+  tgContactOptions o = tg_contact_default();
+  if (!tgi_cli_contact_options(cli, &o)) return TG_EXIT_USAGE;
+  Table t = {cli, cli->json ? stderr : stdout, json_array()};
+  fprintf(t.to, "%-20s %-22s %-26s %-34s %s\n", "contact", "barrier form", "twice differentiable", "never pulls", "never vanishes");
+  int code = measure_words(&t, &o);
+  return tgi_cli_compared(cli, json_pack("{s:s, s:s, s:i, s:o, s:o}", "version", tg_version(), "command", "compare --properties", "distances", DISTANCES,
+                                         "options", options_json(cli), "rows", t.rows), code);
 }

@@ -359,6 +359,24 @@ def test_properties_of_contact_models():
     assert "compare --properties" in run("compare", code=1).stderr
 
 
+def test_properties_under_options(tmp_path):
+    def of(word, *more):
+        return {r["contact"]: r for r in json.loads(run("compare", "--properties", "--contact", word, "--json", *more).stdout)["rows"]}
+    # mu multiplies the potential, so all of its forces; by default it is 1e-6
+    one, more = (of("barrier", "--option", "form=brute", *mu)["barrier"]["never_vanishes"]["force_N"] for mu in ([], ["--option", "mu=1e-3"]))
+    assert len(one) == 11 and all(numpy.isclose(more[d], 1000 * f, rtol=1e-12) for d, f in one.items())
+    assert list(of("lcp,softmin")) == ["lcp", "softmin"]
+    done = run("compare", "--properties", "--contact", "lcp", "--option", "mu=1e-3")
+    assert "option mu does nothing under the contact model 'lcp'" in done.stderr
+    assert "called 'age'; known: erp, " in run("compare", "--properties", "--option", "age=7", code=1).stderr
+    assert "takes one of moment, paper, brute" in run("compare", "--properties", "--option", "form=fine", code=1).stderr
+    assert "give 0 to 1" in run("compare", "--properties", "--contact", "lcp", "--option", "erp=7", code=2).stderr
+    assert "called 'rubber'" in run("compare", "--properties", "--contact", "rubber", code=2).stderr
+    assert "or tangere compare --properties" in run("compare", TASK, "--properties", code=1).stderr
+    run("compare", "--properties", "--contact", "lcp", "--option", "erp=0.1", "--out", tmp_path)
+    assert json.loads((tmp_path / "compare.json").read_text())["options"] == {"erp": "0.1"}
+
+
 def test_compare_takes_several_methods():
     rows = json.loads(run("compare", TASK, "--method", "ilqr,adam,gauss_newton", "--iterations", 12, "--json").stdout)["rows"]
     assert [r["name"] for r in rows] == ["ilqr", "adam", "gauss_newton"]
