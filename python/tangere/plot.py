@@ -5,7 +5,8 @@
     tangere.plot.force_profile("models/two_spheres.xml", "y", (-0.2, 0.2)).save("force.png")
     tangere.plot.convergence({"adam": "out/adam", "ilqr": "out/ilqr"}).save("convergence.html")
 
-Each returns a Plot: the numbers (data), the matplotlib figure (figure) and save, which writes a picture (.png, .svg) or a page that opens by double click (.html). The same
+Each returns a Plot: the numbers (data), the matplotlib figure (figure) and save, which writes a picture (.png, .svg) or a page that opens by double click (.html). What Ctrl-C
+left of the last call is in tangere.plot.interrupted: a Plot with NaN where it did not come to, None when that is all of it. The same
 from the command line: python -m tangere.plot landscape TASK, force MODEL JOINT LOW HIGH, convergence FOLDER ...
 """
 
@@ -33,6 +34,8 @@ STYLE = {"font.family": "sans-serif", "font.size": 9, "axes.spines.top": False, 
          "axes.titlelocation": "left", "legend.frameon": False, "lines.linewidth": 1.6, "svg.hashsalt": "tangere", "figure.facecolor": "white"}
 
 
+interrupted: Plot | None = None   # what Ctrl-C left of the last call
+
 Draw = TypeVar("Draw", bound=Callable[..., Any])
 
 
@@ -48,6 +51,8 @@ def _styled(draw: Draw) -> Draw:
     """Draws with the style of the site, whatever the program's own is."""
     @functools.wraps(draw)
     def styled(*args: Any, **options: Any) -> Any:
+        global interrupted
+        interrupted = None
         with _matplotlib().rc_context(STYLE):
             return draw(*args, **options)
     return styled   # type: ignore[return-value]
@@ -117,15 +122,49 @@ def _directions(along, n, names):
     return made
 
 
-def _values(fun, points):
-    """Loss and gradient at each point; NaN where the motion fails."""
-    losses, gradients = np.full(len(points), np.nan), np.full((len(points), len(points[0])), np.nan)
-    for i, x in enumerate(points):
-        try:
-            losses[i], gradients[i] = fun(x)
-        except Error:
-            continue
-    return losses, gradients
+def _value(fun, x):
+    """Loss and gradient; NaN where the motion fails."""
+    try:
+        return fun(x)
+    except Error:
+        return np.nan, np.full(x.size, np.nan)
+
+
+def _sample(fun, points, ways, steps):
+    """Loss, slope along each of ways by the gradient and by differences of losses at each point, NaN from where Ctrl-C ended it; its exception, or None."""
+    loss, slope, difference = np.full(len(points), np.nan), np.full((len(ways), len(points)), np.nan), np.full((len(ways), len(points)), np.nan)
+    try:
+        for i, x in enumerate(points):
+            value, gradient = _value(fun, x)
+            sides = [(_value(fun, x + h * d)[0] - _value(fun, x - h * d)[0]) / (2 * h) for d, h in zip(ways, steps)]
+            loss[i], slope[:, i], difference[:, i] = value, [gradient @ d for d in ways], sides
+    except KeyboardInterrupt as stop:
+        if not np.isfinite(loss).any():
+            raise   # there is nothing to draw
+        return loss, slope, difference, stop
+    return loss, slope, difference, None
+
+
+def _ended(plot, stop):
+    """The plot; of a call that Ctrl-C ended it is kept, and the exception goes on."""
+    global interrupted
+    if stop is None:
+        return plot
+    interrupted = plot
+    raise stop
+
+
+class _Points:
+    """at + sum of coordinates times directions, each made when it is asked for."""
+
+    def __init__(self, at, ways, mesh):
+        self.at, self.ways, self.coordinates = at, ways, [m.ravel() for m in mesh]
+
+    def __len__(self):
+        return self.coordinates[0].size
+
+    def __iter__(self):
+        return (self.at + sum(g * d for g, d in zip(c, self.ways)) for c in zip(*self.coordinates))
 
 
 @_styled
@@ -157,15 +196,13 @@ def landscape(fun: Task | Callable[[Any], tuple[float, Any]], at: Any = None, al
     n = n or (81 if len(ways) == 1 else 21)
     grids = [np.linspace(low, high, n) for low, high in spans]
     mesh = np.meshgrid(*grids, indexing="ij")
-    points = [at + sum(g * d for g, (d, _) in zip(c, ways)) for c in zip(*(m.ravel() for m in mesh))]
-    losses, gradients = _values(fun, points)
-    slopes = np.stack([gradients @ d for d, _ in ways])
-    differences = np.stack([_difference(fun, points, d, step * (high - low)) for (d, _), (low, high) in zip(ways, spans)])
-    data = {"x": grids[0], "loss": losses.reshape(mesh[0].shape), "slope": slopes.reshape(len(ways), *mesh[0].shape), "difference": differences.reshape(len(ways), *mesh[0].shape)}
+    directions, each = [d for d, _ in ways], (len(ways), *mesh[0].shape)
+    loss, slope, difference, stop = _sample(fun, _Points(at, directions, mesh), directions, [step * (high - low) for low, high in spans])
+    data = {"x": grids[0], "loss": loss.reshape(mesh[0].shape), "slope": slope.reshape(each), "difference": difference.reshape(each)}
     if len(ways) == 2:
         data["y"] = grids[1]
     figure = _one(data, ways, title) if len(ways) == 1 else _two(data, ways, title)
-    return Plot(figure, title or "Landscape", data)
+    return _ended(Plot(figure, title or "Landscape", data), stop)
 
 
 def _box(task, at, along):
@@ -176,12 +213,6 @@ def _box(task, at, along):
             raise ValueError("span: needed, as the variable has no box or a direction is given")
         spans.append((low[int(a)] - at[int(a)], high[int(a)] - at[int(a)]))
     return spans
-
-
-def _difference(fun, points, d, h):
-    up, _ = _values(fun, [x + h * d for x in points])
-    down, _ = _values(fun, [x - h * d for x in points])
-    return (up - down) / (2 * h)
 
 
 def _one(data, ways, title):
@@ -264,9 +295,14 @@ def force_profile(model: Any, joint: str, values: Any, contacts: Sequence[str] |
     x = np.linspace(*values, n) if len(values) == 2 else np.asarray(values, float)
     words = list(contacts) if contacts is not None else contact_models()
     data = {"x": x - zero}
-    for word in words:
-        data[word], data[word + " slope"] = _force(model, word, where.qadr + entry, where.vadr + entry, x, dt, (options or {}).get(word, {}))
-        data[word + " difference"] = np.gradient(data[word], x)
+    data.update({word + what: np.full(x.size, np.nan) for word in words for what in ("", " slope")})
+    stop = None
+    try:
+        for word in words:
+            _force(model, word, where.qadr + entry, where.vadr + entry, x, dt, (options or {}).get(word, {}), data[word], data[word + " slope"])
+    except KeyboardInterrupt as e:
+        stop = e
+    data.update({word + " difference": np.gradient(data[word], x) for word in words})
     figure, axes = _figure(1, 2, 6.4, 5.2)
     top, bottom = axes[:, 0]
     for k, word in enumerate(words):
@@ -281,7 +317,7 @@ def force_profile(model: Any, joint: str, values: Any, contacts: Sequence[str] |
     top.legend()
     bottom.set_ylabel("its derivative\n(line: Jacobian, dots: differences)")
     bottom.set_xlabel(f"{joint}" + (f", from {zero:g}" if zero else ""))
-    return Plot(figure, title or f"Contact force along {joint}", data)
+    return _ended(Plot(figure, title or f"Contact force along {joint}", data), stop)
 
 
 def _threshold(series):
@@ -289,9 +325,9 @@ def _threshold(series):
     return max(largest * 1e-3, 1e-12)
 
 
-def _force(model, word, q, v, x, dt, options):
+def _force(model, word, q, v, x, dt, options, force, slope):
+    """Fills force and slope."""
     sim, free = Sim(model, contact=word, dt=dt, **options), Sim(model, contact=None, dt=dt)
-    force, slope = np.full(x.size, np.nan), np.full(x.size, np.nan)
     unit = np.zeros(model.nv)
     for i, at in enumerate(x):
         try:
@@ -306,7 +342,6 @@ def _force(model, word, q, v, x, dt, options):
             continue
         force[i] = row @ (sim.qvel - free.qvel) / dt
         slope[i] = row @ (sim.jacobians().A[model.nv:, v] - free.jacobians().A[model.nv:, v]) / dt
-    return force, slope
 
 
 def _mass_row(sim, v, unit):
@@ -398,6 +433,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             plot = convergence({pathlib.Path(f).name: f for f in a.folder}, over=a.over)
         print(plot.save(a.out))
+    except KeyboardInterrupt:
+        print("tangere.plot: interrupted", file=sys.stderr)
+        if interrupted is not None:
+            print(interrupted.save(a.out))
+        return 130
     except (Error, ValueError, KeyError, OSError, ImportError) as e:
         print(f"tangere.plot: {e}", file=sys.stderr)
         return 2

@@ -66,7 +66,16 @@ with open('torus.obj', 'w') as f:
             f.write('f %d %d %d\\nf %d %d %d\\n' % (a + 1, b + 1, c + 1, a + 1, c + 1, d + 1))
 open('torus.xml', 'w').write('<mujoco><asset><mesh name="m" file="torus.obj"/></asset><worldbody><body><freejoint/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>')
 """, "[tg.load('torus.xml') for _ in range(1000)]", "assert tg.loads('<mujoco/>').nq == 0"),
-    "plot.landscape": ("import tangere.plot\n" + "task = tg.Task(MODELS + '/half_cheetah_reach.yaml')", "tg.plot.landscape(task, along=[0, 1], span=(-1, 1), n=400)", "assert np.isfinite(task.fun(task.x0)[0])"),
+    "plot.landscape": ("import tangere.plot\n" + "task = tg.Task(MODELS + '/half_cheetah_reach.yaml')", "tg.plot.landscape(task, along=[0, 1], span=(-1, 1), n=400)", """
+part = tg.plot.interrupted
+known = np.isfinite(part.data['loss']).ravel()
+count = int(known.sum())
+assert 0 < count < known.size and known[:count].all() and np.isfinite(part.data['difference'].reshape(2, -1)[:, :count]).all()
+assert part.data['loss'][0, 0] == task.fun(task.x0 - np.eye(task.size)[0] - np.eye(task.size)[1])[0]
+part.save('part.png')"""),
+    "plot.force_profile": ("import tangere.plot", "tg.plot.force_profile(MODELS + '/two_spheres.xml', 'y', (0.12, 0.14), ['lcp', 'barrier'], n=60000)", """
+part = tg.plot.interrupted
+assert 0 < np.isfinite(part.data['lcp']).sum() < 60000 and np.isnan(part.data['barrier']).all()"""),
     "replay.write": (CHEETAH + "; roll = sim.rollout(U[0, :20000].copy())", "[tg.replay.write('b.html', roll) for _ in range(50)]", "assert not [f for f in os.listdir(tempfile.gettempdir()) if f.startswith('tangere-replay-')]"),
     "torch forward": ("import torch, tangere.torch\n" + CHEETAH, "tangere.torch.rollout(batch, *START)", AGAIN),
     "torch backward": ("import torch, tangere.torch\n" + CHEETAH, "q, v = tangere.torch.rollout(batch, *(x.requires_grad_() for x in SHORT)); loss = q.sum()\nwhile True: loss.backward(retain_graph=True)", AGAIN),

@@ -48,6 +48,34 @@ def test_landscape_of_a_task(models):
         tg.plot.landscape(bowl)
 
 
+def test_what_an_interrupt_leaves():
+    calls = []
+
+    def broken_off(x):
+        calls.append(x)
+        if len(calls) == 8:   # in the third point of one way: each has a gradient and two losses
+            raise KeyboardInterrupt
+        return bowl(x)
+
+    at = np.array([0.3, -0.2])
+    whole = tg.plot.landscape(bowl, at, along=[1], span=(-1, 1), n=5)
+    assert tg.plot.interrupted is None
+    with pytest.raises(KeyboardInterrupt):
+        tg.plot.landscape(broken_off, at, along=[1], span=(-1, 1), n=5)
+    left = tg.plot.interrupted
+    for name in ("loss", "slope", "difference"):
+        assert np.array_equal(left.data[name][..., :2], whole.data[name][..., :2]) and np.isnan(left.data[name][..., 2:]).all()
+    assert left._repr_png_().startswith(b"\x89PNG")
+    for first in (1, 6):   # nothing, and one point of two ways
+        calls[:] = [None] * (8 - first)
+        with pytest.raises(KeyboardInterrupt):
+            tg.plot.landscape(broken_off, at, along=[0, 1], span=(-1, 1), n=5)
+        left = tg.plot.interrupted
+        assert left is None if first == 1 else np.isfinite(left.data["loss"]).sum() == 1
+    tg.plot.landscape(bowl, at, along=[1], span=(-1, 1), n=5)
+    assert tg.plot.interrupted is None
+
+
 def test_force_profile(models):
     """lcp removes erp of an overlap in a step: m erp d/h^2. Apart, only contact models with a range push, and the Jacobian is the slope."""
     touch, h = 0.13, 1e-3
