@@ -33,8 +33,9 @@ TG_API int tg_second_parameters(const tgSecond *second);
 /// sum_k g_k D2y_k (d, dp). d, dp NULL: zero; hvp, hp, jvp may be NULL. Of dp what would change the length of a unit quaternion or axis is left out, and entries
 /// of numbers that are not finite. TG_ERR_ARG also when no parameters were chosen; TG_ERR_UNSUPPORTED for a direction in "opt_timestep" (hp has its entry).
 TG_API tgStatus tg_step_hvp_parameters(tgSecond *second, tgSim *sim, const tgReal *g, const tgReal *d, const tgReal *dp, tgReal *hvp, tgReal *hp, tgReal *jvp);
-/// All of D2y: H (2 nv x n x n, n = 2 nv + nu): entry (k, i, j) is d2 y_k/dx_i dx_j. Errors as above.
-TG_API tgStatus tg_step_hessian(tgSecond *second, tgSim *sim, tgReal *H);
+/// All of D2y: H (2 nv x n x n, n = 2 nv + nu): entry (k, i, j) is d2 y_k/dx_i dx_j. cancel: polled before each of the n columns j; not 0: stop with
+/// TG_CANCELLED, the columns from there on as they were; may be NULL. Errors as above.
+TG_API tgStatus tg_step_hessian(tgSecond *second, tgSim *sim, tgReal *H, const volatile int *cancel);
 
 /// Product of the second derivative of loss term t (tgLossFn) with a direction, at the same place: hq, hv (nv), hu (nu) are zero at entry; at t = T du and
 /// hu are NULL.

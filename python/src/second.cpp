@@ -29,11 +29,8 @@ static Array hessian(Sim &s) {
   size_t n = 2 * s.nv() + s.nu();
   double *H;
   Array array = zeros({2 * s.nv(), n, n}, &H);
-  tgStatus status;
-  {
-    nb::gil_scoped_release release;
-    status = tg_step_hessian(work, s.sim, H);
-  }
+  tgStatus status = TG_OK;
+  long_call([&](const volatile int *cancel) { status = tg_step_hessian(work, s.sim, H, cancel); });
   if (status != TG_OK) s.fail();
   return array;
 }

@@ -80,12 +80,12 @@ static tgStatus curve(Ilqr *s) {
   const tgTask *t = s->task;
   size_t nq = (size_t)s->nq, nv = (size_t)s->nv, nz = (size_t)(s->nx + s->nu);
   for (size_t k = 0; k < (size_t)t->steps; k++) {
-    if (s->r->o->cancel != NULL && *s->r->o->cancel != 0) return TG_CANCELLED;
     memcpy(s->sim->qpos, s->q + k * nq, nq * sizeof(double));
     memcpy(s->sim->qvel, s->v + k * nv, nv * sizeof(double));
     memcpy(s->sim->ctrl, s->all + k * (size_t)s->nu, (size_t)s->nu * sizeof(double));
     tgStatus status = tg_sim_step(s->sim, t->h, NULL);
-    if (status == TG_OK) status = tg_step_hessian(s->second, s->sim, s->lq.F + k * (size_t)s->nx * nz * nz);
+    if (status == TG_OK) status = tg_step_hessian(s->second, s->sim, s->lq.F + k * (size_t)s->nx * nz * nz, s->r->o->cancel);
+    if (status == TG_CANCELLED) return status;
     if (status != TG_OK) return tgi_error(&s->r->out->error, status, "step %zu: %s", k, tg_sim_error(s->sim)->text);
   }
   return TG_OK;

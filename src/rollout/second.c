@@ -177,11 +177,12 @@ tgStatus tg_step_hvp(tgSecond *second, tgSim *sim, const tgReal *g, const tgReal
 }
 
 // one column of all matrices after the other, by the derivative of the Jacobian along it
-static tgStatus step_hessian(tgSecond *s, tgSim *sim, tgReal *H) {
+static tgStatus step_hessian(tgSecond *s, tgSim *sim, tgReal *H, const volatile int *cancel) {
   TG_TRY(stepped(s, sim));
   int nv = s->model->nv, nx = 2 * nv + s->model->nu;
   tgxPoint at = point_of(sim, sim->q0, sim->v0, sim->h);
   for (int j = 0; j < nx; j++) {
+    if (cancel != NULL && *cancel != 0) return TG_CANCELLED;
     for (int i = 0; i < nx; i++) s->d[i] = i == j;
     TG_TRY(tgx_step(s->twin, &at, s->d, NULL, s->dy, &sim->error));
     TG_TRY(tgx_jacobian(s->twin, s->D, s->DD, &sim->error));
@@ -191,11 +192,11 @@ static tgStatus step_hessian(tgSecond *s, tgSim *sim, tgReal *H) {
   return TG_OK;
 }
 
-tgStatus tg_step_hessian(tgSecond *second, tgSim *sim, tgReal *H) {
+tgStatus tg_step_hessian(tgSecond *second, tgSim *sim, tgReal *H, const volatile int *cancel) {
   if (second == NULL || sim == NULL || H == NULL) return TG_ERR_ARG;
   if (!claim(second)) return TG_ERR_STATE;
   tgiFpEnv env = tgi_fp_enter();
-  tgStatus status = step_hessian(second, sim, H);
+  tgStatus status = step_hessian(second, sim, H, cancel);
   tgi_fp_leave(env);
   release(second);
   return status;

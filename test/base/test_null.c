@@ -36,7 +36,7 @@ static void no_object(void **state) {
   NUMBER(tg_sim_geom_points(NULL, 0, NULL, NULL), 0);
   STATUS(tg_sim_step_points_vjp(NULL, NULL, NULL, 0, NULL, NULL));
   STATUS(tg_grad_check_second(NULL, NULL, NULL));
-  STATUS(tg_step_hessian(NULL, NULL, NULL));
+  STATUS(tg_step_hessian(NULL, NULL, NULL, NULL));
   STATUS(tg_rollout_jvp(NULL, NULL, NULL, NULL));
   STATUS(tg_rollout_hvp(NULL, NULL, NULL, NULL));
   STATUS(tg_sim_step_advice(NULL, NULL));

@@ -45,6 +45,8 @@ CASES = {
                   "part = batch.interrupted; done = [i for i, ok in enumerate(part.ok) if ok]; assert 0 < len(done) < 400 and abs(part.u[done]).max() > 0;" + AGAIN),
     "gradcheck": (BALLS + "sim = tg.Sim(soft, contact='softmin', dt=1e-3)", "[tg.gradcheck(sim) for _ in range(100000)]", USABLE),
     "Sim.rollout_hvp": (BALLS + "sim = tg.Sim(soft, contact='softmin', dt=1e-4)", "sim.rollout_hvp(np.zeros((100000, 0)), gq=np.ones((100001, 16)), dv0=np.ones(16))", USABLE),
+    "Sim.hessian": (BALLS.replace("range(8)", "range(40)") + "sim = tg.Sim(soft, contact='softmin', dt=1e-4); sim.step()", "sim.hessian()",
+                    "assert np.isfinite(sim.hvp(np.ones(160), np.ones(160))).all(); sim.step();" + USABLE),
     "Sim.step": (CHEETAH, "[sim.step() for _ in range(100_000_000)]", USABLE),
     "Task.fun": (LONG_TASK, "task.fun(task.x0)", "assert task.size > 0"),
     "Task.trajectory": (LONG_TASK, "task.trajectory(task.x0)", "assert task.size > 0"),
@@ -66,14 +68,14 @@ with open('torus.obj', 'w') as f:
             f.write('f %d %d %d\\nf %d %d %d\\n' % (a + 1, b + 1, c + 1, a + 1, c + 1, d + 1))
 open('torus.xml', 'w').write('<mujoco><asset><mesh name="m" file="torus.obj"/></asset><worldbody><body><freejoint/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>')
 """, "[tg.load('torus.xml') for _ in range(1000)]", "assert tg.loads('<mujoco/>').nq == 0"),
-    "plot.landscape": ("import tangere.plot\n" + "task = tg.Task(MODELS + '/half_cheetah_reach.yaml')", "tg.plot.landscape(task, along=[0, 1], span=(-1, 1), n=400)", """
+    "plot.landscape": ("import matplotlib.figure, tangere.plot\n" + "task = tg.Task(MODELS + '/half_cheetah_reach.yaml')", "tg.plot.landscape(task, along=[0, 1], span=(-1, 1), n=400)", """
 part = tg.plot.interrupted
 known = np.isfinite(part.data['loss']).ravel()
 count = int(known.sum())
 assert 0 < count < known.size and known[:count].all() and np.isfinite(part.data['difference'].reshape(2, -1)[:, :count]).all()
 assert part.data['loss'][0, 0] == task.fun(task.x0 - np.eye(task.size)[0] - np.eye(task.size)[1])[0]
 part.save('part.png')"""),
-    "plot.force_profile": ("import tangere.plot", "tg.plot.force_profile(MODELS + '/two_spheres.xml', 'y', (0.12, 0.14), ['lcp', 'barrier'], n=60000)", """
+    "plot.force_profile": ("import matplotlib.figure, tangere.plot", "tg.plot.force_profile(MODELS + '/two_spheres.xml', 'y', (0.12, 0.14), ['lcp', 'barrier'], n=60000)", """
 part = tg.plot.interrupted
 assert 0 < np.isfinite(part.data['lcp']).sum() < 60000 and np.isnan(part.data['barrier']).all()"""),
     "replay.write": (CHEETAH + "; roll = sim.rollout(U[0, :20000].copy())", "[tg.replay.write('b.html', roll) for _ in range(50)]", "assert not [f for f in os.listdir(tempfile.gettempdir()) if f.startswith('tangere-replay-')]"),

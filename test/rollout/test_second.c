@@ -60,7 +60,7 @@ static void check_step(Rig *rig, tgtRandom *r, const char *name) {
     for (int i = 0; i < nx; i++) S[i * nx + j] = hvp[i];
   }
   double largest = 0, asymmetry = 0, apart = 0;
-  check_true(tg_step_hessian(second, s, H) == TG_OK, "%s", s->error.text);
+  check_true(tg_step_hessian(second, s, H, NULL) == TG_OK, "%s", s->error.text);
   for (int i = 0; i < nx; i++)
     for (int j = 0; j < nx; j++) {
       double sum = 0;
@@ -230,9 +230,17 @@ static void test_memory(void **state) {
   tgRolloutRun run = {.loss = loss};
   long before = tgt_malloc_count();
   assert_int_equal(tg_step_hvp(second, rig.s, g, d, out, NULL), TG_OK);
-  assert_int_equal(tg_step_hessian(second, rig.s, H), TG_OK);
+  volatile int cancel = 0;
+  assert_int_equal(tg_step_hessian(second, rig.s, H, &cancel), TG_OK);
   assert_int_equal(tg_rollout_hvp(second, &run, &along, NULL), TG_OK);
   check_true(tgt_malloc_count() == before, "calls took memory %ld times", tgt_malloc_count() - before);
+  // cancelled before its first column, it leaves what there is, and room for the next
+  double kept = H[0] = 7;
+  cancel = 1;
+  assert_int_equal(tg_step_hessian(second, rig.s, H, &cancel), TG_CANCELLED);
+  check_close(H[0], kept, 0);
+  assert_int_equal(tg_step_hessian(second, rig.s, H, NULL), TG_OK);
+  check_true(H[0] != kept, "the Hessian is not computed");
   free(H);
   along.loss_hvp = NULL;
   assert_int_equal(tg_rollout_hvp(second, &run, &along, NULL), TG_ERR_ARG);
