@@ -1,0 +1,32 @@
+// adjoint.h: what is asked for behind a trajectory: dL/dq, dL/dv and dL/du of a rollout, or of each of a batch.
+#ifndef TANGERE_PYTHON_ADJOINT_H
+#define TANGERE_PYTHON_ADJOINT_H
+
+#include "sim.h"
+
+namespace tangere {
+
+/// What dL/d(trajectory) may be: one row for every state, or one for the last.
+struct Seed {
+  In rows;
+  bool last = false;
+  const double *at(size_t lane, int t, int steps, size_t n) const {
+    if (rows.p == nullptr || (last && t < steps)) return nullptr;
+    return rows.p + (last ? lane : lane * (size_t)(steps + 1) + (size_t)t) * n;
+  }
+};
+/// The argument `name` for `lanes` trajectories of that many steps, n numbers a state.
+Seed seed(nb::handle given, const char *name, const Shape &lanes, size_t steps, size_t n);
+
+/// The loss of an adjoint: linear in the trajectory, its value nowhere asked for.
+struct Linear {
+  const Seed *q, *v;
+  const double *u;   // T x nu of this lane, or NULL
+  size_t lane, nv, nu;
+};
+/// A tgLossFn.
+tgStatus linear(void *ctx, tgSim *, int t, int steps, tgReal *, tgReal *gq, tgReal *gv, tgReal *gu);
+
+}  // namespace tangere
+
+#endif
