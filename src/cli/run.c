@@ -144,6 +144,12 @@ static tgStatus write_replay(const tgCliRun *run, const char *path, tgError *err
   return st;
 }
 
+static tgStatus write_json(const json_t *json, const char *path, tgError *error) {
+  if (json_dump_file(json, path, JSON_INDENT(2) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) == 0) return TG_OK;
+  return tgi_error(error, TG_ERR_FILE, "%s cannot be written: %s", path, strerror(errno));
+}
+
+// the page last: where the viewer is missing, all that `tangere replay` needs to make it later is there
 int tgi_cli_write_run(const tgCliRun *run) {
   tgError error = {0};
   char path[1100];
@@ -154,16 +160,13 @@ int tgi_cli_write_run(const tgCliRun *run) {
     snprintf(path, sizeof path, "%s/loss.csv", run->folder);
     st = write_loss(run->optimum, path, &error);
   }
+  if (st == TG_OK && run->json != NULL) {
+    snprintf(path, sizeof path, "%s/run.json", run->folder);
+    st = write_json(run->json, path, &error);
+  }
   if (st == TG_OK && run->replay) {
     snprintf(path, sizeof path, "%s/replay.html", run->folder);
     st = write_replay(run, path, &error);
-  }
-  if (st == TG_OK && run->json != NULL) {
-    snprintf(path, sizeof path, "%s/run.json", run->folder);
-    if (json_dump_file(run->json, path, JSON_INDENT(2) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) != 0) {
-      snprintf(error.text, sizeof error.text, "%.400s cannot be written: %s", path, strerror(errno));
-      error.status = st = TG_ERR_FILE;
-    }
   }
   if (st == TG_OK) return TG_EXIT_OK;
   error.status = st;

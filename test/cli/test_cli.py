@@ -207,6 +207,25 @@ def test_interrupt_then_resume(tmp_path):
     assert numpy.array_equal(*x)
 
 
+def test_without_the_page_a_run_is_kept(tmp_path, monkeypatch):
+    page = tmp_path / "viewer.html"
+    monkeypatch.setenv("TANGERE_VIEWER", str(page))
+    p = subprocess.Popen([EXE, "optimize", TASK, "--iterations", "3000", "--out", tmp_path / "p"], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    time.sleep(1.0)
+    p.send_signal(signal.SIGINT)
+    said = p.communicate(timeout=20)[1]
+    assert p.returncode == 130 and f"viewer {page} is not there" in said
+    kept = json.loads((tmp_path / "p" / "run.json").read_text())
+    assert kept["status"] == "cancelled by the caller" and kept["iterations"] > 0 and not (tmp_path / "p" / "replay.html").exists()
+    assert "is not there" in run("optimize", TASK, "--iterations", 2, "--out", tmp_path / "o", code=4).stderr
+    assert "is not there" in run("simulate", MODEL, "--steps", 2, "--out", tmp_path / "s", code=4).stderr
+    # when the page is there, it is made of what was kept
+    page.write_text('<script type="application/json" id="tangere-replay"></script><div id="tangere-data" hidden></div>')
+    for folder in "pos":
+        run("replay", tmp_path / folder)
+        assert (tmp_path / folder / "replay.html").exists()
+
+
 def test_gradcheck():
     result = json.loads(run("gradcheck", TASK, "--json").stdout)
     assert result["pass"] and {"dq'/dq", "dv'/du", "adjoint", "rollout slope"} <= {b["name"] for b in result["blocks"]}

@@ -127,9 +127,24 @@ def test_without_matplotlib(monkeypatch):
         tg.plot.convergence({"a": [1.0]})
 
 
-def test_command_line(tmp_path, models, capsys):
+def test_command_line(tmp_path, models, capsys, monkeypatch):
     out = tmp_path / "l.svg"
     assert tg.plot.main(["landscape", str(models / "two_balls.yaml"), "--span", "-0.05", "0.05", "-n", "3", "--out", str(out)]) == 0
     assert out.exists()
+    whole, calls = tg.plot.landscape, []
+
+    def fun(x):
+        calls.append(x)
+        if len(calls) == 8:
+            raise KeyboardInterrupt
+        return bowl(x)
+
+    monkeypatch.setattr(tg.plot, "landscape", lambda *_, **__: whole(fun, np.zeros(2), span=(-1, 1), n=5))
+    for left in (True, False):
+        out.unlink()
+        assert tg.plot.main(["landscape", str(models / "two_balls.yaml"), "--out", str(out)]) == 130
+        assert out.exists() == left and "interrupted" in capsys.readouterr().err
+        calls[:] = [None] * 7   # next time in the first point
+        out.touch()
     assert tg.plot.main(["convergence", str(tmp_path / "none")]) == 2
     assert "none" in capsys.readouterr().err
