@@ -236,6 +236,9 @@ void tgi_cod_project(const tgiCod *d, tgReal *x) { tgi_plain_cod_project(d, x); 
 
 // ---- real numbers in both builds ----
 
+// An elimination of its own: in the complex build the plain factorisation is of complex numbers and the wide one is not there. It needs no list of exchanges
+// and stops at the first pivot that is too small, which candidates of a pivoting method often have.
+
 static bool eliminate(int n, double *a, double *x, double tiny) {
   for (int k = 0; k < n; k++) {
     int best = k;
