@@ -91,6 +91,13 @@ void Sim::take() {
   copy(applied.data(), tg_sim_qfrc_applied(sim), nv());
 }
 
+std::vector<std::string> Sim::param_names() const {
+  std::vector<std::string> names;
+  for (int i = 0; tg_param_name(i) != nullptr; i++) names.push_back(tg_param_name(i));
+  for (int i = 0; contact && tg_contact_param_name(contact->contact, i) != nullptr; i++) names.push_back(tg_contact_param_name(contact->contact, i));
+  return names;
+}
+
 Values::Values(const Sim &sim) {
   for (const auto &name : sim.changed) {
     int nrow, ncol;
@@ -332,12 +339,7 @@ void bind_sim(nb::module_ &m) {
       .def("jacobians", &jacobians, nb::arg("params") = std::vector<std::string>(), "Dense Jacobians of the last step, with those of parameters by name.")
       .def("vjp", &vjp, nb::arg("gq") = nb::none(), nb::arg("gv") = nb::none(), nb::arg("params") = std::vector<std::string>(),
            "Adjoint of the last step, from dL/dq' and dL/dv' (nv each, tangent; None: zero).")
-      .def_prop_ro("param_names", [](const Sim &s) {
-            std::vector<std::string> names;
-            for (int i = 0; tg_param_name(i) != nullptr; i++) names.push_back(tg_param_name(i));
-            for (int i = 0; s.contact && tg_contact_param_name(s.contact->contact, i) != nullptr; i++) names.push_back(tg_contact_param_name(s.contact->contact, i));
-            return names;
-          }, "Names of the parameters that have a derivative, the contact model's own (\"contact.mu\") among them.")
+      .def_prop_ro("param_names", &Sim::param_names, "Names of the parameters that have a derivative, the contact model's own (\"contact.mu\") among them.")
       .def("param", &param, nb::arg("name"), "This sim's values of a parameter, a read-only copy; set_param writes.")
       .def("set_param", &set_param, nb::arg("name"), nb::arg("value"), "Sets a parameter array (\"body_mass\"), all of it.")
       .def("reset", &reset, nb::arg("key") = nb::none(), "The model's start, or a keyframe's, at rest; parameters that were set stay.")

@@ -31,6 +31,7 @@ struct Sim {
     tg_second_free(second);
     tg_sim_free(sim);
   }
+  std::vector<std::string> param_names() const;
   void close();
   tgSim *get() const;        // tangere.Error when it is closed
   const tgModel *m() const { return model->model; }

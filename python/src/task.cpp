@@ -213,9 +213,20 @@ static Optimum optimize(Task &t, uint64_t seed, int threads, nb::object progress
   return make_optimum(t, *found);
 }
 
-// A simulation of the task's own model and contact model at its start, which keep the Task alive.
-static Sim *make_sim(nb::handle_t<Task> self) {
+// The parameters that x decides, which the sim keeps as if each had been set.
+static void decide(const Task &t, const double *x, Sim &sim) {
+  for (const std::string &name : sim.param_names()) sim.changed.insert(name);
+  Values before(sim);
+  tg_task_set_parameters(t.task, x, sim.sim);
+  Values after(sim);
+  for (const auto &item : after.value)
+    if (before.value[item.first] == item.second) sim.changed.erase(item.first);
+}
+
+// A simulation of the task's own model and contact model at the start of x, which keep the Task alive.
+static Sim *make_sim(nb::handle_t<Task> self, nb::handle at) {
   Task &t = nb::cast<Task &>(self);
+  In given = in(at, "x", {t.n()});
   auto model = std::make_shared<ModelHandle>();
   model->model = const_cast<tgModel *>(tg_task_model(t.task));   // never written, never freed: it has an owner
   model->path = tg_task_model_path(t.task);
@@ -226,8 +237,10 @@ static Sim *make_sim(nb::handle_t<Task> self) {
   contact->contact = const_cast<tgContact *>(tg_task_contact(t.task));
   auto sim = std::make_unique<Sim>(contact, model, tg_task_timestep(t.task));
   std::vector<double> x(t.n());
-  tg_task_start(t.task, 0, x.data());
+  if (given.p == nullptr) tg_task_start(t.task, 0, x.data());
+  else std::copy(given.p, given.p + t.n(), x.begin());
   tg_task_expand(t.task, x.data(), sim->qpos.data(), sim->qvel.data(), nullptr);
+  decide(t, x.data(), *sim);
   return sim.release();
 }
 
@@ -319,7 +332,8 @@ void bind_task(nb::module_ &m) {
       .def("start", &start, nb::arg("seed") = 0, "The start for a seed: the file's, with its noise.")
       .def("fun", &fun, nb::arg("x"), "(loss, gradient) at x.")
       .def("trajectory", &trajectory, nb::arg("x"), "(loss, gradient, q, v) at x.")
-      .def("sim", &make_sim, nb::rv_policy::take_ownership, "A simulation of the task's model, contact model and step size, at its start.")
+      .def("sim", &make_sim, nb::arg("x") = nb::none(), nb::rv_policy::take_ownership,
+           "A simulation of the task's model, contact model and step size, at the start of x, with the parameters that x decides; the file's start when None.")
       .def("cost", &cost, nb::arg("sim"), nb::arg("t"),
            "The loss at state t (0 to steps) that the sim is in, its ctrl that of step t. Over a trajectory they add up to the loss of fun.")
       .def("_step", &step_cost, nb::arg("sim"), nb::arg("t"), "cost at state t and sim.step in one, with the frames of the step.")

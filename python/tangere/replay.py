@@ -55,13 +55,25 @@ def _rollout(path: str | pathlib.Path, roll: Rollout) -> None:
     _make(path, roll.model, {"qpos": roll.q[:n + 1], "qvel": roll.v[:n + 1], "ctrl": roll.u[:n], "timestep": np.float64(roll.dt)}, {})
 
 
+def _decided(task: Task, found: Optimum) -> list[dict[str, Any]]:
+    """The model's parameters that the first and the best iterate have otherwise than the file, as run.json keeps them."""
+    first, best = task.sim(found.first), task.sim(found.x)
+    decided: list[dict[str, Any]] = []
+    for name in first.param_names:
+        if name.startswith("contact."):   # moves no pose
+            continue
+        plain, one, two = np.ravel(first.model.field(name)), np.ravel(first.param(name)), np.ravel(best.param(name))
+        decided += [{"array": name, "entry": int(i), "first": float(one[i]), "best": float(two[i])} for i in np.flatnonzero((plain != one) | (plain != two))]
+    return decided
+
+
 def _optimum(path: str | pathlib.Path, task: Task, found: Optimum) -> None:
     model = task.sim().model
     arrays: dict[str, Any] = {"timestep": np.float64(task.dt), "loss": found.curve, "loss_iteration": np.arange(len(found.curve), dtype=float)}
     for name, x in (("first", found.first), ("best", found.x)):
         _, _, q, v = task.trajectory(x)
         arrays |= {f"qpos_{name}": q, f"qvel_{name}": v, f"ctrl_{name}": task.expand(x)[2]}
-    run = {"first_loss": found.first_loss, "best_loss": found.loss, "simulations": found.simulations}
+    run = {"first_loss": found.first_loss, "best_loss": found.loss, "simulations": found.simulations, "model_parameters": _decided(task, found)}
     _make(path, model, arrays, run, _task_ground(task, model))
 
 

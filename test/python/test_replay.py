@@ -45,6 +45,32 @@ def test_of_an_optimum(models, tmp_path):
         replay.write(tmp_path / "x.html", task)
 
 
+ROCK = """<mujoco><asset><mesh name="rock" vertex="0 0 -.1 .3 0 -.1 0 .2 -.1 0 0 .1"/></asset><worldbody><geom type="plane" size="1 1 1"/>
+<body name="rock" pos="0 0 0.3"><joint name="fall" type="slide" axis="0 0 1"/><geom name="rock" type="mesh" mesh="rock"/></body></worldbody></mujoco>"""
+SCALE = """model: rock.xml
+contact: lcp
+horizon: {steps: 150}
+parameters: [{name: geom_scale, of: rock, entry: 2, low: 0.5, high: 3, start: 2}]
+losses: [{term: joint_position, name: fall, target: [0.05], weight: 1}]
+optimizer: {method: lbfgs, iterations: 4}
+"""
+
+
+@needs_page
+def test_of_an_optimum_with_parameters(tmp_path):
+    (tmp_path / "rock.xml").write_text(ROCK)
+    (tmp_path / "rock.yaml").write_text(SCALE)
+    task = tg.Task(tmp_path / "rock.yaml")
+    found = task.optimize()
+    assert found.first[0] == 2 and found.x[0] != 2
+    sim = task.sim(found.x)
+    assert sim.param("geom_scale")[1, 2] == found.x[0] and task.sim().param("geom_scale")[1, 2] == 2
+    # the rollout has them too, and is the task's own
+    assert (sim.rollout(steps=150).q == task.trajectory(found.x)[2]).all()
+    replay.write(tmp_path / "rock.html", task, found)
+    assert data(tmp_path / "rock.html")["models"][0]["geoms"][1]["scale"] == [1, 1, found.x[0]]
+
+
 def test_the_page_comes_first(tmp_path):
     with pytest.raises(TypeError, match="motion: a Rollout or a Task is needed, not PosixPath"):
         replay.write(tg.Sim(tg.loads(BALL)).rollout(steps=2), tmp_path / "x.html")
