@@ -47,19 +47,30 @@ static void fill_geoms(const tgModel *m, tgReplayGeom *geom) {
   for (int i = 0; i < m->ngeom && !shown; i++) geom[i].role = TG_REPLAY_BOTH;
 }
 
+// the meshes' vertices, with those of hulls where the model has them now
+static void fill_meshes(const tgModel *m, double *vert, tgReplayMesh *mesh) {
+  for (int k = 0; k < 3 * m->nmeshvert; k++) vert[k] = m->mesh_vert[k];
+  for (int h = 0; h < m->nhull; h++) {
+    double *of_mesh = vert + 3 * m->mesh_vertadr[m->hull_mesh[h]];
+    for (int v = m->hull_vertadr[h]; v < m->hull_vertadr[h] + m->hull_vertnum[h]; v++)
+      for (int k = 0; k < 3; k++) of_mesh[3 * m->hull_vertid[v] + k] = m->hull_vert[3 * v + k];
+  }
+  for (int i = 0; i < m->nmesh; i++)
+    mesh[i] = (tgReplayMesh){vert + 3 * m->mesh_vertadr[i], m->mesh_vertnum[i], m->mesh_face + 3 * m->mesh_faceadr[i], m->mesh_facenum[i]};
+}
+
 tgStatus tgi_replay_model(const tgModel *m, const tgAllocator *allocator, tgReplayModel *store, tgReplayShapes *def) {
   tgAllocator alloc = tgi_allocator(allocator);
   *store = (tgReplayModel){.alloc = alloc};
   store->geom = alloc.alloc(alloc.ctx, ((size_t)m->ngeom + 1) * sizeof *store->geom);
   store->mesh = alloc.alloc(alloc.ctx, ((size_t)m->nmesh + 1) * sizeof *store->mesh);
-  if (store->geom == NULL || store->mesh == NULL) {
+  store->vert = alloc.alloc(alloc.ctx, (3 * (size_t)m->nmeshvert + 1) * sizeof *store->vert);
+  if (store->geom == NULL || store->mesh == NULL || store->vert == NULL) {
     tgi_replay_model_free(store);
     return TG_ERR_MEMORY;
   }
   fill_geoms(m, store->geom);
-  for (int i = 0; i < m->nmesh; i++)
-    store->mesh[i] = (tgReplayMesh){m->mesh_vert + 3 * m->mesh_vertadr[i], m->mesh_vertnum[i],
-                                    m->mesh_face + 3 * m->mesh_faceadr[i], m->mesh_facenum[i]};
+  fill_meshes(m, store->vert, store->mesh);
   def->name = m->name;
   for (int k = 0; k < 3; k++) def->gravity[k] = m->opt_gravity[k];
   def->nbody = m->nbody;
@@ -75,8 +86,8 @@ void tgi_replay_model_free(tgReplayModel *store) {
   if (store->alloc.free == NULL) return;
   store->alloc.free(store->alloc.ctx, store->geom);
   store->alloc.free(store->alloc.ctx, store->mesh);
-  store->geom = NULL;
-  store->mesh = NULL;
+  store->alloc.free(store->alloc.ctx, store->vert);
+  *store = (tgReplayModel){.alloc = store->alloc};
 }
 
 void tgi_recorder_init(tgRecorder *recorder, const tgModel *model, const tgAllocator *allocator) {

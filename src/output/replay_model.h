@@ -5,10 +5,11 @@
 #include "output/replay.h"
 #include "sim/sim.h"
 
-/// Shapes of a model as a replay wants them; names, vertices and faces stay the model's.
+/// Shapes of a model as a replay wants them; names and faces stay the model's.
 typedef struct tgReplayModel {
   tgReplayGeom *geom;
   tgReplayMesh *mesh;
+  double *vert;          ///< of all meshes: a sim may have moved those of its hulls (hull_vert)
   tgAllocator alloc;
 } tgReplayModel;
 
