@@ -1,7 +1,9 @@
-// test_reproduce_parts.c: what the experiments of the barrier paper are made of: meshes of any fineness, and the count of intersections.
+// test_reproduce_parts.c: what the experiments of the barrier paper are made of: meshes of any fineness, the count of intersections, the stack of planks.
 #include <string.h>
 
 #include "cli/reproduce/barrier.h"
+#include "cli/reproduce/planks.h"
+#include "sim/sim.h"
 #include "support/check.h"
 #include "tangere/model.h"
 
@@ -116,8 +118,81 @@ static void intersections_are_counted(void **state) {
   tg_desc_free(d);
 }
 
+static const char planks_file[] = TG_SOURCE_DIR "/models/planks.xml";
+
+static void lift_apart(tgPlanks *p, double gap) {
+  double z[TG_PLANKS];
+  for (int b = 0; b < TG_PLANKS; b++) z[b] = 0.1 + b * tgi_plank_height + (b + 1) * gap;
+  tgi_planks_lift(p, z);
+}
+
+// held planks are where the file draws them, move along the axes they have, and never turn, nor do steps under friction, weight and pushes turn them
+static void planks_are_held(void **state) {
+  (void)state;
+  tgError e = {0};
+  tgPlanks p[3];
+  static const int ndof[3] = {1, 3, 6};
+  for (int hold = 0; hold < 3; hold++) {
+    p[hold] = (tgPlanks){.mu = 1e-7, .form = TG_HIERARCHY_PAPER, .hold = (tgPlankHold)hold};
+    check_true(tgi_planks_open(&p[hold], planks_file, &e), "%s", e.text);
+    assert_int_equal(p[hold].model->nv, TG_PLANKS * ndof[hold]);
+    lift_apart(&p[hold], 1e-3);
+  }
+  for (int b = 0; b < TG_PLANKS; b++) {
+    double x[3][3], turn[3][4];
+    for (int hold = 0; hold < 3; hold++) tgi_planks_pose(&p[hold], tg_sim_qpos(p[hold].sim), b, x[hold], turn[hold]);
+    for (int i = 0; i < 3; i++) {
+      check_close(x[0][i], x[2][i], 1e-15);
+      check_close(x[1][i], x[2][i], 1e-15);
+    }
+  }
+  tgSim *s = p[TG_PLANKS_SLIDE].sim;
+  for (int i = 0; i < 3; i++) tg_sim_qvel(s)[3 * 7 + i] = 0.01;
+  for (int k = 0; k < 5; k++) assert_int_equal(tg_sim_step_growing(s, 0.04, NULL), TG_OK);
+  assert_int_equal(tg_sim_forward(s), TG_OK);
+  double moved = 0;
+  for (int b = 0; b < TG_PLANKS; b++) {
+    double x[3], turn[4];
+    tgi_planks_pose(&p[TG_PLANKS_SLIDE], tg_sim_qpos(s), b, x, turn);
+    for (int i = 0; i < 3; i++) {
+      check_close(s->xpos[3 * (b + 1) + i], x[i], 1e-15);
+      moved = fmax(moved, fabs(tg_sim_qpos(s)[3 * b + i]));
+    }
+    for (int i = 0; i < 4; i++) assert_true(s->xquat[4 * (b + 1) + i] == turn[i] && turn[i] == (i == 0));
+  }
+  assert_true(moved > 1e-4);
+  for (int hold = 0; hold < 3; hold++) tgi_planks_close(&p[hold]);
+}
+
+// at rest the floor carries the weight of all, pushes between planks cancel, and gaps grow upwards as loads fall
+static void planks_come_to_rest(void **state) {
+  (void)state;
+  for (int form = 0; form < 2; form++) {
+    tgError e = {0};
+    tgPlanks p = {.mu = 1e-7, .form = form ? TG_HIERARCHY_PAPER : TG_HIERARCHY_MOMENT, .hold = TG_PLANKS_SINK};
+    double imbalance, x[3], turn[4], below = -0.1, gap = 0, floor = 0, weight = TG_PLANKS * 0.16 * 9.81;
+    check_true(tgi_planks_open(&p, planks_file, &e), "%s", e.text);
+    lift_apart(&p, 1e-3);
+    assert_int_equal(tgi_planks_sink(&p, 20 * p.mu, 1, &imbalance), TG_OK);
+    assert_true(imbalance > 1e4 * p.mu);   // not yet
+    assert_int_equal(tgi_planks_sink(&p, 20 * p.mu, 100, &imbalance), TG_OK);
+    assert_true(imbalance <= 20 * p.mu);
+    for (int b = 0; b < TG_PLANKS; b++) {
+      floor += tgi_planks_push(&p, b, -1);
+      for (int c = 0; c < b; c++) check_close(tgi_planks_push(&p, b, c), -tgi_planks_push(&p, c, b), 1e-12 * weight);
+      tgi_planks_pose(&p, tg_sim_qpos(p.sim), b, x, turn);
+      assert_true(x[2] - tgi_plank_height - below > gap);
+      gap = x[2] - tgi_plank_height - below;
+      below = x[2];
+    }
+    check_close(floor, weight, TG_PLANKS * 20 * p.mu);
+    assert_true(gap < 5e-3);
+    tgi_planks_close(&p);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(meshes_are_closed), cmocka_unit_test(files_have_the_same_meshes),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(meshes_are_closed), cmocka_unit_test(files_have_the_same_meshes), cmocka_unit_test(planks_are_held), cmocka_unit_test(planks_come_to_rest),
                                      cmocka_unit_test(intersections_are_counted)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

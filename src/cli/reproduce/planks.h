@@ -2,8 +2,8 @@
 #ifndef TG_CLI_REPRODUCE_PLANKS_H
 #define TG_CLI_REPRODUCE_PLANKS_H
 
+#include "cli/experiments.h"
 #include "contact/contact.h"
-#include "tangere/desc.h"
 
 enum { TG_PLANKS = 20 };
 static const double tgi_plank_height = 0.2;   // m
@@ -38,5 +38,18 @@ double tgi_planks_imbalance(const tgPlanks *p);
 /// Planks that may only sink do so, by steps that each begin at rest, until forces and weights balance to `enough` [N], in at most `most` steps. *imbalance:
 /// what is left. Status of the first step that fails.
 tgStatus tgi_planks_sink(tgPlanks *p, double enough, int most, double *imbalance);
+
+// ---- planks_picture.c ----
+
+/// A plank from the side: its middle [m] and its turn towards falling [rad].
+typedef struct tgPlanksPlace { double x, z, tilt; } tgPlanksPlace;
+typedef struct tgPlanksPicture {
+  int n;                         // of mu
+  const double *mu, *published, *paper, *moment;   // and margins [m], NAN: none
+  tgPlanksPlace stands[TG_PLANKS], falls[TG_PLANKS];
+  double fell;                   // when they are as in falls [s]
+} tgPlanksPicture;
+/// stack.svg in the run's folder. False: reason printed.
+bool tgi_planks_draw(tgRun *run, const tgPlanksPicture *p);
 
 #endif

@@ -173,8 +173,25 @@ static void rows_rest(tgRun *run, const Stack *s, const char *label, double marg
   row(run, label, "force_error_N", s->force_error, "N", force, note);
 }
 
-// one stack after another: what they need and add up
-typedef struct Series { tgRun *run; long touching; bool good; } Series;
+// one stack after another: what they need, add up and leave for the picture
+typedef struct Series { tgRun *run; long touching; bool good; tgPlanksPicture picture; } Series;
+
+static void keep_side(const Stack *s, double seconds, tgPlanksPlace place[TG_PLANKS]) {
+  const tgModel *m = s->planks.model;
+  const double *q = s->t.q + lround(seconds / m->opt_timestep[0]) * m->nq;
+  for (int b = 0; b < TG_PLANKS; b++) {
+    double x[3], turn[4];
+    tgi_planks_pose(&s->planks, q, b, x, turn);
+    place[b] = (tgPlanksPlace){x[0], x[2], 2 * atan2(turn[2], turn[0])};
+  }
+}
+
+static bool leave(Series *series, Stack *s, const char *label) {
+  tgPlanksPicture *p = &series->picture;
+  if (strcmp(label, "paper.mu1e-7") == 0) keep_side(s, s->stable, p->stands);
+  if (strcmp(label, "paper.free.mu1e-7") == 0) keep_side(s, p->fell = s->stable, p->falls);
+  return tgi_run_leave(series->run, label, label, s->planks.model, s->planks.model->opt_timestep[0], &s->t, 1, NULL, 0);
+}
 
 // Runs the stack for rows named after form, kind ("" or as ".free") and mu. margin (may be NULL): where the mean margin goes, for rows of the state at rest.
 static void run_one(Series *series, tgPlanks planks, const char *kind, int k, double *margin) {
@@ -191,7 +208,7 @@ static void run_one(Series *series, tgPlanks planks, const char *kind, int k, do
     bool known = paper && planks.cells == NULL;
     if (margin != NULL) rows_rest(series->run, &s, label, known ? paper_margin[k] : NAN, known ? paper_force[k] : NAN);
     if (margin != NULL) *margin = s.margin;
-    if (k == SEVEN) series->good = tgi_run_leave(series->run, label, label, s.planks.model, s.planks.model->opt_timestep[0], &s.t, 1, NULL, 0);
+    if (k == SEVEN) series->good = leave(series, &s, label);
   }
   stack_close(&s);
 }
@@ -200,7 +217,7 @@ bool tgi_reproduce_stack(tgRun *run) {
   static const int fine[3] = {8, 8, 4};   // 512 triangles
   static const tgHierarchy forms[2] = {TG_HIERARCHY_PAPER, TG_HIERARCHY_MOMENT};
   double margin[2][MUS], refined;
-  Series series = {.run = run, .good = true};
+  Series series = {.run = run, .good = true, .picture = {.n = MUS, .mu = mus, .published = paper_margin, .paper = margin[0], .moment = margin[1]}};
   for (int f = 0; f < 2; f++)
     for (int k = 0; k < MUS; k++) run_one(&series, (tgPlanks){.form = forms[f], .hold = TG_PLANKS_SLIDE, .slip = slip}, "", k, &margin[f][k]);
   for (int f = run->cli->full ? 0 : 1; f < 2; f++)
@@ -212,5 +229,5 @@ bool tgi_reproduce_stack(tgRun *run) {
   tgi_run_row(run, "paper.margin_exponent", exponent(mus, margin[0], MUS), "least squares over all mu");
   tgi_run_row(run, "moment.mu1e-7.refined_margin_ratio_error", fabs(refined / margin[1][SEVEN] - 1), "512 triangles a plank: %.4g m, 12: %.4g m", refined, margin[1][SEVEN]);
   tgi_run_row(run, "intersections", (double)series.touching, "pairs of geoms over all states, by exact predicates");
-  return true;
+  return tgi_planks_draw(run, &series.picture);
 }
