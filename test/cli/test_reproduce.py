@@ -22,7 +22,8 @@ ROWS = {
     "LC-R3": "plain.max_abs_control aware.final_loss aware.iterations",
     "LC-R4": "catapult.miss_m jumpworm.rise_m humanoid.clearance_m humanoid.failed_lcp",
     "BA-R1": "paper.mu1e-6.stable_s paper.mu1e-7.stable_s paper.mu1e-10.stable_s paper.mu1e-7.margin_m paper.margin_exponent "
-             "paper.mu1e-7.force_error_N moment.mu1e-7.stable_s moment.mu1e-7.refined_margin_ratio_error intersections",
+             "paper.mu1e-7.force_error_N moment.mu1e-7.stable_s moment.mu1e-7.refined_margin_ratio_error "
+             "paper.free.mu1e-7.stable_s moment.free.mu1e-7.stable_s intersections",
     "BA-R2": "seeds_solved local.final_over_first lcp.final_over_first bundle.final_over_first intersections",
     "BA-R3": "paper.ms.512 paper.ms.6272 moment.ms.512 moment.ms.6272 paper.exponent brute.ms.512 paper.worst_over_mean.6272",
     "BA-R4": "solved seconds local.solved lcp.solved intersections",
@@ -51,6 +52,12 @@ def test_list():
     ids = [e["id"] for e in json.loads(run("reproduce", "--list", "--json").stdout)]
     assert ids == [line.split()[0] for line in told.splitlines()] and set(ROWS) <= set(ids)
     run("reproduce", "LC-R9", code=1)
+
+
+def test_kept_results_have_the_rows():
+    for name, rows in ROWS.items():
+        kept = json.loads((ROOT / "repro" / f"{name}.json").read_text())
+        assert set(rows.split()) <= {row["name"] for row in kept["rows"]}, name
 
 
 def test_prisms_and_cubes(tmp_path):
