@@ -298,16 +298,11 @@ static bool blended(Run *r, int k, Above up, const Height *h, const tgReal phi[3
 
 #if !defined(TG_COMPLEX)
 
-static bool on_vectors(const tgiHeightFrame *f, int isa, int k, double share, tgiHeightSum *sum) {
-  if (isa == 2) return tgi_height_sum_8(f, k, share, sum);
-  if (isa == 1) return tgi_height_sum_4(f, k, share, sum);
-  return tgi_height_sum_2(f, k, share, sum);
-}
-
 // adds all under node k to out; second derivatives gather in r->sum
 static bool node_wide(Run *r, int k, Above up, tgReal out[OUT]) {
   const tgReal *axis = r->frame.axis, *value = r->sum.value;
-  if (!on_vectors(&r->frame, r->isa, k, up.share, &r->sum)) {
+  TGI_ISA_CALL(r->isa, tgi_height_sum, (&r->frame, k, up.share, &r->sum));
+  if (r->sum.touching >= 0) {
     r->touching = r->A->tree->tri[r->sum.touching];
     return false;
   }

@@ -382,7 +382,7 @@ TGI_LANE double least_of(V x, double least) {
   return least;
 }
 
-bool KERNEL(tgi_height_sum)(const tgiHeightFrame *f, int node, double share, tgiHeightSum *sum) {
+void KERNEL(tgi_height_sum)(const tgiHeightFrame *f, int node, double share, tgiHeightSum *sum) {
   Work w;
   Frame s = spread(f);
   Sums sums;
@@ -393,7 +393,7 @@ bool KERNEL(tgi_height_sum)(const tgiHeightFrame *f, int node, double share, tgi
   memset(w.acc, 0, (size_t)w.nblend * sizeof *w.acc);
   clusters(f, &s, &w, &sums, &far);
   sum->touching = leaves(f, &s, &w, &sums, &near);
-  if (sum->touching >= 0) return false;
+  if (sum->touching >= 0) return;
   for (int k = w.nlevel; k-- > 0;) close_level(f, &s, &w, w.level[k], w.level[k + 1], &sums);
   for (int i = 0; i < 4; i++) sum->value[i] = w.acc[0][i];
   for (int i = 0; i < 6; i++) sum->second[i] += across(sums.second[i]);
@@ -403,5 +403,4 @@ bool KERNEL(tgi_height_sum)(const tgiHeightFrame *f, int node, double share, tgi
   sum->clusters += w.nfar;
   sum->leaves += w.nleaf;
   sum->blends += w.nblend - 1;
-  return true;
 }

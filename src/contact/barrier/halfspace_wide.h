@@ -32,15 +32,15 @@ typedef struct tgiHeightSum {
   tgReal value[4];          ///< of the node: value, gradient in p; from above that it has the share 1
   tgReal second[6], slope[4];   ///< lower triangle of sum c2 p p', sum c1 (p, c), with the shares of the total
   double near, far;         ///< least height of vertices looked at, of clusters
-  int touching;             ///< the first leaf of the tree's order that reaches into the plane
+  int touching;             ///< the first leaf of the tree's order that reaches into the plane, -1: none
   long visits, leaves, clusters, blends;
 } tgiHeightSum;
 
 #if !defined(TG_COMPLEX)
-/// Under `node`, of at most TGI_HEIGHT_FACES faces and with this share of the total. false: a face touches; then only touching is told.
-bool tgi_height_sum_2(const tgiHeightFrame *f, int node, double share, tgiHeightSum *sum);
-bool tgi_height_sum_4(const tgiHeightFrame *f, int node, double share, tgiHeightSum *sum);
-bool tgi_height_sum_8(const tgiHeightFrame *f, int node, double share, tgiHeightSum *sum);
+/// Under `node`, of at most TGI_HEIGHT_FACES faces and with this share of the total. Where a face touches only that is told.
+void tgi_height_sum_2(const tgiHeightFrame *f, int node, double share, tgiHeightSum *sum);
+void tgi_height_sum_4(const tgiHeightFrame *f, int node, double share, tgiHeightSum *sum);
+void tgi_height_sum_8(const tgiHeightFrame *f, int node, double share, tgiHeightSum *sum);
 #endif
 
 #endif
