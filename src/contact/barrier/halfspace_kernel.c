@@ -53,20 +53,13 @@ TGI_LANE void rows(const V c[4], Row r[8]) {
   }
 }
 #elif TGI_WIDTH == 4 && defined(__AVX2__)
-TGI_LANE void turn(V r[4]) {
-  V a = _mm256_unpacklo_pd(r[0], r[1]), b = _mm256_unpackhi_pd(r[0], r[1]), c = _mm256_unpacklo_pd(r[2], r[3]), d = _mm256_unpackhi_pd(r[2], r[3]);
-  r[0] = _mm256_permute2f128_pd(a, c, 0x20);
-  r[1] = _mm256_permute2f128_pd(b, d, 0x20);
-  r[2] = _mm256_permute2f128_pd(a, c, 0x31);
-  r[3] = _mm256_permute2f128_pd(b, d, 0x31);
-}
 TGI_LANE void columns(const double *const row[4], V c[4]) {
   for (int l = 0; l < 4; l++) c[l] = v_load(row[l]);
-  turn(c);
+  v_turn(c);
 }
 TGI_LANE void rows(const V c[4], Row r[4]) {
   for (int l = 0; l < 4; l++) r[l] = c[l];
-  turn(r);
+  v_turn(r);
 }
 #else
 TGI_LANE void columns(const double *const row[TGI_WIDTH], V c[4]) {

@@ -10,35 +10,19 @@
 
 // rows of numbers, one for each lane, to columns
 #if TGI_WIDTH == 8 && defined(__AVX512F__)
-TGI_LANE void turn(V r[8]) {
-  V t[8];
-  for (int i = 0; i < 8; i += 2) {
-    t[i] = _mm512_unpacklo_pd(r[i], r[i + 1]);
-    t[i + 1] = _mm512_unpackhi_pd(r[i], r[i + 1]);
-  }
-  // quarter L of t[2 k + p] is column 2 L + p of rows 2 k, 2 k + 1
-  for (int p = 0; p < 2; p++) {
-    V a = _mm512_shuffle_f64x2(t[p], t[2 + p], 0x88), b = _mm512_shuffle_f64x2(t[4 + p], t[6 + p], 0x88);
-    V c = _mm512_shuffle_f64x2(t[p], t[2 + p], 0xdd), d = _mm512_shuffle_f64x2(t[4 + p], t[6 + p], 0xdd);
-    r[p] = _mm512_shuffle_f64x2(a, b, 0x88);
-    r[2 + p] = _mm512_shuffle_f64x2(c, d, 0x88);
-    r[4 + p] = _mm512_shuffle_f64x2(a, b, 0xdd);
-    r[6 + p] = _mm512_shuffle_f64x2(c, d, 0xdd);
-  }
-}
 TGI_LANE void columns(const double *base, const int *at, V c[8]) {
   for (int l = 0; l < 8; l++) c[l] = v_load(base + (long)at[l] * TGI_NODE_SIZE);
-  turn(c);
+  v_turn(c);
 }
 TGI_LANE void rows(double (*acc)[8], const V c[8]) {
   V r[8];
   for (int l = 0; l < 8; l++) r[l] = c[l];
-  turn(r);
+  v_turn(r);
   for (int l = 0; l < 8; l++) v_store(acc[l], r[l]);
 }
 TGI_LANE void from_rows(double (*acc)[8], V c[8]) {
   for (int l = 0; l < 8; l++) c[l] = v_load(acc[l]);
-  turn(c);
+  v_turn(c);
 }
 #else
 TGI_LANE void columns(const double *base, const int *at, V c[8]) {
