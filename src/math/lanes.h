@@ -60,7 +60,7 @@ TGI_LANE Mask m_and(Mask a, Mask b) { return a & b; }
 TGI_LANE Mask m_or(Mask a, Mask b) { return a | b; }
 TGI_LANE Mask m_not(Mask a) { return ~a; }
 TGI_LANE Mask m_from(unsigned bits) {
-  Mask m;
+  Mask m = {0};
   for (int l = 0; l < TGI_WIDTH; l++) m[l] = -(int64_t)(bits >> l & 1);
   return m;
 }
