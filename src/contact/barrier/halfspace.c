@@ -183,7 +183,7 @@ static void hand_out(const Run *r, int k, tgReal N, const tgReal a[3], tgReal z,
 static tgiForceWeight weigh(const Run *r, int k, const tgReal a[3], tgReal z, tgReal d) {
   tgReal b[3];
   foot(r, a, z, b);
-  return tgi_pull_weigh(r->pull, r->A, k, r->n, a, b, d);
+  return tgi_pull_weigh(r->pull, tgi_pull_patch(r->pull, k), r->n, a, b, d);
 }
 
 // what a force weighs its point a by, of one that stands with its foot on the plane

@@ -76,7 +76,9 @@ static void weigh(tgSim *s, int i, const tgReal Z[12], tgiPatchWeight *weight, t
     tgReal N = p->N / factor;
     tgiPatchWeight *w = &weight[lag->start.patch[j]];
     tgi_friction_mixed_vjp(p, &law, m, Z, &bar, out);
-    w->point = p;
+    tgi_v3_copy(w->pa, p->a);
+    tgi_v3_copy(w->pb, p->b);
+    memcpy(w->Q, p->Q, sizeof w->Q);
     w->N = factor * bar.N;
     for (int c = 0; c < 6; c++) w->M[c] = -bar.Q[c] / N;
     tgi_v3_scale(w->a, bar.a, 1 / N);
@@ -98,6 +100,7 @@ static bool pull(tgSim *s, int worker, int i, const tgReal Z[12], tgReal out[12]
   tgiPairSum sum;
   int face[2];
   bool apart;
+  tgi_v3_copy(p.origin, t.A->origin);
   weigh(s, i, Z, weight, &p.share, out);
   if (g->plane) {
     apart = tgi_half_space_forces(t.A, n, t.height, t.law, NULL, &p, &sum, face, NULL, NULL);

@@ -15,16 +15,18 @@ void tgi_press(const tgiTreePress *p, const tgiPosed *A, int node, const tgReal 
   if (p->range > 0) tgi_friction_share(p->share, p->range, f.N, d);
 }
 
-tgiForceWeight tgi_pull_weigh(const tgiTreePull *p, const tgiPosed *A, int node, const tgReal n[3], const tgReal a[3], const tgReal b[3], tgReal d) {
-  tgiForceWeight w = {.of = p->weight + p->patch[node]};
-  w.q = w.of->N + p->share.all;
-  const tgiFrictionPoint *p0 = w.of->point;
-  for (int i = 0; i < 3 && p0 != NULL; i++) w.q += w.of->a[i] * (a[i] + A->origin[i] - p0->a[i]) + w.of->b[i] * (b[i] + A->origin[i] - p0->b[i]);
-  for (int i = 0; i < 6 && p0 != NULL; i++) {
-    w.q += w.of->M[i] * (n[tgi_friction_row[i]] * n[tgi_friction_col[i]] - (i < 3 ? 1 : 0) + p0->Q[i]);
-    w.n[tgi_friction_row[i]] += w.of->M[i] * n[tgi_friction_col[i]];
-    w.n[tgi_friction_col[i]] += w.of->M[i] * n[tgi_friction_row[i]];
-  }
+// M (xx yy zz xy xz yz) . (n n' - 1 + Q), entries once; differences first: for one force they are 0
+static tgReal turned(const tgReal M[6], const tgReal n[3], const tgReal Q[6]) {
+  return M[0] * (n[0] * n[0] - 1 + Q[0]) + M[1] * (n[1] * n[1] - 1 + Q[1]) + M[2] * (n[2] * n[2] - 1 + Q[2]) + M[3] * (n[0] * n[1] + Q[3]) +
+         M[4] * (n[0] * n[2] + Q[4]) + M[5] * (n[1] * n[2] + Q[5]);
+}
+
+tgiForceWeight tgi_pull_weigh(const tgiTreePull *p, const tgiPatchWeight *of, const tgReal n[3], const tgReal a[3], const tgReal b[3], tgReal d) {
+  tgiForceWeight w = {.of = of, .q = of->N + p->share.all};
+  const tgReal *M = of->M;
+  for (int i = 0; i < 3; i++) w.q += of->a[i] * (a[i] + p->origin[i] - of->pa[i]) + of->b[i] * (b[i] + p->origin[i] - of->pb[i]);
+  w.q += turned(M, n, of->Q);
+  tgi_v3_set(w.n, 2 * M[0] * n[0] + M[3] * n[1] + M[4] * n[2], M[3] * n[0] + 2 * M[1] * n[1] + M[5] * n[2], M[4] * n[0] + M[5] * n[1] + 2 * M[2] * n[2]);
   // of a pair that rests the share is all, and has no slope
   if (!(p->range > 0) || tgZero(p->share.near)) return w;
   const tgReal none = 0, one = 1;

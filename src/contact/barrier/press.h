@@ -11,14 +11,15 @@ typedef struct tgiTreePress { tgReal mu; double range; const int *patch; tgiFric
 /// Hands out the force F on A (its node `node`) at a, against B at b, both from A's origin, across the distance d.
 void tgi_press(const tgiTreePress *p, const tgiPosed *A, int node, const tgReal F[3], const tgReal a[3], const tgReal b[3], tgReal d);
 
-/// What the forces of a patch are weighed by, world axes: q = N + a . (a_k - point.a) + b . (b_k - point.b) + M . (n_k n_k' - 1 + point.Q), differences that
-/// lose nothing where the patch has one force. point NULL: it has none, and all is 0.
-typedef struct tgiPatchWeight { tgReal N, a[3], b[3], M[6]; const tgiFrictionPoint *point; } tgiPatchWeight;
+/// What the forces of a patch are weighed by, world axes: q = N + a . (a_k - pa) + b . (b_k - pb) + M . (n_k n_k' - 1 + Q), pa, pb and Q those of the
+/// patch's friction point: differences that lose nothing where it has one force. A patch without a point has 0 throughout.
+typedef struct tgiPatchWeight { tgReal N, a[3], b[3], M[6], pa[3], pb[3], Q[6]; } tgiPatchWeight;
 
 /// The other way round: what a sum of all these forces, weighed, changes by with the pose of A. To the weight of a force's patch comes that of the pair's share.
 typedef struct tgiTreePull {
   tgReal mu;
   double range;
+  tgReal origin[3];              ///< of A: places are from there
   const int *patch;
   const tgiPatchWeight *weight;  ///< of each patch
   tgiFrictionShare share;        ///< weights too
@@ -26,7 +27,8 @@ typedef struct tgiTreePull {
 } tgiTreePull;
 /// Weight q of a force along n (places as above), and its derivatives in n and d; in a and b those of the patch.
 typedef struct tgiForceWeight { const tgiPatchWeight *of; tgReal q, n[3], d; } tgiForceWeight;
-tgiForceWeight tgi_pull_weigh(const tgiTreePull *p, const tgiPosed *A, int node, const tgReal n[3], const tgReal a[3], const tgReal b[3], tgReal d);
+tgiForceWeight tgi_pull_weigh(const tgiTreePull *p, const tgiPatchWeight *of, const tgReal n[3], const tgReal a[3], const tgReal b[3], tgReal d);
+static inline const tgiPatchWeight *tgi_pull_patch(const tgiTreePull *p, int node) { return p->weight + p->patch[node]; }
 /// A weight f of where the point x of A is, from A's origin.
 void tgi_pull_at(tgiTreePull *p, const tgReal x[3], const tgReal f[3]);
 

@@ -79,8 +79,8 @@ static void flush_far(tgiTreeRun *r) {
       add_value(r, at[l].owner, b->acc[l]);
       least(&r->q, b->q[l]);
       if (w->press != NULL) tgi_press_centres(r, at[l], b->acc[l] + 4, w->inner[at[l].owner]);
-      if (w->pull != NULL) tgi_pull_far(r, at[l]);
     }
+    if (w->pull != NULL) tgi_pull_far(r, at, b->count);
   }
   r->count.clusters += w->nfar;
   w->nfar = 0;
@@ -145,7 +145,6 @@ static int open_blend(tgiTreeRun *r, tgiTreeItem at, int point, tgReal phi0, tgR
   w->inner[k] = w->inner[at.owner] * (1 - phi0);
   memset(w->acc + (size_t)k * TGI_ACC, 0, TGI_ACC * sizeof *w->acc);
   r->count.blends++;
-  if (w->pull != NULL) tgi_pull_open(r, k);
   return k;
 }
 
@@ -164,7 +163,7 @@ static void close_point(tgiTreeRun *r, int k) {
       r->w->sum->H[n][0] += outer * (c2 * v[i] * v[j] + c1 * p->H[n] - phi[1] * (v[i] * below[1 + j] + below[1 + i] * v[j]));
   }
   add_value(r, b->at.owner, up);
-  if (r->w->pull != NULL) tgi_pull_close(r, k);
+  if (r->w->pull != NULL) tgi_pull_close_point(r, k);
   if (r->w->press == NULL) return;
   tgReal x[18], g[3];
   tgi_run_point_corners(r, b->at, x, 1);
@@ -184,12 +183,12 @@ static void close_clusters(tgiTreeRun *r, const int *which, int count) {
     memcpy(b->acc[l], w->acc + (size_t)which[l] * TGI_ACC, sizeof b->acc[l]);
   }
   tgi_tree_close(&r->frame, b, second(r));
+  if (w->pull != NULL) tgi_pull_close(r, which, count);
   for (int l = 0; l < count; l++) {
     const tgiTreeBlend *k = &w->blend[which[l]];
     const tgReal *below = w->acc + (size_t)which[l] * TGI_ACC;
     tgReal g[3];
     add_value(r, k->at.owner, b->acc[l]);
-    if (w->pull != NULL) tgi_pull_close(r, which[l]);
     if (w->press == NULL) continue;
     for (int i = 0; i < 3; i++) g[i] = b->acc[l][4 + i] - (1 - k->phi[0]) * below[4 + i];   // c1 y of (43)
     tgi_press_centres(r, k->at, g, b->inner[l]);
@@ -296,6 +295,7 @@ static void one_sided(tgiTreeRun *r, tgiTreeItem at, const tgReal radius, const 
     tgi_law_blend((D - d1) / width, f);
     w->point[w->npoint] = *p;
     at.owner = open_blend(r, at, w->npoint++, f[0], f[1] * s1, f[2] * s1 * s1 - 2 * f[1] * s1 / p->S);
+    if (w->pull != NULL) tgi_pull_open_point(r, at.owner);
   }
   push_children(r, at, true);
 }
@@ -350,14 +350,18 @@ static bool visit(tgiTreeRun *r) {
   if (b->count == 0) return true;
   tgi_tree_visit(&r->frame, b);
   if (w->nfar + TGI_LOOK_LANES > TGI_FAR_ROOM) flush_far(r);
+  int first = w->nblend, inside = 0;
   for (int l = 0; l < b->count; l++) {
     if ((b->far >> l & 1) != 0) {
       w->far[w->nfar++] = at[l];
       continue;
     }
     if ((b->between >> l & 1) != 0) at[l].owner = open_blend(r, at[l], -1, b->phi[0][l], b->phi[1][l], b->phi[2][l]);
-    if (!go_down(r, at[l])) return false;
+    at[inside++] = at[l];
   }
+  if (w->pull != NULL) tgi_pull_open(r, first, w->nblend - first);
+  for (int l = 0; l < inside; l++)
+    if (!go_down(r, at[l])) return false;
   return true;
 }
 
@@ -404,7 +408,9 @@ bool tgi_tree_pair(const tgiPosed *A, const tgiPosed *B, const tgiTreeLaw *law, 
                    tgiClearance *clear, tgiTreeCount *count) {
   tgiTreeRun r = {.A = A, .B = B, .law = law, .w = w, .frame = frame_of(A, B, law), .nearest = INFINITY, .q = INFINITY, .D = INFINITY};
   reset(w);
+  if (w->pull != NULL) tgi_pull_begin(&r);
   bool apart = law->brute ? every_pair(&r) : descend(&r);
+  if (w->pull != NULL) tgi_pull_end(&r);
   if (count != NULL) *count = r.count;
   // beyond d2 = (1 + eps) d1 two surfaces are eps d1 apart at least
   double share = law->eps / (1 + law->eps), far = share * fmin(sqrt(r.q), r.D / TGI_ONE_SIDED);

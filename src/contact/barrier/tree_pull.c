@@ -8,39 +8,83 @@
 // so that along its coordinate s, of which Phi and C are functions, T has the slope
 //   lift(owner) c1 - W held(blend) Phi' + q dN/ds + N dq/ds,   dc1/ds = c2.
 // In c1 the value below is weighed by -Phi'. c1 < 0 in the distance: no term pulls.
+#include <string.h>
+
 #include "contact/barrier/tree_run.h"
 
-// two centres
-typedef struct Centres { tgReal y[3], e[3], n[3], square, D, d, C[3]; tgiForceWeight weight; } Centres;
+// ---- clusters, and blends over them ----
 
-static void look(const tgiTreeRun *r, tgiTreeItem at, Centres *c) {
-  const tgReal *x = tgi_run_node_a(r, at.a);
-  tgi_v3_add(c->y, tgi_run_node_b(r, at.b), r->frame.shift);
-  tgi_v3_sub(c->e, x, c->y);
-  c->square = tgi_v3_dot(c->e, c->e);
-  c->D = tgi_v3_unit(c->n, c->e);
-  c->d = tgi_run_distance(r, at, c->square);
-  tgi_law_cluster(tgi_run_weights(r, at), r->law->base, c->d * c->d, c->C);
-  c->weight = tgi_pull_weigh(r->w->pull, r->A, at.a, c->n, x, c->y, c->d);
+static void fill(const tgiTreeRun *r, int l, tgiTreeItem at) {
+  tgiPullBlock *b = r->w->terms;
+  b->a[l] = at.a;
+  b->b[l] = at.b;
+  b->of[l] = tgi_pull_patch(r->w->pull, at.a);
 }
 
-// of a term with c1 and c2 in the square of the distance, of which T has the slope `other` besides
-static void pull_centres(tgiTreeRun *r, tgiTreeItem at, const Centres *c, tgReal c1, tgReal c2, tgReal other) {
+static void fill_owner(const tgiTreeRun *r, int l, int owner) {
+  r->w->terms->inner[l] = r->w->inner[owner];
+  r->w->terms->lift[l] = r->w->lift[owner];
+}
+
+void tgi_pull_begin(tgiTreeRun *r) { memset(r->w->terms->twist, 0, sizeof r->w->terms->twist); }
+
+void tgi_pull_end(tgiTreeRun *r) {
+  for (int i = 0; i < 6; i++)
+    for (int l = 0; l < TGI_TREE_LANES; l++) r->w->pull->twist[i] += r->w->terms->twist[i][l];
+}
+
+void tgi_pull_far(tgiTreeRun *r, const tgiTreeItem *at, int count) {
   tgiTreeWork *w = r->w;
-  const tgiForceWeight *q = &c->weight;
-  tgReal per = -2 * w->pull->mu, N = per * w->inner[at.owner] * c1 * c->D, f[3];
-  tgReal slope = w->lift[at.owner] * c1 + other + q->q * per * w->inner[at.owner] * (c2 * c->D + 0.5 * c1 / c->D) + 0.5 * N * q->d / c->d;
-  tgReal across = tgi_v3_dot(c->n, q->n);
-  for (int i = 0; i < 3; i++) f[i] = 2 * slope * c->e[i] + N * (q->of->a[i] + (q->n[i] - across * c->n[i]) / c->D);
-  tgi_pull_at(w->pull, tgi_run_node_a(r, at.a), f);
-  w->held[at.owner] += q->q * per * c1 * c->D;
+  tgiPullBlock *b = w->terms;
+  b->count = count;
+  for (int l = 0; l < count; l++) {
+    fill(r, l, at[l]);
+    fill_owner(r, l, at[l].owner);
+    b->phi[0][l] = 1;
+    b->phi[1][l] = b->phi[2][l] = b->below[l] = b->other[l] = 0;
+  }
+  tgi_pull_terms(&r->frame, w->pull, b);
+  for (int l = 0; l < count; l++) w->held[at[l].owner] += b->out[l];
 }
 
-void tgi_pull_far(tgiTreeRun *r, tgiTreeItem at) {
-  Centres c;
-  look(r, at, &c);
-  pull_centres(r, at, &c, c.C[1], c.C[2], 0);
+// `by` mu W Phi' is what T weighs the value under the blend by, through its force
+static void open_with(tgiTreeWork *w, int k, tgReal by) {
+  const tgiTreeBlend *b = &w->blend[k];
+  w->lift[k] = w->lift[b->at.owner] * (1 - b->phi[0]) + by * w->pull->mu * w->inner[b->at.owner] * b->phi[1];
+  w->held[k] = 0;
 }
+
+void tgi_pull_open(tgiTreeRun *r, int k, int count) {
+  tgiTreeWork *w = r->w;
+  tgiPullBlock *b = w->terms;
+  for (; count > 0; k += b->count, count -= b->count) {
+    b->count = count < TGI_TREE_LANES ? count : TGI_TREE_LANES;
+    for (int l = 0; l < b->count; l++) fill(r, l, w->blend[k + l].at);
+    tgi_pull_values(&r->frame, w->pull, b);
+    for (int l = 0; l < b->count; l++) open_with(w, k + l, b->out[l]);
+  }
+}
+
+void tgi_pull_close(tgiTreeRun *r, const int *which, int count) {
+  tgiTreeWork *w = r->w;
+  tgiPullBlock *b = w->terms;
+  b->count = count;
+  for (int l = 0; l < count; l++) {
+    const tgiTreeBlend *k = &w->blend[which[l]];
+    fill(r, l, k->at);
+    fill_owner(r, l, k->at.owner);
+    for (int i = 0; i < 3; i++) b->phi[i][l] = k->phi[i];
+    b->below[l] = w->acc[(size_t)which[l] * TGI_ACC];
+    b->other[l] = -b->inner[l] * w->held[which[l]] * k->phi[1];
+  }
+  tgi_pull_terms(&r->frame, w->pull, b);
+  for (int l = 0; l < count; l++) {
+    const tgiTreeBlend *k = &w->blend[which[l]];
+    w->held[k->at.owner] += b->out[l] + (1 - k->phi[0]) * w->held[which[l]];
+  }
+}
+
+// ---- triangles, and one-sided pairs ----
 
 // a plane between two triangles, and its force
 typedef struct Between { tgReal S, d; const tgReal *g; tgiPairForce force; tgiForceWeight weight; } Between;
@@ -48,7 +92,7 @@ typedef struct Between { tgReal S, d; const tgReal *g; tgiPairForce force; tgiFo
 static void weigh_between(const tgiTreeRun *r, tgiTreeItem at, Between *c) {
   tgReal D = 12 / c->S;
   c->d = tgi_run_distance(r, at, D * D);
-  c->weight = tgi_pull_weigh(r->w->pull, r->A, at.a, c->force.u, c->force.a, c->force.b, c->d);
+  c->weight = tgi_pull_weigh(r->w->pull, tgi_pull_patch(r->w->pull, at.a), c->force.u, c->force.a, c->force.b, c->d);
 }
 
 // Of a term with c1 and c2 in S, of which T has the slope `other` besides. bar: what is left, the weights of the force itself.
@@ -108,44 +152,24 @@ static void look_blend(const tgiTreeRun *r, const tgiTreeBlend *b, tgReal x[18],
   weigh_between(r, b->at, c);
 }
 
-void tgi_pull_open(tgiTreeRun *r, int k) {
-  tgiTreeWork *w = r->w;
-  const tgiTreeBlend *b = &w->blend[k];
-  tgReal by_value;
-  if (b->point < 0) {
-    Centres c;
-    look(r, b->at, &c);
-    by_value = 2 * c.weight.q * c.D;
-  } else {
-    tgReal x[18];
-    Between c;
-    look_blend(r, b, x, &c);
-    by_value = -c.weight.q * c.force.N;
-  }
-  w->lift[k] = w->lift[b->at.owner] * (1 - b->phi[0]) + by_value * w->pull->mu * w->inner[b->at.owner] * b->phi[1];
-  w->held[k] = 0;
+void tgi_pull_open_point(tgiTreeRun *r, int k) {
+  tgReal x[18];
+  Between c;
+  look_blend(r, &r->w->blend[k], x, &c);
+  open_with(r->w, k, -c.weight.q * c.force.N);
 }
 
-void tgi_pull_close(tgiTreeRun *r, int k) {
+void tgi_pull_close_point(tgiTreeRun *r, int k) {
   tgiTreeWork *w = r->w;
   const tgiTreeBlend *b = &w->blend[k];
-  const tgReal *phi = b->phi, below = w->acc[(size_t)k * TGI_ACC];
-  tgReal C[3], x[18], other = -w->inner[b->at.owner] * w->held[k] * phi[1];
-  Centres c;
+  const tgReal *phi = b->phi;
+  tgReal C[3], x[18], less, other = -w->inner[b->at.owner] * w->held[k] * phi[1];
   Between p;
-  if (b->point < 0) {
-    look(r, b->at, &c);
-    for (int i = 0; i < 3; i++) C[i] = c.C[i];
-  } else {
-    look_blend(r, b, x, &p);
-    tgi_run_point_law(r, b->at, p.S, C);
-  }
-  tgReal less = C[0] - below, c1 = phi[0] * C[1] + less * phi[1], c2 = phi[0] * C[2] + less * phi[2] + 2 * phi[1] * C[1];
-  if (b->point < 0) pull_centres(r, b->at, &c, c1, c2, other);
-  else {
-    tgiPairForce bar;
-    pull_between(r, b->at, &p, c1, c2, other, &bar);
-    tgi_pair_force_vjp(x, &w->point[b->point], &bar, w->pull->twist);
-  }
+  tgiPairForce bar;
+  look_blend(r, b, x, &p);
+  tgi_run_point_law(r, b->at, p.S, C);
+  less = C[0] - w->acc[(size_t)k * TGI_ACC];
+  pull_between(r, b->at, &p, phi[0] * C[1] + less * phi[1], phi[0] * C[2] + less * phi[2] + 2 * phi[1] * C[1], other, &bar);
+  tgi_pair_force_vjp(x, &w->point[b->point], &bar, w->pull->twist);
   w->held[b->at.owner] += (1 - phi[0]) * w->held[k];
 }

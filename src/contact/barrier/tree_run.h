@@ -4,6 +4,7 @@
 #define TG_CONTACT_BARRIER_TREE_RUN_H
 
 #include "contact/barrier/law.h"
+#include "contact/barrier/pull_wide.h"
 #include "contact/barrier/tree_pair.h"
 #include "math/vec3.h"
 
@@ -29,6 +30,7 @@ struct tgiTreeWork {
   const tgiTreePress *press; // NULL: none
   tgiTreePull *pull;         // NULL: none; with it two more numbers of what a blend owns:
   tgReal *lift, *held;       // blend_room: weight of its value, and of its share of the total
+  tgiPullBlock *terms;       // with pull
   tgiTreeLook *look;
   tgiTreeBlock *block;
   tgiTreeSum *sum;
@@ -74,13 +76,19 @@ void tgi_press_column(tgiTreeRun *r, tgiTreeItem at, int l, const tgReal g[3], t
 
 // ---- tree_pull.c: with w->pull ----
 
-/// Of a cluster.
-void tgi_pull_far(tgiTreeRun *r, tgiTreeItem at);
+/// Of up to TGI_TREE_LANES clusters.
+void tgi_pull_far(tgiTreeRun *r, const tgiTreeItem *at, int count);
 /// Of column l of the solved pairs, triangles or a one-sided pair, with the value f in S; then of the vertices of all these columns.
 void tgi_pull_column(tgiTreeRun *r, tgiTreeItem at, int l, const tgReal f[3]);
 void tgi_pull_columns(tgiTreeRun *r);
-/// Of blend k: as it is opened, and as it is closed, when all below it is done.
-void tgi_pull_open(tgiTreeRun *r, int k);
-void tgi_pull_close(tgiTreeRun *r, int k);
+/// Of blends: as they are opened, `count` of clusters from k on, or k over a one-sided pair; and as they are closed, when all below them is done, up to
+/// TGI_TREE_LANES of clusters, or one.
+void tgi_pull_open(tgiTreeRun *r, int k, int count);
+void tgi_pull_open_point(tgiTreeRun *r, int k);
+void tgi_pull_close(tgiTreeRun *r, const int *which, int count);
+void tgi_pull_close_point(tgiTreeRun *r, int k);
+/// What the terms have added up goes to w->pull->twist.
+void tgi_pull_begin(tgiTreeRun *r);
+void tgi_pull_end(tgiTreeRun *r);
 
 #endif

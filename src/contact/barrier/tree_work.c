@@ -26,6 +26,7 @@ static void place(tgLayout *l, int depth, tgiTreeWork *w) {
   w->pairs = tgi_place(l, 1, sizeof *w->pairs);
   w->force = tgi_place(l, 1, sizeof *w->force);
   w->bar = tgi_place(l, 1, sizeof *w->bar);
+  w->terms = tgi_place(l, 1, sizeof *w->terms);
   w->look = tgi_place(l, 1, sizeof *w->look);
   w->block = tgi_place(l, 1, sizeof *w->block);
   w->sum = tgi_place(l, 1, sizeof *w->sum);
