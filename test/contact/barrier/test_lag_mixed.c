@@ -1,5 +1,6 @@
 // test_lag_mixed.c: the product of friction's derivatives in the poses at the start of a step with twists, made by weights taken back through the sums,
 // against that of the matrix, made by rates along each twist; for any number of threads the same bits.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,27 +18,52 @@ static void go(tgSim *s, tgtRandom *r, tgReal Z[NZ]) {
   for (int i = 0; i < NZ; i++) Z[i] = tgt_normal(r);
 }
 
+static void check_matrix(tgSim *s, uint64_t seed) {
+  tgtRandom random = {seed};
+  tgReal Z[NZ], out[NZ] = {0}, want[NZ] = {0};
+  double most = 0;
+  assert_true(s->m.nbody <= BODIES);
+  go(s, &random, Z);
+  assert_int_equal(tgi_lag_mixed(s), TG_OK);
+  for (int t = 0; t < s->nterm; t++) {
+    const int body[2] = {s->term[t].body1, s->term[t].body2};
+    for (int i = 0; i < 12; i++)
+      for (int j = 0; j < 12; j++) want[6 * body[j / 6] + j % 6] += Z[6 * body[i / 6] + i % 6] * s->term[t].B[12 * i + j];
+  }
+  for (int i = 0; i < NZ; i++) most = fmax(most, fabs(tgRe(want[i])));
+  assert_true(most > 0);
+  assert_int_equal(tgi_lag_mixed_vjp(s, Z, out), TG_OK);
+  for (int i = 0; i < NZ; i++) check_close(out[i], want[i], 1e-11 * most);
+}
+
 static void matrix(void **state) {
   (void)state;
   for (int form = TG_HIERARCHY_MOMENT; form <= TG_HIERARCHY_PAPER; form++)
     for (int trial = 0; trial < 3; trial++) {
-      tgtRandom random = {(uint64_t)(20 + trial)};
       Rig r = rubbing((tgHierarchy)form, 1);
-      tgSim *s = r.s;
-      tgReal Z[NZ], out[NZ] = {0}, want[NZ] = {0};
-      double most = 0;
-      assert_int_equal(s->m.nbody, BODIES);
-      go(s, &random, Z);
-      assert_int_equal(tgi_lag_mixed(s), TG_OK);
-      for (int t = 0; t < s->nterm; t++) {
-        const int body[2] = {s->term[t].body1, s->term[t].body2};
-        for (int i = 0; i < 12; i++)
-          for (int j = 0; j < 12; j++) want[6 * body[j / 6] + j % 6] += Z[6 * body[i / 6] + i % 6] * s->term[t].B[12 * i + j];
-      }
-      for (int i = 0; i < NZ; i++) most = fmax(most, fabs(tgRe(want[i])));
-      assert_true(most > 0);
-      assert_int_equal(tgi_lag_mixed_vjp(s, Z, out), TG_OK);
-      for (int i = 0; i < NZ; i++) check_close(out[i], want[i], 1e-11 * most);
+      assert_int_equal(r.s->m.nbody, BODIES);
+      check_matrix(r.s, (uint64_t)(20 + trial));
+      drop(&r);
+    }
+}
+
+// balls of which a part of the force alone is near, clusters of theirs too: friction goes with that part
+static void far_balls(void **state) {
+  (void)state;
+  for (int form = TG_HIERARCHY_MOMENT; form <= TG_HIERARCHY_PAPER; form++)
+    for (int trial = 0; trial < 3; trial++) {
+      char scene[400];
+      snprintf(scene, sizeof scene, "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body><body pos='%g .01 .02'><freejoint/><geom size='.08' friction='.4'/></body>"
+               "</worldbody></mujoco>", 0.235 + 0.01 * trial);
+      tgContactOptions o = tg_contact_default();
+      o.hierarchy = (tgHierarchy)form;
+      Rig r = rig_of_text(scene, "barrier", &o);
+      r.s->h = 0.01;
+      tgi_kinematics(r.s, r.s->qpos);
+      check_true(r.s->contact_model->kind->potential->begin(r.s, 0.01) == TG_OK, "%s", r.s->error.text);
+      const tgiFrictionShare *share = tgi_barrier_work(r.s)->lag.start.share;
+      check_true(tgRe(share->near) > 0 && tgRe(share->near) < 0.5 * tgRe(share->all), "%g of %g near", tgRe(share->near), tgRe(share->all));
+      check_matrix(r.s, (uint64_t)(30 + trial));
       drop(&r);
     }
 }
@@ -75,6 +101,6 @@ static void kinds(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(matrix), cmocka_unit_test(threads), cmocka_unit_test(kinds)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(matrix), cmocka_unit_test(far_balls), cmocka_unit_test(threads), cmocka_unit_test(kinds)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
