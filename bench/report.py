@@ -34,8 +34,7 @@ PUBLISHED = {"humanoid of 33 dof, 24 contacts": ("Nimble, Atlas", 8530), "half-c
 # Why a row may miss its reach: printed beside those that do.
 WHY = {
     ("warm step", "humanoid of 33 dof, 24 contacts"): "two class solves of 72 rows, each a rank-revealing QR: one for the classes kept, one that tries to hold the rows that "
-        "are tied (in a factorisation of its own, so that nothing has to be solved again to go back: 141 us instead of 156, both in the machine's fast state). "
-        "One such QR is about 30 us; the second goes when a tie that did not settle in the step before is not tried again.",
+        "are tied, in a factorisation of its own. The second goes when a tie that did not settle in the step before is not tried again.",
     ("warm step", "jump-worm"): "half of it is collision of convex shapes (supports, faces, clipping), a sixth the contact solve, a fifth (1 us) the dynamics.",
     ("warm step", "catapult"): "half of it is collision of convex shapes (supports, faces, clipping), a sixth the contact solve, a fifth (1 us) the dynamics.",
 }
