@@ -226,8 +226,9 @@ static void check_case(const Case *c, bool near, int steps, int trials) {
     error += 32 * noise / d.step + fabs(D - wide);
     worst = fmax(worst, fabs(slope - D) / scale);
     known = fmax(known, error / scale);
-    check_true(fabs(slope - D) <= c->tol * scale + 2 * error, "%s %s, trial %d: adjoint %.12g, differences %.12g (+- %.2g), scale %.3g", c->file, near ? "near" : "far", k, slope, D,
-               error, scale);
+    // where they know less than is asked their estimate is one of rounding, which it may miss: the tangents below tell then
+    check_true(error > c->tol * scale || fabs(slope - D) <= c->tol * scale + 2 * error, "%s %s, trial %d: adjoint %.12g, differences %.12g (+- %.2g), scale %.3g", c->file,
+               near ? "near" : "far", k, slope, D, error, scale);
     told += error <= 1e-6 * scale;
     // differences tell a gradient of a long motion to 1e-6 or not quite, as rounding falls; complex steps tell every one
     double exact = tangent(&motion, x, dir);
