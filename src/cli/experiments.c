@@ -40,6 +40,15 @@ void tgi_run_report(tgRun *run, const char *name, double value, const char *unit
   add_row(run, &b, value, note);
 }
 
+void tgi_run_any(tgRun *run, const char *name, double value, const char *unit, double paper, const char *note) {
+  for (int i = 0; i < run->experiment->nband; i++)
+    if (strcmp(run->experiment->band[i].name, name) == 0) {
+      tgi_run_row(run, name, value, "%s", note);
+      return;
+    }
+  tgi_run_report(run, name, value, unit, paper, note);
+}
+
 void tgi_run_progress(const tgRun *run, const char *what, double done, double total, double since) {
   char left[32];
   double spent = tgi_cli_now() - since;

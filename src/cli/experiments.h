@@ -35,6 +35,8 @@ typedef struct tgExperiment {
 void tgi_run_row(tgRun *run, const char *name, double value, const char *note, ...) TG_PRINTF(4, 5);
 /// A reported row beyond the bands, with its unit and the paper's figure (NAN: none).
 void tgi_run_report(tgRun *run, const char *name, double value, const char *unit, double paper, const char *note);
+/// The one where the experiment has a band of that name, the other where not.
+void tgi_run_any(tgRun *run, const char *name, double value, const char *unit, double paper, const char *note);
 /// Progress on standard error: `done` of `total`, with an estimate of the time left.
 void tgi_run_progress(const tgRun *run, const char *what, double done, double total, double since);
 

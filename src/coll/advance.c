@@ -307,7 +307,6 @@ tgStatus tgi_advance(tgSim *s, tgiAdvance *a, const tgReal *q, const tgReal *d, 
     return TG_ERR_CAPACITY;
   }
   a->queries = a->sweeps = 0;
-  tgi_kinematics(s, q);
   carry_bounds(&w, q);
   memcpy(w.lower, a->bound, (size_t)a->npair * sizeof *w.lower);
   for (int p = 0; p < a->npair; p++) w.first[p] = -1;

@@ -4,10 +4,6 @@
 #include "coll/ssdf_near.h"
 #include "math/lanes.h"
 
-#define NAMED(name, width) name##_##width
-#define WITH_WIDTH(name, width) NAMED(name, width)
-#define KERNEL(name) WITH_WIDTH(name, TGI_WIDTH)
-
 enum { BLOCK = TGI_SSDF_BLOCK, DEPTH = 96 };
 
 TGI_LANE double most(double a, double b) { return a > b ? a : b; }

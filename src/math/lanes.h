@@ -5,6 +5,7 @@
 #define TG_MATH_LANES_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -14,6 +15,11 @@
 #define TGI_WIDTH 2
 #endif
 #define TGI_LANE static inline __attribute__((always_inline))
+
+// what a kernel is called in this width: name_2, name_4 or name_8, as TGI_ISA_CALL of isa.h has it
+#define TGI_NAMED_(name, width) name##_##width
+#define TGI_NAMED(name, width) TGI_NAMED_(name, width)
+#define KERNEL(name) TGI_NAMED(name, TGI_WIDTH)
 
 typedef double V __attribute__((vector_size(8 * TGI_WIDTH)));
 typedef double Anywhere __attribute__((vector_size(8 * TGI_WIDTH), aligned(8), may_alias));

@@ -114,9 +114,11 @@ static inline double tgt_advance(tgtScene *c, const tgReal *q, const tgReal *d, 
   double fraction = -1;
   c->advance.plain = plain;
   if (forget) c->advance.known = false;
+  tgi_kinematics(c->sim, q);
   tgStatus status = tgi_advance(c->sim, &c->advance, q, d, &fraction);
   if (status == TG_ERR_CAPACITY) {
     assert_int_equal(tgi_sim_grow(c->sim), TG_OK);
+    tgi_kinematics(c->sim, q);
     status = tgi_advance(c->sim, &c->advance, q, d, &fraction);
   }
   assert_int_equal(status, TG_OK);

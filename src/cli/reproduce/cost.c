@@ -98,12 +98,7 @@ static void row(tgRun *run, const char *form, int f, const Cost *c, double paper
   int triangles = 128 * f * f;
   snprintf(name, sizeof name, "%s.ms.%d", form, triangles);
   snprintf(note, sizeof note, "mean of %d frames; step %.3g, gradient %.3g ms; worst frame %.3g ms; %.3g Newton iterations; time on the core", c->frames, c->step, c->mean - c->step, c->worst, c->newton);
-  for (int i = 0; i < run->experiment->nband; i++)
-    if (strcmp(run->experiment->band[i].name, name) == 0) {
-      tgi_run_row(run, name, c->mean, "%s", note);
-      return;
-    }
-  tgi_run_report(run, name, c->mean, "ms", paper, note);
+  tgi_run_any(run, name, c->mean, "ms", paper, note);
 }
 
 bool tgi_reproduce_cost(tgRun *run) {

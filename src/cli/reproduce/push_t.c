@@ -174,12 +174,7 @@ static void replay(void *ctx, int worker, int i) {
 static void row(tgRun *run, const char *group, const char *what, double value, const char *unit, double paper, const char *note) {
   char name[64];
   snprintf(name, sizeof name, "%s.%s", group, what);
-  for (int i = 0; i < run->experiment->nband; i++)
-    if (strcmp(run->experiment->band[i].name, name) == 0) {
-      tgi_run_row(run, name, value, "%s", note);
-      return;
-    }
-  tgi_run_report(run, name, value, unit, paper, note);
+  tgi_run_any(run, name, value, unit, paper, note);
 }
 
 // the five replays from r on, of one step, integrator and cloud

@@ -171,12 +171,7 @@ static const double paper_margin[MUS] = {1.82e-2, 5.67e-3, 1.47e-3, 4.12e-4, NAN
 static void row(tgRun *run, const char *label, const char *what, double value, const char *unit, double paper, const char *note) {
   char name[80];
   snprintf(name, sizeof name, "%s.%s", label, what);
-  for (int i = 0; i < run->experiment->nband; i++)
-    if (strcmp(run->experiment->band[i].name, name) == 0) {
-      tgi_run_row(run, name, value, "%s", note);
-      return;
-    }
-  tgi_run_report(run, name, value, unit, paper, note);
+  tgi_run_any(run, name, value, unit, paper, note);
 }
 
 static void row_stable(tgRun *run, const Stack *s, const char *label) {

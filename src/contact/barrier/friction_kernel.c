@@ -1,12 +1,6 @@
 // friction_kernel.c: the sums of friction_wide.h on vectors, one friction point a lane. Compiled for every width of lanes.h.
-#include <stdbool.h>
-
 #include "math/lanes.h"
 #include "contact/barrier/friction_wide.h"
-
-#define NAMED(name, width) name##_##width
-#define WITH_WIDTH(name, width) NAMED(name, width)
-#define KERNEL(name) WITH_WIDTH(name, TGI_WIDTH)
 
 // the numbers of a point by columns
 enum { N, A = 1, B = 4, Q = 7, REALS = 13 };

@@ -2,18 +2,12 @@
 //
 // Down the tree level by level into lists of clusters, leaves and blends, each of which is then done one term a lane; blends end from the deepest level
 // up, those of a level do not depend on each other. (42), (43)
-#include <stdbool.h>
 #include <string.h>
 
-#include "math/lanes.h"
 #include "contact/barrier/halfspace_wide.h"
-
-#define NAMED(name, width) name##_##width
-#define WITH_WIDTH(name, width) NAMED(name, width)
-#define KERNEL(name) WITH_WIDTH(name, TGI_WIDTH)
+#include "contact/barrier/law_lanes.h"
 
 typedef double Row __attribute__((vector_size(32)));   // value, gradient in p
-typedef double AnyRow __attribute__((vector_size(32), aligned(8), may_alias));
 
 // a node, and the blend that has it; blend 0 is the total
 typedef struct Item { int node, owner; } Item;
@@ -276,11 +270,11 @@ static int leaves(const tgiHeightFrame *f, const Frame *s, Work *w, Sums *sums, 
 // ---- blends ----
 
 // share of the cluster and its derivatives in the height
-TGI_LANE void blend(double eps, V z, V radius, V phi[3]) {
-  V i = 1.0 / (eps * radius), s = (z - radius) * i, t = 1.0 - s, st = s * t;
-  phi[0] = s * s * s * (10.0 - 15.0 * s + 6.0 * s * s);
-  phi[1] = 30.0 * st * st * i;
-  phi[2] = 60.0 * st * (1.0 - 2.0 * s) * i * i;
+TGI_LANE void shares(double eps, V z, V radius, V phi[3]) {
+  V i = 1.0 / (eps * radius);
+  blend((z - radius) * i, phi);
+  phi[1] *= i;
+  phi[2] *= i * i;
 }
 
 // the blends from first on, up to but not `end`, all of one level
@@ -293,7 +287,7 @@ static void close_level(const tgiHeightFrame *f, const Frame *s, Work *w, int fi
     take(f, w, w->blend + at, end - at, &t);
     centres(f, s, t.at, &p, &radius);
     law(t.weight, f->base, p.z, C);
-    blend(f->eps, p.z, radius, phi);
+    shares(f->eps, p.z, radius, phi);
     for (int l = 0; l < TGI_WIDTH; l++) row[l] = (const double *)&w->acc[at + (l < t.count ? l : t.count - 1)];
     columns(row, A);
     V less = C[0] - A[0], c1 = phi[0] * C[1] + less * phi[1], c2 = phi[0] * C[2] + less * phi[2] + 2.0 * phi[1] * C[1], rest = 1.0 - phi[0];
@@ -316,7 +310,7 @@ TGI_LANE void sort(const tgiHeightFrame *f, const Frame *s, const Item at[TGI_WI
   Mask near = v_less(p.z, radius + f->eps * radius);
   *far = f->brute ? 0 : ~m_bits(near);
   *between = f->brute ? 0 : m_bits(m_and(near, v_less(radius, p.z)));
-  blend(f->eps, p.z, radius, phi);
+  shares(f->eps, p.z, radius, phi);
   v_store(rest, 1.0 - phi[0]);
 }
 

@@ -2,10 +2,6 @@
 #include "contact/barrier/pair_kernel.h"
 #include "contact/barrier/pair_lanes.h"
 
-#define NAMED(name, width) name##_##width
-#define WITH_WIDTH(name, width) NAMED(name, width)
-#define KERNEL(name) WITH_WIDTH(name, TGI_WIDTH)
-
 TGI_LANE void load(const double (*from)[TGI_PAIR_LANES], int lane, V to[3]) {
   for (int i = 0; i < 3; i++) to[i] = v_load(from[i] + lane);
 }

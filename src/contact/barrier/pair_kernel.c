@@ -358,8 +358,6 @@ static void solve(tgiPairBlock *b, int lane) {
   b->apart |= m_bits(apart) << lane;
 }
 
-#define NAME2(w) tgi_pair_kernel_##w
-#define NAME(w) NAME2(w)
-void NAME(TGI_WIDTH)(tgiPairBlock *b) {
+void KERNEL(tgi_pair_kernel)(tgiPairBlock *b) {
   for (int lane = 0; lane < TGI_PAIR_LANES && lane < b->count; lane += TGI_WIDTH) solve(b, lane);
 }

@@ -1,10 +1,7 @@
 // pull_kernel.c: the work of pull_wide.h on vectors, one term a lane. Compiled for every width of lanes.h.
+#include "contact/barrier/law_lanes.h"
 #include "contact/barrier/pull_wide.h"
 #include "contact/barrier/tree_lanes.h"
-
-#define NAMED(name, width) name##_##width
-#define WITH_WIDTH(name, width) NAMED(name, width)
-#define KERNEL(name) WITH_WIDTH(name, TGI_WIDTH)
 
 // the numbers of tgiPatchWeight, in its order
 typedef struct Patch { V N, a[3], b[3], M[6], pa[3], pb[3], Q[6]; } Patch;
@@ -35,9 +32,10 @@ typedef struct Term { Pair pair; V e[3], n[3], D, d, q, qn[3], qd, a[3]; } Term;
 // phi(d) of (72) and its slope
 TGI_LANE V nearby(double range, V d, V *slope) {
   double half = 0.5 * range;
-  V s = v_max(v_min(d * (1.0 / half) - 1.0, v_all(1)), v_all(0)), t = 1.0 - s;
-  *slope = -30.0 / half * s * s * t * t;
-  return 1.0 - s * s * s * (10.0 - 15.0 * s + 6.0 * s * s);
+  V f[3];
+  blend(v_max(v_min(d * (1.0 / half) - 1.0, v_all(1)), v_all(0)), f);
+  *slope = -1.0 / half * f[1];
+  return 1.0 - f[0];
 }
 
 TGI_LANE void weigh(const tgiTreePull *p, const tgiPatchWeight *const *of, Term *t) {

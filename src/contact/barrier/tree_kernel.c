@@ -1,11 +1,6 @@
 // tree_kernel.c: the work of tree_wide.h on vectors, one pair of nodes a lane. Compiled for every width of lanes.h.
-#include <stdbool.h>
-
+#include "contact/barrier/law_lanes.h"
 #include "contact/barrier/tree_lanes.h"
-
-#define NAMED(name, width) name##_##width
-#define WITH_WIDTH(name, width) NAMED(name, width)
-#define KERNEL(name) WITH_WIDTH(name, TGI_WIDTH)
 
 // half of the gradient of q
 TGI_LANE void gradient(const Pair *p, V v[6]) {
@@ -49,10 +44,11 @@ void KERNEL(tgi_tree_visit)(const tgiTreeFrame *f, tgiTreeLook *b) {
     b->between |= (~far & out & ((1u << TGI_WIDTH) - 1)) << at;
     if ((~far & out & ((1u << TGI_WIDTH) - 1)) == 0) continue;
     // the quintic in s = (D - d1)/(d2 - d1), D = sqrt q
-    V D = v_sqrt(p.q), i = 1.0 / (f->eps * p.d1), s = (D - p.d1) * i, t = 1.0 - s, s1 = 0.5 * i / D, st = s * t, b1 = 30.0 * st * st;
-    v_store(b->phi[0] + at, s * s * s * (10.0 - 15.0 * s + 6.0 * s * s));
-    v_store(b->phi[1] + at, b1 * s1);
-    v_store(b->phi[2] + at, 60.0 * st * (1.0 - 2.0 * s) * s1 * s1 - b1 * s1 * 0.5 / p.q);
+    V D = v_sqrt(p.q), i = 1.0 / (f->eps * p.d1), s1 = 0.5 * i / D, phi[3];
+    blend((D - p.d1) * i, phi);
+    v_store(b->phi[0] + at, phi[0]);
+    v_store(b->phi[1] + at, phi[1] * s1);
+    v_store(b->phi[2] + at, phi[2] * s1 * s1 - phi[1] * s1 * 0.5 / p.q);
   }
 }
 

@@ -11,10 +11,6 @@
 #include "math/lanes.h"
 #include "math/lanes_exp.h"
 
-#define NAMED(name, width) name##_##width
-#define WITH_WIDTH(name, width) NAMED(name, width)
-#define KERNEL(name) WITH_WIDTH(name, TGI_WIDTH)
-
 // where the points of a block are measured from
 typedef struct Origin { double q[3]; } Origin;
 
