@@ -175,7 +175,7 @@ static void bench_push(void) {
   }
 }
 
-// the scene of SM-R3 with its options (src/cli/reproduce/push_t.c), after two seconds of pushing the stem, as bench/mjx_ratio.py has it in MuJoCo
+// the scene of SM-R3 with its options (repro/push_t.c), after two seconds of pushing the stem, as bench/mjx_ratio.py has it in MuJoCo
 static void bench_scene(void) {
   static const tgIntegrator integrator[] = {TG_INTEGRATOR_RK4, TG_INTEGRATOR_EULER};
   for (int k = 0; k < 2; k++) {

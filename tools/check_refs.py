@@ -114,7 +114,7 @@ kinds = (".c", ".h", ".def", ".py", ".sh", ".cmake", ".md", ".ts", ".mjs")
 bad = total = 0
 for name in sorted(files):
     path = root / name
-    if not path.is_file() or path.suffix not in kinds or path == me or not re.match(r"(src|include|test|scenes|samples|bench|fuzz|tools|docs|viewer/src)/", name):
+    if not path.is_file() or path.suffix not in kinds or path == me or not re.match(r"(src|repro|include|test|scenes|samples|bench|fuzz|tools|docs|viewer/src)/", name):
         continue
     faults, found = check(path)
     total += found

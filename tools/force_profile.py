@@ -4,7 +4,7 @@
 usage: build/venv/bin/python tools/force_profile.py
 
 At rest, on a line 11 cm beside the large sphere's centre, the radii being 10 and 3 cm. The jump of the second derivative is found as
-src/cli/reproduce/force_profile.c finds ours: where second differences left and right of a place differ most, as their step is halved.
+repro/force_profile.c finds ours: where second differences left and right of a place differ most, as their step is halved.
 """
 import pathlib
 

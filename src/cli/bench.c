@@ -2,7 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli/experiments.h"
+#include "cli/cli.h"
+#include "cli/shared/rows.h"
 
 // the cheetah on the ground: forward step, adjoint, Jacobian, and our own central differences of the same step
 static bool bench_step(tgRun *run) {
@@ -83,8 +84,19 @@ static bool bench_rollouts(tgRun *run) {
   return same;
 }
 
-const tgExperiment tgi_benches[] = {
+static const tgExperiment benches[] = {
     {.id = "step", .title = "half-cheetah on the ground: step, adjoint and Jacobian against own central differences", .run = bench_step},
     {.id = "rollouts", .title = "64 half-cheetah rollouts with gradients on one and on two threads", .run = bench_rollouts},
 };
-const int tgi_nbench = (int)(sizeof tgi_benches / sizeof *tgi_benches);
+enum { NBENCH = (int)(sizeof benches / sizeof *benches) };
+
+int tgi_cli_bench(const tgCli *cli) {
+  if (cli->list) return tgi_experiments_list(benches, NBENCH, cli->json);
+  const tgExperiment *e = tgi_experiments_find(cli, benches, NBENCH);
+  if (e == NULL) return TG_EXIT_USAGE;
+  tgRun run = {.cli = cli, .experiment = e, .rows = json_array(), .began = tgi_cli_now()};
+  int code = e->run(&run) ? TG_EXIT_OK : TG_EXIT_FAULT;
+  if (cli->json) return tgi_cli_print_json(json_pack("{s:s, s:o}", "id", e->id, "rows", run.rows), code);
+  json_decref(run.rows);
+  return code;
+}

@@ -1,6 +1,8 @@
 // main.c: the command `tangere`: table of commands, help, dispatch.
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -13,10 +15,19 @@ static const tgCommand commands[] = {
     {"batch", "TASK", "contact count seed threads out json load", "many rollouts with gradients over threads, a status for each", tgi_cli_batch},
     {"convert", "MODEL", "out json notes load", "compile a model file and write all its arrays (.json or .npz)", tgi_cli_convert},
     {"replay", "FOLDER ...", "out png load", "make replay.html again from a run's folder, one page of several runs, or pictures and videos", tgi_cli_replay},
-    {"reproduce", "[ID]", "list json full out threads no-replay", "run an experiment of a paper beside its published numbers; no ID: list them", tgi_cli_reproduce},
+    {"reproduce", "[ID]", NULL, "run an experiment of a paper beside its published numbers; no ID: list them", NULL},   // a program of its own
     {"bench", "[NAME]", "list json", "measure speeds as ratios in one run", tgi_cli_bench},
 };
 enum { NCOMMANDS = sizeof commands / sizeof *commands };
+
+int tgi_cli_become(const char *program, char **argument) {
+  char folder[1000], path[1100];
+  bool known = tgi_cli_own_folder(folder, sizeof folder);
+  snprintf(path, sizeof path, "%s/%s", known ? folder : ".", program);
+  if (known) execv(path, argument);
+  tgi_cli_say("tangere %s: its program %s cannot be run: %s; `make build` puts it beside tangere", argument[0], path, strerror(errno));
+  return TG_EXIT_FAULT;
+}
 
 static void usage(FILE *to) {
   fprintf(to, "tangere %s, a differentiable physics engine in which contact is a choice\n\nusage: tangere COMMAND ...\n\n", tg_version());
@@ -37,22 +48,14 @@ static int dispatch(int argc, char **argv) {
   }
   for (int i = 0; i < NCOMMANDS; i++) {
     if (strcmp(argv[1], commands[i].word) != 0) continue;
-    tgCli cli = {.command = commands[i].word};
-    for (int k = 2; k < argc; k++)
-      if (strcmp(argv[k], "--help") == 0) return tgi_cli_parse(&commands[i], argc - 1, argv + 1, &cli), TG_EXIT_OK;
-    int code = tgi_cli_parse(&commands[i], argc - 1, argv + 1, &cli);
-    return code != 0 ? code : commands[i].run(&cli);
+    return commands[i].run != NULL ? tgi_cli_run(&commands[i], argc - 1, argv + 1) : tgi_cli_become("tangere-reproduce", argv + 1);
   }
   fprintf(stderr, "tangere: there is no command '%s'\n\n", argv[1]);
   usage(stderr);
   return TG_EXIT_USAGE;
 }
 
-// a result that did not get out is no success
 int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN);
-  int code = dispatch(argc, argv);
-  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-  tgi_cli_say("tangere: standard output cannot be written");
-  return code == TG_EXIT_OK ? TG_EXIT_FAULT : code;
+  return tgi_cli_end(dispatch(argc, argv));
 }

@@ -6,64 +6,6 @@
 
 #include "cli/cli.h"
 
-static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o, double distance);
-
-// The best so far as the folder's page, for whoever looks: not before two seconds, not more than one part in twenty of the time.
-static void show_best(tgCliBar *bar, const tgProgress *p) {
-  enum { PART = 20, FIRST = 2 };
-  double began = tgi_cli_now();
-  bool better = p->best < bar->best && isfinite(p->best), last = p->iteration == p->iterations;
-  if (!better || last || p->replayed || p->seconds < FIRST || began - bar->shown < PART * bar->cost + 0.5) return;
-  json_t *json = figures(bar->cli, bar->task, p->so_far, NAN);
-  json_object_set_new(json, "status", json_string("running"));
-  tgi_cli_write_optimum(bar->task, p->so_far, bar->cli->out, tgi_cli_base_name(bar->cli->file), json, true);
-  json_decref(json);
-  bar->best = p->best;
-  bar->shown = tgi_cli_now();
-  bar->cost = bar->shown - began;
-}
-
-void tgi_cli_progress(void *ctx, const tgProgress *p) {
-  tgCliBar *bar = ctx;
-  if (bar->cli != NULL) show_best(bar, p);
-  double now = tgi_cli_now();
-  bool end = p->iteration == p->iterations, due = now - bar->last > (bar->tty ? 0.05 : 1);
-  bool decade = p->iteration == 1 || p->iteration % (p->iterations >= 50 ? p->iterations / 10 : 10) == 0;
-  if (p->replayed || !(end || due || (decade && !bar->tty))) return;
-  bar->last = now;
-  char left[32];
-  const char *what = bar->what != NULL ? bar->what : "";
-  int done = p->iterations > 0 ? 24 * p->iteration / p->iterations : 0;
-  if (bar->tty)
-    fprintf(stderr, "\r%s%s[%.*s%.*s] %d/%d  loss %-11.5g best %-11.5g left %-12s", what, what[0] != '\0' ? " " : "", done,
-            "########################", 24 - done, "........................", p->iteration, p->iterations, p->loss, p->best, tgi_cli_duration(p->seconds_left, left, sizeof left));
-  else
-    fprintf(stderr, "%s%siteration %d of %d: loss %.6g, best %.6g%s%s%s\n", what, what[0] != '\0' ? ": " : "", p->iteration, p->iterations, p->loss, p->best,
-            p->seconds_left < 0 ? "" : ", ", p->seconds_left < 0 ? "" : tgi_cli_duration(p->seconds_left, left, sizeof left),
-            p->seconds_left < 0 ? "" : " left");
-  if (bar->tty && end) fputc('\n', stderr);
-}
-
-tgStatus tgi_cli_record_task(const tgTask *task, const double *x, tgCliTrajectory *t, tgError *error) {
-  const tgModel *m = tg_task_model(task);
-  int steps = tg_task_steps(task);
-  tgSim *sim = tg_sim_create(m, tg_task_contact(task), NULL, error);
-  double *u = malloc(((size_t)steps * (size_t)tg_model_nu(m) + 1) * sizeof *u);
-  tgStatus st = sim != NULL && u != NULL ? TG_OK : TG_ERR_MEMORY;
-  error->status = st;
-  if (st == TG_OK) {
-    tg_task_expand(task, x, tg_sim_qpos(sim), tg_sim_qvel(sim), u);
-    tg_task_set_parameters(task, x, sim);
-    int interrupted = tgi_cli_interrupted;
-    tgi_cli_interrupted = 0;   // short, and the user wants to see it
-    st = tgi_cli_record(sim, tg_model_nu(m) > 0 ? u : NULL, steps, tg_task_timestep(task), t, error);
-    tgi_cli_interrupted |= interrupted;
-  }
-  free(u);
-  tg_sim_free(sim);
-  return st;
-}
-
 static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o, double distance) {
   json_t *j = json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:I, s:s}", "version", tg_version(), "command", "optimize", "task",
                         tgi_cli_input(cli->file), "model", tgi_cli_input(tg_task_model_path(task)), "contact",
@@ -89,41 +31,27 @@ static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o,
   return j;
 }
 
-double tgi_cli_best_distance(const tgTask *task, const tgOptimum *o) {
-  tgEvaluator *e = tg_evaluator_create(task, 0, NULL);
-  double loss, worst = NAN, d;
-  if (e != NULL && tg_evaluate(e, o->best, &loss, NULL, NULL, NULL, NULL, NULL) == TG_OK)
-    for (int i = 0; tg_evaluator_term(e, i, NULL, &d) != NULL; i++)
-      if (isfinite(d) && !(d <= worst)) worst = d;
-  tg_evaluator_free(e);
-  return worst;
-}
+// the page of the folder while the optimiser runs: when it was last written, seconds that took, and the loss then
+typedef struct Page {
+  const tgCli *cli;
+  const tgTask *task;
+  double shown, cost, best;
+} Page;
 
-int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *o, const char *folder, const char *title, json_t *json, bool replay) {
-  tgError error = {0};
-  double distance = tgi_cli_best_distance(task, o);
-  tgCliTrajectory t[2] = {{.label = "first", .iteration = 0},
-                          {.label = "best", .iteration = o->ncurve > 0 ? o->curve_iteration[tgi_cli_least(o->curve_loss, o->ncurve)] : 0}};
-  tgStatus st = tgi_cli_record_task(task, o->first, &t[0], &error);
-  if (st == TG_OK) st = tgi_cli_record_task(task, o->best, &t[1], &error);
-  int code = st != TG_OK ? tgi_cli_error("optimize", &error) : TG_EXIT_OK;
-  if (st == TG_OK && folder != NULL)
-    for (int i = 0; i < 2; i++)
-      if (tgi_cli_record_gradient(task, i == 0 ? o->first : o->best, &t[i], &error) != TG_OK)
-        tgi_cli_say("no gradient in the replay of the %s iterate: %s", t[i].label, error.text[0] != '\0' ? error.text : tg_status_text(error.status));
-  if (st == TG_OK && folder != NULL) {
-    tgReplayFigure fig[] = {{.name = "loss, first", .value = o->first_loss}, {.name = "loss, best", .value = o->best_loss},
-                            {.name = "simulations", .value = (double)o->simulations}, {.name = "distance [m]", .value = distance}};
-    tgReplayMarker marker[8];
-    int track, nmarker = tgi_cli_task_markers(task, marker, 8, &track);
-    json_object_set_new(json, "track_body", json_string(tg_model_name(tg_task_model(task), TG_THING_BODY, track)));
-    tgCliRun run = {.folder = folder, .title = title, .model = tg_task_model(task), .h = tg_task_timestep(task), .ntrajectory = 2,
-                    .trajectory = t, .optimum = o, .nfigure = isfinite(distance) ? 4 : 3, .figure = fig, .nmarker = nmarker,
-                    .marker = marker, .track = track, .json = json, .replay = replay};
-    code = tgi_cli_write_run(&run);
-  }
-  for (int i = 0; i < 2; i++) tgi_cli_trajectory_free(&t[i]);
-  return code;
+// The best so far as the folder's page, for whoever looks: not before two seconds, not more than one part in twenty of the time.
+static void show_best(void *ctx, const tgProgress *p) {
+  enum { PART = 20, FIRST = 2 };
+  Page *page = ctx;
+  double began = tgi_cli_now();
+  bool better = p->best < page->best && isfinite(p->best), last = p->iteration == p->iterations;
+  if (!better || last || p->replayed || p->seconds < FIRST || began - page->shown < PART * page->cost + 0.5) return;
+  json_t *json = figures(page->cli, page->task, p->so_far, NAN);
+  json_object_set_new(json, "status", json_string("running"));
+  tgi_cli_write_optimum(page->task, p->so_far, page->cli->out, tgi_cli_base_name(page->cli->file), json, true);
+  json_decref(json);
+  page->best = p->best;
+  page->shown = tgi_cli_now();
+  page->cost = page->shown - began;
 }
 
 static int finish(const tgCli *cli, const tgTask *task, const tgOptimum *o) {
@@ -149,7 +77,8 @@ int tgi_cli_optimize(const tgCli *cli) {
   tgTask *task = tgi_cli_load_task(cli, cli->file);
   if (task == NULL) return TG_EXIT_INPUT;
   char journal[1100];
-  tgCliBar bar = {.tty = isatty(2), .best = INFINITY};
+  Page page = {.cli = cli, .task = task, .best = INFINITY};
+  tgCliBar bar = {.tty = isatty(2)};
   tgOptimizeOptions o = tg_optimize_default();
   o.seed = cli->seed;
   o.resume = cli->resume;
@@ -163,7 +92,7 @@ int tgi_cli_optimize(const tgCli *cli) {
     if (!tgi_cli_make_folder(cli->out)) code = TG_EXIT_INPUT;
     snprintf(journal, sizeof journal, "%s/checkpoint", cli->out);
     o.journal = journal;
-    if (!cli->no_replay) bar.cli = cli, bar.task = task;
+    if (!cli->no_replay) bar.show = show_best, bar.show_ctx = &page;
   } else if (cli->resume) {
     tgi_cli_say("tangere optimize: --resume needs --out, the folder of the run to take up");
     code = TG_EXIT_USAGE;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/reproduce/picture.h"
+#include "repro/picture.h"
 #include "support/check.h"
 
 typedef struct Ball {

@@ -117,3 +117,10 @@ def test_long(name, tmp_path):
     assert result["pass"] and set(ROWS[name].split()) <= set(rows) and result["seconds"] < 600
     for path in result["left"]:
         assert os.path.getsize(path) > 100_000
+
+
+def test_without_the_program_of_the_experiments(tmp_path):
+    shutil.copy(EXE, tmp_path / "tangere")
+    done = subprocess.run([tmp_path / "tangere", "reproduce"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 4 and done.stdout == "" and "tangere-reproduce cannot be run" in done.stderr
+    assert subprocess.run([tmp_path / "tangere", "bench", "--list"], capture_output=True, timeout=60).returncode == 0

@@ -1,8 +1,8 @@
 // test_reproduce_parts.c: what the experiments of the barrier paper are made of: meshes of any fineness, the count of intersections, the stack of planks.
 #include <string.h>
 
-#include "cli/reproduce/barrier.h"
-#include "cli/reproduce/planks.h"
+#include "repro/barrier.h"
+#include "repro/planks.h"
 #include "sim/sim.h"
 #include "support/check.h"
 #include "tangere/model.h"

@@ -1,0 +1,131 @@
+// cost.c: BA-R3, cost of a frame against resolution: 16 balls and a floor, 512 to 6272 triangles, the two forms of the hierarchy and brute force; a
+// frame is a step with friction and its gradient. [barrier] Section 6, figure 6 and appendix A.6.5.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "repro/barrier.h"
+#include "sim/sim.h"
+
+enum { FRAMES = 40, SIZES = 6 };
+static const int frequency[SIZES] = {2, 3, 4, 5, 6, 7};
+
+typedef struct Cost { double mean, worst, step, newton; int frames; long touching; } Cost;
+
+typedef struct Table { tgModel *model; tgContact *contact; tgSim *sim; double *g, low; } Table;
+
+// seconds of this thread on a core, which other work on the machine does not lengthen much
+double tgi_core_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool open(Table *t, int f, tgHierarchy form) {
+  char path[1024];
+  tgError error = {0};
+  tgContactOptions o = tg_contact_default();
+  o.mu = 1e-7;
+  o.hierarchy = form;
+  *t = (Table){.model = NULL};
+  if (!tgi_models_file("billiards.xml", path, sizeof path)) return false;
+  tgDesc *desc = tg_desc_load(path, NULL, &error);
+  if (desc != NULL && tgi_mesh_ball(desc, 0, 0.1, f)) {
+    for (int i = 0; i < desc->mesh[0].nvert; i++) t->low = fmin(t->low, desc->mesh[0].vert[3 * i + 2]);
+    t->model = tg_model_compile(desc, NULL, &error);
+  }
+  tg_desc_free(desc);
+  t->contact = t->model != NULL ? tg_contact_create(t->model, "barrier", &o, &error) : NULL;
+  t->sim = t->contact != NULL ? tg_sim_create(t->model, t->contact, NULL, &error) : NULL;
+  t->g = t->sim != NULL ? calloc(4 * (size_t)t->model->nv + 1, sizeof *t->g) : NULL;
+  if (t->g == NULL) tgi_cli_error("reproduce", &error);
+  return t->g != NULL;
+}
+
+static void table_close(Table *t) {
+  free(t->g);
+  tg_sim_free(t->sim);
+  tg_contact_free(t->contact);
+  tg_model_free(t->model);
+}
+
+// the cue ball breaks the rack at 2 m/s; every step is differentiated once, as the adjoint of a motion does
+static bool measure(int f, tgHierarchy form, int frames, Cost *c) {
+  Table t;
+  *c = (Cost){.frames = frames};
+  bool good = open(&t, f, form);
+  tgTouching *touching = good ? tgi_touching_create(t.model) : NULL;
+  good = touching != NULL;
+  size_t nv = good ? (size_t)t.model->nv : 0;
+  if (good) {
+    int cue = tg_model_find(t.model, TG_THING_JOINT, "cue");
+    for (int b = 0; b < t.model->njnt; b++) tg_sim_qpos(t.sim)[t.model->jnt_qadr[b] + 2] = 0.005 - t.low;
+    tg_sim_qpos(t.sim)[t.model->jnt_qadr[cue]] += 0.6;   // a few frames from the rack
+    tg_sim_qvel(t.sim)[t.model->jnt_vadr[cue]] = 2;
+    for (size_t i = 0; i < 2 * nv; i++) t.g[i] = 1;
+  }
+  for (int k = 0; k < frames && good && !tgi_cli_interrupted; k++) {
+    tgStepInfo info;
+    double began = tgi_core_now();
+    good = tg_sim_step_growing(t.sim, t.model->opt_timestep[0], &info) == TG_OK;
+    double middle = tgi_core_now();
+    good = good && tg_sim_step_vjp(t.sim, t.g, t.g + nv, t.g + 2 * nv, t.g + 3 * nv, NULL, NULL, NULL) == TG_OK;
+    double ms = 1e3 * (tgi_core_now() - began);
+    c->mean += ms / frames;
+    c->step += 1e3 * (middle - began) / frames;
+    c->newton += (double)info.iterations / frames;
+    c->worst = fmax(c->worst, ms);
+    if (good && tg_sim_forward(t.sim) == TG_OK) c->touching += tgi_touching_count(touching, t.sim);
+  }
+  if (!good && t.sim != NULL) tgi_cli_say("%d triangles: %s", 128 * f * f, tg_sim_error(t.sim)->text);
+  tgi_touching_free(touching);
+  table_close(&t);
+  return good;
+}
+
+static double slope(const double *ms) {
+  double x = 0, y = 0, xx = 0, xy = 0;
+  for (int i = 0; i < SIZES; i++) {
+    double a = log(128.0 * frequency[i] * frequency[i]), b = log(ms[i]);
+    x += a, y += b, xx += a * a, xy += a * b;
+  }
+  return (SIZES * xy - x * y) / (SIZES * xx - x * x);
+}
+
+static void row(tgRun *run, const char *form, int f, const Cost *c, double paper) {
+  char name[60], note[200];
+  int triangles = 128 * f * f;
+  snprintf(name, sizeof name, "%s.ms.%d", form, triangles);
+  snprintf(note, sizeof note, "mean of %d frames; step %.3g, gradient %.3g ms; worst frame %.3g ms; %.3g Newton iterations; time on the core", c->frames, c->step, c->mean - c->step, c->worst, c->newton);
+  tgi_run_any(run, name, c->mean, "ms", paper, note);
+}
+
+bool tgi_reproduce_cost(tgRun *run) {
+  static const char *const word[2] = {"paper", "moment"};
+  long touching = 0;
+  Cost c;
+  for (int form = 0; form < 2; form++) {
+    double ms[SIZES];
+    for (int i = 0; i < SIZES && !tgi_cli_interrupted; i++) {
+      if (!measure(frequency[i], form == 0 ? TG_HIERARCHY_PAPER : TG_HIERARCHY_MOMENT, FRAMES, &c)) return false;
+      ms[i] = c.mean;
+      touching += c.touching;
+      row(run, word[form], frequency[i], &c, NAN);
+      tgi_run_progress(run, word[form], i + 1, SIZES, run->began);
+      if (form == 0 && i == SIZES - 1) tgi_run_row(run, "paper.worst_over_mean.6272", c.worst / c.mean, "over %d frames", FRAMES);
+    }
+    char name[40];
+    snprintf(name, sizeof name, "%s.exponent", word[form]);
+    if (tgi_cli_interrupted) return true;
+    if (form == 0) tgi_run_row(run, name, slope(ms), "of the mean frame over the number of triangles; the paper's own figures give 0.67");
+    else tgi_run_report(run, name, slope(ms), "", NAN, "of the mean frame over the number of triangles");
+  }
+  int last = run->cli->full ? SIZES : 1;
+  for (int i = 0; i < last && !tgi_cli_interrupted; i += SIZES - 1) {
+    if (!measure(frequency[i], TG_HIERARCHY_BRUTE, i == 0 ? FRAMES : 4, &c)) return false;
+    row(run, "brute", frequency[i], &c, i == 0 ? 3350 : 604500);
+  }
+  tgi_run_report(run, "intersections", (double)touching, "", NAN, "pairs of geoms over all frames of both forms, by exact predicates");
+  return true;
+}

@@ -1,0 +1,37 @@
+// experiments.h: what the experiments share: tasks of models/ that are run, and what is left of them to look at.
+#ifndef TG_REPRO_EXPERIMENTS_H
+#define TG_REPRO_EXPERIMENTS_H
+
+#include "cli/shared/rows.h"
+
+/// How a task of models/ is run in an experiment.
+typedef struct tgTaskRun {
+  const char *file, *method;   // method NULL: the task's
+  int iterations;              // 0: the task's
+  bool zero_contact;           // the ablation without contact gradients
+  double seconds, loss;        // stop at this wall clock or loss, 0: neither
+  uint64_t seed;
+} tgTaskRun;
+/// Optimises it. NULL: reason printed. *task (may be NULL) is the task, to be freed after the optimum is used.
+tgOptimum *tgi_run_task(tgRun *run, const tgTaskRun *how, tgTask **task);
+/// The same from seeds 0 .. starts - 1 until a loss is at most `enough`; the best. *used (may be NULL): how many starts that took.
+tgOptimum *tgi_run_starts(tgRun *run, const tgTaskRun *how, int starts, double enough, int *used, tgTask **task);
+/// Leaves first and best iterate in the run's folder under `name`. False: reason printed.
+bool tgi_run_leave_task(tgRun *run, const char *name, const tgTask *task, const tgOptimum *optimum);
+/// Leaves a recorded motion in the run's folder under `name`. False: reason printed.
+bool tgi_run_leave(tgRun *run, const char *name, const char *title, const tgModel *model, double h, tgCliTrajectory *trajectory, int count,
+                   const tgReplayMarker *marker, int nmarker);
+
+bool tgi_reproduce_reach(tgRun *run);
+bool tgi_reproduce_jacobians(tgRun *run);
+bool tgi_reproduce_search(tgRun *run);
+bool tgi_reproduce_drone(tgRun *run);
+bool tgi_reproduce_motions(tgRun *run);
+bool tgi_reproduce_prisms(tgRun *run);
+bool tgi_reproduce_force_profile(tgRun *run);
+bool tgi_reproduce_push_t(tgRun *run);
+
+extern const tgExperiment tgi_reproductions[];
+extern const int tgi_nreproduction;
+
+#endif

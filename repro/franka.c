@@ -1,0 +1,120 @@
+// franka.c: BA-R7, first look: an arm of seven degrees of freedom with the meshes of a package pushes a mesh: cost of a frame, and its gradient against
+// differences. [barrier] appendix A.6.5 and figure 15.
+#include <glob.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "repro/barrier.h"
+#include "sim/sim.h"
+
+enum { FRAMES = 50, CHECKS = 3 };
+
+// the folder of the Python package pybullet_data in the project's virtual environment
+static bool package_folder(char *path, size_t size) {
+  char exe[900], pattern[1000];
+  tgi_cli_own_folder(exe, sizeof exe);
+  snprintf(pattern, sizeof pattern, "%s/../venv/lib/python3*/site-packages/pybullet_data", exe);
+  glob_t found;
+  bool there = glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc > 0;
+  if (there) snprintf(path, size, "%s", found.gl_pathv[0]);
+  globfree(&found);
+  if (!there) tgi_cli_say("BA-R7: the Python package pybullet_data is not in build/venv, where its meshes come from; `make setup-test` installs it");
+  return there;
+}
+
+static bool open(tgScene *s) {
+  char path[1024], package[1100];
+  tgError error = {0};
+  *s = (tgScene){.model = NULL};
+  if (!tgi_models_file("franka_push.xml", path, sizeof path) || !package_folder(package, sizeof package)) return false;
+  const char *root[1] = {package};
+  tgLoadOptions load = tg_load_default();
+  load.asset_root = root;
+  load.nasset_root = 1;
+  tgContactOptions o = tg_contact_default();
+  o.mu = 1e-7;
+  s->model = tg_model_load(path, &load, &error);
+  s->contact = s->model != NULL ? tg_contact_create(s->model, "barrier", &o, &error) : NULL;
+  s->sim = s->contact != NULL ? tg_sim_create(s->model, s->contact, NULL, &error) : NULL;
+  if (s->sim == NULL) tgi_cli_error("reproduce", &error);
+  else tg_sim_reset_key(s->sim, 0);
+  s->h = s->model != NULL ? tg_model_timestep(s->model) : 0;
+  return s->sim != NULL;
+}
+
+typedef struct Push { double mean, worst, backward, error, adjoint; int checks, failed; bool good; } Push;
+
+// the gradient of the step from where the sim stands, which is put back
+static void check(tgScene *s, Push *p) {
+  tgGradCheck c = {.pass = false};
+  p->checks++;
+  tgStatus st = tg_grad_check_step(s->sim, NULL, &c);
+  for (int i = 0; i < c.nblock && st == TG_OK; i++) {
+    double *worst = strcmp(c.block[i].name, "adjoint") == 0 ? &p->adjoint : &p->error;
+    *worst = fmax(*worst, c.block[i].error);
+  }
+  p->failed += st != TG_OK || !c.pass;
+}
+
+// the base turns through the object's place; u (FRAMES x nu) is what was asked of the servos
+static void push(tgScene *s, double *u, Push *p) {
+  const tgModel *m = s->model;
+  size_t nv = (size_t)m->nv;
+  double *g = calloc(4 * nv + 1, sizeof *g);
+  p->good = g != NULL;
+  for (size_t i = 0; i < 2 * nv && p->good; i++) g[i] = 1;
+  for (int k = 0; k < FRAMES && p->good && !tgi_cli_interrupted; k++) {
+    double *row = u + k * m->nu;
+    memcpy(row, m->key_ctrl, (size_t)m->nu * sizeof *row);
+    row[0] += 0.9 * (k + 1) / FRAMES;
+    memcpy(tg_sim_ctrl(s->sim), row, (size_t)m->nu * sizeof *row);
+    if (k % 20 == 5) check(s, p);
+    double began = tgi_core_now();
+    p->good = tgi_scene_step(s, NULL) == TG_OK;
+    double middle = tgi_core_now();
+    p->good = p->good && tg_sim_step_vjp(s->sim, g, g + nv, g + 2 * nv, g + 3 * nv, NULL, NULL, NULL) == TG_OK;
+    double ms = 1e3 * (tgi_core_now() - began);
+    p->mean += ms / FRAMES;
+    p->backward += 1e3 * (tgi_core_now() - middle) / FRAMES;
+    p->worst = fmax(p->worst, ms);
+    if (k % 10 == 9) tgi_cli_say("BA-R7 frame %d of %d", k + 1, FRAMES);
+  }
+  if (!p->good) tgi_cli_say("franka_push.xml: %s", tg_sim_error(s->sim)->text);
+  free(g);
+}
+
+bool tgi_reproduce_franka(tgRun *run) {
+  tgScene s;
+  Push p = {.mean = 0};
+  tgError error = {0};
+  if (!open(&s)) {
+    tgi_scene_close(&s);
+    return false;
+  }
+  double *u = calloc((size_t)FRAMES * (size_t)s.model->nu + 1, sizeof *u);
+  if (u != NULL) push(&s, u, &p);
+  tgCliTrajectory t = {.label = "push", .iteration = NAN};
+  if (p.good && !tgi_cli_interrupted) {
+    tg_sim_reset_key(s.sim, 0);
+    p.good = tgi_cli_record(s.sim, u, FRAMES, s.h, &t, &error) == TG_OK;
+  }
+  if (p.good && !tgi_cli_interrupted) {
+    const double *first = t.q + 7, *last = t.q + FRAMES * s.model->nq + 7;
+    char note[200];
+    snprintf(note, sizeof note, "mean of %d frames, step and gradient, time on the core; gradient %.3g ms; %d triangles; the paper's scene has 14343", FRAMES, p.backward,
+             s.model->nmeshface);
+    tgi_run_report(run, "ms", p.mean, "ms", 7830, note);
+    tgi_run_report(run, "worst_over_mean", p.worst / p.mean, "", NAN, "over the frames");
+    tgi_run_report(run, "moved_m", hypot(last[0] - first[0], last[1] - first[1]), "m", NAN, "the object, over the floor");
+    snprintf(note, sizeof note, "largest block error of the step's Jacobian against extrapolated differences, %d frames; %d did not pass", p.checks, p.failed);
+    tgi_run_row(run, "gradient_error", p.error, "%s", note);
+    tgi_run_row(run, "adjoint_error", p.adjoint, "of the step's adjoint against that Jacobian, dot test");
+    tgi_run_row(run, "intersections", (double)tgi_touching_motion(s.model, t.q, FRAMES), "pairs of geoms over all states, by exact predicates");
+    p.good = tgi_run_leave(run, "push", "an arm pushes a mesh", s.model, s.h, &t, 1, NULL, 0);
+  }
+  tgi_cli_trajectory_free(&t);
+  free(u);
+  tgi_scene_close(&s);
+  return p.good;
+}

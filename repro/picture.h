@@ -1,0 +1,47 @@
+// picture.h: pictures of scalar fields and surfaces for pages of reproductions: rasters of 256 colours, lines, and an HTML page that holds them.
+#ifndef TG_REPRO_PICTURE_H
+#define TG_REPRO_PICTURE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/atomic_file.h"
+
+/// A raster, rows from the top, with one byte a pixel that picks a colour.
+typedef struct tgRaster {
+  int width, height;
+  uint8_t *pixel;
+  uint8_t palette[256][3];
+} tgRaster;
+
+/// False: no memory.
+bool tgi_raster_make(tgRaster *r, int width, int height);
+void tgi_raster_free(tgRaster *r);
+/// Colours from dark through `hue` (0..255 a channel) to white.
+void tgi_raster_shades(tgRaster *r, const uint8_t hue[3]);
+/// Colours from blue (0) through grey (128) to orange (255).
+void tgi_raster_diverging(tgRaster *r);
+/// An <image> of SVG over x, y, width, height of its coordinates. False: no memory.
+bool tgi_raster_image(const tgRaster *r, FILE *out, double x, double y, double width, double height);
+
+/// A scalar field of the plane or of space.
+typedef double (*tgPictureField)(void *ctx, const double *x);
+
+/// Line segments, 4 numbers each.
+typedef struct tgSegments {
+  int n, room;
+  double *x;
+} tgSegments;
+/// The set where the field is `level`, over the square of half side `half` about the origin, by marching squares on cells x cells. False: no memory.
+bool tgi_contour(tgPictureField field, void *ctx, double level, double half, int cells, tgSegments *s);
+
+/// Draws the zero set of a field in the box of half extents `half` about `centre`, seen along -z of the rows of `view` (an orthogonal matrix), `scale`
+/// pixels a metre, on grid cells of about `cell`. False: no memory.
+bool tgi_zero_set_draw(tgPictureField field, void *ctx, const double centre[3], const double half[3], double cell, const double view[9], double scale,
+                       tgRaster *r);
+
+/// A page: head, then what the caller writes to file.stream, then tgi_page_end. Status of the file.
+tgStatus tgi_page_begin(tgAtomicFile *file, const char *path, const char *title, tgError *error);
+tgStatus tgi_page_end(tgAtomicFile *file, tgError *error);
+
+#endif

@@ -1,0 +1,106 @@
+// prisms.c: TO-R3, sliding prisms and colliding cubes of [toi]: friction acts at every step, and motion ends where it must.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "repro/experiments.h"
+#include "sim/sim.h"
+
+enum { STEPS = 150 };
+
+// a motion of STEPS steps from the keyframe, with the speeds along x of its free bodies
+typedef struct Slide {
+  tgScene scene;
+  tgCliTrajectory t;
+  int bodies, frictionless;      // steps in which a sliding contact that presses has less friction than mu f_n, or that failed
+} Slide;
+
+static double speed(const Slide *s, int step, int body) { return s->t.v[step * tg_model_nv(s->scene.model) + 6 * body]; }
+
+// a step whose normal impulses push a body that slides, while its friction is short of mu times as much
+static bool frictionless(const tgSim *sim, const tgStepInfo *info) {
+  for (int i = 0; i < info->nrow; i++) {
+    int normal = sim->row_parent[i];
+    if (normal < 0 || fabs(sim->row_w[i]) < 1e-9) continue;
+    double bound = sim->row_limit[i] * sim->row_f[normal];
+    if (fabs(sim->row_f[i]) < bound * (1 - 1e-9)) return true;
+  }
+  return false;
+}
+
+// The same motion twice: stepped here to look at every row, recorded for the replay.
+static tgStatus slide(Slide *s, const char *file) {
+  tgContactOptions o = tg_contact_default();
+  tgError error = {0};
+  o.erp = 0;                     // inelastic and nothing else: overlaps are not pushed apart
+  if (!tgi_scene_open(&s->scene, file, &o)) return TG_ERR_FILE;
+  tgSim *sim = s->scene.sim;
+  int start = tg_model_find(s->scene.model, TG_THING_KEY, "start");
+  s->bodies = tg_model_nv(s->scene.model) / 6;
+  tg_sim_reset_key(sim, start);
+  for (int t = 0; t < STEPS; t++) {
+    tgStepInfo info;
+    tgStatus st = tgi_scene_step(&s->scene, &info);
+    if (st != TG_OK) return st;
+    s->frictionless += !info.converged || frictionless(sim, &info);
+  }
+  tg_sim_reset_key(sim, start);
+  s->t = (tgCliTrajectory){.label = file, .iteration = NAN};
+  return tgi_cli_record(sim, NULL, STEPS, s->scene.h, &s->t, &error);
+}
+
+static void slide_close(Slide *s) {
+  tgi_cli_trajectory_free(&s->t);
+  tgi_scene_close(&s->scene);
+}
+
+// velocity falls by mu g h = 0.0144 m/s a step, from 2 m/s: at rest after 138.9 steps, so first at step 139
+static void prism_rows(tgRun *run, const Slide *s) {
+  double worst = 0;
+  int stop = 0;
+  for (int b = 0; b < s->bodies; b++) {
+    int t = 1;
+    while (t <= STEPS && fabs(speed(s, t, b)) > 1e-9) t++;
+    stop = t > stop ? t : stop;
+    for (int k = 1; k < t - 1; k++) worst = fmax(worst, fabs(speed(s, k, b) - speed(s, k - 1, b) + 0.0144));
+  }
+  tgi_run_row(run, "prism.slope_error", worst, "worst step of %d prisms against -0.0144 m/s; the paper's slope is -0.0147", s->bodies);
+  tgi_run_row(run, "prism.stop_step", stop, "2/0.0144 = 138.9");
+}
+
+// momentum lost from the last step before the cubes touch to the first in which they move together, less what the table takes
+static void cube_rows(tgRun *run, const Slide *s) {
+  int before = 0, after, last = STEPS;
+  while (before < last && fabs(speed(s, before + 1, 1)) < 1e-9) before++;
+  after = before + 1;
+  while (after < last && fabs(speed(s, after, 0) - speed(s, after, 1)) > 1e-9) after++;
+  double p0 = speed(s, before, 0) + speed(s, before, 1), p1 = speed(s, after, 0) + speed(s, after, 1), lost = 2 * 0.0144 * (after - before);
+  // the first cube alone rubs before; from the impact on both do
+  tgi_run_row(run, "cubes.final_speed", fmax(fabs(speed(s, last, 0)), fabs(speed(s, last, 1))), "of the faster cube after %d steps", STEPS);
+  tgi_run_row(run, "cubes.momentum_error", fabs(p1 - p0 + lost) / p0, "sum of v before and after the impact (steps %d and %d), friction of both cubes counted",
+              before, after);
+  int nq = tg_model_nq(s->scene.model);
+  const double *q = s->t.q + last * nq;
+  tgi_run_report(run, "cubes.distance", q[7] - q[0], "m", NAN, "of the centres at rest; 0.2 is touching, less is the overlap of the step that met the impact");
+}
+
+bool tgi_reproduce_prisms(tgRun *run) {
+  static const char *const file[2] = {"prisms.xml", "cubes.xml"}, *const name[2] = {"prisms", "cubes"};
+  int missing = 0;
+  bool good = true;
+  for (int i = 0; i < 2 && !tgi_cli_interrupted; i++) {
+    Slide s = {.bodies = 0};
+    tgStatus st = slide(&s, file[i]);
+    if (st == TG_OK) {
+      (i == 0 ? prism_rows : cube_rows)(run, &s);
+      missing += s.frictionless;
+      good = tgi_run_leave(run, name[i], name[i], s.scene.model, s.scene.h, &s.t, 1, NULL, 0) && good;
+    } else {
+      good = false;
+      if (s.scene.sim != NULL) tgi_cli_say("%s: %s", file[i], tg_sim_error(s.scene.sim)->text);
+    }
+    slide_close(&s);
+  }
+  if (!tgi_cli_interrupted) tgi_run_row(run, "frictionless_steps", missing, "of %d: failed, or a sliding contact pressed with less friction than mu f_n", 2 * STEPS);
+  return good;
+}

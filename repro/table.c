@@ -1,0 +1,187 @@
+// table.c: the reproductions: their rows, what each should reach, and the papers' figures.
+#include <math.h>
+
+#include "repro/barrier.h"
+#include "repro/softmin.h"
+
+#define NONE NAN   // no published figure in this row's unit
+
+static const tgBand reach_bands[] = {
+    {"reach.distance", '<', 0.03, "m", NONE},
+    {"reach.seconds", '<', 90, "s", NONE},
+    {"no_contact_gradient.loss_ratio", '>', 5, "", NONE},
+    {"random_search.loss_ratio", '>', 5, "", NONE},
+};
+
+// Tables II and III of [lcp]: times of all five Jacobians, ratios to central differences and to Ridders
+static const tgBand jacobian_bands[] = {
+    {"atlas.jacobians_us", '<', 500, "us", 8530},
+    {"atlas.step_us", '<', 150, "us", NONE},
+    {"atlas.jacobians_per_step", '<', 2, "", NONE},
+    {"atlas.central_ratio", 0, 0, "", 87.84},
+    {"atlas.ridders_ratio", 0, 0, "", 261},
+    {"atlas.max_rel_error", '<', 1e-6, "", NONE},
+    {"cheetah.jacobians_us", '<', 25, "us", 395},
+    {"cheetah.step_us", '<', 10, "us", NONE},
+    {"cheetah.jacobians_per_step", '<', 2.5, "", NONE},
+    {"cheetah.central_ratio", 0, 0, "", 21.86},
+    {"cheetah.ridders_ratio", 0, 0, "", 60},
+    {"cheetah.max_rel_error", '<', 1e-6, "", NONE},
+    {"jumpworm.jacobians_us", '<', 12, "us", 256},
+    {"jumpworm.step_us", '<', 5, "us", NONE},
+    {"jumpworm.central_ratio", 0, 0, "", 14.89},
+    {"jumpworm.ridders_ratio", 0, 0, "", 37.9},
+    {"jumpworm.max_rel_error", '<', 1e-6, "", NONE},
+    {"catapult.jacobians_us", '<', 12, "us", 265},
+    {"catapult.step_us", '<', 5, "us", NONE},
+    {"catapult.central_ratio", 0, 0, "", 16.45},
+    {"catapult.ridders_ratio", 0, 0, "", 45.2},
+    {"catapult.max_rel_error", '<', 1e-6, "", NONE},
+};
+
+// figure 7 of [lcp] shows wall clock times without scale
+static const tgBand search_bands[] = {
+    {"cartpole.ddp_abs_x", '<', 0.001, "m", NONE},
+    {"cartpole.search_over_ddp_seconds", '>', 10, "", NONE},
+    {"double_cartpole.ddp_abs_angle", '<', 0.01, "rad", NONE},
+    {"double_cartpole.search_over_ddp_seconds", '>', 10, "", NONE},
+    {"catapult.shooting_loss", '<', 1e-6, "m^2", NONE},
+    {"catapult.search_over_shooting_seconds", '>', 5, "", NONE},
+};
+
+static const tgBand drone_bands[] = {
+    {"plain.max_abs_control", '<', 1e-12, "N", 0},
+    {"aware.final_loss", '<', 0.001, "m^2", NONE},
+    {"aware.iterations", '<', 50, "", NONE},
+};
+
+// section VII-D of [lcp]: tasks shown, without figures
+static const tgBand motion_bands[] = {
+    {"catapult.miss_m", '<', 0.001, "m", NONE},
+    {"jumpworm.rise_m", '>', 0.3, "m", NONE},
+    {"humanoid.clearance_m", '>', 0.05, "m", NONE},
+    {"humanoid.failed_lcp", '<', 0, "", NONE},
+};
+
+// section VI of [toi]: slope of the velocity of sliding prisms (theirs -0.0147, exact -0.0144), two cubes that come to rest together
+static const tgBand prism_bands[] = {
+    {"prism.slope_error", '<', 1e-6, "m/s", 3e-4},
+    {"prism.stop_step", '<', 139, "", NONE},
+    {"cubes.final_speed", '<', 1e-9, "m/s", NONE},
+    {"cubes.momentum_error", '<', 1e-9, "", NONE},
+    {"frictionless_steps", '<', 0, "", NONE},
+};
+
+// [barrier] table 2
+static const tgBand stack_bands[] = {
+    {"paper.mu1e-6.stable_s", '>', 10, "s", NONE},
+    {"paper.mu1e-7.stable_s", '>', 10, "s", NONE},
+    {"paper.mu1e-10.stable_s", '>', 10, "s", NONE},
+    {"paper.mu1e-7.margin_m", '<', 0.0045, "m", 1.47e-3},
+    {"paper.margin_exponent", '<', 0.6, "", NONE},
+    {"paper.mu1e-7.force_error_N", '<', 1e-4, "N", 6.42e-5},
+    {"moment.mu1e-7.stable_s", '>', 10, "s", NONE},
+    {"moment.mu1e-7.refined_margin_ratio_error", '<', 0.3, "", NONE},
+    {"intersections", '<', 0, "", NONE},
+};
+
+static const tgBand billiards_bands[] = {
+    {"seeds_solved", '>', 8, "", NONE},
+    {"local.final_over_first", '>', 0.99, "", NONE},
+    {"lcp.final_over_first", '>', 0.99, "", NONE},
+    {"bundle.final_over_first", '>', 0.9, "", NONE},
+    {"intersections", '<', 0, "", NONE},
+};
+
+// [barrier] appendix A.6.5: whole frames on the authors' machine, 512 and 6208 triangles
+static const tgBand cost_bands[] = {
+    {"paper.ms.512", '<', 15, "ms", 600},
+    {"paper.ms.6272", '<', 60, "ms", 3180},
+    {"moment.ms.512", '<', 22.5, "ms", NONE},
+    {"moment.ms.6272", '<', 90, "ms", NONE},
+    {"paper.exponent", '<', 0.7, "", 0.67},
+    {"brute.ms.512", 0, 0, "ms", 3350},
+    {"paper.worst_over_mean.6272", '<', 3, "", NONE},
+};
+
+static const tgBand push_bands[] = {
+    {"solved", '>', 1, "", NONE},
+    {"seconds", '<', 300, "s", NONE},
+    {"local.solved", '<', 0, "", NONE},
+    {"lcp.solved", '<', 0, "", NONE},
+    {"intersections", '<', 0, "", NONE},
+};
+
+static const tgBand ant_bands[] = {
+    {"solved", '>', 1, "", NONE},
+    {"final_over_first", '<', 0.1, "", NONE},
+    {"local.final_over_first", '>', 0.9, "", NONE},
+    {"intersections", '<', 0, "", NONE},
+};
+
+static const tgBand franka_bands[] = {
+    {"gradient_error", '<', 1e-6, "", NONE},
+    {"adjoint_error", '<', 1e-11, "", NONE},
+    {"intersections", '<', 0, "", NONE},
+};
+
+static const tgBand sweep_bands[] = {
+    {"solved_of_dt", '>', 4, "", NONE},
+    {"solved_of_mu", '>', 4, "", NONE},
+    {"intersections", '<', 0, "", NONE},
+};
+
+// [softmin] figures 1 and 4 have no figures in numbers
+static const tgBand surface_bands[] = {
+    {"zero_set_radius_error", '<', 0.02, "", NONE},
+    {"box_zero_set_error_m", '<', 0.005, "m", NONE},
+};
+
+static const tgBand profile_bands[] = {
+    {"second_derivative_jump", '<', 1e-6, "", NONE},
+    {"mujoco.second_derivative_jump", '>', 0.01, "", NONE},
+    {"gradient_before_contact", '>', 1e-12, "N/m", NONE},
+};
+
+// [softmin] figure 7
+static const tgBand push_t_bands[] = {
+    {"rk4_2ms_4k.dx_cm", '<', 1.2, "cm", 1.2},
+    {"rk4_2ms_4k.dtheta_deg", '<', 10.8, "deg", 10.8},
+    {"rk4_16ms_4k.dx_cm", '<', 4.6, "cm", 4.6},
+    {"rk4_2ms_4k.step_ms", '<', 0.1, "ms", 17.9},
+    {"goals_found_by_gradient", '>', 4, "", NONE},
+};
+
+#define BANDS(table) table, (int)(sizeof table / sizeof *table)
+const tgExperiment tgi_reproductions[] = {
+    {"reach", "half-cheetah brings its head to the target of the lcp paper's trajectory scene, from zero controls", tgi_reproduce_reach,
+     BANDS(reach_bands)},
+    {"LC-R1", "Jacobians of a step of a humanoid, the half-cheetah, the jump-worm and the catapult: time and error against differences",
+     tgi_reproduce_jacobians, BANDS(jacobian_bands)},
+    {"LC-R2", "cartpole and double cartpole by iLQR, catapult by multiple shooting, each against stochastic search", tgi_reproduce_search,
+     BANDS(search_bands)},
+    {"LC-R3", "a drone takes off from the ground: exact and complementarity-aware gradient", tgi_reproduce_drone, BANDS(drone_bands)},
+    {"LC-R4", "motions through contact by gradient: a catapult hits its target, a worm jumps, a humanoid jumps", tgi_reproduce_motions,
+     BANDS(motion_bands)},
+    {"BA-R1", "book stacking: twenty planks at their greatest overhang, barrier contact at several mu, both forms, meshes coarse and fine", tgi_reproduce_stack,
+     BANDS(stack_bands)},
+    {"BA-R2", "Billiards: a cue ball's place and speed that bring two balls to random places, from out of contact, and baselines", tgi_reproduce_billiards,
+     BANDS(billiards_bands)},
+    {"BA-R3", "cost of a frame with friction and gradient against the number of triangles, both forms and brute force", tgi_reproduce_cost,
+     BANDS(cost_bands)},
+    {"BA-R4", "Push: a rod goes round a box and pushes it to its target, planned over a receding horizon, and baselines", tgi_reproduce_push,
+     BANDS(push_bands)},
+    {"BA-R6", "Ant-Push: an ant walks to a box and pushes it to its target, and baselines", tgi_reproduce_ant, BANDS(ant_bands)},
+    {"BA-R7", "first look at Franka-Push: an arm with a package's meshes pushes a mesh, cost of a frame and gradient check", tgi_reproduce_franka,
+     BANDS(franka_bands)},
+    {"BA-R8", "Push under steps of 0.01 to 0.08 s and mu of 1e-6 to 1e-10", tgi_reproduce_sweep, BANDS(sweep_bands)},
+    {"SM-R1", "zero sets of the soft signed distance: a box for four widths, wrong normals and corner points, a mesh that melts into a sphere",
+     tgi_reproduce_surfaces, BANDS(surface_bands)},
+    {"SM-R2", "force on a small sphere moved past a large one: smooth here, with a kink in MuJoCo, and felt before contact", tgi_reproduce_force_profile,
+     BANDS(profile_bands)},
+    {"SM-R3", "a T pushed by a finger: five control sequences found in MuJoCo, rolled out open loop here, and the same goals found by gradient", tgi_reproduce_push_t,
+     BANDS(push_t_bands)},
+    {"TO-R3", "prisms slide and stop, two cubes collide and come to rest together: friction at every step", tgi_reproduce_prisms,
+     BANDS(prism_bands)},
+};
+const int tgi_nreproduction = (int)(sizeof tgi_reproductions / sizeof *tgi_reproductions);

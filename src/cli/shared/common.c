@@ -1,0 +1,313 @@
+// common.c: messages, signals, loading.
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "cli/shared/program.h"
+#include "contact/contact.h"
+
+volatile int tgi_cli_interrupted;
+
+// the first signal asks the work to stop, the second ends the process
+static void on_signal(int signum) {
+  if (tgi_cli_interrupted) _exit(128 + signum);
+  tgi_cli_interrupted = 1;
+}
+
+void tgi_cli_catch_signals(void) {
+  struct sigaction a = {.sa_handler = on_signal};
+  sigaction(SIGINT, &a, NULL);
+  sigaction(SIGTERM, &a, NULL);
+}
+
+double tgi_cli_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+const char *tgi_cli_duration(double seconds, char *text, size_t size) {
+  if (seconds < 0) snprintf(text, size, "?");
+  else if (seconds < 60) snprintf(text, size, "%.1f s", seconds);
+  else if (seconds < 3600) snprintf(text, size, "%d min %02d s", (int)seconds / 60, (int)seconds % 60);
+  else snprintf(text, size, "%d h %02d min", (int)seconds / 3600, (int)seconds / 60 % 60);
+  return text;
+}
+
+void tgi_cli_say(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vfprintf(stderr, format, args);
+  va_end(args);
+  fputc('\n', stderr);
+}
+
+static int exit_code(tgStatus st) {
+  switch (st) {
+    case TG_CANCELLED: return TG_EXIT_INTERRUPTED;
+    case TG_NOT_CONVERGED:
+    case TG_ERR_NOT_FINITE: return TG_EXIT_MISSED;
+    case TG_OK:  // an error without a status is ours
+    case TG_ERR_MEMORY:
+    case TG_ERR_CAPACITY:
+    case TG_ERR_STATE:
+    case TG_ERR_INTERNAL: return TG_EXIT_FAULT;
+    default: return TG_EXIT_INPUT;
+  }
+}
+
+int tgi_cli_error(const char *what, const tgError *e) {
+  char place[400] = "";
+  if (e->file[0] != '\0' && e->line > 0) snprintf(place, sizeof place, "%s:%d:%d: ", e->file, e->line, e->column);
+  else if (e->file[0] != '\0' && strncmp(e->text, e->file, strlen(e->file)) != 0) snprintf(place, sizeof place, "%s: ", e->file);
+  // texts of some loaders begin with the place already
+  bool said = e->file[0] != '\0' && strncmp(e->text, e->file, strlen(e->file)) == 0;
+  fprintf(stderr, "tangere %s: %s%s\n", what, said ? "" : place, e->text[0] != '\0' ? e->text : tg_status_text(e->status));
+  return exit_code(e->status);
+}
+
+int tgi_cli_print_json(json_t *object, int code) {
+  if (object == NULL || json_dumpf(object, stdout, JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) != 0) {
+    tgi_cli_say("tangere: the result cannot be written as JSON: %s",
+                object == NULL ? "a file's name is not UTF-8, or there is no memory" : strerror(errno));
+    code = TG_EXIT_FAULT;
+  }
+  fputc('\n', stdout);
+  json_decref(object);
+  return code;
+}
+
+bool tgi_cli_out_ready(const tgCli *cli) { return cli->out == NULL || tgi_cli_make_folder(cli->out); }
+
+int tgi_cli_run(const tgCommand *command, int argc, char **argv) {
+  tgCli cli = {.command = command->word};
+  for (int k = 1; k < argc; k++)
+    if (strcmp(argv[k], "--help") == 0) return tgi_cli_parse(command, argc, argv, &cli), TG_EXIT_OK;
+  int code = tgi_cli_parse(command, argc, argv, &cli);
+  return code != 0 ? code : command->run(&cli);
+}
+
+int tgi_cli_end(int code) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  tgi_cli_say("tangere: standard output cannot be written");
+  return code == TG_EXIT_OK ? TG_EXIT_FAULT : code;
+}
+
+bool tgi_cli_own_folder(char *folder, size_t size) {
+  ssize_t n = readlink("/proc/self/exe", folder, size - 1);
+  folder[n > 0 ? n : 0] = '\0';
+  char *slash = strrchr(folder, '/');
+  if (slash != NULL) *slash = '\0';
+  return slash != NULL;
+}
+
+static void list_notes(const tgCli *cli, const tgDesc *desc) {
+  static const char *const kind[] = {"skipped", "soft setting", "warning", "left out (lenient)"};
+  for (int i = 0; i < desc->nnote; i++) {
+    const tgNote *n = &desc->note[i];
+    if (!cli->notes && n->kind != TG_NOTE_WARNING && n->kind != TG_NOTE_LENIENT) continue;
+    const char *file = n->source.file >= 0 && n->source.file < desc->nfile ? desc->file[n->source.file] : "";
+    if (n->source.line > 0) tgi_cli_say("%s:%d: %s: %s", file, n->source.line, kind[n->kind], n->text);
+    else tgi_cli_say("%s: %s", kind[n->kind], n->text);
+  }
+}
+
+// the contact model asked for is a potential, under which bodies may not even touch
+static bool potential(const tgCli *cli) {
+  for (int i = 0; cli->contact != NULL && tgi_contact_table(i) != NULL; i++)
+    if (strcmp(tgi_contact_table(i)->word, cli->contact) == 0) return tgi_contact_table(i)->potential != NULL;
+  return false;
+}
+
+// what is asked for beside the file itself; false: said why not
+static bool arrange(const tgCli *cli, tgDesc *desc, tgError *error) {
+  // overlaps with other robots or the world are left, they are the user's scene
+  if (cli->exclude_overlapping && tg_desc_exclude_overlapping(desc, potential(cli) ? 1e-9 : -1e-6, error) < 0) return false;
+  return !cli->ground_below || tg_desc_ground_below(desc, TG_CLI_GROUND_GAP, error) == TG_OK;
+}
+
+void tgi_cli_contact_warnings(const tgCli *cli, const tgContact *contact) {
+  const char *text;
+  for (int i = 0; (text = tg_contact_warning(contact, i)) != NULL; i++) tgi_cli_say("tangere %s: warning: %s", cli->command, text);
+  for (int i = 0; contact != NULL && i < cli->ncontact_option; i++) {
+    char name[TG_CLI_OPTION_NAME];
+    tgi_cli_split_option(cli, i, name);
+    if (!tgi_contact_takes(contact, name))
+      tgi_cli_say("tangere %s: warning: option %s does nothing under the contact model '%s'", cli->command, name, tg_contact_word(contact));
+  }
+}
+
+bool tgi_cli_start(const tgCli *cli, tgSim *sim) {
+  const tgModel *m = sim->model;
+  if (cli->key != NULL && tg_sim_reset_key(sim, tg_model_find(m, TG_THING_KEY, cli->key)) != TG_OK) {
+    tgi_cli_say("tangere %s: %s has no keyframe '%s'", cli->command, cli->file, cli->key);
+    return false;
+  }
+  if (cli->inside_limits) tg_model_inside(m, tg_sim_qpos(sim), TG_CLI_INSIDE, tg_sim_qpos(sim));
+  return true;
+}
+
+// The first joint that the file's pose has outside its range, where that may be why a run failed.
+static void limits_hint(const tgCli *cli, const tgModel *m) {
+  char label[160];
+  for (int j = 0; j < m->njnt && !cli->inside_limits; j++) {
+    double q = m->qpos0[m->jnt_qadr[j]], low = m->jnt_range[2 * j], high = m->jnt_range[2 * j + 1];
+    if (!m->jnt_limited[j] || (m->jnt_type[j] != TG_JOINT_SLIDE && m->jnt_type[j] != TG_JOINT_HINGE) || (q >= low && q <= high)) continue;
+    tgi_cli_say("tangere %s: the file's pose has %s at %g, outside its range %g to %g: --inside-limits starts with such joints moved inside", cli->command,
+                tgi_model_label(m, TG_THING_JOINT, j, label, sizeof label), q, low, high);
+    return;
+  }
+}
+
+void tgi_cli_start_hint(const tgCli *cli, tgSim *sim, double h, tgStatus status, int steps) {
+  const tgModel *m = sim->model;
+  char keys[400] = "";
+  size_t used = 0;
+  int body1 = sim->info.body1, body2 = sim->info.body2;
+  if (status != TG_OK && status != TG_CANCELLED && cli->key == NULL) limits_hint(cli, m);
+  if (status != TG_ERR_INVALID || steps > 0) return;
+  for (int i = 0; i < m->nkey && used < sizeof keys; i++)
+    if (tg_sim_reset_key(sim, i) == TG_OK && tg_sim_step_growing(sim, h, NULL) == TG_OK)
+      used += (size_t)snprintf(keys + used, sizeof keys - used, "%s%s", used > 0 ? ", " : "", tg_model_name(m, TG_THING_KEY, i));
+  if (used > 0) tgi_cli_say("tangere %s: keyframes that can be started from, with --key NAME: %s", cli->command, keys);
+  else if (m->nkey > 0) tgi_cli_say("tangere %s: none of the model's keyframes can be started from either", cli->command);
+  if (body1 > 0 && body2 > 0 && m->body_root[body1] == m->body_root[body2] && !cli->exclude_overlapping)
+    tgi_cli_say("tangere %s: --exclude-overlapping leaves out contact between bodies of one robot that touch in the file's pose", cli->command);
+}
+
+void tgi_cli_overlap_hint(const tgCli *cli, tgStatus status, int held) {
+  if (held > 0) tgi_cli_say("tangere %s: in %d steps overlaps that no motion can push out were left as they are", cli->command, held);
+  if ((status == TG_NOT_CONVERGED || held > 0) && !cli->exclude_overlapping)
+    tgi_cli_say("tangere %s: --exclude-overlapping leaves out contact between bodies of one robot that overlap in the file's pose", cli->command);
+}
+
+tgModel *tgi_cli_load_model(const tgCli *cli, const char *path) {
+  tgError error = {0};
+  tgLoadOptions o = tgi_cli_load_options(cli);
+  tgDesc *desc = tg_desc_load(path, &o, &error);
+  tgModel *model = desc != NULL && arrange(cli, desc, &error) ? tg_model_compile(desc, NULL, &error) : NULL;
+  if (desc != NULL) list_notes(cli, desc);
+  tg_desc_free(desc);
+  if (model == NULL) tgi_cli_error(cli->command, &error);
+  return model;
+}
+
+static bool task_options(const tgCli *cli, tgTask *task, tgError *error) {
+  for (int i = 0; i < cli->ncontact_option; i++) {
+    char name[TG_CLI_OPTION_NAME];
+    const char *value = tgi_cli_split_option(cli, i, name);
+    if (tg_task_contact_option(task, name, value, error) != TG_OK) return false;
+  }
+  return true;
+}
+
+tgTask *tgi_cli_load_task(const tgCli *cli, const char *path) {
+  tgError error = {0};
+  const char *dot = strrchr(path, '.');
+  if (dot != NULL && (strcasecmp(dot, ".xml") == 0 || strcasecmp(dot, ".urdf") == 0)) {
+    tgi_cli_say("tangere %s: %s is a model; this command takes a task, a .yaml file that names a model (such as models/half_cheetah_reach.yaml)",
+                cli->command, path);
+    return NULL;
+  }
+  if (cli->ground_below || cli->exclude_overlapping) {
+    tgi_cli_say("tangere %s: --%s is for a model's file; a task says ground: HEIGHT itself", cli->command, cli->ground_below ? "ground=below" : "exclude-overlapping");
+    return NULL;
+  }
+  tgLoadOptions o = tgi_cli_load_options(cli);
+  tgTask *task = tg_task_load(path, &o, &error);
+  bool several = cli->contact != NULL && strchr(cli->contact, ',') != NULL;
+  if (task != NULL && tg_task_override(task, several ? NULL : cli->contact, cli->method, cli->iterations, &error) == TG_OK &&
+      (!cli->zero_contact || tg_task_zero_contact_gradient(task, &error) == TG_OK) && task_options(cli, task, &error)) {
+    tgi_cli_contact_warnings(cli, tg_task_contact(task));
+    return task;
+  }
+  tgi_cli_error(cli->command, &error);
+  tg_task_free(task);
+  return NULL;
+}
+
+bool tgi_cli_is_task(const char *path) {
+  const char *dot = strrchr(path, '.');
+  return dot != NULL && (strcasecmp(dot, ".yaml") == 0 || strcasecmp(dot, ".yml") == 0);
+}
+
+// parents too: out/demo should just work
+bool tgi_cli_make_folder(const char *path) {
+  char part[1024];
+  size_t n = strlen(path);
+  if (n == 0 || n >= sizeof part) {
+    tgi_cli_say("tangere: '%s' is no folder name", path);
+    return false;
+  }
+  for (size_t i = 1; i <= n; i++) {
+    if (path[i] != '/' && path[i] != '\0') continue;
+    memcpy(part, path, i);
+    part[i] = '\0';
+    struct stat st;
+    if (mkdir(part, 0777) != 0 && !(errno == EEXIST && stat(part, &st) == 0 && S_ISDIR(st.st_mode))) {
+      tgi_cli_say("tangere: the folder %s cannot be made: %s", part, strerror(errno == EEXIST ? ENOTDIR : errno));
+      return false;
+    }
+  }
+  return true;
+}
+
+const char *tgi_cli_cache_folder(void) {
+  static char folder[1000];
+  const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  int n = cache != NULL && cache[0] == '/' ? snprintf(folder, sizeof folder, "%s/tangere", cache)
+          : home != NULL && home[0] == '/' ? snprintf(folder, sizeof folder, "%s/.cache/tangere", home) : 0;
+  return n > 0 && (size_t)n < sizeof folder && tgi_cli_make_folder(folder) ? folder : NULL;
+}
+
+const char *tgi_cli_label(tgGradLabel label) {
+  static const char *const word[] = {"exact", "one-sided", "smoothed", "surrogate"};
+  return word[label];
+}
+
+int tgi_cli_task_markers(const tgTask *task, tgReplayMarker *marker, int room, int *track) {
+  int n = 0, body;
+  double target[3];
+  *track = 0;
+  for (int i = 0; n < room && tg_task_target(task, i, target, &body) != NULL; i++) {
+    if (body < 0) continue;
+    if (n == 0) *track = body;
+    marker[n] = (tgReplayMarker){.name = "target", .rgba = TG_CLI_TARGET_COLOR};
+    for (int k = 0; k < 3; k++) marker[n].pos[k] = target[k];
+    n++;
+  }
+  return n;
+}
+
+int tgi_cli_least(const double *loss, int n) {
+  int best = 0;
+  for (int i = 1; i < n; i++)
+    if (loss[i] < loss[best] || !isfinite(loss[best])) best = i;
+  return isfinite(loss[best]) ? best : 0;
+}
+
+const char *tgi_cli_base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+json_t *tgi_cli_input(const char *path) {
+  char buffer[4096], hex[20];
+  uint64_t h = TGI_HASH_START;
+  FILE *f = fopen(path, "rb");
+  if (f != NULL) {
+    size_t n;
+    while ((n = fread(buffer, 1, sizeof buffer, f)) > 0) h = tgi_hash(h, buffer, n);
+    fclose(f);
+  }
+  snprintf(hex, sizeof hex, "%016llx", (unsigned long long)h);
+  return json_pack("{s:s, s:s}", "path", path, "fnv1a64", hex);
+}

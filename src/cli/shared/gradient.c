@@ -1,0 +1,69 @@
+// gradient.c: the loss's gradient along a task's trajectory, for the replay.
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/shared/program.h"
+#include "output/replay_signals.h"
+#include "sim/sim.h"
+
+static tgStatus room(tgCliTrajectory *t, size_t n, size_t nv, size_t nu, size_t nbody) {
+  t->grad_q = calloc(n * nv + 1, sizeof(double));
+  t->grad_v = calloc(n * nv + 1, sizeof(double));
+  t->grad_u = calloc(n * nu + 1, sizeof(double));
+  t->push = calloc(n * nbody * 3 + 1, sizeof(double));
+  t->push_at = calloc(n * nbody * 3 + 1, sizeof(double));
+  return t->grad_q != NULL && t->grad_v != NULL && t->grad_u != NULL && t->push != NULL && t->push_at != NULL ? TG_OK : TG_ERR_MEMORY;
+}
+
+void tgi_cli_gradient_free(tgCliTrajectory *t) {
+  free(t->grad_q);
+  free(t->grad_v);
+  free(t->grad_u);
+  free(t->push);
+  free(t->push_at);
+  t->grad_q = t->grad_v = t->grad_u = t->push = t->push_at = NULL;
+}
+
+// the gradient in a push on each body, state by state
+static tgStatus pushes(const tgTask *task, const double *x, tgCliTrajectory *t, tgError *error) {
+  const tgModel *m = tg_task_model(task);
+  size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nb = 3 * (size_t)m->nbody;
+  tgSim *sim = tg_sim_create(m, NULL, NULL, error);
+  double *work = malloc((7 * nv + 1) * sizeof *work);
+  tgStatus st = sim == NULL || work == NULL ? TG_ERR_MEMORY : tg_task_set_parameters(task, x, sim);
+  for (size_t i = 0; st == TG_OK && i <= (size_t)t->steps; i++) {
+    memcpy(tg_sim_qpos(sim), t->q + i * nq, nq * sizeof(double));
+    memcpy(tg_sim_qvel(sim), t->v + i * nv, nv * sizeof(double));
+    st = tg_sim_forward(sim);
+    if (st == TG_OK) st = tgi_replay_push(sim, t->grad_v + i * nv, t->push + i * nb, t->push_at + i * nb, work);
+    if (st != TG_OK) *error = *tg_sim_error(sim);
+  }
+  free(work);
+  tg_sim_free(sim);
+  return st;
+}
+
+tgStatus tgi_cli_record_gradient(const tgTask *task, const double *x, tgCliTrajectory *t, tgError *error) {
+  const tgModel *m = tg_task_model(task);
+  tgRolloutResult result = {0};
+  tgRolloutRun run = {0};
+  tgStatus st = room(t, (size_t)t->steps + 1, (size_t)m->nv, (size_t)m->nu, (size_t)m->nbody);
+  tgEvaluator *e = st == TG_OK ? tg_evaluator_create(task, 0, error) : NULL;
+  if (st == TG_OK && e == NULL) st = error->status;
+  if (st == TG_OK) st = tg_evaluator_run(e, x, &run);
+  if (st == TG_OK) {
+    run.q = t->q;   // of the same rollout as the gradient; the same bits as recorded
+    run.v = t->v;
+    run.sq = t->grad_q;
+    run.sv = t->grad_v;
+    run.du = t->grad_u;
+    run.dp = NULL;
+    run.cancel = NULL;
+    st = tg_rollout_run(tg_evaluator_rollout(e), &run, &result);
+    if (st != TG_OK) *error = result.error;
+  }
+  tg_evaluator_free(e);
+  if (st == TG_OK) st = pushes(task, x, t, error);
+  if (st != TG_OK) tgi_cli_gradient_free(t);
+  return st;
+}

@@ -1,0 +1,213 @@
+// options.c: one table of options for all commands, read with getopt_long.
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/shared/program.h"
+
+typedef enum Kind { TEXT, COUNT, REAL, SEED, FLAG, ROOT, PACKAGE, GROUND, CONTACT, FRAME } Kind;
+typedef struct Option {
+  const char *group, *word, *value, *help;   // group: the word by which a command asks for it
+  Kind kind;
+  size_t at;                                 // offset in tgCli
+} Option;
+
+#define AT(field) offsetof(tgCli, field)
+static const Option options[] = {
+    {"contact", "contact", "WORD", "contact model (compare: several, with commas)", TEXT, AT(contact)},
+    {"contact", "option", "NAME=VALUE", "option of the contact model, as in a task's options (repeatable)", CONTACT, 0},
+    {"steps", "steps", "N", "number of steps", COUNT, AT(steps)},
+    {"dt", "dt", "H", "step size [s]; default: the model's", REAL, AT(dt)},
+    {"out", "out", "PATH", "folder (convert: file) to write", TEXT, AT(out)},
+    {"key", "key", "NAME", "start from this keyframe", TEXT, AT(key)},
+    {"key", "inside-limits", NULL, "start with joints that are outside their limits moved inside, by 5 % of the range", FLAG, AT(inside_limits)},
+    {"seed", "seed", "N", "seed of everything random", SEED, AT(seed)},
+    {"method", "method", "WORD", "optimiser: adam, descent, lbfgs, random, cem, ilqr, gauss_newton, bundle, ddp, shooting (compare: several, with commas)", TEXT, AT(method)},
+    {"iterations", "iterations", "N", "iterations at most", COUNT, AT(iterations)},
+    {"seconds", "seconds", "S", "seconds that each row may take, then its best so far counts; default 600", REAL, AT(seconds)},
+    {"threads", "threads", "N", "threads; default: all cores", COUNT, AT(threads)},
+    {"count", "count", "N", "number of rollouts", COUNT, AT(count)},
+    {"resume", "resume", NULL, "take up an interrupted run in the same folder", FLAG, AT(resume)},
+    {"overwrite", "overwrite", NULL, "begin anew in a folder that holds a run", FLAG, AT(overwrite)},
+    {"baselines", "baselines", NULL, "also: no contact gradient, and random search with as many simulations", FLAG, AT(baselines)},
+    {"second", "second", NULL, "also the step's second derivatives, of contact models whose step is twice differentiable (softmin)", FLAG, AT(second)},
+    {"properties", "properties", NULL, "no task: the properties of every contact model, measured", FLAG, AT(properties)},
+    {"zero-contact", "zero-contact-gradient", NULL, "ablation: contact forces held constant in the gradient", FLAG, AT(zero_contact)},
+    {"full", "full", NULL, "larger: more repeats, longer searches; not bound to ten minutes", FLAG, AT(full)},
+    {"list", "list", NULL, "list what there is", FLAG, AT(list)},
+    {"notes", "notes", NULL, "list what the loader skipped, assumed or changed", FLAG, AT(notes)},
+    {"no-replay", "no-replay", NULL, "do not write replay.html", FLAG, AT(no_replay)},
+    {"load", "lenient", NULL, "load in spite of unsupported physics; what is left out is listed", FLAG, AT(lenient)},
+    {"load", "repair", NULL, "repair invalid inertias and meshes; each repair is listed", FLAG, AT(repair)},
+    {"load", "decompose", NULL, "let mesh geoms that are not convex collide as convex pieces, kept for the next time beside the mesh", FLAG, AT(decompose)},
+    {"load", "decompose-threshold", "X", "how far pieces may be from the mesh, 0.01 to 1 of half its size; default 0.05", REAL, AT(decompose_threshold)},
+    {"overlap", "exclude-overlapping", NULL, "no contact between bodies of one robot that overlap in the file's pose; listed", FLAG, AT(exclude_overlapping)},
+    {"load", "ground", "[=Z|below]", "add a plane to the world, at z = 0 or Z [m], or 1 mm below the model in the file's pose", GROUND, 0},
+    {"load", "fixed-base", NULL, "URDF: weld the root link to the world", FLAG, AT(fixed_base)},
+    {"load", "allow-absolute", NULL, "permit absolute asset paths below an asset root", FLAG, AT(allow_absolute)},
+    {"load", "asset-root", "DIR", "a further directory that files may come from (repeatable)", ROOT, 0},
+    {"load", "package", "NAME=DIR", "where package://NAME is (repeatable)", PACKAGE, 0},
+    {"png", "png", "FILE", "write a picture of one frame, drawn by a Chromium of this machine", TEXT, AT(png)},
+    {"png", "video", "FILE", "write a video of the run (.webm, or .mp4 where there is ffmpeg), drawn likewise", TEXT, AT(video)},
+    {"png", "frame", "N", "frame of the picture, from 0", FRAME, AT(frame)},
+    {"png", "size", "WxH", "size of picture and video in pixels; default 1280x720", TEXT, AT(size)},
+    {"png", "fps", "N", "frames per second of the video; default 30", COUNT, AT(fps)},
+    {"png", "speed", "X", "seconds of the run in a second of the video; default 1", REAL, AT(speed)},
+    {"png", "view", "TEXT", "view of picture and video: what stands behind # in a link that the page copied", TEXT, AT(view)},
+    {"png", "dark", NULL, "picture and video on a dark background", FLAG, AT(dark)},
+    {"png", "live", NULL, "show the folder of a running optimisation in the browser, renewed as it goes", FLAG, AT(live)},
+    {"png", "port", "N", "of 127.0.0.1 for --live; default: the first free one from 8765", COUNT, AT(port)},
+    {"json", "json", NULL, "one machine-readable result on standard output", FLAG, AT(json)},
+};
+enum { NOPTIONS = sizeof options / sizeof *options };
+
+static bool takes(const tgCommand *c, const Option *o) {
+  size_t n = strlen(o->group);
+  for (const char *p = c->options; (p = strstr(p, o->group)) != NULL; p += n)
+    if ((p == c->options || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0')) return true;
+  return false;
+}
+
+static void help(const tgCommand *c) {
+  printf("usage: tangere %s %s [options]\n%s\n\n", c->word, c->operands, c->help);
+  for (int i = 0; i < NOPTIONS; i++) {
+    if (!takes(c, &options[i])) continue;
+    char left[64];
+    snprintf(left, sizeof left, "--%s%s%s", options[i].word, options[i].kind == GROUND ? "" : " ", options[i].value != NULL ? options[i].value : "");
+    printf("  %-24s %s\n", left, options[i].help);
+  }
+}
+
+static bool whole(const char *text, double *value) {
+  char *end;
+  errno = 0;
+  *value = strtod(text, &end);
+  return errno == 0 && end != text && *end == '\0' && isfinite(*value);
+}
+
+static bool add_package(tgCli *cli, const char *text) {
+  const char *eq = strchr(text, '=');
+  if (eq == NULL || eq == text || cli->npackage == 16 || strlen(text) >= sizeof cli->package_text[0]) return false;
+  char *copy = cli->package_text[cli->npackage];
+  strcpy(copy, text);
+  copy[eq - text] = '\0';
+  cli->package_name[cli->npackage] = copy;
+  cli->package_path[cli->npackage++] = copy + (eq - text) + 1;
+  return true;
+}
+
+static bool store(tgCli *cli, const Option *o, const char *text) {
+  void *at = (char *)cli + o->at;
+  double value;
+  switch (o->kind) {
+    case TEXT: *(const char **)at = text; return text[0] != '\0';
+    case FLAG: *(bool *)at = true; return true;
+    case REAL: return whole(text, (double *)at) && *(double *)at > 0;
+    case COUNT:
+      if (!whole(text, &value) || value < 1 || value > 1e9 || value != floor(value)) return false;
+      *(int *)at = (int)value;
+      return true;
+    case SEED:
+      if (!whole(text, &value) || value < 0 || value > 9e15 || value != floor(value)) return false;
+      *(uint64_t *)at = (uint64_t)value;
+      return true;
+    case FRAME:
+      if (!whole(text, &value) || value < 0 || value > 1e9 || value != floor(value)) return false;
+      *(uint64_t *)at = (uint64_t)value;
+      return cli->frame_given = true;
+    case ROOT:
+      if (cli->nasset_root == 16) return false;
+      cli->asset_root[cli->nasset_root++] = text;
+      return true;
+    case CONTACT:
+      if (cli->ncontact_option == 16 || strchr(text, '=') == NULL) return false;
+      cli->contact_option[cli->ncontact_option++] = text;
+      return true;
+    case GROUND:
+      cli->ground_below = text != NULL && strcmp(text, "below") == 0;
+      cli->ground = !cli->ground_below;
+      return text == NULL || cli->ground_below || whole(text, &cli->ground_height);
+    case PACKAGE: return add_package(cli, text);
+  }
+  return false;
+}
+
+int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli) {
+  struct option table[NOPTIONS + 2];
+  int n = 0, index[NOPTIONS + 2];
+  for (int i = 0; i < NOPTIONS; i++) {
+    if (!takes(command, &options[i])) continue;
+    index[n] = i;
+    int argument = options[i].kind == GROUND ? optional_argument : options[i].value != NULL ? required_argument : no_argument;
+    table[n++] = (struct option){options[i].word, argument, NULL, 1};
+  }
+  index[n] = -1;
+  table[n++] = (struct option){"help", no_argument, NULL, 2};
+  table[n] = (struct option){0};
+  int which, got;
+  while ((got = getopt_long(argc, argv, "", table, &which)) != -1) {
+    if (got == 2) {
+      help(command);
+      return TG_EXIT_OK;
+    }
+    if (got != 1) {
+      fprintf(stderr, "`tangere %s --help` lists the options\n", command->word);
+      return TG_EXIT_USAGE;
+    }
+    if (!store(cli, &options[index[which]], optarg)) {
+      fprintf(stderr, "tangere: --%s does not take '%s'%s%s\n", table[which].name, optarg, options[index[which]].value != NULL ? "; give " : "",
+              options[index[which]].value != NULL ? options[index[which]].value : "");
+      return TG_EXIT_USAGE;
+    }
+  }
+  for (; optind < argc && cli->noperand < 16; optind++) cli->operand[cli->noperand++] = argv[optind];
+  cli->file = cli->noperand > 0 ? cli->operand[0] : NULL;
+  bool needs = command->operands[0] != '[', several = strstr(command->operands, "...") != NULL;
+  if ((needs && cli->noperand == 0) || (cli->noperand > 1 && !several) || optind < argc) {
+    fprintf(stderr, "usage: tangere %s %s [options]\n", command->word, command->operands);
+    return TG_EXIT_USAGE;
+  }
+  return 0;
+}
+
+tgLoadOptions tgi_cli_load_options(const tgCli *cli) {
+  tgLoadOptions o = tg_load_default();
+  o.lenient = cli->lenient;
+  o.repair = cli->repair;
+  o.fixed_base = cli->fixed_base;
+  o.ground = cli->ground;
+  o.ground_height = cli->ground_height;
+  o.allow_absolute = cli->allow_absolute;
+  o.asset_root = cli->asset_root;
+  o.nasset_root = cli->nasset_root;
+  o.package_name = cli->package_name;
+  o.package_path = cli->package_path;
+  o.npackage = cli->npackage;
+  o.decompose = cli->decompose || cli->decompose_threshold > 0;
+  if (cli->decompose_threshold > 0) o.decompose_threshold = cli->decompose_threshold;
+  if (o.decompose) {
+    o.cache_directory = tgi_cli_cache_folder();
+    if (tg_decomposer()[0] != '\0') tgi_cli_say("meshes that are not convex are cut into pieces; the first time this takes seconds to minutes");
+  }
+  return o;
+}
+
+const char *tgi_cli_split_option(const tgCli *cli, int i, char name[TG_CLI_OPTION_NAME]) {
+  const char *text = cli->contact_option[i], *eq = strchr(text, '=');
+  snprintf(name, TG_CLI_OPTION_NAME, "%.*s", (int)(eq - text), text);
+  return eq + 1;
+}
+
+bool tgi_cli_contact_options(const tgCli *cli, tgContactOptions *contact) {
+  for (int i = 0; i < cli->ncontact_option; i++) {
+    char name[TG_CLI_OPTION_NAME];
+    tgError error = {0};
+    const char *value = tgi_cli_split_option(cli, i, name);
+    if (tg_contact_set(contact, name, value, &error) == TG_OK) continue;
+    tgi_cli_error(cli->command, &error);
+    return false;
+  }
+  return true;
+}

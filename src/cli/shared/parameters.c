@@ -1,0 +1,37 @@
+// parameters.c: the model parameters that a run decided, kept in its run.json, and put into the simulation that shows it.
+#include <math.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "cli/shared/program.h"
+#include "optim/parameters.h"
+
+static const char KEY[] = "model_parameters";
+
+void tgi_cli_keep_parameters(const tgTask *task, const tgOptimum *o, json_t *run) {
+  json_t *list = json_array();
+  const char *label;
+  for (int i = 0, at; (label = tg_task_parameter(task, i, &at)) != NULL; i++) {
+    const tgParamVar *p = &task->param[i];
+    if (tg_model_field_named(task->model, task->param_name[p->array]).data == NULL) continue;   // a number of the contact model moves no pose
+    json_array_append_new(list, json_pack("{s:s, s:i, s:f, s:f}", "array", task->param_name[p->array], "entry", p->at, "first", o->first[at], "best", o->best[at]));
+  }
+  if (json_array_size(list) > 0) json_object_set(run, KEY, list);
+  json_decref(list);
+}
+
+tgStatus tgi_cli_set_parameters(const json_t *run, const char *label, tgSim *sim, tgError *error) {
+  const json_t *list = json_object_get(run, KEY), *one;
+  size_t i;
+  json_array_foreach(list, i, one) {
+    const char *name = json_string_value(json_object_get(one, "array"));
+    const json_t *value = json_object_get(one, label), *entry = json_object_get(one, "entry");
+    int rows = 0, cols = 0;
+    tgReal *x = name != NULL ? tg_sim_param(sim, name, &rows, &cols) : NULL;
+    json_int_t at = json_is_integer(entry) ? json_integer_value(entry) : -1;
+    if (x == NULL || at < 0 || at >= (json_int_t)rows * cols || !json_is_number(value))
+      return tgi_error(error, TG_ERR_PARSE, "run.json: entry %zu of %s is none of the model's, or has no number '%s'", i, KEY, label);
+    x[at] = json_number_value(value);
+  }
+  return TG_OK;
+}

@@ -1,0 +1,177 @@
+// program.h: what the programs `tangere` and `tangere-reproduce` share: options, messages, exit codes, progress, the folder that a run leaves.
+//
+// Results go to standard output (with --json one machine-readable object), all else to standard error.
+#ifndef TG_CLI_SHARED_PROGRAM_H
+#define TG_CLI_SHARED_PROGRAM_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "output/replay_model.h"
+#include "tangere/grad.h"
+#include "tangere/optim.h"
+
+/// Exit codes.
+enum {
+  TG_EXIT_OK = 0,
+  TG_EXIT_USAGE = 1,
+  TG_EXIT_INPUT = 2,          // bad input
+  TG_EXIT_MISSED = 3,         // did not converge, missed its target, a check failed
+  TG_EXIT_FAULT = 4,          // memory, disk, internal
+  TG_EXIT_INTERRUPTED = 130
+};
+
+/// How far --ground=below is below the lowest point [m].
+#define TG_CLI_GROUND_GAP 1e-3
+
+/// How far --inside-limits moves joints inside, in shares of their range.
+#define TG_CLI_INSIDE 0.05
+
+/// Options of all commands; each command says which it takes.
+typedef struct tgCli {
+  const char *command, *file;           // file: the first operand, NULL when none
+  const char *operand[16]; int noperand;  // all operands; only compare takes more than one
+  const char *contact, *out, *key, *method;
+  const char *png, *video, *size, *view; int fps; uint64_t frame; bool frame_given, dark, live; double speed; int port;   // of replay
+  int steps, iterations, threads, count;
+  double dt, seconds;             // seconds: that a row of compare may take; 0: the default
+  uint64_t seed;
+  bool json, resume, overwrite, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay, repair, exclude_overlapping, full, decompose, ground, ground_below, inside_limits, properties;
+  bool second;                    // of gradcheck
+  double decompose_threshold, ground_height;
+  const char *asset_root[16]; int nasset_root;
+  const char *contact_option[16]; int ncontact_option;   // "name=value"
+  const char *package_name[16], *package_path[16]; char package_text[16][512]; int npackage;
+} tgCli;
+
+/// One command: the groups of options that it takes, as words (see options.c), its help and its function.
+typedef struct tgCommand {
+  const char *word, *operands, *options, *help;
+  int (*run)(const tgCli *cli);
+} tgCommand;
+
+/// Parses argv after the command's word. 0, or an exit code with the reason printed.
+int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli);
+/// Runs a command whose word is argv[0]: its options read, --help answered. An exit code.
+int tgi_cli_run(const tgCommand *command, int argc, char **argv);
+/// The exit code of a program that ends with `code`: a result that did not get out is no success.
+int tgi_cli_end(int code);
+/// The folder that this program lies in, without a slash at its end; false: it cannot be told.
+bool tgi_cli_own_folder(char *folder, size_t size);
+/// Load options that the command line asks for.
+tgLoadOptions tgi_cli_load_options(const tgCli *cli);
+/// Name of the i-th contact option of the command line; returns its value.
+enum { TG_CLI_OPTION_NAME = 64 };
+const char *tgi_cli_split_option(const tgCli *cli, int i, char name[TG_CLI_OPTION_NAME]);
+/// Sets the contact options of the command line. False: reason printed.
+bool tgi_cli_contact_options(const tgCli *cli, tgContactOptions *contact);
+/// A compiled model with its notes listed as asked; NULL: reason printed.
+tgModel *tgi_cli_load_model(const tgCli *cli, const char *path);
+/// The start that --key and --inside-limits say; false: there is no such keyframe, which was said.
+bool tgi_cli_start(const tgCli *cli, tgSim *sim);
+/// After a contact solve that failed, or `held` steps that left overlaps as they are: the option that helps where links of a robot overlap by design.
+void tgi_cli_overlap_hint(const tgCli *cli, tgStatus status, int held);
+/// What the contact model warns of, and options of the command line that it does not take, on standard error. contact may be NULL.
+void tgi_cli_contact_warnings(const tgCli *cli, const tgContact *contact);
+/// After a first step (steps made: 0) that is refused where bodies touch or a joint is at its limit: keyframes to start from, which are tried, and the
+/// option that helps where links of a robot touch by design.
+void tgi_cli_start_hint(const tgCli *cli, tgSim *sim, double h, tgStatus status, int steps);
+/// A task with the command line's overrides; NULL: reason printed.
+tgTask *tgi_cli_load_task(const tgCli *cli, const char *path);
+/// True when the file is a task (its name ends in .yaml or .yml).
+bool tgi_cli_is_task(const char *path);
+
+/// "tangere: file:line: text" on standard error. Returns the exit code that fits the status.
+int tgi_cli_error(const char *what, const tgError *error);
+/// A printf-style line on standard error.
+void tgi_cli_say(const char *format, ...) TG_PRINTF(1, 2);
+/// Prints the object as one line on standard output and drops it. Returns `code`, or the code of a fault when it cannot be had as JSON.
+int tgi_cli_print_json(json_t *object, int code);
+/// True when the folder can be written or none is asked for. False: reason printed. Called before the work that is to go there.
+bool tgi_cli_out_ready(const tgCli *cli);
+
+/// Set by the first SIGINT or SIGTERM after tgi_cli_catch_signals; a second one ends the process at once.
+extern volatile int tgi_cli_interrupted;
+void tgi_cli_catch_signals(void);
+/// Seconds of a monotonic clock.
+double tgi_cli_now(void);
+/// "1 min 05 s" into text.
+const char *tgi_cli_duration(double seconds, char *text, size_t size);
+
+/// The user's folder for what can be made again ($XDG_CACHE_HOME/tangere or ~/.cache/tangere), made when missing; NULL: none.
+const char *tgi_cli_cache_folder(void);
+/// Makes the folder `path`, with its parents. False: reason printed.
+bool tgi_cli_make_folder(const char *path);
+
+/// One trajectory of a run.
+typedef struct tgCliTrajectory {
+  const char *label;
+  double iteration;
+  tgRecorder recorder;
+  double *q, *v, *u;             // (T+1) x nq, (T+1) x nv, T x nu
+  int steps;                     // T
+  double least;                  // distance between geoms that may touch, of all steps [m]; infinity: none was near
+  double *grad_q, *grad_v, *grad_u, *push, *push_at;   // of the loss, as in tgTrajectory; grad_q NULL: not known
+  double stable;                 // under tg_sim_watch_stability: least stable step [s]
+  int unstable;                  // steps that were longer than is stable
+  int held;                      // steps with overlaps that were left as they are (tgStepInfo.nleft)
+} tgCliTrajectory;
+
+/// Rolls out q0, v0, u (T x nu; NULL: the sim's controls as they are) and records it. Status of the first failing step; what came
+/// before is kept and steps says how much.
+tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliTrajectory *out, tgError *error);
+void tgi_cli_trajectory_free(tgCliTrajectory *trajectory);
+
+/// Adds the gradient of the task's loss at x along the trajectory, which was recorded at x. On failure the trajectory has none.
+tgStatus tgi_cli_record_gradient(const tgTask *task, const double *x, tgCliTrajectory *trajectory, tgError *error);
+void tgi_cli_gradient_free(tgCliTrajectory *trajectory);
+
+/// Into run.json: what the first and the best iterate have for the model's parameters that the task decides.
+void tgi_cli_keep_parameters(const tgTask *task, const tgOptimum *optimum, json_t *run);
+/// Those of the iterate `label` into a sim of the run's model; none where run.json (may be NULL) holds none. TG_ERR_PARSE: one that is not the model's.
+tgStatus tgi_cli_set_parameters(const json_t *run, const char *label, tgSim *sim, tgError *error);
+
+/// A run's folder: run.json, trajectory.npz, loss.csv, replay.html.
+typedef struct tgCliRun {
+  const char *folder, *title;
+  const tgModel *model;
+  double h;
+  int ntrajectory; tgCliTrajectory *trajectory;
+  const tgOptimum *optimum;      // NULL: no loss curve
+  int nmarker; const tgReplayMarker *marker;
+  int track;                     // body whose path is drawn, 0: the replay's choice
+  int nfigure; const tgReplayFigure *figure;
+  json_t *json;                  // written as run.json; not dropped
+  bool replay;
+} tgCliRun;
+/// 0 or an exit code with the reason printed.
+int tgi_cli_write_run(const tgCliRun *run);
+/// Colour of a target in a replay; forces are red.
+#define TG_CLI_TARGET_COLOR {0.2f, 0.65f, 0.35f, 1}
+/// A line of progress that renews itself on a terminal; elsewhere a line now and then. ctx: a tgCliBar.
+typedef struct tgCliBar {
+  bool tty;
+  double last;
+  const char *what;              // named on each line, NULL: nothing
+  void (*show)(void *ctx, const tgProgress *progress); void *show_ctx;   // called first, for whoever shows the best so far; NULL: nobody
+} tgCliBar;
+void tgi_cli_progress(void *ctx, const tgProgress *progress);
+/// The task rolled out at decision variables x.
+tgStatus tgi_cli_record_task(const tgTask *task, const double *x, tgCliTrajectory *out, tgError *error);
+/// The folder of an optimised task: first and best iterate, loss curve, targets. json, not dropped, becomes run.json. 0 or an exit code
+/// with the reason printed.
+int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *optimum, const char *folder, const char *title, json_t *json, bool replay);
+/// Distance [m] of the farthest position term at the end of the best iterate; NaN when there is none.
+double tgi_cli_best_distance(const tgTask *task, const tgOptimum *optimum);
+/// Index of the least finite of n >= 1 losses, 0 when none is finite.
+int tgi_cli_least(const double *loss, int n);
+/// Targets of the task's position losses, for the replay, and the body of the first, whose path is drawn. Returns how many.
+int tgi_cli_task_markers(const tgTask *task, tgReplayMarker *marker, int room, int *track);
+/// "exact", "one-sided", "smoothed", "surrogate".
+const char *tgi_cli_label(tgGradLabel label);
+/// What follows the last slash.
+const char *tgi_cli_base_name(const char *path);
+/// {"path", "fnv1a64"} of an input file, for run.json.
+json_t *tgi_cli_input(const char *path);
+
+#endif

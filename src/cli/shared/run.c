@@ -1,0 +1,175 @@
+// run.c: a trajectory recorded, and the folder that a run leaves.
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/shared/program.h"
+#include "output/csv.h"
+#include "output/npz.h"
+#include "output/replay_signals.h"
+#include "sim/sim.h"
+
+void tgi_cli_trajectory_free(tgCliTrajectory *t) {
+  tgi_recorder_free(&t->recorder);
+  tgi_cli_gradient_free(t);
+  free(t->q);
+  free(t->v);
+  free(t->u);
+}
+
+// (steps + 1) x n doubles, at least one
+static double *table(int steps, int n) { return calloc(((size_t)steps + 1) * (size_t)n + 1, sizeof(double)); }
+
+tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliTrajectory *out, tgError *error) {
+  const tgModel *m = tg_sim_model(sim);
+  size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nu = (size_t)m->nu;
+  tgi_recorder_init(&out->recorder, m, NULL);
+  out->least = out->stable = INFINITY;
+  out->q = table(steps, m->nq);
+  out->v = table(steps, m->nv);
+  out->u = table(steps, m->nu);
+  if (out->q == NULL || out->v == NULL || out->u == NULL) {
+    tgi_cli_trajectory_free(out);
+    out->q = out->v = out->u = NULL;
+    snprintf(error->text, sizeof error->text, "out of memory for %d steps", steps);
+    return error->status = TG_ERR_MEMORY;
+  }
+  for (out->steps = 0; out->steps < steps; out->steps++) {
+    size_t t = (size_t)out->steps;
+    if (u != NULL) memcpy(tg_sim_ctrl(sim), u + t * nu, nu * sizeof *u);
+    memcpy(out->q + t * nq, tg_sim_qpos(sim), nq * sizeof(double));
+    memcpy(out->v + t * nv, tg_sim_qvel(sim), nv * sizeof(double));
+    memcpy(out->u + t * nu, tg_sim_ctrl(sim), nu * sizeof(double));
+    if (tgi_cli_interrupted) return TG_CANCELLED;
+    tgStepInfo info;
+    tgStatus st = tg_sim_step_growing(sim, h, &info);
+    out->held += st == TG_OK && info.nleft > 0;
+    if (st == TG_OK) out->least = fmin(out->least, info.least_distance);
+    if (st == TG_OK) out->stable = fmin(out->stable, info.stable_step);
+    out->unstable += st == TG_OK && info.unstable;
+    if (st == TG_OK) st = tgi_recorder_add(&out->recorder, sim, true);
+    if (st != TG_OK) {
+      char why[640];
+      snprintf(why, sizeof why, "step %d (t = %g s): %.580s", out->steps, out->steps * h,
+               tg_sim_error(sim)->text[0] != '\0' ? tg_sim_error(sim)->text : tg_status_text(st));
+      *error = *tg_sim_error(sim);
+      error->status = st;
+      memcpy(error->text, why, sizeof error->text);
+      return st;
+    }
+  }
+  memcpy(out->q + (size_t)steps * nq, tg_sim_qpos(sim), nq * sizeof(double));
+  memcpy(out->v + (size_t)steps * nv, tg_sim_qvel(sim), nv * sizeof(double));
+  tgStatus st = tg_sim_forward(sim);
+  if (st == TG_OK && tgi_recorder_add(&out->recorder, sim, false) == TG_OK) return TG_OK;
+  *error = *tg_sim_error(sim);
+  return error->status = st != TG_OK ? st : TG_ERR_MEMORY;
+}
+
+static tgTrajectory stored(const tgCliTrajectory *t) {
+  tgTrajectory out = {.steps = t->steps, .q = t->q, .v = t->v, .u = t->u, .grad_q = t->grad_q, .grad_v = t->grad_v, .grad_u = t->grad_u,
+                      .push = t->push, .push_at = t->push_at};
+  tgi_replay_contacts(&t->recorder, &out);
+  return out;
+}
+
+// all that replay.html can be made from again: runs with their contacts and gradients, loss, targets
+static tgStatus write_npz(const tgCliRun *run, const char *path, tgError *error) {
+  enum { RUNS = 8, MORE = 5 };
+  tgNpzArray array[RUNS * TG_TRAJECTORY_ARRAYS + MORE];
+  char name[RUNS * TG_TRAJECTORY_ARRAYS][TG_TRAJECTORY_NAME];
+  double target[3 * 16];
+  int n = 0;
+  for (int i = 0; i < run->ntrajectory && i < RUNS; i++) {
+    const tgCliTrajectory *t = &run->trajectory[i];
+    tgTrajectory kept = stored(t);
+    n += tgi_trajectory_arrays(run->model, &kept, run->ntrajectory == 1 ? NULL : t->label, array + n, name + n);
+  }
+  array[n++] = (tgNpzArray){.name = "timestep", .type = TG_NPZ_F8, .ndim = 0, .data = &run->h};
+  if (run->optimum != NULL) {
+    const tgOptimum *o = run->optimum;
+    array[n++] = (tgNpzArray){.name = "variables", .type = TG_NPZ_F8, .ndim = 1, .shape = {(size_t)o->n}, .data = o->best};
+    array[n++] = (tgNpzArray){.name = "loss_iteration", .type = TG_NPZ_F8, .ndim = 1, .shape = {(size_t)o->ncurve}, .data = o->curve_iteration};
+    array[n++] = (tgNpzArray){.name = "loss", .type = TG_NPZ_F8, .ndim = 1, .shape = {(size_t)o->ncurve}, .data = o->curve_loss};
+  }
+  int ntarget = run->nmarker < 16 ? run->nmarker : 16;
+  for (int i = 0; i < ntarget; i++) memcpy(target + 3 * i, run->marker[i].pos, sizeof run->marker[i].pos);
+  if (ntarget > 0) array[n++] = (tgNpzArray){.name = "target", .type = TG_NPZ_F8, .ndim = 2, .shape = {(size_t)ntarget, 3}, .data = target};
+  return tgi_npz_write(path, array, n, error);
+}
+
+static tgStatus write_loss(const tgOptimum *o, const char *path, tgError *error) {
+  static const char *const name[] = {"iteration", "loss", "best"};
+  double *rows = malloc(((size_t)o->ncurve * 3 + 1) * sizeof *rows);
+  if (rows == NULL) return TG_ERR_MEMORY;
+  for (int i = 0; i < o->ncurve; i++) {
+    rows[3 * i] = o->curve_iteration[i];
+    rows[3 * i + 1] = o->curve_loss[i];
+    rows[3 * i + 2] = o->curve_best[i];
+  }
+  tgStatus st = tgi_csv_write(path, 3, name, o->ncurve, rows, error);
+  free(rows);
+  return st;
+}
+
+static tgStatus write_replay(const tgCliRun *run, const char *path, tgError *error) {
+  enum { RUNS = 8 };
+  tgReplayModel store = {0};
+  tgReplayShapes shapes = {0};
+  tgReplayTrajectory trajectory[RUNS];
+  tgReplayShown shown[RUNS] = {0};
+  tgReplayRun one = {.nfigure = run->nfigure, .figure = run->figure, .nmarker = run->nmarker, .marker = run->marker, .track = run->track};
+  tgReplayDef def = {.title = run->title, .nmodel = 1, .model = &shapes, .nrun = 1, .run = &one, .trajectory = trajectory};
+  if (run->optimum != NULL) {
+    one.nloss = run->optimum->ncurve;
+    one.loss_x = run->optimum->curve_iteration;
+    one.loss_y = run->optimum->curve_loss;
+    one.loss_label = "loss";
+  }
+  tgSim *sim = tg_sim_create(run->model, NULL, NULL, error);
+  tgStatus st = sim == NULL ? TG_ERR_MEMORY : TG_OK;
+  for (int i = 0; st == TG_OK && i < run->ntrajectory && i < RUNS; i++) {
+    const tgCliTrajectory *t = &run->trajectory[i];
+    tgTrajectory kept = stored(t);
+    st = tgi_cli_set_parameters(run->json, t->label, sim, error);
+    if (st == TG_OK) st = tgi_replay_show(sim, &kept, t->label, t->iteration, run->h, &shown[i], error);
+    if (st == TG_OK) trajectory[def.ntrajectory++] = shown[i].trajectory;
+  }
+  if (st == TG_OK) st = tgi_replay_model(&sim->m, NULL, &store, &shapes);   // with the sizes of the last
+  if (st == TG_OK) st = tgi_replay_write(&def, NULL, path, error);
+  for (int i = 0; i < RUNS; i++) tgi_replay_shown_free(&shown[i]);
+  tgi_replay_model_free(&store);
+  tg_sim_free(sim);
+  return st;
+}
+
+static tgStatus write_json(const json_t *json, const char *path, tgError *error) {
+  if (json_dump_file(json, path, JSON_INDENT(2) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) == 0) return TG_OK;
+  return tgi_error(error, TG_ERR_FILE, "%s cannot be written: %s", path, strerror(errno));
+}
+
+// the page last: where the viewer is missing, all that `tangere replay` needs to make it later is there
+int tgi_cli_write_run(const tgCliRun *run) {
+  tgError error = {0};
+  char path[1100];
+  if (!tgi_cli_make_folder(run->folder)) return TG_EXIT_INPUT;
+  snprintf(path, sizeof path, "%s/trajectory.npz", run->folder);
+  tgStatus st = write_npz(run, path, &error);
+  if (st == TG_OK && run->optimum != NULL) {
+    snprintf(path, sizeof path, "%s/loss.csv", run->folder);
+    st = write_loss(run->optimum, path, &error);
+  }
+  if (st == TG_OK && run->json != NULL) {
+    snprintf(path, sizeof path, "%s/run.json", run->folder);
+    st = write_json(run->json, path, &error);
+  }
+  if (st == TG_OK && run->replay) {
+    snprintf(path, sizeof path, "%s/replay.html", run->folder);
+    st = write_replay(run, path, &error);
+  }
+  if (st == TG_OK) return TG_EXIT_OK;
+  error.status = st;
+  tgi_cli_error("write", &error);
+  return TG_EXIT_FAULT;
+}
