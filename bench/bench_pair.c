@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "bench/clock.h"
-#include "contact/barrier/pair_wide.h"
+#include "contact/barrier/pair/pair_wide.h"
 #include "contact/barrier/pairs.h"
 
 enum { REPEATS = 7 };

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "contact/barrier/pair.h"
+#include "contact/barrier/pair/pair.h"
 #include "geom/sphere_tree.h"
 #include "math/vec3.h"
 #include "tangere/desc.h"

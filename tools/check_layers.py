@@ -1,25 +1,48 @@
 #!/usr/bin/env python3
 """Fails when a file of src/ includes a folder that comes after its own in src/LAYERS, when public headers include
-private ones, or when two files include each other."""
+private ones, or when two files include each other. A folder with rooms has a LAYERS of its own, in which "." stands for
+the files beside it."""
 import pathlib
 import re
 import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 src = root / "src"
-order = [line.strip() for line in (src / "LAYERS").read_text().splitlines() if line.strip() and not line.startswith("#")]
-rank = {name: i for i, name in enumerate(order)}
+# of each folder that orders what is in it: place of each entry
+rank = {}
+for path in src.rglob("LAYERS"):
+    order = [line.strip() for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")]
+    rank[path.relative_to(src).parts[:-1]] = {name: i for i, name in enumerate(order)}
 include = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 problems = []
 graph = {}
+
+
+def entry(name, folder):
+    """What of the folder the file is in: a folder below, or "."."""
+    below = name.split("/")[len(folder):]
+    return below[0] if len(below) > 1 else "."
+
+
+def unplaced(name):
+    return [f"{name}: folder '{entry(name, f)}' is not in {'/'.join(('src',) + f)}/LAYERS"
+            for f in rank if tuple(name.split("/")[:len(f)]) == f and entry(name, f) not in rank[f]]
+
+
+def later(name, target):
+    """The entry of the deepest ordered folder of both that the target is in, where it comes after the file's own."""
+    shared = [f for f in rank if all(tuple(x.split("/")[:len(f)]) == f for x in (name, target))]
+    f = max(shared, key=len)
+    own, its = entry(name, f), entry(target, f)
+    return its if rank[f].get(its, 99) > rank[f].get(own, 99) else None
+
 
 for path in sorted(src.rglob("*")):
     if path.suffix not in (".c", ".h", ".def"):
         continue
     name = path.relative_to(src).as_posix()
-    folder = name.split("/")[0]
-    if folder not in rank:
-        problems.append(f"{name}: folder '{folder}' is not in src/LAYERS")
+    if unplaced(name):
+        problems += unplaced(name)
         continue
     graph[name] = []
     for target in include.findall(path.read_text()):
@@ -29,11 +52,10 @@ for path in sorted(src.rglob("*")):
             problems.append(f"{name}: includes \"{target}\", which is not a path below src/")
             continue
         graph[name].append(target)
-        other = target.split("/")[0]
-        if rank.get(other, 99) > rank[folder]:
-            problems.append(f"{name}: includes \"{target}\", a later layer than its own ({folder})")
-        if folder == "contact" and other == "contact":
-            own, its = name.split("/")[1:-1], target.split("/")[1:-1]
+        if later(name, target):
+            problems.append(f"{name}: includes \"{target}\", of a later layer than its own ({later(name, target)})")
+        if name.startswith("contact/") and target.startswith("contact/"):
+            own, its = name.split("/")[1:-1][:1], target.split("/")[1:-1][:1]
             if its and own != its and name != "contact/table.c":
                 problems.append(f"{name}: contact models must not know of each other ({target})")
 

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "contact/barrier/halfspace.h"
-#include "contact/barrier/local_sum.h"
+#include "contact/barrier/halfspace/halfspace.h"
+#include "contact/barrier/tree/local_sum.h"
 #include "contact/barrier/parameters.h"
 #include "contact/barrier/prepare.h"
-#include "contact/barrier/touching.h"
+#include "contact/barrier/intersecting.h"
 #include "kin/kinematics.h"
 #include "math/spatial.h"
 
@@ -38,11 +38,11 @@ static bool renew_numbers(const tgSim *s, int g, tgiBarrierGeom *geom) {
   if (geom->made && same(size, geom->size, 3)) return false;
   tgi_v3_copy(geom->size, size);
   tgi_tree_numbers(k->shapes.surface[g], k->shapes.tree[g], k->form, TGI_CLIMB_DEFAULT, size, &geom->numbers);
-  tgi_posed_numbers(&geom->numbers, &geom->posed);
+  tgi_world_tree_numbers(&geom->numbers, &geom->world);
   if (k->before_plane[g]) {
     if (k->form == TGI_TREE_MOMENT) tgi_plane_numbers(k->shapes.tree[g], &geom->numbers, &geom->plane_numbers);
     else geom->plane_numbers = geom->numbers;
-    tgi_posed_numbers(&geom->plane_numbers, &geom->plane);
+    tgi_world_tree_numbers(&geom->plane_numbers, &geom->plane);
   }
   return true;
 }
@@ -65,11 +65,11 @@ static void pose(void *ctx, int worker, int g) {
   geom->made = true;
   tgi_v3_copy(geom->frame, x);
   tgi_m3_copy(geom->frame + 3, R);
-  if (k->shapes.tree[g] != NULL) tgi_posed_move(&geom->numbers, x, R, &geom->posed);
-  if (k->before_plane[g]) tgi_posed_move(&geom->plane_numbers, x, R, &geom->plane);
+  if (k->shapes.tree[g] != NULL) tgi_world_tree_transform(&geom->numbers, x, R, &geom->world);
+  if (k->before_plane[g]) tgi_world_tree_transform(&geom->plane_numbers, x, R, &geom->plane);
 }
 
-void tgi_barrier_pose(tgSim *s) {
+void tgi_barrier_transform(tgSim *s) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   tgi_barrier_each(s, s->m.ngeom, pose, s);
   for (int g = 0; g < s->m.ngeom; g++)
@@ -124,39 +124,39 @@ static void sum_pair(void *ctx, int worker, int item) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   const tgiGeomPair *g = &tgi_barrier(s)->pair[item];
   tgiBarrierPair *p = &w->pair[item];
-  const tgiPosed *A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].posed;
-  const tgiPosed *B = g->plane ? NULL : &w->geom[g->B].posed;
+  const tgiWorldTree *A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].world;
+  const tgiWorldTree *B = g->plane ? NULL : &w->geom[g->B].world;
   tgReal n[3] = {0}, height = 0;
   tgiTreeLaw law = g->law;
   tgiFrictionShare share;
-  tgiTreePress room, *press = w->pressing && tgi_lag_press(s, worker, item, &share, &room) ? &room : NULL;
+  tgiForceScatter room, *scatter = w->scattering && tgi_lagged_scatter(s, worker, item, &share, &room) ? &room : NULL;
   if (w->beyond) law.local = 0;
   if (g->plane) {
     height = tgi_barrier_height(s, g, s->geom_xpos + 3 * g->B, s->geom_xmat + 9 * g->B, n);
     p->face[1] = -1;
   }
   if (law.local > 0) {
-    p->apart = tgi_local_sum(A, B, n, height, law.local, &p->sum, p->face, &p->clear, &p->count);
+    p->separated = tgi_local_sum(A, B, n, height, law.local, &p->sum, p->face, &p->clear, &p->count);
   } else if (g->plane) {
-    p->apart = tgi_half_space_forces(A, n, height, &law, press, NULL, &p->sum, &p->face[0], &p->clear, &p->count);
+    p->separated = tgi_half_space_forces(A, n, height, &law, scatter, NULL, &p->sum, &p->face[0], &p->clear, &p->count);
   } else {
-    tgi_tree_work_press(w->tree[worker], press);
-    p->apart = tgi_tree_pair(A, B, &law, w->tree[worker], &p->sum, p->face, &p->clear, &p->count);
+    tgi_tree_work_scatter(w->tree[worker], scatter);
+    p->separated = tgi_tree_pair(A, B, &law, w->tree[worker], &p->sum, p->face, &p->clear, &p->count);
   }
-  if (p->apart && w->pressing) p->apart = tgi_lag_points(s, worker, item, press);
-  if (p->apart) to_origin(A->origin, &p->sum);
+  if (p->separated && w->scattering) p->separated = tgi_lagged_points(s, worker, item, scatter);
+  if (p->separated) to_origin(A->origin, &p->sum);
 }
 
 static void sum_pairs(tgSim *s) { tgi_barrier_each(s, tgi_barrier(s)->npair, sum_pair, s); }
 
-static void sum_anew(tgSim *s, bool pressing) {
+static void sum_anew(tgSim *s, bool scattering) {
   tgiBarrierWork *w = tgi_barrier_work(s);
-  w->pressing = pressing;
+  w->scattering = scattering;
   sum_pairs(s);
   w->current = true;
-  w->pressing = false;
-  w->pressed = pressing;
-  w->pressed_mu = TG_NUMBER(s, mu);
+  w->scattering = false;
+  w->scattered = scattering;
+  w->scattered_mu = TG_NUMBER(s, mu);
   for (int g = 0; g < s->m.ngeom; g++) {
     tgi_v3_copy(w->geom[g].summed, s->geom_xpos + 3 * g);
     tgi_m3_copy(w->geom[g].summed + 3, s->geom_xmat + 9 * g);
@@ -165,8 +165,8 @@ static void sum_anew(tgSim *s, bool pressing) {
 
 // Where the step is foreseen to end friction's forces are asked for too: the next one starts here, and needs no sums of its own then.
 void tgi_barrier_pairs(tgSim *s) {
-  tgi_barrier_pose(s);
-  if (!summed(s)) sum_anew(s, s->ending && tgi_lag_may_press(s));
+  tgi_barrier_transform(s);
+  if (!summed(s)) sum_anew(s, s->ending && tgi_lagged_may_scatter(s));
 }
 
 // ---- terms ----
@@ -236,7 +236,7 @@ static tgStatus advance(tgSim *s, const tgReal *q, const tgReal *d, double *frac
 
 static void rub(void *ctx, int worker, int item) {
   (void)worker;
-  tgi_lag_pair(ctx, item);
+  tgi_lagged_pair(ctx, item);
 }
 
 static tgStatus evaluate(tgSim *s) {
@@ -248,7 +248,7 @@ static tgStatus evaluate(tgSim *s) {
   s->potential = 0;
   s->info.least_distance = INFINITY;
   for (int i = 0; i < k->npair; i++) {
-    if (!w->pair[i].apart) {
+    if (!w->pair[i].separated) {
       s->potential = INFINITY;
       return TG_OK;
     }
@@ -257,7 +257,7 @@ static tgStatus evaluate(tgSim *s) {
   }
   for (int t = 0; t < s->nterm; t++) add_hardening(&s->term[t]);
   tgi_barrier_each(s, k->npair, rub, s);
-  tgi_lag_evaluate(s);
+  tgi_lagged_evaluate(s);
   for (int t = 0; t < s->nterm; t++) s->potential += s->term[t].energy;
   return TG_OK;
 }
@@ -272,19 +272,19 @@ static tgStatus begin(tgSim *s, double h) {
   TG_TRY(check_hulls(s));
   tgiBarrierWork *w = tgi_barrier_work(s);
   w->advance.known = false;
-  tgi_lag_open(s, h);
-  tgi_barrier_pose(s);
-  if (!summed(s) || !w->pressed || !tgZero(w->pressed_mu - TG_NUMBER(s, mu))) sum_anew(s, true);
-  w->pressed = false;
-  tgi_lag_start(s);
-  TG_TRY(tgi_barrier_apart(s));
-  return tgi_lag_planes(s);
+  tgi_lagged_open(s, h);
+  tgi_barrier_transform(s);
+  if (!summed(s) || !w->scattered || !tgZero(w->scattered_mu - TG_NUMBER(s, mu))) sum_anew(s, true);
+  w->scattered = false;
+  tgi_lagged_start(s);
+  TG_TRY(tgi_barrier_check_separated(s));
+  return tgi_lagged_planes(s);
 }
 
 // friction alone is lagged
 static tgStatus mixed(tgSim *s) {
   for (int t = 0; t < s->nterm; t++) memset(s->term[t].B, 0, sizeof s->term[t].B);
-  return tgi_lag_mixed(s);
+  return tgi_lagged_mixed(s);
 }
 
 bool tgi_barrier_adds_range(const tgContact *c) { return c->kind == &tgi_barrier_model && c->options.long_range == TG_LONG_RANGE_BACKWARD; }
@@ -300,7 +300,7 @@ static tgStatus gradient_terms(tgSim *s, bool *other) {
   sum_pairs(s);
   w->beyond = w->current = false;
   for (int i = 0; i < k->npair; i++)
-    if (w->pair[i].apart) add_term(TG_NUMBER(s, mu), &k->pair[i], &w->pair[i].sum, &s->term[k->pair[i].term]);
+    if (w->pair[i].separated) add_term(TG_NUMBER(s, mu), &k->pair[i], &w->pair[i].sum, &s->term[k->pair[i].term]);
   return TG_OK;
 }
 
@@ -317,7 +317,7 @@ static const tgPotentialModel potential = {
     .evaluate = evaluate,
     .advance = advance,
     .mixed = mixed,
-    .mixed_vjp = tgi_lag_mixed_vjp,
+    .mixed_vjp = tgi_lagged_mixed_vjp,
     .gradient_terms = gradient_terms,
     .parameters = tgi_barrier_parameters,
     .term_label = term_label,

@@ -7,8 +7,8 @@
 #include "base/threads.h"
 #include "coll/advance.h"
 #include "coll/surface.h"
-#include "contact/barrier/lag.h"
-#include "contact/barrier/tree_pair.h"
+#include "contact/barrier/lagged.h"
+#include "contact/barrier/tree/tree_pair.h"
 #include "contact/contact.h"
 
 extern const tgContactModel tgi_barrier_model;
@@ -19,7 +19,7 @@ extern const tgContactModel tgi_sdrs_model;
 typedef struct tgiGeomPair {
   int A, B, pair, term;     ///< geoms, pair of the model, term
   bool plane, swapped;      ///< swapped: A belongs to the term's second body
-  int point;                ///< first of its friction points (lag.h), of which it has at most one for each patch of A
+  int point;                ///< first of its friction points (lagged.h), of which it has at most one for each patch of A
   tgiTreeLaw law;
 } tgiGeomPair;
 
@@ -41,19 +41,19 @@ typedef struct tgiBarrier {
 
 /// A geom in a simulation.
 typedef struct tgiBarrierGeom {
-  bool made, renewed;       ///< renewed: its numbers, by the last posing
+  bool made, renewed;       ///< renewed: its numbers, by the last transform
   tgReal size[3];           ///< that the numbers are of
-  tgReal frame[12];         ///< that posed is at
+  tgReal frame[12];         ///< that `world` and `plane` are at
   tgReal summed[12];        ///< at the last sums
   tgiTreeNumbers numbers, plane_numbers;
-  tgiPosed posed, plane;    ///< plane: for pairs with planes
+  tgiWorldTree world, plane;  ///< plane: for pairs with planes
 } tgiBarrierGeom;
 
 /// A pair at the frames of the last evaluation. Derivatives for a twist of A about the world origin.
 typedef struct tgiBarrierPair {
   tgiPairSum sum;
   int face[2];              ///< touching faces
-  bool apart;
+  bool separated;
   tgiClearance clear;
   tgiTreeCount count;
 } tgiBarrierPair;
@@ -64,16 +64,16 @@ typedef struct tgiBarrierWork {
   int nthread;
   bool current;             ///< pairs are those of the frames `summed` of the geoms
   bool beyond;              ///< the sums under way are those of the long range, whatever the step has
-  bool pressing;            ///< the sums hand their forces to friction (lag.ahead)
-  bool pressed;             ///< those of the pairs did
-  tgReal pressed_mu;        ///< with this weight
+  bool scattering;          ///< the sums scatter their forces to friction (lagged.ahead)
+  bool scattered;           ///< those of the pairs did
+  tgReal scattered_mu;      ///< with this weight
   tgiBarrierGeom *geom;     ///< ngeom
   tgiBarrierPair *pair;     ///< npair
   tgiTreeWork **tree;       ///< nthread
   tgiSolid *solid;          ///< ngeom: what advance sees of them
   tgiAdvance advance;
   double *apart;            ///< npair: room for what it is told
-  tgiLag lag;
+  tgiLagged lagged;
   int tied;                 ///< geom with a radius of two makers in the last gradient in sizes, -1: none
 } tgiBarrierWork;
 
@@ -83,10 +83,10 @@ tgiBarrierWork *tgi_barrier_work(tgSim *s);
 /// The gradient is of the step's potential and of the long range beyond it.
 bool tgi_barrier_adds_range(const tgContact *c);
 /// Numbers of all trees for the sizes, and their places at the present frames.
-void tgi_barrier_pose(tgSim *s);
+void tgi_barrier_transform(tgSim *s);
 /// All pairs at the present frames.
 void tgi_barrier_pairs(tgSim *s);
-/// Height of A's origin, as it is posed, above the plane B whose frame is x, R, and its normal n.
+/// Height of A's origin, where its tree is, above the plane B whose frame is x, R, and its normal n.
 tgReal tgi_barrier_height(tgSim *s, const tgiGeomPair *g, const tgReal *x, const tgReal *R, tgReal n[3]);
 /// See tgContactModel.touches: one force a pair of geoms.
 int tgi_barrier_touches(const tgSim *s);

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "contact/barrier/barrier.h"
-#include "contact/barrier/friction_twist.h"
-#include "contact/barrier/halfspace.h"
+#include "contact/barrier/friction/friction_twist.h"
+#include "contact/barrier/halfspace/halfspace.h"
 #include "kin/kinematics.h"
 #include "math/quat.h"
 #include "math/spatial.h"
@@ -95,12 +95,12 @@ static bool size_directions(tgSim *s, int g, bool before_plane, int side, const 
   const tgiBarrierGeom *geom = &tgi_barrier_work(s)->geom[g];
   const tgiSurface *surface = k->shapes.surface[g];
   const tgiTree *tree = k->shapes.tree[g];
-  const tgiPosed *posed = before_plane ? &geom->plane : &geom->posed;
+  const tgiWorldTree *world = before_plane ? &geom->plane : &geom->world;
   size_t reals = tgi_tree_reals(surface, tree);
   tgReal *memory = tgi_stack_real(s, 2 * reals);
   if (memory == NULL) return false;
   for (int j = 0; j < SIZES; j++) {
-    tgReal *node = tgi_stack_real(s, tgi_posed_reals(surface, tree)), *vert = node + (size_t)tree->nnode * TGI_NODE_SIZE;
+    tgReal *node = tgi_stack_real(s, tgi_world_tree_reals(surface, tree)), *vert = node + (size_t)tree->nnode * TGI_NODE_SIZE;
     if (node == NULL) return false;
     tgiTreeNumbers d = tgi_tree_place(surface, tree, memory);
     tgi_tree_numbers_d(surface, tree, k->form, TGI_CLIMB_DEFAULT, &geom->numbers, j, &d);
@@ -110,7 +110,7 @@ static bool size_directions(tgSim *s, int g, bool before_plane, int side, const 
       tgi_plane_numbers_d(tree, &geom->numbers, &d, &geom->plane_numbers, &plane);
       d = plane;
     }
-    tgi_posed_rates(posed, &d, frame + 3, node, vert);
+    tgi_world_tree_rates(world, &d, frame + 3, node, vert);
     dir[j] = (tgiDirection){.twist = {0}};
     dir[j].node[side] = node;
     dir[j].vert[side] = vert;
@@ -204,7 +204,7 @@ static tgStatus now(tgSim *s, const tgiGeomPair *g, const tgiTreeLaw *law, const
   tgiForceSum sum;
   if (w.nd == 0) return TG_OK;
   if (!directions(s, g, &w, at.geom, dir)) return no_room(s);
-  tgiForceTask t = tgi_lag_task(s, g, at.geom, n);
+  tgiForceTask t = tgi_lagged_task(s, g, at.geom, n);
   t.law = law;
   t.nd = w.nd;
   t.dir = dir;
@@ -228,19 +228,19 @@ static tgStatus before(tgSim *s, const tgiGeomPair *g, const tgReal *Z, Time at,
   tgReal n[3];
   Wanted w = wanted_of(s, g, p);
   tgiForceSum sum;
-  if (!tgi_lag_rubs(s, g)) return TG_OK;
+  if (!tgi_lagged_acts(s, g)) return TG_OK;
   if (!directions(s, g, &w, at.geom, dir)) return no_room(s);
-  Rates r = {.law = tgi_lag_law(s, g), .nd = w.nd};
+  Rates r = {.law = tgi_lagged_law(s, g), .nd = w.nd};
   // friction is linear in its coefficient, which may be 0
   tgReal lambda = r.law.lambda;
   r.law.lambda = 1;
   twist_pair(s, g, Z, r.Z);
-  tgi_lag_motions(s, g, r.m);
-  tgiForceTask t = tgi_lag_task(s, g, at.geom, n);
+  tgi_lagged_motions(s, g, r.m);
+  tgiForceTask t = tgi_lagged_task(s, g, at.geom, n);
   t.ctx = &r;
   t.nd = w.nd;
   t.dir = dir;
-  if (tgi_lag_in_planes(s, g)) t.plane = plane_rates; else t.point = point_rates;
+  if (tgi_lagged_in_planes(s, g)) t.plane = plane_rates; else t.point = point_rates;
   if (!tgi_tree_force(&t, &sum)) return touches(s);
   add_coefficient(s, g, r.lambda, p);
   tgReal *slip = TG_NUMBER_GRAD(p, slip_speed);
@@ -294,16 +294,16 @@ tgStatus tgi_barrier_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p) {
   tgi_barrier_work(s)->tied = -1;
   if (TG_NUMBER_GRAD(p, mu) != NULL) add_weight(s, Z, TG_NUMBER_GRAD(p, mu));
   if (!any(p)) return TG_OK;
-  const tgiLag *lag = &tgi_barrier_work(s)->lag;
+  const tgiLagged *lagged = &tgi_barrier_work(s)->lagged;
   size_t mark = tgi_stack_mark(s);
   tgReal *geom = tgi_stack_real(s, 12 * (size_t)s->m.ngeom), *body = tgi_stack_real(s, 12 * (size_t)s->m.nbody);
   if (geom == NULL || body == NULL) return no_room(s);
-  tgi_lag_frames(s->m.ngeom, s->geom_xpos, s->geom_xmat, geom);
-  tgi_lag_frames(s->m.nbody, s->xpos, s->xmat, body);
-  tgi_barrier_pose(s);
+  tgi_lagged_frames(s->m.ngeom, s->geom_xpos, s->geom_xmat, geom);
+  tgi_lagged_frames(s->m.nbody, s->xpos, s->xmat, body);
+  tgi_barrier_transform(s);
   TG_TRY(all_pairs(s, Z, (Time){geom, body}, false, p));
-  tgi_lag_pose(s);
-  TG_TRY(all_pairs(s, Z, (Time){lag->geom, lag->body}, true, p));
+  tgi_lagged_transform(s);
+  TG_TRY(all_pairs(s, Z, (Time){lagged->geom, lagged->body}, true, p));
   tgi_stack_free(s, mark);
   return TG_OK;
 }

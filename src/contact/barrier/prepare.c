@@ -3,7 +3,7 @@
 
 #include "base/layout.h"
 #include "contact/barrier/barrier.h"
-#include "contact/barrier/halfspace.h"
+#include "contact/barrier/halfspace/halfspace.h"
 #include "contact/barrier/prepare.h"
 
 static bool is_plane(const tgModel *m, int g) { return m->geom_type[g] == TG_GEOM_PLANE; }
@@ -33,8 +33,8 @@ static tgiTreeLaw law_of(const tgContact *c) {
   return (tgiTreeLaw){.eps = o->eps, .base = of_paper(c) ? 12 : 0, .brute = o->hierarchy == TG_HIERARCHY_BRUTE, .local = near_only ? o->local_range : 0};
 }
 
-static tgiPosed nominal_of(const tgiBarrier *k, int g) {
-  return (tgiPosed){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .nominal = k->nominal[g]};
+static tgiWorldTree nominal_of(const tgiBarrier *k, int g) {
+  return (tgiWorldTree){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .nominal = k->nominal[g]};
 }
 
 static void add_pair(const tgContact *c, tgiBarrier *k, int p) {
@@ -54,7 +54,7 @@ static void add_pair(const tgContact *c, tgiBarrier *k, int p) {
   if (depth > k->depth) k->depth = depth;
   if (g->plane) k->before_plane[g->A] = true;
   if (g->plane || is_local(c) || c->options.hierarchy != TG_HIERARCHY_MOMENT) return;
-  tgiPosed A = nominal_of(k, g->A), B = nominal_of(k, g->B);
+  tgiWorldTree A = nominal_of(k, g->A), B = nominal_of(k, g->B);
   g->law.one_sided[0] = tgi_one_sided(&A, &B);
   g->law.one_sided[1] = tgi_one_sided(&B, &A);
 }
@@ -104,7 +104,7 @@ static size_t pair_scratch(const tgiBarrier *k, const tgiGeomPair *g) {
     int geom = side == 0 ? g->A : g->B;
     const tgiSurface *surface = k->shapes.surface[geom];
     const tgiTree *tree = k->shapes.tree[geom];
-    if (tree != NULL) reals += 2 * tgi_tree_reals(surface, tree) + 3 * tgi_posed_reals(surface, tree) + 64;
+    if (tree != NULL) reals += 2 * tgi_tree_reals(surface, tree) + 3 * tgi_world_tree_reals(surface, tree) + 64;
   }
   return reals * sizeof(tgReal);
 }
@@ -122,7 +122,7 @@ static tgStatus fill(tgContact *c, tgiBarrier *k, tgError *error) {
   const tgModel *m = c->model;
   TG_TRY(tgi_shapes_make(m, TGI_CHORD, &k->shapes, error));
   TG_TRY(make_arrays(c, k, error));
-  TG_TRY(tgi_lag_express(m, error));
+  TG_TRY(tgi_lagged_supports(m, error));
   for (int g = 0; g < m->ngeom; g++)
     if (k->shapes.tree[g] != NULL) TG_TRY(nominal_radii(c, k, g, error));
   for (int p = 0; p < m->npair; p++)
@@ -189,19 +189,19 @@ static void place_geom(tgLayout *l, const tgiBarrier *k, int g, tgiBarrierGeom *
   const tgiTree *tree = k->shapes.tree[g];
   if (tree == NULL) return;
   tgReal *numbers = tgi_place(l, tgi_tree_reals(surface, tree), sizeof *numbers);
-  tgReal *posed = tgi_place(l, tgi_posed_reals(surface, tree), sizeof *posed);
+  tgReal *world = tgi_place(l, tgi_world_tree_reals(surface, tree), sizeof *world);
   if (geom != NULL) {
     geom->numbers = tgi_tree_place(surface, tree, numbers);
-    tgi_posed_place(surface, tree, posed, &geom->posed);
-    geom->posed.nominal = k->nominal[g];
+    tgi_world_tree_place(surface, tree, world, &geom->world);
+    geom->world.nominal = k->nominal[g];
   }
   if (!k->before_plane[g]) return;
   tgiTreeNumbers plane;
   place_plane(l, tree, &plane);
-  posed = tgi_place(l, tgi_posed_reals(surface, tree), sizeof *posed);
+  world = tgi_place(l, tgi_world_tree_reals(surface, tree), sizeof *world);
   if (geom != NULL) {
     geom->plane_numbers = plane;
-    tgi_posed_place(surface, tree, posed, &geom->plane);
+    tgi_world_tree_place(surface, tree, world, &geom->plane);
     geom->plane.nominal = k->nominal[g];
   }
 }
@@ -221,12 +221,12 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
     void *memory = tgi_place(l, tgi_tree_work_bytes(k->depth), 1);
     if (memory != NULL) tree[t] = tgi_tree_work_place(memory, k->depth);
   }
-  tgiLag lag;
-  tgi_lag_place(l, c, z, &lag);
+  tgiLagged lagged;
+  tgi_lagged_place(l, c, z, &lagged);
   *work = w;
   if (w == NULL) return;
   for (size_t g = 0; g < ngeom; g++) solid[g] = (tgiSolid){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .number = &geom[g].numbers};
-  *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .geom = geom, .pair = pair, .tree = tree, .solid = solid, .apart = apart, .lag = lag};
+  *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .geom = geom, .pair = pair, .tree = tree, .solid = solid, .apart = apart, .lagged = lagged};
   w->advance = (tgiAdvance){.npair = k->npair, .geom1 = k->geom1, .geom2 = k->geom2, .solid = solid, .bound = bound, .q = q};
 }
 

@@ -1,12 +1,12 @@
-// bodies.h: surfaces with their trees, made and posed for the tests of the barrier.
+// bodies.h: surfaces with their trees, made and transformed for the tests of the barrier.
 #ifndef TG_TEST_CONTACT_BARRIER_BODIES_H
 #define TG_TEST_CONTACT_BARRIER_BODIES_H
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "contact/barrier/halfspace.h"
-#include "contact/barrier/tree_pair.h"
+#include "contact/barrier/halfspace/halfspace.h"
+#include "contact/barrier/tree/tree_pair.h"
 #include "math/vec3.h"
 #include "support/check.h"
 
@@ -14,15 +14,15 @@ typedef struct tgtBody {
   tgiSurface surface;
   tgiTree tree;
   tgiTreeNumbers numbers, plane_numbers;
-  tgiPosed posed, plane;
+  tgiWorldTree world, plane;
   tgReal *memory;
   double *nominal;
 } tgtBody;
 
 static inline void tgt_body_numbers(tgtBody *b, tgiTreeForm form, const double size[3]) {
-  size_t n = (size_t)b->tree.nnode, reals = tgi_tree_reals(&b->surface, &b->tree), posed = tgi_posed_reals(&b->surface, &b->tree);
+  size_t n = (size_t)b->tree.nnode, reals = tgi_tree_reals(&b->surface, &b->tree), world = tgi_world_tree_reals(&b->surface, &b->tree);
   tgReal z[3] = {size[0], size[1], size[2]};
-  b->memory = malloc((2 * reals + 2 * posed) * sizeof *b->memory);
+  b->memory = malloc((2 * reals + 2 * world) * sizeof *b->memory);
   b->nominal = malloc(n * sizeof *b->nominal);
   b->numbers = tgi_tree_place(&b->surface, &b->tree, b->memory);
   b->plane_numbers = tgi_tree_place(&b->surface, &b->tree, b->memory + reals);
@@ -30,11 +30,11 @@ static inline void tgt_body_numbers(tgtBody *b, tgiTreeForm form, const double s
   if (form == TGI_TREE_MOMENT) tgi_plane_numbers(&b->tree, &b->numbers, &b->plane_numbers);
   else b->plane_numbers = b->numbers;
   for (size_t k = 0; k < n; k++) b->nominal[k] = tgRe(b->numbers.radius[k]);
-  tgi_posed_place(&b->surface, &b->tree, b->memory + 2 * reals, &b->posed);
-  tgi_posed_place(&b->surface, &b->tree, b->memory + 2 * reals + posed, &b->plane);
-  b->posed.nominal = b->plane.nominal = b->nominal;
-  tgi_posed_numbers(&b->numbers, &b->posed);
-  tgi_posed_numbers(&b->plane_numbers, &b->plane);
+  tgi_world_tree_place(&b->surface, &b->tree, b->memory + 2 * reals, &b->world);
+  tgi_world_tree_place(&b->surface, &b->tree, b->memory + 2 * reals + world, &b->plane);
+  b->world.nominal = b->plane.nominal = b->nominal;
+  tgi_world_tree_numbers(&b->numbers, &b->world);
+  tgi_world_tree_numbers(&b->plane_numbers, &b->plane);
 }
 
 static inline void tgt_body_finish(tgtBody *b, tgiTreeForm form, const double size[3]) {
@@ -108,8 +108,8 @@ static inline void tgt_body_free(tgtBody *b) {
 }
 
 static inline void tgt_body_move(tgtBody *b, const tgReal x[3], const tgReal R[9]) {
-  tgi_posed_move(&b->numbers, x, R, &b->posed);
-  tgi_posed_move(&b->plane_numbers, x, R, &b->plane);
+  tgi_world_tree_transform(&b->numbers, x, R, &b->world);
+  tgi_world_tree_transform(&b->plane_numbers, x, R, &b->plane);
 }
 
 /// Rotation by the vector w.
@@ -132,8 +132,8 @@ static inline tgiTreeWork *tgt_tree_work(const tgtBody *a, const tgtBody *b) {
 static inline tgiTreeLaw tgt_law(const tgtBody *a, const tgtBody *b, tgiTreeForm form, double eps) {
   tgiTreeLaw law = {.eps = eps, .base = form == TGI_TREE_PAPER ? 12 : 0};
   if (form == TGI_TREE_MOMENT) {
-    law.one_sided[0] = tgi_one_sided(&a->posed, &b->posed);
-    law.one_sided[1] = tgi_one_sided(&b->posed, &a->posed);
+    law.one_sided[0] = tgi_one_sided(&a->world, &b->world);
+    law.one_sided[1] = tgi_one_sided(&b->world, &a->world);
   }
   return law;
 }

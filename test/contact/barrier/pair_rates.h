@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "contact/barrier/pair.h"
+#include "contact/barrier/pair/pair.h"
 #include "contact/barrier/pairs.h"
 #include "math/vec3.h"
 

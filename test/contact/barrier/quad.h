@@ -2,7 +2,7 @@
 #ifndef TG_TEST_BARRIER_QUAD_H
 #define TG_TEST_BARRIER_QUAD_H
 
-#include "contact/barrier/pair.h"
+#include "contact/barrier/pair/pair.h"
 
 __extension__ typedef __float128 tgtQuad;
 

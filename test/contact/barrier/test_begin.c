@@ -16,8 +16,8 @@ static void *copy(const void *from, size_t bytes) {
 static Kept keep(const tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
   const tgiBarrierWork *w = s->solver;
-  return (Kept){.pair = copy(w->pair, (size_t)k->npair * sizeof *w->pair), .point = copy(w->lag.start.point, (size_t)k->npoint * sizeof *w->lag.start.point),
-                .npoint = copy(w->lag.start.npoint, (size_t)k->npair * sizeof(int)), .npair = k->npair, .count = k->npoint};
+  return (Kept){.pair = copy(w->pair, (size_t)k->npair * sizeof *w->pair), .point = copy(w->lagged.start.point, (size_t)k->npoint * sizeof *w->lagged.start.point),
+                .npoint = copy(w->lagged.start.npoint, (size_t)k->npair * sizeof(int)), .npair = k->npair, .count = k->npoint};
 }
 
 static void let_go(Kept *k) {
@@ -31,8 +31,8 @@ static void check_bits(const tgSim *s, const Kept *kept) {
   for (int i = 0; i < kept->npair; i++) {
     const tgiGeomPair *g = &tgi_barrier(s)->pair[i];
     assert_memory_equal(&w->pair[i].sum, &kept->pair[i].sum, sizeof w->pair[i].sum);
-    assert_int_equal(w->lag.start.npoint[i], kept->npoint[i]);
-    assert_memory_equal(w->lag.start.point + g->point, kept->point + g->point, (size_t)kept->npoint[i] * sizeof *kept->point);
+    assert_int_equal(w->lagged.start.npoint[i], kept->npoint[i]);
+    assert_memory_equal(w->lagged.start.point + g->point, kept->point + g->point, (size_t)kept->npoint[i] * sizeof *kept->point);
   }
 }
 
@@ -105,7 +105,7 @@ static void left_by_the_step_before(void **state) {
       run(r.s, at, at + nq, k % 3 == 0, out + n);
       assert_memory_equal(out, out + n, (size_t)n * sizeof *out);
       memcpy(at, out, (size_t)(nq + nv) * sizeof *at);
-      left += tgi_barrier_work(r.s)->pressed;
+      left += tgi_barrier_work(r.s)->scattered;
       tg_sim_free(fresh);
     }
     assert_true(left > STEPS / 2);
@@ -153,7 +153,7 @@ static void bounds(void **state) {
       tgi_barrier_pairs(r.s);
       for (int i = 0; i < tgi_barrier(r.s)->npair; i++) {
         const tgiGeomPair *g = &tgi_barrier(r.s)->pair[i];
-        if (!w->pair[i].apart) continue;
+        if (!w->pair[i].separated) continue;
         double d = distance(r.s, g), bound = w->pair[i].clear.all;
         check_true(bound > 0 && bound <= d * (1 + 1e-9) + 1e-15, "pair %d form %d: %.17g apart, the sums say at least %.17g", i, form, d, bound);
         share += bound / d;
@@ -190,20 +190,20 @@ static void plain_walk(void **state) {
   for (int form = TG_HIERARCHY_MOMENT; form <= TG_HIERARCHY_PAPER; form++) {
     Rig r = rubbing((tgHierarchy)form, 1);
     const tgiBarrier *k = tgi_barrier(r.s);
-    const tgiLag *lag = &tgi_barrier_work(r.s)->lag;
+    const tgiLagged *lagged = &tgi_barrier_work(r.s)->lagged;
     int rubbing = 0;
     for (int i = 0; i < k->npair; i++) {
       tgReal n[3];
       tgiForceSum sum;
       Points c = {.n = 0};
-      tgiForceTask t = tgi_lag_task(r.s, &k->pair[i], lag->geom, n);
+      tgiForceTask t = tgi_lagged_task(r.s, &k->pair[i], lagged->geom, n);
       t.ctx = &c;
       t.point = collect;
       assert_true(tgi_tree_force(&t, &sum));
-      assert_int_equal(c.n, lag->start.npoint[i]);
+      assert_int_equal(c.n, lagged->start.npoint[i]);
       double most = 0;
       for (int j = 0; j < c.n; j++) most = fmax(most, tgRe(c.p[j].N));
-      for (int j = 0; j < c.n; j++) check_point(&lag->start.point[k->pair[i].point + j], &c.p[j], most);
+      for (int j = 0; j < c.n; j++) check_point(&lagged->start.point[k->pair[i].point + j], &c.p[j], most);
       rubbing += c.n > 0;
     }
     // the far sphere does not

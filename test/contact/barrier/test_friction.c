@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "contact/barrier/friction.h"
+#include "contact/barrier/friction/friction.h"
 #include "math/quat.h"
 #include "support/deriv.h"
 

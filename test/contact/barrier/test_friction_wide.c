@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "contact/barrier/friction_wide.h"
+#include "contact/barrier/friction/friction_wide.h"
 #include "math/quat.h"
 #include "support/check.h"
 

@@ -1,5 +1,6 @@
 // test_halfspace.c: the half-space as the limit of a large triangle, and the lower bound in every blend before it.
-#include "contact/barrier/law.h"
+#include "contact/barrier/pair/height.h"
+#include "contact/barrier/pair/law.h"
 #include "test/contact/barrier/shapes.h"
 
 // a half-space is a triangle whose corners are far away: their separating planes and second derivatives agree as it grows

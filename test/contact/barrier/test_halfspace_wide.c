@@ -38,15 +38,15 @@ static void place(tgtRandom *r, tgtBody *b, int k, double gap, Pose *p) {
   p->height = gap - low;
 }
 
-typedef struct Result { tgiPairSum sum; int touching; tgiClearance clear; tgiTreeCount count; bool apart; } Result;
+typedef struct Result { tgiPairSum sum; int intersecting; tgiClearance clear; tgiTreeCount count; bool separated; } Result;
 
-static Result sum_pressing(int isa, const tgiPosed *A, const Pose *p, const tgiTreeLaw *law, const tgiTreePress *press) {
+static Result sum_pressing(int isa, const tgiWorldTree *A, const Pose *p, const tgiTreeLaw *law, const tgiForceScatter *scatter) {
   Result r;
   memset(&r, 0, sizeof r);   // padding too, for memcmp
-  r.apart = tgi_half_space_on(isa, A, p->n, p->height, law, press, &r.sum, &r.touching, &r.clear, &r.count);
+  r.separated = tgi_half_space_on(isa, A, p->n, p->height, law, scatter, &r.sum, &r.intersecting, &r.clear, &r.count);
   return r;
 }
-static Result sum_on(int isa, const tgiPosed *A, const Pose *p, const tgiTreeLaw *law) { return sum_pressing(isa, A, p, law, NULL); }
+static Result sum_on(int isa, const tgiWorldTree *A, const Pose *p, const tgiTreeLaw *law) { return sum_pressing(isa, A, p, law, NULL); }
 
 static void near(const char *what, const char *isa, const Pose *p, const tgReal *x, const tgReal *y, int n, double tol) {
   for (int i = 0; i < n; i++)
@@ -102,8 +102,8 @@ static Result press_on(int isa, const tgtBody *b, const Pose *p, const tgiTreeLa
   int *patch = malloc((size_t)b->tree.nnode * sizeof *patch);
   for (int i = 0; i < b->tree.nnode; i++) patch[i] = i % PATCHES;
   memset(forces, 0, sizeof *forces);
-  tgiTreePress press = {.mu = 0.3, .range = 0.1, .patch = patch, .sum = forces->sum, .share = &forces->share};
-  Result r = sum_pressing(isa, &b->plane, p, law, &press);
+  tgiForceScatter scatter = {.mu = 0.3, .range = 0.1, .patch = patch, .sum = forces->sum, .share = &forces->share};
+  Result r = sum_pressing(isa, &b->plane, p, law, &scatter);
   free(patch);
   return r;
 }
@@ -112,7 +112,7 @@ static Result press_on(int isa, const tgtBody *b, const Pose *p, const tgiTreeLa
 static void check_forces(int isa, const char *name, const tgtBody *b, const Pose *p, const tgiTreeLaw *law, const tgiPairSum *sum) {
   Pressed wide, plain;
   Result r = press_on(isa, b, p, law, &wide);
-  assert_true(r.apart && press_on(-1, b, p, law, &plain).apart);
+  assert_true(r.separated && press_on(-1, b, p, law, &plain).separated);
   check_true(memcmp(&r.sum, sum, sizeof *sum) == 0, "%s, gap %g: another sum with forces", name, p->gap);
   double tol = 1e-12 + 1e-14 * p->extent / p->gap, N = plain.share.all, reach = tgi_v3_norm(b->plane.origin) + p->extent + fabs(p->height);
   for (int i = 0; i < PATCHES; i++) {
@@ -143,7 +143,7 @@ static void poses(int isa, const char *name) {
         Pose p;
         place(&r, &b, k, pow(10, tgt_uniform(&r, -7, 1)), &p);
         Result wide = sum_on(isa, &b.plane, &p, &law), plain = sum_on(-1, &b.plane, &p, &law);
-        check_true(wide.apart && plain.apart, "%s: apart", name);
+        check_true(wide.separated && plain.separated, "%s: apart", name);
         compare(name, &p, &wide, &plain);
         check_counts(name, &p, &wide, &plain);
         if (k % 3 == 0) check_forces(isa, name, &b, &p, &law, &wide.sum);
@@ -172,7 +172,7 @@ static void touches(int isa, const char *name) {
         Pose p;
         place(&r, &b, k, -pow(10, tgt_uniform(&r, -7, 0)), &p);
         Result wide = sum_on(isa, &b.plane, &p, &law), plain = sum_on(-1, &b.plane, &p, &law);
-        check_true(!wide.apart && !plain.apart && wide.touching == plain.touching, "%s, depth %g: face %d, node by node %d", name, -p.gap, wide.touching, plain.touching);
+        check_true(!wide.separated && !plain.separated && wide.intersecting == plain.intersecting, "%s, depth %g: face %d, node by node %d", name, -p.gap, wide.intersecting, plain.intersecting);
       }
       tgt_body_free(&b);
     }
@@ -201,7 +201,7 @@ static void neighbours(int isa, const char *name) {
     for (int i = 0; i < b.surface.nvert; i++)
       if (i != own[0] && i != own[1] && i != own[2]) tgi_v3_axpy(b.plane.vert + 3 * i, pow(10, tgt_uniform(&r, -6, 1)), p.n);
     Result after = sum_on(isa, &b.plane, &p, &law);
-    check_true(before.apart && after.apart && before.sum.P > 0, "%s: apart", name);
+    check_true(before.separated && after.separated && before.sum.P > 0, "%s: apart", name);
     check_true(memcmp(&before.sum, &after.sum, sizeof before.sum) == 0, "%s: leaf %d of %s depends on its neighbours", name, leaf,
                which < TGT_SHAPES ? tgt_shape_name[which] : "a torus");
     tgt_body_free(&b);

@@ -1,5 +1,5 @@
 // test_pair.c: the triangle pair against closed forms, an independent formulation in twice the digits, and differences.
-#include "contact/barrier/pair.h"
+#include "contact/barrier/pair/pair.h"
 #include <string.h>
 
 #include "contact/barrier/pair_rates.h"

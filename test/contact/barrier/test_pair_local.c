@@ -1,5 +1,5 @@
 // test_pair_local.c: the pair of short reach against differences, its reach and its growth at contact.
-#include "contact/barrier/pair_local.h"
+#include "contact/barrier/pair/pair_local.h"
 #include <stdio.h>
 #include <string.h>
 

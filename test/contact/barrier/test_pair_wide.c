@@ -1,6 +1,6 @@
 // test_pair_wide.c: every kernel that the machine has against the plain twin; the same bits in every column.
 // Arguments: test_pair_wide [pairs of the torture]
-#include "contact/barrier/pair_wide.h"
+#include "contact/barrier/pair/pair_wide.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static void check_plain(int isa, const char *name) {
     b.count = 8;
     b.warm = 0;
     tgi_pair_block_on(isa, &b);
-    assert_int_equal(b.apart, 0xff);
+    assert_int_equal(b.separated, 0xff);
     for (int l = 0; l < 8; l++) {
       tgReal y[18];
       for (int i = 0; i < 18; i++) y[i] = x[l][i];
@@ -166,7 +166,7 @@ static void check_columns(int isa, const char *name) {
     b.count = 8;
     b.warm = 0;
     tgi_pair_block_on(isa, &b);
-    assert_int_equal(b.apart, 0xf7);
+    assert_int_equal(b.separated, 0xf7);
     assert_true(isinf(tgRe(b.S[3])) && tgRe(b.g[0][3]) == 0 && tgRe(b.H[20][3]) == 0 && tgRe(b.u[0][3]) == 0);
     int l = (int)(tgt_next(&r) % 8);
     c.count = 1 + (int)(tgt_next(&r) % 8);
@@ -177,8 +177,8 @@ static void check_columns(int isa, const char *name) {
     tgi_pair_block_on(isa, &c);
     get(&b, l, &together);
     get(&c, at, &alone);
-    assert_int_equal(b.apart >> l & 1, c.apart >> at & 1);
-    assert_int_equal(c.apart >> c.count, 0);
+    assert_int_equal(b.separated >> l & 1, c.separated >> at & 1);
+    assert_int_equal(c.separated >> c.count, 0);
     assert_true(memcmp(&together, &alone, sizeof together) == 0);
     // warm, beside cold ones
     if (l == 3) continue;
@@ -223,7 +223,7 @@ static void check_degenerate(int isa, const char *name) {
     b.count = 8;
     b.warm = 0;
     tgi_pair_block_on(isa, &b);
-    assert_int_equal(b.apart, 0xef);
+    assert_int_equal(b.separated, 0xef);
     check_close(b.S[0] * sqrt(distance2), 12, 1e-13);
     for (int l = 0; l < 5; l++) {
       tgiPair wide;
@@ -272,9 +272,9 @@ static void check_torture(int isa, const char *name) {
     tgi_pair_block_on(isa, &b);
     for (int l = 0; l < 8; l++) {
       double D = 12 / b.S[l], noise = 1e-13 * extent(x[l]);
-      bool good = (b.apart >> l & 1) != 0 && D >= gap[l] * (1 - 1e-6) - noise && isfinite(b.H[0][l]);
+      bool good = (b.separated >> l & 1) != 0 && D >= gap[l] * (1 - 1e-6) - noise && isfinite(b.H[0][l]);
       if (!good && failures++ < 5)
-        printf("%s: gap %g extent %g: apart %u, distance %g, %d steps\n", name, gap[l], extent(x[l]), b.apart >> l & 1, D, b.steps[l]);
+        printf("%s: gap %g extent %g: apart %u, distance %g, %d steps\n", name, gap[l], extent(x[l]), b.separated >> l & 1, D, b.steps[l]);
       if (b.steps[l] > most) most = b.steps[l];
     }
     steps += most;

@@ -1,5 +1,5 @@
 // test_tree_d.c: derivatives of the sums over two trees and over one before a half-space, and of the numbers before planes, against complex steps.
-#include "contact/barrier/law.h"
+#include "contact/barrier/pair/law.h"
 #include "test/contact/barrier/shapes.h"
 
 // A moved by e xi about its origin, to first order in e (imaginary)
@@ -52,8 +52,8 @@ static bool sum_two(void *ctx, const Place *p, tgReal origin[3], tgiPairSum *s) 
   Two *t = ctx;
   int face[2];
   tgt_body_move(t->a, p->x, p->R);
-  tgi_v3_copy(origin, t->a->posed.origin);
-  return tgi_tree_pair(&t->a->posed, &t->b->posed, &t->law, t->w, s, face, NULL, NULL);
+  tgi_v3_copy(origin, t->a->world.origin);
+  return tgi_tree_pair(&t->a->world, &t->b->world, &t->law, t->w, s, face, NULL, NULL);
 }
 
 static void test_derivatives(void **state) {

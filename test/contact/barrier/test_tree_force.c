@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "contact/barrier/halfspace.h"
-#include "contact/barrier/tree_force.h"
+#include "contact/barrier/halfspace/halfspace.h"
+#include "contact/barrier/tree/tree_force.h"
 #include "math/quat.h"
 #include "support/deriv.h"
 
@@ -14,7 +14,7 @@ typedef struct Shape {
   tgiSurface surface;
   tgiTree tree;
   double size[3];
-  tgReal *memory[2];       // numbers, posed
+  tgReal *memory[2];       // numbers, world
   double *nominal;
   int *patch;
   tgReal x[3], R[9];
@@ -25,7 +25,7 @@ static void make_shape(Shape *s, tgGeomType type, double a, double b, double c, 
   assert_int_equal(tgi_surface_primitive(type, s->size, chord, NULL, &s->surface), TG_OK);
   assert_int_equal(tgi_tree_make(&s->surface, s->size, NULL, &s->tree), TG_OK);
   s->memory[0] = malloc(3 * tgi_tree_reals(&s->surface, &s->tree) * sizeof(tgReal));
-  s->memory[1] = malloc(tgi_posed_reals(&s->surface, &s->tree) * sizeof(tgReal));
+  s->memory[1] = malloc(tgi_world_tree_reals(&s->surface, &s->tree) * sizeof(tgReal));
   s->nominal = malloc((size_t)s->tree.nnode * sizeof(double));
   s->patch = malloc((size_t)s->tree.nnode * sizeof(int));
   memset(s->x, 0, sizeof s->x);
@@ -50,7 +50,7 @@ typedef struct Scene {
   double range;            // of friction; 0: any
 } Scene;
 
-typedef struct Posed { tgiPosed p; tgiTreeNumbers n; } Posed;
+typedef struct Posed { tgiWorldTree p; tgiTreeNumbers n; } Posed;
 
 // numbers under a plane replace the tree's own in the moment form
 static void pose(const Scene *s, const Shape *h, const tgReal size[3], const tgReal *x, const tgReal *R, Posed *p) {
@@ -62,10 +62,10 @@ static void pose(const Scene *s, const Shape *h, const tgReal size[3], const tgR
     p->n = tgi_tree_place(&h->surface, &h->tree, h->memory[0] + reals);
     tgi_plane_numbers(&h->tree, &n, &p->n);
   }
-  tgi_posed_place(&h->surface, &h->tree, h->memory[1], &p->p);
+  tgi_world_tree_place(&h->surface, &h->tree, h->memory[1], &p->p);
   p->p.nominal = h->nominal;
-  tgi_posed_numbers(&p->n, &p->p);
-  tgi_posed_move(&p->n, x, R, &p->p);
+  tgi_world_tree_numbers(&p->n, &p->p);
+  tgi_world_tree_transform(&p->n, x, R, &p->p);
 }
 
 static void nominal(const Scene *s, Shape *h) {
@@ -74,7 +74,7 @@ static void nominal(const Scene *s, Shape *h) {
   for (int k = 0; k < h->tree.nnode; k++) h->nominal[k] = tgRe(p.n.radius[k]);
 }
 
-// sums over what was handed out, in the order of an output, with rates
+// sums over what was scattered, in the order of an output, with rates
 typedef struct Sums {
   int nd, points, planes;
   tgReal y[OUT], d[OUT][NZ];
@@ -140,8 +140,8 @@ static void evaluate(const Scene *s, const tgReal *z, bool rates, Sums *sums, tg
     int side = j < 9 ? 0 : 1;
     const Shape *h = side == 0 ? &s->A : &s->B;
     Posed *p = side == 0 ? &A : &B;
-    size_t reals = tgi_tree_reals(&h->surface, &h->tree), posed = tgi_posed_reals(&h->surface, &h->tree);
-    memory[j] = calloc(2 * reals + posed, sizeof(tgReal));
+    size_t reals = tgi_tree_reals(&h->surface, &h->tree), world = tgi_world_tree_reals(&h->surface, &h->tree);
+    memory[j] = calloc(2 * reals + world, sizeof(tgReal));
     tgiTreeNumbers d = tgi_tree_place(&h->surface, &h->tree, memory[j]), own = tgi_tree_place(&h->surface, &h->tree, h->memory[0]);
     tgi_tree_numbers_d(&h->surface, &h->tree, s->form, TGI_CLIMB_SUM, &own, j % 3, &d);
     if (s->plane && s->form == TGI_TREE_MOMENT) {
@@ -150,7 +150,7 @@ static void evaluate(const Scene *s, const tgReal *z, bool rates, Sums *sums, tg
       d = dplane;
     }
     tgReal *node = memory[j] + 2 * reals, *vert = node + (size_t)h->tree.nnode * TGI_NODE_SIZE;
-    tgi_posed_rates(&p->p, &d, side == 0 ? R : h->R, node, vert);
+    tgi_world_tree_rates(&p->p, &d, side == 0 ? R : h->R, node, vert);
     dir[j].node[side] = node;
     dir[j].vert[side] = vert;
   }
@@ -170,11 +170,11 @@ static void evaluate(const Scene *s, const tgReal *z, bool rates, Sums *sums, tg
   for (int j = 0; j < NZ; j++) free(memory[j]);
   free(room);
   if (reference == NULL) return;
-  int touching[2], depth = s->A.tree.depth + (s->plane ? 0 : s->B.tree.depth);
+  int intersecting[2], depth = s->A.tree.depth + (s->plane ? 0 : s->B.tree.depth);
   void *work = malloc(tgi_tree_work_bytes(depth));
-  bool apart = s->plane ? tgi_half_space(&A.p, n, height, &s->law, reference, touching, NULL, NULL)
-                        : tgi_tree_pair(&A.p, &B.p, &s->law, tgi_tree_work_place(work, depth), reference, touching, NULL, NULL);
-  assert_true(apart);
+  bool separated = s->plane ? tgi_half_space(&A.p, n, height, &s->law, reference, intersecting, NULL, NULL)
+                        : tgi_tree_pair(&A.p, &B.p, &s->law, tgi_tree_work_place(work, depth), reference, intersecting, NULL, NULL);
+  assert_true(separated);
   // to the world origin
   tgi_v3_cross(x, A.p.origin, reference->g + 3);
   tgi_v3_add(reference->g, reference->g, x);
@@ -222,7 +222,7 @@ static void check_scene(const Scene *s, const char *name) {
   tgt_check_jacobian(&d, z, D);
 }
 
-// the factor of friction, by what is handed out with and without it
+// the factor of friction, by what is scattered with and without it
 static double factor(Scene s) {
   tgReal z[NZ];
   Sums part, all;

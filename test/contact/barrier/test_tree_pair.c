@@ -1,12 +1,12 @@
 // test_tree_pair.c: the recursion over two sphere trees against a plain twin, and its forces for friction against those of the walk that has their rates.
-#include "contact/barrier/law.h"
-#include "contact/barrier/tree_force.h"
+#include "contact/barrier/pair/law.h"
+#include "contact/barrier/tree/tree_force.h"
 #include "test/contact/barrier/shapes.h"
 
 // ---- a plain twin: every frame has its own value, gradient and second derivatives; nothing is listed or weighted going down ----
 
 typedef struct Twin {
-  const tgiPosed *A, *B;
+  const tgiWorldTree *A, *B;
   tgiTreeLaw law;
   tgReal shift[3];
   double bound;      // least of (sum over children - cluster)/cluster met
@@ -54,7 +54,7 @@ static tgReal squared(const tgReal *x, const tgReal *y, tgReal v[6], tgReal G[21
 }
 
 static void twin_corners(const Twin *t, int side, int k, tgReal x[9]) {
-  const tgiPosed *p = side ? t->B : t->A;
+  const tgiWorldTree *p = side ? t->B : t->A;
   for (int i = 0; i < 9; i++) x[i] = p->vert[3 * p->surface->face[3 * p->tree->tri[k] + i / 3] + i % 3] + (side ? t->shift[i % 3] : 0);
 }
 
@@ -142,11 +142,11 @@ static bool twin_node(Twin *t, int a, int b, bool before, tgiPairSum *s) {
 }
 
 static bool twin(const tgtBody *a, const tgtBody *b, const tgiTreeLaw *law, tgiPairSum *s, double *bound) {
-  Twin t = {.A = &a->posed, .B = &b->posed, .law = *law, .bound = INFINITY};
+  Twin t = {.A = &a->world, .B = &b->world, .law = *law, .bound = INFINITY};
   tgi_v3_sub(t.shift, t.B->origin, t.A->origin);
-  bool apart = twin_node(&t, 0, 0, false, s);
+  bool separated = twin_node(&t, 0, 0, false, s);
   if (bound != NULL) *bound = fmin(*bound, t.bound);
-  return apart;
+  return separated;
 }
 
 // every pair of shapes, both forms, eps, over distances: batches against the twin, and the lower bound in every blend of the twin
@@ -167,9 +167,9 @@ static void test_twin(void **state) {
           tgiPairSum s, t;
           int face[2];
           tgt_scatter(&r, &a, &b, tgt_uniform(&r, 0.2, 3));
-          bool apart = tgi_tree_pair(&a.posed, &b.posed, &law, w, &s, face, NULL, NULL);
-          assert_int_equal(apart, twin(&a, &b, &law, &t, &bound));
-          if (!apart) continue;
+          bool separated = tgi_tree_pair(&a.world, &b.world, &law, w, &s, face, NULL, NULL);
+          assert_int_equal(separated, twin(&a, &b, &law, &t, &bound));
+          if (!separated) continue;
           met++;
           tgt_near_sum(&s, &t, 1e-11, tgt_shape_name[sb]);
         }
@@ -200,7 +200,7 @@ static void test_full_lists(void **state) {
     tgiTreeCount count;
     tgiPairSum s, t;
     int face[2];
-    assert_true(tgi_tree_pair(&a.posed, &b.posed, &law, w, &s, face, NULL, &count));
+    assert_true(tgi_tree_pair(&a.world, &b.world, &law, w, &s, face, NULL, &count));
     check_true(count.blends > (k ? 400 : 3000), "%ld blends", count.blends);
     assert_true(twin(&a, &b, &law, &t, NULL));
     tgt_near_sum(&s, &t, 1e-11, "full lists");
@@ -238,14 +238,14 @@ static void test_press(void **state) {
         tgiFrictionShare share = {.all = 0};
         tgReal total = 0;
         double range = 4 * a.nominal[0];
-        tgiTreePress press = {.mu = 0.3, .range = range, .patch = patch, .sum = sum[0], .share = &share};
-        tgiForceTask task = {.A = &a.posed, .B = &b.posed, .law = &law, .mu = 0.3, .range = range, .patch = patch, .npatch = n, .room = sum[1],
+        tgiForceScatter scatter = {.mu = 0.3, .range = range, .patch = patch, .sum = sum[0], .share = &share};
+        tgiForceTask task = {.A = &a.world, .B = &b.world, .law = &law, .mu = 0.3, .range = range, .patch = patch, .npatch = n, .room = sum[1],
                              .ctx = &total, .point = total_point};
         memset(sum[0], 0, (size_t)n * sizeof *sum[0]);
-        tgi_tree_work_press(w, &press);
-        bool apart = tgi_tree_pair(&a.posed, &b.posed, &law, w, &s, face, NULL, NULL);
-        tgi_tree_work_press(w, NULL);
-        if (!apart) continue;
+        tgi_tree_work_scatter(w, &scatter);
+        bool separated = tgi_tree_pair(&a.world, &b.world, &law, w, &s, face, NULL, NULL);
+        tgi_tree_work_scatter(w, NULL);
+        if (!separated) continue;
         met++;
         assert_true(tgi_tree_force(&task, &fs));
         double most = 0;

@@ -1,5 +1,5 @@
 // test_tree_properties.c: what is claimed of the barrier between surfaces: smooth, pushes at every distance, does not depend on meshes, near the sum over all pairs.
-#include "contact/barrier/law.h"
+#include "contact/barrier/pair/law.h"
 #include "test/contact/barrier/shapes.h"
 
 static const tgReal unturned[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -36,7 +36,7 @@ static bool approach(void *ctx, double s, tgiPairSum *sum) {
   double x[3];
   for (int i = 0; i < 3; i++) x[i] = p->x[i] + s * p->dir[i];
   stand(p->a, p->b, x, p->turn);
-  return tgi_tree_pair(&p->a->posed, &p->b->posed, &p->law, p->w, sum, face, NULL, NULL);
+  return tgi_tree_pair(&p->a->world, &p->b->world, &p->law, p->w, sum, face, NULL, NULL);
 }
 static bool sink(void *ctx, double s, tgiPairSum *sum) {
   Approach *p = ctx;
@@ -60,7 +60,7 @@ static void test_smooth(void **state) {
       for (int end = 0; end < 2; end++) {
         double d = (tgt_size(&a) + tgt_size(&b)) * (end ? 1.5 : 1), from[3] = {0, 0, 0}, shift[3];
         stand(&a, &b, from, p.turn);
-        for (int i = 0; i < 3; i++) shift[i] = a.posed.origin[i] - b.posed.origin[i];   // of the centres of the roots
+        for (int i = 0; i < 3; i++) shift[i] = a.world.origin[i] - b.world.origin[i];   // of the centres of the roots
         for (int i = 0; i < 3; i++) p.x[i] = d * p.dir[i] - shift[i];
         double ratio = halving(approach, &p, 1e-5 * d);
         check_true(ratio > 1.9 && ratio < 2.1, "%s and %s, end %d: ratio %.3f", tgt_shape_name[sa], tgt_shape_name[(sa + 1) % TGT_PLATE], end, ratio);
@@ -93,8 +93,8 @@ static void test_one_sided_smooth(void **state) {
         tgReal x[18];
         tgiPair q;
         for (int i = 0; i < 9; i++) {
-          x[i] = a.posed.origin[i % 3];
-          x[9 + i] = b.posed.vert[3 * b.surface.face[3 * f + i / 3] + i % 3] + b.posed.origin[i % 3];
+          x[i] = a.world.origin[i % 3];
+          x[9 + i] = b.world.vert[3 * b.surface.face[3 * f + i / 3] + i % 3] + b.world.origin[i % 3];
         }
         if (tgi_pair_solve(x, false, &q)) most = fmax(most, q.S);
       }
@@ -146,7 +146,7 @@ static double carried(tgtBody *a, tgtBody *b, const tgiTreeLaw *law, double forc
       tgt_body_move(a, x, unturned);
       assert_true(tgi_half_space(&a->plane, n, a->plane.origin[2], law, &s, face, NULL, NULL));
     } else {
-      assert_true(tgi_tree_pair(&a->posed, &b->posed, law, w, &s, face, NULL, NULL));
+      assert_true(tgi_tree_pair(&a->world, &b->world, law, w, &s, face, NULL, NULL));
     }
     if (-s.g[5] > force) lo = gap;
     else hi = gap;

@@ -1,0 +1,249 @@
+// lagged.c: see lagged.h.
+#include "contact/barrier/lagged.h"
+
+#include <string.h>
+
+#include "contact/barrier/barrier.h"
+
+static void place_points(tgLayout *l, const tgiBarrier *k, tgiLaggedPoints *p) {
+  p->npoint = tgi_place(l, (size_t)k->npair, sizeof *p->npoint);
+  p->point = tgi_place(l, (size_t)k->npoint, sizeof *p->point);
+  p->patch = tgi_place(l, (size_t)k->npoint, sizeof *p->patch);
+  p->share = tgi_place(l, (size_t)k->npair, sizeof *p->share);
+}
+
+void tgi_lagged_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiLagged *lagged) {
+  const tgiBarrier *k = c->data;
+  bool planes = c->options.friction_form == TG_FRICTION_PLANE;
+  place_points(l, k, &lagged->start);
+  place_points(l, k, &lagged->ahead);
+  lagged->weight = tgi_place(l, tgi_size_mul((size_t)k->most_patches, (size_t)c->options.threads), sizeof *lagged->weight);
+  lagged->term = tgi_place(l, (size_t)k->npair, sizeof *lagged->term);
+  lagged->out = tgi_place(l, 12 * (size_t)k->npair, sizeof *lagged->out);
+  lagged->sum = tgi_place(l, tgi_size_mul((size_t)k->most_patches * (1 + TGI_MOST_DIRECTIONS), (size_t)c->options.threads), sizeof *lagged->sum);
+  lagged->room = planes ? z->ncon : 0;
+  lagged->first_plane = tgi_place(l, (size_t)k->npair + 1, sizeof *lagged->first_plane);
+  lagged->plane = tgi_place(l, (size_t)lagged->room, sizeof *lagged->plane);
+  lagged->body = tgi_place(l, 12 * (size_t)c->model->nbody, sizeof *lagged->body);
+  lagged->geom = tgi_place(l, 12 * (size_t)c->model->ngeom, sizeof *lagged->geom);
+}
+
+// sliding has one coefficient in all directions
+tgStatus tgi_lagged_supports(const tgModel *m, tgError *error) {
+  for (int p = 0; p < m->npair; p++) {
+    char a[128], b[128];
+    const tgReal *friction = m->pair_friction + 2 * p;
+    if (m->pair_condim[p] > 1 && tgRe(friction[0]) >= 0 && tgRe(friction[0]) != tgRe(friction[1]))
+      return tgi_error(error, TG_ERR_UNSUPPORTED, "The pair of %s and %s has friction %g and %g along its two tangents; a contact potential has one coefficient.",
+                       tgi_model_label(m, TG_THING_GEOM, m->pair_geom1[p], a, sizeof a), tgi_model_label(m, TG_THING_GEOM, m->pair_geom2[p], b, sizeof b),
+                       tgRe(friction[0]), tgRe(friction[1]));
+  }
+  return TG_OK;
+}
+
+static tgiLagged *lag_of(tgSim *s) { return &tgi_barrier_work(s)->lagged; }
+
+void tgi_lagged_frames(int n, const tgReal *x, const tgReal *R, tgReal *frame) {
+  for (int i = 0; i < n; i++) {
+    tgi_v3_copy(frame + 12 * i, x + 3 * i);
+    tgi_m3_copy(frame + 12 * i + 3, R + 9 * i);
+  }
+}
+
+tgiFrictionSum *tgi_lagged_room(const tgSim *s, int worker) {
+  const tgiBarrierWork *w = s->solver;
+  return w->lagged.sum + (size_t)worker * (size_t)tgi_barrier(s)->most_patches * (1 + TGI_MOST_DIRECTIONS);
+}
+
+bool tgi_lagged_in_planes(const tgSim *s, const tgiGeomPair *g) {
+  return s->contact_model->options.friction_form == TG_FRICTION_PLANE && !g->plane && !(g->law.local > 0);
+}
+
+tgiForceTask tgi_lagged_task(tgSim *s, const tgiGeomPair *g, const tgReal *frame, tgReal n[3]) {
+  const tgiBarrier *k = tgi_barrier(s);
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  tgiForceTask t = {.law = &g->law, .mu = TG_NUMBER(s, mu), .range = g->law.local > 0 ? 0 : s->contact_model->options.friction_range,
+                    .patch = k->patch[g->A], .npatch = k->npatch[g->A], .room = w->lagged.sum};
+  t.A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].world;
+  if (!g->plane) {
+    t.B = &w->geom[g->B].world;
+    return t;
+  }
+  t.n = n;
+  t.height = tgi_barrier_height(s, g, frame + 12 * g->B, frame + 12 * g->B + 3, n);
+  return t;
+}
+
+// ---- at the start ----
+
+void tgi_lagged_open(tgSim *s, double h) {
+  tgiLagged *lagged = lag_of(s);
+  lagged->h = h;
+  tgi_lagged_frames(s->m.nbody, s->xpos, s->xmat, lagged->body);
+  tgi_lagged_frames(s->m.ngeom, s->geom_xpos, s->geom_xmat, lagged->geom);
+}
+
+// In the complex build a step's parts are made anew, as a twin. The plane's form and the local barrier ask for forces by themselves.
+bool tgi_lagged_may_scatter(const tgSim *s) {
+#ifdef TG_COMPLEX
+  (void)s;
+  return false;
+#else
+  const tgiBarrier *k = tgi_barrier(s);
+  return s->contact_model->options.friction_form != TG_FRICTION_PLANE && k->npair > 0 && !(k->pair[0].law.local > 0);
+#endif
+}
+
+void tgi_lagged_start(tgSim *s) {
+  tgiLagged *lagged = lag_of(s);
+  tgiLaggedPoints made = lagged->ahead;
+  lagged->ahead = lagged->start;
+  lagged->start = made;
+}
+
+static bool in_points(const tgSim *s, const tgiGeomPair *g) { return s->m.pair_condim[g->pair] > 1 && !tgi_lagged_in_planes(s, g); }
+
+bool tgi_lagged_fast(const tgSim *s, const tgiGeomPair *g) { return in_points(s, g) && !(g->law.local > 0); }
+
+bool tgi_lagged_scatter(tgSim *s, int worker, int i, tgiFrictionShare *share, tgiForceScatter *scatter) {
+  const tgiBarrier *k = tgi_barrier(s);
+  const tgiGeomPair *g = &k->pair[i];
+  if (!tgi_lagged_fast(s, g)) return false;
+  tgReal n[3];
+  tgiForceTask t = tgi_lagged_task(s, g, lag_of(s)->geom, n);
+  *share = (tgiFrictionShare){.all = 0};
+  *scatter = (tgiForceScatter){.mu = t.mu, .range = t.range, .patch = t.patch, .sum = tgi_lagged_room(s, worker), .share = share};
+  memset(scatter->sum, 0, (size_t)k->npatch[g->A] * sizeof *scatter->sum);
+  return true;
+}
+
+static void keep_point(void *ctx, const tgiFrictionPoint *p, const tgiFrictionPoint *dp) {
+  tgiFrictionPoint **next = ctx;
+  (void)dp;
+  *(*next)++ = *p;
+}
+
+bool tgi_lagged_points(tgSim *s, int worker, int i, const tgiForceScatter *scatter) {
+  const tgiBarrier *k = tgi_barrier(s);
+  const tgiGeomPair *g = &k->pair[i];
+  tgiLagged *lagged = lag_of(s);
+  tgiFrictionPoint *first = lagged->ahead.point + g->point, *next = first;
+  lagged->ahead.npoint[i] = 0;
+  if (!in_points(s, g)) return true;
+  if (scatter == NULL) {
+    tgReal n[3];
+    tgiForceSum sum;
+    tgiForceTask t = tgi_lagged_task(s, g, lagged->geom, n);
+    t.room = tgi_lagged_room(s, worker);
+    t.ctx = &next;
+    t.point = keep_point;
+    if (!tgi_tree_force(&t, &sum)) return false;
+  } else {
+    tgReal factor = scatter->range > 0 ? tgi_friction_factor(scatter->share, 0, NULL, NULL) : 1;
+    for (int j = 0; j < k->npatch[g->A] && tgRe(factor) > 0; j++) {
+      if (!tgi_friction_point(&scatter->sum[j], next)) continue;
+      lagged->ahead.patch[next - lagged->ahead.point] = j;
+      next++->N *= factor;
+    }
+    lagged->ahead.share[i] = *scatter->share;
+  }
+  lagged->ahead.npoint[i] = (int)(next - first);
+  return true;
+}
+
+typedef struct Planes { tgiLagged *lagged; int count; } Planes;
+
+static void keep_plane(void *ctx, const tgiFrictionPlane *p, const tgiFrictionPlane *dp) {
+  Planes *c = ctx;
+  (void)dp;
+  if (c->count < c->lagged->room) c->lagged->plane[c->count] = *p;
+  c->count++;
+}
+
+tgStatus tgi_lagged_planes(tgSim *s) {
+  const tgiBarrier *k = tgi_barrier(s);
+  tgiLagged *lagged = lag_of(s);
+  Planes c = {.lagged = lagged};
+  for (int i = 0; i < k->npair; i++) {
+    const tgiGeomPair *g = &k->pair[i];
+    tgReal n[3];
+    tgiForceSum sum;
+    lagged->first_plane[i] = c.count;
+    if (s->m.pair_condim[g->pair] == 1 || !tgi_lagged_in_planes(s, g)) continue;
+    tgiForceTask t = tgi_lagged_task(s, g, lagged->geom, n);
+    t.ctx = &c;
+    t.plane = keep_plane;
+    if (!tgi_tree_force(&t, &sum)) return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where two geoms touch.");
+  }
+  lagged->first_plane[k->npair] = c.count;
+  if (c.count <= lagged->room) return TG_OK;
+  if (c.count > s->wanted.ncon) s->wanted.ncon = c.count;
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Friction acts at %d pairs of triangles and there is room for %d; reserve more and repeat.", c.count, lagged->room);
+}
+
+// ---- now ----
+
+tgiFrictionLaw tgi_lagged_law(const tgSim *s, const tgiGeomPair *g) {
+  const tgiBarrierWork *w = s->solver;
+  return (tgiFrictionLaw){.lambda = tgi_pair_friction(&s->m, g->pair, 0, NULL), .h = w->lagged.h, .eps = TG_NUMBER(s, slip_speed)};
+}
+
+void tgi_lagged_motions(const tgSim *s, const tgiGeomPair *g, tgiFrictionMotion m[2]) {
+  const tgiBarrierWork *w = s->solver;
+  const int *body = tgi_barrier(s)->body[g->term];
+  for (int side = 0; side < 2; side++) {
+    int b = body[g->swapped ? 1 - side : side];
+    tgi_friction_motion(w->lagged.body + 12 * b, w->lagged.body + 12 * b + 3, s->xpos + 3 * b, s->xmat + 9 * b, &m[side]);
+  }
+}
+
+void tgi_lagged_add_blocks(const tgiGeomPair *g, const tgReal from[144], tgReal to[144]) {
+  int turn = g->swapped ? 6 : 0;
+  for (int i = 0; i < 12; i++)
+    for (int j = 0; j < 12; j++) to[12 * ((i + turn) % 12) + (j + turn) % 12] += from[12 * i + j];
+}
+
+bool tgi_lagged_acts(const tgSim *s, const tgiGeomPair *g) {
+  const tgiBarrierWork *w = s->solver;
+  int i = (int)(g - tgi_barrier(s)->pair);
+  return w->lagged.start.npoint[i] > 0 || w->lagged.first_plane[i + 1] > w->lagged.first_plane[i];
+}
+
+void tgi_lagged_pair(tgSim *s, int i) {
+  const tgiGeomPair *g = &tgi_barrier(s)->pair[i];
+  tgiLagged *lagged = lag_of(s);
+  tgiFrictionTerm *t = &lagged->term[i];
+  int planes = lagged->first_plane[i + 1] - lagged->first_plane[i];
+  if (!tgi_lagged_acts(s, g)) return;
+  tgiFrictionMotion m[2];
+  tgiFrictionLaw law = tgi_lagged_law(s, g);
+  memset(t, 0, sizeof *t);
+  tgi_lagged_motions(s, g, m);
+  t->energy = tgi_friction_energy(lagged->start.npoint[i], lagged->start.point + g->point, &law, m, t->g, t->H);
+  if (planes > 0) t->energy += tgi_friction_plane_energy(planes, lagged->plane + lagged->first_plane[i], &law, m, t->g, t->H);
+}
+
+void tgi_lagged_evaluate(tgSim *s) {
+  const tgiBarrier *k = tgi_barrier(s);
+  const tgiLagged *lagged = lag_of(s);
+  for (int i = 0; i < k->npair; i++) {
+    const tgiGeomPair *g = &k->pair[i];
+    tgPairTerm *t = &s->term[g->term];
+    if (!tgi_lagged_acts(s, g)) continue;
+    t->energy += lagged->term[i].energy;
+    for (int j = 0; j < 12; j++) t->g[(j + (g->swapped ? 6 : 0)) % 12] += lagged->term[i].g[j];
+    tgi_lagged_add_blocks(g, lagged->term[i].H, t->H);
+  }
+}
+
+void tgi_lagged_transform(tgSim *s) {
+  const tgiBarrier *k = tgi_barrier(s);
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  for (int g = 0; g < s->m.ngeom; g++) {
+    tgiBarrierGeom *geom = &w->geom[g];
+    const tgReal *frame = w->lagged.geom + 12 * g;
+    memcpy(geom->frame, frame, sizeof geom->frame);
+    if (k->shapes.tree[g] != NULL) tgi_world_tree_transform(&geom->numbers, frame, frame + 3, &geom->world);
+    if (k->before_plane[g]) tgi_world_tree_transform(&geom->plane_numbers, frame, frame + 3, &geom->plane);
+  }
+}

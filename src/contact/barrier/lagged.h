@@ -1,0 +1,85 @@
+// lagged.h: friction of a simulation: forces at the start of a step, gathered to points, and their energy at the poses after it. [math/barrier Friction]
+#ifndef TG_CONTACT_BARRIER_LAGGED_H
+#define TG_CONTACT_BARRIER_LAGGED_H
+
+#include "base/layout.h"
+#include "contact/barrier/friction/friction.h"
+#include "contact/barrier/tree/tree_force.h"
+#include "sim/sim.h"
+
+struct tgiGeomPair;
+
+/// Nodes of A with a radius up to this share of the root's are one friction point with all below them.
+#define TGI_FRICTION_PATCH 0.25
+
+/// Friction of a pair of geoms at the present frames: energy and its derivatives in the twists of the bodies of A and B.
+typedef struct tgiFrictionTerm { tgReal energy, g[12], H[144]; } tgiFrictionTerm;
+
+/// Friction points of all pairs at the frames of one evaluation.
+typedef struct tgiLaggedPoints {
+  int *npoint;              ///< npair: points of a pair of geoms, from pair[].point on
+  tgiFrictionPoint *point;
+  int *patch;               ///< of a point, where tgi_lagged_fast
+  tgiFrictionShare *share;  ///< npair, likewise
+} tgiLaggedPoints;
+
+/// What is frozen over a step.
+typedef struct tgiLagged {
+  double h;
+  tgiLaggedPoints start;       ///< of the step under way
+  tgiLaggedPoints ahead;       ///< being made, or made by an evaluation that may be the last of the step: then the next one starts with them
+  tgiFrictionTerm *term;    ///< npair: at the present frames, of those that rub
+  tgiPatchWeight *weight;   ///< room for those of one pair, for each thread
+  tgReal *out;              ///< npair x 12: of a product
+  tgiFrictionSum *sum;      ///< room for the sums of one pair and their rates, for each thread
+  int room;                 ///< of plane: in the plane's form the sim's capacity of contacts, else 0
+  int *first_plane;         ///< npair + 1
+  tgiFrictionPlane *plane;
+  tgReal *body, *geom;      ///< nbody x 12, ngeom x 12: frames at the start
+} tgiLagged;
+
+/// TG_ERR_UNSUPPORTED names a pair whose two tangents have different coefficients.
+tgStatus tgi_lagged_supports(const tgModel *m, tgError *error);
+/// Places the arrays; with l->base NULL counts.
+void tgi_lagged_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiLagged *lagged);
+/// The start of a step. First the frames, at which the trees of all geoms are; then for each pair, in any order and on any thread (worker: which), with
+/// tgi_lagged_scatter before its sum what this scatters its forces to (false: it needs not), and after it its points from them (scatter NULL: there are none), of a
+/// pair that is apart (false: it touches), all to `ahead`, which tgi_lagged_start makes those of the step; then the planes. The pairs' part may have been
+/// done by an evaluation before that: tgi_lagged_may_scatter.
+void tgi_lagged_open(tgSim *s, double h);
+bool tgi_lagged_may_scatter(const tgSim *s);
+void tgi_lagged_start(tgSim *s);
+bool tgi_lagged_scatter(tgSim *s, int worker, int pair, tgiFrictionShare *share, tgiForceScatter *scatter);
+bool tgi_lagged_points(tgSim *s, int worker, int pair, const tgiForceScatter *scatter);
+/// TG_ERR_CAPACITY: too many pairs of triangles in the plane's form, s->wanted says how many.
+tgStatus tgi_lagged_planes(tgSim *s);
+/// Friction of one pair at the present frames, on any thread; then that of all, added to the sim's terms.
+void tgi_lagged_pair(tgSim *s, int pair);
+void tgi_lagged_evaluate(tgSim *s);
+/// Adds B. Leaves the trees at the start.
+tgStatus tgi_lagged_mixed(tgSim *s);
+/// out (nbody x 6) += B' Z of all terms. Leaves the trees at the start.
+tgStatus tgi_lagged_mixed_vjp(tgSim *s, const tgReal *Z, tgReal *out);
+
+/// Friction acted on the pair in the step under way: where it did not, it has no derivatives either.
+bool tgi_lagged_acts(const tgSim *s, const struct tgiGeomPair *g);
+/// Coefficient, step and slip speed of a pair of geoms.
+tgiFrictionLaw tgi_lagged_law(const tgSim *s, const struct tgiGeomPair *g);
+/// Motions over the step of the bodies of A and of B.
+void tgi_lagged_motions(const tgSim *s, const struct tgiGeomPair *g, tgiFrictionMotion m[2]);
+/// Friction of the pair takes the plane's form.
+bool tgi_lagged_in_planes(const tgSim *s, const struct tgiGeomPair *g);
+/// The pair has points, from forces that its sum scatters (scatter.h).
+bool tgi_lagged_fast(const tgSim *s, const struct tgiGeomPair *g);
+/// Room of one thread for the sums of a pair's patches and their rates.
+tgiFrictionSum *tgi_lagged_room(const tgSim *s, int worker);
+/// to += from (12x12), turned from the order A, B to that of the term.
+void tgi_lagged_add_blocks(const struct tgiGeomPair *g, const tgReal from[144], tgReal to[144]);
+/// n frames, 12 reals each: x, R.
+void tgi_lagged_frames(int n, const tgReal *x, const tgReal *R, tgReal *frame);
+/// Transforms all trees to the frames of the start.
+void tgi_lagged_transform(tgSim *s);
+/// The pair's forces where its trees are, frame (ngeom x 12) being the geoms' frames there; n: room for a plane's normal.
+tgiForceTask tgi_lagged_task(tgSim *s, const struct tgiGeomPair *g, const tgReal *frame, tgReal n[3]);
+
+#endif

@@ -1,0 +1,17 @@
+// height.h: a triangle or a point above a plane: what a pair of triangles becomes where the corners of one are far away. [math/barrier Half-space]
+//
+// The separating plane is parallel to the plane, at a height t between it and the triangle with vertices at the heights z_k:
+//   S* = min over t of sum_k 1/(z_k - t) + 3/t                                                                                       (51)
+#ifndef TG_CONTACT_BARRIER_PAIR_HEIGHT_H
+#define TG_CONTACT_BARRIER_PAIR_HEIGHT_H
+
+#include "math/real.h"
+
+/// Three heights above the plane: S*, dS*/dz_k and second derivatives (rows), the height t of the separating plane. false: a height <= 0.
+typedef struct tgiHeightPair { tgReal S, t, d[3], D[9]; } tgiHeightPair;
+bool tgi_height_pair(const tgReal z[3], tgiHeightPair *r);
+
+/// Height n.x of a point x above the plane through the origin, with its derivatives in a twist (lower triangle G).
+tgReal tgi_height(const tgReal n[3], const tgReal x[3], tgReal v[6], tgReal G[21]);
+
+#endif

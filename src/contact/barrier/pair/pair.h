@@ -1,0 +1,51 @@
+// pair.h: the barrier between two triangles: its best separating plane, value and derivatives. [math/barrier Triangle pair]
+//
+// A plane u.x + delta = 0, |u| = 1, leaves vertex k the margin m_k = s_k (u.x_k + delta), s = 1 on A (k = 0..2) and -1 on B (k = 3..5).
+//   S* = min over planes of sum 1/m_k                                                                                                (1)
+// is smooth, positive, infinite exactly when the triangles touch, and scales like 1/length: 12/S* acts as their distance,
+// gap <= 12/S* <= 3 gap. What a model makes of S*, its P(S*), is its own: grad P = P' g, Hess P = P' H + P'' g g'.
+//
+// All positions are relative to a pivot that the caller chooses (near the pair: rounding is 1e-16 of the distances from each other, and of
+// the distances from the pivot in what the caller makes of the results). Derivatives are for a twist xi = (angular; linear) of A about the
+// pivot, x <- exp(xi) x, with B held.
+#ifndef TG_CONTACT_BARRIER_PAIR_PAIR_H
+#define TG_CONTACT_BARRIER_PAIR_PAIR_H
+
+#include "math/real.h"
+
+/// Entry (i, j), j <= i, of a symmetric matrix kept as its lower triangle row by row.
+#define TGI_LOWER(i, j) ((i) * ((i) + 1) / 2 + (j))
+
+/// One pair at its best plane.
+typedef struct tgiPair {
+  tgReal S;            ///< S*; INFINITY when they touch
+  tgReal g[6];         ///< dS*/dxi
+  tgReal H[21];        ///< S*(exp(xi)) = S* + g.xi + 1/2 xi' H xi + ..., lower triangle
+  tgReal u[3], delta;  ///< the plane, relative to the pivot
+  int iterations;      ///< Newton steps
+} tgiPair;
+
+/// Solves for the pair of triangles x (A's three vertices, then B's). warm: start from the plane in *r where it separates.
+/// False when the triangles touch: no plane keeps them apart by more than rounding. Then S is INFINITY, all else 0.
+bool tgi_pair_solve(const tgReal x[18], bool warm, tgiPair *r);
+
+/// What friction needs: the force of the pair as one force at one point of each triangle.
+typedef struct tgiPairForce {
+  tgReal N;            ///< sum of 1/m_k^2 over A (equal over B): -dS* for a translation of A by u
+  tgReal u[3];         ///< its direction on A
+  tgReal a[3], b[3];   ///< means of the vertices of A and of B with weights 1/m_k^2, relative to the pivot
+} tgiPairForce;
+
+/// The force at the plane of r.
+void tgi_pair_force(const tgReal x[18], const tgiPair *r, tgiPairForce *f);
+
+/// Derivatives along a field of vertex velocities dx (A's and B's), the plane following: of S* (dS), of g (dg) and of the force (df).
+/// A rigid field gives dg = d g along it, whose part that is symmetric between two fields is H. Outputs may be NULL.
+void tgi_pair_rate_d(const tgReal x[18], const tgiPair *r, const tgReal dx[18], tgReal *dS, tgReal dg[6], tgiPairForce *df);
+
+/// The force's derivative for the twist xi of A: column j is that of xi_j.
+void tgi_pair_force_d(const tgReal x[18], const tgiPair *r, tgiPairForce df[6]);
+/// Its adjoint: twist_j += sum of bar over the numbers of df[j]. Of r the plane alone is read.
+void tgi_pair_force_vjp(const tgReal x[18], const tgiPair *r, const tgiPairForce *bar, tgReal twist[6]);
+
+#endif

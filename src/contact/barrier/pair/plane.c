@@ -1,0 +1,333 @@
+// plane.c: see plane.h.
+#include "contact/barrier/pair/plane.h"
+#include <float.h>
+#include <string.h>
+
+#include "contact/barrier/pair/start.h"
+#include "math/vec3.h"
+
+static double extent(const tgReal x[9]) {
+  double e = 0;
+  for (int i = 3; i < 9; i++) e = fmax(e, fabs(tgRe(x[i] - x[i % 3])));
+  return e;
+}
+
+// vertex k of the plane's order in the caller's; the sign of what turns round with the order
+static int user(const tgiPlane *p, int k) { return p->swapped ? (k + 3) % 6 : k; }
+static double sign(const tgiPlane *p) { return p->swapped ? -1 : 1; }
+
+void tgi_plane_place(tgiPlane *p, const tgReal x[18]) {
+  p->swapped = extent(x + 9) < extent(x);
+  p->size = 0;
+  for (int k = 0; k < 6; k++) tgi_v3_copy(p->x[k], x + 3 * user(p, k));
+  for (int i = 0; i < 3; i++) p->centre[i] = (p->x[0][i] + p->x[1][i] + p->x[2][i]) / 3;
+  for (int k = 0; k < 6; k++)
+    for (int i = 0; i < 3; i++) {
+      p->x[k][i] -= p->centre[i];
+      p->size = fmax(p->size, fabs(tgRe(p->x[k][i])));
+    }
+}
+
+void tgi_plane_set(tgiPlane *p, const tgReal u[3], tgReal delta) {
+  tgi_v3_scale(p->n, u, sign(p));
+  p->d = sign(p) * delta + tgi_v3_dot(p->n, p->centre);
+}
+void tgi_plane_get(const tgiPlane *p, tgReal u[3], tgReal *delta) {
+  tgi_v3_scale(u, p->n, sign(p));
+  *delta = sign(p) * (p->d - tgi_v3_dot(p->n, p->centre));
+}
+
+bool tgi_plane_start(tgiPlane *p) {
+  double x[18], u[3], delta;
+  for (int k = 0; k < 18; k++) x[k] = tgRe(p->x[k / 3][k % 3]);
+  if (!tgi_pair_start(x, p->size, u, &delta)) return false;
+  for (int i = 0; i < 3; i++) p->n[i] = u[i];
+  p->d = delta;
+  return true;
+}
+
+double tgi_plane_margins(tgiPlane *p) {
+  double least = INFINITY;
+  for (int k = 0; k < 6; k++) {
+    p->m[k] = tgi_plane_side(k) * (tgi_v3_dot(p->n, p->x[k]) + p->d);
+    if (!(tgRe(p->m[k]) >= least)) least = tgRe(p->m[k]);
+  }
+  return least;
+}
+
+void tgi_plane_tangents(const tgReal u[3], tgReal t[2][3]) {
+  double s = copysign(1, tgRe(u[2]));
+  tgReal f = -1 / (s + u[2]), g = u[0] * u[1] * f;
+  tgi_v3_set(t[0], 1 + s * u[0] * u[0] * f, s * g, -s * u[0]);
+  tgi_v3_set(t[1], g, s + u[1] * u[1] * f, -u[1]);
+}
+
+// Gram and Schmidt in the Hessian: each direction less its parts along the variables before it, of which 0 is the shift of d
+void tgi_plane_factor(tgiPlane *p, int count, const tgReal dir[][3], const tgReal own[]) {
+  tgReal L[TGI_PLANE_VARIABLES][3] = {{0}};  // coordinates of dn in dir
+  p->nvar = count + 1;
+  p->dd[0] = 1;
+  p->K[0] = 0;
+  tgi_v3_zero(p->dn[0]);
+  for (int k = 0; k < 6; k++) {
+    p->c[0][k] = 1;
+    p->K[0] += p->z[k];
+  }
+  for (int v = 1; v < p->nvar; v++) {
+    L[v][v - 1] = 1;
+    p->dd[v] = 0;
+    tgi_v3_copy(p->dn[v], dir[v - 1]);
+    for (int k = 0; k < 6; k++) p->c[v][k] = tgi_v3_dot(p->dn[v], p->x[k]);
+    for (int w = 0; w < v; w++) {
+      tgReal f = 0;
+      for (int k = 0; k < 6; k++) f += p->z[k] * p->c[v][k] * p->c[w][k];
+      for (int i = 0; i < count; i++) f += own[i] * L[v][i] * L[w][i];
+      f /= p->K[w];
+      for (int k = 0; k < 6; k++) p->c[v][k] -= f * p->c[w][k];
+      for (int i = 0; i < count; i++) L[v][i] -= f * L[w][i];
+      tgi_v3_axpy(p->dn[v], -f, p->dn[w]);
+      p->dd[v] -= f * p->dd[w];
+    }
+    p->K[v] = 0;
+    for (int i = 0; i < count; i++) p->K[v] += own[i] * L[v][i] * L[v][i];
+    for (int k = 0; k < 6; k++) p->K[v] += p->z[k] * p->c[v][k] * p->c[v][k];
+  }
+}
+
+tgReal tgi_plane_newton(const tgiPlane *p, tgReal w[TGI_PLANE_VARIABLES], const tgReal slope[3]) {
+  tgReal lambda2 = 0;
+  for (int v = 0; v < p->nvar; v++) {
+    tgReal fall = slope == NULL ? 0 : -tgi_v3_dot(slope, p->dn[v]);
+    for (int k = 0; k < 6; k++) fall += tgi_plane_side(k) * p->y[k] * p->c[v][k];
+    w[v] = fall / p->K[v];
+    lambda2 += fall * w[v];
+  }
+  return lambda2;
+}
+
+void tgi_plane_change(const tgiPlane *p, const tgReal w[TGI_PLANE_VARIABLES], tgReal dn[3], tgReal *dd) {
+  tgi_v3_zero(dn);
+  *dd = 0;
+  for (int v = 0; v < p->nvar; v++) {
+    tgi_v3_axpy(dn, w[v], p->dn[v]);
+    *dd += w[v] * p->dd[v];
+  }
+}
+
+static tgReal margin_rate(const tgiPlane *p, const tgReal w[TGI_PLANE_VARIABLES], int k) {
+  tgReal rate = 0;
+  for (int v = 0; v < p->nvar; v++) rate += w[v] * p->c[v][k];
+  return tgi_plane_side(k) * rate;
+}
+
+double tgi_plane_room(const tgiPlane *p, const tgReal w[TGI_PLANE_VARIABLES]) {
+  double worst = 0;
+  for (int k = 0; k < 6; k++) worst = fmax(worst, -tgRe(margin_rate(p, w, k)) / tgRe(p->m[k]));
+  return TGI_PAIR_ROOM / fmax(worst, DBL_MIN);
+}
+
+double tgi_plane_noise(const tgiPlane *p, double least) { return TGI_PAIR_NOISE * p->size / least; }
+
+// ---- derivatives. Sums over the first triangle only, about the centre, then about the pivot
+
+static void add_wrench(tgReal f[6], const tgReal x[3], const tgReal v[3], tgReal scale) {
+  tgReal t[3];
+  tgi_v3_cross(t, x, v);
+  tgi_v3_axpy(f, scale, t);
+  tgi_v3_axpy(f + 3, scale, v);
+}
+static void to_pivot(const tgiPlane *p, tgReal f[6]) {
+  tgReal t[3];
+  tgi_v3_cross(t, p->centre, f + 3);
+  tgi_v3_axpy(f, 1, t);
+}
+
+// mix[v] = d(d cost/dw_v)/dxi
+static void mixed(const tgiPlane *p, tgReal mix[TGI_PLANE_VARIABLES][6]) {
+  for (int v = 0; v < p->nvar; v++) {
+    memset(mix[v], 0, sizeof mix[v]);
+    for (int k = 0; k < 3; k++) {
+      add_wrench(mix[v], p->x[k], p->n, p->z[k] * p->c[v][k]);
+      add_wrench(mix[v], p->x[k], p->dn[v], -p->y[k]);
+    }
+    to_pivot(p, mix[v]);
+  }
+}
+
+static void add_square(tgReal H[21], const tgReal f[6], tgReal scale) {
+  for (int i = 0; i < 6; i++)
+    for (int j = 0; j <= i; j++) H[TGI_LOWER(i, j)] += scale * f[i] * f[j];
+}
+
+// explicit curvature less its own part of -mix[0] mix[0]'/K[0]: vertices move by 1/2 w x (w x x + v), and z-weighted moments about the
+// triangle's own mean
+static void own_curvature(const tgiPlane *p, const tgReal M[3], tgReal Y, tgReal ZA, tgReal H[21]) {
+  tgReal mean[3] = {0, 0, 0}, Mn = tgi_v3_dot(M, p->n);
+  for (int k = 0; k < 3; k++) tgi_v3_axpy(mean, p->z[k] / ZA, p->x[k]);
+  for (int k = 0; k < 3; k++) {
+    tgReal f[6] = {0}, x[3];
+    tgi_v3_sub(x, p->x[k], mean);
+    tgi_v3_cross(f, x, p->n);
+    add_square(H, f, p->z[k]);
+  }
+  for (int i = 0; i < 3; i++) {
+    for (int j = 0; j <= i; j++) H[TGI_LOWER(i, j)] += (i == j ? Mn : 0) - 0.5 * (M[i] * p->n[j] + M[j] * p->n[i]);
+    int j = (i + 1) % 3, k = (i + 2) % 3;  // the block of w and v is Y/2 [n], [n]_jk = -n_i
+    H[TGI_LOWER(3 + k, j)] -= 0.5 * Y * p->n[i];
+    H[TGI_LOWER(3 + j, k)] += 0.5 * Y * p->n[i];
+  }
+}
+
+void tgi_plane_derivatives(const tgiPlane *p, tgReal g[6], tgReal H[21]) {
+  tgReal mix[TGI_PLANE_VARIABLES][6], Y = 0, ZA = 0, ZB = p->z[3] + p->z[4] + p->z[5], M[3] = {0, 0, 0};
+  memset(g, 0, 6 * sizeof *g);
+  memset(H, 0, 21 * sizeof *H);
+  for (int k = 0; k < 3; k++) {
+    Y += p->y[k];
+    ZA += p->z[k];
+    tgi_v3_axpy(M, p->y[k], p->x[k]);
+  }
+  tgi_v3_axpy(M, Y, p->centre);
+  tgi_v3_cross(g, p->n, M);
+  tgi_v3_axpy(g + 3, -Y, p->n);
+  for (int i = 0; i < 6; i++) g[i] *= sign(p);  // a twist of B is the opposite twist of A
+  mixed(p, mix);
+  own_curvature(p, M, Y, ZA, H);
+  add_square(H, mix[0], ZB / (ZA * p->K[0]));
+  for (int v = 1; v < p->nvar; v++) add_square(H, mix[v], -1 / p->K[v]);
+}
+
+// ---- the force and rates
+
+static void points(const tgiPlane *p, const tgiPairForce *f, const tgReal *point[2]) {
+  point[p->swapped] = f->a;
+  point[!p->swapped] = f->b;
+}
+
+void tgi_plane_force(const tgiPlane *p, tgiPairForce *f) {
+  tgReal sum[2] = {0, 0}, *point[2] = {p->swapped ? f->b : f->a, p->swapped ? f->a : f->b};
+  tgReal length = tgi_v3_unit(f->u, p->n);
+  tgi_v3_scale(f->u, f->u, sign(p));
+  for (int half = 0; half < 2; half++) {
+    tgi_v3_zero(point[half]);
+    for (int k = 3 * half; k < 3 * half + 3; k++) {
+      sum[half] += p->y[k];
+      tgi_v3_axpy(point[half], p->y[k], p->x[k]);
+    }
+    tgi_v3_scale(point[half], point[half], 1 / sum[half]);
+    tgi_v3_axpy(point[half], 1, p->centre);
+  }
+  f->N = length * sum[0];  // the plane is in balance: sum[1] is the same
+}
+
+// how the plane follows the field: w; dm, change of the margins in all
+static void follow(const tgiPlane *p, const tgReal dx[18], tgReal w[TGI_PLANE_VARIABLES], tgReal dm[6]) {
+  for (int k = 0; k < 6; k++) dm[k] = tgi_plane_side(k) * tgi_v3_dot(p->n, dx + 3 * user(p, k));
+  for (int v = 0; v < p->nvar; v++) {
+    tgReal g = 0;
+    for (int k = 0; k < 6; k++)
+      g += tgi_plane_side(k) * (p->z[k] * dm[k] * p->c[v][k] - p->y[k] * tgi_v3_dot(p->dn[v], dx + 3 * user(p, k)));
+    w[v] = -g / p->K[v];
+  }
+  for (int k = 0; k < 6; k++) dm[k] += margin_rate(p, w, k);
+}
+
+static void force_rate(const tgiPlane *p, const tgiPairForce *f, const tgReal dx[18], const tgReal w[TGI_PLANE_VARIABLES], const tgReal dm[6],
+                       tgiPairForce *df) {
+  const tgReal *point[2];
+  tgReal *dpoint[2] = {p->swapped ? df->b : df->a, p->swapped ? df->a : df->b}, dn[3], dd, length = tgi_v3_norm(p->n), Y[2], dY[2];
+  points(p, f, point);
+  for (int half = 0; half < 2; half++) {
+    Y[half] = dY[half] = 0;
+    tgi_v3_zero(dpoint[half]);
+    for (int k = 3 * half; k < 3 * half + 3; k++) {
+      tgReal dy = -p->z[k] * dm[k];
+      Y[half] += p->y[k];
+      dY[half] += dy;
+      for (int i = 0; i < 3; i++)  // the mean moves with the changes of the weights about the mean itself
+        dpoint[half][i] += dy * (p->x[k][i] + p->centre[i] - point[half][i]) + p->y[k] * dx[3 * user(p, k) + i];
+    }
+    tgi_v3_scale(dpoint[half], dpoint[half], 1 / Y[half]);
+  }
+  tgi_plane_change(p, w, dn, &dd);
+  tgi_v3_scale(dn, dn, sign(p));
+  tgReal stretch = tgi_v3_dot(f->u, dn);
+  for (int i = 0; i < 3; i++) df->u[i] = (dn[i] - stretch * f->u[i]) / length;
+  df->N = length * dY[0] + stretch * Y[0];
+}
+
+void tgi_plane_rate(const tgiPlane *p, const tgReal dx[18], tgReal *dS, tgReal dg[6], tgiPairForce *df) {
+  tgReal w[TGI_PLANE_VARIABLES], dm[6];
+  follow(p, dx, w, dm);
+  if (dS != NULL) {
+    *dS = 0;
+    for (int k = 0; k < 6; k++) *dS -= tgi_plane_side(k) * p->y[k] * tgi_v3_dot(p->n, dx + 3 * user(p, k));
+  }
+  if (dg != NULL) {
+    tgReal dn[3], dd;
+    tgi_plane_change(p, w, dn, &dd);
+    for (int i = 0; i < 6; i++) dg[i] = 0;
+    for (int k = 0; k < 3; k++) {  // g = -sum y (x x n; n)
+      tgReal at[3], turn[3];
+      for (int i = 0; i < 3; i++) at[i] = p->x[k][i] + p->centre[i];
+      add_wrench(dg, at, p->n, p->z[k] * dm[k]);
+      add_wrench(dg, at, dn, -p->y[k]);
+      tgi_v3_cross(turn, dx + 3 * user(p, k), p->n);
+      tgi_v3_axpy(dg, -p->y[k], turn);
+    }
+    for (int i = 0; i < 6; i++) dg[i] *= sign(p);
+  }
+  if (df != NULL) {
+    tgiPairForce f;
+    tgi_plane_force(p, &f);
+    force_rate(p, &f, dx, w, dm, df);
+  }
+}
+
+void tgi_plane_force_rates(const tgiPlane *p, const tgReal x[18], tgiPairForce df[6]) {
+  tgiPairForce f;
+  tgi_plane_force(p, &f);
+  for (int j = 0; j < 6; j++) {
+    tgReal dx[18] = {0}, w[TGI_PLANE_VARIABLES], dm[6], axis[3] = {0, 0, 0};
+    axis[j % 3] = 1;
+    for (int k = 0; k < 9; k += 3) {
+      if (j < 3) tgi_v3_cross(dx + k, axis, x + k);
+      else tgi_v3_copy(dx + k, axis);
+    }
+    follow(p, dx, w, dm);
+    force_rate(p, &f, dx, w, dm, &df[j]);
+  }
+}
+
+// follow and force_rate backwards: first what the plane's normal and the margins weigh, then its variables, then the vertices of A
+void tgi_plane_force_weighed(const tgiPlane *p, const tgReal x[18], const tgiPairForce *bar, tgReal twist[6]) {
+  tgiPairForce f;
+  const tgReal *point[2], *mean[2] = {p->swapped ? bar->b : bar->a, p->swapped ? bar->a : bar->b};
+  tgReal length = tgi_v3_norm(p->n), n[3], dm[6], g[TGI_PLANE_VARIABLES], Y[2];
+  tgi_plane_force(p, &f);
+  points(p, &f, point);
+  for (int half = 0; half < 2; half++) Y[half] = p->y[3 * half] + p->y[3 * half + 1] + p->y[3 * half + 2];
+  tgReal along = tgi_v3_dot(f.u, bar->u);
+  for (int i = 0; i < 3; i++) n[i] = sign(p) * ((bar->u[i] - along * f.u[i]) / length + bar->N * Y[0] * f.u[i]);
+  for (int k = 0; k < 6; k++) {
+    int half = k / 3;
+    dm[k] = half == 0 ? bar->N * length : 0;
+    for (int i = 0; i < 3; i++) dm[k] += mean[half][i] * (p->x[k][i] + p->centre[i] - point[half][i]) / Y[half];
+    dm[k] *= -p->z[k];
+  }
+  for (int v = 0; v < p->nvar; v++) {
+    g[v] = tgi_v3_dot(n, p->dn[v]);
+    for (int k = 0; k < 6; k++) g[v] += dm[k] * tgi_plane_side(k) * p->c[v][k];
+    g[v] /= -p->K[v];
+  }
+  for (int k = 0; k < 6; k++) {
+    if (user(p, k) >= 3) continue;
+    tgReal r[3], across = dm[k] * tgi_plane_side(k);
+    for (int v = 0; v < p->nvar; v++) across += g[v] * p->z[k] * p->c[v][k];
+    for (int i = 0; i < 3; i++) {
+      r[i] = across * p->n[i] + p->y[k] / Y[k / 3] * mean[k / 3][i];
+      for (int v = 0; v < p->nvar; v++) r[i] -= g[v] * tgi_plane_side(k) * p->y[k] * p->dn[v][i];
+    }
+    add_wrench(twist, x + 3 * user(p, k), r, 1);
+  }
+}

@@ -1,0 +1,116 @@
+// local_sum.c: see local_sum.h.
+#include "contact/barrier/tree/local_sum.h"
+
+#include <string.h>
+
+#include "contact/barrier/pair/height.h"
+#include "contact/barrier/pair/pair_local.h"
+#include "math/vec3.h"
+
+typedef struct Run {
+  const tgiWorldTree *A, *B;
+  const tgReal *n;
+  tgReal height, shift[3];
+  double x0, reach;
+  tgiPairSum *sum;
+  int *intersecting;
+  tgiClearance clear;
+  tgiTreeCount count;
+} Run;
+
+static void vertices(const tgiWorldTree *p, int leaf, const tgReal *shift, tgReal x[9]) {
+  const int *face = p->surface->face + 3 * (size_t)p->tree->tri[leaf];
+  for (int k = 0; k < 3; k++)
+    for (int i = 0; i < 3; i++) x[3 * k + i] = p->vert[3 * (size_t)face[k] + i] + (shift != NULL ? shift[i] : 0);
+}
+
+static const tgReal *node(const tgiWorldTree *p, int k) { return p->node + (size_t)k * TGI_NODE_SIZE; }
+
+// width of the slab along n
+static double slab(const tgReal x[18], const tgReal n[3]) {
+  double a = INFINITY, b = -INFINITY, length = sqrt(tgRe(tgi_v3_dot(n, n)));
+  for (int k = 0; k < 3; k++) {
+    a = fmin(a, tgRe(tgi_v3_dot(n, x + 3 * k)));
+    b = fmax(b, tgRe(tgi_v3_dot(n, x + 9 + 3 * k)));
+  }
+  return (a - b) / length;
+}
+
+static void note(Run *r, double gap, bool solved) {
+  r->clear.all = fmin(r->clear.all, gap);
+  if (solved) r->clear.solved = fmin(r->clear.solved, gap);
+}
+
+static bool triangles(Run *r, int a, int b) {
+  tgReal x[18], w = node(r->A, a)[TGI_NODE_W] * node(r->B, b)[TGI_NODE_W];
+  tgiPairLocal p;
+  vertices(r->A, a, NULL, x);
+  vertices(r->B, b, r->shift, x + 9);
+  r->count.leaves++;
+  if (!tgi_pair_local_solve(x, r->x0, false, &p)) {
+    r->intersecting[0] = r->A->tree->tri[a];
+    r->intersecting[1] = r->B->tree->tri[b];
+    return false;
+  }
+  r->count.iterations += p.iterations;
+  note(r, slab(x, p.n), true);
+  r->sum->P += w * p.P;
+  for (int i = 0; i < 6; i++) r->sum->g[i] += w * p.g[i];
+  for (int i = 0; i < 21; i++) r->sum->H[i] += w * p.H[i];
+  return true;
+}
+
+static bool corners(Run *r, int a) {
+  tgReal x[9], w = node(r->A, a)[TGI_NODE_W];
+  vertices(r->A, a, NULL, x);
+  r->count.leaves++;
+  for (int k = 0; k < 3; k++) {
+    tgReal v[6], G[21], b[3], z = r->height + tgi_height(r->n, x + 3 * k, v, G);
+    if (!(tgRe(z) > 0)) {
+      r->intersecting[0] = r->A->tree->tri[a];
+      return false;
+    }
+    note(r, tgRe(z), true);
+    tgi_local_barrier(z, r->x0, b);
+    r->sum->P += w * b[0];
+    for (int i = 0; i < 6; i++) r->sum->g[i] += w * b[1] * v[i];
+    tgi_sum_add(r->sum->H, w * b[2], v, w * b[1], G);
+  }
+  return true;
+}
+
+static bool visit(Run *r, int a, int b) {
+  tgReal d[3];
+  const int *ca = r->A->tree->child + 2 * (size_t)a, *cb = r->B != NULL ? r->B->tree->child + 2 * (size_t)b : NULL;
+  double gap, ra = tgRe(node(r->A, a)[TGI_NODE_R]), rb = r->B != NULL ? tgRe(node(r->B, b)[TGI_NODE_R]) : 0;
+  r->count.visits++;
+  if (r->B == NULL) {
+    gap = tgRe(r->height + tgi_v3_dot(r->n, node(r->A, a))) - ra;
+  } else {
+    tgi_v3_sub(d, node(r->A, a), node(r->B, b));
+    tgi_v3_sub(d, d, r->shift);
+    gap = sqrt(tgRe(tgi_v3_dot(d, d))) - ra - rb;
+  }
+  if (gap >= r->reach) {
+    note(r, gap, false);
+    return true;
+  }
+  bool leaf_a = ca[0] < 0, leaf_b = cb == NULL || cb[0] < 0;
+  if (leaf_a && leaf_b) return r->B != NULL ? triangles(r, a, b) : corners(r, a);
+  // the larger of the two is divided
+  if (leaf_b || (!leaf_a && ra >= rb)) return visit(r, ca[0], b) && visit(r, ca[1], b);
+  return visit(r, a, cb[0]) && visit(r, a, cb[1]);
+}
+
+bool tgi_local_sum(const tgiWorldTree *A, const tgiWorldTree *B, const tgReal n[3], tgReal height, double x0, tgiPairSum *sum, int intersecting[2],
+                   tgiClearance *clear, tgiTreeCount *count) {
+  Run r = {.A = A, .B = B, .n = n, .height = height, .x0 = x0, .sum = sum, .intersecting = intersecting, .clear = {INFINITY, INFINITY}};
+  r.reach = B != NULL ? tgi_local_reach(x0) : x0;
+  if (B != NULL) tgi_v3_sub(r.shift, B->origin, A->origin);
+  memset(sum, 0, sizeof *sum);
+  intersecting[1] = -1;
+  bool separated = visit(&r, 0, 0);
+  if (count != NULL) *count = r.count;
+  if (clear != NULL) *clear = r.clear;
+  return separated;
+}

@@ -1,0 +1,385 @@
+// tree_force.c: the recursion over two trees, or a tree and a half-space, that scatters forces with their rates. See tree_force.h; plain throughout.
+#include "contact/barrier/tree/tree_link.h"
+
+#include <string.h>
+
+#include "contact/barrier/friction/friction_twist.h"
+#include "contact/barrier/pair/height.h"
+#include "contact/barrier/pair/law.h"
+#include "contact/barrier/pair/pair_local.h"
+
+// ---- scatter ----
+
+static void open_points(const tgiForceRun *r) {
+  for (int i = 0; i < r->t->npatch * (1 + r->nd); i++) r->t->room[i] = (tgiFrictionSum){0};
+}
+
+static void scatter_points(const tgiForceRun *r) {
+  tgiFrictionPoint point, d[TGI_MOST_DIRECTIONS];
+  for (int i = 0; i < r->t->npatch; i++) {
+    const tgiFrictionSum *sum = r->t->room + i * (1 + r->nd);
+    if (!tgi_friction_point(sum, &point)) continue;
+    tgi_friction_point_d(sum, &point, r->nd, sum + 1, d);
+    for (int j = 0; j < r->nd; j++) d[j].N = r->factor[0] * d[j].N + r->factor[1 + j] * point.N;
+    point.N *= r->factor[0];
+    r->t->point(r->t->ctx, &point, d);
+  }
+}
+
+// one force of a term whose node of A is a and whose distance is d; f.a and f.b relative to A's origin
+static void scatter(tgiForceRun *r, int a, tgiFrictionForce *f, const tgiFrictionForce *df, tgReal d, const tgReal *dd) {
+  tgReal lever[3], dN[TGI_MOST_DIRECTIONS];
+  if (r->planes) return;
+  tgi_v3_add(f->a, f->a, r->t->A->origin);
+  tgi_v3_add(f->b, f->b, r->t->A->origin);
+  tgi_friction_wrench(r->sum->g, f->a, -1, (tgReal[3]){f->N * f->n[0], f->N * f->n[1], f->N * f->n[2]});
+  for (int j = 0; j < r->nd; j++) {
+    tgReal F[3], dF[3];
+    for (int i = 0; i < 3; i++) {
+      F[i] = f->N * f->n[i];
+      dF[i] = df[j].N * f->n[i] + f->N * df[j].n[i];
+    }
+    tgi_friction_wrench(r->sum->dg[j], f->a, -1, dF);
+    tgi_v3_cross(lever, df[j].a, F);
+    tgi_v3_axpy(r->sum->dg[j], -1, lever);
+  }
+  if (r->t->range > 0) {
+    for (int j = 0; j < r->nd; j++) dN[j] = df[j].N;
+    tgi_friction_share(r->share, r->t->range, f->N, d);
+    tgi_friction_share_d(r->nd, r->share + 1, r->t->range, f->N, d, dN, dd);
+  }
+  if (r->t->point == NULL) return;
+  tgiFrictionSum *sum = r->t->room + r->t->patch[a] * (1 + r->nd);
+  tgi_friction_add(sum, f);
+  tgi_friction_add_d(r->nd, sum + 1, f, df);
+}
+
+// a link whose energy has the slope W c in D
+static void scatter_link(tgiForceRun *r, int a, const tgiLink *l, const tgiLink *dl, tgReal W, const tgReal *dW, tgReal c, const tgReal *dc) {
+  tgiFrictionForce f = {.N = -W * c * l->nu}, df[TGI_MOST_DIRECTIONS];
+  tgReal d = tgSqrt(l->D * l->D + l->m), dd[TGI_MOST_DIRECTIONS];
+  tgi_v3_copy(f.n, l->n);
+  tgi_v3_copy(f.a, l->a);
+  tgi_v3_copy(f.b, l->b);
+  for (int j = 0; j < r->nd; j++) {
+    df[j].N = -(dW[j] * c * l->nu + W * dc[j] * l->nu + W * c * dl[j].nu);
+    tgi_v3_copy(df[j].n, dl[j].n);
+    tgi_v3_copy(df[j].a, dl[j].a);
+    tgi_v3_copy(df[j].b, dl[j].b);
+    dd[j] = (l->D * dl[j].D + 0.5 * dl[j].m) / d;
+  }
+  scatter(r, a, &f, df, d, dd);
+}
+
+// ---- triangles ----
+
+// forces on the vertices in the plane's form: c 1/m_k^2, c with the factor of friction
+static void scatter_plane(const tgiForceRun *r, const tgReal x[18], const tgiPair *p, const tgReal dx[][18], const tgiPairForce *df, tgReal c,
+                       const tgReal *dc) {
+  tgiFrictionPlane plane, d[TGI_MOST_DIRECTIONS];
+  tgReal m[6];
+  tgi_v3_copy(plane.n, p->u);
+  for (int k = 0; k < 6; k++) {
+    m[k] = (k < 3 ? 1 : -1) * (tgi_v3_dot(p->u, x + 3 * k) + p->delta);
+    plane.f[k] = c / (m[k] * m[k]);
+    tgi_v3_add(plane.x + 3 * k, x + 3 * k, r->t->A->origin);
+  }
+  for (int j = 0; j < r->nd; j++) {
+    // the offset's rate from that of N = sum over A of 1/m^2
+    tgReal shift[6], Z = 0, gone = df[j].N;
+    for (int k = 0; k < 6; k++) shift[k] = tgi_v3_dot(df[j].u, x + 3 * k) + tgi_v3_dot(p->u, dx[j] + 3 * k);
+    for (int k = 0; k < 3; k++) {
+      tgReal z = 2 / (m[k] * m[k] * m[k]);
+      Z += z;
+      gone += z * shift[k];
+    }
+    tgReal ddelta = -gone / Z;
+    tgi_v3_copy(d[j].n, df[j].u);
+    memcpy(d[j].x, dx[j], sizeof d[j].x);
+    for (int k = 0; k < 6; k++) d[j].f[k] = (dc[j] - 2 * c * (k < 3 ? 1 : -1) * (shift[k] + ddelta) / m[k]) / (m[k] * m[k]);
+  }
+  r->t->plane(r->t->ctx, &plane, d);
+}
+
+// A pair of triangles solved: a cost S, of which the energy is f, its force, and its distance 12/S; of the short reach the distance is not asked for.
+typedef struct Solved { tgiPair far; tgiPairLocal near; tgReal f[3], D, D1; } Solved;
+
+static bool solve_triangles(const tgiForceRun *r, const tgReal x[18], Solved *p, tgiPairForce *force) {
+  double reach = r->t->law->local;
+  if (reach > 0) {
+    if (!tgi_pair_local_solve(x, reach, false, &p->near)) return false;
+    tgi_pair_local_force(x, reach, &p->near, force);
+    p->f[0] = p->near.P;
+    p->f[1] = 1;
+    p->f[2] = p->D = p->D1 = 0;
+    return true;
+  }
+  if (!tgi_pair_solve(x, false, &p->far)) return false;
+  tgi_pair_force(x, &p->far, force);
+  tgi_law_pair(1, r->t->law->base, p->far.S, p->f);
+  p->D = 12 / p->far.S;
+  p->D1 = -p->D / p->far.S;
+  return true;
+}
+
+static void triangles_rate(const tgiForceRun *r, const tgReal x[18], const Solved *p, const tgReal dx[18], tgReal *dS, tgiPairForce *df) {
+  double reach = r->t->law->local;
+  if (reach > 0) tgi_pair_local_rate_d(x, reach, &p->near, dx, dS, NULL, df);
+  else tgi_pair_rate_d(x, &p->far, dx, dS, NULL, df);
+}
+
+// rates along the unit twists of A about the world origin, from those about A's own: about the origin a turn e also moves by e x origin
+static void twist_rates(const tgiForceRun *r, const tgReal x[18], const Solved *p, tgReal dS[6], tgiPairForce df[6]) {
+  double reach = r->t->law->local;
+  const tgReal *g = reach > 0 ? p->near.g : p->far.g;
+  if (reach > 0) tgi_pair_local_force_d(x, reach, &p->near, df); else tgi_pair_force_d(x, &p->far, df);
+  for (int j = 0; j < 6; j++) dS[j] = g[j];
+  for (int j = 0; j < 3; j++) {
+    tgReal e[3] = {0}, v[3];
+    e[j] = 1;
+    tgi_v3_cross(v, e, r->t->A->origin);
+    for (int k = 0; k < 3; k++) {
+      dS[j] += v[k] * g[3 + k];
+      df[j].N += v[k] * df[3 + k].N;
+      tgi_v3_axpy(df[j].u, v[k], df[3 + k].u);
+      tgi_v3_axpy(df[j].a, v[k], df[3 + k].a);
+      tgi_v3_axpy(df[j].b, v[k], df[3 + k].b);
+    }
+  }
+}
+
+static bool triangles(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW, tgiForceValue *out) {
+  tgReal x[18], dx[TGI_MOST_DIRECTIONS][18], dS[TGI_MOST_DIRECTIONS], c, dc[TGI_MOST_DIRECTIONS], dD[TGI_MOST_DIRECTIONS];
+  tgReal wa = tgi_force_node_a(r, at)[TGI_NODE_W], wb = tgi_force_node_b(r, at)[TGI_NODE_W];
+  Solved p;
+  tgiPairForce pf, dpf[TGI_MOST_DIRECTIONS];
+  tgiFrictionForce f, df[TGI_MOST_DIRECTIONS];
+  tgi_force_vertices(r, 0, at.a, x);
+  tgi_force_vertices(r, 1, at.b, x + 9);
+  if (!solve_triangles(r, x, &p, &pf)) return false;
+  c = W * wa * wb * p.f[1];
+  out->P += wa * wb * p.f[0];
+  f.N = c * pf.N;
+  tgi_v3_copy(f.n, pf.u);
+  tgi_v3_copy(f.a, pf.a);
+  tgi_v3_copy(f.b, pf.b);
+  // the plane's form also asks for the vertices' own rates
+  int quick = r->planes ? 0 : r->ntwist;
+  if (quick > 0) twist_rates(r, x, &p, dS, dpf);
+  for (int j = quick; j < r->nd; j++) {
+    tgi_force_vertices_rate(r, j, 0, at.a, x, dx[j]);
+    tgi_force_vertices_rate(r, j, 1, at.b, x + 9, dx[j] + 9);
+    triangles_rate(r, x, &p, dx[j], &dS[j], &dpf[j]);
+  }
+  for (int j = 0; j < r->nd; j++) {
+    tgReal dw = tgi_force_number_rate(tgi_force_node_rate(r, j, 0, at.a), TGI_NODE_W) * wb + wa * tgi_force_number_rate(tgi_force_node_rate(r, j, 1, at.b), TGI_NODE_W);
+    out->d[j] += dw * p.f[0] + wa * wb * p.f[1] * dS[j];
+    dc[j] = (dW[j] * wa * wb + W * dw) * p.f[1] + W * wa * wb * p.f[2] * dS[j];
+    df[j].N = dc[j] * pf.N + c * dpf[j].N;
+    dD[j] = p.D1 * dS[j];
+    tgi_v3_copy(df[j].n, dpf[j].u);
+    tgi_v3_copy(df[j].a, dpf[j].a);
+    tgi_v3_copy(df[j].b, dpf[j].b);
+  }
+  scatter(r, at.a, &f, df, p.D, dD);
+  if (!r->planes) return true;
+  for (int j = 0; j < r->nd; j++) dc[j] = r->factor[0] * dc[j] + r->factor[1 + j] * c;
+  scatter_plane(r, x, &p.far, (const tgReal(*)[18])dx, dpf, r->factor[0] * c, dc);
+  return true;
+}
+
+// S, its derivatives in three heights and the energy f that it makes
+static bool solve_heights(const tgiForceRun *r, const tgReal z[3], tgiHeightPair *p, tgReal f[3]) {
+  double reach = r->t->law->local;
+  if (!(reach > 0)) {
+    if (!tgi_height_pair(z, p)) return false;
+    tgi_law_pair(1, r->t->law->base, p->S, f);
+    return true;
+  }
+  *p = (tgiHeightPair){.S = 0};
+  for (int k = 0; k < 3; k++) {
+    tgReal b[3];
+    if (!(tgRe(z[k]) > 0)) return false;
+    tgi_local_barrier(z[k], reach, b);
+    p->S += b[0];
+    p->d[k] = b[1];
+    p->D[4 * k] = b[2];
+  }
+  f[0] = p->S;
+  f[1] = 1;
+  f[2] = 0;
+  return true;
+}
+
+static bool triangle_on_plane(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW, tgiForceValue *out) {
+  const tgReal *n = r->t->n;
+  tgReal x[9], z[3], law[3], w = tgi_force_node_a(r, at)[TGI_NODE_W], N = 0, c, dD[TGI_MOST_DIRECTIONS];
+  tgiHeightPair p;
+  tgiFrictionForce f, df[TGI_MOST_DIRECTIONS];
+  tgi_force_vertices(r, 0, at.a, x);
+  for (int k = 0; k < 3; k++) z[k] = r->t->height + tgi_v3_dot(n, x + 3 * k);
+  if (!solve_heights(r, z, &p, law)) return false;
+  if (tgZero(p.S)) return true;
+  out->P += w * law[0];
+  c = W * w * law[1];
+  tgi_v3_copy(f.n, n);
+  tgi_v3_zero(f.a);
+  for (int k = 0; k < 3; k++) {
+    N -= p.d[k];
+    tgi_v3_axpy(f.a, -p.d[k], x + 3 * k);
+  }
+  tgi_v3_scale(f.a, f.a, 1 / N);
+  f.N = c * N;
+  tgi_force_foot(r, f.a, r->t->height + tgi_v3_dot(n, f.a), f.b);
+  for (int j = 0; j < r->nd; j++) {
+    tgReal dx[9], dz[3], dS = 0, dN = 0, dw = tgi_force_number_rate(tgi_force_node_rate(r, j, 0, at.a), TGI_NODE_W);
+    tgi_force_vertices_rate(r, j, 0, at.a, x, dx);
+    for (int k = 0; k < 3; k++) {
+      dz[k] = tgi_v3_dot(n, dx + 3 * k);
+      dS += p.d[k] * dz[k];
+    }
+    tgi_v3_zero(df[j].a);
+    for (int k = 0; k < 3; k++) {
+      tgReal dy = -(p.D[3 * k] * dz[0] + p.D[3 * k + 1] * dz[1] + p.D[3 * k + 2] * dz[2]);
+      dN += dy;
+      for (int i = 0; i < 3; i++) df[j].a[i] += (dy * (x[3 * k + i] - f.a[i]) - p.d[k] * dx[3 * k + i]) / N;
+    }
+    out->d[j] += dw * law[0] + w * law[1] * dS;
+    df[j].N = ((dW[j] * w + W * dw) * law[1] + W * w * law[2] * dS) * N + c * dN;
+    tgi_v3_zero(df[j].n);
+    tgi_force_foot(r, df[j].a, tgi_v3_dot(n, df[j].a), df[j].b);
+    dD[j] = -12 * dS / (p.S * p.S);
+  }
+  scatter(r, at.a, &f, df, 12 / p.S, dD);
+  return true;
+}
+
+// ---- going down ----
+
+typedef bool (*Below)(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW, tgiForceValue *out);
+
+// the link's value where it is far, what lies below where it is near, both between
+static bool blended(tgiForceRun *r, tgiForceItem at, const tgiLink *l, const tgiLink *dl, tgReal W, const tgReal *dW, tgiForceValue *out, Below below) {
+  double eps = r->t->law->eps;
+  if (tgi_link_is_near(r, l)) return below(r, at, W, dW, out);
+  tgiForceValue C;
+  tgReal slope, dslope[TGI_MOST_DIRECTIONS];
+  tgi_link_value(r, l, dl, &C, &slope, dslope);
+  if (tgRe(l->D) >= tgRe(l->d1) * (1 + eps)) {
+    out->P += C.P;
+    for (int j = 0; j < r->nd; j++) out->d[j] += C.d[j];
+    scatter_link(r, at.a, l, dl, W, dW, slope, dslope);
+    return true;
+  }
+  tgReal b[3], width = eps * l->d1, ds[TGI_MOST_DIRECTIONS], dV[TGI_MOST_DIRECTIONS];
+  tgi_law_blend((l->D - l->d1) / width, b);
+  for (int j = 0; j < r->nd; j++) {
+    ds[j] = (dl[j].D - l->D * dl[j].d1 / l->d1) / width;
+    dV[j] = dW[j] * (1 - b[0]) - W * b[1] * ds[j];
+  }
+  tgiForceValue A = {.P = 0};
+  if (!below(r, at, W * (1 - b[0]), dV, &A)) return false;
+  tgReal less = C.P - A.P, c = b[0] * slope + less * b[1] / width, dc[TGI_MOST_DIRECTIONS];
+  out->P += A.P + b[0] * less;
+  for (int j = 0; j < r->nd; j++) {
+    tgReal dless = C.d[j] - A.d[j];
+    out->d[j] += A.d[j] + b[0] * dless + b[1] * ds[j] * less;
+    dc[j] = b[1] * ds[j] * slope + b[0] * dslope[j] + (dless * b[1] + less * (b[2] * ds[j] - b[1] * dl[j].d1 / l->d1)) / width;
+  }
+  scatter_link(r, at.a, l, dl, W, dW, c, dc);
+  return true;
+}
+
+static bool visit(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW, tgiForceValue *out);
+
+static bool children(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW, tgiForceValue *out) {
+  const int *ca = r->t->A->tree->child + 2 * (size_t)at.a, *cb = r->t->B != NULL ? r->t->B->tree->child + 2 * (size_t)at.b : NULL;
+  int na = ca[0] >= 0 ? 2 : 1, nb = cb != NULL && cb[0] >= 0 ? 2 : 1;
+  for (int i = 0; i < na; i++)
+    for (int j = 0; j < nb; j++)
+      if (!visit(r, (tgiForceItem){na == 2 ? ca[i] : at.a, nb == 2 ? cb[j] : at.b, at.before}, W, dW, out)) return false;
+  return true;
+}
+
+// below two spheres that are near
+static bool below_spheres(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW, tgiForceValue *out) {
+  if (tgi_force_leaf_a(r, at) && tgi_force_leaf_b(r, at)) return triangles(r, at, W, dW, out);
+  const tgiTreeLaw *law = r->t->law;
+  int side = law->brute || law->local > 0 ? -1 : tgi_small_side(r->t->A, r->t->B, law, at.a, at.b);
+  tgiLink l, dl[TGI_MOST_DIRECTIONS];
+  at.before = side >= 0;
+  if (side < 0 || !tgi_point_link(r, at, side, &l, dl)) return children(r, at, W, dW, out);
+  return blended(r, at, &l, dl, W, dW, out, children);
+}
+
+static bool below_height(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW, tgiForceValue *out) {
+  return tgi_force_leaf_a(r, at) ? triangle_on_plane(r, at, W, dW, out) : children(r, at, W, dW, out);
+}
+
+// nothing of the local barrier lies under the pair
+static bool out_of_reach(const tgiForceRun *r, const tgiLink *l) {
+  const tgiTreeLaw *law = r->t->law;
+  return tgRe(l->D - l->d1) >= (r->t->B != NULL ? tgi_local_reach(law->local) : law->local);
+}
+
+static bool visit(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW, tgiForceValue *out) {
+  const tgiForceTask *t = r->t;
+  tgiLink l, dl[TGI_MOST_DIRECTIONS];
+  Below below = t->B != NULL ? below_spheres : below_height;
+  if (at.before) return below(r, at, W, dW, out);
+  if (t->B != NULL) tgi_cluster_link(r, at, &l, dl); else tgi_height_link(r, at, &l, dl);
+  if (t->law->local > 0) return out_of_reach(r, &l) || below(r, at, W, dW, out);
+  return blended(r, at, &l, dl, W, dW, out, below);
+}
+
+int tgi_force_patches(const tgiTree *tree, const double *radius, double size, int *patch) {
+  int n = 0;
+  for (int k = 0; k < tree->nnode; k++) patch[k] = -1;
+  // parents stand before their children
+  for (int k = 0; k < tree->nnode; k++) {
+    if (patch[k] < 0) patch[k] = n++;
+    const int *child = tree->child + 2 * (size_t)k;
+    if (child[0] < 0) continue;
+    bool inner = radius[k] <= size;
+    for (int i = 0; i < 2 && inner; i++) patch[child[i]] = patch[k];
+  }
+  return n;
+}
+
+static int unit_twists(const tgiForceTask *t) {
+  for (int j = 0; j < 6; j++) {
+    if (j >= t->nd || t->dir[j].node[0] != NULL || t->dir[j].node[1] != NULL || t->dir[j].vert[0] != NULL || t->dir[j].vert[1] != NULL) return 0;
+    for (int i = 0; i < 6; i++)
+      if (!tgZero(t->dir[j].twist[i] - (i == j ? 1 : 0))) return 0;
+  }
+  return 6;
+}
+
+bool tgi_tree_force(const tgiForceTask *task, tgiForceSum *sum) {
+  tgiForceRun r = {.t = task, .nd = task->nd, .ntwist = unit_twists(task), .sum = sum};
+  tgiForceValue out = {.P = 0};
+  const tgReal none[TGI_MOST_DIRECTIONS] = {0};
+  if (task->B != NULL) tgi_v3_sub(r.shift, task->B->origin, task->A->origin);
+  *sum = (tgiForceSum){.P = 0};
+  if (task->point != NULL) open_points(&r);
+  if (!visit(&r, (tgiForceItem){0, 0, false}, task->mu, none, &out)) return false;
+  sum->P = task->mu * out.P;
+  for (int j = 0; j < r.nd; j++) sum->dP[j] = task->mu * out.d[j];
+  r.factor[0] = 1;
+  if (task->range > 0) r.factor[0] = tgi_friction_factor(r.share, r.nd, r.share + 1, r.factor + 1);
+  if (!(tgRe(r.factor[0]) > 0)) return true;
+  if (task->point != NULL) scatter_points(&r);
+  r.planes = task->plane != NULL;
+  return !r.planes || visit(&r, (tgiForceItem){0, 0, false}, task->mu, none, &out);
+}
+
+void tgi_world_tree_rates(const tgiWorldTree *world, const tgiTreeNumbers *d, const tgReal R[9], tgReal *node, tgReal *vert) {
+  for (size_t k = 0; k < (size_t)world->tree->nnode; k++) {
+    tgReal *x = node + k * TGI_NODE_SIZE;
+    tgi_m3_mulv(x, R, d->centre + 3 * k);
+    x[TGI_NODE_R] = d->radius[k];
+    x[TGI_NODE_W] = d->weight[k];
+    x[TGI_NODE_M] = d->moment[k];
+  }
+  for (size_t k = 0; k < (size_t)world->surface->nvert; k++) tgi_m3_mulv(vert + 3 * k, R, d->vert + 3 * k);
+}

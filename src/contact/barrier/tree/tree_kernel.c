@@ -1,0 +1,118 @@
+// tree_kernel.c: the work of tree_wide.h on vectors, one pair of nodes a lane. Compiled for every width of lanes.h.
+#include "contact/barrier/pair/law_lanes.h"
+#include "contact/barrier/tree/tree_lanes.h"
+
+// half of the gradient of q
+TGI_LANE void gradient(const Pair *p, V v[6]) {
+  v_cross(v, p->y, p->x);
+  for (int i = 0; i < 3; i++) v[3 + i] = p->x[i] - p->y[i];
+}
+
+TGI_LANE void add(tgiTreeSum *sum, int at, int n, V h) {
+  double *to = sum->H[n] + at;
+  v_store(to, v_load(to) + h);
+}
+
+// H += v p' + p v' + c G/2, G the second derivatives of q; lower triangle
+TGI_LANE void add_second(tgiTreeSum *sum, int at, const Pair *k, const V v[6], const V p[6], V c) {
+  V cx[3], s[3], dot = c * v_dot(k->x, k->y), diagonal[6];
+  for (int i = 0; i < 3; i++) {
+    cx[i] = c * k->x[i];
+    s[i] = 0.5 * (cx[i] + c * k->y[i]);
+    diagonal[i] = dot;
+    diagonal[3 + i] = c;
+  }
+  for (int i = 0, n = 0; i < 6; i++)
+    for (int j = 0; j <= i; j++, n++) {
+      V h = v[i] * p[j] + p[i] * v[j];
+      if (i == j) h += diagonal[i];
+      if (i < 3) h -= 0.5 * (cx[i] * k->y[j] + k->y[i] * cx[j]);
+      else if (j < 3 && (j + 1) % 3 == i - 3) h -= s[(j + 2) % 3];   // [x + y]/2
+      else if (j < 3 && (j + 2) % 3 == i - 3) h += s[(j + 1) % 3];
+      add(sum, at, n, h);
+    }
+}
+
+void KERNEL(tgi_tree_visit)(const tgiTreeFrame *f, tgiTreeLook *b) {
+  b->far = b->between = 0;
+  for (int at = 0; at < b->count; at += TGI_WIDTH) {
+    Pair p;
+    look(f, b->a + at, b->b + at, &p);
+    V end = p.d1 * (1 + f->eps);
+    unsigned far = ~m_bits(v_less(p.q, end * end)), out = m_bits(v_less(p.d1 * p.d1, p.q));
+    b->far |= (far & ((1u << TGI_WIDTH) - 1)) << at;
+    b->between |= (~far & out & ((1u << TGI_WIDTH) - 1)) << at;
+    if ((~far & out & ((1u << TGI_WIDTH) - 1)) == 0) continue;
+    // the quintic in s = (D - d1)/(d2 - d1), D = sqrt q
+    V D = v_sqrt(p.q), i = 1.0 / (f->eps * p.d1), s1 = 0.5 * i / D, phi[3];
+    blend((D - p.d1) * i, phi);
+    v_store(b->phi[0] + at, phi[0]);
+    v_store(b->phi[1] + at, phi[1] * s1);
+    v_store(b->phi[2] + at, phi[2] * s1 * s1 - phi[1] * s1 * 0.5 / p.q);
+  }
+}
+
+void KERNEL(tgi_tree_far)(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum) {
+  for (int at = 0; at < b->count; at += TGI_WIDTH) {
+    Pair p;
+    V C[3], v[6], g[8], k[6], inner = v_load(b->inner + at);
+    look(f, b->a + at, b->b + at, &p);
+    law(f, &p, C);
+    gradient(&p, v);
+    v_store(b->q + at, p.q);
+    g[0] = C[0];
+    g[7] = v_all(0);
+    for (int i = 0; i < 6; i++) {
+      g[1 + i] = 2.0 * C[1] * v[i];
+      k[i] = 2.0 * inner * C[2] * v[i];
+    }
+    rows(b->acc + at, g);
+    if (sum != NULL) add_second(sum, at, &p, v, k, 2.0 * inner * C[1]);
+  }
+}
+
+void KERNEL(tgi_tree_close)(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum) {
+  for (int at = 0; at < b->count; at += TGI_WIDTH) {
+    Pair p;
+    V C[3], v[6], A[8], k[6], phi0 = v_load(b->phi[0] + at), phi1 = v_load(b->phi[1] + at), phi2 = v_load(b->phi[2] + at), inner = v_load(b->inner + at);
+    look(f, b->a + at, b->b + at, &p);
+    law(f, &p, C);
+    gradient(&p, v);
+    from_rows(b->acc + at, A);
+    V less = C[0] - A[0], c1 = phi0 * C[1] + less * phi1, c2 = phi0 * C[2] + less * phi2 + 2.0 * phi1 * C[1], rest = 1.0 - phi0;
+    for (int i = 0; i < 6; i++) k[i] = 2.0 * inner * (c2 * v[i] - phi1 * A[1 + i]);
+    if (sum != NULL) add_second(sum, at, &p, v, k, 2.0 * inner * c1);
+    A[0] += phi0 * less;
+    A[7] = v_all(0);
+    for (int i = 0; i < 6; i++) A[1 + i] = rest * A[1 + i] + 2.0 * c1 * v[i];
+    rows(b->acc + at, A);
+  }
+}
+
+void KERNEL(tgi_tree_leaves)(const tgiTreeFrame *f, const tgiPairBlock *p, const double *weight, tgiTreeBlock *b, tgiTreeSum *sum) {
+  for (int at = 0; at < b->count; at += TGI_WIDTH) {
+    V S = v_load(p->S + at), w = v_load(weight + at), inner = v_load(b->inner + at), r = v_sqrt(12.0 * S), i = 1.0 / S, c1 = w * (1.0 + r * i),
+      lo = v_all(INFINITY), hi = v_all(-INFINITY), row[8];
+    V u[3], g[6], c2 = -0.5 * inner * w * r * i * i, share = inner * c1;
+    for (int k = 0; k < 3; k++) u[k] = v_load(p->u[k] + at);
+    for (int k = 0; k < 6; k++) {
+      V x[3], z;
+      for (int d = 0; d < 3; d++) x[d] = v_load(p->x[3 * k + d] + at);
+      z = v_dot(u, x);
+      if (k < 3) lo = v_min(lo, z);
+      else hi = v_max(hi, z);
+    }
+    v_store(b->q + at, lo - hi);
+    row[0] = w * (f->base + S + 2.0 * r);
+    row[7] = v_all(0);
+    for (int k = 0; k < 6; k++) {
+      g[k] = v_load(p->g[k] + at);
+      row[1 + k] = c1 * g[k];
+    }
+    rows(b->acc + at, row);
+    for (int k = 0, n = 0; k < 6 && sum != NULL; k++) {
+      V c = c2 * g[k];
+      for (int j = 0; j <= k; j++, n++) add(sum, at, n, c * g[j] + share * v_load(p->H[n] + at));
+    }
+  }
+}

@@ -1,0 +1,29 @@
+// tree_scatter.c: the forces of the terms of a sum over two trees, for friction. See tree_run.h.
+#include "contact/barrier/tree/tree_run.h"
+
+// of the gradient g (its linear part)
+static void scatter(const tgiTreeRun *r, int node, const tgReal g[3], tgReal share, const tgReal a[3], const tgReal b[3], tgReal d) {
+  tgReal F[3];
+  tgi_v3_scale(F, g, -share * r->w->scatter->mu);
+  tgi_scatter(r->w->scatter, r->A, node, F, a, b, d);
+}
+
+void tgi_scatter_centres(tgiTreeRun *r, tgiTreeItem at, const tgReal g[3], tgReal share) {
+  tgReal y[3], e[3];
+  tgi_v3_add(y, tgi_run_node_b(r, at.b), r->frame.shift);
+  tgi_v3_sub(e, tgi_run_node_a(r, at.a), y);
+  scatter(r, at.a, g, share, tgi_run_node_a(r, at.a), y, tgi_run_distance(r, at, tgi_v3_dot(e, e)));
+}
+
+void tgi_scatter_triangles(tgiTreeRun *r, tgiTreeItem at, const tgReal x[18], const tgiPair *p, const tgReal g[3], tgReal share) {
+  tgiPairForce f;
+  tgReal D = 12 / p->S;
+  tgi_pair_force(x, p, &f);
+  scatter(r, at.a, g, share, f.a, f.b, tgi_run_distance(r, at, D * D));
+}
+
+void tgi_scatter_column(tgiTreeRun *r, tgiTreeItem at, int l, const tgReal g[3], tgReal share) {
+  const tgiPairForces *f = r->w->force;
+  tgReal a[3] = {f->a[0][l], f->a[1][l], f->a[2][l]}, b[3] = {f->b[0][l], f->b[1][l], f->b[2][l]}, D = 12 / r->w->pairs->S[l];
+  scatter(r, at.a, g, share, a, b, tgi_run_distance(r, at, D * D));
+}

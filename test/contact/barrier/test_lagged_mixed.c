@@ -1,0 +1,106 @@
+// test_lagged_mixed.c: the product of friction's derivatives in the poses at the start of a step with twists, made by weights taken back through the sums,
+// against that of the matrix, made by rates along each twist; for any number of threads the same bits.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/contact/barrier/rubbing.h"
+
+enum { BODIES = 5, NZ = 6 * BODIES };
+
+// bodies move, as in a step, and the terms are those there
+static void go(tgSim *s, tgtRandom *r, tgReal Z[NZ]) {
+  for (int i = 0; i < s->m.nv; i++) s->qvel[i] = 2e-3 * tgt_normal(r);
+  tgReal *q = s->q1;
+  tg_model_integrate(&s->m, s->qpos, s->qvel, q);
+  tgi_kinematics(s, q);
+  assert_int_equal(s->contact_model->kind->potential->evaluate(s), TG_OK);
+  for (int i = 0; i < NZ; i++) Z[i] = tgt_normal(r);
+}
+
+static void check_matrix(tgSim *s, uint64_t seed) {
+  tgtRandom random = {seed};
+  tgReal Z[NZ], out[NZ] = {0}, want[NZ] = {0};
+  double most = 0;
+  assert_true(s->m.nbody <= BODIES);
+  go(s, &random, Z);
+  assert_int_equal(tgi_lagged_mixed(s), TG_OK);
+  for (int t = 0; t < s->nterm; t++) {
+    const int body[2] = {s->term[t].body1, s->term[t].body2};
+    for (int i = 0; i < 12; i++)
+      for (int j = 0; j < 12; j++) want[6 * body[j / 6] + j % 6] += Z[6 * body[i / 6] + i % 6] * s->term[t].B[12 * i + j];
+  }
+  for (int i = 0; i < NZ; i++) most = fmax(most, fabs(tgRe(want[i])));
+  assert_true(most > 0);
+  assert_int_equal(tgi_lagged_mixed_vjp(s, Z, out), TG_OK);
+  for (int i = 0; i < NZ; i++) check_close(out[i], want[i], 1e-11 * most);
+}
+
+static void matrix(void **state) {
+  (void)state;
+  for (int form = TG_HIERARCHY_MOMENT; form <= TG_HIERARCHY_PAPER; form++)
+    for (int trial = 0; trial < 3; trial++) {
+      Rig r = rubbing((tgHierarchy)form, 1);
+      assert_int_equal(r.s->m.nbody, BODIES);
+      check_matrix(r.s, (uint64_t)(20 + trial));
+      drop(&r);
+    }
+}
+
+// balls of which a part of the force alone is near, clusters of theirs too: friction goes with that part
+static void far_balls(void **state) {
+  (void)state;
+  for (int form = TG_HIERARCHY_MOMENT; form <= TG_HIERARCHY_PAPER; form++)
+    for (int trial = 0; trial < 3; trial++) {
+      char scene[400];
+      snprintf(scene, sizeof scene, "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body><body pos='%g .01 .02'><freejoint/><geom size='.08' friction='.4'/></body>"
+               "</worldbody></mujoco>", 0.235 + 0.01 * trial);
+      tgContactOptions o = tg_contact_default();
+      o.hierarchy = (tgHierarchy)form;
+      Rig r = rig_of_text(scene, "barrier", &o);
+      r.s->h = 0.01;
+      tgi_kinematics(r.s, r.s->qpos);
+      check_true(r.s->contact_model->kind->potential->begin(r.s, 0.01) == TG_OK, "%s", r.s->error.text);
+      const tgiFrictionShare *share = tgi_barrier_work(r.s)->lagged.start.share;
+      check_true(tgRe(share->near) > 0 && tgRe(share->near) < 0.5 * tgRe(share->all), "%g of %g near", tgRe(share->near), tgRe(share->all));
+      check_matrix(r.s, (uint64_t)(30 + trial));
+      drop(&r);
+    }
+}
+
+static void threads(void **state) {
+  (void)state;
+  tgReal out[3][NZ];
+  for (int n = 1; n <= 3; n++) {
+    tgtRandom random = {7};
+    Rig r = rubbing(TG_HIERARCHY_MOMENT, n);
+    tgReal Z[NZ];
+    go(r.s, &random, Z);
+    memset(out[n - 1], 0, sizeof out[n - 1]);
+    assert_int_equal(tgi_lagged_mixed_vjp(r.s, Z, out[n - 1]), TG_OK);
+    assert_memory_equal(out[n - 1], out[0], sizeof out[0]);
+    drop(&r);
+  }
+}
+
+// one-sided pairs, blends of them and pairs of triangles are all met
+static void kinds(void **state) {
+  (void)state;
+  Rig r = rubbing(TG_HIERARCHY_MOMENT, 1);
+  const tgiBarrierWork *w = r.s->solver;
+  long points = 0, leaves = 0, blends = 0;
+  for (int i = 0; i < tgi_barrier(r.s)->npair; i++) {
+    if (!tgi_lagged_acts(r.s, &tgi_barrier(r.s)->pair[i]) || tgi_barrier(r.s)->pair[i].plane) continue;
+    points += w->pair[i].count.points;
+    leaves += w->pair[i].count.leaves;
+    blends += w->pair[i].count.blends;
+  }
+  print_message("%ld one-sided pairs, %ld of triangles, %ld blends\n", points, leaves, blends);
+  assert_true(points > 20 && leaves > 100 && blends > 20);
+  drop(&r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(matrix), cmocka_unit_test(far_balls), cmocka_unit_test(threads), cmocka_unit_test(kinds)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
