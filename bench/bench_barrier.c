@@ -83,14 +83,14 @@ typedef struct Bench { tgSim *s; tgReal *x, *Z, *out; tgtRandom r; int call; } B
 // the balls at their places, moved by up to a thousandth of the radius
 static void shake(Bench *b) {
   for (int g = 0; g < b->s->m.ngeom; g++)
-    for (int i = 0; i < 3 && b->s->m.geom_body[g] > 0; i++) b->s->geom_xpos[3 * g + i] = b->x[3 * g + i] + 1e-3 * radius * tgt_uniform(&b->r, -1, 1);
+    for (int i = 0; i < 3 && b->s->m.geom_body[g] > 0; i++) b->s->start.geom_xpos[3 * g + i] = b->x[3 * g + i] + 1e-3 * radius * tgt_uniform(&b->r, -1, 1);
 }
 
 static bool call(Bench *b) {
   const tgPotentialModel *p = tgi_barrier_model.potential;
   if (b->call == BEGIN) return p->begin(b->s, 0.04) == TG_OK;
-  if (b->call == PRODUCT) return p->mixed_vjp(b->s, b->Z, b->out) == TG_OK;
-  return p->evaluate(b->s) == TG_OK && isfinite(b->s->potential);
+  if (b->call == PRODUCT) return p->mixed_vjp(b->s, &b->s->start, b->Z, b->out) == TG_OK;
+  return p->evaluate(b->s, &b->s->start) == TG_OK && isfinite(b->s->potential);
 }
 
 // least time of a dozen calls, of the processor (one thread) or by the clock
@@ -124,13 +124,13 @@ static int row(int f, int ground, const tgContactOptions *o) {
     printf("%s\n", e.text);
     return 1;
   }
-  tgi_kinematics(s, s->qpos);
+  tgi_kinematics(&s->m, s->qpos, &s->start);
   size_t nz = 6 * (size_t)m->nbody;
   Bench b = {.s = s, .x = malloc(3 * (size_t)m->ngeom * sizeof(tgReal)), .Z = malloc(nz * sizeof(tgReal)), .out = calloc(nz, sizeof(tgReal)), .r = {1}};
   for (size_t i = 0; i < nz; i++) b.Z[i] = tgt_normal(&b.r);
   double ms[CALLS];
   static const int order[CALLS] = {BEGIN, SUM, PRODUCT};
-  memcpy(b.x, s->geom_xpos, 3 * (size_t)m->ngeom * sizeof(tgReal));
+  memcpy(b.x, s->start.geom_xpos, 3 * (size_t)m->ngeom * sizeof(tgReal));
   for (int k = 0; k < CALLS; k++) {
     b.call = order[k];
     ms[order[k]] = 1e3 * least(&b, o->threads);

@@ -52,9 +52,9 @@ static tgModel *chain(int n) {
 }
 
 static void prepare(Bench *b, int k) {
-  tgi_kinematics(b->s, b->q[k]);
-  tgi_inertias(b->s);
-  tgi_velocities(b->s, b->v[k]);
+  tgi_kinematics(&b->s->m, b->q[k], &b->s->start);
+  tgi_inertias(b->s, &b->s->start);
+  tgi_velocities(b->s, &b->s->start, b->v[k]);
 }
 
 // the timed call on state k; false when it failed
@@ -62,14 +62,14 @@ static bool call(Bench *b, Work w, int k) {
   tgSim *s = b->s;
   size_t n = (size_t)s->m.nv * (size_t)s->m.nv;
   switch (w) {
-    case KINEMATICS: tgi_kinematics(s, b->q[k]); return true;
+    case KINEMATICS: tgi_kinematics(&s->m, b->q[k], &s->start); return true;
     case RNEA:
-      tgi_inertias(s);
-      tgi_velocities(s, b->v[k]);
-      tgi_inverse(s, b->a[k], NULL, b->D);
+      tgi_inertias(s, &s->start);
+      tgi_velocities(s, &s->start, b->v[k]);
+      tgi_inverse(s, &s->start, b->a[k], NULL, b->D);
       return true;
-    case CRBA: tgi_mass_matrix(s); return tgi_factor(&s->m, s->M, s->L);
-    case RNEA_D: return tgi_inverse_d(s, b->a[k], NULL, b->D, b->D + n) == TG_OK;
+    case CRBA: tgi_mass_matrix(s, &s->start); return tgi_factor(&s->m, s->M, s->L);
+    case RNEA_D: return tgi_inverse_d(s, &s->start, b->a[k], NULL, b->D, b->D + n) == TG_OK;
     default: break;
   }
   memcpy(s->qpos, b->q[k], (size_t)s->m.nq * sizeof(double));

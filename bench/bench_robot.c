@@ -44,15 +44,15 @@ static bool call(Bench *b, Work w) {
     memcpy(s->qvel, b->v, nv * sizeof(double));
     return tg_sim_acceleration_d(s, b->a, b->D, b->D + n, b->D + 2 * n, NULL) == TG_OK;
   }
-  tgi_kinematics(s, b->q);
-  tgi_inertias(s);
+  tgi_kinematics(&s->m, b->q, &s->start);
+  tgi_inertias(s, &s->start);
   if (w == CRBA) {
-    tgi_mass_matrix(s);
+    tgi_mass_matrix(s, &s->start);
     return true;
   }
-  tgi_velocities(s, b->v);
-  if (w == RNEA_D) return tgi_inverse_d(s, b->a, NULL, b->D, b->D + n) == TG_OK;
-  tgi_inverse(s, b->a, NULL, b->D);
+  tgi_velocities(s, &s->start, b->v);
+  if (w == RNEA_D) return tgi_inverse_d(s, &s->start, b->a, NULL, b->D, b->D + n) == TG_OK;
+  tgi_inverse(s, &s->start, b->a, NULL, b->D);
   return true;
 }
 

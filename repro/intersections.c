@@ -53,9 +53,9 @@ static bool pair_touches(const tgTouching *t, const tgSim *s, int a, int b) {
   const tgModel *m = t->m;
   if (m->geom_type[a] != TG_GEOM_PLANE && m->geom_type[b] != TG_GEOM_PLANE) return tgi_exact_surfaces(&t->surface[a], &t->surface[b], NULL);
   int plane = m->geom_type[a] == TG_GEOM_PLANE ? a : b, other = plane == a ? b : a;
-  const tgReal *R = s->geom_xmat + 9 * plane;
+  const tgReal *R = s->start.geom_xmat + 9 * plane;
   double normal[3] = {R[2], R[5], R[8]};
-  return tgi_exact_half_space(&t->surface[other], s->geom_xpos + 3 * plane, normal) >= 0;
+  return tgi_exact_half_space(&t->surface[other], s->start.geom_xpos + 3 * plane, normal) >= 0;
 }
 
 int tgi_touching_count(tgTouching *t, const tgSim *s) {
@@ -64,8 +64,8 @@ int tgi_touching_count(tgTouching *t, const tgSim *s) {
     if (t->surface[g].nface == 0) continue;
     for (int k = 0; k < t->surface[g].nvert; k++) {
       double *x = t->world[g] + 3 * k;
-      tgi_m3_mulv(x, s->geom_xmat + 9 * g, t->local[g] + 3 * k);
-      tgi_v3_add(x, x, s->geom_xpos + 3 * g);
+      tgi_m3_mulv(x, s->start.geom_xmat + 9 * g, t->local[g] + 3 * k);
+      tgi_v3_add(x, x, s->start.geom_xpos + 3 * g);
     }
     tgi_exact_pose(&t->surface[g], t->world[g]);
   }

@@ -111,9 +111,9 @@ static void close_probe(Probe *p) {
 static tgStatus potential_force(tgSim *s, Force *out) {
   const tgPotentialModel *kind = s->contact_model->kind->potential;
   size_t mark = tgi_stack_mark(s);
-  tgi_kinematics(s, s->qpos);
+  tgi_kinematics(&s->m, s->qpos, &s->start);
   tgStatus st = kind->begin(s, step);
-  if (st >= 0) st = kind->evaluate(s);
+  if (st >= 0) st = kind->evaluate(s, &s->start);
   tgi_stack_free(s, mark);
   if (st < 0 || !(tgRe(s->potential) < INFINITY)) return st < 0 ? st : TG_ERR_INVALID;
   const double *x = s->qpos;

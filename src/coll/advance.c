@@ -23,6 +23,7 @@ typedef struct Rates { double V, A, turn; } Rates;
 typedef struct Work {
   tgSim *s;
   tgiAdvance *a;
+  const tgPose *pose;              // that is looked at: at q, then at the end of the stretch
   const tgReal *d;
   double span;                     // length of the stretch that is looked at
   Rates *geom;                     // ngeom: in the world
@@ -47,16 +48,15 @@ static int group_of(const tgModel *m, int j) {
 // point that the dofs below have moved by up to D = V span is no farther from the axis than u/w + r + D, so
 //   A += 2 w V + w (u + w (r + D)),  V += u + w (r + D).
 // Dofs up to `stop` are left out; d are rates per unit of alpha, at the present frames.
-static Rates chain(const tgSim *s, const tgReal *d, int body, int stop, const double *c, double r, double span) {
-  const tgModel *m = &s->m;
+static Rates chain(const tgModel *m, const tgPose *pose, const tgReal *d, int body, int stop, const double *c, double r, double span) {
   Rates R = {0, 0, 0};
   for (int j = m->body_lastdof[body]; j > stop;) {
     int from = group_of(m, j);
     double w[3] = {0, 0, 0}, v[3] = {0, 0, 0};
     for (int k = from; k <= j; k++)
       for (int i = 0; i < 3; i++) {
-        w[i] += tgRe(d[k]) * tgRe(s->S[6 * k + i]);
-        v[i] += tgRe(d[k]) * tgRe(s->S[6 * k + 3 + i]);
+        w[i] += tgRe(d[k]) * tgRe(pose->S[6 * k + i]);
+        v[i] += tgRe(d[k]) * tgRe(pose->S[6 * k + 3 + i]);
       }
     double u[3] = {v[0] + w[1] * c[2] - w[2] * c[1], v[1] + w[2] * c[0] - w[0] * c[2], v[2] + w[0] * c[1] - w[1] * c[0]};
     double turn = length3(w), reach = length3(u) + turn * (r + R.V * span);
@@ -74,8 +74,8 @@ static const tgiSolid *solid(const Work *w, int g) { return w->a->solid[g].surfa
 static double ball(const Work *w, int g, double c[3]) {
   const tgiTreeNumbers *n = w->a->solid[g].number;
   for (int i = 0; i < 3; i++) {
-    const tgReal *R = w->s->geom_xmat + 9 * g + 3 * i;
-    c[i] = tgRe(w->s->geom_xpos[3 * g + i] + R[0] * n->centre[0] + R[1] * n->centre[1] + R[2] * n->centre[2]);
+    const tgReal *R = w->pose->geom_xmat + 9 * g + 3 * i;
+    c[i] = tgRe(w->pose->geom_xpos[3 * g + i] + R[0] * n->centre[0] + R[1] * n->centre[1] + R[2] * n->centre[2]);
   }
   return tgRe(n->radius[0]);
 }
@@ -94,7 +94,7 @@ static Rates geom_rates(const Work *w, const tgReal *d, int g, int other, int co
   double c[3];
   if (common < 0 && solid(w, g) != NULL) return w->geom[g];
   double r = ball(w, solid(w, g) != NULL ? g : other, c);
-  return chain(w->s, d, w->s->m.geom_body[g], common, c, r, span);
+  return chain(&w->s->m, w->pose, d, w->s->m.geom_body[g], common, c, r, span);
 }
 
 // V and A of all pairs for rates d over a stretch of `span`, at the present frames. Returns the largest turning speed.
@@ -104,7 +104,7 @@ static double pair_rates(Work *w, const tgReal *d, double span) {
   for (int g = 0; g < m->ngeom; g++) {
     if (solid(w, g) == NULL) continue;
     double r = ball(w, g, c);
-    w->geom[g] = chain(w->s, d, m->geom_body[g], -1, c, r, span);
+    w->geom[g] = chain(&w->s->m, w->pose, d, m->geom_body[g], -1, c, r, span);
     turn = fmax(turn, w->geom[g].turn);
   }
   for (int p = 0; p < w->a->npair; p++) {
@@ -124,8 +124,8 @@ static tgiPose pose_of(const tgReal *R, const tgReal *p) {
   for (int i = 0; i < 3; i++) P.p[i] = tgRe(p[i]);
   return P;
 }
-static tgiPose geom_pose(const tgSim *s, int g) { return pose_of(s->geom_xmat + 9 * g, s->geom_xpos + 3 * g); }
-static tgiPose body_pose(const tgSim *s, int b) { return pose_of(s->xmat + 9 * b, s->xpos + 3 * b); }
+static tgiPose geom_pose(const tgPose *pose, int g) { return pose_of(pose->geom_xmat + 9 * g, pose->geom_xpos + 3 * g); }
+static tgiPose body_pose(const tgPose *pose, int b) { return pose_of(pose->xmat + 9 * b, pose->xpos + 3 * b); }
 
 // B as seen from A
 static tgiPose seen_from(const tgiPose *A, const tgiPose *B) {
@@ -151,7 +151,7 @@ static double distance(const Work *w, int p, double cap) {
     g = h;
     h = t;
   }
-  tgiPose G = geom_pose(w->s, g), H = geom_pose(w->s, h);
+  tgiPose G = geom_pose(w->pose, g), H = geom_pose(w->pose, h);
   if (solid(w, h) == NULL) {
     tgiPlane plane = plane_at(&H);
     return fmax(0, tgi_solid_height(solid(w, g), &G, &plane, cap));
@@ -167,7 +167,7 @@ static double sphere_gap(const Work *w, int p) {
   double c[3], e[3];
   if (solid(w, g) == NULL || solid(w, h) == NULL) {
     int plane = solid(w, g) == NULL ? g : h;
-    tgiPose P = geom_pose(w->s, plane);
+    tgiPose P = geom_pose(w->pose, plane);
     double r = ball(w, plane == g ? h : g, c), height = 0;
     for (int i = 0; i < 3; i++) height += P.R[3 * i + 2] * (c[i] - P.p[i]);
     return height - r;
@@ -203,9 +203,15 @@ static void find_near(Work *w, bool start) {
   }
 }
 
+// the pose looked at becomes that at q1
+static void place(Work *w) {
+  tgi_kinematics(&w->s->m, w->q1, &w->s->trial);
+  w->pose = &w->s->trial;
+}
+
 static void keep_frames(Work *w) {
-  for (int g = 0; g < w->s->m.ngeom; g++) w->geom0[g] = geom_pose(w->s, g);
-  for (int b = 0; b < w->s->m.nbody; b++) w->body0[b] = body_pose(w->s, b);
+  for (int g = 0; g < w->s->m.ngeom; g++) w->geom0[g] = geom_pose(w->pose, g);
+  for (int b = 0; b < w->s->m.nbody; b++) w->body0[b] = body_pose(w->pose, b);
 }
 
 // Part of the stretch, in [0, until], that pair p may run, by its straightened motion from the kept frames to the present ones; *enough:
@@ -220,7 +226,7 @@ static double run(const Work *w, int p, double enough, double until) {
     g = h;
     h = t;
   }
-  tgiPose C = body_pose(w->s, carrier), G1 = geom_pose(w->s, g), H1 = geom_pose(w->s, h);
+  tgiPose C = body_pose(w->pose, carrier), G1 = geom_pose(w->pose, g), H1 = geom_pose(w->pose, h);
   tgiPose G[2] = {seen_from(w->body0 + carrier, w->geom0 + g), seen_from(&C, &G1)};
   tgiPose H[2] = {seen_from(w->body0 + carrier, w->geom0 + h), seen_from(&C, &H1)};
   if (solid(w, h) != NULL) return tgi_solid_sweep(solid(w, g), G, solid(w, h), H, gap, 0.05 * slack(w, p), enough, until);
@@ -248,7 +254,7 @@ static double allowed(Work *w, const tgReal *q, double alpha, bool *stopped) {
   keep_frames(w);
   for (int i = 0; i < w->s->m.nv; i++) w->step[i] = (alpha + w->span) * w->d[i];
   tg_model_integrate(&w->s->m, q, w->step, w->q1);
-  tgi_kinematics(w->s, w->q1);
+  place(w);
   double part = 1;
   for (int i = 0; i < w->nnear; i++) {
     int p = w->near[i];
@@ -299,9 +305,10 @@ static bool take(Work *w) {
   return true;
 }
 
-tgStatus tgi_advance(tgSim *s, tgiAdvance *a, const tgReal *q, const tgReal *d, double *fraction) {
+tgStatus tgi_advance(tgSim *s, tgiAdvance *a, const tgPose *from, const tgReal *d, double *fraction) {
   size_t mark = tgi_stack_mark(s);
-  Work w = {.s = s, .a = a, .d = d};
+  const tgReal *q = from->q;
+  Work w = {.s = s, .a = a, .pose = from, .d = d};
   if (!take(&w)) {
     tgi_stack_free(s, mark);
     return TG_ERR_CAPACITY;
@@ -329,7 +336,7 @@ tgStatus tgi_advance(tgSim *s, tgiAdvance *a, const tgReal *q, const tgReal *d, 
     for (int p = 0; p < a->npair; p++) w.lower[p] = fmax(w.lower[p] - moved * w.V[p], w.first[p] > 0 ? keep * w.first[p] : 0);
     for (int i = 0; i < s->m.nv; i++) w.step[i] = alpha * d[i];
     tg_model_integrate(&s->m, q, w.step, w.q1);
-    tgi_kinematics(s, w.q1);
+    place(&w);
   }
   tgi_stack_free(s, mark);
   *fraction = alpha;

@@ -32,7 +32,7 @@ static double lowest(const tgSim *s, int g) {
   const tgModel *m = &s->m;
   tgHull scaled;
   if (m->geom_contype[g] == 0 && m->geom_conaffinity[g] == 0) return INFINITY;
-  tgShape S = tgi_geom_shape(s, g, 0, &scaled);
+  tgShape S = tgi_geom_shape(s, &s->start, g, 0, &scaled);
   double a = tgRe(S.size[0]), b = tgRe(S.size[1]), c = tgRe(S.size[2]), z = tgRe(S.pos[2]);
   double n[3] = {tgRe(S.mat[6]), tgRe(S.mat[7]), tgRe(S.mat[8])}, low = INFINITY;   // z of the geom's axes
   switch (S.type) {
@@ -70,9 +70,9 @@ tgStatus tg_desc_ground_below(tgDesc *desc, double gap, tgError *error) {
 
 // contact points of the pose, with room for as many as there are
 static tgStatus contacts(tgSim *s) {
-  tgStatus st = tgi_contacts(s, NULL);
+  tgStatus st = tgi_contacts(s, &s->start, NULL);
   while (st == TG_ERR_CAPACITY && tgi_sim_grow(s) == TG_OK)
-    if ((st = tg_sim_forward(s)) == TG_OK) st = tgi_contacts(s, NULL);
+    if ((st = tg_sim_forward(s)) == TG_OK) st = tgi_contacts(s, &s->start, NULL);
   return st;
 }
 

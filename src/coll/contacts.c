@@ -14,10 +14,10 @@ static const double keep_axis = 0.95, new_axis = 0.8;
 
 static bool is_one(tgReal x) { return tgRe(x) == 1 && tgIm(x) == 0; }
 
-tgShape tgi_geom_shape(const tgSim *s, int g, int side, tgHull *scaled) {
+tgShape tgi_geom_shape(const tgSim *s, const tgPose *pose, int g, int side, tgHull *scaled) {
   const tgModel *m = &s->m;
-  tgShape S = {.type = (tgGeomType)m->geom_type[g], .size = m->geom_size + 3 * g, .pos = s->geom_xpos + 3 * g,
-               .mat = s->geom_xmat + 9 * g};
+  tgShape S = {.type = (tgGeomType)m->geom_type[g], .size = m->geom_size + 3 * g, .pos = pose->geom_xpos + 3 * g,
+               .mat = pose->geom_xmat + 9 * g};
   int hull = m->geom_hull[g];
   if (hull < 0) return S;
   S.hull = &m->hull[hull];
@@ -65,14 +65,14 @@ static tgStatus bounds(tgSim *s) {
 }
 
 // lower bound on the distance of two geoms from their bounding spheres
-static double sphere_gap(const tgSim *s, int a, int b) {
+static double sphere_gap(const tgSim *s, const tgPose *pose, int a, int b) {
   const tgModel *m = &s->m;
   if (m->geom_type[b] == TG_GEOM_PLANE) { int t = a; a = b; b = t; }
   tgReal d[3];
-  tgi_v3_sub(d, s->geom_xpos + 3 * b, s->geom_xpos + 3 * a);
+  tgi_v3_sub(d, pose->geom_xpos + 3 * b, pose->geom_xpos + 3 * a);
   if (m->geom_type[a] == TG_GEOM_PLANE) {
     tgReal n[3];
-    tgi_m3_col(n, s->geom_xmat + 9 * a, 2);
+    tgi_m3_col(n, pose->geom_xmat + 9 * a, 2);
     return tgRe(tgi_v3_dot(n, d)) - tgRe(s->geom_bound[b]);
   }
   double r2 = 0;
@@ -162,20 +162,20 @@ static tgStatus no_points(tgSim *s, int status, int g1, int g2) {
 static bool soft(const tgSim *s) { return s->contact_model != NULL && s->contact_model->soft != NULL; }
 
 // points of a pair; negative with the error set
-static int collide(tgSim *s, int pair, tgCollide want, int32_t memory[TG_PAIR_MEMORY], tgContactPoint point[TG_PAIR_POINTS], double *distance) {
+static int collide(tgSim *s, const tgPose *pose, int pair, tgCollide want, int32_t memory[TG_PAIR_MEMORY], tgContactPoint point[TG_PAIR_POINTS], double *distance) {
   int g1 = s->m.pair_geom1[pair], g2 = s->m.pair_geom2[pair];
   tgHull hull[2];
   char label[96];
   if (soft(s) && want > TG_COLLIDE_POSE)
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "Soft contact points have no derivative in the sizes of %s.",
                      tgi_model_label(&s->m, TG_THING_GEOM, g1, label, sizeof label));
-  if (soft(s)) return tgi_soft_collide(s, pair, TG_CONTACT_MARGIN, want == TG_COLLIDE_POSE, point, distance);
-  tgShape A = tgi_geom_shape(s, g1, 0, &hull[0]), B = tgi_geom_shape(s, g2, 1, &hull[1]);
+  if (soft(s)) return tgi_soft_collide(s, pose, pair, TG_CONTACT_MARGIN, want == TG_COLLIDE_POSE, point, distance);
+  tgShape A = tgi_geom_shape(s, pose, g1, 0, &hull[0]), B = tgi_geom_shape(s, pose, g2, 1, &hull[1]);
   int count = tgi_collide(&A, &B, TG_CONTACT_MARGIN, want, memory, point, distance);
   return count < 0 ? no_points(s, count, g1, g2) : count;
 }
 
-tgStatus tgi_contacts(tgSim *s, double *least) {
+tgStatus tgi_contacts(tgSim *s, const tgPose *pose, double *least) {
   const tgModel *m = &s->m;
   tgContactPoint point[TG_PAIR_POINTS];
   int n = 0, k = 0;
@@ -186,14 +186,14 @@ tgStatus tgi_contacts(tgSim *s, double *least) {
   s->ncon = 0;
   for (int pair = 0; pair < m->npair; pair++) {
     int g1 = m->pair_geom1[pair], g2 = m->pair_geom2[pair];
-    if (sphere_gap(s, g1, g2) > TG_CONTACT_MARGIN) continue;
+    if (sphere_gap(s, pose, g1, g2) > TG_CONTACT_MARGIN) continue;
     while (k < s->mem_count[1] && s->mem_pair[k * TG_MEM_PAIR] < pair) k++;
     int in[2] = {0, 0};
     if (k < s->mem_count[1] && s->mem_pair[k * TG_MEM_PAIR] == pair)
       for (int i = 0; i < 2; i++) in[i] = s->mem_pair[k * TG_MEM_PAIR + 1 + i];
     int32_t memory[TG_PAIR_MEMORY] = {in[0], in[1]};
     double distance = INFINITY;
-    int count = collide(s, pair, TG_COLLIDE_POINTS, memory, point, &distance);
+    int count = collide(s, pose, pair, TG_COLLIDE_POINTS, memory, point, &distance);
     if (count < 0) return (tgStatus)count;
     if (distance < nearest) nearest = distance;
     for (int i = 0; i < count; i++, n++)
@@ -209,15 +209,15 @@ tgStatus tgi_contacts(tgSim *s, double *least) {
   return TG_OK;
 }
 
-int tgi_contacts_pair_d(tgSim *s, int i, tgCollide want, tgContactPoint point[TG_PAIR_POINTS]) {
+int tgi_contacts_pair_d(tgSim *s, const tgPose *pose, int i, tgCollide want, tgContactPoint point[TG_PAIR_POINTS]) {
   // the same poses and the same memory: the same points in the same order
   const tgContactRow *c = &s->contact[i];
   int32_t memory[TG_PAIR_MEMORY] = {c->memory_in[0], c->memory_in[1]};
   double distance;
-  return collide(s, c->pair, want, memory, point, &distance);
+  return collide(s, pose, c->pair, want, memory, point, &distance);
 }
 
-void tgi_contacts_d(tgSim *s) {
+void tgi_contacts_d(tgSim *s, const tgPose *pose) {
   tgContactPoint point[TG_PAIR_POINTS];
   if (s->contact_d) return;
   for (int i = 0; i < s->ncon;) {
@@ -225,7 +225,7 @@ void tgi_contacts_d(tgSim *s) {
     bool active = false;
     for (; end < s->ncon && s->contact[end].pair == pair; end++) active = active || s->contact[end].row >= 0;
     if (active) {
-      int count = tgi_contacts_pair_d(s, i, TG_COLLIDE_POSE, point);
+      int count = tgi_contacts_pair_d(s, pose, i, TG_COLLIDE_POSE, point);
       for (int k = 0; k < count && i + k < end; k++)
         for (int r = 0; r < 7; r++)
           for (int c = 0; c < 12; c++) s->contact[i + k].D[r][c] = point[k].D[r][c];

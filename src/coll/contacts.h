@@ -19,19 +19,19 @@ tgStatus tgi_hulls_update(tgSim *s);
 /// rows are -1, D is not filled. least (may be NULL): smallest distance found, infinity when nothing was near.
 /// TG_ERR_CAPACITY with s->wanted.ncon raised when there are too many; TG_ERR_INVALID for a size or scale that is not
 /// positive.
-tgStatus tgi_contacts(tgSim *s, double *least);
+tgStatus tgi_contacts(tgSim *s, const tgPose *pose, double *least);
 
 /// Fills D of the contacts that have rows, once a step.
-void tgi_contacts_d(tgSim *s);
+void tgi_contacts_d(tgSim *s, const tgPose *pose);
 
 /// The points of the pair of contact i, the first of its pair, again, in the order of s->contact, with D and, as wanted, Ds and Dp.
 /// Returns their count, or a negative status with the error
 /// set.
-int tgi_contacts_pair_d(tgSim *s, int i, tgCollide want, tgContactPoint point[TG_PAIR_POINTS]);
+int tgi_contacts_pair_d(tgSim *s, const tgPose *pose, int i, tgCollide want, tgContactPoint point[TG_PAIR_POINTS]);
 
 /// Geom g as the narrow phase sees it, at its place in s. side 0 or 1: which shape of a pair, for the room of a scaled hull;
 /// scaled (may be NULL when none is) holds that hull.
-tgShape tgi_geom_shape(const tgSim *s, int g, int side, tgHull *scaled);
+tgShape tgi_geom_shape(const tgSim *s, const tgPose *pose, int g, int side, tgHull *scaled);
 
 /// t1 = unit(k - (k.n) n) for world axis k, t2 = n x t1.
 void tgi_tangents(const tgReal n[3], int axis, tgReal t1[3], tgReal t2[3]);

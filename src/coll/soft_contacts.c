@@ -55,23 +55,23 @@ void tgi_soft_clouds_free(tgiSoftClouds *clouds) {
 }
 
 // the cloud at the sizes and the place that the geom has in s
-static bool place(tgSim *s, int g, tgiSoftCloud *out) {
+static bool place(tgSim *s, const tgPose *pose, int g, tgiSoftCloud *out) {
   const tgiSoftClouds *k = s->contact_model->soft;
   const tgCloud *c = &k->cloud[g];
   tgReal *p = tgi_stack_real(s, 3 * (size_t)c->n), *normal = tgi_stack_real(s, 3 * (size_t)c->n), *vert = tgi_stack_real(s, 3 * (size_t)c->nvert + 1);
   if (p == NULL || normal == NULL || vert == NULL) return false;
   tgi_cloud_place(c, tgi_surface_size(&s->m, g), p, normal, vert);
-  *out = (tgiSoftCloud){c, p, normal, vert, s->geom_xpos + 3 * g, s->geom_xmat + 9 * g, k->eps1 > 0 ? k->eps1 : c->spacing * c->spacing};
+  *out = (tgiSoftCloud){c, p, normal, vert, pose->geom_xpos + 3 * g, pose->geom_xmat + 9 * g, k->eps1 > 0 ? k->eps1 : c->spacing * c->spacing};
   return true;
 }
 
-int tgi_soft_collide(tgSim *s, int pair, double margin, bool d, tgContactPoint out[TG_PAIR_POINTS], double *distance) {
+int tgi_soft_collide(tgSim *s, const tgPose *pose, int pair, double margin, bool d, tgContactPoint out[TG_PAIR_POINTS], double *distance) {
   const tgModel *m = &s->m;
   const tgiSoftClouds *k = s->contact_model->soft;
   int g1 = m->pair_geom1[pair], g2 = m->pair_geom2[pair], count = TG_ERR_CAPACITY;
   size_t mark = tgi_stack_mark(s);
   tgiSoftCloud A, B;
-  bool placed = place(s, g1, &A) && place(s, g2, &B);
+  bool placed = place(s, pose, g1, &A) && place(s, pose, g2, &B);
   void *work = placed ? tgi_stack_bytes(s, tgi_soft_points_work(A.cloud, B.cloud)) : NULL;
   if (work != NULL) {
     double spacing = A.cloud->flat ? B.cloud->spacing : B.cloud->flat ? A.cloud->spacing : fmin(A.cloud->spacing, B.cloud->spacing);

@@ -21,6 +21,6 @@ void tgi_soft_clouds_free(tgiSoftClouds *clouds);
 
 /// As tgi_collide (narrow.h) for a pair of the sim, d: with D. distance: least gap of the points, margin when there is none. Negative with the error set:
 /// TG_ERR_CAPACITY, TG_ERR_LIMIT.
-int tgi_soft_collide(tgSim *s, int pair, double margin, bool d, tgContactPoint out[TG_PAIR_POINTS], double *distance);
+int tgi_soft_collide(tgSim *s, const tgPose *pose, int pair, double margin, bool d, tgContactPoint out[TG_PAIR_POINTS], double *distance);
 
 #endif

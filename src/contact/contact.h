@@ -19,7 +19,7 @@ typedef struct tgImpulseModel {
 
   /// Contacts and rows at the present frames: kind, owner, part, parent, limit, gap, J, warm class; row_bounce of normals whose
   /// approach speed in s->vhat is high enough.
-  tgStatus (*rows)(tgSim *s, double h);
+  tgStatus (*rows)(tgSim *s, const tgPose *pose, double h);
   /// row_f, row_w, row_class from row_A and row_b; s->info's solver part. TG_NOT_CONVERGED: s->error names the bodies.
   tgStatus (*impulses)(tgSim *s);
   /// Keeps the classes and features of this step for the next.
@@ -27,21 +27,21 @@ typedef struct tgImpulseModel {
 
   // derivatives of rows; u is a generalised velocity, held fixed, y weights of rows, held fixed; p (may be NULL) as in tgi_inverse_vjp
   /// gq (nv) += d/dq [y' J(q) u], p += the same in the parameters.
-  void (*rows_vjp)(tgSim *s, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p);
+  void (*rows_vjp)(tgSim *s, const tgPose *pose, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p);
   /// gq (nv) += d/dq [y' gap(q)], p likewise.
-  void (*gap_vjp)(tgSim *s, const tgReal *y, tgReal *gq, tgParamGrad *p);
+  void (*gap_vjp)(tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq, tgParamGrad *p);
   /// p += the parameters behind row_limit and row_bounce, y weights of these.
   void (*limit_parameters)(tgSim *s, const tgReal *y, tgParamGrad *p);
   void (*bounce_parameters)(tgSim *s, const tgReal *y, tgParamGrad *p);
   /// R[at[i] + to->q[j]] += y[i] d(J_i u)/dq_j for the rows i, at[i] the place of row i, and the dofs j of its island; y NULL: 1 each.
-  tgStatus (*rows_jacobian)(tgSim *s, const tgReal *u, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R);
+  tgStatus (*rows_jacobian)(tgSim *s, const tgPose *pose, const tgReal *u, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R);
   /// R[at[i] + to->q[j]] += y[i] d gap_i/dq_j, likewise.
-  tgStatus (*gap_jacobian)(tgSim *s, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R);
+  tgStatus (*gap_jacobian)(tgSim *s, const tgPose *pose, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R);
   /// Rows as forces in the world: wrench (nbody x 6) = sum of f times the rows' screws, without rows that have none. Scratch-free.
-  void (*wrench)(const tgSim *s, const tgReal *f, tgReal *wrench);
+  void (*wrench)(const tgSim *s, const tgPose *pose, const tgReal *f, tgReal *wrench);
   /// D[to->row[i] + to->q[j]] += d(J' f)_i/dq_j without what a wrench fixed in the world gives: the change of the screws themselves, and
   /// rows without screws.
-  void (*force_jacobian)(tgSim *s, const tgReal *f, const tgiPlaces *to, tgReal *D);
+  void (*force_jacobian)(tgSim *s, const tgPose *pose, const tgReal *f, const tgiPlaces *to, tgReal *D);
 
   // derivative of the solve: df = df/dr r + the least-norm part; r = d(A f + b) at held free impulses
   /// df (nrow) from r (nrow).
@@ -65,7 +65,7 @@ typedef struct tgImpulseModel {
   /// -1 or 1: the row's impulse is held at that end of its bound; 0: not held by a bound.
   int (*side)(const tgSim *s, int row);
   /// Carries what rows_vjp and gap_vjp left with the contacts to the sizes of their shapes, after all of them.
-  tgStatus (*size_parameters)(tgSim *s, tgParamGrad *p);
+  tgStatus (*size_parameters)(tgSim *s, const tgPose *pose, tgParamGrad *p);
   /// "contact of geom 'a' and geom 'b'", written into text. Returns text.
   const char *(*row_label)(const tgSim *s, int row, char *text, size_t size);
 } tgImpulseModel;
@@ -75,21 +75,21 @@ typedef struct tgImpulseModel {
 typedef struct tgPotentialModel {
   /// Terms at most: room of s->term.
   int (*terms)(const tgContact *c);
-  /// Before a step, at the frames of q0: TG_ERR_INVALID when bodies touch already, naming geoms, faces and depth. Makes what is frozen over the step.
+  /// Before a step, at s->start: TG_ERR_INVALID when bodies touch already, naming geoms, faces and depth. Makes what is frozen over the step.
   tgStatus (*begin)(tgSim *s, double h);
-  /// s->term[0 .. nterm - 1] and s->potential, their sum, at the present frames; INFINITY, with the terms undefined, when something touches.
-  tgStatus (*evaluate)(tgSim *s);
-  /// Largest fraction (0, 1] of the tangent step q (+) d along which nothing touches. Leaves the frames undefined.
-  tgStatus (*advance)(tgSim *s, const tgReal *q, const tgReal *d, double *fraction);
-  /// B of the terms of the last evaluate, at whose frames the sim is again; may be NULL: there is none.
-  tgStatus (*mixed)(tgSim *s);
-  /// out (nbody x 6) += B' Z summed over the terms, Z (nbody x 6) twists at the present frames; without their B. NULL with mixed.
-  tgStatus (*mixed_vjp)(tgSim *s, const tgReal *Z, tgReal *out);
-  /// With the frames at the new coordinates, puts the terms in place that the gradient is of; *other: they are not the step's. May be NULL: they are.
-  tgStatus (*gradient_terms)(tgSim *s, bool *other);
-  /// p += d/dtheta of the sum over the terms of g . (Z_body1; Z_body2), Z (nbody x 6) twists at the new frames, held fixed; theta the numbers of the
+  /// s->term[0 .. nterm - 1] and s->potential, their sum, at the pose; INFINITY, with the terms undefined, when something touches.
+  tgStatus (*evaluate)(tgSim *s, const tgPose *pose);
+  /// Largest fraction (0, 1] of the tangent step d from the pose along which nothing touches. Leaves s->trial undefined.
+  tgStatus (*advance)(tgSim *s, const tgPose *pose, const tgReal *d, double *fraction);
+  /// B of the terms of the last evaluate, which was at the pose; may be NULL: there is none.
+  tgStatus (*mixed)(tgSim *s, const tgPose *pose);
+  /// out (nbody x 6) += B' Z summed over the terms, Z (nbody x 6) twists at the pose; without their B. NULL with mixed.
+  tgStatus (*mixed_vjp)(tgSim *s, const tgPose *pose, const tgReal *Z, tgReal *out);
+  /// At the pose after the step, puts the terms in place that the gradient is of; *other: they are not the step's. May be NULL: they are.
+  tgStatus (*gradient_terms)(tgSim *s, const tgPose *pose, bool *other);
+  /// p += d/dtheta of the sum over the terms of g . (Z_body1; Z_body2), Z (nbody x 6) twists at the pose after the step, held fixed; theta the numbers of the
   /// contact model and of the geoms. TG_ERR_UNSUPPORTED names a parameter without a derivative.
-  tgStatus (*parameters)(tgSim *s, const tgReal *Z, tgParamGrad *p);
+  tgStatus (*parameters)(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p);
   /// "geom 'a' and geom 'b'" of a term, written into text. Returns text.
   const char *(*term_label)(const tgSim *s, int term, char *text, size_t size);
 } tgPotentialModel;
@@ -105,15 +105,15 @@ typedef struct tgForceModel {
   int (*terms)(const tgContact *c);
   /// Before a step or an adjoint: what follows from the sim's parameters alone.
   tgStatus (*begin)(tgSim *s);
-  /// s->force[0 .. nforce - 1] at the present frames and V: w, and with order 1 also X and Y. The least distance into s->info.
-  tgStatus (*evaluate)(tgSim *s, int order);
-  /// p += d/dtheta of the sum over the pairs of w . (Z_body1; Z_body2) at the frames, V and X of the last evaluate; Z (nbody x 6) twists held fixed,
+  /// s->force[0 .. nforce - 1] at the pose and its V: w, and with order 1 also X and Y. The least distance into s->info.
+  tgStatus (*evaluate)(tgSim *s, const tgPose *pose, int order);
+  /// p += d/dtheta of the sum over the pairs of w . (Z_body1; Z_body2) at the pose of the last evaluate and its X; Z (nbody x 6) twists held fixed,
   /// theta the numbers of the contact model and of the geoms. TG_ERR_UNSUPPORTED names a parameter without a derivative.
-  tgStatus (*parameters)(tgSim *s, const tgReal *Z, tgParamGrad *p);
+  tgStatus (*parameters)(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p);
   /// Positions and outward normals (n x 3, frame of the geom, the sim's own numbers) of the points that a geom collides by; returns n, 0: none.
   int (*points)(tgSim *s, int geom, const tgReal **position, const tgReal **normal);
-  /// Of pair i at the last evaluate; false: it pushes nothing whatever the poses.
-  bool (*stiffness)(tgSim *s, int i, tgContactStiffness *out);
+  /// Of pair i at the pose of the last evaluate; false: it pushes nothing whatever the poses.
+  bool (*stiffness)(tgSim *s, const tgPose *pose, int i, tgContactStiffness *out);
   /// "geom 'a' and geom 'b'" of a pair, written into text. Returns text.
   const char *(*term_label)(const tgSim *s, int i, char *text, size_t size);
 } tgForceModel;

@@ -39,9 +39,9 @@ tgStatus tgi_force_limits(tgContact *c, tgError *error) {
     tg_sim_free(s);
     return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d joint limits.", m->njnt);
   }
-  tgi_kinematics(s, m->qpos0);
-  tgi_inertias(s);
-  tgi_mass_matrix(s);
+  tgi_kinematics(&s->m, m->qpos0, &s->start);
+  tgi_inertias(s, &s->start);
+  tgi_mass_matrix(s, &s->start);
   bool definite = tgi_factor(m, s->M, s->L);
   for (int j = 0; j < m->njnt && definite; j++) c->limit_inertia[j] = inertia_of(s, j, s->vhat);
   tg_sim_free(s);

@@ -58,41 +58,41 @@ static bool acts(const tgSim *s, tgReal gap, int remembered) { return s->pinned 
 
 // ---- equalities ----
 
-void tgi_bond(const tgSim *s, int eq, tgiBond *bond) {
+void tgi_bond(const tgSim *s, const tgPose *pose, int eq, tgiBond *bond) {
   const tgModel *m = &s->m;
   int a = m->eq_a[eq], b = m->eq_b[eq];
   bond->a = a;
   bond->b = b;
   bond->weld = m->eq_type[eq] == TG_EQ_WELD;
-  bond->Rb = s->xmat + 9 * b;
+  bond->Rb = pose->xmat + 9 * b;
   const tgReal *anchor = m->eq_anchor + 3 * eq;
   tgReal x[3], r[3];
   if (!bond->weld) {
     // connect: the anchor in a, the same point at qpos0 in b
-    tgi_m3_mulv(x, s->xmat + 9 * a, anchor);
-    tgi_v3_add(bond->pa, s->xpos + 3 * a, x);
+    tgi_m3_mulv(x, pose->xmat + 9 * a, anchor);
+    tgi_v3_add(bond->pa, pose->xpos + 3 * a, x);
     tgi_m3_mulv(x, bond->Rb, m->eq_anchor2 + 3 * eq);
-    tgi_v3_add(bond->pb, s->xpos + 3 * b, x);
+    tgi_v3_add(bond->pb, pose->xpos + 3 * b, x);
     tgi_v3_zero(bond->theta);
     return;
   }
   // weld: the anchor in b; in a it stands at relpos + R(relquat) anchor
   tgi_m3_mulv(x, bond->Rb, anchor);
-  tgi_v3_add(bond->pb, s->xpos + 3 * b, x);
+  tgi_v3_add(bond->pb, pose->xpos + 3 * b, x);
   tgi_quat_rotate(r, m->eq_relquat + 4 * eq, anchor);
   tgi_v3_add(r, r, m->eq_relpos + 3 * eq);
-  tgi_m3_mulv(x, s->xmat + 9 * a, r);
-  tgi_v3_add(bond->pa, s->xpos + 3 * a, x);
+  tgi_m3_mulv(x, pose->xmat + 9 * a, r);
+  tgi_v3_add(bond->pa, pose->xpos + 3 * a, x);
   tgReal target[4], relative[4];
-  tgi_quat_mul(target, s->xquat + 4 * a, m->eq_relquat + 4 * eq);
+  tgi_quat_mul(target, pose->xquat + 4 * a, m->eq_relquat + 4 * eq);
   for (int i = 1; i < 4; i++) target[i] = -target[i];
-  tgi_quat_mul(relative, target, s->xquat + 4 * b);
+  tgi_quat_mul(relative, target, pose->xquat + 4 * b);
   tgi_quat_log(bond->theta, relative);
 }
 
-static void bond_rows(tgSim *s, int eq) {
+static void bond_rows(tgSim *s, const tgPose *pose, int eq) {
   tgiBond k;
-  tgi_bond(s, eq, &k);
+  tgi_bond(s, pose, eq, &k);
   tgReal turn[3];
   tgi_m3_mulv(turn, k.Rb, k.theta);
   for (int part = 0; part < (k.weld ? 6 : 3); part++) {
@@ -103,9 +103,9 @@ static void bond_rows(tgSim *s, int eq) {
     tgReal d[3] = {0, 0, 0}, screw[6];
     d[i] = 1;
     if (part < 3) tgi_sp_screw(screw, k.pa, d); else { tgi_v3_copy(screw, d); tgi_v3_zero(screw + 3); }
-    tgi_add_row(s, k.a, screw, 1, J);
+    tgi_add_row(s, pose, k.a, screw, 1, J);
     if (part < 3) tgi_sp_screw(screw, k.pb, d);
-    tgi_add_row(s, k.b, screw, -1, J);
+    tgi_add_row(s, pose, k.b, screw, -1, J);
   }
 }
 
@@ -133,11 +133,11 @@ static void joint_row(tgSim *s, int eq) {
   if (b >= 0) J[m->jnt_vadr[b]] -= poly[1];
 }
 
-static void equality_rows(tgSim *s) {
+static void equality_rows(tgSim *s, const tgPose *pose) {
   const tgModel *m = &s->m;
   for (int e = 0; e < m->neq; e++) {
     if (!m->eq_active[e]) continue;
-    if (m->eq_type[e] == TG_EQ_JOINT) joint_row(s, e); else bond_rows(s, e);
+    if (m->eq_type[e] == TG_EQ_JOINT) joint_row(s, e); else bond_rows(s, pose, e);
   }
 }
 
@@ -179,14 +179,14 @@ static void add_tendon(const tgModel *m, int t, tgReal sign, tgReal *J) {
     J[m->jnt_vadr[m->wrap_jnt[k]]] += sign * m->wrap_coef[k];
 }
 
-static void limit_rows(tgSim *s) {
+static void limit_rows(tgSim *s, const tgPose *pose) {
   const tgModel *m = &s->m;
   for (int j = 0; j < m->njnt; j++)
     if (m->jnt_limited[j]) joint_limit_rows(s, j);
   for (int t = 0; t < m->ntendon; t++) {
     if (!m->ten_limited[t]) continue;
     for (int side = 0; side < 2; side++) {
-      tgReal gap = side == 0 ? s->ten_length[t] - m->ten_range[2 * t] : m->ten_range[2 * t + 1] - s->ten_length[t];
+      tgReal gap = side == 0 ? pose->ten_length[t] - m->ten_range[2 * t] : m->ten_range[2 * t + 1] - pose->ten_length[t];
       if (!acts(s, gap, s->mem_row[6 * m->neq + 2 * m->njnt + 2 * t + side])) continue;
       tgReal *J = open_row(s, TG_ROW_LIMIT, t, 2 + side, 0, gap);
       if (J != NULL) add_tendon(m, t, side == 0 ? 1 : -1, J);
@@ -223,7 +223,7 @@ static double bounce_speed(const tgSim *s, double h) {
   return fmax(sqrt(g2) * h, s->contact_model->options.restitution_speed);
 }
 
-static void contact_rows(tgSim *s, double h) {
+static void contact_rows(tgSim *s, const tgPose *pose, double h) {
   const tgModel *m = &s->m;
   for (int i = 0; i < s->ncon; i++) {
     tgContactRow *c = &s->contact[i];
@@ -239,8 +239,8 @@ static void contact_rows(tgSim *s, double h) {
       if (J == NULL) continue;
       tgReal screw[6], speed = 0;
       tgi_contact_screw(c, part, screw);
-      tgi_add_row(s, b1, screw, 1, J);
-      tgi_add_row(s, b2, screw, -1, J);
+      tgi_add_row(s, pose, b1, screw, 1, J);
+      tgi_add_row(s, pose, b2, screw, -1, J);
       s->row_class[row] = cls[part];
       s->row_parent[row] = part > 0 ? c->row : -1;
       for (int d = 0; d < m->nv; d++) speed += J[d] * s->vhat[d];
@@ -249,11 +249,11 @@ static void contact_rows(tgSim *s, double h) {
   }
 }
 
-tgStatus tgi_rows(tgSim *s, double h) {
+tgStatus tgi_rows(tgSim *s, const tgPose *pose, double h) {
   double least;
   s->nrow = 0;
   s->ncon = 0;
-  tgStatus status = tgi_contacts(s, &least);
+  tgStatus status = tgi_contacts(s, pose, &least);
   if (status < 0) {
     // ask for the rows of those contacts in one go
     int rows = tgi_fixed_rows(&s->m) + 3 * s->wanted.ncon;
@@ -261,10 +261,10 @@ tgStatus tgi_rows(tgSim *s, double h) {
     return status;
   }
   s->info.least_distance = least;
-  equality_rows(s);
-  limit_rows(s);
+  equality_rows(s, pose);
+  limit_rows(s, pose);
   friction_rows(s, h);
-  contact_rows(s, h);
+  contact_rows(s, pose, h);
   if (s->nrow > s->cap.nrow) {
     int need = s->nrow;
     if (need > s->wanted.nrow) s->wanted.nrow = need;

@@ -8,7 +8,7 @@
 #include "contact/contact.h"
 
 /// See tgContactModel.rows. Contacts are of tgi_contacts.
-tgStatus tgi_rows(tgSim *s, double h);
+tgStatus tgi_rows(tgSim *s, const tgPose *pose, double h);
 /// Slot of a row in mem_row (fixed rows only, not contacts).
 int tgi_row_slot(const tgModel *m, const tgSim *s, int row);
 /// mem_row and the contacts' memory from row_class.
@@ -22,16 +22,16 @@ bool tgi_rows_touch(const tgSim *s, int i, tgTouch *out);
 void tgi_row_bodies(const tgSim *s, int row, int body[2]);
 
 // see tgContactModel for these
-void tgi_rows_vjp(tgSim *s, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p);
-void tgi_rows_gap_vjp(tgSim *s, const tgReal *y, tgReal *gq, tgParamGrad *p);
+void tgi_rows_vjp(tgSim *s, const tgPose *pose, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p);
+void tgi_rows_gap_vjp(tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq, tgParamGrad *p);
 void tgi_rows_limit_parameters(tgSim *s, const tgReal *y, tgParamGrad *p);
 void tgi_rows_bounce_parameters(tgSim *s, const tgReal *y, tgParamGrad *p);
-tgStatus tgi_rows_size_parameters(tgSim *s, tgParamGrad *p);
+tgStatus tgi_rows_size_parameters(tgSim *s, const tgPose *pose, tgParamGrad *p);
 void tgi_rows_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
-tgStatus tgi_rows_jacobian(tgSim *s, const tgReal *u, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R);
-tgStatus tgi_rows_gap_jacobian(tgSim *s, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R);
-void tgi_rows_wrench(const tgSim *s, const tgReal *f, tgReal *wrench);
-void tgi_rows_force_jacobian(tgSim *s, const tgReal *f, const tgiPlaces *to, tgReal *D);
+tgStatus tgi_rows_jacobian(tgSim *s, const tgPose *pose, const tgReal *u, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R);
+tgStatus tgi_rows_gap_jacobian(tgSim *s, const tgPose *pose, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R);
+void tgi_rows_wrench(const tgSim *s, const tgPose *pose, const tgReal *f, tgReal *wrench);
+void tgi_rows_force_jacobian(tgSim *s, const tgPose *pose, const tgReal *f, const tgiPlaces *to, tgReal *D);
 
 // ---- shared with rows_d.c and rows_jacobian.c ----
 
@@ -48,9 +48,9 @@ static inline bool tgi_is_joint_equality(const tgSim *s, int row) {
 
 
 /// From a force that pairs with the twist of geom g to geom_pos and geom_quat.
-void tgi_geom_parameters(const tgSim *s, int g, const tgReal twist[6], tgParamGrad *p);
+void tgi_geom_parameters(const tgSim *s, const tgPose *pose, int g, const tgReal twist[6], tgParamGrad *p);
 /// From gradients in the anchors of a connect or weld, as points of a and of b, to the parameters that place them in the bodies.
-void tgi_bond_parameters(const tgSim *s, int eq, const tgReal ga[3], const tgReal gb[3], tgParamGrad *p);
+void tgi_bond_parameters(const tgSim *s, const tgPose *pose, int eq, const tgReal ga[3], const tgReal gb[3], tgParamGrad *p);
 /// From a gradient in the slope of a joint equality's polynomial to its coefficients.
 void tgi_joint_slope_parameters(const tgSim *s, int eq, tgReal g, tgParamGrad *p);
 /// From a gradient in the gap of a limit or joint equality to its range or coefficients.
@@ -59,7 +59,7 @@ void tgi_row_gap_parameters(const tgSim *s, int row, tgReal g, tgParamGrad *p);
 /// Geometry of a connect or weld: the anchor as a point of either body, the error a - b, for a weld the rotation vector theta with
 /// R_b = R_a R_rel exp(theta), and Rb.
 typedef struct tgiBond { int a, b; tgReal pa[3], pb[3], theta[3]; const tgReal *Rb; bool weld; } tgiBond;
-void tgi_bond(const tgSim *s, int eq, tgiBond *bond);
+void tgi_bond(const tgSim *s, const tgPose *pose, int eq, tgiBond *bond);
 /// Rotation vector of a ball joint, its length and unit axis.
 tgReal tgi_ball_axis(const tgSim *s, int jnt, tgReal axis[3], tgReal w[3]);
 /// poly(x) of a joint equality and its first two derivatives at x = qb - qb0.

@@ -11,21 +11,21 @@
 #include "math/quat.h"
 
 // gradient of a screw that the body's pose pairs with
-static void add_pose_gradient(const tgSim *s, int body, const tgReal screw[6], tgReal *gq, tgParamGrad *p) {
-  tgi_add_row(s, body, screw, 1, gq);
+static void add_pose_gradient(const tgSim *s, const tgPose *pose, int body, const tgReal screw[6], tgReal *gq, tgParamGrad *p) {
+  tgi_add_row(s, pose, body, screw, 1, gq);
   if (p != NULL) tgi_param_pose(p, body, screw);
 }
 
 // screw of a gradient with respect to a material point at x: dx = w x x + v gives g.dx = (x x g; g).twist
-static void add_point_gradient(const tgSim *s, int body, const tgReal x[3], const tgReal g[3], tgReal *gq, tgParamGrad *p) {
+static void add_point_gradient(const tgSim *s, const tgPose *pose, int body, const tgReal x[3], const tgReal g[3], tgReal *gq, tgParamGrad *p) {
   tgReal screw[6];
   tgi_sp_screw(screw, x, g);
-  add_pose_gradient(s, body, screw, gq, p);
+  add_pose_gradient(s, pose, body, screw, gq, p);
 }
 
 // sign * screw . V_body(u) with the screw fixed in the world: the dofs' axes
-static void add_axes_gradient(const tgSim *s, int body, const tgReal screw[6], const tgReal *u, tgReal sign, tgReal *gq, tgParamGrad *p) {
-  tgi_add_row_d(s, body, screw, u, sign, gq);
+static void add_axes_gradient(const tgSim *s, const tgPose *pose, int body, const tgReal screw[6], const tgReal *u, tgReal sign, tgReal *gq, tgParamGrad *p) {
+  tgi_add_row_d(s, pose, body, screw, u, sign, gq);
   if (p == NULL) return;
   tgReal bar[6];
   for (int d = s->m.body_lastdof[body]; d >= 0; d = s->m.dof_parent[d]) {
@@ -35,10 +35,10 @@ static void add_axes_gradient(const tgSim *s, int body, const tgReal screw[6], c
 }
 
 // relative twist of geom1's body against geom2's for velocity u
-static void relative_twist(const tgSim *s, const tgContactRow *c, const tgReal *u, tgReal V[6]) {
+static void relative_twist(const tgSim *s, const tgPose *pose, const tgContactRow *c, const tgReal *u, tgReal V[6]) {
   tgReal V2[6];
-  tgi_body_velocity(s, s->m.geom_body[c->geom1], u, V);
-  tgi_body_velocity(s, s->m.geom_body[c->geom2], u, V2);
+  tgi_body_velocity(s, pose, s->m.geom_body[c->geom1], u, V);
+  tgi_body_velocity(s, pose, s->m.geom_body[c->geom2], u, V2);
   tgi_sp_sub(V, V, V2);
 }
 
@@ -49,26 +49,26 @@ static bool any_weight(const tgContactRow *c, const tgReal *y) {
 }
 
 // D' (gp, gn, ggap) through the twists of both geoms
-static void add_feature_gradient(const tgSim *s, tgContactRow *c, const tgReal g[7], tgReal *gq, tgParamGrad *p) {
+static void add_feature_gradient(const tgSim *s, const tgPose *pose, tgContactRow *c, const tgReal g[7], tgReal *gq, tgParamGrad *p) {
   for (int r = 0; p != NULL && r < 7; r++) c->bar[r] += g[r];
   for (int side = 0; side < 2; side++) {
     int geom = side == 0 ? c->geom1 : c->geom2;
     tgReal twist[6] = {0, 0, 0, 0, 0, 0};
     for (int k = 0; k < 6; k++)
       for (int r = 0; r < 7; r++) twist[k] += c->D[r][6 * side + k] * g[r];
-    add_pose_gradient(s, s->m.geom_body[geom], twist, gq, p);
-    if (p != NULL) tgi_geom_parameters(s, geom, twist, p);
+    add_pose_gradient(s, pose, s->m.geom_body[geom], twist, gq, p);
+    if (p != NULL) tgi_geom_parameters(s, pose, geom, twist, p);
   }
 }
 
-static void contact_vjp(const tgSim *s, tgContactRow *c, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
+static void contact_vjp(const tgSim *s, const tgPose *pose, tgContactRow *c, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
   const tgReal *dir[3] = {c->n, c->t1, c->t2};
   tgReal F[6], Y[3] = {0, 0, 0}, V[6], vp[3], g[7], g1[3] = {0, 0, 0}, g2[3] = {0, 0, 0};
   for (int k = 0; k < c->nrow; k++) tgi_v3_axpy(Y, y[c->row + k], dir[k]);
   tgi_sp_screw(F, c->p, Y);
-  add_axes_gradient(s, s->m.geom_body[c->geom1], F, u, 1, gq, p);
-  add_axes_gradient(s, s->m.geom_body[c->geom2], F, u, -1, gq, p);
-  relative_twist(s, c, u, V);
+  add_axes_gradient(s, pose, s->m.geom_body[c->geom1], F, u, 1, gq, p);
+  add_axes_gradient(s, pose, s->m.geom_body[c->geom2], F, u, -1, gq, p);
+  relative_twist(s, pose, c, u, V);
   tgi_sp_point_velocity(vp, V, c->p);
   tgi_v3_cross(g, Y, V);
   tgi_v3_scale(g + 3, vp, y[c->row]);
@@ -78,13 +78,13 @@ static void contact_vjp(const tgSim *s, tgContactRow *c, const tgReal *y, const 
     tgi_tangents_vjp(c, g1, g2, g + 3);
   }
   g[6] = 0;
-  add_feature_gradient(s, c, g, gq, p);
+  add_feature_gradient(s, pose, c, g, gq, p);
 }
 
 // the anchors' screws move with the anchors; a rotation row's screw is fixed in the world
-static void bond_vjp(const tgSim *s, int eq, int row, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
+static void bond_vjp(const tgSim *s, const tgPose *pose, int eq, int row, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
   tgiBond k;
-  tgi_bond(s, eq, &k);
+  tgi_bond(s, pose, eq, &k);
   const tgReal *Y = y + row;
   tgReal F[6], V[6], g[2][3];
   for (int side = 0; side < 2; side++) {
@@ -93,13 +93,13 @@ static void bond_vjp(const tgSim *s, int eq, int row, const tgReal *y, const tgR
     tgReal sign = side == 0 ? 1 : -1;
     tgi_sp_screw(F, at, Y);
     if (k.weld) tgi_v3_add(F, F, Y + 3);
-    add_axes_gradient(s, body, F, u, sign, gq, p);
-    tgi_body_velocity(s, body, u, V);
+    add_axes_gradient(s, pose, body, F, u, sign, gq, p);
+    tgi_body_velocity(s, pose, body, u, V);
     tgi_v3_cross(g[side], Y, V);
     tgi_v3_scale(g[side], g[side], sign);
-    add_point_gradient(s, body, at, g[side], gq, p);
+    add_point_gradient(s, pose, body, at, g[side], gq, p);
   }
-  if (p != NULL) tgi_bond_parameters(s, eq, g[0], g[1], p);
+  if (p != NULL) tgi_bond_parameters(s, pose, eq, g[0], g[1], p);
 }
 
 // x = (dw/dq)' x with dw = Jr^-1(w) dq
@@ -120,13 +120,13 @@ static void ball_vjp(const tgSim *s, int jnt, tgReal y, const tgReal *u, tgReal 
   tgi_v3_add(gq + d, gq + d, x);
 }
 
-void tgi_rows_vjp(tgSim *s, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
+void tgi_rows_vjp(tgSim *s, const tgPose *pose, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
   const tgModel *m = &s->m;
-  tgi_contacts_d(s);
+  tgi_contacts_d(s, pose);
   for (int i = 0; i < s->nrow; i++) {
     int owner = s->row_owner[i];
-    if (s->row_kind[i] == TG_ROW_NORMAL && any_weight(&s->contact[owner], y)) contact_vjp(s, &s->contact[owner], y, u, gq, p);
-    if (tgi_is_bond(s, i)) bond_vjp(s, owner, i, y, u, gq, p);
+    if (s->row_kind[i] == TG_ROW_NORMAL && any_weight(&s->contact[owner], y)) contact_vjp(s, pose, &s->contact[owner], y, u, gq, p);
+    if (tgi_is_bond(s, i)) bond_vjp(s, pose, owner, i, y, u, gq, p);
     if (tgi_is_ball_limit(s, i)) ball_vjp(s, owner, y[i], u, gq);
     if (tgi_is_joint_equality(s, i)) {
       tgReal poly[3];
@@ -152,29 +152,29 @@ static void weld_gap_vjp(const tgiBond *k, const tgReal g[3], tgReal ga[3], tgRe
   tgi_v3_sub(gb, gb, ga);
 }
 
-static void bond_gap_vjp(const tgSim *s, int eq, const tgReal *y, tgReal *gq, tgParamGrad *p) {
+static void bond_gap_vjp(const tgSim *s, const tgPose *pose, int eq, const tgReal *y, tgReal *gq, tgParamGrad *p) {
   tgiBond k;
   tgReal minus[3] = {-y[0], -y[1], -y[2]};
-  tgi_bond(s, eq, &k);
-  add_point_gradient(s, k.a, k.pa, y, gq, p);
-  add_point_gradient(s, k.b, k.pb, minus, gq, p);
-  if (p != NULL) tgi_bond_parameters(s, eq, y, minus, p);
+  tgi_bond(s, pose, eq, &k);
+  add_point_gradient(s, pose, k.a, k.pa, y, gq, p);
+  add_point_gradient(s, pose, k.b, k.pb, minus, gq, p);
+  if (p != NULL) tgi_bond_parameters(s, pose, eq, y, minus, p);
   if (!k.weld) return;
   tgReal ga[6] = {0, 0, 0, 0, 0, 0}, gb[6] = {0, 0, 0, 0, 0, 0};
   weld_gap_vjp(&k, y + 3, ga, gb);
-  add_pose_gradient(s, k.a, ga, gq, p);
-  add_pose_gradient(s, k.b, gb, gq, p);
+  add_pose_gradient(s, pose, k.a, ga, gq, p);
+  add_pose_gradient(s, pose, k.b, gb, gq, p);
 }
 
-void tgi_rows_gap_vjp(tgSim *s, const tgReal *y, tgReal *gq, tgParamGrad *p) {
+void tgi_rows_gap_vjp(tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq, tgParamGrad *p) {
   const tgModel *m = &s->m;
-  tgi_contacts_d(s);
+  tgi_contacts_d(s, pose);
   for (int i = 0; i < s->nrow; i++) {
     if (s->row_kind[i] == TG_ROW_NORMAL) {
       tgReal g[7] = {0, 0, 0, 0, 0, 0, y[i]};
-      if (y[i] != 0) add_feature_gradient(s, &s->contact[s->row_owner[i]], g, gq, p);
+      if (y[i] != 0) add_feature_gradient(s, pose, &s->contact[s->row_owner[i]], g, gq, p);
     } else if (tgi_is_bond(s, i)) {
-      bond_gap_vjp(s, s->row_owner[i], y + i, gq, p);
+      bond_gap_vjp(s, pose, s->row_owner[i], y + i, gq, p);
     } else if (s->row_kind[i] == TG_ROW_LIMIT ||
                (s->row_kind[i] == TG_ROW_EQUALITY && m->eq_type[s->row_owner[i]] == TG_EQ_JOINT)) {
       // these gaps are functions whose gradient is the row itself
@@ -187,7 +187,7 @@ void tgi_rows_gap_vjp(tgSim *s, const tgReal *y, tgReal *gq, tgParamGrad *p) {
 
 // ---- forces in the world ----
 
-void tgi_rows_wrench(const tgSim *s, const tgReal *f, tgReal *wrench) {
+void tgi_rows_wrench(const tgSim *s, const tgPose *pose, const tgReal *f, tgReal *wrench) {
   const tgModel *m = &s->m;
   for (int i = 0; i < 6 * m->nbody; i++) wrench[i] = 0;
   for (int i = 0; i < s->nrow; i++) {
@@ -200,7 +200,7 @@ void tgi_rows_wrench(const tgSim *s, const tgReal *f, tgReal *wrench) {
       tgi_sp_axpy(wrench + 6 * m->geom_body[c->geom2], -f[i], screw);
     } else if (tgi_is_bond(s, i)) {
       tgiBond k;
-      tgi_bond(s, owner, &k);
+      tgi_bond(s, pose, owner, &k);
       for (int side = 0; side < 2; side++) {
         tgi_sp_screw(screw, side == 0 ? k.pa : k.pb, f + i);
         if (k.weld) tgi_v3_add(screw, screw, f + i + 3);

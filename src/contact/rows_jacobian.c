@@ -17,15 +17,15 @@ static tgStatus short_scratch(tgSim *s) {
 // S_j x (V_b - Vp_j) of the dofs on the way from a body to the root, for a velocity u, and V_b
 typedef struct Motion { int body; tgReal *W, V[6]; } Motion;
 
-static void find_motion(const tgSim *s, int body, const tgReal *u, Motion *k) {
+static void find_motion(const tgSim *s, const tgPose *pose, int body, const tgReal *u, Motion *k) {
   const tgModel *m = &s->m;
   if (k->body == body) return;
   k->body = body;
   tgi_sp_zero(k->V);   // V_b - Vp_j, grown from the body towards the root: V_b at its end
   for (int d = m->body_lastdof[body]; d >= 0;) {
     int g = m->dof_grpadr[d];
-    for (int j = g; j <= d; j++) tgi_sp_axpy(k->V, u[j], s->S + 6 * j);
-    for (int j = g; j <= d; j++) tgi_sp_cross_m(k->W + 6 * j, s->S + 6 * j, k->V);
+    for (int j = g; j <= d; j++) tgi_sp_axpy(k->V, u[j], pose->S + 6 * j);
+    for (int j = g; j <= d; j++) tgi_sp_cross_m(k->W + 6 * j, pose->S + 6 * j, k->V);
     d = m->dof_parent[g];
   }
 }
@@ -43,19 +43,19 @@ static void tangent_matrices(const tgContactRow *c, tgReal T1[9], tgReal T2[9]) 
 }
 
 // row += x . W_j sign + t . S_j of the dofs that move k's body
-static void add_way(const tgSim *s, const Motion *k, const tgReal *x, tgReal sign, const tgReal *t, const int *q, tgReal *row) {
+static void add_way(const tgSim *s, const tgPose *pose, const Motion *k, const tgReal *x, tgReal sign, const tgReal *t, const int *q, tgReal *row) {
   const tgModel *m = &s->m;
   for (int j = m->body_lastdof[k->body]; j >= 0; j = m->dof_parent[j])
-    row[q[j]] += sign * tgi_sp_dot(x, k->W + 6 * j) + tgi_sp_dot(t, s->S + 6 * j);
+    row[q[j]] += sign * tgi_sp_dot(x, k->W + 6 * j) + tgi_sp_dot(t, pose->S + 6 * j);
 }
 
-static void contact_jacobian(const tgSim *s, const tgContactRow *c, const tgReal *u, const tgReal *y, Motion body[2], const tgiPlaces *to,
+static void contact_jacobian(const tgSim *s, const tgPose *pose, const tgContactRow *c, const tgReal *u, const tgReal *y, Motion body[2], const tgiPlaces *to,
                              const int *at, tgReal *R) {
   const tgModel *m = &s->m;
   const tgReal *dir[3] = {c->n, c->t1, c->t2};
   tgReal T[2][9], V[6], vp[3];
-  find_motion(s, m->geom_body[c->geom1], u, &body[0]);
-  find_motion(s, m->geom_body[c->geom2], u, &body[1]);
+  find_motion(s, pose, m->geom_body[c->geom1], u, &body[0]);
+  find_motion(s, pose, m->geom_body[c->geom2], u, &body[1]);
   tgi_sp_sub(V, body[0].V, body[1].V);
   tgi_sp_point_velocity(vp, V, c->p);
   if (c->nrow > 1) tangent_matrices(c, T[0], T[1]);
@@ -73,25 +73,25 @@ static void contact_jacobian(const tgSim *s, const tgContactRow *c, const tgReal
     }
     tgi_contact_screw(c, part, X);
     for (int k = 0; k < 6; k++) X[k] *= scale;
-    add_way(s, &body[0], X, 1, t, to->q, R + at[i]);
-    add_way(s, &body[1], X, -1, t + 6, to->q, R + at[i]);
+    add_way(s, pose, &body[0], X, 1, t, to->q, R + at[i]);
+    add_way(s, pose, &body[1], X, -1, t + 6, to->q, R + at[i]);
   }
 }
 
 // one dof's share of a connect's or weld's rows, D (6 x nv)
-static void bond_jacobian(const tgSim *s, const tgiBond *k, const tgReal *u, Motion body[2], tgReal *D) {
+static void bond_jacobian(const tgSim *s, const tgPose *pose, const tgiBond *k, const tgReal *u, Motion body[2], tgReal *D) {
   const tgModel *m = &s->m;
   for (int side = 0; side < 2; side++) {
     const tgReal *p = side == 0 ? k->pa : k->pb;
     Motion *b = &body[side];
-    find_motion(s, side == 0 ? k->a : k->b, u, b);
+    find_motion(s, pose, side == 0 ? k->a : k->b, u, b);
     for (int part = 0; part < (k->weld ? 6 : 3); part++) {
       tgReal e[3] = {0, 0, 0}, sign = side == 0 ? 1 : -1, X[6], dp[3], x[3];
       e[part % 3] = 1;
       if (part < 3) tgi_sp_screw(X, p, e); else { tgi_v3_copy(X, e); tgi_v3_zero(X + 3); }
       tgi_v3_cross(x, e, b->V);   // dp x e moves against the body's rotation
       for (int j = m->body_lastdof[b->body]; j >= 0; j = m->dof_parent[j]) {
-        tgi_sp_point_velocity(dp, s->S + 6 * j, p);
+        tgi_sp_point_velocity(dp, pose->S + 6 * j, p);
         D[part * m->nv + j] += sign * (tgi_sp_dot(X, b->W + 6 * j) + (part < 3 ? tgi_v3_dot(dp, x) : 0));
       }
     }
@@ -115,22 +115,22 @@ static void add_rows(const tgSim *s, const tgReal *D, int i, int count, const tg
       if (D[k * nv + j] != 0) R[at[i + k] + to->q[j]] += (y != NULL ? y[i + k] : 1) * D[k * nv + j];
 }
 
-tgStatus tgi_rows_jacobian(tgSim *s, const tgReal *u, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R) {
+tgStatus tgi_rows_jacobian(tgSim *s, const tgPose *pose, const tgReal *u, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s), nv = (size_t)m->nv;
   tgReal *W = tgi_stack_real(s, 12 * nv), *D = tgi_stack_real(s, 6 * nv);
   if (W == NULL || D == NULL) return short_scratch(s);
   Motion body[2] = {{.body = -1, .W = W}, {.body = -1, .W = W + 6 * nv}};
-  tgi_contacts_d(s);
+  tgi_contacts_d(s, pose);
   for (int i = 0; i < s->nrow; i++) {
     int owner = s->row_owner[i];
     tgReal scale = y != NULL ? y[i] : 1;
-    if (s->row_kind[i] == TG_ROW_NORMAL) contact_jacobian(s, &s->contact[owner], u, y, body, to, at, R);
+    if (s->row_kind[i] == TG_ROW_NORMAL) contact_jacobian(s, pose, &s->contact[owner], u, y, body, to, at, R);
     if (tgi_is_bond(s, i)) {
       tgiBond k;
-      tgi_bond(s, owner, &k);
+      tgi_bond(s, pose, owner, &k);
       for (size_t d = 0; d < 6 * nv; d++) D[d] = 0;
-      bond_jacobian(s, &k, u, body, D);
+      bond_jacobian(s, pose, &k, u, body, D);
       add_rows(s, D, i, k.weld ? 6 : 3, y, to, at, R);
     }
     if (tgi_is_ball_limit(s, i)) {
@@ -151,10 +151,10 @@ tgStatus tgi_rows_jacobian(tgSim *s, const tgReal *u, const tgReal *y, const tgi
 }
 
 // the gap's gradient is the row for anchors; for a weld's rotation -d(R_b theta)
-static void bond_gap_jacobian(const tgSim *s, int eq, int i, tgReal *D) {
+static void bond_gap_jacobian(const tgSim *s, const tgPose *pose, int eq, int i, tgReal *D) {
   const tgModel *m = &s->m;
   tgiBond k;
-  tgi_bond(s, eq, &k);
+  tgi_bond(s, pose, eq, &k);
   for (int r = 0; r < 3 * m->nv; r++) D[r] = s->row_J[(size_t)i * (size_t)m->nv + (size_t)r];
   if (!k.weld) return;
   tgReal J[9], turned[3];
@@ -162,8 +162,8 @@ static void bond_gap_jacobian(const tgSim *s, int eq, int i, tgReal *D) {
   tgi_so3_jr_inv(J, k.theta);
   for (int j = 0; j < m->nv; j++) {
     tgReal da[3] = {0, 0, 0}, db[3] = {0, 0, 0}, x[3], r[3], de[3];
-    if (tgi_dof_moves(m, j, k.a)) tgi_v3_copy(da, s->S + 6 * j);
-    if (tgi_dof_moves(m, j, k.b)) tgi_v3_copy(db, s->S + 6 * j);
+    if (tgi_dof_moves(m, j, k.a)) tgi_v3_copy(da, pose->S + 6 * j);
+    if (tgi_dof_moves(m, j, k.b)) tgi_v3_copy(db, pose->S + 6 * j);
     tgi_v3_sub(r, da, db);
     tgi_m3_tmulv(x, k.Rb, r);
     tgi_m3_mulv(r, J, x);
@@ -174,27 +174,27 @@ static void bond_gap_jacobian(const tgSim *s, int eq, int i, tgReal *D) {
   }
 }
 
-static void contact_gap(const tgSim *s, const tgContactRow *c, tgReal scale, const int *q, tgReal *row) {
+static void contact_gap(const tgSim *s, const tgPose *pose, const tgContactRow *c, tgReal scale, const int *q, tgReal *row) {
   const tgModel *m = &s->m;
   for (int side = 0; side < 2; side++)
     for (int j = m->body_lastdof[m->geom_body[side == 0 ? c->geom1 : c->geom2]]; j >= 0; j = m->dof_parent[j])
-      row[q[j]] += scale * tgi_sp_dot(c->D[6] + 6 * side, s->S + 6 * j);
+      row[q[j]] += scale * tgi_sp_dot(c->D[6] + 6 * side, pose->S + 6 * j);
 }
 
-tgStatus tgi_rows_gap_jacobian(tgSim *s, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R) {
+tgStatus tgi_rows_gap_jacobian(tgSim *s, const tgPose *pose, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s), nv = (size_t)m->nv;
   tgReal *D = tgi_stack_real(s, 6 * nv);
   if (D == NULL) return short_scratch(s);
-  tgi_contacts_d(s);
+  tgi_contacts_d(s, pose);
   for (int i = 0; i < s->nrow; i++) {
     int owner = s->row_owner[i];
     bool own_row = s->row_kind[i] == TG_ROW_LIMIT || (s->row_kind[i] == TG_ROW_EQUALITY && m->eq_type[owner] == TG_EQ_JOINT);
-    if (s->row_kind[i] == TG_ROW_NORMAL) contact_gap(s, &s->contact[owner], y != NULL ? y[i] : 1, to->q, R + at[i]);
+    if (s->row_kind[i] == TG_ROW_NORMAL) contact_gap(s, pose, &s->contact[owner], y != NULL ? y[i] : 1, to->q, R + at[i]);
     else if (own_row) add_rows(s, s->row_J + (size_t)i * nv, i, 1, y, to, at, R);
     else if (tgi_is_bond(s, i)) {
       for (size_t d = 0; d < 6 * nv; d++) D[d] = 0;
-      bond_gap_jacobian(s, owner, i, D);
+      bond_gap_jacobian(s, pose, owner, i, D);
       add_rows(s, D, i, m->eq_type[owner] == TG_EQ_WELD ? 6 : 3, y, to, at, R);
     }
   }
@@ -205,12 +205,12 @@ tgStatus tgi_rows_gap_jacobian(tgSim *s, const tgReal *y, const tgiPlaces *to, c
 // ---- forces: the change of a wrench on a body for twists of bodies, C (6x6) ----
 
 // D += sign S_i . C S_j for the dofs i that move body a and j that move body b
-static void add_block(const tgSim *s, int a, int b, const tgReal C[36], tgReal sign, const tgiPlaces *to, tgReal *D) {
+static void add_block(const tgSim *s, const tgPose *pose, int a, int b, const tgReal C[36], tgReal sign, const tgiPlaces *to, tgReal *D) {
   const tgModel *m = &s->m;
   for (int j = m->body_lastdof[b]; j >= 0; j = m->dof_parent[j]) {
     tgReal x[6];
-    for (int r = 0; r < 6; r++) x[r] = sign * tgi_sp_dot(C + 6 * r, s->S + 6 * j);
-    for (int i = m->body_lastdof[a]; i >= 0; i = m->dof_parent[i]) D[to->row[i] + to->q[j]] += tgi_sp_dot(s->S + 6 * i, x);
+    for (int r = 0; r < 6; r++) x[r] = sign * tgi_sp_dot(C + 6 * r, pose->S + 6 * j);
+    for (int i = m->body_lastdof[a]; i >= 0; i = m->dof_parent[i]) D[to->row[i] + to->q[j]] += tgi_sp_dot(pose->S + 6 * i, x);
   }
 }
 
@@ -236,7 +236,7 @@ static void add_contact_change(const tgContactRow *c, const tgReal *f, tgReal C[
 }
 
 // the contacts of one pair of bodies that follow each other, from contact i on; returns the contact after them
-static int pair_change(const tgSim *s, int i, const tgReal *f, const tgiPlaces *to, tgReal *D) {
+static int pair_change(const tgSim *s, const tgPose *pose, int i, const tgReal *f, const tgiPlaces *to, tgReal *D) {
   const tgModel *m = &s->m;
   int b1 = m->geom_body[s->contact[i].geom1], b2 = m->geom_body[s->contact[i].geom2];
   tgReal C[2][36] = {{0}};
@@ -246,16 +246,16 @@ static int pair_change(const tgSim *s, int i, const tgReal *f, const tgiPlaces *
     if (c->row >= 0) add_contact_change(c, f, C);
   }
   for (int side = 0; side < 2; side++) {
-    add_block(s, b1, side == 0 ? b1 : b2, C[side], 1, to, D);
-    add_block(s, b2, side == 0 ? b1 : b2, C[side], -1, to, D);
+    add_block(s, pose, b1, side == 0 ? b1 : b2, C[side], 1, to, D);
+    add_block(s, pose, b2, side == 0 ? b1 : b2, C[side], -1, to, D);
   }
   return i;
 }
 
 // anchors of a connect or weld move with their own bodies: dF = (dp x f; 0)
-static void bond_change(const tgSim *s, int eq, const tgReal *f, const tgiPlaces *to, tgReal *D) {
+static void bond_change(const tgSim *s, const tgPose *pose, int eq, const tgReal *f, const tgiPlaces *to, tgReal *D) {
   tgiBond k;
-  tgi_bond(s, eq, &k);
+  tgi_bond(s, pose, eq, &k);
   for (int side = 0; side < 2; side++) {
     tgReal C[36] = {0};
     for (int e = 0; e < 6; e++) {
@@ -265,17 +265,17 @@ static void bond_change(const tgSim *s, int eq, const tgReal *f, const tgiPlaces
       for (int r = 0; r < 3; r++) C[6 * r + e] = x[r];
     }
     int body = side == 0 ? k.a : k.b;
-    add_block(s, body, body, C, side == 0 ? 1 : -1, to, D);
+    add_block(s, pose, body, body, C, side == 0 ? 1 : -1, to, D);
   }
 }
 
-void tgi_rows_force_jacobian(tgSim *s, const tgReal *f, const tgiPlaces *to, tgReal *D) {
+void tgi_rows_force_jacobian(tgSim *s, const tgPose *pose, const tgReal *f, const tgiPlaces *to, tgReal *D) {
   const tgModel *m = &s->m;
-  tgi_contacts_d(s);
-  for (int i = 0; i < s->ncon;) i = pair_change(s, i, f, to, D);
+  tgi_contacts_d(s, pose);
+  for (int i = 0; i < s->ncon;) i = pair_change(s, pose, i, f, to, D);
   for (int i = 0; i < s->nrow; i++) {
     int owner = s->row_owner[i];
-    if (tgi_is_bond(s, i)) bond_change(s, owner, f + i, to, D);
+    if (tgi_is_bond(s, i)) bond_change(s, pose, owner, f + i, to, D);
     if (tgi_is_ball_limit(s, i)) {
       tgReal A[9];
       int d = m->jnt_vadr[owner];

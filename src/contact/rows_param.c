@@ -14,20 +14,20 @@ static void add_rotated(tgReal *out, const tgReal *R, const tgReal *g) {
   tgi_v3_add(out, out, r);
 }
 
-void tgi_geom_parameters(const tgSim *s, int g, const tgReal twist[6], tgParamGrad *p) {
+void tgi_geom_parameters(const tgSim *s, const tgPose *pose, int g, const tgReal twist[6], tgParamGrad *p) {
   const tgModel *m = &s->m;
-  if (p->geom_pos != NULL) add_rotated(p->geom_pos + 3 * g, s->xmat + 9 * m->geom_body[g], twist + 3);
+  if (p->geom_pos != NULL) add_rotated(p->geom_pos + 3 * g, pose->xmat + 9 * m->geom_body[g], twist + 3);
   if (p->geom_quat == NULL) return;
   tgReal t[3], local[3];
-  tgi_v3_cross(t, s->geom_xpos + 3 * g, twist + 3);
+  tgi_v3_cross(t, pose->geom_xpos + 3 * g, twist + 3);
   tgi_v3_sub(t, twist, t);
-  tgi_m3_tmulv(local, s->geom_xmat + 9 * g, t);
+  tgi_m3_tmulv(local, pose->geom_xmat + 9 * g, t);
   tgi_quat_gradient(m->geom_quat + 4 * g, local, p->geom_quat + 4 * g);
 }
 
-void tgi_bond_parameters(const tgSim *s, int eq, const tgReal ga[3], const tgReal gb[3], tgParamGrad *p) {
+void tgi_bond_parameters(const tgSim *s, const tgPose *pose, int eq, const tgReal ga[3], const tgReal gb[3], tgParamGrad *p) {
   const tgModel *m = &s->m;
-  const tgReal *Ra = s->xmat + 9 * m->eq_a[eq], *Rb = s->xmat + 9 * m->eq_b[eq];
+  const tgReal *Ra = pose->xmat + 9 * m->eq_a[eq], *Rb = pose->xmat + 9 * m->eq_b[eq];
   if (m->eq_type[eq] == TG_EQ_CONNECT) {
     if (p->eq_anchor != NULL) add_rotated(p->eq_anchor + 3 * eq, Ra, ga);
     if (p->eq_anchor2 != NULL) add_rotated(p->eq_anchor2 + 3 * eq, Rb, gb);
@@ -105,13 +105,13 @@ static void add_size(const tgSim *s, const tgContactRow *c, tgReal Ds[7][6], tgP
 }
 
 // through the parts of hulls behind the point to their vertices
-static void add_vertices(const tgSim *s, const tgContactRow *c, const tgContactPoint *point, tgReal *out) {
+static void add_vertices(const tgSim *s, const tgPose *pose, const tgContactRow *c, const tgContactPoint *point, tgReal *out) {
   const tgModel *m = &s->m;
   tgHull scaled;
   for (int side = 0; side < 2; side++) {
     int geom = side == 0 ? c->geom1 : c->geom2, hull = m->geom_hull[geom];
     if (hull < 0) continue;
-    tgShape S = tgi_geom_shape(s, geom, side, &scaled);
+    tgShape S = tgi_geom_shape(s, pose, geom, side, &scaled);
     for (int face = 0; face < 2; face++) {
       tgReal g[6] = {0};
       for (int k = 0; k < 6; k++)
@@ -121,7 +121,7 @@ static void add_vertices(const tgSim *s, const tgContactRow *c, const tgContactP
   }
 }
 
-tgStatus tgi_rows_size_parameters(tgSim *s, tgParamGrad *p) {
+tgStatus tgi_rows_size_parameters(tgSim *s, const tgPose *pose, tgParamGrad *p) {
   tgContactPoint point[TG_PAIR_POINTS];
   tgCollide want = p->hull_vert != NULL ? TG_COLLIDE_VERTEX : p->geom_size != NULL || p->geom_scale != NULL ? TG_COLLIDE_SIZE : TG_COLLIDE_POINTS;
   int status = TG_OK;
@@ -129,12 +129,12 @@ tgStatus tgi_rows_size_parameters(tgSim *s, tgParamGrad *p) {
     int end = i, count = 0;
     bool active = false;
     for (; end < s->ncon && s->contact[end].pair == s->contact[i].pair; end++) active = active || s->contact[end].row >= 0;
-    if (active && want != TG_COLLIDE_POINTS && status >= 0) count = tgi_contacts_pair_d(s, i, want, point);
+    if (active && want != TG_COLLIDE_POINTS && status >= 0) count = tgi_contacts_pair_d(s, pose, i, want, point);
     if (count < 0) status = count;
     for (int k = i; k < end; k++) {
       if (k - i < count) {
         add_size(s, &s->contact[k], point[k - i].Ds, p);
-        if (p->hull_vert != NULL) add_vertices(s, &s->contact[k], &point[k - i], p->hull_vert);
+        if (p->hull_vert != NULL) add_vertices(s, pose, &s->contact[k], &point[k - i], p->hull_vert);
       }
       for (int r = 0; r < 7; r++) s->contact[k].bar[r] = 0;
     }

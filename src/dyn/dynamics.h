@@ -9,20 +9,20 @@
 #include "kin/kinematics.h"
 
 /// cinert, and crb its sums over subtrees, from mass, com, inertia and the frames.
-TGI_KERNEL(void, tgi_inertias, (tgSim *s), (s))
+TGI_KERNEL(void, tgi_inertias, (tgSim *s, tgPose *pose), (s, pose))
 /// V, Vp, Sd and vel at velocity v.
-TGI_KERNEL(void, tgi_velocities, (tgSim *s, const tgReal *v), (s, v))
+TGI_KERNEL(void, tgi_velocities, (tgSim *s, tgPose *pose, const tgReal *v), (s, pose, v))
 /// M (dense, symmetric, both halves) with armature, from crb.  [RBDA 6.2]
-TGI_KERNEL(void, tgi_mass_matrix, (tgSim *s), (s))
+TGI_KERNEL(void, tgi_mass_matrix, (tgSim *s, const tgPose *pose), (s, pose))
 /// bias = c(q, v), at the v of tgi_velocities, with gravity.  [RBDA 5.3]
-TGI_KERNEL(void, tgi_bias, (tgSim *s), (s))
+TGI_KERNEL(void, tgi_bias, (tgSim *s, const tgPose *pose), (s, pose))
 
 /// tau (nv) = M a + c at (q, v of tgi_velocities) minus J' xfrc; armature included. xfrc (nbody x 6 spatial forces, world
 /// origin, fixed in the world) may be NULL.
-TGI_KERNEL(void, tgi_inverse, (tgSim *s, const tgReal *a, const tgReal *xfrc, tgReal *tau), (s, a, xfrc, tau))
+TGI_KERNEL(void, tgi_inverse, (tgSim *s, const tgPose *pose, const tgReal *a, const tgReal *xfrc, tgReal *tau), (s, pose, a, xfrc, tau))
 /// Derivatives of tgi_inverse (nv x nv row-major, [i*nv+j] = d tau_i/d q_j in tangent coordinates), xfrc held fixed in the world; either
 /// may be NULL. O(nv x depth) on scratch from the stack; returns TG_ERR_CAPACITY when that is short.
-tgStatus tgi_inverse_d(tgSim *s, const tgReal *a, const tgReal *xfrc, tgReal *Dtau_q, tgReal *Dtau_v);
+tgStatus tgi_inverse_d(tgSim *s, const tgPose *pose, const tgReal *a, const tgReal *xfrc, tgReal *Dtau_q, tgReal *Dtau_v);
 /// Where entries of derivative matrices go: (i, j), a row of dof i and the column of dof j's q or v, at row[i] + q[j] or row[i] + v[j]
 /// (nv each), those of actuator k at urow[i] + u[k]. Columns of neighbours of a run (dof_run) are neighbours.
 typedef struct tgiPlaces { const int *row, *q, *v, *urow, *u; } tgiPlaces;
@@ -30,13 +30,13 @@ typedef struct tgiPlaces { const int *row, *q, *v, *urow, *u; } tgiPlaces;
 const tgiPlaces *tgi_places_dense(tgSim *s);
 /// tgi_inverse_d times scale, written to those places: only entries of dofs one of which is on the other's way to the root, so that the
 /// caller sets the others to zero. Dq or Dv may be NULL.
-TGI_KERNEL(tgStatus, tgi_inverse_d_into, (tgSim *s, const tgReal *a, const tgReal *xfrc, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv),
-           (s, a, xfrc, scale, to, Dq, Dv))
+TGI_KERNEL(tgStatus, tgi_inverse_d_into, (tgSim *s, const tgPose *pose, const tgReal *a, const tgReal *xfrc, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv),
+           (s, pose, a, xfrc, scale, to, Dq, Dv))
 /// Adjoint of the same without forming it: gq += Dtau_q' w, gv += Dtau_v' w, p += that in the parameters; any may be NULL. What p gets
 /// in its axes and poses awaits tgi_place_vjp.
-tgStatus tgi_inverse_vjp(tgSim *s, const tgReal *a, const tgReal *xfrc, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p);
+tgStatus tgi_inverse_vjp(tgSim *s, const tgPose *pose, const tgReal *a, const tgReal *xfrc, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p);
 /// Regressor Y (nv x 10 nbody): tau = Y pi + armature a, pi of a body: m, m c (3), inertia about the body origin (xx yy zz xy xz yz), body axes.
-tgStatus tgi_regressor(tgSim *s, const tgReal *a, tgReal *Y);
+tgStatus tgi_regressor(tgSim *s, const tgPose *pose, const tgReal *a, tgReal *Y);
 
 /// Sparse factorisation A = L' D L (tree order, no fill-in, [RBDA 6.5]); A is nv x nv, L as in sim_fields. False: not positive definite.
 TGI_KERNEL(bool, tgi_factor, (const tgModel *m, const tgReal *A, tgReal *L), (m, A, L))
@@ -53,18 +53,18 @@ TGI_KERNEL(void, tgi_factor_solve_rows_at, (const tgModel *m, const tgReal *L, i
 TGI_KERNEL(void, tgi_factor_inverse, (const tgModel *m, const tgReal *L, tgReal *X), (m, L, X))
 
 /// act_length, act_velocity, act_force, qfrc_actuator from ctrl, q and v.
-void tgi_actuation(tgSim *s, const tgReal *q, const tgReal *v);
+void tgi_actuation(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v);
 /// Generalised passive force at (q, v): joint springs and dampers, tendon springs (none inside the dead band) and dampers, medium (at
 /// the V of tgi_velocities), gravity compensation -> qfrc_passive. What the step adds to take some at its end: tgi_step_matrix.
-void tgi_passive(tgSim *s, const tgReal *q, const tgReal *v);
+void tgi_passive(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v);
 /// Derivatives of qfrc_actuator + qfrc_passive: Dq, Dv (nv x nv), Du (nv x nu), written; any may be NULL. ties (may be NULL)
 /// counts clamps and kinks met within 1e-12 relative.
-tgStatus tgi_forces_d(tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv, tgReal *Du, int *ties);
+tgStatus tgi_forces_d(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv, tgReal *Du, int *ties);
 /// The same times scale, added at those places.
-tgStatus tgi_forces_d_into(tgSim *s, const tgReal *q, const tgReal *v, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv, tgReal *Du, int *ties);
+tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv, tgReal *Du, int *ties);
 /// Adjoint of the same: gq += Dq' w, gv += Dv' w, gu += Du' w, and p as in tgi_inverse_vjp; any may be NULL. TG_ERR_UNSUPPORTED: p has the
 /// mass or the inertia of bodies while a medium acts on them, whose force has no derivative in these.
-tgStatus tgi_forces_vjp(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *ties);
+tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *ties);
 
 /// Mh = M + h D + h^2 K (diagonal joint damping and stiffness), or M alone when not implicit. Joint dampers and springs are taken at the
 /// end of the step: M (v' - v)/h = rest - c - D v' - K (q + h v' - q_spring), and with tau = rest - D v - K (q - q_spring) as

@@ -77,15 +77,15 @@ static void add_axis(tgReal *f, tgReal *Phi, const tgReal *x, tgReal phi, tgReal
     for (int j = 0; j < 6; j++) Phi[6 * i + j] += slope * x[i] * x[j];
 }
 
-void tgi_fluid_force(const tgSim *s, int b, tgReal *f, tgReal *Phi) {
+void tgi_fluid_force(const tgSim *s, const tgPose *pose, int b, tgReal *f, tgReal *Phi) {
   const tgModel *m = &s->m;
   const tgReal *box = s->fluid_box + 12 * b;
   tgReal rho = m->opt_density[0], eta = m->opt_viscosity[0], R[9], U[6], d = (box[0] + box[1] + box[2]) / 3;
   tgi_sp_zero(f);
   for (int i = 0; Phi != NULL && i < 36; i++) Phi[i] = 0;
   if (!(tgRe(box[0]) > 0)) return;
-  tgi_m3_mul(R, s->xmat + 9 * b, box + 3);
-  tgi_sp_copy(U, s->V + 6 * b);
+  tgi_m3_mul(R, pose->xmat + 9 * b, box + 3);
+  tgi_sp_copy(U, pose->V + 6 * b);
   tgi_v3_sub(U + 3, U + 3, m->opt_wind);
   for (int k = 0; k < 3; k++) {
     tgReal x[6] = {0, 0, 0, 0, 0, 0}, axis[3], slope, phi;
@@ -94,7 +94,7 @@ void tgi_fluid_force(const tgSim *s, int b, tgReal *f, tgReal *Phi) {
     tgi_v3_copy(x, axis);
     phi = drag(tgi_sp_dot(x, U), TG_PI * d * d * d * eta, rho * box[k] * (p * p * p * p + q * q * q * q) / 64, &slope);
     add_axis(f, Phi, x, phi, slope);
-    tgi_sp_screw(x, s->xcom + 3 * b, axis);
+    tgi_sp_screw(x, pose->xcom + 3 * b, axis);
     phi = drag(tgi_sp_dot(x, U), 3 * TG_PI * d * eta, rho * p * q / 2, &slope);
     add_axis(f, Phi, x, phi, slope);
   }

@@ -61,21 +61,21 @@ void tgi_actuator_unit_length(const tgModel *m, int i, const tgReal *q, tgReal l
   else length[0] = q[m->jnt_qadr[t]];
 }
 
-static tgReal actuator_length(const tgSim *s, int i, const tgReal *q) {
+static tgReal actuator_length(const tgSim *s, const tgPose *pose, int i, const tgReal *q) {
   const tgModel *m = &s->m;
   const tgReal *gear = m->act_gear + 6 * i;
-  if (m->act_trn[i] == TG_TRN_TENDON) return gear[0] * s->ten_length[m->act_target[i]];
+  if (m->act_trn[i] == TG_TRN_TENDON) return gear[0] * pose->ten_length[m->act_target[i]];
   tgReal length[6], sum = 0;
   tgi_actuator_unit_length(m, i, q, length);
   for (int k = 0; k < tgi_actuator_terms(m, i); k++) sum += gear[k] * length[k];
   return sum;
 }
 
-void tgi_actuator_state(const tgSim *s, int i, const tgReal *q, const tgReal *v, tgActuatorState *a, int *ties) {
+void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v, tgActuatorState *a, int *ties) {
   const tgModel *m = &s->m;
   const tgReal *g = m->act_gain + 3 * i, *b = m->act_bias + 3 * i, *cr = m->act_ctrlrange + 2 * i, *fr = m->act_forcerange + 2 * i;
   tgReal u = s->ctrl[i];
-  a->length = actuator_length(s, i, q);
+  a->length = actuator_length(s, pose, i, q);
   a->velocity = 0;
   for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
     tgReal moment;
@@ -96,12 +96,12 @@ void tgi_actuator_state(const tgSim *s, int i, const tgReal *q, const tgReal *v,
   a->force = clamp(a->force, fr);
 }
 
-void tgi_actuator_sum(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *qfrc) {
+void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal *qfrc) {
   const tgModel *m = &s->m;
   for (int d = 0; d < m->nv; d++) qfrc[d] = 0;
   for (int i = 0; i < m->nu; i++) {
     tgActuatorState a;
-    tgi_actuator_state(s, i, q, v, &a, NULL);
+    tgi_actuator_state(s, pose, i, q, v, &a, NULL);
     s->act_length[i] = a.length;
     s->act_velocity[i] = a.velocity;
     s->act_force[i] = a.force;
@@ -123,9 +123,9 @@ bool tgi_actuator_sum_clamped(const tgModel *m, int d, tgReal qfrc, int *ties) {
   return sum_limited(m, d) && tgi_clamp_side(qfrc, range[0], range[1], ties) != 0;
 }
 
-void tgi_actuation(tgSim *s, const tgReal *q, const tgReal *v) {
+void tgi_actuation(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v) {
   const tgModel *m = &s->m;
-  tgi_actuator_sum(s, q, v, s->qfrc_actuator);
+  tgi_actuator_sum(s, pose, q, v, s->qfrc_actuator);
   for (int d = 0; d < m->nv; d++)
     if (sum_limited(m, d)) s->qfrc_actuator[d] = clamp(s->qfrc_actuator[d], m->jnt_actfrcrange + 2 * m->dof_jnt[d]);
 }
@@ -138,10 +138,10 @@ int tgi_tendon_side(const tgModel *m, int t, tgReal length, int *ties) {
 }
 
 // one-sided at the ends of the dead band: there the slope is that of the inside, 0
-tgReal tgi_tendon_spring(const tgSim *s, int t, tgReal *slope, int *ties) {
+tgReal tgi_tendon_spring(const tgSim *s, const tgPose *pose, int t, tgReal *slope, int *ties) {
   const tgModel *m = &s->m;
   const tgReal *rest = m->ten_lengthspring + 2 * t;
-  tgReal k = m->ten_stiffness[t], l = s->ten_length[t];
+  tgReal k = m->ten_stiffness[t], l = pose->ten_length[t];
   *slope = 0;
   if (tgZero(k)) return 0;
   int side = tgi_tendon_side(m, t, l, ties);
@@ -171,8 +171,9 @@ static void joint_spring(const tgModel *m, int j, const tgReal *q, tgReal *qfrc)
 }
 
 // k |q - rest|^2/2, for a rotation k |log(rest^-1 q)|^2/2
-tgReal tgi_spring_energy(const tgSim *s, const tgReal *q) {
+tgReal tgi_spring_energy(const tgSim *s, const tgPose *pose) {
   const tgModel *m = &s->m;
+  const tgReal *q = pose->q;
   tgReal energy = 0;
   for (int j = 0; j < m->njnt; j++) {
     int a = m->jnt_qadr[j], type = m->jnt_type[j], n = type == TG_JOINT_FREE ? 3 : type == TG_JOINT_BALL ? 0 : 1;
@@ -183,7 +184,7 @@ tgReal tgi_spring_energy(const tgSim *s, const tgReal *q) {
     energy += k * tgi_v3_dot(w, w) / 2;
   }
   for (int t = 0; t < m->ntendon; t++) {
-    tgReal slope, f = tgi_tendon_spring(s, t, &slope, NULL);
+    tgReal slope, f = tgi_tendon_spring(s, pose, t, &slope, NULL);
     if (!tgZero(slope)) energy -= f * f / (2 * slope);
   }
   return energy;
@@ -196,36 +197,36 @@ bool tgi_has_gravcomp(const tgModel *m) {
 }
 
 // fpassive of each body and all it carries, then its pull on the dofs
-static void body_forces(tgSim *s, bool fluid) {
+static void body_forces(tgSim *s, const tgPose *pose, bool fluid) {
   const tgModel *m = &s->m;
   if (fluid) tgi_fluid_boxes(s);
   for (int b = 0; b < m->nbody; b++) {
     tgReal *f = s->fpassive + 6 * b, up[3], w[6];
     tgi_sp_zero(f);
     if (b == 0) continue;
-    if (fluid) tgi_fluid_force(s, b, f, NULL);
+    if (fluid) tgi_fluid_force(s, pose, b, f, NULL);
     // gravity compensation: -gravcomp m g at the centre of mass
     tgi_v3_scale(up, m->opt_gravity, -m->body_gravcomp[b] * m->body_mass[b]);
-    tgi_sp_screw(w, s->xcom + 3 * b, up);
+    tgi_sp_screw(w, pose->xcom + 3 * b, up);
     tgi_sp_add(f, f, w);
   }
   for (int b = m->nbody - 1; b > 0; b--) tgi_sp_axpy(s->fpassive + 6 * m->body_parent[b], 1, s->fpassive + 6 * b);
-  for (int d = 0; d < m->nv; d++) s->qfrc_passive[d] += tgi_sp_dot(s->S + 6 * d, s->fpassive + 6 * m->dof_body[d]);
+  for (int d = 0; d < m->nv; d++) s->qfrc_passive[d] += tgi_sp_dot(pose->S + 6 * d, s->fpassive + 6 * m->dof_body[d]);
 }
 
-void tgi_passive(tgSim *s, const tgReal *q, const tgReal *v) {
+void tgi_passive(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v) {
   const tgModel *m = &s->m;
   tgReal *qfrc = s->qfrc_passive;
   bool fluid = tgi_has_fluid(m);
   for (int d = 0; d < m->nv; d++) qfrc[d] = -m->dof_damping[d] * v[d];
   for (int j = 0; j < m->njnt; j++) joint_spring(m, j, q, qfrc);
   for (int t = 0; t < m->ntendon; t++) {
-    tgReal slope, f = tgi_tendon_spring(s, t, &slope, NULL), speed = 0;
+    tgReal slope, f = tgi_tendon_spring(s, pose, t, &slope, NULL), speed = 0;
     for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++)
       speed += m->wrap_coef[w] * v[m->jnt_vadr[m->wrap_jnt[w]]];
     f -= m->ten_damping[t] * speed;
     for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++)
       qfrc[m->jnt_vadr[m->wrap_jnt[w]]] += m->wrap_coef[w] * f;
   }
-  if (fluid || tgi_has_gravcomp(m)) body_forces(s, fluid);
+  if (fluid || tgi_has_gravcomp(m)) body_forces(s, pose, fluid);
 }

@@ -8,7 +8,7 @@
 typedef struct tgActuatorState { tgReal length, velocity, force, D_length, D_velocity, D_ctrl; } tgActuatorState;
 
 /// State of actuator i; *ties (may be NULL) is raised for each clamp met within 1e-12 relative.
-void tgi_actuator_state(const tgSim *s, int i, const tgReal *q, const tgReal *v, tgActuatorState *a, int *ties);
+void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v, tgActuatorState *a, int *ties);
 /// Number of dofs that actuator i works on.
 int tgi_actuator_terms(const tgModel *m, int i);
 /// Dof of term k, its moment, and d length/d q of that dof (the moment, but for balls). slope may be NULL.
@@ -18,19 +18,19 @@ void tgi_actuator_unit_length(const tgModel *m, int i, const tgReal *q, tgReal l
 /// -1, 0 or 1: where x lies to [lo, hi]; a tie (within 1e-12 relative of an end) counts as inside and raises *ties (may be NULL).
 int tgi_clamp_side(tgReal x, tgReal lo, tgReal hi, int *ties);
 /// Sum of actuator forces before the joints' own limits, written to qfrc (nv).
-void tgi_actuator_sum(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *qfrc);
+void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal *qfrc);
 /// True when the summed actuator force on dof d lies outside its joint's actfrcrange.
 bool tgi_actuator_sum_clamped(const tgModel *m, int d, tgReal qfrc, int *ties);
 
 /// 1: longer than its dead band, -1: shorter, 0: inside.
 int tgi_tendon_side(const tgModel *m, int t, tgReal length, int *ties);
 /// Spring force of tendon t along its length and its slope (0 or -stiffness).
-tgReal tgi_tendon_spring(const tgSim *s, int t, tgReal *slope, int *ties);
+tgReal tgi_tendon_spring(const tgSim *s, const tgPose *pose, int t, tgReal *slope, int *ties);
 /// Rotation vector from a joint's spring rest orientation to q, body axes; quat is the offset of the quaternion in q.
 void tgi_spring_rotation(const tgModel *m, int adr, const tgReal *q, tgReal *w);
 
 /// Energy of the springs of joints and tendons at q, whose tendon lengths are at hand [J]: tgi_passive's spring forces are minus its gradient.
-tgReal tgi_spring_energy(const tgSim *s, const tgReal *q);
+tgReal tgi_spring_energy(const tgSim *s, const tgPose *pose);
 
 /// Does any body feel the medium; does any have its weight compensated.
 bool tgi_has_fluid(const tgModel *m);
@@ -38,6 +38,6 @@ bool tgi_has_gravcomp(const tgModel *m);
 /// fluid_box of every body, from inertia and mass (their real parts: no derivative in them).
 void tgi_fluid_boxes(tgSim *s);
 /// Spatial force f of the medium on body b at the V of tgi_velocities, and Phi = df/dV (6x6, symmetric; may be NULL).
-void tgi_fluid_force(const tgSim *s, int b, tgReal *f, tgReal *Phi);
+void tgi_fluid_force(const tgSim *s, const tgPose *pose, int b, tgReal *f, tgReal *Phi);
 
 #endif

@@ -21,11 +21,11 @@ static void add_v(const Into *o, int i, int j, tgReal x) {
   if (o->Dv != NULL) o->Dv[o->to->row[i] + o->to->v[j]] += o->scale * x;
 }
 
-static void actuators(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *sum, const Into *o, int *ties) {
+static void actuators(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgReal *sum, const Into *o, int *ties) {
   const tgModel *m = &s->m;
   for (int i = 0; i < m->nu; i++) {
     tgActuatorState a;
-    tgi_actuator_state(s, i, q, v, &a, ties);
+    tgi_actuator_state(s, pose, i, q, v, &a, ties);
     for (int r = 0; r < tgi_actuator_terms(m, i); r++) {
       tgReal mr, mc, slope;
       int dr = tgi_actuator_term(m, i, r, q, &mr, NULL);
@@ -55,11 +55,11 @@ static void joint_springs(const tgModel *m, const tgReal *q, const Into *o) {
   }
 }
 
-static void tendons(const tgSim *s, const Into *o, int *ties) {
+static void tendons(const tgSim *s, const tgPose *pose, const Into *o, int *ties) {
   const tgModel *m = &s->m;
   for (int t = 0; t < m->ntendon; t++) {
     tgReal slope;
-    tgi_tendon_spring(s, t, &slope, ties);
+    tgi_tendon_spring(s, pose, t, &slope, ties);
     for (int x = m->ten_adr[t]; x < m->ten_adr[t] + m->ten_num[t]; x++)
       for (int y = m->ten_adr[t]; y < m->ten_adr[t] + m->ten_num[t]; y++) {
         int i = m->jnt_vadr[m->wrap_jnt[x]], j = m->jnt_vadr[m->wrap_jnt[y]];
@@ -80,14 +80,14 @@ static void mul6(tgReal *r, const tgReal *A, const tgReal *x) {
   }
 }
 
-static void composites(const tgSim *s, bool fluid, tgReal *C) {
+static void composites(const tgSim *s, const tgPose *pose, bool fluid, tgReal *C) {
   const tgModel *m = &s->m;
   for (int i = 0; i < m->nbody * BODY_SIZE; i++) C[i] = 0;
   for (int b = 1; b < m->nbody; b++) {
     tgReal *c = C + b * BODY_SIZE;
-    if (fluid) tgi_fluid_force(s, b, c + PHI, c + PHI_D);
+    if (fluid) tgi_fluid_force(s, pose, b, c + PHI, c + PHI_D);
     c[WEIGHT] = -m->body_gravcomp[b] * m->body_mass[b];
-    tgi_v3_scale(c + WEIGHT + 1, s->xcom + 3 * b, c[WEIGHT]);
+    tgi_v3_scale(c + WEIGHT + 1, pose->xcom + 3 * b, c[WEIGHT]);
   }
   for (int b = m->nbody - 1; b > 0; b--)
     for (int i = 0; i < BODY_SIZE; i++) C[m->body_parent[b] * BODY_SIZE + i] += C[b * BODY_SIZE + i];
@@ -103,50 +103,50 @@ static void gravity_turn(const tgModel *m, const tgReal *c, const tgReal *S, tgR
 }
 
 // P_d + S_d x U
-static void slip(const tgSim *s, int d, tgReal *r) {
+static void slip(const tgSim *s, const tgPose *pose, int d, tgReal *r) {
   tgReal U[6] = {0, 0, 0, s->m.opt_wind[0], s->m.opt_wind[1], s->m.opt_wind[2]};
-  tgi_sp_cross_m(r, s->S + 6 * d, U);
-  tgi_sp_axpy(r, 1, s->Sd + 6 * d);
+  tgi_sp_cross_m(r, pose->S + 6 * d, U);
+  tgi_sp_axpy(r, 1, pose->Sd + 6 * d);
 }
 
-static tgReal moved_by(const tgSim *s, int i, int j, const tgReal *c, const tgReal *PhiS, const tgReal *g) {
+static tgReal moved_by(const tgSim *s, const tgPose *pose, int i, int j, const tgReal *c, const tgReal *PhiS, const tgReal *g) {
   tgReal t[6], r;
-  tgi_sp_cross_m(t, s->S + 6 * j, s->S + 6 * i);
+  tgi_sp_cross_m(t, pose->S + 6 * j, pose->S + 6 * i);
   r = tgi_sp_dot(t, g);
-  gravity_turn(&s->m, c, s->S + 6 * j, t);
-  r += tgi_sp_dot(s->S + 6 * i, t);
-  slip(s, j, t);
+  gravity_turn(&s->m, c, pose->S + 6 * j, t);
+  r += tgi_sp_dot(pose->S + 6 * i, t);
+  slip(s, pose, j, t);
   return r + tgi_sp_dot(PhiS, t);
 }
 
-static void body_forces(const tgSim *s, const tgReal *C, const Into *o) {
+static void body_forces(const tgSim *s, const tgPose *pose, const tgReal *C, const Into *o) {
   const tgModel *m = &s->m;
   for (int i = 0; i < m->nv; i++) {
-    const tgReal *c = C + m->dof_body[i] * BODY_SIZE, *S = s->S + 6 * i;
+    const tgReal *c = C + m->dof_body[i] * BODY_SIZE, *S = pose->S + 6 * i;
     tgReal g[6], PhiS[6], Z[6], t[6];
     int group = m->dof_grpadr[i], end = group + m->dof_grpnum[i];
     // g = force of gravity compensation: sum c x (k e), e = gravity
     tgi_v3_cross(g, c + WEIGHT + 1, m->opt_gravity);
     tgi_v3_scale(g + 3, m->opt_gravity, c[WEIGHT]);
     mul6(PhiS, c + PHI_D, S);
-    slip(s, i, t);
+    slip(s, pose, i, t);
     mul6(Z, c + PHI_D, t);
     tgi_sp_cross_f(t, S, c + PHI);
     tgi_sp_axpy(Z, 1, t);
     gravity_turn(m, c, S, t);
     tgi_sp_axpy(Z, 1, t);
     for (int j = end - 1; j >= 0; j = j > group ? j - 1 : m->dof_parent[j]) {
-      tgReal slowed = tgi_sp_dot(PhiS, s->S + 6 * j);
-      add_q(o, i, j, moved_by(s, i, j, c, PhiS, g));
+      tgReal slowed = tgi_sp_dot(PhiS, pose->S + 6 * j);
+      add_q(o, i, j, moved_by(s, pose, i, j, c, PhiS, g));
       add_v(o, i, j, slowed);
       if (j >= group) continue;
-      add_q(o, j, i, tgi_sp_dot(s->S + 6 * j, Z));
+      add_q(o, j, i, tgi_sp_dot(pose->S + 6 * j, Z));
       add_v(o, j, i, slowed);  // Phi is symmetric
     }
   }
 }
 
-tgStatus tgi_forces_d_into(tgSim *s, const tgReal *q, const tgReal *v, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv, tgReal *Du, int *ties) {
+tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv, tgReal *Du, int *ties) {
   const tgModel *m = &s->m;
   int nv = m->nv;
   bool fluid = tgi_has_fluid(m), bodies = fluid || tgi_has_gravcomp(m);
@@ -157,16 +157,16 @@ tgStatus tgi_forces_d_into(tgSim *s, const tgReal *q, const tgReal *v, tgReal sc
     return TG_ERR_CAPACITY;
   }
   Into o = {.to = to, .scale = scale, .Dq = Dq, .Dv = Dv, .Du = Du};
-  tgi_actuator_sum(s, q, v, sum);
+  tgi_actuator_sum(s, pose, q, v, sum);
   for (int d = 0; d < nv; d++) tgi_actuator_sum_clamped(m, d, sum[d], ties);  // counts each tie once
-  actuators(s, q, v, sum, &o, ties);
+  actuators(s, pose, q, v, sum, &o, ties);
   joint_springs(m, q, &o);
   for (int d = 0; d < nv; d++) add_v(&o, d, d, -m->dof_damping[d]);
-  tendons(s, &o, ties);
+  tendons(s, pose, &o, ties);
   if (bodies) {
     if (fluid) tgi_fluid_boxes(s);
-    composites(s, fluid, C);
-    body_forces(s, C, &o);
+    composites(s, pose, fluid, C);
+    body_forces(s, pose, C, &o);
   }
   tgi_stack_free(s, mark);
   return TG_OK;

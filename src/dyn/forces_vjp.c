@@ -29,7 +29,7 @@ static void actuator_force(const tgSim *s, int i, const tgActuatorState *a, tgRe
 }
 
 // gear: the moment, the length and the velocity; bar = dL/df, w on the dofs as far as their sum is not clamped
-static void actuator_gear(const tgSim *s, int i, const tgReal *q, const tgReal *v, const tgActuatorState *a, tgReal bar, const tgReal *sum,
+static void actuator_gear(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v, const tgActuatorState *a, tgReal bar, const tgReal *sum,
                           const tgReal *w, tgParamGrad *p) {
   const tgModel *m = &s->m;
   tgReal *out = p->act_gear + 6 * i, length[6], moment;
@@ -43,10 +43,10 @@ static void actuator_gear(const tgSim *s, int i, const tgReal *q, const tgReal *
     out[slot] += bar * a->D_velocity * unit * v[d];
     if (!tendon) out[slot] += bar * a->D_length * length[k];
   }
-  if (tendon) out[0] += bar * a->D_length * s->ten_length[m->act_target[i]];
+  if (tendon) out[0] += bar * a->D_length * pose->ten_length[m->act_target[i]];
 }
 
-static void actuators(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *sum, const tgReal *w, tgReal *gq, tgReal *gv,
+static void actuators(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgReal *sum, const tgReal *w, tgReal *gq, tgReal *gv,
                       tgReal *gu, tgParamGrad *p, int *ties) {
   const tgModel *m = &s->m;
   for (int d = 0; p != NULL && p->jnt_actfrcrange != NULL && d < m->nv; d++) {
@@ -57,14 +57,14 @@ static void actuators(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *
   for (int i = 0; i < m->nu; i++) {
     tgActuatorState a;
     tgReal bar = 0, moment, slope;
-    tgi_actuator_state(s, i, q, v, &a, ties);
+    tgi_actuator_state(s, pose, i, q, v, &a, ties);
     for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
       int d = tgi_actuator_term(m, i, k, q, &moment, NULL);
       if (!tgi_actuator_sum_clamped(m, d, sum[d], NULL)) bar += moment * w[d];
     }
     if (gu != NULL) gu[i] += bar * a.D_ctrl;
     if (p != NULL) actuator_force(s, i, &a, bar, p);
-    if (p != NULL && p->act_gear != NULL) actuator_gear(s, i, q, v, &a, bar, sum, w, p);
+    if (p != NULL && p->act_gear != NULL) actuator_gear(s, pose, i, q, v, &a, bar, sum, w, p);
     for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
       int d = tgi_actuator_term(m, i, k, q, &moment, &slope);
       if (gq != NULL) gq[d] += bar * a.D_length * slope;
@@ -110,10 +110,10 @@ static void joint_springs(const tgModel *m, const tgReal *q, const tgReal *w, tg
 }
 
 // f = -k (l - end of the dead band) - damping l'
-static void tendon_parameters(const tgSim *s, int t, const tgReal *v, tgReal slope, tgReal bar, tgParamGrad *p) {
+static void tendon_parameters(const tgSim *s, const tgPose *pose, int t, const tgReal *v, tgReal slope, tgReal bar, tgParamGrad *p) {
   const tgModel *m = &s->m;
   const tgReal *rest = m->ten_lengthspring + 2 * t;
-  tgReal l = s->ten_length[t], speed = 0;
+  tgReal l = pose->ten_length[t], speed = 0;
   for (int x = m->ten_adr[t]; x < m->ten_adr[t] + m->ten_num[t]; x++) speed += m->wrap_coef[x] * v[m->jnt_vadr[m->wrap_jnt[x]]];
   if (p->ten_damping != NULL) p->ten_damping[t] -= bar * speed;
   int side = tgi_tendon_side(m, t, l, NULL);
@@ -122,14 +122,14 @@ static void tendon_parameters(const tgSim *s, int t, const tgReal *v, tgReal slo
   if (p->ten_lengthspring != NULL) p->ten_lengthspring[2 * t + (side > 0)] -= bar * slope;
 }
 
-static void tendons(const tgSim *s, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p, int *ties) {
+static void tendons(const tgSim *s, const tgPose *pose, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p, int *ties) {
   const tgModel *m = &s->m;
   for (int t = 0; t < m->ntendon; t++) {
     tgReal slope, bar = 0;
     int end = m->ten_adr[t] + m->ten_num[t];
-    tgi_tendon_spring(s, t, &slope, ties);
+    tgi_tendon_spring(s, pose, t, &slope, ties);
     for (int x = m->ten_adr[t]; x < end; x++) bar += m->wrap_coef[x] * w[m->jnt_vadr[m->wrap_jnt[x]]];
-    if (p != NULL) tendon_parameters(s, t, v, slope, bar, p);
+    if (p != NULL) tendon_parameters(s, pose, t, v, slope, bar, p);
     for (int x = m->ten_adr[t]; x < end; x++) {
       int d = m->jnt_vadr[m->wrap_jnt[x]];
       if (gq != NULL) gq[d] += slope * bar * m->wrap_coef[x];
@@ -141,34 +141,34 @@ static void tendons(const tgSim *s, const tgReal *v, const tgReal *w, tgReal *gq
 typedef struct Sweep { tgReal *W, *X, *Vbar, *K; } Sweep;
 
 // the force -gravcomp m g at the centre of mass c; y: what moving c costs
-static void gravcomp_parameters(const tgSim *s, int b, const tgReal *W, const tgReal *y, tgParamGrad *p) {
+static void gravcomp_parameters(const tgSim *s, const tgPose *pose, int b, const tgReal *W, const tgReal *y, tgParamGrad *p) {
   const tgModel *m = &s->m;
   tgReal at[3], r[3], g;
-  tgi_sp_point_velocity(at, W, s->xcom + 3 * b);
+  tgi_sp_point_velocity(at, W, pose->xcom + 3 * b);
   g = tgi_v3_dot(m->opt_gravity, at);
   if (p->body_gravcomp != NULL) p->body_gravcomp[b] -= m->body_mass[b] * g;
   if (p->body_mass != NULL) p->body_mass[b] -= m->body_gravcomp[b] * g;
   if (p->opt_gravity != NULL) tgi_v3_axpy(p->opt_gravity, -m->body_gravcomp[b] * m->body_mass[b], at);
   if (p->body_com == NULL) return;
-  tgi_m3_tmulv(r, s->xmat + 9 * b, y);
+  tgi_m3_tmulv(r, pose->xmat + 9 * b, y);
   tgi_v3_add(p->body_com + 3 * b, p->body_com + 3 * b, r);
 }
 
-static void body_terms(const tgSim *s, int b, bool fluid, Sweep *k, tgParamGrad *p) {
+static void body_terms(const tgSim *s, const tgPose *pose, int b, bool fluid, Sweep *k, tgParamGrad *p) {
   const tgModel *m = &s->m;
-  const tgReal *W = k->W + 6 * b, *c = s->xcom + 3 * b;
+  const tgReal *W = k->W + 6 * b, *c = pose->xcom + 3 * b;
   tgReal *X = k->X + 6 * b, *Vbar = k->Vbar + 6 * b, *K = k->K + 6 * b, phi[6], Phi[36], up[3], y[3], t[6];
   tgi_sp_zero(K);
   tgi_sp_zero(X);
   tgi_sp_zero(Vbar);
   if (fluid) {
-    tgi_fluid_force(s, b, phi, Phi);
+    tgi_fluid_force(s, pose, b, phi, Phi);
     tgi_sp_copy(X, phi);
     for (int i = 0; i < 6; i++)
       for (int j = 0; j < 6; j++) Vbar[i] += Phi[6 * j + i] * W[j];
     tgi_sp_cross_f(t, W, phi);
     tgi_sp_axpy(K, -1, t);
-    tgi_sp_copy(t, s->V + 6 * b);
+    tgi_sp_copy(t, pose->V + 6 * b);
     tgi_v3_sub(t + 3, t + 3, m->opt_wind);
     tgi_sp_cross_f(t, t, Vbar);
     tgi_sp_axpy(K, -1, t);
@@ -181,31 +181,31 @@ static void body_terms(const tgSim *s, int b, bool fluid, Sweep *k, tgParamGrad 
   tgi_sp_axpy(K, 1, t);
   if (p == NULL) return;
   tgi_param_pose(p, b, K);
-  gravcomp_parameters(s, b, W, y, p);
+  gravcomp_parameters(s, pose, b, W, y, p);
 }
 
 // reverses the dofs of body b from the last group to the first
-static void reverse_body(const tgSim *s, int b, const tgReal *w, Sweep *k, tgReal *gq, tgReal *gv, tgParamGrad *p) {
+static void reverse_body(const tgSim *s, const tgPose *pose, int b, const tgReal *w, Sweep *k, tgReal *gq, tgReal *gv, tgParamGrad *p) {
   const tgModel *m = &s->m;
   tgReal *X = k->X + 6 * b, *Vbar = k->Vbar + 6 * b, *K = k->K + 6 * b, bar[6], t[6];
   if (m->body_dofnum[b] == 0) return;
   for (int last = m->body_dofadr[b] + m->body_dofnum[b] - 1; last >= m->body_dofadr[b];) {
     int g = m->dof_grpadr[last];
     for (int d = g; d <= last; d++) {
-      for (int i = 0; i < 6; i++) bar[i] = w[d] * X[i] + s->vel[d] * Vbar[i];
+      for (int i = 0; i < 6; i++) bar[i] = w[d] * X[i] + pose->vel[d] * Vbar[i];
       if (p != NULL) tgi_param_axis(p, d, bar);
-      tgi_sp_cross_f(t, s->S + 6 * d, bar);
+      tgi_sp_cross_f(t, pose->S + 6 * d, bar);
       tgi_sp_axpy(K, 1, t);
     }
     for (int d = g; d <= last; d++) {
-      if (gq != NULL) gq[d] += tgi_sp_dot(s->S + 6 * d, K);
-      if (gv != NULL) gv[d] += tgi_sp_dot(s->S + 6 * d, Vbar);
+      if (gq != NULL) gq[d] += tgi_sp_dot(pose->S + 6 * d, K);
+      if (gv != NULL) gv[d] += tgi_sp_dot(pose->S + 6 * d, Vbar);
     }
     last = g - 1;
   }
 }
 
-static tgStatus body_forces(tgSim *s, const tgReal *w, bool fluid, tgReal *gq, tgReal *gv, tgParamGrad *p) {
+static tgStatus body_forces(tgSim *s, const tgPose *pose, const tgReal *w, bool fluid, tgReal *gq, tgReal *gv, tgParamGrad *p) {
   const tgModel *m = &s->m;
   size_t n = (size_t)m->nbody * 6;
   Sweep k = {tgi_stack_real(s, n), tgi_stack_real(s, n), tgi_stack_real(s, n), tgi_stack_real(s, n)};
@@ -214,12 +214,12 @@ static tgStatus body_forces(tgSim *s, const tgReal *w, bool fluid, tgReal *gq, t
   tgi_sp_zero(k.W);
   for (int b = 1; b < m->nbody; b++) {
     tgi_sp_copy(k.W + 6 * b, k.W + 6 * m->body_parent[b]);
-    for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(k.W + 6 * b, w[d], s->S + 6 * d);
-    body_terms(s, b, fluid, &k, p);
+    for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(k.W + 6 * b, w[d], pose->S + 6 * d);
+    body_terms(s, pose, b, fluid, &k, p);
   }
   for (int b = m->nbody - 1; b > 0; b--) {
     int parent = m->body_parent[b];
-    reverse_body(s, b, w, &k, gq, gv, p);
+    reverse_body(s, pose, b, w, &k, gq, gv, p);
     if (parent == 0) continue;
     tgi_sp_axpy(k.X + 6 * parent, 1, k.X + 6 * b);
     tgi_sp_axpy(k.Vbar + 6 * parent, 1, k.Vbar + 6 * b);
@@ -228,7 +228,7 @@ static tgStatus body_forces(tgSim *s, const tgReal *w, bool fluid, tgReal *gq, t
   return TG_OK;
 }
 
-tgStatus tgi_forces_vjp(tgSim *s, const tgReal *q, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *ties) {
+tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *ties) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   bool fluid = tgi_has_fluid(m);
@@ -239,15 +239,15 @@ tgStatus tgi_forces_vjp(tgSim *s, const tgReal *q, const tgReal *v, const tgReal
   tgReal *sum = tgi_stack_real(s, (size_t)m->nv);
   if (sum == NULL) return TG_ERR_CAPACITY;
   // gravity compensation that is off still has a derivative in its fraction
-  if (fluid || tgi_has_gravcomp(m) || (p != NULL && p->body_gravcomp != NULL)) status = body_forces(s, w, fluid, gq, gv, p);
+  if (fluid || tgi_has_gravcomp(m) || (p != NULL && p->body_gravcomp != NULL)) status = body_forces(s, pose, w, fluid, gq, gv, p);
   if (status == TG_OK) {
-    tgi_actuator_sum(s, q, v, sum);
+    tgi_actuator_sum(s, pose, q, v, sum);
     for (int d = 0; d < m->nv; d++) tgi_actuator_sum_clamped(m, d, sum[d], ties);
-    actuators(s, q, v, sum, w, gq, gv, gu, p, ties);
+    actuators(s, pose, q, v, sum, w, gq, gv, gu, p, ties);
     joint_springs(m, q, w, gq, p);
     for (int d = 0; gv != NULL && d < m->nv; d++) gv[d] -= m->dof_damping[d] * w[d];
     for (int d = 0; p != NULL && p->dof_damping != NULL && d < m->nv; d++) p->dof_damping[d] -= v[d] * w[d];
-    tendons(s, v, w, gq, gv, p, ties);
+    tendons(s, pose, v, w, gq, gv, p, ties);
   }
   tgi_stack_free(s, mark);
   return status;

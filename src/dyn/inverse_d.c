@@ -84,10 +84,10 @@ static bool take(tgSim *s, const tgReal *xfrc, Work *w) {
 }
 
 // sums over subtrees, leaves first
-static void composites(tgSim *s, const tgReal *xfrc, Work *w) {
+static void composites(tgSim *s, const tgPose *pose, const tgReal *xfrc, Work *w) {
   const tgModel *m = &s->m;
   for (int b = 0; b < m->nbody; b++) {
-    body_coriolis(s->cinert + TG_INERTIA_SIZE * b, s->xcom + 3 * b, s->V + 6 * b, &w->coriolis[b]);
+    body_coriolis(pose->cinert + TG_INERTIA_SIZE * b, pose->xcom + 3 * b, pose->V + 6 * b, &w->coriolis[b]);
     if (xfrc != NULL) tgi_sp_copy(w->X + 6 * b, xfrc + 6 * b);
   }
   for (int b = m->nbody - 1; b > 0; b--) {
@@ -100,14 +100,14 @@ static void composites(tgSim *s, const tgReal *xfrc, Work *w) {
 }
 
 // Q, R and Sd of every dof, by component
-static void dof_terms(tgSim *s, Work *w) {
+static void dof_terms(tgSim *s, const tgPose *pose, Work *w) {
   const tgModel *m = &s->m;
   for (int d = 0; d < m->nv; d++) {
     int g = m->dof_grpadr[d], n = m->dof_grpnum[d];
     tgReal Q[6], t[6], U[6], R[6];
-    const tgReal *S = s->S + 6 * d, *Sd = s->Sd + 6 * d;
+    const tgReal *S = pose->S + 6 * d, *Sd = pose->Sd + 6 * d;
     tgi_sp_cross_m(Q, s->Ap + 6 * d, S);
-    tgi_sp_cross_m(t, s->Vp + 6 * d, Sd);
+    tgi_sp_cross_m(t, pose->Vp + 6 * d, Sd);
     for (int k = 0; k < 6; k++) {
       Q[k] += t[k];
       R[k] = 2 * Sd[k];
@@ -115,7 +115,7 @@ static void dof_terms(tgSim *s, Work *w) {
     // R = 2 Vp x S + V_rel x S; V_rel of a group of one is along S
     if (n > 1) {
       tgi_sp_zero(U);
-      for (int k = g; k < g + n; k++) tgi_sp_axpy(U, s->vel[k], s->S + 6 * k);
+      for (int k = g; k < g + n; k++) tgi_sp_axpy(U, pose->vel[k], pose->S + 6 * k);
       tgi_sp_cross_m(t, U, S);
       tgi_sp_add(R, R, t);
     }
@@ -127,9 +127,9 @@ static void dof_terms(tgSim *s, Work *w) {
   }
 }
 
-static void terms_of(const tgSim *s, const Work *w, int i, tgReal scale, Terms *T) {
+static void terms_of(const tgSim *s, const tgPose *pose, const Work *w, int i, tgReal scale, Terms *T) {
   int b = s->m.dof_body[i];
-  const tgReal *S = s->S + 6 * i, *crb = s->crb + TG_INERTIA_SIZE * b;
+  const tgReal *S = pose->S + 6 * i, *crb = pose->crb + TG_INERTIA_SIZE * b;
   const Coriolis *B = &w->coriolis[b];
   tgReal x[6], F[6], Q[6], R[6];
   tgi_sp_inertia_mul(T->u, crb, S);
@@ -142,7 +142,7 @@ static void terms_of(const tgSim *s, const Work *w, int i, tgReal scale, Terms *
   tgi_sp_cross_f(T->Z, S, F);
   tgi_sp_inertia_mul(x, crb, Q);
   tgi_sp_add(T->Z, T->Z, x);
-  coriolis_mul(x, B, s->Sd + 6 * i);
+  coriolis_mul(x, B, pose->Sd + 6 * i);
   tgi_sp_add(T->Z, T->Z, x);
   tgi_sp_inertia_mul(T->Y, crb, R);
   coriolis_mul(x, B, S);
@@ -169,7 +169,7 @@ TGI_INLINE void put(const tgVec *row, int n, tgReal *to_row, const tgVec *col, i
 }
 
 // entries of dof i with dofs k .. k + 3: of the four, n belong to its row, nc to its column
-TGI_INLINE void entries_q(const tgSim *s, const Work *w, const Terms *T, int i, int k, int n, int nc, const tgiPlaces *to, tgReal *D) {
+TGI_INLINE void entries_q(const tgSim *s, const tgPose *pose, const Work *w, const Terms *T, int i, int k, int n, int nc, const tgiPlaces *to, tgReal *D) {
   int ld = w->ld, ls = s->m.nv + 3;
   tgVec row, col;
   tgi_vec_set(&row, 0);
@@ -177,40 +177,40 @@ TGI_INLINE void entries_q(const tgSim *s, const Work *w, const Terms *T, int i, 
   for (int c = 0; c < 6; c++) tgi_vec_add(&row, T->u[c], w->Q + c * ld + k);
   for (int c = 0; c < 3; c++) tgi_vec_add(&row, T->t[c], w->Sd + c * ld + k);
   if (w->X != NULL)
-    for (int c = 0; c < 6; c++) tgi_vec_sub(&row, T->y[c], s->ST + c * ls + k);
-  for (int c = 0; c < 6; c++) tgi_vec_add(&col, T->Z[c], s->ST + c * ls + k);
+    for (int c = 0; c < 6; c++) tgi_vec_sub(&row, T->y[c], pose->ST + c * ls + k);
+  for (int c = 0; c < 6; c++) tgi_vec_add(&col, T->Z[c], pose->ST + c * ls + k);
   put(&row, n, D + to->row[i] + to->q[k], &col, nc, to->row + k, D + to->q[i]);
 }
 
-TGI_INLINE void entries_v(const tgSim *s, const Work *w, const Terms *T, int i, int k, int n, int nc, const tgiPlaces *to, tgReal *D) {
+TGI_INLINE void entries_v(const tgSim *s, const tgPose *pose, const Work *w, const Terms *T, int i, int k, int n, int nc, const tgiPlaces *to, tgReal *D) {
   int ld = w->ld, ls = s->m.nv + 3;
   tgVec row, col;
   tgi_vec_set(&row, 0);
   tgi_vec_set(&col, 0);
   for (int c = 0; c < 6; c++) tgi_vec_add(&row, T->u[c], w->R + c * ld + k);
-  for (int c = 0; c < 3; c++) tgi_vec_add(&row, T->t[c], s->ST + c * ls + k);
-  for (int c = 0; c < 6; c++) tgi_vec_add(&col, T->Y[c], s->ST + c * ls + k);
+  for (int c = 0; c < 3; c++) tgi_vec_add(&row, T->t[c], pose->ST + c * ls + k);
+  for (int c = 0; c < 6; c++) tgi_vec_add(&col, T->Y[c], pose->ST + c * ls + k);
   put(&row, n, D + to->row[i] + to->v[k], &col, nc, to->row + k, D + to->v[i]);
 }
 
 // row and column of dof i of both matrices, run by run towards the root
-static void entries(const tgSim *s, const Work *w, int i, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv) {
+static void entries(const tgSim *s, const tgPose *pose, const Work *w, int i, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv) {
   const tgModel *m = &s->m;
   Terms T;
-  terms_of(s, w, i, scale, &T);
+  terms_of(s, pose, w, i, scale, &T);
   // later members of i's group move its axis too, and no member has a column in the group
   int group = m->dof_grpadr[i], last = group + m->dof_grpnum[i] - 1;
   for (int j = i, end = last; j >= 0;) {
     int lo = m->dof_run[j];
     for (int k = lo; k <= end; k += TGI_LANES) {
-      if (Dq != NULL) entries_q(s, w, &T, i, k, end + 1 - k, (group < end + 1 ? group : end + 1) - k, to, Dq);
-      if (Dv != NULL && k <= i) entries_v(s, w, &T, i, k, j + 1 - k, (i < j + 1 ? i : j + 1) - k, to, Dv);
+      if (Dq != NULL) entries_q(s, pose, w, &T, i, k, end + 1 - k, (group < end + 1 ? group : end + 1) - k, to, Dq);
+      if (Dv != NULL && k <= i) entries_v(s, pose, w, &T, i, k, j + 1 - k, (i < j + 1 ? i : j + 1) - k, to, Dv);
     }
     end = j = m->dof_parent[lo];
   }
 }
 
-tgStatus TGI_ISA(tgi_inverse_d_into)(tgSim *s, const tgReal *a, const tgReal *xfrc, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv) {
+tgStatus TGI_ISA(tgi_inverse_d_into)(tgSim *s, const tgPose *pose, const tgReal *a, const tgReal *xfrc, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv) {
   size_t mark = tgi_stack_mark(s);
   Work w;
   tgReal *tau = tgi_stack_real(s, (size_t)s->m.nv);
@@ -218,10 +218,10 @@ tgStatus TGI_ISA(tgi_inverse_d_into)(tgSim *s, const tgReal *a, const tgReal *xf
     tgi_stack_free(s, mark);
     return TG_ERR_CAPACITY;
   }
-  tgi_inverse(s, a, xfrc, tau);  // A, Ap and F
-  composites(s, xfrc, &w);
-  dof_terms(s, &w);
-  for (int i = 0; i < s->m.nv; i++) entries(s, &w, i, scale, to, Dq, Dv);
+  tgi_inverse(s, pose, a, xfrc, tau);  // A, Ap and F
+  composites(s, pose, xfrc, &w);
+  dof_terms(s, pose, &w);
+  for (int i = 0; i < s->m.nv; i++) entries(s, pose, &w, i, scale, to, Dq, Dv);
   tgi_stack_free(s, mark);
   return TG_OK;
 }

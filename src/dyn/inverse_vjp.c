@@ -23,8 +23,8 @@ static bool take(tgSim *s, Sweep *w) {
 }
 
 // K, Abar, Vbar of one body alone
-static void body_terms(const tgSim *s, int b, Sweep *w) {
-  const tgReal *I = s->cinert + TG_INERTIA_SIZE * b, *V = s->V + 6 * b, *A = s->A + 6 * b, *W = w->W + 6 * b;
+static void body_terms(const tgSim *s, const tgPose *pose, int b, Sweep *w) {
+  const tgReal *I = pose->cinert + TG_INERTIA_SIZE * b, *V = pose->V + 6 * b, *A = s->A + 6 * b, *W = w->W + 6 * b;
   tgReal *K = w->K + 6 * b, *Vbar = w->Vbar + 6 * b, h[6], Y[6], IY[6], t[6];
   tgi_sp_inertia_mul(w->Abar + 6 * b, I, W);
   tgi_sp_inertia_mul(h, I, V);
@@ -58,8 +58,8 @@ static void inertia_gradient(const tgReal *a, const tgReal *b, tgReal sign, tgRe
 }
 
 // g: gradient in the world inertia (m, m c, I_o), I_o = R J R' + m (c.c 1 - c c')
-static void inertial_parameters(const tgSim *s, int b, const tgReal *g, tgParamGrad *p) {
-  const tgReal *c = s->xcom + 3 * b, *R = s->xmat + 9 * b;
+static void inertial_parameters(const tgSim *s, const tgPose *pose, int b, const tgReal *g, tgParamGrad *p) {
+  const tgReal *c = pose->xcom + 3 * b, *R = pose->xmat + 9 * b;
   tgReal mass = s->m.body_mass[b], G[9] = {g[4], g[7] / 2, g[8] / 2, g[7] / 2, g[5], g[9] / 2, g[8] / 2, g[9] / 2, g[6]};
   tgReal trace = g[4] + g[5] + g[6], Gc[3], x[3], r[3], T[9], B[9];
   tgi_m3_mulv(Gc, G, c);
@@ -81,39 +81,39 @@ static void inertial_parameters(const tgSim *s, int b, const tgReal *g, tgParamG
   J[5] += 2 * B[5];
 }
 
-static void body_parameters(const tgSim *s, int b, const Sweep *w, tgParamGrad *p) {
+static void body_parameters(const tgSim *s, const tgPose *pose, int b, const Sweep *w, tgParamGrad *p) {
   tgReal g[TG_INERTIA_SIZE] = {0}, Y[6];
   const tgReal *W = w->W + 6 * b;
   tgi_param_pose(p, b, w->K + 6 * b);
-  tgi_sp_cross_m(Y, s->V + 6 * b, W);
+  tgi_sp_cross_m(Y, pose->V + 6 * b, W);
   inertia_gradient(W, s->A + 6 * b, 1, g);
-  inertia_gradient(Y, s->V + 6 * b, -1, g);
-  inertial_parameters(s, b, g, p);
+  inertia_gradient(Y, pose->V + 6 * b, -1, g);
+  inertial_parameters(s, pose, b, g, p);
 }
 
 // reverses one rotation group or single dof, from g to g + n - 1
-static void reverse_group(const tgSim *s, int g, int n, const tgReal *a, const tgReal *w, const tgReal *F, tgReal *Abar,
+static void reverse_group(const tgPose *pose, int g, int n, const tgReal *a, const tgReal *w, const tgReal *F, tgReal *Abar,
                           tgReal *Vbar, tgReal *K, tgReal *gq, tgReal *gv, tgParamGrad *p) {
   tgReal Srel[6], VpA[6], t[6], bar[6];
-  tgi_sp_cross_f(VpA, s->Vp + 6 * g, Abar);
+  tgi_sp_cross_f(VpA, pose->Vp + 6 * g, Abar);
   tgi_sp_zero(Srel);
   for (int d = g; d < g + n; d++) {
-    const tgReal *S = s->S + 6 * d;
-    tgReal v = s->vel[d];
+    const tgReal *S = pose->S + 6 * d;
+    tgReal v = pose->vel[d];
     tgi_sp_axpy(Srel, v, S);
     for (int i = 0; i < 6; i++) bar[i] = v * (Vbar[i] - VpA[i]) + a[d] * Abar[i] + w[d] * F[i];
     if (p != NULL) tgi_param_axis(p, d, bar);
     tgi_sp_cross_f(t, S, bar);
     tgi_sp_axpy(K, 1, t);
-    if (gv != NULL) gv[d] += tgi_sp_dot(S, Vbar) + tgi_sp_dot(s->Sd + 6 * d, Abar);
+    if (gv != NULL) gv[d] += tgi_sp_dot(S, Vbar) + tgi_sp_dot(pose->Sd + 6 * d, Abar);
   }
   if (gq != NULL)
-    for (int d = g; d < g + n; d++) gq[d] += tgi_sp_dot(s->S + 6 * d, K);
+    for (int d = g; d < g + n; d++) gq[d] += tgi_sp_dot(pose->S + 6 * d, K);
   tgi_sp_cross_f(t, Srel, Abar);
   tgi_sp_axpy(Vbar, 1, t);
 }
 
-tgStatus tgi_inverse_vjp(tgSim *s, const tgReal *a, const tgReal *xfrc, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p) {
+tgStatus tgi_inverse_vjp(tgSim *s, const tgPose *pose, const tgReal *a, const tgReal *xfrc, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   Sweep k;
@@ -122,19 +122,19 @@ tgStatus tgi_inverse_vjp(tgSim *s, const tgReal *a, const tgReal *xfrc, const tg
     tgi_stack_free(s, mark);
     return TG_ERR_CAPACITY;
   }
-  tgi_inverse(s, a, xfrc, tau);  // A, Ap and F
+  tgi_inverse(s, pose, a, xfrc, tau);  // A, Ap and F
   tgi_sp_zero(k.W);
   for (int b = 1; b < m->nbody; b++) {
     tgi_sp_copy(k.W + 6 * b, k.W + 6 * m->body_parent[b]);
-    for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(k.W + 6 * b, w[d], s->S + 6 * d);
-    body_terms(s, b, &k);
-    if (p != NULL) body_parameters(s, b, &k, p);
+    for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(k.W + 6 * b, w[d], pose->S + 6 * d);
+    body_terms(s, pose, b, &k);
+    if (p != NULL) body_parameters(s, pose, b, &k, p);
   }
   for (int b = m->nbody - 1; b > 0; b--) {
     int parent = m->body_parent[b];
     for (int d = m->body_dofadr[b] + m->body_dofnum[b] - 1; d >= m->body_dofadr[b] && d >= 0;) {
       int g = m->dof_grpadr[d];
-      reverse_group(s, g, m->dof_grpnum[d], a, w, s->F + 6 * b, k.Abar + 6 * b, k.Vbar + 6 * b, k.K + 6 * b, gq, gv, p);
+      reverse_group(pose, g, m->dof_grpnum[d], a, w, s->F + 6 * b, k.Abar + 6 * b, k.Vbar + 6 * b, k.K + 6 * b, gq, gv, p);
       d = g - 1;
     }
     // the root's own acceleration is minus gravity

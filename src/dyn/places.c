@@ -20,25 +20,25 @@ static void zero(tgReal *x, int n) {
   for (int i = 0; x != NULL && i < n; i++) x[i] = 0;
 }
 
-tgStatus tgi_inverse_d(tgSim *s, const tgReal *a, const tgReal *xfrc, tgReal *Dtau_q, tgReal *Dtau_v) {
+tgStatus tgi_inverse_d(tgSim *s, const tgPose *pose, const tgReal *a, const tgReal *xfrc, tgReal *Dtau_q, tgReal *Dtau_v) {
   int nn = s->m.nv * s->m.nv;
   size_t mark = tgi_stack_mark(s);
   const tgiPlaces *to = tgi_places_dense(s);
   zero(Dtau_q, nn);
   zero(Dtau_v, nn);
-  tgStatus status = to == NULL ? TG_ERR_CAPACITY : tgi_inverse_d_into(s, a, xfrc, 1, to, Dtau_q, Dtau_v);
+  tgStatus status = to == NULL ? TG_ERR_CAPACITY : tgi_inverse_d_into(s, pose, a, xfrc, 1, to, Dtau_q, Dtau_v);
   tgi_stack_free(s, mark);
   return status;
 }
 
-tgStatus tgi_forces_d(tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv, tgReal *Du, int *ties) {
+tgStatus tgi_forces_d(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv, tgReal *Du, int *ties) {
   int nv = s->m.nv;
   size_t mark = tgi_stack_mark(s);
   const tgiPlaces *to = tgi_places_dense(s);
   zero(Dq, nv * nv);
   zero(Dv, nv * nv);
   zero(Du, nv * s->m.nu);
-  tgStatus status = to == NULL ? TG_ERR_CAPACITY : tgi_forces_d_into(s, q, v, 1, to, Dq, Dv, Du, ties);
+  tgStatus status = to == NULL ? TG_ERR_CAPACITY : tgi_forces_d_into(s, pose, q, v, 1, to, Dq, Dv, Du, ties);
   tgi_stack_free(s, mark);
   return status;
 }

@@ -37,9 +37,9 @@ static tgStatus prepare(tgSim *s) {
   TG_TRY(tgi_check_state(s));
   for (int i = 0; i < m->nq; i++) s->q0[i] = s->qpos[i];
   for (int i = 0; i < m->nv; i++) s->v0[i] = s->qvel[i];
-  tgi_kinematics(s, s->q0);
-  tgi_inertias(s);
-  tgi_velocities(s, s->v0);
+  tgi_kinematics(&s->m, s->q0, &s->start);
+  tgi_inertias(s, &s->start);
+  tgi_velocities(s, &s->start, s->v0);
   s->stage = TG_STAGE_FORWARD;
   return TG_OK;
 }
@@ -47,7 +47,7 @@ static tgStatus prepare(tgSim *s) {
 // and Lm, the factor of the mass matrix
 static tgStatus prepare_factor(tgSim *s) {
   TG_TRY(prepare(s));
-  tgi_mass_matrix(s);
+  tgi_mass_matrix(s, &s->start);
   if (tgi_factor(&s->m, s->M, s->Lm)) return TG_OK;
   s->stage = TG_STAGE_NONE;
   return tgi_error(&s->error, TG_ERR_INVALID,
@@ -56,9 +56,9 @@ static tgStatus prepare_factor(tgSim *s) {
 
 static tgStatus forward(tgSim *s) {
   TG_TRY(prepare_factor(s));
-  tgi_bias(s);
-  tgi_actuation(s, s->q0, s->v0);
-  tgi_passive(s, s->q0, s->v0);
+  tgi_bias(s, &s->start);
+  tgi_actuation(s, &s->start, s->q0, s->v0);
+  tgi_passive(s, &s->start, s->q0, s->v0);
   for (int d = 0; d < s->m.nv; d++) s->tau[d] = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_passive[d];
   return TG_OK;
 }
@@ -66,7 +66,7 @@ static tgStatus forward(tgSim *s) {
 static tgStatus inverse(tgSim *s, const tgReal *qacc, tgReal *tau) {
   TG_TRY(prepare(s));
   TG_TRY(check_vector(s, "qacc", qacc));
-  tgi_inverse(s, qacc, NULL, tau);
+  tgi_inverse(s, &s->start, qacc, NULL, tau);
   return TG_OK;
 }
 
@@ -78,15 +78,15 @@ static tgStatus short_of_scratch(tgSim *s, tgStatus status) {
 static tgStatus inverse_d(tgSim *s, const tgReal *qacc, tgReal *Dtau_q, tgReal *Dtau_v, tgReal *regressor) {
   TG_TRY(prepare(s));
   TG_TRY(check_vector(s, "qacc", qacc));
-  if (Dtau_q != NULL || Dtau_v != NULL) TG_TRY(short_of_scratch(s, tgi_inverse_d(s, qacc, NULL, Dtau_q, Dtau_v)));
-  if (regressor != NULL) TG_TRY(short_of_scratch(s, tgi_regressor(s, qacc, regressor)));
+  if (Dtau_q != NULL || Dtau_v != NULL) TG_TRY(short_of_scratch(s, tgi_inverse_d(s, &s->start, qacc, NULL, Dtau_q, Dtau_v)));
+  if (regressor != NULL) TG_TRY(short_of_scratch(s, tgi_regressor(s, &s->start, qacc, regressor)));
   return TG_OK;
 }
 
 static tgStatus acceleration(tgSim *s, const tgReal *tau, tgReal *qacc) {
   TG_TRY(prepare_factor(s));
   TG_TRY(check_vector(s, "tau", tau));
-  tgi_bias(s);
+  tgi_bias(s, &s->start);
   for (int d = 0; d < s->m.nv; d++) qacc[d] = tau[d] - s->bias[d];
   tgi_factor_solve(&s->m, s->Lm, qacc);
   return TG_OK;
@@ -104,8 +104,8 @@ static tgStatus acceleration_d(tgSim *s, const tgReal *tau, tgReal *Da_q, tgReal
   size_t mark = tgi_stack_mark(s);
   tgReal *a = tgi_stack_real(s, (size_t)nv);
   tgStatus status = a == NULL ? TG_ERR_CAPACITY : acceleration(s, tau, a);
-  if (status == TG_OK && (Da_q != NULL || Da_v != NULL)) status = tgi_inverse_d(s, a, NULL, Da_q, Da_v);
-  if (status == TG_OK && Da_pi != NULL) status = tgi_regressor(s, a, Da_pi);
+  if (status == TG_OK && (Da_q != NULL || Da_v != NULL)) status = tgi_inverse_d(s, &s->start, a, NULL, Da_q, Da_v);
+  if (status == TG_OK && Da_pi != NULL) status = tgi_regressor(s, &s->start, a, Da_pi);
   tgi_stack_free(s, mark);
   if (status != TG_OK) return short_of_scratch(s, status);
   minus_solve(s, nv, Da_q);
@@ -119,7 +119,7 @@ static tgStatus jacobian_of(tgSim *s, int body, const tgReal point[3], tgReal *j
   if (body < 0 || body >= s->m.nbody)
     return tgi_error(&s->error, TG_ERR_ARG, "there is no body %d; the model has bodies 0 to %d.", body, s->m.nbody - 1);
   TG_TRY(prepare(s));
-  tgi_point_jacobian(s, body, point, jacobian);
+  tgi_point_jacobian(s, &s->start, body, point, jacobian);
   return TG_OK;
 }
 
@@ -131,7 +131,7 @@ static tgStatus point_param_vjp(tgSim *s, int body, const tgReal point[3], const
   TG_TRY(prepare(s));
   tgi_sp_screw(screw, point, g);
   tgi_param_pose(dp, body, screw);
-  tgi_place_vjp(s, s->q0, dp, NULL);
+  tgi_place_vjp(s, &s->start, dp, NULL);
   return TG_OK;
 }
 

@@ -8,20 +8,20 @@
 enum { NPARAM = 10 };
 
 // body axes, body origin: r = (R' w; R' (v + w x x))
-static void to_body(const tgSim *s, int b, const tgReal *m, tgReal *r) {
+static void to_body(const tgPose *pose, int b, const tgReal *m, tgReal *r) {
   tgReal v[3];
-  tgi_sp_point_velocity(v, m, s->xpos + 3 * b);
-  tgi_m3_tmulv(r, s->xmat + 9 * b, m);
-  tgi_m3_tmulv(r + 3, s->xmat + 9 * b, v);
+  tgi_sp_point_velocity(v, m, pose->xpos + 3 * b);
+  tgi_m3_tmulv(r, pose->xmat + 9 * b, m);
+  tgi_m3_tmulv(r + 3, pose->xmat + 9 * b, v);
 }
 
 // force (6, moment first) of each unit parameter, column by column
-static void body_columns(const tgSim *s, int b, tgReal f[NPARAM][6]) {
+static void body_columns(const tgSim *s, const tgPose *pose, int b, tgReal f[NPARAM][6]) {
   tgReal V[6], A[6], wv[3], dp[3], t[3];
   // which entries of the inertia matrix a parameter fills: xx yy zz xy xz yz
   static const int row[6] = {0, 1, 2, 0, 0, 1}, col[6] = {0, 1, 2, 1, 2, 2};
-  to_body(s, b, s->V + 6 * b, V);
-  to_body(s, b, s->A + 6 * b, A);
+  to_body(pose, b, pose->V + 6 * b, V);
+  to_body(pose, b, s->A + 6 * b, A);
   tgi_v3_cross(wv, V, V + 3);
   tgi_v3_add(dp, A + 3, wv);
   tgi_v3_zero(f[0]);
@@ -45,20 +45,20 @@ static void body_columns(const tgSim *s, int b, tgReal f[NPARAM][6]) {
   }
 }
 
-tgStatus tgi_regressor(tgSim *s, const tgReal *a, tgReal *Y) {
+tgStatus tgi_regressor(tgSim *s, const tgPose *pose, const tgReal *a, tgReal *Y) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s), n = (size_t)m->nv * NPARAM * (size_t)m->nbody;
   tgReal *tau = tgi_stack_real(s, (size_t)m->nv);
   if (tau == NULL) return TG_ERR_CAPACITY;
-  tgi_inverse(s, a, NULL, tau);  // A
+  tgi_inverse(s, pose, a, NULL, tau);  // A
   tgi_stack_free(s, mark);
   for (size_t i = 0; i < n; i++) Y[i] = 0;
   for (int b = 1; b < m->nbody; b++) {
     tgReal f[NPARAM][6], S[6];
-    body_columns(s, b, f);
+    body_columns(s, pose, b, f);
     for (int d = m->body_lastdof[b]; d >= 0; d = m->dof_parent[d]) {
       tgReal *y = Y + ((size_t)d * (size_t)m->nbody + (size_t)b) * NPARAM;
-      to_body(s, b, s->S + 6 * d, S);
+      to_body(pose, b, pose->S + 6 * d, S);
       for (int k = 0; k < NPARAM; k++) y[k] = tgi_sp_dot(S, f[k]);
     }
   }

@@ -25,7 +25,7 @@ static int8_t clamp(const tgSim *s, int i) {
   }
   i -= m->njnt;
   if (tgRe(m->ten_stiffness[i]) == 0) return 0;
-  return side(s->ten_length[i], m->ten_lengthspring[2 * i], m->ten_lengthspring[2 * i + 1]);
+  return side(s->start.ten_length[i], m->ten_lengthspring[2 * i], m->ten_lengthspring[2 * i + 1]);
 }
 
 static tgiModeRow mode_row(const tgSim *s, int i) {

@@ -90,52 +90,51 @@ static void apply_joint(const tgModel *m, int j, const tgReal *qpos, Frame *f, t
   }
 }
 
-static void body_frame(tgSim *s, int b, const tgReal *q) {
-  const tgModel *m = &s->m;
+static void body_frame(const tgModel *m, tgPose *pose, int b) {
   int p = m->body_parent[b];
   Frame f;
   tgReal r[3];
-  tgi_m3_mulv(r, s->xmat + 9 * p, m->body_pos + 3 * b);
-  tgi_v3_add(f.pos, s->xpos + 3 * p, r);
-  tgi_quat_mul(f.quat, s->xquat + 4 * p, m->body_quat + 4 * b);
+  tgi_m3_mulv(r, pose->xmat + 9 * p, m->body_pos + 3 * b);
+  tgi_v3_add(f.pos, pose->xpos + 3 * p, r);
+  tgi_quat_mul(f.quat, pose->xquat + 4 * p, m->body_quat + 4 * b);
   for (int k = 0; k < m->body_jntnum[b]; k++) {
     int j = m->body_jntadr[b] + k;
-    apply_joint(m, j, q, &f, s->S + 6 * m->jnt_vadr[j]);
+    apply_joint(m, j, pose->q, &f, pose->S + 6 * m->jnt_vadr[j]);
   }
-  tgi_v3_copy(s->xpos + 3 * b, f.pos);
-  for (int i = 0; i < 4; i++) s->xquat[4 * b + i] = f.quat[i];
-  tgi_quat_to_mat(s->xmat + 9 * b, f.quat);
-  tgi_m3_mulv(r, s->xmat + 9 * b, m->body_com + 3 * b);
-  tgi_v3_add(s->xcom + 3 * b, f.pos, r);
+  tgi_v3_copy(pose->xpos + 3 * b, f.pos);
+  for (int i = 0; i < 4; i++) pose->xquat[4 * b + i] = f.quat[i];
+  tgi_quat_to_mat(pose->xmat + 9 * b, f.quat);
+  tgi_m3_mulv(r, pose->xmat + 9 * b, m->body_com + 3 * b);
+  tgi_v3_add(pose->xcom + 3 * b, f.pos, r);
 }
 
 // world pose of something fixed in a body
-static void attached_frame(const tgSim *s, int b, const tgReal *pos, const tgReal *quat, tgReal *xpos, tgReal *xmat) {
+static void attached_frame(const tgPose *pose, int b, const tgReal *pos, const tgReal *quat, tgReal *xpos, tgReal *xmat) {
   tgReal q[4], r[3];
-  tgi_m3_mulv(r, s->xmat + 9 * b, pos);
-  tgi_v3_add(xpos, s->xpos + 3 * b, r);
-  tgi_quat_mul(q, s->xquat + 4 * b, quat);
+  tgi_m3_mulv(r, pose->xmat + 9 * b, pos);
+  tgi_v3_add(xpos, pose->xpos + 3 * b, r);
+  tgi_quat_mul(q, pose->xquat + 4 * b, quat);
   tgi_quat_to_mat(xmat, q);
 }
 
-void TGI_ISA(tgi_kinematics)(tgSim *s, const tgReal *q) {
-  const tgModel *m = &s->m;
-  tgi_v3_zero(s->xpos);
-  tgi_v3_zero(s->xcom);
-  tgi_m3_identity(s->xmat);
-  for (int i = 0; i < 4; i++) s->xquat[i] = i == 0;
-  for (int b = 1; b < m->nbody; b++) body_frame(s, b, q);
+void TGI_ISA(tgi_kinematics)(const tgModel *m, const tgReal *q, tgPose *pose) {
+  for (int i = 0; i < m->nq; i++) pose->q[i] = q[i];
+  tgi_v3_zero(pose->xpos);
+  tgi_v3_zero(pose->xcom);
+  tgi_m3_identity(pose->xmat);
+  for (int i = 0; i < 4; i++) pose->xquat[i] = i == 0;
+  for (int b = 1; b < m->nbody; b++) body_frame(m, pose, b);
   for (int d = 0; d < m->nv; d++)
-    for (int k = 0; k < 6; k++) s->ST[k * (m->nv + 3) + d] = s->S[6 * d + k];
+    for (int k = 0; k < 6; k++) pose->ST[k * (m->nv + 3) + d] = pose->S[6 * d + k];
   for (int g = 0; g < m->ngeom; g++)
-    attached_frame(s, m->geom_body[g], m->geom_pos + 3 * g, m->geom_quat + 4 * g, s->geom_xpos + 3 * g, s->geom_xmat + 9 * g);
+    attached_frame(pose, m->geom_body[g], m->geom_pos + 3 * g, m->geom_quat + 4 * g, pose->geom_xpos + 3 * g, pose->geom_xmat + 9 * g);
   for (int i = 0; i < m->nsite; i++)
-    attached_frame(s, m->site_body[i], m->site_pos + 3 * i, m->site_quat + 4 * i, s->site_xpos + 3 * i, s->site_xmat + 9 * i);
+    attached_frame(pose, m->site_body[i], m->site_pos + 3 * i, m->site_quat + 4 * i, pose->site_xpos + 3 * i, pose->site_xmat + 9 * i);
   for (int t = 0; t < m->ntendon; t++) {
     // length = sum coef q, q itself and not its difference from qpos0
     tgReal length = 0;
     for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++)
       length += m->wrap_coef[w] * q[m->jnt_qadr[m->wrap_jnt[w]]];
-    s->ten_length[t] = length;
+    pose->ten_length[t] = length;
   }
 }

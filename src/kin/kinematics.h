@@ -11,29 +11,28 @@
 #include "sim/param.h"
 #include "sim/sim.h"
 
-/// Body, geom and site frames, centres of mass, S, ST and tendon lengths at coordinates q (nq; normalises nothing, reads quaternions
-/// as q/|q|). Writes xpos .. site_xmat, S, ST, ten_length.
-TGI_KERNEL(void, tgi_kinematics, (tgSim *s, const tgReal *q), (s, q))
+/// The pose at coordinates q (nq; normalises nothing, reads quaternions as q/|q|): q, body, geom and site frames, centres of mass, S, ST, tendon lengths.
+TGI_KERNEL(void, tgi_kinematics, (const tgModel *m, const tgReal *q, tgPose *pose), (m, q, pose))
 
 /// row (nv) = screw' J_body: adds sign * S_d . screw for every dof d that moves the body; screw = (p x d; d) at the world origin.
-void tgi_add_row(const tgSim *s, int body, const tgReal screw[6], tgReal sign, tgReal *row);
+void tgi_add_row(const tgSim *s, const tgPose *pose, int body, const tgReal screw[6], tgReal sign, tgReal *row);
 
 /// Spatial velocity of a body for generalised velocity v (nv).
-void tgi_body_velocity(const tgSim *s, int body, const tgReal *v, tgReal V[6]);
+void tgi_body_velocity(const tgSim *s, const tgPose *pose, int body, const tgReal *v, tgReal V[6]);
 
 /// row (nv) += sign * d/dq_j [ screw . V_body(q, v) ] with the screw fixed in the world, for fixed v:
 /// dV_body/dq_j = S_j x (V_body - Vp_j), Vp_j the velocity before j's group. Any v, not only v0.
-void tgi_add_row_d(const tgSim *s, int body, const tgReal screw[6], const tgReal *v, tgReal sign, tgReal *row);
+void tgi_add_row_d(const tgSim *s, const tgPose *pose, int body, const tgReal screw[6], const tgReal *v, tgReal sign, tgReal *row);
 
 /// Twist of a body per dof: column j of d(pose)/dq_j is S_j for the dofs on its way to the root, else 0. True when dof j moves body.
 bool tgi_dof_moves(const tgModel *m, int dof, int body);
 
 /// 6 x nv Jacobian (rows: angular 3, linear 3) of the material point p of a body.
-void tgi_point_jacobian(const tgSim *s, int body, const tgReal p[3], tgReal *J);
+void tgi_point_jacobian(const tgSim *s, const tgPose *pose, int body, const tgReal p[3], tgReal *J);
 
-/// Carries the adjoints of axes (p->S) and poses (p->X) at the frames of the last tgi_kinematics, at coordinates q, to body_pos, body_quat, jnt_pos and
+/// Carries the adjoints of axes (p->S) and poses (p->X) at the pose to body_pos, body_quat, jnt_pos and
 /// jnt_axis, adding; then sets both to zero. gq (nv, may be NULL) += their part in the coordinates.
-void tgi_place_vjp(const tgSim *s, const tgReal *q, tgParamGrad *p, tgReal *gq);
+void tgi_place_vjp(const tgSim *s, const tgPose *pose, tgParamGrad *p, tgReal *gq);
 /// g4 += the gradient in a unit quaternion q, along its sphere, of what changes by g . delta when q turns to q (1, delta/2).
 void tgi_quat_gradient(const tgReal *q, const tgReal *g, tgReal *g4);
 

@@ -57,7 +57,7 @@ static void joint_frame(const tgSim *s, int j, const tgReal *qpos, tgReal *R, tg
 }
 
 // what the placement of joint j costs, K the force of all after it, its own axes apart
-static void joint_parameters(const tgSim *s, int j, const tgReal *Rafter, const tgReal *Rbefore, tgReal angle, const tgReal *anchor, const tgReal *K,
+static void joint_parameters(const tgSim *s, const tgPose *pose, int j, const tgReal *Rafter, const tgReal *Rbefore, tgReal angle, const tgReal *anchor, const tgReal *K,
                              tgParamGrad *p) {
   const tgModel *m = &s->m;
   int d = m->jnt_vadr[j], n = m->jnt_type[j] == TG_JOINT_BALL ? 3 : 1;
@@ -66,7 +66,7 @@ static void joint_parameters(const tgSim *s, int j, const tgReal *Rafter, const 
   if (p->jnt_pos != NULL && !slides) {
     tgReal *out = p->jnt_pos + 3 * j;
     for (int k = 0; k < n; k++) {
-      tgi_v3_cross(x, s->S + 6 * (d + k), p->S + 6 * (d + k) + 3);
+      tgi_v3_cross(x, pose->S + 6 * (d + k), p->S + 6 * (d + k) + 3);
       add_transposed(out, Rbefore, x);
     }
     add_transposed(out, Rbefore, K + 3);
@@ -95,7 +95,7 @@ static void joint_parameters(const tgSim *s, int j, const tgReal *Rafter, const 
 }
 
 // the joints of body b from the last to the first; K and R (its frame's orientation) become those before them
-static void body_joints(const tgSim *s, int b, const tgReal *q, tgReal *K, tgReal *R, tgReal *pos, tgParamGrad *p, tgReal *gq) {
+static void body_joints(const tgSim *s, const tgPose *pose, int b, tgReal *K, tgReal *R, tgReal *pos, tgParamGrad *p, tgReal *gq) {
   const tgModel *m = &s->m;
   for (int k = m->body_jntnum[b] - 1; k >= 0; k--) {
     int j = m->body_jntadr[b] + k, d = m->jnt_vadr[j], type = m->jnt_type[j], n = type == TG_JOINT_FREE ? 6 : type == TG_JOINT_BALL ? 3 : 1;
@@ -104,11 +104,11 @@ static void body_joints(const tgSim *s, int b, const tgReal *q, tgReal *K, tgRea
     tgi_m3_mulv(r, R, m->jnt_pos + 3 * j);
     tgi_v3_add(anchor, pos, r);
     if (type != TG_JOINT_FREE) {
-      joint_frame(s, j, q, R, &angle);
-      joint_parameters(s, j, Rafter, R, angle, anchor, K, p);
+      joint_frame(s, j, pose->q, R, &angle);
+      joint_parameters(s, pose, j, Rafter, R, angle, anchor, K, p);
       // the frame's place before the joint
       if (type == TG_JOINT_SLIDE) {
-        tgi_v3_axpy(pos, -angle, s->S + 6 * d + 3);
+        tgi_v3_axpy(pos, -angle, pose->S + 6 * d + 3);
       } else {
         tgi_m3_mulv(r, R, m->jnt_pos + 3 * j);
         tgi_v3_sub(pos, anchor, r);
@@ -117,26 +117,26 @@ static void body_joints(const tgSim *s, int b, const tgReal *q, tgReal *K, tgRea
     for (int e = d + n - 1; e >= d;) {
       int g = m->dof_grpadr[e];
       for (int i = g; i <= e; i++) {
-        tgi_sp_cross_f(t, s->S + 6 * i, p->S + 6 * i);
+        tgi_sp_cross_f(t, pose->S + 6 * i, p->S + 6 * i);
         tgi_sp_axpy(K, 1, t);
       }
       if (gq != NULL)
-        for (int i = g; i <= e; i++) gq[i] += tgi_sp_dot(s->S + 6 * i, K);
+        for (int i = g; i <= e; i++) gq[i] += tgi_sp_dot(pose->S + 6 * i, K);
       e = g - 1;
     }
     if (type == TG_JOINT_FREE) tgi_sp_zero(K);  // its frame is qpos alone, wherever the file put the body
   }
 }
 
-void tgi_place_vjp(const tgSim *s, const tgReal *q, tgParamGrad *p, tgReal *gq) {
+void tgi_place_vjp(const tgSim *s, const tgPose *pose, tgParamGrad *p, tgReal *gq) {
   const tgModel *m = &s->m;
   for (int b = m->nbody - 1; b > 0; b--) {
     int parent = m->body_parent[b];
     tgReal *K = p->X + 6 * b, R[9], pos[3], t[3], g[3];
-    tgi_m3_copy(R, s->xmat + 9 * b);
-    tgi_v3_copy(pos, s->xpos + 3 * b);
-    body_joints(s, b, q, K, R, pos, p, gq);
-    if (p->body_pos != NULL) add_transposed(p->body_pos + 3 * b, s->xmat + 9 * parent, K + 3);
+    tgi_m3_copy(R, pose->xmat + 9 * b);
+    tgi_v3_copy(pos, pose->xpos + 3 * b);
+    body_joints(s, pose, b, K, R, pos, p, gq);
+    if (p->body_pos != NULL) add_transposed(p->body_pos + 3 * b, pose->xmat + 9 * parent, K + 3);
     if (p->body_quat != NULL) {
       torque_about(K, pos, t);
       tgi_m3_tmulv(g, R, t);

@@ -78,7 +78,7 @@ static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgRea
     if (note && t == 0) e->value[i] = 0, e->distance[i] = NAN;
     if (!counts(task, term, t, steps)) continue;
     double share = term->when == TG_TERM_ALL ? 1.0 / task->total : 1, scale = term->weight * share;
-    double raw = tgi_term_rows(s, term, gq != NULL || x != NULL, &e->rows);
+    double raw = tgi_term_rows(s, &s->start, term, gq != NULL || x != NULL, &e->rows);
     *value += scale * raw;
     if (gq != NULL) add_slope(&e->rows, s->m.nv, scale, gq, gv, gu);
     if (x != NULL) add_expansion(&e->rows, scale, g, H);
@@ -95,7 +95,7 @@ static tgStatus loss_parameters(void *ctx, tgSim *s, int t, int steps, tgParamGr
   for (int i = 0; i < task->nterm; i++) {
     const tgTerm *term = &task->term[i];
     if (!counts(task, term, t, steps)) continue;
-    tgi_term_parameters(s, term, term->weight * (term->when == TG_TERM_ALL ? 1.0 / task->total : 1), &e->rows, dp);
+    tgi_term_parameters(s, &s->start, term, term->weight * (term->when == TG_TERM_ALL ? 1.0 / task->total : 1), &e->rows, dp);
   }
   return TG_OK;
 }

@@ -34,17 +34,17 @@ static double *full_row(tgTermRows *w, double r, int count) {
 }
 
 // where a position term looks, and the body that carries the point
-static const tgReal *term_point(const tgSim *s, const tgTerm *t, int *body) {
+static const tgReal *term_point(const tgSim *s, const tgPose *pose, const tgTerm *t, int *body) {
   *body = t->kind == TG_TERM_SITE_POSITION ? s->m.site_body[t->index] : t->index;
-  if (t->kind == TG_TERM_SITE_POSITION) return s->site_xpos + 3 * t->index;
-  return (t->kind == TG_TERM_BODY_COM ? s->xcom : s->xpos) + 3 * t->index;
+  if (t->kind == TG_TERM_SITE_POSITION) return pose->site_xpos + 3 * t->index;
+  return (t->kind == TG_TERM_BODY_COM ? pose->xcom : pose->xpos) + 3 * t->index;
 }
 
 // r_k = p_k - target_k on the axes asked for
-static void position_rows(tgSim *s, const tgTerm *t, bool derivatives, tgTermRows *w) {
+static void position_rows(tgSim *s, const tgPose *pose, const tgTerm *t, bool derivatives, tgTermRows *w) {
   int body, nv = s->m.nv;
-  const tgReal *p = term_point(s, t, &body);
-  if (derivatives) tgi_point_jacobian(s, body, p, w->work);
+  const tgReal *p = term_point(s, pose, t, &body);
+  if (derivatives) tgi_point_jacobian(s, pose, body, p, w->work);
   for (int k = 0; k < 3; k++) {
     if (!t->axis[k]) continue;
     double *row = full_row(w, tgRe(p[k]) - t->target[k], derivatives ? nv : 0);
@@ -53,24 +53,24 @@ static void position_rows(tgSim *s, const tgTerm *t, bool derivatives, tgTermRow
 }
 
 // r = p_z - target of a body's origin
-static void height_rows(tgSim *s, const tgTerm *t, bool derivatives, tgTermRows *w) {
+static void height_rows(tgSim *s, const tgPose *pose, const tgTerm *t, bool derivatives, tgTermRows *w) {
   int nv = s->m.nv;
-  const tgReal *p = s->xpos + 3 * t->index;
+  const tgReal *p = pose->xpos + 3 * t->index;
   double *row = full_row(w, tgRe(p[2]) - t->target[0], derivatives ? nv : 0);
   if (!derivatives) return;
-  tgi_point_jacobian(s, t->index, p, w->work);
+  tgi_point_jacobian(s, pose, t->index, p, w->work);
   memcpy(row, w->work + 5 * nv, (size_t)nv * sizeof *row);
 }
 
 // r_k = pdot_k - target_k, pdot = V_lin + w x p of the body's origin p:
 //   d(e . pdot)/dq_j = (p x e; e) . dV/dq_j + (e x w) . dp/dq_j
-static void velocity_rows(tgSim *s, const tgTerm *t, bool derivatives, tgTermRows *w) {
+static void velocity_rows(tgSim *s, const tgPose *pose, const tgTerm *t, bool derivatives, tgTermRows *w) {
   int nv = s->m.nv;
-  const tgReal *p = s->xpos + 3 * t->index;
+  const tgReal *p = pose->xpos + 3 * t->index;
   tgReal V[6], pdot[3];
-  tgi_body_velocity(s, t->index, s->qvel, V);
+  tgi_body_velocity(s, pose, t->index, s->qvel, V);
   tgi_sp_point_velocity(pdot, V, p);
-  if (derivatives) tgi_point_jacobian(s, t->index, p, w->work);
+  if (derivatives) tgi_point_jacobian(s, pose, t->index, p, w->work);
   for (int k = 0; k < 3; k++) {
     if (!t->axis[k]) continue;
     double *row = full_row(w, tgRe(pdot[k]) - t->target[k], derivatives ? 2 * nv : 0);
@@ -79,7 +79,7 @@ static void velocity_rows(tgSim *s, const tgTerm *t, bool derivatives, tgTermRow
     tgi_v3_cross(screw, p, e);
     memcpy(screw + 3, e, sizeof e);
     tgi_v3_cross(turn, e, V);
-    tgi_add_row_d(s, t->index, screw, s->qvel, 1, row);
+    tgi_add_row_d(s, pose, t->index, screw, s->qvel, 1, row);
     for (int j = 0; j < nv; j++) {
       for (int i = 0; i < 3; i++) row[j] += turn[i] * w->work[(3 + i) * nv + j];
       row[nv + j] = w->work[(3 + k) * nv + j];
@@ -88,16 +88,16 @@ static void velocity_rows(tgSim *s, const tgTerm *t, bool derivatives, tgTermRow
 }
 
 // r = log(target' R), R exp([d]) being the body turned by d about its own axes: dr = Jr(r)^-1 R' J_angular dq
-static void orientation_rows(tgSim *s, const tgTerm *t, bool derivatives, tgTermRows *w) {
+static void orientation_rows(tgSim *s, const tgPose *pose, const tgTerm *t, bool derivatives, tgTermRows *w) {
   int nv = s->m.nv;
-  const tgReal *q = s->xquat + 4 * t->index, *R = s->xmat + 9 * t->index, *x = t->target;
+  const tgReal *q = pose->xquat + 4 * t->index, *R = pose->xmat + 9 * t->index, *x = t->target;
   tgReal inverse[4] = {x[0], -x[1], -x[2], -x[3]}, turn[4], r[3], T[9], body[3], d[3];
   tgi_quat_mul(turn, inverse, q);
   tgi_quat_log(r, turn);
   double *row[3];
   for (int k = 0; k < 3; k++) row[k] = full_row(w, tgRe(r[k]), derivatives ? nv : 0);
   if (!derivatives) return;
-  tgi_point_jacobian(s, t->index, s->xpos + 3 * t->index, w->work);
+  tgi_point_jacobian(s, pose, t->index, pose->xpos + 3 * t->index, w->work);
   tgi_so3_jr_inv(T, r);
   for (int j = 0; j < nv; j++) {
     tgReal world[3] = {w->work[j], w->work[nv + j], w->work[2 * nv + j]};
@@ -142,7 +142,7 @@ static void control_rows(tgSim *s, const tgTerm *t, tgTermRows *w) {
     if (t->index < 0 || i == t->index) unit_row(w, tgRe(s->ctrl[i]), 2 * m->nv + i);
 }
 
-static void fill(tgSim *s, const tgTerm *t, bool derivatives, tgTermRows *w) {
+static void fill(tgSim *s, const tgPose *pose, const tgTerm *t, bool derivatives, tgTermRows *w) {
   const tgModel *m = &s->m;
   switch (t->kind) {
     case TG_TERM_JOINT_POSITION:
@@ -154,17 +154,17 @@ static void fill(tgSim *s, const tgTerm *t, bool derivatives, tgTermRows *w) {
     case TG_TERM_VELOCITY: dof_rows(s, t, w); return;
     case TG_TERM_CONTROL: control_rows(s, t, w); return;
     case TG_TERM_POSE: pose_rows(s, t, derivatives, w); return;
-    case TG_TERM_HEIGHT: height_rows(s, t, derivatives, w); return;
-    case TG_TERM_BODY_VELOCITY: velocity_rows(s, t, derivatives, w); return;
-    case TG_TERM_BODY_ORIENTATION: orientation_rows(s, t, derivatives, w); return;
-    default: position_rows(s, t, derivatives, w); return;
+    case TG_TERM_HEIGHT: height_rows(s, pose, t, derivatives, w); return;
+    case TG_TERM_BODY_VELOCITY: velocity_rows(s, pose, t, derivatives, w); return;
+    case TG_TERM_BODY_ORIENTATION: orientation_rows(s, pose, t, derivatives, w); return;
+    default: position_rows(s, pose, t, derivatives, w); return;
   }
 }
 
-double tgi_term_rows(tgSim *s, const tgTerm *t, bool derivatives, tgTermRows *w) {
+double tgi_term_rows(tgSim *s, const tgPose *pose, const tgTerm *t, bool derivatives, tgTermRows *w) {
   double value = 0;
   w->n = 0;
-  fill(s, t, derivatives, w);
+  fill(s, pose, t, derivatives, w);
   for (int k = 0; k < w->n; k++) {
     double r = w->r[k], sign = t->kind != TG_TERM_HEIGHT ? 1 : r > 0 ? -1 : r < 0 ? 1 : 0;
     value += sign * (r * r);
@@ -185,42 +185,42 @@ static void world_slope(const tgTerm *t, const tgTermRows *w, double scale, tgRe
 }
 
 // L = g . (V_lin + w x p): the axes carry (p x g; g), the point moves by (g x w)
-static void velocity_parameters(tgSim *s, const tgTerm *t, const tgReal g[3], tgParamGrad *p) {
+static void velocity_parameters(tgSim *s, const tgPose *pose, const tgTerm *t, const tgReal g[3], tgParamGrad *p) {
   const tgModel *m = &s->m;
-  const tgReal *x = s->xpos + 3 * t->index;
+  const tgReal *x = pose->xpos + 3 * t->index;
   tgReal V[6], screw[6], bar[6], turn[3];
   tgi_sp_screw(screw, x, g);
   for (int d = m->body_lastdof[t->index]; d >= 0; d = m->dof_parent[d]) {
     for (int i = 0; i < 6; i++) bar[i] = s->qvel[d] * screw[i];
     tgi_param_axis(p, d, bar);
   }
-  tgi_body_velocity(s, t->index, s->qvel, V);
+  tgi_body_velocity(s, pose, t->index, s->qvel, V);
   tgi_v3_cross(turn, g, V);
   tgi_sp_screw(screw, x, turn);
   tgi_param_pose(p, t->index, screw);
 }
 
-void tgi_term_parameters(tgSim *s, const tgTerm *t, double scale, tgTermRows *w, tgParamGrad *p) {
+void tgi_term_parameters(tgSim *s, const tgPose *pose, const tgTerm *t, double scale, tgTermRows *w, tgParamGrad *p) {
   tgReal g[3] = {0, 0, 0}, screw[6] = {0, 0, 0, 0, 0, 0}, local[3], T[9];
   int body = t->index;
   if (!tgi_term_is_position(t->kind) && t->kind != TG_TERM_HEIGHT && t->kind != TG_TERM_BODY_VELOCITY && t->kind != TG_TERM_BODY_ORIENTATION) return;
-  tgi_term_rows(s, t, true, w);
+  tgi_term_rows(s, pose, t, true, w);
   if (t->kind == TG_TERM_HEIGHT) g[2] = scale * w->slope[0];
   else world_slope(t, w, scale, g);
   if (t->kind == TG_TERM_BODY_VELOCITY) {
-    velocity_parameters(s, t, g, p);
+    velocity_parameters(s, pose, t, g, p);
   } else if (t->kind == TG_TERM_BODY_ORIENTATION) {
     // dr = Jr(r)^-1 R' w
     tgi_so3_jr_inv(T, w->r);
     tgi_m3_tmulv(local, T, g);
-    tgi_m3_mulv(screw, s->xmat + 9 * body, local);
+    tgi_m3_mulv(screw, pose->xmat + 9 * body, local);
     tgi_param_pose(p, body, screw);
   } else {
-    const tgReal *x = t->kind == TG_TERM_HEIGHT ? s->xpos + 3 * body : term_point(s, t, &body);
+    const tgReal *x = t->kind == TG_TERM_HEIGHT ? pose->xpos + 3 * body : term_point(s, pose, t, &body);
     tgi_sp_screw(screw, x, g);
     tgi_param_pose(p, body, screw);
-    tgi_m3_tmulv(local, s->xmat + 9 * body, g);
+    tgi_m3_tmulv(local, pose->xmat + 9 * body, g);
     if (t->kind == TG_TERM_BODY_COM && p->body_com != NULL) tgi_v3_add(p->body_com + 3 * body, p->body_com + 3 * body, local);
   }
-  tgi_place_vjp(s, s->q0, p, NULL);
+  tgi_place_vjp(s, pose, p, NULL);
 }

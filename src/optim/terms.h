@@ -27,9 +27,9 @@ static inline size_t tgi_term_jacobian_size(const tgModel *m) { return (size_t)t
 bool tgi_term_is_position(tgTermKind kind);
 
 /// scale times the term's derivative in the parameters that place bodies and joints, at held (q, v), added to p. Rows are used.
-void tgi_term_parameters(tgSim *s, const tgTerm *term, double scale, tgTermRows *rows, tgParamGrad *p);
+void tgi_term_parameters(tgSim *s, const tgPose *pose, const tgTerm *term, double scale, tgTermRows *rows, tgParamGrad *p);
 
 /// Rows of the term at the sim's state and frames (as a tgLossFn sees it); derivatives only where asked for. Returns the value.
-double tgi_term_rows(tgSim *s, const tgTerm *term, bool derivatives, tgTermRows *rows);
+double tgi_term_rows(tgSim *s, const tgPose *pose, const tgTerm *term, bool derivatives, tgTermRows *rows);
 
 #endif

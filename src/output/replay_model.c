@@ -164,8 +164,8 @@ tgStatus tgi_recorder_add(tgRecorder *r, const tgSim *sim, bool contacts) {
   tgTouch touch;
   if (!make_room(r, 0)) return TG_ERR_MEMORY;
   size_t n = (size_t)r->nbody, at = (size_t)r->nframe * n;
-  memcpy(r->body_pos + 3 * at, sim->xpos, 3 * n * sizeof(double));
-  memcpy(r->body_quat + 4 * at, sim->xquat, 4 * n * sizeof(double));
+  memcpy(r->body_pos + 3 * at, sim->start.xpos, 3 * n * sizeof(double));
+  memcpy(r->body_quat + 4 * at, sim->start.xquat, 4 * n * sizeof(double));
   r->contact_offset[r->nframe] = r->ncontact;
   int before = r->ncontact;
   for (int i = 0; i < most; i++) {

@@ -19,8 +19,8 @@ void tgi_replay_energy(const tgSim *s, double energy[2]) {
   for (int i = 0; i < nv; i++)
     for (int j = 0; j < nv; j++) energy[0] += 0.5 * s->qvel[i] * s->M[(size_t)i * (size_t)nv + (size_t)j] * s->qvel[j];
   for (int b = 1; b < s->model->nbody; b++)
-    for (int k = 0; k < 3; k++) energy[1] -= (1 - s->m.body_gravcomp[b]) * s->m.body_mass[b] * s->m.opt_gravity[k] * s->xcom[3 * b + k];
-  energy[1] += tgi_spring_energy(s, s->qpos);
+    for (int k = 0; k < 3; k++) energy[1] -= (1 - s->m.body_gravcomp[b]) * s->m.body_mass[b] * s->m.opt_gravity[k] * s->start.xcom[3 * b + k];
+  energy[1] += tgi_spring_energy(s, &s->start);
 }
 
 tgStatus tgi_replay_push(tgSim *s, const double *gv, double *push, double *at, double *work) {
@@ -31,8 +31,8 @@ tgStatus tgi_replay_push(tgSim *s, const double *gv, double *push, double *at, d
   memcpy(x, gv, nv * sizeof *x);
   tgi_factor_solve(s->model, s->Lm, x);
   for (int b = 0; b < s->model->nbody; b++) {
-    memcpy(at + 3 * b, s->xcom + 3 * b, 3 * sizeof *at);
-    tgi_point_jacobian(s, b, at + 3 * b, J);
+    memcpy(at + 3 * b, s->start.xcom + 3 * b, 3 * sizeof *at);
+    tgi_point_jacobian(s, &s->start, b, at + 3 * b, J);
     for (size_t k = 0; k < 3; k++) {
       push[3 * b + (int)k] = 0;
       for (size_t i = 0; i < nv; i++) push[3 * b + (int)k] += J[(3 + k) * nv + i] * x[i];

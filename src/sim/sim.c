@@ -8,6 +8,12 @@
 
 #include "base/layout.h"
 
+enum { POSES = 4 };
+static tgPose *pose_of(tgSim *s, int i) {
+  tgPose *all[POSES] = {&s->start, &s->end, &s->trial, &s->before};
+  return all[i];
+}
+
 // the sim's own copies of the model's parameters
 static void place_parameters(tgSim *s, const tgModel *model, tgLayout *l) {
   int nbody = model->nbody, njnt = model->njnt, nv = model->nv, nq = model->nq, nu = model->nu, ngeom = model->ngeom,
@@ -39,11 +45,18 @@ static size_t hull_planes(const tgModel *m) {
   return n;
 }
 
+static void place_pose(tgPose *p, const tgModel *m, tgLayout *l) {
+#define TG_POSE_REAL(name, rows, cols, unit, producer, text) p->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
+#include "sim/pose_fields.def"
+#undef TG_POSE_REAL
+}
+
 static void place(tgSim *s, tgLayout *l) {
   const tgModel *m = s->model;
   const tgCapacity *z = &s->cap;
   s->m = *m;
   place_parameters(s, m, l);
+  for (int i = 0; i < POSES; i++) place_pose(pose_of(s, i), m, l);
 #define TG_SIM_REAL(name, rows, cols, unit, producer, text) \
   s->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
 #define TG_SIM_INT(name, rows, cols, unit, producer, text) \
@@ -122,10 +135,17 @@ static void reset_numbers(tgSim *s) {
   }
 }
 
+static void copy_pose(tgPose *to, const tgPose *from, const tgModel *m) {
+#define TG_POSE_REAL(name, rows, cols, unit, producer, text) COPY(tgReal, name, rows, cols)
+#include "sim/pose_fields.def"
+#undef TG_POSE_REAL
+}
+
 // every array, as far as the smaller capacity goes; row_A changes its width and is not kept
-static void copy_fields(tgSim *to, const tgSim *from) {
+static void copy_fields(tgSim *to, tgSim *from) {
   const tgModel *m = from->model;
   const tgCapacity *z = &from->cap;
+  for (int i = 0; i < POSES; i++) copy_pose(pose_of(to, i), pose_of(from, i), m);
 #define TG_SIM_REAL(name, rows, cols, unit, producer, text) COPY(tgReal, name, rows, cols)
 #define TG_SIM_INT(name, rows, cols, unit, producer, text) COPY(int, name, rows, cols)
 #include "sim/sim_fields.def"
@@ -366,7 +386,10 @@ int tg_sim_field_count(const tgSim *sim) {
   int n = 0;
 #define TG_SIM_REAL(name, rows, cols, unit, producer, text) n++;
 #define TG_SIM_INT TG_SIM_REAL
+#define TG_POSE_REAL TG_SIM_REAL
 #include "sim/sim_fields.def"
+#include "sim/pose_fields.def"
+#undef TG_POSE_REAL
 #undef TG_SIM_REAL
 #undef TG_SIM_INT
   return n;
@@ -377,13 +400,16 @@ tgField tg_sim_field(const tgSim *sim, int i) {
   const tgModel *m = sim->model;
   const tgCapacity *z = &sim->cap;
   int n = 0;
-#define FIELD(scalar_, name_, rows_, cols_, unit_, producer_, text_)                                       \
+#define FIELD(from, scalar_, name_, rows_, cols_, unit_, producer_, text_)                                      \
   if (n++ == i)                                                                                             \
     return (tgField){.name = #name_, .scalar = scalar_, .rows = rows_, .cols = cols_, .unit = unit_,        \
-                     .producer = producer_, .text = text_, .data = sim->name_};
-#define TG_SIM_REAL(name, rows, cols, unit, producer, text) FIELD(TG_SCALAR_REAL, name, rows, cols, unit, producer, text)
-#define TG_SIM_INT(name, rows, cols, unit, producer, text) FIELD(TG_SCALAR_INT, name, rows, cols, unit, producer, text)
+                     .producer = producer_, .text = text_, .data = (from)->name_};
+#define TG_SIM_REAL(name, rows, cols, unit, producer, text) FIELD(sim, TG_SCALAR_REAL, name, rows, cols, unit, producer, text)
+#define TG_SIM_INT(name, rows, cols, unit, producer, text) FIELD(sim, TG_SCALAR_INT, name, rows, cols, unit, producer, text)
+#define TG_POSE_REAL(name, rows, cols, unit, producer, text) FIELD(&sim->start, TG_SCALAR_REAL, name, rows, cols, unit, producer, text)
 #include "sim/sim_fields.def"
+#include "sim/pose_fields.def"
+#undef TG_POSE_REAL
 #undef TG_SIM_REAL
 #undef TG_SIM_INT
 #undef FIELD

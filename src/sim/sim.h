@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "model/model.h"
+#include "sim/pose.h"
 #include "tangere/sim.h"
 #include "tangere/step.h"
 
@@ -110,6 +111,10 @@ struct tgSim {
   bool no_exploring;           // the rows of a Jacobian are being formed by adjoints: nothing is taken otherwise than it is
   double h;                    // step size of the last step [s]
   tgStepInfo info;             // of the last step
+  tgPose start;                // at the start of the last step (q0, v0), or where tg_sim_forward was asked
+  tgPose end;                  // after the last step, of a model that evaluates anything there
+  tgPose trial;                // where a step is tried
+  tgPose before;               // a step before the start, q0 (+) (-h v0), of a model whose step needs it
   int ncon, nrow, nisland;     // contacts, rows and islands of the last step
   tgContactRow *contact;       // cap.ncon
   bool contact_d;              // D of the active contacts is filled (tgi_contacts_d)

@@ -127,9 +127,9 @@ static tgStatus gap_parameters(tgSim *s, const tgReal *gaps, tgParamGrad *p) {
   tgReal *unused = tgi_stack_real(s, (size_t)s->m.nv);
   if (unused == NULL) return short_scratch(s);
   for (int d = 0; d < s->m.nv; d++) unused[d] = 0;
-  k->gap_vjp(s, gaps, unused, p);
-  TG_TRY(k->size_parameters(s, p));
-  tgi_place_vjp(s, s->q0, p, NULL);
+  k->gap_vjp(s, &s->start, gaps, unused, p);
+  TG_TRY(k->size_parameters(s, &s->start, p));
+  tgi_place_vjp(s, &s->start, p, NULL);
   return TG_OK;
 }
 

@@ -58,7 +58,7 @@ typedef struct Pair {
   double X[2][36], reach[2], mass;     // mass: the least
 } Pair;
 
-static Pair open_pair(const tgSim *s, const tgPairTerm *t, const double *reach) {
+static Pair open_pair(const tgSim *s, const tgPose *pose, const tgPairTerm *t, const double *reach) {
   const int body[2] = {t->body1, t->body2};
   Pair p = {.term = t, .mass = INFINITY};
   for (int a = 0; a < 2; a++) {
@@ -66,7 +66,7 @@ static Pair open_pair(const tgSim *s, const tgPairTerm *t, const double *reach) 
     if (s->m.body_lastdof[b] < 0 || !(reach[b] > 0)) continue;
     p.reach[p.count] = reach[b];
     p.mass = fmin(p.mass, tgRe(s->m.body_mass[b]));
-    from_centre(s->xcom + 3 * b, reach[b], p.X[p.count]);
+    from_centre(pose->xcom + 3 * b, reach[b], p.X[p.count]);
     p.side[p.count++] = a;
   }
   return p;
@@ -103,14 +103,14 @@ static void in_centres(const Pair *p, double *Hx) {
 }
 
 // H += S' D S of one body pair's blocks
-static void add_blocks(const tgSim *s, int body1, int body2, const double *D, int n, bool same, tgReal *H) {
+static void add_blocks(const tgSim *s, const tgPose *pose, int body1, int body2, const double *D, int n, bool same, tgReal *H) {
   const tgModel *m = &s->m;
   for (int j = m->body_lastdof[body2]; j >= 0; j = m->dof_parent[j]) {
     tgReal x[6] = {0};
     for (int r = 0; r < 6; r++)
-      for (int c = 0; c < 6; c++) x[r] += D[n * r + c] * s->S[6 * j + c];
+      for (int c = 0; c < 6; c++) x[r] += D[n * r + c] * pose->S[6 * j + c];
     for (int i = m->body_lastdof[body1]; i >= 0; i = m->dof_parent[i]) {
-      tgReal y = tgi_sp_dot(s->S + 6 * i, x);
+      tgReal y = tgi_sp_dot(pose->S + 6 * i, x);
       H[i * m->nv + j] += y;
       if (!same) H[j * m->nv + i] += y;
     }
@@ -131,7 +131,7 @@ static void to_twists(const tgReal *c, double reach, int n, const double *V, dou
 }
 
 // H += what the negative eigenvalues of one pair lack; false: it has none, or too small ones for the inertia to notice
-static bool lift(const tgSim *s, const Pair *p, double inertia, tgReal *H) {
+static bool lift(const tgSim *s, const tgPose *pose, const Pair *p, double inertia, tgReal *H) {
   const int body[2] = {p->term->body1, p->term->body2};
   double Hx[144], V[144], Y[144], D[144] = {0}, most = 0, least = 0;
   int n = 6 * p->count;
@@ -141,19 +141,19 @@ static bool lift(const tgSim *s, const Pair *p, double inertia, tgReal *H) {
   eigen(n, Hx, V);
   for (int i = 0; i < n; i++) least = fmin(least, Hx[(n + 1) * i]);
   if (least >= -1e-12 * most) return false;
-  for (int a = 0; a < p->count; a++) to_twists(s->xcom + 3 * body[p->side[a]], p->reach[a], n, V + 6 * n * a, Y + 6 * n * a);
+  for (int a = 0; a < p->count; a++) to_twists(pose->xcom + 3 * body[p->side[a]], p->reach[a], n, V + 6 * n * a, Y + 6 * n * a);
   for (int e = 0; e < n; e++)
     for (int i = 0; i < n * n && Hx[(n + 1) * e] < 0; i++) D[i] -= Hx[(n + 1) * e] * Y[i / n * n + e] * Y[i % n * n + e];
-  for (int a = 0; a < p->count; a++) add_blocks(s, body[p->side[a]], body[p->side[a]], D + (n + 1) * 6 * a, n, true, H);
-  if (p->count == 2) add_blocks(s, body[0], body[1], D + 6, n, false, H);
+  for (int a = 0; a < p->count; a++) add_blocks(s, pose, body[p->side[a]], body[p->side[a]], D + (n + 1) * 6 * a, n, true, H);
+  if (p->count == 2) add_blocks(s, pose, body[0], body[1], D + 6, n, false, H);
   return true;
 }
 
-bool tgi_objective_definite(const tgSim *s, double h, const double *reach, tgReal *H) {
+bool tgi_objective_definite(const tgSim *s, const tgPose *pose, double h, const double *reach, tgReal *H) {
   bool any = false;
   for (int k = 0; k < s->nterm; k++) {
-    Pair p = open_pair(s, &s->term[k], reach);
-    if (p.count > 0 && lift(s, &p, p.mass / (h * h), H)) any = true;
+    Pair p = open_pair(s, pose, &s->term[k], reach);
+    if (p.count > 0 && lift(s, pose, &p, p.mass / (h * h), H)) any = true;
   }
   return any;
 }

@@ -90,30 +90,33 @@ static tgStatus no_factor(tgSim *s, const tgReal *v) {
                    "are inside their limits and bodies do not overlap.", tgi_model_label(m, TG_THING_JOINT, m->dof_jnt[fastest], label, sizeof label), tgRe(v[fastest]), s->h);
 }
 
-// frames, smooth dynamics and factor at stage i
+// smooth dynamics and factor at stage i, whose pose is made
 static tgStatus smooth_stage(tgSim *s, int i) {
   const tgModel *m = &s->m;
+  tgPose *pose = tgi_force_pose(s, i);
   const tgReal *q = s->stage_q + i * m->nq, *v = s->stage_v + i * m->nv;
-  tgi_kinematics(s, q);
-  tgi_inertias(s);
-  tgi_mass_matrix(s);
-  tgi_velocities(s, v);
-  tgi_bias(s);
-  tgi_actuation(s, q, v);
-  tgi_passive(s, q, v);
+  tgi_inertias(s, pose);
+  tgi_mass_matrix(s, pose);
+  tgi_velocities(s, pose, v);
+  tgi_bias(s, pose);
+  tgi_actuation(s, pose, q, v);
+  tgi_passive(s, pose, q, v);
   for (int d = 0; d < m->nv; d++) s->tau[d] = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_passive[d];
   tgi_step_matrix(s, s->h, tgi_force_implicit(s));
   return tgi_factor(m, s->Mh, s->L) ? TG_OK : no_factor(s, v);
 }
 
 tgStatus tgi_force_stage(tgSim *s, int i, int order) {
+  tgPose *pose = tgi_force_pose(s, i);
+  tgi_kinematics(&s->m, s->stage_q + i * s->m.nq, pose);
   TG_TRY(smooth_stage(s, i));
-  return s->contact_model->kind->force->evaluate(s, order);
+  return s->contact_model->kind->force->evaluate(s, pose, order);
 }
 
-// a of stage i, whose frames and forces are at hand
+// a of stage i, whose pose and forces are at hand
 static tgStatus acceleration(tgSim *s, int i) {
   const tgModel *m = &s->m;
+  const tgPose *pose = tgi_force_pose(s, i);
   const tgReal *q = s->stage_q + i * m->nq, *v = s->stage_v + i * m->nv;
   tgReal *a = s->stage_a + i * m->nv;
   size_t mark = tgi_stack_mark(s);
@@ -123,7 +126,7 @@ static tgStatus acceleration(tgSim *s, int i) {
   for (int b = m->nbody - 1; b > 0; b--) tgi_sp_axpy(sum + 6 * m->body_parent[b], 1, sum + 6 * b);
   bool implicit = tgi_force_implicit(s);
   for (int d = 0; d < m->nv; d++) {
-    a[d] = s->tau[d] - s->bias[d] + tgi_sp_dot(s->S + 6 * d, sum + 6 * m->dof_body[d]);
+    a[d] = s->tau[d] - s->bias[d] + tgi_sp_dot(pose->S + 6 * d, sum + 6 * m->dof_body[d]);
     if (implicit) a[d] -= s->h * m->jnt_stiffness[m->dof_jnt[d]] * v[d];
   }
   tgi_joint_forces(s, q, v, a);

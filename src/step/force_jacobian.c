@@ -18,37 +18,38 @@ static void mul(const tgReal *M, int side, const tgReal *y, tgReal *x) {
 }
 
 // D[:, d] += J' dw
-static void add_rows(const tgSim *s, const tgPairForce *f, const tgReal *dw, int d, tgReal *D) {
+static void add_rows(const tgSim *s, const tgPose *pose, const tgPairForce *f, const tgReal *dw, int d, tgReal *D) {
   const tgModel *m = &s->m;
   for (int side = 0; side < 2; side++)
-    for (int i = m->body_lastdof[side == 0 ? f->body1 : f->body2]; i >= 0; i = m->dof_parent[i]) D[i * m->nv + d] += tgi_sp_dot(s->S + 6 * i, dw + 6 * side);
+    for (int i = m->body_lastdof[side == 0 ? f->body1 : f->body2]; i >= 0; i = m->dof_parent[i]) D[i * m->nv + d] += tgi_sp_dot(pose->S + 6 * i, dw + 6 * side);
 }
 
-static void add_pair(const tgSim *s, const tgPairForce *f, tgReal *Dq, tgReal *Dv) {
+static void add_pair(const tgSim *s, const tgPose *pose, const tgPairForce *f, tgReal *Dq, tgReal *Dv) {
   const tgModel *m = &s->m;
   const int body[2] = {f->body1, f->body2};
   for (int first = 0; first < 2; first++)
     for (int d = m->body_lastdof[body[first]]; d >= 0; d = m->dof_parent[d]) {
       tgReal dq[12] = {0}, dv[12] = {0}, U[6], t[6];
-      const tgReal *S = s->S + 6 * d;
+      const tgReal *S = pose->S + 6 * d;
       // what moves both bodies has its column from the first
       if (first == 1 && tgi_dof_moves(m, d, body[0])) continue;
       for (int side = first; side < 2; side++) {
         if (side != first && !tgi_dof_moves(m, d, body[side])) continue;
-        tgi_sp_sub(U, s->V + 6 * body[side], s->Vp + 6 * d);
+        tgi_sp_sub(U, pose->V + 6 * body[side], pose->Vp + 6 * d);
         tgi_sp_cross_m(t, S, U);
         mul(f->X, side, S, dq);
         mul(f->Y, side, t, dq);
         mul(f->Y, side, S, dv);
       }
-      add_rows(s, f, dq, d, Dq);
-      add_rows(s, f, dv, d, Dv);
+      add_rows(s, pose, f, dq, d, Dq);
+      add_rows(s, pose, f, dv, d, Dv);
     }
 }
 
 // A (nv x (2 nv + nu)) = da/d(q_i, v_i, u) of stage i
 static tgStatus stage_jacobian(tgSim *s, int i, tgReal *A, int *ties) {
   const tgModel *m = &s->m;
+  const tgPose *pose = tgi_force_pose(s, i);
   int nv = m->nv, nu = m->nu, nc = 2 * nv + nu;
   const tgReal *q = s->stage_q + i * m->nq, *v = s->stage_v + i * nv, *a = s->stage_a + i * nv;
   size_t mark = tgi_stack_mark(s), nn = (size_t)nv * (size_t)nv;
@@ -57,14 +58,14 @@ static tgStatus stage_jacobian(tgSim *s, int i, tgReal *A, int *ties) {
   if (Dq == NULL || Dv == NULL || Fq == NULL || Fv == NULL || Fu == NULL || wrench == NULL) return no_room(s);
   TG_TRY(tgi_force_stage(s, i, 1));
   tgi_force_wrenches(s, wrench);
-  TG_TRY(tgi_inverse_d(s, a, wrench, Dq, Dv));
-  TG_TRY(tgi_forces_d(s, q, v, Fq, Fv, Fu, ties));
+  TG_TRY(tgi_inverse_d(s, pose, a, wrench, Dq, Dv));
+  TG_TRY(tgi_forces_d(s, pose, q, v, Fq, Fv, Fu, ties));
   for (size_t k = 0; k < nn; k++) {
     Fq[k] -= Dq[k];
     Fv[k] -= Dv[k];
   }
   tgi_joint_forces_d(s, q, v, Fq, Fv);
-  for (int k = 0; k < s->nforce; k++) add_pair(s, &s->force[k], Fq, Fv);
+  for (int k = 0; k < s->nforce; k++) add_pair(s, pose, &s->force[k], Fq, Fv);
   for (int d = 0; d < nv && tgi_force_implicit(s); d++) Fv[d * nv + d] -= s->h * m->jnt_stiffness[m->dof_jnt[d]];
   for (int d = 0; d < nv; d++) {
     memcpy(A + d * nc, Fq + d * nv, (size_t)nv * sizeof *A);

@@ -88,8 +88,8 @@ static double point_response(const tgSim *s, const tgPairForce *f, const double 
   }
   for (int d = 0; d < s->m.nv; d++) row[d] = 0;
   tgi_sp_screw(screw, at, dir);
-  tgi_add_row(s, f->body1, screw, 1, row);
-  tgi_add_row(s, f->body2, screw, -1, row);
+  tgi_add_row(s, &s->start, f->body1, screw, 1, row);
+  tgi_add_row(s, &s->start, f->body2, screw, -1, row);
   return response(s, row, work);
 }
 
@@ -106,7 +106,7 @@ static void consider_pair(tgSim *s, int i, tgReal *row, tgReal *work, tgStepAdvi
   const tgForceModel *k = s->contact_model->kind->force;
   tgContactStiffness c;
   char label[256], text[300];
-  if (!k->stiffness(s, i, &c)) return;
+  if (!k->stiffness(s, &s->start, i, &c)) return;
   double n[3] = {c.n[0], c.n[1], c.n[2]}, across = 0, along = point_response(s, &s->force[i], c.p, n, row, work);
   for (int a = 0; a < 3; a++) {
     double e[3] = {a == 0, a == 1, a == 2};
@@ -169,7 +169,7 @@ static tgStatus inverse(tgSim *s, const tgReal *qacc, tgReal *tau) {
   if (wrench == NULL || joints == NULL) return no_room(s);
   TG_TRY(present(s, 0));
   tgi_force_wrenches(s, wrench);
-  tgi_inverse(s, qacc, wrench, tau);
+  tgi_inverse(s, &s->start, qacc, wrench, tau);
   for (int d = 0; d < s->m.nv; d++) joints[d] = 0;
   tgi_joint_forces(s, s->qpos, s->qvel, joints);
   for (int d = 0; d < s->m.nv; d++) tau[d] -= joints[d];

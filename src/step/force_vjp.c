@@ -15,7 +15,7 @@ static tgStatus no_room(tgSim *s) {
 typedef struct Out { tgReal *gq, *gv, *gu; tgParamGrad *p; int *ties; } Out;
 
 // contact forces of the stage at hand
-static tgStatus contact_vjp(tgSim *s, const tgReal *lambda, const Out *o) {
+static tgStatus contact_vjp(tgSim *s, const tgPose *pose, const tgReal *lambda, const Out *o) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s), n = 6 * (size_t)m->nbody;
   tgReal *Z = tgi_stack_real(s, n), *fX = tgi_stack_real(s, n), *fY = tgi_stack_real(s, n), t[6];
@@ -23,7 +23,7 @@ static tgStatus contact_vjp(tgSim *s, const tgReal *lambda, const Out *o) {
   for (size_t i = 0; i < n; i++) Z[i] = fX[i] = fY[i] = 0;
   for (int b = 1; b < m->nbody; b++) {
     tgi_sp_copy(Z + 6 * b, Z + 6 * m->body_parent[b]);
-    for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(Z + 6 * b, lambda[d], s->S + 6 * d);
+    for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(Z + 6 * b, lambda[d], pose->S + 6 * d);
   }
   for (int i = 0; i < s->nforce; i++) {
     const tgPairForce *f = &s->force[i];
@@ -37,20 +37,20 @@ static tgStatus contact_vjp(tgSim *s, const tgReal *lambda, const Out *o) {
     }
   }
   if (o->p != NULL) {
-    TG_TRY(s->contact_model->kind->force->parameters(s, Z, o->p));
+    TG_TRY(s->contact_model->kind->force->parameters(s, pose, Z, o->p));
     for (int b = 1; b < m->nbody; b++) tgi_param_pose(o->p, b, fX + 6 * b);
   }
   for (int b = m->nbody - 1; b > 0; b--) {
-    tgi_sp_cross_f(t, s->V + 6 * b, fY + 6 * b);
+    tgi_sp_cross_f(t, pose->V + 6 * b, fY + 6 * b);
     tgi_sp_axpy(fX + 6 * b, 1, t);
   }
   for (int b = m->nbody - 1; b > 0; b--) {
     for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) {
-      tgi_sp_cross_f(t, s->Vp + 6 * d, fY + 6 * b);
-      o->gq[d] += tgi_sp_dot(s->S + 6 * d, fX + 6 * b) - tgi_sp_dot(s->S + 6 * d, t);
-      o->gv[d] += tgi_sp_dot(s->S + 6 * d, fY + 6 * b);
+      tgi_sp_cross_f(t, pose->Vp + 6 * d, fY + 6 * b);
+      o->gq[d] += tgi_sp_dot(pose->S + 6 * d, fX + 6 * b) - tgi_sp_dot(pose->S + 6 * d, t);
+      o->gv[d] += tgi_sp_dot(pose->S + 6 * d, fY + 6 * b);
       if (o->p == NULL) continue;
-      for (int i = 0; i < 6; i++) t[i] = s->vel[d] * fY[6 * b + i];
+      for (int i = 0; i < 6; i++) t[i] = pose->vel[d] * fY[6 * b + i];
       tgi_param_axis(o->p, d, t);
     }
     tgi_sp_axpy(fX + 6 * m->body_parent[b], 1, fX + 6 * b);
@@ -77,6 +77,7 @@ static void implicit_vjp(const tgSim *s, const tgReal *v, const tgReal *a, const
 // of a_i of stage i: abar (nv) is spoilt
 static tgStatus stage_vjp(tgSim *s, int i, tgReal *abar, const Out *o) {
   const tgModel *m = &s->m;
+  const tgPose *pose = tgi_force_pose(s, i);
   const tgReal *q = s->stage_q + i * m->nq, *v = s->stage_v + i * m->nv, *a = s->stage_a + i * m->nv;
   size_t mark = tgi_stack_mark(s);
   tgReal *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody), *w = tgi_stack_real(s, (size_t)m->nv);
@@ -85,12 +86,12 @@ static tgStatus stage_vjp(tgSim *s, int i, tgReal *abar, const Out *o) {
   tgi_factor_solve(m, s->L, abar);
   tgi_force_wrenches(s, wrench);
   for (int d = 0; d < m->nv; d++) w[d] = -abar[d];
-  TG_TRY(tgi_inverse_vjp(s, a, wrench, w, o->gq, o->gv, o->p));
-  TG_TRY(tgi_forces_vjp(s, q, v, abar, o->gq, o->gv, o->gu, o->p, o->ties));
+  TG_TRY(tgi_inverse_vjp(s, pose, a, wrench, w, o->gq, o->gv, o->p));
+  TG_TRY(tgi_forces_vjp(s, pose, q, v, abar, o->gq, o->gv, o->gu, o->p, o->ties));
   tgi_joint_forces_vjp(s, q, v, abar, o->gq, o->gv, o->p);
-  TG_TRY(contact_vjp(s, abar, o));
+  TG_TRY(contact_vjp(s, pose, abar, o));
   if (tgi_force_implicit(s)) implicit_vjp(s, v, a, abar, o);
-  if (o->p != NULL) tgi_place_vjp(s, q, o->p, NULL);
+  if (o->p != NULL) tgi_place_vjp(s, pose, o->p, NULL);
   tgi_stack_free(s, mark);
   return TG_OK;
 }

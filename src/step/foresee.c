@@ -35,23 +35,23 @@ static bool take(tgSim *s, Guess *w) {
 static tgReal rate(const tgPairTerm *x) { return 2 * x->hardening / 3; }
 
 // dt/d(tangent), of the dofs that move the two bodies; a dof of both stands there twice. Returns their number.
-static int slopes(const tgSim *s, const tgPairTerm *x, Guess *w) {
+static int slopes(const tgSim *s, const tgPose *pose, const tgPairTerm *x, Guess *w) {
   const tgModel *m = &s->m;
   int n = 0;
   for (int side = 0; side < 2; side++)
     for (int i = m->body_lastdof[side == 0 ? x->body1 : x->body2]; i >= 0; i = m->dof_parent[i]) {
       w->dof[n] = i;
-      w->b[n++] = (side == 0 ? 1 : -1) * tgi_sp_dot(x->push, s->S + 6 * i);
+      w->b[n++] = (side == 0 ? 1 : -1) * tgi_sp_dot(x->push, pose->S + 6 * i);
     }
   return n;
 }
 
 // t of all terms for the tangent d
-static void approach(const tgSim *s, const tgReal *d, Guess *w, tgReal *t) {
+static void approach(const tgSim *s, const tgPose *pose, const tgReal *d, Guess *w, tgReal *t) {
   for (int k = 0; k < s->nterm; k++) {
     t[k] = 0;
     if (!(tgRe(s->term[k].hardening) > 0)) continue;
-    for (int i = slopes(s, &s->term[k], w) - 1; i >= 0; i--) t[k] += w->b[i] * d[w->dof[i]];
+    for (int i = slopes(s, pose, &s->term[k], w) - 1; i >= 0; i--) t[k] += w->b[i] * d[w->dof[i]];
   }
 }
 
@@ -66,7 +66,7 @@ static double room(const tgSim *s, const tgReal *t, const tgReal *dt) {
 }
 
 // (76) at d, whose t is w->t, and its gradient
-static double model(const tgSim *s, const tgReal *H, const tgReal *g, const tgReal *d, Guess *w) {
+static double model(const tgSim *s, const tgPose *pose, const tgReal *H, const tgReal *g, const tgReal *d, Guess *w) {
   size_t nv = (size_t)s->m.nv;
   double sum = 0;
   for (size_t i = 0; i < nv; i++) {
@@ -80,20 +80,20 @@ static double model(const tgSim *s, const tgReal *H, const tgReal *g, const tgRe
     if (!(tgRe(x->hardening) > 0)) continue;
     tgReal t = w->t[k], z = 1 - rate(x) * t, r = tgSqrt(z), f = 1 / (z * r) - 1 - x->hardening * t;
     sum += tgRe(3 / x->hardening * (1 / r - 1) - t - x->hardening * t * t / 2);
-    for (int i = slopes(s, x, w) - 1; i >= 0; i--) w->grad[w->dof[i]] += f * w->b[i];
+    for (int i = slopes(s, pose, x, w) - 1; i >= 0; i--) w->grad[w->dof[i]] += f * w->b[i];
   }
   return sum;
 }
 
 // its second derivative: H + sum (psi'' - theta) b b', upper half
-static void curvature(const tgSim *s, const tgReal *H, Guess *w, tgReal *A) {
+static void curvature(const tgSim *s, const tgPose *pose, const tgReal *H, Guess *w, tgReal *A) {
   size_t nv = (size_t)s->m.nv;
   memcpy(A, H, nv * nv * sizeof *A);
   for (int k = 0; k < s->nterm; k++) {
     const tgPairTerm *x = &s->term[k];
     if (!(tgRe(x->hardening) > 0)) continue;
     tgReal z = 1 - rate(x) * w->t[k], c = x->hardening * (1 / (z * z * tgSqrt(z)) - 1);
-    int n = slopes(s, x, w);
+    int n = slopes(s, pose, x, w);
     for (int i = 0; i < n; i++)
       for (int j = 0; j < n; j++)
         if (w->dof[j] >= w->dof[i]) A[(size_t)w->dof[i] * nv + (size_t)w->dof[j]] += c * w->b[i] * w->b[j];
@@ -101,21 +101,21 @@ static void curvature(const tgSim *s, const tgReal *H, Guess *w, tgReal *A) {
 }
 
 // one round: d and *value fall. False: they do no more.
-static bool descend(const tgSim *s, const tgReal *H, const tgReal *g, Guess *w, tgReal *A, tgReal *d, double *value) {
+static bool descend(const tgSim *s, const tgPose *pose, const tgReal *H, const tgReal *g, Guess *w, tgReal *A, tgReal *d, double *value) {
   int nv = s->m.nv;
   double fall = 0, after;
-  curvature(s, H, w, A);
+  curvature(s, pose, H, w, A);
   if (!tgi_ldl_factor(nv, A, A)) return false;
   for (int i = 0; i < nv; i++) w->step[i] = -w->grad[i];
   tgi_ldl_solve(nv, A, w->step);
   for (int i = 0; i < nv; i++) fall += tgRe(w->grad[i] * w->step[i]);
   if (fall >= -DONE * fabs(*value)) return false;
-  approach(s, w->step, w, w->dt);
+  approach(s, pose, w->step, w, w->dt);
   double share = room(s, w->t, w->dt);
   for (int halving = 0; halving < MOST_HALVINGS; halving++, share /= 2) {
     for (int i = 0; i < nv; i++) w->trial[i] = d[i] + share * w->step[i];
-    approach(s, w->trial, w, w->t);
-    after = model(s, H, g, w->trial, w);
+    approach(s, pose, w->trial, w, w->t);
+    after = model(s, pose, H, g, w->trial, w);
     if (!(after <= *value + 1e-4 * share * fall)) continue;
     memcpy(d, w->trial, (size_t)nv * sizeof *d);
     *value = after;
@@ -124,19 +124,19 @@ static bool descend(const tgSim *s, const tgReal *H, const tgReal *g, Guess *w, 
   return false;
 }
 
-tgStatus tgi_objective_foresee(tgSim *s, const tgReal *H, const tgReal *g, tgReal *A, tgReal *d) {
+tgStatus tgi_objective_foresee(tgSim *s, const tgPose *pose, const tgReal *H, const tgReal *g, tgReal *A, tgReal *d) {
   size_t mark = tgi_stack_mark(s);
   Guess w;
   double most = 0;
   if (!take(s, &w)) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
-  approach(s, d, &w, w.t);
+  approach(s, pose, d, &w, w.t);
   for (int k = 0; k < s->nterm; k++) most = fmax(most, fabs(tgRe(rate(&s->term[k]) * w.t[k])));
   if (most >= WORTH) {
     double share = room(s, NULL, w.t);
     for (int i = 0; i < s->m.nv; i++) d[i] *= share;
-    approach(s, d, &w, w.t);
-    double value = model(s, H, g, d, &w);
-    for (int round = 0; round < MOST_ROUNDS && descend(s, H, g, &w, A, d, &value); round++) {}
+    approach(s, pose, d, &w, w.t);
+    double value = model(s, pose, H, g, d, &w);
+    for (int round = 0; round < MOST_ROUNDS && descend(s, pose, H, g, &w, A, d, &value); round++) {}
   }
   tgi_stack_free(s, mark);
   return TG_OK;

@@ -27,9 +27,10 @@ enum { POLISH = 1 };
 #define NOTHING 1e-15    // displacement that is round-off of the coordinates: not worth a last step
 #endif
 
+// The iterate is s->end, where the step ends; what is tried is s->trial.
 typedef struct Newton {
   tgiObjective o;
-  tgReal *q, *trial, *d;   // present and tried coordinates, step
+  tgReal *q, *d;           // tried coordinates, step
   tgReal *twist;           // nbody x 6
   double *reach;           // nbody: of a body's points from its centre of mass
   double size;             // of the scene
@@ -42,14 +43,12 @@ static tgStatus no_room(tgSim *s) { return tgi_error(&s->error, TG_ERR_CAPACITY,
 static bool take(tgSim *s, double h, Newton *n) {
   const tgModel *m = &s->m;
   n->q = tgi_stack_real(s, (size_t)m->nq);
-  n->trial = tgi_stack_real(s, (size_t)m->nq);
   n->d = tgi_stack_real(s, (size_t)m->nv);
   n->twist = tgi_stack_real(s, 6 * (size_t)m->nbody);
   n->reach = tgi_stack_bytes(s, (size_t)m->nbody * sizeof(double));
-  return tgi_objective_take(s, h, &n->o) && n->q != NULL && n->trial != NULL && n->d != NULL && n->twist != NULL && n->reach != NULL;
+  return tgi_objective_take(s, h, &n->o) && n->q != NULL && n->d != NULL && n->twist != NULL && n->reach != NULL;
 }
 
-// with the frames of q0
 static void measure(const tgSim *s, Newton *n) {
   const tgModel *m = &s->m;
   n->size = 0;
@@ -61,11 +60,11 @@ static void measure(const tgSim *s, Newton *n) {
   for (int g = 0; g < m->ngeom; g++) {
     tgReal r[3];
     int b = m->geom_body[g];
-    tgi_v3_sub(r, s->geom_xpos + 3 * g, s->xcom + 3 * b);
+    tgi_v3_sub(r, s->start.geom_xpos + 3 * g, s->start.xcom + 3 * b);
     n->reach[b] = fmax(n->reach[b], sqrt(fmax(0, tgRe(tgi_v3_dot(r, r)))) + tgRe(m->geom_rbound[g]));
   }
   for (int b = 1; b < m->nbody; b++) {
-    const tgReal *c = s->xcom + 3 * b;
+    const tgReal *c = s->start.xcom + 3 * b;
     if (m->body_lastdof[b] >= 0) n->size = fmax(n->size, n->reach[b] + sqrt(fmax(0, tgRe(tgi_v3_dot(c, c)))));
   }
   if (n->size == 0) n->size = 1;
@@ -79,8 +78,8 @@ static double displacement(const tgSim *s, Newton *n, const tgReal *d, int *body
   for (int b = 1; b < m->nbody; b++) {
     tgReal *V = n->twist + 6 * b, u[3];
     tgi_sp_copy(V, n->twist + 6 * m->body_parent[b]);
-    for (int i = m->body_dofadr[b], end = i + m->body_dofnum[b]; i < end; i++) tgi_sp_axpy(V, d[i], s->S + 6 * i);
-    tgi_sp_point_velocity(u, V, s->xcom + 3 * b);
+    for (int i = m->body_dofadr[b], end = i + m->body_dofnum[b]; i < end; i++) tgi_sp_axpy(V, d[i], s->end.S + 6 * i);
+    tgi_sp_point_velocity(u, V, s->end.xcom + 3 * b);
     double move = 0, turn = 0;
     for (int i = 0; i < 3; i++) {
       move += tgRe(u[i]) * tgRe(u[i]);
@@ -115,9 +114,9 @@ static tgStatus factor_others(tgSim *s) {
   tgiObjective o;
   size_t mark = tgi_stack_mark(s);
   if (!tgi_objective_take(s, s->h, &o)) return no_room(s);
-  tgi_joint_slopes(s, s->q1, &o);
-  tgi_objective_gather(s, &o);
-  tgi_objective_hessian(s, s->q1, &o, s->step_H);
+  tgi_joint_slopes(s, &s->end, &o);
+  tgi_objective_gather(s, &s->end, &o);
+  tgi_objective_hessian(s, &s->end, &o, s->step_H);
   tgi_stack_free(s, mark);
   return factor(s, s->h);
 }
@@ -126,7 +125,7 @@ tgStatus tgi_implicit_gradient(tgSim *s) {
   const tgPotentialModel *k = s->contact_model->kind->potential;
   bool other = false;
   if (s->gradient_of != 0) return TG_OK;
-  if (k->gradient_terms != NULL) TG_TRY(k->gradient_terms(s, &other));
+  if (k->gradient_terms != NULL) TG_TRY(k->gradient_terms(s, &s->end, &other));
   if (other) TG_TRY(factor_others(s));
   s->gradient_of = other ? 2 : 1;
   s->mixed = false;
@@ -136,7 +135,7 @@ tgStatus tgi_implicit_gradient(tgSim *s) {
 tgStatus tgi_implicit_mixed(tgSim *s) {
   const tgPotentialModel *k = s->contact_model->kind->potential;
   if (k->mixed == NULL || s->mixed) return TG_OK;
-  TG_TRY(k->mixed(s));
+  TG_TRY(k->mixed(s, &s->end));
   s->mixed = true;
   return TG_OK;
 }
@@ -144,11 +143,11 @@ tgStatus tgi_implicit_mixed(tgSim *s) {
 // d = -H^-1 g, or with H made positive definite where it is not
 static tgStatus newton_step(tgSim *s, Newton *n) {
   int nv = s->m.nv, body = -1;
-  tgi_objective_hessian(s, n->q, &n->o, s->step_H);
+  tgi_objective_hessian(s, &s->end, &n->o, s->step_H);
   n->definite = tgi_ldl_factor(nv, s->step_H, s->step_L);
   s->shift = 0;
   if (!n->definite) {
-    tgi_objective_definite(s, n->o.h, n->reach, s->step_H);
+    tgi_objective_definite(s, &s->end, n->o.h, n->reach, s->step_H);
     TG_TRY(factor(s, n->o.h));
   }
   for (int i = 0; i < nv; i++) n->d[i] = -n->o.g[i];
@@ -182,31 +181,38 @@ static double joint_share(const tgSim *s, const tgReal *q, const tgReal *d) {
   return share;
 }
 
-// share of the step n->d from q that nothing forbids
-static tgStatus allowed(tgSim *s, const tgReal *q, tgReal *d, double *share) {
-  *share = joint_share(s, q, d);
+// share of the step d from the present iterate that nothing forbids
+static tgStatus allowed(tgSim *s, tgReal *d, double *share) {
+  *share = joint_share(s, s->end.q, d);
   for (int i = 0; i < s->m.nv && *share < 1; i++) d[i] *= *share;
   double fraction = 1;
-  TG_TRY(s->contact_model->kind->potential->advance(s, q, d, &fraction));
+  TG_TRY(s->contact_model->kind->potential->advance(s, &s->end, d, &fraction));
   for (int i = 0; i < s->m.nv && *share < 1; i++) d[i] /= *share;
   *share *= fraction < 1 ? CUT * fraction : 1;
   return TG_OK;
 }
 
-static void move(const tgSim *s, const Newton *n, double share) {
+// the tried pose: the iterate's (+) share d
+static void move(tgSim *s, const Newton *n, double share) {
   for (int i = 0; i < s->m.nv; i++) n->d[i] *= share;
-  tg_model_integrate(&s->m, n->q, n->d, n->trial);
+  tg_model_integrate(&s->m, s->end.q, n->d, n->q);
   for (int i = 0; i < s->m.nv; i++) n->d[i] /= share;
+  tgi_kinematics(&s->m, n->q, &s->trial);
 }
 
 static tgStatus evaluate(tgSim *s, Newton *n, bool ending) {
   s->ending = ending;
-  tgStatus status = tgi_objective_evaluate(s, n->trial, &n->o);
+  tgStatus status = tgi_objective_evaluate(s, &s->trial, &n->o);
   s->ending = false;
   return status;
 }
 
-static void keep(const tgSim *s, Newton *n) { memcpy(n->q, n->trial, (size_t)s->m.nq * sizeof(tgReal)); }
+// the tried pose becomes the iterate
+static void keep(tgSim *s) {
+  tgPose pose = s->end;
+  s->end = s->trial;
+  s->trial = pose;
+}
 
 static double slope(const tgSim *s, const Newton *n) {
   tgReal sum = 0;
@@ -214,42 +220,42 @@ static double slope(const tgSim *s, const Newton *n) {
   return tgRe(sum);
 }
 
-// q <- q (+) share d; *stalled: no share is accepted, and q stays
+// a step of some share of d; *stalled: no share is accepted, and the iterate stays
 static tgStatus line_search(tgSim *s, Newton *n, bool *stalled) {
   double share, fall = slope(s, n), before = tgRe(n->o.energy), rounding = n->o.rounding;
-  TG_TRY(allowed(s, n->q, n->d, &share));
+  TG_TRY(allowed(s, n->d, &share));
   for (int k = 0; k < MOST_HALVINGS; k++, share /= 2) {
     move(s, n, share);
     TG_TRY(evaluate(s, n, share == 1 && n->moved < ENDING));
     double energy = tgRe(n->o.energy), noise = 16 * fmax(rounding, n->o.rounding);
     bool falls = energy <= before + 1e-4 * share * fall, flatter = energy < INFINITY && energy <= before + noise && fabs(slope(s, n)) <= 0.9 * fabs(fall);
     if (!falls && !flatter) continue;
-    keep(s, n);
+    keep(s);
     return TG_OK;
   }
   *stalled = true;
-  return tgi_objective_evaluate(s, n->q, &n->o);
+  return tgi_objective_evaluate(s, &s->end, &n->o);
 }
 
 // from q0 or, where the energy is lower, from as far along h v0 as is allowed
 static tgStatus start(tgSim *s, Newton *n) {
   int body = -1;
   double share, before;
-  memcpy(n->q, s->q0, (size_t)s->m.nq * sizeof(tgReal));
-  TG_TRY(tgi_objective_evaluate(s, n->q, &n->o));
+  tgi_kinematics(&s->m, s->q0, &s->end);
+  TG_TRY(tgi_objective_evaluate(s, &s->end, &n->o));
   if (!(tgRe(n->o.energy) < INFINITY))
     return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where the contact potential is infinite; start with the bodies apart.");
   before = tgRe(n->o.energy);
   for (int d = 0; d < s->m.nv; d++) n->d[d] = n->o.h * s->v0[d];
   if (displacement(s, n, n->d, &body) < CONVERGED * n->size) return TG_OK;
-  TG_TRY(allowed(s, n->q, n->d, &share));
+  TG_TRY(allowed(s, n->d, &share));
   move(s, n, share);
-  TG_TRY(tgi_objective_evaluate(s, n->trial, &n->o));
+  TG_TRY(tgi_objective_evaluate(s, &s->trial, &n->o));
   if (tgRe(n->o.energy) < before) {
-    keep(s, n);
+    keep(s);
     return TG_OK;
   }
-  return tgi_objective_evaluate(s, n->q, &n->o);
+  return tgi_objective_evaluate(s, &s->end, &n->o);
 }
 
 // the last steps, whole; stays where one of them is not allowed
@@ -257,8 +263,8 @@ static tgStatus polish(tgSim *s, Newton *n) {
   for (int k = 0; k < POLISH && n->definite && n->moved > NOTHING; k++) {
     move(s, n, 1);
     TG_TRY(evaluate(s, n, true));
-    if (tgRe(n->o.energy) < INFINITY) keep(s, n);
-    else TG_TRY(tgi_objective_evaluate(s, n->q, &n->o));
+    if (tgRe(n->o.energy) < INFINITY) keep(s);
+    else TG_TRY(tgi_objective_evaluate(s, &s->end, &n->o));
     TG_TRY(newton_step(s, n));
   }
   return TG_OK;
@@ -279,7 +285,7 @@ static tgStatus minimise(tgSim *s, Newton *n) {
       return TG_OK;
     }
     if (stalled) break;
-    TG_TRY(tgi_objective_foresee(s, s->step_H, n->o.g, s->step_L, n->d));
+    TG_TRY(tgi_objective_foresee(s, &s->end, s->step_H, n->o.g, s->step_L, n->d));
     TG_TRY(line_search(s, n, &stalled));
   }
   char label[160];
@@ -319,9 +325,7 @@ tgStatus tgi_implicit_step(tgSim *s, double h) {
   measure(s, &n);
   status = minimise(s, &n);
   if (status != TG_OK) return status;
-  memcpy(s->q1, n.q, (size_t)m->nq * sizeof(tgReal));
   for (int d = 0; d < m->nv; d++) s->v1[d] = n.o.delta[d] / h;
-  tgi_kinematics(s, s->q0);
   tgi_stack_free(s, mark);
   return TG_OK;
 }

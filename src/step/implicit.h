@@ -12,10 +12,10 @@
 /// The sim's contact model is a potential.
 static inline bool tgi_implicit(const tgSim *s) { return s->contact_model != NULL && s->contact_model->potential; }
 
-/// q1 and v1 from (q0, v0), whose frames and forces are in the sim; step_H and step_L at q1. Fills s->info. Frames as they were.
+/// s->end and v1 from s->start and v0; step_H and step_L at the end. Fills s->info.
 tgStatus tgi_implicit_step(tgSim *s, double h);
 
-/// With the frames at q1: the terms and step_L are those that the gradient is of. Once for a step.
+/// The terms and step_L are those that the gradient is of. Once for a step.
 tgStatus tgi_implicit_gradient(tgSim *s);
 /// After it: the terms have their B. Once for a step.
 tgStatus tgi_implicit_mixed(tgSim *s);

@@ -23,11 +23,11 @@ static void skew(const tgReal *x, tgReal scale, int ld, tgReal *out) {
 
 // C of body b between its new pose and old pose k
 static void cross_inertia(const tgSim *s, int b, int k, tgReal *C) {
-  const tgReal *c = s->xcom + 3 * b, *old = tgi_old_xcom(s, k, b);
+  const tgReal *c = s->end.xcom + 3 * b, *old = tgi_old_pose(s, k)->xcom + 3 * b;
   tgReal factor = (k == 0 ? -2 : 1) / (s->h * s->h), mass = factor * s->m.body_mass[b], Sigma[9], t[9], P[9];
   tgi_spread(s, b, Sigma);
-  tgi_m3_mul(t, s->xmat + 9 * b, Sigma);
-  tgi_m3_mult(P, t, tgi_old_xmat(s, k, b));
+  tgi_m3_mul(t, s->end.xmat + 9 * b, Sigma);
+  tgi_m3_mult(P, t, tgi_old_pose(s, k)->xmat + 9 * b);
   for (int i = 0; i < 9; i++) P[i] = factor * P[i] + mass * c[i / 3] * old[i % 3];
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) C[6 * i + j] = (i == j ? P[0] + P[4] + P[8] : 0) - P[3 * j + i];
@@ -49,8 +49,8 @@ static void add_tree(const tgSim *s, const tgReal *C, const tgReal *old, int nc,
   for (int j = 0; j < m->nv; j++) {
     tgReal x[6];
     mul6(C + 36 * m->dof_body[j], old + 6 * j, false, x);
-    for (int i = j; i >= 0; i = m->dof_parent[i]) B[i * nc + from + j] += tgi_sp_dot(s->S + 6 * i, x);
-    mul6(C + 36 * m->dof_body[j], s->S + 6 * j, true, x);
+    for (int i = j; i >= 0; i = m->dof_parent[i]) B[i * nc + from + j] += tgi_sp_dot(s->end.S + 6 * i, x);
+    mul6(C + 36 * m->dof_body[j], s->end.S + 6 * j, true, x);
     for (int i = m->dof_parent[j]; i >= 0; i = m->dof_parent[i]) B[j * nc + from + i] += tgi_sp_dot(old + 6 * i, x);
   }
 }
@@ -59,7 +59,7 @@ static void add_tree(const tgSim *s, const tgReal *C, const tgReal *old, int nc,
 static void old_axes(const tgSim *s, double h, tgReal *out) {
   const tgModel *m = &s->m;
   for (int d = 0; d < m->nv; d++)
-    for (int i = 0; i < 6; i++) out[6 * d + i] = (h == 0 ? 1 : -h) * tgi_old_S(s, 1, d)[i];
+    for (int i = 0; i < 6; i++) out[6 * d + i] = (h == 0 ? 1 : -h) * s->before.S[6 * d + i];
   for (int j = 0; j < m->njnt; j++) {
     int adr, d = tgi_rotation_dof(m, j, &adr);
     tgReal w[3], T[9], e[4], x[18];
@@ -92,7 +92,7 @@ static tgStatus bodies(tgSim *s, int nc, tgReal *B) {
       if (m->body_lastdof[b] >= 0) cross_inertia(s, b, k, C + 36 * b);
     for (int b = m->nbody - 1; b > 0; b--)
       for (int i = 0; i < 36; i++) C[36 * m->body_parent[b] + i] += C[36 * b + i];
-    if (k == 0) memcpy(old, s->old_S, 6 * (size_t)m->nv * sizeof *old);
+    if (k == 0) memcpy(old, s->start.S, 6 * (size_t)m->nv * sizeof *old);
     else old_axes(s, 0, old);
     add_tree(s, C, old, nc, 0, B);
   }
@@ -113,9 +113,9 @@ static void contacts(const tgSim *s, int nc, tgReal *B) {
         tgReal x[6];
         for (int r = 0; r < 6; r++) {
           x[r] = 0;
-          for (int c = 0; c < 6; c++) x[r] += s->term[t].B[12 * (a / 2 * 6 + r) + a % 2 * 6 + c] * tgi_old_S(s, 0, j)[c];
+          for (int c = 0; c < 6; c++) x[r] += s->term[t].B[12 * (a / 2 * 6 + r) + a % 2 * 6 + c] * s->start.S[6 * j + c];
         }
-        for (int i = m->body_lastdof[body[a / 2]]; i >= 0; i = m->dof_parent[i]) B[i * nc + j] += tgi_sp_dot(s->S + 6 * i, x);
+        for (int i = m->body_lastdof[body[a / 2]]; i >= 0; i = m->dof_parent[i]) B[i * nc + j] += tgi_sp_dot(s->end.S + 6 * i, x);
       }
   }
 }
@@ -152,7 +152,7 @@ static tgStatus lines(tgSim *s, tgiObjective *o, int nc, tgReal *B, int *ties) {
   tgReal *by = tgi_stack_real(s, (size_t)tgi_line_room(m)), *slope = tgi_stack_real(s, (size_t)tgi_line_room(m));
   if (by == NULL || slope == NULL) return no_room(s);
   for (int i = 0; i < tgi_line_count(m); i++) {
-    tgiLine l = tgi_line(s, i, o);
+    tgiLine l = tgi_line(s, &s->end, i, o);
     int adr, turn = i < m->nu && m->act_trn[i] != TG_TRN_TENDON ? tgi_rotation_dof(m, m->act_target[i], &adr) : -1;
     for (int k = 0; k < l.n; k++) by[k] = -l.curve * o->coef[k];
     if (turn >= 0) {
@@ -161,7 +161,7 @@ static tgStatus lines(tgSim *s, tgiObjective *o, int nc, tgReal *B, int *ties) {
       tgi_v3_copy(x, by + l.n - 3);
       tgi_m3_mulv(by + l.n - 3, J, x);
     }
-    if (i >= m->nu && !tgZero(m->ten_stiffness[i - m->nu])) tgi_tendon_side(m, i - m->nu, s->ten_length[i - m->nu], ties);
+    if (i >= m->nu && !tgZero(m->ten_stiffness[i - m->nu])) tgi_tendon_side(m, i - m->nu, s->end.ten_length[i - m->nu], ties);
     tgReal by_u = 0;
     tgi_line_start(s, i, &l, o, slope);
     for (int k = 0; k < l.n; k++) by[k] += l.by_start * slope[k];
@@ -205,10 +205,9 @@ static tgStatus implicit_jacobian(tgSim *s, tgReal *D, int *ties) {
   size_t size = (size_t)m->nv * (size_t)nc;
   tgiObjective o;
   if (!tgi_objective_take(s, s->h, &o)) return no_room(s);
-  tgi_kinematics(s, s->q1);
   TG_TRY(tgi_implicit_gradient(s));
   TG_TRY(tgi_implicit_mixed(s));
-  tgi_joint_slopes(s, s->q1, &o);
+  tgi_joint_slopes(s, &s->end, &o);
   memset(D, 0, size * sizeof *D);
   TG_TRY(bodies(s, nc, D));
   contacts(s, nc, D);
@@ -223,7 +222,6 @@ static tgStatus implicit_jacobian(tgSim *s, tgReal *D, int *ties) {
 tgStatus tgi_implicit_jacobian(tgSim *s, tgReal *D, int *ties) {
   size_t mark = tgi_stack_mark(s);
   tgStatus status = implicit_jacobian(s, D, ties);
-  tgi_kinematics(s, s->q0);
   tgi_stack_free(s, mark);
   return status;
 }

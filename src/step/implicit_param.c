@@ -12,10 +12,10 @@
 // mass, centre, inertia, weight and h of one body whose points move with Z
 static void inertial(const tgSim *s, int b, const tgReal *Z, tgParamGrad *p) {
   const tgModel *m = &s->m;
-  const tgReal *R = s->xmat + 9 * b, *g = m->opt_gravity;
+  const tgReal *R = s->end.xmat + 9 * b, *g = m->opt_gravity;
   tgReal A[9], a[3], u[3], x[3], y[3], turned[9], Q[9], T[9], Sigma[9], mass = m->body_mass[b], light = 1 - m->body_gravcomp[b], hh = s->h * s->h;
-  tgi_second_difference(s, b, A, a);
-  tgi_sp_point_velocity(u, Z, s->xcom + 3 * b);
+  tgi_second_difference(s, &s->end, b, A, a);
+  tgi_sp_point_velocity(u, Z, s->end.xcom + 3 * b);
   for (int k = 0; k < 3; k++) {
     tgi_m3_col(x, R, k);
     tgi_v3_cross(y, Z, x);
@@ -89,11 +89,11 @@ static void spring(const tgSim *s, int j, const tgiAdjoint *a, tgParamGrad *p) {
   int at = m->jnt_qadr[j], d = m->jnt_vadr[j], adr, turn = tgi_rotation_dof(m, j, &adr), n = m->jnt_type[j] == TG_JOINT_FREE ? 3 : turn >= 0 ? 0 : 1;
   tgReal k = m->jnt_stiffness[j], w[3], J[9], t[3];
   for (int i = 0; i < n; i++) {
-    if (p->jnt_stiffness != NULL) p->jnt_stiffness[j] += a->z[d + i] * (s->q1[at + i] - m->qpos_spring[at + i]);
+    if (p->jnt_stiffness != NULL) p->jnt_stiffness[j] += a->z[d + i] * (s->end.q[at + i] - m->qpos_spring[at + i]);
     if (p->qpos_spring != NULL) p->qpos_spring[at + i] -= k * a->z[d + i];
   }
   if (turn < 0) return;
-  tgi_spring_rotation(m, adr, s->q1, w);
+  tgi_spring_rotation(m, adr, s->end.q, w);
   if (p->jnt_stiffness != NULL) p->jnt_stiffness[j] += tgi_v3_dot(w, a->z + turn);
   if (p->qpos_spring == NULL || tgZero(k)) return;
   // a turn of the rest orientation by x changes w by -Jr^-T x
@@ -110,10 +110,10 @@ static void range(const tgSim *s, int j, const tgiAdjoint *a, tgParamGrad *p) {
   bool ball = m->jnt_type[j] == TG_JOINT_BALL;
   for (int side = 0; side < 2; side++) {
     tgReal gap, width, b[3], z = a->z[m->jnt_vadr[j]];
-    if (!tgi_limit(s, j, side, s->q1, &gap, &width) || tgRe(gap) >= tgRe(width)) continue;
+    if (!tgi_limit(s, j, side, s->end.q, &gap, &width) || tgRe(gap) >= tgRe(width)) continue;
     if (ball) {
       tgReal w[3], n[3], r[4];
-      for (int i = 0; i < 4; i++) r[i] = s->q1[m->jnt_qadr[j] + i];
+      for (int i = 0; i < 4; i++) r[i] = s->end.q[m->jnt_qadr[j] + i];
       tgi_quat_normalize(r);
       tgi_quat_log(w, r);
       tgi_v3_unit(n, w);
@@ -137,7 +137,7 @@ static void range(const tgSim *s, int j, const tgiAdjoint *a, tgParamGrad *p) {
 static void actuator(const tgSim *s, int i, tgiAdjoint *a, tgParamGrad *p) {
   const tgModel *m = &s->m;
   const tgReal *g = m->act_gain + 3 * i, *range_ = m->act_ctrlrange + 2 * i;
-  tgiLine l = tgi_line(s, i, &a->o);
+  tgiLine l = tgi_line(s, &s->end, i, &a->o);
   tgReal zeta = 0, affine[3], u = tgi_actuator_affine(s, i, affine), start = tgi_actuator_start(s, i);
   for (int k = 0; k < l.n; k++) zeta += a->o.coef[k] * a->zeta[a->o.dof[k]];
   tgReal x[3] = {1, start + l.y, l.y / s->h};
@@ -161,8 +161,8 @@ static void actuator(const tgSim *s, int i, tgiAdjoint *a, tgParamGrad *p) {
 
 static void tendon(const tgSim *s, int t, tgiAdjoint *a, tgParamGrad *p) {
   const tgModel *m = &s->m;
-  tgiLine l = tgi_line(s, m->nu + t, &a->o);
-  tgReal zeta = 0, h = s->h, f = m->ten_frictionloss[t], length = s->ten_length[t];
+  tgiLine l = tgi_line(s, &s->end, m->nu + t, &a->o);
+  tgReal zeta = 0, h = s->h, f = m->ten_frictionloss[t], length = s->end.ten_length[t];
   for (int k = 0; k < l.n; k++) zeta += a->o.coef[k] * a->zeta[a->o.dof[k]];
   if (p->ten_damping != NULL) p->ten_damping[t] += zeta * l.y / h;
   if (p->ten_frictionloss != NULL) p->ten_frictionloss[t] += zeta * friction_slope(s, l.y);
@@ -188,7 +188,7 @@ static tgStatus new_poses(tgSim *s, const tgiAdjoint *a, tgParamGrad *p) {
   for (int b = 1; b < m->nbody; b++) {
     if (m->body_lastdof[b] < 0) continue;
     const tgReal *Z = a->Z + 6 * b;
-    tgi_body_terms(s, b, s->h, w, K);
+    tgi_body_terms(s, &s->end, b, s->h, w, K);
     for (int r = 0; r < 6; r++) {
       KZ[r] = 0;
       for (int c = 0; c < 6; c++) KZ[r] += K[6 * r + c] * Z[c];
@@ -210,24 +210,16 @@ static tgStatus new_poses(tgSim *s, const tgiAdjoint *a, tgParamGrad *p) {
   }
   for (int b = m->nbody - 1; b > 0; b--) tgi_sp_axpy(sum + 6 * m->body_parent[b], 1, sum + 6 * b);
   for (int d = 0; d < m->nv; d++) tgi_sp_axpy(p->S + 6 * d, a->z[d], sum + 6 * m->dof_body[d]);
-  tgi_place_vjp(s, s->q1, p, NULL);
+  tgi_place_vjp(s, &s->end, p, NULL);
   return TG_OK;
 }
 
 static tgStatus places(tgSim *s, const tgiAdjoint *a, tgParamGrad *p) {
-  const tgModel *m = &s->m;
-  size_t mark = tgi_stack_mark(s);
-  tgReal *w = tgi_stack_real(s, (size_t)m->nv), *q = tgi_stack_real(s, (size_t)m->nq);
-  if (w == NULL || q == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
   TG_TRY(new_poses(s, a, p));
   for (int k = 0; k < 2; k++) {
-    for (int d = 0; d < m->nv; d++) w[d] = k == 0 ? 0 : -s->h * s->v0[d];
-    tg_model_integrate(m, s->q0, w, q);
-    tgi_kinematics(s, q);
-    for (int i = 0; i < 6 * m->nbody; i++) p->X[i] += a->old[k][i];
-    tgi_place_vjp(s, q, p, NULL);
+    for (int i = 0; i < 6 * s->m.nbody; i++) p->X[i] += a->old[k][i];
+    tgi_place_vjp(s, tgi_old_pose(s, k), p, NULL);
   }
-  tgi_stack_free(s, mark);
   return TG_OK;
 }
 
@@ -243,6 +235,6 @@ tgStatus tgi_implicit_parameters(tgSim *s, tgiAdjoint *a, tgParamGrad *p) {
   }
   for (int i = 0; i < m->nu; i++) actuator(s, i, a, p);
   for (int t = 0; t < m->ntendon; t++) tendon(s, t, a, p);
-  TG_TRY(k->parameters(s, a->Z, p));
+  TG_TRY(k->parameters(s, &s->end, a->Z, p));
   return p->places ? places(s, a, p) : TG_OK;
 }

@@ -12,7 +12,7 @@ typedef struct tgiAdjoint {
   tgReal *t;           ///< nv: scratch
 } tgiAdjoint;
 
-/// p += z . d(dL/dq')/dp, with the frames at q1; changes the frames.
+/// p += z . d(dL/dq')/dp, at the pose after the step.
 tgStatus tgi_implicit_parameters(tgSim *s, tgiAdjoint *a, tgParamGrad *p);
 
 #endif

@@ -61,24 +61,25 @@ static void twists(const tgSim *s, tgiAdjoint *a) {
   tgi_sp_zero(a->Z);
   for (int b = 1; b < m->nbody; b++) {
     tgi_sp_copy(a->Z + 6 * b, a->Z + 6 * m->body_parent[b]);
-    for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(a->Z + 6 * b, a->z[d], s->S + 6 * d);
+    for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(a->Z + 6 * b, a->z[d], s->end.S + 6 * d);
   }
 }
 
 // wrench of body b at old pose k: of c (w x R) Sigma on R_k and c m u on c_k, u = velocity of the centre of mass
 static void old_wrench(const tgSim *s, int b, int k, const tgReal *Z, tgReal *out) {
   tgReal c = (k == 0 ? -2 : 1) / (s->h * s->h), Sigma[9], turned[9], G[9], u[3], x[3], y[3], t[3];
-  const tgReal *R = tgi_old_xmat(s, k, b);
+  const tgPose *old = tgi_old_pose(s, k);
+  const tgReal *R = old->xmat + 9 * b;
   tgi_spread(s, b, Sigma);
   for (int i = 0; i < 3; i++) {
-    tgi_m3_col(x, s->xmat + 9 * b, i);
+    tgi_m3_col(x, s->end.xmat + 9 * b, i);
     tgi_v3_cross(y, Z, x);
     for (int r = 0; r < 3; r++) turned[3 * r + i] = y[r];
   }
   tgi_m3_mul(G, turned, Sigma);
-  tgi_sp_point_velocity(u, Z, s->xcom + 3 * b);
+  tgi_sp_point_velocity(u, Z, s->end.xcom + 3 * b);
   tgi_v3_scale(u, u, c * s->m.body_mass[b]);
-  tgi_sp_screw(out, tgi_old_xcom(s, k, b), u);
+  tgi_sp_screw(out, old->xcom + 3 * b, u);
   for (int i = 0; i < 3; i++) {
     tgi_m3_col(x, R, i);
     tgi_m3_col(y, G, i);
@@ -93,7 +94,7 @@ static tgStatus old_wrenches(tgSim *s, tgiAdjoint *a) {
   for (int i = 0; i < 6 * m->nbody; i++) a->old[0][i] = a->old[1][i] = 0;
   for (int b = 1; b < m->nbody; b++)
     for (int i = 0; i < 2 && m->body_lastdof[b] >= 0; i++) old_wrench(s, b, i, a->Z + 6 * b, a->old[i] + 6 * b);
-  return k->mixed_vjp != NULL ? k->mixed_vjp(s, a->Z, a->old[0]) : TG_OK;
+  return k->mixed_vjp != NULL ? k->mixed_vjp(s, &s->end, a->Z, a->old[0]) : TG_OK;
 }
 
 // t (nv) = S' of the wrenches summed over subtrees, at the old frames k; the wrenches stay
@@ -104,7 +105,7 @@ static tgStatus to_dofs(tgSim *s, int k, const tgReal *wrench, tgReal *t) {
   if (sum == NULL) return no_room(s);
   for (int i = 0; i < 6 * m->nbody; i++) sum[i] = wrench[i];
   for (int b = m->nbody - 1; b > 0; b--) tgi_sp_axpy(sum + 6 * m->body_parent[b], 1, sum + 6 * b);
-  for (int d = 0; d < m->nv; d++) t[d] = tgi_sp_dot(tgi_old_S(s, k, d), sum + 6 * m->dof_body[d]);
+  for (int d = 0; d < m->nv; d++) t[d] = tgi_sp_dot(tgi_old_pose(s, k)->S + 6 * d, sum + 6 * m->dof_body[d]);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -138,14 +139,14 @@ static tgStatus lines(tgSim *s, tgiAdjoint *a, tgReal *aq, tgReal *du, int *ties
   tgReal *slope = tgi_stack_real(s, (size_t)tgi_line_room(m));
   if (slope == NULL) return no_room(s);
   for (int i = 0; i < tgi_line_count(m); i++) {
-    tgiLine l = tgi_line(s, i, &a->o);
+    tgiLine l = tgi_line(s, &s->end, i, &a->o);
     tgReal zeta = 0;
     for (int k = 0; k < l.n; k++) zeta += a->o.coef[k] * a->zeta[a->o.dof[k]];
     for (int k = 0; k < l.n; k++) a->t[a->o.dof[k]] += l.curve * zeta * a->o.coef[k];
     tgi_line_start(s, i, &l, &a->o, slope);
     for (int k = 0; k < l.n; k++) aq[a->o.dof[k]] += l.by_start * zeta * slope[k];
     if (i >= m->nu) {
-      if (!tgZero(m->ten_stiffness[i - m->nu])) tgi_tendon_side(m, i - m->nu, s->ten_length[i - m->nu], ties);
+      if (!tgZero(m->ten_stiffness[i - m->nu])) tgi_tendon_side(m, i - m->nu, s->end.ten_length[i - m->nu], ties);
       continue;
     }
     const tgReal *g = m->act_gain + 3 * i, *range = m->act_ctrlrange + 2 * i;
@@ -178,9 +179,8 @@ static tgStatus joints(tgSim *s, tgiAdjoint *a, tgReal *aq, tgReal *av, tgReal *
 static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties) {
   tgiAdjoint a;
   if (!take(s, &a)) return no_room(s);
-  tgi_kinematics(s, s->q1);
   TG_TRY(tgi_implicit_gradient(s));
-  tgi_joint_slopes(s, s->q1, &a.o);
+  tgi_joint_slopes(s, &s->end, &a.o);
   multiplier(s, gq, gv, &a, aq, p);
   twists(s, &a);
   TG_TRY(bodies(s, &a, aq, av, p));
@@ -191,7 +191,6 @@ static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgRea
 tgStatus tgi_implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties) {
   size_t mark = tgi_stack_mark(s);
   tgStatus status = implicit_vjp(s, gq, gv, aq, av, du, p, ties);
-  tgi_kinematics(s, s->q0);
   tgi_stack_free(s, mark);
   return status;
 }

@@ -109,7 +109,7 @@ tgStatus tgi_impulse_velocity(tgSim *s, double h) {
   s->ncon = 0;
   s->nisland = 0;
   if (s->contact_model == NULL) return TG_OK;
-  TG_TRY(s->contact_model->kind->impulse->rows(s, h));
+  TG_TRY(s->contact_model->kind->impulse->rows(s, &s->start, h));
   if (s->nrow == 0) return TG_OK;
   tgi_trees(s);
   tgi_islands(s);

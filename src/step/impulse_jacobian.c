@@ -99,15 +99,15 @@ static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, con
     tgReal *f_h = tgi_stack_real(s, (size_t)s->nrow);
     if (X == NULL || f_h == NULL) return short_scratch(s);
     for (int i = 0; i < s->nrow; i++) f_h[i] = f[i] / h;
-    s->contact_model->kind->impulse->wrench(s, f_h, X);
+    s->contact_model->kind->impulse->wrench(s, &s->start, f_h, X);
   }
   memset(G, 0, p->size * sizeof *G);
-  tgStatus status = tgi_inverse_d_into(s, a, X, -h, &p->to, G, G);
-  if (status >= 0) status = tgi_forces_d_into(s, s->q0, s->v0, h, &p->to, G, G, G, ties);
+  tgStatus status = tgi_inverse_d_into(s, &s->start, a, X, -h, &p->to, G, G);
+  if (status >= 0) status = tgi_forces_d_into(s, &s->start, s->q0, s->v0, h, &p->to, G, G, G, ties);
   if (status == TG_ERR_CAPACITY) return short_scratch(s);
   TG_TRY(status);
   for (int d = 0; d < nv; d++) G[p->to.row[d] + p->to.v[d]] -= h * h * tgi_implicit_stiffness(s, d);
-  if (f != NULL) s->contact_model->kind->impulse->force_jacobian(s, f, &p->to, G);
+  if (f != NULL) s->contact_model->kind->impulse->force_jacobian(s, &s->start, f, &p->to, G);
   for (int k = 0; k < p->n; k++) tgi_factor_solve_rows_at(m, s->L, p->part[k].ndof, p->part[k].dof, p->to.row, p->part[k].width, G);
   for (int d = 0; d < nv; d++) G[p->to.row[d] + p->to.v[d]] += 1;
   tgi_stack_free(s, mark);
@@ -129,14 +129,14 @@ static tgStatus response_jacobian(tgSim *s, const tgReal *beta, tgReal *X) {
   tgi_rows_tmul(s, beta, a);
   tgi_impulse_solve(s, a, a);
   for (int d = 0; d < nv; d++) zero[d] = 0;
-  k->wrench(s, beta, wrench);
-  TG_TRY(tgi_inverse_d(s, a, wrench, R, NULL));
-  TG_TRY(tgi_inverse_d(s, zero, NULL, R0, NULL));
+  k->wrench(s, &s->start, beta, wrench);
+  TG_TRY(tgi_inverse_d(s, &s->start, a, wrench, R, NULL));
+  TG_TRY(tgi_inverse_d(s, &s->start, zero, NULL, R0, NULL));
   // R = d(J' beta) - dM a
   for (size_t i = 0; i < nn; i++) R[i] = R0[i] - R[i];
-  k->force_jacobian(s, beta, dense, R);
+  k->force_jacobian(s, &s->start, beta, dense, R);
   memset(X, 0, (size_t)n * (size_t)nv * sizeof *X);
-  TG_TRY(k->rows_jacobian(s, a, NULL, dense, at, X));
+  TG_TRY(k->rows_jacobian(s, &s->start, a, NULL, dense, at, X));
   for (int j = 0; j < nv; j++) {
     for (int d = 0; d < nv; d++) a[d] = R[d * nv + j];
     tgi_factor_solve(m, s->L, a);
@@ -170,14 +170,14 @@ static tgStatus residual_jacobian(tgSim *s, const Parts *p, int *ties) {
   size_t mark = tgi_stack_mark(s);
   memset(p->R, 0, p->row_size * sizeof *p->R);
   add_row_products(s, NULL, p->G, p);
-  TG_TRY(k->rows_jacobian(s, s->v1, NULL, &p->to, p->row_at, p->R));
-  TG_TRY(k->gap_jacobian(s, s->row_rate, &p->to, p->row_at, p->R));
+  TG_TRY(k->rows_jacobian(s, &s->start, s->v1, NULL, &p->to, p->row_at, p->R));
+  TG_TRY(k->gap_jacobian(s, &s->start, s->row_rate, &p->to, p->row_at, p->R));
   if (tgi_any_bounce(s)) {
     tgReal *free_motion = tgi_stack_real(s, p->size);
     if (free_motion == NULL) return short_scratch(s);
     TG_TRY(balance_jacobian(s, s->vhat, NULL, p, free_motion, ties));
     add_row_products(s, s->row_bounce, free_motion, p);
-    TG_TRY(k->rows_jacobian(s, s->vhat, s->row_bounce, &p->to, p->row_at, p->R));
+    TG_TRY(k->rows_jacobian(s, &s->start, s->vhat, s->row_bounce, &p->to, p->row_at, p->R));
   }
   tgi_stack_free(s, mark);
   return TG_OK;

@@ -46,9 +46,9 @@ static tgStatus balance_vjp(tgSim *s, const tgReal *u, const tgReal *x, const tg
   if (w == NULL || a == NULL) return short_scratch(s);
   tgi_mean_acceleration(s, u, a);
   for (int d = 0; d < nv; d++) w[d] = -h * lambda[d];
-  TG_TRY(tgi_inverse_vjp(s, a, NULL, w, o->gq, o->gv, o->p));
+  TG_TRY(tgi_inverse_vjp(s, &s->start, a, NULL, w, o->gq, o->gv, o->p));
   for (int d = 0; d < nv; d++) w[d] = h * lambda[d];
-  TG_TRY(tgi_forces_vjp(s, s->q0, s->v0, w, o->gq, o->gv, o->gu, o->p, o->ties));
+  TG_TRY(tgi_forces_vjp(s, &s->start, s->q0, s->v0, w, o->gq, o->gv, o->gu, o->p, o->ties));
   for (int d = 0; d < nv; d++) o->gv[d] += x[d] - h * h * tgi_implicit_stiffness(s, d) * lambda[d];
   if (o->p != NULL) balance_parameters(s, u, lambda, o->p);
   tgi_stack_free(s, mark);
@@ -69,12 +69,12 @@ static tgStatus response_vjp(tgSim *s, const tgReal *alpha, const tgReal *beta, 
   tgi_impulse_solve(s, X, X);
   tgi_rows_tmul(s, alpha, Y);
   tgi_impulse_solve(s, Y, Y);
-  k->rows_vjp(s, alpha, X, o->gq, o->p);
-  k->rows_vjp(s, beta, Y, o->gq, o->p);
+  k->rows_vjp(s, &s->start, alpha, X, o->gq, o->p);
+  k->rows_vjp(s, &s->start, beta, Y, o->gq, o->p);
   for (int d = 0; d < nv; d++) zero[d] = 0;
-  TG_TRY(tgi_inverse_vjp(s, zero, NULL, Y, o->gq, NULL, o->p));
+  TG_TRY(tgi_inverse_vjp(s, &s->start, zero, NULL, Y, o->gq, NULL, o->p));
   for (int d = 0; d < nv; d++) Y[d] = -Y[d];
-  TG_TRY(tgi_inverse_vjp(s, X, NULL, Y, o->gq, NULL, o->p));
+  TG_TRY(tgi_inverse_vjp(s, &s->start, X, NULL, Y, o->gq, NULL, o->p));
   for (int d = 0; d < nv && o->p != NULL && !tgi_explicit_damping(s); d++) {
     tgReal YX = Y[d] * X[d];
     if (o->p->dof_damping != NULL) o->p->dof_damping[d] += h * YX;
@@ -100,7 +100,7 @@ static tgStatus bounce_vjp(tgSim *s, const tgReal *y, const Out *o) {
   tgi_rows_tmul(s, ye, x);
   tgi_impulse_solve(s, x, lambda);
   TG_TRY(balance_vjp(s, s->vhat, x, lambda, o));
-  s->contact_model->kind->impulse->rows_vjp(s, ye, s->vhat, o->gq, o->p);
+  s->contact_model->kind->impulse->rows_vjp(s, &s->start, ye, s->vhat, o->gq, o->p);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -149,19 +149,19 @@ static tgStatus rows_vjp(tgSim *s, const tgReal *z, tgReal *x, const Out *o) {
   tgi_rows_tmul(s, y, x);
   for (int d = 0; d < nv; d++) x[d] += z[d];
   // y'(dJ) v', y' erp/h dgap, and lambda' d(J' f) = f' (dJ) lambda with the final lambda
-  k->rows_vjp(s, y, s->v1, o->gq, o->p);
+  k->rows_vjp(s, &s->start, y, s->v1, o->gq, o->p);
   for (int i = 0; i < n; i++) g[i] = y[i] * tgi_gap_rate(s, i);
-  k->gap_vjp(s, g, o->gq, o->p);
+  k->gap_vjp(s, &s->start, g, o->gq, o->p);
   if (o->p != NULL && o->p->opt_timestep != NULL)
     for (int i = 0; i < n; i++) o->p->opt_timestep[0] -= g[i] * s->row_gap[i] / s->h;
   tgi_impulse_solve(s, x, lambda);
-  k->rows_vjp(s, s->row_f, lambda, o->gq, o->p);
+  k->rows_vjp(s, &s->start, s->row_f, lambda, o->gq, o->p);
   if (o->p != NULL) {
     tgi_rows_mul(s, lambda, g);
     TG_TRY(limits_vjp(s, g, alpha, beta, o->p));
   }
   if (tgi_any_bounce(s)) TG_TRY(bounce_vjp(s, y, o));
-  if (o->p != NULL) TG_TRY(k->size_parameters(s, o->p));
+  if (o->p != NULL) TG_TRY(k->size_parameters(s, &s->start, o->p));
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -174,7 +174,7 @@ static tgStatus impulse_vjp(tgSim *s, const tgReal *z, const Out *o) {
   if (s->nrow > 0 && !tgi_no_contact_gradient(s)) TG_TRY(rows_vjp(s, z, x, o));
   tgi_impulse_solve(s, x, lambda);
   TG_TRY(balance_vjp(s, s->v1, x, lambda, o));
-  if (o->p != NULL) tgi_place_vjp(s, s->q0, o->p, NULL);
+  if (o->p != NULL) tgi_place_vjp(s, &s->start, o->p, NULL);
   return TG_OK;
 }
 

@@ -50,10 +50,10 @@ static void dry_friction(const tgSim *s, double h, tgReal f, tgReal y, tgReal *e
   *curve += f * eps * eps / (h * r * r * r);
 }
 
-static tgiLine tendon_line(const tgSim *s, int t, tgiObjective *o) {
+static tgiLine tendon_line(const tgSim *s, const tgPose *pose, int t, tgiObjective *o) {
   const tgModel *m = &s->m;
   tgiLine l = {.n = m->ten_num[t]};
-  tgReal k = m->ten_stiffness[t], D = m->ten_damping[t], length = s->ten_length[t];
+  tgReal k = m->ten_stiffness[t], D = m->ten_damping[t], length = pose->ten_length[t];
   for (int w = 0; w < l.n; w++) {
     o->coef[w] = m->wrap_coef[m->ten_adr[t] + w];
     o->dof[w] = m->jnt_vadr[m->wrap_jnt[m->ten_adr[t] + w]];
@@ -73,9 +73,9 @@ static tgiLine tendon_line(const tgSim *s, int t, tgiObjective *o) {
   return l;
 }
 
-tgiLine tgi_line(const tgSim *s, int i, tgiObjective *o) {
+tgiLine tgi_line(const tgSim *s, const tgPose *pose, int i, tgiObjective *o) {
   const tgModel *m = &s->m;
-  if (i >= m->nu) return tendon_line(s, i - m->nu, o);
+  if (i >= m->nu) return tendon_line(s, pose, i - m->nu, o);
   tgiLine l = {.n = tgi_actuator_terms(m, i)};
   tgReal a[3], force, stiffness;
   for (int k = 0; k < l.n; k++) {
@@ -245,7 +245,7 @@ static void absolute(const tgSim *s, int j, const tgReal *q, tgiObjective *o, tg
 }
 
 // slope, curve and energy of what depends on delta
-static void relative(const tgSim *s, tgiObjective *o) {
+static void relative(const tgSim *s, const tgPose *pose, tgiObjective *o) {
   const tgModel *m = &s->m;
   double h = o->h;
   for (int d = 0; d < m->nv; d++) {
@@ -256,38 +256,38 @@ static void relative(const tgSim *s, tgiObjective *o) {
     dry_friction(s, h, m->dof_frictionloss[d], x, &o->energy, &o->slope[d], &o->curve[d]);
   }
   for (int i = 0; i < tgi_line_count(m); i++) {
-    tgiLine l = tgi_line(s, i, o);
+    tgiLine l = tgi_line(s, pose, i, o);
     o->energy += l.energy;
     for (int k = 0; k < l.n; k++) o->slope[o->dof[k]] += o->coef[k] * l.slope;
   }
 }
 
-void tgi_joint_slopes(const tgSim *s, const tgReal *q, tgiObjective *o) {
-  tg_model_difference(&s->m, s->q0, q, o->delta);
-  relative(s, o);
+void tgi_joint_slopes(const tgSim *s, const tgPose *pose, tgiObjective *o) {
+  tg_model_difference(&s->m, s->q0, pose->q, o->delta);
+  relative(s, pose, o);
 }
 
-void tgi_joint_terms(const tgSim *s, const tgReal *q, tgiObjective *o) {
+void tgi_joint_terms(const tgSim *s, const tgPose *pose, tgiObjective *o) {
   const tgModel *m = &s->m;
-  tgi_joint_slopes(s, q, o);
+  tgi_joint_slopes(s, pose, o);
   for (int j = 0; j < m->njnt; j++) {
     int adr, d = m->jnt_vadr[j], turn = tgi_rotation_dof(m, j, &adr), n = m->jnt_type[j] == TG_JOINT_FREE ? 3 : turn >= 0 ? 0 : 1;
     for (int i = 0; i < n; i++) o->g[d + i] += o->slope[d + i];
     // delta is known to the round-off of the coordinates
-    for (int i = 0; i < n; i++) o->rounding += fabs(tgRe(o->slope[d + i])) * fabs(tgRe(q[m->jnt_qadr[j] + i]));
+    for (int i = 0; i < n; i++) o->rounding += fabs(tgRe(o->slope[d + i])) * fabs(tgRe(pose->q[m->jnt_qadr[j] + i]));
     for (int i = 0; i < 3 && turn >= 0; i++) o->rounding += fabs(tgRe(o->slope[turn + i]));
     if (turn >= 0) tgi_rotation_terms(o->delta + turn, o->slope + turn, NULL, o->g + turn, NULL);
-    absolute(s, j, q, o, NULL);
+    absolute(s, j, pose->q, o, NULL);
   }
   o->rounding += fabs(tgRe(o->energy));
 }
 
-void tgi_joint_hessian(const tgSim *s, const tgReal *q, tgiObjective *o, tgReal *H) {
+void tgi_joint_hessian(const tgSim *s, const tgPose *pose, tgiObjective *o, tgReal *H) {
   const tgModel *m = &s->m;
   for (int j = 0; j < m->njnt; j++) {
     int adr, d = m->jnt_vadr[j], turn = tgi_rotation_dof(m, j, &adr), n = m->jnt_type[j] == TG_JOINT_FREE ? 3 : turn >= 0 ? 0 : 1;
     for (int i = 0; i < n; i++) H[(d + i) * m->nv + d + i] += o->curve[d + i];
-    absolute(s, j, q, o, H);
+    absolute(s, j, pose->q, o, H);
     if (turn < 0) continue;
     const tgReal *c = o->curve + turn, P[9] = {c[0], 0, 0, 0, c[1], 0, 0, 0, c[2]};
     tgReal X[9] = {0};
@@ -295,7 +295,7 @@ void tgi_joint_hessian(const tgSim *s, const tgReal *q, tgiObjective *o, tgReal 
     add_block(m, turn, X, H);
   }
   for (int i = 0; i < tgi_line_count(m); i++) {
-    tgiLine l = tgi_line(s, i, o);
+    tgiLine l = tgi_line(s, pose, i, o);
     if (tgZero(l.curve)) continue;
     tgi_line_tangent(s, i, o, l.n, o->coef);
     for (int r = 0; r < l.n; r++)

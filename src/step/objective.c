@@ -19,13 +19,6 @@ bool tgi_objective_take(tgSim *s, double h, tgiObjective *o) {
          o->dof != NULL;
 }
 
-static void keep(tgSim *s, int k) {
-  const tgModel *m = &s->m;
-  memcpy(s->old_xmat + 9 * k * m->nbody, s->xmat, 9 * (size_t)m->nbody * sizeof(tgReal));
-  memcpy(s->old_xcom + 3 * k * m->nbody, s->xcom, 3 * (size_t)m->nbody * sizeof(tgReal));
-  memcpy(s->old_S + 6 * k * m->nv, s->S, 6 * (size_t)m->nv * sizeof(tgReal));
-}
-
 tgStatus tgi_objective_begin(tgSim *s, double h) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
@@ -33,17 +26,14 @@ tgStatus tgi_objective_begin(tgSim *s, double h) {
   if (w == NULL || q == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
   for (int d = 0; d < m->nv; d++) w[d] = -h * s->v0[d];
   tg_model_integrate(m, s->q0, w, q);
-  tgi_kinematics(s, q);
-  keep(s, 1);
-  tgi_kinematics(s, s->q0);
-  keep(s, 0);
+  tgi_kinematics(m, q, &s->before);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
 
-void tgi_second_difference(const tgSim *s, int b, tgReal *A, tgReal *a) {
-  const tgReal *R = s->xmat + 9 * b, *R0 = tgi_old_xmat(s, 0, b), *R1 = tgi_old_xmat(s, 1, b), *c = s->xcom + 3 * b, *c0 = tgi_old_xcom(s, 0, b),
-               *c1 = tgi_old_xcom(s, 1, b);
+void tgi_second_difference(const tgSim *s, const tgPose *pose, int b, tgReal *A, tgReal *a) {
+  const tgReal *R = pose->xmat + 9 * b, *R0 = s->start.xmat + 9 * b, *R1 = s->before.xmat + 9 * b;
+  const tgReal *c = pose->xcom + 3 * b, *c0 = s->start.xcom + 3 * b, *c1 = s->before.xcom + 3 * b;
   for (int i = 0; i < 9; i++) A[i] = (R[i] - R0[i]) - (R0[i] - R1[i]);
   for (int i = 0; i < 3; i++) a[i] = (c[i] - c0[i]) - (c0[i] - c1[i]);
 }
@@ -56,10 +46,10 @@ void tgi_spread(const tgSim *s, int b, tgReal *Sigma) {
 }
 
 // derivative of a body's energy by the entries of (R | c): G (3x3) and f; returns the energy
-static tgReal body_energy(const tgSim *s, int b, double h, tgReal *G, tgReal *f) {
+static tgReal body_energy(const tgSim *s, const tgPose *pose, int b, double h, tgReal *G, tgReal *f) {
   const tgModel *m = &s->m;
   tgReal A[9], a[3], Sigma[9], mass = m->body_mass[b], weight = (1 - m->body_gravcomp[b]) * mass, E = 0;
-  tgi_second_difference(s, b, A, a);
+  tgi_second_difference(s, pose, b, A, a);
   tgi_spread(s, b, Sigma);
   tgi_m3_mul(G, A, Sigma);
   for (int i = 0; i < 9; i++) {
@@ -71,7 +61,7 @@ static tgReal body_energy(const tgSim *s, int b, double h, tgReal *G, tgReal *f)
     E += a[i] * f[i] / 2;
     f[i] -= weight * m->opt_gravity[i];
   }
-  return E - weight * tgi_v3_dot(m->opt_gravity, s->xcom + 3 * b);
+  return E - weight * tgi_v3_dot(m->opt_gravity, pose->xcom + 3 * b);
 }
 
 // w = (sum over columns R_k x G_k + c x f; f)
@@ -87,10 +77,10 @@ static void body_wrench(const tgReal *R, const tgReal *c, const tgReal *G, const
 }
 
 // K: the body's inertia about the world origin over h^2, and the turn of its forces: (X + X')/2 - tr X 1, X = G R' + f c', and -[f]/2
-static void body_curvature(const tgSim *s, int b, double h, tgReal *K) {
-  const tgReal *R = s->xmat + 9 * b, *c = s->xcom + 3 * b;
+static void body_curvature(const tgSim *s, const tgPose *pose, int b, double h, tgReal *K) {
+  const tgReal *R = pose->xmat + 9 * b, *c = pose->xcom + 3 * b;
   tgReal G[9], f[3], X[9], P[9], Sigma[9], t[9], mass = s->m.body_mass[b] / (h * h);
-  body_energy(s, b, h, G, f);
+  body_energy(s, pose, b, h, G, f);
   tgi_spread(s, b, Sigma);
   tgi_m3_mul(t, R, Sigma);
   tgi_m3_mult(P, t, R);
@@ -116,11 +106,11 @@ static void body_curvature(const tgSim *s, int b, double h, tgReal *K) {
     for (int j = 0; j < 3; j++) K[6 * i + 3 + j] = K[6 * (3 + j) + i] = cross[3 * i + j];
 }
 
-void tgi_body_terms(const tgSim *s, int b, double h, tgReal *w, tgReal *K) {
+void tgi_body_terms(const tgSim *s, const tgPose *pose, int b, double h, tgReal *w, tgReal *K) {
   tgReal G[9], f[3];
-  body_energy(s, b, h, G, f);
-  body_wrench(s->xmat + 9 * b, s->xcom + 3 * b, G, f, w);
-  body_curvature(s, b, h, K);
+  body_energy(s, pose, b, h, G, f);
+  body_wrench(pose->xmat + 9 * b, pose->xcom + 3 * b, G, f, w);
+  body_curvature(s, pose, b, h, K);
 }
 
 static double largest(const tgReal *x, int n) {
@@ -134,15 +124,15 @@ static void to_parents(const tgModel *m, int n, tgReal *x) {
     for (int i = 0; i < n; i++) x[n * m->body_parent[b] + i] += x[n * b + i];
 }
 
-void tgi_objective_gather(const tgSim *s, tgiObjective *o) {
+void tgi_objective_gather(const tgSim *s, const tgPose *pose, tgiObjective *o) {
   const tgModel *m = &s->m;
   tgReal G[9], f[3];
   for (int i = 0; i < 6 * m->nbody; i++) o->wrench[i] = 0;
   for (int b = 1; b < m->nbody; b++) {
     if (m->body_lastdof[b] < 0) continue;
-    o->energy += body_energy(s, b, o->h, G, f);
-    o->rounding += 3 * largest(G, 9) + 3 * largest(f, 3) * largest(s->xcom + 3 * b, 3);
-    body_wrench(s->xmat + 9 * b, s->xcom + 3 * b, G, f, o->wrench + 6 * b);
+    o->energy += body_energy(s, pose, b, o->h, G, f);
+    o->rounding += 3 * largest(G, 9) + 3 * largest(f, 3) * largest(pose->xcom + 3 * b, 3);
+    body_wrench(pose->xmat + 9 * b, pose->xcom + 3 * b, G, f, o->wrench + 6 * b);
   }
   for (int t = 0; t < s->nterm; t++) {
     tgi_sp_axpy(o->wrench + 6 * s->term[t].body1, 1, s->term[t].g);
@@ -151,48 +141,47 @@ void tgi_objective_gather(const tgSim *s, tgiObjective *o) {
   to_parents(m, 6, o->wrench);
 }
 
-tgStatus tgi_objective_evaluate(tgSim *s, const tgReal *q, tgiObjective *o) {
+tgStatus tgi_objective_evaluate(tgSim *s, const tgPose *pose, tgiObjective *o) {
   const tgModel *m = &s->m;
-  tgi_kinematics(s, q);
   o->energy = 0;
   o->rounding = 0;
   for (int d = 0; d < m->nv; d++) o->g[d] = 0;
-  tgi_joint_terms(s, q, o);
+  tgi_joint_terms(s, pose, o);
   if (!(tgRe(o->energy) < INFINITY)) return TG_OK;
-  TG_TRY(s->contact_model->kind->potential->evaluate(s));
+  TG_TRY(s->contact_model->kind->potential->evaluate(s, pose));
   if (!(tgRe(s->potential) < INFINITY)) {
     o->energy = INFINITY;
     return TG_OK;
   }
   o->energy += s->potential;
   o->rounding += fabs(tgRe(s->potential));
-  tgi_objective_gather(s, o);
-  for (int d = 0; d < m->nv; d++) o->g[d] += tgi_sp_dot(s->S + 6 * d, o->wrench + 6 * m->dof_body[d]);
+  tgi_objective_gather(s, pose, o);
+  for (int d = 0; d < m->nv; d++) o->g[d] += tgi_sp_dot(pose->S + 6 * d, o->wrench + 6 * m->dof_body[d]);
   o->rounding *= 2.2e-16;
   return TG_OK;
 }
 // H += S' K12 S for the dofs of the one body and of the other, and its transpose
-static void cross_block(const tgSim *s, const tgPairTerm *t, tgReal *H) {
+static void cross_block(const tgSim *s, const tgPose *pose, const tgPairTerm *t, tgReal *H) {
   const tgModel *m = &s->m;
   for (int j = m->body_lastdof[t->body2]; j >= 0; j = m->dof_parent[j]) {
     tgReal x[6] = {0};
     for (int r = 0; r < 6; r++)
-      for (int c = 0; c < 6; c++) x[r] += t->H[12 * r + 6 + c] * s->S[6 * j + c];
+      for (int c = 0; c < 6; c++) x[r] += t->H[12 * r + 6 + c] * pose->S[6 * j + c];
     for (int i = m->body_lastdof[t->body1]; i >= 0; i = m->dof_parent[i]) {
-      tgReal y = tgi_sp_dot(s->S + 6 * i, x);
+      tgReal y = tgi_sp_dot(pose->S + 6 * i, x);
       H[i * m->nv + j] += y;
       H[j * m->nv + i] += y;
     }
   }
 }
 
-void tgi_objective_hessian(tgSim *s, const tgReal *q, tgiObjective *o, tgReal *H) {
+void tgi_objective_hessian(tgSim *s, const tgPose *pose, tgiObjective *o, tgReal *H) {
   const tgModel *m = &s->m;
   int nv = m->nv;
   memset(o->K, 0, 36 * (size_t)m->nbody * sizeof(tgReal));
   memset(H, 0, (size_t)nv * (size_t)nv * sizeof(tgReal));
   for (int b = 1; b < m->nbody; b++)
-    if (m->body_lastdof[b] >= 0) body_curvature(s, b, o->h, o->K + 36 * b);
+    if (m->body_lastdof[b] >= 0) body_curvature(s, pose, b, o->h, o->K + 36 * b);
   for (int t = 0; t < s->nterm; t++) {
     const tgPairTerm *x = &s->term[t];
     for (int r = 0; r < 6; r++)
@@ -200,11 +189,11 @@ void tgi_objective_hessian(tgSim *s, const tgReal *q, tgiObjective *o, tgReal *H
         o->K[36 * x->body1 + 6 * r + c] += x->H[12 * r + c];
         o->K[36 * x->body2 + 6 * r + c] += x->H[12 * (6 + r) + 6 + c];
       }
-    cross_block(s, x, H);
+    cross_block(s, pose, x, H);
   }
   to_parents(m, 36, o->K);
   for (int j = 0; j < nv; j++) {
-    const tgReal *K = o->K + 36 * m->dof_body[j], *S = s->S + 6 * j;
+    const tgReal *K = o->K + 36 * m->dof_body[j], *S = pose->S + 6 * j;
     tgReal f[6] = {0}, turn[6];
     for (int r = 0; r < 6; r++)
       for (int c = 0; c < 6; c++) f[r] += K[6 * r + c] * S[c];
@@ -214,10 +203,10 @@ void tgi_objective_hessian(tgSim *s, const tgReal *q, tgiObjective *o, tgReal *H
         tgi_sp_axpy(f, 0.5, turn);
         tgi_sp_zero(turn);
       }
-      tgReal y = tgi_sp_dot(s->S + 6 * i, f);
+      tgReal y = tgi_sp_dot(pose->S + 6 * i, f);
       H[i * nv + j] += y;
       if (i != j) H[j * nv + i] += y;
     }
   }
-  tgi_joint_hessian(s, q, o, H);
+  tgi_joint_hessian(s, pose, o, H);
 }

@@ -26,30 +26,28 @@ typedef struct tgiObjective {
 
 /// Takes the arrays; false when scratch is short.
 bool tgi_objective_take(tgSim *s, double h, tgiObjective *o);
-/// Poses and axes at q0 and q0 (+) (-h v0), kept in the sim for the step and its derivatives. Leaves the frames at q0.
+/// s->before: the pose a step before, q0 (+) (-h v0), kept for the step and its derivatives.
 tgStatus tgi_objective_begin(tgSim *s, double h);
-/// energy and g at q, with the frames at q; energy INFINITY when something touches or a limit is passed, and then no more.
-tgStatus tgi_objective_evaluate(tgSim *s, const tgReal *q, tgiObjective *o);
-/// Of inertia, weight and the terms at hand: energy (but for the terms), and wrench summed over subtrees, at the present frames.
-void tgi_objective_gather(const tgSim *s, tgiObjective *o);
-/// H (nv x nv, both halves) at the q of the last evaluation.
-void tgi_objective_hessian(tgSim *s, const tgReal *q, tgiObjective *o, tgReal *H);
+/// energy and g at the pose; energy INFINITY when something touches or a limit is passed, and then no more.
+tgStatus tgi_objective_evaluate(tgSim *s, const tgPose *pose, tgiObjective *o);
+/// Of inertia, weight and the terms at hand: energy (but for the terms), and wrench summed over subtrees.
+void tgi_objective_gather(const tgSim *s, const tgPose *pose, tgiObjective *o);
+/// H (nv x nv, both halves) at the pose of the last evaluation.
+void tgi_objective_hessian(tgSim *s, const tgPose *pose, tgiObjective *o, tgReal *H);
 
-/// Adds to H what takes away the negative curvature of pairs of bodies, at the frames and terms at hand; reach (nbody) of a body's points from its
+/// Adds to H what takes away the negative curvature of pairs of bodies, at the pose and its terms; reach (nbody) of a body's points from its
 /// centre of mass. False: there is none.
-bool tgi_objective_definite(const tgSim *s, double h, const double *reach, tgReal *H);
+bool tgi_objective_definite(const tgSim *s, const tgPose *pose, double h, const double *reach, tgReal *H);
 
 /// Betters the Newton step d = -H^-1 g, H positive definite, by what the terms at hand say of how their forces grow (push, hardening); A (nv x nv): room.
-tgStatus tgi_objective_foresee(tgSim *s, const tgReal *H, const tgReal *g, tgReal *A, tgReal *d);
+tgStatus tgi_objective_foresee(tgSim *s, const tgPose *pose, const tgReal *H, const tgReal *g, tgReal *A, tgReal *d);
 
-/// Pose of a body at q0 (k = 0) or a step before (1).
-static inline const tgReal *tgi_old_xmat(const tgSim *s, int k, int b) { return s->old_xmat + 9 * (k * s->m.nbody + b); }
-static inline const tgReal *tgi_old_xcom(const tgSim *s, int k, int b) { return s->old_xcom + 3 * (k * s->m.nbody + b); }
-static inline const tgReal *tgi_old_S(const tgSim *s, int k, int d) { return s->old_S + 6 * (k * s->m.nv + d); }
-/// A (3x3) and a (3) of a body at the present frames.
-void tgi_second_difference(const tgSim *s, int b, tgReal *A, tgReal *a);
-/// Wrench and curvature of a body's inertia and weight at the present frames.
-void tgi_body_terms(const tgSim *s, int b, double h, tgReal *w, tgReal *K);
+/// The pose at q0 (k = 0) or a step before (1).
+static inline const tgPose *tgi_old_pose(const tgSim *s, int k) { return k == 0 ? &s->start : &s->before; }
+/// A (3x3) and a (3) of a body.
+void tgi_second_difference(const tgSim *s, const tgPose *pose, int b, tgReal *A, tgReal *a);
+/// Wrench and curvature of a body's inertia and weight.
+void tgi_body_terms(const tgSim *s, const tgPose *pose, int b, double h, tgReal *w, tgReal *K);
 /// Sigma = tr(I)/2 1 - I of a body about its centre of mass, body axes.
 void tgi_spread(const tgSim *s, int b, tgReal *Sigma);
 
@@ -61,8 +59,8 @@ typedef struct tgiLine { int n; tgReal y, energy, slope, curve, by_start; } tgiL
 /// Lines of a model, and terms of the longest.
 static inline int tgi_line_count(const tgModel *m) { return m->nu + m->ntendon; }
 int tgi_line_room(const tgModel *m);
-/// Line i at o->delta: dofs and coefficients (in delta) into o->dof, o->coef.
-tgiLine tgi_line(const tgSim *s, int i, tgiObjective *o);
+/// Line i at the pose, whose difference from q0 is o->delta: dofs and coefficients (in delta) into o->dof, o->coef.
+tgiLine tgi_line(const tgSim *s, const tgPose *pose, int i, tgiObjective *o);
 /// d(length at q0)/d(q0) of a line's terms, before o->coef is changed.
 void tgi_line_start(const tgSim *s, int i, const tgiLine *l, const tgiObjective *o, tgReal *slope);
 /// coef of a line, from the space of delta to tangents at q.
@@ -81,11 +79,11 @@ int tgi_rotation_dof(const tgModel *m, int j, int *adr);
 void tgi_limit_barrier(tgReal x, tgReal b[3]);
 /// Side 0 or 1 of the range of joint j (ball: of its angle) at q: its distance, and the width over which it pushes. False: there is none.
 bool tgi_limit(const tgSim *s, int j, int side, const tgReal *q, tgReal *gap, tgReal *width);
-/// delta, slope and curve at q, whose frames the sim holds.
-void tgi_joint_slopes(const tgSim *s, const tgReal *q, tgiObjective *o);
+/// delta, slope and curve at the pose.
+void tgi_joint_slopes(const tgSim *s, const tgPose *pose, tgiObjective *o);
 /// The same, and J into energy and g; energy INFINITY where a limit is passed.
-void tgi_joint_terms(const tgSim *s, const tgReal *q, tgiObjective *o);
+void tgi_joint_terms(const tgSim *s, const tgPose *pose, tgiObjective *o);
 /// H += its second derivative.
-void tgi_joint_hessian(const tgSim *s, const tgReal *q, tgiObjective *o, tgReal *H);
+void tgi_joint_hessian(const tgSim *s, const tgPose *pose, tgiObjective *o, tgReal *H);
 
 #endif

@@ -18,18 +18,18 @@
 static bool symplectic(const tgSim *s) { return s->contact_model == NULL || s->contact_model->options.symplectic; }
 
 void tgi_step_forces(tgSim *s, const tgReal *v) {
-  tgi_velocities(s, v);
-  tgi_bias(s);
-  tgi_actuation(s, s->q0, v);
-  tgi_passive(s, s->q0, v);
+  tgi_velocities(s, &s->start, v);
+  tgi_bias(s, &s->start);
+  tgi_actuation(s, &s->start, s->q0, v);
+  tgi_passive(s, &s->start, s->q0, v);
   for (int d = 0; d < s->m.nv; d++) s->tau[d] = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_passive[d];
 }
 
 // frames, velocities and smooth forces at (q0, v0)
 static void smooth(tgSim *s) {
-  tgi_kinematics(s, s->q0);
-  tgi_inertias(s);
-  tgi_mass_matrix(s);
+  tgi_kinematics(&s->m, s->q0, &s->start);
+  tgi_inertias(s, &s->start);
+  tgi_mass_matrix(s, &s->start);
   tgi_step_forces(s, s->v0);
 }
 
@@ -48,11 +48,11 @@ static tgStatus step(tgSim *s, double h) {
   return tgi_check_velocity(s, s->v1);
 }
 
-// from v1, or from q1 and v1, to the state after the step
+// from v1, or from the end and v1, to the state after the step
 static tgStatus commit(tgSim *s) {
   const tgModel *m = &s->m;
   if (tgi_implicit(s)) {
-    memcpy(s->qpos, s->q1, (size_t)m->nq * sizeof(tgReal));
+    memcpy(s->qpos, s->end.q, (size_t)m->nq * sizeof(tgReal));
     memcpy(s->qvel, s->v1, (size_t)m->nv * sizeof(tgReal));
     s->stage = TG_STAGE_STEPPED;
     return TG_OK;

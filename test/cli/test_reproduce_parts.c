@@ -155,10 +155,10 @@ static void planks_are_held(void **state) {
     double x[3], turn[4];
     tgi_planks_pose(&p[TG_PLANKS_SLIDE], tg_sim_qpos(s), b, x, turn);
     for (int i = 0; i < 3; i++) {
-      check_close(s->xpos[3 * (b + 1) + i], x[i], 1e-15);
+      check_close(s->start.xpos[3 * (b + 1) + i], x[i], 1e-15);
       moved = fmax(moved, fabs(tg_sim_qpos(s)[3 * b + i]));
     }
-    for (int i = 0; i < 4; i++) assert_true(s->xquat[4 * (b + 1) + i] == turn[i] && turn[i] == (i == 0));
+    for (int i = 0; i < 4; i++) assert_true(s->start.xquat[4 * (b + 1) + i] == turn[i] && turn[i] == (i == 0));
   }
   assert_true(moved > 1e-4);
   for (int hold = 0; hold < 3; hold++) tgi_planks_close(&p[hold]);

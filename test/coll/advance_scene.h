@@ -74,13 +74,13 @@ static inline void tgt_scene_close(tgtScene *c) {
 }
 
 static inline void tgt_scene_place(tgtScene *c, const tgReal *q) {
-  tgi_kinematics(c->sim, q);
+  tgi_kinematics(&c->sim->m, q, &c->sim->start);
   for (int g = 0; g < c->model->ngeom; g++) {
     if (c->vert[g] == NULL) continue;
     for (int k = 0; k < c->solid[g].surface->nvert; k++) {
       tgReal x[3];
-      tgi_m3_mulv(x, c->sim->geom_xmat + 9 * g, c->number[g].vert + 3 * k);
-      for (int i = 0; i < 3; i++) c->vert[g][3 * k + i] = tgRe(x[i] + c->sim->geom_xpos[3 * g + i]);
+      tgi_m3_mulv(x, c->sim->start.geom_xmat + 9 * g, c->number[g].vert + 3 * k);
+      for (int i = 0; i < 3; i++) c->vert[g][3 * k + i] = tgRe(x[i] + c->sim->start.geom_xpos[3 * g + i]);
     }
     tgi_exact_pose(&c->exact[g], c->vert[g]);
   }
@@ -95,8 +95,8 @@ static inline int tgt_scene_touching(const tgtScene *c) {
     if (plane < 0) continue;
     double x[3], n[3];
     for (int i = 0; i < 3; i++) {
-      x[i] = tgRe(c->sim->geom_xpos[3 * plane + i]);
-      n[i] = tgRe(c->sim->geom_xmat[9 * plane + 3 * i + 2]);
+      x[i] = tgRe(c->sim->start.geom_xpos[3 * plane + i]);
+      n[i] = tgRe(c->sim->start.geom_xmat[9 * plane + 3 * i + 2]);
     }
     if (tgi_exact_half_space(&c->exact[plane == g ? h : g], x, n) >= 0) return p;
   }
@@ -105,8 +105,8 @@ static inline int tgt_scene_touching(const tgtScene *c) {
 
 static inline tgiPose tgt_scene_pose(const tgtScene *c, int g) {
   tgiPose P;
-  for (int i = 0; i < 9; i++) P.R[i] = tgRe(c->sim->geom_xmat[9 * g + i]);
-  for (int i = 0; i < 3; i++) P.p[i] = tgRe(c->sim->geom_xpos[3 * g + i]);
+  for (int i = 0; i < 9; i++) P.R[i] = tgRe(c->sim->start.geom_xmat[9 * g + i]);
+  for (int i = 0; i < 3; i++) P.p[i] = tgRe(c->sim->start.geom_xpos[3 * g + i]);
   return P;
 }
 
@@ -114,12 +114,12 @@ static inline double tgt_advance(tgtScene *c, const tgReal *q, const tgReal *d, 
   double fraction = -1;
   c->advance.plain = plain;
   if (forget) c->advance.known = false;
-  tgi_kinematics(c->sim, q);
-  tgStatus status = tgi_advance(c->sim, &c->advance, q, d, &fraction);
+  tgi_kinematics(&c->sim->m, q, &c->sim->start);
+  tgStatus status = tgi_advance(c->sim, &c->advance, &c->sim->start, d, &fraction);
   if (status == TG_ERR_CAPACITY) {
     assert_int_equal(tgi_sim_grow(c->sim), TG_OK);
-    tgi_kinematics(c->sim, q);
-    status = tgi_advance(c->sim, &c->advance, q, d, &fraction);
+    tgi_kinematics(&c->sim->m, q, &c->sim->start);
+    status = tgi_advance(c->sim, &c->advance, &c->sim->start, d, &fraction);
   }
   assert_int_equal(status, TG_OK);
   return fraction;

@@ -13,7 +13,7 @@ static double brute_distance(const tgtScene *c, int p) {
     for (int k = 0; k < c->solid[body].surface->nvert; k++) {
       double z = 0;
       for (int i = 0; i < 3; i++)
-        z += tgRe(c->sim->geom_xmat[9 * plane + 3 * i + 2]) * (c->vert[body][3 * k + i] - tgRe(c->sim->geom_xpos[3 * plane + i]));
+        z += tgRe(c->sim->start.geom_xmat[9 * plane + 3 * i + 2]) * (c->vert[body][3 * k + i] - tgRe(c->sim->start.geom_xpos[3 * plane + i]));
       best = fmin(best, z);
     }
     return best;
@@ -223,7 +223,7 @@ static void distances(void **state) {
 
 // nine tenths of the distances of all pairs
 static void tell(const tgtScene *c, const tgReal *q, double *apart) {
-  tgi_kinematics(c->sim, q);
+  tgi_kinematics(&c->sim->m, q, &c->sim->start);
   for (int p = 0; p < c->advance.npair; p++) {
     int g = c->advance.geom1[p], h = c->advance.geom2[p];
     if (c->solid[g].surface == NULL) g = c->advance.geom2[p], h = c->advance.geom1[p];

@@ -18,18 +18,18 @@ typedef struct Ctx { tgSim *s; const tgReal *q; int ncon; } Ctx;
 static tgStatus features_map(void *ctx, const tgReal *x, tgReal *y) {
   Ctx *c = ctx;
   tgSim *s = c->s;
-  tgi_kinematics(s, c->q);
+  tgi_kinematics(&s->m, c->q, &s->start);
   for (int g = 0; g < 2; g++) {
     tgReal w[3], quat[4], R[9], M[9], p[3];
     for (int i = 0; i < 3; i++) w[i] = x[6 * g + i];
     tgi_quat_exp(quat, w);
     tgi_quat_to_mat(R, quat);
-    tgi_m3_mul(M, R, s->geom_xmat + 9 * g);
-    tgi_m3_copy(s->geom_xmat + 9 * g, M);
-    tgi_m3_mulv(p, R, s->geom_xpos + 3 * g);
-    tgi_v3_add(s->geom_xpos + 3 * g, p, x + 6 * g + 3);
+    tgi_m3_mul(M, R, s->start.geom_xmat + 9 * g);
+    tgi_m3_copy(s->start.geom_xmat + 9 * g, M);
+    tgi_m3_mulv(p, R, s->start.geom_xpos + 3 * g);
+    tgi_v3_add(s->start.geom_xpos + 3 * g, p, x + 6 * g + 3);
   }
-  tgStatus status = tgi_contacts(s, NULL);
+  tgStatus status = tgi_contacts(s, &s->start, NULL);
   if (status != TG_OK) return status;
   if (s->ncon != c->ncon) return TG_ERR_INVALID;
   for (int k = 0; k < s->ncon; k++)
@@ -61,7 +61,7 @@ static void test_features(void **state) {
       check_true(active > 0, "%s: no contact", name);
       tgReal *D = malloc(sizeof(tgReal) * 7 * 12 * (size_t)n), x[12] = {0};
       for (int i = 0; i < n; i++) s->contact[i].D[0][0] = 1e30;
-      tgi_contacts_d(s);
+      tgi_contacts_d(s, &s->start);
       for (int i = 0; i < n; i++)
         for (int row = 0; row < 7; row++)
           for (int j = 0; j < 12; j++) {
@@ -84,7 +84,7 @@ static tgStatus sizes_map(void *ctx, const tgReal *x, tgReal *y) {
   Ctx *c = ctx;
   tgSim *s = c->s;
   for (int k = 0; k < 6; k++) sizes(s, k / 3)[k % 3] = x[k];
-  tgStatus status = tgi_contacts(s, NULL);
+  tgStatus status = tgi_contacts(s, &s->start, NULL);
   if (status != TG_OK) return status;
   if (s->ncon != c->ncon) return TG_ERR_INVALID;
   for (int k = 0; k < s->ncon; k++)
@@ -109,12 +109,12 @@ static void test_sizes(void **state) {
         if (s->m.geom_type[i / 3] == TG_GEOM_MESH) *size = 1 + 1e-3 * (i + 1);  // overlapping still
         x[i] = *size;
       }
-      tgi_kinematics(s, s->qpos);
-      assert_int_equal(tgi_contacts(s, NULL), TG_OK);
+      tgi_kinematics(&s->m, s->qpos, &s->start);
+      assert_int_equal(tgi_contacts(s, &s->start, NULL), TG_OK);
       tgContactPoint point[TG_PAIR_POINTS];
       int n = s->ncon, swapped = n > 0 && s->contact[0].geom1 == 1;
       check_true(n > 0, "%s: no contact", name);
-      assert_int_equal(tgi_contacts_pair_d(s, 0, TG_COLLIDE_SIZE, point), n);
+      assert_int_equal(tgi_contacts_pair_d(s, &s->start, 0, TG_COLLIDE_SIZE, point), n);
       for (int i = 0; i < n; i++)
         for (int row = 0; row < 7; row++)
           for (int j = 0; j < 6; j++) D[(7 * i + row) * 6 + j] = point[i].Ds[row][swapped ? (j + 3) % 6 : j];
@@ -123,7 +123,7 @@ static void test_sizes(void **state) {
       tgt_check_jacobian(&d, x, D);
       sizes(s, 0)[0] = -1;
       if (s->m.geom_type[0] != TG_GEOM_PLANE) {
-        assert_int_equal(tgi_contacts(s, NULL), TG_ERR_INVALID);
+        assert_int_equal(tgi_contacts(s, &s->start, NULL), TG_ERR_INVALID);
         check_true(strstr(s->error.text, "has to be positive") != NULL, "%s", s->error.text);
       }
       tgt_zoo_free(&z);
@@ -136,11 +136,11 @@ static void test_grown(void **state) {
   tgtZoo z = tgt_zoo(4, 0, NULL, 0);
   tgtRandom r = {.s = 1};
   tgt_zoo_state(&z, &r, false, 0.7, -0.05);            // two spheres, 0.05 apart
-  tgi_kinematics(z.s, z.s->qpos);
-  assert_int_equal(tgi_contacts(z.s, NULL), TG_OK);
+  tgi_kinematics(&z.s->m, z.s->qpos, &z.s->start);
+  assert_int_equal(tgi_contacts(z.s, &z.s->start, NULL), TG_OK);
   assert_int_equal(z.s->ncon, 0);
   sizes(z.s, 0)[0] += 0.06;
-  assert_int_equal(tgi_contacts(z.s, NULL), TG_OK);
+  assert_int_equal(tgi_contacts(z.s, &z.s->start, NULL), TG_OK);
   assert_int_equal(z.s->ncon, 1);
   tgt_zoo_free(&z);
 }
@@ -156,14 +156,14 @@ static void test_once(void **state) {
   assert_int_equal(z.s->ncon, 1);
   assert_int_equal(z.s->contact[0].row, -1);
   z.s->contact[0].D[2][3] = 17;
-  tgi_contacts_d(z.s);
+  tgi_contacts_d(z.s, &z.s->start);
   check_close(z.s->contact[0].D[2][3], 17, 0);
   tgt_zoo_state(&z, &r, false, 0.7, 5e-4);
   assert_int_equal(tgt_zoo_rows(z.s, z.s->qpos), TG_OK);
   assert_true(z.s->contact[0].row >= 0);
-  tgi_contacts_d(z.s);
+  tgi_contacts_d(z.s, &z.s->start);
   z.s->contact[0].D[2][3] = 17;
-  tgi_contacts_d(z.s);
+  tgi_contacts_d(z.s, &z.s->start);
   check_close(z.s->contact[0].D[2][3], 17, 0);
   tgt_zoo_free(&z);
 }

@@ -72,7 +72,7 @@ static void check_dissipation(tgSim *s, const char *name, Tally *t) {
   size_t nV = 6 * (size_t)s->m.nbody;
   tgReal *V = malloc(sizeof *V * nV), *v = calloc((size_t)s->m.nv + 1, sizeof *v);
   assert_true(s->nforce <= MOST_PAIRS);
-  memcpy(V, s->V, nV * sizeof *V);
+  memcpy(V, s->start.V, nV * sizeof *V);
   double size = 0;
   for (int i = 0; i < s->nforce; i++) {
     moving[i] = power(s, i, V);

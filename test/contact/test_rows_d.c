@@ -47,7 +47,7 @@ static tgStatus force_map(void *ctx, const tgReal *x, tgReal *y) {
     y[d] = 0;
     for (int i = 0; i < c->nrow; i++) y[d] += c->s->row_J[i * m->nv + d] * c->f[i];
   }
-  for (int b = 1; b < m->nbody; b++) tgi_add_row(c->s, b, c->wrench + 6 * b, -1, y);
+  for (int b = 1; b < m->nbody; b++) tgi_add_row(c->s, &c->s->start, b, c->wrench + 6 * b, -1, y);
   return TG_OK;
 }
 
@@ -92,28 +92,28 @@ static void check_rows(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
   int at[ROWS];
   for (int i = 0; i < n; i++) at[i] = i * nv;
   memset(D, 0, sizeof(tgReal) * (size_t)(n * nv));
-  assert_int_equal(tgi_rows_jacobian(s, u, NULL, to, at, D), TG_OK);
+  assert_int_equal(tgi_rows_jacobian(s, &s->start, u, NULL, to, at, D), TG_OK);
   tgt_check_jacobian(&d, q, D);
   tgt_zoo_rows(s, q);
   // the adjoints add to what is there
   for (int i = 0; i < nv; i++) g[i] = i;
-  tgi_rows_vjp(s, y, u, g, NULL);
+  tgi_rows_vjp(s, &s->start, y, u, g, NULL);
   for (int i = 0; i < nv; i++) g[i] -= i;
   tgt_check_adjoint(D, n, nv, y, v, g);
 
   memset(D, 0, sizeof(tgReal) * (size_t)(n * nv));
-  assert_int_equal(tgi_rows_gap_jacobian(s, NULL, tgi_places_dense(s), at, D), TG_OK);
+  assert_int_equal(tgi_rows_gap_jacobian(s, &s->start, NULL, tgi_places_dense(s), at, D), TG_OK);
   d.map = gap_map;
   tgt_check_jacobian(&d, q, D);
   tgt_zoo_rows(s, q);
   for (int i = 0; i < nv; i++) g[i] = i;
-  tgi_rows_gap_vjp(s, y, g, NULL);
+  tgi_rows_gap_vjp(s, &s->start, y, g, NULL);
   for (int i = 0; i < nv; i++) g[i] -= i;
   tgt_check_adjoint(D, n, nv, y, v, g);
 
-  tgi_rows_wrench(s, f, wrench);
+  tgi_rows_wrench(s, &s->start, f, wrench);
   for (int i = 0; i < nv * nv; i++) F[i] = i;
-  tgi_rows_force_jacobian(s, f, tgi_places_dense(s), F);
+  tgi_rows_force_jacobian(s, &s->start, f, tgi_places_dense(s), F);
   for (int i = 0; i < nv * nv; i++) F[i] -= i;
   d.map = force_map;
   d.ny = nv;

@@ -197,8 +197,8 @@ static inline double tgt_zoo_gap(tgtZoo *z, const double x[3]) {
   tgReal pos[2][3];
   double gap = HUGE_VAL;
   for (int g = 0; g < 2; g++) {
-    for (int i = 0; i < 3; i++) pos[g][i] = s->geom_xpos[3 * g + i] + (m->geom_body[g] == z->b ? x[i] : 0);
-    shape[g] = tgi_geom_shape(s, g, g, &hull[g]);
+    for (int i = 0; i < 3; i++) pos[g][i] = s->start.geom_xpos[3 * g + i] + (m->geom_body[g] == z->b ? x[i] : 0);
+    shape[g] = tgi_geom_shape(s, &s->start, g, g, &hull[g]);
     shape[g].pos = pos[g];
   }
   int32_t memory[TG_PAIR_MEMORY] = {0, 0};
@@ -219,20 +219,20 @@ static inline void tgt_zoo_state(tgtZoo *z, tgtRandom *r, bool flat, double spre
   tgt_random_vector(r, m->nv, s->qvel);
   tgt_random_vector(r, m->nu, s->ctrl);
   tgt_random_vector(r, m->nv, s->qfrc_applied);
-  tgi_kinematics(s, s->qpos);
+  tgi_kinematics(&s->m, s->qpos, &s->start);
   // from the centres on one another outwards; away from a plane along its normal
   int gb = m->geom_body[0] == z->b ? 0 : 1;
   double dir[3], from[3], x[3], lo = 0, hi = 2;
   tgt_zoo_unit(r, dir, 3);
   if (m->geom_type[1 - gb] == TG_GEOM_PLANE)
-    for (int i = 0; i < 3; i++) dir[i] = tgRe(s->geom_xmat[9 * (1 - gb) + 3 * i + 2]);
-  for (int i = 0; i < 3; i++) from[i] = tgRe(s->geom_xpos[3 * (1 - gb) + i] - s->geom_xpos[3 * gb + i]);
+    for (int i = 0; i < 3; i++) dir[i] = tgRe(s->start.geom_xmat[9 * (1 - gb) + 3 * i + 2]);
+  for (int i = 0; i < 3; i++) from[i] = tgRe(s->start.geom_xpos[3 * (1 - gb) + i] - s->start.geom_xpos[3 * gb + i]);
   for (int k = 0; k < 60; k++) {
     double t = 0.5 * (lo + hi);
     for (int i = 0; i < 3; i++) x[i] = from[i] + t * dir[i];
     if (tgt_zoo_gap(z, x) < -depth) lo = t; else hi = t;
   }
-  const tgReal *R = s->xmat + 9 * m->body_parent[z->b];
+  const tgReal *R = s->start.xmat + 9 * m->body_parent[z->b];
   for (int k = 0; k < 3; k++)
     for (int i = 0; i < 3; i++) s->qpos[m->jnt_qadr[z->slide] + k] += R[3 * i + k] * x[i];
   for (int i = 0; i < m->nq; i++) s->q0[i] = s->qpos[i];
@@ -241,8 +241,8 @@ static inline void tgt_zoo_state(tgtZoo *z, tgtRandom *r, bool flat, double spre
 /// Frames and rows at coordinates q; s->vhat stays what it was.
 static inline tgStatus tgt_zoo_rows(tgSim *s, const tgReal *q) {
   for (int i = 0; i < s->m.nq; i++) s->q0[i] = q[i];
-  tgi_kinematics(s, q);
-  return tgi_rows(s, s->h);
+  tgi_kinematics(&s->m, q, &s->start);
+  return tgi_rows(s, &s->start, s->h);
 }
 
 #endif

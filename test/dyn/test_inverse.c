@@ -18,13 +18,13 @@ static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
 static tgStatus of_q(void *ctx, const tgReal *x, tgReal *y) {
   Ctx *c = ctx;
   tgt_prepare(c->s, x, c->s->qvel);
-  tgi_inverse(c->s, c->a, c->forces ? c->xfrc : NULL, y);
+  tgi_inverse(c->s, &c->s->start, c->a, c->forces ? c->xfrc : NULL, y);
   return TG_OK;
 }
 static tgStatus of_v(void *ctx, const tgReal *x, tgReal *y) {
   Ctx *c = ctx;
   tgt_prepare(c->s, c->s->qpos, x);
-  tgi_inverse(c->s, c->a, c->forces ? c->xfrc : NULL, y);
+  tgi_inverse(c->s, &c->s->start, c->a, c->forces ? c->xfrc : NULL, y);
   return TG_OK;
 }
 
@@ -46,11 +46,11 @@ static void test_derivatives(void **state) {
     tgt_random_vector(&r, 6 * m->nbody, c.xfrc);
     const tgReal *xfrc = c.forces ? c.xfrc : NULL;
     tgt_prepare(s, s->qpos, s->qvel);
-    assert_int_equal(tgi_inverse_d(s, c.a, xfrc, Dq, Dv), TG_OK);
+    assert_int_equal(tgi_inverse_d(s, &s->start, c.a, xfrc, Dq, Dv), TG_OK);
     // adjoint first: it uses the same prepared quantities
     tgt_random_vector(&r, nv, w);
     tgt_random_vector(&r, nv, v);
-    assert_int_equal(tgi_inverse_vjp(s, c.a, xfrc, w, gq, gv, NULL), TG_OK);
+    assert_int_equal(tgi_inverse_vjp(s, &s->start, c.a, xfrc, w, gq, gv, NULL), TG_OK);
     tgt_check_adjoint(Dq, nv, nv, w, v, gq);
     tgt_check_adjoint(Dv, nv, nv, w, v, gv);
     assert_int_equal(s->stack_used, 0);
@@ -76,11 +76,11 @@ static void test_mass_matrix(void **state) {
     tgReal a[NMAX], tau[NMAX], *X = matrix(nv, nv);
     tgt_random_state(s, &r, k % 4 == 0);
     tgt_prepare(s, s->qpos, s->qvel);
-    tgi_mass_matrix(s);
-    tgi_bias(s);
+    tgi_mass_matrix(s, &s->start);
+    tgi_bias(s, &s->start);
     for (int j = 0; j < nv; j++) {
       for (int i = 0; i < nv; i++) a[i] = i == j;
-      tgi_inverse(s, a, NULL, tau);
+      tgi_inverse(s, &s->start, a, NULL, tau);
       for (int i = 0; i < nv; i++) check_close(tau[i] - s->bias[i], s->M[i * nv + j], 1e-12 * (1 + fabs(tgRe(tau[i]))));
     }
     assert_true(tgi_factor(m, s->M, s->L));
@@ -117,15 +117,15 @@ static void all_kernels(tgSim *s, const tgReal *q, const tgReal *v, bool wide, t
   const tgiPlaces *to = tgi_places_dense(s);
   for (int i = 0; i < 5 * nn; i++) out[i] = 0;
 #define BOTH(name, ...) (wide ? name##_v3(__VA_ARGS__) : name##_v1(__VA_ARGS__))
-  BOTH(tgi_kinematics, s, q);
-  BOTH(tgi_inertias, s);
-  BOTH(tgi_velocities, s, v);
-  BOTH(tgi_mass_matrix, s);
-  BOTH(tgi_bias, s);
-  BOTH(tgi_inverse, s, v, NULL, out);
+  BOTH(tgi_kinematics, &s->m, q, &s->start);
+  BOTH(tgi_inertias, s, &s->start);
+  BOTH(tgi_velocities, s, &s->start, v);
+  BOTH(tgi_mass_matrix, s, &s->start);
+  BOTH(tgi_bias, s, &s->start);
+  BOTH(tgi_inverse, s, &s->start, v, NULL, out);
   BOTH(tgi_step_matrix, s, 0.01, true);
   assert_true(BOTH(tgi_factor, &s->m, s->Mh, s->L));
-  assert_int_equal(BOTH(tgi_inverse_d_into, s, v, NULL, 1.5, to, out + nn, out + 2 * nn), TG_OK);
+  assert_int_equal(BOTH(tgi_inverse_d_into, s, &s->start, v, NULL, 1.5, to, out + nn, out + 2 * nn), TG_OK);
   BOTH(tgi_factor_solve_rows, &s->m, s->L, nv, out + nn);
   BOTH(tgi_factor_inverse, &s->m, s->L, out + 3 * nn);
   for (int d = 0; d < nv; d++) out[4 * nn + d] = s->bias[d];
@@ -166,7 +166,7 @@ static void test_solve_bits(void **state) {
     tgReal *X = matrix(nv, n), *x = matrix(nv, 1), *B = matrix(nv, n);
     tgt_random_state(s, &r, false);
     tgt_prepare(s, s->qpos, s->qvel);
-    tgi_mass_matrix(s);
+    tgi_mass_matrix(s, &s->start);
     assert_true(tgi_factor(m, s->M, s->L));
     tgt_random_vector(&r, nv * n, B);
     for (int i = 0; i < nv * n; i++) X[i] = B[i];
@@ -213,8 +213,8 @@ static void test_regressor(void **state) {
     tgt_random_state(s, &r, k % 4 == 0);
     tgt_random_vector(&r, nv, a);
     tgt_prepare(s, s->qpos, s->qvel);
-    tgi_inverse(s, a, NULL, tau);
-    assert_int_equal(tgi_regressor(s, a, Y), TG_OK);
+    tgi_inverse(s, &s->start, a, NULL, tau);
+    assert_int_equal(tgi_regressor(s, &s->start, a, Y), TG_OK);
     parameters(&s->m, pi);
     for (int i = 0; i < nv; i++) {
       y[i] = m->dof_armature[i] * a[i];
@@ -242,7 +242,7 @@ static tgStatus of_parameters(void *ctx, const tgReal *x, tgReal *y) {
     for (int i = 0; i < 6; i++) inertia[6 * b + i] = p[4 + i];
   }
   tgt_prepare(s, s->qpos, s->qvel);
-  tgi_inverse(s, c->a, NULL, y);
+  tgi_inverse(s, &s->start, c->a, NULL, y);
   return TG_OK;
 }
 
@@ -259,7 +259,7 @@ static void test_regressor_chain(void **state) {
     tgt_random_state(s, &r, false);
     tgt_random_vector(&r, nv, c.a);
     tgt_prepare(s, s->qpos, s->qvel);
-    assert_int_equal(tgi_regressor(s, c.a, Y), TG_OK);
+    assert_int_equal(tgi_regressor(s, &s->start, c.a, Y), TG_OK);
     for (int b = 1; b < m->nbody; b++) {
       tgReal *p = x + 10 * b;
       p[0] = m->body_mass[b];

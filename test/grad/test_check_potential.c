@@ -112,8 +112,8 @@ static void nearer_than_any_stencil_is_said(void **state) {
 
 static const tgPotentialModel *right;
 
-static tgStatus wrong_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p) {
-  TG_TRY(right->parameters(s, Z, p));
+static tgStatus wrong_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
+  TG_TRY(right->parameters(s, pose, Z, p));
   tgReal *mu = TG_NUMBER_GRAD(p, mu);
   if (mu != NULL) *mu *= 1.001;
   return TG_OK;

@@ -18,10 +18,10 @@ static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
 // y = position of a material point, rows of the body's rotation
 static tgStatus pose_map(void *ctx, const tgReal *x, tgReal *y) {
   Ctx *c = ctx;
-  tgi_kinematics(c->s, x);
-  tgi_m3_mulv(y, c->s->xmat + 9 * c->body, c->point);
-  tgi_v3_add(y, y, c->s->xpos + 3 * c->body);
-  tgi_m3_copy(y + 3, c->s->xmat + 9 * c->body);
+  tgi_kinematics(&c->s->m, x, &c->s->start);
+  tgi_m3_mulv(y, c->s->start.xmat + 9 * c->body, c->point);
+  tgi_v3_add(y, y, c->s->start.xpos + 3 * c->body);
+  tgi_m3_copy(y + 3, c->s->start.xmat + 9 * c->body);
   return TG_OK;
 }
 
@@ -40,7 +40,7 @@ static void test_axes(void **state) {
       tgtDeriv d = {.name = "frames", .nx = m->nq, .nt = nv, .ny = 12, .map = pose_map, .retract = retract, .ctx = &c, .tol = tolerance};
       tgReal y[12];
       pose_map(&c, s->qpos, y);
-      tgi_point_jacobian(s, b, y, J);
+      tgi_point_jacobian(s, &s->start, b, y, J);
       for (int j = 0; j < nv; j++) {
         tgReal w[3] = {J[j], J[nv + j], J[2 * nv + j]}, col[3], t[3];
         for (int i = 0; i < 3; i++) D[i * nv + j] = J[(3 + i) * nv + j];
@@ -63,8 +63,8 @@ static void test_axes(void **state) {
 static tgStatus row_map(void *ctx, const tgReal *x, tgReal *y) {
   Ctx *c = ctx;
   tgReal V[6];
-  tgi_kinematics(c->s, x);
-  tgi_body_velocity(c->s, c->body, c->v, V);
+  tgi_kinematics(&c->s->m, x, &c->s->start);
+  tgi_body_velocity(c->s, &c->s->start, c->body, c->v, V);
   y[0] = tgi_sp_dot(V, c->screw);
   return TG_OK;
 }
@@ -84,10 +84,10 @@ static void test_rows(void **state) {
       tgt_random_vector(&r, 6, c.screw);
       tgt_random_vector(&r, m->nv, c.v);
       row_map(&c, s->qpos, &y);
-      tgi_add_row(s, b, c.screw, 1, row);
+      tgi_add_row(s, &s->start, b, c.screw, 1, row);
       for (int j = 0; j < m->nv; j++) dot += row[j] * c.v[j];
       check_close(dot, y, 1e-12);
-      tgi_add_row_d(s, b, c.screw, c.v, 1, D);
+      tgi_add_row_d(s, &s->start, b, c.screw, c.v, 1, D);
       tgtDeriv d = {.name = "row", .nx = m->nq, .nt = m->nv, .ny = 1, .map = row_map, .retract = retract, .ctx = &c, .tol = 10 * tolerance};
       tgt_check_jacobian(&d, s->qpos, D);
     }
@@ -119,15 +119,15 @@ static void test_two_hinges(void **state) {
   assert_non_null(m);
   tgSim *s = tgt_sim(m);
   tgReal q[2] = {0.7, -0.4};
-  tgi_kinematics(s, q);
+  tgi_kinematics(&s->m, q, &s->start);
   double a = 0.7 - 0.2, b = -0.4;
   // body 1 turns about (-0.5, 0); body 2's anchor is 1.75 along body 1 from there, its frame 0.25 behind the anchor
-  check_close(s->xpos[3], -0.5 + 0.5 * cos(a), 1e-15);
-  check_close(s->xpos[4], 0.5 * sin(a), 1e-15);
-  check_close(s->xpos[6], -0.5 + 1.75 * cos(a) - 0.25 * cos(a + b), 1e-15);
-  check_close(s->xpos[7], 1.75 * sin(a) - 0.25 * sin(a + b), 1e-15);
-  check_close(s->xcom[6], -0.5 + 1.75 * cos(a) + 0.25 * cos(a + b), 1e-15);
-  check_close(s->xmat[18], cos(a + b), 1e-15);
+  check_close(s->start.xpos[3], -0.5 + 0.5 * cos(a), 1e-15);
+  check_close(s->start.xpos[4], 0.5 * sin(a), 1e-15);
+  check_close(s->start.xpos[6], -0.5 + 1.75 * cos(a) - 0.25 * cos(a + b), 1e-15);
+  check_close(s->start.xpos[7], 1.75 * sin(a) - 0.25 * sin(a + b), 1e-15);
+  check_close(s->start.xcom[6], -0.5 + 1.75 * cos(a) + 0.25 * cos(a + b), 1e-15);
+  check_close(s->start.xmat[18], cos(a + b), 1e-15);
   tg_sim_free(s);
   tg_model_free(m);
   tg_desc_free(d);
@@ -141,11 +141,11 @@ static void test_scaled_quaternion(void **state) {
   tgtRandom r = {5};
   tgt_random_state(s, &r, false);
   tgReal before[64];
-  tgi_kinematics(s, s->qpos);
-  for (int i = 0; i < 3 * m->nbody; i++) before[i] = s->xpos[i];
+  tgi_kinematics(&s->m, s->qpos, &s->start);
+  for (int i = 0; i < 3 * m->nbody; i++) before[i] = s->start.xpos[i];
   for (int i = 3; i < 7; i++) s->qpos[i] *= 2.5;
-  tgi_kinematics(s, s->qpos);
-  tgt_check_near(s->xpos, before, 3 * m->nbody, 1e-14);
+  tgi_kinematics(&s->m, s->qpos, &s->start);
+  tgt_check_near(s->start.xpos, before, 3 * m->nbody, 1e-14);
   tg_sim_free(s);
   tg_model_free(m);
 }

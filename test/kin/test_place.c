@@ -19,11 +19,11 @@ typedef struct Ctx { tgSim *s; const tgReal *S, *g, *local; tgReal *param; int n
 static tgReal functional(const Ctx *c, const tgReal *q) {
   tgSim *s = c->s;
   tgReal sum = 0, x[3];
-  tgi_kinematics(s, q);
-  for (int i = 0; i < 6 * s->m.nv; i++) sum += c->S[i] * s->S[i];
+  tgi_kinematics(&s->m, q, &s->start);
+  for (int i = 0; i < 6 * s->m.nv; i++) sum += c->S[i] * s->start.S[i];
   for (int b = 1; b < s->m.nbody; b++) {
-    tgi_m3_mulv(x, s->xmat + 9 * b, c->local + 3 * b);
-    tgi_v3_add(x, x, s->xpos + 3 * b);
+    tgi_m3_mulv(x, s->start.xmat + 9 * b, c->local + 3 * b);
+    tgi_v3_add(x, x, s->start.xpos + 3 * b);
     sum += tgi_v3_dot(x, c->g + 3 * b);
   }
   return sum;
@@ -100,13 +100,13 @@ static void check_tree(int k, bool flat) {
   for (int d = 0; d < nv; d++) tgi_param_axis(p, d, S + 6 * d);
   for (int b = 1; b < nb; b++) {
     tgReal x[3];
-    tgi_m3_mulv(x, s->xmat + 9 * b, local + 3 * b);
-    tgi_v3_add(x, x, s->xpos + 3 * b);
+    tgi_m3_mulv(x, s->start.xmat + 9 * b, local + 3 * b);
+    tgi_v3_add(x, x, s->start.xpos + 3 * b);
     tgi_sp_screw(t, x, g + 3 * b);
     tgi_param_pose(p, b, t);
   }
   for (int i = 0; i < nv; i++) gq[i] = 0;
-  tgi_place_vjp(s, s->q0, p, gq);
+  tgi_place_vjp(s, &s->start, p, gq);
   tgtDeriv d = {.name = "q", .nx = m->nq, .nt = nv, .ny = 1, .map = of_q, .retract = retract_q, .ctx = &c, .tol = tolerance};
   tgt_check_jacobian(&d, s->qpos, gq);
   const char *fields[] = {"body_pos", "body_quat", "jnt_pos", "jnt_axis"};

@@ -51,7 +51,7 @@ static void show(Case *c, const double *x) {
 static tgStatus residuals(void *ctx, const tgReal *x, tgReal *y) {
   Case *c = ctx;
   show(c, x);
-  tgi_term_rows(c->sim, c->term, false, &c->rows);
+  tgi_term_rows(c->sim, &c->sim->start, c->term, false, &c->rows);
   memcpy(y, c->rows.r, (size_t)c->rows.n * sizeof *y);
   return TG_OK;
 }
@@ -81,7 +81,7 @@ static void jacobians(void **state) {
       c.term = &t->term[i];
       at_random(t->model, &rng, x);
       show(&c, x);
-      double value = tgi_term_rows(c.sim, c.term, true, &c.rows), sum = 0;
+      double value = tgi_term_rows(c.sim, &c.sim->start, c.term, true, &c.rows), sum = 0;
       for (int k = 0; k < c.rows.n; k++) {
         memcpy(D + k * NZ + c.rows.first[k], c.rows.J + k * NZ + c.rows.first[k], (size_t)c.rows.count[k] * sizeof *D);
         // the value is phi(r), its slope and curvature those of +-r^2
@@ -118,16 +118,16 @@ static void meanings(void **state) {
     for (int i = 0; i < NV; i++) step[i] = (side == 0 ? h : -h) * x[NQ + i];
     tg_model_integrate(m, x, step, y);
     show(&c, y);
-    memcpy(p[side], c.sim->xpos + 3 * fin, sizeof p[side]);
+    memcpy(p[side], c.sim->start.xpos + 3 * fin, sizeof p[side]);
   }
   show(&c, x);
   c.term = &t->term[14];
-  tgi_term_rows(c.sim, c.term, false, &c.rows);
+  tgi_term_rows(c.sim, &c.sim->start, c.term, false, &c.rows);
   assert_int_equal(c.rows.n, 3);
   for (int k = 0; k < 3; k++) check_close(c.rows.r[k], (p[0][k] - p[1][k]) / (2 * h), 1e-8);
   c.term = &t->term[15];
-  double value = tgi_term_rows(c.sim, c.term, false, &c.rows);
-  const double *R = c.sim->xmat + 9 * hand;
+  double value = tgi_term_rows(c.sim, &c.sim->start, c.term, false, &c.rows);
+  const double *R = c.sim->start.xmat + 9 * hand;
   // the target (0.5, 0.5, -0.5, 0.5) turns x to -y, y to -z and z to x: its matrix, by hand, has these columns
   static const double target[9] = {0, -1, 0, 0, 0, -1, 1, 0, 0};
   double trace = 0;
@@ -135,7 +135,7 @@ static void meanings(void **state) {
     for (int k = 0; k < 3; k++) trace += target[3 * k + i] * R[3 * k + i];
   check_close(sqrt(value), acos((trace - 1) / 2), 1e-12);
   c.term = &t->term[9];
-  tgi_term_rows(c.sim, c.term, false, &c.rows);
+  tgi_term_rows(c.sim, &c.sim->start, c.term, false, &c.rows);
   tg_model_integrate(m, m->qpos0, c.rows.r, y);
   for (int i = 0; i < NQ; i++) check_close(y[i], x[i], 1e-12);
   rows_free(&c);

@@ -127,7 +127,7 @@ static double drawn_height(const tgReplayShapes *def, const tgSim *sim) {
     double v[3], in_body[3], p[3];
     for (int k = 0; k < 3; k++) v[k] = g->scale[k] * mesh->vert[3 * i + k];
     placed(g->pos, g->quat, v, in_body);
-    placed(sim->xpos + 3 * g->body, sim->xquat + 4 * g->body, in_body, p);
+    placed(sim->start.xpos + 3 * g->body, sim->start.xquat + 4 * g->body, in_body, p);
     least = fmin(least, p[2]);
   }
   return least;
@@ -291,7 +291,7 @@ static tgModel *make_boxes(int n) {
 
 // forces on a body, and their moments about its origin
 static void sum_touches(const tgSim *s, int body, double F[3], double M[3]) {
-  const double *c = s->xpos + 3 * body;
+  const double *c = s->start.xpos + 3 * body;
   const tgContactModel *kind = s->contact_model->kind;
   for (int k = 0; k < 3; k++) F[k] = M[k] = 0;
   for (int i = 0; i < kind->touches(s); i++) {
@@ -325,7 +325,7 @@ static void check_recorded(const tgSim *s, const char *name, int nbox) {
     }
     // on the floor, where it holds up the lower box alone
     check_true(nbox > 1 || fabs(t.p[2]) < 0.002, "%s: a force at height %g", name, t.p[2]);
-    check_true(nbox > 1 || (fabs(t.p[0] - s->xpos[3]) < 0.101 && fabs(t.p[1] - s->xpos[4]) < 0.101), "%s: a force at %g, %g beside the box", name, t.p[0], t.p[1]);
+    check_true(nbox > 1 || (fabs(t.p[0] - s->start.xpos[3]) < 0.101 && fabs(t.p[1] - s->start.xpos[4]) < 0.101), "%s: a force at %g, %g beside the box", name, t.p[0], t.p[1]);
     n++;
   }
   check_true(n >= nbox && n == r.ncontact, "%s: %d forces, %d recorded", name, n, r.ncontact);

@@ -27,11 +27,11 @@ static void made_bodies(const tgSim *s, int t, int *b1, int *b2) {
   *b1 = t + 1;
   *b2 = t + 4 == s->m.nbody ? 0 : t + 3;
 }
-static void made_ends(const tgSim *s, int t, tgReal x[6]) {
+static void made_ends(const tgSim *s, const tgPose *pose, int t, tgReal x[6]) {
   int b1, b2;
   made_bodies(s, t, &b1, &b2);
-  tgi_v3_copy(x, s->xpos + 3 * b1);
-  tgi_v3_copy(x + 3, s->xpos + 3 * b2);
+  tgi_v3_copy(x, pose->xpos + 3 * b1);
+  tgi_v3_copy(x + 3, pose->xpos + 3 * b2);
   if (b2 == 0) x[3] = x[4] = x[5] = 0.7;
 }
 
@@ -59,7 +59,7 @@ static tgStatus made_begin(tgSim *s, double h) {
   (void)h;
   MadeStart *start = s->solver;
   for (int t = 0; t < made_terms(s->contact_model); t++) {
-    made_ends(s, t, start[t].x);
+    made_ends(s, &s->start, t, start[t].x);
     start[t].N = made_push * made_push_apart(start[t].x, start[t].dN, NULL);
     for (int i = 0; i < 6; i++) start[t].dN[i] *= made_push;
   }
@@ -98,7 +98,7 @@ static tgReal made_slide(const MadeStart *start, const tgReal x[6], tgReal g[3],
   return r;
 }
 
-static tgStatus made_evaluate(tgSim *s) {
+static tgStatus made_evaluate(tgSim *s, const tgPose *pose) {
   const MadeStart *start = s->solver;
   s->nterm = made_terms(s->contact_model);
   s->potential = 0;
@@ -107,7 +107,7 @@ static tgStatus made_evaluate(tgSim *s) {
     term->hardening = 0;
     tgReal x[6], F[6], X[36], J[72], g[3], S[9];
     made_bodies(s, t, &term->body1, &term->body2);
-    made_ends(s, t, x);
+    made_ends(s, pose, t, x);
     term->energy = made_push_apart(x, F, X);
     s->potential += term->energy;
     if (!(tgRe(s->potential) < INFINITY)) return TG_OK;
@@ -133,11 +133,11 @@ static tgStatus made_evaluate(tgSim *s) {
   return TG_OK;
 }
 
-static tgStatus made_mixed(tgSim *s) {
+static tgStatus made_mixed(tgSim *s, const tgPose *pose) {
   const MadeStart *start = s->solver;
   for (int t = 0; t < s->nterm; t++) {
     tgReal x[6], X[36], J[72], J0[72], g[3], S[9];
-    made_ends(s, t, x);
+    made_ends(s, pose, t, x);
     made_slide(&start[t], x, g, S);
     for (int i = 0; i < 36; i++) {
       int r = i / 6, c = i % 6;
@@ -151,8 +151,8 @@ static tgStatus made_mixed(tgSim *s) {
 }
 
 // the product with B, made for it
-static tgStatus made_mixed_vjp(tgSim *s, const tgReal *Z, tgReal *out) {
-  TG_TRY(made_mixed(s));
+static tgStatus made_mixed_vjp(tgSim *s, const tgPose *pose, const tgReal *Z, tgReal *out) {
+  TG_TRY(made_mixed(s, pose));
   for (int t = 0; t < s->nterm; t++) {
     const int body[2] = {s->term[t].body1, s->term[t].body2};
     for (int r = 0; r < 12; r++)
@@ -162,18 +162,19 @@ static tgStatus made_mixed_vjp(tgSim *s, const tgReal *Z, tgReal *out) {
 }
 
 // the ends stay farther apart than the reach, sampled
-static tgStatus made_advance(tgSim *s, const tgReal *q, const tgReal *d, double *fraction) {
+static tgStatus made_advance(tgSim *s, const tgPose *from, const tgReal *d, double *fraction) {
   enum { SAMPLES = 16 };
   const tgModel *m = &s->m;
   tgReal at[128], w[128];
   *fraction = 1;
   for (int k = 1; k <= SAMPLES; k++) {
     for (int i = 0; i < m->nv; i++) w[i] = d[i] * k / SAMPLES;
-    tg_model_integrate(m, q, w, at);
-    tgi_kinematics(s, at);
+    tg_model_integrate(m, from->q, w, at);
+    tgi_kinematics(m, at, &s->trial);
+    const tgPose *pose = &s->trial;
     for (int t = 0; t < made_terms(s->contact_model); t++) {
       tgReal x[6], e[3];
-      made_ends(s, t, x);
+      made_ends(s, pose, t, x);
       tgi_v3_sub(e, x, x + 3);
       if (tgRe(tgi_v3_norm(e)) > made_reach) continue;
       *fraction = (k - 0.5) / SAMPLES;
@@ -183,8 +184,9 @@ static tgStatus made_advance(tgSim *s, const tgReal *q, const tgReal *d, double 
   return TG_OK;
 }
 
-static tgStatus made_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p) {
+static tgStatus made_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
   (void)s;
+  (void)pose;
   (void)Z;
   (void)p;
   return TG_OK;
@@ -197,12 +199,13 @@ static const tgContactModel made_kind = {.word = "made up", .solver_bytes = made
 // free: without terms
 static int no_terms(const tgContact *c) { (void)c; return 0; }
 static tgStatus no_begin(tgSim *s, double h) { (void)s; (void)h; return TG_OK; }
-static tgStatus no_energy(tgSim *s) {
+static tgStatus no_energy(tgSim *s, const tgPose *pose) {
+  (void)pose;
   s->nterm = 0;
   s->potential = 0;
   return TG_OK;
 }
-static tgStatus no_bound(tgSim *s, const tgReal *q, const tgReal *d, double *fraction) {
+static tgStatus no_bound(tgSim *s, const tgPose *q, const tgReal *d, double *fraction) {
   (void)s; (void)q; (void)d;
   *fraction = 1;
   return TG_OK;

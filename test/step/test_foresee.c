@@ -14,11 +14,11 @@ static const char slide[] = "<mujoco><worldbody><geom type='plane' size='1 1 1'/
 static double step_of(Rig *r, double f, double theta, double g) {
   tgReal H = theta * f * f, gradient = g, d = -g / H, A;
   tgPairTerm *t = r->s->term;
-  tgi_kinematics(r->s, r->s->qpos);
+  tgi_kinematics(&r->s->m, r->s->qpos, &r->s->start);
   r->s->nterm = 1;
   *t = (tgPairTerm){.body1 = 0, .body2 = 1, .hardening = theta};
   t->push[5] = f;
-  assert_int_equal(tgi_objective_foresee(r->s, &H, &gradient, &A, &d), TG_OK);
+  assert_int_equal(tgi_objective_foresee(r->s, &r->s->start, &H, &gradient, &A, &d), TG_OK);
   return tgRe(d);
 }
 
@@ -52,8 +52,8 @@ static const char falling[] =
     "<body pos='.3 0 .1'><freejoint/><geom type='box' size='.04 .05 .06' friction='.4'/></body></worldbody></mujoco>";
 
 static const tgPotentialModel *seeing;
-static tgStatus blind_evaluate(tgSim *s) {
-  TG_TRY(seeing->evaluate(s));
+static tgStatus blind_evaluate(tgSim *s, const tgPose *pose) {
+  TG_TRY(seeing->evaluate(s, pose));
   for (int t = 0; t < s->nterm; t++) s->term[t].hardening = 0;
   return TG_OK;
 }

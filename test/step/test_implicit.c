@@ -61,16 +61,22 @@ static void free_case(Case *c) {
 
 typedef struct Objective { tgSim *s; tgiObjective o; } Objective;
 
+// the objective at coordinates q
+static tgStatus evaluate_at(tgSim *s, const tgReal *q, tgiObjective *o) {
+  tgi_kinematics(&s->m, q, &s->end);
+  return tgi_objective_evaluate(s, &s->end, o);
+}
+
 static void retract_q(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) { tg_model_integrate(&((Objective *)ctx)->s->m, x, d, out); }
 static tgStatus energy(void *ctx, const tgReal *q, tgReal *y) {
   Objective *c = ctx;
-  tgStatus status = tgi_objective_evaluate(c->s, q, &c->o);
+  tgStatus status = evaluate_at(c->s, q, &c->o);
   *y = c->o.energy;
   return status;
 }
 static tgStatus gradient(void *ctx, const tgReal *q, tgReal *y) {
   Objective *c = ctx;
-  tgStatus status = tgi_objective_evaluate(c->s, q, &c->o);
+  tgStatus status = evaluate_at(c->s, q, &c->o);
   memcpy(y, c->o.g, (size_t)c->s->m.nv * sizeof *y);
   return status;
 }
@@ -90,17 +96,17 @@ static void test_objective(void **state) {
     memcpy(s->v0, s->qvel, (size_t)nv * sizeof(tgReal));
     Objective x = {.s = s};
     assert_true(tgi_objective_take(s, h, &x.o));
-    tgi_kinematics(s, s->q0);
+    tgi_kinematics(&s->m, s->q0, &s->start);
     assert_int_equal(made_begin(s, h), TG_OK);
     assert_int_equal(tgi_objective_begin(s, h), TG_OK);
     tgReal step[128], q[128], g[128], *H = malloc(sizeof(tgReal) * (size_t)(nv * nv)), *D = malloc(sizeof(tgReal) * (size_t)(nv * nv));
     // small in limited joints, so as to stay inside
     for (int d = 0; d < nv; d++) step[d] = tgt_uniform(&r, -0.005, 0.005);
     tg_model_integrate(m, s->q0, step, q);
-    assert_int_equal(tgi_objective_evaluate(s, q, &x.o), TG_OK);
+    assert_int_equal(evaluate_at(s, q, &x.o), TG_OK);
     assert_true(tgRe(x.o.energy) < INFINITY);
     memcpy(g, x.o.g, (size_t)nv * sizeof *g);
-    tgi_objective_hessian(s, q, &x.o, H);
+    tgi_objective_hessian(s, &s->end, &x.o, H);
     tgtDeriv d = {.name = "energy", .nx = m->nq, .nt = nv, .ny = 1, .map = energy, .retract = retract_q, .ctx = &x, .tol = tolerance, .step = 1e-4};
     tgt_check_jacobian(&d, q, g);
     tgReal *work = malloc(sizeof(tgReal) * (size_t)(nv * nv + 8 * nv + 512));
@@ -160,23 +166,23 @@ static void test_definite(void **state) {
     assert_true(tgi_objective_take(s, h, &x.o));
     memcpy(s->q0, s->qpos, (size_t)m->nq * sizeof(tgReal));
     for (int d = 0; d < nv; d++) s->v0[d] = 0;
-    tgi_kinematics(s, s->q0);
+    tgi_kinematics(&s->m, s->q0, &s->start);
     assert_int_equal(made_begin(s, h), TG_OK);
     for (int i = 0; i < made_terms(&c.contact); i++) ((MadeStart *)s->solver)[i].N = 0;   // friction is nowhere negative, and hides what is
     assert_int_equal(tgi_objective_begin(s, h), TG_OK);
-    assert_int_equal(tgi_objective_evaluate(s, s->q0, &x.o), TG_OK);
-    tgi_inertias(s);
-    tgi_mass_matrix(s);
+    assert_int_equal(evaluate_at(s, s->q0, &x.o), TG_OK);
+    tgi_inertias(s, &s->start);
+    tgi_mass_matrix(s, &s->start);
     tgReal *H = malloc(sizeof(tgReal) * (size_t)(2 * nv * nv)), *U = H + nv * nv;
     double largest = 0;
-    tgi_objective_hessian(s, s->q0, &x.o, H);
+    tgi_objective_hessian(s, &s->end, &x.o, H);
     for (int i = 0; i < nv * nv; i++) largest = fmax(largest, fabs(tgRe(H[i])));
     for (int pass = 0; pass < 2; pass++) {
       for (int i = 0; i < nv * nv; i++) U[i] = H[i] - 0.998 * s->M[i] / (h * h) + (i % (nv + 1) == 0 ? 1e-9 * largest : 0);
       bool definite = tgi_ldl_factor(nv, U, U);
       negative += pass == 0 && !definite;
       if (pass == 1) check_true(definite, "case %d", k);
-      if (pass == 0) assert_true(tgi_objective_definite(s, h, reach, H) || definite);
+      if (pass == 0) assert_true(tgi_objective_definite(s, &s->end, h, reach, H) || definite);
     }
     free(H);
     free_case(&c);
@@ -248,12 +254,12 @@ static void check_step(Case *c, tgtRandom *r) {
   // frames are those of the start, whatever was asked
   tgReal frames[60];
   assert_true(3 * m->nbody <= 60);
-  memcpy(frames, s->xpos, 3 * (size_t)m->nbody * sizeof *frames);
+  memcpy(frames, s->start.xpos, 3 * (size_t)m->nbody * sizeof *frames);
   int ties = 0;
   assert_int_equal(tgi_implicit_jacobian(s, D, &ties), TG_OK);
-  tgt_check_near(s->xpos, frames, 3 * m->nbody, 0);
-  tgi_kinematics(s, x);
-  tgt_check_near(s->xpos, frames, 3 * m->nbody, 0);
+  tgt_check_near(s->start.xpos, frames, 3 * m->nbody, 0);
+  tgi_kinematics(&s->m, x, &s->start);
+  tgt_check_near(s->start.xpos, frames, 3 * m->nbody, 0);
   const int rows[2] = {nv, nv}, cols[3] = {nv, nv, m->nu};
   tgtDeriv d = {.name = "step", .nx = m->nq + nv + m->nu, .nt = nt, .ny = 2 * nv, .map = map, .retract = retract, .ctx = &k, .tol = tolerance,
                 .step = 1e-4, .rows = rows, .nrows = 2, .cols = cols, .ncols = 3};

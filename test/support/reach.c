@@ -11,7 +11,7 @@ tgStatus tgt_reach(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgRea
   if (r->count) r->calls++;
   if (r->count && gq != NULL) r->derivative_calls++;
   tgReal d[3], J[6 * MAX_DOFS];
-  const tgReal *x = &sim->xpos[3 * r->body];
+  const tgReal *x = &sim->start.xpos[3 * r->body];
   for (int i = 0; i < 3; i++) {
     d[i] = x[i] - r->target[i];
     *value += w * d[i] * d[i];
@@ -37,7 +37,7 @@ tgStatus tgt_reach_param(void *ctx, tgSim *sim, int t, int steps, tgParamGrad *d
   double w = t == steps ? r->final : r->running;
   tgReal g[3], x[3];
   for (int i = 0; i < 3; i++) {
-    x[i] = sim->xpos[3 * r->body + i];
+    x[i] = sim->start.xpos[3 * r->body + i];
     g[i] = 2 * w * (x[i] - r->target[i]);
   }
   return tg_sim_point_param_vjp(sim, r->body, x, g, dp);

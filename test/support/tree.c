@@ -171,9 +171,9 @@ tgSim *tgt_sim(const tgModel *m) {
 }
 
 void tgt_prepare(tgSim *s, const tgReal *q, const tgReal *v) {
-  tgi_kinematics(s, q);
-  tgi_inertias(s);
-  tgi_velocities(s, v);
+  tgi_kinematics(&s->m, q, &s->start);
+  tgi_inertias(s, &s->start);
+  tgi_velocities(s, &s->start, v);
 }
 
 void tgt_check_near_at(const tgReal *a, const tgReal *b, int n, double tol, const char *what, const char *file, int line) {

@@ -28,7 +28,7 @@ static inline void tgt_contact_row(tgSim *s, const tgContactRow *c, const tgReal
   assert_non_null(J);
   for (int d = 0; d < nv; d++) row[d] = 0;
   for (int side = 0; side < 2; side++) {
-    tgi_point_jacobian(s, s->m.geom_body[side == 0 ? c->geom1 : c->geom2], c->p, J);
+    tgi_point_jacobian(s, &s->start, s->m.geom_body[side == 0 ? c->geom1 : c->geom2], c->p, J);
     for (int d = 0; d < nv; d++)
       for (int i = 0; i < 3; i++) row[d] += (side == 0 ? 1 : -1) * dir[i] * J[(3 + i) * nv + d];
   }
@@ -101,8 +101,8 @@ static inline tgtVerdict tgt_verify(tgSim *s) {
     }
   }
   for (int d = 0; d < nv; d++) a[d] = (s->v1[d] - s->v0[d]) / h;
-  tgi_velocities(s, s->v0);
-  tgi_inverse(s, a, NULL, res);
+  tgi_velocities(s, &s->start, s->v0);
+  tgi_inverse(s, &s->start, a, NULL, res);
   for (int d = 0; d < nv; d++) {
     tgReal K = o->explicit_damping ? 0 : m->jnt_stiffness[m->dof_jnt[d]], D = o->explicit_damping ? 0 : m->dof_damping[d];
     tgReal balance = res[d] - s->tau[d] + h * K * s->v0[d] + (h * D + h * h * K) * a[d];

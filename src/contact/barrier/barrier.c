@@ -54,11 +54,12 @@ void tgi_barrier_each(tgSim *s, int n, void (*work)(void *ctx, int worker, int i
     for (int i = 0; i < n; i++) work(ctx, 0, i);
 }
 
-static void pose(void *ctx, int worker, int g) {
+static void move_geom(void *ctx, int worker, int g) {
   const tgSim *s = ctx;
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierGeom *geom = &((tgiBarrierWork *)s->solver)->geom[g];
-  const tgReal *x = s->geom_xpos + 3 * g, *R = s->geom_xmat + 9 * g;
+  const tgPose *pose = ((tgiBarrierWork *)s->solver)->pose;
+  const tgReal *x = pose->geom_xpos + 3 * g, *R = pose->geom_xmat + 9 * g;
   (void)worker;
   geom->renewed = k->shapes.tree[g] != NULL && renew_numbers(s, g, geom);
   if (geom->made && !geom->renewed && same(geom->frame, x, 3) && same(geom->frame + 3, R, 9)) return;
@@ -69,19 +70,20 @@ static void pose(void *ctx, int worker, int g) {
   if (k->before_plane[g]) tgi_world_tree_transform(&geom->plane_numbers, x, R, &geom->plane);
 }
 
-void tgi_barrier_transform(tgSim *s) {
+void tgi_barrier_transform(tgSim *s, const tgPose *pose) {
   tgiBarrierWork *w = tgi_barrier_work(s);
-  tgi_barrier_each(s, s->m.ngeom, pose, s);
+  w->pose = pose;
+  tgi_barrier_each(s, s->m.ngeom, move_geom, s);
   for (int g = 0; g < s->m.ngeom; g++)
     if (w->geom[g].renewed) w->current = false;
 }
 
-// the pairs are those of the present frames
-static bool summed(tgSim *s) {
+// the pairs are those of the pose
+static bool summed(tgSim *s, const tgPose *pose) {
   const tgiBarrierWork *w = tgi_barrier_work(s);
   bool good = w->current;
   for (int g = 0; g < s->m.ngeom && good; g++)
-    good = same(w->geom[g].summed, s->geom_xpos + 3 * g, 3) && same(w->geom[g].summed + 3, s->geom_xmat + 9 * g, 9);
+    good = same(w->geom[g].summed, pose->geom_xpos + 3 * g, 3) && same(w->geom[g].summed + 3, pose->geom_xmat + 9 * g, 9);
   return good;
 }
 
@@ -132,7 +134,7 @@ static void sum_pair(void *ctx, int worker, int item) {
   tgiForceScatter room, *scatter = w->scattering && tgi_lagged_scatter(s, worker, item, &share, &room) ? &room : NULL;
   if (w->beyond) law.local = 0;
   if (g->plane) {
-    height = tgi_barrier_height(s, g, s->geom_xpos + 3 * g->B, s->geom_xmat + 9 * g->B, n);
+    height = tgi_barrier_height(s, g, w->pose->geom_xpos + 3 * g->B, w->pose->geom_xmat + 9 * g->B, n);
     p->face[1] = -1;
   }
   if (law.local > 0) {
@@ -158,15 +160,15 @@ static void sum_anew(tgSim *s, bool scattering) {
   w->scattered = scattering;
   w->scattered_mu = TG_NUMBER(s, mu);
   for (int g = 0; g < s->m.ngeom; g++) {
-    tgi_v3_copy(w->geom[g].summed, s->geom_xpos + 3 * g);
-    tgi_m3_copy(w->geom[g].summed + 3, s->geom_xmat + 9 * g);
+    tgi_v3_copy(w->geom[g].summed, w->pose->geom_xpos + 3 * g);
+    tgi_m3_copy(w->geom[g].summed + 3, w->pose->geom_xmat + 9 * g);
   }
 }
 
 // Where the step is foreseen to end friction's forces are asked for too: the next one starts here, and needs no sums of its own then.
-void tgi_barrier_pairs(tgSim *s) {
-  tgi_barrier_transform(s);
-  if (!summed(s)) sum_anew(s, s->ending && tgi_lagged_may_scatter(s));
+void tgi_barrier_pairs(tgSim *s, const tgPose *pose) {
+  tgi_barrier_transform(s, pose);
+  if (!summed(s, pose)) sum_anew(s, s->ending && tgi_lagged_may_scatter(s));
 }
 
 // ---- terms ----
@@ -225,13 +227,12 @@ static void clear_terms(tgSim *s) {
 
 // How far the step may go before something touches, by the sphere trees of the sizes of the last begin. Sums at q know how far surfaces are apart at least:
 // most pairs need not be looked at again.
-static tgStatus advance(tgSim *s, const tgReal *q, const tgReal *d, double *fraction) {
+static tgStatus advance(tgSim *s, const tgPose *pose, const tgReal *d, double *fraction) {
   tgiBarrierWork *w = tgi_barrier_work(s);
-  tgi_kinematics(s, q);
-  bool known = summed(s);
+  bool known = summed(s, pose);
   for (int i = 0; i < w->advance.npair && known; i++) w->apart[i] = w->pair[i].clear.all;
   w->advance.apart = known ? w->apart : NULL;
-  return tgi_advance(s, &w->advance, q, d, fraction);
+  return tgi_advance(s, &w->advance, pose, d, fraction);
 }
 
 static void rub(void *ctx, int worker, int item) {
@@ -239,11 +240,11 @@ static void rub(void *ctx, int worker, int item) {
   tgi_lagged_pair(ctx, item);
 }
 
-static tgStatus evaluate(tgSim *s) {
+static tgStatus evaluate(tgSim *s, const tgPose *pose) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
   tgReal mu = TG_NUMBER(s, mu);
-  tgi_barrier_pairs(s);
+  tgi_barrier_pairs(s, pose);
   clear_terms(s);
   s->potential = 0;
   s->info.least_distance = INFINITY;
@@ -273,8 +274,8 @@ static tgStatus begin(tgSim *s, double h) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   w->advance.known = false;
   tgi_lagged_open(s, h);
-  tgi_barrier_transform(s);
-  if (!summed(s) || !w->scattered || !tgZero(w->scattered_mu - TG_NUMBER(s, mu))) sum_anew(s, true);
+  tgi_barrier_transform(s, &s->start);
+  if (!summed(s, &s->start) || !w->scattered || !tgZero(w->scattered_mu - TG_NUMBER(s, mu))) sum_anew(s, true);
   w->scattered = false;
   tgi_lagged_start(s);
   TG_TRY(tgi_barrier_check_separated(s));
@@ -282,20 +283,20 @@ static tgStatus begin(tgSim *s, double h) {
 }
 
 // friction alone is lagged
-static tgStatus mixed(tgSim *s) {
+static tgStatus mixed(tgSim *s, const tgPose *pose) {
   for (int t = 0; t < s->nterm; t++) memset(s->term[t].B, 0, sizeof s->term[t].B);
-  return tgi_lagged_mixed(s);
+  return tgi_lagged_mixed(s, pose);
 }
 
 bool tgi_barrier_adds_range(const tgContact *c) { return c->kind == &tgi_barrier_model && c->options.long_range == TG_LONG_RANGE_BACKWARD; }
 
 // with long_range = backward the step has the local barrier, and its gradient also the long range, as if that were there too
-static tgStatus gradient_terms(tgSim *s, bool *other) {
+static tgStatus gradient_terms(tgSim *s, const tgPose *pose, bool *other) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
   *other = tgi_barrier_adds_range(s->contact_model);
   if (!*other) return TG_OK;
-  TG_TRY(evaluate(s));
+  TG_TRY(evaluate(s, pose));
   w->beyond = true;
   sum_pairs(s);
   w->beyond = w->current = false;

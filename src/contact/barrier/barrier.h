@@ -62,6 +62,7 @@ typedef struct tgiBarrierPair {
 typedef struct tgiBarrierWork {
   void *home;               ///< s->solver when placed
   int nthread;
+  const tgPose *pose;       ///< of the call under way
   bool current;             ///< pairs are those of the frames `summed` of the geoms
   bool beyond;              ///< the sums under way are those of the long range, whatever the step has
   bool scattering;          ///< the sums scatter their forces to friction (lagged.ahead)
@@ -82,10 +83,10 @@ static inline const tgiBarrier *tgi_barrier(const tgSim *s) { return (const tgiB
 tgiBarrierWork *tgi_barrier_work(tgSim *s);
 /// The gradient is of the step's potential and of the long range beyond it.
 bool tgi_barrier_adds_range(const tgContact *c);
-/// Numbers of all trees for the sizes, and their places at the present frames.
-void tgi_barrier_transform(tgSim *s);
-/// All pairs at the present frames.
-void tgi_barrier_pairs(tgSim *s);
+/// Numbers of all trees for the sizes, and their places at the pose, which is that of the call under way from then on.
+void tgi_barrier_transform(tgSim *s, const tgPose *pose);
+/// All pairs at the pose.
+void tgi_barrier_pairs(tgSim *s, const tgPose *pose);
 /// Height of A's origin, where its tree is, above the plane B whose frame is x, R, and its normal n.
 tgReal tgi_barrier_height(tgSim *s, const tgiGeomPair *g, const tgReal *x, const tgReal *R, tgReal n[3]);
 /// See tgContactModel.touches: one force a pair of geoms.

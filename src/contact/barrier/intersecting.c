@@ -117,7 +117,7 @@ static tgStatus error_touch(tgSim *s, const tgiGeomPair *g, const tgiBarrierPair
   tgi_model_label(&s->m, TG_THING_GEOM, g->A, a, sizeof a);
   tgi_model_label(&s->m, TG_THING_GEOM, g->B, b, sizeof b);
   if (g->plane) {
-    const tgReal *R = s->geom_xmat + 9 * g->B, *at = s->geom_xpos + 3 * g->B;
+    const tgReal *R = w->pose->geom_xmat + 9 * g->B, *at = w->pose->geom_xpos + 3 * g->B;
     for (int k = 0; k < 3; k++) {
       double z = 0;
       for (int i = 0; i < 3; i++) z += tgRe(R[3 * i + 2]) * (x[3 * k + i] + tgRe(A->origin[i]) - tgRe(at[i]));

@@ -79,8 +79,8 @@ tgiForceTask tgi_lagged_task(tgSim *s, const tgiGeomPair *g, const tgReal *frame
 void tgi_lagged_open(tgSim *s, double h) {
   tgiLagged *lagged = lag_of(s);
   lagged->h = h;
-  tgi_lagged_frames(s->m.nbody, s->xpos, s->xmat, lagged->body);
-  tgi_lagged_frames(s->m.ngeom, s->geom_xpos, s->geom_xmat, lagged->geom);
+  tgi_lagged_frames(s->m.nbody, s->start.xpos, s->start.xmat, lagged->body);
+  tgi_lagged_frames(s->m.ngeom, s->start.geom_xpos, s->start.geom_xmat, lagged->geom);
 }
 
 // In the complex build a step's parts are made anew, as a twin. The plane's form and the local barrier ask for forces by themselves.
@@ -193,7 +193,7 @@ void tgi_lagged_motions(const tgSim *s, const tgiGeomPair *g, tgiFrictionMotion 
   const int *body = tgi_barrier(s)->body[g->term];
   for (int side = 0; side < 2; side++) {
     int b = body[g->swapped ? 1 - side : side];
-    tgi_friction_motion(w->lagged.body + 12 * b, w->lagged.body + 12 * b + 3, s->xpos + 3 * b, s->xmat + 9 * b, &m[side]);
+    tgi_friction_motion(w->lagged.body + 12 * b, w->lagged.body + 12 * b + 3, w->pose->xpos + 3 * b, w->pose->xmat + 9 * b, &m[side]);
   }
 }
 

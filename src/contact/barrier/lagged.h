@@ -57,9 +57,9 @@ tgStatus tgi_lagged_planes(tgSim *s);
 void tgi_lagged_pair(tgSim *s, int pair);
 void tgi_lagged_evaluate(tgSim *s);
 /// Adds B. Leaves the trees at the start.
-tgStatus tgi_lagged_mixed(tgSim *s);
+tgStatus tgi_lagged_mixed(tgSim *s, const tgPose *pose);
 /// out (nbody x 6) += B' Z of all terms. Leaves the trees at the start.
-tgStatus tgi_lagged_mixed_vjp(tgSim *s, const tgReal *Z, tgReal *out);
+tgStatus tgi_lagged_mixed_vjp(tgSim *s, const tgPose *pose, const tgReal *Z, tgReal *out);
 
 /// Friction acted on the pair in the step under way: where it did not, it has no derivatives either.
 bool tgi_lagged_acts(const tgSim *s, const struct tgiGeomPair *g);

@@ -39,8 +39,9 @@ static bool mixed_pair(tgSim *s, int worker, const tgiGeomPair *g, Mix *x) {
 
 static tgStatus touches(tgSim *s) { return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where two geoms touch."); }
 
-tgStatus tgi_lagged_mixed(tgSim *s) {
+tgStatus tgi_lagged_mixed(tgSim *s, const tgPose *pose) {
   const tgiBarrier *k = tgi_barrier(s);
+  tgi_barrier_work(s)->pose = pose;
   tgi_lagged_transform(s);
   for (int i = 0; i < k->npair; i++) {
     const tgiGeomPair *g = &k->pair[i];
@@ -142,10 +143,11 @@ static void reverse_pair(void *ctx, int worker, int i) {
     for (int j = 0; j < 12; j++) out[j] += Z[r] * x.B[12 * r + j];
 }
 
-tgStatus tgi_lagged_mixed_vjp(tgSim *s, const tgReal *Z, tgReal *out) {
+tgStatus tgi_lagged_mixed_vjp(tgSim *s, const tgPose *pose, const tgReal *Z, tgReal *out) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
   Product c = {.s = s, .Z = Z};
+  tgi_barrier_work(s)->pose = pose;
   tgi_lagged_transform(s);
   tgi_barrier_each(s, k->npair, reverse_pair, &c);
   for (int i = 0; i < k->npair; i++) {

@@ -288,7 +288,7 @@ static void add_weight(const tgSim *s, const tgReal *Z, tgReal *by_mu) {
   *by_mu += sum / TG_NUMBER(s, mu);
 }
 
-tgStatus tgi_barrier_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p) {
+tgStatus tgi_barrier_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
   if (p->hull_vert != NULL && s->m.nhullvert > 0)
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "hull_vert has no derivative under this contact model, whose geoms are the meshes' own triangles; geom_scale has.");
   tgi_barrier_work(s)->tied = -1;
@@ -298,9 +298,9 @@ tgStatus tgi_barrier_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p) {
   size_t mark = tgi_stack_mark(s);
   tgReal *geom = tgi_stack_real(s, 12 * (size_t)s->m.ngeom), *body = tgi_stack_real(s, 12 * (size_t)s->m.nbody);
   if (geom == NULL || body == NULL) return no_room(s);
-  tgi_lagged_frames(s->m.ngeom, s->geom_xpos, s->geom_xmat, geom);
-  tgi_lagged_frames(s->m.nbody, s->xpos, s->xmat, body);
-  tgi_barrier_transform(s);
+  tgi_lagged_frames(s->m.ngeom, pose->geom_xpos, pose->geom_xmat, geom);
+  tgi_lagged_frames(s->m.nbody, pose->xpos, pose->xmat, body);
+  tgi_barrier_transform(s, pose);
   TG_TRY(all_pairs(s, Z, (Time){geom, body}, false, p));
   tgi_lagged_transform(s);
   TG_TRY(all_pairs(s, Z, (Time){lagged->geom, lagged->body}, true, p));

@@ -29,7 +29,7 @@ static void contact_ties(const tgSim *s, tgGradInfo *info) {
   }
 }
 
-static void limit_ties(const tgSim *s, tgGradInfo *info) {
+static void limit_ties(const tgSim *s, const tgPose *pose, tgGradInfo *info) {
   const tgModel *m = &s->m;
   char label[96];
   for (int j = 0; j < m->njnt; j++) {
@@ -44,7 +44,7 @@ static void limit_ties(const tgSim *s, tgGradInfo *info) {
   }
   for (int t = 0; t < m->ntendon; t++)
     for (int side = 0; side < 2 && m->ten_limited[t]; side++)
-      if (fabs(tgRe(side == 0 ? s->ten_length[t] - m->ten_range[2 * t] : m->ten_range[2 * t + 1] - s->ten_length[t]) - TG_TOUCH) <= tie_gap)
+      if (fabs(tgRe(side == 0 ? pose->ten_length[t] - m->ten_range[2 * t] : m->ten_range[2 * t + 1] - pose->ten_length[t]) - TG_TOUCH) <= tie_gap)
         add_tie(s, info, "at the limit", tgi_model_label(m, TG_THING_TENDON, t, label, sizeof label));
 }
 
@@ -93,6 +93,6 @@ static void row_ties(const tgSim *s, tgGradInfo *info) {
 void tgi_lcp_ties(const tgSim *s, double h, tgGradInfo *info) {
   if (s->nrow > 0) row_ties(s, info);
   contact_ties(s, info);
-  limit_ties(s, info);
+  limit_ties(s, &s->start, info);
   bounce_ties(s, h, info);
 }

@@ -20,13 +20,13 @@ static tgReal *sizes_of(const tgSim *s, int g, const tgParamGrad *p) {
 static bool wants_points(const tgParamGrad *p, int g) { return p->point != NULL && p->points_of == g; }
 
 // places of the two geoms
-static void places(tgSim *s, int i, const tgReal Z[12], tgParamGrad *p) {
+static void places(tgSim *s, const tgPose *pose, int i, const tgReal Z[12], tgParamGrad *p) {
   const tgPairForce *f = &s->force[i];
   tgReal bar[12] = {0};
   if (p->geom_pos == NULL && p->geom_quat == NULL) return;
   for (int r = 0; r < 12; r++)
     for (int c = 0; c < 12; c++) bar[c] += Z[r] * f->X[12 * r + c];
-  for (int side = 0; side < 2; side++) tgi_geom_parameters(s, tgi_softmin(s)->pair[i].geom[side], bar + 6 * side, p);
+  for (int side = 0; side < 2; side++) tgi_geom_parameters(s, pose, tgi_softmin(s)->pair[i].geom[side], bar + 6 * side, p);
 }
 
 static void friction(const tgSim *s, int pair, tgReal bar, tgParamGrad *p) {
@@ -62,18 +62,18 @@ static void add_numbers(const tgSim *s, const tgiSoftPair *x, const tgiSoftPairB
   if (n->v_s != NULL) *n->v_s += bar->law.v_s;
 }
 
-static tgStatus one_pair(tgSim *s, int i, const tgReal *Z, tgParamGrad *p) {
+static tgStatus one_pair(tgSim *s, const tgPose *pose, int i, const tgReal *Z, tgParamGrad *p) {
   const tgiSoftGeoms *g = &tgi_softmin(s)->pair[i];
   const tgPairForce *f = &s->force[i];
   tgReal pair_Z[12];
   tgi_sp_copy(pair_Z, Z + 6 * f->body1);
   tgi_sp_copy(pair_Z + 6, Z + 6 * f->body2);
-  places(s, i, pair_Z, p);
+  places(s, pose, i, pair_Z, p);
   tgReal *size[2] = {sizes_of(s, g->geom[0], p), sizes_of(s, g->geom[1], p)};
   Numbers numbers = numbers_of(s, p);
   bool points[2] = {wants_points(p, g->geom[0]), wants_points(p, g->geom[1])};
   if (size[0] == NULL && size[1] == NULL && !points[0] && !points[1] && p->geom_friction == NULL && p->pair_friction == NULL && !any_number(&numbers)) return TG_OK;
-  tgiSoftPair x = tgi_softmin_pair(s, i);
+  tgiSoftPair x = tgi_softmin_pair(s, pose, i);
   tgiSoftPairBar bar = {.eps2 = 0};
   for (int side = 0; side < 2; side++) {
     size_t n = 3 * (size_t)x.side[side].surface.n;
@@ -102,7 +102,7 @@ static tgStatus one_pair(tgSim *s, int i, const tgReal *Z, tgParamGrad *p) {
   return TG_OK;
 }
 
-tgStatus tgi_softmin_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p) {
+tgStatus tgi_softmin_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
   if (p->hull_vert != NULL && s->m.nhullvert > 0)
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "hull_vert has no derivative under this contact model, whose geoms are the meshes' own surfaces; geom_scale has.");
   const size_t derived[] = {offsetof(tgContactOptions, stiffness), offsetof(tgContactOptions, eps1), offsetof(tgContactOptions, eps2), offsetof(tgContactOptions, eps3)};
@@ -114,7 +114,7 @@ tgStatus tgi_softmin_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p) {
   }
   for (int i = 0; i < s->nforce; i++) {
     size_t mark = tgi_stack_mark(s);
-    TG_TRY(one_pair(s, i, Z, p));
+    TG_TRY(one_pair(s, pose, i, Z, p));
     tgi_stack_free(s, mark);
   }
   return TG_OK;

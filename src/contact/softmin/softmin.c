@@ -62,7 +62,7 @@ static tgStatus begin(tgSim *s) {
 
 // ---- pairs ----
 
-tgiSoftPair tgi_softmin_pair(tgSim *s, int i) {
+tgiSoftPair tgi_softmin_pair(tgSim *s, const tgPose *pose, int i) {
   const tgiSoftmin *k = tgi_softmin(s);
   const tgiSoftGeoms *g = &k->pair[i];
   const tgiSoftminWork *w = tgi_softmin_work(s);
@@ -77,7 +77,7 @@ tgiSoftPair tgi_softmin_pair(tgSim *s, int i) {
     bool ball = s->m.geom_type[geom] == TG_GEOM_SPHERE && !p.law.paper;
     p.side[side] = (tgiSoftSide){.surface = {.n = c->n, .p = w->geom[geom].p, .normal = w->geom[geom].normal, .eps1 = width_of(s, c),
                                              .ball = ball ? s->m.geom_size[3 * geom] : 0},
-                                 .x = s->geom_xpos + 3 * geom, .R = s->geom_xmat + 9 * geom, .V = s->V + 6 * s->m.geom_body[geom], .flat = c->flat};
+                                 .x = pose->geom_xpos + 3 * geom, .R = pose->geom_xmat + 9 * geom, .V = pose->V + 6 * s->m.geom_body[geom], .flat = c->flat};
   }
   return p;
 }
@@ -101,13 +101,13 @@ static double sum(tgSim *s, int i, const tgiSoftPair *p, bool d, tgPairForce *f)
   return tgi_soft_pair_fast(p, index, tau, d, &w->plan[i], f);
 }
 
-static tgStatus evaluate(tgSim *s, int order) {
+static tgStatus evaluate(tgSim *s, const tgPose *pose, int order) {
   const tgiSoftmin *k = tgi_softmin(s);
   tgiSoftminWork *w = tgi_softmin_work(s);
   s->nforce = k->npair;
   s->info.least_distance = INFINITY;
   for (int i = 0; i < k->npair; i++) {
-    tgiSoftPair p = tgi_softmin_pair(s, i);
+    tgiSoftPair p = tgi_softmin_pair(s, pose, i);
     tgPairForce *f = &s->force[i];
     f->body1 = s->m.geom_body[k->pair[i].geom[0]];
     f->body2 = s->m.geom_body[k->pair[i].geom[1]];
@@ -117,8 +117,8 @@ static tgStatus evaluate(tgSim *s, int order) {
   return TG_OK;
 }
 
-static bool stiffness(tgSim *s, int i, tgContactStiffness *out) {
-  tgiSoftPair p = tgi_softmin_pair(s, i);
+static bool stiffness(tgSim *s, const tgPose *pose, int i, tgContactStiffness *out) {
+  tgiSoftPair p = tgi_softmin_pair(s, pose, i);
   const tgPairForce *f = &s->force[i];
   double load = fmax(tgi_softmin(s)->pair[i].mass * TG_STANDARD_GRAVITY, sqrt(fmax(0, tgRe(tgi_v3_dot(f->w + 3, f->w + 3)))));
   tgi_soft_pair_closest(&p, out->p, out->n);
@@ -142,7 +142,7 @@ static int points(tgSim *s, int geom, const tgReal **position, const tgReal **no
 // of the points farthest against the force f on the geom, one and its normal
 static void surface_of(const tgSim *s, int g, const double f[3], double at[3], double n[3]) {
   const tgiSoftPoints *geom = &((const tgiSoftminWork *)s->solver)->geom[g];
-  const tgReal *R = s->geom_xmat + 9 * g, *x = s->geom_xpos + 3 * g;
+  const tgReal *R = s->start.geom_xmat + 9 * g, *x = s->start.geom_xpos + 3 * g;
   tgReal z[3], N[3];
   double least = INFINITY;
   int best = 0;

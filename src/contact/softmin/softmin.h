@@ -42,11 +42,11 @@ static inline const tgiSoftmin *tgi_softmin(const tgSim *s) { return (const tgiS
 /// The workspace, placed.
 tgiSoftminWork *tgi_softmin_work(tgSim *s);
 /// Pair i at the frames and velocities at hand.
-tgiSoftPair tgi_softmin_pair(tgSim *s, int i);
+tgiSoftPair tgi_softmin_pair(tgSim *s, const tgPose *pose, int i);
 /// The trees over its surfaces.
 void tgi_softmin_index(tgSim *s, int i, tgiSoftIndex index[2]);
 /// p += what a pair's forces cost in its numbers (tgForceModel.parameters).
-tgStatus tgi_softmin_parameters(tgSim *s, const tgReal *Z, tgParamGrad *p);
+tgStatus tgi_softmin_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p);
 
 tgStatus tgi_softmin_prepare(tgContact *c, tgError *error);
 void tgi_softmin_release(tgContact *c);

@@ -27,12 +27,12 @@ static const tgPotentialModel *model(void) { return tgi_barrier_model.potential;
   "<geom name='can' type='box' size='.1 .1 .1' pos='0 .3 0'/></body>"
 
 static void evaluate(Rig *r) {
-  assert_int_equal(model()->evaluate(r->s), TG_OK);
+  assert_int_equal(model()->evaluate(r->s, &r->s->start), TG_OK);
   check_true(isfinite(tgRe(r->s->potential)), "touching");
 }
 
 static void start(Rig *r) {
-  tgi_kinematics(r->s, r->s->qpos);
+  tgi_kinematics(&r->s->m, r->s->qpos, &r->s->start);
   tgStatus st = model()->begin(r->s, 0.01);
   check_true(st == TG_OK, "%s", r->s->error.text);
   evaluate(r);
@@ -45,7 +45,7 @@ static void nudge(tgSim *s, int body, int k, double e) {
   xi[k] = CMPLX(0, e);
   for (int g = 0; g < s->m.ngeom; g++) {
     if (s->m.body_weld[s->m.geom_body[g]] != body) continue;
-    tgReal *x = s->geom_xpos + 3 * g, *R = s->geom_xmat + 9 * g;
+    tgReal *x = s->start.geom_xpos + 3 * g, *R = s->start.geom_xmat + 9 * g;
     tgi_v3_cross(t, xi, x);
     for (int i = 0; i < 3; i++) x[i] += t[i] + xi[3 + i];
     for (int j = 0; j < 3; j++) {
@@ -58,8 +58,8 @@ static void nudge(tgSim *s, int body, int k, double e) {
 }
 
 static void restore(tgSim *s, const tgReal *x, const tgReal *R) {
-  memcpy(s->geom_xpos, x, 3 * (size_t)s->m.ngeom * sizeof *x);
-  memcpy(s->geom_xmat, R, 9 * (size_t)s->m.ngeom * sizeof *R);
+  memcpy(s->start.geom_xpos, x, 3 * (size_t)s->m.ngeom * sizeof *x);
+  memcpy(s->start.geom_xmat, R, 9 * (size_t)s->m.ngeom * sizeof *R);
 }
 
 // both bodies move by themselves; along one of its own twists the gradient also turns: by half of g.[., xi]
@@ -68,8 +68,8 @@ static void check_term(Rig *r, int n) {
   tgSim *s = r->s;
   static tgPairTerm t;
   static tgReal x[60], R[180], D[12][12], g[12];
-  memcpy(x, s->geom_xpos, 3 * (size_t)s->m.ngeom * sizeof *x);
-  memcpy(R, s->geom_xmat, 9 * (size_t)s->m.ngeom * sizeof *R);
+  memcpy(x, s->start.geom_xpos, 3 * (size_t)s->m.ngeom * sizeof *x);
+  memcpy(R, s->start.geom_xmat, 9 * (size_t)s->m.ngeom * sizeof *R);
   t = s->term[n];
   for (int k = 0; k < 12; k++) {
     nudge(s, k < 6 ? t.body1 : t.body2, k % 6, e);
@@ -120,7 +120,7 @@ static void same_terms(const Rig *a, const Rig *b) {
 // moves the geoms of the second body
 static void shift(Rig *r, double d) {
   for (int g = 0; g < r->m->ngeom; g++)
-    for (int i = 0; i < 3 && r->m->geom_body[g] == 2; i++) r->s->geom_xpos[3 * g + i] += d * (i + 1);
+    for (int i = 0; i < 3 && r->m->geom_body[g] == 2; i++) r->s->start.geom_xpos[3 * g + i] += d * (i + 1);
 }
 
 static void test_threads(void **state) {
@@ -184,9 +184,9 @@ static void test_long_range(void **state) {
   const tgPairTerm *both = r[0].s->term, *backward = r[1].s->term, *off = r[2].s->term;
   bool other;
   for (int t = 0; t < 3; t++) assert_memory_equal(&backward[t], &off[t], sizeof *off);
-  assert_int_equal(model()->gradient_terms(r[2].s, &other), TG_OK);
+  assert_int_equal(model()->gradient_terms(r[2].s, &r[2].s->start, &other), TG_OK);
   assert_false(other);
-  assert_int_equal(model()->gradient_terms(r[1].s, &other), TG_OK);
+  assert_int_equal(model()->gradient_terms(r[1].s, &r[1].s->start, &other), TG_OK);
   assert_true(other);
   for (int t = 0; t < 3; t++)
     for (int i = 0; i < 144; i++) {
@@ -202,7 +202,7 @@ static void test_long_range(void **state) {
     for (int i = 0; i < 24; i++) Z[i] = i < 6 ? 0 : sin(1.0 + i * i);
     p[k] = tg_param_grad_create_contact(r[k].c, names, 4, NULL, &e);
     check_true(p[k] != NULL, "%s", e.text);
-    tgStatus status = model()->parameters(r[k].s, Z, p[k]);
+    tgStatus status = model()->parameters(r[k].s, &r[k].s->start, Z, p[k]);
     check_true(status == TG_OK, "%s", tg_sim_error(r[k].s)->text);
   }
   int size;
@@ -231,7 +231,7 @@ static void test_long_range(void **state) {
 
 static void check_error(const char *xml, const char *a, const char *b, const char *c) {
   Rig r = rig(xml, NULL);
-  tgi_kinematics(r.s, r.s->qpos);
+  tgi_kinematics(&r.s->m, r.s->qpos, &r.s->start);
   assert_int_equal(model()->begin(r.s, 0.01), TG_ERR_INVALID);
   const char *text = r.s->error.text;
   check_true(strstr(text, a) != NULL && strstr(text, b) != NULL && strstr(text, c) != NULL, "'%s'", text);

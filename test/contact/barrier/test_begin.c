@@ -42,7 +42,7 @@ static void summed_again(void **state) {
     Rig r = rubbing((tgHierarchy)form, 1);
     Kept kept = keep(r.s);
     tgi_barrier_work(r.s)->current = false;
-    tgi_barrier_pairs(r.s);
+    tgi_barrier_pairs(r.s, &r.s->start);
     check_bits(r.s, &kept);
     let_go(&kept);
     drop(&r);
@@ -118,8 +118,8 @@ static void left_by_the_step_before(void **state) {
 
 static tgiPose pose_of(const tgSim *s, int g) {
   tgiPose P;
-  for (int i = 0; i < 9; i++) P.R[i] = tgRe(s->geom_xmat[9 * g + i]);
-  for (int i = 0; i < 3; i++) P.p[i] = tgRe(s->geom_xpos[3 * g + i]);
+  for (int i = 0; i < 9; i++) P.R[i] = tgRe(s->start.geom_xmat[9 * g + i]);
+  for (int i = 0; i < 3; i++) P.p[i] = tgRe(s->start.geom_xpos[3 * g + i]);
   return P;
 }
 
@@ -149,8 +149,8 @@ static void bounds(void **state) {
         if (tgRe(x[2]) < 0.2) x[2] = 0.2 + tgt_uniform(&random, 0, 0.2);
         tgi_quat_normalize(x + 3);
       }
-      tgi_kinematics(r.s, q);
-      tgi_barrier_pairs(r.s);
+      tgi_kinematics(&r.s->m, q, &r.s->start);
+      tgi_barrier_pairs(r.s, &r.s->start);
       for (int i = 0; i < tgi_barrier(r.s)->npair; i++) {
         const tgiGeomPair *g = &tgi_barrier(r.s)->pair[i];
         if (!w->pair[i].separated) continue;

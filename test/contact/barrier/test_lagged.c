@@ -81,13 +81,13 @@ static tgStatus run(const State *x, const tgReal *z0, const tgReal *z1) {
     s->h = h;
     s->stack_used = 0;
     move(x->q0, z0 != NULL ? z0 : none, q);
-    tgi_kinematics(s, q);
+    tgi_kinematics(&s->m, q, &s->start);
     status = k->begin(s, h);
   } while (status == TG_ERR_CAPACITY && tg_sim_grow(s) == TG_OK);
   if (status < 0) return status;
   move(x->q1, z1 != NULL ? z1 : none, q);
-  tgi_kinematics(s, q);
-  return k->evaluate(s);
+  tgi_kinematics(&s->m, q, &s->start);
+  return k->evaluate(s, &s->start);
 }
 
 typedef struct Map {
@@ -137,7 +137,7 @@ static void check_product(tgSim *s, const char *name) {
       for (int j = 0; j < 12; j++) want[6 * body[j / 6] + j % 6] += Z[6 * body[i / 6] + i % 6] * s->term[t].B[12 * i + j];
   }
   for (int i = 0; i < 6 * (BODIES + 1); i++) most = fmax(most, fabs(tgRe(want[i])));
-  assert_int_equal(tgi_lagged_mixed_vjp(s, Z, out), TG_OK);
+  assert_int_equal(tgi_lagged_mixed_vjp(s, &s->start, Z, out), TG_OK);
   for (int i = 0; i < 6 * (BODIES + 1); i++) check_true(fabs(tgRe(out[i] - want[i])) <= 1e-10 * most, "%s: product %d is %.15g, not %.15g", name, i, tgRe(out[i]), tgRe(want[i]));
 }
 
@@ -156,7 +156,7 @@ static void check_twists(const State *x, const char *name) {
   double step = 1e-3 * 1e-3 * h;
   tgtDeriv d = {.name = name, .nx = NZ, .ny = 1, .map = map, .ctx = &m, .tol = tolerance, .step = step};
   tgt_check_jacobian(&d, at, g);
-  assert_int_equal(s->contact_model->kind->potential->mixed(s), TG_OK);
+  assert_int_equal(s->contact_model->kind->potential->mixed(s, &s->start), TG_OK);
   for (int t = 0; t < TERMS; t++)
     for (int i = 0; i < 12; i++)
       for (int j = 0; j < 12; j++) {
@@ -196,11 +196,11 @@ static void check_parameters(const State *x, tgtRandom *r, const char *name) {
   check_true(p != NULL, "%s", e.text);
   assert_int_equal(run(x, NULL, NULL), TG_OK);
   tg_param_grad_clear(p);
-  tgStatus status = s->contact_model->kind->potential->parameters(s, Z, p);
+  tgStatus status = s->contact_model->kind->potential->parameters(s, &s->start, Z, p);
   while (status == TG_ERR_CAPACITY && tg_sim_grow(s) == TG_OK) {
     assert_int_equal(run(x, NULL, NULL), TG_OK);
     tg_param_grad_clear(p);
-    status = s->contact_model->kind->potential->parameters(s, Z, p);
+    status = s->contact_model->kind->potential->parameters(s, &s->start, Z, p);
   }
   check_true(status == TG_OK, "%s", s->error.text);
   for (int k = 0; k < 4; k++) {
@@ -357,13 +357,13 @@ static void forces(int n, int m, double lambda, double gap, double slide, tgHier
   do {
     s->h = h;
     s->stack_used = 0;
-    tgi_kinematics(s, q);
+    tgi_kinematics(&s->m, q, &s->start);
     status = k->begin(s, h);
   } while (status == TG_ERR_CAPACITY && tg_sim_grow(s) == TG_OK);
   check_true(status == TG_OK, "%s", s->error.text);
   q[0] = slide;
-  tgi_kinematics(s, q);
-  assert_int_equal(k->evaluate(s), TG_OK);
+  tgi_kinematics(&s->m, q, &s->start);
+  assert_int_equal(k->evaluate(s, &s->start), TG_OK);
   assert_int_equal(s->nterm, 1);
   int at = s->term[0].body1 == 1 ? 0 : 6;
   *fx = -tgRe(s->term[0].g[at + 3]);

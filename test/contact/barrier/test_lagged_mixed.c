@@ -11,10 +11,10 @@ enum { BODIES = 5, NZ = 6 * BODIES };
 // bodies move, as in a step, and the terms are those there
 static void go(tgSim *s, tgtRandom *r, tgReal Z[NZ]) {
   for (int i = 0; i < s->m.nv; i++) s->qvel[i] = 2e-3 * tgt_normal(r);
-  tgReal *q = s->q1;
+  tgReal *q = s->end.q;
   tg_model_integrate(&s->m, s->qpos, s->qvel, q);
-  tgi_kinematics(s, q);
-  assert_int_equal(s->contact_model->kind->potential->evaluate(s), TG_OK);
+  tgi_kinematics(&s->m, q, &s->start);
+  assert_int_equal(s->contact_model->kind->potential->evaluate(s, &s->start), TG_OK);
   for (int i = 0; i < NZ; i++) Z[i] = tgt_normal(r);
 }
 
@@ -24,7 +24,7 @@ static void check_matrix(tgSim *s, uint64_t seed) {
   double most = 0;
   assert_true(s->m.nbody <= BODIES);
   go(s, &random, Z);
-  assert_int_equal(tgi_lagged_mixed(s), TG_OK);
+  assert_int_equal(tgi_lagged_mixed(s, &s->start), TG_OK);
   for (int t = 0; t < s->nterm; t++) {
     const int body[2] = {s->term[t].body1, s->term[t].body2};
     for (int i = 0; i < 12; i++)
@@ -32,7 +32,7 @@ static void check_matrix(tgSim *s, uint64_t seed) {
   }
   for (int i = 0; i < NZ; i++) most = fmax(most, fabs(tgRe(want[i])));
   assert_true(most > 0);
-  assert_int_equal(tgi_lagged_mixed_vjp(s, Z, out), TG_OK);
+  assert_int_equal(tgi_lagged_mixed_vjp(s, &s->start, Z, out), TG_OK);
   for (int i = 0; i < NZ; i++) check_close(out[i], want[i], 1e-11 * most);
 }
 
@@ -59,7 +59,7 @@ static void far_balls(void **state) {
       o.hierarchy = (tgHierarchy)form;
       Rig r = rig_of_text(scene, "barrier", &o);
       r.s->h = 0.01;
-      tgi_kinematics(r.s, r.s->qpos);
+      tgi_kinematics(&r.s->m, r.s->qpos, &r.s->start);
       check_true(r.s->contact_model->kind->potential->begin(r.s, 0.01) == TG_OK, "%s", r.s->error.text);
       const tgiFrictionShare *share = tgi_barrier_work(r.s)->lagged.start.share;
       check_true(tgRe(share->near) > 0 && tgRe(share->near) < 0.5 * tgRe(share->all), "%g of %g near", tgRe(share->near), tgRe(share->all));
@@ -77,7 +77,7 @@ static void threads(void **state) {
     tgReal Z[NZ];
     go(r.s, &random, Z);
     memset(out[n - 1], 0, sizeof out[n - 1]);
-    assert_int_equal(tgi_lagged_mixed_vjp(r.s, Z, out[n - 1]), TG_OK);
+    assert_int_equal(tgi_lagged_mixed_vjp(r.s, &r.s->start, Z, out[n - 1]), TG_OK);
     assert_memory_equal(out[n - 1], out[0], sizeof out[0]);
     drop(&r);
   }

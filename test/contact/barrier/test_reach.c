@@ -93,13 +93,13 @@ static void pushed(Rig *r, double gap, double g[12]) {
   do {
     s->h = 0.01;
     s->stack_used = 0;
-    tgi_kinematics(s, q);
+    tgi_kinematics(&s->m, q, &s->start);
     status = k->begin(s, s->h);
   } while (status == TG_ERR_CAPACITY && tg_sim_grow(s) == TG_OK);
   check_true(status == TG_OK, "%s", s->error.text);
   q[0] = 2e-3;
-  tgi_kinematics(s, q);
-  assert_int_equal(k->evaluate(s), TG_OK);
+  tgi_kinematics(&s->m, q, &s->start);
+  assert_int_equal(k->evaluate(s, &s->start), TG_OK);
   assert_int_equal(s->nterm, 1);
   for (int i = 0; i < 12; i++) g[i] = tgRe(s->term[0].g[i]);
 }
