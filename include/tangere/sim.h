@@ -59,6 +59,9 @@ TG_API tgStatus tg_sim_restore(tgSim *sim, const void *snapshot);
 TG_API int tg_sim_field_count(const tgSim *sim);
 TG_API tgField tg_sim_field(const tgSim *sim, int i);
 TG_API tgField tg_sim_field_named(const tgSim *sim, const char *name);
+/// A field that is stored by blocks as the dense matrix that it stands for: the mass matrix "M", the step matrix "Mh", their factors "Lm" and "L"
+/// (nv x nv, row-major). Written to out, which may be NULL; its shape to rows and cols, which may be NULL. TG_ERR_ARG: no such field.
+TG_API tgStatus tg_sim_dense(const tgSim *sim, const char *name, tgReal *out, int *rows, int *cols);
 
 /// Frames, mass matrix, bias and the rest at the present (q, v), without a step. Fields then hold their values.
 TG_API tgStatus tg_sim_forward(tgSim *sim);

@@ -228,6 +228,13 @@ static void reset(Sim &s, std::optional<std::string> key) {
 }
 
 static Array field(Sim &s, const std::string &name) {
+  int rows, cols;
+  if (tg_sim_dense(s.get(), name.c_str(), nullptr, &rows, &cols) == TG_OK) {
+    double *out;
+    Array array = zeros({(size_t)rows, (size_t)cols}, &out);
+    tg_sim_dense(s.sim, name.c_str(), out, nullptr, nullptr);
+    return array;
+  }
   tgField f = tg_sim_field_named(s.get(), name.c_str());
   if (f.data == nullptr) throw nb::key_error(("a sim has no field '" + name + "'").c_str());
   return listed(f);

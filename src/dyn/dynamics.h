@@ -7,12 +7,13 @@
 #define TG_DYN_DYNAMICS_H
 
 #include "kin/kinematics.h"
+#include "model/blocks.h"
 
 /// cinert, and crb its sums over subtrees, from mass, com, inertia and the frames.
 TGI_KERNEL(void, tgi_inertias, (tgSim *s, tgPose *pose), (s, pose))
 /// V, Vp, Sd and vel at velocity v.
 TGI_KERNEL(void, tgi_velocities, (tgSim *s, tgPose *pose, const tgReal *v), (s, pose, v))
-/// M (dense, symmetric, both halves) with armature, from crb.  [RBDA 6.2]
+/// M (stored by trees, symmetric, both halves) with armature, from crb.  [RBDA 6.2]
 TGI_KERNEL(void, tgi_mass_matrix, (tgSim *s, const tgPose *pose), (s, pose))
 /// bias = c(q, v), at the v of tgi_velocities, with gravity.  [RBDA 5.3]
 TGI_KERNEL(void, tgi_bias, (tgSim *s, const tgPose *pose), (s, pose))
@@ -38,7 +39,7 @@ tgStatus tgi_inverse_vjp(tgSim *s, const tgPose *pose, const tgReal *a, const tg
 /// Regressor Y (nv x 10 nbody): tau = Y pi + armature a, pi of a body: m, m c (3), inertia about the body origin (xx yy zz xy xz yz), body axes.
 tgStatus tgi_regressor(tgSim *s, const tgPose *pose, const tgReal *a, tgReal *Y);
 
-/// Sparse factorisation A = L' D L (tree order, no fill-in, [RBDA 6.5]); A is nv x nv, L as in sim_fields. False: not positive definite.
+/// Sparse factorisation A = L' D L (tree order, no fill-in, [RBDA 6.5]); A and L stored by trees (model/blocks.h). False: not positive definite.
 TGI_KERNEL(bool, tgi_factor, (const tgModel *m, const tgReal *A, tgReal *L), (m, A, L))
 /// x <- A^-1 x, in place.
 TGI_KERNEL(void, tgi_factor_solve, (const tgModel *m, const tgReal *L, tgReal *x), (m, L, x))

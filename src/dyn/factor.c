@@ -1,7 +1,7 @@
 // factor.c: factorisation A = L' D L of a matrix with the sparsity of the mass matrix, in tree order. See dynamics.h.
 //
 // Based on: [RBDA 6.5]. A_ij is not zero only when one of i, j is on the other's way to the root; eliminating from the leaves
-// fills nothing in, so L has the same pattern. Only entries (i, ancestor of i) of the arrays are read or written.
+// fills nothing in, so L has the same pattern. Only entries (i, ancestor of i) of the arrays, stored by trees (model/blocks.h), are read or written.
 // The way to the root is walked by runs of neighbouring dofs (dof_run), so that the inner loops are over contiguous numbers.
 // Solves with many columns take sixteen, eight or four neighbouring ones at a time.
 #include "dyn/dynamics.h"
@@ -22,40 +22,40 @@ TGI_INLINE void subtract_way(const tgModel *m, int i, tgReal f, const tgReal *re
 }
 
 // y -= f_0 x_0 + .. + f_3 x_3 along the same way, x_a rows of L from x upwards
-TGI_INLINE void subtract_way_4(const tgModel *m, int i, const tgReal f[4], const tgReal *restrict x, int nv, tgReal *restrict y) {
+TGI_INLINE void subtract_way_4(const tgModel *m, int i, const tgReal f[4], const tgReal *restrict x, int stride, tgReal *restrict y) {
   for (int j = i; j >= 0;) {
     int lo = m->dof_run[j], k = lo;
     for (; k + TGI_LANES - 1 <= j; k += TGI_LANES) {
       tgVec v;
       tgi_vec_load(&v, y + k);
-      for (int a = 0; a < 4; a++) tgi_vec_sub(&v, f[a], x - a * nv + k);
+      for (int a = 0; a < 4; a++) tgi_vec_sub(&v, f[a], x - a * stride + k);
       tgi_vec_store(&v, y + k);
     }
     for (; k <= j; k++)
-      for (int a = 0; a < 4; a++) y[k] -= f[a] * x[k - a * nv];
+      for (int a = 0; a < 4; a++) y[k] -= f[a] * x[k - a * stride];
     j = m->dof_parent[lo];
   }
 }
 
 // takes row k out of the rows from parent[k] to `stop` (a dof on the way, or -1 for all), on all their entries
 static void eliminate(const tgModel *m, tgReal *L, int k, int stop, tgReal r) {
-  tgReal *Lk = L + k * m->nv;
+  tgReal *Lk = L + m->dof_block[k];
   for (int i = m->dof_parent[k]; i > stop; i = m->dof_parent[i]) {
     tgReal f = Lk[i] * r;
-    subtract_way(m, i, f, Lk, L + i * m->nv);
+    subtract_way(m, i, f, Lk, L + m->dof_block[i]);
     Lk[i] = f;
   }
 }
 
 // takes rows k .. k - 3 of a run out of all above them, which all four share
 static void eliminate_4(const tgModel *m, tgReal *L, int k, const tgReal r[4]) {
-  int nv = m->nv;
-  tgReal *Lk = L + k * nv;
+  int stride = tgi_block_stride(m, k);
+  tgReal *Lk = L + m->dof_block[k];
   for (int i = m->dof_parent[k - 3]; i >= 0; i = m->dof_parent[i]) {
     tgReal f[4];
-    for (int a = 0; a < 4; a++) f[a] = Lk[i - a * nv] * r[a];
-    subtract_way_4(m, i, f, Lk, nv, L + i * nv);
-    for (int a = 0; a < 4; a++) Lk[i - a * nv] = f[a];
+    for (int a = 0; a < 4; a++) f[a] = Lk[i - a * stride] * r[a];
+    subtract_way_4(m, i, f, Lk, stride, L + m->dof_block[i]);
+    for (int a = 0; a < 4; a++) Lk[i - a * stride] = f[a];
   }
 }
 
@@ -63,12 +63,12 @@ bool TGI_ISA(tgi_factor)(const tgModel *m, const tgReal *A, tgReal *L) {
   int nv = m->nv;
   for (int i = 0; i < nv; i++)
     for (int j = i; j >= 0; j = m->dof_parent[m->dof_run[j]])
-      for (int k = m->dof_run[j]; k <= j; k++) L[i * nv + k] = A[i * nv + k];
+      for (int k = m->dof_run[j]; k <= j; k++) L[m->dof_block[i] + k] = A[m->dof_block[i] + k];
   for (int k = nv - 1; k >= 0;) {
     bool four = k - m->dof_run[k] >= 3;
     tgReal r[4];
     for (int a = 0; a < (four ? 4 : 1); a++) {
-      tgReal D = L[(k - a) * nv + k - a];
+      tgReal D = *tgi_block_diagonal(m, L, k - a);
       if (!(tgRe(D) > 0) || !tgFinite(D)) return false;
       r[a] = 1 / D;
       eliminate(m, L, k - a, four ? k - 4 : -1, r[a]);
@@ -81,9 +81,8 @@ bool TGI_ISA(tgi_factor)(const tgModel *m, const tgReal *A, tgReal *L) {
 
 // x <- L^-1 D^-1 x; several sums, so that one need not wait for the other
 static void forward(const tgModel *m, const tgReal *L, int from, int to, tgReal *x) {
-  int nv = m->nv;
   for (int i = from; i < to; i++) {
-    const tgReal *Li = L + i * nv;
+    const tgReal *Li = tgi_block_row(m, L, i);
     tgReal sum[TGI_LANES] = {0, 0, 0, 0}, rest = x[i] / Li[i];
     for (int j = m->dof_parent[i]; j >= 0;) {
       int lo = m->dof_run[j], k = lo;
@@ -98,7 +97,7 @@ static void forward(const tgModel *m, const tgReal *L, int from, int to, tgReal 
 
 void TGI_ISA(tgi_factor_solve_range)(const tgModel *m, const tgReal *L, int from, int to, tgReal *x) {
   for (int i = to - 1; i >= from; i--)  // x <- L'^-1 x
-    if (m->dof_parent[i] >= 0) subtract_way(m, m->dof_parent[i], x[i], L + i * m->nv, x);
+    if (m->dof_parent[i] >= 0) subtract_way(m, m->dof_parent[i], x[i], tgi_block_row(m, L, i), x);
   forward(m, L, from, to, x);
 }
 
@@ -109,29 +108,29 @@ TGI_INLINE void forward_block(const tgModel *m, const tgReal *L, int first, int 
   int nv = m->nv;
   for (int i = first; i < nv; i++) {
     tgVec x[4];
-    tgReal d = 1 / L[i * nv + i];
+    const tgReal *Li = tgi_block_row(m, L, i);
+    tgReal d = 1 / Li[i];
     for (int c = 0; c < W / TGI_LANES; c++) {
       tgi_vec_load(&x[c], X + i * n + TGI_LANES * c);
       tgi_vec_mul(&x[c], d);
     }
     for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[m->dof_run[j]])
       for (int k = m->dof_run[j]; k <= j; k++)
-        for (int c = 0; c < W / TGI_LANES; c++) tgi_vec_sub(&x[c], L[i * nv + k], X + k * n + TGI_LANES * c);
+        for (int c = 0; c < W / TGI_LANES; c++) tgi_vec_sub(&x[c], Li[k], X + k * n + TGI_LANES * c);
     for (int c = 0; c < W / TGI_LANES; c++) tgi_vec_store(&x[c], X + i * n + TGI_LANES * c);
   }
 }
 
 // rows last .. first: x <- L'^-1 x, as far as it reaches rows from first on
 TGI_INLINE void backward_block(const tgModel *m, const tgReal *L, int first, int last, int n, tgReal *X, const int W) {
-  int nv = m->nv;
   for (int i = last; i >= first; i--) {
-    const tgReal *x = X + i * n;
+    const tgReal *x = X + i * n, *Li = tgi_block_row(m, L, i);
     for (int j = m->dof_parent[i]; j >= first; j = m->dof_parent[m->dof_run[j]])
       for (int k = m->dof_run[j] > first ? m->dof_run[j] : first; k <= j; k++)
         for (int c = 0; c < W / TGI_LANES; c++) {
           tgVec y;
           tgi_vec_load(&y, X + k * n + TGI_LANES * c);
-          tgi_vec_sub(&y, L[i * nv + k], x + TGI_LANES * c);
+          tgi_vec_sub(&y, Li[k], x + TGI_LANES * c);
           tgi_vec_store(&y, X + k * n + TGI_LANES * c);
         }
   }
@@ -141,11 +140,12 @@ TGI_INLINE void backward_block(const tgModel *m, const tgReal *L, int first, int
 static void solve_column(const tgModel *m, const tgReal *L, int n, tgReal *X) {
   int nv = m->nv;
   for (int i = nv - 1; i >= 0; i--)
-    for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[j]) X[j * n] -= L[i * nv + j] * X[i * n];
+    for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[j]) X[j * n] -= tgi_block_row(m, L, i)[j] * X[i * n];
   for (int i = 0; i < nv; i++) {
-    tgReal x = X[i * n] * (1 / L[i * nv + i]);
+    const tgReal *Li = tgi_block_row(m, L, i);
+    tgReal x = X[i * n] * (1 / Li[i]);
     for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[m->dof_run[j]])
-      for (int k = m->dof_run[j]; k <= j; k++) x -= L[i * nv + k] * X[k * n];
+      for (int k = m->dof_run[j]; k <= j; k++) x -= Li[k] * X[k * n];
     X[i * n] = x;
   }
 }
@@ -165,28 +165,28 @@ void TGI_ISA(tgi_factor_solve_rows)(const tgModel *m, const tgReal *L, int n, tg
 
 // W neighbouring columns of rows that lie anywhere
 TGI_INLINE void solve_block_at(const tgModel *m, const tgReal *L, int count, const int *dof, const int *row, tgReal *X, const int W) {
-  int nv = m->nv;
   for (int a = count - 1; a >= 0; a--) {
     int i = dof[a];
-    const tgReal *x = X + row[i];
+    const tgReal *x = X + row[i], *Li = tgi_block_row(m, L, i);
     for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[j])
       for (int c = 0; c < W / TGI_LANES; c++) {
         tgVec y;
         tgi_vec_load(&y, X + row[j] + TGI_LANES * c);
-        tgi_vec_sub(&y, L[i * nv + j], x + TGI_LANES * c);
+        tgi_vec_sub(&y, Li[j], x + TGI_LANES * c);
         tgi_vec_store(&y, X + row[j] + TGI_LANES * c);
       }
   }
   for (int a = 0; a < count; a++) {
     int i = dof[a];
     tgVec x[4];
-    tgReal d = 1 / L[i * nv + i];
+    const tgReal *Li = tgi_block_row(m, L, i);
+    tgReal d = 1 / Li[i];
     for (int c = 0; c < W / TGI_LANES; c++) {
       tgi_vec_load(&x[c], X + row[i] + TGI_LANES * c);
       tgi_vec_mul(&x[c], d);
     }
     for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[j])
-      for (int c = 0; c < W / TGI_LANES; c++) tgi_vec_sub(&x[c], L[i * nv + j], X + row[j] + TGI_LANES * c);
+      for (int c = 0; c < W / TGI_LANES; c++) tgi_vec_sub(&x[c], Li[j], X + row[j] + TGI_LANES * c);
     for (int c = 0; c < W / TGI_LANES; c++) tgi_vec_store(&x[c], X + row[i] + TGI_LANES * c);
   }
 }

@@ -1,6 +1,8 @@
 // inertia.c: spatial inertias, velocities, mass matrix. See dynamics.h.
 //
 // Based on: [RBDA 2.13], in world axes at the world origin.
+#include <string.h>
+
 #include "dyn/dynamics.h"
 
 // I about the origin = R J R' + m (|c|^2 1 - c c'), h = m c, with J about the centre of mass in body axes
@@ -52,7 +54,7 @@ void TGI_ISA(tgi_velocities)(tgSim *s, tgPose *pose, const tgReal *v) {
 // row j of M as far as the diagonal, and the column that mirrors it: M_ij = S_i . Ic_j S_j for i on the way from j to the root  [RBDA 6.2]
 static void mass_row(tgSim *s, const tgPose *pose, int j) {
   const tgModel *m = &s->m;
-  int nv = m->nv, ld = nv + 3;
+  int ld = m->nv + 3;
   tgReal f[6], x[TGI_LANES];
   tgi_sp_inertia_mul(f, pose->crb + TG_INERTIA_SIZE * m->dof_body[j], pose->S + 6 * j);
   for (int i = j; i >= 0; i = m->dof_parent[m->dof_run[i]])
@@ -60,11 +62,11 @@ static void mass_row(tgSim *s, const tgPose *pose, int j) {
       tgVec v;
       tgi_vec_set(&v, 0);
       for (int c = 0; c < 6; c++) tgi_vec_add(&v, f[c], pose->ST + c * ld + k);
-      tgi_vec_put(&v, i + 1 - k, s->M + j * nv + k);
+      tgi_vec_put(&v, i + 1 - k, s->M + m->dof_block[j] + k);
       tgi_vec_store(&v, x);
-      for (int c = 0; c < TGI_LANES && k + c <= i; c++) s->M[(k + c) * nv + j] = x[c];
+      for (int c = 0; c < TGI_LANES && k + c <= i; c++) s->M[m->dof_block[k + c] + j] = x[c];
     }
-  s->M[j * nv + j] += m->dof_armature[j];
+  *tgi_block_diagonal(m, s->M, j) += m->dof_armature[j];
 }
 
 // entries of dofs on different branches are zero from the start and stay so
@@ -75,8 +77,7 @@ void TGI_ISA(tgi_mass_matrix)(tgSim *s, const tgPose *pose) {
 // the matrix of the step that takes joint dampers and springs at its end; see dynamics.h
 void TGI_ISA(tgi_step_matrix)(tgSim *s, double h, bool implicit) {
   const tgModel *m = &s->m;
-  int nv = m->nv;
-  for (int i = 0; i < nv * nv; i++) s->Mh[i] = s->M[i];
+  memcpy(s->Mh, s->M, (size_t)m->nM * sizeof *s->Mh);
   if (!implicit) return;
-  for (int d = 0; d < nv; d++) s->Mh[d * nv + d] += h * m->dof_damping[d] + h * h * m->jnt_stiffness[m->dof_jnt[d]];
+  for (int d = 0; d < m->nv; d++) *tgi_block_diagonal(m, s->Mh, d) += h * m->dof_damping[d] + h * h * m->jnt_stiffness[m->dof_jnt[d]];
 }

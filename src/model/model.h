@@ -12,6 +12,7 @@
 struct tgModel {
   tgAllocator alloc;
   int nq, nv, nu, nbody, njnt, ngeom, nsite, nmesh, nmeshvert, nmeshface, nhull, nhullvert, ntendon, nwrap, neq, npair, nkey;
+  int nM;              // numbers of a matrix stored by trees (model/blocks.h)
 #define TG_MODEL_INT(name, rows, cols, unit, text) const int *name;
 #define TG_MODEL_REAL(name, rows, cols, unit, text) const tgReal *name;
 #define TG_MODEL_SHARED(name, rows, cols, unit, text) const tgReal *name;

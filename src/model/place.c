@@ -159,6 +159,21 @@ static void fill_qpos0(tgModel *m, const tgJointDesc *j, const tgBodyDesc *body,
   }
 }
 
+// Where the rows of matrices stored by trees are: one square block for each tree, as wide as the range of its dofs.
+static void fill_blocks(tgModel *m) {
+  for (int d = 0; d < m->nv; d++) {
+    int root = m->dof_parent[d] < 0 ? d : m->dof_tree[2 * m->dof_parent[d]];
+    PUT_INT(dof_tree, 2 * d, root);
+    PUT_INT(dof_tree, 2 * root + 1, d + 1);
+  }
+  for (int d = 0; d < m->nv; d++) {
+    int root = m->dof_tree[2 * d], end = m->dof_tree[2 * root + 1], width = end - root;
+    PUT_INT(dof_tree, 2 * d + 1, end);
+    PUT_INT(dof_block, d, d == root ? m->nM - root : m->dof_block[root] + (d - root) * width);
+    if (d == root) m->nM += width * width;
+  }
+}
+
 static void fill_joints(tgCompile *c, tgModel *m) {
   int qadr = 0, vadr = 0;
   for (int b = 0; b < m->nbody; b++) {
@@ -374,6 +389,7 @@ void tgi_model_layout(tgCompile *c, tgModel *m, tgLayout *l) {
   fill_option(c, m);
   fill_tree(c, m);
   fill_joints(c, m);
+  fill_blocks(m);
   fill_geoms(c, m);
   fill_meshes(c, m);
   fill_hulls(c, m);

@@ -14,10 +14,8 @@
 // ---- per state ----
 
 void tgi_replay_energy(const tgSim *s, double energy[2]) {
-  int nv = s->model->nv;
-  energy[0] = energy[1] = 0;
-  for (int i = 0; i < nv; i++)
-    for (int j = 0; j < nv; j++) energy[0] += 0.5 * s->qvel[i] * s->M[(size_t)i * (size_t)nv + (size_t)j] * s->qvel[j];
+  energy[0] = 0.5 * tgi_block_form(&s->m, s->qvel, s->M, s->qvel);
+  energy[1] = 0;
   for (int b = 1; b < s->model->nbody; b++)
     for (int k = 0; k < 3; k++) energy[1] -= (1 - s->m.body_gravcomp[b]) * s->m.body_mass[b] * s->m.opt_gravity[k] * s->start.xcom[3 * b + k];
   energy[1] += tgi_spring_energy(s, &s->start);

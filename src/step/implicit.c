@@ -104,7 +104,8 @@ static tgStatus factor(tgSim *s, double h) {
     if (!(s->shift < 1e25))
       return tgi_error(&s->error, TG_ERR_INVALID, "The mass matrix is not positive definite at this pose, or the contact potential has no finite second "
                        "derivative; look for bodies without mass or inertia that a joint moves.");
-    for (size_t i = 0; i < size; i++) s->step_L[i] = s->step_H[i] + s->shift / hh * s->M[i];
+    memcpy(s->step_L, s->step_H, size * sizeof *s->step_L);
+    tgi_block_add(&s->m, s->shift / hh, s->M, s->step_L);
   }
   return TG_OK;
 }

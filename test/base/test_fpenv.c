@@ -31,8 +31,9 @@ static uint64_t outcome(const tgModel *m, const tgContact *c) {
     hash = tgi_hash(hash, D, sizeof D);
   }
   assert_int_equal(tg_sim_forward(s), TG_OK);
-  tgField M = tg_sim_field_named(s, "M");
-  hash = tgi_hash(hash, M.data, 81 * sizeof(tgReal));
+  tgReal M[81];
+  assert_int_equal(tg_sim_dense(s, "M", M, NULL, NULL), TG_OK);
+  hash = tgi_hash(hash, M, sizeof M);
   tg_sim_free(s);
   tg_rollout_free(r);
   return hash;

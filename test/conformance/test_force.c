@@ -177,8 +177,7 @@ static Frameless step_of(Made *k, const char *name) {
   for (int i = 0; i < k->s->nforce; i++) f.force += norm(k->s->force[i].w + 3);
   f.distance = info.least_distance;
   assert_int_equal(tg_sim_forward(k->s), TG_OK);
-  for (int a = 0; a < k->m->nv; a++)
-    for (int b = 0; b < k->m->nv; b++) f.energy += 0.5 * tgRe(k->s->qvel[a] * k->s->M[a * k->m->nv + b] * k->s->qvel[b]);
+  f.energy = 0.5 * tgRe(tgi_block_form(k->m, k->s->qvel, k->s->M, k->s->qvel));
   return f;
 }
 

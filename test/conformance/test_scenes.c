@@ -49,7 +49,7 @@ static Problem problem(tgSim *s) {
          *b = A + n * n, *w = b + n;
   tgReal *r = calloc((size_t)nv + 1, sizeof *r);
   for (int i = 0; i < nv; i++)
-    for (int j = 0; j < nv; j++) M[i * nv + j] = tgRe(s->M[i * nv + j]);
+    for (int j = m->dof_tree[2 * i]; j < m->dof_tree[2 * i + 1]; j++) M[i * nv + j] = tgRe(tgi_block_row(m, s->M, i)[j]);
   for (int i = 0; i < nv; i++) {
     double K = implicit ? tgRe(m->jnt_stiffness[m->dof_jnt[i]]) : 0, D = implicit ? tgRe(m->dof_damping[i]) : 0;
     M[i * nv + i] += s->h * D + s->h * s->h * K;

@@ -52,6 +52,7 @@ _declare("tg_sim_free", None, P)
 _declare("tg_sim_error", ctypes.POINTER(Error), P)
 _declare("tg_sim_param", P, P, ctypes.c_char_p, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
 _declare("tg_sim_field_named", Field, P, ctypes.c_char_p)
+_declare("tg_sim_dense", ctypes.c_int, P, ctypes.c_char_p, P, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
 _declare("tg_sim_forward", ctypes.c_int, P)
 _declare("tg_sim_inverse", ctypes.c_int, P, P, P)
 _declare("tg_sim_inverse_d", ctypes.c_int, P, P, P, P, P)
@@ -112,6 +113,11 @@ class Sim:
         return _view(address, rows.value, cols.value)
 
     def field(self, name):
+        rows, cols = ctypes.c_int(), ctypes.c_int()
+        if lib.tg_sim_dense(self.sim, name.encode(), None, ctypes.byref(rows), ctypes.byref(cols)) == 0:
+            dense = np.empty((rows.value, cols.value))
+            lib.tg_sim_dense(self.sim, name.encode(), dense.ctypes.data, None, None)
+            return dense
         for f in (lib.tg_sim_field_named(self.sim, name.encode()), lib.tg_model_field_named(self.model, name.encode())):
             if f.data:
                 return _view(f.data, f.rows, f.cols, f.scalar)
