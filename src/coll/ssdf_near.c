@@ -2,6 +2,7 @@
 #include <stdbool.h>
 
 #include "coll/ssdf_near.h"
+#define TGI_LANES_REAL   // what is searched for is real in either build
 #include "math/lanes.h"
 
 enum { BLOCK = TGI_SSDF_BLOCK, DEPTH = 96 };

@@ -8,14 +8,9 @@
 /// What squares of distances may be wrong by, relative.
 #define TGI_SSDF_ROUNDING 2e-15
 
-#define TGI_SSDF_SEARCHES(width)                                                                                                                \
-  void tgi_ssdf_nearest_##width(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const double *c, double below, bool about,                    \
-                                tgiSsdfNearest *near);                                                                                          \
-  void tgi_ssdf_gather_##width(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const double *c, double r, double cut,                         \
-                               const tgiSsdfNearest *near, int *blocks, int *count);                                                            \
-  void tgi_ssdf_above_##width(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const tgiSsdfBall *ball, double cut, double level, bool *above);
-TGI_SSDF_SEARCHES(2)
-TGI_SSDF_SEARCHES(4)
-TGI_SSDF_SEARCHES(8)
+TGI_ISA_DECLARE(tgi_ssdf_nearest, (const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const double *c, double below, bool about, tgiSsdfNearest *near))
+TGI_ISA_DECLARE(tgi_ssdf_gather, (const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const double *c, double r, double cut, const tgiSsdfNearest *near,
+                                  int *blocks, int *count))
+TGI_ISA_DECLARE(tgi_ssdf_above, (const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const tgiSsdfBall *ball, double cut, double level, bool *above))
 
 #endif

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(TG_COMPLEX)
-static const char *const name[] = {"sse", "avx2", "avx512"};
-#else
+#if defined(TG_COMPLEX)
 static const char *const name[] = {"plain"};
+#elif defined(__x86_64__) && defined(__GNUC__)
+static const char *const name[] = {"plain", "sse", "avx2", "avx512"};
+#else
+static const char *const name[] = {"plain", "pairs"};
 #endif
 enum { ISAS = sizeof name / sizeof *name };
 
@@ -16,10 +18,10 @@ const char *tgi_isa_name(int isa) { return isa >= 0 && isa < ISAS ? name[isa] : 
 
 bool tgi_isa_present(int isa) {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(TG_COMPLEX)
-  if (isa == 1) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (isa == 2) return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (isa == 2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (isa == 3) return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 #endif
-  return isa == 0;
+  return isa >= 0 && isa < 2 && isa < ISAS;
 }
 
 static int choice;

@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-/// Narrowest first: "sse" (vectors of 2), "avx2" (4), "avx512" (8) on x86-64, "plain" (2) elsewhere and in the complex build.
+/// Narrowest first: "plain" (a number at a time), then vectors: "sse" (of 2), "avx2" (4), "avx512" (8) on x86-64, "pairs" (2) elsewhere. The complex build
+/// has the plain ones alone.
 int tgi_isas(void);
 /// NULL outside 0 .. tgi_isas() - 1.
 const char *tgi_isa_name(int isa);
@@ -13,17 +14,33 @@ bool tgi_isa_present(int isa);
 /// The one taken: the last that the processor has, or that of environment variable TANGERE_ISA when it has that one.
 int tgi_isa(void);
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(TG_COMPLEX)
-/// Calls name_2, name_4 or name_8 with the arguments (in parentheses).
+/// TGI_ISA_DECLARE(name, (parameters)) declares a kernel of every width, TGI_ISA_CALL calls name_1, name_2, name_4 or name_8 with the arguments.
+#if defined(TG_COMPLEX)
+#define TGI_ISA_DECLARE(name, parameters) void name##_1 parameters;
+#define TGI_ISA_CALL(isa, name, arguments) ((void)(isa), name##_1 arguments)
+#elif defined(__x86_64__) && defined(__GNUC__)
+#define TGI_ISA_DECLARE(name, parameters) \
+  void name##_1 parameters;               \
+  void name##_2 parameters;               \
+  void name##_4 parameters;               \
+  void name##_8 parameters;
 #define TGI_ISA_CALL(isa, name, arguments)        \
   do {                                            \
     int isa_ = (isa);                             \
-    if (isa_ == 2) name##_8 arguments;            \
-    else if (isa_ == 1) name##_4 arguments;       \
-    else name##_2 arguments;                      \
+    if (isa_ == 3) name##_8 arguments;            \
+    else if (isa_ == 2) name##_4 arguments;       \
+    else if (isa_ == 1) name##_2 arguments;       \
+    else name##_1 arguments;                      \
   } while (0)
 #else
-#define TGI_ISA_CALL(isa, name, arguments) ((void)(isa), name##_2 arguments)
+#define TGI_ISA_DECLARE(name, parameters) \
+  void name##_1 parameters;               \
+  void name##_2 parameters;
+#define TGI_ISA_CALL(isa, name, arguments)        \
+  do {                                            \
+    if ((isa) == 1) name##_2 arguments;           \
+    else name##_1 arguments;                      \
+  } while (0)
 #endif
 
 #endif

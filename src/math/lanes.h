@@ -1,32 +1,68 @@
-// lanes.h: vectors of TGI_WIDTH doubles for kernels that are compiled once for each width (2, 4, 8). Included by kernels only.
+// lanes.h: vectors of TGI_WIDTH reals for kernels that are compiled once for each width (1, 2, 4, 8). Included by kernels only.
 //
-// Arithmetic is the compiler's own on vectors; here is what it does not have: masks, choice, least and largest, roots, rows to columns.
+// Arithmetic is the compiler's own on vectors; here is what it does not have: masks, choice, least and largest, roots, rows to columns. Of width 1 a
+// vector is a tgReal: the plain twin of the others, and in the complex build (TG_COMPLEX) the only width, so that a complex step goes through the kernel
+// itself. Comparisons are of real parts.
 #ifndef TG_MATH_LANES_H
 #define TG_MATH_LANES_H
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
+#include "math/real.h"
+
 #ifndef TGI_WIDTH
-#define TGI_WIDTH 2
+#define TGI_WIDTH 1
 #endif
 #define TGI_LANE static inline __attribute__((always_inline))
 
-// what a kernel is called in this width: name_2, name_4 or name_8, as TGI_ISA_CALL of isa.h has it
+// what a kernel is called in this width: name_1, name_2, name_4 or name_8, as TGI_ISA_CALL of isa.h has it
 #define TGI_NAMED_(name, width) name##_##width
 #define TGI_NAMED(name, width) TGI_NAMED_(name, width)
 #define KERNEL(name) TGI_NAMED(name, TGI_WIDTH)
 
+#if TGI_WIDTH == 1
+// a kernel that searches among real numbers in either build defines TGI_LANES_REAL before it includes this
+#ifdef TGI_LANES_REAL
+typedef double Lane;
+TGI_LANE double lane_re(Lane a) { return a; }
+TGI_LANE Lane lane_sqrt(Lane a) { return sqrt(a); }
+#else
+typedef tgReal Lane;
+TGI_LANE double lane_re(Lane a) { return tgRe(a); }
+TGI_LANE Lane lane_sqrt(Lane a) { return tgSqrt(a); }
+#endif
+typedef Lane V;
+typedef bool Mask;
+TGI_LANE V v_load(const Lane *x) { return *x; }
+TGI_LANE void v_store(Lane *x, V a) { *x = a; }
+TGI_LANE V v_all(Lane x) { return x; }
+TGI_LANE Lane v_lane(V a, int l) { return (void)l, a; }
+TGI_LANE Mask v_less(V a, V b) { return lane_re(a) < lane_re(b); }
+TGI_LANE V v_pick(Mask m, V a, V b) { return m ? a : b; }
+TGI_LANE V v_min(V a, V b) { return v_pick(v_less(a, b), a, b); }
+TGI_LANE V v_max(V a, V b) { return v_pick(v_less(b, a), a, b); }
+TGI_LANE V v_sqrt(V a) { return lane_sqrt(a); }
+TGI_LANE V v_abs(V a) { return lane_re(a) < 0 ? -a : a; }
+TGI_LANE Mask m_and(Mask a, Mask b) { return a && b; }
+TGI_LANE Mask m_or(Mask a, Mask b) { return a || b; }
+TGI_LANE Mask m_not(Mask a) { return !a; }
+TGI_LANE Mask m_from(unsigned bits) { return bits & 1; }
+TGI_LANE unsigned m_bits(Mask m) { return m; }
+TGI_LANE void v_turn(V r[1]) { (void)r; }
+#else
+
+typedef double Lane;
 typedef double V __attribute__((vector_size(8 * TGI_WIDTH)));
 typedef double Anywhere __attribute__((vector_size(8 * TGI_WIDTH), aligned(8), may_alias));
 
 TGI_LANE V v_load(const double *x) { return *(const Anywhere *)x; }
 TGI_LANE void v_store(double *x, V a) { *(Anywhere *)x = a; }
 TGI_LANE V v_all(double x) { return x - (V){0}; }
+TGI_LANE double v_lane(V a, int l) { return a[l]; }
 
 #if TGI_WIDTH == 8 && defined(__AVX512F__)
 typedef __mmask8 Mask;
@@ -127,6 +163,8 @@ TGI_LANE void v_turn(V r[TGI_WIDTH]) {
     }
 }
 #endif
+
+#endif   // of more than one
 
 TGI_LANE bool m_any(Mask m) { return m_bits(m) != 0; }
 TGI_LANE V v_dot(const V *a, const V *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }

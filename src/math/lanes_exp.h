@@ -4,6 +4,11 @@
 
 #include "math/lanes.h"
 
+#if TGI_WIDTH == 1
+TGI_LANE V v_exp(V x) { return tgExp(v_max(v_all(-700), x)); }
+TGI_LANE V v_log1p(V t) { return tgLog1p(t); }
+#else
+
 typedef int64_t Bits __attribute__((vector_size(8 * TGI_WIDTH)));
 
 /// exp(x) for x <= 700; where x < -700, exp(-700). Relative error below 4e-16.
@@ -47,5 +52,7 @@ TGI_LANE V v_log1p(V t) {
   p = p * z + 2;
   return p * u + v_pick(large, v_all(0.40546510810816438198), v_all(0));
 }
+
+#endif
 
 #endif

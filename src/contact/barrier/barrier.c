@@ -140,7 +140,8 @@ static void sum_pair(void *ctx, int worker, int item) {
   if (law.local > 0) {
     p->separated = tgi_local_sum(A, B, n, height, law.local, &p->sum, p->face, &p->clear, &p->count);
   } else if (g->plane) {
-    p->separated = tgi_half_space_forces(A, n, height, &law, scatter, NULL, &p->sum, &p->face[0], &p->clear, &p->count);
+    tgiHalfSpace t = {.A = A, .n = n, .height = height, .law = &law, .work = w->height[worker], .scatter = scatter};
+    p->separated = tgi_half_space(&t, &p->sum, &p->face[0], &p->clear, &p->count);
   } else {
     tgi_tree_work_scatter(w->tree[worker], scatter);
     p->separated = tgi_tree_pair(A, B, &law, w->tree[worker], &p->sum, p->face, &p->clear, &p->count);

@@ -7,6 +7,7 @@
 #include "base/threads.h"
 #include "coll/advance.h"
 #include "coll/surface.h"
+#include "contact/barrier/halfspace/halfspace.h"
 #include "contact/barrier/lagged.h"
 #include "contact/barrier/tree/tree_pair.h"
 #include "contact/contact.h"
@@ -28,6 +29,7 @@ typedef struct tgiBarrier {
   tgiShapes shapes;
   tgiTreeForm form;
   int npair, nterm, depth;  ///< depth: of the two deepest trees of a pair together
+  int faces;                ///< most of a geom that meets a plane
   tgiGeomPair *pair;
   int (*body)[2];           ///< nterm
   int *geom1, *geom2;       ///< npair: A and B
@@ -71,6 +73,7 @@ typedef struct tgiBarrierWork {
   tgiBarrierGeom *geom;     ///< ngeom
   tgiBarrierPair *pair;     ///< npair
   tgiTreeWork **tree;       ///< nthread
+  tgiHeightWork **height;   ///< nthread
   tgiSolid *solid;          ///< ngeom: what advance sees of them
   tgiAdvance advance;
   double *apart;            ///< npair: room for what it is told

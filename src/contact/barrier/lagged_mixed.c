@@ -104,7 +104,8 @@ static bool reverse(tgSim *s, int worker, int i, const tgReal Z[12], tgReal out[
   tgi_v3_copy(p.origin, t.A->origin);
   weigh(s, i, Z, weight, &p.share, out);
   if (g->plane) {
-    separated = tgi_half_space_forces(t.A, n, t.height, t.law, NULL, &p, &sum, face, NULL, NULL);
+    tgiHalfSpace plane = {.A = t.A, .n = n, .height = t.height, .law = t.law, .work = w->height[worker], .reverse = &p};
+    separated = tgi_half_space(&plane, &sum, face, NULL, NULL);
   } else {
     tgi_tree_work_scatter(tree, NULL);
     tgi_tree_work_reverse(tree, &p);

@@ -52,7 +52,11 @@ static void add_pair(const tgContact *c, tgiBarrier *k, int p) {
   g->swapped = swap != turned;
   int depth = k->shapes.tree[g->A]->depth + (g->plane ? 0 : k->shapes.tree[g->B]->depth);
   if (depth > k->depth) k->depth = depth;
-  if (g->plane) k->before_plane[g->A] = true;
+  int faces = k->shapes.surface[g->A]->nface;
+  if (g->plane) {
+    k->before_plane[g->A] = true;
+    if (faces > k->faces) k->faces = faces;
+  }
   if (g->plane || is_local(c) || c->options.hierarchy != TG_HIERARCHY_MOMENT) return;
   tgiWorldTree A = nominal_of(k, g->A), B = nominal_of(k, g->B);
   g->law.one_sided[0] = tgi_one_sided(&A, &B);
@@ -213,6 +217,7 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
   tgiBarrierGeom *geom = tgi_place(l, ngeom, sizeof *geom);
   tgiBarrierPair *pair = tgi_place(l, (size_t)k->npair, sizeof *pair);
   tgiTreeWork **tree = tgi_place(l, nthread, sizeof(tgiTreeWork *));
+  tgiHeightWork **height = tgi_place(l, nthread, sizeof(tgiHeightWork *));
   for (int g = 0; g < c->model->ngeom; g++) place_geom(l, k, g, geom != NULL ? geom + g : NULL);
   tgiSolid *solid = tgi_place(l, ngeom, sizeof *solid);
   double *bound = tgi_place(l, (size_t)k->npair, sizeof *bound), *apart = tgi_place(l, (size_t)k->npair, sizeof *apart);
@@ -220,13 +225,15 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
   for (size_t t = 0; t < nthread; t++) {
     void *memory = tgi_place(l, tgi_tree_work_bytes(k->depth), 1);
     if (memory != NULL) tree[t] = tgi_tree_work_place(memory, k->depth);
+    memory = tgi_place(l, tgi_height_work_bytes(k->faces), 1);
+    if (memory != NULL) height[t] = tgi_height_work_place(memory, k->faces);
   }
   tgiLagged lagged;
   tgi_lagged_place(l, c, z, &lagged);
   *work = w;
   if (w == NULL) return;
   for (size_t g = 0; g < ngeom; g++) solid[g] = (tgiSolid){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .number = &geom[g].numbers};
-  *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .geom = geom, .pair = pair, .tree = tree, .solid = solid, .apart = apart, .lagged = lagged};
+  *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .geom = geom, .pair = pair, .tree = tree, .height = height, .solid = solid, .apart = apart, .lagged = lagged};
   w->advance = (tgiAdvance){.npair = k->npair, .geom1 = k->geom1, .geom2 = k->geom2, .solid = solid, .bound = bound, .q = q};
 }
 

@@ -37,32 +37,30 @@ typedef struct tgiSoftRates {
 /// heights: of the eight points of a block of the other surface, or of the points of the blocks at[0 .. n - 1] against a plane or a ball about the origin.
 /// points: of a block heights and forces (3 x 8), those that `reach` and `far` leave. With _grid: against a box by its grids. weigh: weights, forces and moments of these, added to sum. plane, ball:
 /// the same at once; phi: the heights, known. With _d: what derivatives need.
-#define TGI_SOFT_KERNELS(width)                                                                                                                     \
-  void tgi_soft_heights_##width(const tgiSoftSource *source, const tgiSoftPose *pose, const tgiSsdfBlock *points, double *phi);                    \
-  void tgi_soft_plane_heights_##width(const double *normal, const double *p, const tgiSoftPose *pose, const tgiSsdfBlock *block, const int *at,    \
-                                      int n, double *phi);                                                                                          \
-  void tgi_soft_ball_heights_##width(double radius, const tgiSoftPose *pose, const tgiSsdfBlock *block, const int *at, int n, double *phi);        \
-  void tgi_soft_points_##width(const tgiSoftSource *source, const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *points,          \
-                               double *phi, double *force);                                                                                         \
-  void tgi_soft_grid_heights_##width(const tgiSoftSource *source, const tgiSoftPose *pose, const tgiSsdfBlock *points, double *phi);               \
-  void tgi_soft_grid_points_##width(const tgiSoftSource *source, const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *points,     \
-                                    double *phi, double *force);                                                                                    \
-  void tgi_soft_weigh_##width(const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *points, const double *phi,                      \
-                              const double *force, tgiSoftTotals *sum);                                                                             \
-  void tgi_soft_plane_##width(const double *normal, const double *p, const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *block,  \
-                              const int *at, int n, const double *phi, tgiSoftTotals *sum);                                                         \
-  void tgi_soft_ball_##width(double radius, const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *block, const int *at, int n,     \
-                             const double *phi, tgiSoftTotals *sum);                                                                                \
-  void tgi_soft_forces_d_##width(const tgiSoftSource *source, const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *points,        \
-                                 tgiSoftRates *sum);                                                                                                \
-  void tgi_soft_grid_forces_d_##width(const tgiSoftSource *source, const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *points,   \
-                                      tgiSoftRates *sum);                                                                                           \
-  void tgi_soft_plane_d_##width(const double *normal, const double *p, const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *block, \
-                                const int *at, int n, const double *phi, tgiSoftRates *sum);                                                        \
-  void tgi_soft_ball_d_##width(double radius, const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *block, const int *at, int n,   \
-                               const double *phi, tgiSoftRates *sum);
-TGI_SOFT_KERNELS(2)
-TGI_SOFT_KERNELS(4)
-TGI_SOFT_KERNELS(8)
+TGI_ISA_DECLARE(tgi_soft_heights, (const tgiSoftSource *source, const tgiSoftPose *pose, const tgiSsdfBlock *points, double *phi))
+TGI_ISA_DECLARE(tgi_soft_plane_heights, (const double *normal, const double *p, const tgiSoftPose *pose,
+                                         const tgiSsdfBlock *block, const int *at, int n, double *phi))
+TGI_ISA_DECLARE(tgi_soft_ball_heights, (double radius, const tgiSoftPose *pose, const tgiSsdfBlock *block, const int *at,
+                                        int n, double *phi))
+TGI_ISA_DECLARE(tgi_soft_points, (const tgiSoftSource *source, const tgiSoftPush *push, const tgiSoftPose *pose,
+                                  const tgiSsdfBlock *points, double *phi, double *force))
+TGI_ISA_DECLARE(tgi_soft_grid_heights, (const tgiSoftSource *source, const tgiSoftPose *pose, const tgiSsdfBlock *points,
+                                        double *phi))
+TGI_ISA_DECLARE(tgi_soft_grid_points, (const tgiSoftSource *source, const tgiSoftPush *push, const tgiSoftPose *pose,
+                                       const tgiSsdfBlock *points, double *phi, double *force))
+TGI_ISA_DECLARE(tgi_soft_weigh, (const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *points,
+                                 const double *phi, const double *force, tgiSoftTotals *sum))
+TGI_ISA_DECLARE(tgi_soft_plane, (const double *normal, const double *p, const tgiSoftPush *push, const tgiSoftPose *pose,
+                                 const tgiSsdfBlock *block, const int *at, int n, const double *phi, tgiSoftTotals *sum))
+TGI_ISA_DECLARE(tgi_soft_ball, (double radius, const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *block,
+                                const int *at, int n, const double *phi, tgiSoftTotals *sum))
+TGI_ISA_DECLARE(tgi_soft_forces_d, (const tgiSoftSource *source, const tgiSoftPush *push, const tgiSoftPose *pose,
+                                    const tgiSsdfBlock *points, tgiSoftRates *sum))
+TGI_ISA_DECLARE(tgi_soft_grid_forces_d, (const tgiSoftSource *source, const tgiSoftPush *push, const tgiSoftPose *pose,
+                                         const tgiSsdfBlock *points, tgiSoftRates *sum))
+TGI_ISA_DECLARE(tgi_soft_plane_d, (const double *normal, const double *p, const tgiSoftPush *push, const tgiSoftPose *pose,
+                                   const tgiSsdfBlock *block, const int *at, int n, const double *phi, tgiSoftRates *sum))
+TGI_ISA_DECLARE(tgi_soft_ball_d, (double radius, const tgiSoftPush *push, const tgiSoftPose *pose,
+                                  const tgiSsdfBlock *block, const int *at, int n, const double *phi, tgiSoftRates *sum))
 
 #endif

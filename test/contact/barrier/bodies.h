@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "contact/barrier/halfspace/halfspace.h"
 #include "contact/barrier/tree/tree_pair.h"
 #include "math/vec3.h"
 #include "support/check.h"
+#include "test/contact/barrier/half_space.h"
 
 typedef struct tgtBody {
   tgiSurface surface;

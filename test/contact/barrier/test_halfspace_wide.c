@@ -1,8 +1,9 @@
-// test_halfspace_wide.c: the sum over a surface and a plane on vectors against the same node by node, on every instruction set that the machine has.
+// test_halfspace_wide.c: the sum over a surface and a plane in every width that the machine has against the same node by node.
 #include "math/isa.h"
+#include "test/contact/barrier/height_nodes.h"
 #include "test/contact/barrier/shapes.h"
 
-enum { TORUS_18 = TGT_SHAPES, TORUS_2000, BODIES };   // 2000: more than the kernel takes at once
+enum { TORUS_18 = TGT_SHAPES, TORUS_2000, BODIES, NODES = -1 };   // NODES: in place of an instruction set, node by node
 
 static void make(tgtBody *b, int which, tgiTreeForm form) {
   if (which == TORUS_18) tgt_body_torus(b, 0.3, 0.1, 3, 3, form);
@@ -40,13 +41,17 @@ static void place(tgtRandom *r, tgtBody *b, int k, double gap, Pose *p) {
 
 typedef struct Result { tgiPairSum sum; int intersecting; tgiClearance clear; tgiTreeCount count; bool separated; } Result;
 
-static Result sum_pressing(int isa, const tgiWorldTree *A, const Pose *p, const tgiTreeLaw *law, const tgiForceScatter *scatter) {
+static Result sum_scattering(int isa, const tgiWorldTree *A, const Pose *p, const tgiTreeLaw *law, const tgiForceScatter *scatter) {
   Result r;
   memset(&r, 0, sizeof r);   // padding too, for memcmp
-  r.separated = tgi_half_space_on(isa, A, p->n, p->height, law, scatter, &r.sum, &r.intersecting, &r.clear, &r.count);
+  void *memory = malloc(tgi_height_work_bytes(A->surface->nface));
+  tgiHalfSpace t = {.A = A, .n = p->n, .height = p->height, .law = law, .work = tgi_height_work_place(memory, A->surface->nface), .scatter = scatter};
+  if (isa == NODES) r.separated = tgt_height_nodes(&t, &r.sum, &r.intersecting, &r.clear, &r.count);
+  else r.separated = tgi_half_space_on(isa, &t, &r.sum, &r.intersecting, &r.clear, &r.count);
+  free(memory);
   return r;
 }
-static Result sum_on(int isa, const tgiWorldTree *A, const Pose *p, const tgiTreeLaw *law) { return sum_pressing(isa, A, p, law, NULL); }
+static Result sum_on(int isa, const tgiWorldTree *A, const Pose *p, const tgiTreeLaw *law) { return sum_scattering(isa, A, p, law, NULL); }
 
 static void near(const char *what, const char *isa, const Pose *p, const tgReal *x, const tgReal *y, int n, double tol) {
   for (int i = 0; i < n; i++)
@@ -96,23 +101,23 @@ static void check_counts(const char *isa, const Pose *p, const Result *wide, con
 // ---- forces for friction ----
 
 enum { PATCHES = 7 };
-typedef struct Pressed { tgiFrictionSum sum[PATCHES]; tgiFrictionShare share; } Pressed;
+typedef struct Scattered { tgiFrictionSum sum[PATCHES]; tgiFrictionShare share; } Scattered;
 
-static Result press_on(int isa, const tgtBody *b, const Pose *p, const tgiTreeLaw *law, Pressed *forces) {
+static Result scatter_on(int isa, const tgtBody *b, const Pose *p, const tgiTreeLaw *law, Scattered *forces) {
   int *patch = malloc((size_t)b->tree.nnode * sizeof *patch);
   for (int i = 0; i < b->tree.nnode; i++) patch[i] = i % PATCHES;
   memset(forces, 0, sizeof *forces);
   tgiForceScatter scatter = {.mu = 0.3, .range = 0.1, .patch = patch, .sum = forces->sum, .share = &forces->share};
-  Result r = sum_pressing(isa, &b->plane, p, law, &scatter);
+  Result r = sum_scattering(isa, &b->plane, p, law, &scatter);
   free(patch);
   return r;
 }
 
 // the same forces patch by patch, and the sum has the same bits as without
 static void check_forces(int isa, const char *name, const tgtBody *b, const Pose *p, const tgiTreeLaw *law, const tgiPairSum *sum) {
-  Pressed wide, plain;
-  Result r = press_on(isa, b, p, law, &wide);
-  assert_true(r.separated && press_on(-1, b, p, law, &plain).separated);
+  Scattered wide, plain;
+  Result r = scatter_on(isa, b, p, law, &wide);
+  assert_true(r.separated && scatter_on(NODES, b, p, law, &plain).separated);
   check_true(memcmp(&r.sum, sum, sizeof *sum) == 0, "%s, gap %g: another sum with forces", name, p->gap);
   double tol = 1e-12 + 1e-14 * p->extent / p->gap, N = plain.share.all, reach = tgi_v3_norm(b->plane.origin) + p->extent + fabs(p->height);
   for (int i = 0; i < PATCHES; i++) {
@@ -142,7 +147,7 @@ static void poses(int isa, const char *name) {
         tgiTreeLaw law = {.eps = eps[k / 7 % 3], .base = form ? 12 : 0, .brute = k % 10 == 9};
         Pose p;
         place(&r, &b, k, pow(10, tgt_uniform(&r, -7, 1)), &p);
-        Result wide = sum_on(isa, &b.plane, &p, &law), plain = sum_on(-1, &b.plane, &p, &law);
+        Result wide = sum_on(isa, &b.plane, &p, &law), plain = sum_on(NODES, &b.plane, &p, &law);
         check_true(wide.separated && plain.separated, "%s: apart", name);
         compare(name, &p, &wide, &plain);
         check_counts(name, &p, &wide, &plain);
@@ -171,7 +176,7 @@ static void touches(int isa, const char *name) {
         tgiTreeLaw law = {.eps = 0.5, .base = form ? 12 : 0, .brute = k % 4 == 3};
         Pose p;
         place(&r, &b, k, -pow(10, tgt_uniform(&r, -7, 0)), &p);
-        Result wide = sum_on(isa, &b.plane, &p, &law), plain = sum_on(-1, &b.plane, &p, &law);
+        Result wide = sum_on(isa, &b.plane, &p, &law), plain = sum_on(NODES, &b.plane, &p, &law);
         check_true(!wide.separated && !plain.separated && wide.intersecting == plain.intersecting, "%s, depth %g: face %d, node by node %d", name, -p.gap, wide.intersecting, plain.intersecting);
       }
       tgt_body_free(&b);

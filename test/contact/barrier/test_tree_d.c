@@ -89,7 +89,7 @@ static bool sum_plane(void *ctx, const Place *p, tgReal origin[3], tgiPairSum *s
   int face;
   tgt_body_move(t->a, p->x, p->R);
   tgi_v3_copy(origin, t->a->plane.origin);
-  return tgi_half_space(&t->a->plane, t->n, tgi_v3_dot(t->n, origin), &t->law, s, &face, NULL, NULL);
+  return tgt_half_space(&t->a->plane, t->n, tgi_v3_dot(t->n, origin), &t->law, s, &face);
 }
 
 // numbers before planes in the sizes

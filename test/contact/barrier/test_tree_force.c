@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "contact/barrier/halfspace/halfspace.h"
 #include "contact/barrier/tree/tree_force.h"
 #include "math/quat.h"
 #include "support/deriv.h"
+#include "test/contact/barrier/half_space.h"
 
 enum { TWIST = 6, NZ = TGI_MOST_DIRECTIONS, OUT = 7 + 13 + 9 };
 
@@ -172,7 +172,7 @@ static void evaluate(const Scene *s, const tgReal *z, bool rates, Sums *sums, tg
   if (reference == NULL) return;
   int intersecting[2], depth = s->A.tree.depth + (s->plane ? 0 : s->B.tree.depth);
   void *work = malloc(tgi_tree_work_bytes(depth));
-  bool separated = s->plane ? tgi_half_space(&A.p, n, height, &s->law, reference, intersecting, NULL, NULL)
+  bool separated = s->plane ? tgt_half_space(&A.p, n, height, &s->law, reference, intersecting)
                         : tgi_tree_pair(&A.p, &B.p, &s->law, tgi_tree_work_place(work, depth), reference, intersecting, NULL, NULL);
   assert_true(separated);
   // to the world origin

@@ -44,7 +44,7 @@ static bool sink(void *ctx, double s, tgiPairSum *sum) {
   tgReal n[3] = {0, 0, 1}, x[3] = {0, 0, p->x[2] + s}, R[9];
   tgt_rotation(p->turn, R);
   tgt_body_move(p->a, x, R);
-  return tgi_half_space(&p->a->plane, n, p->a->plane.origin[2], &p->law, sum, &face, NULL, NULL);
+  return tgt_half_space(&p->a->plane, n, p->a->plane.origin[2], &p->law, sum, &face);
 }
 
 // a root pair through both ends of its blend; a body over a plane likewise
@@ -144,7 +144,7 @@ static double carried(tgtBody *a, tgtBody *b, const tgiTreeLaw *law, double forc
     stand(a, b != NULL ? b : a, x, turn);
     if (b == NULL) {
       tgt_body_move(a, x, unturned);
-      assert_true(tgi_half_space(&a->plane, n, a->plane.origin[2], law, &s, face, NULL, NULL));
+      assert_true(tgt_half_space(&a->plane, n, a->plane.origin[2], law, &s, face));
     } else {
       assert_true(tgi_tree_pair(&a->world, &b->world, law, w, &s, face, NULL, NULL));
     }

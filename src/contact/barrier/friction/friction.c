@@ -111,61 +111,8 @@ static void slip(const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgi
   v->s = tgSqrt(tgi_v3_dot(v->V, v->QV) + law->eps * law->eps);
 }
 
-// rows of X [x]', of which X is 3x3: x cross each row
-static void by_turn(tgReal out[9], const tgReal *X, const tgReal x[3]) {
-  for (int i = 0; i < 3; i++) tgi_v3_cross(out + 3 * i, x, X + 3 * i);
-}
-
-// rows of X' [x]'
-static void transposed_by_turn(tgReal out[9], const tgReal X[9], const tgReal x[3]) {
-  const tgReal T[9] = {X[0], X[3], X[6], X[1], X[4], X[7], X[2], X[5], X[8]};
-  by_turn(out, T, x);
-}
-
-// a point more
-static void add_point(tgiFrictionTotal *t, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2]) {
-  tgiSlip v;
-  tgReal f[3], K[9], KA[9], KB[9], AKA[9], AKB[9], BKB[9];
-  slip(p, law, m, &v);
-  tgReal scale = law->lambda * p->N / v.s, stiff = scale / law->h, per = 1 / (v.s * v.s);
-  // s - eps without the cancellation
-  t->energy += law->lambda * law->h * p->N * tgi_v3_dot(v.V, v.QV) / (v.s + law->eps);
-  tgi_v3_scale(f, v.QV, scale);
-  // dD/dV twice: lambda N/h (Q/s - QV QV'/s^3), positive semidefinite
-  for (int i = 0; i < 9; i++) K[i] = stiff * (v.Q[i] - v.QV[i / 3] * v.QV[i % 3] * per);
-  by_turn(KA, K, v.xa);
-  by_turn(KB, K, v.xb);
-  transposed_by_turn(AKA, KA, v.xa);
-  transposed_by_turn(AKB, KA, v.xb);
-  transposed_by_turn(BKB, KB, v.xb);
-  tgi_v3_add(t->f, t->f, f);
-  for (int i = 0; i < 9; i++) {
-    t->fx[i] += f[i / 3] * v.xa[i % 3];
-    t->fy[i] += f[i / 3] * v.xb[i % 3];
-    t->KA[i] += KA[i];
-    t->KB[i] += KB[i];
-    t->AKB[i] += AKB[i];
-  }
-  for (int i = 0; i < 6; i++) {
-    int at = 3 * tgi_friction_row[i] + tgi_friction_col[i];
-    t->K[i] += K[at];
-    t->AKA[i] += AKA[at];
-    t->BKB[i] += BKB[at];
-  }
-}
-
-void tgi_friction_plain_total(int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgiFrictionTotal *t) {
-  *t = (tgiFrictionTotal){.energy = 0};
-  for (int k = 0; k < n; k++) add_point(t, &p[k], law, m);
-}
-
 void tgi_friction_total_on(int isa, int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgiFrictionTotal *t) {
-#if defined(TG_COMPLEX)
-  (void)isa;
-  tgi_friction_plain_total(n, p, law, m, t);
-#else
   TGI_ISA_CALL(isa, tgi_friction_total, (n, p, law, m, t));
-#endif
 }
 
 // g of a body += sign (sum x cross f; sum f)

@@ -4,7 +4,7 @@
 
 // the numbers of a point by columns
 enum { N, A = 1, B = 4, Q = 7, REALS = 13 };
-_Static_assert(sizeof(tgiFrictionPoint) == REALS * sizeof(double) && TGI_FRICTION_TOTALS % TGI_WIDTH == 0, "whole vectors");
+_Static_assert(sizeof(tgiFrictionPoint) == REALS * sizeof(tgReal) && TGI_FRICTION_TOTALS % TGI_WIDTH == 0, "whole vectors");
 
 typedef union Total {
   struct TGI_FRICTION_TOTAL(V);
@@ -16,7 +16,7 @@ TGI_LANE void columns(int left, const tgiFrictionPoint *p, V c[REALS]) {
   for (int i = 0; i < REALS; i += TGI_WIDTH) {
     int at = i + TGI_WIDTH <= REALS ? i : REALS - TGI_WIDTH;
     V r[TGI_WIDTH];
-    for (int l = 0; l < TGI_WIDTH; l++) r[l] = v_load((const double *)(p + (l < left ? l : 0)) + at);
+    for (int l = 0; l < TGI_WIDTH; l++) r[l] = v_load((const tgReal *)(p + (l < left ? l : 0)) + at);
     v_turn(r);
     for (int l = 0; l < TGI_WIDTH; l++) c[at + l] = r[l];
   }
@@ -87,7 +87,7 @@ TGI_LANE void add_points(Total *t, const V c[REALS], const tgiFrictionLaw *law, 
 }
 
 // over the lanes, first half and second half first
-TGI_LANE void total(const Total *t, double *out) {
+TGI_LANE void total(const Total *t, tgReal *out) {
   for (int i = 0; i < TGI_FRICTION_TOTALS; i += TGI_WIDTH) {
     V r[TGI_WIDTH];
     for (int l = 0; l < TGI_WIDTH; l++) r[l] = t->all[i + l];
@@ -106,5 +106,5 @@ void KERNEL(tgi_friction_total)(int n, const tgiFrictionPoint *p, const tgiFrict
     columns(n - k, p + k, c);
     add_points(&t, c, law, m);
   }
-  total(&t, (double *)out);
+  total(&t, (tgReal *)out);
 }

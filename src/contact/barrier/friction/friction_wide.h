@@ -1,7 +1,7 @@
 // friction_wide.h: sums over the friction points of a pair, of which its energy and derivatives are made. [math/barrier Friction]
 //
-// The kernel (friction_kernel.c) is compiled for vectors of 2 (baseline), 4 (AVX2 with FMA) and 8 (AVX-512), one point a lane. On one instruction set a
-// pair's sums have always the same bits; between the kernels, and the plain twin, they differ by rounding.
+// The kernel (friction_kernel.c) is compiled for every width of lanes.h, one point a lane. On one instruction set a pair's sums have always the same bits;
+// between the widths they differ by rounding.
 #ifndef TG_CONTACT_BARRIER_FRICTION_FRICTION_WIDE_H
 #define TG_CONTACT_BARRIER_FRICTION_FRICTION_WIDE_H
 
@@ -15,14 +15,9 @@
 typedef struct tgiFrictionTotal TGI_FRICTION_TOTAL(tgReal) tgiFrictionTotal;
 enum { TGI_FRICTION_TOTALS = sizeof(tgiFrictionTotal) / sizeof(tgReal) };
 
-/// Sums of n points, on one of the instruction sets of isa.h; and their plain twin, which the complex build takes.
+/// Sums of n points, on one of the instruction sets of isa.h.
 void tgi_friction_total_on(int isa, int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgiFrictionTotal *t);
-void tgi_friction_plain_total(int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgiFrictionTotal *t);
 
-#if !defined(TG_COMPLEX)
-void tgi_friction_total_2(int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgiFrictionTotal *t);
-void tgi_friction_total_4(int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgiFrictionTotal *t);
-void tgi_friction_total_8(int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgiFrictionTotal *t);
-#endif
+TGI_ISA_DECLARE(tgi_friction_total, (int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgiFrictionTotal *t))
 
 #endif

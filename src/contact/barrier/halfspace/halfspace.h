@@ -15,15 +15,26 @@ void tgi_plane_numbers(const tgiTree *tree, const tgiTreeNumbers *n, tgiTreeNumb
 /// Their derivatives from d, those of n in a size.
 void tgi_plane_numbers_d(const tgiTree *tree, const tgiTreeNumbers *n, const tgiTreeNumbers *d, const tgiTreeNumbers *plane, tgiTreeNumbers *dplane);
 
-/// The sum over A, transformed with the numbers above (publication's form: with the tree's own), and the half-space below the plane with normal n (|n| = 1)
-/// that A's origin is `height` above. Derivatives for a twist of A about A's origin with the plane held. false: face *intersecting reaches into it.
-bool tgi_half_space(const tgiWorldTree *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, tgiPairSum *sum, int *intersecting, tgiClearance *clear,
-                    tgiTreeCount *count);
-/// The same on one of the instruction sets of math/isa.h, or with -1 node by node, as in the complex build. scatter may be NULL; it does not change a bit.
-bool tgi_half_space_on(int isa, const tgiWorldTree *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, const tgiForceScatter *scatter, tgiPairSum *sum,
-                       int *intersecting, tgiClearance *clear, tgiTreeCount *count);
-/// The same, and what scatter.h says with its forces; either may be NULL.
-bool tgi_half_space_forces(const tgiWorldTree *A, const tgReal n[3], tgReal height, const tgiTreeLaw *law, const tgiForceScatter *scatter, tgiForceReverse *reverse,
-                           tgiPairSum *sum, int *intersecting, tgiClearance *clear, tgiTreeCount *count);
+/// Memory of the sum over a tree of so many faces, or fewer; one for each thread.
+typedef struct tgiHeightWork tgiHeightWork;
+size_t tgi_height_work_bytes(int faces);
+tgiHeightWork *tgi_height_work_place(void *memory, int faces);
+
+/// A surface before a half-space. A: transformed with the numbers above (publication's form: with the tree's own); n: the plane's normal, |n| = 1, which A's
+/// origin is `height` above. scatter.h says what scatter and reverse do with its forces; either may be NULL.
+typedef struct tgiHalfSpace {
+  const tgiWorldTree *A;
+  const tgReal *n;
+  tgReal height;
+  const tgiTreeLaw *law;
+  tgiHeightWork *work;
+  const tgiForceScatter *scatter;
+  tgiForceReverse *reverse;
+} tgiHalfSpace;
+
+/// Its sum, with derivatives for a twist of A about A's origin with the plane held. false: face *intersecting reaches into it.
+bool tgi_half_space(const tgiHalfSpace *t, tgiPairSum *sum, int *intersecting, tgiClearance *clear, tgiTreeCount *count);
+/// The same on one of the instruction sets of math/isa.h.
+bool tgi_half_space_on(int isa, const tgiHalfSpace *t, tgiPairSum *sum, int *intersecting, tgiClearance *clear, tgiTreeCount *count);
 
 #endif

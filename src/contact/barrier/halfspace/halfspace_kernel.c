@@ -7,22 +7,11 @@
 #include "contact/barrier/halfspace/halfspace_wide.h"
 #include "contact/barrier/pair/law_lanes.h"
 
-typedef double Row __attribute__((vector_size(32)));   // value, gradient in p
-
-// a node, and the blend that has it; blend 0 is the total
-typedef struct Item { int node, owner; } Item;
-
-// The nodes of a level have different faces, as have clusters and leaves; all nodes may be blends. One place more each, which writing before counting needs.
-enum { FACES = TGI_HEIGHT_FACES, NODES = 2 * FACES };
-typedef struct Work {
-  Item next[2][FACES + 2], far[FACES + 1], leaf[FACES + 1], blend[NODES + 1];
-  double inner[NODES + 1];   // share of the total of what the blend owns
-  Row acc[NODES + 1];        // what it owns
-  int level[FACES + 2];      // first blend of each level of nodes
-  int nfar, nleaf, nblend, nlevel;
-} Work;
-
 // ---- rows of four numbers, one for each lane, to columns and back ----
+
+#if TGI_WIDTH > 1
+typedef double Row __attribute__((vector_size(32), aligned(8), may_alias));   // value, gradient in p
+#endif
 
 #if TGI_WIDTH == 8 && defined(__AVX512F__)
 TGI_LANE V two(const double *a, const double *b) { return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(a)), _mm256_loadu_pd(b), 1); }
@@ -52,20 +41,23 @@ TGI_LANE void columns(const double *const row[4], V c[4]) {
   v_turn(c);
 }
 TGI_LANE void rows(const V c[4], Row r[4]) {
-  for (int l = 0; l < 4; l++) r[l] = c[l];
-  v_turn(r);
+  V t[4] = {c[0], c[1], c[2], c[3]};
+  v_turn(t);
+  for (int l = 0; l < 4; l++) r[l] = t[l];
 }
 #else
-TGI_LANE void columns(const double *const row[TGI_WIDTH], V c[4]) {
-  double t[TGI_WIDTH];
+TGI_LANE void columns(const tgReal *const row[TGI_WIDTH], V c[4]) {
+  tgReal t[TGI_WIDTH];
   for (int i = 0; i < 4; i++) {
     for (int l = 0; l < TGI_WIDTH; l++) t[l] = row[l][i];
     c[i] = v_load(t);
   }
 }
+#if TGI_WIDTH > 1
 TGI_LANE void rows(const V c[4], Row r[TGI_WIDTH]) {
   for (int l = 0; l < TGI_WIDTH; l++) r[l] = (Row){c[0][l], c[1][l], c[2][l], c[3][l]};
 }
+#endif
 #endif
 
 // ---- terms ----
@@ -107,10 +99,10 @@ TGI_LANE void add(Sums *s, const Point *p, const V k[3], V c1) {
 }
 
 // at most a vector of items; lanes beyond are copies of the last, without a share
-typedef struct Lanes { Item at[TGI_WIDTH]; int count; V share, weight; } Lanes;
+typedef struct Lanes { tgiHeightItem at[TGI_WIDTH]; int count; V share, weight; } Lanes;
 
-TGI_LANE void take(const tgiHeightFrame *f, const Work *w, const Item *list, int left, Lanes *t) {
-  double share[TGI_WIDTH], weight[TGI_WIDTH];
+TGI_LANE void take(const tgiHeightFrame *f, const tgiHeightWork *w, const tgiHeightItem *list, int left, Lanes *t) {
+  tgReal share[TGI_WIDTH], weight[TGI_WIDTH];
   t->count = left < TGI_WIDTH ? left : TGI_WIDTH;
   for (int l = 0; l < TGI_WIDTH; l++) {
     t->at[l] = list[l < t->count ? l : t->count - 1];
@@ -121,8 +113,8 @@ TGI_LANE void take(const tgiHeightFrame *f, const Work *w, const Item *list, int
   t->weight = v_load(weight);
 }
 
-TGI_LANE void centres(const tgiHeightFrame *f, const Frame *s, const Item at[TGI_WIDTH], Point *p, V *radius) {
-  const double *row[TGI_WIDTH];
+TGI_LANE void centres(const tgiHeightFrame *f, const Frame *s, const tgiHeightItem at[TGI_WIDTH], Point *p, V *radius) {
+  const tgReal *row[TGI_WIDTH];
   V c[4];
   for (int l = 0; l < TGI_WIDTH; l++) row[l] = f->A->node + (size_t)at[l].node * TGI_NODE_SIZE;
   columns(row, c);
@@ -130,17 +122,21 @@ TGI_LANE void centres(const tgiHeightFrame *f, const Frame *s, const Item at[TGI
   *radius = c[TGI_NODE_R];
 }
 
-TGI_LANE void add_values(Work *w, const Lanes *t, const V c[4]) {
+TGI_LANE void add_values(tgiHeightWork *w, const Lanes *t, const V c[4]) {
+#if TGI_WIDTH == 1
+  for (int i = 0; i < 4; i++) w->acc[t->at[0].owner][i] += c[i];
+#else
   Row r[TGI_WIDTH];
   rows(c, r);
-  for (int l = 0; l < t->count; l++) w->acc[t->at[l].owner] += r[l];
+  for (int l = 0; l < t->count; l++) *(Row *)w->acc[t->at[l].owner] += r[l];
+#endif
 }
 
 // forces N at the places `at`, z above the plane, across d
 TGI_LANE void scatter(const tgiHeightFrame *f, const Lanes *t, V N, const V at[3], V z, V d) {
   if (f->scatter == NULL) return;
   for (int l = 0; l < t->count; l++) {
-    tgiHeightForce force = {.node = t->at[l].node, .N = N[l], .at = {at[0][l], at[1][l], at[2][l]}, .z = z[l], .d = d[l]};
+    tgiHeightForce force = {.node = t->at[l].node, .N = v_lane(N, l), .at = {v_lane(at[0], l), v_lane(at[1], l), v_lane(at[2], l)}, .z = v_lane(z, l), .d = v_lane(d, l)};
     f->scatter(f->ctx, &force);
   }
 }
@@ -153,7 +149,7 @@ TGI_LANE void law(V weight, double base, V z, V C[3]) {
   C[2] = wi * i * (18.0 * r + 24.0 * i);
 }
 
-static void clusters(const tgiHeightFrame *f, const Frame *s, Work *w, Sums *sums, V *far) {
+static void clusters(const tgiHeightFrame *f, const Frame *s, tgiHeightWork *w, Sums *sums, V *far) {
   for (int at = 0; at < w->nfar; at += TGI_WIDTH) {
     Lanes t;
     Point p;
@@ -179,9 +175,15 @@ TGI_LANE void reciprocals(const V x[3], V i[3]) {
   i[2] = all * xy;
 }
 
-// Newton's steps of halfspace.c. What is left of t depends on two ratios of the heights alone: at most 3.2e-8 t after two steps, 5.6e-17 t after three.
+// rho(t) = (sum (z_k - t)^-2)^-1/2 is concave and falls, so Newton on rho(t) = t/sqrt 3 comes down from the right of the root without passing it; it
+// starts where the lowest vertex alone would put the plane. What is left of t depends on two ratios of the heights alone: at most 3.2e-8 t after two
+// steps, 5.6e-17 t after three; imaginary parts follow a step later.
 TGI_LANE V separating_height(const V z[3], V least) {
+  #ifdef TG_COMPLEX
+  enum { STEPS = 5 };
+#else
   enum { STEPS = 3 };
+#endif
   const double root = 1.7320508075688772, f = 1 / root;
   V t = least * (root / (1 + root));
   for (int step = 0; step < STEPS; step++) {
@@ -201,8 +203,8 @@ static int earlier(const tgiHeightFrame *f, const Lanes *t, unsigned which, int 
   return first;
 }
 
-TGI_LANE void corners(const tgiHeightFrame *f, const Frame *s, const Item at[TGI_WIDTH], Point p[3]) {
-  double x[9][TGI_WIDTH];
+TGI_LANE void corners(const tgiHeightFrame *f, const Frame *s, const tgiHeightItem at[TGI_WIDTH], Point p[3]) {
+  tgReal x[9][TGI_WIDTH];
   for (int l = 0; l < TGI_WIDTH; l++) {
     const int *face = f->A->surface->face + 3 * (size_t)f->A->tree->tri[at[l].node];
     for (int i = 0; i < 9; i++) x[i][l] = f->A->vert[3 * (size_t)face[i / 3] + (size_t)(i % 3)];
@@ -225,7 +227,7 @@ TGI_LANE void scatter_triangles(const tgiHeightFrame *f, const Lanes *t, const P
 }
 
 // of triangles at height t of their separating planes (52)
-TGI_LANE void triangles(const tgiHeightFrame *f, Work *w, const Lanes *l, const Point p[3], V t, Sums *sums) {
+TGI_LANE void triangles(const tgiHeightFrame *f, tgiHeightWork *w, const Lanes *l, const Point p[3], V t, Sums *sums) {
   V d[3] = {p[0].z - t, p[1].z - t, p[2].z - t}, i[3], low = 1.0 / t;
   reciprocals(d, i);
   V S = 3.0 * low + i[0] + i[1] + i[2], r = v_sqrt(12.0 * S), per = r / S, c1 = l->weight * (1.0 + per), c2 = -0.5 * l->weight * per / S;
@@ -250,7 +252,7 @@ TGI_LANE void triangles(const tgiHeightFrame *f, Work *w, const Lanes *l, const 
 }
 
 // the first leaf that touches, -1: none
-static int leaves(const tgiHeightFrame *f, const Frame *s, Work *w, Sums *sums, V *near) {
+static int leaves(const tgiHeightFrame *f, const Frame *s, tgiHeightWork *w, Sums *sums, V *near) {
   int intersecting = -1;
   for (int at = 0; at < w->nleaf; at += TGI_WIDTH) {
     Lanes t;
@@ -278,17 +280,17 @@ TGI_LANE void shares(double eps, V z, V radius, V phi[3]) {
 }
 
 // the blends from first on, up to but not `end`, all of one level
-static void close_level(const tgiHeightFrame *f, const Frame *s, Work *w, int first, int end, Sums *sums) {
+static void close_level(const tgiHeightFrame *f, const Frame *s, tgiHeightWork *w, int first, int end, Sums *sums) {
   for (int at = first; at < end; at += TGI_WIDTH) {
     Lanes t;
     Point p;
-    const double *row[TGI_WIDTH];
+    const tgReal *row[TGI_WIDTH];
     V radius, C[3], A[4], k[3], phi[3];
     take(f, w, w->blend + at, end - at, &t);
     centres(f, s, t.at, &p, &radius);
     law(t.weight, f->base, p.z, C);
     shares(f->eps, p.z, radius, phi);
-    for (int l = 0; l < TGI_WIDTH; l++) row[l] = (const double *)&w->acc[at + (l < t.count ? l : t.count - 1)];
+    for (int l = 0; l < TGI_WIDTH; l++) row[l] = w->acc[at + (l < t.count ? l : t.count - 1)];
     columns(row, A);
     V less = C[0] - A[0], c1 = phi[0] * C[1] + less * phi[1], c2 = phi[0] * C[2] + less * phi[2] + 2.0 * phi[1] * C[1], rest = 1.0 - phi[0];
     k[0] = t.share * (0.5 * c2 - phi[1] * A[1]);
@@ -303,7 +305,7 @@ static void close_level(const tgiHeightFrame *f, const Frame *s, Work *w, int fi
 // ---- going down ----
 
 // which of the nodes are clusters, which blends, and the share that these leave to what is below
-TGI_LANE void sort(const tgiHeightFrame *f, const Frame *s, const Item at[TGI_WIDTH], unsigned *far, unsigned *between, double rest[TGI_WIDTH]) {
+TGI_LANE void sort(const tgiHeightFrame *f, const Frame *s, const tgiHeightItem at[TGI_WIDTH], unsigned *far, unsigned *between, tgReal rest[TGI_WIDTH]) {
   Point p;
   V radius, phi[3];
   centres(f, s, at, &p, &radius);
@@ -315,20 +317,20 @@ TGI_LANE void sort(const tgiHeightFrame *f, const Frame *s, const Item at[TGI_WI
 }
 
 // Puts every node into its lists. All is written and what is due is counted, for no one could foresee the branches.
-static long descend(const tgiHeightFrame *f, const Frame *s, int node, Work *w) {
+static long descend(const tgiHeightFrame *f, const Frame *s, tgiHeightWork *w) {
   const int *child = f->A->tree->child;
   int here = 1, far = 0, leaf = 0, blends = 1, level = 0;
   long visits = 0;
-  w->next[0][0] = (Item){node, 0};
+  w->next[0][0] = (tgiHeightItem){0, 0};
   for (; here > 0; level++) {
-    const Item *from = w->next[level % 2];
-    Item *to = w->next[1 - level % 2], at[TGI_WIDTH];
+    const tgiHeightItem *from = w->next[level % 2];
+    tgiHeightItem *to = w->next[1 - level % 2], at[TGI_WIDTH];
     int n = 0;
     w->level[level] = blends;
     visits += here;
     for (int k = 0; k < here; k += TGI_WIDTH) {
       unsigned beyond, between;
-      double rest[TGI_WIDTH];
+      tgReal rest[TGI_WIDTH];
       int count = here - k < TGI_WIDTH ? here - k : TGI_WIDTH;
       for (int l = 0; l < TGI_WIDTH; l++) at[l] = from[k + (l < count ? l : count - 1)];
       sort(f, s, at, &beyond, &between, rest);
@@ -339,10 +341,10 @@ static long descend(const tgiHeightFrame *f, const Frame *s, int node, Work *w) 
         far += !down;
         int owner = mixed ? blends : at[l].owner;
         blends += mixed;
-        w->leaf[leaf] = (Item){at[l].node, owner};
+        w->leaf[leaf] = (tgiHeightItem){at[l].node, owner};
         leaf += down & (below < 0);
-        to[n] = (Item){below, owner};
-        to[n + 1] = (Item){below + 1, owner};
+        to[n] = (tgiHeightItem){below, owner};
+        to[n + 1] = (tgiHeightItem){below + 1, owner};
         n += 2 * (down & (below >= 0));
       }
     }
@@ -358,36 +360,34 @@ static long descend(const tgiHeightFrame *f, const Frame *s, int node, Work *w) 
 
 // ---- all ----
 
-TGI_LANE double across(V x) {
-  double sum = 0;
-  for (int l = 0; l < TGI_WIDTH; l++) sum += x[l];
+TGI_LANE tgReal across(V x) {
+  tgReal sum = 0;
+  for (int l = 0; l < TGI_WIDTH; l++) sum += v_lane(x, l);
   return sum;
 }
 
-TGI_LANE double least_of(V x, double least) {
-  for (int l = 0; l < TGI_WIDTH; l++) least = fmin(least, x[l]);
+TGI_LANE double least_of(V x) {
+  double least = INFINITY;
+  for (int l = 0; l < TGI_WIDTH; l++) least = fmin(least, tgRe(v_lane(x, l)));
   return least;
 }
 
-void KERNEL(tgi_height_sum)(const tgiHeightFrame *f, int node, double share, tgiHeightSum *sum) {
-  Work w;
+void KERNEL(tgi_height_sum)(const tgiHeightFrame *f, tgiHeightWork *w, tgiHeightSum *sum) {
   Frame s = spread(f);
   Sums sums;
   V near = v_all(INFINITY), far = near;
   memset(&sums, 0, sizeof sums);
-  w.inner[0] = share;
-  sum->visits += descend(f, &s, node, &w);
-  memset(w.acc, 0, (size_t)w.nblend * sizeof *w.acc);
-  clusters(f, &s, &w, &sums, &far);
-  sum->intersecting = leaves(f, &s, &w, &sums, &near);
+  sum->near = sum->far = INFINITY;
+  w->inner[0] = 1;
+  sum->visits = descend(f, &s, w);
+  memset(w->acc, 0, (size_t)w->nblend * sizeof *w->acc);
+  clusters(f, &s, w, &sums, &far);
+  sum->intersecting = leaves(f, &s, w, &sums, &near);
   if (sum->intersecting >= 0) return;
-  for (int k = w.nlevel; k-- > 0;) close_level(f, &s, &w, w.level[k], w.level[k + 1], &sums);
-  for (int i = 0; i < 4; i++) sum->value[i] = w.acc[0][i];
-  for (int i = 0; i < 6; i++) sum->second[i] += across(sums.second[i]);
-  for (int i = 0; i < 4; i++) sum->slope[i] += across(sums.slope[i]);
-  sum->near = least_of(near, sum->near);
-  sum->far = least_of(far, sum->far);
-  sum->clusters += w.nfar;
-  sum->leaves += w.nleaf;
-  sum->blends += w.nblend - 1;
+  for (int k = w->nlevel; k-- > 0;) close_level(f, &s, w, w->level[k], w->level[k + 1], &sums);
+  for (int i = 0; i < 4; i++) sum->value[i] = w->acc[0][i];
+  for (int i = 0; i < 6; i++) sum->second[i] = across(sums.second[i]);
+  for (int i = 0; i < 4; i++) sum->slope[i] = across(sums.slope[i]);
+  sum->near = least_of(near);
+  sum->far = least_of(far);
 }

@@ -2,10 +2,10 @@
 #include "contact/barrier/pair/pair_kernel.h"
 #include "contact/barrier/pair/pair_lanes.h"
 
-TGI_LANE void load(const double (*from)[TGI_PAIR_LANES], int lane, V to[3]) {
+TGI_LANE void load(const tgReal (*from)[TGI_PAIR_LANES], int lane, V to[3]) {
   for (int i = 0; i < 3; i++) to[i] = v_load(from[i] + lane);
 }
-TGI_LANE void store(double (*to)[TGI_PAIR_LANES], int lane, const V from[3]) {
+TGI_LANE void store(tgReal (*to)[TGI_PAIR_LANES], int lane, const V from[3]) {
   for (int i = 0; i < 3; i++) v_store(to[i] + lane, from[i]);
 }
 
@@ -91,7 +91,7 @@ TGI_LANE void weigh_vertices(const Plane *p, const Bars *w, V twist[6]) {
   }
 }
 
-TGI_LANE void weigh(const tgiPairBlock *b, const tgiPairForces *bar, int lane, double (*out)[TGI_PAIR_LANES]) {
+TGI_LANE void weigh(const tgiPairBlock *b, const tgiPairForces *bar, int lane, tgReal (*out)[TGI_PAIR_LANES]) {
   Plane p;
   Bars w;
   V twist[6];
@@ -111,6 +111,6 @@ void KERNEL(tgi_pair_force_kernel)(const tgiPairBlock *b, tgiPairForces *f) {
   for (int lane = 0; lane < b->count; lane += TGI_WIDTH) force(b, lane, f);
 }
 
-void KERNEL(tgi_pair_weigh_kernel)(const tgiPairBlock *b, const tgiPairForces *bar, double twist[6][TGI_PAIR_LANES]) {
+void KERNEL(tgi_pair_weigh_kernel)(const tgiPairBlock *b, const tgiPairForces *bar, tgReal twist[6][TGI_PAIR_LANES]) {
   for (int lane = 0; lane < b->count; lane += TGI_WIDTH) weigh(b, bar, lane, twist);
 }

@@ -1,13 +1,16 @@
-// pair_kernel.c: pair.c on vectors, one pair a lane; see there for what each step is. Compiled for every width of lanes.h.
+// pair_kernel.c: the best plane between two triangles by Newton's steps on the sphere, one pair a lane. See pair.h. Compiled for every width of lanes.h.
 //
+// A step goes along a parabola: Newton's own, and beside it the third derivative's answer, with which steps converge cubically. [math/barrier Newton on the
+// sphere] It leaves a tenth of every margin, and is halved until S falls by what Armijo asks; when Newton's decrement is small the step is the last.
 // Nothing passes from lane to lane but "one of you is not done": what is done is kept as it is, bit by bit.
 #include "contact/barrier/pair/pair_kernel.h"
 
 #include "contact/barrier/pair/pair_lanes.h"
-#include "contact/barrier/pair/start.h"
+#include "contact/barrier/pair/tolerances.h"
 
 enum { MOST_STEPS = 100, MOST_HALVINGS = 40 };
 
+// Newton's step in the diagonal variables, and the squared length of it in the Hessian
 TGI_LANE V newton(const Plane *p, V w[3]) {
   V g[3] = {v_all(0), v_all(0), v_all(0)};
   for (int k = 0; k < 6; k++) {
@@ -86,7 +89,23 @@ TGI_LANE Mask descend(Plane *p, Mask separated, V *steps) {
   return m_and(m_and(separated, done), m_and(m_not(failed), close));
 }
 
-// ---- start, as in start.c
+#ifdef TG_COMPLEX
+// whole steps bring the imaginary parts to where the real parts are
+static void polish(Plane *p) {
+  for (int pass = 0; pass < 2; pass++) {
+    Step s;
+    factor(p);
+    prepare(p, &s);
+    s.alpha = v_all(1);
+    attempt(p, &s, m_from(0));
+  }
+}
+#endif
+
+// ---- start: the widest slab between the triangles among directions that need no closest points
+//
+// First both normals, the nine crosses of edges and the shortest vector from a vertex to an edge; where none separates significantly also the six normals
+// of edges in their planes and all pairs of vertices, which is complete for flat pairs too.
 
 // the widest direction so far; not unit, of either sign; `share` = width |width|, to be compared over |n|^2
 typedef struct Widest { V n[3], share, n2; } Widest;
@@ -262,9 +281,9 @@ TGI_LANE Mask start(Plane *p, tgiPairBlock *b, int lane) {
   return good;
 }
 
-// ---- derivatives, as in pair.c
+// ---- derivatives, see plane.c
 
-TGI_LANE void put(double *to, V a, Mask separated) { v_store(to, v_pick(separated, a, v_all(0))); }
+TGI_LANE void put(tgReal *to, V a, Mask separated) { v_store(to, v_pick(separated, a, v_all(0))); }
 
 // sums over A, and the two tangents of the diagonal variables: t1 and t2 - shear t1
 typedef struct Sums { V Y, ZA, za, zb, M[3], zx[3], zax[3], zbx[3], t2[3], aa, ab, bb, perA; } Sums;
@@ -349,15 +368,31 @@ static void solve(tgiPairBlock *b, int lane) {
   V steps;
   place(&p, b->x[0] + lane);
   Mask separated = descend(&p, start(&p, b, lane), &steps);
+#ifdef TG_COMPLEX
+  if (m_any(separated)) polish(&p);
+#endif
   factor(&p);
   v_store(b->S + lane, v_pick(separated, p.S, v_all(INFINITY)));
   for (int i = 0; i < 3; i++) put(b->u[i] + lane, turned(&p, p.u[i]), separated);
   put(b->delta + lane, turned(&p, p.delta - v_dot(p.u, p.centre)), separated);
   derivatives(&p, b, lane, separated);
-  for (int l = 0; l < TGI_WIDTH; l++) b->steps[lane + l] = (int)steps[l];
+  for (int l = 0; l < TGI_WIDTH; l++) b->steps[lane + l] = (int)tgRe(v_lane(steps, l));
   b->separated |= m_bits(separated) << lane;
 }
 
 void KERNEL(tgi_pair_kernel)(tgiPairBlock *b) {
   for (int lane = 0; lane < TGI_PAIR_LANES && lane < b->count; lane += TGI_WIDTH) solve(b, lane);
 }
+
+#if TGI_WIDTH == 1
+bool tgi_pair_start(const tgReal x[18], tgReal u[3], tgReal *delta) {
+  tgiPairBlock b = {.count = 1};
+  Plane p;
+  for (int i = 0; i < 18; i++) b.x[i][0] = x[i];
+  place(&p, b.x[0]);
+  if (!start(&p, &b, 0)) return false;
+  for (int i = 0; i < 3; i++) u[i] = turned(&p, p.u[i]);
+  *delta = turned(&p, p.delta - v_dot(p.u, p.centre));
+  return true;
+}
+#endif

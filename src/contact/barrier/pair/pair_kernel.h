@@ -4,16 +4,12 @@
 
 #include "contact/barrier/pair/pair_wide.h"
 
-/// All eight columns; bits of `apart` are added.
-void tgi_pair_kernel_2(tgiPairBlock *b);
-void tgi_pair_kernel_4(tgiPairBlock *b);
-void tgi_pair_kernel_8(tgiPairBlock *b);
+/// The columns in use, at most all eight; bits of `separated` are added.
+TGI_ISA_DECLARE(tgi_pair_kernel, (tgiPairBlock *b))
 /// Of solved pairs: forces, and their weighed rates.
-void tgi_pair_force_kernel_2(const tgiPairBlock *b, tgiPairForces *f);
-void tgi_pair_force_kernel_4(const tgiPairBlock *b, tgiPairForces *f);
-void tgi_pair_force_kernel_8(const tgiPairBlock *b, tgiPairForces *f);
-void tgi_pair_weigh_kernel_2(const tgiPairBlock *b, const tgiPairForces *bar, double twist[6][TGI_PAIR_LANES]);
-void tgi_pair_weigh_kernel_4(const tgiPairBlock *b, const tgiPairForces *bar, double twist[6][TGI_PAIR_LANES]);
-void tgi_pair_weigh_kernel_8(const tgiPairBlock *b, const tgiPairForces *bar, double twist[6][TGI_PAIR_LANES]);
+TGI_ISA_DECLARE(tgi_pair_force_kernel, (const tgiPairBlock *b, tgiPairForces *f))
+TGI_ISA_DECLARE(tgi_pair_weigh_kernel, (const tgiPairBlock *b, const tgiPairForces *bar, tgReal twist[6][TGI_PAIR_LANES]))
+/// The plane that a solve of the triangles x (as in pair.h) starts from without a warm one. false: none separates them by more than rounding.
+bool tgi_pair_start(const tgReal x[18], tgReal u[3], tgReal *delta);
 
 #endif

@@ -1,11 +1,11 @@
-// pair_lanes.h: the plane of pair.c on vectors, one pair of triangles a lane. Included by kernels only.
+// pair_lanes.h: the plane between two triangles on vectors, one pair of triangles a lane. Included by kernels only.
 #ifndef TG_CONTACT_BARRIER_PAIR_PAIR_LANES_H
 #define TG_CONTACT_BARRIER_PAIR_PAIR_LANES_H
 
 #include "contact/barrier/pair/pair_wide.h"
 #include "math/lanes.h"
 
-// The plane of plane.h for pair.c; vertices and what is linear in them (a, b) are multiplied by their side, p_k = s_k (x_k - centre).
+// The plane of plane.h with |n| = 1; vertices and what is linear in them (a, b) are multiplied by their side, p_k = s_k (x_k - centre).
 typedef struct Plane {
   V p[6][3], centre[3], size, area;  // area: product of the extents of both triangles
   Mask swapped;
@@ -23,7 +23,7 @@ TGI_LANE V extent(V at[3][3]) {
   return e;
 }
 
-TGI_LANE void place(Plane *p, const double *x) {
+TGI_LANE void place(Plane *p, const tgReal *x) {
   V at[2][3][3];
   p->size = v_all(0);
   for (int k = 0; k < 6; k++)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "contact/barrier/pair/plane.h"
-#include "contact/barrier/pair/start.h"
+#include "contact/barrier/pair/tolerances.h"
 #include "math/vec3.h"
 
 // Newton's decrement, of P, at which the step taken is the last

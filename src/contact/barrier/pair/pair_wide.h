@@ -1,7 +1,7 @@
 // pair_wide.h: the pairs of pair.h eight at a time, on the widest vectors that the processor has. [math/barrier Triangle pair]
 //
-// The kernel (pair_kernel.c) is compiled for vectors of 2 (baseline), 4 (AVX2 with FMA) and 8 (AVX-512) pairs. A pair's result has the same
-// bits in every column and beside every other pair; between the kernels, and pair.c, results differ by rounding.
+// The kernel (pair_kernel.c) is compiled for one pair (plain, and complex in the complex build) and for vectors of 2 (baseline), 4 (AVX2 with FMA) and 8
+// (AVX-512). A pair's result has the same bits in every column and beside every other pair; between the widths results differ by rounding.
 #ifndef TG_CONTACT_BARRIER_PAIR_PAIR_WIDE_H
 #define TG_CONTACT_BARRIER_PAIR_PAIR_WIDE_H
 
@@ -24,7 +24,7 @@ typedef struct tgiPairBlock {
 /// Eight of tgiPairForce, one a column.
 typedef struct tgiPairForces { tgReal N[TGI_PAIR_LANES], u[3][TGI_PAIR_LANES], a[3][TGI_PAIR_LANES], b[3][TGI_PAIR_LANES]; } tgiPairForces;
 
-/// Solves the block, on the instruction set that the process takes. In the complex build column by column with tgi_pair_solve.
+/// Solves the block, on the instruction set that the process takes.
 void tgi_pair_block(tgiPairBlock *b);
 
 /// The same on one of the instruction sets of isa.h.

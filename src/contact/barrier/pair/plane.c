@@ -3,7 +3,8 @@
 #include <float.h>
 #include <string.h>
 
-#include "contact/barrier/pair/start.h"
+#include "contact/barrier/pair/pair_kernel.h"
+#include "contact/barrier/pair/tolerances.h"
 #include "math/vec3.h"
 
 static double extent(const tgReal x[9]) {
@@ -38,10 +39,10 @@ void tgi_plane_get(const tgiPlane *p, tgReal u[3], tgReal *delta) {
 }
 
 bool tgi_plane_start(tgiPlane *p) {
-  double x[18], u[3], delta;
+  tgReal x[18], u[3], delta;
   for (int k = 0; k < 18; k++) x[k] = tgRe(p->x[k / 3][k % 3]);
-  if (!tgi_pair_start(x, p->size, u, &delta)) return false;
-  for (int i = 0; i < 3; i++) p->n[i] = u[i];
+  if (!tgi_pair_start(x, u, &delta)) return false;
+  tgi_v3_copy(p->n, u);
   p->d = delta;
   return true;
 }
@@ -296,38 +297,5 @@ void tgi_plane_force_rates(const tgiPlane *p, const tgReal x[18], tgiPairForce d
     }
     follow(p, dx, w, dm);
     force_rate(p, &f, dx, w, dm, &df[j]);
-  }
-}
-
-// follow and force_rate backwards: first what the plane's normal and the margins weigh, then its variables, then the vertices of A
-void tgi_plane_force_weighed(const tgiPlane *p, const tgReal x[18], const tgiPairForce *bar, tgReal twist[6]) {
-  tgiPairForce f;
-  const tgReal *point[2], *mean[2] = {p->swapped ? bar->b : bar->a, p->swapped ? bar->a : bar->b};
-  tgReal length = tgi_v3_norm(p->n), n[3], dm[6], g[TGI_PLANE_VARIABLES], Y[2];
-  tgi_plane_force(p, &f);
-  points(p, &f, point);
-  for (int half = 0; half < 2; half++) Y[half] = p->y[3 * half] + p->y[3 * half + 1] + p->y[3 * half + 2];
-  tgReal along = tgi_v3_dot(f.u, bar->u);
-  for (int i = 0; i < 3; i++) n[i] = sign(p) * ((bar->u[i] - along * f.u[i]) / length + bar->N * Y[0] * f.u[i]);
-  for (int k = 0; k < 6; k++) {
-    int half = k / 3;
-    dm[k] = half == 0 ? bar->N * length : 0;
-    for (int i = 0; i < 3; i++) dm[k] += mean[half][i] * (p->x[k][i] + p->centre[i] - point[half][i]) / Y[half];
-    dm[k] *= -p->z[k];
-  }
-  for (int v = 0; v < p->nvar; v++) {
-    g[v] = tgi_v3_dot(n, p->dn[v]);
-    for (int k = 0; k < 6; k++) g[v] += dm[k] * tgi_plane_side(k) * p->c[v][k];
-    g[v] /= -p->K[v];
-  }
-  for (int k = 0; k < 6; k++) {
-    if (user(p, k) >= 3) continue;
-    tgReal r[3], across = dm[k] * tgi_plane_side(k);
-    for (int v = 0; v < p->nvar; v++) across += g[v] * p->z[k] * p->c[v][k];
-    for (int i = 0; i < 3; i++) {
-      r[i] = across * p->n[i] + p->y[k] / Y[k / 3] * mean[k / 3][i];
-      for (int v = 0; v < p->nvar; v++) r[i] -= g[v] * tgi_plane_side(k) * p->y[k] * p->dn[v][i];
-    }
-    add_wrench(twist, x + 3 * user(p, k), r, 1);
   }
 }

@@ -29,7 +29,7 @@ void tgi_plane_place(tgiPlane *p, const tgReal x[18]);
 /// The plane u, delta about the pivot, positive on A; and back.
 void tgi_plane_set(tgiPlane *p, const tgReal u[3], tgReal delta);
 void tgi_plane_get(const tgiPlane *p, tgReal u[3], tgReal *delta);
-/// The widest slab of start.h; false: none.
+/// The widest slab of pair_kernel.c; false: none.
 bool tgi_plane_start(tgiPlane *p);
 /// Margins; returns the least.
 double tgi_plane_margins(tgiPlane *p);
@@ -53,7 +53,5 @@ void tgi_plane_force(const tgiPlane *p, tgiPairForce *f);
 void tgi_plane_rate(const tgiPlane *p, const tgReal dx[18], tgReal *dS, tgReal dg[6], tgiPairForce *df);
 /// Rates of the force for the unit twists of A; x: the vertices about the pivot.
 void tgi_plane_force_rates(const tgiPlane *p, const tgReal x[18], tgiPairForce df[6]);
-/// twist (6) += those rates weighed: sum of bar over the numbers of df[j].
-void tgi_plane_force_weighed(const tgiPlane *p, const tgReal x[18], const tgiPairForce *bar, tgReal twist[6]);
 
 #endif

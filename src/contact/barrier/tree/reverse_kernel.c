@@ -6,7 +6,7 @@
 // the numbers of tgiPatchWeight, in its order
 typedef struct Patch { V N, a[3], b[3], M[6], pa[3], pb[3], Q[6]; } Patch;
 enum { NUMBERS = sizeof(Patch) / sizeof(V) };
-_Static_assert(NUMBERS == 25 && sizeof(tgiPatchWeight) == 25 * sizeof(double), "a patch's numbers are read one after the other");
+_Static_assert(NUMBERS == 25 && sizeof(tgiPatchWeight) == 25 * sizeof(tgReal), "a patch's numbers are read one after the other");
 
 TGI_LANE void patches(const tgiPatchWeight *const *of, Patch *p) {
   V *to = (V *)p;
@@ -14,14 +14,14 @@ TGI_LANE void patches(const tgiPatchWeight *const *of, Patch *p) {
 #if TGI_WIDTH == 8 && defined(__AVX512F__)
   for (; i + 8 <= NUMBERS; i += 8) {
     V row[8];
-    for (int l = 0; l < 8; l++) row[l] = v_load((const double *)of[l] + i);
+    for (int l = 0; l < 8; l++) row[l] = v_load((const tgReal *)of[l] + i);
     v_turn(row);
     for (int l = 0; l < 8; l++) to[i + l] = row[l];
   }
 #endif
   for (; i < NUMBERS; i++) {
-    double t[TGI_WIDTH];
-    for (int l = 0; l < TGI_WIDTH; l++) t[l] = ((const double *)of[l])[i];
+    tgReal t[TGI_WIDTH];
+    for (int l = 0; l < TGI_WIDTH; l++) t[l] = ((const tgReal *)of[l])[i];
     to[i] = v_load(t);
   }
 }
@@ -54,7 +54,7 @@ TGI_LANE void weigh(const tgiForceReverse *p, const tgiPatchWeight *const *of, T
   t->qn[1] = w.M[3] * n[0] + 2.0 * w.M[1] * n[1] + w.M[5] * n[2];
   t->qn[2] = w.M[4] * n[0] + w.M[5] * n[1] + 2.0 * w.M[2] * n[2];
   t->qd = v_all(0);
-  if (!(p->range > 0) || p->share.near == 0) return;
+  if (!(p->range > 0) || tgZero(p->share.near)) return;
   V slope, phi = nearby(p->range, t->d, &slope);
   t->q += p->share.near * phi;
   t->qd = p->share.near * slope;

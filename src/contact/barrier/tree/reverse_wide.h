@@ -1,5 +1,5 @@
-// reverse_wide.h: the adjoint of the forces of clusters and blends (tree_reverse.c) eight at a time. The kernel (reverse_kernel.c) is compiled for vectors of 2, 4
-// and 8 like tree_kernel.c; in the complex build the same is done column by column.
+// reverse_wide.h: the adjoint of the forces of clusters and blends (tree_reverse.c) eight at a time. The kernel (reverse_kernel.c) is compiled for every width
+// of lanes.h like tree_kernel.c.
 #ifndef TG_CONTACT_BARRIER_TREE_REVERSE_WIDE_H
 #define TG_CONTACT_BARRIER_TREE_REVERSE_WIDE_H
 
@@ -24,13 +24,7 @@ void tgi_reverse_values(const tgiTreeFrame *f, const tgiForceReverse *p, tgiReve
 /// twist += the derivative of T in the pose of A, through these terms. out: what T weighs their share by.
 void tgi_reverse_terms(const tgiTreeFrame *f, const tgiForceReverse *p, tgiReverseBlock *b);
 
-#if !defined(TG_COMPLEX)
-void tgi_reverse_values_2(const tgiTreeFrame *f, const tgiForceReverse *p, tgiReverseBlock *b);
-void tgi_reverse_terms_2(const tgiTreeFrame *f, const tgiForceReverse *p, tgiReverseBlock *b);
-void tgi_reverse_values_4(const tgiTreeFrame *f, const tgiForceReverse *p, tgiReverseBlock *b);
-void tgi_reverse_terms_4(const tgiTreeFrame *f, const tgiForceReverse *p, tgiReverseBlock *b);
-void tgi_reverse_values_8(const tgiTreeFrame *f, const tgiForceReverse *p, tgiReverseBlock *b);
-void tgi_reverse_terms_8(const tgiTreeFrame *f, const tgiForceReverse *p, tgiReverseBlock *b);
-#endif
+TGI_ISA_DECLARE(tgi_reverse_values, (const tgiTreeFrame *f, const tgiForceReverse *p, tgiReverseBlock *b))
+TGI_ISA_DECLARE(tgi_reverse_terms, (const tgiTreeFrame *f, const tgiForceReverse *p, tgiReverseBlock *b))
 
 #endif

@@ -2,14 +2,14 @@
 #include "contact/barrier/pair/law_lanes.h"
 #include "contact/barrier/tree/tree_lanes.h"
 
-// half of the gradient of q
+// half of the gradient of q = |x - y|^2 for a twist that moves x: to x + w x x + v + (w x (w x x) + w x v)/2                                 (44)
 TGI_LANE void gradient(const Pair *p, V v[6]) {
   v_cross(v, p->y, p->x);
   for (int i = 0; i < 3; i++) v[3 + i] = p->x[i] - p->y[i];
 }
 
 TGI_LANE void add(tgiTreeSum *sum, int at, int n, V h) {
-  double *to = sum->H[n] + at;
+  tgReal *to = sum->H[n] + at;
   v_store(to, v_load(to) + h);
 }
 
@@ -89,7 +89,7 @@ void KERNEL(tgi_tree_close)(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *
   }
 }
 
-void KERNEL(tgi_tree_leaves)(const tgiTreeFrame *f, const tgiPairBlock *p, const double *weight, tgiTreeBlock *b, tgiTreeSum *sum) {
+void KERNEL(tgi_tree_leaves)(const tgiTreeFrame *f, const tgiPairBlock *p, const tgReal *weight, tgiTreeBlock *b, tgiTreeSum *sum) {
   for (int at = 0; at < b->count; at += TGI_WIDTH) {
     V S = v_load(p->S + at), w = v_load(weight + at), inner = v_load(b->inner + at), r = v_sqrt(12.0 * S), i = 1.0 / S, c1 = w * (1.0 + r * i),
       lo = v_all(INFINITY), hi = v_all(-INFINITY), row[8];

@@ -7,34 +7,34 @@
 
 // rows of numbers, one for each lane, to columns
 #if TGI_WIDTH == 8 && defined(__AVX512F__)
-TGI_LANE void columns(const double *base, const int *at, V c[8]) {
+TGI_LANE void columns(const tgReal *base, const int *at, V c[8]) {
   for (int l = 0; l < 8; l++) c[l] = v_load(base + (long)at[l] * TGI_NODE_SIZE);
   v_turn(c);
 }
-TGI_LANE void rows(double (*acc)[8], const V c[8]) {
+TGI_LANE void rows(tgReal (*acc)[8], const V c[8]) {
   V r[8];
   for (int l = 0; l < 8; l++) r[l] = c[l];
   v_turn(r);
   for (int l = 0; l < 8; l++) v_store(acc[l], r[l]);
 }
-TGI_LANE void from_rows(double (*acc)[8], V c[8]) {
+TGI_LANE void from_rows(tgReal (*acc)[8], V c[8]) {
   for (int l = 0; l < 8; l++) c[l] = v_load(acc[l]);
   v_turn(c);
 }
 #else
-TGI_LANE void columns(const double *base, const int *at, V c[8]) {
-  double t[TGI_WIDTH];
+TGI_LANE void columns(const tgReal *base, const int *at, V c[8]) {
+  tgReal t[TGI_WIDTH];
   for (int i = 0; i < 6; i++) {
     for (int l = 0; l < TGI_WIDTH; l++) t[l] = base[(long)at[l] * TGI_NODE_SIZE + i];
     c[i] = v_load(t);
   }
 }
-TGI_LANE void rows(double (*acc)[8], const V c[8]) {
+TGI_LANE void rows(tgReal (*acc)[8], const V c[8]) {
   for (int l = 0; l < TGI_WIDTH; l++)
-    for (int i = 0; i < 8; i++) acc[l][i] = c[i][l];
+    for (int i = 0; i < 8; i++) acc[l][i] = v_lane(c[i], l);
 }
-TGI_LANE void from_rows(double (*acc)[8], V c[8]) {
-  double t[TGI_WIDTH];
+TGI_LANE void from_rows(tgReal (*acc)[8], V c[8]) {
+  tgReal t[TGI_WIDTH];
   for (int i = 0; i < 7; i++) {
     for (int l = 0; l < TGI_WIDTH; l++) t[l] = acc[l][i];
     c[i] = v_load(t);

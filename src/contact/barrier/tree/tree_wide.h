@@ -1,7 +1,6 @@
 // tree_wide.h: the work of the recursion on pairs of nodes eight at a time. [math/barrier Hierarchy]
 //
-// The kernel (tree_kernel.c) is compiled for vectors of 2, 4 and 8 like that of the triangle pairs (pair_wide.h), and chosen with it. In the complex
-// build, and as the plain twin, the same is done column by column.
+// The kernel (tree_kernel.c) is compiled for every width of lanes.h like that of the triangle pairs (pair_wide.h), and chosen with it.
 #ifndef TG_CONTACT_BARRIER_TREE_TREE_WIDE_H
 #define TG_CONTACT_BARRIER_TREE_TREE_WIDE_H
 
@@ -47,22 +46,9 @@ void tgi_tree_close(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum);
 /// b->inner to sum, b->q the width of the slab between them. b->count of them.
 void tgi_tree_leaves(const tgiTreeFrame *f, const tgiPairBlock *p, const tgReal weight[TGI_TREE_LANES], tgiTreeBlock *b, tgiTreeSum *sum);
 
-/// |x - y|^2 and its derivatives for a twist that moves x.
-tgReal tgi_tree_square(const tgReal x[3], const tgReal y[3], tgReal v[6], tgReal G[21]);
-
-#if !defined(TG_COMPLEX)
-void tgi_tree_visit_2(const tgiTreeFrame *f, tgiTreeLook *b);
-void tgi_tree_far_2(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum);
-void tgi_tree_close_2(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum);
-void tgi_tree_leaves_2(const tgiTreeFrame *f, const tgiPairBlock *p, const tgReal *weight, tgiTreeBlock *b, tgiTreeSum *sum);
-void tgi_tree_visit_4(const tgiTreeFrame *f, tgiTreeLook *b);
-void tgi_tree_far_4(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum);
-void tgi_tree_close_4(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum);
-void tgi_tree_leaves_4(const tgiTreeFrame *f, const tgiPairBlock *p, const tgReal *weight, tgiTreeBlock *b, tgiTreeSum *sum);
-void tgi_tree_visit_8(const tgiTreeFrame *f, tgiTreeLook *b);
-void tgi_tree_far_8(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum);
-void tgi_tree_close_8(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum);
-void tgi_tree_leaves_8(const tgiTreeFrame *f, const tgiPairBlock *p, const tgReal *weight, tgiTreeBlock *b, tgiTreeSum *sum);
-#endif
+TGI_ISA_DECLARE(tgi_tree_visit, (const tgiTreeFrame *f, tgiTreeLook *b))
+TGI_ISA_DECLARE(tgi_tree_far, (const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum))
+TGI_ISA_DECLARE(tgi_tree_close, (const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum))
+TGI_ISA_DECLARE(tgi_tree_leaves, (const tgiTreeFrame *f, const tgiPairBlock *p, const tgReal *weight, tgiTreeBlock *b, tgiTreeSum *sum))
 
 #endif
