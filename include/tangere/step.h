@@ -12,7 +12,7 @@ extern "C" {
 /// What a step's solve did. Filled by every step.
 typedef struct tgStepInfo {
   bool converged;                  ///< the conditions hold to the solver's tolerance
-  int iterations;          ///< of the contact solver (pivots or sweeps), or Newton steps of a potential model
+  int iterations;          ///< of the contact solver (pivots or sweeps), or Newton steps of a minimisation
   int stage;               ///< of the contact solver that gave the answer: 0 none (nothing to solve, or no answer), 1 warm classes,
                            ///< 2 pivoting, 3 Lemke, 4 Lemke on a shifted matrix, 5 sweeps
   double residual;         ///< of the contact conditions, relative; of a potential model: the last Newton step, of the scene's size

@@ -19,7 +19,7 @@ static void close_pose(Pose *p) {
 static tgStatus open_pose(tgDesc *desc, Pose *p, tgError *error) {
   tgError own = {0};
   *p = (Pose){.model = tg_model_compile(desc, NULL, &own)};
-  if (p->model != NULL) p->sim = tg_sim_create(p->model, NULL, NULL, &own);
+  if (p->model != NULL) p->sim = tgi_sim_create(p->model, NULL, NULL, NULL, &own);
   tgStatus st = p->sim == NULL ? own.status : tg_sim_forward(p->sim);
   if (st == TG_OK) return st;
   if (error != NULL) *error = p->sim == NULL ? own : *tg_sim_error(p->sim);

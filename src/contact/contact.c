@@ -100,45 +100,33 @@ const char *tg_contact_warning(const tgContact *contact, int i) {
   return contact != NULL && i >= 0 && i < contact->nwarning ? contact->warning[i] : NULL;
 }
 
-// what the step of a force model and its dense derivative take besides the dynamics
-static size_t force_scratch(const tgContact *c) {
-  size_t nv = (size_t)c->model->nv, nu = (size_t)c->model->nu;
-  return (8 * nv * (2 * nv + nu) + 12 * (size_t)c->nforce + 32 * (nv + (size_t)c->model->nbody) + 512) * sizeof(tgReal);
+const tgContactModel *tgi_contact_named(const char *word, tgError *error) {
+  const tgContactModel *kind = find(word);
+  char words[256];
+  if (kind != NULL) return kind;
+  known_words(words, sizeof words);
+  tgi_error(error, TG_ERR_ARG, "No contact model is called '%.60s'; known: %s.", word, words);
+  return NULL;
 }
 
-tgContact *tg_contact_create(const tgModel *model, const char *word, const tgContactOptions *options, tgError *error) {
-  if (model == NULL || word == NULL) {
-    tgi_error(error, TG_ERR_ARG, "A contact model needs a model and a word.");
-    return NULL;
-  }
-  const tgContactModel *kind = find(word);
-  if (kind == NULL) {
-    char words[256];
-    known_words(words, sizeof words);
-    tgi_error(error, TG_ERR_ARG, "No contact model is called '%.60s'; known: %s.", word, words);
-    return NULL;
-  }
+tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, const tgStepper *stepper, const tgContactOptions *options, tgError *error) {
   tgContactOptions o = options != NULL ? *options : tg_contact_default();
   if (check_options(kind, &o, error) < 0) return NULL;
   tgAllocator alloc = model->alloc;
   tgContact *c = (tgContact *)alloc.alloc(alloc.ctx, sizeof *c);
   if (c == NULL) {
-    tgi_error(error, TG_ERR_MEMORY, "No memory for the contact model '%s'.", word);
+    tgi_error(error, TG_ERR_MEMORY, "No memory for the contact model '%s'.", kind->word);
     return NULL;
   }
-  *c = (tgContact){.model = model, .alloc = alloc, .options = o, .kind = kind, .solver_bytes = kind->solver_bytes,
-                   .potential = kind->potential != NULL, .stages = kind->force == NULL ? 0 : o.integrator == TG_INTEGRATOR_RK4 ? 4 : 1};
+  *c = (tgContact){.model = model, .alloc = alloc, .options = o, .kind = kind, .stepper = stepper, .solver_bytes = kind->solver_bytes};
   tgi_contact_numbers(c);
-  if ((c->potential && tgi_potential_express(model, error) < 0) || (c->stages > 0 && (tgi_force_express(model, error) < 0 || tgi_force_limits(c, error) < 0)) ||
-      kind->prepare(c, error) < 0) {
+  if (stepper->supports(c, error) < 0 || kind->prepare(c, error) < 0) {
     tg_contact_free(c);
     return NULL;
   }
   if (kind->potential != NULL) c->nterm = kind->potential->terms(c);
-  if (kind->force != NULL) {
-    c->nforce = kind->force->terms(c);
-    c->scratch += force_scratch(c);
-  }
+  if (kind->force != NULL) c->nforce = kind->force->terms(c);
+  if (stepper->scratch != NULL) c->scratch += stepper->scratch(c);
   return c;
 }
 
@@ -159,3 +147,5 @@ void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, const tgReal *num
   snprintf(info->reason, sizeof info->reason, "equal %s of %s and %s: the larger counts", what, tgi_model_label(m, TG_THING_GEOM, geom1, one, sizeof one),
            tgi_model_label(m, TG_THING_GEOM, geom2, two, sizeof two));
 }
+
+bool tgi_contact_separates(const tgContact *c) { return c != NULL && c->kind->potential != NULL; }

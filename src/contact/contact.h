@@ -7,6 +7,7 @@
 #include "dyn/dynamics.h"
 #include "sim/param.h"
 #include "sim/sim.h"
+#include "sim/stepper.h"
 
 /// Entries of a list of them: with a derivative, which makes it the parameter "contact.NAME" of each simulation, and without.
 #define TG_CONTACT_PARAMETER(field, value, least, most, unit, text) {#field, offsetof(tgContactOptions, field), value, least, most, unit, text, "contact." #field}
@@ -123,6 +124,7 @@ typedef struct tgTouch { int body1, body2; double p[3], f[3]; } tgTouch;
 
 typedef struct tgContactModel {
   const char *word;
+  const char *stepper;         // by whose equations its steps are made: a name of step/table.c
   const tgContactParam *param;
   int nparam;
 
@@ -151,6 +153,8 @@ void tgi_contact_numbers(tgContact *c);
 /// Adds a warning about the options (printf style), while the contact model is being made; beyond the room for them it is dropped.
 void tgi_contact_warn(tgContact *c, const char *format, ...) TG_PRINTF(2, 3);
 
+/// Bodies must stay apart under the contact model: its forces change over the gaps that are left, however small.
+bool tgi_contact_separates(const tgContact *c);
 /// Does the contact model look at the option of that name?
 bool tgi_contact_takes(const tgContact *c, const char *name);
 
@@ -172,6 +176,11 @@ void tgi_touch_point(const double w[6], const double at[3], const double n[3], d
 #define TG_STANDARD_GRAVITY 9.80665   // m/s^2
 /// Mass of the tree that a body moves with [kg]; infinite when nothing moves it.
 double tgi_tree_mass(const tgModel *m, int body);
+
+/// The model of that word; NULL with the known words in error.
+const tgContactModel *tgi_contact_named(const char *word, tgError *error);
+/// Binds it and its stepper to a model; as tg_contact_create.
+tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, const tgStepper *stepper, const tgContactOptions *options, tgError *error);
 
 /// The table, NULL past the end.
 const tgContactModel *tgi_contact_table(int i);

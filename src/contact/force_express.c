@@ -34,7 +34,7 @@ static double inertia_of(const tgSim *s, int j, tgReal *x) {
 tgStatus tgi_force_limits(tgContact *c, tgError *error) {
   const tgModel *m = c->model;
   c->limit_inertia = c->alloc.alloc(c->alloc.ctx, ((size_t)m->njnt + 1) * sizeof *c->limit_inertia);
-  tgSim *s = tg_sim_create(m, NULL, &c->alloc, error);
+  tgSim *s = tgi_sim_create(m, NULL, NULL, &c->alloc, error);
   if (c->limit_inertia == NULL || s == NULL) {
     tg_sim_free(s);
     return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d joint limits.", m->njnt);

@@ -59,13 +59,13 @@ const char *tg_contact_option_name(int i) {
 }
 
 static bool concerns(const tgContact *c, Whose whose) {
-  bool force = c->stages > 0;
+  bool force = c->kind->force != NULL;
   switch (whose) {
     case LISTED: return false;
-    case IMPULSE: return !c->potential && !force;
-    case POTENTIAL: return c->potential;
+    case IMPULSE: return c->kind->impulse != NULL;
+    case POTENTIAL: return c->kind->potential != NULL;
     case FORCE: return force;
-    case STEPPED: return !c->potential;
+    case STEPPED: return c->kind->potential == NULL;
   }
   return false;
 }

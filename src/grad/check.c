@@ -182,7 +182,7 @@ static double left_open(const Check *c, int j, const double *err, double step) {
 // is none; *status is that of the last.
 static bool central_reference(Check *c, tgiNumDiff *d, int j, tgStatus *status) {
   double least = INFINITY;
-  int stencils = c->sim->contact_model != NULL && c->sim->contact_model->potential ? NARROW_STENCILS : STENCILS;
+  int stencils = tgi_contact_separates(c->sim->contact_model) ? NARROW_STENCILS : STENCILS;
   for (int k = 0; k < stencils && !(least <= 1); k++) {
     c->switched = false;
     d->step = STENCIL[k];
@@ -263,8 +263,8 @@ static void pinned_reference(Check *c, int j) {
 // exact and a switch is near all the same, the sides stay the reference.
 static void pinned(Check *c) {
   tgSim *s = c->sim;
-  if (s->contact_model == NULL || s->contact_model->kind->impulse == NULL || c->info.label == TG_GRAD_SURROGATE || step_from(c, c->x) != TG_OK) return;
-  s->contact_model->kind->impulse->remember(s);   // the classes to pin
+  if (s->stepper->remember == NULL || c->info.label == TG_GRAD_SURROGATE || step_from(c, c->x) != TG_OK) return;
+  s->stepper->remember(s);   // the classes to pin
   for (int j = 0; j < c->nt; j++) {
     if (!c->spoiled[j] || column_agrees(c, j)) continue;
     char reason[sizeof c->reason[j]];
@@ -354,7 +354,7 @@ static tgStatus adjoint(Check *c, tgGradCheck *check) {
     worst = fmax(worst, tgi_dot_error(c->J, c->ny, c->nt, w, v, g));
   }
   // adjoint and Jacobian sum the terms of a potential in ways of their own, and what rounds a coordinate is that share of a gap
-  double rounding = c->sim->contact_model != NULL && c->sim->contact_model->potential ? 2.2e-16 * c->largest / c->sim->info.least_distance : 0;
+  double rounding = tgi_contact_separates(c->sim->contact_model) ? 2.2e-16 * c->largest / c->sim->info.least_distance : 0;
   tgGradBlock *b = c->dot = tgi_check_block(check, "adjoint", fmax(c->o.dot_tolerance, rounding));
   if (b == NULL) return TG_OK;
   b->error = worst;

@@ -89,7 +89,7 @@ static double measure_noise(Check *c) {
   for (int i = 0; i < s->m.nq; i++) largest = fmax(largest, fabs(tgRe(c->q1[i])));
   for (int i = 0; i < c->ny; i++) {
     double least = 2.2e-16 * largest;
-    if (i >= c->nv && s->contact_model != NULL && s->contact_model->potential) least = fmax(least, least / c->h);
+    if (i >= c->nv && s->stepper->velocity_by_difference) least = fmax(least, least / c->h);
     double noise = fmax(least, measured ? c->noise[i] : 0);
     sum += tgRe(c->w[i] * c->w[i]) * noise * noise;
   }
@@ -240,8 +240,8 @@ static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
   if (status != TG_OK) return status;
   memcpy(c->q1, s->qpos, (size_t)s->m.nq * sizeof *c->q1);
   c->features = feature_hash(s);
-  if (s->contact_model != NULL && s->contact_model->kind->impulse != NULL) {
-    s->contact_model->kind->impulse->remember(s);
+  if (s->stepper->remember != NULL) {
+    s->stepper->remember(s);
     s->pinned = true;
     status = step_from(c, c->h);
     if (status != TG_OK) return status;

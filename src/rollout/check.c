@@ -9,6 +9,7 @@
 
 #include "base/layout.h"
 #include "base/random.h"
+#include "contact/contact.h"
 #include "rollout/rollout.h"
 
 // first steps of the stencils; the narrowest for contact potentials
@@ -123,10 +124,9 @@ static double measure_noise(Check *c) {
 // Contact potentials change over gaps and slip speeds far below the widest.
 static bool central(Check *c, double enough, double noise, Reference *r) {
   tgiNumDiff d = {.nx = (int)c->nx, .nt = (int)c->nt, .ny = 1, .map = map, .retract = retract, .ctx = c};
-  const tgContact *contact = tg_rollout_sim(c->rollout)->contact_model;
-  bool potential = contact != NULL && contact->potential;
+  bool narrow = tgi_contact_separates(tg_rollout_sim(c->rollout)->contact_model);
   r->estimate = INFINITY;
-  for (double step = WIDE; step > 0.5 * (potential ? NARROWEST : NARROW); step /= potential ? 10 : 100) {
+  for (double step = WIDE; step > 0.5 * (narrow ? NARROWEST : NARROW); step /= narrow ? 10 : 100) {
     double value, estimate;
     c->first = -1;
     d.step = step;

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "grad/twin.h"
 #include "sim/sim.h"
+#include "sim/stepper.h"
 #include "tangere/second.h"
 
 struct tgSecond {
@@ -51,7 +52,7 @@ tgSecond *tg_second_create(const tgModel *model, const tgContact *contact, const
     tgi_error(error, TG_ERR_ARG, "Second derivatives need a model, a contact model made for it, and options made by tg_rollout_default.");
     return NULL;
   }
-  if (contact->stages == 0) {
+  if (!contact->stepper->twice) {
     tgi_error(error, TG_ERR_UNSUPPORTED, "The contact model '%s' has no second derivatives: its step is not twice differentiable.", tg_contact_word(contact));
     return NULL;
   }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/layout.h"
+#include "sim/stepper.h"
 
 enum { POSES = 4 };
 static tgPose *pose_of(tgSim *s, int i) {
@@ -74,6 +75,7 @@ static void place(tgSim *s, tgLayout *l) {
   for (int i = 0; i < 2; i++) s->scaled_hull[i] = tgi_place(l, hull_room(m), sizeof(tgReal));
   s->solver_bytes = s->contact_model != NULL ? s->contact_model->solver_bytes(s->contact_model, z) : 0;
   s->solver = tgi_place(l, s->solver_bytes, 1);
+  if (s->stepper != NULL && s->stepper->place != NULL) s->stepper->place(s, l);
   s->stack = tgi_place(l, z->stack, 1);
 }
 
@@ -85,11 +87,10 @@ static size_t scratch_bytes(const tgModel *m, const tgContact *c, const tgCapaci
   return bytes < SIZE_MAX - more ? bytes + more : SIZE_MAX;
 }
 
-static tgCapacity first_capacity(const tgModel *m, const tgContact *c) {
-  bool potential = c != NULL && c->potential, rows = !potential && (c == NULL || c->stages == 0);
+static tgCapacity first_capacity(const tgModel *m, const tgContact *c, const tgStepper *stepper) {
+  bool rows = stepper == NULL || stepper->rows;
   int ncon = !rows ? 0 : m->npair < 8 ? 4 * m->npair : 32, fixed = tgi_fixed_rows(m);
-  tgCapacity z = {.ncon = ncon, .npairmem = ncon, .nrow = !rows ? 0 : (fixed < 128 ? fixed : 128) + 3 * ncon, .implicit = potential,
-                  .stages = c != NULL ? c->stages : 0};
+  tgCapacity z = {.ncon = ncon, .npairmem = ncon, .nrow = !rows ? 0 : (fixed < 128 ? fixed : 128) + 3 * ncon};
   z.stack = scratch_bytes(m, c, &z);
   return z;
 }
@@ -154,7 +155,7 @@ static void copy_fields(tgSim *to, tgSim *from) {
 }
 #undef COPY
 
-tgSim *tg_sim_create(const tgModel *model, const tgContact *contact, const tgAllocator *allocator, tgError *error) {
+tgSim *tgi_sim_create(const tgModel *model, const tgContact *contact, const tgStepper *stepper, const tgAllocator *allocator, tgError *error) {
   if (model == NULL || (contact != NULL && contact->model != model)) {
     tgi_error(error, TG_ERR_ARG, "tg_sim_create needs a model, and a contact model made for that model");
     return NULL;
@@ -162,7 +163,7 @@ tgSim *tg_sim_create(const tgModel *model, const tgContact *contact, const tgAll
   tgAllocator a = tgi_allocator(allocator);
   tgSim *s = a.alloc(a.ctx, sizeof *s);
   if (s != NULL) {
-    *s = (tgSim){.model = model, .contact_model = contact, .alloc = a, .cap = first_capacity(model, contact)};
+    *s = (tgSim){.model = model, .contact_model = contact, .stepper = stepper, .alloc = a, .cap = first_capacity(model, contact, stepper)};
     s->wanted = s->cap;
     if (make_block(s) == TG_OK) {
       copy_parameters(s, model);
@@ -380,9 +381,14 @@ tgStatus tg_sim_restore(tgSim *sim, const void *snapshot) {
   return TG_OK;
 }
 
+static bool own_field(const tgSim *sim, int i, tgField *f) {
+  if (sim->stepper == NULL || sim->stepper->field == NULL) return false;
+  *f = sim->stepper->field(sim, i);
+  return f->name != NULL;
+}
+
 int tg_sim_field_count(const tgSim *sim) {
   if (sim == NULL) return 0;
-  (void)sim;
   int n = 0;
 #define TG_SIM_REAL(name, rows, cols, unit, producer, text) n++;
 #define TG_SIM_INT TG_SIM_REAL
@@ -392,6 +398,8 @@ int tg_sim_field_count(const tgSim *sim) {
 #undef TG_POSE_REAL
 #undef TG_SIM_REAL
 #undef TG_SIM_INT
+  tgField own;
+  for (int i = 0; own_field(sim, i, &own); i++) n++;
   return n;
 }
 
@@ -413,7 +421,8 @@ tgField tg_sim_field(const tgSim *sim, int i) {
 #undef TG_SIM_REAL
 #undef TG_SIM_INT
 #undef FIELD
-  return (tgField){.data = NULL};
+  tgField own;
+  return i >= n && own_field(sim, i - n, &own) ? own : (tgField){.data = NULL};
 }
 
 tgField tg_sim_field_named(const tgSim *sim, const char *name) {

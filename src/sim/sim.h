@@ -48,9 +48,8 @@ typedef struct tgPairForce {
   tgReal w[12], X[144], Y[144];            // row-major
 } tgPairForce;
 
-/// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point. implicit: 1 under a potential model, else 0. stages: of a step
-/// of a force model, else 0.
-typedef struct tgCapacity { int ncon, nrow, npairmem, implicit, stages; size_t stack; } tgCapacity;
+/// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point.
+typedef struct tgCapacity { int ncon, nrow, npairmem; size_t stack; } tgCapacity;
 
 /// One number of a contact model that a user may choose: where it is in tgContactOptions, its default, least and largest value.
 typedef struct tgContactParam {
@@ -73,13 +72,12 @@ struct tgContact {
   size_t (*solver_bytes)(const struct tgContact *c, const tgCapacity *z);   // workspace for that capacity; SIZE_MAX on overflow
   struct tgiSoftClouds *soft;          // clouds for soft contact points (coll/soft_contacts.h); NULL: contact points are those of features
   void *data;                          // what the contact model keeps of the model's geometry, const after creation
-  bool potential;                      // the kind is a potential model
+  const struct tgStepper *stepper;     // by whose equations a step is made (step/table.c)
   int nterm;                           // terms at most of a potential model, else 0
   int nnumber, nfixed;                 // numbers with a derivative, parameters of each sim; those without, which are what the options say
   const tgContactParam *number[TG_CONTACT_NUMBERS];   // first the former, then the latter
   int nwarning;
   char warning[TG_CONTACT_WARNINGS][200];
-  int stages;                          // evaluations of the force in a step of a force model, else 0
   int nforce;                          // pairs of a force model, else 0
   double *limit_inertia;               // njnt, of a force model: of a joint at qpos0, whose limit's stiffness goes by it; a ball's: the mean
   size_t scratch;                      // bytes of a sim's scratch that the model's derivatives need besides the dynamics'
@@ -97,6 +95,8 @@ struct tgSim {
   tgModel m;                   // shallow copy: real arrays point to this sim's own numbers
   const tgModel *model;
   const tgContact *contact_model;
+  const struct tgStepper *stepper;
+  void *own;                   // the stepper's
   tgReal *contact_number;      // contact_model->nnumber: this sim's own; tgi_contact_number
   tgAllocator alloc;
   tgCapacity cap, wanted;
@@ -127,9 +127,6 @@ struct tgSim {
   tgHull *hull;                // model->nhull, also m.hull: the model's; where hull_vert is not as in the model with this sim's vertices and planes
   tgReal *hull_plane;          // room for all planes of hulls
   bool hulls_given;            // the caller has asked for hull_vert and may have changed it
-  int gradient_of;             // terms that step_L is of: 0 the step's, nothing made for a gradient, 1 the step's, 2 others
-  bool mixed;                  // these terms have their B
-  double shift;                // added to H of the last step, in units of M/h^2, for it to be positive definite: 0 at a true minimum
   tgReal *scaled_hull[2];      // room for the largest hull under a scale, vertices and planes, one for each shape of a pair
   void *solver;                // workspace of the contact solver, contact_model->solver_bytes(m, &cap), zeroed
   size_t solver_bytes;
@@ -162,6 +159,9 @@ static inline tgReal tgi_contact_number(const tgSim *s, size_t at) {
   return i >= 0 ? s->contact_number[i] : NAN;
 }
 #define TG_NUMBER(sim, field) tgi_contact_number(sim, offsetof(tgContactOptions, field))
+
+/// A simulation that steps by the stepper; NULL: it makes none. Else as tg_sim_create.
+tgSim *tgi_sim_create(const tgModel *model, const tgContact *contact, const struct tgStepper *stepper, const tgAllocator *allocator, tgError *error);
 
 /// Takes n reals from the scratch stack, not initialised; NULL when short (s->wanted.stack is then raised).
 tgReal *tgi_stack_real(tgSim *s, size_t n);

@@ -10,7 +10,7 @@
 static const tgiTableau one = {.n = 1, .share = {1}};
 static const tgiTableau four = {.n = 4, .at = {0, 0.5, 0.5, 1}, .share = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6}};
 
-const tgiTableau *tgi_force_tableau(const tgSim *s) { return s->contact_model->stages == 4 ? &four : &one; }
+const tgiTableau *tgi_force_tableau(const tgSim *s) { return s->contact_model->options.integrator == TG_INTEGRATOR_RK4 ? &four : &one; }
 
 // A rate beyond this has left what a scene can have [m/s, rad/s].
 static const double RUNAWAY = 1e6;
@@ -94,7 +94,7 @@ static tgStatus no_factor(tgSim *s, const tgReal *v) {
 static tgStatus smooth_stage(tgSim *s, int i) {
   const tgModel *m = &s->m;
   tgPose *pose = tgi_force_pose(s, i);
-  const tgReal *q = s->stage_q + i * m->nq, *v = s->stage_v + i * m->nv;
+  const tgReal *q = tgi_explicit_own(s)->stage_q + i * m->nq, *v = tgi_explicit_own(s)->stage_v + i * m->nv;
   tgi_inertias(s, pose);
   tgi_mass_matrix(s, pose);
   tgi_velocities(s, pose, v);
@@ -108,7 +108,7 @@ static tgStatus smooth_stage(tgSim *s, int i) {
 
 tgStatus tgi_force_stage(tgSim *s, int i, int order) {
   tgPose *pose = tgi_force_pose(s, i);
-  tgi_kinematics(&s->m, s->stage_q + i * s->m.nq, pose);
+  tgi_kinematics(&s->m, tgi_explicit_own(s)->stage_q + i * s->m.nq, pose);
   TG_TRY(smooth_stage(s, i));
   return s->contact_model->kind->force->evaluate(s, pose, order);
 }
@@ -117,8 +117,8 @@ tgStatus tgi_force_stage(tgSim *s, int i, int order) {
 static tgStatus acceleration(tgSim *s, int i) {
   const tgModel *m = &s->m;
   const tgPose *pose = tgi_force_pose(s, i);
-  const tgReal *q = s->stage_q + i * m->nq, *v = s->stage_v + i * m->nv;
-  tgReal *a = s->stage_a + i * m->nv;
+  const tgReal *q = tgi_explicit_own(s)->stage_q + i * m->nq, *v = tgi_explicit_own(s)->stage_v + i * m->nv;
+  tgReal *a = tgi_explicit_own(s)->stage_a + i * m->nv;
   size_t mark = tgi_stack_mark(s);
   tgReal *sum = tgi_stack_real(s, 6 * (size_t)m->nbody);
   if (sum == NULL) return no_room(s);
@@ -139,14 +139,14 @@ static tgStatus acceleration(tgSim *s, int i) {
 static void next_stage(tgSim *s, int i, double at) {
   const tgModel *m = &s->m;
   int nv = m->nv;
-  tgReal *w = s->stage_w + i * nv, *v = s->stage_v + i * nv;
-  const tgReal *a = s->stage_a + (i - 1) * nv;
-  tgi_force_rate(m, s->stage_w + (i - 1) * nv, s->stage_v + (i - 1) * nv, w);
+  tgReal *w = tgi_explicit_own(s)->stage_w + i * nv, *v = tgi_explicit_own(s)->stage_v + i * nv;
+  const tgReal *a = tgi_explicit_own(s)->stage_a + (i - 1) * nv;
+  tgi_force_rate(m, tgi_explicit_own(s)->stage_w + (i - 1) * nv, tgi_explicit_own(s)->stage_v + (i - 1) * nv, w);
   for (int d = 0; d < nv; d++) {
     w[d] *= at * s->h;
     v[d] = s->v0[d] + at * s->h * a[d];
   }
-  tg_model_integrate(m, s->q0, w, s->stage_q + i * m->nq);
+  tg_model_integrate(m, s->q0, w, tgi_explicit_own(s)->stage_q + i * m->nq);
 }
 
 static tgStatus finish(tgSim *s, const tgiTableau *t) {
@@ -157,16 +157,16 @@ static tgStatus finish(tgSim *s, const tgiTableau *t) {
   if (rate == NULL) return no_room(s);
   for (int d = 0; d < nv; d++) {
     s->v1[d] = s->v0[d];
-    s->step_w[d] = 0;
+    tgi_explicit_own(s)->step_w[d] = 0;
   }
   for (int i = 0; i < t->n; i++) {
-    tgi_force_rate(m, s->stage_w + i * nv, s->stage_v + i * nv, rate);
+    tgi_force_rate(m, tgi_explicit_own(s)->stage_w + i * nv, tgi_explicit_own(s)->stage_v + i * nv, rate);
     for (int d = 0; d < nv; d++) {
-      s->v1[d] += s->h * t->share[i] * s->stage_a[i * nv + d];
-      s->step_w[d] += s->h * t->share[i] * rate[d];
+      s->v1[d] += s->h * t->share[i] * tgi_explicit_own(s)->stage_a[i * nv + d];
+      tgi_explicit_own(s)->step_w[d] += s->h * t->share[i] * rate[d];
     }
   }
-  for (int d = 0; d < nv && tgi_force_symplectic(s); d++) s->step_w[d] = s->h * s->v1[d];
+  for (int d = 0; d < nv && tgi_force_symplectic(s); d++) tgi_explicit_own(s)->step_w[d] = s->h * s->v1[d];
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -185,9 +185,9 @@ tgStatus tgi_force_step(tgSim *s, double h) {
   if (kept == NULL) return no_room(s);
   s->h = h;
   s->ncon = s->nrow = s->nisland = 0;
-  memcpy(s->stage_q, s->q0, (size_t)m->nq * sizeof(tgReal));
-  memcpy(s->stage_v, s->v0, (size_t)m->nv * sizeof(tgReal));
-  memset(s->stage_w, 0, (size_t)m->nv * sizeof(tgReal));
+  memcpy(tgi_explicit_own(s)->stage_q, s->q0, (size_t)m->nq * sizeof(tgReal));
+  memcpy(tgi_explicit_own(s)->stage_v, s->v0, (size_t)m->nv * sizeof(tgReal));
+  memset(tgi_explicit_own(s)->stage_w, 0, (size_t)m->nv * sizeof(tgReal));
   TG_TRY(s->contact_model->kind->force->begin(s));
   for (int i = 0; i < t->n; i++) {
     if (i > 0) next_stage(s, i, t->at[i]);
@@ -198,6 +198,44 @@ tgStatus tgi_force_step(tgSim *s, double h) {
   TG_TRY(finish(s, t));
   if (t->n > 1) TG_TRY(smooth_stage(s, 0));
   copy_wrenches(s, kept, true);
+  tg_model_integrate(m, s->q0, tgi_explicit_own(s)->step_w, s->q1);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
+
+static tgStatus supports(tgContact *c, tgError *error) {
+  TG_TRY(tgi_force_express(c->model, error));
+  return tgi_force_limits(c, error);
+}
+
+// what the step and its dense derivative take besides the dynamics
+static size_t scratch(const tgContact *c) {
+  size_t nv = (size_t)c->model->nv, nu = (size_t)c->model->nu;
+  return (8 * nv * (2 * nv + nu) + 12 * (size_t)c->nforce + 32 * (nv + (size_t)c->model->nbody) + 512) * sizeof(tgReal);
+}
+
+static void place(tgSim *s, tgLayout *l) {
+  const tgModel *m = s->model;
+  int stages = tgi_force_tableau(s)->n;
+  tgiExplicit counted, *own = tgi_place(l, 1, sizeof *own), *x = own != NULL ? own : &counted;
+#define TG_OWN_REAL(name, rows, cols, unit, producer, text) x->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
+#include "step/explicit_fields.def"
+#undef TG_OWN_REAL
+  s->own = own;
+}
+
+static tgField field(const tgSim *s, int i) {
+  const tgModel *m = s->model;
+  const tgiExplicit *own = tgi_explicit_own(s);
+  int stages = tgi_force_tableau(s)->n;
+#define TG_OWN_REAL(name_, rows_, cols_, unit_, producer_, text_) \
+  if (i-- == 0)                                                     \
+    return (tgField){.name = #name_, .scalar = TG_SCALAR_REAL, .rows = rows_, .cols = cols_, .unit = unit_, .producer = producer_, .text = text_, .data = own->name_};
+#include "step/explicit_fields.def"
+#undef TG_OWN_REAL
+  return (tgField){.name = NULL};
+}
+
+const tgStepper tgi_explicit = {.name = "explicit", .twice = true, .supports = supports, .scratch = scratch, .place = place, .field = field, .step = tgi_force_step,
+                                .vjp = tgi_force_vjp, .jacobian = tgi_force_jacobian, .advice = tgi_force_advice, .inverse = tgi_force_inverse,
+                                .points_vjp = tgi_force_points_vjp};

@@ -14,8 +14,15 @@
 
 enum { TGI_MOST_STAGES = 4 };
 
-/// The sim's contact model is a force.
-static inline bool tgi_forced(const tgSim *s) { return s->contact_model != NULL && s->contact_model->stages > 0; }
+/// What it keeps of a step, stage by stage.
+typedef struct tgiExplicit {
+#define TG_OWN_REAL(name, rows, cols, unit, producer, text) tgReal *name;
+#include "step/explicit_fields.def"
+#undef TG_OWN_REAL
+} tgiExplicit;
+static inline tgiExplicit *tgi_explicit_own(const tgSim *s) { return s->own; }
+
+extern const tgStepper tgi_explicit;
 /// Joint damping and stiffness are taken at the end of the step.
 static inline bool tgi_force_implicit(const tgSim *s) {
   return s->contact_model->options.integrator == TG_INTEGRATOR_EULER && !s->contact_model->options.explicit_damping;
@@ -48,8 +55,10 @@ tgStatus tgi_force_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *gq,
 /// Its dense derivative, D (2 nv x (2 nv + nu)): rows q', v', columns q, v, u. Shares no derivative code with the adjoint beyond the forces' own.
 tgStatus tgi_force_jacobian(tgSim *s, tgReal *D, int *ties);
 
-/// Advice at the present state: see tg_sim_step_advice, whose claim it needs.
+/// See tgStepper.
 tgStatus tgi_force_advice(tgSim *s, tgStepAdvice *out);
+tgStatus tgi_force_inverse(tgSim *s, const tgReal *qacc, tgReal *tau);
+tgStatus tgi_force_points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal);
 /// Largest stable step for a mode x'' = -omega2 x - beta x'; infinite when both are 0, 0 when none is.
 double tgi_force_stable_step(tgIntegrator integrator, double omega2, double beta);
 

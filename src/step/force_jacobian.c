@@ -51,7 +51,7 @@ static tgStatus stage_jacobian(tgSim *s, int i, tgReal *A, int *ties) {
   const tgModel *m = &s->m;
   const tgPose *pose = tgi_force_pose(s, i);
   int nv = m->nv, nu = m->nu, nc = 2 * nv + nu;
-  const tgReal *q = s->stage_q + i * m->nq, *v = s->stage_v + i * nv, *a = s->stage_a + i * nv;
+  const tgReal *q = tgi_explicit_own(s)->stage_q + i * m->nq, *v = tgi_explicit_own(s)->stage_v + i * nv, *a = tgi_explicit_own(s)->stage_a + i * nv;
   size_t mark = tgi_stack_mark(s), nn = (size_t)nv * (size_t)nv;
   tgReal *Dq = tgi_stack_real(s, nn), *Dv = tgi_stack_real(s, nn), *Fq = tgi_stack_real(s, nn), *Fv = tgi_stack_real(s, nn),
          *Fu = tgi_stack_real(s, (size_t)nv * (size_t)nu + 1), *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody);
@@ -104,7 +104,7 @@ static void chain(int nv, int nu, const tgReal *A, const tgReal *Q, const tgReal
 static tgStatus stage(tgSim *s, int i, Columns *c, int *ties) {
   const tgModel *m = &s->m;
   int nv = m->nv, nc = 2 * nv + m->nu;
-  const tgReal *w = s->stage_w + i * nv, *v = s->stage_v + i * nv;
+  const tgReal *w = tgi_explicit_own(s)->stage_w + i * nv, *v = tgi_explicit_own(s)->stage_v + i * nv;
   TG_TRY(stage_jacobian(s, i, c->A, ties));
   tgi_integrate_jacobian(m, w, nc, c->one, c->w, c->q);
   chain(nv, m->nu, c->A, c->q, c->v, c->a);
@@ -139,14 +139,14 @@ static tgStatus force_jacobian(tgSim *s, tgReal *D, int *ties) {
     }
   }
   for (size_t k = 0; k < size && tgi_force_symplectic(s); k++) W[k] = h * Dv[k];
-  tgi_integrate_jacobian(m, s->step_w, nc, c.one, W, D);
+  tgi_integrate_jacobian(m, tgi_explicit_own(s)->step_w, nc, c.one, W, D);
   return TG_OK;
 }
 
 tgStatus tgi_force_jacobian(tgSim *s, tgReal *D, int *ties) {
   size_t mark = tgi_stack_mark(s);
   tgStatus status = force_jacobian(s, D, ties);
-  if (status >= 0 && s->contact_model->stages > 1) status = tgi_force_stage(s, 0, 0);
+  if (status >= 0 && tgi_force_tableau(s)->n > 1) status = tgi_force_stage(s, 0, 0);
   if (status == TG_ERR_CAPACITY) no_room(s);
   tgi_stack_free(s, mark);
   return status;

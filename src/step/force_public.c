@@ -59,8 +59,8 @@ static tgStatus no_room(tgSim *s) { return tgi_error(&s->error, TG_ERR_CAPACITY,
 // frames and forces at the present state with M alone factored
 static tgStatus present(tgSim *s, int order) {
   double h = s->h;
-  for (int i = 0; i < s->m.nq; i++) s->stage_q[i] = s->qpos[i];
-  for (int d = 0; d < s->m.nv; d++) s->stage_v[d] = s->qvel[d];
+  for (int i = 0; i < s->m.nq; i++) tgi_explicit_own(s)->stage_q[i] = s->qpos[i];
+  for (int d = 0; d < s->m.nv; d++) tgi_explicit_own(s)->stage_v[d] = s->qvel[d];
   TG_TRY(tgi_check_state(s));
   TG_TRY(s->contact_model->kind->force->begin(s));
   s->h = 0;
@@ -138,7 +138,6 @@ static void consider_joints(tgSim *s, tgReal *row, tgReal *work, tgStepAdvice *o
 
 tgStatus tgi_force_advice(tgSim *s, tgStepAdvice *out) {
   *out = (tgStepAdvice){.h = INFINITY};
-  if (!tgi_forced(s)) return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "Steps of this contact model need no advice: none of its forces is explicit.");
   size_t mark = tgi_stack_mark(s);
   tgReal *row = tgi_stack_real(s, (size_t)s->m.nv), *work = tgi_stack_real(s, (size_t)s->m.nv);
   if (row == NULL || work == NULL) return no_room(s);
@@ -149,21 +148,9 @@ tgStatus tgi_force_advice(tgSim *s, tgStepAdvice *out) {
   return TG_OK;
 }
 
-tgStatus tg_sim_step_advice(tgSim *sim, tgStepAdvice *out) {
-  if (sim == NULL || out == NULL) return TG_ERR_ARG;
-  if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
-  sim->stack_used = 0;
-  tgiFpEnv env = tgi_fp_enter();
-  tgStatus status = tgi_force_advice(sim, out);
-  tgi_fp_leave(env);
-  tgi_sim_release(sim);
-  return status;
-}
-
 // ---- inverse dynamics ----
 
-static tgStatus inverse(tgSim *s, const tgReal *qacc, tgReal *tau) {
-  if (!tgi_forced(s)) return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "Inverse dynamics with contact needs contact forces in closed form, which this contact model has not.");
+tgStatus tgi_force_inverse(tgSim *s, const tgReal *qacc, tgReal *tau) {
   size_t mark = tgi_stack_mark(s);
   tgReal *wrench = tgi_stack_real(s, 6 * (size_t)s->m.nbody), *joints = tgi_stack_real(s, (size_t)s->m.nv);
   if (wrench == NULL || joints == NULL) return no_room(s);
@@ -177,17 +164,6 @@ static tgStatus inverse(tgSim *s, const tgReal *qacc, tgReal *tau) {
   return TG_OK;
 }
 
-tgStatus tg_sim_inverse_contact(tgSim *sim, const tgReal *qacc, tgReal *tau) {
-  if (sim == NULL || qacc == NULL || tau == NULL) return TG_ERR_ARG;
-  if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
-  sim->stack_used = 0;
-  tgiFpEnv env = tgi_fp_enter();
-  tgStatus status = inverse(sim, qacc, tau);
-  tgi_fp_leave(env);
-  tgi_sim_release(sim);
-  return status;
-}
-
 // ---- single points of a surface ----
 
 static tgStatus no_points(tgSim *s, int geom) {
@@ -196,22 +172,8 @@ static tgStatus no_points(tgSim *s, int geom) {
                    tgi_model_label(&s->m, TG_THING_GEOM, geom, label, sizeof label));
 }
 
-int tg_sim_geom_points(tgSim *sim, int geom, const tgReal **position, const tgReal **normal) {
-  const tgReal *p, *n;
-  if (sim == NULL || geom < 0 || geom >= sim->m.ngeom || !tgi_forced(sim) || !tgi_sim_claim(sim)) return 0;
-  tgStatus status = sim->contact_model->kind->force->begin(sim);
-  int count = status == TG_OK ? sim->contact_model->kind->force->points(sim, geom, &p, &n) : 0;
-  if (count > 0 && position != NULL) *position = p;
-  if (count > 0 && normal != NULL) *normal = n;
-  tgi_sim_release(sim);
-  return count;
-}
-
-static tgStatus points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal) {
+tgStatus tgi_force_points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal) {
   const tgReal *position, *normal;
-  if (!tgi_forced(s)) return no_points(s, geom);
-  if (s->stage != TG_STAGE_STEPPED)
-    return tgi_error(&s->error, TG_ERR_STATE, "A step's derivative is asked for after something else than a successful step; step first.");
   TG_TRY(s->contact_model->kind->force->begin(s));
   int n = s->contact_model->kind->force->points(s, geom, &position, &normal), ties = 0;
   if (n == 0) return no_points(s, geom);
@@ -227,15 +189,4 @@ static tgStatus points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int geo
     if (dnormal != NULL) dnormal[i] = p.point_normal[i];
   }
   return TG_OK;
-}
-
-tgStatus tg_sim_step_points_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal) {
-  if (sim == NULL || geom < 0 || geom >= sim->m.ngeom) return TG_ERR_ARG;
-  if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
-  sim->stack_used = 0;
-  tgiFpEnv env = tgi_fp_enter();
-  tgStatus status = points_vjp(sim, gq, gv, geom, dposition, dnormal);
-  tgi_fp_leave(env);
-  tgi_sim_release(sim);
-  return status;
 }

@@ -78,7 +78,7 @@ static void implicit_vjp(const tgSim *s, const tgReal *v, const tgReal *a, const
 static tgStatus stage_vjp(tgSim *s, int i, tgReal *abar, const Out *o) {
   const tgModel *m = &s->m;
   const tgPose *pose = tgi_force_pose(s, i);
-  const tgReal *q = s->stage_q + i * m->nq, *v = s->stage_v + i * m->nv, *a = s->stage_a + i * m->nv;
+  const tgReal *q = tgi_explicit_own(s)->stage_q + i * m->nq, *v = tgi_explicit_own(s)->stage_v + i * m->nv, *a = tgi_explicit_own(s)->stage_a + i * m->nv;
   size_t mark = tgi_stack_mark(s);
   tgReal *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody), *w = tgi_stack_real(s, (size_t)m->nv);
   if (wrench == NULL || w == NULL) return no_room(s);
@@ -123,7 +123,7 @@ static tgStatus back(tgSim *s, int i, const tgiTableau *t, Bars *b, Out *o, tgRe
   const tgModel *m = &s->m;
   int nv = m->nv;
   double h = s->h, at_next = i + 1 < t->n ? t->at[i + 1] : 0;
-  const tgReal *w = s->stage_w + i * nv, *v = s->stage_v + i * nv, *a = s->stage_a + i * nv;
+  const tgReal *w = tgi_explicit_own(s)->stage_w + i * nv, *v = tgi_explicit_own(s)->stage_v + i * nv, *a = tgi_explicit_own(s)->stage_a + i * nv;
   size_t mark = tgi_stack_mark(s);
   tgReal *rate = tgi_stack_real(s, (size_t)nv);
   if (rate == NULL) return no_room(s);
@@ -157,7 +157,7 @@ static tgStatus force_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *
   if (!take(s, &b)) return no_room(s);
   TG_TRY(s->contact_model->kind->force->begin(s));
   for (int d = 0; d < nv; d++) b.end_v[d] = xv != NULL ? xv[d] : 0;
-  if (xq != NULL) tgi_integrate_vjp(m, s->step_w, xq, gq, b.end_w);
+  if (xq != NULL) tgi_integrate_vjp(m, tgi_explicit_own(s)->step_w, xq, gq, b.end_w);
   if (tgi_force_symplectic(s)) {
     add_h(o, dot(nv, s->v1, b.end_w));
     for (int d = 0; d < nv; d++) {

@@ -6,11 +6,13 @@
 // of a body by more than 1e-12 of the scene, and then one more.
 #include "step/implicit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "dyn/forces.h"
 #include "math/ldl.h"
 #include "step/objective.h"
+#include "step/step.h"
 
 enum { MOST_STEPS = 200, MOST_HALVINGS = 60 };
 #define CONVERGED 1e-12  // displacement of a Newton step, of the scene's size
@@ -98,14 +100,15 @@ static tgStatus factor(tgSim *s, double h) {
   int nv = s->m.nv;
   size_t size = (size_t)nv * (size_t)nv;
   double hh = h * h;
-  s->shift = 0;
-  while (!tgi_ldl_factor(nv, s->shift == 0 ? s->step_H : s->step_L, s->step_L)) {
-    s->shift = s->shift == 0 ? 1e-3 : 10 * s->shift;
-    if (!(s->shift < 1e25))
+  tgiMinimise *own = tgi_minimise_own(s);
+  own->shift = 0;
+  while (!tgi_ldl_factor(nv, own->shift == 0 ? own->step_H : own->step_L, own->step_L)) {
+    own->shift = own->shift == 0 ? 1e-3 : 10 * own->shift;
+    if (!(own->shift < 1e25))
       return tgi_error(&s->error, TG_ERR_INVALID, "The mass matrix is not positive definite at this pose, or the contact potential has no finite second "
                        "derivative; look for bodies without mass or inertia that a joint moves.");
-    memcpy(s->step_L, s->step_H, size * sizeof *s->step_L);
-    tgi_block_add(&s->m, s->shift / hh, s->M, s->step_L);
+    memcpy(own->step_L, own->step_H, size * sizeof *own->step_L);
+    tgi_block_add(&s->m, own->shift / hh, s->M, own->step_L);
   }
   return TG_OK;
 }
@@ -117,7 +120,7 @@ static tgStatus factor_others(tgSim *s) {
   if (!tgi_objective_take(s, s->h, &o)) return no_room(s);
   tgi_joint_slopes(s, &s->end, &o);
   tgi_objective_gather(s, &s->end, &o);
-  tgi_objective_hessian(s, &s->end, &o, s->step_H);
+  tgi_objective_hessian(s, &s->end, &o, tgi_minimise_own(s)->step_H);
   tgi_stack_free(s, mark);
   return factor(s, s->h);
 }
@@ -125,35 +128,35 @@ static tgStatus factor_others(tgSim *s) {
 tgStatus tgi_implicit_gradient(tgSim *s) {
   const tgPotentialModel *k = s->contact_model->kind->potential;
   bool other = false;
-  if (s->gradient_of != 0) return TG_OK;
+  if (tgi_minimise_own(s)->gradient_of != 0) return TG_OK;
   if (k->gradient_terms != NULL) TG_TRY(k->gradient_terms(s, &s->end, &other));
   if (other) TG_TRY(factor_others(s));
-  s->gradient_of = other ? 2 : 1;
-  s->mixed = false;
+  tgi_minimise_own(s)->gradient_of = other ? 2 : 1;
+  tgi_minimise_own(s)->mixed = false;
   return TG_OK;
 }
 
 tgStatus tgi_implicit_mixed(tgSim *s) {
   const tgPotentialModel *k = s->contact_model->kind->potential;
-  if (k->mixed == NULL || s->mixed) return TG_OK;
+  if (k->mixed == NULL || tgi_minimise_own(s)->mixed) return TG_OK;
   TG_TRY(k->mixed(s, &s->end));
-  s->mixed = true;
+  tgi_minimise_own(s)->mixed = true;
   return TG_OK;
 }
 
 // d = -H^-1 g, or with H made positive definite where it is not
 static tgStatus newton_step(tgSim *s, Newton *n) {
   int nv = s->m.nv, body = -1;
-  tgi_objective_hessian(s, &s->end, &n->o, s->step_H);
-  n->definite = tgi_ldl_factor(nv, s->step_H, s->step_L);
-  s->shift = 0;
+  tgi_objective_hessian(s, &s->end, &n->o, tgi_minimise_own(s)->step_H);
+  n->definite = tgi_ldl_factor(nv, tgi_minimise_own(s)->step_H, tgi_minimise_own(s)->step_L);
+  tgi_minimise_own(s)->shift = 0;
   if (!n->definite) {
-    tgi_objective_definite(s, &s->end, n->o.h, n->reach, s->step_H);
+    tgi_objective_definite(s, &s->end, n->o.h, n->reach, tgi_minimise_own(s)->step_H);
     TG_TRY(factor(s, n->o.h));
   }
   for (int i = 0; i < nv; i++) n->d[i] = -n->o.g[i];
-  tgi_ldl_solve(nv, s->step_L, n->d);
-  n->moved = displacement(s, n, n->d, &body) * (1 + s->shift) / n->size;
+  tgi_ldl_solve(nv, tgi_minimise_own(s)->step_L, n->d);
+  n->moved = displacement(s, n, n->d, &body) * (1 + tgi_minimise_own(s)->shift) / n->size;
   if (body >= 0) s->info.body1 = body;
   s->info.residual = n->moved;
   return TG_OK;
@@ -286,7 +289,7 @@ static tgStatus minimise(tgSim *s, Newton *n) {
       return TG_OK;
     }
     if (stalled) break;
-    TG_TRY(tgi_objective_foresee(s, &s->end, s->step_H, n->o.g, s->step_L, n->d));
+    TG_TRY(tgi_objective_foresee(s, &s->end, tgi_minimise_own(s)->step_H, n->o.g, tgi_minimise_own(s)->step_L, n->d));
     TG_TRY(line_search(s, n, &stalled));
   }
   char label[160];
@@ -315,7 +318,8 @@ tgStatus tgi_implicit_step(tgSim *s, double h) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   Newton n;
-  s->ncon = s->nrow = s->nisland = s->gradient_of = 0;
+  tgi_start_smooth(s);
+  s->ncon = s->nrow = s->nisland = tgi_minimise_own(s)->gradient_of = 0;
   if (tgi_has_fluid(m))
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "A medium (opt_density, opt_viscosity) acts, which a contact model with a potential cannot express.");
   if (!take(s, h, &n)) return no_room(s);
@@ -327,6 +331,44 @@ tgStatus tgi_implicit_step(tgSim *s, double h) {
   status = minimise(s, &n);
   if (status != TG_OK) return status;
   for (int d = 0; d < m->nv; d++) s->v1[d] = n.o.delta[d] / h;
+  memcpy(s->q1, s->end.q, (size_t)m->nq * sizeof(tgReal));
   tgi_stack_free(s, mark);
   return TG_OK;
 }
+
+static tgStatus supports(tgContact *c, tgError *error) { return tgi_potential_express(c->model, error); }
+
+static void place(tgSim *s, tgLayout *l) {
+  const tgModel *m = s->model;
+  tgiMinimise counted, *own = tgi_place(l, 1, sizeof *own), *x = own != NULL ? own : &counted;
+#define TG_OWN_REAL(name, rows, cols, unit, producer, text) x->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
+#include "step/minimise_fields.def"
+#undef TG_OWN_REAL
+  s->own = own;
+}
+
+static tgField field(const tgSim *s, int i) {
+  const tgModel *m = s->model;
+  const tgiMinimise *own = tgi_minimise_own(s);
+#define TG_OWN_REAL(name_, rows_, cols_, unit_, producer_, text_) \
+  if (i-- == 0)                                                     \
+    return (tgField){.name = #name_, .scalar = TG_SCALAR_REAL, .rows = rows_, .cols = cols_, .unit = unit_, .producer = producer_, .text = text_, .data = own->name_};
+#include "step/minimise_fields.def"
+#undef TG_OWN_REAL
+  return (tgField){.name = NULL};
+}
+
+static void label(const tgSim *s, tgGradInfo *info) {
+  const tgiMinimise *own = tgi_minimise_own(s);
+  if (own->gradient_of == 2) {
+    info->label = TG_GRAD_SURROGATE;
+    snprintf(info->reason, sizeof info->reason, "the contact potential of the gradient is not that of the step (option long_range)");
+  }
+  if (own->shift > 0) {
+    info->label = TG_GRAD_SURROGATE;
+    snprintf(info->reason, sizeof info->reason, "the step's energy has no strict minimum: its second derivative is taken with %.3g M/h^2 added", own->shift);
+  }
+}
+
+const tgStepper tgi_minimise = {.name = "minimise", .velocity_by_difference = true, .supports = supports, .place = place, .field = field, .step = tgi_implicit_step,
+                                .vjp = tgi_implicit_vjp, .jacobian = tgi_implicit_jacobian, .label = label};

@@ -9,8 +9,18 @@
 #include "contact/contact.h"
 #include "sim/param.h"
 
-/// The sim's contact model is a potential.
-static inline bool tgi_implicit(const tgSim *s) { return s->contact_model != NULL && s->contact_model->potential; }
+/// What it keeps of a step.
+typedef struct tgiMinimise {
+#define TG_OWN_REAL(name, rows, cols, unit, producer, text) tgReal *name;
+#include "step/minimise_fields.def"
+#undef TG_OWN_REAL
+  int gradient_of;             // terms that step_L is of: 0 the step's, nothing made for a gradient, 1 the step's, 2 others
+  bool mixed;                  // these terms have their B
+  double shift;                // added to H of the last step, in units of M/h^2, for it to be positive definite: 0 at a true minimum
+} tgiMinimise;
+static inline tgiMinimise *tgi_minimise_own(const tgSim *s) { return s->own; }
+
+extern const tgStepper tgi_minimise;
 
 /// s->end and v1 from s->start and v0; step_H and step_L at the end. Fills s->info.
 tgStatus tgi_implicit_step(tgSim *s, double h);

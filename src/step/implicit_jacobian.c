@@ -213,7 +213,7 @@ static tgStatus implicit_jacobian(tgSim *s, tgReal *D, int *ties) {
   contacts(s, nc, D);
   joints(s, &o, nc, D);
   TG_TRY(lines(s, &o, nc, D, ties));
-  tgi_ldl_solve_rows(m->nv, s->step_L, nc, D);
+  tgi_ldl_solve_rows(m->nv, tgi_minimise_own(s)->step_L, nc, D);
   for (size_t i = 0; i < size; i++) D[i] = -D[i];
   velocities(s, o.delta, nc, D, D + size);
   return TG_OK;

@@ -52,7 +52,7 @@ static void multiplier(const tgSim *s, const tgReal *gq, const tgReal *gv, tgiAd
   }
   rotate(m, a->o.delta, a->t, false, a->t);
   for (int d = 0; d < m->nv; d++) aq[d] -= a->t[d];
-  tgi_ldl_solve(m->nv, s->step_L, a->z);
+  tgi_ldl_solve(m->nv, tgi_minimise_own(s)->step_L, a->z);
   rotate(m, a->o.delta, a->z, false, a->zeta);
 }
 

@@ -9,6 +9,8 @@
 #include "contact/contact.h"
 #include "sim/param.h"
 
+extern const tgStepper tgi_impulse;
+
 /// v1 from the state (q0, v0) whose frames and smooth dynamics are in the sim. Fills s->info. Nothing of the state changes.
 tgStatus tgi_impulse_velocity(tgSim *s, double h);
 /// out = Mh^-1 x for a vector of nv; may be in place.

@@ -12,4 +12,7 @@ tgStatus tgi_check_velocity(tgSim *s, const tgReal *v);
 /// Velocities, bias and smooth forces at (q0, v), with the frames of q0: V, Vp, Sd, vel, bias, qfrc_actuator, qfrc_passive, tau.
 void tgi_step_forces(tgSim *s, const tgReal *v);
 
+/// The pose, inertias, mass matrix and smooth forces at (q0, v0).
+void tgi_start_smooth(tgSim *s);
+
 #endif

@@ -216,7 +216,7 @@ static const tgContactModel free_kind = {.word = "free", .solver_bytes = no_byte
 
 static inline tgContact made_contact(const tgModel *m, bool touching) {
   const tgContactModel *kind = touching ? &made_kind : &free_kind;
-  tgContact c = {.model = m, .alloc = m->alloc, .options = tg_contact_default(), .kind = kind, .solver_bytes = kind->solver_bytes, .potential = true};
+  tgContact c = {.model = m, .alloc = m->alloc, .options = tg_contact_default(), .kind = kind, .stepper = &tgi_minimise, .solver_bytes = kind->solver_bytes};
   c.nterm = kind->potential->terms(&c);
   tgi_contact_numbers(&c);
   return c;

@@ -327,6 +327,7 @@ static const tgPotentialModel potential = {
 
 const tgContactModel tgi_barrier_model = {
     .word = "barrier",
+    .stepper = "minimise",
     .param = param,
     .nparam = sizeof param / sizeof *param,
     .solver_bytes = tgi_barrier_bytes,
@@ -340,6 +341,7 @@ const tgContactModel tgi_barrier_model = {
 
 const tgContactModel tgi_sdrs_model = {
     .word = "sdrs",
+    .stepper = "minimise",
     .param = local_param,
     .nparam = sizeof local_param / sizeof *local_param,
     .solver_bytes = tgi_barrier_bytes,

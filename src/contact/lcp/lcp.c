@@ -181,6 +181,7 @@ static const tgImpulseModel impulse = {
 
 const tgContactModel tgi_lcp_model = {
     .word = "lcp",
+    .stepper = "impulse",
     .param = params,
     .nparam = (int)(sizeof params / sizeof *params),
     .solver_bytes = solver_bytes,

@@ -212,6 +212,7 @@ static const tgForceModel force = {
 
 const tgContactModel tgi_softmin_model = {
     .word = "softmin",
+    .stepper = "explicit",
     .param = param,
     .nparam = sizeof param / sizeof *param,
     .solver_bytes = tgi_softmin_bytes,

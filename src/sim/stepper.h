@@ -1,0 +1,47 @@
+// stepper.h: what a kind of step is to everything around it: its equations of motion and how they are solved. One line in step/table.c.
+//
+// A step is a map (q, v, u) -> (q', v') at the step size h. The caller (step/step.c) checks the state, notes it as (q0, v0), and takes over (q1, v1).
+// No file outside a stepper's own asks which one runs.
+#ifndef TG_SIM_STEPPER_H
+#define TG_SIM_STEPPER_H
+
+#include "base/layout.h"
+#include "base/status.h"
+#include "tangere/step.h"
+
+typedef struct tgStepper {
+  const char *name;            ///< by which a contact model asks for it
+  bool rows;                   ///< contact points and constraint rows are made: a sim has room for them
+  bool twice;                  ///< the step is twice differentiable where its contact model's forces are
+  bool velocity_by_difference; ///< v' = (q' (-) q)/h: the round-off of coordinates stands in it over h
+
+  /// TG_ERR_UNSUPPORTED names the first thing of the model that the equations cannot express. Makes what the stepper keeps with the contact model.
+  tgStatus (*supports)(tgContact *c, tgError *error);
+  /// Bytes of scratch that its steps and derivatives need besides the dynamics'. May be NULL, as all that follow may but step, vjp and jacobian.
+  size_t (*scratch)(const tgContact *c);
+  /// Its own arrays, s->own; with l->base NULL counts. They need not outlive a change of capacity.
+  void (*place)(tgSim *s, tgLayout *l);
+  /// Array i of its own as tg_sim_field gives it; name NULL past the last.
+  tgField (*field)(const tgSim *s, int i);
+
+  /// From (q0, v0): q1, v1 and s->info. Nothing of the state changes.
+  tgStatus (*step)(tgSim *s, double h);
+  /// What of a step that was taken over is remembered for the next: choices, nothing continuous.
+  void (*remember)(tgSim *s);
+  /// Adjoint of the last step: adds to aq, av (nv), du (nu) and p (du and p may be NULL) what gq = dL/dq', gv = dL/dv' (either may be NULL) are in q0,
+  /// v0, the control and the parameters. ties counts clamps met.
+  tgStatus (*vjp)(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties);
+  /// Its dense derivative, D (2 nv x (2 nv + nu), row-major): rows q', v', columns q, v, u. Shares no derivative code with vjp.
+  tgStatus (*jacobian)(tgSim *s, tgReal *D, int *ties);
+  /// Raises the label of a derivative of the last step where it is not that of the step.
+  void (*label)(const tgSim *s, tgGradInfo *info);
+
+  /// See tg_sim_step_advice; NULL: steps of any size are stable.
+  tgStatus (*advice)(tgSim *s, tgStepAdvice *out);
+  /// See tg_sim_inverse_contact; NULL: contact forces have no closed form.
+  tgStatus (*inverse)(tgSim *s, const tgReal *qacc, tgReal *tau);
+  /// See tg_sim_step_points_vjp; NULL: no geom collides by points.
+  tgStatus (*points_vjp)(tgSim *s, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal);
+} tgStepper;
+
+#endif

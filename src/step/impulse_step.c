@@ -1,0 +1,145 @@
+// impulse_step.c: the step of impulses as a map: positions by the velocities before or after the impulses, and the derivatives of both. See impulse.h.
+//
+// Based on: [math/lcp (3)]. q' = q (+) h v' (symplectic) or q (+) h v.
+#include <stdio.h>
+#include <string.h>
+
+#include "contact/contact.h"
+#include "contact/islands.h"
+#include "dyn/dynamics.h"
+#include "step/bounce.h"
+#include "step/impulse.h"
+#include "step/step.h"
+
+static bool symplectic(const tgSim *s) { return s->contact_model == NULL || s->contact_model->options.symplectic; }
+
+static tgStatus supports(tgContact *c, tgError *error) {
+  (void)c;
+  (void)error;
+  return TG_OK;
+}
+
+static tgStatus step(tgSim *s, double h) {
+  tgi_start_smooth(s);
+  tgStatus status = tgi_impulse_velocity(s, h);
+  if (status != TG_OK) return status;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *w = tgi_stack_real(s, (size_t)s->m.nv);
+  if (w == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  const tgReal *v = symplectic(s) ? s->v1 : s->v0;
+  for (int d = 0; d < s->m.nv; d++) w[d] = h * v[d];
+  tg_model_integrate(&s->m, s->q0, w, s->q1);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+static void remember(tgSim *s) {
+  if (s->contact_model != NULL) s->contact_model->kind->impulse->remember(s);
+}
+
+static void label(const tgSim *s, tgGradInfo *info) {
+  if (s->explored >= 0) {
+    char text[130];
+    info->label = TG_GRAD_SURROGATE;
+    snprintf(info->reason, sizeof info->reason, "complementarity-aware: %s", s->contact_model->kind->impulse->row_label(s, s->explored, text, sizeof text));
+  }
+  if (s->contact_model != NULL && s->contact_model->options.zero_contact_gradient && s->nrow > 0) {
+    info->label = TG_GRAD_SURROGATE;
+    snprintf(info->reason, sizeof info->reason, "contact forces are held constant (option zero_contact_gradient)");
+  } else if (tgi_bounces(s)) {
+    info->label = TG_GRAD_SURROGATE;
+    snprintf(info->reason, sizeof info->reason, "a bounce is differentiated as an impact in continuous time (option bounce_gradient)");
+  }
+}
+
+// ---- adjoint ----
+
+static tgStatus no_room(tgSim *s, const char *what) { return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's %s; reserve more and repeat.", what); }
+
+// x <- R' x
+static tgStatus bounce_position(tgSim *s, tgReal *x, tgReal *gaps) {
+  size_t mark = tgi_stack_mark(s);
+  tgReal *old = tgi_stack_real(s, (size_t)s->m.nv);
+  if (old == NULL) return no_room(s, "adjoint");
+  for (int d = 0; d < s->m.nv; d++) old[d] = x[d];
+  tgStatus status = tgi_bounce_position_vjp(s, old, x, gaps);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *dp, int *ties) {
+  const tgModel *m = &s->m;
+  int nv = m->nv;
+  bool by_new = symplectic(s);
+  tgReal *z = tgi_stack_real(s, (size_t)nv), *w = tgi_stack_real(s, (size_t)nv), *gw = tgi_stack_real(s, (size_t)nv);
+  if (z == NULL || w == NULL || gw == NULL) return no_room(s, "adjoint");
+  for (int d = 0; d < nv; d++) {
+    gw[d] = 0;
+    z[d] = gv != NULL ? gv[d] : 0;
+    w[d] = s->h * (by_new ? s->v1 : s->v0)[d];
+  }
+  bool bounces = tgi_bounces(s);
+  tgReal *gaps = NULL;
+  if (bounces && dp != NULL) {
+    gaps = tgi_stack_real(s, (size_t)s->nrow);
+    if (gaps == NULL) return no_room(s, "adjoint");
+    for (int i = 0; i < s->nrow; i++) gaps[i] = 0;
+  }
+  // q' = q (+) h v' or q (+) h v
+  if (gq != NULL) {
+    tgi_integrate_vjp(m, w, gq, aq, gw);
+    if (bounces) TG_TRY(bounce_position(s, aq, gaps));
+    if (bounces && !by_new) TG_TRY(bounce_position(s, gw, NULL));
+    for (int d = 0; d < nv; d++) *(by_new ? &z[d] : &av[d]) += s->h * gw[d];
+    for (int d = 0; d < nv && dp != NULL && dp->opt_timestep != NULL; d++) dp->opt_timestep[0] += (by_new ? s->v1 : s->v0)[d] * gw[d];
+  }
+  return bounces ? tgi_bounce_vjp(s, z, aq, av, du, dp, gaps, ties) : tgi_impulse_vjp(s, z, aq, av, du, dp, ties);
+}
+
+// ---- dense derivative ----
+
+// rows of q' of a step that bounces: Xq holds R
+static tgStatus bouncing_positions(tgSim *s, const tgReal *w, tgReal *D) {
+  int nv = s->m.nv, nc = 2 * nv + s->m.nu;
+  size_t size = (size_t)nv * (size_t)nc;
+  tgReal *Xq = tgi_stack_real(s, size), *Xw = tgi_stack_real(s, size), *Dv = D + size;
+  if (Xq == NULL || Xw == NULL) return no_room(s, "Jacobian");
+  bool by_new = symplectic(s);
+  for (int d = 0; d < nv; d++)
+    for (int c = 0; c < nc; c++) Xq[d * nc + c] = c == d ? 1 : 0;
+  TG_TRY(tgi_bounce_jacobian(s, Dv, Xq));
+  for (int d = 0; d < nv; d++)
+    for (int c = 0; c < nc; c++)
+      Xw[d * nc + c] = s->h * (by_new ? Dv[d * nc + c] : c >= nv && c < 2 * nv ? Xq[d * nc + c - nv] : 0);
+  tgi_integrate_jacobian(&s->m, w, nc, Xq, Xw, D);
+  return TG_OK;
+}
+
+// rows of q' from those of v'
+static tgStatus positions(tgSim *s, const tgReal *w, tgReal *D) {
+  int nv = s->m.nv, nc = 2 * nv + s->m.nu, *span = tgi_stack_bytes(s, 2 * ((size_t)nv + 1) * sizeof *span);
+  size_t size = (size_t)nv * (size_t)nc;
+  if (span == NULL) return no_room(s, "Jacobian");
+  if (s->nrow == 0) tgi_trees(s);
+  for (int d = 0; d < nv; d++) {
+    int island = s->nrow > 0 ? s->dof_island[d] : -1;
+    const int *tree = s->tree + 3 * s->tree[3 * d];
+    span[2 * d] = island >= 0 ? s->island_dof[s->island_dofadr[island]] : tree[1];
+    span[2 * d + 1] = island >= 0 ? s->island_dof[s->island_dofadr[island + 1] - 1] + 1 : tree[2];
+  }
+  memset(D, 0, size * sizeof *D);
+  tgi_integrate_own_jacobian(&s->m, w, s->h, nc, symplectic(s) ? D + size : NULL, span, D);
+  return TG_OK;
+}
+
+static tgStatus jacobian(tgSim *s, tgReal *D, int *ties) {
+  int nv = s->m.nv, nc = 2 * nv + s->m.nu;
+  tgReal *w = tgi_stack_real(s, (size_t)nv);
+  if (w == NULL) return no_room(s, "Jacobian");
+  const tgReal *v = symplectic(s) ? s->v1 : s->v0;
+  for (int d = 0; d < nv; d++) w[d] = s->h * v[d];
+  TG_TRY(tgi_impulse_jacobian(s, D + (size_t)nv * (size_t)nc, ties));
+  return tgi_bounces(s) ? bouncing_positions(s, w, D) : positions(s, w, D);
+}
+
+const tgStepper tgi_impulse = {.name = "impulse", .rows = true, .supports = supports, .step = step, .remember = remember, .vjp = vjp, .jacobian = jacobian, .label = label};

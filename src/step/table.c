@@ -1,0 +1,22 @@
+// table.c: the steppers, one line each.
+#include "step/table.h"
+
+#include <string.h>
+
+#include "step/force.h"
+#include "step/implicit.h"
+#include "step/impulse.h"
+
+static const tgStepper *const table[] = {
+    &tgi_impulse,    // velocities jump by the impulses of constraint rows
+    &tgi_minimise,   // coordinates after the step minimise inertia and potentials
+    &tgi_explicit,   // forces in closed form: Euler, Runge-Kutta
+};
+
+const tgStepper *tgi_stepper_named(const char *name) {
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (strcmp(table[i]->name, name) == 0) return table[i];
+  return NULL;
+}
+
+const tgStepper *tgi_stepper_without_contact(void) { return &tgi_impulse; }
