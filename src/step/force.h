@@ -57,8 +57,6 @@ tgStatus tgi_force_jacobian(tgSim *s, tgReal *D, int *ties);
 
 /// See tgStepper.
 tgStatus tgi_force_advice(tgSim *s, tgStepAdvice *out);
-tgStatus tgi_force_inverse(tgSim *s, const tgReal *qacc, tgReal *tau);
-tgStatus tgi_force_points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal);
 /// Largest stable step for a mode x'' = -omega2 x - beta x'; infinite when both are 0, 0 when none is.
 double tgi_force_stable_step(tgIntegrator integrator, double omega2, double beta);
 

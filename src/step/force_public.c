@@ -7,7 +7,6 @@
 // Modes: each pair alone as if it carried the weight of the lighter tree, or its present force where that is more; limits; dry friction.
 #include <stdio.h>
 
-#include "base/fpenv.h"
 #include "dyn/dynamics.h"
 #include "step/force.h"
 #include "step/objective.h"
@@ -150,7 +149,7 @@ tgStatus tgi_force_advice(tgSim *s, tgStepAdvice *out) {
 
 // ---- inverse dynamics ----
 
-tgStatus tgi_force_inverse(tgSim *s, const tgReal *qacc, tgReal *tau) {
+static tgStatus inverse(tgSim *s, const tgReal *qacc, tgReal *tau) {
   size_t mark = tgi_stack_mark(s);
   tgReal *wrench = tgi_stack_real(s, 6 * (size_t)s->m.nbody), *joints = tgi_stack_real(s, (size_t)s->m.nv);
   if (wrench == NULL || joints == NULL) return no_room(s);
@@ -172,7 +171,7 @@ static tgStatus no_points(tgSim *s, int geom) {
                    tgi_model_label(&s->m, TG_THING_GEOM, geom, label, sizeof label));
 }
 
-tgStatus tgi_force_points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal) {
+static tgStatus points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal) {
   const tgReal *position, *normal;
   TG_TRY(s->contact_model->kind->force->begin(s));
   int n = s->contact_model->kind->force->points(s, geom, &position, &normal), ties = 0;
@@ -190,3 +189,42 @@ tgStatus tgi_force_points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int 
   }
   return TG_OK;
 }
+
+// ---- what it is to the table ----
+
+static tgStatus supports(tgContact *c, tgError *error) {
+  TG_TRY(tgi_force_express(c->model, error));
+  return tgi_force_limits(c, error);
+}
+
+// what the step and its dense derivative take besides the dynamics
+static size_t scratch(const tgContact *c) {
+  size_t nv = (size_t)c->model->nv, nu = (size_t)c->model->nu;
+  return (8 * nv * (2 * nv + nu) + 12 * (size_t)c->nforce + 32 * (nv + (size_t)c->model->nbody) + 512) * sizeof(tgReal);
+}
+
+static void place(tgSim *s, tgLayout *l) {
+  const tgModel *m = s->model;
+  int stages = tgi_force_tableau(s)->n;
+  tgiExplicit counted, *own = tgi_place(l, 1, sizeof *own), *x = own != NULL ? own : &counted;
+#define TG_OWN_REAL(name, rows, cols, unit, producer, text) x->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
+#include "step/explicit_fields.def"
+#undef TG_OWN_REAL
+  s->own = own;
+}
+
+static tgField field(const tgSim *s, int i) {
+  const tgModel *m = s->model;
+  const tgiExplicit *own = tgi_explicit_own(s);
+  int stages = tgi_force_tableau(s)->n;
+#define TG_OWN_REAL(name_, rows_, cols_, unit_, producer_, text_) \
+  if (i-- == 0)                                                     \
+    return (tgField){.name = #name_, .scalar = TG_SCALAR_REAL, .rows = rows_, .cols = cols_, .unit = unit_, .producer = producer_, .text = text_, .data = own->name_};
+#include "step/explicit_fields.def"
+#undef TG_OWN_REAL
+  return (tgField){.name = NULL};
+}
+
+const tgStepper tgi_explicit = {.name = "explicit", .twice = true, .supports = supports, .scratch = scratch, .place = place, .field = field, .step = tgi_force_step,
+                                .vjp = tgi_force_vjp, .jacobian = tgi_force_jacobian, .advice = tgi_force_advice, .inverse = inverse,
+                                .points_vjp = points_vjp};
