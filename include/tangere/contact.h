@@ -63,7 +63,8 @@ typedef struct tgContactOptions {
   double slip_speed;       ///< sliding speed about which friction takes hold [m/s]
   double friction_range;   ///< distance from which on surfaces do not rub [m]; they rub fully where half of their force is from within half of it
   double local_range;      ///< distance at which the local barrier ends [m]
-  double limit_range;      ///< share of a joint's range in which its limit pushes
+  double limit_range;      ///< share of a joint's or tendon's range in which its limit pushes
+  double equality_opening; ///< of an equality under a potential: its spring gives way by that much under the weight of the lighter of its trees [m]
   tgHierarchy hierarchy;           ///< how the potential is summed
   tgFrictionForm friction_form;    ///< form of its friction
   tgLongRange long_range;          ///< where its far part acts
@@ -77,7 +78,8 @@ typedef struct tgContactOptions {
   double spacing;          ///< of a surface's points [m]; 0: a quarter of the geom's least half length, and at most about 1000 points
   double points;           ///< of each geom, about, where they are not to be a spacing apart (whole grids and bands decide how many there are); 0: by `spacing`
   double prune;            ///< share of the force that points left out may have in all; 0: none is left out
-  double limit_frequency;  ///< of a joint's inertia at qpos0 on the spring of its limit [rad/s]
+  double limit_frequency;  ///< of a joint's or tendon's inertia at qpos0 on the spring of its limit [rad/s]
+  double equality_frequency;///< of the inertia that an equality meets at qpos0 on its spring, damped critically [rad/s]
   tgForceForm force_form;          ///< of the `softmin` model
   tgDetection detection;           ///< of the `lcp` model
   tgIntegrator integrator;         ///< of force models

@@ -10,7 +10,7 @@
 tgContactOptions tg_contact_default(void) {
   return (tgContactOptions){.size = sizeof(tgContactOptions), .erp = 0.2, .symplectic = true, .restitution_speed = 1e-3, .mu = 1e-6, .eps = 0.5,
                              .slip_speed = 1e-3, .friction_range = 0.1, .local_range = 0.01, .limit_range = 0.1, .threads = 1, .dissipation_speed = 0.5,
-                             .stiction_speed = 0.05, .limit_frequency = 200, .prune = 1e-13};
+                             .stiction_speed = 0.05, .limit_frequency = 200, .equality_opening = 1e-5, .equality_frequency = 200, .prune = 1e-13};
 }
 
 const char *tg_contact_words(int i) {
@@ -49,14 +49,16 @@ static tgStatus check_numbers(const char *word, int n, const tgContactParam *par
 static const tgContactParam step_param[] = {
     TG_CONTACT_PARAMETER(mu, 1e-6, 1e-30, 1e6, "J m^(1/2)", "weight of the contact potential and of joints' limits"),
     TG_CONTACT_PARAMETER(slip_speed, 1e-3, 1e-12, 1e3, "m/s", "sliding speed about which friction takes hold"),
-    TG_CONTACT_PARAMETER(limit_range, 0.1, 1e-6, 0.5, "", "share of a joint's range in which its limit pushes")};
+    TG_CONTACT_PARAMETER(limit_range, 0.1, 1e-6, 0.5, "", "share of a joint's or tendon's range in which its limit pushes"),
+    TG_CONTACT_PARAMETER(equality_opening, 1e-5, 1e-12, 1e3, "m", "by which the weight of the lighter tree opens an equality")};
 enum { STEP_PARAMS = sizeof step_param / sizeof *step_param };
 
 // what the step of every force model takes
 static const tgContactParam force_param[] = {
     TG_CONTACT_PARAMETER(stiction_speed, 0.05, 1e-9, 1e3, "m/s", "sliding speed about which friction takes hold"),
-    TG_CONTACT_PARAMETER(limit_frequency, 200, 1e-3, 1e9, "rad/s", "of a joint's inertia on the spring of its limit"),
-    TG_CONTACT_PARAMETER(limit_range, 0.1, 1e-6, 0.5, "", "share of a joint's range over which the push of its limit sets in")};
+    TG_CONTACT_PARAMETER(limit_frequency, 200, 1e-3, 1e9, "rad/s", "of a joint's or tendon's inertia on the spring of its limit"),
+    TG_CONTACT_PARAMETER(limit_range, 0.1, 1e-6, 0.5, "", "share of a joint's or tendon's range over which the push of its limit sets in"),
+    TG_CONTACT_PARAMETER(equality_frequency, 200, 1e-3, 1e9, "rad/s", "of the inertia that an equality meets on its spring, damped critically")};
 enum { FORCE_PARAMS = sizeof force_param / sizeof *force_param };
 
 static int add_numbers(tgContact *c, int at, int n, const tgContactParam *param, bool differentiable) {

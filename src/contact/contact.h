@@ -5,6 +5,7 @@
 #define TG_CONTACT_CONTACT_H
 
 #include "dyn/dynamics.h"
+#include "joint/joint.h"
 #include "sim/param.h"
 #include "sim/sim.h"
 #include "sim/stepper.h"
@@ -162,20 +163,12 @@ bool tgi_contact_takes(const tgContact *c, const char *name);
 /// that it cannot.
 tgStatus tgi_potential_express(const tgModel *m, tgError *error);
 
-/// The same of a force model.
-tgStatus tgi_force_express(const tgModel *m, tgError *error);
-/// Makes c->limit_inertia.
-tgStatus tgi_force_limits(tgContact *c, tgError *error);
-
 /// A tie, added to info, where two geoms' numbers are equal: the larger counts, so one side of each has a derivative and the other none.
 void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, const tgReal *number, const char *what, tgGradInfo *info);
 
 /// Where the line of action of the wrench w (moment; force; world origin) crosses the plane through `at` across n; of a line along the plane its point
 /// nearest to `at`. The force is not 0.
 void tgi_touch_point(const double w[6], const double at[3], const double n[3], double p[3]);
-#define TG_STANDARD_GRAVITY 9.80665   // m/s^2
-/// Mass of the tree that a body moves with [kg]; infinite when nothing moves it.
-double tgi_tree_mass(const tgModel *m, int body);
 
 /// The model of that word; NULL with the known words in error.
 const tgContactModel *tgi_contact_named(const char *word, tgError *error);

@@ -1,24 +1,25 @@
 // express.c: what the step of potential models cannot express, refused by name before a simulation is made.
 //
-// Its forces are derivatives of energies of the configuration [math/barrier Step]; constraints that hold exactly, clamps of forces and the
-// forces of a medium are none.
+// Its forces are derivatives of energies of the configuration [math/barrier Step]. The forces of a medium are none, nor is a force on several joints of which
+// one is clamped by a sum that the others do not see.
 #include "contact/contact.h"
 
-static tgStatus refuse(const tgModel *m, tgKindOfThing kind, int i, const char *what, tgError *error) {
-  char label[160];
-  return tgi_error(error, TG_ERR_UNSUPPORTED, "%s has %s, which a contact model with a potential cannot express; remove it or take another contact model.",
-                   tgi_model_label(m, kind, i, label, sizeof label), what);
+// a tendon's actuator that works on a joint whose summed force is limited
+static tgStatus express_actuator(const tgModel *m, int i, tgError *error) {
+  char tendon[160], joint[160];
+  int t = m->act_target[i];
+  for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++)
+    if (tgi_sum_limited(m, m->wrap_jnt[w]))
+      return tgi_error(error, TG_ERR_UNSUPPORTED,
+                       "%s drives a tendon over %s, which has a range of actuator forces: a contact model with a potential cannot express both; remove the range or "
+                       "take another contact model.", tgi_model_label(m, TG_THING_ACTUATOR, i, tendon, sizeof tendon),
+                       tgi_model_label(m, TG_THING_JOINT, m->wrap_jnt[w], joint, sizeof joint));
+  return TG_OK;
 }
 
 tgStatus tgi_potential_express(const tgModel *m, tgError *error) {
-  for (int e = 0; e < m->neq; e++)
-    if (m->eq_active[e]) return refuse(m, TG_THING_EQUALITY, e, "an equality", error);
   for (int i = 0; i < m->nu; i++)
-    if (m->act_forcelimited[i]) return refuse(m, TG_THING_ACTUATOR, i, "a force range", error);
-  for (int j = 0; j < m->njnt; j++)
-    if (m->jnt_actfrclimited[j]) return refuse(m, TG_THING_JOINT, j, "a range of actuator forces", error);
-  for (int t = 0; t < m->ntendon; t++)
-    if (m->ten_limited[t]) return refuse(m, TG_THING_TENDON, t, "a limit", error);
+    if (m->act_trn[i] == TG_TRN_TENDON) TG_TRY(express_actuator(m, i, error));
   if (tgRe(m->opt_density[0]) != 0 || tgRe(m->opt_viscosity[0]) != 0)
     return tgi_error(error, TG_ERR_UNSUPPORTED,
                      "A medium (opt_density, opt_viscosity) acts, which a contact model with a potential cannot express; set both to 0 or take another contact model.");

@@ -58,38 +58,6 @@ static bool acts(const tgSim *s, tgReal gap, int remembered) { return s->pinned 
 
 // ---- equalities ----
 
-void tgi_bond(const tgSim *s, const tgPose *pose, int eq, tgiBond *bond) {
-  const tgModel *m = &s->m;
-  int a = m->eq_a[eq], b = m->eq_b[eq];
-  bond->a = a;
-  bond->b = b;
-  bond->weld = m->eq_type[eq] == TG_EQ_WELD;
-  bond->Rb = pose->xmat + 9 * b;
-  const tgReal *anchor = m->eq_anchor + 3 * eq;
-  tgReal x[3], r[3];
-  if (!bond->weld) {
-    // connect: the anchor in a, the same point at qpos0 in b
-    tgi_m3_mulv(x, pose->xmat + 9 * a, anchor);
-    tgi_v3_add(bond->pa, pose->xpos + 3 * a, x);
-    tgi_m3_mulv(x, bond->Rb, m->eq_anchor2 + 3 * eq);
-    tgi_v3_add(bond->pb, pose->xpos + 3 * b, x);
-    tgi_v3_zero(bond->theta);
-    return;
-  }
-  // weld: the anchor in b; in a it stands at relpos + R(relquat) anchor
-  tgi_m3_mulv(x, bond->Rb, anchor);
-  tgi_v3_add(bond->pb, pose->xpos + 3 * b, x);
-  tgi_quat_rotate(r, m->eq_relquat + 4 * eq, anchor);
-  tgi_v3_add(r, r, m->eq_relpos + 3 * eq);
-  tgi_m3_mulv(x, pose->xmat + 9 * a, r);
-  tgi_v3_add(bond->pa, pose->xpos + 3 * a, x);
-  tgReal target[4], relative[4];
-  tgi_quat_mul(target, pose->xquat + 4 * a, m->eq_relquat + 4 * eq);
-  for (int i = 1; i < 4; i++) target[i] = -target[i];
-  tgi_quat_mul(relative, target, pose->xquat + 4 * b);
-  tgi_quat_log(bond->theta, relative);
-}
-
 static void bond_rows(tgSim *s, const tgPose *pose, int eq) {
   tgiBond k;
   tgi_bond(s, pose, eq, &k);
@@ -109,28 +77,13 @@ static void bond_rows(tgSim *s, const tgPose *pose, int eq) {
   }
 }
 
-void tgi_joint_polynomial(const tgSim *s, int eq, tgReal value[3]) {
-  const tgModel *m = &s->m;
-  const tgReal *c = m->eq_polycoef + 5 * eq;
-  int b = m->eq_b[eq];
-  tgReal x = b >= 0 ? s->q0[m->jnt_qadr[b]] - m->qpos0[m->jnt_qadr[b]] : 0;
-  value[0] = value[1] = value[2] = 0;
-  for (int k = 4; k >= 0; k--) {
-    value[2] = 2 * value[1] + x * value[2];
-    value[1] = value[0] + x * value[1];
-    value[0] = c[k] + x * value[0];
-  }
-}
-
 static void joint_row(tgSim *s, int eq) {
-  const tgModel *m = &s->m;
-  int a = m->eq_a[eq], b = m->eq_b[eq], qa = m->jnt_qadr[a];
-  tgReal poly[3];
-  tgi_joint_polynomial(s, eq, poly);
-  tgReal *J = open_row(s, TG_ROW_EQUALITY, eq, 0, 0, s->q0[qa] - m->qpos0[qa] - poly[0]);
+  tgiJointTie t;
+  tgi_joint_tie(&s->m, eq, s->q0, &t);
+  tgReal *J = open_row(s, TG_ROW_EQUALITY, eq, 0, 0, t.error);
   if (J == NULL) return;
-  J[m->jnt_vadr[a]] += 1;
-  if (b >= 0) J[m->jnt_vadr[b]] -= poly[1];
+  J[t.a] += 1;
+  if (t.b >= 0) J[t.b] -= t.slope;
 }
 
 static void equality_rows(tgSim *s, const tgPose *pose) {

@@ -6,6 +6,7 @@
 #define TG_CONTACT_ROWS_H
 
 #include "contact/contact.h"
+#include "joint/joint.h"
 
 /// See tgContactModel.rows. Contacts are of tgi_contacts.
 tgStatus tgi_rows(tgSim *s, const tgPose *pose, double h);
@@ -49,21 +50,11 @@ static inline bool tgi_is_joint_equality(const tgSim *s, int row) {
 
 /// From a force that pairs with the twist of geom g to geom_pos and geom_quat.
 void tgi_geom_parameters(const tgSim *s, const tgPose *pose, int g, const tgReal twist[6], tgParamGrad *p);
-/// From gradients in the anchors of a connect or weld, as points of a and of b, to the parameters that place them in the bodies.
-void tgi_bond_parameters(const tgSim *s, const tgPose *pose, int eq, const tgReal ga[3], const tgReal gb[3], tgParamGrad *p);
-/// From a gradient in the slope of a joint equality's polynomial to its coefficients.
-void tgi_joint_slope_parameters(const tgSim *s, int eq, tgReal g, tgParamGrad *p);
 /// From a gradient in the gap of a limit or joint equality to its range or coefficients.
 void tgi_row_gap_parameters(const tgSim *s, int row, tgReal g, tgParamGrad *p);
 
-/// Geometry of a connect or weld: the anchor as a point of either body, the error a - b, for a weld the rotation vector theta with
-/// R_b = R_a R_rel exp(theta), and Rb.
-typedef struct tgiBond { int a, b; tgReal pa[3], pb[3], theta[3]; const tgReal *Rb; bool weld; } tgiBond;
-void tgi_bond(const tgSim *s, const tgPose *pose, int eq, tgiBond *bond);
 /// Rotation vector of a ball joint, its length and unit axis.
 tgReal tgi_ball_axis(const tgSim *s, int jnt, tgReal axis[3], tgReal w[3]);
-/// poly(x) of a joint equality and its first two derivatives at x = qb - qb0.
-void tgi_joint_polynomial(const tgSim *s, int eq, tgReal value[3]);
 /// Screw of row `part` of a contact at its point.
 void tgi_contact_screw(const tgContactRow *c, int part, tgReal screw[6]);
 

@@ -129,11 +129,10 @@ void tgi_rows_vjp(tgSim *s, const tgPose *pose, const tgReal *y, const tgReal *u
     if (tgi_is_bond(s, i)) bond_vjp(s, pose, owner, i, y, u, gq, p);
     if (tgi_is_ball_limit(s, i)) ball_vjp(s, owner, y[i], u, gq);
     if (tgi_is_joint_equality(s, i)) {
-      tgReal poly[3];
-      int d = m->jnt_vadr[m->eq_b[owner]];
-      tgi_joint_polynomial(s, owner, poly);
-      gq[d] -= y[i] * poly[2] * u[d];
-      if (p != NULL) tgi_joint_slope_parameters(s, owner, -y[i] * u[d], p);
+      tgiJointTie t;
+      tgi_joint_tie(m, owner, s->q0, &t);
+      gq[t.b] -= y[i] * t.curve * u[t.b];
+      if (p != NULL) tgi_joint_tie_parameters(owner, &t, 0, -y[i] * u[t.b], p);
     }
   }
 }

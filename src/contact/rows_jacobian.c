@@ -140,10 +140,9 @@ tgStatus tgi_rows_jacobian(tgSim *s, const tgPose *pose, const tgReal *u, const 
       for (int k = 0; k < 9; k++) R[at[i] + to->q[d + k % 3]] -= scale * A[k] * u[d + k / 3];
     }
     if (tgi_is_joint_equality(s, i)) {
-      tgReal poly[3];
-      int d = m->jnt_vadr[m->eq_b[owner]];
-      tgi_joint_polynomial(s, owner, poly);
-      R[at[i] + to->q[d]] -= scale * poly[2] * u[d];
+      tgiJointTie t;
+      tgi_joint_tie(m, owner, s->q0, &t);
+      R[at[i] + to->q[t.b]] -= scale * t.curve * u[t.b];
     }
   }
   tgi_stack_free(s, mark);
@@ -283,10 +282,9 @@ void tgi_rows_force_jacobian(tgSim *s, const tgPose *pose, const tgReal *f, cons
       for (int k = 0; k < 9; k++) D[to->row[d + k / 3] + to->q[d + k % 3]] -= f[i] * A[k];
     }
     if (tgi_is_joint_equality(s, i)) {
-      tgReal poly[3];
-      int d = m->jnt_vadr[m->eq_b[owner]];
-      tgi_joint_polynomial(s, owner, poly);
-      D[to->row[d] + to->q[d]] -= f[i] * poly[2];
+      tgiJointTie t;
+      tgi_joint_tie(m, owner, s->q0, &t);
+      D[to->row[t.b] + to->q[t.b]] -= f[i] * t.curve;
     }
   }
 }

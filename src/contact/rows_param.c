@@ -25,45 +25,15 @@ void tgi_geom_parameters(const tgSim *s, const tgPose *pose, int g, const tgReal
   tgi_quat_gradient(m->geom_quat + 4 * g, local, p->geom_quat + 4 * g);
 }
 
-void tgi_bond_parameters(const tgSim *s, const tgPose *pose, int eq, const tgReal ga[3], const tgReal gb[3], tgParamGrad *p) {
-  const tgModel *m = &s->m;
-  const tgReal *Ra = pose->xmat + 9 * m->eq_a[eq], *Rb = pose->xmat + 9 * m->eq_b[eq];
-  if (m->eq_type[eq] == TG_EQ_CONNECT) {
-    if (p->eq_anchor != NULL) add_rotated(p->eq_anchor + 3 * eq, Ra, ga);
-    if (p->eq_anchor2 != NULL) add_rotated(p->eq_anchor2 + 3 * eq, Rb, gb);
-    return;
-  }
-  // weld: pb = R_b anchor, pa = R_a (relpos + R_rel anchor)
-  tgReal local[3], Rrel[9];
-  tgi_m3_tmulv(local, Ra, ga);
-  if (p->eq_relpos != NULL) tgi_v3_add(p->eq_relpos + 3 * eq, p->eq_relpos + 3 * eq, local);
-  if (p->eq_anchor == NULL) return;
-  tgi_quat_to_mat(Rrel, m->eq_relquat + 4 * eq);
-  add_rotated(p->eq_anchor + 3 * eq, Rb, gb);
-  add_rotated(p->eq_anchor + 3 * eq, Rrel, local);
-}
-
-// x of a joint equality's polynomial
-static tgReal joint_abscissa(const tgSim *s, int eq) {
-  const tgModel *m = &s->m;
-  int b = m->eq_b[eq];
-  return b >= 0 ? s->q0[m->jnt_qadr[b]] - m->qpos0[m->jnt_qadr[b]] : 0;
-}
-
-void tgi_joint_slope_parameters(const tgSim *s, int eq, tgReal g, tgParamGrad *p) {
-  if (p->eq_polycoef == NULL) return;
-  tgReal x = joint_abscissa(s, eq), power = 1;
-  for (int k = 1; k < 5; k++, power *= x) p->eq_polycoef[5 * eq + k] += g * k * power;
-}
-
 void tgi_row_gap_parameters(const tgSim *s, int row, tgReal g, tgParamGrad *p) {
   int owner = s->row_owner[row], part = s->row_part[row];
   if (s->row_kind[row] == TG_ROW_LIMIT) {
     tgReal *range = part < 2 ? p->jnt_range : p->ten_range;
     if (range != NULL) range[2 * owner + part % 2] += part % 2 == 0 ? -g : g;
-  } else if (p->eq_polycoef != NULL) {
-    tgReal x = joint_abscissa(s, owner), power = 1;
-    for (int k = 0; k < 5; k++, power *= x) p->eq_polycoef[5 * owner + k] -= g * power;
+  } else {
+    tgiJointTie t;
+    tgi_joint_tie(&s->m, owner, s->q0, &t);
+    tgi_joint_tie_parameters(owner, &t, g, 0, p);
   }
 }
 

@@ -22,14 +22,6 @@ void tgi_touch_point(const double w[6], const double at[3], const double n[3], d
   for (int i = 0; i < 3; i++) p[i] += f[i] * (crosses ? across / fn : along / ff);
 }
 
-double tgi_tree_mass(const tgModel *m, int body) {
-  double mass = 0;
-  if (m->body_weld[body] == 0) return INFINITY;
-  for (int b = 1; b < m->nbody; b++)
-    if (m->body_root[b] == m->body_root[body] && m->body_weld[b] != 0) mass += tgRe(m->body_mass[b]);
-  return mass;
-}
-
 int tgi_rows_touches(const tgSim *s) { return s->ncon; }
 
 // impulses of its rows over h, (f_n n + f_1 t1 + f_2 t2) / h, on geom1's body

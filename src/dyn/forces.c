@@ -71,29 +71,32 @@ static tgReal actuator_length(const tgSim *s, const tgPose *pose, int i, const t
   return sum;
 }
 
-void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v, tgActuatorState *a, int *ties) {
+void tgi_actuator_law(const tgSim *s, int i, tgReal length, tgReal velocity, tgActuatorState *a, int *ties) {
   const tgModel *m = &s->m;
   const tgReal *g = m->act_gain + 3 * i, *b = m->act_bias + 3 * i, *cr = m->act_ctrlrange + 2 * i, *fr = m->act_forcerange + 2 * i;
-  tgReal u = s->ctrl[i];
-  a->length = actuator_length(s, pose, i, q);
-  a->velocity = 0;
-  for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
-    tgReal moment;
-    int d = tgi_actuator_term(m, i, k, q, &moment, NULL);
-    a->velocity += moment * v[d];
-  }
-  a->D_ctrl = g[0] + g[1] * a->length + g[2] * a->velocity;
-  tgReal gain = a->D_ctrl;
+  tgReal u = s->ctrl[i], gain = g[0] + g[1] * length + g[2] * velocity;
+  *a = (tgActuatorState){.length = length, .velocity = velocity, .D_ctrl = gain};
   if (m->act_ctrllimited[i]) {
     if (tgi_clamp_side(u, cr[0], cr[1], ties) != 0) a->D_ctrl = 0;
     u = clamp(u, cr);
   }
-  a->force = gain * u + b[0] + b[1] * a->length + b[2] * a->velocity;
+  a->force = gain * u + b[0] + b[1] * length + b[2] * velocity;
   a->D_length = g[1] * u + b[1];
   a->D_velocity = g[2] * u + b[2];
   if (!m->act_forcelimited[i]) return;
   if (tgi_clamp_side(a->force, fr[0], fr[1], ties) != 0) a->D_length = a->D_velocity = a->D_ctrl = 0;
   a->force = clamp(a->force, fr);
+}
+
+void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v, tgActuatorState *a, int *ties) {
+  const tgModel *m = &s->m;
+  tgReal velocity = 0;
+  for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
+    tgReal moment;
+    int d = tgi_actuator_term(m, i, k, q, &moment, NULL);
+    velocity += moment * v[d];
+  }
+  tgi_actuator_law(s, i, actuator_length(s, pose, i, q), velocity, a, ties);
 }
 
 void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal *qfrc) {
@@ -113,21 +116,20 @@ void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgReal *q, const
   }
 }
 
-static bool sum_limited(const tgModel *m, int d) {
-  int j = m->dof_jnt[d];
+bool tgi_sum_limited(const tgModel *m, int j) {
   return m->jnt_actfrclimited[j] && (m->jnt_type[j] == TG_JOINT_HINGE || m->jnt_type[j] == TG_JOINT_SLIDE);
 }
 
 bool tgi_actuator_sum_clamped(const tgModel *m, int d, tgReal qfrc, int *ties) {
   const tgReal *range = m->jnt_actfrcrange + 2 * m->dof_jnt[d];
-  return sum_limited(m, d) && tgi_clamp_side(qfrc, range[0], range[1], ties) != 0;
+  return tgi_sum_limited(m, m->dof_jnt[d]) && tgi_clamp_side(qfrc, range[0], range[1], ties) != 0;
 }
 
 void tgi_actuation(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v) {
   const tgModel *m = &s->m;
   tgi_actuator_sum(s, pose, q, v, s->qfrc_actuator);
   for (int d = 0; d < m->nv; d++)
-    if (sum_limited(m, d)) s->qfrc_actuator[d] = clamp(s->qfrc_actuator[d], m->jnt_actfrcrange + 2 * m->dof_jnt[d]);
+    if (tgi_sum_limited(m, m->dof_jnt[d])) s->qfrc_actuator[d] = clamp(s->qfrc_actuator[d], m->jnt_actfrcrange + 2 * m->dof_jnt[d]);
 }
 
 // without a dead band the spring is smooth in the length, and pulls against the end on its side

@@ -7,6 +7,10 @@
 /// An actuator at (q, v, ctrl): force after clamps and its slopes in length, velocity and control (zero where clamped).
 typedef struct tgActuatorState { tgReal length, velocity, force, D_length, D_velocity, D_ctrl; } tgActuatorState;
 
+/// The law of actuator i where its length and velocity are these. *ties (may be NULL) is raised for each clamp met within 1e-12 relative.
+void tgi_actuator_law(const tgSim *s, int i, tgReal length, tgReal velocity, tgActuatorState *a, int *ties);
+/// p += bar times its derivative in gain, bias and ranges; a is of tgi_actuator_law.
+void tgi_actuator_parameters(const tgSim *s, int i, const tgActuatorState *a, tgReal bar, tgParamGrad *p);
 /// State of actuator i; *ties (may be NULL) is raised for each clamp met within 1e-12 relative.
 void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v, tgActuatorState *a, int *ties);
 /// Number of dofs that actuator i works on.
@@ -19,6 +23,8 @@ void tgi_actuator_unit_length(const tgModel *m, int i, const tgReal *q, tgReal l
 int tgi_clamp_side(tgReal x, tgReal lo, tgReal hi, int *ties);
 /// Sum of actuator forces before the joints' own limits, written to qfrc (nv).
 void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal *qfrc);
+/// The forces of actuators on joint j are summed, and their sum limited.
+bool tgi_sum_limited(const tgModel *m, int j);
 /// True when the summed actuator force on dof d lies outside its joint's actfrcrange.
 bool tgi_actuator_sum_clamped(const tgModel *m, int d, tgReal qfrc, int *ties);
 

@@ -10,7 +10,7 @@
 #include "math/quat.h"
 
 // the force itself: f = clamp((g . x) clamp(u) + b . x), x = (1, length, velocity); bar = dL/df
-static void actuator_force(const tgSim *s, int i, const tgActuatorState *a, tgReal bar, tgParamGrad *p) {
+void tgi_actuator_parameters(const tgSim *s, int i, const tgActuatorState *a, tgReal bar, tgParamGrad *p) {
   const tgModel *m = &s->m;
   const tgReal *g = m->act_gain + 3 * i, *b = m->act_bias + 3 * i, *range = m->act_ctrlrange + 2 * i, x[3] = {1, a->length, a->velocity};
   tgReal u = s->ctrl[i], gain = g[0] + g[1] * x[1] + g[2] * x[2];
@@ -63,7 +63,7 @@ static void actuators(tgSim *s, const tgPose *pose, const tgReal *q, const tgRea
       if (!tgi_actuator_sum_clamped(m, d, sum[d], NULL)) bar += moment * w[d];
     }
     if (gu != NULL) gu[i] += bar * a.D_ctrl;
-    if (p != NULL) actuator_force(s, i, &a, bar, p);
+    if (p != NULL) tgi_actuator_parameters(s, i, &a, bar, p);
     if (p != NULL && p->act_gear != NULL) actuator_gear(s, pose, i, q, v, &a, bar, sum, w, p);
     for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
       int d = tgi_actuator_term(m, i, k, q, &moment, &slope);

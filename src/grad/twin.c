@@ -13,7 +13,7 @@
 #include "model/model.h"
 #include "sim/param.h"
 #include "sim/sim.h"
-#include "step/objective.h"
+#include "joint/joint.h"
 
 #define STEP 1e-30
 

@@ -186,8 +186,8 @@ static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0
                 c->explicit_damping, c->zero_contact_gradient, c->bounce_gradient, c->aware_gradient, (int)c->hierarchy, (int)c->friction_form,
                 (int)c->long_range, (int)c->force_form, (int)c->integrator, (int)c->detection, (int)u->basis, u->every, u->terms};
   double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, o->tolerance, c->erp, c->restitution_speed, c->mu, c->eps,
-                    c->slip_speed, c->friction_range, c->local_range, c->limit_range, c->stiffness, c->eps1, c->eps2, c->eps3, c->dissipation_speed,
-                    c->stiction_speed, c->spacing, c->points, c->prune, c->limit_frequency, u->amplitude, u->frequency};
+                    c->slip_speed, c->friction_range, c->local_range, c->limit_range, c->equality_opening, c->stiffness, c->eps1, c->eps2, c->eps3, c->dissipation_speed,
+                    c->stiction_speed, c->spacing, c->points, c->prune, c->limit_frequency, c->equality_frequency, u->amplitude, u->frequency};
   h = tgi_hash(h, TG_VERSION_TEXT, sizeof TG_VERSION_TEXT);
   h = tgi_hash(h, ints, sizeof ints);
   h = tgi_hash(h, reals, sizeof reals);

@@ -22,10 +22,10 @@ const char *tg_methods(int i) { return i >= 0 && i < METHODS - !tgi_nlp_availabl
 
 // what potential and force models take
 static void field_options(const YamlOptions *o, tgContactOptions *c) {
-  const double *given[] = {o->mu, o->eps, o->slip_speed, o->friction_range, o->local_range, o->limit_range, o->stiffness, o->eps1, o->eps2, o->eps3, o->dissipation_speed,
-                           o->stiction_speed, o->spacing, o->points, o->prune, o->limit_frequency};
-  double *number[] = {&c->mu, &c->eps, &c->slip_speed, &c->friction_range, &c->local_range, &c->limit_range, &c->stiffness, &c->eps1, &c->eps2, &c->eps3, &c->dissipation_speed,
-                      &c->stiction_speed, &c->spacing, &c->points, &c->prune, &c->limit_frequency};
+  const double *given[] = {o->mu, o->eps, o->slip_speed, o->friction_range, o->local_range, o->limit_range, o->equality_opening, o->stiffness, o->eps1, o->eps2, o->eps3, o->dissipation_speed,
+                           o->stiction_speed, o->spacing, o->points, o->prune, o->limit_frequency, o->equality_frequency};
+  double *number[] = {&c->mu, &c->eps, &c->slip_speed, &c->friction_range, &c->local_range, &c->limit_range, &c->equality_opening, &c->stiffness, &c->eps1, &c->eps2, &c->eps3, &c->dissipation_speed,
+                      &c->stiction_speed, &c->spacing, &c->points, &c->prune, &c->limit_frequency, &c->equality_frequency};
   for (size_t i = 0; i < sizeof given / sizeof *given; i++)
     if (given[i] != NULL) *number[i] = *given[i];
   c->hierarchy = o->form == YAML_FORM_PAPER ? TG_HIERARCHY_PAPER : o->form == YAML_FORM_BRUTE ? TG_HIERARCHY_BRUTE : TG_HIERARCHY_MOMENT;

@@ -25,8 +25,8 @@ typedef enum YamlForm { YAML_FORM_DEFAULT, YAML_FORM_MOMENT, YAML_FORM_PAPER, YA
 // what the file says, in its own order (filled by libcyaml; a pointer is NULL where the file is silent)
 typedef struct YamlOptions {
   double *erp; bool *symplectic, explicit_damping, bounce_gradient; double *restitution_speed;
-  double *mu, *eps, *slip_speed, *friction_range, *local_range, *limit_range;
-  double *stiffness, *eps1, *eps2, *eps3, *dissipation_speed, *stiction_speed, *spacing, *points, *prune, *limit_frequency;
+  double *mu, *eps, *slip_speed, *friction_range, *local_range, *limit_range, *equality_opening;
+  double *stiffness, *eps1, *eps2, *eps3, *dissipation_speed, *stiction_speed, *spacing, *points, *prune, *limit_frequency, *equality_frequency;
   YamlForm form;
   tgIntegrator integrator;
   tgDetection detection;

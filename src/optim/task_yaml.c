@@ -43,6 +43,7 @@ static const cyaml_schema_field_t options_fields[] = {
     CYAML_FIELD_FLOAT_PTR("friction_range", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, friction_range),
     CYAML_FIELD_FLOAT_PTR("local_range", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, local_range),
     CYAML_FIELD_FLOAT_PTR("limit_range", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, limit_range),
+    CYAML_FIELD_FLOAT_PTR("equality_opening", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, equality_opening),
     CYAML_FIELD_ENUM("form", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, form, form_words, COUNT(form_words)),
     CYAML_FIELD_ENUM("friction", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, friction, friction_words, COUNT(friction_words)),
     CYAML_FIELD_ENUM("long_range", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, long_range, range_words, COUNT(range_words)),
@@ -57,6 +58,7 @@ static const cyaml_schema_field_t options_fields[] = {
     CYAML_FIELD_FLOAT_PTR("points", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, points),
     CYAML_FIELD_FLOAT_PTR("prune", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, prune),
     CYAML_FIELD_FLOAT_PTR("limit_frequency", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, limit_frequency),
+    CYAML_FIELD_FLOAT_PTR("equality_frequency", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, equality_frequency),
     CYAML_FIELD_ENUM("integrator", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, integrator, integrator_words, COUNT(integrator_words)),
     CYAML_FIELD_ENUM("detection", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, detection, detection_words, COUNT(detection_words)),
     CYAML_FIELD_END};

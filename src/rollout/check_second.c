@@ -12,7 +12,7 @@
 #include "grad/check.h"
 #include "math/quat.h"
 #include "sim/param.h"
-#include "step/objective.h"
+#include "joint/joint.h"
 #include "tangere/second.h"
 
 enum { STENCILS = 4, MOST_PARAMETERS = 96 };

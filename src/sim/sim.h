@@ -79,7 +79,9 @@ struct tgContact {
   int nwarning;
   char warning[TG_CONTACT_WARNINGS][200];
   int nforce;                          // pairs of a force model, else 0
-  double *limit_inertia;               // njnt, of a force model: of a joint at qpos0, whose limit's stiffness goes by it; a ball's: the mean
+  double *limit_inertia;               // njnt + ntendon, of a force model: at qpos0, that the stiffness of their limits goes by (joint/inertia.c)
+  double *equality_inertia;            // neq x 2: the same of equalities, of lengths or a joint's coordinate and of a weld's turn; in the block of limit_inertia
+  bool joints_as_energy;               // equalities are asked for as an energy, else as forces
   size_t scratch;                      // bytes of a sim's scratch that the model's derivatives need besides the dynamics'
 };
 

@@ -131,13 +131,15 @@ static void to_twists(const tgReal *c, double reach, int n, const double *V, dou
 }
 
 // H += what the negative eigenvalues of one pair lack; false: it has none, or too small ones for the inertia to notice
-static bool lift(const tgSim *s, const tgPose *pose, const Pair *p, double inertia, tgReal *H) {
-  const int body[2] = {p->term->body1, p->term->body2};
+static bool lift(const tgSim *s, const tgPose *pose, const tgPairTerm *term, double h, const double *reach, tgReal *H) {
+  Pair pair = open_pair(s, pose, term, reach), *p = &pair;
+  const int body[2] = {term->body1, term->body2};
   double Hx[144], V[144], Y[144], D[144] = {0}, most = 0, least = 0;
   int n = 6 * p->count;
+  if (n == 0) return false;
   in_centres(p, Hx);
   for (int i = 0; i < n * n; i++) most = fmax(most, fabs(Hx[i]));
-  if (most < 1e-3 * inertia) return false;
+  if (most < 1e-3 * p->mass / (h * h)) return false;
   eigen(n, Hx, V);
   for (int i = 0; i < n; i++) least = fmin(least, Hx[(n + 1) * i]);
   if (least >= -1e-12 * most) return false;
@@ -151,9 +153,12 @@ static bool lift(const tgSim *s, const tgPose *pose, const Pair *p, double inert
 
 bool tgi_objective_definite(const tgSim *s, const tgPose *pose, double h, const double *reach, tgReal *H) {
   bool any = false;
-  for (int k = 0; k < s->nterm; k++) {
-    Pair p = open_pair(s, pose, &s->term[k], reach);
-    if (p.count > 0 && lift(s, pose, &p, p.mass / (h * h), H)) any = true;
+  for (int k = 0; k < s->nterm; k++) any = lift(s, pose, &s->term[k], h, reach, H) || any;
+  for (int e = 0; e < s->m.neq; e++) {
+    tgPairTerm bond;
+    if (!tgi_is_bound(&s->m, e)) continue;
+    tgi_bond_term(s, pose, e, &bond);
+    any = lift(s, pose, &bond, h, reach, H) || any;
   }
   return any;
 }

@@ -5,7 +5,6 @@
 
 #include "dyn/dynamics.h"
 #include "math/quat.h"
-#include "step/objective.h"
 
 static const tgiTableau one = {.n = 1, .share = {1}};
 static const tgiTableau four = {.n = 4, .at = {0, 0.5, 0.5, 1}, .share = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6}};
@@ -68,12 +67,19 @@ void tgi_force_rate_jacobian(const tgModel *m, const tgReal *w, const tgReal *v,
 
 // ---- stages ----
 
-void tgi_force_wrenches(const tgSim *s, tgReal *wrench) {
+static void add_wrenches(const tgPairForce *f, tgReal *wrench) {
+  tgi_sp_axpy(wrench + 6 * f->body1, 1, f->w);
+  tgi_sp_axpy(wrench + 6 * f->body2, 1, f->w + 6);
+}
+
+void tgi_force_wrenches(const tgSim *s, const tgPose *pose, tgReal *wrench) {
   for (int i = 0; i < 6 * s->m.nbody; i++) wrench[i] = 0;
-  for (int i = 0; i < s->nforce; i++) {
-    const tgPairForce *f = &s->force[i];
-    tgi_sp_axpy(wrench + 6 * f->body1, 1, f->w);
-    tgi_sp_axpy(wrench + 6 * f->body2, 1, f->w + 6);
+  for (int i = 0; i < s->nforce; i++) add_wrenches(&s->force[i], wrench);
+  for (int e = 0; e < s->m.neq; e++) {
+    tgPairForce bond;
+    if (!tgi_is_bound(&s->m, e)) continue;
+    tgi_bond_force(s, pose, e, &bond);
+    add_wrenches(&bond, wrench);
   }
 }
 
@@ -122,7 +128,7 @@ static tgStatus acceleration(tgSim *s, int i) {
   size_t mark = tgi_stack_mark(s);
   tgReal *sum = tgi_stack_real(s, 6 * (size_t)m->nbody);
   if (sum == NULL) return no_room(s);
-  tgi_force_wrenches(s, sum);
+  tgi_force_wrenches(s, pose, sum);
   for (int b = m->nbody - 1; b > 0; b--) tgi_sp_axpy(sum + 6 * m->body_parent[b], 1, sum + 6 * b);
   bool implicit = tgi_force_implicit(s);
   for (int d = 0; d < m->nv; d++) {

@@ -10,6 +10,7 @@
 #define TG_STEP_FORCE_H
 
 #include "contact/contact.h"
+#include "joint/joint.h"
 #include "sim/param.h"
 
 enum { TGI_MOST_STAGES = 4 };
@@ -41,8 +42,8 @@ tgStatus tgi_force_step(tgSim *s, double h);
 static inline tgPose *tgi_force_pose(tgSim *s, int i) { return i == 0 ? &s->start : &s->trial; }
 /// That pose, smooth dynamics, factor of the step matrix and contact forces at stage i; order as tgForceModel.evaluate.
 tgStatus tgi_force_stage(tgSim *s, int i, int order);
-/// wrench (nbody x 6) = the contact forces, summed over each body's pairs.
-void tgi_force_wrenches(const tgSim *s, tgReal *wrench);
+/// wrench (nbody x 6) = the forces of contacts, connects and welds, summed over each body's pairs.
+void tgi_force_wrenches(const tgSim *s, const tgPose *pose, tgReal *wrench);
 /// out (nv) = E(w) v; and with x = dL/dout, gw += its adjoint in w, gv += that in v.
 void tgi_force_rate(const tgModel *m, const tgReal *w, const tgReal *v, tgReal *out);
 void tgi_force_rate_vjp(const tgModel *m, const tgReal *w, const tgReal *v, const tgReal *x, tgReal *gw, tgReal *gv);
@@ -59,14 +60,5 @@ tgStatus tgi_force_jacobian(tgSim *s, tgReal *D, int *ties);
 tgStatus tgi_force_advice(tgSim *s, tgStepAdvice *out);
 /// Largest stable step for a mode x'' = -omega2 x - beta x'; infinite when both are 0, 0 when none is.
 double tgi_force_stable_step(tgIntegrator integrator, double omega2, double beta);
-
-// ---- joint_forces.c ----
-
-/// qfrc (nv) += limits and dry friction of joints and tendons.
-void tgi_joint_forces(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *qfrc);
-/// Dq, Dv (nv x nv) += its derivatives.
-void tgi_joint_forces_d(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv);
-/// Adjoint: gq += Dq' x, gv += Dv' x, p (may be NULL) likewise.
-void tgi_joint_forces_vjp(const tgSim *s, const tgReal *q, const tgReal *v, const tgReal *x, tgReal *gq, tgReal *gv, tgParamGrad *p);
 
 #endif

@@ -57,7 +57,7 @@ static tgStatus stage_jacobian(tgSim *s, int i, tgReal *A, int *ties) {
          *Fu = tgi_stack_real(s, (size_t)nv * (size_t)nu + 1), *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody);
   if (Dq == NULL || Dv == NULL || Fq == NULL || Fv == NULL || Fu == NULL || wrench == NULL) return no_room(s);
   TG_TRY(tgi_force_stage(s, i, 1));
-  tgi_force_wrenches(s, wrench);
+  tgi_force_wrenches(s, pose, wrench);
   TG_TRY(tgi_inverse_d(s, pose, a, wrench, Dq, Dv));
   TG_TRY(tgi_forces_d(s, pose, q, v, Fq, Fv, Fu, ties));
   for (size_t k = 0; k < nn; k++) {
@@ -66,6 +66,12 @@ static tgStatus stage_jacobian(tgSim *s, int i, tgReal *A, int *ties) {
   }
   tgi_joint_forces_d(s, q, v, Fq, Fv);
   for (int k = 0; k < s->nforce; k++) add_pair(s, pose, &s->force[k], Fq, Fv);
+  for (int e = 0; e < m->neq; e++) {
+    tgPairForce bond;
+    if (!tgi_is_bound(m, e)) continue;
+    tgi_bond_force(s, pose, e, &bond);
+    add_pair(s, pose, &bond, Fq, Fv);
+  }
   for (int d = 0; d < nv && tgi_force_implicit(s); d++) Fv[d * nv + d] -= s->h * m->jnt_stiffness[m->dof_jnt[d]];
   for (int d = 0; d < nv; d++) {
     memcpy(A + d * nc, Fq + d * nv, (size_t)nv * sizeof *A);

@@ -4,12 +4,11 @@
 //   euler:     h^2 omega^2 + 2 h beta < 4,
 //   explicit:  h omega^2 < beta and 4 - 2 h beta + h^2 omega^2 > 0,
 //   rk4:       |1 + z + z^2/2 + z^3/6 + z^4/24| < 1 at z = h s for both roots s^2 + beta s + omega^2 = 0, found by halving.
-// Modes: each pair alone as if it carried the weight of the lighter tree, or its present force where that is more; limits; dry friction.
+// Modes: each pair alone as if it carried the weight of the lighter tree, or its present force where that is more; limits; dry friction; equalities.
 #include <stdio.h>
 
 #include "dyn/dynamics.h"
 #include "step/force.h"
-#include "step/objective.h"
 
 // ---- stability of one mode ----
 
@@ -117,21 +116,76 @@ static void consider_pair(tgSim *s, int i, tgReal *row, tgReal *work, tgStepAdvi
   consider(s, 0, c.friction * fmax(0, across - along), text, out);
 }
 
+static void clear(const tgSim *s, tgReal *row) {
+  for (int d = 0; d < s->m.nv; d++) row[d] = 0;
+}
+
+// dry friction f and, of stiffness k, a limit that act on the row; k 0: no limit
+static void consider_row(const tgSim *s, const char *thing, double f, double k, const tgReal *row, tgReal *work, tgStepAdvice *out) {
+  char text[200];
+  if (!(f > 0) && !(k > 0)) return;
+  double inverse = response(s, row, work);
+  snprintf(text, sizeof text, "dry friction of %s", thing);
+  if (f > 0) consider(s, 0, f / tgRe(TG_NUMBER(s, stiction_speed)) * inverse, text, out);
+  snprintf(text, sizeof text, "limit of %s", thing);
+  consider(s, k * inverse, 0, text, out);
+}
+
 static void consider_joints(tgSim *s, tgReal *row, tgReal *work, tgStepAdvice *out) {
   const tgModel *m = &s->m;
-  double v_s = tgRe(TG_NUMBER(s, stiction_speed)), omega = tgRe(TG_NUMBER(s, limit_frequency));
-  char label[128], text[200];
+  double omega = tgRe(TG_NUMBER(s, limit_frequency)), square = omega * omega;
+  char label[128];
   for (int d = 0; d < m->nv; d++) {
     int j = m->dof_jnt[d];
-    bool rubs = tgRe(m->dof_frictionloss[d]) > 0, limited = m->jnt_limited[j] && m->jnt_type[j] != TG_JOINT_FREE;
-    if (!rubs && !limited) continue;
-    for (int k = 0; k < m->nv; k++) row[k] = k == d;
+    bool limited = m->jnt_limited[j] && m->jnt_type[j] != TG_JOINT_FREE;
+    clear(s, row);
+    row[d] = 1;
+    consider_row(s, tgi_model_label(m, TG_THING_JOINT, j, label, sizeof label), tgRe(m->dof_frictionloss[d]),
+                 limited ? square * s->contact_model->limit_inertia[j] : 0, row, work, out);
+  }
+  for (int t = 0; t < m->ntendon; t++) {
+    clear(s, row);
+    for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++) row[m->jnt_vadr[m->wrap_jnt[w]]] += m->wrap_coef[w];
+    consider_row(s, tgi_model_label(m, TG_THING_TENDON, t, label, sizeof label), tgRe(m->ten_frictionloss[t]),
+                 m->ten_limited[t] ? square * s->contact_model->limit_inertia[m->njnt + t] : 0, row, work, out);
+  }
+}
+
+// all directions of a connect or weld together, which no one exceeds
+static void consider_bond(const tgSim *s, int eq, const tgiEqualityGains *gain, const char *label, tgReal *row, tgReal *work, tgStepAdvice *out) {
+  tgiBond k;
+  double move = 0, turn = 0;
+  tgi_bond(s, &s->start, eq, &k);
+  for (int i = 0; i < 6; i++) {
+    tgReal e[3] = {i % 3 == 0, i % 3 == 1, i % 3 == 2}, screw[2][6] = {{0}};
+    tgi_sp_screw(screw[0], k.pa, e);
+    tgi_sp_screw(screw[1], k.pb, e);
+    for (int c = 0; c < 6 && i >= 3; c++) screw[0][c] = screw[1][c] = c == i - 3;
+    clear(s, row);
+    tgi_add_row(s, &s->start, k.a, screw[0], 1, row);
+    tgi_add_row(s, &s->start, k.b, screw[1], -1, row);
+    *(i < 3 ? &move : &turn) += response(s, row, work);
+  }
+  consider(s, tgRe(gain->k) * move, tgRe(gain->c) * move, label, out);
+  if (k.weld) consider(s, tgRe(gain->k_turn) * turn, tgRe(gain->c_turn) * turn, label, out);
+}
+
+static void consider_equalities(const tgSim *s, tgReal *row, tgReal *work, tgStepAdvice *out) {
+  const tgModel *m = &s->m;
+  char label[128];
+  for (int e = 0; e < m->neq; e++) {
+    tgiEqualityGains gain;
+    tgi_model_label(m, TG_THING_EQUALITY, e, label, sizeof label);
+    tgi_equality_gains(s, e, &gain);
+    if (tgi_is_bound(m, e)) consider_bond(s, e, &gain, label, row, work, out);
+    if (!m->eq_active[e] || m->eq_type[e] != TG_EQ_JOINT) continue;
+    tgiJointTie t;
+    tgi_joint_tie(m, e, s->qpos, &t);
+    clear(s, row);
+    row[t.a] += 1;
+    if (t.b >= 0) row[t.b] -= t.slope;
     double inverse = response(s, row, work);
-    tgi_model_label(m, TG_THING_JOINT, j, label, sizeof label);
-    snprintf(text, sizeof text, "dry friction of %s", label);
-    if (rubs) consider(s, 0, tgRe(m->dof_frictionloss[d]) / v_s * inverse, text, out);
-    snprintf(text, sizeof text, "limit of %s", label);
-    if (limited) consider(s, omega * omega * s->contact_model->limit_inertia[j] * inverse, 0, text, out);
+    consider(s, tgRe(gain.k) * inverse, tgRe(gain.c) * inverse, label, out);
   }
 }
 
@@ -143,6 +197,7 @@ tgStatus tgi_force_advice(tgSim *s, tgStepAdvice *out) {
   TG_TRY(present(s, 0));
   for (int i = 0; i < s->nforce; i++) consider_pair(s, i, row, work, out);
   consider_joints(s, row, work, out);
+  consider_equalities(s, row, work, out);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -154,7 +209,7 @@ static tgStatus inverse(tgSim *s, const tgReal *qacc, tgReal *tau) {
   tgReal *wrench = tgi_stack_real(s, 6 * (size_t)s->m.nbody), *joints = tgi_stack_real(s, (size_t)s->m.nv);
   if (wrench == NULL || joints == NULL) return no_room(s);
   TG_TRY(present(s, 0));
-  tgi_force_wrenches(s, wrench);
+  tgi_force_wrenches(s, &s->start, wrench);
   tgi_inverse(s, &s->start, qacc, wrench, tau);
   for (int d = 0; d < s->m.nv; d++) joints[d] = 0;
   tgi_joint_forces(s, s->qpos, s->qvel, joints);
@@ -192,10 +247,7 @@ static tgStatus points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int geo
 
 // ---- what it is to the table ----
 
-static tgStatus supports(tgContact *c, tgError *error) {
-  TG_TRY(tgi_force_express(c->model, error));
-  return tgi_force_limits(c, error);
-}
+static tgStatus supports(tgContact *c, tgError *error) { return tgi_joint_inertias(c, false, error); }
 
 // what the step and its dense derivative take besides the dynamics
 static size_t scratch(const tgContact *c) {

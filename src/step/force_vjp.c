@@ -14,8 +14,20 @@ static tgStatus no_room(tgSim *s) {
 
 typedef struct Out { tgReal *gq, *gv, *gu; tgParamGrad *p; int *ties; } Out;
 
-// contact forces of the stage at hand
-static tgStatus contact_vjp(tgSim *s, const tgPose *pose, const tgReal *lambda, const Out *o) {
+// fX += X' Z, fY += Y' Z of a pair
+static void pair_vjp(const tgPairForce *f, const tgReal *Z, tgReal *fX, tgReal *fY) {
+  const int body[2] = {f->body1, f->body2};
+  for (int r = 0; r < 12; r++) {
+    tgReal z = Z[6 * body[r / 6] + r % 6];
+    for (int c = 0; c < 12; c++) {
+      fX[6 * body[c / 6] + c % 6] += z * f->X[12 * r + c];
+      fY[6 * body[c / 6] + c % 6] += z * f->Y[12 * r + c];
+    }
+  }
+}
+
+// forces of pairs of bodies, contacts, connects and welds, of the stage at hand
+static tgStatus pairs_vjp(tgSim *s, const tgPose *pose, const tgReal *lambda, const Out *o) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s), n = 6 * (size_t)m->nbody;
   tgReal *Z = tgi_stack_real(s, n), *fX = tgi_stack_real(s, n), *fY = tgi_stack_real(s, n), t[6];
@@ -25,16 +37,13 @@ static tgStatus contact_vjp(tgSim *s, const tgPose *pose, const tgReal *lambda, 
     tgi_sp_copy(Z + 6 * b, Z + 6 * m->body_parent[b]);
     for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(Z + 6 * b, lambda[d], pose->S + 6 * d);
   }
-  for (int i = 0; i < s->nforce; i++) {
-    const tgPairForce *f = &s->force[i];
-    const int body[2] = {f->body1, f->body2};
-    for (int r = 0; r < 12; r++) {
-      tgReal z = Z[6 * body[r / 6] + r % 6];
-      for (int c = 0; c < 12; c++) {
-        fX[6 * body[c / 6] + c % 6] += z * f->X[12 * r + c];
-        fY[6 * body[c / 6] + c % 6] += z * f->Y[12 * r + c];
-      }
-    }
+  for (int i = 0; i < s->nforce; i++) pair_vjp(&s->force[i], Z, fX, fY);
+  for (int e = 0; e < m->neq; e++) {
+    tgPairForce bond;
+    if (!tgi_is_bound(m, e)) continue;
+    tgi_bond_force(s, pose, e, &bond);
+    pair_vjp(&bond, Z, fX, fY);
+    if (o->p != NULL) tgi_bond_force_parameters(s, pose, e, Z + 6 * bond.body1, Z + 6 * bond.body2, o->p);
   }
   if (o->p != NULL) {
     TG_TRY(s->contact_model->kind->force->parameters(s, pose, Z, o->p));
@@ -84,12 +93,12 @@ static tgStatus stage_vjp(tgSim *s, int i, tgReal *abar, const Out *o) {
   if (wrench == NULL || w == NULL) return no_room(s);
   TG_TRY(tgi_force_stage(s, i, 1));
   tgi_factor_solve(m, s->L, abar);
-  tgi_force_wrenches(s, wrench);
+  tgi_force_wrenches(s, pose, wrench);
   for (int d = 0; d < m->nv; d++) w[d] = -abar[d];
   TG_TRY(tgi_inverse_vjp(s, pose, a, wrench, w, o->gq, o->gv, o->p));
   TG_TRY(tgi_forces_vjp(s, pose, q, v, abar, o->gq, o->gv, o->gu, o->p, o->ties));
   tgi_joint_forces_vjp(s, q, v, abar, o->gq, o->gv, o->p);
-  TG_TRY(contact_vjp(s, pose, abar, o));
+  TG_TRY(pairs_vjp(s, pose, abar, o));
   if (tgi_force_implicit(s)) implicit_vjp(s, v, a, abar, o);
   if (o->p != NULL) tgi_place_vjp(s, pose, o->p, NULL);
   tgi_stack_free(s, mark);

@@ -18,9 +18,7 @@ enum { MOST_STEPS = 200, MOST_HALVINGS = 60 };
 #define CONVERGED 1e-12  // displacement of a Newton step, of the scene's size
 #define STALLED 1e-9     // the same where round-off stands in the way: steps that no longer halve, or none that is accepted
 #define ENDING 3e-9      // displacement after which the next one, which falls with its square, is expected to be round-off
-#define MOST_TURN 1.0    // of a rotation in one Newton step [rad]
 #define CUT 0.7          // share of the contact model's bound where that is less than the step: at the bound itself forces that nothing foresaw are far too large
-#define KEPT_GAP 0.99    // share of the distance to a joint's limit that a step may go
 #ifdef TG_COMPLEX
 enum { POLISH = 3 };     // imaginary parts follow by one Newton step at converged real parts
 #define NOTHING -1
@@ -118,7 +116,7 @@ static tgStatus factor_others(tgSim *s) {
   tgiObjective o;
   size_t mark = tgi_stack_mark(s);
   if (!tgi_objective_take(s, s->h, &o)) return no_room(s);
-  tgi_joint_slopes(s, &s->end, &o);
+  tgi_joint_slopes(s, &s->end, &o.joints);
   tgi_objective_gather(s, &s->end, &o);
   tgi_objective_hessian(s, &s->end, &o, tgi_minimise_own(s)->step_H);
   tgi_stack_free(s, mark);
@@ -162,32 +160,9 @@ static tgStatus newton_step(tgSim *s, Newton *n) {
   return TG_OK;
 }
 
-// largest share of the step d, at most 1, that the joints allow
-static double joint_share(const tgSim *s, const tgReal *q, const tgReal *d) {
-  const tgModel *m = &s->m;
-  double share = 1;
-  for (int j = 0; j < m->njnt; j++) {
-    int adr, turn = tgi_rotation_dof(m, j, &adr);
-    tgReal gap, width;
-    if (turn >= 0) {
-      double angle = 0, most = MOST_TURN;
-      for (int i = 0; i < 3; i++) angle += tgRe(d[turn + i]) * tgRe(d[turn + i]);
-      // not through the forbidden angles to those beyond
-      if (tgi_limit(s, j, 1, q, &gap, &width)) most = fmin(most, KEPT_GAP * 2 * (TG_PI - tgRe(m->jnt_range[2 * j + 1])));
-      if (sqrt(angle) * share > most) share = most / sqrt(angle);
-      continue;
-    }
-    for (int side = 0; side < 2; side++) {
-      double approach = (side == 0 ? -1 : 1) * tgRe(d[m->jnt_vadr[j]]);
-      if (tgi_limit(s, j, side, q, &gap, &width) && approach * share > KEPT_GAP * tgRe(gap)) share = KEPT_GAP * tgRe(gap) / approach;
-    }
-  }
-  return share;
-}
-
 // share of the step d from the present iterate that nothing forbids
 static tgStatus allowed(tgSim *s, tgReal *d, double *share) {
-  *share = joint_share(s, s->end.q, d);
+  *share = tgi_joint_share(s, s->end.q, d);
   for (int i = 0; i < s->m.nv && *share < 1; i++) d[i] *= *share;
   double fraction = 1;
   TG_TRY(s->contact_model->kind->potential->advance(s, &s->end, d, &fraction));
@@ -299,17 +274,17 @@ static tgStatus minimise(tgSim *s, Newton *n) {
                    tgi_model_label(&s->m, TG_THING_BODY, s->info.body1, label, sizeof label));
 }
 
-// a joint at or beyond its limit at q0, by name
+// a joint or tendon at or beyond its limit at q0, by name
 static tgStatus within_limits(tgSim *s) {
   const tgModel *m = &s->m;
-  for (int j = 0; j < m->njnt; j++)
+  for (int i = 0; i < tgi_limit_count(m); i++)
     for (int side = 0; side < 2; side++) {
       tgReal gap, width;
       char label[160];
-      if (!tgi_limit(s, j, side, s->q0, &gap, &width)) continue;
+      if (!tgi_limit(s, i, side, s->q0, &gap, &width)) continue;
       if (tgRe(gap) > 0 && tgRe(width) > 0) continue;
       return tgi_error(&s->error, TG_ERR_INVALID, "%s is not inside its %s limit (%.6g from it), where a step under a contact potential must start; move it inside.",
-                       tgi_model_label(m, TG_THING_JOINT, j, label, sizeof label), side == 0 ? "lower" : "upper", tgRe(gap));
+                       tgi_limit_label(m, i, label, sizeof label), side == 0 ? "lower" : "upper", tgRe(gap));
     }
   return TG_OK;
 }
@@ -330,13 +305,16 @@ tgStatus tgi_implicit_step(tgSim *s, double h) {
   measure(s, &n);
   status = minimise(s, &n);
   if (status != TG_OK) return status;
-  for (int d = 0; d < m->nv; d++) s->v1[d] = n.o.delta[d] / h;
+  for (int d = 0; d < m->nv; d++) s->v1[d] = n.o.joints.delta[d] / h;
   memcpy(s->q1, s->end.q, (size_t)m->nq * sizeof(tgReal));
   tgi_stack_free(s, mark);
   return TG_OK;
 }
 
-static tgStatus supports(tgContact *c, tgError *error) { return tgi_potential_express(c->model, error); }
+static tgStatus supports(tgContact *c, tgError *error) {
+  TG_TRY(tgi_potential_express(c->model, error));
+  return tgi_joint_inertias(c, true, error);
+}
 
 static void place(tgSim *s, tgLayout *l) {
   const tgModel *m = s->model;

@@ -120,66 +120,6 @@ static void contacts(const tgSim *s, int nc, tgReal *B) {
   }
 }
 
-// joints by themselves: -Jr^-T J_delta,delta Jr^-T and the turn of Jr^-T, armature's part in v0
-static void joints(const tgSim *s, const tgiObjective *o, int nc, tgReal *B) {
-  const tgModel *m = &s->m;
-  for (int d = 0; d < m->nv; d++) {
-    if (m->dof_grpnum[d] == 3) continue;
-    B[d * nc + d] -= o->curve[d];
-    B[d * nc + m->nv + d] -= m->dof_armature[d] / s->h;
-  }
-  for (int j = 0; j < m->njnt; j++) {
-    int adr, d = tgi_rotation_dof(m, j, &adr);
-    tgReal J[9], e[3], N[3];
-    if (d < 0) continue;
-    tgi_so3_jr_inv(J, o->delta + d);
-    for (int r = 0; r < 3; r++) {
-      for (int i = 0; i < 3; i++) e[i] = i == r;
-      tgi_so3_jr_inv_d(N, o->delta + d, o->slope + d, e);
-      for (int i = 0; i < 3; i++) N[i] += J[3 * i + r] * o->curve[d + i];
-      for (int c = 0; c < 3; c++) {
-        B[(d + r) * nc + d + c] -= tgi_v3_dot(N, J + 3 * c);
-        B[(d + r) * nc + m->nv + d + c] -= J[3 * c + r] * m->dof_armature[d + c] / s->h;
-      }
-    }
-  }
-}
-
-// actuators and tendons: y and l0 move with q0, the force with u
-static tgStatus lines(tgSim *s, tgiObjective *o, int nc, tgReal *B, int *ties) {
-  const tgModel *m = &s->m;
-  size_t mark = tgi_stack_mark(s);
-  tgReal *by = tgi_stack_real(s, (size_t)tgi_line_room(m)), *slope = tgi_stack_real(s, (size_t)tgi_line_room(m));
-  if (by == NULL || slope == NULL) return no_room(s);
-  for (int i = 0; i < tgi_line_count(m); i++) {
-    tgiLine l = tgi_line(s, &s->end, i, o);
-    int adr, turn = i < m->nu && m->act_trn[i] != TG_TRN_TENDON ? tgi_rotation_dof(m, m->act_target[i], &adr) : -1;
-    for (int k = 0; k < l.n; k++) by[k] = -l.curve * o->coef[k];
-    if (turn >= 0) {
-      tgReal J[9], x[3];
-      tgi_so3_jr_inv(J, o->delta + turn);
-      tgi_v3_copy(x, by + l.n - 3);
-      tgi_m3_mulv(by + l.n - 3, J, x);
-    }
-    if (i >= m->nu && !tgZero(m->ten_stiffness[i - m->nu])) tgi_tendon_side(m, i - m->nu, s->end.ten_length[i - m->nu], ties);
-    tgReal by_u = 0;
-    tgi_line_start(s, i, &l, o, slope);
-    for (int k = 0; k < l.n; k++) by[k] += l.by_start * slope[k];
-    if (i < m->nu) {
-      const tgReal *g = m->act_gain + 3 * i, *range = m->act_ctrlrange + 2 * i;
-      bool held = m->act_ctrllimited[i] && tgi_clamp_side(s->ctrl[i], range[0], range[1], ties) != 0;
-      if (!held) by_u = -(g[0] + g[1] * (tgi_actuator_start(s, i) + l.y) + g[2] * l.y / s->h);
-    }
-    tgi_line_tangent(s, i, o, l.n, o->coef);
-    for (int r = 0; r < l.n; r++) {
-      for (int c = 0; c < l.n; c++) B[o->dof[r] * nc + o->dof[c]] += o->coef[r] * by[c];
-      if (i < m->nu) B[o->dof[r] * nc + 2 * m->nv + i] += o->coef[r] * by_u;
-    }
-  }
-  tgi_stack_free(s, mark);
-  return TG_OK;
-}
-
 // Dv = (Jr^-1 D - Jr^-T in the columns of q0)/h
 static void velocities(const tgSim *s, const tgReal *delta, int nc, const tgReal *D, tgReal *Dv) {
   const tgModel *m = &s->m;
@@ -207,15 +147,14 @@ static tgStatus implicit_jacobian(tgSim *s, tgReal *D, int *ties) {
   if (!tgi_objective_take(s, s->h, &o)) return no_room(s);
   TG_TRY(tgi_implicit_gradient(s));
   TG_TRY(tgi_implicit_mixed(s));
-  tgi_joint_slopes(s, &s->end, &o);
+  tgi_joint_slopes(s, &s->end, &o.joints);
   memset(D, 0, size * sizeof *D);
   TG_TRY(bodies(s, nc, D));
   contacts(s, nc, D);
-  joints(s, &o, nc, D);
-  TG_TRY(lines(s, &o, nc, D, ties));
+  TG_TRY(tgi_joint_start_jacobian(s, &s->end, &o.joints, nc, D, ties));
   tgi_ldl_solve_rows(m->nv, tgi_minimise_own(s)->step_L, nc, D);
   for (size_t i = 0; i < size; i++) D[i] = -D[i];
-  velocities(s, o.delta, nc, D, D + size);
+  velocities(s, o.joints.delta, nc, D, D + size);
   return TG_OK;
 }
 

@@ -5,7 +5,7 @@
 #include "step/objective.h"
 
 typedef struct tgiAdjoint {
-  tgiObjective o;      ///< delta, slope and curve at q1
+  tgiObjective o;      ///< its joints at q1
   tgReal *z, *zeta;    ///< nv: -H^-1 lambda, and Jr^-1 z
   tgReal *Z;           ///< nbody x 6: twists that z gives
   tgReal *old[2];      ///< nbody x 6: wrenches on the bodies at q0 and a step before

@@ -4,7 +4,7 @@
 // bodies at q', what the objective's gradient loses by a change of anything else is z . d(dL/dq'):
 //   bodies:   G = c [Z] T Sigma-and-mass at the old poses, c = -2/h^2 at q0 and 1/h^2 a step before, carried to the dofs there;
 //   contacts: B' Z at the poses at q0;
-//   joints:   zeta = Jr^-1 z, t = J_delta,delta zeta + (d Jr^-1)' .., dq = -Jr^-1 t; and what depends on v0 (armature), u and l0 apart.
+//   joints:   tgi_joint_start_vjp with zeta = Jr^-1 z.
 #include "step/implicit.h"
 
 #include "dyn/forces.h"
@@ -27,33 +27,19 @@ static bool take(tgSim *s, tgiAdjoint *a) {
   return tgi_objective_take(s, s->h, &a->o) && a->z != NULL && a->zeta != NULL && a->Z != NULL && a->old[0] != NULL && a->old[1] != NULL && a->t != NULL;
 }
 
-// out = Jr^-1 x, or Jr^-T x, in the rotations of delta; out may be x
-static void rotate(const tgModel *m, const tgReal *delta, const tgReal *x, bool transposed, tgReal *out) {
-  for (int d = 0; d < m->nv; d++) out[d] = x[d];
-  for (int j = 0; j < m->njnt; j++) {
-    int adr, d = tgi_rotation_dof(m, j, &adr);
-    tgReal J[9], t[3];
-    if (d < 0) continue;
-    tgi_so3_jr_inv(J, delta + d);
-    tgi_v3_copy(t, out + d);
-    if (transposed) tgi_m3_tmulv(out + d, J, t);
-    else tgi_m3_mulv(out + d, J, t);
-  }
-}
-
 // z = -H^-1 lambda; q' = q0 (+) delta alone moves v' = delta/h with q0
 static void multiplier(const tgSim *s, const tgReal *gq, const tgReal *gv, tgiAdjoint *a, tgReal *aq, tgParamGrad *p) {
   const tgModel *m = &s->m;
   for (int d = 0; d < m->nv; d++) a->t[d] = gv != NULL ? gv[d] / s->h : 0;
-  rotate(m, a->o.delta, a->t, true, a->z);
+  tgi_joint_rotate(m, a->o.joints.delta, a->t, true, a->z);
   for (int d = 0; d < m->nv; d++) {
     a->z[d] = -a->z[d] - (gq != NULL ? gq[d] : 0);
-    if (p != NULL && p->opt_timestep != NULL) p->opt_timestep[0] -= a->t[d] * a->o.delta[d] / s->h;
+    if (p != NULL && p->opt_timestep != NULL) p->opt_timestep[0] -= a->t[d] * a->o.joints.delta[d] / s->h;
   }
-  rotate(m, a->o.delta, a->t, false, a->t);
+  tgi_joint_rotate(m, a->o.joints.delta, a->t, false, a->t);
   for (int d = 0; d < m->nv; d++) aq[d] -= a->t[d];
   tgi_ldl_solve(m->nv, tgi_minimise_own(s)->step_L, a->z);
-  rotate(m, a->o.delta, a->z, false, a->zeta);
+  tgi_joint_rotate(m, a->o.joints.delta, a->z, false, a->zeta);
 }
 
 static void twists(const tgSim *s, tgiAdjoint *a) {
@@ -132,59 +118,15 @@ static tgStatus bodies(tgSim *s, tgiAdjoint *a, tgReal *aq, tgReal *av, tgParamG
   return TG_OK;
 }
 
-// lines: their curvature into t, what hangs on l0 into aq, on the control into du
-static tgStatus lines(tgSim *s, tgiAdjoint *a, tgReal *aq, tgReal *du, int *ties) {
-  const tgModel *m = &s->m;
-  size_t mark = tgi_stack_mark(s);
-  tgReal *slope = tgi_stack_real(s, (size_t)tgi_line_room(m));
-  if (slope == NULL) return no_room(s);
-  for (int i = 0; i < tgi_line_count(m); i++) {
-    tgiLine l = tgi_line(s, &s->end, i, &a->o);
-    tgReal zeta = 0;
-    for (int k = 0; k < l.n; k++) zeta += a->o.coef[k] * a->zeta[a->o.dof[k]];
-    for (int k = 0; k < l.n; k++) a->t[a->o.dof[k]] += l.curve * zeta * a->o.coef[k];
-    tgi_line_start(s, i, &l, &a->o, slope);
-    for (int k = 0; k < l.n; k++) aq[a->o.dof[k]] += l.by_start * zeta * slope[k];
-    if (i >= m->nu) {
-      if (!tgZero(m->ten_stiffness[i - m->nu])) tgi_tendon_side(m, i - m->nu, s->end.ten_length[i - m->nu], ties);
-      continue;
-    }
-    const tgReal *g = m->act_gain + 3 * i, *range = m->act_ctrlrange + 2 * i;
-    if (m->act_ctrllimited[i] && tgi_clamp_side(s->ctrl[i], range[0], range[1], ties) != 0) continue;
-    if (du != NULL) du[i] -= zeta * (g[0] + g[1] * (tgi_actuator_start(s, i) + l.y) + g[2] * l.y / s->h);
-  }
-  tgi_stack_free(s, mark);
-  return TG_OK;
-}
-
-static tgStatus joints(tgSim *s, tgiAdjoint *a, tgReal *aq, tgReal *av, tgReal *du, int *ties) {
-  const tgModel *m = &s->m;
-  for (int d = 0; d < m->nv; d++) {
-    a->t[d] = a->o.curve[d] * a->zeta[d];
-    av[d] -= m->dof_armature[d] / s->h * a->zeta[d];
-  }
-  TG_TRY(lines(s, a, aq, du, ties));
-  for (int j = 0; j < m->njnt; j++) {
-    int adr, d = tgi_rotation_dof(m, j, &adr);
-    tgReal N[3];
-    if (d < 0) continue;
-    tgi_so3_jr_inv_d(N, a->o.delta + d, a->o.slope + d, a->z + d);
-    tgi_v3_add(a->t + d, a->t + d, N);
-  }
-  rotate(m, a->o.delta, a->t, false, a->t);
-  for (int d = 0; d < m->nv; d++) aq[d] -= a->t[d];
-  return TG_OK;
-}
-
 static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties) {
   tgiAdjoint a;
   if (!take(s, &a)) return no_room(s);
   TG_TRY(tgi_implicit_gradient(s));
-  tgi_joint_slopes(s, &s->end, &a.o);
+  tgi_joint_slopes(s, &s->end, &a.o.joints);
   multiplier(s, gq, gv, &a, aq, p);
   twists(s, &a);
   TG_TRY(bodies(s, &a, aq, av, p));
-  TG_TRY(joints(s, &a, aq, av, du, ties));
+  TG_TRY(tgi_joint_start_vjp(s, &s->end, &a.o.joints, a.z, a.zeta, a.t, aq, av, du, ties));
   return p != NULL ? tgi_implicit_parameters(s, &a, p) : TG_OK;
 }
 

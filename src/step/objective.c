@@ -1,22 +1,15 @@
-// objective.c: see objective.h. Inertia, gravity and the contact model's pair terms; joints are in joint_terms.c.
+// objective.c: see objective.h. Inertia, gravity and the contact model's pair terms; joints are in joint/.
 #include "step/objective.h"
 
 #include <string.h>
 
 bool tgi_objective_take(tgSim *s, double h, tgiObjective *o) {
-  const tgModel *m = &s->m;
-  size_t nv = (size_t)m->nv, room = (size_t)tgi_line_room(m);
+  size_t nv = (size_t)s->m.nv, nbody = (size_t)s->m.nbody;
   *o = (tgiObjective){.h = h};
-  o->delta = tgi_stack_real(s, nv);
   o->g = tgi_stack_real(s, nv);
-  o->slope = tgi_stack_real(s, nv);
-  o->curve = tgi_stack_real(s, nv);
-  o->wrench = tgi_stack_real(s, 6 * (size_t)m->nbody);
-  o->K = tgi_stack_real(s, 36 * (size_t)m->nbody);
-  o->coef = tgi_stack_real(s, room);
-  o->dof = tgi_stack_bytes(s, room * sizeof(int));
-  return o->delta != NULL && o->g != NULL && o->slope != NULL && o->curve != NULL && o->wrench != NULL && o->K != NULL && o->coef != NULL &&
-         o->dof != NULL;
+  o->wrench = tgi_stack_real(s, 6 * nbody);
+  o->K = tgi_stack_real(s, 36 * nbody);
+  return tgi_joint_take(s, h, &o->joints) && o->g != NULL && o->wrench != NULL && o->K != NULL;
 }
 
 tgStatus tgi_objective_begin(tgSim *s, double h) {
@@ -124,6 +117,11 @@ static void to_parents(const tgModel *m, int n, tgReal *x) {
     for (int i = 0; i < n; i++) x[n * m->body_parent[b] + i] += x[n * b + i];
 }
 
+static void add_wrenches(const tgPairTerm *t, tgReal *wrench) {
+  tgi_sp_axpy(wrench + 6 * t->body1, 1, t->g);
+  tgi_sp_axpy(wrench + 6 * t->body2, 1, t->g + 6);
+}
+
 void tgi_objective_gather(const tgSim *s, const tgPose *pose, tgiObjective *o) {
   const tgModel *m = &s->m;
   tgReal G[9], f[3];
@@ -134,19 +132,23 @@ void tgi_objective_gather(const tgSim *s, const tgPose *pose, tgiObjective *o) {
     o->rounding += 3 * largest(G, 9) + 3 * largest(f, 3) * largest(pose->xcom + 3 * b, 3);
     body_wrench(pose->xmat + 9 * b, pose->xcom + 3 * b, G, f, o->wrench + 6 * b);
   }
-  for (int t = 0; t < s->nterm; t++) {
-    tgi_sp_axpy(o->wrench + 6 * s->term[t].body1, 1, s->term[t].g);
-    tgi_sp_axpy(o->wrench + 6 * s->term[t].body2, 1, s->term[t].g + 6);
+  for (int t = 0; t < s->nterm; t++) add_wrenches(&s->term[t], o->wrench);
+  for (int e = 0; e < m->neq; e++) {
+    tgPairTerm bond;
+    if (!tgi_is_bound(m, e)) continue;
+    o->rounding += tgi_bond_term(s, pose, e, &bond);
+    o->energy += bond.energy;
+    add_wrenches(&bond, o->wrench);
   }
   to_parents(m, 6, o->wrench);
 }
 
 tgStatus tgi_objective_evaluate(tgSim *s, const tgPose *pose, tgiObjective *o) {
   const tgModel *m = &s->m;
-  o->energy = 0;
-  o->rounding = 0;
   for (int d = 0; d < m->nv; d++) o->g[d] = 0;
-  tgi_joint_terms(s, pose, o);
+  tgi_joint_energy(s, pose, &o->joints, o->g);
+  o->energy = o->joints.energy;
+  o->rounding = o->joints.rounding;
   if (!(tgRe(o->energy) < INFINITY)) return TG_OK;
   TG_TRY(s->contact_model->kind->potential->evaluate(s, pose));
   if (!(tgRe(s->potential) < INFINITY)) {
@@ -160,6 +162,7 @@ tgStatus tgi_objective_evaluate(tgSim *s, const tgPose *pose, tgiObjective *o) {
   o->rounding *= 2.2e-16;
   return TG_OK;
 }
+
 // H += S' K12 S for the dofs of the one body and of the other, and its transpose
 static void cross_block(const tgSim *s, const tgPose *pose, const tgPairTerm *t, tgReal *H) {
   const tgModel *m = &s->m;
@@ -175,6 +178,16 @@ static void cross_block(const tgSim *s, const tgPose *pose, const tgPairTerm *t,
   }
 }
 
+// blocks of a pair: those of one body to its curvature, those of both to H
+static void add_curvature(const tgSim *s, const tgPose *pose, const tgPairTerm *t, tgReal *K, tgReal *H) {
+  for (int r = 0; r < 6; r++)
+    for (int c = 0; c < 6; c++) {
+      K[36 * t->body1 + 6 * r + c] += t->H[12 * r + c];
+      K[36 * t->body2 + 6 * r + c] += t->H[12 * (6 + r) + 6 + c];
+    }
+  cross_block(s, pose, t, H);
+}
+
 void tgi_objective_hessian(tgSim *s, const tgPose *pose, tgiObjective *o, tgReal *H) {
   const tgModel *m = &s->m;
   int nv = m->nv;
@@ -182,14 +195,12 @@ void tgi_objective_hessian(tgSim *s, const tgPose *pose, tgiObjective *o, tgReal
   memset(H, 0, (size_t)nv * (size_t)nv * sizeof(tgReal));
   for (int b = 1; b < m->nbody; b++)
     if (m->body_lastdof[b] >= 0) body_curvature(s, pose, b, o->h, o->K + 36 * b);
-  for (int t = 0; t < s->nterm; t++) {
-    const tgPairTerm *x = &s->term[t];
-    for (int r = 0; r < 6; r++)
-      for (int c = 0; c < 6; c++) {
-        o->K[36 * x->body1 + 6 * r + c] += x->H[12 * r + c];
-        o->K[36 * x->body2 + 6 * r + c] += x->H[12 * (6 + r) + 6 + c];
-      }
-    cross_block(s, pose, x, H);
+  for (int t = 0; t < s->nterm; t++) add_curvature(s, pose, &s->term[t], o->K, H);
+  for (int e = 0; e < m->neq; e++) {
+    tgPairTerm bond;
+    if (!tgi_is_bound(m, e)) continue;
+    tgi_bond_term(s, pose, e, &bond);
+    add_curvature(s, pose, &bond, o->K, H);
   }
   to_parents(m, 36, o->K);
   for (int j = 0; j < nv; j++) {
@@ -208,5 +219,5 @@ void tgi_objective_hessian(tgSim *s, const tgPose *pose, tgiObjective *o, tgReal
       if (i != j) H[j * nv + i] += y;
     }
   }
-  tgi_joint_hessian(s, pose, o, H);
+  tgi_joint_curvature(s, pose, &o->joints, H);
 }

@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "contact/contact.h"
+#include "joint/joint.h"
 #include "scenes/scenes.h"
 #include "step/scene_states.h"
 #include "support/deriv.h"
 #include "support/rig.h"
+#include "support/tree.h"
 #include "support/verify.h"
 
 static Rig rig(tgsScene scene, const char *word) {
@@ -123,6 +125,107 @@ static void test_physics(void **state) {
     }
 }
 
+// ---- joints: one scene of everything that may hold, drive or stop them ----
+
+static const char *const joints =
+    "<mujoco><compiler angle='radian'/><default><geom density='2000' contype='0' conaffinity='0'/></default><worldbody>"
+    "<body name='a' pos='0 0 .3'><joint name='a' axis='0 1 0' damping='.2' stiffness='2' armature='.02' frictionloss='.1' limited='true' range='-.6 .5' "
+    "actuatorfrclimited='true' actuatorfrcrange='-1 .8'/><geom type='capsule' fromto='0 0 0 .2 0 -.05' size='.03'/>"
+    "<body name='b' pos='.2 0 -.05'><joint name='b' type='ball' damping='.1' stiffness='.5' limited='true' range='0 .6'/><geom type='box' size='.1 .02 .03' pos='.1 0 0'/>"
+    "<body name='c' pos='.2 0 0'><joint name='c' type='slide' axis='1 0 .3' damping='.5' frictionloss='.2' limited='true' range='-.05 .04'/>"
+    "<joint name='d' axis='1 .2 0' damping='.1'/><geom size='.05' pos='0 .05 0'/></body></body></body>"
+    "<body name='e' pos='.5 .05 .06'><freejoint/><geom type='box' size='.05 .06 .05'/></body>"
+    "<body name='f' pos='-.2 0 .3'><joint name='f' axis='0 1 0' damping='.1'/><geom type='capsule' fromto='0 0 0 0 .1 -.2' size='.03'/></body></worldbody>"
+    "<tendon><fixed name='t' limited='true' range='-.1 .08' stiffness='2' damping='.1'><joint joint='a' coef='.7'/><joint joint='c' coef='-1.2'/></fixed>"
+    "<fixed name='u' limited='true' range='-.05 .05' frictionloss='.2'><joint joint='d' coef='.7'/><joint joint='f' coef='.4'/></fixed></tendon>"
+    "<equality><weld body1='c' body2='e' anchor='.01 .02 .03'/><connect body1='f' body2='e' anchor='.1 .05 -.1'/>"
+    "<joint joint1='a' joint2='f' polycoef='0 .8 .5 -.3 .2'/><joint joint1='d' polycoef='.01'/></equality>"
+    "<actuator><motor joint='a' gear='2' forcelimited='true' forcerange='-.5 .4'/><position joint='a' kp='3' forcelimited='true' forcerange='-.7 .6'/>"
+    "<position joint='c' kp='50' forcelimited='true' forcerange='-3 3'/><motor joint='b' gear='1 .5 .2' ctrllimited='true' ctrlrange='-.5 .5'/>"
+    "<velocity tendon='u' kv='.1'/></actuator></mujoco>";
+
+typedef struct JointStep { tgSim *s; tgReal q1[32]; double h; } JointStep;
+
+static tgStatus joint_step(void *ctx, const tgReal *x, tgReal *y) {
+  JointStep *k = ctx;
+  const tgModel *m = &k->s->m;
+  memcpy(k->s->qpos, x, (size_t)m->nq * sizeof *x);
+  memcpy(k->s->qvel, x + m->nq, (size_t)m->nv * sizeof *x);
+  memcpy(k->s->ctrl, x + m->nq + m->nv, (size_t)m->nu * sizeof *x);
+  tgStatus status = tg_sim_step(k->s, k->h, NULL);
+  if (status != TG_OK) return status;
+  tg_model_difference(m, k->q1, k->s->qpos, y);
+  memcpy(y + m->nv, k->s->qvel, (size_t)m->nv * sizeof *x);
+  return TG_OK;
+}
+
+static void joint_retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
+  const tgModel *m = &((JointStep *)ctx)->s->m;
+  tg_model_integrate(m, x, d, out);
+  for (int i = 0; i < m->nv + m->nu; i++) out[m->nq + i] = x[m->nq + i] + d[m->nv + i];
+}
+
+// the step just made from x (q, v, u): adjoint against Jacobian, and that against differences; what controls do, nothing where friction holds, is one block with
+// what speeds do
+static void check_joint_step(tgSim *s, int w, const tgReal *x, double h, tgtRandom *r) {
+  const char *word = tg_contact_words(w);
+  const tgModel *m = &s->m;
+  int nv = m->nv, nt = 2 * nv + m->nu, cols[2] = {nv, nv + m->nu};
+  tgReal *D = malloc(sizeof *D * (size_t)(2 * nv * nt)), g[64], v[64], out[64];
+  JointStep k = {.s = s, .h = h};
+  tgGradInfo info;
+  memcpy(k.q1, s->qpos, (size_t)m->nq * sizeof *D);
+  assert_int_equal(tg_sim_step_jacobian(s, D, &info), TG_OK);
+  check_true(info.label == TG_GRAD_EXACT || by_impulses(w), "%s: label %d: %s", word, info.label, info.reason);
+  for (int trial = 0; trial < 3; trial++) {
+    tgt_random_vector(r, 2 * nv, g);
+    tgt_random_vector(r, nt, v);
+    assert_int_equal(tg_sim_step_vjp(s, g, g + nv, out, out + nv, out + 2 * nv, NULL, NULL), TG_OK);
+    tgt_check_adjoint(D, 2 * nv, nt, g, v, out);
+  }
+  // rows switch within differences of a step: test_gradient_rows sets such states aside
+  tgtDeriv d = {.name = word, .nx = m->nq + nv + m->nu, .nt = nt, .ny = 2 * nv, .map = joint_step, .retract = joint_retract, .ctx = &k, .tol = 2e-6, .step = 1e-5,
+                .cols = cols, .ncols = 2};
+  if (!by_impulses(w)) tgt_check_jacobian(&d, x, D);
+  free(D);
+}
+
+static void test_joints(void **state) {
+  (void)state;
+  for (int w = 0; tg_contact_words(w) != NULL; w++) {
+    // the springs of what is explicit are as stiff as its steps allow
+    bool soft = tgi_contact_table(w)->force != NULL;
+    tgContactOptions o = tg_contact_default();
+    o.equality_frequency = 600;
+    Rig r = rig_of_text(joints, tg_contact_words(w), &o);
+    const tgModel *m = r.m;
+    tgtRandom random = {.s = 12};
+    double h = soft ? 0.0005 : 0.002;
+    assert_int_equal(tg_sim_reserve(r.s, 16, 128), TG_OK);
+    for (int k = 0; k < 120; k++) {
+      tgReal x[96];
+      for (int i = 0; i < m->nu && k % 20 == 0; i++) r.s->ctrl[i] = tgt_uniform(&random, -1, 1);
+      memcpy(x, r.s->qpos, (size_t)m->nq * sizeof *x);
+      memcpy(x + m->nq, r.s->qvel, (size_t)m->nv * sizeof *x);
+      memcpy(x + m->nq + m->nv, r.s->ctrl, (size_t)m->nu * sizeof *x);
+      check_true(tg_sim_step(r.s, h, NULL) == TG_OK, "%s, step %d: %s", tg_contact_words(w), k, tg_sim_error(r.s)->text);
+      if (k % 17 != 16) continue;
+      check_joint_step(r.s, w, x, h, &random);
+      joint_step(&(JointStep){.s = r.s, .h = h}, x, (tgReal[64]){0});
+    }
+    // what is held stays so
+    tgReal error[3];
+    assert_int_equal(tg_sim_forward(r.s), TG_OK);
+    for (int e = 0; e < 2; e++) {
+      tgiBond b;
+      tgi_bond(r.s, &r.s->start, e, &b);
+      tgi_v3_sub(error, b.pa, b.pb);
+      check_true(tgRe(tgi_v3_norm(error)) < (soft ? 1e-2 : 1e-3), "%s: equality %d is open by %g", tg_contact_words(w), e, tgRe(tgi_v3_norm(error)));
+    }
+    drop(&r);
+  }
+}
+
 // true when the file holds the word as a string
 static bool holds(const char *path, const char *word) {
   char quoted[40], line[1024];
@@ -170,6 +273,6 @@ static void test_no_names(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_unknown), cmocka_unit_test(test_same_bits),
-                                     cmocka_unit_test(test_physics), cmocka_unit_test(test_no_names)};
+                                     cmocka_unit_test(test_physics), cmocka_unit_test(test_joints), cmocka_unit_test(test_no_names)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,7 +113,7 @@ static void vertex_is_found_again(void **state) {
   }
 }
 
-// a mass that comes to rest on the limit of its slide, at half of where that begins to push: mu b'(1/2)/width = m g, b'(1/2) = -(1 + 3 log 2) [math/barrier (85)]
+// a mass that comes to rest on the limit of its slide, at half of where that begins to push: mu b'(1/2)/width = m g, b'(1/2) = -(1 + 3 log 2) [math/joints (2)]
 static void weight_of_the_barrier_is_found_again(void **state) {
   (void)state;
   static const char *const model =

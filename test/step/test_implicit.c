@@ -14,7 +14,7 @@ static const double tolerance = 1e-8;
 static const double tolerance = 1e-6;
 #endif
 static const double h = 0.01;
-enum { TREES = 12, FLAGS = TGT_TREE_PASSIVE | TGT_TREE_ACTUATED | TGT_TREE_ENERGY };
+enum { TREES = 12, FLAGS = TGT_TREE_PASSIVE | TGT_TREE_ACTUATED | TGT_TREE_ENERGY | TGT_TREE_TIED };
 
 // a random state within the joints' limits
 static void random_state(tgSim *s, tgtRandom *r) {
@@ -36,6 +36,13 @@ static void random_state(tgSim *s, tgtRandom *r) {
     }
   }
   tg_model_integrate(m, s->qpos, step, s->qpos);
+  // a tendon near its lower limit, and one where its upper limit begins to push
+  tgReal *range = tg_sim_param(s, "ten_range", NULL, NULL);
+  for (int t = 0; t < m->ntendon; t++) {
+    tgReal length = tgi_tendon_length(m, t, s->qpos);
+    range[2 * t] = length - (t == 0 ? 0.03 : 2.7);
+    range[2 * t + 1] = length + (t == 0 ? 1 : 0.31);
+  }
 }
 
 typedef struct Case { tgModel *m; tgContact contact; tgSim *s; } Case;
@@ -45,6 +52,9 @@ static Case make_case(int k, bool touching) {
   tgError e = {0};
   check_true(tgi_potential_express(c.m, &e) == TG_OK, "%s", e.text);
   c.contact = made_contact(c.m, touching);
+  // springs of equalities that a random state stretches far
+  c.contact.options.equality_opening = 0.3;
+  check_true(tgi_joint_inertias(&c.contact, &e) == TG_OK, "%s", e.text);
   return c;
 }
 static void make_sim(Case *c) {
@@ -54,6 +64,7 @@ static void make_sim(Case *c) {
 }
 static void free_case(Case *c) {
   tg_sim_free(c->s);
+  c->contact.alloc.free(c->contact.alloc.ctx, c->contact.limit_inertia);
   tg_model_free(c->m);
 }
 
@@ -372,12 +383,13 @@ static tgStatus loss_of_param(void *ctx, const tgReal *x, tgReal *y) {
   return status;
 }
 
-static void check_param(Case *c, const char *name, tgtRandom *r) {
+// is the parameter one that moves the step
+static bool check_param(Case *c, const char *name, tgtRandom *r) {
   tgSim *s = c->s;
   const tgModel *m = &s->m;
   int nv = m->nv, rows, cols;
   tgReal *value = tg_sim_param(s, name, &rows, &cols);
-  if (rows * cols == 0) return;
+  if (rows * cols == 0) return false;
   int n = rows * cols;
   Param k = {.s = s, .name = name, .timestep = strcmp(name, "opt_timestep") == 0, .dir = malloc(sizeof(tgReal) * (size_t)n),
              .nominal = malloc(sizeof(tgReal) * (size_t)n)};
@@ -385,7 +397,7 @@ static void check_param(Case *c, const char *name, tgtRandom *r) {
   if (k.timestep) {
     free(k.dir);
     free(k.nominal);
-    return;
+    return false;
   }
 #endif
   memcpy(k.nominal, value, sizeof(tgReal) * (size_t)n);
@@ -416,20 +428,31 @@ static void check_param(Case *c, const char *name, tgtRandom *r) {
   set_state(s, k.x);
   free(k.dir);
   free(k.nominal);
+  return fabs(D) > 1e-7;
 }
 
 static void test_parameters(void **state) {
   (void)state;
-  for (int k = 0; k < 4; k++) {
+  static const char *const must[] = {"eq_anchor", "eq_relpos", "eq_polycoef", "ten_range", "ten_stiffness", "ten_damping", "ten_frictionloss", "ten_lengthspring", "jnt_range",
+                                     "jnt_stiffness", "jnt_actfrcrange", "dof_damping", "dof_frictionloss", "dof_armature", "act_gear", "act_gain", "act_bias", "act_ctrlrange",
+                                     "act_forcerange", "contact.equality_opening", "contact.limit_range", "contact.slip_speed", "contact.mu"};
+  int acts[sizeof must / sizeof *must] = {0};
+  for (int k = 0; k < 7; k++) {
     tgtRandom r = {.s = (uint64_t)(2000 + k)};
     Case c = make_case(k, k % 2 == 0 || k == 3);
     c.contact.options.mu = 1;   // so that limits push
     make_sim(&c);
     random_state(c.s, &r);
-    for (int i = 0; tg_param_name(i) != NULL; i++) check_param(&c, tg_param_name(i), &r);
-    for (int i = 0; tg_contact_param_name(&c.contact, i) != NULL; i++) check_param(&c, tg_contact_param_name(&c.contact, i), &r);
+    int models = 0;
+    while (tg_param_name(models) != NULL) models++;
+    for (int i = 0; i < models || tg_contact_param_name(&c.contact, i - models) != NULL; i++) {
+      const char *name = i < models ? tg_param_name(i) : tg_contact_param_name(&c.contact, i - models);
+      bool moves = check_param(&c, name, &r);
+      for (size_t n = 0; n < sizeof must / sizeof *must; n++) acts[n] += moves && strcmp(must[n], name) == 0;
+    }
     free_case(&c);
   }
+  for (size_t n = 0; n < sizeof must / sizeof *must; n++) check_true(acts[n] > 0, "no state moves with %s", must[n]);
 }
 
 int main(void) {

@@ -209,30 +209,22 @@ static void test_dry_friction(void **state) {
 // what has no energy, by name
 static void test_refused(void **state) {
   (void)state;
-  static const char *const names[5] = {"knee", "push", "pull", "rope", "medium"};
-  for (int k = 0; k < 5; k++) {
+  static const char *const names[2] = {"knee", "medium"};
+  for (int k = 0; k < 2; k++) {
     tgDesc *d = tg_desc_create(NULL);
     int b = add_link(d, 0, -0.4), j = tg_desc_add_joint(d, b, TG_JOINT_HINGE, "knee");
-    if (k == 0) {
-      d->joint[j].actfrclimited = TG_LIMITED_YES;
-      d->joint[j].actfrcrange[0] = -1;
-      d->joint[j].actfrcrange[1] = 1;
-    }
-    int a = tg_desc_add_actuator(d, TG_TRN_JOINT, j, k == 1 ? "push" : "pull");
-    d->actuator[a].forcelimited = k == 1 || k == 2;
-    d->actuator[a].forcerange[0] = -1;
-    d->actuator[a].forcerange[1] = 1;
     double coef = 1;
-    int t = k == 3 ? tg_desc_add_tendon(d, "rope", &j, &coef, 1) : -1;
-    if (t >= 0) {
-      d->tendon[t].limited = TG_LIMITED_YES;
-      d->tendon[t].range[1] = 1;
-    }
-    if (k == 4) d->option.density = 1.2;
+    int t = tg_desc_add_tendon(d, "rope", &j, &coef, 1);
+    d->joint[j].actfrclimited = k == 0 ? TG_LIMITED_YES : TG_LIMITED_NO;
+    d->joint[j].actfrcrange[0] = -1;
+    d->joint[j].actfrcrange[1] = 1;
+    tg_desc_add_actuator(d, TG_TRN_TENDON, t, "pull");
+    if (k == 1) d->option.density = 1.2;
     tgModel *m = compile(d);
     tgError e = {0};
     assert_int_equal(tgi_potential_express(m, &e), TG_ERR_UNSUPPORTED);
     check_true(strstr(e.text, names[k]) != NULL, "%s", e.text);
+    assert_true(k == 1 || strstr(e.text, "pull") != NULL);
     tg_model_free(m);
   }
 }

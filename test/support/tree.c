@@ -55,7 +55,34 @@ static void add_joints(tgDesc *d, tgtRandom *r, int body, int kind, int flags) {
   for (int k = 0; k < 4 && kinds[kind][k] != TG_JOINT_FREE; k++) add_joint(d, r, body, kinds[kind][k], flags);
 }
 
-static void add_actuators(tgDesc *d, tgtRandom *r, bool ranges) {
+static bool on_tendon(const tgDesc *d, int j) {
+  for (int t = 0; t < d->ntendon; t++)
+    for (int w = 0; w < d->tendon[t].njoint; w++)
+      if (d->tendon[t].joint[w] == j) return true;
+  return false;
+}
+
+// a second motor on every scalar joint that no tendon goes over, the sum of both limited
+static void add_pairs(tgDesc *d) {
+  for (int j = 0; j < d->njoint; j++) {
+    tgJointDesc *joint = &d->joint[j];
+    if ((joint->type != TG_JOINT_HINGE && joint->type != TG_JOINT_SLIDE) || on_tendon(d, j)) continue;
+    int new_a = tg_desc_add_actuator(d, TG_TRN_JOINT, j, NULL);
+    tgActuatorDesc *a = &d->actuator[new_a];
+    a->gear[0] = 0.6 + 0.1 * j;
+    a->gain[0] = 1.4;
+    a->bias[1] = -0.7;
+    a->bias[2] = -0.4;
+    a->forcelimited = true;
+    a->forcerange[0] = -0.9;
+    a->forcerange[1] = 1.1;
+    joint->actfrclimited = TG_LIMITED_YES;
+    joint->actfrcrange[0] = -1.1;
+    joint->actfrcrange[1] = 0.8;
+  }
+}
+
+static void add_actuators(tgDesc *d, tgtRandom *r, bool energy) {
   for (int j = 0; j < d->njoint; j++) {
     int new_a = tg_desc_add_actuator(d, TG_TRN_JOINT, j, NULL);
     tgActuatorDesc *a = &d->actuator[new_a];
@@ -67,16 +94,17 @@ static void add_actuators(tgDesc *d, tgtRandom *r, bool ranges) {
     a->ctrllimited = j % 2 == 0;
     a->ctrlrange[0] = -0.7;
     a->ctrlrange[1] = 0.9;
-    a->forcelimited = ranges && j % 3 == 0;
+    a->forcelimited = j % 3 == 0;
     a->forcerange[0] = -2;
     a->forcerange[1] = 1.5;
     tgJointType t = d->joint[j].type;
-    if (ranges && j % 4 == 1 && (t == TG_JOINT_HINGE || t == TG_JOINT_SLIDE)) {
+    if (!energy && j % 4 == 1 && (t == TG_JOINT_HINGE || t == TG_JOINT_SLIDE)) {
       d->joint[j].actfrclimited = TG_LIMITED_YES;
       d->joint[j].actfrcrange[0] = -1;
       d->joint[j].actfrcrange[1] = 0.8;
     }
   }
+  if (energy) add_pairs(d);
   if (d->ntendon == 0) return;
   int new_a = tg_desc_add_actuator(d, TG_TRN_TENDON, 0, NULL);
   tgActuatorDesc *a = &d->actuator[new_a];
@@ -103,7 +131,28 @@ static void add_tendons(tgDesc *d, tgtRandom *r, int flags) {
     t->damping = 0.3;
     t->springlength[0] = k == 0 ? -0.1 : 0.05;
     t->springlength[1] = 0.05;
-    t->frictionloss = flags & TGT_TREE_ENERGY ? 0.2 : 0;
+    if (!(flags & TGT_TREE_ENERGY)) continue;
+    t->frictionloss = 0.2;
+    t->limited = TG_LIMITED_YES;
+    t->range[0] = -50;
+    t->range[1] = 50;
+  }
+}
+
+// the last body to the world and, welded, to the first; a scalar joint to another and to its place
+static void add_equalities(tgDesc *d, tgtRandom *r) {
+  static const double poly[5] = {0.02, 0.8, 0.5, -0.3, 0.2};
+  int joint[2], n = 0;
+  for (int k = 0; k < 2; k++) {
+    int e = tg_desc_add_equality(d, k == 0 ? TG_EQ_CONNECT : TG_EQ_WELD, d->nbody - 1 - k, k, NULL);
+    for (int i = 0; i < 3; i++) d->equality[e].anchor[i] = tgt_uniform(r, -0.3, 0.3);
+    d->equality[e].relpose_from_qpos0 = k == 1;
+  }
+  for (int j = d->njoint - 1; j >= 0 && n < 2; j--)
+    if (d->joint[j].type == TG_JOINT_HINGE || d->joint[j].type == TG_JOINT_SLIDE) joint[n++] = j;
+  for (int k = 0; k < n; k++) {
+    int e = tg_desc_add_equality(d, TG_EQ_JOINT, joint[k], k == 0 && n == 2 ? joint[1] : -1, NULL);
+    for (int i = 0; i < 5; i++) d->equality[e].polycoef[i] = poly[i];
   }
 }
 
@@ -129,7 +178,8 @@ tgModel *tgt_random_tree(uint64_t seed, int nbody, int flags) {
     else add_joints(d, &r, b, b == 1 ? (int)(seed % 6) : (int)((seed + (uint64_t)b) % 7), flags);
   }
   if (flags & TGT_TREE_PASSIVE) add_tendons(d, &r, flags);
-  if (flags & TGT_TREE_ACTUATED) add_actuators(d, &r, !(flags & TGT_TREE_ENERGY));
+  if (flags & TGT_TREE_ACTUATED) add_actuators(d, &r, (flags & TGT_TREE_ENERGY) != 0);
+  if (flags & TGT_TREE_TIED) add_equalities(d, &r);
   if (flags & TGT_TREE_FLUID) {
     d->option.density = 40;
     d->option.viscosity = 0.3;

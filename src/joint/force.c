@@ -1,0 +1,288 @@
+// force.c: limits, dry friction and joint equalities as forces with two continuous derivatives; see joint.h.
+//
+// Based on: [math/joints Force]. At x beyond a limit, leaving it with u,  F = k r(x) D(u/(omega width)): r sets in over the width (math/onset.h), D
+// is the dissipation of contacts, k = omega^2 times the inertia at qpos0 (tgContact.limit_inertia).
+// Dry friction: -f v/sqrt(v^2 + v_s^2) of a dof, the same of a tendon's rate along it. A ball's limit acts along its rotation vector w = |w| n:
+// torque -F n, with d|w| = n . delta and dn = (1 - n n')/|w| Jr^-1(w) delta. A joint equality: F = -k error - c error', on the one joint, -slope F on the other.
+#include "joint/joint.h"
+#include "math/onset.h"
+#include "math/quat.h"
+
+typedef struct Push { tgReal F, F_x, F_u, F_w, F_omega; } Push;
+
+// a limit that pushes, or would with other speeds
+static bool push(const tgSim *s, int i, int side, const tgReal *q, tgReal u, Push *f) {
+  tgReal gap, width, r_d[2], slope;
+  if (!tgi_limit(s, i, side, q, &gap, &width) || tgRe(gap) >= 0) return false;
+  tgReal omega = TG_NUMBER(s, limit_frequency), k = s->contact_model->limit_inertia[i] * omega * omega, x = u / (omega * width),
+         r = tgi_ramp(-gap, width, r_d), d = tgi_dissipation(x, &slope);
+  f->F = k * r * d;
+  f->F_x = k * r_d[0] * d;
+  f->F_u = k * r * slope / (omega * width);
+  f->F_w = k * (r_d[1] * d - r * slope * x / width);
+  f->F_omega = k * r * (2 * d - slope * x) / omega;
+  return true;
+}
+
+// Fbar dF into the range and the numbers; the force goes with x = -gap
+static void limit_parameters(const tgSim *s, int i, int side, tgReal Fbar, const Push *f, tgParamGrad *p) {
+  if (p == NULL) return;
+  tgReal *by_omega = TG_NUMBER_GRAD(p, limit_frequency);
+  if (by_omega != NULL) *by_omega += Fbar * f->F_omega;
+  tgi_limit_parameters(s, i, side, -Fbar * f->F_x, Fbar * f->F_w, p);
+}
+
+// rotation vector of a ball joint as angle and axis, and dn/ddelta
+static tgReal ball(const tgModel *m, int j, const tgReal *q, tgReal n[3], tgReal Dn[9]) {
+  tgReal r[4], w[3], J[9];
+  for (int i = 0; i < 4; i++) r[i] = q[m->jnt_qadr[j] + i];
+  tgi_quat_normalize(r);
+  tgi_quat_log(w, r);
+  tgReal angle = tgi_v3_unit(n, w);
+  tgi_so3_jr_inv(J, w);
+  for (int c = 0; c < 3; c++) {
+    tgReal e[3];
+    tgi_m3_col(e, J, c);
+    tgReal along = tgi_v3_dot(n, e);
+    for (int i = 0; i < 3; i++) Dn[3 * i + c] = (e[i] - along * n[i]) / angle;
+  }
+  return angle;
+}
+
+// ---- values ----
+
+static tgReal slip(const tgSim *s, tgReal v, tgReal *slope) {
+  tgReal v_s = TG_NUMBER(s, stiction_speed), rho = tgSqrt(v * v + v_s * v_s);
+  *slope = v_s * v_s / (rho * rho * rho);
+  return v / rho;
+}
+
+// the force of a joint equality, and its derivatives in the error and its rate
+typedef struct Hold { tgiJointTie t; tgReal F, rate, k, c; } Hold;
+
+static bool hold(const tgSim *s, int eq, const tgReal *q, const tgReal *v, Hold *f) {
+  const tgModel *m = &s->m;
+  tgiEqualityGains gain;
+  if (!m->eq_active[eq] || m->eq_type[eq] != TG_EQ_JOINT) return false;
+  tgi_joint_tie(m, eq, q, &f->t);
+  tgi_equality_gains(s, eq, &gain);
+  f->k = gain.k;
+  f->c = gain.c;
+  f->rate = v[f->t.a] - (f->t.b >= 0 ? f->t.slope * v[f->t.b] : 0);
+  f->F = -gain.k * f->t.error - gain.c * f->rate;
+  return true;
+}
+
+// x + y times the coefficients of a tendon
+static void add_tendon(const tgModel *m, int t, tgReal y, tgReal *x) {
+  for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++) x[m->jnt_vadr[m->wrap_jnt[w]]] += y * m->wrap_coef[w];
+}
+
+static void add_tendon_square(const tgModel *m, int t, tgReal y, tgReal *D) {
+  int from = m->ten_adr[t], to = from + m->ten_num[t];
+  for (int a = from; a < to; a++)
+    for (int b = from; b < to; b++)
+      tgi_add_entry(m, D, m->jnt_vadr[m->wrap_jnt[a]], m->jnt_vadr[m->wrap_jnt[b]], y * m->wrap_coef[a] * m->wrap_coef[b]);
+}
+
+// the speed at which the coordinate of a limit leaves it; balls apart
+static tgReal leaving(const tgModel *m, int i, int side, const tgReal *v) {
+  tgReal rate = i < m->njnt ? v[m->jnt_vadr[i]] : tgi_tendon_rate(m, i - m->njnt, v);
+  return side == 0 ? rate : -rate;
+}
+
+static void limit_forces(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *qfrc) {
+  const tgModel *m = &s->m;
+  Push f;
+  tgReal n[3], Dn[9];
+  for (int i = 0; i < tgi_limit_count(m); i++) {
+    int d = i < m->njnt ? m->jnt_vadr[i] : -1;
+    if (d >= 0 && m->jnt_type[i] == TG_JOINT_BALL) {
+      if (!push(s, i, 1, q, 0, &f)) continue;
+      ball(m, i, q, n, Dn);
+      push(s, i, 1, q, -tgi_v3_dot(n, v + d), &f);
+      tgi_v3_axpy(qfrc + d, -f.F, n);
+      continue;
+    }
+    for (int side = 0; side < 2; side++) {
+      if (!push(s, i, side, q, leaving(m, i, side, v), &f)) continue;
+      tgReal F = side == 0 ? f.F : -f.F;
+      if (d >= 0) qfrc[d] += F;
+      else add_tendon(m, i - m->njnt, F, qfrc);
+    }
+  }
+}
+
+void tgi_joint_forces(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *qfrc) {
+  const tgModel *m = &s->m;
+  tgReal slope;
+  Hold f;
+  limit_forces(s, q, v, qfrc);
+  for (int d = 0; d < m->nv; d++)
+    if (!tgZero(m->dof_frictionloss[d])) qfrc[d] -= m->dof_frictionloss[d] * slip(s, v[d], &slope);
+  for (int t = 0; t < m->ntendon; t++)
+    if (!tgZero(m->ten_frictionloss[t])) add_tendon(m, t, -m->ten_frictionloss[t] * slip(s, tgi_tendon_rate(m, t, v), &slope), qfrc);
+  for (int e = 0; e < m->neq; e++) {
+    if (!hold(s, e, q, v, &f)) continue;
+    qfrc[f.t.a] += f.F;
+    if (f.t.b >= 0) qfrc[f.t.b] -= f.t.slope * f.F;
+  }
+}
+
+// ---- Jacobian ----
+
+// a ball's limit: torque T = -F n, F of |w| and u = -n . omega
+static void ball_d(const tgSim *s, int j, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv) {
+  const tgModel *m = &s->m;
+  int d = m->jnt_vadr[j], nv = m->nv;
+  Push f;
+  tgReal n[3], Dn[9], turn[3];
+  if (!push(s, j, 1, q, 0, &f)) return;
+  ball(m, j, q, n, Dn);
+  push(s, j, 1, q, -tgi_v3_dot(n, v + d), &f);
+  tgi_m3_tmulv(turn, Dn, v + d);
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 3; k++) {
+      Dq[(d + i) * nv + d + k] -= (f.F_x * n[k] - f.F_u * turn[k]) * n[i] + f.F * Dn[3 * i + k];
+      Dv[(d + i) * nv + d + k] += f.F_u * n[k] * n[i];
+    }
+}
+
+// on a: dF; on b: -slope dF - curve F in its coordinate; dF = -k (1, -slope) - c (0, -curve v_b) in the coordinates, -c (1, -slope) in the speeds
+static void hold_d(const tgModel *m, const Hold *f, const tgReal *v, tgReal *Dq, tgReal *Dv) {
+  int dof[2] = {f->t.a, f->t.b}, n = f->t.b >= 0 ? 2 : 1;
+  tgReal J[2] = {1, -f->t.slope}, turn = n == 2 ? f->c * f->t.curve * v[f->t.b] : 0;
+  for (int r = 0; r < n; r++)
+    for (int c = 0; c < n; c++) {
+      tgi_add_entry(m, Dq, dof[r], dof[c], J[r] * (-f->k * J[c] + (c == 1 ? turn : 0)));
+      tgi_add_entry(m, Dv, dof[r], dof[c], -f->c * J[r] * J[c]);
+    }
+  if (n == 2) tgi_add_entry(m, Dq, dof[1], dof[1], -f->t.curve * f->F);
+}
+
+static void limit_forces_d(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv) {
+  const tgModel *m = &s->m;
+  Push f;
+  for (int i = 0; i < tgi_limit_count(m); i++) {
+    int d = i < m->njnt ? m->jnt_vadr[i] : -1;
+    if (d >= 0 && m->jnt_type[i] == TG_JOINT_BALL) {
+      ball_d(s, i, q, v, Dq, Dv);
+      continue;
+    }
+    // below: x = lo - q, u = v; above: x = q - hi, u = -v, and the force turns round
+    for (int side = 0; side < 2; side++) {
+      if (!push(s, i, side, q, leaving(m, i, side, v), &f)) continue;
+      if (d < 0) {
+        add_tendon_square(m, i - m->njnt, -f.F_x, Dq);
+        add_tendon_square(m, i - m->njnt, f.F_u, Dv);
+        continue;
+      }
+      tgi_add_entry(m, Dq, d, d, -f.F_x);
+      tgi_add_entry(m, Dv, d, d, f.F_u);
+    }
+  }
+}
+
+void tgi_joint_forces_d(const tgSim *s, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv) {
+  const tgModel *m = &s->m;
+  tgReal slope;
+  Hold f;
+  limit_forces_d(s, q, v, Dq, Dv);
+  for (int d = 0; d < m->nv; d++) {
+    if (tgZero(m->dof_frictionloss[d])) continue;
+    slip(s, v[d], &slope);
+    tgi_add_entry(m, Dv, d, d, -m->dof_frictionloss[d] * slope);
+  }
+  for (int t = 0; t < m->ntendon; t++) {
+    if (tgZero(m->ten_frictionloss[t])) continue;
+    slip(s, tgi_tendon_rate(m, t, v), &slope);
+    add_tendon_square(m, t, -m->ten_frictionloss[t] * slope, Dv);
+  }
+  for (int e = 0; e < m->neq; e++)
+    if (hold(s, e, q, v, &f)) hold_d(m, &f, v, Dq, Dv);
+}
+
+// ---- adjoint ----
+
+static void ball_vjp(const tgSim *s, int j, const tgReal *q, const tgReal *v, const tgReal *x, tgReal *gq, tgReal *gv, tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  int d = m->jnt_vadr[j];
+  Push f;
+  tgReal n[3], Dn[9], nbar[3], t[3];
+  if (!push(s, j, 1, q, 0, &f)) return;
+  ball(m, j, q, n, Dn);
+  push(s, j, 1, q, -tgi_v3_dot(n, v + d), &f);
+  tgReal Fbar = -tgi_v3_dot(x + d, n), ubar = Fbar * f.F_u;
+  for (int i = 0; i < 3; i++) nbar[i] = -f.F * x[d + i] - ubar * v[d + i];
+  tgi_v3_axpy(gq + d, Fbar * f.F_x, n);
+  tgi_m3_tmulv(t, Dn, nbar);
+  tgi_v3_add(gq + d, gq + d, t);
+  tgi_v3_axpy(gv + d, -ubar, n);
+  limit_parameters(s, j, 1, Fbar, &f, p);
+}
+
+static void friction_vjp(const tgSim *s, const tgReal *v, const tgReal *x, tgReal *gv, tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  tgReal slope, *by_speed = p != NULL ? TG_NUMBER_GRAD(p, stiction_speed) : NULL, v_s = TG_NUMBER(s, stiction_speed);
+  for (int d = 0; d < m->nv; d++) {
+    tgReal share = slip(s, v[d], &slope);
+    gv[d] -= m->dof_frictionloss[d] * slope * x[d];
+    if (p != NULL && p->dof_frictionloss != NULL) p->dof_frictionloss[d] -= share * x[d];
+    // of v/rho: -v v_s/rho^3 = -(slope/v_s) v
+    if (by_speed != NULL) *by_speed += m->dof_frictionloss[d] * slope / v_s * v[d] * x[d];
+  }
+  for (int t = 0; t < m->ntendon; t++) {
+    tgReal share = slip(s, tgi_tendon_rate(m, t, v), &slope), along = tgi_tendon_rate(m, t, x);
+    add_tendon(m, t, -m->ten_frictionloss[t] * slope * along, gv);
+    if (p != NULL && p->ten_frictionloss != NULL) p->ten_frictionloss[t] -= share * along;
+    if (by_speed != NULL) *by_speed += m->ten_frictionloss[t] * slope / v_s * tgi_tendon_rate(m, t, v) * along;
+  }
+}
+
+static void limit_forces_vjp(const tgSim *s, const tgReal *q, const tgReal *v, const tgReal *x, tgReal *gq, tgReal *gv, tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  Push f;
+  for (int i = 0; i < tgi_limit_count(m); i++) {
+    int d = i < m->njnt ? m->jnt_vadr[i] : -1;
+    if (d >= 0 && m->jnt_type[i] == TG_JOINT_BALL) {
+      ball_vjp(s, i, q, v, x, gq, gv, p);
+      continue;
+    }
+    for (int side = 0; side < 2; side++) {
+      if (!push(s, i, side, q, leaving(m, i, side, v), &f)) continue;
+      tgReal along = d >= 0 ? x[d] : tgi_tendon_rate(m, i - m->njnt, x);
+      if (d >= 0) {
+        gq[d] -= f.F_x * along;
+        gv[d] += f.F_u * along;
+      } else {
+        add_tendon(m, i - m->njnt, -f.F_x * along, gq);
+        add_tendon(m, i - m->njnt, f.F_u * along, gv);
+      }
+      limit_parameters(s, i, side, side == 0 ? along : -along, &f, p);
+    }
+  }
+}
+
+// x_a F - x_b slope F
+static void hold_vjp(const tgSim *s, int eq, const Hold *f, const tgReal *v, const tgReal *x, tgReal *gq, tgReal *gv, tgParamGrad *p) {
+  const tgiJointTie *t = &f->t;
+  tgReal xb = t->b >= 0 ? x[t->b] : 0, vb = t->b >= 0 ? v[t->b] : 0, bar = x[t->a] - t->slope * xb, by_error = -f->k * bar, by_rate = -f->c * bar;
+  tgReal by_slope = -xb * f->F - vb * by_rate;
+  gq[t->a] += by_error;
+  gv[t->a] += by_rate;
+  if (t->b >= 0) {
+    gq[t->b] += by_slope * t->curve - by_error * t->slope;
+    gv[t->b] -= by_rate * t->slope;
+  }
+  if (p == NULL) return;
+  tgi_joint_tie_parameters(eq, t, by_error, by_slope, p);
+  tgi_equality_parameters(s, by_error * t->error, by_rate * f->rate, p);
+}
+
+void tgi_joint_forces_vjp(const tgSim *s, const tgReal *q, const tgReal *v, const tgReal *x, tgReal *gq, tgReal *gv, tgParamGrad *p) {
+  Hold f;
+  limit_forces_vjp(s, q, v, x, gq, gv, p);
+  friction_vjp(s, v, x, gv, p);
+  for (int e = 0; e < s->m.neq; e++)
+    if (hold(s, e, q, v, &f)) hold_vjp(s, e, &f, v, x, gq, gv, p);
+}
