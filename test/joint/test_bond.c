@@ -212,7 +212,7 @@ static void check_parameter(Rig *rig, int eq, const char *name, tgtRandom *r, in
   tgReal nominal[16], dir[16], zero = 0, ours = 0;
   int rows, cols;
   tgReal *value = tg_sim_param(rig->s, name, &rows, &cols);
-  Param k = {.s = rig->s, .eq = eq, .energy = rig->c->potential, .name = name, .nominal = nominal, .dir = dir, .n = rows * cols};
+  Param k = {.s = rig->s, .eq = eq, .energy = rig->c->joints_as_energy, .name = name, .nominal = nominal, .dir = dir, .n = rows * cols};
   assert_true(k.n <= 16);
   for (int i = 0; i < k.n; i++) {
     nominal[i] = value[i];

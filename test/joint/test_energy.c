@@ -25,7 +25,7 @@ static void make(Case *c, int k) {
   c->contact = made_contact(c->m, false);
   c->contact.options.equality_opening = 0.1;
   c->contact.options.slip_speed = 0.3;
-  check_true(tgi_joint_inertias(&c->contact, &e) == TG_OK, "%s", e.text);
+  check_true(tgi_joint_inertias(&c->contact, true, &e) == TG_OK, "%s", e.text);
   c->s = tg_sim_create(c->m, &c->contact, NULL, &e);
   check_true(c->s != NULL, "%s", e.text);
   const tgModel *m = &c->s->m;

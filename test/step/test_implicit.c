@@ -54,7 +54,7 @@ static Case make_case(int k, bool touching) {
   c.contact = made_contact(c.m, touching);
   // springs of equalities that a random state stretches far
   c.contact.options.equality_opening = 0.3;
-  check_true(tgi_joint_inertias(&c.contact, &e) == TG_OK, "%s", e.text);
+  check_true(tgi_joint_inertias(&c.contact, true, &e) == TG_OK, "%s", e.text);
   return c;
 }
 static void make_sim(Case *c) {

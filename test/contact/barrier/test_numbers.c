@@ -8,21 +8,23 @@
 #include "tangere/rollout.h"
 
 static const double h = 0.01;
-enum { NUMBERS = 3, ROLL_STEPS = 6 };
-static const char *const names[NUMBERS] = {"contact.mu", "contact.slip_speed", "contact.limit_range"};
+enum { NUMBERS = 4, ROLL_STEPS = 6 };
+static const char *const names[NUMBERS] = {"contact.mu", "contact.slip_speed", "contact.limit_range", "contact.equality_opening"};
 
-// a hinged arm close to its limit, with dry friction, pushes a box that slides on the floor
+// a hinged arm close to its limit, with dry friction, pushes a box that slides on the floor; a weight hangs on an equality
 static const char *const xml =
     "<mujoco><compiler angle='radian'/><option timestep='0.01'/><worldbody><geom type='plane' size='5 5 1' friction='0.4'/>"
     "<body pos='0 0 0.2'><joint name='turn' axis='0 0 1' range='-0.5 0.6' limited='true' frictionloss='0.02' damping='0.1'/>"
     "<geom type='box' size='0.2 0.02 0.02' pos='0.2 0 0' friction='0.3'/></body>"
-    "<body pos='0.3 0.13 0.17'><freejoint/><geom type='box' size='0.1 0.09 0.15' friction='0.6'/></body></worldbody>"
-    "<actuator><motor name='m' joint='turn'/></actuator></mujoco>";
+    "<body pos='0.3 0.13 0.17'><freejoint/><geom type='box' size='0.1 0.09 0.15' friction='0.6'/></body>"
+    "<body pos='2 0 1'><joint name='hung' type='slide' axis='0 0 1'/><inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/></body></worldbody>"
+    "<equality><joint joint1='hung'/></equality><actuator><motor name='m' joint='turn'/></actuator></mujoco>";
 
 static Rig make(const char *word) {
   tgContactOptions o = tg_contact_default();
   o.mu = strcmp(word, "sdrs") == 0 ? 0.05 : 1e-4;
   o.slip_speed = 1e-2;
+  o.equality_opening = 1e-2;
   return rig_of_text(xml, word, &o);
 }
 
@@ -77,7 +79,7 @@ static void check_step(const char *word) {
   assert_int_equal(tg_sim_step_vjp(s, w, w + nv, NULL, NULL, NULL, p, &info), TG_OK);
   const tgReal *g = tg_param_grad_values(p, &size);
   assert_int_equal(size, NUMBERS);
-  const tgReal probe[NUMBERS] = {1e-4, 0.7, -1.3};
+  const tgReal probe[NUMBERS] = {1e-4, 0.7, -1.3, 0.4};
   tgt_check_adjoint(D, ny, NUMBERS, w, probe, g);
   for (int k = 0; k < NUMBERS; k++) {
     double most = 0;
@@ -85,7 +87,7 @@ static void check_step(const char *word) {
     for (int i = 0; i < ny; i++) most = fmax(most, fabs(tgRe(D[i * NUMBERS + k] *= tgExp(x[k]))));
     check_true(most > 1e-6, "%s: %s does nothing", word, names[k]);
   }
-  const int rows[] = {nv, nv}, cols[] = {1, 1, 1};
+  const int rows[] = {nv, nv}, cols[] = {1, 1, 1, 1};
 #ifdef TG_COMPLEX
   const double tolerance = 1e-7;
 #else
@@ -161,7 +163,7 @@ static void of_a_rollout(void **state) {
 #else
   const double tolerance = 1e-5;
 #endif
-  const int cols[] = {1, 1, 1};
+  const int cols[] = {1, 1, 1, 1};
   tgtDeriv d = {.name = "rollout", .nx = NUMBERS, .ny = 1, .map = loss_of_numbers, .ctx = &m, .tol = tolerance, .step = 1e-3, .cols = cols, .ncols = NUMBERS};
   tgt_check_jacobian(&d, x, g);
   tg_param_grad_free(p);
@@ -179,6 +181,7 @@ static void of_each_simulation(void **state) {
   tgContactOptions o = tg_contact_default();
   o.mu = 3e-3;
   o.slip_speed = 1e-2;
+  o.equality_opening = 1e-2;
   Rig made = rig_of_text(xml, "barrier", &o);
   tgSim *second = tg_sim_create(r.m, r.c, NULL, NULL);
   int rows, cols;
