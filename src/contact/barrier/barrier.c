@@ -121,8 +121,12 @@ tgReal tgi_barrier_height(tgSim *s, const tgiGeomPair *g, const tgReal *x, const
   return tgi_v3_dot(n, d);
 }
 
+// What is summed: the step's potential, or the long range whatever the step has; and friction's points of the forces, NULL: none.
+typedef struct Sums { tgSim *s; bool long_range; tgiLaggedPoints *points; } Sums;
+
 static void sum_pair(void *ctx, int worker, int item) {
-  tgSim *s = ctx;
+  const Sums *sums = ctx;
+  tgSim *s = sums->s;
   tgiBarrierWork *w = tgi_barrier_work(s);
   const tgiGeomPair *g = &tgi_barrier(s)->pair[item];
   tgiBarrierPair *p = &w->pair[item];
@@ -130,9 +134,13 @@ static void sum_pair(void *ctx, int worker, int item) {
   const tgiWorldTree *B = g->plane ? NULL : &w->geom[g->B].world;
   tgReal n[3] = {0}, height = 0;
   tgiTreeLaw law = g->law;
-  tgiFrictionShare share;
-  tgiForceScatter room, *scatter = w->scattering && tgi_lagged_scatter(s, worker, item, &share, &room) ? &room : NULL;
-  if (w->beyond) law.local = 0;
+  tgiFrictionShare share = {.all = 0};
+  tgiForceScatter room, *scatter = NULL;
+  if (sums->points != NULL && tgi_lagged_scatters(s, g)) {
+    room = tgi_lagged_scatter(s, worker, g, &share);
+    scatter = &room;
+  }
+  if (sums->long_range) law.local = 0;
   if (g->plane) {
     height = tgi_barrier_height(s, g, w->pose->geom_xpos + 3 * g->B, w->pose->geom_xmat + 9 * g->B, n);
     p->face[1] = -1;
@@ -146,30 +154,29 @@ static void sum_pair(void *ctx, int worker, int item) {
     tgi_tree_work_scatter(w->tree[worker], scatter);
     p->separated = tgi_tree_pair(A, B, &law, w->tree[worker], &p->sum, p->face, &p->clear, &p->count);
   }
-  if (p->separated && w->scattering) p->separated = tgi_lagged_points(s, worker, item, scatter);
+  if (p->separated && sums->points != NULL) p->separated = tgi_lagged_gather(s, worker, item, scatter, sums->points);
   if (p->separated) to_origin(A->origin, &p->sum);
 }
 
-static void sum_pairs(tgSim *s) { tgi_barrier_each(s, tgi_barrier(s)->npair, sum_pair, s); }
-
-static void sum_anew(tgSim *s, bool scattering) {
+// the step's potential, and friction's points ahead where they are asked for
+static void sum_pairs(tgSim *s, bool friction) {
   tgiBarrierWork *w = tgi_barrier_work(s);
-  w->scattering = scattering;
-  sum_pairs(s);
+  tgiLaggedPoints *ahead = &w->lagged.ahead;
+  Sums sums = {.s = s, .points = friction ? ahead : NULL};
+  tgi_barrier_each(s, tgi_barrier(s)->npair, sum_pair, &sums);
   w->current = true;
-  w->scattering = false;
-  w->scattered = scattering;
-  w->scattered_mu = TG_NUMBER(s, mu);
+  ahead->made = friction;
+  ahead->weight = TG_NUMBER(s, mu);
   for (int g = 0; g < s->m.ngeom; g++) {
     tgi_v3_copy(w->geom[g].summed, w->pose->geom_xpos + 3 * g);
     tgi_m3_copy(w->geom[g].summed + 3, w->pose->geom_xmat + 9 * g);
   }
 }
 
-// Where the step is foreseen to end friction's forces are asked for too: the next one starts here, and needs no sums of its own then.
+// Where the step is foreseen to end friction's points are asked for too: the next one starts here, and needs no sums of its own then.
 void tgi_barrier_pairs(tgSim *s, const tgPose *pose) {
   tgi_barrier_transform(s, pose);
-  if (!summed(s, pose)) sum_anew(s, s->ending && tgi_lagged_may_scatter(s));
+  if (!summed(s, pose)) sum_pairs(s, s->ending && tgi_lagged_by_sums(s));
 }
 
 // ---- terms ----
@@ -236,7 +243,7 @@ static tgStatus advance(tgSim *s, const tgPose *pose, const tgReal *d, double *f
   return tgi_advance(s, &w->advance, pose, d, fraction);
 }
 
-static void rub(void *ctx, int worker, int item) {
+static void friction_of_pair(void *ctx, int worker, int item) {
   (void)worker;
   tgi_lagged_pair(ctx, item);
 }
@@ -258,7 +265,7 @@ static tgStatus evaluate(tgSim *s, const tgPose *pose) {
     s->info.least_distance = fmin(s->info.least_distance, w->pair[i].clear.solved);
   }
   for (int t = 0; t < s->nterm; t++) add_hardening(&s->term[t]);
-  tgi_barrier_each(s, k->npair, rub, s);
+  tgi_barrier_each(s, k->npair, friction_of_pair, s);
   tgi_lagged_evaluate(s);
   for (int t = 0; t < s->nterm; t++) s->potential += s->term[t].energy;
   return TG_OK;
@@ -274,11 +281,11 @@ static tgStatus begin(tgSim *s, double h) {
   TG_TRY(check_hulls(s));
   tgiBarrierWork *w = tgi_barrier_work(s);
   w->advance.known = false;
-  tgi_lagged_open(s, h);
+  const tgiLaggedPoints *ahead = &w->lagged.ahead;
+  tgi_lagged_freeze(s, h);
   tgi_barrier_transform(s, &s->start);
-  if (!summed(s, &s->start) || !w->scattered || !tgZero(w->scattered_mu - TG_NUMBER(s, mu))) sum_anew(s, true);
-  w->scattered = false;
-  tgi_lagged_start(s);
+  if (!summed(s, &s->start) || !ahead->made || !tgZero(ahead->weight - TG_NUMBER(s, mu))) sum_pairs(s, true);
+  tgi_lagged_take(s);
   TG_TRY(tgi_barrier_check_separated(s));
   return tgi_lagged_planes(s);
 }
@@ -298,9 +305,9 @@ static tgStatus gradient_terms(tgSim *s, const tgPose *pose, bool *other) {
   *other = tgi_barrier_adds_range(s->contact_model);
   if (!*other) return TG_OK;
   TG_TRY(evaluate(s, pose));
-  w->beyond = true;
-  sum_pairs(s);
-  w->beyond = w->current = false;
+  Sums sums = {.s = s, .long_range = true};
+  tgi_barrier_each(s, k->npair, sum_pair, &sums);
+  w->current = false;
   for (int i = 0; i < k->npair; i++)
     if (w->pair[i].separated) add_term(TG_NUMBER(s, mu), &k->pair[i], &w->pair[i].sum, &s->term[k->pair[i].term]);
   return TG_OK;

@@ -66,10 +66,6 @@ typedef struct tgiBarrierWork {
   int nthread;
   const tgPose *pose;       ///< of the call under way
   bool current;             ///< pairs are those of the frames `summed` of the geoms
-  bool beyond;              ///< the sums under way are those of the long range, whatever the step has
-  bool scattering;          ///< the sums scatter their forces to friction (lagged.ahead)
-  bool scattered;           ///< those of the pairs did
-  tgReal scattered_mu;      ///< with this weight
   tgiBarrierGeom *geom;     ///< ngeom
   tgiBarrierPair *pair;     ///< npair
   tgiTreeWork **tree;       ///< nthread

@@ -6,6 +6,7 @@
 #include "contact/barrier/barrier.h"
 
 static void place_points(tgLayout *l, const tgiBarrier *k, tgiLaggedPoints *p) {
+  *p = (tgiLaggedPoints){.made = false};
   p->npoint = tgi_place(l, (size_t)k->npair, sizeof *p->npoint);
   p->point = tgi_place(l, (size_t)k->npoint, sizeof *p->point);
   p->patch = tgi_place(l, (size_t)k->npoint, sizeof *p->patch);
@@ -41,7 +42,7 @@ tgStatus tgi_lagged_supports(const tgModel *m, tgError *error) {
   return TG_OK;
 }
 
-static tgiLagged *lag_of(tgSim *s) { return &tgi_barrier_work(s)->lagged; }
+static tgiLagged *lagged_of(tgSim *s) { return &tgi_barrier_work(s)->lagged; }
 
 void tgi_lagged_frames(int n, const tgReal *x, const tgReal *R, tgReal *frame) {
   for (int i = 0; i < n; i++) {
@@ -59,10 +60,13 @@ bool tgi_lagged_in_planes(const tgSim *s, const tgiGeomPair *g) {
   return s->contact_model->options.friction_form == TG_FRICTION_PLANE && !g->plane && !(g->law.local > 0);
 }
 
+// of the local barrier, whose friction does not ask for distances
+static double range_of(const tgSim *s, const tgiGeomPair *g) { return g->law.local > 0 ? 0 : s->contact_model->options.friction_range; }
+
 tgiForceTask tgi_lagged_task(tgSim *s, const tgiGeomPair *g, const tgReal *frame, tgReal n[3]) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
-  tgiForceTask t = {.law = &g->law, .mu = TG_NUMBER(s, mu), .range = g->law.local > 0 ? 0 : s->contact_model->options.friction_range,
+  tgiForceTask t = {.law = &g->law, .mu = TG_NUMBER(s, mu), .range = range_of(s, g),
                     .patch = k->patch[g->A], .npatch = k->npatch[g->A], .room = w->lagged.sum};
   t.A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].world;
   if (!g->plane) {
@@ -76,15 +80,14 @@ tgiForceTask tgi_lagged_task(tgSim *s, const tgiGeomPair *g, const tgReal *frame
 
 // ---- at the start ----
 
-void tgi_lagged_open(tgSim *s, double h) {
-  tgiLagged *lagged = lag_of(s);
+void tgi_lagged_freeze(tgSim *s, double h) {
+  tgiLagged *lagged = lagged_of(s);
   lagged->h = h;
   tgi_lagged_frames(s->m.nbody, s->start.xpos, s->start.xmat, lagged->body);
   tgi_lagged_frames(s->m.ngeom, s->start.geom_xpos, s->start.geom_xmat, lagged->geom);
 }
 
-// In the complex build a step's parts are made anew, as a twin. The plane's form and the local barrier ask for forces by themselves.
-bool tgi_lagged_may_scatter(const tgSim *s) {
+bool tgi_lagged_by_sums(const tgSim *s) {
 #ifdef TG_COMPLEX
   (void)s;
   return false;
@@ -94,27 +97,23 @@ bool tgi_lagged_may_scatter(const tgSim *s) {
 #endif
 }
 
-void tgi_lagged_start(tgSim *s) {
-  tgiLagged *lagged = lag_of(s);
-  tgiLaggedPoints made = lagged->ahead;
+void tgi_lagged_take(tgSim *s) {
+  tgiLagged *lagged = lagged_of(s);
+  tgiLaggedPoints ahead = lagged->ahead;
   lagged->ahead = lagged->start;
-  lagged->start = made;
+  lagged->start = ahead;
+  lagged->ahead.made = false;
 }
 
 static bool in_points(const tgSim *s, const tgiGeomPair *g) { return s->m.pair_condim[g->pair] > 1 && !tgi_lagged_in_planes(s, g); }
 
-bool tgi_lagged_fast(const tgSim *s, const tgiGeomPair *g) { return in_points(s, g) && !(g->law.local > 0); }
+bool tgi_lagged_scatters(const tgSim *s, const tgiGeomPair *g) { return in_points(s, g) && !(g->law.local > 0); }
 
-bool tgi_lagged_scatter(tgSim *s, int worker, int i, tgiFrictionShare *share, tgiForceScatter *scatter) {
+tgiForceScatter tgi_lagged_scatter(tgSim *s, int worker, const tgiGeomPair *g, tgiFrictionShare *share) {
   const tgiBarrier *k = tgi_barrier(s);
-  const tgiGeomPair *g = &k->pair[i];
-  if (!tgi_lagged_fast(s, g)) return false;
-  tgReal n[3];
-  tgiForceTask t = tgi_lagged_task(s, g, lag_of(s)->geom, n);
-  *share = (tgiFrictionShare){.all = 0};
-  *scatter = (tgiForceScatter){.mu = t.mu, .range = t.range, .patch = t.patch, .sum = tgi_lagged_room(s, worker), .share = share};
-  memset(scatter->sum, 0, (size_t)k->npatch[g->A] * sizeof *scatter->sum);
-  return true;
+  tgiFrictionSum *sum = tgi_lagged_room(s, worker);
+  memset(sum, 0, (size_t)k->npatch[g->A] * sizeof *sum);
+  return (tgiForceScatter){.mu = TG_NUMBER(s, mu), .range = range_of(s, g), .patch = k->patch[g->A], .sum = sum, .share = share};
 }
 
 static void keep_point(void *ctx, const tgiFrictionPoint *p, const tgiFrictionPoint *dp) {
@@ -123,31 +122,35 @@ static void keep_point(void *ctx, const tgiFrictionPoint *p, const tgiFrictionPo
   *(*next)++ = *p;
 }
 
-bool tgi_lagged_points(tgSim *s, int worker, int i, const tgiForceScatter *scatter) {
+// by a walk of their own; *next: behind the last point
+static bool walk_points(tgSim *s, int worker, const tgiGeomPair *g, tgiFrictionPoint **next) {
+  tgReal n[3];
+  tgiForceSum sum;
+  tgiForceTask t = tgi_lagged_task(s, g, lagged_of(s)->geom, n);
+  t.room = tgi_lagged_room(s, worker);
+  t.ctx = next;
+  t.point = keep_point;
+  return tgi_tree_force(&t, &sum);
+}
+
+bool tgi_lagged_gather(tgSim *s, int worker, int i, const tgiForceScatter *scatter, tgiLaggedPoints *points) {
   const tgiBarrier *k = tgi_barrier(s);
   const tgiGeomPair *g = &k->pair[i];
-  tgiLagged *lagged = lag_of(s);
-  tgiFrictionPoint *first = lagged->ahead.point + g->point, *next = first;
-  lagged->ahead.npoint[i] = 0;
+  tgiFrictionPoint *first = points->point + g->point, *next = first;
+  points->npoint[i] = 0;
   if (!in_points(s, g)) return true;
-  if (scatter == NULL) {
-    tgReal n[3];
-    tgiForceSum sum;
-    tgiForceTask t = tgi_lagged_task(s, g, lagged->geom, n);
-    t.room = tgi_lagged_room(s, worker);
-    t.ctx = &next;
-    t.point = keep_point;
-    if (!tgi_tree_force(&t, &sum)) return false;
-  } else {
+  if (scatter != NULL) {
     tgReal factor = scatter->range > 0 ? tgi_friction_factor(scatter->share, 0, NULL, NULL) : 1;
     for (int j = 0; j < k->npatch[g->A] && tgRe(factor) > 0; j++) {
       if (!tgi_friction_point(&scatter->sum[j], next)) continue;
-      lagged->ahead.patch[next - lagged->ahead.point] = j;
+      points->patch[next - points->point] = j;
       next++->N *= factor;
     }
-    lagged->ahead.share[i] = *scatter->share;
+    points->share[i] = *scatter->share;
+  } else if (!walk_points(s, worker, g, &next)) {
+    return false;
   }
-  lagged->ahead.npoint[i] = (int)(next - first);
+  points->npoint[i] = (int)(next - first);
   return true;
 }
 
@@ -162,7 +165,7 @@ static void keep_plane(void *ctx, const tgiFrictionPlane *p, const tgiFrictionPl
 
 tgStatus tgi_lagged_planes(tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
-  tgiLagged *lagged = lag_of(s);
+  tgiLagged *lagged = lagged_of(s);
   Planes c = {.lagged = lagged};
   for (int i = 0; i < k->npair; i++) {
     const tgiGeomPair *g = &k->pair[i];
@@ -211,7 +214,7 @@ bool tgi_lagged_acts(const tgSim *s, const tgiGeomPair *g) {
 
 void tgi_lagged_pair(tgSim *s, int i) {
   const tgiGeomPair *g = &tgi_barrier(s)->pair[i];
-  tgiLagged *lagged = lag_of(s);
+  tgiLagged *lagged = lagged_of(s);
   tgiFrictionTerm *t = &lagged->term[i];
   int planes = lagged->first_plane[i + 1] - lagged->first_plane[i];
   if (!tgi_lagged_acts(s, g)) return;
@@ -225,7 +228,7 @@ void tgi_lagged_pair(tgSim *s, int i) {
 
 void tgi_lagged_evaluate(tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
-  const tgiLagged *lagged = lag_of(s);
+  const tgiLagged *lagged = lagged_of(s);
   for (int i = 0; i < k->npair; i++) {
     const tgiGeomPair *g = &k->pair[i];
     tgPairTerm *t = &s->term[g->term];

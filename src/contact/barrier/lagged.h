@@ -15,20 +15,22 @@ struct tgiGeomPair;
 /// Friction of a pair of geoms at the present frames: energy and its derivatives in the twists of the bodies of A and B.
 typedef struct tgiFrictionTerm { tgReal energy, g[12], H[144]; } tgiFrictionTerm;
 
-/// Friction points of all pairs at the frames of one evaluation.
+/// Friction points of all pairs, of the forces at one pose.
 typedef struct tgiLaggedPoints {
+  bool made;                ///< of `ahead`: by the last sums over the pairs, with
+  tgReal weight;            ///< this weight of the barrier
   int *npoint;              ///< npair: points of a pair of geoms, from pair[].point on
   tgiFrictionPoint *point;
-  int *patch;               ///< of a point, where tgi_lagged_fast
+  int *patch;               ///< of a point, where tgi_lagged_scatters
   tgiFrictionShare *share;  ///< npair, likewise
 } tgiLaggedPoints;
 
 /// What is frozen over a step.
 typedef struct tgiLagged {
   double h;
-  tgiLaggedPoints start;       ///< of the step under way
-  tgiLaggedPoints ahead;       ///< being made, or made by an evaluation that may be the last of the step: then the next one starts with them
-  tgiFrictionTerm *term;    ///< npair: at the present frames, of those that rub
+  tgiLaggedPoints start;    ///< of the step under way
+  tgiLaggedPoints ahead;    ///< of the last sums, which may be where the next step starts
+  tgiFrictionTerm *term;    ///< npair: at the present pose, of those on which friction acts
   tgiPatchWeight *weight;   ///< room for those of one pair, for each thread
   tgReal *out;              ///< npair x 12: of a product
   tgiFrictionSum *sum;      ///< room for the sums of one pair and their rates, for each thread
@@ -42,15 +44,18 @@ typedef struct tgiLagged {
 tgStatus tgi_lagged_supports(const tgModel *m, tgError *error);
 /// Places the arrays; with l->base NULL counts.
 void tgi_lagged_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiLagged *lagged);
-/// The start of a step. First the frames, at which the trees of all geoms are; then for each pair, in any order and on any thread (worker: which), with
-/// tgi_lagged_scatter before its sum what this scatters its forces to (false: it needs not), and after it its points from them (scatter NULL: there are none), of a
-/// pair that is apart (false: it touches), all to `ahead`, which tgi_lagged_start makes those of the step; then the planes. The pairs' part may have been
-/// done by an evaluation before that: tgi_lagged_may_scatter.
-void tgi_lagged_open(tgSim *s, double h);
-bool tgi_lagged_may_scatter(const tgSim *s);
-void tgi_lagged_start(tgSim *s);
-bool tgi_lagged_scatter(tgSim *s, int worker, int pair, tgiFrictionShare *share, tgiForceScatter *scatter);
-bool tgi_lagged_points(tgSim *s, int worker, int pair, const tgiForceScatter *scatter);
+/// A step begins with its step size and its start's frames. Friction's points then follow from the forces of the pairs' sums there: while a pair is summed it
+/// scatters its forces where tgi_lagged_scatter says (any thread, `worker`: which), and tgi_lagged_gather makes points of them. The last sums of the step before may
+/// have been those: where they made points they are the step's, by tgi_lagged_take. Last come the planes.
+void tgi_lagged_freeze(tgSim *s, double h);
+tgiForceScatter tgi_lagged_scatter(tgSim *s, int worker, const struct tgiGeomPair *g, tgiFrictionShare *share);
+/// Points of pair i, which is separated; scatter NULL: its sum scatters nothing (tgi_lagged_scatters). false: it is not separated.
+bool tgi_lagged_gather(tgSim *s, int worker, int i, const tgiForceScatter *scatter, tgiLaggedPoints *points);
+/// The points ahead become those of the step.
+void tgi_lagged_take(tgSim *s);
+/// Sums at any pose can make all points: the plane's form and the local barrier ask for forces by themselves, at the start. Not in the complex build, where a
+/// step's parts are made anew, as a twin.
+bool tgi_lagged_by_sums(const tgSim *s);
 /// TG_ERR_CAPACITY: too many pairs of triangles in the plane's form, s->wanted says how many.
 tgStatus tgi_lagged_planes(tgSim *s);
 /// Friction of one pair at the present frames, on any thread; then that of all, added to the sim's terms.
@@ -70,7 +75,7 @@ void tgi_lagged_motions(const tgSim *s, const struct tgiGeomPair *g, tgiFriction
 /// Friction of the pair takes the plane's form.
 bool tgi_lagged_in_planes(const tgSim *s, const struct tgiGeomPair *g);
 /// The pair has points, from forces that its sum scatters (scatter.h).
-bool tgi_lagged_fast(const tgSim *s, const struct tgiGeomPair *g);
+bool tgi_lagged_scatters(const tgSim *s, const struct tgiGeomPair *g);
 /// Room of one thread for the sums of a pair's patches and their rates.
 tgiFrictionSum *tgi_lagged_room(const tgSim *s, int worker);
 /// to += from (12x12), turned from the order A, B to that of the term.

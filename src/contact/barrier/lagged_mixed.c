@@ -134,7 +134,7 @@ static void reverse_pair(void *ctx, int worker, int i) {
   if (!tgi_lagged_acts(c->s, g)) return;
   bodies(c->s, g, body);
   for (int side = 0; side < 2; side++) tgi_sp_copy(Z + 6 * side, c->Z + 6 * body[side]);
-  if (tgi_lagged_fast(c->s, g)) {
+  if (tgi_lagged_scatters(c->s, g)) {
     w->pair[i].separated = reverse(c->s, worker, i, Z, out);
     return;
   }

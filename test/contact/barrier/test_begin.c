@@ -105,7 +105,7 @@ static void left_by_the_step_before(void **state) {
       run(r.s, at, at + nq, k % 3 == 0, out + n);
       assert_memory_equal(out, out + n, (size_t)n * sizeof *out);
       memcpy(at, out, (size_t)(nq + nv) * sizeof *at);
-      left += tgi_barrier_work(r.s)->scattered;
+      left += tgi_barrier_work(r.s)->lagged.ahead.made;
       tg_sim_free(fresh);
     }
     assert_true(left > STEPS / 2);
