@@ -87,10 +87,10 @@ static void shake(Bench *b) {
 }
 
 static bool call(Bench *b) {
-  const tgPotentialModel *p = tgi_barrier_model.potential;
+  const tgLaw *p = tgi_barrier_model.law;
   if (b->call == BEGIN) return p->begin(b->s, 0.04) == TG_OK;
-  if (b->call == PRODUCT) return p->mixed_vjp(b->s, &b->s->start, b->Z, b->out) == TG_OK;
-  return p->evaluate(b->s, &b->s->start) == TG_OK && isfinite(b->s->potential);
+  if (b->call == PRODUCT) return p->start_vjp(b->s, &b->s->start, b->Z, b->out) == TG_OK;
+  return p->evaluate(b->s, &b->s->start, TG_LAW_ENERGY | TG_LAW_POSE) == TG_OK && isfinite(b->s->energy);
 }
 
 // least time of a dozen calls, of the processor (one thread) or by the clock

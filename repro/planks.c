@@ -66,8 +66,8 @@ double tgi_planks_push(const tgPlanks *p, int plank, int other) {
   double up = 0;
   for (int i = 0; i < p->sim->nterm; i++) {
     const tgPairTerm *t = &p->sim->term[i];   // body b + 1 is plank b
-    if (t->body1 == plank + 1 && t->body2 == other + 1) up -= t->g[5];
-    if (t->body2 == plank + 1 && t->body1 == other + 1) up -= t->g[11];
+    if (t->body1 == plank + 1 && t->body2 == other + 1) up += t->w[5];
+    if (t->body2 == plank + 1 && t->body1 == other + 1) up += t->w[11];
   }
   return up;
 }

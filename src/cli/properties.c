@@ -109,18 +109,19 @@ static void close_probe(Probe *p) {
 // ---- the force ----
 
 static tgStatus potential_force(tgSim *s, Force *out) {
-  const tgPotentialModel *kind = s->contact_model->kind->potential;
+  const tgLaw *kind = s->contact_model->kind->law;
   size_t mark = tgi_stack_mark(s);
   tgi_kinematics(&s->m, s->qpos, &s->start);
   tgStatus st = kind->begin(s, step);
-  if (st >= 0) st = kind->evaluate(s, &s->start);
+  if (st >= 0) st = kind->evaluate(s, &s->start, TG_LAW_ENERGY);
   tgi_stack_free(s, mark);
-  if (st < 0 || !(tgRe(s->potential) < INFINITY)) return st < 0 ? st : TG_ERR_INVALID;
+  if (st < 0 || !(tgRe(s->energy) < INFINITY)) return st < 0 ? st : TG_ERR_INVALID;
   const double *x = s->qpos;
   for (int t = 0; t < s->nterm; t++)
     for (int side = 0; side < 2; side++) {
       if ((side == 0 ? s->term[t].body1 : s->term[t].body2) != 1) continue;
-      const double *g = s->term[t].g + 6 * side;
+      double g[6];
+      for (int i = 0; i < 6; i++) g[i] = -s->term[t].w[6 * side + i];
       for (int i = 0; i < 3; i++) {
         int j = (i + 1) % 3, k = (i + 2) % 3;
         out->f[i] -= g[3 + i];
@@ -148,7 +149,7 @@ static bool force_at(Probe *p, const double x[3], const double q[4], Force *out)
     memset(out, 0, sizeof *out);
     memcpy(s->qpos, x, 3 * sizeof *x);
     memcpy(s->qpos + 3, q, 4 * sizeof *q);
-    st = s->contact_model->kind->potential != NULL ? potential_force(s, out) : impulse_force(s, out);
+    st = s->contact_model->kind->law != NULL ? potential_force(s, out) : impulse_force(s, out);
   } while (st == TG_ERR_CAPACITY && tgi_sim_grow(s) >= 0);
   out->known = st >= 0;
   if (st >= 0 || st == TG_ERR_INVALID) return true;

@@ -61,6 +61,8 @@ static const tgContactParam force_param[] = {
     TG_CONTACT_PARAMETER(equality_frequency, 200, 1e-3, 1e9, "rad/s", "of the inertia that an equality meets on its spring, damped critically")};
 enum { FORCE_PARAMS = sizeof force_param / sizeof *force_param };
 
+static bool steps_by(const tgContactModel *kind, const char *stepper) { return strcmp(kind->stepper, stepper) == 0; }
+
 static int add_numbers(tgContact *c, int at, int n, const tgContactParam *param, bool differentiable) {
   for (int i = 0; i < n && at < TG_CONTACT_NUMBERS; i++)
     if ((param[i].parameter != NULL) == differentiable) c->number[at++] = &param[i];
@@ -70,8 +72,8 @@ static int add_numbers(tgContact *c, int at, int n, const tgContactParam *param,
 void tgi_contact_numbers(tgContact *c) {
   int n = 0;
   for (int pass = 0; pass < 2; pass++) {
-    if (c->kind->potential != NULL) n = add_numbers(c, n, STEP_PARAMS, step_param, pass == 0);
-    if (c->kind->force != NULL) n = add_numbers(c, n, FORCE_PARAMS, force_param, pass == 0);
+    if (steps_by(c->kind, "minimise")) n = add_numbers(c, n, STEP_PARAMS, step_param, pass == 0);
+    if (steps_by(c->kind, "explicit")) n = add_numbers(c, n, FORCE_PARAMS, force_param, pass == 0);
     n = add_numbers(c, n, c->kind->nparam, c->kind->param, pass == 0);
     if (pass == 0) c->nnumber = n;
   }
@@ -85,8 +87,8 @@ const char *tg_contact_param_name(const tgContact *contact, int i) {
 static tgStatus check_options(const tgContactModel *kind, const tgContactOptions *o, tgError *error) {
   if (o->size != sizeof(tgContactOptions))
     return tgi_error(error, TG_ERR_ARG, "Contact options were not made by tg_contact_default of this version.");
-  if (kind->potential != NULL) TG_TRY(check_numbers(kind->word, STEP_PARAMS, step_param, o, error));
-  if (kind->force != NULL) TG_TRY(check_numbers(kind->word, FORCE_PARAMS, force_param, o, error));
+  if (steps_by(kind, "minimise")) TG_TRY(check_numbers(kind->word, STEP_PARAMS, step_param, o, error));
+  if (steps_by(kind, "explicit")) TG_TRY(check_numbers(kind->word, FORCE_PARAMS, force_param, o, error));
   return check_numbers(kind->word, kind->nparam, kind->param, o, error);
 }
 
@@ -126,8 +128,7 @@ tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, 
     tg_contact_free(c);
     return NULL;
   }
-  if (kind->potential != NULL) c->nterm = kind->potential->terms(c);
-  if (kind->force != NULL) c->nforce = kind->force->terms(c);
+  if (kind->law != NULL) c->nterm = kind->law->terms(c);
   if (stepper->scratch != NULL) c->scratch += stepper->scratch(c);
   return c;
 }
@@ -150,4 +151,4 @@ void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, const tgReal *num
            tgi_model_label(m, TG_THING_GEOM, geom2, two, sizeof two));
 }
 
-bool tgi_contact_separates(const tgContact *c) { return c != NULL && c->kind->potential != NULL; }
+bool tgi_contact_separates(const tgContact *c) { return c != NULL && c->kind->law != NULL && c->kind->law->step_bound != NULL; }

@@ -1,6 +1,6 @@
 // contact.h: what a contact model gives to the stepper, which knows no model by name.
 //
-// One line per model in table.c: an impulse model, a potential model or a force model.
+// One line per model in table.c: a row solver or a contact law, and the stepper by whose equations its steps are made.
 #ifndef TG_CONTACT_CONTACT_H
 #define TG_CONTACT_CONTACT_H
 
@@ -14,36 +14,11 @@
 #define TG_CONTACT_PARAMETER(field, value, least, most, unit, text) {#field, offsetof(tgContactOptions, field), value, least, most, unit, text, "contact." #field}
 #define TG_CONTACT_CONSTANT(field, value, least, most, unit, text) {#field, offsetof(tgContactOptions, field), value, least, most, unit, text, NULL}
 
-/// An impulse model works on the rows of the sim (sim_fields.def: row_*): it fills them, solves for their impulses given row_A and row_b, and
-/// differentiates both. The stepper of impulses (step/impulse.h) owns everything that is dynamics: velocities, the step matrix, A, b, positions.
-typedef struct tgImpulseModel {
-  // h: step size [s]. Vectors over rows have s->nrow entries.
-
-  /// Contacts and rows at the present frames: kind, owner, part, parent, limit, gap, J, warm class; row_bounce of normals whose
-  /// approach speed in s->vhat is high enough.
-  tgStatus (*rows)(tgSim *s, const tgPose *pose, double h);
+/// A row solver finds the impulses of the constraint rows that rows.h makes (sim_fields.def: row_*), given row_A and row_b, and differentiates that. Rows,
+/// velocities, the step matrix, A, b and positions are not its business. Vectors over rows have s->nrow entries.
+typedef struct tgRowSolver {
   /// row_f, row_w, row_class from row_A and row_b; s->info's solver part. TG_NOT_CONVERGED: s->error names the bodies.
-  tgStatus (*impulses)(tgSim *s);
-  /// Keeps the classes and features of this step for the next.
-  void (*remember)(tgSim *s);
-
-  // derivatives of rows; u is a generalised velocity, held fixed, y weights of rows, held fixed; p (may be NULL) as in tgi_inverse_vjp
-  /// gq (nv) += d/dq [y' J(q) u], p += the same in the parameters.
-  void (*rows_vjp)(tgSim *s, const tgPose *pose, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p);
-  /// gq (nv) += d/dq [y' gap(q)], p likewise.
-  void (*gap_vjp)(tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq, tgParamGrad *p);
-  /// p += the parameters behind row_limit and row_bounce, y weights of these.
-  void (*limit_parameters)(tgSim *s, const tgReal *y, tgParamGrad *p);
-  void (*bounce_parameters)(tgSim *s, const tgReal *y, tgParamGrad *p);
-  /// R[at[i] + to->q[j]] += y[i] d(J_i u)/dq_j for the rows i, at[i] the place of row i, and the dofs j of its island; y NULL: 1 each.
-  tgStatus (*rows_jacobian)(tgSim *s, const tgPose *pose, const tgReal *u, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R);
-  /// R[at[i] + to->q[j]] += y[i] d gap_i/dq_j, likewise.
-  tgStatus (*gap_jacobian)(tgSim *s, const tgPose *pose, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R);
-  /// Rows as forces in the world: wrench (nbody x 6) = sum of f times the rows' screws, without rows that have none. Scratch-free.
-  void (*wrench)(const tgSim *s, const tgPose *pose, const tgReal *f, tgReal *wrench);
-  /// D[to->row[i] + to->q[j]] += d(J' f)_i/dq_j without what a wrench fixed in the world gives: the change of the screws themselves, and
-  /// rows without screws.
-  void (*force_jacobian)(tgSim *s, const tgPose *pose, const tgReal *f, const tgiPlaces *to, tgReal *D);
+  tgStatus (*solve)(tgSim *s);
 
   // derivative of the solve: df = df/dr r + the least-norm part; r = d(A f + b) at held free impulses
   /// df (nrow) from r (nrow).
@@ -66,59 +41,51 @@ typedef struct tgImpulseModel {
   void (*null_vjp)(const tgSim *s, const tgReal *g, tgReal *alpha);
   /// -1 or 1: the row's impulse is held at that end of its bound; 0: not held by a bound.
   int (*side)(const tgSim *s, int row);
-  /// Carries what rows_vjp and gap_vjp left with the contacts to the sizes of their shapes, after all of them.
-  tgStatus (*size_parameters)(tgSim *s, const tgPose *pose, tgParamGrad *p);
-  /// "contact of geom 'a' and geom 'b'", written into text. Returns text.
-  const char *(*row_label)(const tgSim *s, int row, char *text, size_t size);
-} tgImpulseModel;
+} tgRowSolver;
 
-/// A potential model is an energy of the configuration, and of that at the start of the step: a sum of terms of two bodies each, with two derivatives
-/// (tgPairTerm, s->term). The stepper of potentials (step/implicit.h) owns inertia, joints, actuators and the minimisation.
-typedef struct tgPotentialModel {
-  /// Terms at most: room of s->term.
-  int (*terms)(const tgContact *c);
-  /// Before a step, at s->start: TG_ERR_INVALID when bodies touch already, naming geoms, faces and depth. Makes what is frozen over the step.
-  tgStatus (*begin)(tgSim *s, double h);
-  /// s->term[0 .. nterm - 1] and s->potential, their sum, at the pose; INFINITY, with the terms undefined, when something touches.
-  tgStatus (*evaluate)(tgSim *s, const tgPose *pose);
-  /// Largest fraction (0, 1] of the tangent step d from the pose along which nothing touches. Leaves s->trial undefined.
-  tgStatus (*advance)(tgSim *s, const tgPose *pose, const tgReal *d, double *fraction);
-  /// B of the terms of the last evaluate, which was at the pose; may be NULL: there is none.
-  tgStatus (*mixed)(tgSim *s, const tgPose *pose);
-  /// out (nbody x 6) += B' Z summed over the terms, Z (nbody x 6) twists at the pose; without their B. NULL with mixed.
-  tgStatus (*mixed_vjp)(tgSim *s, const tgPose *pose, const tgReal *Z, tgReal *out);
-  /// At the pose after the step, puts the terms in place that the gradient is of; *other: they are not the step's. May be NULL: they are.
-  tgStatus (*gradient_terms)(tgSim *s, const tgPose *pose, bool *other);
-  /// p += d/dtheta of the sum over the terms of g . (Z_body1; Z_body2), Z (nbody x 6) twists at the pose after the step, held fixed; theta the numbers of the
-  /// contact model and of the geoms. TG_ERR_UNSUPPORTED names a parameter without a derivative.
-  tgStatus (*parameters)(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p);
-  /// "geom 'a' and geom 'b'" of a term, written into text. Returns text.
-  const char *(*term_label)(const tgSim *s, int term, char *text, size_t size);
-} tgPotentialModel;
+/// What an evaluation of a contact law is asked for besides the wrenches, and what a law has, as bits.
+enum {
+  TG_LAW_ENERGY = 1,     ///< energy, s->energy, push and hardening
+  TG_LAW_POSE = 2,       ///< X
+  TG_LAW_VELOCITY = 4,   ///< Y; a law without it has forces of poses alone
+  TG_LAW_LAST = 8       ///< the step is expected to end here: what the next one begins with may be made too
+};
 
-/// Where and how stiffly a pair of a force model pushes or would push: direction n on the first body at the point p (world), stiffness [N/m] once it
+/// Where and how stiffly a pair pushes or would push: direction n on the first body at the point p (world), stiffness [N/m] once it
 /// touches, and slopes of the force in speed along n and across it at the present force [N s/m].
 typedef struct tgContactStiffness { double p[3], n[3], stiffness, damping, friction; } tgContactStiffness;
 
-/// A force model is a force between pairs of bodies in closed form, of their poses and velocities, with one derivative (tgPairForce, s->force); in the
-/// complex build that derivative carries the second. The stepper of forces (step/force.h) owns dynamics, joints and integration.
-typedef struct tgForceModel {
-  /// Pairs: room of s->force.
+/// A contact law is a force between pairs of bodies (tgPairTerm, s->term) as a function of their poses and velocities, and of the poses at the start of the
+/// step; in the complex build its derivative carries the second. Inertia, joints, actuators, the equations of motion and their solve are the stepper's.
+typedef struct tgLaw {
+  unsigned has;          ///< what it gives of the bits above
+  /// Terms at most: room of s->term.
   int (*terms)(const tgContact *c);
-  /// Before a step or an adjoint: what follows from the sim's parameters alone.
-  tgStatus (*begin)(tgSim *s);
-  /// s->force[0 .. nforce - 1] at the pose and its V: w, and with order 1 also X and Y. The least distance into s->info.
-  tgStatus (*evaluate)(tgSim *s, const tgPose *pose, int order);
-  /// p += d/dtheta of the sum over the pairs of w . (Z_body1; Z_body2) at the pose of the last evaluate and its X; Z (nbody x 6) twists held fixed,
-  /// theta the numbers of the contact model and of the geoms. TG_ERR_UNSUPPORTED names a parameter without a derivative.
+  /// Before a step of size h or a derivative of it, at s->start: what follows from the sim's parameters, and what is held over the step. TG_ERR_INVALID when
+  /// bodies touch already that the law keeps apart, naming geoms, faces and depth.
+  tgStatus (*begin)(tgSim *s, double h);
+  /// s->term[0 .. nterm - 1] at the pose and its velocities; s->info's least distance. s->energy INFINITY, with the terms undefined, when bodies touch that the
+  /// law keeps apart.
+  tgStatus (*evaluate)(tgSim *s, const tgPose *pose, unsigned want);
+  /// Largest fraction (0, 1] of the tangent step d from the pose along which nothing touches; leaves s->trial undefined. NULL: no step is too long for it.
+  tgStatus (*step_bound)(tgSim *s, const tgPose *pose, const tgReal *d, double *fraction);
+  /// B of the terms of the last evaluate, which was at the pose. NULL: nothing is lagged.
+  tgStatus (*start_d)(tgSim *s, const tgPose *pose);
+  /// out (nbody x 6) += B' Z summed over these terms, Z (nbody x 6) twists at the pose; without their B. NULL with start_d.
+  tgStatus (*start_vjp)(tgSim *s, const tgPose *pose, const tgReal *Z, tgReal *out);
+  /// With the terms of the last evaluate at the pose, puts those in place that the gradient is of; *other: they are not the step's. May be NULL: they are.
+  tgStatus (*gradient_terms)(tgSim *s, const tgPose *pose, bool *other);
+  /// p += d/dtheta of the sum over the terms of w . (Z_body1; Z_body2) at the pose of the last evaluate, with its X; Z (nbody x 6) twists held fixed, theta the
+  /// numbers of the contact model and of the geoms. TG_ERR_UNSUPPORTED names a parameter without a derivative.
   tgStatus (*parameters)(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p);
-  /// Positions and outward normals (n x 3, frame of the geom, the sim's own numbers) of the points that a geom collides by; returns n, 0: none.
+  /// Positions and outward normals (n x 3, frame of the geom, the sim's own numbers) of the points that a geom collides by; returns n, 0: none. NULL: no geom
+  /// has any.
   int (*points)(tgSim *s, int geom, const tgReal **position, const tgReal **normal);
-  /// Of pair i at the pose of the last evaluate; false: it pushes nothing whatever the poses.
+  /// Of term i at the pose of the last evaluate, for the advice on a step's size; false: it pushes nothing whatever the poses. NULL: not told.
   bool (*stiffness)(tgSim *s, const tgPose *pose, int i, tgContactStiffness *out);
-  /// "geom 'a' and geom 'b'" of a pair, written into text. Returns text.
-  const char *(*term_label)(const tgSim *s, int i, char *text, size_t size);
-} tgForceModel;
+  /// "geom 'a' and geom 'b'" of a term, written into text. Returns text.
+  const char *(*term_label)(const tgSim *s, int term, char *text, size_t size);
+} tgLaw;
 
 /// A contact force to look at: f [N] on body1 at the point p, its opposite on body2; world.
 typedef struct tgTouch { int body1, body2; double p[3], f[3]; } tgTouch;
@@ -142,10 +109,9 @@ typedef struct tgContactModel {
   /// Right after a step, the contact forces it was made with: how many there are at most, and number i; false: it is none.
   int (*touches)(const tgSim *s);
   bool (*touch)(const tgSim *s, int i, tgTouch *out);
-  /// The kind of step: one of the three, the others NULL.
-  const tgImpulseModel *impulse;
-  const tgPotentialModel *potential;
-  const tgForceModel *force;
+  /// Its physics: rows solved for their impulses, or a force between bodies; the other is NULL.
+  const tgRowSolver *rows;
+  const tgLaw *law;
 } tgContactModel;
 
 /// Lists the numbers of c->kind in c->number.

@@ -61,13 +61,13 @@ const char *tg_contact_option_name(int i) {
 }
 
 static bool concerns(const tgContact *c, Whose whose) {
-  bool force = c->kind->force != NULL;
+  bool force = strcmp(c->kind->stepper, "explicit") == 0;
   switch (whose) {
     case LISTED: return false;
-    case IMPULSE: return c->kind->impulse != NULL;
-    case POTENTIAL: return c->kind->potential != NULL;
+    case IMPULSE: return strcmp(c->kind->stepper, "impulse") == 0;
+    case POTENTIAL: return strcmp(c->kind->stepper, "minimise") == 0;
     case FORCE: return force;
-    case STEPPED: return c->kind->potential == NULL;
+    case STEPPED: return strcmp(c->kind->stepper, "minimise") != 0;
   }
   return false;
 }

@@ -119,7 +119,7 @@ void tgi_rows_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info)
     const tgContactRow *c = &s->contact[i];
     if (c->row < 0) continue;
     bool slides = false;
-    for (int k = 1; k < c->nrow; k++) slides = slides || s->contact_model->kind->impulse->side(s, c->row + k) != 0;
+    for (int k = 1; k < c->nrow; k++) slides = slides || s->contact_model->kind->rows->side(s, c->row + k) != 0;
     int geom = -1;
     tgi_pair_friction(m, c->pair, 0, &geom);
     if (slides && geom >= 0 && p->geom_friction != NULL && m->geom_priority[c->geom1] == m->geom_priority[c->geom2])

@@ -109,39 +109,39 @@ static void turn_of_force(const tgReal *f, const tgReal *p, int side, tgReal *H)
     }
 }
 
-// k |e|^2/2
+// k |e|^2/2: its gradient into w, its second derivative along exp into X
 static void stretch(const tgiBond *b, tgReal k, tgPairTerm *t) {
   tgReal e[3], f[3], minus[3], X[2][18];
   tgi_v3_sub(e, b->pa, b->pb);
   tgi_v3_scale(f, e, k);
   tgi_v3_scale(minus, f, -1);
   t->energy += tgi_v3_dot(e, f) / 2;
-  tgi_sp_screw(t->g, b->pa, f);
-  tgi_sp_screw(t->g + 6, b->pb, minus);
+  tgi_sp_screw(t->w, b->pa, f);
+  tgi_sp_screw(t->w + 6, b->pb, minus);
   point_slope(b->pa, X[0]);
   point_slope(b->pb, X[1]);
   for (int r = 0; r < 12; r++)
     for (int c = 0; c < 12; c++)
-      for (int i = 0; i < 3; i++) t->H[12 * r + c] += (r / 6 == c / 6 ? k : -k) * X[r / 6][6 * i + r % 6] * X[c / 6][6 * i + c % 6];
-  turn_of_force(f, b->pa, 0, t->H);
-  turn_of_force(minus, b->pb, 1, t->H);
+      for (int i = 0; i < 3; i++) t->X[12 * r + c] += (r / 6 == c / 6 ? k : -k) * X[r / 6][6 * i + r % 6] * X[c / 6][6 * i + c % 6];
+  turn_of_force(f, b->pa, 0, t->X);
+  turn_of_force(minus, b->pb, 1, t->X);
 }
 
-// k |theta|^2/2
+// k |theta|^2/2, likewise
 static void twist(const tgiBond *b, tgReal k, tgPairTerm *t) {
   tgReal tau[3], whole[9], G[9], half[9];
   tgi_m3_mulv(tau, b->Rb, b->theta);
   t->energy += k * tgi_v3_dot(tau, tau) / 2;
-  tgi_v3_axpy(t->g, -k, tau);
-  tgi_v3_axpy(t->g + 6, k, tau);
+  tgi_v3_axpy(t->w, -k, tau);
+  tgi_v3_axpy(t->w + 6, k, tau);
   turn_matrices(b, whole, G);
   skew(tau, 0.5 * k, half);
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {
-      t->H[12 * i + j] += k * G[3 * i + j];
-      t->H[12 * (6 + i) + 6 + j] += k * G[3 * i + j];
-      t->H[12 * i + 6 + j] += half[3 * i + j] - k * G[3 * i + j];
-      t->H[12 * (6 + j) + i] += half[3 * i + j] - k * G[3 * i + j];
+      t->X[12 * i + j] += k * G[3 * i + j];
+      t->X[12 * (6 + i) + 6 + j] += k * G[3 * i + j];
+      t->X[12 * i + 6 + j] += half[3 * i + j] - k * G[3 * i + j];
+      t->X[12 * (6 + j) + i] += half[3 * i + j] - k * G[3 * i + j];
     }
 }
 
@@ -157,7 +157,11 @@ double tgi_bond_term(const tgSim *s, const tgPose *pose, int eq, tgPairTerm *t) 
   stretch(&b, gain.k, t);
   if (b.weld) twist(&b, gain.k_turn, t);
   // the error is known to the round-off of the anchors
-  for (int i = 0; i < 3; i++) rounding += fabs(tgRe(t->g[3 + i])) * fabs(tgRe(b.pa[i])) + fabs(tgRe(gain.k_turn * b.theta[i]));
+  for (int i = 0; i < 3; i++) rounding += fabs(tgRe(t->w[3 + i])) * fabs(tgRe(b.pa[i])) + fabs(tgRe(gain.k_turn * b.theta[i]));
+  // the force is minus the derivative
+  for (int i = 0; i < 12; i++) t->w[i] = -t->w[i];
+  for (int i = 0; i < 144; i++) t->X[i] = -t->X[i];
+  tgi_term_turn(t);
   return rounding + fabs(tgRe(t->energy));
 }
 
@@ -240,7 +244,7 @@ static void column(const Pull *k, const tgReal *whole, int side, int c, bool mov
   pull_d(k, dp, de, dtau, dr, dturn, out);
 }
 
-void tgi_bond_force(const tgSim *s, const tgPose *pose, int eq, tgPairForce *f) {
+void tgi_bond_force(const tgSim *s, const tgPose *pose, int eq, tgPairTerm *f) {
   Pull k;
   tgReal whole[9], sym[9], x[6];
   pull(s, pose, eq, &k);

@@ -5,7 +5,7 @@
 //   as a force   joints(q, v) with derivatives in q and v: limits, dry friction, equalities; actuators and passive forces are those of dyn/dynamics.h;
 //   as an energy J(q'; q, v, u), what a step of h from (q, v) to q' minimises of them, velocities being delta/h, delta = q' (-) q: with its gradient and
 //                second derivative in q', and the derivative of the gradient in q, v and u.
-// A connect or a weld is a pair of bodies with a force between them, as a contact is: tgPairTerm, tgPairForce.
+// A connect or a weld is a pair of bodies with a force between them, as a contact is: tgPairTerm, tgPairTerm.
 #ifndef TG_JOINT_JOINT_H
 #define TG_JOINT_JOINT_H
 
@@ -69,7 +69,7 @@ double tgi_bond_term(const tgSim *s, const tgPose *pose, int eq, tgPairTerm *t);
 /// p += d/dtheta of g . (Za; Zb), twists held fixed, theta all but the places of bodies.
 void tgi_bond_term_parameters(const tgSim *s, const tgPose *pose, int eq, const tgReal *Za, const tgReal *Zb, tgParamGrad *p);
 /// Its force at the pose and its V.
-void tgi_bond_force(const tgSim *s, const tgPose *pose, int eq, tgPairForce *f);
+void tgi_bond_force(const tgSim *s, const tgPose *pose, int eq, tgPairTerm *f);
 /// p += d/dtheta of w . (Za; Zb), likewise.
 void tgi_bond_force_parameters(const tgSim *s, const tgPose *pose, int eq, const tgReal *Za, const tgReal *Zb, tgParamGrad *p);
 

@@ -68,7 +68,6 @@ static void place(tgSim *s, tgLayout *l) {
   s->contact = tgi_place(l, (size_t)z->ncon, sizeof *s->contact);
   s->term = tgi_place(l, s->contact_model != NULL ? (size_t)s->contact_model->nterm : 0, sizeof *s->term);
   s->contact_number = tgi_place(l, s->contact_model != NULL ? (size_t)s->contact_model->nnumber : 0, sizeof(tgReal));
-  s->force = tgi_place(l, s->contact_model != NULL ? (size_t)s->contact_model->nforce : 0, sizeof *s->force);
   s->hull = tgi_place(l, (size_t)m->nhull, sizeof *s->hull);
   s->hull_plane = tgi_place(l, hull_planes(m), 4 * sizeof(tgReal));
   s->m.hull = s->hull;

@@ -31,22 +31,23 @@ typedef struct tgContactRow {
   tgReal bar[7];                           // dL/d(p, n, gap) of an adjoint under way, for the shapes' sizes; 0 between adjoints
 } tgContactRow;
 
-/// Energy of two bodies at the present frames as a function of their twists xi = (xi1; xi2) at the world origin, pose_i <- exp(xi_i) pose_i, to
-/// second order: E = energy + g . xi + xi' H xi/2. Either body may be the world, 0.
+/// Force between two bodies at a pose and its velocities, as a contact law gives it. Either body may be the world, 0. Wrenches are (moment; force) at the
+/// world origin, twists xi = (xi1; xi2) likewise, pose_i <- exp(xi_i) pose_i; matrices are row-major, 12 x 12. What was not asked for is undefined.
 typedef struct tgPairTerm {
   int body1, body2;
-  tgReal energy, g[12], H[144];
-  tgReal B[144];                           // d g/d(twists of the two bodies at the start of the step), row-major; 0 where nothing is lagged
-  tgReal push[6], hardening;               // of the part of g that grows without bound as the bodies meet: the wrench on body 1 (on body 2 its opposite), and
+  tgReal energy;                           // of a law that has one: w is minus its derivative
+  tgReal w[12];                            // wrenches on body1, then on body2
+  tgReal X[144];                           // dw/d(xi1; xi2), the bodies' spatial velocities V_i held as numbers
+  tgReal Y[144];                           // dw/d(V1; V2)
+  tgReal B[144];                           // dw/d(twists of the two bodies at the start of the step); 0 where nothing is lagged
+  tgReal push[6], hardening;               // of the part of w that grows without bound as the bodies meet: the wrench on body 2 (on body 1 its opposite), and
                                            // its curvature along its own translation over its square; hardening 0: there is none
 } tgPairTerm;
 
-/// Contact force of two bodies at the present frames and velocities: wrenches (moment; force) at the world origin on body1, then on body2. Either body
-/// may be the world, 0. X = dw/d(xi1; xi2), pose_i <- exp(xi_i) pose_i with the bodies' spatial velocities V_i held as numbers; Y = dw/d(V1; V2).
-typedef struct tgPairForce {
-  int body1, body2;
-  tgReal w[12], X[144], Y[144];            // row-major
-} tgPairForce;
+/// Entry (i, j) of the second derivative of a term's energy along exp: minus the symmetric part of X.
+static inline tgReal tgi_term_stiffness(const tgPairTerm *t, int i, int j) { return -0.5 * (t->X[12 * i + j] + t->X[12 * j + i]); }
+/// X <- X - T/2 on the blocks of one body each, T(i, j) = g . [e_i, e_j] with g = -w: from minus the second derivative of an energy along exp to dw/dxi.
+void tgi_term_turn(tgPairTerm *t);
 
 /// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point.
 typedef struct tgCapacity { int ncon, nrow, npairmem; size_t stack; } tgCapacity;
@@ -73,12 +74,11 @@ struct tgContact {
   struct tgiSoftClouds *soft;          // clouds for soft contact points (coll/soft_contacts.h); NULL: contact points are those of features
   void *data;                          // what the contact model keeps of the model's geometry, const after creation
   const struct tgStepper *stepper;     // by whose equations a step is made (step/table.c)
-  int nterm;                           // terms at most of a potential model, else 0
+  int nterm;                           // terms at most of a contact law
   int nnumber, nfixed;                 // numbers with a derivative, parameters of each sim; those without, which are what the options say
   const tgContactParam *number[TG_CONTACT_NUMBERS];   // first the former, then the latter
   int nwarning;
   char warning[TG_CONTACT_WARNINGS][200];
-  int nforce;                          // pairs of a force model, else 0
   double *limit_inertia;               // njnt + ntendon, of a force model: at qpos0, that the stiffness of their limits goes by (joint/inertia.c)
   double *equality_inertia;            // neq x 2: the same of equalities, of lengths or a joint's coordinate and of a weld's turn; in the block of limit_inertia
   bool joints_as_energy;               // equalities are asked for as an energy, else as forces
@@ -120,12 +120,9 @@ struct tgSim {
   int ncon, nrow, nisland;     // contacts, rows and islands of the last step
   tgContactRow *contact;       // cap.ncon
   bool contact_d;              // D of the active contacts is filled (tgi_contacts_d)
-  int nterm;                   // terms of the last evaluation of a potential model
+  int nterm;                   // terms of the last evaluation of a contact law
   tgPairTerm *term;            // contact_model->nterm
-  tgReal potential;            // their sum
-  bool ending;                 // the step is expected to end with the evaluation under way
-  int nforce;                  // pairs of the last evaluation of a force model
-  tgPairForce *force;          // contact_model->nforce
+  tgReal energy;               // sum of theirs, of a law that has one; infinite where bodies touch that the law keeps apart
   tgHull *hull;                // model->nhull, also m.hull: the model's; where hull_vert is not as in the model with this sim's vertices and planes
   tgReal *hull_plane;          // room for all planes of hulls
   bool hulls_given;            // the caller has asked for hull_vert and may have changed it

@@ -5,6 +5,7 @@
 #include "step/bounce.h"
 
 #include "kin/kinematics.h"
+#include "contact/rows.h"
 #include "step/impulse.h"
 #include "step/step.h"
 
@@ -86,7 +87,7 @@ tgStatus tgi_bounce_jacobian(tgSim *s, tgReal *Dv, tgReal *X) {
     if (!bouncing(s, i)) continue;
     const tgReal *J = s->row_J + (size_t)i * (size_t)nv;
     demand(s, i, r);
-    s->contact_model->kind->impulse->solve_jvp(s, r, df);
+    s->contact_model->kind->rows->solve_jvp(s, r, df);
     for (int d = 0; d < nv; d++) jump[d] = 0;
     tgi_rows_respond(s, df, jump);
     for (int d = 0; d < nv; d++) {
@@ -108,7 +109,7 @@ tgStatus tgi_bounce_position_vjp(tgSim *s, const tgReal *x, tgReal *gx, tgReal *
   if (y == NULL || g == NULL || r == NULL || ask == NULL) return short_scratch(s);
   tgi_impulse_solve(s, x, y);
   tgi_rows_mul(s, y, g);
-  s->contact_model->kind->impulse->solve_vjp(s, g, r);
+  s->contact_model->kind->rows->solve_vjp(s, g, r);
   for (int i = 0; i < n; i++) {
     if (!bouncing(s, i)) continue;
     tgReal sum = 0;
@@ -123,12 +124,11 @@ tgStatus tgi_bounce_position_vjp(tgSim *s, const tgReal *x, tgReal *gx, tgReal *
 
 // parameters move gaps, and with them the impact; what gaps have of q is in J
 static tgStatus gap_parameters(tgSim *s, const tgReal *gaps, tgParamGrad *p) {
-  const tgImpulseModel *k = s->contact_model->kind->impulse;
   tgReal *unused = tgi_stack_real(s, (size_t)s->m.nv);
   if (unused == NULL) return short_scratch(s);
   for (int d = 0; d < s->m.nv; d++) unused[d] = 0;
-  k->gap_vjp(s, &s->start, gaps, unused, p);
-  TG_TRY(k->size_parameters(s, &s->start, p));
+  tgi_rows_gap_vjp(s, &s->start, gaps, unused, p);
+  TG_TRY(tgi_rows_size_parameters(s, &s->start, p));
   tgi_place_vjp(s, &s->start, p, NULL);
   return TG_OK;
 }

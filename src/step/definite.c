@@ -78,11 +78,11 @@ static void in_centres(const Pair *p, double *Hx) {
   int n = 6 * p->count;
   for (int a = 0; a < p->count; a++)
     for (int b = 0; b < p->count; b++) {
-      const tgReal *block = t->H + 72 * p->side[a] + 6 * p->side[b];
+      int row = 6 * p->side[a], column = 6 * p->side[b];
       double T[36];
       for (int i = 0; i < 36; i++) {
         T[i] = 0;
-        for (int k = 0; k < 6; k++) T[i] += tgRe(block[12 * (i / 6) + k]) * p->X[b][6 * k + i % 6];
+        for (int k = 0; k < 6; k++) T[i] += tgRe(tgi_term_stiffness(t, row + i / 6, column + k)) * p->X[b][6 * k + i % 6];
       }
       for (int i = 0; i < 36; i++) {
         double sum = 0;
@@ -93,7 +93,7 @@ static void in_centres(const Pair *p, double *Hx) {
   // [f]/2 between turn and move
   for (int a = 0; a < p->count; a++)
     for (int i = 0; i < 3; i++) {
-      double half = tgRe(t->g[6 * p->side[a] + 3 + i]) / (2 * p->reach[a]);
+      double half = tgRe(-t->w[6 * p->side[a] + 3 + i]) / (2 * p->reach[a]);
       int w = 6 * a + (i + 1) % 3, u = 6 * a + 3 + (i + 2) % 3, w2 = 6 * a + (i + 2) % 3, u2 = 6 * a + 3 + (i + 1) % 3;
       Hx[n * w + u] -= half;
       Hx[n * u + w] -= half;

@@ -67,16 +67,16 @@ void tgi_force_rate_jacobian(const tgModel *m, const tgReal *w, const tgReal *v,
 
 // ---- stages ----
 
-static void add_wrenches(const tgPairForce *f, tgReal *wrench) {
+static void add_wrenches(const tgPairTerm *f, tgReal *wrench) {
   tgi_sp_axpy(wrench + 6 * f->body1, 1, f->w);
   tgi_sp_axpy(wrench + 6 * f->body2, 1, f->w + 6);
 }
 
 void tgi_force_wrenches(const tgSim *s, const tgPose *pose, tgReal *wrench) {
   for (int i = 0; i < 6 * s->m.nbody; i++) wrench[i] = 0;
-  for (int i = 0; i < s->nforce; i++) add_wrenches(&s->force[i], wrench);
+  for (int i = 0; i < s->nterm; i++) add_wrenches(&s->term[i], wrench);
   for (int e = 0; e < s->m.neq; e++) {
-    tgPairForce bond;
+    tgPairTerm bond;
     if (!tgi_is_bound(&s->m, e)) continue;
     tgi_bond_force(s, pose, e, &bond);
     add_wrenches(&bond, wrench);
@@ -112,11 +112,11 @@ static tgStatus smooth_stage(tgSim *s, int i) {
   return tgi_factor(m, s->Mh, s->L) ? TG_OK : no_factor(s, v);
 }
 
-tgStatus tgi_force_stage(tgSim *s, int i, int order) {
+tgStatus tgi_force_stage(tgSim *s, int i, bool derivative) {
   tgPose *pose = tgi_force_pose(s, i);
   tgi_kinematics(&s->m, tgi_explicit_own(s)->stage_q + i * s->m.nq, pose);
   TG_TRY(smooth_stage(s, i));
-  return s->contact_model->kind->force->evaluate(s, pose, order);
+  return s->contact_model->kind->law->evaluate(s, pose, derivative ? TG_LAW_POSE | TG_LAW_VELOCITY : 0);
 }
 
 // a of stage i, whose pose and forces are at hand
@@ -179,25 +179,25 @@ static tgStatus finish(tgSim *s, const tgiTableau *t) {
 
 // wrenches of all pairs, kept while later stages are evaluated
 static void copy_wrenches(tgSim *s, tgReal *kept, bool back) {
-  for (int i = 0; i < s->nforce; i++)
-    for (int k = 0; k < 12; k++) *(back ? &s->force[i].w[k] : &kept[12 * i + k]) = *(back ? &kept[12 * i + k] : &s->force[i].w[k]);
+  for (int i = 0; i < s->nterm; i++)
+    for (int k = 0; k < 12; k++) *(back ? &s->term[i].w[k] : &kept[12 * i + k]) = *(back ? &kept[12 * i + k] : &s->term[i].w[k]);
 }
 
 tgStatus tgi_force_step(tgSim *s, double h) {
   const tgModel *m = &s->m;
   const tgiTableau *t = tgi_force_tableau(s);
   size_t mark = tgi_stack_mark(s);
-  tgReal *kept = tgi_stack_real(s, 12 * (size_t)s->contact_model->nforce + 1);
+  tgReal *kept = tgi_stack_real(s, 12 * (size_t)s->contact_model->nterm + 1);
   if (kept == NULL) return no_room(s);
   s->h = h;
   s->ncon = s->nrow = s->nisland = 0;
   memcpy(tgi_explicit_own(s)->stage_q, s->q0, (size_t)m->nq * sizeof(tgReal));
   memcpy(tgi_explicit_own(s)->stage_v, s->v0, (size_t)m->nv * sizeof(tgReal));
   memset(tgi_explicit_own(s)->stage_w, 0, (size_t)m->nv * sizeof(tgReal));
-  TG_TRY(s->contact_model->kind->force->begin(s));
+  TG_TRY(s->contact_model->kind->law->begin(s, s->h));
   for (int i = 0; i < t->n; i++) {
     if (i > 0) next_stage(s, i, t->at[i]);
-    TG_TRY(tgi_force_stage(s, i, 0));
+    TG_TRY(tgi_force_stage(s, i, false));
     if (i == 0) copy_wrenches(s, kept, false);
     TG_TRY(acceleration(s, i));
   }

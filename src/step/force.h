@@ -36,12 +36,12 @@ static inline bool tgi_force_symplectic(const tgSim *s) {
 typedef struct tgiTableau { int n; double at[TGI_MOST_STAGES], share[TGI_MOST_STAGES]; } tgiTableau;
 const tgiTableau *tgi_force_tableau(const tgSim *s);
 
-/// v1 and step_w from (q0, v0); s->force then has the wrenches at the start. Fills s->info.
+/// v1 and step_w from (q0, v0); s->term then has the wrenches at the start. Fills s->info.
 tgStatus tgi_force_step(tgSim *s, double h);
 /// The pose of stage i: one is kept besides that at the start.
 static inline tgPose *tgi_force_pose(tgSim *s, int i) { return i == 0 ? &s->start : &s->trial; }
-/// That pose, smooth dynamics, factor of the step matrix and contact forces at stage i; order as tgForceModel.evaluate.
-tgStatus tgi_force_stage(tgSim *s, int i, int order);
+/// That pose, smooth dynamics, factor of the step matrix and contact forces at stage i; derivative: with X and Y of the terms.
+tgStatus tgi_force_stage(tgSim *s, int i, bool derivative);
 /// wrench (nbody x 6) = the forces of contacts, connects and welds, summed over each body's pairs.
 void tgi_force_wrenches(const tgSim *s, const tgPose *pose, tgReal *wrench);
 /// out (nv) = E(w) v; and with x = dL/dout, gw += its adjoint in w, gv += that in v.

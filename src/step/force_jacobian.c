@@ -18,13 +18,13 @@ static void mul(const tgReal *M, int side, const tgReal *y, tgReal *x) {
 }
 
 // D[:, d] += J' dw
-static void add_rows(const tgSim *s, const tgPose *pose, const tgPairForce *f, const tgReal *dw, int d, tgReal *D) {
+static void add_rows(const tgSim *s, const tgPose *pose, const tgPairTerm *f, const tgReal *dw, int d, tgReal *D) {
   const tgModel *m = &s->m;
   for (int side = 0; side < 2; side++)
     for (int i = m->body_lastdof[side == 0 ? f->body1 : f->body2]; i >= 0; i = m->dof_parent[i]) D[i * m->nv + d] += tgi_sp_dot(pose->S + 6 * i, dw + 6 * side);
 }
 
-static void add_pair(const tgSim *s, const tgPose *pose, const tgPairForce *f, tgReal *Dq, tgReal *Dv) {
+static void add_pair(const tgSim *s, const tgPose *pose, const tgPairTerm *f, bool moves, tgReal *Dq, tgReal *Dv) {
   const tgModel *m = &s->m;
   const int body[2] = {f->body1, f->body2};
   for (int first = 0; first < 2; first++)
@@ -38,6 +38,7 @@ static void add_pair(const tgSim *s, const tgPose *pose, const tgPairForce *f, t
         tgi_sp_sub(U, pose->V + 6 * body[side], pose->Vp + 6 * d);
         tgi_sp_cross_m(t, S, U);
         mul(f->X, side, S, dq);
+        if (!moves) continue;
         mul(f->Y, side, t, dq);
         mul(f->Y, side, S, dv);
       }
@@ -56,7 +57,7 @@ static tgStatus stage_jacobian(tgSim *s, int i, tgReal *A, int *ties) {
   tgReal *Dq = tgi_stack_real(s, nn), *Dv = tgi_stack_real(s, nn), *Fq = tgi_stack_real(s, nn), *Fv = tgi_stack_real(s, nn),
          *Fu = tgi_stack_real(s, (size_t)nv * (size_t)nu + 1), *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody);
   if (Dq == NULL || Dv == NULL || Fq == NULL || Fv == NULL || Fu == NULL || wrench == NULL) return no_room(s);
-  TG_TRY(tgi_force_stage(s, i, 1));
+  TG_TRY(tgi_force_stage(s, i, true));
   tgi_force_wrenches(s, pose, wrench);
   TG_TRY(tgi_inverse_d(s, pose, a, wrench, Dq, Dv));
   TG_TRY(tgi_forces_d(s, pose, q, v, Fq, Fv, Fu, ties));
@@ -65,12 +66,13 @@ static tgStatus stage_jacobian(tgSim *s, int i, tgReal *A, int *ties) {
     Fv[k] -= Dv[k];
   }
   tgi_joint_forces_d(s, q, v, Fq, Fv);
-  for (int k = 0; k < s->nforce; k++) add_pair(s, pose, &s->force[k], Fq, Fv);
+  bool moves = (s->contact_model->kind->law->has & TG_LAW_VELOCITY) != 0;
+  for (int k = 0; k < s->nterm; k++) add_pair(s, pose, &s->term[k], moves, Fq, Fv);
   for (int e = 0; e < m->neq; e++) {
-    tgPairForce bond;
+    tgPairTerm bond;
     if (!tgi_is_bound(m, e)) continue;
     tgi_bond_force(s, pose, e, &bond);
-    add_pair(s, pose, &bond, Fq, Fv);
+    add_pair(s, pose, &bond, true, Fq, Fv);
   }
   for (int d = 0; d < nv && tgi_force_implicit(s); d++) Fv[d * nv + d] -= s->h * m->jnt_stiffness[m->dof_jnt[d]];
   for (int d = 0; d < nv; d++) {
@@ -127,7 +129,7 @@ static tgStatus force_jacobian(tgSim *s, tgReal *D, int *ties) {
   Columns c;
   tgReal *Dv = D + size, *W = tgi_stack_real(s, size);
   if (W == NULL || !take(s, size, &c)) return no_room(s);
-  TG_TRY(s->contact_model->kind->force->begin(s));
+  TG_TRY(s->contact_model->kind->law->begin(s, s->h));
   for (size_t k = 0; k < size; k++) {
     int row = (int)(k / (size_t)nc), column = (int)(k % (size_t)nc);
     c.one[k] = column == row;
@@ -152,7 +154,7 @@ static tgStatus force_jacobian(tgSim *s, tgReal *D, int *ties) {
 tgStatus tgi_force_jacobian(tgSim *s, tgReal *D, int *ties) {
   size_t mark = tgi_stack_mark(s);
   tgStatus status = force_jacobian(s, D, ties);
-  if (status >= 0 && tgi_force_tableau(s)->n > 1) status = tgi_force_stage(s, 0, 0);
+  if (status >= 0 && tgi_force_tableau(s)->n > 1) status = tgi_force_stage(s, 0, false);
   if (status == TG_ERR_CAPACITY) no_room(s);
   tgi_stack_free(s, mark);
   return status;

@@ -55,14 +55,14 @@ double tgi_force_stable_step(tgIntegrator integrator, double omega2, double beta
 static tgStatus no_room(tgSim *s) { return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for advice on a step; reserve more and repeat."); }
 
 // frames and forces at the present state with M alone factored
-static tgStatus present(tgSim *s, int order) {
+static tgStatus present(tgSim *s) {
   double h = s->h;
   for (int i = 0; i < s->m.nq; i++) tgi_explicit_own(s)->stage_q[i] = s->qpos[i];
   for (int d = 0; d < s->m.nv; d++) tgi_explicit_own(s)->stage_v[d] = s->qvel[d];
   TG_TRY(tgi_check_state(s));
-  TG_TRY(s->contact_model->kind->force->begin(s));
+  TG_TRY(s->contact_model->kind->law->begin(s, s->h));
   s->h = 0;
-  tgStatus status = tgi_force_stage(s, 0, order);
+  tgStatus status = tgi_force_stage(s, 0, false);
   s->h = h;
   s->stage = status < 0 ? TG_STAGE_NONE : TG_STAGE_FORWARD;
   return status;
@@ -78,7 +78,7 @@ static double response(const tgSim *s, const tgReal *row, tgReal *work) {
 }
 
 // what a unit force along n at p between the bodies of a pair moves the point by
-static double point_response(const tgSim *s, const tgPairForce *f, const double *p, const double *n, tgReal *row, tgReal *work) {
+static double point_response(const tgSim *s, const tgPairTerm *f, const double *p, const double *n, tgReal *row, tgReal *work) {
   tgReal at[3], dir[3], screw[6];
   for (int i = 0; i < 3; i++) {
     at[i] = p[i];
@@ -101,14 +101,14 @@ static void consider(const tgSim *s, double omega2, double beta, const char *wha
 }
 
 static void consider_pair(tgSim *s, int i, tgReal *row, tgReal *work, tgStepAdvice *out) {
-  const tgForceModel *k = s->contact_model->kind->force;
+  const tgLaw *k = s->contact_model->kind->law;
   tgContactStiffness c;
   char label[256], text[300];
-  if (!k->stiffness(s, &s->start, i, &c)) return;
-  double n[3] = {c.n[0], c.n[1], c.n[2]}, across = 0, along = point_response(s, &s->force[i], c.p, n, row, work);
+  if (k->stiffness == NULL || !k->stiffness(s, &s->start, i, &c)) return;
+  double n[3] = {c.n[0], c.n[1], c.n[2]}, across = 0, along = point_response(s, &s->term[i], c.p, n, row, work);
   for (int a = 0; a < 3; a++) {
     double e[3] = {a == 0, a == 1, a == 2};
-    across += point_response(s, &s->force[i], c.p, e, row, work);
+    across += point_response(s, &s->term[i], c.p, e, row, work);
   }
   snprintf(text, sizeof text, "contact of %s", k->term_label(s, i, label, sizeof label));
   consider(s, c.stiffness * along, c.damping * along, text, out);
@@ -194,8 +194,8 @@ tgStatus tgi_force_advice(tgSim *s, tgStepAdvice *out) {
   size_t mark = tgi_stack_mark(s);
   tgReal *row = tgi_stack_real(s, (size_t)s->m.nv), *work = tgi_stack_real(s, (size_t)s->m.nv);
   if (row == NULL || work == NULL) return no_room(s);
-  TG_TRY(present(s, 0));
-  for (int i = 0; i < s->nforce; i++) consider_pair(s, i, row, work, out);
+  TG_TRY(present(s));
+  for (int i = 0; i < s->nterm; i++) consider_pair(s, i, row, work, out);
   consider_joints(s, row, work, out);
   consider_equalities(s, row, work, out);
   tgi_stack_free(s, mark);
@@ -208,7 +208,7 @@ static tgStatus inverse(tgSim *s, const tgReal *qacc, tgReal *tau) {
   size_t mark = tgi_stack_mark(s);
   tgReal *wrench = tgi_stack_real(s, 6 * (size_t)s->m.nbody), *joints = tgi_stack_real(s, (size_t)s->m.nv);
   if (wrench == NULL || joints == NULL) return no_room(s);
-  TG_TRY(present(s, 0));
+  TG_TRY(present(s));
   tgi_force_wrenches(s, &s->start, wrench);
   tgi_inverse(s, &s->start, qacc, wrench, tau);
   for (int d = 0; d < s->m.nv; d++) joints[d] = 0;
@@ -228,8 +228,8 @@ static tgStatus no_points(tgSim *s, int geom) {
 
 static tgStatus points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal) {
   const tgReal *position, *normal;
-  TG_TRY(s->contact_model->kind->force->begin(s));
-  int n = s->contact_model->kind->force->points(s, geom, &position, &normal), ties = 0;
+  TG_TRY(s->contact_model->kind->law->begin(s, s->h));
+  int n = s->contact_model->kind->law->points != NULL ? s->contact_model->kind->law->points(s, geom, &position, &normal) : 0, ties = 0;
   if (n == 0) return no_points(s, geom);
   size_t nv = (size_t)s->m.nv, size = 6 * nv + 6 * (size_t)s->m.nbody + 2 * nv + 6 * (size_t)n;
   tgReal *all = tgi_stack_real(s, size);
@@ -252,7 +252,7 @@ static tgStatus supports(tgContact *c, tgError *error) { return tgi_joint_inerti
 // what the step and its dense derivative take besides the dynamics
 static size_t scratch(const tgContact *c) {
   size_t nv = (size_t)c->model->nv, nu = (size_t)c->model->nu;
-  return (8 * nv * (2 * nv + nu) + 12 * (size_t)c->nforce + 32 * (nv + (size_t)c->model->nbody) + 512) * sizeof(tgReal);
+  return (8 * nv * (2 * nv + nu) + 12 * (size_t)c->nterm + 32 * (nv + (size_t)c->model->nbody) + 512) * sizeof(tgReal);
 }
 
 static void place(tgSim *s, tgLayout *l) {

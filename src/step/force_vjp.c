@@ -14,14 +14,14 @@ static tgStatus no_room(tgSim *s) {
 
 typedef struct Out { tgReal *gq, *gv, *gu; tgParamGrad *p; int *ties; } Out;
 
-// fX += X' Z, fY += Y' Z of a pair
-static void pair_vjp(const tgPairForce *f, const tgReal *Z, tgReal *fX, tgReal *fY) {
+// fX += X' Z, and of one whose force goes by velocities fY += Y' Z, of a pair
+static void pair_vjp(const tgPairTerm *f, bool moves, const tgReal *Z, tgReal *fX, tgReal *fY) {
   const int body[2] = {f->body1, f->body2};
   for (int r = 0; r < 12; r++) {
     tgReal z = Z[6 * body[r / 6] + r % 6];
     for (int c = 0; c < 12; c++) {
       fX[6 * body[c / 6] + c % 6] += z * f->X[12 * r + c];
-      fY[6 * body[c / 6] + c % 6] += z * f->Y[12 * r + c];
+      if (moves) fY[6 * body[c / 6] + c % 6] += z * f->Y[12 * r + c];
     }
   }
 }
@@ -29,6 +29,7 @@ static void pair_vjp(const tgPairForce *f, const tgReal *Z, tgReal *fX, tgReal *
 // forces of pairs of bodies, contacts, connects and welds, of the stage at hand
 static tgStatus pairs_vjp(tgSim *s, const tgPose *pose, const tgReal *lambda, const Out *o) {
   const tgModel *m = &s->m;
+  bool moves = (s->contact_model->kind->law->has & TG_LAW_VELOCITY) != 0;
   size_t mark = tgi_stack_mark(s), n = 6 * (size_t)m->nbody;
   tgReal *Z = tgi_stack_real(s, n), *fX = tgi_stack_real(s, n), *fY = tgi_stack_real(s, n), t[6];
   if (Z == NULL || fX == NULL || fY == NULL) return no_room(s);
@@ -37,16 +38,16 @@ static tgStatus pairs_vjp(tgSim *s, const tgPose *pose, const tgReal *lambda, co
     tgi_sp_copy(Z + 6 * b, Z + 6 * m->body_parent[b]);
     for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(Z + 6 * b, lambda[d], pose->S + 6 * d);
   }
-  for (int i = 0; i < s->nforce; i++) pair_vjp(&s->force[i], Z, fX, fY);
+  for (int i = 0; i < s->nterm; i++) pair_vjp(&s->term[i], moves, Z, fX, fY);
   for (int e = 0; e < m->neq; e++) {
-    tgPairForce bond;
+    tgPairTerm bond;
     if (!tgi_is_bound(m, e)) continue;
     tgi_bond_force(s, pose, e, &bond);
-    pair_vjp(&bond, Z, fX, fY);
+    pair_vjp(&bond, true, Z, fX, fY);
     if (o->p != NULL) tgi_bond_force_parameters(s, pose, e, Z + 6 * bond.body1, Z + 6 * bond.body2, o->p);
   }
   if (o->p != NULL) {
-    TG_TRY(s->contact_model->kind->force->parameters(s, pose, Z, o->p));
+    TG_TRY(s->contact_model->kind->law->parameters(s, pose, Z, o->p));
     for (int b = 1; b < m->nbody; b++) tgi_param_pose(o->p, b, fX + 6 * b);
   }
   for (int b = m->nbody - 1; b > 0; b--) {
@@ -91,7 +92,7 @@ static tgStatus stage_vjp(tgSim *s, int i, tgReal *abar, const Out *o) {
   size_t mark = tgi_stack_mark(s);
   tgReal *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody), *w = tgi_stack_real(s, (size_t)m->nv);
   if (wrench == NULL || w == NULL) return no_room(s);
-  TG_TRY(tgi_force_stage(s, i, 1));
+  TG_TRY(tgi_force_stage(s, i, true));
   tgi_factor_solve(m, s->L, abar);
   tgi_force_wrenches(s, pose, wrench);
   for (int d = 0; d < m->nv; d++) w[d] = -abar[d];
@@ -164,7 +165,7 @@ static tgStatus force_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *
   int nv = m->nv;
   Bars b;
   if (!take(s, &b)) return no_room(s);
-  TG_TRY(s->contact_model->kind->force->begin(s));
+  TG_TRY(s->contact_model->kind->law->begin(s, s->h));
   for (int d = 0; d < nv; d++) b.end_v[d] = xv != NULL ? xv[d] : 0;
   if (xq != NULL) tgi_integrate_vjp(m, tgi_explicit_own(s)->step_w, xq, gq, b.end_w);
   if (tgi_force_symplectic(s)) {

@@ -124,7 +124,7 @@ static tgStatus factor_others(tgSim *s) {
 }
 
 tgStatus tgi_implicit_gradient(tgSim *s) {
-  const tgPotentialModel *k = s->contact_model->kind->potential;
+  const tgLaw *k = s->contact_model->kind->law;
   bool other = false;
   if (tgi_minimise_own(s)->gradient_of != 0) return TG_OK;
   if (k->gradient_terms != NULL) TG_TRY(k->gradient_terms(s, &s->end, &other));
@@ -135,9 +135,9 @@ tgStatus tgi_implicit_gradient(tgSim *s) {
 }
 
 tgStatus tgi_implicit_mixed(tgSim *s) {
-  const tgPotentialModel *k = s->contact_model->kind->potential;
-  if (k->mixed == NULL || tgi_minimise_own(s)->mixed) return TG_OK;
-  TG_TRY(k->mixed(s, &s->end));
+  const tgLaw *k = s->contact_model->kind->law;
+  if (k->start_d == NULL || tgi_minimise_own(s)->mixed) return TG_OK;
+  TG_TRY(k->start_d(s, &s->end));
   tgi_minimise_own(s)->mixed = true;
   return TG_OK;
 }
@@ -165,7 +165,7 @@ static tgStatus allowed(tgSim *s, tgReal *d, double *share) {
   *share = tgi_joint_share(s, s->end.q, d);
   for (int i = 0; i < s->m.nv && *share < 1; i++) d[i] *= *share;
   double fraction = 1;
-  TG_TRY(s->contact_model->kind->potential->advance(s, &s->end, d, &fraction));
+  if (s->contact_model->kind->law->step_bound != NULL) TG_TRY(s->contact_model->kind->law->step_bound(s, &s->end, d, &fraction));
   for (int i = 0; i < s->m.nv && *share < 1; i++) d[i] /= *share;
   *share *= fraction < 1 ? CUT * fraction : 1;
   return TG_OK;
@@ -179,12 +179,6 @@ static void move(tgSim *s, const Newton *n, double share) {
   tgi_kinematics(&s->m, n->q, &s->trial);
 }
 
-static tgStatus evaluate(tgSim *s, Newton *n, bool ending) {
-  s->ending = ending;
-  tgStatus status = tgi_objective_evaluate(s, &s->trial, &n->o);
-  s->ending = false;
-  return status;
-}
 
 // the tried pose becomes the iterate
 static void keep(tgSim *s) {
@@ -205,7 +199,7 @@ static tgStatus line_search(tgSim *s, Newton *n, bool *stalled) {
   TG_TRY(allowed(s, n->d, &share));
   for (int k = 0; k < MOST_HALVINGS; k++, share /= 2) {
     move(s, n, share);
-    TG_TRY(evaluate(s, n, share == 1 && n->moved < ENDING));
+    TG_TRY(tgi_objective_evaluate(s, &s->trial, share == 1 && n->moved < ENDING, &n->o));
     double energy = tgRe(n->o.energy), noise = 16 * fmax(rounding, n->o.rounding);
     bool falls = energy <= before + 1e-4 * share * fall, flatter = energy < INFINITY && energy <= before + noise && fabs(slope(s, n)) <= 0.9 * fabs(fall);
     if (!falls && !flatter) continue;
@@ -213,7 +207,7 @@ static tgStatus line_search(tgSim *s, Newton *n, bool *stalled) {
     return TG_OK;
   }
   *stalled = true;
-  return tgi_objective_evaluate(s, &s->end, &n->o);
+  return tgi_objective_evaluate(s, &s->end, false, &n->o);
 }
 
 // from q0 or, where the energy is lower, from as far along h v0 as is allowed
@@ -221,7 +215,7 @@ static tgStatus start(tgSim *s, Newton *n) {
   int body = -1;
   double share, before;
   tgi_kinematics(&s->m, s->q0, &s->end);
-  TG_TRY(tgi_objective_evaluate(s, &s->end, &n->o));
+  TG_TRY(tgi_objective_evaluate(s, &s->end, false, &n->o));
   if (!(tgRe(n->o.energy) < INFINITY))
     return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where the contact potential is infinite; start with the bodies apart.");
   before = tgRe(n->o.energy);
@@ -229,21 +223,21 @@ static tgStatus start(tgSim *s, Newton *n) {
   if (displacement(s, n, n->d, &body) < CONVERGED * n->size) return TG_OK;
   TG_TRY(allowed(s, n->d, &share));
   move(s, n, share);
-  TG_TRY(tgi_objective_evaluate(s, &s->trial, &n->o));
+  TG_TRY(tgi_objective_evaluate(s, &s->trial, false, &n->o));
   if (tgRe(n->o.energy) < before) {
     keep(s);
     return TG_OK;
   }
-  return tgi_objective_evaluate(s, &s->end, &n->o);
+  return tgi_objective_evaluate(s, &s->end, false, &n->o);
 }
 
 // the last steps, whole; stays where one of them is not allowed
 static tgStatus polish(tgSim *s, Newton *n) {
   for (int k = 0; k < POLISH && n->definite && n->moved > NOTHING; k++) {
     move(s, n, 1);
-    TG_TRY(evaluate(s, n, true));
+    TG_TRY(tgi_objective_evaluate(s, &s->trial, true, &n->o));
     if (tgRe(n->o.energy) < INFINITY) keep(s);
-    else TG_TRY(tgi_objective_evaluate(s, &s->end, &n->o));
+    else TG_TRY(tgi_objective_evaluate(s, &s->end, false, &n->o));
     TG_TRY(newton_step(s, n));
   }
   return TG_OK;
@@ -299,7 +293,7 @@ tgStatus tgi_implicit_step(tgSim *s, double h) {
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "A medium (opt_density, opt_viscosity) acts, which a contact model with a potential cannot express.");
   if (!take(s, h, &n)) return no_room(s);
   TG_TRY(within_limits(s));
-  tgStatus status = s->contact_model->kind->potential->begin(s, h);
+  tgStatus status = s->contact_model->kind->law->begin(s, h);
   if (status != TG_OK) return status;
   TG_TRY(tgi_objective_begin(s, h));
   measure(s, &n);
@@ -312,6 +306,8 @@ tgStatus tgi_implicit_step(tgSim *s, double h) {
 }
 
 static tgStatus supports(tgContact *c, tgError *error) {
+  if (c->kind->law == NULL || !(c->kind->law->has & TG_LAW_ENERGY))
+    return tgi_error(error, TG_ERR_UNSUPPORTED, "The contact model '%s' has no energy, which a step that minimises one needs.", c->kind->word);
   TG_TRY(tgi_potential_express(c->model, error));
   return tgi_joint_inertias(c, true, error);
 }

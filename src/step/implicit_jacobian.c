@@ -104,8 +104,7 @@ static tgStatus bodies(tgSim *s, int nc, tgReal *B) {
 
 static void contacts(const tgSim *s, int nc, tgReal *B) {
   const tgModel *m = &s->m;
-  const tgPotentialModel *k = s->contact_model->kind->potential;
-  if (k->mixed == NULL) return;
+  if (s->contact_model->kind->law->start_d == NULL) return;
   for (int t = 0; t < s->nterm; t++) {
     const int body[2] = {s->term[t].body1, s->term[t].body2};
     for (int a = 0; a < 4; a++)
@@ -115,7 +114,7 @@ static void contacts(const tgSim *s, int nc, tgReal *B) {
           x[r] = 0;
           for (int c = 0; c < 6; c++) x[r] += s->term[t].B[12 * (a / 2 * 6 + r) + a % 2 * 6 + c] * s->start.S[6 * j + c];
         }
-        for (int i = m->body_lastdof[body[a / 2]]; i >= 0; i = m->dof_parent[i]) B[i * nc + j] += tgi_sp_dot(s->end.S + 6 * i, x);
+        for (int i = m->body_lastdof[body[a / 2]]; i >= 0; i = m->dof_parent[i]) B[i * nc + j] -= tgi_sp_dot(s->end.S + 6 * i, x);
       }
   }
 }

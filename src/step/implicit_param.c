@@ -60,15 +60,16 @@ static void turned(const tgReal *KZ, const tgReal *Z, const tgReal *w, tgReal *X
 // of a pair of bodies; sum: wrenches on the bodies
 static void pair_pose(const tgiAdjoint *a, const tgPairTerm *t, tgReal *sum, tgParamGrad *p) {
   const tgReal *Z[2] = {a->Z + 6 * t->body1, a->Z + 6 * t->body2};
-  tgReal HZ[12];
+  tgReal HZ[12], g[12];
+  for (int r = 0; r < 12; r++) g[r] = -t->w[r];
   for (int r = 0; r < 12; r++) {
     HZ[r] = 0;
-    for (int c = 0; c < 12; c++) HZ[r] += t->H[12 * r + c] * Z[c / 6][c % 6];
+    for (int c = 0; c < 12; c++) HZ[r] += tgi_term_stiffness(t, r, c) * Z[c / 6][c % 6];
   }
-  turned(HZ, Z[0], t->g, p->X + 6 * t->body1);
-  turned(HZ + 6, Z[1], t->g + 6, p->X + 6 * t->body2);
-  tgi_sp_axpy(sum + 6 * t->body1, 1, t->g);
-  tgi_sp_axpy(sum + 6 * t->body2, 1, t->g + 6);
+  turned(HZ, Z[0], g, p->X + 6 * t->body1);
+  turned(HZ + 6, Z[1], g + 6, p->X + 6 * t->body2);
+  tgi_sp_axpy(sum + 6 * t->body1, 1, g);
+  tgi_sp_axpy(sum + 6 * t->body2, 1, g + 6);
 }
 
 static tgStatus new_poses(tgSim *s, const tgiAdjoint *a, tgParamGrad *p) {
@@ -110,12 +111,11 @@ static tgStatus places(tgSim *s, const tgiAdjoint *a, tgParamGrad *p) {
 
 tgStatus tgi_implicit_parameters(tgSim *s, tgiAdjoint *a, tgParamGrad *p) {
   const tgModel *m = &s->m;
-  const tgPotentialModel *k = s->contact_model->kind->potential;
   for (int b = 1; b < m->nbody; b++)
     if (m->body_lastdof[b] >= 0) inertial(s, b, a->Z + 6 * b, p);
   tgi_joint_energy_parameters(s, &s->end, &a->o.joints, a->z, a->zeta, p);
   for (int e = 0; e < m->neq; e++)
     if (tgi_is_bound(m, e)) tgi_bond_term_parameters(s, &s->end, e, a->Z + 6 * m->eq_a[e], a->Z + 6 * m->eq_b[e], p);
-  TG_TRY(k->parameters(s, &s->end, a->Z, p));
+  TG_TRY(s->contact_model->kind->law->parameters(s, &s->end, a->back, p));
   return p->places ? places(s, a, p) : TG_OK;
 }

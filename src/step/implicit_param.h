@@ -7,7 +7,7 @@
 typedef struct tgiAdjoint {
   tgiObjective o;      ///< its joints at q1
   tgReal *z, *zeta;    ///< nv: -H^-1 lambda, and Jr^-1 z
-  tgReal *Z;           ///< nbody x 6: twists that z gives
+  tgReal *Z, *back;    ///< nbody x 6: twists that z gives, and minus them: a force is minus the derivative of its energy
   tgReal *old[2];      ///< nbody x 6: wrenches on the bodies at q0 and a step before
   tgReal *t;           ///< nv: scratch
 } tgiAdjoint;

@@ -21,10 +21,11 @@ static bool take(tgSim *s, tgiAdjoint *a) {
   a->z = tgi_stack_real(s, nv);
   a->zeta = tgi_stack_real(s, nv);
   a->Z = tgi_stack_real(s, nb);
+  a->back = tgi_stack_real(s, nb);
   a->old[0] = tgi_stack_real(s, nb);
   a->old[1] = tgi_stack_real(s, nb);
   a->t = tgi_stack_real(s, nv);
-  return tgi_objective_take(s, s->h, &a->o) && a->z != NULL && a->zeta != NULL && a->Z != NULL && a->old[0] != NULL && a->old[1] != NULL && a->t != NULL;
+  return tgi_objective_take(s, s->h, &a->o) && a->z != NULL && a->zeta != NULL && a->Z != NULL && a->back != NULL && a->old[0] != NULL && a->old[1] != NULL && a->t != NULL;
 }
 
 // z = -H^-1 lambda; q' = q0 (+) delta alone moves v' = delta/h with q0
@@ -49,6 +50,7 @@ static void twists(const tgSim *s, tgiAdjoint *a) {
     tgi_sp_copy(a->Z + 6 * b, a->Z + 6 * m->body_parent[b]);
     for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) tgi_sp_axpy(a->Z + 6 * b, a->z[d], s->end.S + 6 * d);
   }
+  for (int i = 0; i < 6 * m->nbody; i++) a->back[i] = -a->Z[i];
 }
 
 // wrench of body b at old pose k: of c (w x R) Sigma on R_k and c m u on c_k, u = velocity of the centre of mass
@@ -76,11 +78,11 @@ static void old_wrench(const tgSim *s, int b, int k, const tgReal *Z, tgReal *ou
 
 static tgStatus old_wrenches(tgSim *s, tgiAdjoint *a) {
   const tgModel *m = &s->m;
-  const tgPotentialModel *k = s->contact_model->kind->potential;
+  const tgLaw *law = s->contact_model->kind->law;
   for (int i = 0; i < 6 * m->nbody; i++) a->old[0][i] = a->old[1][i] = 0;
   for (int b = 1; b < m->nbody; b++)
     for (int i = 0; i < 2 && m->body_lastdof[b] >= 0; i++) old_wrench(s, b, i, a->Z + 6 * b, a->old[i] + 6 * b);
-  return k->mixed_vjp != NULL ? k->mixed_vjp(s, &s->end, a->Z, a->old[0]) : TG_OK;
+  return law->start_vjp != NULL ? law->start_vjp(s, &s->end, a->back, a->old[0]) : TG_OK;
 }
 
 // t (nv) = S' of the wrenches summed over subtrees, at the old frames k; the wrenches stay

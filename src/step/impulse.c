@@ -1,4 +1,5 @@
 // impulse.c: see impulse.h.
+#include "contact/rows.h"
 #include "step/impulse.h"
 
 #include <string.h>
@@ -109,12 +110,12 @@ tgStatus tgi_impulse_velocity(tgSim *s, double h) {
   s->ncon = 0;
   s->nisland = 0;
   if (s->contact_model == NULL) return TG_OK;
-  TG_TRY(s->contact_model->kind->impulse->rows(s, &s->start, h));
+  TG_TRY(tgi_rows(s, &s->start, h));
   if (s->nrow == 0) return TG_OK;
   tgi_trees(s);
   tgi_islands(s);
   TG_TRY(assemble(s));
-  tgStatus status = s->contact_model->kind->impulse->impulses(s);
+  tgStatus status = s->contact_model->kind->rows->solve(s);
   if (status != TG_OK) return status;
   tgi_rows_respond(s, s->row_f, s->v1);
   return TG_OK;

@@ -7,6 +7,7 @@
 
 #include "contact/islands.h"
 #include "math/combine.h"
+#include "contact/rows.h"
 #include "step/impulse.h"
 
 typedef struct Part { int ndof, nact, width; const int *dof, *act; } Part;   // width: 2 ndof + nact and padding
@@ -99,7 +100,7 @@ static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, con
     tgReal *f_h = tgi_stack_real(s, (size_t)s->nrow);
     if (X == NULL || f_h == NULL) return short_scratch(s);
     for (int i = 0; i < s->nrow; i++) f_h[i] = f[i] / h;
-    s->contact_model->kind->impulse->wrench(s, &s->start, f_h, X);
+    tgi_rows_wrench(s, &s->start, f_h, X);
   }
   memset(G, 0, p->size * sizeof *G);
   tgStatus status = tgi_inverse_d_into(s, &s->start, a, X, -h, &p->to, G, G);
@@ -107,7 +108,7 @@ static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, con
   if (status == TG_ERR_CAPACITY) return short_scratch(s);
   TG_TRY(status);
   for (int d = 0; d < nv; d++) G[p->to.row[d] + p->to.v[d]] -= h * h * tgi_implicit_stiffness(s, d);
-  if (f != NULL) s->contact_model->kind->impulse->force_jacobian(s, &s->start, f, &p->to, G);
+  if (f != NULL) tgi_rows_force_jacobian(s, &s->start, f, &p->to, G);
   for (int k = 0; k < p->n; k++) tgi_factor_solve_rows_at(m, s->L, p->part[k].ndof, p->part[k].dof, p->to.row, p->part[k].width, G);
   for (int d = 0; d < nv; d++) G[p->to.row[d] + p->to.v[d]] += 1;
   tgi_stack_free(s, mark);
@@ -117,7 +118,6 @@ static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, con
 // X (nrow x nv) = (dA) beta for each dof, A = J Mh^-1 J', M from inverse dynamics with and without the acceleration
 static tgStatus response_jacobian(tgSim *s, const tgReal *beta, tgReal *X) {
   const tgModel *m = &s->m;
-  const tgImpulseModel *k = s->contact_model->kind->impulse;
   int nv = m->nv, n = s->nrow;
   size_t mark = tgi_stack_mark(s), nn = (size_t)nv * (size_t)nv;
   tgReal *a = tgi_stack_real(s, (size_t)nv), *zero = tgi_stack_real(s, (size_t)nv), *R = tgi_stack_real(s, nn),
@@ -129,14 +129,14 @@ static tgStatus response_jacobian(tgSim *s, const tgReal *beta, tgReal *X) {
   tgi_rows_tmul(s, beta, a);
   tgi_impulse_solve(s, a, a);
   for (int d = 0; d < nv; d++) zero[d] = 0;
-  k->wrench(s, &s->start, beta, wrench);
+  tgi_rows_wrench(s, &s->start, beta, wrench);
   TG_TRY(tgi_inverse_d(s, &s->start, a, wrench, R, NULL));
   TG_TRY(tgi_inverse_d(s, &s->start, zero, NULL, R0, NULL));
   // R = d(J' beta) - dM a
   for (size_t i = 0; i < nn; i++) R[i] = R0[i] - R[i];
-  k->force_jacobian(s, &s->start, beta, dense, R);
+  tgi_rows_force_jacobian(s, &s->start, beta, dense, R);
   memset(X, 0, (size_t)n * (size_t)nv * sizeof *X);
-  TG_TRY(k->rows_jacobian(s, &s->start, a, NULL, dense, at, X));
+  TG_TRY(tgi_rows_jacobian(s, &s->start, a, NULL, dense, at, X));
   for (int j = 0; j < nv; j++) {
     for (int d = 0; d < nv; d++) a[d] = R[d * nv + j];
     tgi_factor_solve(m, s->L, a);
@@ -166,18 +166,17 @@ static void add_row_products(tgSim *s, const tgReal *scale, const tgReal *G, con
 
 // R = dr for all columns
 static tgStatus residual_jacobian(tgSim *s, const Parts *p, int *ties) {
-  const tgImpulseModel *k = s->contact_model->kind->impulse;
   size_t mark = tgi_stack_mark(s);
   memset(p->R, 0, p->row_size * sizeof *p->R);
   add_row_products(s, NULL, p->G, p);
-  TG_TRY(k->rows_jacobian(s, &s->start, s->v1, NULL, &p->to, p->row_at, p->R));
-  TG_TRY(k->gap_jacobian(s, &s->start, s->row_rate, &p->to, p->row_at, p->R));
+  TG_TRY(tgi_rows_jacobian(s, &s->start, s->v1, NULL, &p->to, p->row_at, p->R));
+  TG_TRY(tgi_rows_gap_jacobian(s, &s->start, s->row_rate, &p->to, p->row_at, p->R));
   if (tgi_any_bounce(s)) {
     tgReal *free_motion = tgi_stack_real(s, p->size);
     if (free_motion == NULL) return short_scratch(s);
     TG_TRY(balance_jacobian(s, s->vhat, NULL, p, free_motion, ties));
     add_row_products(s, s->row_bounce, free_motion, p);
-    TG_TRY(k->rows_jacobian(s, &s->start, s->vhat, s->row_bounce, &p->to, p->row_at, p->R));
+    TG_TRY(tgi_rows_jacobian(s, &s->start, s->vhat, s->row_bounce, &p->to, p->row_at, p->R));
   }
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -191,7 +190,7 @@ static void add_null_part(tgSim *s, const Parts *p, const tgReal *X, tgReal *r, 
       r[i] = X[i * nv + j];
       df[i] = 0;
     }
-    s->contact_model->kind->impulse->null_jvp(s, r, df);
+    s->contact_model->kind->rows->null_jvp(s, r, df);
     for (int i = 0; i < n; i++)
       if (s->row_island[i] == p->of_dof[j]) p->R[p->row_at[i] + p->to.q[j]] += df[i];
   }
@@ -211,7 +210,7 @@ static void add_response(tgSim *s, const Parts *p, int island, const int *live, 
 
 // G += Mh^-1 J' df
 static tgStatus add_impulse_change(tgSim *s, const Parts *p, int *ties) {
-  const tgImpulseModel *k = s->contact_model->kind->impulse;
+  const tgRowSolver *k = s->contact_model->kind->rows;
   size_t n = (size_t)s->nrow;
   tgReal *r = tgi_stack_real(s, 2 * n), *X = NULL;
   if (r == NULL) return short_scratch(s);

@@ -8,6 +8,7 @@
 #include "contact/islands.h"
 #include "dyn/dynamics.h"
 #include "step/bounce.h"
+#include "contact/rows.h"
 #include "step/impulse.h"
 #include "step/step.h"
 
@@ -34,14 +35,14 @@ static tgStatus step(tgSim *s, double h) {
 }
 
 static void remember(tgSim *s) {
-  if (s->contact_model != NULL) s->contact_model->kind->impulse->remember(s);
+  if (s->contact_model != NULL) tgi_rows_remember(s);
 }
 
 static void label(const tgSim *s, tgGradInfo *info) {
   if (s->explored >= 0) {
     char text[130];
     info->label = TG_GRAD_SURROGATE;
-    snprintf(info->reason, sizeof info->reason, "complementarity-aware: %s", s->contact_model->kind->impulse->row_label(s, s->explored, text, sizeof text));
+    snprintf(info->reason, sizeof info->reason, "complementarity-aware: %s", tgi_row_label(s, s->explored, text, sizeof text));
   }
   if (s->contact_model != NULL && s->contact_model->options.zero_contact_gradient && s->nrow > 0) {
     info->label = TG_GRAD_SURROGATE;

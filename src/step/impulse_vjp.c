@@ -8,6 +8,7 @@
 //   r = J g + (dJ) v' + e (J dvhat + (dJ) vhat) + erp/h dgap,   df = S r (+ N (dA beta)),   dv' = g + Mh^-1 J' df,
 //   S and N are the contact model's (solve_jvp, null_part). vhat has the same balance with f = 0.
 // A parameter enters the balance as q does, and where it acts on rows, their gaps, bounds and bounces [math/lcp Parameters].
+#include "contact/rows.h"
 #include "step/impulse.h"
 
 #include "dyn/dynamics.h"
@@ -58,7 +59,6 @@ static tgStatus balance_vjp(tgSim *s, const tgReal *u, const tgReal *x, const tg
 // alpha' dA beta with A = J Mh^-1 J':  X = Mh^-1 J' beta, Y = Mh^-1 J' alpha:
 //   alpha' dJ X + beta' dJ Y - Y' dMh X;   M x = ID(q, v, x) - ID(q, v, 0)
 static tgStatus response_vjp(tgSim *s, const tgReal *alpha, const tgReal *beta, const Out *o) {
-  const tgImpulseModel *k = s->contact_model->kind->impulse;
   const tgModel *m = &s->m;
   int nv = m->nv;
   double h = s->h;
@@ -69,8 +69,8 @@ static tgStatus response_vjp(tgSim *s, const tgReal *alpha, const tgReal *beta, 
   tgi_impulse_solve(s, X, X);
   tgi_rows_tmul(s, alpha, Y);
   tgi_impulse_solve(s, Y, Y);
-  k->rows_vjp(s, &s->start, alpha, X, o->gq, o->p);
-  k->rows_vjp(s, &s->start, beta, Y, o->gq, o->p);
+  tgi_rows_vjp(s, &s->start, alpha, X, o->gq, o->p);
+  tgi_rows_vjp(s, &s->start, beta, Y, o->gq, o->p);
   for (int d = 0; d < nv; d++) zero[d] = 0;
   TG_TRY(tgi_inverse_vjp(s, &s->start, zero, NULL, Y, o->gq, NULL, o->p));
   for (int d = 0; d < nv; d++) Y[d] = -Y[d];
@@ -94,13 +94,13 @@ static tgStatus bounce_vjp(tgSim *s, const tgReal *y, const Out *o) {
   if (o->p != NULL) {
     tgi_rows_mul(s, s->vhat, ye);
     for (int i = 0; i < s->nrow; i++) ye[i] *= y[i] * tgi_bounce_share(s, i);
-    s->contact_model->kind->impulse->bounce_parameters(s, ye, o->p);
+    tgi_rows_bounce_parameters(s, ye, o->p);
   }
   for (int i = 0; i < s->nrow; i++) ye[i] = y[i] * s->row_bounce[i];
   tgi_rows_tmul(s, ye, x);
   tgi_impulse_solve(s, x, lambda);
   TG_TRY(balance_vjp(s, s->vhat, x, lambda, o));
-  s->contact_model->kind->impulse->rows_vjp(s, &s->start, ye, s->vhat, o->gq, o->p);
+  tgi_rows_vjp(s, &s->start, ye, s->vhat, o->gq, o->p);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -118,18 +118,18 @@ static tgStatus limits_vjp(tgSim *s, const tgReal *x, const tgReal *alpha, const
     tgi_rows_mul(s, v, Ab);
   }
   for (int i = 0; i < n; i++) {
-    int side = s->contact_model->kind->impulse->side(s, i), parent = s->row_parent[i];
+    int side = s->contact_model->kind->rows->side(s, i), parent = s->row_parent[i];
     g[i] = side * (parent >= 0 ? s->row_f[parent] : 1) * x[i];
     if (alpha != NULL && parent >= 0) g[i] += side * alpha[parent] * Ab[i];
   }
-  s->contact_model->kind->impulse->limit_parameters(s, g, p);
+  tgi_rows_limit_parameters(s, g, p);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
 
 // rows: y = dL/dr and what hangs on it; x becomes z + J' y
 static tgStatus rows_vjp(tgSim *s, const tgReal *z, tgReal *x, const Out *o) {
-  const tgImpulseModel *k = s->contact_model->kind->impulse;
+  const tgRowSolver *k = s->contact_model->kind->rows;
   int nv = s->m.nv, n = s->nrow;
   size_t mark = tgi_stack_mark(s);
   tgReal *g = tgi_stack_real(s, (size_t)n), *y = tgi_stack_real(s, (size_t)n), *beta = tgi_stack_real(s, (size_t)n),
@@ -149,19 +149,19 @@ static tgStatus rows_vjp(tgSim *s, const tgReal *z, tgReal *x, const Out *o) {
   tgi_rows_tmul(s, y, x);
   for (int d = 0; d < nv; d++) x[d] += z[d];
   // y'(dJ) v', y' erp/h dgap, and lambda' d(J' f) = f' (dJ) lambda with the final lambda
-  k->rows_vjp(s, &s->start, y, s->v1, o->gq, o->p);
+  tgi_rows_vjp(s, &s->start, y, s->v1, o->gq, o->p);
   for (int i = 0; i < n; i++) g[i] = y[i] * tgi_gap_rate(s, i);
-  k->gap_vjp(s, &s->start, g, o->gq, o->p);
+  tgi_rows_gap_vjp(s, &s->start, g, o->gq, o->p);
   if (o->p != NULL && o->p->opt_timestep != NULL)
     for (int i = 0; i < n; i++) o->p->opt_timestep[0] -= g[i] * s->row_gap[i] / s->h;
   tgi_impulse_solve(s, x, lambda);
-  k->rows_vjp(s, &s->start, s->row_f, lambda, o->gq, o->p);
+  tgi_rows_vjp(s, &s->start, s->row_f, lambda, o->gq, o->p);
   if (o->p != NULL) {
     tgi_rows_mul(s, lambda, g);
     TG_TRY(limits_vjp(s, g, alpha, beta, o->p));
   }
   if (tgi_any_bounce(s)) TG_TRY(bounce_vjp(s, y, o));
-  if (o->p != NULL) TG_TRY(k->size_parameters(s, &s->start, o->p));
+  if (o->p != NULL) TG_TRY(tgi_rows_size_parameters(s, &s->start, o->p));
   tgi_stack_free(s, mark);
   return TG_OK;
 }

@@ -118,8 +118,8 @@ static void to_parents(const tgModel *m, int n, tgReal *x) {
 }
 
 static void add_wrenches(const tgPairTerm *t, tgReal *wrench) {
-  tgi_sp_axpy(wrench + 6 * t->body1, 1, t->g);
-  tgi_sp_axpy(wrench + 6 * t->body2, 1, t->g + 6);
+  tgi_sp_axpy(wrench + 6 * t->body1, -1, t->w);
+  tgi_sp_axpy(wrench + 6 * t->body2, -1, t->w + 6);
 }
 
 void tgi_objective_gather(const tgSim *s, const tgPose *pose, tgiObjective *o) {
@@ -143,20 +143,20 @@ void tgi_objective_gather(const tgSim *s, const tgPose *pose, tgiObjective *o) {
   to_parents(m, 6, o->wrench);
 }
 
-tgStatus tgi_objective_evaluate(tgSim *s, const tgPose *pose, tgiObjective *o) {
+tgStatus tgi_objective_evaluate(tgSim *s, const tgPose *pose, bool last, tgiObjective *o) {
   const tgModel *m = &s->m;
   for (int d = 0; d < m->nv; d++) o->g[d] = 0;
   tgi_joint_energy(s, pose, &o->joints, o->g);
   o->energy = o->joints.energy;
   o->rounding = o->joints.rounding;
   if (!(tgRe(o->energy) < INFINITY)) return TG_OK;
-  TG_TRY(s->contact_model->kind->potential->evaluate(s, pose));
-  if (!(tgRe(s->potential) < INFINITY)) {
+  TG_TRY(s->contact_model->kind->law->evaluate(s, pose, TG_LAW_ENERGY | TG_LAW_POSE | (last ? TG_LAW_LAST : 0)));
+  if (!(tgRe(s->energy) < INFINITY)) {
     o->energy = INFINITY;
     return TG_OK;
   }
-  o->energy += s->potential;
-  o->rounding += fabs(tgRe(s->potential));
+  o->energy += s->energy;
+  o->rounding += fabs(tgRe(s->energy));
   tgi_objective_gather(s, pose, o);
   for (int d = 0; d < m->nv; d++) o->g[d] += tgi_sp_dot(pose->S + 6 * d, o->wrench + 6 * m->dof_body[d]);
   o->rounding *= 2.2e-16;
@@ -169,7 +169,7 @@ static void cross_block(const tgSim *s, const tgPose *pose, const tgPairTerm *t,
   for (int j = m->body_lastdof[t->body2]; j >= 0; j = m->dof_parent[j]) {
     tgReal x[6] = {0};
     for (int r = 0; r < 6; r++)
-      for (int c = 0; c < 6; c++) x[r] += t->H[12 * r + 6 + c] * pose->S[6 * j + c];
+      for (int c = 0; c < 6; c++) x[r] += tgi_term_stiffness(t, r, 6 + c) * pose->S[6 * j + c];
     for (int i = m->body_lastdof[t->body1]; i >= 0; i = m->dof_parent[i]) {
       tgReal y = tgi_sp_dot(pose->S + 6 * i, x);
       H[i * m->nv + j] += y;
@@ -182,8 +182,8 @@ static void cross_block(const tgSim *s, const tgPose *pose, const tgPairTerm *t,
 static void add_curvature(const tgSim *s, const tgPose *pose, const tgPairTerm *t, tgReal *K, tgReal *H) {
   for (int r = 0; r < 6; r++)
     for (int c = 0; c < 6; c++) {
-      K[36 * t->body1 + 6 * r + c] += t->H[12 * r + c];
-      K[36 * t->body2 + 6 * r + c] += t->H[12 * (6 + r) + 6 + c];
+      K[36 * t->body1 + 6 * r + c] += tgi_term_stiffness(t, r, c);
+      K[36 * t->body2 + 6 * r + c] += tgi_term_stiffness(t, 6 + r, 6 + c);
     }
   cross_block(s, pose, t, H);
 }

@@ -40,15 +40,15 @@ static void widen(double *most, double x) { *most = isfinite(x) ? fmax(*most, x)
 
 static double largest(const tgSim *s) {
   double most = 0;
-  for (int i = 0; i < s->nforce; i++)
-    for (int k = 0; k < 12; k++) most = fmax(most, fabs(tgRe(s->force[i].w[k])));
+  for (int i = 0; i < s->nterm; i++)
+    for (int k = 0; k < 12; k++) most = fmax(most, fabs(tgRe(s->term[i].w[k])));
   return most;
 }
 
 // wrenches about the world's origin on both bodies of each pair cancel
 static void check_balance(const tgSim *s, const char *name, Tally *t) {
-  for (int i = 0; i < s->nforce; i++) {
-    const tgPairForce *f = &s->force[i];
+  for (int i = 0; i < s->nterm; i++) {
+    const tgPairTerm *f = &s->term[i];
     double size = 0, off = 0;
     for (int k = 0; k < 6; k++) {
       size = fmax(size, fabs(tgRe(f->w[k])));
@@ -60,7 +60,7 @@ static void check_balance(const tgSim *s, const char *name, Tally *t) {
 }
 
 static double power(const tgSim *s, int i, const tgReal *V) {
-  const tgPairForce *f = &s->force[i];
+  const tgPairTerm *f = &s->term[i];
   double sum = 0;
   for (int k = 0; k < 6; k++) sum += tgRe(f->w[k] * V[6 * f->body1 + k] + f->w[6 + k] * V[6 * f->body2 + k]);
   return sum;
@@ -71,10 +71,10 @@ static void check_dissipation(tgSim *s, const char *name, Tally *t) {
   static double moving[MOST_PAIRS];
   size_t nV = 6 * (size_t)s->m.nbody;
   tgReal *V = malloc(sizeof *V * nV), *v = calloc((size_t)s->m.nv + 1, sizeof *v);
-  assert_true(s->nforce <= MOST_PAIRS);
+  assert_true(s->nterm <= MOST_PAIRS);
   memcpy(V, s->start.V, nV * sizeof *V);
   double size = 0;
-  for (int i = 0; i < s->nforce; i++) {
+  for (int i = 0; i < s->nterm; i++) {
     moving[i] = power(s, i, V);
     size = fmax(size, fabs(moving[i]));
   }
@@ -82,7 +82,7 @@ static void check_dissipation(tgSim *s, const char *name, Tally *t) {
   memset(s->qvel, 0, (size_t)s->m.nv * sizeof *v);
   tgStepAdvice a;
   assert_int_equal(tg_sim_step_advice(s, &a), TG_OK);   // forces at rest
-  for (int i = 0; i < s->nforce; i++) {
+  for (int i = 0; i < s->nterm; i++) {
     double gain = moving[i] - power(s, i, V);
     check_true(gain <= 1e-12 * size, "%s: pair %d gains %.3g W of %.3g", name, i, gain, size);
     if (size > 0) widen(&t->power, gain / size);
@@ -174,7 +174,7 @@ static Frameless step_of(Made *k, const char *name) {
   Frameless f = {0};
   tgStepInfo info;
   check_true(tg_sim_step(k->s, k->c.h, &info) == TG_OK, "%s: %s", name, tg_sim_error(k->s)->text);
-  for (int i = 0; i < k->s->nforce; i++) f.force += norm(k->s->force[i].w + 3);
+  for (int i = 0; i < k->s->nterm; i++) f.force += norm(k->s->term[i].w + 3);
   f.distance = info.least_distance;
   assert_int_equal(tg_sim_forward(k->s), TG_OK);
   f.energy = 0.5 * tgRe(tgi_block_form(k->m, k->s->qvel, k->s->M, k->s->qvel));
@@ -257,7 +257,7 @@ static void check_scene(const char *word, const tgtConformScene *scene, Tally *t
 static void check_table(const tgtConformScene *table, int most_refused) {
   for (int w = 0; tg_contact_words(w) != NULL; w++) {
     Tally t = {0};
-    if (tgi_contact_table(w)->force == NULL) continue;
+    if (strcmp(tgi_contact_table(w)->stepper, "explicit") != 0) continue;
     for (const tgtConformScene *scene = table; scene->name != NULL; scene++) check_scene(tg_contact_words(w), scene, &t);
     print_message("%s: %d scenes, %d refused, %d states touch; balance %.1g, power %.1g, tilt %.1g, order %.1g, prune %.1g, gradient %.1g, adjoint %.1g\n",
                   tg_contact_words(w), t.scenes, t.refused, t.touching, t.balance, t.power, t.tilt, t.order, t.prune, t.gradient, t.adjoint);
@@ -277,7 +277,7 @@ static void test_zoo(void **state) {
   (void)state;
   for (int w = 0; tg_contact_words(w) != NULL; w++) {
     Tally t = {0};
-    if (tgi_contact_table(w)->force == NULL) continue;
+    if (strcmp(tgi_contact_table(w)->stepper, "explicit") != 0) continue;
     for (int pair = 0; pair < TGT_ZOO_PAIRS; pair++) {
       tgtZoo z = {0};
       tgtRandom r = {.s = 31 + (uint64_t)pair};

@@ -19,14 +19,16 @@ static Rig rig(tgsScene scene, const char *word) {
   return rig_of_model(m, word, NULL, &e);
 }
 
+static bool by_impulses(int w) { return strcmp(tgi_contact_table(w)->stepper, "impulse") == 0; }
+static bool explicit_forces(int w) { return strcmp(tgi_contact_table(w)->stepper, "explicit") == 0; }
+
 // the scenes here start touching; models of potentials need them apart and have test_barrier and test_implicit
 static bool may_touch(int w, int scene) {
   // forces between two large surfaces of points cost too much for all scenes here: test/conformance/test_force.c has them, with fewer points
-  return tgi_contact_table(w)->impulse != NULL || (tgi_contact_table(w)->force != NULL && (scene == TGS_BLOCK || scene == TGS_SPHERES));
+  return by_impulses(w) || (explicit_forces(w) && (scene == TGS_BLOCK || scene == TGS_SPHERES));
 }
 // what is explicit needs smaller steps
-static double step_of(int w) { return tgi_contact_table(w)->force != NULL ? 0.002 : 0.005; }
-static bool by_impulses(int w) { return tgi_contact_table(w)->impulse != NULL; }
+static double step_of(int w) { return explicit_forces(w) ? 0.002 : 0.005; }
 
 static void test_table(void **state) {
   (void)state;
@@ -194,7 +196,7 @@ static void test_joints(void **state) {
   (void)state;
   for (int w = 0; tg_contact_words(w) != NULL; w++) {
     // the springs of what is explicit are as stiff as its steps allow
-    bool soft = tgi_contact_table(w)->force != NULL;
+    bool soft = strcmp(tgi_contact_table(w)->stepper, "explicit") == 0;
     tgContactOptions o = tg_contact_default();
     o.equality_frequency = 600;
     Rig r = rig_of_text(joints, tg_contact_words(w), &o);

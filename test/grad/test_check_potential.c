@@ -110,7 +110,7 @@ static void nearer_than_any_stencil_is_said(void **state) {
 
 // ---- a derivative in a number of the contact model that is wrong by a thousandth ----
 
-static const tgPotentialModel *right;
+static const tgLaw *right;
 
 static tgStatus wrong_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
   TG_TRY(right->parameters(s, pose, Z, p));
@@ -125,10 +125,10 @@ static void a_wrong_number_is_refused(void **state) {
     Rig r = hovering(1e-4, 1e-6);
     const tgContactModel *own = r.c->kind;
     tgContactModel kind = *own;
-    tgPotentialModel potential = *kind.potential;
-    right = own->potential;
+    tgLaw potential = *kind.law;
+    right = own->law;
     potential.parameters = wrong ? wrong_parameters : right->parameters;
-    kind.potential = &potential;
+    kind.law = &potential;
     r.c->kind = &kind;
     tgGradCheckOptions o = tg_grad_check_default();
     tgGradCheck c = {.pass = true};

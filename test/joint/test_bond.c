@@ -92,12 +92,12 @@ static tgStatus gradient(void *ctx, const tgReal *x, tgReal *y) {
   tgPairTerm t;
   move_both(k, x);
   tgi_bond_term(k->s, &k->s->start, k->eq, &t);
-  memcpy(y, t.g, sizeof t.g);
+  memcpy(y, t.w, sizeof t.w);
   restore(k);
   return TG_OK;
 }
 
-// The second derivative along exp is the symmetric part of that of the gradient in twists at the moved poses.
+// X is the derivative of the wrenches in twists.
 static void check_second(Poses *k, const tgPairTerm *t) {
   tgReal zero[12] = {0}, work[600], D[144];
   double column[24], worst = 0, largest = 0;
@@ -113,9 +113,8 @@ static void check_second(Poses *k, const tgPairTerm *t) {
   for (int i = 0; i < 12; i++)
     for (int j = 0; j < 12; j++) {
       if (world && (i >= 6 || j >= 6)) continue;
-      largest = fmax(largest, fabs(tgRe(t->H[12 * i + j])));
-      worst = fmax(worst, fabs(tgRe(t->H[12 * i + j] - (D[12 * i + j] + D[12 * j + i]) / 2)));
-      worst = fmax(worst, fabs(tgRe(t->H[12 * i + j] - t->H[12 * j + i])));
+      largest = fmax(largest, fabs(tgRe(t->X[12 * i + j])));
+      worst = fmax(worst, fabs(tgRe(t->X[12 * i + j] - D[12 * i + j])));
     }
   check_true(worst <= tolerance * largest, "second derivative off by %.3g of %.3g", worst, largest);
 }
@@ -133,9 +132,11 @@ static void test_energy(void **state) {
       keep(&k, rig.s, eq);
       tgi_bond_term(rig.s, &rig.s->start, eq, &t);
       if (rig.s->m.eq_b[eq] == 0)
-        for (int i = 6; i < 12; i++) t.g[i] = 0;   // the world is not moved
+        for (int i = 6; i < 12; i++) t.w[i] = 0;   // the world is not moved
       tgtDeriv d = {.name = "energy", .nx = 12, .ny = 1, .map = energy, .ctx = &k, .tol = tolerance};
-      tgt_check_jacobian(&d, zero, t.g);
+      tgReal slope[12];
+      for (int i = 0; i < 12; i++) slope[i] = -t.w[i];
+      tgt_check_jacobian(&d, zero, slope);
       check_second(&k, &t);
     }
   }
@@ -147,7 +148,7 @@ static void test_energy(void **state) {
 // x: twist of the poses, then velocities
 static tgStatus force(void *ctx, const tgReal *x, tgReal *y) {
   Poses *k = ctx;
-  tgPairForce f;
+  tgPairTerm f;
   const int body[2] = {k->s->m.eq_a[k->eq], k->s->m.eq_b[k->eq]};
   move_both(k, x);
   for (int side = 0; side < 2; side++)
@@ -166,7 +167,7 @@ static void test_force(void **state) {
     place(rig.s, &r, trial);
     for (int eq = 0; eq < BONDS; eq++) {
       Poses k;
-      tgPairForce f, still;
+      tgPairTerm f, still;
       tgReal zero[24] = {0}, D[288];
       const int body[2] = {rig.s->m.eq_a[eq], rig.s->m.eq_b[eq]};
       keep(&k, rig.s, eq);
@@ -197,13 +198,13 @@ static tgStatus product(void *ctx, const tgReal *x, tgReal *y) {
   tgReal *value = tg_sim_param(k->s, k->name, NULL, NULL);
   const tgReal *w;
   tgPairTerm t;
-  tgPairForce f;
+  tgPairTerm f;
   for (int i = 0; i < k->n; i++) value[i] = k->nominal[i] + x[0] * k->dir[i];
   if (k->energy) tgi_bond_term(k->s, &k->s->start, k->eq, &t);
   else tgi_bond_force(k->s, &k->s->start, k->eq, &f);
-  w = k->energy ? t.g : f.w;
+  w = k->energy ? t.w : f.w;
   *y = 0;
-  for (int i = 0; i < 12; i++) *y += w[i] * k->Z[i];
+  for (int i = 0; i < 12; i++) *y += (k->energy ? -w[i] : w[i]) * k->Z[i];   // of an energy: of its gradient
   for (int i = 0; i < k->n; i++) value[i] = k->nominal[i];
   return TG_OK;
 }

@@ -15,8 +15,8 @@ static void run(tgSim *s, double h, int steps) {
   }
 }
 
-static bool minimises(int w) { return tgi_contact_table(w)->potential != NULL; }
-static bool by_forces(int w) { return tgi_contact_table(w)->force != NULL; }
+static bool minimises(int w) { return strcmp(tgi_contact_table(w)->stepper, "minimise") == 0; }
+static bool by_forces(int w) { return strcmp(tgi_contact_table(w)->stepper, "explicit") == 0; }
 
 // ---- what an equality opens by ----
 

@@ -98,10 +98,11 @@ static tgReal made_slide(const MadeStart *start, const tgReal x[6], tgReal g[3],
   return r;
 }
 
-static tgStatus made_evaluate(tgSim *s, const tgPose *pose) {
+static tgStatus made_evaluate(tgSim *s, const tgPose *pose, unsigned want) {
+  (void)want;
   const MadeStart *start = s->solver;
   s->nterm = made_terms(s->contact_model);
-  s->potential = 0;
+  s->energy = 0;
   for (int t = 0; t < s->nterm; t++) {
     tgPairTerm *term = &s->term[t];
     term->hardening = 0;
@@ -109,26 +110,30 @@ static tgStatus made_evaluate(tgSim *s, const tgPose *pose) {
     made_bodies(s, t, &term->body1, &term->body2);
     made_ends(s, pose, t, x);
     term->energy = made_push_apart(x, F, X);
-    s->potential += term->energy;
-    if (!(tgRe(s->potential) < INFINITY)) return TG_OK;
+    s->energy += term->energy;
+    if (!(tgRe(s->energy) < INFINITY)) return TG_OK;
     tgReal slide = start[t].N * made_slide(&start[t], x, g, S);
     term->energy += slide;
-    s->potential += slide;
+    s->energy += slide;
     for (int i = 0; i < 6; i++) F[i] += (i < 3 ? 1 : -1) * start[t].N * g[i % 3];
     for (int i = 0; i < 36; i++) X[i] += ((i / 6 < 3) == (i % 6 < 3) ? 1 : -1) * start[t].N * S[3 * (i / 6 % 3) + i % 6 % 3];
     made_velocity(x, J);
-    made_sandwich(J, X, J, term->H);
+    tgReal H[144];
+    made_sandwich(J, X, J, H);
     for (int e = 0; e < 2; e++) {
       const tgReal *p = x + 3 * e, *f = F + 3 * e;
       tgReal half[9] = {0, -f[2] / 2, f[1] / 2, f[2] / 2, 0, -f[0] / 2, -f[1] / 2, f[0] / 2, 0};
-      tgi_sp_screw(term->g + 6 * e, p, f);
+      tgi_sp_screw(term->w + 6 * e, p, f);
+      for (int i = 6 * e; i < 6 * e + 6; i++) term->w[i] = -term->w[i];
       for (int i = 0; i < 9; i++) {
         int r = i / 3, c = i % 3;
-        term->H[12 * (6 * e + r) + 6 * e + c] += (f[r] * p[c] + f[c] * p[r]) / 2 - (r == c ? tgi_v3_dot(f, p) : 0);
-        term->H[12 * (6 * e + r) + 6 * e + 3 + c] -= half[i];
-        term->H[12 * (6 * e + 3 + c) + 6 * e + r] -= half[i];
+        H[12 * (6 * e + r) + 6 * e + c] += (f[r] * p[c] + f[c] * p[r]) / 2 - (r == c ? tgi_v3_dot(f, p) : 0);
+        H[12 * (6 * e + r) + 6 * e + 3 + c] -= half[i];
+        H[12 * (6 * e + 3 + c) + 6 * e + r] -= half[i];
       }
     }
+    for (int i = 0; i < 144; i++) term->X[i] = -H[i];
+    tgi_term_turn(term);
   }
   return TG_OK;
 }
@@ -146,6 +151,7 @@ static tgStatus made_mixed(tgSim *s, const tgPose *pose) {
     made_velocity(x, J);
     made_velocity(start[t].x, J0);
     made_sandwich(J, X, J0, s->term[t].B);
+    for (int i = 0; i < 144; i++) s->term[t].B[i] = -s->term[t].B[i];
   }
   return TG_OK;
 }
@@ -192,17 +198,18 @@ static tgStatus made_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, t
   return TG_OK;
 }
 
-static const tgPotentialModel made_potential = {.terms = made_terms, .begin = made_begin, .evaluate = made_evaluate, .advance = made_advance,
-                                                .mixed = made_mixed, .mixed_vjp = made_mixed_vjp, .parameters = made_parameters};
-static const tgContactModel made_kind = {.word = "made up", .solver_bytes = made_bytes, .potential = &made_potential};
+static const tgLaw made_potential = {.has = TG_LAW_ENERGY | TG_LAW_POSE, .terms = made_terms, .begin = made_begin, .evaluate = made_evaluate, .step_bound = made_advance,
+                                                .start_d = made_mixed, .start_vjp = made_mixed_vjp, .parameters = made_parameters};
+static const tgContactModel made_kind = {.word = "made up", .stepper = "minimise", .solver_bytes = made_bytes, .law = &made_potential};
 
 // free: without terms
 static int no_terms(const tgContact *c) { (void)c; return 0; }
 static tgStatus no_begin(tgSim *s, double h) { (void)s; (void)h; return TG_OK; }
-static tgStatus no_energy(tgSim *s, const tgPose *pose) {
+static tgStatus no_energy(tgSim *s, const tgPose *pose, unsigned want) {
   (void)pose;
+  (void)want;
   s->nterm = 0;
-  s->potential = 0;
+  s->energy = 0;
   return TG_OK;
 }
 static tgStatus no_bound(tgSim *s, const tgPose *q, const tgReal *d, double *fraction) {
@@ -211,13 +218,13 @@ static tgStatus no_bound(tgSim *s, const tgPose *q, const tgReal *d, double *fra
   return TG_OK;
 }
 static size_t no_bytes(const tgContact *c, const tgCapacity *z) { (void)c; (void)z; return 0; }
-static const tgPotentialModel free_potential = {.terms = no_terms, .begin = no_begin, .evaluate = no_energy, .advance = no_bound, .parameters = made_parameters};
-static const tgContactModel free_kind = {.word = "free", .solver_bytes = no_bytes, .potential = &free_potential};
+static const tgLaw free_potential = {.has = TG_LAW_ENERGY | TG_LAW_POSE, .terms = no_terms, .begin = no_begin, .evaluate = no_energy, .step_bound = no_bound, .parameters = made_parameters};
+static const tgContactModel free_kind = {.word = "free", .stepper = "minimise", .solver_bytes = no_bytes, .law = &free_potential};
 
 static inline tgContact made_contact(const tgModel *m, bool touching) {
   const tgContactModel *kind = touching ? &made_kind : &free_kind;
   tgContact c = {.model = m, .alloc = m->alloc, .options = tg_contact_default(), .kind = kind, .stepper = &tgi_minimise, .solver_bytes = kind->solver_bytes};
-  c.nterm = kind->potential->terms(&c);
+  c.nterm = kind->law->terms(&c);
   tgi_contact_numbers(&c);
   return c;
 }

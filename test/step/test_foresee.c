@@ -51,9 +51,9 @@ static const char falling[] =
     "<body pos='.03 0 .26' euler='20 10 0'><freejoint/><geom type='sphere' size='.06' friction='.2'/></body>"
     "<body pos='.3 0 .1'><freejoint/><geom type='box' size='.04 .05 .06' friction='.4'/></body></worldbody></mujoco>";
 
-static const tgPotentialModel *seeing;
-static tgStatus blind_evaluate(tgSim *s, const tgPose *pose) {
-  TG_TRY(seeing->evaluate(s, pose));
+static const tgLaw *seeing;
+static tgStatus blind_evaluate(tgSim *s, const tgPose *pose, unsigned want) {
+  TG_TRY(seeing->evaluate(s, pose, want));
   for (int t = 0; t < s->nterm; t++) s->term[t].hardening = 0;
   return TG_OK;
 }
@@ -63,12 +63,12 @@ static int fall(bool blind, double *q, double *v) {
   tgContactOptions o = tg_contact_default();
   o.mu = 1e-7;
   Rig r = rig_of_text(falling, "barrier", &o);
-  tgPotentialModel potential = *r.c->kind->potential;
+  tgLaw potential = *r.c->kind->law;
   tgContactModel kind = *r.c->kind;
   const tgContactModel *own = r.c->kind;
-  seeing = own->potential;
+  seeing = own->law;
   potential.evaluate = blind_evaluate;
-  kind.potential = &potential;
+  kind.law = &potential;
   if (blind) r.c->kind = &kind;
   int steps = 0;
   tg_sim_qvel(r.s)[12] = -3;

@@ -290,10 +290,10 @@ static void test_not_converged(void **state) {
   (void)state;
   tgModel *m = chain(0);
   tgContact c = made_contact(m, false);
-  tgPotentialModel potential = free_potential;
-  potential.advance = stuck;
+  tgLaw potential = free_potential;
+  potential.step_bound = stuck;
   tgContactModel kind = free_kind;
-  kind.potential = &potential;
+  kind.law = &potential;
   c.kind = &kind;
   tgSim *s = sim_of(m, &c);
   start(s);
@@ -337,17 +337,17 @@ static tgStatus others(tgSim *s, const tgPose *pose, bool *other) {
   (void)pose;
   *other = true;
   for (int t = 0; t < s->nterm; t++)
-    for (int i = 0; i < 144; i++) s->term[t].H[i] *= 2;
+    for (int i = 0; i < 144; i++) s->term[t].X[i] *= 2;
   return TG_OK;
 }
 static void test_gradient_terms(void **state) {
   (void)state;
   tgModel *m = tgt_random_tree(9, 5, TGT_TREE_FREE | TGT_TREE_PASSIVE | TGT_TREE_ACTUATED | TGT_TREE_ENERGY);
   tgContact c = made_contact(m, true), plain = made_contact(m, true);
-  tgPotentialModel potential = made_potential;
+  tgLaw potential = made_potential;
   potential.gradient_terms = others;
   tgContactModel kind = made_kind;
-  kind.potential = &potential;
+  kind.law = &potential;
   c.kind = &kind;
   tgSim *s = sim_of(m, &c), *p = sim_of(m, &plain);
   int nv = m->nv, nt = 2 * nv + m->nu;

@@ -96,7 +96,7 @@ static void check_state(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
       active = active || (s->row_kind[i] == TG_ROW_NORMAL && tgRe(s->row_f[i]) > 0);
       bounced = bounced || tgRe(s->row_bounce[i]) != 0;
     }
-    seen->null += s->nrow > 0 && s->contact_model->kind->impulse->null_part(s, beta);
+    seen->null += s->nrow > 0 && s->contact_model->kind->rows->null_part(s, beta);
     free(beta);
     assert_int_equal(tgi_impulse_jacobian(s, D, &ties), TG_OK);
     // the adjoint adds to what is there

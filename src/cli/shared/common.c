@@ -123,7 +123,7 @@ static void list_notes(const tgCli *cli, const tgDesc *desc) {
 // the contact model asked for is a potential, under which bodies may not even touch
 static bool potential(const tgCli *cli) {
   for (int i = 0; cli->contact != NULL && tgi_contact_table(i) != NULL; i++)
-    if (strcmp(tgi_contact_table(i)->word, cli->contact) == 0) return tgi_contact_table(i)->potential != NULL;
+    if (strcmp(tgi_contact_table(i)->word, cli->contact) == 0) return tgi_contact_table(i)->law != NULL && tgi_contact_table(i)->law->step_bound != NULL;
   return false;
 }
 

@@ -174,9 +174,9 @@ static void sum_pairs(tgSim *s, bool friction) {
 }
 
 // Where the step is foreseen to end friction's points are asked for too: the next one starts here, and needs no sums of its own then.
-void tgi_barrier_pairs(tgSim *s, const tgPose *pose) {
+void tgi_barrier_pairs(tgSim *s, const tgPose *pose, bool last) {
   tgi_barrier_transform(s, pose);
-  if (!summed(s, pose)) sum_pairs(s, s->ending && tgi_lagged_by_sums(s));
+  if (!summed(s, pose)) sum_pairs(s, last && tgi_lagged_by_sums(s));
 }
 
 // ---- terms ----
@@ -193,33 +193,34 @@ static void brackets(const tgReal g[6], tgReal T[36]) {
   }
 }
 
-// A's twist is that of the relative pose; with both bodies free it is xi1 - xi2 - 1/2 [xi2, xi1]: the last part turns g into the blocks between them
+// A's twist is that of the relative pose; with both bodies free it is xi1 - xi2 - 1/2 [xi2, xi1]: the last part turns g into the blocks between them.
+// X gets minus the second derivative of the energy.
 static void add_term(tgReal mu, const tgiGeomPair *g, const tgiPairSum *sum, tgPairTerm *t) {
   int a = g->swapped ? 6 : 0, b = 6 - a;
   tgReal T[36];
   brackets(sum->g, T);
   t->energy += mu * sum->P;
   for (int i = 0; i < 6; i++) {
-    t->g[a + i] += mu * sum->g[i];
-    t->g[b + i] -= mu * sum->g[i];
+    t->w[a + i] -= mu * sum->g[i];
+    t->w[b + i] += mu * sum->g[i];
   }
   for (int i = 0; i < 6; i++)
     for (int j = 0; j < 6; j++) {
       tgReal h = mu * sum->H[i >= j ? TGI_LOWER(i, j) : TGI_LOWER(j, i)], turn = 0.5 * mu * T[6 * i + j];   // of e_i on B and e_j on A: -1/2 g.[e_i, e_j]
-      t->H[12 * (a + i) + a + j] += h;
-      t->H[12 * (b + i) + b + j] += h;
-      t->H[12 * (b + i) + a + j] -= h + turn;
-      t->H[12 * (a + j) + b + i] -= h + turn;
+      t->X[12 * (a + i) + a + j] -= h;
+      t->X[12 * (b + i) + b + j] -= h;
+      t->X[12 * (b + i) + a + j] += h + turn;
+      t->X[12 * (a + j) + b + i] += h + turn;
     }
 }
 
 // of the barrier alone, before friction is added
 static void add_hardening(tgPairTerm *t) {
-  const tgReal *g = t->g + 3;
-  tgReal square = tgi_v3_dot(g, g), bend = 0;
-  memcpy(t->push, t->g, sizeof t->push);
+  const tgReal *w = t->w + 3;
+  tgReal square = tgi_v3_dot(w, w), bend = 0;
+  for (int i = 0; i < 6; i++) t->push[i] = -t->w[i];
   for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) bend += g[i] * t->H[12 * (3 + i) + 3 + j] * g[j];
+    for (int j = 0; j < 3; j++) bend -= w[i] * t->X[12 * (3 + i) + 3 + j] * w[j];
   t->hardening = tgRe(square) > 0 && tgRe(bend) > 0 ? bend / (square * square) : 0;
 }
 
@@ -248,17 +249,18 @@ static void friction_of_pair(void *ctx, int worker, int item) {
   tgi_lagged_pair(ctx, item);
 }
 
-static tgStatus evaluate(tgSim *s, const tgPose *pose) {
+// Terms carry all that a barrier has, whatever is wanted: sums give values and derivatives together.
+static tgStatus evaluate(tgSim *s, const tgPose *pose, unsigned want) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
   tgReal mu = TG_NUMBER(s, mu);
-  tgi_barrier_pairs(s, pose);
+  tgi_barrier_pairs(s, pose, (want & TG_LAW_LAST) != 0);
   clear_terms(s);
-  s->potential = 0;
+  s->energy = 0;
   s->info.least_distance = INFINITY;
   for (int i = 0; i < k->npair; i++) {
     if (!w->pair[i].separated) {
-      s->potential = INFINITY;
+      s->energy = INFINITY;
       return TG_OK;
     }
     add_term(mu, &k->pair[i], &w->pair[i].sum, &s->term[k->pair[i].term]);
@@ -267,7 +269,10 @@ static tgStatus evaluate(tgSim *s, const tgPose *pose) {
   for (int t = 0; t < s->nterm; t++) add_hardening(&s->term[t]);
   tgi_barrier_each(s, k->npair, friction_of_pair, s);
   tgi_lagged_evaluate(s);
-  for (int t = 0; t < s->nterm; t++) s->potential += s->term[t].energy;
+  for (int t = 0; t < s->nterm; t++) {
+    tgi_term_turn(&s->term[t]);
+    s->energy += s->term[t].energy;
+  }
   return TG_OK;
 }
 
@@ -291,12 +296,18 @@ static tgStatus begin(tgSim *s, double h) {
 }
 
 // friction alone is lagged
-static tgStatus mixed(tgSim *s, const tgPose *pose) {
+static tgStatus start_d(tgSim *s, const tgPose *pose) {
   for (int t = 0; t < s->nterm; t++) memset(s->term[t].B, 0, sizeof s->term[t].B);
   return tgi_lagged_mixed(s, pose);
 }
 
 bool tgi_barrier_adds_range(const tgContact *c) { return c->kind == &tgi_barrier_model && c->options.long_range == TG_LONG_RANGE_BACKWARD; }
+
+// minus the second derivative of the energy again
+static void unturn(tgPairTerm *t) {
+  for (int i = 0; i < 12; i++)
+    for (int j = 0; j <= i; j++) t->X[12 * i + j] = t->X[12 * j + i] = -tgi_term_stiffness(t, i, j);
+}
 
 // with long_range = backward the step has the local barrier, and its gradient also the long range, as if that were there too
 static tgStatus gradient_terms(tgSim *s, const tgPose *pose, bool *other) {
@@ -304,12 +315,15 @@ static tgStatus gradient_terms(tgSim *s, const tgPose *pose, bool *other) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   *other = tgi_barrier_adds_range(s->contact_model);
   if (!*other) return TG_OK;
-  TG_TRY(evaluate(s, pose));
+  TG_TRY(evaluate(s, pose, 0));
   Sums sums = {.s = s, .long_range = true};
   tgi_barrier_each(s, k->npair, sum_pair, &sums);
   w->current = false;
+  // X of the terms is that of their forces: back to what energies add up in, and forth
+  for (int t = 0; t < s->nterm; t++) unturn(&s->term[t]);
   for (int i = 0; i < k->npair; i++)
     if (w->pair[i].separated) add_term(TG_NUMBER(s, mu), &k->pair[i], &w->pair[i].sum, &s->term[k->pair[i].term]);
+  for (int t = 0; t < s->nterm; t++) tgi_term_turn(&s->term[t]);
   return TG_OK;
 }
 
@@ -320,13 +334,14 @@ static const char *term_label(const tgSim *s, int term, char *text, size_t size)
   return text;
 }
 
-static const tgPotentialModel potential = {
+static const tgLaw law = {
+    .has = TG_LAW_ENERGY | TG_LAW_POSE,
     .terms = tgi_barrier_terms,
     .begin = begin,
     .evaluate = evaluate,
-    .advance = advance,
-    .mixed = mixed,
-    .mixed_vjp = tgi_lagged_mixed_vjp,
+    .step_bound = advance,
+    .start_d = start_d,
+    .start_vjp = tgi_lagged_mixed_vjp,
     .gradient_terms = gradient_terms,
     .parameters = tgi_barrier_parameters,
     .term_label = term_label,
@@ -343,7 +358,7 @@ const tgContactModel tgi_barrier_model = {
     .param_ties = tgi_barrier_param_ties,
     .touches = tgi_barrier_touches,
     .touch = tgi_barrier_touch,
-    .potential = &potential,
+    .law = &law,
 };
 
 const tgContactModel tgi_sdrs_model = {
@@ -357,5 +372,5 @@ const tgContactModel tgi_sdrs_model = {
     .param_ties = tgi_barrier_param_ties,
     .touches = tgi_barrier_touches,
     .touch = tgi_barrier_touch,
-    .potential = &potential,
+    .law = &law,
 };

@@ -84,8 +84,8 @@ tgiBarrierWork *tgi_barrier_work(tgSim *s);
 bool tgi_barrier_adds_range(const tgContact *c);
 /// Numbers of all trees for the sizes, and their places at the pose, which is that of the call under way from then on.
 void tgi_barrier_transform(tgSim *s, const tgPose *pose);
-/// All pairs at the pose.
-void tgi_barrier_pairs(tgSim *s, const tgPose *pose);
+/// All pairs at the pose; last: as TG_LAW_LAST.
+void tgi_barrier_pairs(tgSim *s, const tgPose *pose, bool last);
 /// Height of A's origin, where its tree is, above the plane B whose frame is x, R, and its normal n.
 tgReal tgi_barrier_height(tgSim *s, const tgiGeomPair *g, const tgReal *x, const tgReal *R, tgReal n[3]);
 /// See tgContactModel.touches: one force a pair of geoms.

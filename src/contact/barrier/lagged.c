@@ -200,10 +200,10 @@ void tgi_lagged_motions(const tgSim *s, const tgiGeomPair *g, tgiFrictionMotion 
   }
 }
 
-void tgi_lagged_add_blocks(const tgiGeomPair *g, const tgReal from[144], tgReal to[144]) {
+void tgi_lagged_subtract_blocks(const tgiGeomPair *g, const tgReal from[144], tgReal to[144]) {
   int turn = g->swapped ? 6 : 0;
   for (int i = 0; i < 12; i++)
-    for (int j = 0; j < 12; j++) to[12 * ((i + turn) % 12) + (j + turn) % 12] += from[12 * i + j];
+    for (int j = 0; j < 12; j++) to[12 * ((i + turn) % 12) + (j + turn) % 12] -= from[12 * i + j];
 }
 
 bool tgi_lagged_acts(const tgSim *s, const tgiGeomPair *g) {
@@ -234,8 +234,8 @@ void tgi_lagged_evaluate(tgSim *s) {
     tgPairTerm *t = &s->term[g->term];
     if (!tgi_lagged_acts(s, g)) continue;
     t->energy += lagged->term[i].energy;
-    for (int j = 0; j < 12; j++) t->g[(j + (g->swapped ? 6 : 0)) % 12] += lagged->term[i].g[j];
-    tgi_lagged_add_blocks(g, lagged->term[i].H, t->H);
+    for (int j = 0; j < 12; j++) t->w[(j + (g->swapped ? 6 : 0)) % 12] -= lagged->term[i].g[j];
+    tgi_lagged_subtract_blocks(g, lagged->term[i].H, t->X);
   }
 }
 

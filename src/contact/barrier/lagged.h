@@ -63,7 +63,7 @@ void tgi_lagged_pair(tgSim *s, int pair);
 void tgi_lagged_evaluate(tgSim *s);
 /// Adds B. Leaves the trees at the start.
 tgStatus tgi_lagged_mixed(tgSim *s, const tgPose *pose);
-/// out (nbody x 6) += B' Z of all terms. Leaves the trees at the start.
+/// out (nbody x 6) += B' Z of all terms, B of forces. Leaves the trees at the start.
 tgStatus tgi_lagged_mixed_vjp(tgSim *s, const tgPose *pose, const tgReal *Z, tgReal *out);
 
 /// Friction acted on the pair in the step under way: where it did not, it has no derivatives either.
@@ -79,7 +79,7 @@ bool tgi_lagged_scatters(const tgSim *s, const struct tgiGeomPair *g);
 /// Room of one thread for the sums of a pair's patches and their rates.
 tgiFrictionSum *tgi_lagged_room(const tgSim *s, int worker);
 /// to += from (12x12), turned from the order A, B to that of the term.
-void tgi_lagged_add_blocks(const struct tgiGeomPair *g, const tgReal from[144], tgReal to[144]);
+void tgi_lagged_subtract_blocks(const struct tgiGeomPair *g, const tgReal from[144], tgReal to[144]);
 /// n frames, 12 reals each: x, R.
 void tgi_lagged_frames(int n, const tgReal *x, const tgReal *R, tgReal *frame);
 /// Transforms all trees to the frames of the start.

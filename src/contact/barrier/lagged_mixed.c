@@ -48,7 +48,7 @@ tgStatus tgi_lagged_mixed(tgSim *s, const tgPose *pose) {
     Mix x;
     if (!tgi_lagged_acts(s, g)) continue;
     if (!mixed_pair(s, 0, g, &x)) return touches(s);
-    tgi_lagged_add_blocks(g, x.B, s->term[g->term].B);
+    tgi_lagged_subtract_blocks(g, x.B, s->term[g->term].B);
   }
   return TG_OK;
 }
@@ -159,7 +159,7 @@ tgStatus tgi_lagged_mixed_vjp(tgSim *s, const tgPose *pose, const tgReal *Z, tgR
       return touches(s);
     }
     bodies(s, &k->pair[i], body);
-    for (int side = 0; side < 2; side++) tgi_sp_axpy(out + 6 * body[side], 1, w->lagged.out + 12 * i + 6 * side);
+    for (int side = 0; side < 2; side++) tgi_sp_axpy(out + 6 * body[side], -1, w->lagged.out + 12 * i + 6 * side);
   }
   return TG_OK;
 }

@@ -191,9 +191,10 @@ static tgStatus no_room(tgSim *s) {
 
 static tgStatus touches(tgSim *s) { return tgi_error(&s->error, TG_ERR_INVALID, "The gradient is asked where two geoms touch."); }
 
+// minus the twists: the sums are gradients of energies, and forces are minus them
 static void twist_pair(const tgSim *s, const tgiGeomPair *g, const tgReal *Z, tgReal pair[12]) {
   const int *body = tgi_barrier(s)->body[g->term];
-  for (int side = 0; side < 2; side++) tgi_sp_copy(pair + 6 * side, Z + 6 * body[g->swapped ? 1 - side : side]);
+  for (int side = 0; side < 2; side++) for (int i = 0; i < 6; i++) pair[6 * side + i] = -Z[6 * body[g->swapped ? 1 - side : side] + i];
 }
 
 // what the barrier's own g . Z, g (Z_A - Z_B), under that law changes by
@@ -283,7 +284,7 @@ static void add_weight(const tgSim *s, const tgReal *Z, tgReal *by_mu) {
   tgReal sum = 0;
   for (int i = 0; i < s->nterm; i++) {
     const tgPairTerm *t = &s->term[i];
-    sum += tgi_sp_dot(t->g, Z + 6 * t->body1) + tgi_sp_dot(t->g + 6, Z + 6 * t->body2);
+    sum += tgi_sp_dot(t->w, Z + 6 * t->body1) + tgi_sp_dot(t->w + 6, Z + 6 * t->body2);
   }
   *by_mu += sum / TG_NUMBER(s, mu);
 }

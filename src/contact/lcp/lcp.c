@@ -155,18 +155,8 @@ static const tgContactParam params[] = {
     TG_CONTACT_CONSTANT(restitution_speed, 1e-3, 0, INFINITY, "m/s", "approach speed below which nothing bounces: max(|g| h, this)"),
 };
 
-static const tgImpulseModel impulse = {
-    .rows = tgi_rows,
-    .impulses = impulses,
-    .remember = tgi_rows_remember,
-    .rows_vjp = tgi_rows_vjp,
-    .gap_vjp = tgi_rows_gap_vjp,
-    .limit_parameters = tgi_rows_limit_parameters,
-    .bounce_parameters = tgi_rows_bounce_parameters,
-    .rows_jacobian = tgi_rows_jacobian,
-    .gap_jacobian = tgi_rows_gap_jacobian,
-    .wrench = tgi_rows_wrench,
-    .force_jacobian = tgi_rows_force_jacobian,
+static const tgRowSolver rows = {
+    .solve = impulses,
     .solve_jvp = tgi_lcp_tangent,
     .solve_columns = tgi_lcp_solve_columns,
     .solve_vjp = tgi_lcp_adjoint,
@@ -175,8 +165,6 @@ static const tgImpulseModel impulse = {
     .null_jvp = tgi_lcp_null_tangent,
     .null_vjp = tgi_lcp_null_adjoint,
     .side = tgi_lcp_side,
-    .size_parameters = tgi_rows_size_parameters,
-    .row_label = tgi_row_label,
 };
 
 const tgContactModel tgi_lcp_model = {
@@ -191,5 +179,5 @@ const tgContactModel tgi_lcp_model = {
     .ties = tgi_lcp_ties,
     .touches = tgi_rows_touches,
     .touch = tgi_rows_touch,
-    .impulse = &impulse,
+    .rows = &rows,
 };

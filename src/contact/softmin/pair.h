@@ -20,7 +20,7 @@ typedef struct tgiSoftPair { tgiSoftSide side[2]; tgiSoftLaw law; tgReal eps2; }
 /// Numbers of work that a pair needs.
 int tgi_soft_pair_work(const tgiSoftPair *p);
 /// w of out, and X and Y where d is true, by plain sums over all points: the twin of every faster way. Returns the least height.
-double tgi_soft_pair_plain(const tgiSoftPair *p, bool d, tgReal *work, tgPairForce *out);
+double tgi_soft_pair_plain(const tgiSoftPair *p, bool d, tgReal *work, tgPairTerm *out);
 
 /// The point of least height, in the world, and the direction in which the second body is pushed there.
 void tgi_soft_pair_closest(const tgiSoftPair *p, double z[3], double n[3]);
@@ -54,7 +54,7 @@ typedef struct tgiSoftSum {
 void tgi_soft_sum_add(tgiSoftSum *sum, tgReal W, const tgReal z[3], const tgReal *VP, const tgReal *VO, const tgiSoftPoint *f, bool paper, bool d);
 /// w, X, Y from the sums of the second surface's points against the first (sum[0]) and the first's against the second (sum[1]), weights of both
 /// adding up to 1.
-void tgi_soft_sum_finish(const tgiSoftSum sum[2], const tgReal *V1, const tgReal *V2, tgReal eps2, bool d, tgPairForce *out);
+void tgi_soft_sum_finish(const tgiSoftSum sum[2], const tgReal *V1, const tgReal *V2, tgReal eps2, bool d, tgPairTerm *out);
 /// A point's F, T, g and their derivatives from the frame R of the surface to world axes.
 void tgi_soft_point_turn(const tgReal *R, bool paper, bool d, tgiSoftPoint *f);
 

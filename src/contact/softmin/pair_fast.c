@@ -167,7 +167,7 @@ static void sum_side(const tgiSoftSearch *q, int o, const tgReal *phi, const tgR
   }
 }
 
-static void sum_forces(const tgiSoftSearch *q, tgPairForce *out) {
+static void sum_forces(const tgiSoftSearch *q, tgPairTerm *out) {
   tgReal total = 0;
   for (int i = 0; i < 12; i++) out->w[i] = 0;
   for (int o = 0; o < 2; o++) {
@@ -245,7 +245,7 @@ static void world_sum(const tgiSoftSide *O, const tgiSoftRates *r, tgReal by, tg
   matrix_to_world(T, U, -by, sum->YO);
 }
 
-static void sum_rates(const tgiSoftSearch *q, tgPairForce *out) {
+static void sum_rates(const tgiSoftSearch *q, tgPairTerm *out) {
   tgiSoftRates rates[2];
   tgiSoftSum sum[2];
   tgReal total = 0;
@@ -327,7 +327,7 @@ static void add_point(const tgiSoftSearch *q, int o, int point, void *ctx) {
   sums->total += W;
 }
 
-static void sum_by_points(const tgiSoftSearch *q, bool d, tgPairForce *out) {
+static void sum_by_points(const tgiSoftSearch *q, bool d, tgPairTerm *out) {
   Sums sums = {.d = d};
   each_weighing(q, add_point, &sums);
   for (int o = 0; o < 2; o++) {
@@ -339,7 +339,7 @@ static void sum_by_points(const tgiSoftSearch *q, bool d, tgPairForce *out) {
 
 // ---- the pair ----
 
-static void nothing(bool d, tgPairForce *out) {
+static void nothing(bool d, tgPairTerm *out) {
   memset(out->w, 0, sizeof out->w);
   if (!d) return;
   memset(out->X, 0, sizeof out->X);
@@ -360,7 +360,7 @@ static bool prepare(tgiSoftSearch *q, int slot, bool forces) {
   return true;
 }
 
-double tgi_soft_pair_fast_on(int isa, const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, bool d, tgiSoftPlan *plan, tgPairForce *out) {
+double tgi_soft_pair_fast_on(int isa, const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, bool d, tgiSoftPlan *plan, tgPairTerm *out) {
   tgiSoftSearch q;
 #if defined(TG_COMPLEX)
   bool derived = true;   // tangents are derivatives
@@ -378,7 +378,7 @@ double tgi_soft_pair_fast_on(int isa, const tgiSoftPair *p, const tgiSoftIndex i
   return q.least;
 }
 
-double tgi_soft_pair_fast(const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, bool d, tgiSoftPlan *plan, tgPairForce *out) {
+double tgi_soft_pair_fast(const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, bool d, tgiSoftPlan *plan, tgPairTerm *out) {
   return tgi_soft_pair_fast_on(tgi_isa(), p, index, tau, d, plan, out);
 }
 

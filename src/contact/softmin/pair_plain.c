@@ -44,7 +44,7 @@ static double weights(const tgiSoftPair *p, tgReal *work, tgReal *total) {
   return least;
 }
 
-double tgi_soft_pair_plain(const tgiSoftPair *p, bool d, tgReal *work, tgPairForce *out) {
+double tgi_soft_pair_plain(const tgiSoftPair *p, bool d, tgReal *work, tgPairTerm *out) {
   tgReal total, z[3], y[3], u[3], omega[3], *at = work;
   double least = weights(p, work, &total);
   tgiSoftSum sum[2];

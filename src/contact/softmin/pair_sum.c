@@ -125,7 +125,7 @@ static void spread(const tgReal *M, int o, tgReal by, int at, tgReal *out) {
     }
 }
 
-void tgi_soft_sum_finish(const tgiSoftSum sum[2], const tgReal *V1, const tgReal *V2, tgReal eps2, bool d, tgPairForce *out) {
+void tgi_soft_sum_finish(const tgiSoftSum sum[2], const tgReal *V1, const tgReal *V2, tgReal eps2, bool d, tgPairTerm *out) {
   for (int i = 0; i < 12; i++) out->w[i] = 0;
   for (int o = 0; o < 2; o++)
     for (int i = 0; i < 6; i++) {

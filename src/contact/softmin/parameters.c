@@ -21,7 +21,7 @@ static bool wants_points(const tgParamGrad *p, int g) { return p->point != NULL 
 
 // places of the two geoms
 static void places(tgSim *s, const tgPose *pose, int i, const tgReal Z[12], tgParamGrad *p) {
-  const tgPairForce *f = &s->force[i];
+  const tgPairTerm *f = &s->term[i];
   tgReal bar[12] = {0};
   if (p->geom_pos == NULL && p->geom_quat == NULL) return;
   for (int r = 0; r < 12; r++)
@@ -64,7 +64,7 @@ static void add_numbers(const tgSim *s, const tgiSoftPair *x, const tgiSoftPairB
 
 static tgStatus one_pair(tgSim *s, const tgPose *pose, int i, const tgReal *Z, tgParamGrad *p) {
   const tgiSoftGeoms *g = &tgi_softmin(s)->pair[i];
-  const tgPairForce *f = &s->force[i];
+  const tgPairTerm *f = &s->term[i];
   tgReal pair_Z[12];
   tgi_sp_copy(pair_Z, Z + 6 * f->body1);
   tgi_sp_copy(pair_Z + 6, Z + 6 * f->body2);
@@ -112,7 +112,7 @@ tgStatus tgi_softmin_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, t
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "%s is 0: the number follows from geometry and masses and has no derivative; give it a value.",
                      s->contact_model->number[number]->parameter);
   }
-  for (int i = 0; i < s->nforce; i++) {
+  for (int i = 0; i < s->nterm; i++) {
     size_t mark = tgi_stack_mark(s);
     TG_TRY(one_pair(s, pose, i, Z, p));
     tgi_stack_free(s, mark);

@@ -40,7 +40,8 @@ static void set_grid(tgSim *s, const tgCloud *c, tgiSoftPoints *geom) {
   if (c->grid[0] > 0 && !(geom->made && tgZero(eps1 - geom->grid.eps1))) tgi_soft_grid_set(&geom->grid, c, geom->size, eps1);
 }
 
-static tgStatus begin(tgSim *s) {
+static tgStatus begin(tgSim *s, double h) {
+  (void)h;
   const tgiSoftmin *k = tgi_softmin(s);
   tgiSoftminWork *w = tgi_softmin_work(s);
   for (int g = 0; g < s->m.ngeom; g++) {
@@ -92,7 +93,7 @@ void tgi_softmin_index(tgSim *s, int i, tgiSoftIndex index[2]) {
 }
 
 // over the points that count, or over all
-static double sum(tgSim *s, int i, const tgiSoftPair *p, bool d, tgPairForce *f) {
+static double sum(tgSim *s, int i, const tgiSoftPair *p, bool d, tgPairTerm *f) {
   const tgiSoftminWork *w = tgi_softmin_work(s);
   double tau = s->contact_model->options.prune;
   tgiSoftIndex index[2];
@@ -101,17 +102,17 @@ static double sum(tgSim *s, int i, const tgiSoftPair *p, bool d, tgPairForce *f)
   return tgi_soft_pair_fast(p, index, tau, d, &w->plan[i], f);
 }
 
-static tgStatus evaluate(tgSim *s, const tgPose *pose, int order) {
+static tgStatus evaluate(tgSim *s, const tgPose *pose, unsigned want) {
   const tgiSoftmin *k = tgi_softmin(s);
   tgiSoftminWork *w = tgi_softmin_work(s);
-  s->nforce = k->npair;
+  s->nterm = k->npair;
   s->info.least_distance = INFINITY;
   for (int i = 0; i < k->npair; i++) {
     tgiSoftPair p = tgi_softmin_pair(s, pose, i);
-    tgPairForce *f = &s->force[i];
+    tgPairTerm *f = &s->term[i];
     f->body1 = s->m.geom_body[k->pair[i].geom[0]];
     f->body2 = s->m.geom_body[k->pair[i].geom[1]];
-    w->height[i] = sum(s, i, &p, order > 0, f);
+    w->height[i] = sum(s, i, &p, (want & (TG_LAW_POSE | TG_LAW_VELOCITY)) != 0, f);
     s->info.least_distance = fmin(s->info.least_distance, w->height[i]);
   }
   return TG_OK;
@@ -119,7 +120,7 @@ static tgStatus evaluate(tgSim *s, const tgPose *pose, int order) {
 
 static bool stiffness(tgSim *s, const tgPose *pose, int i, tgContactStiffness *out) {
   tgiSoftPair p = tgi_softmin_pair(s, pose, i);
-  const tgPairForce *f = &s->force[i];
+  const tgPairTerm *f = &s->term[i];
   double load = fmax(tgi_softmin(s)->pair[i].mass * TG_STANDARD_GRAVITY, sqrt(fmax(0, tgRe(tgi_v3_dot(f->w + 3, f->w + 3)))));
   tgi_soft_pair_closest(&p, out->p, out->n);
   out->stiffness = tgRe(p.law.k);
@@ -161,11 +162,11 @@ static void surface_of(const tgSim *s, int g, const double f[3], double at[3], d
   }
 }
 
-static int touches(const tgSim *s) { return s->nforce; }
+static int touches(const tgSim *s) { return s->nterm; }
 
 // the resultant of a pair, where its line crosses the plane, or the face of the smaller of two surfaces
 static bool touch(const tgSim *s, int i, tgTouch *out) {
-  const tgPairForce *f = &s->force[i];
+  const tgPairTerm *f = &s->term[i];
   const int *geom = tgi_softmin(s)->pair[i].geom;
   double w[6], at[3], n[3], ff = 0;
   for (int k = 0; k < 6; k++) w[k] = tgRe(f->w[k]);
@@ -200,7 +201,8 @@ static void ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info) {
   }
 }
 
-static const tgForceModel force = {
+static const tgLaw law = {
+    .has = TG_LAW_POSE | TG_LAW_VELOCITY,
     .terms = terms,
     .begin = begin,
     .evaluate = evaluate,
@@ -221,5 +223,5 @@ const tgContactModel tgi_softmin_model = {
     .param_ties = ties,
     .touches = touches,
     .touch = touch,
-    .force = &force,
+    .law = &law,
 };

@@ -19,7 +19,7 @@ static inline Rig rubbing(tgHierarchy form, int threads) {
   Rig r = rig_of_text(scene, "barrier", &o);
   r.s->h = 0.01;
   tgi_kinematics(&r.s->m, r.s->qpos, &r.s->start);
-  check_true(r.s->contact_model->kind->potential->begin(r.s, 0.01) == TG_OK, "%s", r.s->error.text);
+  check_true(r.s->contact_model->kind->law->begin(r.s, 0.01) == TG_OK, "%s", r.s->error.text);
   return r;
 }
 

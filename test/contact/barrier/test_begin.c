@@ -42,7 +42,7 @@ static void summed_again(void **state) {
     Rig r = rubbing((tgHierarchy)form, 1);
     Kept kept = keep(r.s);
     tgi_barrier_work(r.s)->current = false;
-    tgi_barrier_pairs(r.s, &r.s->start);
+    tgi_barrier_pairs(r.s, &r.s->start, false);
     check_bits(r.s, &kept);
     let_go(&kept);
     drop(&r);
@@ -150,7 +150,7 @@ static void bounds(void **state) {
         tgi_quat_normalize(x + 3);
       }
       tgi_kinematics(&r.s->m, q, &r.s->start);
-      tgi_barrier_pairs(r.s, &r.s->start);
+      tgi_barrier_pairs(r.s, &r.s->start, false);
       for (int i = 0; i < tgi_barrier(r.s)->npair; i++) {
         const tgiGeomPair *g = &tgi_barrier(r.s)->pair[i];
         if (!w->pair[i].separated) continue;

@@ -73,7 +73,7 @@ static void random_state(Rig *rig, tgtRandom *r, double gap, double step, State 
 // begins at q0 moved by z0 and evaluates at q1 moved by z1; either may be NULL
 static tgStatus run(const State *x, const tgReal *z0, const tgReal *z1) {
   tgSim *s = x->rig->s;
-  const tgPotentialModel *k = s->contact_model->kind->potential;
+  const tgLaw *k = s->contact_model->kind->law;
   const tgReal none[NZ] = {0};
   tgReal q[7 * BODIES];
   tgStatus status;
@@ -87,7 +87,7 @@ static tgStatus run(const State *x, const tgReal *z0, const tgReal *z1) {
   if (status < 0) return status;
   move(x->q1, z1 != NULL ? z1 : none, q);
   tgi_kinematics(&s->m, q, &s->start);
-  return k->evaluate(s, &s->start);
+  return k->evaluate(s, &s->start, TG_LAW_ENERGY | TG_LAW_POSE);
 }
 
 typedef struct Map {
@@ -103,7 +103,7 @@ typedef struct Map {
 static tgReal along(const tgSim *s, const tgReal *Z) {
   tgReal sum = 0;
   for (int t = 0; t < s->nterm; t++)
-    for (int i = 0; i < 12; i++) sum += s->term[t].g[i] * Z[6 * (i < 6 ? s->term[t].body1 : s->term[t].body2) + i % 6];
+    for (int i = 0; i < 12; i++) sum += s->term[t].w[i] * Z[6 * (i < 6 ? s->term[t].body1 : s->term[t].body2) + i % 6];
   return sum;
 }
 
@@ -112,10 +112,10 @@ static tgStatus map(void *ctx, const tgReal *z, tgReal *y) {
   tgSim *s = m->x.rig->s;
   TG_TRY(run(&m->x, m->start ? z : NULL, m->start ? NULL : z));
   if (m->energy) {
-    y[0] = s->potential;
+    y[0] = s->energy;
     return TG_OK;
   }
-  for (int t = 0; t < TERMS; t++) memcpy(y + 12 * t, s->term[t].g, 12 * sizeof *y);
+  for (int t = 0; t < TERMS; t++) memcpy(y + 12 * t, s->term[t].w, 12 * sizeof *y);
   return TG_OK;
 }
 
@@ -150,13 +150,13 @@ static void check_twists(const State *x, const char *name) {
   for (int t = 0; t < TERMS; t++)
     for (int i = 0; i < 12; i++) {
       int body = i < 6 ? s->term[t].body1 : s->term[t].body2;
-      if (body > 0) g[6 * (body - 1) + i % 6] += s->term[t].g[i];
+      if (body > 0) g[6 * (body - 1) + i % 6] -= s->term[t].w[i];
     }
   Map m = {.x = *x, .energy = true};
   double step = 1e-3 * 1e-3 * h;
   tgtDeriv d = {.name = name, .nx = NZ, .ny = 1, .map = map, .ctx = &m, .tol = tolerance, .step = step};
   tgt_check_jacobian(&d, at, g);
-  assert_int_equal(s->contact_model->kind->potential->mixed(s, &s->start), TG_OK);
+  assert_int_equal(s->contact_model->kind->law->start_d(s, &s->start), TG_OK);
   for (int t = 0; t < TERMS; t++)
     for (int i = 0; i < 12; i++)
       for (int j = 0; j < 12; j++) {
@@ -196,11 +196,11 @@ static void check_parameters(const State *x, tgtRandom *r, const char *name) {
   check_true(p != NULL, "%s", e.text);
   assert_int_equal(run(x, NULL, NULL), TG_OK);
   tg_param_grad_clear(p);
-  tgStatus status = s->contact_model->kind->potential->parameters(s, &s->start, Z, p);
+  tgStatus status = s->contact_model->kind->law->parameters(s, &s->start, Z, p);
   while (status == TG_ERR_CAPACITY && tg_sim_grow(s) == TG_OK) {
     assert_int_equal(run(x, NULL, NULL), TG_OK);
     tg_param_grad_clear(p);
-    status = s->contact_model->kind->potential->parameters(s, &s->start, Z, p);
+    status = s->contact_model->kind->law->parameters(s, &s->start, Z, p);
   }
   check_true(status == TG_OK, "%s", s->error.text);
   for (int k = 0; k < 4; k++) {
@@ -351,7 +351,7 @@ static Rig resting(int n, int m, double lambda, tgHierarchy hierarchy) {
 static void forces(int n, int m, double lambda, double gap, double slide, tgHierarchy hierarchy, double *fx, double *fz) {
   Rig rig = resting(n, m, lambda, hierarchy);
   tgSim *s = rig.s;
-  const tgPotentialModel *k = s->contact_model->kind->potential;
+  const tgLaw *k = s->contact_model->kind->law;
   tgReal q[7] = {0, 0, 0.05 + gap, 1, 0, 0, 0};
   tgStatus status;
   do {
@@ -363,11 +363,11 @@ static void forces(int n, int m, double lambda, double gap, double slide, tgHier
   check_true(status == TG_OK, "%s", s->error.text);
   q[0] = slide;
   tgi_kinematics(&s->m, q, &s->start);
-  assert_int_equal(k->evaluate(s, &s->start), TG_OK);
+  assert_int_equal(k->evaluate(s, &s->start, TG_LAW_ENERGY | TG_LAW_POSE), TG_OK);
   assert_int_equal(s->nterm, 1);
   int at = s->term[0].body1 == 1 ? 0 : 6;
-  *fx = -tgRe(s->term[0].g[at + 3]);
-  *fz = -tgRe(s->term[0].g[at + 5]);
+  *fx = tgRe(s->term[0].w[at + 3]);
+  *fz = tgRe(s->term[0].w[at + 5]);
   drop(&rig);
 }
 

@@ -14,7 +14,7 @@ static void go(tgSim *s, tgtRandom *r, tgReal Z[NZ]) {
   tgReal *q = s->end.q;
   tg_model_integrate(&s->m, s->qpos, s->qvel, q);
   tgi_kinematics(&s->m, q, &s->start);
-  assert_int_equal(s->contact_model->kind->potential->evaluate(s, &s->start), TG_OK);
+  assert_int_equal(s->contact_model->kind->law->evaluate(s, &s->start, TG_LAW_ENERGY | TG_LAW_POSE), TG_OK);
   for (int i = 0; i < NZ; i++) Z[i] = tgt_normal(r);
 }
 
@@ -60,7 +60,7 @@ static void far_balls(void **state) {
       Rig r = rig_of_text(scene, "barrier", &o);
       r.s->h = 0.01;
       tgi_kinematics(&r.s->m, r.s->qpos, &r.s->start);
-      check_true(r.s->contact_model->kind->potential->begin(r.s, 0.01) == TG_OK, "%s", r.s->error.text);
+      check_true(r.s->contact_model->kind->law->begin(r.s, 0.01) == TG_OK, "%s", r.s->error.text);
       const tgiFrictionShare *share = tgi_barrier_work(r.s)->lagged.start.share;
       check_true(tgRe(share->near) > 0 && tgRe(share->near) < 0.5 * tgRe(share->all), "%g of %g near", tgRe(share->near), tgRe(share->all));
       check_matrix(r.s, (uint64_t)(30 + trial));

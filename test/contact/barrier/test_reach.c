@@ -87,7 +87,7 @@ static Rig over(const Way *w, double lambda, double range) {
 // gradient of the one term after a slide along x
 static void pushed(Rig *r, double gap, double g[12]) {
   tgSim *s = r->s;
-  const tgPotentialModel *k = s->contact_model->kind->potential;
+  const tgLaw *k = s->contact_model->kind->law;
   tgReal q[7] = {0, 0, 0.05 + gap, 1, 0, 0, 0};
   tgStatus status;
   do {
@@ -99,9 +99,9 @@ static void pushed(Rig *r, double gap, double g[12]) {
   check_true(status == TG_OK, "%s", s->error.text);
   q[0] = 2e-3;
   tgi_kinematics(&s->m, q, &s->start);
-  assert_int_equal(k->evaluate(s, &s->start), TG_OK);
+  assert_int_equal(k->evaluate(s, &s->start, TG_LAW_ENERGY | TG_LAW_POSE), TG_OK);
   assert_int_equal(s->nterm, 1);
-  for (int i = 0; i < 12; i++) g[i] = tgRe(s->term[0].g[i]);
+  for (int i = 0; i < 12; i++) g[i] = -tgRe(s->term[0].w[i]);
 }
 
 static const Way ways[] = {

@@ -44,8 +44,8 @@ static int inside(const tgtScene *c) {
 static double largest_force(const tgSim *s) {
   double most = 0;
   for (int t = 0; t < s->nterm; t++) {
-    const tgReal *g = s->term[t].g;
-    most = fmax(most, sqrt(tgRe(g[3] * g[3] + g[4] * g[4] + g[5] * g[5])));
+    const tgReal *w = s->term[t].w;
+    most = fmax(most, sqrt(tgRe(w[3] * w[3] + w[4] * w[4] + w[5] * w[5])));
   }
   return most;
 }

@@ -91,7 +91,7 @@ static tgStatus moved(void *ctx, const tgReal *x, tgReal *w) {
     for (int k = 0; k < 6; k++) c.V[i][k] += x[12 + 6 * i + k];
   }
   wire(&c);
-  tgPairForce f;
+  tgPairTerm f;
   tgi_soft_pair_plain(&c.p, false, c.work, &f);
   memcpy(w, f.w, sizeof f.w);
   return TG_OK;
@@ -104,7 +104,7 @@ static void test_motion(void **state) {
     tgtRandom r = {.s = (uint64_t)trial};
     tgReal zero[24] = {0}, D[12 * 24];
     make_case(&c, &r, trial % 2 == 1, trial / 2 % 4, trial % 3 == 0 ? -0.02 : trial % 3 == 1 ? 0.01 : 0.1);
-    tgPairForce f;
+    tgPairTerm f;
     tgi_soft_pair_plain(&c.p, true, c.work, &f);
     for (int i = 0; i < 12; i++)
       for (int j = 0; j < 12; j++) {
@@ -140,7 +140,7 @@ static tgStatus changed(void *ctx, const tgReal *x, tgReal *y) {
       c->points[i][k] = c->cloud[i].p[k] + 0.01 * *at++;
       c->normals[i][k] = c->cloud[i].normal[k] + *at++;
     }
-  tgPairForce f;
+  tgPairTerm f;
   tgi_soft_pair_plain(&c->p, false, c->work, &f);
   *y = 0;
   for (int i = 0; i < 12; i++) *y += c->Z[i] * f.w[i];
@@ -294,7 +294,7 @@ static void test_balance(void **state) {
     Case c;
     tgtRandom r = {.s = (uint64_t)(200 + trial)};
     make_case(&c, &r, false, trial % 4, trial % 3 == 0 ? 0.05 : -0.02);
-    tgPairForce f;
+    tgPairTerm f;
     tgi_soft_pair_plain(&c.p, false, c.work, &f);
     for (int i = 0; i < 6; i++) check_true(fabs(tgRe(f.w[i] + f.w[6 + i])) <= 1e-12 * fabs(tgRe(f.w[i])), "wrench %d: %g and %g", i, tgRe(f.w[i]), tgRe(f.w[6 + i]));
     assert_true(tgRe(tgi_v3_dot(f.w + 3, f.w + 3)) > 0);
@@ -314,7 +314,7 @@ static void test_plane(void **state) {
   tgiSoftPair pair = {.law = {.k = 1000, .eps = 0.002, .v_d = 0.3, .v_s = 0.1, .mu = 0.5}, .eps2 = 1e-3};
   pair.side[0] = (tgiSoftSide){.surface = {.n = 1, .p = origin, .normal = up, .eps1 = 1}, .x = origin, .R = R, .V = V, .flat = true};
   pair.side[1] = (tgiSoftSide){.surface = {.n = 2, .p = p, .normal = n, .eps1 = 1}, .x = x, .R = R, .V = U};
-  tgPairForce f;
+  tgPairTerm f;
   assert_true(fabs(tgi_soft_pair_plain(&pair, false, work, &f) + 0.004) < 1e-15);
   double normal = 1000 * 0.002 * log1p(exp(2)) * (1 + 0.06 / 0.3), slide = hypot(0.2, 0.1), friction = 0.5 * normal * slide / hypot(slide, 0.1);
   check_true(fabs(tgRe(f.w[11]) - normal) < 1e-12 * normal, "normal force %.15g, wanted %.15g", tgRe(f.w[11]), normal);

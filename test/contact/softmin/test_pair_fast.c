@@ -168,7 +168,7 @@ static const int pairs[][2] = {{BOX, PLANE}, {PLANE, TORUS}, {BOX, BALL}, {BALL,
 enum { PAIRS = sizeof pairs / sizeof *pairs };
 
 static void check(Scene *s, bool d) {
-  tgPairForce plain, fast;
+  tgPairTerm plain, fast;
   double touch = tgRe(s->p.law.k * s->p.law.eps);   // force at touch; lever arms are below 2 m
   double height = tgi_soft_pair_plain(&s->p, d, s->plain, &plain);
   double scale = fmax(largest(plain.w, 12), touch);
@@ -259,7 +259,7 @@ static void test_drift(void **state) {
   for (int k = 0; k < PAIRS; k++) {
     Scene s;
     tgiSoftPlan fresh;
-    tgPairForce kept, anew, plain;
+    tgPairTerm kept, anew, plain;
     int made = 0;
     scene_start(&s, pairs[k][0], pairs[k][1]);
     void *room = plan_make(&fresh, &s.b[0].tree, &s.b[1].tree);
@@ -300,7 +300,7 @@ static void test_afar(void **state) {
   tgtRandom r = {.s = 32};
   for (int k = 2; k < 7; k++) {
     Scene s;
-    tgPairForce plain, fast;
+    tgPairTerm plain, fast;
     scene_start(&s, pairs[k][0], pairs[k][1]);
     for (int i = 0; i < 3; i++) {
       meet(&s, &r, 0, 0);
@@ -345,7 +345,7 @@ static void test_not_finite(void **state) {
   tgtRandom r = {.s = 34};
   for (int k = 0; k < PAIRS; k++) {
     Scene s;
-    tgPairForce fast;
+    tgPairTerm fast;
     scene_start(&s, pairs[k][0], pairs[k][1]);
     meet(&s, &r, 0, 0);
     s.x[1][2] = NAN;
