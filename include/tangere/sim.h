@@ -43,7 +43,7 @@ TG_API void tg_sim_reset(tgSim *sim);
 /// The same from keyframe `key`. TG_ERR_ARG when there is none.
 TG_API tgStatus tg_sim_reset_key(tgSim *sim, int key);
 
-/// This sim's own copy of a real model array (a parameter, e.g. "body_mass") or of a number of its contact model ("contact.mu"), writable. NULL
+/// This sim's own copy of a real model array (a parameter, e.g. "body_mass") or of a number of its contact model ("contact.weight"), writable. NULL
 /// when there is none. Changing one takes effect at the next call; values are checked at the step: finite, a contact model's within their range.
 TG_API tgReal *tg_sim_param(tgSim *sim, const char *name, int *rows, int *cols);
 

@@ -326,7 +326,7 @@ void bind_sim(nb::module_ &m) {
            nb::arg("contact") = "lcp", nb::arg("dt") = nb::none(), nb::arg("options"),
            nb::sig("def __init__(self, model: Model, contact: str | None = 'lcp', dt: float | None = None, **options: object) -> None"),
            "contact: a word of contact_models(), or None: nothing touches. dt: step size [s], the model's when None. options: of the contact model,\n"
-           "such as mu=1e-6.")
+           "such as weight=1e-6.")
       .def_prop_ro("qpos", [](nb::handle_t<Sim> h) { Sim &s = nb::cast<Sim &>(h); return view(s.qpos.data(), {s.nq()}, h); },
                    "Positions (nq), MuJoCo's layout; a view: write into it.")
       .def_prop_ro("qvel", [](nb::handle_t<Sim> h) { Sim &s = nb::cast<Sim &>(h); return view(s.qvel.data(), {s.nv()}, h); },
@@ -346,7 +346,7 @@ void bind_sim(nb::module_ &m) {
       .def("jacobians", &jacobians, nb::arg("params") = std::vector<std::string>(), "Dense Jacobians of the last step, with those of parameters by name.")
       .def("vjp", &vjp, nb::arg("gq") = nb::none(), nb::arg("gv") = nb::none(), nb::arg("params") = std::vector<std::string>(),
            "Adjoint of the last step, from dL/dq' and dL/dv' (nv each, tangent; None: zero).")
-      .def_prop_ro("param_names", &Sim::param_names, "Names of the parameters that have a derivative, the contact model's own (\"contact.mu\") among them.")
+      .def_prop_ro("param_names", &Sim::param_names, "Names of the parameters that have a derivative, the contact model's own (\"contact.weight\") among them.")
       .def("param", &param, nb::arg("name"), "This sim's values of a parameter, a read-only copy; set_param writes.")
       .def("set_param", &set_param, nb::arg("name"), nb::arg("value"), "Sets a parameter array (\"body_mass\"), all of it.")
       .def("reset", &reset, nb::arg("key") = nb::none(), "The model's start, or a keyframe's, at rest; parameters that were set stay.")

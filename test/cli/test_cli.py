@@ -30,7 +30,7 @@ def test_help_and_version():
 
 
 @pytest.mark.parametrize("args", [[], ["fly"], ["simulate"], ["simulate", MODEL, "--stesp", "3"], ["simulate", MODEL, "--steps", "many"],
-                                  ["simulate", MODEL, "--option", "mu"], ["simulate", MODEL, "--option", "viscosity=1"], ["simulate", MODEL, "--dt", "-1"], ["optimize", TASK, "--resume"], ["reproduce", "nothing"], ["bench"]])
+                                  ["simulate", MODEL, "--option", "weight"], ["simulate", MODEL, "--option", "viscosity=1"], ["simulate", MODEL, "--dt", "-1"], ["optimize", TASK, "--resume"], ["reproduce", "nothing"], ["bench"]])
 def test_usage_errors(args):
     done = run(*args, code=1)
     assert done.stdout == ""
@@ -48,7 +48,7 @@ def test_contact_options_by_name(tmp_path):
     rest = lambda *args: run("simulate", MODEL, "--steps", 20, "--json", *args).stdout
     assert json.loads(rest())["qpos"] == json.loads(rest("--option", "erp=0.2"))["qpos"]
     assert json.loads(rest())["qpos"] != json.loads(rest("--option", "symplectic=false"))["qpos"]
-    assert "takes one of moment, paper, brute" in run("simulate", MODEL, "--option", "form=fine", code=1).stderr
+    assert "takes one of moment, paper, brute" in run("simulate", MODEL, "--option", "hierarchy=fine", code=1).stderr
     assert "give 0 to 1" in run("simulate", MODEL, "--option", "erp=7", code=2).stderr
     assert "known: erp, " in run("gradcheck", TASK, "--option", "age=7", code=2).stderr
 
@@ -382,13 +382,13 @@ def test_properties_under_options(tmp_path):
     def of(word, *more):
         return {r["contact"]: r for r in json.loads(run("compare", "--properties", "--contact", word, "--json", *more).stdout)["rows"]}
     # mu multiplies the potential, so all of its forces; by default it is 1e-6
-    one, more = (of("barrier", "--option", "form=brute", *mu)["barrier"]["never_vanishes"]["force_N"] for mu in ([], ["--option", "mu=1e-3"]))
+    one, more = (of("barrier", "--option", "hierarchy=brute", *mu)["barrier"]["never_vanishes"]["force_N"] for mu in ([], ["--option", "weight=1e-3"]))
     assert len(one) == 11 and all(numpy.isclose(more[d], 1000 * f, rtol=1e-12) for d, f in one.items())
     assert list(of("lcp,softmin")) == ["lcp", "softmin"]
-    done = run("compare", "--properties", "--contact", "lcp", "--option", "mu=1e-3")
+    done = run("compare", "--properties", "--contact", "lcp", "--option", "weight=1e-3")
     assert "option mu does nothing under the contact model 'lcp'" in done.stderr
     assert "called 'age'; known: erp, " in run("compare", "--properties", "--option", "age=7", code=1).stderr
-    assert "takes one of moment, paper, brute" in run("compare", "--properties", "--option", "form=fine", code=1).stderr
+    assert "takes one of moment, paper, brute" in run("compare", "--properties", "--option", "hierarchy=fine", code=1).stderr
     assert "give 0 to 1" in run("compare", "--properties", "--contact", "lcp", "--option", "erp=7", code=2).stderr
     assert "called 'rubber'" in run("compare", "--properties", "--contact", "rubber", code=2).stderr
     assert "or tangere compare --properties" in run("compare", TASK, "--properties", code=1).stderr

@@ -194,7 +194,11 @@ static tgStatus made_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, t
 
 static const tgPotentialModel made_potential = {.terms = made_terms, .begin = made_begin, .evaluate = made_evaluate, .advance = made_advance,
                                                 .mixed = made_mixed, .mixed_vjp = made_mixed_vjp, .parameters = made_parameters};
-static const tgContactModel made_kind = {.word = "made up", .solver_bytes = made_bytes, .potential = &made_potential};
+
+#define MADE(kind, ...) TGI_OPTION_##kind(tgMinimiseOptions, __VA_ARGS__)
+static const tgiOption made_option[] = {TG_MINIMISE_OPTIONS(MADE)};
+#define MADE_OPTIONS TGI_OPTION_LIST(made_option, tgMinimiseOptions)
+static const tgContactModel made_kind = {.word = "made up", .options = MADE_OPTIONS, .solver_bytes = made_bytes, .potential = &made_potential};
 
 // free: without terms
 static int no_terms(const tgContact *c) { (void)c; return 0; }
@@ -212,11 +216,14 @@ static tgStatus no_bound(tgSim *s, const tgPose *q, const tgReal *d, double *fra
 }
 static size_t no_bytes(const tgContact *c, const tgCapacity *z) { (void)c; (void)z; return 0; }
 static const tgPotentialModel free_potential = {.terms = no_terms, .begin = no_begin, .evaluate = no_energy, .advance = no_bound, .parameters = made_parameters};
-static const tgContactModel free_kind = {.word = "free", .solver_bytes = no_bytes, .potential = &free_potential};
+static const tgContactModel free_kind = {.word = "free", .options = MADE_OPTIONS, .solver_bytes = no_bytes, .potential = &free_potential};
 
 static inline tgContact made_contact(const tgModel *m, bool touching) {
+  static tgMinimiseOptions options;   // the defaults, of all of them
   const tgContactModel *kind = touching ? &made_kind : &free_kind;
-  tgContact c = {.model = m, .alloc = m->alloc, .options = tg_contact_default(), .kind = kind, .stepper = &tgi_minimise, .solver_bytes = kind->solver_bytes};
+  tgContact c = {.model = m, .alloc = m->alloc, .options = &options.of, .kind = kind, .stepper = &tgi_minimise, .solver_bytes = kind->solver_bytes};
+  options.of = (tgContactOptions){.size = sizeof options, .word = kind->word};
+  tgi_options_default(&kind->options, &options);
   c.nterm = kind->potential->terms(&c);
   tgi_contact_numbers(&c);
   return c;

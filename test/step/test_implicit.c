@@ -7,6 +7,7 @@
 #include "step/made_up.h"
 #include "step/objective.h"
 #include "support/deriv.h"
+#include "tangere/barrier.h"
 
 #ifdef TG_COMPLEX
 static const double tolerance = 1e-8;
@@ -327,13 +328,13 @@ static tgModel *struck_box(void) {
 static void test_barrier(void **state) {
   (void)state;
   for (int k = 0; k < 3; k++) {
-    tgContactOptions o = tg_contact_default();
+    tgBarrierOptions o = tg_barrier_default();
     tgError e = {0};
     tgtRandom r = {.s = (uint64_t)k};
     Case c = {.m = struck_box()};
     o.hierarchy = k == 1 ? TG_HIERARCHY_PAPER : TG_HIERARCHY_MOMENT;
-    o.mu = k == 2 ? 1e-5 : 1e-4;
-    tgContact *contact = tg_contact_create(c.m, "barrier", &o, &e);
+    o.weight = k == 2 ? 1e-5 : 1e-4;
+    tgContact *contact = tg_contact_create(c.m, "barrier", &o.of, &e);
     check_true(contact != NULL, "%s", e.text);
     c.s = tg_sim_create(c.m, contact, NULL, &e);
     check_true(c.s != NULL, "%s", e.text);
@@ -440,8 +441,8 @@ static void test_parameters(void **state) {
   for (int k = 0; k < 7; k++) {
     tgtRandom r = {.s = (uint64_t)(2000 + k)};
     Case c = make_case(k, k % 2 == 0 || k == 3);
-    c.contact.options.mu = 1;   // so that limits push
     make_sim(&c);
+    *tg_sim_param(c.s, "contact.weight", NULL, NULL) = 1;   // so that limits push
     random_state(c.s, &r);
     int models = 0;
     while (tg_param_name(models) != NULL) models++;

@@ -200,12 +200,13 @@ const char *tgi_cli_split_option(const tgCli *cli, int i, char name[TG_CLI_OPTIO
   return eq + 1;
 }
 
-bool tgi_cli_contact_options(const tgCli *cli, tgContactOptions *contact) {
-  for (int i = 0; i < cli->ncontact_option; i++) {
+bool tgi_cli_contact_options(const tgCli *cli, const char *word, tgAnyContactOptions *contact) {
+  bool known = tg_contact_default(word, &contact->of, sizeof *contact) == TG_OK;   // else tg_contact_create lists the words
+  for (int i = 0; known && i < cli->ncontact_option; i++) {
     char name[TG_CLI_OPTION_NAME];
     tgError error = {0};
     const char *value = tgi_cli_split_option(cli, i, name);
-    if (tg_contact_set(contact, name, value, &error) == TG_OK) continue;
+    if (tg_contact_offer(&contact->of, name, value, NULL, &error) == TG_OK) continue;
     tgi_cli_error(cli->command, &error);
     return false;
   }
