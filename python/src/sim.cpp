@@ -18,19 +18,20 @@ std::shared_ptr<ContactHandle> make_contact(const std::shared_ptr<ModelHandle> &
     return nullptr;
   }
   tgError error{};
-  tgContactOptions options = tg_contact_default();
+  tgAnyContactOptions options;
+  bool known = tg_contact_default(word->c_str(), &options.of, sizeof options) == TG_OK;   // else tg_contact_create lists the words
   for (auto item : given)
-    if (tg_contact_set(&options, nb::cast<std::string>(item.first).c_str(), option_text(item.second).c_str(), &error) != TG_OK) raise(error);
+    if (known && tg_contact_set(&options.of, nb::cast<std::string>(item.first).c_str(), option_text(item.second).c_str(), &error) != TG_OK) raise(error);
   struct Job {
     std::string word;
-    tgContactOptions options;
+    tgAnyContactOptions options;
     tgError error;
     const tgModel *model;
     std::shared_ptr<ContactHandle> made;
   };
   auto job = std::make_shared<Job>(Job{*word, options, error, model->model, std::make_shared<ContactHandle>()});
   job->made->model = model;
-  detached_call([job] { job->made->contact = tg_contact_create(job->model, job->word.c_str(), &job->options, &job->error); });
+  detached_call([job] { job->made->contact = tg_contact_create(job->model, job->word.c_str(), &job->options.of, &job->error); });
   const std::shared_ptr<ContactHandle> &handle = job->made;
   if (handle->contact == nullptr) raise(job->error);
   for (int i = 0; tg_contact_warning(handle->contact, i) != nullptr; i++)
