@@ -7,11 +7,7 @@
 #include "contact/contact.h"
 #include "io/xml.h"
 
-static const tgContactModel *model_named(const char *word) {
-  for (int i = 0; word != NULL && tgi_contact_table(i) != NULL; i++)
-    if (strcmp(tgi_contact_table(i)->word, word) == 0) return tgi_contact_table(i);
-  return NULL;
-}
+static const tgContactModel *model_named(const char *word) { return word != NULL ? tgi_contact_named(word, NULL) : NULL; }
 
 tgStatus tg_contact_default(const char *word, tgContactOptions *options, size_t size) {
   const tgContactModel *kind = model_named(word);
