@@ -184,10 +184,24 @@ static Gradient vjp(Sim &s, nb::handle gq, nb::handle gv, const std::vector<std:
   return g;
 }
 
+// the size of the steps, which is the Sim's dt
+static bool is_timestep(const std::string &name) { return name == "opt_timestep"; }
+
+static void no_parameter(const Sim &s, const std::string &name) {
+  if (name.rfind("contact.", 0) == 0 && s.contact) param_shape(*s.model, s.contact.get(), name);   // says what it is called now, or which there are
+  throw nb::key_error(("the model has no parameter '" + name + "'").c_str());
+}
+
+static void set_timestep(Sim &s, double dt) {
+  if (!(dt > 0) || !std::isfinite(dt)) throw nb::value_error("dt: a step size above 0 is needed [s]");
+  s.dt = dt;
+}
+
 static Array param(const Sim &s, const std::string &name) {
   int nrow, ncol;
+  if (is_timestep(name)) return frozen(&s.dt, {1});
   const double *p = tg_sim_param(s.get(), name.c_str(), &nrow, &ncol);
-  if (p == nullptr) throw nb::key_error(("the model has no parameter '" + name + "'").c_str());
+  if (p == nullptr) no_parameter(s, name);
   Shape shape{(size_t)nrow};
   if (ncol != 1) shape.push_back((size_t)ncol);
   return frozen(p, shape);
@@ -196,19 +210,20 @@ static Array param(const Sim &s, const std::string &name) {
 static void set_param(Sim &s, const std::string &name, nb::handle value) {
   Claim claim(s.busy, "Sim");
   int nrow, ncol;
+  if (is_timestep(name)) {
+    In given = in(value, name.c_str(), {1});
+    if (given.p == nullptr) throw nb::type_error((name + ": None is no array").c_str());
+    set_timestep(s, *given.p);
+    return;
+  }
   double *p = tg_sim_param(s.get(), name.c_str(), &nrow, &ncol);
-  if (p == nullptr) throw nb::key_error(("the model has no parameter '" + name + "'").c_str());
+  if (p == nullptr) no_parameter(s, name);
   Shape shape{(size_t)nrow};
   if (ncol != 1) shape.push_back((size_t)ncol);
   In given = in(value, name.c_str(), shape);
   if (given.p == nullptr) throw nb::type_error((name + ": None is no array").c_str());
   copy(p, given.p, (size_t)nrow * (size_t)ncol);
   s.changed.insert(name);
-}
-
-static void set_timestep(Sim &s, double dt) {
-  if (!(dt > 0) || !std::isfinite(dt)) throw nb::value_error("dt: a step size above 0 is needed [s]");
-  s.dt = dt;
 }
 
 // parameters that were set in this sim survive a reset
@@ -348,8 +363,8 @@ void bind_sim(nb::module_ &m) {
       .def("vjp", &vjp, nb::arg("gq") = nb::none(), nb::arg("gv") = nb::none(), nb::arg("params") = std::vector<std::string>(),
            "Adjoint of the last step, from dL/dq' and dL/dv' (nv each, tangent; None: zero).")
       .def_prop_ro("param_names", &Sim::param_names, "Names of the parameters that have a derivative, the contact model's own (\"contact.weight\") among them.")
-      .def("param", &param, nb::arg("name"), "This sim's values of a parameter, a read-only copy; set_param writes.")
-      .def("set_param", &set_param, nb::arg("name"), nb::arg("value"), "Sets a parameter array (\"body_mass\"), all of it.")
+      .def("param", &param, nb::arg("name"), "This sim's values of a parameter, a read-only copy; set_param writes. \"opt_timestep\" is dt.")
+      .def("set_param", &set_param, nb::arg("name"), nb::arg("value"), "Sets a parameter array (\"body_mass\"), all of it; \"opt_timestep\" sets dt.")
       .def("reset", &reset, nb::arg("key") = nb::none(), "The model's start, or a keyframe's, at rest; parameters that were set stay.")
       .def("forward", &forward, "Frames, mass matrix and bias at the present state, for field().")
       .def("field", &field, nb::arg("name"), nb::sig("def field(self, name: str) -> numpy.typing.NDArray[typing.Any]"), "A read-only copy of an array that the engine computed (\"xpos\"), as of the last forward or step.")

@@ -306,7 +306,11 @@ const char *tgi_parameter_name(const tgContact *c, const char *name) {
 }
 
 tgReal *tg_sim_param(tgSim *sim, const char *name, int *rows, int *cols) {
-  if (sim == NULL || name == NULL) return NULL;
+  bool read = sim != NULL && name != NULL && strcmp(name, "opt_timestep") != 0;   // steps take their size as an argument
+  return read ? tgi_sim_param(sim, name, rows, cols) : NULL;
+}
+
+tgReal *tgi_sim_param(tgSim *sim, const char *name, int *rows, int *cols) {
   int number = tgi_contact_number_named(sim->contact_model, name);
   if (number >= 0) {
     if (rows != NULL) *rows = 1;

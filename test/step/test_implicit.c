@@ -368,7 +368,7 @@ static tgStatus loss_of_param(void *ctx, const tgReal *x, tgReal *y) {
   Param *c = ctx;
   tgSim *s = c->s;
   int rows, cols, nv = s->m.nv;
-  tgReal out[256], *value = tg_sim_param(s, c->name, &rows, &cols);
+  tgReal out[256], *value = tgi_sim_param(s, c->name, &rows, &cols);
   for (int i = 0; i < rows * cols; i++) value[i] = c->nominal[i] + x[0] * c->dir[i];
   set_state(s, c->x);
   tgStatus status = TG_OK;
@@ -389,7 +389,7 @@ static bool check_param(Case *c, const char *name, tgtRandom *r) {
   tgSim *s = c->s;
   const tgModel *m = &s->m;
   int nv = m->nv, rows, cols;
-  tgReal *value = tg_sim_param(s, name, &rows, &cols);
+  tgReal *value = tgi_sim_param(s, name, &rows, &cols);
   if (rows * cols == 0) return false;
   int n = rows * cols;
   Param k = {.s = s, .name = name, .timestep = strcmp(name, "opt_timestep") == 0, .dir = malloc(sizeof(tgReal) * (size_t)n),

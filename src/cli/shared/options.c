@@ -70,6 +70,38 @@ static bool takes(const tgCommand *c, const Option *o) {
   return false;
 }
 
+// "0.2; 0 to 1", "moment; moment, paper, brute", "true"
+static void default_and_range(const tgOption *o) {
+  const char *word = o->words;
+  switch (o->type) {
+    case TG_OPTION_BOOLEAN: printf("%s", o->value != 0 ? "true" : "false"); return;
+    case TG_OPTION_WORD:
+      for (int i = 0; i < (int)o->value; i++) word = strchr(word, ' ') + 1;
+      printf("%.*s; ", (int)strcspn(word, " "), word);
+      for (const char *c = o->words; *c != '\0'; c++) printf(*c == ' ' ? ", " : "%c", *c);
+      return;
+    case TG_OPTION_NUMBER:
+    case TG_OPTION_INTEGER:
+      printf("%g%s%s; %s%g", o->value, o->unit[0] != '\0' ? " " : "", o->unit, isfinite(o->most) ? "" : "from ", o->least);
+      if (isfinite(o->most)) printf(" to %g", o->most);
+  }
+}
+
+// what --option takes, as the contact models' own lists have it
+static void help_contact(void) {
+  for (int w = 0; tg_contact_words(w) != NULL; w++) {
+    printf("\noptions of the contact model '%s':\n", tg_contact_words(w));
+    for (int i = 0; tg_contact_option(tg_contact_words(w), i).name != NULL; i++) {
+      tgOption o = tg_contact_option(tg_contact_words(w), i);
+      char left[64];
+      snprintf(left, sizeof left, "%s%s%s%s", o.name, o.alias != NULL ? " (or " : "", o.alias != NULL ? o.alias : "", o.alias != NULL ? ")" : "");
+      printf("  %-24s %s (", left, o.text);
+      default_and_range(&o);
+      printf(")\n");
+    }
+  }
+}
+
 static void help(const tgCommand *c) {
   printf("usage: tangere %s %s [options]\n%s\n\n", c->word, c->operands, c->help);
   for (int i = 0; i < NOPTIONS; i++) {
@@ -78,6 +110,8 @@ static void help(const tgCommand *c) {
     snprintf(left, sizeof left, "--%s%s%s", options[i].word, options[i].kind == GROUND ? "" : " ", options[i].value != NULL ? options[i].value : "");
     printf("  %-24s %s\n", left, options[i].help);
   }
+  for (int i = 0; i < NOPTIONS; i++)
+    if (options[i].kind == CONTACT && takes(c, &options[i])) help_contact();
 }
 
 static bool whole(const char *text, double *value) {
