@@ -12,6 +12,7 @@
 #include "contact/barrier/barrier.h"
 #include "kin/kinematics.h"
 #include "support/check.h"
+#include "tangere/barrier.h"
 #include "tangere/desc.h"
 
 enum { BALLS = 16 };
@@ -115,10 +116,10 @@ static tgiTreeCount counted(const tgSim *s) {
   return sum;
 }
 
-static int row(int f, int ground, const tgContactOptions *o) {
+static int row(int f, int ground, const tgBarrierOptions *o) {
   tgError e = {0};
   tgModel *m = scene(f, ground);
-  tgContact *c = m != NULL ? tg_contact_create(m, "barrier", o, &e) : NULL;
+  tgContact *c = m != NULL ? tg_contact_create(m, "barrier", &o->of, &e) : NULL;
   tgSim *s = c != NULL ? tg_sim_create(m, c, NULL, &e) : NULL;
   if (s == NULL) {
     printf("%s\n", e.text);
@@ -149,7 +150,7 @@ static int row(int f, int ground, const tgContactOptions *o) {
 }
 
 int main(int argc, char **argv) {
-  tgContactOptions o = tg_contact_default();
+  tgBarrierOptions o = tg_barrier_default();
   if (argc > 1) o.eps = atof(argv[1]);
   if (argc > 2) o.threads = atoi(argv[2]);
   int bad = 0;

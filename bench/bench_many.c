@@ -82,12 +82,13 @@ static bool fail(const char *what, const tgError *e) {
 static bool measure(const Case *c, int n, double seconds, Row *row) {
   Count model = {0, (size_t)4 << 30}, sim = {0, (size_t)4 << 30};
   tgAllocator ma = {&model, take, again, give}, sa = {&sim, take, again, give};
-  tgContactOptions o = tg_contact_default();
+  tgAnyContactOptions o;
+  tg_contact_default(c->word, &o.of, sizeof o);
   tgError e = {0};
   double begin = tgb_now();
-  if (c->range != NULL && tg_contact_set(&o, "long_range", c->range, &e) != TG_OK) return fail("options", &e);
+  if (c->range != NULL && tg_contact_set(&o.of, "long_range", c->range, &e) != TG_OK) return fail("options", &e);
   tgModel *m = spheres(n, c->gap, &ma, &e);
-  tgContact *k = m != NULL ? tg_contact_create(m, c->word, &o, &e) : NULL;
+  tgContact *k = m != NULL ? tg_contact_create(m, c->word, &o.of, &e) : NULL;
   tgSim *s = k != NULL ? tg_sim_create(m, k, &sa, &e) : NULL;
   row->build = tgb_now() - begin;
   row->step = INFINITY;

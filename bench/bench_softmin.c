@@ -13,6 +13,7 @@
 #include "contact/contact.h"
 #include "geom/cloud.h"
 #include "tangere/desc.h"
+#include "tangere/softmin.h"
 #include "tangere/step.h"
 
 static bool json;
@@ -113,13 +114,13 @@ static Bench bind(tgModel *m, const tgContactOptions *o, double h, tgError *erro
 
 static Bench start(tgDesc *d, double spacing, tgIntegrator integrator, double prune, double h) {
   tgError error = {0};
-  tgContactOptions o = tg_contact_default();
+  tgSoftminOptions o = tg_softmin_default();
   o.spacing = spacing;
   o.integrator = integrator;
   o.prune = prune;
   tgModel *m = tg_model_compile(d, NULL, &error);
   tg_desc_free(d);
-  return bind(m, &o, h, &error);
+  return bind(m, &o.of, h, &error);
 }
 
 static void end(Bench *b) {
@@ -180,14 +181,14 @@ static void bench_scene(void) {
   static const tgIntegrator integrator[] = {TG_INTEGRATOR_RK4, TG_INTEGRATOR_EULER};
   for (int k = 0; k < 2; k++) {
     tgError error = {0};
-    tgContactOptions o = tg_contact_default();
+    tgSoftminOptions o = tg_softmin_default();
     o.eps2 = o.eps3 = 0.5 * 9.81 * 0.016 * 0.016;
-    o.stiction_speed = 9.81 * 0.016 / 4;
+    o.slip_speed = 9.81 * 0.016 / 4;
     o.prune = 1e-11;
     o.spacing = 0.0045;
     o.eps1 = 0.5 * o.spacing * o.spacing;
     o.integrator = integrator[k];
-    Bench b = bind(tg_model_load(TG_SOURCE_DIR "/models/push_t.xml", NULL, &error), &o, 0.002, &error);
+    Bench b = bind(tg_model_load(TG_SOURCE_DIR "/models/push_t.xml", NULL, &error), &o.of, 0.002, &error);
     for (int i = 0; i < 1000; i++) {
       tg_sim_ctrl(b.s)[1] = 0.08;
       if (tg_sim_step(b.s, b.h, NULL) != TG_OK) exit(1);

@@ -14,6 +14,7 @@
 #include "contact/barrier/pair/pair.h"
 #include "geom/sphere_tree.h"
 #include "math/vec3.h"
+#include "tangere/barrier.h"
 #include "tangere/desc.h"
 #include "tangere/step.h"
 
@@ -278,11 +279,11 @@ static void frames(int f, tgHierarchy hierarchy) {
   enum { FRAMES = 40 };
   tgError e = {0};
   tgModel *m = billiards(f);
-  tgContactOptions o = tg_contact_default();
+  tgBarrierOptions o = tg_barrier_default();
   o.hierarchy = hierarchy;
-  o.mu = mu;
+  o.weight = mu;
   o.eps = eps;
-  tgContact *c = tg_contact_create(m, "barrier", &o, &e);
+  tgContact *c = tg_contact_create(m, "barrier", &o.of, &e);
   check(c != NULL, e.text);
   tgSim *sim = tg_sim_create(m, c, NULL, &e);
   check(sim != NULL, e.text);

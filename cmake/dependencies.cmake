@@ -1,6 +1,6 @@
 # Every third-party library, found once. Debian package names: tools/packages-debian.txt.
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(TG_DEPS REQUIRED expat jansson libcyaml nlopt libzip zlib)
+pkg_check_modules(TG_DEPS REQUIRED expat jansson libcyaml yaml-0.1 nlopt libzip zlib)
 find_library(TG_QHULL qhull_r REQUIRED)
 find_package(Threads REQUIRED)
 

@@ -35,14 +35,12 @@ static tgOptimum *take_up(const tgTask *task, const char *journal, tgOptimizeOpt
 }
 
 static tgStatus adjust(tgTask *t, const tgBarrierTask *how, tgError *error) {
-  tgContactOptions o = t->contact_options;
   double h = how->timestep > 0 ? how->timestep : t->h;
   int steps = how->steps > 0 ? how->steps : (int)lround(t->steps * t->h / h);
-  if (how->mu > 0) o.mu = how->mu;
   if (how->rate > 0) t->optimizer.rate = how->rate;
   if (how->iterations > 0) t->optimizer.iterations = how->iterations;
-  tgStatus st = tg_task_override(t, NULL, how->method, 0, error);
-  if (st == TG_OK && (how->mu > 0 || how->contact != NULL)) st = tgi_task_set_contact(t, how->contact, &o, error);
+  tgStatus st = tg_task_override(t, how->contact, how->method, 0, error);
+  if (st == TG_OK && how->mu > 0) st = tgi_task_number(t, "weight", how->mu, error);
   if (st == TG_OK && (steps != t->steps || how->timestep > 0)) st = tgi_task_retime(t, steps, h, error);
   return st;
 }
@@ -72,8 +70,8 @@ static void optimise(void *ctx, int worker, int i) {
   if (best != NULL && best->status < 0) tgi_cli_say("%s %s: %s", w.id, r->how.file, best->error.text);
   if (best == NULL && !tgi_cli_interrupted) tgi_cli_error("reproduce", &error);
   if (best != NULL)
-    tgi_cli_say("%s %s under %s by %s, mu %g, step %g s, rate %g, seed %d: loss %.4g to %.4g, %s, %d iterations in %.3g s", w.id, r->how.file, tg_contact_word(r->task->contact),
-                tg_task_method(r->task), r->task->contact_options.mu, r->task->h, r->task->optimizer.rate, (int)r->how.seed, best->first_loss, best->best_loss,
+    tgi_cli_say("%s %s under %s by %s, weight %g, step %g s, rate %g, seed %d: loss %.4g to %.4g, %s, %d iterations in %.3g s", w.id, r->how.file, tg_contact_word(r->task->contact),
+                tg_task_method(r->task), tg_contact_get(tg_contact_options(tg_task_contact(r->task)), "weight"), r->task->h, r->task->optimizer.rate, (int)r->how.seed, best->first_loss, best->best_loss,
                 best->reached ? "reached" : "missed", best->iterations, best->seconds);
 }
 

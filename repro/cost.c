@@ -7,6 +7,7 @@
 
 #include "repro/barrier.h"
 #include "sim/sim.h"
+#include "tangere/barrier.h"
 
 enum { FRAMES = 40, SIZES = 6 };
 static const int frequency[SIZES] = {2, 3, 4, 5, 6, 7};
@@ -25,8 +26,8 @@ double tgi_core_now(void) {
 static bool open(Table *t, int f, tgHierarchy form) {
   char path[1024];
   tgError error = {0};
-  tgContactOptions o = tg_contact_default();
-  o.mu = 1e-7;
+  tgBarrierOptions o = tg_barrier_default();
+  o.weight = 1e-7;
   o.hierarchy = form;
   *t = (Table){.model = NULL};
   if (!tgi_models_file("billiards.xml", path, sizeof path)) return false;
@@ -36,7 +37,7 @@ static bool open(Table *t, int f, tgHierarchy form) {
     t->model = tg_model_compile(desc, NULL, &error);
   }
   tg_desc_free(desc);
-  t->contact = t->model != NULL ? tg_contact_create(t->model, "barrier", &o, &error) : NULL;
+  t->contact = t->model != NULL ? tg_contact_create(t->model, "barrier", &o.of, &error) : NULL;
   t->sim = t->contact != NULL ? tg_sim_create(t->model, t->contact, NULL, &error) : NULL;
   t->g = t->sim != NULL ? calloc(4 * (size_t)t->model->nv + 1, sizeof *t->g) : NULL;
   if (t->g == NULL) tgi_cli_error("reproduce", &error);

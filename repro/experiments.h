@@ -34,4 +34,7 @@ bool tgi_reproduce_push_t(tgRun *run);
 extern const tgExperiment tgi_reproductions[];
 extern const int tgi_nreproduction;
 
+/// Sets an option of the task's contact model.
+tgStatus tgi_task_number(tgTask *task, const char *name, double value, tgError *error);
+
 #endif

@@ -7,6 +7,7 @@
 #include "repro/experiments.h"
 #include "output/csv.h"
 #include "output/npz.h"
+#include "tangere/softmin.h"
 
 // as in tools/force_profile.py: the line x = beside, |y| <= far [m], points of the profile, cells that are looked into and how often each is halved
 enum { POINTS = 401, CELLS = 100, HALVINGS = 6 };
@@ -189,11 +190,11 @@ bool tgi_reproduce_force_profile(tgRun *run) {
   tgNpz npz;
   char path[1024];
   tgError error = {0};
-  tgContactOptions o = tg_contact_default();
+  tgSoftminOptions o = tg_softmin_default();
   o.eps2 = o.eps3 = width;
   o.spacing = spacing;
   o.prune = 0;                   // smoothness is judged to rounding
-  if (!tgi_scene_open_under(&p.scene, "two_spheres.xml", "softmin", &o)) return false;
+  if (!tgi_scene_open_under(&p.scene, "two_spheres.xml", "softmin", &o.of)) return false;
   bool good = tgi_models_file("two_spheres.npz", path, sizeof path) && tgi_npz_read(path, 1 << 20, NULL, &npz, &error) == TG_OK;
   if (good) {
     good = profile(run, &p, &npz, path) && p.status == TG_OK;

@@ -7,6 +7,7 @@
 
 #include "repro/barrier.h"
 #include "sim/sim.h"
+#include "tangere/barrier.h"
 
 enum { FRAMES = 50, CHECKS = 3 };
 
@@ -32,10 +33,10 @@ static bool open(tgScene *s) {
   tgLoadOptions load = tg_load_default();
   load.asset_root = root;
   load.nasset_root = 1;
-  tgContactOptions o = tg_contact_default();
-  o.mu = 1e-7;
+  tgBarrierOptions o = tg_barrier_default();
+  o.weight = 1e-7;
   s->model = tg_model_load(path, &load, &error);
-  s->contact = s->model != NULL ? tg_contact_create(s->model, "barrier", &o, &error) : NULL;
+  s->contact = s->model != NULL ? tg_contact_create(s->model, "barrier", &o.of, &error) : NULL;
   s->sim = s->contact != NULL ? tg_sim_create(s->model, s->contact, NULL, &error) : NULL;
   if (s->sim == NULL) tgi_cli_error("reproduce", &error);
   else tg_sim_reset_key(s->sim, 0);

@@ -6,6 +6,7 @@
 
 #include "repro/barrier.h"
 #include "sim/sim.h"
+#include "tangere/barrier.h"
 #include "tangere/step.h"
 
 // slides in place of the free joints, along the last n of the axes x, y and z
@@ -28,14 +29,14 @@ static bool change(tgDesc *desc, const tgPlanks *p) {
 }
 
 bool tgi_planks_open(tgPlanks *p, const char *file, tgError *error) {
-  tgContactOptions o = tg_contact_default();
-  o.mu = p->mu;
+  tgBarrierOptions o = tg_barrier_default();
+  o.weight = p->mu;
   o.hierarchy = p->form;
   if (p->slip > 0) o.slip_speed = p->slip;
   tgDesc *desc = tg_desc_load(file, NULL, error);
   if (desc != NULL && change(desc, p)) p->model = tg_model_compile(desc, NULL, error);
   tg_desc_free(desc);
-  p->contact = p->model != NULL ? tg_contact_create(p->model, "barrier", &o, error) : NULL;
+  p->contact = p->model != NULL ? tg_contact_create(p->model, "barrier", &o.of, error) : NULL;
   p->sim = p->contact != NULL ? tg_sim_create(p->model, p->contact, NULL, error) : NULL;
   return p->sim != NULL;
 }

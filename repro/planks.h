@@ -4,6 +4,7 @@
 
 #include "repro/experiments.h"
 #include "contact/contact.h"
+#include "tangere/barrier.h"
 
 enum { TG_PLANKS = 20 };
 static const double tgi_plank_height = 0.2;   // m

@@ -5,6 +5,7 @@
 
 #include "repro/experiments.h"
 #include "sim/sim.h"
+#include "tangere/lcp.h"
 
 enum { STEPS = 150 };
 
@@ -30,10 +31,10 @@ static bool frictionless(const tgSim *sim, const tgStepInfo *info) {
 
 // The same motion twice: stepped here to look at every row, recorded for the replay.
 static tgStatus slide(Slide *s, const char *file) {
-  tgContactOptions o = tg_contact_default();
+  tgLcpOptions o = tg_lcp_default();
   tgError error = {0};
   o.erp = 0;                     // inelastic and nothing else: overlaps are not pushed apart
-  if (!tgi_scene_open(&s->scene, file, &o)) return TG_ERR_FILE;
+  if (!tgi_scene_open(&s->scene, file, &o.of)) return TG_ERR_FILE;
   tgSim *sim = s->scene.sim;
   int start = tg_model_find(s->scene.model, TG_THING_KEY, "start");
   s->bodies = tg_model_nv(s->scene.model) / 6;

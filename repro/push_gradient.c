@@ -58,9 +58,7 @@ static double speed_of(const tgTask *t) {
 // eps2 and eps3 of the task are those of the last stage
 static bool onset(tgTask *t, double last, double by) {
   tgError error = {0};
-  tgContactOptions o = t->contact_options;
-  o.eps2 = o.eps3 = by * last;
-  if (tgi_task_set_contact(t, NULL, &o, &error) == TG_OK) return true;
+  if (tgi_task_number(t, "eps2", by * last, &error) == TG_OK && tgi_task_number(t, "eps3", by * last, &error) == TG_OK) return true;
   return tgi_cli_error("reproduce", &error), false;
 }
 
@@ -174,7 +172,7 @@ static bool find_all(tgRun *run, const tgPushGoals *s, tgTask *t, double *x) {
   Found f[TG_PUSH_GOALS] = {{.found = false}};
   double seconds = 0;
   long simulations = 0;
-  double width = t->contact_options.eps3;
+  double width = tg_contact_get(tg_contact_options(tg_task_contact(t)), "eps3");
   int found = 0;
   char note[560] = "";
   for (int k = 0; k < TG_PUSH_GOALS; k++) {

@@ -70,11 +70,11 @@ double tgi_push_apart(const double a[3], const double b[3], double *turn) {
 // The rule for what the paper leaves open, the same for all goals, steps, integrators and clouds: with the default stiffness k = m g/eps3 the finger, of
 // half the T's mass, bounces on it with omega^2 = 1.5 g/eps3 at most and is held by friction with mu g/v_s, and RK4 at the longest step h = 16 ms must carry
 // both: eps2 = eps3 = g h^2/2, so that omega h = 1.7 of the 2.8 it can, and v_s = g h/4. Tails are 1e-11 of the force, a tenth of what is asked.
-tgContactOptions tgi_push_options(const tgPushGoals *s) {
+tgSoftminOptions tgi_push_options(const tgPushGoals *s) {
   const double g = 9.81, h = s->step[TG_PUSH_STEPS - 1];
-  tgContactOptions o = tg_contact_default();
+  tgSoftminOptions o = tg_softmin_default();
   o.eps2 = o.eps3 = 0.5 * g * h * h;
-  o.stiction_speed = g * h / 4;
+  o.slip_speed = g * h / 4;
   o.prune = 1e-11;
   return o;
 }
@@ -83,8 +83,8 @@ tgContactOptions tgi_push_options(const tgPushGoals *s) {
 // distances is half the square of the finer spacing for both, faces being flat.
 static const double cloud_spacing[TG_PUSH_CLOUDS] = {0.0045, 0}, cloud_points[TG_PUSH_CLOUDS] = {0, 10};
 
-static tgContactOptions cloud_options(const tgPushGoals *s, int cloud) {
-  tgContactOptions o = tgi_push_options(s);
+static tgSoftminOptions cloud_options(const tgPushGoals *s, int cloud) {
+  tgSoftminOptions o = tgi_push_options(s);
   o.spacing = cloud_spacing[cloud];
   o.points = cloud_points[cloud];
   o.eps1 = 0.5 * cloud_spacing[0] * cloud_spacing[0];
@@ -153,9 +153,9 @@ static void replay(void *ctx, int worker, int i) {
   double h = r->s->step[r->step];
   int steps;
   (void)worker;
-  tgContactOptions o = cloud_options(r->s, r->cloud);
+  tgSoftminOptions o = cloud_options(r->s, r->cloud);
   o.integrator = integrator_kind[r->integrator];
-  tgContact *c = tg_contact_create(r->s->model, "softmin", &o, &r->error);
+  tgContact *c = tg_contact_create(r->s->model, "softmin", &o.of, &r->error);
   tgSim *sim = c != NULL ? tg_sim_create(r->s->model, c, NULL, &r->error) : NULL;
   double *u = controls(r->s, r->goal, h, &steps);
   if (sim != NULL) count_points(r, sim);

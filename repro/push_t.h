@@ -4,6 +4,7 @@
 
 #include "repro/experiments.h"
 #include "output/npz.h"
+#include "tangere/softmin.h"
 
 enum { TG_PUSH_GOALS = 5, TG_PUSH_STEPS = 3, TG_PUSH_INTEGRATORS = 2, TG_PUSH_CLOUDS = 2 };
 
@@ -27,7 +28,7 @@ void tgi_push_pose(const double q[7], double x[3]);
 /// Distance of two poses [cm], and the turn between them [deg].
 double tgi_push_apart(const double a[3], const double b[3], double *turn);
 /// Options of `softmin` for the scene.
-tgContactOptions tgi_push_options(const tgPushGoals *s);
+tgSoftminOptions tgi_push_options(const tgPushGoals *s);
 /// The goals by gradient: rows, and the targets found. False: it could not be run, and the reason is said.
 bool tgi_push_by_gradient(tgRun *run, const tgPushGoals *s);
 

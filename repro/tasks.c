@@ -5,6 +5,12 @@
 
 #include "repro/experiments.h"
 
+tgStatus tgi_task_number(tgTask *task, const char *name, double value, tgError *error) {
+  char text[40];
+  snprintf(text, sizeof text, "%.17g", value);
+  return tg_task_contact_option(task, name, text, error);
+}
+
 // progress with limits; `stop` is what the optimiser polls
 typedef struct Watch { tgCliBar bar; double seconds, loss; volatile int stop; } Watch;
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails when a derivative function that a header declares is named in no test: names ending in _d, _vjp, _jvp or _jacobian,
 or holding _jr, and of second derivatives in _hvp, _hvp_parameters or (public ones) _hessian; and when a number of a contact
-model that is listed with a derivative (TG_CONTACT_PARAMETER) is named in no test as the parameter "contact.NAME". A name in a test file's comment does not count."""
+model that is listed with a derivative (X(PARAMETER, ..): tangere/option.h) is named in no test as the parameter "contact.NAME". A name in a test file's comment does not count."""
 import pathlib
 import re
 import sys
@@ -24,8 +24,8 @@ missing = [n for n in sorted(declared) if not re.search(r"\b" + n + r"\b", tests
 for name in missing:
     print(f"{declared[name]}: {name} is a derivative that no test calls")
 numbers = {}
-for source in sorted((root / "src").rglob("*.c")):
-    for name in re.findall(r"\bTG_CONTACT_PARAMETER\(\s*(\w+)", code(source)):
+for source in sorted(list((root / "src").rglob("*.h")) + list((root / "include").rglob("*.h"))):
+    for name in re.findall(r"\bX\(PARAMETER,\s*(\w+)", code(source)):
         numbers["contact." + name] = source.relative_to(root).as_posix()
 untested = [n for n in sorted(numbers) if '"' + n + '"' not in tests]
 for name in untested:

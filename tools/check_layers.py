@@ -13,6 +13,9 @@ rank = {}
 for path in src.rglob("LAYERS"):
     order = [line.strip() for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")]
     rank[path.relative_to(src).parts[:-1]] = {name: i for i, name in enumerate(order)}
+# where public headers are: those of all, and each contact model's own beside it
+public = [root / "include", *sorted(src.glob("contact/*/include"))]
+own_header = {path.relative_to(folder).as_posix(): folder.parent.name for folder in public[1:] for path in folder.rglob("*.h")}
 include = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 problems = []
 graph = {}
@@ -38,7 +41,7 @@ def later(name, target):
 
 
 for path in sorted(src.rglob("*")):
-    if path.suffix not in (".c", ".h", ".def"):
+    if path.suffix not in (".c", ".h", ".def") or any(folder in path.parents for folder in public):
         continue
     name = path.relative_to(src).as_posix()
     if unplaced(name):
@@ -46,6 +49,8 @@ for path in sorted(src.rglob("*")):
         continue
     graph[name] = []
     for target in include.findall(path.read_text()):
+        if name.startswith("contact/") and own_header.get(target, name.split("/")[1]) != name.split("/")[1]:
+            problems.append(f"{name}: contact models must not know of each other ({target})")
         if target.startswith("tangere/"):
             continue
         if not (src / target).exists():
@@ -59,7 +64,7 @@ for path in sorted(src.rglob("*")):
             if its and own != its and name != "contact/table.c":
                 problems.append(f"{name}: contact models must not know of each other ({target})")
 
-for path in sorted((root / "include").rglob("*.h")):
+for path in sorted(p for folder in public for p in folder.rglob("*.h")):
     for target in include.findall(path.read_text()):
         if not target.startswith("tangere/"):
             problems.append(f"{path.relative_to(root)}: a public header includes \"{target}\"")

@@ -13,7 +13,7 @@ from docutils.statemachine import StringList
 from docutils import nodes
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-INCLUDE = ROOT / "include"
+INCLUDES = [ROOT / "include", *sorted((ROOT / "src/contact").glob("*/include"))]   # a contact model's own headers are beside it
 Entry = collections.namedtuple("Entry", "kind name signatures text members line")
 KINDS = {CursorKind.FUNCTION_DECL, CursorKind.TYPEDEF_DECL, CursorKind.STRUCT_DECL, CursorKind.ENUM_DECL, CursorKind.MACRO_DEFINITION}
 
@@ -26,7 +26,10 @@ class Header:
         self.lines = self.path.read_text().split("\n")
         self.problems = []
         self.listed = dict(re.findall(r'X\((\w+), -?\d+, "([^"]*)"\)', self.path.read_text()))   # an X-macro's entries carry their text
-        unit = Index.create().parse(str(path), args=["-std=c17", "-x", "c", f"-I{INCLUDE}", *compiler_includes()],
+        for folder in INCLUDES:   # those of options name their kind first, and a model's struct holds those of its kind of step
+            for header in folder.rglob("*.h"):
+                self.listed |= dict(re.findall(r'X\((?!ALIAS|FORMER)[A-Z]+, (\w+), .*?"([^"]*)"\)', header.read_text().replace("\\\n", " ")))
+        unit = Index.create().parse(str(path), args=["-std=c17", "-x", "c", *(f"-I{folder}" for folder in INCLUDES), *compiler_includes()],
                                     options=TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD)
         for d in unit.diagnostics:
             if d.severity >= 2:
@@ -162,7 +165,7 @@ def link(name, names):
 
 
 def all_headers():
-    return [Header(p) for p in sorted((INCLUDE / "tangere").glob("*.h"))]
+    return [Header(p) for folder in INCLUDES for p in sorted((folder / "tangere").glob("*.h"))]
 
 
 def names_of(headers):

@@ -126,6 +126,7 @@ static std::map<std::string, In> lane_params(const Batch &b, const Given &given,
   std::map<std::string, In> params;
   for (auto item : given) {
     std::string name = nb::cast<std::string>(item.first);
+    if (name == "opt_timestep") throw nb::value_error("opt_timestep: all trajectories of a Batch have the steps of its dt");
     Shape shape = param_shape(*b.model, b.contact.get(), name);
     shape.insert(shape.begin(), B);
     params[name] = in(item.second, name.c_str(), shape);

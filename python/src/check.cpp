@@ -12,8 +12,14 @@ static Shape shape_of(int nrow, int ncol) {
 }
 
 Shape param_shape(const ModelHandle &model, const ContactHandle *contact, const std::string &name) {
-  for (int i = 0; contact != nullptr && tg_contact_param_name(contact->contact, i) != nullptr; i++)
-    if (name == tg_contact_param_name(contact->contact, i)) return {1};
+  if (contact != nullptr && name.rfind("contact.", 0) == 0) {   // by its alias too; what is wrong the engine says
+    const char *one = name.c_str();
+    tgError error{};
+    tgParamGrad *p = tg_param_grad_create_contact(contact->contact, &one, 1, nullptr, &error);
+    if (p == nullptr) raise(error);
+    tg_param_grad_free(p);
+    return {1};
+  }
   tgField f = tg_model_field_named(model.model, name.c_str());
   if (f.data == nullptr || f.scalar != TG_SCALAR_REAL) throw nb::key_error(("there is no parameter '" + name + "'").c_str());
   return shape_of(f.rows, f.cols);
@@ -132,6 +138,47 @@ static Check gradcheck(Sim &s, bool params, double tolerance, uint64_t seed) {
   return make_check(check);
 }
 
+struct Option { tgOption is; };
+
+// a default or a bound as what the option takes
+static nb::object value_of(const tgOption &o, double value) {
+  if (o.type == TG_OPTION_NUMBER) return nb::cast(value);
+  if (o.type == TG_OPTION_BOOLEAN) return nb::cast(value != 0);
+  if (o.type == TG_OPTION_INTEGER) return nb::cast((long)value);
+  return nb::str(nb::str(o.words).attr("split")()[nb::cast((long)value)]);
+}
+
+static const char *type_of(const tgOption &o) {
+  static const char *const name[] = {"number", "integer", "boolean", "word"};
+  return name[o.type];
+}
+
+static std::optional<std::string> text_or_none(const char *text) { return text != nullptr ? std::optional<std::string>(text) : std::nullopt; }
+
+static void bind_options(nb::module_ &m) {
+  nb::class_<Option>(m, "ContactOption", "An option of a contact model: what Sim, Batch, tasks and the command line take by its name.")
+      .def_prop_ro("name", [](const Option &o) { return o.is.name; }, "Its name.")
+      .def_prop_ro("alias", [](const Option &o) { return text_or_none(o.is.alias); }, "Another name that is accepted wherever this one is, or None.")
+      .def_prop_ro("type", [](const Option &o) { return type_of(o.is); }, "'number', 'integer', 'boolean' or 'word'.")
+      .def_prop_ro("default", [](const Option &o) { return value_of(o.is, o.is.value); }, "Its default.")
+      .def_prop_ro("range", [](const Option &o) {
+            if (o.is.type == TG_OPTION_WORD) return nb::object(nb::str(o.is.words).attr("split")());
+            return nb::object(nb::make_tuple(value_of(o.is, o.is.least), value_of(o.is, o.is.most)));
+          }, "Least and most, or the list of its words.")
+      .def_prop_ro("unit", [](const Option &o) { return o.is.unit; }, "'' where it has none.")
+      .def_prop_ro("text", [](const Option &o) { return o.is.text; }, "What it is.")
+      .def_prop_ro("neutral", [](const Option &o) { return o.is.neutral; }, "No bit of a result depends on it.")
+      .def_prop_ro("parameter", [](const Option &o) { return text_or_none(o.is.parameter); },
+                   "Its name among the parameters of a Sim (\"contact.weight\"), where it has a derivative; else None.")
+      .def("__repr__", [](const Option &o) { return "<tangere.ContactOption " + std::string(o.is.name) + ": " + type_of(o.is) + ">"; });
+  m.def("contact_options", [](const std::string &contact) {
+    std::vector<Option> list;
+    for (int i = 0; tg_contact_option(contact.c_str(), i).name != nullptr; i++) list.push_back({tg_contact_option(contact.c_str(), i)});
+    if (list.empty()) throw nb::key_error(("there is no contact model '" + contact + "'; contact_models() lists those that there are").c_str());
+    return list;
+  }, nb::arg("contact"), "The options of a contact model, in the order of its list.");
+}
+
 void bind_check(nb::module_ &m) {
   nb::class_<Block>(m, "GradBlock", "Verdict of a gradient check on one block.")
       .def_ro("name", &Block::name, "Which derivative: \"dq'/dq\", \"dv'/du\", \"adjoint\", \"dL/dp\".")
@@ -162,11 +209,7 @@ void bind_check(nb::module_ &m) {
     for (int i = 0; tg_contact_words(i) != nullptr; i++) words.push_back(tg_contact_words(i));
     return words;
   }, "Words of the contact models.");
-  m.def("contact_options", [] {
-    std::vector<std::string> names;
-    for (int i = 0; tg_contact_option_name(i) != nullptr; i++) names.push_back(tg_contact_option_name(i));
-    return names;
-  }, "Names of the options of contact models.");
+  bind_options(m);
 }
 
 }  // namespace tangere

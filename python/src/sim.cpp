@@ -18,19 +18,20 @@ std::shared_ptr<ContactHandle> make_contact(const std::shared_ptr<ModelHandle> &
     return nullptr;
   }
   tgError error{};
-  tgContactOptions options = tg_contact_default();
+  tgAnyContactOptions options;
+  bool known = tg_contact_default(word->c_str(), &options.of, sizeof options) == TG_OK;   // else tg_contact_create lists the words
   for (auto item : given)
-    if (tg_contact_set(&options, nb::cast<std::string>(item.first).c_str(), option_text(item.second).c_str(), &error) != TG_OK) raise(error);
+    if (known && tg_contact_set(&options.of, nb::cast<std::string>(item.first).c_str(), option_text(item.second).c_str(), &error) != TG_OK) raise(error);
   struct Job {
     std::string word;
-    tgContactOptions options;
+    tgAnyContactOptions options;
     tgError error;
     const tgModel *model;
     std::shared_ptr<ContactHandle> made;
   };
   auto job = std::make_shared<Job>(Job{*word, options, error, model->model, std::make_shared<ContactHandle>()});
   job->made->model = model;
-  detached_call([job] { job->made->contact = tg_contact_create(job->model, job->word.c_str(), &job->options, &job->error); });
+  detached_call([job] { job->made->contact = tg_contact_create(job->model, job->word.c_str(), &job->options.of, &job->error); });
   const std::shared_ptr<ContactHandle> &handle = job->made;
   if (handle->contact == nullptr) raise(job->error);
   for (int i = 0; tg_contact_warning(handle->contact, i) != nullptr; i++)
@@ -183,10 +184,24 @@ static Gradient vjp(Sim &s, nb::handle gq, nb::handle gv, const std::vector<std:
   return g;
 }
 
+// the size of the steps, which is the Sim's dt
+static bool is_timestep(const std::string &name) { return name == "opt_timestep"; }
+
+static void no_parameter(const Sim &s, const std::string &name) {
+  if (name.rfind("contact.", 0) == 0 && s.contact) param_shape(*s.model, s.contact.get(), name);   // says what it is called now, or which there are
+  throw nb::key_error(("the model has no parameter '" + name + "'").c_str());
+}
+
+static void set_timestep(Sim &s, double dt) {
+  if (!(dt > 0) || !std::isfinite(dt)) throw nb::value_error("dt: a step size above 0 is needed [s]");
+  s.dt = dt;
+}
+
 static Array param(const Sim &s, const std::string &name) {
   int nrow, ncol;
+  if (is_timestep(name)) return frozen(&s.dt, {1});
   const double *p = tg_sim_param(s.get(), name.c_str(), &nrow, &ncol);
-  if (p == nullptr) throw nb::key_error(("the model has no parameter '" + name + "'").c_str());
+  if (p == nullptr) no_parameter(s, name);
   Shape shape{(size_t)nrow};
   if (ncol != 1) shape.push_back((size_t)ncol);
   return frozen(p, shape);
@@ -195,19 +210,20 @@ static Array param(const Sim &s, const std::string &name) {
 static void set_param(Sim &s, const std::string &name, nb::handle value) {
   Claim claim(s.busy, "Sim");
   int nrow, ncol;
+  if (is_timestep(name)) {
+    In given = in(value, name.c_str(), {1});
+    if (given.p == nullptr) throw nb::type_error((name + ": None is no array").c_str());
+    set_timestep(s, *given.p);
+    return;
+  }
   double *p = tg_sim_param(s.get(), name.c_str(), &nrow, &ncol);
-  if (p == nullptr) throw nb::key_error(("the model has no parameter '" + name + "'").c_str());
+  if (p == nullptr) no_parameter(s, name);
   Shape shape{(size_t)nrow};
   if (ncol != 1) shape.push_back((size_t)ncol);
   In given = in(value, name.c_str(), shape);
   if (given.p == nullptr) throw nb::type_error((name + ": None is no array").c_str());
   copy(p, given.p, (size_t)nrow * (size_t)ncol);
   s.changed.insert(name);
-}
-
-static void set_timestep(Sim &s, double dt) {
-  if (!(dt > 0) || !std::isfinite(dt)) throw nb::value_error("dt: a step size above 0 is needed [s]");
-  s.dt = dt;
 }
 
 // parameters that were set in this sim survive a reset
@@ -326,7 +342,7 @@ void bind_sim(nb::module_ &m) {
            nb::arg("contact") = "lcp", nb::arg("dt") = nb::none(), nb::arg("options"),
            nb::sig("def __init__(self, model: Model, contact: str | None = 'lcp', dt: float | None = None, **options: object) -> None"),
            "contact: a word of contact_models(), or None: nothing touches. dt: step size [s], the model's when None. options: of the contact model,\n"
-           "such as mu=1e-6.")
+           "such as weight=1e-6.")
       .def_prop_ro("qpos", [](nb::handle_t<Sim> h) { Sim &s = nb::cast<Sim &>(h); return view(s.qpos.data(), {s.nq()}, h); },
                    "Positions (nq), MuJoCo's layout; a view: write into it.")
       .def_prop_ro("qvel", [](nb::handle_t<Sim> h) { Sim &s = nb::cast<Sim &>(h); return view(s.qvel.data(), {s.nv()}, h); },
@@ -346,9 +362,9 @@ void bind_sim(nb::module_ &m) {
       .def("jacobians", &jacobians, nb::arg("params") = std::vector<std::string>(), "Dense Jacobians of the last step, with those of parameters by name.")
       .def("vjp", &vjp, nb::arg("gq") = nb::none(), nb::arg("gv") = nb::none(), nb::arg("params") = std::vector<std::string>(),
            "Adjoint of the last step, from dL/dq' and dL/dv' (nv each, tangent; None: zero).")
-      .def_prop_ro("param_names", &Sim::param_names, "Names of the parameters that have a derivative, the contact model's own (\"contact.mu\") among them.")
-      .def("param", &param, nb::arg("name"), "This sim's values of a parameter, a read-only copy; set_param writes.")
-      .def("set_param", &set_param, nb::arg("name"), nb::arg("value"), "Sets a parameter array (\"body_mass\"), all of it.")
+      .def_prop_ro("param_names", &Sim::param_names, "Names of the parameters that have a derivative, the contact model's own (\"contact.weight\") among them.")
+      .def("param", &param, nb::arg("name"), "This sim's values of a parameter, a read-only copy; set_param writes. \"opt_timestep\" is dt.")
+      .def("set_param", &set_param, nb::arg("name"), nb::arg("value"), "Sets a parameter array (\"body_mass\"), all of it; \"opt_timestep\" sets dt.")
       .def("reset", &reset, nb::arg("key") = nb::none(), "The model's start, or a keyframe's, at rest; parameters that were set stay.")
       .def("forward", &forward, "Frames, mass matrix and bias at the present state, for field().")
       .def("field", &field, nb::arg("name"), nb::sig("def field(self, name: str) -> numpy.typing.NDArray[typing.Any]"), "A read-only copy of an array that the engine computed (\"xpos\"), as of the last forward or step.")

@@ -112,13 +112,14 @@ int tgi_cli_gradcheck(const tgCli *cli) {
   } else {
     model = tgi_cli_load_model(cli, cli->file);
     tgi_cli_catch_signals();
-    tgContactOptions o = tg_contact_default();
-    if (model != NULL && !tgi_cli_contact_options(cli, &o)) {
+    const char *word = cli->contact != NULL ? cli->contact : "lcp";
+    tgAnyContactOptions o;
+    if (model != NULL && !tgi_cli_contact_options(cli, word, &o)) {
       tg_model_free(model);
       return TG_EXIT_USAGE;
     }
     if (model != NULL) {
-      contact = tg_contact_create(model, cli->contact != NULL ? cli->contact : "lcp", &o, &error);
+      contact = tg_contact_create(model, word, &o.of, &error);
       tgi_cli_contact_warnings(cli, contact);
       code = contact != NULL ? check_step(cli, model, contact, NULL, &check) : tgi_cli_error("gradcheck", &error);
     }

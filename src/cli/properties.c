@@ -353,48 +353,40 @@ static int measure(const Table *t, const char *word, const char *variant, const 
 }
 
 // a potential that blends is also measured in the publication's form and without clusters, unless a form is asked for
-static const struct Form { const char *name; tgHierarchy hierarchy; } form[] = {
-    {"", TG_HIERARCHY_MOMENT}, {", publication", TG_HIERARCHY_PAPER}, {", every pair", TG_HIERARCHY_BRUTE}};
-
-static bool blends(const char *word) {
-  for (int i = 0; tgi_contact_table(i) != NULL; i++) {
-    const tgContactModel *kind = tgi_contact_table(i);
-    for (int k = 0; strcmp(kind->word, word) == 0 && k < kind->nparam; k++)
-      if (strcmp(kind->param[k].name, "eps") == 0) return true;
-  }
-  return false;
-}
+static const struct Form { const char *name, *hierarchy; } form[] = {{"", NULL}, {", publication", "paper"}, {", every pair", "brute"}};
 
 static bool form_given(const tgCli *cli) {
   char name[TG_CLI_OPTION_NAME];
   for (int i = 0; i < cli->ncontact_option; i++) {
     tgi_cli_split_option(cli, i, name);
-    if (strcmp(name, "form") == 0) return true;
+    if (strcmp(name, "hierarchy") == 0) return true;
   }
   return false;
 }
 
-static int measure_word(const Table *t, const char *word, const tgContactOptions *options) {
-  size_t n = blends(word) && !form_given(t->cli) ? sizeof form / sizeof *form : 1;
+static int measure_word(const Table *t, const char *word) {
+  bool hierarchies = tg_contact_option_named(word, "hierarchy").name != NULL && !form_given(t->cli);
+  size_t n = hierarchies ? sizeof form / sizeof *form : 1;
   int code = TG_EXIT_OK;
   for (size_t k = 0; k < n && code == TG_EXIT_OK; k++) {
-    tgContactOptions o = *options;
-    if (k > 0) o.hierarchy = form[k].hierarchy;
-    code = measure(t, word, form[k].name, &o, k == 0);
+    tgAnyContactOptions o;
+    if (!tgi_cli_contact_options(t->cli, word, &o)) return TG_EXIT_USAGE;
+    if (k > 0) tg_contact_set(&o.of, "hierarchy", form[k].hierarchy, NULL);
+    code = measure(t, word, form[k].name, &o.of, k == 0);
   }
   return code;
 }
 
 // the models between the commas of --contact, all without it
-static int measure_words(const Table *t, const tgContactOptions *options) {
+static int measure_words(const Table *t) {
   char list[256], *save = NULL;
   int code = TG_EXIT_OK;
   if (t->cli->contact == NULL) {
-    for (int i = 0; tg_contact_words(i) != NULL && code == TG_EXIT_OK; i++) code = measure_word(t, tg_contact_words(i), options);
+    for (int i = 0; tg_contact_words(i) != NULL && code == TG_EXIT_OK; i++) code = measure_word(t, tg_contact_words(i));
     return code;
   }
   snprintf(list, sizeof list, "%s", t->cli->contact);
-  for (char *word = strtok_r(list, ",", &save); word != NULL && code == TG_EXIT_OK; word = strtok_r(NULL, ",", &save)) code = measure_word(t, word, options);
+  for (char *word = strtok_r(list, ",", &save); word != NULL && code == TG_EXIT_OK; word = strtok_r(NULL, ",", &save)) code = measure_word(t, word);
   return code;
 }
 
@@ -409,11 +401,9 @@ static json_t *options_json(const tgCli *cli) {
 }
 
 int tgi_cli_properties(const tgCli *cli) {
-  tgContactOptions o = tg_contact_default();
-  if (!tgi_cli_contact_options(cli, &o)) return TG_EXIT_USAGE;
   Table t = {cli, cli->json ? stderr : stdout, json_array()};
   fprintf(t.to, "%-20s %-22s %-26s %-34s %s\n", "contact", "barrier form", "twice differentiable", "never pulls", "never vanishes");
-  int code = measure_words(&t, &o);
+  int code = measure_words(&t);
   return tgi_cli_compared(cli, json_pack("{s:s, s:s, s:i, s:o, s:o}", "version", tg_version(), "command", "compare --properties", "distances", DISTANCES,
                                          "options", options_json(cli), "rows", t.rows), code);
 }

@@ -81,12 +81,13 @@ int tgi_cli_simulate(const tgCli *cli) {
   tgModel *model = tgi_cli_load_model(cli, cli->file);
   if (model == NULL) return TG_EXIT_INPUT;
   tgi_cli_catch_signals();
-  tgContactOptions o = tg_contact_default();
-  if (!tgi_cli_contact_options(cli, &o)) {
+  const char *word = cli->contact != NULL ? cli->contact : "lcp";
+  tgAnyContactOptions o;
+  if (!tgi_cli_contact_options(cli, word, &o)) {
     tg_model_free(model);
     return TG_EXIT_USAGE;
   }
-  tgContact *contact = tg_contact_create(model, cli->contact != NULL ? cli->contact : "lcp", &o, &error);
+  tgContact *contact = tg_contact_create(model, word, &o.of, &error);
   tgi_cli_contact_warnings(cli, contact);
   int code = contact == NULL ? tgi_cli_error("simulate", &error) : run(cli, model, contact);
   tg_contact_free(contact);

@@ -23,20 +23,20 @@ static size_t scratch_of(const tgCloud *a, const tgCloud *b) {
   return reals * sizeof(tgReal) + tgi_soft_points_work(a, b) + 512;
 }
 
-tgStatus tgi_soft_clouds_make(const tgModel *m, const tgContactOptions *options, const tgAllocator *allocator, tgiSoftClouds **clouds, tgError *error) {
+tgStatus tgi_soft_clouds_make(const tgModel *m, double spacing, double eps1, double eps2, const tgAllocator *allocator, tgiSoftClouds **clouds, tgError *error) {
   tgAllocator a = tgi_allocator(allocator);
   tgiSoftClouds *k = a.alloc(a.ctx, sizeof *k);
   size_t bytes = tgi_size_mul((size_t)m->ngeom + 1, sizeof *k->cloud);
   tgStatus status = TG_OK;
   *clouds = NULL;
   if (k == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for soft contact points.");
-  *k = (tgiSoftClouds){.alloc = a, .ngeom = m->ngeom, .eps1 = options->eps1, .eps2 = options->eps2, .cloud = a.alloc(a.ctx, bytes)};
+  *k = (tgiSoftClouds){.alloc = a, .ngeom = m->ngeom, .eps1 = eps1, .eps2 = eps2, .cloud = a.alloc(a.ctx, bytes)};
   if (k->cloud == NULL) status = tgi_error(error, TG_ERR_MEMORY, "Out of memory for the clouds of %d geoms.", m->ngeom);
   else memset(k->cloud, 0, bytes);
   for (int p = 0; p < m->npair && status == TG_OK; p++) {
     int g[2] = {m->pair_geom1[p], m->pair_geom2[p]};
     for (int i = 0; i < 2 && status == TG_OK; i++)
-      if (k->cloud[g[i]].n == 0) status = make_cloud(m, g[i], options->spacing, &a, &k->cloud[g[i]], error);
+      if (k->cloud[g[i]].n == 0) status = make_cloud(m, g[i], spacing, &a, &k->cloud[g[i]], error);
     size_t need = status == TG_OK ? scratch_of(&k->cloud[g[0]], &k->cloud[g[1]]) : 0;
     if (need > k->scratch) k->scratch = need;
   }

@@ -16,7 +16,7 @@ typedef struct tgiSoftClouds {
 
 /// spacing: of points [m]; 0: a sixth of the geom's bounding radius. Statuses of tgi_cloud_of_geom: a mesh that is no closed surface is named with its first
 /// bad edge; on failure nothing is left to free.
-tgStatus tgi_soft_clouds_make(const tgModel *m, const tgContactOptions *options, const tgAllocator *allocator, tgiSoftClouds **clouds, tgError *error);
+tgStatus tgi_soft_clouds_make(const tgModel *m, double spacing, double eps1, double eps2, const tgAllocator *allocator, tgiSoftClouds **clouds, tgError *error);
 void tgi_soft_clouds_free(tgiSoftClouds *clouds);
 
 /// As tgi_collide (narrow.h) for a pair of the sim, d: with D. distance: least gap of the points, margin when there is none. Negative with the error set:

@@ -7,24 +7,12 @@
 
 #include "base/memory.h"
 
-tgContactOptions tg_contact_default(void) {
-  return (tgContactOptions){.size = sizeof(tgContactOptions), .erp = 0.2, .symplectic = true, .restitution_speed = 1e-3, .mu = 1e-6, .eps = 0.5,
-                             .slip_speed = 1e-3, .friction_range = 0.1, .local_range = 0.01, .limit_range = 0.1, .threads = 1, .dissipation_speed = 0.5,
-                             .stiction_speed = 0.05, .limit_frequency = 200, .equality_opening = 1e-5, .equality_frequency = 200, .prune = 1e-13};
-}
-
 const char *tg_contact_words(int i) {
   const tgContactModel *k = tgi_contact_table(i);
   return k != NULL ? k->word : NULL;
 }
 
 const char *tg_contact_word(const tgContact *contact) { return contact != NULL ? contact->kind->word : NULL; }
-
-static const tgContactModel *find(const char *word) {
-  for (int i = 0; tgi_contact_table(i) != NULL; i++)
-    if (strcmp(tgi_contact_table(i)->word, word) == 0) return tgi_contact_table(i);
-  return NULL;
-}
 
 static void known_words(char *text, size_t size) {
   size_t used = 0;
@@ -33,64 +21,39 @@ static void known_words(char *text, size_t size) {
     used += (size_t)snprintf(text + used, size - used, "%s'%s'", i > 0 ? ", " : "", tg_contact_words(i));
 }
 
-// each number against the range in the list
-static tgStatus check_numbers(const char *word, int n, const tgContactParam *param, const tgContactOptions *o, tgError *error) {
-  for (int i = 0; i < n; i++) {
-    const tgContactParam *p = &param[i];
-    double value;
-    memcpy(&value, (const char *)o + p->at, sizeof value);
-    if (!(value >= p->least && value <= p->most))
-      return tgi_error(error, TG_ERR_ARG, "Contact option %s of '%s' is %g; give %g to %g.", p->name, word, value, p->least, p->most);
-  }
-  return TG_OK;
-}
-
-// what the step of every potential model takes
-static const tgContactParam step_param[] = {
-    TG_CONTACT_PARAMETER(mu, 1e-6, 1e-30, 1e6, "J m^(1/2)", "weight of the contact potential and of joints' limits"),
-    TG_CONTACT_PARAMETER(slip_speed, 1e-3, 1e-12, 1e3, "m/s", "sliding speed about which friction takes hold"),
-    TG_CONTACT_PARAMETER(limit_range, 0.1, 1e-6, 0.5, "", "share of a joint's or tendon's range in which its limit pushes"),
-    TG_CONTACT_PARAMETER(equality_opening, 1e-5, 1e-12, 1e3, "m", "by which the weight of the lighter tree opens an equality")};
-enum { STEP_PARAMS = sizeof step_param / sizeof *step_param };
-
-// what the step of every force model takes
-static const tgContactParam force_param[] = {
-    TG_CONTACT_PARAMETER(stiction_speed, 0.05, 1e-9, 1e3, "m/s", "sliding speed about which friction takes hold"),
-    TG_CONTACT_PARAMETER(limit_frequency, 200, 1e-3, 1e9, "rad/s", "of a joint's or tendon's inertia on the spring of its limit"),
-    TG_CONTACT_PARAMETER(limit_range, 0.1, 1e-6, 0.5, "", "share of a joint's or tendon's range over which the push of its limit sets in"),
-    TG_CONTACT_PARAMETER(equality_frequency, 200, 1e-3, 1e9, "rad/s", "of the inertia that an equality meets on its spring, damped critically")};
-enum { FORCE_PARAMS = sizeof force_param / sizeof *force_param };
-
-static bool steps_by(const tgContactModel *kind, const char *stepper) { return strcmp(kind->stepper, stepper) == 0; }
-
-static int add_numbers(tgContact *c, int at, int n, const tgContactParam *param, bool differentiable) {
-  for (int i = 0; i < n && at < TG_CONTACT_NUMBERS; i++)
-    if ((param[i].parameter != NULL) == differentiable) c->number[at++] = &param[i];
-  return at;
-}
-
 void tgi_contact_numbers(tgContact *c) {
-  int n = 0;
-  for (int pass = 0; pass < 2; pass++) {
-    if (steps_by(c->kind, "minimise")) n = add_numbers(c, n, STEP_PARAMS, step_param, pass == 0);
-    if (steps_by(c->kind, "explicit")) n = add_numbers(c, n, FORCE_PARAMS, force_param, pass == 0);
-    n = add_numbers(c, n, c->kind->nparam, c->kind->param, pass == 0);
-    if (pass == 0) c->nnumber = n;
-  }
-  c->nfixed = n - c->nnumber;
+  const tgiOptionList *list = c->list = &c->kind->options;
+  c->nnumber = 0;
+  for (int i = 0; i < list->n && c->nnumber < TG_CONTACT_NUMBERS; i++)
+    if (list->option[i].is.parameter != NULL) c->number[c->nnumber++] = &list->option[i];
 }
 
 const char *tg_contact_param_name(const tgContact *contact, int i) {
-  return contact != NULL && i >= 0 && i < contact->nnumber ? contact->number[i]->parameter : NULL;
+  return contact != NULL && i >= 0 && i < contact->nnumber ? contact->number[i]->is.parameter : NULL;
+}
+
+// made by tg_contact_default of this version, for whatever model
+static bool stamped(const tgContactOptions *o) {
+  bool known = o->size == sizeof(tgAnyContactOptions);
+  for (int i = 0; !known && tgi_contact_table(i) != NULL; i++) known = o->size == tgi_contact_table(i)->options.bytes;
+  return known && o->word != NULL;
 }
 
 static tgStatus check_options(const tgContactModel *kind, const tgContactOptions *o, tgError *error) {
-  if (o->size != sizeof(tgContactOptions))
-    return tgi_error(error, TG_ERR_ARG, "Contact options were not made by tg_contact_default of this version.");
-  if (steps_by(kind, "minimise")) TG_TRY(check_numbers(kind->word, STEP_PARAMS, step_param, o, error));
-  if (steps_by(kind, "explicit")) TG_TRY(check_numbers(kind->word, FORCE_PARAMS, force_param, o, error));
-  return check_numbers(kind->word, kind->nparam, kind->param, o, error);
+  if (!stamped(o)) return tgi_error(error, TG_ERR_ARG, "Contact options were not made by tg_contact_default of this version.");
+  if (strcmp(o->word, kind->word) != 0)
+    return tgi_error(error, TG_ERR_ARG, "The options are of the contact model '%.60s', not of '%s'.", o->word, kind->word);
+  return tgi_options_check(&kind->options, kind->word, o, error);
 }
+
+void tgi_contact_options(tgContact *c, const tgContactOptions *options, void *room) {
+  const tgContactOptions head = {.size = c->kind->options.bytes, .word = c->kind->word};
+  memcpy(room, options, head.size);
+  memcpy(room, &head, sizeof head);
+  c->options = room;
+}
+
+const tgContactOptions *tg_contact_options(const tgContact *contact) { return contact != NULL ? contact->options : NULL; }
 
 void tgi_contact_warn(tgContact *c, const char *format, ...) {
   va_list args;
@@ -105,24 +68,27 @@ const char *tg_contact_warning(const tgContact *contact, int i) {
 }
 
 const tgContactModel *tgi_contact_named(const char *word, tgError *error) {
-  const tgContactModel *kind = find(word);
   char words[256];
-  if (kind != NULL) return kind;
+  for (int i = 0; tgi_contact_table(i) != NULL; i++)
+    if (strcmp(tgi_contact_table(i)->word, word) == 0) return tgi_contact_table(i);
   known_words(words, sizeof words);
   tgi_error(error, TG_ERR_ARG, "No contact model is called '%.60s'; known: %s.", word, words);
   return NULL;
 }
 
 tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, const tgStepper *stepper, const tgContactOptions *options, tgError *error) {
-  tgContactOptions o = options != NULL ? *options : tg_contact_default();
-  if (check_options(kind, &o, error) < 0) return NULL;
+  tgAnyContactOptions own;
+  if (options == NULL) tg_contact_default(kind->word, &own.of, sizeof own);
+  const tgContactOptions *o = options != NULL ? options : &own.of;
+  if (check_options(kind, o, error) < 0) return NULL;
   tgAllocator alloc = model->alloc;
-  tgContact *c = (tgContact *)alloc.alloc(alloc.ctx, sizeof *c);
+  tgContact *c = (tgContact *)alloc.alloc(alloc.ctx, sizeof *c + kind->options.bytes);
   if (c == NULL) {
     tgi_error(error, TG_ERR_MEMORY, "No memory for the contact model '%s'.", kind->word);
     return NULL;
   }
-  *c = (tgContact){.model = model, .alloc = alloc, .options = o, .kind = kind, .stepper = stepper, .solver_bytes = kind->solver_bytes};
+  *c = (tgContact){.model = model, .alloc = alloc, .kind = kind, .stepper = stepper, .solver_bytes = kind->solver_bytes};
+  tgi_contact_options(c, o, c + 1);
   tgi_contact_numbers(c);
   if (stepper->supports(c, error) < 0 || kind->prepare(c, error) < 0) {
     tg_contact_free(c);

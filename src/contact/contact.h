@@ -10,10 +10,6 @@
 #include "sim/sim.h"
 #include "sim/stepper.h"
 
-/// Entries of a list of them: with a derivative, which makes it the parameter "contact.NAME" of each simulation, and without.
-#define TG_CONTACT_PARAMETER(field, value, least, most, unit, text) {#field, offsetof(tgContactOptions, field), value, least, most, unit, text, "contact." #field}
-#define TG_CONTACT_CONSTANT(field, value, least, most, unit, text) {#field, offsetof(tgContactOptions, field), value, least, most, unit, text, NULL}
-
 /// A row solver finds the impulses of the constraint rows that rows.h makes (sim_fields.def: row_*), given row_A and row_b, and differentiates that. Rows,
 /// velocities, the step matrix, A, b and positions are not its business. Vectors over rows have s->nrow entries.
 typedef struct tgRowSolver {
@@ -93,8 +89,7 @@ typedef struct tgTouch { int body1, body2; double p[3], f[3]; } tgTouch;
 typedef struct tgContactModel {
   const char *word;
   const char *stepper;         // by whose equations its steps are made: a name of step/table.c
-  const tgContactParam *param;
-  int nparam;
+  tgiOptionList options;
 
   /// Bytes of s->solver for a capacity.
   size_t (*solver_bytes)(const tgContact *c, const tgCapacity *z);
@@ -114,16 +109,25 @@ typedef struct tgContactModel {
   const tgLaw *law;
 } tgContactModel;
 
-/// Lists the numbers of c->kind in c->number.
+/// Lists the options of c->kind that have a derivative in c->number.
 void tgi_contact_numbers(tgContact *c);
+
+/// Keeps options of c->kind in `room`, of its struct's size, for c.
+void tgi_contact_options(tgContact *c, const tgContactOptions *options, void *room);
+/// What all models of a kind of step take: their structs begin alike (tangere/contact.h). Without contact model, or under one of another kind, the defaults.
+static inline const tgImpulseOptions *tgi_impulse_options(const tgSim *s) {
+  static const tgImpulseOptions without = {.symplectic = true};   // what concerns contacts and rows concerns none
+  const tgContact *c = s->contact_model;
+  return c != NULL && c->kind->rows != NULL ? (const tgImpulseOptions *)(const void *)c->options : &without;
+}
+/// The same of a force model.
+static inline const tgExplicitOptions *tgi_explicit_options(const tgContact *c) { return (const tgExplicitOptions *)(const void *)c->options; }
 
 /// Adds a warning about the options (printf style), while the contact model is being made; beyond the room for them it is dropped.
 void tgi_contact_warn(tgContact *c, const char *format, ...) TG_PRINTF(2, 3);
 
 /// Bodies must stay apart under the contact model: its forces change over the gaps that are left, however small.
 bool tgi_contact_separates(const tgContact *c);
-/// Does the contact model look at the option of that name?
-bool tgi_contact_takes(const tgContact *c, const char *name);
 
 /// Can the step of a potential model express the model's joints, actuators and tendons? TG_ERR_UNSUPPORTED: error (may be NULL) names the first
 /// that it cannot.

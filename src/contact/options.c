@@ -1,141 +1,150 @@
-// options.c: options of contact models by name, as tasks and the command line give them.
+// options.c: options of contact models by name, as tasks, the command line and Python give them.
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "contact/contact.h"
+#include "io/xml.h"
 
-typedef enum Kind { NUMBER, TRUTH, COUNT, WORD } Kind;
-// whose: of a kind of models, of all but potential ones (STEPPED), or of those that list it, as numbers are
-typedef enum Whose { LISTED, IMPULSE, POTENTIAL, FORCE, STEPPED } Whose;
-typedef struct Option { const char *name; Kind kind; Whose whose; size_t at; const char *word[4]; } Option;
+static const tgContactModel *model_named(const char *word) { return word != NULL ? tgi_contact_named(word, NULL) : NULL; }
 
-// words in the order of the enumeration that they stand for
-#define AT(field) offsetof(tgContactOptions, field)
-static const Option option[] = {
-    {"erp", NUMBER, LISTED, AT(erp), {NULL}},
-    {"symplectic", TRUTH, STEPPED, AT(symplectic), {NULL}},
-    {"explicit_damping", TRUTH, STEPPED, AT(explicit_damping), {NULL}},
-    {"restitution_speed", NUMBER, LISTED, AT(restitution_speed), {NULL}},
-    {"bounce_gradient", TRUTH, IMPULSE, AT(bounce_gradient), {NULL}},
-    {"mu", NUMBER, LISTED, AT(mu), {NULL}},
-    {"eps", NUMBER, LISTED, AT(eps), {NULL}},
-    {"slip_speed", NUMBER, LISTED, AT(slip_speed), {NULL}},
-    {"friction_range", NUMBER, LISTED, AT(friction_range), {NULL}},
-    {"local_range", NUMBER, LISTED, AT(local_range), {NULL}},
-    {"limit_range", NUMBER, LISTED, AT(limit_range), {NULL}},
-    {"equality_opening", NUMBER, LISTED, AT(equality_opening), {NULL}},
-    {"form", WORD, POTENTIAL, AT(hierarchy), {"moment", "paper", "brute", NULL}},
-    {"friction", WORD, POTENTIAL, AT(friction_form), {"slip", "plane", NULL}},
-    {"long_range", WORD, POTENTIAL, AT(long_range), {"both", "backward", "off", NULL}},
-    {"threads", COUNT, POTENTIAL, AT(threads), {NULL}},
-    {"stiffness", NUMBER, LISTED, AT(stiffness), {NULL}},
-    {"eps1", NUMBER, LISTED, AT(eps1), {NULL}},
-    {"eps2", NUMBER, LISTED, AT(eps2), {NULL}},
-    {"eps3", NUMBER, LISTED, AT(eps3), {NULL}},
-    {"dissipation_speed", NUMBER, LISTED, AT(dissipation_speed), {NULL}},
-    {"stiction_speed", NUMBER, LISTED, AT(stiction_speed), {NULL}},
-    {"spacing", NUMBER, LISTED, AT(spacing), {NULL}},
-    {"points", NUMBER, LISTED, AT(points), {NULL}},
-    {"prune", NUMBER, LISTED, AT(prune), {NULL}},
-    {"limit_frequency", NUMBER, LISTED, AT(limit_frequency), {NULL}},
-    {"equality_frequency", NUMBER, LISTED, AT(equality_frequency), {NULL}},
-    {"form", WORD, FORCE, AT(force_form), {"consistent", "paper", NULL}},
-    {"detection", WORD, IMPULSE, AT(detection), {"features", "soft", NULL}},
-    {"integrator", WORD, FORCE, AT(integrator), {"euler", "explicit", "rk4", NULL}},
-};
-enum { NOPTIONS = sizeof option / sizeof *option };
-
-static bool first_of_name(int i) {
-  for (int j = 0; j < i; j++)
-    if (strcmp(option[j].name, option[i].name) == 0) return false;
-  return true;
+tgStatus tg_contact_default(const char *word, tgContactOptions *options, size_t size) {
+  const tgContactModel *kind = model_named(word);
+  if (options == NULL || size < sizeof *options) return TG_ERR_ARG;
+  *options = (tgContactOptions){.size = 0};
+  if (kind == NULL || (size != kind->options.bytes && size != sizeof(tgAnyContactOptions))) return TG_ERR_ARG;
+  memset(options, 0, size);
+  *options = (tgContactOptions){.size = size, .word = kind->word};
+  tgi_options_default(&kind->options, options);
+  return TG_OK;
 }
 
-const char *tg_contact_option_name(int i) {
-  for (int k = 0; k < NOPTIONS; k++)
-    if (first_of_name(k) && i-- == 0) return option[k].name;
-  return NULL;
+// ---- names that are not the model's ----
+
+enum { MOST_NAMES = 128 };
+
+// "'a' and 'b'": the models that have the option; returns how many they are
+static int those_with(const char *name, char *text, size_t size) {
+  const char *word[MOST_NAMES];
+  int n = 0;
+  for (int i = 0; tgi_contact_table(i) != NULL && n < MOST_NAMES; i++)
+    if (tgi_option_named(&tgi_contact_table(i)->options, name) != NULL) word[n++] = tgi_contact_table(i)->word;
+  size_t used = 0;
+  text[0] = '\0';
+  for (int i = 0; i < n && used < size; i++)
+    used += (size_t)snprintf(text + used, size - used, "%s'%s'", i == 0 ? "" : i + 1 < n ? ", " : " and ", word[i]);
+  return n;
 }
 
-static bool concerns(const tgContact *c, Whose whose) {
-  bool force = strcmp(c->kind->stepper, "explicit") == 0;
-  switch (whose) {
-    case LISTED: return false;
-    case IMPULSE: return strcmp(c->kind->stepper, "impulse") == 0;
-    case POTENTIAL: return strcmp(c->kind->stepper, "minimise") == 0;
-    case FORCE: return force;
-    case STEPPED: return strcmp(c->kind->stepper, "minimise") != 0;
-  }
-  return false;
+// what the option is called now by the model, else by another; NULL: no model has such a former name
+static const char *name_now(const tgContactModel *kind, const char *name) {
+  const char *now = tgi_option_now(&kind->options, name);
+  for (int i = 0; now == NULL && tgi_contact_table(i) != NULL; i++) now = tgi_option_now(&tgi_contact_table(i)->options, name);
+  return now;
 }
 
-bool tgi_contact_takes(const tgContact *c, const char *name) {
-  for (int i = 0; i < NOPTIONS; i++) {
-    if (strcmp(option[i].name, name) != 0) continue;
-    if (concerns(c, option[i].whose)) return true;
-    for (int k = 0; k < c->nnumber + c->nfixed && option[i].whose == LISTED; k++)
-      if (strcmp(c->number[k]->name, name) == 0) return true;
-  }
-  return false;
+static const char *nearest(const tgiOptionList *list, const char *name) {
+  const char *known[MOST_NAMES];
+  int n = 0;
+  for (int i = 0; i < list->n && n < MOST_NAMES; i++)
+    if (!list->option[i].former) known[n++] = list->option[i].is.name;
+  return tgi_nearest_word(name, known, n);
 }
 
-static bool number(const char *text, double *x) {
-  char *end;
-  *x = strtod(text, &end);
-  return end != text && *end == '\0' && isfinite(*x);
+// of the model's names, else of another's
+static const char *near_name(const tgContactModel *kind, const char *name) {
+  const char *near = nearest(&kind->options, name);
+  for (int i = 0; near == NULL && tgi_contact_table(i) != NULL; i++) near = nearest(&tgi_contact_table(i)->options, name);
+  return near;
 }
 
-static bool store(tgContactOptions *o, const Option *p, const char *text) {
-  void *at = (char *)o + p->at;
-  double x;
-  switch (p->kind) {
-    case NUMBER: return number(text, (double *)at);
-    case TRUTH:
-      if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0) return false;
-      *(bool *)at = text[0] == 't';
-      return true;
-    case COUNT:
-      if (!number(text, &x) || x < 1 || x > 4096 || x != floor(x)) return false;
-      *(int *)at = (int)x;
-      return true;
-    case WORD:
-      for (int i = 0; p->word[i] != NULL; i++)
-        if (strcmp(text, p->word[i]) == 0) {
-          memcpy(at, &i, sizeof i);
-          return true;
-        }
-      return false;
-  }
-  return false;
+static void names_of(const tgiOptionList *list, char *text, size_t size) {
+  size_t used = 0;
+  for (int i = 0; i < list->n && used < size; i++)
+    if (list->option[i].now == NULL) used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", list->option[i].is.name);
 }
 
-// what an option takes, and the names that there are
-static size_t takes(const Option *p, char *text, size_t size) {
-  size_t used = (size_t)snprintf(text, size, "%s", p->kind == NUMBER ? "a number" : p->kind == COUNT ? "a count" : p->kind == TRUTH ? "true or false" : "");
-  for (int i = 0; p->word[i] != NULL && used < size; i++) used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "one of ", p->word[i]);
-  return used;
+static tgStatus refuse(const tgContactModel *kind, const char *name, tgError *error) {
+  char text[700] = "";
+  const char *now = name_now(kind, name), *near = near_name(kind, name);
+  int n = those_with(name, text, sizeof text);
+  if (n > 0 && tgi_option_now(&kind->options, name) == NULL)
+    return tgi_error(error, TG_ERR_ARG, "The contact model '%s' has no option %.60s; %s %s.", kind->word, name, text, n > 1 ? "have it" : "has it");
+  if (now != NULL) return tgi_error(error, TG_ERR_ARG, "Contact option %.60s is now called %s.", name, now);
+  if (near != NULL) return tgi_error(error, TG_ERR_ARG, "No contact option is called '%.60s'; did you mean %s?", name, near);
+  names_of(&kind->options, text, sizeof text);
+  return tgi_error(error, TG_ERR_ARG, "No contact option is called '%.60s'; '%s' has %s.", name, kind->word, text);
+}
+
+// ---- by name ----
+
+// the model of the options, NULL when they are none
+static const tgContactModel *model_of(const tgContactOptions *options) {
+  const tgContactModel *kind = options != NULL && options->size > 0 ? model_named(options->word) : NULL;
+  return kind != NULL && (options->size == kind->options.bytes || options->size == sizeof(tgAnyContactOptions)) ? kind : NULL;
 }
 
 tgStatus tg_contact_set(tgContactOptions *options, const char *name, const char *value, tgError *error) {
-  char text[600] = "";
-  if (options == NULL || name == NULL || value == NULL || options->size != sizeof *options)
+  const tgContactModel *kind = model_of(options);
+  if (kind == NULL || name == NULL || value == NULL)
     return tgi_error(error, TG_ERR_ARG, "tg_contact_set needs options made by tg_contact_default, a name and a value.");
-  size_t used = 0;
-  bool known = false, stored = false;
-  // a name that several kinds of models have stands once for each
-  for (int i = 0; i < NOPTIONS; i++) {
-    if (strcmp(option[i].name, name) != 0) continue;
-    stored = store(options, &option[i], value) || stored;
-    if (known && used < sizeof text) used += (size_t)snprintf(text + used, sizeof text - used, "; ");
+  const tgiOption *option = tgi_option_named(&kind->options, name);
+  return option != NULL ? tgi_option_read(option, options, value, error) : refuse(kind, name, error);
+}
+
+// a setting for another model, which is to accept it all the same
+static tgStatus check_other(const tgContactModel *kind, const char *name, const char *value, tgError *error) {
+  tgAnyContactOptions other;
+  tg_contact_default(kind->word, &other.of, sizeof other);
+  return tg_contact_set(&other.of, name, value, error);
+}
+
+// "WORD.NAME"
+static tgStatus offer_to(tgContactOptions *options, const char *name, const char *value, bool *taken, tgError *error) {
+  const char *dot = strchr(name, '.');
+  char word[32];
+  snprintf(word, sizeof word, "%.*s", (int)(dot - name), name);
+  const tgContactModel *kind = model_named(word);
+  if (kind == NULL) return tgi_error(error, TG_ERR_ARG, "Contact option %.80s: no contact model is called '%s'.", name, word);
+  *taken = strcmp(options->word, word) == 0;
+  return *taken ? tg_contact_set(options, dot + 1, value, error) : check_other(kind, dot + 1, value, error);
+}
+
+tgStatus tg_contact_offer(tgContactOptions *options, const char *name, const char *value, bool *taken, tgError *error) {
+  const tgContactModel *kind = model_of(options);
+  bool unasked, *mine = taken != NULL ? taken : &unasked;
+  tgStatus status = TG_ERR_ARG;
+  *mine = false;
+  if (kind == NULL || name == NULL || value == NULL)
+    return tgi_error(error, TG_ERR_ARG, "tg_contact_offer needs options made by tg_contact_default, a name and a value.");
+  if (strchr(name, '.') != NULL) return offer_to(options, name, value, mine, error);
+  *mine = tgi_option_named(&kind->options, name) != NULL;
+  if (*mine || tgi_option_now(&kind->options, name) != NULL) return tg_contact_set(options, name, value, error);
+  bool known = false;
+  for (int i = 0; tgi_contact_table(i) != NULL && status != TG_OK; i++) {
+    if (tgi_option_named(&tgi_contact_table(i)->options, name) == NULL) continue;
     known = true;
-    if (used < sizeof text) used += takes(&option[i], text + used, sizeof text - used);
+    status = check_other(tgi_contact_table(i), name, value, error);
   }
-  if (stored) return TG_OK;
-  if (known) return tgi_error(error, TG_ERR_ARG, "Contact option %s takes %s, not '%.60s'.", name, text, value);
-  for (int i = 0; i < NOPTIONS && used < sizeof text; i++)
-    if (first_of_name(i)) used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? ", " : "", option[i].name);
-  return tgi_error(error, TG_ERR_ARG, "No contact option is called '%.60s'; known: %s.", name, text);
+  return known ? status : refuse(kind, name, error);
+}
+
+double tg_contact_get(const tgContactOptions *options, const char *name) {
+  const tgContactModel *kind = model_of(options);
+  const tgiOption *option = kind != NULL && name != NULL ? tgi_option_named(&kind->options, name) : NULL;
+  return option != NULL ? tgi_option_get(option, options) : NAN;
+}
+
+tgOption tg_contact_option(const char *word, int i) {
+  const tgContactModel *kind = model_named(word);
+  for (int k = 0; kind != NULL && k < kind->options.n; k++)
+    if (kind->options.option[k].now == NULL && i-- == 0) return tgi_option_public(&kind->options, &kind->options.option[k]);
+  return (tgOption){.name = NULL};
+}
+
+tgOption tg_contact_option_named(const char *word, const char *name) {
+  const tgContactModel *kind = model_named(word);
+  const tgiOption *option = kind != NULL && name != NULL ? tgi_option_named(&kind->options, name) : NULL;
+  return option != NULL ? tgi_option_public(&kind->options, option) : (tgOption){.name = NULL};
 }

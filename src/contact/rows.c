@@ -173,7 +173,7 @@ void tgi_contact_screw(const tgContactRow *c, int part, tgReal screw[6]) {
 static double bounce_speed(const tgSim *s, double h) {
   double g2 = 0;
   for (int i = 0; i < 3; i++) g2 += tgRe(s->m.opt_gravity[i]) * tgRe(s->m.opt_gravity[i]);
-  return fmax(sqrt(g2) * h, s->contact_model->options.restitution_speed);
+  return fmax(sqrt(g2) * h, tgi_impulse_options(s)->restitution_speed);
 }
 
 static void contact_rows(tgSim *s, const tgPose *pose, double h) {

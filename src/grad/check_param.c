@@ -46,7 +46,7 @@ static tgStatus step_from(Check *c, double h) {
 
 // fetched anew: the sim may have grown since
 static void set(Check *c, tgReal along) {
-  tgReal *param = tg_sim_param(c->sim, c->name, NULL, NULL);
+  tgReal *param = tgi_sim_param(c->sim, c->name, NULL, NULL);
   for (int i = 0; i < c->n && !c->changes_h; i++) param[i] = c->nominal[i] + along * c->dir[i];
 }
 
@@ -179,7 +179,7 @@ static tgStatus check_array(Check *c, int array, const tgGradCheckOptions *o, tg
   c->n = rows * cols;
   c->changes_h = strcmp(name, "opt_timestep") == 0;
   c->name = name;
-  memcpy(c->nominal, tg_sim_param(c->sim, name, NULL, NULL), (size_t)c->n * sizeof *c->nominal);
+  memcpy(c->nominal, tgi_sim_param(c->sim, name, NULL, NULL), (size_t)c->n * sizeof *c->nominal);
   if (status == TG_OK) status = tg_sim_step_vjp(c->sim, c->w, c->w + c->nv, NULL, NULL, NULL, p, &info);
   *known = status != TG_ERR_UNSUPPORTED;
   if (status == TG_OK && c->n > 0) {
@@ -213,7 +213,7 @@ static tgStatus check_array(Check *c, int array, const tgGradCheckOptions *o, tg
 static int largest_array(tgSim *s) {
   int most = 1, rows, cols;
   for (int i = 0; tgi_param_name(s->contact_model, i) != NULL; i++)
-    if (tg_sim_param(s, tgi_param_name(s->contact_model, i), &rows, &cols) != NULL && rows * cols > most) most = rows * cols;
+    if (tgi_sim_param(s, tgi_param_name(s->contact_model, i), &rows, &cols) != NULL && rows * cols > most) most = rows * cols;
   return most;
 }
 

@@ -74,7 +74,7 @@ static void add_block(const tgModel *m, int d, const tgReal *X, tgReal *H) {
 
 // mu b(gap/width) of limit i, whose derivative by its coordinate (a ball: its angle) has the sign of side
 static bool limit_terms(const tgSim *s, int i, int side, const tgReal *q, tgReal out[3]) {
-  tgReal gap, width, mu = TG_NUMBER(s, mu);
+  tgReal gap, width, mu = TG_NUMBER(s, weight);
   double sign = side == 0 ? 1 : -1;
   if (!tgi_limit(s, i, side, q, &gap, &width)) return false;
   if (!(tgRe(gap) > 0)) {

@@ -60,7 +60,7 @@ static tgReal along_limit(const tgModel *m, int i, const tgReal *q, const tgReal
 
 // slope sign mu b'(x)/width, x = gap/width
 static void limit(const tgSim *s, int i, const tgReal *q, const tgReal *z, tgParamGrad *p) {
-  tgReal mu = TG_NUMBER(s, mu), *by_mu = TG_NUMBER_GRAD(p, mu);
+  tgReal mu = TG_NUMBER(s, weight), *by_mu = TG_NUMBER_GRAD(p, weight);
   for (int side = 0; side < 2; side++) {
     tgReal gap, width, b[3];
     if (!tgi_limit(s, i, side, q, &gap, &width) || tgRe(gap) >= tgRe(width)) continue;

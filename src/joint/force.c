@@ -52,7 +52,7 @@ static tgReal ball(const tgModel *m, int j, const tgReal *q, tgReal n[3], tgReal
 // ---- values ----
 
 static tgReal slip(const tgSim *s, tgReal v, tgReal *slope) {
-  tgReal v_s = TG_NUMBER(s, stiction_speed), rho = tgSqrt(v * v + v_s * v_s);
+  tgReal v_s = TG_NUMBER(s, slip_speed), rho = tgSqrt(v * v + v_s * v_s);
   *slope = v_s * v_s / (rho * rho * rho);
   return v / rho;
 }
@@ -223,7 +223,7 @@ static void ball_vjp(const tgSim *s, int j, const tgReal *q, const tgReal *v, co
 
 static void friction_vjp(const tgSim *s, const tgReal *v, const tgReal *x, tgReal *gv, tgParamGrad *p) {
   const tgModel *m = &s->m;
-  tgReal slope, *by_speed = p != NULL ? TG_NUMBER_GRAD(p, stiction_speed) : NULL, v_s = TG_NUMBER(s, stiction_speed);
+  tgReal slope, *by_speed = p != NULL ? TG_NUMBER_GRAD(p, slip_speed) : NULL, v_s = TG_NUMBER(s, slip_speed);
   for (int d = 0; d < m->nv; d++) {
     tgReal share = slip(s, v[d], &slope);
     gv[d] -= m->dof_frictionloss[d] * slope * x[d];

@@ -175,23 +175,30 @@ static uint64_t losses_key(uint64_t h, const tgTask *t) {
   return h;
 }
 
+static uint64_t contact_key(uint64_t h, const tgContact *contact) {
+  const char *word = tg_contact_word(contact);
+  h = tgi_hash(h, word, strlen(word));
+  for (int i = 0; tg_contact_option(word, i).name != NULL; i++) {
+    tgOption o = tg_contact_option(word, i);
+    if (o.neutral) continue;
+    double value = tg_contact_get(tg_contact_options(contact), o.name);
+    h = tgi_hash(tgi_hash(h, o.name, strlen(o.name)), &value, sizeof value);
+  }
+  return h;
+}
+
 // what must be equal for a journal to be taken up: all that a loss and its gradient depend on at given decision variables, where these
 // start and how far they may go
 static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0) {
   const YamlOptimizer *o = &t->optimizer;
-  const tgContactOptions *c = &t->contact_options;
   uint64_t h = tgi_hash(TGI_HASH_START, &r->o->seed, sizeof r->o->seed);
   const YamlControls none = {0}, *u = t->yaml->controls != NULL ? t->yaml->controls : &none;
-  int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->memory, o->shot, t->nstate, c->symplectic,
-                c->explicit_damping, c->zero_contact_gradient, c->bounce_gradient, c->aware_gradient, (int)c->hierarchy, (int)c->friction_form,
-                (int)c->long_range, (int)c->force_form, (int)c->integrator, (int)c->detection, (int)u->basis, u->every, u->terms};
-  double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, o->tolerance, c->erp, c->restitution_speed, c->mu, c->eps,
-                    c->slip_speed, c->friction_range, c->local_range, c->limit_range, c->equality_opening, c->stiffness, c->eps1, c->eps2, c->eps3, c->dissipation_speed,
-                    c->stiction_speed, c->spacing, c->points, c->prune, c->limit_frequency, c->equality_frequency, u->amplitude, u->frequency};
+  int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->memory, o->shot, t->nstate, (int)u->basis, u->every, u->terms};
+  double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, o->tolerance, u->amplitude, u->frequency};
   h = tgi_hash(h, TG_VERSION_TEXT, sizeof TG_VERSION_TEXT);
   h = tgi_hash(h, ints, sizeof ints);
   h = tgi_hash(h, reals, sizeof reals);
-  h = tgi_hash(h, t->word, strlen(t->word));
+  h = contact_key(h, t->contact);
   h = tgi_hash(h, t->q0, (size_t)t->model->nq * sizeof *t->q0);
   h = tgi_hash(h, t->v0, (size_t)t->model->nv * sizeof *t->v0);
   const double *const vectors[] = {x0, r->low, r->high};

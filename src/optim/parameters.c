@@ -28,9 +28,9 @@ static tgStatus no_hull(const tgModel *m, const YamlParameter *y, tgError *error
 static tgField field_of(const tgTask *t, const char *name) {
   int i = tgi_contact_number_named(t->contact, name);
   if (i < 0) return tg_model_field_named(t->model, name);
-  const tgContactParam *p = t->contact->number[i];
-  return (tgField){.name = p->parameter, .scalar = TG_SCALAR_REAL, .rows = 1, .cols = 1, .unit = p->unit, .text = p->text,
-                   .data = (const char *)&t->contact->options + p->at};
+  const tgiOption *p = t->contact->number[i];
+  return (tgField){.name = p->is.parameter, .scalar = TG_SCALAR_REAL, .rows = 1, .cols = 1, .unit = p->is.unit, .text = p->is.text,
+                   .data = (const char *)t->contact->options + p->at};
 }
 
 // first row and number of rows of the element `of`
@@ -90,20 +90,20 @@ static double least(const char *name, double start) {
 
 static tgStatus add_variable(tgTask *t, const YamlParameter *y, const tgField *f, int row, int col, tgError *error) {
   tgParamVar *v = &t->param[t->nparam++];
-  *v = (tgParamVar){.array = name_index(t, y->name), .at = row * f->cols + col, .given = y->start != NULL};
+  *v = (tgParamVar){.array = name_index(t, tgi_parameter_name(t->contact, y->name)), .at = row * f->cols + col, .given = y->start != NULL};
   v->start = y->start != NULL ? *y->start : ((const double *)f->data)[v->at];
   v->low = y->low != NULL ? *y->low : least(y->name, v->start);
   v->high = y->high != NULL ? *y->high : INFINITY;
   int number = tgi_contact_number_named(t->contact, y->name);
   if (number >= 0) {
-    v->low = fmax(v->low, t->contact->number[number]->least);
-    v->high = fmin(v->high, t->contact->number[number]->most);
+    v->low = fmax(v->low, t->contact->number[number]->is.least);
+    v->high = fmin(v->high, t->contact->number[number]->is.most);
   }
   if (!isfinite(v->start) || !(v->low <= v->start && v->start <= v->high))
     FAIL("parameters: %s of %s starts at %g, which is not within %g and %g", y->name, y->of != NULL ? y->of : "the model", v->start, v->low, v->high);
   for (int i = 0; i + 1 < t->nparam; i++)
     if (t->param[i].array == v->array && t->param[i].at == v->at) FAIL("parameters: %s of %s is decided twice", y->name, y->of != NULL ? y->of : "the model");
-  if (number >= 0) snprintf(v->label, sizeof v->label, "%.60s", y->name);
+  if (number >= 0) snprintf(v->label, sizeof v->label, "%.60s", t->param_name[v->array]);
   else if (f->cols > 1) snprintf(v->label, sizeof v->label, "%.40s[%d] of %.50s", y->name, entry_of(t->model, y->name, row, col), y->of != NULL ? y->of : "the model");
   else snprintf(v->label, sizeof v->label, "%.40s of %.50s", y->name, y->of != NULL ? y->of : "the model");
   return TG_OK;
@@ -141,7 +141,7 @@ tgStatus tgi_parameters_resolve(tgTask *t, tgError *error) {
 static double number_start(const tgTask *t, const tgParamVar *v, const tgContact *contact) {
   double start = v->start;
   int number = tgi_contact_number_named(contact, t->param_name[v->array]);
-  if (!v->given && number >= 0) memcpy(&start, (const char *)&contact->options + contact->number[number]->at, sizeof start);
+  if (!v->given && number >= 0) start = tgi_option_get(contact->number[number], contact->options);
   return start;
 }
 

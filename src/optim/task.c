@@ -20,25 +20,11 @@ const char *tg_methods(int i) { return i >= 0 && i < METHODS - !tgi_nlp_availabl
 
 #define FAIL(...) return tgi_error(error, TG_ERR_INVALID, __VA_ARGS__)
 
-// what potential and force models take
-static void field_options(const YamlOptions *o, tgContactOptions *c) {
-  const double *given[] = {o->mu, o->eps, o->slip_speed, o->friction_range, o->local_range, o->limit_range, o->equality_opening, o->stiffness, o->eps1, o->eps2, o->eps3, o->dissipation_speed,
-                           o->stiction_speed, o->spacing, o->points, o->prune, o->limit_frequency, o->equality_frequency};
-  double *number[] = {&c->mu, &c->eps, &c->slip_speed, &c->friction_range, &c->local_range, &c->limit_range, &c->equality_opening, &c->stiffness, &c->eps1, &c->eps2, &c->eps3, &c->dissipation_speed,
-                      &c->stiction_speed, &c->spacing, &c->points, &c->prune, &c->limit_frequency, &c->equality_frequency};
-  for (size_t i = 0; i < sizeof given / sizeof *given; i++)
-    if (given[i] != NULL) *number[i] = *given[i];
-  c->hierarchy = o->form == YAML_FORM_PAPER ? TG_HIERARCHY_PAPER : o->form == YAML_FORM_BRUTE ? TG_HIERARCHY_BRUTE : TG_HIERARCHY_MOMENT;
-  c->force_form = o->form == YAML_FORM_PAPER ? TG_FORCE_PAPER : TG_FORCE_CONSISTENT;
-  c->integrator = o->integrator;
-  c->detection = o->detection;
-  c->friction_form = o->friction;
-  c->long_range = o->long_range;
-  if (o->threads > 0) c->threads = o->threads;
-}
-
-static tgStatus make_contact(tgTask *t, const char *word, const tgContactOptions *options, tgError *error) {
-  tgContact *made = tg_contact_create(t->model, word, options, error);
+// the contact model `word` with the task's settings; the present one stays where it cannot be made
+static tgStatus make_contact(tgTask *t, const char *word, tgError *error) {
+  tgAnyContactOptions options;
+  if (tgi_settings_apply(&t->settings, word, &options, error) != TG_OK) return TG_ERR_INVALID;
+  tgContact *made = tg_contact_create(t->model, word, &options.of, error);
   if (made == NULL) return TG_ERR_INVALID;
   tgStatus st = tgi_parameters_of_contact(t, made, error);
   if (st != TG_OK) {
@@ -46,24 +32,9 @@ static tgStatus make_contact(tgTask *t, const char *word, const tgContactOptions
     return st;
   }
   if (word != t->word) snprintf(t->word, sizeof t->word, "%s", word);
-  t->contact_options = *options;
   tg_contact_free(t->contact);
   t->contact = made;
   return TG_OK;
-}
-
-// as the file has them
-static tgContactOptions file_options(const tgTask *t) {
-  const YamlOptions *o = t->yaml->options;
-  tgContactOptions c = tg_contact_default();
-  if (o != NULL && o->erp != NULL) c.erp = *o->erp;
-  if (o != NULL && o->symplectic != NULL) c.symplectic = *o->symplectic;
-  if (o != NULL && o->restitution_speed != NULL) c.restitution_speed = *o->restitution_speed;
-  if (o != NULL) c.explicit_damping = o->explicit_damping;
-  if (o != NULL) c.bounce_gradient = o->bounce_gradient;
-  if (o != NULL) field_options(o, &c);
-  c.aware_gradient = t->yaml->optimizer.aware != 0;
-  return c;
 }
 
 // restitution is not in MJCF, so a task sets it on the description before it is compiled
@@ -101,8 +72,8 @@ static tgStatus load_model(tgTask *t, const char *directory, const tgLoadOptions
 static tgStatus resolve(tgTask *t, const char *directory, const tgLoadOptions *options, tgError *error) {
   TG_TRY(load_model(t, directory, options, error));
   snprintf(t->word, sizeof t->word, "%s", t->yaml->contact);
-  tgContactOptions o = file_options(t);
-  TG_TRY(make_contact(t, t->word, &o, error));
+  if (t->yaml->optimizer.aware) TG_TRY(tgi_settings_add(&t->settings, "aware_gradient", "true", 0, 0, error));
+  TG_TRY(make_contact(t, t->word, error));
   return tgi_task_resolve(t, error);
 }
 
@@ -113,8 +84,9 @@ static tgTask *load(const char *text, size_t bytes, const char *file, const char
     tgi_error(error, TG_ERR_MEMORY, "out of memory for a task");
     return NULL;
   }
-  *t = (tgTask){.alloc = a};
+  *t = (tgTask){.alloc = a, .settings = {.alloc = a}};
   tgStatus st = tgi_task_parse(text, bytes, file, &t->yaml, error);
+  if (st == TG_OK) st = tgi_settings_read(&t->settings, text, bytes, file, error);
   if (st == TG_OK) {
     st = resolve(t, directory, options, error);
     if (st < 0 && error != NULL && error->file[0] == '\0') snprintf(error->file, sizeof error->file, "%s", file);
@@ -156,6 +128,7 @@ tgTask *tg_task_load(const char *path, const tgLoadOptions *options, tgError *er
 void tg_task_free(tgTask *t) {
   if (t == NULL) return;
   tgAllocator a = t->alloc;
+  tgi_settings_free(&t->settings);
   a.free(a.ctx, t->q0);
   a.free(a.ctx, t->v0);
   a.free(a.ctx, t->initial);
@@ -170,10 +143,7 @@ void tg_task_free(tgTask *t) {
 
 tgStatus tg_task_override(tgTask *task, const char *contact, const char *method, int iterations, tgError *error) {
   if (task == NULL) return tgi_error(error, TG_ERR_ARG, "no task given");
-  if (contact != NULL) {
-    tgContactOptions o = task->contact_options;
-    TG_TRY(make_contact(task, contact, &o, error));
-  }
+  if (contact != NULL) TG_TRY(make_contact(task, contact, error));
   if (iterations > 0) task->optimizer.iterations = iterations;
   if (method == NULL) return TG_OK;
   for (int i = 0; i < METHODS; i++)
@@ -184,23 +154,15 @@ tgStatus tg_task_override(tgTask *task, const char *contact, const char *method,
   FAIL("there is no method '%s'; known are adam, descent, lbfgs, random, cem, ilqr, gauss_newton, bundle, ddp and shooting", method);
 }
 
-tgStatus tgi_task_set_contact(tgTask *t, const char *word, const tgContactOptions *options, tgError *error) {
-  return make_contact(t, word != NULL ? word : t->word, options, error);
-}
-
-tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error) {
-  if (task == NULL) return tgi_error(error, TG_ERR_ARG, "no task given");
-  tgContactOptions o = task->contact_options;
-  o.zero_contact_gradient = true;
-  return make_contact(task, task->word, &o, error);
-}
-
 tgStatus tg_task_contact_option(tgTask *task, const char *name, const char *value, tgError *error) {
-  if (task == NULL) return tgi_error(error, TG_ERR_ARG, "no task given");
-  tgContactOptions o = task->contact_options;
-  TG_TRY(tg_contact_set(&o, name, value, error));
-  return make_contact(task, task->word, &o, error);
+  if (task == NULL || name == NULL || value == NULL) return tgi_error(error, TG_ERR_ARG, "no task, or no name or value of an option given");
+  TG_TRY(tgi_settings_add(&task->settings, name, value, 0, 0, error));
+  tgStatus st = make_contact(task, task->word, error);
+  if (st != TG_OK) task->settings.n--;
+  return st;
 }
+
+tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error) { return tg_task_contact_option(task, "zero_contact_gradient", "true", error); }
 
 const tgModel *tg_task_model(const tgTask *task) { return task != NULL ? task->model : NULL; }
 const tgContact *tg_task_contact(const tgTask *task) { return task != NULL ? task->contact : NULL; }

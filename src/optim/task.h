@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "model/model.h"
+#include "optim/settings.h"
 #include "tangere/optim.h"
 
 typedef enum tgTermKind {
@@ -19,21 +20,7 @@ typedef enum tgMethod {
 typedef enum tgBasis { TG_BASIS_STEPS, TG_BASIS_SINES } tgBasis;
 typedef enum tgInitialPart { TG_INITIAL_POSITION, TG_INITIAL_VELOCITY } tgInitialPart;
 
-// forms of the sums and forces of several contact models, of which `paper` is one of each
-typedef enum YamlForm { YAML_FORM_DEFAULT, YAML_FORM_MOMENT, YAML_FORM_PAPER, YAML_FORM_BRUTE, YAML_FORM_CONSISTENT } YamlForm;
-
 // what the file says, in its own order (filled by libcyaml; a pointer is NULL where the file is silent)
-typedef struct YamlOptions {
-  double *erp; bool *symplectic, explicit_damping, bounce_gradient; double *restitution_speed;
-  double *mu, *eps, *slip_speed, *friction_range, *local_range, *limit_range, *equality_opening;
-  double *stiffness, *eps1, *eps2, *eps3, *dissipation_speed, *stiction_speed, *spacing, *points, *prune, *limit_frequency, *equality_frequency;
-  YamlForm form;
-  tgIntegrator integrator;
-  tgDetection detection;
-  tgFrictionForm friction;
-  tgLongRange long_range;
-  int threads;
-} YamlOptions;
 typedef struct YamlHorizon { int steps; double timestep; } YamlHorizon;
 typedef struct YamlJoint { char *joint; double *position, *velocity; unsigned nposition, nvelocity; } YamlJoint;
 typedef struct YamlStart { char *keyframe; YamlJoint *joints; unsigned njoints; } YamlStart;
@@ -61,7 +48,6 @@ typedef struct YamlSuccess { double *loss, distance; } YamlSuccess;
 typedef struct YamlTask {
   char *model, *contact;
   double *ground;           // height of a plane [m]
-  YamlOptions *options;
   YamlHorizon horizon;
   YamlStart *start;
   YamlRestitution *restitution; unsigned nrestitution;
@@ -95,7 +81,7 @@ struct tgTask {
   YamlTask *yaml;           // owned by libcyaml
   tgModel *model;
   tgContact *contact;
-  tgContactOptions contact_options;
+  tgSettings settings;      // options of contact models: the file's, with overrides
   char model_path[1024], word[32];
   int steps, ncontrol, n;   // ncontrol: decision variables of the controls; n: all: controls, initial, parameters
   int offset, end, total;   // a stretch of a longer task: its first step, the step whose state terms at the end look at, steps of the whole
@@ -111,8 +97,6 @@ struct tgTask {
 
 /// Start, decision variables, horizon, losses and optimiser of t->yaml, whose model and contact model are there.
 tgStatus tgi_task_resolve(tgTask *task, tgError *error);
-/// The task under contact model `word` (NULL: the same) with these options in place of the file's.
-tgStatus tgi_task_set_contact(tgTask *task, const char *word, const tgContactOptions *options, tgError *error);
 /// Another step size over about the same time, `steps` of them; a receding horizon keeps its seconds. Terms at a time are refused.
 tgStatus tgi_task_retime(tgTask *task, int steps, double h, tgError *error);
 

@@ -20,48 +20,11 @@ static const cyaml_strval_t method_words[] = {{"adam", TG_METHOD_ADAM}, {"descen
                                               {"lbfgs", TG_METHOD_LBFGS}, {"random", TG_METHOD_RANDOM}, {"cem", TG_METHOD_CEM},
                                               {"ilqr", TG_METHOD_ILQR}, {"ddp", TG_METHOD_DDP}, {"gauss_newton", TG_METHOD_GAUSS_NEWTON}, {"bundle", TG_METHOD_BUNDLE},
                                               {"shooting", TG_METHOD_SHOOTING}};
-static const cyaml_strval_t form_words[] = {{"moment", YAML_FORM_MOMENT}, {"paper", YAML_FORM_PAPER}, {"brute", YAML_FORM_BRUTE},
-                                            {"consistent", YAML_FORM_CONSISTENT}};
-static const cyaml_strval_t integrator_words[] = {{"euler", TG_INTEGRATOR_EULER}, {"explicit", TG_INTEGRATOR_EXPLICIT}, {"rk4", TG_INTEGRATOR_RK4}};
-static const cyaml_strval_t detection_words[] = {{"features", TG_DETECTION_FEATURES}, {"soft", TG_DETECTION_SOFT}};
-static const cyaml_strval_t friction_words[] = {{"slip", TG_FRICTION_SLIP}, {"plane", TG_FRICTION_PLANE}};
-static const cyaml_strval_t range_words[] = {{"both", TG_LONG_RANGE_BOTH}, {"backward", TG_LONG_RANGE_BACKWARD}, {"off", TG_LONG_RANGE_OFF}};
 static const cyaml_strval_t fill_words[] = {{"start", 0}, {"hold", 1}};   // whether the last control is held
 #define COUNT(a) ((uint32_t)(sizeof(a) / sizeof *(a)))
 
 static const cyaml_schema_value_t number = {CYAML_VALUE_FLOAT(CYAML_FLAG_DEFAULT, double)}, index_number = {CYAML_VALUE_INT(CYAML_FLAG_DEFAULT, int)};
 
-static const cyaml_schema_field_t options_fields[] = {
-    CYAML_FIELD_FLOAT_PTR("erp", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, erp),
-    CYAML_FIELD_BOOL_PTR("symplectic", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, symplectic),
-    CYAML_FIELD_BOOL("explicit_damping", CYAML_FLAG_OPTIONAL, YamlOptions, explicit_damping),
-    CYAML_FIELD_BOOL("bounce_gradient", CYAML_FLAG_OPTIONAL, YamlOptions, bounce_gradient),
-    CYAML_FIELD_FLOAT_PTR("restitution_speed", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, restitution_speed),
-    CYAML_FIELD_FLOAT_PTR("mu", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, mu),
-    CYAML_FIELD_FLOAT_PTR("eps", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, eps),
-    CYAML_FIELD_FLOAT_PTR("slip_speed", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, slip_speed),
-    CYAML_FIELD_FLOAT_PTR("friction_range", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, friction_range),
-    CYAML_FIELD_FLOAT_PTR("local_range", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, local_range),
-    CYAML_FIELD_FLOAT_PTR("limit_range", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, limit_range),
-    CYAML_FIELD_FLOAT_PTR("equality_opening", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, equality_opening),
-    CYAML_FIELD_ENUM("form", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, form, form_words, COUNT(form_words)),
-    CYAML_FIELD_ENUM("friction", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, friction, friction_words, COUNT(friction_words)),
-    CYAML_FIELD_ENUM("long_range", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, long_range, range_words, COUNT(range_words)),
-    CYAML_FIELD_INT("threads", CYAML_FLAG_OPTIONAL, YamlOptions, threads),
-    CYAML_FIELD_FLOAT_PTR("stiffness", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, stiffness),
-    CYAML_FIELD_FLOAT_PTR("eps1", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, eps1),
-    CYAML_FIELD_FLOAT_PTR("eps2", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, eps2),
-    CYAML_FIELD_FLOAT_PTR("eps3", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, eps3),
-    CYAML_FIELD_FLOAT_PTR("dissipation_speed", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, dissipation_speed),
-    CYAML_FIELD_FLOAT_PTR("stiction_speed", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, stiction_speed),
-    CYAML_FIELD_FLOAT_PTR("spacing", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, spacing),
-    CYAML_FIELD_FLOAT_PTR("points", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, points),
-    CYAML_FIELD_FLOAT_PTR("prune", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, prune),
-    CYAML_FIELD_FLOAT_PTR("limit_frequency", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, limit_frequency),
-    CYAML_FIELD_FLOAT_PTR("equality_frequency", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptions, equality_frequency),
-    CYAML_FIELD_ENUM("integrator", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, integrator, integrator_words, COUNT(integrator_words)),
-    CYAML_FIELD_ENUM("detection", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptions, detection, detection_words, COUNT(detection_words)),
-    CYAML_FIELD_END};
 static const cyaml_schema_field_t horizon_fields[] = {
     CYAML_FIELD_INT("steps", CYAML_FLAG_DEFAULT, YamlHorizon, steps),
     CYAML_FIELD_FLOAT("timestep", CYAML_FLAG_OPTIONAL, YamlHorizon, timestep),
@@ -151,7 +114,7 @@ static const cyaml_schema_field_t task_fields[] = {
     CYAML_FIELD_STRING_PTR("model", CYAML_FLAG_POINTER, YamlTask, model, 1, 1000),
     CYAML_FIELD_FLOAT_PTR("ground", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, ground),
     CYAML_FIELD_STRING_PTR("contact", CYAML_FLAG_POINTER, YamlTask, contact, 1, 31),
-    CYAML_FIELD_MAPPING_PTR("options", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, options, options_fields),
+    CYAML_FIELD_IGNORE("options", CYAML_FLAG_OPTIONAL),   // settings.h
     CYAML_FIELD_MAPPING("horizon", CYAML_FLAG_DEFAULT, YamlTask, horizon, horizon_fields),
     CYAML_FIELD_MAPPING_PTR("start", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, start, start_fields),
     CYAML_FIELD_SEQUENCE_COUNT("restitution", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, restitution, nrestitution,

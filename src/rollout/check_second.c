@@ -375,7 +375,7 @@ static tgStatus lines(Check *c, tgGradCheck *check) {
   for (int k = 0; k < c->nname; k++) {
     int n;
     tgReal *to = c->nominal + (entry(c, c->name[k], &n) - c->p->value);
-    if (n > 0) memcpy(to, tg_sim_param(s, c->name[k], NULL, NULL), (size_t)n * sizeof *to);
+    if (n > 0) memcpy(to, tgi_sim_param(s, c->name[k], NULL, NULL), (size_t)n * sizeof *to);
   }
   clear_line(c);
   for (int i = 0; i < c->nx; i++) c->dir[i] = tgi_random_normal(c->o.seed, 5000, (uint64_t)i);

@@ -67,7 +67,7 @@ tgSecond *tg_second_create(const tgModel *model, const tgContact *contact, const
   place(s, &count);
   s->block = a.alloc(a.ctx, count.used + 64);
   s->sim = tg_sim_create(model, contact, &a, error);
-  s->twin = s->sim != NULL && s->block != NULL ? tgx_create(model, tg_contact_word(contact), &contact->options, &a, error) : NULL;
+  s->twin = s->sim != NULL && s->block != NULL ? tgx_create(model, tg_contact_word(contact), contact->options, &a, error) : NULL;
   if (s->twin == NULL) {
     if (s->block == NULL) tgi_error(error, TG_ERR_MEMORY, "Out of memory for second derivatives over %d steps.", o.steps);
     tg_second_free(s);

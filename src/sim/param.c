@@ -30,7 +30,7 @@ static int entries(const tgModel *m, const tgContact *c, Entry e[MOST_ENTRIES]) 
 #include "model/model_fields.def"
   int n = ENTRIES;
   for (int i = 0; c != NULL && i < c->nnumber; i++)
-    e[n++] = (Entry){c->number[i]->parameter, 1, 1, offsetof(tgParamGrad, number) + (size_t)i * sizeof(tgReal *)};
+    e[n++] = (Entry){c->number[i]->is.parameter, 1, 1, offsetof(tgParamGrad, number) + (size_t)i * sizeof(tgReal *)};
   return n;
 }
 
@@ -47,7 +47,7 @@ const char *tg_param_name(int i) {
 
 const char *tgi_param_name(const tgContact *c, int k) {
   if (k < ENTRIES) return tg_param_name(k);
-  return c != NULL && k - ENTRIES < c->nnumber ? c->number[k - ENTRIES]->parameter : NULL;
+  return c != NULL && k - ENTRIES < c->nnumber ? c->number[k - ENTRIES]->is.parameter : NULL;
 }
 
 static int entry_named(const Entry *e, int n, const char *name) {
@@ -62,18 +62,21 @@ static tgStatus refuse_number(const tgContact *c, const char *name, tgError *err
   size_t used = 0;
   if (c == NULL)
     return tgi_error(error, TG_ERR_ARG, "Parameter 'contact.%.60s' is of a contact model; tg_param_grad_create_contact takes those.", name);
-  for (int i = c->nnumber; i < c->nnumber + c->nfixed; i++)
-    if (strcmp(c->number[i]->name, name) == 0)
-      return tgi_error(error, TG_ERR_UNSUPPORTED, "Parameter 'contact.%.60s' (%s) has no derivative under the contact model '%s'.", name, c->number[i]->text,
-                       tg_contact_word(c));
+  const tgiOption *fixed = tgi_option_named(c->list, name);
+  const char *now = tgi_option_now(c->list, name);
+  if (fixed != NULL)
+    return tgi_error(error, TG_ERR_UNSUPPORTED, "Parameter 'contact.%.60s' (%s) has no derivative under the contact model '%s'.", name, fixed->is.text,
+                     tg_contact_word(c));
+  if (now != NULL) return tgi_error(error, TG_ERR_ARG, "Parameter 'contact.%.60s' is now called 'contact.%s'.", name, now);
   for (int i = 0; i < c->nnumber && used < sizeof known; i++)
-    used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "; it has ", c->number[i]->parameter);
+    used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "; it has ", c->number[i]->is.parameter);
   return tgi_error(error, TG_ERR_ARG, "The contact model '%s' has no parameter 'contact.%.60s'%s.", tg_contact_word(c), name, known);
 }
 
 static tgStatus refuse(const tgModel *m, const tgContact *c, const char *name, tgError *error) {
   tgField f = name != NULL ? tg_model_field_named(m, name) : (tgField){.data = NULL};
-  if (name != NULL && strncmp(name, "contact.", 8) == 0) return refuse_number(c, name + 8, error);
+  if (name != NULL && strncmp(name, TG_CONTACT_PREFIX, sizeof TG_CONTACT_PREFIX - 1) == 0)
+    return refuse_number(c, name + sizeof TG_CONTACT_PREFIX - 1, error);
   if (f.name == NULL || f.scalar != TG_SCALAR_REAL)
     return tgi_error(error, TG_ERR_ARG, "A model has no parameter '%s'; tg_param_name lists those with a derivative.", name != NULL ? name : "(null)");
   return tgi_error(error, TG_ERR_UNSUPPORTED, "Parameter '%s' (%s) has no derivative; tg_param_name lists those that have one.", name, f.text);
@@ -86,7 +89,7 @@ static tgParamGrad *create(const tgModel *model, const tgContact *contact, const
   int known = entries(model, contact, e), chosen = names != NULL ? n : known;
   size_t size = 0, place = 6 * ((size_t)model->nv + (size_t)model->nbody);
   for (int k = 0; k < chosen; k++) {
-    int i = names == NULL ? k : entry_named(e, known, names[k]);
+    int i = names == NULL ? k : entry_named(e, known, tgi_parameter_name(contact, names[k]));
     if (i < 0) {
       refuse(model, contact, names[k], error);
       return NULL;
@@ -110,7 +113,7 @@ static tgParamGrad *create(const tgModel *model, const tgContact *contact, const
   p->X = p->S + 6 * (size_t)model->nv;
   tgReal *at = p->value;
   for (int k = 0; k < chosen; k++) {
-    int i = names == NULL ? k : entry_named(e, known, names[k]);
+    int i = names == NULL ? k : entry_named(e, known, tgi_parameter_name(contact, names[k]));
     if (*slot(p, &e[i]) != NULL) {
       tgi_error(error, TG_ERR_ARG, "Parameter '%s' is named twice.", names[k]);
       tg_param_grad_free(p);
@@ -149,7 +152,7 @@ void tg_param_grad_clear(tgParamGrad *p) {
 tgReal *tg_param_grad_field(tgParamGrad *p, const char *name, int *rows, int *cols) {
   if (p == NULL || name == NULL) return NULL;
   Entry e[MOST_ENTRIES];
-  int i = entry_named(e, entries(p->model, p->contact, e), name);
+  int i = entry_named(e, entries(p->model, p->contact, e), tgi_parameter_name(p->contact, name));
   if (i < 0) return NULL;
   if (rows != NULL) *rows = e[i].rows;
   if (cols != NULL) *cols = e[i].cols;

@@ -32,12 +32,12 @@ struct tgParamGrad {
 
 /// Names of the model's parameters, then of the numbers of its contact model (may be NULL); NULL past the end.
 const char *tgi_param_name(const tgContact *contact, int k);
-/// Where the derivative in a number of the contact model goes, NULL when it is not chosen: TG_NUMBER_GRAD(p, mu).
-static inline tgReal *tgi_param_number(const tgParamGrad *p, size_t at) {
-  int i = tgi_contact_number_at(p->contact, at);
+/// Where the derivative in a number of the contact model goes, NULL when it is not chosen: TG_NUMBER_GRAD(p, weight).
+static inline tgReal *tgi_param_number(const tgParamGrad *p, const char *name) {
+  int i = tgi_contact_number_at(p->contact, name);
   return i >= 0 ? p->number[i] : NULL;
 }
-#define TG_NUMBER_GRAD(grad, field) tgi_param_number(grad, offsetof(tgContactOptions, field))
+#define TG_NUMBER_GRAD(grad, name) tgi_param_number(grad, #name)
 /// The gradient is of the sim's model and, where it has numbers of a contact model, of that.
 static inline bool tgi_param_fits(const tgParamGrad *p, const tgSim *s) {
   return p->model == s->model && (p->contact == NULL || p->contact == s->contact_model);

@@ -128,11 +128,8 @@ static void copy_parameters(tgSim *to_sim, const tgModel *from) {
 // the contact model's numbers as they were chosen when it was made
 static void reset_numbers(tgSim *s) {
   const tgContact *c = s->contact_model;
-  for (int i = 0; c != NULL && i < c->nnumber; i++) {
-    double value;
-    memcpy(&value, (const char *)&c->options + c->number[i]->at, sizeof value);
-    s->contact_number[i] = value;
-  }
+  for (int i = 0; c != NULL && i < c->nnumber; i++)
+    s->contact_number[i] = tgi_option_get(c->number[i], c->options);
 }
 
 static void copy_pose(tgPose *to, const tgPose *from, const tgModel *m) {
@@ -295,13 +292,24 @@ static bool is_shared(const char *name) {
 }
 
 int tgi_contact_number_named(const tgContact *c, const char *parameter) {
-  for (int i = 0; c != NULL && i < c->nnumber; i++)
-    if (strcmp(c->number[i]->parameter, parameter) == 0) return i;
+  bool contact = c != NULL && strncmp(parameter, TG_CONTACT_PREFIX, sizeof TG_CONTACT_PREFIX - 1) == 0;
+  const tgiOption *option = contact ? tgi_option_named(c->list, parameter + sizeof TG_CONTACT_PREFIX - 1) : NULL;
+  for (int i = 0; option != NULL && i < c->nnumber; i++)
+    if (c->number[i] == option) return i;
   return -1;
 }
 
+const char *tgi_parameter_name(const tgContact *c, const char *name) {
+  int i = name != NULL ? tgi_contact_number_named(c, name) : -1;
+  return i >= 0 ? c->number[i]->is.parameter : name;
+}
+
 tgReal *tg_sim_param(tgSim *sim, const char *name, int *rows, int *cols) {
-  if (sim == NULL || name == NULL) return NULL;
+  bool read = sim != NULL && name != NULL && strcmp(name, "opt_timestep") != 0;   // steps take their size as an argument
+  return read ? tgi_sim_param(sim, name, rows, cols) : NULL;
+}
+
+tgReal *tgi_sim_param(tgSim *sim, const char *name, int *rows, int *cols) {
   int number = tgi_contact_number_named(sim->contact_model, name);
   if (number >= 0) {
     if (rows != NULL) *rows = 1;

@@ -2,8 +2,11 @@
 #ifndef TG_SIM_SIM_H
 #define TG_SIM_SIM_H
 
+#include <string.h>
+
 #include "base/status.h"
 #include "model/model.h"
+#include "sim/option.h"
 #include "sim/pose.h"
 #include "tangere/sim.h"
 #include "tangere/step.h"
@@ -52,31 +55,23 @@ void tgi_term_turn(tgPairTerm *t);
 /// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point.
 typedef struct tgCapacity { int ncon, nrow, npairmem; size_t stack; } tgCapacity;
 
-/// One number of a contact model that a user may choose: where it is in tgContactOptions, its default, least and largest value.
-typedef struct tgContactParam {
-  const char *name;
-  size_t at;
-  double value, least, most;
-  const char *unit, *text;
-  const char *parameter;               // what it is called among the parameters of a simulation ("contact.mu"); NULL: it has no derivative
-} tgContactParam;
-
-enum { TG_CONTACT_NUMBERS = 16, TG_CONTACT_WARNINGS = 4 };
+enum { TG_CONTACT_NUMBERS = 32, TG_CONTACT_WARNINGS = 4 };
 
 /// A contact model bound to a model. The struct stands here, below contact/, because a sim sizes the solver's workspace
 /// through it and has its own copy of its numbers; the rest is contact/'s.
 struct tgContact {
   const tgModel *model;
   tgAllocator alloc;
-  tgContactOptions options;
+  const tgContactOptions *options;     // of the struct of its model (tangere/lcp.h ..), behind this
   const struct tgContactModel *kind;   // its line in contact/table.c
   size_t (*solver_bytes)(const struct tgContact *c, const tgCapacity *z);   // workspace for that capacity; SIZE_MAX on overflow
   struct tgiSoftClouds *soft;          // clouds for soft contact points (coll/soft_contacts.h); NULL: contact points are those of features
   void *data;                          // what the contact model keeps of the model's geometry, const after creation
   const struct tgStepper *stepper;     // by whose equations a step is made (step/table.c)
   int nterm;                           // terms at most of a contact law
-  int nnumber, nfixed;                 // numbers with a derivative, parameters of each sim; those without, which are what the options say
-  const tgContactParam *number[TG_CONTACT_NUMBERS];   // first the former, then the latter
+  const tgiOptionList *list;           // of its model
+  int nnumber;                         // options with a derivative, parameters of each sim
+  const tgiOption *number[TG_CONTACT_NUMBERS];
   int nwarning;
   char warning[TG_CONTACT_WARNINGS][200];
   double *limit_inertia;               // njnt + ntendon, of a force model: at qpos0, that the stiffness of their limits goes by (joint/inertia.c)
@@ -144,20 +139,24 @@ struct tgSim {
 static inline bool tgi_sim_claim(tgSim *s) { return __atomic_exchange_n(&s->busy, 1, __ATOMIC_ACQUIRE) == 0; }
 static inline void tgi_sim_release(tgSim *s) { __atomic_store_n(&s->busy, 0, __ATOMIC_RELEASE); }
 
-/// Which of the contact model's numbers stands at `at` of tgContactOptions; -1: none with a derivative, or no contact model.
-static inline int tgi_contact_number_at(const tgContact *c, size_t at) {
+/// tg_sim_param, and the model's opt_timestep, which nothing reads.
+tgReal *tgi_sim_param(tgSim *sim, const char *name, int *rows, int *cols);
+/// Which of the contact model's numbers is the option of that name; -1: none with a derivative, or no contact model.
+static inline int tgi_contact_number_at(const tgContact *c, const char *name) {
   for (int i = 0; c != NULL && i < c->nnumber; i++)
-    if (c->number[i]->at == at) return i;
+    if (c->number[i]->is.name[0] == name[0] && strcmp(c->number[i]->is.name, name) == 0) return i;
   return -1;
 }
-/// The number called `parameter` ("contact.mu"); -1: none.
+/// The number called `parameter` ("contact.weight", or by its alias); -1: none.
 int tgi_contact_number_named(const tgContact *c, const char *parameter);
-/// This sim's value of a number that its contact model lists as a parameter: TG_NUMBER(s, mu).
-static inline tgReal tgi_contact_number(const tgSim *s, size_t at) {
-  int i = tgi_contact_number_at(s->contact_model, at);
+/// The name proper of what may be the alias of a contact model's parameter.
+const char *tgi_parameter_name(const tgContact *c, const char *name);
+/// This sim's value of a number that its contact model lists as a parameter: TG_NUMBER(s, weight).
+static inline tgReal tgi_contact_number(const tgSim *s, const char *name) {
+  int i = tgi_contact_number_at(s->contact_model, name);
   return i >= 0 ? s->contact_number[i] : NAN;
 }
-#define TG_NUMBER(sim, field) tgi_contact_number(sim, offsetof(tgContactOptions, field))
+#define TG_NUMBER(sim, name) tgi_contact_number(sim, #name)
 
 /// A simulation that steps by the stepper; NULL: it makes none. Else as tg_sim_create.
 tgSim *tgi_sim_create(const tgModel *model, const tgContact *contact, const struct tgStepper *stepper, const tgAllocator *allocator, tgError *error);

@@ -10,7 +10,7 @@
 #include "step/step.h"
 
 bool tgi_bounces(const tgSim *s) {
-  return s->contact_model != NULL && s->contact_model->options.bounce_gradient && !tgi_no_contact_gradient(s) && tgi_any_bounce(s);
+  return tgi_impulse_options(s)->bounce_gradient && !tgi_no_contact_gradient(s) && tgi_any_bounce(s);
 }
 
 typedef struct Impact {

@@ -30,7 +30,7 @@ static tgStatus check_array(tgSim *s, const char *name, const tgReal *x, int row
 static tgStatus check_numbers(tgSim *s) {
   const tgContact *c = s->contact_model;
   for (int i = 0; c != NULL && i < c->nnumber; i++) {
-    const tgContactParam *p = c->number[i];
+    const tgOption *p = &c->number[i]->is;
     double value = tgRe(s->contact_number[i]);
     if (!(value >= p->least && value <= p->most))
       return tgi_error(&s->error, isfinite(value) ? TG_ERR_ARG : TG_ERR_NOT_FINITE, "Parameter %s is %g; set %g to %g before the step.", p->parameter, value,

@@ -9,7 +9,7 @@
 static const tgiTableau one = {.n = 1, .share = {1}};
 static const tgiTableau four = {.n = 4, .at = {0, 0.5, 0.5, 1}, .share = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6}};
 
-const tgiTableau *tgi_force_tableau(const tgSim *s) { return s->contact_model->options.integrator == TG_INTEGRATOR_RK4 ? &four : &one; }
+const tgiTableau *tgi_force_tableau(const tgSim *s) { return tgi_explicit_options(s->contact_model)->integrator == TG_INTEGRATOR_RK4 ? &four : &one; }
 
 // A rate beyond this has left what a scene can have [m/s, rad/s].
 static const double RUNAWAY = 1e6;

@@ -26,11 +26,11 @@ static inline tgiExplicit *tgi_explicit_own(const tgSim *s) { return s->own; }
 extern const tgStepper tgi_explicit;
 /// Joint damping and stiffness are taken at the end of the step.
 static inline bool tgi_force_implicit(const tgSim *s) {
-  return s->contact_model->options.integrator == TG_INTEGRATOR_EULER && !s->contact_model->options.explicit_damping;
+  return tgi_explicit_options(s->contact_model)->integrator == TG_INTEGRATOR_EULER && !tgi_explicit_options(s->contact_model)->explicit_damping;
 }
 /// Positions go by the velocity after the step.
 static inline bool tgi_force_symplectic(const tgSim *s) {
-  return s->contact_model->options.integrator == TG_INTEGRATOR_EULER && s->contact_model->options.symplectic;
+  return tgi_explicit_options(s->contact_model)->integrator == TG_INTEGRATOR_EULER && tgi_explicit_options(s->contact_model)->symplectic;
 }
 /// Where stage i is, in steps, and its share of the step's rate.
 typedef struct tgiTableau { int n; double at[TGI_MOST_STAGES], share[TGI_MOST_STAGES]; } tgiTableau;

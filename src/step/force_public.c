@@ -92,7 +92,7 @@ static double point_response(const tgSim *s, const tgPairTerm *f, const double *
 }
 
 static void consider(const tgSim *s, double omega2, double beta, const char *what, tgStepAdvice *out) {
-  double h = tgi_force_stable_step(s->contact_model->options.integrator, omega2, beta);
+  double h = tgi_force_stable_step(tgi_explicit_options(s->contact_model)->integrator, omega2, beta);
   if (!(h < out->h)) return;
   out->h = h;
   out->frequency = sqrt(omega2);
@@ -126,7 +126,7 @@ static void consider_row(const tgSim *s, const char *thing, double f, double k, 
   if (!(f > 0) && !(k > 0)) return;
   double inverse = response(s, row, work);
   snprintf(text, sizeof text, "dry friction of %s", thing);
-  if (f > 0) consider(s, 0, f / tgRe(TG_NUMBER(s, stiction_speed)) * inverse, text, out);
+  if (f > 0) consider(s, 0, f / tgRe(TG_NUMBER(s, slip_speed)) * inverse, text, out);
   snprintf(text, sizeof text, "limit of %s", thing);
   consider(s, k * inverse, 0, text, out);
 }

@@ -44,8 +44,7 @@ void tgi_rows_respond(const tgSim *s, const tgReal *f, tgReal *out) {
 // vhat = v + h Mh^-1 (tau - c - h K v)
 static tgStatus free_velocity(tgSim *s, double h) {
   const tgModel *m = &s->m;
-  bool implicit = s->contact_model == NULL || !s->contact_model->options.explicit_damping;
-  tgi_step_matrix(s, h, implicit);
+  tgi_step_matrix(s, h, !tgi_explicit_damping(s));
   if (!tgi_factor(m, s->Mh, s->L))
     return tgi_error(&s->error, TG_ERR_INVALID,
                      "The mass matrix is not positive definite at this pose; look for bodies without mass or inertia that a joint moves.");
@@ -96,7 +95,7 @@ static tgStatus assemble(tgSim *s) {
   for (int island = 0; island < s->nisland; island++) TG_TRY(assemble_island(s, island));
   tgi_rows_mul(s, s->vhat, s->row_b);
   for (int i = 0; i < n; i++) {
-    s->row_rate[i] = tgRe(s->row_bounce[i]) != 0 ? 0 : s->contact_model->options.erp / s->h;
+    s->row_rate[i] = tgRe(s->row_bounce[i]) != 0 ? 0 : tgi_impulse_options(s)->erp / s->h;
     s->row_b[i] += s->row_bounce[i] * s->row_b[i] + s->row_rate[i] * s->row_gap[i];
   }
   return TG_OK;

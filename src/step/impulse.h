@@ -20,12 +20,12 @@ void tgi_rows_mul(const tgSim *s, const tgReal *x, tgReal *out);
 void tgi_rows_tmul(const tgSim *s, const tgReal *f, tgReal *out);
 /// out (nv) += Mh^-1 J' f.
 void tgi_rows_respond(const tgSim *s, const tgReal *f, tgReal *out);
-/// True when the step keeps contact forces out of its gradient (the ablation of tgContactOptions).
+/// True when the step keeps contact forces out of its gradient (the ablation of tgImpulseOptions).
 static inline bool tgi_no_contact_gradient(const tgSim *s) {
-  return s->contact_model == NULL || s->contact_model->options.zero_contact_gradient;
+  return s->contact_model == NULL || tgi_impulse_options(s)->zero_contact_gradient;
 }
 /// True when joint damping and stiffness are taken at the start of the step.
-static inline bool tgi_explicit_damping(const tgSim *s) { return s->contact_model != NULL && s->contact_model->options.explicit_damping; }
+static inline bool tgi_explicit_damping(const tgSim *s) { return tgi_impulse_options(s)->explicit_damping; }
 /// Diagonal stiffness of dof d in Mh, 0 with explicit damping.
 static inline tgReal tgi_implicit_stiffness(const tgSim *s, int d) {
   return tgi_explicit_damping(s) ? 0 : s->m.jnt_stiffness[s->m.dof_jnt[d]];

@@ -12,7 +12,7 @@
 #include "step/impulse.h"
 #include "step/step.h"
 
-static bool symplectic(const tgSim *s) { return s->contact_model == NULL || s->contact_model->options.symplectic; }
+static bool symplectic(const tgSim *s) { return tgi_impulse_options(s)->symplectic; }
 
 static tgStatus supports(tgContact *c, tgError *error) {
   (void)c;
@@ -44,7 +44,7 @@ static void label(const tgSim *s, tgGradInfo *info) {
     info->label = TG_GRAD_SURROGATE;
     snprintf(info->reason, sizeof info->reason, "complementarity-aware: %s", tgi_row_label(s, s->explored, text, sizeof text));
   }
-  if (s->contact_model != NULL && s->contact_model->options.zero_contact_gradient && s->nrow > 0) {
+  if (tgi_impulse_options(s)->zero_contact_gradient && s->nrow > 0) {
     info->label = TG_GRAD_SURROGATE;
     snprintf(info->reason, sizeof info->reason, "contact forces are held constant (option zero_contact_gradient)");
   } else if (tgi_bounces(s)) {

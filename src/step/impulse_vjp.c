@@ -139,7 +139,7 @@ static tgStatus rows_vjp(tgSim *s, const tgReal *z, tgReal *x, const Out *o) {
   tgi_impulse_solve(s, z, lambda);
   tgi_rows_mul(s, lambda, g);
   k->solve_vjp(s, g, y);
-  if (s->contact_model->options.aware_gradient && !s->no_exploring) k->explore(s, z, lambda, g, y);
+  if (tgi_impulse_options(s)->aware_gradient && !s->no_exploring) k->explore(s, z, lambda, g, y);
   if (k->null_part(s, beta)) {
     alpha = tgi_stack_real(s, (size_t)n);
     if (alpha == NULL) return short_scratch(s);

@@ -45,8 +45,13 @@ static void no_object(void **state) {
   POINTER(tg_contact_word(NULL));
   assert_null(tg_contact_param_name(NULL, 0));
   assert_null(tg_contact_warning(NULL, 0));
+  STATUS(tg_contact_default(NULL, NULL, 0));
   STATUS(tg_contact_set(NULL, NULL, NULL, NULL));
-  POINTER(tg_contact_option_name(-1));
+  STATUS(tg_contact_offer(NULL, NULL, NULL, NULL, NULL));
+  assert_true(isnan(tg_contact_get(NULL, NULL)));
+  assert_null(tg_contact_options(NULL));
+  assert_null(tg_contact_option(NULL, 0).name);
+  assert_null(tg_contact_option_named(NULL, NULL).name);
   tgDesc *desc = tg_desc_create(NULL);              // its allocator may be left out
   assert_non_null(desc);
   tg_desc_free(desc);

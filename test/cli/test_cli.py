@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 import subprocess
@@ -30,7 +31,7 @@ def test_help_and_version():
 
 
 @pytest.mark.parametrize("args", [[], ["fly"], ["simulate"], ["simulate", MODEL, "--stesp", "3"], ["simulate", MODEL, "--steps", "many"],
-                                  ["simulate", MODEL, "--option", "mu"], ["simulate", MODEL, "--option", "viscosity=1"], ["simulate", MODEL, "--dt", "-1"], ["optimize", TASK, "--resume"], ["reproduce", "nothing"], ["bench"]])
+                                  ["simulate", MODEL, "--option", "weight"], ["simulate", MODEL, "--option", "viscosity=1"], ["simulate", MODEL, "--dt", "-1"], ["optimize", TASK, "--resume"], ["reproduce", "nothing"], ["bench"]])
 def test_usage_errors(args):
     done = run(*args, code=1)
     assert done.stdout == ""
@@ -48,9 +49,33 @@ def test_contact_options_by_name(tmp_path):
     rest = lambda *args: run("simulate", MODEL, "--steps", 20, "--json", *args).stdout
     assert json.loads(rest())["qpos"] == json.loads(rest("--option", "erp=0.2"))["qpos"]
     assert json.loads(rest())["qpos"] != json.loads(rest("--option", "symplectic=false"))["qpos"]
-    assert "takes one of moment, paper, brute" in run("simulate", MODEL, "--option", "form=fine", code=1).stderr
+    assert "takes one of moment, paper, brute" in run("simulate", MODEL, "--option", "hierarchy=fine", code=1).stderr
     assert "give 0 to 1" in run("simulate", MODEL, "--option", "erp=7", code=2).stderr
-    assert "known: erp, " in run("gradcheck", TASK, "--option", "age=7", code=2).stderr
+    assert "'lcp' has erp, " in run("gradcheck", TASK, "--option", "age=7", code=2).stderr
+
+
+@pytest.mark.parametrize("option, says", [("stiction_speed=1", "Contact option stiction_speed is now called slip_speed."), ("epr=0.1", "did you mean erp?"),
+                                          ("softmin.form=fine", "takes one of consistent, paper"), ("rubber.erp=1", "no contact model is called 'rubber'")])
+def test_wrong_contact_options(tmp_path, option, says):
+    assert says in run("simulate", MODEL, "--option", option, code=1).stderr
+    name, value = option.split("=")
+    (tmp_path / "half_cheetah.xml").write_text((ROOT / MODEL).read_text())
+    text = re.sub("options: .*", f"options:\n  symplectic: true\n  {name}: {value}", (ROOT / TASK).read_text())
+    (tmp_path / "t.yaml").write_text(text)
+    line = 1 + text.split(name)[0].count("\n")
+    said = run("optimize", tmp_path / "t.yaml", code=2).stderr
+    assert says in said and f"t.yaml:{line}:" in said, said
+
+
+def test_options_of_one_contact_model():
+    run("simulate", MODEL, "--steps", 2, "--option", "lcp.erp=0.1", "--option", "softmin.slip_speed=0.6")
+    assert "option softmin.slip_speed does nothing under the contact model 'lcp'" in run("simulate", MODEL, "--steps", 2, "--option", "softmin.slip_speed=0.6").stderr
+
+
+def test_help_lists_the_options_of_contact_models():
+    said = run("simulate", "--help").stdout
+    for part in ("options of the contact model 'barrier'", "weight (or mu)", "slip_speed", "moment, paper, brute", "options of the contact model 'softmin'", "limit_frequency"):
+        assert part in said, part
 
 
 TROUGH = """<mujoco><asset><mesh name="t" file="t.obj" inertia="exact"/></asset><worldbody><geom name="t" type="mesh" mesh="t"/>
@@ -381,14 +406,14 @@ def test_properties_of_contact_models():
 def test_properties_under_options(tmp_path):
     def of(word, *more):
         return {r["contact"]: r for r in json.loads(run("compare", "--properties", "--contact", word, "--json", *more).stdout)["rows"]}
-    # mu multiplies the potential, so all of its forces; by default it is 1e-6
-    one, more = (of("barrier", "--option", "form=brute", *mu)["barrier"]["never_vanishes"]["force_N"] for mu in ([], ["--option", "mu=1e-3"]))
+    # the weight multiplies the potential, so all of its forces; by default it is 1e-6
+    one, more = (of("barrier", "--option", "hierarchy=brute", *mu)["barrier"]["never_vanishes"]["force_N"] for mu in ([], ["--option", "weight=1e-3"]))
     assert len(one) == 11 and all(numpy.isclose(more[d], 1000 * f, rtol=1e-12) for d, f in one.items())
     assert list(of("lcp,softmin")) == ["lcp", "softmin"]
-    done = run("compare", "--properties", "--contact", "lcp", "--option", "mu=1e-3")
-    assert "option mu does nothing under the contact model 'lcp'" in done.stderr
-    assert "called 'age'; known: erp, " in run("compare", "--properties", "--option", "age=7", code=1).stderr
-    assert "takes one of moment, paper, brute" in run("compare", "--properties", "--option", "form=fine", code=1).stderr
+    done = run("compare", "--properties", "--contact", "lcp", "--option", "weight=1e-3")
+    assert "option weight does nothing under the contact model 'lcp'" in done.stderr
+    assert "called 'age'; 'lcp' has erp, " in run("compare", "--properties", "--option", "age=7", code=1).stderr
+    assert "takes one of moment, paper, brute" in run("compare", "--properties", "--option", "hierarchy=fine", code=1).stderr
     assert "give 0 to 1" in run("compare", "--properties", "--contact", "lcp", "--option", "erp=7", code=2).stderr
     assert "called 'rubber'" in run("compare", "--properties", "--contact", "rubber", code=2).stderr
     assert "or tangere compare --properties" in run("compare", TASK, "--properties", code=1).stderr

@@ -10,6 +10,7 @@
 #include "contact/contact.h"
 #include "contact/zoo.h"
 #include "support/deriv.h"
+#include "support/rig.h"
 
 // positions after a step depend on controls by h^2 = 1e-6, below what differences of steps can tell: they are a block of their own in the complex build alone
 #ifdef TG_COMPLEX
@@ -24,15 +25,8 @@ enum { MOST_PAIRS = 160, MOST_STATE = 512 };
 
 typedef struct Tally { int scenes, refused, touching; double balance, power, tilt, order, prune, gradient, adjoint; } Tally;
 
-static tgContactOptions options(void) {
-  tgContactOptions o = tg_contact_default();
-  o.spacing = 0.3;             // the scenes' bodies are a metre large; fine points would only cost time
-  o.stiffness = 5000;
-  o.eps1 = 4e-3;
-  o.eps2 = o.eps3 = 0.02;
-  o.explicit_damping = false;
-  return o;
-}
+// the scenes' bodies are a metre large; fine points would only cost time
+#define OPTIONS "stiffness=5000 eps1=4e-3 eps2=0.02 eps3=0.02 spacing="
 
 static void widen(double *most, double x) { *most = isfinite(x) ? fmax(*most, x) : INFINITY; }
 
@@ -147,12 +141,11 @@ static void check_gradient(tgSim *s, double h, const char *name, Tally *t) {
 
 typedef struct Made { tgtConform c; tgModel *m; tgContact *contact; tgSim *s; tgError error; } Made;
 
-static bool make(Made *k, const char *word, const tgtConformScene *scene, const tgtConformVariant *v, double prune) {
-  tgContactOptions o = options();
+static bool make(Made *k, const char *word, const tgtConformScene *scene, const tgtConformVariant *v, bool all) {
+  tgAnyContactOptions o = options_of(word, all ? OPTIONS "0.3 prune=0" : OPTIONS "0.3");
   memset(k, 0, sizeof *k);
-  if (prune >= 0) o.prune = prune;
   k->m = tgt_conform_build(scene, v, &k->c);
-  k->contact = tg_contact_create(k->m, word, &o, &k->error);
+  k->contact = tg_contact_create(k->m, word, &o.of, &k->error);
   k->s = k->contact != NULL ? tg_sim_create(k->m, k->contact, NULL, &k->error) : NULL;
   if (k->s != NULL) tgt_conform_state(&k->c, k->s);
   return k->s != NULL;
@@ -190,7 +183,7 @@ static double apart(const Frameless *a, const Frameless *b) {
 // one variant: everything that is asked of a state
 static void check_state(const char *word, const tgtConformScene *scene, const tgtConformVariant *v, const char *name, bool gradient, Frameless *out, Tally *t) {
   Made k, again;
-  assert_true(make(&k, word, scene, v, -1) && make(&again, word, scene, v, -1));
+  assert_true(make(&k, word, scene, v, false) && make(&again, word, scene, v, false));
   *out = step_of(&k, name);
   step_of(&again, name);
   // the same bits
@@ -214,7 +207,7 @@ static void check_scene(const char *word, const tgtConformScene *scene, Tally *t
   char name[160];
   tgtConformVariant v = {.tilt = TGT_TILT_Y_UP};
   t->scenes++;
-  bool can = make(&k, word, scene, &v, -1);
+  bool can = make(&k, word, scene, &v, false);
   if (!can) {
     check_true(k.error.status == TG_ERR_UNSUPPORTED && k.error.text[0] != '\0', "%s: %s refuses with '%s'", scene->name, word, k.error.text);
     print_message("%s refuses %s: %s\n", word, scene->name, k.error.text);
@@ -234,7 +227,7 @@ static void check_scene(const char *word, const tgtConformScene *scene, Tally *t
   }
   // all points against those that count
   v = (tgtConformVariant){.tilt = TGT_TILT_Y_UP};
-  assert_true(make(&k, word, scene, &v, 0));
+  assert_true(make(&k, word, scene, &v, true));
   other = step_of(&k, scene->name);
   unmake(&k);
   check_true(apart(&first, &other) <= 1e-9, "%s: all points %.15g, those that count %.15g", scene->name, other.force, first.force);
@@ -283,8 +276,7 @@ static void test_zoo(void **state) {
       tgtRandom r = {.s = 31 + (uint64_t)pair};
       tgError e = {0};
       char name[64];
-      tgContactOptions o = options();
-      o.spacing = 0.15;
+      tgAnyContactOptions o = options_of(tg_contact_words(w), OPTIONS "0.15");
       tgDesc *d = tgt_zoo_desc(pair, &r, &z);
       d->nequality = 0;
       for (int i = 0; i < d->ntendon; i++) d->tendon[i].limited = TG_LIMITED_NO;
@@ -293,7 +285,7 @@ static void test_zoo(void **state) {
       tg_desc_free(d);
       snprintf(name, sizeof name, "%s, zoo %d", tg_contact_words(w), pair);
       t.scenes++;
-      z.contact = tg_contact_create(z.m, tg_contact_words(w), &o, &e);
+      z.contact = tg_contact_create(z.m, tg_contact_words(w), &o.of, &e);
       check_true(z.contact != NULL, "%s: %s", name, e.text);
       z.s = tg_sim_create(z.m, z.contact, NULL, &e);
       assert_non_null(z.s);

@@ -4,6 +4,7 @@
 
 #include "conformance/scenes.h"
 #include "step/label_check.h"
+#include "tangere/lcp.h"
 
 static tgtLabels scene_labels(const tgtConformScene *scene, bool pairs) {
   tgtLabels t = {0};
@@ -12,10 +13,10 @@ static tgtLabels scene_labels(const tgtConformScene *scene, bool pairs) {
       tgtConformVariant v = {.tilt = (tgtTilt)tilt, .passive = bits & 2, .reversed = bits & 4, .self = bits & 8, .slip = bits & 16};
       tgtConform c;
       tgModel *m = tgt_conform_build(scene, &v, &c);
-      tgContactOptions o = tg_contact_default();
+      tgLcpOptions o = tg_lcp_default();
       o.symplectic = bits & 1;
       o.erp = c.erp;
-      tgContact *contact = tg_contact_create(m, "lcp", &o, NULL);
+      tgContact *contact = tg_contact_create(m, "lcp", &o.of, NULL);
       tgSim *s = tg_sim_create(m, contact, NULL, NULL);
       assert_non_null(s);
       tgt_conform_state(&c, s);

@@ -10,6 +10,7 @@
 #include "step/gradient_check.h"
 #include "step/param_check.h"
 #include "support/verify.h"
+#include "tangere/lcp.h"
 
 static const char *only = "";
 
@@ -44,7 +45,7 @@ typedef struct Problem { double A, b, w; } Problem;
 static Problem problem(tgSim *s) {
   const tgModel *m = &s->m;
   int nv = m->nv, n = s->nrow;
-  bool implicit = !s->contact_model->options.explicit_damping;
+  bool implicit = !tgi_impulse_options(s)->explicit_damping;
   double *M = calloc((size_t)(nv * nv + nv + 3 * n * (nv + n + 3) + 1), sizeof *M), *vhat = M + nv * nv, *X = vhat + nv, *J = X + n * nv, *A = J + n * nv,
          *b = A + n * n, *w = b + n;
   tgReal *r = calloc((size_t)nv + 1, sizeof *r);
@@ -105,11 +106,11 @@ static void run(const tgtConformScene *scene, const tgtConformVariant *v, bool s
   snprintf(name, sizeof name, "%s (%s%s%s%s%s%s)", scene->name, tilts[v->tilt], v->reversed ? ", reversed" : "", v->self ? ", one tree" : "",
            v->slip ? ", slipping" : "", v->passive ? ", springs" : "", symplectic ? "" : ", explicit rule");
   tgModel *m = tgt_conform_build(scene, v, &c);
-  tgContactOptions o = tg_contact_default();
+  tgLcpOptions o = tg_lcp_default();
   o.symplectic = symplectic;
   o.explicit_damping = !symplectic;
   o.erp = symplectic ? c.erp : 0;
-  tgContact *contact = tg_contact_create(m, "lcp", &o, NULL);
+  tgContact *contact = tg_contact_create(m, "lcp", &o.of, NULL);
   tgSim *s = contact != NULL ? tg_sim_create(m, contact, NULL, NULL) : NULL;
   assert_non_null(s);
   int failed = t->count.failed;

@@ -37,15 +37,6 @@ static void test_table(void **state) {
     const tgContactModel *k = tgi_contact_table(n);
     assert_string_equal(k->word, tg_contact_words(n));
     for (int i = 0; i < n; i++) assert_string_not_equal(tg_contact_words(i), tg_contact_words(n));
-    for (int i = 0; i < k->nparam; i++) {
-      const tgContactParam *p = &k->param[i];
-      check_true(p->least <= p->value && p->value <= p->most, "%s.%s: default outside its range", k->word, p->name);
-      check_true(p->text[0] != '\0', "%s.%s has no text", k->word, p->name);
-      tgContactOptions o = tg_contact_default();
-      double value;
-      memcpy(&value, (char *)&o + p->at, sizeof value);
-      check_true(value == p->value, "%s.%s: the default is %g, the list says %g", k->word, p->name, value, p->value);
-    }
   }
   check_true(n > 0, "no contact model");
   assert_null(tg_contact_words(-1));
@@ -58,13 +49,6 @@ static void test_unknown(void **state) {
   assert_null(tg_contact_create(m, "glue", NULL, &e));
   assert_int_equal(e.status, TG_ERR_ARG);
   check_true(strstr(e.text, "glue") != NULL && strstr(e.text, tg_contact_words(0)) != NULL, "'%s'", e.text);
-  tgContactOptions o = tg_contact_default();
-  o.erp = 1.5;
-  assert_null(tg_contact_create(m, tg_contact_words(0), &o, &e));
-  check_true(strstr(e.text, "erp") != NULL, "'%s'", e.text);
-  o = tg_contact_default();
-  o.size = 1;
-  assert_null(tg_contact_create(m, tg_contact_words(0), &o, &e));
   assert_null(tg_contact_create(NULL, "x", NULL, &e));
   tg_model_free(m);
 }
@@ -197,9 +181,8 @@ static void test_joints(void **state) {
   for (int w = 0; tg_contact_words(w) != NULL; w++) {
     // the springs of what is explicit are as stiff as its steps allow
     bool soft = strcmp(tgi_contact_table(w)->stepper, "explicit") == 0;
-    tgContactOptions o = tg_contact_default();
-    o.equality_frequency = 600;
-    Rig r = rig_of_text(joints, tg_contact_words(w), &o);
+    tgAnyContactOptions o = options_of(tg_contact_words(w), "equality_frequency=600");
+    Rig r = rig_of_text(joints, tg_contact_words(w), &o.of);
     const tgModel *m = r.m;
     tgtRandom random = {.s = 12};
     double h = soft ? 0.0005 : 0.002;

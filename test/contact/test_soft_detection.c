@@ -7,13 +7,14 @@
 #include "support/verify.h"
 #include "tangere/desc.h"
 #include "tangere/grad.h"
+#include "tangere/lcp.h"
 
 static tgContact *soft(const tgModel *m, double spacing) {
-  tgContactOptions o = tg_contact_default();
+  tgLcpOptions o = tg_lcp_default();
   tgError error = {0};
-  assert_int_equal(tg_contact_set(&o, "detection", "soft", &error), TG_OK);
+  assert_int_equal(tg_contact_set(&o.of, "detection", "soft", &error), TG_OK);
   o.spacing = spacing;
-  tgContact *c = tg_contact_create(m, "lcp", &o, &error);
+  tgContact *c = tg_contact_create(m, "lcp", &o.of, &error);
   if (c == NULL) fail_msg("%s", error.text);
   return c;
 }
@@ -236,8 +237,8 @@ static void test_refused(void **state) {
   assert_int_equal(tg_grad_check_parameters(r.s, &o, &check), TG_OK);
   check_true(strstr(check.block[0].reason, "geom_size") != NULL || !check.block[0].pass, "sizes pass: %s", check.block[0].reason);
   end(&r);
-  tgContactOptions c = tg_contact_default();
-  assert_int_equal(tg_contact_set(&c, "detection", "hard", &error), TG_ERR_ARG);
+  tgLcpOptions c = tg_lcp_default();
+  assert_int_equal(tg_contact_set(&c.of, "detection", "hard", &error), TG_ERR_ARG);
   check_true(strstr(error.text, "soft") != NULL, "%s", error.text);
   tgDesc *d = tg_desc_create(NULL);
   static const double vert[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -252,9 +253,9 @@ static void test_refused(void **state) {
   tgModel *m = tg_model_compile(d, NULL, &error);
   if (m == NULL) fail_msg("%s", error.text);
   tg_desc_free(d);
-  c = tg_contact_default();
+  c = tg_lcp_default();
   c.detection = TG_DETECTION_SOFT;
-  assert_null(tg_contact_create(m, "lcp", &c, &error));
+  assert_null(tg_contact_create(m, "lcp", &c.of, &error));
   check_true(strstr(error.text, "rock_skin") != NULL && strstr(error.text, "tetra") != NULL && strstr(error.text, "edge") != NULL, "%s", error.text);
   tg_model_free(m);
 }

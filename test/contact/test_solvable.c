@@ -252,7 +252,7 @@ static void test_energy(void **state) {
     }
     for (int v = 0; v < r.m->nv; v++) r.s->qvel[v] = tgt_normal(&rnd);
     r.s->qvel[2] = -1;
-    r.c->options.erp = 0;
+    ((tgImpulseOptions *)(uintptr_t)r.c->options)->erp = 0;
     for (int i = 0; i < 3; i++) {
       tgStepInfo info = step(&r);
       double before = kinetic(r.s, r.s->v0), after = kinetic(r.s, r.s->v1);

@@ -6,6 +6,7 @@
 #include "support/reach.h"
 #include "support/robots.h"
 #include "tangere/grad.h"
+#include "tangere/lcp.h"
 
 static void show(const tgGradCheck *c) {
   for (int i = 0; i < c->nblock; i++) {
@@ -26,9 +27,9 @@ typedef struct World { tgModel *m; tgContact *c; tgSim *s; } World;
 
 static World world(tgModel *m, bool zero_contact_gradient) {
   World w = {.m = m};
-  tgContactOptions o = tg_contact_default();
+  tgLcpOptions o = tg_lcp_default();
   o.zero_contact_gradient = zero_contact_gradient;
-  w.c = tg_contact_create(m, "lcp", &o, NULL);
+  w.c = tg_contact_create(m, "lcp", &o.of, NULL);
   assert_non_null(w.c);
   w.s = tg_sim_create(m, w.c, NULL, NULL);
   assert_non_null(w.s);

@@ -4,6 +4,7 @@
 
 #include "contact/contact.h"
 #include "support/rig.h"
+#include "tangere/barrier.h"
 #include "tangere/grad.h"
 
 static void print(const tgGradCheck *c) {
@@ -51,11 +52,11 @@ static void cubes_at_rest_pass(void **state) {
 // a box this far above the floor, without weight
 static Rig hovering(double gap, double mu) {
   char xml[400];
-  tgContactOptions o = tg_contact_default();
-  o.mu = mu;
+  tgBarrierOptions o = tg_barrier_default();
+  o.weight = mu;
   snprintf(xml, sizeof xml, "<mujoco><option gravity='0 0 0'/><worldbody><geom name='floor' type='plane' size='5 5 1' friction='.4'/>"
            "<body pos='0 0 %.17g'><freejoint/><geom name='box' type='box' size='.13 .12 .1' friction='.7'/></body></worldbody></mujoco>", 0.1 + gap);
-  return rig_of_text(xml, "barrier", &o);
+  return rig_of_text(xml, "barrier", &o.of);
 }
 
 static void gaps_below_the_stencil_pass(void **state) {
@@ -77,9 +78,9 @@ static void rest_at_small_gaps_passes(void **state) {
                             "<body pos='.013 .02 .1001' euler='0 0 12'><freejoint/><geom name='box' type='box' size='.1 .1 .1' mass='1' friction='.5'/></body></worldbody></mujoco>";
   static const struct { double mu, gap, most; } row[] = {{1e-7, 1e-3, 1e-11}, {1e-13, 1e-6, 1e-9}, {1e-15, 1e-7, 1e-8}, {1e-17, 1e-8, 1e-7}};
   for (int k = 0; k < 4; k++) {
-    tgContactOptions o = tg_contact_default();
-    o.mu = row[k].mu;
-    Rig r = rig_of_text(xml, "barrier", &o);
+    tgBarrierOptions o = tg_barrier_default();
+    o.weight = row[k].mu;
+    Rig r = rig_of_text(xml, "barrier", &o.of);
     tgStepInfo info;
     for (int i = 0; i < 60; i++) assert_int_equal(tg_sim_step_growing(r.s, 0.01, &info), TG_OK);
     check_true(info.least_distance < row[k].gap, "gap %g", info.least_distance);
@@ -114,7 +115,7 @@ static const tgLaw *right;
 
 static tgStatus wrong_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
   TG_TRY(right->parameters(s, pose, Z, p));
-  tgReal *mu = TG_NUMBER_GRAD(p, mu);
+  tgReal *mu = TG_NUMBER_GRAD(p, weight);
   if (mu != NULL) *mu *= 1.001;
   return TG_OK;
 }
@@ -134,7 +135,7 @@ static void a_wrong_number_is_refused(void **state) {
     tgGradCheck c = {.pass = true};
     assert_int_equal(tg_grad_check_parameters(r.s, &o, &c), TG_OK);
     const tgGradBlock *b = block(&c, "dL/dp");
-    check_true(b->pass == !wrong && (!wrong || strcmp(b->col_name, "contact.mu") == 0), "%d: %s %g", wrong, b->col_name, b->error);
+    check_true(b->pass == !wrong && (!wrong || strcmp(b->col_name, "contact.weight") == 0), "%d: %s %g", wrong, b->col_name, b->error);
     r.c->kind = own;
     drop(&r);
   }
@@ -159,9 +160,9 @@ static void rollouts_that_forget_pass(void **state) {
                             "<geom type='box' size='.1 .1 .1' mass='2'/></body></worldbody></mujoco>";
   static const struct { int steps; double wrong; bool pass; } row[] = {{100, 1, true}, {2, 1, true}, {2, 1.001, false}};
   for (int k = 0; k < 3; k++) {
-    tgContactOptions o = tg_contact_default();
-    o.mu = 0.3;
-    Rig r = rig_of_text(xml, "barrier", &o);
+    tgBarrierOptions o = tg_barrier_default();
+    o.weight = 0.3;
+    Rig r = rig_of_text(xml, "barrier", &o.of);
     tgRolloutOptions ro = tg_rollout_default();
     ro.steps = row[k].steps;
     ro.h = 0.02;

@@ -18,11 +18,8 @@ static const char *const scene =
     "<weld body1='b' anchor='0 .1 .2'/></equality></mujoco>";
 
 static Rig make(const char *word) {
-  tgContactOptions o = tg_contact_default();
-  o.equality_opening = 0.05;
-  o.equality_frequency = 30;
-  o.spacing = 0.2;
-  Rig r = rig_of_text(scene, word, &o);
+  tgAnyContactOptions o = options_of(word, "equality_opening=0.05 equality_frequency=30 spacing=0.2");
+  Rig r = rig_of_text(scene, word, &o.of);
   assert_int_equal(r.m->neq, BONDS);
   return r;
 }

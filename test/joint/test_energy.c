@@ -23,8 +23,8 @@ static void make(Case *c, int k) {
   tgReal step[MOST];
   c->m = tgt_random_tree((uint64_t)(300 + k), 6, FLAGS | (k % 2 == 0 ? TGT_TREE_FREE : 0));
   c->contact = made_contact(c->m, false);
-  c->contact.options.equality_opening = 0.1;
-  c->contact.options.slip_speed = 0.3;
+  made_options.equality_opening = 0.1;
+  made_options.slip_speed = 0.3;
   check_true(tgi_joint_inertias(&c->contact, true, &e) == TG_OK, "%s", e.text);
   c->s = tg_sim_create(c->m, &c->contact, NULL, &e);
   check_true(c->s != NULL, "%s", e.text);

@@ -22,13 +22,13 @@ static bool by_forces(int w) { return strcmp(tgi_contact_table(w)->stepper, "exp
 
 // A body of 2 kg, its centre of mass r beside the anchor of a weld to the world.
 static Rig welded(const char *word, double r, double opening) {
-  char text[700];
-  tgContactOptions o = tg_contact_default();
-  o.equality_opening = opening;
+  char text[700], settings[64];
+  snprintf(settings, sizeof settings, "equality_opening=%.17g", opening);
+  tgAnyContactOptions o = options_of(word, settings);
   snprintf(text, sizeof text,
            "<mujoco><option gravity='0 0 -9.80665'/><worldbody><body name='b'><freejoint/><inertial pos='%g 0 0' mass='2' diaginertia='.01 .02 .02'/>"
            "</body></worldbody><equality><weld body1='b'/></equality></mujoco>", r);
-  return rig_of_text(text, word, &o);
+  return rig_of_text(text, word, &o.of);
 }
 
 static void test_opening(void **state) {
@@ -178,11 +178,10 @@ static void test_follow(void **state) {
       "<mujoco><option gravity='0 0 -9.80665'/><worldbody><body><joint name='a' axis='0 1 0'/><inertial pos='.5 0 0' mass='1' diaginertia='.01 .01 .01'/></body>"
       "<body><joint name='b' axis='0 1 0' stiffness='1e5' damping='1e3'/><inertial pos='0 0 -.5' mass='1' diaginertia='.01 .01 .01'/></body></worldbody>"
       "<equality><joint joint1='a' joint2='b' polycoef='.3 2 .4 0 0'/></equality></mujoco>";
-  tgContactOptions o = tg_contact_default();
-  o.equality_opening = 1e-6;
   for (int w = 0; tg_contact_words(w) != NULL; w++) {
     if (!minimises(w)) continue;
-    Rig r = rig_of_text(text, tg_contact_words(w), &o);
+    tgAnyContactOptions o = options_of(tg_contact_words(w), "equality_opening=1e-6");
+    Rig r = rig_of_text(text, tg_contact_words(w), &o.of);
     run(r.s, 0.01, 600);
     double a = r.s->qpos[0], b = r.s->qpos[1], error = a - (0.3 + 2 * b + 0.4 * b * b), inertia = 0.01 + 0.25, stiffness = 9.80665 / 1e-6 * inertia;
     check_true(fabs(error - 9.80665 * 0.5 * cos(a) / stiffness) < 1e-4 * fabs(error), "off by %g", error);
@@ -197,10 +196,9 @@ static void test_follow(void **state) {
 // foot, m the coupler's mass.
 static const double crank = 0.4, bar = 0.7, gravity = 9.81;
 static Rig loop(const char *word, double bar_length, double opening) {
-  char text[1200];
-  tgContactOptions o = tg_contact_default();
-  o.equality_opening = opening;
-  o.erp = 0;
+  char text[1200], settings[64];
+  snprintf(settings, sizeof settings, "equality_opening=%.17g erp=0", opening);
+  tgAnyContactOptions o = options_of(word, settings);
   snprintf(text, sizeof text,
            "<mujoco><option gravity='0 0 -%.17g'/><compiler angle='radian'/><worldbody>"
            "<body name='a'><joint axis='0 1 0'/><inertial pos='0 0 %.17g' mass='1' diaginertia='.02 .02 .02'/>"
@@ -208,7 +206,7 @@ static Rig loop(const char *word, double bar_length, double opening) {
            "<body name='b' pos='%.17g 0 0'><joint axis='0 1 0'/><inertial pos='0 0 %.17g' mass='1' diaginertia='.02 .02 .02'/></body></worldbody>"
            "<equality><connect body1='c' body2='b' anchor='%.17g 0 0'/></equality></mujoco>",
            gravity, crank / 2, crank, bar_length / 2, bar_length, crank / 2, bar_length);
-  return rig_of_text(text, word, &o);
+  return rig_of_text(text, word, &o.of);
 }
 
 // Of a loop with the ground d, crank l, coupler c and rocker r, feet level: the rocker's angle for the crank's, both from upright, by the circles about the two ends.
@@ -226,11 +224,10 @@ static void test_four_bar(void **state) {
       "<body name='b' pos='.55 0 0'><joint axis='0 1 0'/><inertial pos='0 0 .2' mass='.5' diaginertia='.02 .02 .02'/></body></worldbody>"
       "<equality><connect body1='c' body2='b' anchor='.6 0 .25'/></equality></mujoco>";
   double rocker = hypot(0.05, 0.45), coupler = hypot(0.6, 0.25), start = atan2(0.05, 0.45), opening = 1e-7;
-  tgContactOptions o = tg_contact_default();
-  o.equality_opening = opening;
   for (int w = 0; tg_contact_words(w) != NULL; w++) {
     if (!minimises(w)) continue;
-    Rig r = rig_of_text(text, tg_contact_words(w), &o);
+    tgAnyContactOptions o = options_of(tg_contact_words(w), "equality_opening=1e-7");
+    Rig r = rig_of_text(text, tg_contact_words(w), &o.of);
     double worst = 0;
     r.s->qvel[0] = 6;
     for (int k = 0; k < 1000; k++) {

@@ -55,7 +55,7 @@ static bool franka_start(tgTask *t, bool near) {
   } else t->q0[m->jnt_qadr[tg_model_find(m, TG_THING_JOINT, "bunny")]] += 1;
   return true;
 }
-static const char franka[] = "model: franka_push.xml\ncontact: barrier\noptions: {mu: 1.0e-7}\nhorizon: {steps: 50, timestep: 0.04}\nstart: {keyframe: start}\n"
+static const char franka[] = "model: franka_push.xml\ncontact: barrier\noptions: {weight: 1.0e-7}\nhorizon: {steps: 50, timestep: 0.04}\nstart: {keyframe: start}\n"
                              "controls: {}\nlosses:\n  - {term: body_com, name: bunny, target: [0.54, 0.1, 0], axes: xy, weight: 1.0e+6}\n"
                              "optimizer: {method: adam, iterations: 1, rate: 0.01}\n";
 
@@ -140,7 +140,7 @@ static void motion_make(const tgTask *t, tgEvaluator *eval, Motion *m) {
   size_t nq = (size_t)model->nq, nv = (size_t)model->nv, nu = (size_t)(t->steps * model->nu), n = (size_t)t->steps + 1, nz = 2 * nv + (size_t)model->nu, ny = 2 * nv + nu;
   tgiNumDiff d = {.nx = t->n, .nt = t->n, .ny = (int)ny};
   tgError e = {0};
-  *m = (Motion){.t = t, .eval = eval, .sim = tg_sim_create(model, t->contact, NULL, &e), .twin = tgx_create(model, t->word, &t->contact->options, NULL, &e)};
+  *m = (Motion){.t = t, .eval = eval, .sim = tg_sim_create(model, t->contact, NULL, &e), .twin = tgx_create(model, t->word, t->contact->options, NULL, &e)};
   check_true(m->sim != NULL && m->twin != NULL, "%s", e.text);
   size_t size[] = {nq, nq, nv, nu, ny, n * nq, n * nv, n * nz, ny + nz + 2 * nv + tgi_numdiff_work(&d)}, at = 0, all = 0;
   for (size_t i = 0; i < sizeof size / sizeof *size; i++) all += size[i];

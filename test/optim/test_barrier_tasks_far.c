@@ -9,6 +9,7 @@
 #include "sim/sim.h"
 #include "support/deriv.h"
 #include "support/rig.h"
+#include "tangere/barrier.h"
 
 enum { ROWS = 6 };
 
@@ -139,10 +140,10 @@ static void check_case(const Case *c, int trials) {
     load.asset_root = root;
     load.nasset_root = 1;
   }
-  tgContactOptions o = tg_contact_default();
-  o.mu = c->mu;
+  tgBarrierOptions o = tg_barrier_default();
+  o.weight = c->mu;
   snprintf(path, sizeof path, TG_SOURCE_DIR "/models/%s", c->file);
-  Rig rig = rig_of_model(tg_model_load(path, &load, &e), "barrier", &o, &e);
+  Rig rig = rig_of_model(tg_model_load(path, &load, &e), "barrier", &o.of, &e);
   const tgModel *m = rig.m;
   size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nu = (size_t)m->nu;
   tgReal *work = calloc(nq + 8 * nv + 3 * nu, sizeof *work);

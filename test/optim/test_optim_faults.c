@@ -231,15 +231,7 @@ static void another_tasks_journal_is_refused(void **state) {
       TASK("explicit_damping: true", "", "", "", "", REACH, "method: adam"),
       TASK("bounce_gradient: true", "", "", "", "", REACH, "method: adam"),
       TASK("restitution_speed: 0.5", "", "", "", "", REACH, "method: adam"),
-      TASK("mu: 1.0e-5", "", "", "", "", REACH, "method: adam"),
-      TASK("eps: 0.6", "", "", "", "", REACH, "method: adam"),
-      TASK("slip_speed: 0.01", "", "", "", "", REACH, "method: adam"),
-      TASK("friction_range: 0.02", "", "", "", "", REACH, "method: adam"),
-      TASK("local_range: 0.02", "", "", "", "", REACH, "method: adam"),
-      TASK("limit_range: 0.2", "", "", "", "", REACH, "method: adam"),
-      TASK("form: paper", "", "", "", "", REACH, "method: adam"),
-      TASK("friction: plane", "", "", "", "", REACH, "method: adam"),
-      TASK("long_range: backward", "", "", "", "", REACH, "method: adam"),
+      TASK("eps1: 0.01", "", "", "", "", REACH, "method: adam"),
       TASK("", ", timestep: 0.02", "", "", "", REACH, "method: adam"),
       TASK("", "", "keyframe: aside", "", "", REACH, "method: adam"),
       TASK("", "", "joints: [{joint: root, velocity: [0, 0, 1, 0, 0, 0]}]", "", "", REACH, "method: adam"),
@@ -285,6 +277,45 @@ static void another_tasks_journal_is_refused(void **state) {
   folder_drop(&f);
 }
 
+// text of a value of the option other than the default
+static void another(const tgOption *o, char *text, size_t size) {
+  double value = o->value == o->most ? o->least : o->type == TG_OPTION_NUMBER ? 0.5 * (o->value + fmin(o->most, 1)) : o->value + 1;
+  const char *word = o->words;
+  for (int i = 0; o->type == TG_OPTION_WORD && i < (int)value; i++) word = strchr(word, ' ') + 1;
+  if (o->type == TG_OPTION_WORD) snprintf(text, size, "%.*s", (int)strcspn(word, " "), word);
+  else if (o->type == TG_OPTION_BOOLEAN) snprintf(text, size, "%s", value != 0 ? "true" : "false");
+  else snprintf(text, size, "%.17g", value);
+}
+
+// the same with every option of every contact model, as their lists have them; those on which no bit depends, and other models', change nothing
+static void every_option_makes_another_task(void **state) {
+  (void)state;
+  for (int w = 0; tg_contact_words(w) != NULL; w++) {
+    Folder f = folder_make();
+    tgError error = {0};
+    tgTask *first = load_well(&f, PLAIN);
+    check_true(tg_task_override(first, tg_contact_words(w), NULL, 1, &error) == TG_OK, "%s", error.text);
+    tg_optimum_free(run(&f, first, false));
+    for (int v = 0; tg_contact_words(v) != NULL; v++)
+      for (int i = 0; tg_contact_option(tg_contact_words(v), i).name != NULL; i++) {
+        tgOption o = tg_contact_option(tg_contact_words(v), i);
+        char name[80], text[64];
+        snprintf(name, sizeof name, "%s.%s", tg_contact_words(v), o.name);
+        another(&o, text, sizeof text);
+        tgTask *t = load_well(&f, PLAIN);
+        assert_int_equal(tg_task_override(t, tg_contact_words(w), NULL, 1, &error), TG_OK);
+        check_true(tg_task_contact_option(t, name, text, &error) == TG_OK, "%s = %s: %s", name, text, error.text);
+        tgOptimum *got = run(&f, t, true);
+        bool refused = got->status == TG_ERR_INVALID && strstr(got->error.text, "another task") != NULL;
+        check_true(refused == (v == w && !o.neutral), "%s, with %s = %s: status %d: %s", tg_contact_words(w), name, text, got->status, got->error.text);
+        tg_optimum_free(got);
+        tg_task_free(t);
+      }
+    tg_task_free(first);
+    folder_drop(&f);
+  }
+}
+
 // a run that is there is neither lost nor mixed up: without resume or overwrite it is refused and untouched
 static void an_earlier_run_is_not_overwritten_silently(void **state) {
   (void)state;
@@ -310,7 +341,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_allocation_may_fail), cmocka_unit_test(a_damaged_journal_is_cut_where_it_ends),
       cmocka_unit_test(an_earlier_run_is_not_overwritten_silently), cmocka_unit_test(an_unwritable_journal_is_an_error), cmocka_unit_test(a_full_disk_stops_the_run),
-      cmocka_unit_test(another_tasks_journal_is_refused),
+      cmocka_unit_test(another_tasks_journal_is_refused), cmocka_unit_test(every_option_makes_another_task),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

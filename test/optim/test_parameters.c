@@ -120,8 +120,8 @@ static void weight_of_the_barrier_is_found_again(void **state) {
       "<mujoco><worldbody><body name='b'><joint name='z' type='slide' axis='0 0 1' range='0 1' limited='true' damping='40'/>"
       "<geom type='box' size='.1 .1 .1' mass='2'/></body></worldbody></mujoco>";
   static const char *const task =
-      "model: m.xml\ncontact: barrier\noptions: {mu: 0.3}\nhorizon: {steps: 100, timestep: 0.02}\nstart: {joints: [{joint: z, position: [0.1]}]}\n"
-      "parameters: [{name: contact.mu%s}]\nlosses: [{term: joint_position, name: z, target: [0.05], weight: 1.0e4}]\n"
+      "model: m.xml\ncontact: barrier\noptions: {weight: 0.3}\nhorizon: {steps: 100, timestep: 0.02}\nstart: {joints: [{joint: z, position: [0.1]}]}\n"
+      "parameters: [{name: contact.weight%s}]\nlosses: [{term: joint_position, name: z, target: [0.05], weight: 1.0e4}]\n"
       "optimizer: {method: lbfgs, iterations: 60, tolerance: 1.0e-30}\n";
   char text[800];
   snprintf(text, sizeof text, task, "");
@@ -132,12 +132,12 @@ static void weight_of_the_barrier_is_found_again(void **state) {
     tgError e = {0};
     snprintf(text, sizeof text, task, given ? ", start: 0.5, high: 2" : "");
     tgTask *t = tgt_task(model, text);
-    assert_string_equal(tg_task_parameter(t, 0, NULL), "contact.mu");
+    assert_string_equal(tg_task_parameter(t, 0, NULL), "contact.weight");
     assert_int_equal(tg_task_contact_option(t, "mu", "0.7", &e), TG_OK);
     tg_task_start(t, 0, x);
     check_close(x[0], given ? 0.5 : 0.7, 0);
     assert_true(tg_task_override(t, "lcp", NULL, 0, &e) < 0);
-    check_true(strstr(e.text, "'lcp' has no parameter 'contact.mu'") != NULL, "%s", e.text);
+    check_true(strstr(e.text, "'lcp' has no parameter 'contact.weight'") != NULL, "%s", e.text);
     assert_string_equal(tg_contact_word(tg_task_contact(t)), "barrier");
     tg_task_free(t);
   }
@@ -174,7 +174,7 @@ static void what_cannot_be_decided_is_refused(void **state) {
   refused("{name: body_mass, of: b}, {name: body_mass, of: b}", "adam", "decided twice");
   refused("{name: body_mass, of: b, start: -1}", "adam", "not within");
   refused("{name: body_mass, of: b}", "ilqr", "method ilqr");
-  refused("{name: contact.mu}", "adam", "'lcp' has no parameter 'contact.mu'");
+  refused("{name: contact.weight}", "adam", "'lcp' has no parameter 'contact.weight'");
   refused("{name: contact.erp}", "adam", "'contact.erp'");
   refused("{name: hull_vert, of: b}", "adam", "nothing called 'b' collides as a mesh");
   // a mesh of which pieces collide, as a decomposition leaves it; a vertex that is no corner

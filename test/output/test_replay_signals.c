@@ -8,6 +8,7 @@
 #include "output/folder.h"
 #include "support/check.h"
 #include "tangere/replay.h"
+#include "tangere/softmin.h"
 
 enum { STEPS = 30 };
 static const double H = 0.01, G = 9.81;
@@ -110,9 +111,9 @@ static void test_energy_is_conserved(void **state) {
   (void)state;
   tgModel *m = make_springs(0.1, 0.1);
   tgError error = {0};
-  tgContactOptions o = tg_contact_default();
+  tgSoftminOptions o = tg_softmin_default();
   o.integrator = TG_INTEGRATOR_RK4;
-  tgContact *contact = tg_contact_create(m, "softmin", &o, &error);
+  tgContact *contact = tg_contact_create(m, "softmin", &o.of, &error);
   check_true(contact != NULL, "%s", error.text);
   tgSim *sim = tg_sim_create(m, contact, NULL, &error);
   double *q = tg_sim_qpos(sim), *v = tg_sim_qvel(sim), first[2], energy[2], least = INFINITY, most = -INFINITY;

@@ -14,7 +14,7 @@ import numpy as np
 import tangere as tg
 
 model: tg.Model = tg.load("robot.xml")
-sim = tg.Sim(model, contact="barrier", dt=0.01, mu=1e-6)
+sim = tg.Sim(model, contact="barrier", dt=0.01, weight=1e-6)
 info: tg.StepInfo = sim.step(np.zeros(model.nu))
 J: tg.Jacobians = sim.jacobians(params=["body_mass"])
 roll: tg.Rollout = sim.rollout(np.zeros((10, model.nu)))

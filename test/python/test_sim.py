@@ -103,17 +103,17 @@ CUBE = """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 0.1
 
 
 def test_numbers_of_the_contact_model():
-    sim = tg.Sim(tg.loads(CUBE), contact="barrier", dt=0.01, mu=1e-5)
-    assert "contact.mu" in sim.param_names and sim.param("contact.mu") == 1e-5
+    sim = tg.Sim(tg.loads(CUBE), contact="barrier", dt=0.01, weight=1e-5)
+    assert "contact.weight" in sim.param_names and sim.param("contact.weight") == 1e-5
 
     def height(mu):
-        sim.set_param("contact.mu", np.array([mu]))
+        sim.set_param("contact.weight", np.array([mu]))
         return sim.rollout(steps=5)
 
-    g = height(1e-5).backward(dq=np.eye(6)[2], params=["contact.mu"])
+    g = height(1e-5).backward(dq=np.eye(6)[2], params=["contact.weight"])
     e = 1e-9
     slope = (height(1e-5 + e).q[-1, 2] - height(1e-5 - e).q[-1, 2]) / (2 * e)
-    assert g.params["contact.mu"][0] == pytest.approx(slope, rel=1e-5)
+    assert g.params["contact.weight"][0] == pytest.approx(slope, rel=1e-5)
 
 
 def test_what_a_contact_model_warns_of():

@@ -19,9 +19,9 @@ static void test_passes(void **state) {
   (void)state;
   static const char *const text[] = {soft_heap_small, soft_arm};
   for (int k = 0; k < 2; k++) {
-    tgContactOptions so = soft_options();
+    tgSoftminOptions so = soft_options();
     so.integrator = k == 0 ? TG_INTEGRATOR_EULER : TG_INTEGRATOR_RK4;
-    Rig rig = rig_of_text(text[k], "softmin", &so);
+    Rig rig = rig_of_text(text[k], "softmin", &so.of);
     tgtRandom r = {.s = (uint64_t)(30 + k)};
     soft_state(rig.s, &r, 0);
     tgt_unequal(rig.s);
@@ -62,8 +62,8 @@ static void test_fails_at_a_kink(void **state) {
   static const char *const text =
       "<mujoco><worldbody><body><joint name='j' type='slide' axis='1 0 0'/><geom type='sphere' size='.1'/></body></worldbody>"
       "<actuator><position name='a' joint='j' kp='1000' ctrllimited='true' ctrlrange='-1 1' forcelimited='true' forcerange='-1 1'/></actuator></mujoco>";
-  tgContactOptions so = soft_options();
-  Rig rig = rig_of_text(text, "softmin", &so);
+  tgSoftminOptions so = soft_options();
+  Rig rig = rig_of_text(text, "softmin", &so.of);
   tgGradCheckOptions o = tg_grad_check_default();
   o.h = h;
   for (int kink = 0; kink < 2; kink++) {

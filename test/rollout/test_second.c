@@ -12,10 +12,10 @@
 static const double h = 0.001, tolerance = 1e-8;
 
 static Rig make(const char *text, tgIntegrator integrator, bool paper) {
-  tgContactOptions o = soft_options();
+  tgSoftminOptions o = soft_options();
   o.integrator = integrator;
-  o.force_form = paper ? TG_FORCE_PAPER : TG_FORCE_CONSISTENT;
-  return rig_of_text(text, "softmin", &o);
+  o.form = paper ? TG_FORCE_PAPER : TG_FORCE_CONSISTENT;
+  return rig_of_text(text, "softmin", &o.of);
 }
 
 // ---- the gradient of g . y in the chart at x, by real adjoints ----

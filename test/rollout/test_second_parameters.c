@@ -132,10 +132,10 @@ static const struct { const char *name, *text; tgIntegrator integrator; bool pap
     {"heap, explicit", soft_heap_small, TG_INTEGRATOR_EXPLICIT, false}, {"heap, paper", soft_heap_small, TG_INTEGRATOR_EULER, true}};
 
 static Rig make(int k) {
-  tgContactOptions o = soft_options();
+  tgSoftminOptions o = soft_options();
   o.integrator = cases[k].integrator;
-  o.force_form = cases[k].paper ? TG_FORCE_PAPER : TG_FORCE_CONSISTENT;
-  Rig rig = rig_of_text(cases[k].text, "softmin", &o);
+  o.form = cases[k].paper ? TG_FORCE_PAPER : TG_FORCE_CONSISTENT;
+  Rig rig = rig_of_text(cases[k].text, "softmin", &o.of);
   tgtRandom r = {.s = (uint64_t)(30 + k)};
   soft_state(rig.s, &r, 0);
   tgt_unequal(rig.s);
@@ -338,7 +338,7 @@ static void test_refused(void **state) {
   Rig rig = make(1);
   tgSim *s = rig.s;
   tgError e = {0};
-  const char *const h_name[] = {"opt_timestep"}, *const mu[] = {"geom_friction", "contact.stiffness"}, *const wrong[] = {"body_mass", "contact.mu"};
+  const char *const h_name[] = {"opt_timestep"}, *const mu[] = {"geom_friction", "contact.stiffness"}, *const wrong[] = {"body_mass", "contact.weight"};
   int nv = s->m.nv, nx = 2 * nv + s->m.nu;
   double g[128], d[128], out[256], hp[64], one = 1, dp[64] = {0};
   tgtRandom r = {.s = 5};
@@ -351,7 +351,7 @@ static void test_refused(void **state) {
   assert_int_equal(tg_second_choose(second, mu, 2, &e), TG_OK);
   assert_int_equal(tg_second_parameters(second), s->m.ngeom + 1);
   assert_int_equal(tg_second_choose(second, wrong, 2, &e), TG_ERR_ARG);
-  check_true(strstr(e.text, "contact.mu") != NULL, "'%s'", e.text);
+  check_true(strstr(e.text, "contact.weight") != NULL, "'%s'", e.text);
   assert_int_equal(tg_second_parameters(second), s->m.ngeom + 1);                                 // those before stay
   for (int i = 0; i < s->m.ngeom + 1; i++) dp[i] = 0.1;
   assert_int_equal(tg_step_hvp_parameters(second, s, g, d, dp, out, hp, NULL), TG_OK);

@@ -6,21 +6,22 @@
 #include "contact/contact.h"
 #include "scenes/scenes.h"
 #include "step/scene_states.h"
+#include "tangere/lcp.h"
 #include "tangere/optim.h"
 #include "tangere/rollout.h"
 
 typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
 
-static tgContactOptions options(bool aware, bool symplectic) {
-  tgContactOptions o = tg_contact_default();
+static tgLcpOptions options(bool aware, bool symplectic) {
+  tgLcpOptions o = tg_lcp_default();
   o.aware_gradient = aware;
   o.symplectic = symplectic;
   return o;
 }
 
 static Rig rig(tgModel *m, bool aware, bool symplectic) {
-  tgContactOptions o = options(aware, symplectic);
-  Rig r = {.m = m, .c = tg_contact_create(m, "lcp", &o, NULL)};
+  tgLcpOptions o = options(aware, symplectic);
+  Rig r = {.m = m, .c = tg_contact_create(m, "lcp", &o.of, NULL)};
   r.s = tg_sim_create(m, r.c, NULL, NULL);
   assert_non_null(r.s);
   return r;
@@ -207,9 +208,9 @@ static double take_off(bool aware, bool *still) {
   floor_at(d, 0.5);
   ball(d, "drone", 0, 0.8 - 1e-4, 0.3, 0.1);
   tgModel *m = compiled(d, -9.81);
-  tgContactOptions o = options(aware, true);
+  tgLcpOptions o = options(aware, true);
   o.erp = 0;   // it stays 0.1 mm deep, as in the paper's engine: pushed out, it would leave the ground by itself
-  tgContact *c = tg_contact_create(m, "lcp", &o, NULL);
+  tgContact *c = tg_contact_create(m, "lcp", &o.of, NULL);
   tgRolloutOptions ro = tg_rollout_default();
   ro.steps = STEPS;
   ro.h = 1e-3;

@@ -9,17 +9,18 @@
 #include "step/bounce.h"
 #include "step/impulse.h"
 #include "support/deriv.h"
+#include "tangere/lcp.h"
 #include "tangere/param.h"
 
 typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
 static Rig rig(tgDesc *d, bool bounce, bool symplectic) {
   tgError e = {0};
-  tgContactOptions o = tg_contact_default();
+  tgLcpOptions o = tg_lcp_default();
   o.bounce_gradient = bounce;
   o.symplectic = symplectic;
   Rig r = {.m = tgs_compile(d, &e)};
   check_true(r.m != NULL, "%s", e.text);
-  r.c = tg_contact_create(r.m, "lcp", &o, &e);
+  r.c = tg_contact_create(r.m, "lcp", &o.of, &e);
   check_true(r.c != NULL, "%s", e.text);
   r.s = tg_sim_create(r.m, r.c, NULL, &e);
   check_true(r.s != NULL, "%s", e.text);

@@ -25,12 +25,12 @@ enum { STATES = 1, FIRST = 1 };   // Ridders' differences take the time of many 
 #endif
 
 static Rig make(const char *text, const Variant *v) {
-  tgContactOptions o = soft_options();
+  tgSoftminOptions o = soft_options();
   o.integrator = v->integrator;
-  o.force_form = v->form;
+  o.form = v->form;
   o.explicit_damping = v->explicit_damping;
   o.symplectic = !v->by_old;
-  return rig_of_text(text, "softmin", &o);
+  return rig_of_text(text, "softmin", &o.of);
 }
 
 typedef struct Map { tgSim *s; tgReal q1[128]; } Map;
@@ -113,7 +113,7 @@ static void test_parameters(void **state) {
     if (seen.acts[k] > 0) print_message("%-26s worst %.2g in %d\n", tgt_param_name(any.s, k), seen.worst[k], seen.acts[k]);
   static const char *const must[] = {"body_mass", "body_com", "body_inertia", "body_pos", "body_quat", "jnt_pos", "jnt_axis", "jnt_range", "jnt_stiffness",
                                      "dof_damping", "dof_armature", "dof_frictionloss", "geom_size", "geom_pos", "geom_quat", "geom_friction", "act_gain",
-                                     "act_gear", "ten_stiffness", "ten_damping", "ten_frictionloss", "opt_gravity", "opt_timestep", "contact.stiction_speed",
+                                     "act_gear", "ten_stiffness", "ten_damping", "ten_frictionloss", "opt_gravity", "opt_timestep", "contact.slip_speed",
                                      "contact.limit_frequency", "contact.limit_range", "contact.equality_frequency", "eq_anchor", "eq_anchor2", "eq_relpos",
                                      "eq_polycoef", "ten_range", "act_forcerange", "jnt_actfrcrange", "contact.stiffness", "contact.eps1", "contact.eps2", "contact.eps3",
                                      "contact.dissipation_speed"};
@@ -255,9 +255,9 @@ static tgStatus number_map(void *ctx, const tgReal *x, tgReal *y) {
 // eps3 under a stiffness that follows from it, and the stiffness itself, refused by name
 static void test_derived_stiffness(void **state) {
   (void)state;
-  tgContactOptions o = soft_options();
+  tgSoftminOptions o = soft_options();
   o.stiffness = 0;
-  Rig rig = rig_of_text(soft_heap, "softmin", &o);
+  Rig rig = rig_of_text(soft_heap, "softmin", &o.of);
   tgtRandom r = {.s = 77};
   Number k = {.s = rig.s, .name = "contact.eps3"};
   tgError e;

@@ -82,11 +82,11 @@ static void test_points(void **state) {
       {"heap, euler", soft_heap_small, TG_INTEGRATOR_EULER, false}, {"heap, rk4", soft_heap_small, TG_INTEGRATOR_RK4, false},
       {"heap, explicit, paper", soft_heap_small, TG_INTEGRATOR_EXPLICIT, true}, {"mesh", soft_block, TG_INTEGRATOR_EULER, false}};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-    tgContactOptions o = soft_options();
+    tgSoftminOptions o = soft_options();
     o.prune = 0;     // points are moved under the engine's feet, which a search over them would not notice
     o.integrator = cases[k].integrator;
-    o.force_form = cases[k].paper ? TG_FORCE_PAPER : TG_FORCE_CONSISTENT;
-    Rig rig = rig_of_text(cases[k].text, "softmin", &o);
+    o.form = cases[k].paper ? TG_FORCE_PAPER : TG_FORCE_CONSISTENT;
+    Rig rig = rig_of_text(cases[k].text, "softmin", &o.of);
     tgtRandom r = {.s = 70 + k};
     double worst = 0;
     int acts = 0, geoms = 0;

@@ -14,13 +14,13 @@ static const char *const ball =
     "<body pos='0 0 .1'><joint type='slide' axis='0 0 1'/><geom type='sphere' size='.1' mass='2' condim='1'/></body></worldbody></mujoco>";
 
 static Rig make(tgIntegrator integrator, double dissipation_speed) {
-  tgContactOptions o = tg_contact_default();
+  tgSoftminOptions o = tg_softmin_default();
   o.spacing = 0.05;
   o.stiffness = 20000;
   o.eps2 = o.eps3 = 0.001;
   o.integrator = integrator;
   o.dissipation_speed = dissipation_speed;
-  return rig_of_text(ball, "softmin", &o);
+  return rig_of_text(ball, "softmin", &o.of);
 }
 
 // largest deviation from the rest depth in the last of n steps, over that in the first ones
@@ -61,9 +61,9 @@ static void test_watch(void **state) {
   (void)state;
   enum { T = 40 };
   for (int i = 0; i < 2; i++) {
-    tgContactOptions o = soft_options();
+    tgSoftminOptions o = soft_options();
     o.integrator = i == 0 ? TG_INTEGRATOR_EULER : TG_INTEGRATOR_RK4;
-    Rig r = rig_of_text(soft_heap_small, "softmin", &o), plain = rig_of_text(soft_heap_small, "softmin", &o);
+    Rig r = rig_of_text(soft_heap_small, "softmin", &o.of), plain = rig_of_text(soft_heap_small, "softmin", &o.of);
     const double h = 1.5e-3;
     int longer = 0;
     double least = INFINITY;
@@ -152,9 +152,9 @@ static void test_inverse(void **state) {
   (void)state;
   static const char *const text[] = {soft_heap_small, soft_arm};
   for (int scene = 0; scene < 2; scene++) {
-    tgContactOptions o = soft_options();
+    tgSoftminOptions o = soft_options();
     o.integrator = TG_INTEGRATOR_EXPLICIT;
-    Rig r = rig_of_text(text[scene], "softmin", &o);
+    Rig r = rig_of_text(text[scene], "softmin", &o.of);
     tgtRandom random = {.s = (uint64_t)scene};
     int nv = r.m->nv;
     double a[64], tau[64], v[64];
@@ -175,8 +175,8 @@ static void test_inverse(void **state) {
 // the gradient check takes force models
 static void test_gradient_check(void **state) {
   (void)state;
-  tgContactOptions o = soft_options();
-  Rig r = rig_of_text(soft_heap_small, "softmin", &o);
+  tgSoftminOptions o = soft_options();
+  Rig r = rig_of_text(soft_heap_small, "softmin", &o.of);
   tgtRandom random = {.s = 3};
   tgGradCheckOptions c = tg_grad_check_default();
   tgGradCheck check = {.pass = true};

@@ -6,6 +6,7 @@
 #include "kin/kinematics.h"
 #include "step/objective.h"
 #include "support/rig.h"
+#include "tangere/barrier.h"
 
 static const char slide[] = "<mujoco><worldbody><geom type='plane' size='1 1 1'/>"
                             "<body pos='0 0 1'><joint type='slide' axis='0 0 1'/><geom type='box' size='.1 .1 .1'/></body></worldbody></mujoco>";
@@ -60,9 +61,9 @@ static tgStatus blind_evaluate(tgSim *s, const tgPose *pose, unsigned want) {
 
 // the third body is thrown at the others; returns the Newton steps
 static int fall(bool blind, double *q, double *v) {
-  tgContactOptions o = tg_contact_default();
-  o.mu = 1e-7;
-  Rig r = rig_of_text(falling, "barrier", &o);
+  tgBarrierOptions o = tg_barrier_default();
+  o.weight = 1e-7;
+  Rig r = rig_of_text(falling, "barrier", &o.of);
   tgLaw potential = *r.c->kind->law;
   tgContactModel kind = *r.c->kind;
   const tgContactModel *own = r.c->kind;

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "scene_states.h"
+#include "tangere/lcp.h"
 
 static const double h = 0.004;
 enum { STATES = 30 };
@@ -97,7 +98,7 @@ typedef struct Case {
   tgDesc *(*desc)(void);
   double dq, dv;         // spread of the states
   tgsScene scene;        // used when desc is NULL
-  tgContactOptions o;
+  tgLcpOptions o;
   int need;              // rows of this kind must be met, -1: none in particular
 } Case;
 
@@ -128,7 +129,7 @@ static void check_case(const Case *c) {
   tgError e = {0};
   tgModel *m = c->desc != NULL ? tgs_compile(c->desc(), &e) : tgs_model(c->scene, &e);
   check_true(m != NULL, "%s: %s", c->name, e.text);
-  tgContact *contact = tg_contact_create(m, "lcp", &c->o, &e);
+  tgContact *contact = tg_contact_create(m, "lcp", &c->o.of, &e);
   check_true(contact != NULL, "%s", e.text);
   tgSim *s = tg_sim_create(m, contact, NULL, &e);
   Count count = {0};
@@ -154,8 +155,8 @@ static void check_case(const Case *c) {
   tg_model_free(m);
 }
 
-static tgContactOptions explicit_rules(void) {
-  tgContactOptions o = tg_contact_default();
+static tgLcpOptions explicit_rules(void) {
+  tgLcpOptions o = tg_lcp_default();
   o.symplectic = false;
   o.explicit_damping = true;
   o.erp = 0.05;
@@ -167,13 +168,13 @@ static tgContactOptions explicit_rules(void) {
     (void)state;                                                                                                                 \
     check_case(&(Case){.name = label, .desc = builder, .dq = spread_q, .dv = spread_v, .scene = place, .o = options, .need = kind}); \
   }
-CASE(test_ball_limit, "ball limit", ball_limit, 0.05, 0.5, TGS_BLOCK, tg_contact_default(), TG_ROW_LIMIT)
-CASE(test_dry_friction, "dry friction", ball_limit, 0.005, 0.01, TGS_BLOCK, tg_contact_default(), TG_ROW_FRICTION)
-CASE(test_tendons, "tendons", tendons, 0.1, 0.3, TGS_BLOCK, tg_contact_default(), TG_ROW_LIMIT)
+CASE(test_ball_limit, "ball limit", ball_limit, 0.05, 0.5, TGS_BLOCK, tg_lcp_default(), TG_ROW_LIMIT)
+CASE(test_dry_friction, "dry friction", ball_limit, 0.005, 0.01, TGS_BLOCK, tg_lcp_default(), TG_ROW_FRICTION)
+CASE(test_tendons, "tendons", tendons, 0.1, 0.3, TGS_BLOCK, tg_lcp_default(), TG_ROW_LIMIT)
 CASE(test_gear, "joint equality", tendons, 0.1, 0.3, TGS_BLOCK, explicit_rules(), TG_ROW_EQUALITY)
-CASE(test_bonds, "bonds", bonds, 0.1, 0.5, TGS_BLOCK, tg_contact_default(), TG_ROW_EQUALITY)
-CASE(test_bounces, "restitution", bounces, 0.003, 0.1, TGS_BLOCK, tg_contact_default(), TG_ROW_NORMAL)
-CASE(test_spinner, "spinning box", spinner, 0, 0, TGS_BLOCK, tg_contact_default(), TG_ROW_NORMAL)
+CASE(test_bonds, "bonds", bonds, 0.1, 0.5, TGS_BLOCK, tg_lcp_default(), TG_ROW_EQUALITY)
+CASE(test_bounces, "restitution", bounces, 0.003, 0.1, TGS_BLOCK, tg_lcp_default(), TG_ROW_NORMAL)
+CASE(test_spinner, "spinning box", spinner, 0, 0, TGS_BLOCK, tg_lcp_default(), TG_ROW_NORMAL)
 CASE(test_explicit_cheetah, "explicit rules", NULL, 0, 0, TGS_CHEETAH, explicit_rules(), -1)
 CASE(test_explicit_block, "explicit block", NULL, 0, 0, TGS_BLOCK, explicit_rules(), -1)
 
@@ -181,14 +182,14 @@ CASE(test_explicit_block, "explicit block", NULL, 0, 0, TGS_BLOCK, explicit_rule
 // plane: v' = v + h (g + u/m) + f/m, so dv'/dv = 1 on the linear part whatever the contact does
 static void test_ablation(void **state) {
   (void)state;
-  tgContactOptions o = tg_contact_default();
+  tgLcpOptions o = tg_lcp_default();
   o.zero_contact_gradient = true;
   tgDesc *d = tg_desc_create(NULL);
   tgs_plane(d, 0.4);
   tgs_free_body(d, "ball", (double[]){0, 0, 0.099}, TG_GEOM_SPHERE, (double[]){0.1, 0, 0}, 1, 0.4);
   tgError e = {0};
   tgModel *m = tgs_compile(d, &e);
-  tgContact *contact = tg_contact_create(m, "lcp", &o, &e);
+  tgContact *contact = tg_contact_create(m, "lcp", &o.of, &e);
   tgSim *s = tg_sim_create(m, contact, NULL, &e);
   s->qvel[0] = 0.3;
   assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);

@@ -7,6 +7,7 @@
 #include "step/made_up.h"
 #include "step/objective.h"
 #include "support/deriv.h"
+#include "tangere/barrier.h"
 
 #ifdef TG_COMPLEX
 static const double tolerance = 1e-8;
@@ -53,7 +54,7 @@ static Case make_case(int k, bool touching) {
   check_true(tgi_potential_express(c.m, &e) == TG_OK, "%s", e.text);
   c.contact = made_contact(c.m, touching);
   // springs of equalities that a random state stretches far
-  c.contact.options.equality_opening = 0.3;
+  made_options.equality_opening = 0.3;
   check_true(tgi_joint_inertias(&c.contact, true, &e) == TG_OK, "%s", e.text);
   return c;
 }
@@ -327,13 +328,13 @@ static tgModel *struck_box(void) {
 static void test_barrier(void **state) {
   (void)state;
   for (int k = 0; k < 3; k++) {
-    tgContactOptions o = tg_contact_default();
+    tgBarrierOptions o = tg_barrier_default();
     tgError e = {0};
     tgtRandom r = {.s = (uint64_t)k};
     Case c = {.m = struck_box()};
     o.hierarchy = k == 1 ? TG_HIERARCHY_PAPER : TG_HIERARCHY_MOMENT;
-    o.mu = k == 2 ? 1e-5 : 1e-4;
-    tgContact *contact = tg_contact_create(c.m, "barrier", &o, &e);
+    o.weight = k == 2 ? 1e-5 : 1e-4;
+    tgContact *contact = tg_contact_create(c.m, "barrier", &o.of, &e);
     check_true(contact != NULL, "%s", e.text);
     c.s = tg_sim_create(c.m, contact, NULL, &e);
     check_true(c.s != NULL, "%s", e.text);
@@ -367,7 +368,7 @@ static tgStatus loss_of_param(void *ctx, const tgReal *x, tgReal *y) {
   Param *c = ctx;
   tgSim *s = c->s;
   int rows, cols, nv = s->m.nv;
-  tgReal out[256], *value = tg_sim_param(s, c->name, &rows, &cols);
+  tgReal out[256], *value = tgi_sim_param(s, c->name, &rows, &cols);
   for (int i = 0; i < rows * cols; i++) value[i] = c->nominal[i] + x[0] * c->dir[i];
   set_state(s, c->x);
   tgStatus status = TG_OK;
@@ -388,7 +389,7 @@ static bool check_param(Case *c, const char *name, tgtRandom *r) {
   tgSim *s = c->s;
   const tgModel *m = &s->m;
   int nv = m->nv, rows, cols;
-  tgReal *value = tg_sim_param(s, name, &rows, &cols);
+  tgReal *value = tgi_sim_param(s, name, &rows, &cols);
   if (rows * cols == 0) return false;
   int n = rows * cols;
   Param k = {.s = s, .name = name, .timestep = strcmp(name, "opt_timestep") == 0, .dir = malloc(sizeof(tgReal) * (size_t)n),
@@ -435,13 +436,13 @@ static void test_parameters(void **state) {
   (void)state;
   static const char *const must[] = {"eq_anchor", "eq_relpos", "eq_polycoef", "ten_range", "ten_stiffness", "ten_damping", "ten_frictionloss", "ten_lengthspring", "jnt_range",
                                      "jnt_stiffness", "jnt_actfrcrange", "dof_damping", "dof_frictionloss", "dof_armature", "act_gear", "act_gain", "act_bias", "act_ctrlrange",
-                                     "act_forcerange", "contact.equality_opening", "contact.limit_range", "contact.slip_speed", "contact.mu"};
+                                     "act_forcerange", "contact.equality_opening", "contact.limit_range", "contact.slip_speed", "contact.weight"};
   int acts[sizeof must / sizeof *must] = {0};
   for (int k = 0; k < 7; k++) {
     tgtRandom r = {.s = (uint64_t)(2000 + k)};
     Case c = make_case(k, k % 2 == 0 || k == 3);
-    c.contact.options.mu = 1;   // so that limits push
     make_sim(&c);
+    *tg_sim_param(c.s, "contact.weight", NULL, NULL) = 1;   // so that limits push
     random_state(c.s, &r);
     int models = 0;
     while (tg_param_name(models) != NULL) models++;

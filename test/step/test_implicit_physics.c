@@ -171,7 +171,7 @@ static void test_limit(void **state) {
     assert_true(tgRe(s->qpos[0]) > 0.4 && tgRe(s->qpos[0]) < 1.4);
   }
   // mu b'(x)/width = torque of the weight, 1.3 g 0.2 sin q
-  double gap = tgRe(s->qpos[0]) - 0.4, width = 0.1, x = gap / width, l = log(x), y = x - 1, mu = c.options.mu;
+  double gap = tgRe(s->qpos[0]) - 0.4, width = 0.1, x = gap / width, l = log(x), y = x - 1, mu = tgRe(*tg_sim_param(s, "contact.weight", NULL, NULL));
   double push = -mu / width * (-2 * y * l / x + (l - 1) * y * y / (x * x)), weight = 1.3 * 9.81 * 0.2 * sin(tgRe(s->qpos[0]));
   check_true(fabs(push - weight) < 1e-6 * weight, "gap %g: %g, weight %g", gap, push, weight);
   // outside it is refused by name, and the state stays
@@ -196,7 +196,7 @@ static void test_dry_friction(void **state) {
   tgSim *s = sim_of(m, &c);
   s->qfrc_applied[0] = 1.2;
   for (int k = 0; k < 300; k++) assert_int_equal(tg_sim_step(s, 0.01, NULL), TG_OK);
-  double r = 0.6, creep = c.options.slip_speed * r / sqrt(1 - r * r);
+  double r = 0.6, creep = tgRe(*tg_sim_param(s, "contact.slip_speed", NULL, NULL)) * r / sqrt(1 - r * r);
   check_true(fabs(tgRe(s->qvel[0]) - creep) < 1e-9, "%g, %g", tgRe(s->qvel[0]), creep);
   s->qvel[0] = 0;
   s->qfrc_applied[0] = 4.6;
@@ -265,7 +265,6 @@ static void test_ball_limit(void **state) {
   tg_desc_free(d);
   check_true(m != NULL && m->jnt_limited[0], "%s", e.text);
   tgContact c = made_contact(m, false);
-  c.options.mu = 1e-6;
   tgSim *s = sim_of(m, &c);
   s->qpos[0] = cos(0.225);
   s->qpos[1] = sin(0.225);

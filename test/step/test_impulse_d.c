@@ -7,6 +7,7 @@
 #include "contact/zoo.h"
 #include "step/impulse.h"
 #include "step/scene_states.h"
+#include "tangere/lcp.h"
 
 #ifdef TG_COMPLEX
 static const double tolerance = 1e-8, zero_block = 1e-4;
@@ -154,11 +155,11 @@ static void test_implicit(void **state) {
 }
 static void test_explicit(void **state) {
   (void)state;
-  tgContactOptions o = tg_contact_default();
+  tgLcpOptions o = tg_lcp_default();
   o.explicit_damping = true;
   o.symplectic = false;
   o.erp = 0.05;
-  check_options("explicit", &o, 0);
+  check_options("explicit", &o.of, 0);
 }
 static void test_bouncing(void **state) {
   (void)state;

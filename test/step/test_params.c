@@ -4,6 +4,7 @@
 #include "contact/zoo.h"
 #include "step/param_check.h"
 #include "step/scene_states.h"
+#include "tangere/lcp.h"
 
 #ifdef TG_COMPLEX
 static const double tolerance = 1e-8, zero_block = 1e-4;
@@ -66,11 +67,11 @@ static void test_rows(void **state) {
 }
 static void test_rows_explicit(void **state) {
   (void)state;
-  tgContactOptions o = tg_contact_default();
+  tgLcpOptions o = tg_lcp_default();
   o.explicit_damping = true;
   o.symplectic = false;
   o.erp = 0.05;
-  check_zoo("explicit", &o, 0);
+  check_zoo("explicit", &o.of, 0);
 }
 static void test_rows_bounce(void **state) {
   (void)state;

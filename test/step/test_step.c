@@ -6,6 +6,7 @@
 #include "scenes/scenes.h"
 #include "scene_states.h"
 #include "support/verify.h"
+#include "tangere/lcp.h"
 
 typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
 
@@ -62,11 +63,11 @@ static void test_free_fall(void **state) {
 
 static void test_explicit_update(void **state) {
   (void)state;
-  tgContactOptions o = tg_contact_default();
+  tgLcpOptions o = tg_lcp_default();
   o.symplectic = false;
   tgDesc *d = tg_desc_create(NULL);
   tgs_free_body(d, "ball", (double[]){0, 0, 1}, TG_GEOM_SPHERE, (double[]){0.1, 0, 0}, 1, 1);
-  Rig r = rig(d, &o);
+  Rig r = rig(d, &o.of);
   r.s->qvel[2] = 2;
   step(&r, 0.01);
   check_close(r.s->qpos[2], 1.02, 1e-14);
@@ -133,9 +134,9 @@ static void test_impact(void **state) {
   (void)state;
   for (int k = 0; k < 3; k++) {
     double e = 0.5 * k, m1 = 1, m2 = 3;
-    tgContactOptions o = tg_contact_default();
+    tgLcpOptions o = tg_lcp_default();
     o.erp = 0;
-    Rig r = rig(two_balls(e, m1, m2), &o);
+    Rig r = rig(two_balls(e, m1, m2), &o.of);
     r.s->qvel[0] = 2;
     r.s->qvel[6] = -1;
     step(&r, 0.001);
@@ -148,9 +149,9 @@ static void test_impact(void **state) {
 // equal balls exchange their velocities; so do the derivatives [math/lcp (13)]
 static void test_bounce_gradient(void **state) {
   (void)state;
-  tgContactOptions o = tg_contact_default();
+  tgLcpOptions o = tg_lcp_default();
   o.erp = 0;
-  Rig r = rig(two_balls(1, 1, 1), &o);
+  Rig r = rig(two_balls(1, 1, 1), &o.of);
   r.s->qvel[0] = 1;
   step(&r, 0.001);
   double g[24] = {0}, dq[12], dv[12];

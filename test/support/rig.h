@@ -2,6 +2,7 @@
 #ifndef TG_TEST_SUPPORT_RIG_H
 #define TG_TEST_SUPPORT_RIG_H
 
+#include <stdio.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -10,6 +11,19 @@
 #include "tangere/sim.h"
 
 typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
+
+/// Options of the contact model `word` by name, "weight=1e-4 slip_speed=0.01": those that it has, the others being other models'.
+static inline tgAnyContactOptions options_of(const char *word, const char *settings) {
+  tgAnyContactOptions any;
+  char name[64], value[64];
+  int used;
+  assert_int_equal(tg_contact_default(word, &any.of, sizeof any), TG_OK);
+  for (const char *at = settings; sscanf(at, " %63[^=]=%63s%n", name, value, &used) == 2; at += used) {
+    tgError e = {0};
+    check_true(tg_contact_offer(&any.of, name, value, NULL, &e) == TG_OK, "%s", e.text);
+  }
+  return any;
+}
 
 /// The model becomes the rig's. why: it is NULL.
 static inline Rig rig_of_model(tgModel *m, const char *word, const tgContactOptions *o, const tgError *why) {

@@ -53,13 +53,13 @@ static inline void tgt_other_row(tgSim *s, int i, tgReal *row) {
 
 // share of a gap removed per second: erp/h, or nothing where the step says that it left some as they are
 static inline double tgt_gap_rate(const tgSim *s, int i) {
-  return s->info.nleft > 0 && tgRe(s->row_rate[i]) == 0 ? 0 : s->contact_model->options.erp / s->h;
+  return s->info.nleft > 0 && tgRe(s->row_rate[i]) == 0 ? 0 : tgi_impulse_options(s)->erp / s->h;
 }
 
 /// After a successful tg_sim_step of h seconds.
 static inline tgtVerdict tgt_verify(tgSim *s) {
   const tgModel *m = &s->m;
-  const tgContactOptions *o = &s->contact_model->options;
+  const tgImpulseOptions *o = tgi_impulse_options(s);
   int nv = m->nv, n = s->nrow;
   double h = s->h, fmax_ = 1e-9, wmax = 1e-3, scale = 1e-3;
   tgtVerdict r = {0, 0, 0, 0, 0, 0, 0};

@@ -48,7 +48,7 @@ def main(out: pathlib.Path) -> dict[str, float]:
     angles = np.linspace(-0.6, 0.6, 41)
     figures: dict[str, float] = {}
     curves = {}
-    for contact, options in (("lcp", {}), ("barrier", {"mu": 1e-5})):
+    for contact, options in (("lcp", {}), ("barrier", {"weight": 1e-5})):
         values, slopes = curves[contact] = slices(contact, angles, **options)
         figures[contact] = int(np.sum(slopes != 0))
         low, high = values.min(), values.max()

@@ -19,7 +19,7 @@ START = np.array([1.0, 0.05])   # of the target; its coordinates are displacemen
 
 
 def main(out: pathlib.Path) -> dict[str, float]:
-    sim = tg.Sim(tg.loads(SCENE), contact="barrier", dt=0.02, mu=1e-5)
+    sim = tg.Sim(tg.loads(SCENE), contact="barrier", dt=0.02, weight=1e-5)
 
     def shoot(v: np.ndarray) -> tg.Rollout:
         return sim.rollout(steps=100, v0=np.array([v[0], v[1], 0.0, 0.0]))

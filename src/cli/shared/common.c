@@ -140,8 +140,9 @@ void tgi_cli_contact_warnings(const tgCli *cli, const tgContact *contact) {
   for (int i = 0; contact != NULL && i < cli->ncontact_option; i++) {
     char name[TG_CLI_OPTION_NAME];
     tgi_cli_split_option(cli, i, name);
-    if (!tgi_contact_takes(contact, name))
-      tgi_cli_say("tangere %s: warning: option %s does nothing under the contact model '%s'", cli->command, name, tg_contact_word(contact));
+    const char *word = tg_contact_word(contact), *dot = strchr(name, '.');
+    bool own = dot == NULL ? tg_contact_option_named(word, name).name != NULL : strncmp(name, word, strlen(word)) == 0 && name[strlen(word)] == '.';
+    if (!own) tgi_cli_say("tangere %s: warning: option %s does nothing under the contact model '%s'", cli->command, name, word);
   }
 }
 

@@ -70,6 +70,38 @@ static bool takes(const tgCommand *c, const Option *o) {
   return false;
 }
 
+// "0.2; 0 to 1", "moment; moment, paper, brute", "true"
+static void default_and_range(const tgOption *o) {
+  const char *word = o->words;
+  switch (o->type) {
+    case TG_OPTION_BOOLEAN: printf("%s", o->value != 0 ? "true" : "false"); return;
+    case TG_OPTION_WORD:
+      for (int i = 0; i < (int)o->value; i++) word = strchr(word, ' ') + 1;
+      printf("%.*s; ", (int)strcspn(word, " "), word);
+      for (const char *c = o->words; *c != '\0'; c++) printf(*c == ' ' ? ", " : "%c", *c);
+      return;
+    case TG_OPTION_NUMBER:
+    case TG_OPTION_INTEGER:
+      printf("%g%s%s; %s%g", o->value, o->unit[0] != '\0' ? " " : "", o->unit, isfinite(o->most) ? "" : "from ", o->least);
+      if (isfinite(o->most)) printf(" to %g", o->most);
+  }
+}
+
+// what --option takes, as the contact models' own lists have it
+static void help_contact(void) {
+  for (int w = 0; tg_contact_words(w) != NULL; w++) {
+    printf("\noptions of the contact model '%s':\n", tg_contact_words(w));
+    for (int i = 0; tg_contact_option(tg_contact_words(w), i).name != NULL; i++) {
+      tgOption o = tg_contact_option(tg_contact_words(w), i);
+      char left[64];
+      snprintf(left, sizeof left, "%s%s%s%s", o.name, o.alias != NULL ? " (or " : "", o.alias != NULL ? o.alias : "", o.alias != NULL ? ")" : "");
+      printf("  %-24s %s (", left, o.text);
+      default_and_range(&o);
+      printf(")\n");
+    }
+  }
+}
+
 static void help(const tgCommand *c) {
   printf("usage: tangere %s %s [options]\n%s\n\n", c->word, c->operands, c->help);
   for (int i = 0; i < NOPTIONS; i++) {
@@ -78,6 +110,8 @@ static void help(const tgCommand *c) {
     snprintf(left, sizeof left, "--%s%s%s", options[i].word, options[i].kind == GROUND ? "" : " ", options[i].value != NULL ? options[i].value : "");
     printf("  %-24s %s\n", left, options[i].help);
   }
+  for (int i = 0; i < NOPTIONS; i++)
+    if (options[i].kind == CONTACT && takes(c, &options[i])) help_contact();
 }
 
 static bool whole(const char *text, double *value) {
@@ -200,12 +234,13 @@ const char *tgi_cli_split_option(const tgCli *cli, int i, char name[TG_CLI_OPTIO
   return eq + 1;
 }
 
-bool tgi_cli_contact_options(const tgCli *cli, tgContactOptions *contact) {
-  for (int i = 0; i < cli->ncontact_option; i++) {
+bool tgi_cli_contact_options(const tgCli *cli, const char *word, tgAnyContactOptions *contact) {
+  bool known = tg_contact_default(word, &contact->of, sizeof *contact) == TG_OK;   // else tg_contact_create lists the words
+  for (int i = 0; known && i < cli->ncontact_option; i++) {
     char name[TG_CLI_OPTION_NAME];
     tgError error = {0};
     const char *value = tgi_cli_split_option(cli, i, name);
-    if (tg_contact_set(contact, name, value, &error) == TG_OK) continue;
+    if (tg_contact_offer(&contact->of, name, value, NULL, &error) == TG_OK) continue;
     tgi_cli_error(cli->command, &error);
     return false;
   }

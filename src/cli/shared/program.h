@@ -63,8 +63,9 @@ tgLoadOptions tgi_cli_load_options(const tgCli *cli);
 /// Name of the i-th contact option of the command line; returns its value.
 enum { TG_CLI_OPTION_NAME = 64 };
 const char *tgi_cli_split_option(const tgCli *cli, int i, char name[TG_CLI_OPTION_NAME]);
-/// Sets the contact options of the command line. False: reason printed.
-bool tgi_cli_contact_options(const tgCli *cli, tgContactOptions *contact);
+/// Options of the contact model `word` with those of the command line that it has; without such a model, which tg_contact_create says, none. False: reason
+/// printed.
+bool tgi_cli_contact_options(const tgCli *cli, const char *word, tgAnyContactOptions *contact);
 /// A compiled model with its notes listed as asked; NULL: reason printed.
 tgModel *tgi_cli_load_model(const tgCli *cli, const char *path);
 /// The start that --key and --inside-limits say; false: there is no such keyframe, which was said.

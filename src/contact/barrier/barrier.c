@@ -13,16 +13,13 @@
 #include "contact/barrier/intersecting.h"
 #include "kin/kinematics.h"
 #include "math/spatial.h"
+#include "tangere/sdrs.h"
 
-static const tgContactParam param[] = {
-    TG_CONTACT_CONSTANT(friction_range, 0.1, 1e-9, 1e9, "m", "distance from which on surfaces do not rub"),
-    TG_CONTACT_CONSTANT(eps, 0.5, 1e-3, 10, "", "width of the blend; below 0.4 the force has minima in distance"),
-    TG_CONTACT_CONSTANT(local_range, 0.01, 1e-6, 0.5, "m", "distance at which the local barrier ends that stands in where there is no long range"),
-};
+#define BARRIER(kind, ...) TGI_OPTION_##kind(tgBarrierOptions, __VA_ARGS__)
+static const tgiOption barrier_option[] = {TG_MINIMISE_OPTIONS(BARRIER) TG_BARRIER_OPTIONS(BARRIER)};
 
-static const tgContactParam local_param[] = {
-    TG_CONTACT_CONSTANT(local_range, 0.01, 1e-6, 0.5, "m", "distance at which the local barrier ends"),
-};
+#define SDRS(kind, ...) TGI_OPTION_##kind(tgSdrsOptions, __VA_ARGS__)
+static const tgiOption sdrs_option[] = {TG_MINIMISE_OPTIONS(SDRS) TG_SDRS_OPTIONS(SDRS)};
 
 // ---- geoms ----
 
@@ -166,7 +163,7 @@ static void sum_pairs(tgSim *s, bool friction) {
   tgi_barrier_each(s, tgi_barrier(s)->npair, sum_pair, &sums);
   w->current = true;
   ahead->made = friction;
-  ahead->weight = TG_NUMBER(s, mu);
+  ahead->weight = TG_NUMBER(s, weight);
   for (int g = 0; g < s->m.ngeom; g++) {
     tgi_v3_copy(w->geom[g].summed, w->pose->geom_xpos + 3 * g);
     tgi_m3_copy(w->geom[g].summed + 3, w->pose->geom_xmat + 9 * g);
@@ -253,7 +250,7 @@ static void friction_of_pair(void *ctx, int worker, int item) {
 static tgStatus evaluate(tgSim *s, const tgPose *pose, unsigned want) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
-  tgReal mu = TG_NUMBER(s, mu);
+  tgReal mu = TG_NUMBER(s, weight);
   tgi_barrier_pairs(s, pose, (want & TG_LAW_LAST) != 0);
   clear_terms(s);
   s->energy = 0;
@@ -289,7 +286,7 @@ static tgStatus begin(tgSim *s, double h) {
   const tgiLaggedPoints *ahead = &w->lagged.ahead;
   tgi_lagged_freeze(s, h);
   tgi_barrier_transform(s, &s->start);
-  if (!summed(s, &s->start) || !ahead->made || !tgZero(ahead->weight - TG_NUMBER(s, mu))) sum_pairs(s, true);
+  if (!summed(s, &s->start) || !ahead->made || !tgZero(ahead->weight - TG_NUMBER(s, weight))) sum_pairs(s, true);
   tgi_lagged_take(s);
   TG_TRY(tgi_barrier_check_separated(s));
   return tgi_lagged_planes(s);
@@ -301,7 +298,7 @@ static tgStatus start_d(tgSim *s, const tgPose *pose) {
   return tgi_lagged_mixed(s, pose);
 }
 
-bool tgi_barrier_adds_range(const tgContact *c) { return c->kind == &tgi_barrier_model && c->options.long_range == TG_LONG_RANGE_BACKWARD; }
+bool tgi_barrier_adds_range(const tgContact *c) { return ((const tgiBarrier *)c->data)->options.long_range == TG_LONG_RANGE_BACKWARD; }
 
 // minus the second derivative of the energy again
 static void unturn(tgPairTerm *t) {
@@ -322,7 +319,7 @@ static tgStatus gradient_terms(tgSim *s, const tgPose *pose, bool *other) {
   // X of the terms is that of their forces: back to what energies add up in, and forth
   for (int t = 0; t < s->nterm; t++) unturn(&s->term[t]);
   for (int i = 0; i < k->npair; i++)
-    if (w->pair[i].separated) add_term(TG_NUMBER(s, mu), &k->pair[i], &w->pair[i].sum, &s->term[k->pair[i].term]);
+    if (w->pair[i].separated) add_term(TG_NUMBER(s, weight), &k->pair[i], &w->pair[i].sum, &s->term[k->pair[i].term]);
   for (int t = 0; t < s->nterm; t++) tgi_term_turn(&s->term[t]);
   return TG_OK;
 }
@@ -350,8 +347,7 @@ static const tgLaw law = {
 const tgContactModel tgi_barrier_model = {
     .word = "barrier",
     .stepper = "minimise",
-    .param = param,
-    .nparam = sizeof param / sizeof *param,
+    .options = TGI_OPTION_LIST(barrier_option, tgBarrierOptions),
     .solver_bytes = tgi_barrier_bytes,
     .prepare = tgi_barrier_prepare,
     .release = tgi_barrier_release,
@@ -364,8 +360,7 @@ const tgContactModel tgi_barrier_model = {
 const tgContactModel tgi_sdrs_model = {
     .word = "sdrs",
     .stepper = "minimise",
-    .param = local_param,
-    .nparam = sizeof local_param / sizeof *local_param,
+    .options = TGI_OPTION_LIST(sdrs_option, tgSdrsOptions),
     .solver_bytes = tgi_barrier_bytes,
     .prepare = tgi_barrier_prepare,
     .release = tgi_barrier_release,

@@ -11,6 +11,7 @@
 #include "contact/barrier/lagged.h"
 #include "contact/barrier/tree/tree_pair.h"
 #include "contact/contact.h"
+#include "tangere/barrier.h"
 
 extern const tgContactModel tgi_barrier_model;
 /// `sdrs`: the same step with a potential of compact support.
@@ -26,6 +27,7 @@ typedef struct tgiGeomPair {
 
 /// tgContact.data: const but for the threads, which one simulation at a time may use.
 typedef struct tgiBarrier {
+  tgBarrierOptions options; ///< as chosen; of `sdrs`: what amounts to them
   tgiShapes shapes;
   tgiTreeForm form;
   int npair, nterm, depth;  ///< depth: of the two deepest trees of a pair together

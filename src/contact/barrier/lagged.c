@@ -15,13 +15,13 @@ static void place_points(tgLayout *l, const tgiBarrier *k, tgiLaggedPoints *p) {
 
 void tgi_lagged_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiLagged *lagged) {
   const tgiBarrier *k = c->data;
-  bool planes = c->options.friction_form == TG_FRICTION_PLANE;
+  bool planes = k->options.friction == TG_FRICTION_PLANE;
   place_points(l, k, &lagged->start);
   place_points(l, k, &lagged->ahead);
-  lagged->weight = tgi_place(l, tgi_size_mul((size_t)k->most_patches, (size_t)c->options.threads), sizeof *lagged->weight);
+  lagged->weight = tgi_place(l, tgi_size_mul((size_t)k->most_patches, (size_t)k->options.threads), sizeof *lagged->weight);
   lagged->term = tgi_place(l, (size_t)k->npair, sizeof *lagged->term);
   lagged->out = tgi_place(l, 12 * (size_t)k->npair, sizeof *lagged->out);
-  lagged->sum = tgi_place(l, tgi_size_mul((size_t)k->most_patches * (1 + TGI_MOST_DIRECTIONS), (size_t)c->options.threads), sizeof *lagged->sum);
+  lagged->sum = tgi_place(l, tgi_size_mul((size_t)k->most_patches * (1 + TGI_MOST_DIRECTIONS), (size_t)k->options.threads), sizeof *lagged->sum);
   lagged->room = planes ? z->ncon : 0;
   lagged->first_plane = tgi_place(l, (size_t)k->npair + 1, sizeof *lagged->first_plane);
   lagged->plane = tgi_place(l, (size_t)lagged->room, sizeof *lagged->plane);
@@ -57,16 +57,16 @@ tgiFrictionSum *tgi_lagged_room(const tgSim *s, int worker) {
 }
 
 bool tgi_lagged_in_planes(const tgSim *s, const tgiGeomPair *g) {
-  return s->contact_model->options.friction_form == TG_FRICTION_PLANE && !g->plane && !(g->law.local > 0);
+  return tgi_barrier(s)->options.friction == TG_FRICTION_PLANE && !g->plane && !(g->law.local > 0);
 }
 
 // of the local barrier, whose friction does not ask for distances
-static double range_of(const tgSim *s, const tgiGeomPair *g) { return g->law.local > 0 ? 0 : s->contact_model->options.friction_range; }
+static double range_of(const tgSim *s, const tgiGeomPair *g) { return g->law.local > 0 ? 0 : tgi_barrier(s)->options.friction_range; }
 
 tgiForceTask tgi_lagged_task(tgSim *s, const tgiGeomPair *g, const tgReal *frame, tgReal n[3]) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
-  tgiForceTask t = {.law = &g->law, .mu = TG_NUMBER(s, mu), .range = range_of(s, g),
+  tgiForceTask t = {.law = &g->law, .mu = TG_NUMBER(s, weight), .range = range_of(s, g),
                     .patch = k->patch[g->A], .npatch = k->npatch[g->A], .room = w->lagged.sum};
   t.A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].world;
   if (!g->plane) {
@@ -93,7 +93,7 @@ bool tgi_lagged_by_sums(const tgSim *s) {
   return false;
 #else
   const tgiBarrier *k = tgi_barrier(s);
-  return s->contact_model->options.friction_form != TG_FRICTION_PLANE && k->npair > 0 && !(k->pair[0].law.local > 0);
+  return k->options.friction != TG_FRICTION_PLANE && k->npair > 0 && !(k->pair[0].law.local > 0);
 #endif
 }
 
@@ -113,7 +113,7 @@ tgiForceScatter tgi_lagged_scatter(tgSim *s, int worker, const tgiGeomPair *g, t
   const tgiBarrier *k = tgi_barrier(s);
   tgiFrictionSum *sum = tgi_lagged_room(s, worker);
   memset(sum, 0, (size_t)k->npatch[g->A] * sizeof *sum);
-  return (tgiForceScatter){.mu = TG_NUMBER(s, mu), .range = range_of(s, g), .patch = k->patch[g->A], .sum = sum, .share = share};
+  return (tgiForceScatter){.mu = TG_NUMBER(s, weight), .range = range_of(s, g), .patch = k->patch[g->A], .sum = sum, .share = share};
 }
 
 static void keep_point(void *ctx, const tgiFrictionPoint *p, const tgiFrictionPoint *dp) {

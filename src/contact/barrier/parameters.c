@@ -286,14 +286,14 @@ static void add_weight(const tgSim *s, const tgReal *Z, tgReal *by_mu) {
     const tgPairTerm *t = &s->term[i];
     sum += tgi_sp_dot(t->w, Z + 6 * t->body1) + tgi_sp_dot(t->w + 6, Z + 6 * t->body2);
   }
-  *by_mu += sum / TG_NUMBER(s, mu);
+  *by_mu += sum / TG_NUMBER(s, weight);
 }
 
 tgStatus tgi_barrier_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
   if (p->hull_vert != NULL && s->m.nhullvert > 0)
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "hull_vert has no derivative under this contact model, whose geoms are the meshes' own triangles; geom_scale has.");
   tgi_barrier_work(s)->tied = -1;
-  if (TG_NUMBER_GRAD(p, mu) != NULL) add_weight(s, Z, TG_NUMBER_GRAD(p, mu));
+  if (TG_NUMBER_GRAD(p, weight) != NULL) add_weight(s, Z, TG_NUMBER_GRAD(p, weight));
   if (!any(p)) return TG_OK;
   const tgiLagged *lagged = &tgi_barrier_work(s)->lagged;
   size_t mark = tgi_stack_mark(s);

@@ -4,7 +4,7 @@
 
 #include "sim/param.h"
 
-/// tgPotentialModel.parameters. Leaves the trees at the start of the step.
+/// tgLaw.parameters. Leaves the trees at the start of the step.
 tgStatus tgi_barrier_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p);
 /// tgContactModel.param_ties: geoms with equal friction, sizes at which the radius of a sphere has two makers.
 void tgi_barrier_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);

@@ -5,6 +5,7 @@
 #include "contact/barrier/barrier.h"
 #include "contact/barrier/halfspace/halfspace.h"
 #include "contact/barrier/prepare.h"
+#include "tangere/sdrs.h"
 
 static bool is_plane(const tgModel *m, int g) { return m->geom_type[g] == TG_GEOM_PLANE; }
 
@@ -25,12 +26,26 @@ static int term_of(tgiBarrier *k, int body1, int body2) {
 }
 
 static bool is_local(const tgContact *c) { return c->kind == &tgi_sdrs_model; }
-static bool of_paper(const tgContact *c) { return c->options.hierarchy == TG_HIERARCHY_PAPER && !is_local(c); }
 
-static tgiTreeLaw law_of(const tgContact *c) {
-  const tgContactOptions *o = &c->options;
-  bool near_only = is_local(c) || o->long_range != TG_LONG_RANGE_BOTH;
-  return (tgiTreeLaw){.eps = o->eps, .base = of_paper(c) ? 12 : 0, .brute = o->hierarchy == TG_HIERARCHY_BRUTE, .local = near_only ? o->local_range : 0};
+// the options of `barrier`, which those of `sdrs` are a few of
+static tgBarrierOptions options_of(const tgContact *c) {
+  tgBarrierOptions o;
+  if (!is_local(c)) {
+    memcpy(&o, c->options, sizeof o);
+    return o;
+  }
+  tgSdrsOptions own;
+  memcpy(&own, c->options, sizeof own);
+  o = tg_barrier_default();
+  o.long_range = TG_LONG_RANGE_OFF;
+  o.local_range = own.local_range;
+  o.threads = own.threads;
+  return o;
+}
+
+static tgiTreeLaw law_of(const tgBarrierOptions *o) {
+  bool near_only = o->long_range != TG_LONG_RANGE_BOTH;
+  return (tgiTreeLaw){.eps = o->eps, .base = o->hierarchy == TG_HIERARCHY_PAPER ? 12 : 0, .brute = o->hierarchy == TG_HIERARCHY_BRUTE, .local = near_only ? o->local_range : 0};
 }
 
 static tgiWorldTree nominal_of(const tgiBarrier *k, int g) {
@@ -44,7 +59,7 @@ static void add_pair(const tgContact *c, tgiBarrier *k, int p) {
   k->geom1[k->npair] = swap ? b : a;
   k->geom2[k->npair] = swap ? a : b;
   tgiGeomPair *g = &k->pair[k->npair++];
-  *g = (tgiGeomPair){.A = swap ? b : a, .B = swap ? a : b, .pair = p, .plane = is_plane(m, a) || is_plane(m, b), .law = law_of(c)};
+  *g = (tgiGeomPair){.A = swap ? b : a, .B = swap ? a : b, .pair = p, .plane = is_plane(m, a) || is_plane(m, b), .law = law_of(&k->options)};
   g->point = k->npoint;
   k->npoint += k->npatch[g->A];
   bool turned = body1 > body2;
@@ -57,7 +72,7 @@ static void add_pair(const tgContact *c, tgiBarrier *k, int p) {
     k->before_plane[g->A] = true;
     if (faces > k->faces) k->faces = faces;
   }
-  if (g->plane || is_local(c) || c->options.hierarchy != TG_HIERARCHY_MOMENT) return;
+  if (g->plane || is_local(c) || k->options.hierarchy != TG_HIERARCHY_MOMENT) return;
   tgiWorldTree A = nominal_of(k, g->A), B = nominal_of(k, g->B);
   g->law.one_sided[0] = tgi_one_sided(&A, &B);
   g->law.one_sided[1] = tgi_one_sided(&B, &A);
@@ -132,27 +147,26 @@ static tgStatus fill(tgContact *c, tgiBarrier *k, tgError *error) {
   for (int p = 0; p < m->npair; p++)
     if (wanted(m, p)) add_pair(c, k, p);
   c->scratch = scratch(m, k);
-  if (c->options.threads < 2) return TG_OK;
-  k->pool = tgi_pool_create(c->options.threads, &k->alloc);
-  return k->pool != NULL ? TG_OK : tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d threads.", c->options.threads);
+  if (k->options.threads < 2) return TG_OK;
+  k->pool = tgi_pool_create(k->options.threads, &k->alloc);
+  return k->pool != NULL ? TG_OK : tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d threads.", k->options.threads);
 }
 
 // where terms of clusters and of triangles are blended over too short a way, the force has minima [math/barrier Hierarchy]
-static void warn_of_blend(tgContact *c) {
+static void warn_of_blend(tgContact *c, const tgBarrierOptions *o) {
   const double least = 0.4;
-  bool blends = c->options.hierarchy != TG_HIERARCHY_BRUTE && law_of(c).local == 0;
-  if (blends && c->options.eps < least)
-    tgi_contact_warn(c, "Contact option eps is %g: below %g the force has minima in distance, in which bodies can be caught.", c->options.eps, least);
+  bool blends = o->hierarchy != TG_HIERARCHY_BRUTE && law_of(o).local == 0;
+  if (blends && o->eps < least)
+    tgi_contact_warn(c, "Contact option eps is %g: below %g the force has minima in distance, in which bodies can be caught.", o->eps, least);
 }
 
 tgStatus tgi_barrier_prepare(tgContact *c, tgError *error) {
-  if (!(c->options.threads >= 1 && c->options.threads <= 1024))
-    return tgi_error(error, TG_ERR_ARG, "Contact option threads is %d; give 1 to 1024.", c->options.threads);
   tgiBarrier *k = c->alloc.alloc(c->alloc.ctx, sizeof *k);
   if (k == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the contact model.");
-  *k = (tgiBarrier){.alloc = c->alloc, .form = of_paper(c) ? TGI_TREE_PAPER : TGI_TREE_MOMENT};
+  *k = (tgiBarrier){.alloc = c->alloc, .options = options_of(c)};
+  k->form = k->options.hierarchy == TG_HIERARCHY_PAPER ? TGI_TREE_PAPER : TGI_TREE_MOMENT;
   c->data = k;
-  warn_of_blend(c);
+  warn_of_blend(c, &k->options);
   return fill(c, k, error);
 }
 
@@ -212,7 +226,7 @@ static void place_geom(tgLayout *l, const tgiBarrier *k, int g, tgiBarrierGeom *
 
 static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarrierWork **work) {
   const tgiBarrier *k = c->data;
-  size_t ngeom = (size_t)c->model->ngeom, nthread = (size_t)c->options.threads;
+  size_t ngeom = (size_t)c->model->ngeom, nthread = (size_t)k->options.threads;
   tgiBarrierWork *w = tgi_place(l, 1, sizeof *w);
   tgiBarrierGeom *geom = tgi_place(l, ngeom, sizeof *geom);
   tgiBarrierPair *pair = tgi_place(l, (size_t)k->npair, sizeof *pair);

@@ -1,4 +1,4 @@
-// prepare.h: the `barrier` model's functions of creation (tgContactModel, tgPotentialModel).
+// prepare.h: the `barrier` model's functions of creation (tgContactModel, tgLaw).
 #ifndef TG_CONTACT_BARRIER_PREPARE_H
 #define TG_CONTACT_BARRIER_PREPARE_H
 

@@ -33,7 +33,7 @@ static void extract(tgSim *s, int index, tgiLcpIsland *k) {
   // b is a sum of terms J_d vhat_d and of a gap between positions of about 1 m or rad, rounded at 1e-16 of them
   k->problem = (tgiLcpProblem){.n = n, .A = s->row_A + s->island_at[index], .b = k->b, .kind = k->kind, .parent = k->parent, .bound = k->bound,
                                .rank = s->island_dofadr[index + 1] - s->island_dofadr[index],
-                               .speed = 1e-6 * fastest + 1e-8 * s->contact_model->options.erp / s->h};
+                               .speed = 1e-6 * fastest + 1e-8 * tgi_impulse_options(s)->erp / s->h};
 }
 
 static tgStatus refused(tgSim *s, tgStatus status, const int *row, const tgiLcpInfo *info) {
@@ -81,7 +81,7 @@ static void set_bounce(tgSim *s, int index, tgiLcpIsland *k, int a, tgReal e) {
   int i = s->island_row[s->island_adr[index] + a];
   tgReal speed = s->row_b[i] / (1 + s->row_bounce[i]);
   s->row_bounce[i] = e;
-  s->row_rate[i] = tgRe(e) != 0 ? 0 : s->contact_model->options.erp / s->h;
+  s->row_rate[i] = tgRe(e) != 0 ? 0 : tgi_impulse_options(s)->erp / s->h;
   s->row_b[i] = k->b[a] = speed + e * speed + s->row_rate[i] * s->row_gap[i];
 }
 

@@ -11,6 +11,7 @@
 #include "coll/contacts.h"
 #include "coll/soft_contacts.h"
 #include "contact/lcp/work.h"
+#include "tangere/lcp.h"
 
 // rows of each sort at most, for a capacity
 static void most_rows(const tgModel *m, const tgCapacity *z, int n[3]) {
@@ -76,8 +77,9 @@ static size_t solver_bytes(const tgContact *c, const tgCapacity *z) {
 }
 
 static tgStatus prepare(tgContact *c, tgError *error) {
-  if (c->options.detection != TG_DETECTION_SOFT) return TG_OK;   // every geom of a model is a plane, a sphere, a capsule or has a convex hull
-  TG_TRY(tgi_soft_clouds_make(c->model, &c->options, &c->alloc, &c->soft, error));
+  const tgLcpOptions *o = (const tgLcpOptions *)(const void *)c->options;
+  if (o->detection != TG_DETECTION_SOFT) return TG_OK;   // every geom of a model is a plane, a sphere, a capsule or has a convex hull
+  TG_TRY(tgi_soft_clouds_make(c->model, o->spacing, o->eps1, o->eps2, &c->alloc, &c->soft, error));
   c->scratch = c->soft->scratch;
   return TG_OK;
 }
@@ -147,13 +149,8 @@ static tgStatus impulses(tgSim *s) {
   return worst == TG_OK ? TG_OK : report_failure(s);
 }
 
-static const tgContactParam params[] = {
-    TG_CONTACT_CONSTANT(erp, 0.2, 0, 1, "", "share of a penetration, limit or equality error removed per step: b += erp gap/h"),
-    TG_CONTACT_CONSTANT(eps1, 0, 0, 1e6, "m^2", "soft detection: width of a surface's soft distance; 0: its spacing, squared"),
-    TG_CONTACT_CONSTANT(eps2, 0, 0, 1e3, "m", "soft detection: width over which points are weighed; 0: a twentieth of the pair's smaller spacing"),
-    TG_CONTACT_CONSTANT(spacing, 0, 0, 1e3, "m", "soft detection: of a surface's points; 0: a sixth of the geom's bounding radius"),
-    TG_CONTACT_CONSTANT(restitution_speed, 1e-3, 0, INFINITY, "m/s", "approach speed below which nothing bounces: max(|g| h, this)"),
-};
+#define LCP(kind, ...) TGI_OPTION_##kind(tgLcpOptions, __VA_ARGS__)
+static const tgiOption option[] = {TG_IMPULSE_OPTIONS(LCP) TG_LCP_OPTIONS(LCP)};
 
 static const tgRowSolver rows = {
     .solve = impulses,
@@ -170,8 +167,7 @@ static const tgRowSolver rows = {
 const tgContactModel tgi_lcp_model = {
     .word = "lcp",
     .stepper = "impulse",
-    .param = params,
-    .nparam = (int)(sizeof params / sizeof *params),
+    .options = TGI_OPTION_LIST(option, tgLcpOptions),
     .solver_bytes = solver_bytes,
     .prepare = prepare,
     .release = release,

@@ -52,7 +52,7 @@ static void limit_ties(const tgSim *s, const tgPose *pose, tgGradInfo *info) {
 static void bounce_ties(const tgSim *s, double h, tgGradInfo *info) {
   double g2 = 0;
   for (int i = 0; i < 3; i++) g2 += tgRe(s->m.opt_gravity[i]) * tgRe(s->m.opt_gravity[i]);
-  double threshold = fmax(sqrt(g2) * h, s->contact_model->options.restitution_speed);
+  double threshold = fmax(sqrt(g2) * h, tgi_impulse_options(s)->restitution_speed);
   for (int i = 0; i < s->nrow; i++) {
     if (s->row_kind[i] != TG_ROW_NORMAL || !(tgRe(s->contact[s->row_owner[i]].restitution) > 0)) continue;
     double speed = 0;
@@ -82,7 +82,7 @@ static double speed_to_switch(const tgSim *s, int i) {
 // acts by the share of the gap that a step removes, on the row itself and through it on the others.
 static void row_ties(const tgSim *s, tgGradInfo *info) {
   const tgiLcpWork *w = tgi_lcp_work(s);
-  double least = tie_speed + tie_gap * s->contact_model->options.erp / s->h;
+  double least = tie_speed + tie_gap * tgi_impulse_options(s)->erp / s->h;
   char label[200];
   for (int i = 0; i < s->nrow; i++) {
     if (w->tie[i] || speed_to_switch(s, i) <= least)

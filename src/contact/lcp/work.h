@@ -33,7 +33,7 @@ static inline tgiLcpWork *tgi_lcp_work(const tgSim *s) { return s->solver; }
 /// Solves one island from the classes of work->cls, which become those of the answer.
 tgStatus tgi_lcp_solve_island(tgSim *s, int index);
 
-// entries of tgImpulseModel
+// entries of tgRowSolver
 void tgi_lcp_tangent(const tgSim *s, const tgReal *r, tgReal *df);
 tgStatus tgi_lcp_solve_columns(tgSim *s, int island, int n, const int *at, tgReal *X, int *live, int *nlive);
 void tgi_lcp_adjoint(const tgSim *s, const tgReal *g, tgReal *rbar);

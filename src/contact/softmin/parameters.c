@@ -1,4 +1,4 @@
-// parameters.c: adjoint of the `softmin` model's forces in the numbers of geoms and pairs; see tgForceModel.parameters.
+// parameters.c: adjoint of the `softmin` model's forces in the numbers of geoms and pairs; see tgLaw.parameters.
 //
 // A geom's place moves its points as a twist of it does with the velocity of its body held: X of the pair. Its sizes move the points and turn the
 // normals, whose adjoint the pair gives [math/softmin Parameters].
@@ -45,7 +45,7 @@ typedef struct Numbers { tgReal *k, *eps1, *eps2, *eps3, *v_d, *v_s; } Numbers;
 static Numbers numbers_of(const tgSim *s, const tgParamGrad *p) {
   return (Numbers){.k = chosen(TG_NUMBER(s, stiffness), TG_NUMBER_GRAD(p, stiffness)), .eps1 = chosen(TG_NUMBER(s, eps1), TG_NUMBER_GRAD(p, eps1)),
                    .eps2 = chosen(TG_NUMBER(s, eps2), TG_NUMBER_GRAD(p, eps2)), .eps3 = chosen(TG_NUMBER(s, eps3), TG_NUMBER_GRAD(p, eps3)),
-                   .v_d = TG_NUMBER_GRAD(p, dissipation_speed), .v_s = TG_NUMBER_GRAD(p, stiction_speed)};
+                   .v_d = TG_NUMBER_GRAD(p, dissipation_speed), .v_s = TG_NUMBER_GRAD(p, slip_speed)};
 }
 
 static bool any_number(const Numbers *n) { return n->k != NULL || n->eps1 != NULL || n->eps2 != NULL || n->eps3 != NULL || n->v_d != NULL || n->v_s != NULL; }
@@ -83,7 +83,7 @@ static tgStatus one_pair(tgSim *s, const tgPose *pose, int i, const tgReal *Z, t
     bar.normal[side] = bar.p[side] + n;
     for (size_t k = 0; k < 2 * n; k++) bar.p[side][k] = 0;
   }
-  double tau = s->contact_model->options.prune;
+  double tau = tgi_softmin_options(s->contact_model)->prune;
   tgiSoftIndex index[2];
   tgi_softmin_index(s, i, index);
   if (tau > 0) tgi_soft_pair_fast_vjp(&x, index, tau, pair_Z, &tgi_softmin_work(s)->plan[i], &bar);
@@ -105,12 +105,12 @@ static tgStatus one_pair(tgSim *s, const tgPose *pose, int i, const tgReal *Z, t
 tgStatus tgi_softmin_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
   if (p->hull_vert != NULL && s->m.nhullvert > 0)
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "hull_vert has no derivative under this contact model, whose geoms are the meshes' own surfaces; geom_scale has.");
-  const size_t derived[] = {offsetof(tgContactOptions, stiffness), offsetof(tgContactOptions, eps1), offsetof(tgContactOptions, eps2), offsetof(tgContactOptions, eps3)};
+  static const char *const derived[] = {"stiffness", "eps1", "eps2", "eps3"};
   for (int i = 0; i < 4; i++) {
     int number = tgi_contact_number_at(s->contact_model, derived[i]);
     if (tgi_param_number(p, derived[i]) == NULL || tgRe(s->contact_number[number]) > 0) continue;
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "%s is 0: the number follows from geometry and masses and has no derivative; give it a value.",
-                     s->contact_model->number[number]->parameter);
+                     s->contact_model->number[number]->is.parameter);
   }
   for (int i = 0; i < s->nterm; i++) {
     size_t mark = tgi_stack_mark(s);

@@ -74,8 +74,8 @@ static double spacing_of(const tgContact *c, int g) {
   double half[3], least;
   half_lengths(c->model, g, half);
   least = fmin(half[0], fmin(half[1], half[2]));
-  if (c->options.points > 0) return fmin(sqrt(area_of(c->model, g, half) / c->options.points), radius_of(c->model, g, half) / FINENESS);
-  if (c->options.spacing > 0) return c->options.spacing;
+  if (tgi_softmin_options(c)->points > 0) return fmin(sqrt(area_of(c->model, g, half) / tgi_softmin_options(c)->points), radius_of(c->model, g, half) / FINENESS);
+  if (tgi_softmin_options(c)->spacing > 0) return tgi_softmin_options(c)->spacing;
   return fmax(least / FINENESS, sqrt(8 * (half[0] * half[1] + half[1] * half[2] + half[2] * half[0]) / MOST_POINTS));
 }
 
@@ -91,9 +91,9 @@ static bool meets_points(const tgiSoftmin *k, int g) {
 // sqrt(eps1) is half their least half length, pulls where it is all of it. [math/softmin Numbers]
 static void warn_of_width(tgContact *c, int g, double spacing) {
   const tgModel *m = c->model;
-  double half[3], width = c->options.eps1 > 0 ? sqrt(c->options.eps1) : spacing;
+  double half[3], width = tgi_softmin_options(c)->eps1 > 0 ? sqrt(tgi_softmin_options(c)->eps1) : spacing;
   char label[128];
-  if (m->geom_type[g] == TG_GEOM_SPHERE && c->options.force_form != TG_FORCE_PAPER) return;
+  if (m->geom_type[g] == TG_GEOM_SPHERE && tgi_softmin_options(c)->form != TG_FORCE_PAPER) return;
   half_lengths(m, g, half);
   double least = fmin(half[0], fmin(half[1], half[2]));
   tgi_model_label(m, TG_THING_GEOM, g, label, 60);

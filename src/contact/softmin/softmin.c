@@ -10,16 +10,8 @@
 
 #define SHARP 20.0                 // spacings to eps2 and eps3 by default
 
-static const tgContactParam param[] = {
-    TG_CONTACT_PARAMETER(stiffness, 0, 0, 1e15, "N/m", "of a pair of geoms; 0: from the mass of the lighter tree"),
-    TG_CONTACT_PARAMETER(eps1, 0, 0, 1e6, "m^2", "width of a surface's soft distance; 0: its spacing, squared"),
-    TG_CONTACT_PARAMETER(eps2, 0, 0, 1e3, "m", "width over which points share the force; 0: a twentieth of the spacing"),
-    TG_CONTACT_PARAMETER(eps3, 0, 0, 1e3, "m", "depth over which the force sets in; 0: a twentieth of the spacing"),
-    TG_CONTACT_PARAMETER(dissipation_speed, 0.5, 1e-9, 1e9, "m/s", "closing speed that doubles the force"),
-    TG_CONTACT_CONSTANT(spacing, 0, 0, 1e3, "m", "of a surface's points; 0: a quarter of the geom's least half length"),
-    TG_CONTACT_CONSTANT(points, 0, 0, 1e6, "", "of each geom, about; 0: by their spacing"),
-    TG_CONTACT_CONSTANT(prune, 1e-13, 0, 0.1, "", "share of the force that points left out may have"),
-};
+#define SOFTMIN(kind, ...) TGI_OPTION_##kind(tgSoftminOptions, __VA_ARGS__)
+static const tgiOption option[] = {TG_EXPLICIT_OPTIONS(SOFTMIN) TG_SOFTMIN_OPTIONS(SOFTMIN)};
 
 // ---- geoms ----
 
@@ -68,8 +60,8 @@ tgiSoftPair tgi_softmin_pair(tgSim *s, const tgPose *pose, int i) {
   const tgiSoftGeoms *g = &k->pair[i];
   const tgiSoftminWork *w = tgi_softmin_work(s);
   tgiSoftPair p = {.eps2 = or_derived(TG_NUMBER(s, eps2), g->spacing / SHARP)};
-  p.law = (tgiSoftLaw){.eps = or_derived(TG_NUMBER(s, eps3), g->spacing / SHARP), .v_d = TG_NUMBER(s, dissipation_speed), .v_s = TG_NUMBER(s, stiction_speed),
-                       .paper = s->contact_model->options.force_form == TG_FORCE_PAPER};
+  p.law = (tgiSoftLaw){.eps = or_derived(TG_NUMBER(s, eps3), g->spacing / SHARP), .v_d = TG_NUMBER(s, dissipation_speed), .v_s = TG_NUMBER(s, slip_speed),
+                       .paper = tgi_softmin_options(s->contact_model)->form == TG_FORCE_PAPER};
   p.law.k = or_derived(TG_NUMBER(s, stiffness), g->mass * TG_STANDARD_GRAVITY / p.law.eps);
   p.law.mu = s->m.pair_condim[g->pair] == 1 ? 0 : tgi_pair_friction(&s->m, g->pair, 0, NULL);
   for (int side = 0; side < 2; side++) {
@@ -95,7 +87,7 @@ void tgi_softmin_index(tgSim *s, int i, tgiSoftIndex index[2]) {
 // over the points that count, or over all
 static double sum(tgSim *s, int i, const tgiSoftPair *p, bool d, tgPairTerm *f) {
   const tgiSoftminWork *w = tgi_softmin_work(s);
-  double tau = s->contact_model->options.prune;
+  double tau = tgi_softmin_options(s->contact_model)->prune;
   tgiSoftIndex index[2];
   if (!(tau > 0)) return tgi_soft_pair_plain(p, d, w->work, f);
   tgi_softmin_index(s, i, index);
@@ -215,8 +207,7 @@ static const tgLaw law = {
 const tgContactModel tgi_softmin_model = {
     .word = "softmin",
     .stepper = "explicit",
-    .param = param,
-    .nparam = sizeof param / sizeof *param,
+    .options = TGI_OPTION_LIST(option, tgSoftminOptions),
     .solver_bytes = tgi_softmin_bytes,
     .prepare = tgi_softmin_prepare,
     .release = tgi_softmin_release,

@@ -7,6 +7,7 @@
 #include "contact/contact.h"
 #include "contact/softmin/pair_fast.h"
 #include "geom/cloud.h"
+#include "tangere/softmin.h"
 
 extern const tgContactModel tgi_softmin_model;
 
@@ -38,6 +39,7 @@ typedef struct tgiSoftminWork {
   double *height;           ///< npair: least soft distance of the last evaluate [m]
 } tgiSoftminWork;
 
+static inline const tgSoftminOptions *tgi_softmin_options(const tgContact *c) { return (const tgSoftminOptions *)(const void *)c->options; }
 static inline const tgiSoftmin *tgi_softmin(const tgSim *s) { return (const tgiSoftmin *)s->contact_model->data; }
 /// The workspace, placed.
 tgiSoftminWork *tgi_softmin_work(tgSim *s);
@@ -45,7 +47,7 @@ tgiSoftminWork *tgi_softmin_work(tgSim *s);
 tgiSoftPair tgi_softmin_pair(tgSim *s, const tgPose *pose, int i);
 /// The trees over its surfaces.
 void tgi_softmin_index(tgSim *s, int i, tgiSoftIndex index[2]);
-/// p += what a pair's forces cost in its numbers (tgForceModel.parameters).
+/// p += what a pair's forces cost in its numbers (tgLaw.parameters).
 tgStatus tgi_softmin_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p);
 
 tgStatus tgi_softmin_prepare(tgContact *c, tgError *error);

@@ -6,6 +6,7 @@
 #include "kin/kinematics.h"
 #include "math/spatial.h"
 #include "support/rig.h"
+#include "tangere/barrier.h"
 
 static Rig rig(const char *xml, const tgContactOptions *o) {
   char text[4000];
@@ -92,10 +93,10 @@ static void check_term(Rig *r, int n) {
 static void test_terms(void **state) {
   (void)state;
   for (int hierarchy = TG_HIERARCHY_MOMENT; hierarchy <= TG_HIERARCHY_BRUTE; hierarchy++) {
-    tgContactOptions o = tg_contact_default();
+    tgBarrierOptions o = tg_barrier_default();
     o.hierarchy = (tgHierarchy)hierarchy;
-    o.mu = 0.3;
-    Rig r = rig(SCENE, &o);
+    o.weight = 0.3;
+    Rig r = rig(SCENE, &o.of);
     start(&r);
     assert_int_equal(r.s->nterm, 3);
     for (int n = 0; n < r.s->nterm; n++) check_term(&r, n);
@@ -119,13 +120,13 @@ static void shift(Rig *r, double d) {
 
 static void test_threads(void **state) {
   (void)state;
-  tgContactOptions o = tg_contact_default();
-  Rig one = rig(SCENE, &o);
+  tgBarrierOptions o = tg_barrier_default();
+  Rig one = rig(SCENE, &o.of);
   start(&one);
   shift(&one, 0.002);
   evaluate(&one);
   for (o.threads = 2; o.threads <= 3; o.threads++) {
-    Rig r = rig(SCENE, &o);
+    Rig r = rig(SCENE, &o.of);
     start(&r);
     shift(&r, 0.002);
     evaluate(&r);
@@ -167,12 +168,12 @@ static void test_sizes(void **state) {
 // off: only near; backward: the step as off, the gradient of both, which couples bodies that are apart
 static void test_long_range(void **state) {
   (void)state;
-  tgContactOptions o = tg_contact_default();
-  o.mu = 1e-3;
+  tgBarrierOptions o = tg_barrier_default();
+  o.weight = 1e-3;
   Rig r[3];
   for (int k = 0; k < 3; k++) {
     o.long_range = k == 0 ? TG_LONG_RANGE_BOTH : k == 1 ? TG_LONG_RANGE_BACKWARD : TG_LONG_RANGE_OFF;
-    r[k] = rig(APART, &o);
+    r[k] = rig(APART, &o.of);
     start(&r[k]);
   }
   const tgPairTerm *both = r[0].s->term, *backward = r[1].s->term, *off = r[2].s->term;
@@ -188,7 +189,7 @@ static void test_long_range(void **state) {
       if (off[t].body1 > 0) check_close(off[t].X[i], 0, 0);
     }
   // the numbers of geoms and mu likewise, along some twists
-  static const char *const names[] = {"geom_pos", "geom_quat", "geom_size", "contact.mu"};
+  static const char *const names[] = {"geom_pos", "geom_quat", "geom_size", "contact.weight"};
   tgParamGrad *p[3];
   for (int k = 0; k < 3; k++) {
     tgError e = {0};
@@ -252,34 +253,23 @@ static void test_touching_to_rounding(void **state) {
 // a blend below 0.4 is taken, with a warning; where nothing is blended there is none
 static void test_warnings(void **state) {
   (void)state;
-  static const struct { const char *word; double eps; tgHierarchy form; tgLongRange range; bool warned; } row[] = {
-      {"barrier", 0.39, TG_HIERARCHY_MOMENT, TG_LONG_RANGE_BOTH, true}, {"barrier", 0.1, TG_HIERARCHY_PAPER, TG_LONG_RANGE_BOTH, true},
-      {"barrier", 0.4, TG_HIERARCHY_MOMENT, TG_LONG_RANGE_BOTH, false}, {"barrier", 0.1, TG_HIERARCHY_BRUTE, TG_LONG_RANGE_BOTH, false},
-      {"barrier", 0.1, TG_HIERARCHY_MOMENT, TG_LONG_RANGE_OFF, false},  {"sdrs", 0.1, TG_HIERARCHY_MOMENT, TG_LONG_RANGE_BOTH, false},
-      {"lcp", 0.1, TG_HIERARCHY_MOMENT, TG_LONG_RANGE_BOTH, false}};
+  static const struct { const char *word, *settings; bool warned; } row[] = {
+      {"barrier", "eps=0.39", true},
+      {"barrier", "eps=0.1 hierarchy=paper", true},
+      {"barrier", "eps=0.4", false},
+      {"barrier", "eps=0.1 hierarchy=brute", false},
+      {"barrier", "eps=0.1 long_range=off", false},
+      {"sdrs", "eps=0.1", false},
+      {"lcp", "eps=0.1", false}};
   for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
-    tgContactOptions o = tg_contact_default();
-    o.eps = row[k].eps;
-    o.hierarchy = row[k].form;
-    o.long_range = row[k].range;
-    Rig r = rig_of_text("<mujoco><worldbody>" SCENE "</worldbody></mujoco>", row[k].word, &o);
+    tgAnyContactOptions o = options_of(row[k].word, row[k].settings);
+    Rig r = rig_of_text("<mujoco><worldbody>" SCENE "</worldbody></mujoco>", row[k].word, &o.of);
     const char *text = tg_contact_warning(r.c, 0);
     check_true((text != NULL) == row[k].warned, "row %zu: %s", k, text != NULL ? text : "no warning");
     check_true(text == NULL || (strstr(text, "eps") != NULL && strstr(text, "0.4") != NULL && tg_contact_warning(r.c, 1) == NULL), "%s", text);
     assert_null(tg_contact_warning(r.c, -1));
     drop(&r);
   }
-}
-
-// which options a contact model looks at
-static void test_takes(void **state) {
-  (void)state;
-  Rig r = rig(SCENE, NULL), other = rig_of_text("<mujoco><worldbody>" SCENE "</worldbody></mujoco>", "lcp", NULL);
-  assert_true(tgi_contact_takes(r.c, "mu") && tgi_contact_takes(r.c, "eps") && tgi_contact_takes(r.c, "form") && tgi_contact_takes(r.c, "threads"));
-  assert_true(!tgi_contact_takes(r.c, "erp") && !tgi_contact_takes(r.c, "symplectic") && !tgi_contact_takes(r.c, "nothing"));
-  assert_true(tgi_contact_takes(other.c, "erp") && tgi_contact_takes(other.c, "symplectic") && !tgi_contact_takes(other.c, "mu") && !tgi_contact_takes(other.c, "form"));
-  drop(&r);
-  drop(&other);
 }
 
 // surfaces are the meshes' own: vertices of hulls, numbers of other models, are refused and not passed over
@@ -349,12 +339,12 @@ static void test_options(void **state) {
   Rig r = rig(SCENE, NULL);
   for (int k = 0; k < 3; k++) {
     tgError e = {0};
-    tgContactOptions o = tg_contact_default();
+    tgBarrierOptions o = tg_barrier_default();
     if (k == 0) o.eps = 0;
-    if (k == 1) o.mu = -1;
+    if (k == 1) o.weight = -1;
     if (k == 2) o.threads = 0;
-    assert_null(tg_contact_create(r.m, "barrier", &o, &e));
-    check_true(strstr(e.text, k == 0 ? "eps" : k == 1 ? "mu" : "threads") != NULL, "'%s'", e.text);
+    assert_null(tg_contact_create(r.m, "barrier", &o.of, &e));
+    check_true(strstr(e.text, k == 0 ? "eps" : k == 1 ? "weight" : "threads") != NULL, "'%s'", e.text);
   }
   drop(&r);
 }
@@ -365,7 +355,7 @@ int main(void) {
       cmocka_unit_test(test_terms),
 #endif
       cmocka_unit_test(test_threads), cmocka_unit_test(test_sizes), cmocka_unit_test(test_touching), cmocka_unit_test(test_long_range), cmocka_unit_test(test_options),
-      cmocka_unit_test(test_touching_to_rounding), cmocka_unit_test(test_warnings), cmocka_unit_test(test_takes),
+      cmocka_unit_test(test_touching_to_rounding), cmocka_unit_test(test_warnings),
                                      cmocka_unit_test(test_hull_vertices), cmocka_unit_test(test_friction_ties), cmocka_unit_test(test_size_ties),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

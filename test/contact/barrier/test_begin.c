@@ -81,7 +81,7 @@ static void run(tgSim *s, const double *q, const double *v, bool gradient, doubl
 
 // what is changed between steps, after which nothing of the evaluation before may be taken
 static void change(tgSim *s, int step) {
-  if (step == 8) tg_sim_param(s, "contact.mu", NULL, NULL)[0] *= 1.5;
+  if (step == 8) tg_sim_param(s, "contact.weight", NULL, NULL)[0] *= 1.5;
   if (step == 12) tg_sim_param(s, "geom_size", NULL, NULL)[3 * 2] *= 0.99;
   if (step == 16) tg_sim_param(s, "geom_friction", NULL, NULL)[3 * 2] *= 0.5;
 }

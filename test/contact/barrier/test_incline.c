@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "support/rig.h"
+#include "tangere/barrier.h"
 #include "tangere/step.h"
 #include "test/contact/barrier/grid.h"
 
@@ -73,15 +74,13 @@ static void cone(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const Case *c = &cases[i];
-    tgContactOptions o = tg_contact_default();
-    o.friction_form = c->form;
-    if (c->word[0] == 's') o.mu = 0.01;
-    double hold = c->form == TG_FRICTION_PLANE ? 2 : 1, speed, angle = atan(lambda), a = slide(c->word, c->n, c->m, 0.99 * angle, &o, 3, &speed);
+    tgAnyContactOptions o = options_of(c->word, c->form == TG_FRICTION_PLANE ? "friction=plane" : c->word[0] == 's' ? "weight=0.01" : "");
+    double hold = c->form == TG_FRICTION_PLANE ? 2 : 1, speed, angle = atan(lambda), a = slide(c->word, c->n, c->m, 0.99 * angle, &o.of, 3, &speed);
     // what is left is creep at some slip speeds, twice that under the plane
     check_true(speed < hold * 12e-3 && a < hold * 2e-3, "%s, below the cone: speed %g, acceleration %g", c->name, speed, a);
-    a = slide(c->word, c->n, c->m, 1.01 * angle, &o, 3, &speed);
+    a = slide(c->word, c->n, c->m, 1.01 * angle, &o.of, 3, &speed);
     check_true(speed > 15e-3 && a > 0.02, "%s, above the cone: speed %g, acceleration %g", c->name, speed, a);
-    a = slide(c->word, c->n, c->m, 1.5 * angle, &o, 3, &speed);
+    a = slide(c->word, c->n, c->m, 1.5 * angle, &o.of, 3, &speed);
     double coulomb = gravity * (sin(1.5 * angle) - lambda * cos(1.5 * angle));
     print_message("%s: acceleration %.6f of Coulomb's\n", c->name, a / coulomb);
     check_close(a, coulomb, 0.01 * coulomb);
@@ -90,20 +89,20 @@ static void cone(void **state) {
 
 static void frictionless(void **state) {
   (void)state;
-  tgContactOptions o = tg_contact_default();
-  double speed, a = slide("barrier", 1, 0, 0.3, &o, 1, &speed);
+  tgBarrierOptions o = tg_barrier_default();
+  double speed, a = slide("barrier", 1, 0, 0.3, &o.of, 1, &speed);
   check_close(a, gravity * sin(0.3), 1e-9);
 }
 
 // turning about the normal of the floor comes to rest, and before that by no more than Coulomb's torque at the corners
 static void spin(void **state) {
   (void)state;
-  tgContactOptions o = tg_contact_default();
+  tgBarrierOptions o = tg_barrier_default();
   for (int k = 0; k < 3; k++) {
     // over the floor; between surfaces, with planes
     int n = k == 1 ? 4 : 1;
-    o.friction_form = k == 2 ? TG_FRICTION_PLANE : TG_FRICTION_SLIP;
-    Rig r = make("barrier", n, k == 2, 0, &o, 3);
+    o.friction = k == 2 ? TG_FRICTION_PLANE : TG_FRICTION_SLIP;
+    Rig r = make("barrier", n, k == 2, 0, &o.of, 3);
     steps(&r, 40);
     // forces of surfaces press at a slant, a little more in all than the weight
     double start = 3, most = (k == 2 ? 1.01 : 1) * lambda * gravity * 3 / (2 * half[0]) * sqrt(2);
@@ -122,10 +121,10 @@ static void spin(void **state) {
 static void landing(void **state) {
   (void)state;
   enum { STEPS = 16 };
-  tgContactOptions o = tg_contact_default();
+  tgBarrierOptions o = tg_barrier_default();
   for (int m = 0; m < 2; m++)
     for (int k = 0; k < 3; k++) {
-      Rig r = make("barrier", 1, m, 0, &o, 3);
+      Rig r = make("barrier", 1, m, 0, &o.of, 3);
       double fall = (double[]){0.3, 1, 3}[k], forth = 3, last = forth, lost = 0;
       tg_sim_qpos(r.s)[2] = half[2] + 0.03;
       tg_sim_qvel(r.s)[0] = forth;

@@ -10,6 +10,7 @@
 #include "math/quat.h"
 #include "support/deriv.h"
 #include "support/rig.h"
+#include "tangere/barrier.h"
 #include "test/contact/barrier/grid.h"
 
 enum { BODIES = 2, TERMS = 3, NZ = 6 * BODIES };
@@ -237,13 +238,13 @@ static void derivatives(void **state) {
   (void)state;
   tgtRandom r = {21};
   for (int form = 0; form < 5; form++) {
-    tgContactOptions o = tg_contact_default();
-    o.mu = 1e-3;
-    o.friction_form = form % 2 == 0 ? TG_FRICTION_SLIP : TG_FRICTION_PLANE;
+    tgBarrierOptions o = tg_barrier_default();
+    o.weight = 1e-3;
+    o.friction = form % 2 == 0 ? TG_FRICTION_SLIP : TG_FRICTION_PLANE;
     o.hierarchy = form < 2 ? TG_HIERARCHY_MOMENT : TG_HIERARCHY_PAPER;
-    o.local_range = 0.1;
     o.friction_range = 1e3;
-    Rig rig = make_rig(form < 4 ? "barrier" : "sdrs", &o);
+    tgAnyContactOptions local = options_of("sdrs", "weight=1e-3 local_range=0.1");
+    Rig rig = form < 4 ? make_rig("barrier", &o.of) : make_rig("sdrs", &local.of);
     // the last state is out of the local barrier's reach
     for (int k = 0; k < (form < 4 ? 3 : 2); k++) {
       State x;
@@ -278,7 +279,7 @@ static double scattered(tgSim *s, int pair) {
 
 // range of friction in which the pair has `share` of it
 static double range_of(const State *x, int pair, double share) {
-  double *range = &x->rig->c->options.friction_range, low = 1e-3, high = 10;
+  double *range = &((tgiBarrier *)x->rig->c->data)->options.friction_range, low = 1e-3, high = 10;
   *range = 1e3;
   assert_int_equal(run(x, NULL, NULL), TG_OK);
   double all = scattered(x->rig->s, pair);
@@ -297,11 +298,11 @@ static void reach(void **state) {
   tgtRandom r = {22};
   const double share[] = {0.02, 0.5, 0.98};
   for (int form = 0; form < 4; form++) {
-    tgContactOptions o = tg_contact_default();
-    o.mu = 1e-3;
-    o.friction_form = form % 2 == 0 ? TG_FRICTION_SLIP : TG_FRICTION_PLANE;
+    tgBarrierOptions o = tg_barrier_default();
+    o.weight = 1e-3;
+    o.friction = form % 2 == 0 ? TG_FRICTION_SLIP : TG_FRICTION_PLANE;
     o.hierarchy = form < 2 ? TG_HIERARCHY_MOMENT : TG_HIERARCHY_PAPER;
-    Rig rig = make_rig("barrier", &o);
+    Rig rig = make_rig("barrier", &o.of);
     for (int k = 0; k < 3; k++) {
       State x;
       char name[80];
@@ -309,7 +310,7 @@ static void reach(void **state) {
       int npair = tgi_barrier(rig.s)->npair, pair = (form + k) % npair;
       if (form % 2 == 1)   // only surfaces have planes
         while (tgi_barrier(rig.s)->pair[pair].plane) pair = (pair + 1) % npair;
-      rig.c->options.friction_range = range_of(&x, pair, share[k]);
+      ((tgiBarrier *)rig.c->data)->options.friction_range = range_of(&x, pair, share[k]);
       snprintf(name, sizeof name, "form %d, pair %d with %g of its friction", form, pair, share[k]);
 #ifndef TG_COMPLEX
       if (form != k) continue;   // differences take long
@@ -342,9 +343,9 @@ static Rig resting(int n, int m, double lambda, tgHierarchy hierarchy) {
   for (int i = 0; i < 3; i++) d->body[b].inertia[i] = 0.01;
   g = add_geom(d, b, TG_GEOM_MESH, 0, 0, 0, lambda);
   d->geom[g].mesh = tgt_add_grid(d, "box", half, n);
-  tgContactOptions o = tg_contact_default();
+  tgBarrierOptions o = tg_barrier_default();
   o.hierarchy = hierarchy;
-  return rig_of_desc(d, "barrier", &o);
+  return rig_of_desc(d, "barrier", &o.of);
 }
 
 // force on the box at q1 = q0 moved along x: x and z

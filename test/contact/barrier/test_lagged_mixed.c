@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tangere/barrier.h"
 #include "test/contact/barrier/rubbing.h"
 
 enum { BODIES = 5, NZ = 6 * BODIES };
@@ -55,9 +56,9 @@ static void far_balls(void **state) {
       char scene[400];
       snprintf(scene, sizeof scene, "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body><body pos='%g .01 .02'><freejoint/><geom size='.08' friction='.4'/></body>"
                "</worldbody></mujoco>", 0.235 + 0.01 * trial);
-      tgContactOptions o = tg_contact_default();
+      tgBarrierOptions o = tg_barrier_default();
       o.hierarchy = (tgHierarchy)form;
-      Rig r = rig_of_text(scene, "barrier", &o);
+      Rig r = rig_of_text(scene, "barrier", &o.of);
       r.s->h = 0.01;
       tgi_kinematics(&r.s->m, r.s->qpos, &r.s->start);
       check_true(r.s->contact_model->kind->law->begin(r.s, 0.01) == TG_OK, "%s", r.s->error.text);

@@ -5,11 +5,12 @@
 #include "step/param_check.h"
 #include "support/deriv.h"
 #include "support/rig.h"
+#include "tangere/barrier.h"
 #include "tangere/rollout.h"
 
 static const double h = 0.01;
 enum { NUMBERS = 4, ROLL_STEPS = 6 };
-static const char *const names[NUMBERS] = {"contact.mu", "contact.slip_speed", "contact.limit_range", "contact.equality_opening"};
+static const char *const names[NUMBERS] = {"contact.weight", "contact.slip_speed", "contact.limit_range", "contact.equality_opening"};
 
 // a hinged arm close to its limit, with dry friction, pushes a box that slides on the floor; a weight hangs on an equality
 static const char *const xml =
@@ -21,11 +22,9 @@ static const char *const xml =
     "<equality><joint joint1='hung'/></equality><actuator><motor name='m' joint='turn'/></actuator></mujoco>";
 
 static Rig make(const char *word) {
-  tgContactOptions o = tg_contact_default();
-  o.mu = strcmp(word, "sdrs") == 0 ? 0.05 : 1e-4;
-  o.slip_speed = 1e-2;
-  o.equality_opening = 1e-2;
-  return rig_of_text(xml, word, &o);
+  tgAnyContactOptions o = options_of(word, strcmp(word, "sdrs") == 0 ? "weight=0.05 slip_speed=1e-2 equality_opening=1e-2"
+                                                                     : "weight=1e-4 slip_speed=1e-2 equality_opening=1e-2");
+  return rig_of_text(xml, word, &o.of);
 }
 
 // pressed and sliding, the hinge near its limit
@@ -178,22 +177,22 @@ static void of_a_rollout(void **state) {
 static void of_each_simulation(void **state) {
   (void)state;
   Rig r = make("barrier");
-  tgContactOptions o = tg_contact_default();
-  o.mu = 3e-3;
+  tgBarrierOptions o = tg_barrier_default();
+  o.weight = 3e-3;
   o.slip_speed = 1e-2;
   o.equality_opening = 1e-2;
-  Rig made = rig_of_text(xml, "barrier", &o);
+  Rig made = rig_of_text(xml, "barrier", &o.of);
   tgSim *second = tg_sim_create(r.m, r.c, NULL, NULL);
   int rows, cols;
-  tgReal *mu = tg_sim_param(second, "contact.mu", &rows, &cols), before[16];
+  tgReal *mu = tg_sim_param(second, "contact.weight", &rows, &cols), before[16];
   assert_true(mu != NULL && rows == 1 && cols == 1);
   assert_null(tg_sim_param(second, "contact.eps", NULL, NULL));
   assert_null(tg_sim_param(second, "contact.erp", NULL, NULL));
   *mu = 3e-3;
   // room made anew keeps it
   assert_int_equal(tg_sim_reserve(second, 200, 10), TG_OK);
-  mu = tg_sim_param(second, "contact.mu", NULL, NULL);
-  assert_true(tgRe(*mu) == 3e-3 && tgRe(*tg_sim_param(r.s, "contact.mu", NULL, NULL)) == 1e-4);
+  mu = tg_sim_param(second, "contact.weight", NULL, NULL);
+  assert_true(tgRe(*mu) == 3e-3 && tgRe(*tg_sim_param(r.s, "contact.weight", NULL, NULL)) == 1e-4);
   // the step is that of a contact model made with it, to the bit
   start(second);
   start(made.s);
@@ -209,7 +208,7 @@ static void of_each_simulation(void **state) {
   memcpy(before, second->qpos, sizeof(tgReal) * (size_t)r.m->nq);
   *mu = -1;
   assert_int_equal(tg_sim_step(second, h, NULL), TG_ERR_ARG);
-  check_true(strstr(second->error.text, "contact.mu") != NULL && strstr(second->error.text, "-1") != NULL, "%s", second->error.text);
+  check_true(strstr(second->error.text, "contact.weight") != NULL && strstr(second->error.text, "-1") != NULL, "%s", second->error.text);
   *mu = NAN;
   assert_int_equal(tg_sim_step(second, h, NULL), TG_ERR_NOT_FINITE);
   assert_memory_equal(second->qpos, before, sizeof(tgReal) * (size_t)r.m->nq);
@@ -233,12 +232,12 @@ static void without_derivative(void **state) {
   Rig r = make("barrier");
   tgError e = {0};
   tgContact *lcp = tg_contact_create(r.m, "lcp", NULL, &e);
-  const char *mu = "contact.mu";
+  const char *mu = "contact.weight";
   refused(r.c, "contact.eps", TG_ERR_UNSUPPORTED, "barrier");
   refused(r.c, "contact.stiffness", TG_ERR_ARG, "contact.slip_speed");
   refused(lcp, "contact.erp", TG_ERR_UNSUPPORTED, "lcp");
   refused(lcp, "contact.restitution_speed", TG_ERR_UNSUPPORTED, "lcp");
-  refused(lcp, "contact.mu", TG_ERR_ARG, "lcp");
+  refused(lcp, "contact.weight", TG_ERR_ARG, "lcp");
   assert_null(tg_contact_param_name(lcp, 0));
   assert_null(tg_param_grad_create(r.m, &mu, 1, NULL, &e));
   check_true(strstr(e.text, "tg_param_grad_create_contact") != NULL, "%s", e.text);

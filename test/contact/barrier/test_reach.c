@@ -5,6 +5,7 @@
 #include "contact/contact.h"
 #include "kin/kinematics.h"
 #include "support/rig.h"
+#include "tangere/barrier.h"
 #include "tangere/step.h"
 #include "test/contact/barrier/grid.h"
 
@@ -20,9 +21,9 @@ static Rig rod_and_box(double gap, double lambda, double range) {
            "</worldbody><contact><pair geom1='rod' geom2='box' friction='%g %g'/></contact>"
            "<actuator><position name='y' joint='y' kp='200'/></actuator></mujoco>",
            0.2 + gap, lambda, lambda);
-  tgContactOptions o = tg_contact_default();
+  tgBarrierOptions o = tg_barrier_default();
   o.friction_range = range;
-  return rig_of_text(text, "barrier", &o);
+  return rig_of_text(text, "barrier", &o.of);
 }
 
 // the rod goes slowly one way and quickly back, again and again: where the box is in the end (q of the free joint)
@@ -42,7 +43,7 @@ static void work(double gap, double lambda, double range, double box[7]) {
 // what rubs at no distance of the motion is as if it had no friction, to the last bit
 static void no_ratchet(void **state) {
   (void)state;
-  double range = tg_contact_default().friction_range;
+  double range = tg_barrier_default().friction_range;
   for (int k = 0; k < 3; k++) {
     double gap = (double[]){0.3, 0.4, 0.5}[k], smooth[7], rough[7], everywhere[7];
     work(gap, 0, range, smooth);
@@ -77,11 +78,11 @@ static Rig over(const Way *w, double lambda, double range) {
   d->geom[g].friction[0] = lambda;
   if (w->ball) d->geom[g].size[0] = half[2];
   else d->geom[g].mesh = tgt_add_grid(d, "box", half, w->n);
-  tgContactOptions o = tg_contact_default();
+  tgBarrierOptions o = tg_barrier_default();
   o.hierarchy = w->form;
-  o.friction_form = w->friction;
+  o.friction = w->friction;
   o.friction_range = range;
-  return rig_of_desc(d, "barrier", &o);
+  return rig_of_desc(d, "barrier", &o.of);
 }
 
 // gradient of the one term after a slide along x

@@ -6,6 +6,7 @@
 #include "step/param_check.h"
 #include "support/deriv.h"
 #include "support/rig.h"
+#include "tangere/barrier.h"
 
 #ifdef TG_COMPLEX
 static const double tolerance = 1e-7;
@@ -83,7 +84,7 @@ static void check_state(tgSim *s, const tgReal *x, tgtRandom *r, const char *nam
 
 // dL/dp of what friction and the barrier depend on
 static void check_numbers(tgSim *s, const tgReal *x, tgtRandom *r, const char *name, tgtParamSeen *seen) {
-  static const char *const names[] = {"geom_friction", "geom_pos", "geom_quat", "geom_size", "opt_timestep", "opt_gravity", "contact.mu", "contact.slip_speed"};
+  static const char *const names[] = {"geom_friction", "geom_pos", "geom_quat", "geom_size", "opt_timestep", "opt_gravity", "contact.weight", "contact.slip_speed"};
   enum { NAMES = sizeof names / sizeof *names };
   tgReal w[2 * NV], q1[NQ];
   tgError e = {0};
@@ -136,18 +137,17 @@ static void gradients(void **state) {
   // one box slides on the floor, the other falls on it, and both turn
   const tgReal fast[NQ + NV] = {0, 0, 0.055, 1, 0, 0, 0, 0, 0.02, 0.2, 1, 0, 0, 0, 0.3, -0.2, -0.1, 0, 0, 0.5, 0, 0, -0.3, 0.5, 1, 0};
   const tgReal slow[NQ + NV] = {0, 0, 0.053, 1, 0, 0, 0, 0, 0.02, 0.2, 1, 0, 0, 0, 0.02, -0.01, 0, 0, 0, 0.05};
-  tgContactOptions o = tg_contact_default();
-  o.mu = 1e-5;
-  follow("barrier", &o, fast, 1, "falling", &seen);
-  follow("barrier", &o, fast, 8, "landing", &seen);
-  follow("barrier", &o, fast, 16, "sliding", &seen);
-  o.friction_form = TG_FRICTION_PLANE;
+  tgBarrierOptions o = tg_barrier_default();
+  o.weight = 1e-5;
+  follow("barrier", &o.of, fast, 1, "falling", &seen);
+  follow("barrier", &o.of, fast, 8, "landing", &seen);
+  follow("barrier", &o.of, fast, 16, "sliding", &seen);
+  o.friction = TG_FRICTION_PLANE;
   o.slip_speed = 1e-2;
-  follow("barrier", &o, slow, 4, "between planes", &seen);
-  o = tg_contact_default();
-  o.mu = 0.1;
-  follow("sdrs", &o, fast, 12, "local", &seen);
-  Rig rig = make("barrier", &o);
+  follow("barrier", &o.of, slow, 4, "between planes", &seen);
+  tgAnyContactOptions local = options_of("sdrs", "weight=0.1");
+  follow("sdrs", &local.of, fast, 12, "local", &seen);
+  Rig rig = make("barrier", &o.of);
   const char *name;
   for (int k = 0; (name = tgt_param_name(rig.s, k)) != NULL; k++)
     if (seen.acts[k] > 0) print_message("%s: acts in %d of 5 states, off by %.1e\n", name, seen.acts[k], seen.worst[k]);

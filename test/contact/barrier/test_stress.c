@@ -8,6 +8,7 @@
 
 #include "coll/advance_scene.h"
 #include "contact/barrier/stress.h"
+#include "tangere/barrier.h"
 #include "tangere/step.h"
 
 static int steps = 10, only = -1;
@@ -81,9 +82,9 @@ static void run(int k) {
   tgtScene c = {0};
   tgError e = {0};
   tgt_scene_open(&c, scene->make(), 0.01);
-  tgContactOptions o = tg_contact_default();
-  o.mu = scene->mu;
-  tgContact *contact = tg_contact_create(c.model, "barrier", &o, &e);
+  tgBarrierOptions o = tg_barrier_default();
+  o.weight = scene->mu;
+  tgContact *contact = tg_contact_create(c.model, "barrier", &o.of, &e);
   check_true(contact != NULL, "%s: %s", scene->name, e.text);
   tgSim *s = tg_sim_create(c.model, contact, NULL, &e);
   check_true(s != NULL, "%s: %s", scene->name, e.text);

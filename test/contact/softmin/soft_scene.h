@@ -5,6 +5,7 @@
 #include "support/deriv.h"
 #include "support/rig.h"
 #include "sim/sim.h"
+#include "tangere/softmin.h"
 
 static const char *const soft_heap =
     "<mujoco><option timestep='0.002'/><default><geom density='4000'/></default><worldbody><geom type='plane' size='5 5 .1' friction='0.7'/>"
@@ -48,8 +49,8 @@ static const char *const soft_tied =
     "forcelimited='true' forcerange='-.3 .3'/><velocity tendon='u' kv='.1'/></actuator></mujoco>";
 
 // fine points would only cost time
-static inline tgContactOptions soft_options(void) {
-  tgContactOptions o = tg_contact_default();
+static inline tgSoftminOptions soft_options(void) {
+  tgSoftminOptions o = tg_softmin_default();
   o.spacing = 0.09;
   o.stiffness = 8000;
   o.eps1 = 6e-4;

@@ -4,6 +4,7 @@
 
 #include "contact/softmin/softmin.h"
 #include "support/rig.h"
+#include "tangere/softmin.h"
 #include "tangere/step.h"
 
 static const char *const scene =
@@ -33,12 +34,12 @@ static void set(tgSim *s, const Moment *at) {
 
 static void test_follows(void **state) {
   (void)state;
-  tgContactOptions o = tg_contact_default();
+  tgSoftminOptions o = tg_softmin_default();
   o.spacing = 0.01;
   o.eps2 = o.eps3 = 5e-4;
-  Rig fast = rig_of_text(scene, "softmin", &o);
+  Rig fast = rig_of_text(scene, "softmin", &o.of);
   o.prune = 0;
-  Rig all = rig_of_text(scene, "softmin", &o);
+  Rig all = rig_of_text(scene, "softmin", &o.of);
   assert_true(tgi_softmin(fast.s)->cloud[BOX].grid[0] == 20 && tgi_softmin(fast.s)->cloud[2].grid[0] == 0);
   double before = 0;
   for (size_t i = 0; i < sizeof moment / sizeof *moment; i++) {
@@ -63,9 +64,9 @@ static void test_follows(void **state) {
 // points: flat faces have so many, a ball more, a quarter of its radius apart
 static void test_points(void **state) {
   (void)state;
-  tgContactOptions o = tg_contact_default();
+  tgSoftminOptions o = tg_softmin_default();
   o.points = 10;
-  Rig r = rig_of_text(scene, "softmin", &o);
+  Rig r = rig_of_text(scene, "softmin", &o.of);
   const tgCloud *cloud = tgi_softmin(r.s)->cloud;
   check_close(cloud[2].spacing, 0.02 / 4, 1e-12);
   check_true(cloud[BOX].n < 20 && cloud[2].n > 150, "%d and %d points", cloud[BOX].n, cloud[2].n);
@@ -77,20 +78,20 @@ static void test_warnings(void **state) {
   (void)state;
   static const struct { double spacing, eps1; const char *warned; } row[] = {{0, 0, NULL}, {0.01, 0, NULL}, {0.03, 0, "half length"}, {0.01, 9e-4, "half length"}, {0.03, 2.5e-5, NULL}};
   for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
-    tgContactOptions o = tg_contact_default();
+    tgSoftminOptions o = tg_softmin_default();
     o.spacing = row[k].spacing;
     o.eps1 = row[k].eps1;
-    Rig r = rig_of_text(scene, "softmin", &o);
+    Rig r = rig_of_text(scene, "softmin", &o.of);
     const char *text = tg_contact_warning(r.c, 0);
     check_true((text != NULL) == (row[k].warned != NULL), "row %zu: %s", k, text != NULL ? text : "no warning");
     check_true(text == NULL || strstr(text, row[k].warned) != NULL, "row %zu: %s", k, text);
     drop(&r);
   }
   static const char *const capsule = "<mujoco><worldbody><geom type='capsule' size='.05 .1'/><body pos='0 0 .2'><freejoint/><geom size='.03'/></body></worldbody></mujoco>";
-  tgContactOptions o = tg_contact_default();
+  tgSoftminOptions o = tg_softmin_default();
   o.spacing = 0.02;
   o.eps1 = 2.5e-5;
-  Rig r = rig_of_text(capsule, "softmin", &o);
+  Rig r = rig_of_text(capsule, "softmin", &o.of);
   check_true(tg_contact_warning(r.c, 0) != NULL && strstr(tg_contact_warning(r.c, 0), "facets") != NULL, "a capsule of facets is not told");
   drop(&r);
 }

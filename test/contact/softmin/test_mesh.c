@@ -41,9 +41,9 @@ static void centre(tgtSolid *s, double x, double y, double z) {
 }
 
 static double rest(tgDesc *d) {
-  tgContactOptions o = soft_options();
+  tgSoftminOptions o = soft_options();
   o.spacing = 0.025;
-  Rig rig = rig_of_desc(d, "softmin", &o);
+  Rig rig = rig_of_desc(d, "softmin", &o.of);
   for (int t = 0; t < 500; t++) check_true(tg_sim_step(rig.s, h, NULL) == TG_OK, "%s", rig.s->error.text);
   double z = tgRe(rig.s->qpos[2]);
   for (int i = 0; i < 6; i++) check_close(rig.s->qvel[i], 0, 2e-2);
@@ -68,8 +68,8 @@ static void test_parameters(void **state) {
   tgtSolid tee = tgt_solid_cubes(3, 2, 1, "XXX X ", 0.1);
   centre(&tee, 0.15, 0.1, 0.05);
   tgtRandom r = {.s = 5};
-  tgContactOptions o = soft_options();
-  Rig rig = rig_of_desc(scene(&tee, tee.nface, 0.1, 0.08), "softmin", &o);
+  tgSoftminOptions o = soft_options();
+  Rig rig = rig_of_desc(scene(&tee, tee.nface, 0.1, 0.08), "softmin", &o.of);
   tgSim *s = rig.s;
   tgReal q[7], v[6], q1[7], w[12];
   tgError e = {0};
@@ -103,9 +103,9 @@ static void test_points(void **state) {
     d->body[b].pos[2] = 0.3;
     d->geom[g].size[0] = 0.01;
     tg_desc_add_joint(d, b, TG_JOINT_FREE, "ball");
-    tgContactOptions o = soft_options();
+    tgSoftminOptions o = soft_options();
     o.points = chosen;
-    Rig rig = rig_of_desc(d, "softmin", &o);
+    Rig rig = rig_of_desc(d, "softmin", &o.of);
     const tgiSoftmin *k = tgi_softmin(rig.s);
     for (int i = 0; i < rig.m->ngeom; i++) {
       int n = k->cloud[i].n;

@@ -1,0 +1,56 @@
+// barrier.h: options of the contact model `barrier`.
+#ifndef TANGERE_BARRIER_H
+#define TANGERE_BARRIER_H
+
+#include "tangere/contact.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// How the `barrier` model's potential sums over triangles.
+typedef enum tgHierarchy {
+  TG_HIERARCHY_MOMENT,     ///< product weights, second moments, tight spheres: independent of the mesh's refinement (default)
+  TG_HIERARCHY_PAPER,      ///< the publication's: unit weights, layered spheres
+  TG_HIERARCHY_BRUTE       ///< every pair of triangles, with the weights of `moment`
+} tgHierarchy;
+typedef enum tgFrictionForm {  ///< Friction of the `barrier` model.
+  TG_FRICTION_SLIP,        ///< one sliding velocity a patch (default)
+  TG_FRICTION_PLANE        ///< the publication's: a massless plane between the triangles of each pair
+} tgFrictionForm;
+/// Where the part of the potential beyond touching range acts.
+typedef enum tgLongRange {
+  TG_LONG_RANGE_BOTH,      ///< in the step and in its gradient (default)
+  TG_LONG_RANGE_BACKWARD,  ///< in the gradient only: the step has the local barrier, the label is surrogate
+  TG_LONG_RANGE_OFF        ///< nowhere
+} tgLongRange;
+
+/// Options of its own.
+#define TG_BARRIER_OPTIONS(X) \
+  X(NUMBER, friction_range, 0.1, 1e-9, 1e9, "m", \
+    "distance from which on surfaces do not rub; they rub fully where half of their force is from within half of it") \
+  X(NUMBER, eps, 0.5, 1e-3, 10, "", "width of the blend between exact and clustered terms, relative; below 0.4 the force has minima in distance") \
+  X(NUMBER, local_range, 0.01, 1e-6, 0.5, "m", "distance at which the local barrier ends that stands in where there is no long range") \
+  X(WORD, hierarchy, tgHierarchy, TG_HIERARCHY_MOMENT, "moment paper brute", \
+    "how the potential is summed: `paper`: the publication's weights and spheres; `brute`: every pair of triangles") \
+  X(FORMER, form, hierarchy) \
+  X(WORD, friction, tgFrictionForm, TG_FRICTION_SLIP, "slip plane", "one sliding velocity a patch; `plane`: the publication's") \
+  X(WORD, long_range, tgLongRange, TG_LONG_RANGE_BOTH, "both backward off", "where the part beyond touching range acts; `backward`: in the gradient only") \
+  X(NEUTRAL, threads, 1, 1, 1024, "that evaluate the potential; the bits do not depend on it")
+
+typedef struct tgBarrierOptions {  ///< Options of the `barrier` model.
+  tgContactOptions of;     ///< head
+  TG_MINIMISE_OPTIONS(TG_OPTION_FIELD)
+  TG_BARRIER_OPTIONS(TG_OPTION_FIELD)
+} tgBarrierOptions;
+
+static inline tgBarrierOptions tg_barrier_default(void) {  ///< Its defaults.
+  tgBarrierOptions o;
+  tg_contact_default("barrier", &o.of, sizeof o);
+  return o;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

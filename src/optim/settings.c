@@ -1,0 +1,117 @@
+// settings.c: see settings.h. The mapping is read by events of libyaml.
+#include "optim/settings.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+tgStatus tgi_settings_add(tgSettings *s, const char *name, const char *value, int line, int column, tgError *error) {
+  tgSetting add = {.line = line, .column = column};
+  if (strlen(name) >= sizeof add.name || strlen(value) >= sizeof add.value)
+    return tgi_error(error, TG_ERR_ARG, "Contact option %.60s: '%.60s' is too long.", name, value);
+  strcpy(add.name, name);
+  strcpy(add.value, value);
+  tgSetting *more = s->alloc.alloc(s->alloc.ctx, tgi_size_mul((size_t)s->n + 1, sizeof *more));
+  if (more == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for the options of a contact model");
+  for (int i = 0; i < s->n; i++) more[i] = s->setting[i];
+  more[s->n++] = add;
+  s->alloc.free(s->alloc.ctx, s->setting);
+  s->setting = more;
+  return TG_OK;
+}
+
+void tgi_settings_free(tgSettings *s) {
+  s->alloc.free(s->alloc.ctx, s->setting);
+  s->setting = NULL;
+  s->n = 0;
+}
+
+tgStatus tgi_settings_apply(const tgSettings *s, const char *word, tgAnyContactOptions *options, tgError *error) {
+  tg_contact_default(word, &options->of, sizeof *options);
+  if (options->of.word == NULL) return TG_OK;   // which tg_contact_create says better
+  for (int i = 0; i < s->n; i++) {
+    const tgSetting *p = &s->setting[i];
+    tgStatus st = tg_contact_offer(&options->of, p->name, p->value, NULL, error);
+    if (st != TG_OK && error != NULL && p->line > 0) {
+      error->line = p->line;
+      error->column = p->column;
+    }
+    if (st != TG_OK) return st;
+  }
+  return TG_OK;
+}
+
+// ---- from a file ----
+
+typedef struct Reader {
+  yaml_parser_t parser;
+  yaml_event_t event;      // the present one
+  const char *file;
+  tgSettings *settings;
+  tgError *error;
+} Reader;
+
+static bool next(Reader *r) {
+  yaml_event_delete(&r->event);
+  return yaml_parser_parse(&r->parser, &r->event) != 0;
+}
+
+static tgStatus wrong(const Reader *r, const char *what) {
+  int line = (int)r->event.start_mark.line + 1, column = (int)r->event.start_mark.column + 1;
+  if (r->error != NULL) {
+    *r->error = (tgError){.line = line, .column = column, .element = "options"};
+    snprintf(r->error->file, sizeof r->error->file, "%s", r->file);
+  }
+  return tgi_error(r->error, TG_ERR_PARSE, "%s: %s, in options (line: %d, column: %d)", r->file, what, line, column);
+}
+
+static const char *scalar(const Reader *r) { return r->event.type == YAML_SCALAR_EVENT ? (const char *)r->event.data.scalar.value : NULL; }
+
+// one pair, at its name
+static tgStatus read_pair(Reader *r) {
+  char name[sizeof r->settings->setting->name];
+  yaml_mark_t mark = r->event.start_mark;
+  if (scalar(r) == NULL || strlen(scalar(r)) >= sizeof name) return wrong(r, "an option's name is expected");
+  strcpy(name, scalar(r));
+  for (int i = 0; i < r->settings->n; i++)
+    if (strcmp(r->settings->setting[i].name, name) == 0) return wrong(r, "this option was given before");
+  if (!next(r) || scalar(r) == NULL) return wrong(r, "an option's value is expected");
+  return tgi_settings_add(r->settings, name, scalar(r), (int)mark.line + 1, (int)mark.column + 1, r->error);
+}
+
+static tgStatus read_mapping(Reader *r) {
+  if (r->event.type != YAML_MAPPING_START_EVENT) return wrong(r, "a mapping of names to values is expected");
+  while (next(r)) {
+    if (r->event.type == YAML_MAPPING_END_EVENT) return TG_OK;
+    tgStatus st = read_pair(r);
+    if (st != TG_OK) return st;
+  }
+  return wrong(r, "the mapping does not end");
+}
+
+// finds the key of the outermost mapping: depth counts mappings and sequences, keys and values of the outermost take turns
+static tgStatus find(Reader *r) {
+  int depth = 0, turn = 0;
+  while (next(r) && r->event.type != YAML_STREAM_END_EVENT) {
+    bool opens = r->event.type == YAML_MAPPING_START_EVENT || r->event.type == YAML_SEQUENCE_START_EVENT;
+    bool closes = r->event.type == YAML_MAPPING_END_EVENT || r->event.type == YAML_SEQUENCE_END_EVENT;
+    bool item = depth == 1 && (opens || scalar(r) != NULL || r->event.type == YAML_ALIAS_EVENT);
+    if (item && turn % 2 == 0 && scalar(r) != NULL && strcmp(scalar(r), "options") == 0) return next(r) ? read_mapping(r) : TG_OK;
+    turn += item;
+    depth += opens - closes;
+  }
+  return TG_OK;
+}
+
+tgStatus tgi_settings_read(tgSettings *s, const char *text, size_t bytes, const char *file, tgError *error) {
+  Reader r = {.file = file, .settings = s, .error = error};
+  if (!yaml_parser_initialize(&r.parser)) return tgi_error(error, TG_ERR_MEMORY, "%s: out of memory", file);
+  yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, bytes);
+  tgStatus st = find(&r);
+  yaml_event_delete(&r.event);
+  yaml_parser_delete(&r.parser);
+  return st;
+}

@@ -1,0 +1,20 @@
+// settings.h: options of contact models as a task has them: by name, for whichever contact model runs.
+#ifndef TG_OPTIM_SETTINGS_H
+#define TG_OPTIM_SETTINGS_H
+
+#include "tangere/contact.h"
+
+/// name: "erp", or "lcp.erp" for that contact model alone. line, column: in the task's file, 0: not from it.
+typedef struct tgSetting { char name[64], value[64]; int line, column; } tgSetting;
+/// In the order given: a later one of the same name counts.
+typedef struct tgSettings { tgAllocator alloc; int n; tgSetting *setting; } tgSettings;
+
+/// Takes a copy. TG_ERR_ARG: too long.
+tgStatus tgi_settings_add(tgSettings *s, const char *name, const char *value, int line, int column, tgError *error);
+void tgi_settings_free(tgSettings *s);
+/// Those of the mapping `options` of a task file, which the schema of the rest leaves out: its names are those of the contact models' lists.
+tgStatus tgi_settings_read(tgSettings *s, const char *text, size_t bytes, const char *file, tgError *error);
+/// Options of the contact model `word` with all settings that it has. An error carries the place of the setting.
+tgStatus tgi_settings_apply(const tgSettings *s, const char *word, tgAnyContactOptions *options, tgError *error);
+
+#endif
