@@ -45,7 +45,7 @@ void KERNEL(tgi_soft_ball_heights)(tgReal radius, const tgiSoftFrame *pose, cons
 
 // F += w lambda, of law.h
 TGI_LANE void push_by(const tgiSoftPush *law, V w, V s, const V n[3], const V u[3], V F[3]) {
-  V c = law->eps3 * v_log1p(v_exp(v_abs(s) * (-1 / law->eps3))) + v_max(-s, v_all(0));
+  V x = s * (-1 / law->eps3), c = law->eps3 * v_log1p(v_exp(-v_abs(x))) + v_max(-s, v_all(0));
   V un = v_dot(u, n), z = un * (1 / law->v_d), half = 1 - 0.5 * z, between = half * half * half * (2 - half), tau[3];
   V d = v_pick(v_less(z, v_all(0)), 1 - z, v_pick(v_less(z, v_all(2)), between, v_all(0)));
   for (int k = 0; k < 3; k++) tau[k] = u[k] - un * n[k];

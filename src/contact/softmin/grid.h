@@ -12,7 +12,7 @@
 #include "geom/cloud.h"
 
 /// Along axis j count places from first on, a step apart, on the sides at -half and half of the others. decay: D_m, m = 0 .. most; what follows is below
-/// exp(-40), or beyond the places.
+/// exp(-40), or beyond the places. 
 typedef struct tgiSoftGrid { int count[3], most[3]; tgReal first[3], step[3], half[3], eps1, *decay[3]; } tgiSoftGrid;
 
 /// Room for a cloud's; none where it is of no box.

@@ -9,7 +9,7 @@ typedef struct Point { V g[3], F[3], Fy[9], Fu[9]; } Point;
 typedef struct Push { V lambda[3], s[3], u[9], m[3], tau[3], un, rho, N, slope; } Push;
 
 TGI_LANE void push_at(const tgiSoftPush *law, V s, const V n[3], const V u[3], Push *f) {
-  V e = v_exp(v_abs(s) * (-1 / law->eps3)), c = law->k * (law->eps3 * v_log1p(e) + v_max(-s, v_all(0)));
+  V x = s * (-1 / law->eps3), e = v_exp(-v_abs(x)), c = law->k * (law->eps3 * v_log1p(e) + v_max(-s, v_all(0)));
   V c_s = -law->k * v_pick(v_less(s, v_all(0)), v_all(1), e) / (1 + e);
   V un = v_dot(u, n), z = un * (1 / law->v_d), half = 1 - 0.5 * z;
   Mask closing = v_less(z, v_all(0)), inside = v_less(z, v_all(2));
