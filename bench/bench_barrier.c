@@ -48,7 +48,7 @@ static tgiTreeCount counted(const tgSim *s) {
   tgiTreeCount sum = {0};
   const tgiBarrierWork *w = s->solver;
   for (int i = 0; i < tgi_barrier(s)->npair; i++) {
-    const long *c = (const long *)&w->pair[i].count;
+    const long *c = (const long *)&w->sums.pair[i].count;
     for (size_t k = 0; k < sizeof sum / sizeof(long); k++) ((long *)&sum)[k] += c[k];
   }
   return sum;

@@ -1,7 +1,7 @@
 // bench_rollout.c: what a gradient costs: a rollout with a full tape and its backward sweep over the same rollout without either.
-// usage: bench_rollout [--json] [NAME]
+// usage: bench_rollout [--json] [SCENE]
 //
-// Both are timed in turn, as the thread's time on a core, and the least of the repeats is taken of each. NAME: humanoid, rack or cloud.
+// Both are timed in turn, as the thread's time on a core, and the least of the repeats is taken of each. SCENE: humanoid, rack or cloud.
 //   humanoid  models/humanoid33.xml on both feet, 24 contacts, under `lcp`
 //   rack      a rack of 6,272 triangles and its cue ball at 2 m/s, friction 0.3, under `barrier`
 //   cloud     models/soft_push.xml, under `softmin`
@@ -116,8 +116,8 @@ static bool bench(const Scene *x, bool json, bool first) {
   if (good && json)
     printf("%s{\"name\": \"gradient over forward rollout, %s under %s\", \"ours\": %.4g, \"forward_us\": %.6g}", first ? "" : ",\n  ", x->name, x->word, ratio, step);
   else if (good)
-    printf("%-9s %-8s %3d steps, %4.1f contacts: a step %9.1f us, with its gradient %9.1f us, ratio %.2f; %ld steps solved\n", x->name, x->word, x->steps,
-           time.contacts, step, 1e6 * time.both / x->steps, ratio, time.result.forward_steps);
+    printf("%-9s %-8s %3d steps, %4.1f contacts: a step %9.1f us, with its gradient %9.1f us, ratio %.2f; %ld steps solved, %ld from a tape of %zu bytes each\n", x->name, x->word, x->steps,
+           time.contacts, step, 1e6 * time.both / x->steps, ratio, time.result.forward_steps, time.result.revisited_steps, tg_rollout_least_bytes(r));
   tg_rollout_free(r);
   tg_contact_free(c);
   tg_model_free(m);
