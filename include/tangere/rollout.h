@@ -16,8 +16,8 @@ typedef struct tgRolloutOptions {
   size_t size;                     ///< set by tg_rollout_default
   int steps;                       ///< T >= 1
   double h;                        ///< step size [s]; 0: the model's timestep
-  size_t tape_bytes;               ///< memory for checkpoints, all of it allocated at creation; 0: one for every state, up to 64 MiB.
-                                   ///< Less memory means more steps done again in the gradient, never other bits.
+  size_t tape_bytes;               ///< memory for checkpoints, all of it allocated at creation; 0: one for every state, up to 64 MiB, and then
+                                   ///< the gradient solves no step again. Less memory means more steps solved again, never other bits.
   int ncontact, nrow;              ///< contacts and constraint rows to reserve; 0: as tg_sim_create does. Grown when short.
   const tgAllocator *allocator;    ///< NULL: malloc
 } tgRolloutOptions;
@@ -71,7 +71,8 @@ typedef struct tgRolloutResult {
   tgGradInfo grad;                 ///< the worst label of all steps; first_step the first that was not exact
   int steps;                       ///< steps of the forward sweep that succeeded
   int slots;                       ///< checkpoints that the tape had room for
-  long forward_steps;              ///< steps computed in all, those done again for the gradient included
+  long forward_steps;              ///< steps solved in all, those done again for the gradient included
+  long revisited_steps;            ///< steps that the gradient took from the tape without solving them again
   double residual, least_distance; ///< worst of all steps
   double stable_step;              ///< least of all steps, under tg_sim_watch_stability of its sim; else infinity
   int unstable;                    ///< how many steps were longer than theirs

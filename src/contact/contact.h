@@ -15,6 +15,11 @@
 typedef struct tgRowSolver {
   /// row_f, row_w, row_class from row_A and row_b; s->info's solver part. TG_NOT_CONVERGED: s->error names the bodies.
   tgStatus (*solve)(tgSim *s);
+  /// What tells these impulses among all that the conditions might have had, at most record_bytes for the sim's capacity; and what solve makes, to the bit,
+  /// from the same rows and that: one linear solve.
+  size_t (*record_bytes)(const tgSim *s);
+  void (*record)(const tgSim *s, void *to);
+  tgStatus (*recall)(tgSim *s, const void *from);
 
   // derivative of the solve: df = df/dr r + the least-norm part; r = d(A f + b) at held free impulses
   /// df (nrow) from r (nrow).
@@ -63,6 +68,9 @@ typedef struct tgLaw {
   /// s->term[0 .. nterm - 1] at the pose and its velocities; s->info's least distance. s->energy INFINITY, with the terms undefined, when bodies touch that the
   /// law keeps apart.
   tgStatus (*evaluate)(tgSim *s, const tgPose *pose, unsigned want);
+  /// In place of begin and all evaluations of a step whose end, s->end, is known: what begin makes, and the terms at the end as the last of them left both.
+  /// NULL: begin and one evaluation do.
+  tgStatus (*revisit)(tgSim *s, double h);
   /// Largest fraction (0, 1] of the tangent step d from the pose along which nothing touches; leaves s->trial undefined. NULL: no step is too long for it.
   tgStatus (*step_bound)(tgSim *s, const tgPose *pose, const tgReal *d, double *fraction);
   /// B of the terms of the last evaluate, which was at the pose. NULL: nothing is lagged.

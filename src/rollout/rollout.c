@@ -2,9 +2,9 @@
 //
 // Forward:  s_{t+1} = step(s_t, u_t),  L = sum_t l_t(s_t, u_t) + l_T(s_T).
 // Adjoint:  a_T = dl_T/ds,  (a_t, g_t) = step_vjp_t(a_{t+1}) + (dl_t/ds, dl_t/du),  dL/ds_0 = a_0,  dL/du_t = g_t.
-// The tape is a stack of snapshots, kept where schedule.h says. Every step of the backward sweep is computed again from the nearest
-// snapshot below it, in the full budget as in the least, so the budget changes no bit. The adjoint of step t uses what the
-// simulation holds right after computing that step; no other cache exists.
+// The tape is a stack of snapshots, kept where schedule.h says, each with a record of the step made from it (step/step.h). The adjoint of step t
+// uses what the simulation holds right after that step: the record of a snapshot at t puts it back without a solve, else the step is made again
+// from the nearest snapshot below it. Both give the same bits, so the budget changes none.
 #include "rollout/rollout.h"
 
 #include "sim/param.h"
@@ -14,13 +14,14 @@
 #include "base/fpenv.h"
 #include "base/memory.h"
 #include "rollout/schedule.h"
+#include "step/step.h"
 
 // largest tape taken when the caller names no budget, and how often capacity may grow in one run
 static const size_t AUTO_TAPE = (size_t)64 << 20;
 enum { GROWTHS = 48 };
 
-// A slot of the tape: the index of the state, then its snapshot; slots are `stride` bytes apart.
-typedef struct Slot { int t; } Slot;
+// A slot of the tape: the index of a state, then its snapshot, then the record of the step from there once that is made; slots are `stride` bytes apart.
+typedef struct Slot { int t; bool recorded; } Slot;
 
 struct tgRollout {
   tgAllocator alloc;
@@ -59,13 +60,14 @@ static const char *sim_text(const tgSim *sim, tgStatus status) {
   return e->text[0] != 0 ? e->text : tg_status_text(status);
 }
 
+static size_t rounded(size_t bytes) { return (bytes + 15) / 16 * 16; }
 static size_t slot_stride(const tgSim *sim) {
-  size_t head = (sizeof(Slot) + 15) / 16 * 16;
-  return head + (tg_sim_snapshot_size(sim) + 15) / 16 * 16;
+  return rounded(sizeof(Slot)) + rounded(tg_sim_snapshot_size(sim)) + rounded(tgi_step_record_bytes(sim));
 }
 
 static Slot *slot(const tgRollout *r, int i) { return (Slot *)(void *)(r->tape + (size_t)i * r->stride); }
-static char *slot_snapshot(const tgRollout *r, int i) { return (char *)slot(r, i) + (sizeof(Slot) + 15) / 16 * 16; }
+static char *slot_snapshot(const tgRollout *r, int i) { return (char *)slot(r, i) + rounded(sizeof(Slot)); }
+static char *slot_record(const tgRollout *r, int i) { return slot_snapshot(r, i) + rounded(tg_sim_snapshot_size(r->sim)); }
 
 // Lays the tape out for the present size of a snapshot; an automatic one is allocated anew when it has to.
 static tgStatus tape_layout(tgRollout *r) {
@@ -166,25 +168,56 @@ static tgStatus fail(const Sweep *w, tgStatus status, const char *what, int t, c
 }
 
 static void save(tgRollout *r) {
-  slot(r, r->top)->t = r->at;
+  *slot(r, r->top) = (Slot){.t = r->at};
   tg_sim_save(r->sim, slot_snapshot(r, r->top));
   r->top++;
 }
 
-// Step r->at. TG_ERR_CAPACITY is passed on without a text: the caller grows and starts again.
-static tgStatus step(Sweep *w, tgStepInfo *info) {
+// The topmost snapshot is of the state that step t is made from.
+static bool kept(const tgRollout *r, int t) { return r->top > 0 && slot(r, r->top - 1)->t == t; }
+
+// Before step r->at: its control. TG_CANCELLED: not any more.
+static tgStatus before_step(Sweep *w) {
   tgRollout *r = w->r;
   const tgReal *u = w->run->policy == NULL ? w->run->u : NULL;
   if (w->run->cancel != NULL && __atomic_load_n(w->run->cancel, __ATOMIC_RELAXED) != 0)
     return fail(w, TG_CANCELLED, "before step", r->at, "cancelled by the caller");
   for (int i = 0; i < r->nu; i++) r->sim->ctrl[i] = u != NULL ? u[(size_t)r->at * (size_t)r->nu + (size_t)i] : 0;
   if (w->run->policy != NULL) w->run->policy(w->run->policy_ctx, r->sim, r->at, r->sim->ctrl);
-  w->res->forward_steps++;
-  tgStatus status = tg_sim_step(r->sim, r->h, info);
+  return TG_OK;
+}
+
+static tgStatus after_step(Sweep *w, tgStatus status) {
+  tgRollout *r = w->r;
   if (status == TG_ERR_CAPACITY) return status;
   if (status != TG_OK) return fail(w, status, "step", r->at, sim_text(r->sim, status));
   r->at++;
   return TG_OK;
+}
+
+// Step r->at, recorded where its state is kept. TG_ERR_CAPACITY is passed on without a text: the caller grows and starts again.
+static tgStatus step(Sweep *w, tgStepInfo *info) {
+  tgRollout *r = w->r;
+  tgStatus status = before_step(w);
+  if (status != TG_OK) return status;
+  w->res->forward_steps++;
+  status = tg_sim_step(r->sim, r->h, info);
+  if (status == TG_OK && kept(r, r->at)) {
+    tgi_step_record(r->sim, slot_record(r, r->top - 1));
+    slot(r, r->top - 1)->recorded = true;
+  }
+  return after_step(w, status);
+}
+
+// The same step from its record, which is the topmost.
+static tgStatus put_back(Sweep *w) {
+  tgRollout *r = w->r;
+  bool solved;
+  tgStatus status = before_step(w);
+  if (status != TG_OK) return status;
+  status = tgi_step_revisit(r->sim, r->h, slot_record(r, r->top - 1), &solved);
+  (*(solved ? &w->res->forward_steps : &w->res->revisited_steps))++;
+  return after_step(w, status);
 }
 
 // ---- loss ----
@@ -310,7 +343,8 @@ static tgStatus forward(Sweep *w) {
   return status;
 }
 
-// Computes steps from the topmost snapshot until the sim has done step end - 1, keeping states on the way.
+// From the topmost snapshot on, until the sim is as step end - 1 leaves it: that step from its record or, with those before it, made again, states
+// kept on the way.
 static tgStatus reach(Sweep *w, int end) {
   tgRollout *r = w->r;
   int start = slot(r, r->top - 1)->t, next = next_slot(r, start, end);
@@ -320,6 +354,7 @@ static tgStatus reach(Sweep *w, int end) {
     if (status != TG_OK) return fail(w, status, "state", start, sim_text(r->sim, status));
     r->at = start;
   }
+  if (start == end - 1 && slot(r, r->top - 1)->recorded) return put_back(w);
   while (r->at < end) {
     if (r->at == next && r->at < end - 1) {
       save(r);
@@ -405,7 +440,7 @@ static tgStatus start(Sweep *w) {
   tgSim *s = r->sim;
   tgRolloutResult *res = w->res;
   const tgRolloutRun *run = w->run;
-  *res = (tgRolloutResult){.slots = r->slots, .least_distance = INFINITY, .stable_step = INFINITY, .forward_steps = res->forward_steps};
+  *res = (tgRolloutResult){.slots = r->slots, .least_distance = INFINITY, .stable_step = INFINITY, .forward_steps = res->forward_steps, .revisited_steps = res->revisited_steps};
   res->grad.converged = true;
   res->grad.first_step = -1;
   for (int i = 0; i < r->nq; i++) s->qpos[i] = run->q0 != NULL ? run->q0[i] : s->m.qpos0[i];
@@ -450,7 +485,7 @@ static tgStatus check_parameters(Sweep *w) {
 static tgStatus run_all(Sweep *w) {
   tgStatus status = check_parameters(w);
   if (status != TG_OK) return status;
-  w->res->forward_steps = 0;
+  w->res->forward_steps = w->res->revisited_steps = 0;
   // a tape that an earlier run failed to make anew
   if (w->r->tape == NULL) {
     status = tape_layout(w->r);

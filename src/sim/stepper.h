@@ -28,6 +28,12 @@ typedef struct tgStepper {
   tgStatus (*step)(tgSim *s, double h);
   /// What of a step that was taken over is remembered for the next: choices, nothing continuous.
   void (*remember)(tgSim *s);
+  /// A step taken over, as a record of record_bytes (its room; any alignment to 16), and back: with the sim at (q0, v0), control and memory of before,
+  /// what vjp, jacobian and label read, q1 and v1, all to the bit as step left it, but without solving for it. All three or none: a step is then
+  /// made anew.
+  size_t (*record_bytes)(const tgSim *s);
+  void (*record)(const tgSim *s, void *to);
+  tgStatus (*revisit)(tgSim *s, double h, const void *from);
   /// Adjoint of the last step: adds to aq, av (nv), du (nu) and p (du and p may be NULL) what gq = dL/dq', gv = dL/dv' (either may be NULL) are in q0,
   /// v0, the control and the parameters. ties counts clamps met.
   tgStatus (*vjp)(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties);

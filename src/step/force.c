@@ -183,17 +183,23 @@ static void copy_wrenches(tgSim *s, tgReal *kept, bool back) {
     for (int k = 0; k < 12; k++) *(back ? &s->term[i].w[k] : &kept[12 * i + k]) = *(back ? &kept[12 * i + k] : &s->term[i].w[k]);
 }
 
+// stage 0: where the step starts
+static void first_stage(tgSim *s, double h) {
+  tgiExplicit *own = tgi_explicit_own(s);
+  s->h = h;
+  s->ncon = s->nrow = s->nisland = 0;
+  memcpy(own->stage_q, s->q0, (size_t)s->m.nq * sizeof(tgReal));
+  memcpy(own->stage_v, s->v0, (size_t)s->m.nv * sizeof(tgReal));
+  memset(own->stage_w, 0, (size_t)s->m.nv * sizeof(tgReal));
+}
+
 tgStatus tgi_force_step(tgSim *s, double h) {
   const tgModel *m = &s->m;
   const tgiTableau *t = tgi_force_tableau(s);
   size_t mark = tgi_stack_mark(s);
   tgReal *kept = tgi_stack_real(s, 12 * (size_t)s->contact_model->nterm + 1);
   if (kept == NULL) return no_room(s);
-  s->h = h;
-  s->ncon = s->nrow = s->nisland = 0;
-  memcpy(tgi_explicit_own(s)->stage_q, s->q0, (size_t)m->nq * sizeof(tgReal));
-  memcpy(tgi_explicit_own(s)->stage_v, s->v0, (size_t)m->nv * sizeof(tgReal));
-  memset(tgi_explicit_own(s)->stage_w, 0, (size_t)m->nv * sizeof(tgReal));
+  first_stage(s, h);
   TG_TRY(s->contact_model->kind->law->begin(s, s->h));
   for (int i = 0; i < t->n; i++) {
     if (i > 0) next_stage(s, i, t->at[i]);
@@ -206,5 +212,23 @@ tgStatus tgi_force_step(tgSim *s, double h) {
   copy_wrenches(s, kept, true);
   tg_model_integrate(m, s->q0, tgi_explicit_own(s)->step_w, s->q1);
   tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// ---- on a tape ----
+
+// Forces are not asked for again: the derivatives evaluate each stage anew, the first of them last.
+size_t tgi_force_record_bytes(const tgSim *s) { return (size_t)tgi_force_tableau(s)->n * (size_t)s->m.nv * sizeof(tgReal); }
+
+void tgi_force_record(const tgSim *s, void *to) { memcpy(to, tgi_explicit_own(s)->stage_a, tgi_force_record_bytes(s)); }
+
+tgStatus tgi_force_revisit(tgSim *s, double h, const void *from) {
+  const tgiTableau *t = tgi_force_tableau(s);
+  first_stage(s, h);
+  memcpy(tgi_explicit_own(s)->stage_a, from, tgi_force_record_bytes(s));
+  tgi_kinematics(&s->m, s->q0, &s->start);
+  for (int i = 1; i < t->n; i++) next_stage(s, i, t->at[i]);
+  TG_TRY(finish(s, t));
+  tg_model_integrate(&s->m, s->q0, tgi_explicit_own(s)->step_w, s->q1);
   return TG_OK;
 }

@@ -38,6 +38,10 @@ const tgiTableau *tgi_force_tableau(const tgSim *s);
 
 /// v1 and step_w from (q0, v0); s->term then has the wrenches at the start. Fills s->info.
 tgStatus tgi_force_step(tgSim *s, double h);
+/// A step on a tape: its accelerations. See tgStepper.
+size_t tgi_force_record_bytes(const tgSim *s);
+void tgi_force_record(const tgSim *s, void *to);
+tgStatus tgi_force_revisit(tgSim *s, double h, const void *from);
 /// The pose of stage i: one is kept besides that at the start.
 static inline tgPose *tgi_force_pose(tgSim *s, int i) { return i == 0 ? &s->start : &s->trial; }
 /// That pose, smooth dynamics, factor of the step matrix and contact forces at stage i; derivative: with X and Y of the terms.

@@ -278,5 +278,6 @@ static tgField field(const tgSim *s, int i) {
 }
 
 const tgStepper tgi_explicit = {.name = "explicit", .twice = true, .supports = supports, .scratch = scratch, .place = place, .field = field, .step = tgi_force_step,
+                                .record_bytes = tgi_force_record_bytes, .record = tgi_force_record, .revisit = tgi_force_revisit,
                                 .vjp = tgi_force_vjp, .jacobian = tgi_force_jacobian, .advice = tgi_force_advice, .inverse = inverse,
                                 .points_vjp = points_vjp};

@@ -305,6 +305,39 @@ tgStatus tgi_implicit_step(tgSim *s, double h) {
   return TG_OK;
 }
 
+// ---- on a tape ----
+
+static size_t record_bytes(const tgSim *s) { return (size_t)s->m.nq * sizeof(tgReal); }
+static void record(const tgSim *s, void *to) { memcpy(to, s->q1, record_bytes(s)); }
+
+// and what is held over the step
+static tgStatus terms_at_end(tgSim *s, double h) {
+  const tgLaw *law = s->contact_model->kind->law;
+  if (law->revisit != NULL) return law->revisit(s, h);
+  TG_TRY(law->begin(s, h));
+  return law->evaluate(s, &s->end, TG_LAW_ENERGY | TG_LAW_POSE);
+}
+
+// one evaluation at the end that is known: the second derivative there, and its factor as the last Newton step made it
+static tgStatus revisit(tgSim *s, double h, const void *from) {
+  size_t mark = tgi_stack_mark(s);
+  Newton n;
+  tgi_start_smooth(s);
+  s->ncon = s->nrow = s->nisland = tgi_minimise_own(s)->gradient_of = 0;
+  if (!take(s, h, &n)) return no_room(s);
+  memcpy(s->q1, from, record_bytes(s));
+  tgi_kinematics(&s->m, s->q1, &s->end);
+  TG_TRY(terms_at_end(s, h));
+  TG_TRY(tgi_objective_begin(s, h));
+  measure(s, &n);
+  tgi_objective_at_terms(s, &s->end, &n.o);
+  TG_TRY(newton_step(s, &n));
+  TG_TRY(factor(s, h));
+  for (int d = 0; d < s->m.nv; d++) s->v1[d] = n.o.joints.delta[d] / h;
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 static tgStatus supports(tgContact *c, tgError *error) {
   if (c->kind->law == NULL || !(c->kind->law->has & TG_LAW_ENERGY))
     return tgi_error(error, TG_ERR_UNSUPPORTED, "The contact model '%s' has no energy, which a step that minimises one needs.", c->kind->word);
@@ -345,4 +378,5 @@ static void label(const tgSim *s, tgGradInfo *info) {
 }
 
 const tgStepper tgi_minimise = {.name = "minimise", .velocity_by_difference = true, .supports = supports, .place = place, .field = field, .step = tgi_implicit_step,
+                                .record_bytes = record_bytes, .record = record, .revisit = revisit,
                                 .vjp = tgi_implicit_vjp, .jacobian = tgi_implicit_jacobian, .label = label};

@@ -101,7 +101,7 @@ static tgStatus assemble(tgSim *s) {
   return TG_OK;
 }
 
-tgStatus tgi_impulse_velocity(tgSim *s, double h) {
+tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record) {
   const tgModel *m = &s->m;
   TG_TRY(free_velocity(s, h));
   for (int d = 0; d < m->nv; d++) s->v1[d] = s->vhat[d];
@@ -114,7 +114,8 @@ tgStatus tgi_impulse_velocity(tgSim *s, double h) {
   tgi_trees(s);
   tgi_islands(s);
   TG_TRY(assemble(s));
-  tgStatus status = s->contact_model->kind->rows->solve(s);
+  const tgRowSolver *k = s->contact_model->kind->rows;
+  tgStatus status = record != NULL ? k->recall(s, record) : k->solve(s);
   if (status != TG_OK) return status;
   tgi_rows_respond(s, s->row_f, s->v1);
   return TG_OK;

@@ -20,9 +20,9 @@ static tgStatus supports(tgContact *c, tgError *error) {
   return TG_OK;
 }
 
-static tgStatus step(tgSim *s, double h) {
+static tgStatus move(tgSim *s, double h, const void *record) {
   tgi_start_smooth(s);
-  tgStatus status = tgi_impulse_velocity(s, h);
+  tgStatus status = tgi_impulse_velocity(s, h, record);
   if (status != TG_OK) return status;
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)s->m.nv);
@@ -32,6 +32,14 @@ static tgStatus step(tgSim *s, double h) {
   tg_model_integrate(&s->m, s->q0, w, s->q1);
   tgi_stack_free(s, mark);
   return TG_OK;
+}
+
+static tgStatus step(tgSim *s, double h) { return move(s, h, NULL); }
+
+static size_t record_bytes(const tgSim *s) { return s->contact_model != NULL ? s->contact_model->kind->rows->record_bytes(s) : 0; }
+
+static void record(const tgSim *s, void *to) {
+  if (s->nrow > 0) s->contact_model->kind->rows->record(s, to);
 }
 
 static void remember(tgSim *s) {
@@ -143,4 +151,4 @@ static tgStatus jacobian(tgSim *s, tgReal *D, int *ties) {
   return tgi_bounces(s) ? bouncing_positions(s, w, D) : positions(s, w, D);
 }
 
-const tgStepper tgi_impulse = {.name = "impulse", .rows = true, .supports = supports, .step = step, .remember = remember, .vjp = vjp, .jacobian = jacobian, .label = label};
+const tgStepper tgi_impulse = {.name = "impulse", .rows = true, .supports = supports, .step = step, .remember = remember, .record_bytes = record_bytes, .record = record, .revisit = move, .vjp = vjp, .jacobian = jacobian, .label = label};

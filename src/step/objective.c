@@ -143,23 +143,38 @@ void tgi_objective_gather(const tgSim *s, const tgPose *pose, tgiObjective *o) {
   to_parents(m, 6, o->wrench);
 }
 
-tgStatus tgi_objective_evaluate(tgSim *s, const tgPose *pose, bool last, tgiObjective *o) {
-  const tgModel *m = &s->m;
-  for (int d = 0; d < m->nv; d++) o->g[d] = 0;
+// joints alone
+static void begin_sum(tgSim *s, const tgPose *pose, tgiObjective *o) {
+  for (int d = 0; d < s->m.nv; d++) o->g[d] = 0;
   tgi_joint_energy(s, pose, &o->joints, o->g);
   o->energy = o->joints.energy;
   o->rounding = o->joints.rounding;
+}
+
+// and all else
+static void add_terms(tgSim *s, const tgPose *pose, tgiObjective *o) {
+  const tgModel *m = &s->m;
+  o->energy += s->energy;
+  o->rounding += fabs(tgRe(s->energy));
+  tgi_objective_gather(s, pose, o);
+  for (int d = 0; d < m->nv; d++) o->g[d] += tgi_sp_dot(pose->S + 6 * d, o->wrench + 6 * m->dof_body[d]);
+  o->rounding *= 2.2e-16;
+}
+
+void tgi_objective_at_terms(tgSim *s, const tgPose *pose, tgiObjective *o) {
+  begin_sum(s, pose, o);
+  add_terms(s, pose, o);
+}
+
+tgStatus tgi_objective_evaluate(tgSim *s, const tgPose *pose, bool last, tgiObjective *o) {
+  begin_sum(s, pose, o);
   if (!(tgRe(o->energy) < INFINITY)) return TG_OK;
   TG_TRY(s->contact_model->kind->law->evaluate(s, pose, TG_LAW_ENERGY | TG_LAW_POSE | (last ? TG_LAW_LAST : 0)));
   if (!(tgRe(s->energy) < INFINITY)) {
     o->energy = INFINITY;
     return TG_OK;
   }
-  o->energy += s->energy;
-  o->rounding += fabs(tgRe(s->energy));
-  tgi_objective_gather(s, pose, o);
-  for (int d = 0; d < m->nv; d++) o->g[d] += tgi_sp_dot(pose->S + 6 * d, o->wrench + 6 * m->dof_body[d]);
-  o->rounding *= 2.2e-16;
+  add_terms(s, pose, o);
   return TG_OK;
 }
 

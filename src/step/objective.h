@@ -29,6 +29,8 @@ bool tgi_objective_take(tgSim *s, double h, tgiObjective *o);
 tgStatus tgi_objective_begin(tgSim *s, double h);
 /// energy and g at the pose, with which the step is expected to end (last) or not; energy INFINITY when something touches or a limit is passed, and then no more.
 tgStatus tgi_objective_evaluate(tgSim *s, const tgPose *pose, bool last, tgiObjective *o);
+/// The same with the terms of that pose at hand, which is allowed.
+void tgi_objective_at_terms(tgSim *s, const tgPose *pose, tgiObjective *o);
 /// Of inertia, weight and the terms at hand: energy (but for the terms), and wrench summed over subtrees.
 void tgi_objective_gather(const tgSim *s, const tgPose *pose, tgiObjective *o);
 /// H (nv x nv, both halves) at the pose of the last evaluation.

@@ -26,15 +26,19 @@ void tgi_start_smooth(tgSim *s) {
   tgi_step_forces(s, s->v0);
 }
 
+// (q0, v0) is the state
+static void open_step(tgSim *s, double h) {
+  s->stage = TG_STAGE_NONE;
+  s->h = h;
+  memcpy(s->q0, s->qpos, (size_t)s->m.nq * sizeof(tgReal));
+  memcpy(s->v0, s->qvel, (size_t)s->m.nv * sizeof(tgReal));
+}
+
 static tgStatus step(tgSim *s, double h) {
-  const tgModel *m = &s->m;
   if (!(h > 0) || !isfinite(h)) return tgi_error(&s->error, TG_ERR_ARG, "The step size is %g; give a positive number of seconds.", h);
   TG_TRY(tgi_check_state(s));
   TG_TRY(tgi_check_parameters(s));
-  s->stage = TG_STAGE_NONE;
-  s->h = h;
-  memcpy(s->q0, s->qpos, (size_t)m->nq * sizeof(tgReal));
-  memcpy(s->v0, s->qvel, (size_t)m->nv * sizeof(tgReal));
+  open_step(s, h);
   tgStatus status = s->stepper->step(s, h);
   if (status != TG_OK) return status;
   return tgi_check_velocity(s, s->v1);
@@ -77,6 +81,33 @@ tgStatus tg_sim_step(tgSim *sim, double h, tgStepInfo *info) {
   sim->info.scratch_high = sim->stack_high;
   if (info != NULL) *info = sim->info;
   tgi_sim_release(sim);
+  return status;
+}
+
+// ---- a step on a tape ----
+
+static size_t info_bytes(void) { return (sizeof(tgStepInfo) + 15) / 16 * 16; }
+
+size_t tgi_step_record_bytes(const tgSim *s) { return info_bytes() + (s->stepper->revisit != NULL ? s->stepper->record_bytes(s) : 0); }
+
+void tgi_step_record(const tgSim *s, void *to) {
+  memcpy(to, &s->info, sizeof s->info);
+  if (s->stepper->revisit != NULL) s->stepper->record(s, (char *)to + info_bytes());
+}
+
+tgStatus tgi_step_revisit(tgSim *s, double h, const void *from, bool *solved) {
+  *solved = s->stepper->revisit == NULL;
+  if (*solved) return tg_sim_step(s, h, NULL);
+  if (!tgi_sim_claim(s)) return TG_ERR_STATE;
+  s->stack_used = 0;
+  s->error = (tgError){.status = TG_OK};
+  tgiFpEnv env = tgi_fp_enter();
+  open_step(s, h);
+  tgStatus status = s->stepper->revisit(s, h, (const char *)from + info_bytes());
+  memcpy(&s->info, from, sizeof s->info);
+  if (status == TG_OK) take_over(s);
+  tgi_fp_leave(env);
+  tgi_sim_release(s);
   return status;
 }
 

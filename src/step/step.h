@@ -12,6 +12,14 @@ tgStatus tgi_check_velocity(tgSim *s, const tgReal *v);
 /// Velocities, bias and smooth forces at (q0, v), with the frames of q0: V, Vp, Sd, vel, bias, qfrc_actuator, qfrc_passive, tau.
 void tgi_step_forces(tgSim *s, const tgReal *v);
 
+/// A step on a tape: its info and what the stepper keeps of it, aligned to 16.
+size_t tgi_step_record_bytes(const tgSim *s);
+/// Writes that of the last step.
+void tgi_step_record(const tgSim *s, void *to);
+/// The step of that record again, from the state, control, forces and memory it was made from and with its size: the sim is then as tg_sim_step left it,
+/// as far as derivatives and the state go. *solved: it had to be made anew. As tg_sim_step otherwise.
+tgStatus tgi_step_revisit(tgSim *s, double h, const void *from, bool *solved);
+
 /// The pose, inertias, mass matrix and smooth forces at (q0, v0).
 void tgi_start_smooth(tgSim *s);
 

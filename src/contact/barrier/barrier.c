@@ -72,17 +72,18 @@ void tgi_barrier_transform(tgSim *s, const tgPose *pose) {
   w->pose = pose;
   tgi_barrier_each(s, s->m.ngeom, move_geom, s);
   for (int g = 0; g < s->m.ngeom; g++)
-    if (w->geom[g].renewed) w->current = false;
+    if (w->geom[g].renewed) w->sums.current = w->start.current = false;
+}
+
+static bool sums_at(const tgSim *s, const tgiBarrierSums *sums, const tgPose *pose) {
+  bool good = sums->current;
+  for (int g = 0; g < s->m.ngeom && good; g++)
+    good = same(sums->frame + 12 * g, pose->geom_xpos + 3 * g, 3) && same(sums->frame + 12 * g + 3, pose->geom_xmat + 9 * g, 9);
+  return good;
 }
 
 // the pairs are those of the pose
-static bool summed(tgSim *s, const tgPose *pose) {
-  const tgiBarrierWork *w = tgi_barrier_work(s);
-  bool good = w->current;
-  for (int g = 0; g < s->m.ngeom && good; g++)
-    good = same(w->geom[g].summed, pose->geom_xpos + 3 * g, 3) && same(w->geom[g].summed + 3, pose->geom_xmat + 9 * g, 9);
-  return good;
-}
+static bool summed(tgSim *s, const tgPose *pose) { return sums_at(s, &tgi_barrier_work(s)->sums, pose); }
 
 // ---- pairs ----
 
@@ -126,7 +127,7 @@ static void sum_pair(void *ctx, int worker, int item) {
   tgSim *s = sums->s;
   tgiBarrierWork *w = tgi_barrier_work(s);
   const tgiGeomPair *g = &tgi_barrier(s)->pair[item];
-  tgiBarrierPair *p = &w->pair[item];
+  tgiBarrierPair *p = &w->sums.pair[item];
   const tgiWorldTree *A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].world;
   const tgiWorldTree *B = g->plane ? NULL : &w->geom[g->B].world;
   tgReal n[3] = {0}, height = 0;
@@ -161,13 +162,10 @@ static void sum_pairs(tgSim *s, bool friction) {
   tgiLaggedPoints *ahead = &w->lagged.ahead;
   Sums sums = {.s = s, .points = friction ? ahead : NULL};
   tgi_barrier_each(s, tgi_barrier(s)->npair, sum_pair, &sums);
-  w->current = true;
+  w->sums.current = true;
   ahead->made = friction;
   ahead->weight = TG_NUMBER(s, weight);
-  for (int g = 0; g < s->m.ngeom; g++) {
-    tgi_v3_copy(w->geom[g].summed, w->pose->geom_xpos + 3 * g);
-    tgi_m3_copy(w->geom[g].summed + 3, w->pose->geom_xmat + 9 * g);
-  }
+  tgi_lagged_frames(s->m.ngeom, w->pose->geom_xpos, w->pose->geom_xmat, w->sums.frame);
 }
 
 // Where the step is foreseen to end friction's points are asked for too: the next one starts here, and needs no sums of its own then.
@@ -236,7 +234,7 @@ static void clear_terms(tgSim *s) {
 static tgStatus advance(tgSim *s, const tgPose *pose, const tgReal *d, double *fraction) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   bool known = summed(s, pose);
-  for (int i = 0; i < w->advance.npair && known; i++) w->apart[i] = w->pair[i].clear.all;
+  for (int i = 0; i < w->advance.npair && known; i++) w->apart[i] = w->sums.pair[i].clear.all;
   w->advance.apart = known ? w->apart : NULL;
   return tgi_advance(s, &w->advance, pose, d, fraction);
 }
@@ -246,22 +244,21 @@ static void friction_of_pair(void *ctx, int worker, int item) {
   tgi_lagged_pair(ctx, item);
 }
 
-// Terms carry all that a barrier has, whatever is wanted: sums give values and derivatives together.
-static tgStatus evaluate(tgSim *s, const tgPose *pose, unsigned want) {
+// The terms of the pairs at hand. They carry all that a barrier has, whatever is wanted: sums give values and derivatives together.
+static void add_terms(tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
   tgReal mu = TG_NUMBER(s, weight);
-  tgi_barrier_pairs(s, pose, (want & TG_LAW_LAST) != 0);
   clear_terms(s);
   s->energy = 0;
   s->info.least_distance = INFINITY;
   for (int i = 0; i < k->npair; i++) {
-    if (!w->pair[i].separated) {
+    if (!w->sums.pair[i].separated) {
       s->energy = INFINITY;
-      return TG_OK;
+      return;
     }
-    add_term(mu, &k->pair[i], &w->pair[i].sum, &s->term[k->pair[i].term]);
-    s->info.least_distance = fmin(s->info.least_distance, w->pair[i].clear.solved);
+    add_term(mu, &k->pair[i], &w->sums.pair[i].sum, &s->term[k->pair[i].term]);
+    s->info.least_distance = fmin(s->info.least_distance, w->sums.pair[i].clear.solved);
   }
   for (int t = 0; t < s->nterm; t++) add_hardening(&s->term[t]);
   tgi_barrier_each(s, k->npair, friction_of_pair, s);
@@ -270,6 +267,11 @@ static tgStatus evaluate(tgSim *s, const tgPose *pose, unsigned want) {
     tgi_term_turn(&s->term[t]);
     s->energy += s->term[t].energy;
   }
+}
+
+static tgStatus evaluate(tgSim *s, const tgPose *pose, unsigned want) {
+  tgi_barrier_pairs(s, pose, (want & TG_LAW_LAST) != 0);
+  add_terms(s);
   return TG_OK;
 }
 
@@ -290,6 +292,29 @@ static tgStatus begin(tgSim *s, double h) {
   tgi_lagged_take(s);
   TG_TRY(tgi_barrier_check_separated(s));
   return tgi_lagged_planes(s);
+}
+
+static void swap_sums(tgiBarrierWork *w) {
+  tgiBarrierSums sums = w->sums;
+  w->sums = w->start;
+  w->start = sums;
+}
+
+// Steps are put back from the last to the first: one ends where the one after it started, whose sums are there. So each needs those of its start alone.
+static tgStatus revisit(tgSim *s, double h) {
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  tgi_lagged_freeze(s, h);
+  if (sums_at(s, &w->start, &s->end)) swap_sums(w);
+  tgi_barrier_pairs(s, &s->end, false);
+  swap_sums(w);
+  tgi_barrier_transform(s, &s->start);
+  sum_pairs(s, true);
+  tgi_lagged_take(s);
+  TG_TRY(tgi_lagged_planes(s));
+  swap_sums(w);
+  tgi_barrier_transform(s, &s->end);
+  add_terms(s);
+  return TG_OK;
 }
 
 // friction alone is lagged
@@ -315,11 +340,11 @@ static tgStatus gradient_terms(tgSim *s, const tgPose *pose, bool *other) {
   TG_TRY(evaluate(s, pose, 0));
   Sums sums = {.s = s, .long_range = true};
   tgi_barrier_each(s, k->npair, sum_pair, &sums);
-  w->current = false;
+  w->sums.current = false;
   // X of the terms is that of their forces: back to what energies add up in, and forth
   for (int t = 0; t < s->nterm; t++) unturn(&s->term[t]);
   for (int i = 0; i < k->npair; i++)
-    if (w->pair[i].separated) add_term(TG_NUMBER(s, weight), &k->pair[i], &w->pair[i].sum, &s->term[k->pair[i].term]);
+    if (w->sums.pair[i].separated) add_term(TG_NUMBER(s, weight), &k->pair[i], &w->sums.pair[i].sum, &s->term[k->pair[i].term]);
   for (int t = 0; t < s->nterm; t++) tgi_term_turn(&s->term[t]);
   return TG_OK;
 }
@@ -336,6 +361,7 @@ static const tgLaw law = {
     .terms = tgi_barrier_terms,
     .begin = begin,
     .evaluate = evaluate,
+    .revisit = revisit,
     .step_bound = advance,
     .start_d = start_d,
     .start_vjp = tgi_lagged_mixed_vjp,

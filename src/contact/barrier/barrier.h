@@ -48,7 +48,6 @@ typedef struct tgiBarrierGeom {
   bool made, renewed;       ///< renewed: its numbers, by the last transform
   tgReal size[3];           ///< that the numbers are of
   tgReal frame[12];         ///< that `world` and `plane` are at
-  tgReal summed[12];        ///< at the last sums
   tgiTreeNumbers numbers, plane_numbers;
   tgiWorldTree world, plane;  ///< plane: for pairs with planes
 } tgiBarrierGeom;
@@ -62,14 +61,21 @@ typedef struct tgiBarrierPair {
   tgiTreeCount count;
 } tgiBarrierPair;
 
+/// Sums of all pairs at one pose.
+typedef struct tgiBarrierSums {
+  tgiBarrierPair *pair;     ///< npair
+  tgReal *frame;            ///< ngeom x 12: the geoms' frames there
+  bool current;             ///< the pairs are those of the frames, and of the geoms' sizes
+} tgiBarrierSums;
+
 /// s->solver.
 typedef struct tgiBarrierWork {
   void *home;               ///< s->solver when placed
   int nthread;
   const tgPose *pose;       ///< of the call under way
-  bool current;             ///< pairs are those of the frames `summed` of the geoms
   tgiBarrierGeom *geom;     ///< ngeom
-  tgiBarrierPair *pair;     ///< npair
+  tgiBarrierSums sums;      ///< of the last evaluation
+  tgiBarrierSums start;     ///< of the start of the step put back last (revisit), where the step before it ends
   tgiTreeWork **tree;       ///< nthread
   tgiHeightWork **height;   ///< nthread
   tgiSolid *solid;          ///< ngeom: what advance sees of them

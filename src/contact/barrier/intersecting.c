@@ -143,11 +143,11 @@ tgStatus tgi_barrier_check_separated(tgSim *s) {
   for (int i = 0; i < k->npair; i++) {
     const tgiGeomPair *g = &k->pair[i];
     const tgiWorldTree *A = &w->geom[g->A].world, *B = &w->geom[g->B].world;
-    bool in = w->pair[i].separated && !g->plane && inside(A, B), out = w->pair[i].separated && !g->plane && !in && inside(B, A);
-    if (w->pair[i].separated && !in && !out) continue;
+    bool in = w->sums.pair[i].separated && !g->plane && inside(A, B), out = w->sums.pair[i].separated && !g->plane && !in && inside(B, A);
+    if (w->sums.pair[i].separated && !in && !out) continue;
     s->info.body1 = s->m.geom_body[g->A];
     s->info.body2 = s->m.geom_body[g->B];
-    return !w->pair[i].separated ? error_touch(s, g, &w->pair[i]) : in ? error_inside(s, g->A, g->B) : error_inside(s, g->B, g->A);
+    return !w->sums.pair[i].separated ? error_touch(s, g, &w->sums.pair[i]) : in ? error_inside(s, g->A, g->B) : error_inside(s, g->B, g->A);
   }
   return TG_OK;
 }

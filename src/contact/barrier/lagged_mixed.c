@@ -135,11 +135,11 @@ static void reverse_pair(void *ctx, int worker, int i) {
   bodies(c->s, g, body);
   for (int side = 0; side < 2; side++) tgi_sp_copy(Z + 6 * side, c->Z + 6 * body[side]);
   if (tgi_lagged_scatters(c->s, g)) {
-    w->pair[i].separated = reverse(c->s, worker, i, Z, out);
+    w->sums.pair[i].separated = reverse(c->s, worker, i, Z, out);
     return;
   }
   Mix x;
-  w->pair[i].separated = mixed_pair(c->s, worker, g, &x);
+  w->sums.pair[i].separated = mixed_pair(c->s, worker, g, &x);
   for (int r = 0; r < 12; r++)
     for (int j = 0; j < 12; j++) out[j] += Z[r] * x.B[12 * r + j];
 }
@@ -154,8 +154,8 @@ tgStatus tgi_lagged_mixed_vjp(tgSim *s, const tgPose *pose, const tgReal *Z, tgR
   for (int i = 0; i < k->npair; i++) {
     int body[2];
     if (!tgi_lagged_acts(s, &k->pair[i])) continue;
-    if (!w->pair[i].separated) {
-      w->current = false;
+    if (!w->sums.pair[i].separated) {
+      w->sums.current = false;
       return touches(s);
     }
     bodies(s, &k->pair[i], body);

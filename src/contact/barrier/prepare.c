@@ -224,12 +224,19 @@ static void place_geom(tgLayout *l, const tgiBarrier *k, int g, tgiBarrierGeom *
   }
 }
 
+static tgiBarrierSums place_sums(tgLayout *l, const tgiBarrier *k, size_t ngeom) {
+  tgiBarrierSums s = {.current = false};
+  s.pair = tgi_place(l, (size_t)k->npair, sizeof *s.pair);
+  s.frame = tgi_place(l, 12 * ngeom, sizeof *s.frame);
+  return s;
+}
+
 static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarrierWork **work) {
   const tgiBarrier *k = c->data;
   size_t ngeom = (size_t)c->model->ngeom, nthread = (size_t)k->options.threads;
   tgiBarrierWork *w = tgi_place(l, 1, sizeof *w);
   tgiBarrierGeom *geom = tgi_place(l, ngeom, sizeof *geom);
-  tgiBarrierPair *pair = tgi_place(l, (size_t)k->npair, sizeof *pair);
+  tgiBarrierSums sums = place_sums(l, k, ngeom), start = place_sums(l, k, ngeom);
   tgiTreeWork **tree = tgi_place(l, nthread, sizeof(tgiTreeWork *));
   tgiHeightWork **height = tgi_place(l, nthread, sizeof(tgiHeightWork *));
   for (int g = 0; g < c->model->ngeom; g++) place_geom(l, k, g, geom != NULL ? geom + g : NULL);
@@ -247,7 +254,7 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
   *work = w;
   if (w == NULL) return;
   for (size_t g = 0; g < ngeom; g++) solid[g] = (tgiSolid){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .number = &geom[g].numbers};
-  *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .geom = geom, .pair = pair, .tree = tree, .height = height, .solid = solid, .apart = apart, .lagged = lagged};
+  *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .geom = geom, .sums = sums, .start = start, .tree = tree, .height = height, .solid = solid, .apart = apart, .lagged = lagged};
   w->advance = (tgiAdvance){.npair = k->npair, .geom1 = k->geom1, .geom2 = k->geom2, .solid = solid, .bound = bound, .q = q};
 }
 

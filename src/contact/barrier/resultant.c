@@ -32,7 +32,7 @@ bool tgi_barrier_touch(const tgSim *s, int i, tgTouch *out) {
   const tgiBarrierWork *work = s->solver;
   const tgiGeomPair *g = &tgi_barrier(s)->pair[i];
   const int *body = tgi_barrier(s)->body[g->term];
-  const tgReal *slope = work->pair[i].sum.g;
+  const tgReal *slope = work->sums.pair[i].sum.g;
   bool slides = tgi_lagged_acts(s, g);
   double mu = tgRe(TG_NUMBER(s, weight)), f[3], w[6], ff = 0, at[3], n[3];
   for (int k = 0; k < 6; k++) w[k] = -mu * tgRe(slope[k]) - (slides ? tgRe(work->lagged.term[i].g[k]) : 0);
@@ -40,7 +40,7 @@ bool tgi_barrier_touch(const tgSim *s, int i, tgTouch *out) {
     f[k] = -mu * tgRe(slope[3 + k]);
     ff += f[k] * f[k];
   }
-  if (!work->pair[i].separated || !(ff > 0)) return false;
+  if (!work->sums.pair[i].separated || !(ff > 0)) return false;
   face_of(s, g, f, at, n);
   *out = (tgTouch){.body1 = body[g->swapped], .body2 = body[!g->swapped], .f = {w[3], w[4], w[5]}};
   tgi_touch_point(w, at, n, out->p);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "contact/lcp/scratch.h"
+#include "math/combine.h"
 
 // LU is used where its condition estimate is above this, well clear of the rank cut.
 #define RCOND_LU 1e-8
@@ -63,7 +64,7 @@ static void factor_deficient(tgiLcp *s) {
 }
 
 // LU when well conditioned, else the complete orthogonal decomposition
-static void factor(tgiLcp *s) {
+static void choose_factor(tgiLcp *s) {
   int nk = s->nk;
   double norm = 0;
   s->deficient = false;
@@ -82,6 +83,18 @@ static void factor(tgiLcp *s) {
   s->cod.work = s->scratch->cod_work;
   if (tgi_lu_factor(nk, s->lu, s->lu_piv) && tgi_lu_rcond(nk, s->lu, s->lu_piv, norm, s->cod.work) > RCOND_LU) return;
   factor_deficient(s);
+}
+
+// the one that was chosen before
+static void factor_again(tgiLcp *s, bool deficient) {
+  s->deficient = false;
+  s->rank = s->nk;
+  if (deficient) {
+    factor_deficient(s);
+    return;
+  }
+  fill_q(s, s->lu);
+  tgi_lu_factor(s->nk, s->lu, s->lu_piv);
 }
 
 // x <- Q^+ x or Q^{+T} x
@@ -143,9 +156,9 @@ double tgi_lcp_solve_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cl
   return tgi_lcp_class_solve(s, p, cls, f, w);
 }
 
-double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w) {
+// K, P f_K + f0 and its right-hand side for the classes
+static void open_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls) {
   tgiLcpScratch *c = s->scratch;
-  tgReal *v = w != NULL ? w : c->wtmp;
   int n = p->n, nk = 0;
   s->problem = p;
   s->n = n;
@@ -162,7 +175,12 @@ double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls,
     for (int j = 0; j < n; j++)
       if (s->kpos[j] < 0 && p->kind[j] == TGI_LCP_BOX) s->fk[a] -= p->A[(size_t)n * s->k[a] + j] * c->ftmp[j];
   }
-  factor(s);
+}
+
+// f and w with Q factorised
+static void solve_held(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *v) {
+  const tgiLcpScratch *c = s->scratch;
+  int n = p->n, nk = s->nk;
   solve_q(s, s->fk, false);
   for (int a = 0; a < nk; a++) s->z[a] = s->deficient ? s->fk[a] : 0;
   if (s->deficient) solve_q(s, s->z, true);
@@ -172,7 +190,22 @@ double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls,
   for (int i = 0; i < n; i++) v[i] = p->b[i];
   for (int j = 0; j < n; j++)   // A is symmetric: its rows are its columns
     for (int i = 0; f[j] != 0 && i < n; i++) v[i] += p->A[(size_t)n * j + i] * f[j];
+}
+
+void tgi_lcp_recall_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, bool deficient, tgReal *f, tgReal *w) {
+  open_classes(s, p, cls);
+  factor_again(s, deficient);
+  solve_held(s, p, f, w);
+}
+
+double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w) {
+  tgiLcpScratch *c = s->scratch;
+  tgReal *v = w != NULL ? w : c->wtmp;
+  int n = p->n;
   double worst = 0;
+  open_classes(s, p, cls);
+  choose_factor(s);
+  solve_held(s, p, f, v);
   tgi_lcp_scales(c, p, f);
   for (int i = 0; i < n; i++)
     worst = larger(worst, tgi_lcp_row_residual(c, p, tgi_lcp_is_dead(s, p, s->cls, i), f, v, i));
@@ -304,8 +337,11 @@ double tgi_lcp_null_action(const tgiLcp *s) {
   tgiLcpScratch *c = s->scratch;
   if (s->rank == s->nk) return 0;
   double worst = 0, most = 0;
-  int n = s->n;
-  for (size_t i = 0; i < (size_t)n * n; i++) most = larger(most, fabs(tgRe(p->A[i])));
+  int n = s->n, whole = n - n % 4;
+  for (int i = 0; i < n; i++) {
+    most = larger(most, tgRe(p->A[(size_t)n * i + i]));   // the largest entry of a semidefinite matrix is on its diagonal
+    c->K[i] = n * i;
+  }
   for (int probe = 0; probe < 2; probe++) {
     double size = 0;
     for (int i = 0; i < s->nk; i++) {
@@ -315,11 +351,12 @@ double tgi_lcp_null_action(const tgiLcp *s) {
     tgi_lcp_project(s, c->x, c->x);
     for (int i = 0; i < s->nk; i++) size = larger(size, fabs(tgRe(c->x[i])));
     tgi_lcp_expand(s, c->x, c->y);
-    for (int i = 0; i < n && size > 0; i++) {
-      tgReal sum = 0;
-      for (int j = 0; j < n; j++) sum += p->A[(size_t)n * i + j] * c->y[j];
-      worst = larger(worst, fabs(tgRe(sum)) / size);
-    }
+    if (size == 0) continue;
+    for (int i = 0; i < n; i++) c->wtmp[i] = 0;
+    tgi_combine(n, c->y, c->K, p->A, whole, c->wtmp);   // A is symmetric: its rows are its columns
+    for (int i = whole; i < n; i++)
+      for (int j = 0; j < n; j++) c->wtmp[i] += p->A[(size_t)n * i + j] * c->y[j];
+    for (int i = 0; i < n; i++) worst = larger(worst, fabs(tgRe(c->wtmp[i])) / size);
   }
   return most > 0 ? worst / most : 0;
 }

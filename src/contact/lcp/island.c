@@ -101,24 +101,42 @@ static double energy_gained(const tgSim *s, int index, const tgiLcpIsland *k) {
   return bounced && gain > allowed ? gain : 0;
 }
 
+// The restitution of the island's bounces one rung down: half, half again, none. False: nothing bounces.
+static bool damp(tgSim *s, int index, tgiLcpIsland *k) {
+  const int *row = s->island_row + s->island_adr[index];
+  bool any = false;
+  for (int a = 0; a < k->problem.n; a++) {
+    if (tgRe(s->row_bounce[row[a]]) == 0) continue;
+    set_bounce(s, index, k, a, k->damped < 2 ? 0.5 * s->row_bounce[row[a]] : 0);
+    any = true;
+  }
+  k->damped += any;
+  return any;
+}
+
 // Restitution as given; where then the conditions contradict each other, or an impact of several contacts would add energy, half of it, a
 // quarter, none in the whole island [math/lcp Restitution].
 static tgStatus solve_bounces(tgSim *s, int index, tgiLcpInfo *info) {
   tgiLcpIsland *k = &tgi_lcp_work(s)->island[index];
-  const int *row = s->island_row + s->island_adr[index];
   tgStatus status = attempt(s, index, info);
-  for (int rung = 0; rung < 3 && status >= 0 && (status != TG_OK || energy_gained(s, index, k) > 0); rung++) {
-    bool any = false;
-    for (int a = 0; a < k->problem.n; a++) {
-      if (tgRe(s->row_bounce[row[a]]) == 0) continue;
-      set_bounce(s, index, k, a, rung < 2 ? 0.5 * s->row_bounce[row[a]] : 0);
-      any = true;
-    }
-    if (!any) break;
-    if (rung == 0) s->info.ndamped++;
+  while (k->damped < 3 && status >= 0 && (status != TG_OK || energy_gained(s, index, k) > 0)) {
+    if (!damp(s, index, k)) break;
+    if (k->damped == 1) s->info.ndamped++;
     status = attempt(s, index, info);
   }
   return status;
+}
+
+// the island's answer to its rows
+static void spread(tgSim *s, int index) {
+  tgiLcpWork *w = tgi_lcp_work(s);
+  const tgiLcpIsland *k = &w->island[index];
+  const int *row = s->island_row + s->island_adr[index];
+  for (int a = 0; a < k->problem.n; a++) {
+    s->row_f[row[a]] = k->f[a];
+    s->row_w[row[a]] = k->w[a];
+    w->cls[row[a]] = w->island_cls[a];
+  }
 }
 
 tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
@@ -136,18 +154,50 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
     tgiLcpInfo info;
     status = solve_bounces(s, index, &info);
     if (status < 0) return refused(s, status, row, &info);
-    int left = status == TG_NOT_CONVERGED ? leave_errors(s, index, k) : 0;
-    if (left > 0) status = attempt(s, index, &info);
-    s->info.nleft += left;
+    k->left = status == TG_NOT_CONVERGED ? leave_errors(s, index, k) : 0;
+    if (k->left > 0) status = attempt(s, index, &info);
+    s->info.nleft += k->left;
     add_info(s, row, &info);
     s->info.rank += info.rank;
     bool failed = status != TG_OK || (index > 0 && s->info.stage == TGI_LCP_FAILED);
     s->info.stage = failed ? TGI_LCP_FAILED : info.stage > s->info.stage ? info.stage : s->info.stage;
   }
-  for (int a = 0; a < n; a++) {
-    s->row_f[row[a]] = k->f[a];
-    s->row_w[row[a]] = k->w[a];
-    w->cls[row[a]] = w->island_cls[a];
-  }
+  spread(s, index);
   return status;
+}
+
+// ---- on a tape ----
+
+// A row's byte: its class; the class that the last solve was made with, which for a tangent under a normal that has let go may be another; a tie.
+enum { CLASS = 7, SOLVED = 3, TIE = 64 };
+// An island's: rungs of damped bounces, then
+enum { LEFT = 1, DEFICIENT = 2 };
+
+int tgi_lcp_island_record_bytes(int n) { return 2 + n; }
+
+void tgi_lcp_record_island(const tgSim *s, int index, uint8_t *to) {
+  const tgiLcpWork *w = tgi_lcp_work(s);
+  const tgiLcpIsland *k = &w->island[index];
+  to[0] = (uint8_t)k->damped;
+  to[1] = (uint8_t)((k->left > 0 ? LEFT : 0) | (k->lcp.deficient ? DEFICIENT : 0));
+  for (int a = 0; a < k->problem.n; a++) {
+    int cls = k->lcp.cls[a], solved = cls == TGI_LCP_C || k->lcp.kpos[a] < 0 ? cls : TGI_LCP_F;
+    to[2 + a] = (uint8_t)(cls | solved << SOLVED | (w->tie[s->island_row[s->island_adr[index] + a]] ? TIE : 0));
+  }
+}
+
+void tgi_lcp_recall_island(tgSim *s, int index, const uint8_t *from) {
+  tgiLcpWork *w = tgi_lcp_work(s);
+  tgiLcpIsland *k = &w->island[index];
+  const int *row = s->island_row + s->island_adr[index];
+  extract(s, index, k);
+  while (k->damped < from[0] && damp(s, index, k)) continue;
+  k->left = from[1] & LEFT ? leave_errors(s, index, k) : 0;
+  for (int a = 0; a < k->problem.n; a++) w->island_cls[a] = (int8_t)(from[2 + a] >> SOLVED & CLASS);
+  tgi_lcp_recall_classes(&k->lcp, &k->problem, w->island_cls, (from[1] & DEFICIENT) != 0, k->f, k->w);
+  for (int a = 0; a < k->problem.n; a++) {
+    k->lcp.cls[a] = w->island_cls[a] = (int8_t)(from[2 + a] & CLASS);
+    w->tie[row[a]] = (from[2 + a] & TIE) != 0;
+  }
+  spread(s, index);
 }

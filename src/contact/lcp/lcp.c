@@ -123,7 +123,8 @@ static tgStatus report_failure(tgSim *s) {
                    failed, s->nrow, s->info.residual, label, deepest(s, overlap, sizeof overlap));
 }
 
-static tgStatus impulses(tgSim *s) {
+// the workspace of the step's islands, nothing solved
+static tgiLcpWork *open_islands(tgSim *s) {
   tgiLcpWork *w;
   tgLayout l = {.base = s->solver}, pool;
   int count[3];
@@ -134,12 +135,20 @@ static tgStatus impulses(tgSim *s) {
     w->cls[i] = (int8_t)s->row_class[i];
     w->tie[i] = w->failed[i] = w->explored[i] = 0;
   }
-  tgStatus worst = TG_OK;
   for (int index = 0; index < s->nisland; index++) {
     tgiLcpIsland *k = &w->island[index];
     int n = tgi_island_rows(s, index);
     void *kept = place_island(&pool, n, k);
     tgi_lcp_init_apart(&k->lcp, kept, n, w->scratch, count[0], count[1], count[2]);
+    k->damped = k->left = 0;
+  }
+  return w;
+}
+
+static tgStatus impulses(tgSim *s) {
+  tgiLcpWork *w = open_islands(s);
+  tgStatus worst = TG_OK;
+  for (int index = 0; index < s->nisland; index++) {
     tgStatus status = tgi_lcp_solve_island(s, index);
     if (status < 0) return status;
     if (status != TG_OK) worst = status;
@@ -149,11 +158,36 @@ static tgStatus impulses(tgSim *s) {
   return worst == TG_OK ? TG_OK : report_failure(s);
 }
 
+// islands have a row at least
+static size_t record_bytes(const tgSim *s) { return (size_t)s->cap.nrow * (size_t)tgi_lcp_island_record_bytes(1); }
+
+static void record(const tgSim *s, void *to) {
+  uint8_t *at = to;
+  for (int index = 0; index < s->nisland; index++) {
+    tgi_lcp_record_island(s, index, at);
+    at += tgi_lcp_island_record_bytes(tgi_island_rows(s, index));
+  }
+}
+
+static tgStatus recall(tgSim *s, const void *from) {
+  const tgiLcpWork *w = open_islands(s);
+  const uint8_t *at = from;
+  for (int index = 0; index < s->nisland; index++) {
+    tgi_lcp_recall_island(s, index, at);
+    at += tgi_lcp_island_record_bytes(tgi_island_rows(s, index));
+  }
+  for (int i = 0; i < s->nrow; i++) s->row_class[i] = w->cls[i];
+  return TG_OK;
+}
+
 #define LCP(kind, ...) TGI_OPTION_##kind(tgLcpOptions, __VA_ARGS__)
 static const tgiOption option[] = {TG_IMPULSE_OPTIONS(LCP) TG_LCP_OPTIONS(LCP)};
 
 static const tgRowSolver rows = {
     .solve = impulses,
+    .record_bytes = record_bytes,
+    .record = record,
+    .recall = recall,
     .solve_jvp = tgi_lcp_tangent,
     .solve_columns = tgi_lcp_solve_columns,
     .solve_vjp = tgi_lcp_adjoint,

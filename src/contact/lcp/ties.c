@@ -7,8 +7,9 @@
 // a tie in gap or speed, relative to 1 m, 1 rad or 1 m/s
 static const double tie_gap = 1e-9, tie_speed = 1e-9;
 
-static void add_tie(const tgSim *s, tgGradInfo *info, const char *what, const char *label) {
-  (void)s;
+// counts one more; the first is named, and no label need be made for another
+static bool unnamed(const tgGradInfo *info) { return info->ties == 0; }
+static void add_tie(tgGradInfo *info, const char *what, const char *label) {
   if (info->ties++ > 0) return;
   info->label = TG_GRAD_ONE_SIDED;
   snprintf(info->reason, sizeof info->reason, "%s: %.150s", what, label);
@@ -23,9 +24,10 @@ static void contact_ties(const tgSim *s, tgGradInfo *info) {
     // a switch of features matters where there is a force
     bool pressed = c->row >= 0 && tgRe(s->row_f[c->row]) != 0;
     if (!at_gap && !(c->tie && pressed)) continue;
-    snprintf(label, sizeof label, "%s and %s", tgi_model_label(m, TG_THING_GEOM, c->geom1, a, sizeof a),
-             tgi_model_label(m, TG_THING_GEOM, c->geom2, b, sizeof b));
-    add_tie(s, info, at_gap ? "about to touch or part" : "switch of contact features", label);
+    if (unnamed(info))
+      snprintf(label, sizeof label, "%s and %s", tgi_model_label(m, TG_THING_GEOM, c->geom1, a, sizeof a),
+               tgi_model_label(m, TG_THING_GEOM, c->geom2, b, sizeof b));
+    add_tie(info, at_gap ? "about to touch or part" : "switch of contact features", label);
   }
 }
 
@@ -40,12 +42,12 @@ static void limit_ties(const tgSim *s, const tgPose *pose, tgGradInfo *info) {
     if (ball) q = tgi_ball_axis(s, j, axis, w);
     for (int side = ball ? 1 : 0; side < 2; side++)
       if (fabs(tgRe(side == 0 ? q - m->jnt_range[2 * j] : m->jnt_range[2 * j + 1] - q) - TG_TOUCH) <= tie_gap)
-        add_tie(s, info, "at the limit", tgi_model_label(m, TG_THING_JOINT, j, label, sizeof label));
+        add_tie(info, "at the limit", unnamed(info) ? tgi_model_label(m, TG_THING_JOINT, j, label, sizeof label) : NULL);
   }
   for (int t = 0; t < m->ntendon; t++)
     for (int side = 0; side < 2 && m->ten_limited[t]; side++)
       if (fabs(tgRe(side == 0 ? pose->ten_length[t] - m->ten_range[2 * t] : m->ten_range[2 * t + 1] - pose->ten_length[t]) - TG_TOUCH) <= tie_gap)
-        add_tie(s, info, "at the limit", tgi_model_label(m, TG_THING_TENDON, t, label, sizeof label));
+        add_tie(info, "at the limit", unnamed(info) ? tgi_model_label(m, TG_THING_TENDON, t, label, sizeof label) : NULL);
 }
 
 // a restitution that is about to switch on or off
@@ -59,7 +61,7 @@ static void bounce_ties(const tgSim *s, double h, tgGradInfo *info) {
     for (int d = 0; d < s->m.nv; d++) speed += tgRe(s->row_J[(size_t)i * (size_t)s->m.nv + (size_t)d]) * tgRe(s->vhat[d]);
     char label[200];
     if (fabs(speed + threshold) <= tie_speed)
-      add_tie(s, info, "at the speed where restitution begins", tgi_row_label(s, i, label, sizeof label));
+      add_tie(info, "at the speed where restitution begins", unnamed(info) ? tgi_row_label(s, i, label, sizeof label) : NULL);
   }
 }
 
@@ -86,7 +88,7 @@ static void row_ties(const tgSim *s, tgGradInfo *info) {
   char label[200];
   for (int i = 0; i < s->nrow; i++) {
     if (w->tie[i] || speed_to_switch(s, i) <= least)
-      add_tie(s, info, "contact force at a switch", tgi_row_label(s, i, label, sizeof label));
+      add_tie(info, "contact force at a switch", unnamed(info) ? tgi_row_label(s, i, label, sizeof label) : NULL);
   }
 }
 

@@ -13,6 +13,8 @@ typedef struct tgiLcpIsland {
   tgiLcpProblem problem;
   int *kind, *parent;
   tgReal *b, *bound, *f, *w;
+  int damped;                // how often its restitution was taken back
+  int left;                  // errors left as they were
 } tgiLcpIsland;
 
 /// The workspace in a sim.
@@ -32,6 +34,11 @@ static inline tgiLcpWork *tgi_lcp_work(const tgSim *s) { return s->solver; }
 
 /// Solves one island from the classes of work->cls, which become those of the answer.
 tgStatus tgi_lcp_solve_island(tgSim *s, int index);
+
+/// What is recorded of an island (2 bytes and one for each row), and its impulses and factorisation from that.
+int tgi_lcp_island_record_bytes(int n);
+void tgi_lcp_record_island(const tgSim *s, int index, uint8_t *to);
+void tgi_lcp_recall_island(tgSim *s, int index, const uint8_t *from);
 
 // entries of tgRowSolver
 void tgi_lcp_tangent(const tgSim *s, const tgReal *r, tgReal *df);

@@ -16,7 +16,7 @@ static void *copy(const void *from, size_t bytes) {
 static Kept keep(const tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
   const tgiBarrierWork *w = s->solver;
-  return (Kept){.pair = copy(w->pair, (size_t)k->npair * sizeof *w->pair), .point = copy(w->lagged.start.point, (size_t)k->npoint * sizeof *w->lagged.start.point),
+  return (Kept){.pair = copy(w->sums.pair, (size_t)k->npair * sizeof *w->sums.pair), .point = copy(w->lagged.start.point, (size_t)k->npoint * sizeof *w->lagged.start.point),
                 .npoint = copy(w->lagged.start.npoint, (size_t)k->npair * sizeof(int)), .npair = k->npair, .count = k->npoint};
 }
 
@@ -30,7 +30,7 @@ static void check_bits(const tgSim *s, const Kept *kept) {
   const tgiBarrierWork *w = s->solver;
   for (int i = 0; i < kept->npair; i++) {
     const tgiGeomPair *g = &tgi_barrier(s)->pair[i];
-    assert_memory_equal(&w->pair[i].sum, &kept->pair[i].sum, sizeof w->pair[i].sum);
+    assert_memory_equal(&w->sums.pair[i].sum, &kept->pair[i].sum, sizeof w->sums.pair[i].sum);
     assert_int_equal(w->lagged.start.npoint[i], kept->npoint[i]);
     assert_memory_equal(w->lagged.start.point + g->point, kept->point + g->point, (size_t)kept->npoint[i] * sizeof *kept->point);
   }
@@ -41,7 +41,7 @@ static void summed_again(void **state) {
   for (int form = TG_HIERARCHY_MOMENT; form <= TG_HIERARCHY_PAPER; form++) {
     Rig r = rubbing((tgHierarchy)form, 1);
     Kept kept = keep(r.s);
-    tgi_barrier_work(r.s)->current = false;
+    tgi_barrier_work(r.s)->sums.current = false;
     tgi_barrier_pairs(r.s, &r.s->start, false);
     check_bits(r.s, &kept);
     let_go(&kept);
@@ -153,8 +153,8 @@ static void bounds(void **state) {
       tgi_barrier_pairs(r.s, &r.s->start, false);
       for (int i = 0; i < tgi_barrier(r.s)->npair; i++) {
         const tgiGeomPair *g = &tgi_barrier(r.s)->pair[i];
-        if (!w->pair[i].separated) continue;
-        double d = distance(r.s, g), bound = w->pair[i].clear.all;
+        if (!w->sums.pair[i].separated) continue;
+        double d = distance(r.s, g), bound = w->sums.pair[i].clear.all;
         check_true(bound > 0 && bound <= d * (1 + 1e-9) + 1e-15, "pair %d form %d: %.17g apart, the sums say at least %.17g", i, form, d, bound);
         share += bound / d;
         pairs++;

@@ -92,9 +92,9 @@ static void kinds(void **state) {
   long points = 0, leaves = 0, blends = 0;
   for (int i = 0; i < tgi_barrier(r.s)->npair; i++) {
     if (!tgi_lagged_acts(r.s, &tgi_barrier(r.s)->pair[i]) || tgi_barrier(r.s)->pair[i].plane) continue;
-    points += w->pair[i].count.points;
-    leaves += w->pair[i].count.leaves;
-    blends += w->pair[i].count.blends;
+    points += w->sums.pair[i].count.points;
+    leaves += w->sums.pair[i].count.leaves;
+    blends += w->sums.pair[i].count.blends;
   }
   print_message("%ld one-sided pairs, %ld of triangles, %ld blends\n", points, leaves, blends);
   assert_true(points > 20 && leaves > 100 && blends > 20);
