@@ -128,7 +128,6 @@ tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, 
   }
   if (kind->potential != NULL) c->nterm = kind->potential->terms(c);
   if (kind->force != NULL) c->nforce = kind->force->terms(c);
-  if (stepper->scratch != NULL) c->scratch += stepper->scratch(c);
   return c;
 }
 

@@ -48,8 +48,9 @@ typedef struct tgPairForce {
   tgReal w[12], X[144], Y[144];            // row-major
 } tgPairForce;
 
-/// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point.
-typedef struct tgCapacity { int ncon, nrow, npairmem; size_t stack; } tgCapacity;
+/// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point. widest, nA: rows of the largest island, and numbers of the
+/// islands' blocks (squares of their rows) together.
+typedef struct tgCapacity { int ncon, nrow, npairmem, widest; size_t nA, stack; } tgCapacity;
 
 /// One number of a contact model that a user may choose: where it is in tgContactOptions, its default, least and largest value.
 typedef struct tgContactParam {
@@ -107,6 +108,7 @@ struct tgSim {
   bool frozen;                 // memory is read and not updated
   bool watched;                // each step of a force model advises on its size
   bool pinned;                 // rows and their classes are those of the memory, right or wrong: the step of one active set (gradient check)
+  bool all_pairs;              // no search for near pairs: each is looked at (the twin that tests compare the search with)
   bool one_island;             // all rows and dofs as one island (the twin that tests compare islands with)
   int busy;                    // atomic: a call is computing in this sim
   int explored;                // row of the contact that the last adjoint took otherwise than it is, -1 when none
@@ -137,9 +139,9 @@ struct tgSim {
 #include "sim/sim_fields.def"
 #undef TG_SIM_REAL
 #undef TG_SIM_INT
-  char *stack;                 // scratch
+  char *stack;                 // scratch, apart from the block
   size_t stack_used, stack_high;
-  void *block;
+  void *block, *stack_block;
 };
 
 /// Marks the sim as in use for the length of a call; false when it is already, by another thread. That call then returns
@@ -172,6 +174,11 @@ void *tgi_stack_bytes(tgSim *s, size_t bytes);
 /// Mark and release: everything taken after the mark is given back.
 static inline size_t tgi_stack_mark(const tgSim *s) { return s->stack_used; }
 static inline void tgi_stack_free(tgSim *s, size_t mark) { s->stack_used = mark; }
+/// Makes the scratch at least `bytes` long, between calls, when nothing is taken from it; what else the sim holds stays where it is. TG_ERR_MEMORY:
+/// nothing was changed.
+tgStatus tgi_stack_reserve(tgSim *s, size_t bytes);
+/// The same for a dense derivative of the last step, which takes far more than steps and adjoints.
+tgStatus tgi_stack_reserve_dense(tgSim *s);
 /// Grows to s->wanted keeping state, memory and parameters; used between steps.
 tgStatus tgi_sim_grow(tgSim *s);
 
