@@ -100,9 +100,9 @@ static bool measure(const Case *c, int n, double seconds, Row *row) {
     if (tgb_now() - start > seconds) break;
   }
   for (int i = 0; good && i < 20 && tgb_now() - begin < 3 * seconds; i++) {
-    double start = tgb_now();
+    double start = tgb_core();
     good = tg_sim_step(s, h, &info) == TG_OK || fail("step", tg_sim_error(s));
-    row->step = fmin(row->step, tgb_now() - start);
+    row->step = fmin(row->step, tgb_core() - start);
   }
   row->iterations = info.iterations;
   row->model = (double)model.now;

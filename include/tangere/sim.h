@@ -1,7 +1,8 @@
 // sim.h: a simulation: state and everything computed from it, in one block sized before use.
 //
 // A sim belongs to one thread at a time (a step, derivative or forward call that finds another inside returns TG_ERR_STATE and
-// touches nothing); sims share a const model. No call allocates except create and reserve.
+// touches nothing); sims share a const model. No call allocates except create, reserve, grow,
+// and, of a model of more than 96 dofs, the first dense derivative of a step.
 #ifndef TANGERE_SIM_H
 #define TANGERE_SIM_H
 
@@ -21,7 +22,8 @@ typedef struct tgSim tgSim;  ///< A simulation.
 TG_API tgSim *tg_sim_create(const tgModel *model, const tgContact *contact, const tgAllocator *allocator, tgError *error);
 TG_API void tg_sim_free(tgSim *sim);
 
-/// Makes room for ncontact contact points and nrow constraint rows at once. State, memory and parameters are kept; pointers into the
+/// Makes room for ncontact contact points and nrow constraint rows at once; of more than 512 rows, no more than 512 act on each other (bodies
+/// that touch), else a step asks for more (TG_ERR_CAPACITY). State, memory and parameters are kept; pointers into the
 /// sim (state, parameters, fields) are invalid after it. TG_ERR_MEMORY: nothing was changed.
 TG_API tgStatus tg_sim_reserve(tgSim *sim, int ncontact, int nrow);
 /// Makes the room that the last TG_ERR_CAPACITY asked for, and half as much again, so that few such calls are needed. As tg_sim_reserve.
@@ -60,7 +62,7 @@ TG_API int tg_sim_field_count(const tgSim *sim);
 TG_API tgField tg_sim_field(const tgSim *sim, int i);
 TG_API tgField tg_sim_field_named(const tgSim *sim, const char *name);
 /// A field that is stored by blocks as the dense matrix that it stands for: the mass matrix "M", the step matrix "Mh", their factors "Lm" and "L"
-/// (nv x nv, row-major). Written to out, which may be NULL; its shape to rows and cols, which may be NULL. TG_ERR_ARG: no such field.
+/// (nv x nv, row-major), the rows of the last step "row_J" and "row_MiJ" (nrow x nv). Written to out, which may be NULL; its shape to rows and cols, which may be NULL. TG_ERR_ARG: no such field.
 TG_API tgStatus tg_sim_dense(const tgSim *sim, const char *name, tgReal *out, int *rows, int *cols);
 
 /// Frames, mass matrix, bias and the rest at the present (q, v), without a step. Fields then hold their values.

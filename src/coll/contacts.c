@@ -1,12 +1,12 @@
 // contacts.c: see contacts.h.
 //
-// The broad phase tests the bounding spheres of the pairs that the model lists: robots have few pairs, piles of many bodies
-// are another matter. Everything discrete (reference feature, tangent axis) comes from the sim's memory, so that
+// Near pairs are those whose bounding spheres come near (broad.h), in the order of the model's list. Everything discrete (reference feature, tangent axis) comes from the sim's memory, so that
 // the points are a function of the pose for given memory.
 #include "coll/contacts.h"
 
 #include <string.h>
 
+#include "coll/broad.h"
 #include "coll/soft_contacts.h"
 
 // keep a remembered axis while |k.n| is below this; choose z for a new contact below the second
@@ -64,30 +64,19 @@ static tgStatus bounds(tgSim *s) {
   return TG_OK;
 }
 
-// lower bound on the distance of two geoms from their bounding spheres
-static double sphere_gap(const tgSim *s, const tgPose *pose, int a, int b) {
-  const tgModel *m = &s->m;
-  if (m->geom_type[b] == TG_GEOM_PLANE) { int t = a; a = b; b = t; }
-  tgReal d[3];
-  tgi_v3_sub(d, pose->geom_xpos + 3 * b, pose->geom_xpos + 3 * a);
-  if (m->geom_type[a] == TG_GEOM_PLANE) {
-    tgReal n[3];
-    tgi_m3_col(n, pose->geom_xmat + 9 * a, 2);
-    return tgRe(tgi_v3_dot(n, d)) - tgRe(s->geom_bound[b]);
+// first remembered contact of the pair; memory is sorted by pair
+static int first_of_pair(const tgSim *s, int pair) {
+  int low = 0, high = s->mem_count[0];
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    if (s->mem_contact[middle * TG_MEM_CONTACT] < pair) low = middle + 1;
+    else high = middle;
   }
-  double r2 = 0;
-  for (int i = 0; i < 3; i++) r2 += tgRe(d[i]) * tgRe(d[i]);
-  return sqrt(r2) - tgRe(s->geom_bound[a]) - tgRe(s->geom_bound[b]);
-}
-
-// first remembered contact of the pair at or after position k; memory is sorted by pair
-static int first_of_pair(const tgSim *s, int pair, int k) {
-  while (k < s->mem_count[0] && s->mem_contact[k * TG_MEM_CONTACT] < pair) k++;
-  return k;
+  return low;
 }
 
 static const int *remembered(const tgSim *s, int pair, int feature) {
-  for (int k = first_of_pair(s, pair, 0); k < s->mem_count[0]; k++) {
+  for (int k = first_of_pair(s, pair); k < s->mem_count[0]; k++) {
     const int *r = s->mem_contact + k * TG_MEM_CONTACT;
     if (r[0] != pair) return NULL;
     if (r[1] == feature) return r;
@@ -175,37 +164,55 @@ static int collide(tgSim *s, const tgPose *pose, int pair, tgCollide want, int32
   return count < 0 ? no_points(s, count, g1, g2) : count;
 }
 
-tgStatus tgi_contacts(tgSim *s, const tgPose *pose, double *least) {
-  const tgModel *m = &s->m;
+// what one search for contacts has found; k: place in mem_pair
+typedef struct Search { int n, k; double nearest; } Search;
+
+static tgStatus look_at(tgSim *s, const tgPose *pose, int pair, Search *f) {
   tgContactPoint point[TG_PAIR_POINTS];
-  int n = 0, k = 0;
-  double nearest = INFINITY;
+  while (f->k < s->mem_count[1] && s->mem_pair[f->k * TG_MEM_PAIR] < pair) f->k++;
+  int in[2] = {0, 0};
+  if (f->k < s->mem_count[1] && s->mem_pair[f->k * TG_MEM_PAIR] == pair)
+    for (int i = 0; i < 2; i++) in[i] = s->mem_pair[f->k * TG_MEM_PAIR + 1 + i];
+  int32_t memory[TG_PAIR_MEMORY] = {in[0], in[1]};
+  double distance = INFINITY;
+  int count = collide(s, pose, pair, TG_COLLIDE_POINTS, memory, point, &distance);
+  if (count < 0) return (tgStatus)count;
+  if (distance < f->nearest) f->nearest = distance;
+  for (int i = 0; i < count; i++, f->n++)
+    if (f->n < s->cap.ncon) fill(s, pair, &point[i], in, memory, &s->contact[f->n]);
+  return TG_OK;
+}
+
+// the contacts of all pairs that are near, in the order of the pairs
+static tgStatus search(tgSim *s, const tgPose *pose, Search *f) {
+  const tgModel *m = &s->m;
+  tgiBroad broad;
+  TG_TRY(tgi_broad_begin(s, pose, TG_CONTACT_MARGIN, &broad));
+  int most = 0, *pair;
+  for (int g = 0; g < m->ngeom; g++) most = m->geom_pairadr[g + 1] - m->geom_pairadr[g] > most ? m->geom_pairadr[g + 1] - m->geom_pairadr[g] : most;
+  pair = tgi_stack_bytes(s, ((size_t)most + 1) * sizeof *pair);
+  if (pair == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the pairs of %d geoms; reserve more and repeat.", m->ngeom);
+  for (int g = 0; g < m->ngeom; g++)
+    for (int k = 0, n = tgi_broad_pairs(&broad, g, pair); k < n; k++) TG_TRY(look_at(s, pose, pair[k], f));
+  return TG_OK;
+}
+
+tgStatus tgi_contacts(tgSim *s, const tgPose *pose, double *least) {
+  Search f = {.nearest = INFINITY};
   TG_TRY(tgi_hulls_update(s));
   TG_TRY(bounds(s));
   s->contact_d = false;
   s->ncon = 0;
-  for (int pair = 0; pair < m->npair; pair++) {
-    int g1 = m->pair_geom1[pair], g2 = m->pair_geom2[pair];
-    if (sphere_gap(s, pose, g1, g2) > TG_CONTACT_MARGIN) continue;
-    while (k < s->mem_count[1] && s->mem_pair[k * TG_MEM_PAIR] < pair) k++;
-    int in[2] = {0, 0};
-    if (k < s->mem_count[1] && s->mem_pair[k * TG_MEM_PAIR] == pair)
-      for (int i = 0; i < 2; i++) in[i] = s->mem_pair[k * TG_MEM_PAIR + 1 + i];
-    int32_t memory[TG_PAIR_MEMORY] = {in[0], in[1]};
-    double distance = INFINITY;
-    int count = collide(s, pose, pair, TG_COLLIDE_POINTS, memory, point, &distance);
-    if (count < 0) return (tgStatus)count;
-    if (distance < nearest) nearest = distance;
-    for (int i = 0; i < count; i++, n++)
-      if (n < s->cap.ncon) fill(s, pair, &point[i], in, memory, &s->contact[n]);
-  }
-  if (least != NULL) *least = nearest;
-  if (n > s->cap.ncon) {
-    if (n > s->wanted.ncon) s->wanted.ncon = n;
+  size_t mark = tgi_stack_mark(s);
+  TG_TRY(search(s, pose, &f));
+  tgi_stack_free(s, mark);
+  if (least != NULL) *least = f.nearest;
+  if (f.n > s->cap.ncon) {
+    if (f.n > s->wanted.ncon) s->wanted.ncon = f.n;
     return tgi_error(&s->error, TG_ERR_CAPACITY, "%d contact points found, room for %d; reserve more and repeat the step.",
-                     n, s->cap.ncon);
+                     f.n, s->cap.ncon);
   }
-  s->ncon = n;
+  s->ncon = f.n;
   return TG_OK;
 }
 

@@ -95,7 +95,6 @@ tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, 
     return NULL;
   }
   if (kind->law != NULL) c->nterm = kind->law->terms(c);
-  if (stepper->scratch != NULL) c->scratch += stepper->scratch(c);
   return c;
 }
 

@@ -1,6 +1,6 @@
 // islands.h: which dofs a row acts on, and which rows and trees act on each other.
 //
-// A tree is a set of dofs that the mass matrix, or a tendon, couples: a movable body fixed to nothing and all it carries; what
+// A tree is a set of dofs that the mass matrix, or a tendon, couples (dof_set): a movable body fixed to nothing and all it carries; what
 // hangs on bodies that cannot move is in different trees. Rows (contacts, equalities) join trees to islands; bodies that cannot
 // move join nothing. A = J Mh^-1 J' is block diagonal over islands, and so is every derivative of the step: each is solved and
 // differentiated by itself, at a cost that grows with the number of islands and not with its cube.
@@ -10,11 +10,11 @@
 
 #include "sim/sim.h"
 
-/// From the model alone: s->tree.
-void tgi_trees(tgSim *s);
-/// From the rows, before J is used: row_span, row_island, row_place, island_*, dof_island, s->nisland. With s->one_island all rows and
-/// dofs are one.
-void tgi_islands(tgSim *s);
+/// row_span of a row whose kind, owner and part are set.
+void tgi_row_find_span(tgSim *s, int row);
+/// From the rows: row_island, row_place, island_*, dof_island, s->nisland. With s->one_island all rows and dofs are one. TG_ERR_CAPACITY: no room for
+/// the islands' blocks.
+tgStatus tgi_islands(tgSim *s);
 
 /// Rows of an island.
 static inline int tgi_island_rows(const tgSim *s, int island) { return s->island_adr[island + 1] - s->island_adr[island]; }

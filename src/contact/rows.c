@@ -4,8 +4,10 @@
 #include "contact/rows.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "coll/contacts.h"
+#include "contact/islands.h"
 #include "kin/kinematics.h"
 #include "math/quat.h"
 
@@ -34,11 +36,11 @@ void tgi_rows_remember(tgSim *s) {
 
 // ---- one row ----
 
-// opens a row with J = 0; NULL when the rows are full (counted all the same)
-static tgReal *open_row(tgSim *s, tgRowKind kind, int owner, int part, tgReal limit, tgReal gap) {
+// opens a row with J = 0 on the dofs that it acts on; -1 when the rows are full (counted all the same)
+static int open_row(tgSim *s, tgRowKind kind, int owner, int part, tgReal limit, tgReal gap) {
   const tgModel *m = &s->m;
   int i = s->nrow++;
-  if (i >= s->cap.nrow) return NULL;
+  if (i >= s->cap.nrow) return -1;
   s->row_kind[i] = (int)kind;
   s->row_owner[i] = owner;
   s->row_part[i] = part;
@@ -48,9 +50,21 @@ static tgReal *open_row(tgSim *s, tgRowKind kind, int owner, int part, tgReal li
   s->row_bounce[i] = 0;
   int slot = tgi_row_slot(m, s, i);
   s->row_class[i] = slot >= 0 ? s->mem_row[slot] : 0;
-  tgReal *J = s->row_J + (size_t)i * (size_t)m->nv;
-  for (int d = 0; d < m->nv; d++) J[d] = 0;
-  return J;
+  tgi_row_find_span(s, i);
+  memset(tgi_row(s, s->row_J, i), 0, (size_t)tgi_row_length(s, i) * sizeof *s->row_J);
+  return i;
+}
+
+// the number of an open row for a dof that it acts on
+static tgReal *entry(tgSim *s, int row, int dof) { return tgi_row(s, s->row_J, row) + tgi_row_place(s, row, dof); }
+
+// row += sign S_d . screw for the dofs that move the body
+static void add_screw(tgSim *s, const tgPose *pose, int body, const tgReal screw[6], tgReal sign, int row) {
+  const tgModel *m = &s->m;
+  int last = m->body_lastdof[body];
+  if (last < 0) return;
+  tgReal *at = entry(s, row, last);
+  for (int d = last; d >= 0; d = m->dof_parent[d]) at[d - last] += sign * tgi_sp_dot(pose->S + 6 * d, screw);
 }
 
 // Is a row there: within touch; in a pinned step: where the memory has it, at any gap.
@@ -66,24 +80,24 @@ static void bond_rows(tgSim *s, const tgPose *pose, int eq) {
   for (int part = 0; part < (k.weld ? 6 : 3); part++) {
     int i = part % 3;
     // error: anchors a - b; rotation -R_b theta, which grows as omega_a - omega_b
-    tgReal *J = open_row(s, TG_ROW_EQUALITY, eq, part, 0, part < 3 ? k.pa[i] - k.pb[i] : -turn[i]);
-    if (J == NULL) continue;
+    int row = open_row(s, TG_ROW_EQUALITY, eq, part, 0, part < 3 ? k.pa[i] - k.pb[i] : -turn[i]);
+    if (row < 0) continue;
     tgReal d[3] = {0, 0, 0}, screw[6];
     d[i] = 1;
     if (part < 3) tgi_sp_screw(screw, k.pa, d); else { tgi_v3_copy(screw, d); tgi_v3_zero(screw + 3); }
-    tgi_add_row(s, pose, k.a, screw, 1, J);
+    add_screw(s, pose, k.a, screw, 1, row);
     if (part < 3) tgi_sp_screw(screw, k.pb, d);
-    tgi_add_row(s, pose, k.b, screw, -1, J);
+    add_screw(s, pose, k.b, screw, -1, row);
   }
 }
 
 static void joint_row(tgSim *s, int eq) {
   tgiJointTie t;
   tgi_joint_tie(&s->m, eq, s->q0, &t);
-  tgReal *J = open_row(s, TG_ROW_EQUALITY, eq, 0, 0, t.error);
-  if (J == NULL) return;
-  J[t.a] += 1;
-  if (t.b >= 0) J[t.b] -= t.slope;
+  int row = open_row(s, TG_ROW_EQUALITY, eq, 0, 0, t.error);
+  if (row < 0) return;
+  *entry(s, row, t.a) += 1;
+  if (t.b >= 0) *entry(s, row, t.b) -= t.slope;
 }
 
 static void equality_rows(tgSim *s, const tgPose *pose) {
@@ -113,8 +127,8 @@ static void joint_limit_rows(tgSim *s, int j) {
     // gap = largest - |w|, d|w|/dq = w/|w| because Jr(w) w = w
     tgReal axis[3], w[3], gap = range[1] - tgi_ball_axis(s, j, axis, w);
     if (!acts(s, gap, known[1])) return;
-    tgReal *J = open_row(s, TG_ROW_LIMIT, j, 1, 0, gap);
-    if (J != NULL) tgi_v3_scale(J + d, axis, -1);
+    int row = open_row(s, TG_ROW_LIMIT, j, 1, 0, gap);
+    if (row >= 0) tgi_v3_scale(entry(s, row, d), axis, -1);
     return;
   }
   if (m->jnt_type[j] != TG_JOINT_HINGE && m->jnt_type[j] != TG_JOINT_SLIDE) return;
@@ -122,14 +136,14 @@ static void joint_limit_rows(tgSim *s, int j) {
   for (int side = 0; side < 2; side++) {
     tgReal gap = side == 0 ? q - range[0] : range[1] - q;
     if (!acts(s, gap, known[side])) continue;
-    tgReal *J = open_row(s, TG_ROW_LIMIT, j, side, 0, gap);
-    if (J != NULL) J[d] = side == 0 ? 1 : -1;
+    int row = open_row(s, TG_ROW_LIMIT, j, side, 0, gap);
+    if (row >= 0) *entry(s, row, d) = side == 0 ? 1 : -1;
   }
 }
 
-static void add_tendon(const tgModel *m, int t, tgReal sign, tgReal *J) {
-  for (int k = m->ten_adr[t]; k < m->ten_adr[t] + m->ten_num[t]; k++)
-    J[m->jnt_vadr[m->wrap_jnt[k]]] += sign * m->wrap_coef[k];
+static void add_tendon(tgSim *s, int t, tgReal sign, int row) {
+  const tgModel *m = &s->m;
+  for (int k = m->ten_adr[t]; k < m->ten_adr[t] + m->ten_num[t]; k++) *entry(s, row, m->jnt_vadr[m->wrap_jnt[k]]) += sign * m->wrap_coef[k];
 }
 
 static void limit_rows(tgSim *s, const tgPose *pose) {
@@ -141,8 +155,8 @@ static void limit_rows(tgSim *s, const tgPose *pose) {
     for (int side = 0; side < 2; side++) {
       tgReal gap = side == 0 ? pose->ten_length[t] - m->ten_range[2 * t] : m->ten_range[2 * t + 1] - pose->ten_length[t];
       if (!acts(s, gap, s->mem_row[6 * m->neq + 2 * m->njnt + 2 * t + side])) continue;
-      tgReal *J = open_row(s, TG_ROW_LIMIT, t, 2 + side, 0, gap);
-      if (J != NULL) add_tendon(m, t, side == 0 ? 1 : -1, J);
+      int row = open_row(s, TG_ROW_LIMIT, t, 2 + side, 0, gap);
+      if (row >= 0) add_tendon(s, t, side == 0 ? 1 : -1, row);
     }
   }
 }
@@ -153,13 +167,13 @@ static void friction_rows(tgSim *s, double h) {
   const tgModel *m = &s->m;
   for (int d = 0; d < m->nv; d++) {
     if (!(tgRe(m->dof_frictionloss[d]) > 0)) continue;
-    tgReal *J = open_row(s, TG_ROW_FRICTION, d, 0, h * m->dof_frictionloss[d], 0);
-    if (J != NULL) J[d] = 1;
+    int row = open_row(s, TG_ROW_FRICTION, d, 0, h * m->dof_frictionloss[d], 0);
+    if (row >= 0) *entry(s, row, d) = 1;
   }
   for (int t = 0; t < m->ntendon; t++) {
     if (!(tgRe(m->ten_frictionloss[t]) > 0)) continue;
-    tgReal *J = open_row(s, TG_ROW_FRICTION, t, 1, h * m->ten_frictionloss[t], 0);
-    if (J != NULL) add_tendon(m, t, 1, J);
+    int row = open_row(s, TG_ROW_FRICTION, t, 1, h * m->ten_frictionloss[t], 0);
+    if (row >= 0) add_tendon(s, t, 1, row);
   }
 }
 
@@ -186,20 +200,26 @@ static void contact_rows(tgSim *s, const tgPose *pose, double h) {
     c->row = s->nrow;
     c->nrow = m->pair_condim[c->pair] >= 3 && (tgRe(c->friction[0]) > 0 || tgRe(c->friction[1]) > 0) ? 3 : 1;
     for (int part = 0; part < c->nrow; part++) {
-      int row = s->nrow;
-      tgReal *J = open_row(s, part == 0 ? TG_ROW_NORMAL : TG_ROW_TANGENT, i, part, part == 0 ? 0 : c->friction[part - 1],
-                           part == 0 ? c->gap : 0);
-      if (J == NULL) continue;
-      tgReal screw[6], speed = 0;
+      int row = open_row(s, part == 0 ? TG_ROW_NORMAL : TG_ROW_TANGENT, i, part, part == 0 ? 0 : c->friction[part - 1], part == 0 ? c->gap : 0);
+      if (row < 0) continue;
+      tgReal screw[6];
       tgi_contact_screw(c, part, screw);
-      tgi_add_row(s, pose, b1, screw, 1, J);
-      tgi_add_row(s, pose, b2, screw, -1, J);
+      add_screw(s, pose, b1, screw, 1, row);
+      add_screw(s, pose, b2, screw, -1, row);
       s->row_class[row] = cls[part];
       s->row_parent[row] = part > 0 ? c->row : -1;
-      for (int d = 0; d < m->nv; d++) speed += J[d] * s->vhat[d];
-      if (part == 0 && tgRe(c->restitution) > 0 && tgRe(speed) < -bounce_speed(s, h)) s->row_bounce[row] = c->restitution;
+      if (part == 0 && tgRe(c->restitution) > 0 && tgRe(tgi_row_dot(s, s->row_J, row, s->vhat)) < -bounce_speed(s, h)) s->row_bounce[row] = c->restitution;
     }
   }
+}
+
+// rows at most that are not of contacts, by the present parameters
+static int possible_rows(const tgModel *m) {
+  int n = 6 * m->neq;
+  for (int j = 0; j < m->njnt; j++) n += 2 * m->jnt_limited[j];
+  for (int d = 0; d < m->nv; d++) n += tgRe(m->dof_frictionloss[d]) > 0;
+  for (int t = 0; t < m->ntendon; t++) n += 2 * m->ten_limited[t] + (tgRe(m->ten_frictionloss[t]) > 0);
+  return n;
 }
 
 tgStatus tgi_rows(tgSim *s, const tgPose *pose, double h) {
@@ -209,7 +229,7 @@ tgStatus tgi_rows(tgSim *s, const tgPose *pose, double h) {
   tgStatus status = tgi_contacts(s, pose, &least);
   if (status < 0) {
     // ask for the rows of those contacts in one go
-    int rows = tgi_fixed_rows(&s->m) + 3 * s->wanted.ncon;
+    int rows = possible_rows(&s->m) + 3 * s->wanted.ncon;
     if (rows > s->wanted.nrow) s->wanted.nrow = rows;
     return status;
   }

@@ -7,6 +7,7 @@
 
 #include "contact/contact.h"
 #include "joint/joint.h"
+#include "sim/row.h"
 
 /// See tgContactModel.rows. Contacts are of tgi_contacts.
 tgStatus tgi_rows(tgSim *s, const tgPose *pose, double h);

@@ -177,8 +177,7 @@ void tgi_rows_gap_vjp(tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq,
     } else if (s->row_kind[i] == TG_ROW_LIMIT ||
                (s->row_kind[i] == TG_ROW_EQUALITY && m->eq_type[s->row_owner[i]] == TG_EQ_JOINT)) {
       // these gaps are functions whose gradient is the row itself
-      const tgReal *J = s->row_J + (size_t)i * (size_t)m->nv;
-      for (int d = 0; d < m->nv; d++) gq[d] += y[i] * J[d];
+      tgi_row_add(s, s->row_J, i, y[i], gq);
       if (p != NULL) tgi_row_gap_parameters(s, i, y[i], p);
     }
   }

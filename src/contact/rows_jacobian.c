@@ -154,7 +154,7 @@ static void bond_gap_jacobian(const tgSim *s, const tgPose *pose, int eq, int i,
   const tgModel *m = &s->m;
   tgiBond k;
   tgi_bond(s, pose, eq, &k);
-  for (int r = 0; r < 3 * m->nv; r++) D[r] = s->row_J[(size_t)i * (size_t)m->nv + (size_t)r];
+  for (int part = 0; part < 3; part++) tgi_row_add(s, s->row_J, i + part, 1, D + part * m->nv);
   if (!k.weld) return;
   tgReal J[9], turned[3];
   tgi_m3_mulv(turned, k.Rb, k.theta);
@@ -180,6 +180,13 @@ static void contact_gap(const tgSim *s, const tgPose *pose, const tgContactRow *
       row[q[j]] += scale * tgi_sp_dot(c->D[6] + 6 * side, pose->S + 6 * j);
 }
 
+static void add_own_row(const tgSim *s, int i, tgReal scale, const int *q, tgReal *row) {
+  const int *span = s->row_span + 4 * i;
+  const tgReal *J = tgi_row(s, s->row_J, i);
+  for (int d = span[0]; d < span[3]; d = d + 1 == span[1] ? span[2] : d + 1, J++)
+    if (*J != 0) row[q[d]] += scale * *J;
+}
+
 tgStatus tgi_rows_gap_jacobian(tgSim *s, const tgPose *pose, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s), nv = (size_t)m->nv;
@@ -190,7 +197,7 @@ tgStatus tgi_rows_gap_jacobian(tgSim *s, const tgPose *pose, const tgReal *y, co
     int owner = s->row_owner[i];
     bool own_row = s->row_kind[i] == TG_ROW_LIMIT || (s->row_kind[i] == TG_ROW_EQUALITY && m->eq_type[owner] == TG_EQ_JOINT);
     if (s->row_kind[i] == TG_ROW_NORMAL) contact_gap(s, pose, &s->contact[owner], y != NULL ? y[i] : 1, to->q, R + at[i]);
-    else if (own_row) add_rows(s, s->row_J + (size_t)i * nv, i, 1, y, to, at, R);
+    else if (own_row) add_own_row(s, i, y != NULL ? y[i] : 1, to->q, R + at[i]);
     else if (tgi_is_bond(s, i)) {
       for (size_t d = 0; d < 6 * nv; d++) D[d] = 0;
       bond_gap_jacobian(s, pose, owner, i, D);

@@ -45,7 +45,7 @@ void tgi_rows_limit_parameters(tgSim *s, const tgReal *y, tgParamGrad *p) {
       int pair = s->contact[owner].pair, geom;
       tgi_pair_friction(m, pair, part - 1, &geom);
       if (geom >= 0 && p->geom_friction != NULL) p->geom_friction[geom] += y[i];
-      if (geom < 0 && p->pair_friction != NULL) p->pair_friction[2 * pair + part - 1] += y[i];
+      if (geom < 0 && p->pair_friction != NULL) p->pair_friction[2 * m->pair_own[pair] + part - 1] += y[i];
     } else if (s->row_kind[i] == TG_ROW_FRICTION) {
       tgReal *loss = part == 0 ? p->dof_frictionloss : p->ten_frictionloss;
       if (loss != NULL) loss[owner] += s->h * y[i];
@@ -61,7 +61,7 @@ void tgi_rows_bounce_parameters(tgSim *s, const tgReal *y, tgParamGrad *p) {
     int pair = s->contact[s->row_owner[i]].pair, geom;
     tgi_pair_restitution(m, pair, &geom);
     if (geom >= 0 && p->geom_restitution != NULL) p->geom_restitution[geom] += y[i];
-    if (geom < 0 && p->pair_restitution != NULL) p->pair_restitution[pair] += y[i];
+    if (geom < 0 && p->pair_restitution != NULL) p->pair_restitution[m->pair_own[pair]] += y[i];
   }
 }
 
@@ -124,7 +124,7 @@ void tgi_rows_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info)
     tgi_pair_friction(m, c->pair, 0, &geom);
     if (slides && geom >= 0 && p->geom_friction != NULL && m->geom_priority[c->geom1] == m->geom_priority[c->geom2])
       tgi_equal_numbers(m, c->geom1, c->geom2, m->geom_friction, "friction", info);
-    if (tgRe(s->row_bounce[c->row]) != 0 && tgRe(m->pair_restitution[c->pair]) < 0 && p->geom_restitution != NULL)
+    if (tgRe(s->row_bounce[c->row]) != 0 && tgRe(tgi_pair_number(m, c->pair, m->pair_restitution, 1, 0)) < 0 && p->geom_restitution != NULL)
       tgi_equal_numbers(m, c->geom1, c->geom2, m->geom_restitution, "restitution", info);
   }
 }

@@ -40,9 +40,9 @@ static void widen(tgReal *to, const void *from, size_t n) {
 #define SIZES(m) \
   int nbody = (m)->nbody, njnt = (m)->njnt, nv = (m)->nv, nq = (m)->nq, nu = (m)->nu, ngeom = (m)->ngeom, nsite = (m)->nsite, nmesh = (m)->nmesh, \
       nmeshvert = (m)->nmeshvert, nmeshface = (m)->nmeshface, nhull = (m)->nhull, nhullvert = (m)->nhullvert, ntendon = (m)->ntendon, nwrap = (m)->nwrap, \
-      neq = (m)->neq, npair = (m)->npair, nkey = (m)->nkey; \
+      neq = (m)->neq, npair = (m)->npair, npairown = (m)->npairown, nkey = (m)->nkey; \
   (void)nbody; (void)njnt; (void)nv; (void)nq; (void)nu; (void)ngeom; (void)nsite; (void)nmesh; (void)nmeshvert; (void)nmeshface; (void)nhull; \
-  (void)nhullvert; (void)ntendon; (void)nwrap; (void)neq; (void)npair; (void)nkey
+  (void)nhullvert; (void)ntendon; (void)nwrap; (void)neq; (void)npair; (void)npairown; (void)nkey
 
 // structure is shared, numbers are copied; polytopes are left out, as force models have none
 static tgModel *copy_model(const tgModel *from, tgLayout *l) {

@@ -160,17 +160,29 @@ int tgi_model_row_thing(const tgModel *m, const char *name, int row) {
 tgReal tgi_pair_friction(const tgModel *m, int p, int t, int *geom) {
   int a = m->pair_geom1[p], b = m->pair_geom2[p];
   if (geom != NULL) *geom = -1;
-  if (tgRe(m->pair_friction[2 * p + t]) >= 0) return m->pair_friction[2 * p + t];
+  tgReal own = tgi_pair_number(m, p, m->pair_friction, 2, t);
+  if (tgRe(own) >= 0) return own;
   bool first = m->geom_priority[a] != m->geom_priority[b] ? m->geom_priority[a] > m->geom_priority[b]
                                                           : tgRe(m->geom_friction[a]) >= tgRe(m->geom_friction[b]);
   if (geom != NULL) *geom = first ? a : b;
   return m->geom_friction[first ? a : b];
 }
 
+int tgi_pair_of(const tgModel *m, int geom1, int geom2) {
+  int a = geom1 < geom2 ? geom1 : geom2, b = geom1 < geom2 ? geom2 : geom1, low = m->geom_pairadr[a], high = m->geom_pairadr[a + 1];
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    if (m->pair_geom2[middle] < b) low = middle + 1;
+    else high = middle;
+  }
+  return low < m->geom_pairadr[a + 1] && m->pair_geom2[low] == b ? low : -1;
+}
+
 tgReal tgi_pair_restitution(const tgModel *m, int p, int *geom) {
   int a = m->pair_geom1[p], b = m->pair_geom2[p];
   if (geom != NULL) *geom = -1;
-  if (tgRe(m->pair_restitution[p]) >= 0) return m->pair_restitution[p];
+  tgReal own = tgi_pair_number(m, p, m->pair_restitution, 1, 0);
+  if (tgRe(own) >= 0) return own;
   int larger = tgRe(m->geom_restitution[a]) >= tgRe(m->geom_restitution[b]) ? a : b;
   if (geom != NULL) *geom = larger;
   return m->geom_restitution[larger];
@@ -194,7 +206,7 @@ tgField tg_model_field(const tgModel *m, int i) {
   if (m == NULL) return (tgField){0};
   int n = 0, nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nsite = m->nsite,
       nmesh = m->nmesh, nmeshface = m->nmeshface, nmeshvert = m->nmeshvert, nhull = m->nhull, nhullvert = m->nhullvert, ntendon = m->ntendon, nwrap = m->nwrap,
-      neq = m->neq, npair = m->npair, nkey = m->nkey;
+      neq = m->neq, npair = m->npair, npairown = m->npairown, nkey = m->nkey;
 #define FIELD(scalar_, name_, rows_, cols_, unit_, text_)                                                       \
   if (n++ == i)                                                                                                  \
     return (tgField){.name = #name_, .scalar = scalar_, .rows = rows_, .cols = cols_, .unit = unit_,             \

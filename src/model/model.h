@@ -11,8 +11,10 @@
 
 struct tgModel {
   tgAllocator alloc;
-  int nq, nv, nu, nbody, njnt, ngeom, nsite, nmesh, nmeshvert, nmeshface, nhull, nhullvert, ntendon, nwrap, neq, npair, nkey;
+  int nq, nv, nu, nbody, njnt, ngeom, nsite, nmesh, nmeshvert, nmeshface, nhull, nhullvert, ntendon, nwrap, neq, npair, npairown, nkey;
   int nM;              // numbers of a matrix stored by trees (model/blocks.h)
+  int row_width;       // dofs at most that a constraint row acts on: of two sets (dof_set)
+  int set_width;       // dofs of the widest set
 #define TG_MODEL_INT(name, rows, cols, unit, text) const int *name;
 #define TG_MODEL_REAL(name, rows, cols, unit, text) const tgReal *name;
 #define TG_MODEL_SHARED(name, rows, cols, unit, text) const tgReal *name;
@@ -29,6 +31,12 @@ struct tgModel {
 /// Sliding friction of pair p along tangent t (0, 1): of the pair element, else of the geom of higher priority, else
 /// the larger of the two geoms'. `geom` (may be NULL) gets the geom whose number it is, -1 for the pair's own.
 tgReal tgi_pair_friction(const tgModel *m, int p, int t, int *geom);
+/// Number k of a pair's own numbers `own` (pair_friction, pair_restitution), `width` to a pair; -1 where it has none.
+static inline tgReal tgi_pair_number(const tgModel *m, int p, const tgReal *own, int width, int k) {
+  return m->pair_own[p] >= 0 ? own[width * m->pair_own[p] + k] : -1;
+}
+/// Pair of two geoms, -1: they never touch.
+int tgi_pair_of(const tgModel *m, int geom1, int geom2);
 /// Restitution of pair p: the pair's own, else the larger of the two geoms'. geom as above.
 tgReal tgi_pair_restitution(const tgModel *m, int p, int *geom);
 /// Kind of thing that the rows of the array `name` belong to, by its prefix; false when there is none. Dofs belong to joints, hulls to meshes.

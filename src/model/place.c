@@ -15,7 +15,7 @@ static int joint_nv(tgJointType t) { return t == TG_JOINT_FREE ? 6 : t == TG_JOI
 static void sizes(const tgCompile *c, tgModel *m) {
   const tgDesc *d = c->desc;
   m->nbody = d->nbody; m->njnt = d->njoint; m->ngeom = d->ngeom; m->nsite = d->nsite; m->nmesh = d->nmesh;
-  m->nu = d->nactuator; m->ntendon = d->ntendon; m->neq = d->nequality; m->npair = c->npair; m->nkey = d->nkey;
+  m->nu = d->nactuator; m->ntendon = d->ntendon; m->neq = d->nequality; m->npair = c->npair; m->npairown = d->npair; m->nkey = d->nkey;
   m->nhull = c->nhull;
   for (int i = 0; i < c->nhull; i++) m->nhullvert += c->hull[i]->hull.nvert;
   for (int i = 0; i < d->njoint; i++) {
@@ -172,6 +172,35 @@ static void fill_blocks(tgModel *m) {
     PUT_INT(dof_block, d, d == root ? m->nM - root : m->dof_block[root] + (d - root) * width);
     if (d == root) m->nM += width * width;
   }
+}
+
+static int first_of_set(const tgModel *m, int d) {
+  while (m->dof_set[3 * d] != d) d = m->dof_set[3 * d];
+  return d;
+}
+
+// Trees, joined where a tendon couples them; the least dof stands for a set, so that the result does not depend on the tendons' order.
+static void fill_sets(tgModel *m) {
+  for (int d = 0; d < m->nv; d++) PUT_INT(dof_set, 3 * d, m->dof_tree[2 * d]);
+  for (int t = 0; t < m->ntendon; t++)
+    for (int k = m->ten_adr[t] + 1; k < m->ten_adr[t] + m->ten_num[t]; k++) {
+      int a = first_of_set(m, m->jnt_vadr[m->wrap_jnt[k - 1]]), b = first_of_set(m, m->jnt_vadr[m->wrap_jnt[k]]);
+      PUT_INT(dof_set, 3 * (a > b ? a : b), a < b ? a : b);
+    }
+  int second = 0;
+  for (int d = 0; d < m->nv; d++) {
+    int first = first_of_set(m, d);
+    PUT_INT(dof_set, 3 * d, first);
+    PUT_INT(dof_set, 3 * first + 1, first);
+    PUT_INT(dof_set, 3 * first + 2, d + 1);
+  }
+  for (int d = 0; d < m->nv; d++) {
+    if (m->dof_set[3 * d] != d) continue;
+    int width = m->dof_set[3 * d + 2] - d;
+    if (width > m->set_width) { second = m->set_width; m->set_width = width; }
+    else if (width > second) second = width;
+  }
+  m->row_width = m->set_width + second < m->nv ? m->set_width + second : m->nv;
 }
 
 static void fill_joints(tgCompile *c, tgModel *m) {
@@ -337,15 +366,21 @@ static void fill_equalities(const tgCompile *c, tgModel *m) {
 
 static void fill_pairs(const tgCompile *c, tgModel *m) {
   for (int i = 0; i < m->npair; i++) {
-    const tgPairDesc *p = c->pair[i][2] < 0 ? NULL : &c->desc->pair[c->pair[i][2]];
     PUT_INT(pair_geom1, i, c->pair[i][0]);
     PUT_INT(pair_geom2, i, c->pair[i][1]);
     PUT_INT(pair_condim, i, c->pair[i][3]);
-    PUT_INT(pair_explicit, i, p != NULL);
-    bool friction = p != NULL && p->friction[0] >= 0;
+    PUT_INT(pair_own, i, c->pair[i][2]);
+  }
+  for (int g = 0, p = 0; g <= m->ngeom; g++) {
+    while (p < m->npair && m->pair_geom1[p] < g) p++;
+    PUT_INT(geom_pairadr, g, p);
+  }
+  for (int i = 0; i < m->npairown; i++) {
+    const tgPairDesc *p = &c->desc->pair[i];
+    bool friction = p->friction[0] >= 0;
     PUT_REAL(pair_friction, 2 * i, friction ? p->friction[0] : -1);
     PUT_REAL(pair_friction, 2 * i + 1, friction ? (p->friction[1] >= 0 ? p->friction[1] : p->friction[0]) : -1);
-    PUT_REAL(pair_restitution, i, p != NULL && p->restitution >= 0 ? p->restitution : -1);
+    PUT_REAL(pair_restitution, i, p->restitution >= 0 ? p->restitution : -1);
   }
 }
 
@@ -375,7 +410,7 @@ void tgi_model_layout(tgCompile *c, tgModel *m, tgLayout *l) {
   sizes(c, m);
   int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nsite = m->nsite, nmesh = m->nmesh,
       nmeshface = m->nmeshface, nmeshvert = m->nmeshvert, nhull = m->nhull, nhullvert = m->nhullvert, ntendon = m->ntendon, nwrap = m->nwrap, neq = m->neq,
-      npair = m->npair, nkey = m->nkey;
+      npair = m->npair, npairown = m->npairown, nkey = m->nkey;
 #define TG_MODEL_INT(name, rows, cols, unit, text) m->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(int));
 #define TG_MODEL_REAL(name, rows, cols, unit, text) m->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
 #define TG_MODEL_SHARED TG_MODEL_REAL
@@ -394,6 +429,7 @@ void tgi_model_layout(tgCompile *c, tgModel *m, tgLayout *l) {
   fill_meshes(c, m);
   fill_hulls(c, m);
   fill_tendons(c, m);
+  fill_sets(m);
   fill_actuators(c, m);
   fill_equalities(c, m);
   fill_pairs(c, m);

@@ -1,7 +1,8 @@
 // sim.c: one block for state, parameters, everything computed, discrete memory and scratch.
 //
 // place() is the one layout function: it counts when l->base is NULL, else places. Growing makes a new block and
-// copies the old arrays over, so that state, parameters and memory survive; it happens between steps only.
+// copies the old arrays over, so that state, parameters and memory survive; it happens between steps only. Scratch is apart, as dense derivatives
+// need far more of it than steps: it grows when one is asked for.
 #include "sim/sim.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ static tgPose *pose_of(tgSim *s, int i) {
 // the sim's own copies of the model's parameters
 static void place_parameters(tgSim *s, const tgModel *model, tgLayout *l) {
   int nbody = model->nbody, njnt = model->njnt, nv = model->nv, nq = model->nq, nu = model->nu, ngeom = model->ngeom,
-      nsite = model->nsite, nhullvert = model->nhullvert, ntendon = model->ntendon, nwrap = model->nwrap, neq = model->neq, npair = model->npair,
+      nsite = model->nsite, nhullvert = model->nhullvert, ntendon = model->ntendon, nwrap = model->nwrap, neq = model->neq, npairown = model->npairown,
       nkey = model->nkey;
 #define TG_MODEL_INT(name, rows, cols, unit, text)
 #define TG_MODEL_SHARED(name, rows, cols, unit, text)
@@ -75,22 +76,40 @@ static void place(tgSim *s, tgLayout *l) {
   s->solver_bytes = s->contact_model != NULL ? s->contact_model->solver_bytes(s->contact_model, z) : 0;
   s->solver = tgi_place(l, s->solver_bytes, 1);
   if (s->stepper != NULL && s->stepper->place != NULL) s->stepper->place(s, l);
-  s->stack = tgi_place(l, z->stack, 1);
 }
 
-// scratch that the dynamics, its derivatives, a dense step Jacobian and the contact model need at this capacity
+static size_t plus(size_t a, size_t b) { return a < SIZE_MAX - b ? a + b : SIZE_MAX; }
+
+// scratch that a step, its adjoint and the contact model need at this capacity: vectors, and the widest set of dofs times the rows of the widest island
 static size_t scratch_bytes(const tgModel *m, const tgContact *c, const tgCapacity *z) {
   size_t nv = (size_t)m->nv, nb = (size_t)m->nbody, nu = (size_t)m->nu, nr = (size_t)z->nrow;
-  size_t reals = 10 * nv * nv + 4 * nv * nu + 4 * nr * nv + nr * nu + 128 * (nv + nb) + 8 * nu + 64 * nr + 1024;
-  size_t bytes = tgi_size_mul(reals, sizeof(tgReal)), more = c != NULL ? c->scratch : 0;
-  return bytes < SIZE_MAX - more ? bytes + more : SIZE_MAX;
+  size_t terms = c != NULL ? 13 * (size_t)c->nterm : 0;
+  size_t reals = 160 * (nv + nb) + 16 * ((size_t)m->ngeom + nu + (size_t)m->nwrap) + 64 * nr + ((size_t)m->set_width + 2) * ((size_t)z->widest + 8) + terms + 4096;
+  return plus(tgi_size_mul(reals, sizeof(tgReal)), c != NULL ? c->scratch : 0);
 }
 
-static tgCapacity first_capacity(const tgModel *m, const tgContact *c, const tgStepper *stepper) {
+// what a dense derivative of a step takes
+static size_t dense_bytes(const tgSim *s) {
+  const tgModel *m = &s->m;
+  size_t nv = (size_t)m->nv, nu = (size_t)m->nu, nr = (size_t)s->cap.nrow, reals = 10 * nv * nv + 4 * nv * nu + 4 * nr * nv + nr * nu;
+  size_t bytes = plus(tgi_size_mul(reals, sizeof(tgReal)), scratch_bytes(m, s->contact_model, &s->cap));
+  return s->stepper != NULL && s->stepper->scratch != NULL ? plus(bytes, s->stepper->scratch(s->contact_model)) : bytes;
+}
+
+// dofs up to which a simulation has that scratch from the start, so that no derivative of a robot's step takes memory
+enum { SMALL = 96 };
+static size_t stack_bytes(const tgSim *s) { return s->model->nv <= SMALL ? dense_bytes(s) : scratch_bytes(s->model, s->contact_model, &s->cap); }
+
+tgStatus tgi_stack_reserve_dense(tgSim *s) { return tgi_stack_reserve(s, dense_bytes(s)); }
+
+enum { ANY_ISLANDS = 512 };   // rows up to which room is made for them in whatever islands; beyond, for islands of that many
+
+static tgCapacity first_capacity(const tgModel *m, const tgStepper *stepper) {
   bool rows = stepper == NULL || stepper->rows;
   int ncon = !rows ? 0 : m->npair < 8 ? 4 * m->npair : 32, fixed = tgi_fixed_rows(m);
   tgCapacity z = {.ncon = ncon, .npairmem = ncon, .nrow = !rows ? 0 : (fixed < 128 ? fixed : 128) + 3 * ncon};
-  z.stack = scratch_bytes(m, c, &z);
+  z.widest = z.nrow;
+  z.nA = (size_t)z.nrow * (size_t)z.nrow;
   return z;
 }
 
@@ -108,6 +127,27 @@ static tgStatus make_block(tgSim *s) {
   return TG_OK;
 }
 
+// the scratch anew; the old block is the caller's
+static tgStatus make_stack(tgSim *s, size_t bytes) {
+  char *block = bytes < SIZE_MAX / 4 ? s->alloc.alloc(s->alloc.ctx, bytes + 64) : NULL;
+  if (block == NULL) return TG_ERR_MEMORY;
+  s->stack_block = block;
+  s->stack = (char *)(((uintptr_t)block + 63) / 64 * 64);
+  s->cap.stack = bytes;
+  s->stack_used = 0;
+  return TG_OK;
+}
+
+tgStatus tgi_stack_reserve(tgSim *s, size_t bytes) {
+  void *old = s->stack_block;
+  if (bytes <= s->cap.stack) return TG_OK;
+  if (s->stack_used > 0 || make_stack(s, bytes) != TG_OK)
+    return tgi_error(&s->error, TG_ERR_MEMORY, "out of memory for %zu bytes of scratch, which a dense derivative needs", bytes);
+  s->alloc.free(s->alloc.ctx, old);
+  if (s->wanted.stack < bytes) s->wanted.stack = bytes;
+  return TG_OK;
+}
+
 #define COPY(T, name, rows, cols) \
   if ((rows) * (cols) > 0) memcpy((void *)(uintptr_t)to->name, from->name, (size_t)(rows) * (size_t)(cols) * sizeof(T));
 
@@ -115,7 +155,7 @@ static tgStatus make_block(tgSim *s) {
 static void copy_parameters(tgSim *to_sim, const tgModel *from) {
   tgModel *to = &to_sim->m;
   int nbody = from->nbody, njnt = from->njnt, nv = from->nv, nq = from->nq, nu = from->nu, ngeom = from->ngeom,
-      nsite = from->nsite, nhullvert = from->nhullvert, ntendon = from->ntendon, nwrap = from->nwrap, neq = from->neq, npair = from->npair, nkey = from->nkey;
+      nsite = from->nsite, nhullvert = from->nhullvert, ntendon = from->ntendon, nwrap = from->nwrap, neq = from->neq, npairown = from->npairown, nkey = from->nkey;
 #define TG_MODEL_INT(name, rows, cols, unit, text)
 #define TG_MODEL_SHARED(name, rows, cols, unit, text)
 #define TG_MODEL_REAL(name, rows, cols, unit, text) COPY(tgReal, name, rows, cols)
@@ -159,13 +199,16 @@ tgSim *tgi_sim_create(const tgModel *model, const tgContact *contact, const tgSt
   tgAllocator a = tgi_allocator(allocator);
   tgSim *s = a.alloc(a.ctx, sizeof *s);
   if (s != NULL) {
-    *s = (tgSim){.model = model, .contact_model = contact, .stepper = stepper, .alloc = a, .cap = first_capacity(model, contact, stepper)};
+    *s = (tgSim){.model = model, .contact_model = contact, .stepper = stepper, .alloc = a, .cap = first_capacity(model, stepper)};
+    s->m = *model;
+    s->cap.stack = stack_bytes(s);
     s->wanted = s->cap;
-    if (make_block(s) == TG_OK) {
+    if (make_block(s) == TG_OK && make_stack(s, s->cap.stack) == TG_OK) {
       copy_parameters(s, model);
       tg_sim_reset(s);
       return s;
     }
+    a.free(a.ctx, s->block);
     a.free(a.ctx, s);
   }
   tgi_error(error, TG_ERR_MEMORY, "out of memory for a simulation of %d dofs", model->nv);
@@ -175,6 +218,7 @@ tgSim *tgi_sim_create(const tgModel *model, const tgContact *contact, const tgSt
 void tg_sim_free(tgSim *sim) {
   if (sim == NULL) return;
   tgAllocator a = sim->alloc;
+  a.free(a.ctx, sim->stack_block);
   a.free(a.ctx, sim->block);
   a.free(a.ctx, sim);
 }
@@ -183,16 +227,22 @@ tgStatus tgi_sim_grow(tgSim *s) {
   tgSim grown = *s;
   if (grown.wanted.ncon > grown.cap.ncon) grown.cap.ncon = grown.wanted.ncon;
   if (grown.wanted.nrow > grown.cap.nrow) grown.cap.nrow = grown.wanted.nrow;
+  if (grown.wanted.widest > grown.cap.widest) grown.cap.widest = grown.wanted.widest;
+  if (grown.wanted.nA > grown.cap.nA) grown.cap.nA = grown.wanted.nA;
   grown.cap.npairmem = grown.cap.ncon;
-  size_t need = scratch_bytes(s->model, s->contact_model, &grown.cap);
+  size_t need = stack_bytes(&grown);
   if (need > grown.cap.stack) grown.cap.stack = need;
   if (grown.wanted.stack > grown.cap.stack) grown.cap.stack = grown.wanted.stack;
-  if (make_block(&grown) != TG_OK)
+  grown.block = NULL;
+  if (make_block(&grown) != TG_OK || make_stack(&grown, grown.cap.stack) != TG_OK) {
+    s->alloc.free(s->alloc.ctx, grown.block);
     return tgi_error(&s->error, TG_ERR_MEMORY, "out of memory for %d contacts and %d rows", grown.cap.ncon, grown.cap.nrow);
+  }
   copy_parameters(&grown, &s->m);
   for (int i = 0; s->contact_model != NULL && i < s->contact_model->nnumber; i++) grown.contact_number[i] = s->contact_number[i];
   copy_fields(&grown, s);
   s->alloc.free(s->alloc.ctx, s->block);
+  s->alloc.free(s->alloc.ctx, s->stack_block);
   *s = grown;
   s->wanted = s->cap;
   s->stage = TG_STAGE_NONE;
@@ -204,7 +254,11 @@ tgStatus tg_sim_reserve(tgSim *sim, int ncontact, int nrow) {
   if (sim == NULL || ncontact < 0 || nrow < 0) return TG_ERR_ARG;
   if (ncontact > sim->wanted.ncon) sim->wanted.ncon = ncontact;
   if (nrow > sim->wanted.nrow) sim->wanted.nrow = nrow;
-  if (sim->wanted.ncon <= sim->cap.ncon && sim->wanted.nrow <= sim->cap.nrow && sim->wanted.stack <= sim->cap.stack) return TG_OK;
+  int widest = nrow < ANY_ISLANDS ? nrow : ANY_ISLANDS;
+  if (widest > sim->wanted.widest) sim->wanted.widest = widest;
+  if ((size_t)widest * (size_t)nrow > sim->wanted.nA) sim->wanted.nA = (size_t)widest * (size_t)nrow;
+  const tgCapacity *want = &sim->wanted, *cap = &sim->cap;
+  if (want->ncon <= cap->ncon && want->nrow <= cap->nrow && want->widest <= cap->widest && want->nA <= cap->nA && want->stack <= cap->stack) return TG_OK;
   return tgi_sim_grow(sim);
 }
 
@@ -214,6 +268,8 @@ tgStatus tg_sim_grow(tgSim *sim) {
   const tgCapacity cap = sim->cap;
   if (want->ncon > cap.ncon) want->ncon += cap.ncon / 2;
   if (want->nrow > cap.nrow) want->nrow += cap.nrow / 2;
+  if (want->widest > cap.widest) want->widest += cap.widest / 2;
+  if (want->nA > cap.nA) want->nA += cap.nA / 2;
   if (want->npairmem > cap.npairmem) want->npairmem += cap.npairmem / 2;
   if (want->stack > cap.stack) want->stack += cap.stack / 2;
   return tgi_sim_grow(sim);

@@ -52,8 +52,9 @@ static inline tgReal tgi_term_stiffness(const tgPairTerm *t, int i, int j) { ret
 /// X <- X - T/2 on the blocks of one body each, T(i, j) = g . [e_i, e_j] with g = -w: from minus the second derivative of an energy along exp to dw/dxi.
 void tgi_term_turn(tgPairTerm *t);
 
-/// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point.
-typedef struct tgCapacity { int ncon, nrow, npairmem; size_t stack; } tgCapacity;
+/// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point. widest, nA: rows of the largest island, and numbers of the
+/// islands' blocks (squares of their rows) together.
+typedef struct tgCapacity { int ncon, nrow, npairmem, widest; size_t nA, stack; } tgCapacity;
 
 enum { TG_CONTACT_NUMBERS = 32, TG_CONTACT_WARNINGS = 4 };
 
@@ -102,6 +103,7 @@ struct tgSim {
   bool frozen;                 // memory is read and not updated
   bool watched;                // each step of a force model advises on its size
   bool pinned;                 // rows and their classes are those of the memory, right or wrong: the step of one active set (gradient check)
+  bool all_pairs;              // no search for near pairs: each is looked at (the twin that tests compare the search with)
   bool one_island;             // all rows and dofs as one island (the twin that tests compare islands with)
   int busy;                    // atomic: a call is computing in this sim
   int explored;                // row of the contact that the last adjoint took otherwise than it is, -1 when none
@@ -129,9 +131,9 @@ struct tgSim {
 #include "sim/sim_fields.def"
 #undef TG_SIM_REAL
 #undef TG_SIM_INT
-  char *stack;                 // scratch
+  char *stack;                 // scratch, apart from the block
   size_t stack_used, stack_high;
-  void *block;
+  void *block, *stack_block;
 };
 
 /// Marks the sim as in use for the length of a call; false when it is already, by another thread. That call then returns
@@ -168,6 +170,11 @@ void *tgi_stack_bytes(tgSim *s, size_t bytes);
 /// Mark and release: everything taken after the mark is given back.
 static inline size_t tgi_stack_mark(const tgSim *s) { return s->stack_used; }
 static inline void tgi_stack_free(tgSim *s, size_t mark) { s->stack_used = mark; }
+/// Makes the scratch at least `bytes` long, between calls, when nothing is taken from it; what else the sim holds stays where it is. TG_ERR_MEMORY:
+/// nothing was changed.
+tgStatus tgi_stack_reserve(tgSim *s, size_t bytes);
+/// The same for a dense derivative of the last step, which takes far more than steps and adjoints.
+tgStatus tgi_stack_reserve_dense(tgSim *s);
 /// Grows to s->wanted keeping state, memory and parameters; used between steps.
 tgStatus tgi_sim_grow(tgSim *s);
 

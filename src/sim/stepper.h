@@ -17,7 +17,7 @@ typedef struct tgStepper {
 
   /// TG_ERR_UNSUPPORTED names the first thing of the model that the equations cannot express. Makes what the stepper keeps with the contact model.
   tgStatus (*supports)(tgContact *c, tgError *error);
-  /// Bytes of scratch that its steps and derivatives need besides the dynamics'. May be NULL, as all that follow may but step, vjp and jacobian.
+  /// Bytes of scratch that its dense derivative needs besides the dynamics'. May be NULL, as all that follow may but step, vjp and jacobian.
   size_t (*scratch)(const tgContact *c);
   /// Its own arrays, s->own; with l->base NULL counts. They need not outlive a change of capacity.
   void (*place)(tgSim *s, tgLayout *l);

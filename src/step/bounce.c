@@ -6,6 +6,7 @@
 
 #include "kin/kinematics.h"
 #include "contact/rows.h"
+#include "sim/row.h"
 #include "step/impulse.h"
 #include "step/step.h"
 
@@ -25,12 +26,7 @@ static tgStatus short_scratch(tgSim *s) {
 
 static bool bouncing(const tgSim *s, int i) { return tgRe(s->row_bounce[i]) != 0; }
 
-static tgReal approach(const tgSim *s, int i) {
-  const tgReal *J = s->row_J + (size_t)i * (size_t)s->m.nv;
-  tgReal sum = 0;
-  for (int d = 0; d < s->m.nv; d++) sum += J[d] * s->vhat[d];
-  return sum;
-}
+static tgReal approach(const tgSim *s, int i) { return tgi_row_dot(s, s->row_J, i, s->vhat); }
 
 // impulses of the bouncing normals of an island
 static tgReal impulses_of(const tgSim *s, int island) {
@@ -85,17 +81,14 @@ tgStatus tgi_bounce_jacobian(tgSim *s, tgReal *Dv, tgReal *X) {
   }
   for (int i = 0; i < s->nrow; i++) {
     if (!bouncing(s, i)) continue;
-    const tgReal *J = s->row_J + (size_t)i * (size_t)nv;
     demand(s, i, r);
     s->contact_model->kind->rows->solve_jvp(s, r, df);
     for (int d = 0; d < nv; d++) jump[d] = 0;
     tgi_rows_respond(s, df, jump);
     for (int d = 0; d < nv; d++) {
       tgReal w = s->dof_island[d] == s->row_island[i] ? rate[d] * e.when[i] : 0;
-      for (int j = 0; j < nv; j++) {
-        X[d * nc + j] += jump[d] * J[j];
-        Dv[d * nc + j] += w * J[j];
-      }
+      tgi_row_add(s, s->row_J, i, jump[d], X + (size_t)d * (size_t)nc);
+      tgi_row_add(s, s->row_J, i, w, Dv + (size_t)d * (size_t)nc);
     }
   }
   tgi_stack_free(s, mark);
@@ -116,7 +109,7 @@ tgStatus tgi_bounce_position_vjp(tgSim *s, const tgReal *x, tgReal *gx, tgReal *
     demand(s, i, ask);
     for (int k = 0; k < n; k++) sum += ask[k] * r[k];
     if (gaps != NULL) gaps[i] += sum;
-    for (int d = 0; d < nv; d++) gx[d] += sum * s->row_J[(size_t)i * (size_t)nv + (size_t)d];
+    tgi_row_add(s, s->row_J, i, sum, gx);
   }
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -147,7 +140,7 @@ tgStatus tgi_bounce_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgRea
     tgReal late = 0;   // dL/dt of the island
     for (int d = 0; d < nv; d++)
       if (s->dof_island[d] == s->row_island[i]) late += aq[d] * s->vhat[d] + av[d] * e.before[d] - z[d] * e.after[d];
-    for (int d = 0; d < nv; d++) gq[d] += late * e.when[i] * s->row_J[(size_t)i * (size_t)nv + (size_t)d];
+    tgi_row_add(s, s->row_J, i, late * e.when[i], gq);
     if (gaps != NULL) gaps[i] += late * e.when[i];
   }
   if (p != NULL) TG_TRY(gap_parameters(s, gaps, p));

@@ -249,10 +249,10 @@ static tgStatus points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int geo
 
 static tgStatus supports(tgContact *c, tgError *error) { return tgi_joint_inertias(c, false, error); }
 
-// what the step and its dense derivative take besides the dynamics
+// what the dense derivative takes besides the dynamics
 static size_t scratch(const tgContact *c) {
   size_t nv = (size_t)c->model->nv, nu = (size_t)c->model->nu;
-  return (8 * nv * (2 * nv + nu) + 12 * (size_t)c->nterm + 32 * (nv + (size_t)c->model->nbody) + 512) * sizeof(tgReal);
+  return (8 * nv * (2 * nv + nu) + 512) * sizeof(tgReal);
 }
 
 static void place(tgSim *s, tgLayout *l) {

@@ -7,6 +7,7 @@
 #include "contact/islands.h"
 #include "dyn/dynamics.h"
 #include "math/combine.h"
+#include "sim/row.h"
 
 void tgi_impulse_solve(const tgSim *s, const tgReal *x, tgReal *out) {
   if (out != x)
@@ -14,31 +15,17 @@ void tgi_impulse_solve(const tgSim *s, const tgReal *x, tgReal *out) {
   tgi_factor_solve(&s->m, s->L, out);
 }
 
-// sum over the dofs that the row acts on
-static inline tgReal row_dot(const tgSim *s, int i, const tgReal *J, const tgReal *x) {
-  const int *span = s->row_span + 4 * i;
-  tgReal sum = 0;
-  for (int d = span[0]; d < span[1]; d++) sum += J[d] * x[d];
-  for (int d = span[2]; d < span[3]; d++) sum += J[d] * x[d];
-  return sum;
-}
-static inline void row_add(const tgSim *s, int i, tgReal f, const tgReal *J, tgReal *x) {
-  const int *span = s->row_span + 4 * i;
-  for (int d = span[0]; d < span[1]; d++) x[d] += f * J[d];
-  for (int d = span[2]; d < span[3]; d++) x[d] += f * J[d];
-}
-
 void tgi_rows_mul(const tgSim *s, const tgReal *x, tgReal *out) {
-  for (int i = 0; i < s->nrow; i++) out[i] = row_dot(s, i, s->row_J + (size_t)i * (size_t)s->m.nv, x);
+  for (int i = 0; i < s->nrow; i++) out[i] = tgi_row_dot(s, s->row_J, i, x);
 }
 
 void tgi_rows_tmul(const tgSim *s, const tgReal *f, tgReal *out) {
   for (int d = 0; d < s->m.nv; d++) out[d] = 0;
-  for (int i = 0; i < s->nrow; i++) row_add(s, i, f[i], s->row_J + (size_t)i * (size_t)s->m.nv, out);
+  for (int i = 0; i < s->nrow; i++) tgi_row_add(s, s->row_J, i, f[i], out);
 }
 
 void tgi_rows_respond(const tgSim *s, const tgReal *f, tgReal *out) {
-  for (int i = 0; i < s->nrow; i++) row_add(s, i, f[i], s->row_MiJ + (size_t)i * (size_t)s->m.nv, out);
+  for (int i = 0; i < s->nrow; i++) tgi_row_add(s, s->row_MiJ, i, f[i], out);
 }
 
 // vhat = v + h Mh^-1 (tau - c - h K v)
@@ -55,36 +42,79 @@ static tgStatus free_velocity(tgSim *s, double h) {
   return TG_OK;
 }
 
-// row_MiJ = J Mh^-1 and A = J Mh^-1 J' of an island, whose rows stand as columns: X (ndof x rows), padded to full vectors
-static tgStatus assemble_island(tgSim *s, int island) {
-  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
-  int n = tgi_island_rows(s, island), width = (n + TGI_LANES - 1) / TGI_LANES * TGI_LANES, count = s->island_dofadr[island + 1] - s->island_dofadr[island];
-  const int *row = s->island_row + s->island_adr[island], *dof = s->island_dof + s->island_dofadr[island];
-  tgReal *X = tgi_stack_real(s, (size_t)count * (size_t)width + 1), *Ai = tgi_stack_real(s, (size_t)width), *w = tgi_stack_real(s, (size_t)count + 1),
-         *A = s->row_A + s->island_at[island];
-  int *at = tgi_stack_bytes(s, (nv + (size_t)count + 1) * sizeof *at), *used = at + nv;
-  if (X == NULL || Ai == NULL || w == NULL || at == NULL)
-    return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
-  for (int k = 0; k < count; k++) {
-    at[dof[k]] = k * width;
-    for (int i = 0; i < width; i++) X[k * width + i] = i < n ? s->row_J[(size_t)row[i] * nv + (size_t)dof[k]] : 0;
+// Work of assembling an island, one set of coupled dofs after the other: the rows that act on the set stand as columns, padded to full vectors.
+typedef struct Assembly {
+  tgReal *X, *w, *product;   // dofs of the set x rows, numbers of one row, its row of A
+  int *at, *used;            // places in X of a dof's row (by dof), of those that a row has numbers for
+  int *dof, *row, *own;      // of the set; rows by their place in the island, and their place of the set's first dof
+} Assembly;
+
+static bool take_assembly(tgSim *s, int rows, Assembly *w) {
+  size_t nv = (size_t)s->m.nv, set = (size_t)s->m.set_width, width = (size_t)(rows + TGI_LANES - 1) / TGI_LANES * TGI_LANES;
+  w->X = tgi_stack_real(s, set * width + 1);
+  w->product = tgi_stack_real(s, width + 1);
+  w->w = tgi_stack_real(s, set + 1);
+  w->at = tgi_stack_bytes(s, (nv + 2 * set + 2 * (size_t)rows + 1) * sizeof *w->at);
+  w->used = w->at + nv;
+  w->dof = w->used + set;
+  w->row = w->dof + set;
+  w->own = w->row + rows;
+  return w->X != NULL && w->product != NULL && w->w != NULL && w->at != NULL;
+}
+
+// row_MiJ = J Mh^-1 on the set that begins with dof `first`, and its share of A = J Mh^-1 J'
+static void assemble_set(tgSim *s, int island, int first, const Assembly *w) {
+  const int *range = s->m.dof_set + 3 * first, *row = s->island_row + s->island_adr[island];
+  int n = tgi_island_rows(s, island), rows = 0, count = 0;
+  tgReal *A = s->row_A + s->island_at[island];
+  for (int a = 0; a < n; a++) {
+    int own = tgi_row_place(s, row[a], first);
+    if (own < 0 || tgi_row_place(s, row[a], range[2] - 1) != own + range[2] - 1 - first) continue;   // not on it, or on a set that lies across
+    w->row[rows] = a;
+    w->own[rows++] = own;
   }
-  tgi_factor_solve_rows_at(&s->m, s->L, count, dof, at, width, X);
-  for (int i = 0; i < n; i++) {
-    const tgReal *J = s->row_J + (size_t)row[i] * nv;
-    tgReal *MiJ = s->row_MiJ + (size_t)row[i] * nv;
+  int width = (rows + TGI_LANES - 1) / TGI_LANES * TGI_LANES;
+  for (int d = range[1]; d < range[2]; d++) {
+    if (s->m.dof_set[3 * d] != first) continue;
+    tgReal *X = w->X + count * width;
+    w->dof[count] = d;
+    w->at[d] = count++ * width;
+    for (int b = 0; b < width; b++) X[b] = b < rows ? tgi_row(s, s->row_J, row[w->row[b]])[w->own[b] + d - first] : 0;
+  }
+  tgi_factor_solve_rows_at(&s->m, s->L, count, w->dof, w->at, width, w->X);
+  for (int b = 0; b < rows; b++) {
+    const tgReal *J = tgi_row(s, s->row_J, row[w->row[b]]) + w->own[b];
+    tgReal *MiJ = tgi_row(s, s->row_MiJ, row[w->row[b]]) + w->own[b];
     int terms = 0;
-    memset(MiJ, 0, nv * sizeof *MiJ);
     for (int k = 0; k < count; k++) {
-      MiJ[dof[k]] = X[k * width + i];
-      if (J[dof[k]] == 0) continue;
-      w[terms] = J[dof[k]];
-      used[terms++] = k * width;
+      int d = w->dof[k] - first;
+      MiJ[d] = w->X[k * width + b];
+      if (J[d] == 0) continue;
+      w->w[terms] = J[d];
+      w->used[terms++] = k * width;
     }
-    memset(Ai, 0, (size_t)width * sizeof *Ai);
-    tgi_combine(terms, w, used, X, width, Ai);
-    for (int k = 0; k <= i; k++) A[(size_t)i * (size_t)n + (size_t)k] = A[(size_t)k * (size_t)n + (size_t)i] = Ai[k];
+    tgReal *Ab = A + (size_t)w->row[b] * (size_t)n;
+    for (int k = 0; k < width; k++) w->product[k] = k <= b ? Ab[w->row[k]] : 0;
+    tgi_combine(terms, w->w, w->used, w->X, width, w->product);
+    for (int k = 0; k <= b; k++) Ab[w->row[k]] = w->product[k];
   }
+}
+
+// the trees' sets of an island in ascending order; A is summed below its diagonal, then mirrored
+static tgStatus assemble_island(tgSim *s, int island) {
+  size_t mark = tgi_stack_mark(s), n = (size_t)tgi_island_rows(s, island);
+  tgReal *A = s->row_A + s->island_at[island];
+  Assembly w;
+  if (!take_assembly(s, (int)n, &w)) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  memset(A, 0, n * n * sizeof *A);
+  for (size_t i = 0; i < n; i++) {
+    int row = s->island_row[(size_t)s->island_adr[island] + i];
+    memset(tgi_row(s, s->row_MiJ, row), 0, (size_t)tgi_row_length(s, row) * sizeof *s->row_MiJ);
+  }
+  for (int k = s->island_dofadr[island]; k < s->island_dofadr[island + 1]; k++)
+    if (s->m.dof_set[3 * s->island_dof[k]] == s->island_dof[k]) assemble_set(s, island, s->island_dof[k], &w);
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < i; k++) A[k * n + i] = A[i * n + k];
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -111,8 +141,7 @@ tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record) {
   if (s->contact_model == NULL) return TG_OK;
   TG_TRY(tgi_rows(s, &s->start, h));
   if (s->nrow == 0) return TG_OK;
-  tgi_trees(s);
-  tgi_islands(s);
+  TG_TRY(tgi_islands(s));
   TG_TRY(assemble(s));
   const tgRowSolver *k = s->contact_model->kind->rows;
   tgStatus status = record != NULL ? k->recall(s, record) : k->solve(s);

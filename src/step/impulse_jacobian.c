@@ -8,6 +8,7 @@
 #include "contact/islands.h"
 #include "math/combine.h"
 #include "contact/rows.h"
+#include "sim/row.h"
 #include "step/impulse.h"
 
 typedef struct Part { int ndof, nact, width; const int *dof, *act; } Part;   // width: 2 ndof + nact and padding
@@ -31,9 +32,8 @@ static tgStatus short_scratch(tgSim *s) {
 // part of each dof; returns the number of parts
 static int number_parts(tgSim *s, bool rows, int *of_dof) {
   int nv = s->m.nv, n = rows ? s->nisland : 0;
-  if (!rows) tgi_trees(s);
   for (int d = 0; d < nv; d++) {
-    int tree = s->tree[3 * d];
+    int tree = s->m.dof_set[3 * d];
     if (rows && s->dof_island[d] >= 0) of_dof[d] = s->dof_island[d];
     else of_dof[d] = tree == d ? n++ : of_dof[tree];
   }
@@ -140,8 +140,7 @@ static tgStatus response_jacobian(tgSim *s, const tgReal *beta, tgReal *X) {
   for (int j = 0; j < nv; j++) {
     for (int d = 0; d < nv; d++) a[d] = R[d * nv + j];
     tgi_factor_solve(m, s->L, a);
-    for (int i = 0; i < n; i++)
-      for (int d = 0; d < nv; d++) X[i * nv + j] += s->row_J[i * nv + d] * a[d];
+    for (int i = 0; i < n; i++) X[i * nv + j] += tgi_row_dot(s, s->row_J, i, a);
   }
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -150,17 +149,16 @@ static tgStatus response_jacobian(tgSim *s, const tgReal *beta, tgReal *X) {
 // R_i += scale_i J_i G, over the dofs where J_i is not 0
 static void add_row_products(tgSim *s, const tgReal *scale, const tgReal *G, const Parts *p) {
   for (int i = 0; i < s->nrow; i++) {
-    const tgReal *J = s->row_J + (size_t)i * (size_t)s->m.nv, e = scale != NULL ? scale[i] : 1;
-    const Part *part = &p->part[s->row_island[i]];
+    const tgReal *J = tgi_row(s, s->row_J, i), e = scale != NULL ? scale[i] : 1;
+    const int *span = s->row_span + 4 * i;
     int count = 0;
     if (e == 0) continue;
-    for (int k = 0; k < part->ndof; k++) {
-      int d = part->dof[k];
-      if (J[d] == 0) continue;
-      p->w[count] = e * J[d];
+    for (int d = span[0]; d < span[3]; d = d + 1 == span[1] ? span[2] : d + 1, J++) {
+      if (*J == 0) continue;
+      p->w[count] = e * *J;
       p->at[count++] = p->to.row[d];
     }
-    tgi_combine(count, p->w, p->at, G, part->width, p->R + p->row_at[i]);
+    tgi_combine(count, p->w, p->at, G, p->part[s->row_island[i]].width, p->R + p->row_at[i]);
   }
 }
 
@@ -200,11 +198,15 @@ static void add_null_part(tgSim *s, const Parts *p, const tgReal *X, tgReal *r, 
 static void add_response(tgSim *s, const Parts *p, int island, const int *live, int nlive) {
   const Part *part = &p->part[island];
   const int *row = s->island_row + s->island_adr[island];
-  for (int a = 0; a < nlive; a++) p->at[a] = p->row_at[row[live[a]]];
   for (int k = 0; k < part->ndof; k++) {
-    int d = part->dof[k];
-    for (int a = 0; a < nlive; a++) p->w[a] = s->row_MiJ[(size_t)row[live[a]] * (size_t)s->m.nv + (size_t)d];
-    tgi_combine(nlive, p->w, p->at, p->R, part->width, p->G + p->to.row[d]);
+    int d = part->dof[k], count = 0;
+    for (int a = 0; a < nlive; a++) {
+      int own = tgi_row_place(s, row[live[a]], d);
+      if (own < 0) continue;
+      p->w[count] = tgi_row(s, s->row_MiJ, row[live[a]])[own];
+      p->at[count++] = p->row_at[row[live[a]]];
+    }
+    tgi_combine(count, p->w, p->at, p->R, part->width, p->G + p->to.row[d]);
   }
 }
 

@@ -177,6 +177,7 @@ tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal 
 static tgStatus jacobian(tgSim *s, tgReal *D, tgGradInfo *info) {
   int clamps = 0;
   TG_TRY(stepped(s));
+  TG_TRY(tgi_stack_reserve_dense(s));
   s->explored = -1;
   size_t mark = tgi_stack_mark(s);
   tgStatus status = s->stepper->jacobian(s, D, &clamps);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "contact/zoo.h"
+#include "sim/row.h"
 
 #ifdef TG_COMPLEX
 static const double tolerance = 1e-11;
@@ -27,8 +28,7 @@ static tgStatus speed_map(void *ctx, const tgReal *x, tgReal *y) {
   Ctx *c = ctx;
   TG_TRY(rows_at(c, x));
   for (int i = 0; i < c->nrow; i++) {
-    y[i] = 0;
-    for (int d = 0; d < c->s->m.nv; d++) y[i] += c->s->row_J[i * c->s->m.nv + d] * c->u[d];
+    y[i] = tgi_row_dot(c->s, c->s->row_J, i, c->u);
   }
   return TG_OK;
 }
@@ -43,10 +43,8 @@ static tgStatus force_map(void *ctx, const tgReal *x, tgReal *y) {
   Ctx *c = ctx;
   const tgModel *m = &c->s->m;
   TG_TRY(rows_at(c, x));
-  for (int d = 0; d < m->nv; d++) {
-    y[d] = 0;
-    for (int i = 0; i < c->nrow; i++) y[d] += c->s->row_J[i * m->nv + d] * c->f[i];
-  }
+  for (int d = 0; d < m->nv; d++) y[d] = 0;
+  for (int i = 0; i < c->nrow; i++) tgi_row_add(c->s, c->s->row_J, i, c->f[i], y);
   for (int b = 1; b < m->nbody; b++) tgi_add_row(c->s, &c->s->start, b, c->wrench + 6 * b, -1, y);
   return TG_OK;
 }

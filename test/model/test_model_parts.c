@@ -85,7 +85,7 @@ static void parts_are_where_they_belong(void **state) {
     if (!((x == g[0] && y == g[2]) || (x == g[2] && y == g[0]))) continue;
     floor_b++;
     assert_int_equal(m->pair_condim[p], 1);
-    assert_int_equal(m->pair_explicit[p], 1);
+    assert_int_equal(m->pair_own[p], 0);
     check_close(tgi_pair_friction(m, p, 0, NULL), 0.9, 0);
   }
   assert_int_equal(floor_b, 1);

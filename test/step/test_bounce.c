@@ -6,6 +6,7 @@
 #include "contact/contact.h"
 #include "math/quat.h"
 #include "scenes/scenes.h"
+#include "sim/row.h"
 #include "step/bounce.h"
 #include "step/impulse.h"
 #include "support/deriv.h"
@@ -168,6 +169,7 @@ static void check_algebra(Rig *r, const char *what) {
   int ties = 0;
   assert_int_equal(tg_sim_step(s, 1e-3, NULL), TG_OK);
   check_true(tgi_bounces(s), "%s does not bounce", what);
+  assert_int_equal(tgi_stack_reserve_dense(s), TG_OK);
   assert_int_equal(tgi_impulse_jacobian(s, D, &ties), TG_OK);
   for (int i = 0; i < nv * nc; i++) X[i] = i / nc == i % nc;
   assert_int_equal(tgi_bounce_jacobian(s, D, X), TG_OK);
@@ -175,8 +177,8 @@ static void check_algebra(Rig *r, const char *what) {
     if (tgRe(s->row_bounce[i]) == 0 || tgRe(s->row_f[i]) == 0) continue;   // a normal may part by the blows of others
     bounces++;
     for (int j = 0; j < nv; j++) {
-      tgReal sum = s->row_bounce[i] * s->row_J[i * nv + j];
-      for (int d = 0; d < nv; d++) sum += s->row_J[i * nv + d] * X[d * nc + j];
+      tgReal sum = s->row_bounce[i] * tgi_row_number(s, s->row_J, i, j);
+      for (int d = 0; d < nv; d++) sum += tgi_row_number(s, s->row_J, i, d) * X[d * nc + j];
       check_true(fabs(tgRe(sum)) < 1e-10, "%s: (J R + Sigma J)[%d][%d] is %g", what, i, j, tgRe(sum));
     }
   }

@@ -224,6 +224,7 @@ static void test_pieces(void **state) {
   soft_state(s, &r, 0);
   assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);
   assert_int_equal(tg_sim_step_jacobian(s, D, NULL), TG_OK);
+  assert_int_equal(tgi_stack_reserve_dense(s), TG_OK);
   assert_int_equal(tgi_force_jacobian(s, D + 2 * nv * nt, &ties), TG_OK);
   assert_memory_equal(D, D + 2 * nv * nt, sizeof(tgReal) * (size_t)(2 * nv * nt));
   tgt_random_vector(&r, 2 * nv, g);

@@ -269,6 +269,7 @@ static void check_step(Case *c, tgtRandom *r) {
   assert_true(3 * m->nbody <= 60);
   memcpy(frames, s->start.xpos, 3 * (size_t)m->nbody * sizeof *frames);
   int ties = 0;
+  assert_int_equal(tgi_stack_reserve_dense(s), TG_OK);
   assert_int_equal(tgi_implicit_jacobian(s, D, &ties), TG_OK);
   tgt_check_near(s->start.xpos, frames, 3 * m->nbody, 0);
   tgi_kinematics(&s->m, x, &s->start);

@@ -99,6 +99,7 @@ static void check_state(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
     }
     seen->null += s->nrow > 0 && s->contact_model->kind->rows->null_part(s, beta);
     free(beta);
+    assert_int_equal(tgi_stack_reserve_dense(s), TG_OK);
     assert_int_equal(tgi_impulse_jacobian(s, D, &ties), TG_OK);
     // the adjoint adds to what is there
     for (int i = 0; i < nt; i++) g[i] = i;

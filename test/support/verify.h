@@ -10,6 +10,7 @@
 #include "contact/contact.h"
 #include "dyn/dynamics.h"
 #include "kin/kinematics.h"
+#include "sim/row.h"
 #include "support/check.h"
 
 /// Worst violations of a step, forces relative to the largest impulse, speeds to the largest row speed, momentum to |h tau|.
@@ -48,7 +49,7 @@ static inline void tgt_other_row(tgSim *s, int i, tgReal *row) {
       row[m->jnt_vadr[m->wrap_jnt[k]]] += m->wrap_coef[k] * (s->row_kind[i] == TG_ROW_LIMIT && part == 3 ? -1 : 1);
     return;
   }
-  for (int d = 0; d < m->nv; d++) row[d] = s->row_J[(size_t)i * (size_t)m->nv + (size_t)d];
+  tgi_row_add(s, s->row_J, i, 1, row);
 }
 
 // share of a gap removed per second: erp/h, or nothing where the step says that it left some as they are

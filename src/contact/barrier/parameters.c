@@ -180,7 +180,7 @@ static void add_coefficient(const tgSim *s, const tgiGeomPair *g, tgReal rate, t
   int geom;
   tgi_pair_friction(&s->m, g->pair, 0, &geom);
   if (geom >= 0 && p->geom_friction != NULL) p->geom_friction[geom] += rate;
-  if (geom < 0 && p->pair_friction != NULL) p->pair_friction[2 * g->pair] += rate;
+  if (geom < 0 && p->pair_friction != NULL) p->pair_friction[2 * s->m.pair_own[g->pair]] += rate;
 }
 
 // ---- the two times ----

@@ -111,15 +111,14 @@ int tgi_lcp_side(const tgSim *s, int row) { return s->row_class[row] == TGI_LCP_
 
 // What of dL/dv' reaches the velocities before: x' Mh^-1 x over the island, x = z + J' y
 static double passed(const tgSim *s, int index, const tgReal *z, const tgReal *lambda, const tgReal *y) {
-  int nv = s->m.nv;
   double sum = 0;
   for (int e = s->island_dofadr[index]; e < s->island_dofadr[index + 1]; e++) {
     int d = s->island_dof[e];
     double x = tgRe(z[d]), l = tgRe(lambda[d]);
     for (int a = s->island_adr[index]; a < s->island_adr[index + 1]; a++) {
-      size_t i = (size_t)s->island_row[a];
-      x += tgRe(s->row_J[i * (size_t)nv + (size_t)d]) * tgRe(y[i]);
-      l += tgRe(s->row_MiJ[i * (size_t)nv + (size_t)d]) * tgRe(y[i]);
+      int i = s->island_row[a];
+      x += tgRe(tgi_row_number(s, s->row_J, i, d)) * tgRe(y[i]);
+      l += tgRe(tgi_row_number(s, s->row_MiJ, i, d)) * tgRe(y[i]);
     }
     sum += x * l;
   }
@@ -128,13 +127,12 @@ static double passed(const tgSim *s, int index, const tgReal *z, const tgReal *l
 
 // Contacts that the loss wants to part are parted, the others press, all without friction. The first row that is not as it was, or -1.
 static int wanted_classes(const tgSim *s, const Part *p, const tgReal *z, int8_t *cls) {
-  int nv = s->m.nv, first = -1;
+  int first = -1;
   for (int a = 0; a < p->n; a++) {
     int i = p->row[a], kind = s->row_kind[i];
     cls[a] = p->lcp->cls[a];
     if (kind != TG_ROW_NORMAL && kind != TG_ROW_TANGENT) continue;
-    double slope = 0;
-    for (int d = 0; d < nv; d++) slope += tgRe(s->row_J[(size_t)i * (size_t)nv + (size_t)d]) * tgRe(z[d]);
+    double slope = tgRe(tgi_row_dot(s, s->row_J, i, z));
     bool pressed = cls[a] == TGI_LCP_C || cls[a] == TGI_LCP_F;
     cls[a] = kind == TG_ROW_TANGENT ? TGI_LCP_D : slope < 0 ? TGI_LCP_N : TGI_LCP_C;
     if (first < 0 && pressed != (cls[a] == TGI_LCP_C)) first = i;

@@ -26,8 +26,9 @@ static void extract(tgSim *s, int index, tgiLcpIsland *k) {
     k->bound[a] = s->row_limit[i];
     double speed = 0;
     const int *span = s->row_span + 4 * i;
-    const tgReal *J = s->row_J + (size_t)i * (size_t)s->m.nv;
-    for (int d = span[0]; d < span[3]; d++) speed += fabs(tgRe(J[d]) * tgRe(s->vhat[d]));
+    const tgReal *J = tgi_row(s, s->row_J, i);
+    for (int d = span[0]; d < span[1]; d++) speed += fabs(tgRe(*J++) * tgRe(s->vhat[d]));
+    for (int d = span[2]; d < span[3]; d++) speed += fabs(tgRe(*J++) * tgRe(s->vhat[d]));
     fastest = fmax(fastest, speed);
   }
   // b is a sum of terms J_d vhat_d and of a gap between positions of about 1 m or rad, rounded at 1e-16 of them

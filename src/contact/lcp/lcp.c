@@ -13,7 +13,7 @@
 #include "contact/lcp/work.h"
 #include "tangere/lcp.h"
 
-// rows of each sort at most, for a capacity
+// rows of each sort at most in an island, for a capacity
 static void most_rows(const tgModel *m, const tgCapacity *z, int n[3]) {
   n[0] = n[1] = n[2] = 0;
   for (int e = 0; e < m->neq; e++) n[0] += m->eq_type[e] == TG_EQ_WELD ? 6 : m->eq_type[e] == TG_EQ_CONNECT ? 3 : 1;
@@ -26,7 +26,7 @@ static void most_rows(const tgModel *m, const tgCapacity *z, int n[3]) {
   n[1] += z->ncon;
   n[2] += 2 * z->ncon;
   for (int k = 0; k < 3; k++)
-    if (n[k] > z->nrow) n[k] = z->nrow;
+    if (n[k] > z->widest) n[k] = z->widest;
 }
 
 // what an island of n rows keeps; returns the memory of its factorisation
@@ -49,7 +49,13 @@ static size_t island_bytes(int n) {
   return l.used;
 }
 
-// The workspace. Islands of n1, n2, ... rows keep less than one with all of them, but for rounding up, which that of one row bounds.
+// What islands keep together: of n rows q n^2 + l n bytes and rounding up, of which one row has l and the rounding, and one of many rows more than q n^2.
+static size_t pool_bytes(const tgCapacity *z) {
+  enum { MANY = 256 };
+  size_t rows = tgi_size_mul((size_t)z->nrow + 1, island_bytes(1)), squares = tgi_size_mul(z->nA, island_bytes(MANY) / (MANY * MANY) + 1);
+  return rows > SIZE_MAX / 4 || squares > SIZE_MAX / 4 ? SIZE_MAX : rows + squares;
+}
+
 static void place(const tgModel *m, const tgCapacity *z, tgLayout *l, tgiLcpWork **work) {
   int count[3];
   most_rows(m, z, count);
@@ -62,8 +68,7 @@ static void place(const tgModel *m, const tgCapacity *z, tgLayout *l, tgiLcpWork
   w.K = tgi_place(l, 3 * n, sizeof(tgReal));
   w.other = tgi_place(l, n, sizeof(tgReal));
   w.scratch = tgi_place(l, tgi_lcp_scratch_bytes(count[0], count[1], count[2]), 1);
-  w.pool_bytes = tgi_size_mul(n + 1, island_bytes(1));
-  w.pool_bytes = w.pool_bytes > SIZE_MAX / 4 || island_bytes(z->nrow) > SIZE_MAX / 4 ? SIZE_MAX : w.pool_bytes + island_bytes(z->nrow);
+  w.pool_bytes = pool_bytes(z);
   w.pool = tgi_place(l, w.pool_bytes, 1);
   if (*work != NULL) **work = w;
 }
@@ -128,8 +133,8 @@ static tgiLcpWork *open_islands(tgSim *s) {
   tgiLcpWork *w;
   tgLayout l = {.base = s->solver}, pool;
   int count[3];
-  place(&s->m, &s->cap, &l, &w);
-  most_rows(&s->m, &s->cap, count);
+  place(s->model, &s->cap, &l, &w);
+  most_rows(s->model, &s->cap, count);
   pool = (tgLayout){.base = w->pool};
   for (int i = 0; i < s->nrow; i++) {
     w->cls[i] = (int8_t)s->row_class[i];

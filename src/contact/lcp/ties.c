@@ -57,8 +57,7 @@ static void bounce_ties(const tgSim *s, double h, tgGradInfo *info) {
   double threshold = fmax(sqrt(g2) * h, tgi_impulse_options(s)->restitution_speed);
   for (int i = 0; i < s->nrow; i++) {
     if (s->row_kind[i] != TG_ROW_NORMAL || !(tgRe(s->contact[s->row_owner[i]].restitution) > 0)) continue;
-    double speed = 0;
-    for (int d = 0; d < s->m.nv; d++) speed += tgRe(s->row_J[(size_t)i * (size_t)s->m.nv + (size_t)d]) * tgRe(s->vhat[d]);
+    double speed = tgRe(tgi_row_dot(s, s->row_J, i, s->vhat));
     char label[200];
     if (fabs(speed + threshold) <= tie_speed)
       add_tie(info, "at the speed where restitution begins", unnamed(info) ? tgi_row_label(s, i, label, sizeof label) : NULL);

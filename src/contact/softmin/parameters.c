@@ -34,7 +34,7 @@ static void friction(const tgSim *s, int pair, tgReal bar, tgParamGrad *p) {
   if (s->m.pair_condim[pair] == 1) return;
   tgi_pair_friction(&s->m, pair, 0, &geom);
   if (geom >= 0 && p->geom_friction != NULL) p->geom_friction[geom] += bar;
-  if (geom < 0 && p->pair_friction != NULL) p->pair_friction[2 * pair] += bar;
+  if (geom < 0 && p->pair_friction != NULL) p->pair_friction[2 * s->m.pair_own[pair]] += bar;
 }
 
 // Where the derivative in a number goes, NULL when it is not chosen. A number that is 0 stands for one that follows from geometry and masses.

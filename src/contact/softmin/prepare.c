@@ -19,7 +19,7 @@ static bool wanted(const tgModel *m, int p) {
 // sliding has one coefficient in all directions
 static tgStatus check_friction(const tgModel *m, int p, tgError *error) {
   char a[128], b[128];
-  const tgReal *friction = m->pair_friction + 2 * p;
+  tgReal friction[2] = {tgi_pair_number(m, p, m->pair_friction, 2, 0), tgi_pair_number(m, p, m->pair_friction, 2, 1)};
   if (m->pair_condim[p] == 1 || tgRe(friction[0]) < 0 || tgRe(friction[0]) == tgRe(friction[1])) return TG_OK;
   return tgi_error(error, TG_ERR_UNSUPPORTED, "The pair of %s and %s has friction %g and %g along its two tangents; this contact model has one coefficient.",
                    tgi_model_label(m, TG_THING_GEOM, m->pair_geom1[p], a, sizeof a), tgi_model_label(m, TG_THING_GEOM, m->pair_geom2[p], b, sizeof b),

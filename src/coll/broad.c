@@ -1,0 +1,171 @@
+// broad.c: see broad.h. A node holds a part of `order`, which its two children halve along the longest side of its centres.
+#include "coll/broad.h"
+
+#include "math/vec3.h"
+
+enum { LEAF = 8, FEW = 16 };   // geoms of a leaf; pairs to a geom up to which all are looked at
+#define LOOSE 1e-12            // of a coordinate, by which sums of a few of them round at most
+
+typedef struct tgiBroadNode {
+  double low[3], high[3];
+  int from, to, second;        // part of order; the second child, the first follows the node; 0: a leaf
+} Node;
+
+double tgi_sphere_gap(const tgSim *s, const tgPose *pose, int a, int b) {
+  const tgModel *m = &s->m;
+  if (m->geom_type[b] == TG_GEOM_PLANE) { int t = a; a = b; b = t; }
+  tgReal d[3];
+  tgi_v3_sub(d, pose->geom_xpos + 3 * b, pose->geom_xpos + 3 * a);
+  if (m->geom_type[a] == TG_GEOM_PLANE) {
+    tgReal n[3];
+    tgi_m3_col(n, pose->geom_xmat + 9 * a, 2);
+    return tgRe(tgi_v3_dot(n, d)) - tgRe(s->geom_bound[b]);
+  }
+  double r2 = 0;
+  for (int i = 0; i < 3; i++) r2 += tgRe(d[i]) * tgRe(d[i]);
+  return sqrt(r2) - tgRe(s->geom_bound[a]) - tgRe(s->geom_bound[b]);
+}
+
+static double centre(const tgiBroad *b, int geom, int axis) { return tgRe(b->pose->geom_xpos[3 * geom + axis]); }
+
+// does geom g come before geom h along an axis; no two are equal
+static bool before(const tgiBroad *b, int axis, int g, int h) {
+  double x = centre(b, g, axis), y = centre(b, h, axis);
+  return x != y ? x < y : g < h;
+}
+
+static void swap(int *x, int i, int j) {
+  int t = x[i];
+  x[i] = x[j];
+  x[j] = t;
+}
+
+// of three places of order, that of the middle one
+static int median_place(const tgiBroad *b, int axis, int i, int j, int k) {
+  const int *x = b->order;
+  bool ij = before(b, axis, x[i], x[j]), jk = before(b, axis, x[j], x[k]), ik = before(b, axis, x[i], x[k]);
+  return ij == jk ? j : ij == ik ? k : i;
+}
+
+// order[from .. to - 1] such that the least ones come before place `at`
+static void select_at(const tgiBroad *b, int axis, int from, int to, int at) {
+  int *x = b->order;
+  while (to - from > 1) {
+    swap(x, median_place(b, axis, from, from + (to - from) / 2, to - 1), to - 1);
+    int pivot = x[to - 1], low = from;
+    for (int i = from; i < to - 1; i++)
+      if (before(b, axis, x[i], pivot)) swap(x, i, low++);
+    swap(x, low, to - 1);
+    if (low == at) return;
+    if (low < at) from = low + 1;
+    else to = low;
+  }
+}
+
+static void hold(const tgiBroad *b, Node *n, double centres[3]) {
+  double least[3] = {INFINITY, INFINITY, INFINITY}, most[3] = {-INFINITY, -INFINITY, -INFINITY};
+  for (int i = 0; i < 3; i++) {
+    n->low[i] = INFINITY;
+    n->high[i] = -INFINITY;
+  }
+  for (int k = n->from; k < n->to; k++) {
+    double r = tgRe(b->s->geom_bound[b->order[k]]);
+    for (int i = 0; i < 3; i++) {
+      double c = centre(b, b->order[k], i);
+      n->low[i] = fmin(n->low[i], c - r);
+      n->high[i] = fmax(n->high[i], c + r);
+      least[i] = fmin(least[i], c);
+      most[i] = fmax(most[i], c);
+    }
+  }
+  for (int i = 0; i < 3; i++) centres[i] = most[i] - least[i];
+}
+
+static void make(tgiBroad *b, int from, int to) {
+  Node *n = &b->node[b->nnode++];
+  double side[3];
+  *n = (Node){.from = from, .to = to};
+  hold(b, n, side);
+  if (to - from <= LEAF) return;
+  int axis = side[0] >= side[1] ? (side[0] >= side[2] ? 0 : 2) : side[1] >= side[2] ? 1 : 2, middle = from + (to - from) / 2;
+  select_at(b, axis, from, to, middle);
+  make(b, from, middle);
+  n->second = b->nnode;
+  make(b, middle, to);
+}
+
+// geoms into order and planes; false: a centre is no number, and nothing can be told by it
+static bool list_geoms(tgiBroad *b, int *count) {
+  const tgModel *m = &b->s->m;
+  *count = 0;
+  for (int g = 0; g < m->ngeom; g++) {
+    if (m->geom_type[g] == TG_GEOM_PLANE) {
+      b->plane[b->nplane++] = g;
+      continue;
+    }
+    for (int i = 0; i < 3; i++)
+      if (!isfinite(centre(b, g, i))) return false;
+    b->order[(*count)++] = g;
+  }
+  return true;
+}
+
+tgStatus tgi_broad_begin(tgSim *s, const tgPose *pose, double margin, tgiBroad *b) {
+  size_t n = (size_t)s->m.ngeom;
+  int count;
+  *b = (tgiBroad){.s = s, .pose = pose, .margin = margin};
+  if (s->all_pairs || s->m.npair <= FEW * s->m.ngeom) return TG_OK;
+  int *at = tgi_stack_bytes(s, 3 * n * sizeof *at);
+  Node *node = tgi_stack_bytes(s, (n + 1) * sizeof *node);   // a leaf has more than LEAF/2 geoms
+  if (at == NULL || node == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the pairs of %d geoms; reserve more and repeat.", s->m.ngeom);
+  b->order = at;
+  b->plane = at + n;
+  b->near = at + 2 * n;
+  if (!list_geoms(b, &count)) return TG_OK;
+  b->node = node;
+  if (count > 0) make(b, 0, count);
+  return TG_OK;
+}
+
+// geoms after `geom` whose boxes come within the margin of its own
+static int find(const tgiBroad *b, int geom, int node, int found) {
+  const Node *n = &b->node[node];
+  double r = tgRe(b->s->geom_bound[geom]) + b->margin;
+  for (int i = 0; i < 3; i++) {
+    double c = centre(b, geom, i), loose = LOOSE * (fabs(c) + r);
+    if (c - r - loose > n->high[i] || c + r + loose < n->low[i]) return found;
+  }
+  if (n->second > 0) return find(b, geom, n->second, find(b, geom, node + 1, found));
+  for (int k = n->from; k < n->to; k++)
+    if (b->order[k] > geom) b->near[found++] = b->order[k];
+  return found;
+}
+
+static void sort(int n, int *x) {
+  for (int i = 1; i < n; i++)
+    for (int k = i; k > 0 && x[k] < x[k - 1]; k--) swap(x, k, k - 1);
+}
+
+static int all(const tgiBroad *b, int geom, int *pair) {
+  const tgModel *m = &b->s->m;
+  int n = 0;
+  for (int p = m->geom_pairadr[geom]; p < m->geom_pairadr[geom + 1]; p++)
+    if (!(tgi_sphere_gap(b->s, b->pose, geom, m->pair_geom2[p]) > b->margin)) pair[n++] = p;
+  return n;
+}
+
+int tgi_broad_pairs(tgiBroad *b, int geom, int *pair) {
+  const tgModel *m = &b->s->m;
+  if (m->geom_pairadr[geom] == m->geom_pairadr[geom + 1]) return 0;
+  if (b->node == NULL || m->geom_type[geom] == TG_GEOM_PLANE) return all(b, geom, pair);
+  int n = b->nnode > 0 ? find(b, geom, 0, 0) : 0, count = 0;
+  for (int k = 0; k < b->nplane; k++)
+    if (b->plane[k] > geom) b->near[n++] = b->plane[k];
+  sort(n, b->near);
+  for (int k = 0; k < n; k++) {
+    int p = tgi_pair_of(m, geom, b->near[k]);
+    if (p < 0 || tgi_sphere_gap(b->s, b->pose, geom, b->near[k]) > b->margin) continue;
+    for (; p < m->geom_pairadr[geom + 1] && m->pair_geom2[p] == b->near[k]; p++) pair[count++] = p;
+  }
+  return count;
+}
