@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/hash.h"
+#include "tangere/base.h"
 #include "base/random.h"
 #include "tangere/rollout.h"
 
@@ -40,7 +40,7 @@ typedef struct Work {
 static void fill(Work *w) {
   for (int i = 0; i < ROLLOUTS; i++) {
     tgReal *u = w->u + (size_t)i * STEPS * w->nu;
-    for (size_t k = 0; k < STEPS * w->nu; k++) u[k] = 20 * tgi_random_normal(1, (uint64_t)i, k / (8 * w->nu) * w->nu + k % w->nu);
+    for (size_t k = 0; k < STEPS * w->nu; k++) u[k] = 20 * tg_random_normal(1, (uint64_t)i, k / (8 * w->nu) * w->nu + k % w->nu);
     w->run[i] = (tgRolloutRun){.u = u, .loss = end_speed, .du = w->du + (size_t)i * STEPS * w->nu, .dv0 = w->dv0 + (size_t)i * w->nv};
   }
 }
@@ -60,14 +60,14 @@ static double measure(const tgModel *m, const tgContact *c, int threads, Work *w
     if (r > 0 && t < best) best = t;
   }
   tg_batch_free(b);
-  *hash = tgi_hash(TGI_HASH_START, w->du, ROLLOUTS * STEPS * w->nu * sizeof *w->du);
-  *hash = tgi_hash(*hash, w->dv0, ROLLOUTS * w->nv * sizeof *w->dv0);
+  *hash = tg_hash(TG_HASH_START, w->du, ROLLOUTS * STEPS * w->nu * sizeof *w->du);
+  *hash = tg_hash(*hash, w->dv0, ROLLOUTS * w->nv * sizeof *w->dv0);
   for (int i = 0; i < ROLLOUTS; i++) {
     if (w->result[i].status != TG_OK) {
       fprintf(stderr, "rollout %d: %s\n", i, w->result[i].error.text);
       *hash = 0;
     } else {
-      *hash = *hash == 0 ? 0 : tgi_hash(*hash, &w->result[i].loss, sizeof(tgReal));
+      *hash = *hash == 0 ? 0 : tg_hash(*hash, &w->result[i].loss, sizeof(tgReal));
     }
   }
   return best;

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "output/npz.h"
+#include "tangere/data.h"
 #include "output/npy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   tgError error;
   size_t total = 0, offset;
   volatile uint8_t sink = 0;
-  if (tgi_npz_read_memory("fuzz", data, size, limit, NULL, &npz, &error) == TG_OK) {
+  if (tg_npz_read_memory("fuzz", data, size, limit, NULL, &npz, &error) == TG_OK) {
     for (int i = 0; i < npz.narray; i++) {
       size_t bytes = tgi_npz_count(&npz.array[i]) * tgi_npz_item(npz.array[i].type);
       total += bytes;
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       if (bytes > 0) sink = ((const uint8_t *)npz.array[i].data)[bytes - 1];
     }
     if (total > limit) abort();
-    tgi_npz_free(&npz);
+    tg_npz_free(&npz);
   }
   (void)sink;
   // the head's grammar by itself, which check sums keep the archive's mutations away from

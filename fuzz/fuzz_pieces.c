@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "tangere/base.h"
 #include "geom/pieces.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size < 32) return 0;
   char *sealed = malloc(size);
   if (sealed == NULL) return 0;
-  uint64_t sum = tgi_hash(TGI_HASH_START, data, size - 8);
+  uint64_t sum = tg_hash(TG_HASH_START, data, size - 8);
   memcpy(sealed, data, size - 8);
   memcpy(sealed + size - 8, &sum, sizeof sum);
   read_pieces(sealed, size);

@@ -3,9 +3,7 @@
 #define TG_REPRO_BARRIER_H
 
 #include "repro/experiments.h"
-#include "coll/exact.h"
-#include "coll/surface.h"
-#include "optim/task.h"
+#include "tangere/geometry.h"
 
 // ---- meshes.c: in place of mesh `mesh` of the description; false: no memory ----
 
@@ -13,17 +11,6 @@
 bool tgi_mesh_ball(tgDesc *desc, int mesh, double radius, int frequency);
 /// Box of cells[0] x cells[1] x cells[2] cells on its sides, two triangles a cell: 4 (n0 n1 + n1 n2 + n2 n0) of them.
 bool tgi_mesh_box(tgDesc *desc, int mesh, const double half[3], const int cells[3]);
-
-// ---- intersections.c: who touches whom, by exact predicates; no code of the contact models is used ----
-
-typedef struct tgTouching tgTouching;
-/// NULL: no memory, or a geom without a face.
-tgTouching *tgi_touching_create(const tgModel *m);
-void tgi_touching_free(tgTouching *t);
-/// Pairs of geoms that may touch by the model's list and have a point in common at the sim's frames.
-int tgi_touching_count(tgTouching *t, const tgSim *sim);
-/// The same summed over steps + 1 states q (nq each). -1: it could not be told, for want of memory or at a state that is none.
-long tgi_touching_motion(const tgModel *m, const double *q, int steps);
 
 // ---- baselines.c: a task run by several models and methods ----
 
@@ -51,7 +38,7 @@ enum { TG_BARRIER_RATES = 3 };
 bool tgi_barrier_rates(const tgBarrierTask *how, tgBarrierRun runs[TG_BARRIER_RATES]);
 /// Least final over first loss of such runs; shown: what each rate came to; *reached (may be NULL): one of them met the task's criterion.
 double tgi_barrier_best(const tgBarrierRun runs[TG_BARRIER_RATES], char *shown, size_t size, bool *reached);
-/// Intersections in the motion of the optimum, by tgi_touching_motion.
+/// Intersections in the motion of the optimum, by tg_intersections_of_motion.
 long tgi_barrier_touching(const tgTask *task, const double *x);
 
 // ---- billiards_picture.c ----

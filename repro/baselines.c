@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/threads.h"
 #include "repro/barrier.h"
 
 // what the optimiser polls, and when that is to be set; lines of progress now and then
@@ -35,25 +34,23 @@ static tgOptimum *take_up(const tgTask *task, const char *journal, tgOptimizeOpt
 }
 
 static tgStatus adjust(tgTask *t, const tgBarrierTask *how, tgError *error) {
-  double h = how->timestep > 0 ? how->timestep : t->h;
-  int steps = how->steps > 0 ? how->steps : (int)lround(t->steps * t->h / h);
-  if (how->rate > 0) t->optimizer.rate = how->rate;
-  if (how->iterations > 0) t->optimizer.iterations = how->iterations;
-  tgStatus st = tg_task_override(t, how->contact, how->method, 0, error);
+  double h = how->timestep > 0 ? how->timestep : tg_task_timestep(t);
+  int steps = how->steps > 0 ? how->steps : (int)lround(tg_task_steps(t) * tg_task_timestep(t) / h);
+  tgStatus st = tg_task_override(t, how->contact, how->method, how->iterations, error);
+  if (st == TG_OK && how->rate > 0) st = tg_task_set_rate(t, how->rate, error);
   if (st == TG_OK && how->mu > 0) st = tgi_task_number(t, "weight", how->mu, error);
-  if (st == TG_OK && (steps != t->steps || how->timestep > 0)) st = tgi_task_retime(t, steps, h, error);
+  if (st == TG_OK && (steps != tg_task_steps(t) || how->timestep > 0)) st = tg_task_set_horizon(t, steps, h, error);
   return st;
 }
 
 typedef struct Many { tgRun *run; tgBarrierRun *runs; } Many;
 
 // item `i`, in a thread of its own
-static void optimise(void *ctx, int worker, int i) {
+static void optimise(void *ctx, int i) {
   Many *m = ctx;
   tgBarrierRun *r = &m->runs[i];
   char path[1024];
   tgError error = {0};
-  (void)worker;
   if (tgi_cli_interrupted || !tgi_models_file(r->how.file, path, sizeof path)) return;
   r->task = tg_task_load(path, NULL, &error);
   Watch w = {.how = &r->how, .id = m->run->experiment->id, .last = tgi_cli_now()};
@@ -70,16 +67,14 @@ static void optimise(void *ctx, int worker, int i) {
   if (best != NULL && best->status < 0) tgi_cli_say("%s %s: %s", w.id, r->how.file, best->error.text);
   if (best == NULL && !tgi_cli_interrupted) tgi_cli_error("reproduce", &error);
   if (best != NULL)
-    tgi_cli_say("%s %s under %s by %s, weight %g, step %g s, rate %g, seed %d: loss %.4g to %.4g, %s, %d iterations in %.3g s", w.id, r->how.file, tg_contact_word(r->task->contact),
-                tg_task_method(r->task), tg_contact_get(tg_contact_options(tg_task_contact(r->task)), "weight"), r->task->h, r->task->optimizer.rate, (int)r->how.seed, best->first_loss, best->best_loss,
+    tgi_cli_say("%s %s under %s by %s, weight %g, step %g s, rate %g, seed %d: loss %.4g to %.4g, %s, %d iterations in %.3g s", w.id, r->how.file, tg_contact_word(tg_task_contact(r->task)),
+                tg_task_method(r->task), tg_contact_get(tg_contact_options(tg_task_contact(r->task)), "weight"), tg_task_timestep(r->task), tg_task_rate(r->task), (int)r->how.seed, best->first_loss, best->best_loss,
                 best->reached ? "reached" : "missed", best->iterations, best->seconds);
 }
 
 bool tgi_barrier_runs(tgRun *run, tgBarrierRun *runs, int n) {
   Many m = {.run = run, .runs = runs};
-  tgiPool *pool = tgi_pool_create(run->cli->threads > 0 ? run->cli->threads : tgi_cores(), NULL);
-  bool good = pool != NULL && tgi_pool_run(pool, n, optimise, &m) == TG_OK;
-  tgi_pool_free(pool);
+  bool good = tgi_run_parallel(run, n, optimise, &m);
   for (int i = 0; i < n; i++) good = good && runs[i].optimum != NULL && isfinite(runs[i].optimum->best_loss);
   return good;
 }
@@ -101,7 +96,7 @@ bool tgi_barrier_rates(const tgBarrierTask *how, tgBarrierRun runs[TG_BARRIER_RA
   }
   for (int k = 0; k < TG_BARRIER_RATES; k++) {
     runs[k] = (tgBarrierRun){.how = *how};
-    runs[k].how.rate = file->optimizer.rate * (k == 0 ? 1.0 / 3 : k == 1 ? 1 : 3);
+    runs[k].how.rate = tg_task_rate(file) * (k == 0 ? 1.0 / 3 : k == 1 ? 1 : 3);
   }
   tg_task_free(file);
   return true;
@@ -111,7 +106,7 @@ bool tgi_barrier_rates(const tgBarrierTask *how, tgBarrierRun runs[TG_BARRIER_RA
 static double final_over_first(const tgBarrierRun *r) {
   const tgOptimum *o = r->optimum;
   double loss = o != NULL ? o->best_loss : NAN;
-  if (o != NULL && o->status == TG_CANCELLED && r->task->yaml->receding != NULL) {
+  if (o != NULL && o->status == TG_CANCELLED && tg_task_windows(r->task) > 0) {
     tgEvaluator *e = tg_evaluator_create(r->task, 0, NULL);
     if (e == NULL || tg_evaluate(e, o->best, &loss, NULL, NULL, NULL, NULL, NULL) != TG_OK) loss = NAN;
     tg_evaluator_free(e);
@@ -137,7 +132,7 @@ double tgi_barrier_best(const tgBarrierRun runs[TG_BARRIER_RATES], char *shown, 
 long tgi_barrier_touching(const tgTask *task, const double *x) {
   tgError error = {0};
   tgCliTrajectory t = {.label = "best"};
-  long n = tgi_cli_record_task(task, x, &t, &error) == TG_OK ? tgi_touching_motion(task->model, t.q, t.steps) : -1;
+  long n = tgi_cli_record_task(task, x, &t, &error) == TG_OK ? tg_intersections_of_motion(tg_task_model(task), t.q, t.steps) : -1;
   if (n < 0 && error.text[0] != '\0') tgi_cli_error("reproduce", &error);
   tgi_cli_trajectory_free(&t);
   return n;

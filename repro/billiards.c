@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
 #include "repro/barrier.h"
-#include "sim/sim.h"
 
 // The paper draws balls and places at random and does not say how. Here a cue ball's place and speed are drawn that hit the rack, the motion is run, and of
 // the balls that it took 1.5 m or more from where they come to be without it two become the targets, there: so that every set can be solved, and nothing
@@ -22,7 +20,7 @@ static tgStatus hidden(const tgTask *task, const double *x, double *end) {
   tgError error = {0};
   tgCliTrajectory t = {.label = "hidden"};
   tgStatus st = tgi_cli_record_task(task, x, &t, &error);
-  if (st == TG_OK) memcpy(end, t.q + t.steps * task->model->nq, (size_t)task->model->nq * sizeof *end);
+  if (st == TG_OK) memcpy(end, t.q + t.steps * tg_model_nq(tg_task_model(task)), (size_t)tg_model_nq(tg_task_model(task)) * sizeof *end);
   else tgi_cli_error("reproduce", &error);
   tgi_cli_trajectory_free(&t);
   return st;
@@ -31,7 +29,7 @@ static tgStatus hidden(const tgTask *task, const double *x, double *end) {
 // a shot from beside the start towards the middle of the rack
 static void shoot(const Draw *d, uint64_t k, double x[4]) {
   double u[4];
-  for (uint64_t i = 0; i < 4; i++) u[i] = tgi_random_uniform(d->seed, STREAM, 8 * k + i);
+  for (uint64_t i = 0; i < 4; i++) u[i] = tg_random_uniform(d->seed, STREAM, 8 * k + i);
   x[0] = -0.5 + u[0];
   x[1] = -1 + 2 * u[1];
   double speed = d->slow + (d->fast - d->slow) * u[2], dx = 5.6 - x[0], dy = -x[1] + 2 * (u[3] - 0.5), n = hypot(dx, dy);
@@ -41,17 +39,17 @@ static void shoot(const Draw *d, uint64_t k, double x[4]) {
 
 // left: where the balls come to be when the cue ball is left alone (nq)
 static bool draw(tgTask *task, const double *left, double *end, Draw *d) {
-  const tgModel *m = task->model;
+  int nbody = tg_model_count(tg_task_model(task), TG_THING_BODY);
   for (uint64_t k = 0; k < TRIES; k++) {
     int moved[16], count = 0;
     shoot(d, k, d->x);
     if (hidden(task, d->x, end) != TG_OK) return false;
-    for (int b = 2; b < m->nbody; b++) {
+    for (int b = 2; b < nbody; b++) {
       const double *p = end + 7 * (b - 1), *q = left + 7 * (b - 1);
       if (hypot(p[0] - q[0], p[1] - q[1]) > far_enough) moved[count++] = b;
     }
     if (count < TARGETS) continue;
-    int first = (int)(count * tgi_random_uniform(d->seed, STREAM, 8 * k + 4)), second = (int)((count - 1) * tgi_random_uniform(d->seed, STREAM, 8 * k + 5));
+    int first = (int)(count * tg_random_uniform(d->seed, STREAM, 8 * k + 4)), second = (int)((count - 1) * tg_random_uniform(d->seed, STREAM, 8 * k + 5));
     d->ball[0] = moved[first];
     d->ball[1] = moved[second + (second >= first)];
     for (int i = 0; i < TARGETS; i++) memcpy(d->place[i], end + 7 * (d->ball[i] - 1), sizeof d->place[i]);
@@ -63,12 +61,14 @@ static bool draw(tgTask *task, const double *left, double *end, Draw *d) {
 
 static bool prepare(tgTask *task, void *ctx) {
   const Draw *d = ctx;
+  tgError error = {0};
   for (int i = 0; i < TARGETS; i++) {
-    tgTerm *t = &task->term[i];
-    t->index = d->ball[i];
-    t->target[0] = d->place[i][0];
-    t->target[1] = d->place[i][1];
-    snprintf(t->label, sizeof t->label, "body_com %s", tg_model_name(task->model, TG_THING_BODY, t->index));
+    tgTaskTerm t;
+    tg_task_term(task, i, &t);
+    t.body = d->ball[i];
+    t.target[0] = d->place[i][0];
+    t.target[1] = d->place[i][1];
+    if (tg_task_set_term(task, i, &t, &error) != TG_OK) return tgi_cli_error("reproduce", &error), false;
   }
   return true;
 }
@@ -78,7 +78,7 @@ static bool draw_all(Draw *d, const Draw *like) {
   tgError error = {0};
   tgTask *task = tgi_models_file(like->file, path, sizeof path) ? tg_task_load(path, NULL, &error) : NULL;
   if (task == NULL && error.status != TG_OK) tgi_cli_error("reproduce", &error);
-  size_t nq = task != NULL ? (size_t)task->model->nq : 0;
+  size_t nq = task != NULL ? (size_t)tg_model_nq(tg_task_model(task)) : 0;
   double *left = calloc(2 * nq + 1, sizeof *left);
   const double still[4] = {0};
   bool good = task != NULL && left != NULL && hidden(task, still, left) == TG_OK;

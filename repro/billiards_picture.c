@@ -31,17 +31,19 @@ static void losses(FILE *f, const tgBarrierRun *runs, int n) {
 
 // the motion of the best iterate: every ball where it began, its way, and where it came to be; the places sought
 static void table(FILE *f, const tgTask *task, const tgCliTrajectory *t) {
-  const int nq = task->model->nq;
+  const tgModel *m = tg_task_model(task);
+  const int nq = tg_model_nq(m), nbody = tg_model_count(m, TG_THING_BODY);
+  tgTaskTerm term;
   const double *end = t->q + t->steps * nq, scale = W / 14.0, radius = 1 / 1.1;
   fprintf(f, "<g transform='translate(%d %d)'>\n<text x='0' y='-10'>set 1 from above: start grey, way, end; places sought green</text>\n"
              "<clipPath id='c'><rect width='%d' height='%d'/></clipPath><g clip-path='url(#c)'><g transform='translate(%.1f %.1f) scale(%.4f %.4f)' stroke-width='0.05' fill='none'>\n",
           LEFT + W + GAP, TOP, W, H, 5 * scale, H / 2.0, scale, -scale);
-  for (int i = 0; i < task->nterm; i++)
-    fprintf(f, "<circle cx='%.3f' cy='%.3f' r='%g' fill='#bfe3c3' stroke='#2a8a3a'/>\n", task->term[i].target[0], task->term[i].target[1], task->term[i].tolerance);
-  for (int b = 1; b < task->model->nbody; b++) {
+  for (int i = 0; tg_task_term(task, i, &term); i++)
+    fprintf(f, "<circle cx='%.3f' cy='%.3f' r='%g' fill='#bfe3c3' stroke='#2a8a3a'/>\n", term.target[0], term.target[1], term.tolerance);
+  for (int b = 1; b < nbody; b++) {
     const double *q = t->q + 7 * (b - 1), *p = end + 7 * (b - 1);
     bool sought = false;
-    for (int i = 0; i < task->nterm; i++) sought = sought || task->term[i].index == b;
+    for (int i = 0; tg_task_term(task, i, &term); i++) sought = sought || term.body == b;
     const char *color = b == 1 ? "#c0392b" : sought ? "#2a8a3a" : "#1f6fb2";
     fprintf(f, "<circle cx='%.3f' cy='%.3f' r='%.3f' stroke='#aaa'/><polyline stroke='%s' points='", q[0], q[1], radius, color);
     for (int k = 0; k <= t->steps; k++) fprintf(f, "%.3f,%.3f ", t->q[k * nq + 7 * (b - 1)], t->q[k * nq + 7 * (b - 1) + 1]);

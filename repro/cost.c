@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "repro/barrier.h"
-#include "sim/sim.h"
 #include "tangere/barrier.h"
 
 enum { FRAMES = 40, SIZES = 6 };
@@ -39,7 +38,7 @@ static bool open(Table *t, int f, tgHierarchy form) {
   tg_desc_free(desc);
   t->contact = t->model != NULL ? tg_contact_create(t->model, "barrier", &o.of, &error) : NULL;
   t->sim = t->contact != NULL ? tg_sim_create(t->model, t->contact, NULL, &error) : NULL;
-  t->g = t->sim != NULL ? calloc(4 * (size_t)t->model->nv + 1, sizeof *t->g) : NULL;
+  t->g = t->sim != NULL ? calloc(4 * (size_t)tg_model_nv(t->model) + 1, sizeof *t->g) : NULL;
   if (t->g == NULL) tgi_cli_error("reproduce", &error);
   return t->g != NULL;
 }
@@ -56,20 +55,21 @@ static bool measure(int f, tgHierarchy form, int frames, Cost *c) {
   Table t;
   *c = (Cost){.frames = frames};
   bool good = open(&t, f, form);
-  tgTouching *touching = good ? tgi_touching_create(t.model) : NULL;
-  good = touching != NULL;
-  size_t nv = good ? (size_t)t.model->nv : 0;
+  tgIntersections *judge = good ? tg_intersections_create(t.model, NULL) : NULL;
+  good = judge != NULL;
+  size_t nv = good ? (size_t)tg_model_nv(t.model) : 0;
   if (good) {
-    int cue = tg_model_find(t.model, TG_THING_JOINT, "cue");
-    for (int b = 0; b < t.model->njnt; b++) tg_sim_qpos(t.sim)[t.model->jnt_qadr[b] + 2] = 0.005 - t.low;
-    tg_sim_qpos(t.sim)[t.model->jnt_qadr[cue]] += 0.6;   // a few frames from the rack
-    tg_sim_qvel(t.sim)[t.model->jnt_vadr[cue]] = 2;
+    int cue = tg_model_find(t.model, TG_THING_JOINT, "cue"), at, speed;
+    for (int b = 0; 7 * b < tg_model_nq(t.model); b++) tg_sim_qpos(t.sim)[7 * b + 2] = 0.005 - t.low;   // all joints are free
+    tg_model_joint(t.model, cue, NULL, NULL, &at, &speed);
+    tg_sim_qpos(t.sim)[at] += 0.6;   // a few frames from the rack
+    tg_sim_qvel(t.sim)[speed] = 2;
     for (size_t i = 0; i < 2 * nv; i++) t.g[i] = 1;
   }
   for (int k = 0; k < frames && good && !tgi_cli_interrupted; k++) {
     tgStepInfo info;
     double began = tgi_core_now();
-    good = tg_sim_step_growing(t.sim, t.model->opt_timestep[0], &info) == TG_OK;
+    good = tg_sim_step_growing(t.sim, tg_model_timestep(t.model), &info) == TG_OK;
     double middle = tgi_core_now();
     good = good && tg_sim_step_vjp(t.sim, t.g, t.g + nv, t.g + 2 * nv, t.g + 3 * nv, NULL, NULL, NULL) == TG_OK;
     double ms = 1e3 * (tgi_core_now() - began);
@@ -77,10 +77,10 @@ static bool measure(int f, tgHierarchy form, int frames, Cost *c) {
     c->step += 1e3 * (middle - began) / frames;
     c->newton += (double)info.iterations / frames;
     c->worst = fmax(c->worst, ms);
-    if (good && tg_sim_forward(t.sim) == TG_OK) c->touching += tgi_touching_count(touching, t.sim);
+    if (good && tg_sim_forward(t.sim) == TG_OK) c->touching += tg_intersections_count(judge, t.sim, NULL, 0);
   }
   if (!good && t.sim != NULL) tgi_cli_say("%d triangles: %s", 128 * f * f, tg_sim_error(t.sim)->text);
-  tgi_touching_free(touching);
+  tg_intersections_free(judge);
   table_close(&t);
   return good;
 }

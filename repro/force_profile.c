@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "repro/experiments.h"
-#include "output/csv.h"
-#include "output/npz.h"
+#include "tangere/data.h"
 #include "tangere/softmin.h"
 
 // as in tools/force_profile.py: the line x = beside, |y| <= far [m], points of the profile, cells that are looked into and how often each is halved
@@ -156,7 +155,7 @@ static bool leave(tgRun *run, const double *table) {
   tgError error = {0};
   if (run->folder == NULL) return true;
   snprintf(path, sizeof path, "%s/profile.csv", run->folder);
-  if (tgi_csv_write(path, 5, name, POINTS, table, &error) != TG_OK) return tgi_cli_error("reproduce", &error), false;
+  if (tg_csv_write(path, 5, name, POINTS, table, &error) != TG_OK) return tgi_cli_error("reproduce", &error), false;
   json_array_append_new(run->left, json_string(path));
   return draw(run, table);
 }
@@ -164,8 +163,8 @@ static bool leave(tgRun *run, const double *table) {
 static bool profile(tgRun *run, Probe *p, const tgNpz *npz, const char *path) {
   tgError error = {0};
   const size_t n[2] = {POINTS, 2};
-  const tgNpzArray *f = tgi_npz_get(npz, path, "force", TG_NPZ_F8, 2, n, &error), *y = f != NULL ? tgi_npz_get(npz, path, "y", TG_NPZ_F8, 1, n, &error) : NULL;
-  const tgNpzArray *j = y != NULL ? tgi_npz_get(npz, path, "jump", TG_NPZ_F8, 0, NULL, &error) : NULL, *w = j != NULL ? tgi_npz_get(npz, path, "where", TG_NPZ_F8, 0, NULL, &error) : NULL;
+  const tgNpzArray *f = tg_npz_get(npz, path, "force", TG_NPZ_F8, 2, n, &error), *y = f != NULL ? tg_npz_get(npz, path, "y", TG_NPZ_F8, 1, n, &error) : NULL;
+  const tgNpzArray *j = y != NULL ? tg_npz_get(npz, path, "jump", TG_NPZ_F8, 0, NULL, &error) : NULL, *w = j != NULL ? tg_npz_get(npz, path, "where", TG_NPZ_F8, 0, NULL, &error) : NULL;
   if (w == NULL) return tgi_cli_error("reproduce", &error), false;
   static double table[5 * POINTS];
   double where = 0, most[2] = {0, 0}, ours = jump(p, &where);
@@ -195,11 +194,11 @@ bool tgi_reproduce_force_profile(tgRun *run) {
   o.spacing = spacing;
   o.prune = 0;                   // smoothness is judged to rounding
   if (!tgi_scene_open_under(&p.scene, "two_spheres.xml", "softmin", &o.of)) return false;
-  bool good = tgi_models_file("two_spheres.npz", path, sizeof path) && tgi_npz_read(path, 1 << 20, NULL, &npz, &error) == TG_OK;
+  bool good = tgi_models_file("two_spheres.npz", path, sizeof path) && tg_npz_read(path, 1 << 20, NULL, &npz, &error) == TG_OK;
   if (good) {
     good = profile(run, &p, &npz, path) && p.status == TG_OK;
     if (p.status != TG_OK) tgi_cli_error("reproduce", tg_sim_error(p.scene.sim));
-    tgi_npz_free(&npz);
+    tg_npz_free(&npz);
   } else if (error.text[0] != '\0') tgi_cli_error("reproduce", &error);
   tgi_scene_close(&p.scene);
   return good;

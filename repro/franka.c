@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "repro/barrier.h"
-#include "sim/sim.h"
 #include "tangere/barrier.h"
 
 enum { FRAMES = 50, CHECKS = 3 };
@@ -61,15 +60,16 @@ static void check(tgScene *s, Push *p) {
 // the base turns through the object's place; u (FRAMES x nu) is what was asked of the servos
 static void push(tgScene *s, double *u, Push *p) {
   const tgModel *m = s->model;
-  size_t nv = (size_t)m->nv;
+  const double *key = tgi_cli_reals(m, "key_ctrl", NULL);
+  size_t nv = (size_t)tg_model_nv(m), nu = (size_t)tg_model_nu(m);
   double *g = calloc(4 * nv + 1, sizeof *g);
   p->good = g != NULL;
   for (size_t i = 0; i < 2 * nv && p->good; i++) g[i] = 1;
   for (int k = 0; k < FRAMES && p->good && !tgi_cli_interrupted; k++) {
-    double *row = u + k * m->nu;
-    memcpy(row, m->key_ctrl, (size_t)m->nu * sizeof *row);
+    double *row = u + (size_t)k * nu;
+    memcpy(row, key, nu * sizeof *row);
     row[0] += 0.9 * (k + 1) / FRAMES;
-    memcpy(tg_sim_ctrl(s->sim), row, (size_t)m->nu * sizeof *row);
+    memcpy(tg_sim_ctrl(s->sim), row, nu * sizeof *row);
     if (k % 20 == 5) check(s, p);
     double began = tgi_core_now();
     p->good = tgi_scene_step(s, NULL) == TG_OK;
@@ -93,7 +93,7 @@ bool tgi_reproduce_franka(tgRun *run) {
     tgi_scene_close(&s);
     return false;
   }
-  double *u = calloc((size_t)FRAMES * (size_t)s.model->nu + 1, sizeof *u);
+  double *u = calloc((size_t)FRAMES * (size_t)tg_model_nu(s.model) + 1, sizeof *u);
   if (u != NULL) push(&s, u, &p);
   tgCliTrajectory t = {.label = "push", .iteration = NAN};
   if (p.good && !tgi_cli_interrupted) {
@@ -101,17 +101,19 @@ bool tgi_reproduce_franka(tgRun *run) {
     p.good = tgi_cli_record(s.sim, u, FRAMES, s.h, &t, &error) == TG_OK;
   }
   if (p.good && !tgi_cli_interrupted) {
-    const double *first = t.q + 7, *last = t.q + FRAMES * s.model->nq + 7;
+    const double *first = t.q + 7, *last = t.q + FRAMES * tg_model_nq(s.model) + 7;
+    int triangles;
+    tgi_cli_ints(s.model, "mesh_face", &triangles);
     char note[200];
     snprintf(note, sizeof note, "mean of %d frames, step and gradient, time on the core; gradient %.3g ms; %d triangles; the paper's scene has 14343", FRAMES, p.backward,
-             s.model->nmeshface);
+             triangles);
     tgi_run_report(run, "ms", p.mean, "ms", 7830, note);
     tgi_run_report(run, "worst_over_mean", p.worst / p.mean, "", NAN, "over the frames");
     tgi_run_report(run, "moved_m", hypot(last[0] - first[0], last[1] - first[1]), "m", NAN, "the object, over the floor");
     snprintf(note, sizeof note, "largest block error of the step's Jacobian against extrapolated differences, %d frames; %d did not pass", p.checks, p.failed);
     tgi_run_row(run, "gradient_error", p.error, "%s", note);
     tgi_run_row(run, "adjoint_error", p.adjoint, "of the step's adjoint against that Jacobian, dot test");
-    tgi_run_row(run, "intersections", (double)tgi_touching_motion(s.model, t.q, FRAMES), "pairs of geoms over all states, by exact predicates");
+    tgi_run_row(run, "intersections", (double)tg_intersections_of_motion(s.model, t.q, FRAMES), "pairs of geoms over all states, by exact predicates");
     p.good = tgi_run_leave(run, "push", "an arm pushes a mesh", s.model, s.h, &t, 1, NULL, 0);
   }
   tgi_cli_trajectory_free(&t);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "repro/experiments.h"
-#include "grad/numdiff.h"
 
 typedef struct Case {
   const char *name, *file, *key;
@@ -17,11 +16,11 @@ static const Case cases[] = {
     {"catapult", "catapult.xml", "bench", {845, 972, 574, 1010, 960}, {1790, 3710, 958, 2720, 2850}},
 };
 
-// a step as a map of x = (q, v, u) to y = (q', v'), tangent steps taken from the nominal outcome
+// a step from a state at rest that is made again and again
 typedef struct Step {
   tgScene *scene;
   int nq, nv, nu, nt;
-  double *x0, *q1, *work;             // state and controls; nominal q'; work of tgi_numdiff
+  double *x0, *D;                     // state and controls; a Jacobian
 } Step;
 
 static void put(Step *s, const double *x) {
@@ -30,30 +29,12 @@ static void put(Step *s, const double *x) {
   memcpy(tg_sim_ctrl(s->scene->sim), x + s->nq + s->nv, (size_t)s->nu * sizeof *x);
 }
 
-static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
-  Step *s = ctx;
-  put(s, x);
-  tgStatus st = tgi_scene_step(s->scene, NULL);
-  if (st != TG_OK) return st;
-  tg_model_difference(s->scene->model, s->q1, tg_sim_qpos(s->scene->sim), y);
-  memcpy(y + s->nv, tg_sim_qvel(s->scene->sim), (size_t)s->nv * sizeof *y);
-  return TG_OK;
-}
-
-static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
-  const Step *s = ctx;
-  tg_model_integrate(s->scene->model, x, d, out);
-  for (int i = 0; i < s->nv + s->nu; i++) out[s->nq + i] = x[s->nq + i] + d[s->nv + i];
-}
-
 static bool make(Step *s, tgScene *scene) {
-  int nq = tg_model_nq(scene->model), nv = tg_model_nv(scene->model), nu = tg_model_nu(scene->model), nx = nq + nv + nu;
+  int nq = tg_model_nq(scene->model), nv = tg_model_nv(scene->model), nu = tg_model_nu(scene->model);
   *s = (Step){.scene = scene, .nq = nq, .nv = nv, .nu = nu, .nt = 2 * nv + nu};
-  tgiNumDiff d = {.nx = nx, .nt = s->nt, .ny = 2 * nv};
-  s->x0 = calloc((size_t)(nx + nq), sizeof(double));
-  s->work = calloc(tgi_numdiff_work(&d) + (size_t)(s->nt + 4 * nv + nx), sizeof(double));
-  if (s->x0 == NULL || s->work == NULL) return false;
-  s->q1 = s->x0 + nx;
+  s->x0 = calloc((size_t)(nq + nv + nu), sizeof(double));
+  s->D = calloc((size_t)(2 * nv) * (size_t)s->nt, sizeof(double));
+  if (s->x0 == NULL || s->D == NULL) return false;
   memcpy(s->x0, tg_sim_qpos(scene->sim), (size_t)nq * sizeof(double));
   memcpy(s->x0 + nq, tg_sim_qvel(scene->sim), (size_t)nv * sizeof(double));
   return true;
@@ -63,42 +44,24 @@ static bool make(Step *s, tgScene *scene) {
 static tgStatus warm(Step *s, tgStepInfo *info) {
   put(s, s->x0);
   tgStatus st = tgi_scene_step(s->scene, info);
-  if (st == TG_OK) memcpy(s->q1, tg_sim_qpos(s->scene->sim), (size_t)s->nq * sizeof(double));
   put(s, s->x0);
   return st;
 }
 
-// one column of all blocks by differences: Ridders' (step 1e-4, as in the paper) or central ones (1e-7)
-static tgStatus column(Step *s, int j, bool ridders) {
-  int nx = s->nq + s->nv + s->nu;
-  double *t = s->work, *D = t + s->nt, *e = D + 2 * s->nv, *x = e + 2 * s->nv, *rest = x + nx;
-  memset(t, 0, (size_t)s->nt * sizeof *t);
-  if (ridders) {
-    tgiNumDiff d = {.nx = nx, .nt = s->nt, .ny = 2 * s->nv, .map = map, .retract = retract, .ctx = s, .step = 1e-4};
-    t[j] = 1;
-    return tgi_numdiff(&d, s->x0, t, TGI_SIDE_BOTH, D, e, rest);
-  }
-  tgStatus st = TG_OK;
-  for (int k = 0; k < 2 && st == TG_OK; k++) {
-    t[j] = k == 0 ? 1e-7 : -1e-7;
-    retract(s, s->x0, t, x);
-    st = map(s, x, k == 0 ? D : e);
-  }
-  for (int i = 0; i < 2 * s->nv; i++) D[i] = (D[i] - e[i]) / 2e-7;
-  return st;
-}
-
-// times of the columns q, v and u by differences [us], least of `repeats`
-static tgStatus time_differences(Step *s, bool ridders, int repeats, double us[3]) {
+// times of the columns q, v and u by differences [us], least of `repeats`: Ridders' (step 1e-4, as in the paper) or central ones (1e-7)
+static tgStatus time_differences(Step *s, tgDifference method, int repeats, double us[3]) {
   int first[4] = {0, s->nv, 2 * s->nv, s->nt};
+  tgDifferenceOptions o = tg_difference_default();
+  o.method = method;
+  o.h = s->scene->h;
   for (int part = 0; part < 3; part++) us[part] = INFINITY;
   for (int r = 0; r < repeats && !tgi_cli_interrupted; r++)
     for (int part = 0; part < 3; part++) {
       double began = tgi_cli_now();
-      for (int j = first[part]; j < first[part + 1]; j++) {
-        tgStatus st = column(s, j, ridders);
-        if (st != TG_OK) return st;
-      }
+      o.first = first[part];
+      o.count = first[part + 1] - first[part];
+      tgStatus st = tg_grad_differences(s->scene->sim, &o, s->D);
+      if (st != TG_OK) return st;
       us[part] = fmin(us[part], 1e6 * (tgi_cli_now() - began));
     }
   return TG_OK;
@@ -106,22 +69,21 @@ static tgStatus time_differences(Step *s, bool ridders, int repeats, double us[3
 
 // medians of the warm step and of its Jacobian [us]
 static tgStatus time_ours(Step *s, int repeats, double *step, double *jacobian, tgStepInfo *info) {
-  double *t = malloc((size_t)repeats * 2 * sizeof *t), *D = malloc((size_t)(2 * s->nv * s->nt) * sizeof *D);
-  tgStatus st = t != NULL && D != NULL ? TG_OK : TG_ERR_MEMORY;
+  double *t = malloc((size_t)repeats * 2 * sizeof *t);
+  tgStatus st = t != NULL ? TG_OK : TG_ERR_MEMORY;
   int n = 0;
   for (; n < repeats && st == TG_OK && !tgi_cli_interrupted; n++) {
     put(s, s->x0);
     double a = tgi_cli_now();
     st = tg_sim_step(s->scene->sim, s->scene->h, info);
     double b = tgi_cli_now();
-    if (st == TG_OK) st = tg_sim_step_jacobian(s->scene->sim, D, NULL);
+    if (st == TG_OK) st = tg_sim_step_jacobian(s->scene->sim, s->D, NULL);
     t[n] = 1e6 * (b - a);
     t[repeats + n] = 1e6 * (tgi_cli_now() - b);
   }
   *step = n > 0 ? tgi_median(t, n) : NAN;
   *jacobian = n > 0 ? tgi_median(t + repeats, n) : NAN;
   free(t);
-  free(D);
   return st;
 }
 
@@ -172,8 +134,8 @@ static tgStatus measure(tgRun *run, const Case *c, Step *s) {
   row(run, c, "step_us", step, info.stage == 1 ? "warm: the classes of the step before hold" : "the classes of the step before did not hold");
   row(run, c, "jacobians_per_step", jacobian / step, "");
   tg_sim_freeze_memory(s->scene->sim, true);
-  st = time_differences(s, false, 5, central);
-  if (st == TG_OK) st = time_differences(s, true, 3, ridders);
+  st = time_differences(s, TG_DIFFERENCE_CENTRAL, 5, central);
+  if (st == TG_OK) st = time_differences(s, TG_DIFFERENCE_RIDDERS, 3, ridders);
   tg_sim_freeze_memory(s->scene->sim, false);
   put(s, s->x0);
   if (st == TG_OK) st = tg_grad_check_step(s->scene->sim, &o, &check);
@@ -201,7 +163,7 @@ bool tgi_reproduce_jacobians(tgRun *run) {
       good = false;
     }
     free(s.x0);
-    free(s.work);
+    free(s.D);
     tgi_scene_close(&scene);
     tgi_run_progress(run, "scenes", i + 1, n, run->began);
   }

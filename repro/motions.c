@@ -4,34 +4,35 @@
 #include <string.h>
 
 #include "repro/experiments.h"
-#include "math/quat.h"
-#include "model/model.h"
 
-// z of the lowest corner of a box geom at frame f of the recording
-static double lowest_corner(const tgModel *m, const tgRecorder *r, int geom, int f) {
-  const double *p = r->body_pos + 3 * (f * m->nbody + m->geom_body[geom]), *q = r->body_quat + 4 * (f * m->nbody + m->geom_body[geom]);
-  double lowest = INFINITY;
-  for (int k = 0; k < 8; k++) {
-    double x[3], y[3];
-    for (int i = 0; i < 3; i++) x[i] = (k >> i & 1 ? 1 : -1) * m->geom_size[3 * geom + i];
-    tgi_quat_rotate(y, m->geom_quat + 4 * geom, x);
-    for (int i = 0; i < 3; i++) y[i] += m->geom_pos[3 * geom + i];
-    tgi_quat_rotate(x, q, y);
-    lowest = fmin(lowest, p[2] + x[2]);
-  }
-  return lowest;
+// z of the lowest corner of a box geom where the sim is
+static double lowest_corner(const tgModel *m, const tgSim *sim, int geom) {
+  const double *size = tgi_cli_reals(m, "geom_size", NULL) + 3 * geom;
+  const double *at = (const double *)tg_sim_field_named(sim, "geom_xpos").data + 3 * geom, *R = (const double *)tg_sim_field_named(sim, "geom_xmat").data + 9 * geom;
+  double z = at[2];
+  for (int i = 0; i < 3; i++) z -= fabs(R[6 + i]) * size[i];
+  return z;
 }
 
-// greatest height over the motion of the lowest sole, and in *at the step of it
+// greatest height over the motion of the lowest sole, and in *at the step of it; NAN: a state that is none
 static double clearance(const tgModel *m, const tgCliTrajectory *t, int *at) {
+  const int *type = tgi_cli_ints(m, "geom_type", NULL), *bits = tgi_cli_ints(m, "geom_contype", NULL);
+  size_t nq = (size_t)tg_model_nq(m);
   double best = -INFINITY;
-  for (int f = 0; f < t->recorder.nframe; f++) {
+  tgSim *sim = tg_sim_create(m, NULL, NULL, NULL);
+  for (int f = 0; f <= t->steps; f++) {
     double low = INFINITY;
-    for (int g = 0; g < m->ngeom; g++)
-      if (m->geom_type[g] == TG_GEOM_BOX && m->geom_contype[g] != 0) low = fmin(low, lowest_corner(m, &t->recorder, g, f));
+    if (sim != NULL) memcpy(tg_sim_qpos(sim), t->q + (size_t)f * nq, nq * sizeof(double));
+    if (sim == NULL || tg_sim_forward(sim) != TG_OK) {
+      best = NAN;
+      break;
+    }
+    for (int g = 0; g < tg_model_count(m, TG_THING_GEOM); g++)
+      if (type[g] == TG_GEOM_BOX && bits[g] != 0) low = fmin(low, lowest_corner(m, sim, g));
     if (low > best) *at = f;
     best = fmax(best, low);
   }
+  tg_sim_free(sim);
   return best;
 }
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/status.h"
-#include "output/emit.h"
 
 bool tgi_raster_make(tgRaster *r, int width, int height) {
   *r = (tgRaster){.width = width, .height = height};
@@ -108,6 +106,15 @@ static void add_rows(Bytes *b, const tgRaster *r) {
   free(z.at);
 }
 
+static void put_base64(FILE *out, const uint8_t *at, size_t n) {
+  static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (size_t k = 0; k < n; k += 3) {
+    size_t left = n - k;
+    uint32_t three = (uint32_t)at[k] << 16 | (left > 1 ? (uint32_t)at[k + 1] << 8 : 0) | (left > 2 ? at[k + 2] : 0);
+    for (int i = 0; i < 4; i++) fputc((size_t)i <= left ? digit[three >> (18 - 6 * i) & 63] : '=', out);
+  }
+}
+
 bool tgi_raster_image(const tgRaster *r, FILE *out, double x, double y, double width, double height) {
   Bytes b = {0};
   uint8_t head[13] = {[8] = 8, [9] = 3};  // eight bits that pick a colour
@@ -119,11 +126,8 @@ bool tgi_raster_image(const tgRaster *r, FILE *out, double x, double y, double w
   add_rows(&b, r);
   add_chunk(&b, "IEND", "", 0);
   if (!b.failed) {
-    tgBase64 code;
     fprintf(out, "<image x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" preserveAspectRatio=\"none\" href=\"data:image/png;base64,", x, y, width, height);
-    tgi_base64_begin(&code, out);
-    tgi_base64_put(&code, b.at, b.n);
-    tgi_base64_end(&code);
+    put_base64(out, b.at, b.n);
     fprintf(out, "\"/>\n");
   }
   free(b.at);
@@ -132,19 +136,24 @@ bool tgi_raster_image(const tgRaster *r, FILE *out, double x, double y, double w
 
 // ---- pages ----
 
-tgStatus tgi_page_begin(tgAtomicFile *file, const char *path, const char *title, tgError *error) {
-  TG_TRY(tgi_atomic_open(file, path, error));
-  fprintf(file->stream,
+bool tgi_page_begin(tgPage *page, const char *title) {
+  *page = (tgPage){.bytes = NULL};
+  page->stream = open_memstream(&page->bytes, &page->size);
+  if (page->stream == NULL) return false;
+  fprintf(page->stream,
           "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>%s</title>\n"
           "<style>body{font:15px/1.45 system-ui,sans-serif;max-width:1120px;margin:24px auto;padding:0 16px;color:#1b1f24;background:#fff}"
           "h1{font-size:22px}h2{font-size:17px;margin:28px 0 6px}p{max-width:900px;margin:6px 0}"
           ".row{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));gap:12px}figure{margin:0}figcaption{font-size:13px;color:#444}"
           "svg{width:100%%;height:auto;display:block;border-radius:4px}</style></head><body>\n<h1>%s</h1>\n",
           title, title);
-  return TG_OK;
+  return true;
 }
 
-tgStatus tgi_page_end(tgAtomicFile *file, tgError *error) {
-  fprintf(file->stream, "</body></html>\n");
-  return tgi_atomic_commit(file, error);
+tgStatus tgi_page_end(tgPage *page, const char *path, bool whole, tgError *error) {
+  fprintf(page->stream, "</body></html>\n");
+  whole = fclose(page->stream) == 0 && whole;
+  tgStatus st = whole ? tg_file_write(path, page->bytes, page->size, error) : tgi_cli_fail(error, TG_ERR_MEMORY, "out of memory for the pictures");
+  free(page->bytes);
+  return st;
 }

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/atomic_file.h"
+#include "cli/shared/program.h"
 
 /// A raster, rows from the top, with one byte a pixel that picks a colour.
 typedef struct tgRaster {
@@ -40,8 +40,15 @@ bool tgi_contour(tgPictureField field, void *ctx, double level, double half, int
 bool tgi_zero_set_draw(tgPictureField field, void *ctx, const double centre[3], const double half[3], double cell, const double view[9], double scale,
                        tgRaster *r);
 
-/// A page: head, then what the caller writes to file.stream, then tgi_page_end. Status of the file.
-tgStatus tgi_page_begin(tgAtomicFile *file, const char *path, const char *title, tgError *error);
-tgStatus tgi_page_end(tgAtomicFile *file, tgError *error);
+/// A page in memory: what the caller writes to the stream stands between its head and its end.
+typedef struct tgPage {
+  FILE *stream;
+  char *bytes;
+  size_t size;
+} tgPage;
+/// False: no memory.
+bool tgi_page_begin(tgPage *page, const char *title);
+/// Writes the page at `path`, where its pictures are whole; TG_ERR_MEMORY where not. Ends it in either case.
+tgStatus tgi_page_end(tgPage *page, const char *path, bool whole, tgError *error);
 
 #endif

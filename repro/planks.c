@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "repro/barrier.h"
-#include "sim/sim.h"
 #include "tangere/barrier.h"
 #include "tangere/step.h"
 
@@ -47,10 +46,10 @@ void tgi_planks_close(tgPlanks *p) {
   tg_model_free(p->model);
 }
 
-static const double *drawn(const tgPlanks *p, int plank) { return p->model->body_pos + 3 * (plank + 1); }
+static const double *drawn(const tgPlanks *p, int plank) { return tgi_cli_reals(p->model, "body_pos", NULL) + 3 * (plank + 1); }
 
 void tgi_planks_pose(const tgPlanks *p, const double *q, int plank, double x[3], double quat[4]) {
-  int n = p->model->nq / TG_PLANKS;
+  int n = tg_model_nq(p->model) / TG_PLANKS;
   const double *at = q + n * plank, unturned[4] = {1, 0, 0, 0};
   memcpy(x, n == 7 ? at : drawn(p, plank), 3 * sizeof *x);
   memcpy(quat, n == 7 ? at + 3 : unturned, sizeof unturned);
@@ -58,17 +57,22 @@ void tgi_planks_pose(const tgPlanks *p, const double *q, int plank, double x[3],
 }
 
 void tgi_planks_lift(tgPlanks *p, const double z[TG_PLANKS]) {
-  int n = p->model->nq / TG_PLANKS;
+  int n = tg_model_nq(p->model) / TG_PLANKS;
   tg_sim_reset(p->sim);
   for (int b = 0; b < TG_PLANKS; b++) tg_sim_qpos(p->sim)[n * b + (n == 7 ? 2 : n - 1)] = z[b] - (n == 7 ? 0 : drawn(p, b)[2]);
 }
 
+double tgi_planks_weight(const tgPlanks *p, int plank) {
+  return -tgi_cli_reals(p->model, "body_mass", NULL)[plank + 1] * tgi_cli_reals(p->model, "opt_gravity", NULL)[2];
+}
+
 double tgi_planks_push(const tgPlanks *p, int plank, int other) {
   double up = 0;
-  for (int i = 0; i < p->sim->nterm; i++) {
-    const tgPairTerm *t = &p->sim->term[i];   // body b + 1 is plank b
-    if (t->body1 == plank + 1 && t->body2 == other + 1) up += t->w[5];
-    if (t->body2 == plank + 1 && t->body1 == other + 1) up += t->w[11];
+  tgContactForce f;
+  for (int i = 0; i < tg_sim_contact_force_count(p->sim); i++) {
+    if (!tg_sim_contact_force(p->sim, i, &f)) continue;   // body b + 1 is plank b
+    if (f.body1 == plank + 1 && f.body2 == other + 1) up += f.force[2];
+    if (f.body2 == plank + 1 && f.body1 == other + 1) up -= f.force[2];
   }
   return up;
 }
@@ -76,7 +80,7 @@ double tgi_planks_push(const tgPlanks *p, int plank, int other) {
 double tgi_planks_imbalance(const tgPlanks *p) {
   double most = 0;
   for (int b = 0; b < TG_PLANKS; b++) {
-    double up = p->model->body_mass[b + 1] * p->model->opt_gravity[2];
+    double up = -tgi_planks_weight(p, b);
     for (int other = -1; other < TG_PLANKS; other++)
       if (other != b) up += tgi_planks_push(p, b, other);
     most = fmax(most, fabs(up));
@@ -88,8 +92,8 @@ tgStatus tgi_planks_sink(tgPlanks *p, double enough, int most, double *imbalance
   tgStatus st = TG_OK;
   *imbalance = INFINITY;
   for (int k = 0; k < most && st == TG_OK && !(*imbalance <= enough); k++) {
-    memset(tg_sim_qvel(p->sim), 0, (size_t)p->model->nv * sizeof(double));
-    st = tg_sim_step_growing(p->sim, p->model->opt_timestep[0], NULL);
+    memset(tg_sim_qvel(p->sim), 0, (size_t)tg_model_nv(p->model) * sizeof(double));
+    st = tg_sim_step_growing(p->sim, tg_model_timestep(p->model), NULL);
     if (st == TG_OK) *imbalance = tgi_planks_imbalance(p);
   }
   return st;

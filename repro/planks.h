@@ -3,7 +3,6 @@
 #define TG_REPRO_PLANKS_H
 
 #include "repro/experiments.h"
-#include "contact/contact.h"
 #include "tangere/barrier.h"
 
 enum { TG_PLANKS = 20 };
@@ -32,6 +31,7 @@ void tgi_planks_close(tgPlanks *p);
 void tgi_planks_pose(const tgPlanks *p, const double *q, int plank, double x[3], double quat[4]);
 /// All planks at these heights of their middles [m], in the file's places otherwise.
 void tgi_planks_lift(tgPlanks *p, const double z[TG_PLANKS]);
+double tgi_planks_weight(const tgPlanks *p, int plank);   // [N]
 /// Upward force on a plank by another, or by the floor (-1), at the last step's end [N].
 double tgi_planks_push(const tgPlanks *p, int plank, int other);
 /// The largest sum of the upward forces on a plank and its weight, at the last step's end [N].

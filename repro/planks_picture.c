@@ -35,7 +35,7 @@ static void margins(FILE *f, const tgPlanksPicture *p) {
 static void stack(FILE *f, const tgPlanksPlace *place, const char *style) {
   for (int b = 0; b < TG_PLANKS; b++)
     fprintf(f, "<rect x='-1' y='-0.1' width='2' height='0.2' transform='translate(%.4f %.4f) rotate(%.3f)' %s/>\n", place[b].x, place[b].z,
-            -place[b].tilt * 180 / TG_PI, style);
+            -place[b].tilt * 180 / M_PI, style);
 }
 
 static void sides(FILE *f, const tgPlanksPicture *p) {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "repro/experiments.h"
-#include "sim/sim.h"
 #include "tangere/lcp.h"
 
 enum { STEPS = 150 };
@@ -20,11 +19,12 @@ static double speed(const Slide *s, int step, int body) { return s->t.v[step * t
 
 // a step whose normal impulses push a body that slides, while its friction is short of mu times as much
 static bool frictionless(const tgSim *sim, const tgStepInfo *info) {
+  const int *parent = tg_sim_field_named(sim, "row_parent").data;
+  const double *w = tg_sim_field_named(sim, "row_w").data, *f = tg_sim_field_named(sim, "row_f").data, *limit = tg_sim_field_named(sim, "row_limit").data;
   for (int i = 0; i < info->nrow; i++) {
-    int normal = sim->row_parent[i];
-    if (normal < 0 || fabs(sim->row_w[i]) < 1e-9) continue;
-    double bound = sim->row_limit[i] * sim->row_f[normal];
-    if (fabs(sim->row_f[i]) < bound * (1 - 1e-9)) return true;
+    int normal = parent[i];
+    if (normal < 0 || fabs(w[i]) < 1e-9) continue;
+    if (fabs(f[i]) < limit[i] * f[normal] * (1 - 1e-9)) return true;
   }
   return false;
 }

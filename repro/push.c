@@ -26,7 +26,7 @@ static bool solve(tgRun *run, const tgBarrierTask *how, const char *name, double
   if (good && !tgi_cli_interrupted) {
     double distance = tgi_cli_best_distance(r.task, o);
     tgi_run_row(run, "solved", o->reached, "box %.3g m from its target at the end, %.3g m at the start; loss %.4g to %.4g", distance, first_distance, o->first_loss, o->best_loss);
-    tgi_run_row(run, "seconds", o->seconds, "%d %s, %ld simulations, one core", o->iterations, r.task->yaml->receding != NULL ? "windows" : "iterations", o->simulations);
+    tgi_run_row(run, "seconds", o->seconds, "%d %s, %ld simulations, one core", o->iterations, tg_task_windows(r.task) > 0 ? "windows" : "iterations", o->simulations);
     tgi_run_row(run, "final_over_first", o->best_loss / o->first_loss, "loss");
     tgi_run_row(run, "intersections", (double)tgi_barrier_touching(r.task, o->best), "pairs of geoms over all states of the motion, by exact predicates");
     good = tgi_run_leave_task(run, name, r.task, o);

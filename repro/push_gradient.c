@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
 #include "repro/push_t.h"
-#include "optim/optimize.h"
 
 enum { GOAL_SECONDS = 90, SAMPLES = 192, STARTS = 8, STAGES = 6, VIA = 4, ITERATIONS = 25, LAST_ITERATIONS = 50 };
 static const double onset_of[STAGES] = {2.4, 2, 1.7, 1.4, 1.2, 1};   // eps2 and eps3 over the task's
@@ -18,20 +16,24 @@ static const double near_cm = 1, near_deg = 5, about = 0.2;      // a goal is fo
 typedef struct Found { bool found; double dx, turn, seconds; long simulations; int starts; double *x; } Found;
 typedef struct Start { double loss, *x; } Start;
 
-static void aim(tgTask *t, const double goal[3]) {
-  for (int i = 0; i < t->nterm; i++) {
-    tgTerm *e = &t->term[i];
-    if (e->kind == TG_TERM_BODY_POSITION) memcpy(e->target, goal, 2 * sizeof *goal);
-    if (e->kind == TG_TERM_BODY_ORIENTATION) memcpy(e->target, (double[4]){cos(goal[2] / 2), 0, 0, sin(goal[2] / 2)}, 4 * sizeof *goal);
+static bool aim(tgTask *t, const double goal[3]) {
+  tgError error = {0};
+  tgTaskTerm e;
+  tgStatus st = TG_OK;
+  for (int i = 0; st == TG_OK && tg_task_term(t, i, &e); i++) {
+    if (strcmp(e.kind, "body_position") == 0) memcpy(e.target, goal, 2 * sizeof *goal);
+    if (strcmp(e.kind, "body_orientation") == 0) memcpy(e.target, (double[4]){cos(goal[2] / 2), 0, 0, sin(goal[2] / 2)}, 4 * sizeof *goal);
+    st = tg_task_set_term(t, i, &e, &error);
   }
+  return st == TG_OK || (tgi_cli_error("reproduce", &error), false);
 }
 
 // Targets about the T, from where the finger stands through VIA random places, at rest in each: between two of them half a wave of a cosine.
 static void draw(const tgPushGoals *s, uint64_t seed, uint64_t stream, int n, double *x) {
-  const double *finger = s->model->body_pos + 3 * tg_model_find(s->model, TG_THING_BODY, "finger");
+  const double *finger = tgi_cli_reals(s->model, "body_pos", NULL) + 3 * tg_model_find(s->model, TG_THING_BODY, "finger");
   double via[VIA + 1][2] = {{0, 0}};
   for (int k = 1; k <= VIA; k++)
-    for (int i = 0; i < 2; i++) via[k][i] = about * (2 * tgi_random_uniform(seed, stream, (uint64_t)(2 * k + i)) - 1) - finger[i];
+    for (int i = 0; i < 2; i++) via[k][i] = about * (2 * tg_random_uniform(seed, stream, (uint64_t)(2 * k + i)) - 1) - finger[i];
   for (int t = 0; t < n / 2; t++) {
     double at = (t + 0.5) * 2 * VIA / n, blend = 0.5 - 0.5 * cos(M_PI * (at - floor(at)));
     int k = (int)at;
@@ -45,13 +47,18 @@ static int by_loss(const void *a, const void *b) {
 }
 
 static void speed(tgTask *t, double weight) {
-  for (int i = 0; i < t->nterm; i++)
-    if (t->term[i].kind == TG_TERM_VELOCITY) t->term[i].weight = weight;
+  tgTaskTerm e;
+  for (int i = 0; tg_task_term(t, i, &e); i++) {
+    if (strcmp(e.kind, "velocity") != 0) continue;
+    e.weight = weight;
+    tg_task_set_term(t, i, &e, NULL);
+  }
 }
 
 static double speed_of(const tgTask *t) {
-  for (int i = 0; i < t->nterm; i++)
-    if (t->term[i].kind == TG_TERM_VELOCITY) return t->term[i].weight;
+  tgTaskTerm e;
+  for (int i = 0; tg_task_term(t, i, &e); i++)
+    if (strcmp(e.kind, "velocity") == 0) return e.weight;
   return 0;
 }
 
@@ -68,7 +75,7 @@ static bool sample(const tgPushGoals *s, tgTask *t, double last, uint64_t seed, 
   tgEvaluator *e = onset(t, last, onset_of[0]) ? tg_evaluator_create(t, 0, &error) : NULL;
   if (e == NULL) return tgi_cli_error("reproduce", &error), false;
   for (int k = 0; k < SAMPLES; k++) {
-    draw(s, seed, (uint64_t)k, t->n, start[k].x);
+    draw(s, seed, (uint64_t)k, tg_task_size(t), start[k].x);
     if (tg_evaluate(e, start[k].x, &start[k].loss, NULL, NULL, NULL, &tgi_cli_interrupted, NULL) != TG_OK) start[k].loss = INFINITY;
   }
   f->simulations += SAMPLES;
@@ -92,10 +99,11 @@ static bool follow(tgTask *t, double *x, bool last, Found *f) {
   o.progress = watch;
   o.progress_ctx = &w;
   o.threads = 1;
-  t->optimizer.iterations = last ? LAST_ITERATIONS : ITERATIONS;
-  tgOptimum *best = tgi_optimize_from(t, &o, x);
+  o.start = x;
+  tg_task_override(t, NULL, NULL, last ? LAST_ITERATIONS : ITERATIONS, NULL);
+  tgOptimum *best = tg_optimize(t, &o);
   bool good = best != NULL && best->status >= 0 && best->best_loss < lost && !tgi_cli_interrupted;
-  if (good) memcpy(x, best->best, (size_t)t->n * sizeof *x);
+  if (good) memcpy(x, best->best, (size_t)tg_task_size(t) * sizeof *x);
   if (best != NULL) f->simulations += best->simulations;
   tg_optimum_free(best);
   return good;
@@ -119,12 +127,12 @@ static void judge(const tgTask *t, const double *x, const double goal[3], Found 
   tgCliTrajectory c = {.label = "found"};
   double pose[3], turn;
   if (tgi_cli_record_task(t, x, &c, &error) == TG_OK) {
-    tgi_push_pose(c.q + (size_t)c.steps * (size_t)t->model->nq, pose);
+    tgi_push_pose(c.q + (size_t)c.steps * (size_t)tg_model_nq(tg_task_model(t)), pose);
     double dx = tgi_push_apart(pose, goal, &turn);
     if (hypot(dx / near_cm, turn / near_deg) < hypot(f->dx / near_cm, f->turn / near_deg)) {
       f->dx = dx;
       f->turn = turn;
-      memcpy(f->x, x, (size_t)t->n * sizeof *x);
+      memcpy(f->x, x, (size_t)tg_task_size(t) * sizeof *x);
     }
     f->found = f->found || (dx <= near_cm && turn <= near_deg);
   }
@@ -132,13 +140,12 @@ static void judge(const tgTask *t, const double *x, const double goal[3], Found 
 }
 
 static bool find(tgRun *run, const tgPushGoals *s, tgTask *t, double width, int k, Found *f) {
-  size_t n = (size_t)t->n;
+  size_t n = (size_t)tg_task_size(t);
   Start start[SAMPLES];
   double began = tgi_cli_now(), *x = malloc(SAMPLES * n * sizeof *x);
   for (int i = 0; i < SAMPLES; i++) start[i].x = x + (size_t)i * n;
   f->dx = f->turn = INFINITY;
-  aim(t, s->goal + 3 * k);
-  bool good = x != NULL && sample(s, t, width, (uint64_t)k + 1, start, f);
+  bool good = x != NULL && aim(t, s->goal + 3 * k) && sample(s, t, width, (uint64_t)k + 1, start, f);
   double until = run->cli->full ? INFINITY : began + GOAL_SECONDS;
   for (; f->starts < STARTS && good && !f->found && !tgi_cli_interrupted && tgi_cli_now() < until; f->starts++) {
     if (descend(t, width, start[f->starts].x, f)) judge(t, start[f->starts].x, s->goal + 3 * k, f);
@@ -153,15 +160,15 @@ static bool find(tgRun *run, const tgPushGoals *s, tgTask *t, double width, int 
 static bool keep(tgRun *run, const tgPushGoals *s, const tgTask *t, const Found *f) {
   char path[1200];
   tgError error = {0};
-  int nhold = (int)lround(t->steps * t->h / *s->hold), each = t->steps / (t->n / 2);
+  int nhold = (int)lround(tg_task_steps(t) * tg_task_timestep(t) / *s->hold), each = tg_task_steps(t) / (tg_task_size(t) / 2);
   double *u = calloc(TG_PUSH_GOALS * 2 * (size_t)nhold, sizeof *u);
   if (run->folder == NULL || u == NULL) return free(u), run->folder == NULL;
   for (int k = 0; k < TG_PUSH_GOALS; k++)
     for (int i = 0; i < nhold; i++)
-      memcpy(u + 2 * (size_t)(k * nhold + i), f[k].x + 2 * (size_t)((int)(i * *s->hold / t->h + 0.5) / each), 2 * sizeof *u);
+      memcpy(u + 2 * (size_t)(k * nhold + i), f[k].x + 2 * (size_t)((int)(i * *s->hold / tg_task_timestep(t) + 0.5) / each), 2 * sizeof *u);
   snprintf(path, sizeof path, "%s/found.npz", run->folder);
   const tgNpzArray a = {.name = "u", .type = TG_NPZ_F8, .ndim = 3, .shape = {TG_PUSH_GOALS, (size_t)nhold, 2}, .data = u};
-  bool good = tgi_npz_write(path, &a, 1, &error) == TG_OK;
+  bool good = tg_npz_write(path, &a, 1, &error) == TG_OK;
   if (good) json_array_append_new(run->left, json_string(path));
   else tgi_cli_error("reproduce", &error);
   free(u);
@@ -176,7 +183,7 @@ static bool find_all(tgRun *run, const tgPushGoals *s, tgTask *t, double *x) {
   int found = 0;
   char note[560] = "";
   for (int k = 0; k < TG_PUSH_GOALS; k++) {
-    f[k].x = x + (size_t)(k * t->n);
+    f[k].x = x + (size_t)(k * tg_task_size(t));
     if (!find(run, s, t, width, k, &f[k])) return false;
     found += f[k].found;
     seconds += f[k].seconds;
@@ -195,7 +202,7 @@ bool tgi_push_by_gradient(tgRun *run, const tgPushGoals *s) {
   char path[1024];
   tgError error = {0};
   tgTask *t = tgi_models_file("push_t.yaml", path, sizeof path) ? tg_task_load(path, NULL, &error) : NULL;
-  double *x = t != NULL ? calloc((size_t)(TG_PUSH_GOALS * t->n), sizeof *x) : NULL;
+  double *x = t != NULL ? calloc((size_t)(TG_PUSH_GOALS * tg_task_size(t)), sizeof *x) : NULL;
   if (x == NULL && error.text[0] != '\0') tgi_cli_error("reproduce", &error);
   bool good = x != NULL && find_all(run, s, t, x);
   free(x);

@@ -5,9 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/threads.h"
 #include "repro/push_t.h"
-#include "contact/softmin/softmin.h"
 
 enum { REPLAY_SECONDS = 300, RUNS = TG_PUSH_GOALS * TG_PUSH_STEPS * TG_PUSH_INTEGRATORS * TG_PUSH_CLOUDS };
 static const char *const integrator_word[TG_PUSH_INTEGRATORS] = {"rk4", "euler"}, *const cloud_word[TG_PUSH_CLOUDS] = {"4k", "26"};
@@ -24,7 +22,7 @@ bool tgi_push_open(tgPushGoals *s) {
   char path[1024];
   tgError error = {0};
   *s = (tgPushGoals){.nhold = 0};
-  if (!tgi_models_file("push_t.npz", path, sizeof path) || tgi_npz_read(path, 1 << 22, NULL, &s->npz, &error) != TG_OK) goto fail;
+  if (!tgi_models_file("push_t.npz", path, sizeof path) || tg_npz_read(path, 1 << 22, NULL, &s->npz, &error) != TG_OK) goto fail;
   const struct { const char *name; int ndim; size_t shape[4]; const double **data; } want[] = {
       {"u", 3, {TG_PUSH_GOALS, SIZE_MAX, 2}, &s->u},
       {"goal", 2, {TG_PUSH_GOALS, 3}, &s->goal},
@@ -33,12 +31,12 @@ bool tgi_push_open(tgPushGoals *s) {
       {"hold", 0, {0}, &s->hold},
   };
   for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-    const tgNpzArray *a = tgi_npz_get(&s->npz, path, want[i].name, TG_NPZ_F8, want[i].ndim, want[i].shape, &error);
+    const tgNpzArray *a = tg_npz_get(&s->npz, path, want[i].name, TG_NPZ_F8, want[i].ndim, want[i].shape, &error);
     if (a == NULL) goto fail;
     *want[i].data = a->data;
     if (i == 0) s->nhold = (int)a->shape[1];
   }
-  const tgNpzArray *count = tgi_npz_get(&s->npz, path, "simulations", TG_NPZ_I4, 1, (const size_t[]){TG_PUSH_GOALS}, &error);
+  const tgNpzArray *count = tg_npz_get(&s->npz, path, "simulations", TG_NPZ_I4, 1, (const size_t[]){TG_PUSH_GOALS}, &error);
   if (count == NULL) goto fail;
   for (int k = 0; k < TG_PUSH_GOALS; k++) s->searched += ((const int32_t *)count->data)[k];
   if (!tgi_models_file("push_t.xml", path, sizeof path)) goto fail;
@@ -52,7 +50,7 @@ fail:
 
 void tgi_push_close(tgPushGoals *s) {
   tg_model_free(s->model);
-  tgi_npz_free(&s->npz);
+  tg_npz_free(&s->npz);
   s->model = NULL;
 }
 
@@ -134,25 +132,26 @@ static tgStatus roll(Replay *r, tgSim *sim, const double *u, int steps, double h
     r->error = *tg_sim_error(sim);
     return st;
   }
-  if (t < steps) return tgi_error(&r->error, TG_CANCELLED, "given up after %d of %d steps, for want of time", t, steps);
+  if (t < steps) return tgi_cli_fail(&r->error, TG_CANCELLED, "given up after %d of %d steps, for want of time", t, steps);
   tgi_push_pose(tg_sim_qpos(sim), r->pose);
   return TG_OK;
 }
 
-static void count_points(Replay *r, const tgSim *sim) {
-  const tgModel *m = r->s->model;
-  for (int g = 0; g < m->ngeom; g++) {
-    if (m->geom_type[g] == TG_GEOM_PLANE) continue;
-    r->all += tgi_softmin(sim)->cloud[g].n;
-    if (m->geom_type[g] == TG_GEOM_BOX) r->points += tgi_softmin(sim)->cloud[g].n;
+static void count_points(Replay *r, tgSim *sim) {
+  int ngeom;
+  const int *type = tgi_cli_ints(r->s->model, "geom_type", &ngeom);
+  for (int g = 0; g < ngeom; g++) {
+    if (type[g] == TG_GEOM_PLANE) continue;
+    int n = tg_sim_geom_points(sim, g, NULL, NULL);
+    r->all += n;
+    if (type[g] == TG_GEOM_BOX) r->points += n;
   }
 }
 
-static void replay(void *ctx, int worker, int i) {
+static void replay(void *ctx, int i) {
   Replay *r = (Replay *)ctx + i;
   double h = r->s->step[r->step];
   int steps;
-  (void)worker;
   tgSoftminOptions o = cloud_options(r->s, r->cloud);
   o.integrator = integrator_kind[r->integrator];
   tgContact *c = tg_contact_create(r->s->model, "softmin", &o.of, &r->error);
@@ -206,9 +205,12 @@ static int markers(const Replay *r, tgReplayMarker marker[3]) {
   const tgPushGoals *s = r->s;
   const double *x = s->final + 3 * ((size_t)((r->goal * TG_PUSH_INTEGRATORS + r->integrator) * TG_PUSH_STEPS + r->step));
   int n = 0;
-  for (int g = 0; g < s->model->ngeom && n < 3; g++) {
-    const double *p = s->model->geom_pos + 3 * g;
-    if (s->model->geom_type[g] != TG_GEOM_SPHERE || s->model->geom_body[g] != 1) continue;
+  int ngeom;
+  const int *type = tgi_cli_ints(s->model, "geom_type", &ngeom), *body = tgi_cli_ints(s->model, "geom_body", NULL);
+  const double *pos = tgi_cli_reals(s->model, "geom_pos", NULL);
+  for (int g = 0; g < ngeom && n < 3; g++) {
+    const double *p = pos + 3 * g;
+    if (type[g] != TG_GEOM_SPHERE || body[g] != 1) continue;
     marker[n++] = (tgReplayMarker){.name = "MuJoCo's end", .pos = {x[0] + cos(x[2]) * p[0] - sin(x[2]) * p[1], x[1] + sin(x[2]) * p[0] + cos(x[2]) * p[1], 0.05},
                                    .radius = 0.008, .rgba = TG_CLI_TARGET_COLOR};
   }
@@ -235,9 +237,7 @@ static bool replay_all(tgRun *run, const tgPushGoals *s, Replay *r) {
         for (int k = 0; k < TG_PUSH_GOALS; k++)
           r[n++] = (Replay){.s = s, .goal = k, .step = d, .integrator = i, .cloud = c, .record = c + i + d == 0, .until = until, .t = {.label = "softmin"}};
       }
-  tgiPool *pool = tgi_pool_create(run->cli->threads > 0 ? run->cli->threads : tgi_cores(), NULL);
-  bool good = pool != NULL && tgi_pool_run(pool, n, replay, r) == TG_OK;
-  tgi_pool_free(pool);
+  bool good = tgi_run_parallel(run, n, replay, r);
   if (!good || tgi_cli_interrupted) return false;
   for (int k = 0; k < n; k += TG_PUSH_GOALS) rows(run, r + k);
   for (int k = 0; k < TG_PUSH_GOALS && good; k++)

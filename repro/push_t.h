@@ -3,7 +3,7 @@
 #define TG_REPRO_PUSH_T_H
 
 #include "repro/experiments.h"
-#include "output/npz.h"
+#include "tangere/data.h"
 #include "tangere/softmin.h"
 
 enum { TG_PUSH_GOALS = 5, TG_PUSH_STEPS = 3, TG_PUSH_INTEGRATORS = 2, TG_PUSH_CLOUDS = 2 };

@@ -10,7 +10,6 @@
 
 #include "repro/barrier.h"
 #include "repro/planks.h"
-#include "sim/sim.h"
 
 // A stack sinks until it is at rest, in so many steps at most, and is let go for ten seconds. Free planks then still lean: they do so by steps from rest
 // before they are let go. Fine ones are let go for two seconds (--full: ten).
@@ -56,7 +55,7 @@ static void measure_rest(Stack *s, const tgPlanks *p) {
   }
   int top = TG_PLANKS - 1;
   s->margin = sum / top;
-  s->force_error = fabs(tgi_planks_push(p, top, top - 1) + p->model->body_mass[TG_PLANKS] * p->model->opt_gravity[2]);
+  s->force_error = fabs(tgi_planks_push(p, top, top - 1) - tgi_planks_weight(p, top));
 }
 
 // on slides that let it only sink, from about the gaps at rest: a face carries what lies on it at a gap that falls with the root of the load
@@ -99,19 +98,19 @@ static double stable_seconds(const Stack *s, double *moved) {
   const tgModel *m = s->planks.model;
   int t = 0;
   *moved = 0;
-  while (t < s->t.steps && !left(&s->planks, s->t.q, s->t.q + (t + 1) * m->nq, moved)) t++;
-  return t * m->opt_timestep[0];
+  while (t < s->t.steps && !left(&s->planks, s->t.q, s->t.q + (t + 1) * tg_model_nq(m), moved)) t++;
+  return t * tg_model_timestep(m);
 }
 
 // from the state that the sim is in: steps until a plank leaves the stack, most at most; back there, at rest
 static tgStatus steps_until(Stack *s, int most, int *steps) {
   tgSim *sim = s->planks.sim;
   double q0[7 * TG_PLANKS], moved = 0;
-  size_t bytes = (size_t)s->planks.model->nq * sizeof *q0;
+  size_t bytes = (size_t)tg_model_nq(s->planks.model) * sizeof *q0;
   tgStatus st = TG_OK;
   memcpy(q0, tg_sim_qpos(sim), bytes);
   for (*steps = 0; *steps < most && st == TG_OK && !tgi_cli_interrupted && !left(&s->planks, q0, tg_sim_qpos(sim), &moved); ++*steps)
-    st = tg_sim_step_growing(sim, s->planks.model->opt_timestep[0], NULL);
+    st = tg_sim_step_growing(sim, tg_model_timestep(s->planks.model), NULL);
   tg_sim_reset(sim);
   memcpy(tg_sim_qpos(sim), q0, bytes);
   return st;
@@ -119,13 +118,13 @@ static tgStatus steps_until(Stack *s, int most, int *steps) {
 
 static tgStatus let_go(Stack *s, int steps, tgError *error) {
   tgSim *sim = s->planks.sim;
-  double h = s->planks.model->opt_timestep[0];
+  double h = tg_model_timestep(s->planks.model);
   bool turns = s->planks.hold == TG_PLANKS_FREE;
   tgStatus st = TG_OK;
   tgi_planks_lift(&s->planks, s->rest);
   for (int k = 0; k < LEANING && turns && st == TG_OK && !tgi_cli_interrupted; k++) {
     st = tg_sim_step_growing(sim, h, NULL);
-    memset(tg_sim_qvel(sim), 0, (size_t)s->planks.model->nv * sizeof(double));
+    memset(tg_sim_qvel(sim), 0, (size_t)tg_model_nv(s->planks.model) * sizeof(double));
   }
   if (turns && st == TG_OK) st = steps_until(s, steps, &steps);   // a heap takes long
   return st == TG_OK ? tgi_cli_record(sim, NULL, steps, h, &s->t, error) : st;
@@ -137,7 +136,7 @@ static bool measure(tgRun *run, Stack *s, const char *label) {
   if (!settle(s) || !open(&s->planks)) return false;
   s->t = (tgCliTrajectory){.label = label, .iteration = NAN};
   bool few = s->planks.cells != NULL && !run->cli->full;
-  s->most = (few ? FEW_STEPS : STEPS) * s->planks.model->opt_timestep[0];
+  s->most = (few ? FEW_STEPS : STEPS) * tg_model_timestep(s->planks.model);
   tgStatus st = let_go(s, few ? FEW_STEPS : STEPS, &error);
   s->seconds = tgi_cli_now() - began;
   if (st != TG_OK) {
@@ -145,7 +144,7 @@ static bool measure(tgRun *run, Stack *s, const char *label) {
     return false;
   }
   s->stable = stable_seconds(s, &s->moved);
-  s->touching = tgi_touching_motion(s->planks.model, s->t.q, s->t.steps);
+  s->touching = tg_intersections_of_motion(s->planks.model, s->t.q, s->t.steps);
   tgi_run_progress(run, label, 1, 1, began);
   return s->touching >= 0;
 }
@@ -197,7 +196,7 @@ typedef struct Series { tgRun *run; long touching; bool good; tgPlanksPicture pi
 
 static void keep_side(const Stack *s, double seconds, tgPlanksPlace place[TG_PLANKS]) {
   const tgModel *m = s->planks.model;
-  const double *q = s->t.q + lround(seconds / m->opt_timestep[0]) * m->nq;
+  const double *q = s->t.q + lround(seconds / tg_model_timestep(m)) * tg_model_nq(m);
   for (int b = 0; b < TG_PLANKS; b++) {
     double x[3], turn[4];
     tgi_planks_pose(&s->planks, q, b, x, turn);
@@ -209,7 +208,7 @@ static bool leave(Series *series, Stack *s, const char *label) {
   tgPlanksPicture *p = &series->picture;
   if (strcmp(label, "paper.mu1e-7") == 0) keep_side(s, s->stable, p->stands);
   if (strcmp(label, "paper.free.mu1e-7") == 0) keep_side(s, p->fell = s->stable, p->falls);
-  return tgi_run_leave(series->run, label, label, s->planks.model, s->planks.model->opt_timestep[0], &s->t, 1, NULL, 0);
+  return tgi_run_leave(series->run, label, label, s->planks.model, tg_model_timestep(s->planks.model), &s->t, 1, NULL, 0);
 }
 
 // Runs the stack for rows named after form, kind ("" or as ".free") and mu. margin (may be NULL): where the mean margin goes, for rows of the state at rest.

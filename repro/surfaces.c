@@ -6,8 +6,7 @@
 
 #include "repro/picture.h"
 #include "repro/softmin.h"
-#include "coll/ssdf.h"
-#include "geom/cloud_quality.h"
+#include "tangere/geometry.h"
 
 // ---- the box ----
 
@@ -16,11 +15,16 @@ enum { BOX_MOST = 256, RAYS = 360 };
 static const double widths[] = {0.01, 0.25, 0.5, 10};
 enum { NWIDTH = (int)(sizeof widths / sizeof *widths) };
 
+// oriented points and the width of the kernel
+typedef struct Field { int n; const double *p, *normal; double eps; } Field;
+
+static double field_at(const Field *s, const double x[3]) { return tg_soft_distance(s->n, s->p, s->normal, s->eps, x, NULL, NULL); }
+
 // points of a square of side 1 in the plane z = 0
 typedef struct Box {
   int n;
   double p[3 * BOX_MOST], normal[3 * BOX_MOST];
-  tgiSsdf field;
+  Field field;
 } Box;
 
 static void put(Box *b, double x, double y, double nx, double ny) {
@@ -39,7 +43,7 @@ static void box_make(Box *b, double spacing, double eps) {
     put(b, t, 0.5, 0, 1);
     put(b, t, -0.5, 0, -1);
   }
-  b->field = (tgiSsdf){.n = b->n, .p = b->p, .normal = b->normal, .eps = eps};
+  b->field = (Field){.n = b->n, .p = b->p, .normal = b->normal, .eps = eps};
 }
 
 // one normal of the right side turned inward
@@ -56,22 +60,22 @@ static void add_corners(Box *b) {
 
 static double in_plane(void *ctx, const double *x) {
   const Box *b = ctx;
-  return tgi_ssdf(&b->field, (const double[3]){x[0], x[1], 0}, NULL, NULL);
+  return field_at(&b->field, (const double[3]){x[0], x[1], 0});
 }
 
-static double in_space(void *ctx, const double *x) { return tgi_ssdf(ctx, x, NULL, NULL); }
+static double in_space(void *ctx, const double *x) { return field_at(ctx, x); }
 
 // The field's root along the ray from `from` along the unit direction `d`, between 0 and `far`, by halving; NAN: no change of sign.
-static double root(const tgiSsdf *s, const double *from, const double *d, double far) {
+static double root(const Field *s, const double *from, const double *d, double far) {
   double low = 0, high = far, x[3];
   for (int end = 0; end < 2; end++) {
     for (int i = 0; i < 3; i++) x[i] = from[i] + (end ? far : 0) * d[i];
-    if ((tgi_ssdf(s, x, NULL, NULL) < 0) == (end == 1)) return NAN;
+    if ((field_at(s, x) < 0) == (end == 1)) return NAN;
   }
   for (int k = 0; k < 48; k++) {
     double middle = 0.5 * (low + high);
     for (int i = 0; i < 3; i++) x[i] = from[i] + middle * d[i];
-    if (tgi_ssdf(s, x, NULL, NULL) < 0) low = middle;
+    if (field_at(s, x) < 0) low = middle;
     else high = middle;
   }
   return 0.5 * (low + high);
@@ -94,11 +98,11 @@ static double side_error(double spacing, double eps) {
 }
 
 // least and greatest distance of the zero set from the middle over all directions, and the mean
-static void radii(const tgiSsdf *s, double far, double *least, double *most, double *mean) {
+static void radii(const Field *s, double far, double *least, double *most, double *mean) {
   *least = INFINITY;
   *most = *mean = 0;
   for (int k = 0; k < RAYS; k++) {
-    double a = 2 * TG_PI * k / RAYS, d[3] = {cos(a), sin(a), 0}, from[3] = {0}, r = root(s, from, d, far);
+    double a = 2 * M_PI * k / RAYS, d[3] = {cos(a), sin(a), 0}, from[3] = {0}, r = root(s, from, d, far);
     *least = fmin(*least, r);
     *most = fmax(*most, r);
     *mean += r / RAYS;
@@ -221,7 +225,7 @@ static const double fit[] = {4e-3, 1.6e-2, 0.64, 6.4};         // where it is a 
 enum { NMELT = (int)(sizeof melt / sizeof *melt), NFIT = (int)(sizeof fit / sizeof *fit), SIDE = 300 };
 
 // the T of the pushing experiment: 25 x 20 cm, bars and thickness 5 cm
-static tgStatus tee_cloud(tgCloud *c, tgError *error) {
+static tgPointCloud *tee_cloud(tgError *error) {
   static const double outline[8][2] = {{-0.025, -0.1}, {0.025, -0.1}, {0.025, 0.05},   {0.125, 0.05},
                                        {0.125, 0.1},   {-0.125, 0.1}, {-0.125, 0.05}, {-0.025, 0.05}};
   static const int cap[6][3] = {{0, 1, 2}, {0, 2, 7}, {2, 3, 4}, {2, 4, 5}, {2, 5, 7}, {5, 6, 7}};
@@ -242,14 +246,14 @@ static tgStatus tee_cloud(tgCloud *c, tgError *error) {
     memcpy(face + 3 * n, two, sizeof two);
     n += 2;
   }
-  return tgi_cloud_mesh(vert, 16, face, n, (const double[3]){1, 1, 1}, MESH_SPACING, false, NULL, c, error);
+  return tg_point_cloud_mesh(vert, 16, face, n, MESH_SPACING, error);
 }
 
 // Centre of the sphere that the zero set becomes. For wide kernels weights are 1/n (1 + 2/eps (p_i - m) . x), x from the mean m of the points, and
 //   phi = b . x + (2/eps) x'C x - tr C,   b = mean n_i,  C = mean n_i (p_i - m)'.
 // On a closed surface the mean by area of n is 0 and that of n p' is 1 V/A, which gives the sphere about m; points count alike whatever their areas, so
 // that b is not quite 0 and moves the centre by -eps b/(4 k), k = tr C/3. drift: by how much.
-static void limit_centre(const tgiSsdf *s, double *centre, double *drift) {
+static void limit_centre(const Field *s, double *centre, double *drift) {
   double m[3] = {0}, b[3] = {0}, k = 0;
   for (int i = 0; i < s->n; i++)
     for (int j = 0; j < 3; j++) {
@@ -263,11 +267,11 @@ static void limit_centre(const tgiSsdf *s, double *centre, double *drift) {
 }
 
 // worst relative difference of the zero set from the sphere about the centre, over directions spread by the golden angle; also the mean radius
-static double sphere_error(const tgiSsdf *s, const double *centre, double radius, double *mean) {
+static double sphere_error(const Field *s, const double *centre, double radius, double *mean) {
   double worst = 0;
   *mean = 0;
   for (int k = 0; k < RAYS; k++) {
-    double z = (2 * k + 1.0) / RAYS - 1, a = TG_PI * (3 - sqrt(5)) * k, d[3] = {sqrt(1 - z * z) * cos(a), sqrt(1 - z * z) * sin(a), z};
+    double z = (2 * k + 1.0) / RAYS - 1, a = M_PI * (3 - sqrt(5)) * k, d[3] = {sqrt(1 - z * z) * cos(a), sqrt(1 - z * z) * sin(a), z};
     double r = root(s, centre, d, 4 * radius);
     worst = isfinite(r) ? fmax(worst, fabs(r / radius - 1)) : NAN;
     *mean += r / RAYS;
@@ -278,8 +282,8 @@ static double sphere_error(const tgiSsdf *s, const double *centre, double radius
 // viewed from above and in front, x to the right
 static const double view[9] = {0.940, 0.342, 0, -0.2198, 0.604, 0.766, 0.262, -0.7198, 0.643};
 
-static bool draw_melt(FILE *out, const tgCloud *c, double eps) {
-  tgiSsdf s = {.n = c->n, .p = c->p, .normal = c->normal, .eps = eps};
+static bool draw_melt(FILE *out, const tgPoints *c, double eps) {
+  Field s = {.n = c->n, .p = c->position, .normal = c->normal, .eps = eps};
   static const double mesh_half[3] = {0.125, 0.1, 0.025};
   double grow = 1.1 * sqrt(1.5 * eps), half[3], most = 0, drift, middle[3] = {0};
   if (eps > 0.01) limit_centre(&s, middle, &drift);
@@ -304,15 +308,15 @@ static int farther(const void *a, const void *b, void *ctx) {
 }
 
 // patches that face the viewer, from the farthest on, shaded by area against the spacing's square, with their points
-static bool draw_cloud(FILE *out, const tgCloud *c) {
+static bool draw_cloud(FILE *out, const tgPoints *c) {
   int *order = malloc((size_t)c->n * sizeof *order);
   if (order == NULL) return false;
   for (int k = 0; k < c->n; k++) order[k] = k;
-  qsort_r(order, (size_t)c->n, sizeof *order, farther, c->p);
+  qsort_r(order, (size_t)c->n, sizeof *order, farther, (void *)(uintptr_t)c->position);
   fprintf(out, "<figure style=\"max-width:760px\"><svg viewBox=\"-0.165 -0.15 0.33 0.3\">\n");
   for (int m = 0; m < c->n; m++) {
     int k = order[m];
-    const double *n = c->normal + 3 * k, *p = c->p + 3 * k;
+    const double *n = c->normal + 3 * k, *p = c->position + 3 * k;
     if (view[6] * n[0] + view[7] * n[1] + view[8] * n[2] <= 0.02) continue;
     int tone = (int)fmin(250, fmax(110, 250 - 140 * fabs(c->area[k] / (MESH_SPACING * MESH_SPACING) - 1)));
     fprintf(out, "<path fill=\"rgb(%d,%d,%d)\" stroke=\"#456\" stroke-width=\".0004\" d=\"", tone - 60, tone - 20, tone);
@@ -329,7 +333,7 @@ static bool draw_cloud(FILE *out, const tgCloud *c) {
   return true;
 }
 
-static bool mesh_page(FILE *out, const tgCloud *c) {
+static bool mesh_page(FILE *out, const tgPoints *c) {
   bool good = true;
   fprintf(out,
           "<h2>A mesh that melts into its limit (figure 1)</h2><p>The T of the pushing experiment, 25 x 20 x 5 cm, %d points 1 cm apart. The zero set "
@@ -345,21 +349,23 @@ static bool mesh_page(FILE *out, const tgCloud *c) {
 // the cube of side 1 from its own cloud
 static double cube_error(double eps) {
   static const double half[3] = {0.5, 0.5, 0.5}, centre[3] = {0};
-  tgCloud c;
   double mean, worst = NAN;
-  if (tgi_cloud_primitive(TG_GEOM_BOX, half, SPACING, NULL, &c, NULL) < 0) return NAN;
-  tgiSsdf s = {.n = c.n, .p = c.p, .normal = c.normal, .eps = eps};
+  tgPointCloud *cloud = tg_point_cloud_primitive(TG_GEOM_BOX, half, SPACING, NULL);
+  if (cloud == NULL) return NAN;
+  tgPoints c = tg_point_cloud_points(cloud);
+  Field s = {.n = c.n, .p = c.position, .normal = c.normal, .eps = eps};
   worst = sphere_error(&s, centre, sqrt(1.5 * eps), &mean);
-  tgi_cloud_free(&c);
+  tg_point_cloud_free(cloud);
   return worst;
 }
 
-static void mesh_rows(tgRun *run, const tgCloud *c, double plane_error) {
+static void mesh_rows(tgRun *run, const tgPointCloud *cloud, double plane_error) {
+  const tgPoints points = tg_point_cloud_points(cloud), *c = &points;
   tgCloudQuality q;
   double worst = NAN, drift = NAN, cube = cube_error(widths[NWIDTH - 1]);
   char name[60];
   for (int k = 0; k < NFIT; k++) {
-    tgiSsdf s = {.n = c->n, .p = c->p, .normal = c->normal, .eps = fit[k]};
+    Field s = {.n = c->n, .p = c->position, .normal = c->normal, .eps = fit[k]};
     double mean, radius = sqrt(1.5 * fit[k]), centre[3];
     limit_centre(&s, centre, &drift);
     worst = sphere_error(&s, centre, radius, &mean);
@@ -371,7 +377,7 @@ static void mesh_rows(tgRun *run, const tgCloud *c, double plane_error) {
               plane_error, cube, fit[NFIT - 1], worst);
   tgi_run_row(run, "mesh.drift_over_radius", drift / sqrt(1.5 * fit[NFIT - 1]),
               "of the T's sphere at eps %g from the middle of the points, as points count alike whatever their areas; it grows as sqrt(eps)", fit[NFIT - 1]);
-  if (tgi_cloud_quality(c, NULL, &q) < 0) return;
+  if (tg_point_cloud_quality(cloud, &q) < 0) return;
   tgi_run_row(run, "mesh.points", c->n, "of the T, %g m apart", MESH_SPACING);
   tgi_run_row(run, "mesh.spacing", q.near_mean, "distance to the nearest neighbour over the spacing, mean; deviation %.3f, from %.2f to %.2f",
               q.near_deviation, q.near_least, q.near_most);
@@ -382,34 +388,31 @@ static void mesh_rows(tgRun *run, const tgCloud *c, double plane_error) {
 
 // ---- the experiment ----
 
-static bool leave_page(tgRun *run, const tgCloud *c) {
+static bool leave_page(tgRun *run, const tgPoints *c) {
   char path_of[1200];
-  tgAtomicFile file;
+  tgPage page;
+  tgError error = {0};
   if (run->folder == NULL) return true;
   snprintf(path_of, sizeof path_of, "%s/index.html", run->folder);
-  tgError error = {0};
-  tgStatus st = tgi_page_begin(&file, path_of, "SM-R1: zero sets of the soft signed distance", &error);
-  if (st >= 0 && !(box_page(file.stream) && mesh_page(file.stream, c))) {
-    tgi_atomic_discard(&file);
-    st = tgi_error(&error, TG_ERR_MEMORY, "out of memory for the pictures");
-  }
-  if (st >= 0) st = tgi_page_end(&file, &error);
-  if (st >= 0) json_array_append_new(run->left, json_string(path_of));
+  tgStatus st = tgi_page_begin(&page, "SM-R1: zero sets of the soft signed distance") ? TG_OK : tgi_cli_fail(&error, TG_ERR_MEMORY, "out of memory for the pictures");
+  if (st == TG_OK) st = tgi_page_end(&page, path_of, box_page(page.stream) && mesh_page(page.stream, c), &error);
+  if (st == TG_OK) json_array_append_new(run->left, json_string(path_of));
   else tgi_cli_say("SM-R1: %s", error.text);
-  return st >= 0;
+  return st == TG_OK;
 }
 
 bool tgi_reproduce_surfaces(tgRun *run) {
-  tgCloud cloud;
   tgError error = {0};
   double plane_error = NAN;
-  if (tee_cloud(&cloud, &error) < 0) {
+  tgPointCloud *cloud = tee_cloud(&error);
+  if (cloud == NULL) {
     tgi_cli_say("SM-R1: the mesh: %s", error.text);
     return false;
   }
+  tgPoints points = tg_point_cloud_points(cloud);
   box_rows(run, &plane_error);
-  mesh_rows(run, &cloud, plane_error);
-  bool good = leave_page(run, &cloud);
-  tgi_cloud_free(&cloud);
+  mesh_rows(run, cloud, plane_error);
+  bool good = leave_page(run, &points);
+  tg_point_cloud_free(cloud);
   return good;
 }

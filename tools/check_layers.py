@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails when a file of src/ includes a folder that comes after its own in src/LAYERS, when public headers include
-private ones, or when two files include each other. A folder with rooms has a LAYERS of its own, in which "." stands for
-the files beside it."""
+private ones, when a program (src/cli, repro/) includes anything of the library but its public headers, or when two
+files include each other. A folder with rooms has a LAYERS of its own, in which "." stands for the files beside it."""
 import pathlib
 import re
 import sys
@@ -64,6 +64,21 @@ for path in sorted(src.rglob("*")):
             if its and own != its and name != "contact/table.c":
                 problems.append(f"{name}: contact models must not know of each other ({target})")
 
+# Programs: what a file of a folder may include. They show that the public interface suffices.
+programs = {"src/cli/shared": ("tangere/", "cli/shared/"), "src/cli": ("tangere/", "cli/"), "repro": ("tangere/", "cli/shared/", "repro/")}
+of_programs = 0
+for folder, allowed in programs.items():
+    for path in sorted((root / folder).rglob("*.[ch]")):
+        name = path.relative_to(root).as_posix()
+        if folder == "src/cli" and name.startswith("src/cli/shared/"):
+            continue
+        of_programs += 1
+        for target in include.findall(path.read_text()):
+            if not target.startswith(allowed):
+                problems.append(f"{name}: includes \"{target}\"; a program takes the public interface, {' or '.join(allowed)}")
+if of_programs == 0:
+    problems.append("no file of the programs was found")
+
 for path in sorted(p for folder in public for p in folder.rglob("*.h")):
     for target in include.findall(path.read_text()):
         if not target.startswith("tangere/"):
@@ -92,5 +107,5 @@ for name in graph:
 
 for p in problems:
     print(p)
-print(f"layers: {len(graph)} files, {len(problems)} problems")
+print(f"layers: {len(graph)} files, {of_programs} of programs on public headers alone, {len(problems)} problems")
 sys.exit(1 if problems else 0)

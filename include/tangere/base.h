@@ -15,6 +15,8 @@
 #define TG_VERSION_PATCH 0
 #define TG_VERSION_TEXT "0.1.0"
 
+#define TG_HASH_START 0xCBF29CE484222325u  ///< value that tg_hash starts from
+
 #if defined(__GNUC__)
 #define TG_API __attribute__((visibility("default")))  ///< marks what the library exports, and lets compilers check formats
 #define TG_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
@@ -72,6 +74,16 @@ typedef struct tgError {
   char element[96];                ///< the element, field or option at fault, "" when none
   char text[640];                  ///< for people
 } tgError;
+
+/// 64-bit hash (FNV-1a) of bytes, to compare runs bit by bit and to name inputs, not against adversaries. Continues `hash`, TG_HASH_START to begin with: the
+/// split into calls does not matter.
+TG_API uint64_t tg_hash(uint64_t hash, const void *data, size_t bytes);
+
+/// Random number `index` of `stream` under `seed`, uniform in [0, 1) with 53 bits [Philox]. There is no state: any order of calls, any number of threads and any
+/// resumption give the same numbers.
+TG_API double tg_random_uniform(uint64_t seed, uint64_t stream, uint64_t index);
+/// The same, standard normal.
+TG_API double tg_random_normal(uint64_t seed, uint64_t stream, uint64_t index);
 
 /// Memory hooks. A NULL allocator means malloc, realloc, free. `ctx` is handed back.
 typedef struct tgAllocator {

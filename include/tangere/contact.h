@@ -102,6 +102,9 @@ TG_API const char *tg_contact_word(const tgContact *contact);
 TG_API const tgContactOptions *tg_contact_options(const tgContact *contact);
 /// What the contact model has to say against options that it takes all the same, a sentence each; NULL past the last.
 TG_API const char *tg_contact_warning(const tgContact *contact, int i);
+/// Is a motion under the contact model of that word free of intersections? Bodies then never touch, and a start where they do is TG_ERR_INVALID. false: they may
+/// touch and overlap, or there is no such word.
+TG_API bool tg_contact_intersection_free(const char *word);
 /// Words known, in the order of the table; NULL past the end.
 TG_API const char *tg_contact_words(int i);
 

@@ -23,6 +23,24 @@ typedef struct tgGradCheckOptions {
 } tgGradCheckOptions;
 TG_API tgGradCheckOptions tg_grad_check_default(void);  ///< The defaults of gradient checks.
 
+typedef enum tgDifference {  ///< Finite differences.
+  TG_DIFFERENCE_RIDDERS,           ///< central ones of shrinking steps, extrapolated to none (default)
+  TG_DIFFERENCE_CENTRAL            ///< central ones of one step
+} tgDifference;
+/// Options; size is set by tg_difference_default.
+typedef struct tgDifferenceOptions {
+  size_t size;                     ///< set by tg_difference_default
+  tgDifference method;             ///< how
+  double h;                ///< of the step of simulation [s], 0: the model's timestep
+  double step;             ///< of the difference, the first of them in coordinates, tangents and controls; 0: 1e-4, of central ones 1e-7
+  int first, count;        ///< columns that are wanted; count 0: all from `first` on
+} tgDifferenceOptions;
+TG_API tgDifferenceOptions tg_difference_default(void);  ///< The defaults of finite differences.
+/// Jacobian of a step from the sim's present state by finite differences, a baseline for what tg_sim_step_jacobian gives exactly: shape and columns as there,
+/// of which those wanted are written. Contact memory is used as it is found and goes on from step to step (tg_sim_freeze_memory holds it). State and controls
+/// are restored. Returns the step's status when one fails. Allocates its work arrays, and may make more room in the sim.
+TG_API tgStatus tg_grad_differences(tgSim *sim, const tgDifferenceOptions *options, tgReal *D);
+
 /// Verdict on one block.
 typedef struct tgGradBlock {
   char name[32];           ///< "dq'/dq", "dv'/du", "adjoint", "rollout du", "rollout slope"

@@ -31,6 +31,30 @@ TG_API const char *tg_task_model_path(const tgTask *task);
 TG_API const char *tg_task_method(const tgTask *task);
 TG_API int tg_task_steps(const tgTask *task);
 TG_API double tg_task_timestep(const tgTask *task);
+/// Windows of a task with a receding horizon; 0: it plans all at once.
+TG_API int tg_task_windows(const tgTask *task);
+/// Rollouts of an iteration of the methods that sample (random, cem, bundle).
+TG_API int tg_task_population(const tgTask *task);
+TG_API double tg_task_rate(const tgTask *task);  ///< Rate of the methods that take steps along a gradient.
+/// Another rate. TG_ERR_ARG: it is not positive.
+TG_API tgStatus tg_task_set_rate(tgTask *task, double rate, tgError *error);
+/// Another step size h [s] over `steps` steps; a receding horizon keeps its seconds. TG_ERR_INVALID: a loss term looks at a time.
+TG_API tgStatus tg_task_set_horizon(tgTask *task, int steps, double h, tgError *error);
+/// Options of the task's rollouts: steps, step size.
+TG_API tgRolloutOptions tg_task_rollout_options(const tgTask *task);
+
+/// A loss term.
+typedef struct tgTaskTerm {
+  const char *label;               ///< "body_com box"; lives as long as the task
+  const char *kind;                ///< its word in task files, "body_com"
+  int body;                        ///< that it is about, -1: none
+  int ntarget; double target[4];   ///< numbers of the target and the target, in the units of the kind (docs/tasks.md)
+  double weight, tolerance;        ///< of its square; distance within which it is 0 [m]
+} tgTaskTerm;
+/// Loss term i; false past the last.
+TG_API bool tg_task_term(const tgTask *task, int i, tgTaskTerm *term);
+/// Gives loss term i another body, target, weight and tolerance; label and kind are not read. TG_ERR_ARG: one that the term cannot have, and nothing is changed.
+TG_API tgStatus tg_task_set_term(tgTask *task, int i, const tgTaskTerm *term, tgError *error);
 /// Label of loss term i, its target [m] and the body that is to reach it (may be NULL); NaN and -1 where the term has no
 /// position. NULL past the last.
 TG_API const char *tg_task_target(const tgTask *task, int i, double target[3], int *body);
@@ -38,6 +62,8 @@ TG_API const char *tg_task_target(const tgTask *task, int i, double target[3], i
 TG_API int tg_task_size(const tgTask *task);
 /// Label ("body_mass of box") of decided parameter i and its decision variable (may be NULL). NULL past the last.
 TG_API const char *tg_task_parameter(const tgTask *task, int i, int *variable);
+/// The parameter array of decided parameter i (tg_sim_param), and its entry there (may be NULL). NULL past the last.
+TG_API const char *tg_task_parameter_array(const tgTask *task, int i, int *entry);
 /// Box of the decision variables, tg_task_size each; infinite where there is no bound.
 TG_API void tg_task_box(const tgTask *task, double *low, double *high);
 /// The start of the decision variables for a seed: the file's start, plus noise when the file asks for it (start_noise).
@@ -53,6 +79,8 @@ TG_API const char *tg_methods(int i);
 /// tgRolloutOptions.
 typedef struct tgEvaluator tgEvaluator;
 TG_API tgEvaluator *tg_evaluator_create(const tgTask *task, size_t tape_bytes, tgError *error);  ///< NULL: error (may be NULL) says why.
+/// The same without a rollout of its own: it makes runs for a tgBatch (tg_evaluator_run), and cannot evaluate. Small where there are many.
+TG_API tgEvaluator *tg_evaluator_create_runs(const tgTask *task, tgError *error);
 TG_API void tg_evaluator_free(tgEvaluator *evaluator);
 /// Loss and, when g is not NULL, its gradient (tg_task_size entries) at x. q ((T+1) x nq), v: trajectory, may be NULL.
 TG_API tgStatus tg_evaluate(tgEvaluator *evaluator, const double *x, double *loss, double *g, double *q, double *v,
@@ -78,6 +106,7 @@ typedef struct tgProgress {
 typedef struct tgOptimizeOptions {
   size_t size;                     ///< set by tg_optimize_default
   uint64_t seed;                   ///< of the start's noise and of sampling
+  const double *start;             ///< decision variables to start from, tg_task_size; NULL: tg_task_start of the seed
   const char *journal;             ///< file that records every evaluation; NULL: none
   bool resume;                     ///< take up the journal where it ends, to the same bits; one of another task, model, seed or
                                    ///< version is refused with TG_ERR_INVALID. false: a journal that holds a run is refused, TG_ERR_FILE,

@@ -77,6 +77,9 @@ TG_API tgStatus tg_sim_acceleration(tgSim *sim, const tgReal *tau, tgReal *qacc)
 TG_API tgStatus tg_sim_acceleration_d(tgSim *sim, const tgReal *tau, tgReal *Da_q, tgReal *Da_v, tgReal *Da_tau, tgReal *Da_pi);
 /// Jacobian (6 x nv row-major: 3 rows angular, 3 rows linear, world axes) of the point `point` (world) moving with the body.
 TG_API tgStatus tg_sim_jacobian(tgSim *sim, int body, const tgReal point[3], tgReal *jacobian);
+/// Gradient of a loss in an impulse [N s] on each body at its centre of mass, from its gradient gv (nv) in the velocities: J M^-1 gv, J the Jacobian of that
+/// centre. gradient, at (nbody x 3, world): that gradient [loss / (N s)], and the centres [m]. Accelerations among the fields are lost.
+TG_API tgStatus tg_sim_impulse_gradient(tgSim *sim, const tgReal *gv, tgReal *gradient, tgReal *at);
 /// Adds to dp what a change g . dx of such a point is worth in the parameters that place bodies and joints, at held coordinates.
 TG_API tgStatus tg_sim_point_param_vjp(tgSim *sim, int body, const tgReal point[3], const tgReal g[3], tgParamGrad *dp);
 

@@ -53,6 +53,9 @@ TG_API tgStatus tg_sim_step(tgSim *sim, double h, tgStepInfo *info);
 /// The same with tg_sim_grow and another try where capacity is short: such a step allocates. TG_ERR_MEMORY: there is none.
 TG_API tgStatus tg_sim_step_growing(tgSim *sim, double h, tgStepInfo *info);
 
+/// What the last step's solve did, that of one that failed too: it names the culprits. NULL without a sim.
+TG_API const tgStepInfo *tg_sim_step_info(const tgSim *sim);
+
 /// Adjoint of the last step: from gq = dL/dq', gv = dL/dv' (nv each, tangent; NULL: zero) to dL/dq, dL/dv (nv), dL/du (nu), written, not added.
 /// dL/dp of the parameters of dp is added to it; "opt_timestep" is h. Outputs may be NULL. TG_ERR_STATE when the last call was not a successful
 /// step, TG_ERR_ARG for a dp of another model or contact model, TG_ERR_UNSUPPORTED for a parameter without a derivative in this model (the sim's error names it).
@@ -91,6 +94,21 @@ TG_API void tg_sim_watch_stability(tgSim *sim, bool on);
 /// Inverse dynamics with contact at the present (qpos, qvel): tau (nv) = M qacc + c - contact forces - limits - dry friction, what actuators, springs and
 /// applied forces have to give. For contact forces in closed form; TG_ERR_UNSUPPORTED otherwise.
 TG_API tgStatus tg_sim_inverse_contact(tgSim *sim, const tgReal *qacc, tgReal *tau);
+
+/// A contact force [N] of a step, on body1 at `point` [m], its opposite on body2; world frame.
+typedef struct tgContactForce {
+  int body1, body2;                ///< bodies that it acts on
+  int geom1, geom2;                ///< geoms of theirs that it acts between
+  double point[3], force[3];       ///< where it acts on body1, and what it is
+} tgContactForce;
+/// Contact forces that the last step was made with, right after it: how many there are at most. 0 when the last call was not a successful step.
+TG_API int tg_sim_contact_force_count(const tgSim *sim);
+/// Force i of them, between a pair of geoms or, of rows, at a contact point. false: it is none, as of a pair that is apart.
+TG_API bool tg_sim_contact_force(const tgSim *sim, int i, tgContactForce *force);
+/// Contact potential [J] at the present qpos and its gradient (nv, tangent): minus the generalised force by which contact pushes bodies at rest. Friction, limits and
+/// weight are not in it. Either may be NULL. TG_ERR_INVALID: bodies touch, where it is infinite; TG_ERR_UNSUPPORTED: the contact model has no potential;
+/// TG_ERR_CAPACITY: tg_sim_grow, then again.
+TG_API tgStatus tg_sim_contact_potential(tgSim *sim, tgReal *energy, tgReal *gradient);
 
 /// true: contact memory (classes, reference features, tangent choices) is used as it is and not updated, so that the step is
 /// a map of (q, v, u) alone; used by gradient checks after one nominal step.

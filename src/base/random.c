@@ -38,11 +38,11 @@ uint64_t tgi_random_bits(uint64_t seed, uint64_t stream, uint64_t index) {
   return w[0];
 }
 
-double tgi_random_uniform(uint64_t seed, uint64_t stream, uint64_t index) {
+double tg_random_uniform(uint64_t seed, uint64_t stream, uint64_t index) {
   return (double)(tgi_random_bits(seed, stream, index) >> 11) * 0x1p-53;
 }
 
-double tgi_random_normal(uint64_t seed, uint64_t stream, uint64_t index) {
+double tg_random_normal(uint64_t seed, uint64_t stream, uint64_t index) {
   uint64_t w[2];
   block(seed, stream, index, w);
   // (0, 1], so that the logarithm is finite

@@ -12,9 +12,5 @@ void tgi_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4
 
 /// 64 random bits.
 uint64_t tgi_random_bits(uint64_t seed, uint64_t stream, uint64_t index);
-/// Uniform in [0, 1), 53 bits.
-double tgi_random_uniform(uint64_t seed, uint64_t stream, uint64_t index);
-/// Standard normal (Box and Muller, one number a block).
-double tgi_random_normal(uint64_t seed, uint64_t stream, uint64_t index);
 
 #endif

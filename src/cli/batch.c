@@ -2,9 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "cli/cli.h"
-#include "optim/task.h"
 
 // everything of one batch, made before it runs
 typedef struct Batch {
@@ -28,8 +26,8 @@ static void batch_free(Batch *b) {
 
 static tgStatus batch_make(Batch *b, const tgTask *task, int n, uint64_t seed, tgError *error) {
   const tgModel *m = tg_task_model(task);
-  size_t count = (size_t)n, size = (size_t)tg_task_size(task), nv = (size_t)m->nv;
-  *b = (Batch){.task = task, .n = n, .stride = 2 * nv + (size_t)tg_task_steps(task) * (size_t)m->nu};
+  size_t count = (size_t)n, size = (size_t)tg_task_size(task), nv = (size_t)tg_model_nv(m);
+  *b = (Batch){.task = task, .n = n, .stride = 2 * nv + (size_t)tg_task_steps(task) * (size_t)tg_model_nu(m)};
   b->x = calloc(count * size + 1, sizeof *b->x);
   b->g = calloc(count * b->stride + 1, sizeof *b->g);
   b->evaluator = calloc(count + 1, sizeof *b->evaluator);
@@ -37,7 +35,7 @@ static tgStatus batch_make(Batch *b, const tgTask *task, int n, uint64_t seed, t
   b->result = calloc(count + 1, sizeof *b->result);
   if (b->x == NULL || b->g == NULL || b->evaluator == NULL || b->run == NULL || b->result == NULL) return error->status = TG_ERR_MEMORY;
   for (int i = 0; i < n; i++) {
-    b->evaluator[i] = tgi_evaluator_create(task, false, 0, error);
+    b->evaluator[i] = tg_evaluator_create_runs(task, error);
     if (b->evaluator[i] == NULL) return error->status;
     double *x = b->x + (size_t)i * size, *g = b->g + (size_t)i * b->stride;
     tg_task_start(task, seed + (uint64_t)i, x);
@@ -51,10 +49,10 @@ static tgStatus batch_make(Batch *b, const tgTask *task, int n, uint64_t seed, t
 }
 
 static uint64_t batch_bits(const Batch *b) {
-  uint64_t bits = TGI_HASH_START;
+  uint64_t bits = TG_HASH_START;
   for (int i = 0; i < b->n; i++) {
-    bits = tgi_hash(bits, &b->result[i].loss, sizeof b->result[i].loss);
-    bits = tgi_hash(bits, b->g + (size_t)i * b->stride, b->stride * sizeof *b->g);
+    bits = tg_hash(bits, &b->result[i].loss, sizeof b->result[i].loss);
+    bits = tg_hash(bits, b->g + (size_t)i * b->stride, b->stride * sizeof *b->g);
   }
   return bits;
 }
@@ -62,7 +60,7 @@ static uint64_t batch_bits(const Batch *b) {
 bool tgi_cli_batch_bits(const tgTask *task, int count, int threads, double *seconds, uint64_t *bits) {
   tgError error = {0};
   Batch b;
-  tgRolloutOptions o = tgi_task_rollout_options(task);
+  tgRolloutOptions o = tg_task_rollout_options(task);
   tgStatus st = batch_make(&b, task, count, 1, &error);
   tgBatch *pool = st == TG_OK ? tg_batch_create(tg_task_model(task), tg_task_contact(task), &o, threads, &error) : NULL;
   if (pool != NULL) error.status = tg_batch_run(pool, b.n, b.run, b.result);   // threads start, pages are touched
@@ -121,7 +119,7 @@ int tgi_cli_batch(const tgCli *cli) {
   Batch b;
   int code = TG_EXIT_FAULT;
   tgStatus st = batch_make(&b, task, cli->count > 0 ? cli->count : 16, cli->seed, &error);
-  tgRolloutOptions o = tgi_task_rollout_options(task);
+  tgRolloutOptions o = tg_task_rollout_options(task);
   tgBatch *pool = st == TG_OK ? tg_batch_create(tg_task_model(task), tg_task_contact(task), &o, cli->threads, &error) : NULL;
   if (pool != NULL) {
     double began = tgi_cli_now();

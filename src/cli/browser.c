@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/status.h"
 #include "cli/cli.h"
 
 enum { MOST_BYTES = 64 << 20 };   // of one message
@@ -95,19 +94,19 @@ static tgStatus start(tgiBrowser *b, int width, int height, tgError *error) {
   char path[1024];
   int to[2], from[2];
   if (tgi_browser_path(path) == NULL)
-    return tgi_error(error, TG_ERR_FILE, "pictures and videos are drawn by a Chromium, and there is none on the PATH: install one (Debian: apt-get install chromium) or set CHROMIUM to it");
+    return tgi_cli_fail(error, TG_ERR_FILE, "pictures and videos are drawn by a Chromium, and there is none on the PATH: install one (Debian: apt-get install chromium) or set CHROMIUM to it");
   const char *tmp = getenv("TMPDIR");
   if (tmp == NULL || tmp[0] == '\0' || strlen(tmp) > 30) tmp = "/tmp";
   snprintf(b->folder, sizeof b->folder, "%s/tangere-browser-XXXXXX", tmp);
   if (mkdtemp(b->folder) == NULL) {
     b->folder[0] = '\0';
-    return tgi_error(error, TG_ERR_FILE, "no folder for the browser can be made in %s", tmp);
+    return tgi_cli_fail(error, TG_ERR_FILE, "no folder for the browser can be made in %s", tmp);
   }
-  if (pipe2(to, O_CLOEXEC) != 0) return tgi_error(error, TG_ERR_LIMIT, "no pipe to the browser");
+  if (pipe2(to, O_CLOEXEC) != 0) return tgi_cli_fail(error, TG_ERR_LIMIT, "no pipe to the browser");
   if (pipe2(from, O_CLOEXEC) != 0) {
     close(to[0]);
     close(to[1]);
-    return tgi_error(error, TG_ERR_LIMIT, "no pipe from the browser");
+    return tgi_cli_fail(error, TG_ERR_LIMIT, "no pipe from the browser");
   }
   b->pid = fork();
   if (b->pid == 0) become(path, b->folder, width, height, to[0], from[1]);
@@ -115,7 +114,7 @@ static tgStatus start(tgiBrowser *b, int width, int height, tgError *error) {
   close(from[1]);
   b->to = to[1];
   b->from = from[0];
-  if (b->pid < 0) return tgi_error(error, TG_ERR_LIMIT, "the browser %s cannot be started", path);
+  if (b->pid < 0) return tgi_cli_fail(error, TG_ERR_LIMIT, "the browser %s cannot be started", path);
   setpgid(b->pid, b->pid);
   return TG_OK;
 }
@@ -127,7 +126,7 @@ static tgStatus put(tgiBrowser *b, const char *text, tgError *error) {
   while (n > 0) {
     ssize_t done = write(b->to, text, n);
     if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return tgi_error(error, TG_ERR_INTERNAL, "the browser has ended");
+    if (done <= 0) return tgi_cli_fail(error, TG_ERR_INTERNAL, "the browser has ended");
     text += done;
     n -= (size_t)done;
   }
@@ -149,18 +148,18 @@ static const char *next(tgiBrowser *b, double until, tgError *error) {
     if (b->nheld == b->room) {
       b->room = 2 * b->room + 65536;
       char *more = b->room <= MOST_BYTES ? realloc(b->held, b->room) : NULL;
-      if (more == NULL) return tgi_error(error, TG_ERR_MEMORY, "a message of the browser is too long"), NULL;
+      if (more == NULL) return tgi_cli_fail(error, TG_ERR_MEMORY, "a message of the browser is too long"), NULL;
       b->held = more;
     }
     struct pollfd one = {.fd = b->from, .events = POLLIN};
     int ready = poll(&one, 1, 100);
-    if (tgi_cli_interrupted) return tgi_error(error, TG_CANCELLED, "interrupted"), NULL;
+    if (tgi_cli_interrupted) return tgi_cli_fail(error, TG_CANCELLED, "interrupted"), NULL;
     if (ready == 0 || (ready < 0 && errno == EINTR)) {
-      if (tgi_cli_now() > until) return tgi_error(error, TG_ERR_LIMIT, "the browser does not answer"), NULL;
+      if (tgi_cli_now() > until) return tgi_cli_fail(error, TG_ERR_LIMIT, "the browser does not answer"), NULL;
       continue;
     }
     ssize_t n = read(b->from, b->held + b->nheld, b->room - b->nheld);
-    if (n <= 0) return tgi_error(error, TG_ERR_INTERNAL, "the browser ended before it answered"), NULL;
+    if (n <= 0) return tgi_cli_fail(error, TG_ERR_INTERNAL, "the browser ended before it answered"), NULL;
     b->nheld += (size_t)n;
   }
 }
@@ -171,7 +170,7 @@ static json_t *command(tgiBrowser *b, const char *method, json_t *params, double
   json_t *message = json_pack("{s:i, s:s, s:o}", "id", ++b->id, "method", method, "params", params != NULL ? params : json_object());
   if (b->session[0] != '\0') json_object_set_new(message, "sessionId", json_string(b->session));
   char *text = json_dumps(message, JSON_COMPACT);
-  tgStatus st = text == NULL ? tgi_error(error, TG_ERR_MEMORY, "out of memory") : put(b, text, error);
+  tgStatus st = text == NULL ? tgi_cli_fail(error, TG_ERR_MEMORY, "out of memory") : put(b, text, error);
   free(text);
   json_decref(message);
   const char *line;
@@ -183,7 +182,7 @@ static json_t *command(tgiBrowser *b, const char *method, json_t *params, double
     }
     result = json_incref(json_object_get(answer, "result"));
     const char *why = json_string_value(json_object_get(json_object_get(answer, "error"), "message"));
-    if (result == NULL) tgi_error(error, TG_ERR_INTERNAL, "the browser refuses %s: %s", method, why != NULL ? why : "no reason given");
+    if (result == NULL) tgi_cli_fail(error, TG_ERR_INTERNAL, "the browser refuses %s: %s", method, why != NULL ? why : "no reason given");
     json_decref(answer);
     return result;
   }
@@ -196,7 +195,7 @@ json_t *tgi_browser_eval(tgiBrowser *b, const char *expression, double seconds, 
   json_t *thrown = json_object_get(answer, "exceptionDetails"), *value = NULL;
   if (thrown != NULL) {
     const char *text = json_string_value(json_object_get(json_object_get(thrown, "exception"), "description"));
-    tgi_error(error, TG_ERR_INTERNAL, "in the page: %.400s", text != NULL ? text : "an exception");
+    tgi_cli_fail(error, TG_ERR_INTERNAL, "in the page: %.400s", text != NULL ? text : "an exception");
   } else {
     value = json_incref(json_object_get(json_object_get(answer, "result"), "value"));
     if (value == NULL) value = json_null();
@@ -209,14 +208,14 @@ tgStatus tgi_browser_go(tgiBrowser *b, const char *url, tgError *error) {
   json_t *answer = command(b, "Page.navigate", json_pack("{s:s}", "url", url), 60, error);
   if (answer == NULL) return error->status;
   const char *why = json_string_value(json_object_get(answer, "errorText"));
-  tgStatus st = why != NULL ? tgi_error(error, TG_ERR_FILE, "the browser cannot open %s: %s", url, why) : TG_OK;
+  tgStatus st = why != NULL ? tgi_cli_fail(error, TG_ERR_FILE, "the browser cannot open %s: %s", url, why) : TG_OK;
   json_decref(answer);
   return st;
 }
 
 tgiBrowser *tgi_browser_open(const char *url, int width, int height, bool dark, tgError *error) {
   tgiBrowser *b = calloc(1, sizeof *b);
-  if (b == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory"), NULL;
+  if (b == NULL) return tgi_cli_fail(error, TG_ERR_MEMORY, "out of memory"), NULL;
   b->to = b->from = -1;
   json_t *page = NULL, *session = NULL, *shown = NULL;
   if (start(b, width, height, error) == TG_OK) page = command(b, "Target.createTarget", json_pack("{s:s}", "url", url), 60, error);
@@ -231,7 +230,7 @@ tgiBrowser *tgi_browser_open(const char *url, int width, int height, bool dark, 
   json_decref(session);
   json_decref(shown);
   if (shown != NULL) return b;
-  if (error->text[0] == '\0') tgi_error(error, TG_ERR_INTERNAL, "the browser opens no page");
+  if (error->text[0] == '\0') tgi_cli_fail(error, TG_ERR_INTERNAL, "the browser opens no page");
   tgi_browser_close(b);
   return NULL;
 }

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "optim/task.h"
 
 enum { ROW_SECONDS = 600 };
 
@@ -206,7 +205,8 @@ static int as_many(const tgCli *cli, const Row *row) {
   own.method = NULL;
   tgTask *task = tgi_cli_load_task(&own, row->file);
   if (task == NULL) return 1;
-  long each = (long)task->optimizer.population * (task->yaml->receding != NULL ? tgi_receding_windows(task) : 1);
+  int windows = tg_task_windows(task);
+  long each = (long)tg_task_population(task) * (windows > 0 ? windows : 1);
   tg_task_free(task);
   return (int)((row->simulations + each - 1) / each);
 }

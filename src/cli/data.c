@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "output/npz.h"
-#include "sim/sim.h"
 
 static json_t *names(const tgModel *m, tgKindOfThing kind) {
   json_t *list = json_array();
@@ -37,7 +35,7 @@ static tgStatus model_npz(const tgModel *m, const char *path, tgError *error) {
     array[i] = (tgNpzArray){.name = f.name, .type = f.scalar == TG_SCALAR_INT ? TG_NPZ_I4 : TG_NPZ_F8, .ndim = 2,
                             .shape = {(size_t)f.rows, (size_t)f.cols}, .data = f.data};
   }
-  tgStatus st = tgi_npz_write(path, array, n, error);
+  tgStatus st = tg_npz_write(path, array, n, error);
   free(array);
   return st;
 }
@@ -64,7 +62,8 @@ int tgi_cli_convert(const tgCli *cli) {
   }
   if (code == TG_EXIT_OK && cli->json) code = tgi_cli_print_json(model_json(cli, m), code);
   if (code == TG_EXIT_OK)
-    tgi_cli_say("%s: %d bodies, %d joints, %d geoms, nq %d, nv %d, nu %d", cli->file, m->nbody, m->njnt, m->ngeom, m->nq, m->nv, m->nu);
+    tgi_cli_say("%s: %d bodies, %d joints, %d geoms, nq %d, nv %d, nu %d", cli->file, tg_model_count(m, TG_THING_BODY), tg_model_count(m, TG_THING_JOINT), tg_model_count(m, TG_THING_GEOM),
+                tg_model_nq(m), tg_model_nv(m), tg_model_nu(m));
   tg_model_free(m);
   return code;
 }

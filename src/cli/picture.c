@@ -6,8 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/atomic_file.h"
-#include "base/status.h"
 #include "cli/browser.h"
 #include "cli/cli.h"
 
@@ -39,19 +37,21 @@ static bool write_bytes(FILE *out, const char *text, size_t n) {
 
 // the base64 text of `length` characters that the page holds, as a file
 static tgStatus fetch(tgiBrowser *b, long length, const char *path, tgError *error) {
-  tgAtomicFile file = {0};
-  TG_TRY(tgi_atomic_open(&file, path, error));
-  tgStatus st = TG_OK;
+  char *bytes = NULL;
+  size_t n = 0;
+  FILE *file = open_memstream(&bytes, &n);
+  tgStatus st = file != NULL ? TG_OK : tgi_cli_fail(error, TG_ERR_MEMORY, "out of memory for %s", path);
   for (long at = 0; st == TG_OK && at < length; at += PIECE) {
     char expression[96];
     snprintf(expression, sizeof expression, "__tangere.made(%ld, %ld)", at, at + PIECE);
     json_t *piece = tgi_browser_eval(b, expression, 120, error);
     if (piece == NULL) st = error->status;
-    else if (!write_bytes(file.stream, json_string_value(piece), json_string_length(piece))) st = tgi_error(error, TG_ERR_INTERNAL, "the page gave no base64");
+    else if (!write_bytes(file, json_string_value(piece), json_string_length(piece))) st = tgi_cli_fail(error, TG_ERR_INTERNAL, "the page gave no base64");
     json_decref(piece);
   }
-  if (st == TG_OK) return tgi_atomic_commit(&file, error);
-  tgi_atomic_discard(&file);
+  bool whole = file != NULL && fclose(file) == 0;
+  if (st == TG_OK) st = whole ? tg_file_write(path, bytes, n, error) : tgi_cli_fail(error, TG_ERR_MEMORY, "out of memory for %s", path);
+  free(bytes);
   return st;
 }
 
@@ -70,12 +70,12 @@ static tgStatus wait_ready(tgiBrowser *b, tgError *error) {
     const char *text = json_string_value(state);
     tgStatus st = TG_OK;
     bool ready = text != NULL && strcmp(text, "ready") == 0;
-    if (!ready && text != NULL && text[0] != '\0') st = tgi_error(error, TG_ERR_INVALID, "the page: %.400s", text);
+    if (!ready && text != NULL && text[0] != '\0') st = tgi_cli_fail(error, TG_ERR_INVALID, "the page: %.400s", text);
     json_decref(state);
     if (ready || st != TG_OK) return st;
     usleep(50000);
   }
-  return tgi_error(error, TG_ERR_LIMIT, "the replay did not open within two minutes");
+  return tgi_cli_fail(error, TG_ERR_LIMIT, "the replay did not open within two minutes");
 }
 
 // number that an expression gives
@@ -91,11 +91,11 @@ static tgStatus number(tgiBrowser *b, const char *expression, double seconds, do
 static tgStatus picture(const tgCli *cli, tgiBrowser *b, int width, int height, tgError *error) {
   double frames = 0, frame = (double)cli->frame, length = 0;
   char expression[128];
-  TG_TRY(number(b, "__tangere.frames()", 60, &frames, error));
-  if (cli->frame_given && frame > frames - 1) return tgi_error(error, TG_ERR_ARG, "--frame %.0f: the run has frames 0 to %.0f", frame, frames - 1);
-  if (!cli->frame_given) TG_TRY(number(b, "__tangere.frame()", 60, &frame, error));
+  TG_CLI_TRY(number(b, "__tangere.frames()", 60, &frames, error));
+  if (cli->frame_given && frame > frames - 1) return tgi_cli_fail(error, TG_ERR_ARG, "--frame %.0f: the run has frames 0 to %.0f", frame, frames - 1);
+  if (!cli->frame_given) TG_CLI_TRY(number(b, "__tangere.frame()", 60, &frame, error));
   snprintf(expression, sizeof expression, "__tangere.makePicture(%d, %d, %.0f)", width, height, frame);
-  TG_TRY(number(b, expression, 300, &length, error));
+  TG_CLI_TRY(number(b, expression, 300, &length, error));
   return fetch(b, (long)length, cli->png, error);
 }
 
@@ -110,17 +110,17 @@ static tgStatus to_mp4(const char *from, const char *path, tgError *error) {
   }
   int state = 0;
   while (pid > 0 && waitpid(pid, &state, 0) < 0 && errno == EINTR) continue;
-  return pid > 0 && WIFEXITED(state) && WEXITSTATUS(state) == 0 ? TG_OK : tgi_error(error, TG_ERR_FILE, "ffmpeg could not write %s", path);
+  return pid > 0 && WIFEXITED(state) && WEXITSTATUS(state) == 0 ? TG_OK : tgi_cli_fail(error, TG_ERR_FILE, "ffmpeg could not write %s", path);
 }
 
 static tgStatus video(const tgCli *cli, tgiBrowser *b, int width, int height, tgError *error) {
   double length = 0;
   char expression[128], webm[160];
   snprintf(expression, sizeof expression, "__tangere.makeVideo(%d, %d, %d, %.17g)", width, height, cli->fps > 0 ? cli->fps : 30, cli->speed > 0 ? cli->speed : 1);
-  TG_TRY(number(b, expression, SLOWEST, &length, error));
+  TG_CLI_TRY(number(b, expression, SLOWEST, &length, error));
   if (!ends_in(cli->video, ".mp4")) return fetch(b, (long)length, cli->video, error);
   snprintf(webm, sizeof webm, "%s/video.webm", tgi_browser_folder(b));
-  TG_TRY(fetch(b, (long)length, webm, error));
+  TG_CLI_TRY(fetch(b, (long)length, webm, error));
   return to_mp4(webm, cli->video, error);
 }
 

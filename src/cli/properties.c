@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "contact/contact.h"
-#include "kin/kinematics.h"
 
 enum { DISTANCES = 10000, CELLS = 300, LEVELS = 26, DECADES = 11 };
 static const double table_half[3] = {0.5, 0.4, 0.1}, half[3] = {0.1, 0.07, 0.05}, step = 1e-3, overlap[3] = {1e-6, 1e-4, 1e-3};
@@ -108,36 +106,24 @@ static void close_probe(Probe *p) {
 
 // ---- the force ----
 
+// minus the gradient of the contact potential; torque about the centre, turned from the box's axes into the world's
 static tgStatus potential_force(tgSim *s, Force *out) {
-  const tgLaw *kind = s->contact_model->kind->law;
-  size_t mark = tgi_stack_mark(s);
-  tgi_kinematics(&s->m, s->qpos, &s->start);
-  tgStatus st = kind->begin(s, step);
-  if (st >= 0) st = kind->evaluate(s, &s->start, TG_LAW_ENERGY);
-  tgi_stack_free(s, mark);
-  if (st < 0 || !(tgRe(s->energy) < INFINITY)) return st < 0 ? st : TG_ERR_INVALID;
-  const double *x = s->qpos;
-  for (int t = 0; t < s->nterm; t++)
-    for (int side = 0; side < 2; side++) {
-      if ((side == 0 ? s->term[t].body1 : s->term[t].body2) != 1) continue;
-      double g[6];
-      for (int i = 0; i < 6; i++) g[i] = -s->term[t].w[6 * side + i];
-      for (int i = 0; i < 3; i++) {
-        int j = (i + 1) % 3, k = (i + 2) % 3;
-        out->f[i] -= g[3 + i];
-        out->f[3 + i] -= g[i] - (x[j] * g[3 + k] - x[k] * g[3 + j]);
-      }
-    }
+  double energy, g[6];
+  tgStatus st = tg_sim_contact_potential(s, &energy, g);
+  if (st != TG_OK) return st;
+  for (int i = 0; i < 3; i++) out->f[i] = -g[i];
+  rotate(tg_sim_qpos(s) + 3, g + 3, out->f + 3);
+  for (int i = 3; i < 6; i++) out->f[i] = -out->f[i];
   return st;
 }
 
 static tgStatus impulse_force(tgSim *s, Force *out) {
   double q[7];
-  memcpy(q, s->qpos, sizeof q);
-  memset(s->qvel, 0, 6 * sizeof *s->qvel);
+  memcpy(q, tg_sim_qpos(s), sizeof q);
+  memset(tg_sim_qvel(s), 0, 6 * sizeof *q);
   tgStatus st = tg_sim_step_growing(s, step, NULL);
-  for (int i = 0; i < 6 && st == TG_OK; i++) out->f[i] = s->qvel[i] / step;   // mass and moments of inertia are 1
-  memcpy(s->qpos, q, sizeof q);
+  for (int i = 0; i < 6 && st == TG_OK; i++) out->f[i] = tg_sim_qvel(s)[i] / step;   // mass and moments of inertia are 1
+  memcpy(tg_sim_qpos(s), q, sizeof q);
   return st == TG_NOT_CONVERGED ? TG_ERR_INVALID : st;
 }
 
@@ -147,13 +133,14 @@ static bool force_at(Probe *p, const double x[3], const double q[4], Force *out)
   tgStatus st;
   do {
     memset(out, 0, sizeof *out);
-    memcpy(s->qpos, x, 3 * sizeof *x);
-    memcpy(s->qpos + 3, q, 4 * sizeof *q);
-    st = s->contact_model->kind->law != NULL ? potential_force(s, out) : impulse_force(s, out);
-  } while (st == TG_ERR_CAPACITY && tgi_sim_grow(s) >= 0);
+    memcpy(tg_sim_qpos(s), x, 3 * sizeof *x);
+    memcpy(tg_sim_qpos(s) + 3, q, 4 * sizeof *q);
+    st = potential_force(s, out);
+    if (st == TG_ERR_UNSUPPORTED) st = impulse_force(s, out);   // no potential: what impulses give
+  } while (st == TG_ERR_CAPACITY && tg_sim_grow(s) == TG_OK);
   out->known = st >= 0;
   if (st >= 0 || st == TG_ERR_INVALID) return true;
-  p->error = s->error;
+  p->error = *tg_sim_error(s);
   return false;
 }
 

@@ -5,9 +5,6 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "output/npz.h"
-#include "output/replay_signals.h"
-#include "sim/sim.h"
 
 enum { KEPT_FIGURES = 4, KEPT_TARGETS = 16, KEPT_RUNS = 3, FOLDERS = 8 };
 
@@ -17,10 +14,10 @@ typedef struct Folder {
   json_t *run;
   tgModel *model;
   tgNpz npz;
-  tgReplayModel store;
-  tgReplayShown shown[KEPT_RUNS]; int nshown;
+  tgTrajectory motion[KEPT_RUNS]; const char *label_of[KEPT_RUNS]; int nmotion;   // of the last page
   tgReplayMarker marker[KEPT_TARGETS];
   tgReplayFigure figure[KEPT_FIGURES + 1];
+  tgReplayInfo info;
   char label[64];
 } Folder;
 
@@ -45,96 +42,87 @@ static int open_folder(const tgCli *cli, const char *path, Folder *f) {
   snprintf(name, sizeof name, "%s/trajectory.npz", path);
   f->model = tgi_cli_load_model(cli, model);
   if (f->model == NULL) return TG_EXIT_INPUT;
-  error.status = tgi_npz_read(name, 0, NULL, &f->npz, &error);
+  error.status = tg_npz_read(name, 0, NULL, &f->npz, &error);
   return error.status == TG_OK ? TG_EXIT_OK : tgi_cli_error("replay", &error);
 }
 
-static void forget_shown(Folder *f) {
-  for (int i = 0; i < f->nshown; i++) tgi_replay_shown_free(&f->shown[i]);
-  f->nshown = 0;
-  tgi_replay_model_free(&f->store);
-}
-
 static void close_folder(Folder *f) {
-  forget_shown(f);
-  tgi_npz_free(&f->npz);
+  tg_npz_free(&f->npz);
   tg_model_free(f->model);
   json_decref(f->run);
 }
 
-// the runs of a folder, appended to the def's trajectories, and the shapes of the last
-static tgStatus show_runs(Folder *f, int run, tgReplayTrajectory *trajectory, int *count, tgReplayShapes *shapes, tgError *error) {
+// the motions of a folder
+static tgStatus find_motions(Folder *f, tgError *error) {
   static const char *const label[KEPT_RUNS] = {"", "first", "best"};
-  const tgNpzArray *h = tgi_npz_get(&f->npz, f->path, "timestep", TG_NPZ_F8, 0, NULL, error);
-  if (h == NULL) return TG_ERR_PARSE;
-  tgSim *sim = tg_sim_create(f->model, NULL, NULL, error);
-  tgStatus st = sim == NULL ? TG_ERR_MEMORY : TG_OK;
-  for (int i = 0; i < KEPT_RUNS && st == TG_OK; i++) {
-    tgTrajectory stored;
-    if (!tgi_trajectory_has(&f->npz, label[i])) continue;
-    st = tgi_trajectory_find(&f->npz, f->path, f->model, label[i], &stored, error);
-    if (st == TG_OK && i > 0) st = tgi_cli_set_parameters(f->run, label[i], sim, error);
-    if (st != TG_OK) break;
-    tgReplayShown *shown = &f->shown[f->nshown++];
-    st = tgi_replay_show(sim, &stored, i == 0 ? "simulation" : label[i], NAN, *(const double *)h->data, shown, error);
-    trajectory[*count] = shown->trajectory;
-    trajectory[*count].run = run;
-    if (st == TG_OK) ++*count;
+  f->nmotion = 0;
+  for (int i = 0; i < KEPT_RUNS; i++) {
+    if (!tg_trajectory_has(&f->npz, label[i])) continue;
+    f->label_of[f->nmotion] = label[i];
+    TG_CLI_TRY(tg_trajectory_find(&f->npz, f->path, f->model, label[i], &f->motion[f->nmotion++], error));
   }
-  if (st == TG_OK) st = tgi_replay_model(&sim->m, NULL, &f->store, shapes);
-  tg_sim_free(sim);
-  return st;
+  return f->nmotion > 0 ? TG_OK : tgi_cli_fail(error, TG_ERR_PARSE, "%s/trajectory.npz holds no motion", f->path);
 }
 
-// the loss curve, and the iterates' places on it: the first, and the least finite loss
-static void show_loss(const Folder *f, tgReplayRun *run, tgReplayTrajectory *trajectory, int count) {
+// the loss curve, where it is kept
+static void find_loss(const Folder *f, tgReplayInfo *info) {
   const size_t any[] = {SIZE_MAX};
-  const tgNpzArray *x = tgi_npz_get(&f->npz, "", "loss_iteration", TG_NPZ_F8, 1, any, NULL);
-  const tgNpzArray *y = x == NULL ? NULL : tgi_npz_get(&f->npz, "", "loss", TG_NPZ_F8, 1, x->shape, NULL);
+  const tgNpzArray *x = tg_npz_get(&f->npz, "", "loss_iteration", TG_NPZ_F8, 1, any, NULL);
+  const tgNpzArray *y = x == NULL ? NULL : tg_npz_get(&f->npz, "", "loss", TG_NPZ_F8, 1, x->shape, NULL);
   if (y == NULL || x->shape[0] == 0 || x->shape[0] > INT_MAX) return;
-  run->nloss = (int)x->shape[0];
-  run->loss_x = x->data;
-  run->loss_y = y->data;
-  run->loss_label = "loss";
-  if (count != 2) return;
-  trajectory[0].iteration = run->loss_x[0];
-  trajectory[1].iteration = run->loss_x[tgi_cli_least(run->loss_y, run->nloss)];
+  info->nloss = (int)x->shape[0];
+  info->loss_x = x->data;
+  info->loss_y = y->data;
+  info->loss_label = "loss";
 }
 
-static void show_rest(Folder *f, tgReplayRun *run) {
+// the place of a motion on the loss curve, where there are two: the first iterate, and that of the least finite loss
+static double iteration_of(const Folder *f, int motion) {
+  if (f->nmotion != 2 || f->info.nloss == 0) return NAN;
+  return f->info.loss_x[motion == 0 ? 0 : tgi_cli_least(f->info.loss_y, f->info.nloss)];
+}
+
+static void find_rest(Folder *f, tgReplayInfo *info) {
   static const char *const key[KEPT_FIGURES] = {"first_loss", "best_loss", "simulations", "distance_m"};
   static const char *const name[KEPT_FIGURES] = {"loss, first", "loss, best", "simulations", "distance [m]"};
   const size_t shape[] = {SIZE_MAX, 3};
-  const tgNpzArray *target = tgi_npz_get(&f->npz, "", "target", TG_NPZ_F8, 2, shape, NULL);
+  const tgNpzArray *target = tg_npz_get(&f->npz, "", "target", TG_NPZ_F8, 2, shape, NULL);
   for (size_t i = 0; target != NULL && i < target->shape[0] && i < KEPT_TARGETS; i++) {
-    tgReplayMarker *mark = &f->marker[run->nmarker++];
+    tgReplayMarker *mark = &f->marker[info->nmarker++];
     *mark = (tgReplayMarker){.name = "target", .rgba = TG_CLI_TARGET_COLOR};
     memcpy(mark->pos, (const double *)target->data + 3 * i, sizeof mark->pos);
   }
   for (int i = 0; i < KEPT_FIGURES; i++) {
     const json_t *value = json_object_get(f->run, key[i]);
-    if (json_is_number(value)) f->figure[run->nfigure++] = (tgReplayFigure){.name = name[i], .value = json_number_value(value)};
+    if (json_is_number(value)) f->figure[info->nfigure++] = (tgReplayFigure){.name = name[i], .value = json_number_value(value)};
   }
   const char *track_body = json_string_value(json_object_get(f->run, "track_body"));
   int track = track_body == NULL ? -1 : tg_model_find(f->model, TG_THING_BODY, track_body);
-  run->track = track > 0 ? track : 0;
-  run->marker = f->marker;
-  run->figure = f->figure;
-  run->label = f->label;
+  info->track = track > 0 ? track : 0;
+  info->marker = f->marker;
+  info->figure = f->figure;
+  info->label = f->label;
 }
 
 // ---- the page ----
 
-static tgStatus show_folder(Folder *f, int i, tgReplayDef *def, tgReplayShapes *shapes, tgReplayRun *run, tgReplayTrajectory *trajectory, tgError *error) {
-  int from = def->ntrajectory;
-  forget_shown(f);   // of an earlier page
-  run[i] = (tgReplayRun){.model = i};
-  shapes[i] = (tgReplayShapes){0};
-  def->nmodel = def->nrun = i + 1;
-  TG_TRY(show_runs(f, i, trajectory, &def->ntrajectory, &shapes[i], error));
-  show_loss(f, &run[i], trajectory + from, def->ntrajectory - from);
-  show_rest(f, &run[i]);
-  return TG_OK;
+// the folder's motions as a run of the page
+static tgStatus add_folder(Folder *f, tgReplay *page, tgError *error) {
+  f->info = (tgReplayInfo){0};
+  TG_CLI_TRY(find_motions(f, error));
+  find_loss(f, &f->info);
+  find_rest(f, &f->info);
+  const tgNpzArray *h = tg_npz_get(&f->npz, f->path, "timestep", TG_NPZ_F8, 0, NULL, error);
+  if (h == NULL) return TG_ERR_PARSE;
+  tgSim *sim = tg_sim_create(f->model, NULL, NULL, error);
+  tgStatus st = sim != NULL ? tg_replay_add_run(page, &f->info, error) : TG_ERR_MEMORY;
+  for (int i = 0; i < f->nmotion && st == TG_OK; i++) {
+    const char *label = f->label_of[i];
+    if (label[0] != '\0') st = tgi_cli_set_parameters(f->run, label, sim, error);
+    if (st == TG_OK) st = tg_replay_add_motion(page, sim, &f->motion[i], label[0] != '\0' ? label : "simulation", iteration_of(f, i), *(const double *)h->data, error);
+  }
+  tg_sim_free(sim);
+  return st;
 }
 
 // what tells folders apart: their names, with the contact model where the runs say it
@@ -160,15 +148,13 @@ static tgStatus write_page(void *ctx, const char *path, tgError *error) {
   const Folders *all = ctx;
   Folder *folder = all->folder;
   int n = all->n;
-  tgReplayShapes shapes[FOLDERS];
-  tgReplayRun run[FOLDERS];
-  tgReplayTrajectory trajectory[FOLDERS * KEPT_RUNS];
   const char *task = input(folder[0].run, "task", "path"), *model = input(folder[0].run, "model", "path");
-  tgReplayDef def = {.title = tgi_cli_base_name(task != NULL ? task : model), .model = shapes, .run = run, .trajectory = trajectory};
-  tgStatus st = TG_OK;
+  tgReplay *page = tg_replay_create(tgi_cli_base_name(task != NULL ? task : model), error);
+  tgStatus st = page != NULL ? TG_OK : TG_ERR_MEMORY;
   if (n > 1) name_folders(folder, n);
-  for (int i = 0; i < n && st == TG_OK; i++) st = show_folder(&folder[i], i, &def, shapes, run, trajectory, error);
-  if (st == TG_OK) st = tgi_replay_write(&def, NULL, path, error);
+  for (int i = 0; i < n && st == TG_OK; i++) st = add_folder(&folder[i], page, error);
+  if (st == TG_OK) st = tg_replay_write(page, NULL, path, error);
+  tg_replay_free(page);
   if (st != TG_OK && error->text[0] == '\0') snprintf(error->text, sizeof error->text, "%s", tg_status_text(st));
   return error->status = st;
 }

@@ -9,6 +9,7 @@
 #include "sim/param.h"
 #include "sim/sim.h"
 #include "sim/stepper.h"
+#include "tangere/step.h"
 
 /// A row solver finds the impulses of the constraint rows that rows.h makes (sim_fields.def: row_*), given row_A and row_b, and differentiates that. Rows,
 /// velocities, the step matrix, A, b and positions are not its business. Vectors over rows have s->nrow entries.
@@ -91,9 +92,6 @@ typedef struct tgLaw {
   const char *(*term_label)(const tgSim *s, int term, char *text, size_t size);
 } tgLaw;
 
-/// A contact force to look at: f [N] on body1 at the point p, its opposite on body2; world.
-typedef struct tgTouch { int body1, body2; double p[3], f[3]; } tgTouch;
-
 typedef struct tgContactModel {
   const char *word;
   const char *stepper;         // by whose equations its steps are made: a name of step/table.c
@@ -111,7 +109,7 @@ typedef struct tgContactModel {
   void (*param_ties)(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
   /// Right after a step, the contact forces it was made with: how many there are at most, and number i; false: it is none.
   int (*touches)(const tgSim *s);
-  bool (*touch)(const tgSim *s, int i, tgTouch *out);
+  bool (*touch)(const tgSim *s, int i, tgContactForce *out);
   /// Its physics: rows solved for their impulses, or a force between bodies; the other is NULL.
   const tgRowSolver *rows;
   const tgLaw *law;

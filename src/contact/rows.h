@@ -19,7 +19,7 @@ void tgi_rows_remember(tgSim *s);
 const char *tgi_row_label(const tgSim *s, int row, char *text, size_t size);
 /// The contacts: see tgContactModel.touches.
 int tgi_rows_touches(const tgSim *s);
-bool tgi_rows_touch(const tgSim *s, int i, tgTouch *out);
+bool tgi_rows_touch(const tgSim *s, int i, tgContactForce *out);
 /// The one or two bodies of a row; -1 when there is none.
 void tgi_row_bodies(const tgSim *s, int row, int body[2]);
 

@@ -25,15 +25,15 @@ void tgi_touch_point(const double w[6], const double at[3], const double n[3], d
 int tgi_rows_touches(const tgSim *s) { return s->ncon; }
 
 // impulses of its rows over h, (f_n n + f_1 t1 + f_2 t2) / h, on geom1's body
-bool tgi_rows_touch(const tgSim *s, int i, tgTouch *out) {
+bool tgi_rows_touch(const tgSim *s, int i, tgContactForce *out) {
   const tgContactRow *c = &s->contact[i];
   if (c->row < 0) return false;
   const tgReal *f = s->row_f + c->row;
   bool friction = c->nrow == 3;
-  *out = (tgTouch){.body1 = s->m.geom_body[c->geom1], .body2 = s->m.geom_body[c->geom2]};
+  *out = (tgContactForce){.body1 = s->m.geom_body[c->geom1], .body2 = s->m.geom_body[c->geom2], .geom1 = c->geom1, .geom2 = c->geom2};
   for (int k = 0; k < 3; k++) {
-    out->p[k] = tgRe(c->p[k]);
-    out->f[k] = tgRe(f[0] * c->n[k] + (friction ? f[1] * c->t1[k] + f[2] * c->t2[k] : 0)) / s->h;
+    out->point[k] = tgRe(c->p[k]);
+    out->force[k] = tgRe(f[0] * c->n[k] + (friction ? f[1] * c->t1[k] + f[2] * c->t2[k] : 0)) / s->h;
   }
   return true;
 }

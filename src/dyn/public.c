@@ -135,6 +135,27 @@ static tgStatus point_param_vjp(tgSim *s, int body, const tgReal point[3], const
   return TG_OK;
 }
 
+// A push p (impulse) on a body at its centre of mass changes the velocities by dv = M^-1 J' p, so a loss whose gradient in the velocities is gv changes
+// by gv . dv = (J M^-1 gv) . p.
+static tgStatus impulse_gradient(tgSim *s, const tgReal *gv, tgReal *gradient, tgReal *at) {
+  size_t nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
+  TG_TRY(prepare_factor(s));
+  tgReal *x = tgi_stack_real(s, nv), *J = tgi_stack_real(s, 6 * nv);   // J: three rows angular, three linear
+  if (x == NULL || J == NULL) return short_of_scratch(s, TG_ERR_CAPACITY);
+  for (size_t d = 0; d < nv; d++) x[d] = gv[d];
+  tgi_factor_solve(&s->m, s->Lm, x);
+  for (int b = 0; b < s->m.nbody; b++) {
+    for (int k = 0; k < 3; k++) at[3 * b + k] = s->start.xcom[3 * b + k];
+    tgi_point_jacobian(s, &s->start, b, at + 3 * b, J);
+    for (int k = 0; k < 3; k++) {
+      gradient[3 * b + k] = 0;
+      for (size_t d = 0; d < nv; d++) gradient[3 * b + k] += J[(3 + (size_t)k) * nv + d] * x[d];
+    }
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 // Every public call: the sim is claimed for its length and computed in the engine's floating-point environment.
 #define COMPUTE(s, call)                          \
   do {                                            \
@@ -174,6 +195,11 @@ tgStatus tg_sim_acceleration_d(tgSim *s, const tgReal *tau, tgReal *Da_q, tgReal
 tgStatus tg_sim_jacobian(tgSim *s, int body, const tgReal point[3], tgReal *jacobian) {
   if (s == NULL || point == NULL || jacobian == NULL) return TG_ERR_ARG;
   COMPUTE(s, jacobian_of(s, body, point, jacobian));
+}
+
+tgStatus tg_sim_impulse_gradient(tgSim *s, const tgReal *gv, tgReal *gradient, tgReal *at) {
+  if (s == NULL || gv == NULL || gradient == NULL || at == NULL) return TG_ERR_ARG;
+  COMPUTE(s, impulse_gradient(s, gv, gradient, at));
 }
 
 tgStatus tg_sim_point_param_vjp(tgSim *s, int body, const tgReal point[3], const tgReal g[3], tgParamGrad *dp) {

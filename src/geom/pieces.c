@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "tangere/base.h"
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -62,7 +62,7 @@ void tgi_pieces_encode(const tgPieces *p, uint64_t key, void *bytes) {
   size_t coordinates = 3 * (size_t)p->adr[p->npiece] * sizeof(double);
   memcpy(at, p->vert, coordinates);
   at += coordinates;
-  uint64_t sum = tgi_hash(TGI_HASH_START, bytes, (size_t)(at - (char *)bytes));
+  uint64_t sum = tg_hash(TG_HASH_START, bytes, (size_t)(at - (char *)bytes));
   memcpy(at, &sum, sizeof sum);
 }
 
@@ -77,7 +77,7 @@ static tgStatus check_frame(const char *bytes, size_t size, uint64_t key, Head *
     return tgi_error(error, TG_ERR_PARSE, "it says that it has %u pieces, in %zu bytes", (unsigned)h->npiece, size);
   uint64_t sum;
   memcpy(&sum, bytes + size - sizeof sum, sizeof sum);
-  if (sum != tgi_hash(TGI_HASH_START, bytes, size - sizeof sum)) return tgi_error(error, TG_ERR_PARSE, "its checksum is wrong");
+  if (sum != tg_hash(TG_HASH_START, bytes, size - sizeof sum)) return tgi_error(error, TG_ERR_PARSE, "its checksum is wrong");
   return TG_OK;
 }
 

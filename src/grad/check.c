@@ -282,7 +282,7 @@ static void pinned(Check *c) {
 // A wheel of 1e-7 kg m^2 turns the round-off of the forces on it into far more than that of its speed, so it is measured. 0 where a switch is near.
 static void measure_noise(Check *c) {
   tgiNumDiff d = differences(c);
-  for (int j = 0; j < c->nt; j++) c->t[j] = tgi_random_normal(c->o.seed, PROBES, (uint64_t)j);
+  for (int j = 0; j < c->nt; j++) c->t[j] = tg_random_normal(c->o.seed, PROBES, (uint64_t)j);
   c->switched = false;
   tgStatus status = tgi_numdiff_noise(&d, c->x, c->t, c->noise, c->side, c->work);
   for (int i = 0; i < c->ny && (status != TG_OK || c->switched); i++) c->noise[i] = 0;
@@ -347,8 +347,8 @@ static tgStatus adjoint(Check *c, tgGradCheck *check) {
   double worst = 0;
   tgGradInfo info = {0};
   for (int p = 0; p < PROBES; p++) {
-    for (int i = 0; i < c->ny; i++) w[i] = tgi_random_normal(c->o.seed, (uint64_t)p, (uint64_t)i);
-    for (int j = 0; j < c->nt; j++) v[j] = tgi_random_normal(c->o.seed, (uint64_t)p, (uint64_t)(c->ny + j));
+    for (int i = 0; i < c->ny; i++) w[i] = tg_random_normal(c->o.seed, (uint64_t)p, (uint64_t)i);
+    for (int j = 0; j < c->nt; j++) v[j] = tg_random_normal(c->o.seed, (uint64_t)p, (uint64_t)(c->ny + j));
     tgStatus status = tg_sim_step_vjp(c->sim, w, w + c->nv, g, g + c->nv, g + 2 * c->nv, NULL, &info);
     if (status != TG_OK) return status;
     worst = fmax(worst, tgi_dot_error(c->J, c->ny, c->nt, w, v, g));

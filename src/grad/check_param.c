@@ -68,7 +68,7 @@ static void direction(Check *c, const char *name, int rows, int cols, bool tied,
   double least = INFINITY;
   for (int i = 0; i < c->sim->m.nhull; i++) least = fmin(least, c->sim->m.hull[i].radius);
   for (int i = 0; i < c->n; i++) {
-    double size = fabs(tgRe(c->nominal[i])), d = tgi_random_normal(seed, (uint64_t)array, (uint64_t)i);
+    double size = fabs(tgRe(c->nominal[i])), d = tg_random_normal(seed, (uint64_t)array, (uint64_t)i);
     if (tied && (traits & TGI_PARAM_RIVALS) != 0) d = 1;
     c->dir[i] = (traits & TGI_PARAM_CORNERS) != 0 ? 0.02 * least * d : d * (size > 0 && size < 1 ? size : 1);
     if (!isfinite(size) || (size == 0 && (traits & TGI_PARAM_SWITCH) != 0)) c->dir[i] = 0;
@@ -233,7 +233,7 @@ static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
   tgSim *s = c->sim;
   memcpy(c->q, s->qpos, (size_t)s->m.nq * sizeof *c->q);
   memcpy(c->v, s->qvel, (size_t)c->nv * sizeof *c->v);
-  for (int i = 0; i < c->ny; i++) c->w[i] = tgi_random_normal(o->seed, 1000, (uint64_t)i);
+  for (int i = 0; i < c->ny; i++) c->w[i] = tg_random_normal(o->seed, 1000, (uint64_t)i);
   tgStatus status = step_from(c, c->h);
   tg_sim_freeze_memory(s, true);
   if (status == TG_OK) status = step_from(c, c->h);

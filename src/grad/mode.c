@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "tangere/base.h"
 
 int tgi_mode_clamps(const tgModel *m) { return 2 * m->nu + m->njnt + m->ntendon; }
 
@@ -44,16 +44,16 @@ static tgiModeRow mode_row(const tgSim *s, int i) {
 }
 
 uint64_t tgi_mode_hash(const tgSim *s) {
-  uint64_t hash = TGI_HASH_START;
+  uint64_t hash = TG_HASH_START;
   for (int i = 0; i < s->nrow; i++) {
     tgiModeRow r = mode_row(s, i);
     if (r.act == TGI_ACT_FREE) continue;
     int key[6] = {r.kind, r.a, r.b, r.part, r.cls, r.feature};
-    hash = tgi_hash(hash, key, sizeof key);
+    hash = tg_hash(hash, key, sizeof key);
   }
   for (int i = 0; i < tgi_mode_clamps(&s->m); i++) {
     int8_t c = clamp(s, i);
-    hash = tgi_hash(hash, &c, 1);
+    hash = tg_hash(hash, &c, 1);
   }
   return hash;
 }

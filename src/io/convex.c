@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/atomic_file.h"
-#include "base/hash.h"
+#include "tangere/base.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "geom/decompose.h"
@@ -40,12 +40,12 @@ static tgStatus noted(const Convex *c, int note) { return note >= 0 ? TG_OK : me
 
 static uint64_t key_of(const tgMeshDesc *m, double threshold) {
   const char *tool = tgi_decomposer();
-  uint64_t h = tgi_hash(TGI_HASH_START, tool, strlen(tool) + 1);
-  h = tgi_hash(h, &threshold, sizeof threshold);
-  h = tgi_hash(h, &m->nvert, sizeof m->nvert);
-  h = tgi_hash(h, &m->nface, sizeof m->nface);
-  h = tgi_hash(h, m->vert, 3 * (size_t)m->nvert * sizeof *m->vert);
-  return tgi_hash(h, m->face, 3 * (size_t)m->nface * sizeof *m->face);
+  uint64_t h = tg_hash(TG_HASH_START, tool, strlen(tool) + 1);
+  h = tg_hash(h, &threshold, sizeof threshold);
+  h = tg_hash(h, &m->nvert, sizeof m->nvert);
+  h = tg_hash(h, &m->nface, sizeof m->nface);
+  h = tg_hash(h, m->vert, 3 * (size_t)m->nvert * sizeof *m->vert);
+  return tg_hash(h, m->face, 3 * (size_t)m->nface * sizeof *m->face);
 }
 
 // beside the mesh (0) or in the cache folder (1); false: there is no such place

@@ -40,7 +40,7 @@ static tgStatus draw(tgBundle *b) {
       return tgi_error(&r->out->error, TG_ERR_INVALID, "method bundle needs a spread: give optimizer: sigma, or low and high to every variable (variable %d has none)", k);
     for (int i = 0; i < b->size; i++) {
       size_t at = (size_t)i * (size_t)b->n + (size_t)k;
-      b->w[at] = s * tgi_random_normal(r->o->seed, 3, at);
+      b->w[at] = s * tg_random_normal(r->o->seed, 3, at);
     }
   }
   return TG_OK;
@@ -50,7 +50,7 @@ static tgStatus make(tgBundle *b) {
   tgOptRun *r = b->r;
   for (int i = 0; i <= b->size; i++)
     if ((b->evaluator[i] = tgi_evaluator_create(r->task, false, 0, &r->out->error)) == NULL) return r->out->error.status;
-  tgRolloutOptions o = tgi_task_rollout_options(r->task);
+  tgRolloutOptions o = tg_task_rollout_options(r->task);
   o.tape_bytes = r->o->tape_bytes;
   b->batch = tg_batch_create(r->task->model, r->task->contact, &o, r->o->threads, &r->out->error);
   return b->batch == NULL ? r->out->error.status : draw(b);

@@ -20,7 +20,7 @@ void tgi_controls_start(const tgTask *t, uint64_t seed, double *x) {
   const YamlControls *c = t->yaml->controls;
   int n = t->ncontrol, per = n > 0 && tgi_controls_sines(t) ? 1 + 3 * terms(t) : 1;
   for (int i = 0; i < n; i++) {
-    double noise = c->start_noise > 0 && seed != 0 ? c->start_noise * tgi_random_normal(seed, 1, (uint64_t)i) : 0;
+    double noise = c->start_noise > 0 && seed != 0 ? c->start_noise * tg_random_normal(seed, 1, (uint64_t)i) : 0;
     int part = i % per, term = (part - 1) / 3;
     // the offset and the amplitudes may be noisy; frequencies start as harmonics, phases at 0
     if (part == 0 || !tgi_controls_sines(t)) x[i] = c->start + noise;

@@ -132,7 +132,7 @@ tgEvaluator *tgi_evaluator_create(const tgTask *task, bool own_rollout, size_t t
   e->block = a.alloc(a.ctx, l.used);
   if (e->block == NULL) tgi_error(error, TG_ERR_MEMORY, "out of memory for %d steps of %d controls", task->steps, task->model->nu);
   else if (own_rollout) {
-    tgRolloutOptions o = tgi_task_rollout_options(task);
+    tgRolloutOptions o = tg_task_rollout_options(task);
     o.tape_bytes = tape_bytes;
     e->rollout = tg_rollout_create(task->model, task->contact, &o, error);
   }
@@ -155,12 +155,9 @@ tgEvaluator *tg_evaluator_create(const tgTask *task, size_t tape_bytes, tgError 
   return tgi_evaluator_create(task, true, tape_bytes, error);
 }
 
-tgRolloutOptions tgi_task_rollout_options(const tgTask *task) {
-  tgRolloutOptions o = tg_rollout_default();
-  o.steps = task->steps;
-  o.h = task->h;
-  o.allocator = &task->alloc;
-  return o;
+tgEvaluator *tg_evaluator_create_runs(const tgTask *task, tgError *error) {
+  if (task == NULL) return tgi_error(error, TG_ERR_ARG, "no task given"), NULL;
+  return tgi_evaluator_create(task, false, 0, error);
 }
 
 void tg_evaluator_free(tgEvaluator *e) {
@@ -207,7 +204,7 @@ void tgi_evaluator_chain(tgEvaluator *e, const double *x, double *g) {
 
 tgStatus tg_evaluate(tgEvaluator *e, const double *x, double *value, double *g, double *q, double *v, const volatile int *cancel,
                      tgRolloutResult *result) {
-  if (e == NULL || x == NULL) return TG_ERR_ARG;
+  if (e == NULL || x == NULL || e->rollout == NULL) return TG_ERR_ARG;
   tgRolloutRun run;
   tgRolloutResult r;
   tg_evaluator_run(e, x, &run);

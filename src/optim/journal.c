@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/hash.h"
+#include "tangere/base.h"
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -21,9 +21,9 @@ struct tgJournal {
   bool replaying;
 };
 
-static uint64_t hash_of(const void *data, size_t bytes) { return tgi_hash(TGI_HASH_START, data, bytes); }
+static uint64_t hash_of(const void *data, size_t bytes) { return tg_hash(TG_HASH_START, data, bytes); }
 
-static uint64_t seal(const Record *r, const double *data) { return tgi_hash(hash_of(r, sizeof *r), data, (size_t)r->count * sizeof *data); }
+static uint64_t seal(const Record *r, const double *data) { return tg_hash(hash_of(r, sizeof *r), data, (size_t)r->count * sizeof *data); }
 
 // reads one whole record of `count` numbers, or of none when it failed; false at the end, at a torn one and at one of another size
 static bool read_record(tgJournal *j, Record *r, double *data, int count) {

@@ -138,7 +138,7 @@ static tgStatus swarm_make(tgOptRun *r, Swarm *s) {
   swarm_place(s, &l);
   for (int i = 0; i < s->size; i++)
     if ((s->evaluator[i] = tgi_evaluator_create(r->task, false, 0, &r->out->error)) == NULL) return r->out->error.status;
-  tgRolloutOptions o = tgi_task_rollout_options(r->task);
+  tgRolloutOptions o = tg_task_rollout_options(r->task);
   o.tape_bytes = r->o->tape_bytes;
   s->batch = tg_batch_create(r->task->model, r->task->contact, &o, r->o->threads, &r->out->error);
   return s->batch == NULL ? r->out->error.status : TG_OK;
@@ -183,7 +183,7 @@ static void swarm_sample(tgOptRun *r, Swarm *s, int generation) {
     double *x = s->x + (size_t)i * (size_t)s->n;
     for (int k = 0; k < s->n; k++) {
       uint64_t at = ((uint64_t)generation * (uint64_t)s->size + (uint64_t)i) * (uint64_t)s->n + (uint64_t)k;
-      x[k] = s->mean[k] + (generation == 0 && i == 0 ? 0 : s->sigma[k] * tgi_random_normal(r->o->seed, 2, at));
+      x[k] = s->mean[k] + (generation == 0 && i == 0 ? 0 : s->sigma[k] * tg_random_normal(r->o->seed, 2, at));
     }
     tgi_opt_clamp(r, x);
   }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/hash.h"
+#include "tangere/base.h"
 #include "base/layout.h"
 #include "optim/controls.h"
 #include "optim/parameters.h"
@@ -157,7 +157,7 @@ static uint64_t model_key(uint64_t h, const tgModel *m) {
   for (int i = 0; i < tg_model_field_count(m); i++) {
     tgField f = tg_model_field(m, i);
     size_t n = (size_t)f.rows * (size_t)f.cols;
-    if (n > 0) h = tgi_hash(h, f.data, n * (f.scalar == TG_SCALAR_REAL ? sizeof(tgReal) : sizeof(int)));
+    if (n > 0) h = tg_hash(h, f.data, n * (f.scalar == TG_SCALAR_REAL ? sizeof(tgReal) : sizeof(int)));
   }
   return h;
 }
@@ -166,11 +166,11 @@ static uint64_t losses_key(uint64_t h, const tgTask *t) {
   for (int i = 0; i < t->nterm; i++) {
     const tgTerm *e = &t->term[i];
     int ints[] = {(int)e->kind, (int)e->when, e->index, e->step, e->axis[0], e->axis[1], e->axis[2]};
-    h = tgi_hash(h, ints, sizeof ints);
-    if (e->kind == TG_TERM_POSE) h = tgi_hash(h, e->reference, (size_t)t->model->nq * sizeof *e->reference);
-    h = tgi_hash(h, e->target, sizeof e->target);
-    h = tgi_hash(h, &e->weight, sizeof e->weight);
-    h = tgi_hash(h, &e->tolerance, sizeof e->tolerance);
+    h = tg_hash(h, ints, sizeof ints);
+    if (e->kind == TG_TERM_POSE) h = tg_hash(h, e->reference, (size_t)t->model->nq * sizeof *e->reference);
+    h = tg_hash(h, e->target, sizeof e->target);
+    h = tg_hash(h, &e->weight, sizeof e->weight);
+    h = tg_hash(h, &e->tolerance, sizeof e->tolerance);
   }
   return h;
 }
@@ -191,29 +191,29 @@ static uint64_t contact_key(uint64_t h, const tgContact *contact) {
 // start and how far they may go
 static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0) {
   const YamlOptimizer *o = &t->optimizer;
-  uint64_t h = tgi_hash(TGI_HASH_START, &r->o->seed, sizeof r->o->seed);
+  uint64_t h = tg_hash(TG_HASH_START, &r->o->seed, sizeof r->o->seed);
   const YamlControls none = {0}, *u = t->yaml->controls != NULL ? t->yaml->controls : &none;
   int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->memory, o->shot, t->nstate, (int)u->basis, u->every, u->terms};
   double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, o->tolerance, u->amplitude, u->frequency};
-  h = tgi_hash(h, TG_VERSION_TEXT, sizeof TG_VERSION_TEXT);
-  h = tgi_hash(h, ints, sizeof ints);
-  h = tgi_hash(h, reals, sizeof reals);
+  h = tg_hash(h, TG_VERSION_TEXT, sizeof TG_VERSION_TEXT);
+  h = tg_hash(h, ints, sizeof ints);
+  h = tg_hash(h, reals, sizeof reals);
   h = contact_key(h, t->contact);
-  h = tgi_hash(h, t->q0, (size_t)t->model->nq * sizeof *t->q0);
-  h = tgi_hash(h, t->v0, (size_t)t->model->nv * sizeof *t->v0);
+  h = tg_hash(h, t->q0, (size_t)t->model->nq * sizeof *t->q0);
+  h = tg_hash(h, t->v0, (size_t)t->model->nv * sizeof *t->v0);
   const double *const vectors[] = {x0, r->low, r->high};
-  for (int i = 0; i < 3; i++) h = tgi_hash(h, vectors[i], (size_t)t->n * sizeof(double));
+  for (int i = 0; i < 3; i++) h = tg_hash(h, vectors[i], (size_t)t->n * sizeof(double));
   for (int i = 0; i < t->ninitial; i++) {
     int var[] = {t->initial[i].dof, t->initial[i].velocity};
-    h = tgi_hash(h, var, sizeof var);
+    h = tg_hash(h, var, sizeof var);
   }
   for (int i = 0; i < t->nstate; i++) {
     int var[] = {t->state[i].dof, t->state[i].velocity};
     double box[] = {t->state[i].low, t->state[i].high};
-    h = tgi_hash(tgi_hash(h, var, sizeof var), box, sizeof box);
+    h = tg_hash(tg_hash(h, var, sizeof var), box, sizeof box);
   }
-  if (t->yaml->receding != NULL) h = tgi_hash(h, t->yaml->receding, sizeof *t->yaml->receding);
-  for (int i = 0; i < t->nparam; i++) h = tgi_hash(h, t->param[i].label, strlen(t->param[i].label));
+  if (t->yaml->receding != NULL) h = tg_hash(h, t->yaml->receding, sizeof *t->yaml->receding);
+  for (int i = 0; i < t->nparam; i++) h = tg_hash(h, t->param[i].label, strlen(t->param[i].label));
   return losses_key(model_key(h, t->model), t);
 }
 
@@ -283,10 +283,10 @@ static tgStatus refuse(const tgTask *t, tgError *error) {
   return TG_OK;
 }
 
-static tgStatus run(tgOptRun *r, const tgTask *task, const double *from, double *x, double *work) {
+static tgStatus run(tgOptRun *r, const tgTask *task, double *x, double *work) {
   tgOptimum *out = r->out;
   tg_task_box(task, r->low, r->high);
-  if (from != NULL) memcpy(x, from, (size_t)out->n * sizeof *x);
+  if (r->o->start != NULL) memcpy(x, r->o->start, (size_t)out->n * sizeof *x);
   else tg_task_start(task, r->o->seed, x);
   tgi_opt_clamp(r, x);
   memcpy(out->first, x, (size_t)out->n * sizeof *x);
@@ -297,7 +297,7 @@ static tgStatus run(tgOptRun *r, const tgTask *task, const double *from, double 
   return task->yaml->receding != NULL ? tgi_opt_receding(r, task, x) : tgi_opt_run_method(r, x, work);
 }
 
-tgOptimum *tgi_optimize_from(const tgTask *task, const tgOptimizeOptions *options, const double *from) {
+tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
   if (task == NULL) return NULL;
   tgOptimizeOptions standard = tg_optimize_default();
   tgTask outer = *task;
@@ -312,12 +312,10 @@ tgOptimum *tgi_optimize_from(const tgTask *task, const tgOptimizeOptions *option
     out->status = tgi_error(&out->error, TG_ERR_ARG, "tgOptimizeOptions must come from tg_optimize_default of this version");
   else out->status = refuse(task, &out->error);
   if (out->status != TG_OK) return out;
-  out->status = run(&r, task, from, x, work);
+  out->status = run(&r, task, x, work);
   out->reached = isfinite(out->best_loss) && success(task->yaml->success, out->best_loss, r.best_distance);
   out->seconds = now() - r.began;
   tg_evaluator_free(r.evaluator);
   tgi_journal_close(r.journal);
   return out;
 }
-
-tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) { return tgi_optimize_from(task, options, NULL); }

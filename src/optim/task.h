@@ -95,6 +95,10 @@ struct tgTask {
   double stop_loss;         // -INFINITY: none
 };
 
+/// The kind's word in task files, and how many numbers its target has.
+const char *tgi_term_word(tgTermKind kind);
+int tgi_term_targets(tgTermKind kind);
+
 /// Start, decision variables, horizon, losses and optimiser of t->yaml, whose model and contact model are there.
 tgStatus tgi_task_resolve(tgTask *task, tgError *error);
 /// Another step size over about the same time, `steps` of them; a receding horizon keeps its seconds. Terms at a time are refused.
@@ -106,8 +110,6 @@ void tgi_task_position_step(const tgTask *task, const double *x, double *dq);
 /// Windows of the task's receding horizon, which it must have.
 int tgi_receding_windows(const tgTask *task);
 
-/// The options of the task's rollouts.
-tgRolloutOptions tgi_task_rollout_options(const tgTask *task);
 /// An evaluator; without a rollout of its own it only makes runs for a batch (tg_evaluator_run).
 tgEvaluator *tgi_evaluator_create(const tgTask *task, bool own_rollout, size_t tape_bytes, tgError *error);
 

@@ -124,6 +124,9 @@ static const TermForm form[] = {
     [TG_TERM_BODY_ORIENTATION] = {"body_orientation", TG_THING_BODY, false, 4, false, false},
 };
 
+const char *tgi_term_word(tgTermKind kind) { return form[kind].word; }
+int tgi_term_targets(tgTermKind kind) { return (int)form[kind].target; }
+
 static const char *thing_word(int thing) {
   return thing == TG_THING_SITE ? "site" : thing == TG_THING_BODY ? "body" : thing == TG_THING_ACTUATOR ? "actuator" : "joint";
 }

@@ -1,5 +1,5 @@
-// csv.c: see csv.h; quoting as RFC 4180, lines end in a line feed.
-#include "output/csv.h"
+// csv.c: see tangere/data.h; quoting as RFC 4180, lines end in a line feed.
+#include "tangere/data.h"
 
 #include <string.h>
 
@@ -20,9 +20,9 @@ static void put_name(FILE *out, const char *name) {
   fputc('"', out);
 }
 
-tgStatus tgi_csv_write(const char *path, int ncolumn, const char *const *name, int nrow, const double *data,
+tgStatus tg_csv_write(const char *path, int ncolumn, const char *const *name, int nrow, const double *data,
                        tgError *error) {
-  if (ncolumn < 1 || nrow < 0 || name == NULL || (data == NULL && nrow > 0))
+  if (path == NULL || ncolumn < 1 || nrow < 0 || name == NULL || (data == NULL && nrow > 0))
     return tgi_error(error, TG_ERR_ARG, "a table needs at least one column and its data");
   tgAtomicFile file;
   TG_TRY(tgi_atomic_open(&file, path, error));

@@ -2,7 +2,12 @@
 #ifndef TG_OUTPUT_NPY_H
 #define TG_OUTPUT_NPY_H
 
-#include "output/npz.h"
+#include "tangere/data.h"
+
+/// Bytes of one element.
+size_t tgi_npz_item(tgNpzType type);
+/// Number of elements; SIZE_MAX on overflow.
+size_t tgi_npz_count(const tgNpzArray *array);
 
 enum { TG_NPY_HEAD = 512 };   ///< bytes that hold any head that we write
 

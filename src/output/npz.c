@@ -1,5 +1,5 @@
-// npz.c: libzip behind one file.
-#include "output/npz.h"
+// npz.c: .npz files by libzip. See tangere/data.h.
+#include "tangere/data.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,8 @@ static bool add_array(zip_t *zip, const tgNpzArray *array, char head[TG_NPY_HEAD
          zip_file_set_dostime(zip, (zip_uint64_t)i, 0, 0x21, 0) == 0;
 }
 
-tgStatus tgi_npz_write(const char *path, const tgNpzArray *array, int narray, tgError *error) {
+tgStatus tg_npz_write(const char *path, const tgNpzArray *array, int narray, tgError *error) {
+  if (path == NULL || (array == NULL && narray > 0)) return tgi_error(error, TG_ERR_ARG, "no path or no arrays given");
   if (narray < 0 || narray > TG_NPZ_MAX_ARRAY) return tgi_error(error, TG_ERR_ARG, "%d arrays in one .npz", narray);
   for (int i = 0; i < narray; i++) TG_TRY(check_array(array, i, error));
   tgAtomicFile file;
@@ -108,7 +109,7 @@ static tgStatus read_name(Reader *r, const char *member, char **name) {
   if (*name == NULL) return tgi_error(r->error, TG_ERR_MEMORY, "out of memory for %s", r->path);
   memcpy(*name, member, stem);
   (*name)[stem] = '\0';
-  if (tgi_npz_find(r->npz, *name) != NULL)
+  if (tg_npz_find(r->npz, *name) != NULL)
     return tgi_error(r->error, TG_ERR_PARSE, "%s holds two arrays called '%s'", r->path, *name);
   return TG_OK;
 }
@@ -204,13 +205,15 @@ static tgStatus read_archive(const char *path, zip_t *zip, size_t max_bytes, tgN
   }
   for (zip_int64_t i = 0; i < n && status == TG_OK; i++) status = read_array(&r, (zip_uint64_t)i);
   zip_discard(zip);
-  if (status != TG_OK) tgi_npz_free(npz);
+  if (status != TG_OK) tg_npz_free(npz);
   return status;
 }
 
-tgStatus tgi_npz_read(const char *path, size_t max_bytes, const tgAllocator *allocator, tgNpz *npz, tgError *error) {
+tgStatus tg_npz_read(const char *path, size_t max_bytes, const tgAllocator *allocator, tgNpz *npz, tgError *error) {
+  if (npz == NULL) return tgi_error(error, TG_ERR_ARG, "no place given for the arrays of an .npz file");
   memset(npz, 0, sizeof *npz);
   npz->alloc = tgi_allocator(allocator);
+  if (path == NULL) return tgi_error(error, TG_ERR_ARG, "no path given");
   char why[128];
   struct stat info;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -226,10 +229,12 @@ tgStatus tgi_npz_read(const char *path, size_t max_bytes, const tgAllocator *all
   return tgi_error(error, TG_ERR_PARSE, "%s is no .npz archive, or a damaged one (zip error %d)", path, code);
 }
 
-tgStatus tgi_npz_read_memory(const char *name, const void *bytes, size_t size, size_t max_bytes,
+tgStatus tg_npz_read_memory(const char *name, const void *bytes, size_t size, size_t max_bytes,
                              const tgAllocator *allocator, tgNpz *npz, tgError *error) {
+  if (npz == NULL) return tgi_error(error, TG_ERR_ARG, "no place given for the arrays of an .npz file");
   memset(npz, 0, sizeof *npz);
   npz->alloc = tgi_allocator(allocator);
+  if (name == NULL || (bytes == NULL && size > 0)) return tgi_error(error, TG_ERR_ARG, "no bytes of an .npz file, or no name for them, given");
   zip_error_t why;
   zip_error_init(&why);
   zip_source_t *source = zip_source_buffer_create(bytes, size, 0, &why);
@@ -241,7 +246,8 @@ tgStatus tgi_npz_read_memory(const char *name, const void *bytes, size_t size, s
   return tgi_error(error, TG_ERR_PARSE, "%s is no .npz archive, or a damaged one (zip error %d)", name, code);
 }
 
-void tgi_npz_free(tgNpz *npz) {
+void tg_npz_free(tgNpz *npz) {
+  if (npz == NULL) return;
   for (int i = 0; i < npz->narray; i++) {
     union { const void *in; void *out; } name = {.in = npz->array[i].name}, data = {.in = npz->array[i].data};
     npz->alloc.free(npz->alloc.ctx, name.out);
@@ -252,18 +258,19 @@ void tgi_npz_free(tgNpz *npz) {
   npz->narray = 0;
 }
 
-const tgNpzArray *tgi_npz_find(const tgNpz *npz, const char *name) {
+const tgNpzArray *tg_npz_find(const tgNpz *npz, const char *name) {
+  if (npz == NULL || name == NULL) return NULL;
   for (int i = 0; i < npz->narray; i++)
     if (strcmp(npz->array[i].name, name) == 0) return &npz->array[i];
   return NULL;
 }
 
-const tgNpzArray *tgi_npz_get(const tgNpz *npz, const char *path, const char *name, tgNpzType type, int ndim,
+const tgNpzArray *tg_npz_get(const tgNpz *npz, const char *path, const char *name, tgNpzType type, int ndim,
                               const size_t *shape, tgError *error) {
   static const char *const word[] = {"float64", "int32", "int64", "uint8"};
-  const tgNpzArray *a = tgi_npz_find(npz, name);
+  const tgNpzArray *a = tg_npz_find(npz, name);
   if (a == NULL) {
-    tgi_error(error, TG_ERR_PARSE, "%s has no array '%s'", path, name);
+    tgi_error(error, TG_ERR_PARSE, "%s has no array '%s'", path != NULL ? path : "the file", name != NULL ? name : "");
     return NULL;
   }
   if (a->type != type) {

@@ -4,7 +4,7 @@
 #ifndef TG_OUTPUT_REPLAY_H
 #define TG_OUTPUT_REPLAY_H
 
-#include "tangere/desc.h"
+#include "tangere/replay.h"
 
 /// What a geom is drawn for. Collision-only shapes are hidden until asked for.
 typedef enum tgReplayRole { TG_REPLAY_BOTH, TG_REPLAY_VISUAL, TG_REPLAY_COLLISION } tgReplayRole;
@@ -51,20 +51,6 @@ typedef struct tgReplayTrajectory {
   const double *push_at;           ///< nframe x nbody x 3: those centres [m]; NULL only when push is
   int nsignal; const tgReplaySignal *signal;
 } tgReplayTrajectory;
-
-typedef struct tgReplayFigure {
-  const char *name;
-  double value;
-  const char *text;                ///< shown instead of value when not NULL
-} tgReplayFigure;
-
-/// A point that stands still, as a target.
-typedef struct tgReplayMarker {
-  const char *name;                ///< for the legend, may be NULL
-  double pos[3];                   ///< world [m]
-  double radius;                   ///< [m]; 0: chosen by the viewer
-  float rgba[4];
-} tgReplayMarker;
 
 /// The shapes of one model.
 typedef struct tgReplayShapes {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/status.h"
 #include "contact/contact.h"
-
 
 // MuJoCo draws geom groups 0 to 2 unless told otherwise
 enum { FIRST_HIDDEN_GROUP = 3 };
@@ -105,7 +105,25 @@ void tgi_recorder_free(tgRecorder *recorder) {
   *recorder = (tgRecorder){.nbody = recorder->nbody, .alloc = a};
 }
 
-void tgi_recorder_clear(tgRecorder *recorder) { recorder->nframe = recorder->ncontact = 0; }
+void tg_recorder_clear(tgRecorder *recorder) {
+  if (recorder != NULL) recorder->nframe = recorder->ncontact = 0;
+}
+
+tgRecorder *tg_recorder_create(const tgModel *model, const tgAllocator *allocator, tgError *error) {
+  if (model == NULL) return tgi_error(error, TG_ERR_ARG, "no model given"), NULL;
+  tgAllocator a = tgi_allocator(allocator);
+  tgRecorder *recorder = a.alloc(a.ctx, sizeof *recorder);
+  if (recorder == NULL) tgi_error(error, TG_ERR_MEMORY, "out of memory for a recorder");
+  else tgi_recorder_init(recorder, model, &a);
+  return recorder;
+}
+
+void tg_recorder_free(tgRecorder *recorder) {
+  if (recorder == NULL) return;
+  tgAllocator a = recorder->alloc;
+  tgi_recorder_free(recorder);
+  a.free(a.ctx, recorder);
+}
 
 // makes *block hold n numbers; false leaves it as it was
 static bool grow_real(const tgAllocator *a, double **block, size_t n) {
@@ -139,29 +157,30 @@ static bool make_room(tgRecorder *r, int more) {
   return true;
 }
 
-static bool seen(const tgSim *s, const tgTouch *t) {
+// not so small that nobody sees it
+static bool seen(const tgSim *s, const tgContactForce *t) {
   double mass = fmin(tgi_tree_mass(&s->m, t->body1), tgi_tree_mass(&s->m, t->body2));
   double least = TG_REPLAY_LEAST * TG_STANDARD_GRAVITY * mass;
-  return t->f[0] * t->f[0] + t->f[1] * t->f[1] + t->f[2] * t->f[2] >= least * least;
+  return t->force[0] * t->force[0] + t->force[1] * t->force[1] + t->force[2] * t->force[2] >= least * least;
 }
 
-static void add_touch(tgRecorder *r, const tgSim *s, const tgTouch *t) {
+static void add_touch(tgRecorder *r, const tgSim *s, const tgContactForce *t) {
   double weight = 0;
-  for (int k = 0; k < 3; k++) weight += t->f[k] * s->m.opt_gravity[k];
+  for (int k = 0; k < 3; k++) weight += t->force[k] * s->m.opt_gravity[k];
   // shown on the body that can move; where both can, on the one that is held up
   bool fixed1 = s->m.body_weld[t->body1] == 0, fixed2 = s->m.body_weld[t->body2] == 0;
   bool reaction = fixed1 || (!fixed2 && weight > 0);
   size_t at = 3 * (size_t)r->ncontact++;
   for (int k = 0; k < 3; k++) {
-    r->contact_pos[at + (size_t)k] = t->p[k];
-    r->contact_force[at + (size_t)k] = reaction ? -t->f[k] : t->f[k];
+    r->contact_pos[at + (size_t)k] = t->point[k];
+    r->contact_force[at + (size_t)k] = reaction ? -t->force[k] : t->force[k];
   }
 }
 
-tgStatus tgi_recorder_add(tgRecorder *r, const tgSim *sim, bool contacts) {
-  const tgContactModel *kind = contacts && sim->contact_model != NULL && sim->stage == TG_STAGE_STEPPED ? sim->contact_model->kind : NULL;
-  int most = kind != NULL ? kind->touches(sim) : 0;
-  tgTouch touch;
+tgStatus tg_recorder_add(tgRecorder *r, const tgSim *sim, bool contacts) {
+  if (r == NULL || sim == NULL) return TG_ERR_ARG;
+  int most = contacts ? tg_sim_contact_force_count(sim) : 0;
+  tgContactForce touch;
   if (!make_room(r, 0)) return TG_ERR_MEMORY;
   size_t n = (size_t)r->nbody, at = (size_t)r->nframe * n;
   memcpy(r->body_pos + 3 * at, sim->start.xpos, 3 * n * sizeof(double));
@@ -169,7 +188,7 @@ tgStatus tgi_recorder_add(tgRecorder *r, const tgSim *sim, bool contacts) {
   r->contact_offset[r->nframe] = r->ncontact;
   int before = r->ncontact;
   for (int i = 0; i < most; i++) {
-    if (!kind->touch(sim, i, &touch) || !seen(sim, &touch)) continue;
+    if (!tg_sim_contact_force(sim, i, &touch) || !seen(sim, &touch)) continue;
     if (!make_room(r, 1)) {
       r->ncontact = before;
       return TG_ERR_MEMORY;

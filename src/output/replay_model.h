@@ -21,8 +21,8 @@ void tgi_replay_model_free(tgReplayModel *store);
 
 #define TG_REPLAY_LEAST 1e-4   // forces that never end would otherwise fill the file with what nobody sees
 
-/// Frames of one run. Grows by itself; not for use inside a step.
-typedef struct tgRecorder {
+/// Frames of one run.
+struct tgRecorder {
   int nbody, nframe, ncontact;
   int frame_room, contact_room;
   double *body_pos;       ///< nframe x nbody x 3 [m], world
@@ -31,17 +31,11 @@ typedef struct tgRecorder {
   double *contact_pos;    ///< ncontact x 3 [m], world
   double *contact_force;  ///< ncontact x 3 [N], world: on the body that can move; where both can, on the one held up
   tgAllocator alloc;
-} tgRecorder;
+};
 
 /// An empty recorder. allocator may be NULL.
 void tgi_recorder_init(tgRecorder *recorder, const tgModel *model, const tgAllocator *allocator);
 void tgi_recorder_free(tgRecorder *recorder);
-/// Forgets all frames, keeps the room.
-void tgi_recorder_clear(tgRecorder *recorder);
-/// Adds the frames that the sim shows as the next frame. contacts: with the contact forces of the last step (right after a
-/// step, or in a loss callback at t < T, the sim shows the start of that step, whose forces these are), but for those smaller than TG_REPLAY_LEAST
-/// of the weight, on Earth, of the lighter tree. TG_ERR_MEMORY.
-tgStatus tgi_recorder_add(tgRecorder *recorder, const tgSim *sim, bool contacts);
 /// The trajectory of what was recorded, dt apart; it points into the recorder. stride: the least that gives at most
 /// max_frames (0: all).
 tgReplayTrajectory tgi_recorder_trajectory(const tgRecorder *recorder, const char *label, double iteration, double dt,

@@ -21,9 +21,9 @@ static tgStatus look(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgR
   size_t nu = (size_t)sim->model->nu;
   (void)value, (void)gq, (void)gv, (void)gu;
   // a run that starts over, for want of room, begins at 0 again
-  if (t == 0) tgi_recorder_clear(&r->recorder);
+  if (t == 0) tg_recorder_clear(&r->recorder);
   if (t < steps) memcpy(r->u + (size_t)t * nu, sim->ctrl, nu * sizeof(double));
-  return tgi_recorder_add(&r->recorder, sim, t < steps);
+  return tg_recorder_add(&r->recorder, sim, t < steps);
 }
 
 static tgStatus record(tgRollout *rollout, const tgRolloutRun *run, Record *r, double *q, double *v, tgError *error) {
@@ -50,6 +50,7 @@ static tgStatus write_run(tgSim *sim, const tgTrajectory *stored, double h, cons
 }
 
 tgStatus tg_replay_rollout(tgRollout *rollout, const tgRolloutRun *run, const char *title, const char *viewer, const char *path, tgError *error) {
+  if (rollout == NULL || run == NULL || path == NULL) return tgi_error(error, TG_ERR_ARG, "no rollout, no run or no path given");
   tgSim *sim = tg_rollout_sim(rollout);
   const tgModel *m = sim->model;
   size_t n = (size_t)tgi_rollout_steps(rollout) + 1;
@@ -60,7 +61,7 @@ tgStatus tg_replay_rollout(tgRollout *rollout, const tgRolloutRun *run, const ch
   tgStatus st = record(rollout, run, &r, q, v, error);
   if (st == TG_OK) {
     tgTrajectory stored = {.steps = (int)n - 1, .q = q, .v = v, .u = r.u};
-    tgi_replay_contacts(&r.recorder, &stored);
+    tg_recorder_contacts(&r.recorder, &stored);
     st = write_run(sim, &stored, tgi_rollout_timestep(rollout), title, viewer, path, error);
   }
   tgi_recorder_free(&r.recorder);

@@ -1,7 +1,4 @@
 // replay_signals.c: see replay_signals.h.
-//
-// A push p (impulse, N s) on a body at its centre of mass changes the velocities by dv = M^-1 J' p, so a loss whose gradient in the
-// velocities is gv changes by gv . dv = (J M^-1 gv) . p.
 #include "output/replay_signals.h"
 
 #include <stdio.h>
@@ -19,24 +16,6 @@ void tgi_replay_energy(const tgSim *s, double energy[2]) {
   for (int b = 1; b < s->model->nbody; b++)
     for (int k = 0; k < 3; k++) energy[1] -= (1 - s->m.body_gravcomp[b]) * s->m.body_mass[b] * s->m.opt_gravity[k] * s->start.xcom[3 * b + k];
   energy[1] += tgi_spring_energy(s, &s->start);
-}
-
-tgStatus tgi_replay_push(tgSim *s, const double *gv, double *push, double *at, double *work) {
-  size_t nv = (size_t)s->model->nv;
-  double *x = work, *J = work + nv;   // J: three rows angular, three linear
-  memset(work, 0, nv * sizeof *work);
-  TG_TRY(tg_sim_acceleration(s, work, J));   // leaves the factor of M
-  memcpy(x, gv, nv * sizeof *x);
-  tgi_factor_solve(s->model, s->Lm, x);
-  for (int b = 0; b < s->model->nbody; b++) {
-    memcpy(at + 3 * b, s->start.xcom + 3 * b, 3 * sizeof *at);
-    tgi_point_jacobian(s, &s->start, b, at + 3 * b, J);
-    for (size_t k = 0; k < 3; k++) {
-      push[3 * b + (int)k] = 0;
-      for (size_t i = 0; i < nv; i++) push[3 * b + (int)k] += J[(3 + k) * nv + i] * x[i];
-    }
-  }
-  return TG_OK;
 }
 
 // ---- names of parts ----
@@ -82,7 +61,7 @@ static tgStatus walk(tgSim *sim, const tgTrajectory *stored, tgReplayShown *show
     memcpy(sim->qpos, stored->q + i * nq, nq * sizeof(double));
     memcpy(sim->qvel, stored->v + i * nv, nv * sizeof(double));
     TG_TRY(tg_sim_forward(sim));
-    TG_TRY(tgi_recorder_add(&shown->recorder, sim, false));
+    TG_TRY(tg_recorder_add(&shown->recorder, sim, false));
     tgi_replay_energy(sim, shown->energy + 2 * i);
   }
   return TG_OK;
@@ -105,8 +84,8 @@ static void signals(const tgModel *m, const tgTrajectory *stored, tgReplayShown 
   shown->trajectory.signal = shown->signal;
 }
 
-void tgi_replay_contacts(const tgRecorder *r, tgTrajectory *t) {
-  if (r->nframe != t->steps + 1) return;
+void tg_recorder_contacts(const tgRecorder *r, tgTrajectory *t) {
+  if (r == NULL || t == NULL || r->nframe != t->steps + 1) return;
   t->contact_offset = r->contact_offset;
   t->contact_pos = r->contact_pos;
   t->contact_force = r->contact_force;

@@ -1,11 +1,12 @@
-// trajectory.c: see trajectory.h.
-#include "output/trajectory.h"
+// trajectory.c: motions as arrays of an .npz file. See tangere/replay.h.
+#include "tangere/replay.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
+#include "model/model.h"
 
 _Static_assert(sizeof(int) == 4, "contact_offset is stored as int32");
 
@@ -25,8 +26,9 @@ static void append(tgNpzArray *array, char name[][TG_TRAJECTORY_NAME], int *coun
   array[(*count)++] = what;
 }
 
-int tgi_trajectory_arrays(const tgModel *m, const tgTrajectory *t, const char *label, tgNpzArray array[TG_TRAJECTORY_ARRAYS],
+int tg_trajectory_arrays(const tgModel *m, const tgTrajectory *t, const char *label, tgNpzArray array[TG_TRAJECTORY_ARRAYS],
                           char name[TG_TRAJECTORY_ARRAYS][TG_TRAJECTORY_NAME]) {
+  if (m == NULL || t == NULL || array == NULL || name == NULL) return 0;
   size_t n = (size_t)t->steps + 1, nq = (size_t)m->nq, nv = (size_t)m->nv, nu = (size_t)m->nu, nbody = (size_t)m->nbody;
   size_t ncontact = t->contact_offset == NULL ? 0 : (size_t)t->contact_offset[n];
   int count = 0;
@@ -48,9 +50,9 @@ int tgi_trajectory_arrays(const tgModel *m, const tgTrajectory *t, const char *l
   return count;
 }
 
-bool tgi_trajectory_has(const tgNpz *npz, const char *label) {
+bool tg_trajectory_has(const tgNpz *npz, const char *label) {
   char name[TG_TRAJECTORY_NAME];
-  return tgi_npz_find(npz, full_name(name, QPOS, label)) != NULL;
+  return tg_npz_find(npz, full_name(name, QPOS, label)) != NULL;
 }
 
 // offsets rise from 0 to the number of contacts
@@ -64,13 +66,13 @@ static bool offsets_rise(const int *offset, size_t n, size_t ncontact) {
 // contacts, where the file has them
 static tgStatus find_contacts(const tgNpz *npz, const char *path, const char *label, size_t n, tgTrajectory *t, tgError *error) {
   char name[TG_TRAJECTORY_NAME];
-  if (tgi_npz_find(npz, full_name(name, OFFSET, label)) == NULL) return TG_OK;
+  if (tg_npz_find(npz, full_name(name, OFFSET, label)) == NULL) return TG_OK;
   const size_t o_shape[] = {n + 1}, any_c[] = {SIZE_MAX, 3};
-  const tgNpzArray *offset = tgi_npz_get(npz, path, name, TG_NPZ_I4, 1, o_shape, error);
-  const tgNpzArray *pos = offset == NULL ? NULL : tgi_npz_get(npz, path, full_name(name, POS, label), TG_NPZ_F8, 2, any_c, error);
+  const tgNpzArray *offset = tg_npz_get(npz, path, name, TG_NPZ_I4, 1, o_shape, error);
+  const tgNpzArray *pos = offset == NULL ? NULL : tg_npz_get(npz, path, full_name(name, POS, label), TG_NPZ_F8, 2, any_c, error);
   if (pos == NULL) return TG_ERR_PARSE;
   const size_t f_shape[] = {pos->shape[0], 3};
-  const tgNpzArray *force = tgi_npz_get(npz, path, full_name(name, FORCE, label), TG_NPZ_F8, 2, f_shape, error);
+  const tgNpzArray *force = tg_npz_get(npz, path, full_name(name, FORCE, label), TG_NPZ_F8, 2, f_shape, error);
   if (force == NULL) return TG_ERR_PARSE;
   if (!offsets_rise(offset->data, n + 1, pos->shape[0]))
     return tgi_error(error, TG_ERR_PARSE, "%s: '%s' does not rise from 0 to the %zu contacts", path,
@@ -84,30 +86,31 @@ static tgStatus find_contacts(const tgNpz *npz, const char *path, const char *la
 // gradients, where the file has them
 static tgStatus find_gradients(const tgNpz *npz, const char *path, const tgModel *m, const char *label, size_t n, tgTrajectory *t, tgError *error) {
   char name[TG_TRAJECTORY_NAME];
-  if (tgi_npz_find(npz, full_name(name, GRAD_Q, label)) == NULL) return TG_OK;
+  if (tg_npz_find(npz, full_name(name, GRAD_Q, label)) == NULL) return TG_OK;
   const struct { int word, ndim; size_t shape[3]; const double **to; } want[] = {
       {GRAD_Q, 2, {n, (size_t)m->nv}, &t->grad_q}, {GRAD_V, 2, {n, (size_t)m->nv}, &t->grad_v}, {GRAD_U, 2, {n - 1, (size_t)m->nu}, &t->grad_u},
       {PUSH, 3, {n, (size_t)m->nbody, 3}, &t->push}, {PUSH_AT, 3, {n, (size_t)m->nbody, 3}, &t->push_at}};
   for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-    const tgNpzArray *a = tgi_npz_get(npz, path, full_name(name, want[i].word, label), TG_NPZ_F8, want[i].ndim, want[i].shape, error);
+    const tgNpzArray *a = tg_npz_get(npz, path, full_name(name, want[i].word, label), TG_NPZ_F8, want[i].ndim, want[i].shape, error);
     if (a == NULL) return TG_ERR_PARSE;
     *want[i].to = a->data;
   }
   return TG_OK;
 }
 
-tgStatus tgi_trajectory_find(const tgNpz *npz, const char *path, const tgModel *m, const char *label, tgTrajectory *t,
+tgStatus tg_trajectory_find(const tgNpz *npz, const char *path, const tgModel *m, const char *label, tgTrajectory *t,
                              tgError *error) {
+  if (npz == NULL || m == NULL || t == NULL) return tgi_error(error, TG_ERR_ARG, "no file, model or trajectory given");
   char name[TG_TRAJECTORY_NAME];
   memset(t, 0, sizeof *t);
   const size_t any_q[] = {SIZE_MAX, (size_t)m->nq};
-  const tgNpzArray *q = tgi_npz_get(npz, path, full_name(name, QPOS, label), TG_NPZ_F8, 2, any_q, error);
+  const tgNpzArray *q = tg_npz_get(npz, path, full_name(name, QPOS, label), TG_NPZ_F8, 2, any_q, error);
   if (q == NULL) return TG_ERR_PARSE;
   size_t n = q->shape[0];
   if (n < 1 || n > INT_MAX - 2) return tgi_error(error, TG_ERR_PARSE, "%s: '%s' has %zu states", path, name, n);
   const size_t v_shape[] = {n, (size_t)m->nv}, u_shape[] = {n - 1, (size_t)m->nu};
-  const tgNpzArray *v = tgi_npz_get(npz, path, full_name(name, QVEL, label), TG_NPZ_F8, 2, v_shape, error);
-  const tgNpzArray *u = v == NULL ? NULL : tgi_npz_get(npz, path, full_name(name, CTRL, label), TG_NPZ_F8, 2, u_shape, error);
+  const tgNpzArray *v = tg_npz_get(npz, path, full_name(name, QVEL, label), TG_NPZ_F8, 2, v_shape, error);
+  const tgNpzArray *u = v == NULL ? NULL : tg_npz_get(npz, path, full_name(name, CTRL, label), TG_NPZ_F8, 2, u_shape, error);
   if (u == NULL) return TG_ERR_PARSE;
   *t = (tgTrajectory){.steps = (int)n - 1, .q = q->data, .v = v->data, .u = u->data};
   TG_TRY(find_contacts(npz, path, label, n, t, error));

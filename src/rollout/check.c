@@ -104,7 +104,7 @@ static double dot(const tgReal *a, const tgReal *b, size_t n) {
 // Unit direction with random normal entries in [from, from + n).
 static void direction(Check *c, uint64_t stream, size_t from, size_t n) {
   for (size_t i = 0; i < c->nt; i++) c->t[i] = 0;
-  for (size_t i = from; i < from + n; i++) c->t[i] = tgi_random_normal(c->o.seed, stream, (uint64_t)i);
+  for (size_t i = from; i < from + n; i++) c->t[i] = tg_random_normal(c->o.seed, stream, (uint64_t)i);
   double norm = sqrt(dot(c->t, c->t, c->nt));
   for (size_t i = from; i < from + n; i++) c->t[i] /= norm;
 }

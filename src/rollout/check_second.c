@@ -245,7 +245,7 @@ static bool direction(Check *c, int k) {
   clear_line(c);
   if (strcmp(c->name[k], "opt_timestep") == 0) return false;
   for (int i = 0; i < n; i++) {
-    double size = fabs(tgRe(x[i])), r = (traits & TGI_PARAM_RIVALS) != 0 ? 1 : tgi_random_normal(c->o.seed, (uint64_t)(2000 + k), (uint64_t)i);
+    double size = fabs(tgRe(x[i])), r = (traits & TGI_PARAM_RIVALS) != 0 ? 1 : tg_random_normal(c->o.seed, (uint64_t)(2000 + k), (uint64_t)i);
     bool held = !isfinite(size) || (size == 0 && (traits & (TGI_PARAM_SWITCH | TGI_PARAM_RIVALS)) != 0);
     dir[i] = held ? 0 : 0.1 * r * (size > 0 ? size : 1);
   }
@@ -291,10 +291,10 @@ static tgStatus symmetry(Check *c, tgGradCheck *check) {
       size_t at = (size_t)(entry(c, c->name[k], &n) - c->p->value);
       memcpy(c->col, c->dp, (size_t)c->np * sizeof *c->col);
       bool any = direction(c, k);
-      for (int i = 0; i < n && any; i++) c->col[at + (size_t)i] = c->dp[at + (size_t)i] * tgi_random_normal(c->o.seed, (uint64_t)(4000 + side), (uint64_t)k);
+      for (int i = 0; i < n && any; i++) c->col[at + (size_t)i] = c->dp[at + (size_t)i] * tg_random_normal(c->o.seed, (uint64_t)(4000 + side), (uint64_t)k);
       memcpy(c->dp, c->col, (size_t)c->np * sizeof *c->col);
     }
-    for (int i = 0; i < c->nx; i++) c->dir[i] = tgi_random_normal(c->o.seed, (uint64_t)(3000 + side), (uint64_t)i);
+    for (int i = 0; i < c->nx; i++) c->dir[i] = tg_random_normal(c->o.seed, (uint64_t)(3000 + side), (uint64_t)i);
     if (side == 0) {
       memcpy(a, c->dir, (size_t)c->nx * sizeof *a);
       memcpy(a + c->nx, c->dp, (size_t)c->np * sizeof *a);
@@ -378,7 +378,7 @@ static tgStatus lines(Check *c, tgGradCheck *check) {
     if (n > 0) memcpy(to, tgi_sim_param(s, c->name[k], NULL, NULL), (size_t)n * sizeof *to);
   }
   clear_line(c);
-  for (int i = 0; i < c->nx; i++) c->dir[i] = tgi_random_normal(c->o.seed, 5000, (uint64_t)i);
+  for (int i = 0; i < c->nx; i++) c->dir[i] = tg_random_normal(c->o.seed, 5000, (uint64_t)i);
   tgiNumDiff all = {.nx = 1, .nt = 1, .ny = c->n, .map = map, .ctx = c};
   measure_noise(c, &all);
   memcpy(c->base, c->noise, (size_t)c->n * sizeof *c->base);
@@ -398,7 +398,7 @@ static tgStatus run(Check *c, tgGradCheck *check) {
   memcpy(c->q, s->qpos, (size_t)c->nq * sizeof *c->q);
   memcpy(c->v, s->qvel, (size_t)c->nv * sizeof *c->v);
   memcpy(c->u, s->ctrl, (size_t)c->nu * sizeof *c->u);
-  for (int i = 0; i < 2 * c->nv; i++) c->g[i] = tgi_random_normal(c->o.seed, 1000, (uint64_t)i);
+  for (int i = 0; i < 2 * c->nv; i++) c->g[i] = tg_random_normal(c->o.seed, 1000, (uint64_t)i);
   TG_TRY(tg_sim_step(s, c->h, NULL));
   memcpy(c->q1, s->qpos, (size_t)c->nq * sizeof *c->q1);
   TG_TRY(choose(c));

@@ -46,6 +46,8 @@ typedef struct tgStepper {
   tgStatus (*advice)(tgSim *s, tgStepAdvice *out);
   /// See tg_sim_inverse_contact; NULL: contact forces have no closed form.
   tgStatus (*inverse)(tgSim *s, const tgReal *qacc, tgReal *tau);
+  /// See tg_sim_contact_potential; NULL: contact has none.
+  tgStatus (*potential)(tgSim *s, tgReal *energy, tgReal *gradient);
   /// See tg_sim_step_points_vjp; NULL: no geom collides by points.
   tgStatus (*points_vjp)(tgSim *s, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal);
 } tgStepper;

@@ -379,4 +379,4 @@ static void label(const tgSim *s, tgGradInfo *info) {
 
 const tgStepper tgi_minimise = {.name = "minimise", .velocity_by_difference = true, .supports = supports, .place = place, .field = field, .step = tgi_implicit_step,
                                 .record_bytes = record_bytes, .record = record, .revisit = revisit,
-                                .vjp = tgi_implicit_vjp, .jacobian = tgi_implicit_jacobian, .label = label};
+                                .vjp = tgi_implicit_vjp, .jacobian = tgi_implicit_jacobian, .label = label, .potential = tgi_implicit_potential};

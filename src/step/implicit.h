@@ -34,5 +34,7 @@ tgStatus tgi_implicit_mixed(tgSim *s);
 tgStatus tgi_implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties);
 /// Its dense derivative, D (2 nv x (2 nv + nu), row-major): rows q', v', columns q, v, u. Shares no derivative code with the adjoint.
 tgStatus tgi_implicit_jacobian(tgSim *s, tgReal *D, int *ties);
+/// See tg_sim_contact_potential.
+tgStatus tgi_implicit_potential(tgSim *s, tgReal *energy, tgReal *gradient);
 
 #endif

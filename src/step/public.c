@@ -79,3 +79,41 @@ tgStatus tg_sim_step_points_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, 
   tgi_sim_release(sim);
   return status;
 }
+
+// ---- forces of the last step ----
+
+static const tgContactModel *stepped(const tgSim *sim) {
+  return sim != NULL && sim->contact_model != NULL && sim->stage == TG_STAGE_STEPPED ? sim->contact_model->kind : NULL;
+}
+
+int tg_sim_contact_force_count(const tgSim *sim) {
+  const tgContactModel *kind = stepped(sim);
+  return kind != NULL ? kind->touches(sim) : 0;
+}
+
+bool tg_sim_contact_force(const tgSim *sim, int i, tgContactForce *force) {
+  const tgContactModel *kind = stepped(sim);
+  return kind != NULL && force != NULL && i >= 0 && i < kind->touches(sim) && kind->touch(sim, i, force);
+}
+
+const tgStepInfo *tg_sim_step_info(const tgSim *sim) { return sim != NULL ? &sim->info : NULL; }
+
+// ---- contact potential ----
+
+static tgStatus contact_potential(tgSim *s, tgReal *energy, tgReal *gradient) {
+  if (s->stepper->potential == NULL) return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "Contact has no potential under this contact model.");
+  TG_TRY(tgi_check_state(s));
+  return s->stepper->potential(s, energy, gradient);
+}
+
+tgStatus tg_sim_contact_potential(tgSim *sim, tgReal *energy, tgReal *gradient) {
+  if (sim == NULL) return TG_ERR_ARG;
+  if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
+  sim->stack_used = 0;
+  sim->stage = TG_STAGE_NONE;
+  tgiFpEnv env = tgi_fp_enter();
+  tgStatus status = contact_potential(sim, energy, gradient);
+  tgi_fp_leave(env);
+  tgi_sim_release(sim);
+  return status;
+}

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <xmmintrin.h>
 
-#include "base/hash.h"
+#include "tangere/base.h"
 #include "support/robots.h"
 #include "tangere/rollout.h"
 
@@ -19,7 +19,7 @@ static uint64_t outcome(const tgModel *m, const tgContact *c) {
   tgRolloutRun run = {.u = u, .q = q};
   tgRolloutResult result;
   assert_int_equal(tg_rollout_run(r, &run, &result), TG_OK);
-  uint64_t hash = tgi_hash(TGI_HASH_START, q, sizeof q);
+  uint64_t hash = tg_hash(TG_HASH_START, q, sizeof q);
   tgSim *s = tg_sim_create(m, c, NULL, NULL);
   memcpy(tg_sim_qpos(s), q + (T - 5) * 9, 9 * sizeof(tgReal));
   for (int t = 0; t < 5; t++) {
@@ -27,13 +27,13 @@ static uint64_t outcome(const tgModel *m, const tgContact *c) {
     assert_int_equal(tg_sim_step(s, 0.01, NULL), TG_OK);
     assert_int_equal(tg_sim_step_vjp(s, g, g + 9, d, d + 9, d + 18, NULL, NULL), TG_OK);
     assert_int_equal(tg_sim_step_jacobian(s, D, NULL), TG_OK);
-    hash = tgi_hash(hash, d, sizeof d);
-    hash = tgi_hash(hash, D, sizeof D);
+    hash = tg_hash(hash, d, sizeof d);
+    hash = tg_hash(hash, D, sizeof D);
   }
   assert_int_equal(tg_sim_forward(s), TG_OK);
   tgReal M[81];
   assert_int_equal(tg_sim_dense(s, "M", M, NULL, NULL), TG_OK);
-  hash = tgi_hash(hash, M, sizeof M);
+  hash = tg_hash(hash, M, sizeof M);
   tg_sim_free(s);
   tg_rollout_free(r);
   return hash;

@@ -5,10 +5,13 @@
 #include "support/check.h"
 #include "tangere/contact.h"
 #include "tangere/desc.h"
+#include "tangere/data.h"
+#include "tangere/geometry.h"
 #include "tangere/grad.h"
 #include "tangere/model.h"
 #include "tangere/param.h"
 #include "tangere/optim.h"
+#include "tangere/replay.h"
 #include "tangere/rollout.h"
 #include "tangere/second.h"
 #include "tangere/sim.h"
@@ -186,6 +189,67 @@ static void no_object(void **state) {
   assert_int_equal(tg_loss_hvp_without_parameters(NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), TG_OK);   // needs nothing
 }
 
+static void no_file_and_no_geometry(void **state) {
+  (void)state;
+  tgNpz npz = {0};
+  tgCloudQuality quality;
+  assert_true(tg_hash(TG_HASH_START, NULL, 3) == TG_HASH_START);
+  STATUS(tg_npz_write(NULL, NULL, 0, NULL));
+  STATUS(tg_npz_read(NULL, 0, NULL, NULL, NULL));
+  STATUS(tg_npz_read(NULL, 0, NULL, &npz, NULL));
+  STATUS(tg_npz_read_memory(NULL, NULL, 0, 0, NULL, &npz, NULL));
+  tg_npz_free(NULL);
+  POINTER(tg_npz_find(NULL, NULL));
+  POINTER(tg_npz_get(NULL, NULL, NULL, TG_NPZ_F8, 0, NULL, NULL));
+  STATUS(tg_csv_write(NULL, 1, NULL, 0, NULL, NULL));
+  STATUS(tg_file_write(NULL, NULL, 0, NULL));
+  NUMBER(tg_trajectory_arrays(NULL, NULL, NULL, NULL, NULL), 0);
+  NUMBER(tg_trajectory_has(NULL, NULL), 0);
+  STATUS(tg_trajectory_find(NULL, NULL, NULL, NULL, NULL, NULL));
+  OBJECT(tg_recorder_create(NULL, NULL, &error));
+  tg_recorder_free(NULL);
+  tg_recorder_clear(NULL);
+  STATUS(tg_recorder_add(NULL, NULL, true));
+  tg_recorder_contacts(NULL, NULL);
+  tg_replay_free(tg_replay_create(NULL, NULL));   // a title may be left out
+  tg_replay_free(NULL);
+  STATUS(tg_replay_add_run(NULL, NULL, NULL));
+  STATUS(tg_replay_add_motion(NULL, NULL, NULL, NULL, 0, 0, NULL));
+  STATUS(tg_replay_write(NULL, NULL, NULL, NULL));
+  STATUS(tg_replay_rollout(NULL, NULL, NULL, NULL, NULL, NULL));
+  OBJECT(tg_intersections_create(NULL, &error));
+  tg_intersections_free(NULL);
+  NUMBER(tg_intersections_count(NULL, NULL, NULL, 0), 0);
+  NUMBER(tg_intersections_of_motion(NULL, NULL, 0), -1);
+  OBJECT(tg_point_cloud_primitive(TG_GEOM_BOX, NULL, 0.1, &error));
+  OBJECT(tg_point_cloud_mesh(NULL, 0, NULL, 0, 0.1, &error));
+  tg_point_cloud_free(NULL);
+  NUMBER(tg_point_cloud_points(NULL).n, 0);
+  STATUS(tg_point_cloud_quality(NULL, &quality));
+  assert_true(isnan(tg_soft_distance(0, NULL, NULL, 1, NULL, NULL, NULL)));
+}
+
+static void no_contact_and_no_change(void **state) {
+  (void)state;
+  NUMBER(tg_contact_intersection_free(NULL), 0);
+  NUMBER(tg_sim_contact_force_count(NULL), 0);
+  NUMBER(tg_sim_contact_force(NULL, 0, NULL), 0);
+  STATUS(tg_sim_contact_potential(NULL, NULL, NULL));
+  POINTER(tg_sim_step_info(NULL));
+  STATUS(tg_sim_impulse_gradient(NULL, NULL, NULL, NULL));
+  STATUS(tg_grad_differences(NULL, NULL, NULL));
+  NUMBER(tg_task_windows(NULL), 0);
+  NUMBER(tg_task_population(NULL), 0);
+  NUMBER(tg_task_rate(NULL), 0);
+  STATUS(tg_task_set_rate(NULL, 1, NULL));
+  STATUS(tg_task_set_horizon(NULL, 1, 1, NULL));
+  assert_int_equal(tg_task_rollout_options(NULL).steps, tg_rollout_default().steps);
+  NUMBER(tg_task_term(NULL, 0, NULL), 0);
+  STATUS(tg_task_set_term(NULL, 0, NULL, NULL));
+  POINTER(tg_task_parameter_array(NULL, 0, NULL));
+  OBJECT(tg_evaluator_create_runs(NULL, &error));
+}
+
 static const char *const text =
     "<mujoco><worldbody><body><freejoint/><geom size='0.1'/><body pos='0 0 1'><joint axis='0 1 0'/><geom size='0.1'/></body></body></worldbody></mujoco>";
 
@@ -244,6 +308,6 @@ static void no_array(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(no_object), cmocka_unit_test(no_array)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(no_object), cmocka_unit_test(no_file_and_no_geometry), cmocka_unit_test(no_contact_and_no_change), cmocka_unit_test(no_array)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

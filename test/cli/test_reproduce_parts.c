@@ -1,4 +1,4 @@
-// test_reproduce_parts.c: what the experiments of the barrier paper are made of: meshes of any fineness, the count of intersections, the stack of planks.
+// test_reproduce_parts.c: what the experiments of the barrier paper are made of: meshes of any fineness, the stack of planks.
 #include <string.h>
 
 #include "repro/barrier.h"
@@ -83,41 +83,6 @@ static void files_have_the_same_meshes(void **state) {
   check_same_points(TG_SOURCE_DIR "/models/planks.xml", false);
 }
 
-// two boxes and a floor at depths on both sides of touching, and boxes that may not touch
-static void intersections_are_counted(void **state) {
-  (void)state;
-  static const char text[] =
-      "<mujoco><worldbody><geom name='floor' type='plane' size='1 1 1'/>"
-      "<body name='a' pos='0 0 1'><freejoint/><geom type='box' size='0.5 0.5 0.5'/></body>"
-      "<body name='b' pos='0 0 3'><freejoint/><geom type='box' size='0.5 0.5 0.5'/></body>"
-      "<body name='c' pos='0 0 1'><freejoint/><geom type='box' size='0.5 0.5 0.5' contype='0' conaffinity='0'/></body></worldbody></mujoco>";
-  tgError e = {0};
-  tgDesc *d = tg_desc_load_memory("scene", text, sizeof text - 1, NULL, &e);
-  tgModel *m = d != NULL ? tg_model_compile(d, NULL, &e) : NULL;
-  check_true(m != NULL, "%s", e.text);
-  tgTouching *t = tgi_touching_create(m);
-  assert_non_null(t);
-  static const struct { double za, zb; int want; } at[] = {{1, 3, 0}, {0.5, 3, 1}, {0.5 + 1e-15, 3, 0}, {1, 2, 1}, {1, 2 + 1e-15, 0}, {1, 1.9, 1}, {0.25, 0.75, 2}, {0.2, 0.2, 3}};
-  double q[8 * 21], *sum = q;
-  long want = 0;
-  tgSim *s = tg_sim_create(m, NULL, NULL, NULL);
-  for (int i = 0; i < 8; i++) {
-    double *x = tg_sim_qpos(s);
-    x[2] = at[i].za;
-    x[9] = at[i].zb;
-    x[7] = i == 7 ? 0.1 : 0;
-    assert_int_equal(tg_sim_forward(s), TG_OK);
-    assert_int_equal(tgi_touching_count(t, s), at[i].want);
-    memcpy(sum + 21 * i, x, 21 * sizeof *x);
-    want += at[i].want;
-  }
-  assert_int_equal(tgi_touching_motion(m, q, 7), want);
-  tg_sim_free(s);
-  tgi_touching_free(t);
-  tg_model_free(m);
-  tg_desc_free(d);
-}
-
 static const char planks_file[] = TG_SOURCE_DIR "/models/planks.xml";
 
 static void lift_apart(tgPlanks *p, double gap) {
@@ -135,7 +100,7 @@ static void planks_are_held(void **state) {
   for (int hold = 0; hold < 3; hold++) {
     p[hold] = (tgPlanks){.mu = 1e-7, .form = TG_HIERARCHY_PAPER, .hold = (tgPlankHold)hold};
     check_true(tgi_planks_open(&p[hold], planks_file, &e), "%s", e.text);
-    assert_int_equal(p[hold].model->nv, TG_PLANKS * ndof[hold]);
+    assert_int_equal(tg_model_nv(p[hold].model), TG_PLANKS * ndof[hold]);
     lift_apart(&p[hold], 1e-3);
   }
   for (int b = 0; b < TG_PLANKS; b++) {
@@ -192,7 +157,6 @@ static void planks_come_to_rest(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(meshes_are_closed), cmocka_unit_test(files_have_the_same_meshes), cmocka_unit_test(planks_are_held), cmocka_unit_test(planks_come_to_rest),
-                                     cmocka_unit_test(intersections_are_counted)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(meshes_are_closed), cmocka_unit_test(files_have_the_same_meshes), cmocka_unit_test(planks_are_held), cmocka_unit_test(planks_come_to_rest)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "tangere/base.h"
 #include "support/alloc.h"
 #include "support/check.h"
 
@@ -29,7 +29,7 @@ static char *bytes_of(const tgPieces *p, uint64_t key, size_t *size) {
 
 // makes the checksum fit again, so that what lies behind it is reached
 static void seal(char *bytes, size_t size) {
-  uint64_t sum = tgi_hash(TGI_HASH_START, bytes, size - sizeof sum);
+  uint64_t sum = tg_hash(TG_HASH_START, bytes, size - sizeof sum);
   memcpy(bytes + size - sizeof sum, &sum, sizeof sum);
 }
 

@@ -27,7 +27,7 @@ static void the_step_is_that_of_the_mean(void **state) {
   double mean[N] = {0}, x[N] = {0}, f0, f1;
   for (int i = 0; i < MEMBERS; i++) {
     double y[N], g[N], f;
-    for (int k = 0; k < N; k++) y[k] = 0.5 * tgi_random_normal(9, 3, (uint64_t)(i * N + k));   // 5 % of 10
+    for (int k = 0; k < N; k++) y[k] = 0.5 * tg_random_normal(9, 3, (uint64_t)(i * N + k));   // 5 % of 10
     assert_int_equal(tg_evaluate(e, y, &f, g, NULL, NULL, NULL, NULL), TG_OK);
     for (int k = 0; k < N; k++) mean[k] += g[k] / MEMBERS;
   }

@@ -4,15 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "output/csv.h"
-#include "output/npz.h"
+#include "output/npy.h"
 #include "output/scene.h"
 
 // one line an array: name, type, shape, sum of elements
 static int read_back(const char *path) {
   tgNpz npz;
   tgError error = {0};
-  if (tgi_npz_read(path, 0, NULL, &npz, &error) != TG_OK) {
+  if (tg_npz_read(path, 0, NULL, &npz, &error) != TG_OK) {
     fprintf(stderr, "%s\n", error.text);
     return 2;
   }
@@ -31,7 +30,7 @@ static int read_back(const char *path) {
     }
     printf(") %.17g\n", sum);
   }
-  tgi_npz_free(&npz);
+  tg_npz_free(&npz);
   return 0;
 }
 
@@ -61,9 +60,9 @@ int main(int argc, char **argv) {
   char path[4096];
   tgError error = {0};
   snprintf(path, sizeof path, "%s/arrays.npz", argv[1]);
-  tgStatus status = tgi_npz_write(path, array, sizeof array / sizeof *array, &error);
+  tgStatus status = tg_npz_write(path, array, sizeof array / sizeof *array, &error);
   snprintf(path, sizeof path, "%s/loss.csv", argv[1]);
-  if (status == TG_OK) status = tgi_csv_write(path, 2, column, SCENE_LOSSES, table, &error);
+  if (status == TG_OK) status = tg_csv_write(path, 2, column, SCENE_LOSSES, table, &error);
   snprintf(path, sizeof path, "%s/replay.html", argv[1]);
   if (status == TG_OK) status = tgi_replay_write(&scene.def, argc == 3 ? argv[2] : NULL, path, &error);
   if (status != TG_OK) fprintf(stderr, "%s\n", error.text);

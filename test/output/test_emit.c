@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "output/csv.h"
+#include "tangere/data.h"
 #include "output/folder.h"
 
 static uint64_t bits(double x) {
@@ -108,12 +108,12 @@ static void test_csv(void **state) {
   const char *const name[] = {"iteration", "loss, \"total\"", "step"};
   const double data[] = {0, 0.1, NAN, 1, 1e-300, -INFINITY};
   const char *path = tgt_folder_file(&folder, "loss.csv");
-  assert_int_equal(tgi_csv_write(path, 3, name, 2, data, NULL), TG_OK);
+  assert_int_equal(tg_csv_write(path, 3, name, 2, data, NULL), TG_OK);
   char *text = tgt_read(path, NULL);
   assert_string_equal(text, "iteration,\"loss, \"\"total\"\"\",step\n0,0.1,nan\n1,1e-300,-inf\n");
   free(text);
   tgError error;
-  check_refused(tgi_csv_write(path, 0, name, 2, data, &error), TG_ERR_ARG, error, "at least one column");
+  check_refused(tg_csv_write(path, 0, name, 2, data, &error), TG_ERR_ARG, error, "at least one column");
   tgt_folder_remove(&folder);
 }
 

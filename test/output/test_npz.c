@@ -1,6 +1,6 @@
 // test_npz.c: arrays come back as they were; files that lie, end early or hold anything else are refused in words.
 // That NumPy reads what we write, and we what NumPy writes, is test/output/test_numpy.py's.
-#include "output/npz.h"
+#include "tangere/data.h"
 
 #include <zip.h>
 
@@ -23,27 +23,27 @@ static void test_round_trip(void **state) {
   tgt_folder_make(&folder);
   tgError error = {0};
   const char *path = tgt_folder_file(&folder, "a.npz");
-  assert_int_equal(tgi_npz_write(path, ARRAYS, NARRAY, &error), TG_OK);
+  assert_int_equal(tg_npz_write(path, ARRAYS, NARRAY, &error), TG_OK);
   size_t size = 0, again = 0;
   char *bytes = tgt_read(path, &size);
   for (int from_memory = 0; from_memory < 2; from_memory++) {
     tgNpz npz;
-    tgStatus status = from_memory ? tgi_npz_read_memory("a.npz", bytes, size, 0, NULL, &npz, &error)
-                                  : tgi_npz_read(path, 0, NULL, &npz, &error);
+    tgStatus status = from_memory ? tg_npz_read_memory("a.npz", bytes, size, 0, NULL, &npz, &error)
+                                  : tg_npz_read(path, 0, NULL, &npz, &error);
     check_true(status == TG_OK, "%s", error.text);
     assert_int_equal(npz.narray, NARRAY);
     for (int i = 0; i < NARRAY; i++) {
-      const tgNpzArray *a = tgi_npz_get(&npz, path, ARRAYS[i].name, ARRAYS[i].type, ARRAYS[i].ndim, ARRAYS[i].shape, &error);
+      const tgNpzArray *a = tg_npz_get(&npz, path, ARRAYS[i].name, ARRAYS[i].type, ARRAYS[i].ndim, ARRAYS[i].shape, &error);
       check_true(a != NULL, "%s", error.text);
       size_t n = tgi_npz_count(a) * tgi_npz_item(a->type);
       if (n > 0) assert_memory_equal(a->data, ARRAYS[i].data, n);
     }
-    assert_null(tgi_npz_find(&npz, "absent"));
-    tgi_npz_free(&npz);
+    assert_null(tg_npz_find(&npz, "absent"));
+    tg_npz_free(&npz);
   }
   // the same arrays give the same bytes, and only the file itself is left
   const char *second = tgt_folder_file(&folder, "b.npz");
-  assert_int_equal(tgi_npz_write(second, ARRAYS, NARRAY, &error), TG_OK);
+  assert_int_equal(tg_npz_write(second, ARRAYS, NARRAY, &error), TG_OK);
   char *other = tgt_read(second, &again);
   assert_int_equal(again, size);
   assert_memory_equal(other, bytes, size);
@@ -59,14 +59,14 @@ static void test_get_names_what_differs(void **state) {
   tgNpz npz = {array, 2, {0}};
   tgError error;
   const size_t any[] = {SIZE_MAX, 3}, other[] = {2, 4};
-  assert_non_null(tgi_npz_get(&npz, "f.npz", "q", TG_NPZ_F8, 2, any, NULL));
-  assert_null(tgi_npz_get(&npz, "f.npz", "v", TG_NPZ_F8, 2, any, &error));
+  assert_non_null(tg_npz_get(&npz, "f.npz", "q", TG_NPZ_F8, 2, any, NULL));
+  assert_null(tg_npz_get(&npz, "f.npz", "v", TG_NPZ_F8, 2, any, &error));
   assert_string_equal(error.text, "f.npz has no array 'v'");
-  assert_null(tgi_npz_get(&npz, "f.npz", "index", TG_NPZ_F8, 1, any, &error));
+  assert_null(tg_npz_get(&npz, "f.npz", "index", TG_NPZ_F8, 1, any, &error));
   assert_string_equal(error.text, "f.npz: array 'index' is int32, float64 is needed");
-  assert_null(tgi_npz_get(&npz, "f.npz", "q", TG_NPZ_F8, 1, any, &error));
+  assert_null(tg_npz_get(&npz, "f.npz", "q", TG_NPZ_F8, 1, any, &error));
   assert_string_equal(error.text, "f.npz: array 'q' has 2 dimensions, 1 are needed");
-  assert_null(tgi_npz_get(&npz, "f.npz", "q", TG_NPZ_F8, 2, other, &error));
+  assert_null(tg_npz_get(&npz, "f.npz", "q", TG_NPZ_F8, 2, other, &error));
   assert_string_equal(error.text, "f.npz: array 'q' has size 3 in dimension 1, 4 is needed");
 }
 
@@ -86,11 +86,11 @@ static void test_bad_arrays_are_not_written(void **state) {
       {{"q", TG_NPZ_F8, 2, {SIZE_MAX / 4, 8}, F8}, "no data"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-    check_refused(tgi_npz_write(path, &bad[i].array, 1, &error), TG_ERR_ARG, error, bad[i].word);
+    check_refused(tg_npz_write(path, &bad[i].array, 1, &error), TG_ERR_ARG, error, bad[i].word);
   const tgNpzArray twice[] = {ARRAYS[0], ARRAYS[0]};
-  check_refused(tgi_npz_write(path, twice, 2, &error), TG_ERR_ARG, error, "two arrays");
-  check_refused(tgi_npz_write(path, ARRAYS, 0, &error), TG_ERR_ARG, error, "no array");
-  check_refused(tgi_npz_write("/nowhere/a.npz", ARRAYS, 1, &error), TG_ERR_FILE, error, "/nowhere/a.npz");
+  check_refused(tg_npz_write(path, twice, 2, &error), TG_ERR_ARG, error, "two arrays");
+  check_refused(tg_npz_write(path, ARRAYS, 0, &error), TG_ERR_ARG, error, "no array");
+  check_refused(tg_npz_write("/nowhere/a.npz", ARRAYS, 1, &error), TG_ERR_FILE, error, "/nowhere/a.npz");
   assert_int_equal(tgt_folder_count(&folder), 0);
   tgt_folder_remove(&folder);
 }
@@ -201,24 +201,24 @@ static void test_bad_members(void **state) {
   size_t n = make_head(bytes, good);
 
   make_zip(path, "q.npy", bytes, n + 16, ZIP_CM_DEFLATE);
-  assert_int_equal(tgi_npz_read(path, 0, NULL, &npz, NULL), TG_OK);
-  tgi_npz_free(&npz);
-  check_refused(tgi_npz_read(path, n + 15, NULL, &npz, &error), TG_ERR_LIMIT, error, "array 'q' brings the file over");
+  assert_int_equal(tg_npz_read(path, 0, NULL, &npz, NULL), TG_OK);
+  tg_npz_free(&npz);
+  check_refused(tg_npz_read(path, n + 15, NULL, &npz, &error), TG_ERR_LIMIT, error, "array 'q' brings the file over");
   make_zip(path, "q.npy", bytes, n + 15, ZIP_CM_STORE);
-  check_refused(tgi_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "array 'q' has 15 bytes of data, its shape says 16");
+  check_refused(tg_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "array 'q' has 15 bytes of data, its shape says 16");
   make_zip(path, "q.npy", bytes, n + 17, ZIP_CM_STORE);
-  check_refused(tgi_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "17 bytes");
+  check_refused(tg_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "17 bytes");
   make_zip(path, "q.npy", bytes, 0, ZIP_CM_STORE);
-  check_refused(tgi_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "no NumPy array");
+  check_refused(tg_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "no NumPy array");
   make_zip(path, "q.txt", bytes, n + 16, ZIP_CM_STORE);
-  check_refused(tgi_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "'q.txt' is not NAME.npy");
+  check_refused(tg_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "'q.txt' is not NAME.npy");
   make_zip(path, "../q.npy", bytes, n + 16, ZIP_CM_STORE);
-  check_refused(tgi_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "is not NAME.npy");
+  check_refused(tg_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "is not NAME.npy");
   make_zip(path, ".npy", bytes, n + 16, ZIP_CM_STORE);
-  check_refused(tgi_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "is not NAME.npy");
+  check_refused(tg_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "is not NAME.npy");
   n = make_head(bytes, huge);
   make_zip(path, "q.npy", bytes, n, ZIP_CM_STORE);
-  check_refused(tgi_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "0 bytes of data");
+  check_refused(tg_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "0 bytes of data");
   tgt_folder_remove(&folder);
 }
 
@@ -228,15 +228,15 @@ static void test_bad_files(void **state) {
   tgt_folder_make(&folder);
   tgNpz npz;
   tgError error;
-  check_refused(tgi_npz_read("/nowhere.npz", 0, NULL, &npz, &error), TG_ERR_FILE, error, "/nowhere.npz");
-  check_refused(tgi_npz_read("/dev/zero", 0, NULL, &npz, &error), TG_ERR_FILE, error, "not a regular file");
-  check_refused(tgi_npz_read(folder.path, 0, NULL, &npz, &error), TG_ERR_FILE, error, "not a regular file");
+  check_refused(tg_npz_read("/nowhere.npz", 0, NULL, &npz, &error), TG_ERR_FILE, error, "/nowhere.npz");
+  check_refused(tg_npz_read("/dev/zero", 0, NULL, &npz, &error), TG_ERR_FILE, error, "not a regular file");
+  check_refused(tg_npz_read(folder.path, 0, NULL, &npz, &error), TG_ERR_FILE, error, "not a regular file");
   const char *fifo = tgt_folder_file(&folder, "fifo");
   assert_int_equal(mkfifo(fifo, 0600), 0);
-  check_refused(tgi_npz_read(fifo, 0, NULL, &npz, &error), TG_ERR_FILE, error, "not a regular file");
+  check_refused(tg_npz_read(fifo, 0, NULL, &npz, &error), TG_ERR_FILE, error, "not a regular file");
   const char *path = tgt_folder_file(&folder, "a.npz");
   tgt_write(path, "hello, world, this is text", 26);
-  check_refused(tgi_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "no .npz archive");
+  check_refused(tg_npz_read(path, 0, NULL, &npz, &error), TG_ERR_PARSE, error, "no .npz archive");
   tgt_folder_remove(&folder);
 }
 
@@ -247,26 +247,26 @@ static void test_cut_and_flipped(void **state) {
   tgt_folder_make(&folder);
   const char *path = tgt_folder_file(&folder, "a.npz");
   const tgNpzArray two[] = {ARRAYS[0], ARRAYS[1]};
-  assert_int_equal(tgi_npz_write(path, two, 2, NULL), TG_OK);
+  assert_int_equal(tg_npz_write(path, two, 2, NULL), TG_OK);
   size_t size = 0;
   char *bytes = tgt_read(path, &size);
   tgNpz npz;
   for (size_t cut = 0; cut < size; cut++) {
     char *part = malloc(cut + 1);
     memcpy(part, bytes, cut);
-    check_true(tgi_npz_read_memory("cut", part, cut, 0, NULL, &npz, NULL) < 0, "a file cut to %zu of %zu bytes is read", cut, size);
+    check_true(tg_npz_read_memory("cut", part, cut, 0, NULL, &npz, NULL) < 0, "a file cut to %zu of %zu bytes is read", cut, size);
     free(part);
   }
   int refused = 0;
   for (size_t i = 0; i < size; i++) {
     bytes[i] = (char)(bytes[i] ^ 0x41);
-    if (tgi_npz_read_memory("flip", bytes, size, 0, NULL, &npz, NULL) == TG_OK) {
+    if (tg_npz_read_memory("flip", bytes, size, 0, NULL, &npz, NULL) == TG_OK) {
       for (int k = 0; k < npz.narray && k < 2; k++) {
         size_t n = tgi_npz_count(&npz.array[k]) * tgi_npz_item(npz.array[k].type);
         check_true(n == tgi_npz_count(&two[k]) * tgi_npz_item(two[k].type) && memcmp(npz.array[k].data, two[k].data, n) == 0,
                    "flipping byte %zu changes the data unnoticed", i);
       }
-      tgi_npz_free(&npz);
+      tg_npz_free(&npz);
     } else {
       refused++;
     }

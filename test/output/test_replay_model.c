@@ -176,10 +176,10 @@ static void record(double height, tgRecorder *r, tgModel **model) {
   tgi_recorder_init(r, m, NULL);
   for (int i = 0; i < STEPS; i++) {
     check_true(tg_sim_step(sim, H, NULL) == TG_OK, "step %d: %s", i, tg_sim_error(sim)->text);
-    assert_int_equal(tgi_recorder_add(r, sim, true), TG_OK);
+    assert_int_equal(tg_recorder_add(r, sim, true), TG_OK);
   }
   assert_int_equal(tg_sim_forward(sim), TG_OK);
-  assert_int_equal(tgi_recorder_add(r, sim, false), TG_OK);
+  assert_int_equal(tg_recorder_add(r, sim, false), TG_OK);
   tg_sim_free(sim);
   tg_contact_free(contact);
 }
@@ -203,7 +203,7 @@ static void test_fall(void **state) {
   tgReplayTrajectory some = tgi_recorder_trajectory(&r, "fall", 2, H, 40);
   assert_int_equal(some.stride, 3);
   assert_true((some.nframe - 1) / some.stride + 1 <= 40);
-  tgi_recorder_clear(&r);
+  tg_recorder_clear(&r);
   assert_int_equal(r.nframe, 0);
   tgi_recorder_free(&r);
   tg_model_free(m);
@@ -250,7 +250,7 @@ static void test_stack(void **state) {
     tgRecorder r;
     tgi_recorder_init(&r, m, NULL);
     assert_int_equal(tg_sim_step(sim, H, NULL), TG_OK);
-    assert_int_equal(tgi_recorder_add(&r, sim, true), TG_OK);
+    assert_int_equal(tg_recorder_add(&r, sim, true), TG_OK);
     assert_int_equal(r.ncontact, 2);
     for (int i = 0; i < 2; i++) {
       bool upper = r.contact_pos[3 * i + 2] > RADIUS;
@@ -295,13 +295,13 @@ static void sum_touches(const tgSim *s, int body, double F[3], double M[3]) {
   const tgContactModel *kind = s->contact_model->kind;
   for (int k = 0; k < 3; k++) F[k] = M[k] = 0;
   for (int i = 0; i < kind->touches(s); i++) {
-    tgTouch t;
+    tgContactForce t;
     if (!kind->touch(s, i, &t) || (t.body1 != body && t.body2 != body)) continue;
     double sign = t.body1 == body ? 1 : -1;
     for (int k = 0; k < 3; k++) {
       int a = (k + 1) % 3, b = (k + 2) % 3;
-      F[k] += sign * t.f[k];
-      M[k] += sign * ((t.p[a] - c[a]) * t.f[b] - (t.p[b] - c[b]) * t.f[a]);
+      F[k] += sign * t.force[k];
+      M[k] += sign * ((t.point[a] - c[a]) * t.force[b] - (t.point[b] - c[b]) * t.force[a]);
     }
   }
 }
@@ -312,20 +312,20 @@ static void check_recorded(const tgSim *s, const char *name, int nbox) {
   tgRecorder r;
   int n = 0;
   tgi_recorder_init(&r, s->model, NULL);
-  assert_int_equal(tgi_recorder_add(&r, s, true), TG_OK);
+  assert_int_equal(tg_recorder_add(&r, s, true), TG_OK);
   for (int i = 0; i < kind->touches(s); i++) {
-    tgTouch t;
+    tgContactForce t;
     if (!kind->touch(s, i, &t)) continue;
-    double mass = t.body1 == 2 || t.body2 == 2 ? 0.25 : 0.75, size = sqrt(t.f[0] * t.f[0] + t.f[1] * t.f[1] + t.f[2] * t.f[2]);
+    double mass = t.body1 == 2 || t.body2 == 2 ? 0.25 : 0.75, size = sqrt(t.force[0] * t.force[0] + t.force[1] * t.force[1] + t.force[2] * t.force[2]);
     if (size < TG_REPLAY_LEAST * TG_STANDARD_GRAVITY * mass) continue;
     check_true(n < r.ncontact, "%s: a force of %g N is not recorded", name, size);
     for (int k = 0; k < 3; k++) {
-      check_close(r.contact_pos[3 * n + k], t.p[k], 0);
-      check_close(r.contact_force[3 * n + k], t.f[2] > 0 ? t.f[k] : -t.f[k], 0);
+      check_close(r.contact_pos[3 * n + k], t.point[k], 0);
+      check_close(r.contact_force[3 * n + k], t.force[2] > 0 ? t.force[k] : -t.force[k], 0);
     }
     // on the floor, where it holds up the lower box alone
-    check_true(nbox > 1 || fabs(t.p[2]) < 0.002, "%s: a force at height %g", name, t.p[2]);
-    check_true(nbox > 1 || (fabs(t.p[0] - s->start.xpos[3]) < 0.101 && fabs(t.p[1] - s->start.xpos[4]) < 0.101), "%s: a force at %g, %g beside the box", name, t.p[0], t.p[1]);
+    check_true(nbox > 1 || fabs(t.point[2]) < 0.002, "%s: a force at height %g", name, t.point[2]);
+    check_true(nbox > 1 || (fabs(t.point[0] - s->start.xpos[3]) < 0.101 && fabs(t.point[1] - s->start.xpos[4]) < 0.101), "%s: a force at %g, %g beside the box", name, t.point[0], t.point[1]);
     n++;
   }
   check_true(n >= nbox && n == r.ncontact, "%s: %d forces, %d recorded", name, n, r.ncontact);
@@ -396,7 +396,7 @@ static void test_no_memory(void **state) {
     tgRecorder r;
     assert_int_equal(tgi_replay_model(m, &alloc, &store, &def), k < 3 ? TG_ERR_MEMORY : TG_OK);
     tgi_recorder_init(&r, m, &alloc);
-    tgStatus status = tgi_recorder_add(&r, sim, true);
+    tgStatus status = tg_recorder_add(&r, sim, true);
     assert_int_equal(status, k < 8 ? TG_ERR_MEMORY : TG_OK);
     assert_int_equal(r.nframe, status == TG_OK);
     tgi_recorder_free(&r);

@@ -1,5 +1,5 @@
 // test_trajectory.c: a run written and read back is the same to the bit; files of other models, and files that lie, are refused.
-#include "output/trajectory.h"
+#include "tangere/replay.h"
 
 #include "output/folder.h"
 
@@ -69,16 +69,16 @@ static void test_round_trip(void **state) {
   char name[2 * TG_TRAJECTORY_ARRAYS][TG_TRAJECTORY_NAME];
   tgTrajectory bare = run->trajectory, back;
   bare.contact_offset = NULL;
-  int n = tgi_trajectory_arrays(run->model, &run->trajectory, "first", array, name);
+  int n = tg_trajectory_arrays(run->model, &run->trajectory, "first", array, name);
   assert_int_equal(n, 6);
-  n += tgi_trajectory_arrays(run->model, &bare, NULL, array + n, name + n);
+  n += tg_trajectory_arrays(run->model, &bare, NULL, array + n, name + n);
   assert_int_equal(n, 9);
-  check_true(tgi_npz_write(run->path, array, n, &error) == TG_OK, "%s", error.text);
+  check_true(tg_npz_write(run->path, array, n, &error) == TG_OK, "%s", error.text);
   tgNpz npz;
-  check_true(tgi_npz_read(run->path, 0, NULL, &npz, &error) == TG_OK, "%s", error.text);
-  assert_true(tgi_trajectory_has(&npz, "first") && tgi_trajectory_has(&npz, "") && !tgi_trajectory_has(&npz, "best"));
+  check_true(tg_npz_read(run->path, 0, NULL, &npz, &error) == TG_OK, "%s", error.text);
+  assert_true(tg_trajectory_has(&npz, "first") && tg_trajectory_has(&npz, "") && !tg_trajectory_has(&npz, "best"));
   for (int k = 0; k < 2; k++) {
-    check_true(tgi_trajectory_find(&npz, run->path, run->model, k == 0 ? "first" : NULL, &back, &error) == TG_OK, "%s", error.text);
+    check_true(tg_trajectory_find(&npz, run->path, run->model, k == 0 ? "first" : NULL, &back, &error) == TG_OK, "%s", error.text);
     assert_int_equal(back.steps, T);
     assert_memory_equal(back.q, run->q, sizeof run->q);
     assert_memory_equal(back.v, run->v, sizeof run->v);
@@ -90,12 +90,12 @@ static void test_round_trip(void **state) {
     assert_memory_equal(back.contact_pos, run->contact_pos, sizeof run->contact_pos);
     assert_memory_equal(back.contact_force, run->contact_force, sizeof run->contact_force);
   }
-  check_refused(tgi_trajectory_find(&npz, "f.npz", run->model, "best", &back, &error), TG_ERR_PARSE, error, "f.npz has no array 'qpos_best'");
+  check_refused(tg_trajectory_find(&npz, "f.npz", run->model, "best", &back, &error), TG_ERR_PARSE, error, "f.npz has no array 'qpos_best'");
   tgModel *two = ball_model(2);
-  check_refused(tgi_trajectory_find(&npz, "f.npz", two, "first", &back, &error), TG_ERR_PARSE, error,
+  check_refused(tg_trajectory_find(&npz, "f.npz", two, "first", &back, &error), TG_ERR_PARSE, error,
                 "array 'qpos_first' has size 7 in dimension 1, 14 is needed");
   tg_model_free(two);
-  tgi_npz_free(&npz);
+  tg_npz_free(&npz);
 }
 
 static void test_files_that_lie(void **state) {
@@ -117,13 +117,13 @@ static void test_files_that_lie(void **state) {
   for (size_t i = 0; i <= sizeof row / sizeof *row; i++) {
     tgNpzArray array[TG_TRAJECTORY_ARRAYS];
     char name[TG_TRAJECTORY_ARRAYS][TG_TRAJECTORY_NAME];
-    int n = tgi_trajectory_arrays(run->model, &run->trajectory, NULL, array, name);
+    int n = tg_trajectory_arrays(run->model, &run->trajectory, NULL, array, name);
     bool good = i == sizeof row / sizeof *row;  // last, unchanged, it is read
     for (int k = 0; k < n && !good; k++)
       if (strcmp(array[k].name, row[i].array.name) == 0) array[k] = row[i].array;
     tgNpz npz = {array, n, {0}};
-    if (good) assert_int_equal(tgi_trajectory_find(&npz, "f.npz", run->model, NULL, &back, &error), TG_OK);
-    else check_refused(tgi_trajectory_find(&npz, "f.npz", run->model, NULL, &back, &error), TG_ERR_PARSE, error, row[i].word);
+    if (good) assert_int_equal(tg_trajectory_find(&npz, "f.npz", run->model, NULL, &back, &error), TG_OK);
+    else check_refused(tg_trajectory_find(&npz, "f.npz", run->model, NULL, &back, &error), TG_ERR_PARSE, error, row[i].word);
   }
 }
 

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/hash.h"
+#include "tangere/base.h"
 #include "base/random.h"
 #include "support/reach.h"
 #include "support/robots.h"
@@ -39,10 +39,10 @@ static void fill(Many *b) {
     r->v = r->q + nq * (T + 1);
     // near the pose of the file, which for the free joint lies on the quaternion's sphere
     tgReal d[32];
-    for (size_t k = 0; k < nv; k++) d[k] = 0.1 * tgi_random_normal(5, (uint64_t)i, k);
+    for (size_t k = 0; k < nv; k++) d[k] = 0.1 * tg_random_normal(5, (uint64_t)i, k);
     tg_model_integrate(b->m, tg_model_field_named(b->m, "qpos0").data, d, p);
-    for (size_t k = 0; k < nv; k++) p[nq + k] = 0.3 * tgi_random_normal(7, (uint64_t)i, k);
-    for (size_t k = 0; k < nu; k++) p[nq + nv + k] = tgi_random_normal(6, (uint64_t)i, k);
+    for (size_t k = 0; k < nv; k++) p[nq + k] = 0.3 * tg_random_normal(7, (uint64_t)i, k);
+    for (size_t k = 0; k < nu; k++) p[nq + nv + k] = tg_random_normal(6, (uint64_t)i, k);
   }
 }
 
@@ -82,8 +82,8 @@ static tgBatch *batch_of(const Many *b, int threads, size_t tape) {
 // trajectory, loss and gradient of one rollout
 static uint64_t hash_of(const Many *b, int i) {
   const tgReal *p = b->block + (size_t)i * b->stride;
-  uint64_t h = tgi_hash(TGI_HASH_START, p, b->stride * sizeof(tgReal));
-  return tgi_hash(h, &b->results[i].loss, sizeof(tgReal));
+  uint64_t h = tg_hash(TG_HASH_START, p, b->stride * sizeof(tgReal));
+  return tg_hash(h, &b->results[i].loss, sizeof(tgReal));
 }
 
 static void bits_do_not_depend_on_threads(tgModel *m) {

@@ -10,9 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "cli/shared/program.h"
-#include "contact/contact.h"
 
 volatile int tgi_cli_interrupted;
 
@@ -48,6 +46,15 @@ void tgi_cli_say(const char *format, ...) {
   vfprintf(stderr, format, args);
   va_end(args);
   fputc('\n', stderr);
+}
+
+tgStatus tgi_cli_fail(tgError *error, tgStatus status, const char *format, ...) {
+  va_list args;
+  *error = (tgError){.status = status};
+  va_start(args, format);
+  vsnprintf(error->text, sizeof error->text, format, args);
+  va_end(args);
+  return status;
 }
 
 static int exit_code(tgStatus st) {
@@ -120,17 +127,10 @@ static void list_notes(const tgCli *cli, const tgDesc *desc) {
   }
 }
 
-// the contact model asked for is a potential, under which bodies may not even touch
-static bool potential(const tgCli *cli) {
-  for (int i = 0; cli->contact != NULL && tgi_contact_table(i) != NULL; i++)
-    if (strcmp(tgi_contact_table(i)->word, cli->contact) == 0) return tgi_contact_table(i)->law != NULL && tgi_contact_table(i)->law->step_bound != NULL;
-  return false;
-}
-
 // what is asked for beside the file itself; false: said why not
 static bool arrange(const tgCli *cli, tgDesc *desc, tgError *error) {
   // overlaps with other robots or the world are left, they are the user's scene
-  if (cli->exclude_overlapping && tg_desc_exclude_overlapping(desc, potential(cli) ? 1e-9 : -1e-6, error) < 0) return false;
+  if (cli->exclude_overlapping && tg_desc_exclude_overlapping(desc, tg_contact_intersection_free(cli->contact) ? 1e-9 : -1e-6, error) < 0) return false;
   return !cli->ground_below || tg_desc_ground_below(desc, TG_CLI_GROUND_GAP, error) == TG_OK;
 }
 
@@ -147,7 +147,7 @@ void tgi_cli_contact_warnings(const tgCli *cli, const tgContact *contact) {
 }
 
 bool tgi_cli_start(const tgCli *cli, tgSim *sim) {
-  const tgModel *m = sim->model;
+  const tgModel *m = tg_sim_model(sim);
   if (cli->key != NULL && tg_sim_reset_key(sim, tg_model_find(m, TG_THING_KEY, cli->key)) != TG_OK) {
     tgi_cli_say("tangere %s: %s has no keyframe '%s'", cli->command, cli->file, cli->key);
     return false;
@@ -156,31 +156,43 @@ bool tgi_cli_start(const tgCli *cli, tgSim *sim) {
   return true;
 }
 
+static const char *joint_label(const tgModel *m, int joint, char *text, size_t size) {
+  const char *name = tg_model_name(m, TG_THING_JOINT, joint);
+  if (name[0] != '\0') snprintf(text, size, "joint '%s'", name);
+  else snprintf(text, size, "joint %d", joint);
+  return text;
+}
+
 // The first joint that the file's pose has outside its range, where that may be why a run failed.
 static void limits_hint(const tgCli *cli, const tgModel *m) {
-  char label[160];
-  for (int j = 0; j < m->njnt && !cli->inside_limits; j++) {
-    double q = m->qpos0[m->jnt_qadr[j]], low = m->jnt_range[2 * j], high = m->jnt_range[2 * j + 1];
-    if (!m->jnt_limited[j] || (m->jnt_type[j] != TG_JOINT_SLIDE && m->jnt_type[j] != TG_JOINT_HINGE) || (q >= low && q <= high)) continue;
+  const double *qpos0 = tgi_cli_reals(m, "qpos0", NULL), *range = tgi_cli_reals(m, "jnt_range", NULL);
+  const int *limited = tgi_cli_ints(m, "jnt_limited", NULL);
+  for (int j = 0; j < tg_model_count(m, TG_THING_JOINT) && !cli->inside_limits; j++) {
+    tgJointType type;
+    int at;
+    char label[160];
+    tg_model_joint(m, j, &type, NULL, &at, NULL);
+    if (!limited[j] || (type != TG_JOINT_SLIDE && type != TG_JOINT_HINGE) || (qpos0[at] >= range[2 * j] && qpos0[at] <= range[2 * j + 1])) continue;
     tgi_cli_say("tangere %s: the file's pose has %s at %g, outside its range %g to %g: --inside-limits starts with such joints moved inside", cli->command,
-                tgi_model_label(m, TG_THING_JOINT, j, label, sizeof label), q, low, high);
+                joint_label(m, j, label, sizeof label), qpos0[at], range[2 * j], range[2 * j + 1]);
     return;
   }
 }
 
 void tgi_cli_start_hint(const tgCli *cli, tgSim *sim, double h, tgStatus status, int steps) {
-  const tgModel *m = sim->model;
+  const tgModel *m = tg_sim_model(sim);
+  const int *root = tgi_cli_ints(m, "body_root", NULL), nkey = tg_model_count(m, TG_THING_KEY);
   char keys[400] = "";
   size_t used = 0;
-  int body1 = sim->info.body1, body2 = sim->info.body2;
+  int body1 = tg_sim_step_info(sim)->body1, body2 = tg_sim_step_info(sim)->body2;
   if (status != TG_OK && status != TG_CANCELLED && cli->key == NULL) limits_hint(cli, m);
   if (status != TG_ERR_INVALID || steps > 0) return;
-  for (int i = 0; i < m->nkey && used < sizeof keys; i++)
+  for (int i = 0; i < nkey && used < sizeof keys; i++)
     if (tg_sim_reset_key(sim, i) == TG_OK && tg_sim_step_growing(sim, h, NULL) == TG_OK)
       used += (size_t)snprintf(keys + used, sizeof keys - used, "%s%s", used > 0 ? ", " : "", tg_model_name(m, TG_THING_KEY, i));
   if (used > 0) tgi_cli_say("tangere %s: keyframes that can be started from, with --key NAME: %s", cli->command, keys);
-  else if (m->nkey > 0) tgi_cli_say("tangere %s: none of the model's keyframes can be started from either", cli->command);
-  if (body1 > 0 && body2 > 0 && m->body_root[body1] == m->body_root[body2] && !cli->exclude_overlapping)
+  else if (nkey > 0) tgi_cli_say("tangere %s: none of the model's keyframes can be started from either", cli->command);
+  if (body1 > 0 && body2 > 0 && root[body1] == root[body2] && !cli->exclude_overlapping)
     tgi_cli_say("tangere %s: --exclude-overlapping leaves out contact between bodies of one robot that touch in the file's pose", cli->command);
 }
 
@@ -234,6 +246,16 @@ tgTask *tgi_cli_load_task(const tgCli *cli, const char *path) {
   tg_task_free(task);
   return NULL;
 }
+
+static const void *listed(const tgModel *m, const char *name, tgScalar scalar, int *rows) {
+  tgField f = tg_model_field_named(m, name);
+  bool there = f.data != NULL && f.scalar == scalar;
+  if (rows != NULL) *rows = there ? f.rows : 0;
+  return there ? f.data : NULL;
+}
+
+const double *tgi_cli_reals(const tgModel *m, const char *name, int *rows) { return listed(m, name, TG_SCALAR_REAL, rows); }
+const int *tgi_cli_ints(const tgModel *m, const char *name, int *rows) { return listed(m, name, TG_SCALAR_INT, rows); }
 
 bool tgi_cli_is_task(const char *path) {
   const char *dot = strrchr(path, '.');
@@ -302,11 +324,11 @@ const char *tgi_cli_base_name(const char *path) {
 
 json_t *tgi_cli_input(const char *path) {
   char buffer[4096], hex[20];
-  uint64_t h = TGI_HASH_START;
+  uint64_t h = TG_HASH_START;
   FILE *f = fopen(path, "rb");
   if (f != NULL) {
     size_t n;
-    while ((n = fread(buffer, 1, sizeof buffer, f)) > 0) h = tgi_hash(h, buffer, n);
+    while ((n = fread(buffer, 1, sizeof buffer, f)) > 0) h = tg_hash(h, buffer, n);
     fclose(f);
   }
   snprintf(hex, sizeof hex, "%016llx", (unsigned long long)h);

@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "cli/shared/program.h"
-#include "output/replay_signals.h"
-#include "sim/sim.h"
 
 static tgStatus room(tgCliTrajectory *t, size_t n, size_t nv, size_t nu, size_t nbody) {
   t->grad_q = calloc(n * nv + 1, sizeof(double));
@@ -27,18 +25,15 @@ void tgi_cli_gradient_free(tgCliTrajectory *t) {
 // the gradient in a push on each body, state by state
 static tgStatus pushes(const tgTask *task, const double *x, tgCliTrajectory *t, tgError *error) {
   const tgModel *m = tg_task_model(task);
-  size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nb = 3 * (size_t)m->nbody;
+  size_t nq = (size_t)tg_model_nq(m), nv = (size_t)tg_model_nv(m), nb = 3 * (size_t)tg_model_count(m, TG_THING_BODY);
   tgSim *sim = tg_sim_create(m, NULL, NULL, error);
-  double *work = malloc((7 * nv + 1) * sizeof *work);
-  tgStatus st = sim == NULL || work == NULL ? TG_ERR_MEMORY : tg_task_set_parameters(task, x, sim);
+  tgStatus st = sim == NULL ? TG_ERR_MEMORY : tg_task_set_parameters(task, x, sim);
   for (size_t i = 0; st == TG_OK && i <= (size_t)t->steps; i++) {
     memcpy(tg_sim_qpos(sim), t->q + i * nq, nq * sizeof(double));
     memcpy(tg_sim_qvel(sim), t->v + i * nv, nv * sizeof(double));
-    st = tg_sim_forward(sim);
-    if (st == TG_OK) st = tgi_replay_push(sim, t->grad_v + i * nv, t->push + i * nb, t->push_at + i * nb, work);
+    st = tg_sim_impulse_gradient(sim, t->grad_v + i * nv, t->push + i * nb, t->push_at + i * nb);
     if (st != TG_OK) *error = *tg_sim_error(sim);
   }
-  free(work);
   tg_sim_free(sim);
   return st;
 }
@@ -47,7 +42,7 @@ tgStatus tgi_cli_record_gradient(const tgTask *task, const double *x, tgCliTraje
   const tgModel *m = tg_task_model(task);
   tgRolloutResult result = {0};
   tgRolloutRun run = {0};
-  tgStatus st = room(t, (size_t)t->steps + 1, (size_t)m->nv, (size_t)m->nu, (size_t)m->nbody);
+  tgStatus st = room(t, (size_t)t->steps + 1, (size_t)tg_model_nv(m), (size_t)tg_model_nu(m), (size_t)tg_model_count(m, TG_THING_BODY));
   tgEvaluator *e = st == TG_OK ? tg_evaluator_create(task, 0, error) : NULL;
   if (st == TG_OK && e == NULL) st = error->status;
   if (st == TG_OK) st = tg_evaluator_run(e, x, &run);

@@ -2,19 +2,16 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/status.h"
 #include "cli/shared/program.h"
-#include "optim/parameters.h"
 
 static const char KEY[] = "model_parameters";
 
 void tgi_cli_keep_parameters(const tgTask *task, const tgOptimum *o, json_t *run) {
   json_t *list = json_array();
-  const char *label;
-  for (int i = 0, at; (label = tg_task_parameter(task, i, &at)) != NULL; i++) {
-    const tgParamVar *p = &task->param[i];
-    if (tg_model_field_named(task->model, task->param_name[p->array]).data == NULL) continue;   // a number of the contact model moves no pose
-    json_array_append_new(list, json_pack("{s:s, s:i, s:f, s:f}", "array", task->param_name[p->array], "entry", p->at, "first", o->first[at], "best", o->best[at]));
+  for (int i = 0, at, entry; tg_task_parameter(task, i, &at) != NULL; i++) {
+    const char *array = tg_task_parameter_array(task, i, &entry);
+    if (tg_model_field_named(tg_task_model(task), array).data == NULL) continue;   // a number of the contact model moves no pose
+    json_array_append_new(list, json_pack("{s:s, s:i, s:f, s:f}", "array", array, "entry", entry, "first", o->first[at], "best", o->best[at]));
   }
   if (json_array_size(list) > 0) json_object_set(run, KEY, list);
   json_decref(list);
@@ -30,7 +27,7 @@ tgStatus tgi_cli_set_parameters(const json_t *run, const char *label, tgSim *sim
     tgReal *x = name != NULL ? tg_sim_param(sim, name, &rows, &cols) : NULL;
     json_int_t at = json_is_integer(entry) ? json_integer_value(entry) : -1;
     if (x == NULL || at < 0 || at >= (json_int_t)rows * cols || !json_is_number(value))
-      return tgi_error(error, TG_ERR_PARSE, "run.json: entry %zu of %s is none of the model's, or has no number '%s'", i, KEY, label);
+      return tgi_cli_fail(error, TG_ERR_PARSE, "run.json: entry %zu of %s is none of the model's, or has no number '%s'", i, KEY, label);
     x[at] = json_number_value(value);
   }
   return TG_OK;

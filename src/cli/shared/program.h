@@ -7,9 +7,9 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "output/replay_model.h"
 #include "tangere/grad.h"
 #include "tangere/optim.h"
+#include "tangere/replay.h"
 
 /// Exit codes.
 enum {
@@ -79,17 +79,29 @@ void tgi_cli_contact_warnings(const tgCli *cli, const tgContact *contact);
 void tgi_cli_start_hint(const tgCli *cli, tgSim *sim, double h, tgStatus status, int steps);
 /// A task with the command line's overrides; NULL: reason printed.
 tgTask *tgi_cli_load_task(const tgCli *cli, const char *path);
+/// A listed array of the model by name, and how many rows it has (may be NULL); NULL: there is none of that type.
+const double *tgi_cli_reals(const tgModel *model, const char *name, int *rows);
+const int *tgi_cli_ints(const tgModel *model, const char *name, int *rows);
 /// True when the file is a task (its name ends in .yaml or .yml).
 bool tgi_cli_is_task(const char *path);
 
 /// "tangere: file:line: text" on standard error. Returns the exit code that fits the status.
 int tgi_cli_error(const char *what, const tgError *error);
+/// Fills *error with a printf-style sentence and returns status.
+tgStatus tgi_cli_fail(tgError *error, tgStatus status, const char *format, ...) TG_PRINTF(3, 4);
 /// A printf-style line on standard error.
 void tgi_cli_say(const char *format, ...) TG_PRINTF(1, 2);
 /// Prints the object as one line on standard output and drops it. Returns `code`, or the code of a fault when it cannot be had as JSON.
 int tgi_cli_print_json(json_t *object, int code);
 /// True when the folder can be written or none is asked for. False: reason printed. Called before the work that is to go there.
 bool tgi_cli_out_ready(const tgCli *cli);
+
+/// Leaves the function with the status of `call` unless it is TG_OK.
+#define TG_CLI_TRY(call)                        \
+  do {                                          \
+    tgStatus tg_cli_try_ = (call);              \
+    if (tg_cli_try_ != TG_OK) return tg_cli_try_; \
+  } while (0)
 
 /// Set by the first SIGINT or SIGTERM after tgi_cli_catch_signals; a second one ends the process at once.
 extern volatile int tgi_cli_interrupted;
@@ -108,7 +120,7 @@ bool tgi_cli_make_folder(const char *path);
 typedef struct tgCliTrajectory {
   const char *label;
   double iteration;
-  tgRecorder recorder;
+  tgRecorder *recorder;
   double *q, *v, *u;             // (T+1) x nq, (T+1) x nv, T x nu
   int steps;                     // T
   double least;                  // distance between geoms that may touch, of all steps [m]; infinity: none was near

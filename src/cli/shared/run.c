@@ -5,13 +5,10 @@
 #include <string.h>
 
 #include "cli/shared/program.h"
-#include "output/csv.h"
-#include "output/npz.h"
-#include "output/replay_signals.h"
-#include "sim/sim.h"
 
 void tgi_cli_trajectory_free(tgCliTrajectory *t) {
-  tgi_recorder_free(&t->recorder);
+  tg_recorder_free(t->recorder);
+  t->recorder = NULL;
   tgi_cli_gradient_free(t);
   free(t->q);
   free(t->v);
@@ -23,13 +20,13 @@ static double *table(int steps, int n) { return calloc(((size_t)steps + 1) * (si
 
 tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliTrajectory *out, tgError *error) {
   const tgModel *m = tg_sim_model(sim);
-  size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nu = (size_t)m->nu;
-  tgi_recorder_init(&out->recorder, m, NULL);
+  size_t nq = (size_t)tg_model_nq(m), nv = (size_t)tg_model_nv(m), nu = (size_t)tg_model_nu(m);
+  out->recorder = tg_recorder_create(m, NULL, NULL);
   out->least = out->stable = INFINITY;
-  out->q = table(steps, m->nq);
-  out->v = table(steps, m->nv);
-  out->u = table(steps, m->nu);
-  if (out->q == NULL || out->v == NULL || out->u == NULL) {
+  out->q = table(steps, tg_model_nq(m));
+  out->v = table(steps, tg_model_nv(m));
+  out->u = table(steps, tg_model_nu(m));
+  if (out->recorder == NULL || out->q == NULL || out->v == NULL || out->u == NULL) {
     tgi_cli_trajectory_free(out);
     out->q = out->v = out->u = NULL;
     snprintf(error->text, sizeof error->text, "out of memory for %d steps", steps);
@@ -48,7 +45,7 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
     if (st == TG_OK) out->least = fmin(out->least, info.least_distance);
     if (st == TG_OK) out->stable = fmin(out->stable, info.stable_step);
     out->unstable += st == TG_OK && info.unstable;
-    if (st == TG_OK) st = tgi_recorder_add(&out->recorder, sim, true);
+    if (st == TG_OK) st = tg_recorder_add(out->recorder, sim, true);
     if (st != TG_OK) {
       char why[640];
       snprintf(why, sizeof why, "step %d (t = %g s): %.580s", out->steps, out->steps * h,
@@ -62,7 +59,7 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
   memcpy(out->q + (size_t)steps * nq, tg_sim_qpos(sim), nq * sizeof(double));
   memcpy(out->v + (size_t)steps * nv, tg_sim_qvel(sim), nv * sizeof(double));
   tgStatus st = tg_sim_forward(sim);
-  if (st == TG_OK && tgi_recorder_add(&out->recorder, sim, false) == TG_OK) return TG_OK;
+  if (st == TG_OK && tg_recorder_add(out->recorder, sim, false) == TG_OK) return TG_OK;
   *error = *tg_sim_error(sim);
   return error->status = st != TG_OK ? st : TG_ERR_MEMORY;
 }
@@ -70,7 +67,7 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
 static tgTrajectory stored(const tgCliTrajectory *t) {
   tgTrajectory out = {.steps = t->steps, .q = t->q, .v = t->v, .u = t->u, .grad_q = t->grad_q, .grad_v = t->grad_v, .grad_u = t->grad_u,
                       .push = t->push, .push_at = t->push_at};
-  tgi_replay_contacts(&t->recorder, &out);
+  tg_recorder_contacts(t->recorder, &out);
   return out;
 }
 
@@ -84,7 +81,7 @@ static tgStatus write_npz(const tgCliRun *run, const char *path, tgError *error)
   for (int i = 0; i < run->ntrajectory && i < RUNS; i++) {
     const tgCliTrajectory *t = &run->trajectory[i];
     tgTrajectory kept = stored(t);
-    n += tgi_trajectory_arrays(run->model, &kept, run->ntrajectory == 1 ? NULL : t->label, array + n, name + n);
+    n += tg_trajectory_arrays(run->model, &kept, run->ntrajectory == 1 ? NULL : t->label, array + n, name + n);
   }
   array[n++] = (tgNpzArray){.name = "timestep", .type = TG_NPZ_F8, .ndim = 0, .data = &run->h};
   if (run->optimum != NULL) {
@@ -96,7 +93,7 @@ static tgStatus write_npz(const tgCliRun *run, const char *path, tgError *error)
   int ntarget = run->nmarker < 16 ? run->nmarker : 16;
   for (int i = 0; i < ntarget; i++) memcpy(target + 3 * i, run->marker[i].pos, sizeof run->marker[i].pos);
   if (ntarget > 0) array[n++] = (tgNpzArray){.name = "target", .type = TG_NPZ_F8, .ndim = 2, .shape = {(size_t)ntarget, 3}, .data = target};
-  return tgi_npz_write(path, array, n, error);
+  return tg_npz_write(path, array, n, error);
 }
 
 static tgStatus write_loss(const tgOptimum *o, const char *path, tgError *error) {
@@ -108,45 +105,39 @@ static tgStatus write_loss(const tgOptimum *o, const char *path, tgError *error)
     rows[3 * i + 1] = o->curve_loss[i];
     rows[3 * i + 2] = o->curve_best[i];
   }
-  tgStatus st = tgi_csv_write(path, 3, name, o->ncurve, rows, error);
+  tgStatus st = tg_csv_write(path, 3, name, o->ncurve, rows, error);
   free(rows);
   return st;
 }
 
 static tgStatus write_replay(const tgCliRun *run, const char *path, tgError *error) {
   enum { RUNS = 8 };
-  tgReplayModel store = {0};
-  tgReplayShapes shapes = {0};
-  tgReplayTrajectory trajectory[RUNS];
-  tgReplayShown shown[RUNS] = {0};
-  tgReplayRun one = {.nfigure = run->nfigure, .figure = run->figure, .nmarker = run->nmarker, .marker = run->marker, .track = run->track};
-  tgReplayDef def = {.title = run->title, .nmodel = 1, .model = &shapes, .nrun = 1, .run = &one, .trajectory = trajectory};
+  tgTrajectory kept[RUNS];
+  tgReplayInfo info = {.nfigure = run->nfigure, .figure = run->figure, .nmarker = run->nmarker, .marker = run->marker, .track = run->track};
   if (run->optimum != NULL) {
-    one.nloss = run->optimum->ncurve;
-    one.loss_x = run->optimum->curve_iteration;
-    one.loss_y = run->optimum->curve_loss;
-    one.loss_label = "loss";
+    info.nloss = run->optimum->ncurve;
+    info.loss_x = run->optimum->curve_iteration;
+    info.loss_y = run->optimum->curve_loss;
+    info.loss_label = "loss";
   }
   tgSim *sim = tg_sim_create(run->model, NULL, NULL, error);
-  tgStatus st = sim == NULL ? TG_ERR_MEMORY : TG_OK;
+  tgReplay *page = sim != NULL ? tg_replay_create(run->title, error) : NULL;
+  tgStatus st = page != NULL ? tg_replay_add_run(page, &info, error) : TG_ERR_MEMORY;
   for (int i = 0; st == TG_OK && i < run->ntrajectory && i < RUNS; i++) {
     const tgCliTrajectory *t = &run->trajectory[i];
-    tgTrajectory kept = stored(t);
+    kept[i] = stored(t);
     st = tgi_cli_set_parameters(run->json, t->label, sim, error);
-    if (st == TG_OK) st = tgi_replay_show(sim, &kept, t->label, t->iteration, run->h, &shown[i], error);
-    if (st == TG_OK) trajectory[def.ntrajectory++] = shown[i].trajectory;
+    if (st == TG_OK) st = tg_replay_add_motion(page, sim, &kept[i], t->label, t->iteration, run->h, error);
   }
-  if (st == TG_OK) st = tgi_replay_model(&sim->m, NULL, &store, &shapes);   // with the sizes of the last
-  if (st == TG_OK) st = tgi_replay_write(&def, NULL, path, error);
-  for (int i = 0; i < RUNS; i++) tgi_replay_shown_free(&shown[i]);
-  tgi_replay_model_free(&store);
+  if (st == TG_OK) st = tg_replay_write(page, NULL, path, error);
+  tg_replay_free(page);
   tg_sim_free(sim);
   return st;
 }
 
 static tgStatus write_json(const json_t *json, const char *path, tgError *error) {
   if (json_dump_file(json, path, JSON_INDENT(2) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) == 0) return TG_OK;
-  return tgi_error(error, TG_ERR_FILE, "%s cannot be written: %s", path, strerror(errno));
+  return tgi_cli_fail(error, TG_ERR_FILE, "%s cannot be written: %s", path, strerror(errno));
 }
 
 // the page last: where the viewer is missing, all that `tangere replay` needs to make it later is there

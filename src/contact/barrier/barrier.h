@@ -98,7 +98,7 @@ void tgi_barrier_pairs(tgSim *s, const tgPose *pose, bool last);
 tgReal tgi_barrier_height(tgSim *s, const tgiGeomPair *g, const tgReal *x, const tgReal *R, tgReal n[3]);
 /// See tgContactModel.touches: one force a pair of geoms.
 int tgi_barrier_touches(const tgSim *s);
-bool tgi_barrier_touch(const tgSim *s, int i, tgTouch *out);
+bool tgi_barrier_touch(const tgSim *s, int i, tgContactForce *out);
 /// Calls work(ctx, worker, item) once for each item of n, on the model's threads.
 void tgi_barrier_each(tgSim *s, int n, void (*work)(void *ctx, int worker, int item), void *ctx);
 

@@ -28,7 +28,7 @@ static void face_of(const tgSim *s, const tgiGeomPair *g, const double f[3], dou
 }
 
 // minus the gradient in the twist of A, of the barrier and of friction
-bool tgi_barrier_touch(const tgSim *s, int i, tgTouch *out) {
+bool tgi_barrier_touch(const tgSim *s, int i, tgContactForce *out) {
   const tgiBarrierWork *work = s->solver;
   const tgiGeomPair *g = &tgi_barrier(s)->pair[i];
   const int *body = tgi_barrier(s)->body[g->term];
@@ -42,7 +42,7 @@ bool tgi_barrier_touch(const tgSim *s, int i, tgTouch *out) {
   }
   if (!work->sums.pair[i].separated || !(ff > 0)) return false;
   face_of(s, g, f, at, n);
-  *out = (tgTouch){.body1 = body[g->swapped], .body2 = body[!g->swapped], .f = {w[3], w[4], w[5]}};
-  tgi_touch_point(w, at, n, out->p);
+  *out = (tgContactForce){.body1 = body[g->swapped], .body2 = body[!g->swapped], .geom1 = g->A, .geom2 = g->B, .force = {w[3], w[4], w[5]}};
+  tgi_touch_point(w, at, n, out->point);
   return true;
 }

@@ -157,7 +157,7 @@ static void surface_of(const tgSim *s, int g, const double f[3], double at[3], d
 static int touches(const tgSim *s) { return s->nterm; }
 
 // the resultant of a pair, where its line crosses the plane, or the face of the smaller of two surfaces
-static bool touch(const tgSim *s, int i, tgTouch *out) {
+static bool touch(const tgSim *s, int i, tgContactForce *out) {
   const tgPairTerm *f = &s->term[i];
   const int *geom = tgi_softmin(s)->pair[i].geom;
   double w[6], at[3], n[3], ff = 0;
@@ -166,10 +166,10 @@ static bool touch(const tgSim *s, int i, tgTouch *out) {
   if (!(ff > 0)) return false;
   bool second = s->m.geom_type[geom[0]] != TG_GEOM_PLANE &&
                 (s->m.geom_type[geom[1]] == TG_GEOM_PLANE || tgRe(s->m.geom_rbound[geom[1]]) < tgRe(s->m.geom_rbound[geom[0]]));
-  *out = (tgTouch){.body1 = f->body1, .body2 = f->body2, .f = {w[3], w[4], w[5]}};
+  *out = (tgContactForce){.body1 = f->body1, .body2 = f->body2, .geom1 = geom[0], .geom2 = geom[1], .force = {w[3], w[4], w[5]}};
   double on[3] = {second ? -w[3] : w[3], second ? -w[4] : w[4], second ? -w[5] : w[5]};
   surface_of(s, geom[second], on, at, n);
-  tgi_touch_point(w, at, n, out->p);
+  tgi_touch_point(w, at, n, out->point);
   return true;
 }
 

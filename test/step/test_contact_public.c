@@ -1,0 +1,127 @@
+// test_contact_public.c: what a program asks of contact: the forces of a step, the potential at a pose, what a model is like.
+#include <string.h>
+
+#include "support/check.h"
+#include "tangere/step.h"
+
+// two boxes of 0.75 and 0.25 kg, the smaller on the larger, a floor below; gaps of 2 mm
+static tgModel *boxes(void) {
+  static const char text[] =
+      "<mujoco><option timestep='0.002'/><worldbody><geom name='floor' type='plane' size='1 1 1'/>"
+      "<body pos='0 0 0.102'><freejoint/><geom name='low' type='box' size='0.1 0.1 0.1' mass='0.75'/></body>"
+      "<body pos='0.01 0.02 0.254'><freejoint/><geom name='high' type='box' size='0.05 0.05 0.05' mass='0.25'/></body></worldbody></mujoco>";
+  tgError e = {0};
+  tgDesc *d = tg_desc_load_memory("scene", text, sizeof text - 1, NULL, &e);
+  tgModel *m = d != NULL ? tg_model_compile(d, NULL, &e) : NULL;
+  check_true(m != NULL, "%s", e.text);
+  tg_desc_free(d);
+  return m;
+}
+
+static tgSim *under(const tgModel *m, const char *word, tgContact **c) {
+  tgError e = {0};
+  *c = tg_contact_create(m, word, NULL, &e);
+  tgSim *s = *c != NULL ? tg_sim_create(m, *c, NULL, &e) : NULL;
+  check_true(s != NULL, "%s: %s", word, e.text);
+  return s;
+}
+
+// at rest the forces on each body balance its weight, between the geoms that they say, under every contact model
+static void forces_of_a_step(void **state) {
+  (void)state;
+  static const double mass[3] = {0, 0.75, 0.25};
+  tgModel *m = boxes();
+  for (int w = 0; tg_contact_words(w) != NULL; w++) {
+    tgContact *c;
+    tgSim *s = under(m, tg_contact_words(w), &c);
+    assert_int_equal(tg_sim_contact_force_count(s), 0);   // no step yet
+    for (int i = 0; i < 1500; i++) assert_int_equal(tg_sim_step_growing(s, 0.002, NULL), TG_OK);
+    double up[3] = {0};
+    tgContactForce f;
+    for (int i = 0; i < tg_sim_contact_force_count(s); i++) {
+      if (!tg_sim_contact_force(s, i, &f)) continue;
+      up[f.body1] += f.force[2];
+      up[f.body2] -= f.force[2];
+      const int *body = tg_model_field_named(m, "geom_body").data;
+      assert_true(body[f.geom1] == f.body1 && body[f.geom2] == f.body2);
+      check_true(f.point[2] > -0.01 && f.point[2] < 0.22, "%s: a force at height %g", tg_contact_words(w), f.point[2]);
+    }
+    for (int b = 1; b < 3; b++) check_true(fabs(up[b] - 9.81 * mass[b]) < 0.02 * 9.81 * mass[b], "%s: %g N on body %d", tg_contact_words(w), up[b], b);
+    assert_false(tg_sim_contact_force(s, -1, &f));
+    assert_false(tg_sim_contact_force(s, 1000000, &f));
+    assert_int_equal(tg_sim_forward(s), TG_OK);
+    assert_int_equal(tg_sim_contact_force_count(s), 0);   // the last call was no step
+    tg_sim_free(s);
+    tg_contact_free(c);
+  }
+  tg_model_free(m);
+}
+
+// the gradient is that of the energy; an overlap and a model without a potential are refused, and the state stays
+static void potentials(void **state) {
+  (void)state;
+  tgModel *m = boxes();
+  for (int w = 0; tg_contact_words(w) != NULL; w++) {
+    tgContact *c;
+    const char *word = tg_contact_words(w);
+    tgSim *s = under(m, word, &c);
+    double q[14], g[12], up, down, h = 1e-6, step[12] = {0}, energy = 0, most = 0;
+    for (int i = 0; i < 4; i++) tg_sim_qpos(s)[3 + i] = (double[4]){0.99, 0.01, 0.02, 0.1}[i];
+    tg_sim_qpos(s)[2] += 0.01;
+    tg_sim_qpos(s)[9] += 0.03;
+    tg_model_normalize(m, tg_sim_qpos(s), tg_sim_qpos(s));
+    memcpy(q, tg_sim_qpos(s), sizeof q);
+    tgStatus st = tg_sim_contact_potential(s, &energy, g);
+    if (!tg_contact_intersection_free(word)) {
+      assert_int_equal(st, TG_ERR_UNSUPPORTED);
+      assert_non_null(strstr(tg_sim_error(s)->text, "potential"));
+    } else {
+      check_true(st == TG_OK, "%s: %s", word, tg_sim_error(s)->text);
+      for (int d = 0; d < 12; d++) most = fmax(most, fabs(g[d]));
+      for (int d = 0; d < 12; d++) {
+        for (int side = 0; side < 2; side++) {
+          step[d] = side == 0 ? h : -h;
+          tg_model_integrate(m, q, step, tg_sim_qpos(s));
+          assert_int_equal(tg_sim_contact_potential(s, side == 0 ? &up : &down, NULL), TG_OK);
+        }
+        step[d] = 0;
+        check_true(fabs((up - down) / (2 * h) - g[d]) <= 1e-5 * most + 1e-14, "%s, dof %d: %.9g, differences %.9g", word, d, g[d], (up - down) / (2 * h));
+      }
+      memcpy(tg_sim_qpos(s), q, sizeof q);
+      tg_sim_qpos(s)[9] = q[2];
+      assert_int_equal(tg_sim_contact_potential(s, &energy, g), TG_ERR_INVALID);
+      check_close(tg_sim_qpos(s)[9], q[2], 0);
+    }
+    tg_sim_free(s);
+    tg_contact_free(c);
+  }
+  tg_model_free(m);
+}
+
+// which models never let bodies touch
+static void what_models_are_like(void **state) {
+  (void)state;
+  assert_true(tg_contact_intersection_free("barrier") && tg_contact_intersection_free("sdrs"));
+  assert_false(tg_contact_intersection_free("lcp") || tg_contact_intersection_free("softmin") || tg_contact_intersection_free("none such"));
+}
+
+// what a step that was refused says of the culprits
+static void culprits(void **state) {
+  (void)state;
+  tgModel *m = boxes();
+  tgContact *c;
+  tgSim *s = under(m, "barrier", &c);
+  assert_int_equal(tg_sim_step(s, 0.002, NULL), TG_OK);
+  assert_int_equal(tg_sim_step_info(s)->body1, -1);
+  tg_sim_qpos(s)[9] = tg_sim_qpos(s)[2];
+  assert_int_equal(tg_sim_step(s, 0.002, NULL), TG_ERR_INVALID);
+  assert_int_equal(tg_sim_step_info(s)->body1 + tg_sim_step_info(s)->body2, 3);
+  tg_sim_free(s);
+  tg_contact_free(c);
+  tg_model_free(m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(forces_of_a_step), cmocka_unit_test(potentials), cmocka_unit_test(what_models_are_like), cmocka_unit_test(culprits)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
