@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "bench/clock.h"
-#include "coll/advance_scene.h"
+#include "coll/advance_scene.h"   // private: the step bound is timed by itself
 #include "tangere/step.h"
 
 static void balls(tgtScene *c, int n, double chord) {

@@ -10,7 +10,7 @@
 
 #include "bench/clock.h"
 #include "bench/rack.h"
-#include "contact/barrier/barrier.h"
+#include "contact/barrier/barrier.h"   // private: parts of a step are timed by themselves
 #include "kin/kinematics.h"
 #include "support/check.h"
 #include "tangere/barrier.h"

@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "tangere/base.h"
-#include "base/random.h"
 #include "tangere/rollout.h"
 
 enum { ROLLOUTS = 64, STEPS = 400, REPEATS = 5, MAX_DOFS = 64 };

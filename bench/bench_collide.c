@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "coll/coll_support.h"
+#include "coll/coll_support.h"   // private: one pair of shapes is timed by itself
 #include "support/tessellate.h"
 
 enum { PLACES = 200, REPEAT = 9, CALLS = 20 };

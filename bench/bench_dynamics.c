@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "dyn/dynamics.h"
+#include "dyn/dynamics.h"   // private: kernels are timed one by one
 #include "support/check.h"
 
 enum { STATES = 64, BATCHES = 15, NMAX = 32 };

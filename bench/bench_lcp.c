@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "contact/lcp/families.h"
+#include "contact/lcp/families.h"   // private: the solver is timed by itself
 
 static double now(void) {
   struct timespec t;

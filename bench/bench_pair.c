@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "bench/clock.h"
-#include "contact/barrier/pair/pair_wide.h"
+#include "contact/barrier/pair/pair_wide.h"   // private: the kernel of pairs is timed by itself
 #include "contact/barrier/pairs.h"
 
 enum { REPEATS = 7 };

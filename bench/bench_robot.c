@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "bench/clock.h"
-#include "dyn/dynamics.h"
+#include "dyn/dynamics.h"   // private: kernels are timed one by one
 #include "support/check.h"
 #include "tangere/base.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "bench/clock.h"
-#include "contact/contact.h"
+#include "contact/contact.h"   // private: states are those of the tests
 #include "scenes/scenes.h"
 #include "step/scene_states.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "contact/barrier/pair/pair.h"
+#include "contact/barrier/pair/pair.h"   // private: pairs are summed by a recursion of its own
 #include "geom/sphere_tree.h"
 #include "math/vec3.h"
 #include "tangere/barrier.h"

@@ -14,7 +14,7 @@ typedef struct tgIntersections tgIntersections;
 /// For simulations of the model, which must outlive it. NULL: no memory, or a geom without a face, see error (may be NULL).
 TG_API tgIntersections *tg_intersections_create(const tgModel *model, tgError *error);
 TG_API void tg_intersections_free(tgIntersections *judge);
-/// Counts the pairs of geoms that may touch by the model's list and have a point in common at the sim's frames (tg_sim_forward). The first `room` of
+/// Counts the pairs of geoms that may touch by the model's list and have a point in common, or one of which is inside the other, at the sim's frames (tg_sim_forward). The first `room` of
 /// them go to geoms (room x 2; NULL with room 0).
 TG_API int tg_intersections_count(tgIntersections *judge, const tgSim *sim, int (*geoms)[2], int room);
 /// The same summed over the steps + 1 states of a motion q ((steps + 1) x nq). -1: it could not be told, for want of memory or at a state that is none.

@@ -76,9 +76,21 @@ static void place(tgIntersections *t, const tgSim *s, Frames f) {
   }
 }
 
+static bool boxes_overlap(const tgiExactSurface *a, const tgiExactSurface *b) {
+  bool overlap = true;
+  for (int i = 0; i < 3; i++) overlap = overlap && a->box[i] <= b->box[3 + i] && b->box[i] <= a->box[3 + i];
+  return overlap;
+}
+
+// faces that meet, or one wholly inside the other
+static bool surfaces_intersect(const tgiExactSurface *a, const tgiExactSurface *b) {
+  if (!boxes_overlap(a, b)) return false;
+  return tgi_exact_surfaces(a, b, NULL) || tgi_surface_winding(a, b->vert) > 0.5 || tgi_surface_winding(b, a->vert) > 0.5;
+}
+
 static bool intersect(const tgIntersections *t, Frames f, int a, int b) {
   const tgModel *m = t->m;
-  if (m->geom_type[a] != TG_GEOM_PLANE && m->geom_type[b] != TG_GEOM_PLANE) return tgi_exact_surfaces(&t->surface[a], &t->surface[b], NULL);
+  if (m->geom_type[a] != TG_GEOM_PLANE && m->geom_type[b] != TG_GEOM_PLANE) return surfaces_intersect(&t->surface[a], &t->surface[b]);
   int plane = m->geom_type[a] == TG_GEOM_PLANE ? a : b, other = plane == a ? b : a;
   const tgReal *R = f.mat + 9 * plane;
   double normal[3] = {R[2], R[5], R[8]};

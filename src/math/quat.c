@@ -1,24 +1,6 @@
 // quat.c: unit quaternions and rotations. See quat.h for conventions.
 #include "math/quat.h"
 
-// the largest of 4w^2, 4x^2, 4y^2, 4z^2 is at least 1: divide by that one
-void tgi_mat_to_quat(tgReal *q, const tgReal *R) {
-  tgReal t[4] = {1 + R[0] + R[4] + R[8], 1 + R[0] - R[4] - R[8], 1 - R[0] + R[4] - R[8],
-                 1 - R[0] - R[4] + R[8]};
-  int k = 0;
-  for (int i = 1; i < 4; i++)
-    if (tgRe(t[i]) > tgRe(t[k])) k = i;
-  tgReal s = tgSqrt(t[k]), f = 0.5 / s;
-  switch (k) {
-    case 0: q[0] = s / 2; q[1] = (R[7] - R[5]) * f; q[2] = (R[2] - R[6]) * f; q[3] = (R[3] - R[1]) * f; break;
-    case 1: q[0] = (R[7] - R[5]) * f; q[1] = s / 2; q[2] = (R[1] + R[3]) * f; q[3] = (R[2] + R[6]) * f; break;
-    case 2: q[0] = (R[2] - R[6]) * f; q[1] = (R[1] + R[3]) * f; q[2] = s / 2; q[3] = (R[5] + R[7]) * f; break;
-    default: q[0] = (R[3] - R[1]) * f; q[1] = (R[2] + R[6]) * f; q[2] = (R[5] + R[7]) * f; q[3] = s / 2; break;
-  }
-  if (tgRe(q[0]) < 0)
-    for (int i = 0; i < 4; i++) q[i] = -q[i];
-}
-
 tgReal tgi_quat_normalize(tgReal *q) {
   tgReal n = tgSqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
   if (tgRe(n) > 0) {

@@ -20,8 +20,6 @@ static inline void tgi_quat_to_mat(tgReal *R, const tgReal *q) {
   R[3] = 2 * (x * y + w * z); R[4] = w * w - x * x + y * y - z * z; R[5] = 2 * (y * z - w * x);
   R[6] = 2 * (x * z - w * y); R[7] = 2 * (y * z + w * x); R[8] = w * w - x * x - y * y + z * z;
 }
-/// Unit quaternion (w >= 0) of a rotation matrix.
-void tgi_mat_to_quat(tgReal *q, const tgReal *R);
 /// r = R(q) v = v + 2 w (u x v) + 2 u x (u x v). r must not be v.
 static inline void tgi_quat_rotate(tgReal *r, const tgReal *q, const tgReal *v) {
   tgReal t[3], c[3];

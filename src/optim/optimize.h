@@ -76,7 +76,4 @@ tgStatus tgi_opt_run_method(tgOptRun *r, double *x, double *work);
 /// The same over windows of `task`, of which r's task is a copy whose iterations are tgi_receding_windows(task).
 tgStatus tgi_opt_receding(tgOptRun *r, const tgTask *task, double *x);
 
-/// tg_optimize from these decision variables (tg_task_size of them); NULL: from the start of the task.
-tgOptimum *tgi_optimize_from(const tgTask *task, const tgOptimizeOptions *options, const double *from);
-
 #endif

@@ -43,7 +43,30 @@ static void intersections_are_counted(void **state) {
   tg_desc_free(d);
 }
 
-// a ball that a simulation makes larger reaches the floor: sizes are the simulation's
+// a box inside a larger one, where no faces meet, and beside it
+static void one_inside_the_other(void **state) {
+  (void)state;
+  static const char text[] = "<mujoco><worldbody><body><freejoint/><geom type='box' size='0.5 0.5 0.5'/></body><body><freejoint/><geom type='box' size='0.1 0.1 0.1'/></body></worldbody></mujoco>";
+  tgError e = {0};
+  tgDesc *d = tg_desc_load_memory("scene", text, sizeof text - 1, NULL, &e);
+  tgModel *m = tg_model_compile(d, NULL, &e);
+  check_true(m != NULL, "%s", e.text);
+  tgIntersections *t = tg_intersections_create(m, &e);
+  tgSim *s = tg_sim_create(m, NULL, NULL, &e);
+  static const struct { double x, y; int want; } at[] = {{0, 0, 1}, {0.3, -0.3, 1}, {0.45, 0, 1}, {0.61, 0, 0}, {0.61, 0.61, 0}};
+  for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+    tg_sim_qpos(s)[7] = at[i].x;
+    tg_sim_qpos(s)[8] = at[i].y;
+    assert_int_equal(tg_sim_forward(s), TG_OK);
+    assert_int_equal(tg_intersections_count(t, s, NULL, 0), at[i].want);
+  }
+  tg_sim_free(s);
+  tg_intersections_free(t);
+  tg_model_free(m);
+  tg_desc_free(d);
+}
+
+// a box that a simulation makes larger reaches the floor: sizes are the simulation's
 static void sizes_are_those_of_the_sim(void **state) {
   (void)state;
   static const char text[] = "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 1'><freejoint/><geom type='box' size='0.5 0.5 0.5'/></body></worldbody></mujoco>";
@@ -114,7 +137,7 @@ static void soft_distances(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(intersections_are_counted), cmocka_unit_test(sizes_are_those_of_the_sim), cmocka_unit_test(clouds_cover_their_surface),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(intersections_are_counted), cmocka_unit_test(one_inside_the_other), cmocka_unit_test(sizes_are_those_of_the_sim), cmocka_unit_test(clouds_cover_their_surface),
                                      cmocka_unit_test(soft_distances)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
