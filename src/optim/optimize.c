@@ -177,12 +177,12 @@ static uint64_t losses_key(uint64_t h, const tgTask *t) {
 
 static uint64_t contact_key(uint64_t h, const tgContact *contact) {
   const char *word = tg_contact_word(contact);
-  h = tgi_hash(h, word, strlen(word));
+  h = tg_hash(h, word, strlen(word));
   for (int i = 0; tg_contact_option(word, i).name != NULL; i++) {
     tgOption o = tg_contact_option(word, i);
     if (o.neutral) continue;
     double value = tg_contact_get(tg_contact_options(contact), o.name);
-    h = tgi_hash(tgi_hash(h, o.name, strlen(o.name)), &value, sizeof value);
+    h = tg_hash(tg_hash(h, o.name, strlen(o.name)), &value, sizeof value);
   }
   return h;
 }
