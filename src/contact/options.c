@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "contact/contact.h"
-#include "io/xml.h"
+#include "base/nearest.h"
 
 static const tgContactModel *model_named(const char *word) { return word != NULL ? tgi_contact_named(word, NULL) : NULL; }
 

@@ -5,6 +5,7 @@
 #ifndef TG_IO_XML_H
 #define TG_IO_XML_H
 
+#include "base/nearest.h"
 #include "tangere/desc.h"
 
 /// Attribute. source is that of the attribute's name in the file.
@@ -73,7 +74,5 @@ tgStatus tgi_xml_numbers(const tgXml *xml, const tgXmlNode *node, const char *na
                          int *count, tgError *error);
 /// The same for any number of them, into the document's pool.
 tgStatus tgi_xml_array(tgXml *xml, const tgXmlNode *node, const char *name, double **value, int *count, tgError *error);
-/// The one of `words` (count of them) that lies nearest to `word`, NULL when none is near: for "did you mean".
-const char *tgi_nearest_word(const char *word, const char *const *words, int count);
 
 #endif
