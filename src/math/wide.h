@@ -32,7 +32,7 @@
 
 #define TGI_INLINE static inline __attribute__((always_inline))
 
-/// Four reals, anywhere in memory. a += f x, a -= f x; a += x y and a /= d, elements apart.
+/// Four reals, anywhere in memory.
 enum { TGI_LANES = 4 };
 #ifdef TG_COMPLEX
 typedef struct tgVec { tgReal x[TGI_LANES]; } tgVec;
@@ -40,39 +40,18 @@ TGI_INLINE void tgi_vec_set(tgVec *a, tgReal x) { for (int c = 0; c < TGI_LANES;
 TGI_INLINE void tgi_vec_load(tgVec *a, const tgReal *x) { for (int c = 0; c < TGI_LANES; c++) a->x[c] = x[c]; }
 TGI_INLINE void tgi_vec_store(const tgVec *a, tgReal *x) { for (int c = 0; c < TGI_LANES; c++) x[c] = a->x[c]; }
 TGI_INLINE void tgi_vec_mul(tgVec *a, tgReal f) { for (int c = 0; c < TGI_LANES; c++) a->x[c] *= f; }
-TGI_INLINE void tgi_vec_divide(tgVec *a, tgReal d) { for (int c = 0; c < TGI_LANES; c++) a->x[c] /= d; }
 TGI_INLINE void tgi_vec_add(tgVec *a, tgReal f, const tgReal *x) { for (int c = 0; c < TGI_LANES; c++) a->x[c] += f * x[c]; }
-TGI_INLINE void tgi_vec_subtract(tgVec *a, tgReal f, const tgVec *x) { for (int c = 0; c < TGI_LANES; c++) a->x[c] -= f * x->x[c]; }
-TGI_INLINE void tgi_vec_products(tgVec *a, const tgVec *x, const tgVec *y) { for (int c = 0; c < TGI_LANES; c++) a->x[c] += x->x[c] * y->x[c]; }
+TGI_INLINE void tgi_vec_sub(tgVec *a, tgReal f, const tgReal *x) { for (int c = 0; c < TGI_LANES; c++) a->x[c] -= f * x[c]; }
 #else
 typedef double tgVec __attribute__((vector_size(32), aligned(8), may_alias));
 TGI_INLINE void tgi_vec_set(tgVec *a, tgReal x) { *a = (tgVec){x, x, x, x}; }
 TGI_INLINE void tgi_vec_load(tgVec *a, const tgReal *x) { *a = *(const tgVec *)x; }
 TGI_INLINE void tgi_vec_store(const tgVec *a, tgReal *x) { *(tgVec *)x = *a; }
 TGI_INLINE void tgi_vec_mul(tgVec *a, tgReal f) { *a *= (tgVec){f, f, f, f}; }
-TGI_INLINE void tgi_vec_divide(tgVec *a, tgReal d) { *a /= (tgVec){d, d, d, d}; }
+/// a += f x and a -= f x
 TGI_INLINE void tgi_vec_add(tgVec *a, tgReal f, const tgReal *x) { *a += (tgVec){f, f, f, f} * *(const tgVec *)x; }
-TGI_INLINE void tgi_vec_subtract(tgVec *a, tgReal f, const tgVec *x) { *a -= (tgVec){f, f, f, f} * *x; }
-TGI_INLINE void tgi_vec_products(tgVec *a, const tgVec *x, const tgVec *y) { *a += *x * *y; }
+TGI_INLINE void tgi_vec_sub(tgVec *a, tgReal f, const tgReal *x) { *a -= (tgVec){f, f, f, f} * *(const tgVec *)x; }
 #endif
-TGI_INLINE void tgi_vec_sub(tgVec *a, tgReal f, const tgReal *x) {
-  tgVec v;
-  tgi_vec_load(&v, x);
-  tgi_vec_subtract(a, f, &v);
-}
-/// a += x y of numbers in memory.
-TGI_INLINE void tgi_vec_dot(tgVec *a, const tgReal *x, const tgReal *y) {
-  tgVec v, w;
-  tgi_vec_load(&v, x);
-  tgi_vec_load(&w, y);
-  tgi_vec_products(a, &v, &w);
-}
-/// (a0 + a1) + (a2 + a3).
-TGI_INLINE tgReal tgi_vec_total(const tgVec *a) {
-  tgReal t[TGI_LANES];
-  tgi_vec_store(a, t);
-  return (t[0] + t[1]) + (t[2] + t[3]);
-}
 
 /// The first n of a's four (all when n is larger) to x.
 TGI_INLINE void tgi_vec_put(const tgVec *a, int n, tgReal *x) {
