@@ -103,7 +103,7 @@ Values::Values(const Sim &sim) {
   for (const auto &name : sim.changed) {
     int nrow, ncol;
     const double *p = tg_sim_param(sim.sim, name.c_str(), &nrow, &ncol);
-    value[name].assign(p, p + (size_t)nrow * (size_t)ncol);
+    if (p != nullptr) value[name].assign(p, p + (size_t)nrow * (size_t)ncol);   // the step size is dt, and no array
   }
 }
 
