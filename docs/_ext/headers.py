@@ -60,12 +60,14 @@ class Header:
         return " ".join(text)
 
     def source(self, cursor):
-        """What is written of a declaration, in one line, without the marks of visibility."""
+        """What is written of a declaration, in one line, without the marks of visibility and the body of an inline function."""
         first, last = cursor.extent.start, cursor.extent.end
         part = self.lines[first.line - 1:last.line]
         part[-1] = part[-1][:last.column - 1]
         part[0] = part[0][first.column - 1:]
         text = " ".join(re.sub(r"//.*", "", line).strip() for line in part)
+        if cursor.kind == CursorKind.FUNCTION_DECL:
+            text = text.split("{")[0].removeprefix("static inline ")
         return re.sub(r"TG_PRINTF\([^)]*\)|\bTG_API\b", "", text).strip().rstrip(";").strip()
 
     def read(self, cursors):
@@ -156,7 +158,7 @@ def escaped(text, names):
             continue
         for j, piece in enumerate(re.split(r"\b((?:tg_|tg[A-Z]|TG_)\w+\*?)", part)):
             out.append(link(piece, names) if j % 2 else re.sub(r"([\\*|<>_])", r"\\\1", piece))
-    return "".join(out)
+    return "".join(out).replace("`(", "`\\ (")   # markup ends at an escaped blank where no blank follows
 
 
 def link(name, names):
