@@ -1,4 +1,4 @@
-// test_pair_wide.c: every kernel that the machine has against the plain twin; the same bits in every column.
+// test_pair_wide.c: every width that the machine has against that of one pair; the same bits in every column.
 // Arguments: test_pair_wide [pairs of the torture]
 #include "contact/barrier/pair/pair_wide.h"
 #include <stdio.h>
