@@ -29,7 +29,7 @@ TGI_LANE double far2(const tgiSsdfNode *d, const double q[3]) {
 
 TGI_LANE V apart2(const tgiSsdfBlock *b, int g, const double c[3]) {
   V x[3];
-  for (int k = 0; k < 3; k++) x[k] = v_load(b->p[k] + g) - c[k];
+  for (int k = 0; k < 3; k++) x[k] = v_load_real(b->p[k] + g) - c[k];
   return v_dot(x, x);
 }
 
@@ -43,8 +43,8 @@ TGI_LANE void nearest_of(const tgiSsdfBlock *b, const double c[3], tgiSsdfNeares
       if (!(d[l] < near->squared)) continue;
       near->squared = d[l];
       for (int k = 0; k < 3; k++) {
-        near->q[k] = b->p[k][g + l];
-        near->normal[k] = b->normal[k][g + l];
+        near->q[k] = tgRe(b->p[k][g + l]);
+        near->normal[k] = tgRe(b->normal[k][g + l]);
       }
     }
   }
@@ -126,8 +126,8 @@ TGI_LANE bool block_above(const tgiSsdfBlock *b, const tgiSsdfBall *ball, double
   for (int g = 0; g < BLOCK; g += TGI_WIDTH) {
     V n[3], x[3], s;
     for (int k = 0; k < 3; k++) {
-      n[k] = v_load(b->normal[k] + g);
-      x[k] = ball->c[k] - v_load(b->p[k] + g);
+      n[k] = v_load_real(b->normal[k] + g);
+      x[k] = ball->c[k] - v_load_real(b->p[k] + g);
     }
     s = v_dot(n, x);
     for (int k = 0; k < 3; k++) s -= v_abs(n[0] * ball->R[k] + n[1] * ball->R[3 + k] + n[2] * ball->R[6 + k]) * ball->half[k];

@@ -185,8 +185,8 @@ static bool on_plane(const tgiSsdfBlock *a, const tgiSsdfBlock *b, double size) 
   for (int i = 0; i < BLOCK; i++) {
     double apart = 0, offset = 0;
     for (int k = 0; k < 3; k++) {
-      apart = fmax(apart, fabs(b->normal[k][i] - a->normal[k][0]));
-      offset += a->normal[k][0] * (b->p[k][i] - a->p[k][0]);
+      apart = fmax(apart, fabs(tgRe(b->normal[k][i] - a->normal[k][0])));
+      offset += tgRe(a->normal[k][0] * (b->p[k][i] - a->p[k][0]));
     }
     if (apart > 1e-14 || fabs(offset) > 1e-14 * size) return false;
   }
@@ -201,11 +201,12 @@ static void fill_block(const tgiSsdfTree *t, int block, const tgReal *p, const t
     b->lo[k] = INFINITY;
     b->hi[k] = -INFINITY;
     for (int i = 0; i < BLOCK; i++) {
-      b->p[k][i] = tgRe(p[3 * (size_t)point[i] + (size_t)k]);
-      b->normal[k][i] = tgRe(normal[3 * (size_t)point[i] + (size_t)k]);
-      b->lo[k] = fmin(b->lo[k], b->p[k][i]);
-      b->hi[k] = fmax(b->hi[k], b->p[k][i]);
-      size = fmax(size, fabs(b->p[k][i]));
+      double x = tgRe(p[3 * (size_t)point[i] + (size_t)k]);
+      b->p[k][i] = p[3 * (size_t)point[i] + (size_t)k];
+      b->normal[k][i] = normal[3 * (size_t)point[i] + (size_t)k];
+      b->lo[k] = fmin(b->lo[k], x);
+      b->hi[k] = fmax(b->hi[k], x);
+      size = fmax(size, fabs(x));
     }
   }
   b->used = t->used[block];
@@ -218,17 +219,17 @@ static void leaf_node(const tgiSsdfBlock *b, tgiSsdfNode *d) {
     d->lo[k] = INFINITY;
     d->hi[k] = -INFINITY;
     for (int i = 0; i < b->used; i++) {
-      d->lo[k] = fmin(d->lo[k], b->p[k][i]);
-      d->hi[k] = fmax(d->hi[k], b->p[k][i]);
-      d->normal[k] += b->normal[k][i] / b->used;
+      d->lo[k] = fmin(d->lo[k], tgRe(b->p[k][i]));
+      d->hi[k] = fmax(d->hi[k], tgRe(b->p[k][i]));
+      d->normal[k] += tgRe(b->normal[k][i]) / b->used;
     }
     d->centre[k] = 0.5 * (d->lo[k] + d->hi[k]);
   }
   for (int i = 0; i < b->used; i++) {
     double n[3], x[3], e[3];
     for (int k = 0; k < 3; k++) {
-      n[k] = b->normal[k][i];
-      x[k] = b->p[k][i] - d->centre[k];
+      n[k] = tgRe(b->normal[k][i]);
+      x[k] = tgRe(b->p[k][i]) - d->centre[k];
       e[k] = n[k] - d->normal[k];
     }
     double s = dot(n, x);
@@ -307,7 +308,7 @@ tgReal tgi_ssdf_pruned(const tgiSsdf *s, const tgiSsdfTree *tree, const tgiSsdfN
     int b = block[a];
     const tgiSsdfBlock *z = numbers->block + b;
     for (int i = 0; i < tree->used[b]; i++) {
-      double e[3] = {z->p[0][i] - c[0], z->p[1][i] - c[1], z->p[2][i] - c[2]};
+      double e[3] = {tgRe(z->p[0][i]) - c[0], tgRe(z->p[1][i]) - c[1], tgRe(z->p[2][i]) - c[2]};
       if (dot(e, e) <= cut) kept[m++] = tree->point[BLOCK * b + i];
     }
   }

@@ -32,10 +32,10 @@ typedef struct tgiSsdfTree {
 /// n_i . (p_i - centre) within [low, high].
 typedef struct tgiSsdfNode { double lo[3], hi[3], centre[3], radius, normal[3], spread, low, high; } tgiSsdfNode;
 
-/// Eight points side by side, and their box. plane: 0, or where they are on one plane (normals and offsets equal to rounding) its number, from 1.
-typedef struct tgiSsdfBlock { double p[3][TGI_SSDF_BLOCK], normal[3][TGI_SSDF_BLOCK], lo[3], hi[3]; int used, plane; } tgiSsdfBlock;
+/// Eight points side by side, and the box of their real parts. plane: 0, or where they are on one plane (normals and offsets equal to rounding) its number, from 1.
+typedef struct tgiSsdfBlock { tgReal p[3][TGI_SSDF_BLOCK], normal[3][TGI_SSDF_BLOCK]; double lo[3], hi[3]; int used, plane; } tgiSsdfBlock;
 
-/// Numbers for one choice of points and normals (real parts). Memory is the caller's.
+/// Numbers for one choice of points and normals; searches look at real parts. Memory is the caller's.
 typedef struct tgiSsdfNumbers { tgiSsdfNode *node; tgiSsdfBlock *block; } tgiSsdfNumbers;
 
 /// Tree over n >= 1 points. Same input, same tree. TG_ERR_MEMORY.

@@ -38,6 +38,7 @@ TGI_LANE Lane lane_sqrt(Lane a) { return tgSqrt(a); }
 typedef Lane V;
 typedef bool Mask;
 TGI_LANE V v_load(const Lane *x) { return *x; }
+TGI_LANE V v_load_real(const tgReal *x) { return tgRe(*x); }
 TGI_LANE void v_store(Lane *x, V a) { *x = a; }
 TGI_LANE V v_all(Lane x) { return x; }
 TGI_LANE Lane v_lane(V a, int l) { return (void)l, a; }
@@ -60,6 +61,7 @@ typedef double V __attribute__((vector_size(8 * TGI_WIDTH)));
 typedef double Anywhere __attribute__((vector_size(8 * TGI_WIDTH), aligned(8), may_alias));
 
 TGI_LANE V v_load(const double *x) { return *(const Anywhere *)x; }
+TGI_LANE V v_load_real(const double *x) { return v_load(x); }
 TGI_LANE void v_store(double *x, V a) { *(Anywhere *)x = a; }
 TGI_LANE V v_all(double x) { return x - (V){0}; }
 TGI_LANE double v_lane(V a, int l) { return a[l]; }
@@ -165,6 +167,16 @@ TGI_LANE void v_turn(V r[TGI_WIDTH]) {
 #endif
 
 #endif   // of more than one
+
+/// The nearest integers, of numbers below 2^51.
+#if TGI_WIDTH == 1
+TGI_LANE V v_round(V a) { return rint(lane_re(a)); }
+#else
+TGI_LANE V v_round(V a) {
+  V k = a + 0x1.8p52;   // leaves the nearest integer in the last bits
+  return k - 0x1.8p52;
+}
+#endif
 
 TGI_LANE bool m_any(Mask m) { return m_bits(m) != 0; }
 TGI_LANE V v_dot(const V *a, const V *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }

@@ -1,7 +1,7 @@
 // field_kernel.c: the work of field_kernel.h, one point a lane. Compiled for every width of lanes.h.
 #include "contact/softmin/grid_lanes.h"
 
-void KERNEL(tgi_soft_heights)(const tgiSoftSource *s, const tgiSoftPose *pose, const tgiSsdfBlock *points, double *phi) {
+void KERNEL(tgi_soft_heights)(const tgiSoftSource *s, const tgiSoftFrame *pose, const tgiSsdfBlock *points, tgReal *phi) {
   Origin o = origin_of(s, pose, points);
   for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
     V y[3], most, W;
@@ -12,8 +12,8 @@ void KERNEL(tgi_soft_heights)(const tgiSoftSource *s, const tgiSoftPose *pose, c
   }
 }
 
-void KERNEL(tgi_soft_grid_heights)(const tgiSoftSource *s, const tgiSoftPose *pose, const tgiSsdfBlock *points, double *phi) {
-  static const double middle[3] = {0, 0, 0};
+void KERNEL(tgi_soft_grid_heights)(const tgiSoftSource *s, const tgiSoftFrame *pose, const tgiSsdfBlock *points, tgReal *phi) {
+  static const tgReal middle[3] = {0, 0, 0};
   for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
     V y[3];
     Sides b;
@@ -23,7 +23,7 @@ void KERNEL(tgi_soft_grid_heights)(const tgiSoftSource *s, const tgiSoftPose *po
   }
 }
 
-void KERNEL(tgi_soft_plane_heights)(const double *normal, const double *p, const tgiSoftPose *pose, const tgiSsdfBlock *block, const int *at, int n, double *phi) {
+void KERNEL(tgi_soft_plane_heights)(const tgReal *normal, const tgReal *p, const tgiSoftFrame *pose, const tgiSsdfBlock *block, const int *at, int n, tgReal *phi) {
   V N[3] = {v_all(normal[0]), v_all(normal[1]), v_all(normal[2])};
   for (int a = 0; a < n; a++)
     for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
@@ -33,8 +33,8 @@ void KERNEL(tgi_soft_plane_heights)(const double *normal, const double *p, const
     }
 }
 
-void KERNEL(tgi_soft_ball_heights)(double radius, const tgiSoftPose *pose, const tgiSsdfBlock *block, const int *at, int n, double *phi) {
-  static const double middle[3] = {0, 0, 0};
+void KERNEL(tgi_soft_ball_heights)(tgReal radius, const tgiSoftFrame *pose, const tgiSsdfBlock *block, const int *at, int n, tgReal *phi) {
+  static const tgReal middle[3] = {0, 0, 0};
   for (int a = 0; a < n; a++)
     for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
       V y[3];
@@ -45,7 +45,7 @@ void KERNEL(tgi_soft_ball_heights)(double radius, const tgiSoftPose *pose, const
 
 // F += w lambda, of law.h
 TGI_LANE void push_by(const tgiSoftPush *law, V w, V s, const V n[3], const V u[3], V F[3]) {
-  V x = s * (-1 / law->eps3), c = law->eps3 * v_log1p(v_exp(-v_abs(x))) + v_max(-s, v_all(0));
+  V c = law->eps3 * v_log1p(v_exp(v_abs(s) * (-1 / law->eps3))) + v_max(-s, v_all(0));
   V un = v_dot(u, n), z = un * (1 / law->v_d), half = 1 - 0.5 * z, between = half * half * half * (2 - half), tau[3];
   V d = v_pick(v_less(z, v_all(0)), 1 - z, v_pick(v_less(z, v_all(2)), between, v_all(0)));
   for (int k = 0; k < 3; k++) tau[k] = u[k] - un * n[k];
@@ -53,7 +53,7 @@ TGI_LANE void push_by(const tgiSoftPush *law, V w, V s, const V n[3], const V u[
   for (int k = 0; k < 3; k++) F[k] += N * (n[k] - slide * tau[k]);
 }
 
-TGI_LANE void add_wrench(const double q[3], const V y[3], const V F[3], int g, tgiSoftTotals *sum) {
+TGI_LANE void add_wrench(const tgReal q[3], const V y[3], const V F[3], int g, tgiSoftTotals *sum) {
   V x[3] = {y[0] + q[0], y[1] + q[1], y[2] + q[2]}, M[3];
   v_cross(M, x, F);
   for (int k = 0; k < 3; k++) {
@@ -86,7 +86,7 @@ TGI_LANE void push_by_points(const tgiSoftSource *s, const Origin *o, const tgiS
   }
 }
 
-void KERNEL(tgi_soft_points)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftPose *pose, const tgiSsdfBlock *points, double *phi, double *force) {
+void KERNEL(tgi_soft_points)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *points, tgReal *phi, tgReal *force) {
   Origin o = origin_of(s, pose, points);
   for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
     V y[3], u[3], F[3] = {v_all(0), v_all(0), v_all(0)}, most, W, h;
@@ -113,8 +113,8 @@ void KERNEL(tgi_soft_points)(const tgiSoftSource *s, const tgiSoftPush *law, con
   }
 }
 
-void KERNEL(tgi_soft_grid_points)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftPose *pose, const tgiSsdfBlock *points, double *phi, double *force) {
-  static const double middle[3] = {0, 0, 0};
+void KERNEL(tgi_soft_grid_points)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *points, tgReal *phi, tgReal *force) {
+  static const tgReal middle[3] = {0, 0, 0};
   V few = v_all(law->tail * law->share / s->points);
   for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
     V y[3], u[3], F[3] = {v_all(0), v_all(0), v_all(0)};
@@ -134,8 +134,8 @@ void KERNEL(tgi_soft_grid_points)(const tgiSoftSource *s, const tgiSoftPush *law
   }
 }
 
-void KERNEL(tgi_soft_weigh)(const tgiSoftPush *law, const tgiSoftPose *pose, const tgiSsdfBlock *points, const double *phi, const double *force, tgiSoftTotals *sum) {
-  static const double origin[3] = {0, 0, 0};
+void KERNEL(tgi_soft_weigh)(const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *points, const tgReal *phi, const tgReal *force, tgiSoftTotals *sum) {
+  static const tgReal origin[3] = {0, 0, 0};
   for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
     V y[3], F[3], weight = weigh(law, v_load(phi + g), points->used, g, sum->weight);
     place(pose, origin, points, g, y);
@@ -145,8 +145,8 @@ void KERNEL(tgi_soft_weigh)(const tgiSoftPush *law, const tgiSoftPose *pose, con
 }
 
 // of points at heights phi that are known, and not more than `reach` high
-void KERNEL(tgi_soft_plane)(const double *normal, const double *p, const tgiSoftPush *law, const tgiSoftPose *pose, const tgiSsdfBlock *block, const int *at,
-                            int n, const double *phi, tgiSoftTotals *sum) {
+void KERNEL(tgi_soft_plane)(const tgReal *normal, const tgReal *p, const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *block, const int *at,
+                            int n, const tgReal *phi, tgiSoftTotals *sum) {
   V N[3] = {v_all(normal[0]), v_all(normal[1]), v_all(normal[2])};
   for (int a = 0; a < n; a++)
     for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
@@ -162,9 +162,9 @@ void KERNEL(tgi_soft_plane)(const double *normal, const double *p, const tgiSoft
     }
 }
 
-void KERNEL(tgi_soft_ball)(double radius, const tgiSoftPush *law, const tgiSoftPose *pose, const tgiSsdfBlock *block, const int *at, int n, const double *phi,
+void KERNEL(tgi_soft_ball)(tgReal radius, const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *block, const int *at, int n, const tgReal *phi,
                            tgiSoftTotals *sum) {
-  static const double middle[3] = {0, 0, 0};
+  static const tgReal middle[3] = {0, 0, 0};
   for (int a = 0; a < n; a++)
     for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
       const tgiSsdfBlock *points = block + at[a];

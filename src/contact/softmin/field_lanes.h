@@ -12,39 +12,39 @@
 #include "math/lanes_exp.h"
 
 // where the points of a block are measured from
-typedef struct Origin { double q[3]; } Origin;
+typedef struct Origin { tgReal q[3]; } Origin;
 
-TGI_LANE void nearest_of(const tgiSsdfBlock *z, const double c[3], double *least, double q[3]) {
+TGI_LANE void nearest_of(const tgiSsdfBlock *z, const double c[3], double *least, tgReal q[3]) {
   for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
-    double d[TGI_WIDTH];
+    tgReal d[TGI_WIDTH];
     V x[3];
     for (int k = 0; k < 3; k++) x[k] = v_load(z->p[k] + g) - c[k];
     V squared = v_dot(x, x);
     if (!m_any(v_less(squared, v_all(*least)))) continue;
     v_store(d, squared);
     for (int l = 0; l < TGI_WIDTH; l++) {
-      if (!(d[l] < *least)) continue;
-      *least = d[l];
-      for (int k = 0; k < 3; k++) q[k] = z->p[k][g + l];
+      if (!(tgRe(d[l]) < *least)) continue;
+      *least = tgRe(d[l]);
+      for (int k = 0; k < 3; k++) q[k] = tgRe(z->p[k][g + l]);
     }
   }
 }
 
 // the point listed that is nearest to the middle of the points
-TGI_LANE Origin origin_of(const tgiSoftSource *s, const tgiSoftPose *pose, const tgiSsdfBlock *points) {
+TGI_LANE Origin origin_of(const tgiSoftSource *s, const tgiSoftFrame *pose, const tgiSsdfBlock *points) {
   double c[3], m[3], least = INFINITY;
   Origin o = {.q = {0, 0, 0}};
   for (int k = 0; k < 3; k++) m[k] = 0.5 * (points->lo[k] + points->hi[k]);
-  for (int k = 0; k < 3; k++) c[k] = pose->R[3 * k] * m[0] + pose->R[3 * k + 1] * m[1] + pose->R[3 * k + 2] * m[2] + pose->t[k];
+  for (int k = 0; k < 3; k++) c[k] = tgRe(pose->R[3 * k] * m[0] + pose->R[3 * k + 1] * m[1] + pose->R[3 * k + 2] * m[2] + pose->t[k]);
   for (int a = 0; a < s->n; a++) nearest_of(s->block + s->at[a], c, &least, o.q);
   return o;
 }
 
 // of a block's points: exponent b + a . y', height normal . y' - o
-typedef struct Local { double a[3][TGI_SOFT_LANES], b[TGI_SOFT_LANES], o[TGI_SOFT_LANES]; } Local;
+typedef struct Local { tgReal a[3][TGI_SOFT_LANES], b[TGI_SOFT_LANES], o[TGI_SOFT_LANES]; } Local;
 
 TGI_LANE void local(const tgiSoftSource *s, const Origin *at, const tgiSsdfBlock *z, Local *c) {
-  double two = 2 / s->eps1;
+  tgReal two = 2 / s->eps1;
   for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
     V p[3], o = v_all(0), b = v_all(0);
     for (int k = 0; k < 3; k++) {
@@ -63,7 +63,7 @@ TGI_LANE V height(const tgiSsdfBlock *z, const Local *c, int i, const V y[3]) {
   return z->normal[0][i] * y[0] + z->normal[1][i] * y[1] + z->normal[2][i] * y[2] - c->o[i];
 }
 
-TGI_LANE void place(const tgiSoftPose *pose, const double q[3], const tgiSsdfBlock *points, int g, V y[3]) {
+TGI_LANE void place(const tgiSoftFrame *pose, const tgReal q[3], const tgiSsdfBlock *points, int g, V y[3]) {
   V p[3];
   for (int k = 0; k < 3; k++) p[k] = v_load(points->p[k] + g);
   for (int k = 0; k < 3; k++) y[k] = pose->R[3 * k] * p[0] + pose->R[3 * k + 1] * p[1] + pose->R[3 * k + 2] * p[2] + (pose->t[k] - q[k]);
@@ -156,27 +156,27 @@ TGI_LANE V plane_height(const tgiSoftSource *s, const Origin *o, const V y[3]) {
 
 // 1 in the first `used` of eight lanes
 TGI_LANE V alive(int used, int g) {
-  static const double live[2 * TGI_SOFT_LANES] = {1, 1, 1, 1, 1, 1, 1, 1};
+  static const tgReal live[2 * TGI_SOFT_LANES] = {1, 1, 1, 1, 1, 1, 1, 1};
   return v_load(live + TGI_SOFT_LANES - used + g);
 }
 
 // velocities at places from q
-TGI_LANE void motion(const tgiSoftPush *law, const double q[3], const V y[3], V u[3]) {
+TGI_LANE void motion(const tgiSoftPush *law, const tgReal q[3], const V y[3], V u[3]) {
   V x[3] = {y[0] + q[0], y[1] + q[1], y[2] + q[2]};
   for (int k = 0; k < 3; k++) u[k] = law->v[k] + law->w[(k + 1) % 3] * x[(k + 2) % 3] - law->w[(k + 2) % 3] * x[(k + 1) % 3];
 }
 
-TGI_LANE void add_to(double *sum, V x) { v_store(sum, v_load(sum) + x); }
+TGI_LANE void add_to(tgReal *sum, V x) { v_store(sum, v_load(sum) + x); }
 
 // places of a ball's points: rho and n = y/rho, as in point.c
-TGI_LANE V ball_at(double radius, const V y[3], V n[3]) {
+TGI_LANE V ball_at(tgReal radius, const V y[3], V n[3]) {
   V rho = v_sqrt(v_dot(y, y) + TGI_SOFT_MIDDLE * radius * radius);
   for (int k = 0; k < 3; k++) n[k] = y[k] / rho;
   return rho;
 }
 
 // weights at heights phi, counted
-TGI_LANE V weigh(const tgiSoftPush *law, V phi, int used, int g, double *total) {
+TGI_LANE V weigh(const tgiSoftPush *law, V phi, int used, int g, tgReal *total) {
   V weight = v_exp((law->level - phi) * (1 / law->eps2)) * alive(used, g);
   add_to(total + g, weight);
   return weight;

@@ -12,12 +12,12 @@
 #include "geom/cloud.h"
 
 /// Along axis j count places from first on, a step apart, on the sides at -half and half of the others. decay: D_m, m = 0 .. most; what follows is below
-/// exp(-40), or beyond the places. Real parts.
-typedef struct tgiSoftGrid { int count[3], most[3]; double first[3], step[3], half[3], eps1, *decay[3]; } tgiSoftGrid;
+/// exp(-40), or beyond the places.
+typedef struct tgiSoftGrid { int count[3], most[3]; tgReal first[3], step[3], half[3], eps1, *decay[3]; } tgiSoftGrid;
 
 /// Room for a cloud's; none where it is of no box.
 void tgi_soft_grid_place(tgiSoftGrid *grid, const tgCloud *cloud, tgLayout *layout);
 /// Its numbers at the sizes.
-void tgi_soft_grid_set(tgiSoftGrid *grid, const tgCloud *cloud, const tgReal size[3], double eps1);
+void tgi_soft_grid_set(tgiSoftGrid *grid, const tgCloud *cloud, const tgReal size[3], tgReal eps1);
 
 #endif

@@ -11,10 +11,9 @@
 typedef struct Axis { V squared, sum, mean; } Axis;
 
 TGI_LANE Axis along_axis(const tgiSoftGrid *g, int j, V y) {
-  const double shift = 0x1.8p52, s = g->step[j];   // adding it leaves the nearest integer
-  double last = g->count[j] - 1, per = last > 0 ? 1 / s : 0, two = 1 / g->eps1;
-  V at = y - g->first[j], k = v_min(v_max(at * per, v_all(0)), v_all(last)) + shift;
-  k -= shift;
+  tgReal s = g->step[j], two = 1 / g->eps1;
+  double last = g->count[j] - 1;
+  V at = y - g->first[j], k = v_round(v_min(v_max(at * (last > 0 ? 1 / s : 0), v_all(0)), v_all(last)));
   V r = at - k * s, left = v_all(last) - k;
   Axis a = {.squared = r * r, .sum = v_all(1), .mean = v_all(0)};
   if (g->most[j] > 0) {
@@ -36,7 +35,7 @@ typedef struct Sides { Axis axis[3]; V weight[6], s[6], phi; bool seen[6]; } Sid
 
 TGI_LANE void sides_at(const tgiSoftGrid *g, const V y[3], Sides *b) {
   V exponent[6], most = v_all(-INFINITY), total = v_all(0), mean = v_all(0);
-  double over = -1 / g->eps1;
+  tgReal over = -1 / g->eps1;
   for (int j = 0; j < 3; j++) b->axis[j] = along_axis(g, j, y[j]);
   for (int f = 0; f < 6; f++) {
     int j = f / 2;

@@ -17,7 +17,7 @@ enum { LANES = TGI_SOFT_LANES };
 static tgiSoftSource source_of(const tgiSoftSearch *q, const tgiSoftMeeting *s, const tgiSoftCandidate *c) {
   const tgiSsdfBlock *points = s->points->numbers.block + c->block;
   tgiSsdfBall ball = {.r = 0};
-  if (c->n >= 0 || tgi_soft_by_grid(q, s)) return tgi_soft_source(q, s, s->cut, q->plan->pool + c->first, c->n);
+  if (c->n >= 0 || tgi_soft_by_grid(s)) return tgi_soft_source(q, s, s->cut, q->plan->pool + c->first, c->n);
   double m[3];
   for (int k = 0; k < 3; k++) {
     m[k] = 0.5 * (points->lo[k] + points->hi[k]);
@@ -30,52 +30,32 @@ static tgiSoftSource source_of(const tgiSoftSearch *q, const tgiSoftMeeting *s, 
   return tgi_soft_source(q, s, s->cut, q->plan->blocks, n);
 }
 
-static void exact_heights_plain(const tgiSoftMeeting *s, const int *at, int n, double *phi) {
-  for (int a = 0; a < n; a++)
-    for (int l = 0; l < LANES; l++) {
-      const tgiSsdfBlock *b = s->points->numbers.block + at[a];
-      double x[3] = {b->p[0][l] - s->c[0], b->p[1][l] - s->c[1], b->p[2][l] - s->c[2]};
-      phi[LANES * a + l] = s->kind == TGI_SOFT_PLANE ? s->n[0] * b->p[0][l] + s->n[1] * b->p[1][l] + s->n[2] * b->p[2][l] - s->e
-                                                     : sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]) - s->radius;
-    }
-}
-
-#if !defined(TG_COMPLEX)
 // of a plane's only point: normal and place
-static void plane_of(const tgiSoftMeeting *s, double n[3], double at[3]) {
+static void plane_of(const tgiSoftMeeting *s, tgReal n[3], tgReal at[3]) {
   for (int k = 0; k < 3; k++) {
     n[k] = s->source->numbers.block->normal[k][0];
     at[k] = s->source->numbers.block->p[k][0];
   }
 }
-#endif
 
-static void exact_heights(const tgiSoftSearch *q, const tgiSoftMeeting *s, const int *at, int n, double *phi) {
-#if !defined(TG_COMPLEX)
+static void exact_heights(const tgiSoftSearch *q, int o, const int *at, int n, tgReal *phi) {
+  const tgiSoftMeeting *s = &q->side[o];
   const tgiSsdfBlock *points = s->points->numbers.block;
-  double normal[3], place[3];
+  tgReal normal[3], place[3];
   plane_of(s, normal, place);
-  if (q->isa >= 0 && s->kind == TGI_SOFT_PLANE) TGI_ISA_CALL(q->isa, tgi_soft_plane_heights, (normal, place, &s->pose, points, at, n, phi));
-  if (q->isa >= 0 && s->kind == TGI_SOFT_BALL) TGI_ISA_CALL(q->isa, tgi_soft_ball_heights, (s->radius, &s->pose, points, at, n, phi));
-  if (q->isa >= 0) return;
-#endif
-  (void)q;
-  exact_heights_plain(s, at, n, phi);
+  if (s->kind == TGI_SOFT_PLANE) TGI_ISA_CALL(q->isa, tgi_soft_plane_heights, (normal, place, &s->frame, points, at, n, phi));
+  else TGI_ISA_CALL(q->isa, tgi_soft_ball_heights, (q->p->side[o].surface.ball, &s->frame, points, at, n, phi));
 }
 
 static int heights_of(const tgiSoftSearch *q, int o) { return LANES * (q->plan->list[o].n + q->plan->list[o].ncandidate); }
 
-static void lower(tgiSoftSearch *q, const tgiSsdfBlock *points, const double phi[LANES]) {
-  for (int l = 0; l < points->used; l++) q->least = phi[l] < q->least ? phi[l] : q->least;
+static void lower(tgiSoftSearch *q, const tgiSsdfBlock *points, const tgReal phi[LANES]) {
+  for (int l = 0; l < points->used; l++) q->least = tgRe(phi[l]) < q->least ? tgRe(phi[l]) : q->least;
 }
 
-static void points_at(int isa, const tgiSoftSource *source, const tgiSoftPush *push, const tgiSoftPose *pose, const tgiSsdfBlock *points, double *phi, double *force) {
-#if defined(TG_COMPLEX)
-  (void)isa, (void)source, (void)push, (void)pose, (void)points, (void)phi, (void)force;
-#else
+static void points_at(int isa, const tgiSoftSource *source, const tgiSoftPush *push, const tgiSoftFrame *pose, const tgiSsdfBlock *points, tgReal *phi, tgReal *force) {
   if (source->grid != NULL) TGI_ISA_CALL(isa, tgi_soft_grid_points, (source, push, pose, points, phi, force));
   else TGI_ISA_CALL(isa, tgi_soft_points, (source, push, pose, points, phi, force));
-#endif
 }
 
 // how the points of a side are pushed where the least height is `least`, or less
@@ -83,17 +63,17 @@ static tgiSoftPush push_of(const tgiSoftSearch *q, int o, double least) {
   const tgiSoftLaw *l = &q->p->law;
   const tgiSoftSide *P = &q->p->side[1 - o], *O = &q->p->side[o];
   double over = least / q->eps2 - log(q->tail);   // exponents of weight and push together reach it at `far`
-  tgiSoftPush push = {.k = tgRe(l->k), .eps3 = tgRe(l->eps), .v_d = tgRe(l->v_d), .v_s = tgRe(l->v_s), .mu = tgRe(l->mu),
-                      .eps2 = q->eps2, .level = least, .tail = q->tail, .share = q->side[o].share,
+  tgiSoftPush push = {.k = l->k, .eps3 = l->eps, .v_d = l->v_d, .v_s = l->v_s, .mu = l->mu, .eps2 = q->p->eps2,
+                      .level = least, .tail = q->tail, .share = q->side[o].share,
                       .reach = least + q->cut};
-  push.far = over > 0 ? over / (1 / q->eps2 + 1 / push.eps3) : over * q->eps2;
+  push.far = over > 0 ? over / (1 / q->eps2 + 1 / tgRe(l->eps)) : over * q->eps2;
   tgReal V[6], v[3], w[3];
   tgi_sp_sub(V, P->V, O->V);
   tgi_sp_point_velocity(v, V, O->x);
   for (int k = 0; k < 3; k++) {
     tgi_m3_col(w, O->R, k);
-    push.v[k] = tgRe(tgi_v3_dot(w, v));
-    push.w[k] = tgRe(tgi_v3_dot(w, V));
+    push.v[k] = tgi_v3_dot(w, v);
+    push.w[k] = tgi_v3_dot(w, V);
   }
   return push;
 }
@@ -101,13 +81,13 @@ static tgiSoftPush push_of(const tgiSoftSearch *q, int o, double least) {
 // All heights, to plan->phi: of either side its blocks, then its candidates. The least of them is the pair's. Planes and balls come first, so that `forces`
 // (on vectors) knows what is out of reach.
 static void set_heights(tgiSoftSearch *q, bool forces) {
-  double *phi[2] = {q->plan->phi, q->plan->phi + heights_of(q, 0)}, *force = q->plan->force;
+  tgReal *phi[2] = {q->plan->phi, q->plan->phi + heights_of(q, 0)}, *force = q->plan->force;
   q->least = INFINITY;
   for (int o = 0; o < 2; o++) {
     const tgiSoftMeeting *s = &q->side[o];
     const tgiSoftList *list = &q->plan->list[o];
     if (list->n == 0) continue;
-    exact_heights(q, s, list->block, list->n, phi[o]);
+    exact_heights(q, o, list->block, list->n, phi[o]);
     for (int a = 0; a < list->n; a++) lower(q, s->points->numbers.block + list->block[a], phi[o] + LANES * a);
   }
   double known = q->least;
@@ -119,33 +99,31 @@ static void set_heights(tgiSoftSearch *q, bool forces) {
     for (int a = 0; a < list->ncandidate; a++, force += 3 * LANES) {
       const tgiSsdfBlock *points = s->points->numbers.block + list->candidate[a].block;
       tgiSoftSource source = source_of(q, s, &list->candidate[a]);
-      double *h = phi[o] + LANES * (list->n + a);
-      if (forces) points_at(q->isa, &source, &push, &s->pose, points, h, force);
-      else tgi_soft_heights(q->isa, &source, &s->pose, points, h);
+      tgReal *h = phi[o] + LANES * (list->n + a);
+      if (forces) points_at(q->isa, &source, &push, &s->frame, points, h, force);
+      else tgi_soft_heights(q->isa, &source, &s->frame, points, h);
       lower(q, points, h);
     }
   }
 }
 
 // does a block weigh? A height that is no number does.
-static bool weighs(const tgiSoftSearch *q, const double phi[LANES]) {
+static bool weighs(const tgiSoftSearch *q, const tgReal phi[LANES]) {
   for (int l = 0; l < LANES; l++)
-    if (!(phi[l] > q->least + q->cut)) return true;
+    if (!(tgRe(phi[l]) > q->least + q->cut)) return true;
   return false;
 }
 
 // ---- sums on vectors ----
 
-#if !defined(TG_COMPLEX)
-
-static double sum_lanes(const double x[LANES]) {
-  double sum = 0;
+static tgReal sum_lanes(const tgReal x[LANES]) {
+  tgReal sum = 0;
   for (int l = 0; l < LANES; l++) sum += x[l];
   return sum;
 }
 
 // w += the wrenches of the sums of side o, in the world; returns their weight
-static double add_totals(const tgiSoftPair *p, int o, const tgiSoftTotals *sum, tgReal w[12]) {
+static tgReal add_totals(const tgiSoftPair *p, int o, const tgiSoftTotals *sum, tgReal w[12]) {
   const tgiSoftSide *O = &p->side[o];
   tgReal f[6], F[3], M[3], t[3];
   for (int k = 0; k < 3; k++) {
@@ -164,33 +142,33 @@ static double add_totals(const tgiSoftPair *p, int o, const tgiSoftTotals *sum, 
 }
 
 // sums of side o, whose heights begin at phi and forces of candidates at `force`, or where rates are wanted of those
-static void sum_side(const tgiSoftSearch *q, int o, const double *phi, const double *force, tgiSoftTotals *sum, tgiSoftRates *rates) {
+static void sum_side(const tgiSoftSearch *q, int o, const tgReal *phi, const tgReal *force, tgiSoftTotals *sum, tgiSoftRates *rates) {
   const tgiSoftMeeting *s = &q->side[o];
   const tgiSoftList *list = &q->plan->list[o];
   const tgiSsdfBlock *points = s->points->numbers.block;
   tgiSoftPush push = push_of(q, o, q->least);
-  double n[3], at[3];
+  tgReal n[3], at[3];
   plane_of(s, n, at);
   if (s->kind == TGI_SOFT_PLANE) {
-    if (rates != NULL) TGI_ISA_CALL(q->isa, tgi_soft_plane_d, (n, at, &push, &s->pose, points, list->block, list->n, phi, rates));
-    else TGI_ISA_CALL(q->isa, tgi_soft_plane, (n, at, &push, &s->pose, points, list->block, list->n, phi, sum));
+    if (rates != NULL) TGI_ISA_CALL(q->isa, tgi_soft_plane_d, (n, at, &push, &s->frame, points, list->block, list->n, phi, rates));
+    else TGI_ISA_CALL(q->isa, tgi_soft_plane, (n, at, &push, &s->frame, points, list->block, list->n, phi, sum));
   } else if (s->kind == TGI_SOFT_BALL) {
-    if (rates != NULL) TGI_ISA_CALL(q->isa, tgi_soft_ball_d, (s->radius, &push, &s->pose, points, list->block, list->n, phi, rates));
-    else TGI_ISA_CALL(q->isa, tgi_soft_ball, (s->radius, &push, &s->pose, points, list->block, list->n, phi, sum));
+    if (rates != NULL) TGI_ISA_CALL(q->isa, tgi_soft_ball_d, (q->p->side[o].surface.ball, &push, &s->frame, points, list->block, list->n, phi, rates));
+    else TGI_ISA_CALL(q->isa, tgi_soft_ball, (q->p->side[o].surface.ball, &push, &s->frame, points, list->block, list->n, phi, sum));
   }
   for (int a = 0; a < list->ncandidate; a++) {
     const tgiSoftCandidate *c = &list->candidate[a];
     if (!weighs(q, phi + LANES * (list->n + a))) continue;
     if (rates != NULL) {
       tgiSoftSource source = source_of(q, s, c);
-      if (source.grid != NULL) TGI_ISA_CALL(q->isa, tgi_soft_grid_forces_d, (&source, &push, &s->pose, points + c->block, rates));
-      else TGI_ISA_CALL(q->isa, tgi_soft_forces_d, (&source, &push, &s->pose, points + c->block, rates));
-    } else TGI_ISA_CALL(q->isa, tgi_soft_weigh, (&push, &s->pose, points + c->block, phi + LANES * (list->n + a), force + 3 * LANES * a, sum));
+      if (source.grid != NULL) TGI_ISA_CALL(q->isa, tgi_soft_grid_forces_d, (&source, &push, &s->frame, points + c->block, rates));
+      else TGI_ISA_CALL(q->isa, tgi_soft_forces_d, (&source, &push, &s->frame, points + c->block, rates));
+    } else TGI_ISA_CALL(q->isa, tgi_soft_weigh, (&push, &s->frame, points + c->block, phi + LANES * (list->n + a), force + 3 * LANES * a, sum));
   }
 }
 
 static void sum_forces(const tgiSoftSearch *q, tgPairTerm *out) {
-  double total = 0;
+  tgReal total = 0;
   for (int i = 0; i < 12; i++) out->w[i] = 0;
   for (int o = 0; o < 2; o++) {
     if (q->side[o].points == NULL) continue;
@@ -204,7 +182,7 @@ static void sum_forces(const tgiSoftSearch *q, tgPairTerm *out) {
 // ---- rates ----
 
 // T (6 x 6): a twist at the world's origin, in the frame of the source at its origin
-static void twist_map(const tgiSoftSide *O, double T[36]) {
+static void twist_map(const tgiSoftSide *O, tgReal T[36]) {
   memset(T, 0, 36 * sizeof *T);
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {
@@ -216,15 +194,15 @@ static void twist_map(const tgiSoftSide *O, double T[36]) {
 }
 
 // out (6) = T' x times by; out (6 x 6) = T' M T times by
-static void to_world(const double T[36], const double x[6], double by, tgReal *out) {
+static void to_world(const tgReal T[36], const tgReal x[6], tgReal by, tgReal *out) {
   for (int i = 0; i < 6; i++) {
-    double sum = 0;
+    tgReal sum = 0;
     for (int k = 0; k < 6; k++) sum += T[6 * k + i] * x[k];
     out[i] = by * sum;
   }
 }
-static void matrix_to_world(const double T[36], const double M[36], double by, tgReal *out) {
-  double MT[36];
+static void matrix_to_world(const tgReal T[36], const tgReal M[36], tgReal by, tgReal *out) {
+  tgReal MT[36];
   for (int i = 0; i < 6; i++)
     for (int j = 0; j < 6; j++) {
       MT[6 * i + j] = 0;
@@ -232,15 +210,15 @@ static void matrix_to_world(const double T[36], const double M[36], double by, t
     }
   for (int i = 0; i < 6; i++)
     for (int j = 0; j < 6; j++) {
-      double sum = 0;
+      tgReal sum = 0;
       for (int k = 0; k < 6; k++) sum += T[6 * k + i] * MT[6 * k + j];
       out[6 * i + j] = by * sum;
     }
 }
 
 // what tgi_soft_sum_finish takes, from the lanes' sums over a total weight of 1/by
-static void world_sum(const tgiSoftSide *O, const tgiSoftRates *r, double by, tgiSoftSum *sum) {
-  double T[36], h[6], G[6], hG[36], A[36], U[36], yF[9], trace = 0;
+static void world_sum(const tgiSoftSide *O, const tgiSoftRates *r, tgReal by, tgiSoftSum *sum) {
+  tgReal T[36], h[6], G[6], hG[36], A[36], U[36], yF[9], trace = 0;
   for (int i = 0; i < 6; i++) {
     h[i] = sum_lanes(r->h[i]);
     G[i] = sum_lanes(r->G[i]);
@@ -270,7 +248,7 @@ static void world_sum(const tgiSoftSide *O, const tgiSoftRates *r, double by, tg
 static void sum_rates(const tgiSoftSearch *q, tgPairTerm *out) {
   tgiSoftRates rates[2];
   tgiSoftSum sum[2];
-  double total = 0;
+  tgReal total = 0;
   memset(rates, 0, sizeof rates);
   memset(sum, 0, sizeof sum);
   for (int o = 0; o < 2; o++) {
@@ -280,12 +258,10 @@ static void sum_rates(const tgiSoftSearch *q, tgPairTerm *out) {
   }
   for (int o = 0; o < 2; o++)
     if (q->side[o].points != NULL) world_sum(&q->p->side[o], &rates[o], 1 / total, &sum[o]);
-  tgi_soft_sum_finish(sum, q->p->side[0].V, q->p->side[1].V, q->eps2, true, out);
+  tgi_soft_sum_finish(sum, q->p->side[0].V, q->p->side[1].V, q->p->eps2, true, out);
 }
 
-#endif
-
-// ---- sums point by point ----
+// ---- sums point by point, in the publication's form, and adjoints ----
 
 // the points of the source that count at y, to q->near
 static tgiSoftSurface near_points(const tgiSoftSearch *q, int o, const tgReal y[3]) {
@@ -302,7 +278,7 @@ static tgiSoftSurface near_points(const tgiSoftSearch *q, int o, const tgReal y[
     for (int i = 0; i < t->used[plan->blocks[a]]; i++) {
       int point = t->point[LANES * plan->blocks[a] + i];
       const tgiSsdfBlock *b = s->source->numbers.block + plan->blocks[a];
-      double e[3] = {b->p[0][i] - c[0], b->p[1][i] - c[1], b->p[2][i] - c[2]};
+      double e[3] = {tgRe(b->p[0][i]) - c[0], tgRe(b->p[1][i]) - c[1], tgRe(b->p[2][i]) - c[2]};
       if (e[0] * e[0] + e[1] * e[1] + e[2] * e[2] > near.squared * (1 + 1e-14) + s->cut) continue;
       tgi_v3_copy(plan->near[0] + 3 * part.n, whole->p + 3 * point);
       tgi_v3_copy(plan->near[1] + 3 * part.n, whole->normal + 3 * point);
@@ -314,7 +290,7 @@ static tgiSoftSurface near_points(const tgiSoftSearch *q, int o, const tgReal y[
 
 // calls visit at the points of the blocks that weigh, in the order of the lists
 static void each_weighing(const tgiSoftSearch *q, void (*visit)(const tgiSoftSearch *, int o, int point, void *ctx), void *ctx) {
-  const double *phi = q->plan->phi;
+  const tgReal *phi = q->plan->phi;
   for (int o = 0; o < 2; o++) {
     const tgiSoftMeeting *s = &q->side[o];
     const tgiSoftList *list = &q->plan->list[o];
@@ -386,29 +362,24 @@ static bool prepare(tgiSoftSearch *q, int slot, bool forces) {
 
 double tgi_soft_pair_fast_on(int isa, const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, bool d, tgiSoftPlan *plan, tgPairTerm *out) {
   tgiSoftSearch q;
-  tgi_soft_search_start(&q, isa, p, index, isa < 0 || d ? tau * DERIVED : tau, plan);
-  bool vectors = isa >= 0 && !p->law.paper;
-  if (!prepare(&q, isa < 0 || d ? 1 : 0, vectors && !d)) {
+#if defined(TG_COMPLEX)
+  bool derived = true;   // tangents are derivatives
+#else
+  bool derived = d;
+#endif
+  tgi_soft_search_start(&q, isa, p, index, derived ? tau * DERIVED : tau, plan);
+  if (!prepare(&q, derived, !p->law.paper && !d)) {
     nothing(d, out);
     return q.ceiling;
   }
-#if !defined(TG_COMPLEX)
-  if (vectors) {
-    if (d) sum_rates(&q, out);
-    else sum_forces(&q, out);
-    return q.least;
-  }
-#endif
-  sum_by_points(&q, d, out);
+  if (p->law.paper) sum_by_points(&q, d, out);
+  else if (d) sum_rates(&q, out);
+  else sum_forces(&q, out);
   return q.least;
 }
 
 double tgi_soft_pair_fast(const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, bool d, tgiSoftPlan *plan, tgPairTerm *out) {
-#if defined(TG_COMPLEX)
-  return tgi_soft_pair_fast_on(-1, p, index, tau, d, plan, out);
-#else
   return tgi_soft_pair_fast_on(tgi_isa(), p, index, tau, d, plan, out);
-#endif
 }
 
 // ---- adjoint ----
@@ -460,12 +431,7 @@ static void adjoint_point(const tgiSoftSearch *q, int o, int point, void *ctx) {
 void tgi_soft_pair_fast_vjp(const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, const tgReal Z[12], tgiSoftPlan *plan, tgiSoftPairBar *bar) {
   tgiSoftSearch q;
   Adjoint a = {.Z = Z, .bar = bar};
-#if defined(TG_COMPLEX)
-  int isa = -1;
-#else
-  int isa = tgi_isa();
-#endif
-  tgi_soft_search_start(&q, isa, p, index, tau * DERIVED, plan);
+  tgi_soft_search_start(&q, tgi_isa(), p, index, tau * DERIVED, plan);
   if (!prepare(&q, 1, false)) return;
   each_weighing(&q, adjoint_point, &a);
   a.mean /= a.total;

@@ -14,10 +14,10 @@
 
 #include "contact/softmin/plan.h"
 
-/// As tgi_soft_pair_plain, but for tails of tau; plan: what is kept from pose to pose, made anew where it does not hold. In the consistent form, on vectors.
+/// As tgi_soft_pair_plain, but for tails of tau; plan: what is kept from pose to pose, made anew where it does not hold. On vectors, but for the publication's form.
 /// Where all planes that count are out of reach of the push there is no force, and what is returned is eps3 ln(1/tau), which no height is below.
 double tgi_soft_pair_fast(const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, bool d, tgiSoftPlan *plan, tgPairTerm *out);
-/// The same on an instruction set (isa.h), or point by point where isa is -1: the twin of the vectors.
+/// The same on an instruction set (isa.h).
 double tgi_soft_pair_fast_on(int isa, const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, bool d, tgiSoftPlan *plan, tgPairTerm *out);
 
 /// As tgi_soft_pair_vjp, over the points that count, for tails as of derivatives.

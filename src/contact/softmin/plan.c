@@ -37,15 +37,16 @@ static double apart2(const double a[3], const double b[3]) {
   return sum;
 }
 
-static void set_pose(const tgiSoftSide *P, const tgiSoftSide *O, tgiSoftPose *pose) {
-  tgReal d[3], R[3], column[3];
+static void set_pose(const tgiSoftSide *P, const tgiSoftSide *O, Side *s) {
+  tgReal d[3], column[3];
   tgi_v3_sub(d, P->x, O->x);
   for (int i = 0; i < 3; i++) {
     tgi_m3_col(column, O->R, i);
-    pose->t[i] = tgRe(tgi_v3_dot(column, d));
-    tgi_m3_tmulv(R, P->R, column);   // row i of O' P: P' times column i of O
-    for (int j = 0; j < 3; j++) pose->R[3 * i + j] = tgRe(R[j]);
+    s->frame.t[i] = tgi_v3_dot(column, d);
+    tgi_m3_tmulv(s->frame.R + 3 * i, P->R, column);   // row i of O' P: P' times column i of O
   }
+  for (int i = 0; i < 3; i++) s->pose.t[i] = tgRe(s->frame.t[i]);
+  for (int i = 0; i < 9; i++) s->pose.R[i] = tgRe(s->frame.R[i]);
 }
 
 static void set_exact(const tgiSoftPair *p, int o, Side *s) {
@@ -54,8 +55,8 @@ static void set_exact(const tgiSoftPair *p, int o, Side *s) {
   s->e = 0;
   for (int k = 0; k < 3; k++) {
     const double *R = s->pose.R;
-    s->n[k] = plane->normal[0][0] * R[k] + plane->normal[1][0] * R[3 + k] + plane->normal[2][0] * R[6 + k];
-    s->e += plane->normal[k][0] * (plane->p[k][0] - s->pose.t[k]);
+    s->n[k] = tgRe(plane->normal[0][0] * R[k] + plane->normal[1][0] * R[3 + k] + plane->normal[2][0] * R[6 + k]);
+    s->e += tgRe(plane->normal[k][0] * (plane->p[k][0] - s->pose.t[k]));
     s->c[k] = -(R[k] * s->pose.t[0] + R[3 + k] * s->pose.t[1] + R[6 + k] * s->pose.t[2]);
   }
 }
@@ -63,12 +64,12 @@ static void set_exact(const tgiSoftPair *p, int o, Side *s) {
 static void set_side(tgiSoftSearch *q, int o, const tgiSoftIndex index[2]) {
   const tgiSoftSide *P = &q->p->side[1 - o], *O = &q->p->side[o];
   Side *s = &q->side[o];
-  *s = (Side){.source = &index[o], .points = P->flat ? NULL : &index[1 - o], .eps1 = tgRe(O->surface.eps1)};
+  *s = (Side){.source = &index[o], .points = P->flat ? NULL : &index[1 - o], .width = O->surface.eps1, .eps1 = tgRe(O->surface.eps1)};
   s->kind = O->flat ? TGI_SOFT_PLANE : tgRe(O->surface.ball) > 0 ? TGI_SOFT_BALL : TGI_SOFT_POINTS;
   s->extent = 2 * index[o].numbers.node->radius;
   s->share = fmin(1, tgRe(q->p->law.eps) / s->extent);
   s->cut = tgi_ssdf_cut(s->eps1, O->surface.n, q->tau * s->share);
-  set_pose(P, O, &s->pose);
+  set_pose(P, O, s);
   if (s->kind != TGI_SOFT_POINTS) set_exact(q->p, o, s);
 }
 
@@ -150,8 +151,8 @@ static double rank(const tgiSsdfBall *b) {
 }
 
 tgiSoftSource tgi_soft_source(const tgiSoftSearch *q, const Side *s, double cut, const int *at, int n) {
-  return (tgiSoftSource){.grid = tgi_soft_by_grid(q, s) ? s->source->grid : NULL, .block = s->source->numbers.block, .at = at, .n = n, .points = s->source->tree->n, .eps1 = s->eps1, .cut = cut,
-                         .sums = q->plan->sums, .kept = q->plan->kept};
+  return (tgiSoftSource){.grid = s->source->grid, .block = s->source->numbers.block, .at = at, .n = n, .points = s->source->tree->n, .eps1 = s->width,
+                         .cut = cut, .sums = q->plan->sums, .kept = q->plan->kept};
 }
 
 // a cut that leaves `room` to phi where it is about `level`, or lower
@@ -166,54 +167,20 @@ static bool above(const tgiSoftSearch *q, const Side *s, const tgiSsdfBall *b, d
   return tgi_ssdf_above(s->source->tree, &s->source->numbers, b, coarse_cut(q, s, b, level + q->room), level + q->room);
 }
 
-// heights point by point: the twin of the kernel
-static void heights_plain(const tgiSoftSource *s, const tgiSoftPose *pose, const tgiSsdfBlock *points, double phi[LANES]) {
-  for (int l = 0; l < LANES; l++) {
-    double y[3], least = INFINITY, W = 0, S = 0;
-    for (int k = 0; k < 3; k++)
-      y[k] = pose->R[3 * k] * points->p[0][l] + pose->R[3 * k + 1] * points->p[1][l] + pose->R[3 * k + 2] * points->p[2][l] + pose->t[k];
-    for (int pass = 0; pass < 2; pass++)
-      for (int a = 0; a < s->n; a++) {
-        const tgiSsdfBlock *z = s->block + s->at[a];
-        for (int i = 0; i < z->used; i++) {
-          double d = 0, height = 0;
-          for (int k = 0; k < 3; k++) {
-            double r = y[k] - z->p[k][i];
-            d += r * r;
-            height += r * z->normal[k][i];
-          }
-          if (pass == 0) least = fmin(least, d);
-          else {
-            double w = exp((least - d) / s->eps1);
-            W += w;
-            S += w * height;
-          }
-        }
-      }
-    phi[l] = S / W;
-  }
-}
-
-void tgi_soft_heights(int isa, const tgiSoftSource *source, const tgiSoftPose *pose, const tgiSsdfBlock *points, double phi[LANES]) {
-#if !defined(TG_COMPLEX)
-  if (isa >= 0) {
-    if (source->grid != NULL) TGI_ISA_CALL(isa, tgi_soft_grid_heights, (source, pose, points, phi));
-    else TGI_ISA_CALL(isa, tgi_soft_heights, (source, pose, points, phi));
-    return;
-  }
-#endif
-  (void)isa;
-  heights_plain(source, pose, points, phi);
+void tgi_soft_heights(int isa, const tgiSoftSource *source, const tgiSoftFrame *pose, const tgiSsdfBlock *points, tgReal phi[LANES]) {
+  if (source->grid != NULL) TGI_ISA_CALL(isa, tgi_soft_grid_heights, (source, pose, points, phi));
+  else TGI_ISA_CALL(isa, tgi_soft_heights, (source, pose, points, phi));
 }
 
 // least height of a block's points, right to q->room
 static void look(tgiSoftSearch *q, const Side *s, int block, const tgiSsdfBall *ball) {
   const tgiSsdfBlock *points = s->points->numbers.block + block;
-  double phi[LANES], cut = coarse_cut(q, s, ball, rank(ball));
-  int n = tgi_soft_by_grid(q, s) ? 0 : tgi_ssdf_gather(s->source->tree, &s->source->numbers, ball->c, ball->r, cut, &ball->near, q->plan->blocks);
+  tgReal phi[LANES];
+  double cut = coarse_cut(q, s, ball, rank(ball));
+  int n = tgi_soft_by_grid(s) ? 0 : tgi_ssdf_gather(s->source->tree, &s->source->numbers, ball->c, ball->r, cut, &ball->near, q->plan->blocks);
   tgiSoftSource source = tgi_soft_source(q, s, cut, q->plan->blocks, n);
-  tgi_soft_heights(q->isa, &source, &s->pose, points, phi);
-  for (int l = 0; l < points->used; l++) q->least = fmin(q->least, phi[l]);
+  tgi_soft_heights(q->isa, &source, &s->frame, points, phi);
+  for (int l = 0; l < points->used; l++) q->least = fmin(q->least, tgRe(phi[l]));
 }
 
 // what of the source may count for a block within the skin: to the pool, while there is room
@@ -286,8 +253,8 @@ static double block_height(const Side *s, const tgiSsdfBlock *b) {
   for (int l = 0; l < b->used; l++) {
     double sum = 0;
     for (int k = 0; k < 3; k++) {
-      double x = b->p[k][l] - s->c[k];
-      sum += s->kind == TGI_SOFT_PLANE ? s->n[k] * b->p[k][l] : x * x;
+      double p = tgRe(b->p[k][l]), x = p - s->c[k];
+      sum += s->kind == TGI_SOFT_PLANE ? s->n[k] * p : x * x;
     }
     least = fmin(least, s->kind == TGI_SOFT_PLANE ? sum - s->e : sqrt(sum) - s->radius);
   }

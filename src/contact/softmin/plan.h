@@ -37,7 +37,7 @@ typedef struct tgiSoftPlan {
   double skin, level;
   tgiSoftList list[2];
   int *pool, pooled, most;
-  double *phi, *force, *sums;        // heights of all blocks listed, forces of the candidates; eight numbers a block
+  tgReal *phi, *force, *sums;        // heights of all blocks listed, forces of the candidates; eight numbers a block
   int *blocks, *kept;
   tgReal *near[4];                   // points and normals that count for one, and their adjoints
   int *which;                        // of the surface
@@ -51,7 +51,9 @@ void tgi_soft_plan_place(tgiSoftPlan *plan, const tgiSsdfTree *a, const tgiSsdfT
 /// One side at the pose at hand.
 typedef struct tgiSoftMeeting {
   const tgiSoftIndex *source, *points;   // points NULL: none
-  tgiSoftPose pose;
+  tgiSoftPose pose;                      // of searches
+  tgiSoftFrame frame;                    // of sums
+  tgReal width;                          // eps1 of the source
   double eps1, cut, extent, share;       // cut of pair_fast.h (a); share: eps3/extent
   enum { TGI_SOFT_POINTS, TGI_SOFT_PLANE, TGI_SOFT_BALL } kind;   // of the source
   double n[3], e, c[3], radius;          // in the frame of the points: of a plane n . x = e, of a ball its centre
@@ -80,11 +82,11 @@ static inline void tgi_soft_plan_forget(tgiSoftPlan *plan) { plan->made = plan->
 void tgi_soft_plan_make(tgiSoftSearch *q);
 /// Node `node` of the points of a side: ball, larger by skin, with the source's point nearest to its centre, which near (may be NULL) is close to.
 void tgi_soft_ball(const tgiSoftMeeting *s, int node, const tgiSsdfNearest *near, double skin, tgiSsdfBall *ball);
-/// Is the source summed by its grids? Point by point it is not, which is the twin.
-static inline bool tgi_soft_by_grid(const tgiSoftSearch *q, const tgiSoftMeeting *s) { return q->isa >= 0 && s->source->grid != NULL; }
+/// Is the source summed by its grids?
+static inline bool tgi_soft_by_grid(const tgiSoftMeeting *s) { return s->source->grid != NULL; }
 /// The source with the n blocks at `at`, cut off at `cut`.
 tgiSoftSource tgi_soft_source(const tgiSoftSearch *q, const tgiSoftMeeting *s, double cut, const int *at, int n);
 /// Heights of eight points against a source.
-void tgi_soft_heights(int isa, const tgiSoftSource *source, const tgiSoftPose *pose, const tgiSsdfBlock *points, double phi[TGI_SOFT_LANES]);
+void tgi_soft_heights(int isa, const tgiSoftSource *source, const tgiSoftFrame *pose, const tgiSsdfBlock *points, tgReal phi[TGI_SOFT_LANES]);
 
 #endif

@@ -9,7 +9,7 @@ typedef struct Point { V g[3], F[3], Fy[9], Fu[9]; } Point;
 typedef struct Push { V lambda[3], s[3], u[9], m[3], tau[3], un, rho, N, slope; } Push;
 
 TGI_LANE void push_at(const tgiSoftPush *law, V s, const V n[3], const V u[3], Push *f) {
-  V x = s * (-1 / law->eps3), e = v_exp(-v_abs(x)), c = law->k * (law->eps3 * v_log1p(e) + v_max(-s, v_all(0)));
+  V e = v_exp(v_abs(s) * (-1 / law->eps3)), c = law->k * (law->eps3 * v_log1p(e) + v_max(-s, v_all(0)));
   V c_s = -law->k * v_pick(v_less(s, v_all(0)), v_all(1), e) / (1 + e);
   V un = v_dot(u, n), z = un * (1 / law->v_d), half = 1 - 0.5 * z;
   Mask closing = v_less(z, v_all(0)), inside = v_less(z, v_all(2));
@@ -62,7 +62,7 @@ TGI_LANE void on_ball(const tgiSoftPush *law, V s, V distance, const V n[3], con
 }
 
 // p += one plane of weight w with the first moment r, of height s; mean likewise
-TGI_LANE void add_plane(const tgiSoftPush *law, double two, V w, const V r[3], V s, const V n[3], const V u[3], Point *p) {
+TGI_LANE void add_plane(const tgiSoftPush *law, tgReal two, V w, const V r[3], V s, const V n[3], const V u[3], Point *p) {
   Push f;
   push_at(law, s, n, u, &f);
   for (int i = 0; i < 3; i++) {
@@ -76,7 +76,7 @@ TGI_LANE void add_plane(const tgiSoftPush *law, double two, V w, const V r[3], V
 }
 
 // weights sum to 1: what all exponents have in common
-TGI_LANE void less_mean(double two, V phi, const V mean[3], Point *p) {
+TGI_LANE void less_mean(tgReal two, V phi, const V mean[3], Point *p) {
   for (int i = 0; i < 3; i++) {
     p->g[i] -= two * phi * mean[i];
     for (int j = 0; j < 3; j++) p->Fy[3 * i + j] -= two * p->F[i] * mean[j];
@@ -85,7 +85,7 @@ TGI_LANE void less_mean(double two, V phi, const V mean[3], Point *p) {
 
 // over the n runs of blocks kept, with the sum of their exponentials and the height phi
 TGI_LANE void on_points(const tgiSoftSource *s, const Origin *o, const tgiSoftPush *law, int n, const V y[3], const V u[3], V most, V total, V phi, Point *p) {
-  double two = 2 / s->eps1;
+  tgReal two = 2 / s->eps1;
   V by = 1 / total, mean[3] = {v_all(0), v_all(0), v_all(0)};
   for (int k = 0; k < 3; k++) p->g[k] = p->F[k] = v_all(0);
   for (int k = 0; k < 9; k++) p->Fy[k] = p->Fu[k] = v_all(0);
@@ -120,7 +120,7 @@ TGI_LANE void on_points(const tgiSoftSource *s, const Origin *o, const tgiSoftPu
 }
 
 // sum += J' A J times W, J = [-[x] 1]
-TGI_LANE void add_congruence(double sum[36][TGI_SOFT_LANES], V W, const V A[9], const V x[3], int g) {
+TGI_LANE void add_congruence(tgReal sum[36][TGI_SOFT_LANES], V W, const V A[9], const V x[3], int g) {
   V right[9];   // [x] A
   for (int j = 0; j < 3; j++) {
     V a[3] = {A[j], A[3 + j], A[6 + j]}, t[3];
@@ -147,7 +147,7 @@ TGI_LANE void add_gradient(V W, const V x[3], const V grad[3], V G[6], int g, tg
 }
 
 // a point at y from q
-TGI_LANE void add_point(const tgiSoftPush *law, const double q[3], V W, const V y[3], const Point *p, int g, tgiSoftRates *sum) {
+TGI_LANE void add_point(const tgiSoftPush *law, const tgReal q[3], V W, const V y[3], const Point *p, int g, tgiSoftRates *sum) {
   V x[3] = {y[0] + q[0], y[1] + q[1], y[2] + q[2]}, h[6], G[6], A[9];
   add_gradient(W, x, p->g, G, g, sum);
   v_cross(h, x, p->F);
@@ -168,7 +168,7 @@ TGI_LANE void add_point(const tgiSoftPush *law, const double q[3], V W, const V 
   add_congruence(sum->U, W, p->Fu, x, g);
 }
 
-void KERNEL(tgi_soft_forces_d)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftPose *pose, const tgiSsdfBlock *points, tgiSoftRates *sum) {
+void KERNEL(tgi_soft_forces_d)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *points, tgiSoftRates *sum) {
   Origin o = origin_of(s, pose, points);
   for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
     V y[3], u[3], most, total;
@@ -193,7 +193,7 @@ void KERNEL(tgi_soft_forces_d)(const tgiSoftSource *s, const tgiSoftPush *law, c
 
 // over the sides of a box
 TGI_LANE void on_sides(const tgiSoftSource *s, const tgiSoftPush *law, const Sides *b, const V u[3], Point *p) {
-  double two = 2 / s->eps1;
+  tgReal two = 2 / s->eps1;
   V mean[3] = {v_all(0), v_all(0), v_all(0)};
   for (int k = 0; k < 3; k++) p->g[k] = p->F[k] = v_all(0);
   for (int k = 0; k < 9; k++) p->Fy[k] = p->Fu[k] = v_all(0);
@@ -210,8 +210,8 @@ TGI_LANE void on_sides(const tgiSoftSource *s, const tgiSoftPush *law, const Sid
   less_mean(two, b->phi, mean, p);
 }
 
-void KERNEL(tgi_soft_grid_forces_d)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftPose *pose, const tgiSsdfBlock *points, tgiSoftRates *sum) {
-  static const double middle[3] = {0, 0, 0};
+void KERNEL(tgi_soft_grid_forces_d)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *points, tgiSoftRates *sum) {
+  static const tgReal middle[3] = {0, 0, 0};
   for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
     V y[3], u[3];
     Sides b;
@@ -226,8 +226,8 @@ void KERNEL(tgi_soft_grid_forces_d)(const tgiSoftSource *s, const tgiSoftPush *l
   }
 }
 
-void KERNEL(tgi_soft_plane_d)(const double *normal, const double *p, const tgiSoftPush *law, const tgiSoftPose *pose, const tgiSsdfBlock *block, const int *at,
-                              int n, const double *phi, tgiSoftRates *sum) {
+void KERNEL(tgi_soft_plane_d)(const tgReal *normal, const tgReal *p, const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *block, const int *at,
+                              int n, const tgReal *phi, tgiSoftRates *sum) {
   V N[3] = {v_all(normal[0]), v_all(normal[1]), v_all(normal[2])};
   for (int a = 0; a < n; a++)
     for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
@@ -247,9 +247,9 @@ void KERNEL(tgi_soft_plane_d)(const double *normal, const double *p, const tgiSo
     }
 }
 
-void KERNEL(tgi_soft_ball_d)(double radius, const tgiSoftPush *law, const tgiSoftPose *pose, const tgiSsdfBlock *block, const int *at, int n, const double *phi,
+void KERNEL(tgi_soft_ball_d)(tgReal radius, const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *block, const int *at, int n, const tgReal *phi,
                              tgiSoftRates *sum) {
-  static const double middle[3] = {0, 0, 0};
+  static const tgReal middle[3] = {0, 0, 0};
   for (int a = 0; a < n; a++)
     for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
       V y[3], u[3], N[3], G[6], s = v_load(phi + TGI_SOFT_LANES * a + g);

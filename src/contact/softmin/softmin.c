@@ -28,8 +28,8 @@ static tgReal or_derived(tgReal given, tgReal derived) { return tgRe(given) > 0 
 static tgReal width_of(tgSim *s, const tgCloud *c) { return or_derived(TG_NUMBER(s, eps1), c->spacing * c->spacing); }
 
 static void set_grid(tgSim *s, const tgCloud *c, tgiSoftPoints *geom) {
-  double eps1 = tgRe(width_of(s, c));
-  if (c->grid[0] > 0 && !(geom->made && eps1 == geom->grid.eps1)) tgi_soft_grid_set(&geom->grid, c, geom->size, eps1);
+  tgReal eps1 = width_of(s, c);
+  if (c->grid[0] > 0 && !(geom->made && tgZero(eps1 - geom->grid.eps1))) tgi_soft_grid_set(&geom->grid, c, geom->size, eps1);
 }
 
 static tgStatus begin(tgSim *s, double h) {
