@@ -66,18 +66,18 @@ static tgStatus bounds(tgSim *s) {
 
 // first remembered contact of the pair; memory is sorted by pair
 static int first_of_pair(const tgSim *s, int pair) {
-  int low = 0, high = s->mem_count[0];
+  int low = 0, high = s->rows->mem_count[0];
   while (low < high) {
     int middle = low + (high - low) / 2;
-    if (s->mem_contact[middle * TG_MEM_CONTACT] < pair) low = middle + 1;
+    if (s->rows->mem_contact[middle * TG_MEM_CONTACT] < pair) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
 static const int *remembered(const tgSim *s, int pair, int feature) {
-  for (int k = first_of_pair(s, pair); k < s->mem_count[0]; k++) {
-    const int *r = s->mem_contact + k * TG_MEM_CONTACT;
+  for (int k = first_of_pair(s, pair); k < s->rows->mem_count[0]; k++) {
+    const int *r = s->rows->mem_contact + k * TG_MEM_CONTACT;
     if (r[0] != pair) return NULL;
     if (r[1] == feature) return r;
   }
@@ -169,10 +169,10 @@ typedef struct Search { int n, k; double nearest; } Search;
 
 static tgStatus look_at(tgSim *s, const tgPose *pose, int pair, Search *f) {
   tgContactPoint point[TG_PAIR_POINTS];
-  while (f->k < s->mem_count[1] && s->mem_pair[f->k * TG_MEM_PAIR] < pair) f->k++;
+  while (f->k < s->rows->mem_count[1] && s->rows->mem_pair[f->k * TG_MEM_PAIR] < pair) f->k++;
   int in[2] = {0, 0};
-  if (f->k < s->mem_count[1] && s->mem_pair[f->k * TG_MEM_PAIR] == pair)
-    for (int i = 0; i < 2; i++) in[i] = s->mem_pair[f->k * TG_MEM_PAIR + 1 + i];
+  if (f->k < s->rows->mem_count[1] && s->rows->mem_pair[f->k * TG_MEM_PAIR] == pair)
+    for (int i = 0; i < 2; i++) in[i] = s->rows->mem_pair[f->k * TG_MEM_PAIR + 1 + i];
   int32_t memory[TG_PAIR_MEMORY] = {in[0], in[1]};
   double distance = INFINITY;
   int count = collide(s, pose, pair, TG_COLLIDE_POINTS, memory, point, &distance);
@@ -279,19 +279,19 @@ void tgi_contacts_remember(tgSim *s) {
   int npair = 0;
   for (int i = 0; i < s->ncon; i++) {
     const tgContactRow *c = &s->contact[i];
-    int *r = s->mem_contact + i * TG_MEM_CONTACT;
+    int *r = s->rows->mem_contact + i * TG_MEM_CONTACT;
     r[0] = c->pair;
     r[1] = c->feature;
     r[2] = c->axis;
-    for (int k = 0; k < 3; k++) r[3 + k] = k < c->nrow ? s->row_class[c->row + k] : 0;
+    for (int k = 0; k < 3; k++) r[3 + k] = k < c->nrow ? s->rows->class[c->row + k] : 0;
     if (i > 0 && s->contact[i - 1].pair == c->pair) continue;
-    int *p = s->mem_pair + npair++ * TG_MEM_PAIR;
+    int *p = s->rows->mem_pair + npair++ * TG_MEM_PAIR;
     p[0] = c->pair;
     p[1] = c->memory[0];
     p[2] = c->memory[1];
   }
-  s->mem_count[0] = s->ncon;
-  s->mem_count[1] = npair;
+  s->rows->mem_count[0] = s->ncon;
+  s->rows->mem_count[1] = npair;
 }
 
 void tgi_contacts_recall(const tgSim *s, const tgContactRow *c, int cls[3]) {

@@ -22,9 +22,9 @@ static int body_dof(const tgModel *m, int body) { return m->body_lastdof[body]; 
 
 static void row_trees(const tgSim *s, int row, int tree[2]) {
   const tgModel *m = &s->m;
-  int owner = s->row_owner[row], part = s->row_part[row];
+  int owner = s->rows->owner[row], part = s->rows->part[row];
   tree[0] = tree[1] = -1;
-  switch ((tgRowKind)s->row_kind[row]) {
+  switch ((tgRowKind)s->rows->kind[row]) {
     case TG_ROW_NORMAL: case TG_ROW_TANGENT:
       tree[0] = body_dof(m, m->geom_body[s->contact[owner].geom1]);
       tree[1] = body_dof(m, m->geom_body[s->contact[owner].geom2]);
@@ -47,7 +47,7 @@ static void row_trees(const tgSim *s, int row, int tree[2]) {
 
 // The ranges of both trees, ascending; one range where they overlap.
 void tgi_row_find_span(tgSim *s, int row) {
-  int tree[2], *span = s->row_span + 4 * row;
+  int tree[2], *span = s->rows->span + 4 * row;
   row_trees(s, row, tree);
   int a = tree[0], b = tree[1];
   if (a < 0 || (b >= 0 && s->m.dof_set[3 * b + FROM] < s->m.dof_set[3 * a + FROM])) {
@@ -69,38 +69,38 @@ void tgi_row_find_span(tgSim *s, int row) {
 
 // island_adr, island_row, island_at and row_place from row_island; false: there is no room for their blocks
 static bool list_rows(tgSim *s) {
-  int *adr = s->island_adr;
+  int *adr = s->rows->island_adr;
   for (int k = 0; k <= s->nisland; k++) adr[k] = 0;
-  for (int i = 0; i < s->nrow; i++) s->row_place[i] = adr[s->row_island[i] + 1]++;
+  for (int i = 0; i < s->nrow; i++) s->rows->place[i] = adr[s->rows->island[i] + 1]++;
   size_t at = 0;
   int widest = 0;
   for (int k = 0; k < s->nisland; k++) {
     int n = adr[k + 1];
-    s->island_at[k] = (int)at;
+    s->rows->island_at[k] = (int)at;
     at += (size_t)n * (size_t)n;
     if (n > widest) widest = n;
     adr[k + 1] += adr[k];
   }
   if (at > s->wanted.nA) s->wanted.nA = at;
   if (widest > s->wanted.widest) s->wanted.widest = widest;
-  for (int i = 0; i < s->nrow; i++) s->island_row[adr[s->row_island[i]] + s->row_place[i]] = i;
+  for (int i = 0; i < s->nrow; i++) s->rows->island_row[adr[s->rows->island[i]] + s->rows->place[i]] = i;
   return at <= s->cap.nA && widest <= s->cap.widest;
 }
 
 static void list_dofs(tgSim *s) {
-  int *adr = s->island_dofadr, nv = s->m.nv;
+  int *adr = s->rows->island_dofadr, nv = s->m.nv;
   for (int k = 0; k <= s->nisland; k++) adr[k] = 0;
   for (int d = 0; d < nv; d++)
-    if (s->dof_island[d] >= 0) adr[s->dof_island[d] + 1]++;
+    if (s->rows->dof_island[d] >= 0) adr[s->rows->dof_island[d] + 1]++;
   for (int k = 0; k < s->nisland; k++) adr[k + 1] += adr[k];
   for (int d = 0; d < nv; d++)
-    if (s->dof_island[d] >= 0) s->island_dof[adr[s->dof_island[d]]++] = d;
+    if (s->rows->dof_island[d] >= 0) s->rows->island_dof[adr[s->rows->dof_island[d]]++] = d;
   for (int k = s->nisland; k > 0; k--) adr[k] = adr[k - 1];
   adr[0] = 0;
 }
 
 tgStatus tgi_islands(tgSim *s) {
-  int nv = s->m.nv, *root = s->dof_island, *first = s->island_dof;
+  int nv = s->m.nv, *root = s->rows->dof_island, *first = s->rows->island_dof;
   s->nisland = 0;
   for (int d = 0; d < nv; d++) {
     root[d] = s->one_island ? 0 : s->m.dof_set[3 * d];
@@ -111,13 +111,13 @@ tgStatus tgi_islands(tgSim *s) {
     int tree[2];
     row_trees(s, i, tree);
     int any = tree[0] >= 0 ? tree[0] : tree[1];
-    s->row_island[i] = any;
+    s->rows->island[i] = any;
     if (any >= 0 && tree[1] >= 0) join(root, any, tree[1]);
   }
   for (int i = 0; i < s->nrow; i++) {
-    int *island = s->row_island[i] < 0 ? (s->one_island && nv > 0 ? &first[0] : &loose) : &first[root_of(root, s->row_island[i])];
+    int *island = s->rows->island[i] < 0 ? (s->one_island && nv > 0 ? &first[0] : &loose) : &first[root_of(root, s->rows->island[i])];
     if (*island < 0) *island = s->nisland++;
-    s->row_island[i] = *island;
+    s->rows->island[i] = *island;
   }
   // roots are the least dofs of their sets, so those of earlier dofs are final when a dof is reached from above
   for (int d = 0; d < nv; d++) root[d] = root_of(root, d);

@@ -17,11 +17,11 @@ void tgi_row_find_span(tgSim *s, int row);
 tgStatus tgi_islands(tgSim *s);
 
 /// Rows of an island.
-static inline int tgi_island_rows(const tgSim *s, int island) { return s->island_adr[island + 1] - s->island_adr[island]; }
+static inline int tgi_island_rows(const tgSim *s, int island) { return s->rows->island_adr[island + 1] - s->rows->island_adr[island]; }
 /// The number of row_A for rows i and k of one island.
 static inline tgReal *tgi_row_A(const tgSim *s, int i, int k) {
-  int island = s->row_island[i];
-  return s->row_A + s->island_at[island] + (size_t)s->row_place[i] * (size_t)tgi_island_rows(s, island) + (size_t)s->row_place[k];
+  int island = s->rows->island[i];
+  return s->rows->A + s->rows->island_at[island] + (size_t)s->rows->place[i] * (size_t)tgi_island_rows(s, island) + (size_t)s->rows->place[k];
 }
 
 #endif

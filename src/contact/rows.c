@@ -14,9 +14,9 @@
 // ---- where a fixed row is remembered: equalities, joint limits, tendon limits, dofs, tendons ----
 
 int tgi_row_slot(const tgModel *m, const tgSim *s, int row) {
-  int owner = s->row_owner[row], part = s->row_part[row], limits = 6 * m->neq, tendons = limits + 2 * m->njnt,
+  int owner = s->rows->owner[row], part = s->rows->part[row], limits = 6 * m->neq, tendons = limits + 2 * m->njnt,
       dofs = tendons + 2 * m->ntendon;
-  switch ((tgRowKind)s->row_kind[row]) {
+  switch ((tgRowKind)s->rows->kind[row]) {
     case TG_ROW_EQUALITY: return 6 * owner + part;
     case TG_ROW_LIMIT: return part < 2 ? limits + 2 * owner + part : tendons + 2 * owner + part - 2;
     case TG_ROW_FRICTION: return part == 0 ? dofs + owner : dofs + m->nv + owner;
@@ -26,10 +26,10 @@ int tgi_row_slot(const tgModel *m, const tgSim *s, int row) {
 
 void tgi_rows_remember(tgSim *s) {
   const tgModel *m = &s->m;
-  for (int i = 0; i < tgi_fixed_rows(m); i++) s->mem_row[i] = 0;
+  for (int i = 0; i < tgi_fixed_rows(m); i++) s->rows->mem_row[i] = 0;
   for (int i = 0; i < s->nrow; i++) {
     int slot = tgi_row_slot(m, s, i);
-    if (slot >= 0) s->mem_row[slot] = s->row_class[i];
+    if (slot >= 0) s->rows->mem_row[slot] = s->rows->class[i];
   }
   tgi_contacts_remember(s);
 }
@@ -41,22 +41,22 @@ static int open_row(tgSim *s, tgRowKind kind, int owner, int part, tgReal limit,
   const tgModel *m = &s->m;
   int i = s->nrow++;
   if (i >= s->cap.nrow) return -1;
-  s->row_kind[i] = (int)kind;
-  s->row_owner[i] = owner;
-  s->row_part[i] = part;
-  s->row_parent[i] = -1;
-  s->row_limit[i] = limit;
-  s->row_gap[i] = gap;
-  s->row_bounce[i] = 0;
+  s->rows->kind[i] = (int)kind;
+  s->rows->owner[i] = owner;
+  s->rows->part[i] = part;
+  s->rows->parent[i] = -1;
+  s->rows->limit[i] = limit;
+  s->rows->gap[i] = gap;
+  s->rows->bounce[i] = 0;
   int slot = tgi_row_slot(m, s, i);
-  s->row_class[i] = slot >= 0 ? s->mem_row[slot] : 0;
+  s->rows->class[i] = slot >= 0 ? s->rows->mem_row[slot] : 0;
   tgi_row_find_span(s, i);
-  memset(tgi_row(s, s->row_J, i), 0, (size_t)tgi_row_length(s, i) * sizeof *s->row_J);
+  memset(tgi_row(s, s->rows->J, i), 0, (size_t)tgi_row_length(s, i) * sizeof *s->rows->J);
   return i;
 }
 
 // the number of an open row for a dof that it acts on
-static tgReal *entry(tgSim *s, int row, int dof) { return tgi_row(s, s->row_J, row) + tgi_row_place(s, row, dof); }
+static tgReal *entry(tgSim *s, int row, int dof) { return tgi_row(s, s->rows->J, row) + tgi_row_place(s, row, dof); }
 
 // row += sign S_d . screw for the dofs that move the body
 static void add_screw(tgSim *s, const tgPose *pose, int body, const tgReal screw[6], tgReal sign, int row) {
@@ -121,7 +121,7 @@ tgReal tgi_ball_axis(const tgSim *s, int jnt, tgReal axis[3], tgReal w[3]) {
 static void joint_limit_rows(tgSim *s, int j) {
   const tgModel *m = &s->m;
   int d = m->jnt_vadr[j];
-  const int *known = s->mem_row + 6 * m->neq + 2 * j;
+  const int *known = s->rows->mem_row + 6 * m->neq + 2 * j;
   const tgReal *range = m->jnt_range + 2 * j;
   if (m->jnt_type[j] == TG_JOINT_BALL) {
     // gap = largest - |w|, d|w|/dq = w/|w| because Jr(w) w = w
@@ -154,7 +154,7 @@ static void limit_rows(tgSim *s, const tgPose *pose) {
     if (!m->ten_limited[t]) continue;
     for (int side = 0; side < 2; side++) {
       tgReal gap = side == 0 ? pose->ten_length[t] - m->ten_range[2 * t] : m->ten_range[2 * t + 1] - pose->ten_length[t];
-      if (!acts(s, gap, s->mem_row[6 * m->neq + 2 * m->njnt + 2 * t + side])) continue;
+      if (!acts(s, gap, s->rows->mem_row[6 * m->neq + 2 * m->njnt + 2 * t + side])) continue;
       int row = open_row(s, TG_ROW_LIMIT, t, 2 + side, 0, gap);
       if (row >= 0) add_tendon(s, t, side == 0 ? 1 : -1, row);
     }
@@ -206,9 +206,9 @@ static void contact_rows(tgSim *s, const tgPose *pose, double h) {
       tgi_contact_screw(c, part, screw);
       add_screw(s, pose, b1, screw, 1, row);
       add_screw(s, pose, b2, screw, -1, row);
-      s->row_class[row] = cls[part];
-      s->row_parent[row] = part > 0 ? c->row : -1;
-      if (part == 0 && tgRe(c->restitution) > 0 && tgRe(tgi_row_dot(s, s->row_J, row, s->vhat)) < -bounce_speed(s, h)) s->row_bounce[row] = c->restitution;
+      s->rows->class[row] = cls[part];
+      s->rows->parent[row] = part > 0 ? c->row : -1;
+      if (part == 0 && tgRe(c->restitution) > 0 && tgRe(tgi_row_dot(s, s->rows->J, row, s->vhat)) < -bounce_speed(s, h)) s->rows->bounce[row] = c->restitution;
     }
   }
 }
@@ -255,15 +255,15 @@ tgStatus tgi_rows(tgSim *s, const tgPose *pose, double h) {
 
 void tgi_row_bodies(const tgSim *s, int row, int body[2]) {
   const tgModel *m = &s->m;
-  int owner = s->row_owner[row];
+  int owner = s->rows->owner[row];
   body[0] = body[1] = -1;
-  switch ((tgRowKind)s->row_kind[row]) {
+  switch ((tgRowKind)s->rows->kind[row]) {
     case TG_ROW_NORMAL: case TG_ROW_TANGENT:
       body[0] = m->geom_body[s->contact[owner].geom1];
       body[1] = m->geom_body[s->contact[owner].geom2];
       break;
-    case TG_ROW_LIMIT: if (s->row_part[row] < 2) body[0] = m->jnt_body[owner]; break;
-    case TG_ROW_FRICTION: if (s->row_part[row] == 0) body[0] = m->dof_body[owner]; break;
+    case TG_ROW_LIMIT: if (s->rows->part[row] < 2) body[0] = m->jnt_body[owner]; break;
+    case TG_ROW_FRICTION: if (s->rows->part[row] == 0) body[0] = m->dof_body[owner]; break;
     case TG_ROW_EQUALITY:
       if (m->eq_type[owner] == TG_EQ_JOINT) {
         body[0] = m->jnt_body[m->eq_a[owner]];
@@ -278,9 +278,9 @@ void tgi_row_bodies(const tgSim *s, int row, int body[2]) {
 
 const char *tgi_row_label(const tgSim *s, int row, char *text, size_t size) {
   const tgModel *m = &s->m;
-  int owner = s->row_owner[row], part = s->row_part[row];
+  int owner = s->rows->owner[row], part = s->rows->part[row];
   char a[80], b[80];
-  switch ((tgRowKind)s->row_kind[row]) {
+  switch ((tgRowKind)s->rows->kind[row]) {
     case TG_ROW_NORMAL: case TG_ROW_TANGENT:
       snprintf(text, size, "contact of %s and %s", tgi_model_label(m, TG_THING_GEOM, s->contact[owner].geom1, a, sizeof a),
                tgi_model_label(m, TG_THING_GEOM, s->contact[owner].geom2, b, sizeof b));

@@ -38,14 +38,14 @@ void tgi_rows_force_jacobian(tgSim *s, const tgPose *pose, const tgReal *f, cons
 // ---- shared with rows_d.c and rows_jacobian.c ----
 
 static inline bool tgi_is_ball_limit(const tgSim *s, int row) {
-  return s->row_kind[row] == TG_ROW_LIMIT && s->row_part[row] < 2 && s->m.jnt_type[s->row_owner[row]] == TG_JOINT_BALL;
+  return s->rows->kind[row] == TG_ROW_LIMIT && s->rows->part[row] < 2 && s->m.jnt_type[s->rows->owner[row]] == TG_JOINT_BALL;
 }
 static inline bool tgi_is_bond(const tgSim *s, int row) {
-  return s->row_kind[row] == TG_ROW_EQUALITY && s->m.eq_type[s->row_owner[row]] != TG_EQ_JOINT && s->row_part[row] == 0;
+  return s->rows->kind[row] == TG_ROW_EQUALITY && s->m.eq_type[s->rows->owner[row]] != TG_EQ_JOINT && s->rows->part[row] == 0;
 }
 static inline bool tgi_is_joint_equality(const tgSim *s, int row) {
-  return s->row_kind[row] == TG_ROW_EQUALITY && s->m.eq_type[s->row_owner[row]] == TG_EQ_JOINT &&
-         s->m.eq_b[s->row_owner[row]] >= 0;
+  return s->rows->kind[row] == TG_ROW_EQUALITY && s->m.eq_type[s->rows->owner[row]] == TG_EQ_JOINT &&
+         s->m.eq_b[s->rows->owner[row]] >= 0;
 }
 
 

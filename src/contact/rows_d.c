@@ -124,8 +124,8 @@ void tgi_rows_vjp(tgSim *s, const tgPose *pose, const tgReal *y, const tgReal *u
   const tgModel *m = &s->m;
   tgi_contacts_d(s, pose);
   for (int i = 0; i < s->nrow; i++) {
-    int owner = s->row_owner[i];
-    if (s->row_kind[i] == TG_ROW_NORMAL && any_weight(&s->contact[owner], y)) contact_vjp(s, pose, &s->contact[owner], y, u, gq, p);
+    int owner = s->rows->owner[i];
+    if (s->rows->kind[i] == TG_ROW_NORMAL && any_weight(&s->contact[owner], y)) contact_vjp(s, pose, &s->contact[owner], y, u, gq, p);
     if (tgi_is_bond(s, i)) bond_vjp(s, pose, owner, i, y, u, gq, p);
     if (tgi_is_ball_limit(s, i)) ball_vjp(s, owner, y[i], u, gq);
     if (tgi_is_joint_equality(s, i)) {
@@ -169,15 +169,15 @@ void tgi_rows_gap_vjp(tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq,
   const tgModel *m = &s->m;
   tgi_contacts_d(s, pose);
   for (int i = 0; i < s->nrow; i++) {
-    if (s->row_kind[i] == TG_ROW_NORMAL) {
+    if (s->rows->kind[i] == TG_ROW_NORMAL) {
       tgReal g[7] = {0, 0, 0, 0, 0, 0, y[i]};
-      if (y[i] != 0) add_feature_gradient(s, pose, &s->contact[s->row_owner[i]], g, gq, p);
+      if (y[i] != 0) add_feature_gradient(s, pose, &s->contact[s->rows->owner[i]], g, gq, p);
     } else if (tgi_is_bond(s, i)) {
-      bond_gap_vjp(s, pose, s->row_owner[i], y + i, gq, p);
-    } else if (s->row_kind[i] == TG_ROW_LIMIT ||
-               (s->row_kind[i] == TG_ROW_EQUALITY && m->eq_type[s->row_owner[i]] == TG_EQ_JOINT)) {
+      bond_gap_vjp(s, pose, s->rows->owner[i], y + i, gq, p);
+    } else if (s->rows->kind[i] == TG_ROW_LIMIT ||
+               (s->rows->kind[i] == TG_ROW_EQUALITY && m->eq_type[s->rows->owner[i]] == TG_EQ_JOINT)) {
       // these gaps are functions whose gradient is the row itself
-      tgi_row_add(s, s->row_J, i, y[i], gq);
+      tgi_row_add(s, s->rows->J, i, y[i], gq);
       if (p != NULL) tgi_row_gap_parameters(s, i, y[i], p);
     }
   }
@@ -189,11 +189,11 @@ void tgi_rows_wrench(const tgSim *s, const tgPose *pose, const tgReal *f, tgReal
   const tgModel *m = &s->m;
   for (int i = 0; i < 6 * m->nbody; i++) wrench[i] = 0;
   for (int i = 0; i < s->nrow; i++) {
-    int owner = s->row_owner[i];
+    int owner = s->rows->owner[i];
     tgReal screw[6];
-    if (s->row_kind[i] == TG_ROW_NORMAL || s->row_kind[i] == TG_ROW_TANGENT) {
+    if (s->rows->kind[i] == TG_ROW_NORMAL || s->rows->kind[i] == TG_ROW_TANGENT) {
       const tgContactRow *c = &s->contact[owner];
-      tgi_contact_screw(c, s->row_part[i], screw);
+      tgi_contact_screw(c, s->rows->part[i], screw);
       tgi_sp_axpy(wrench + 6 * m->geom_body[c->geom1], f[i], screw);
       tgi_sp_axpy(wrench + 6 * m->geom_body[c->geom2], -f[i], screw);
     } else if (tgi_is_bond(s, i)) {

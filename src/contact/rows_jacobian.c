@@ -123,9 +123,9 @@ tgStatus tgi_rows_jacobian(tgSim *s, const tgPose *pose, const tgReal *u, const 
   Motion body[2] = {{.body = -1, .W = W}, {.body = -1, .W = W + 6 * nv}};
   tgi_contacts_d(s, pose);
   for (int i = 0; i < s->nrow; i++) {
-    int owner = s->row_owner[i];
+    int owner = s->rows->owner[i];
     tgReal scale = y != NULL ? y[i] : 1;
-    if (s->row_kind[i] == TG_ROW_NORMAL) contact_jacobian(s, pose, &s->contact[owner], u, y, body, to, at, R);
+    if (s->rows->kind[i] == TG_ROW_NORMAL) contact_jacobian(s, pose, &s->contact[owner], u, y, body, to, at, R);
     if (tgi_is_bond(s, i)) {
       tgiBond k;
       tgi_bond(s, pose, owner, &k);
@@ -154,7 +154,7 @@ static void bond_gap_jacobian(const tgSim *s, const tgPose *pose, int eq, int i,
   const tgModel *m = &s->m;
   tgiBond k;
   tgi_bond(s, pose, eq, &k);
-  for (int part = 0; part < 3; part++) tgi_row_add(s, s->row_J, i + part, 1, D + part * m->nv);
+  for (int part = 0; part < 3; part++) tgi_row_add(s, s->rows->J, i + part, 1, D + part * m->nv);
   if (!k.weld) return;
   tgReal J[9], turned[3];
   tgi_m3_mulv(turned, k.Rb, k.theta);
@@ -181,8 +181,8 @@ static void contact_gap(const tgSim *s, const tgPose *pose, const tgContactRow *
 }
 
 static void add_own_row(const tgSim *s, int i, tgReal scale, const int *q, tgReal *row) {
-  const int *span = s->row_span + 4 * i;
-  const tgReal *J = tgi_row(s, s->row_J, i);
+  const int *span = s->rows->span + 4 * i;
+  const tgReal *J = tgi_row(s, s->rows->J, i);
   for (int d = span[0]; d < span[3]; d = d + 1 == span[1] ? span[2] : d + 1, J++)
     if (*J != 0) row[q[d]] += scale * *J;
 }
@@ -194,9 +194,9 @@ tgStatus tgi_rows_gap_jacobian(tgSim *s, const tgPose *pose, const tgReal *y, co
   if (D == NULL) return short_scratch(s);
   tgi_contacts_d(s, pose);
   for (int i = 0; i < s->nrow; i++) {
-    int owner = s->row_owner[i];
-    bool own_row = s->row_kind[i] == TG_ROW_LIMIT || (s->row_kind[i] == TG_ROW_EQUALITY && m->eq_type[owner] == TG_EQ_JOINT);
-    if (s->row_kind[i] == TG_ROW_NORMAL) contact_gap(s, pose, &s->contact[owner], y != NULL ? y[i] : 1, to->q, R + at[i]);
+    int owner = s->rows->owner[i];
+    bool own_row = s->rows->kind[i] == TG_ROW_LIMIT || (s->rows->kind[i] == TG_ROW_EQUALITY && m->eq_type[owner] == TG_EQ_JOINT);
+    if (s->rows->kind[i] == TG_ROW_NORMAL) contact_gap(s, pose, &s->contact[owner], y != NULL ? y[i] : 1, to->q, R + at[i]);
     else if (own_row) add_own_row(s, i, y != NULL ? y[i] : 1, to->q, R + at[i]);
     else if (tgi_is_bond(s, i)) {
       for (size_t d = 0; d < 6 * nv; d++) D[d] = 0;
@@ -280,7 +280,7 @@ void tgi_rows_force_jacobian(tgSim *s, const tgPose *pose, const tgReal *f, cons
   tgi_contacts_d(s, pose);
   for (int i = 0; i < s->ncon;) i = pair_change(s, pose, i, f, to, D);
   for (int i = 0; i < s->nrow; i++) {
-    int owner = s->row_owner[i];
+    int owner = s->rows->owner[i];
     if (tgi_is_bond(s, i)) bond_change(s, pose, owner, f + i, to, D);
     if (tgi_is_ball_limit(s, i)) {
       tgReal A[9];

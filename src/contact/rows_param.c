@@ -26,8 +26,8 @@ void tgi_geom_parameters(const tgSim *s, const tgPose *pose, int g, const tgReal
 }
 
 void tgi_row_gap_parameters(const tgSim *s, int row, tgReal g, tgParamGrad *p) {
-  int owner = s->row_owner[row], part = s->row_part[row];
-  if (s->row_kind[row] == TG_ROW_LIMIT) {
+  int owner = s->rows->owner[row], part = s->rows->part[row];
+  if (s->rows->kind[row] == TG_ROW_LIMIT) {
     tgReal *range = part < 2 ? p->jnt_range : p->ten_range;
     if (range != NULL) range[2 * owner + part % 2] += part % 2 == 0 ? -g : g;
   } else {
@@ -40,16 +40,16 @@ void tgi_row_gap_parameters(const tgSim *s, int row, tgReal g, tgParamGrad *p) {
 void tgi_rows_limit_parameters(tgSim *s, const tgReal *y, tgParamGrad *p) {
   const tgModel *m = &s->m;
   for (int i = 0; i < s->nrow; i++) {
-    int owner = s->row_owner[i], part = s->row_part[i];
-    if (s->row_kind[i] == TG_ROW_TANGENT) {
+    int owner = s->rows->owner[i], part = s->rows->part[i];
+    if (s->rows->kind[i] == TG_ROW_TANGENT) {
       int pair = s->contact[owner].pair, geom;
       tgi_pair_friction(m, pair, part - 1, &geom);
       if (geom >= 0 && p->geom_friction != NULL) p->geom_friction[geom] += y[i];
       if (geom < 0 && p->pair_friction != NULL) p->pair_friction[2 * m->pair_own[pair] + part - 1] += y[i];
-    } else if (s->row_kind[i] == TG_ROW_FRICTION) {
+    } else if (s->rows->kind[i] == TG_ROW_FRICTION) {
       tgReal *loss = part == 0 ? p->dof_frictionloss : p->ten_frictionloss;
       if (loss != NULL) loss[owner] += s->h * y[i];
-      if (p->opt_timestep != NULL) p->opt_timestep[0] += y[i] * s->row_limit[i] / s->h;
+      if (p->opt_timestep != NULL) p->opt_timestep[0] += y[i] * s->rows->limit[i] / s->h;
     }
   }
 }
@@ -57,8 +57,8 @@ void tgi_rows_limit_parameters(tgSim *s, const tgReal *y, tgParamGrad *p) {
 void tgi_rows_bounce_parameters(tgSim *s, const tgReal *y, tgParamGrad *p) {
   const tgModel *m = &s->m;
   for (int i = 0; i < s->nrow; i++) {
-    if (tgRe(s->row_bounce[i]) == 0) continue;
-    int pair = s->contact[s->row_owner[i]].pair, geom;
+    if (tgRe(s->rows->bounce[i]) == 0) continue;
+    int pair = s->contact[s->rows->owner[i]].pair, geom;
     tgi_pair_restitution(m, pair, &geom);
     if (geom >= 0 && p->geom_restitution != NULL) p->geom_restitution[geom] += y[i];
     if (geom < 0 && p->pair_restitution != NULL) p->pair_restitution[m->pair_own[pair]] += y[i];
@@ -124,7 +124,7 @@ void tgi_rows_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info)
     tgi_pair_friction(m, c->pair, 0, &geom);
     if (slides && geom >= 0 && p->geom_friction != NULL && m->geom_priority[c->geom1] == m->geom_priority[c->geom2])
       tgi_equal_numbers(m, c->geom1, c->geom2, m->geom_friction, "friction", info);
-    if (tgRe(s->row_bounce[c->row]) != 0 && tgRe(tgi_pair_number(m, c->pair, m->pair_restitution, 1, 0)) < 0 && p->geom_restitution != NULL)
+    if (tgRe(s->rows->bounce[c->row]) != 0 && tgRe(tgi_pair_number(m, c->pair, m->pair_restitution, 1, 0)) < 0 && p->geom_restitution != NULL)
       tgi_equal_numbers(m, c->geom1, c->geom2, m->geom_restitution, "restitution", info);
   }
 }

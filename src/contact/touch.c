@@ -28,7 +28,7 @@ int tgi_rows_touches(const tgSim *s) { return s->ncon; }
 bool tgi_rows_touch(const tgSim *s, int i, tgContactForce *out) {
   const tgContactRow *c = &s->contact[i];
   if (c->row < 0) return false;
-  const tgReal *f = s->row_f + c->row;
+  const tgReal *f = s->rows->f + c->row;
   bool friction = c->nrow == 3;
   *out = (tgContactForce){.body1 = s->m.geom_body[c->geom1], .body2 = s->m.geom_body[c->geom2], .geom1 = c->geom1, .geom2 = c->geom2};
   for (int k = 0; k < 3; k++) {

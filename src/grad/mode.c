@@ -29,14 +29,14 @@ static int8_t clamp(const tgSim *s, int i) {
 }
 
 static tgiModeRow mode_row(const tgSim *s, int i) {
-  int kind = s->row_kind[i], owner = s->row_owner[i], cls = s->row_class[i];
+  int kind = s->rows->kind[i], owner = s->rows->owner[i], cls = s->rows->class[i];
   bool contact = kind == TG_ROW_NORMAL || kind == TG_ROW_TANGENT;
-  tgiModeRow r = {.kind = kind, .part = s->row_part[i], .cls = cls, .b = -1};
+  tgiModeRow r = {.kind = kind, .part = s->rows->part[i], .cls = cls, .b = -1};
   r.a = contact ? s->contact[owner].geom1 : owner;
   if (contact) r.b = s->contact[owner].geom2;
   if (contact) r.feature = s->contact[owner].feature;
-  double f = tgRe(s->row_f[i]), bound = tgRe(s->row_limit[i]);
-  if (kind == TG_ROW_TANGENT && s->row_parent[i] >= 0) bound *= tgRe(s->row_f[s->row_parent[i]]);
+  double f = tgRe(s->rows->f[i]), bound = tgRe(s->rows->limit[i]);
+  if (kind == TG_ROW_TANGENT && s->rows->parent[i] >= 0) bound *= tgRe(s->rows->f[s->rows->parent[i]]);
   if (kind == TG_ROW_NORMAL || kind == TG_ROW_LIMIT) r.act = f > 0 ? TGI_ACT_PRESSES : TGI_ACT_FREE;
   else if (kind == TG_ROW_EQUALITY || fabs(f) < bound * (1 - 1e-12)) r.act = TGI_ACT_HOLDS;
   else r.act = bound <= 0 ? TGI_ACT_FREE : f > 0 ? TGI_ACT_SLIDES_UP : TGI_ACT_SLIDES_DOWN;

@@ -427,13 +427,6 @@ static tgStatus backward(Sweep *w) {
 
 // ---- a run ----
 
-// Empty contact memory; parameters and applied forces stay.
-static void forget(tgSim *s) {
-  s->mem_count[0] = s->mem_count[1] = 0;
-  for (int i = 0; i < tgi_fixed_rows(s->model); i++) s->mem_row[i] = 0;
-  s->stage = TG_STAGE_NONE;
-}
-
 // State 0 with empty contact memory and a clean result.
 static tgStatus start(Sweep *w) {
   tgRollout *r = w->r;
@@ -447,7 +440,7 @@ static tgStatus start(Sweep *w) {
   for (int i = 0; i < r->nv; i++) s->qvel[i] = run->v0 != NULL ? run->v0[i] : 0;
   memset(r->gq, 0, (size_t)(2 * r->nv + r->nu) * sizeof(tgReal));
   if (run->dp != NULL) tg_param_grad_clear(run->dp);
-  forget(s);
+  tgi_forget(s);   // parameters and applied forces stay
   r->at = r->top = 0;
   if (w->gradient && r->slots < 1)
     return tgi_error(&res->error, TG_ERR_CAPACITY, "a tape of %zu bytes holds no state; a gradient needs at least %zu", r->tape_bytes, r->stride);

@@ -10,7 +10,7 @@ static const tgReal *by_trees(const tgSim *s, const char *name) {
 }
 
 static const tgReal *by_rows(const tgSim *s, const char *name) {
-  return strcmp(name, "row_J") == 0 ? s->row_J : strcmp(name, "row_MiJ") == 0 ? s->row_MiJ : NULL;
+  return strcmp(name, "row_J") == 0 ? s->rows->J : strcmp(name, "row_MiJ") == 0 ? s->rows->MiJ : NULL;
 }
 
 tgStatus tg_sim_dense(const tgSim *sim, const char *name, tgReal *out, int *rows, int *cols) {

@@ -6,18 +6,18 @@
 
 #include "sim/sim.h"
 
-/// Numbers of row i, packed. J: s->row_J or s->row_MiJ.
+/// Numbers of row i, packed. J: s->rows->J or s->rows->MiJ.
 static inline tgReal *tgi_row(const tgSim *s, tgReal *J, int i) { return J + (size_t)i * (size_t)s->m.row_width; }
 
 /// How many they are.
 static inline int tgi_row_length(const tgSim *s, int i) {
-  const int *span = s->row_span + 4 * i;
+  const int *span = s->rows->span + 4 * i;
   return span[1] - span[0] + span[3] - span[2];
 }
 
 /// Place in row i of dof d, -1 when the row does not act on it. Neighbouring dofs of a range are neighbours.
 static inline int tgi_row_place(const tgSim *s, int i, int d) {
-  const int *span = s->row_span + 4 * i;
+  const int *span = s->rows->span + 4 * i;
   if (d >= span[0] && d < span[1]) return d - span[0];
   return d >= span[2] && d < span[3] ? span[1] - span[0] + d - span[2] : -1;
 }
@@ -30,7 +30,7 @@ static inline tgReal tgi_row_number(const tgSim *s, const tgReal *J, int i, int 
 
 /// J_i x, x (nv).
 static inline tgReal tgi_row_dot(const tgSim *s, const tgReal *J, int i, const tgReal *x) {
-  const int *span = s->row_span + 4 * i;
+  const int *span = s->rows->span + 4 * i;
   const tgReal *y = J + (size_t)i * (size_t)s->m.row_width;
   tgReal sum = 0;
   for (int d = span[0]; d < span[1]; d++) sum += *y++ * x[d];
@@ -40,7 +40,7 @@ static inline tgReal tgi_row_dot(const tgSim *s, const tgReal *J, int i, const t
 
 /// x (nv) += f J_i.
 static inline void tgi_row_add(const tgSim *s, const tgReal *J, int i, tgReal f, tgReal *x) {
-  const int *span = s->row_span + 4 * i;
+  const int *span = s->rows->span + 4 * i;
   const tgReal *y = J + (size_t)i * (size_t)s->m.row_width;
   for (int d = span[0]; d < span[1]; d++) x[d] += f * *y++;
   for (int d = span[2]; d < span[3]; d++) x[d] += f * *y++;

@@ -66,6 +66,7 @@ static void place(tgSim *s, tgLayout *l) {
 #include "sim/sim_fields.def"
 #undef TG_SIM_REAL
 #undef TG_SIM_INT
+  tgi_rows_place(s, l);
   s->contact = tgi_place(l, (size_t)z->ncon, sizeof *s->contact);
   s->term = tgi_place(l, s->contact_model != NULL ? (size_t)s->contact_model->nterm : 0, sizeof *s->term);
   s->contact_number = tgi_place(l, s->contact_model != NULL ? (size_t)s->contact_model->nnumber : 0, sizeof(tgReal));
@@ -178,16 +179,16 @@ static void copy_pose(tgPose *to, const tgPose *from, const tgModel *m) {
 #undef TG_POSE_REAL
 }
 
-// every array, as far as the smaller capacity goes; row_A changes its width and is not kept
+// every array, as far as the smaller capacity goes
 static void copy_fields(tgSim *to, tgSim *from) {
   const tgModel *m = from->model;
-  const tgCapacity *z = &from->cap;
   for (int i = 0; i < POSES; i++) copy_pose(pose_of(to, i), pose_of(from, i), m);
 #define TG_SIM_REAL(name, rows, cols, unit, producer, text) COPY(tgReal, name, rows, cols)
 #define TG_SIM_INT(name, rows, cols, unit, producer, text) COPY(int, name, rows, cols)
 #include "sim/sim_fields.def"
 #undef TG_SIM_REAL
 #undef TG_SIM_INT
+  tgi_rows_copy(to, from);
 }
 #undef COPY
 
@@ -305,14 +306,6 @@ tgReal *tg_sim_qvel(tgSim *sim) { return sim != NULL ? sim->qvel : NULL; }
 tgReal *tg_sim_ctrl(tgSim *sim) { return sim != NULL ? sim->ctrl : NULL; }
 tgReal *tg_sim_qfrc_applied(tgSim *sim) { return sim != NULL ? sim->qfrc_applied : NULL; }
 
-static void forget(tgSim *s) {
-  const tgModel *m = s->model;
-  for (int i = 0; i < 2; i++) s->mem_count[i] = 0;
-  for (int i = 0; i < tgi_fixed_rows(m); i++) s->mem_row[i] = 0;
-  for (int i = 0; i < m->nv; i++) s->qfrc_applied[i] = 0;
-  s->stage = TG_STAGE_NONE;
-}
-
 void tg_sim_reset(tgSim *sim) {
   if (sim == NULL) return;
   const tgModel *m = sim->model;
@@ -321,7 +314,8 @@ void tg_sim_reset(tgSim *sim) {
   for (int i = 0; i < m->nq; i++) sim->qpos[i] = sim->m.qpos0[i];
   for (int i = 0; i < m->nv; i++) sim->qvel[i] = 0;
   for (int i = 0; i < m->nu; i++) sim->ctrl[i] = 0;
-  forget(sim);
+  for (int i = 0; i < m->nv; i++) sim->qfrc_applied[i] = 0;
+  tgi_forget(sim);
 }
 
 tgStatus tg_sim_reset_key(tgSim *sim, int key) {
@@ -383,16 +377,13 @@ tgReal *tgi_sim_param(tgSim *sim, const char *name, int *rows, int *cols) {
   return NULL;
 }
 
-// a snapshot: header, state, then as much memory as is in use
-typedef struct SnapshotHead { int nq, nv, nu, ncon, npair, nfixed; } SnapshotHead;
+// a snapshot: sizes, state, memory
+typedef struct SnapshotHead { int nq, nv, nu; } SnapshotHead;
 
 static size_t state_reals(const tgModel *m) { return (size_t)m->nq + 2 * (size_t)m->nv + (size_t)m->nu; }
 
 size_t tg_sim_snapshot_size(const tgSim *sim) {
-  if (sim == NULL) return 0;
-  const tgModel *m = sim->model;
-  return sizeof(SnapshotHead) + state_reals(m) * sizeof(tgReal) +
-         ((size_t)sim->cap.ncon * TG_MEM_CONTACT + (size_t)sim->cap.npairmem * TG_MEM_PAIR + (size_t)tgi_fixed_rows(m)) * sizeof(int);
+  return sim != NULL ? sizeof(SnapshotHead) + state_reals(sim->model) * sizeof(tgReal) + tgi_memory_bytes(sim) : 0;
 }
 
 static void put(char **at, const void *from, size_t bytes) {
@@ -407,16 +398,14 @@ static void take(const char **at, void *to, size_t bytes) {
 void tg_sim_save(const tgSim *sim, void *snapshot) {
   if (sim == NULL || snapshot == NULL) return;
   const tgModel *m = sim->model;
-  SnapshotHead head = {m->nq, m->nv, m->nu, sim->mem_count[0], sim->mem_count[1], tgi_fixed_rows(m)};
+  SnapshotHead head = {m->nq, m->nv, m->nu};
   char *at = snapshot;
   put(&at, &head, sizeof head);
   put(&at, sim->qpos, (size_t)m->nq * sizeof(tgReal));
   put(&at, sim->qvel, (size_t)m->nv * sizeof(tgReal));
   put(&at, sim->ctrl, (size_t)m->nu * sizeof(tgReal));
   put(&at, sim->qfrc_applied, (size_t)m->nv * sizeof(tgReal));
-  put(&at, sim->mem_row, (size_t)head.nfixed * sizeof(int));
-  put(&at, sim->mem_contact, (size_t)head.ncon * TG_MEM_CONTACT * sizeof(int));
-  put(&at, sim->mem_pair, (size_t)head.npair * TG_MEM_PAIR * sizeof(int));
+  tgi_memory_save(sim, at);
 }
 
 tgStatus tg_sim_restore(tgSim *sim, const void *snapshot) {
@@ -425,28 +414,22 @@ tgStatus tg_sim_restore(tgSim *sim, const void *snapshot) {
   SnapshotHead head;
   const char *at = snapshot;
   take(&at, &head, sizeof head);
-  if (head.nq != m->nq || head.nv != m->nv || head.nu != m->nu || head.nfixed != tgi_fixed_rows(m))
+  if (head.nq != m->nq || head.nv != m->nv || head.nu != m->nu)
     return tgi_error(&sim->error, TG_ERR_ARG, "the snapshot is of another model (nq %d, nv %d, nu %d)", head.nq, head.nv, head.nu);
-  if (head.ncon > sim->cap.ncon || head.npair > sim->cap.npairmem) {
-    sim->wanted.ncon = head.ncon > head.npair ? head.ncon : head.npair;
-    return tgi_error(&sim->error, TG_ERR_CAPACITY, "the snapshot remembers %d contacts, there is room for %d", head.ncon, sim->cap.ncon);
-  }
+  TG_TRY(tgi_memory_restore(sim, at + state_reals(m) * sizeof(tgReal)));
   take(&at, sim->qpos, (size_t)m->nq * sizeof(tgReal));
   take(&at, sim->qvel, (size_t)m->nv * sizeof(tgReal));
   take(&at, sim->ctrl, (size_t)m->nu * sizeof(tgReal));
   take(&at, sim->qfrc_applied, (size_t)m->nv * sizeof(tgReal));
-  take(&at, sim->mem_row, (size_t)head.nfixed * sizeof(int));
-  take(&at, sim->mem_contact, (size_t)head.ncon * TG_MEM_CONTACT * sizeof(int));
-  take(&at, sim->mem_pair, (size_t)head.npair * TG_MEM_PAIR * sizeof(int));
-  sim->mem_count[0] = head.ncon;
-  sim->mem_count[1] = head.npair;
   sim->stage = TG_STAGE_NONE;
   return TG_OK;
 }
 
-static bool own_field(const tgSim *sim, int i, tgField *f) {
-  if (sim->stepper == NULL || sim->stepper->field == NULL) return false;
-  *f = sim->stepper->field(sim, i);
+// those of the rows, then the stepper's own
+static bool further_field(const tgSim *sim, int i, tgField *f) {
+  int rows = 0;
+  while (sim->rows != NULL && tgi_rows_field(sim, rows).name != NULL) rows++;
+  *f = i < rows ? tgi_rows_field(sim, i) : sim->stepper != NULL && sim->stepper->field != NULL ? sim->stepper->field(sim, i - rows) : (tgField){.name = NULL};
   return f->name != NULL;
 }
 
@@ -461,15 +444,14 @@ int tg_sim_field_count(const tgSim *sim) {
 #undef TG_POSE_REAL
 #undef TG_SIM_REAL
 #undef TG_SIM_INT
-  tgField own;
-  for (int i = 0; own_field(sim, i, &own); i++) n++;
+  tgField further;
+  for (int i = 0; further_field(sim, i, &further); i++) n++;
   return n;
 }
 
 tgField tg_sim_field(const tgSim *sim, int i) {
   if (sim == NULL) return (tgField){0};
   const tgModel *m = sim->model;
-  const tgCapacity *z = &sim->cap;
   int n = 0;
 #define FIELD(from, scalar_, name_, rows_, cols_, unit_, producer_, text_)                                      \
   if (n++ == i)                                                                                             \
@@ -484,8 +466,8 @@ tgField tg_sim_field(const tgSim *sim, int i) {
 #undef TG_SIM_REAL
 #undef TG_SIM_INT
 #undef FIELD
-  tgField own;
-  return i >= n && own_field(sim, i - n, &own) ? own : (tgField){.data = NULL};
+  tgField further;
+  return i >= n && further_field(sim, i - n, &further) ? further : (tgField){.data = NULL};
 }
 
 tgField tg_sim_field_named(const tgSim *sim, const char *name) {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/layout.h"
 #include "base/status.h"
 #include "model/model.h"
 #include "sim/option.h"
@@ -86,6 +87,15 @@ static inline int tgi_fixed_rows(const tgModel *m) {
   return 6 * m->neq + 2 * m->njnt + 2 * m->ntendon + m->nv + m->ntendon;
 }
 
+/// Constraint rows of the last step and the islands that they make, with the choices of the last one that the next starts from (mem_*).
+typedef struct tgRows {
+#define TG_ROW_REAL(member, name, rows, cols, unit, producer, text) tgReal *member;
+#define TG_ROW_INT(member, name, rows, cols, unit, producer, text) int *member;
+#include "sim/row_fields.def"
+#undef TG_ROW_REAL
+#undef TG_ROW_INT
+} tgRows;
+
 /// How far the arrays are valid.
 typedef enum tgStage { TG_STAGE_NONE, TG_STAGE_FORWARD, TG_STAGE_STEPPED } tgStage;
 
@@ -115,6 +125,7 @@ struct tgSim {
   tgPose trial;                // where a step is tried
   tgPose before;               // a step before the start, q0 (+) (-h v0), of a model whose step needs it
   int ncon, nrow, nisland;     // contacts, rows and islands of the last step
+  tgRows *rows;                // of a stepper that makes rows; else NULL
   tgContactRow *contact;       // cap.ncon
   bool contact_d;              // D of the active contacts is filled (tgi_contacts_d)
   int nterm;                   // terms of the last evaluation of a contact law
@@ -162,6 +173,21 @@ static inline tgReal tgi_contact_number(const tgSim *s, const char *name) {
 
 /// A simulation that steps by the stepper; NULL: it makes none. Else as tg_sim_create.
 tgSim *tgi_sim_create(const tgModel *model, const tgContact *contact, const struct tgStepper *stepper, const tgAllocator *allocator, tgError *error);
+
+// ---- rows.c ----
+
+/// Lays out s->rows of a sim whose steps have rows, at s->cap; else leaves it NULL.
+void tgi_rows_place(tgSim *s, tgLayout *l);
+/// Every array, as far as from's capacity goes.
+void tgi_rows_copy(tgSim *to, const tgSim *from);
+/// Field i of the rows as tg_sim_field gives it; name NULL past the last.
+tgField tgi_rows_field(const tgSim *s, int i);
+/// Empties the memory of contacts and classes, and says that no step was made.
+void tgi_forget(tgSim *s);
+/// Bytes that the memory takes at most, the memory as bytes, and back. TG_ERR_CAPACITY: there is no room, s->wanted is raised; nothing was changed.
+size_t tgi_memory_bytes(const tgSim *s);
+void tgi_memory_save(const tgSim *s, void *to);
+tgStatus tgi_memory_restore(tgSim *s, const void *from);
 
 /// Takes n reals from the scratch stack, not initialised; NULL when short (s->wanted.stack is then raised).
 tgReal *tgi_stack_real(tgSim *s, size_t n);

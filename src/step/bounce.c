@@ -24,15 +24,15 @@ static tgStatus short_scratch(tgSim *s) {
   return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the derivative of a bounce; reserve more and repeat.");
 }
 
-static bool bouncing(const tgSim *s, int i) { return tgRe(s->row_bounce[i]) != 0; }
+static bool bouncing(const tgSim *s, int i) { return tgRe(s->rows->bounce[i]) != 0; }
 
-static tgReal approach(const tgSim *s, int i) { return tgi_row_dot(s, s->row_J, i, s->vhat); }
+static tgReal approach(const tgSim *s, int i) { return tgi_row_dot(s, s->rows->J, i, s->vhat); }
 
 // impulses of the bouncing normals of an island
 static tgReal impulses_of(const tgSim *s, int island) {
   tgReal sum = 0;
   for (int i = 0; i < s->nrow; i++)
-    if (bouncing(s, i) && s->row_island[i] == island) sum += s->row_f[i];
+    if (bouncing(s, i) && s->rows->island[i] == island) sum += s->rows->f[i];
   return sum;
 }
 
@@ -50,8 +50,8 @@ static tgStatus impact(tgSim *s, Impact *e) {
   for (int i = 0; i < s->nrow; i++) {
     e->when[i] = 0;
     if (!bouncing(s, i)) continue;
-    tgReal all = impulses_of(s, s->row_island[i]);
-    if (tgRe(all) > 0) e->when[i] = -s->row_f[i] / (all * approach(s, i));
+    tgReal all = impulses_of(s, s->rows->island[i]);
+    if (tgRe(all) > 0) e->when[i] = -s->rows->f[i] / (all * approach(s, i));
   }
   tgi_mean_acceleration(s, s->vhat, e->before);
   smooth_acceleration(s, s->v1, e->after);
@@ -60,9 +60,9 @@ static tgStatus impact(tgSim *s, Impact *e) {
 
 // What a unit of J_i dq asks of the rows at the impact: 1 + e of the normal, and of its tangents as much as they slip meanwhile.
 static void demand(const tgSim *s, int i, tgReal *r) {
-  for (int k = 0; k < s->nrow; k++) r[k] = k == i ? 1 + s->row_bounce[i] : 0;
+  for (int k = 0; k < s->nrow; k++) r[k] = k == i ? 1 + s->rows->bounce[i] : 0;
   for (int k = 0; k < s->nrow; k++)
-    if (s->row_kind[k] == TG_ROW_TANGENT && s->row_parent[k] == i) r[k] = approach(s, k) / approach(s, i);
+    if (s->rows->kind[k] == TG_ROW_TANGENT && s->rows->parent[k] == i) r[k] = approach(s, k) / approach(s, i);
 }
 
 tgStatus tgi_bounce_jacobian(tgSim *s, tgReal *Dv, tgReal *X) {
@@ -86,9 +86,9 @@ tgStatus tgi_bounce_jacobian(tgSim *s, tgReal *Dv, tgReal *X) {
     for (int d = 0; d < nv; d++) jump[d] = 0;
     tgi_rows_respond(s, df, jump);
     for (int d = 0; d < nv; d++) {
-      tgReal w = s->dof_island[d] == s->row_island[i] ? rate[d] * e.when[i] : 0;
-      tgi_row_add(s, s->row_J, i, jump[d], X + (size_t)d * (size_t)nc);
-      tgi_row_add(s, s->row_J, i, w, Dv + (size_t)d * (size_t)nc);
+      tgReal w = s->rows->dof_island[d] == s->rows->island[i] ? rate[d] * e.when[i] : 0;
+      tgi_row_add(s, s->rows->J, i, jump[d], X + (size_t)d * (size_t)nc);
+      tgi_row_add(s, s->rows->J, i, w, Dv + (size_t)d * (size_t)nc);
     }
   }
   tgi_stack_free(s, mark);
@@ -109,7 +109,7 @@ tgStatus tgi_bounce_position_vjp(tgSim *s, const tgReal *x, tgReal *gx, tgReal *
     demand(s, i, ask);
     for (int k = 0; k < n; k++) sum += ask[k] * r[k];
     if (gaps != NULL) gaps[i] += sum;
-    tgi_row_add(s, s->row_J, i, sum, gx);
+    tgi_row_add(s, s->rows->J, i, sum, gx);
   }
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -139,8 +139,8 @@ tgStatus tgi_bounce_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgRea
     if (!bouncing(s, i)) continue;
     tgReal late = 0;   // dL/dt of the island
     for (int d = 0; d < nv; d++)
-      if (s->dof_island[d] == s->row_island[i]) late += aq[d] * s->vhat[d] + av[d] * e.before[d] - z[d] * e.after[d];
-    tgi_row_add(s, s->row_J, i, late * e.when[i], gq);
+      if (s->rows->dof_island[d] == s->rows->island[i]) late += aq[d] * s->vhat[d] + av[d] * e.before[d] - z[d] * e.after[d];
+    tgi_row_add(s, s->rows->J, i, late * e.when[i], gq);
     if (gaps != NULL) gaps[i] += late * e.when[i];
   }
   if (p != NULL) TG_TRY(gap_parameters(s, gaps, p));

@@ -16,16 +16,16 @@ void tgi_impulse_solve(const tgSim *s, const tgReal *x, tgReal *out) {
 }
 
 void tgi_rows_mul(const tgSim *s, const tgReal *x, tgReal *out) {
-  for (int i = 0; i < s->nrow; i++) out[i] = tgi_row_dot(s, s->row_J, i, x);
+  for (int i = 0; i < s->nrow; i++) out[i] = tgi_row_dot(s, s->rows->J, i, x);
 }
 
 void tgi_rows_tmul(const tgSim *s, const tgReal *f, tgReal *out) {
   for (int d = 0; d < s->m.nv; d++) out[d] = 0;
-  for (int i = 0; i < s->nrow; i++) tgi_row_add(s, s->row_J, i, f[i], out);
+  for (int i = 0; i < s->nrow; i++) tgi_row_add(s, s->rows->J, i, f[i], out);
 }
 
 void tgi_rows_respond(const tgSim *s, const tgReal *f, tgReal *out) {
-  for (int i = 0; i < s->nrow; i++) tgi_row_add(s, s->row_MiJ, i, f[i], out);
+  for (int i = 0; i < s->nrow; i++) tgi_row_add(s, s->rows->MiJ, i, f[i], out);
 }
 
 // vhat = v + h Mh^-1 (tau - c - h K v)
@@ -64,9 +64,9 @@ static bool take_assembly(tgSim *s, int rows, Assembly *w) {
 
 // row_MiJ = J Mh^-1 on the set that begins with dof `first`, and its share of A = J Mh^-1 J'
 static void assemble_set(tgSim *s, int island, int first, const Assembly *w) {
-  const int *range = s->m.dof_set + 3 * first, *row = s->island_row + s->island_adr[island];
+  const int *range = s->m.dof_set + 3 * first, *row = s->rows->island_row + s->rows->island_adr[island];
   int n = tgi_island_rows(s, island), rows = 0, count = 0;
-  tgReal *A = s->row_A + s->island_at[island];
+  tgReal *A = s->rows->A + s->rows->island_at[island];
   for (int a = 0; a < n; a++) {
     int own = tgi_row_place(s, row[a], first);
     if (own < 0 || tgi_row_place(s, row[a], range[2] - 1) != own + range[2] - 1 - first) continue;   // not on it, or on a set that lies across
@@ -79,12 +79,12 @@ static void assemble_set(tgSim *s, int island, int first, const Assembly *w) {
     tgReal *X = w->X + count * width;
     w->dof[count] = d;
     w->at[d] = count++ * width;
-    for (int b = 0; b < width; b++) X[b] = b < rows ? tgi_row(s, s->row_J, row[w->row[b]])[w->own[b] + d - first] : 0;
+    for (int b = 0; b < width; b++) X[b] = b < rows ? tgi_row(s, s->rows->J, row[w->row[b]])[w->own[b] + d - first] : 0;
   }
   tgi_factor_solve_rows_at(&s->m, s->L, count, w->dof, w->at, width, w->X);
   for (int b = 0; b < rows; b++) {
-    const tgReal *J = tgi_row(s, s->row_J, row[w->row[b]]) + w->own[b];
-    tgReal *MiJ = tgi_row(s, s->row_MiJ, row[w->row[b]]) + w->own[b];
+    const tgReal *J = tgi_row(s, s->rows->J, row[w->row[b]]) + w->own[b];
+    tgReal *MiJ = tgi_row(s, s->rows->MiJ, row[w->row[b]]) + w->own[b];
     int terms = 0;
     for (int k = 0; k < count; k++) {
       int d = w->dof[k] - first;
@@ -103,16 +103,16 @@ static void assemble_set(tgSim *s, int island, int first, const Assembly *w) {
 // the trees' sets of an island in ascending order; A is summed below its diagonal, then mirrored
 static tgStatus assemble_island(tgSim *s, int island) {
   size_t mark = tgi_stack_mark(s), n = (size_t)tgi_island_rows(s, island);
-  tgReal *A = s->row_A + s->island_at[island];
+  tgReal *A = s->rows->A + s->rows->island_at[island];
   Assembly w;
   if (!take_assembly(s, (int)n, &w)) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
   memset(A, 0, n * n * sizeof *A);
   for (size_t i = 0; i < n; i++) {
-    int row = s->island_row[(size_t)s->island_adr[island] + i];
-    memset(tgi_row(s, s->row_MiJ, row), 0, (size_t)tgi_row_length(s, row) * sizeof *s->row_MiJ);
+    int row = s->rows->island_row[(size_t)s->rows->island_adr[island] + i];
+    memset(tgi_row(s, s->rows->MiJ, row), 0, (size_t)tgi_row_length(s, row) * sizeof *s->rows->MiJ);
   }
-  for (int k = s->island_dofadr[island]; k < s->island_dofadr[island + 1]; k++)
-    if (s->m.dof_set[3 * s->island_dof[k]] == s->island_dof[k]) assemble_set(s, island, s->island_dof[k], &w);
+  for (int k = s->rows->island_dofadr[island]; k < s->rows->island_dofadr[island + 1]; k++)
+    if (s->m.dof_set[3 * s->rows->island_dof[k]] == s->rows->island_dof[k]) assemble_set(s, island, s->rows->island_dof[k], &w);
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < i; k++) A[k * n + i] = A[i * n + k];
   tgi_stack_free(s, mark);
@@ -123,10 +123,10 @@ static tgStatus assemble_island(tgSim *s, int island) {
 static tgStatus assemble(tgSim *s) {
   int n = s->nrow;
   for (int island = 0; island < s->nisland; island++) TG_TRY(assemble_island(s, island));
-  tgi_rows_mul(s, s->vhat, s->row_b);
+  tgi_rows_mul(s, s->vhat, s->rows->b);
   for (int i = 0; i < n; i++) {
-    s->row_rate[i] = tgRe(s->row_bounce[i]) != 0 ? 0 : tgi_impulse_options(s)->erp / s->h;
-    s->row_b[i] += s->row_bounce[i] * s->row_b[i] + s->row_rate[i] * s->row_gap[i];
+    s->rows->rate[i] = tgRe(s->rows->bounce[i]) != 0 ? 0 : tgi_impulse_options(s)->erp / s->h;
+    s->rows->b[i] += s->rows->bounce[i] * s->rows->b[i] + s->rows->rate[i] * s->rows->gap[i];
   }
   return TG_OK;
 }
@@ -146,6 +146,6 @@ tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record) {
   const tgRowSolver *k = s->contact_model->kind->rows;
   tgStatus status = record != NULL ? k->recall(s, record) : k->solve(s);
   if (status != TG_OK) return status;
-  tgi_rows_respond(s, s->row_f, s->v1);
+  tgi_rows_respond(s, s->rows->f, s->v1);
   return TG_OK;
 }

@@ -32,17 +32,17 @@ static inline tgReal tgi_implicit_stiffness(const tgSim *s, int d) {
   return tgi_explicit_damping(s) ? 0 : s->m.jnt_stiffness[s->m.dof_jnt[d]];
 }
 /// Bias coefficient of a row's gap: erp/h, 0 on rows that bounce and where the solve left the error as it is.
-static inline double tgi_gap_rate(const tgSim *s, int row) { return tgRe(s->row_rate[row]); }
+static inline double tgi_gap_rate(const tgSim *s, int row) { return tgRe(s->rows->rate[row]); }
 
 /// Share of a contact's restitution that row i bounced with: 1 as a rule [math/lcp Restitution], 0 where it does not bounce.
 static inline tgReal tgi_bounce_share(const tgSim *s, int i) {
-  return tgRe(s->row_bounce[i]) != 0 ? s->row_bounce[i] / s->contact[s->row_owner[i]].restitution : 0;
+  return tgRe(s->rows->bounce[i]) != 0 ? s->rows->bounce[i] / s->contact[s->rows->owner[i]].restitution : 0;
 }
 
 /// Some normal bounces in this step.
 static inline bool tgi_any_bounce(const tgSim *s) {
   for (int i = 0; i < s->nrow; i++)
-    if (tgRe(s->row_bounce[i]) != 0) return true;
+    if (tgRe(s->rows->bounce[i]) != 0) return true;
   return false;
 }
 /// a (nv) = (v - v0)/h.

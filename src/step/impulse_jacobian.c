@@ -34,7 +34,7 @@ static int number_parts(tgSim *s, bool rows, int *of_dof) {
   int nv = s->m.nv, n = rows ? s->nisland : 0;
   for (int d = 0; d < nv; d++) {
     int tree = s->m.dof_set[3 * d];
-    if (rows && s->dof_island[d] >= 0) of_dof[d] = s->dof_island[d];
+    if (rows && s->rows->dof_island[d] >= 0) of_dof[d] = s->rows->dof_island[d];
     else of_dof[d] = tree == d ? n++ : of_dof[tree];
   }
   return n;
@@ -79,7 +79,7 @@ static bool take_parts(tgSim *s, bool rows, Parts *p) {
   for (int i = 0; i < m->nu; i++) u[i] += 2 * p->part[of_act[i]].ndof;
   for (int i = 0; rows && i < s->nrow; i++) {
     p->row_at[i] = (int)p->row_size;
-    p->row_size += (size_t)p->part[s->row_island[i]].width;
+    p->row_size += (size_t)p->part[s->rows->island[i]].width;
   }
   p->G = tgi_stack_real(s, p->size + 1);
   p->R = tgi_stack_real(s, p->row_size + 1);
@@ -140,7 +140,7 @@ static tgStatus response_jacobian(tgSim *s, const tgReal *beta, tgReal *X) {
   for (int j = 0; j < nv; j++) {
     for (int d = 0; d < nv; d++) a[d] = R[d * nv + j];
     tgi_factor_solve(m, s->L, a);
-    for (int i = 0; i < n; i++) X[i * nv + j] += tgi_row_dot(s, s->row_J, i, a);
+    for (int i = 0; i < n; i++) X[i * nv + j] += tgi_row_dot(s, s->rows->J, i, a);
   }
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -149,8 +149,8 @@ static tgStatus response_jacobian(tgSim *s, const tgReal *beta, tgReal *X) {
 // R_i += scale_i J_i G, over the dofs where J_i is not 0
 static void add_row_products(tgSim *s, const tgReal *scale, const tgReal *G, const Parts *p) {
   for (int i = 0; i < s->nrow; i++) {
-    const tgReal *J = tgi_row(s, s->row_J, i), e = scale != NULL ? scale[i] : 1;
-    const int *span = s->row_span + 4 * i;
+    const tgReal *J = tgi_row(s, s->rows->J, i), e = scale != NULL ? scale[i] : 1;
+    const int *span = s->rows->span + 4 * i;
     int count = 0;
     if (e == 0) continue;
     for (int d = span[0]; d < span[3]; d = d + 1 == span[1] ? span[2] : d + 1, J++) {
@@ -158,7 +158,7 @@ static void add_row_products(tgSim *s, const tgReal *scale, const tgReal *G, con
       p->w[count] = e * *J;
       p->at[count++] = p->to.row[d];
     }
-    tgi_combine(count, p->w, p->at, G, p->part[s->row_island[i]].width, p->R + p->row_at[i]);
+    tgi_combine(count, p->w, p->at, G, p->part[s->rows->island[i]].width, p->R + p->row_at[i]);
   }
 }
 
@@ -168,13 +168,13 @@ static tgStatus residual_jacobian(tgSim *s, const Parts *p, int *ties) {
   memset(p->R, 0, p->row_size * sizeof *p->R);
   add_row_products(s, NULL, p->G, p);
   TG_TRY(tgi_rows_jacobian(s, &s->start, s->v1, NULL, &p->to, p->row_at, p->R));
-  TG_TRY(tgi_rows_gap_jacobian(s, &s->start, s->row_rate, &p->to, p->row_at, p->R));
+  TG_TRY(tgi_rows_gap_jacobian(s, &s->start, s->rows->rate, &p->to, p->row_at, p->R));
   if (tgi_any_bounce(s)) {
     tgReal *free_motion = tgi_stack_real(s, p->size);
     if (free_motion == NULL) return short_scratch(s);
     TG_TRY(balance_jacobian(s, s->vhat, NULL, p, free_motion, ties));
-    add_row_products(s, s->row_bounce, free_motion, p);
-    TG_TRY(tgi_rows_jacobian(s, &s->start, s->vhat, s->row_bounce, &p->to, p->row_at, p->R));
+    add_row_products(s, s->rows->bounce, free_motion, p);
+    TG_TRY(tgi_rows_jacobian(s, &s->start, s->vhat, s->rows->bounce, &p->to, p->row_at, p->R));
   }
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -190,20 +190,20 @@ static void add_null_part(tgSim *s, const Parts *p, const tgReal *X, tgReal *r, 
     }
     s->contact_model->kind->rows->null_jvp(s, r, df);
     for (int i = 0; i < n; i++)
-      if (s->row_island[i] == p->of_dof[j]) p->R[p->row_at[i] + p->to.q[j]] += df[i];
+      if (s->rows->island[i] == p->of_dof[j]) p->R[p->row_at[i] + p->to.q[j]] += df[i];
   }
 }
 
 // G += Mh^-1 J' df of an island, of its rows `live`
 static void add_response(tgSim *s, const Parts *p, int island, const int *live, int nlive) {
   const Part *part = &p->part[island];
-  const int *row = s->island_row + s->island_adr[island];
+  const int *row = s->rows->island_row + s->rows->island_adr[island];
   for (int k = 0; k < part->ndof; k++) {
     int d = part->dof[k], count = 0;
     for (int a = 0; a < nlive; a++) {
       int own = tgi_row_place(s, row[live[a]], d);
       if (own < 0) continue;
-      p->w[count] = tgi_row(s, s->row_MiJ, row[live[a]])[own];
+      p->w[count] = tgi_row(s, s->rows->MiJ, row[live[a]])[own];
       p->at[count++] = p->row_at[row[live[a]]];
     }
     tgi_combine(count, p->w, p->at, p->R, part->width, p->G + p->to.row[d]);
@@ -223,7 +223,7 @@ static tgStatus add_impulse_change(tgSim *s, const Parts *p, int *ties) {
     TG_TRY(response_jacobian(s, r, X));
   }
   for (int island = 0; island < s->nisland; island++) {
-    const int *row = s->island_row + s->island_adr[island];
+    const int *row = s->rows->island_row + s->rows->island_adr[island];
     int count = tgi_island_rows(s, island), nlive;
     for (int a = 0; a < count; a++) p->at[a] = p->row_at[row[a]];
     TG_TRY(k->solve_columns(s, island, p->part[island].width, p->at, p->R, p->live, &nlive));
@@ -264,7 +264,7 @@ tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *ties) {
   bool rows = s->nrow > 0 && !tgi_no_contact_gradient(s);
   Parts p;
   tgStatus status = take_parts(s, rows, &p) ? TG_OK : short_scratch(s);
-  if (status >= 0) status = balance_jacobian(s, s->v1, rows ? s->row_f : NULL, &p, p.G, ties);
+  if (status >= 0) status = balance_jacobian(s, s->v1, rows ? s->rows->f : NULL, &p, p.G, ties);
   if (status >= 0 && rows) status = add_impulse_change(s, &p, ties);
   if (status >= 0) scatter(s, &p, D);
   tgi_stack_free(s, mark);

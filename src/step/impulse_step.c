@@ -130,10 +130,10 @@ static tgStatus positions(tgSim *s, const tgReal *w, tgReal *D) {
   size_t size = (size_t)nv * (size_t)nc;
   if (span == NULL) return no_room(s, "Jacobian");
   for (int d = 0; d < nv; d++) {
-    int island = s->nrow > 0 ? s->dof_island[d] : -1;
+    int island = s->nrow > 0 ? s->rows->dof_island[d] : -1;
     const int *tree = s->m.dof_set + 3 * s->m.dof_set[3 * d];
-    span[2 * d] = island >= 0 ? s->island_dof[s->island_dofadr[island]] : tree[1];
-    span[2 * d + 1] = island >= 0 ? s->island_dof[s->island_dofadr[island + 1] - 1] + 1 : tree[2];
+    span[2 * d] = island >= 0 ? s->rows->island_dof[s->rows->island_dofadr[island]] : tree[1];
+    span[2 * d + 1] = island >= 0 ? s->rows->island_dof[s->rows->island_dofadr[island + 1] - 1] + 1 : tree[2];
   }
   memset(D, 0, size * sizeof *D);
   tgi_integrate_own_jacobian(&s->m, w, s->h, nc, symplectic(s) ? D + size : NULL, span, D);

@@ -96,7 +96,7 @@ static tgStatus bounce_vjp(tgSim *s, const tgReal *y, const Out *o) {
     for (int i = 0; i < s->nrow; i++) ye[i] *= y[i] * tgi_bounce_share(s, i);
     tgi_rows_bounce_parameters(s, ye, o->p);
   }
-  for (int i = 0; i < s->nrow; i++) ye[i] = y[i] * s->row_bounce[i];
+  for (int i = 0; i < s->nrow; i++) ye[i] = y[i] * s->rows->bounce[i];
   tgi_rows_tmul(s, ye, x);
   tgi_impulse_solve(s, x, lambda);
   TG_TRY(balance_vjp(s, s->vhat, x, lambda, o));
@@ -118,8 +118,8 @@ static tgStatus limits_vjp(tgSim *s, const tgReal *x, const tgReal *alpha, const
     tgi_rows_mul(s, v, Ab);
   }
   for (int i = 0; i < n; i++) {
-    int side = s->contact_model->kind->rows->side(s, i), parent = s->row_parent[i];
-    g[i] = side * (parent >= 0 ? s->row_f[parent] : 1) * x[i];
+    int side = s->contact_model->kind->rows->side(s, i), parent = s->rows->parent[i];
+    g[i] = side * (parent >= 0 ? s->rows->f[parent] : 1) * x[i];
     if (alpha != NULL && parent >= 0) g[i] += side * alpha[parent] * Ab[i];
   }
   tgi_rows_limit_parameters(s, g, p);
@@ -153,9 +153,9 @@ static tgStatus rows_vjp(tgSim *s, const tgReal *z, tgReal *x, const Out *o) {
   for (int i = 0; i < n; i++) g[i] = y[i] * tgi_gap_rate(s, i);
   tgi_rows_gap_vjp(s, &s->start, g, o->gq, o->p);
   if (o->p != NULL && o->p->opt_timestep != NULL)
-    for (int i = 0; i < n; i++) o->p->opt_timestep[0] -= g[i] * s->row_gap[i] / s->h;
+    for (int i = 0; i < n; i++) o->p->opt_timestep[0] -= g[i] * s->rows->gap[i] / s->h;
   tgi_impulse_solve(s, x, lambda);
-  tgi_rows_vjp(s, &s->start, s->row_f, lambda, o->gq, o->p);
+  tgi_rows_vjp(s, &s->start, s->rows->f, lambda, o->gq, o->p);
   if (o->p != NULL) {
     tgi_rows_mul(s, lambda, g);
     TG_TRY(limits_vjp(s, g, alpha, beta, o->p));

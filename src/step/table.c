@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "step/force.h"
-#include "step/implicit.h"
+#include "step/explicit.h"
+#include "step/minimise.h"
 #include "step/impulse.h"
 
 static const tgStepper *const table[] = {

@@ -52,7 +52,7 @@ static void test_features(void **state) {
       check_true(tgt_zoo_rows(s, s->qpos) == TG_OK, "%s", s->error.text);
       // with the memory of this pose, as in the middle of a roll-out
       if (k % 4 > 1) {
-        for (int i = 0; i < s->nrow; i++) s->row_class[i] = 0;
+        for (int i = 0; i < s->nrow; i++) s->rows->class[i] = 0;
         tgi_contacts_remember(s);
         assert_int_equal(tgt_zoo_rows(s, s->qpos), TG_OK);
       }

@@ -37,7 +37,7 @@ static void cholesky_solve(const double *A, int n, double *x) {
 }
 
 // entry of A: zero between islands
-static tgReal matrix_entry(const tgSim *s, int i, int k) { return s->row_island[i] == s->row_island[k] ? *tgi_row_A(s, i, k) : 0; }
+static tgReal matrix_entry(const tgSim *s, int i, int k) { return s->rows->island[i] == s->rows->island[k] ? *tgi_row_A(s, i, k) : 0; }
 
 typedef struct Problem { double A, b, w; } Problem;
 
@@ -60,16 +60,16 @@ static Problem problem(tgSim *s) {
   cholesky_solve(M, nv, vhat);
   for (int i = 0; i < nv; i++) vhat[i] += tgRe(s->v0[i]);
   for (int i = 0; i < n; i++) {
-    const tgContactRow *c = &s->contact[s->row_owner[i]];
-    bool contact = s->row_kind[i] == TG_ROW_NORMAL || s->row_kind[i] == TG_ROW_TANGENT;
-    if (contact) tgt_contact_row(s, c, s->row_part[i] == 0 ? c->n : s->row_part[i] == 1 ? c->t1 : c->t2, r);
+    const tgContactRow *c = &s->contact[s->rows->owner[i]];
+    bool contact = s->rows->kind[i] == TG_ROW_NORMAL || s->rows->kind[i] == TG_ROW_TANGENT;
+    if (contact) tgt_contact_row(s, c, s->rows->part[i] == 0 ? c->n : s->rows->part[i] == 1 ? c->t1 : c->t2, r);
     else tgt_other_row(s, i, r);
     for (int d = 0; d < nv; d++) X[i * nv + d] = J[i * nv + d] = tgRe(r[d]);
     cholesky_solve(M, nv, X + i * nv);
-    double e = tgRe(s->row_bounce[i]);
+    double e = tgRe(s->rows->bounce[i]);
     for (int d = 0; d < nv; d++) b[i] += (1 + e) * J[i * nv + d] * vhat[d];
-    if (s->row_kind[i] == TG_ROW_NORMAL && e == 0) b[i] += tgt_gap_rate(s, i) * tgRe(c->gap);
-    if (!contact) b[i] += tgt_gap_rate(s, i) * tgRe(s->row_gap[i]);
+    if (s->rows->kind[i] == TG_ROW_NORMAL && e == 0) b[i] += tgt_gap_rate(s, i) * tgRe(c->gap);
+    if (!contact) b[i] += tgt_gap_rate(s, i) * tgRe(s->rows->gap[i]);
   }
   for (int i = 0; i < n; i++)
     for (int k = 0; k < n; k++)
@@ -80,15 +80,15 @@ static Problem problem(tgSim *s) {
   for (int i = 0; i < n; i++) {
     for (int k = 0; k < n; k++) p.A = fmax(p.A, fabs(tgRe(matrix_entry(s, i, k)) - A[i * n + k]) / largest);
     w[i] = b[i];
-    for (int k = 0; k < n; k++) w[i] += A[i * n + k] * tgRe(s->row_f[k]);
+    for (int k = 0; k < n; k++) w[i] += A[i * n + k] * tgRe(s->rows->f[k]);
   }
   double scale = 1e-12, size = 1e-12;
   for (int i = 0; i < n; i++) scale = fmax(scale, fabs(b[i]));
   for (int i = 0; i < nv; i++) size = fmax(size, fabs(vhat[i]));
   scale = fmax(scale, size);
   for (int i = 0; i < n; i++) {
-    p.b = fmax(p.b, fabs(b[i] - tgRe(s->row_b[i])) / scale);
-    p.w = fmax(p.w, fabs(w[i] - tgRe(s->row_w[i])) / scale);
+    p.b = fmax(p.b, fabs(b[i] - tgRe(s->rows->b[i])) / scale);
+    p.w = fmax(p.w, fabs(w[i] - tgRe(s->rows->w[i])) / scale);
   }
   free(r);
   free(M);

@@ -22,9 +22,9 @@ static Rig rig(tgsScene scene, const char *word) {
 static bool by_impulses(int w) { return strcmp(tgi_contact_table(w)->stepper, "impulse") == 0; }
 static bool explicit_forces(int w) { return strcmp(tgi_contact_table(w)->stepper, "explicit") == 0; }
 
-// the scenes here start touching; models of potentials need them apart and have test_barrier and test_implicit
+// the scenes here start touching; models of potentials need them apart and have test_barrier and test_minimise
 static bool may_touch(int w, int scene) {
-  // forces between two large surfaces of points cost too much for all scenes here: test/conformance/test_force.c has them, with fewer points
+  // forces between two large surfaces of points cost too much for all scenes here: test/conformance/test_explicit.c has them, with fewer points
   return by_impulses(w) || (explicit_forces(w) && (scene == TGS_BLOCK || scene == TGS_SPHERES));
 }
 // what is explicit needs smaller steps

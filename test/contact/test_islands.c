@@ -70,20 +70,20 @@ static double size_of(const tgReal *x, int n) {
 // within.
 static void check_lists(const tgSim *s, const tgSim *whole) {
   int nv = s->m.nv, dofs = 0;
-  assert_int_equal(s->island_adr[s->nisland], s->nrow);
+  assert_int_equal(s->rows->island_adr[s->nisland], s->nrow);
   assert_int_equal(whole->nisland, 1);
   assert_int_equal(whole->nrow, s->nrow);
-  for (int d = 0; d < nv; d++) dofs += s->dof_island[d] >= 0;
-  assert_int_equal(s->island_dofadr[s->nisland], dofs);
+  for (int d = 0; d < nv; d++) dofs += s->rows->dof_island[d] >= 0;
+  assert_int_equal(s->rows->island_dofadr[s->nisland], dofs);
   for (int k = 0; k < s->nisland; k++) {
-    for (int a = s->island_adr[k]; a < s->island_adr[k + 1]; a++) {
-      int i = s->island_row[a];
-      assert_int_equal(s->row_island[i], k);
-      assert_int_equal(s->row_place[i], a - s->island_adr[k]);
+    for (int a = s->rows->island_adr[k]; a < s->rows->island_adr[k + 1]; a++) {
+      int i = s->rows->island_row[a];
+      assert_int_equal(s->rows->island[i], k);
+      assert_int_equal(s->rows->place[i], a - s->rows->island_adr[k]);
     }
-    for (int a = s->island_dofadr[k]; a < s->island_dofadr[k + 1]; a++) assert_int_equal(s->dof_island[s->island_dof[a]], k);
+    for (int a = s->rows->island_dofadr[k]; a < s->rows->island_dofadr[k + 1]; a++) assert_int_equal(s->rows->dof_island[s->rows->island_dof[a]], k);
   }
-  double most = size_of(whole->row_A, s->nrow * s->nrow);
+  double most = size_of(whole->rows->A, s->nrow * s->nrow);
   tgReal *J = calloc((size_t)(2 * s->nrow + 1) * (size_t)nv, sizeof *J), *MiJ = J + s->nrow * nv, *x = MiJ + s->nrow * nv;
   int rows, cols;
   assert_int_equal(tg_sim_dense(s, "row_J", J, &rows, &cols), TG_OK);
@@ -92,7 +92,7 @@ static void check_lists(const tgSim *s, const tgSim *whole) {
   assert_int_equal(cols, nv);
   for (int i = 0; i < s->nrow; i++) {
     for (int d = 0; d < nv; d++)
-      if (J[i * nv + d] != 0) assert_int_equal(s->dof_island[d], s->row_island[i]);
+      if (J[i * nv + d] != 0) assert_int_equal(s->rows->dof_island[d], s->rows->island[i]);
     memcpy(x, J + i * nv, (size_t)nv * sizeof *x);
     tgi_factor_solve(&s->m, s->L, x);
     for (int d = 0; d < nv; d++) check_close(MiJ[i * nv + d], x[d], 1e-13 * size_of(x, nv));
@@ -100,7 +100,7 @@ static void check_lists(const tgSim *s, const tgSim *whole) {
       tgReal sum = 0;
       for (int d = 0; d < nv; d++) sum += J[i * nv + d] * MiJ[k * nv + d];
       check_close(*tgi_row_A(whole, i, k), sum, 1e-13 * most);
-      if (s->row_island[i] == s->row_island[k]) check_close(*tgi_row_A(s, i, k), sum, 1e-13 * most);
+      if (s->rows->island[i] == s->rows->island[k]) check_close(*tgi_row_A(s, i, k), sum, 1e-13 * most);
       else check_close(sum, 0, 0);
     }
   }
@@ -120,8 +120,8 @@ static void check_same(tgSim *s, tgSim *whole, tgtRandom *r) {
   for (int i = 0; i < s->nrow; i++) {
     double most = 0;
     for (int k = 0; k < s->nrow; k++)
-      if (s->row_island[k] == s->row_island[i]) most = fmax(most, fabs(tgRe(s->row_f[k])));
-    check_close(s->row_f[i], whole->row_f[i], 1e-9 * most);
+      if (s->rows->island[k] == s->rows->island[i]) most = fmax(most, fabs(tgRe(s->rows->f[k])));
+    check_close(s->rows->f[i], whole->rows->f[i], 1e-9 * most);
   }
   check_true(s->nrow > 0, "no rows");
   tgReal *D = malloc(sizeof *D * (size_t)(2 * size + 8 * nt)), *E = D + size, *g = E + size, *x = g + 2 * nv, *y = x + nt;
@@ -162,7 +162,7 @@ static void test_against_one_solve(void **state) {
       assert_int_equal(tg_sim_restore(whole, snapshot), TG_OK);
       if (step_grown(whole) != TG_OK) fail_msg("%s", whole->error.text);
       states++;
-      if (memcmp(s->row_class, whole->row_class, (size_t)s->nrow * sizeof *s->row_class) == 0) {
+      if (memcmp(s->rows->class, whole->rows->class, (size_t)s->nrow * sizeof *s->rows->class) == 0) {
         alike++;
         for (int d = 0; d < m->nv; d++) check_close(s->v1[d], whole->v1[d], 1e-9 * (1 + size_of(s->v1, m->nv)));
       }

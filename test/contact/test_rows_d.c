@@ -28,14 +28,14 @@ static tgStatus speed_map(void *ctx, const tgReal *x, tgReal *y) {
   Ctx *c = ctx;
   TG_TRY(rows_at(c, x));
   for (int i = 0; i < c->nrow; i++) {
-    y[i] = tgi_row_dot(c->s, c->s->row_J, i, c->u);
+    y[i] = tgi_row_dot(c->s, c->s->rows->J, i, c->u);
   }
   return TG_OK;
 }
 static tgStatus gap_map(void *ctx, const tgReal *x, tgReal *y) {
   Ctx *c = ctx;
   TG_TRY(rows_at(c, x));
-  for (int i = 0; i < c->nrow; i++) y[i] = c->s->row_gap[i];
+  for (int i = 0; i < c->nrow; i++) y[i] = c->s->rows->gap[i];
   return TG_OK;
 }
 // J' f less what the wrenches of the nominal state give, held fixed in the world
@@ -44,7 +44,7 @@ static tgStatus force_map(void *ctx, const tgReal *x, tgReal *y) {
   const tgModel *m = &c->s->m;
   TG_TRY(rows_at(c, x));
   for (int d = 0; d < m->nv; d++) y[d] = 0;
-  for (int i = 0; i < c->nrow; i++) tgi_row_add(c->s, c->s->row_J, i, c->f[i], y);
+  for (int i = 0; i < c->nrow; i++) tgi_row_add(c->s, c->s->rows->J, i, c->f[i], y);
   for (int b = 1; b < m->nbody; b++) tgi_add_row(c->s, &c->s->start, b, c->wrench + 6 * b, -1, y);
   return TG_OK;
 }
@@ -52,14 +52,14 @@ static tgStatus force_map(void *ctx, const tgReal *x, tgReal *y) {
 typedef struct Seen { int contact, tangent, limit, ball, tendon, friction, weld, connect, joint; } Seen;
 static void count(const tgSim *s, Seen *k) {
   for (int i = 0; i < s->nrow; i++) {
-    int owner = s->row_owner[i], part = s->row_part[i];
-    bool limit = s->row_kind[i] == TG_ROW_LIMIT, equality = s->row_kind[i] == TG_ROW_EQUALITY;
-    k->contact += s->row_kind[i] == TG_ROW_NORMAL;
-    k->tangent += s->row_kind[i] == TG_ROW_TANGENT;
+    int owner = s->rows->owner[i], part = s->rows->part[i];
+    bool limit = s->rows->kind[i] == TG_ROW_LIMIT, equality = s->rows->kind[i] == TG_ROW_EQUALITY;
+    k->contact += s->rows->kind[i] == TG_ROW_NORMAL;
+    k->tangent += s->rows->kind[i] == TG_ROW_TANGENT;
     k->ball += limit && part < 2 && s->m.jnt_type[owner] == TG_JOINT_BALL;
     k->limit += limit && part < 2 && s->m.jnt_type[owner] != TG_JOINT_BALL;
     k->tendon += limit && part >= 2;
-    k->friction += s->row_kind[i] == TG_ROW_FRICTION;
+    k->friction += s->rows->kind[i] == TG_ROW_FRICTION;
     k->weld += equality && s->m.eq_type[owner] == TG_EQ_WELD;
     k->connect += equality && s->m.eq_type[owner] == TG_EQ_CONNECT;
     k->joint += equality && s->m.eq_type[owner] == TG_EQ_JOINT;

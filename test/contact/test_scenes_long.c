@@ -41,7 +41,7 @@ static void step(Run *r, const char *name) {
     if (c->row < 0) continue;
     assert_int_equal(c->nrow, 3);
     for (int k = 1; k < 3; k++) {
-      double f = tgRe(r->s->row_f[c->row + k]), w = tgRe(r->s->row_w[c->row + k]), bound = tgRe(c->friction[k - 1]) * tgRe(r->s->row_f[c->row]);
+      double f = tgRe(r->s->rows->f[c->row + k]), w = tgRe(r->s->rows->w[c->row + k]), bound = tgRe(c->friction[k - 1]) * tgRe(r->s->rows->f[c->row]);
       check_true(fabs(w) < 1e-6 || fabs(fabs(f) - bound) < 1e-6 * (1 + bound), "%s step %d: slides at %.3g without the friction of that", name, r->steps, w);
     }
   }

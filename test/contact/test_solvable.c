@@ -161,7 +161,7 @@ static int damped_columns(Rig *r) {
   int nv = s->m.nv, nt = 2 * nv + s->m.nu, n = s->nrow, columns = 0, *cls = malloc(sizeof *cls * (size_t)n);
   tgReal *D = malloc(sizeof *D * (size_t)(2 * nv * nt + s->m.nq + 2 * nv)), *q = D + 2 * nv * nt, *v = q + s->m.nq, *up = v + nv;
   assert_int_equal(tg_sim_step_jacobian(s, D, NULL), TG_OK);
-  memcpy(cls, s->row_class, (size_t)n * sizeof *cls);
+  memcpy(cls, s->rows->class, (size_t)n * sizeof *cls);
   memcpy(q, s->q0, (size_t)s->m.nq * sizeof *q);
   memcpy(v, s->v0, (size_t)nv * sizeof *v);
   for (int j = 0; j < nv; j++) {
@@ -170,7 +170,7 @@ static int damped_columns(Rig *r) {
       memcpy(s->qpos, q, (size_t)s->m.nq * sizeof *q);
       memcpy(s->qvel, v, (size_t)nv * sizeof *v);
       s->qvel[j] += side == 0 ? 1e-6 : -1e-6;
-      same = step(r).ndamped > 0 && same && s->nrow == n && memcmp(cls, s->row_class, (size_t)n * sizeof *cls) == 0;
+      same = step(r).ndamped > 0 && same && s->nrow == n && memcmp(cls, s->rows->class, (size_t)n * sizeof *cls) == 0;
       if (side == 0) memcpy(up, s->qvel, (size_t)nv * sizeof *up);
     }
     columns += same;
@@ -191,7 +191,7 @@ static int damped_restitutions(Rig *r, tgtRandom *rnd) {
   assert_non_null(p);
   for (int d = 0; d < nv; d++) z[d] = tgt_normal(rnd);
   assert_int_equal(tg_sim_step_vjp(s, NULL, z, NULL, NULL, NULL, p, NULL), TG_OK);
-  memcpy(cls, s->row_class, (size_t)n * sizeof *cls);
+  memcpy(cls, s->rows->class, (size_t)n * sizeof *cls);
   memcpy(q, s->q0, (size_t)s->m.nq * sizeof *q);
   memcpy(v, s->v0, (size_t)nv * sizeof *v);
   for (int g = 0; g < ng; g++) {
@@ -203,7 +203,7 @@ static int damped_restitutions(Rig *r, tgtRandom *rnd) {
       memcpy(s->qpos, q, (size_t)s->m.nq * sizeof *q);
       memcpy(s->qvel, v, (size_t)nv * sizeof *v);
       e[g] += k == 0 ? 1e-6 : -1e-6;
-      same = step(r).ndamped > 0 && same && s->nrow == n && memcmp(cls, s->row_class, (size_t)n * sizeof *cls) == 0;
+      same = step(r).ndamped > 0 && same && s->nrow == n && memcmp(cls, s->rows->class, (size_t)n * sizeof *cls) == 0;
       e[g] = before;
       for (int d = 0; d < nv; d++) side[k] += tgRe(z[d]) * tgRe(s->qvel[d]);
     }

@@ -156,7 +156,7 @@ static tgStatus force(void *ctx, const tgReal *x, tgReal *y) {
   return TG_OK;
 }
 
-static void test_force(void **state) {
+static void test_explicit(void **state) {
   (void)state;
   Rig rig = make("softmin");
   tgtRandom r = {.s = 4};
@@ -249,6 +249,6 @@ static void test_parameters(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_energy), cmocka_unit_test(test_force), cmocka_unit_test(test_parameters)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_energy), cmocka_unit_test(test_explicit), cmocka_unit_test(test_parameters)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

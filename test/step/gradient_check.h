@@ -34,11 +34,11 @@ typedef struct Map {
 static unsigned long long mode_of(const tgSim *s) {
   unsigned long long x = 1469598103934665603ull;
   for (int i = 0; i < s->nrow; i++) {
-    int part[5] = {s->row_kind[i], s->row_owner[i], s->row_part[i], s->row_class[i], tgRe(s->row_bounce[i]) > 0};
-    if (s->row_kind[i] == TG_ROW_NORMAL) part[1] = 1000 * s->contact[s->row_owner[i]].pair + s->contact[s->row_owner[i]].feature;
+    int part[5] = {s->rows->kind[i], s->rows->owner[i], s->rows->part[i], s->rows->class[i], tgRe(s->rows->bounce[i]) > 0};
+    if (s->rows->kind[i] == TG_ROW_NORMAL) part[1] = 1000 * s->contact[s->rows->owner[i]].pair + s->contact[s->rows->owner[i]].feature;
     // the side of a tangent without a normal force has no effect
-    if (s->row_kind[i] == TG_ROW_TANGENT) part[1] = 0;
-    if (s->row_kind[i] == TG_ROW_TANGENT && s->row_class[s->row_parent[i]] == TGI_LCP_N) part[3] = TGI_LCP_N;
+    if (s->rows->kind[i] == TG_ROW_TANGENT) part[1] = 0;
+    if (s->rows->kind[i] == TG_ROW_TANGENT && s->rows->class[s->rows->parent[i]] == TGI_LCP_N) part[3] = TGI_LCP_N;
     for (int k = 0; k < 5; k++) x = (x ^ (unsigned long long)part[k]) * 1099511628211ull;
   }
   return x;
@@ -74,10 +74,10 @@ typedef struct Count { int total, active, stick, slip, aside, onesided, deficien
 static void count_classes(const tgSim *s, Count *c) {
   bool stick = false, slip = false, active = false;
   for (int i = 0; i < s->nrow; i++) {
-    if (s->row_kind[i] == TG_ROW_NORMAL && s->row_class[i] == TGI_LCP_C) active = true;
-    if (s->row_kind[i] == TG_ROW_TANGENT && s->row_class[i] == TGI_LCP_F) stick = true;
-    if (s->row_kind[i] == TG_ROW_TANGENT && s->row_class[s->row_parent[i]] == TGI_LCP_C &&
-        (s->row_class[i] == TGI_LCP_H || s->row_class[i] == TGI_LCP_L))
+    if (s->rows->kind[i] == TG_ROW_NORMAL && s->rows->class[i] == TGI_LCP_C) active = true;
+    if (s->rows->kind[i] == TG_ROW_TANGENT && s->rows->class[i] == TGI_LCP_F) stick = true;
+    if (s->rows->kind[i] == TG_ROW_TANGENT && s->rows->class[s->rows->parent[i]] == TGI_LCP_C &&
+        (s->rows->class[i] == TGI_LCP_H || s->rows->class[i] == TGI_LCP_L))
       slip = true;
   }
   c->active += active;

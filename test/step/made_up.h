@@ -9,7 +9,7 @@
 
 #include "contact/contact.h"
 #include "kin/kinematics.h"
-#include "step/implicit.h"
+#include "step/minimise.h"
 #include "support/tree.h"
 
 static const double made_kappa = 0.3, made_reach = 0.01, made_push = 0.05, made_slip = 1e-3;

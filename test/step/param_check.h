@@ -44,7 +44,7 @@ static inline tgStatus tgt_param_step(void *ctx, const tgReal *x, tgReal *y) {
   for (int i = 0; i < c->n; i++) c->param[i] = c->nominal[i];
   if (status != TG_OK) return status;
   c->switched = c->switched || s->nrow != c->nrow;
-  for (int i = 0; i < s->nrow && !c->switched; i++) c->switched = s->row_class[i] != c->cls[i];
+  for (int i = 0; i < s->nrow && !c->switched; i++) c->switched = s->rows->class[i] != c->cls[i];
   tg_model_difference(s->model, c->q1, s->qpos, y);
   memcpy(y + nv, s->v1, (size_t)nv * sizeof *y);
   return TG_OK;
@@ -184,7 +184,7 @@ static inline bool tgt_check_params(tgSim *s, double h, tgtRandom *r, double tol
     tgParamGrad *p = tgt_param_grad(s, &e);
     check_true(p != NULL, "%s", e.text);
     int *cls = malloc(sizeof(int) * (size_t)(s->nrow + 1));
-    memcpy(cls, s->row_class, (size_t)s->nrow * sizeof *cls);
+    memcpy(cls, s->rows->class, (size_t)s->nrow * sizeof *cls);
     memcpy(q1, s->qpos, (size_t)nq * sizeof *q);
     tgt_random_vector(r, 2 * nv, w);
     tgGradInfo info;

@@ -75,7 +75,7 @@ static void test_steps(void **state) {
   }
 }
 
-static void test_implicit(void **state) {
+static void test_minimise(void **state) {
   (void)state;
   tgError e = {0};
   tgModel *m = tgt_random_tree(9, 5, TGT_TREE_FREE | TGT_TREE_PASSIVE | TGT_TREE_ACTUATED | TGT_TREE_ENERGY);
@@ -102,6 +102,6 @@ static void test_implicit(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps), cmocka_unit_test(test_implicit)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps), cmocka_unit_test(test_minimise)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,7 +151,7 @@ static void test_islands_apart(void **state) {
   assert_non_null(strstr(info[1].reason, "'up'"));
   assert_int_equal(info_D[1].label, TG_GRAD_EXACT);
   assert_memory_equal(D[0], D[1], sizeof D[0]);
-  assert_memory_equal(plain.s->row_class, aware.s->row_class, (size_t)plain.s->nrow * sizeof(int));
+  assert_memory_equal(plain.s->rows->class, aware.s->rows->class, (size_t)plain.s->nrow * sizeof(int));
   tg_sim_free(flight);
   drop(&plain, false);
   drop(&aware, true);

@@ -174,11 +174,11 @@ static void check_algebra(Rig *r, const char *what) {
   for (int i = 0; i < nv * nc; i++) X[i] = i / nc == i % nc;
   assert_int_equal(tgi_bounce_jacobian(s, D, X), TG_OK);
   for (int i = 0; i < s->nrow; i++) {
-    if (tgRe(s->row_bounce[i]) == 0 || tgRe(s->row_f[i]) == 0) continue;   // a normal may part by the blows of others
+    if (tgRe(s->rows->bounce[i]) == 0 || tgRe(s->rows->f[i]) == 0) continue;   // a normal may part by the blows of others
     bounces++;
     for (int j = 0; j < nv; j++) {
-      tgReal sum = s->row_bounce[i] * tgi_row_number(s, s->row_J, i, j);
-      for (int d = 0; d < nv; d++) sum += tgi_row_number(s, s->row_J, i, d) * X[d * nc + j];
+      tgReal sum = s->rows->bounce[i] * tgi_row_number(s, s->rows->J, i, j);
+      for (int d = 0; d < nv; d++) sum += tgi_row_number(s, s->rows->J, i, d) * X[d * nc + j];
       check_true(fabs(tgRe(sum)) < 1e-10, "%s: (J R + Sigma J)[%d][%d] is %g", what, i, j, tgRe(sum));
     }
   }

@@ -140,8 +140,8 @@ static void check_case(const Case *c) {
     check_state(s, c->name, k, h, &count);
     bool here = false;
     for (int i = 0; i < s->nrow; i++) {
-      here = here || (s->row_kind[i] == c->need && tgRe(s->row_f[i]) != 0);
-      bounced += tgRe(s->row_bounce[i]) != 0;
+      here = here || (s->rows->kind[i] == c->need && tgRe(s->rows->f[i]) != 0);
+      bounced += tgRe(s->rows->bounce[i]) != 0;
     }
     met += here;
   }
@@ -193,7 +193,7 @@ static void test_ablation(void **state) {
   tgSim *s = tg_sim_create(m, contact, NULL, &e);
   s->qvel[0] = 0.3;
   assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);
-  assert_true(tgRe(s->row_f[0]) > 0);
+  assert_true(tgRe(s->rows->f[0]) > 0);
   tgReal D[12 * 12], g[12] = {0}, out[12];
   tgGradInfo info;
   assert_int_equal(tg_sim_step_jacobian(s, D, &info), TG_OK);

@@ -34,7 +34,7 @@ static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
   tgStatus status = tg_sim_step(s, h, NULL);
   if (status != TG_OK) return status;
   if (s->nrow != c->nrow) c->switched = true;
-  for (int i = 0; i < s->nrow && !c->switched; i++) c->switched = s->row_class[i] != c->cls[i];
+  for (int i = 0; i < s->nrow && !c->switched; i++) c->switched = s->rows->class[i] != c->cls[i];
   memcpy(y, s->v1, (size_t)m->nv * sizeof *y);
   return TG_OK;
 }
@@ -93,9 +93,9 @@ static void check_state(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
     tgReal *beta = malloc(sizeof(tgReal) * (size_t)(s->nrow + 1));
     bool active = false, bounced = false;
     for (int i = 0; i < s->nrow; i++) {
-      c.cls[i] = s->row_class[i];
-      active = active || (s->row_kind[i] == TG_ROW_NORMAL && tgRe(s->row_f[i]) > 0);
-      bounced = bounced || tgRe(s->row_bounce[i]) != 0;
+      c.cls[i] = s->rows->class[i];
+      active = active || (s->rows->kind[i] == TG_ROW_NORMAL && tgRe(s->rows->f[i]) > 0);
+      bounced = bounced || tgRe(s->rows->bounce[i]) != 0;
     }
     seen->null += s->nrow > 0 && s->contact_model->kind->rows->null_part(s, beta);
     free(beta);
@@ -150,7 +150,7 @@ static void check_options(const char *name, const tgContactOptions *o, double re
   if (restitution > 0) check_true(seen.bounced > 5, "%d states bounce", seen.bounced);
 }
 
-static void test_implicit(void **state) {
+static void test_minimise(void **state) {
   (void)state;
   check_options("implicit", NULL, 0);
 }
@@ -224,7 +224,7 @@ static void test_spinning(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_implicit), cmocka_unit_test(test_explicit), cmocka_unit_test(test_bouncing),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_minimise), cmocka_unit_test(test_explicit), cmocka_unit_test(test_bouncing),
                                      cmocka_unit_test(test_scenes), cmocka_unit_test(test_spinning)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

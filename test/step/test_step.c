@@ -115,7 +115,7 @@ static void test_rest(void **state) {
   check_close(r.s->qpos[2], 0.1, 1e-9);
   assert_int_equal(r.s->info.ncontact, 4);
   assert_true(r.s->info.rank_deficient);
-  for (int i = 0; i < 4; i++) check_close(r.s->row_f[r.s->contact[i].row], 2 * 10 * h / 4, 1e-9);
+  for (int i = 0; i < 4; i++) check_close(r.s->rows->f[r.s->contact[i].row], 2 * 10 * h / 4, 1e-9);
   for (int d = 0; d < 6; d++) check_close(r.s->qvel[d], 0, 1e-9);
   drop(&r);
 }

@@ -39,22 +39,22 @@ static inline void tgt_contact_row(tgSim *s, const tgContactRow *c, const tgReal
 // fixed rows again, by finite meaning: limits and dry friction are unit rows or tendons; equalities are left to row_J
 static inline void tgt_other_row(tgSim *s, int i, tgReal *row) {
   const tgModel *m = &s->m;
-  int owner = s->row_owner[i], part = s->row_part[i];
+  int owner = s->rows->owner[i], part = s->rows->part[i];
   for (int d = 0; d < m->nv; d++) row[d] = 0;
-  bool joint = (s->row_kind[i] == TG_ROW_LIMIT && part < 2 && m->jnt_type[owner] != TG_JOINT_BALL);
+  bool joint = (s->rows->kind[i] == TG_ROW_LIMIT && part < 2 && m->jnt_type[owner] != TG_JOINT_BALL);
   if (joint) { row[m->jnt_vadr[owner]] = part == 0 ? 1 : -1; return; }
-  if (s->row_kind[i] == TG_ROW_FRICTION && part == 0) { row[owner] = 1; return; }
-  if (s->row_kind[i] == TG_ROW_FRICTION || (s->row_kind[i] == TG_ROW_LIMIT && part >= 2)) {
+  if (s->rows->kind[i] == TG_ROW_FRICTION && part == 0) { row[owner] = 1; return; }
+  if (s->rows->kind[i] == TG_ROW_FRICTION || (s->rows->kind[i] == TG_ROW_LIMIT && part >= 2)) {
     for (int k = m->ten_adr[owner]; k < m->ten_adr[owner] + m->ten_num[owner]; k++)
-      row[m->jnt_vadr[m->wrap_jnt[k]]] += m->wrap_coef[k] * (s->row_kind[i] == TG_ROW_LIMIT && part == 3 ? -1 : 1);
+      row[m->jnt_vadr[m->wrap_jnt[k]]] += m->wrap_coef[k] * (s->rows->kind[i] == TG_ROW_LIMIT && part == 3 ? -1 : 1);
     return;
   }
-  tgi_row_add(s, s->row_J, i, 1, row);
+  tgi_row_add(s, s->rows->J, i, 1, row);
 }
 
 // share of a gap removed per second: erp/h, or nothing where the step says that it left some as they are
 static inline double tgt_gap_rate(const tgSim *s, int i) {
-  return s->info.nleft > 0 && tgRe(s->row_rate[i]) == 0 ? 0 : tgi_impulse_options(s)->erp / s->h;
+  return s->info.nleft > 0 && tgRe(s->rows->rate[i]) == 0 ? 0 : tgi_impulse_options(s)->erp / s->h;
 }
 
 /// After a successful tg_sim_step of h seconds.
@@ -67,16 +67,16 @@ static inline tgtVerdict tgt_verify(tgSim *s) {
   tgReal *J = (tgReal *)calloc((size_t)(n + 4) * (size_t)(nv + 1), sizeof(tgReal)), *a = J + n * nv, *res = a + nv;
   double *w = (double *)calloc((size_t)n + 1, sizeof(double)), *f = (double *)calloc((size_t)n + 1, sizeof(double));
   for (int i = 0; i < n; i++) {
-    bool contact = s->row_kind[i] == TG_ROW_NORMAL || s->row_kind[i] == TG_ROW_TANGENT;
-    const tgContactRow *c = &s->contact[contact ? s->row_owner[i] : 0];
-    if (contact) tgt_contact_row(s, c, s->row_part[i] == 0 ? c->n : s->row_part[i] == 1 ? c->t1 : c->t2, J + i * nv);
+    bool contact = s->rows->kind[i] == TG_ROW_NORMAL || s->rows->kind[i] == TG_ROW_TANGENT;
+    const tgContactRow *c = &s->contact[contact ? s->rows->owner[i] : 0];
+    if (contact) tgt_contact_row(s, c, s->rows->part[i] == 0 ? c->n : s->rows->part[i] == 1 ? c->t1 : c->t2, J + i * nv);
     else tgt_other_row(s, i, J + i * nv);
-    f[i] = tgRe(s->row_f[i]);
+    f[i] = tgRe(s->rows->f[i]);
     w[i] = tgt_dotd(J + i * nv, s->v1, nv);
-    double vn = tgt_dotd(J + i * nv, s->vhat, nv), gap = contact && s->row_part[i] == 0 ? tgRe(c->gap) : tgRe(s->row_gap[i]);
+    double vn = tgt_dotd(J + i * nv, s->vhat, nv), gap = contact && s->rows->part[i] == 0 ? tgRe(c->gap) : tgRe(s->rows->gap[i]);
     double g = sqrt(tgt_dotd(m->opt_gravity, m->opt_gravity, 3));
-    bool bounce = contact && s->row_part[i] == 0 && tgRe(c->restitution) > 0 && -vn > fmax(g * h, o->restitution_speed);
-    if (contact && s->row_part[i] > 0) gap = 0;
+    bool bounce = contact && s->rows->part[i] == 0 && tgRe(c->restitution) > 0 && -vn > fmax(g * h, o->restitution_speed);
+    if (contact && s->rows->part[i] > 0) gap = 0;
     w[i] += bounce ? tgRe(c->restitution) * vn : tgt_gap_rate(s, i) * gap;
     fmax_ = fmax(fmax_, fabs(f[i]));
     wmax = fmax(wmax, fmax(fabs(w[i]), fabs(vn)));
@@ -85,16 +85,16 @@ static inline tgtVerdict tgt_verify(tgSim *s) {
   for (int k = 0; k < s->ncon; k++)
     if (tgRe(s->contact[k].gap) <= 1e-8 && s->contact[k].row < 0) r.gap_speed = HUGE_VAL;
   for (int i = 0; i < n; i++) {
-    if (s->row_kind[i] == TG_ROW_EQUALITY) r.equality = fmax(r.equality, fabs(w[i]) / wmax);
-    if (s->row_kind[i] == TG_ROW_NORMAL || s->row_kind[i] == TG_ROW_LIMIT) {
+    if (s->rows->kind[i] == TG_ROW_EQUALITY) r.equality = fmax(r.equality, fabs(w[i]) / wmax);
+    if (s->rows->kind[i] == TG_ROW_NORMAL || s->rows->kind[i] == TG_ROW_LIMIT) {
       r.gap_speed = fmax(r.gap_speed, -w[i] / wmax);
       r.pull = fmax(r.pull, -f[i] / fmax_);
       r.complementarity = fmax(r.complementarity, fmin(fabs(w[i]) / wmax, fabs(f[i]) / fmax_));
     }
-    if (s->row_kind[i] == TG_ROW_TANGENT || s->row_kind[i] == TG_ROW_FRICTION) {
-      double bound = s->row_kind[i] == TG_ROW_TANGENT
-                         ? tgRe(s->contact[s->row_owner[i]].friction[s->row_part[i] - 1]) * f[s->row_parent[i]]
-                         : h * tgRe(s->row_part[i] == 0 ? m->dof_frictionloss[s->row_owner[i]] : m->ten_frictionloss[s->row_owner[i]]);
+    if (s->rows->kind[i] == TG_ROW_TANGENT || s->rows->kind[i] == TG_ROW_FRICTION) {
+      double bound = s->rows->kind[i] == TG_ROW_TANGENT
+                         ? tgRe(s->contact[s->rows->owner[i]].friction[s->rows->part[i] - 1]) * f[s->rows->parent[i]]
+                         : h * tgRe(s->rows->part[i] == 0 ? m->dof_frictionloss[s->rows->owner[i]] : m->ten_frictionloss[s->rows->owner[i]]);
       r.cone = fmax(r.cone, (fabs(f[i]) - bound) / fmax_);
       // what slides is braked at the bound: w > 0 needs f = -bound
       double short_of = w[i] > 0 ? f[i] + bound : bound - f[i];

@@ -16,7 +16,7 @@ typedef struct Part { const tgiLcp *lcp; const int *row; int n; tgReal *x, *y, *
 static Part part(const tgSim *s, int index) {
   const tgiLcpWork *w = tgi_lcp_work(s);
   size_t n = (size_t)s->cap.nrow;
-  return (Part){&w->island[index].lcp, s->island_row + s->island_adr[index], tgi_island_rows(s, index), w->K, w->K + n, w->K + 2 * n};
+  return (Part){&w->island[index].lcp, s->rows->island_row + s->rows->island_adr[index], tgi_island_rows(s, index), w->K, w->K + n, w->K + 2 * n};
 }
 
 static void take_rows(const Part *p, const tgReal *all, tgReal *own) {
@@ -105,20 +105,20 @@ void tgi_lcp_null_adjoint(const tgSim *s, const tgReal *g, tgReal *alpha) {
   }
 }
 
-int tgi_lcp_side(const tgSim *s, int row) { return s->row_class[row] == TGI_LCP_H ? 1 : s->row_class[row] == TGI_LCP_L ? -1 : 0; }
+int tgi_lcp_side(const tgSim *s, int row) { return s->rows->class[row] == TGI_LCP_H ? 1 : s->rows->class[row] == TGI_LCP_L ? -1 : 0; }
 
 // ---- the complementarity-aware choice [math/lcp Complementarity-aware gradient] ----
 
 // What of dL/dv' reaches the velocities before: x' Mh^-1 x over the island, x = z + J' y
 static double passed(const tgSim *s, int index, const tgReal *z, const tgReal *lambda, const tgReal *y) {
   double sum = 0;
-  for (int e = s->island_dofadr[index]; e < s->island_dofadr[index + 1]; e++) {
-    int d = s->island_dof[e];
+  for (int e = s->rows->island_dofadr[index]; e < s->rows->island_dofadr[index + 1]; e++) {
+    int d = s->rows->island_dof[e];
     double x = tgRe(z[d]), l = tgRe(lambda[d]);
-    for (int a = s->island_adr[index]; a < s->island_adr[index + 1]; a++) {
-      int i = s->island_row[a];
-      x += tgRe(tgi_row_number(s, s->row_J, i, d)) * tgRe(y[i]);
-      l += tgRe(tgi_row_number(s, s->row_MiJ, i, d)) * tgRe(y[i]);
+    for (int a = s->rows->island_adr[index]; a < s->rows->island_adr[index + 1]; a++) {
+      int i = s->rows->island_row[a];
+      x += tgRe(tgi_row_number(s, s->rows->J, i, d)) * tgRe(y[i]);
+      l += tgRe(tgi_row_number(s, s->rows->MiJ, i, d)) * tgRe(y[i]);
     }
     sum += x * l;
   }
@@ -129,10 +129,10 @@ static double passed(const tgSim *s, int index, const tgReal *z, const tgReal *l
 static int wanted_classes(const tgSim *s, const Part *p, const tgReal *z, int8_t *cls) {
   int first = -1;
   for (int a = 0; a < p->n; a++) {
-    int i = p->row[a], kind = s->row_kind[i];
+    int i = p->row[a], kind = s->rows->kind[i];
     cls[a] = p->lcp->cls[a];
     if (kind != TG_ROW_NORMAL && kind != TG_ROW_TANGENT) continue;
-    double slope = tgRe(tgi_row_dot(s, s->row_J, i, z));
+    double slope = tgRe(tgi_row_dot(s, s->rows->J, i, z));
     bool pressed = cls[a] == TGI_LCP_C || cls[a] == TGI_LCP_F;
     cls[a] = kind == TG_ROW_TANGENT ? TGI_LCP_D : slope < 0 ? TGI_LCP_N : TGI_LCP_C;
     if (first < 0 && pressed != (cls[a] == TGI_LCP_C)) first = i;

@@ -15,25 +15,25 @@ static tgiLcpKind kind_of(int row_kind) {
 
 // the rows of an island as a problem of its own
 static void extract(tgSim *s, int index, tgiLcpIsland *k) {
-  const int *row = s->island_row + s->island_adr[index];
+  const int *row = s->rows->island_row + s->rows->island_adr[index];
   int n = tgi_island_rows(s, index);
   double fastest = 0;
   for (int a = 0; a < n; a++) {
-    int i = row[a], up = s->row_parent[i];
-    k->kind[a] = (int)kind_of(s->row_kind[i]);
-    k->parent[a] = up >= 0 ? s->row_place[up] : -1;
-    k->b[a] = s->row_b[i];
-    k->bound[a] = s->row_limit[i];
+    int i = row[a], up = s->rows->parent[i];
+    k->kind[a] = (int)kind_of(s->rows->kind[i]);
+    k->parent[a] = up >= 0 ? s->rows->place[up] : -1;
+    k->b[a] = s->rows->b[i];
+    k->bound[a] = s->rows->limit[i];
     double speed = 0;
-    const int *span = s->row_span + 4 * i;
-    const tgReal *J = tgi_row(s, s->row_J, i);
+    const int *span = s->rows->span + 4 * i;
+    const tgReal *J = tgi_row(s, s->rows->J, i);
     for (int d = span[0]; d < span[1]; d++) speed += fabs(tgRe(*J++) * tgRe(s->vhat[d]));
     for (int d = span[2]; d < span[3]; d++) speed += fabs(tgRe(*J++) * tgRe(s->vhat[d]));
     fastest = fmax(fastest, speed);
   }
   // b is a sum of terms J_d vhat_d and of a gap between positions of about 1 m or rad, rounded at 1e-16 of them
-  k->problem = (tgiLcpProblem){.n = n, .A = s->row_A + s->island_at[index], .b = k->b, .kind = k->kind, .parent = k->parent, .bound = k->bound,
-                               .rank = s->island_dofadr[index + 1] - s->island_dofadr[index],
+  k->problem = (tgiLcpProblem){.n = n, .A = s->rows->A + s->rows->island_at[index], .b = k->b, .kind = k->kind, .parent = k->parent, .bound = k->bound,
+                               .rank = s->rows->island_dofadr[index + 1] - s->rows->island_dofadr[index],
                                .speed = 1e-6 * fastest + 1e-8 * tgi_impulse_options(s)->erp / s->h};
 }
 
@@ -55,14 +55,14 @@ static void add_info(tgSim *s, const int *row, const tgiLcpInfo *info) {
 // Takes the push out of overlaps and passed limits of an island: b = J vhat there, which alone always has a solution [math/lcp Errors that
 // cannot be removed]. The number of rows that had one.
 static int leave_errors(tgSim *s, int index, tgiLcpIsland *k) {
-  const int *row = s->island_row + s->island_adr[index];
+  const int *row = s->rows->island_row + s->rows->island_adr[index];
   int count = 0;
   for (int a = 0; a < k->problem.n; a++) {
     int i = row[a];
-    if (k->kind[a] != TGI_LCP_NORMAL || !(tgRe(s->row_gap[i]) < 0) || tgRe(s->row_rate[i]) == 0) continue;
-    s->row_b[i] -= s->row_rate[i] * s->row_gap[i];
-    s->row_rate[i] = 0;
-    k->b[a] = s->row_b[i];
+    if (k->kind[a] != TGI_LCP_NORMAL || !(tgRe(s->rows->gap[i]) < 0) || tgRe(s->rows->rate[i]) == 0) continue;
+    s->rows->b[i] -= s->rows->rate[i] * s->rows->gap[i];
+    s->rows->rate[i] = 0;
+    k->b[a] = s->rows->b[i];
     count++;
   }
   return count;
@@ -72,18 +72,18 @@ static int leave_errors(tgSim *s, int index, tgiLcpIsland *k) {
 static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
   tgiLcpWork *w = tgi_lcp_work(s);
   tgiLcpIsland *k = &w->island[index];
-  const int *row = s->island_row + s->island_adr[index];
+  const int *row = s->rows->island_row + s->rows->island_adr[index];
   for (int a = 0; a < k->problem.n; a++) w->island_cls[a] = w->cls[row[a]];
   return tgi_lcp_solve(&k->lcp, &k->problem, w->island_cls, k->f, k->w, w->island_cls, info);
 }
 
 // row a of the island bounces with restitution e, at 0 like a row that never did
 static void set_bounce(tgSim *s, int index, tgiLcpIsland *k, int a, tgReal e) {
-  int i = s->island_row[s->island_adr[index] + a];
-  tgReal speed = s->row_b[i] / (1 + s->row_bounce[i]);
-  s->row_bounce[i] = e;
-  s->row_rate[i] = tgRe(e) != 0 ? 0 : tgi_impulse_options(s)->erp / s->h;
-  s->row_b[i] = k->b[a] = speed + e * speed + s->row_rate[i] * s->row_gap[i];
+  int i = s->rows->island_row[s->rows->island_adr[index] + a];
+  tgReal speed = s->rows->b[i] / (1 + s->rows->bounce[i]);
+  s->rows->bounce[i] = e;
+  s->rows->rate[i] = tgRe(e) != 0 ? 0 : tgi_impulse_options(s)->erp / s->h;
+  s->rows->b[i] = k->b[a] = speed + e * speed + s->rows->rate[i] * s->rows->gap[i];
 }
 
 // Kinetic energy that the impulses add, where something bounces: f' (J vhat + J v')/2, less what pushes errors out, when that is above
@@ -92,10 +92,10 @@ static double energy_gained(const tgSim *s, int index, const tgiLcpIsland *k) {
   double gain = 0, allowed = 0;
   bool bounced = false;
   for (int a = 0; a < k->problem.n; a++) {
-    int i = s->island_row[s->island_adr[index] + a];
-    double f = tgRe(k->f[a]), push = tgRe(s->row_rate[i]) * tgRe(s->row_gap[i]), b = tgRe(k->b[a]);
-    double speed = tgRe(s->row_bounce[i]) != 0 ? b / (1 + tgRe(s->row_bounce[i])) : b - push;
-    bounced = bounced || (tgRe(s->row_bounce[i]) != 0 && f > 0);
+    int i = s->rows->island_row[s->rows->island_adr[index] + a];
+    double f = tgRe(k->f[a]), push = tgRe(s->rows->rate[i]) * tgRe(s->rows->gap[i]), b = tgRe(k->b[a]);
+    double speed = tgRe(s->rows->bounce[i]) != 0 ? b / (1 + tgRe(s->rows->bounce[i])) : b - push;
+    bounced = bounced || (tgRe(s->rows->bounce[i]) != 0 && f > 0);
     gain += f * (speed + 0.5 * (tgRe(k->w[a]) - b));
     allowed += fabs(f * push) + 1e-12 * fabs(f * speed);
   }
@@ -104,11 +104,11 @@ static double energy_gained(const tgSim *s, int index, const tgiLcpIsland *k) {
 
 // The restitution of the island's bounces one rung down: half, half again, none. False: nothing bounces.
 static bool damp(tgSim *s, int index, tgiLcpIsland *k) {
-  const int *row = s->island_row + s->island_adr[index];
+  const int *row = s->rows->island_row + s->rows->island_adr[index];
   bool any = false;
   for (int a = 0; a < k->problem.n; a++) {
-    if (tgRe(s->row_bounce[row[a]]) == 0) continue;
-    set_bounce(s, index, k, a, k->damped < 2 ? 0.5 * s->row_bounce[row[a]] : 0);
+    if (tgRe(s->rows->bounce[row[a]]) == 0) continue;
+    set_bounce(s, index, k, a, k->damped < 2 ? 0.5 * s->rows->bounce[row[a]] : 0);
     any = true;
   }
   k->damped += any;
@@ -132,10 +132,10 @@ static tgStatus solve_bounces(tgSim *s, int index, tgiLcpInfo *info) {
 static void spread(tgSim *s, int index) {
   tgiLcpWork *w = tgi_lcp_work(s);
   const tgiLcpIsland *k = &w->island[index];
-  const int *row = s->island_row + s->island_adr[index];
+  const int *row = s->rows->island_row + s->rows->island_adr[index];
   for (int a = 0; a < k->problem.n; a++) {
-    s->row_f[row[a]] = k->f[a];
-    s->row_w[row[a]] = k->w[a];
+    s->rows->f[row[a]] = k->f[a];
+    s->rows->w[row[a]] = k->w[a];
     w->cls[row[a]] = w->island_cls[a];
   }
 }
@@ -143,7 +143,7 @@ static void spread(tgSim *s, int index) {
 tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
   tgiLcpWork *w = tgi_lcp_work(s);
   tgiLcpIsland *k = &w->island[index];
-  const int *row = s->island_row + s->island_adr[index];
+  const int *row = s->rows->island_row + s->rows->island_adr[index];
   int n = tgi_island_rows(s, index);
   tgStatus status = TG_OK;
   extract(s, index, k);
@@ -183,14 +183,14 @@ void tgi_lcp_record_island(const tgSim *s, int index, uint8_t *to) {
   to[1] = (uint8_t)((k->left > 0 ? LEFT : 0) | (k->lcp.deficient ? DEFICIENT : 0));
   for (int a = 0; a < k->problem.n; a++) {
     int cls = k->lcp.cls[a], solved = cls == TGI_LCP_C || k->lcp.kpos[a] < 0 ? cls : TGI_LCP_F;
-    to[2 + a] = (uint8_t)(cls | solved << SOLVED | (w->tie[s->island_row[s->island_adr[index] + a]] ? TIE : 0));
+    to[2 + a] = (uint8_t)(cls | solved << SOLVED | (w->tie[s->rows->island_row[s->rows->island_adr[index] + a]] ? TIE : 0));
   }
 }
 
 void tgi_lcp_recall_island(tgSim *s, int index, const uint8_t *from) {
   tgiLcpWork *w = tgi_lcp_work(s);
   tgiLcpIsland *k = &w->island[index];
-  const int *row = s->island_row + s->island_adr[index];
+  const int *row = s->rows->island_row + s->rows->island_adr[index];
   extract(s, index, k);
   while (k->damped < from[0] && damp(s, index, k)) continue;
   k->left = from[1] & LEFT ? leave_errors(s, index, k) : 0;

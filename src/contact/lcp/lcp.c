@@ -137,7 +137,7 @@ static tgiLcpWork *open_islands(tgSim *s) {
   most_rows(s->model, &s->cap, count);
   pool = (tgLayout){.base = w->pool};
   for (int i = 0; i < s->nrow; i++) {
-    w->cls[i] = (int8_t)s->row_class[i];
+    w->cls[i] = (int8_t)s->rows->class[i];
     w->tie[i] = w->failed[i] = w->explored[i] = 0;
   }
   for (int index = 0; index < s->nisland; index++) {
@@ -159,7 +159,7 @@ static tgStatus impulses(tgSim *s) {
     if (status != TG_OK) worst = status;
   }
   if (s->pinned) return TG_OK;
-  for (int i = 0; i < s->nrow; i++) s->row_class[i] = w->cls[i];
+  for (int i = 0; i < s->nrow; i++) s->rows->class[i] = w->cls[i];
   return worst == TG_OK ? TG_OK : report_failure(s);
 }
 
@@ -181,7 +181,7 @@ static tgStatus recall(tgSim *s, const void *from) {
     tgi_lcp_recall_island(s, index, at);
     at += tgi_lcp_island_record_bytes(tgi_island_rows(s, index));
   }
-  for (int i = 0; i < s->nrow; i++) s->row_class[i] = w->cls[i];
+  for (int i = 0; i < s->nrow; i++) s->rows->class[i] = w->cls[i];
   return TG_OK;
 }
 

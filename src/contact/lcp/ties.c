@@ -22,7 +22,7 @@ static void contact_ties(const tgSim *s, tgGradInfo *info) {
     char a[80], b[80], label[190];
     bool at_gap = fabs(tgRe(c->gap) - TG_TOUCH) <= tie_gap;
     // a switch of features matters where there is a force
-    bool pressed = c->row >= 0 && tgRe(s->row_f[c->row]) != 0;
+    bool pressed = c->row >= 0 && tgRe(s->rows->f[c->row]) != 0;
     if (!at_gap && !(c->tie && pressed)) continue;
     if (unnamed(info))
       snprintf(label, sizeof label, "%s and %s", tgi_model_label(m, TG_THING_GEOM, c->geom1, a, sizeof a),
@@ -56,8 +56,8 @@ static void bounce_ties(const tgSim *s, double h, tgGradInfo *info) {
   for (int i = 0; i < 3; i++) g2 += tgRe(s->m.opt_gravity[i]) * tgRe(s->m.opt_gravity[i]);
   double threshold = fmax(sqrt(g2) * h, tgi_impulse_options(s)->restitution_speed);
   for (int i = 0; i < s->nrow; i++) {
-    if (s->row_kind[i] != TG_ROW_NORMAL || !(tgRe(s->contact[s->row_owner[i]].restitution) > 0)) continue;
-    double speed = tgRe(tgi_row_dot(s, s->row_J, i, s->vhat));
+    if (s->rows->kind[i] != TG_ROW_NORMAL || !(tgRe(s->contact[s->rows->owner[i]].restitution) > 0)) continue;
+    double speed = tgRe(tgi_row_dot(s, s->rows->J, i, s->vhat));
     char label[200];
     if (fabs(speed + threshold) <= tie_speed)
       add_tie(info, "at the speed where restitution begins", unnamed(info) ? tgi_row_label(s, i, label, sizeof label) : NULL);
@@ -67,14 +67,14 @@ static void bounce_ties(const tgSim *s, double h, tgGradInfo *info) {
 // How fast row i has to be pushed, at most, for its class to change [m/s or rad/s]; INFINITY where nothing can change it. A force f of the
 // row gives its point the speed A_ii f, so forces are judged by A_ii^-1 times the speed.
 static double speed_to_switch(const tgSim *s, int i) {
-  double Aii = tgRe(*tgi_row_A(s, i, i)), f = tgRe(s->row_f[i]), w = fabs(tgRe(s->row_w[i]));
-  int cls = s->row_class[i], kind = s->row_kind[i];
+  double Aii = tgRe(*tgi_row_A(s, i, i)), f = tgRe(s->rows->f[i]), w = fabs(tgRe(s->rows->w[i]));
+  int cls = s->rows->class[i], kind = s->rows->kind[i];
   if (Aii == 0 || kind == TG_ROW_EQUALITY || cls == TGI_LCP_D) return INFINITY;
   if (kind == TG_ROW_NORMAL || kind == TG_ROW_LIMIT) return cls == TGI_LCP_C ? Aii * fabs(f) : w;
   bool tangent = kind == TG_ROW_TANGENT;
-  if (tangent && s->row_class[s->row_parent[i]] != TGI_LCP_C) return INFINITY;
-  double bound = tgRe(s->row_limit[i]) * (tangent ? tgRe(s->row_f[s->row_parent[i]]) : 1);
-  if (tgRe(s->row_limit[i]) == 0) return INFINITY;   // without friction there is nothing to switch
+  if (tangent && s->rows->class[s->rows->parent[i]] != TGI_LCP_C) return INFINITY;
+  double bound = tgRe(s->rows->limit[i]) * (tangent ? tgRe(s->rows->f[s->rows->parent[i]]) : 1);
+  if (tgRe(s->rows->limit[i]) == 0) return INFINITY;   // without friction there is nothing to switch
   return cls == TGI_LCP_F ? Aii * fabs(bound - fabs(f)) : w;
 }
 

@@ -1,16 +1,16 @@
-// implicit_vjp.c: the adjoint of a step of a potential model. Shares no derivative code with implicit_jacobian.c.
+// minimise_vjp.c: the adjoint of a step of a potential model. Shares no derivative code with minimise_jacobian.c.
 //
 // Based on: [math/barrier Gradient]. With lambda = dL/dq' (of which v' = delta/h has a part), z = -H^-1 lambda and Z_b the twists that z gives the
 // bodies at q', what the objective's gradient loses by a change of anything else is z . d(dL/dq'):
 //   bodies:   G = c [Z] T Sigma-and-mass at the old poses, c = -2/h^2 at q0 and 1/h^2 a step before, carried to the dofs there;
 //   contacts: B' Z at the poses at q0;
 //   joints:   tgi_joint_start_vjp with zeta = Jr^-1 z.
-#include "step/implicit.h"
+#include "step/minimise.h"
 
 #include "dyn/forces.h"
 #include "math/ldl.h"
 #include "math/quat.h"
-#include "step/implicit_param.h"
+#include "step/minimise_param.h"
 
 static tgStatus no_room(tgSim *s) {
   return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
@@ -123,16 +123,16 @@ static tgStatus bodies(tgSim *s, tgiAdjoint *a, tgReal *aq, tgReal *av, tgParamG
 static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties) {
   tgiAdjoint a;
   if (!take(s, &a)) return no_room(s);
-  TG_TRY(tgi_implicit_gradient(s));
+  TG_TRY(tgi_minimise_gradient(s));
   tgi_joint_slopes(s, &s->end, &a.o.joints);
   multiplier(s, gq, gv, &a, aq, p);
   twists(s, &a);
   TG_TRY(bodies(s, &a, aq, av, p));
   TG_TRY(tgi_joint_start_vjp(s, &s->end, &a.o.joints, a.z, a.zeta, a.t, aq, av, du, ties));
-  return p != NULL ? tgi_implicit_parameters(s, &a, p) : TG_OK;
+  return p != NULL ? tgi_minimise_parameters(s, &a, p) : TG_OK;
 }
 
-tgStatus tgi_implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties) {
+tgStatus tgi_minimise_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties) {
   size_t mark = tgi_stack_mark(s);
   tgStatus status = implicit_vjp(s, gq, gv, aq, av, du, p, ties);
   tgi_stack_free(s, mark);

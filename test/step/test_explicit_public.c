@@ -1,9 +1,9 @@
-// test_force_public.c: advice on the step's size against motions a little under and over it, for every integrator; inverse dynamics with contact
+// test_explicit_public.c: advice on the step's size against motions a little under and over it, for every integrator; inverse dynamics with contact
 // against the acceleration that its force gives; what is refused.
 #include <math.h>
 
 #include "contact/softmin/soft_scene.h"
-#include "step/force.h"
+#include "step/explicit.h"
 #include "support/tree.h"
 #include "tangere/grad.h"
 #include "tangere/rollout.h"
@@ -135,7 +135,7 @@ static void test_modes(void **state) {
   static const double damping[] = {0, 0.1, 0.7, 1.9, 2.1, 5, 40};
   for (int k = 0; k < 3; k++)
     for (size_t i = 0; i < sizeof damping / sizeof *damping; i++) {
-      double w = 300, b = damping[i] * w, h = tgi_force_stable_step((tgIntegrator)k, w * w, b);
+      double w = 300, b = damping[i] * w, h = tgi_explicit_stable_step((tgIntegrator)k, w * w, b);
       if (h == 0) {
         assert_true(k == TG_INTEGRATOR_EXPLICIT && b == 0);
         continue;
@@ -143,8 +143,8 @@ static void test_modes(void **state) {
       check_true(radius((tgIntegrator)k, 0.999 * h, w * w, b) <= 1 + 1e-12, "integrator %d, damping %g: unstable under %g", k, damping[i], h);
       check_true(radius((tgIntegrator)k, 1.001 * h, w * w, b) > 1, "integrator %d, damping %g: stable over %g", k, damping[i], h);
     }
-  assert_true(isinf(tgi_force_stable_step(TG_INTEGRATOR_EULER, 0, 0)));
-  assert_true(fabs(tgi_force_stable_step(TG_INTEGRATOR_EULER, 0, 100) - 0.02) < 1e-15);
+  assert_true(isinf(tgi_explicit_stable_step(TG_INTEGRATOR_EULER, 0, 0)));
+  assert_true(fabs(tgi_explicit_stable_step(TG_INTEGRATOR_EULER, 0, 100) - 0.02) < 1e-15);
 }
 
 // qfrc_applied = tau - passive - actuators makes the acceleration again

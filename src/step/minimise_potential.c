@@ -1,6 +1,6 @@
-// implicit_potential.c: the contact potential at a pose, apart from any step. See tg_sim_contact_potential.
+// minimise_potential.c: the contact potential at a pose, apart from any step. See tg_sim_contact_potential.
 #include "kin/kinematics.h"
-#include "step/implicit.h"
+#include "step/minimise.h"
 
 static tgStatus no_room(tgSim *s) { return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the contact potential; reserve more and repeat."); }
 
@@ -23,7 +23,7 @@ static void add_wrench(tgSim *s, int body, const tgReal *w, tgReal *J, tgReal *g
     for (int d = 0; d < nv; d++) gradient[d] -= J[k * nv + d] * w[k];
 }
 
-tgStatus tgi_implicit_potential(tgSim *s, tgReal *energy, tgReal *gradient) {
+tgStatus tgi_minimise_potential(tgSim *s, tgReal *energy, tgReal *gradient) {
   TG_TRY(evaluate(s));
   if (energy != NULL) *energy = s->energy;
   if (gradient == NULL) return TG_OK;

@@ -1,4 +1,4 @@
-// test_force_points.c: the adjoint of a step in single points of a surface, their positions and normals, by moving each of a few in turn: complex step in the
+// test_explicit_points.c: the adjoint of a step in single points of a surface, their positions and normals, by moving each of a few in turn: complex step in the
 // complex build, Ridders else; through every integrator, both forms of the force and a mesh; what has no points.
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
-// implicit.h: the stepper of potential models: a step minimises an objective over the coordinates after it.
+// minimise.h: the stepper of potential models: a step minimises an objective over the coordinates after it.
 //
 // Based on: [math/barrier Step], [math/barrier Gradient]. The state is (q, v) with q a step before = q (+) (-h v), which keeps it exactly:
 //   q' = argmin L(q'; q, v, u),   v' = (q' (-) q)/h.
 // At the minimum dL/dq' = 0, so dq' = -H^-1 (dL_q'/dq dq + dL_q'/dv dv + ...), H the exact second derivative.
-#ifndef TG_STEP_IMPLICIT_H
-#define TG_STEP_IMPLICIT_H
+#ifndef TG_STEP_MINIMISE_H
+#define TG_STEP_MINIMISE_H
 
 #include "contact/contact.h"
 #include "sim/param.h"
@@ -23,18 +23,18 @@ static inline tgiMinimise *tgi_minimise_own(const tgSim *s) { return s->own; }
 extern const tgStepper tgi_minimise;
 
 /// s->end and v1 from s->start and v0; step_H and step_L at the end. Fills s->info.
-tgStatus tgi_implicit_step(tgSim *s, double h);
+tgStatus tgi_minimise_step(tgSim *s, double h);
 
 /// The terms and step_L are those that the gradient is of. Once for a step.
-tgStatus tgi_implicit_gradient(tgSim *s);
+tgStatus tgi_minimise_gradient(tgSim *s);
 /// After it: the terms have their B. Once for a step.
-tgStatus tgi_implicit_mixed(tgSim *s);
+tgStatus tgi_minimise_mixed(tgSim *s);
 /// Adjoint of the last step: adds to aq, av (nv), du (nu) and p (du and p may be NULL) what gq = dL/dq', gv = dL/dv' (either may be NULL) are in
 /// q0, v0, the control and the parameters. ties counts clamps met.
-tgStatus tgi_implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties);
+tgStatus tgi_minimise_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties);
 /// Its dense derivative, D (2 nv x (2 nv + nu), row-major): rows q', v', columns q, v, u. Shares no derivative code with the adjoint.
-tgStatus tgi_implicit_jacobian(tgSim *s, tgReal *D, int *ties);
+tgStatus tgi_minimise_jacobian(tgSim *s, tgReal *D, int *ties);
 /// See tg_sim_contact_potential.
-tgStatus tgi_implicit_potential(tgSim *s, tgReal *energy, tgReal *gradient);
+tgStatus tgi_minimise_potential(tgSim *s, tgReal *energy, tgReal *gradient);
 
 #endif

@@ -1,4 +1,4 @@
-// force_public.c: what steps of force models offer besides the step: advice on its size, inverse dynamics with contact. See tangere/step.h.
+// explicit_public.c: what steps of force models offer besides the step: advice on its size, inverse dynamics with contact. See tangere/step.h.
 //
 // Based on: [softmin] eq. (24); [math/softmin Advice]. A mode of stiffness omega^2 and damping beta, x'' = -omega^2 x - beta x', is stable
 //   euler:     h^2 omega^2 + 2 h beta < 4,
@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "dyn/dynamics.h"
-#include "step/force.h"
+#include "step/explicit.h"
 
 // ---- stability of one mode ----
 
@@ -32,7 +32,7 @@ static bool rk4_stable(double h, double omega2, double beta) {
   return growth(-h * big, 0) <= 1 + 1e-12 && growth(-h * small, 0) <= 1 + 1e-12;
 }
 
-double tgi_force_stable_step(tgIntegrator integrator, double omega2, double beta) {
+double tgi_explicit_stable_step(tgIntegrator integrator, double omega2, double beta) {
   if (!(omega2 > 0) && !(beta > 0)) return INFINITY;
   if (integrator == TG_INTEGRATOR_EULER) return omega2 > 0 ? 4 / (beta + sqrt(beta * beta + 4 * omega2)) : 2 / beta;
   if (integrator == TG_INTEGRATOR_EXPLICIT) {
@@ -62,7 +62,7 @@ static tgStatus present(tgSim *s) {
   TG_TRY(tgi_check_state(s));
   TG_TRY(s->contact_model->kind->law->begin(s, s->h));
   s->h = 0;
-  tgStatus status = tgi_force_stage(s, 0, false);
+  tgStatus status = tgi_explicit_stage(s, 0, false);
   s->h = h;
   s->stage = status < 0 ? TG_STAGE_NONE : TG_STAGE_FORWARD;
   return status;
@@ -92,7 +92,7 @@ static double point_response(const tgSim *s, const tgPairTerm *f, const double *
 }
 
 static void consider(const tgSim *s, double omega2, double beta, const char *what, tgStepAdvice *out) {
-  double h = tgi_force_stable_step(tgi_explicit_options(s->contact_model)->integrator, omega2, beta);
+  double h = tgi_explicit_stable_step(tgi_explicit_options(s->contact_model)->integrator, omega2, beta);
   if (!(h < out->h)) return;
   out->h = h;
   out->frequency = sqrt(omega2);
@@ -189,7 +189,7 @@ static void consider_equalities(const tgSim *s, tgReal *row, tgReal *work, tgSte
   }
 }
 
-tgStatus tgi_force_advice(tgSim *s, tgStepAdvice *out) {
+tgStatus tgi_explicit_advice(tgSim *s, tgStepAdvice *out) {
   *out = (tgStepAdvice){.h = INFINITY};
   size_t mark = tgi_stack_mark(s);
   tgReal *row = tgi_stack_real(s, (size_t)s->m.nv), *work = tgi_stack_real(s, (size_t)s->m.nv);
@@ -209,7 +209,7 @@ static tgStatus inverse(tgSim *s, const tgReal *qacc, tgReal *tau) {
   tgReal *wrench = tgi_stack_real(s, 6 * (size_t)s->m.nbody), *joints = tgi_stack_real(s, (size_t)s->m.nv);
   if (wrench == NULL || joints == NULL) return no_room(s);
   TG_TRY(present(s));
-  tgi_force_wrenches(s, &s->start, wrench);
+  tgi_explicit_wrenches(s, &s->start, wrench);
   tgi_inverse(s, &s->start, qacc, wrench, tau);
   for (int d = 0; d < s->m.nv; d++) joints[d] = 0;
   tgi_joint_forces(s, s->qpos, s->qvel, joints);
@@ -237,7 +237,7 @@ static tgStatus points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int geo
   for (size_t i = 0; i < size; i++) all[i] = 0;
   tgReal *X = all + 6 * nv, *dq = X + 6 * s->m.nbody, *point = dq + 2 * nv;
   tgParamGrad p = {.model = s->model, .contact = s->contact_model, .S = all, .X = X, .points_of = geom, .point = point, .point_normal = point + 3 * n};
-  TG_TRY(tgi_force_vjp(s, gq, gv, dq, dq + nv, NULL, &p, &ties));
+  TG_TRY(tgi_explicit_vjp(s, gq, gv, dq, dq + nv, NULL, &p, &ties));
   for (int i = 0; i < 3 * n; i++) {
     if (dposition != NULL) dposition[i] = p.point[i];
     if (dnormal != NULL) dnormal[i] = p.point_normal[i];
@@ -257,7 +257,7 @@ static size_t scratch(const tgContact *c) {
 
 static void place(tgSim *s, tgLayout *l) {
   const tgModel *m = s->model;
-  int stages = tgi_force_tableau(s)->n;
+  int stages = tgi_explicit_tableau(s)->n;
   tgiExplicit counted, *own = tgi_place(l, 1, sizeof *own), *x = own != NULL ? own : &counted;
 #define TG_OWN_REAL(name, rows, cols, unit, producer, text) x->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
 #include "step/explicit_fields.def"
@@ -268,7 +268,7 @@ static void place(tgSim *s, tgLayout *l) {
 static tgField field(const tgSim *s, int i) {
   const tgModel *m = s->model;
   const tgiExplicit *own = tgi_explicit_own(s);
-  int stages = tgi_force_tableau(s)->n;
+  int stages = tgi_explicit_tableau(s)->n;
 #define TG_OWN_REAL(name_, rows_, cols_, unit_, producer_, text_) \
   if (i-- == 0)                                                     \
     return (tgField){.name = #name_, .scalar = TG_SCALAR_REAL, .rows = rows_, .cols = cols_, .unit = unit_, .producer = producer_, .text = text_, .data = own->name_};
@@ -277,7 +277,7 @@ static tgField field(const tgSim *s, int i) {
   return (tgField){.name = NULL};
 }
 
-const tgStepper tgi_explicit = {.name = "explicit", .twice = true, .supports = supports, .scratch = scratch, .place = place, .field = field, .step = tgi_force_step,
-                                .record_bytes = tgi_force_record_bytes, .record = tgi_force_record, .revisit = tgi_force_revisit,
-                                .vjp = tgi_force_vjp, .jacobian = tgi_force_jacobian, .advice = tgi_force_advice, .inverse = inverse,
+const tgStepper tgi_explicit = {.name = "explicit", .twice = true, .supports = supports, .scratch = scratch, .place = place, .field = field, .step = tgi_explicit_step,
+                                .record_bytes = tgi_explicit_record_bytes, .record = tgi_explicit_record, .revisit = tgi_explicit_revisit,
+                                .vjp = tgi_explicit_vjp, .jacobian = tgi_explicit_jacobian, .advice = tgi_explicit_advice, .inverse = inverse,
                                 .points_vjp = points_vjp};

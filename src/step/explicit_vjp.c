@@ -1,4 +1,4 @@
-// force_vjp.c: the adjoint of a step of a force model, exact, stage by stage backwards. Shares no derivative code with force_jacobian.c beyond the
+// explicit_vjp.c: the adjoint of a step of a force model, exact, stage by stage backwards. Shares no derivative code with explicit_jacobian.c beyond the
 // contact forces' own X and Y.
 //
 // Based on: [math/softmin Gradient]. With lambda = Mh^-1 abar of a stage,
@@ -6,7 +6,7 @@
 //   contact: with twists Z = J lambda held, fX = X'Z and fY = Y'Z on the bodies, the latter against dV = J dv + (dJ) v:
 //   gq_d += S_d . sum (fX + (V - Vp_d) x* fY),   gv_d += S_d . sum fY,   sums over all that d moves.
 #include "dyn/dynamics.h"
-#include "step/force.h"
+#include "step/explicit.h"
 
 static tgStatus no_room(tgSim *s) {
   return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
@@ -87,20 +87,20 @@ static void implicit_vjp(const tgSim *s, const tgReal *v, const tgReal *a, const
 // of a_i of stage i: abar (nv) is spoilt
 static tgStatus stage_vjp(tgSim *s, int i, tgReal *abar, const Out *o) {
   const tgModel *m = &s->m;
-  const tgPose *pose = tgi_force_pose(s, i);
+  const tgPose *pose = tgi_explicit_pose(s, i);
   const tgReal *q = tgi_explicit_own(s)->stage_q + i * m->nq, *v = tgi_explicit_own(s)->stage_v + i * m->nv, *a = tgi_explicit_own(s)->stage_a + i * m->nv;
   size_t mark = tgi_stack_mark(s);
   tgReal *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody), *w = tgi_stack_real(s, (size_t)m->nv);
   if (wrench == NULL || w == NULL) return no_room(s);
-  TG_TRY(tgi_force_stage(s, i, true));
+  TG_TRY(tgi_explicit_stage(s, i, true));
   tgi_factor_solve(m, s->L, abar);
-  tgi_force_wrenches(s, pose, wrench);
+  tgi_explicit_wrenches(s, pose, wrench);
   for (int d = 0; d < m->nv; d++) w[d] = -abar[d];
   TG_TRY(tgi_inverse_vjp(s, pose, a, wrench, w, o->gq, o->gv, o->p));
   TG_TRY(tgi_forces_vjp(s, pose, q, v, abar, o->gq, o->gv, o->gu, o->p, o->ties));
   tgi_joint_forces_vjp(s, q, v, abar, o->gq, o->gv, o->p);
   TG_TRY(pairs_vjp(s, pose, abar, o));
-  if (tgi_force_implicit(s)) implicit_vjp(s, v, a, abar, o);
+  if (tgi_explicit_implicit_damping(s)) implicit_vjp(s, v, a, abar, o);
   if (o->p != NULL) tgi_place_vjp(s, pose, o->p, NULL);
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -137,14 +137,14 @@ static tgStatus back(tgSim *s, int i, const tgiTableau *t, Bars *b, Out *o, tgRe
   size_t mark = tgi_stack_mark(s);
   tgReal *rate = tgi_stack_real(s, (size_t)nv);
   if (rate == NULL) return no_room(s);
-  tgi_force_rate(m, w, v, rate);
+  tgi_explicit_rate(m, w, v, rate);
   for (int d = 0; d < nv; d++) {
     b->rate[d] = h * (t->share[i] * b->end_w[d] + at_next * b->next_rate[d]);
     b->a[d] = h * (t->share[i] * b->end_v[d] + at_next * b->next_a[d]);
     b->w[d] = b->v[d] = b->q[d] = 0;
   }
   add_h(o, t->share[i] * (dot(nv, rate, b->end_w) + dot(nv, a, b->end_v)) + at_next * (dot(nv, rate, b->next_rate) + dot(nv, a, b->next_a)));
-  tgi_force_rate_vjp(m, w, v, b->rate, b->w, b->v);
+  tgi_explicit_rate_vjp(m, w, v, b->rate, b->w, b->v);
   o->gq = b->q;
   o->gv = b->v;
   TG_TRY(stage_vjp(s, i, b->a, o));
@@ -161,14 +161,14 @@ static tgStatus back(tgSim *s, int i, const tgiTableau *t, Bars *b, Out *o, tgRe
 
 static tgStatus force_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *gq, tgReal *gv, Out *o) {
   const tgModel *m = &s->m;
-  const tgiTableau *t = tgi_force_tableau(s);
+  const tgiTableau *t = tgi_explicit_tableau(s);
   int nv = m->nv;
   Bars b;
   if (!take(s, &b)) return no_room(s);
   TG_TRY(s->contact_model->kind->law->begin(s, s->h));
   for (int d = 0; d < nv; d++) b.end_v[d] = xv != NULL ? xv[d] : 0;
   if (xq != NULL) tgi_integrate_vjp(m, tgi_explicit_own(s)->step_w, xq, gq, b.end_w);
-  if (tgi_force_symplectic(s)) {
+  if (tgi_explicit_symplectic(s)) {
     add_h(o, dot(nv, s->v1, b.end_w));
     for (int d = 0; d < nv; d++) {
       b.end_v[d] += s->h * b.end_w[d];
@@ -180,7 +180,7 @@ static tgStatus force_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *
   return TG_OK;
 }
 
-tgStatus tgi_force_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *ties) {
+tgStatus tgi_explicit_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *ties) {
   size_t mark = tgi_stack_mark(s);
   Out o = {.gu = gu, .p = p, .ties = ties};
   tgStatus status = force_vjp(s, xq, xv, gq, gv, &o);

@@ -1,6 +1,6 @@
-// implicit_param.h: the adjoint of a step of a potential model as its parameters see it.
-#ifndef TG_STEP_IMPLICIT_PARAM_H
-#define TG_STEP_IMPLICIT_PARAM_H
+// minimise_param.h: the adjoint of a step of a potential model as its parameters see it.
+#ifndef TG_STEP_MINIMISE_PARAM_H
+#define TG_STEP_MINIMISE_PARAM_H
 
 #include "step/objective.h"
 
@@ -13,6 +13,6 @@ typedef struct tgiAdjoint {
 } tgiAdjoint;
 
 /// p += z . d(dL/dq')/dp, at the pose after the step.
-tgStatus tgi_implicit_parameters(tgSim *s, tgiAdjoint *a, tgParamGrad *p);
+tgStatus tgi_minimise_parameters(tgSim *s, tgiAdjoint *a, tgParamGrad *p);
 
 #endif

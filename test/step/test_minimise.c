@@ -1,4 +1,4 @@
-// test_implicit.c: the step of potential models on random trees with every kind of joint, actuators and tendons, with a made-up potential: the
+// test_minimise.c: the step of potential models on random trees with every kind of joint, actuators and tendons, with a made-up potential: the
 // objective's derivatives, the step's Jacobian and adjoint in (q, v, u) and in parameters, by complex step and by Ridders.
 #include <stdio.h>
 #include <stdlib.h>
@@ -259,7 +259,7 @@ static void check_step(Case *c, tgtRandom *r) {
     // the stepper's own adds to what is there
     int ties = 0;
     for (int i = 0; i < nt; i++) v[i] = 1;
-    assert_int_equal(tgi_implicit_vjp(s, g, g + nv, v, v + nv, v + 2 * nv, NULL, &ties), TG_OK);
+    assert_int_equal(tgi_minimise_vjp(s, g, g + nv, v, v + nv, v + 2 * nv, NULL, &ties), TG_OK);
     for (int i = 0; i < nt; i++) v[i] -= 1;
     tgt_check_near(v, out, nt, 1e-12);
     assert_int_equal(ties, 0);
@@ -270,7 +270,7 @@ static void check_step(Case *c, tgtRandom *r) {
   memcpy(frames, s->start.xpos, 3 * (size_t)m->nbody * sizeof *frames);
   int ties = 0;
   assert_int_equal(tgi_stack_reserve_dense(s), TG_OK);
-  assert_int_equal(tgi_implicit_jacobian(s, D, &ties), TG_OK);
+  assert_int_equal(tgi_minimise_jacobian(s, D, &ties), TG_OK);
   tgt_check_near(s->start.xpos, frames, 3 * m->nbody, 0);
   tgi_kinematics(&s->m, x, &s->start);
   tgt_check_near(s->start.xpos, frames, 3 * m->nbody, 0);

@@ -1,5 +1,5 @@
-// force.c: a step of a force model. See force.h.
-#include "step/force.h"
+// explicit.c: a step of a force model. See explicit.h.
+#include "step/explicit.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 static const tgiTableau one = {.n = 1, .share = {1}};
 static const tgiTableau four = {.n = 4, .at = {0, 0.5, 0.5, 1}, .share = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6}};
 
-const tgiTableau *tgi_force_tableau(const tgSim *s) { return tgi_explicit_options(s->contact_model)->integrator == TG_INTEGRATOR_RK4 ? &four : &one; }
+const tgiTableau *tgi_explicit_tableau(const tgSim *s) { return tgi_explicit_options(s->contact_model)->integrator == TG_INTEGRATOR_RK4 ? &four : &one; }
 
 // A rate beyond this has left what a scene can have [m/s, rad/s].
 static const double RUNAWAY = 1e6;
@@ -18,7 +18,7 @@ static tgStatus no_room(tgSim *s) { return tgi_error(&s->error, TG_ERR_CAPACITY,
 
 // ---- rate of the chart ----
 
-void tgi_force_rate(const tgModel *m, const tgReal *w, const tgReal *v, tgReal *out) {
+void tgi_explicit_rate(const tgModel *m, const tgReal *w, const tgReal *v, tgReal *out) {
   for (int d = 0; d < m->nv; d++) out[d] = v[d];
   for (int j = 0; j < m->njnt; j++) {
     int adr, d = tgi_rotation_dof(m, j, &adr);
@@ -29,7 +29,7 @@ void tgi_force_rate(const tgModel *m, const tgReal *w, const tgReal *v, tgReal *
   }
 }
 
-void tgi_force_rate_vjp(const tgModel *m, const tgReal *w, const tgReal *v, const tgReal *x, tgReal *gw, tgReal *gv) {
+void tgi_explicit_rate_vjp(const tgModel *m, const tgReal *w, const tgReal *v, const tgReal *x, tgReal *gw, tgReal *gv) {
   for (int d = 0; d < m->nv; d++)
     if (m->dof_grpnum[d] == 1) gv[d] += x[d];
   for (int j = 0; j < m->njnt; j++) {
@@ -44,7 +44,7 @@ void tgi_force_rate_vjp(const tgModel *m, const tgReal *w, const tgReal *v, cons
   }
 }
 
-void tgi_force_rate_jacobian(const tgModel *m, const tgReal *w, const tgReal *v, int n, const tgReal *W, const tgReal *V, tgReal *out) {
+void tgi_explicit_rate_jacobian(const tgModel *m, const tgReal *w, const tgReal *v, int n, const tgReal *W, const tgReal *V, tgReal *out) {
   memcpy(out, V, (size_t)m->nv * (size_t)n * sizeof *out);
   for (int j = 0; j < m->njnt; j++) {
     int adr, d = tgi_rotation_dof(m, j, &adr);
@@ -72,7 +72,7 @@ static void add_wrenches(const tgPairTerm *f, tgReal *wrench) {
   tgi_sp_axpy(wrench + 6 * f->body2, 1, f->w + 6);
 }
 
-void tgi_force_wrenches(const tgSim *s, const tgPose *pose, tgReal *wrench) {
+void tgi_explicit_wrenches(const tgSim *s, const tgPose *pose, tgReal *wrench) {
   for (int i = 0; i < 6 * s->m.nbody; i++) wrench[i] = 0;
   for (int i = 0; i < s->nterm; i++) add_wrenches(&s->term[i], wrench);
   for (int e = 0; e < s->m.neq; e++) {
@@ -99,7 +99,7 @@ static tgStatus no_factor(tgSim *s, const tgReal *v) {
 // smooth dynamics and factor at stage i, whose pose is made
 static tgStatus smooth_stage(tgSim *s, int i) {
   const tgModel *m = &s->m;
-  tgPose *pose = tgi_force_pose(s, i);
+  tgPose *pose = tgi_explicit_pose(s, i);
   const tgReal *q = tgi_explicit_own(s)->stage_q + i * m->nq, *v = tgi_explicit_own(s)->stage_v + i * m->nv;
   tgi_inertias(s, pose);
   tgi_mass_matrix(s, pose);
@@ -108,12 +108,12 @@ static tgStatus smooth_stage(tgSim *s, int i) {
   tgi_actuation(s, pose, q, v);
   tgi_passive(s, pose, q, v);
   for (int d = 0; d < m->nv; d++) s->tau[d] = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_passive[d];
-  tgi_step_matrix(s, s->h, tgi_force_implicit(s));
+  tgi_step_matrix(s, s->h, tgi_explicit_implicit_damping(s));
   return tgi_factor(m, s->Mh, s->L) ? TG_OK : no_factor(s, v);
 }
 
-tgStatus tgi_force_stage(tgSim *s, int i, bool derivative) {
-  tgPose *pose = tgi_force_pose(s, i);
+tgStatus tgi_explicit_stage(tgSim *s, int i, bool derivative) {
+  tgPose *pose = tgi_explicit_pose(s, i);
   tgi_kinematics(&s->m, tgi_explicit_own(s)->stage_q + i * s->m.nq, pose);
   TG_TRY(smooth_stage(s, i));
   return s->contact_model->kind->law->evaluate(s, pose, derivative ? TG_LAW_POSE | TG_LAW_VELOCITY : 0);
@@ -122,15 +122,15 @@ tgStatus tgi_force_stage(tgSim *s, int i, bool derivative) {
 // a of stage i, whose pose and forces are at hand
 static tgStatus acceleration(tgSim *s, int i) {
   const tgModel *m = &s->m;
-  const tgPose *pose = tgi_force_pose(s, i);
+  const tgPose *pose = tgi_explicit_pose(s, i);
   const tgReal *q = tgi_explicit_own(s)->stage_q + i * m->nq, *v = tgi_explicit_own(s)->stage_v + i * m->nv;
   tgReal *a = tgi_explicit_own(s)->stage_a + i * m->nv;
   size_t mark = tgi_stack_mark(s);
   tgReal *sum = tgi_stack_real(s, 6 * (size_t)m->nbody);
   if (sum == NULL) return no_room(s);
-  tgi_force_wrenches(s, pose, sum);
+  tgi_explicit_wrenches(s, pose, sum);
   for (int b = m->nbody - 1; b > 0; b--) tgi_sp_axpy(sum + 6 * m->body_parent[b], 1, sum + 6 * b);
-  bool implicit = tgi_force_implicit(s);
+  bool implicit = tgi_explicit_implicit_damping(s);
   for (int d = 0; d < m->nv; d++) {
     a[d] = s->tau[d] - s->bias[d] + tgi_sp_dot(pose->S + 6 * d, sum + 6 * m->dof_body[d]);
     if (implicit) a[d] -= s->h * m->jnt_stiffness[m->dof_jnt[d]] * v[d];
@@ -147,7 +147,7 @@ static void next_stage(tgSim *s, int i, double at) {
   int nv = m->nv;
   tgReal *w = tgi_explicit_own(s)->stage_w + i * nv, *v = tgi_explicit_own(s)->stage_v + i * nv;
   const tgReal *a = tgi_explicit_own(s)->stage_a + (i - 1) * nv;
-  tgi_force_rate(m, tgi_explicit_own(s)->stage_w + (i - 1) * nv, tgi_explicit_own(s)->stage_v + (i - 1) * nv, w);
+  tgi_explicit_rate(m, tgi_explicit_own(s)->stage_w + (i - 1) * nv, tgi_explicit_own(s)->stage_v + (i - 1) * nv, w);
   for (int d = 0; d < nv; d++) {
     w[d] *= at * s->h;
     v[d] = s->v0[d] + at * s->h * a[d];
@@ -166,13 +166,13 @@ static tgStatus finish(tgSim *s, const tgiTableau *t) {
     tgi_explicit_own(s)->step_w[d] = 0;
   }
   for (int i = 0; i < t->n; i++) {
-    tgi_force_rate(m, tgi_explicit_own(s)->stage_w + i * nv, tgi_explicit_own(s)->stage_v + i * nv, rate);
+    tgi_explicit_rate(m, tgi_explicit_own(s)->stage_w + i * nv, tgi_explicit_own(s)->stage_v + i * nv, rate);
     for (int d = 0; d < nv; d++) {
       s->v1[d] += s->h * t->share[i] * tgi_explicit_own(s)->stage_a[i * nv + d];
       tgi_explicit_own(s)->step_w[d] += s->h * t->share[i] * rate[d];
     }
   }
-  for (int d = 0; d < nv && tgi_force_symplectic(s); d++) tgi_explicit_own(s)->step_w[d] = s->h * s->v1[d];
+  for (int d = 0; d < nv && tgi_explicit_symplectic(s); d++) tgi_explicit_own(s)->step_w[d] = s->h * s->v1[d];
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -193,9 +193,9 @@ static void first_stage(tgSim *s, double h) {
   memset(own->stage_w, 0, (size_t)s->m.nv * sizeof(tgReal));
 }
 
-tgStatus tgi_force_step(tgSim *s, double h) {
+tgStatus tgi_explicit_step(tgSim *s, double h) {
   const tgModel *m = &s->m;
-  const tgiTableau *t = tgi_force_tableau(s);
+  const tgiTableau *t = tgi_explicit_tableau(s);
   size_t mark = tgi_stack_mark(s);
   tgReal *kept = tgi_stack_real(s, 12 * (size_t)s->contact_model->nterm + 1);
   if (kept == NULL) return no_room(s);
@@ -203,7 +203,7 @@ tgStatus tgi_force_step(tgSim *s, double h) {
   TG_TRY(s->contact_model->kind->law->begin(s, s->h));
   for (int i = 0; i < t->n; i++) {
     if (i > 0) next_stage(s, i, t->at[i]);
-    TG_TRY(tgi_force_stage(s, i, false));
+    TG_TRY(tgi_explicit_stage(s, i, false));
     if (i == 0) copy_wrenches(s, kept, false);
     TG_TRY(acceleration(s, i));
   }
@@ -218,14 +218,14 @@ tgStatus tgi_force_step(tgSim *s, double h) {
 // ---- on a tape ----
 
 // Forces are not asked for again: the derivatives evaluate each stage anew, the first of them last.
-size_t tgi_force_record_bytes(const tgSim *s) { return (size_t)tgi_force_tableau(s)->n * (size_t)s->m.nv * sizeof(tgReal); }
+size_t tgi_explicit_record_bytes(const tgSim *s) { return (size_t)tgi_explicit_tableau(s)->n * (size_t)s->m.nv * sizeof(tgReal); }
 
-void tgi_force_record(const tgSim *s, void *to) { memcpy(to, tgi_explicit_own(s)->stage_a, tgi_force_record_bytes(s)); }
+void tgi_explicit_record(const tgSim *s, void *to) { memcpy(to, tgi_explicit_own(s)->stage_a, tgi_explicit_record_bytes(s)); }
 
-tgStatus tgi_force_revisit(tgSim *s, double h, const void *from) {
-  const tgiTableau *t = tgi_force_tableau(s);
+tgStatus tgi_explicit_revisit(tgSim *s, double h, const void *from) {
+  const tgiTableau *t = tgi_explicit_tableau(s);
   first_stage(s, h);
-  memcpy(tgi_explicit_own(s)->stage_a, from, tgi_force_record_bytes(s));
+  memcpy(tgi_explicit_own(s)->stage_a, from, tgi_explicit_record_bytes(s));
   tgi_kinematics(&s->m, s->q0, &s->start);
   for (int i = 1; i < t->n; i++) next_stage(s, i, t->at[i]);
   TG_TRY(finish(s, t));

@@ -1,11 +1,11 @@
-// force_jacobian.c: the dense derivative of a step of a force model, forward, stage by stage.
+// explicit_jacobian.c: the dense derivative of a step of a force model, forward, stage by stage.
 //
 // Based on: [math/softmin Gradient]. Of a stage, with ID the inverse dynamics under the contact wrenches held in the world,
 //   Mh da = dtau + djoints - dID + J' dw,   dw = X dxi + Y dV,   dxi_b = S_d, dV_b = S_d x (V_b - Vp_d) for dq_d and S_d for dv_d.
 #include <string.h>
 
 #include "dyn/dynamics.h"
-#include "step/force.h"
+#include "step/explicit.h"
 
 static tgStatus no_room(tgSim *s) {
   return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
@@ -50,15 +50,15 @@ static void add_pair(const tgSim *s, const tgPose *pose, const tgPairTerm *f, bo
 // A (nv x (2 nv + nu)) = da/d(q_i, v_i, u) of stage i
 static tgStatus stage_jacobian(tgSim *s, int i, tgReal *A, int *ties) {
   const tgModel *m = &s->m;
-  const tgPose *pose = tgi_force_pose(s, i);
+  const tgPose *pose = tgi_explicit_pose(s, i);
   int nv = m->nv, nu = m->nu, nc = 2 * nv + nu;
   const tgReal *q = tgi_explicit_own(s)->stage_q + i * m->nq, *v = tgi_explicit_own(s)->stage_v + i * nv, *a = tgi_explicit_own(s)->stage_a + i * nv;
   size_t mark = tgi_stack_mark(s), nn = (size_t)nv * (size_t)nv;
   tgReal *Dq = tgi_stack_real(s, nn), *Dv = tgi_stack_real(s, nn), *Fq = tgi_stack_real(s, nn), *Fv = tgi_stack_real(s, nn),
          *Fu = tgi_stack_real(s, (size_t)nv * (size_t)nu + 1), *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody);
   if (Dq == NULL || Dv == NULL || Fq == NULL || Fv == NULL || Fu == NULL || wrench == NULL) return no_room(s);
-  TG_TRY(tgi_force_stage(s, i, true));
-  tgi_force_wrenches(s, pose, wrench);
+  TG_TRY(tgi_explicit_stage(s, i, true));
+  tgi_explicit_wrenches(s, pose, wrench);
   TG_TRY(tgi_inverse_d(s, pose, a, wrench, Dq, Dv));
   TG_TRY(tgi_forces_d(s, pose, q, v, Fq, Fv, Fu, ties));
   for (size_t k = 0; k < nn; k++) {
@@ -74,7 +74,7 @@ static tgStatus stage_jacobian(tgSim *s, int i, tgReal *A, int *ties) {
     tgi_bond_force(s, pose, e, &bond);
     add_pair(s, pose, &bond, true, Fq, Fv);
   }
-  for (int d = 0; d < nv && tgi_force_implicit(s); d++) Fv[d * nv + d] -= s->h * m->jnt_stiffness[m->dof_jnt[d]];
+  for (int d = 0; d < nv && tgi_explicit_implicit_damping(s); d++) Fv[d * nv + d] -= s->h * m->jnt_stiffness[m->dof_jnt[d]];
   for (int d = 0; d < nv; d++) {
     memcpy(A + d * nc, Fq + d * nv, (size_t)nv * sizeof *A);
     memcpy(A + d * nc + nv, Fv + d * nv, (size_t)nv * sizeof *A);
@@ -116,13 +116,13 @@ static tgStatus stage(tgSim *s, int i, Columns *c, int *ties) {
   TG_TRY(stage_jacobian(s, i, c->A, ties));
   tgi_integrate_jacobian(m, w, nc, c->one, c->w, c->q);
   chain(nv, m->nu, c->A, c->q, c->v, c->a);
-  tgi_force_rate_jacobian(m, w, v, nc, c->w, c->v, c->rate);
+  tgi_explicit_rate_jacobian(m, w, v, nc, c->w, c->v, c->rate);
   return TG_OK;
 }
 
 static tgStatus force_jacobian(tgSim *s, tgReal *D, int *ties) {
   const tgModel *m = &s->m;
-  const tgiTableau *t = tgi_force_tableau(s);
+  const tgiTableau *t = tgi_explicit_tableau(s);
   int nv = m->nv, nc = 2 * nv + m->nu;
   size_t size = (size_t)nv * (size_t)nc;
   double h = s->h;
@@ -146,15 +146,15 @@ static tgStatus force_jacobian(tgSim *s, tgReal *D, int *ties) {
       c.v[k] = ((int)(k % (size_t)nc) == nv + (int)(k / (size_t)nc)) + next * c.a[k];
     }
   }
-  for (size_t k = 0; k < size && tgi_force_symplectic(s); k++) W[k] = h * Dv[k];
+  for (size_t k = 0; k < size && tgi_explicit_symplectic(s); k++) W[k] = h * Dv[k];
   tgi_integrate_jacobian(m, tgi_explicit_own(s)->step_w, nc, c.one, W, D);
   return TG_OK;
 }
 
-tgStatus tgi_force_jacobian(tgSim *s, tgReal *D, int *ties) {
+tgStatus tgi_explicit_jacobian(tgSim *s, tgReal *D, int *ties) {
   size_t mark = tgi_stack_mark(s);
   tgStatus status = force_jacobian(s, D, ties);
-  if (status >= 0 && tgi_force_tableau(s)->n > 1) status = tgi_force_stage(s, 0, false);
+  if (status >= 0 && tgi_explicit_tableau(s)->n > 1) status = tgi_explicit_stage(s, 0, false);
   if (status == TG_ERR_CAPACITY) no_room(s);
   tgi_stack_free(s, mark);
   return status;

@@ -1,10 +1,10 @@
-// implicit.c: the minimisation of a step. See implicit.h, and objective.h for what is minimised.
+// minimise.c: the minimisation of a step. See minimise.h, and objective.h for what is minimised.
 //
 // Based on: [math/barrier Step]. Newton's method with the exact second derivative; where that is not positive definite, a multiple of M/h^2 is
 // added, M the mass matrix at q0. Far from the end a step is bettered by how the forces of touching bodies grow (foresee.c). It goes no farther than the contact model and the joints' limits allow, and is accepted where the
 // energy falls or, within its round-off, the slope along the step does. The end is told by displacement: a Newton step that moves no point
 // of a body by more than 1e-12 of the scene, and then one more.
-#include "step/implicit.h"
+#include "step/minimise.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -123,7 +123,7 @@ static tgStatus factor_others(tgSim *s) {
   return factor(s, s->h);
 }
 
-tgStatus tgi_implicit_gradient(tgSim *s) {
+tgStatus tgi_minimise_gradient(tgSim *s) {
   const tgLaw *k = s->contact_model->kind->law;
   bool other = false;
   if (tgi_minimise_own(s)->gradient_of != 0) return TG_OK;
@@ -134,7 +134,7 @@ tgStatus tgi_implicit_gradient(tgSim *s) {
   return TG_OK;
 }
 
-tgStatus tgi_implicit_mixed(tgSim *s) {
+tgStatus tgi_minimise_mixed(tgSim *s) {
   const tgLaw *k = s->contact_model->kind->law;
   if (k->start_d == NULL || tgi_minimise_own(s)->mixed) return TG_OK;
   TG_TRY(k->start_d(s, &s->end));
@@ -283,7 +283,7 @@ static tgStatus within_limits(tgSim *s) {
   return TG_OK;
 }
 
-tgStatus tgi_implicit_step(tgSim *s, double h) {
+tgStatus tgi_minimise_step(tgSim *s, double h) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   Newton n;
@@ -377,6 +377,6 @@ static void label(const tgSim *s, tgGradInfo *info) {
   }
 }
 
-const tgStepper tgi_minimise = {.name = "minimise", .velocity_by_difference = true, .supports = supports, .place = place, .field = field, .step = tgi_implicit_step,
+const tgStepper tgi_minimise = {.name = "minimise", .velocity_by_difference = true, .supports = supports, .place = place, .field = field, .step = tgi_minimise_step,
                                 .record_bytes = record_bytes, .record = record, .revisit = revisit,
-                                .vjp = tgi_implicit_vjp, .jacobian = tgi_implicit_jacobian, .label = label, .potential = tgi_implicit_potential};
+                                .vjp = tgi_minimise_vjp, .jacobian = tgi_minimise_jacobian, .label = label, .potential = tgi_minimise_potential};

@@ -1,9 +1,9 @@
-// implicit_jacobian.c: the dense derivative of a step of a potential model, forward. Shares no derivative code with implicit_vjp.c.
+// minimise_jacobian.c: the dense derivative of a step of a potential model, forward. Shares no derivative code with minimise_vjp.c.
 //
 // Based on: [math/barrier Gradient]. Columns of B = d(dL/dq')/d(q0, v0, u), then dq' = -H^-1 B and dv' = (Jr^-1 dq' - Jr^-T dq0)/h.
 //   bodies: S' C S_old, C = c [[tr P 1 - P', [m c]], [-[m c_old], m 1]], P = R Sigma R_old' + m c c_old', summed over subtrees;
 //   axes of the pose a step before as q0 and v0 move it: S_old exp(-[w]) and -h S_old Jr(w), w = -h v0.
-#include "step/implicit.h"
+#include "step/minimise.h"
 
 #include <string.h>
 
@@ -144,8 +144,8 @@ static tgStatus implicit_jacobian(tgSim *s, tgReal *D, int *ties) {
   size_t size = (size_t)m->nv * (size_t)nc;
   tgiObjective o;
   if (!tgi_objective_take(s, s->h, &o)) return no_room(s);
-  TG_TRY(tgi_implicit_gradient(s));
-  TG_TRY(tgi_implicit_mixed(s));
+  TG_TRY(tgi_minimise_gradient(s));
+  TG_TRY(tgi_minimise_mixed(s));
   tgi_joint_slopes(s, &s->end, &o.joints);
   memset(D, 0, size * sizeof *D);
   TG_TRY(bodies(s, nc, D));
@@ -157,7 +157,7 @@ static tgStatus implicit_jacobian(tgSim *s, tgReal *D, int *ties) {
   return TG_OK;
 }
 
-tgStatus tgi_implicit_jacobian(tgSim *s, tgReal *D, int *ties) {
+tgStatus tgi_minimise_jacobian(tgSim *s, tgReal *D, int *ties) {
   size_t mark = tgi_stack_mark(s);
   tgStatus status = implicit_jacobian(s, D, ties);
   tgi_stack_free(s, mark);

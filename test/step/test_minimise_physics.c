@@ -1,4 +1,4 @@
-// test_implicit_physics.c: the step of potential models as physics: against impulses as the step size falls, momentum, limits, dry friction,
+// test_minimise_physics.c: the step of potential models as physics: against impulses as the step size falls, momentum, limits, dry friction,
 // spin; what it refuses and how it fails; same bits; the gradient of rollouts and the checks of gradients.
 #include <stdlib.h>
 

@@ -1,13 +1,13 @@
-// implicit_param.c: see implicit_param.h.
+// minimise_param.c: see minimise_param.h.
 //
 // Based on: [math/barrier Gradient]. Each line is z . (the derivative of one part of dL/dq' in a number), read off the energies of
 // objective.h. Where bodies and joints are placed: the poses and axes at q1, q0 and a step before each have their adjoint, which
 // tgi_place_vjp carries to the parameters that place them.
-#include "step/implicit_param.h"
+#include "step/minimise_param.h"
 
 #include "dyn/forces.h"
 #include "math/quat.h"
-#include "step/implicit.h"
+#include "step/minimise.h"
 
 // mass, centre, inertia, weight and h of one body whose points move with Z
 static void inertial(const tgSim *s, int b, const tgReal *Z, tgParamGrad *p) {
@@ -109,7 +109,7 @@ static tgStatus places(tgSim *s, const tgiAdjoint *a, tgParamGrad *p) {
   return TG_OK;
 }
 
-tgStatus tgi_implicit_parameters(tgSim *s, tgiAdjoint *a, tgParamGrad *p) {
+tgStatus tgi_minimise_parameters(tgSim *s, tgiAdjoint *a, tgParamGrad *p) {
   const tgModel *m = &s->m;
   for (int b = 1; b < m->nbody; b++)
     if (m->body_lastdof[b] >= 0) inertial(s, b, a->Z + 6 * b, p);

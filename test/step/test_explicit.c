@@ -1,9 +1,9 @@
-// test_force.c: the step of force models: Jacobian and adjoint in state, controls and parameters for every integrator, against complex step and Ridders,
+// test_explicit.c: the step of force models: Jacobian and adjoint in state, controls and parameters for every integrator, against complex step and Ridders,
 // on random states that touch, are apart and are beyond limits; the order of the integrators.
 #include <stdlib.h>
 
 #include "contact/softmin/soft_scene.h"
-#include "step/force.h"
+#include "step/explicit.h"
 #include "step/param_check.h"
 
 static const double h = 0.001;
@@ -184,7 +184,7 @@ static void test_joints(void **state) {
 // rate of the chart: x = (w, v)
 static tgStatus rate_map(void *ctx, const tgReal *x, tgReal *y) {
   const tgModel *m = &((Joints *)ctx)->s->m;
-  tgi_force_rate(m, x, x + m->nv, y);
+  tgi_explicit_rate(m, x, x + m->nv, y);
   return TG_OK;
 }
 
@@ -199,13 +199,13 @@ static void test_rate(void **state) {
     for (int i = 0; i < 2 * nv; i++) x[i] = k == 0 && i < nv ? 0 : tgt_uniform(&r, -1, 1);
     // columns w, v
     for (int i = 0; i < nv; i++) one[2 * nv * i + i] = one[2 * nv * nv + 2 * nv * i + nv + i] = 1;
-    tgi_force_rate_jacobian(m, x, x + nv, 2 * nv, one, one + 2 * nv * nv, D);
+    tgi_explicit_rate_jacobian(m, x, x + nv, 2 * nv, one, one + 2 * nv * nv, D);
     Joints ctx = {rig.s};
     tgtDeriv d = {.name = "rate", .nx = 2 * nv, .ny = nv, .map = rate_map, .ctx = &ctx, .tol = tolerance, .step = 1e-3};
     tgt_check_jacobian(&d, x, D);
     tgt_random_vector(&r, nv, w);
     tgt_random_vector(&r, 2 * nv, probe);
-    tgi_force_rate_vjp(m, x, x + nv, w, gw, gv);
+    tgi_explicit_rate_vjp(m, x, x + nv, w, gw, gv);
     memcpy(out, gw, (size_t)nv * sizeof *out);
     memcpy(out + nv, gv, (size_t)nv * sizeof *out);
     tgt_check_adjoint(D, nv, 2 * nv, w, probe, out);
@@ -225,10 +225,10 @@ static void test_pieces(void **state) {
   assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);
   assert_int_equal(tg_sim_step_jacobian(s, D, NULL), TG_OK);
   assert_int_equal(tgi_stack_reserve_dense(s), TG_OK);
-  assert_int_equal(tgi_force_jacobian(s, D + 2 * nv * nt, &ties), TG_OK);
+  assert_int_equal(tgi_explicit_jacobian(s, D + 2 * nv * nt, &ties), TG_OK);
   assert_memory_equal(D, D + 2 * nv * nt, sizeof(tgReal) * (size_t)(2 * nv * nt));
   tgt_random_vector(&r, 2 * nv, g);
-  assert_int_equal(tgi_force_vjp(s, g, g + nv, a, a + nv, NULL, NULL, &ties), TG_OK);
+  assert_int_equal(tgi_explicit_vjp(s, g, g + nv, a, a + nv, NULL, NULL, &ties), TG_OK);
   assert_int_equal(tg_sim_step_vjp(s, g, g + nv, b, b + nv, NULL, NULL, NULL), TG_OK);
   assert_memory_equal(a, b, sizeof(tgReal) * (size_t)(2 * nv));
   free(D);

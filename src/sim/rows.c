@@ -1,0 +1,100 @@
+// rows.c: arrays of constraint rows as part of a simulation, and their memory from step to step.
+#include <string.h>
+
+#include "base/layout.h"
+#include "sim/sim.h"
+#include "sim/stepper.h"
+
+void tgi_rows_place(tgSim *s, tgLayout *l) {
+  const tgModel *m = s->model;
+  const tgCapacity *z = &s->cap;
+  s->rows = NULL;
+  if (s->stepper != NULL && !s->stepper->rows) return;
+  tgRows counted, *rows = tgi_place(l, 1, sizeof *rows), *x = rows != NULL ? rows : &counted;
+#define TG_ROW_REAL(member, name, nrow, ncol, unit, producer, text) x->member = tgi_place(l, tgi_size_mul((size_t)(nrow), (size_t)(ncol)), sizeof(tgReal));
+#define TG_ROW_INT(member, name, nrow, ncol, unit, producer, text) x->member = tgi_place(l, tgi_size_mul((size_t)(nrow), (size_t)(ncol)), sizeof(int));
+#include "sim/row_fields.def"
+#undef TG_ROW_REAL
+#undef TG_ROW_INT
+  s->rows = rows;
+}
+
+void tgi_rows_copy(tgSim *to, const tgSim *from) {
+  const tgModel *m = from->model;
+  const tgCapacity *z = &from->cap;
+  if (from->rows == NULL || to->rows == NULL) return;
+#define TG_ROW_REAL(member, name, nrow, ncol, unit, producer, text) \
+  if ((nrow) * (ncol) > 0) memcpy(to->rows->member, from->rows->member, (size_t)(nrow) * (size_t)(ncol) * sizeof(tgReal));
+#define TG_ROW_INT(member, name, nrow, ncol, unit, producer, text) \
+  if ((nrow) * (ncol) > 0) memcpy(to->rows->member, from->rows->member, (size_t)(nrow) * (size_t)(ncol) * sizeof(int));
+#include "sim/row_fields.def"
+#undef TG_ROW_REAL
+#undef TG_ROW_INT
+}
+
+tgField tgi_rows_field(const tgSim *s, int i) {
+  const tgModel *m = s->model;
+  const tgCapacity *z = &s->cap;
+  int n = 0;
+#define FIELD(scalar_, member, name_, nrow, ncol, unit_, producer_, text_) \
+  if (n++ == i)                                                           \
+    return (tgField){.name = #name_, .scalar = scalar_, .rows = nrow, .cols = ncol, .unit = unit_, .producer = producer_, .text = text_, .data = s->rows->member};
+#define TG_ROW_REAL(member, name, nrow, ncol, unit, producer, text) FIELD(TG_SCALAR_REAL, member, name, nrow, ncol, unit, producer, text)
+#define TG_ROW_INT(member, name, nrow, ncol, unit, producer, text) FIELD(TG_SCALAR_INT, member, name, nrow, ncol, unit, producer, text)
+#include "sim/row_fields.def"
+#undef TG_ROW_REAL
+#undef TG_ROW_INT
+#undef FIELD
+  return (tgField){.name = NULL};
+}
+
+void tgi_forget(tgSim *s) {
+  s->stage = TG_STAGE_NONE;
+  if (s->rows == NULL) return;
+  s->rows->mem_count[0] = s->rows->mem_count[1] = 0;
+  for (int i = 0; i < tgi_fixed_rows(s->model); i++) s->rows->mem_row[i] = 0;
+}
+
+// the memory as bytes: how many of each, then classes of fixed rows, contacts, pairs
+typedef struct MemoryHead { int fixed, contacts, pairs; } MemoryHead;
+
+size_t tgi_memory_bytes(const tgSim *s) {
+  size_t numbers = s->rows == NULL ? 0 : (size_t)tgi_fixed_rows(s->model) + (size_t)s->cap.ncon * TG_MEM_CONTACT + (size_t)s->cap.npairmem * TG_MEM_PAIR;
+  return sizeof(MemoryHead) + numbers * sizeof(int);
+}
+
+void tgi_memory_save(const tgSim *s, void *to) {
+  const tgRows *r = s->rows;
+  MemoryHead head = {0};
+  if (r != NULL) head = (MemoryHead){tgi_fixed_rows(s->model), r->mem_count[0], r->mem_count[1]};
+  memcpy(to, &head, sizeof head);
+  if (r == NULL) return;
+  size_t fixed = (size_t)head.fixed * sizeof(int), contacts = (size_t)head.contacts * TG_MEM_CONTACT * sizeof(int);
+  char *at = (char *)to + sizeof head;
+  memcpy(at, r->mem_row, fixed);
+  memcpy(at + fixed, r->mem_contact, contacts);
+  memcpy(at + fixed + contacts, r->mem_pair, (size_t)head.pairs * TG_MEM_PAIR * sizeof(int));
+}
+
+tgStatus tgi_memory_restore(tgSim *s, const void *from) {
+  tgRows *r = s->rows;
+  MemoryHead head;
+  memcpy(&head, from, sizeof head);
+  if (r == NULL) return TG_OK;   // steps without rows remember nothing
+  if (head.contacts > s->cap.ncon || head.pairs > s->cap.npairmem) {
+    s->wanted.ncon = head.contacts > head.pairs ? head.contacts : head.pairs;
+    return tgi_error(&s->error, TG_ERR_CAPACITY, "the snapshot remembers %d contacts, there is room for %d", head.contacts, s->cap.ncon);
+  }
+  if (head.fixed != tgi_fixed_rows(s->model)) {   // of a sim whose steps have no rows
+    tgi_forget(s);
+    return TG_OK;
+  }
+  size_t fixed = (size_t)head.fixed * sizeof(int), contacts = (size_t)head.contacts * TG_MEM_CONTACT * sizeof(int);
+  const char *at = (const char *)from + sizeof head;
+  memcpy(r->mem_row, at, fixed);
+  memcpy(r->mem_contact, at + fixed, contacts);
+  memcpy(r->mem_pair, at + fixed + contacts, (size_t)head.pairs * TG_MEM_PAIR * sizeof(int));
+  r->mem_count[0] = head.contacts;
+  r->mem_count[1] = head.pairs;
+  return TG_OK;
+}
