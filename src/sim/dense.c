@@ -10,6 +10,7 @@ static const tgReal *by_trees(const tgSim *s, const char *name) {
 }
 
 static const tgReal *by_rows(const tgSim *s, const char *name) {
+  if (s->rows == NULL) return NULL;
   return strcmp(name, "row_J") == 0 ? s->rows->J : strcmp(name, "row_MiJ") == 0 ? s->rows->MiJ : NULL;
 }
 

@@ -184,7 +184,7 @@ static inline bool tgt_check_params(tgSim *s, double h, tgtRandom *r, double tol
     tgParamGrad *p = tgt_param_grad(s, &e);
     check_true(p != NULL, "%s", e.text);
     int *cls = malloc(sizeof(int) * (size_t)(s->nrow + 1));
-    memcpy(cls, s->rows->class, (size_t)s->nrow * sizeof *cls);
+    if (s->nrow > 0) memcpy(cls, s->rows->class, (size_t)s->nrow * sizeof *cls);
     memcpy(q1, s->qpos, (size_t)nq * sizeof *q);
     tgt_random_vector(r, 2 * nv, w);
     tgGradInfo info;
