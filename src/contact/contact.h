@@ -97,7 +97,7 @@ typedef struct tgContactModel {
   const char *stepper;         // by whose equations its steps are made: a name of step/table.c
   tgiOptionList options;
 
-  /// Bytes of s->solver for a capacity.
+  /// Bytes of s->solver for a capacity; NULL: none.
   size_t (*solver_bytes)(const tgContact *c, const tgCapacity *z);
   /// Is every geom expressible? Makes c->data where the model keeps any. Fills error (may be NULL) with the first that is not.
   tgStatus (*prepare)(tgContact *c, tgError *error);
@@ -107,7 +107,7 @@ typedef struct tgContactModel {
   void (*ties)(const tgSim *s, double h, tgGradInfo *info);
   /// Ties of the parameters that p asks for, added to those of the step.
   void (*param_ties)(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
-  /// Right after a step, the contact forces it was made with: how many there are at most, and number i; false: it is none.
+  /// Right after a step, the contact forces it was made with: how many there are at most, and number i; false: it is none. NULL both: they are not told.
   int (*touches)(const tgSim *s);
   bool (*touch)(const tgSim *s, int i, tgContactForce *out);
   /// Its physics: rows solved for their impulses, or a force between bodies; the other is NULL.

@@ -1,16 +1,17 @@
 // table.c: the contact models, one line each.
 #include "contact/contact.h"
 
-#include "contact/barrier/barrier.h"
-#include "contact/lcp/lcp.h"
-#include "contact/softmin/softmin.h"
+#define MODELS(X) \
+  X(lcp)       /* frictional linear complementarity at velocity level */ \
+  X(barrier)   /* a potential of all pairs of triangles, minimised over each step */ \
+  X(sdrs)      /* the same with a potential of compact support, a baseline */ \
+  X(softmin)   /* a force field in closed form between oriented points */
 
-static const tgContactModel *const table[] = {
-    &tgi_lcp_model,   // frictional linear complementarity at velocity level
-    &tgi_barrier_model,   // a potential of all pairs of triangles, minimised over each step
-    &tgi_sdrs_model,      // the same with a potential of compact support, a baseline
-    &tgi_softmin_model,   // a force field in closed form between oriented points
-};
+#define DECLARED(word) extern const tgContactModel tgi_##word##_model;
+#define ENTRY(word) &tgi_##word##_model,
+MODELS(DECLARED)
+
+static const tgContactModel *const table[] = {MODELS(ENTRY)};
 
 const tgContactModel *tgi_contact_table(int i) {
   return i >= 0 && i < (int)(sizeof table / sizeof *table) ? table[i] : NULL;

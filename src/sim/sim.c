@@ -74,7 +74,7 @@ static void place(tgSim *s, tgLayout *l) {
   s->hull_plane = tgi_place(l, hull_planes(m), 4 * sizeof(tgReal));
   s->m.hull = s->hull;
   for (int i = 0; i < 2; i++) s->scaled_hull[i] = tgi_place(l, hull_room(m), sizeof(tgReal));
-  s->solver_bytes = s->contact_model != NULL ? s->contact_model->solver_bytes(s->contact_model, z) : 0;
+  s->solver_bytes = s->contact_model != NULL && s->contact_model->solver_bytes != NULL ? s->contact_model->solver_bytes(s->contact_model, z) : 0;
   s->solver = tgi_place(l, s->solver_bytes, 1);
   if (s->stepper != NULL && s->stepper->place != NULL) s->stepper->place(s, l);
 }

@@ -82,18 +82,13 @@ tgStatus tg_sim_step_points_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, 
 
 // ---- forces of the last step ----
 
-static const tgContactModel *stepped(const tgSim *sim) {
-  return sim != NULL && sim->contact_model != NULL && sim->stage == TG_STAGE_STEPPED ? sim->contact_model->kind : NULL;
-}
-
 int tg_sim_contact_force_count(const tgSim *sim) {
-  const tgContactModel *kind = stepped(sim);
-  return kind != NULL ? kind->touches(sim) : 0;
+  bool stepped = sim != NULL && sim->contact_model != NULL && sim->stage == TG_STAGE_STEPPED;
+  return stepped && sim->contact_model->kind->touches != NULL ? sim->contact_model->kind->touches(sim) : 0;
 }
 
 bool tg_sim_contact_force(const tgSim *sim, int i, tgContactForce *force) {
-  const tgContactModel *kind = stepped(sim);
-  return kind != NULL && force != NULL && i >= 0 && i < kind->touches(sim) && kind->touch(sim, i, force);
+  return force != NULL && i >= 0 && i < tg_sim_contact_force_count(sim) && sim->contact_model->kind->touch(sim, i, force);
 }
 
 const tgStepInfo *tg_sim_step_info(const tgSim *sim) { return sim != NULL ? &sim->info : NULL; }

@@ -21,11 +21,13 @@ static Rig rig(tgsScene scene, const char *word) {
 
 static bool by_impulses(int w) { return strcmp(tgi_contact_table(w)->stepper, "impulse") == 0; }
 static bool explicit_forces(int w) { return strcmp(tgi_contact_table(w)->stepper, "explicit") == 0; }
+static bool has_energy(int w) { return tgi_contact_table(w)->law != NULL && (tgi_contact_table(w)->law->has & TG_LAW_ENERGY) != 0; }
 
-// the scenes here start touching; models of potentials need them apart and have test_barrier and test_minimise
+// the scenes here start touching; laws that keep bodies apart have tests of their own, test_barrier and those of their stepper
 static bool may_touch(int w, int scene) {
   // forces between two large surfaces of points cost too much for all scenes here: test/conformance/test_explicit.c has them, with fewer points
-  return by_impulses(w) || (explicit_forces(w) && (scene == TGS_BLOCK || scene == TGS_SPHERES));
+  if (tgi_contact_table(w)->law != NULL) return !tg_contact_intersection_free(tg_contact_words(w)) && (scene == TGS_BLOCK || scene == TGS_SPHERES);
+  return true;
 }
 // what is explicit needs smaller steps
 static double step_of(int w) { return explicit_forces(w) ? 0.002 : 0.005; }
@@ -81,34 +83,115 @@ static void test_same_bits(void **state) {
     }
 }
 
-// physics from scratch, adjoint against Jacobian, on every scene
+// ---- a step as a map, and its derivatives ----
+
+enum { MOST = 128 };   // numbers of a state with its controls
+
+typedef struct StepMap { tgSim *s; tgReal q1[MOST]; double h; } StepMap;
+
+static tgStatus step_map(void *ctx, const tgReal *x, tgReal *y) {
+  StepMap *k = ctx;
+  const tgModel *m = &k->s->m;
+  memcpy(k->s->qpos, x, (size_t)m->nq * sizeof *x);
+  memcpy(k->s->qvel, x + m->nq, (size_t)m->nv * sizeof *x);
+  memcpy(k->s->ctrl, x + m->nq + m->nv, (size_t)m->nu * sizeof *x);
+  tgStatus status = tg_sim_step(k->s, k->h, NULL);
+  if (status != TG_OK) return status;
+  tg_model_difference(m, k->q1, k->s->qpos, y);
+  memcpy(y + m->nv, k->s->qvel, (size_t)m->nv * sizeof *x);
+  return TG_OK;
+}
+
+static void step_retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
+  const tgModel *m = &((StepMap *)ctx)->s->m;
+  tg_model_integrate(m, x, d, out);
+  for (int i = 0; i < m->nv + m->nu; i++) out[m->nq + i] = x[m->nq + i] + d[m->nv + i];
+}
+
+// the step just made from x (q, v, u): adjoint against Jacobian, and that against differences; what controls do, nothing where friction holds, is one block with
+// what speeds do
+static void check_step(tgSim *s, int w, const tgReal *x, double h, tgtRandom *r) {
+  const char *word = tg_contact_words(w);
+  const tgModel *m = &s->m;
+  int nv = m->nv, nt = 2 * nv + m->nu, cols[2] = {nv, nv + m->nu};
+  tgReal *D = malloc(sizeof *D * (size_t)(2 * nv * nt)), g[MOST], v[MOST], out[MOST];
+  StepMap k = {.s = s, .h = h};
+  tgGradInfo info;
+  memcpy(k.q1, s->qpos, (size_t)m->nq * sizeof *D);
+  assert_int_equal(tg_sim_step_jacobian(s, D, &info), TG_OK);
+  assert_true(info.converged);
+  check_true(info.label == TG_GRAD_EXACT || by_impulses(w), "%s: label %d: %s", word, info.label, info.reason);
+  for (int trial = 0; trial < 3; trial++) {
+    tgt_random_vector(r, 2 * nv, g);
+    tgt_random_vector(r, nt, v);
+    assert_int_equal(tg_sim_step_vjp(s, g, g + nv, out, out + nv, out + 2 * nv, NULL, NULL), TG_OK);
+    tgt_check_adjoint(D, 2 * nv, nt, g, v, out);
+  }
+  // rows switch within differences of a step: test_gradient_rows sets such states aside
+  tgtDeriv d = {.name = word, .nx = m->nq + nv + m->nu, .nt = nt, .ny = 2 * nv, .map = step_map, .retract = step_retract, .ctx = &k, .tol = 2e-6, .step = 1e-5,
+                .cols = cols, .ncols = 2};
+  if (!by_impulses(w)) tgt_check_jacobian(&d, x, D);
+  free(D);
+}
+
+static void state_of(const tgSim *s, tgReal *x) {
+  const tgModel *m = &s->m;
+  memcpy(x, s->qpos, (size_t)m->nq * sizeof *x);
+  memcpy(x + m->nq, s->qvel, (size_t)m->nv * sizeof *x);
+  memcpy(x + m->nq + m->nv, s->ctrl, (size_t)m->nu * sizeof *x);
+}
+
+// physics from scratch and derivatives on every scene
 static void test_physics(void **state) {
   (void)state;
   for (int w = 0; tg_contact_words(w) != NULL; w++)
     for (int scene = 0; scene < TGS_COUNT; scene++) {
       if (!may_touch(w, scene)) continue;
       Rig r = rig((tgsScene)scene, tg_contact_words(w));
-      int nv = r.m->nv, nu = r.m->nu, nt = 2 * nv + nu;
-      tgReal *D = malloc(sizeof(tgReal) * (size_t)(2 * nv * nt + 2 * nv + 2 * nt)), *g = D + 2 * nv * nt,
-             *out = g + 2 * nv, *probe = out + nt;
       tgtRandom random = {.s = 8};
       for (int k = 0; k < 10; k++) {
+        tgReal x[MOST];
         tgStepInfo info;
-        tgGradInfo grad;
         assert_int_equal(tgt_scene_state(r.s, (tgsScene)scene, k, step_of(w)), TG_OK);
+        state_of(r.s, x);
         assert_int_equal(tg_sim_step(r.s, step_of(w), &info), TG_OK);
         assert_true(info.converged);
         if (by_impulses(w)) tgt_check_step(r.s, 1e-8);
-        assert_int_equal(tg_sim_step_jacobian(r.s, D, &grad), TG_OK);
-        assert_true(grad.converged);
-        for (int i = 0; i < 2 * nv; i++) g[i] = tgt_normal(&random);
-        assert_int_equal(tg_sim_step_vjp(r.s, g, g + nv, out, out + nv, out + 2 * nv, NULL, NULL), TG_OK);
-        for (int i = 0; i < nt; i++) probe[i] = tgt_normal(&random);
-        tgt_check_adjoint(D, 2 * nv, nt, g, probe, out);
+        check_step(r.s, w, x, step_of(w), &random);
       }
-      free(D);
       drop(&r);
     }
+}
+
+// ---- energies ----
+
+static tgStatus energy_map(void *ctx, const tgReal *q, tgReal *energy) {
+  tgSim *s = ctx;
+  memcpy(s->qpos, q, (size_t)s->m.nq * sizeof *q);
+  return tg_sim_contact_potential(s, energy, NULL);
+}
+
+static void pose_retract(void *ctx, const tgReal *q, const tgReal *d, tgReal *out) { tg_model_integrate(&((tgSim *)ctx)->m, q, d, out); }
+
+// two spheres and a plane, each 0.3 mm from the next
+static const char *const near = "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 .1003'><freejoint/><geom size='.1'/></body>"
+                                "<body pos='.05 .02 .293225'><freejoint/><geom size='.1'/></body></worldbody></mujoco>";
+
+// forces are those of the energy, and there are some between bodies that nearly touch
+static void test_energies(void **state) {
+  (void)state;
+  for (int w = 0; tg_contact_words(w) != NULL; w++) {
+    if (!has_energy(w)) continue;
+    Rig r = rig_of_text(near, tg_contact_words(w), NULL);
+    tgReal gradient[MOST], energy, q[MOST], most = 0;
+    tgtDeriv d = {.name = tg_contact_words(w), .nx = r.m->nq, .nt = r.m->nv, .ny = 1, .map = energy_map, .retract = pose_retract, .ctx = r.s, .tol = 1e-7, .step = 1e-6};
+    memcpy(q, r.s->qpos, (size_t)r.m->nq * sizeof *q);
+    check_true(tg_sim_contact_potential(r.s, &energy, gradient) == TG_OK, "%s: %s", tg_contact_words(w), tg_sim_error(r.s)->text);
+    for (int i = 0; i < r.m->nv; i++) most = fmax(most, fabs(gradient[i]));
+    check_true(energy > 0 && most > 0, "%s: an energy of %g, forces up to %g", tg_contact_words(w), energy, most);
+    tgt_check_jacobian(&d, q, gradient);
+    drop(&r);
+  }
 }
 
 // ---- joints: one scene of everything that may hold, drive or stop them ----
@@ -130,52 +213,6 @@ static const char *const joints =
     "<position joint='c' kp='50' forcelimited='true' forcerange='-3 3'/><motor joint='b' gear='1 .5 .2' ctrllimited='true' ctrlrange='-.5 .5'/>"
     "<velocity tendon='u' kv='.1'/></actuator></mujoco>";
 
-typedef struct JointStep { tgSim *s; tgReal q1[32]; double h; } JointStep;
-
-static tgStatus joint_step(void *ctx, const tgReal *x, tgReal *y) {
-  JointStep *k = ctx;
-  const tgModel *m = &k->s->m;
-  memcpy(k->s->qpos, x, (size_t)m->nq * sizeof *x);
-  memcpy(k->s->qvel, x + m->nq, (size_t)m->nv * sizeof *x);
-  memcpy(k->s->ctrl, x + m->nq + m->nv, (size_t)m->nu * sizeof *x);
-  tgStatus status = tg_sim_step(k->s, k->h, NULL);
-  if (status != TG_OK) return status;
-  tg_model_difference(m, k->q1, k->s->qpos, y);
-  memcpy(y + m->nv, k->s->qvel, (size_t)m->nv * sizeof *x);
-  return TG_OK;
-}
-
-static void joint_retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
-  const tgModel *m = &((JointStep *)ctx)->s->m;
-  tg_model_integrate(m, x, d, out);
-  for (int i = 0; i < m->nv + m->nu; i++) out[m->nq + i] = x[m->nq + i] + d[m->nv + i];
-}
-
-// the step just made from x (q, v, u): adjoint against Jacobian, and that against differences; what controls do, nothing where friction holds, is one block with
-// what speeds do
-static void check_joint_step(tgSim *s, int w, const tgReal *x, double h, tgtRandom *r) {
-  const char *word = tg_contact_words(w);
-  const tgModel *m = &s->m;
-  int nv = m->nv, nt = 2 * nv + m->nu, cols[2] = {nv, nv + m->nu};
-  tgReal *D = malloc(sizeof *D * (size_t)(2 * nv * nt)), g[64], v[64], out[64];
-  JointStep k = {.s = s, .h = h};
-  tgGradInfo info;
-  memcpy(k.q1, s->qpos, (size_t)m->nq * sizeof *D);
-  assert_int_equal(tg_sim_step_jacobian(s, D, &info), TG_OK);
-  check_true(info.label == TG_GRAD_EXACT || by_impulses(w), "%s: label %d: %s", word, info.label, info.reason);
-  for (int trial = 0; trial < 3; trial++) {
-    tgt_random_vector(r, 2 * nv, g);
-    tgt_random_vector(r, nt, v);
-    assert_int_equal(tg_sim_step_vjp(s, g, g + nv, out, out + nv, out + 2 * nv, NULL, NULL), TG_OK);
-    tgt_check_adjoint(D, 2 * nv, nt, g, v, out);
-  }
-  // rows switch within differences of a step: test_gradient_rows sets such states aside
-  tgtDeriv d = {.name = word, .nx = m->nq + nv + m->nu, .nt = nt, .ny = 2 * nv, .map = joint_step, .retract = joint_retract, .ctx = &k, .tol = 2e-6, .step = 1e-5,
-                .cols = cols, .ncols = 2};
-  if (!by_impulses(w)) tgt_check_jacobian(&d, x, D);
-  free(D);
-}
-
 static void test_joints(void **state) {
   (void)state;
   for (int w = 0; tg_contact_words(w) != NULL; w++) {
@@ -188,15 +225,13 @@ static void test_joints(void **state) {
     double h = soft ? 0.0005 : 0.002;
     assert_int_equal(tg_sim_reserve(r.s, 16, 128), TG_OK);
     for (int k = 0; k < 120; k++) {
-      tgReal x[96];
+      tgReal x[MOST];
       for (int i = 0; i < m->nu && k % 20 == 0; i++) r.s->ctrl[i] = tgt_uniform(&random, -1, 1);
-      memcpy(x, r.s->qpos, (size_t)m->nq * sizeof *x);
-      memcpy(x + m->nq, r.s->qvel, (size_t)m->nv * sizeof *x);
-      memcpy(x + m->nq + m->nv, r.s->ctrl, (size_t)m->nu * sizeof *x);
+      state_of(r.s, x);
       check_true(tg_sim_step(r.s, h, NULL) == TG_OK, "%s, step %d: %s", tg_contact_words(w), k, tg_sim_error(r.s)->text);
       if (k % 17 != 16) continue;
-      check_joint_step(r.s, w, x, h, &random);
-      joint_step(&(JointStep){.s = r.s, .h = h}, x, (tgReal[64]){0});
+      check_step(r.s, w, x, h, &random);
+      step_map(&(StepMap){.s = r.s, .h = h}, x, (tgReal[MOST]){0});
     }
     // what is held stays so
     tgReal error[3];
@@ -258,6 +293,6 @@ static void test_no_names(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_unknown), cmocka_unit_test(test_same_bits),
-                                     cmocka_unit_test(test_physics), cmocka_unit_test(test_joints), cmocka_unit_test(test_no_names)};
+                                     cmocka_unit_test(test_physics), cmocka_unit_test(test_energies), cmocka_unit_test(test_joints), cmocka_unit_test(test_no_names)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

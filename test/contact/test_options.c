@@ -158,9 +158,9 @@ static void test_refused(void **state) {
   refused("lcp", "stiction_speed", "1", "is now called slip_speed");
   refused("lcp", "epr", "1", "did you mean erp?");
   refused("barrier", "slipspeed", "1", "did you mean slip_speed?");
-  refused("lcp", "weight", "1", "The contact model 'lcp' has no option weight; 'barrier' and 'sdrs' have it.");
-  refused("lcp", "mu", "1", "'barrier' and 'sdrs' have it");
-  refused("sdrs", "hierarchy", "paper", "'barrier' has it");
+  refused("lcp", "weight", "1", "The contact model 'lcp' has no option weight; 'barrier'");
+  refused("lcp", "mu", "1", "have it.");
+  refused("sdrs", "hierarchy", "paper", "'barrier' has it.");
   refused("lcp", "viscosity", "1", "'lcp' has erp, restitution_speed");
   refused("lcp", "erp", "much", "Contact option erp takes a number, not 'much'.");
   refused("lcp", "erp", "nan", "takes a number");
