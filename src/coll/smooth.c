@@ -199,8 +199,8 @@ bool tgi_smooth_solve(tgiStationary *z, const tgiSmooth *A, const tgiSmooth *B, 
   for (int step = 0; step < STEPS && !settled; step++) {
     spread(&q, A, B, z->n);
     assemble(z, A, B, &q, F);
-    if (!tgi_plain_lu_factor(z->size, z->J, z->piv)) return false;
-    tgi_plain_lu_solve(z->size, z->J, z->piv, F, false);
+    if (!tgi_small_lu_factor(z->size, z->J, z->piv)) return false;
+    tgi_lu_solve(z->size, z->J, z->piv, F, false);
     dn = 0;
     for (int i = 0; i < 3; i++) dn += fabs(tgRe(F[i]));
     if (!isfinite(dn)) return false;
@@ -214,7 +214,7 @@ bool tgi_smooth_solve(tgiStationary *z, const tgiSmooth *A, const tgiSmooth *B, 
   if (!settled || !(dn < 1e-10)) return false;       // no root near here, or one of a singular system
   spread(&q, A, B, z->n);
   assemble(z, A, B, &q, F);
-  return tgi_plain_lu_factor(z->size, z->J, z->piv);
+  return tgi_small_lu_factor(z->size, z->J, z->piv);
 }
 
 bool tgi_smooth_is_maximum(const tgiStationary *z, const tgiSmooth *A, const tgiSmooth *B) {
@@ -278,7 +278,7 @@ void tgi_rule_smooth(tgContactPoint *c, const tgiSmooth *A, const tgiSmooth *B, 
     F[3] = 0;
     if (A->core.line) F[4] = -tgi_v3_dot(du, n);
     if (B->core.line) F[z->size - 1] = -tgi_v3_dot(dw, n);
-    tgi_plain_lu_solve(z->size, z->J, z->piv, F, false);           // F: dn, dg, ds, dt
+    tgi_lu_solve(z->size, z->J, z->piv, F, false);           // F: dn, dg, ds, dt
     tgi_m3_mulv(Ha, q.Ha, F);
     tgi_m3_mulv(Hb, q.Hb, F);
     for (int i = 0; i < 3; i++) {

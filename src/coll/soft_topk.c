@@ -92,7 +92,7 @@ static void sweep(const tgiTopk *t, tgReal *g) {
 // H is positive semidefinite; it vanishes where shares are 0 or 1, and nothing moves then
 static bool factor(int K, tgReal *H, int *piv) {
   for (int j = 0; j < K; j++) H[j + K * j] += 1e-13;
-  return tgi_plain_lu_factor(K, H, piv);
+  return tgi_small_lu_factor(K, H, piv);
 }
 
 // one step of Newton's method, shortened until the function falls; false: it does not
@@ -103,7 +103,7 @@ static bool newton(const tgiTopk *t, tgReal *g) {
   double slope = 0, size = largest(F, t->K);
   memcpy(d, F, sizeof d);
   if (!factor(t->K, H, piv)) return false;
-  tgi_plain_lu_solve(t->K, H, piv, d, false);
+  tgi_lu_solve(t->K, H, piv, d, false);
   for (int j = 0; j < t->K; j++) slope += tgRe(F[j]) * tgRe(d[j]) * t->width;
   for (double a = 1; a > 1e-6; a *= 0.5) {
     for (int j = 0; j < t->K; j++) trial[j] = g[j] - a * t->width * d[j];
@@ -135,7 +135,7 @@ static void polish(const tgiTopk *t, tgReal *g) {
   int piv[MOST];
   columns(t, g, F, &last, H);
   if (!factor(t->K, H, piv)) return;
-  tgi_plain_lu_solve(t->K, H, piv, F, false);
+  tgi_lu_solve(t->K, H, piv, F, false);
   for (int j = 0; j < t->K; j++) g[j] -= t->width * F[j];
 }
 
@@ -187,7 +187,7 @@ void tgi_topk_jacobian(const tgiTopk *t, const tgReal *R, const tgReal *y, tgRea
     tgReal mean = 0;
     for (int k = 0; k < K; k++) mean += r[k] * t->anchor[k];
     for (int k = 0; k < K; k++) d[k] = S[k] = 2 / t->width * r[k] * (t->anchor[k] - mean);
-    if (fine) tgi_plain_lu_solve(K, H, piv, d, false);
+    if (fine) tgi_lu_solve(K, H, piv, d, false);
     for (int k = 0; k < K; k++)
       for (int i = 0; i < 3; i++) {
         tgReal x = S[k] * y[3 * (size_t)v + (size_t)i];

@@ -1,13 +1,13 @@
-// dense.c: LU, condition estimate and complete orthogonal decomposition; the plain twin.
+// dense.c: LU, condition estimate and complete orthogonal decomposition.
 //
 // Based on: [GolubVanLoan 3.4, 5.4]; condition estimate of [Hager] and [Higham].
 #include "math/dense.h"
 
 #include "math/dense_wide.h"
 
-// ---- plain twin ----
+// ---- small systems, and solves with a single vector, which gain nothing from more than plain loops ----
 
-bool tgi_plain_lu_factor(int n, tgReal *a, int *piv) {
+bool tgi_small_lu_factor(int n, tgReal *a, int *piv) {
   bool ok = true;
   for (int k = 0; k < n; k++) {
     int best = k;
@@ -50,7 +50,7 @@ static void upper_solve(int n, const tgReal *r, int ld, tgReal *x, bool transpos
     }
 }
 
-void tgi_plain_lu_solve(int n, const tgReal *lu, const int *piv, tgReal *x, bool transposed) {
+void tgi_lu_solve(int n, const tgReal *lu, const int *piv, tgReal *x, bool transposed) {
   if (!transposed) {
     for (int i = 0; i < n; i++) swap(x, i, piv[i]);
     for (int k = 0; k < n; k++)
@@ -64,18 +64,6 @@ void tgi_plain_lu_solve(int n, const tgReal *lu, const int *piv, tgReal *x, bool
   }
 }
 
-// Householder: H = 1 - tau u u^T, u_0 = 1 (kept implicitly), H x = (beta, 0, ...); x_1.. become u_1..
-static tgReal reflect(int m, tgReal *x) {
-  tgReal s = 0;
-  for (int i = 0; i < m; i++) s += x[i] * x[i];
-  if (m <= 1 || tgRe(s) <= 0) return 0;
-  tgReal beta = tgRe(x[0]) > 0 ? -tgSqrt(s) : tgSqrt(s), head = x[0] - beta;
-  tgReal tau = -head / beta;
-  for (int i = 1; i < m; i++) x[i] /= head;
-  x[0] = beta;
-  return tau;
-}
-
 static void reflect_apply(int m, const tgReal *u, tgReal tau, tgReal *x) {
   tgReal s = x[0];
   for (int i = 1; i < m; i++) s += u[i] * x[i];
@@ -85,7 +73,7 @@ static void reflect_apply(int m, const tgReal *u, tgReal tau, tgReal *x) {
 }
 
 // x <- Q^T x (forward) or Q x of the first k reflectors
-static void plain_q(int n, int k, const tgReal *qr, const tgReal *tau, tgReal *x, bool transposed) {
+static void apply_q(int n, int k, const tgReal *qr, const tgReal *tau, tgReal *x, bool transposed) {
   for (int c = 0; c < k; c++) {
     int j = transposed ? c : k - 1 - c;
     reflect_apply(n - j, qr + j + (size_t)n * j, tau[j], x + j);
@@ -99,41 +87,6 @@ static void transpose_top(tgiCod *d) {
     for (int j = 0; j < n; j++) d->w[j + (size_t)n * r] = j < r ? 0 : d->qr[r + (size_t)n * j];
 }
 
-void tgi_plain_cod_factor(tgiCod *d, double cut) {
-  int n = d->n, k = 0;
-  double first = 0;
-  for (int j = 0; j < n; j++) d->piv[j] = j;
-  for (; k < n; k++) {
-    int best = k;
-    double most = -1;
-    for (int j = k; j < n; j++) {
-      double s = 0;
-      for (int i = k; i < n; i++) s += tgRe(d->qr[i + (size_t)n * j]) * tgRe(d->qr[i + (size_t)n * j]);
-      if (s > most) { most = s; best = j; }
-    }
-    if (k == 0) first = sqrt(most);
-    if (!(sqrt(most) > cut * first)) break;
-    for (int i = 0; best != k && i < n; i++) {
-      tgReal t = d->qr[i + (size_t)n * k];
-      d->qr[i + (size_t)n * k] = d->qr[i + (size_t)n * best];
-      d->qr[i + (size_t)n * best] = t;
-    }
-    int p = d->piv[k];
-    d->piv[k] = d->piv[best];
-    d->piv[best] = p;
-    d->tau[k] = reflect(n - k, d->qr + k + (size_t)n * k);
-    for (int j = k + 1; j < n; j++)
-      reflect_apply(n - k, d->qr + k + (size_t)n * k, d->tau[k], d->qr + k + (size_t)n * j);
-  }
-  d->rank = k;
-  transpose_top(d);
-  for (int r = 0; r < d->rank; r++) {
-    tgReal *u = d->w + r + (size_t)n * r;
-    d->wtau[r] = reflect(n - r, u);
-    for (int c = r + 1; c < d->rank; c++) reflect_apply(n - r, u, d->wtau[r], d->w + r + (size_t)n * c);
-  }
-}
-
 // Pi and Pi^T through the head of the workspace
 static void permute(const tgiCod *d, tgReal *x, bool transposed) {
   for (int i = 0; i < d->n; i++) d->work[i] = x[i];
@@ -144,29 +97,29 @@ static void permute(const tgiCod *d, tgReal *x, bool transposed) {
 }
 
 // A^+ = Pi Q2_r R2^{-T} Q1_r^T,  A^{+T} = Q1_r R2^{-1} Q2_r^T Pi^T
-void tgi_plain_cod_solve(const tgiCod *d, tgReal *x, bool transposed) {
+void tgi_cod_solve(const tgiCod *d, tgReal *x, bool transposed) {
   int n = d->n, r = d->rank;
   if (!transposed) {
-    plain_q(n, r, d->qr, d->tau, x, true);
+    apply_q(n, r, d->qr, d->tau, x, true);
     upper_solve(r, d->w, n, x, true);
     for (int i = r; i < n; i++) x[i] = 0;
-    plain_q(n, r, d->w, d->wtau, x, false);
+    apply_q(n, r, d->w, d->wtau, x, false);
     permute(d, x, false);
   } else {
     permute(d, x, true);
-    plain_q(n, r, d->w, d->wtau, x, true);
+    apply_q(n, r, d->w, d->wtau, x, true);
     upper_solve(r, d->w, n, x, false);
     for (int i = r; i < n; i++) x[i] = 0;
-    plain_q(n, r, d->qr, d->tau, x, false);
+    apply_q(n, r, d->qr, d->tau, x, false);
   }
 }
 
 // I - A^+ A = Pi (1 - Q2_r Q2_r^T) Pi^T: keep the last n - r coordinates in the basis Q2
-void tgi_plain_cod_project(const tgiCod *d, tgReal *x) {
+void tgi_cod_project(const tgiCod *d, tgReal *x) {
   permute(d, x, true);
-  plain_q(d->n, d->rank, d->w, d->wtau, x, true);
+  apply_q(d->n, d->rank, d->w, d->wtau, x, true);
   for (int i = 0; i < d->rank; i++) x[i] = 0;
-  plain_q(d->n, d->rank, d->w, d->wtau, x, false);
+  apply_q(d->n, d->rank, d->w, d->wtau, x, false);
   permute(d, x, false);
 }
 
@@ -213,30 +166,19 @@ double tgi_lu_rcond(int n, const tgReal *lu, const int *piv, double norm, tgReal
   return 1 / (fmax(best, 1 / last_pivot) * norm);
 }
 
-// ---- what the engine calls: vectors of four, and the plain loops in the complex build ----
+// ---- what gains from vectors ----
 
-#ifdef TG_COMPLEX
-bool tgi_lu_factor(int n, tgReal *a, int *piv) { return tgi_plain_lu_factor(n, a, piv); }
-void tgi_cod_factor(tgiCod *d, double cut) { tgi_plain_cod_factor(d, cut); }
-#else
 bool tgi_lu_factor(int n, tgReal *a, int *piv) { return tgi_wide_lu_factor(n, a, piv); }
+
 void tgi_cod_factor(tgiCod *d, double cut) {
   d->rank = tgi_wide_qr_pivoted(d->n, d->qr, d->tau, d->piv, cut, d->work);
   transpose_top(d);
   tgi_wide_qr(d->n, d->rank, d->w, d->wtau);
 }
-#endif
-
-// A solve with a single vector gains nothing from more than the plain loops.
-void tgi_lu_solve(int n, const tgReal *lu, const int *piv, tgReal *x, bool transposed) {
-  tgi_plain_lu_solve(n, lu, piv, x, transposed);
-}
-void tgi_cod_solve(const tgiCod *d, tgReal *x, bool transposed) { tgi_plain_cod_solve(d, x, transposed); }
-void tgi_cod_project(const tgiCod *d, tgReal *x) { tgi_plain_cod_project(d, x); }
 
 // ---- real numbers in both builds ----
 
-// An elimination of its own: in the complex build the plain factorisation is of complex numbers and the wide one is not there. It needs no list of exchanges
+// An elimination of its own: in the complex build the others are of complex numbers. It needs no list of exchanges
 // and stops at the first pivot that is too small, which candidates of a pivoting method often have.
 
 static bool eliminate(int n, double *a, double *x, double tiny) {

@@ -1,9 +1,9 @@
 // dense.h: square dense systems: LU, its condition number, and the complete orthogonal decomposition behind a
 // least-norm pseudo-inverse.
 //
-// Matrices are column-major, a[i + n j]. Workspace is the caller's. The real build factorises in vectors of four (dense_wide.h);
-// the tgi_plain_* twins transpose without conjugating and decide on real parts, so that in the complex build (which is made
-// of them) a derivative passes through. No library: see docs/decisions/0018-dense-factorisation.md.
+// Matrices are column-major, a[i + n j]. Workspace is the caller's. Factorisations are in vectors of four (dense_wide.h), small ones
+// in plain loops. In the complex build they transpose without conjugating and decide on real parts, so that a derivative
+// passes through. No library: see docs/decisions/0018-dense-factorisation.md.
 #ifndef TG_MATH_DENSE_H
 #define TG_MATH_DENSE_H
 
@@ -11,10 +11,10 @@
 
 /// a <- P L U with row exchanges `piv` (n). False when a pivot is exactly zero or not finite (a is then spoilt).
 bool tgi_lu_factor(int n, tgReal *a, int *piv);
-bool tgi_plain_lu_factor(int n, tgReal *a, int *piv);
+/// The same for small systems.
+bool tgi_small_lu_factor(int n, tgReal *a, int *piv);
 /// x <- A^-1 x, or A^-T x.
 void tgi_lu_solve(int n, const tgReal *lu, const int *piv, tgReal *x, bool transposed);
-void tgi_plain_lu_solve(int n, const tgReal *lu, const int *piv, tgReal *x, bool transposed);
 /// Estimate of 1/(|A|_1 |A^-1|_1) from the factors (Hager's method); norm = |A|_1, work: 2n. Seldom too large by more
 /// than a factor of three.
 double tgi_lu_rcond(int n, const tgReal *lu, const int *piv, double norm, tgReal *work);
@@ -31,13 +31,10 @@ typedef struct tgiCod {
 
 /// Decomposes d->qr (A on entry). Columns whose rest is below cut times the first pivot do not count.
 void tgi_cod_factor(tgiCod *d, double cut);
-void tgi_plain_cod_factor(tgiCod *d, double cut);
 /// x <- A^+ x, or A^{+T} x.
 void tgi_cod_solve(const tgiCod *d, tgReal *x, bool transposed);
-void tgi_plain_cod_solve(const tgiCod *d, tgReal *x, bool transposed);
 /// x <- (I - A^+ A) x.
 void tgi_cod_project(const tgiCod *d, tgReal *x);
-void tgi_plain_cod_project(const tgiCod *d, tgReal *x);
 
 /// x <- A^-1 x for real numbers in both builds; a (spoilt) n x n. False when a pivot falls below
 /// 1e-11 max|a|: singular for practical purposes.

@@ -5,31 +5,10 @@
 
 #include "math/ldl_wide.h"
 
-bool tgi_ldl_plain_factor(int n, tgReal *U) {
-  size_t N = (size_t)n;
-  for (size_t k = 0; k < N; k++) {
-    tgReal *row = U + k * N, pivot = row[k];
-    // what cancelled in the pivot is some 2.2e-16 of the entry that it began as, U_kk + sum of D U^2
-    double began = 0;
-    for (size_t i = 0; i < k; i++) began += tgRe(U[i * N + i]) * tgRe(U[i * N + k]) * tgRe(U[i * N + k]);
-    if (!(tgRe(pivot) > 2.2e-16 * (began + tgRe(pivot))) || !tgFinite(pivot)) return false;
-    for (size_t i = k + 1; i < N; i++) {
-      tgReal u = row[i] / pivot, *to = U + i * N;
-      for (size_t j = i; j < N; j++) to[j] -= u * row[j];
-    }
-    for (size_t i = k + 1; i < N; i++) row[i] /= pivot;
-  }
-  return true;
-}
-
 bool tgi_ldl_factor(int n, const tgReal *A, tgReal *U) {
   size_t N = (size_t)n;
   for (size_t i = 0; i < N && A != U; i++) memcpy(U + i * N + i, A + i * N + i, (N - i) * sizeof *U);
-#ifdef TG_COMPLEX
-  return tgi_ldl_plain_factor(n, U);
-#else
   return tgi_wide_ldl_factor(n, U);
-#endif
 }
 
 void tgi_ldl_solve(int n, const tgReal *U, tgReal *x) {

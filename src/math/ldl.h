@@ -9,8 +9,6 @@
 /// U (n x n, its upper half written) from A (its upper half read), which may be U. False: a pivot is not positive beyond round-off,
 /// U is undefined.
 bool tgi_ldl_factor(int n, const tgReal *A, tgReal *U);
-/// Its plain twin, in place; the complex build takes it.
-bool tgi_ldl_plain_factor(int n, tgReal *U);
 /// x <- A^-1 x.
 void tgi_ldl_solve(int n, const tgReal *U, tgReal *x);
 /// The same for the columns of X (n x columns, row-major).

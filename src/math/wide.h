@@ -32,26 +32,49 @@
 
 #define TGI_INLINE static inline __attribute__((always_inline))
 
-/// Four reals, anywhere in memory.
+/// Four reals, anywhere in memory. real: their real parts; add, sub(tract): a += f x, a -= f x; products: a += x y, elements apart.
 enum { TGI_LANES = 4 };
 #ifdef TG_COMPLEX
 typedef struct tgVec { tgReal x[TGI_LANES]; } tgVec;
 TGI_INLINE void tgi_vec_set(tgVec *a, tgReal x) { for (int c = 0; c < TGI_LANES; c++) a->x[c] = x; }
 TGI_INLINE void tgi_vec_load(tgVec *a, const tgReal *x) { for (int c = 0; c < TGI_LANES; c++) a->x[c] = x[c]; }
 TGI_INLINE void tgi_vec_store(const tgVec *a, tgReal *x) { for (int c = 0; c < TGI_LANES; c++) x[c] = a->x[c]; }
+TGI_INLINE void tgi_vec_real(tgVec *a) { for (int c = 0; c < TGI_LANES; c++) a->x[c] = tgRe(a->x[c]); }
 TGI_INLINE void tgi_vec_mul(tgVec *a, tgReal f) { for (int c = 0; c < TGI_LANES; c++) a->x[c] *= f; }
+TGI_INLINE void tgi_vec_divide(tgVec *a, tgReal d) { for (int c = 0; c < TGI_LANES; c++) a->x[c] /= d; }
 TGI_INLINE void tgi_vec_add(tgVec *a, tgReal f, const tgReal *x) { for (int c = 0; c < TGI_LANES; c++) a->x[c] += f * x[c]; }
-TGI_INLINE void tgi_vec_sub(tgVec *a, tgReal f, const tgReal *x) { for (int c = 0; c < TGI_LANES; c++) a->x[c] -= f * x[c]; }
+TGI_INLINE void tgi_vec_subtract(tgVec *a, tgReal f, const tgVec *x) { for (int c = 0; c < TGI_LANES; c++) a->x[c] -= f * x->x[c]; }
+TGI_INLINE void tgi_vec_products(tgVec *a, const tgVec *x, const tgVec *y) { for (int c = 0; c < TGI_LANES; c++) a->x[c] += x->x[c] * y->x[c]; }
 #else
 typedef double tgVec __attribute__((vector_size(32), aligned(8), may_alias));
 TGI_INLINE void tgi_vec_set(tgVec *a, tgReal x) { *a = (tgVec){x, x, x, x}; }
 TGI_INLINE void tgi_vec_load(tgVec *a, const tgReal *x) { *a = *(const tgVec *)x; }
 TGI_INLINE void tgi_vec_store(const tgVec *a, tgReal *x) { *(tgVec *)x = *a; }
+TGI_INLINE void tgi_vec_real(tgVec *a) { (void)a; }
 TGI_INLINE void tgi_vec_mul(tgVec *a, tgReal f) { *a *= (tgVec){f, f, f, f}; }
-/// a += f x and a -= f x
+TGI_INLINE void tgi_vec_divide(tgVec *a, tgReal d) { *a /= (tgVec){d, d, d, d}; }
 TGI_INLINE void tgi_vec_add(tgVec *a, tgReal f, const tgReal *x) { *a += (tgVec){f, f, f, f} * *(const tgVec *)x; }
-TGI_INLINE void tgi_vec_sub(tgVec *a, tgReal f, const tgReal *x) { *a -= (tgVec){f, f, f, f} * *(const tgVec *)x; }
+TGI_INLINE void tgi_vec_subtract(tgVec *a, tgReal f, const tgVec *x) { *a -= (tgVec){f, f, f, f} * *x; }
+TGI_INLINE void tgi_vec_products(tgVec *a, const tgVec *x, const tgVec *y) { *a += *x * *y; }
 #endif
+TGI_INLINE void tgi_vec_sub(tgVec *a, tgReal f, const tgReal *x) {
+  tgVec v;
+  tgi_vec_load(&v, x);
+  tgi_vec_subtract(a, f, &v);
+}
+/// a += x y of numbers in memory.
+TGI_INLINE void tgi_vec_dot(tgVec *a, const tgReal *x, const tgReal *y) {
+  tgVec v, w;
+  tgi_vec_load(&v, x);
+  tgi_vec_load(&w, y);
+  tgi_vec_products(a, &v, &w);
+}
+/// (a0 + a1) + (a2 + a3).
+TGI_INLINE tgReal tgi_vec_total(const tgVec *a) {
+  tgReal t[TGI_LANES];
+  tgi_vec_store(a, t);
+  return (t[0] + t[1]) + (t[2] + t[3]);
+}
 
 /// The first n of a's four (all when n is larger) to x.
 TGI_INLINE void tgi_vec_put(const tgVec *a, int n, tgReal *x) {
