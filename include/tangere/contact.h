@@ -96,6 +96,12 @@ TG_API tgOption tg_contact_option_named(const char *word, const char *name);
 /// Binds the contact model `word` ("lcp") to a model, which must outlive it. NULL: error names the word and lists those known, or the geom
 /// that the contact model cannot express. options: of that model, NULL: its defaults; error may be NULL.
 TG_API tgContact *tg_contact_create(const tgModel *model, const char *word, const tgContactOptions *options, tgError *error);
+/// A contact model to take gradients from at the states of `forward` (tgRolloutOptions.gradient_contact): as tg_contact_create, but where resting bodies touch
+/// under `forward` (NULL: no contact) and are kept apart under this one, all gaps are seen wider, by its option `widen` or, where that is 0, by its resting gap.
+TG_API tgContact *tg_contact_create_gradient(const tgModel *model, const tgContact *forward, const char *word, const tgContactOptions *options, tgError *error);
+/// The gap at which it carries the model's lightest moving tree of bodies that may touch anything [m]: that of a flat face of weight 1 before a plane under
+/// standard gravity, and at most half of the least half width of a geom. 0: bodies at rest touch under this contact model, or nothing that may touch moves.
+TG_API double tg_contact_resting_gap(const tgContact *contact);
 TG_API void tg_contact_free(tgContact *contact);
 TG_API const char *tg_contact_word(const tgContact *contact);
 /// The options that it was made with, of the struct of its model.

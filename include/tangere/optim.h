@@ -24,9 +24,13 @@ TG_API tgStatus tg_task_override(tgTask *task, const char *contact, const char *
 TG_API tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error);
 /// Sets an option of the contact model as tg_contact_set does.
 TG_API tgStatus tg_task_contact_option(tgTask *task, const char *name, const char *value, tgError *error);
+/// Gradients are those of the contact model `word` (tg_contact_create_gradient), with the task's options that it has and those of the file's `gradient`. Not
+/// together with an aware gradient or one without contact forces.
+TG_API tgStatus tg_task_gradient(tgTask *task, const char *word, tgError *error);
 
 TG_API const tgModel *tg_task_model(const tgTask *task);  ///< What the task names, as overridden; valid until the next such call.
 TG_API const tgContact *tg_task_contact(const tgTask *task);
+TG_API const tgContact *tg_task_gradient_contact(const tgTask *task);  ///< NULL: gradients are of the step itself.
 TG_API const char *tg_task_model_path(const tgTask *task);
 TG_API const char *tg_task_method(const tgTask *task);
 TG_API int tg_task_steps(const tgTask *task);

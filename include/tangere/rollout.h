@@ -20,6 +20,8 @@ typedef struct tgRolloutOptions {
                                    ///< the gradient solves no step again. Less memory means more steps solved again, never other bits.
   int ncontact, nrow;              ///< contacts and constraint rows to reserve; 0: as tg_sim_create does. Grown when short.
   const tgAllocator *allocator;    ///< NULL: malloc
+  const tgContact *gradient_contact;   ///< derivatives of steps are those of this contact model at the same states (tg_sim_step_vjp_by, tg_contact_create_gradient);
+                                   ///< it must outlive the rollout. dp then is of the model alone or of this contact model. NULL: of the step itself.
 } tgRolloutOptions;
 TG_API tgRolloutOptions tg_rollout_default(void);  ///< The defaults of rollouts and batches.
 

@@ -69,6 +69,15 @@ TG_API tgStatus tg_sim_step_jacobian(tgSim *sim, tgReal *D, tgGradInfo *info);
 /// coordinates. One adjoint for each row; dp is overwritten. Errors as for the adjoint.
 TG_API tgStatus tg_sim_step_param_jacobian(tgSim *sim, tgParamGrad *dp, tgReal *D, tgGradInfo *info);
 
+/// The same two of another contact model's step at the same state: `by`, a simulation of the same model under the contact model that the gradient is to be of
+/// (tg_contact_create_gradient), takes state, control, applied force and the model's parameters of before sim's last step, steps as long, and is
+/// differentiated; its memory begins empty. The label is always surrogate, and the reason names both contact models. dp: of the model alone or of the contact
+/// model of `by`. Errors of its step are sim's, with TG_ERR_INVALID for bodies that it cannot have so near, by name; TG_ERR_CAPACITY: tg_sim_grow(by).
+/// TG_ERR_ARG: `by` is sim itself or of another model.
+TG_API tgStatus tg_sim_step_vjp_by(tgSim *sim, tgSim *by, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp,
+                                   tgGradInfo *info);
+TG_API tgStatus tg_sim_step_jacobian_by(tgSim *sim, tgSim *by, tgReal *D, tgGradInfo *info);
+
 /// How long steps of a force model may be at a state.
 typedef struct tgStepAdvice {
   double h;                ///< largest step for which the stiffest mode met is stable [s]; infinite when nothing is stiff

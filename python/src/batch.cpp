@@ -7,7 +7,7 @@ namespace tangere {
 
 struct Batch {
   std::shared_ptr<ModelHandle> model;
-  std::shared_ptr<ContactHandle> contact;
+  std::shared_ptr<ContactHandle> contact, gradient;   // gradient: whose gradients are taken; none: of the steps themselves
   double dt;
   int threads;
   size_t T = 0;               // that `batch` is for
@@ -18,13 +18,15 @@ struct Batch {
   std::vector<std::unique_ptr<Params>> params;   // one a trajectory, kept from call to call
   std::atomic<bool> busy{false};
 
-  Batch(const Model &from, const std::optional<std::string> &word, std::optional<double> step, int nthread, const nb::kwargs &options) : threads(nthread) {
+  Batch(const Model &from, const std::optional<std::string> &word, std::optional<double> step, int nthread, const std::optional<std::string> &by,
+        const std::optional<Options> &by_options, const nb::kwargs &options) : threads(nthread) {
     from.get();
     model = from.handle;
     dt = step ? *step : tg_model_timestep(model->model);
     if (!(dt > 0)) throw nb::value_error("dt: a step size above 0 is needed [s]");
     if (nthread < 0) throw nb::value_error("threads: 0 (all cores) or more");
     contact = make_contact(model, word, options);
+    gradient = make_gradient(model, contact, by, by_options);
   }
   ~Batch() { tg_batch_free(batch); }
   void room(size_t steps) {
@@ -33,6 +35,7 @@ struct Batch {
     tgRolloutOptions options = tg_rollout_default();
     options.steps = (int)steps;
     options.h = dt;
+    options.gradient_contact = gradient ? gradient->contact : nullptr;
     tgError error{};
     batch = tg_batch_create(model->model, contact ? contact->contact : nullptr, &options, threads, &error);
     if (batch == nullptr) raise(error);
@@ -41,7 +44,7 @@ struct Batch {
   void params_for(const std::vector<std::string> &wanted, size_t n) {
     if (names != wanted) params.clear();
     names = wanted;
-    while (params.size() < n) params.push_back(std::make_unique<Params>(*model, contact.get(), names));
+    while (params.size() < n) params.push_back(std::make_unique<Params>(*model, (gradient ? gradient : contact).get(), names));
   }
   size_t nq() const { return (size_t)tg_model_nq(model->model); }
   size_t nv() const { return (size_t)tg_model_nv(model->model); }
@@ -49,6 +52,7 @@ struct Batch {
 };
 
 static nb::object kept_sim(Batch &b) {
+  if (b.gradient) raise(TG_ERR_UNSUPPORTED, "second derivatives are of the steps themselves, and this batch takes its gradients from another contact model");
   if (b.sim.is_none()) b.sim = nb::cast(new Sim(b.contact, b.model, b.dt), nb::rv_policy::take_ownership);
   return b.sim;
 }
@@ -278,10 +282,12 @@ void bind_batch(nb::module_ &m) {
       .def("backward", &batch_backward, nb::arg("dq") = nb::none(), nb::arg("dv") = nb::none(), nb::arg("du") = nb::none(),
            nb::arg("params") = std::vector<std::string>(), "As Rollout.backward with one row more in front: dq (n, steps + 1, nv) or (n, nv).");
   nb::class_<Batch>(m, "Batch", nb::type_slots(batch_slots), "A pool of threads that runs many trajectories of a model; the bits do not depend on their number.")
-      .def(nb::init<const Model &, const std::optional<std::string> &, std::optional<double>, int, const nb::kwargs &>(), nb::arg("model"),
-           nb::arg("contact") = "lcp", nb::arg("dt") = nb::none(), nb::arg("threads") = 0, nb::arg("options"),
-           nb::sig("def __init__(self, model: Model, contact: str | None = 'lcp', dt: float | None = None, threads: int = 0, **options: object) -> None"),
-           "As Sim; threads: 0 for one a core.")
+      .def(nb::init<const Model &, const std::optional<std::string> &, std::optional<double>, int, const std::optional<std::string> &,
+                    const std::optional<Options> &, const nb::kwargs &>(), nb::arg("model"),
+           nb::arg("contact") = "lcp", nb::arg("dt") = nb::none(), nb::arg("threads") = 0, nb::arg("gradient") = nb::none(), nb::arg("gradient_options") = nb::none(), nb::arg("options"),
+           nb::sig("def __init__(self, model: Model, contact: str | None = 'lcp', dt: float | None = None, threads: int = 0, gradient: str | None = None, "
+                   "gradient_options: dict[str, object] | None = None, **options: object) -> None"),
+           "As Sim; threads: 0 for one a core; gradient: the contact model whose gradients are taken, as Sim.rollout has it, also by tangere.torch and tangere.jax.")
       .def("rollout", &batch_rollout, nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("u") = nb::none(), nb::arg("steps") = nb::none(),
            nb::arg("params") = Given(), nb::rv_policy::take_ownership,
            "q0 (n, nq), v0 (n, nv), u (n, steps, nu); what is None is the model's start, rest, zero. params: by name, one array a trajectory.")

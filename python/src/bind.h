@@ -114,6 +114,9 @@ using Options = nb::dict;
 std::string option_text(nb::handle value);
 /// The contact model `word` with options by name; None or "none": nothing touches.
 std::shared_ptr<ContactHandle> make_contact(const std::shared_ptr<ModelHandle> &model, const std::optional<std::string> &word, const Options &options);
+// whose gradients are taken at the states of `forward`; no word: none
+std::shared_ptr<ContactHandle> make_gradient(const std::shared_ptr<ModelHandle> &model, const std::shared_ptr<ContactHandle> &forward,
+                                             const std::optional<std::string> &word, const std::optional<Options> &options);
 
 /// How right a gradient is, as tgGradInfo.
 struct Label { std::string label, reason; bool converged = true; int ties = 0, first_step = -1; };

@@ -29,7 +29,7 @@ tgStatus linear(void *ctx, tgSim *, int t, int steps, tgReal *, tgReal *gq, tgRe
 struct RolloutGradient : Label { Array q0, v0, u; Arrays params; };
 
 struct Rollout {
-  std::shared_ptr<ContactHandle> contact;
+  std::shared_ptr<ContactHandle> contact, gradient;   // gradient: whose gradients backward takes; none: of the steps themselves
   std::shared_ptr<ModelHandle> model;
   Values values;
   std::vector<double> q0, v0, u;
@@ -42,10 +42,11 @@ struct Rollout {
   tgRollout *rollout = nullptr;
   std::atomic<bool> busy{false};
 
-  Rollout(const Sim &s, size_t T_) : contact(s.contact), model(s.model), values(s), dt(s.dt), T(T_) {
+  Rollout(const Sim &s, size_t T_, std::shared_ptr<ContactHandle> by) : contact(s.contact), gradient(std::move(by)), model(s.model), values(s), dt(s.dt), T(T_) {
     tgRolloutOptions options = tg_rollout_default();
     options.steps = (int)T;
     options.h = s.dt;
+    options.gradient_contact = gradient ? gradient->contact : nullptr;
     tgError error{};
     rollout = tg_rollout_create(s.m(), contact ? contact->contact : nullptr, &options, &error);
     if (rollout == nullptr) raise(error);
@@ -72,7 +73,8 @@ static void copy_or(std::vector<double> &to, const In &given, const double *othe
   if (from != nullptr && n > 0) std::memcpy(to.data(), from, n * sizeof *from);
 }
 
-static nb::object sim_rollout(nb::handle_t<Sim> self, nb::handle u, nb::handle q0, nb::handle v0, std::optional<size_t> steps) {
+static nb::object sim_rollout(nb::handle_t<Sim> self, nb::handle u, nb::handle q0, nb::handle v0, std::optional<size_t> steps,
+                              const std::optional<std::string> &gradient, const std::optional<Options> &gradient_options) {
   Sim &s = nb::cast<Sim &>(self);
   Claim claim(s.busy, "Sim");
   s.get();
@@ -80,7 +82,7 @@ static nb::object sim_rollout(nb::handle_t<Sim> self, nb::handle u, nb::handle q
   if (U.p == nullptr && U.keep.ptr() == nullptr && !steps) throw nb::type_error("rollout: u (steps, nu) or steps is needed");
   size_t T = steps ? *steps : rows(U);
   if (T < 1 || T > 100000000) throw nb::value_error("steps: at least one is needed");
-  nb::object made = nb::cast(new Rollout(s, T), nb::rv_policy::take_ownership);
+  nb::object made = nb::cast(new Rollout(s, T, make_gradient(s.model, s.contact, gradient, gradient_options)), nb::rv_policy::take_ownership);
   Rollout &r = nb::cast<Rollout &>(made);
   copy_or(r.q0, Q, s.qpos.data(), s.nq());
   copy_or(r.v0, V, s.qvel.data(), s.nv());
@@ -132,7 +134,7 @@ static RolloutGradient backward(Rollout &r, nb::handle dq, nb::handle dv, nb::ha
   if (r.steps != (int)r.T) raise(TG_ERR_STATE, "this rollout did not reach its end and has no gradient");
   Seed a = seed(dq, "dq", {}, r.T, r.nv()), b = seed(dv, "dv", {}, r.T, r.nv());
   In c = in(du, "du", {r.T, r.nu()});
-  Params params(*r.model, r.contact.get(), names);
+  Params params(*r.model, (r.gradient ? r.gradient : r.contact).get(), names);
   Linear loss{&a, &b, c.p, 0, r.nv(), r.nu()};
   tgRolloutRun run = r.run();
   run.loss = linear;
@@ -185,8 +187,11 @@ void bind_rollout(nb::module_ &m) {
 
   nb::class_<Sim> sim = nb::borrow<nb::class_<Sim>>(m.attr("Sim"));
   sim.def("rollout", &sim_rollout, nb::arg("u") = nb::none(), nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("steps") = nb::none(),
-          nb::sig("def rollout(self, u: object = None, q0: object = None, v0: object = None, steps: int | None = None) -> Rollout"),
-          "A trajectory from (q0, v0), the present state when None, under controls u (steps, nu), zero when None. The sim itself stays as it is.");
+          nb::arg("gradient") = nb::none(), nb::arg("gradient_options") = nb::none(),
+          nb::sig("def rollout(self, u: object = None, q0: object = None, v0: object = None, steps: int | None = None, gradient: str | None = None, "
+                  "gradient_options: dict[str, object] | None = None) -> Rollout"),
+          "A trajectory from (q0, v0), the present state when None, under controls u (steps, nu), zero when None. The sim itself stays as it is.\n"
+          "gradient: the contact model whose gradients backward takes at the states of the rollout, with its options; None: those of the steps themselves.");
 }
 
 }  // namespace tangere

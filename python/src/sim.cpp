@@ -12,31 +12,48 @@ std::string option_text(nb::handle value) {
   return nb::cast<std::string>(nb::str(nb::borrow(value)));
 }
 
-std::shared_ptr<ContactHandle> make_contact(const std::shared_ptr<ModelHandle> &model, const std::optional<std::string> &word, const Options &given) {
-  if (!word || *word == "none") {
-    if (given.size() > 0) throw nb::value_error("options of a contact model were given, but contact is None");
-    return nullptr;
-  }
+// at the states of `forward` where it is for gradients
+static std::shared_ptr<ContactHandle> create(const std::shared_ptr<ModelHandle> &model, const std::string &word, const Options &given, bool for_gradients,
+                                             const std::shared_ptr<ContactHandle> &forward) {
   tgError error{};
   tgAnyContactOptions options;
-  bool known = tg_contact_default(word->c_str(), &options.of, sizeof options) == TG_OK;   // else tg_contact_create lists the words
+  bool known = tg_contact_default(word.c_str(), &options.of, sizeof options) == TG_OK;   // else tg_contact_create lists the words
   for (auto item : given)
     if (known && tg_contact_set(&options.of, nb::cast<std::string>(item.first).c_str(), option_text(item.second).c_str(), &error) != TG_OK) raise(error);
   struct Job {
     std::string word;
     tgAnyContactOptions options;
     tgError error;
-    const tgModel *model;
-    std::shared_ptr<ContactHandle> made;
+    std::shared_ptr<ModelHandle> model;
+    bool for_gradients;
+    std::shared_ptr<ContactHandle> forward, made;
   };
-  auto job = std::make_shared<Job>(Job{*word, options, error, model->model, std::make_shared<ContactHandle>()});
+  auto job = std::make_shared<Job>(Job{word, options, error, model, for_gradients, forward, std::make_shared<ContactHandle>()});
   job->made->model = model;
-  detached_call([job] { job->made->contact = tg_contact_create(job->model, job->word.c_str(), &job->options.of, &job->error); });
+  detached_call([job] {
+    const tgContact *at = job->forward ? job->forward->contact : nullptr;
+    const tgModel *m = job->model->model;
+    job->made->contact = job->for_gradients ? tg_contact_create_gradient(m, at, job->word.c_str(), &job->options.of, &job->error)
+                                            : tg_contact_create(m, job->word.c_str(), &job->options.of, &job->error);
+  });
   const std::shared_ptr<ContactHandle> &handle = job->made;
   if (handle->contact == nullptr) raise(job->error);
   for (int i = 0; tg_contact_warning(handle->contact, i) != nullptr; i++)
     if (PyErr_WarnEx(PyExc_UserWarning, tg_contact_warning(handle->contact, i), 1) != 0) throw nb::python_error();   // warnings may be errors
   return handle;
+}
+
+std::shared_ptr<ContactHandle> make_contact(const std::shared_ptr<ModelHandle> &model, const std::optional<std::string> &word, const Options &given) {
+  if (word && *word != "none") return create(model, *word, given, false, nullptr);
+  if (given.size() > 0) throw nb::value_error("options of a contact model were given, but contact is None");
+  return nullptr;
+}
+
+std::shared_ptr<ContactHandle> make_gradient(const std::shared_ptr<ModelHandle> &model, const std::shared_ptr<ContactHandle> &forward,
+                                             const std::optional<std::string> &word, const std::optional<Options> &given) {
+  if (word) return create(model, *word, given ? *given : Options(), true, forward);
+  if (given && given->size() > 0) throw nb::value_error("gradient_options were given, but gradient is None");
+  return nullptr;
 }
 
 // of the file when none is given

@@ -138,8 +138,9 @@ static tgiPose seen_from(const tgiPose *A, const tgiPose *B) {
   return P;
 }
 
-static tgiPlane plane_at(const tgiPose *P) {
-  tgiPlane plane = {.p = {P->p[0], P->p[1], P->p[2]}, .n = {P->R[2], P->R[5], P->R[8]}};
+static tgiPlane plane_at(const Work *w, const tgiPose *P) {
+  double n[3] = {P->R[2], P->R[5], P->R[8]}, sunk = w->a->sunk;
+  tgiPlane plane = {.p = {P->p[0] - sunk * n[0], P->p[1] - sunk * n[1], P->p[2] - sunk * n[2]}, .n = {n[0], n[1], n[2]}};
   return plane;
 }
 
@@ -153,7 +154,7 @@ static double distance(const Work *w, int p, double cap) {
   }
   tgiPose G = geom_pose(w->pose, g), H = geom_pose(w->pose, h);
   if (solid(w, h) == NULL) {
-    tgiPlane plane = plane_at(&H);
+    tgiPlane plane = plane_at(w, &H);
     return fmax(0, tgi_solid_height(solid(w, g), &G, &plane, cap));
   }
   static const tgiPose self = {.R = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .p = {0, 0, 0}};
@@ -170,7 +171,7 @@ static double sphere_gap(const Work *w, int p) {
     tgiPose P = geom_pose(w->pose, plane);
     double r = ball(w, plane == g ? h : g, c), height = 0;
     for (int i = 0; i < 3; i++) height += P.R[3 * i + 2] * (c[i] - P.p[i]);
-    return height - r;
+    return height + w->a->sunk - r;
   }
   double r = ball(w, g, c) + ball(w, h, e);
   for (int i = 0; i < 3; i++) c[i] -= e[i];
@@ -231,7 +232,7 @@ static double run(const Work *w, int p, double enough, double until) {
   tgiPose H[2] = {seen_from(w->body0 + carrier, w->geom0 + h), seen_from(&C, &H1)};
   if (solid(w, h) != NULL) return tgi_solid_sweep(solid(w, g), G, solid(w, h), H, gap, 0.05 * slack(w, p), enough, until);
   if (m->body_lastdof[m->geom_body[h]] != common) return enough;   // a plane that moves
-  tgiPlane plane = plane_at(H);
+  tgiPlane plane = plane_at(w, H);
   return tgi_solid_fall(solid(w, g), G, &plane, gap, until);
 }
 

@@ -12,6 +12,7 @@ typedef struct tgiAdvance {
   int npair;
   const int *geom1, *geom2;          ///< npair: geoms of the sim's model; one of them may be a plane
   const tgiSolid *solid;             ///< ngeom, with the sim's numbers; surface NULL: a plane, or in no pair
+  double sunk;                       ///< how far half-spaces lie under their planes [m]
   double *bound;                     ///< npair: kept from call to call: at q the pair is at least that far apart
   tgReal *q;                         ///< nq
   const double *apart;               ///< npair: distances at least at the q of the next call, from elsewhere; NULL: none are known

@@ -1,6 +1,7 @@
 // surface.c: see surface.h.
 #include "coll/surface.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -128,6 +129,40 @@ tgStatus tgi_shapes_make(const tgModel *m, double chord, tgiShapes *k, tgError *
   tgStatus st = add_all(m, chord, (bool *)(k->tree + n), k, error);
   if (st < 0) tgi_shapes_free(k);
   return st;
+}
+
+// ---- moved inwards ----
+
+// of the box around the vertices, in the geom's axes
+static double half_box(const tgiSurface *s, const double size[3]) {
+  double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, least = INFINITY;
+  for (size_t k = 0; k < (size_t)s->nvert; k++)
+    for (size_t i = 0; i < 3; i++) {
+      const double *c = s->coef + 9 * k + 3 * i;
+      double x = c[0] * size[0] + c[1] * size[1] + c[2] * size[2];
+      low[i] = fmin(low[i], x);
+      high[i] = fmax(high[i], x);
+    }
+  // a flat mesh has no thickness that could be used up
+  for (int i = 0; i < 3; i++)
+    if (high[i] - low[i] > 1e-9 * size[i]) least = fmin(least, (high[i] - low[i]) / 2);
+  return least;
+}
+
+double tgi_shape_half_width(const tgModel *m, const tgiShapes *k, int g) {
+  double size[3];
+  sizes_of(m, g, size);
+  return half_box(k->surface[g], size);
+}
+
+tgStatus tgi_shapes_inwards(const tgModel *m, tgiShapes *k, tgError *error) {
+  for (int g = 0; g < m->ngeom; g++) {
+    if (k->surface[g] == NULL || k->surface[g]->inwards != NULL) continue;
+    double size[3];
+    sizes_of(m, g, size);
+    if (tgi_surface_inwards(&k->surfaces[k->surface[g] - k->surfaces], size) < 0) return memory(m, g, error);
+  }
+  return TG_OK;
 }
 
 void tgi_shapes_free(tgiShapes *k) {

@@ -78,8 +78,6 @@ typedef struct tgLaw {
   tgStatus (*start_d)(tgSim *s, const tgPose *pose);
   /// out (nbody x 6) += B' Z summed over these terms, Z (nbody x 6) twists at the pose; without their B. NULL with start_d.
   tgStatus (*start_vjp)(tgSim *s, const tgPose *pose, const tgReal *Z, tgReal *out);
-  /// With the terms of the last evaluate at the pose, puts those in place that the gradient is of; *other: they are not the step's. May be NULL: they are.
-  tgStatus (*gradient_terms)(tgSim *s, const tgPose *pose, bool *other);
   /// p += d/dtheta of the sum over the terms of w . (Z_body1; Z_body2) at the pose of the last evaluate, with its X; Z (nbody x 6) twists held fixed, theta the
   /// numbers of the contact model and of the geoms. TG_ERR_UNSUPPORTED names a parameter without a derivative.
   tgStatus (*parameters)(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p);
@@ -103,6 +101,8 @@ typedef struct tgContactModel {
   tgStatus (*prepare)(tgContact *c, tgError *error);
   /// Frees c->data; NULL: there is none.
   void (*release)(tgContact *c);
+  /// See tg_contact_resting_gap; NULL: bodies at rest touch.
+  double (*resting_gap)(const tgContact *c);
   /// Ties and switches of the last step, counted, the first of them named. This and the next may be NULL: there are none.
   void (*ties)(const tgSim *s, double h, tgGradInfo *info);
   /// Ties of the parameters that p asks for, added to those of the step.

@@ -302,13 +302,18 @@ static void paper_node(const tgiTree *t, int k, tgiTreeNumbers *n) {
   n->radius[k] = between(n->centre + 3 * (size_t)c, x) + n->radius[c];
 }
 
-void tgi_tree_numbers(const tgiSurface *s, const tgiTree *t, tgiTreeForm form, tgiClimb climb, const tgReal size[3], tgiTreeNumbers *n) {
+void tgi_tree_numbers_at(const tgiSurface *s, const tgiTree *t, tgiTreeForm form, tgiClimb climb, const tgReal size[3], double depth, tgiTreeNumbers *n) {
   tgi_surface_place(s, size, n->vert);
+  for (size_t k = 0; k < 3 * (size_t)s->nvert && depth != 0; k++) n->vert[k] += depth * s->inwards[k];
   areas(s, t, n);
   for (int k = t->nnode - 1; k >= 0; k--) {
     if (form == TGI_TREE_PAPER) paper_node(t, k, n);
     else moment_node(t, climb, k, n);
   }
+}
+
+void tgi_tree_numbers(const tgiSurface *s, const tgiTree *t, tgiTreeForm form, tgiClimb climb, const tgReal size[3], tgiTreeNumbers *n) {
+  tgi_tree_numbers_at(s, t, form, climb, size, 0, n);
 }
 
 // ---- their derivatives ----

@@ -48,7 +48,10 @@ tgiTreeNumbers tgi_tree_place(const tgiSurface *surface, const tgiTree *tree, tg
 
 /// Fills the numbers for the sizes `size`. climb is read by the moment form only.
 void tgi_tree_numbers(const tgiSurface *surface, const tgiTree *tree, tgiTreeForm form, tgiClimb climb, const tgReal size[3], tgiTreeNumbers *n);
-/// d = derivative of all numbers in size j, n being those of tgi_tree_numbers. A radius has the derivative of what makes it, its farthest vertex
+/// The same with the surface `depth` deeper in its geom, along its `inwards` where depth is not 0.
+void tgi_tree_numbers_at(const tgiSurface *surface, const tgiTree *tree, tgiTreeForm form, tgiClimb climb, const tgReal size[3], double depth,
+                         tgiTreeNumbers *n);
+/// d = derivative of all numbers in size j, n being those of tgi_tree_numbers or tgi_tree_numbers_at. A radius has the derivative of what makes it, its farthest vertex
 /// or (the paper's) child; of several the first, the same for every j.
 void tgi_tree_numbers_d(const tgiSurface *surface, const tgiTree *tree, tgiTreeForm form, tgiClimb climb, const tgiTreeNumbers *n, int j,
                         tgiTreeNumbers *d);

@@ -27,7 +27,8 @@ static tgStatus allocate(tgiSurface *s, int nvert, int nface, const tgAllocator 
 void tgi_surface_free(tgiSurface *s) {
   if (s == NULL || s->coef == NULL) return;
   s->alloc.free(s->alloc.ctx, s->coef);
-  s->coef = NULL;
+  s->alloc.free(s->alloc.ctx, s->inwards);
+  s->coef = s->inwards = NULL;
 }
 
 // ---- rings ----

@@ -14,6 +14,7 @@ typedef struct tgiSurface {
   int nvert, nface;
   int ndropped;             ///< degenerate faces of the mesh that were left out
   double *coef;             ///< nvert x 3 x 3; size is tgGeomDesc.size of a primitive, the scale of a mesh
+  double *inwards;          ///< nvert x 3: how vertices move where the surface lies a unit of length deeper (tgi_surface_inwards); NULL: not wanted
   int *face;                ///< nface x 3
   int *origin;              ///< nface: face of the mesh as it was given; of a primitive its own number
   tgAllocator alloc;
@@ -38,6 +39,11 @@ tgStatus tgi_mesh_weld(const double *vert, int nvert, const int *face, int nface
 void tgi_surface_free(tgiSurface *surface);
 /// How many faces of a mesh are degenerate; *first (may be NULL): the first, -1 when none is. Faces must index vertices.
 int tgi_surface_degenerate(const double *vert, const int *face, int nface, int *first);
+
+/// Makes `inwards`: each vertex moves so that the faces around it, which are as at the sizes `size`, lie deeper by 1, by least squares where no move does
+/// that for all of them, and at most by TGI_INWARDS_MOST. TG_ERR_MEMORY.
+tgStatus tgi_surface_inwards(tgiSurface *surface, const double size[3]);
+#define TGI_INWARDS_MOST 3.0
 
 /// Vertices (nvert x 3) for the sizes `size`, and their derivative in size j: dvert.
 void tgi_surface_place(const tgiSurface *surface, const tgReal size[3], tgReal *vert);

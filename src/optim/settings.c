@@ -29,9 +29,18 @@ void tgi_settings_free(tgSettings *s) {
   s->n = 0;
 }
 
-tgStatus tgi_settings_apply(const tgSettings *s, const char *word, tgAnyContactOptions *options, tgError *error) {
-  tg_contact_default(word, &options->of, sizeof *options);
-  if (options->of.word == NULL) return TG_OK;   // which tg_contact_create says better
+bool tgi_settings_take(tgSettings *s, const char *name, char value[64]) {
+  for (int i = 0; i < s->n; i++) {
+    if (strcmp(s->setting[i].name, name) != 0) continue;
+    strcpy(value, s->setting[i].value);
+    s->n--;
+    for (int k = i; k < s->n; k++) s->setting[k] = s->setting[k + 1];
+    return true;
+  }
+  return false;
+}
+
+static tgStatus offer_all(const tgSettings *s, tgAnyContactOptions *options, tgError *error) {
   for (int i = 0; i < s->n; i++) {
     const tgSetting *p = &s->setting[i];
     tgStatus st = tg_contact_offer(&options->of, p->name, p->value, NULL, error);
@@ -44,12 +53,19 @@ tgStatus tgi_settings_apply(const tgSettings *s, const char *word, tgAnyContactO
   return TG_OK;
 }
 
+tgStatus tgi_settings_apply(const tgSettings *s, const tgSettings *more, const char *word, tgAnyContactOptions *options, tgError *error) {
+  tg_contact_default(word, &options->of, sizeof *options);
+  if (options->of.word == NULL) return TG_OK;   // which tg_contact_create says better
+  TG_TRY(offer_all(s, options, error));
+  return more != NULL ? offer_all(more, options, error) : TG_OK;
+}
+
 // ---- from a file ----
 
 typedef struct Reader {
   yaml_parser_t parser;
   yaml_event_t event;      // the present one
-  const char *file;
+  const char *file, *key;
   tgSettings *settings;
   tgError *error;
 } Reader;
@@ -62,10 +78,11 @@ static bool next(Reader *r) {
 static tgStatus wrong(const Reader *r, const char *what) {
   int line = (int)r->event.start_mark.line + 1, column = (int)r->event.start_mark.column + 1;
   if (r->error != NULL) {
-    *r->error = (tgError){.line = line, .column = column, .element = "options"};
+    *r->error = (tgError){.line = line, .column = column, };
+    snprintf(r->error->element, sizeof r->error->element, "%s", r->key);
     snprintf(r->error->file, sizeof r->error->file, "%s", r->file);
   }
-  return tgi_error(r->error, TG_ERR_PARSE, "%s: %s, in options (line: %d, column: %d)", r->file, what, line, column);
+  return tgi_error(r->error, TG_ERR_PARSE, "%s: %s, in %s (line: %d, column: %d)", r->file, what, r->key, line, column);
 }
 
 static const char *scalar(const Reader *r) { return r->event.type == YAML_SCALAR_EVENT ? (const char *)r->event.data.scalar.value : NULL; }
@@ -83,6 +100,7 @@ static tgStatus read_pair(Reader *r) {
 }
 
 static tgStatus read_mapping(Reader *r) {
+  if (scalar(r) != NULL && strcmp(r->key, "gradient") == 0) return tgi_settings_add(r->settings, "model", scalar(r), (int)r->event.start_mark.line + 1, (int)r->event.start_mark.column + 1, r->error);
   if (r->event.type != YAML_MAPPING_START_EVENT) return wrong(r, "a mapping of names to values is expected");
   while (next(r)) {
     if (r->event.type == YAML_MAPPING_END_EVENT) return TG_OK;
@@ -99,15 +117,15 @@ static tgStatus find(Reader *r) {
     bool opens = r->event.type == YAML_MAPPING_START_EVENT || r->event.type == YAML_SEQUENCE_START_EVENT;
     bool closes = r->event.type == YAML_MAPPING_END_EVENT || r->event.type == YAML_SEQUENCE_END_EVENT;
     bool item = depth == 1 && (opens || scalar(r) != NULL || r->event.type == YAML_ALIAS_EVENT);
-    if (item && turn % 2 == 0 && scalar(r) != NULL && strcmp(scalar(r), "options") == 0) return next(r) ? read_mapping(r) : TG_OK;
+    if (item && turn % 2 == 0 && scalar(r) != NULL && strcmp(scalar(r), r->key) == 0) return next(r) ? read_mapping(r) : TG_OK;
     turn += item;
     depth += opens - closes;
   }
   return TG_OK;
 }
 
-tgStatus tgi_settings_read(tgSettings *s, const char *text, size_t bytes, const char *file, tgError *error) {
-  Reader r = {.file = file, .settings = s, .error = error};
+tgStatus tgi_settings_read(tgSettings *s, const char *key, const char *text, size_t bytes, const char *file, tgError *error) {
+  Reader r = {.file = file, .key = key, .settings = s, .error = error};
   if (!yaml_parser_initialize(&r.parser)) return tgi_error(error, TG_ERR_MEMORY, "%s: out of memory", file);
   yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, bytes);
   tgStatus st = find(&r);

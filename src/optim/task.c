@@ -20,17 +20,32 @@ const char *tg_methods(int i) { return i >= 0 && i < METHODS - !tgi_nlp_availabl
 
 #define FAIL(...) return tgi_error(error, TG_ERR_INVALID, __VA_ARGS__)
 
+// the gradient's contact model; how much wider it sees gaps goes by the step's, `forward`
+static tgStatus make_gradient(tgTask *t, const char *word, const tgContact *forward, tgContact **made, tgError *error) {
+  tgAnyContactOptions options;
+  const tgContactOptions *own = tg_contact_options(forward);
+  if (tg_contact_get(own, "aware_gradient") > 0 || tg_contact_get(own, "zero_contact_gradient") > 0)
+    FAIL("gradient: it is of the contact model '%.60s', and cannot be complementarity-aware or without contact forces as well", word);
+  if (tgi_settings_apply(&t->settings, &t->gradient_settings, word, &options, error) != TG_OK) return TG_ERR_INVALID;
+  *made = tg_contact_create_gradient(t->model, forward, word, &options.of, error);
+  return *made != NULL ? TG_OK : TG_ERR_INVALID;
+}
+
 // the contact model `word` with the task's settings; the present one stays where it cannot be made
 static tgStatus make_contact(tgTask *t, const char *word, tgError *error) {
   tgAnyContactOptions options;
-  if (tgi_settings_apply(&t->settings, word, &options, error) != TG_OK) return TG_ERR_INVALID;
+  if (tgi_settings_apply(&t->settings, NULL, word, &options, error) != TG_OK) return TG_ERR_INVALID;
   tgContact *made = tg_contact_create(t->model, word, &options.of, error);
   if (made == NULL) return TG_ERR_INVALID;
+  tgContact *gradient = NULL;
   tgStatus st = tgi_parameters_of_contact(t, made, error);
+  if (st == TG_OK && t->gradient_word[0] != '\0') st = make_gradient(t, t->gradient_word, made, &gradient, error);
   if (st != TG_OK) {
     tg_contact_free(made);
     return st;
   }
+  tg_contact_free(t->gradient);
+  t->gradient = gradient;
   if (word != t->word) snprintf(t->word, sizeof t->word, "%s", word);
   tg_contact_free(t->contact);
   t->contact = made;
@@ -73,6 +88,8 @@ static tgStatus resolve(tgTask *t, const char *directory, const tgLoadOptions *o
   TG_TRY(load_model(t, directory, options, error));
   snprintf(t->word, sizeof t->word, "%s", t->yaml->contact);
   if (t->yaml->optimizer.aware) TG_TRY(tgi_settings_add(&t->settings, "aware_gradient", "true", 0, 0, error));
+  if (t->gradient_settings.n > 0 && !tgi_settings_take(&t->gradient_settings, "model", t->gradient_word))
+    FAIL("gradient: give model, the contact model that gradients are of");
   TG_TRY(make_contact(t, t->word, error));
   return tgi_task_resolve(t, error);
 }
@@ -84,9 +101,10 @@ static tgTask *load(const char *text, size_t bytes, const char *file, const char
     tgi_error(error, TG_ERR_MEMORY, "out of memory for a task");
     return NULL;
   }
-  *t = (tgTask){.alloc = a, .settings = {.alloc = a}};
+  *t = (tgTask){.alloc = a, .settings = {.alloc = a}, .gradient_settings = {.alloc = a}};
   tgStatus st = tgi_task_parse(text, bytes, file, &t->yaml, error);
-  if (st == TG_OK) st = tgi_settings_read(&t->settings, text, bytes, file, error);
+  if (st == TG_OK) st = tgi_settings_read(&t->settings, "options", text, bytes, file, error);
+  if (st == TG_OK) st = tgi_settings_read(&t->gradient_settings, "gradient", text, bytes, file, error);
   if (st == TG_OK) {
     st = resolve(t, directory, options, error);
     if (st < 0 && error != NULL && error->file[0] == '\0') snprintf(error->file, sizeof error->file, "%s", file);
@@ -129,6 +147,7 @@ void tg_task_free(tgTask *t) {
   if (t == NULL) return;
   tgAllocator a = t->alloc;
   tgi_settings_free(&t->settings);
+  tgi_settings_free(&t->gradient_settings);
   a.free(a.ctx, t->q0);
   a.free(a.ctx, t->v0);
   a.free(a.ctx, t->initial);
@@ -136,6 +155,7 @@ void tg_task_free(tgTask *t) {
   a.free(a.ctx, t->state);
   a.free(a.ctx, t->term);
   tg_contact_free(t->contact);
+  tg_contact_free(t->gradient);
   tg_model_free(t->model);
   tgi_task_parse_free(t->yaml);
   a.free(a.ctx, t);
@@ -162,9 +182,20 @@ tgStatus tg_task_contact_option(tgTask *task, const char *name, const char *valu
   return st;
 }
 
+tgStatus tg_task_gradient(tgTask *task, const char *word, tgError *error) {
+  if (task == NULL || word == NULL) return tgi_error(error, TG_ERR_ARG, "tg_task_gradient needs a task and the word of a contact model");
+  tgContact *made;
+  TG_TRY(make_gradient(task, word, task->contact, &made, error));
+  tg_contact_free(task->gradient);
+  task->gradient = made;
+  snprintf(task->gradient_word, sizeof task->gradient_word, "%s", tg_contact_word(made));
+  return TG_OK;
+}
+
 tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error) { return tg_task_contact_option(task, "zero_contact_gradient", "true", error); }
 
 const tgModel *tg_task_model(const tgTask *task) { return task != NULL ? task->model : NULL; }
+const tgContact *tg_task_gradient_contact(const tgTask *task) { return task != NULL ? task->gradient : NULL; }
 const tgContact *tg_task_contact(const tgTask *task) { return task != NULL ? task->contact : NULL; }
 const char *tg_task_model_path(const tgTask *task) { return task != NULL ? task->model_path : NULL; }
 const char *tg_task_method(const tgTask *task) { return task != NULL ? method_word[task->optimizer.method] : NULL; }

@@ -82,7 +82,9 @@ struct tgTask {
   tgModel *model;
   tgContact *contact;
   tgSettings settings;      // options of contact models: the file's, with overrides
-  char model_path[1024], word[32];
+  tgContact *gradient;      // that gradients are of, NULL: the step itself
+  tgSettings gradient_settings;   // its options, beyond `settings`
+  char model_path[1024], word[32], gradient_word[64];
   int steps, ncontrol, n;   // ncontrol: decision variables of the controls; n: all: controls, initial, parameters
   int offset, end, total;   // a stretch of a longer task: its first step, the step whose state terms at the end look at, steps of the whole
   double h;

@@ -88,6 +88,7 @@ tgRolloutOptions tg_task_rollout_options(const tgTask *task) {
   if (task == NULL) return o;
   o.steps = task->steps;
   o.h = task->h;
+  o.gradient_contact = task->gradient;
   o.allocator = &task->alloc;
   return o;
 }

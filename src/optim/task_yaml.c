@@ -115,6 +115,7 @@ static const cyaml_schema_field_t task_fields[] = {
     CYAML_FIELD_FLOAT_PTR("ground", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, ground),
     CYAML_FIELD_STRING_PTR("contact", CYAML_FLAG_POINTER, YamlTask, contact, 1, 31),
     CYAML_FIELD_IGNORE("options", CYAML_FLAG_OPTIONAL),   // settings.h
+    CYAML_FIELD_IGNORE("gradient", CYAML_FLAG_OPTIONAL),  // likewise
     CYAML_FIELD_MAPPING("horizon", CYAML_FLAG_DEFAULT, YamlTask, horizon, horizon_fields),
     CYAML_FIELD_MAPPING_PTR("start", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, start, start_fields),
     CYAML_FIELD_SEQUENCE_COUNT("restitution", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, restitution, nrestitution,

@@ -26,6 +26,7 @@ typedef struct Slot { int t; bool recorded; } Slot;
 struct tgRollout {
   tgAllocator alloc;
   tgSim *sim;
+  tgSim *by;                // whose steps' derivatives are taken, NULL: the sim's
   const tgModel *model;
   int nq, nv, nu, steps;
   double h;
@@ -110,6 +111,12 @@ static tgStatus allocate(tgRollout *r) {
   return tape_layout(r);
 }
 
+static bool make_second_sim(tgRollout *r, const tgContact *gradient, tgError *error) {
+  if (gradient->model == r->model) r->by = tg_sim_create(r->model, gradient, &r->alloc, error);
+  else tgi_error(error, TG_ERR_ARG, "gradient_contact, '%s', was made for another model than the rollout's", tg_contact_word(gradient));
+  return r->by != NULL;
+}
+
 tgRollout *tg_rollout_create(const tgModel *model, const tgContact *contact, const tgRolloutOptions *options, tgError *error) {
   tgRolloutOptions o = options != NULL ? *options : tg_rollout_default();
   if (model == NULL || o.size != sizeof(tgRolloutOptions)) {
@@ -135,8 +142,13 @@ tgRollout *tg_rollout_create(const tgModel *model, const tgContact *contact, con
     tg_rollout_free(r);
     return NULL;
   }
+  if (o.gradient_contact != NULL && !make_second_sim(r, o.gradient_contact, error)) {
+    tg_rollout_free(r);
+    return NULL;
+  }
   tgStatus status = TG_OK;
   if (o.ncontact > 0 || o.nrow > 0) status = tg_sim_reserve(r->sim, o.ncontact, o.nrow);
+  if (status == TG_OK && r->by != NULL && (o.ncontact > 0 || o.nrow > 0)) status = tg_sim_reserve(r->by, o.ncontact, o.nrow);
   if (status == TG_OK) status = allocate(r);
   if (status == TG_OK) return r;
   tgi_error(error, status, "a rollout of %d steps with a tape of %zu bytes: %s", o.steps, o.tape_bytes, tg_status_text(status));
@@ -150,6 +162,7 @@ void tg_rollout_free(tgRollout *r) {
   a.free(a.ctx, r->tape);
   a.free(a.ctx, r->work);
   tg_sim_free(r->sim);
+  tg_sim_free(r->by);
   a.free(a.ctx, r);
 }
 
@@ -296,13 +309,25 @@ static void merge(tgGradInfo *all, const tgGradInfo *one, int t) {
   memcpy(all->reason, one->reason, sizeof all->reason);
 }
 
+// ---- derivatives of the step just computed ----
+
+static tgStatus step_vjp(Sweep *w, tgGradInfo *info) {
+  tgRollout *r = w->r;
+  if (r->by == NULL) return tg_sim_step_vjp(r->sim, r->aq, r->av, r->bq, r->bv, r->du, w->run->dp, info);
+  return tg_sim_step_vjp_by(r->sim, r->by, r->aq, r->av, r->bq, r->bv, r->du, w->run->dp, info);
+}
+
+static tgStatus step_jacobian(const tgRollout *r, tgReal *D, tgGradInfo *info) {
+  return r->by == NULL ? tg_sim_step_jacobian(r->sim, D, info) : tg_sim_step_jacobian_by(r->sim, r->by, D, info);
+}
+
 // The Jacobian of the step just computed, where it is wanted. A gradient labels the rollout by itself.
 static tgStatus jacobian_of_step(Sweep *w) {
   tgRollout *r = w->r;
   if (w->run->D == NULL) return TG_OK;
   size_t t = (size_t)r->at - 1, block = (size_t)(2 * r->nv) * (size_t)(2 * r->nv + r->nu);
   tgGradInfo one = {0};
-  tgStatus status = tg_sim_step_jacobian(r->sim, w->run->D + t * block, &one);
+  tgStatus status = step_jacobian(r, w->run->D + t * block, &one);
   if (status == TG_ERR_CAPACITY) return status;
   if (status != TG_OK) return fail(w, status, "Jacobian of step", (int)t, sim_text(r->sim, status));
   if (!w->gradient) merge(&w->res->grad, &one, (int)t);
@@ -376,7 +401,7 @@ static tgStatus step_back(Sweep *w) {
   int t = r->at - 1, i = 0;
   tgGradInfo one = {0};
   tgReal value;
-  tgStatus status = tg_sim_step_vjp(r->sim, r->aq, r->av, r->bq, r->bv, r->du, w->run->dp, &one);
+  tgStatus status = step_vjp(w, &one);
   if (status == TG_ERR_CAPACITY) return status;
   if (status != TG_OK) return fail(w, status, "gradient of step", t, sim_text(r->sim, status));
   merge(&w->res->grad, &one, t);
@@ -451,6 +476,7 @@ static tgStatus start(Sweep *w) {
 static tgStatus grow(Sweep *w) {
   tgRollout *r = w->r;
   tgStatus status = tg_sim_grow(r->sim);
+  if (status == TG_OK && r->by != NULL) status = tg_sim_grow(r->by);
   if (status == TG_OK) status = tape_layout(r);
   if (status == TG_OK) return TG_OK;
   return fail(w, status, "room for step", r->at, tg_status_text(status));
@@ -468,7 +494,7 @@ tgStatus tg_loss_without_parameters(void *ctx, tgSim *sim, int t, int steps, tgP
 static tgStatus check_parameters(Sweep *w) {
   const tgRolloutRun *run = w->run;
   if (run->dp == NULL) return TG_OK;
-  if (!tgi_param_fits(run->dp, w->r->sim))
+  if (!tgi_param_fits(run->dp, w->r->by != NULL ? w->r->by : w->r->sim))
     return tgi_error(&w->res->error, TG_ERR_ARG, "the parameter gradient of the rollout was made for another model or contact model");
   if (run->loss == NULL || run->loss_param != NULL) return TG_OK;
   return tgi_error(&w->res->error, TG_ERR_ARG,

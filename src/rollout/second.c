@@ -56,6 +56,10 @@ tgSecond *tg_second_create(const tgModel *model, const tgContact *contact, const
     tgi_error(error, TG_ERR_UNSUPPORTED, "The contact model '%s' has no second derivatives: its step is not twice differentiable.", tg_contact_word(contact));
     return NULL;
   }
+  if (o.gradient_contact != NULL) {
+    tgi_error(error, TG_ERR_UNSUPPORTED, "Second derivatives are of the step itself; leave gradient_contact, here '%s', NULL.", tg_contact_word(o.gradient_contact));
+    return NULL;
+  }
   tgAllocator a = tgi_allocator(o.allocator);
   tgSecond *s = a.alloc(a.ctx, sizeof *s);
   tgLayout count = {.base = NULL};

@@ -306,11 +306,24 @@ tgReal *tg_sim_qvel(tgSim *sim) { return sim != NULL ? sim->qvel : NULL; }
 tgReal *tg_sim_ctrl(tgSim *sim) { return sim != NULL ? sim->ctrl : NULL; }
 tgReal *tg_sim_qfrc_applied(tgSim *sim) { return sim != NULL ? sim->qfrc_applied : NULL; }
 
+void tgi_sim_take_start(tgSim *s, const tgSim *from) {
+  const tgModel *m = s->model;
+  copy_parameters(s, &from->m);
+  s->hulls_given = from->hulls_given;
+  s->visiting = true;
+  memcpy(s->qpos, from->q0, (size_t)m->nq * sizeof(tgReal));
+  memcpy(s->qvel, from->v0, (size_t)m->nv * sizeof(tgReal));
+  memcpy(s->ctrl, from->ctrl, (size_t)m->nu * sizeof(tgReal));
+  memcpy(s->qfrc_applied, from->qfrc_applied, (size_t)m->nv * sizeof(tgReal));
+  tgi_forget(s);
+}
+
 void tg_sim_reset(tgSim *sim) {
   if (sim == NULL) return;
   const tgModel *m = sim->model;
   copy_parameters(sim, m);
   reset_numbers(sim);
+  sim->visiting = false;
   for (int i = 0; i < m->nq; i++) sim->qpos[i] = sim->m.qpos0[i];
   for (int i = 0; i < m->nv; i++) sim->qvel[i] = 0;
   for (int i = 0; i < m->nu; i++) sim->ctrl[i] = 0;

@@ -112,6 +112,8 @@ struct tgSim {
   tgStage stage;
   bool frozen;                 // memory is read and not updated
   bool watched;                // each step of a force model advises on its size
+  bool visiting;               // put at a state of another contact model's, under which bodies may be nearer than they can be here (step/foreign.c)
+  double widened;              // by which the last step saw every gap wider than it is [m]
   bool pinned;                 // rows and their classes are those of the memory, right or wrong: the step of one active set (gradient check)
   bool all_pairs;              // no search for near pairs: each is looked at (the twin that tests compare the search with)
   bool one_island;             // all rows and dofs as one island (the twin that tests compare islands with)
@@ -173,6 +175,9 @@ static inline tgReal tgi_contact_number(const tgSim *s, const char *name) {
 
 /// A simulation that steps by the stepper; NULL: it makes none. Else as tg_sim_create.
 tgSim *tgi_sim_create(const tgModel *model, const tgContact *contact, const struct tgStepper *stepper, const tgAllocator *allocator, tgError *error);
+
+/// The state before the last step of `from`, a sim of the same model, with its control, applied forces and parameters of the model, and empty memory.
+void tgi_sim_take_start(tgSim *s, const tgSim *from);
 
 // ---- rows.c ----
 

@@ -1,4 +1,5 @@
 // create.c: a contact model's physics and the stepper that it asks for, bound to a model; simulations of them.
+#include <stdio.h>
 #include <string.h>
 
 #include "contact/contact.h"
@@ -12,6 +13,26 @@ tgContact *tg_contact_create(const tgModel *model, const char *word, const tgCon
   }
   const tgContactModel *kind = tgi_contact_named(word, error);
   return kind != NULL ? tgi_contact_create(model, kind, tgi_stepper_named(kind->stepper), options, error) : NULL;
+}
+
+double tg_contact_resting_gap(const tgContact *contact) {
+  return contact != NULL && contact->kind->resting_gap != NULL ? contact->kind->resting_gap(contact) : 0;
+}
+
+tgContact *tg_contact_create_gradient(const tgModel *model, const tgContact *forward, const char *word, const tgContactOptions *options, tgError *error) {
+  if (forward != NULL && forward->model != model) {
+    tgi_error(error, TG_ERR_ARG, "The contact model '%s', whose states the gradient is to be taken at, is of another model.", tg_contact_word(forward));
+    return NULL;
+  }
+  tgContact *c = tg_contact_create(model, word, options, error);
+  double gap = tgi_contact_separates(forward) ? 0 : tg_contact_resting_gap(c);
+  if (!(gap > 0) || tg_contact_get(c->options, "widen") > 0) return c;
+  tgAnyContactOptions wider;
+  char text[32];
+  memcpy(&wider, c->options, c->options->size);
+  snprintf(text, sizeof text, "%.17g", gap);
+  tg_contact_free(c);
+  return tg_contact_set(&wider.of, "widen", text, error) == TG_OK ? tg_contact_create(model, word, &wider.of, error) : NULL;
 }
 
 tgSim *tg_sim_create(const tgModel *model, const tgContact *contact, const tgAllocator *allocator, tgError *error) {

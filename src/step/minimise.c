@@ -111,29 +111,6 @@ static tgStatus factor(tgSim *s, double h) {
   return TG_OK;
 }
 
-// H of other terms than the step's, at q1
-static tgStatus factor_others(tgSim *s) {
-  tgiObjective o;
-  size_t mark = tgi_stack_mark(s);
-  if (!tgi_objective_take(s, s->h, &o)) return no_room(s);
-  tgi_joint_slopes(s, &s->end, &o.joints);
-  tgi_objective_gather(s, &s->end, &o);
-  tgi_objective_hessian(s, &s->end, &o, tgi_minimise_own(s)->step_H);
-  tgi_stack_free(s, mark);
-  return factor(s, s->h);
-}
-
-tgStatus tgi_minimise_gradient(tgSim *s) {
-  const tgLaw *k = s->contact_model->kind->law;
-  bool other = false;
-  if (tgi_minimise_own(s)->gradient_of != 0) return TG_OK;
-  if (k->gradient_terms != NULL) TG_TRY(k->gradient_terms(s, &s->end, &other));
-  if (other) TG_TRY(factor_others(s));
-  tgi_minimise_own(s)->gradient_of = other ? 2 : 1;
-  tgi_minimise_own(s)->mixed = false;
-  return TG_OK;
-}
-
 tgStatus tgi_minimise_mixed(tgSim *s) {
   const tgLaw *k = s->contact_model->kind->law;
   if (k->start_d == NULL || tgi_minimise_own(s)->mixed) return TG_OK;
@@ -288,7 +265,8 @@ tgStatus tgi_minimise_step(tgSim *s, double h) {
   size_t mark = tgi_stack_mark(s);
   Newton n;
   tgi_start_smooth(s);
-  s->ncon = s->nrow = s->nisland = tgi_minimise_own(s)->gradient_of = 0;
+  s->ncon = s->nrow = s->nisland = 0;
+  tgi_minimise_own(s)->mixed = false;
   if (tgi_has_fluid(m))
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "A medium (opt_density, opt_viscosity) acts, which a contact model with a potential cannot express.");
   if (!take(s, h, &n)) return no_room(s);
@@ -367,10 +345,6 @@ static tgField field(const tgSim *s, int i) {
 
 static void label(const tgSim *s, tgGradInfo *info) {
   const tgiMinimise *own = tgi_minimise_own(s);
-  if (own->gradient_of == 2) {
-    info->label = TG_GRAD_SURROGATE;
-    snprintf(info->reason, sizeof info->reason, "the contact potential of the gradient is not that of the step (option long_range)");
-  }
   if (own->shift > 0) {
     info->label = TG_GRAD_SURROGATE;
     snprintf(info->reason, sizeof info->reason, "the step's energy has no strict minimum: its second derivative is taken with %.3g M/h^2 added", own->shift);

@@ -14,8 +14,7 @@ typedef struct tgiMinimise {
 #define TG_OWN_REAL(name, rows, cols, unit, producer, text) tgReal *name;
 #include "step/minimise_fields.def"
 #undef TG_OWN_REAL
-  int gradient_of;             // terms that step_L is of: 0 the step's, nothing made for a gradient, 1 the step's, 2 others
-  bool mixed;                  // these terms have their B
+  bool mixed;                  // the terms have their B
   double shift;                // added to H of the last step, in units of M/h^2, for it to be positive definite: 0 at a true minimum
 } tgiMinimise;
 static inline tgiMinimise *tgi_minimise_own(const tgSim *s) { return s->own; }
@@ -25,9 +24,7 @@ extern const tgStepper tgi_minimise;
 /// s->end and v1 from s->start and v0; step_H and step_L at the end. Fills s->info.
 tgStatus tgi_minimise_step(tgSim *s, double h);
 
-/// The terms and step_L are those that the gradient is of. Once for a step.
-tgStatus tgi_minimise_gradient(tgSim *s);
-/// After it: the terms have their B. Once for a step.
+/// The terms have their B. Once for a step.
 tgStatus tgi_minimise_mixed(tgSim *s);
 /// Adjoint of the last step: adds to aq, av (nv), du (nu) and p (du and p may be NULL) what gq = dL/dq', gv = dL/dv' (either may be NULL) are in
 /// q0, v0, the control and the parameters. ties counts clamps met.

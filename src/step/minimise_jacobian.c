@@ -144,7 +144,6 @@ static tgStatus implicit_jacobian(tgSim *s, tgReal *D, int *ties) {
   size_t size = (size_t)m->nv * (size_t)nc;
   tgiObjective o;
   if (!tgi_objective_take(s, s->h, &o)) return no_room(s);
-  TG_TRY(tgi_minimise_gradient(s));
   TG_TRY(tgi_minimise_mixed(s));
   tgi_joint_slopes(s, &s->end, &o.joints);
   memset(D, 0, size * sizeof *D);

@@ -123,7 +123,6 @@ static tgStatus bodies(tgSim *s, tgiAdjoint *a, tgReal *aq, tgReal *av, tgParamG
 static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties) {
   tgiAdjoint a;
   if (!take(s, &a)) return no_room(s);
-  TG_TRY(tgi_minimise_gradient(s));
   tgi_joint_slopes(s, &s->end, &a.o.joints);
   multiplier(s, gq, gv, &a, aq, p);
   twists(s, &a);

@@ -331,50 +331,6 @@ static void test_no_minimum(void **state) {
   tg_model_free(m);
 }
 
-// other terms for the gradient: the Jacobian and the adjoint are of them, and the label says so
-static tgStatus others(tgSim *s, const tgPose *pose, bool *other) {
-  (void)pose;
-  *other = true;
-  for (int t = 0; t < s->nterm; t++)
-    for (int i = 0; i < 144; i++) s->term[t].X[i] *= 2;
-  return TG_OK;
-}
-static void test_gradient_terms(void **state) {
-  (void)state;
-  tgModel *m = tgt_random_tree(9, 5, TGT_TREE_FREE | TGT_TREE_PASSIVE | TGT_TREE_ACTUATED | TGT_TREE_ENERGY);
-  tgContact c = made_contact(m, true), plain = made_contact(m, true);
-  tgLaw potential = made_potential;
-  potential.gradient_terms = others;
-  tgContactModel kind = made_kind;
-  kind.law = &potential;
-  c.kind = &kind;
-  tgSim *s = sim_of(m, &c), *p = sim_of(m, &plain);
-  int nv = m->nv, nt = 2 * nv + m->nu;
-  tgReal *D = malloc(sizeof(tgReal) * (size_t)(4 * nv * nt)), *E = D + 2 * nv * nt, g[128], v[192], out[192];
-  tgGradInfo info;
-  tgtRandom r = {.s = 4};
-  for (int d = 0; d < nv; d++) s->qvel[d] = p->qvel[d] = tgt_uniform(&r, -0.5, 0.5);
-  assert_int_equal(tg_sim_step(s, 0.01, NULL), TG_OK);
-  assert_int_equal(tg_sim_step(p, 0.01, NULL), TG_OK);
-  assert_memory_equal(s->qpos, p->qpos, (size_t)m->nq * sizeof(tgReal));
-  tgt_random_vector(&r, 2 * nv, g);
-  tgt_random_vector(&r, nt, v);
-  assert_int_equal(tg_sim_step_vjp(s, g, g + nv, out, out + nv, out + 2 * nv, NULL, &info), TG_OK);
-  assert_int_equal(info.label, TG_GRAD_SURROGATE);
-  assert_int_equal(tg_sim_step_jacobian(s, D, &info), TG_OK);
-  assert_int_equal(info.label, TG_GRAD_SURROGATE);
-  tgt_check_adjoint(D, 2 * nv, nt, g, v, out);
-  assert_int_equal(tg_sim_step_jacobian(p, E, &info), TG_OK);
-  assert_int_equal(info.label, TG_GRAD_EXACT);
-  double most = 0;
-  for (int i = 0; i < 2 * nv * nt; i++) most = fmax(most, fabs(tgRe(D[i] - E[i])));
-  assert_true(most > 1e-6);
-  free(D);
-  tg_sim_free(s);
-  tg_sim_free(p);
-  tg_model_free(m);
-}
-
 static void test_same_bits(void **state) {
   (void)state;
   tgModel *m = tgt_random_tree(7, 6, TGT_TREE_FREE | TGT_TREE_PASSIVE | TGT_TREE_ENERGY);
@@ -458,6 +414,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_impulses), cmocka_unit_test(test_momentum), cmocka_unit_test(test_spin),
                                      cmocka_unit_test(test_limit), cmocka_unit_test(test_dry_friction), cmocka_unit_test(test_refused),
                                      cmocka_unit_test(test_singular), cmocka_unit_test(test_ball_limit), cmocka_unit_test(test_not_converged),
-                                     cmocka_unit_test(test_no_minimum), cmocka_unit_test(test_gradient_terms), cmocka_unit_test(test_same_bits), cmocka_unit_test(test_after_failure), cmocka_unit_test(test_grad_check)};
+                                     cmocka_unit_test(test_no_minimum), cmocka_unit_test(test_same_bits), cmocka_unit_test(test_after_failure), cmocka_unit_test(test_grad_check)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -238,7 +238,8 @@ tgTask *tgi_cli_load_task(const tgCli *cli, const char *path) {
   tgTask *task = tg_task_load(path, &o, &error);
   bool several = cli->contact != NULL && strchr(cli->contact, ',') != NULL;
   if (task != NULL && tg_task_override(task, several ? NULL : cli->contact, cli->method, cli->iterations, &error) == TG_OK &&
-      (!cli->zero_contact || tg_task_zero_contact_gradient(task, &error) == TG_OK) && task_options(cli, task, &error)) {
+      (!cli->zero_contact || tg_task_zero_contact_gradient(task, &error) == TG_OK) && task_options(cli, task, &error) &&
+      (cli->gradient == NULL || tg_task_gradient(task, cli->gradient, &error) == TG_OK)) {
     tgi_cli_contact_warnings(cli, tg_task_contact(task));
     return task;
   }

@@ -18,6 +18,7 @@ typedef struct Option {
 static const Option options[] = {
     {"contact", "contact", "WORD", "contact model (compare: several, with commas)", TEXT, AT(contact)},
     {"contact", "option", "NAME=VALUE", "option of the contact model, as in a task's options (repeatable)", CONTACT, 0},
+    {"gradient", "gradient", "WORD", "contact model that gradients are of, at the states of the task's", TEXT, AT(gradient)},
     {"steps", "steps", "N", "number of steps", COUNT, AT(steps)},
     {"dt", "dt", "H", "step size [s]; default: the model's", REAL, AT(dt)},
     {"out", "out", "PATH", "folder (convert: file) to write", TEXT, AT(out)},

@@ -31,7 +31,7 @@ enum {
 typedef struct tgCli {
   const char *command, *file;           // file: the first operand, NULL when none
   const char *operand[16]; int noperand;  // all operands; only compare takes more than one
-  const char *contact, *out, *key, *method;
+  const char *contact, *gradient, *out, *key, *method;
   const char *png, *video, *size, *view; int fps; uint64_t frame; bool frame_given, dark, live; double speed; int port;   // of replay
   int steps, iterations, threads, count;
   double dt, seconds;             // seconds: that a row of compare may take; 0: the default

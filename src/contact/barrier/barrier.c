@@ -32,9 +32,11 @@ static bool same(const tgReal *a, const tgReal *b, int n) {
 static bool renew_numbers(const tgSim *s, int g, tgiBarrierGeom *geom) {
   const tgiBarrier *k = tgi_barrier(s);
   const tgReal *size = tgi_surface_size(&s->m, g);
-  if (geom->made && same(size, geom->size, 3)) return false;
+  double sunk = ((const tgiBarrierWork *)s->solver)->sunk;
+  if (geom->made && same(size, geom->size, 3) && sunk == geom->sunk) return false;
   tgi_v3_copy(geom->size, size);
-  tgi_tree_numbers(k->shapes.surface[g], k->shapes.tree[g], k->form, TGI_CLIMB_DEFAULT, size, &geom->numbers);
+  geom->sunk = sunk;
+  tgi_tree_numbers_at(k->shapes.surface[g], k->shapes.tree[g], k->form, TGI_CLIMB_DEFAULT, size, sunk, &geom->numbers);
   tgi_world_tree_numbers(&geom->numbers, &geom->world);
   if (k->before_plane[g]) {
     if (k->form == TGI_TREE_MOMENT) tgi_plane_numbers(k->shapes.tree[g], &geom->numbers, &geom->plane_numbers);
@@ -116,11 +118,11 @@ tgReal tgi_barrier_height(tgSim *s, const tgiGeomPair *g, const tgReal *x, const
   tgReal d[3];
   tgi_m3_col(n, R, 2);
   tgi_v3_sub(d, tgi_barrier_work(s)->geom[g->A].plane.origin, x);
-  return tgi_v3_dot(n, d);
+  return tgi_v3_dot(n, d) + tgi_barrier_work(s)->sunk;
 }
 
-// What is summed: the step's potential, or the long range whatever the step has; and friction's points of the forces, NULL: none.
-typedef struct Sums { tgSim *s; bool long_range; tgiLaggedPoints *points; } Sums;
+// What is summed, and friction's points of the forces, NULL: none.
+typedef struct Sums { tgSim *s; tgiLaggedPoints *points; } Sums;
 
 static void sum_pair(void *ctx, int worker, int item) {
   const Sums *sums = ctx;
@@ -131,14 +133,13 @@ static void sum_pair(void *ctx, int worker, int item) {
   const tgiWorldTree *A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].world;
   const tgiWorldTree *B = g->plane ? NULL : &w->geom[g->B].world;
   tgReal n[3] = {0}, height = 0;
-  tgiTreeLaw law = g->law;
+  const tgiTreeLaw law = g->law;
   tgiFrictionShare share = {.all = 0};
   tgiForceScatter room, *scatter = NULL;
   if (sums->points != NULL && tgi_lagged_scatters(s, g)) {
     room = tgi_lagged_scatter(s, worker, g, &share);
     scatter = &room;
   }
-  if (sums->long_range) law.local = 0;
   if (g->plane) {
     height = tgi_barrier_height(s, g, w->pose->geom_xpos + 3 * g->B, w->pose->geom_xmat + 9 * g->B, n);
     p->face[1] = -1;
@@ -281,14 +282,31 @@ static tgStatus check_hulls(tgSim *s) {
   return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "hull_vert was changed, and this contact model's geoms are the meshes' own triangles; geom_scale moves those.");
 }
 
+static void sum_at_start(tgSim *s, double sunk) {
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  w->sunk = w->advance.sunk = sunk;
+  s->widened = 2 * sunk;
+  tgi_barrier_transform(s, &s->start);
+  const tgiLaggedPoints *ahead = &w->lagged.ahead;
+  if (!summed(s, &s->start) || !ahead->made || !tgZero(ahead->weight - TG_NUMBER(s, weight))) sum_pairs(s, true);
+}
+
+static bool all_separated(tgSim *s) {
+  const tgiBarrierWork *w = tgi_barrier_work(s);
+  for (int i = 0; i < tgi_barrier(s)->npair; i++)
+    if (!w->sums.pair[i].separated) return false;
+  return true;
+}
+
 static tgStatus begin(tgSim *s, double h) {
   TG_TRY(check_hulls(s));
+  const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
   w->advance.known = false;
-  const tgiLaggedPoints *ahead = &w->lagged.ahead;
   tgi_lagged_freeze(s, h);
-  tgi_barrier_transform(s, &s->start);
-  if (!summed(s, &s->start) || !ahead->made || !tgZero(ahead->weight - TG_NUMBER(s, weight))) sum_pairs(s, true);
+  sum_at_start(s, k->sunk);
+  // another contact model's state may have bodies nearer than touching
+  for (double sunk = 2 * k->sunk; s->visiting && sunk > 0 && sunk < k->most_sunk && !all_separated(s); sunk *= 2) sum_at_start(s, sunk);
   tgi_lagged_take(s);
   TG_TRY(tgi_barrier_check_separated(s));
   return tgi_lagged_planes(s);
@@ -323,32 +341,6 @@ static tgStatus start_d(tgSim *s, const tgPose *pose) {
   return tgi_lagged_mixed(s, pose);
 }
 
-bool tgi_barrier_adds_range(const tgContact *c) { return ((const tgiBarrier *)c->data)->options.long_range == TG_LONG_RANGE_BACKWARD; }
-
-// minus the second derivative of the energy again
-static void unturn(tgPairTerm *t) {
-  for (int i = 0; i < 12; i++)
-    for (int j = 0; j <= i; j++) t->X[12 * i + j] = t->X[12 * j + i] = -tgi_term_stiffness(t, i, j);
-}
-
-// with long_range = backward the step has the local barrier, and its gradient also the long range, as if that were there too
-static tgStatus gradient_terms(tgSim *s, const tgPose *pose, bool *other) {
-  const tgiBarrier *k = tgi_barrier(s);
-  tgiBarrierWork *w = tgi_barrier_work(s);
-  *other = tgi_barrier_adds_range(s->contact_model);
-  if (!*other) return TG_OK;
-  TG_TRY(evaluate(s, pose, 0));
-  Sums sums = {.s = s, .long_range = true};
-  tgi_barrier_each(s, k->npair, sum_pair, &sums);
-  w->sums.current = false;
-  // X of the terms is that of their forces: back to what energies add up in, and forth
-  for (int t = 0; t < s->nterm; t++) unturn(&s->term[t]);
-  for (int i = 0; i < k->npair; i++)
-    if (w->sums.pair[i].separated) add_term(TG_NUMBER(s, weight), &k->pair[i], &w->sums.pair[i].sum, &s->term[k->pair[i].term]);
-  for (int t = 0; t < s->nterm; t++) tgi_term_turn(&s->term[t]);
-  return TG_OK;
-}
-
 static const char *term_label(const tgSim *s, int term, char *text, size_t size) {
   char a[128], b[128];
   const int *body = tgi_barrier(s)->body[term];
@@ -365,7 +357,6 @@ static const tgLaw law = {
     .step_bound = advance,
     .start_d = start_d,
     .start_vjp = tgi_lagged_mixed_vjp,
-    .gradient_terms = gradient_terms,
     .parameters = tgi_barrier_parameters,
     .term_label = term_label,
 };
@@ -377,6 +368,7 @@ const tgContactModel tgi_barrier_model = {
     .solver_bytes = tgi_barrier_bytes,
     .prepare = tgi_barrier_prepare,
     .release = tgi_barrier_release,
+    .resting_gap = tgi_barrier_resting_gap,
     .param_ties = tgi_barrier_param_ties,
     .touches = tgi_barrier_touches,
     .touch = tgi_barrier_touch,
@@ -390,6 +382,7 @@ const tgContactModel tgi_sdrs_model = {
     .solver_bytes = tgi_barrier_bytes,
     .prepare = tgi_barrier_prepare,
     .release = tgi_barrier_release,
+    .resting_gap = tgi_barrier_resting_gap,
     .param_ties = tgi_barrier_param_ties,
     .touches = tgi_barrier_touches,
     .touch = tgi_barrier_touch,

@@ -32,6 +32,7 @@ typedef struct tgiBarrier {
   tgiTreeForm form;
   int npair, nterm, depth;  ///< depth: of the two deepest trees of a pair together
   int faces;                ///< most of a geom that meets a plane
+  double sunk, most_sunk;   ///< how deep in their geoms surfaces are, and half-spaces under their planes, half of what gaps are wider by [m]; most that can be
   tgiGeomPair *pair;
   int (*body)[2];           ///< nterm
   int *geom1, *geom2;       ///< npair: A and B
@@ -47,6 +48,7 @@ typedef struct tgiBarrier {
 typedef struct tgiBarrierGeom {
   bool made, renewed;       ///< renewed: its numbers, by the last transform
   tgReal size[3];           ///< that the numbers are of
+  double sunk;              ///< likewise
   tgReal frame[12];         ///< that `world` and `plane` are at
   tgiTreeNumbers numbers, plane_numbers;
   tgiWorldTree world, plane;  ///< plane: for pairs with planes
@@ -73,6 +75,7 @@ typedef struct tgiBarrierWork {
   void *home;               ///< s->solver when placed
   int nthread;
   const tgPose *pose;       ///< of the call under way
+  double sunk;              ///< as tgiBarrier.sunk; deeper in a step from a state of another contact model's that needs it
   tgiBarrierGeom *geom;     ///< ngeom
   tgiBarrierSums sums;      ///< of the last evaluation
   tgiBarrierSums start;     ///< of the start of the step put back last (revisit), where the step before it ends
@@ -88,13 +91,11 @@ typedef struct tgiBarrierWork {
 static inline const tgiBarrier *tgi_barrier(const tgSim *s) { return (const tgiBarrier *)s->contact_model->data; }
 /// The workspace, placed.
 tgiBarrierWork *tgi_barrier_work(tgSim *s);
-/// The gradient is of the step's potential and of the long range beyond it.
-bool tgi_barrier_adds_range(const tgContact *c);
 /// Numbers of all trees for the sizes, and their places at the pose, which is that of the call under way from then on.
 void tgi_barrier_transform(tgSim *s, const tgPose *pose);
 /// All pairs at the pose; last: as TG_LAW_LAST.
 void tgi_barrier_pairs(tgSim *s, const tgPose *pose, bool last);
-/// Height of A's origin, where its tree is, above the plane B whose frame is x, R, and its normal n.
+/// Height of A's origin, where its tree is, above the half-space of the plane B whose frame is x, R, and its normal n.
 tgReal tgi_barrier_height(tgSim *s, const tgiGeomPair *g, const tgReal *x, const tgReal *R, tgReal n[3]);
 /// See tgContactModel.touches: one force a pair of geoms.
 int tgi_barrier_touches(const tgSim *s);

@@ -119,7 +119,7 @@ static tgStatus error_touch(tgSim *s, const tgiGeomPair *g, const tgiBarrierPair
   if (g->plane) {
     const tgReal *R = w->pose->geom_xmat + 9 * g->B, *at = w->pose->geom_xpos + 3 * g->B;
     for (int k = 0; k < 3; k++) {
-      double z = 0;
+      double z = w->sunk;
       for (int i = 0; i < 3; i++) z += tgRe(R[3 * i + 2]) * (x[3 * k + i] + tgRe(A->origin[i]) - tgRe(at[i]));
       depth = fmax(depth, -z);
     }

@@ -197,8 +197,8 @@ static void twist_pair(const tgSim *s, const tgiGeomPair *g, const tgReal *Z, tg
   for (int side = 0; side < 2; side++) for (int i = 0; i < 6; i++) pair[6 * side + i] = -Z[6 * body[g->swapped ? 1 - side : side] + i];
 }
 
-// what the barrier's own g . Z, g (Z_A - Z_B), under that law changes by
-static tgStatus now(tgSim *s, const tgiGeomPair *g, const tgiTreeLaw *law, const tgReal *Z, Time at, tgParamGrad *p) {
+// what the barrier's own g . Z, g (Z_A - Z_B), changes by
+static tgStatus now(tgSim *s, const tgiGeomPair *g, const tgReal *Z, Time at, tgParamGrad *p) {
   tgiDirection dir[TGI_MOST_DIRECTIONS];
   tgReal pair[12], relative[6], rate[TGI_MOST_DIRECTIONS], common[TWISTS], n[3];
   Wanted w = wanted_of(s, g, p);
@@ -206,7 +206,6 @@ static tgStatus now(tgSim *s, const tgiGeomPair *g, const tgiTreeLaw *law, const
   if (w.nd == 0) return TG_OK;
   if (!directions(s, g, &w, at.geom, dir)) return no_room(s);
   tgiForceTask t = tgi_lagged_task(s, g, at.geom, n);
-  t.law = law;
   t.nd = w.nd;
   t.dir = dir;
   if (!tgi_tree_force(&t, &sum)) return touches(s);
@@ -259,21 +258,11 @@ static bool any(const tgParamGrad *p) {
          p->geom_scale != NULL || p->opt_timestep != NULL || TG_NUMBER_GRAD(p, slip_speed) != NULL;
 }
 
-// the step's potential and, where the gradient has more, the long range
-static tgStatus now_in_all(tgSim *s, const tgiGeomPair *g, const tgReal *Z, Time at, tgParamGrad *p) {
-  size_t mark = tgi_stack_mark(s);
-  tgiTreeLaw beyond = g->law;
-  beyond.local = 0;
-  TG_TRY(now(s, g, &g->law, Z, at, p));
-  tgi_stack_free(s, mark);
-  return tgi_barrier_adds_range(s->contact_model) ? now(s, g, &beyond, Z, at, p) : TG_OK;
-}
-
 static tgStatus all_pairs(tgSim *s, const tgReal *Z, Time at, bool friction, tgParamGrad *p) {
   const tgiBarrier *k = tgi_barrier(s);
   for (int i = 0; i < k->npair; i++) {
     size_t mark = tgi_stack_mark(s);
-    TG_TRY(friction ? before(s, &k->pair[i], Z, at, p) : now_in_all(s, &k->pair[i], Z, at, p));
+    TG_TRY(friction ? before(s, &k->pair[i], Z, at, p) : now(s, &k->pair[i], Z, at, p));
     tgi_stack_free(s, mark);
   }
   return TG_OK;

@@ -1,9 +1,12 @@
 // prepare.c: what the `barrier` model keeps of a model's geometry, and its workspace in a simulation.
+#include <math.h>
 #include <string.h>
 
 #include "base/layout.h"
 #include "contact/barrier/barrier.h"
 #include "contact/barrier/halfspace/halfspace.h"
+#include "contact/barrier/pair/law.h"
+#include "contact/barrier/pair/pair_local.h"
 #include "contact/barrier/prepare.h"
 #include "tangere/sdrs.h"
 
@@ -137,9 +140,30 @@ static size_t scratch(const tgModel *m, const tgiBarrier *k) {
   return most + (12 * ((size_t)m->ngeom + (size_t)m->nbody) + 64) * sizeof(tgReal);
 }
 
+// surfaces may lie deep enough in their geoms for gaps to be seen as much wider as the options say
+static tgStatus sink(const tgContact *c, tgiBarrier *k, tgError *error) {
+  const tgModel *m = c->model;
+  int thinnest = -1;
+  double widen = tg_contact_get(c->options, "widen");
+  k->sunk = widen / 2;
+  k->most_sunk = INFINITY;
+  if (!(k->sunk > 0)) return TG_OK;
+  for (int g = 0; g < m->ngeom; g++) {
+    double most = k->shapes.surface[g] != NULL ? tgi_shape_half_width(m, &k->shapes, g) / 2 : INFINITY;
+    if (!(most < k->most_sunk)) continue;
+    k->most_sunk = most;
+    thinnest = g;
+  }
+  if (k->sunk < k->most_sunk) return tgi_shapes_inwards(m, &k->shapes, error);
+  char label[160];
+  return tgi_error(error, TG_ERR_ARG, "Contact option widen is %g, and %s is %.3g m thin; give less than half of that.", widen,
+                   tgi_model_label(m, TG_THING_GEOM, thinnest, label, sizeof label), 4 * k->most_sunk);
+}
+
 static tgStatus fill(tgContact *c, tgiBarrier *k, tgError *error) {
   const tgModel *m = c->model;
   TG_TRY(tgi_shapes_make(m, TGI_CHORD, &k->shapes, error));
+  TG_TRY(sink(c, k, error));
   TG_TRY(make_arrays(c, k, error));
   TG_TRY(tgi_lagged_supports(m, error));
   for (int g = 0; g < m->ngeom; g++)
@@ -150,6 +174,37 @@ static tgStatus fill(tgContact *c, tgiBarrier *k, tgError *error) {
   if (k->options.threads < 2) return TG_OK;
   k->pool = tgi_pool_create(k->options.threads, &k->alloc);
   return k->pool != NULL ? TG_OK : tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d threads.", k->options.threads);
+}
+
+// force between a plane and a surface of weight 1 flat before it at the gap z, over the model's weight
+static double force_at(const tgContact *c, double z) {
+  tgBarrierOptions o = options_of(c);
+  double local = law_of(&o).local;
+  tgReal f[3];
+  if (local > 0) tgi_local_barrier(z, local, f);
+  else tgi_law_height(1, 0, z, f);
+  return -tgRe(f[1]);
+}
+
+double tgi_barrier_resting_gap(const tgContact *c) {
+  enum { HALVINGS = 200 };
+  const tgModel *m = c->model;
+  const tgiBarrier *k = c->data;
+  double mass = INFINITY, half = INFINITY, low = 0, high = 1;
+  for (int i = 0; i < k->npair; i++)
+    for (int side = 0; side < 2; side++) {
+      int g = side == 0 ? k->pair[i].A : k->pair[i].B;
+      mass = fmin(mass, tgi_tree_mass(m, m->geom_body[g]));
+      if (k->shapes.surface[g] != NULL) half = fmin(half, tgi_shape_half_width(m, &k->shapes, g));
+    }
+  if (!(mass > 0 && mass < INFINITY)) return 0;
+  for (int i = 0; i < HALVINGS; i++) {
+    double z = (low + high) / 2;
+    bool carried = tg_contact_get(c->options, "weight") * force_at(c, z) > mass * TG_STANDARD_GRAVITY;
+    if (carried) low = z;
+    else high = z;
+  }
+  return fmin(low, half / 2);
 }
 
 // where terms of clusters and of triangles are blended over too short a way, the force has minima [math/barrier Hierarchy]
@@ -254,8 +309,8 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
   *work = w;
   if (w == NULL) return;
   for (size_t g = 0; g < ngeom; g++) solid[g] = (tgiSolid){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .number = &geom[g].numbers};
-  *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .geom = geom, .sums = sums, .start = start, .tree = tree, .height = height, .solid = solid, .apart = apart, .lagged = lagged};
-  w->advance = (tgiAdvance){.npair = k->npair, .geom1 = k->geom1, .geom2 = k->geom2, .solid = solid, .bound = bound, .q = q};
+  *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .sunk = k->sunk, .geom = geom, .sums = sums, .start = start, .tree = tree, .height = height, .solid = solid, .apart = apart, .lagged = lagged};
+  w->advance = (tgiAdvance){.npair = k->npair, .geom1 = k->geom1, .geom2 = k->geom2, .solid = solid, .sunk = k->sunk, .bound = bound, .q = q};
 }
 
 size_t tgi_barrier_bytes(const tgContact *c, const tgCapacity *z) {

@@ -7,6 +7,7 @@
 tgStatus tgi_barrier_prepare(tgContact *c, tgError *error);
 void tgi_barrier_release(tgContact *c);
 int tgi_barrier_terms(const tgContact *c);
+double tgi_barrier_resting_gap(const tgContact *c);
 size_t tgi_barrier_bytes(const tgContact *c, const tgCapacity *z);
 
 #endif

@@ -165,62 +165,27 @@ static void test_sizes(void **state) {
   "<geom type='plane' size='1 1 1' condim='1'/><body pos='0 0 .105'><freejoint/><geom type='box' size='.1 .1 .1' condim='1'/></body>" \
   "<body pos='.7 .1 .2' euler='10 20 30'><freejoint/><geom type='box' size='.1 .1 .1' condim='1'/></body>"
 
-// off: only near; backward: the step as off, the gradient of both, which couples bodies that are apart
+// off: only near, so bodies that are apart have nothing to do with each other, in the terms and in a step
 static void test_long_range(void **state) {
   (void)state;
   tgBarrierOptions o = tg_barrier_default();
   o.weight = 1e-3;
-  Rig r[3];
-  for (int k = 0; k < 3; k++) {
-    o.long_range = k == 0 ? TG_LONG_RANGE_BOTH : k == 1 ? TG_LONG_RANGE_BACKWARD : TG_LONG_RANGE_OFF;
-    r[k] = rig(APART, &o.of);
-    start(&r[k]);
-  }
-  const tgPairTerm *both = r[0].s->term, *backward = r[1].s->term, *off = r[2].s->term;
-  bool other;
-  for (int t = 0; t < 3; t++) assert_memory_equal(&backward[t], &off[t], sizeof *off);
-  assert_int_equal(model()->gradient_terms(r[2].s, &r[2].s->start, &other), TG_OK);
-  assert_false(other);
-  assert_int_equal(model()->gradient_terms(r[1].s, &r[1].s->start, &other), TG_OK);
-  assert_true(other);
-  for (int t = 0; t < 3; t++)
-    for (int i = 0; i < 144; i++) {
-      check_close(backward[t].X[i], both[t].X[i] + off[t].X[i], 1e-12 * (1 + fabs(tgRe(both[t].X[i])) + fabs(tgRe(off[t].X[i]))));
-      if (off[t].body1 > 0) check_close(off[t].X[i], 0, 0);
-    }
-  // the numbers of geoms and mu likewise, along some twists
-  static const char *const names[] = {"geom_pos", "geom_quat", "geom_size", "contact.weight"};
-  tgParamGrad *p[3];
-  for (int k = 0; k < 3; k++) {
-    tgError e = {0};
-    tgReal Z[24];
-    for (int i = 0; i < 24; i++) Z[i] = i < 6 ? 0 : sin(1.0 + i * i);
-    p[k] = tg_param_grad_create_contact(r[k].c, names, 4, NULL, &e);
-    check_true(p[k] != NULL, "%s", e.text);
-    tgStatus status = model()->parameters(r[k].s, &r[k].s->start, Z, p[k]);
-    check_true(status == TG_OK, "%s", tg_sim_error(r[k].s)->text);
-  }
-  int size;
-  const tgReal *of_both = tg_param_grad_values(p[0], &size), *of_backward = tg_param_grad_values(p[1], NULL), *of_off = tg_param_grad_values(p[2], NULL);
-  double largest = 0;
-  for (int i = 0; i < size; i++) {
-    largest = fmax(largest, fabs(tgRe(of_both[i])));
-    check_close(of_backward[i], of_both[i] + of_off[i], 1e-12 * (1 + fabs(tgRe(of_both[i])) + fabs(tgRe(of_off[i]))));
-  }
-  assert_true(largest > 1e-3);
-  for (int k = 0; k < 3; k++) tg_param_grad_free(p[k]);
-  // and in a step: rows of the first body's velocity, columns of the second's position
-  for (int k = 0; k < 3; k++) {
+  for (int k = 0; k < 2; k++) {
+    o.long_range = k == 0 ? TG_LONG_RANGE_BOTH : TG_LONG_RANGE_OFF;
+    Rig r = rig(APART, &o.of);
+    start(&r);
+    for (int t = 0; t < r.s->nterm; t++)
+      for (int i = 0; i < 144 && r.s->term[t].body1 > 0; i += 13) assert_true((tgRe(r.s->term[t].X[i]) != 0) == (k == 0));
     tgReal D[24 * 24];
     tgGradInfo info;
     double most = 0;
-    check_true(tg_sim_step(r[k].s, 0.01, NULL) == TG_OK, "%s", tg_sim_error(r[k].s)->text);
-    assert_int_equal(tg_sim_step_jacobian(r[k].s, D, &info), TG_OK);
+    check_true(tg_sim_step(r.s, 0.01, NULL) == TG_OK, "%s", tg_sim_error(r.s)->text);
+    assert_int_equal(tg_sim_step_jacobian(r.s, D, &info), TG_OK);
     for (int i = 12; i < 18; i++)
       for (int j = 6; j < 12; j++) most = fmax(most, fabs(tgRe(D[24 * i + j])));
-    assert_int_equal(info.label, k == 1 ? TG_GRAD_SURROGATE : TG_GRAD_EXACT);
-    check_true(k == 2 ? most == 0 : most > 1e-9, "coupling %.3g", most);
-    drop(&r[k]);
+    assert_int_equal(info.label, TG_GRAD_EXACT);
+    check_true(k == 1 ? most == 0 : most > 1e-9, "coupling %.3g", most);
+    drop(&r);
   }
 }
 
