@@ -301,7 +301,8 @@ static tgStatus revisit(tgSim *s, double h, const void *from) {
   size_t mark = tgi_stack_mark(s);
   Newton n;
   tgi_start_smooth(s);
-  s->ncon = s->nrow = s->nisland = tgi_minimise_own(s)->gradient_of = 0;
+  s->ncon = s->nrow = s->nisland = 0;
+  tgi_minimise_own(s)->mixed = false;
   if (!take(s, h, &n)) return no_room(s);
   memcpy(s->q1, from, record_bytes(s));
   tgi_kinematics(&s->m, s->q1, &s->end);
