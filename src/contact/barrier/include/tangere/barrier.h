@@ -30,7 +30,7 @@ typedef enum tgLongRange {
     "distance from which on surfaces do not rub; they rub fully where half of their force is from within half of it") \
   X(NUMBER, eps, 0.5, 1e-3, 10, "", "width of the blend between exact and clustered terms, relative; below 0.4 the force has minima in distance") \
   X(NUMBER, local_range, 0.01, 1e-6, 0.5, "m", "distance at which the local barrier ends that stands in where there is no long range") \
-  X(NUMBER, widen, 0, 0, 1, "m", "by which every gap is seen wider than it is: surfaces lie half of it deeper in their geoms") \
+  X(NUMBER, widen, 0, 0, 0.1, "m", "by which every gap is seen wider than it is: surfaces lie half of it deeper in their geoms") \
   X(WORD, hierarchy, tgHierarchy, TG_HIERARCHY_MOMENT, "moment paper brute", \
     "how the potential is summed: `paper`: the publication's weights and spheres; `brute`: every pair of triangles") \
   X(FORMER, form, hierarchy) \

@@ -11,7 +11,7 @@ extern "C" {
 /// Options of its own.
 #define TG_SDRS_OPTIONS(X) \
   X(NUMBER, local_range, 0.01, 1e-6, 0.5, "m", "distance at which the local barrier ends") \
-  X(NUMBER, widen, 0, 0, 1, "m", "by which every gap is seen wider than it is: surfaces lie half of it deeper in their geoms") \
+  X(NUMBER, widen, 0, 0, 0.1, "m", "by which every gap is seen wider than it is: surfaces lie half of it deeper in their geoms") \
   X(NEUTRAL, threads, 1, 1, 1024, "that evaluate the potential; the bits do not depend on it")
 
 typedef struct tgSdrsOptions {  ///< Options of the `sdrs` model.
