@@ -11,6 +11,7 @@
 //   X(WORD, name, type, default, words, text): `type` is an enumeration that counts from 0; `words` are its constants' names, a space between them
 //   X(ALIAS, other, name): `other` is accepted wherever `name` is
 //   X(FORMER, old, name): `name` was called `old`, which is an error that says so
+//   X(GONE, name, word, instead): `name` took `word` once, which is an error that says what to give instead
 #ifndef TANGERE_OPTION_H
 #define TANGERE_OPTION_H
 
@@ -51,6 +52,7 @@ typedef struct tgOption {
 #define TG_OPTION_FIELD_WORD(name, type, value, words, text) type name;
 #define TG_OPTION_FIELD_ALIAS(other, name)
 #define TG_OPTION_FIELD_FORMER(old, name)
+#define TG_OPTION_FIELD_GONE(name, word, instead)
 
 #ifdef __cplusplus
 }

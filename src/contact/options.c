@@ -90,7 +90,7 @@ tgStatus tg_contact_set(tgContactOptions *options, const char *name, const char 
   if (kind == NULL || name == NULL || value == NULL)
     return tgi_error(error, TG_ERR_ARG, "tg_contact_set needs options made by tg_contact_default, a name and a value.");
   const tgiOption *option = tgi_option_named(&kind->options, name);
-  return option != NULL ? tgi_option_read(option, options, value, error) : refuse(kind, name, error);
+  return option != NULL ? tgi_option_read(&kind->options, option, options, value, error) : refuse(kind, name, error);
 }
 
 // a setting for another model, which is to accept it all the same

@@ -136,7 +136,8 @@ tgEvaluator *tgi_evaluator_create(const tgTask *task, bool own_rollout, size_t t
     o.tape_bytes = tape_bytes;
     e->rollout = tg_rollout_create(task->model, task->contact, &o, error);
   }
-  if (e->block != NULL && task->nparam > 0) e->dp = tg_param_grad_create_contact(task->gradient != NULL ? task->gradient : task->contact, task->param_name, task->nparam_name, &a, error);
+  const tgContact *by = task->gradient != NULL ? task->gradient : task->contact;
+  if (e->block != NULL && task->nparam > 0) e->dp = tg_param_grad_create_contact(by, task->param_name, task->nparam_name, &a, error);
   if (e->block == NULL || (own_rollout && e->rollout == NULL) || (task->nparam > 0 && e->dp == NULL)) {
     tg_evaluator_free(e);
     return NULL;

@@ -159,6 +159,18 @@ tgStatus tgi_parameters_of_contact(tgTask *t, const tgContact *contact, tgError 
   return TG_OK;
 }
 
+tgStatus tgi_parameters_of_gradient(const tgTask *t, const tgContact *gradient, tgError *error) {
+  for (int i = 0; i < t->nparam_name; i++) {
+    const char *name = t->param_name[i], *word = tg_contact_word(gradient);
+    if (strncmp(name, TG_CONTACT_PREFIX, sizeof TG_CONTACT_PREFIX - 1) == 0)
+      FAIL("parameters: %s is a number of the step's contact model, which the gradient, of '%s', does not depend on", name, word);
+    tgParamGrad *p = tg_param_grad_create_contact(gradient, &name, 1, &t->alloc, error);
+    tg_param_grad_free(p);
+    if (p == NULL) return TG_ERR_INVALID;
+  }
+  return TG_OK;
+}
+
 void tgi_parameters_free(tgTask *t) {
   t->alloc.free(t->alloc.ctx, t->param);
   t->alloc.free(t->alloc.ctx, t->param_name);

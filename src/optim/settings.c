@@ -65,7 +65,7 @@ tgStatus tgi_settings_apply(const tgSettings *s, const tgSettings *more, const c
 typedef struct Reader {
   yaml_parser_t parser;
   yaml_event_t event;      // the present one
-  const char *file, *key;
+  const char *file, *key, *word;
   tgSettings *settings;
   tgError *error;
 } Reader;
@@ -78,7 +78,7 @@ static bool next(Reader *r) {
 static tgStatus wrong(const Reader *r, const char *what) {
   int line = (int)r->event.start_mark.line + 1, column = (int)r->event.start_mark.column + 1;
   if (r->error != NULL) {
-    *r->error = (tgError){.line = line, .column = column, };
+    *r->error = (tgError){.line = line, .column = column};
     snprintf(r->error->element, sizeof r->error->element, "%s", r->key);
     snprintf(r->error->file, sizeof r->error->file, "%s", r->file);
   }
@@ -86,6 +86,11 @@ static tgStatus wrong(const Reader *r, const char *what) {
 }
 
 static const char *scalar(const Reader *r) { return r->event.type == YAML_SCALAR_EVENT ? (const char *)r->event.data.scalar.value : NULL; }
+
+// the present scalar is the value of `name`
+static tgStatus add(const Reader *r, const char *name, yaml_mark_t at) {
+  return tgi_settings_add(r->settings, name, scalar(r), (int)at.line + 1, (int)at.column + 1, r->error);
+}
 
 // one pair, at its name
 static tgStatus read_pair(Reader *r) {
@@ -96,11 +101,11 @@ static tgStatus read_pair(Reader *r) {
   for (int i = 0; i < r->settings->n; i++)
     if (strcmp(r->settings->setting[i].name, name) == 0) return wrong(r, "this option was given before");
   if (!next(r) || scalar(r) == NULL) return wrong(r, "an option's value is expected");
-  return tgi_settings_add(r->settings, name, scalar(r), (int)mark.line + 1, (int)mark.column + 1, r->error);
+  return add(r, name, mark);
 }
 
 static tgStatus read_mapping(Reader *r) {
-  if (scalar(r) != NULL && strcmp(r->key, "gradient") == 0) return tgi_settings_add(r->settings, "model", scalar(r), (int)r->event.start_mark.line + 1, (int)r->event.start_mark.column + 1, r->error);
+  if (r->word != NULL && scalar(r) != NULL) return add(r, r->word, r->event.start_mark);
   if (r->event.type != YAML_MAPPING_START_EVENT) return wrong(r, "a mapping of names to values is expected");
   while (next(r)) {
     if (r->event.type == YAML_MAPPING_END_EVENT) return TG_OK;
@@ -124,8 +129,8 @@ static tgStatus find(Reader *r) {
   return TG_OK;
 }
 
-tgStatus tgi_settings_read(tgSettings *s, const char *key, const char *text, size_t bytes, const char *file, tgError *error) {
-  Reader r = {.file = file, .key = key, .settings = s, .error = error};
+tgStatus tgi_settings_read(tgSettings *s, const char *key, const char *word, const char *text, size_t bytes, const char *file, tgError *error) {
+  Reader r = {.file = file, .key = key, .word = word, .settings = s, .error = error};
   if (!yaml_parser_initialize(&r.parser)) return tgi_error(error, TG_ERR_MEMORY, "%s: out of memory", file);
   yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, bytes);
   tgStatus st = find(&r);

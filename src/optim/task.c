@@ -28,16 +28,19 @@ static tgStatus make_gradient(tgTask *t, const char *word, const tgContact *forw
     FAIL("gradient: it is of the contact model '%.60s', and cannot be complementarity-aware or without contact forces as well", word);
   if (tgi_settings_apply(&t->settings, &t->gradient_settings, word, &options, error) != TG_OK) return TG_ERR_INVALID;
   *made = tg_contact_create_gradient(t->model, forward, word, &options.of, error);
-  return *made != NULL ? TG_OK : TG_ERR_INVALID;
+  if (*made == NULL) return TG_ERR_INVALID;
+  tgStatus st = tgi_parameters_of_gradient(t, *made, error);
+  if (st != TG_OK) tg_contact_free(*made);
+  return st;
 }
 
 // the contact model `word` with the task's settings; the present one stays where it cannot be made
 static tgStatus make_contact(tgTask *t, const char *word, tgError *error) {
   tgAnyContactOptions options;
+  tgContact *gradient = NULL;
   if (tgi_settings_apply(&t->settings, NULL, word, &options, error) != TG_OK) return TG_ERR_INVALID;
   tgContact *made = tg_contact_create(t->model, word, &options.of, error);
   if (made == NULL) return TG_ERR_INVALID;
-  tgContact *gradient = NULL;
   tgStatus st = tgi_parameters_of_contact(t, made, error);
   if (st == TG_OK && t->gradient_word[0] != '\0') st = make_gradient(t, t->gradient_word, made, &gradient, error);
   if (st != TG_OK) {
@@ -89,9 +92,10 @@ static tgStatus resolve(tgTask *t, const char *directory, const tgLoadOptions *o
   snprintf(t->word, sizeof t->word, "%s", t->yaml->contact);
   if (t->yaml->optimizer.aware) TG_TRY(tgi_settings_add(&t->settings, "aware_gradient", "true", 0, 0, error));
   if (t->gradient_settings.n > 0 && !tgi_settings_take(&t->gradient_settings, "model", t->gradient_word))
-    FAIL("gradient: give model, the contact model that gradients are of");
+    FAIL("gradient: give `model`, the word of the contact model that gradients are of");
   TG_TRY(make_contact(t, t->word, error));
-  return tgi_task_resolve(t, error);
+  TG_TRY(tgi_task_resolve(t, error));
+  return t->gradient != NULL ? tgi_parameters_of_gradient(t, t->gradient, error) : TG_OK;
 }
 
 static tgTask *load(const char *text, size_t bytes, const char *file, const char *directory, const tgLoadOptions *options, tgError *error) {
@@ -103,8 +107,8 @@ static tgTask *load(const char *text, size_t bytes, const char *file, const char
   }
   *t = (tgTask){.alloc = a, .settings = {.alloc = a}, .gradient_settings = {.alloc = a}};
   tgStatus st = tgi_task_parse(text, bytes, file, &t->yaml, error);
-  if (st == TG_OK) st = tgi_settings_read(&t->settings, "options", text, bytes, file, error);
-  if (st == TG_OK) st = tgi_settings_read(&t->gradient_settings, "gradient", text, bytes, file, error);
+  if (st == TG_OK) st = tgi_settings_read(&t->settings, "options", NULL, text, bytes, file, error);
+  if (st == TG_OK) st = tgi_settings_read(&t->gradient_settings, "gradient", "model", text, bytes, file, error);
   if (st == TG_OK) {
     st = resolve(t, directory, options, error);
     if (st < 0 && error != NULL && error->file[0] == '\0') snprintf(error->file, sizeof error->file, "%s", file);

@@ -109,11 +109,17 @@ static const char *takes(const tgOption *o, char *text, size_t size) {
   return text;
 }
 
-tgStatus tgi_option_read(const tgiOption *option, void *options, const char *text, tgError *error) {
-  char what[200];
+static tgStatus refuse(const tgiOptionList *list, const tgOption *o, const char *text, tgError *error) {
+  char what[200], pair[160];
+  snprintf(pair, sizeof pair, "%s: %s", o->name, text);
+  const char *instead = tgi_option_now(list, pair);
+  if (instead != NULL) return tgi_error(error, TG_ERR_ARG, "Contact option %s is gone; give %s.", pair, instead);
+  return tgi_error(error, TG_ERR_ARG, "Contact option %s takes %s, not '%.60s'.", o->name, takes(o, what, sizeof what), text);
+}
+
+tgStatus tgi_option_read(const tgiOptionList *list, const tgiOption *option, void *options, const char *text, tgError *error) {
   double value;
-  if (!value_of(&option->is, text, &value))
-    return tgi_error(error, TG_ERR_ARG, "Contact option %s takes %s, not '%.60s'.", option->is.name, takes(&option->is, what, sizeof what), text);
+  if (!value_of(&option->is, text, &value)) return refuse(list, &option->is, text, error);
   put(option, options, value);
   return TG_OK;
 }

@@ -10,7 +10,7 @@
 typedef struct tgiOption {
   tgOption is;
   size_t at;               // of the field in the model's own struct
-  const char *now;         // of an alias or a former name: the option that it is another name of; NULL: the option itself
+  const char *now;         // of an alias or a former name: the option that it is another name of; of "name: word" that is gone: what to give; else NULL
   bool former;
 } tgiOption;
 
@@ -32,20 +32,21 @@ typedef struct tgiOptionList { const tgiOption *option; int n; size_t bytes; } t
   {{#name, NULL, TG_OPTION_BOOLEAN, value, 0, 1, NULL, "", text, false, NULL}, offsetof(T, name), NULL, false},
 #define TGI_OPTION_WORD(T, name, type, value, words, text) \
   {{#name, NULL, TG_OPTION_WORD, value, 0, 0, words, "", text, false, NULL}, offsetof(T, name), NULL, false},
-#define TGI_OPTION_ALIAS(T, other, name) TGI_OPTION_OTHER(other, name, false)
-#define TGI_OPTION_FORMER(T, old, name) TGI_OPTION_OTHER(old, name, true)
-#define TGI_OPTION_OTHER(other, name, former) {{#other, NULL, TG_OPTION_NUMBER, 0, 0, 0, NULL, "", "", false, NULL}, 0, #name, former},
+#define TGI_OPTION_ALIAS(T, other, name) TGI_OPTION_OTHER(#other, #name, false)
+#define TGI_OPTION_FORMER(T, old, name) TGI_OPTION_OTHER(#old, #name, true)
+#define TGI_OPTION_GONE(T, name, word, instead) TGI_OPTION_OTHER(#name ": " #word, instead, true)
+#define TGI_OPTION_OTHER(other, name, former) {{other, NULL, TG_OPTION_NUMBER, 0, 0, 0, NULL, "", "", false, NULL}, 0, name, former},
 
 /// The option of that name or alias; NULL: none.
 const tgiOption *tgi_option_named(const tgiOptionList *list, const char *name);
 /// Its line for who enumerates: with its alias and its range.
 tgOption tgi_option_public(const tgiOptionList *list, const tgiOption *option);
-/// What `old` of this list is called now; NULL: it is no former name.
+/// What `old` of this list is called now, or what is given now for "name: word"; NULL: it is no former name or word.
 const char *tgi_option_now(const tgiOptionList *list, const char *old);
 /// Its value in a struct of options.
 double tgi_option_get(const tgiOption *option, const void *options);
-/// Sets it from text. TG_ERR_ARG: error says what it takes; no range is checked.
-tgStatus tgi_option_read(const tgiOption *option, void *options, const char *text, tgError *error);
+/// Sets an option of the list from text. TG_ERR_ARG: error says what it takes; no range is checked.
+tgStatus tgi_option_read(const tgiOptionList *list, const tgiOption *option, void *options, const char *text, tgError *error);
 /// The list's defaults into a struct whose head is set.
 void tgi_options_default(const tgiOptionList *list, void *options);
 /// Each value is within its range; `word` is the contact model, for the message.

@@ -168,6 +168,7 @@ static void test_refused(void **state) {
   refused("lcp", "symplectic", "yes", "takes true or false");
   refused("barrier", "threads", "1.5", "takes an integer");
   refused("barrier", "hierarchy", "fine", "takes one of moment, paper, brute, not 'fine'");
+  refused("barrier", "long_range", "backward", "Contact option long_range: backward is gone; give long_range: off, and take the gradient from");
   refused("barrier", "hierarchy", "mom", "takes one of");
   refused("barrier", "hierarchy", "", "takes one of");
 }

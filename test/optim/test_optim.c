@@ -68,6 +68,69 @@ static void test_sines(void **state) {
                            "controls: {basis: sines, terms: 2, start: 1, amplitude: 4, frequency: 3}\n" REST, 6 * 7, 1e-5);
 }
 
+// ---- gradients of another contact model ----
+
+// a rod that stands before a box and does not touch it
+#define PUSH(contact, more)                                                                                                     \
+  "model: push.xml\ncontact: " contact "\n" more "horizon: {steps: 6, timestep: 0.01}\ncontrols: {}\n"                         \
+  "losses: [{term: body_com, name: box, target: [0.8, 0, 0], axes: xy, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n"
+
+// loss and largest entry of the gradient at the start
+static double largest(const tgTask *t, double *loss, tgGradInfo *info) {
+  tgRolloutResult result;
+  tgEvaluator *e = tg_evaluator_create(t, 0, NULL);
+  int n = tg_task_size(t);
+  double *x = calloc(2 * (size_t)n, sizeof *x), most = 0;
+  tg_task_start(t, 0, x);
+  check_true(tg_evaluate(e, x, loss, x + n, NULL, NULL, NULL, &result) == TG_OK, "%s", result.error.text);
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[n + i]));
+  *info = result.grad;
+  free(x);
+  tg_evaluator_free(e);
+  return most;
+}
+
+static double option(const tgContact *c, const char *name) { return tg_contact_get(tg_contact_options(c), name); }
+
+static void test_gradient_of_another_model(void **state) {
+  (void)state;
+  tgTask *plain = load(PUSH("lcp", "")), *t = load(PUSH("lcp", "gradient: barrier\n"));
+  double loss[2];
+  tgGradInfo info;
+  assert_null(tg_task_gradient_contact(plain));
+  assert_true(largest(plain, &loss[0], &info) == 0 && info.label != TG_GRAD_SURROGATE);
+  assert_true(largest(t, &loss[1], &info) > 0 && info.label == TG_GRAD_SURROGATE);
+  assert_true(loss[0] == loss[1]);
+  // by name, and under another contact model
+  tgError e = {0};
+  assert_int_equal(tg_task_gradient(plain, "softmin", &e), TG_OK);
+  assert_string_equal(tg_contact_word(tg_task_gradient_contact(plain)), "softmin");
+  assert_int_equal(tg_task_override(t, "softmin", NULL, 0, &e), TG_OK);
+  assert_string_equal(tg_contact_word(tg_task_gradient_contact(t)), "barrier");
+  assert_int_equal(tg_task_gradient(t, "barier", &e), TG_ERR_INVALID);
+  check_true(strstr(e.text, "barier") != NULL, "%s", e.text);
+  assert_string_equal(tg_contact_word(tg_task_gradient_contact(t)), "barrier");
+  tg_task_free(plain);
+  tg_task_free(t);
+}
+
+// options of the task are for both contact models, those beside `model` for the gradient's alone
+static void test_options_of_gradients(void **state) {
+  (void)state;
+  tgTask *t = load(PUSH("barrier", "options: {weight: 1.0e-5, long_range: off}\ngradient: {model: barrier, long_range: both}\n"));
+  const tgContact *g = tg_task_gradient_contact(t), *c = tg_task_contact(t);
+  assert_true(option(c, "weight") == 1e-5 && option(g, "weight") == 1e-5);
+  assert_true(option(c, "long_range") == 1 && option(g, "long_range") == 0);
+  assert_true(option(g, "widen") == 0);
+  tgError e = {0};
+  assert_int_equal(tg_task_contact_option(t, "weight", "2e-5", &e), TG_OK);
+  assert_true(option(tg_task_gradient_contact(t), "weight") == 2e-5);
+  // resting bodies touch under lcp
+  assert_int_equal(tg_task_override(t, "lcp", NULL, 0, &e), TG_OK);
+  assert_true(option(tg_task_gradient_contact(t), "widen") > 0);
+  tg_task_free(t);
+}
+
 // zero controls to the target by gradient; the ablation without contact gradients is worse with as many simulations
 static void test_reach(void **state) {
   (void)state;
@@ -244,6 +307,13 @@ static void test_bad_tasks(void **state) {
       {GOOD "losses: [{term: control, weight: 1}]\noptimizer: {method: adam, iterations: 1, beta1: 1}\n", "beta1"},
       {GOOD "losses: [{term: control, weight: 1}]\noptimizer: {method: cem, iterations: 1, population: -1}\n", "population"},
       {GOOD "losses: [{term: control, weight: 1}]\noptimizer: {method: cem, iterations: 1, population: 2, elites: 3}\n", "3 elites"},
+      {PUSH("lcp", "gradient: barier\n"), "barier"},
+      {PUSH("lcp", "gradient: {weight: 1}\n"), "give `model`"},
+      {PUSH("lcp", "gradient: [barrier]\n"), "a mapping of names to values is expected, in gradient (line: 3"},
+      {PUSH("lcp", "gradient: {model: barrier, wieght: 1}\n"), "did you mean weight?"},
+      {PUSH("lcp", "options: {long_range: backward}\n"), "is gone; give long_range: off"},
+      {PUSH("lcp", "options: {aware_gradient: true}\ngradient: barrier\n"), "cannot be complementarity-aware"},
+      {PUSH("barrier", "parameters: [{name: contact.weight}]\ngradient: barrier\n"), "contact.weight is a number of the step's contact model"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     tgError e = {0};
@@ -255,7 +325,7 @@ static void test_bad_tasks(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradient), cmocka_unit_test(test_sines), cmocka_unit_test(test_reach), cmocka_unit_test(test_resume),
-                                     cmocka_unit_test(test_bad_tasks), cmocka_unit_test(test_other_problems),
+                                     cmocka_unit_test(test_gradient_of_another_model), cmocka_unit_test(test_options_of_gradients), cmocka_unit_test(test_bad_tasks), cmocka_unit_test(test_other_problems),
                                      cmocka_unit_test(test_comma_locale)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -247,6 +247,7 @@ static void another_tasks_journal_is_refused(void **state) {
       TASK("", "", "", "", "", "- {term: body_position, name: cart, target: [1, 0, 0.5], weight: 1, tolerance: 0.01}\n", "method: adam"),
       TASK("", "", "", "", "", REACH, "method: descent"),
       "restitution: [{geom: skin, value: 0.5}]\n" PLAIN,
+      "gradient: softmin\n" PLAIN,
   };
   Folder f = folder_make();
   tgTask *t = load_well(&f, PLAIN);

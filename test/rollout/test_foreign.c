@@ -130,6 +130,44 @@ static void gradient_is_the_other_models_own_steps(void **state) {
   check_by_hand(TABLE("-.141", ".1", ""), "softmin", "lcp");
 }
 
+// a ball in the block's place: one point a contact. On a face `lcp` may carry a block by several sets of corners; which one, its memory says, and a
+// gradient's step has none
+#define ROLL(apart) \
+  "<mujoco><option timestep='.01'/><worldbody><geom type='plane' size='2 2 1' friction='.3'/>" \
+  "<body pos='0 0 .1'><freejoint/><geom size='.1' mass='1' friction='.3'/></body>" \
+  "<body pos='" apart " 0 .1'><joint name='push' type='slide' axis='1 0 0' damping='1'/><geom type='box' size='.04 .08 .05' mass='.5' friction='0'/></body>" \
+  "</worldbody><actuator><motor joint='push'/></actuator></mujoco>"
+
+// a gradient of the same contact model with the same options is the ordinary one
+static void check_same(const char *xml, const char *word) {
+  Table plain = table(xml, word, NULL), by = table(xml, word, word);
+  tgRolloutResult result;
+  double most = 0;
+  push(&plain);
+  push(&by);
+  run_well(&plain, &result);
+  run_well(&by, &result);
+  assert_memory_equal(plain.q, by.q, sizeof by.q);
+  for (int i = 0; i < STEPS; i++) most = fmax(most, fabs(tgRe(plain.du[i])));
+  check_true(most > 1e-6, "%s: the gradient is as good as zero, %g", word, most);
+  for (int i = 0; i < STEPS; i++) check_close(by.du[i], plain.du[i], 1e-12 * most);
+  for (int i = 0; i < NV; i++) {
+    check_close(by.dq0[i], plain.dq0[i], 1e-12 * (1 + fabs(tgRe(plain.dq0[i]))));
+    check_close(by.dv0[i], plain.dv0[i], 1e-12 * (1 + fabs(tgRe(plain.dv0[i]))));
+  }
+  check_true(strstr(result.grad.reason, "wider") == NULL, "%s", result.grad.reason);
+  clear(&plain);
+  clear(&by);
+}
+
+static void the_same_model_gives_the_same_gradient(void **state) {
+  (void)state;
+  check_same(ROLL("-.14"), "lcp");
+  check_same(TABLE("-.141", ".1", ""), "softmin");
+  check_same(TABLE("-.142", ".103", ""), "barrier");
+  check_same(TABLE("-.142", ".103", ""), "sdrs");
+}
+
 // The finger comes in so fast that it is farther in the block than gaps are wider: they are seen wider still. The motion is the forward model's to the bit, and the budget of the tape changes none of the gradient's
 static void motion_and_budget(void **state) {
   (void)state;
@@ -180,6 +218,53 @@ static void jacobians_are_the_other_models(void **state) {
   free(D);
   tg_sim_free(s);
   clear(&t);
+}
+
+// a block that turns in the air, near the ground: its coordinates are no tangents, and what carries over from one contact model to the other must be those
+#define TURN "<mujoco><worldbody><geom type='plane' size='2 2 1' friction='.3'/><body name='block' pos='0 0 .19' euler='31 22 13'><freejoint/>" \
+  "<geom type='box' size='.1 .12 .08' mass='1' friction='.3'/></body><body pos='.6 0 .3'><joint type='slide' axis='1 0 0'/><geom type='box' size='.05 .05 .05'/>" \
+  "</body></worldbody></mujoco>"
+
+// Jacobian and adjoint at the states of `forward` against differences of the other model's step, which know nothing of `forward`
+static void check_differences(const char *forward, const char *word) {
+  enum { NC = 2 * NV, BLOCK = 2 * NV * NC };
+  Rig rig = rig_of_text(TURN, forward, NULL);
+  tgContact *by = gradient_of(rig.m, rig.c, word);
+  tgSim *second = tg_sim_create(rig.m, by, NULL, NULL), *alone = tg_sim_create(rig.m, by, NULL, NULL);
+  static const double v[NV] = {0.3, -0.2, -0.4, 2, -3, 1, 0.5};
+  for (int i = 0; i < NV; i++) tg_sim_qvel(rig.s)[i] = v[i];
+  for (int k = 0; k < 4; k++) {
+    tgReal D[BLOCK], R[BLOCK], w[2 * NV], row[2 * NV];
+    memcpy(tg_sim_qpos(alone), tg_sim_qpos(rig.s), NQ * sizeof(tgReal));
+    memcpy(tg_sim_qvel(alone), tg_sim_qvel(rig.s), NV * sizeof(tgReal));
+    tgDifferenceOptions o = tg_difference_default();
+    o.h = 0.004;
+    assert_int_equal(tg_grad_differences(alone, &o, R), TG_OK);
+    assert_int_equal(tg_sim_step(rig.s, 0.004, NULL), TG_OK);
+    check_true(tg_sim_step_jacobian_by(rig.s, second, D, NULL) == TG_OK, "%s", tg_sim_error(rig.s)->text);
+    double most = 0;
+    for (int i = 0; i < BLOCK; i++) most = fmax(most, fabs(tgRe(R[i])));
+    for (int i = 0; i < BLOCK; i++) check_close(D[i], R[i], 1e-7 * most);
+    for (int i = 0; i < 2 * NV; i++) w[i] = sin(1 + 3 * i);
+    assert_int_equal(tg_sim_step_vjp_by(rig.s, second, w, w + NV, row, row + NV, NULL, NULL, NULL), TG_OK);
+    for (int j = 0; j < NC; j++) {
+      tgReal want = 0;
+      for (int i = 0; i < 2 * NV; i++) want += w[i] * R[i * NC + j];
+      check_close(row[j], want, 1e-7 * 2 * NV * most);
+    }
+  }
+  tg_sim_free(second);
+  tg_sim_free(alone);
+  tg_contact_free(by);
+  drop(&rig);
+}
+
+static void differences_of_the_other_models_step(void **state) {
+  (void)state;
+  check_differences("lcp", "barrier");
+  check_differences("lcp", "softmin");
+  check_differences("softmin", "sdrs");
+  check_differences("barrier", "softmin");
 }
 
 // ---- gaps that are seen wider ----
@@ -412,7 +497,8 @@ static void batches_take_it(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(gradient_is_the_other_models_own_steps), cmocka_unit_test(motion_and_budget), cmocka_unit_test(jacobians_are_the_other_models),
+      cmocka_unit_test(gradient_is_the_other_models_own_steps), cmocka_unit_test(the_same_model_gives_the_same_gradient),
+      cmocka_unit_test(motion_and_budget), cmocka_unit_test(jacobians_are_the_other_models), cmocka_unit_test(differences_of_the_other_models_step),
       cmocka_unit_test(gaps_are_wider_where_bodies_touch), cmocka_unit_test(bodies_rest_lower_by_what_gaps_are_wider),
       cmocka_unit_test(wider_steps_have_their_derivatives), cmocka_unit_test(pairs_that_stay_too_near_are_named), cmocka_unit_test(thin_geoms_are_named),
       cmocka_unit_test(push_from_afar), cmocka_unit_test(long_range_in_the_gradient_only), cmocka_unit_test(bad_combinations_are_refused),

@@ -35,7 +35,9 @@ typedef enum tgLongRange {
     "how the potential is summed: `paper`: the publication's weights and spheres; `brute`: every pair of triangles") \
   X(FORMER, form, hierarchy) \
   X(WORD, friction, tgFrictionForm, TG_FRICTION_SLIP, "slip plane", "one sliding velocity a patch; `plane`: the publication's") \
-  X(WORD, long_range, tgLongRange, TG_LONG_RANGE_BOTH, "both off", "where the part beyond touching range acts; `off`: nowhere, the local barrier stands in for it") \
+  X(WORD, long_range, tgLongRange, TG_LONG_RANGE_BOTH, "both off", \
+    "where the part beyond touching range acts; `off`: nowhere, the local barrier stands in for it") \
+  X(GONE, long_range, backward, "long_range: off, and take the gradient from a second contact model, gradient: {model: barrier, long_range: both}") \
   X(NEUTRAL, threads, 1, 1, 1024, "that evaluate the potential; the bits do not depend on it")
 
 typedef struct tgBarrierOptions {  ///< Options of the `barrier` model.
