@@ -275,8 +275,8 @@ static tgStatus refuse(const tgTask *t, tgError *error) {
   bool by_state = method == TG_METHOD_ILQR || method == TG_METHOD_DDP || method == TG_METHOD_SHOOTING || method == TG_METHOD_GAUSS_NEWTON;
   if (t->nstate > 0 && method != TG_METHOD_SHOOTING)
     return tgi_error(error, TG_ERR_UNSUPPORTED, "method %s does not take bounds on states (states:); shooting does", tg_task_method(t));
-  if (t->optimizer.aware && by_state)
-    return tgi_error(error, TG_ERR_UNSUPPORTED, "method %s takes the step's Jacobians, which are exact; gradient: aware is for methods that take adjoints, as adam and lbfgs",
+  if (by_state && tg_contact_get(tg_contact_options(t->contact), "aware_gradient") > 0)
+    return tgi_error(error, TG_ERR_UNSUPPORTED, "method %s takes the step's Jacobians, which are exact; aware_gradient is for methods that take adjoints, as adam and lbfgs",
                      tg_task_method(t));
   if (t->nparam > 0 && by_state)
     return tgi_error(error, TG_ERR_UNSUPPORTED, "method %s decides controls and the initial state, not parameters; adam, lbfgs and others do",

@@ -88,9 +88,10 @@ static tgStatus load_model(tgTask *t, const char *directory, const tgLoadOptions
 }
 
 static tgStatus resolve(tgTask *t, const char *directory, const tgLoadOptions *options, tgError *error) {
+  if (t->yaml->optimizer.gradient != NULL)
+    FAIL("optimizer: gradient: %s is gone; the complementarity-aware gradient is the option aware_gradient: true of `lcp`", t->yaml->optimizer.gradient);
   TG_TRY(load_model(t, directory, options, error));
   snprintf(t->word, sizeof t->word, "%s", t->yaml->contact);
-  if (t->yaml->optimizer.aware) TG_TRY(tgi_settings_add(&t->settings, "aware_gradient", "true", 0, 0, error));
   if (t->gradient_settings.n > 0 && !tgi_settings_take(&t->gradient_settings, "model", t->gradient_word))
     FAIL("gradient: give `model`, the word of the contact model that gradients are of");
   TG_TRY(make_contact(t, t->word, error));

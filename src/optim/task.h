@@ -38,7 +38,7 @@ typedef struct YamlLoss {
 } YamlLoss;
 typedef struct YamlOptimizer {
   tgMethod method;
-  int aware;                // 1: complementarity-aware gradient
+  const char *gradient;     // a former spelling, which is an error
   int iterations;
   double rate, decay, beta1, beta2, sigma, tolerance, *stop_loss;
   int population, elites, memory, shot;

@@ -15,7 +15,6 @@ static const cyaml_strval_t term_words[] = {
 static const cyaml_strval_t when_words[] = {{"end", TG_TERM_END}, {"all", TG_TERM_ALL}, {"time", TG_TERM_TIME}};
 static const cyaml_strval_t part_words[] = {{"position", TG_INITIAL_POSITION}, {"velocity", TG_INITIAL_VELOCITY}};
 static const cyaml_strval_t basis_words[] = {{"steps", TG_BASIS_STEPS}, {"sines", TG_BASIS_SINES}};
-static const cyaml_strval_t gradient_words[] = {{"exact", 0}, {"aware", 1}};   // whether it is aware
 static const cyaml_strval_t method_words[] = {{"adam", TG_METHOD_ADAM}, {"descent", TG_METHOD_DESCENT},
                                               {"lbfgs", TG_METHOD_LBFGS}, {"random", TG_METHOD_RANDOM}, {"cem", TG_METHOD_CEM},
                                               {"ilqr", TG_METHOD_ILQR}, {"ddp", TG_METHOD_DDP}, {"gauss_newton", TG_METHOD_GAUSS_NEWTON}, {"bundle", TG_METHOD_BUNDLE},
@@ -87,7 +86,7 @@ static const cyaml_schema_field_t loss_fields[] = {
 static const cyaml_schema_value_t loss_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, YamlLoss, loss_fields)};
 static const cyaml_schema_field_t optimizer_fields[] = {
     CYAML_FIELD_ENUM("method", CYAML_FLAG_STRICT, YamlOptimizer, method, method_words, COUNT(method_words)),
-    CYAML_FIELD_ENUM("gradient", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlOptimizer, aware, gradient_words, COUNT(gradient_words)),
+    CYAML_FIELD_STRING_PTR("gradient", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlOptimizer, gradient, 0, 63),
     CYAML_FIELD_INT("iterations", CYAML_FLAG_DEFAULT, YamlOptimizer, iterations),
     CYAML_FIELD_FLOAT("rate", CYAML_FLAG_OPTIONAL, YamlOptimizer, rate),
     CYAML_FIELD_FLOAT("decay", CYAML_FLAG_OPTIONAL, YamlOptimizer, decay),

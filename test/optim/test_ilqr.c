@@ -241,7 +241,7 @@ static void through_contact(void **state) {
 // what Jacobians cannot do is refused by name
 static void refusals(void **state) {
   (void)state;
-  static const char *const bad[][2] = {{SLED(", basis: sines", ""), "basis: sines"}, {SLED("", ", gradient: aware"), "gradient: aware"},
+  static const char *const bad[][2] = {{SLED(", basis: sines", ""), "basis: sines"}, {SLED("}\noptions: {aware_gradient: true", ""), "aware_gradient"},
                                        {SLED("}\nparameters: [{name: body_mass, of: sled}]\noptions: {erp: 0.2", ""), "parameters"},
                                        {SLED("}\nstates: [{joint: x, part: position, low: -1}]\noptions: {erp: 0.2", ""), "states"}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

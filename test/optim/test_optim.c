@@ -307,6 +307,7 @@ static void test_bad_tasks(void **state) {
       {GOOD "losses: [{term: control, weight: 1}]\noptimizer: {method: adam, iterations: 1, beta1: 1}\n", "beta1"},
       {GOOD "losses: [{term: control, weight: 1}]\noptimizer: {method: cem, iterations: 1, population: -1}\n", "population"},
       {GOOD "losses: [{term: control, weight: 1}]\noptimizer: {method: cem, iterations: 1, population: 2, elites: 3}\n", "3 elites"},
+      {GOOD "losses: [{term: control, weight: 1}]\noptimizer: {method: adam, iterations: 1, gradient: aware}\n", "aware_gradient: true"},
       {PUSH("lcp", "gradient: barier\n"), "barier"},
       {PUSH("lcp", "gradient: {weight: 1}\n"), "give `model`"},
       {PUSH("lcp", "gradient: [barrier]\n"), "a mapping of names to values is expected, in gradient (line: 3"},

@@ -249,15 +249,15 @@ static void test_take_off(void **state) {
   check_true(!still && loss < 1e-3, "aware: loss %.3g", loss);
 }
 
-// From a task file: the same drone, "gradient: aware" and without it
+// From a task file: the same drone, with the option and without it
 static void test_task_file(void **state) {
   (void)state;
   for (int aware = 0; aware < 2; aware++) {
     char text[500];
     snprintf(text, sizeof text,
-             "model: drone.xml\ncontact: lcp\noptions: {erp: 0}\nhorizon: {steps: 60, timestep: 0.001}\nstart: {keyframe: start}\n"
+             "model: drone.xml\ncontact: lcp\noptions: {erp: 0%s}\nhorizon: {steps: 60, timestep: 0.001}\nstart: {keyframe: start}\n"
              "controls: {basis: steps}\nlosses: [{term: body_position, name: drone, target: [0, 0, 5], axes: z, weight: 1}]\n"
-             "optimizer: {method: descent, rate: 10, iterations: 3%s}\n", aware ? ", gradient: aware" : "");
+             "optimizer: {method: descent, rate: 10, iterations: 3}\n", aware ? ", aware_gradient: true" : "");
     tgError e = {0};
     tgTask *t = tg_task_load_text(text, strlen(text), TG_SOURCE_DIR "/models", NULL, &e);
     check_true(t != NULL, "%s", e.text);
