@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "bench/clock.h"
-#include "coll/ssdf_tree.h"   // private: the soft distance is timed by itself
+#include "coll/clouds/ssdf_tree.h"   // private: the soft distance is timed by itself
 #include "contact/contact.h"
 #include "geom/cloud.h"
 #include "tangere/desc.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "coll/broad.h"
-#include "coll/soft_contacts.h"
+#include "coll/clouds/soft_contacts.h"
 
 // keep a remembered axis while |k.n| is below this; choose z for a new contact below the second
 static const double keep_axis = 0.95, new_axis = 0.8;

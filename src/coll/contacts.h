@@ -2,7 +2,7 @@
 #ifndef TG_COLL_CONTACTS_H
 #define TG_COLL_CONTACTS_H
 
-#include "coll/narrow.h"
+#include "coll/features/narrow.h"
 #include "sim/sim.h"
 
 /// Pairs nearer than this are listed, so that their reference features are remembered and a gap at the switch shows [m].

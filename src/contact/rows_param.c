@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "coll/contacts.h"
-#include "coll/feature.h"
+#include "coll/features/feature.h"
 #include "kin/kinematics.h"
 #include "math/quat.h"
 

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "geom/cloud_make.h"
+#include "math/d3.h"
 
 /// Blocks that are freed together.
 typedef struct tgiBlocks {
@@ -73,30 +74,5 @@ bool tgi_cells_make(tgiCells *cells, double width, int most, tgiBlocks *blocks);
 void tgi_cells_add(tgiCells *cells, const double x[3], int point);
 /// The first point of the bucket of the cell `k` (0 to 26) about x; others of it follow by next. A point may come up twice and need not be near.
 int tgi_cells_about(const tgiCells *cells, const double x[3], int k);
-
-// ---- 3-vectors of doubles ----
-
-static inline void tgi_d3_sub(double *r, const double *a, const double *b) {
-  for (int i = 0; i < 3; i++) r[i] = a[i] - b[i];
-}
-static inline double tgi_d3_dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-static inline double tgi_d3_norm(const double *a) { return sqrt(tgi_d3_dot(a, a)); }
-static inline double tgi_d3_distance(const double *a, const double *b) {
-  double d[3];
-  tgi_d3_sub(d, a, b);
-  return tgi_d3_norm(d);
-}
-static inline void tgi_d3_cross(double *r, const double *a, const double *b) {
-  double x = a[1] * b[2] - a[2] * b[1], y = a[2] * b[0] - a[0] * b[2], z = a[0] * b[1] - a[1] * b[0];
-  r[0] = x;
-  r[1] = y;
-  r[2] = z;
-}
-/// r = a/|a| (0 when a is 0); returns |a|
-static inline double tgi_d3_unit(double *r, const double *a) {
-  double n = tgi_d3_norm(a);
-  for (int i = 0; i < 3; i++) r[i] = n > 0 ? a[i] / n : 0;
-  return n;
-}
 
 #endif

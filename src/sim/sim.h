@@ -67,7 +67,7 @@ struct tgContact {
   const tgContactOptions *options;     // of the struct of its model (tangere/lcp.h ..), behind this
   const struct tgContactModel *kind;   // its line in contact/table.c
   size_t (*solver_bytes)(const struct tgContact *c, const tgCapacity *z);   // workspace for that capacity; SIZE_MAX on overflow
-  struct tgiSoftClouds *soft;          // clouds for soft contact points (coll/soft_contacts.h); NULL: contact points are those of features
+  struct tgiSoftClouds *soft;          // clouds for soft contact points (coll/clouds/soft_contacts.h); NULL: contact points are those of features
   void *data;                          // what the contact model keeps of the model's geometry, const after creation
   const struct tgStepper *stepper;     // by whose equations a step is made (step/table.c)
   int nterm;                           // terms at most of a contact law

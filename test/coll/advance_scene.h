@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-#include "coll/advance.h"
-#include "coll/exact.h"
-#include "coll/surface.h"
+#include "coll/surfaces/advance.h"
+#include "coll/surfaces/exact.h"
+#include "coll/surfaces/surface.h"
 #include "kin/kinematics.h"
 #include "support/check.h"
 

@@ -3,7 +3,7 @@
 #define TG_TEST_COLL_SUPPORT_H
 
 #include <string.h>
-#include "coll/narrow.h"
+#include "coll/features/narrow.h"
 #include "math/quat.h"
 #include "math/spatial.h"
 #include "support/check.h"

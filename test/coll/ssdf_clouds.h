@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "coll/ssdf.h"
+#include "coll/clouds/ssdf.h"
 #include "math/vec3.h"
 #include "support/check.h"
 

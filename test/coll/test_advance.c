@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "coll/advance_scene.h"
-#include "coll/triangle.h"
+#include "coll/surfaces/triangle.h"
 #include "math/quat.h"
 
 static double brute_distance(const tgtScene *c, int p) {

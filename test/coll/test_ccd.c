@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/ccd.h"
-#include "coll/exact.h"
-#include "coll/triangle.h"
+#include "coll/surfaces/ccd.h"
+#include "coll/surfaces/exact.h"
+#include "coll/surfaces/triangle.h"
 #include "support/check.h"
 
 static double dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }

@@ -1,5 +1,5 @@
 // test_cloud_geom.c: clouds of a model's geoms: at their sizes and scales, of meshes and hulls, refused by names.
-#include "coll/cloud_geom.h"
+#include "coll/clouds/cloud_geom.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/exact.h"
+#include "coll/surfaces/exact.h"
 #include "support/check.h"
 
 __extension__ typedef __int128 wide;

@@ -1,6 +1,6 @@
 // test_gjk.c: nearest vertices of large polytopes against every separating axis and every pair of edges.
 #include "coll/coll_support.h"
-#include "coll/gjk.h"
+#include "coll/features/gjk.h"
 #include "support/tessellate.h"
 
 static void pair(tgiPair *P, tgShape *A, tgShape *B, const tgtShape *a, const tgtShape *b) {

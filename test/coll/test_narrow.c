@@ -1,7 +1,7 @@
 // test_narrow.c: every ordered pair of shapes: derivatives, swap, equivariance, gaps by brute force; what cannot collide says so.
 #include "coll/coll_brute.h"
 #include "coll/coll_deriv.h"
-#include "coll/feature.h"
+#include "coll/features/feature.h"
 
 #ifdef TG_COMPLEX
 enum { POSES = 300, CURVED_POSES = 150 };

@@ -1,6 +1,6 @@
 // test_soft_field.c: separation field and distribution, soft distance, vertex weights and soft contact points of pairs of geoms: definitions, limits,
 // derivatives in the twists of both, at random poses and where faces lie on each other.
-#include "coll/soft_field.h"
+#include "coll/clouds/soft_field.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // test_soft_topk.c: soft choice of the largest scores: masses, the sharp limit, ties, leaning, derivatives.
-#include "coll/soft_topk.h"
+#include "coll/clouds/soft_topk.h"
 
 #include <string.h>
 

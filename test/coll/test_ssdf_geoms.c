@@ -2,7 +2,7 @@
 // up to what the spacing l leaves; on boxes and cylinders exact away from creases, and the zero set meets creases.
 #include <stdio.h>
 
-#include "coll/ssdf.h"
+#include "coll/clouds/ssdf.h"
 #include "geom/cloud.h"
 #include "geom/solids.h"
 #include "support/check.h"

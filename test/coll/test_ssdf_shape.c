@@ -1,6 +1,6 @@
 // test_ssdf_shape.c: kernels of the points' own shapes: those left out weigh less than tau together, at any place and for any shape; sums over those kept are
 // the full ones; few are kept.
-#include "coll/ssdf_shape.h"
+#include "coll/clouds/ssdf_shape.h"
 
 #include <string.h>
 

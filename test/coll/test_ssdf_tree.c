@@ -1,5 +1,5 @@
 // test_ssdf_tree.c: the points kept at a place weigh all but tau, whatever cloud, place, ball and width; sums over them are the full ones.
-#include "coll/ssdf_tree.h"
+#include "coll/clouds/ssdf_tree.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // test_surface.c: surfaces and trees of a whole model: which geoms have them, which share, what is refused and how it is named.
-#include "coll/surface.h"
+#include "coll/surfaces/surface.h"
 
 #include <string.h>
 

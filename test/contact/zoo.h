@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "coll/contacts.h"
-#include "coll/narrow.h"
+#include "coll/features/narrow.h"
 #include "contact/contact.h"
 #include "contact/rows.h"
 #include "kin/kinematics.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grad/numdiff.h"
+#include "check/numdiff.h"
 #include "grad/twin.h"
 #include "optim/task.h"
 #include "sim/sim.h"

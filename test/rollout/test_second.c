@@ -2,8 +2,8 @@
 // exponential charts, which share no arithmetic with it; symmetry; no memory taken by calls; what is refused.
 #include <stdlib.h>
 
+#include "check/numdiff.h"
 #include "contact/softmin/soft_scene.h"
-#include "grad/numdiff.h"
 #include "rollout/charts.h"
 #include "support/alloc.h"
 #include "support/tree.h"

@@ -2,8 +2,8 @@
 // direction against Ridders' differences of the real gradient, which share no arithmetic with the complex twin; symmetry; what is refused.
 #include <stdlib.h>
 
+#include "check/numdiff.h"
 #include "contact/softmin/soft_scene.h"
-#include "grad/numdiff.h"
 #include "rollout/charts.h"
 #include "step/param_check.h"
 #include "support/alloc.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grad/numdiff.h"
+#include "check/numdiff.h"
 #include "sim/param.h"
 #include "sim/sim.h"
 #include "support/check.h"

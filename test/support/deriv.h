@@ -1,12 +1,12 @@
-// deriv.h: the one derivative check of the tests, on the engine's own differences (grad/numdiff.h).
+// deriv.h: the one derivative check of the tests, on the engine's own differences (check/numdiff.h).
 //
 // Complex step in the complex build where the map is analytic, else Ridders; always along tangents of the manifold.
 // A map whose value lies on a manifold returns tangent coordinates about the nominal value (tg_model_difference).
 #ifndef TG_TEST_DERIV_H
 #define TG_TEST_DERIV_H
 
+#include "check/numdiff.h"
 #include "support/check.h"
-#include "grad/numdiff.h"
 
 /// y = f(x); returns a status, TG_OK when it worked.
 typedef tgiMap tgtMap;

@@ -5,8 +5,8 @@
 #define TG_CONTACT_BARRIER_BARRIER_H
 
 #include "base/threads.h"
-#include "coll/advance.h"
-#include "coll/surface.h"
+#include "coll/surfaces/advance.h"
+#include "coll/surfaces/surface.h"
 #include "contact/barrier/halfspace/halfspace.h"
 #include "contact/barrier/lagged.h"
 #include "contact/barrier/tree/tree_pair.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/layout.h"
+#include "coll/clouds/soft_contacts.h"
 #include "coll/contacts.h"
-#include "coll/soft_contacts.h"
 #include "contact/lcp/work.h"
 #include "tangere/lcp.h"
 

@@ -5,7 +5,7 @@
 #ifndef TG_CONTACT_SOFTMIN_FIELD_KERNEL_H
 #define TG_CONTACT_SOFTMIN_FIELD_KERNEL_H
 
-#include "coll/ssdf_tree.h"
+#include "coll/clouds/ssdf_tree.h"
 #include "contact/softmin/grid.h"
 #include "contact/softmin/point.h"
 #include "math/isa.h"

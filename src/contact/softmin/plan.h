@@ -10,7 +10,7 @@
 #define TG_CONTACT_SOFTMIN_PLAN_H
 
 #include "base/layout.h"
-#include "coll/ssdf_tree.h"
+#include "coll/clouds/ssdf_tree.h"
 #include "contact/softmin/field_kernel.h"
 #include "contact/softmin/pair.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/layout.h"
-#include "coll/cloud_geom.h"
+#include "coll/clouds/cloud_geom.h"
 #include "contact/softmin/softmin.h"
 
 #define FINENESS 4.0        // points along the least half length of a geom, or the radius of a curved one

@@ -1,0 +1,50 @@
+// narrow.c: dispatch of one pair by the kinds of its shapes; the polytope of a box.
+#include "coll/features/pair.h"
+
+static bool is_round(const tgShape *S) { return S->type == TG_GEOM_SPHERE || S->type == TG_GEOM_CAPSULE; }
+static bool is_curved(const tgShape *S) { return S->type == TG_GEOM_CYLINDER || S->type == TG_GEOM_ELLIPSOID; }
+
+// vertex v of a box: bit 0, 1, 2 of v set: upper in x, y, z; faces -x +x -y +y -z +z
+typedef struct Box {
+  tgHull hull;
+  tgShape shape;
+  tgReal vert[24], plane[24];
+} Box;
+
+static const int box_edge[48] = {0, 4, 0, 2, 4, 6, 0, 5, 6, 2, 0, 3, 2, 0, 0, 4, 1, 3, 1, 4, 3, 7, 1, 3,
+                                 7, 5, 1, 5, 5, 1, 1, 2, 0, 1, 2, 4, 5, 4, 2, 5, 6, 7, 3, 5, 3, 2, 3, 4};
+static const int box_face_adr[7] = {0, 4, 8, 12, 16, 20, 24};
+static const int box_face_vert[24] = {0, 4, 6, 2, 1, 3, 7, 5, 0, 1, 5, 4, 2, 6, 7, 3, 0, 2, 3, 1, 4, 5, 7, 6};
+static const int box_face_edge[24] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 7, 9, 0, 2, 10, 5, 11, 3, 11, 4, 8, 9, 6, 10, 1};
+static const int box_vert_adr[9] = {0, 3, 6, 9, 12, 15, 18, 21, 24};
+static const int box_vert_next[24] = {1, 2, 4, 0, 3, 5, 0, 3, 6, 1, 2, 7, 0, 5, 6, 1, 4, 7, 2, 4, 7, 3, 5, 6};
+
+// S itself when it needs no polytope or carries one, the box's for a box; NULL when it lacks one
+static const tgShape *with_hull(const tgShape *S, Box *box) {
+  if (S->type == TG_GEOM_MESH) return S->hull ? S : NULL;
+  if (S->type != TG_GEOM_BOX) return S;
+  double radius = tgi_hull_box_fill(box->vert, box->plane, S->size);
+  box->hull = (tgHull){8, 12, 6, box->vert, box_edge, box_face_adr, box_face_vert, box_face_edge, box->plane,
+                       box_vert_adr, box_vert_next, radius};
+  box->shape = *S;
+  box->shape.hull = &box->hull;
+  return &box->shape;
+}
+
+int tgi_collide(const tgShape *A, const tgShape *B, double margin, tgCollide want, int32_t memory[TG_PAIR_MEMORY],
+                tgContactPoint out[TG_PAIR_POINTS], double *distance) {
+  Box box_a, box_b;
+  tgiPair P = {with_hull(A, &box_a), with_hull(B, &box_b), margin, want, memory, out, INFINITY};
+  bool plane_a = A->type == TG_GEOM_PLANE, plane_b = B->type == TG_GEOM_PLANE;
+  int count = 0;
+  if (!P.A || !P.B) return TG_ERR_UNSUPPORTED;
+  if (plane_a && plane_b) count = 0;                // two half-spaces have no contact points
+  else if (plane_a || plane_b) {
+    const tgShape *other = plane_a ? B : A;
+    count = is_round(other) ? tgi_pair_plane_round(&P) : is_curved(other) ? tgi_pair_plane_curved(&P) : tgi_pair_plane_hull(&P);
+  }
+  else if (is_round(A) && is_round(B)) count = tgi_pair_round_round(&P);
+  else count = tgi_pair_convex(&P);
+  if (distance) *distance = P.distance;
+  return count;
+}

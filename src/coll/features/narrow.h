@@ -1,0 +1,54 @@
+// narrow.h: contact points of one pair of convex shapes, with exact derivatives.
+#ifndef TG_COLL_FEATURES_NARROW_H
+#define TG_COLL_FEATURES_NARROW_H
+
+#include "geom/hull.h"
+#include "math/vec3.h"
+#include "tangere/desc.h"
+
+/// A geom as collision sees it.
+typedef struct tgShape {
+  tgGeomType type;
+  const tgReal *size;     ///< three: sphere r; capsule and cylinder r, half length (axis z); ellipsoid and box half
+                          ///< lengths; mesh: the scale that its hull has
+  const tgHull *hull;     ///< of a mesh, its vertices and planes already scaled (tgi_hull_scale); other shapes have none
+  const tgReal *pos;      ///< world position of the geom frame
+  const tgReal *mat;      ///< world rotation of the geom frame, row-major
+} tgShape;
+
+enum {
+  TG_PAIR_POINTS = 8,     ///< at most so many points from one pair
+  TG_PAIR_MEMORY = 2      ///< ints of discrete memory of one pair: reference feature; 0 when fresh
+};
+
+/// What to compute beside the points.
+typedef enum tgCollide {
+  TG_COLLIDE_POINTS,      ///< nothing
+  TG_COLLIDE_POSE,        ///< D
+  TG_COLLIDE_SIZE,        ///< D and Ds
+  TG_COLLIDE_VERTEX       ///< D, Ds and Dp
+} tgCollide;
+
+/// One contact point. n is the unit normal from B to A; gap > 0 apart, < 0 overlapping, along n.
+typedef struct tgContactPoint {
+  tgReal p[3], n[3], gap;
+  int feature;            ///< identifies the pair of features; the same features give the same number
+  bool tie;               ///< at a switch of features (within 1e-9 of scale): derivatives are one-sided
+  tgReal D[7][12];        ///< d(p, n, gap)/d(twist A, twist B); twists are spatial motions (w; v) of the geoms in
+                          ///< world axes at the world origin: a material point x moves by w cross x + v
+  tgReal Ds[7][6];        ///< d(p, n, gap)/d(size of A, size of B), three each as in tgShape; 0 where a shape has fewer
+  int part[4];            ///< parts of polytopes behind the point: vertex or edge of A, face of A, the same of B; 0: none, 1 + vertex,
+                          ///< -1 - edge, 1 + face
+  tgReal Dp[7][24];       ///< d(p, n, gap)/d(point, direction of each part), world axes: of an edge its start and the way to its end, of a face
+                          ///< the mean of its corners and its normal; anything where there is no part
+} tgContactPoint;
+
+/// Contact points with gap <= margin, in a fixed order, at most TG_PAIR_POINTS. Returns their count, or
+/// a negative tgStatus when a shape has no hull but needs one (TG_ERR_UNSUPPORTED). memory is read and
+/// updated (reference-feature hysteresis); the points are a function of the poses for given memory. D and Ds
+/// are left alone unless wanted. distance (may be NULL): the gap of the pair, a lower bound on it when the pair is
+/// farther than margin.  Swapping A and B gives the same points with n and twists swapped.
+int tgi_collide(const tgShape *A, const tgShape *B, double margin, tgCollide want, int32_t memory[TG_PAIR_MEMORY],
+                tgContactPoint out[TG_PAIR_POINTS], double *distance);
+
+#endif

@@ -1,0 +1,222 @@
+// sweep.c: traversals of two sphere trees. See sweep.h.
+//
+// A pair of nodes is left when its spheres stay farther apart than what is asked; leaves are decided by their triangles.
+#include "coll/surfaces/sweep.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "coll/surfaces/ccd.h"
+#include "coll/surfaces/triangle.h"
+#include "math/d3.h"
+
+// radii are rounded: a vertex may lie that much outside
+static const double loose = 1 + 1e-12;
+
+static void place(const tgiPose *P, const tgReal *y, double *x) {
+  double z[3] = {tgRe(y[0]), tgRe(y[1]), tgRe(y[2])};
+  for (int i = 0; i < 3; i++) x[i] = P->R[3 * i] * z[0] + P->R[3 * i + 1] * z[1] + P->R[3 * i + 2] * z[2] + P->p[i];
+}
+static void centre_at(const tgiSolid *s, int k, const tgiPose *P, double *x) { place(P, s->number->centre + 3 * k, x); }
+static double radius(const tgiSolid *s, int k) { return loose * tgRe(s->number->radius[k]); }
+static void corners(const tgiSolid *s, int k, const tgiPose *P, double *x) {
+  const int *face = s->surface->face + 3 * s->tree->tri[k];
+  for (int i = 0; i < 3; i++) place(P, s->number->vert + 3 * face[i], x + 3 * i);
+}
+static bool is_leaf(const tgiSolid *s, int k) { return s->tree->tri[k] >= 0; }
+// of two nodes, is the first the one to open
+static bool opens_first(const tgiSolid *a, int i, const tgiSolid *b, int j) {
+  return is_leaf(b, j) || (!is_leaf(a, i) && radius(a, i) >= radius(b, j));
+}
+
+// The sphere of a leaf much larger than what it is compared with says little: its triangle does.
+static bool large_leaf(const tgiSolid *a, int i, const tgiSolid *b, int j) { return is_leaf(a, i) && radius(a, i) > 2 * radius(b, j); }
+
+// distance from the triangle of leaf i to the sphere of node j
+static double face_to_sphere(const tgiSolid *a, int i, const tgiPose *pa, const tgiSolid *b, int j, const tgiPose *pb) {
+  double x[9], c[3];
+  corners(a, i, pa, x);
+  centre_at(b, j, pb, c);
+  return tgi_point_triangle(c, x).distance - radius(b, j);
+}
+
+// ---- distance
+
+typedef struct Query {
+  const tgiSolid *a, *b;
+  const tgiPose *pa, *pb;
+  double best, n[3];   // n: from b to a, of the nearest triangles so far; it mostly separates their neighbours too
+} Query;
+
+// how far apart the triangles at x (that of a, then that of b) are along n, at least
+static double apart(const double *x, const double *n) {
+  double low = INFINITY, high = -INFINITY;
+  for (int i = 0; i < 3; i++) {
+    low = fmin(low, tgi_d3_dot(n, x + 3 * i));
+    high = fmax(high, tgi_d3_dot(n, x + 9 + 3 * i));
+  }
+  return low - high;
+}
+
+// lower bound of the distance of what is under nodes i and j
+static double spheres(const Query *Q, int i, int j) {
+  double x[3], y[3], r[3];
+  if (large_leaf(Q->a, i, Q->b, j)) return face_to_sphere(Q->a, i, Q->pa, Q->b, j, Q->pb);
+  if (large_leaf(Q->b, j, Q->a, i)) return face_to_sphere(Q->b, j, Q->pb, Q->a, i, Q->pa);
+  centre_at(Q->a, i, Q->pa, x);
+  centre_at(Q->b, j, Q->pb, y);
+  tgi_d3_sub(r, x, y);
+  return tgi_d3_norm(r) - radius(Q->a, i) - radius(Q->b, j);
+}
+
+// least: what the spheres of i and j leave between them
+static void nearest(Query *Q, int i, int j, double least) {
+  if (least >= Q->best) return;
+  if (is_leaf(Q->a, i) && is_leaf(Q->b, j)) {
+    double x[18];
+    corners(Q->a, i, Q->pa, x);
+    corners(Q->b, j, Q->pb, x + 9);
+    if (apart(x, Q->n) >= Q->best) return;
+    tgiNearby c = tgi_triangle_triangle(x, x + 9);
+    if (c.distance >= Q->best) return;
+    Q->best = c.distance;
+    for (int k = 0; k < 3 && c.distance > 0; k++) Q->n[k] = (c.a[k] - c.b[k]) / c.distance * (1 - 1e-12);   // no longer than 1
+    return;
+  }
+  bool first = opens_first(Q->a, i, Q->b, j);
+  const int *child = first ? Q->a->tree->child + 2 * i : Q->b->tree->child + 2 * j;
+  double gap[2];
+  for (int c = 0; c < 2; c++) gap[c] = first ? spheres(Q, child[c], j) : spheres(Q, i, child[c]);
+  for (int n = 0; n < 2; n++) {   // the nearer first
+    int c = (gap[1] < gap[0]) != (n == 1);
+    nearest(Q, first ? child[c] : i, first ? j : child[c], gap[c]);
+  }
+}
+
+double tgi_solid_distance(const tgiSolid *a, const tgiPose *pa, const tgiSolid *b, const tgiPose *pb, double cap) {
+  Query Q = {.a = a, .b = b, .pa = pa, .pb = pb, .best = cap};
+  nearest(&Q, 0, 0, spheres(&Q, 0, 0));
+  return Q.best;
+}
+
+// ---- motion
+
+typedef struct Sweep {
+  const tgiSolid *a, *b;
+  const tgiPose *pa, *pb;       // two each
+  double gap, tol, enough, t;   // t: nothing comes nearer than gap before
+  double n[3];                  // as in Query, of the first contact so far
+} Sweep;
+
+// Greatest distance that the centre of node j moves in a triangle's eyes, which is that in the eyes of one of its vertices.
+static double relative_path(const tgiSolid *a, int i, const tgiPose *pa, const tgiSolid *b, int j, const tgiPose *pb) {
+  double x[2][9], c[2][3], most = 0;
+  for (int s = 0; s < 2; s++) {
+    corners(a, i, pa + s, x[s]);
+    centre_at(b, j, pb + s, c[s]);
+  }
+  for (int k = 0; k < 3; k++) {
+    double r[3];
+    for (int n = 0; n < 3; n++) r[n] = c[1][n] - c[0][n] - x[1][3 * k + n] + x[0][3 * k + n];
+    most = fmax(most, tgi_d3_dot(r, r));
+  }
+  return sqrt(most);
+}
+
+// large leaf i and the sphere of node j: apart by more than they move
+static bool face_stays_apart(const Sweep *S, const tgiSolid *a, int i, const tgiPose *pa, const tgiSolid *b, int j, const tgiPose *pb) {
+  return face_to_sphere(a, i, pa, b, j, pb) - S->t * relative_path(a, i, pa, b, j, pb) > S->gap + S->tol;
+}
+
+// Do the spheres stay gap apart until S->t? Their centres are on straight lines too, and what lies in a sphere at both ends stays in it.
+static bool stay_apart(const Sweep *S, int i, int j) {
+  double x[3], y[3], r[2][3], w[3];
+  if (large_leaf(S->a, i, S->b, j) && face_stays_apart(S, S->a, i, S->pa, S->b, j, S->pb)) return true;
+  if (large_leaf(S->b, j, S->a, i) && face_stays_apart(S, S->b, j, S->pb, S->a, i, S->pa)) return true;
+  for (int s = 0; s < 2; s++) {
+    centre_at(S->a, i, S->pa + s, x);
+    centre_at(S->b, j, S->pb + s, y);
+    tgi_d3_sub(r[s], x, y);
+  }
+  tgi_d3_sub(w, r[1], r[0]);
+  double ww = tgi_d3_dot(w, w), t = ww > 0 ? -tgi_d3_dot(r[0], w) / ww : 0;
+  tgi_d3_along(x, r[0], fmax(0, fmin(t, S->t)), w);
+  return tgi_d3_norm(x) > radius(S->a, i) + radius(S->b, j) + S->gap + S->tol;
+}
+
+static void first_contact(Sweep *S, int i, int j) {
+  if (S->t <= S->enough || stay_apart(S, i, j)) return;
+  if (is_leaf(S->a, i) && is_leaf(S->b, j)) {
+    double x[2][18];
+    for (int s = 0; s < 2; s++) {
+      corners(S->a, i, S->pa + s, x[s]);
+      corners(S->b, j, S->pb + s, x[s] + 9);
+    }
+    // along a fixed direction gaps change linearly
+    double goal = S->gap + S->tol, begin = apart(x[0], S->n);
+    if (begin > goal && apart(x[1], S->n) > goal) return;
+    tgiCcd c = tgi_ccd_triangles(x[0], x[1], S->gap, S->tol);
+    for (int k = 0; k < 3; k++) S->n[k] = c.n[k] * (1 - 1e-12);
+    if (c.hit) S->t = fmin(S->t, c.t);
+    return;
+  }
+  bool first = opens_first(S->a, i, S->b, j);
+  const int *child = first ? S->a->tree->child + 2 * i : S->b->tree->child + 2 * j;
+  for (int c = 0; c < 2; c++) first_contact(S, first ? child[c] : i, first ? j : child[c]);
+}
+
+double tgi_solid_sweep(const tgiSolid *a, const tgiPose pa[2], const tgiSolid *b, const tgiPose pb[2], double gap, double tol,
+                       double enough, double until) {
+  Sweep S = {.a = a, .b = b, .pa = pa, .pb = pb, .gap = gap, .tol = tol, .enough = enough, .t = until};
+  first_contact(&S, 0, 0);
+  return S.t;
+}
+
+// ---- half-space
+
+static double height(const tgiPlane *plane, const double *x) {
+  double r[3];
+  tgi_d3_sub(r, x, plane->p);
+  return tgi_d3_dot(r, plane->n);
+}
+
+static double lowest(const tgiSolid *a, const tgiPose *pa, const tgiPlane *plane, int k, double best) {
+  double x[9];
+  centre_at(a, k, pa, x);
+  if (height(plane, x) - radius(a, k) >= best) return best;
+  if (!is_leaf(a, k)) {
+    best = lowest(a, pa, plane, a->tree->child[2 * k], best);
+    return lowest(a, pa, plane, a->tree->child[2 * k + 1], best);
+  }
+  corners(a, k, pa, x);
+  for (int i = 0; i < 3; i++) best = fmin(best, height(plane, x + 3 * i));
+  return best;
+}
+
+double tgi_solid_height(const tgiSolid *a, const tgiPose *pa, const tgiPlane *plane, double cap) { return lowest(a, pa, plane, 0, cap); }
+
+// heights are linear in time
+static double fall(const tgiSolid *a, const tgiPose *pa, const tgiPlane *plane, double gap, int k, double t) {
+  double x[2][9], h[2];
+  for (int s = 0; s < 2; s++) {
+    centre_at(a, k, pa + s, x[s]);
+    h[s] = height(plane, x[s]) - radius(a, k);
+  }
+  if (h[0] > gap && h[0] + t * (h[1] - h[0]) > gap) return t;
+  if (!is_leaf(a, k)) {
+    t = fall(a, pa, plane, gap, a->tree->child[2 * k], t);
+    return fall(a, pa, plane, gap, a->tree->child[2 * k + 1], t);
+  }
+  for (int s = 0; s < 2; s++) corners(a, k, pa + s, x[s]);
+  for (int i = 0; i < 3; i++) {
+    h[0] = height(plane, x[0] + 3 * i) - gap;
+    h[1] = height(plane, x[1] + 3 * i) - gap;
+    if (h[0] <= 0 && h[1] < h[0]) t = 0;
+    else if (h[1] < 0) t = fmin(t, h[0] / (h[0] - h[1]));
+  }
+  return t;
+}
+
+double tgi_solid_fall(const tgiSolid *a, const tgiPose pa[2], const tgiPlane *plane, double gap, double until) {
+  return fall(a, pa, plane, gap, 0, until);
+}
