@@ -43,6 +43,7 @@ test: setup-test viewer checks test-release test-clang test-asan test-tsan test-
 checks:
 	$(call PART,'layers and derivatives and references')
 	@python3 tools/check_layers.py
+	@python3 tools/check_kinds.py
 	@python3 tools/check_derivatives.py
 	@python3 tools/check_refs.py
 	@python3 tools/check_style.py

@@ -112,7 +112,7 @@ int tgi_cli_gradcheck(const tgCli *cli) {
   } else {
     model = tgi_cli_load_model(cli, cli->file);
     tgi_cli_catch_signals();
-    const char *word = cli->contact != NULL ? cli->contact : "lcp";
+    const char *word = cli->contact != NULL ? cli->contact : tg_contact_words(0);
     tgAnyContactOptions o;
     if (model != NULL && !tgi_cli_contact_options(cli, word, &o)) {
       tg_model_free(model);

@@ -81,7 +81,7 @@ int tgi_cli_simulate(const tgCli *cli) {
   tgModel *model = tgi_cli_load_model(cli, cli->file);
   if (model == NULL) return TG_EXIT_INPUT;
   tgi_cli_catch_signals();
-  const char *word = cli->contact != NULL ? cli->contact : "lcp";
+  const char *word = cli->contact != NULL ? cli->contact : tg_contact_words(0);
   tgAnyContactOptions o;
   if (!tgi_cli_contact_options(cli, word, &o)) {
     tg_model_free(model);

@@ -135,10 +135,6 @@ void tgi_contact_warn(tgContact *c, const char *format, ...) TG_PRINTF(2, 3);
 /// Bodies must stay apart under the contact model: its forces change over the gaps that are left, however small.
 bool tgi_contact_separates(const tgContact *c);
 
-/// Can the step of a potential model express the model's joints, actuators and tendons? TG_ERR_UNSUPPORTED: error (may be NULL) names the first
-/// that it cannot.
-tgStatus tgi_potential_express(const tgModel *m, tgError *error);
-
 /// A tie, added to info, where two geoms' numbers are equal: the larger counts, so one side of each has a derivative and the other none.
 void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, const tgReal *number, const char *what, tgGradInfo *info);
 

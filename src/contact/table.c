@@ -1,4 +1,4 @@
-// table.c: the contact models, one line each.
+// table.c: the contact models, one line each. The first is what programs take by default.
 #include "contact/contact.h"
 
 #define MODELS(X) \

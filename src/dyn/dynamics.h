@@ -2,7 +2,7 @@
 //
 // Based on: [RBDA 5.3, 6.2]; [lcp F];
 // derivatives by recursion in world axes [math/dynamics Derivatives], of which a step takes one of inverse dynamics [math/lcp (5)].
-// All functions use the frames of the last tgi_kinematics and nothing is allocated.
+// A pose is one that tgi_kinematics made; nothing is allocated.
 #ifndef TG_DYN_DYNAMICS_H
 #define TG_DYN_DYNAMICS_H
 

@@ -150,7 +150,7 @@ double tgi_bond_term(const tgSim *s, const tgPose *pose, int eq, tgPairTerm *t) 
   tgiEqualityGains gain;
   double rounding = 0;
   tgi_bond(s, pose, eq, &b);
-  tgi_equality_gains(s, eq, &gain);
+  tgi_equality_energy_gains(s, eq, &gain);
   memset(t, 0, sizeof *t);
   t->body1 = b.a;
   t->body2 = b.b;
@@ -170,7 +170,7 @@ void tgi_bond_term_parameters(const tgSim *s, const tgPose *pose, int eq, const 
   tgiEqualityGains gain;
   tgReal e[3], ua[3], ub[3], u[3], turn[3], ga[3], gb[3], tau[3];
   tgi_bond(s, pose, eq, &b);
-  tgi_equality_gains(s, eq, &gain);
+  tgi_equality_energy_gains(s, eq, &gain);
   tgi_v3_sub(e, b.pa, b.pb);
   tgi_sp_point_velocity(ua, Za, b.pa);
   tgi_sp_point_velocity(ub, Zb, b.pb);
@@ -197,7 +197,7 @@ typedef struct Pull { tgiBond b; tgiEqualityGains gain; tgReal p[3], e[3], r[3],
 static void pull(const tgSim *s, const tgPose *pose, int eq, Pull *k) {
   tgReal V[6];
   tgi_bond(s, pose, eq, &k->b);
-  tgi_equality_gains(s, eq, &k->gain);
+  tgi_equality_force_gains(s, eq, &k->gain);
   for (int i = 0; i < 3; i++) k->p[i] = (k->b.pa[i] + k->b.pb[i]) / 2;
   tgi_v3_sub(k->e, k->b.pa, k->b.pb);
   tgi_sp_sub(V, pose->V + 6 * k->b.a, pose->V + 6 * k->b.b);

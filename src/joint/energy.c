@@ -159,7 +159,7 @@ static void equalities(const tgSim *s, const tgReal *q, tgiJointTerms *t, tgReal
     tgiEqualityGains gain;
     if (!m->eq_active[e] || m->eq_type[e] != TG_EQ_JOINT) continue;
     tgi_joint_tie(m, e, q, &x);
-    tgi_equality_gains(s, e, &gain);
+    tgi_equality_energy_gains(s, e, &gain);
     tgReal f = gain.k * x.error;
     if (H != NULL) {
       tgi_add_entry(m, H, x.a, x.a, gain.k);

@@ -125,7 +125,7 @@ static void equality(const tgSim *s, int e, const tgReal *q, const tgReal *z, tg
   tgiJointTie x;
   tgiEqualityGains gain;
   tgi_joint_tie(&s->m, e, q, &x);
-  tgi_equality_gains(s, e, &gain);
+  tgi_equality_energy_gains(s, e, &gain);
   tgReal zb = x.b >= 0 ? z[x.b] : 0, bar = z[x.a] - x.slope * zb;
   tgi_joint_tie_parameters(e, &x, gain.k * bar, -gain.k * x.error * zb, p);
   tgi_equality_parameters(s, gain.k * x.error * bar, 0, p);

@@ -5,18 +5,16 @@
 //   of forces     omega = equality_frequency, and the damping 2 omega times the inertia, which is critical.
 #include "joint/joint.h"
 
-void tgi_equality_gains(const tgSim *s, int eq, tgiEqualityGains *g) {
-  const tgContact *c = s->contact_model;
-  double *inertia = c->equality_inertia + 2 * eq;
-  tgReal square, twice = 0;
-  if (c->joints_as_energy) {
-    square = TG_STANDARD_GRAVITY / TG_NUMBER(s, equality_opening);
-  } else {
-    tgReal omega = TG_NUMBER(s, equality_frequency);
-    square = omega * omega;
-    twice = 2 * omega;
-  }
+static void gains(const tgSim *s, int eq, tgReal square, tgReal twice, tgiEqualityGains *g) {
+  const double *inertia = s->contact_model->equality_inertia + 2 * eq;
   *g = (tgiEqualityGains){square * inertia[0], twice * inertia[0], square * inertia[1], twice * inertia[1]};
+}
+
+void tgi_equality_energy_gains(const tgSim *s, int eq, tgiEqualityGains *g) { gains(s, eq, TG_STANDARD_GRAVITY / TG_NUMBER(s, equality_opening), 0, g); }
+
+void tgi_equality_force_gains(const tgSim *s, int eq, tgiEqualityGains *g) {
+  tgReal omega = TG_NUMBER(s, equality_frequency);
+  gains(s, eq, omega * omega, 2 * omega, g);
 }
 
 void tgi_equality_parameters(const tgSim *s, tgReal bar_k, tgReal bar_c, tgParamGrad *p) {

@@ -65,7 +65,7 @@ static bool hold(const tgSim *s, int eq, const tgReal *q, const tgReal *v, Hold 
   tgiEqualityGains gain;
   if (!m->eq_active[eq] || m->eq_type[eq] != TG_EQ_JOINT) return false;
   tgi_joint_tie(m, eq, q, &f->t);
-  tgi_equality_gains(s, eq, &gain);
+  tgi_equality_force_gains(s, eq, &gain);
   f->k = gain.k;
   f->c = gain.c;
   f->rate = v[f->t.a] - (f->t.b >= 0 ? f->t.slope * v[f->t.b] : 0);

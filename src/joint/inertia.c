@@ -140,15 +140,15 @@ static void met(tgSim *s, int eq, double out[2]) {
 
 // ---- the lists ----
 
-static void fill(tgContact *c, tgSim *s) {
+static void fill(tgContact *c, bool as_energy, tgSim *s) {
   const tgModel *m = c->model;
-  for (int i = 0; i < m->njnt; i++) c->limit_inertia[i] = c->joints_as_energy ? 0 : joint_inertia(s, i);
-  for (int t = 0; t < m->ntendon; t++) c->limit_inertia[m->njnt + t] = c->joints_as_energy ? 0 : tendon_inertia(s, t);
+  for (int i = 0; i < m->njnt; i++) c->limit_inertia[i] = as_energy ? 0 : joint_inertia(s, i);
+  for (int t = 0; t < m->ntendon; t++) c->limit_inertia[m->njnt + t] = as_energy ? 0 : tendon_inertia(s, t);
   for (int e = 0; e < m->neq; e++) {
     double *out = c->equality_inertia + 2 * e;
     out[0] = out[1] = 0;
     if (m->eq_type[e] != TG_EQ_JOINT && !tgi_is_bound(m, e)) continue;
-    if (c->joints_as_energy) carried(s, e, out);
+    if (as_energy) carried(s, e, out);
     else met(s, e, out);
   }
 }
@@ -163,12 +163,11 @@ tgStatus tgi_joint_inertias(tgContact *c, bool as_energy, tgError *error) {
     return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d joints' limits and %d equalities.", m->njnt, m->neq);
   }
   c->equality_inertia = c->limit_inertia + limits;
-  c->joints_as_energy = as_energy;
   tgi_kinematics(&s->m, m->qpos0, &s->start);
   tgi_inertias(s, &s->start);
   tgi_mass_matrix(s, &s->start);
   bool definite = tgi_factor(m, s->M, s->L);
-  if (definite) fill(c, s);
+  if (definite) fill(c, as_energy, s);
   tg_sim_free(s);
   if (definite) return TG_OK;
   return tgi_error(error, TG_ERR_INVALID, "The mass matrix is not positive definite at qpos0; look for bodies without mass or inertia that a joint moves.");

@@ -46,7 +46,9 @@ void tgi_limit_barrier(tgReal x, tgReal b[3]);
 
 /// Of an equality: stiffness and damping of what is to be 0, lengths or a joint's coordinate, and of rotations (welds).
 typedef struct tgiEqualityGains { tgReal k, c, k_turn, c_turn; } tgiEqualityGains;
-void tgi_equality_gains(const tgSim *s, int eq, tgiEqualityGains *g);
+/// As an energy, and as forces.
+void tgi_equality_energy_gains(const tgSim *s, int eq, tgiEqualityGains *g);
+void tgi_equality_force_gains(const tgSim *s, int eq, tgiEqualityGains *g);
 /// p += bar_k and bar_c, what springs and dampers of an equality did, times the rates of stiffness and damping in the contact model's number.
 void tgi_equality_parameters(const tgSim *s, tgReal bar_k, tgReal bar_c, tgParamGrad *p);
 /// A joint equality at q: its dofs (the second -1: none), the error qa - qa0 - poly(qb - qb0), and poly's first two derivatives.

@@ -39,7 +39,6 @@ struct tgRollout {
   int at;                   // state that the sim is at, -1: none of the run
   // work arrays, one block
   tgReal *work;
-  tgReal *show_q, *show_v;  // nq, nv: the state after a step while the loss looks at the one before
   tgReal *aq, *av;          // nv: adjoint of the state after a step
   tgReal *bq, *bv;          // nv: of the state before it
   tgReal *gq, *gv, *gu;     // nv, nv, nu: derivatives of a loss term
@@ -92,14 +91,14 @@ static tgStatus tape_layout(tgRollout *r) {
 }
 
 static tgStatus allocate(tgRollout *r) {
-  size_t n = (size_t)(r->nq + 7 * r->nv + 2 * r->nu) + 1;
+  size_t n = (size_t)(6 * r->nv + 2 * r->nu) + 1;
   r->work_bytes = n * sizeof(tgReal);
   r->work = r->alloc.alloc(r->alloc.ctx, r->work_bytes);
   if (r->work == NULL) return TG_ERR_MEMORY;
   memset(r->work, 0, r->work_bytes);
   tgReal *p = r->work;
-  tgReal **field[] = {&r->show_q, &r->show_v, &r->aq, &r->av, &r->bq, &r->bv, &r->gq, &r->gv, &r->gu, &r->du};
-  int size[] = {r->nq, r->nv, r->nv, r->nv, r->nv, r->nv, r->nv, r->nv, r->nu, r->nu};
+  tgReal **field[] = {&r->aq, &r->av, &r->bq, &r->bv, &r->gq, &r->gv, &r->gu, &r->du};
+  int size[] = {r->nv, r->nv, r->nv, r->nv, r->nv, r->nv, r->nu, r->nu};
   for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
     *field[i] = p;
     p += size[i];
@@ -208,13 +207,14 @@ static tgStatus after_step(Sweep *w, tgStatus status) {
   return TG_OK;
 }
 
-// Step r->at, recorded where its state is kept. TG_ERR_CAPACITY is passed on without a text: the caller grows and starts again.
+// Step r->at, not taken over: the sim still shows the state that it starts from. It is recorded where its state is kept. TG_ERR_CAPACITY is passed on without
+// a text: the caller grows and starts again.
 static tgStatus step(Sweep *w, tgStepInfo *info) {
   tgRollout *r = w->r;
   tgStatus status = before_step(w);
   if (status != TG_OK) return status;
   w->res->forward_steps++;
-  status = tg_sim_step(r->sim, r->h, info);
+  status = tgi_step_solve(r->sim, r->h, info);
   if (status == TG_OK && kept(r, r->at)) {
     tgi_step_record(r->sim, slot_record(r, r->top - 1));
     slot(r, r->top - 1)->recorded = true;
@@ -222,7 +222,7 @@ static tgStatus step(Sweep *w, tgStepInfo *info) {
   return after_step(w, status);
 }
 
-// The same step from its record, which is the topmost.
+// The same step from its record, which is the topmost; not taken over either.
 static tgStatus put_back(Sweep *w) {
   tgRollout *r = w->r;
   bool solved;
@@ -261,22 +261,6 @@ static tgStatus loss_call(Sweep *w, int t, bool derivatives, tgReal *value) {
   status = run->loss_param(run->loss_ctx, r->sim, t, r->steps, run->dp);
   if (status != TG_OK) return fail(w, status, "loss term", t, "its part in the parameters reports a failure");
   return TG_OK;
-}
-
-// The loss term of the step just computed, r->at - 1: the sim shows the state before the step while frames and forces are those of
-// the step, and gets back the state after it.
-static tgStatus loss_of_step(Sweep *w, bool derivatives, tgReal *value) {
-  tgRollout *r = w->r;
-  tgSim *s = r->sim;
-  size_t bq = (size_t)r->nq * sizeof(tgReal), bv = (size_t)r->nv * sizeof(tgReal);
-  memcpy(r->show_q, s->qpos, bq);
-  memcpy(r->show_v, s->qvel, bv);
-  memcpy(s->qpos, s->q0, bq);
-  memcpy(s->qvel, s->v0, bv);
-  tgStatus status = loss_call(w, r->at - 1, derivatives, value);
-  memcpy(s->qpos, r->show_q, bq);
-  memcpy(s->qvel, r->show_v, bv);
-  return status;
 }
 
 // ---- sweeps ----
@@ -351,13 +335,12 @@ static tgStatus forward(Sweep *w) {
     status = step(w, &info);
     if (status != TG_OK) return status;
     note_step(w, &info);
-    record(w);
     status = jacobian_of_step(w);
+    if (status == TG_OK && w->run->loss != NULL) status = loss_call(w, r->at - 1, false, &value);
     if (status != TG_OK) return status;
-    if (w->run->loss == NULL) continue;
-    status = loss_of_step(w, false, &value);
-    if (status != TG_OK) return status;
-    w->res->loss += value;
+    if (w->run->loss != NULL) w->res->loss += value;
+    tgi_step_take(r->sim);
+    record(w);
   }
   if (w->run->loss == NULL) return TG_OK;
   status = tg_sim_forward(r->sim);
@@ -368,8 +351,7 @@ static tgStatus forward(Sweep *w) {
   return status;
 }
 
-// From the topmost snapshot on, until the sim is as step end - 1 leaves it: that step from its record or, with those before it, made again, states
-// kept on the way.
+// From the topmost snapshot on, until step end - 1 is made and not taken over: from its record or, with those before it, again, states kept on the way.
 static tgStatus reach(Sweep *w, int end) {
   tgRollout *r = w->r;
   int start = slot(r, r->top - 1)->t, next = next_slot(r, start, end);
@@ -387,6 +369,7 @@ static tgStatus reach(Sweep *w, int end) {
     }
     tgStatus status = step(w, &info);
     if (status != TG_OK) return status;
+    if (r->at < end) tgi_step_take(r->sim);
   }
   return TG_OK;
 }
@@ -406,12 +389,13 @@ static tgStatus step_back(Sweep *w) {
   if (status != TG_OK) return fail(w, status, "gradient of step", t, sim_text(r->sim, status));
   merge(&w->res->grad, &one, t);
   if (w->run->loss != NULL) {
-    status = loss_of_step(w, true, &value);
+    status = loss_call(w, t, true, &value);
     if (status != TG_OK) return status;
     add(r->bq, r->gq, r->nv);
     add(r->bv, r->gv, r->nv);
     add(r->du, r->gu, r->nu);
   }
+  tgi_step_take(r->sim);
   if (!finite_all(r->bq, r->nv, &i) || !finite_all(r->bv, r->nv, &i) || !finite_all(r->du, r->nu, &i))
     return fail(w, TG_ERR_NOT_FINITE, "gradient of step", t, "not finite; over this horizon it grows beyond what a number holds");
   if (w->run->du != NULL) memcpy(w->run->du + (size_t)t * (size_t)r->nu, r->du, (size_t)r->nu * sizeof(tgReal));

@@ -1,51 +1,44 @@
 // rows.c: arrays of constraint rows as part of a simulation, and their memory from step to step.
 #include <string.h>
 
-#include "base/layout.h"
+#include "sim/arrays.h"
 #include "sim/sim.h"
 #include "sim/stepper.h"
 
-void tgi_rows_place(tgSim *s, tgLayout *l) {
-  const tgModel *m = s->model;
-  const tgCapacity *z = &s->cap;
-  s->rows = NULL;
-  if (s->stepper != NULL && !s->stepper->rows) return;
-  tgRows counted, *rows = tgi_place(l, 1, sizeof *rows), *x = rows != NULL ? rows : &counted;
-#define TG_ROW_REAL(member, name, nrow, ncol, unit, producer, text) x->member = tgi_place(l, tgi_size_mul((size_t)(nrow), (size_t)(ncol)), sizeof(tgReal));
-#define TG_ROW_INT(member, name, nrow, ncol, unit, producer, text) x->member = tgi_place(l, tgi_size_mul((size_t)(nrow), (size_t)(ncol)), sizeof(int));
-#include "sim/row_fields.def"
-#undef TG_ROW_REAL
-#undef TG_ROW_INT
-  s->rows = rows;
-}
+enum { MOST = 48 };   // arrays
 
-void tgi_rows_copy(tgSim *to, const tgSim *from) {
-  const tgModel *m = from->model;
-  const tgCapacity *z = &from->cap;
-  if (from->rows == NULL || to->rows == NULL) return;
-#define TG_ROW_REAL(member, name, nrow, ncol, unit, producer, text) \
-  if ((nrow) * (ncol) > 0) memcpy(to->rows->member, from->rows->member, (size_t)(nrow) * (size_t)(ncol) * sizeof(tgReal));
-#define TG_ROW_INT(member, name, nrow, ncol, unit, producer, text) \
-  if ((nrow) * (ncol) > 0) memcpy(to->rows->member, from->rows->member, (size_t)(nrow) * (size_t)(ncol) * sizeof(int));
-#include "sim/row_fields.def"
-#undef TG_ROW_REAL
-#undef TG_ROW_INT
-}
-
-tgField tgi_rows_field(const tgSim *s, int i) {
+static int arrays(const tgSim *s, tgiArray *list) {
   const tgModel *m = s->model;
   const tgCapacity *z = &s->cap;
   int n = 0;
-#define FIELD(scalar_, member, name_, nrow, ncol, unit_, producer_, text_) \
-  if (n++ == i)                                                           \
-    return (tgField){.name = #name_, .scalar = scalar_, .rows = nrow, .cols = ncol, .unit = unit_, .producer = producer_, .text = text_, .data = s->rows->member};
-#define TG_ROW_REAL(member, name, nrow, ncol, unit, producer, text) FIELD(TG_SCALAR_REAL, member, name, nrow, ncol, unit, producer, text)
-#define TG_ROW_INT(member, name, nrow, ncol, unit, producer, text) FIELD(TG_SCALAR_INT, member, name, nrow, ncol, unit, producer, text)
+#define ROW(scalar_, member, name_, nrow, ncol, unit_, producer_, text_)                                                              \
+  list[n++] = (tgiArray){.at = offsetof(tgRows, member), .scalar = scalar_, .rows = nrow, .cols = ncol, .name = #name_, .unit = unit_, \
+                         .producer = producer_, .text = text_};
+#define TG_ROW_REAL(member, name, nrow, ncol, unit, producer, text) ROW(TG_SCALAR_REAL, member, name, nrow, ncol, unit, producer, text)
+#define TG_ROW_INT(member, name, nrow, ncol, unit, producer, text) ROW(TG_SCALAR_INT, member, name, nrow, ncol, unit, producer, text)
 #include "sim/row_fields.def"
 #undef TG_ROW_REAL
 #undef TG_ROW_INT
-#undef FIELD
-  return (tgField){.name = NULL};
+#undef ROW
+  return n;
+}
+
+void tgi_rows_place(tgSim *s, tgLayout *l) {
+  tgiArray list[MOST];
+  s->rows = NULL;
+  if (s->stepper != NULL && !s->stepper->rows) return;
+  s->rows = tgi_place(l, 1, sizeof *s->rows);
+  tgi_arrays_place(l, s->rows, list, arrays(s, list));
+}
+
+void tgi_rows_copy(tgSim *to, const tgSim *from) {
+  tgiArray list[MOST];
+  if (from->rows != NULL && to->rows != NULL) tgi_arrays_copy(to->rows, from->rows, list, arrays(from, list));
+}
+
+tgField tgi_rows_field(const tgSim *s, int i) {
+  tgiArray list[MOST];
+  return tgi_arrays_field(s->rows, list, arrays(s, list), i);
 }
 
 void tgi_forget(tgSim *s) {

@@ -78,7 +78,6 @@ struct tgContact {
   char warning[TG_CONTACT_WARNINGS][200];
   double *limit_inertia;               // njnt + ntendon, of a force model: at qpos0, that the stiffness of their limits goes by (joint/inertia.c)
   double *equality_inertia;            // neq x 2: the same of equalities, of lengths or a joint's coordinate and of a weld's turn; in the block of limit_inertia
-  bool joints_as_energy;               // equalities are asked for as an energy, else as forces
   size_t scratch;                      // bytes of a sim's scratch that the model's derivatives need besides the dynamics'
 };
 

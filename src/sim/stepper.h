@@ -48,7 +48,8 @@ typedef struct tgStepper {
   tgStatus (*inverse)(tgSim *s, const tgReal *qacc, tgReal *tau);
   /// See tg_sim_contact_potential; NULL: contact has none.
   tgStatus (*potential)(tgSim *s, tgReal *energy, tgReal *gradient);
-  /// See tg_sim_step_points_vjp; NULL: no geom collides by points.
+  /// See tg_sim_geom_points and tg_sim_step_points_vjp; NULL both: no geom collides by points.
+  int (*points)(tgSim *s, int geom, const tgReal **position, const tgReal **normal);
   tgStatus (*points_vjp)(tgSim *s, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal);
 } tgStepper;
 

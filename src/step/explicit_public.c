@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "dyn/dynamics.h"
+#include "sim/arrays.h"
 #include "step/explicit.h"
 
 // ---- stability of one mode ----
@@ -176,7 +177,7 @@ static void consider_equalities(const tgSim *s, tgReal *row, tgReal *work, tgSte
   for (int e = 0; e < m->neq; e++) {
     tgiEqualityGains gain;
     tgi_model_label(m, TG_THING_EQUALITY, e, label, sizeof label);
-    tgi_equality_gains(s, e, &gain);
+    tgi_equality_force_gains(s, e, &gain);
     if (tgi_is_bound(m, e)) consider_bond(s, e, &gain, label, row, work, out);
     if (!m->eq_active[e] || m->eq_type[e] != TG_EQ_JOINT) continue;
     tgiJointTie t;
@@ -226,10 +227,14 @@ static tgStatus no_points(tgSim *s, int geom) {
                    tgi_model_label(&s->m, TG_THING_GEOM, geom, label, sizeof label));
 }
 
+static int points(tgSim *s, int geom, const tgReal **position, const tgReal **normal) {
+  const tgLaw *law = s->contact_model->kind->law;
+  return law->points != NULL && law->begin(s, s->h) == TG_OK ? law->points(s, geom, position, normal) : 0;
+}
+
 static tgStatus points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal) {
   const tgReal *position, *normal;
-  TG_TRY(s->contact_model->kind->law->begin(s, s->h));
-  int n = s->contact_model->kind->law->points != NULL ? s->contact_model->kind->law->points(s, geom, &position, &normal) : 0, ties = 0;
+  int n = points(s, geom, &position, &normal), ties = 0;
   if (n == 0) return no_points(s, geom);
   size_t nv = (size_t)s->m.nv, size = 6 * nv + 6 * (size_t)s->m.nbody + 2 * nv + 6 * (size_t)n;
   tgReal *all = tgi_stack_real(s, size);
@@ -255,29 +260,30 @@ static size_t scratch(const tgContact *c) {
   return (8 * nv * (2 * nv + nu) + 512) * sizeof(tgReal);
 }
 
-static void place(tgSim *s, tgLayout *l) {
+enum { MOST_ARRAYS = 8 };
+
+static int arrays(const tgSim *s, tgiArray *list) {
   const tgModel *m = s->model;
-  int stages = tgi_explicit_tableau(s)->n;
-  tgiExplicit counted, *own = tgi_place(l, 1, sizeof *own), *x = own != NULL ? own : &counted;
-#define TG_OWN_REAL(name, rows, cols, unit, producer, text) x->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
+  int stages = tgi_explicit_tableau(s)->n, n = 0;
+#define TG_OWN_REAL(name_, rows_, cols_, unit_, producer_, text_) \
+  list[n++] = (tgiArray){offsetof(tgiExplicit, name_), TG_SCALAR_REAL, rows_, cols_, #name_, unit_, producer_, text_};
 #include "step/explicit_fields.def"
 #undef TG_OWN_REAL
-  s->own = own;
+  return n;
+}
+
+static void place(tgSim *s, tgLayout *l) {
+  tgiArray list[MOST_ARRAYS];
+  s->own = tgi_place(l, 1, sizeof(tgiExplicit));
+  tgi_arrays_place(l, s->own, list, arrays(s, list));
 }
 
 static tgField field(const tgSim *s, int i) {
-  const tgModel *m = s->model;
-  const tgiExplicit *own = tgi_explicit_own(s);
-  int stages = tgi_explicit_tableau(s)->n;
-#define TG_OWN_REAL(name_, rows_, cols_, unit_, producer_, text_) \
-  if (i-- == 0)                                                     \
-    return (tgField){.name = #name_, .scalar = TG_SCALAR_REAL, .rows = rows_, .cols = cols_, .unit = unit_, .producer = producer_, .text = text_, .data = own->name_};
-#include "step/explicit_fields.def"
-#undef TG_OWN_REAL
-  return (tgField){.name = NULL};
+  tgiArray list[MOST_ARRAYS];
+  return tgi_arrays_field(s->own, list, arrays(s, list), i);
 }
 
 const tgStepper tgi_explicit = {.name = "explicit", .twice = true, .supports = supports, .scratch = scratch, .place = place, .field = field, .step = tgi_explicit_step,
                                 .record_bytes = tgi_explicit_record_bytes, .record = tgi_explicit_record, .revisit = tgi_explicit_revisit,
                                 .vjp = tgi_explicit_vjp, .jacobian = tgi_explicit_jacobian, .advice = tgi_explicit_advice, .inverse = inverse,
-                                .points_vjp = points_vjp};
+                                .points = points, .points_vjp = points_vjp};

@@ -11,6 +11,7 @@
 
 #include "dyn/forces.h"
 #include "math/ldl.h"
+#include "sim/arrays.h"
 #include "step/objective.h"
 #include "step/step.h"
 
@@ -320,28 +321,31 @@ static tgStatus revisit(tgSim *s, double h, const void *from) {
 static tgStatus supports(tgContact *c, tgError *error) {
   if (c->kind->law == NULL || !(c->kind->law->has & TG_LAW_ENERGY))
     return tgi_error(error, TG_ERR_UNSUPPORTED, "The contact model '%s' has no energy, which a step that minimises one needs.", c->kind->word);
-  TG_TRY(tgi_potential_express(c->model, error));
+  TG_TRY(tgi_minimise_express(c->model, error));
   return tgi_joint_inertias(c, true, error);
 }
 
-static void place(tgSim *s, tgLayout *l) {
+enum { MOST_ARRAYS = 8 };
+
+static int arrays(const tgSim *s, tgiArray *list) {
   const tgModel *m = s->model;
-  tgiMinimise counted, *own = tgi_place(l, 1, sizeof *own), *x = own != NULL ? own : &counted;
-#define TG_OWN_REAL(name, rows, cols, unit, producer, text) x->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
+  int n = 0;
+#define TG_OWN_REAL(name_, rows_, cols_, unit_, producer_, text_) \
+  list[n++] = (tgiArray){offsetof(tgiMinimise, name_), TG_SCALAR_REAL, rows_, cols_, #name_, unit_, producer_, text_};
 #include "step/minimise_fields.def"
 #undef TG_OWN_REAL
-  s->own = own;
+  return n;
+}
+
+static void place(tgSim *s, tgLayout *l) {
+  tgiArray list[MOST_ARRAYS];
+  s->own = tgi_place(l, 1, sizeof(tgiMinimise));
+  tgi_arrays_place(l, s->own, list, arrays(s, list));
 }
 
 static tgField field(const tgSim *s, int i) {
-  const tgModel *m = s->model;
-  const tgiMinimise *own = tgi_minimise_own(s);
-#define TG_OWN_REAL(name_, rows_, cols_, unit_, producer_, text_) \
-  if (i-- == 0)                                                     \
-    return (tgField){.name = #name_, .scalar = TG_SCALAR_REAL, .rows = rows_, .cols = cols_, .unit = unit_, .producer = producer_, .text = text_, .data = own->name_};
-#include "step/minimise_fields.def"
-#undef TG_OWN_REAL
-  return (tgField){.name = NULL};
+  tgiArray list[MOST_ARRAYS];
+  return tgi_arrays_field(s->own, list, arrays(s, list), i);
 }
 
 static void label(const tgSim *s, tgGradInfo *info) {

@@ -21,6 +21,9 @@ static inline tgiMinimise *tgi_minimise_own(const tgSim *s) { return s->own; }
 
 extern const tgStepper tgi_minimise;
 
+/// Are the forces of the model's joints, actuators and tendons such that an energy has them? TG_ERR_UNSUPPORTED: error (may be NULL) names the first that is not.
+tgStatus tgi_minimise_express(const tgModel *m, tgError *error);
+
 /// s->end and v1 from s->start and v0; step_H and step_L at the end. Fills s->info.
 tgStatus tgi_minimise_step(tgSim *s, double h);
 

@@ -40,16 +40,10 @@ tgStatus tg_sim_inverse_contact(tgSim *sim, const tgReal *qacc, tgReal *tau) {
 
 // ---- single points of a surface ----
 
-static const tgLaw *with_points(const tgSim *s) {
-  const tgLaw *law = s->contact_model != NULL ? s->contact_model->kind->law : NULL;
-  return law != NULL && law->points != NULL ? law : NULL;
-}
-
 int tg_sim_geom_points(tgSim *sim, int geom, const tgReal **position, const tgReal **normal) {
   const tgReal *p, *n;
-  if (sim == NULL || geom < 0 || geom >= sim->m.ngeom || with_points(sim) == NULL || !tgi_sim_claim(sim)) return 0;
-  tgStatus status = with_points(sim)->begin(sim, sim->h);
-  int count = status == TG_OK ? with_points(sim)->points(sim, geom, &p, &n) : 0;
+  if (sim == NULL || geom < 0 || geom >= sim->m.ngeom || sim->stepper->points == NULL || !tgi_sim_claim(sim)) return 0;
+  int count = sim->stepper->points(sim, geom, &p, &n);
   if (count > 0 && position != NULL) *position = p;
   if (count > 0 && normal != NULL) *normal = n;
   tgi_sim_release(sim);

@@ -44,14 +44,6 @@ static tgStatus step(tgSim *s, double h) {
   return tgi_check_velocity(s, s->v1);
 }
 
-// (q1, v1) becomes the state
-static void take_over(tgSim *s) {
-  memcpy(s->qpos, s->q1, (size_t)s->m.nq * sizeof(tgReal));
-  memcpy(s->qvel, s->v1, (size_t)s->m.nv * sizeof(tgReal));
-  if (!s->frozen && s->stepper->remember != NULL) s->stepper->remember(s);
-  s->stage = TG_STAGE_STEPPED;
-}
-
 // what the step's size should be, before it; the step computes everything anew
 static tgStatus watch(tgSim *s, double h) {
   tgStepAdvice advice;
@@ -65,20 +57,47 @@ void tg_sim_watch_stability(tgSim *sim, bool on) {
   if (sim != NULL) sim->watched = on;
 }
 
+// (q1, v1) of the state
+static tgStatus solve(tgSim *s, double h) {
+  s->info = (tgStepInfo){.least_distance = INFINITY, .stable_step = INFINITY, .body1 = -1, .body2 = -1};
+  s->stack_used = 0;
+  s->stack_high = 0;
+  s->error = (tgError){.status = TG_OK};
+  tgiFpEnv env = tgi_fp_enter();
+  tgStatus status = s->watched && s->stepper->advice != NULL ? watch(s, h) : TG_OK;
+  if (status == TG_OK) status = step(s, h);
+  tgi_fp_leave(env);
+  if (status == TG_OK) s->stage = TG_STAGE_STEPPED;
+  s->info.converged = status == TG_OK;
+  s->info.scratch_high = s->stack_high;
+  return status;
+}
+
+// (q1, v1) becomes the state
+static void take_over(tgSim *s) {
+  memcpy(s->qpos, s->q1, (size_t)s->m.nq * sizeof(tgReal));
+  memcpy(s->qvel, s->v1, (size_t)s->m.nv * sizeof(tgReal));
+  if (s->frozen || s->stepper->remember == NULL) return;
+  tgiFpEnv env = tgi_fp_enter();
+  s->stepper->remember(s);
+  tgi_fp_leave(env);
+}
+
+tgStatus tgi_step_solve(tgSim *s, double h, tgStepInfo *info) {
+  if (!tgi_sim_claim(s)) return TG_ERR_STATE;
+  tgStatus status = solve(s, h);
+  if (info != NULL) *info = s->info;
+  tgi_sim_release(s);
+  return status;
+}
+
+void tgi_step_take(tgSim *s) { take_over(s); }
+
 tgStatus tg_sim_step(tgSim *sim, double h, tgStepInfo *info) {
   if (sim == NULL) return TG_ERR_ARG;
   if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
-  sim->info = (tgStepInfo){.least_distance = INFINITY, .stable_step = INFINITY, .body1 = -1, .body2 = -1};
-  sim->stack_used = 0;
-  sim->stack_high = 0;
-  sim->error = (tgError){.status = TG_OK};
-  tgiFpEnv env = tgi_fp_enter();
-  tgStatus status = sim->watched && sim->stepper->advice != NULL ? watch(sim, h) : TG_OK;
-  if (status == TG_OK) status = step(sim, h);
+  tgStatus status = solve(sim, h);
   if (status == TG_OK) take_over(sim);
-  tgi_fp_leave(env);
-  sim->info.converged = status == TG_OK;
-  sim->info.scratch_high = sim->stack_high;
   if (info != NULL) *info = sim->info;
   tgi_sim_release(sim);
   return status;
@@ -97,7 +116,7 @@ void tgi_step_record(const tgSim *s, void *to) {
 
 tgStatus tgi_step_revisit(tgSim *s, double h, const void *from, bool *solved) {
   *solved = s->stepper->revisit == NULL;
-  if (*solved) return tg_sim_step(s, h, NULL);
+  if (*solved) return tgi_step_solve(s, h, NULL);
   if (!tgi_sim_claim(s)) return TG_ERR_STATE;
   s->stack_used = 0;
   s->error = (tgError){.status = TG_OK};
@@ -105,8 +124,8 @@ tgStatus tgi_step_revisit(tgSim *s, double h, const void *from, bool *solved) {
   open_step(s, h);
   tgStatus status = s->stepper->revisit(s, h, (const char *)from + info_bytes());
   memcpy(&s->info, from, sizeof s->info);
-  if (status == TG_OK) take_over(s);
   tgi_fp_leave(env);
+  if (status == TG_OK) s->stage = TG_STAGE_STEPPED;
   tgi_sim_release(s);
   return status;
 }

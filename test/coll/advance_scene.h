@@ -103,8 +103,8 @@ static inline int tgt_scene_touching(const tgtScene *c) {
   return -1;
 }
 
-static inline tgiPose tgt_scene_pose(const tgtScene *c, int g) {
-  tgiPose P;
+static inline tgiRigid tgt_scene_pose(const tgtScene *c, int g) {
+  tgiRigid P;
   for (int i = 0; i < 9; i++) P.R[i] = tgRe(c->sim->start.geom_xmat[9 * g + i]);
   for (int i = 0; i < 3; i++) P.p[i] = tgRe(c->sim->start.geom_xpos[3 * g + i]);
   return P;

@@ -35,7 +35,7 @@ static double brute_distance(const tgtScene *c, int p) {
 static double tree_distance(const tgtScene *c, int p) {
   int g[2] = {c->model->pair_geom1[p], c->model->pair_geom2[p]};
   if (c->vert[g[0]] == NULL || c->vert[g[1]] == NULL) return brute_distance(c, p);
-  tgiPose P[2] = {tgt_scene_pose(c, g[0]), tgt_scene_pose(c, g[1])};
+  tgiRigid P[2] = {tgt_scene_pose(c, g[0]), tgt_scene_pose(c, g[1])};
   return tgi_solid_distance(&c->solid[g[0]], P, &c->solid[g[1]], P + 1, INFINITY);
 }
 
@@ -204,7 +204,7 @@ static void distances(void **state) {
   tgtScene c = {0};
   tgtRandom r = {9};
   free_bodies(&c);
-  tgiPose P[2];
+  tgiRigid P[2];
   for (int trial = 0; trial < 10; trial++) {
     tgReal q[64];
     random_q(&r, c.model, q);
@@ -227,7 +227,7 @@ static void tell(const tgtScene *c, const tgReal *q, double *apart) {
   for (int p = 0; p < c->advance.npair; p++) {
     int g = c->advance.geom1[p], h = c->advance.geom2[p];
     if (c->solid[g].surface == NULL) g = c->advance.geom2[p], h = c->advance.geom1[p];
-    tgiPose G = tgt_scene_pose(c, g), H = tgt_scene_pose(c, h);
+    tgiRigid G = tgt_scene_pose(c, g), H = tgt_scene_pose(c, h);
     tgiPlane plane = {.p = {H.p[0], H.p[1], H.p[2]}, .n = {H.R[2], H.R[5], H.R[8]}};
     apart[p] = 0.9 * (c->solid[h].surface != NULL ? tgi_solid_distance(&c->solid[g], &G, &c->solid[h], &H, INFINITY)
                                                   : fmax(0, tgi_solid_height(&c->solid[g], &G, &plane, INFINITY)));

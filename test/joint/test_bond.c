@@ -206,11 +206,11 @@ static tgStatus product(void *ctx, const tgReal *x, tgReal *y) {
   return TG_OK;
 }
 
-static void check_parameter(Rig *rig, int eq, const char *name, tgtRandom *r, int *acts) {
+static void check_parameter(Rig *rig, bool energy, int eq, const char *name, tgtRandom *r, int *acts) {
   tgReal nominal[16], dir[16], zero = 0, ours = 0;
   int rows, cols;
   tgReal *value = tg_sim_param(rig->s, name, &rows, &cols);
-  Param k = {.s = rig->s, .eq = eq, .energy = rig->c->joints_as_energy, .name = name, .nominal = nominal, .dir = dir, .n = rows * cols};
+  Param k = {.s = rig->s, .eq = eq, .energy = energy, .name = name, .nominal = nominal, .dir = dir, .n = rows * cols};
   assert_true(k.n <= 16);
   for (int i = 0; i < k.n; i++) {
     nominal[i] = value[i];
@@ -240,7 +240,7 @@ static void test_parameters(void **state) {
       int acts = 0;
       for (int trial = 0; trial < TRIALS; trial++) {
         place(rig.s, &r, trial);
-        for (int eq = 0; eq < BONDS; eq++) check_parameter(&rig, eq, names[n], &r, &acts);
+        for (int eq = 0; eq < BONDS; eq++) check_parameter(&rig, w == 0, eq, names[n], &r, &acts);
       }
       check_true(acts >= TRIALS, "%s acts %d times", names[n], acts);
     }

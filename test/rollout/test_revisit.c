@@ -138,6 +138,7 @@ static void a_step_is_put_back(void **state) {
       check_true(tg_sim_step(r.s, c->h, NULL) == TG_OK, "%s", r.s->error.text);
       assert_int_equal(tg_sim_restore(r.s, before), TG_OK);
       check_true(tgi_step_revisit(r.s, c->h, record, &solved) == TG_OK, "%s, step %d: %s", c->name, t, r.s->error.text);
+      tgi_step_take(r.s);
       assert_false(solved);
       after_step(&r, c, &back);
       check_same(c, t, &made, &back);

@@ -51,7 +51,7 @@ typedef struct Case { tgModel *m; tgContact contact; tgSim *s; } Case;
 static Case make_case(int k, bool touching) {
   Case c = {.m = tgt_random_tree((uint64_t)(100 + k), 5, FLAGS | (k % 2 == 0 ? TGT_TREE_FREE : 0))};
   tgError e = {0};
-  check_true(tgi_potential_express(c.m, &e) == TG_OK, "%s", e.text);
+  check_true(tgi_minimise_express(c.m, &e) == TG_OK, "%s", e.text);
   c.contact = made_contact(c.m, touching);
   // springs of equalities that a random state stretches far
   made_options.equality_opening = 0.3;

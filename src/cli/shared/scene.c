@@ -33,7 +33,7 @@ bool tgi_scene_open_under(tgScene *s, const char *file, const char *word, const 
   return false;
 }
 
-bool tgi_scene_open(tgScene *s, const char *file, const tgContactOptions *options) { return tgi_scene_open_under(s, file, "lcp", options); }
+bool tgi_scene_open(tgScene *s, const char *file, const tgContactOptions *options) { return tgi_scene_open_under(s, file, tg_contact_words(0), options); }
 
 void tgi_scene_close(tgScene *s) {
   tg_sim_free(s->sim);

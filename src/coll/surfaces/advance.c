@@ -29,7 +29,7 @@ typedef struct Work {
   Rates *geom;                     // ngeom: in the world
   double *lower, *first, *V, *A;   // npair: distance at least, at first listing (-1: not yet), rates of the pair
   int *near, nnear;                // pairs that bounds do not clear
-  tgiPose *geom0, *body0;          // frames at the start of the stretch
+  tgiRigid *geom0, *body0;          // frames at the start of the stretch
   tgReal *q1, *step;
 } Work;
 
@@ -47,7 +47,7 @@ static int group_of(const tgModel *m, int j) {
 // From the body towards the root, for a group that turns at the rate w about an axis and moves the sphere's centre c at the speed u: a
 // point that the dofs below have moved by up to D = V span is no farther from the axis than u/w + r + D, so
 //   A += 2 w V + w (u + w (r + D)),  V += u + w (r + D).
-// Dofs up to `stop` are left out; d are rates per unit of alpha, at the present frames.
+// Dofs up to `stop` are left out; d are rates per unit of alpha, at the pose.
 static Rates chain(const tgModel *m, const tgPose *pose, const tgReal *d, int body, int stop, const double *c, double r, double span) {
   Rates R = {0, 0, 0};
   for (int j = m->body_lastdof[body]; j > stop;) {
@@ -97,7 +97,7 @@ static Rates geom_rates(const Work *w, const tgReal *d, int g, int other, int co
   return chain(&w->s->m, w->pose, d, w->s->m.geom_body[g], common, c, r, span);
 }
 
-// V and A of all pairs for rates d over a stretch of `span`, at the present frames. Returns the largest turning speed.
+// V and A of all pairs for rates d over a stretch of `span`, at the pose. Returns the largest turning speed.
 static double pair_rates(Work *w, const tgReal *d, double span) {
   const tgModel *m = &w->s->m;
   double turn = 0, c[3];
@@ -118,18 +118,18 @@ static double pair_rates(Work *w, const tgReal *d, double span) {
 
 // ---- distances of one pair
 
-static tgiPose pose_of(const tgReal *R, const tgReal *p) {
-  tgiPose P;
+static tgiRigid pose_of(const tgReal *R, const tgReal *p) {
+  tgiRigid P;
   for (int i = 0; i < 9; i++) P.R[i] = tgRe(R[i]);
   for (int i = 0; i < 3; i++) P.p[i] = tgRe(p[i]);
   return P;
 }
-static tgiPose geom_pose(const tgPose *pose, int g) { return pose_of(pose->geom_xmat + 9 * g, pose->geom_xpos + 3 * g); }
-static tgiPose body_pose(const tgPose *pose, int b) { return pose_of(pose->xmat + 9 * b, pose->xpos + 3 * b); }
+static tgiRigid geom_pose(const tgPose *pose, int g) { return pose_of(pose->geom_xmat + 9 * g, pose->geom_xpos + 3 * g); }
+static tgiRigid body_pose(const tgPose *pose, int b) { return pose_of(pose->xmat + 9 * b, pose->xpos + 3 * b); }
 
 // B as seen from A
-static tgiPose seen_from(const tgiPose *A, const tgiPose *B) {
-  tgiPose P;
+static tgiRigid seen_from(const tgiRigid *A, const tgiRigid *B) {
+  tgiRigid P;
   for (int i = 0; i < 3; i++) {
     P.p[i] = 0;
     for (int k = 0; k < 3; k++) P.p[i] += A->R[3 * k + i] * (B->p[k] - A->p[k]);
@@ -138,13 +138,13 @@ static tgiPose seen_from(const tgiPose *A, const tgiPose *B) {
   return P;
 }
 
-static tgiPlane plane_at(const Work *w, const tgiPose *P) {
+static tgiPlane plane_at(const Work *w, const tgiRigid *P) {
   double n[3] = {P->R[2], P->R[5], P->R[8]}, sunk = w->a->sunk;
   tgiPlane plane = {.p = {P->p[0] - sunk * n[0], P->p[1] - sunk * n[1], P->p[2] - sunk * n[2]}, .n = {n[0], n[1], n[2]}};
   return plane;
 }
 
-// least of cap and the distance of pair p at the present frames
+// least of cap and the distance of pair p at the pose
 static double distance(const Work *w, int p, double cap) {
   int g = w->a->geom1[p], h = w->a->geom2[p];
   if (solid(w, g) == NULL) {
@@ -152,13 +152,13 @@ static double distance(const Work *w, int p, double cap) {
     g = h;
     h = t;
   }
-  tgiPose G = geom_pose(w->pose, g), H = geom_pose(w->pose, h);
+  tgiRigid G = geom_pose(w->pose, g), H = geom_pose(w->pose, h);
   if (solid(w, h) == NULL) {
     tgiPlane plane = plane_at(w, &H);
     return fmax(0, tgi_solid_height(solid(w, g), &G, &plane, cap));
   }
-  static const tgiPose self = {.R = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .p = {0, 0, 0}};
-  tgiPose R = seen_from(&G, &H);
+  static const tgiRigid self = {.R = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .p = {0, 0, 0}};
+  tgiRigid R = seen_from(&G, &H);
   return tgi_solid_distance(solid(w, g), &self, solid(w, h), &R, cap);
 }
 
@@ -168,7 +168,7 @@ static double sphere_gap(const Work *w, int p) {
   double c[3], e[3];
   if (solid(w, g) == NULL || solid(w, h) == NULL) {
     int plane = solid(w, g) == NULL ? g : h;
-    tgiPose P = geom_pose(w->pose, plane);
+    tgiRigid P = geom_pose(w->pose, plane);
     double r = ball(w, plane == g ? h : g, c), height = 0;
     for (int i = 0; i < 3; i++) height += P.R[3 * i + 2] * (c[i] - P.p[i]);
     return height + w->a->sunk - r;
@@ -227,9 +227,9 @@ static double run(const Work *w, int p, double enough, double until) {
     g = h;
     h = t;
   }
-  tgiPose C = body_pose(w->pose, carrier), G1 = geom_pose(w->pose, g), H1 = geom_pose(w->pose, h);
-  tgiPose G[2] = {seen_from(w->body0 + carrier, w->geom0 + g), seen_from(&C, &G1)};
-  tgiPose H[2] = {seen_from(w->body0 + carrier, w->geom0 + h), seen_from(&C, &H1)};
+  tgiRigid C = body_pose(w->pose, carrier), G1 = geom_pose(w->pose, g), H1 = geom_pose(w->pose, h);
+  tgiRigid G[2] = {seen_from(w->body0 + carrier, w->geom0 + g), seen_from(&C, &G1)};
+  tgiRigid H[2] = {seen_from(w->body0 + carrier, w->geom0 + h), seen_from(&C, &H1)};
   if (solid(w, h) != NULL) return tgi_solid_sweep(solid(w, g), G, solid(w, h), H, gap, 0.05 * slack(w, p), enough, until);
   if (m->body_lastdof[m->geom_body[h]] != common) return enough;   // a plane that moves
   tgiPlane plane = plane_at(w, H);

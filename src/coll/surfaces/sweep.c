@@ -13,13 +13,13 @@
 // radii are rounded: a vertex may lie that much outside
 static const double loose = 1 + 1e-12;
 
-static void place(const tgiPose *P, const tgReal *y, double *x) {
+static void place(const tgiRigid *P, const tgReal *y, double *x) {
   double z[3] = {tgRe(y[0]), tgRe(y[1]), tgRe(y[2])};
   for (int i = 0; i < 3; i++) x[i] = P->R[3 * i] * z[0] + P->R[3 * i + 1] * z[1] + P->R[3 * i + 2] * z[2] + P->p[i];
 }
-static void centre_at(const tgiSolid *s, int k, const tgiPose *P, double *x) { place(P, s->number->centre + 3 * k, x); }
+static void centre_at(const tgiSolid *s, int k, const tgiRigid *P, double *x) { place(P, s->number->centre + 3 * k, x); }
 static double radius(const tgiSolid *s, int k) { return loose * tgRe(s->number->radius[k]); }
-static void corners(const tgiSolid *s, int k, const tgiPose *P, double *x) {
+static void corners(const tgiSolid *s, int k, const tgiRigid *P, double *x) {
   const int *face = s->surface->face + 3 * s->tree->tri[k];
   for (int i = 0; i < 3; i++) place(P, s->number->vert + 3 * face[i], x + 3 * i);
 }
@@ -33,7 +33,7 @@ static bool opens_first(const tgiSolid *a, int i, const tgiSolid *b, int j) {
 static bool large_leaf(const tgiSolid *a, int i, const tgiSolid *b, int j) { return is_leaf(a, i) && radius(a, i) > 2 * radius(b, j); }
 
 // distance from the triangle of leaf i to the sphere of node j
-static double face_to_sphere(const tgiSolid *a, int i, const tgiPose *pa, const tgiSolid *b, int j, const tgiPose *pb) {
+static double face_to_sphere(const tgiSolid *a, int i, const tgiRigid *pa, const tgiSolid *b, int j, const tgiRigid *pb) {
   double x[9], c[3];
   corners(a, i, pa, x);
   centre_at(b, j, pb, c);
@@ -44,7 +44,7 @@ static double face_to_sphere(const tgiSolid *a, int i, const tgiPose *pa, const 
 
 typedef struct Query {
   const tgiSolid *a, *b;
-  const tgiPose *pa, *pb;
+  const tgiRigid *pa, *pb;
   double best, n[3];   // n: from b to a, of the nearest triangles so far; it mostly separates their neighbours too
 } Query;
 
@@ -93,7 +93,7 @@ static void nearest(Query *Q, int i, int j, double least) {
   }
 }
 
-double tgi_solid_distance(const tgiSolid *a, const tgiPose *pa, const tgiSolid *b, const tgiPose *pb, double cap) {
+double tgi_solid_distance(const tgiSolid *a, const tgiRigid *pa, const tgiSolid *b, const tgiRigid *pb, double cap) {
   Query Q = {.a = a, .b = b, .pa = pa, .pb = pb, .best = cap};
   nearest(&Q, 0, 0, spheres(&Q, 0, 0));
   return Q.best;
@@ -103,13 +103,13 @@ double tgi_solid_distance(const tgiSolid *a, const tgiPose *pa, const tgiSolid *
 
 typedef struct Sweep {
   const tgiSolid *a, *b;
-  const tgiPose *pa, *pb;       // two each
+  const tgiRigid *pa, *pb;       // two each
   double gap, tol, enough, t;   // t: nothing comes nearer than gap before
   double n[3];                  // as in Query, of the first contact so far
 } Sweep;
 
 // Greatest distance that the centre of node j moves in a triangle's eyes, which is that in the eyes of one of its vertices.
-static double relative_path(const tgiSolid *a, int i, const tgiPose *pa, const tgiSolid *b, int j, const tgiPose *pb) {
+static double relative_path(const tgiSolid *a, int i, const tgiRigid *pa, const tgiSolid *b, int j, const tgiRigid *pb) {
   double x[2][9], c[2][3], most = 0;
   for (int s = 0; s < 2; s++) {
     corners(a, i, pa + s, x[s]);
@@ -124,7 +124,7 @@ static double relative_path(const tgiSolid *a, int i, const tgiPose *pa, const t
 }
 
 // large leaf i and the sphere of node j: apart by more than they move
-static bool face_stays_apart(const Sweep *S, const tgiSolid *a, int i, const tgiPose *pa, const tgiSolid *b, int j, const tgiPose *pb) {
+static bool face_stays_apart(const Sweep *S, const tgiSolid *a, int i, const tgiRigid *pa, const tgiSolid *b, int j, const tgiRigid *pb) {
   return face_to_sphere(a, i, pa, b, j, pb) - S->t * relative_path(a, i, pa, b, j, pb) > S->gap + S->tol;
 }
 
@@ -165,7 +165,7 @@ static void first_contact(Sweep *S, int i, int j) {
   for (int c = 0; c < 2; c++) first_contact(S, first ? child[c] : i, first ? j : child[c]);
 }
 
-double tgi_solid_sweep(const tgiSolid *a, const tgiPose pa[2], const tgiSolid *b, const tgiPose pb[2], double gap, double tol,
+double tgi_solid_sweep(const tgiSolid *a, const tgiRigid pa[2], const tgiSolid *b, const tgiRigid pb[2], double gap, double tol,
                        double enough, double until) {
   Sweep S = {.a = a, .b = b, .pa = pa, .pb = pb, .gap = gap, .tol = tol, .enough = enough, .t = until};
   first_contact(&S, 0, 0);
@@ -180,7 +180,7 @@ static double height(const tgiPlane *plane, const double *x) {
   return tgi_d3_dot(r, plane->n);
 }
 
-static double lowest(const tgiSolid *a, const tgiPose *pa, const tgiPlane *plane, int k, double best) {
+static double lowest(const tgiSolid *a, const tgiRigid *pa, const tgiPlane *plane, int k, double best) {
   double x[9];
   centre_at(a, k, pa, x);
   if (height(plane, x) - radius(a, k) >= best) return best;
@@ -193,10 +193,10 @@ static double lowest(const tgiSolid *a, const tgiPose *pa, const tgiPlane *plane
   return best;
 }
 
-double tgi_solid_height(const tgiSolid *a, const tgiPose *pa, const tgiPlane *plane, double cap) { return lowest(a, pa, plane, 0, cap); }
+double tgi_solid_height(const tgiSolid *a, const tgiRigid *pa, const tgiPlane *plane, double cap) { return lowest(a, pa, plane, 0, cap); }
 
 // heights are linear in time
-static double fall(const tgiSolid *a, const tgiPose *pa, const tgiPlane *plane, double gap, int k, double t) {
+static double fall(const tgiSolid *a, const tgiRigid *pa, const tgiPlane *plane, double gap, int k, double t) {
   double x[2][9], h[2];
   for (int s = 0; s < 2; s++) {
     centre_at(a, k, pa + s, x[s]);
@@ -217,6 +217,6 @@ static double fall(const tgiSolid *a, const tgiPose *pa, const tgiPlane *plane, 
   return t;
 }
 
-double tgi_solid_fall(const tgiSolid *a, const tgiPose pa[2], const tgiPlane *plane, double gap, double until) {
+double tgi_solid_fall(const tgiSolid *a, const tgiRigid pa[2], const tgiPlane *plane, double gap, double until) {
   return fall(a, pa, plane, gap, 0, until);
 }

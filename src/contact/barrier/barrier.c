@@ -1,4 +1,4 @@
-// barrier.c: the `barrier` model: pairs of geoms at the frames of a simulation, and their sums as terms of bodies.
+// barrier.c: the `barrier` model: pairs of geoms at a pose, and their sums as terms of bodies.
 //
 // Based on: [barrier]; [math/barrier Hierarchy], [math/barrier Half-space].
 #include "contact/barrier/barrier.h"

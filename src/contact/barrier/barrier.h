@@ -54,7 +54,7 @@ typedef struct tgiBarrierGeom {
   tgiWorldTree world, plane;  ///< plane: for pairs with planes
 } tgiBarrierGeom;
 
-/// A pair at the frames of the last evaluation. Derivatives for a twist of A about the world origin.
+/// A pair at the pose of the last evaluation. Derivatives for a twist of A about the world origin.
 typedef struct tgiBarrierPair {
   tgiPairSum sum;
   int face[2];              ///< touching faces

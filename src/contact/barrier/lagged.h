@@ -12,7 +12,7 @@ struct tgiGeomPair;
 /// Nodes of A with a radius up to this share of the root's are one friction point with all below them.
 #define TGI_FRICTION_PATCH 0.25
 
-/// Friction of a pair of geoms at the present frames: energy and its derivatives in the twists of the bodies of A and B.
+/// Friction of a pair of geoms at the pose of the last evaluation: energy and its derivatives in the twists of the bodies of A and B.
 typedef struct tgiFrictionTerm { tgReal energy, g[12], H[144]; } tgiFrictionTerm;
 
 /// Friction points of all pairs, of the forces at one pose.
@@ -44,7 +44,7 @@ typedef struct tgiLagged {
 tgStatus tgi_lagged_supports(const tgModel *m, tgError *error);
 /// Places the arrays; with l->base NULL counts.
 void tgi_lagged_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiLagged *lagged);
-/// A step begins with its step size and its start's frames. Friction's points then follow from the forces of the pairs' sums there: while a pair is summed it
+/// A step begins with its step size and its start's pose. Friction's points then follow from the forces of the pairs' sums there: while a pair is summed it
 /// scatters its forces where tgi_lagged_scatter says (any thread, `worker`: which), and tgi_lagged_gather makes points of them. The last sums of the step before may
 /// have been those: where they made points they are the step's, by tgi_lagged_take. Last come the planes.
 void tgi_lagged_freeze(tgSim *s, double h);
@@ -58,7 +58,7 @@ void tgi_lagged_take(tgSim *s);
 bool tgi_lagged_by_sums(const tgSim *s);
 /// TG_ERR_CAPACITY: too many pairs of triangles in the plane's form, s->wanted says how many.
 tgStatus tgi_lagged_planes(tgSim *s);
-/// Friction of one pair at the present frames, on any thread; then that of all, added to the sim's terms.
+/// Friction of one pair at the pose of the last evaluation, on any thread; then that of all, added to the sim's terms.
 void tgi_lagged_pair(tgSim *s, int pair);
 void tgi_lagged_evaluate(tgSim *s);
 /// Adds B. Leaves the trees at the start.
@@ -82,7 +82,7 @@ tgiFrictionSum *tgi_lagged_room(const tgSim *s, int worker);
 void tgi_lagged_subtract_blocks(const struct tgiGeomPair *g, const tgReal from[144], tgReal to[144]);
 /// n frames, 12 reals each: x, R.
 void tgi_lagged_frames(int n, const tgReal *x, const tgReal *R, tgReal *frame);
-/// Transforms all trees to the frames of the start.
+/// Transforms all trees to the pose of the start.
 void tgi_lagged_transform(tgSim *s);
 /// The pair's forces where its trees are, frame (ngeom x 12) being the geoms' frames there; n: room for a plane's normal.
 tgiForceTask tgi_lagged_task(tgSim *s, const struct tgiGeomPair *g, const tgReal *frame, tgReal n[3]);

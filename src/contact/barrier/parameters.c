@@ -1,7 +1,7 @@
 // parameters.c: the numbers behind the barrier and its friction. See parameters.h.
 //
 // Based on: [math/barrier Parameters]. What is wanted is the rate of c = sum g . (Z1; Z2) in a number. A number that moves or changes a geom changes
-// the barrier's g at the frames now, and the friction points at the frames of the start, which slip over their bodies with the geom. Both are
+// the barrier's g at the pose, and the friction points at that of the start, which slip over their bodies with the geom. Both are
 // rates of forces (tree_force.h) along the same directions: the six twists of a pair's A, then the sizes of A and of B. A twist of B is one of both
 // geoms, which turns everything along, less one of A.
 #include "contact/barrier/parameters.h"

@@ -1,4 +1,4 @@
-// softmin.c: the `softmin` model at the frames and velocities of a simulation.
+// softmin.c: the `softmin` model at a pose and its velocities.
 //
 // Based on: [softmin]; [math/softmin Numbers].
 #include "contact/softmin/softmin.h"

@@ -43,7 +43,7 @@ static inline const tgSoftminOptions *tgi_softmin_options(const tgContact *c) { 
 static inline const tgiSoftmin *tgi_softmin(const tgSim *s) { return (const tgiSoftmin *)s->contact_model->data; }
 /// The workspace, placed.
 tgiSoftminWork *tgi_softmin_work(tgSim *s);
-/// Pair i at the frames and velocities at hand.
+/// Pair i at the pose and its velocities.
 tgiSoftPair tgi_softmin_pair(tgSim *s, const tgPose *pose, int i);
 /// The trees over its surfaces.
 void tgi_softmin_index(tgSim *s, int i, tgiSoftIndex index[2]);

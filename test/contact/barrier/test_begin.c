@@ -116,8 +116,8 @@ static void left_by_the_step_before(void **state) {
 }
 #endif
 
-static tgiPose pose_of(const tgSim *s, int g) {
-  tgiPose P;
+static tgiRigid pose_of(const tgSim *s, int g) {
+  tgiRigid P;
   for (int i = 0; i < 9; i++) P.R[i] = tgRe(s->start.geom_xmat[9 * g + i]);
   for (int i = 0; i < 3; i++) P.p[i] = tgRe(s->start.geom_xpos[3 * g + i]);
   return P;
@@ -125,7 +125,7 @@ static tgiPose pose_of(const tgSim *s, int g) {
 
 static double distance(const tgSim *s, const tgiGeomPair *g) {
   const tgiBarrierWork *w = s->solver;
-  tgiPose A = pose_of(s, g->A), B = pose_of(s, g->B);
+  tgiRigid A = pose_of(s, g->A), B = pose_of(s, g->B);
   tgiPlane plane = {.p = {B.p[0], B.p[1], B.p[2]}, .n = {B.R[2], B.R[5], B.R[8]}};
   return g->plane ? tgi_solid_height(&w->solid[g->A], &A, &plane, INFINITY) : tgi_solid_distance(&w->solid[g->A], &A, &w->solid[g->B], &B, INFINITY);
 }

@@ -20,11 +20,11 @@ static double least_gap(const tgtScene *c) {
     int g = c->model->pair_geom1[p], h = c->model->pair_geom2[p];
     if (c->vert[g] == NULL || c->vert[h] == NULL) {
       int plane = c->vert[g] == NULL ? g : h;
-      tgiPose P = tgt_scene_pose(c, plane), B = tgt_scene_pose(c, plane == g ? h : g);
+      tgiRigid P = tgt_scene_pose(c, plane), B = tgt_scene_pose(c, plane == g ? h : g);
       tgiPlane half = {.p = {P.p[0], P.p[1], P.p[2]}, .n = {P.R[2], P.R[5], P.R[8]}};
       best = tgi_solid_height(&c->solid[plane == g ? h : g], &B, &half, best);
     } else {
-      tgiPose P = tgt_scene_pose(c, g), Q = tgt_scene_pose(c, h);
+      tgiRigid P = tgt_scene_pose(c, g), Q = tgt_scene_pose(c, h);
       best = tgi_solid_distance(&c->solid[g], &P, &c->solid[h], &Q, best);
     }
   }

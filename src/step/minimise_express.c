@@ -1,8 +1,8 @@
-// express.c: what the step of potential models cannot express, refused by name before a simulation is made.
+// minimise_express.c: what a step that minimises cannot express, refused by name before a simulation is made.
 //
 // Its forces are derivatives of energies of the configuration [math/barrier Step]. The forces of a medium are none, nor is a force on several joints of which
 // one is clamped by a sum that the others do not see.
-#include "contact/contact.h"
+#include "step/minimise.h"
 
 // a tendon's actuator that works on a joint whose summed force is limited
 static tgStatus express_actuator(const tgModel *m, int i, tgError *error) {
@@ -17,7 +17,7 @@ static tgStatus express_actuator(const tgModel *m, int i, tgError *error) {
   return TG_OK;
 }
 
-tgStatus tgi_potential_express(const tgModel *m, tgError *error) {
+tgStatus tgi_minimise_express(const tgModel *m, tgError *error) {
   for (int i = 0; i < m->nu; i++)
     if (m->act_trn[i] == TG_TRN_TENDON) TG_TRY(express_actuator(m, i, error));
   if (tgRe(m->opt_density[0]) != 0 || tgRe(m->opt_viscosity[0]) != 0)
