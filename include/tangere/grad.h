@@ -87,6 +87,64 @@ TG_API tgStatus tg_grad_check_second(tgSim *sim, const tgGradCheckOptions *optio
 /// zero-initialised or as tg_grad_check_step left it; an error's text is in tg_sim_error of the rollout's sim.
 TG_API tgStatus tg_grad_check_rollout(tgRollout *rollout, const tgRolloutRun *run, const tgGradCheckOptions *options, tgGradCheck *check);
 
+/// Options of a check of a motion; size is set by tg_motion_check_default.
+typedef struct tgMotionCheckOptions {
+  size_t size;             ///< set by tg_motion_check_default
+  double h;                ///< longest step size [s]; 0: the model's timestep
+  int steps;               ///< of that size, 100: the motion lasts steps times h
+  const tgReal *u;         ///< controls, steps x nu, each held over its step at every step size; NULL: those of the sim, held
+  int halvings;            ///< of h, 0 to 8; 3
+  uint64_t seed;           ///< of what is differentiated and of the directions
+  const volatile int *cancel;  ///< polled before each step; not 0: stop with TG_CANCELLED. May be NULL
+} tgMotionCheckOptions;
+TG_API tgMotionCheckOptions tg_motion_check_default(void);  ///< The defaults of checks of a motion.
+
+/// What becomes of a number of the motion as the step shrinks.
+typedef enum tgConvergence {
+  TG_CONVERGES,            ///< its changes fall with the step, of order 0.5 at least, or are round-off
+  TG_CONVERGES_NOT,        ///< they do not
+  TG_GROWS                 ///< it grows itself, as a power of 1/h of 0.5 at least: what the step knows, the motion does not
+} tgConvergence;
+
+/// The motion at one step size. A change is that from the row before; in the first row 0.
+typedef struct tgMotionRow {
+  double h;                        ///< step size [s]
+  double value, value_change;      ///< of the functional of the end
+  double gradient, gradient_change;///< norms of its gradient in (q0, v0, u)
+  double entry;                    ///< the entry of the gradient that changes most at the last halving
+  tgGradLabel label;               ///< how right each gradient says it is
+  int unstable;                    ///< of the longest step size: steps that were longer than they are stable (tg_sim_watch_stability)
+} tgMotionRow;
+
+/// The gradient at the longest step size against central differences of the motion itself, of one width.
+typedef struct tgWidthRow {
+  double width;            ///< of (q0, v0) along unit directions
+  double error;            ///< largest |difference - derivative| over the norm of the gradient in (q0, v0), of three random directions; infinite
+                           ///< where the motion from such a start is refused
+  double ours, reference;  ///< the two, of the worst direction
+} tgWidthRow;
+
+enum { TG_MOTION_ROWS = 9, TG_MOTION_WIDTHS = 6 };  ///< Rows that a check of a motion has room for.
+typedef struct tgMotionCheck {  ///< Outcome of a check of a motion.
+  bool pass;                       ///< value and gradient converge, no step is longer than it is stable, and the gradient is the slope of the motion at some width
+  tgConvergence value, gradient;   ///< as the step shrinks
+  double value_order, gradient_order;  ///< of their changes in h, by least squares; NAN where all are round-off
+  double growth;                   ///< of the gradient's norm as a power of 1/h, by least squares
+  double holds_to;                 ///< the largest width at which the differences are within a tenth of the gradient; 0: none
+  char entry_name[80];             ///< of tgMotionRow.entry: "q0 of 'slide'"
+  char reason[256];                ///< why it does not pass, "" when it does
+  int nrow;                        ///< rows in use
+  tgMotionRow row[TG_MOTION_ROWS]; ///< from the longest step size to the shortest
+  int nwidth;                      ///< widths in use
+  tgWidthRow width[TG_MOTION_WIDTHS];  ///< 1e-7 to 1e-2
+} tgMotionCheck;
+
+/// Checks the gradient of a motion, which may be wrong where that of each step is right: is it the motion's, or the step size's? From the sim's state, with its
+/// parameters, controls and applied forces, the motion is run at h, h/2, h/4 .. and a random functional of its end differentiated in (q0, v0, u): both have to
+/// converge. At h the gradient is compared with differences of the motion over widths from 1e-7 to 1e-2. Runs start with empty contact memory. The sim is
+/// left as it was. Returns the status of a run that fails, its step size named in the error. Allocates its work arrays.
+TG_API tgStatus tg_grad_check_motion(tgSim *sim, const tgMotionCheckOptions *options, tgMotionCheck *check);
+
 #ifdef __cplusplus
 }
 #endif

@@ -138,6 +138,80 @@ static Check gradcheck(Sim &s, bool params, double tolerance, uint64_t seed) {
   return make_check(check);
 }
 
+// what becomes of a motion and its gradient as the step shrinks, and over finite widths
+static std::string text(const tgMotionCheck &k) {
+  static const char *const label[] = {"exact", "one-sided", "smoothed", "surrogate"};
+  std::string all = k.pass ? "motion check passed" : std::string("motion check FAILED: ") + k.reason;
+  char line[300];
+  for (int i = 0; i < k.nrow; i++) {
+    const tgMotionRow &r = k.row[i];
+    snprintf(line, sizeof line, "\n  h %-9.4g value %-12.6g change %-9.2g |gradient| %-11.5g change %-9.2g %s: %-11.6g %s", r.h, r.value, r.value_change, r.gradient,
+             r.gradient_change, k.entry_name, r.entry, label[r.label]);
+    all += line;
+  }
+  for (int i = 0; i < k.nwidth; i++) {
+    const tgWidthRow &r = k.width[i];
+    snprintf(line, sizeof line, "\n  width %.0e  error %-9.2g gradient %-12.6g difference of the motion %.6g", r.width, r.error, r.ours, r.reference);
+    all += line;
+  }
+  return all;
+}
+
+static tgMotionCheck motioncheck(Sim &s, int steps, int halvings, nb::object controls, uint64_t seed) {
+  Claim claim(s.busy, "Sim");
+  s.give();
+  tgMotionCheckOptions options = tg_motion_check_default();
+  options.h = s.dt;
+  options.steps = steps;
+  options.halvings = halvings;
+  options.seed = seed;
+  if (steps < 1) throw nb::value_error("steps must be at least 1");
+  if (halvings < 0 || halvings >= TG_MOTION_ROWS) throw nb::value_error("halvings must be 0 to 8");
+  In u = in(controls, "controls", {(size_t)steps, (size_t)tg_model_nu(tg_sim_model(s.sim))});
+  options.u = u.p;
+  tgMotionCheck check{};
+  tgStatus status = TG_OK;
+  long_call([&](const volatile int *cancel) {
+    options.cancel = cancel;
+    status = tg_grad_check_motion(s.sim, &options, &check);
+  });
+  if (status != TG_OK) s.fail();
+  return check;
+}
+
+template <typename Get> static Array column(int n, Get get) {
+  double *to;
+  Array array = zeros({(size_t)n}, &to);
+  for (int i = 0; i < n; i++) to[i] = get(i);
+  return array;
+}
+
+static void bind_motion(nb::module_ &m) {
+  static const char *const word[] = {"converges", "does not converge", "grows"};
+  nb::class_<tgMotionCheck>(m, "MotionCheck", "Outcome of motioncheck: true in a condition when the gradient is the motion's; printed, two tables.")
+      .def_prop_ro("ok", [](const tgMotionCheck &k) { return k.pass; }, "Value and gradient converge, no step is longer than it is stable, and the gradient is the motion's slope at some width.")
+      .def_prop_ro("reason", [](const tgMotionCheck &k) { return k.reason; }, "Why it is not ok, with the entry that changes most; ''.")
+      .def_prop_ro("value", [](const tgMotionCheck &k) { return word[k.value]; }, "'converges' or 'does not converge' as the step shrinks.")
+      .def_prop_ro("gradient", [](const tgMotionCheck &k) { return word[k.gradient]; }, "The same, or 'grows': as a power of 1/h.")
+      .def_prop_ro("value_order", [](const tgMotionCheck &k) { return k.value_order; }, "Order in h of the value's changes; nan where they are round-off.")
+      .def_prop_ro("gradient_order", [](const tgMotionCheck &k) { return k.gradient_order; }, "The same of the gradient's.")
+      .def_prop_ro("growth", [](const tgMotionCheck &k) { return k.growth; }, "Of the gradient's norm as a power of 1/h: 0 where it converges.")
+      .def_prop_ro("holds_to", [](const tgMotionCheck &k) { return k.holds_to; }, "Largest width at which differences are within a tenth of the gradient; 0: none.")
+      .def_prop_ro("entry", [](const tgMotionCheck &k) { return k.entry_name; }, "The entry of the gradient that changes most.")
+      .def_prop_ro("h", [](const tgMotionCheck &k) { return column(k.nrow, [&](int i) { return k.row[i].h; }); }, "Step sizes [s], each half the one before.")
+      .def_prop_ro("values", [](const tgMotionCheck &k) { return column(k.nrow, [&](int i) { return k.row[i].value; }); }, "The functional of the end, one for each step size.")
+      .def_prop_ro("gradients", [](const tgMotionCheck &k) { return column(k.nrow, [&](int i) { return k.row[i].gradient; }); }, "Norms of its gradient in (q0, v0, u).")
+      .def_prop_ro("entries", [](const tgMotionCheck &k) { return column(k.nrow, [&](int i) { return k.row[i].entry; }); }, "The entry of the gradient that changes most.")
+      .def_prop_ro("widths", [](const tgMotionCheck &k) { return column(k.nwidth, [&](int i) { return k.width[i].width; }); }, "Widths of differences of the motion.")
+      .def_prop_ro("errors", [](const tgMotionCheck &k) { return column(k.nwidth, [&](int i) { return k.width[i].error; }); }, "The gradient's error against them, worst of three directions.")
+      .def("__bool__", [](const tgMotionCheck &k) { return k.pass; })
+      .def("__repr__", [](const tgMotionCheck &k) { return text(k); });
+  m.def("motioncheck", &motioncheck, nb::arg("sim"), nb::arg("steps") = 100, nb::kw_only(), nb::arg("halvings") = 3, nb::arg("controls") = nb::none(), nb::arg("seed") = 1,
+        "Is the gradient of a motion from the sim's present state the motion's, or the step size's? The motion is run at the sim's dt, half of it and so on, a random functional "
+        "of its end differentiated in (q0, v0, u), and the gradient compared with differences of the motion over widths from 1e-7 to 1e-2. controls (steps x nu) are held over "
+        "their steps; None: the sim's ctrl is held throughout. The state is kept.");
+}
+
 struct Option { tgOption is; };
 
 // a default or a bound as what the option takes
@@ -209,6 +283,7 @@ void bind_check(nb::module_ &m) {
     for (int i = 0; tg_contact_words(i) != nullptr; i++) words.push_back(tg_contact_words(i));
     return words;
   }, "Words of the contact models.");
+  bind_motion(m);
   bind_options(m);
 }
 

@@ -14,14 +14,13 @@ Positions and velocities are laid out as MuJoCo's: a free joint is position, the
 from typing import TYPE_CHECKING, Any
 
 from ._errors import Error, NotConverged
-from ._tangere import (Batch, BatchGradient, BatchRollout, GradBlock, GradCheck, Jacobians, Joint, Model, Optimum, Rollout, RolloutGradient,
-                       RolloutProduct, Sim,
-                       StepGradient, StepInfo, StepProduct, Task, contact_models, contact_options, gradcheck, load, loads, param_names)
+from ._tangere import (Batch, BatchGradient, BatchRollout, GradBlock, GradCheck, Jacobians, Joint, Model, MotionCheck, Optimum, Rollout,
+                       RolloutGradient, RolloutProduct, Sim, StepGradient, StepInfo, StepProduct, Task, contact_models, contact_options, gradcheck, load, loads, motioncheck, param_names)
 from ._tangere import __version__
 
-__all__ = ["Batch", "BatchGradient", "BatchRollout", "Error", "GradBlock", "GradCheck", "Jacobians", "Joint", "Model", "NotConverged", "Optimum", "Rollout",
+__all__ = ["Batch", "BatchGradient", "BatchRollout", "Error", "GradBlock", "GradCheck", "Jacobians", "Joint", "Model", "MotionCheck", "NotConverged", "Optimum", "Rollout",
            "RolloutGradient", "RolloutProduct", "Sim", "StepGradient", "StepInfo", "StepProduct", "Task", "contact_models", "contact_options", "gradcheck", "load", "loads",
-           "param_names"]
+           "motioncheck", "param_names"]
 
 if TYPE_CHECKING:
     from .notebook import Replay

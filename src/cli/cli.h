@@ -7,6 +7,8 @@
 int tgi_cli_simulate(const tgCli *cli);
 int tgi_cli_optimize(const tgCli *cli);
 int tgi_cli_gradcheck(const tgCli *cli);
+/// What a check of a motion found, as a table or as JSON; an exit code.
+int tgi_cli_report_motion(const tgCli *cli, const tgMotionCheckOptions *o, const tgMotionCheck *check);
 int tgi_cli_compare(const tgCli *cli);
 /// compare --properties: the four properties of a contact potential, measured on every contact model.
 int tgi_cli_properties(const tgCli *cli);

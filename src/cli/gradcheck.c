@@ -29,24 +29,60 @@ static int report(const tgCli *cli, const tgGradCheck *c) {
   return code;
 }
 
-// the step at a state reached by --steps steps from the start (or a keyframe)
+// the start: a keyframe, or that of the task at this seed
+static bool start(const tgCli *cli, const tgTask *task, tgSim *sim, double *u) {
+  if (!tgi_cli_start(cli, sim)) return false;
+  double *x = task != NULL ? calloc((size_t)tg_task_size(task) + 1, sizeof *x) : NULL;
+  if (x != NULL) {
+    tg_task_start(task, cli->seed, x);
+    bool key = cli->key != NULL;
+    tg_task_expand(task, x, key ? NULL : tg_sim_qpos(sim), key ? NULL : tg_sim_qvel(sim), u);
+  }
+  free(x);
+  return true;
+}
+
+// --over-h, --widths: the motion from the start
+static int check_motion(const tgCli *cli, const tgModel *model, const tgContact *contact, const tgTask *task) {
+  tgError error = {0};
+  tgMotionCheckOptions o = tg_motion_check_default();
+  tgMotionCheck check;
+  o.h = cli->dt > 0 ? cli->dt : task != NULL ? tg_task_timestep(task) : tg_model_timestep(model);
+  if (task != NULL) o.steps = tg_task_steps(task);
+  else if (cli->steps > 0) o.steps = cli->steps;
+  o.seed = cli->seed;
+  o.cancel = &tgi_cli_interrupted;
+  if (!cli->over_h) o.halvings = 0;
+  tgSim *sim = tg_sim_create(model, contact, NULL, &error);
+  double *u = task != NULL ? calloc((size_t)o.steps * (size_t)tg_model_nu(model) + 1, sizeof *u) : NULL;
+  if (sim == NULL || (task != NULL && u == NULL)) {
+    tg_sim_free(sim);
+    free(u);
+    if (error.status == TG_OK) error = (tgError){.status = TG_ERR_MEMORY, .text = "out of memory for the controls of a motion"};
+    return tgi_cli_error("gradcheck", &error);
+  }
+  int code = TG_EXIT_INPUT;
+  o.u = u;
+  if (start(cli, task, sim, u)) {
+    tgStatus status = tg_grad_check_motion(sim, &o, &check);
+    error = status == TG_CANCELLED ? (tgError){.status = status} : *tg_sim_error(sim);
+    code = status == TG_OK ? tgi_cli_report_motion(cli, &o, &check) : tgi_cli_error("gradcheck", &error);
+  }
+  tg_sim_free(sim);
+  free(u);
+  return code;
+}
+
+// the step at a state reached by --steps steps from the start
 static int check_step(const tgCli *cli, const tgModel *model, const tgContact *contact, const tgTask *task, tgGradCheck *c) {
   tgError error = {0};
   tgSim *sim = tg_sim_create(model, contact, NULL, &error);
   if (sim == NULL) return tgi_cli_error("gradcheck", &error);
   double h = cli->dt > 0 ? cli->dt : task != NULL ? tg_task_timestep(task) : tg_model_timestep(model);
   tgStatus st = TG_OK;
-  if (!tgi_cli_start(cli, sim)) {
+  if (!start(cli, task, sim, NULL)) {
     tg_sim_free(sim);
     return TG_EXIT_INPUT;
-  }
-  if (cli->key == NULL && task != NULL) {
-    double *x = calloc((size_t)tg_task_size(task) + 1, sizeof *x);
-    if (x != NULL) {
-      tg_task_start(task, cli->seed, x);
-      tg_task_expand(task, x, tg_sim_qpos(sim), tg_sim_qvel(sim), NULL);
-    }
-    free(x);
   }
   tgCliTrajectory t = {.label = ""};
   if (cli->steps > 0) st = tgi_cli_record(sim, NULL, cli->steps, h, &t, &error);
@@ -98,6 +134,7 @@ static int check_task(const tgCli *cli, const tgTask *task, tgGradCheck *c) {
 }
 
 int tgi_cli_gradcheck(const tgCli *cli) {
+  bool motion = cli->over_h || cli->widths;
   tgError error = {0};
   tgGradCheck check = {.pass = true};
   tgTask *task = NULL;
@@ -107,8 +144,9 @@ int tgi_cli_gradcheck(const tgCli *cli) {
   if (tgi_cli_is_task(cli->file)) {
     task = tgi_cli_load_task(cli, cli->file);
     tgi_cli_catch_signals();   // loading is not interrupted but ended
-    if (task != NULL) code = check_step(cli, tg_task_model(task), tg_task_contact(task), task, &check);
-    if (code == TG_EXIT_OK) code = check_task(cli, task, &check);
+    if (task != NULL && motion) code = check_motion(cli, tg_task_model(task), tg_task_contact(task), task);
+    else if (task != NULL) code = check_step(cli, tg_task_model(task), tg_task_contact(task), task, &check);
+    if (code == TG_EXIT_OK && !motion) code = check_task(cli, task, &check);
   } else {
     model = tgi_cli_load_model(cli, cli->file);
     tgi_cli_catch_signals();
@@ -121,10 +159,11 @@ int tgi_cli_gradcheck(const tgCli *cli) {
     if (model != NULL) {
       contact = tg_contact_create(model, word, &o.of, &error);
       tgi_cli_contact_warnings(cli, contact);
-      code = contact != NULL ? check_step(cli, model, contact, NULL, &check) : tgi_cli_error("gradcheck", &error);
+      if (contact == NULL) code = tgi_cli_error("gradcheck", &error);
+      else code = motion ? check_motion(cli, model, contact, NULL) : check_step(cli, model, contact, NULL, &check);
     }
   }
-  if (code == TG_EXIT_OK) code = report(cli, &check);
+  if (code == TG_EXIT_OK && !motion) code = report(cli, &check);
   tg_contact_free(contact);
   tg_model_free(model);
   tg_task_free(task);

@@ -166,6 +166,12 @@ static void copy_parameters(tgSim *to_sim, const tgModel *from) {
 #undef TG_MODEL_SHARED
 }
 
+void tgi_sim_copy_parameters(tgSim *to, const tgSim *from) {
+  copy_parameters(to, &from->m);
+  for (int i = 0; from->contact_model != NULL && i < from->contact_model->nnumber; i++) to->contact_number[i] = from->contact_number[i];
+  to->hulls_given = from->hulls_given;
+}
+
 // the contact model's numbers as they were chosen when it was made
 static void reset_numbers(tgSim *s) {
   const tgContact *c = s->contact_model;
@@ -239,8 +245,7 @@ tgStatus tgi_sim_grow(tgSim *s) {
     s->alloc.free(s->alloc.ctx, grown.block);
     return tgi_error(&s->error, TG_ERR_MEMORY, "out of memory for %d contacts and %d rows", grown.cap.ncon, grown.cap.nrow);
   }
-  copy_parameters(&grown, &s->m);
-  for (int i = 0; s->contact_model != NULL && i < s->contact_model->nnumber; i++) grown.contact_number[i] = s->contact_number[i];
+  tgi_sim_copy_parameters(&grown, s);
   copy_fields(&grown, s);
   s->alloc.free(s->alloc.ctx, s->block);
   s->alloc.free(s->alloc.ctx, s->stack_block);

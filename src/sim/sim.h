@@ -177,6 +177,8 @@ tgSim *tgi_sim_create(const tgModel *model, const tgContact *contact, const stru
 
 /// The state before the last step of `from`, a sim of the same model, with its control, applied forces and parameters of the model, and empty memory.
 void tgi_sim_take_start(tgSim *s, const tgSim *from);
+/// Parameters and numbers of the contact model of one sim to another of the same model and contact model.
+void tgi_sim_copy_parameters(tgSim *to, const tgSim *from);
 
 // ---- rows.c ----
 

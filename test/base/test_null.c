@@ -87,6 +87,7 @@ static void no_object(void **state) {
   NUMBER(tg_desc_exclude_overlapping(NULL, 0, NULL), TG_ERR_ARG);
   STATUS(tg_grad_check_step(NULL, NULL, NULL));
   STATUS(tg_grad_check_rollout(NULL, NULL, NULL, NULL));
+  STATUS(tg_grad_check_motion(NULL, NULL, NULL));
   OBJECT(tg_model_compile(NULL, NULL, &error));
   OBJECT(tg_model_load(NULL, NULL, &error));
   tg_model_free(NULL);

@@ -269,6 +269,27 @@ def test_gradcheck():
     assert json.loads(run("gradcheck", MODEL, "--steps", 250, "--json").stdout)["pass"]
 
 
+BALLS = """<mujoco><option timestep='.01' gravity='0 0 0'/><worldbody>
+<body><joint name='x1' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body>
+<body pos='.313 0 0'><joint name='x2' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body></worldbody>
+<keyframe><key name='go' qpos='0 0' qvel='1 0'/></keyframe></mujoco>"""
+
+
+def test_gradcheck_of_a_motion(tmp_path):
+    (tmp_path / "balls.xml").write_text(BALLS)
+    motion = "gradcheck", tmp_path / "balls.xml", "--key", "go", "--steps", 30
+    run(*motion[:-1], 1)                                                      # each step is right
+    told = json.loads(run(*motion, "--over-h", "--widths", "--json", code=3).stdout)
+    assert not told["pass"] and told["gradient"] == "grows" and told["reason"].startswith("the gradient grows as h^-1")
+    assert [row["h"] for row in told["rows"]] == [0.01, 0.005, 0.0025, 0.00125]
+    assert all(row["label"] == "exact" for row in told["rows"]) and told["widths"][0]["error"] < 1e-6
+    table = run(*motion, "--over-h", code=3).stdout
+    assert "gradient: grows (as h^-1" in table and "width" not in table
+    assert "order" not in run(*motion, "--widths").stdout                     # of one step size: the slope of what was run
+    apart = run("gradcheck", tmp_path / "balls.xml", "--key", "go", "--steps", 5, "--over-h", "--widths").stdout   # nothing meets
+    assert apart.endswith("ok\n") and "value: converges" in apart
+
+
 def test_gradcheck_of_second_derivatives():
     done = run("gradcheck", "samples/ball.xml", "--contact", "softmin", "--second", "--json")
     blocks = {b["name"]: b for b in json.loads(done.stdout)["blocks"]}

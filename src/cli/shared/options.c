@@ -34,6 +34,8 @@ static const Option options[] = {
     {"overwrite", "overwrite", NULL, "begin anew in a folder that holds a run", FLAG, AT(overwrite)},
     {"baselines", "baselines", NULL, "also: no contact gradient, and random search with as many simulations", FLAG, AT(baselines)},
     {"second", "second", NULL, "also the step's second derivatives, of contact models whose step is twice differentiable (softmin)", FLAG, AT(second)},
+    {"motion", "over-h", NULL, "the motion of --steps steps (default 100) from the start: do value and gradient converge as the step is halved three times", FLAG, AT(over_h)},
+    {"motion", "widths", NULL, "its gradient against differences of the motion over widths from 1e-7 to 1e-2", FLAG, AT(widths)},
     {"properties", "properties", NULL, "no task: the properties of every contact model, measured", FLAG, AT(properties)},
     {"zero-contact", "zero-contact-gradient", NULL, "ablation: contact forces held constant in the gradient", FLAG, AT(zero_contact)},
     {"full", "full", NULL, "larger: more repeats, longer searches; not bound to ten minutes", FLAG, AT(full)},
