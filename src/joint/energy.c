@@ -66,8 +66,8 @@ void tgi_rotation_terms(const tgReal *w, const tgReal *p, const tgReal *P, tgRea
     for (int c = 0; c < 3; c++) H[3 * r + c] += (X[3 * r + c] + X[3 * c + r]) / 2;
 }
 
-static void add_block(const tgModel *m, int d, const tgReal *X, tgReal *H) {
-  for (int i = 0; i < 9; i++) tgi_add_entry(m, H, d + i / 3, d + i % 3, X[i]);
+static void add_block(int d, const tgReal *X, const tgiPatterned *H) {
+  for (int i = 0; i < 9; i++) tgi_pattern_put(H, d + i / 3, d + i % 3, X[i]);
 }
 
 // ---- of q' alone: into energy and g, or (H not NULL) into H ----
@@ -90,7 +90,7 @@ static bool limit_terms(const tgSim *s, int i, int side, const tgReal *q, tgReal
 }
 
 // limit of a ball: phi(|w|), w = log q
-static void ball_limit(const tgModel *m, int j, const tgReal *q, const tgReal *phi, tgReal *g, tgReal *H) {
+static void ball_limit(const tgModel *m, int j, const tgReal *q, const tgReal *phi, tgReal *g, const tgiPatterned *H) {
   int d = m->jnt_vadr[j];
   tgReal r[4], w[3], n[3], p[3], P[9], X[9] = {0};
   for (int i = 0; i < 4; i++) r[i] = q[m->jnt_qadr[j] + i];
@@ -101,20 +101,20 @@ static void ball_limit(const tgModel *m, int j, const tgReal *q, const tgReal *p
   for (int i = 0; i < 3; i++)
     for (int k = 0; k < 3; k++) P[3 * i + k] = (phi[2] - phi[1] / angle) * n[i] * n[k] + (i == k ? phi[1] / angle : 0);
   tgi_rotation_terms(w, p, P, g != NULL ? g + d : NULL, H != NULL ? X : NULL);
-  if (H != NULL) add_block(m, d, X, H);
+  if (H != NULL) add_block(d, X, H);
 }
 
 // phi of a tendon's length
-static void tendon_limit(const tgModel *m, int t, const tgReal *phi, tgReal *g, tgReal *H) {
+static void tendon_limit(const tgModel *m, int t, const tgReal *phi, tgReal *g, const tgiPatterned *H) {
   for (int a = m->ten_adr[t], end = a + m->ten_num[t]; a < end; a++) {
     int i = m->jnt_vadr[m->wrap_jnt[a]];
     if (g != NULL) g[i] += m->wrap_coef[a] * phi[1];
     for (int b = m->ten_adr[t]; b < end && H != NULL; b++)
-      tgi_add_entry(m, H, i, m->jnt_vadr[m->wrap_jnt[b]], m->wrap_coef[a] * m->wrap_coef[b] * phi[2]);
+      tgi_pattern_put(H, i, m->jnt_vadr[m->wrap_jnt[b]], m->wrap_coef[a] * m->wrap_coef[b] * phi[2]);
   }
 }
 
-static void limits(const tgSim *s, const tgReal *q, tgiJointTerms *t, tgReal *g, tgReal *H) {
+static void limits(const tgSim *s, const tgReal *q, tgiJointTerms *t, tgReal *g, const tgiPatterned *H) {
   const tgModel *m = &s->m;
   for (int i = 0; i < tgi_limit_count(m); i++)
     for (int side = 0; side < 2; side++) {
@@ -125,11 +125,11 @@ static void limits(const tgSim *s, const tgReal *q, tgiJointTerms *t, tgReal *g,
       if (i >= m->njnt) tendon_limit(m, i - m->njnt, phi, g, H);
       else if (m->jnt_type[i] == TG_JOINT_BALL) ball_limit(m, i, q, phi, g, H);
       else if (H == NULL) g[m->jnt_vadr[i]] += phi[1];
-      else tgi_add_entry(m, H, m->jnt_vadr[i], m->jnt_vadr[i], phi[2]);
+      else tgi_pattern_put(H, m->jnt_vadr[i], m->jnt_vadr[i], phi[2]);
     }
 }
 
-static void spring(const tgSim *s, int j, const tgReal *q, tgiJointTerms *t, tgReal *g, tgReal *H) {
+static void spring(const tgSim *s, int j, const tgReal *q, tgiJointTerms *t, tgReal *g, const tgiPatterned *H) {
   const tgModel *m = &s->m;
   int a = m->jnt_qadr[j], d = m->jnt_vadr[j], adr, turn = tgi_rotation_dof(m, j, &adr), n = m->jnt_type[j] == TG_JOINT_FREE ? 3 : turn >= 0 ? 0 : 1;
   tgReal k = m->jnt_stiffness[j];
@@ -137,7 +137,7 @@ static void spring(const tgSim *s, int j, const tgReal *q, tgiJointTerms *t, tgR
   for (int i = 0; i < n; i++) {
     tgReal stretch = q[a + i] - m->qpos_spring[a + i];
     if (H != NULL) {
-      tgi_add_entry(m, H, d + i, d + i, k);
+      tgi_pattern_put(H, d + i, d + i, k);
       continue;
     }
     t->energy += k * stretch * stretch / 2;
@@ -149,10 +149,10 @@ static void spring(const tgSim *s, int j, const tgReal *q, tgiJointTerms *t, tgR
   tgi_v3_scale(p, w, k);
   if (H == NULL) t->energy += tgi_v3_dot(w, p) / 2;
   tgi_rotation_terms(w, p, P, H == NULL ? g + turn : NULL, H != NULL ? X : NULL);
-  if (H != NULL) add_block(m, turn, X, H);
+  if (H != NULL) add_block(turn, X, H);
 }
 
-static void equalities(const tgSim *s, const tgReal *q, tgiJointTerms *t, tgReal *g, tgReal *H) {
+static void equalities(const tgSim *s, const tgReal *q, tgiJointTerms *t, tgReal *g, const tgiPatterned *H) {
   const tgModel *m = &s->m;
   for (int e = 0; e < m->neq; e++) {
     tgiJointTie x;
@@ -162,11 +162,11 @@ static void equalities(const tgSim *s, const tgReal *q, tgiJointTerms *t, tgReal
     tgi_equality_energy_gains(s, e, &gain);
     tgReal f = gain.k * x.error;
     if (H != NULL) {
-      tgi_add_entry(m, H, x.a, x.a, gain.k);
+      tgi_pattern_put(H, x.a, x.a, gain.k);
       if (x.b < 0) continue;
-      tgi_add_entry(m, H, x.a, x.b, -gain.k * x.slope);
-      tgi_add_entry(m, H, x.b, x.a, -gain.k * x.slope);
-      tgi_add_entry(m, H, x.b, x.b, gain.k * x.slope * x.slope - f * x.curve);
+      tgi_pattern_put(H, x.a, x.b, -gain.k * x.slope);
+      tgi_pattern_put(H, x.b, x.a, -gain.k * x.slope);
+      tgi_pattern_put(H, x.b, x.b, gain.k * x.slope * x.slope - f * x.curve);
       continue;
     }
     t->energy += f * x.error / 2;
@@ -221,18 +221,18 @@ void tgi_joint_energy(const tgSim *s, const tgPose *pose, tgiJointTerms *t, tgRe
   t->rounding += fabs(tgRe(t->energy));
 }
 
-void tgi_joint_curvature(const tgSim *s, const tgPose *pose, tgiJointTerms *t, tgReal *H) {
+void tgi_joint_curvature(const tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgiPatterned *H) {
   const tgModel *m = &s->m;
   const tgReal *q = pose->q;
   for (int j = 0; j < m->njnt; j++) {
     int adr, d = m->jnt_vadr[j], turn = tgi_rotation_dof(m, j, &adr), n = m->jnt_type[j] == TG_JOINT_FREE ? 3 : turn >= 0 ? 0 : 1;
-    for (int i = 0; i < n; i++) tgi_add_entry(m, H, d + i, d + i, t->curve[d + i]);
+    for (int i = 0; i < n; i++) tgi_pattern_put(H, d + i, d + i, t->curve[d + i]);
     spring(s, j, q, t, NULL, H);
     if (turn < 0) continue;
     const tgReal *c = t->curve + turn, P[9] = {c[0], 0, 0, 0, c[1], 0, 0, 0, c[2]};
     tgReal X[9] = {0};
     tgi_rotation_terms(t->delta + turn, t->slope + turn, P, NULL, X);
-    add_block(m, turn, X, H);
+    add_block(turn, X, H);
   }
   limits(s, q, t, NULL, H);
   equalities(s, q, t, NULL, H);
@@ -241,7 +241,7 @@ void tgi_joint_curvature(const tgSim *s, const tgPose *pose, tgiJointTerms *t, t
     if (tgZero(l.curve)) continue;
     tgi_line_tangent(s, i, l.n, t);
     for (int r = 0; r < l.n; r++)
-      for (int c = 0; c < l.n; c++) tgi_add_entry(m, H, t->dof[r], t->dof[c], l.curve * t->coef[r] * t->coef[c]);
+      for (int c = 0; c < l.n; c++) tgi_pattern_put(H, t->dof[r], t->dof[c], l.curve * t->coef[r] * t->coef[c]);
   }
 }
 

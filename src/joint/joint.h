@@ -10,6 +10,7 @@
 #define TG_JOINT_JOINT_H
 
 #include "dyn/forces.h"
+#include "math/pattern.h"
 #include "sim/param.h"
 
 #define TG_STANDARD_GRAVITY 9.80665   // m/s^2
@@ -122,7 +123,7 @@ void tgi_joint_slopes(const tgSim *s, const tgPose *pose, tgiJointTerms *t);
 /// The same, J, and g (nv) += its gradient in tangents at q'; energy INFINITY where a limit is passed, and then no more. Connects and welds apart.
 void tgi_joint_energy(const tgSim *s, const tgPose *pose, tgiJointTerms *t, tgReal *g);
 /// H += its second derivative, after tgi_joint_slopes.
-void tgi_joint_curvature(const tgSim *s, const tgPose *pose, tgiJointTerms *t, tgReal *H);
+void tgi_joint_curvature(const tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgiPatterned *H);
 /// Largest share of the tangent step d from q, at most 1, that limits and rotations allow.
 double tgi_joint_share(const tgSim *s, const tgReal *q, const tgReal *d);
 /// With z (nv) against the gradient in q' and zeta = Jr^-1 z: aq, av (nv), du (nu, may be NULL) += its derivatives in q, v, u. work: nv. ties counts clamps.

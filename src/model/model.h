@@ -14,7 +14,7 @@ struct tgModel {
   int nq, nv, nu, nbody, njnt, ngeom, nsite, nmesh, nmeshvert, nmeshface, nhull, nhullvert, ntendon, nwrap, neq, npair, npairown, nkey;
   int nM;              // numbers of a matrix stored by trees (model/blocks.h)
   int row_width;       // dofs at most that a constraint row acts on: of two sets (dof_set)
-  int set_width;       // dofs of the widest set
+  int nset, set_width, set_least;   // sets of coupled dofs (dof_set), and dofs of the widest and of the least
 #define TG_MODEL_INT(name, rows, cols, unit, text) const int *name;
 #define TG_MODEL_REAL(name, rows, cols, unit, text) const tgReal *name;
 #define TG_MODEL_SHARED(name, rows, cols, unit, text) const tgReal *name;

@@ -179,6 +179,12 @@ static int first_of_set(const tgModel *m, int d) {
   return d;
 }
 
+static int dofs_of_set(const tgModel *m, int first) {
+  int n = 0;
+  for (int d = first; d < m->dof_set[3 * first + 2]; d++) n += m->dof_set[3 * d] == first;
+  return n;
+}
+
 // Trees, joined where a tendon couples them; the least dof stands for a set, so that the result does not depend on the tendons' order.
 static void fill_sets(tgModel *m) {
   for (int d = 0; d < m->nv; d++) PUT_INT(dof_set, 3 * d, m->dof_tree[2 * d]);
@@ -195,8 +201,10 @@ static void fill_sets(tgModel *m) {
     PUT_INT(dof_set, 3 * first + 2, d + 1);
   }
   for (int d = 0; d < m->nv; d++) {
+    PUT_INT(dof_setindex, d, m->dof_set[3 * d] == d ? m->nset++ : m->dof_setindex[m->dof_set[3 * d]]);
     if (m->dof_set[3 * d] != d) continue;
-    int width = m->dof_set[3 * d + 2] - d;
+    int width = m->dof_set[3 * d + 2] - d, dofs = dofs_of_set(m, d);
+    if (m->nset == 1 || dofs < m->set_least) m->set_least = dofs;
     if (width > m->set_width) { second = m->set_width; m->set_width = width; }
     else if (width > second) second = width;
   }

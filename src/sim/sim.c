@@ -103,6 +103,7 @@ static size_t stack_bytes(const tgSim *s) { return s->model->nv <= SMALL ? dense
 
 tgStatus tgi_stack_reserve_dense(tgSim *s) { return tgi_stack_reserve(s, dense_bytes(s)); }
 
+enum { ANY_PATTERN = 512, SPARSE = 32 };   // dofs up to which a step's second derivative has room whatever touches; numbers to a dof beyond
 enum { ANY_ISLANDS = 512 };   // rows up to which room is made for them in whatever islands; beyond, for islands of that many
 
 static tgCapacity first_capacity(const tgModel *m, const tgStepper *stepper) {
@@ -111,6 +112,7 @@ static tgCapacity first_capacity(const tgModel *m, const tgStepper *stepper) {
   tgCapacity z = {.ncon = ncon, .npairmem = ncon, .nrow = !rows ? 0 : (fixed < 128 ? fixed : 128) + 3 * ncon};
   z.widest = z.nrow;
   z.nA = (size_t)z.nrow * (size_t)z.nrow;
+  z.nH = (size_t)m->nv * (size_t)(m->nv < ANY_PATTERN ? m->nv : SPARSE);
   return z;
 }
 
@@ -236,6 +238,7 @@ tgStatus tgi_sim_grow(tgSim *s) {
   if (grown.wanted.nrow > grown.cap.nrow) grown.cap.nrow = grown.wanted.nrow;
   if (grown.wanted.widest > grown.cap.widest) grown.cap.widest = grown.wanted.widest;
   if (grown.wanted.nA > grown.cap.nA) grown.cap.nA = grown.wanted.nA;
+  if (grown.wanted.nH > grown.cap.nH) grown.cap.nH = grown.wanted.nH;
   grown.cap.npairmem = grown.cap.ncon;
   size_t need = stack_bytes(&grown);
   if (need > grown.cap.stack) grown.cap.stack = need;
@@ -264,7 +267,8 @@ tgStatus tg_sim_reserve(tgSim *sim, int ncontact, int nrow) {
   if (widest > sim->wanted.widest) sim->wanted.widest = widest;
   if ((size_t)widest * (size_t)nrow > sim->wanted.nA) sim->wanted.nA = (size_t)widest * (size_t)nrow;
   const tgCapacity *want = &sim->wanted, *cap = &sim->cap;
-  if (want->ncon <= cap->ncon && want->nrow <= cap->nrow && want->widest <= cap->widest && want->nA <= cap->nA && want->stack <= cap->stack) return TG_OK;
+  bool fits = want->ncon <= cap->ncon && want->nrow <= cap->nrow && want->widest <= cap->widest && want->nA <= cap->nA;
+  if (fits && want->nH <= cap->nH && want->stack <= cap->stack) return TG_OK;
   return tgi_sim_grow(sim);
 }
 
@@ -272,10 +276,12 @@ tgStatus tg_sim_grow(tgSim *sim) {
   if (sim == NULL) return TG_ERR_ARG;
   tgCapacity *want = &sim->wanted;
   const tgCapacity cap = sim->cap;
+  const size_t square = (size_t)sim->m.nv * (size_t)sim->m.nv;
   if (want->ncon > cap.ncon) want->ncon += cap.ncon / 2;
   if (want->nrow > cap.nrow) want->nrow += cap.nrow / 2;
   if (want->widest > cap.widest) want->widest += cap.widest / 2;
   if (want->nA > cap.nA) want->nA += cap.nA / 2;
+  if (want->nH > cap.nH) want->nH = want->nH + cap.nH / 2 < square ? want->nH + cap.nH / 2 : square;
   if (want->npairmem > cap.npairmem) want->npairmem += cap.npairmem / 2;
   if (want->stack > cap.stack) want->stack += cap.stack / 2;
   return tgi_sim_grow(sim);

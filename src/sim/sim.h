@@ -54,8 +54,8 @@ static inline tgReal tgi_term_stiffness(const tgPairTerm *t, int i, int j) { ret
 void tgi_term_turn(tgPairTerm *t);
 
 /// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point. widest, nA: rows of the largest island, and numbers of the
-/// islands' blocks (squares of their rows) together.
-typedef struct tgCapacity { int ncon, nrow, npairmem, widest; size_t nA, stack; } tgCapacity;
+/// islands' blocks (squares of their rows) together. nH: numbers of the second derivative of a step that minimises.
+typedef struct tgCapacity { int ncon, nrow, npairmem, widest; size_t nA, nH, stack; } tgCapacity;
 
 enum { TG_CONTACT_NUMBERS = 32, TG_CONTACT_WARNINGS = 4 };
 
@@ -115,7 +115,7 @@ struct tgSim {
   double widened;              // by which the last step saw every gap wider than it is [m]
   bool pinned;                 // rows and their classes are those of the memory, right or wrong: the step of one active set (gradient check)
   bool all_pairs;              // no search for near pairs: each is looked at (the twin that tests compare the search with)
-  bool one_island;             // all rows and dofs as one island (the twin that tests compare islands with)
+  bool one_island;             // all rows and dofs as one island (the twin that tests compare islands and patterns with)
   int busy;                    // atomic: a call is computing in this sim
   int explored;                // row of the contact that the last adjoint took otherwise than it is, -1 when none
   bool no_exploring;           // the rows of a Jacobian are being formed by adjoints: nothing is taken otherwise than it is

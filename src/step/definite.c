@@ -103,7 +103,7 @@ static void in_centres(const Pair *p, double *Hx) {
 }
 
 // H += S' D S of one body pair's blocks
-static void add_blocks(const tgSim *s, const tgPose *pose, int body1, int body2, const double *D, int n, bool same, tgReal *H) {
+static void add_blocks(const tgSim *s, const tgPose *pose, int body1, int body2, const double *D, int n, bool same, const tgiPatterned *H) {
   const tgModel *m = &s->m;
   for (int j = m->body_lastdof[body2]; j >= 0; j = m->dof_parent[j]) {
     tgReal x[6] = {0};
@@ -111,8 +111,8 @@ static void add_blocks(const tgSim *s, const tgPose *pose, int body1, int body2,
       for (int c = 0; c < 6; c++) x[r] += D[n * r + c] * pose->S[6 * j + c];
     for (int i = m->body_lastdof[body1]; i >= 0; i = m->dof_parent[i]) {
       tgReal y = tgi_sp_dot(pose->S + 6 * i, x);
-      H[i * m->nv + j] += y;
-      if (!same) H[j * m->nv + i] += y;
+      if (same) *tgi_pattern_entry(H->p, H->A, i, j) += y;
+      else tgi_pattern_add(H, i, j, y);
     }
   }
 }
@@ -131,7 +131,8 @@ static void to_twists(const tgReal *c, double reach, int n, const double *V, dou
 }
 
 // H += what the negative eigenvalues of one pair lack; false: it has none, or too small ones for the inertia to notice
-static bool lift(const tgSim *s, const tgPose *pose, const tgPairTerm *term, double h, const double *reach, tgReal *H) {
+static bool lift(const tgSim *s, const tgPose *pose, const tgPairTerm *term, double h, const double *reach, const tgiPatterned *H) {
+  if (!tgi_term_acts(term)) return false;
   Pair pair = open_pair(s, pose, term, reach), *p = &pair;
   const int body[2] = {term->body1, term->body2};
   double Hx[144], V[144], Y[144], D[144] = {0}, most = 0, least = 0;
@@ -151,7 +152,7 @@ static bool lift(const tgSim *s, const tgPose *pose, const tgPairTerm *term, dou
   return true;
 }
 
-bool tgi_objective_definite(const tgSim *s, const tgPose *pose, double h, const double *reach, tgReal *H) {
+bool tgi_objective_definite(const tgSim *s, const tgPose *pose, double h, const double *reach, const tgiPatterned *H) {
   bool any = false;
   for (int k = 0; k < s->nterm; k++) any = lift(s, pose, &s->term[k], h, reach, H) || any;
   for (int e = 0; e < s->m.neq; e++) {

@@ -9,7 +9,6 @@
 // by Newton's method of its own, which asks the contact model for nothing. It is a guess of the next point; what is accepted there is not its affair.
 #include <string.h>
 
-#include "math/ldl.h"
 #include "step/objective.h"
 
 enum { MOST_ROUNDS = 12, MOST_HALVINGS = 8 };
@@ -17,7 +16,7 @@ enum { MOST_ROUNDS = 12, MOST_HALVINGS = 8 };
 #define KEPT 0.9         // share of the way to z = 0 that a step may go
 #define DONE 1e-3        // fall of (76), of what it has fallen, that ends the search
 
-typedef struct Guess { tgReal *t, *dt, *grad, *step, *trial, *b; int *dof; } Guess;
+typedef struct Guess { const tgiPattern *pattern; tgReal *t, *dt, *grad, *step, *trial, *b; int *dof; } Guess;
 
 static bool take(tgSim *s, Guess *w) {
   size_t nv = (size_t)s->m.nv, nt = (size_t)s->nterm;
@@ -67,13 +66,11 @@ static double room(const tgSim *s, const tgReal *t, const tgReal *dt) {
 
 // (76) at d, whose t is w->t, and its gradient
 static double model(const tgSim *s, const tgPose *pose, const tgReal *H, const tgReal *g, const tgReal *d, Guess *w) {
-  size_t nv = (size_t)s->m.nv;
   double sum = 0;
-  for (size_t i = 0; i < nv; i++) {
-    tgReal y = 0;
-    for (size_t j = 0; j < nv; j++) y += H[i * nv + j] * d[j];
-    sum += tgRe(d[i] * (g[i] + y / 2));
-    w->grad[i] = g[i] + y;
+  tgi_pattern_mul(w->pattern, H, d, w->grad);
+  for (int i = 0; i < s->m.nv; i++) {
+    sum += tgRe(d[i] * (g[i] + w->grad[i] / 2));
+    w->grad[i] += g[i];
   }
   for (int k = 0; k < s->nterm; k++) {
     const tgPairTerm *x = &s->term[k];
@@ -87,8 +84,7 @@ static double model(const tgSim *s, const tgPose *pose, const tgReal *H, const t
 
 // its second derivative: H + sum (psi'' - theta) b b', upper half
 static void curvature(const tgSim *s, const tgPose *pose, const tgReal *H, Guess *w, tgReal *A) {
-  size_t nv = (size_t)s->m.nv;
-  memcpy(A, H, nv * nv * sizeof *A);
+  memcpy(A, H, w->pattern->size * sizeof *A);
   for (int k = 0; k < s->nterm; k++) {
     const tgPairTerm *x = &s->term[k];
     if (!(tgRe(x->hardening) > 0)) continue;
@@ -96,7 +92,7 @@ static void curvature(const tgSim *s, const tgPose *pose, const tgReal *H, Guess
     int n = slopes(s, pose, x, w);
     for (int i = 0; i < n; i++)
       for (int j = 0; j < n; j++)
-        if (w->dof[j] >= w->dof[i]) A[(size_t)w->dof[i] * nv + (size_t)w->dof[j]] += c * w->b[i] * w->b[j];
+        if (w->dof[j] >= w->dof[i]) *tgi_pattern_entry(w->pattern, A, w->dof[i], w->dof[j]) += c * w->b[i] * w->b[j];
   }
 }
 
@@ -105,9 +101,9 @@ static bool descend(const tgSim *s, const tgPose *pose, const tgReal *H, const t
   int nv = s->m.nv;
   double fall = 0, after;
   curvature(s, pose, H, w, A);
-  if (!tgi_ldl_factor(nv, A, A)) return false;
+  if (!tgi_pattern_factor(w->pattern, A, A)) return false;
   for (int i = 0; i < nv; i++) w->step[i] = -w->grad[i];
-  tgi_ldl_solve(nv, A, w->step);
+  tgi_pattern_solve(w->pattern, A, w->step);
   for (int i = 0; i < nv; i++) fall += tgRe(w->grad[i] * w->step[i]);
   if (fall >= -DONE * fabs(*value)) return false;
   approach(s, pose, w->step, w, w->dt);
@@ -124,9 +120,9 @@ static bool descend(const tgSim *s, const tgPose *pose, const tgReal *H, const t
   return false;
 }
 
-tgStatus tgi_objective_foresee(tgSim *s, const tgPose *pose, const tgReal *H, const tgReal *g, tgReal *A, tgReal *d) {
+tgStatus tgi_objective_foresee(tgSim *s, const tgPose *pose, const tgiPattern *p, const tgReal *H, const tgReal *g, tgReal *A, tgReal *d) {
   size_t mark = tgi_stack_mark(s);
-  Guess w;
+  Guess w = {.pattern = p};
   double most = 0;
   if (!take(s, &w)) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
   approach(s, pose, d, &w, w.t);

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "dyn/forces.h"
-#include "math/ldl.h"
 #include "sim/arrays.h"
 #include "step/objective.h"
 #include "step/step.h"
@@ -94,20 +93,62 @@ static double displacement(const tgSim *s, Newton *n, const tgReal *d, int *body
   return most;
 }
 
+// the two ends of an equality
+static void couple_equality(const tgSim *s, int e) {
+  const tgModel *m = &s->m;
+  tgiPattern *p = &tgi_minimise_own(s)->pattern;
+  bool joint = m->eq_type[e] == TG_EQ_JOINT;
+  int a = joint ? m->jnt_vadr[m->eq_a[e]] : m->body_lastdof[m->eq_a[e]];
+  int b = !joint ? m->body_lastdof[m->eq_b[e]] : m->eq_b[e] >= 0 ? m->jnt_vadr[m->eq_b[e]] : -1;
+  if (m->eq_active[e] && a >= 0 && b >= 0) tgi_pattern_couple(p, p->block[a], p->block[b]);
+}
+
+// the pattern of the terms at hand and of equalities; TG_ERR_CAPACITY: there is no room for its numbers
+static tgStatus find_pattern(tgSim *s) {
+  const tgModel *m = &s->m;
+  tgiPattern *p = &tgi_minimise_own(s)->pattern;
+  tgi_pattern_open(p);
+  for (int k = 1; k < p->nblock && s->one_island; k++)
+    for (int l = 0; l < k; l++) tgi_pattern_couple(p, k, l);
+  for (int t = 0; t < s->nterm; t++) {
+    int a = m->body_lastdof[s->term[t].body1], b = m->body_lastdof[s->term[t].body2];
+    if (a >= 0 && b >= 0 && tgi_term_acts(&s->term[t])) tgi_pattern_couple(p, p->block[a], p->block[b]);
+  }
+  for (int e = 0; e < m->neq; e++) couple_equality(s, e);
+  if (tgi_pattern_close(p)) return TG_OK;
+  if (p->size > s->wanted.nH) s->wanted.nH = p->size;
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "The second derivative of a step has %zu numbers, there is room for %zu; reserve more and repeat.",
+                   p->size, s->cap.nH);
+}
+
+static tgStatus hessian(tgSim *s, tgiObjective *o) {
+  tgiMinimise *own = tgi_minimise_own(s);
+  TG_TRY(find_pattern(s));
+  o->pattern = &own->pattern;
+  tgi_objective_hessian(s, &s->end, o, own->step_H);
+  return TG_OK;
+}
+
+// A += f M
+static void add_mass(const tgSim *s, tgReal f, tgReal *A) {
+  const tgModel *m = &s->m;
+  const tgiPattern *p = &tgi_minimise_own(s)->pattern;
+  for (int i = 0; i < m->nv; i++)
+    for (int j = m->dof_tree[2 * i]; j < m->dof_tree[2 * i + 1]; j++)
+      if (m->dof_set[3 * i] == m->dof_set[3 * j]) *tgi_pattern_entry(p, A, i, j) += f * tgi_block_row(m, s->M, i)[j];
+}
+
 // step_L of step_H + shift M/h^2 with the least shift tried for which this is positive definite
 static tgStatus factor(tgSim *s, double h) {
-  int nv = s->m.nv;
-  size_t size = (size_t)nv * (size_t)nv;
-  double hh = h * h;
   tgiMinimise *own = tgi_minimise_own(s);
   own->shift = 0;
-  while (!tgi_ldl_factor(nv, own->shift == 0 ? own->step_H : own->step_L, own->step_L)) {
+  while (!tgi_pattern_factor(&own->pattern, own->shift == 0 ? own->step_H : own->step_L, own->step_L)) {
     own->shift = own->shift == 0 ? 1e-3 : 10 * own->shift;
     if (!(own->shift < 1e25))
       return tgi_error(&s->error, TG_ERR_INVALID, "The mass matrix is not positive definite at this pose, or the contact potential has no finite second "
                        "derivative; look for bodies without mass or inertia that a joint moves.");
-    memcpy(own->step_L, own->step_H, size * sizeof *own->step_L);
-    tgi_block_add(&s->m, own->shift / hh, s->M, own->step_L);
+    memcpy(own->step_L, own->step_H, own->pattern.size * sizeof *own->step_L);
+    add_mass(s, own->shift / (h * h), own->step_L);
   }
   return TG_OK;
 }
@@ -123,16 +164,17 @@ tgStatus tgi_minimise_mixed(tgSim *s) {
 // d = -H^-1 g, or with H made positive definite where it is not
 static tgStatus newton_step(tgSim *s, Newton *n) {
   int nv = s->m.nv, body = -1;
-  tgi_objective_hessian(s, &s->end, &n->o, tgi_minimise_own(s)->step_H);
-  n->definite = tgi_ldl_factor(nv, tgi_minimise_own(s)->step_H, tgi_minimise_own(s)->step_L);
-  tgi_minimise_own(s)->shift = 0;
+  tgiMinimise *own = tgi_minimise_own(s);
+  TG_TRY(hessian(s, &n->o));
+  n->definite = tgi_pattern_factor(&own->pattern, own->step_H, own->step_L);
+  own->shift = 0;
   if (!n->definite) {
-    tgi_objective_definite(s, &s->end, n->o.h, n->reach, tgi_minimise_own(s)->step_H);
+    tgi_objective_definite(s, &s->end, n->o.h, n->reach, &(tgiPatterned){&own->pattern, own->step_H});
     TG_TRY(factor(s, n->o.h));
   }
   for (int i = 0; i < nv; i++) n->d[i] = -n->o.g[i];
-  tgi_ldl_solve(nv, tgi_minimise_own(s)->step_L, n->d);
-  n->moved = displacement(s, n, n->d, &body) * (1 + tgi_minimise_own(s)->shift) / n->size;
+  tgi_pattern_solve(&own->pattern, own->step_L, n->d);
+  n->moved = displacement(s, n, n->d, &body) * (1 + own->shift) / n->size;
   if (body >= 0) s->info.body1 = body;
   s->info.residual = n->moved;
   return TG_OK;
@@ -224,6 +266,7 @@ static tgStatus polish(tgSim *s, Newton *n) {
 static tgStatus minimise(tgSim *s, Newton *n) {
   bool stalled = false;
   double last = INFINITY;
+  const tgiMinimise *own = tgi_minimise_own(s);
   TG_TRY(start(s, n));
   for (s->info.iterations = 0; s->info.iterations < MOST_STEPS; s->info.iterations++) {
     TG_TRY(newton_step(s, n));
@@ -236,7 +279,7 @@ static tgStatus minimise(tgSim *s, Newton *n) {
       return TG_OK;
     }
     if (stalled) break;
-    TG_TRY(tgi_objective_foresee(s, &s->end, tgi_minimise_own(s)->step_H, n->o.g, tgi_minimise_own(s)->step_L, n->d));
+    TG_TRY(tgi_objective_foresee(s, &s->end, &own->pattern, own->step_H, n->o.g, own->step_L, n->d));
     TG_TRY(line_search(s, n, &stalled));
   }
   char label[160];
@@ -328,7 +371,6 @@ static tgStatus supports(tgContact *c, tgError *error) {
 enum { MOST_ARRAYS = 8 };
 
 static int arrays(const tgSim *s, tgiArray *list) {
-  const tgModel *m = s->model;
   int n = 0;
 #define TG_OWN_REAL(name_, rows_, cols_, unit_, producer_, text_) \
   list[n++] = (tgiArray){offsetof(tgiMinimise, name_), TG_SCALAR_REAL, rows_, cols_, #name_, unit_, producer_, text_};
@@ -338,9 +380,13 @@ static int arrays(const tgSim *s, tgiArray *list) {
 }
 
 static void place(tgSim *s, tgLayout *l) {
+  const tgModel *m = s->model;
   tgiArray list[MOST_ARRAYS];
-  s->own = tgi_place(l, 1, sizeof(tgiMinimise));
+  tgiPattern counted;
+  tgiMinimise *own = s->own = tgi_place(l, 1, sizeof *own);
   tgi_arrays_place(l, s->own, list, arrays(s, list));
+  tgi_pattern_place(own != NULL ? &own->pattern : &counted, m->nv, m->nset, m->set_least, s->cap.nH, l);
+  if (own != NULL) tgi_pattern_blocks(&own->pattern, m->dof_setindex);
 }
 
 static tgField field(const tgSim *s, int i) {

@@ -7,6 +7,7 @@
 #define TG_STEP_MINIMISE_H
 
 #include "contact/contact.h"
+#include "math/pattern.h"
 #include "sim/param.h"
 
 /// What it keeps of a step.
@@ -14,6 +15,7 @@ typedef struct tgiMinimise {
 #define TG_OWN_REAL(name, rows, cols, unit, producer, text) tgReal *name;
 #include "step/minimise_fields.def"
 #undef TG_OWN_REAL
+  tgiPattern pattern;          // of both: its blocks are the sets of coupled dofs
   bool mixed;                  // the terms have their B
   double shift;                // added to H of the last step, in units of M/h^2, for it to be positive definite: 0 at a true minimum
 } tgiMinimise;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "dyn/forces.h"
-#include "math/ldl.h"
 #include "math/quat.h"
 #include "step/objective.h"
 
@@ -150,7 +149,7 @@ static tgStatus implicit_jacobian(tgSim *s, tgReal *D, int *ties) {
   TG_TRY(bodies(s, nc, D));
   contacts(s, nc, D);
   TG_TRY(tgi_joint_start_jacobian(s, &s->end, &o.joints, nc, D, ties));
-  tgi_ldl_solve_rows(m->nv, tgi_minimise_own(s)->step_L, nc, D);
+  tgi_pattern_solve_rows(&tgi_minimise_own(s)->pattern, tgi_minimise_own(s)->step_L, nc, D);
   for (size_t i = 0; i < size; i++) D[i] = -D[i];
   velocities(s, o.joints.delta, nc, D, D + size);
   return TG_OK;

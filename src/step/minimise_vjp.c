@@ -8,7 +8,6 @@
 #include "step/minimise.h"
 
 #include "dyn/forces.h"
-#include "math/ldl.h"
 #include "math/quat.h"
 #include "step/minimise_param.h"
 
@@ -39,7 +38,7 @@ static void multiplier(const tgSim *s, const tgReal *gq, const tgReal *gv, tgiAd
   }
   tgi_joint_rotate(m, a->o.joints.delta, a->t, false, a->t);
   for (int d = 0; d < m->nv; d++) aq[d] -= a->t[d];
-  tgi_ldl_solve(m->nv, tgi_minimise_own(s)->step_L, a->z);
+  tgi_pattern_solve(&tgi_minimise_own(s)->pattern, tgi_minimise_own(s)->step_L, a->z);
   tgi_joint_rotate(m, a->o.joints.delta, a->z, false, a->zeta);
 }
 

@@ -178,8 +178,15 @@ tgStatus tgi_objective_evaluate(tgSim *s, const tgPose *pose, bool last, tgiObje
   return TG_OK;
 }
 
+bool tgi_term_acts(const tgPairTerm *t) {
+  if (!tgZero(t->hardening)) return true;
+  for (int i = 0; i < 144; i++)
+    if (!tgZero(t->X[i])) return true;
+  return false;
+}
+
 // H += S' K12 S for the dofs of the one body and of the other, and its transpose
-static void cross_block(const tgSim *s, const tgPose *pose, const tgPairTerm *t, tgReal *H) {
+static void cross_block(const tgSim *s, const tgPose *pose, const tgPairTerm *t, const tgiPatterned *H) {
   const tgModel *m = &s->m;
   for (int j = m->body_lastdof[t->body2]; j >= 0; j = m->dof_parent[j]) {
     tgReal x[6] = {0};
@@ -187,14 +194,14 @@ static void cross_block(const tgSim *s, const tgPose *pose, const tgPairTerm *t,
       for (int c = 0; c < 6; c++) x[r] += tgi_term_stiffness(t, r, 6 + c) * pose->S[6 * j + c];
     for (int i = m->body_lastdof[t->body1]; i >= 0; i = m->dof_parent[i]) {
       tgReal y = tgi_sp_dot(pose->S + 6 * i, x);
-      H[i * m->nv + j] += y;
-      H[j * m->nv + i] += y;
+      tgi_pattern_add(H, i, j, y);
     }
   }
 }
 
 // blocks of a pair: those of one body to its curvature, those of both to H
-static void add_curvature(const tgSim *s, const tgPose *pose, const tgPairTerm *t, tgReal *K, tgReal *H) {
+static void add_curvature(const tgSim *s, const tgPose *pose, const tgPairTerm *t, tgReal *K, const tgiPatterned *H) {
+  if (!tgi_term_acts(t)) return;
   for (int r = 0; r < 6; r++)
     for (int c = 0; c < 6; c++) {
       K[36 * t->body1 + 6 * r + c] += tgi_term_stiffness(t, r, c);
@@ -205,20 +212,20 @@ static void add_curvature(const tgSim *s, const tgPose *pose, const tgPairTerm *
 
 void tgi_objective_hessian(tgSim *s, const tgPose *pose, tgiObjective *o, tgReal *H) {
   const tgModel *m = &s->m;
-  int nv = m->nv;
+  const tgiPatterned in = {o->pattern, H};
   memset(o->K, 0, 36 * (size_t)m->nbody * sizeof(tgReal));
-  memset(H, 0, (size_t)nv * (size_t)nv * sizeof(tgReal));
+  memset(H, 0, o->pattern->size * sizeof(tgReal));
   for (int b = 1; b < m->nbody; b++)
     if (m->body_lastdof[b] >= 0) body_curvature(s, pose, b, o->h, o->K + 36 * b);
-  for (int t = 0; t < s->nterm; t++) add_curvature(s, pose, &s->term[t], o->K, H);
+  for (int t = 0; t < s->nterm; t++) add_curvature(s, pose, &s->term[t], o->K, &in);
   for (int e = 0; e < m->neq; e++) {
     tgPairTerm bond;
     if (!tgi_is_bound(m, e)) continue;
     tgi_bond_term(s, pose, e, &bond);
-    add_curvature(s, pose, &bond, o->K, H);
+    add_curvature(s, pose, &bond, o->K, &in);
   }
   to_parents(m, 36, o->K);
-  for (int j = 0; j < nv; j++) {
+  for (int j = 0; j < m->nv; j++) {
     const tgReal *K = o->K + 36 * m->dof_body[j], *S = pose->S + 6 * j;
     tgReal f[6] = {0}, turn[6];
     for (int r = 0; r < 6; r++)
@@ -230,9 +237,9 @@ void tgi_objective_hessian(tgSim *s, const tgPose *pose, tgiObjective *o, tgReal
         tgi_sp_zero(turn);
       }
       tgReal y = tgi_sp_dot(pose->S + 6 * i, f);
-      H[i * nv + j] += y;
-      if (i != j) H[j * nv + i] += y;
+      if (i != j) tgi_pattern_add(&in, i, j, y);
+      else *tgi_pattern_entry(o->pattern, H, i, i) += y;
     }
   }
-  tgi_joint_curvature(s, pose, &o->joints, H);
+  tgi_joint_curvature(s, pose, &o->joints, &in);
 }

@@ -12,11 +12,13 @@
 #include "contact/contact.h"
 #include "dyn/dynamics.h"
 #include "joint/joint.h"
+#include "math/pattern.h"
 
 /// The objective at one q: arrays on the sim's scratch.
 typedef struct tgiObjective {
   double h;
   tgReal energy;
+  const tgiPattern *pattern;  ///< of H, the caller's
   double rounding;       ///< what round-off may be of energy, about
   tgReal *g;             ///< nv: gradient in tangents at q
   tgReal *wrench, *K;    ///< nbody x 6, x 36: of subtrees; K valid after the Hessian
@@ -33,15 +35,18 @@ tgStatus tgi_objective_evaluate(tgSim *s, const tgPose *pose, bool last, tgiObje
 void tgi_objective_at_terms(tgSim *s, const tgPose *pose, tgiObjective *o);
 /// Of inertia, weight and the terms at hand: energy (but for the terms), and wrench summed over subtrees.
 void tgi_objective_gather(const tgSim *s, const tgPose *pose, tgiObjective *o);
-/// H (nv x nv, both halves) at the pose of the last evaluation.
+/// Does a term join its bodies in H?
+bool tgi_term_acts(const tgPairTerm *t);
+/// H (stored by o->pattern) at the pose of the last evaluation.
 void tgi_objective_hessian(tgSim *s, const tgPose *pose, tgiObjective *o, tgReal *H);
 
 /// Adds to H what takes away the negative curvature of pairs of bodies, at the pose and its terms; reach (nbody) of a body's points from its
 /// centre of mass. False: there is none.
-bool tgi_objective_definite(const tgSim *s, const tgPose *pose, double h, const double *reach, tgReal *H);
+bool tgi_objective_definite(const tgSim *s, const tgPose *pose, double h, const double *reach, const tgiPatterned *H);
 
-/// Betters the Newton step d = -H^-1 g, H positive definite, by what the terms at hand say of how their forces grow (push, hardening); A (nv x nv): room.
-tgStatus tgi_objective_foresee(tgSim *s, const tgPose *pose, const tgReal *H, const tgReal *g, tgReal *A, tgReal *d);
+/// Betters the Newton step d = -H^-1 g, H (of the pattern p) positive definite, by what the terms at hand say of how their forces grow (push,
+/// hardening); A: room for another such matrix.
+tgStatus tgi_objective_foresee(tgSim *s, const tgPose *pose, const tgiPattern *p, const tgReal *H, const tgReal *g, tgReal *A, tgReal *d);
 
 /// The pose at q0 (k = 0) or a step before (1).
 static inline const tgPose *tgi_old_pose(const tgSim *s, int k) { return k == 0 ? &s->start : &s->before; }

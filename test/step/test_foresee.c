@@ -15,11 +15,12 @@ static const char slide[] = "<mujoco><worldbody><geom type='plane' size='1 1 1'/
 static double step_of(Rig *r, double f, double theta, double g) {
   tgReal H = theta * f * f, gradient = g, d = -g / H, A;
   tgPairTerm *t = r->s->term;
+  tgiPattern pattern = tgi_pattern_dense(1);
   tgi_kinematics(&r->s->m, r->s->qpos, &r->s->start);
   r->s->nterm = 1;
   *t = (tgPairTerm){.body1 = 0, .body2 = 1, .hardening = theta};
   t->push[5] = f;
-  assert_int_equal(tgi_objective_foresee(r->s, &r->s->start, &H, &gradient, &A, &d), TG_OK);
+  assert_int_equal(tgi_objective_foresee(r->s, &r->s->start, &pattern, &H, &gradient, &A, &d), TG_OK);
   return tgRe(d);
 }
 

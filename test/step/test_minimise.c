@@ -107,7 +107,9 @@ static void test_objective(void **state) {
     memcpy(s->q0, s->qpos, (size_t)m->nq * sizeof(tgReal));
     memcpy(s->v0, s->qvel, (size_t)nv * sizeof(tgReal));
     Objective x = {.s = s};
+    tgiPattern pattern = tgi_pattern_dense(nv);
     assert_true(tgi_objective_take(s, h, &x.o));
+    x.o.pattern = &pattern;
     tgi_kinematics(&s->m, s->q0, &s->start);
     assert_int_equal(made_begin(s, h), TG_OK);
     assert_int_equal(tgi_objective_begin(s, h), TG_OK);
@@ -175,7 +177,9 @@ static void test_definite(void **state) {
     tgSim *s = c.s;
     int nv = m->nv;
     Objective x = {.s = s};
+    tgiPattern pattern = tgi_pattern_dense(nv);
     assert_true(tgi_objective_take(s, h, &x.o));
+    x.o.pattern = &pattern;
     memcpy(s->q0, s->qpos, (size_t)m->nq * sizeof(tgReal));
     for (int d = 0; d < nv; d++) s->v0[d] = 0;
     tgi_kinematics(&s->m, s->q0, &s->start);
@@ -195,7 +199,7 @@ static void test_definite(void **state) {
       bool definite = tgi_ldl_factor(nv, U, U);
       negative += pass == 0 && !definite;
       if (pass == 1) check_true(definite, "case %d", k);
-      if (pass == 0) assert_true(tgi_objective_definite(s, &s->end, h, reach, H) || definite);
+      if (pass == 0) assert_true(tgi_objective_definite(s, &s->end, h, reach, &(tgiPatterned){&pattern, H}) || definite);
     }
     free(H);
     free_case(&c);

@@ -1,0 +1,339 @@
+// pattern.c: see pattern.h. Elimination on bits: a block that goes couples all blocks that it was coupled with.
+#include "math/pattern.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "math/ldl.h"
+
+enum { WORD = 64 };
+#define ROUND 2.2e-16
+
+// Columns of an update that are neighbours in the panel that they come from and in the one that they go to.
+typedef struct tgiRun { int from, to, count; } tgiRun;
+
+static size_t words(const tgiPattern *p) { return ((size_t)p->nblock + WORD - 1) / WORD; }
+static size_t square(const tgiPattern *p) { return (size_t)p->n * (size_t)p->n; }
+// Panels of so many numbers take longer than the square, as measured: from 1/4 of it on, sooner where blocks are small and loops short.
+static bool better_dense(const tgiPattern *p, size_t numbers) {
+  double short_loops = (double)p->nblock / p->n;
+  return 4 * (1 + 3 * short_loops * short_loops) * (double)numbers > (double)square(p);
+}
+
+static int unknowns(const tgiPattern *p, int block) { return p->first[block + 1] - p->first[block]; }
+
+void tgi_pattern_place(tgiPattern *p, int n, int nblock, int least, size_t most, tgLayout *l) {
+  // each entry of `next` stands for a block of the matrix
+  size_t N = (size_t)n, P = (size_t)nblock, pairs = P > 0 ? P * (P - 1) / 2 : 0, fit = P > 0 ? most / ((size_t)least * (size_t)least) : 0;
+  size_t room = pairs < fit ? pairs : fit;
+  *p = (tgiPattern){.n = n, .nblock = nblock, .most = most, .room = room, .dense = true, .size = tgi_size_mul(N, N)};
+  p->block = tgi_place(l, N, sizeof *p->block);
+  p->local = tgi_place(l, N, sizeof *p->local);
+  p->first = tgi_place(l, P + 1, sizeof *p->first);
+  p->member = tgi_place(l, N, sizeof *p->member);
+  p->order = tgi_place(l, P, sizeof *p->order);
+  p->place = tgi_place(l, P, sizeof *p->place);
+  p->panel = tgi_place(l, P, sizeof *p->panel);
+  p->width = tgi_place(l, P, sizeof *p->width);
+  p->begin = tgi_place(l, P + 1, sizeof *p->begin);
+  p->next = tgi_place(l, room, sizeof *p->next);
+  p->column = tgi_place(l, room, sizeof *p->column);
+  p->coupled = tgi_place(l, tgi_size_mul(P, words(p)), sizeof *p->coupled);
+  p->least = tgi_place(l, 2 * P, sizeof *p->least);
+  p->run = tgi_place(l, P, sizeof *p->run);
+  p->lost = tgi_place(l, N, sizeof *p->lost);
+}
+
+tgiPattern tgi_pattern_dense(int n) { return (tgiPattern){.n = n, .nblock = 1, .dense = true, .size = (size_t)n * (size_t)n}; }
+
+void tgi_pattern_blocks(tgiPattern *p, const int *of) {
+  memset(p->first, 0, ((size_t)p->nblock + 1) * sizeof *p->first);
+  for (int i = 0; i < p->n; i++) {
+    p->block[i] = of[i];
+    p->local[i] = p->first[of[i] + 1]++;
+  }
+  for (int b = 0; b < p->nblock; b++) p->first[b + 1] += p->first[b];
+  for (int i = 0; i < p->n; i++) p->member[p->first[of[i]] + p->local[i]] = i;
+}
+
+// ---- order ----
+
+void tgi_pattern_open(tgiPattern *p) { memset(p->coupled, 0, (size_t)p->nblock * words(p) * sizeof *p->coupled); }
+
+static uint64_t *word(tgiPattern *p, int a, int b) { return p->coupled + (size_t)a * words(p) + (size_t)(b / WORD); }
+static void set_bit(tgiPattern *p, int a, int b) { *word(p, a, b) |= (uint64_t)1 << (b % WORD); }
+static void clear_bit(tgiPattern *p, int a, int b) { *word(p, a, b) &= ~((uint64_t)1 << (b % WORD)); }
+
+void tgi_pattern_couple(tgiPattern *p, int a, int b) {
+  if (a == b) return;
+  set_bit(p, a, b);
+  set_bit(p, b, a);
+}
+
+// the next block after `block` (first: -1) that is coupled with a; -1: none
+static int next_coupled(const tgiPattern *p, int a, int block) {
+  const uint64_t *row = p->coupled + (size_t)a * words(p);
+  size_t at = (size_t)(block + 1) / WORD;
+  if (at >= words(p)) return -1;
+  uint64_t left = row[at] & ~(uint64_t)0 << ((block + 1) % WORD);
+  while (left == 0)
+    if (++at == words(p)) return -1;
+    else left = row[at];
+  return (int)at * WORD + __builtin_ctzll(left);
+}
+
+static int degree(const tgiPattern *p, int block) {
+  const uint64_t *row = p->coupled + (size_t)block * words(p);
+  int count = 0;
+  for (size_t i = 0; i < words(p); i++) count += __builtin_popcountll(row[i]);
+  return count;
+}
+
+// the one of two blocks that goes first; -1: none
+static int better(const tgiPattern *p, int a, int b) {
+  if (a < 0 || b < 0) return a < 0 ? b : a;
+  return p->width[a] != p->width[b] ? (p->width[a] < p->width[b] ? a : b) : a < b ? a : b;
+}
+
+// the degree of a block has changed, or the block is gone
+static void renew(tgiPattern *p, int block, bool gone) {
+  int k = p->nblock + block;
+  p->least[k] = gone ? -1 : block;
+  for (k /= 2; k > 0; k /= 2) p->least[k] = better(p, p->least[2 * k], p->least[2 * k + 1]);
+}
+
+// numbers of the panels without any fill-in
+static size_t numbers(const tgiPattern *p) {
+  size_t own = 0, shared = 0;
+  for (int a = 0; a < p->nblock; a++) {
+    size_t w = (size_t)unknowns(p, a);
+    own += w * w;
+    for (int b = next_coupled(p, a, -1); b >= 0; b = next_coupled(p, a, b)) shared += w * (size_t)unknowns(p, b);
+  }
+  return own + shared / 2;
+}
+
+static void start_order(tgiPattern *p) {
+  p->nnext = p->size = 0;
+  for (int b = 0; b < p->nblock; b++) {
+    p->width[b] = degree(p, b);
+    p->least[p->nblock + b] = b;
+  }
+  for (int k = p->nblock - 1; k > 0; k--) p->least[k] = better(p, p->least[2 * k], p->least[2 * k + 1]);
+}
+
+// takes a block out: what it is coupled with is listed, as far as there is room, and coupled with each other
+static void eliminate(tgiPattern *p, int a, int at) {
+  const uint64_t *row = p->coupled + (size_t)a * words(p);
+  int m = unknowns(p, a);
+  p->order[at] = a;
+  p->place[a] = at;
+  p->begin[at] = p->nnext;
+  renew(p, a, true);
+  for (int b = next_coupled(p, a, -1); b >= 0; b = next_coupled(p, a, b)) {
+    uint64_t *to = p->coupled + (size_t)b * words(p);
+    if (p->nnext < p->room) p->next[p->nnext] = b;
+    p->nnext++;
+    m += unknowns(p, b);
+    for (size_t i = 0; i < words(p); i++) to[i] |= row[i];
+    clear_bit(p, b, b);
+    clear_bit(p, b, a);
+    p->width[b] = degree(p, b);
+    renew(p, b, false);
+  }
+  p->width[a] = m;
+  p->panel[a] = p->size;
+  p->size += (size_t)unknowns(p, a) * (size_t)m;
+}
+
+// next of the block at a place by their own places, and the columns where they begin
+static void sort_next(tgiPattern *p, int at) {
+  int *next = p->next, m = unknowns(p, p->order[at]);
+  for (size_t i = p->begin[at] + 1; i < p->begin[at + 1]; i++)
+    for (size_t k = i; k > p->begin[at] && p->place[next[k]] < p->place[next[k - 1]]; k--) {
+      int t = next[k];
+      next[k] = next[k - 1];
+      next[k - 1] = t;
+    }
+  for (size_t k = p->begin[at]; k < p->begin[at + 1]; k++) {
+    p->column[k] = m;
+    m += unknowns(p, next[k]);
+  }
+}
+
+bool tgi_pattern_close(tgiPattern *p) {
+  p->dense = p->nblock < 2 || better_dense(p, numbers(p));
+  if (!p->dense) start_order(p);
+  for (int k = 0; k < p->nblock && !p->dense; k++) {
+    eliminate(p, p->least[1], k);
+    p->dense = better_dense(p, p->size);
+  }
+  if (p->dense) p->size = square(p);
+  if (p->dense || p->size > p->most) return p->size <= p->most;
+  p->begin[p->nblock] = p->nnext;
+  for (int k = 0; k < p->nblock; k++) sort_next(p, k);
+  return true;
+}
+
+// ---- numbers ----
+
+// The entries of `next` of a block.
+static size_t first_next(const tgiPattern *p, int a) { return p->begin[p->place[a]]; }
+static size_t end_next(const tgiPattern *p, int a) { return p->begin[p->place[a] + 1]; }
+
+// column where block b begins in the panel of block a, which is eliminated before it
+static int column_of(const tgiPattern *p, int a, int b) {
+  size_t low = first_next(p, a), high = end_next(p, a) - 1;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (p->place[p->next[middle]] < p->place[b]) low = middle + 1;
+    else high = middle;
+  }
+  assert(p->next[low] == b);
+  return p->column[low];
+}
+
+size_t tgi_pattern_at(const tgiPattern *p, int i, int j) {
+  if (p->place[p->block[i]] > p->place[p->block[j]]) {
+    int t = i;
+    i = j;
+    j = t;
+  }
+  int a = p->block[i], b = p->block[j];
+  size_t at = (size_t)p->local[i] * (size_t)p->width[a] + (size_t)p->local[j];
+  return p->panel[a] + at + (a == b ? 0 : (size_t)column_of(p, a, b));
+}
+
+static const tgReal *row_of(const tgiPattern *p, const tgReal *A, int a, int r) {
+  return A + p->panel[a] + (size_t)r * (size_t)p->width[a];
+}
+
+// y += the part of A x that the panel of a block holds
+static void multiply_panel(const tgiPattern *p, int a, const tgReal *A, const tgReal *x, tgReal *y) {
+  const int *own = p->member + p->first[a];
+  for (int r = 0; r < unknowns(p, a); r++) {
+    const tgReal *row = row_of(p, A, a, r);
+    for (int c = 0; c < unknowns(p, a); c++) y[own[r]] += row[c] * x[own[c]];
+    for (size_t k = first_next(p, a); k < end_next(p, a); k++) {
+      const int *other = p->member + p->first[p->next[k]];
+      for (int c = 0; c < unknowns(p, p->next[k]); c++) {
+        y[own[r]] += row[p->column[k] + c] * x[other[c]];
+        y[other[c]] += row[p->column[k] + c] * x[own[r]];
+      }
+    }
+  }
+}
+
+void tgi_pattern_mul(const tgiPattern *p, const tgReal *A, const tgReal *x, tgReal *y) {
+  size_t n = (size_t)p->n;
+  for (size_t i = 0; i < n; i++) {
+    y[i] = 0;
+    for (size_t j = 0; p->dense && j < n; j++) y[i] += A[i * n + j] * x[j];
+  }
+  for (int a = 0; a < p->nblock && !p->dense; a++) multiply_panel(p, a, A, x, y);
+}
+
+static void subtract(int count, tgReal f, const tgReal *restrict from, tgReal *restrict to) {
+  for (int c = 0; c < count; c++) to[c] -= f * from[c];
+}
+
+// the columns of the panel of a from entry k of `next` on, where they are in the panel of that block; how many runs
+static int runs(const tgiPattern *p, int a, size_t k) {
+  int n = 0, b = p->next[k];
+  size_t at = first_next(p, b);
+  tgiRun *run = p->run;
+  run[0] = (tgiRun){.from = p->column[k], .to = 0, .count = unknowns(p, b)};
+  for (size_t l = k + 1; l < end_next(p, a); l++, at++) {
+    while (p->next[at] != p->next[l]) at++;
+    if (run[n].to + run[n].count == p->column[at]) run[n].count += unknowns(p, p->next[l]);
+    else run[++n] = (tgiRun){.from = p->column[l], .to = p->column[at], .count = unknowns(p, p->next[l])};
+  }
+  return n + 1;
+}
+
+// the rows of block b, entry k of `next` of a, less what the rows of a, not yet divided by their pivots, have in them
+static void update(const tgiPattern *p, int a, size_t k, tgReal *U) {
+  int b = p->next[k], n = runs(p, a, k), from = p->column[k];
+  double *lost = p->lost + p->first[b];
+  for (int r = 0; r < unknowns(p, a); r++) {
+    const tgReal *row = row_of(p, U, a, r);
+    for (int i = 0; i < unknowns(p, b); i++) {
+      tgReal u = row[from + i] / row[r], *to = U + p->panel[b] + (size_t)i * (size_t)p->width[b];
+      lost[i] += tgRe(row[r]) * tgRe(u) * tgRe(u);
+      subtract(p->run[0].count - i, u, row + from + i, to + i);
+      for (int j = 1; j < n; j++) subtract(p->run[j].count, u, row + p->run[j].from, to + p->run[j].to);
+    }
+  }
+}
+
+// its rows, and what they take from those of later panels; false: a pivot is not positive beyond round-off
+static bool factor_panel(const tgiPattern *p, int a, tgReal *U) {
+  int w = unknowns(p, a), m = p->width[a];
+  tgReal *panel = U + p->panel[a];
+  double *lost = p->lost + p->first[a];
+  for (int r = 0; r < w; r++) {
+    tgReal *row = panel + (size_t)r * (size_t)m, pivot = row[r];
+    // as in ldl.c: what cancelled in the pivot is some 2.2e-16 of the entry that it began as
+    if (!(tgRe(pivot) > ROUND * (lost[r] + tgRe(pivot))) || !tgFinite(pivot)) return false;
+    for (int i = r + 1; i < w; i++) {
+      tgReal u = row[i] / pivot;
+      lost[i] += tgRe(pivot) * tgRe(u) * tgRe(u);
+      subtract(m - i, u, row + i, panel + (size_t)i * (size_t)m + i);
+    }
+  }
+  for (size_t k = first_next(p, a); k < end_next(p, a); k++) update(p, a, k, U);
+  for (int r = 0; r < w; r++) {
+    tgReal *row = panel + (size_t)r * (size_t)m;
+    for (int i = r + 1; i < m; i++) row[i] /= row[r];
+  }
+  return true;
+}
+
+bool tgi_pattern_factor(const tgiPattern *p, const tgReal *A, tgReal *U) {
+  if (p->dense) return tgi_ldl_factor(p->n, A, U);
+  if (A != U) memcpy(U, A, p->size * sizeof *U);
+  for (int i = 0; i < p->n; i++) p->lost[i] = 0;
+  for (int k = 0; k < p->nblock; k++)
+    if (!factor_panel(p, p->order[k], U)) return false;
+  return true;
+}
+
+// the rows of X of the unknowns after row r of a panel, less U times that of r; or that of r less those (back)
+static void sweep(const tgiPattern *p, int a, int r, const tgReal *U, int columns, tgReal *X, bool back) {
+  const tgReal *row = row_of(p, U, a, r);
+  const int *own = p->member + p->first[a];
+  size_t C = (size_t)columns;
+  tgReal *x = X + (size_t)own[r] * C;
+  for (int c = r + 1; c < unknowns(p, a); c++) {
+    tgReal *y = X + (size_t)own[c] * C;
+    subtract(columns, row[c], back ? y : x, back ? x : y);
+  }
+  for (size_t k = first_next(p, a); k < end_next(p, a); k++) {
+    const int *other = p->member + p->first[p->next[k]];
+    for (int c = 0; c < unknowns(p, p->next[k]); c++) {
+      tgReal *y = X + (size_t)other[c] * C;
+      subtract(columns, row[p->column[k] + c], back ? y : x, back ? x : y);
+    }
+  }
+}
+
+void tgi_pattern_solve_rows(const tgiPattern *p, const tgReal *U, int columns, tgReal *X) {
+  if (p->dense) {
+    tgi_ldl_solve_rows(p->n, U, columns, X);
+    return;
+  }
+  for (int k = 0; k < p->nblock; k++)
+    for (int r = 0; r < unknowns(p, p->order[k]); r++) sweep(p, p->order[k], r, U, columns, X, false);
+  for (int k = p->nblock - 1; k >= 0; k--)
+    for (int a = p->order[k], r = unknowns(p, a) - 1; r >= 0; r--) {
+      tgReal *x = X + (size_t)p->member[p->first[a] + r] * (size_t)columns, pivot = row_of(p, U, a, r)[r];
+      for (int c = 0; c < columns; c++) x[c] /= pivot;
+      sweep(p, a, r, U, columns, X, true);
+    }
+}
+
+void tgi_pattern_solve(const tgiPattern *p, const tgReal *U, tgReal *x) {
+  if (p->dense) tgi_ldl_solve(p->n, U, x);
+  else tgi_pattern_solve_rows(p, U, 1, x);
+}

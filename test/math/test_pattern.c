@@ -1,0 +1,185 @@
+// test_pattern.c: matrices by panels against the same ones dense: products, factors, solves, what is refused; the pattern is of the
+// couplings alone.
+#include <stdlib.h>
+#include <string.h>
+
+#include "math/ldl.h"
+#include "math/pattern.h"
+#include "support/check.h"
+
+enum { MOST = 400 };
+
+typedef struct Case { tgiPattern p; int of[MOST]; void *memory; tgReal *A, *U, *dense, *full; } Case;
+
+// unknowns in blocks of 1 to 7, their numbers mixed up between neighbouring blocks
+static void open_case(Case *c, tgtRandom *r, int nblock) {
+  int n = 0;
+  for (int k = 0; k < nblock; k++)
+    for (int i = (int)tgt_uniform(r, 0, 6.99); i >= 0 && n < MOST; i--) c->of[n++] = k;
+  for (int i = 2; i < n; i++)
+    if (c->of[i] - c->of[i - 2] == 1 && tgt_uniform(r, 0, 1) < 0.3) {
+      int t = c->of[i];
+      c->of[i] = c->of[i - 2];
+      c->of[i - 2] = t;
+    }
+  tgLayout count = {.base = NULL};
+  tgi_pattern_place(&c->p, n, nblock, 1, (size_t)n * (size_t)n, &count);
+  c->memory = malloc(count.used + 64);
+  tgLayout l = {.base = (char *)(((uintptr_t)c->memory + 63) / 64 * 64)};
+  tgi_pattern_place(&c->p, n, nblock, 1, (size_t)n * (size_t)n, &l);
+  tgi_pattern_blocks(&c->p, c->of);
+  tgi_pattern_open(&c->p);
+  c->A = calloc(4 * (size_t)n * (size_t)n, sizeof *c->A);
+  c->U = c->A + n * n;
+  c->full = c->U + n * n;
+  c->dense = c->full + n * n;
+}
+
+static void close_case(Case *c) {
+  free(c->memory);
+  free(c->A);
+}
+
+// entries of coupled blocks and a diagonal that dominates by `weight`; both matrices
+static void fill(Case *c, tgtRandom *r, const bool *coupled, double weight) {
+  int n = c->p.n, P = c->p.nblock;
+  memset(c->A, 0, c->p.size * sizeof *c->A);
+  memset(c->full, 0, (size_t)n * (size_t)n * sizeof *c->full);
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j <= i; j++) {
+      if (c->of[i] != c->of[j] && !coupled[c->of[i] * P + c->of[j]]) continue;
+      tgReal x = i == j ? weight * n * tgt_uniform(r, 1, 2) : tgt_normal(r);
+      if (i == j) *tgi_pattern_entry(&c->p, c->A, i, i) += x;
+      else tgi_pattern_add(&(tgiPatterned){&c->p, c->A}, i, j, x);
+      c->full[i * n + j] = c->full[j * n + i] = x;
+    }
+}
+
+// couplings at random, `many` for each block
+static void couple_some(Case *c, tgtRandom *r, double many, bool *coupled) {
+  int P = c->p.nblock;
+  memset(coupled, 0, (size_t)P * (size_t)P * sizeof *coupled);
+  for (int k = 0; k < (int)(many * P); k++) {
+    int a = (int)tgt_uniform(r, 0, P - 0.01), b = a + (int)tgt_uniform(r, -5, 5.99);
+    if (b < 0 || b >= P) continue;
+    tgi_pattern_couple(&c->p, a, b);
+    coupled[a * P + b] = coupled[b * P + a] = a != b;
+  }
+  assert_true(tgi_pattern_close(&c->p));
+}
+
+static void check_vector(const tgReal *x, const tgReal *y, int n) {
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(tgRe(y[i])));
+  for (int i = 0; i < n; i++) check_close(x[i], y[i], 1e-11 * most);
+}
+
+static void check_case(Case *c, tgtRandom *r) {
+  int n = c->p.n;
+  tgReal *x = malloc(sizeof *x * 9 * (size_t)n), *y = x + n, *z = y + n, *X = z + n, *Y = X + 3 * n;
+  for (int i = 0; i < n; i++) x[i] = tgt_normal(r);
+  for (int i = 0; i < 3 * n; i++) X[i] = Y[i] = tgt_normal(r);
+  tgi_pattern_mul(&c->p, c->A, x, y);
+  for (int i = 0; i < n; i++) {
+    z[i] = 0;
+    for (int j = 0; j < n; j++) z[i] += c->full[i * n + j] * x[j];
+  }
+  check_vector(y, z, n);
+  assert_true(tgi_pattern_factor(&c->p, c->A, c->U));
+  assert_true(tgi_ldl_factor(n, c->full, c->dense));
+  memcpy(y, x, (size_t)n * sizeof *y);
+  memcpy(z, x, (size_t)n * sizeof *z);
+  tgi_pattern_solve(&c->p, c->U, y);
+  tgi_ldl_solve(n, c->dense, z);
+  check_vector(y, z, n);
+  tgi_pattern_solve_rows(&c->p, c->U, 3, X);
+  tgi_ldl_solve_rows(n, c->dense, 3, Y);
+  check_vector(X, Y, 3 * n);
+  // in place: the same bits; a dense factor has no lower half
+  tgi_pattern_factor(&c->p, c->A, c->A);
+  if (!c->p.dense) assert_memory_equal(c->A, c->U, c->p.size * sizeof *c->A);
+  free(x);
+}
+
+static void test_against_dense(void **state) {
+  (void)state;
+  int sparse = 0, dense = 0;
+  for (int k = 0; k < 60; k++) {
+    tgtRandom r = {.s = 500u + (unsigned)k};
+    Case c;
+    open_case(&c, &r, 1 + k % 60);
+    bool *coupled = malloc((size_t)c.p.nblock * (size_t)c.p.nblock * sizeof *coupled);
+    couple_some(&c, &r, k % 5 * 0.5, coupled);
+    fill(&c, &r, coupled, 1);
+    check_case(&c, &r);
+    sparse += !c.p.dense;
+    dense += c.p.dense;
+    close_case(&c);
+    free(coupled);
+  }
+  check_true(sparse > 30 && dense > 5, "%d by panels, %d dense", sparse, dense);
+}
+
+// a pivot that is not positive is found by both, wherever it is; one as small as round-off too
+static void test_refused(void **state) {
+  (void)state;
+  tgtRandom r = {.s = 77};
+  Case c;
+  open_case(&c, &r, 40);
+  bool *coupled = malloc((size_t)c.p.nblock * (size_t)c.p.nblock * sizeof *coupled);
+  couple_some(&c, &r, 1, coupled);
+  assert_false(c.p.dense);
+  for (int i = 0; i < c.p.n; i++) {
+    fill(&c, &r, coupled, 1);
+    *tgi_pattern_entry(&c.p, c.A, i, i) *= -1;
+    assert_false(tgi_pattern_factor(&c.p, c.A, c.U));
+  }
+  // [a, a; a, a] between two blocks: nothing is left of the second pivot
+  int a = -1, b = -1;
+  for (int i = 0; i < c.p.n && a < 0; i++)
+    for (int j = 0; j < i && a < 0; j++)
+      if (coupled[c.of[i] * c.p.nblock + c.of[j]]) a = i, b = j;
+  memset(c.A, 0, c.p.size * sizeof *c.A);
+  for (int i = 0; i < c.p.n; i++) *tgi_pattern_entry(&c.p, c.A, i, i) = 1.0 / 3;
+  assert_true(tgi_pattern_factor(&c.p, c.A, c.U));
+  tgi_pattern_add(&(tgiPatterned){&c.p, c.A}, a, b, 1.0 / 3);
+  assert_false(tgi_pattern_factor(&c.p, c.A, c.U));
+  close_case(&c);
+  free(coupled);
+}
+
+// the order is that of the couplings, whichever came first and whatever was there before; a chain has no fill-in
+static void test_pattern(void **state) {
+  (void)state;
+  tgtRandom r = {.s = 5};
+  Case c, d;
+  open_case(&c, &r, 50);
+  r.s = 5;
+  open_case(&d, &r, 50);
+  for (int k = 0; k < 49; k++) {
+    tgi_pattern_couple(&c.p, k, k + 1);
+    tgi_pattern_couple(&d.p, k * 7 % 50, (k * 11 + 3) % 50);
+  }
+  assert_true(tgi_pattern_close(&c.p) && tgi_pattern_close(&d.p));
+  assert_false(c.p.dense);
+  assert_int_equal(c.p.nnext, 49);
+  tgi_pattern_open(&d.p);
+  for (int k = 48; k >= 0; k--) tgi_pattern_couple(&d.p, k + 1, k);
+  assert_true(tgi_pattern_close(&d.p));
+  assert_int_equal(c.p.size, d.p.size);
+  assert_memory_equal(c.p.order, d.p.order, 50 * sizeof *c.p.order);
+  assert_memory_equal(c.p.next, d.p.next, 49 * sizeof *c.p.next);
+  // everything coupled: dense
+  tgi_pattern_open(&d.p);
+  for (int k = 0; k < 50; k++)
+    for (int l = 0; l < k; l++) tgi_pattern_couple(&d.p, k, l);
+  assert_true(tgi_pattern_close(&d.p));
+  assert_true(d.p.dense && d.p.size == (size_t)d.p.n * (size_t)d.p.n);
+  close_case(&c);
+  close_case(&d);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_dense), cmocka_unit_test(test_refused), cmocka_unit_test(test_pattern)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
