@@ -93,7 +93,7 @@ static void bond_rows(tgSim *s, const tgPose *pose, int eq) {
 
 static void joint_row(tgSim *s, int eq) {
   tgiJointTie t;
-  tgi_joint_tie(&s->m, eq, s->q0, &t);
+  tgi_joint_tie(&s->m, eq, s->start.q, &t);
   int row = open_row(s, TG_ROW_EQUALITY, eq, 0, 0, t.error);
   if (row < 0) return;
   *entry(s, row, t.a) += 1;
@@ -112,7 +112,7 @@ static void equality_rows(tgSim *s, const tgPose *pose) {
 
 tgReal tgi_ball_axis(const tgSim *s, int jnt, tgReal axis[3], tgReal w[3]) {
   tgReal q[4];
-  for (int i = 0; i < 4; i++) q[i] = s->q0[s->m.jnt_qadr[jnt] + i];
+  for (int i = 0; i < 4; i++) q[i] = s->start.q[s->m.jnt_qadr[jnt] + i];
   tgi_quat_normalize(q);
   tgi_quat_log(w, q);
   return tgi_v3_unit(axis, w);
@@ -132,7 +132,7 @@ static void joint_limit_rows(tgSim *s, int j) {
     return;
   }
   if (m->jnt_type[j] != TG_JOINT_HINGE && m->jnt_type[j] != TG_JOINT_SLIDE) return;
-  tgReal q = s->q0[m->jnt_qadr[j]];
+  tgReal q = s->start.q[m->jnt_qadr[j]];
   for (int side = 0; side < 2; side++) {
     tgReal gap = side == 0 ? q - range[0] : range[1] - q;
     if (!acts(s, gap, known[side])) continue;

@@ -130,7 +130,7 @@ void tgi_rows_vjp(tgSim *s, const tgPose *pose, const tgReal *y, const tgReal *u
     if (tgi_is_ball_limit(s, i)) ball_vjp(s, owner, y[i], u, gq);
     if (tgi_is_joint_equality(s, i)) {
       tgiJointTie t;
-      tgi_joint_tie(m, owner, s->q0, &t);
+      tgi_joint_tie(m, owner, s->start.q, &t);
       gq[t.b] -= y[i] * t.curve * u[t.b];
       if (p != NULL) tgi_joint_tie_parameters(owner, &t, 0, -y[i] * u[t.b], p);
     }

@@ -141,7 +141,7 @@ tgStatus tgi_rows_jacobian(tgSim *s, const tgPose *pose, const tgReal *u, const 
     }
     if (tgi_is_joint_equality(s, i)) {
       tgiJointTie t;
-      tgi_joint_tie(m, owner, s->q0, &t);
+      tgi_joint_tie(m, owner, s->start.q, &t);
       R[at[i] + to->q[t.b]] -= scale * t.curve * u[t.b];
     }
   }
@@ -290,7 +290,7 @@ void tgi_rows_force_jacobian(tgSim *s, const tgPose *pose, const tgReal *f, cons
     }
     if (tgi_is_joint_equality(s, i)) {
       tgiJointTie t;
-      tgi_joint_tie(m, owner, s->q0, &t);
+      tgi_joint_tie(m, owner, s->start.q, &t);
       D[to->row[t.b] + to->q[t.b]] -= f[i] * t.curve;
     }
   }

@@ -32,7 +32,7 @@ void tgi_row_gap_parameters(const tgSim *s, int row, tgReal g, tgParamGrad *p) {
     if (range != NULL) range[2 * owner + part % 2] += part % 2 == 0 ? -g : g;
   } else {
     tgiJointTie t;
-    tgi_joint_tie(&s->m, owner, s->q0, &t);
+    tgi_joint_tie(&s->m, owner, s->start.q, &t);
     tgi_joint_tie_parameters(owner, &t, g, 0, p);
   }
 }

@@ -35,11 +35,11 @@ tgStatus tgi_check_state(tgSim *s) {
 static tgStatus prepare(tgSim *s) {
   const tgModel *m = &s->m;
   TG_TRY(tgi_check_state(s));
-  for (int i = 0; i < m->nq; i++) s->q0[i] = s->qpos[i];
-  for (int i = 0; i < m->nv; i++) s->v0[i] = s->qvel[i];
-  tgi_kinematics(&s->m, s->q0, &s->start);
+  for (int i = 0; i < m->nq; i++) s->start.q[i] = s->qpos[i];
+  for (int i = 0; i < m->nv; i++) s->start.vel[i] = s->qvel[i];
+  tgi_kinematics(&s->m, s->start.q, &s->start);
   tgi_inertias(s, &s->start);
-  tgi_velocities(s, &s->start, s->v0);
+  tgi_velocities(s, &s->start, s->start.vel);
   s->stage = TG_STAGE_FORWARD;
   return TG_OK;
 }
@@ -57,8 +57,8 @@ static tgStatus prepare_factor(tgSim *s) {
 static tgStatus forward(tgSim *s) {
   TG_TRY(prepare_factor(s));
   tgi_bias(s, &s->start);
-  tgi_actuation(s, &s->start, s->q0, s->v0);
-  tgi_passive(s, &s->start, s->q0, s->v0);
+  tgi_actuation(s, &s->start, s->start.q, s->start.vel);
+  tgi_passive(s, &s->start, s->start.q, s->start.vel);
   for (int d = 0; d < s->m.nv; d++) s->tau[d] = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_passive[d];
   return TG_OK;
 }

@@ -185,7 +185,7 @@ static void relative(const tgSim *s, const tgPose *pose, tgiJointTerms *t) {
   t->energy = 0;
   t->rounding = 0;
   for (int d = 0; d < m->nv; d++) {
-    tgReal x = t->delta[d], D = m->dof_damping[d] / h, a = m->dof_armature[d] / (h * h), late = x - h * s->v0[d];
+    tgReal x = t->delta[d], D = m->dof_damping[d] / h, a = m->dof_armature[d] / (h * h), late = x - h * s->start.vel[d];
     t->slope[d] = D * x + a * late - s->qfrc_applied[d];
     t->curve[d] = D + a;
     t->energy += (D * x * x + a * late * late) / 2 - s->qfrc_applied[d] * x;
@@ -199,7 +199,7 @@ static void relative(const tgSim *s, const tgPose *pose, tgiJointTerms *t) {
 }
 
 void tgi_joint_slopes(const tgSim *s, const tgPose *pose, tgiJointTerms *t) {
-  tg_model_difference(&s->m, s->q0, pose->q, t->delta);
+  tg_model_difference(&s->m, s->start.q, pose->q, t->delta);
   relative(s, pose, t);
 }
 

@@ -19,10 +19,10 @@ static void dofs(const tgSim *s, const tgiJointTerms *t, const tgReal *zeta, tgP
   for (int d = 0; d < m->nv; d++) {
     tgReal x = t->delta[d];
     if (p->dof_damping != NULL) p->dof_damping[d] += zeta[d] * x / h;
-    if (p->dof_armature != NULL) p->dof_armature[d] += zeta[d] * (x - h * s->v0[d]) / (h * h);
+    if (p->dof_armature != NULL) p->dof_armature[d] += zeta[d] * (x - h * s->start.vel[d]) / (h * h);
     friction(s, h, m->dof_frictionloss[d], x, zeta[d], p->dof_frictionloss != NULL ? &p->dof_frictionloss[d] : NULL, p);
     if (p->opt_timestep == NULL) continue;
-    p->opt_timestep[0] += zeta[d] * (-m->dof_damping[d] * x / (h * h) + m->dof_armature[d] * (s->v0[d] / (h * h) - 2 * x / (h * h * h)));
+    p->opt_timestep[0] += zeta[d] * (-m->dof_damping[d] * x / (h * h) + m->dof_armature[d] * (s->start.vel[d] / (h * h) - 2 * x / (h * h * h)));
   }
 }
 
@@ -76,10 +76,10 @@ static void gear(const tgSim *s, int i, const tgiLine *l, const tgActuatorState 
   const tgModel *m = &s->m;
   bool tendon = m->act_trn[i] == TG_TRN_TENDON;
   tgReal length[6] = {0}, *out = p->act_gear + 6 * i;
-  if (!tendon) tgi_actuator_unit_length(m, i, s->q0, length);
+  if (!tendon) tgi_actuator_unit_length(m, i, s->start.q, length);
   for (int k = 0; k < l->n; k++) {
     int d = t->dof[k], w = tendon ? m->ten_adr[m->act_target[i]] + k : 0;
-    tgReal unit = tendon ? m->wrap_coef[w] : 1, at = tendon ? unit * s->q0[m->jnt_qadr[m->wrap_jnt[w]]] : length[k];
+    tgReal unit = tendon ? m->wrap_coef[w] : 1, at = tendon ? unit * s->start.q[m->jnt_qadr[m->wrap_jnt[w]]] : length[k];
     out[tendon ? 0 : k] += unit * zeta[d] * l->slope + bar * (l->curve * unit * t->delta[d] - a->D_length * at);
   }
 }
@@ -87,7 +87,7 @@ static void gear(const tgSim *s, int i, const tgiLine *l, const tgActuatorState 
 // the gear of one of a joint's motors, whose lever it is
 static void lever_gear(const tgSim *s, int i, int actuator, tgReal lever, const tgiLine *l, const tgActuatorState *a, const tgiJointTerms *t, tgReal bar,
                        tgParamGrad *p) {
-  tgReal start = s->q0[s->m.jnt_qadr[s->m.act_target[actuator]]];
+  tgReal start = s->start.q[s->m.jnt_qadr[s->m.act_target[actuator]]];
   if (tgi_line_sum_side(s, i, l, t, NULL) != 0) return;
   p->act_gear[6 * actuator] -= bar * (a->force + lever * (a->D_length * (start + l->y) + a->D_velocity * l->y / t->h));
 }

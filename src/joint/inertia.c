@@ -51,9 +51,9 @@ static void carried(const tgSim *s, int eq, double out[2]) {
 // row M^-1 row'
 static double response(const tgSim *s, const tgReal *row) {
   double sum = 0;
-  for (int d = 0; d < s->m.nv; d++) s->v1[d] = row[d];
-  tgi_factor_solve(&s->m, s->L, s->v1);
-  for (int d = 0; d < s->m.nv; d++) sum += tgRe(row[d] * s->v1[d]);
+  for (int d = 0; d < s->m.nv; d++) s->end.vel[d] = row[d];
+  tgi_factor_solve(&s->m, s->L, s->end.vel);
+  for (int d = 0; d < s->m.nv; d++) sum += tgRe(row[d] * s->end.vel[d]);
   return sum;
 }
 
@@ -110,12 +110,12 @@ static double bond_inertia(tgSim *s, const tgiBond *k, bool turn) {
   int nv = s->m.nv;
   double A[9];
   for (int i = 0; i < 3; i++) {
-    bond_row(s, k, i, turn, s->v1);
-    tgi_factor_solve(&s->m, s->L, s->v1);
+    bond_row(s, k, i, turn, s->end.vel);
+    tgi_factor_solve(&s->m, s->L, s->end.vel);
     for (int j = 0; j < 3; j++) {
       A[3 * j + i] = 0;
       bond_row(s, k, j, turn, s->vhat);
-      for (int d = 0; d < nv; d++) A[3 * j + i] += tgRe(s->vhat[d] * s->v1[d]);
+      for (int d = 0; d < nv; d++) A[3 * j + i] += tgRe(s->vhat[d] * s->end.vel[d]);
     }
   }
   return 1 / largest_of(A);

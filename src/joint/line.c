@@ -35,8 +35,8 @@ static tgReal start_length(const tgSim *s, int i) {
   const tgModel *m = &s->m;
   const tgReal *gear = m->act_gear + 6 * i;
   tgReal length[6], sum = 0;
-  if (m->act_trn[i] == TG_TRN_TENDON) return gear[0] * tgi_tendon_length(m, m->act_target[i], s->q0);
-  tgi_actuator_unit_length(m, i, s->q0, length);
+  if (m->act_trn[i] == TG_TRN_TENDON) return gear[0] * tgi_tendon_length(m, m->act_target[i], s->start.q);
+  tgi_actuator_unit_length(m, i, s->start.q, length);
   for (int k = 0; k < tgi_actuator_terms(m, i); k++) sum += gear[k] * length[k];
   return sum;
 }
@@ -183,7 +183,7 @@ tgiLine tgi_line(const tgSim *s, const tgPose *pose, int i, tgiJointTerms *t) {
   l.n = joint >= 0 ? 1 : tgi_actuator_terms(m, i);
   for (int k = 0; k < l.n; k++) {
     if (joint < 0) {
-      t->dof[k] = tgi_actuator_term(m, i, k, s->q0, &t->coef[k], NULL);
+      t->dof[k] = tgi_actuator_term(m, i, k, s->start.q, &t->coef[k], NULL);
     } else {
       t->dof[k] = m->jnt_vadr[joint];
       t->coef[k] = 1;
@@ -197,6 +197,6 @@ tgiLine tgi_line(const tgSim *s, const tgPose *pose, int i, tgiJointTerms *t) {
 void tgi_line_start(const tgSim *s, int i, const tgiLine *l, const tgiJointTerms *t, tgReal *slope) {
   tgReal moment;
   for (int k = 0; k < l->n; k++)
-    if (i < s->m.nu) tgi_actuator_term(&s->m, i, k, s->q0, &moment, &slope[k]);
+    if (i < s->m.nu) tgi_actuator_term(&s->m, i, k, s->start.q, &moment, &slope[k]);
     else slope[k] = t->coef[k];
 }

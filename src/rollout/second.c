@@ -155,7 +155,7 @@ static void add_vector(int n, const tgReal *x, tgReal *y) {
 static tgStatus step_hvp(tgSecond *s, tgSim *sim, const tgReal *g, const tgReal *d, const tgReal *dp, tgReal *hvp, tgReal *hp, tgReal *jvp) {
   TG_TRY(stepped(s, sim));
   int nv = s->model->nv, nx = 2 * nv + s->model->nu;
-  tgxPoint at = point_of(sim, sim->q0, sim->v0, sim->h);
+  tgxPoint at = point_of(sim, sim->start.q, sim->start.vel, sim->h);
   for (int i = 0; i < nx; i++) s->d[i] = d != NULL ? d[i] : 0;
   TG_TRY(tgx_step(s->twin, &at, s->d, dp, s->dy, &sim->error));
   if (jvp != NULL) memcpy(jvp, s->dy, 2 * (size_t)nv * sizeof *jvp);
@@ -185,7 +185,7 @@ tgStatus tg_step_hvp(tgSecond *second, tgSim *sim, const tgReal *g, const tgReal
 static tgStatus step_hessian(tgSecond *s, tgSim *sim, tgReal *H, const volatile int *cancel) {
   TG_TRY(stepped(s, sim));
   int nv = s->model->nv, nx = 2 * nv + s->model->nu;
-  tgxPoint at = point_of(sim, sim->q0, sim->v0, sim->h);
+  tgxPoint at = point_of(sim, sim->start.q, sim->start.vel, sim->h);
   for (int j = 0; j < nx; j++) {
     if (cancel != NULL && *cancel != 0) return TG_CANCELLED;
     for (int i = 0; i < nx; i++) s->d[i] = i == j;

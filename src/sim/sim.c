@@ -322,8 +322,8 @@ void tgi_sim_take_start(tgSim *s, const tgSim *from) {
   copy_parameters(s, &from->m);
   s->hulls_given = from->hulls_given;
   s->visiting = true;
-  memcpy(s->qpos, from->q0, (size_t)m->nq * sizeof(tgReal));
-  memcpy(s->qvel, from->v0, (size_t)m->nv * sizeof(tgReal));
+  memcpy(s->qpos, from->start.q, (size_t)m->nq * sizeof(tgReal));
+  memcpy(s->qvel, from->start.vel, (size_t)m->nv * sizeof(tgReal));
   memcpy(s->ctrl, from->ctrl, (size_t)m->nu * sizeof(tgReal));
   memcpy(s->qfrc_applied, from->qfrc_applied, (size_t)m->nv * sizeof(tgReal));
   tgi_forget(s);

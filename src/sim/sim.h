@@ -122,7 +122,7 @@ struct tgSim {
   double h;                    // step size of the last step [s]
   tgStepInfo info;             // of the last step
   tgPose start;                // at the start of the last step (q0, v0), or where tg_sim_forward was asked
-  tgPose end;                  // after the last step, of a model that evaluates anything there
+  tgPose end;                  // after the last step (q1, v1); the rest of it only where a stepper evaluates anything there
   tgPose trial;                // where a step is tried
   tgPose before;               // a step before the start, q0 (+) (-h v0), of a model whose step needs it
   int ncon, nrow, nisland;     // contacts, rows and islands of the last step

@@ -37,11 +37,17 @@ static tgReal impulses_of(const tgSim *s, int island) {
 }
 
 // smooth acceleration at (q0, v): Mh^-1 (tau - c - h K v)
-static void smooth_acceleration(tgSim *s, const tgReal *v, tgReal *a) {
+static tgStatus smooth_acceleration(tgSim *s, const tgReal *v, tgReal *a) {
+  size_t mark = tgi_stack_mark(s);
+  tgReal *v0 = tgi_stack_real(s, (size_t)s->m.nv);
+  if (v0 == NULL) return short_scratch(s);
+  for (int d = 0; d < s->m.nv; d++) v0[d] = s->start.vel[d];
   tgi_step_forces(s, v);
   for (int d = 0; d < s->m.nv; d++) a[d] = s->tau[d] - s->bias[d] - s->h * tgi_implicit_stiffness(s, d) * v[d];
-  tgi_step_forces(s, s->v0);
+  tgi_step_forces(s, v0);
   tgi_impulse_solve(s, a, a);
+  tgi_stack_free(s, mark);
+  return TG_OK;
 }
 
 static tgStatus impact(tgSim *s, Impact *e) {
@@ -54,8 +60,7 @@ static tgStatus impact(tgSim *s, Impact *e) {
     if (tgRe(all) > 0) e->when[i] = -s->rows->f[i] / (all * approach(s, i));
   }
   tgi_mean_acceleration(s, s->vhat, e->before);
-  smooth_acceleration(s, s->v1, e->after);
-  return TG_OK;
+  return smooth_acceleration(s, s->end.vel, e->after);
 }
 
 // What a unit of J_i dq asks of the rows at the impact: 1 + e of the normal, and of its tangents as much as they slip meanwhile.

@@ -150,9 +150,9 @@ static void next_stage(tgSim *s, int i, double at) {
   tgi_explicit_rate(m, tgi_explicit_own(s)->stage_w + (i - 1) * nv, tgi_explicit_own(s)->stage_v + (i - 1) * nv, w);
   for (int d = 0; d < nv; d++) {
     w[d] *= at * s->h;
-    v[d] = s->v0[d] + at * s->h * a[d];
+    v[d] = s->start.vel[d] + at * s->h * a[d];
   }
-  tg_model_integrate(m, s->q0, w, tgi_explicit_own(s)->stage_q + i * m->nq);
+  tg_model_integrate(m, s->start.q, w, tgi_explicit_own(s)->stage_q + i * m->nq);
 }
 
 static tgStatus finish(tgSim *s, const tgiTableau *t) {
@@ -162,17 +162,17 @@ static tgStatus finish(tgSim *s, const tgiTableau *t) {
   tgReal *rate = tgi_stack_real(s, (size_t)nv);
   if (rate == NULL) return no_room(s);
   for (int d = 0; d < nv; d++) {
-    s->v1[d] = s->v0[d];
+    s->end.vel[d] = s->start.vel[d];
     tgi_explicit_own(s)->step_w[d] = 0;
   }
   for (int i = 0; i < t->n; i++) {
     tgi_explicit_rate(m, tgi_explicit_own(s)->stage_w + i * nv, tgi_explicit_own(s)->stage_v + i * nv, rate);
     for (int d = 0; d < nv; d++) {
-      s->v1[d] += s->h * t->share[i] * tgi_explicit_own(s)->stage_a[i * nv + d];
+      s->end.vel[d] += s->h * t->share[i] * tgi_explicit_own(s)->stage_a[i * nv + d];
       tgi_explicit_own(s)->step_w[d] += s->h * t->share[i] * rate[d];
     }
   }
-  for (int d = 0; d < nv && tgi_explicit_symplectic(s); d++) tgi_explicit_own(s)->step_w[d] = s->h * s->v1[d];
+  for (int d = 0; d < nv && tgi_explicit_symplectic(s); d++) tgi_explicit_own(s)->step_w[d] = s->h * s->end.vel[d];
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -188,8 +188,8 @@ static void first_stage(tgSim *s, double h) {
   tgiExplicit *own = tgi_explicit_own(s);
   s->h = h;
   s->ncon = s->nrow = s->nisland = 0;
-  memcpy(own->stage_q, s->q0, (size_t)s->m.nq * sizeof(tgReal));
-  memcpy(own->stage_v, s->v0, (size_t)s->m.nv * sizeof(tgReal));
+  memcpy(own->stage_q, s->start.q, (size_t)s->m.nq * sizeof(tgReal));
+  memcpy(own->stage_v, s->start.vel, (size_t)s->m.nv * sizeof(tgReal));
   memset(own->stage_w, 0, (size_t)s->m.nv * sizeof(tgReal));
 }
 
@@ -210,7 +210,7 @@ tgStatus tgi_explicit_step(tgSim *s, double h) {
   TG_TRY(finish(s, t));
   if (t->n > 1) TG_TRY(smooth_stage(s, 0));
   copy_wrenches(s, kept, true);
-  tg_model_integrate(m, s->q0, tgi_explicit_own(s)->step_w, s->q1);
+  tg_model_integrate(m, s->start.q, tgi_explicit_own(s)->step_w, s->end.q);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -226,9 +226,9 @@ tgStatus tgi_explicit_revisit(tgSim *s, double h, const void *from) {
   const tgiTableau *t = tgi_explicit_tableau(s);
   first_stage(s, h);
   memcpy(tgi_explicit_own(s)->stage_a, from, tgi_explicit_record_bytes(s));
-  tgi_kinematics(&s->m, s->q0, &s->start);
+  tgi_kinematics(&s->m, s->start.q, &s->start);
   for (int i = 1; i < t->n; i++) next_stage(s, i, t->at[i]);
   TG_TRY(finish(s, t));
-  tg_model_integrate(&s->m, s->q0, tgi_explicit_own(s)->step_w, s->q1);
+  tg_model_integrate(&s->m, s->start.q, tgi_explicit_own(s)->step_w, s->end.q);
   return TG_OK;
 }

@@ -169,7 +169,7 @@ static tgStatus force_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *
   for (int d = 0; d < nv; d++) b.end_v[d] = xv != NULL ? xv[d] : 0;
   if (xq != NULL) tgi_integrate_vjp(m, tgi_explicit_own(s)->step_w, xq, gq, b.end_w);
   if (tgi_explicit_symplectic(s)) {
-    add_h(o, dot(nv, s->v1, b.end_w));
+    add_h(o, dot(nv, s->end.vel, b.end_w));
     for (int d = 0; d < nv; d++) {
       b.end_v[d] += s->h * b.end_w[d];
       b.end_w[d] = 0;

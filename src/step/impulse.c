@@ -36,9 +36,9 @@ static tgStatus free_velocity(tgSim *s, double h) {
     return tgi_error(&s->error, TG_ERR_INVALID,
                      "The mass matrix is not positive definite at this pose; look for bodies without mass or inertia that a joint moves.");
   for (int d = 0; d < m->nv; d++)
-    s->vhat[d] = h * (s->tau[d] - s->bias[d] - h * tgi_implicit_stiffness(s, d) * s->v0[d]);
+    s->vhat[d] = h * (s->tau[d] - s->bias[d] - h * tgi_implicit_stiffness(s, d) * s->start.vel[d]);
   tgi_factor_solve(m, s->L, s->vhat);
-  for (int d = 0; d < m->nv; d++) s->vhat[d] += s->v0[d];
+  for (int d = 0; d < m->nv; d++) s->vhat[d] += s->start.vel[d];
   return TG_OK;
 }
 
@@ -134,7 +134,7 @@ static tgStatus assemble(tgSim *s) {
 tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record) {
   const tgModel *m = &s->m;
   TG_TRY(free_velocity(s, h));
-  for (int d = 0; d < m->nv; d++) s->v1[d] = s->vhat[d];
+  for (int d = 0; d < m->nv; d++) s->end.vel[d] = s->vhat[d];
   s->nrow = 0;
   s->ncon = 0;
   s->nisland = 0;
@@ -146,6 +146,6 @@ tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record) {
   const tgRowSolver *k = s->contact_model->kind->rows;
   tgStatus status = record != NULL ? k->recall(s, record) : k->solve(s);
   if (status != TG_OK) return status;
-  tgi_rows_respond(s, s->rows->f, s->v1);
+  tgi_rows_respond(s, s->rows->f, s->end.vel);
   return TG_OK;
 }

@@ -47,7 +47,7 @@ static inline bool tgi_any_bounce(const tgSim *s) {
 }
 /// a (nv) = (v - v0)/h.
 static inline void tgi_mean_acceleration(const tgSim *s, const tgReal *v, tgReal *a) {
-  for (int d = 0; d < s->m.nv; d++) a[d] = (v[d] - s->v0[d]) / s->h;
+  for (int d = 0; d < s->m.nv; d++) a[d] = (v[d] - s->start.vel[d]) / s->h;
 }
 
 /// Adjoint of (q0, v0, u, parameters) -> v1: from z = dL/dv1 adds to gq, gv, gu and p (gu, p may be NULL). ties counts clamps met.

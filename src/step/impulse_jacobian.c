@@ -104,7 +104,7 @@ static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, con
   }
   memset(G, 0, p->size * sizeof *G);
   tgStatus status = tgi_inverse_d_into(s, &s->start, a, X, -h, &p->to, G, G);
-  if (status >= 0) status = tgi_forces_d_into(s, &s->start, s->q0, s->v0, h, &p->to, G, G, G, ties);
+  if (status >= 0) status = tgi_forces_d_into(s, &s->start, s->start.q, s->start.vel, h, &p->to, G, G, G, ties);
   if (status == TG_ERR_CAPACITY) return short_scratch(s);
   TG_TRY(status);
   for (int d = 0; d < nv; d++) G[p->to.row[d] + p->to.v[d]] -= h * h * tgi_implicit_stiffness(s, d);
@@ -167,7 +167,7 @@ static tgStatus residual_jacobian(tgSim *s, const Parts *p, int *ties) {
   size_t mark = tgi_stack_mark(s);
   memset(p->R, 0, p->row_size * sizeof *p->R);
   add_row_products(s, NULL, p->G, p);
-  TG_TRY(tgi_rows_jacobian(s, &s->start, s->v1, NULL, &p->to, p->row_at, p->R));
+  TG_TRY(tgi_rows_jacobian(s, &s->start, s->end.vel, NULL, &p->to, p->row_at, p->R));
   TG_TRY(tgi_rows_gap_jacobian(s, &s->start, s->rows->rate, &p->to, p->row_at, p->R));
   if (tgi_any_bounce(s)) {
     tgReal *free_motion = tgi_stack_real(s, p->size);
@@ -264,7 +264,7 @@ tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *ties) {
   bool rows = s->nrow > 0 && !tgi_no_contact_gradient(s);
   Parts p;
   tgStatus status = take_parts(s, rows, &p) ? TG_OK : short_scratch(s);
-  if (status >= 0) status = balance_jacobian(s, s->v1, rows ? s->rows->f : NULL, &p, p.G, ties);
+  if (status >= 0) status = balance_jacobian(s, s->end.vel, rows ? s->rows->f : NULL, &p, p.G, ties);
   if (status >= 0 && rows) status = add_impulse_change(s, &p, ties);
   if (status >= 0) scatter(s, &p, D);
   tgi_stack_free(s, mark);

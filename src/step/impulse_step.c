@@ -27,9 +27,9 @@ static tgStatus move(tgSim *s, double h, const void *record) {
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)s->m.nv);
   if (w == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
-  const tgReal *v = symplectic(s) ? s->v1 : s->v0;
+  const tgReal *v = symplectic(s) ? s->end.vel : s->start.vel;
   for (int d = 0; d < s->m.nv; d++) w[d] = h * v[d];
-  tg_model_integrate(&s->m, s->q0, w, s->q1);
+  tg_model_integrate(&s->m, s->start.q, w, s->end.q);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -85,7 +85,7 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tg
   for (int d = 0; d < nv; d++) {
     gw[d] = 0;
     z[d] = gv != NULL ? gv[d] : 0;
-    w[d] = s->h * (by_new ? s->v1 : s->v0)[d];
+    w[d] = s->h * (by_new ? s->end.vel : s->start.vel)[d];
   }
   bool bounces = tgi_bounces(s);
   tgReal *gaps = NULL;
@@ -100,7 +100,7 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tg
     if (bounces) TG_TRY(bounce_position(s, aq, gaps));
     if (bounces && !by_new) TG_TRY(bounce_position(s, gw, NULL));
     for (int d = 0; d < nv; d++) *(by_new ? &z[d] : &av[d]) += s->h * gw[d];
-    for (int d = 0; d < nv && dp != NULL && dp->opt_timestep != NULL; d++) dp->opt_timestep[0] += (by_new ? s->v1 : s->v0)[d] * gw[d];
+    for (int d = 0; d < nv && dp != NULL && dp->opt_timestep != NULL; d++) dp->opt_timestep[0] += (by_new ? s->end.vel : s->start.vel)[d] * gw[d];
   }
   return bounces ? tgi_bounce_vjp(s, z, aq, av, du, dp, gaps, ties) : tgi_impulse_vjp(s, z, aq, av, du, dp, ties);
 }
@@ -144,7 +144,7 @@ static tgStatus jacobian(tgSim *s, tgReal *D, int *ties) {
   int nv = s->m.nv, nc = 2 * nv + s->m.nu;
   tgReal *w = tgi_stack_real(s, (size_t)nv);
   if (w == NULL) return no_room(s, "Jacobian");
-  const tgReal *v = symplectic(s) ? s->v1 : s->v0;
+  const tgReal *v = symplectic(s) ? s->end.vel : s->start.vel;
   for (int d = 0; d < nv; d++) w[d] = s->h * v[d];
   TG_TRY(tgi_impulse_jacobian(s, D + (size_t)nv * (size_t)nc, ties));
   return tgi_bounces(s) ? bouncing_positions(s, w, D) : positions(s, w, D);

@@ -28,7 +28,7 @@ static void balance_parameters(const tgSim *s, const tgReal *u, const tgReal *la
   double h = s->h;
   tgReal rate = 0;
   for (int d = 0; d < m->nv; d++) {
-    tgReal change = u[d] - s->v0[d];
+    tgReal change = u[d] - s->start.vel[d];
     rate += lambda[d] * (s->tau[d] - s->bias[d]);
     if (!implicit) continue;
     rate -= lambda[d] * (2 * h * tgi_implicit_stiffness(s, d) * u[d] + m->dof_damping[d] * change);
@@ -49,7 +49,7 @@ static tgStatus balance_vjp(tgSim *s, const tgReal *u, const tgReal *x, const tg
   for (int d = 0; d < nv; d++) w[d] = -h * lambda[d];
   TG_TRY(tgi_inverse_vjp(s, &s->start, a, NULL, w, o->gq, o->gv, o->p));
   for (int d = 0; d < nv; d++) w[d] = h * lambda[d];
-  TG_TRY(tgi_forces_vjp(s, &s->start, s->q0, s->v0, w, o->gq, o->gv, o->gu, o->p, o->ties));
+  TG_TRY(tgi_forces_vjp(s, &s->start, s->start.q, s->start.vel, w, o->gq, o->gv, o->gu, o->p, o->ties));
   for (int d = 0; d < nv; d++) o->gv[d] += x[d] - h * h * tgi_implicit_stiffness(s, d) * lambda[d];
   if (o->p != NULL) balance_parameters(s, u, lambda, o->p);
   tgi_stack_free(s, mark);
@@ -149,7 +149,7 @@ static tgStatus rows_vjp(tgSim *s, const tgReal *z, tgReal *x, const Out *o) {
   tgi_rows_tmul(s, y, x);
   for (int d = 0; d < nv; d++) x[d] += z[d];
   // y'(dJ) v', y' erp/h dgap, and lambda' d(J' f) = f' (dJ) lambda with the final lambda
-  tgi_rows_vjp(s, &s->start, y, s->v1, o->gq, o->p);
+  tgi_rows_vjp(s, &s->start, y, s->end.vel, o->gq, o->p);
   for (int i = 0; i < n; i++) g[i] = y[i] * tgi_gap_rate(s, i);
   tgi_rows_gap_vjp(s, &s->start, g, o->gq, o->p);
   if (o->p != NULL && o->p->opt_timestep != NULL)
@@ -173,7 +173,7 @@ static tgStatus impulse_vjp(tgSim *s, const tgReal *z, const Out *o) {
   for (int d = 0; d < nv; d++) x[d] = z[d];
   if (s->nrow > 0 && !tgi_no_contact_gradient(s)) TG_TRY(rows_vjp(s, z, x, o));
   tgi_impulse_solve(s, x, lambda);
-  TG_TRY(balance_vjp(s, s->v1, x, lambda, o));
+  TG_TRY(balance_vjp(s, s->end.vel, x, lambda, o));
   if (o->p != NULL) tgi_place_vjp(s, &s->start, o->p, NULL);
   return TG_OK;
 }

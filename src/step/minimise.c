@@ -234,12 +234,12 @@ static tgStatus line_search(tgSim *s, Newton *n, bool *stalled) {
 static tgStatus start(tgSim *s, Newton *n) {
   int body = -1;
   double share, before;
-  tgi_kinematics(&s->m, s->q0, &s->end);
+  tgi_kinematics(&s->m, s->start.q, &s->end);
   TG_TRY(tgi_objective_evaluate(s, &s->end, false, &n->o));
   if (!(tgRe(n->o.energy) < INFINITY))
     return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where the contact potential is infinite; start with the bodies apart.");
   before = tgRe(n->o.energy);
-  for (int d = 0; d < s->m.nv; d++) n->d[d] = n->o.h * s->v0[d];
+  for (int d = 0; d < s->m.nv; d++) n->d[d] = n->o.h * s->start.vel[d];
   if (displacement(s, n, n->d, &body) < CONVERGED * n->size) return TG_OK;
   TG_TRY(allowed(s, n->d, &share));
   move(s, n, share);
@@ -296,7 +296,7 @@ static tgStatus within_limits(tgSim *s) {
     for (int side = 0; side < 2; side++) {
       tgReal gap, width;
       char label[160];
-      if (!tgi_limit(s, i, side, s->q0, &gap, &width)) continue;
+      if (!tgi_limit(s, i, side, s->start.q, &gap, &width)) continue;
       if (tgRe(gap) > 0 && tgRe(width) > 0) continue;
       return tgi_error(&s->error, TG_ERR_INVALID, "%s is not inside its %s limit (%.6g from it), where a step under a contact potential must start; move it inside.",
                        tgi_limit_label(m, i, label, sizeof label), side == 0 ? "lower" : "upper", tgRe(gap));
@@ -321,8 +321,7 @@ tgStatus tgi_minimise_step(tgSim *s, double h) {
   measure(s, &n);
   status = minimise(s, &n);
   if (status != TG_OK) return status;
-  for (int d = 0; d < m->nv; d++) s->v1[d] = n.o.joints.delta[d] / h;
-  memcpy(s->q1, s->end.q, (size_t)m->nq * sizeof(tgReal));
+  for (int d = 0; d < m->nv; d++) s->end.vel[d] = n.o.joints.delta[d] / h;
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -330,7 +329,7 @@ tgStatus tgi_minimise_step(tgSim *s, double h) {
 // ---- on a tape ----
 
 static size_t record_bytes(const tgSim *s) { return (size_t)s->m.nq * sizeof(tgReal); }
-static void record(const tgSim *s, void *to) { memcpy(to, s->q1, record_bytes(s)); }
+static void record(const tgSim *s, void *to) { memcpy(to, s->end.q, record_bytes(s)); }
 
 // and what is held over the step
 static tgStatus terms_at_end(tgSim *s, double h) {
@@ -348,15 +347,15 @@ static tgStatus revisit(tgSim *s, double h, const void *from) {
   s->ncon = s->nrow = s->nisland = 0;
   tgi_minimise_own(s)->mixed = false;
   if (!take(s, h, &n)) return no_room(s);
-  memcpy(s->q1, from, record_bytes(s));
-  tgi_kinematics(&s->m, s->q1, &s->end);
+  memcpy(s->end.q, from, record_bytes(s));
+  tgi_kinematics(&s->m, s->end.q, &s->end);
   TG_TRY(terms_at_end(s, h));
   TG_TRY(tgi_objective_begin(s, h));
   measure(s, &n);
   tgi_objective_at_terms(s, &s->end, &n.o);
   TG_TRY(newton_step(s, &n));
   TG_TRY(factor(s, h));
-  for (int d = 0; d < s->m.nv; d++) s->v1[d] = n.o.joints.delta[d] / h;
+  for (int d = 0; d < s->m.nv; d++) s->end.vel[d] = n.o.joints.delta[d] / h;
   tgi_stack_free(s, mark);
   return TG_OK;
 }

@@ -63,7 +63,7 @@ static void old_axes(const tgSim *s, double h, tgReal *out) {
     int adr, d = tgi_rotation_dof(m, j, &adr);
     tgReal w[3], T[9], e[4], x[18];
     if (d < 0) continue;
-    tgi_v3_scale(w, s->v0 + d, -s->h);
+    tgi_v3_scale(w, s->start.vel + d, -s->h);
     if (h == 0) {
       tgi_v3_scale(w, w, -1);
       tgi_quat_exp(e, w);

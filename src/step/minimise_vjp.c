@@ -106,14 +106,14 @@ static tgStatus bodies(tgSim *s, tgiAdjoint *a, tgReal *aq, tgReal *av, tgParamG
   TG_TRY(to_dofs(s, 0, a->old[0], a->t));
   for (int d = 0; d < m->nv; d++) {
     aq[d] += a->t[d];
-    w[d] = -s->h * s->v0[d];
+    w[d] = -s->h * s->start.vel[d];
     gw[d] = 0;
   }
   TG_TRY(to_dofs(s, 1, a->old[1], a->t));
   tgi_integrate_vjp(m, w, a->t, aq, gw);
   for (int d = 0; d < m->nv; d++) {
     av[d] -= s->h * gw[d];
-    if (p != NULL && p->opt_timestep != NULL) p->opt_timestep[0] -= s->v0[d] * gw[d];
+    if (p != NULL && p->opt_timestep != NULL) p->opt_timestep[0] -= s->start.vel[d] * gw[d];
   }
   tgi_stack_free(s, mark);
   return TG_OK;

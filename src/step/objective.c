@@ -17,8 +17,8 @@ tgStatus tgi_objective_begin(tgSim *s, double h) {
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)m->nv), *q = tgi_stack_real(s, (size_t)m->nq);
   if (w == NULL || q == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
-  for (int d = 0; d < m->nv; d++) w[d] = -h * s->v0[d];
-  tg_model_integrate(m, s->q0, w, q);
+  for (int d = 0; d < m->nv; d++) w[d] = -h * s->start.vel[d];
+  tg_model_integrate(m, s->start.q, w, q);
   tgi_kinematics(m, q, &s->before);
   tgi_stack_free(s, mark);
   return TG_OK;

@@ -14,24 +14,24 @@
 void tgi_step_forces(tgSim *s, const tgReal *v) {
   tgi_velocities(s, &s->start, v);
   tgi_bias(s, &s->start);
-  tgi_actuation(s, &s->start, s->q0, v);
-  tgi_passive(s, &s->start, s->q0, v);
+  tgi_actuation(s, &s->start, s->start.q, v);
+  tgi_passive(s, &s->start, s->start.q, v);
   for (int d = 0; d < s->m.nv; d++) s->tau[d] = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_passive[d];
 }
 
 void tgi_start_smooth(tgSim *s) {
-  tgi_kinematics(&s->m, s->q0, &s->start);
+  tgi_kinematics(&s->m, s->start.q, &s->start);
   tgi_inertias(s, &s->start);
   tgi_mass_matrix(s, &s->start);
-  tgi_step_forces(s, s->v0);
+  tgi_step_forces(s, s->start.vel);
 }
 
 // (q0, v0) is the state
 static void open_step(tgSim *s, double h) {
   s->stage = TG_STAGE_NONE;
   s->h = h;
-  memcpy(s->q0, s->qpos, (size_t)s->m.nq * sizeof(tgReal));
-  memcpy(s->v0, s->qvel, (size_t)s->m.nv * sizeof(tgReal));
+  memcpy(s->start.q, s->qpos, (size_t)s->m.nq * sizeof(tgReal));
+  memcpy(s->start.vel, s->qvel, (size_t)s->m.nv * sizeof(tgReal));
 }
 
 static tgStatus step(tgSim *s, double h) {
@@ -41,7 +41,7 @@ static tgStatus step(tgSim *s, double h) {
   open_step(s, h);
   tgStatus status = s->stepper->step(s, h);
   if (status != TG_OK) return status;
-  return tgi_check_velocity(s, s->v1);
+  return tgi_check_velocity(s, s->end.vel);
 }
 
 // what the step's size should be, before it; the step computes everything anew
@@ -75,8 +75,8 @@ static tgStatus solve(tgSim *s, double h) {
 
 // (q1, v1) becomes the state
 static void take_over(tgSim *s) {
-  memcpy(s->qpos, s->q1, (size_t)s->m.nq * sizeof(tgReal));
-  memcpy(s->qvel, s->v1, (size_t)s->m.nv * sizeof(tgReal));
+  memcpy(s->qpos, s->end.q, (size_t)s->m.nq * sizeof(tgReal));
+  memcpy(s->qvel, s->end.vel, (size_t)s->m.nv * sizeof(tgReal));
   if (s->frozen || s->stepper->remember == NULL) return;
   tgiFpEnv env = tgi_fp_enter();
   s->stepper->remember(s);

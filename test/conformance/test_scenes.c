@@ -54,11 +54,11 @@ static Problem problem(tgSim *s) {
   for (int i = 0; i < nv; i++) {
     double K = implicit ? tgRe(m->jnt_stiffness[m->dof_jnt[i]]) : 0, D = implicit ? tgRe(m->dof_damping[i]) : 0;
     M[i * nv + i] += s->h * D + s->h * s->h * K;
-    vhat[i] = s->h * (tgRe(s->tau[i]) - tgRe(s->bias[i]) - s->h * K * tgRe(s->v0[i]));
+    vhat[i] = s->h * (tgRe(s->tau[i]) - tgRe(s->bias[i]) - s->h * K * tgRe(s->start.vel[i]));
   }
   cholesky(M, nv);
   cholesky_solve(M, nv, vhat);
-  for (int i = 0; i < nv; i++) vhat[i] += tgRe(s->v0[i]);
+  for (int i = 0; i < nv; i++) vhat[i] += tgRe(s->start.vel[i]);
   for (int i = 0; i < n; i++) {
     const tgContactRow *c = &s->contact[s->rows->owner[i]];
     bool contact = s->rows->kind[i] == TG_ROW_NORMAL || s->rows->kind[i] == TG_ROW_TANGENT;

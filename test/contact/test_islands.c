@@ -164,12 +164,12 @@ static void test_against_one_solve(void **state) {
       states++;
       if (memcmp(s->rows->class, whole->rows->class, (size_t)s->nrow * sizeof *s->rows->class) == 0) {
         alike++;
-        for (int d = 0; d < m->nv; d++) check_close(s->v1[d], whole->v1[d], 1e-9 * (1 + size_of(s->v1, m->nv)));
+        for (int d = 0; d < m->nv; d++) check_close(s->end.vel[d], whole->end.vel[d], 1e-9 * (1 + size_of(s->end.vel, m->nv)));
       }
       tg_sim_save(s, after);
       assert_int_equal(tg_sim_restore(whole, after), TG_OK);
-      memcpy(whole->qpos, s->q0, (size_t)m->nq * sizeof *s->q0);
-      memcpy(whole->qvel, s->v0, (size_t)m->nv * sizeof *s->v0);
+      memcpy(whole->qpos, s->start.q, (size_t)m->nq * sizeof *s->start.q);
+      memcpy(whole->qvel, s->start.vel, (size_t)m->nv * sizeof *s->start.vel);
       whole->pinned = true;
       assert_int_equal(step_grown(whole), TG_OK);
       whole->pinned = false;

@@ -162,8 +162,8 @@ static int damped_columns(Rig *r) {
   tgReal *D = malloc(sizeof *D * (size_t)(2 * nv * nt + s->m.nq + 2 * nv)), *q = D + 2 * nv * nt, *v = q + s->m.nq, *up = v + nv;
   assert_int_equal(tg_sim_step_jacobian(s, D, NULL), TG_OK);
   memcpy(cls, s->rows->class, (size_t)n * sizeof *cls);
-  memcpy(q, s->q0, (size_t)s->m.nq * sizeof *q);
-  memcpy(v, s->v0, (size_t)nv * sizeof *v);
+  memcpy(q, s->start.q, (size_t)s->m.nq * sizeof *q);
+  memcpy(v, s->start.vel, (size_t)nv * sizeof *v);
   for (int j = 0; j < nv; j++) {
     bool same = true;
     for (int side = 0; side < 2; side++) {
@@ -192,8 +192,8 @@ static int damped_restitutions(Rig *r, tgtRandom *rnd) {
   for (int d = 0; d < nv; d++) z[d] = tgt_normal(rnd);
   assert_int_equal(tg_sim_step_vjp(s, NULL, z, NULL, NULL, NULL, p, NULL), TG_OK);
   memcpy(cls, s->rows->class, (size_t)n * sizeof *cls);
-  memcpy(q, s->q0, (size_t)s->m.nq * sizeof *q);
-  memcpy(v, s->v0, (size_t)nv * sizeof *v);
+  memcpy(q, s->start.q, (size_t)s->m.nq * sizeof *q);
+  memcpy(v, s->start.vel, (size_t)nv * sizeof *v);
   for (int g = 0; g < ng; g++) {
     bool same = true;
     double side[2] = {0, 0};
@@ -255,7 +255,7 @@ static void test_energy(void **state) {
     ((tgImpulseOptions *)(uintptr_t)r.c->options)->erp = 0;
     for (int i = 0; i < 3; i++) {
       tgStepInfo info = step(&r);
-      double before = kinetic(r.s, r.s->v0), after = kinetic(r.s, r.s->v1);
+      double before = kinetic(r.s, r.s->start.vel), after = kinetic(r.s, r.s->end.vel);
       check_true(after <= before * (1 + 1e-11), "seed %d step %d: energy %.12g before, %.12g after", seed, i, before, after);
       assert_int_equal(info.nleft, 0);
       impacts += info.ncontact > 0;

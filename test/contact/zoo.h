@@ -235,12 +235,12 @@ static inline void tgt_zoo_state(tgtZoo *z, tgtRandom *r, bool flat, double spre
   const tgReal *R = s->start.xmat + 9 * m->body_parent[z->b];
   for (int k = 0; k < 3; k++)
     for (int i = 0; i < 3; i++) s->qpos[m->jnt_qadr[z->slide] + k] += R[3 * i + k] * x[i];
-  for (int i = 0; i < m->nq; i++) s->q0[i] = s->qpos[i];
+  for (int i = 0; i < m->nq; i++) s->start.q[i] = s->qpos[i];
 }
 
 /// Frames and rows at coordinates q; s->vhat stays what it was.
 static inline tgStatus tgt_zoo_rows(tgSim *s, const tgReal *q) {
-  for (int i = 0; i < s->m.nq; i++) s->q0[i] = q[i];
+  for (int i = 0; i < s->m.nq; i++) s->start.q[i] = q[i];
   tgi_kinematics(&s->m, q, &s->start);
   return tgi_rows(s, &s->start, s->h);
 }

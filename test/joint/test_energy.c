@@ -31,11 +31,11 @@ static void make(Case *c, int k) {
   const tgModel *m = &c->s->m;
   tgt_random_state(c->s, &r, true);
   for (int d = 0; d < m->nv; d++) step[d] = tgt_uniform(&r, -0.4, 0.4);
-  tg_model_integrate(m, m->qpos0, step, c->s->q0);
-  memcpy(c->s->v0, c->s->qvel, (size_t)m->nv * sizeof *step);
+  tg_model_integrate(m, m->qpos0, step, c->s->start.q);
+  memcpy(c->s->start.vel, c->s->qvel, (size_t)m->nv * sizeof *step);
   // fast: servos meet their ranges
   for (int d = 0; d < m->nv; d++) step[d] = tgt_uniform(&r, -0.03, 0.03);
-  tg_model_integrate(m, c->s->q0, step, c->q);
+  tg_model_integrate(m, c->s->start.q, step, c->q);
   tgi_kinematics(m, c->q, &c->s->end);
   assert_true(tgi_joint_take(c->s, h, &c->t));
 }
@@ -76,8 +76,8 @@ static void test_gradient(void **state) {
 
 static void set_start(Case *c, const tgReal *x) {
   const tgModel *m = &c->s->m;
-  memcpy(c->s->q0, x, (size_t)m->nq * sizeof *x);
-  memcpy(c->s->v0, x + m->nq, (size_t)m->nv * sizeof *x);
+  memcpy(c->s->start.q, x, (size_t)m->nq * sizeof *x);
+  memcpy(c->s->start.vel, x + m->nq, (size_t)m->nv * sizeof *x);
   memcpy(c->s->ctrl, x + m->nq + m->nv, (size_t)m->nu * sizeof *x);
 }
 static tgStatus gradient(void *ctx, const tgReal *x, tgReal *y) {
@@ -119,8 +119,8 @@ static void test_start(void **state) {
     int nv = m->nv, nt = 2 * nv + m->nu, ties = 0;
     tgtRandom r = {.s = (uint64_t)k};
     tgReal x[3 * MOST], z[MOST], zeta[MOST], work[MOST], out[3 * MOST], v[3 * MOST], g[MOST], *B = calloc((size_t)(nv * nt), sizeof *B);
-    memcpy(x, c.s->q0, (size_t)m->nq * sizeof *x);
-    memcpy(x + m->nq, c.s->v0, (size_t)nv * sizeof *x);
+    memcpy(x, c.s->start.q, (size_t)m->nq * sizeof *x);
+    memcpy(x + m->nq, c.s->start.vel, (size_t)nv * sizeof *x);
     memcpy(x + m->nq + nv, c.s->ctrl, (size_t)m->nu * sizeof *x);
     assert_int_equal(gradient(&c, x, g), TG_OK);
     count(&c, &seen);

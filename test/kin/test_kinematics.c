@@ -153,7 +153,7 @@ static void test_scaled_quaternion(void **state) {
 static tgStatus integrate_w(void *ctx, const tgReal *x, tgReal *y) {  // x = w; tangent from the nominal end
   Ctx *c = ctx;
   tgReal out[256];
-  tg_model_integrate(c->s->model, c->s->q0, x, out);
+  tg_model_integrate(c->s->model, c->s->start.q, x, out);
   tg_model_difference(c->s->model, c->s->qpos, out, y);
   return TG_OK;
 }
@@ -200,12 +200,12 @@ static void test_integrate(void **state) {
     int nv = m->nv;
     Ctx c = {.s = s};
     double scale = k % 5 == 0 ? 0 : k % 5 == 1 ? 1e-7 : 0.8;
-    for (int i = 0; i < m->nq; i++) s->q0[i] = s->qpos[i];
+    for (int i = 0; i < m->nq; i++) s->start.q[i] = s->qpos[i];
     tgt_random_vector(&r, nv, c.v);
     for (int i = 0; i < nv; i++) c.v[i] *= scale;
-    tg_model_integrate(m, s->q0, c.v, s->qpos);
+    tg_model_integrate(m, s->start.q, c.v, s->qpos);
     tgReal back[256], *one = test_calloc((size_t)nv * (size_t)nv, sizeof *one), *D = test_malloc((size_t)nv * (size_t)nv * sizeof *D);
-    tg_model_difference(m, s->q0, s->qpos, back);
+    tg_model_difference(m, s->start.q, s->qpos, back);
     tgt_check_near(back, c.v, nv, 1e-14);
     for (int i = 0; i < nv; i++) one[i * nv + i] = 1;
     tgtDeriv d = {.name = "d(q + w)/dw", .nx = nv, .ny = nv, .map = integrate_w, .ctx = &c, .tol = tolerance};
@@ -218,7 +218,7 @@ static void test_integrate(void **state) {
     tgt_check_adjoint(D, nv, nv, w, v, g);
     tgtDeriv e = {.name = "d(q + w)/dq", .nx = m->nq, .nt = nv, .ny = nv, .map = integrate_q, .retract = retract, .ctx = &c, .tol = tolerance};
     tgi_integrate_jacobian(m, c.v, nv, one, NULL, D);
-    tgt_check_jacobian(&e, s->q0, D);
+    tgt_check_jacobian(&e, s->start.q, D);
     for (int i = 0; i < nv; i++) g[i] = 0;
     tgi_integrate_vjp(m, c.v, w, g, NULL);
     tgt_check_adjoint(D, nv, nv, w, v, g);

@@ -93,10 +93,9 @@ static void check_tree(int k, bool flat) {
   tgReal *S = malloc(sizeof(tgReal) * (size_t)(7 * nv + 6 * nb)), *g = S + 6 * nv, *local = g + 3 * nb, *gq = local + 3 * nb, t[6];
   tgt_random_vector(&r, 6 * nv + 6 * nb, S);
   tgt_random_state(s, &r, flat);
-  memcpy(s->q0, s->qpos, (size_t)m->nq * sizeof *S);
-  Ctx c = {.s = s, .S = S, .g = g, .local = local, .q = s->q0};
+  Ctx c = {.s = s, .S = S, .g = g, .local = local, .q = s->qpos};
   tgParamGrad *p = tg_param_grad_create(m, NULL, 0, NULL, NULL);
-  functional(&c, s->q0);
+  functional(&c, s->qpos);
   for (int d = 0; d < nv; d++) tgi_param_axis(p, d, S + 6 * d);
   for (int b = 1; b < nb; b++) {
     tgReal x[3];

@@ -343,7 +343,7 @@ static void check_balance(const char *name, int nbox) {
     check_true(tg_sim_step_growing(sim, H, NULL) == TG_OK, "%s, step %d: %s", name, i, tg_sim_error(sim)->text);
     for (int body = 1; body <= nbox; body++) {
       double mass = body == 1 ? 0.75 : 0.25;
-      const double *before = sim->v0 + 6 * (body - 1), *after = sim->v1 + 6 * (body - 1);
+      const double *before = sim->start.vel + 6 * (body - 1), *after = sim->end.vel + 6 * (body - 1);
       sum_touches(sim, body, F, M);
       for (int k = 0; k < 3; k++) {
         double want = mass * ((after[k] - before[k]) / H - m->opt_gravity[k]);

@@ -46,7 +46,7 @@ static inline tgStatus tgt_param_step(void *ctx, const tgReal *x, tgReal *y) {
   c->switched = c->switched || s->nrow != c->nrow;
   for (int i = 0; i < s->nrow && !c->switched; i++) c->switched = s->rows->class[i] != c->cls[i];
   tg_model_difference(s->model, c->q1, s->qpos, y);
-  memcpy(y + nv, s->v1, (size_t)nv * sizeof *y);
+  memcpy(y + nv, s->end.vel, (size_t)nv * sizeof *y);
   return TG_OK;
 }
 

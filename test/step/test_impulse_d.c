@@ -35,7 +35,7 @@ static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
   if (status != TG_OK) return status;
   if (s->nrow != c->nrow) c->switched = true;
   for (int i = 0; i < s->nrow && !c->switched; i++) c->switched = s->rows->class[i] != c->cls[i];
-  memcpy(y, s->v1, (size_t)m->nv * sizeof *y);
+  memcpy(y, s->end.vel, (size_t)m->nv * sizeof *y);
   return TG_OK;
 }
 

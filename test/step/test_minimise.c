@@ -104,19 +104,19 @@ static void test_objective(void **state) {
     const tgModel *m = &s->m;
     int nv = m->nv;
     random_state(s, &r);
-    memcpy(s->q0, s->qpos, (size_t)m->nq * sizeof(tgReal));
-    memcpy(s->v0, s->qvel, (size_t)nv * sizeof(tgReal));
+    memcpy(s->start.q, s->qpos, (size_t)m->nq * sizeof(tgReal));
+    memcpy(s->start.vel, s->qvel, (size_t)nv * sizeof(tgReal));
     Objective x = {.s = s};
     tgiPattern pattern = tgi_pattern_dense(nv);
     assert_true(tgi_objective_take(s, h, &x.o));
     x.o.pattern = &pattern;
-    tgi_kinematics(&s->m, s->q0, &s->start);
+    tgi_kinematics(&s->m, s->start.q, &s->start);
     assert_int_equal(made_begin(s, h), TG_OK);
     assert_int_equal(tgi_objective_begin(s, h), TG_OK);
     tgReal step[128], q[128], g[128], *H = malloc(sizeof(tgReal) * (size_t)(nv * nv)), *D = malloc(sizeof(tgReal) * (size_t)(nv * nv));
     // small in limited joints, so as to stay inside
     for (int d = 0; d < nv; d++) step[d] = tgt_uniform(&r, -0.005, 0.005);
-    tg_model_integrate(m, s->q0, step, q);
+    tg_model_integrate(m, s->start.q, step, q);
     assert_int_equal(evaluate_at(s, q, &x.o), TG_OK);
     assert_true(tgRe(x.o.energy) < INFINITY);
     memcpy(g, x.o.g, (size_t)nv * sizeof *g);
@@ -180,13 +180,13 @@ static void test_definite(void **state) {
     tgiPattern pattern = tgi_pattern_dense(nv);
     assert_true(tgi_objective_take(s, h, &x.o));
     x.o.pattern = &pattern;
-    memcpy(s->q0, s->qpos, (size_t)m->nq * sizeof(tgReal));
-    for (int d = 0; d < nv; d++) s->v0[d] = 0;
-    tgi_kinematics(&s->m, s->q0, &s->start);
+    memcpy(s->start.q, s->qpos, (size_t)m->nq * sizeof(tgReal));
+    for (int d = 0; d < nv; d++) s->start.vel[d] = 0;
+    tgi_kinematics(&s->m, s->start.q, &s->start);
     assert_int_equal(made_begin(s, h), TG_OK);
     for (int i = 0; i < made_terms(&c.contact); i++) ((MadeStart *)s->solver)[i].N = 0;   // friction is nowhere negative, and hides what is
     assert_int_equal(tgi_objective_begin(s, h), TG_OK);
-    assert_int_equal(evaluate_at(s, s->q0, &x.o), TG_OK);
+    assert_int_equal(evaluate_at(s, s->start.q, &x.o), TG_OK);
     tgi_inertias(s, &s->start);
     tgi_mass_matrix(s, &s->start);
     tgReal *H = malloc(sizeof(tgReal) * (size_t)(2 * nv * nv)), *U = H + nv * nv;

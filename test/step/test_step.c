@@ -374,7 +374,7 @@ static void test_impossible(void **state) {
   assert_int_equal(tg_sim_step(r.s, 0.01, &info), TG_NOT_CONVERGED);
   assert_false(info.converged);
   assert_int_equal(info.body1, b);
-  assert_int_equal(tg_sim_step_vjp(r.s, r.s->v0, r.s->v0, r.s->v1, NULL, NULL, NULL, NULL), TG_ERR_STATE);
+  assert_int_equal(tg_sim_step_vjp(r.s, r.s->start.vel, r.s->start.vel, r.s->end.vel, NULL, NULL, NULL, NULL), TG_ERR_STATE);
   drop(&r);
 }
 

@@ -72,7 +72,7 @@ static inline tgtVerdict tgt_verify(tgSim *s) {
     if (contact) tgt_contact_row(s, c, s->rows->part[i] == 0 ? c->n : s->rows->part[i] == 1 ? c->t1 : c->t2, J + i * nv);
     else tgt_other_row(s, i, J + i * nv);
     f[i] = tgRe(s->rows->f[i]);
-    w[i] = tgt_dotd(J + i * nv, s->v1, nv);
+    w[i] = tgt_dotd(J + i * nv, s->end.vel, nv);
     double vn = tgt_dotd(J + i * nv, s->vhat, nv), gap = contact && s->rows->part[i] == 0 ? tgRe(c->gap) : tgRe(s->rows->gap[i]);
     double g = sqrt(tgt_dotd(m->opt_gravity, m->opt_gravity, 3));
     bool bounce = contact && s->rows->part[i] == 0 && tgRe(c->restitution) > 0 && -vn > fmax(g * h, o->restitution_speed);
@@ -101,12 +101,12 @@ static inline tgtVerdict tgt_verify(tgSim *s) {
       r.slide = fmax(r.slide, fmin(fabs(w[i]) / wmax, fabs(short_of) / fmax_));
     }
   }
-  for (int d = 0; d < nv; d++) a[d] = (s->v1[d] - s->v0[d]) / h;
-  tgi_velocities(s, &s->start, s->v0);
+  for (int d = 0; d < nv; d++) a[d] = (s->end.vel[d] - s->start.vel[d]) / h;
+  tgi_velocities(s, &s->start, s->start.vel);
   tgi_inverse(s, &s->start, a, NULL, res);
   for (int d = 0; d < nv; d++) {
     tgReal K = o->explicit_damping ? 0 : m->jnt_stiffness[m->dof_jnt[d]], D = o->explicit_damping ? 0 : m->dof_damping[d];
-    tgReal balance = res[d] - s->tau[d] + h * K * s->v0[d] + (h * D + h * h * K) * a[d];
+    tgReal balance = res[d] - s->tau[d] + h * K * s->start.vel[d] + (h * D + h * h * K) * a[d];
     scale = fmax(scale, fabs(tgRe(h * res[d])));
     for (int i = 0; i < n; i++) balance -= J[i * nv + d] * f[i] / h;
     res[d] = h * balance;

@@ -36,7 +36,7 @@ static void limit_ties(const tgSim *s, const tgPose *pose, tgGradInfo *info) {
   char label[96];
   for (int j = 0; j < m->njnt; j++) {
     if (!m->jnt_limited[j]) continue;
-    tgReal q = s->q0[m->jnt_qadr[j]], axis[3], w[3];
+    tgReal q = s->start.q[m->jnt_qadr[j]], axis[3], w[3];
     bool ball = m->jnt_type[j] == TG_JOINT_BALL;
     if (m->jnt_type[j] == TG_JOINT_FREE) continue;
     if (ball) q = tgi_ball_axis(s, j, axis, w);
