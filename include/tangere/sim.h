@@ -46,7 +46,8 @@ TG_API void tg_sim_reset(tgSim *sim);
 TG_API tgStatus tg_sim_reset_key(tgSim *sim, int key);
 
 /// This sim's own copy of a real model array (a parameter, e.g. "body_mass") or of a number of its contact model ("contact.weight"), writable. NULL
-/// when there is none, and for "opt_timestep": each step takes its size as an argument. Changing one takes effect at the next call; values are checked at the step: finite, a contact model's within their range.
+/// when there is none, and for "opt_timestep": each step takes its size as an argument. Changing one takes effect at the next call; values are checked
+/// at the step: finite, a contact model's within their range.
 TG_API tgReal *tg_sim_param(tgSim *sim, const char *name, int *rows, int *cols);
 
 /// State (qpos, qvel, ctrl, qfrc_applied) with discrete memory (contact classes, reference features) as bytes: size at the present

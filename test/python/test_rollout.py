@@ -53,6 +53,25 @@ def test_set_parameters_hold_in_rollouts(cheetah):
     assert np.abs(sim.rollout(controls(cheetah, 20)).q[-1] - before).max() > 1e-6
 
 
+def test_gradient_in_the_step_size(cheetah):
+    sim = tg.Sim(cheetah, dt=0.01)
+    U = controls(cheetah, 10)
+    w = np.ones(cheetah.nv)
+
+    def loss(h):
+        sim.set_param("opt_timestep", [h])
+        return w @ sim.rollout(U).q[-1]
+
+    reference = (loss(0.01 + 1e-7) - loss(0.01 - 1e-7)) / 2e-7
+    sim.set_param("opt_timestep", [0.01])
+    g = sim.rollout(U).backward(dq=w, params=["opt_timestep"]).params["opt_timestep"]
+    assert g == pytest.approx(reference, rel=1e-5)
+    batch = tg.Batch(cheetah, dt=0.01, threads=1)
+    np.testing.assert_array_equal(batch.rollout(u=U[None]).backward(dq=w[None], params=["opt_timestep"]).params["opt_timestep"][0], g)
+    with pytest.raises(ValueError, match="steps of its dt"):
+        batch.rollout(u=U[None], params={"opt_timestep": np.full((1, 1), 0.02)})
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_batch_gives_the_bits_of_single_rollouts(cheetah, threads):
     U = controls(cheetah, 25, n=5)

@@ -98,6 +98,36 @@ def test_parameters_are_set_whole(cheetah):
     assert cheetah.field("body_mass")[1] == mass[1]
 
 
+def test_the_step_size_is_a_parameter(cheetah):
+    sim = tg.Sim(cheetah, dt=0.01)
+    np.testing.assert_array_equal(sim.param("opt_timestep"), [0.01])
+    sim.set_param("opt_timestep", [0.004])
+    assert sim.dt == 0.004
+    sim.dt = 0.002
+    assert sim.param("opt_timestep") == 0.002
+    sim.reset()
+    assert sim.dt == 0.002
+    same = tg.Sim(cheetah, dt=0.002)
+    for s in (sim, same):
+        s.step()
+    np.testing.assert_array_equal(sim.qpos, same.qpos)
+    np.testing.assert_array_equal(sim.rollout(steps=5).q, same.rollout(steps=5).q)
+    for wrong in ([0.0], [-1.0], [float("nan")], [1.0, 2.0]):
+        with pytest.raises(ValueError):
+            sim.set_param("opt_timestep", wrong)
+    assert sim.dt == 0.002
+
+
+def test_every_parameter_is_read_back(cheetah):
+    """What set_param takes, param shows."""
+    sim = tg.Sim(cheetah, contact="barrier", dt=0.002)
+    for name in sim.param_names:
+        before = sim.param(name)
+        sim.set_param(name, 1.5 * before)
+        np.testing.assert_array_equal(sim.param(name), 1.5 * before)
+        sim.set_param(name, before)
+
+
 CUBE = """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 0.105"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="1"/></body>
 </worldbody></mujoco>"""
 

@@ -105,8 +105,30 @@ static void test_terms(void **state) {
   tg_task_free(t);
 }
 
+// Every parameter with a derivative can be written, and a step reads what is written; but the size of the steps, which each call is given.
+static void test_step_size(void **state) {
+  (void)state;
+  tgError e = {0};
+  tgDesc *d = scene();
+  tgModel *m = tg_model_compile(d, NULL, &e);
+  check_true(m != NULL, "%s", e.text);
+  tgSim *s = tg_sim_create(m, NULL, NULL, &e);
+  bool listed = false;
+  for (int i = 0; tg_param_name(i) != NULL; i++) {
+    bool size = strcmp(tg_param_name(i), "opt_timestep") == 0;
+    int rows = -1, cols = -1;
+    tgReal *p = tg_sim_param(s, tg_param_name(i), &rows, &cols);
+    listed = listed || size;
+    check_true(size ? p == NULL && rows == -1 && cols == -1 : rows >= 0 && cols > 0, "%s: %d x %d", tg_param_name(i), rows, cols);
+  }
+  assert_true(listed);
+  tg_sim_free(s);
+  tg_model_free(m);
+  tg_desc_free(d);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_find), cmocka_unit_test(test_joint), cmocka_unit_test(test_applied_force),
-                                     cmocka_unit_test(test_bytes), cmocka_unit_test(test_terms)};
+                                     cmocka_unit_test(test_bytes), cmocka_unit_test(test_terms), cmocka_unit_test(test_step_size)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
