@@ -124,7 +124,8 @@ static double measure_noise(Check *c) {
 // Contact potentials change over gaps and slip speeds far below the widest.
 static bool central(Check *c, double enough, double noise, Reference *r) {
   tgiNumDiff d = {.nx = (int)c->nx, .nt = (int)c->nt, .ny = 1, .map = map, .retract = retract, .ctx = c};
-  bool narrow = tgi_contact_separates(tg_rollout_sim(c->rollout)->contact_model);
+  const char *word = tg_contact_word(tg_rollout_sim(c->rollout)->contact_model);
+  bool narrow = tg_contact_intersection_free(word);
   r->estimate = INFINITY;
   for (double step = WIDE; step > 0.5 * (narrow ? NARROWEST : NARROW); step /= narrow ? 10 : 100) {
     double value, estimate;

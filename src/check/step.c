@@ -177,12 +177,14 @@ static double left_open(const Check *c, int j, const double *err, double step) {
   return most;
 }
 
+static bool intersection_free(const Check *c) { return tg_contact_intersection_free(tg_contact_word(c->sim->contact_model)); }
+
 // Central differences of column j: of the widest stencil in which the step is allowed, has one mode and is smooth enough for the extrapolation to
 // tell, else of the one that tells most. Contact potentials change over their gaps and slip speeds, which may be far below the widest. False: there
 // is none; *status is that of the last.
 static bool central_reference(Check *c, tgiNumDiff *d, int j, tgStatus *status) {
   double least = INFINITY;
-  int stencils = tgi_contact_separates(c->sim->contact_model) ? NARROW_STENCILS : STENCILS;
+  int stencils = intersection_free(c) ? NARROW_STENCILS : STENCILS;
   for (int k = 0; k < stencils && !(least <= 1); k++) {
     c->switched = false;
     d->step = STENCIL[k];
@@ -354,7 +356,7 @@ static tgStatus adjoint(Check *c, tgGradCheck *check) {
     worst = fmax(worst, tgi_dot_error(c->J, c->ny, c->nt, w, v, g));
   }
   // adjoint and Jacobian sum the terms of a potential in ways of their own, and what rounds a coordinate is that share of a gap
-  double rounding = tgi_contact_separates(c->sim->contact_model) ? 2.2e-16 * c->largest / c->sim->info.least_distance : 0;
+  double rounding = intersection_free(c) ? 2.2e-16 * c->largest / c->sim->info.least_distance : 0;
   tgGradBlock *b = c->dot = tgi_check_block(check, "adjoint", fmax(c->o.dot_tolerance, rounding));
   if (b == NULL) return TG_OK;
   b->error = worst;

@@ -120,5 +120,3 @@ void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, const tgReal *num
   snprintf(info->reason, sizeof info->reason, "equal %s of %s and %s: the larger counts", what, tgi_model_label(m, TG_THING_GEOM, geom1, one, sizeof one),
            tgi_model_label(m, TG_THING_GEOM, geom2, two, sizeof two));
 }
-
-bool tgi_contact_separates(const tgContact *c) { return c != NULL && c->kind->law != NULL && c->kind->law->step_bound != NULL; }

@@ -132,9 +132,6 @@ static inline const tgExplicitOptions *tgi_explicit_options(const tgContact *c) 
 /// Adds a warning about the options (printf style), while the contact model is being made; beyond the room for them it is dropped.
 void tgi_contact_warn(tgContact *c, const char *format, ...) TG_PRINTF(2, 3);
 
-/// Bodies must stay apart under the contact model: its forces change over the gaps that are left, however small.
-bool tgi_contact_separates(const tgContact *c);
-
 /// A tie, added to info, where two geoms' numbers are equal: the larger counts, so one side of each has a derivative and the other none.
 void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, const tgReal *number, const char *what, tgGradInfo *info);
 

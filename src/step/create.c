@@ -25,7 +25,7 @@ tgContact *tg_contact_create_gradient(const tgModel *model, const tgContact *for
     return NULL;
   }
   tgContact *c = tg_contact_create(model, word, options, error);
-  double gap = tgi_contact_separates(forward) ? 0 : tg_contact_resting_gap(c);
+  double gap = tg_contact_intersection_free(tg_contact_word(forward)) ? 0 : tg_contact_resting_gap(c);
   if (!(gap > 0) || tg_contact_get(c->options, "widen") > 0) return c;
   tgAnyContactOptions wider;
   char text[32];

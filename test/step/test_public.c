@@ -1,4 +1,6 @@
 // test_public.c: what the public headers declare and no other test calls.
+#include <string.h>
+
 #include "support/check.h"
 #include "tangere/optim.h"
 
