@@ -304,23 +304,6 @@ bool tgi_hull_move(const tgHull *like, const tgReal *vert, tgReal *plane, tgHull
   return true;
 }
 
-// ---- primitives ----
-
-static bool positive(const double *x, int n) {
-  for (int i = 0; i < n; i++)
-    if (!(x[i] > 0) || !isfinite(x[i])) return false;
-  return true;
-}
-
-static tgStatus finished(tgHullOwned **hull) {
-  tgStatus status = tgi_hull_check(&(*hull)->hull, NULL, 0, NULL);
-  if (status < 0) {
-    tgi_hull_free(*hull);
-    *hull = NULL;
-  }
-  return status;
-}
-
 double tgi_hull_box_fill(tgReal *vert, tgReal *plane, const tgReal half[3]) {
   for (int v = 0; v < 8; v++)
     for (int i = 0; i < 3; i++) vert[3 * v + i] = v >> i & 1 ? half[i] : -half[i];
@@ -330,19 +313,6 @@ double tgi_hull_box_fill(tgReal *vert, tgReal *plane, const tgReal half[3]) {
     plane[4 * f + 3] = half[f / 2];
   }
   return tgRe(tgi_v3_norm(half));
-}
-
-tgStatus tgi_hull_box(const double half[3], const tgAllocator *allocator, tgHullOwned **hull) {
-  // bit i of a vertex: + along axis i; loops counter-clockwise from outside
-  static const int adr[7] = {0, 4, 8, 12, 16, 20, 24};
-  static const int loop[24] = {0, 4, 6, 2, 1, 3, 7, 5, 0, 1, 5, 4, 2, 6, 7, 3, 0, 2, 3, 1, 4, 5, 7, 6};
-  double vert[24];
-  *hull = NULL;
-  if (!positive(half, 3)) return TG_ERR_ARG;
-  for (int v = 0; v < 8; v++)
-    for (int i = 0; i < 3; i++) vert[3 * v + i] = v >> i & 1 ? half[i] : -half[i];
-  TG_TRY(tgi_hull_assemble(vert, 8, adr, loop, 6, allocator, hull, NULL));
-  return finished(hull);
 }
 
 tgHull tgi_hull_scale(const tgHull *unit, const tgReal scale[3], tgReal *vert, tgReal *plane) {
@@ -366,23 +336,6 @@ tgHull tgi_hull_scale(const tgHull *unit, const tgReal scale[3], tgReal *vert, t
   h.face_plane = plane;
   h.radius = sqrt(r2);
   return h;
-}
-
-int tgi_hull_support(const tgHull *h, const tgReal direction[3], int start) {
-  int v = start;
-  double best = tgRe(tgi_v3_dot(h->vert + 3 * (size_t)v, direction));
-  for (;;) {
-    int next = v;
-    for (int k = h->vert_adr[v]; k < h->vert_adr[v + 1]; k++) {
-      double value = tgRe(tgi_v3_dot(h->vert + 3 * (size_t)h->vert_next[k], direction));
-      if (value > best) {
-        best = value;
-        next = h->vert_next[k];
-      }
-    }
-    if (next == v) return v;
-    v = next;
-  }
 }
 
 // fans of the faces about the first vertex

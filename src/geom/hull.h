@@ -40,14 +40,12 @@ typedef struct tgHullOwned {
 /// The texts speak of "it", the mesh.
 tgStatus tgi_hull_from_points(const double *point, int npoint, const tgAllocator *allocator, tgHullOwned **hull,
                               tgError *error);
-/// Box of half sizes `half` (TG_ERR_ARG unless positive; TG_ERR_MEMORY): 8 vertices (bit 0, 1, 2 of the index: +x, +y, +z), 12 edges, 6 faces (-x +x -y +y -z +z).
-tgStatus tgi_hull_box(const double half[3], const tgAllocator *allocator, tgHullOwned **hull);
 void tgi_hull_free(tgHullOwned *hull);
 /// Hull volume over mesh volume minus 1: 0 when the mesh is convex, or its own volume means nothing (open mesh, <= 0).
 double tgi_hull_concavity(const tgHull *hull, const double *vert, int nvert, const int *face, int nface);
 double tgi_hull_volume(const tgHull *hull);
 
-/// Writes the 8 x 3 vertices and 6 x 4 planes of a box in tgi_hull_box's order (adjacency does not depend on size).
+/// Writes the 8 x 3 vertices and 6 x 4 planes of a box: bit 0, 1, 2 of a vertex's index is its side along x, y, z; faces are -x +x -y +y -z +z.
 /// Linear in half, so its derivative is the same call. Returns the radius.
 double tgi_hull_box_fill(tgReal *vert, tgReal *face_plane, const tgReal half[3]);
 
@@ -70,8 +68,5 @@ bool tgi_hull_move(const tgHull *like, const tgReal *vert, tgReal *plane, tgHull
 /// Checks a hull by itself: Euler's formula, mutual edges and loops, unit outward normals, convex across every edge,
 /// vertices on their faces, and the given points (may be NULL) inside. TG_ERR_INTERNAL with what failed.
 tgStatus tgi_hull_check(const tgHull *hull, const double *point, int npoint, tgError *error);
-
-/// Vertex farthest along direction by walking from vertex `start`; convexity makes the local answer the global one.
-int tgi_hull_support(const tgHull *hull, const tgReal direction[3], int start);
 
 #endif

@@ -257,7 +257,7 @@ static void motions(int na, int trials) {
     for (int i = 0; i < 12; i++) size = fmax(size, fmax(fabs(x0[i]), fabs(x1[i])));
     double tol = 1e-9 * size;
     real first = first_contact(x0, x1, na);
-    tgiCcd c = na == 1 ? tgi_ccd_vertex_face(x0, x1, 0, tol) : tgi_ccd_edge_edge(x0, x1, 0, tol);
+    tgiCcd c = tgi_ccd(x0, x1, na, 4 - na, 0, tol);
     if (c.rounds > most) most = c.rounds;
     total += c.rounds;
     check_true(c.rounds < TGI_CCD_ROUNDS, "trial %d: rounds ran out at %g, distance %g of %g", trial, c.t, c.distance, size);
@@ -298,7 +298,7 @@ static void thin_wall(void **state) {
   double x0[18] = {-0.5, 0, 0, -0.5, 0.01, 0, -0.5, 0, 0.01, 0, -1, -1, 0, 2, -1, 0, -1, 2}, x1[18];
   memcpy(x1, x0, sizeof x1);
   for (int k = 0; k < 3; k++) x1[3 * k] += 1;
-  tgiCcd c = tgi_ccd_triangles(x0, x1, 1e-4, 1e-9);
+  tgiCcd c = tgi_ccd(x0, x1, 3, 3, 1e-4, 1e-9);
   check_true(c.hit, "went through");
   check_close(c.t, 0.5 - 1e-4, 1e-8);
   // slides along the wall at 1 um for a metre: no contact, and few rounds
@@ -307,7 +307,7 @@ static void thin_wall(void **state) {
     x1[3 * k] = -1e-6;
     x1[3 * k + 1] += 1;
   }
-  c = tgi_ccd_triangles(x0, x1, 5e-7, 1e-8);
+  c = tgi_ccd(x0, x1, 3, 3, 5e-7, 1e-8);
   check_true(!c.hit && c.rounds <= 2, "%d rounds", c.rounds);
 }
 
@@ -323,7 +323,7 @@ static void triangle_pairs(void **state) {
       x1[i] = tgt_normal(&r) - (i < 9 ? 3 : 0);
     }
     if (tgi_triangle_triangle(x0, x0 + 9).distance < 1e-3) continue;
-    tgiCcd c = tgi_ccd_triangles(x0, x1, 0, tol);
+    tgiCcd c = tgi_ccd(x0, x1, 3, 3, 0, tol);
     if (c.rounds > most) most = c.rounds;
     for (int k = 0; k < 15; k++) {
       for (int s = 0; s < 2; s++) {
@@ -340,7 +340,7 @@ static void triangle_pairs(void **state) {
           memcpy(y + 9, x + 9 + 3 * ((f + 1) % 3), 3 * sizeof *y);
         }
       }
-      tgiCcd f = k < 6 ? tgi_ccd_vertex_face(y0, y1, 0, tol) : tgi_ccd_edge_edge(y0, y1, 0, tol);
+      tgiCcd f = tgi_ccd(y0, y1, k < 6 ? 1 : 2, k < 6 ? 3 : 2, 0, tol);
       if (f.hit) first = fmin(first, f.t);
     }
     check_true(c.hit == (first <= 1), "trial %d: %d, features %g", trial, c.hit, first);

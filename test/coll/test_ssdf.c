@@ -166,41 +166,10 @@ static void test_tie(void **state) {
   tgt_check_jacobian(&d, x, H);
 }
 
-enum { FEW = 7 };
-typedef struct Shape { tgReal eps, x[3]; } Shape;
-// z: points, normals, width
-static tgStatus of_cloud(void *ctx, const tgReal *z, tgReal *y) {
-  Shape *s = ctx;
-  tgiSsdf f = {.n = FEW, .p = z, .normal = z + 3 * FEW, .eps = z[6 * FEW]};
-  *y = tgi_ssdf(&f, s->x, NULL, NULL);
-  return TG_OK;
-}
-
-static void test_geometry(void **state) {
-  (void)state;
-  tgtCloud c = tgt_cloud_sphere(FEW, 0.4);
-  tgtRandom r = {.s = 6};
-  for (int k = 0; k < 20; k++) {
-    Shape s = {pow(10, tgt_uniform(&r, -1, 1)), {tgt_uniform(&r, -1, 1), tgt_uniform(&r, -1, 1), tgt_uniform(&r, -1, 1)}};
-    tgReal z[6 * FEW + 1], D[6 * FEW + 1] = {0}, by = k % 2 ? 1 : -0.5;
-    memcpy(z, c.p, sizeof(tgReal) * 3 * FEW);
-    memcpy(z + 3 * FEW, c.normal, sizeof(tgReal) * 3 * FEW);
-    z[6 * FEW] = s.eps;
-    tgiSsdf f = {.n = FEW, .p = z, .normal = z + 3 * FEW, .eps = s.eps};
-    tgi_ssdf_geometry(&f, s.x, by, D, D + 3 * FEW, D + 6 * FEW);
-    for (int i = 0; i < 6 * FEW + 1; i++) D[i] /= by;
-    int cols[3] = {3 * FEW, 3 * FEW, 1};
-    tgtDeriv d = {.name = "ssdf in its cloud", .nx = 6 * FEW + 1, .ny = 1, .map = of_cloud, .ctx = &s, .tol = tolerance,
-                  .step = 0.02 * fmin(1, tgRe(s.eps)), .cols = cols, .ncols = 3};
-    tgt_check_jacobian(&d, z, D);
-  }
-  tgt_cloud_free(&c);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_sphere), cmocka_unit_test(test_torus), cmocka_unit_test(test_box), cmocka_unit_test(test_widths),
-    cmocka_unit_test(test_derivatives), cmocka_unit_test(test_tie), cmocka_unit_test(test_geometry),
+    cmocka_unit_test(test_derivatives), cmocka_unit_test(test_tie),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

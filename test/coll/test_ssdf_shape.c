@@ -102,7 +102,7 @@ static void test_bound(void **state) {
         place(&x, &r, k, at);
         tgiSsdf s = tgt_ssdf(&x.c, eps);
         s.shape = x.shape;
-        tgi_ssdf_weights(&s, NULL, s.n, at, w);
+        tgt_ssdf_weights(&s, at, w);
         int n = tgi_ssdf_shaped_kept(&s, &x.tree, &x.z, x.low, tau, (double[]){tgRe(at[0]), tgRe(at[1]), tgRe(at[2])}, x.kept);
         memset(in, 0, (size_t)x.c.n);
         for (int a = 0; a < n; a++) assert_int_equal(in[x.kept[a]]++, 0);

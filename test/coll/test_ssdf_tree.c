@@ -113,7 +113,7 @@ static void test_ball(void **state) {
         tgt_random_unit(&r, u);
         tgReal y[3] = {c[0] + t * u[0], c[1] + t * u[1], c[2] + t * u[2]};
         tgiSsdf s = tgt_ssdf(&x.c, eps);
-        tgi_ssdf_weights(&s, NULL, x.c.n, y, w);
+        tgt_ssdf_weights(&s, y, w);
         for (int i = 0; i < x.c.n; i++) lost += in[i] ? 0 : tgRe(w[i]);
         check_true(lost <= tau, "cloud %d, place %d: %g lost", which, k, lost);
       }

@@ -25,7 +25,7 @@ static void test_box_mesh(void **state) {
     assert_int_equal(tgi_mass_primitive(TG_GEOM_BOX, h, shell, &box), TG_OK);
     tgAllocator a = {0};
     tgHullOwned *hull;
-    assert_int_equal(tgi_hull_box(h, NULL, &hull), TG_OK);
+    assert_int_equal(tgt_hull_box(h, NULL, &hull), TG_OK);
     a = hull->alloc;
     tgi_hull_free(hull);
     assert_int_equal(tgi_mass_mesh(v, 8, f, 12, shell ? TG_MASS_SHELL : TG_MASS_EXACT, &a, &mesh, NULL), TG_OK);
@@ -128,7 +128,7 @@ static void test_hulls(void **state) {
   }
   double h[3] = {1, 2, 3};
   tgHullOwned *box;
-  assert_int_equal(tgi_hull_box(h, NULL, &box), TG_OK);
+  assert_int_equal(tgt_hull_box(h, NULL, &box), TG_OK);
   assert_int_equal(box->hull.nvert, 8);
   assert_int_equal(box->hull.nedge, 12);
   assert_int_equal(box->hull.nface, 6);

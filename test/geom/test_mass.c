@@ -114,7 +114,7 @@ static void shells(void **state) {
   int f[36], n = 0;
   tgHullOwned *box;
   tgMassProps mesh, exact;
-  assert_int_equal(tgi_hull_box(half, NULL, &box), TG_OK);
+  assert_int_equal(tgt_hull_box(half, NULL, &box), TG_OK);
   for (int i = 0; i < 24; i++) v[i] = tgRe(box->hull.vert[i]);
   for (int k = 0; k < 6; k++)
     for (int t = 0; t < 2; t++)

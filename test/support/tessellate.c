@@ -79,6 +79,19 @@ static tgStatus rings_finish(Rings *r, const tgAllocator *allocator, tgHullOwned
   return status == TG_OK ? finished(hull) : status;
 }
 
+tgStatus tgt_hull_box(const double half[3], const tgAllocator *allocator, tgHullOwned **hull) {
+  // bit i of a vertex: + along axis i; loops counter-clockwise from outside
+  static const int adr[7] = {0, 4, 8, 12, 16, 20, 24};
+  static const int loop[24] = {0, 4, 6, 2, 1, 3, 7, 5, 0, 1, 5, 4, 2, 6, 7, 3, 0, 2, 3, 1, 4, 5, 7, 6};
+  double vert[24];
+  *hull = NULL;
+  if (!positive(half, 3)) return TG_ERR_ARG;
+  for (int v = 0; v < 8; v++)
+    for (int i = 0; i < 3; i++) vert[3 * v + i] = v >> i & 1 ? half[i] : -half[i];
+  tgStatus status = tgi_hull_assemble(vert, 8, adr, loop, 6, allocator, hull, NULL);
+  return status == TG_OK ? finished(hull) : status;
+}
+
 tgStatus tgt_hull_cylinder(double radius, double half, int nside, const tgAllocator *allocator, tgHullOwned **hull) {
   double size[2] = {radius, half};
   tgAllocator alloc = tgi_allocator(allocator);

@@ -138,27 +138,3 @@ tgReal tgi_ssdf_among(const tgiSsdf *s, const int *kept, int n, const tgReal x[3
 }
 
 tgReal tgi_ssdf(const tgiSsdf *s, const tgReal x[3], tgReal g[3], tgReal H[9]) { return tgi_ssdf_among(s, NULL, s->n, x, g, H); }
-
-tgReal tgi_ssdf_weights(const tgiSsdf *s, const int *kept, int n, const tgReal x[3], tgReal *w) {
-  Sum k = begin(s, kept, n, x);
-  tgReal W, mean[3], phi = average(&k, &W, mean);
-  for (int a = 0; a < n; a++) w[a] = tgExp(exponent(&k, point(&k, a))) / W;
-  return k.first + phi;
-}
-
-// dw_i = w_i (dl_i - sum w dl): d phi = sum w_i ds_i + sum w_i (s_i - phi) dl_i, with
-//   ds_i = dn_i . (x - p_i) - n_i . dp_i,   dl_i = 2 (x - p_i)' A_i dp_i/eps - l_i deps/eps
-void tgi_ssdf_geometry(const tgiSsdf *s, const tgReal x[3], tgReal by, tgReal *gp, tgReal *gn, tgReal *geps) {
-  Sum k = begin(s, NULL, s->n, x);
-  tgReal W, mean[3], phi = average(&k, &W, mean);
-  for (int i = 0; i < s->n; i++) {
-    tgReal l = exponent(&k, i), w = by * tgExp(l) / W, t = w * (plane_distance(&k, i) - phi), d[3], r[3];
-    tgi_v3_sub(d, x, s->p + 3 * (size_t)i);
-    shaped(s, i, d, r);
-    for (int c = 0; c < 3; c++) {
-      if (gp != NULL) gp[3 * (size_t)i + (size_t)c] += 2 * t * r[c] / s->eps - w * s->normal[3 * (size_t)i + (size_t)c];
-      if (gn != NULL) gn[3 * (size_t)i + (size_t)c] += w * d[c];
-    }
-    if (geps != NULL) *geps -= t * l / s->eps;
-  }
-}

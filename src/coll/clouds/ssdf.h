@@ -23,11 +23,4 @@ tgReal tgi_ssdf(const tgiSsdf *s, const tgReal x[3], tgReal g[3], tgReal H[9]);
 /// The same over the points kept[0 .. n - 1] only, in that order.
 tgReal tgi_ssdf_among(const tgiSsdf *s, const int *kept, int n, const tgReal x[3], tgReal g[3], tgReal H[9]);
 
-/// w_i of the points kept[0 .. n - 1] (NULL: of all, n = s->n) at x, to w (n). Returns phi.
-tgReal tgi_ssdf_weights(const tgiSsdf *s, const int *kept, int n, const tgReal x[3], tgReal *w);
-
-/// Derivatives of phi at x in what the cloud is made of, times `by`, added: gp, gn (3 n each) in points and normals, geps in the width. Each may be
-/// NULL. The normals are free 3-vectors here; the shapes A_i are held.
-void tgi_ssdf_geometry(const tgiSsdf *s, const tgReal x[3], tgReal by, tgReal *gp, tgReal *gn, tgReal *geps);
-
 #endif

@@ -122,15 +122,16 @@ static double quiet(const Motion *m, const tgiNearby *c, double t, const double 
   return fmax(s, plane_holds(m, normal, turn, t, goal));
 }
 
-static tgiCcd advance(Motion *m, double gap, double tol) {
+tgiCcd tgi_ccd(const double *x0, const double *x1, int na, int nb, double gap, double tol) {
+  Motion m = {.x0 = x0, .x1 = x1, .na = na, .nb = nb};
   tgiCcd r = {.t = 0};
   double goal = gap + 0.5 * tol;
-  begin(m);
+  begin(&m);
   for (; r.rounds < TGI_CCD_ROUNDS; r.rounds++) {
-    tgiNearby c = nearby(m, r.t);
+    tgiNearby c = nearby(&m, r.t);
     r.distance = c.distance;
     for (int i = 0; i < 3; i++) r.n[i] = c.distance > 0 ? (c.a[i] - c.b[i]) / c.distance : 0;
-    double next = r.t + (c.distance > 0 ? fmax(quiet(m, &c, r.t, r.n, goal), 0) : 0);
+    double next = r.t + (c.distance > 0 ? fmax(quiet(&m, &c, r.t, r.n, goal), 0) : 0);
     if (next >= 1) {
       r.t = 1;
       return r;
@@ -140,17 +141,4 @@ static tgiCcd advance(Motion *m, double gap, double tol) {
   }
   r.hit = true;
   return r;
-}
-
-tgiCcd tgi_ccd_vertex_face(const double x0[12], const double x1[12], double gap, double tol) {
-  Motion m = {.x0 = x0, .x1 = x1, .na = 1, .nb = 3};
-  return advance(&m, gap, tol);
-}
-tgiCcd tgi_ccd_edge_edge(const double x0[12], const double x1[12], double gap, double tol) {
-  Motion m = {.x0 = x0, .x1 = x1, .na = 2, .nb = 2};
-  return advance(&m, gap, tol);
-}
-tgiCcd tgi_ccd_triangles(const double x0[18], const double x1[18], double gap, double tol) {
-  Motion m = {.x0 = x0, .x1 = x1, .na = 3, .nb = 3};
-  return advance(&m, gap, tol);
 }

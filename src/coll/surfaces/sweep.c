@@ -155,7 +155,7 @@ static void first_contact(Sweep *S, int i, int j) {
     // along a fixed direction gaps change linearly
     double goal = S->gap + S->tol, begin = apart(x[0], S->n);
     if (begin > goal && apart(x[1], S->n) > goal) return;
-    tgiCcd c = tgi_ccd_triangles(x[0], x[1], S->gap, S->tol);
+    tgiCcd c = tgi_ccd(x[0], x[1], 3, 3, S->gap, S->tol);
     for (int k = 0; k < 3; k++) S->n[k] = c.n[k] * (1 - 1e-12);
     if (c.hit) S->t = fmin(S->t, c.t);
     return;

@@ -17,9 +17,7 @@ typedef struct tgiSoftSide { tgiSoftSurface surface; const tgReal *x, *R, *V; bo
 /// The two surfaces and how they push.
 typedef struct tgiSoftPair { tgiSoftSide side[2]; tgiSoftLaw law; tgReal eps2; } tgiSoftPair;
 
-/// Numbers of work that a pair needs.
-int tgi_soft_pair_work(const tgiSoftPair *p);
-/// w of out, and X and Y where d is true, by plain sums over all points: the twin of every faster way. Returns the least height.
+/// w of out, and X and Y where d is true, by plain sums over all points: the twin of every faster way. work: a number for each point of the two surfaces. Returns the least height.
 double tgi_soft_pair_plain(const tgiSoftPair *p, bool d, tgReal *work, tgPairTerm *out);
 
 /// The point of least height, in the world, and the direction in which the second body is pushed there.

@@ -7,8 +7,6 @@
 
 static int tested(const tgiSoftPair *p, int o) { return p->side[1 - o].flat ? 0 : p->side[1 - o].surface.n; }
 
-int tgi_soft_pair_work(const tgiSoftPair *p) { return tested(p, 0) + tested(p, 1); }
-
 void tgi_soft_pair_place(const tgiSoftPair *p, int o, int f, tgReal z[3], tgReal y[3]) {
   const tgiSoftSide *P = &p->side[1 - o], *O = &p->side[o];
   tgReal a[3], b[3];

@@ -63,7 +63,7 @@ static void make_case(Case *c, tgtRandom *r, bool paper, int kind, double gap) {
   }
   for (int k = 0; k < 12; k++) c->Z[k] = tgt_normal(r);
   wire(c);
-  c->work = malloc(sizeof(tgReal) * (size_t)(tgi_soft_pair_work(&c->p) + 1));
+  c->work = malloc(sizeof(tgReal) * (size_t)(c->p.side[0].surface.n + c->p.side[1].surface.n + 1));
 }
 
 static void free_case(Case *c) {
