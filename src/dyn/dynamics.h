@@ -41,6 +41,9 @@ tgStatus tgi_regressor(tgSim *s, const tgPose *pose, const tgReal *a, tgReal *Y)
 
 /// Sparse factorisation A = L' D L (tree order, no fill-in, [RBDA 6.5]); A and L stored by trees (model/blocks.h). False: not positive definite.
 TGI_KERNEL(bool, tgi_factor, (const tgModel *m, const tgReal *A, tgReal *L), (m, A, L))
+/// The error where the mass matrix at the pose, of bodies that move at v (nv), has no factor: the state ran away, by name, or bodies have no mass, or
+/// `otherwise`, "" or ", or ..".
+tgStatus tgi_no_factor(tgSim *s, const tgPose *pose, const tgReal *v, const char *otherwise);
 /// x <- A^-1 x, in place.
 TGI_KERNEL(void, tgi_factor_solve, (const tgModel *m, const tgReal *L, tgReal *x), (m, L, x))
 /// The same where x is 0 outside dofs from .. to - 1, a range that holds every dof of the trees that it meets with x not 0.

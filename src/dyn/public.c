@@ -50,8 +50,7 @@ static tgStatus prepare_factor(tgSim *s) {
   tgi_mass_matrix(s, &s->start);
   if (tgi_factor(&s->m, s->M, s->Lm)) return TG_OK;
   s->stage = TG_STAGE_NONE;
-  return tgi_error(&s->error, TG_ERR_INVALID,
-                   "the mass matrix is not positive definite: a moving body has no mass or inertia; give it some, or its joint armature.");
+  return tgi_no_factor(s, &s->start, s->v0, "");
 }
 
 static tgStatus forward(tgSim *s) {

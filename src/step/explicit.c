@@ -11,9 +11,6 @@ static const tgiTableau four = {.n = 4, .at = {0, 0.5, 0.5, 1}, .share = {1.0 / 
 
 const tgiTableau *tgi_explicit_tableau(const tgSim *s) { return tgi_explicit_options(s->contact_model)->integrator == TG_INTEGRATOR_RK4 ? &four : &one; }
 
-// A rate beyond this has left what a scene can have [m/s, rad/s].
-static const double RUNAWAY = 1e6;
-
 static tgStatus no_room(tgSim *s) { return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat."); }
 
 // ---- rate of the chart ----
@@ -83,19 +80,6 @@ void tgi_explicit_wrenches(const tgSim *s, const tgPose *pose, tgReal *wrench) {
   }
 }
 
-// Without a factor: of a state that ran away, or of a model without mass.
-static tgStatus no_factor(tgSim *s, const tgReal *v) {
-  const tgModel *m = &s->m;
-  char label[160];
-  int fastest = -1;
-  for (int d = 0; d < m->nv; d++)
-    if (!(fabs(tgRe(v[d])) < RUNAWAY) && (fastest < 0 || !(fabs(tgRe(v[d])) < fabs(tgRe(v[fastest]))))) fastest = d;
-  if (fastest < 0)
-    return tgi_error(&s->error, TG_ERR_INVALID, "The mass matrix is not positive definite at this pose; look for bodies without mass or inertia that a joint moves.");
-  return tgi_error(&s->error, TG_ERR_INVALID, "The step ran away: %s comes to a rate of %.3g. Forces are too stiff for steps of %g s: take shorter ones, or a start in which joints "
-                   "are inside their limits and bodies do not overlap.", tgi_model_label(m, TG_THING_JOINT, m->dof_jnt[fastest], label, sizeof label), tgRe(v[fastest]), s->h);
-}
-
 // smooth dynamics and factor at stage i, whose pose is made
 static tgStatus smooth_stage(tgSim *s, int i) {
   const tgModel *m = &s->m;
@@ -109,7 +93,7 @@ static tgStatus smooth_stage(tgSim *s, int i) {
   tgi_passive(s, pose, q, v);
   for (int d = 0; d < m->nv; d++) s->tau[d] = s->qfrc_applied[d] + s->qfrc_actuator[d] + s->qfrc_passive[d];
   tgi_step_matrix(s, s->h, tgi_explicit_implicit_damping(s));
-  return tgi_factor(m, s->Mh, s->L) ? TG_OK : no_factor(s, v);
+  return tgi_factor(m, s->Mh, s->L) ? TG_OK : tgi_no_factor(s, pose, v, "");
 }
 
 tgStatus tgi_explicit_stage(tgSim *s, int i, bool derivative) {

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "geom/mesh_check.h"
-#include "test/support/check.h"
+#include "math/vec3.h"
 #include "support/tessellate.h"
+#include "test/support/check.h"
 
 enum { MOST = 400 };
 

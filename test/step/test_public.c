@@ -1,7 +1,7 @@
 // test_public.c: what the public headers declare and no other test calls.
 #include <string.h>
 
-#include "support/check.h"
+#include "support/rig.h"
 #include "tangere/optim.h"
 
 // world, a hinge, a free body with a site; a fixed tendon over the hinge
@@ -129,8 +129,33 @@ static void test_step_size(void **state) {
   tg_desc_free(d);
 }
 
+// A state that ran away is to blame for a mass matrix without a factor, not bodies, under every stepper: an arm that is 1e9 m away, on a slide.
+static void test_ran_away(void **state) {
+  (void)state;
+  static const char arm[] = "<mujoco><worldbody><body name='cart'><joint name='rail' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/>"
+                            "<body name='arm' pos='0 0 1'><joint name='elbow' axis='0 1 0'/><joint axis='1 0 0'/><geom type='capsule' size='.01 .1' mass='.01'/>"
+                            "</body></body></worldbody></mujoco>";
+  static const char *const words[] = {"lcp", "barrier", "softmin"};
+  for (int w = 0; w < 3; w++) {
+    Rig r = rig_of_text(arm, words[w], NULL);
+    tg_sim_qpos(r.s)[0] = 1e9;
+    assert_int_equal(tg_sim_step(r.s, 0.01, NULL), TG_ERR_INVALID);
+    check_true(strstr(tg_sim_error(r.s)->text, "ran away") != NULL && strstr(tg_sim_error(r.s)->text, "arm") != NULL, "%s: %s", words[w], tg_sim_error(r.s)->text);
+    // at home, without a body's mass and inertia
+    tg_sim_reset(r.s);
+    int body = tg_model_find(r.m, TG_THING_BODY, "arm"), rows, cols;
+    tgReal *mass = tg_sim_param(r.s, "body_mass", NULL, NULL), *inertia = tg_sim_param(r.s, "body_inertia", &rows, &cols);
+    mass[body] = 0;
+    for (int i = 0; i < cols; i++) inertia[body * cols + i] = 0;
+    assert_int_equal(tg_sim_step(r.s, 0.01, NULL), TG_ERR_INVALID);
+    check_true(strstr(tg_sim_error(r.s)->text, "without mass") != NULL, "%s: %s", words[w], tg_sim_error(r.s)->text);
+    drop(&r);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_find), cmocka_unit_test(test_joint), cmocka_unit_test(test_applied_force),
-                                     cmocka_unit_test(test_bytes), cmocka_unit_test(test_terms), cmocka_unit_test(test_step_size)};
+                                     cmocka_unit_test(test_bytes), cmocka_unit_test(test_terms), cmocka_unit_test(test_step_size),
+                                     cmocka_unit_test(test_ran_away)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
