@@ -50,7 +50,7 @@ static tgStatus prepare_factor(tgSim *s) {
   tgi_mass_matrix(s, &s->start);
   if (tgi_factor(&s->m, s->M, s->Lm)) return TG_OK;
   s->stage = TG_STAGE_NONE;
-  return tgi_no_factor(s, &s->start, s->v0, "");
+  return tgi_no_factor(s, &s->start, s->start.vel, "");
 }
 
 static tgStatus forward(tgSim *s) {

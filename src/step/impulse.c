@@ -32,7 +32,7 @@ void tgi_rows_respond(const tgSim *s, const tgReal *f, tgReal *out) {
 static tgStatus free_velocity(tgSim *s, double h) {
   const tgModel *m = &s->m;
   tgi_step_matrix(s, h, !tgi_explicit_damping(s));
-  if (!tgi_factor(m, s->Mh, s->L)) return tgi_no_factor(s, &s->start, s->v0, "");
+  if (!tgi_factor(m, s->Mh, s->L)) return tgi_no_factor(s, &s->start, s->start.vel, "");
   for (int d = 0; d < m->nv; d++)
     s->vhat[d] = h * (s->tau[d] - s->bias[d] - h * tgi_implicit_stiffness(s, d) * s->start.vel[d]);
   tgi_factor_solve(m, s->L, s->vhat);
