@@ -94,7 +94,7 @@ TG_API tgOption tg_contact_option(const char *word, int i);
 TG_API tgOption tg_contact_option_named(const char *word, const char *name);
 
 /// Binds the contact model `word` ("lcp") to a model, which must outlive it. NULL: error names the word and lists those known, or the geom
-/// that the contact model cannot express. options: of that model, NULL: its defaults; error may be NULL.
+/// that the contact model does not support. options: of that model, NULL: its defaults; error may be NULL.
 TG_API tgContact *tg_contact_create(const tgModel *model, const char *word, const tgContactOptions *options, tgError *error);
 /// A contact model to take gradients from at the states of `forward` (tgRolloutOptions.gradient_contact): as tg_contact_create, but where resting bodies touch
 /// under `forward` (NULL: no contact) and are kept apart under this one, all gaps are seen wider, by its option `widen` or, where that is 0, by its resting gap.

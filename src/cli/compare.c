@@ -211,7 +211,7 @@ static int as_many(const tgCli *cli, const Row *row) {
   return (int)((row->simulations + each - 1) / each);
 }
 
-// a task that no model runs is bad input; one that some cannot express is a row that says so
+// a task that no model runs is bad input; one that some do not support is a row that says so
 static int compare_task(const tgCli *cli, const char *file, FILE *to, json_t *rows) {
   Row row[MAX_ROWS];
   char contacts[256], methods[256];

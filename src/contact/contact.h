@@ -32,8 +32,8 @@ typedef struct tgRowSolver {
   /// rbar (nrow) = dL/dr from g = dL/df.
   void (*solve_vjp)(const tgSim *s, const tgReal *g, tgReal *rbar);
   /// The complementarity-aware choice: z (nv) = dL/dv', lambda = Mh^-1 z, g (nrow) = J lambda; y (nrow) as solve_vjp gave it is replaced on the
-  /// islands that let nothing through. s->explored: the first contact's row that was taken otherwise than it is, -1 when none.
-  void (*explore)(tgSim *s, const tgReal *z, const tgReal *lambda, const tgReal *g, tgReal *y);
+  /// islands that let nothing through. s->aware_row: the first contact's row that was taken otherwise than it is, -1 when none.
+  void (*aware_adjoint)(tgSim *s, const tgReal *z, const tgReal *lambda, const tgReal *g, tgReal *y);
   /// Redundant rows whose split of the impulses moves the sim: true when df has a second part, N (beta' dA), N a linear map
   /// that null_jvp applies; beta (nrow) is then filled.
   bool (*null_part)(const tgSim *s, tgReal *beta);
@@ -97,16 +97,16 @@ typedef struct tgContactModel {
 
   /// Bytes of s->solver for a capacity; NULL: none.
   size_t (*solver_bytes)(const tgContact *c, const tgCapacity *z);
-  /// Is every geom expressible? Makes c->data where the model keeps any. Fills error (may be NULL) with the first that is not.
+  /// Is every geom supported? Makes c->data where the model keeps any. Fills error (may be NULL) with the first that is not.
   tgStatus (*prepare)(tgContact *c, tgError *error);
   /// Frees c->data; NULL: there is none.
   void (*release)(tgContact *c);
   /// See tg_contact_resting_gap; NULL: bodies at rest touch.
   double (*resting_gap)(const tgContact *c);
-  /// Ties and switches of the last step, counted, the first of them named. This and the next may be NULL: there are none.
-  void (*ties)(const tgSim *s, double h, tgGradInfo *info);
-  /// Ties of the parameters that p asks for, added to those of the step.
-  void (*param_ties)(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
+  /// Non-smooth points of the last step, counted, the first of them named. This and the next may be NULL: there are none.
+  void (*nonsmooth)(const tgSim *s, double h, tgGradInfo *info);
+  /// The same of the parameters that p asks for, added to those of the step.
+  void (*param_nonsmooth)(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
   /// Right after a step, the contact forces it was made with: how many there are at most, and number i; false: it is none. NULL both: they are not told.
   int (*touches)(const tgSim *s);
   bool (*touch)(const tgSim *s, int i, tgContactForce *out);

@@ -29,7 +29,7 @@ void tgi_rows_gap_vjp(tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq,
 void tgi_rows_limit_parameters(tgSim *s, const tgReal *y, tgParamGrad *p);
 void tgi_rows_bounce_parameters(tgSim *s, const tgReal *y, tgParamGrad *p);
 tgStatus tgi_rows_size_parameters(tgSim *s, const tgPose *pose, tgParamGrad *p);
-void tgi_rows_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
+void tgi_rows_param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
 tgStatus tgi_rows_jacobian(tgSim *s, const tgPose *pose, const tgReal *u, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R);
 tgStatus tgi_rows_gap_jacobian(tgSim *s, const tgPose *pose, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R);
 void tgi_rows_wrench(const tgSim *s, const tgPose *pose, const tgReal *f, tgReal *wrench);

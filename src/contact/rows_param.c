@@ -113,7 +113,7 @@ tgStatus tgi_rows_size_parameters(tgSim *s, const tgPose *pose, tgParamGrad *p) 
   return status < 0 ? (tgStatus)status : TG_OK;
 }
 
-void tgi_rows_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info) {
+void tgi_rows_param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInfo *info) {
   const tgModel *m = &s->m;
   for (int i = 0; i < s->ncon; i++) {
     const tgContactRow *c = &s->contact[i];

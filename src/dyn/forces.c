@@ -7,10 +7,10 @@
 
 #include "math/quat.h"
 
-int tgi_clamp_side(tgReal x, tgReal lo, tgReal hi, int *ties) {
+int tgi_clamp_side(tgReal x, tgReal lo, tgReal hi, int *clamps) {
   double r = tgRe(x), a = tgRe(lo), b = tgRe(hi);
   if (fabs(r - a) <= 1e-12 * fmax(1, fabs(a)) || fabs(r - b) <= 1e-12 * fmax(1, fabs(b))) {
-    if (ties != NULL) ++*ties;
+    if (clamps != NULL) ++*clamps;
     return 0;
   }
   return r < a ? -1 : r > b ? 1 : 0;
@@ -71,24 +71,24 @@ static tgReal actuator_length(const tgSim *s, const tgPose *pose, int i, const t
   return sum;
 }
 
-void tgi_actuator_law(const tgSim *s, int i, tgReal length, tgReal velocity, tgActuatorState *a, int *ties) {
+void tgi_actuator_law(const tgSim *s, int i, tgReal length, tgReal velocity, tgActuatorState *a, int *clamps) {
   const tgModel *m = &s->m;
   const tgReal *g = m->act_gain + 3 * i, *b = m->act_bias + 3 * i, *cr = m->act_ctrlrange + 2 * i, *fr = m->act_forcerange + 2 * i;
   tgReal u = s->ctrl[i], gain = g[0] + g[1] * length + g[2] * velocity;
   *a = (tgActuatorState){.length = length, .velocity = velocity, .D_ctrl = gain};
   if (m->act_ctrllimited[i]) {
-    if (tgi_clamp_side(u, cr[0], cr[1], ties) != 0) a->D_ctrl = 0;
+    if (tgi_clamp_side(u, cr[0], cr[1], clamps) != 0) a->D_ctrl = 0;
     u = clamp(u, cr);
   }
   a->force = gain * u + b[0] + b[1] * length + b[2] * velocity;
   a->D_length = g[1] * u + b[1];
   a->D_velocity = g[2] * u + b[2];
   if (!m->act_forcelimited[i]) return;
-  if (tgi_clamp_side(a->force, fr[0], fr[1], ties) != 0) a->D_length = a->D_velocity = a->D_ctrl = 0;
+  if (tgi_clamp_side(a->force, fr[0], fr[1], clamps) != 0) a->D_length = a->D_velocity = a->D_ctrl = 0;
   a->force = clamp(a->force, fr);
 }
 
-void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v, tgActuatorState *a, int *ties) {
+void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v, tgActuatorState *a, int *clamps) {
   const tgModel *m = &s->m;
   tgReal velocity = 0;
   for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
@@ -96,7 +96,7 @@ void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgReal 
     int d = tgi_actuator_term(m, i, k, q, &moment, NULL);
     velocity += moment * v[d];
   }
-  tgi_actuator_law(s, i, actuator_length(s, pose, i, q), velocity, a, ties);
+  tgi_actuator_law(s, i, actuator_length(s, pose, i, q), velocity, a, clamps);
 }
 
 void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal *qfrc) {
@@ -120,9 +120,9 @@ bool tgi_sum_limited(const tgModel *m, int j) {
   return m->jnt_actfrclimited[j] && (m->jnt_type[j] == TG_JOINT_HINGE || m->jnt_type[j] == TG_JOINT_SLIDE);
 }
 
-bool tgi_actuator_sum_clamped(const tgModel *m, int d, tgReal qfrc, int *ties) {
+bool tgi_actuator_sum_clamped(const tgModel *m, int d, tgReal qfrc, int *clamps) {
   const tgReal *range = m->jnt_actfrcrange + 2 * m->dof_jnt[d];
-  return tgi_sum_limited(m, m->dof_jnt[d]) && tgi_clamp_side(qfrc, range[0], range[1], ties) != 0;
+  return tgi_sum_limited(m, m->dof_jnt[d]) && tgi_clamp_side(qfrc, range[0], range[1], clamps) != 0;
 }
 
 void tgi_actuation(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v) {
@@ -133,20 +133,20 @@ void tgi_actuation(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *
 }
 
 // without a dead band the spring is smooth in the length, and pulls against the end on its side
-int tgi_tendon_side(const tgModel *m, int t, tgReal length, int *ties) {
+int tgi_tendon_side(const tgModel *m, int t, tgReal length, int *clamps) {
   const tgReal *rest = m->ten_lengthspring + 2 * t;
   if (tgRe(rest[0]) == tgRe(rest[1])) return tgRe(length) >= tgRe(rest[0]) ? 1 : -1;
-  return tgi_clamp_side(length, rest[0], rest[1], ties);
+  return tgi_clamp_side(length, rest[0], rest[1], clamps);
 }
 
 // one-sided at the ends of the dead band: there the slope is that of the inside, 0
-tgReal tgi_tendon_spring(const tgSim *s, const tgPose *pose, int t, tgReal *slope, int *ties) {
+tgReal tgi_tendon_spring(const tgSim *s, const tgPose *pose, int t, tgReal *slope, int *clamps) {
   const tgModel *m = &s->m;
   const tgReal *rest = m->ten_lengthspring + 2 * t;
   tgReal k = m->ten_stiffness[t], l = pose->ten_length[t];
   *slope = 0;
   if (tgZero(k)) return 0;
-  int side = tgi_tendon_side(m, t, l, ties);
+  int side = tgi_tendon_side(m, t, l, clamps);
   if (side == 0) return 0;
   *slope = -k;
   return -k * (l - (side > 0 ? rest[1] : rest[0]));

@@ -21,11 +21,11 @@ static void add_v(const Into *o, int i, int j, tgReal x) {
   if (o->Dv != NULL) o->Dv[o->to->row[i] + o->to->v[j]] += o->scale * x;
 }
 
-static void actuators(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgReal *sum, const Into *o, int *ties) {
+static void actuators(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgReal *sum, const Into *o, int *clamps) {
   const tgModel *m = &s->m;
   for (int i = 0; i < m->nu; i++) {
     tgActuatorState a;
-    tgi_actuator_state(s, pose, i, q, v, &a, ties);
+    tgi_actuator_state(s, pose, i, q, v, &a, clamps);
     for (int r = 0; r < tgi_actuator_terms(m, i); r++) {
       tgReal mr, mc, slope;
       int dr = tgi_actuator_term(m, i, r, q, &mr, NULL);
@@ -55,11 +55,11 @@ static void joint_springs(const tgModel *m, const tgReal *q, const Into *o) {
   }
 }
 
-static void tendons(const tgSim *s, const tgPose *pose, const Into *o, int *ties) {
+static void tendons(const tgSim *s, const tgPose *pose, const Into *o, int *clamps) {
   const tgModel *m = &s->m;
   for (int t = 0; t < m->ntendon; t++) {
     tgReal slope;
-    tgi_tendon_spring(s, pose, t, &slope, ties);
+    tgi_tendon_spring(s, pose, t, &slope, clamps);
     for (int x = m->ten_adr[t]; x < m->ten_adr[t] + m->ten_num[t]; x++)
       for (int y = m->ten_adr[t]; y < m->ten_adr[t] + m->ten_num[t]; y++) {
         int i = m->jnt_vadr[m->wrap_jnt[x]], j = m->jnt_vadr[m->wrap_jnt[y]];
@@ -146,7 +146,7 @@ static void body_forces(const tgSim *s, const tgPose *pose, const tgReal *C, con
   }
 }
 
-tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv, tgReal *Du, int *ties) {
+tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv, tgReal *Du, int *clamps) {
   const tgModel *m = &s->m;
   int nv = m->nv;
   bool fluid = tgi_has_fluid(m), bodies = fluid || tgi_has_gravcomp(m);
@@ -158,11 +158,11 @@ tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgReal *q, const 
   }
   Into o = {.to = to, .scale = scale, .Dq = Dq, .Dv = Dv, .Du = Du};
   tgi_actuator_sum(s, pose, q, v, sum);
-  for (int d = 0; d < nv; d++) tgi_actuator_sum_clamped(m, d, sum[d], ties);  // counts each tie once
-  actuators(s, pose, q, v, sum, &o, ties);
+  for (int d = 0; d < nv; d++) tgi_actuator_sum_clamped(m, d, sum[d], clamps);  // counts each tie once
+  actuators(s, pose, q, v, sum, &o, clamps);
   joint_springs(m, q, &o);
   for (int d = 0; d < nv; d++) add_v(&o, d, d, -m->dof_damping[d]);
-  tendons(s, pose, &o, ties);
+  tendons(s, pose, &o, clamps);
   if (bodies) {
     if (fluid) tgi_fluid_boxes(s);
     composites(s, pose, fluid, C);

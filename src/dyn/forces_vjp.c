@@ -47,7 +47,7 @@ static void actuator_gear(const tgSim *s, const tgPose *pose, int i, const tgRea
 }
 
 static void actuators(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgReal *sum, const tgReal *w, tgReal *gq, tgReal *gv,
-                      tgReal *gu, tgParamGrad *p, int *ties) {
+                      tgReal *gu, tgParamGrad *p, int *clamps) {
   const tgModel *m = &s->m;
   for (int d = 0; p != NULL && p->jnt_actfrcrange != NULL && d < m->nv; d++) {
     const tgReal *range = m->jnt_actfrcrange + 2 * m->dof_jnt[d];
@@ -57,7 +57,7 @@ static void actuators(tgSim *s, const tgPose *pose, const tgReal *q, const tgRea
   for (int i = 0; i < m->nu; i++) {
     tgActuatorState a;
     tgReal bar = 0, moment, slope;
-    tgi_actuator_state(s, pose, i, q, v, &a, ties);
+    tgi_actuator_state(s, pose, i, q, v, &a, clamps);
     for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
       int d = tgi_actuator_term(m, i, k, q, &moment, NULL);
       if (!tgi_actuator_sum_clamped(m, d, sum[d], NULL)) bar += moment * w[d];
@@ -122,12 +122,12 @@ static void tendon_parameters(const tgSim *s, const tgPose *pose, int t, const t
   if (p->ten_lengthspring != NULL) p->ten_lengthspring[2 * t + (side > 0)] -= bar * slope;
 }
 
-static void tendons(const tgSim *s, const tgPose *pose, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p, int *ties) {
+static void tendons(const tgSim *s, const tgPose *pose, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p, int *clamps) {
   const tgModel *m = &s->m;
   for (int t = 0; t < m->ntendon; t++) {
     tgReal slope, bar = 0;
     int end = m->ten_adr[t] + m->ten_num[t];
-    tgi_tendon_spring(s, pose, t, &slope, ties);
+    tgi_tendon_spring(s, pose, t, &slope, clamps);
     for (int x = m->ten_adr[t]; x < end; x++) bar += m->wrap_coef[x] * w[m->jnt_vadr[m->wrap_jnt[x]]];
     if (p != NULL) tendon_parameters(s, pose, t, v, slope, bar, p);
     for (int x = m->ten_adr[t]; x < end; x++) {
@@ -228,7 +228,7 @@ static tgStatus body_forces(tgSim *s, const tgPose *pose, const tgReal *w, bool 
   return TG_OK;
 }
 
-tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *ties) {
+tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   bool fluid = tgi_has_fluid(m);
@@ -242,12 +242,12 @@ tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgR
   if (fluid || tgi_has_gravcomp(m) || (p != NULL && p->body_gravcomp != NULL)) status = body_forces(s, pose, w, fluid, gq, gv, p);
   if (status == TG_OK) {
     tgi_actuator_sum(s, pose, q, v, sum);
-    for (int d = 0; d < m->nv; d++) tgi_actuator_sum_clamped(m, d, sum[d], ties);
-    actuators(s, pose, q, v, sum, w, gq, gv, gu, p, ties);
+    for (int d = 0; d < m->nv; d++) tgi_actuator_sum_clamped(m, d, sum[d], clamps);
+    actuators(s, pose, q, v, sum, w, gq, gv, gu, p, clamps);
     joint_springs(m, q, w, gq, p);
     for (int d = 0; gv != NULL && d < m->nv; d++) gv[d] -= m->dof_damping[d] * w[d];
     for (int d = 0; p != NULL && p->dof_damping != NULL && d < m->nv; d++) p->dof_damping[d] -= v[d] * w[d];
-    tendons(s, pose, v, w, gq, gv, p, ties);
+    tendons(s, pose, v, w, gq, gv, p, clamps);
   }
   tgi_stack_free(s, mark);
   return status;

@@ -178,7 +178,7 @@ static tgStatus motor(tgUrdf *u, const tgUrdfJoint *j) {
     if (at < 0) return tgi_urdf_memory(u);
     tgActuatorDesc *a = &u->desc->actuator[at];
     a->source = j->node->source;
-    // its force is its control: a range of the latter, which every contact model can express, limits the same
+    // its force is its control: a range of the latter, which every contact model supports, limits the same
     a->ctrllimited = effort > 0 && effort < INFINITY;
     a->ctrlrange[0] = a->ctrllimited ? -effort : 0;
     a->ctrlrange[1] = a->ctrllimited ? effort : 0;

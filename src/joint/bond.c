@@ -192,9 +192,9 @@ void tgi_bond_term_parameters(const tgSim *s, const tgPose *pose, int eq, const 
 // ---- force ----
 
 // what the force is made of
-typedef struct Pull { tgiBond b; tgiEqualityGains gain; tgReal p[3], e[3], r[3], turn[3], tau[3], F[3], T[3]; } Pull;
+typedef struct BondForce { tgiBond b; tgiEqualityGains gain; tgReal p[3], e[3], r[3], turn[3], tau[3], F[3], T[3]; } BondForce;
 
-static void pull(const tgSim *s, const tgPose *pose, int eq, Pull *k) {
+static void force_at(const tgSim *s, const tgPose *pose, int eq, BondForce *k) {
   tgReal V[6];
   tgi_bond(s, pose, eq, &k->b);
   tgi_equality_force_gains(s, eq, &k->gain);
@@ -212,7 +212,7 @@ static void pull(const tgSim *s, const tgPose *pose, int eq, Pull *k) {
 }
 
 // change of the force and the torque on a, dF and dT, for changes of the point, the error, tau and the relative velocity there
-static void pull_d(const Pull *k, const tgReal *dp, const tgReal *de, const tgReal *dtau, const tgReal *dr, const tgReal *dturn, tgReal *out) {
+static void force_d(const BondForce *k, const tgReal *dp, const tgReal *de, const tgReal *dtau, const tgReal *dr, const tgReal *dturn, tgReal *out) {
   tgReal dF[3], t[3];
   for (int i = 0; i < 3; i++) dF[i] = -k->gain.k * de[i] - k->gain.c * dr[i];
   tgi_v3_cross(out, k->p, dF);
@@ -223,7 +223,7 @@ static void pull_d(const Pull *k, const tgReal *dp, const tgReal *de, const tgRe
 }
 
 // column of X or Y: a unit twist of body `side` moves the anchors, or changes the velocity
-static void column(const Pull *k, const tgReal *whole, int side, int c, bool moves, tgReal *out) {
+static void column(const BondForce *k, const tgReal *whole, int side, int c, bool moves, tgReal *out) {
   tgReal Z[6] = {0}, at[3], dp[3] = {0}, de[3] = {0}, dtau[3] = {0}, dr[3] = {0}, dturn[3] = {0}, t[3], sign = side == 0 ? 1 : -1;
   Z[c] = 1;
   if (!moves) {
@@ -241,13 +241,13 @@ static void column(const Pull *k, const tgReal *whole, int side, int c, bool mov
     tgi_v3_cross(t, Z, k->tau);
     if (side == 1) tgi_v3_add(dtau, dtau, t);
   }
-  pull_d(k, dp, de, dtau, dr, dturn, out);
+  force_d(k, dp, de, dtau, dr, dturn, out);
 }
 
 void tgi_bond_force(const tgSim *s, const tgPose *pose, int eq, tgPairTerm *f) {
-  Pull k;
+  BondForce k;
   tgReal whole[9], sym[9], x[6];
-  pull(s, pose, eq, &k);
+  force_at(s, pose, eq, &k);
   f->body1 = k.b.a;
   f->body2 = k.b.b;
   tgi_sp_screw(f->w, k.p, k.F);
@@ -265,9 +265,9 @@ void tgi_bond_force(const tgSim *s, const tgPose *pose, int eq, tgPairTerm *f) {
 }
 
 void tgi_bond_force_parameters(const tgSim *s, const tgPose *pose, int eq, const tgReal *Za, const tgReal *Zb, tgParamGrad *p) {
-  Pull k;
+  BondForce k;
   tgReal Z[6], z[3], at[3], t[3], ga[3], gb[3];
-  pull(s, pose, eq, &k);
+  force_at(s, pose, eq, &k);
   tgi_sp_sub(Z, Za, Zb);
   tgi_sp_point_velocity(z, Z, k.p);
   // F . z: the point turns z, and the relative velocity there

@@ -44,32 +44,32 @@ static void by_start(const tgSim *s, int i, const tgiLine *l, const tgiJointTerm
   for (int k = 0; k < l->n; k++) by[k] += l->by_start * slope[k];
 }
 
-static void line(const tgSim *s, const tgPose *pose, int i, tgiJointTerms *t, int nc, tgReal *by, tgReal *slope, tgReal *B, int *ties) {
+static void line(const tgSim *s, const tgPose *pose, int i, tgiJointTerms *t, int nc, tgReal *by, tgReal *slope, tgReal *B, int *clamps) {
   const tgModel *m = &s->m;
   tgiLine l = tgi_line(s, pose, i, t);
   int tendon = i - m->nu;
   tgReal lever;
   if (l.n == 0) return;
   by_start(s, i, &l, t, by, slope);
-  if (tendon >= 0 && tendon < m->ntendon && !tgZero(m->ten_stiffness[tendon])) tgi_tendon_side(m, tendon, pose->ten_length[tendon], ties);
-  tgi_line_sum_side(s, i, &l, t, ties);
+  if (tendon >= 0 && tendon < m->ntendon && !tgZero(m->ten_stiffness[tendon])) tgi_tendon_side(m, tendon, pose->ten_length[tendon], clamps);
+  tgi_line_sum_side(s, i, &l, t, clamps);
   tgi_line_tangent(s, i, l.n, t);
   for (int r = 0; r < l.n; r++)
     for (int c = 0; c < l.n; c++) B[t->dof[r] * nc + t->dof[c]] += t->coef[r] * by[c];
   for (int k = tgi_line_motor(m, i, -1, &lever); k >= 0; k = tgi_line_motor(m, i, k, &lever)) {
     tgActuatorState a;
-    tgi_line_motor_state(s, i, k, lever, &l, t, &a, ties);
+    tgi_line_motor_state(s, i, k, lever, &l, t, &a, clamps);
     for (int r = 0; r < l.n; r++) B[t->dof[r] * nc + 2 * m->nv + k] -= t->coef[r] * lever * a.D_ctrl;
   }
 }
 
-tgStatus tgi_joint_start_jacobian(tgSim *s, const tgPose *pose, tgiJointTerms *t, int nc, tgReal *B, int *ties) {
+tgStatus tgi_joint_start_jacobian(tgSim *s, const tgPose *pose, tgiJointTerms *t, int nc, tgReal *B, int *clamps) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s), room = (size_t)tgi_line_room(m);
   tgReal *by = tgi_stack_real(s, room), *slope = tgi_stack_real(s, room);
   if (by == NULL || slope == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
   dofs(s, t, nc, B);
-  for (int i = 0; i < tgi_line_count(m); i++) line(s, pose, i, t, nc, by, slope, B, ties);
+  for (int i = 0; i < tgi_line_count(m); i++) line(s, pose, i, t, nc, by, slope, B, clamps);
   tgi_stack_free(s, mark);
   return TG_OK;
 }

@@ -12,18 +12,18 @@ static tgReal along(const tgiLine *l, const tgiJointTerms *t, const tgReal *x) {
   return sum;
 }
 
-static void controls(const tgSim *s, int i, const tgiLine *l, const tgiJointTerms *t, tgReal zeta, tgReal *du, int *ties) {
+static void controls(const tgSim *s, int i, const tgiLine *l, const tgiJointTerms *t, tgReal zeta, tgReal *du, int *clamps) {
   tgReal lever;
   for (int k = tgi_line_motor(&s->m, i, -1, &lever); k >= 0; k = tgi_line_motor(&s->m, i, k, &lever)) {
     tgActuatorState a;
-    tgi_line_motor_state(s, i, k, lever, l, t, &a, ties);
+    tgi_line_motor_state(s, i, k, lever, l, t, &a, clamps);
     if (du != NULL) du[k] -= zeta * lever * a.D_ctrl;
   }
-  tgi_line_sum_side(s, i, l, t, ties);
+  tgi_line_sum_side(s, i, l, t, clamps);
 }
 
 // lines: their curvature into t, what hangs on l0 into aq, on the control into du
-static tgStatus lines(tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgReal *zeta, tgReal *work, tgReal *aq, tgReal *du, int *ties) {
+static tgStatus lines(tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgReal *zeta, tgReal *work, tgReal *aq, tgReal *du, int *clamps) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   tgReal *slope = tgi_stack_real(s, (size_t)tgi_line_room(m));
@@ -36,20 +36,20 @@ static tgStatus lines(tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgRe
     tgi_line_start(s, i, &l, t, slope);
     for (int k = 0; k < l.n; k++) aq[t->dof[k]] += l.by_start * bar * slope[k];
     int tendon = i - m->nu;
-    if (tendon >= 0 && tendon < m->ntendon && !tgZero(m->ten_stiffness[tendon])) tgi_tendon_side(m, tendon, pose->ten_length[tendon], ties);
-    controls(s, i, &l, t, bar, du, ties);
+    if (tendon >= 0 && tendon < m->ntendon && !tgZero(m->ten_stiffness[tendon])) tgi_tendon_side(m, tendon, pose->ten_length[tendon], clamps);
+    controls(s, i, &l, t, bar, du, clamps);
   }
   tgi_stack_free(s, mark);
   return TG_OK;
 }
 
-tgStatus tgi_joint_start_vjp(tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgReal *z, const tgReal *zeta, tgReal *work, tgReal *aq, tgReal *av, tgReal *du, int *ties) {
+tgStatus tgi_joint_start_vjp(tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgReal *z, const tgReal *zeta, tgReal *work, tgReal *aq, tgReal *av, tgReal *du, int *clamps) {
   const tgModel *m = &s->m;
   for (int d = 0; d < m->nv; d++) {
     work[d] = t->curve[d] * zeta[d];
     av[d] -= m->dof_armature[d] / t->h * zeta[d];
   }
-  TG_TRY(lines(s, pose, t, zeta, work, aq, du, ties));
+  TG_TRY(lines(s, pose, t, zeta, work, aq, du, clamps));
   for (int j = 0; j < m->njnt; j++) {
     int adr, d = tgi_rotation_dof(m, j, &adr);
     tgReal N[3];

@@ -105,11 +105,11 @@ void tgi_line_tangent(const tgSim *s, int i, int n, tgiJointTerms *t);
 /// The next actuator on line i after that one (-1: the first), and what a unit of its force is along the line; -1 past the last.
 int tgi_line_motor(const tgModel *m, int i, int after, tgReal *lever);
 /// Its state on that line; slopes 0 where the joint's sum is clamped.
-void tgi_line_motor_state(const tgSim *s, int i, int actuator, tgReal lever, const tgiLine *l, const tgiJointTerms *t, tgActuatorState *a, int *ties);
+void tgi_line_motor_state(const tgSim *s, int i, int actuator, tgReal lever, const tgiLine *l, const tgiJointTerms *t, tgActuatorState *a, int *clamps);
 /// Dry friction h f sqrt((y/h)^2 + eps^2), added to an energy, its slope and curvature in y; eps is slip_speed.
 void tgi_dry_friction(const tgSim *s, double h, tgReal f, tgReal y, tgReal *energy, tgReal *slope, tgReal *curve);
 /// -1, 0, 1: the joint's summed force is held at that end of its range.
-int tgi_line_sum_side(const tgSim *s, int i, const tgiLine *l, const tgiJointTerms *t, int *ties);
+int tgi_line_sum_side(const tgSim *s, int i, const tgiLine *l, const tgiJointTerms *t, int *clamps);
 
 // ---- energy.c, energy_start.c, energy_jacobian.c, energy_parameters.c ----
 
@@ -126,10 +126,10 @@ void tgi_joint_energy(const tgSim *s, const tgPose *pose, tgiJointTerms *t, tgRe
 void tgi_joint_curvature(const tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgiPatterned *H);
 /// Largest share of the tangent step d from q, at most 1, that limits and rotations allow.
 double tgi_joint_share(const tgSim *s, const tgReal *q, const tgReal *d);
-/// With z (nv) against the gradient in q' and zeta = Jr^-1 z: aq, av (nv), du (nu, may be NULL) += its derivatives in q, v, u. work: nv. ties counts clamps.
-tgStatus tgi_joint_start_vjp(tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgReal *z, const tgReal *zeta, tgReal *work, tgReal *aq, tgReal *av, tgReal *du, int *ties);
+/// With z (nv) against the gradient in q' and zeta = Jr^-1 z: aq, av (nv), du (nu, may be NULL) += its derivatives in q, v, u. work: nv. clamps counts clamps.
+tgStatus tgi_joint_start_vjp(tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgReal *z, const tgReal *zeta, tgReal *work, tgReal *aq, tgReal *av, tgReal *du, int *clamps);
 /// The same, dense: B (nv x nc) += columns q, v, u.
-tgStatus tgi_joint_start_jacobian(tgSim *s, const tgPose *pose, tgiJointTerms *t, int nc, tgReal *B, int *ties);
+tgStatus tgi_joint_start_jacobian(tgSim *s, const tgPose *pose, tgiJointTerms *t, int nc, tgReal *B, int *clamps);
 /// p += the same in the parameters; z in tangents at q'.
 void tgi_joint_energy_parameters(const tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgReal *z, const tgReal *zeta, tgParamGrad *p);
 /// out = Jr^-1 x, or Jr^-T x, in the rotations of delta; out may be x.

@@ -66,13 +66,13 @@ static tgReal clamped(const tgModel *m, int i, tgReal sum) {
   return sum_range(m, i, &range) ? tgMin(tgMax(sum, range[0]), range[1]) : sum;
 }
 
-int tgi_line_sum_side(const tgSim *s, int i, const tgiLine *l, const tgiJointTerms *t, int *ties) {
+int tgi_line_sum_side(const tgSim *s, int i, const tgiLine *l, const tgiJointTerms *t, int *clamps) {
   const tgReal *range;
-  return sum_range(&s->m, i, &range) ? tgi_clamp_side(sum_at(s, i, t->h, l->y), range[0], range[1], ties) : 0;
+  return sum_range(&s->m, i, &range) ? tgi_clamp_side(sum_at(s, i, t->h, l->y), range[0], range[1], clamps) : 0;
 }
 
-void tgi_line_motor_state(const tgSim *s, int i, int actuator, tgReal lever, const tgiLine *l, const tgiJointTerms *t, tgActuatorState *a, int *ties) {
-  tgi_actuator_law(s, actuator, start_length(s, actuator) + lever * l->y, lever * l->y / t->h, a, ties);
+void tgi_line_motor_state(const tgSim *s, int i, int actuator, tgReal lever, const tgiLine *l, const tgiJointTerms *t, tgActuatorState *a, int *clamps) {
+  tgi_actuator_law(s, actuator, start_length(s, actuator) + lever * l->y, lever * l->y / t->h, a, clamps);
   if (tgi_line_sum_side(s, i, l, t, NULL) != 0) a->D_length = a->D_velocity = a->D_ctrl = 0;
 }
 

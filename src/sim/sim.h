@@ -117,8 +117,8 @@ struct tgSim {
   bool all_pairs;              // no search for near pairs: each is looked at (the twin that tests compare the search with)
   bool one_island;             // all rows and dofs as one island (the twin that tests compare islands and patterns with)
   int busy;                    // atomic: a call is computing in this sim
-  int explored;                // row of the contact that the last adjoint took otherwise than it is, -1 when none
-  bool no_exploring;           // the rows of a Jacobian are being formed by adjoints: nothing is taken otherwise than it is
+  int aware_row;               // row of the contact that the last adjoint took otherwise than it is, -1 when none
+  bool no_aware_adjoint;           // the rows of a Jacobian are being formed by adjoints: nothing is taken otherwise than it is
   double h;                    // step size of the last step [s]
   tgStepInfo info;             // of the last step
   tgPose start;                // at the start of the last step (q0, v0), or where tg_sim_forward was asked

@@ -16,7 +16,7 @@ typedef struct tgStepper {
   bool twice;                  ///< the step is twice differentiable where its contact model's forces are
   bool velocity_by_difference; ///< v' = (q' (-) q)/h: the round-off of coordinates stands in it over h
 
-  /// TG_ERR_UNSUPPORTED names the first thing of the model that the equations cannot express. Makes what the stepper keeps with the contact model.
+  /// TG_ERR_UNSUPPORTED names the first element of the model that the equations do not support. Makes what the stepper keeps with the contact model.
   tgStatus (*supports)(tgContact *c, tgError *error);
   /// Bytes of scratch that its dense derivative needs besides the dynamics'. May be NULL, as all that follow may but step, vjp and jacobian.
   size_t (*scratch)(const tgContact *c);
@@ -36,10 +36,10 @@ typedef struct tgStepper {
   void (*record)(const tgSim *s, void *to);
   tgStatus (*revisit)(tgSim *s, double h, const void *from);
   /// Adjoint of the last step: adds to aq, av (nv), du (nu) and p (du and p may be NULL) what gq = dL/dq', gv = dL/dv' (either may be NULL) are in q0,
-  /// v0, the control and the parameters. ties counts clamps met.
-  tgStatus (*vjp)(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties);
+  /// v0, the control and the parameters. clamps counts those met.
+  tgStatus (*vjp)(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
   /// Its dense derivative, D (2 nv x (2 nv + nu), row-major): rows q', v', columns q, v, u. Shares no derivative code with vjp.
-  tgStatus (*jacobian)(tgSim *s, tgReal *D, int *ties);
+  tgStatus (*jacobian)(tgSim *s, tgReal *D, int *clamps);
   /// Raises the label of a derivative of the last step where it is not that of the step.
   void (*label)(const tgSim *s, tgGradInfo *info);
 

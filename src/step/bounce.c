@@ -131,7 +131,7 @@ static tgStatus gap_parameters(tgSim *s, const tgReal *gaps, tgParamGrad *p) {
   return TG_OK;
 }
 
-tgStatus tgi_bounce_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, tgReal *gaps, int *ties) {
+tgStatus tgi_bounce_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, tgReal *gaps, int *clamps) {
   int nv = s->m.nv;
   size_t mark = tgi_stack_mark(s);
   Impact e;
@@ -139,7 +139,7 @@ tgStatus tgi_bounce_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgRea
   tgReal *aq = tgi_stack_real(s, (size_t)nv), *av = tgi_stack_real(s, (size_t)nv);
   if (aq == NULL || av == NULL) return short_scratch(s);
   for (int d = 0; d < nv; d++) aq[d] = av[d] = 0;
-  TG_TRY(tgi_impulse_vjp(s, z, aq, av, gu, p, ties));
+  TG_TRY(tgi_impulse_vjp(s, z, aq, av, gu, p, clamps));
   for (int i = 0; i < s->nrow; i++) {
     if (!bouncing(s, i)) continue;
     tgReal late = 0;   // dL/dt of the island

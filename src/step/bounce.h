@@ -18,6 +18,6 @@ tgStatus tgi_bounce_jacobian(tgSim *s, tgReal *Dv, tgReal *X);
 tgStatus tgi_bounce_position_vjp(tgSim *s, const tgReal *x, tgReal *gx, tgReal *gaps);
 /// Adjoint of (2), that of tgi_impulse_vjp in it: adds to gq, gv, gu and p (gu and p may be NULL). gaps (nrow; NULL with p NULL) holds what
 /// tgi_bounce_position_vjp left; parameters that move gaps move the impact too.
-tgStatus tgi_bounce_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, tgReal *gaps, int *ties);
+tgStatus tgi_bounce_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, tgReal *gaps, int *clamps);
 
 #endif

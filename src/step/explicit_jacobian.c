@@ -48,7 +48,7 @@ static void add_pair(const tgSim *s, const tgPose *pose, const tgPairTerm *f, bo
 }
 
 // A (nv x (2 nv + nu)) = da/d(q_i, v_i, u) of stage i
-static tgStatus stage_jacobian(tgSim *s, int i, tgReal *A, int *ties) {
+static tgStatus stage_jacobian(tgSim *s, int i, tgReal *A, int *clamps) {
   const tgModel *m = &s->m;
   const tgPose *pose = tgi_explicit_pose(s, i);
   int nv = m->nv, nu = m->nu, nc = 2 * nv + nu;
@@ -60,7 +60,7 @@ static tgStatus stage_jacobian(tgSim *s, int i, tgReal *A, int *ties) {
   TG_TRY(tgi_explicit_stage(s, i, true));
   tgi_explicit_wrenches(s, pose, wrench);
   TG_TRY(tgi_inverse_d(s, pose, a, wrench, Dq, Dv));
-  TG_TRY(tgi_forces_d(s, pose, q, v, Fq, Fv, Fu, ties));
+  TG_TRY(tgi_forces_d(s, pose, q, v, Fq, Fv, Fu, clamps));
   for (size_t k = 0; k < nn; k++) {
     Fq[k] -= Dq[k];
     Fv[k] -= Dv[k];
@@ -109,18 +109,18 @@ static void chain(int nv, int nu, const tgReal *A, const tgReal *Q, const tgReal
 }
 
 // stage i: a and rate in the columns, from its w and v
-static tgStatus stage(tgSim *s, int i, Columns *c, int *ties) {
+static tgStatus stage(tgSim *s, int i, Columns *c, int *clamps) {
   const tgModel *m = &s->m;
   int nv = m->nv, nc = 2 * nv + m->nu;
   const tgReal *w = tgi_explicit_own(s)->stage_w + i * nv, *v = tgi_explicit_own(s)->stage_v + i * nv;
-  TG_TRY(stage_jacobian(s, i, c->A, ties));
+  TG_TRY(stage_jacobian(s, i, c->A, clamps));
   tgi_integrate_jacobian(m, w, nc, c->one, c->w, c->q);
   chain(nv, m->nu, c->A, c->q, c->v, c->a);
   tgi_explicit_rate_jacobian(m, w, v, nc, c->w, c->v, c->rate);
   return TG_OK;
 }
 
-static tgStatus force_jacobian(tgSim *s, tgReal *D, int *ties) {
+static tgStatus force_jacobian(tgSim *s, tgReal *D, int *clamps) {
   const tgModel *m = &s->m;
   const tgiTableau *t = tgi_explicit_tableau(s);
   int nv = m->nv, nc = 2 * nv + m->nu;
@@ -138,7 +138,7 @@ static tgStatus force_jacobian(tgSim *s, tgReal *D, int *ties) {
   }
   for (int i = 0; i < t->n; i++) {
     double next = i + 1 < t->n ? h * t->at[i + 1] : 0;
-    TG_TRY(stage(s, i, &c, ties));
+    TG_TRY(stage(s, i, &c, clamps));
     for (size_t k = 0; k < size; k++) {
       Dv[k] += h * t->share[i] * c.a[k];
       W[k] += h * t->share[i] * c.rate[k];
@@ -151,9 +151,9 @@ static tgStatus force_jacobian(tgSim *s, tgReal *D, int *ties) {
   return TG_OK;
 }
 
-tgStatus tgi_explicit_jacobian(tgSim *s, tgReal *D, int *ties) {
+tgStatus tgi_explicit_jacobian(tgSim *s, tgReal *D, int *clamps) {
   size_t mark = tgi_stack_mark(s);
-  tgStatus status = force_jacobian(s, D, ties);
+  tgStatus status = force_jacobian(s, D, clamps);
   if (status >= 0 && tgi_explicit_tableau(s)->n > 1) status = tgi_explicit_stage(s, 0, false);
   if (status == TG_ERR_CAPACITY) no_room(s);
   tgi_stack_free(s, mark);

@@ -234,7 +234,7 @@ static int points(tgSim *s, int geom, const tgReal **position, const tgReal **no
 
 static tgStatus points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal) {
   const tgReal *position, *normal;
-  int n = points(s, geom, &position, &normal), ties = 0;
+  int n = points(s, geom, &position, &normal), clamps = 0;
   if (n == 0) return no_points(s, geom);
   size_t nv = (size_t)s->m.nv, size = 6 * nv + 6 * (size_t)s->m.nbody + 2 * nv + 6 * (size_t)n;
   tgReal *all = tgi_stack_real(s, size);
@@ -242,7 +242,7 @@ static tgStatus points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int geo
   for (size_t i = 0; i < size; i++) all[i] = 0;
   tgReal *X = all + 6 * nv, *dq = X + 6 * s->m.nbody, *point = dq + 2 * nv;
   tgParamGrad p = {.model = s->model, .contact = s->contact_model, .S = all, .X = X, .points_of = geom, .point = point, .point_normal = point + 3 * n};
-  TG_TRY(tgi_explicit_vjp(s, gq, gv, dq, dq + nv, NULL, &p, &ties));
+  TG_TRY(tgi_explicit_vjp(s, gq, gv, dq, dq + nv, NULL, &p, &clamps));
   for (int i = 0; i < 3 * n; i++) {
     if (dposition != NULL) dposition[i] = p.point[i];
     if (dnormal != NULL) dnormal[i] = p.point_normal[i];

@@ -12,7 +12,7 @@ static tgStatus no_room(tgSim *s) {
   return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
 }
 
-typedef struct Out { tgReal *gq, *gv, *gu; tgParamGrad *p; int *ties; } Out;
+typedef struct Out { tgReal *gq, *gv, *gu; tgParamGrad *p; int *clamps; } Out;
 
 // fX += X' Z, and of one whose force goes by velocities fY += Y' Z, of a pair
 static void pair_vjp(const tgPairTerm *f, bool moves, const tgReal *Z, tgReal *fX, tgReal *fY) {
@@ -97,7 +97,7 @@ static tgStatus stage_vjp(tgSim *s, int i, tgReal *abar, const Out *o) {
   tgi_explicit_wrenches(s, pose, wrench);
   for (int d = 0; d < m->nv; d++) w[d] = -abar[d];
   TG_TRY(tgi_inverse_vjp(s, pose, a, wrench, w, o->gq, o->gv, o->p));
-  TG_TRY(tgi_forces_vjp(s, pose, q, v, abar, o->gq, o->gv, o->gu, o->p, o->ties));
+  TG_TRY(tgi_forces_vjp(s, pose, q, v, abar, o->gq, o->gv, o->gu, o->p, o->clamps));
   tgi_joint_forces_vjp(s, q, v, abar, o->gq, o->gv, o->p);
   TG_TRY(pairs_vjp(s, pose, abar, o));
   if (tgi_explicit_implicit_damping(s)) implicit_vjp(s, v, a, abar, o);
@@ -180,9 +180,9 @@ static tgStatus force_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *
   return TG_OK;
 }
 
-tgStatus tgi_explicit_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *ties) {
+tgStatus tgi_explicit_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps) {
   size_t mark = tgi_stack_mark(s);
-  Out o = {.gu = gu, .p = p, .ties = ties};
+  Out o = {.gu = gu, .p = p, .clamps = clamps};
   tgStatus status = force_vjp(s, xq, xv, gq, gv, &o);
   if (status == TG_ERR_CAPACITY) no_room(s);
   tgi_stack_free(s, mark);

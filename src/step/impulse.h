@@ -50,9 +50,9 @@ static inline void tgi_mean_acceleration(const tgSim *s, const tgReal *v, tgReal
   for (int d = 0; d < s->m.nv; d++) a[d] = (v[d] - s->start.vel[d]) / s->h;
 }
 
-/// Adjoint of (q0, v0, u, parameters) -> v1: from z = dL/dv1 adds to gq, gv, gu and p (gu, p may be NULL). ties counts clamps met.
-tgStatus tgi_impulse_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *ties);
+/// Adjoint of (q0, v0, u, parameters) -> v1: from z = dL/dv1 adds to gq, gv, gu and p (gu, p may be NULL). clamps counts those met.
+tgStatus tgi_impulse_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps);
 /// Dense derivative of the same, D (nv x (2 nv + nu), row-major): columns q, v, u. Shares no code with the adjoint.
-tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *ties);
+tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *clamps);
 
 #endif

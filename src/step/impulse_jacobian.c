@@ -87,7 +87,7 @@ static bool take_parts(tgSim *s, bool rows, Parts *p) {
 }
 
 // G: dv of the balance at held impulses for the motion v (v1 with the rows' forces, or vhat without)
-static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, const Parts *p, tgReal *G, int *ties) {
+static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, const Parts *p, tgReal *G, int *clamps) {
   const tgModel *m = &s->m;
   int nv = m->nv;
   double h = s->h;
@@ -104,7 +104,7 @@ static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, con
   }
   memset(G, 0, p->size * sizeof *G);
   tgStatus status = tgi_inverse_d_into(s, &s->start, a, X, -h, &p->to, G, G);
-  if (status >= 0) status = tgi_forces_d_into(s, &s->start, s->start.q, s->start.vel, h, &p->to, G, G, G, ties);
+  if (status >= 0) status = tgi_forces_d_into(s, &s->start, s->start.q, s->start.vel, h, &p->to, G, G, G, clamps);
   if (status == TG_ERR_CAPACITY) return short_scratch(s);
   TG_TRY(status);
   for (int d = 0; d < nv; d++) G[p->to.row[d] + p->to.v[d]] -= h * h * tgi_implicit_stiffness(s, d);
@@ -163,7 +163,7 @@ static void add_row_products(tgSim *s, const tgReal *scale, const tgReal *G, con
 }
 
 // R = dr for all columns
-static tgStatus residual_jacobian(tgSim *s, const Parts *p, int *ties) {
+static tgStatus residual_jacobian(tgSim *s, const Parts *p, int *clamps) {
   size_t mark = tgi_stack_mark(s);
   memset(p->R, 0, p->row_size * sizeof *p->R);
   add_row_products(s, NULL, p->G, p);
@@ -172,7 +172,7 @@ static tgStatus residual_jacobian(tgSim *s, const Parts *p, int *ties) {
   if (tgi_any_bounce(s)) {
     tgReal *free_motion = tgi_stack_real(s, p->size);
     if (free_motion == NULL) return short_scratch(s);
-    TG_TRY(balance_jacobian(s, s->vhat, NULL, p, free_motion, ties));
+    TG_TRY(balance_jacobian(s, s->vhat, NULL, p, free_motion, clamps));
     add_row_products(s, s->rows->bounce, free_motion, p);
     TG_TRY(tgi_rows_jacobian(s, &s->start, s->vhat, s->rows->bounce, &p->to, p->row_at, p->R));
   }
@@ -211,12 +211,12 @@ static void add_response(tgSim *s, const Parts *p, int island, const int *live, 
 }
 
 // G += Mh^-1 J' df
-static tgStatus add_impulse_change(tgSim *s, const Parts *p, int *ties) {
+static tgStatus add_impulse_change(tgSim *s, const Parts *p, int *clamps) {
   const tgRowSolver *k = s->contact_model->kind->rows;
   size_t n = (size_t)s->nrow;
   tgReal *r = tgi_stack_real(s, 2 * n), *X = NULL;
   if (r == NULL) return short_scratch(s);
-  TG_TRY(residual_jacobian(s, p, ties));
+  TG_TRY(residual_jacobian(s, p, clamps));
   if (k->null_part(s, r)) {
     X = tgi_stack_real(s, n * (size_t)s->m.nv);
     if (X == NULL) return short_scratch(s);
@@ -259,13 +259,13 @@ static void scatter(const tgSim *s, const Parts *p, tgReal *D) {
   }
 }
 
-tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *ties) {
+tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *clamps) {
   size_t mark = tgi_stack_mark(s);
   bool rows = s->nrow > 0 && !tgi_no_contact_gradient(s);
   Parts p;
   tgStatus status = take_parts(s, rows, &p) ? TG_OK : short_scratch(s);
-  if (status >= 0) status = balance_jacobian(s, s->end.vel, rows ? s->rows->f : NULL, &p, p.G, ties);
-  if (status >= 0 && rows) status = add_impulse_change(s, &p, ties);
+  if (status >= 0) status = balance_jacobian(s, s->end.vel, rows ? s->rows->f : NULL, &p, p.G, clamps);
+  if (status >= 0 && rows) status = add_impulse_change(s, &p, clamps);
   if (status >= 0) scatter(s, &p, D);
   tgi_stack_free(s, mark);
   return status;

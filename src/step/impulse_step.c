@@ -47,10 +47,10 @@ static void remember(tgSim *s) {
 }
 
 static void label(const tgSim *s, tgGradInfo *info) {
-  if (s->explored >= 0) {
+  if (s->aware_row >= 0) {
     char text[130];
     info->label = TG_GRAD_SURROGATE;
-    snprintf(info->reason, sizeof info->reason, "complementarity-aware: %s", tgi_row_label(s, s->explored, text, sizeof text));
+    snprintf(info->reason, sizeof info->reason, "complementarity-aware: %s", tgi_row_label(s, s->aware_row, text, sizeof text));
   }
   if (tgi_impulse_options(s)->zero_contact_gradient && s->nrow > 0) {
     info->label = TG_GRAD_SURROGATE;
@@ -76,7 +76,7 @@ static tgStatus bounce_position(tgSim *s, tgReal *x, tgReal *gaps) {
   return status;
 }
 
-static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *dp, int *ties) {
+static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *dp, int *clamps) {
   const tgModel *m = &s->m;
   int nv = m->nv;
   bool by_new = symplectic(s);
@@ -102,7 +102,7 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tg
     for (int d = 0; d < nv; d++) *(by_new ? &z[d] : &av[d]) += s->h * gw[d];
     for (int d = 0; d < nv && dp != NULL && dp->opt_timestep != NULL; d++) dp->opt_timestep[0] += (by_new ? s->end.vel : s->start.vel)[d] * gw[d];
   }
-  return bounces ? tgi_bounce_vjp(s, z, aq, av, du, dp, gaps, ties) : tgi_impulse_vjp(s, z, aq, av, du, dp, ties);
+  return bounces ? tgi_bounce_vjp(s, z, aq, av, du, dp, gaps, clamps) : tgi_impulse_vjp(s, z, aq, av, du, dp, clamps);
 }
 
 // ---- dense derivative ----
@@ -140,13 +140,13 @@ static tgStatus positions(tgSim *s, const tgReal *w, tgReal *D) {
   return TG_OK;
 }
 
-static tgStatus jacobian(tgSim *s, tgReal *D, int *ties) {
+static tgStatus jacobian(tgSim *s, tgReal *D, int *clamps) {
   int nv = s->m.nv, nc = 2 * nv + s->m.nu;
   tgReal *w = tgi_stack_real(s, (size_t)nv);
   if (w == NULL) return no_room(s, "Jacobian");
   const tgReal *v = symplectic(s) ? s->end.vel : s->start.vel;
   for (int d = 0; d < nv; d++) w[d] = s->h * v[d];
-  TG_TRY(tgi_impulse_jacobian(s, D + (size_t)nv * (size_t)nc, ties));
+  TG_TRY(tgi_impulse_jacobian(s, D + (size_t)nv * (size_t)nc, clamps));
   return tgi_bounces(s) ? bouncing_positions(s, w, D) : positions(s, w, D);
 }
 

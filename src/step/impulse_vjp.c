@@ -18,7 +18,7 @@ static tgStatus short_scratch(tgSim *s) {
 }
 
 // where the derivative goes, everything added; gu and p may be NULL
-typedef struct Out { tgReal *gq, *gv, *gu; tgParamGrad *p; int *ties; } Out;
+typedef struct Out { tgReal *gq, *gv, *gu; tgParamGrad *p; int *clamps; } Out;
 
 // Parameters of the balance that neither inverse dynamics nor the forces hold: what is taken at the step's end, and h. With u the velocity
 // after the step,  Mh (u - v) = h (tau - c) - h^2 K v,  Mh = M + h D + h^2 K.
@@ -49,7 +49,7 @@ static tgStatus balance_vjp(tgSim *s, const tgReal *u, const tgReal *x, const tg
   for (int d = 0; d < nv; d++) w[d] = -h * lambda[d];
   TG_TRY(tgi_inverse_vjp(s, &s->start, a, NULL, w, o->gq, o->gv, o->p));
   for (int d = 0; d < nv; d++) w[d] = h * lambda[d];
-  TG_TRY(tgi_forces_vjp(s, &s->start, s->start.q, s->start.vel, w, o->gq, o->gv, o->gu, o->p, o->ties));
+  TG_TRY(tgi_forces_vjp(s, &s->start, s->start.q, s->start.vel, w, o->gq, o->gv, o->gu, o->p, o->clamps));
   for (int d = 0; d < nv; d++) o->gv[d] += x[d] - h * h * tgi_implicit_stiffness(s, d) * lambda[d];
   if (o->p != NULL) balance_parameters(s, u, lambda, o->p);
   tgi_stack_free(s, mark);
@@ -139,7 +139,7 @@ static tgStatus rows_vjp(tgSim *s, const tgReal *z, tgReal *x, const Out *o) {
   tgi_impulse_solve(s, z, lambda);
   tgi_rows_mul(s, lambda, g);
   k->solve_vjp(s, g, y);
-  if (tgi_impulse_options(s)->aware_gradient && !s->no_exploring) k->explore(s, z, lambda, g, y);
+  if (tgi_impulse_options(s)->aware_gradient && !s->no_aware_adjoint) k->aware_adjoint(s, z, lambda, g, y);
   if (k->null_part(s, beta)) {
     alpha = tgi_stack_real(s, (size_t)n);
     if (alpha == NULL) return short_scratch(s);
@@ -178,9 +178,9 @@ static tgStatus impulse_vjp(tgSim *s, const tgReal *z, const Out *o) {
   return TG_OK;
 }
 
-tgStatus tgi_impulse_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *ties) {
+tgStatus tgi_impulse_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps) {
   size_t mark = tgi_stack_mark(s);
-  Out o = {.gq = gq, .gv = gv, .gu = gu, .p = p, .ties = ties};
+  Out o = {.gq = gq, .gv = gv, .gu = gu, .p = p, .clamps = clamps};
   tgStatus status = impulse_vjp(s, z, &o);
   tgi_stack_free(s, mark);
   return status;

@@ -310,7 +310,7 @@ tgStatus tgi_minimise_step(tgSim *s, double h) {
   s->ncon = s->nrow = s->nisland = 0;
   tgi_minimise_own(s)->mixed = false;
   if (tgi_has_fluid(m))
-    return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "A medium (opt_density, opt_viscosity) acts, which a contact model with a potential cannot express.");
+    return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "A medium (opt_density, opt_viscosity) acts, which a contact model with a potential does not support.");
   if (!take(s, h, &n)) return no_room(s);
   TG_TRY(within_limits(s));
   tgStatus status = s->contact_model->kind->law->begin(s, h);
@@ -361,7 +361,7 @@ static tgStatus revisit(tgSim *s, double h, const void *from) {
 static tgStatus supports(tgContact *c, tgError *error) {
   if (c->kind->law == NULL || !(c->kind->law->has & TG_LAW_ENERGY))
     return tgi_error(error, TG_ERR_UNSUPPORTED, "The contact model '%s' has no energy, which a step that minimises one needs.", c->kind->word);
-  TG_TRY(tgi_minimise_express(c->model, error));
+  TG_TRY(tgi_minimise_supports(c->model, error));
   return tgi_joint_inertias(c, true, error);
 }
 

@@ -137,7 +137,7 @@ static void velocities(const tgSim *s, const tgReal *delta, int nc, const tgReal
   }
 }
 
-static tgStatus implicit_jacobian(tgSim *s, tgReal *D, int *ties) {
+static tgStatus implicit_jacobian(tgSim *s, tgReal *D, int *clamps) {
   const tgModel *m = &s->m;
   int nc = 2 * m->nv + m->nu;
   size_t size = (size_t)m->nv * (size_t)nc;
@@ -148,16 +148,16 @@ static tgStatus implicit_jacobian(tgSim *s, tgReal *D, int *ties) {
   memset(D, 0, size * sizeof *D);
   TG_TRY(bodies(s, nc, D));
   contacts(s, nc, D);
-  TG_TRY(tgi_joint_start_jacobian(s, &s->end, &o.joints, nc, D, ties));
+  TG_TRY(tgi_joint_start_jacobian(s, &s->end, &o.joints, nc, D, clamps));
   tgi_pattern_solve_rows(&tgi_minimise_own(s)->pattern, tgi_minimise_own(s)->step_L, nc, D);
   for (size_t i = 0; i < size; i++) D[i] = -D[i];
   velocities(s, o.joints.delta, nc, D, D + size);
   return TG_OK;
 }
 
-tgStatus tgi_minimise_jacobian(tgSim *s, tgReal *D, int *ties) {
+tgStatus tgi_minimise_jacobian(tgSim *s, tgReal *D, int *clamps) {
   size_t mark = tgi_stack_mark(s);
-  tgStatus status = implicit_jacobian(s, D, ties);
+  tgStatus status = implicit_jacobian(s, D, clamps);
   tgi_stack_free(s, mark);
   return status;
 }

@@ -24,8 +24,8 @@ static void inertial(const tgSim *s, int b, const tgReal *Z, tgParamGrad *p) {
   // Q = A' [w] R/h^2, to which Sigma is dual
   for (int i = 0; i < 3; i++)
     for (int k = 0; k < 3; k++) Q[3 * i + k] = (A[i] * turned[k] + A[3 + i] * turned[3 + k] + A[6 + i] * turned[6 + k]) / hh;
-  tgReal pull = tgi_v3_dot(a, u) / hh, fall = tgi_v3_dot(g, u);
-  if (p->body_mass != NULL) p->body_mass[b] += pull - light * fall;
+  tgReal inertial = tgi_v3_dot(a, u) / hh, fall = tgi_v3_dot(g, u);
+  if (p->body_mass != NULL) p->body_mass[b] += inertial - light * fall;
   if (p->body_gravcomp != NULL) p->body_gravcomp[b] += mass * fall;
   if (p->opt_gravity != NULL) tgi_v3_axpy(p->opt_gravity, -light * mass, u);
   if (p->body_com != NULL) {
@@ -44,7 +44,7 @@ static void inertial(const tgSim *s, int b, const tgReal *Z, tgParamGrad *p) {
   }
   if (p->opt_timestep == NULL) return;
   tgi_spread(s, b, Sigma);
-  tgReal sum = mass * pull;
+  tgReal sum = mass * inertial;
   tgi_m3_mul(T, Q, Sigma);
   sum += T[0] + T[4] + T[8];
   p->opt_timestep[0] -= 2 / s->h * sum;

@@ -119,20 +119,20 @@ static tgStatus bodies(tgSim *s, tgiAdjoint *a, tgReal *aq, tgReal *av, tgParamG
   return TG_OK;
 }
 
-static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties) {
+static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps) {
   tgiAdjoint a;
   if (!take(s, &a)) return no_room(s);
   tgi_joint_slopes(s, &s->end, &a.o.joints);
   multiplier(s, gq, gv, &a, aq, p);
   twists(s, &a);
   TG_TRY(bodies(s, &a, aq, av, p));
-  TG_TRY(tgi_joint_start_vjp(s, &s->end, &a.o.joints, a.z, a.zeta, a.t, aq, av, du, ties));
+  TG_TRY(tgi_joint_start_vjp(s, &s->end, &a.o.joints, a.z, a.zeta, a.t, aq, av, du, clamps));
   return p != NULL ? tgi_minimise_parameters(s, &a, p) : TG_OK;
 }
 
-tgStatus tgi_minimise_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *ties) {
+tgStatus tgi_minimise_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps) {
   size_t mark = tgi_stack_mark(s);
-  tgStatus status = implicit_vjp(s, gq, gv, aq, av, du, p, ties);
+  tgStatus status = implicit_vjp(s, gq, gv, aq, av, du, p, clamps);
   tgi_stack_free(s, mark);
   return status;
 }

@@ -155,8 +155,8 @@ static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo 
   if (info == NULL) return;
   *info = (tgGradInfo){.label = TG_GRAD_EXACT, .converged = s->info.converged, .first_step = -1};
   const tgContactModel *kind = s->contact_model != NULL ? s->contact_model->kind : NULL;
-  if (kind != NULL && kind->ties != NULL) kind->ties(s, s->h, info);
-  if (kind != NULL && kind->param_ties != NULL && dp != NULL) kind->param_ties(s, dp, info);
+  if (kind != NULL && kind->nonsmooth != NULL) kind->nonsmooth(s, s->h, info);
+  if (kind != NULL && kind->param_nonsmooth != NULL && dp != NULL) kind->param_nonsmooth(s, dp, info);
   if (clamps > 0) {
     if (info->ties == 0) snprintf(info->reason, sizeof info->reason, "an actuator or spring at its clamp");
     info->ties += clamps;
@@ -182,7 +182,7 @@ tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal 
   if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
   int clamps = 0;
   size_t mark = tgi_stack_mark(sim);
-  sim->explored = -1;
+  sim->aware_row = -1;
   tgiFpEnv env = tgi_fp_enter();
   tgStatus status = stepped(sim);
   if (status >= 0) status = vjp(sim, gq, gv, dq, dv, du, dp, &clamps);
@@ -197,7 +197,7 @@ static tgStatus jacobian(tgSim *s, tgReal *D, tgGradInfo *info) {
   int clamps = 0;
   TG_TRY(stepped(s));
   TG_TRY(tgi_stack_reserve_dense(s));
-  s->explored = -1;
+  s->aware_row = -1;
   size_t mark = tgi_stack_mark(s);
   tgStatus status = s->stepper->jacobian(s, D, &clamps);
   tgi_stack_free(s, mark);
@@ -220,8 +220,8 @@ static tgStatus param_jacobian(tgSim *s, tgParamGrad *dp, tgReal *D, tgGradInfo 
   size_t mark = tgi_stack_mark(s);
   tgReal *g = tgi_stack_real(s, 2 * (size_t)nv);
   tgStatus status = stepped(s);
-  s->explored = -1;
-  s->no_exploring = true;
+  s->aware_row = -1;
+  s->no_aware_adjoint = true;
   if (status == TG_OK && g == NULL) status = tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
   for (int i = 0; i < 2 * nv && status == TG_OK; i++) {
     for (int k = 0; k < 2 * nv; k++) g[k] = k == i;
@@ -232,7 +232,7 @@ static tgStatus param_jacobian(tgSim *s, tgParamGrad *dp, tgReal *D, tgGradInfo 
     tgi_stack_free(s, row);
     for (int k = 0; k < dp->size; k++) D[(size_t)i * (size_t)dp->size + (size_t)k] = dp->value[k];
   }
-  s->no_exploring = false;
+  s->no_aware_adjoint = false;
   tgi_stack_free(s, mark);
   if (status == TG_OK) label(s, clamps, dp, info);
   return status;

@@ -1,4 +1,4 @@
-// test_explicit.c: contact models that are forces in closed form, on every conformance scene that they can express and on the zoo's pairs of shapes without its
+// test_explicit.c: contact models that are forces in closed form, on every conformance scene that they support and on the zoo's pairs of shapes without its
 // equalities: action and reaction, dissipation, the same bits, the same motion however the world lies and whichever body is listed first, all points against
 // those that count, Jacobian against differences (complex step in the complex build) and against the adjoint, labels. Scenes that a model refuses are counted
 // by reason. Knows no model by its name.

@@ -39,17 +39,17 @@ static void check_tree(int k, int flags, bool flat) {
   tgSim *s = tgt_sim(m);
   Ctx c = {s};
   tgtRandom r = {(uint64_t)k + 500};
-  int nv = m->nv, nu = m->nu, ties = 0;
+  int nv = m->nv, nu = m->nu, clamps = 0;
   tgReal *Dq = matrix(nv, nv), *Dv = matrix(nv, nv), *Du = matrix(nv, nu), u[NMAX];
   tgReal w[NMAX], v[NMAX], gq[NMAX] = {0}, gv[NMAX] = {0}, gu[NMAX] = {0};
   tgt_random_state(s, &r, flat);
   for (int i = 0; i < nu; i++) u[i] = s->ctrl[i];
   tgt_prepare(s, s->qpos, s->qvel);
-  assert_int_equal(tgi_forces_d(s, &s->start, s->qpos, s->qvel, Dq, Dv, Du, &ties), TG_OK);
-  assert_int_equal(ties, 0);
+  assert_int_equal(tgi_forces_d(s, &s->start, s->qpos, s->qvel, Dq, Dv, Du, &clamps), TG_OK);
+  assert_int_equal(clamps, 0);
   tgt_random_vector(&r, nv, w);
   tgt_random_vector(&r, nv, v);
-  assert_int_equal(tgi_forces_vjp(s, &s->start, s->qpos, s->qvel, w, gq, gv, gu, NULL, &ties), TG_OK);
+  assert_int_equal(tgi_forces_vjp(s, &s->start, s->qpos, s->qvel, w, gq, gv, gu, NULL, &clamps), TG_OK);
   tgt_check_adjoint(Dq, nv, nv, w, v, gq);
   tgt_check_adjoint(Dv, nv, nv, w, v, gv);
   if (nu > 0) tgt_check_adjoint(Du, nv, nu, w, v, gu);
@@ -94,22 +94,22 @@ static void test_clamps(void **state) {
   tgModel *m = tg_model_compile(d, NULL, &error);
   check_true(m != NULL, "%s", error.text);
   tgSim *s = tgt_sim(m);
-  // u, q, v -> force, du, dq, dv, ties; length = 2 q, force = 3 u - 2 q - 0.5 * 2 v, qfrc = 2 force within +-5
+  // u, q, v -> force, du, dq, dv, clamps; length = 2 q, force = 3 u - 2 q - 0.5 * 2 v, qfrc = 2 force within +-5
   const double cases[][8] = {{0.5, 0, 0, 3, 6, -4, -2, 0}, {2, 0.3, 0.2, 2 * (3 - 0.6 - 0.2), 0, -4, -2, 0}, {1, 0.3, 0.2, 2 * (3 - 0.6 - 0.2), 6, -4, -2, 1},
                              {0.9, -0.5, 0, 5, 0, 0, 0, 0}, {0.5, 0, -1, 5, 6, -4, -2, 1}};
   for (int k = 0; k < 5; k++) {
     const double *x = cases[k];
     tgReal q = x[1], v = x[2], Dq, Dv, Du;
-    int ties = 0;
+    int clamps = 0;
     s->ctrl[0] = x[0];
     tgt_prepare(s, &q, &v);
     tgi_actuation(s, &s->start, &q, &v);
-    assert_int_equal(tgi_forces_d(s, &s->start, &q, &v, &Dq, &Dv, &Du, &ties), TG_OK);
+    assert_int_equal(tgi_forces_d(s, &s->start, &q, &v, &Dq, &Dv, &Du, &clamps), TG_OK);
     check_close(s->qfrc_actuator[0], x[3], 1e-15);
     check_close(Du, x[4], 1e-15);
     check_close(Dq, x[5], 1e-15);
     check_close(Dv, x[6], 1e-15);
-    assert_int_equal(ties, (int)x[7]);
+    assert_int_equal(clamps, (int)x[7]);
   }
   tg_sim_free(s);
   tg_model_free(m);

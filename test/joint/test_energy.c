@@ -116,7 +116,7 @@ static void test_start(void **state) {
     Case c;
     make(&c, k);
     const tgModel *m = &c.s->m;
-    int nv = m->nv, nt = 2 * nv + m->nu, ties = 0;
+    int nv = m->nv, nt = 2 * nv + m->nu, clamps = 0;
     tgtRandom r = {.s = (uint64_t)k};
     tgReal x[3 * MOST], z[MOST], zeta[MOST], work[MOST], out[3 * MOST], v[3 * MOST], g[MOST], *B = calloc((size_t)(nv * nt), sizeof *B);
     memcpy(x, c.s->start.q, (size_t)m->nq * sizeof *x);
@@ -124,14 +124,14 @@ static void test_start(void **state) {
     memcpy(x + m->nq + nv, c.s->ctrl, (size_t)m->nu * sizeof *x);
     assert_int_equal(gradient(&c, x, g), TG_OK);
     count(&c, &seen);
-    assert_int_equal(tgi_joint_start_jacobian(c.s, &c.s->end, &c.t, nt, B, &ties), TG_OK);
-    assert_int_equal(ties, 0);
+    assert_int_equal(tgi_joint_start_jacobian(c.s, &c.s->end, &c.t, nt, B, &clamps), TG_OK);
+    assert_int_equal(clamps, 0);
     for (int trial = 0; trial < 3; trial++) {
       tgt_random_vector(&r, nv, z);
       tgt_random_vector(&r, nt, v);
       for (int i = 0; i < nt; i++) out[i] = 0;
       tgi_joint_rotate(m, c.t.delta, z, false, zeta);
-      assert_int_equal(tgi_joint_start_vjp(c.s, &c.s->end, &c.t, z, zeta, work, out, out + nv, out + 2 * nv, &ties), TG_OK);
+      assert_int_equal(tgi_joint_start_vjp(c.s, &c.s->end, &c.t, z, zeta, work, out, out + nv, out + 2 * nv, &clamps), TG_OK);
       tgt_check_adjoint(B, nv, nt, z, v, out);
     }
     const int cols[3] = {nv, nv, m->nu};

@@ -166,11 +166,11 @@ static void check_algebra(Rig *r, const char *what) {
   int nv = r->m->nv, nc = 2 * nv + r->m->nu, bounces = 0;
   tgReal *D = malloc(sizeof(tgReal) * (size_t)(4 * nv * nc + 4 * nv + 2 * nc)), *X = D + 2 * nv * nc, *w = X + 2 * nv * nc, *g = w + 2 * nv, *t = g + nc;
   tgtRandom random = {.s = 3};
-  int ties = 0;
+  int clamps = 0;
   assert_int_equal(tg_sim_step(s, 1e-3, NULL), TG_OK);
   check_true(tgi_bounces(s), "%s does not bounce", what);
   assert_int_equal(tgi_stack_reserve_dense(s), TG_OK);
-  assert_int_equal(tgi_impulse_jacobian(s, D, &ties), TG_OK);
+  assert_int_equal(tgi_impulse_jacobian(s, D, &clamps), TG_OK);
   for (int i = 0; i < nv * nc; i++) X[i] = i / nc == i % nc;
   assert_int_equal(tgi_bounce_jacobian(s, D, X), TG_OK);
   for (int i = 0; i < s->nrow; i++) {
@@ -193,7 +193,7 @@ static void check_algebra(Rig *r, const char *what) {
   }
   // and (2)
   for (int j = 0; j < nc; j++) g[j] = 0;
-  assert_int_equal(tgi_bounce_vjp(s, w, g, g + nv, NULL, NULL, NULL, &ties), TG_OK);
+  assert_int_equal(tgi_bounce_vjp(s, w, g, g + nv, NULL, NULL, NULL, &clamps), TG_OK);
   for (int j = 0; j < nc; j++) t[j] = tgt_normal(&random);
   tgt_check_adjoint(D, nv, nc, w, t, g);
   // the whole step

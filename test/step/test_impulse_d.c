@@ -73,7 +73,7 @@ static double compare(Ctx *c, const tgReal *x, const tgReal *D, const char *name
 
 static void check_state(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
   const tgModel *m = &s->m;
-  int nv = m->nv, nu = m->nu, nt = 2 * nv + nu, ties = 0;
+  int nv = m->nv, nu = m->nu, nt = 2 * nv + nu, clamps = 0;
   tgReal *x = malloc(sizeof(tgReal) * (size_t)(m->nq + nv + nu)), *D = malloc(sizeof(tgReal) * (size_t)(nv * nt + 3 * nt)), *z = D + nv * nt,
          *v = z + nt, *g = v + nt;
   memcpy(x, s->qpos, (size_t)m->nq * sizeof *x);
@@ -100,15 +100,15 @@ static void check_state(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
     seen->null += s->nrow > 0 && s->contact_model->kind->rows->null_part(s, beta);
     free(beta);
     assert_int_equal(tgi_stack_reserve_dense(s), TG_OK);
-    assert_int_equal(tgi_impulse_jacobian(s, D, &ties), TG_OK);
+    assert_int_equal(tgi_impulse_jacobian(s, D, &clamps), TG_OK);
     // the adjoint adds to what is there
     for (int i = 0; i < nt; i++) g[i] = i;
     tgt_random_vector(r, nv, z);
     tgt_random_vector(r, nt, v);
-    assert_int_equal(tgi_impulse_vjp(s, z, g, g + nv, g + 2 * nv, NULL, &ties), TG_OK);
+    assert_int_equal(tgi_impulse_vjp(s, z, g, g + nv, g + 2 * nv, NULL, &clamps), TG_OK);
     for (int i = 0; i < nt; i++) g[i] -= i;
     tgt_check_adjoint(D, nv, nt, z, v, g);
-    assert_int_equal(ties, 0);
+    assert_int_equal(clamps, 0);
     seen->deficient += s->info.rank_deficient;
     seen->active += active;
     seen->bounced += bounced;

@@ -51,7 +51,7 @@ typedef struct Case { tgModel *m; tgContact contact; tgSim *s; } Case;
 static Case make_case(int k, bool touching) {
   Case c = {.m = tgt_random_tree((uint64_t)(100 + k), 5, FLAGS | (k % 2 == 0 ? TGT_TREE_FREE : 0))};
   tgError e = {0};
-  check_true(tgi_minimise_express(c.m, &e) == TG_OK, "%s", e.text);
+  check_true(tgi_minimise_supports(c.m, &e) == TG_OK, "%s", e.text);
   c.contact = made_contact(c.m, touching);
   // springs of equalities that a random state stretches far
   made_options.equality_opening = 0.3;
@@ -261,20 +261,20 @@ static void check_step(Case *c, tgtRandom *r) {
     assert_int_equal(tg_sim_step_vjp(s, g, g + nv, out, out + nv, out + 2 * nv, NULL, NULL), TG_OK);
     tgt_check_adjoint(D, 2 * nv, nt, g, v, out);
     // the stepper's own adds to what is there
-    int ties = 0;
+    int clamps = 0;
     for (int i = 0; i < nt; i++) v[i] = 1;
-    assert_int_equal(tgi_minimise_vjp(s, g, g + nv, v, v + nv, v + 2 * nv, NULL, &ties), TG_OK);
+    assert_int_equal(tgi_minimise_vjp(s, g, g + nv, v, v + nv, v + 2 * nv, NULL, &clamps), TG_OK);
     for (int i = 0; i < nt; i++) v[i] -= 1;
     tgt_check_near(v, out, nt, 1e-12);
-    assert_int_equal(ties, 0);
+    assert_int_equal(clamps, 0);
   }
   // frames are those of the start, whatever was asked
   tgReal frames[60];
   assert_true(3 * m->nbody <= 60);
   memcpy(frames, s->start.xpos, 3 * (size_t)m->nbody * sizeof *frames);
-  int ties = 0;
+  int clamps = 0;
   assert_int_equal(tgi_stack_reserve_dense(s), TG_OK);
-  assert_int_equal(tgi_minimise_jacobian(s, D, &ties), TG_OK);
+  assert_int_equal(tgi_minimise_jacobian(s, D, &clamps), TG_OK);
   tgt_check_near(s->start.xpos, frames, 3 * m->nbody, 0);
   tgi_kinematics(&s->m, x, &s->start);
   tgt_check_near(s->start.xpos, frames, 3 * m->nbody, 0);

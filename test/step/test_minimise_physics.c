@@ -222,7 +222,7 @@ static void test_refused(void **state) {
     if (k == 1) d->option.density = 1.2;
     tgModel *m = compile(d);
     tgError e = {0};
-    assert_int_equal(tgi_minimise_express(m, &e), TG_ERR_UNSUPPORTED);
+    assert_int_equal(tgi_minimise_supports(m, &e), TG_ERR_UNSUPPORTED);
     check_true(strstr(e.text, names[k]) != NULL, "%s", e.text);
     assert_true(k == 1 || strstr(e.text, "pull") != NULL);
     tg_model_free(m);

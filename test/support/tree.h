@@ -10,7 +10,7 @@ enum {
   TGT_TREE_PASSIVE = 2,   // damping, stiffness, armature, springref, gravity compensation, tendons
   TGT_TREE_ACTUATED = 4,  // actuators of every kind, with limits
   TGT_TREE_FLUID = 8,     // density, viscosity and wind
-  TGT_TREE_ENERGY = 16,   // only what an energy can express; and limits, dry friction, joints with two motors whose sum is limited
+  TGT_TREE_ENERGY = 16,   // only what an energy supports; and limits, dry friction, joints with two motors whose sum is limited
   TGT_TREE_TIED = 32      // a connect, a weld, and equalities of joints with and without a second joint
 };
 

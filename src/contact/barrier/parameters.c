@@ -298,7 +298,7 @@ tgStatus tgi_barrier_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, t
   return TG_OK;
 }
 
-void tgi_barrier_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info) {
+void tgi_barrier_param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInfo *info) {
   const tgModel *m = &s->m;
   const tgiBarrier *k = tgi_barrier(s);
   int tied = ((const tgiBarrierWork *)s->solver)->tied;

@@ -6,7 +6,7 @@
 
 /// tgLaw.parameters. Leaves the trees at the start of the step.
 tgStatus tgi_barrier_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p);
-/// tgContactModel.param_ties: geoms with equal friction, sizes at which the radius of a sphere has two makers.
-void tgi_barrier_param_ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
+/// tgContactModel.param_nonsmooth: geoms with equal friction, sizes at which the radius of a sphere has two makers.
+void tgi_barrier_param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
 
 #endif

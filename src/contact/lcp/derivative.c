@@ -61,7 +61,7 @@ tgStatus tgi_lcp_solve_columns(tgSim *s, int island, int n, const int *at, tgRea
 void tgi_lcp_adjoint(const tgSim *s, const tgReal *g, tgReal *rbar) {
   for (int index = 0; index < s->nisland; index++) {
     Part p = part(s, index);
-    tgi_lcp_work(s)->explored[index] = 0;
+    tgi_lcp_work(s)->aware[index] = 0;
     solve_island_vjp(&p, g, rbar);
   }
 }
@@ -72,7 +72,7 @@ bool tgi_lcp_null_part(const tgSim *s, tgReal *beta) {
   bool any = false;
   for (int index = 0; index < s->nisland; index++) {
     Part p = part(s, index);
-    bool acts = !tgi_lcp_work(s)->explored[index] && acts_by_null(p.lcp);
+    bool acts = !tgi_lcp_work(s)->aware[index] && acts_by_null(p.lcp);
     any = any || acts;
     for (int a = 0; a < p.lcp->nk; a++) p.x[a] = acts ? p.lcp->z[a] : 0;
     put_held(&p, p.x, beta);
@@ -141,7 +141,7 @@ static int wanted_classes(const tgSim *s, const Part *p, const tgReal *z, int8_t
 }
 
 // The classes of the step are those of the factorisation again afterwards.
-void tgi_lcp_explore(tgSim *s, const tgReal *z, const tgReal *lambda, const tgReal *g, tgReal *y) {
+void tgi_lcp_aware_adjoint(tgSim *s, const tgReal *z, const tgReal *lambda, const tgReal *g, tgReal *y) {
   tgiLcpWork *w = tgi_lcp_work(s);
   for (int index = 0; index < s->nisland; index++) {
     Part p = part(s, index);
@@ -155,8 +155,8 @@ void tgi_lcp_explore(tgSim *s, const tgReal *z, const tgReal *lambda, const tgRe
     solve_island_vjp(&p, g, other);
     if (passed(s, index, z, lambda, y) < TOLD_APART * TOLD_APART * passed(s, index, z, lambda, other)) {
       for (int a = 0; a < p.n; a++) y[p.row[a]] = other[p.row[a]];
-      w->explored[index] = 1;
-      if (s->explored < 0) s->explored = first;
+      w->aware[index] = 1;
+      if (s->aware_row < 0) s->aware_row = first;
     }
     tgi_lcp_solve_classes(&k->lcp, &k->problem, w->cls, p.x, p.y);
   }

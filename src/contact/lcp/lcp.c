@@ -63,7 +63,7 @@ static void place(const tgModel *m, const tgCapacity *z, tgLayout *l, tgiLcpWork
   tgiLcpWork w;
   *work = tgi_place(l, 1, sizeof w);
   w.island = tgi_place(l, n, sizeof *w.island);
-  int8_t **bytes[] = {&w.cls, &w.island_cls, &w.tie, &w.failed, &w.explored};
+  int8_t **bytes[] = {&w.cls, &w.island_cls, &w.tie, &w.failed, &w.aware};
   for (int i = 0; i < 5; i++) *bytes[i] = tgi_place(l, n, 1);
   w.K = tgi_place(l, 3 * n, sizeof(tgReal));
   w.other = tgi_place(l, n, sizeof(tgReal));
@@ -138,7 +138,7 @@ static tgiLcpWork *open_islands(tgSim *s) {
   pool = (tgLayout){.base = w->pool};
   for (int i = 0; i < s->nrow; i++) {
     w->cls[i] = (int8_t)s->rows->class[i];
-    w->tie[i] = w->failed[i] = w->explored[i] = 0;
+    w->tie[i] = w->failed[i] = w->aware[i] = 0;
   }
   for (int index = 0; index < s->nisland; index++) {
     tgiLcpIsland *k = &w->island[index];
@@ -196,7 +196,7 @@ static const tgRowSolver rows = {
     .solve_jvp = tgi_lcp_tangent,
     .solve_columns = tgi_lcp_solve_columns,
     .solve_vjp = tgi_lcp_adjoint,
-    .explore = tgi_lcp_explore,
+    .aware_adjoint = tgi_lcp_aware_adjoint,
     .null_part = tgi_lcp_null_part,
     .null_jvp = tgi_lcp_null_tangent,
     .null_vjp = tgi_lcp_null_adjoint,
@@ -210,8 +210,8 @@ const tgContactModel tgi_lcp_model = {
     .solver_bytes = solver_bytes,
     .prepare = prepare,
     .release = release,
-    .param_ties = tgi_rows_param_ties,
-    .ties = tgi_lcp_ties,
+    .param_nonsmooth = tgi_rows_param_nonsmooth,
+    .nonsmooth = tgi_lcp_nonsmooth,
     .touches = tgi_rows_touches,
     .touch = tgi_rows_touch,
     .rows = &rows,

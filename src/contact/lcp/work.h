@@ -1,5 +1,5 @@
 // work.h: private to contact/lcp: the workspace that the model keeps in a sim, and its parts: islands solved (island.c), differentiated
-// (derivative.c), their ties (ties.c).
+// (derivative.c), their non-smooth points (nonsmooth.c).
 #ifndef TG_CONTACT_LCP_WORK_H
 #define TG_CONTACT_LCP_WORK_H
 
@@ -22,7 +22,7 @@ typedef struct tgiLcpWork {
   tgiLcpIsland *island;      // as many as the step has
   int8_t *cls, *island_cls;  // cap.nrow: classes in and out, all and of one island
   int8_t *tie, *failed;      // cap.nrow: what the solver said of the row
-  int8_t *explored;          // cap.nrow: island with classes of the aware gradient in the last adjoint
+  int8_t *aware;             // cap.nrow: island with classes of the aware gradient in the last adjoint
   tgReal *K;                 // three vectors of cap.nrow
   tgReal *other;             // cap.nrow: adjoint of the aware gradient
   void *scratch;             // of the solver, shared by the islands
@@ -44,13 +44,13 @@ void tgi_lcp_recall_island(tgSim *s, int index, const uint8_t *from);
 void tgi_lcp_tangent(const tgSim *s, const tgReal *r, tgReal *df);
 tgStatus tgi_lcp_solve_columns(tgSim *s, int island, int n, const int *at, tgReal *X, int *live, int *nlive);
 void tgi_lcp_adjoint(const tgSim *s, const tgReal *g, tgReal *rbar);
-void tgi_lcp_explore(tgSim *s, const tgReal *z, const tgReal *lambda, const tgReal *g, tgReal *y);
+void tgi_lcp_aware_adjoint(tgSim *s, const tgReal *z, const tgReal *lambda, const tgReal *g, tgReal *y);
 bool tgi_lcp_null_part(const tgSim *s, tgReal *beta);
 void tgi_lcp_null_tangent(const tgSim *s, const tgReal *x, tgReal *df);
 void tgi_lcp_null_adjoint(const tgSim *s, const tgReal *g, tgReal *alpha);
 int tgi_lcp_side(const tgSim *s, int row);
 
 /// Of tgContactModel.
-void tgi_lcp_ties(const tgSim *s, double h, tgGradInfo *info);
+void tgi_lcp_nonsmooth(const tgSim *s, double h, tgGradInfo *info);
 
 #endif

@@ -180,7 +180,7 @@ static const char *term_label(const tgSim *s, int i, char *text, size_t size) {
   return text;
 }
 
-static void ties(const tgSim *s, const tgParamGrad *p, tgGradInfo *info) {
+static void param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInfo *info) {
   const tgModel *m = &s->m;
   const tgiSoftmin *k = tgi_softmin(s);
   if (p->geom_friction == NULL) return;
@@ -211,7 +211,7 @@ const tgContactModel tgi_softmin_model = {
     .solver_bytes = tgi_softmin_bytes,
     .prepare = tgi_softmin_prepare,
     .release = tgi_softmin_release,
-    .param_ties = ties,
+    .param_nonsmooth = param_nonsmooth,
     .touches = touches,
     .touch = touch,
     .law = &law,

@@ -1,4 +1,4 @@
-// ties.c: where the derivative of a step is one-sided: contacts, limits, bounces and forces at a switch.
+// nonsmooth.c: where the derivative of a step is one-sided: contacts, limits, bounces and forces at a switch.
 #include <stdio.h>
 
 #include "coll/contacts.h"
@@ -15,7 +15,7 @@ static void add_tie(tgGradInfo *info, const char *what, const char *label) {
   snprintf(info->reason, sizeof info->reason, "%s: %.150s", what, label);
 }
 
-static void contact_ties(const tgSim *s, tgGradInfo *info) {
+static void nonsmooth_contacts(const tgSim *s, tgGradInfo *info) {
   const tgModel *m = &s->m;
   for (int i = 0; i < s->ncon; i++) {
     const tgContactRow *c = &s->contact[i];
@@ -31,7 +31,7 @@ static void contact_ties(const tgSim *s, tgGradInfo *info) {
   }
 }
 
-static void limit_ties(const tgSim *s, const tgPose *pose, tgGradInfo *info) {
+static void nonsmooth_limits(const tgSim *s, const tgPose *pose, tgGradInfo *info) {
   const tgModel *m = &s->m;
   char label[96];
   for (int j = 0; j < m->njnt; j++) {
@@ -51,7 +51,7 @@ static void limit_ties(const tgSim *s, const tgPose *pose, tgGradInfo *info) {
 }
 
 // a restitution that is about to switch on or off
-static void bounce_ties(const tgSim *s, double h, tgGradInfo *info) {
+static void nonsmooth_bounces(const tgSim *s, double h, tgGradInfo *info) {
   double g2 = 0;
   for (int i = 0; i < 3; i++) g2 += tgRe(s->m.opt_gravity[i]) * tgRe(s->m.opt_gravity[i]);
   double threshold = fmax(sqrt(g2) * h, tgi_impulse_options(s)->restitution_speed);
@@ -81,7 +81,7 @@ static double speed_to_switch(const tgSim *s, int i) {
 // Ties that the solver finds are relative to the forces and speeds of the problem. Where those are all next to nothing (free fall with joints
 // that rest on their limits) a move of 1e-9 m or a push of 1e-9 m/s switches a row all the same: the least speed is absolute. A move
 // acts by the share of the gap that a step removes, on the row itself and through it on the others.
-static void row_ties(const tgSim *s, tgGradInfo *info) {
+static void nonsmooth_rows(const tgSim *s, tgGradInfo *info) {
   const tgiLcpWork *w = tgi_lcp_work(s);
   double least = tie_speed + tie_gap * tgi_impulse_options(s)->erp / s->h;
   char label[200];
@@ -91,9 +91,9 @@ static void row_ties(const tgSim *s, tgGradInfo *info) {
   }
 }
 
-void tgi_lcp_ties(const tgSim *s, double h, tgGradInfo *info) {
-  if (s->nrow > 0) row_ties(s, info);
-  contact_ties(s, info);
-  limit_ties(s, &s->start, info);
-  bounce_ties(s, h, info);
+void tgi_lcp_nonsmooth(const tgSim *s, double h, tgGradInfo *info) {
+  if (s->nrow > 0) nonsmooth_rows(s, info);
+  nonsmooth_contacts(s, info);
+  nonsmooth_limits(s, &s->start, info);
+  nonsmooth_bounces(s, h, info);
 }
