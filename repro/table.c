@@ -152,6 +152,18 @@ static const tgBand push_t_bands[] = {
     {"goals_found_by_gradient", '>', 4, "", NONE},
 };
 
+// no paper has these: truths in closed form, of a cube's toss its own limit
+static const tgBand impact_bands[] = {
+    {"lcp.balls.e0.gradient_error", '<', 0.01, "", NONE},
+    {"lcp.balls.e0.1.gradient_error", '<', 0.01, "", NONE},
+    {"lcp.balls.e0.3.gradient_error", '<', 0.01, "", NONE},
+    {"lcp.balls.e0.9.gradient_error", '<', 0.01, "", NONE},
+    {"lcp.balls.order", '>', 0.9, "", NONE},
+    {"lcp.floor.order", '>', 0.9, "", NONE},
+    {"lcp.sliding.order", '>', 0.9, "", NONE},
+    {"lcp.toss.median_error", '<', 0.05, "", NONE},
+};
+
 #define BANDS(table) table, (int)(sizeof table / sizeof *table)
 const tgExperiment tgi_reproductions[] = {
     {"reach", "half-cheetah brings its head to the target of the lcp paper's trajectory scene, from zero controls", tgi_reproduce_reach,
@@ -183,5 +195,6 @@ const tgExperiment tgi_reproductions[] = {
      BANDS(push_t_bands)},
     {"TO-R3", "prisms slide and stop, two cubes collide and come to rest together: friction at every step", tgi_reproduce_prisms,
      BANDS(prism_bands)},
+    {"X-8", "impacts as the step shrinks: value and gradient of motions whose truth is known, and of a cube's toss", tgi_reproduce_impacts, BANDS(impact_bands)},
 };
 const int tgi_nreproduction = (int)(sizeof tgi_reproductions / sizeof *tgi_reproductions);

@@ -30,6 +30,8 @@ ROWS = {
     "BA-R6": "solved final_over_first local.final_over_first intersections",
     "BA-R8": "solved_of_dt solved_of_mu intersections",
     "TO-R3": "prism.slope_error prism.stop_step cubes.final_speed cubes.momentum_error frictionless_steps",
+    "X-8": "lcp.balls.e0.gradient_error lcp.balls.e0.1.gradient_error lcp.balls.e0.3.gradient_error lcp.balls.e0.9.gradient_error lcp.balls.order "
+           "lcp.floor.order lcp.sliding.order lcp.toss.median_error",
 }
 
 
