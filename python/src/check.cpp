@@ -139,7 +139,7 @@ static Check gradcheck(Sim &s, bool params, double tolerance, uint64_t seed) {
 }
 
 // what becomes of a motion and its gradient as the step shrinks, and over finite widths
-static std::string text(const tgMotionCheck &k) {
+static std::string motion_text(const tgMotionCheck &k) {
   static const char *const label[] = {"exact", "one-sided", "smoothed", "surrogate"};
   std::string all = k.pass ? "motion check passed" : std::string("motion check FAILED: ") + k.reason;
   char line[300];
@@ -205,7 +205,7 @@ static void bind_motion(nb::module_ &m) {
       .def_prop_ro("widths", [](const tgMotionCheck &k) { return column(k.nwidth, [&](int i) { return k.width[i].width; }); }, "Widths of differences of the motion.")
       .def_prop_ro("errors", [](const tgMotionCheck &k) { return column(k.nwidth, [&](int i) { return k.width[i].error; }); }, "The gradient's error against them, worst of three directions.")
       .def("__bool__", [](const tgMotionCheck &k) { return k.pass; })
-      .def("__repr__", [](const tgMotionCheck &k) { return text(k); });
+      .def("__repr__", [](const tgMotionCheck &k) { return motion_text(k); });
   m.def("motioncheck", &motioncheck, nb::arg("sim"), nb::arg("steps") = 100, nb::kw_only(), nb::arg("halvings") = 3, nb::arg("controls") = nb::none(), nb::arg("seed") = 1,
         "Is the gradient of a motion from the sim's present state the motion's, or the step size's? The motion is run at the sim's dt, half of it and so on, a random functional "
         "of its end differentiated in (q0, v0, u), and the gradient compared with differences of the motion over widths from 1e-7 to 1e-2. controls (steps x nu) are held over "
