@@ -223,3 +223,24 @@ def test_two_threads_in_one_sim(models):
     stop.set()
     thread.join()
     assert failures and all("in use by another thread" in f for f in failures)
+
+
+BALLS = """<mujoco><option timestep='.01' gravity='0 0 0'/><worldbody>
+<body><joint name='x1' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body>
+<body pos='.313 0 0'><joint name='x2' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body></worldbody></mujoco>"""
+
+
+def test_motioncheck():
+    sim = tg.Sim(tg.loads(BALLS), contact="lcp", dt=0.01)
+    sim.qvel[:] = [1, 0]
+    met = tg.motioncheck(sim, steps=30)
+    assert not met and met.gradient == "grows" and met.reason.startswith("the gradient grows as h^-")
+    assert 0.8 < met.growth < 1.2 and "q0 of joint 'x" in met.entry and met.reason in repr(met)
+    np.testing.assert_allclose(met.h, [0.01, 0.005, 0.0025, 0.00125])
+    assert met.errors[0] < 1e-6 and met.widths[-1] == 0.01 and len(met.values) == len(met.gradients) == len(met.entries) == 4
+    np.testing.assert_array_equal(sim.qvel, [1, 0])
+    apart = tg.motioncheck(sim, steps=5, halvings=2)
+    assert apart and apart.ok and apart.value == apart.gradient == "converges" and apart.reason == "" and apart.holds_to == 0.01
+    for bad in ({"steps": 0}, {"halvings": 9}, {"controls": np.zeros((3, 4))}):
+        with pytest.raises(ValueError):
+            tg.motioncheck(sim, **bad)
