@@ -104,6 +104,7 @@ static size_t stack_bytes(const tgSim *s) { return s->model->nv <= SMALL ? dense
 tgStatus tgi_stack_reserve_dense(tgSim *s) { return tgi_stack_reserve(s, dense_bytes(s)); }
 
 enum { ANY_PATTERN = 512, SPARSE = 32 };   // dofs up to which a step's second derivative has room whatever touches; numbers to a dof beyond
+enum { POINTS = 16384, FRICTION = 1024 };   // friction points, and pairs with friction, for which there is room at first
 enum { ANY_ISLANDS = 512 };   // rows up to which room is made for them in whatever islands; beyond, for islands of that many
 
 static tgCapacity first_capacity(const tgModel *m, const tgStepper *stepper) {
@@ -112,6 +113,8 @@ static tgCapacity first_capacity(const tgModel *m, const tgStepper *stepper) {
   tgCapacity z = {.ncon = ncon, .npairmem = ncon, .nrow = !rows ? 0 : (fixed < 128 ? fixed : 128) + 3 * ncon};
   z.widest = z.nrow;
   z.nA = (size_t)z.nrow * (size_t)z.nrow;
+  z.npoint = POINTS;
+  z.nfriction = FRICTION;
   z.nH = (size_t)m->nv * (size_t)(m->nv < ANY_PATTERN ? m->nv : SPARSE);
   return z;
 }
@@ -239,6 +242,8 @@ tgStatus tgi_sim_grow(tgSim *s) {
   if (grown.wanted.widest > grown.cap.widest) grown.cap.widest = grown.wanted.widest;
   if (grown.wanted.nA > grown.cap.nA) grown.cap.nA = grown.wanted.nA;
   if (grown.wanted.nH > grown.cap.nH) grown.cap.nH = grown.wanted.nH;
+  if (grown.wanted.npoint > grown.cap.npoint) grown.cap.npoint = grown.wanted.npoint;
+  if (grown.wanted.nfriction > grown.cap.nfriction) grown.cap.nfriction = grown.wanted.nfriction;
   grown.cap.npairmem = grown.cap.ncon;
   size_t need = stack_bytes(&grown);
   if (need > grown.cap.stack) grown.cap.stack = need;
@@ -268,7 +273,8 @@ tgStatus tg_sim_reserve(tgSim *sim, int ncontact, int nrow) {
   if ((size_t)widest * (size_t)nrow > sim->wanted.nA) sim->wanted.nA = (size_t)widest * (size_t)nrow;
   const tgCapacity *want = &sim->wanted, *cap = &sim->cap;
   bool fits = want->ncon <= cap->ncon && want->nrow <= cap->nrow && want->widest <= cap->widest && want->nA <= cap->nA;
-  if (fits && want->nH <= cap->nH && want->stack <= cap->stack) return TG_OK;
+  fits = fits && want->nH <= cap->nH && want->npoint <= cap->npoint && want->nfriction <= cap->nfriction;
+  if (fits && want->stack <= cap->stack) return TG_OK;
   return tgi_sim_grow(sim);
 }
 
@@ -282,6 +288,8 @@ tgStatus tg_sim_grow(tgSim *sim) {
   if (want->widest > cap.widest) want->widest += cap.widest / 2;
   if (want->nA > cap.nA) want->nA += cap.nA / 2;
   if (want->nH > cap.nH) want->nH = want->nH + cap.nH / 2 < square ? want->nH + cap.nH / 2 : square;
+  if (want->npoint > cap.npoint) want->npoint += cap.npoint / 2;
+  if (want->nfriction > cap.nfriction) want->nfriction += cap.nfriction / 2;
   if (want->npairmem > cap.npairmem) want->npairmem += cap.npairmem / 2;
   if (want->stack > cap.stack) want->stack += cap.stack / 2;
   return tgi_sim_grow(sim);

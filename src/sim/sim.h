@@ -54,8 +54,9 @@ static inline tgReal tgi_term_stiffness(const tgPairTerm *t, int i, int j) { ret
 void tgi_term_turn(tgPairTerm *t);
 
 /// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point. widest, nA: rows of the largest island, and numbers of the
-/// islands' blocks (squares of their rows) together. nH: numbers of the second derivative of a step that minimises.
-typedef struct tgCapacity { int ncon, nrow, npairmem, widest; size_t nA, nH, stack; } tgCapacity;
+/// islands' blocks (squares of their rows) together. nH: numbers of the second derivative of a step that minimises. npoint, nfriction: friction points of a
+/// contact law, and pairs of geoms that have any.
+typedef struct tgCapacity { int ncon, nrow, npairmem, widest, npoint, nfriction; size_t nA, nH, stack; } tgCapacity;
 
 enum { TG_CONTACT_NUMBERS = 32, TG_CONTACT_WARNINGS = 4 };
 

@@ -162,6 +162,7 @@ static void sum_pairs(tgSim *s, bool friction) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   tgiLaggedPoints *ahead = &w->lagged.ahead;
   Sums sums = {.s = s, .points = friction ? ahead : NULL};
+  if (friction) ahead->used = 0;
   tgi_barrier_each(s, tgi_barrier(s)->npair, sum_pair, &sums);
   w->sums.current = true;
   ahead->made = friction;
@@ -262,7 +263,7 @@ static void add_terms(tgSim *s) {
     s->info.least_distance = fmin(s->info.least_distance, w->sums.pair[i].clear.solved);
   }
   for (int t = 0; t < s->nterm; t++) add_hardening(&s->term[t]);
-  tgi_barrier_each(s, k->npair, friction_of_pair, s);
+  tgi_barrier_each(s, w->lagged.nacting, friction_of_pair, s);
   tgi_lagged_evaluate(s);
   for (int t = 0; t < s->nterm; t++) {
     tgi_term_turn(&s->term[t]);

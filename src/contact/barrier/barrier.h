@@ -21,7 +21,6 @@ extern const tgContactModel tgi_sdrs_model;
 typedef struct tgiGeomPair {
   int A, B, pair, term;     ///< geoms, pair of the model, term
   bool plane, swapped;      ///< swapped: A belongs to the term's second body
-  int point;                ///< first of its friction points (lagged.h), of which it has at most one for each patch of A
   tgiTreeLaw law;
 } tgiGeomPair;
 
@@ -39,7 +38,7 @@ typedef struct tgiBarrier {
   double **nominal;         ///< ngeom: radii at the model's sizes, NULL where there is no tree
   bool *before_plane;       ///< ngeom: meets a plane
   int **patch, *npatch;     ///< ngeom: friction patches of the nodes (tree_force.h), NULL where there is no tree
-  int npoint, most_patches; ///< friction points of all pairs; patches of a geom
+  int npoint, most_patches; ///< friction points of all pairs at most, of a pair one for each patch of A; patches of a geom
   tgiPool *pool;            ///< NULL: one thread
   tgAllocator alloc;
 } tgiBarrier;

@@ -5,22 +5,34 @@
 
 #include "contact/barrier/barrier.h"
 
-static void place_points(tgLayout *l, const tgiBarrier *k, tgiLaggedPoints *p) {
-  *p = (tgiLaggedPoints){.made = false};
+static int least(int a, int b) { return a < b ? a : b; }
+
+static void place_points(tgLayout *l, const tgiBarrier *k, const tgCapacity *z, tgiLaggedPoints *p) {
+  *p = (tgiLaggedPoints){.room = least(k->npoint, z->npoint)};
   p->npoint = tgi_place(l, (size_t)k->npair, sizeof *p->npoint);
-  p->point = tgi_place(l, (size_t)k->npoint, sizeof *p->point);
-  p->patch = tgi_place(l, (size_t)k->npoint, sizeof *p->patch);
+  p->first = tgi_place(l, (size_t)k->npair, sizeof *p->first);
+  p->point = tgi_place(l, (size_t)p->room, sizeof *p->point);
+  p->patch = tgi_place(l, (size_t)p->room, sizeof *p->patch);
   p->share = tgi_place(l, (size_t)k->npair, sizeof *p->share);
 }
 
 void tgi_lagged_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiLagged *lagged) {
   const tgiBarrier *k = c->data;
   bool planes = k->options.friction == TG_FRICTION_PLANE;
-  place_points(l, k, &lagged->start);
-  place_points(l, k, &lagged->ahead);
-  lagged->weight = tgi_place(l, tgi_size_mul((size_t)k->most_patches, (size_t)k->options.threads), sizeof *lagged->weight);
-  lagged->term = tgi_place(l, (size_t)k->npair, sizeof *lagged->term);
-  lagged->out = tgi_place(l, 12 * (size_t)k->npair, sizeof *lagged->out);
+  size_t patches = tgi_size_mul((size_t)k->most_patches, (size_t)k->options.threads);
+  place_points(l, k, z, &lagged->start);
+  place_points(l, k, z, &lagged->ahead);
+  lagged->nacting = 0;
+  lagged->most_acting = least(k->npair, z->nfriction);
+  size_t acting = (size_t)lagged->most_acting;
+  lagged->acting = tgi_place(l, acting, sizeof *lagged->acting);
+  lagged->slot = tgi_place(l, (size_t)k->npair, sizeof *lagged->slot);
+  lagged->term = tgi_place(l, acting, sizeof *lagged->term);
+  lagged->out = tgi_place(l, 12 * acting, sizeof *lagged->out);
+  lagged->separated = tgi_place(l, acting, sizeof *lagged->separated);
+  lagged->weight = tgi_place(l, patches, sizeof *lagged->weight);
+  lagged->point = tgi_place(l, patches, sizeof *lagged->point);
+  lagged->patch = tgi_place(l, patches, sizeof *lagged->patch);
   lagged->sum = tgi_place(l, tgi_size_mul((size_t)k->most_patches * (1 + TGI_MOST_DIRECTIONS), (size_t)k->options.threads), sizeof *lagged->sum);
   lagged->room = planes ? z->ncon : 0;
   lagged->first_plane = tgi_place(l, (size_t)k->npair + 1, sizeof *lagged->first_plane);
@@ -133,24 +145,36 @@ static bool walk_points(tgSim *s, int worker, const tgiGeomPair *g, tgiFrictionP
   return tgi_tree_force(&t, &sum);
 }
 
+// where there is room
+static void keep_points(tgiLaggedPoints *points, int i, int n, const tgiFrictionPoint *point, const int *patch) {
+  int at = __atomic_fetch_add(&points->used, n, __ATOMIC_RELAXED);
+  if (n == 0 || at > points->room - n) return;
+  memcpy(points->point + at, point, (size_t)n * sizeof *point);
+  memcpy(points->patch + at, patch, (size_t)n * sizeof *patch);
+  points->first[i] = at;
+  points->npoint[i] = n;
+}
+
 bool tgi_lagged_gather(tgSim *s, int worker, int i, const tgiForceScatter *scatter, tgiLaggedPoints *points) {
   const tgiBarrier *k = tgi_barrier(s);
   const tgiGeomPair *g = &k->pair[i];
-  tgiFrictionPoint *first = points->point + g->point, *next = first;
+  size_t own = (size_t)worker * (size_t)k->most_patches;
+  tgiFrictionPoint *first = lagged_of(s)->point + own, *next = first;
+  int *patch = lagged_of(s)->patch + own;
   points->npoint[i] = 0;
   if (!in_points(s, g)) return true;
   if (scatter != NULL) {
     tgReal factor = scatter->range > 0 ? tgi_friction_factor(scatter->share, 0, NULL, NULL) : 1;
     for (int j = 0; j < k->npatch[g->A] && tgRe(factor) > 0; j++) {
       if (!tgi_friction_point(&scatter->sum[j], next)) continue;
-      points->patch[next - points->point] = j;
+      patch[next - first] = j;
       next++->N *= factor;
     }
     points->share[i] = *scatter->share;
   } else if (!walk_points(s, worker, g, &next)) {
     return false;
   }
-  points->npoint[i] = (int)(next - first);
+  keep_points(points, i, (int)(next - first), first, patch);
   return true;
 }
 
@@ -163,10 +187,31 @@ static void keep_plane(void *ctx, const tgiFrictionPlane *p, const tgiFrictionPl
   c->count++;
 }
 
+static tgStatus list_acting(tgSim *s) {
+  const tgiBarrier *k = tgi_barrier(s);
+  tgiLagged *lagged = lagged_of(s);
+  int n = 0;
+  for (int i = 0; i < k->npair; i++) {
+    bool acts = lagged->start.npoint[i] > 0 || lagged->first_plane[i + 1] > lagged->first_plane[i];
+    lagged->slot[i] = acts ? ++n : 0;
+    if (acts && n <= lagged->most_acting) lagged->acting[n - 1] = i;
+  }
+  lagged->nacting = n <= lagged->most_acting ? n : 0;
+  if (n <= lagged->most_acting) return TG_OK;
+  if (n > s->wanted.nfriction) s->wanted.nfriction = n;
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Friction acts on %d pairs of geoms and there is room for %d; reserve more and repeat.", n,
+                   lagged->most_acting);
+}
+
 tgStatus tgi_lagged_planes(tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiLagged *lagged = lagged_of(s);
+  const tgiLaggedPoints *start = &lagged->start;
   Planes c = {.lagged = lagged};
+  if (start->used > start->room) {
+    if (start->used > s->wanted.npoint) s->wanted.npoint = start->used;
+    return tgi_error(&s->error, TG_ERR_CAPACITY, "There are %d friction points and room for %d; reserve more and repeat.", start->used, start->room);
+  }
   for (int i = 0; i < k->npair; i++) {
     const tgiGeomPair *g = &k->pair[i];
     tgReal n[3];
@@ -179,7 +224,7 @@ tgStatus tgi_lagged_planes(tgSim *s) {
     if (!tgi_tree_force(&t, &sum)) return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where two geoms touch.");
   }
   lagged->first_plane[k->npair] = c.count;
-  if (c.count <= lagged->room) return TG_OK;
+  if (c.count <= lagged->room) return list_acting(s);
   if (c.count > s->wanted.ncon) s->wanted.ncon = c.count;
   return tgi_error(&s->error, TG_ERR_CAPACITY, "Friction acts at %d pairs of triangles and there is room for %d; reserve more and repeat.", c.count, lagged->room);
 }
@@ -208,31 +253,28 @@ void tgi_lagged_subtract_blocks(const tgiGeomPair *g, const tgReal from[144], tg
 
 bool tgi_lagged_acts(const tgSim *s, const tgiGeomPair *g) {
   const tgiBarrierWork *w = s->solver;
-  int i = (int)(g - tgi_barrier(s)->pair);
-  return w->lagged.start.npoint[i] > 0 || w->lagged.first_plane[i + 1] > w->lagged.first_plane[i];
+  return w->lagged.slot[g - tgi_barrier(s)->pair] > 0;
 }
 
-void tgi_lagged_pair(tgSim *s, int i) {
-  const tgiGeomPair *g = &tgi_barrier(s)->pair[i];
+void tgi_lagged_pair(tgSim *s, int acting) {
   tgiLagged *lagged = lagged_of(s);
-  tgiFrictionTerm *t = &lagged->term[i];
-  int planes = lagged->first_plane[i + 1] - lagged->first_plane[i];
-  if (!tgi_lagged_acts(s, g)) return;
+  int i = lagged->acting[acting], planes = lagged->first_plane[i + 1] - lagged->first_plane[i];
+  const tgiGeomPair *g = &tgi_barrier(s)->pair[i];
+  tgiFrictionTerm *t = &lagged->term[acting];
   tgiFrictionMotion m[2];
   tgiFrictionLaw law = tgi_lagged_law(s, g);
   memset(t, 0, sizeof *t);
   tgi_lagged_motions(s, g, m);
-  t->energy = tgi_friction_energy(lagged->start.npoint[i], lagged->start.point + g->point, &law, m, t->g, t->H);
+  t->energy = tgi_friction_energy(lagged->start.npoint[i], lagged->start.point + lagged->start.first[i], &law, m, t->g, t->H);
   if (planes > 0) t->energy += tgi_friction_plane_energy(planes, lagged->plane + lagged->first_plane[i], &law, m, t->g, t->H);
 }
 
 void tgi_lagged_evaluate(tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
   const tgiLagged *lagged = lagged_of(s);
-  for (int i = 0; i < k->npair; i++) {
-    const tgiGeomPair *g = &k->pair[i];
+  for (int i = 0; i < lagged->nacting; i++) {
+    const tgiGeomPair *g = &k->pair[lagged->acting[i]];
     tgPairTerm *t = &s->term[g->term];
-    if (!tgi_lagged_acts(s, g)) continue;
     t->energy += lagged->term[i].energy;
     for (int j = 0; j < 12; j++) t->w[(j + (g->swapped ? 6 : 0)) % 12] -= lagged->term[i].g[j];
     tgi_lagged_subtract_blocks(g, lagged->term[i].H, t->X);

@@ -19,7 +19,8 @@ typedef struct tgiFrictionTerm { tgReal energy, g[12], H[144]; } tgiFrictionTerm
 typedef struct tgiLaggedPoints {
   bool made;                ///< of `ahead`: by the last sums over the pairs, with
   tgReal weight;            ///< this weight of the barrier
-  int *npoint;              ///< npair: points of a pair of geoms, from pair[].point on
+  int *npoint, *first;      ///< npair: points of a pair of geoms, and the first of them
+  int used, room;           ///< points of all pairs, and room for them; pairs take theirs in any order, on which no result depends
   tgiFrictionPoint *point;
   int *patch;               ///< of a point, where tgi_lagged_scatters
   tgiFrictionShare *share;  ///< npair, likewise
@@ -30,9 +31,14 @@ typedef struct tgiLagged {
   double h;
   tgiLaggedPoints start;    ///< of the step under way
   tgiLaggedPoints ahead;    ///< of the last sums, which may be where the next step starts
-  tgiFrictionTerm *term;    ///< npair: at the present pose, of those on which friction acts
+  int nacting, most_acting; ///< pairs of geoms on which friction acts in the step under way, and room for them
+  int *acting, *slot;       ///< these pairs; npair: the place of a pair among them, from 1 on, 0: it has none
+  tgiFrictionTerm *term;    ///< most_acting: at the present pose
+  tgReal *out;              ///< most_acting x 12: of a product
+  bool *separated;          ///< most_acting: by that product
   tgiPatchWeight *weight;   ///< room for those of one pair, for each thread
-  tgReal *out;              ///< npair x 12: of a product
+  tgiFrictionPoint *point;  ///< the same for its points, and for their patches
+  int *patch;
   tgiFrictionSum *sum;      ///< room for the sums of one pair and their rates, for each thread
   int room;                 ///< of plane: in the plane's form the sim's capacity of contacts, else 0
   int *first_plane;         ///< npair + 1
@@ -50,16 +56,17 @@ void tgi_lagged_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiL
 void tgi_lagged_freeze(tgSim *s, double h);
 tgiForceScatter tgi_lagged_scatter(tgSim *s, int worker, const struct tgiGeomPair *g, tgiFrictionShare *share);
 /// Points of pair i, which is separated; scatter NULL: its sum scatters nothing (tgi_lagged_scatters). false: it is not separated.
+/// Points that find no room are counted in points->used.
 bool tgi_lagged_gather(tgSim *s, int worker, int i, const tgiForceScatter *scatter, tgiLaggedPoints *points);
 /// The points ahead become those of the step.
 void tgi_lagged_take(tgSim *s);
 /// Sums at any pose can make all points: the plane's form and the local barrier ask for forces by themselves, at the start. Not in the complex build, where a
 /// step's parts are made anew, as a twin.
 bool tgi_lagged_by_sums(const tgSim *s);
-/// TG_ERR_CAPACITY: too many pairs of triangles in the plane's form, s->wanted says how many.
+/// TG_ERR_CAPACITY: too many friction points, pairs with friction, or pairs of triangles in the plane's form; s->wanted says how many.
 tgStatus tgi_lagged_planes(tgSim *s);
-/// Friction of one pair at the pose of the last evaluation, on any thread; then that of all, added to the sim's terms.
-void tgi_lagged_pair(tgSim *s, int pair);
+/// Friction of one of the acting pairs at the pose of the last evaluation, on any thread; then that of all, added to the sim's terms.
+void tgi_lagged_pair(tgSim *s, int acting);
 void tgi_lagged_evaluate(tgSim *s);
 /// Adds B. Leaves the trees at the start.
 tgStatus tgi_lagged_mixed(tgSim *s, const tgPose *pose);

@@ -41,12 +41,12 @@ static tgStatus touches(tgSim *s) { return tgi_error(&s->error, TG_ERR_INVALID, 
 
 tgStatus tgi_lagged_mixed(tgSim *s, const tgPose *pose) {
   const tgiBarrier *k = tgi_barrier(s);
+  const tgiLagged *lagged = &tgi_barrier_work(s)->lagged;
   tgi_barrier_work(s)->pose = pose;
   tgi_lagged_transform(s);
-  for (int i = 0; i < k->npair; i++) {
-    const tgiGeomPair *g = &k->pair[i];
+  for (int i = 0; i < lagged->nacting; i++) {
+    const tgiGeomPair *g = &k->pair[lagged->acting[i]];
     Mix x;
-    if (!tgi_lagged_acts(s, g)) continue;
     if (!mixed_pair(s, 0, g, &x)) return touches(s);
     tgi_lagged_subtract_blocks(g, x.B, s->term[g->term].B);
   }
@@ -71,7 +71,7 @@ static void weigh(tgSim *s, int i, const tgReal Z[12], tgiPatchWeight *weight, t
   tgReal rate[2], factor = tgi_friction_factor(&lagged->start.share[i], 2, unit, rate), all = 0;
   tgi_lagged_motions(s, g, m);
   memset(weight, 0, (size_t)tgi_barrier(s)->npatch[g->A] * sizeof *weight);
-  for (int j = g->point; j < g->point + lagged->start.npoint[i]; j++) {
+  for (int j = lagged->start.first[i]; j < lagged->start.first[i] + lagged->start.npoint[i]; j++) {
     const tgiFrictionPoint *p = &lagged->start.point[j];
     tgiFrictionPoint bar;
     tgReal N = p->N / factor;
@@ -124,42 +124,37 @@ static bool reverse(tgSim *s, int worker, int i, const tgReal Z[12], tgReal out[
 
 typedef struct Product { tgSim *s; const tgReal *Z; } Product;
 
-static void reverse_pair(void *ctx, int worker, int i) {
+static void reverse_pair(void *ctx, int worker, int acting) {
   const Product *c = ctx;
-  const tgiGeomPair *g = &tgi_barrier(c->s)->pair[i];
-  tgiBarrierWork *w = tgi_barrier_work(c->s);
-  tgReal Z[12], *out = w->lagged.out + 12 * i;
+  tgiLagged *lagged = &tgi_barrier_work(c->s)->lagged;
+  const tgiGeomPair *g = &tgi_barrier(c->s)->pair[lagged->acting[acting]];
+  tgReal Z[12], *out = lagged->out + 12 * acting;
   int body[2];
   memset(out, 0, 12 * sizeof *out);
-  if (!tgi_lagged_acts(c->s, g)) return;
   bodies(c->s, g, body);
   for (int side = 0; side < 2; side++) tgi_sp_copy(Z + 6 * side, c->Z + 6 * body[side]);
   if (tgi_lagged_scatters(c->s, g)) {
-    w->sums.pair[i].separated = reverse(c->s, worker, i, Z, out);
+    lagged->separated[acting] = reverse(c->s, worker, lagged->acting[acting], Z, out);
     return;
   }
   Mix x;
-  w->sums.pair[i].separated = mixed_pair(c->s, worker, g, &x);
+  lagged->separated[acting] = mixed_pair(c->s, worker, g, &x);
   for (int r = 0; r < 12; r++)
     for (int j = 0; j < 12; j++) out[j] += Z[r] * x.B[12 * r + j];
 }
 
 tgStatus tgi_lagged_mixed_vjp(tgSim *s, const tgPose *pose, const tgReal *Z, tgReal *out) {
   const tgiBarrier *k = tgi_barrier(s);
-  tgiBarrierWork *w = tgi_barrier_work(s);
+  const tgiLagged *lagged = &tgi_barrier_work(s)->lagged;
   Product c = {.s = s, .Z = Z};
   tgi_barrier_work(s)->pose = pose;
   tgi_lagged_transform(s);
-  tgi_barrier_each(s, k->npair, reverse_pair, &c);
-  for (int i = 0; i < k->npair; i++) {
+  tgi_barrier_each(s, lagged->nacting, reverse_pair, &c);
+  for (int i = 0; i < lagged->nacting; i++) {
     int body[2];
-    if (!tgi_lagged_acts(s, &k->pair[i])) continue;
-    if (!w->sums.pair[i].separated) {
-      w->sums.current = false;
-      return touches(s);
-    }
-    bodies(s, &k->pair[i], body);
-    for (int side = 0; side < 2; side++) tgi_sp_axpy(out + 6 * body[side], -1, w->lagged.out + 12 * i + 6 * side);
+    if (!lagged->separated[i]) return touches(s);
+    bodies(s, &k->pair[lagged->acting[i]], body);
+    for (int side = 0; side < 2; side++) tgi_sp_axpy(out + 6 * body[side], -1, lagged->out + 12 * i + 6 * side);
   }
   return TG_OK;
 }

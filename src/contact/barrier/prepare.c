@@ -1,4 +1,5 @@
 // prepare.c: what the `barrier` model keeps of a model's geometry, and its workspace in a simulation.
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -20,12 +21,27 @@ static bool wanted(const tgModel *m, int p) {
   return m->body_weld[a] != m->body_weld[b] && !(is_plane(m, m->pair_geom1[p]) && is_plane(m, m->pair_geom2[p]));
 }
 
-static int term_of(tgiBarrier *k, int body1, int body2) {
-  for (int t = 0; t < k->nterm; t++)
+// Terms by their two bodies, hashed, while pairs are added: 1 + term at a place, 0: none. Twice as many places as pairs, or more.
+typedef struct TermTable { int *term; size_t mask; } TermTable;
+
+static bool make_table(const tgiBarrier *k, int npair, TermTable *t) {
+  size_t n = 2;
+  while (n < 2 * (size_t)npair) n *= 2;
+  *t = (TermTable){k->alloc.alloc(k->alloc.ctx, tgi_size_mul(n, sizeof *t->term)), n - 1};
+  if (t->term != NULL) memset(t->term, 0, n * sizeof *t->term);
+  return t->term != NULL;
+}
+
+static int term_of(tgiBarrier *k, const TermTable *table, int body1, int body2) {
+  size_t at = ((uint64_t)body1 * 0x9E3779B97F4A7C15u + (uint64_t)body2 * 0xC2B2AE3D27D4EB4Fu) >> 20 & table->mask;
+  for (; table->term[at] > 0; at = (at + 1) & table->mask) {
+    int t = table->term[at] - 1;
     if (k->body[t][0] == body1 && k->body[t][1] == body2) return t;
+  }
   k->body[k->nterm][0] = body1;
   k->body[k->nterm][1] = body2;
-  return k->nterm++;
+  table->term[at] = ++k->nterm;
+  return k->nterm - 1;
 }
 
 static bool is_local(const tgContact *c) { return c->kind == &tgi_sdrs_model; }
@@ -55,7 +71,7 @@ static tgiWorldTree nominal_of(const tgiBarrier *k, int g) {
   return (tgiWorldTree){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .nominal = k->nominal[g]};
 }
 
-static void add_pair(const tgContact *c, tgiBarrier *k, int p) {
+static void add_pair(const tgContact *c, tgiBarrier *k, const TermTable *terms, int p) {
   const tgModel *m = c->model;
   int a = m->pair_geom1[p], b = m->pair_geom2[p], body1 = m->body_weld[m->geom_body[a]], body2 = m->body_weld[m->geom_body[b]];
   bool swap = is_plane(m, a) || (!is_plane(m, b) && k->nominal[b][0] < k->nominal[a][0]);
@@ -63,10 +79,9 @@ static void add_pair(const tgContact *c, tgiBarrier *k, int p) {
   k->geom2[k->npair] = swap ? a : b;
   tgiGeomPair *g = &k->pair[k->npair++];
   *g = (tgiGeomPair){.A = swap ? b : a, .B = swap ? a : b, .pair = p, .plane = is_plane(m, a) || is_plane(m, b), .law = law_of(&k->options)};
-  g->point = k->npoint;
-  k->npoint += k->npatch[g->A];
+  k->npoint = k->npoint < INT_MAX - k->npatch[g->A] ? k->npoint + k->npatch[g->A] : INT_MAX;
   bool turned = body1 > body2;
-  g->term = term_of(k, turned ? body2 : body1, turned ? body1 : body2);
+  g->term = term_of(k, terms, turned ? body2 : body1, turned ? body1 : body2);
   g->swapped = swap != turned;
   int depth = k->shapes.tree[g->A]->depth + (g->plane ? 0 : k->shapes.tree[g->B]->depth);
   if (depth > k->depth) k->depth = depth;
@@ -168,8 +183,11 @@ static tgStatus fill(tgContact *c, tgiBarrier *k, tgError *error) {
   TG_TRY(tgi_lagged_supports(m, error));
   for (int g = 0; g < m->ngeom; g++)
     if (k->shapes.tree[g] != NULL) TG_TRY(nominal_radii(c, k, g, error));
+  TermTable terms;
+  if (!make_table(k, m->npair, &terms)) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d pairs of geoms.", m->npair);
   for (int p = 0; p < m->npair; p++)
-    if (wanted(m, p)) add_pair(c, k, p);
+    if (wanted(m, p)) add_pair(c, k, &terms, p);
+  k->alloc.free(k->alloc.ctx, terms.term);
   c->scratch = scratch(m, k);
   if (k->options.threads < 2) return TG_OK;
   k->pool = tgi_pool_create(k->options.threads, &k->alloc);

@@ -35,7 +35,7 @@ bool tgi_barrier_touch(const tgSim *s, int i, tgContactForce *out) {
   const tgReal *slope = work->sums.pair[i].sum.g;
   bool slides = tgi_lagged_acts(s, g);
   double mu = tgRe(TG_NUMBER(s, weight)), f[3], w[6], ff = 0, at[3], n[3];
-  for (int k = 0; k < 6; k++) w[k] = -mu * tgRe(slope[k]) - (slides ? tgRe(work->lagged.term[i].g[k]) : 0);
+  for (int k = 0; k < 6; k++) w[k] = -mu * tgRe(slope[k]) - (slides ? tgRe(work->lagged.term[work->lagged.slot[i] - 1].g[k]) : 0);
   for (int k = 0; k < 3; k++) {
     f[k] = -mu * tgRe(slope[3 + k]);
     ff += f[k] * f[k];

@@ -6,7 +6,7 @@
 #include "math/quat.h"
 #include "test/contact/barrier/rubbing.h"
 
-typedef struct Kept { tgiBarrierPair *pair; tgiFrictionPoint *point; int *npoint, npair, count; } Kept;
+typedef struct Kept { tgiBarrierPair *pair; tgiFrictionPoint *point; int *npoint, *first, npair; } Kept;
 
 static void *copy(const void *from, size_t bytes) {
   void *to = malloc(bytes);
@@ -16,23 +16,25 @@ static void *copy(const void *from, size_t bytes) {
 static Kept keep(const tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
   const tgiBarrierWork *w = s->solver;
-  return (Kept){.pair = copy(w->sums.pair, (size_t)k->npair * sizeof *w->sums.pair), .point = copy(w->lagged.start.point, (size_t)k->npoint * sizeof *w->lagged.start.point),
-                .npoint = copy(w->lagged.start.npoint, (size_t)k->npair * sizeof(int)), .npair = k->npair, .count = k->npoint};
+  const tgiLaggedPoints *start = &w->lagged.start;
+  return (Kept){.pair = copy(w->sums.pair, (size_t)k->npair * sizeof *w->sums.pair), .point = copy(start->point, (size_t)start->used * sizeof *start->point),
+                .npoint = copy(start->npoint, (size_t)k->npair * sizeof(int)), .first = copy(start->first, (size_t)k->npair * sizeof(int)), .npair = k->npair};
 }
 
 static void let_go(Kept *k) {
   free(k->pair);
   free(k->point);
   free(k->npoint);
+  free(k->first);
 }
 
 static void check_bits(const tgSim *s, const Kept *kept) {
   const tgiBarrierWork *w = s->solver;
   for (int i = 0; i < kept->npair; i++) {
-    const tgiGeomPair *g = &tgi_barrier(s)->pair[i];
+    const tgiLaggedPoints *start = &w->lagged.start;
     assert_memory_equal(&w->sums.pair[i].sum, &kept->pair[i].sum, sizeof w->sums.pair[i].sum);
-    assert_int_equal(w->lagged.start.npoint[i], kept->npoint[i]);
-    assert_memory_equal(w->lagged.start.point + g->point, kept->point + g->point, (size_t)kept->npoint[i] * sizeof *kept->point);
+    assert_int_equal(start->npoint[i], kept->npoint[i]);
+    assert_memory_equal(start->point + start->first[i], kept->point + kept->first[i], (size_t)kept->npoint[i] * sizeof *kept->point);
   }
 }
 
@@ -203,7 +205,7 @@ static void plain_walk(void **state) {
       assert_int_equal(c.n, lagged->start.npoint[i]);
       double most = 0;
       for (int j = 0; j < c.n; j++) most = fmax(most, tgRe(c.p[j].N));
-      for (int j = 0; j < c.n; j++) check_point(&lagged->start.point[k->pair[i].point + j], &c.p[j], most);
+      for (int j = 0; j < c.n; j++) check_point(&lagged->start.point[lagged->start.first[i] + j], &c.p[j], most);
       rubbing += c.n > 0;
     }
     // the far sphere does not
@@ -212,8 +214,34 @@ static void plain_walk(void **state) {
   }
 }
 
+// a step that has no room for friction's points, then none for the pairs that have any, says how many there are and changes nothing; then come the same bits
+static void without_room(void **state) {
+  (void)state;
+  Rig r = rubbing(TG_HIERARCHY_MOMENT, 2);
+  tgSim *s = tg_sim_create(r.m, r.c, NULL, NULL);
+  assert_non_null(s);
+  const tgiLagged *lagged = &tgi_barrier_work(r.s)->lagged;
+  int npoint = lagged->start.used, nacting = lagged->nacting;
+  s->cap.npoint = s->wanted.npoint = npoint - 1;
+  s->cap.nfriction = s->wanted.nfriction = nacting - 1;
+  assert_int_equal(tg_sim_step(s, 0.01, NULL), TG_ERR_CAPACITY);
+  assert_int_equal(s->wanted.npoint, npoint);
+  assert_int_equal(tgi_sim_grow(s), TG_OK);
+  assert_int_equal(tg_sim_step(s, 0.01, NULL), TG_ERR_CAPACITY);
+  assert_int_equal(s->wanted.nfriction, nacting);
+  assert_memory_equal(s->qpos, r.s->qpos, (size_t)r.m->nq * sizeof *s->qpos);
+  assert_int_equal(tgi_sim_grow(s), TG_OK);
+  assert_int_equal(tg_sim_step(s, 0.01, NULL), TG_OK);
+  assert_int_equal(tg_sim_step(r.s, 0.01, NULL), TG_OK);
+  assert_memory_equal(s->qpos, r.s->qpos, (size_t)r.m->nq * sizeof *s->qpos);
+  assert_memory_equal(s->qvel, r.s->qvel, (size_t)r.m->nv * sizeof *s->qvel);
+  tg_sim_free(s);
+  drop(&r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(without_room),
       cmocka_unit_test(summed_again),
       cmocka_unit_test(threads),
       cmocka_unit_test(bounds),

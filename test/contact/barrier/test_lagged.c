@@ -268,10 +268,9 @@ static void derivatives(void **state) {
 
 // force of a pair's friction
 static double scattered(tgSim *s, int pair) {
-  const tgiBarrier *k = tgi_barrier(s);
   const tgiLagged *lagged = &tgi_barrier_work(s)->lagged;
   double N = 0;
-  for (int i = 0; i < lagged->start.npoint[pair]; i++) N += tgRe(lagged->start.point[k->pair[pair].point + i].N);
+  for (int i = 0; i < lagged->start.npoint[pair]; i++) N += tgRe(lagged->start.point[lagged->start.first[pair] + i].N);
   for (int i = lagged->first_plane[pair]; i < lagged->first_plane[pair + 1]; i++)
     for (int v = 0; v < 3; v++) N += tgRe(lagged->plane[i].f[v]);
   return N;
