@@ -23,7 +23,8 @@ typedef struct Bench { tgSim *s; tgReal *x, *Z, *out; tgtRandom r; int call; } B
 // the balls at their places, moved by up to a thousandth of the radius
 static void shake(Bench *b) {
   for (int g = 0; g < b->s->m.ngeom; g++)
-    for (int i = 0; i < 3 && b->s->m.geom_body[g] > 0; i++) b->s->start.geom_xpos[3 * g + i] = b->x[3 * g + i] + 1e-3 * radius * tgt_uniform(&b->r, -1, 1);
+    for (int i = 0; i < 3 && b->s->m.geom_body[g] > 0; i++)
+      b->s->start.geom_xpos[3 * g + i] = b->x[3 * g + i] + 1e-3 * radius * tgt_uniform(&b->r, -1, 1);
 }
 
 static bool call(Bench *b) {
@@ -66,7 +67,8 @@ static int row(int f, int ground, const tgBarrierOptions *o) {
   }
   tgi_kinematics(&s->m, s->qpos, &s->start);
   size_t nz = 6 * (size_t)m->nbody;
-  Bench b = {.s = s, .x = malloc(3 * (size_t)m->ngeom * sizeof(tgReal)), .Z = malloc(nz * sizeof(tgReal)), .out = calloc(nz, sizeof(tgReal)), .r = {1}};
+  Bench b = {.s = s, .x = malloc(3 * (size_t)m->ngeom * sizeof(tgReal)), .Z = malloc(nz * sizeof(tgReal)),
+             .out = calloc(nz, sizeof(tgReal)), .r = {1}};
   for (size_t i = 0; i < nz; i++) b.Z[i] = tgt_normal(&b.r);
   double ms[CALLS];
   static const int order[CALLS] = {BEGIN, SUM, PRODUCT};
@@ -77,8 +79,10 @@ static int row(int f, int ground, const tgBarrierOptions *o) {
     if (ms[order[k]] < 0) printf("%s\n", s->error.text);
   }
   tgiTreeCount n = counted(s);
-  printf("%-7s %-6s %5d %8.2f %8.2f %8.2f %9ld %8ld %8ld %7ld %8ld %6.2f\n", o->hierarchy == TG_HIERARCHY_PAPER ? "paper" : "moment", ground ? "box" : "plane",
-         8 * f * f * TGB_RACK_BALLS, ms[SUM], ms[BEGIN], ms[PRODUCT], n.visits, n.leaves, n.clusters, n.points, n.blends, n.leaves > 0 ? (double)n.iterations / (double)n.leaves : 0);
+  printf("%-7s %-6s %5d %8.2f %8.2f %8.2f %9ld %8ld %8ld %7ld %8ld %6.2f\n",
+         o->hierarchy == TG_HIERARCHY_PAPER ? "paper" : "moment", ground ? "box" : "plane", 8 * f * f * TGB_RACK_BALLS,
+         ms[SUM], ms[BEGIN], ms[PRODUCT], n.visits, n.leaves, n.clusters, n.points, n.blends,
+         n.leaves > 0 ? (double)n.iterations / (double)n.leaves : 0);
   free(b.x);
   free(b.Z);
   free(b.out);
@@ -93,8 +97,8 @@ int main(int argc, char **argv) {
   if (argc > 1) o.eps = atof(argv[1]);
   if (argc > 2) o.threads = atoi(argv[2]);
   int bad = 0;
-  printf("%-7s %-6s %5s %8s %8s %8s %9s %8s %8s %7s %8s %6s\n", "form", "ground", "T", "sum ms", "begin", "product", "visits", "leaves", "clusters", "points", "blends",
-         "steps");
+  printf("%-7s %-6s %5s %8s %8s %8s %9s %8s %8s %7s %8s %6s\n", "form", "ground", "T", "sum ms", "begin", "product",
+         "visits", "leaves", "clusters", "points", "blends", "steps");
   int one = argc > 3 ? atoi(argv[3]) : -1, only = argc > 4 ? atoi(argv[4]) : 0;
   for (int form = one >= 0 ? one : 0; form <= (one >= 0 ? one : 1); form++)
     for (int ground = 0; ground < 2; ground++)

@@ -96,12 +96,14 @@ int main(int argc, char **argv) {
   bool same = hash[0] != 0 && hash[0] == hash[1];
   double us = 1e6 * seconds[0] / (ROLLOUTS * STEPS);
   if (json)
-    printf("{\"id\": \"batch\", \"rows\": [{\"name\": \"64 cheetah rollouts with gradients, two threads against one\", \"ours\": %.6g, \"theirs\": %.6g, "
+    printf("{\"id\": \"batch\", \"rows\": [{\"name\": \"64 cheetah rollouts with gradients, two threads against one\", "
+           "\"ours\": %.6g, \"theirs\": %.6g, "
            "\"ratio\": %.4g, \"us_per_step\": %.4g, \"same_bits\": %s}]}\n",
            seconds[1], seconds[0], seconds[0] / seconds[1], us, same ? "true" : "false");
   else
-    printf("64 rollouts of %d steps with gradients: one thread %.1f ms (%.2f us a step), two threads %.1f ms, %.2f times as fast, bits %s\n", STEPS,
-           1e3 * seconds[0], us, 1e3 * seconds[1], seconds[0] / seconds[1], same ? "the same" : "DIFFERENT");
+    printf("64 rollouts of %d steps with gradients: one thread %.1f ms (%.2f us a step), two threads %.1f ms, %.2f "
+           "times as fast, bits %s\n", STEPS, 1e3 * seconds[0], us, 1e3 * seconds[1], seconds[0] / seconds[1],
+           same ? "the same" : "DIFFERENT");
   free(w->u);
   free(w);
   tg_contact_free(c);

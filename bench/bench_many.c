@@ -1,10 +1,12 @@
 // bench_many.c: memory of a simulation and time of a step as the number of bodies grows: spheres at rest on the ground.
 //
-//   bench_many [seconds]    lcp, barrier without and with its long range, softmin: 100 to 4,000 free spheres on a plane, apart from each other.
+//   bench_many [seconds]    lcp, barrier without and with its long range,
+//     softmin: 100 to 4,000 free spheres on a plane, apart from each other.
 //
-// bytes: what the model, the contact model and the simulation hold after ten steps (the simulation grows while it finds its contacts), and
-// what a dense Jacobian adds when it is asked for. step: the least of its repeats, in milliseconds; exponent: d log(step)/d log(n) from the row
-// above; n log n has 1.15 from 100 to 1,000. A row that would take more than `seconds` (60) a step, or 4 GB, is left out.
+// bytes: what the model, the contact model and the simulation hold after ten steps (the simulation grows while it finds
+// its contacts), and what a dense Jacobian adds when it is asked for. step: the least of its repeats, in milliseconds;
+// exponent: d log(step)/d log(n) from the row above; n log n has 1.15 from 100 to 1,000. A row that would take more
+// than `seconds` (60) a step, or 4 GB, is left out.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +124,8 @@ int main(int argc, char **argv) {
     if (argc > 2 && atoi(argv[2]) != (int)c) continue;
     Row row, last = {0};
     int before = 0;
-    printf("%s\n%8s %12s %12s %10s %10s %6s %9s\n", cases[c].name, "bodies", "model MB", "sim MB", "build s", "step ms", "iter", "exponent");
+    printf("%s\n%8s %12s %12s %10s %10s %6s %9s\n", cases[c].name, "bodies", "model MB", "sim MB", "build s", "step ms",
+           "iter", "exponent");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && sizes[i] <= cases[c].most; i++) {
       if (!measure(&cases[c], sizes[i], seconds, &row)) break;
       printf("%8d %12.2f %12.2f %10.3f %10.4f %6d", sizes[i], row.model / 1e6, row.sim / 1e6, row.build, 1e3 * row.step, row.iterations);

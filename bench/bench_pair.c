@@ -1,5 +1,6 @@
-// bench_pair.c: millions of triangle pairs a second, with gradient and 6x6 Hessian, of every kernel that the machine has: cold, and warm from the
-// plane of a pose moved by a tenth of the gap and turned by 0.02. Beside it what is to be reached on AVX-512.
+// bench_pair.c: millions of triangle pairs a second, with gradient and 6x6 Hessian, of every kernel that the
+// machine has: cold, and warm from the plane of a pose moved by a tenth of the gap and turned by 0.02. Beside it
+// what is to be reached on AVX-512.
 // Usage: bench_pair [blocks of eight per kind]
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +71,8 @@ int main(int argc, char **argv) {
   w.cold = aligned_alloc(64, ((size_t)n * sizeof *w.cold + 63) / 64 * 64);
   w.warm = aligned_alloc(64, ((size_t)n * sizeof *w.warm + 63) / 64 * 64);
   if (w.cold == NULL || w.warm == NULL) return 1;
-  printf("%-8s %-18s %7s  %9s %9s  %6s %6s   (to reach on avx512: 8 cold, 11 warm)\n", "kernel", "pair", "gap", "cold M/s", "warm M/s", "steps", "warm");
+  printf("%-8s %-18s %7s  %9s %9s  %6s %6s   (to reach on avx512: 8 cold, 11 warm)\n", "kernel", "pair", "gap",
+         "cold M/s", "warm M/s", "steps", "warm");
   for (int isa = 0; isa < tgi_isas(); isa++) {
     tgtRandom r = {31};
     double cold = 0, warm = 0;
@@ -81,7 +83,8 @@ int main(int argc, char **argv) {
       fill(&w, cases[c].kind, cases[c].gap, &r);
       run(isa, w.warm, NULL, n);  // planes of the pose before
       double a = run(isa, w.cold, NULL, n), first = steps(w.cold, n), b = run(isa, w.cold, w.warm, n), pairs = 1e-6 * 8 * n;
-      printf("%-8s %-18s %7.0e  %9.2f %9.2f  %6.2f %6.2f\n", tgi_isa_name(isa), name, cases[c].gap, pairs / a, pairs / b, first, steps(w.cold, n));
+      printf("%-8s %-18s %7.0e  %9.2f %9.2f  %6.2f %6.2f\n", tgi_isa_name(isa), name, cases[c].gap, pairs / a,
+             pairs / b, first, steps(w.cold, n));
       cold += a / pairs;
       warm += b / pairs;
     }

@@ -2,10 +2,12 @@
 //
 //   bench_robot [--contact] [--state STATE | --key NAME] [--h H] FILE...        FILE: MJCF or URDF
 //
-// STATE: text, qpos and qvel one after the other; NAME: a keyframe of the file; else random states (uniform angles of +-0.5 rad about qpos0, velocities of +-0.5).
+// STATE: text, qpos and qvel one after the other; NAME: a keyframe of the file; else random states (uniform angles of
+// +-0.5 rad about qpos0, velocities of +-0.5).
 // One JSON object: rows of {name: "WHAT FILE", ours: ns}. Each figure is a mean over the states of the least of 15 means of 8 calls:
 //   rnea, crba, rnea_d, forward_d   with the kinematics each (and velocities, inertias), as libraries that take q, v, a do it;
-//   step, step_jacobian, step_vjp   tg_sim_step; that and tg_sim_step_jacobian; the adjoint alone. Without --contact no contact model is bound:
+//   step, step_jacobian, step_vjp   tg_sim_step; that and tg_sim_step_jacobian;
+//     the adjoint alone. Without --contact no contact model is bound:
 //                                   neither contacts nor limits, smooth dynamics alone.
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,8 +125,9 @@ static bool run(const char *path, const char *state, const char *key, bool conta
     for (int w = 0; good && w < WORK_COUNT; w++) {
       double ns = measure(&b, (Work)w, state != NULL || key != NULL);
       good = ns > 0;
-      if (good) printf("%s{\"name\": \"%s %s\", \"ours\": %.1f, \"dof\": %d, \"contacts\": %d}", first && w == 0 ? "" : ",\n  ", work_name[w], path, ns,
-             m->nv, s->info.ncontact);
+      if (good)
+        printf("%s{\"name\": \"%s %s\", \"ours\": %.1f, \"dof\": %d, \"contacts\": %d}", first && w == 0 ? "" : ",\n  ",
+               work_name[w], path, ns, m->nv, s->info.ncontact);
     }
     if (!good) fprintf(stderr, "%s: %s\n", path, s->error.text);
     free(b.q);

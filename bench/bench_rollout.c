@@ -114,10 +114,13 @@ static bool bench(const Scene *x, bool json, bool first) {
   if (!good) fprintf(stderr, "%s: %s\n", x->name, e.text);
   double ratio = time.both / time.forward, step = 1e6 * time.forward / x->steps;
   if (good && json)
-    printf("%s{\"name\": \"gradient over forward rollout, %s under %s\", \"ours\": %.4g, \"forward_us\": %.6g}", first ? "" : ",\n  ", x->name, x->word, ratio, step);
+    printf("%s{\"name\": \"gradient over forward rollout, %s under %s\", \"ours\": %.4g, \"forward_us\": %.6g}",
+           first ? "" : ",\n  ", x->name, x->word, ratio, step);
   else if (good)
-    printf("%-9s %-8s %3d steps, %4.1f contacts: a step %9.1f us, with its gradient %9.1f us, ratio %.2f; %ld steps solved, %ld from a tape of %zu bytes each\n", x->name, x->word, x->steps,
-           time.contacts, step, 1e6 * time.both / x->steps, ratio, time.result.forward_steps, time.result.revisited_steps, tg_rollout_least_bytes(r));
+    printf("%-9s %-8s %3d steps, %4.1f contacts: a step %9.1f us, with its gradient %9.1f us, ratio %.2f; %ld steps "
+           "solved, %ld from a tape of %zu bytes each\n", x->name, x->word, x->steps, time.contacts, step,
+           1e6 * time.both / x->steps, ratio, time.result.forward_steps, time.result.revisited_steps,
+           tg_rollout_least_bytes(r));
   tg_rollout_free(r);
   tg_contact_free(c);
   tg_model_free(m);

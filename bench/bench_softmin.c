@@ -1,7 +1,9 @@
 // bench_softmin.c: the cost of the softmin model.
 //
-//   bench_softmin [--json]   soft distance over the points that count against all of them, near a surface and in the middle of a ball; a step by RK4 of a
-//                            T (two boxes, about 4000 points) on a plane beside a small spherical finger; the scene of SM-R3 (models/push_t.xml), its finger
+//   bench_softmin [--json]   soft distance over the points that count against all of them,
+//     near a surface and in the middle of a ball; a step by RK4 of a
+//                            T (two boxes, about 4000 points) on a plane beside a small spherical finger;
+//                              the scene of SM-R3 (models/push_t.xml), its finger
 //                            against the stem; a step of 50 balls of which 1 to 50 touch.
 // Least times of many repeats.
 #include <stdio.h>
@@ -51,7 +53,8 @@ static void bench_field(void) {
   const double spacing = 0.0084;
   tgCloud c;
   Field f = {.pruned = false};
-  if (tgi_cloud_primitive(TG_GEOM_SPHERE, size, spacing, NULL, &c, NULL) < 0 || tgi_ssdf_tree_make(c.n, c.p, c.normal, NULL, &f.tree) < 0) exit(1);
+  if (tgi_cloud_primitive(TG_GEOM_SPHERE, size, spacing, NULL, &c, NULL) < 0 || tgi_ssdf_tree_make(c.n, c.p, c.normal, NULL, &f.tree) < 0)
+    exit(1);
   f.s = (tgiSsdf){.n = c.n, .p = c.p, .normal = c.normal, .eps = spacing * spacing};
   f.z.node = must(malloc((size_t)f.tree.nnode * sizeof *f.z.node));
   f.z.block = must(malloc((size_t)f.tree.nblock * sizeof *f.z.block));

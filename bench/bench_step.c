@@ -2,8 +2,8 @@
 //
 //   bench_step [--json]     half-cheetah on the ground, contact-free chains of 5, 9, 18 and 32 dofs, a humanoid on both feet, a stack;
 //                           free bodies at rest on the ground: 1, 8 and 32 balls, 2 and 8 boxes (four contacts each)
-// Means over states reached by simulation of the least of many repeats; each state is stepped again from its own start, memory frozen, so that the warm
-// start is the same for the step and for the differences.
+// Means over states reached by simulation of the least of many repeats; each state is stepped again from its own start,
+// memory frozen, so that the warm start is the same for the step and for the differences.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,7 +153,9 @@ int main(int argc, char **argv) {
   static const int chain[4] = {5, 9, 18, 32};
   static const char *const name[4] = {"chain 5", "chain 9", "chain 18", "chain 32"};
   if (json) printf("{\"id\": \"step\", \"rows\": [\n  ");
-  else printf("%-10s %4s %9s %9s %9s %9s %9s %9s %9s\n", "", "dof", "contacts", "step us", "vjp us", "Jac. us", "central", "c/Jac.", "(s+v)/s");
+  else
+    printf("%-10s %4s %9s %9s %9s %9s %9s %9s %9s\n", "", "dof", "contacts", "step us", "vjp us", "Jac. us", "central",
+           "c/Jac.", "(s+v)/s");
   bench("cheetah", tgs_desc(TGS_CHEETAH), TGS_CHEETAH, json, true);
   bench("humanoid", tgs_desc(TGS_HUMANOID), TGS_HUMANOID, json, false);
   bench("stack", tgs_desc(TGS_STACK), TGS_STACK, json, false);

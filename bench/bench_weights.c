@@ -1,6 +1,7 @@
 // bench_weights.c: how the weights of a sphere tree should climb: the table of docs/decisions/0009-barrier-weights.md.
 // Usage: bench_weights [T]      rows up to T triangles a body (default 6272)
-//        bench_weights --frames [T] steps of 16 balls on a table under the contact model `barrier`, T triangles a ball at most (default 392)
+//        bench_weights --frames [T] steps of 16 balls on a table under the contact model `barrier`,
+//          T triangles a ball at most (default 392)
 //
 // Potentials are summed by a plain recursion of its own, along one direction: value, force, and the part of the force that only blending
 // makes. Planks: 2 x 0.4 x 0.2 m, one on the other, the gap at which mu F is 1.57 N. Balls: radius 0.1 m, 0.5 kg, octahedra cut into 8 f^2
@@ -300,8 +301,8 @@ static void frames(int f, tgHierarchy hierarchy) {
     total += info.iterations;
     if (info.iterations > most) most = info.iterations;
   }
-  printf("| %s | %d | %.1f | %d | %.1f | %.1f |\n", hierarchy == TG_HIERARCHY_PAPER ? "publication" : "moment", 16 * 8 * f * f, total / (double)FRAMES, most,
-         1e3 * took / FRAMES, 1e3 * worst);
+  printf("| %s | %d | %.1f | %d | %.1f | %.1f |\n", hierarchy == TG_HIERARCHY_PAPER ? "publication" : "moment",
+         16 * 8 * f * f, total / (double)FRAMES, most, 1e3 * took / FRAMES, 1e3 * worst);
   fflush(stdout);
   tg_sim_free(sim);
   tg_contact_free(c);
@@ -318,12 +319,14 @@ static int all_frames(int most) {
 }
 
 int main(int argc, char **argv) {
-  static const struct { int f, cells[3]; } size[] = {{1, {1, 1, 1}}, {2, {5, 1, 1}}, {4, {10, 2, 1}}, {7, {20, 4, 2}}, {16, {40, 8, 4}}, {28, {70, 14, 7}}};
+  static const struct { int f, cells[3]; } size[] =
+      {{1, {1, 1, 1}}, {2, {5, 1, 1}}, {4, {10, 2, 1}}, {7, {20, 4, 2}}, {16, {40, 8, 4}}, {28, {70, 14, 7}}};
   static const struct { const char *name; tgiTreeForm form; tgiClimb climb; } kind[] = {
       {"publication", TGI_TREE_PAPER, TGI_CLIMB_SUM}, {"sum", TGI_TREE_MOMENT, TGI_CLIMB_SUM}, {"area", TGI_TREE_MOMENT, TGI_CLIMB_AREA}};
   if (argc > 1 && strcmp(argv[1], "--frames") == 0) return all_frames(argc > 2 ? atoi(argv[2]) : 392);
   int most = argc > 1 ? atoi(argv[1]) : 6272;
-  printf("| weights | planks T | gap mm | blended at most | minima | beyond | balls T | a(1 cm) | a(1 m) | blended 1 cm | at most | minima | beyond |\n"
+  printf("| weights | planks T | gap mm | blended at most | minima | beyond | balls T | a(1 cm) | a(1 m) | blended 1 "
+         "cm | at most | minima | beyond |\n"
          "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (size_t k = 0; k < sizeof kind / sizeof *kind; k++)
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
@@ -332,8 +335,9 @@ int main(int argc, char **argv) {
       Body p = plank(size[i].cells, kind[k].form, kind[k].climb), b = ball(0.1, size[i].f, kind[k].form, kind[k].climb);
       double gap = plank_gap(&p);
       Approach r = approach(&p, 0.2, up, 0.16, n), q = approach(&b, 0.2, aslant, 0.5, n);
-      printf("| %s | %d | %.3g | %.0f %% | %d | %+.2g %% | %d | %.3g | %.3g | %.0f %% | %.0f %% | %d | %+.2g %% |\n", kind[k].name, p.s.nface, 1e3 * gap,
-             100 * r.share_most, r.minima, 100 * r.rise, b.s.nface, q.near, q.far, 100 * q.share_near, 100 * q.share_most, q.minima, 100 * q.rise);
+      printf("| %s | %d | %.3g | %.0f %% | %d | %+.2g %% | %d | %.3g | %.3g | %.0f %% | %.0f %% | %d | %+.2g %% |\n",
+             kind[k].name, p.s.nface, 1e3 * gap, 100 * r.share_most, r.minima, 100 * r.rise, b.s.nface, q.near, q.far,
+             100 * q.share_near, 100 * q.share_most, q.minima, 100 * q.rise);
       fflush(stdout);
       body_free(&p);
       body_free(&b);

@@ -16,8 +16,9 @@ static void watch(void *ctx, const tgProgress *p) {
   if (tgi_cli_interrupted || (h->seconds > 0 && p->seconds >= h->seconds) || (h->loss > 0 && p->best <= h->loss)) w->stop = 1;
   if (now - w->last < 10 && !w->stop) return;
   w->last = now;
-  tgi_cli_say("%s %s, seed %d: iteration %d of %d, loss %.4g, best %.4g, %s left", w->id, h->contact != NULL ? h->contact : h->file, (int)h->seed, p->iteration, p->iterations,
-              p->loss, p->best, tgi_cli_duration(p->seconds_left, left, sizeof left));
+  tgi_cli_say("%s %s, seed %d: iteration %d of %d, loss %.4g, best %.4g, %s left", w->id,
+              h->contact != NULL ? h->contact : h->file, (int)h->seed, p->iteration, p->iterations, p->loss, p->best,
+              tgi_cli_duration(p->seconds_left, left, sizeof left));
 }
 
 // takes up what the journal has of this very run, or begins it anew
@@ -67,8 +68,10 @@ static void optimise(void *ctx, int i) {
   if (best != NULL && best->status < 0) tgi_cli_say("%s %s: %s", w.id, r->how.file, best->error.text);
   if (best == NULL && !tgi_cli_interrupted) tgi_cli_error("reproduce", &error);
   if (best != NULL)
-    tgi_cli_say("%s %s under %s by %s, weight %g, step %g s, rate %g, seed %d: loss %.4g to %.4g, %s, %d iterations in %.3g s", w.id, r->how.file, tg_contact_word(tg_task_contact(r->task)),
-                tg_task_method(r->task), tg_contact_get(tg_contact_options(tg_task_contact(r->task)), "weight"), tg_task_timestep(r->task), tg_task_rate(r->task), (int)r->how.seed, best->first_loss, best->best_loss,
+    tgi_cli_say("%s %s under %s by %s, weight %g, step %g s, rate %g, seed %d: loss %.4g to %.4g, %s, %d iterations in "
+                "%.3g s", w.id, r->how.file, tg_contact_word(tg_task_contact(r->task)), tg_task_method(r->task),
+                tg_contact_get(tg_contact_options(tg_task_contact(r->task)), "weight"), tg_task_timestep(r->task),
+                tg_task_rate(r->task), (int)r->how.seed, best->first_loss, best->best_loss,
                 best->reached ? "reached" : "missed", best->iterations, best->seconds);
 }
 

@@ -1,14 +1,14 @@
-// billiards.c: BA-R2, a cue ball's place and speed are found that bring two balls of the rack to places drawn at random, from rest and out of contact.
-// [barrier] Section 6, figure 5, appendix A.6.2 and table 3.
+// billiards.c: BA-R2, a cue ball's place and speed are found that bring two balls of the rack to places drawn at
+// random, from rest and out of contact. [barrier] Section 6, figure 5, appendix A.6.2 and table 3.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "repro/barrier.h"
 
-// The paper draws balls and places at random and does not say how. Here a cue ball's place and speed are drawn that hit the rack, the motion is run, and of
-// the balls that it took 1.5 m or more from where they come to be without it two become the targets, there: so that every set can be solved, and nothing
-// tells the optimiser how.
+// The paper draws balls and places at random and does not say how. Here a cue ball's place and speed are drawn that hit
+// the rack, the motion is run, and of the balls that it took 1.5 m or more from where they come to be without it two
+// become the targets, there: so that every set can be solved, and nothing tells the optimiser how.
 enum { SEEDS = 10, TARGETS = 2, STREAM = 11, TRIES = 32, ITERATIONS = 200 };
 static const double far_enough = 1.5;
 
@@ -49,7 +49,8 @@ static bool draw(tgTask *task, const double *left, double *end, Draw *d) {
       if (hypot(p[0] - q[0], p[1] - q[1]) > far_enough) moved[count++] = b;
     }
     if (count < TARGETS) continue;
-    int first = (int)(count * tg_random_uniform(d->seed, STREAM, 8 * k + 4)), second = (int)((count - 1) * tg_random_uniform(d->seed, STREAM, 8 * k + 5));
+    int first = (int)(count * tg_random_uniform(d->seed, STREAM, 8 * k + 4)),
+        second = (int)((count - 1) * tg_random_uniform(d->seed, STREAM, 8 * k + 5));
     d->ball[0] = moved[first];
     d->ball[1] = moved[second + (second >= first)];
     for (int i = 0; i < TARGETS; i++) memcpy(d->place[i], end + 7 * (d->ball[i] - 1), sizeof d->place[i]);
@@ -111,7 +112,8 @@ static void begin_anew_next_time(const tgRun *run) {
 }
 
 static bool baseline(tgRun *run, Draw *d, const char *name, const char *contact, const char *method, int iterations) {
-  tgBarrierTask how = {.file = d->file, .contact = contact, .method = method, .prepare = prepare, .ctx = d, .iterations = iterations, .seed = d->seed};
+  tgBarrierTask how = {.file = d->file, .contact = contact, .method = method, .prepare = prepare, .ctx = d,
+                       .iterations = iterations, .seed = d->seed};
   tgBarrierRun runs[TG_BARRIER_RATES];
   char shown[200], row[60];
   if (!tgi_barrier_rates(&how, runs)) return false;
@@ -119,7 +121,8 @@ static bool baseline(tgRun *run, Draw *d, const char *name, const char *contact,
   bool good = tgi_barrier_runs(run, runs, TG_BARRIER_RATES);
   double best = tgi_barrier_best(runs, shown, sizeof shown, NULL);
   snprintf(row, sizeof row, "%s.final_over_first", name);
-  if (good && !tgi_cli_interrupted) tgi_run_row(run, row, best, "target set 1, %d iterations, as many as ours took; best of three rates: %s", iterations, shown);
+  if (good && !tgi_cli_interrupted)
+    tgi_run_row(run, row, best, "target set 1, %d iterations, as many as ours took; best of three rates: %s", iterations, shown);
   tgi_barrier_free(runs, TG_BARRIER_RATES);
   return good;
 }
@@ -139,8 +142,9 @@ static void solved_rows(tgRun *run, const tgBarrierRun *runs) {
     ratio += o->best_loss / o->first_loss / SEEDS;
     touching += tgi_barrier_touching(runs[s].task, o->best);
   }
-  tgi_run_row(run, "seeds_solved", solved, "of %d target sets, both balls within 1 m, 1.1 radii; iterations%s; %.3g s in all; not solved:%s", SEEDS, took, seconds,
-              which[0] != '\0' ? which : " none");
+  tgi_run_row(run, "seeds_solved", solved,
+              "of %d target sets, both balls within 1 m, 1.1 radii; iterations%s; %.3g s in all; not solved:%s", SEEDS,
+              took, seconds, which[0] != '\0' ? which : " none");
   tgi_run_report(run, "iterations", (double)iterations / SEEDS, "", NAN, "mean over the target sets");
   tgi_run_report(run, "final_over_first", ratio, "", NAN, "loss, mean over the target sets");
   tgi_run_row(run, "intersections", (double)touching, "pairs of geoms over all states of the ten motions found, by exact predicates");
@@ -150,7 +154,8 @@ static void solved_rows(tgRun *run, const tgBarrierRun *runs) {
 static bool solve(tgRun *run, Draw *d, int *iterations) {
   tgBarrierRun runs[SEEDS];
   for (int s = 0; s < SEEDS; s++) {
-    runs[s] = (tgBarrierRun){.how = {.file = d[s].file, .prepare = prepare, .ctx = &d[s], .seed = d[s].seed, .iterations = run->cli->full ? 0 : ITERATIONS}};
+    runs[s] = (tgBarrierRun){.how = {.file = d[s].file, .prepare = prepare, .ctx = &d[s], .seed = d[s].seed,
+                                     .iterations = run->cli->full ? 0 : ITERATIONS}};
     journal(run, "set", s, runs[s].how.journal);
   }
   bool good = tgi_barrier_runs(run, runs, SEEDS);

@@ -1,5 +1,6 @@
-// cost.c: BA-R3, cost of a frame against resolution: 16 balls and a floor, 512 to 6272 triangles, the two forms of the hierarchy and brute force; a
-// frame is a step with friction and its gradient. [barrier] Section 6, figure 6 and appendix A.6.5.
+// cost.c: BA-R3, cost of a frame against resolution: 16 balls and a floor, 512 to 6272 triangles, the two forms
+// of the hierarchy and brute force; a frame is a step with friction and its gradient. [barrier] Section 6,
+// figure 6 and appendix A.6.5.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +99,9 @@ static void row(tgRun *run, const char *form, int f, const Cost *c, double paper
   char name[60], note[200];
   int triangles = 128 * f * f;
   snprintf(name, sizeof name, "%s.ms.%d", form, triangles);
-  snprintf(note, sizeof note, "mean of %d frames; step %.3g, gradient %.3g ms; worst frame %.3g ms; %.3g Newton iterations; time on the core", c->frames, c->step, c->mean - c->step, c->worst, c->newton);
+  snprintf(note, sizeof note,
+           "mean of %d frames; step %.3g, gradient %.3g ms; worst frame %.3g ms; %.3g Newton iterations; time on the "
+           "core", c->frames, c->step, c->mean - c->step, c->worst, c->newton);
   tgi_run_any(run, name, c->mean, "ms", paper, note);
 }
 

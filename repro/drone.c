@@ -1,4 +1,5 @@
-// drone.c: LC-R3, a drone that rests on the ground takes off: the exact gradient is zero, the complementarity-aware one leads away. [lcp], figure 8.
+// drone.c: LC-R3, a drone that rests on the ground takes off: the exact gradient is zero, the complementarity-aware one
+// leads away. [lcp], figure 8.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,8 @@ static tgStatus best_of_rates(const tgTask *task, Descent *best, char *shown, si
     if (d.x == NULL) return TG_ERR_MEMORY;
     d.first = d.x + n;
     st = descend(task, &d);
-    used += (size_t)snprintf(shown + used, size - used, "%srate %g: loss %.3g after %d iterations", k > 0 ? "; " : "", d.rate, d.loss, d.iterations);
+    used += (size_t)snprintf(shown + used, size - used, "%srate %g: loss %.3g after %d iterations", k > 0 ? "; " : "",
+                             d.rate, d.loss, d.iterations);
     largest = fmax(largest, d.largest);
     bool better = st == TG_OK && (d.loss <= 1e-3 && best->loss <= 1e-3 ? d.iterations < best->iterations : d.loss < best->loss);
     free(better ? best->x : d.x);

@@ -24,8 +24,8 @@ bool tgi_run_leave(tgRun *run, const char *name, const char *title, const tgMode
 
 // ---- parallel.c ----
 
-/// Calls work(ctx, i) once for each i in 0 .. n - 1, several at a time in threads of their own: as many as the command line says, else one for each core that
-/// this process may use. False: the system gives no thread, reason printed.
+/// Calls work(ctx, i) once for each i in 0 .. n - 1, several at a time in threads of their own: as many as the command
+/// line says, else one for each core that this process may use. False: the system gives no thread, reason printed.
 bool tgi_run_parallel(const tgRun *run, int n, void (*work)(void *ctx, int i), void *ctx);
 
 bool tgi_reproduce_reach(tgRun *run);

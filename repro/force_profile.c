@@ -1,5 +1,5 @@
-// force_profile.c: SM-R2, the force on a small sphere that is moved past a large one: how smooth it is, here and in MuJoCo (tools/force_profile.py), and
-// what is felt before contact. [softmin] section IV-B, figures 1 and 5.
+// force_profile.c: SM-R2, the force on a small sphere that is moved past a large one: how smooth it is, here and in
+// MuJoCo (tools/force_profile.py), and what is felt before contact. [softmin] section IV-B, figures 1 and 5.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 #include "tangere/data.h"
 #include "tangere/softmin.h"
 
-// as in tools/force_profile.py: the line x = beside, |y| <= far [m], points of the profile, cells that are looked into and how often each is halved
+// as in tools/force_profile.py: the line x = beside, |y| <= far [m], points of the profile, cells that are looked into
+// and how often each is halved
 enum { POINTS = 401, CELLS = 100, HALVINGS = 6 };
 static const double beside = 0.11, far = 0.2;
 // a tenth of the small sphere's radius, in which the force sets in and points share it, and a third of it, which its points are apart [m]
@@ -51,8 +52,9 @@ static double across(const double (*f)[2], int at, int s, double h, double out[2
   return norm(out, 2);
 }
 
-// The cell about y is narrowed to where second differences right and left of a place differ most. Their difference is odd in the step: what is left of it at
-// three steps, extrapolated to none, is a jump; of a smooth function the fifth power of the step and rounding remain.
+// The cell about y is narrowed to where second differences right and left of a place differ most. Their difference is
+// odd in the step: what is left of it at three steps, extrapolated to none, is a jump; of a smooth function the fifth
+// power of the step and rounding remain.
 static double look_into(Probe *p, double *y, double h) {
   double f[25][2], a[2], b[2], c[2];
   for (int k = 0; k < HALVINGS; k++) {
@@ -107,7 +109,8 @@ static void before_contact(tgRun *run, Probe *p) {
     gradient(p, x - (k == 0) * step, -(k == 1) * step, down);
     for (int i = 0; i < 4; i++) H[4 * k + i] = (up[i] - down[i]) / (2 * step);
   }
-  tgi_run_row(run, "gradient_before_contact", norm(G, 4), "N/m, norm; a radius of the small sphere from touching the large one; MuJoCo's is 0 there");
+  tgi_run_row(run, "gradient_before_contact", norm(G, 4),
+              "N/m, norm; a radius of the small sphere from touching the large one; MuJoCo's is 0 there");
   tgi_run_report(run, "hessian_before_contact", norm(H, 8), "N/m^2", NAN, "norm, by central differences of the step's exact Jacobian");
 }
 
@@ -125,9 +128,11 @@ static bool draw(tgRun *run, const double *table) {
   snprintf(path, sizeof path, "%s/profile.svg", run->folder);
   FILE *f = fopen(path, "w");
   if (f == NULL) return tgi_cli_say("tangere reproduce: %s cannot be written", path), false;
-  fprintf(f, "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 700 540' font-family='sans-serif' font-size='13'>\n<rect width='700' height='540' fill='white'/>\n");
+  fprintf(f, "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 700 540' font-family='sans-serif' font-size='13'>\n"
+             "<rect width='700' height='540' fill='white'/>\n");
   for (int panel = 0; panel < 2; panel++) {
-    fprintf(f, "<g transform='translate(0 %d)'>\n<text x='60' y='14'>%s: softmin <tspan fill='#1f6fb2'>blue</tspan>, MuJoCo <tspan fill='#c0392b'>red</tspan></text>\n"
+    fprintf(f, "<g transform='translate(0 %d)'>\n"
+               "<text x='60' y='14'>%s: softmin <tspan fill='#1f6fb2'>blue</tspan>, MuJoCo <tspan fill='#c0392b'>red</tspan></text>\n"
                "<rect x='60' y='20' width='620' height='200' fill='none' stroke='#999'/>\n", 260 * panel, title[panel]);
     for (int who = 0; who < 2; who++) {
       double y[POINTS], most = 0, least = 0;
@@ -163,8 +168,10 @@ static bool leave(tgRun *run, const double *table) {
 static bool profile(tgRun *run, Probe *p, const tgNpz *npz, const char *path) {
   tgError error = {0};
   const size_t n[2] = {POINTS, 2};
-  const tgNpzArray *f = tg_npz_get(npz, path, "force", TG_NPZ_F8, 2, n, &error), *y = f != NULL ? tg_npz_get(npz, path, "y", TG_NPZ_F8, 1, n, &error) : NULL;
-  const tgNpzArray *j = y != NULL ? tg_npz_get(npz, path, "jump", TG_NPZ_F8, 0, NULL, &error) : NULL, *w = j != NULL ? tg_npz_get(npz, path, "where", TG_NPZ_F8, 0, NULL, &error) : NULL;
+  const tgNpzArray *f = tg_npz_get(npz, path, "force", TG_NPZ_F8, 2, n, &error),
+                   *y = f != NULL ? tg_npz_get(npz, path, "y", TG_NPZ_F8, 1, n, &error) : NULL;
+  const tgNpzArray *j = y != NULL ? tg_npz_get(npz, path, "jump", TG_NPZ_F8, 0, NULL, &error) : NULL,
+                   *w = j != NULL ? tg_npz_get(npz, path, "where", TG_NPZ_F8, 0, NULL, &error) : NULL;
   if (w == NULL) return tgi_cli_error("reproduce", &error), false;
   static double table[5 * POINTS];
   double where = 0, most[2] = {0, 0}, ours = jump(p, &where);
@@ -177,7 +184,8 @@ static bool profile(tgRun *run, Probe *p, const tgNpz *npz, const char *path) {
   }
   double touch = sqrt((large + radius) * (large + radius) - beside * beside);
   tgi_run_row(run, "second_derivative_jump", ours, "largest at y = %.4f m; contact begins at %.4f m", where, touch);
-  tgi_run_row(run, "mujoco.second_derivative_jump", *(const double *)j->data, "at y = %.5f m; a kink, whose second difference grows as the step shrinks", *(const double *)w->data);
+  tgi_run_row(run, "mujoco.second_derivative_jump", *(const double *)j->data,
+              "at y = %.5f m; a kink, whose second difference grows as the step shrinks", *(const double *)w->data);
   tgi_run_report(run, "largest_force", most[0], "N", NAN, "stiffness m g/eps3");
   tgi_run_report(run, "mujoco.largest_force", most[1], "N", NAN, "");
   before_contact(run, p);

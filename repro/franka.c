@@ -1,5 +1,5 @@
-// franka.c: BA-R7, first look: an arm of seven degrees of freedom with the meshes of a package pushes a mesh: cost of a frame, and its gradient against
-// differences. [barrier] appendix A.6.5 and figure 15.
+// franka.c: BA-R7, first look: an arm of seven degrees of freedom with the meshes of a package pushes a mesh: cost of a
+// frame, and its gradient against differences. [barrier] appendix A.6.5 and figure 15.
 #include <glob.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,8 @@ static bool package_folder(char *path, size_t size) {
   bool there = glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc > 0;
   if (there) snprintf(path, size, "%s", found.gl_pathv[0]);
   globfree(&found);
-  if (!there) tgi_cli_say("BA-R7: the Python package pybullet_data is not in build/venv, where its meshes come from; `make setup-test` installs it");
+  if (!there)
+    tgi_cli_say("BA-R7: the Python package pybullet_data is not in build/venv, where its meshes come from; `make setup-test` installs it");
   return there;
 }
 
@@ -105,15 +106,19 @@ bool tgi_reproduce_franka(tgRun *run) {
     int triangles;
     tgi_cli_ints(s.model, "mesh_face", &triangles);
     char note[200];
-    snprintf(note, sizeof note, "mean of %d frames, step and gradient, time on the core; gradient %.3g ms; %d triangles; the paper's scene has 14343", FRAMES, p.backward,
-             triangles);
+    snprintf(note, sizeof note,
+             "mean of %d frames, step and gradient, time on the core; gradient %.3g ms; %d triangles; the paper's "
+             "scene has 14343", FRAMES, p.backward, triangles);
     tgi_run_report(run, "ms", p.mean, "ms", 7830, note);
     tgi_run_report(run, "worst_over_mean", p.worst / p.mean, "", NAN, "over the frames");
     tgi_run_report(run, "moved_m", hypot(last[0] - first[0], last[1] - first[1]), "m", NAN, "the object, over the floor");
-    snprintf(note, sizeof note, "largest block error of the step's Jacobian against extrapolated differences, %d frames; %d did not pass", p.checks, p.failed);
+    snprintf(note, sizeof note,
+             "largest block error of the step's Jacobian against extrapolated differences, %d frames; %d did not pass",
+             p.checks, p.failed);
     tgi_run_row(run, "gradient_error", p.error, "%s", note);
     tgi_run_row(run, "adjoint_error", p.adjoint, "of the step's adjoint against that Jacobian, dot test");
-    tgi_run_row(run, "intersections", (double)tg_intersections_of_motion(s.model, t.q, FRAMES), "pairs of geoms over all states, by exact predicates");
+    tgi_run_row(run, "intersections", (double)tg_intersections_of_motion(s.model, t.q, FRAMES),
+                "pairs of geoms over all states, by exact predicates");
     p.good = tgi_run_leave(run, "push", "an arm pushes a mesh", s.model, s.h, &t, 1, NULL, 0);
   }
   tgi_cli_trajectory_free(&t);

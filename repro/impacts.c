@@ -1,7 +1,8 @@
-// impacts.c: X-8, value and gradient of motions with impacts as the step shrinks, against closed forms; of a cube's toss against its own limit.
+// impacts.c: X-8, value and gradient of motions with impacts as the step shrinks, against closed forms; of a cube's
+// toss against its own limit.
 //
-// Each motion is run at 1e-2, 1e-3 and 1e-4 s from four starts that differ by quarters of what moves in a step, as an error may depend on where in the step an
-// impact falls; the worst counts.
+// Each motion is run at 1e-2, 1e-3 and 1e-4 s from four starts that differ by quarters of what moves in a step, as an
+// error may depend on where in the step an impact falls; the worst counts.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +67,8 @@ static tgStatus bouncing(void *ctx, tgSim *sim) {
 }
 
 // value and gradient in (q0, v0), g (2 nv)
-static tgStatus move(const tgScene *scene, const double *q, const double *v, double e, double h, double T, int to, double *value, double *g) {
+static tgStatus move(const tgScene *scene, const double *q, const double *v, double e, double h, double T, int to,
+                     double *value, double *g) {
   tgError error = {0};
   tgRolloutOptions o = tg_rollout_default();
   tgRolloutResult result;
@@ -74,8 +76,8 @@ static tgStatus move(const tgScene *scene, const double *q, const double *v, dou
   o.h = h;
   o.steps = (int)lround(T / h);
   tgRollout *r = tg_rollout_create(scene->model, scene->contact, &o, &error);
-  tgRolloutRun run = {.q0 = q, .v0 = v, .loss = end, .loss_ctx = &coordinate, .setup = bouncing, .setup_ctx = &e, .dq0 = g, .dv0 = g + tg_model_nv(scene->model),
-                      .cancel = &tgi_cli_interrupted};
+  tgRolloutRun run = {.q0 = q, .v0 = v, .loss = end, .loss_ctx = &coordinate, .setup = bouncing, .setup_ctx = &e,
+                      .dq0 = g, .dv0 = g + tg_model_nv(scene->model), .cancel = &tgi_cli_interrupted};
   tgStatus status = r != NULL ? tg_rollout_run(r, &run, &result) : error.status;
   if (status != TG_OK && status != TG_CANCELLED) tgi_cli_say("step size %g s: %s", h, r != NULL ? result.error.text : error.text);
   *value = status == TG_OK ? result.loss : NAN;
@@ -134,8 +136,9 @@ static bool closed_forms(tgRun *run, const Case *c, const double *restitution, i
     status = errors(&scene, c, restitution[i], value, slope);
     if (status != TG_OK) break;
     least = least_order(least_order(least, value), slope);
-    used += (size_t)snprintf(shown + used, sizeof shown - used, "%se %g: value %.1e %.1e %.1e, gradient %.1e %.1e %.1e", i > 0 ? "; " : "", restitution[i], value[0], value[1],
-                             value[2], slope[0], slope[1], slope[2]);
+    used += (size_t)snprintf(shown + used, sizeof shown - used, "%se %g: value %.1e %.1e %.1e, gradient %.1e %.1e %.1e",
+                             i > 0 ? "; " : "", restitution[i], value[0], value[1], value[2], slope[0], slope[1],
+                             slope[2]);
     if (strcmp(c->name, "balls") != 0) continue;
     snprintf(name, sizeof name, "lcp.balls.e%g.gradient_error", restitution[i]);
     tgi_run_row(run, name, slope[1], "of d x2/d x1 = %g, at 1 ms, worst of %d starts", (1 + restitution[i]) / 2, PHASES);
@@ -194,8 +197,9 @@ static bool tosses(tgRun *run) {
   }
   if (status == TG_OK) {
     double median = tgi_median(error, TOSSES);
-    tgi_run_row(run, "lcp.toss.median_error", median, "of %d, gradient of the place at 1 s in the start at 1 ms, over its limit by extrapolation from 0.2 and 0.1 ms; least %.2g, most %.2g",
-                TOSSES, error[0], error[TOSSES - 1]);
+    tgi_run_row(run, "lcp.toss.median_error", median,
+                "of %d, gradient of the place at 1 s in the start at 1 ms, over its limit by extrapolation from 0.2 "
+                "and 0.1 ms; least %.2g, most %.2g", TOSSES, error[0], error[TOSSES - 1]);
   }
   bool good = status == TG_OK && leave(run, &scene);
   tgi_scene_close(&scene);
@@ -221,8 +225,8 @@ static bool others(tgRun *run) {
     tgStatus status = tg_grad_check_motion(scene.sim, &o, &check);
     if (status != TG_OK && status != TG_CANCELLED) tgi_cli_say("%s: %s", word, tg_sim_error(scene.sim)->text);
     snprintf(name, sizeof name, "%s.balls.order", word);
-    snprintf(note, sizeof note, "of the gradient's changes, 1 ms halved three times; value %.2f, growth %.2f%s%.200s", check.value_order, check.growth, check.pass ? "" : "; ",
-             check.reason);
+    snprintf(note, sizeof note, "of the gradient's changes, 1 ms halved three times; value %.2f, growth %.2f%s%.200s",
+             check.value_order, check.growth, check.pass ? "" : "; ", check.reason);
     if (status == TG_OK) tgi_run_report(run, name, check.gradient_order, "", NAN, note);
     tgi_scene_close(&scene);
     if (status != TG_OK) return false;

@@ -1,4 +1,5 @@
-// jacobians.c: LC-R1, the five Jacobians of one step in four scenes: time, and error against differences. Figures of [lcp], tables II and III.
+// jacobians.c: LC-R1, the five Jacobians of one step in four scenes: time, and error against differences. Figures of
+// [lcp], tables II and III.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,7 +132,8 @@ static tgStatus measure(tgRun *run, const Case *c, Step *s) {
   snprintf(note, sizeof note, "all five at once; %d dofs, %d controls, %d contacts, %d rows%s", s->nv, s->nu, info.ncontact, info.nrow,
            info.rank_deficient ? ", redundant" : "");
   row(run, c, "jacobians_us", jacobian, note);
-  row(run, c, "step_us", step, info.stage == 1 ? "warm: the classes of the step before hold" : "the classes of the step before did not hold");
+  row(run, c, "step_us", step, info.stage == 1 ? "warm: the classes of the step before hold"
+      : "the classes of the step before did not hold");
   row(run, c, "jacobians_per_step", jacobian / step, "");
   tg_sim_freeze_memory(s->scene->sim, true);
   st = time_differences(s, TG_DIFFERENCE_CENTRAL, 5, central);
@@ -141,7 +143,8 @@ static tgStatus measure(tgRun *run, const Case *c, Step *s) {
   if (st == TG_OK) st = tg_grad_check_step(s->scene->sim, &o, &check);
   if (st != TG_OK) return st;
   // as the paper does, each of the five Jacobians by itself: columns of q and of v are needed twice
-  row(run, c, "central_ratio", (2 * central[0] + 2 * central[1] + central[2]) / jacobian, "central differences, each block by itself, over ours");
+  row(run, c, "central_ratio", (2 * central[0] + 2 * central[1] + central[2]) / jacobian,
+      "central differences, each block by itself, over ours");
   row(run, c, "ridders_ratio", (2 * ridders[0] + 2 * ridders[1] + ridders[2]) / jacobian, "Ridders, each block by itself, over ours");
   report_blocks(run, c, &check, central, ridders);
   return TG_OK;

@@ -1,4 +1,5 @@
-// main.c: the program tangere-reproduce, which `tangere reproduce` becomes: the experiments of the papers, each with its rows beside the published figures.
+// main.c: the program tangere-reproduce, which `tangere reproduce` becomes: the experiments of the papers, each with
+// its rows beside the published figures.
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -19,8 +20,8 @@ static json_t *account(const tgRun *run) {
   time_t now = time(NULL);
   struct tm utc;
   if (gmtime_r(&now, &utc) != NULL) strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", &utc);
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:f}", "id", run->experiment->id, "title", run->experiment->title, "machine", cpu, "date", date,
-                   "version", tg_version(), "seconds", tgi_cli_now() - run->began);
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:f}", "id", run->experiment->id, "title", run->experiment->title,
+                   "machine", cpu, "date", date, "version", tg_version(), "seconds", tgi_cli_now() - run->began);
 }
 
 static int finish_reproduction(const tgCli *cli, tgRun *run, bool done) {

@@ -10,7 +10,8 @@ typedef struct Grid { double *vert; int *key, *face, nvert, nface, room; } Grid;
 
 static bool grid_make(Grid *g, int nface) {
   size_t room = (size_t)nface * 3;
-  *g = (Grid){.vert = malloc(room * 3 * sizeof(double)), .key = malloc(room * 3 * sizeof(int)), .face = malloc(room * sizeof(int)), .room = (int)room};
+  *g = (Grid){.vert = malloc(room * 3 * sizeof(double)), .key = malloc(room * 3 * sizeof(int)),
+              .face = malloc(room * sizeof(int)), .room = (int)room};
   return g->vert != NULL && g->key != NULL && g->face != NULL;
 }
 
@@ -33,7 +34,8 @@ static void grid_face(Grid *g, int a, int b, int c) {
   memcpy(g->face + 3 * g->nface++, face, sizeof face);
 }
 
-// a point of the octahedron |x| + |y| + |z| = f with whole coordinates, on the sphere; (1, 1, 1) is turned to -z so that the ball lies on a face
+// a point of the octahedron |x| + |y| + |z| = f with whole coordinates, on the sphere; (1, 1, 1) is turned to -z so
+// that the ball lies on a face
 static int ball_vertex(Grid *g, const int k[3], double radius) {
   static const double turn[3][3] = {{0.70710678118654752, -0.70710678118654752, 0},
                                     {-0.40824829046386302, -0.40824829046386302, 0.81649658092772603},

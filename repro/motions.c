@@ -8,7 +8,8 @@
 // z of the lowest corner of a box geom where the sim is
 static double lowest_corner(const tgModel *m, const tgSim *sim, int geom) {
   const double *size = tgi_cli_reals(m, "geom_size", NULL) + 3 * geom;
-  const double *at = (const double *)tg_sim_field_named(sim, "geom_xpos").data + 3 * geom, *R = (const double *)tg_sim_field_named(sim, "geom_xmat").data + 9 * geom;
+  const double *at = (const double *)tg_sim_field_named(sim, "geom_xpos").data + 3 * geom,
+               *R = (const double *)tg_sim_field_named(sim, "geom_xmat").data + 9 * geom;
   double z = at[2];
   for (int i = 0; i < 3; i++) z -= fabs(R[6 + i]) * size[i];
   return z;
@@ -37,14 +38,16 @@ static double clearance(const tgModel *m, const tgCliTrajectory *t, int *at) {
 }
 
 static bool catapult(tgRun *run) {
-  // L-BFGS with few iterations from many starts: from one start in three it ends on the target, from the others in a motion that no longer touches the box
+  // L-BFGS with few iterations from many starts: from one start in three it ends on the target, from the others in a
+  // motion that no longer touches the box
   tgTaskRun how = {.file = "catapult.yaml"};
   tgTask *task = NULL;
   int used;
   tgOptimum *o = tgi_run_starts(run, &how, run->cli->full ? 40 : 20, 1e-8, &used, &task);
   bool done = o != NULL;
   if (done) {
-    tgi_run_row(run, "catapult.miss_m", tgi_cli_best_distance(task, o), "L-BFGS, start %d of at most 20, %ld simulations in %.2g s", used, o->simulations, o->seconds);
+    tgi_run_row(run, "catapult.miss_m", tgi_cli_best_distance(task, o),
+                "L-BFGS, start %d of at most 20, %ld simulations in %.2g s", used, o->simulations, o->seconds);
     done = tgi_run_leave_task(run, "catapult", task, o);
     tg_task_free(task);
   }
@@ -65,8 +68,8 @@ static bool jump_worm(tgRun *run) {
   if (done) {
     const double *end = t.q + t.steps * tg_model_nq(tg_task_model(task));
     tgi_run_row(run, "jumpworm.rise_m", end[1],
-                "root above its start after %d steps (the start hangs 0.13 m above where it would stand); Adam, %d starts, %ld simulations in %.2g s",
-                t.steps, used, o->simulations, o->seconds);
+                "root above its start after %d steps (the start hangs 0.13 m above where it would stand); Adam, %d "
+                "starts, %ld simulations in %.2g s", t.steps, used, o->simulations, o->seconds);
     done = tgi_run_leave_task(run, "jump_worm", task, o);
   } else tgi_cli_error("reproduce", &error);
   tgi_cli_trajectory_free(&t);
@@ -88,11 +91,14 @@ static bool humanoid(tgRun *run) {
   if (done) {
     int at = 0, unused;
     double h = tg_task_timestep(task), c = clearance(m, &best, &at);
-    tgi_run_row(run, "humanoid.clearance_m", c, "lowest corner of all soles, %.2f s after the start; loss %.3g to %.3g in %d iterations, %.3g s", at * h,
-                o->first_loss, o->best_loss, o->iterations, o->seconds);
-    tgi_run_report(run, "humanoid.first_clearance_m", clearance(m, &first, &unused), "m", NAN, "of the first iterate, which only stands up at once");
+    tgi_run_row(run, "humanoid.clearance_m", c,
+                "lowest corner of all soles, %.2f s after the start; loss %.3g to %.3g in %d iterations, %.3g s",
+                at * h, o->first_loss, o->best_loss, o->iterations, o->seconds);
+    tgi_run_report(run, "humanoid.first_clearance_m", clearance(m, &first, &unused), "m", NAN,
+                   "of the first iterate, which only stands up at once");
     // a rollout that ends in a failed step is not counted as an iteration
-    tgi_run_row(run, "humanoid.failed_lcp", (double)(o->evaluations - o->iterations), "of %ld steps of the optimisation; every step of the motion that is left was solved",
+    tgi_run_row(run, "humanoid.failed_lcp", (double)(o->evaluations - o->iterations),
+                "of %ld steps of the optimisation; every step of the motion that is left was solved",
                 o->evaluations * tg_task_steps(task));
     done = tgi_run_leave_task(run, "humanoid_jump", task, o);
   } else tgi_cli_error("reproduce", &error);

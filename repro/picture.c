@@ -20,7 +20,8 @@ static uint8_t between(double a, double b, double t) { return (uint8_t)(a + (b -
 
 void tgi_raster_shades(tgRaster *r, const uint8_t hue[3]) {
   for (int k = 0; k < 256; k++)
-    for (int i = 0; i < 3; i++) r->palette[k][i] = k < 160 ? between(0.15 * hue[i], hue[i], k / 160.0) : between(hue[i], 255, (k - 160) / 95.0);
+    for (int i = 0; i < 3; i++)
+      r->palette[k][i] = k < 160 ? between(0.15 * hue[i], hue[i], k / 160.0) : between(hue[i], 255, (k - 160) / 95.0);
 }
 
 void tgi_raster_diverging(tgRaster *r) {
@@ -126,7 +127,8 @@ bool tgi_raster_image(const tgRaster *r, FILE *out, double x, double y, double w
   add_rows(&b, r);
   add_chunk(&b, "IEND", "", 0);
   if (!b.failed) {
-    fprintf(out, "<image x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" preserveAspectRatio=\"none\" href=\"data:image/png;base64,", x, y, width, height);
+    fprintf(out, "<image x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" preserveAspectRatio=\"none\" "
+                 "href=\"data:image/png;base64,", x, y, width, height);
     put_base64(out, b.at, b.n);
     fprintf(out, "\"/>\n");
   }
@@ -141,10 +143,12 @@ bool tgi_page_begin(tgPage *page, const char *title) {
   page->stream = open_memstream(&page->bytes, &page->size);
   if (page->stream == NULL) return false;
   fprintf(page->stream,
-          "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>%s</title>\n"
+          "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+          "<meta name=\"viewport\" content=\"width=device-width\"><title>%s</title>\n"
           "<style>body{font:15px/1.45 system-ui,sans-serif;max-width:1120px;margin:24px auto;padding:0 16px;color:#1b1f24;background:#fff}"
           "h1{font-size:22px}h2{font-size:17px;margin:28px 0 6px}p{max-width:900px;margin:6px 0}"
-          ".row{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));gap:12px}figure{margin:0}figcaption{font-size:13px;color:#444}"
+          ".row{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));gap:12px}"
+          "figure{margin:0}figcaption{font-size:13px;color:#444}"
           "svg{width:100%%;height:auto;display:block;border-radius:4px}</style></head><body>\n<h1>%s</h1>\n",
           title, title);
   return true;
@@ -153,7 +157,8 @@ bool tgi_page_begin(tgPage *page, const char *title) {
 tgStatus tgi_page_end(tgPage *page, const char *path, bool whole, tgError *error) {
   fprintf(page->stream, "</body></html>\n");
   whole = fclose(page->stream) == 0 && whole;
-  tgStatus st = whole ? tg_file_write(path, page->bytes, page->size, error) : tgi_cli_fail(error, TG_ERR_MEMORY, "out of memory for the pictures");
+  tgStatus st = whole ? tg_file_write(path, page->bytes, page->size, error)
+                : tgi_cli_fail(error, TG_ERR_MEMORY, "out of memory for the pictures");
   free(page->bytes);
   return st;
 }

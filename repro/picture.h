@@ -1,4 +1,5 @@
-// picture.h: pictures of scalar fields and surfaces for pages of reproductions: rasters of 256 colours, lines, and an HTML page that holds them.
+// picture.h: pictures of scalar fields and surfaces for pages of reproductions: rasters of 256 colours, lines, and an
+// HTML page that holds them.
 #ifndef TG_REPRO_PICTURE_H
 #define TG_REPRO_PICTURE_H
 
@@ -32,13 +33,14 @@ typedef struct tgSegments {
   int n, room;
   double *x;
 } tgSegments;
-/// The set where the field is `level`, over the square of half side `half` about the origin, by marching squares on cells x cells. False: no memory.
+/// The set where the field is `level`, over the square of half side `half` about the origin, by marching squares on
+/// cells x cells. False: no memory.
 bool tgi_contour(tgPictureField field, void *ctx, double level, double half, int cells, tgSegments *s);
 
-/// Draws the zero set of a field in the box of half extents `half` about `centre`, seen along -z of the rows of `view` (an orthogonal matrix), `scale`
-/// pixels a metre, on grid cells of about `cell`. False: no memory.
-bool tgi_zero_set_draw(tgPictureField field, void *ctx, const double centre[3], const double half[3], double cell, const double view[9], double scale,
-                       tgRaster *r);
+/// Draws the zero set of a field in the box of half extents `half` about `centre`, seen along -z of the rows of `view`
+/// (an orthogonal matrix), `scale` pixels a metre, on grid cells of about `cell`. False: no memory.
+bool tgi_zero_set_draw(tgPictureField field, void *ctx, const double centre[3], const double half[3], double cell,
+                       const double view[9], double scale, tgRaster *r);
 
 /// A page in memory: what the caller writes to the stream stands between its head and its end.
 typedef struct tgPage {

@@ -36,8 +36,8 @@ double tgi_planks_weight(const tgPlanks *p, int plank);   // [N]
 double tgi_planks_push(const tgPlanks *p, int plank, int other);
 /// The largest sum of the upward forces on a plank and its weight, at the last step's end [N].
 double tgi_planks_imbalance(const tgPlanks *p);
-/// Planks that may only sink do so, by steps that each begin at rest, until forces and weights balance to `enough` [N], in at most `most` steps. *imbalance:
-/// what is left. Status of the first step that fails.
+/// Planks that may only sink do so, by steps that each begin at rest, until forces and weights balance to `enough` [N],
+/// in at most `most` steps. *imbalance: what is left. Status of the first step that fails.
 tgStatus tgi_planks_sink(tgPlanks *p, double enough, int most, double *imbalance);
 
 // ---- planks_picture.c ----

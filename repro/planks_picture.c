@@ -24,7 +24,8 @@ static void line(FILE *f, const tgPlanksPicture *p, const double *margin, const 
 static void margins(FILE *f, const tgPlanksPicture *p) {
   fprintf(f, "<g transform='translate(%d %d)'>\n<text x='0' y='-10'>mean margin of planks on slides over mu</text>\n", LEFT, TOP);
   for (int e = M0; e <= M1; e++)
-    fprintf(f, "<path d='M0 %.1fh%d' stroke='#ddd'/><text x='-6' y='%.1f' text-anchor='end'>1e%d m</text>\n", down(pow(10, e)), W, down(pow(10, e)) + 4, e);
+    fprintf(f, "<path d='M0 %.1fh%d' stroke='#ddd'/><text x='-6' y='%.1f' text-anchor='end'>1e%d m</text>\n",
+            down(pow(10, e)), W, down(pow(10, e)) + 4, e);
   for (int e = MU0; e <= MU1; e++) fprintf(f, "<text x='%.1f' y='%d' text-anchor='middle'>1e%d</text>\n", across(pow(10, e)), H + 18, e);
   line(f, p, p->published, "#555", "published", 0);
   line(f, p, p->paper, "#c0392b", "ours, the publication's form", 1);
@@ -40,9 +41,11 @@ static void stack(FILE *f, const tgPlanksPlace *place, const char *style) {
 
 static void sides(FILE *f, const tgPlanksPicture *p) {
   double scale = W / 7.0;
-  fprintf(f, "<g transform='translate(%d %d)'>\n<text x='0' y='-10'>mu 1e-7: on slides, after 10 s; free, %.2g s after letting go</text>\n", LEFT + W + GAP, TOP, p->fell);
-  fprintf(f, "<clipPath id='c'><rect width='%d' height='%d'/></clipPath><g clip-path='url(#c)'><g transform='translate(%.1f %d) scale(%.4f %.4f)' stroke-width='0.015'>\n", W, H,
-          1.6 * scale, H - 10, scale, -scale);
+  fprintf(f, "<g transform='translate(%d %d)'>\n<text x='0' y='-10'>mu 1e-7: on slides, after 10 s; free, %.2g s after "
+             "letting go</text>\n", LEFT + W + GAP, TOP, p->fell);
+  fprintf(f, "<clipPath id='c'><rect width='%d' height='%d'/></clipPath><g clip-path='url(#c)'>"
+             "<g transform='translate(%.1f %d) scale(%.4f %.4f)' stroke-width='0.015'>\n", W, H, 1.6 * scale, H - 10,
+             scale, -scale);
   fprintf(f, "<path d='M-2 0h10' stroke='#999'/>\n");
   stack(f, p->stands, "fill='#d9b48f' stroke='#7a5230'");
   stack(f, p->falls, "fill='none' stroke='#c0392b'");
@@ -56,8 +59,8 @@ bool tgi_planks_draw(tgRun *run, const tgPlanksPicture *p) {
   FILE *f = fopen(path, "w");
   bool good = f != NULL;
   if (good) {
-    fprintf(f, "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' font-family='sans-serif' font-size='13'>\n<rect width='100%%' height='100%%' fill='white'/>\n",
-            LEFT + 2 * W + GAP + 20, TOP + H + 30);
+    fprintf(f, "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' font-family='sans-serif' font-size='13'>\n"
+               "<rect width='100%%' height='100%%' fill='white'/>\n", LEFT + 2 * W + GAP + 20, TOP + H + 30);
     margins(f, p);
     sides(f, p);
     fprintf(f, "</svg>\n");

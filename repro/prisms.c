@@ -20,7 +20,8 @@ static double speed(const Slide *s, int step, int body) { return s->t.v[step * t
 // a step whose normal impulses push a body that slides, while its friction is short of mu times as much
 static bool frictionless(const tgSim *sim, const tgStepInfo *info) {
   const int *parent = tg_sim_field_named(sim, "row_parent").data;
-  const double *w = tg_sim_field_named(sim, "row_w").data, *f = tg_sim_field_named(sim, "row_f").data, *limit = tg_sim_field_named(sim, "row_limit").data;
+  const double *w = tg_sim_field_named(sim, "row_w").data, *f = tg_sim_field_named(sim, "row_f").data,
+               *limit = tg_sim_field_named(sim, "row_limit").data;
   for (int i = 0; i < info->nrow; i++) {
     int normal = parent[i];
     if (normal < 0 || fabs(w[i]) < 1e-9) continue;
@@ -78,11 +79,12 @@ static void cube_rows(tgRun *run, const Slide *s) {
   double p0 = speed(s, before, 0) + speed(s, before, 1), p1 = speed(s, after, 0) + speed(s, after, 1), lost = 2 * 0.0144 * (after - before);
   // the first cube alone rubs before; from the impact on both do
   tgi_run_row(run, "cubes.final_speed", fmax(fabs(speed(s, last, 0)), fabs(speed(s, last, 1))), "of the faster cube after %d steps", STEPS);
-  tgi_run_row(run, "cubes.momentum_error", fabs(p1 - p0 + lost) / p0, "sum of v before and after the impact (steps %d and %d), friction of both cubes counted",
-              before, after);
+  tgi_run_row(run, "cubes.momentum_error", fabs(p1 - p0 + lost) / p0,
+              "sum of v before and after the impact (steps %d and %d), friction of both cubes counted", before, after);
   int nq = tg_model_nq(s->scene.model);
   const double *q = s->t.q + last * nq;
-  tgi_run_report(run, "cubes.distance", q[7] - q[0], "m", NAN, "of the centres at rest; 0.2 is touching, less is the overlap of the step that met the impact");
+  tgi_run_report(run, "cubes.distance", q[7] - q[0], "m", NAN,
+                 "of the centres at rest; 0.2 is touching, less is the overlap of the step that met the impact");
 }
 
 bool tgi_reproduce_prisms(tgRun *run) {
@@ -102,6 +104,8 @@ bool tgi_reproduce_prisms(tgRun *run) {
     }
     slide_close(&s);
   }
-  if (!tgi_cli_interrupted) tgi_run_row(run, "frictionless_steps", missing, "of %d: failed, or a sliding contact pressed with less friction than mu f_n", 2 * STEPS);
+  if (!tgi_cli_interrupted)
+    tgi_run_row(run, "frictionless_steps", missing,
+                "of %d: failed, or a sliding contact pressed with less friction than mu f_n", 2 * STEPS);
   return good;
 }

@@ -1,5 +1,6 @@
-// push.c: BA-R4 and BA-R8, a rod goes round a box and pushes it to its target, planned over a receding horizon; under several steps and mu. BA-R6, an ant
-// pushes a box. [barrier] Section 6, figures 7 and 9, appendix A.6.2, tables 3, 4 and 5.
+// push.c: BA-R4 and BA-R8, a rod goes round a box and pushes it to its target, planned over a receding
+// horizon; under several steps and mu. BA-R6, an ant pushes a box. [barrier] Section 6, figures 7 and 9,
+// appendix A.6.2, tables 3, 4 and 5.
 #include <math.h>
 #include <string.h>
 
@@ -25,10 +26,14 @@ static bool solve(tgRun *run, const tgBarrierTask *how, const char *name, double
   const tgOptimum *o = r.optimum;
   if (good && !tgi_cli_interrupted) {
     double distance = tgi_cli_best_distance(r.task, o);
-    tgi_run_row(run, "solved", o->reached, "box %.3g m from its target at the end, %.3g m at the start; loss %.4g to %.4g", distance, first_distance, o->first_loss, o->best_loss);
-    tgi_run_row(run, "seconds", o->seconds, "%d %s, %ld simulations, one core", o->iterations, tg_task_windows(r.task) > 0 ? "windows" : "iterations", o->simulations);
+    tgi_run_row(run, "solved", o->reached,
+                "box %.3g m from its target at the end, %.3g m at the start; loss %.4g to %.4g", distance,
+                first_distance, o->first_loss, o->best_loss);
+    tgi_run_row(run, "seconds", o->seconds, "%d %s, %ld simulations, one core", o->iterations,
+                tg_task_windows(r.task) > 0 ? "windows" : "iterations", o->simulations);
     tgi_run_row(run, "final_over_first", o->best_loss / o->first_loss, "loss");
-    tgi_run_row(run, "intersections", (double)tgi_barrier_touching(r.task, o->best), "pairs of geoms over all states of the motion, by exact predicates");
+    tgi_run_row(run, "intersections", (double)tgi_barrier_touching(r.task, o->best),
+                "pairs of geoms over all states of the motion, by exact predicates");
     good = tgi_run_leave_task(run, name, r.task, o);
   }
   tgi_barrier_free(&r, 1);
@@ -39,7 +44,8 @@ bool tgi_reproduce_push(tgRun *run) {
   tgBarrierTask how = {.file = "push.yaml"};
   double seconds = run->cli->full ? 0 : 60;
   return solve(run, &how, "push", 0.8) && baseline(run, how.file, "sdrs", NULL, "local.solved", true, seconds) &&
-         baseline(run, how.file, "lcp", NULL, "lcp.solved", true, seconds) && baseline(run, how.file, "sdrs", "bundle", "bundle.solved", true, seconds);
+         baseline(run, how.file, "lcp", NULL, "lcp.solved", true, seconds) &&
+         baseline(run, how.file, "sdrs", "bundle", "bundle.solved", true, seconds);
 }
 
 bool tgi_reproduce_ant(tgRun *run) {
@@ -74,8 +80,9 @@ bool tgi_reproduce_sweep(tgRun *run) {
     if (isfinite(o->best_loss)) touching += tgi_barrier_touching(runs[k].task, o->best);
     if (k < SWEEP) snprintf(name, sizeof name, "dt%g.seconds", steps[k]);
     else snprintf(name, sizeof name, "mu%g.seconds", mus[k - SWEEP]);
-    snprintf(note, sizeof note, "%s; final over first loss %.3g; whole optimisation (the paper: to convergence, on other hardware)", reached ? "reached" : "missed",
-             o->best_loss / o->first_loss);
+    snprintf(note, sizeof note,
+             "%s; final over first loss %.3g; whole optimisation (the paper: to convergence, on other hardware)",
+             reached ? "reached" : "missed", o->best_loss / o->first_loss);
     tgi_run_report(run, name, o->seconds, "s", k < SWEEP ? paper_step[k] : paper_mu[k - SWEEP], note);
   }
   if (!tgi_cli_interrupted) {

@@ -1,6 +1,7 @@
-// push_gradient.c: beyond SM-R3, the goals of the pushed T found from nothing by gradient on `softmin` (models/push_t.yaml): of random motions of the finger about
-// the T those of least loss are followed by Gauss-Newton, with a wide onset of contact first and narrower ones up to the task's. A hard blow answers to a change
-// of the onset by another motion altogether, so speeds cost until the last.
+// push_gradient.c: beyond SM-R3, the goals of the pushed T found from nothing by gradient on `softmin`
+// (models/push_t.yaml): of random motions of the finger about the T those of least loss are followed by Gauss-Newton,
+// with a wide onset of contact first and narrower ones up to the task's. A hard blow answers to a change of the onset
+// by another motion altogether, so speeds cost until the last.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,10 @@
 enum { GOAL_SECONDS = 90, SAMPLES = 192, STARTS = 8, STAGES = 6, VIA = 4, ITERATIONS = 25, LAST_ITERATIONS = 50 };
 static const double onset_of[STAGES] = {2.4, 2, 1.7, 1.4, 1.2, 1};   // eps2 and eps3 over the task's
 static const double last_speed = 0.01;                           // weight of speeds at the last
-static const double enough = 3, last_enough = 0.1, lost = 20;    // a stage ends at such a loss: a centimetre and five degrees make 2; a start is given up above the last
-static const double near_cm = 1, near_deg = 5, about = 0.2;      // a goal is found within these, as in the search; via points are so far from the T at most [m]
+static const double enough = 3, last_enough = 0.1, lost = 20;    // a stage ends at such a loss: a centimetre and five
+                                                                 // degrees make 2; a start is given up above the last
+static const double near_cm = 1, near_deg = 5, about = 0.2;      // a goal is found within these, as in the search; via
+                                                                 // points are so far from the T at most [m]
 
 typedef struct Found { bool found; double dx, turn, seconds; long simulations; int starts; double *x; } Found;
 typedef struct Start { double loss, *x; } Start;
@@ -28,7 +31,8 @@ static bool aim(tgTask *t, const double goal[3]) {
   return st == TG_OK || (tgi_cli_error("reproduce", &error), false);
 }
 
-// Targets about the T, from where the finger stands through VIA random places, at rest in each: between two of them half a wave of a cosine.
+// Targets about the T, from where the finger stands through VIA random places, at rest in each: between two of
+// them half a wave of a cosine.
 static void draw(const tgPushGoals *s, uint64_t seed, uint64_t stream, int n, double *x) {
   const double *finger = tgi_cli_reals(s->model, "body_pos", NULL) + 3 * tg_model_find(s->model, TG_THING_BODY, "finger");
   double via[VIA + 1][2] = {{0, 0}};
@@ -188,8 +192,8 @@ static bool find_all(tgRun *run, const tgPushGoals *s, tgTask *t, double *x) {
     found += f[k].found;
     seconds += f[k].seconds;
     simulations += f[k].simulations;
-    snprintf(note + strlen(note), sizeof note - strlen(note), "%sgoal %d: %.2f cm, %.1f deg, %ld simulations, %.3g s", k > 0 ? "; " : "", k, f[k].dx, f[k].turn,
-             f[k].simulations, f[k].seconds);
+    snprintf(note + strlen(note), sizeof note - strlen(note), "%sgoal %d: %.2f cm, %.1f deg, %ld simulations, %.3g s",
+             k > 0 ? "; " : "", k, f[k].dx, f[k].turn, f[k].simulations, f[k].seconds);
   }
   tgi_run_row(run, "goals_found_by_gradient", found, "%s", note);
   tgi_run_report(run, "gradient.simulations", (double)simulations, "", NAN, "of all goals, random motions counted");

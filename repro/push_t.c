@@ -1,5 +1,6 @@
-// push_t.c: SM-R3, a T pushed by a finger: control sequences found in MuJoCo (tools/push_t.py), rolled out open loop here and compared with where
-// they end there. [softmin] section IV-C, figures 6 and 7. Beyond it, the same goals found by gradient.
+// push_t.c: SM-R3, a T pushed by a finger: control sequences found in MuJoCo (tools/push_t.py), rolled out open
+// loop here and compared with where they end there. [softmin] section IV-C, figures 6 and 7. Beyond it, the
+// same goals found by gradient.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,9 +66,10 @@ double tgi_push_apart(const double a[3], const double b[3], double *turn) {
   return 100 * hypot(a[0] - b[0], a[1] - b[1]);
 }
 
-// The rule for what the paper leaves open, the same for all goals, steps, integrators and clouds: with the default stiffness k = m g/eps3 the finger, of
-// half the T's mass, bounces on it with omega^2 = 1.5 g/eps3 at most and is held by friction with mu g/v_s, and RK4 at the longest step h = 16 ms must carry
-// both: eps2 = eps3 = g h^2/2, so that omega h = 1.7 of the 2.8 it can, and v_s = g h/4. Tails are 1e-11 of the force, a tenth of what is asked.
+// The rule for what the paper leaves open, the same for all goals, steps, integrators and clouds: with the default
+// stiffness k = m g/eps3 the finger, of half the T's mass, bounces on it with omega^2 = 1.5 g/eps3 at most and is held
+// by friction with mu g/v_s, and RK4 at the longest step h = 16 ms must carry both: eps2 = eps3 = g h^2/2, so that
+// omega h = 1.7 of the 2.8 it can, and v_s = g h/4. Tails are 1e-11 of the force, a tenth of what is asked.
 tgSoftminOptions tgi_push_options(const tgPushGoals *s) {
   const double g = 9.81, h = s->step[TG_PUSH_STEPS - 1];
   tgSoftminOptions o = tg_softmin_default();
@@ -77,8 +79,8 @@ tgSoftminOptions tgi_push_options(const tgPushGoals *s) {
   return o;
 }
 
-// Clouds of 4000 points, and of 26 or so on the T: three along its longest faces, and as many on the finger as on one of its boxes. The width of soft
-// distances is half the square of the finer spacing for both, faces being flat.
+// Clouds of 4000 points, and of 26 or so on the T: three along its longest faces, and as many on the finger as on one
+// of its boxes. The width of soft distances is half the square of the finer spacing for both, faces being flat.
 static const double cloud_spacing[TG_PUSH_CLOUDS] = {0.0045, 0}, cloud_points[TG_PUSH_CLOUDS] = {0, 10};
 
 static tgSoftminOptions cloud_options(const tgPushGoals *s, int cloud) {
@@ -115,7 +117,8 @@ static double *controls(const tgPushGoals *s, int goal, double h, int *steps) {
   int each = (int)lround(*s->hold / h);
   *steps = each * s->nhold;
   double *u = malloc(2 * (size_t)*steps * sizeof *u);
-  for (int t = 0; u != NULL && t < *steps; t++) memcpy(u + 2 * (size_t)t, s->u + 2 * ((size_t)goal * (size_t)s->nhold + (size_t)(t / each)), 2 * sizeof *u);
+  for (int t = 0; u != NULL && t < *steps; t++)
+    memcpy(u + 2 * (size_t)t, s->u + 2 * ((size_t)goal * (size_t)s->nhold + (size_t)(t / each)), 2 * sizeof *u);
   return u;
 }
 
@@ -211,8 +214,10 @@ static int markers(const Replay *r, tgReplayMarker marker[3]) {
   for (int g = 0; g < ngeom && n < 3; g++) {
     const double *p = pos + 3 * g;
     if (type[g] != TG_GEOM_SPHERE || body[g] != 1) continue;
-    marker[n++] = (tgReplayMarker){.name = "MuJoCo's end", .pos = {x[0] + cos(x[2]) * p[0] - sin(x[2]) * p[1], x[1] + sin(x[2]) * p[0] + cos(x[2]) * p[1], 0.05},
-                                   .radius = 0.008, .rgba = TG_CLI_TARGET_COLOR};
+    marker[n++] = (tgReplayMarker){.name = "MuJoCo's end",
+                                   .pos = {x[0] + cos(x[2]) * p[0] - sin(x[2]) * p[1],
+                                           x[1] + sin(x[2]) * p[0] + cos(x[2]) * p[1], 0.05}, .radius = 0.008,
+                                           .rgba = TG_CLI_TARGET_COLOR};
   }
   return n;
 }
@@ -235,7 +240,8 @@ static bool replay_all(tgRun *run, const tgPushGoals *s, Replay *r) {
       for (int i = 0; i < TG_PUSH_INTEGRATORS; i++) {
         if (c + i + d == 0) shown = n;
         for (int k = 0; k < TG_PUSH_GOALS; k++)
-          r[n++] = (Replay){.s = s, .goal = k, .step = d, .integrator = i, .cloud = c, .record = c + i + d == 0, .until = until, .t = {.label = "softmin"}};
+          r[n++] = (Replay){.s = s, .goal = k, .step = d, .integrator = i, .cloud = c, .record = c + i + d == 0,
+                            .until = until, .t = {.label = "softmin"}};
       }
   bool good = tgi_run_parallel(run, n, replay, r);
   if (!good || tgi_cli_interrupted) return false;

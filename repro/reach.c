@@ -16,7 +16,8 @@ bool tgi_reproduce_reach(tgRun *run) {
     tgi_run_row(run, "reach.seconds", ours->seconds, "wall clock");
     tgi_run_row(run, "no_contact_gradient.loss_ratio", zero->best_loss / ours->best_loss, "contact forces held constant in the gradient");
     done = tgi_run_leave_task(run, "reach", task, ours);
-    tgi_run_row(run, "random_search.loss_ratio", random->best_loss / ours->best_loss, "%ld simulations, as many as ours", random->simulations);
+    tgi_run_row(run, "random_search.loss_ratio", random->best_loss / ours->best_loss,
+                "%ld simulations, as many as ours", random->simulations);
   }
   tg_optimum_free(ours);
   tg_optimum_free(zero);

@@ -35,11 +35,14 @@ static void end_rows(tgRun *run, const Duel *d, const tgTask *task, const tgOpti
     return;
   }
   const double *q = t.q + t.steps * tg_model_nq(tg_task_model(task));
-  if (d == &duels[0]) tgi_run_row(run, "cartpole.ddp_abs_x", fabs(q[0]), "after %d steps, pole at %.2g rad; iLQR, loss %.2g after %d iterations in %.2g s", t.steps, q[1],
-                                  o->best_loss, o->iterations, o->seconds);
-  else if (d == &duels[1]) tgi_run_row(run, "double_cartpole.ddp_abs_angle", fmax(fabs(q[1]), fabs(q[1] + q[2])),
-                                       "larger of the two poles after %d steps, cart at %.2g m; iLQR, loss %.2g after %d iterations in %.2g s", t.steps, q[0], o->best_loss,
-                                       o->iterations, o->seconds);
+  if (d == &duels[0])
+    tgi_run_row(run, "cartpole.ddp_abs_x", fabs(q[0]),
+                "after %d steps, pole at %.2g rad; iLQR, loss %.2g after %d iterations in %.2g s", t.steps, q[1],
+                o->best_loss, o->iterations, o->seconds);
+  else if (d == &duels[1])
+    tgi_run_row(run, "double_cartpole.ddp_abs_angle", fmax(fabs(q[1]), fabs(q[1] + q[2])),
+                "larger of the two poles after %d steps, cart at %.2g m; iLQR, loss %.2g after %d iterations in %.2g s",
+                t.steps, q[0], o->best_loss, o->iterations, o->seconds);
   else tgi_run_row(run, "catapult.shooting_loss", o->best_loss, "multiple shooting, %d iterations in %.2g s", o->iterations, o->seconds);
   tgi_cli_trajectory_free(&t);
 }
@@ -60,8 +63,10 @@ static bool duel(tgRun *run, const Duel *d) {
   snprintf(name, sizeof name, "%s.search_over_%s_seconds", d->name, d->word);
   bool reached = best <= fmax(o->best_loss, 1e-6);
   if (!tgi_cli_interrupted)
-    tgi_run_row(run, name, theirs / ours, "%s%.3g s of the search (%ld simulations, loss %.2g) over %.2g s of ours (%d starts, loss %.2g)%s",
-                reached ? "" : "at least: ", theirs, simulations, best, ours, used, o->best_loss, reached ? "" : "; it was stopped there, short of a loss of 1e-6");
+    tgi_run_row(run, name, theirs / ours,
+                "%s%.3g s of the search (%ld simulations, loss %.2g) over %.2g s of ours (%d starts, loss %.2g)%s",
+                reached ? "" : "at least: ", theirs, simulations, best, ours, used, o->best_loss,
+                reached ? "" : "; it was stopped there, short of a loss of 1e-6");
   tg_optimum_free(o);
   tg_task_free(task);
   return done;

@@ -1,9 +1,11 @@
-// stack.c: BA-R1, book stacking: twenty planks at the greatest overhang that the stack can carry, under the barrier at several mu. [barrier] Section 6,
-// figure 4 and table 2; beyond it, the moment form, planks of 512 triangles, and planks that may turn.
+// stack.c: BA-R1, book stacking: twenty planks at the greatest overhang that the stack can carry, under the barrier
+// at several mu. [barrier] Section 6, figure 4 and table 2; beyond it, the moment form, planks of 512 triangles,
+// and planks that may turn.
 //
-// The paper does not say how its planks are held. The resultant of the top interface lies 2 mm from an edge of a face 2 m long, and a barrier moves it there
-// only by tilting, so planks that may turn lean and fall at the mu where the paper's stand; its table is one of planks that do not turn. The main rows
-// are of such, on three slides each; rows `FORM.free.` are of free ones.
+// The paper does not say how its planks are held. The resultant of the top interface lies 2 mm from an edge of a face 2
+// m long, and a barrier moves it there only by tilting, so planks that may turn lean and fall at the mu where the
+// paper's stand; its table is one of planks that do not turn. The main rows are of such, on three slides each; rows
+// `FORM.free.` are of free ones.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,15 +13,16 @@
 #include "repro/barrier.h"
 #include "repro/planks.h"
 
-// A stack sinks until it is at rest, in so many steps at most, and is let go for ten seconds. Free planks then still lean: they do so by steps from rest
-// before they are let go. Fine ones are let go for two seconds (--full: ten).
+// A stack sinks until it is at rest, in so many steps at most, and is let go for ten seconds. Free planks then still
+// lean: they do so by steps from rest before they are let go. Fine ones are let go for two seconds (--full: ten).
 enum { SINKING = 300, LEANING = 30, STEPS = 250, FEW_STEPS = 50 };
 
 // a plank that is farther than this from where it was let go, or turned more, has left the stack [m, rad]
 static const double far = 0.02, turned = 0.02;
 // a stack is at rest when the forces on each plank balance to this many mu [N]: a hundredth of the least force that is sought
 static const double balance = 20;
-// What friction holds creeps at a share of the slip speed, in ten seconds by less than 0.1 mm at this one [m/s]. The rows `creeping` have the default.
+// What friction holds creeps at a share of the slip speed, in ten seconds by less than 0.1 mm at this one [m/s]. The
+// rows `creeping` have the default.
 static const double slip = 1e-5;
 
 typedef struct Stack {
@@ -58,7 +61,8 @@ static void measure_rest(Stack *s, const tgPlanks *p) {
   s->force_error = fabs(tgi_planks_push(p, top, top - 1) - tgi_planks_weight(p, top));
 }
 
-// on slides that let it only sink, from about the gaps at rest: a face carries what lies on it at a gap that falls with the root of the load
+// on slides that let it only sink, from about the gaps at rest: a face carries what lies on it at a gap that falls
+// with the root of the load
 static bool settle(Stack *s) {
   tgPlanks p = s->planks;
   p.hold = TG_PLANKS_SINK;
@@ -164,7 +168,8 @@ enum { MUS = 6, SEVEN = 2 };
 static const double mus[MUS] = {1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10};
 static const char *const mu_word[MUS] = {"mu1e-5", "mu1e-6", "mu1e-7", "mu1e-8", "mu1e-9", "mu1e-10"};
 // the paper has no row of 1e-9
-static const double paper_margin[MUS] = {1.82e-2, 5.67e-3, 1.47e-3, 4.12e-4, NAN, 3.13e-5}, paper_force[MUS] = {6.38e-3, 6.40e-4, 6.42e-5, 6.42e-6, NAN, 6.42e-8};
+static const double paper_margin[MUS] = {1.82e-2, 5.67e-3, 1.47e-3, 4.12e-4, NAN, 3.13e-5},
+                    paper_force[MUS] = {6.38e-3, 6.40e-4, 6.42e-5, 6.42e-6, NAN, 6.42e-8};
 
 // a row of the experiment's bands, or one that is only reported
 static void row(tgRun *run, const char *label, const char *what, double value, const char *unit, double paper, const char *note) {
@@ -178,8 +183,9 @@ static void row_stable(tgRun *run, const Stack *s, const char *label) {
   bool turns = p->hold == TG_PLANKS_FREE;
   char note[300];
   snprintf(note, sizeof note, "%s%s; until one has moved 2 cm%s, of %g s; the farthest moved %.2g m; %.3g s of work",
-           turns ? "free planks" : "planks on three slides, which cannot turn", p->slip > 0 ? "" : ", friction's slip speed 1 mm/s", turns ? " or turned by 1.1 degrees" : "",
-           s->most, s->moved, s->seconds);
+           turns ? "free planks" : "planks on three slides, which cannot turn",
+           p->slip > 0 ? "" : ", friction's slip speed 1 mm/s", turns ? " or turned by 1.1 degrees" : "", s->most,
+           s->moved, s->seconds);
   row(run, label, "stable_s", s->stable, "s", NAN, note);
 }
 
@@ -187,7 +193,9 @@ static void rows_rest(tgRun *run, const Stack *s, const char *label, double marg
   char note[300];
   snprintf(note, sizeof note, "mean of 19 interfaces at rest, where forces and weight of each plank balance to %.1g N", s->imbalance);
   row(run, label, "margin_m", s->margin, "m", margin, note);
-  snprintf(note, sizeof note, "at rest: upward force on the top plank by the next, against its weight of 1.57 N; %.4g mu", s->force_error / s->planks.mu);
+  snprintf(note, sizeof note,
+           "at rest: upward force on the top plank by the next, against its weight of 1.57 N; %.4g mu",
+           s->force_error / s->planks.mu);
   row(run, label, "force_error_N", s->force_error, "N", force, note);
 }
 
@@ -211,7 +219,8 @@ static bool leave(Series *series, Stack *s, const char *label) {
   return tgi_run_leave(series->run, label, label, s->planks.model, tg_model_timestep(s->planks.model), &s->t, 1, NULL, 0);
 }
 
-// Runs the stack for rows named after form, kind ("" or as ".free") and mu. margin (may be NULL): where the mean margin goes, for rows of the state at rest.
+// Runs the stack for rows named after form, kind ("" or as ".free") and mu. margin (may be NULL): where the mean margin
+// goes, for rows of the state at rest.
 static void run_one(Series *series, tgPlanks planks, const char *kind, int k, double *margin) {
   bool paper = planks.form == TG_HIERARCHY_PAPER;
   char label[60];
@@ -235,9 +244,12 @@ bool tgi_reproduce_stack(tgRun *run) {
   static const int fine[3] = {8, 8, 4};   // 512 triangles
   static const tgHierarchy forms[2] = {TG_HIERARCHY_PAPER, TG_HIERARCHY_MOMENT};
   double margin[2][MUS], refined;
-  Series series = {.run = run, .good = true, .picture = {.n = MUS, .mu = mus, .published = paper_margin, .paper = margin[0], .moment = margin[1]}};
+  Series series = {.run = run, .good = true,
+                   .picture = {.n = MUS, .mu = mus, .published = paper_margin, .paper = margin[0],
+                               .moment = margin[1]}};
   for (int f = 0; f < 2; f++)
-    for (int k = 0; k < MUS; k++) run_one(&series, (tgPlanks){.form = forms[f], .hold = TG_PLANKS_SLIDE, .slip = slip}, "", k, &margin[f][k]);
+    for (int k = 0; k < MUS; k++)
+      run_one(&series, (tgPlanks){.form = forms[f], .hold = TG_PLANKS_SLIDE, .slip = slip}, "", k, &margin[f][k]);
   for (int f = run->cli->full ? 0 : 1; f < 2; f++)
     run_one(&series, (tgPlanks){.form = forms[f], .hold = TG_PLANKS_SLIDE, .slip = slip, .cells = fine}, ".512", SEVEN, &refined);
   run_one(&series, (tgPlanks){.form = TG_HIERARCHY_PAPER, .hold = TG_PLANKS_SLIDE}, ".creeping", SEVEN, NULL);
@@ -245,7 +257,8 @@ bool tgi_reproduce_stack(tgRun *run) {
     for (int k = 0; k < MUS; k++) run_one(&series, (tgPlanks){.form = forms[f], .hold = TG_PLANKS_FREE, .slip = slip}, ".free", k, NULL);
   if (!series.good || tgi_cli_interrupted) return series.good;
   tgi_run_row(run, "paper.margin_exponent", exponent(mus, margin[0], MUS), "least squares over all mu");
-  tgi_run_row(run, "moment.mu1e-7.refined_margin_ratio_error", fabs(refined / margin[1][SEVEN] - 1), "512 triangles a plank: %.4g m, 12: %.4g m", refined, margin[1][SEVEN]);
+  tgi_run_row(run, "moment.mu1e-7.refined_margin_ratio_error", fabs(refined / margin[1][SEVEN] - 1),
+              "512 triangles a plank: %.4g m, 12: %.4g m", refined, margin[1][SEVEN]);
   tgi_run_row(run, "intersections", (double)series.touching, "pairs of geoms over all states, by exact predicates");
   return tgi_planks_draw(run, &series.picture);
 }

@@ -1,5 +1,5 @@
-// surfaces.c: SM-R1, zero sets of the soft signed distance [softmin]: a box in the plane for four widths, right and with the mistakes that the paper
-// shows, a mesh in space that melts, and both against the sphere that they become.
+// surfaces.c: SM-R1, zero sets of the soft signed distance [softmin]: a box in the plane for four widths, right and
+// with the mistakes that the paper shows, a mesh in space that melts, and both against the sphere that they become.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +89,8 @@ static double side_error(double spacing, double eps) {
   for (int k = 0; k <= 400; k++) {
     double t = (0.5 - spacing) * (k / 200.0 - 1);
     for (int side = 0; side < 4; side++) {
-      double d[3] = {side == 0 ? 1 : side == 1 ? -1 : 0, side == 2 ? 1 : side == 3 ? -1 : 0, 0}, from[3] = {fabs(d[1]) * t, fabs(d[0]) * t, 0};
+      double d[3] = {side == 0 ? 1 : side == 1 ? -1 : 0, side == 2 ? 1 : side == 3 ? -1 : 0, 0},
+             from[3] = {fabs(d[1]) * t, fabs(d[0]) * t, 0};
       double r = root(&b.field, from, d, 2);
       worst = isfinite(r) ? fmax(worst, fabs(r - 0.5)) : NAN;
     }
@@ -157,7 +158,8 @@ static bool draw_box(FILE *out, Box *b, double half) {
     const double *p = b->p + 3 * k, *n = b->normal + 3 * k;
     fprintf(out, "<path stroke=\"#fff\" stroke-width=\"%g\" d=\"M%g %gL%g %g\"/>", 0.012 * half, p[0], -p[1], p[0] + 0.1 * half * n[0],
             -p[1] - 0.1 * half * n[1]);
-    fprintf(out, "<circle cx=\"%g\" cy=\"%g\" r=\"%g\" fill=\"#fff\" stroke=\"#333\" stroke-width=\"%g\"/>\n", p[0], -p[1], 0.022 * half, 0.004 * half);
+    fprintf(out, "<circle cx=\"%g\" cy=\"%g\" r=\"%g\" fill=\"#fff\" stroke=\"#333\" stroke-width=\"%g\"/>\n", p[0],
+            -p[1], 0.022 * half, 0.004 * half);
   }
   fprintf(out, "</svg>\n");
   tgi_raster_free(&r);
@@ -184,13 +186,19 @@ static bool box_row(FILE *out, const char *head, double spacing, Change change) 
 }
 
 static bool box_page(FILE *out) {
-  fprintf(out, "<p>Soft signed distance of a square of side 1 m from its points p<sub>i</sub> and normals n<sub>i</sub> (white), as in figure 4 of "
+  fprintf(out, "<p>Soft signed distance of a square of side 1 m from its points p<sub>i</sub> and normals "
+               "n<sub>i</sub> (white), as in figure 4 of "
                "<i>A Smooth Analytical Formulation of Collision Detection and Rigid Body Dynamics With Contact</i>. Blue line: zero set. "
                "Colours and thin lines: the distance, negative (blue) inside.</p>\n");
   return box_row(out, "Points in the middle of equal parts of the sides, 0.2 m apart", SPACING, nothing) &&
-         box_row(out, "One normal the wrong way: the right side is torn open where its kernel is narrow", SPACING, turn_a_normal) &&
-         box_row(out, "Points on the corners, normals along the diagonals: the corners grow horns", SPACING, add_corners) &&
-         box_row(out, "Ten times as many points, 0.02 m apart: at a narrow kernel corners bulge over about sqrt(eps), sides stay", 0.02, nothing);
+         box_row(out, "One normal the wrong way: the right side is torn open where its kernel is narrow", SPACING,
+                 turn_a_normal) && box_row(out,
+                                           "Points on the corners, normals along the diagonals: the corners grow horns",
+                                           SPACING, add_corners) && box_row(out,
+                                                                            "Ten times as many points, 0.02 m apart: "
+                                                                            "at a narrow kernel corners bulge over "
+                                                                            "about sqrt(eps), sides stay", 0.02,
+                                                                            nothing);
 }
 
 static void box_rows(tgRun *run, double *far_error) {
@@ -209,9 +217,11 @@ static void box_rows(tgRun *run, double *far_error) {
     *far_error = fmax(fabs(least / sqrt(widths[k]) - 1), fabs(most / sqrt(widths[k]) - 1));
   }
   box_make(&b, SPACING, widths[0]);
-  tgi_run_row(run, "box.outline_error_m", worst_outline(&b), "worst distance of the zero set from the outline, corners too, eps %g", widths[0]);
+  tgi_run_row(run, "box.outline_error_m", worst_outline(&b),
+              "worst distance of the zero set from the outline, corners too, eps %g", widths[0]);
   turn_a_normal(&b);
-  tgi_run_row(run, "box.wrong_normal.outline_error_m", worst_outline(&b), "the same with one of %d normals the wrong way; the tear leaves the window of 2.2 m", b.n);
+  tgi_run_row(run, "box.wrong_normal.outline_error_m", worst_outline(&b),
+              "the same with one of %d normals the wrong way; the tear leaves the window of 2.2 m", b.n);
   box_make(&b, SPACING, widths[0]);
   add_corners(&b);
   tgi_run_row(run, "box.corner_points.outline_error_m", worst_outline(&b), "the same with four points on the corners");
@@ -249,10 +259,12 @@ static tgPointCloud *tee_cloud(tgError *error) {
   return tg_point_cloud_mesh(vert, 16, face, n, MESH_SPACING, error);
 }
 
-// Centre of the sphere that the zero set becomes. For wide kernels weights are 1/n (1 + 2/eps (p_i - m) . x), x from the mean m of the points, and
+// Centre of the sphere that the zero set becomes. For wide kernels weights are 1/n (1 + 2/eps (p_i - m) . x), x from
+// the mean m of the points, and
 //   phi = b . x + (2/eps) x'C x - tr C,   b = mean n_i,  C = mean n_i (p_i - m)'.
-// On a closed surface the mean by area of n is 0 and that of n p' is 1 V/A, which gives the sphere about m; points count alike whatever their areas, so
-// that b is not quite 0 and moves the centre by -eps b/(4 k), k = tr C/3. drift: by how much.
+// On a closed surface the mean by area of n is 0 and that of n p' is 1 V/A, which gives the sphere about m;
+// points count alike whatever their areas, so that b is not quite 0 and moves the centre by -eps b/(4 k),
+// k = tr C/3. drift: by how much.
 static void limit_centre(const Field *s, double *centre, double *drift) {
   double m[3] = {0}, b[3] = {0}, k = 0;
   for (int i = 0; i < s->n; i++)
@@ -266,7 +278,8 @@ static void limit_centre(const Field *s, double *centre, double *drift) {
   *drift = s->eps / (4 * k) * sqrt(b[0] * b[0] + b[1] * b[1] + b[2] * b[2]);
 }
 
-// worst relative difference of the zero set from the sphere about the centre, over directions spread by the golden angle; also the mean radius
+// worst relative difference of the zero set from the sphere about the centre, over directions spread by the golden
+// angle; also the mean radius
 static double sphere_error(const Field *s, const double *centre, double radius, double *mean) {
   double worst = 0;
   *mean = 0;
@@ -336,12 +349,16 @@ static bool draw_cloud(FILE *out, const tgPoints *c) {
 static bool mesh_page(FILE *out, const tgPoints *c) {
   bool good = true;
   fprintf(out,
-          "<h2>A mesh that melts into its limit (figure 1)</h2><p>The T of the pushing experiment, 25 x 20 x 5 cm, %d points 1 cm apart. The zero set "
-          "keeps its concave corners while sqrt(eps) is below their size, becomes convex, and then grows without bound as a sphere of radius "
-          "sqrt(3 eps/2): the shapes on the right are not the body's size. The widest is ten times the square of its width.</p>\n<div class=\"row\">\n",
+          "<h2>A mesh that melts into its limit (figure 1)</h2>"
+          "<p>The T of the pushing experiment, 25 x 20 x 5 cm, %d points 1 cm apart. The zero set "
+          "keeps its concave corners while sqrt(eps) is below their size, becomes convex, and then grows without bound "
+          "as a sphere of radius "
+          "sqrt(3 eps/2): the shapes on the right are not the body's size. The widest is ten times the square of its "
+          "width.</p>\n<div class=\"row\">\n",
           c->n);
   for (int k = 0; k < NMELT && good; k++) good = draw_melt(out, c, melt[k]);
-  fprintf(out, "</div>\n<h2>Its cloud</h2><p>Patches and points of the mesh. Points beside creases are in pairs at equal distances; no point is on an "
+  fprintf(out, "</div>\n<h2>Its cloud</h2><p>Patches and points of the mesh. Points beside creases are in pairs at "
+               "equal distances; no point is on an "
                "edge. Lighter: nearer to an area of 1 cm<sup>2</sup>.</p>\n");
   return good && draw_cloud(out, c);
 }
@@ -373,17 +390,20 @@ static void mesh_rows(tgRun *run, const tgPointCloud *cloud, double plane_error)
     tgi_run_row(run, name, mean / radius, "mean radius of the T over sqrt(3 eps/2); worst direction off by %.3g", worst);
   }
   tgi_run_row(run, "zero_set_radius_error", fmax(fmax(worst, cube), plane_error),
-              "worst direction; square of side 1 m in the plane and cube of side 1 m in space at eps %g: %.4f, %.4f; T at eps %g: %.4f", widths[NWIDTH - 1],
-              plane_error, cube, fit[NFIT - 1], worst);
+              "worst direction; square of side 1 m in the plane and cube of side 1 m in space at eps %g: %.4f, %.4f; T "
+              "at eps %g: %.4f", widths[NWIDTH - 1], plane_error, cube, fit[NFIT - 1], worst);
   tgi_run_row(run, "mesh.drift_over_radius", drift / sqrt(1.5 * fit[NFIT - 1]),
-              "of the T's sphere at eps %g from the middle of the points, as points count alike whatever their areas; it grows as sqrt(eps)", fit[NFIT - 1]);
+              "of the T's sphere at eps %g from the middle of the points, as points count alike whatever their areas; "
+              "it grows as sqrt(eps)", fit[NFIT - 1]);
   if (tg_point_cloud_quality(cloud, &q) < 0) return;
   tgi_run_row(run, "mesh.points", c->n, "of the T, %g m apart", MESH_SPACING);
-  tgi_run_row(run, "mesh.spacing", q.near_mean, "distance to the nearest neighbour over the spacing, mean; deviation %.3f, from %.2f to %.2f",
+  tgi_run_row(run, "mesh.spacing", q.near_mean,
+              "distance to the nearest neighbour over the spacing, mean; deviation %.3f, from %.2f to %.2f",
               q.near_deviation, q.near_least, q.near_most);
   tgi_run_row(run, "mesh.area_deviation", q.area_deviation, "of patches, over the spacing's square; mean %.3f", q.area_mean);
   tgi_run_row(run, "mesh.crease_error", q.crease_worst,
-              "worst distance of the cloud's edge from a crease over the spacing; mean %.2g, %d edges of patches", q.crease_error, q.ncrease);
+              "worst distance of the cloud's edge from a crease over the spacing; mean %.2g, %d edges of patches",
+              q.crease_error, q.ncrease);
 }
 
 // ---- the experiment ----
@@ -394,7 +414,8 @@ static bool leave_page(tgRun *run, const tgPoints *c) {
   tgError error = {0};
   if (run->folder == NULL) return true;
   snprintf(path_of, sizeof path_of, "%s/index.html", run->folder);
-  tgStatus st = tgi_page_begin(&page, "SM-R1: zero sets of the soft signed distance") ? TG_OK : tgi_cli_fail(&error, TG_ERR_MEMORY, "out of memory for the pictures");
+  tgStatus st = tgi_page_begin(&page, "SM-R1: zero sets of the soft signed distance") ? TG_OK
+                : tgi_cli_fail(&error, TG_ERR_MEMORY, "out of memory for the pictures");
   if (st == TG_OK) st = tgi_page_end(&page, path_of, box_page(page.stream) && mesh_page(page.stream, c), &error);
   if (st == TG_OK) json_array_append_new(run->left, json_string(path_of));
   else tgi_cli_say("SM-R1: %s", error.text);

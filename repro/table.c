@@ -175,26 +175,34 @@ const tgExperiment tgi_reproductions[] = {
     {"LC-R3", "a drone takes off from the ground: exact and complementarity-aware gradient", tgi_reproduce_drone, BANDS(drone_bands)},
     {"LC-R4", "motions through contact by gradient: a catapult hits its target, a worm jumps, a humanoid jumps", tgi_reproduce_motions,
      BANDS(motion_bands)},
-    {"BA-R1", "book stacking: twenty planks at their greatest overhang, barrier contact at several mu, both forms, meshes coarse and fine", tgi_reproduce_stack,
+    {"BA-R1", "book stacking: twenty planks at their greatest overhang, barrier contact at several mu, both forms, "
+              "meshes coarse and fine", tgi_reproduce_stack,
      BANDS(stack_bands)},
-    {"BA-R2", "Billiards: a cue ball's place and speed that bring two balls to random places, from out of contact, and baselines", tgi_reproduce_billiards,
+    {"BA-R2", "Billiards: a cue ball's place and speed that bring two balls to random places, from out of contact, and "
+              "baselines", tgi_reproduce_billiards,
      BANDS(billiards_bands)},
     {"BA-R3", "cost of a frame with friction and gradient against the number of triangles, both forms and brute force", tgi_reproduce_cost,
      BANDS(cost_bands)},
-    {"BA-R4", "Push: a rod goes round a box and pushes it to its target, planned over a receding horizon, and baselines", tgi_reproduce_push,
+    {"BA-R4", "Push: a rod goes round a box and pushes it to its target, planned over a receding horizon, and "
+              "baselines", tgi_reproduce_push,
      BANDS(push_bands)},
     {"BA-R6", "Ant-Push: an ant walks to a box and pushes it to its target, and baselines", tgi_reproduce_ant, BANDS(ant_bands)},
-    {"BA-R7", "first look at Franka-Push: an arm with a package's meshes pushes a mesh, cost of a frame and gradient check", tgi_reproduce_franka,
+    {"BA-R7", "first look at Franka-Push: an arm with a package's meshes pushes a mesh, cost of a frame and gradient "
+              "check", tgi_reproduce_franka,
      BANDS(franka_bands)},
     {"BA-R8", "Push under steps of 0.01 to 0.08 s and mu of 1e-6 to 1e-10", tgi_reproduce_sweep, BANDS(sweep_bands)},
-    {"SM-R1", "zero sets of the soft signed distance: a box for four widths, wrong normals and corner points, a mesh that melts into a sphere",
+    {"SM-R1", "zero sets of the soft signed distance: a box for four widths, wrong normals and corner points, a mesh "
+              "that melts into a sphere",
      tgi_reproduce_surfaces, BANDS(surface_bands)},
-    {"SM-R2", "force on a small sphere moved past a large one: smooth here, with a kink in MuJoCo, and felt before contact", tgi_reproduce_force_profile,
+    {"SM-R2", "force on a small sphere moved past a large one: smooth here, with a kink in MuJoCo, and felt before "
+              "contact", tgi_reproduce_force_profile,
      BANDS(profile_bands)},
-    {"SM-R3", "a T pushed by a finger: five control sequences found in MuJoCo, rolled out open loop here, and the same goals found by gradient", tgi_reproduce_push_t,
+    {"SM-R3", "a T pushed by a finger: five control sequences found in MuJoCo, rolled out open loop here, and the same "
+              "goals found by gradient", tgi_reproduce_push_t,
      BANDS(push_t_bands)},
     {"TO-R3", "prisms slide and stop, two cubes collide and come to rest together: friction at every step", tgi_reproduce_prisms,
      BANDS(prism_bands)},
-    {"X-8", "impacts as the step shrinks: value and gradient of motions whose truth is known, and of a cube's toss", tgi_reproduce_impacts, BANDS(impact_bands)},
+    {"X-8", "impacts as the step shrinks: value and gradient of motions whose truth is known, and of a cube's toss",
+     tgi_reproduce_impacts, BANDS(impact_bands)},
 };
 const int tgi_nreproduction = (int)(sizeof tgi_reproductions / sizeof *tgi_reproductions);

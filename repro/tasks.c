@@ -76,9 +76,9 @@ bool tgi_run_leave_task(tgRun *run, const char *name, const tgTask *task, const 
   if (run->folder == NULL || o->iterations == 0) return true;
   char folder[1200];
   snprintf(folder, sizeof folder, "%s/%s", run->folder, name);
-  json_t *json = json_pack("{s:s, s:s, s:o, s:s, s:f, s:f, s:f}", "version", tg_version(), "command", "reproduce", "model",
-                           tgi_cli_input(tg_task_model_path(task)), "method", tg_task_method(task), "first_loss", o->first_loss, "best_loss",
-                           o->best_loss, "seconds", o->seconds);
+  json_t *json = json_pack("{s:s, s:s, s:o, s:s, s:f, s:f, s:f}", "version", tg_version(), "command", "reproduce",
+                           "model", tgi_cli_input(tg_task_model_path(task)), "method", tg_task_method(task),
+                           "first_loss", o->first_loss, "best_loss", o->best_loss, "seconds", o->seconds);
   bool good = tgi_cli_write_optimum(task, o, folder, name, json, true) == TG_EXIT_OK;
   json_decref(json);
   strcat(folder, "/replay.html");
@@ -91,8 +91,8 @@ bool tgi_run_leave(tgRun *run, const char *name, const char *title, const tgMode
   if (run->folder == NULL) return true;
   char folder[1200];
   snprintf(folder, sizeof folder, "%s/%s", run->folder, name);
-  tgCliRun out = {.folder = folder, .title = title, .model = model, .h = h, .ntrajectory = count, .trajectory = trajectory, .nmarker = nmarker,
-                  .marker = marker, .replay = true};
+  tgCliRun out = {.folder = folder, .title = title, .model = model, .h = h, .ntrajectory = count,
+                  .trajectory = trajectory, .nmarker = nmarker, .marker = marker, .replay = true};
   if (tgi_cli_write_run(&out) != TG_EXIT_OK) return false;
   strcat(folder, "/replay.html");
   json_array_append_new(run->left, json_string(folder));

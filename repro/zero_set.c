@@ -118,7 +118,8 @@ static void draw_triangle(Scene *s, const double x[3][3]) {
   double area = (p[1][0] - p[0][0]) * (p[2][1] - p[0][1]) - (p[2][0] - p[0][0]) * (p[1][1] - p[0][1]);
   if (fabs(area) < 1e-12) return;
   int x0 = (int)fmax(0, fmin(p[0][0], fmin(p[1][0], p[2][0]))), x1 = (int)fmin(s->raster->width - 1, fmax(p[0][0], fmax(p[1][0], p[2][0])));
-  int y0 = (int)fmax(0, fmin(p[0][1], fmin(p[1][1], p[2][1]))), y1 = (int)fmin(s->raster->height - 1, fmax(p[0][1], fmax(p[1][1], p[2][1])));
+  int y0 = (int)fmax(0, fmin(p[0][1], fmin(p[1][1], p[2][1]))),
+      y1 = (int)fmin(s->raster->height - 1, fmax(p[0][1], fmax(p[1][1], p[2][1])));
   for (int j = y0; j <= y1; j++)
     for (int i = x0; i <= x1; i++) {
       double u = ((i - p[0][0]) * (p[2][1] - p[0][1]) - (p[2][0] - p[0][0]) * (j - p[0][1])) / area;
@@ -169,8 +170,8 @@ static void draw_cube(Scene *s, int i, int j, int k) {
   }
 }
 
-bool tgi_zero_set_draw(tgPictureField field, void *ctx, const double centre[3], const double half[3], double cell, const double view[9], double scale,
-                       tgRaster *r) {
+bool tgi_zero_set_draw(tgPictureField field, void *ctx, const double centre[3], const double half[3], double cell,
+                       const double view[9], double scale, tgRaster *r) {
   Grid g;
   size_t nodes = 1, pixels = (size_t)r->width * (size_t)r->height;
   for (int i = 0; i < 3; i++) {

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """usage: check_style.py
 
-Fails on what no source file may have: tabs, blanks at the end of a line, carriage returns, no newline at the end, or a first line that is
-not the comment that says what the file is (CONTRIBUTING.md)."""
+Fails on what no source file may have: lines over 140 characters, tabs, blanks at the end of a line, carriage returns, no newline at
+the end, or a first line that is not the comment that says what the file is (CONTRIBUTING.md)."""
 import pathlib
 import subprocess
 import sys
 
+WIDTH = 140
 root = pathlib.Path(__file__).resolve().parent.parent
-files = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.c", "*.h"], cwd=root, capture_output=True, text=True,
-                       check=True).stdout.split()
+list_files = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+files = subprocess.run([*list_files, "*.c", "*.h", "*.cpp", "*.def"], cwd=root, capture_output=True, text=True, check=True).stdout.split()
 problems = []
 for name in files:
     text = (root / name).read_bytes().decode()
@@ -21,6 +22,8 @@ for name in files:
         for bad, what in (("\t", "a tab"), ("\r", "a carriage return")):
             if bad in line:
                 problems.append(f"{name}:{i}: {what}")
+        if len(line) > WIDTH:
+            problems.append(f"{name}:{i}: {len(line)} characters, {WIDTH} are allowed")
         if line != line.rstrip(" "):
             problems.append(f"{name}:{i}: blanks at the end")
 print(*problems, sep="\n", end="\n" if problems else "")

@@ -75,12 +75,12 @@ typedef struct tgError {
   char text[640];                  ///< for people
 } tgError;
 
-/// 64-bit hash (FNV-1a) of bytes, to compare runs bit by bit and to name inputs, not against adversaries. Continues `hash`, TG_HASH_START to begin with: the
-/// split into calls does not matter.
+/// 64-bit hash (FNV-1a) of bytes, to compare runs bit by bit and to name inputs, not against adversaries. Continues
+/// `hash`, TG_HASH_START to begin with: the split into calls does not matter.
 TG_API uint64_t tg_hash(uint64_t hash, const void *data, size_t bytes);
 
-/// Random number `index` of `stream` under `seed`, uniform in [0, 1) with 53 bits [Philox]. There is no state: any order of calls, any number of threads and any
-/// resumption give the same numbers.
+/// Random number `index` of `stream` under `seed`, uniform in [0, 1) with 53 bits [Philox]. There is no state: any
+/// order of calls, any number of threads and any resumption give the same numbers.
 TG_API double tg_random_uniform(uint64_t seed, uint64_t stream, uint64_t index);
 /// The same, standard normal.
 TG_API double tg_random_normal(uint64_t seed, uint64_t stream, uint64_t index);

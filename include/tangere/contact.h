@@ -14,8 +14,9 @@ extern "C" {
 /// A contact model bound to a model: const after creation, shared by threads.
 typedef struct tgContact tgContact;
 
-/// Head of the options of every contact model. Each model has a struct of its own that begins with it, `tgLcpOptions` in tangere/lcp.h and so on: what all
-/// models of its kind of step take, then what is its own. tg_lcp_default() makes one, tg_contact_create takes its address.
+/// Head of the options of every contact model. Each model has a struct of its own that begins with it, `tgLcpOptions`
+/// in tangere/lcp.h and so on: what all models of its kind of step take, then what is its own. tg_lcp_default() makes
+/// one, tg_contact_create takes its address.
 typedef struct tgContactOptions {
   size_t size;             ///< of the struct; set by tg_contact_default
   const char *word;        ///< of the contact model that they are of; set likewise
@@ -27,13 +28,16 @@ typedef struct tgContactOptions {
   X(NUMBER, restitution_speed, 1e-3, 0, HUGE_VAL, "m/s", "approach speed below which nothing bounces: max(|g| h, this)") \
   X(BOOLEAN, symplectic, true, "positions follow the velocity after the step, else the one before it") \
   X(BOOLEAN, explicit_damping, false, "joint damping and stiffness at the start of the step, else at its end") \
-  X(BOOLEAN, bounce_gradient, false, "steps that bounce are differentiated as impacts in continuous time, which move when bodies start closer; surrogate") \
-  X(BOOLEAN, aware_gradient, false, "complementarity-aware adjoints: contacts that let nothing of the loss through are taken as the loss wants them") \
+  X(BOOLEAN, bounce_gradient, false, \
+    "steps that bounce are differentiated as impacts in continuous time, which move when bodies start closer; surrogate") \
+  X(BOOLEAN, aware_gradient, false, \
+    "complementarity-aware adjoints: contacts that let nothing of the loss through are taken as the loss wants them") \
   X(BOOLEAN, zero_contact_gradient, false, "ablation: gradients as if no contact force depended on anything; surrogate")
 
 /// Options of models whose step is the minimum of an energy.
 #define TG_MINIMISE_OPTIONS(X) \
-  X(PARAMETER, weight, 1e-6, 1e-30, 1e6, "J m^(1/2)", "of the contact potential and of joints' limits, lengths in m: the smaller, the closer bodies come") \
+  X(PARAMETER, weight, 1e-6, 1e-30, 1e6, "J m^(1/2)", \
+    "of the contact potential and of joints' limits, lengths in m: the smaller, the closer bodies come") \
   X(ALIAS, mu, weight) \
   X(PARAMETER, slip_speed, 1e-3, 1e-12, 1e3, "m/s", "sliding speed about which friction takes hold") \
   X(PARAMETER, limit_range, 0.1, 1e-6, 0.5, "", "share of a joint's or tendon's range in which its limit pushes") \
@@ -41,7 +45,8 @@ typedef struct tgContactOptions {
 
 /// How a step of a model of forces in closed form is made. None iterates.
 typedef enum tgIntegrator {
-  TG_INTEGRATOR_EULER,     ///< v' = v + h a(q, v), q' = q (+) h v', joint damping and stiffness implicit (default; see symplectic, explicit_damping)
+  TG_INTEGRATOR_EULER,     ///< v' = v + h a(q, v), q' = q (+) h v', joint damping and stiffness implicit (default; see
+                           ///< symplectic, explicit_damping)
   TG_INTEGRATOR_EXPLICIT,  ///< v' = v + h a(q, v), q' = q (+) h v
   TG_INTEGRATOR_RK4        ///< Runge-Kutta of order 4, of rotations too
 } tgIntegrator;
@@ -51,11 +56,13 @@ typedef enum tgIntegrator {
   X(WORD, integrator, tgIntegrator, TG_INTEGRATOR_EULER, "euler explicit rk4", "how a step is made") \
   X(BOOLEAN, symplectic, true, "of `euler`: positions follow the velocity after the step, else the one before it") \
   X(BOOLEAN, explicit_damping, false, "of `euler`: joint damping and stiffness at the start of the step, else at its end") \
-  X(PARAMETER, slip_speed, 0.05, 1e-9, 1e3, "m/s", "sliding speed about which friction takes hold, of contacts and of joints' dry friction (there also rad/s)") \
+  X(PARAMETER, slip_speed, 0.05, 1e-9, 1e3, "m/s", \
+    "sliding speed about which friction takes hold, of contacts and of joints' dry friction (there also rad/s)") \
   X(FORMER, stiction_speed, slip_speed) \
   X(PARAMETER, limit_frequency, 200, 1e-3, 1e9, "rad/s", "of a joint's or tendon's inertia at qpos0 on the spring of its limit") \
   X(PARAMETER, limit_range, 0.1, 1e-6, 0.5, "", "share of a joint's or tendon's range over which the push of its limit sets in") \
-  X(PARAMETER, equality_frequency, 200, 1e-3, 1e9, "rad/s", "of the inertia that an equality meets at qpos0 on its spring, damped critically")
+  X(PARAMETER, equality_frequency, 200, 1e-3, 1e9, "rad/s", \
+    "of the inertia that an equality meets at qpos0 on its spring, damped critically")
 
 typedef struct tgImpulseOptions {  ///< How the options of every model of impulses begin.
   tgContactOptions of;     ///< head
@@ -76,14 +83,15 @@ typedef union tgAnyContactOptions {
   double room[64];         ///< for the largest
 } tgAnyContactOptions;
 
-/// The defaults of the contact model `word` into a struct of `size` bytes, its own or tgAnyContactOptions. TG_ERR_ARG: there is no such model, or its struct
-/// has another size in this library; tg_contact_create then refuses the options.
+/// The defaults of the contact model `word` into a struct of `size` bytes, its own or tgAnyContactOptions. TG_ERR_ARG:
+/// there is no such model, or its struct has another size in this library; tg_contact_create then refuses the options.
 TG_API tgStatus tg_contact_default(const char *word, tgContactOptions *options, size_t size);
-/// Sets an option by its name from text ("weight", "1e-7"; "friction", "plane"). TG_ERR_ARG: error (may be NULL) names what is wrong. Ranges are checked
-/// by tg_contact_create.
+/// Sets an option by its name from text ("weight", "1e-7"; "friction", "plane"). TG_ERR_ARG: error (may be NULL) names
+/// what is wrong. Ranges are checked by tg_contact_create.
 TG_API tgStatus tg_contact_set(tgContactOptions *options, const char *name, const char *value, tgError *error);
-/// The same of a setting that may be meant for other contact models too, as those of a task and of --option are: *taken (may be NULL) tells whether this one
-/// has the option; what only others have is checked and left. "softmin.eps2" is for that model alone. TG_ERR_ARG: no contact model takes it.
+/// The same of a setting that may be meant for other contact models too, as those of a task and of --option are: *taken
+/// (may be NULL) tells whether this one has the option; what only others have is checked and left. "softmin.eps2" is
+/// for that model alone. TG_ERR_ARG: no contact model takes it.
 TG_API tgStatus tg_contact_offer(tgContactOptions *options, const char *name, const char *value, bool *taken, tgError *error);
 /// Value of an option; of a boolean 0 or 1, of a word its place among the words. NaN: the contact model has none of that name.
 TG_API double tg_contact_get(const tgContactOptions *options, const char *name);
@@ -96,11 +104,14 @@ TG_API tgOption tg_contact_option_named(const char *word, const char *name);
 /// Binds the contact model `word` ("lcp") to a model, which must outlive it. NULL: error names the word and lists those known, or the geom
 /// that the contact model does not support. options: of that model, NULL: its defaults; error may be NULL.
 TG_API tgContact *tg_contact_create(const tgModel *model, const char *word, const tgContactOptions *options, tgError *error);
-/// A contact model to take gradients from at the states of `forward` (tgRolloutOptions.gradient_contact): as tg_contact_create, but where resting bodies touch
-/// under `forward` (NULL: no contact) and are kept apart under this one, all gaps are seen wider, by its option `widen` or, where that is 0, by its resting gap.
-TG_API tgContact *tg_contact_create_gradient(const tgModel *model, const tgContact *forward, const char *word, const tgContactOptions *options, tgError *error);
-/// The gap at which it carries the model's lightest moving tree of bodies that may touch anything [m]: that of a flat face of weight 1 before a plane under
-/// standard gravity, and at most half of the least half width of a geom. 0: bodies at rest touch under this contact model, or nothing that may touch moves.
+/// A contact model to take gradients from at the states of `forward` (tgRolloutOptions.gradient_contact): as
+/// tg_contact_create, but where resting bodies touch under `forward` (NULL: no contact) and are kept apart under this
+/// one, all gaps are seen wider, by its option `widen` or, where that is 0, by its resting gap.
+TG_API tgContact *tg_contact_create_gradient(const tgModel *model, const tgContact *forward, const char *word,
+                                             const tgContactOptions *options, tgError *error);
+/// The gap at which it carries the model's lightest moving tree of bodies that may touch anything [m]: that of a flat
+/// face of weight 1 before a plane under standard gravity, and at most half of the least half width of a geom. 0:
+/// bodies at rest touch under this contact model, or nothing that may touch moves.
 TG_API double tg_contact_resting_gap(const tgContact *contact);
 TG_API void tg_contact_free(tgContact *contact);
 TG_API const char *tg_contact_word(const tgContact *contact);
@@ -108,8 +119,8 @@ TG_API const char *tg_contact_word(const tgContact *contact);
 TG_API const tgContactOptions *tg_contact_options(const tgContact *contact);
 /// What the contact model has to say against options that it takes all the same, a sentence each; NULL past the last.
 TG_API const char *tg_contact_warning(const tgContact *contact, int i);
-/// Is a motion under the contact model of that word free of intersections? Bodies then never touch, and a start where they do is TG_ERR_INVALID. false: they may
-/// touch and overlap, or there is no such word.
+/// Is a motion under the contact model of that word free of intersections? Bodies then never touch, and a start where
+/// they do is TG_ERR_INVALID. false: they may touch and overlap, or there is no such word.
 TG_API bool tg_contact_intersection_free(const char *word);
 /// Words known, in the order of the table; NULL past the end.
 TG_API const char *tg_contact_words(int i);

@@ -55,8 +55,8 @@ TG_API void tg_npz_free(tgNpz *npz);  ///< Frees names and data; *npz is empty t
 
 /// The array of that name, NULL when there is none.
 TG_API const tgNpzArray *tg_npz_find(const tgNpz *npz, const char *name);
-/// The same, required: of that type and shape (ndim sizes; SIZE_MAX in shape: any). NULL with the error (may be NULL) filled otherwise; `path` is
-/// the file's in messages.
+/// The same, required: of that type and shape (ndim sizes; SIZE_MAX in shape: any). NULL with the error (may be NULL)
+/// filled otherwise; `path` is the file's in messages.
 TG_API const tgNpzArray *tg_npz_get(const tgNpz *npz, const char *path, const char *name, tgNpzType type, int ndim, const size_t *shape,
                                     tgError *error);
 
@@ -65,8 +65,8 @@ TG_API const tgNpzArray *tg_npz_get(const tgNpz *npz, const char *path, const ch
 /// break are quoted. error may be NULL.
 TG_API tgStatus tg_csv_write(const char *path, int ncolumn, const char *const *name, int nrow, const double *data, tgError *error);
 
-/// Writes a file of these bytes, whole or not at all: a crash at any point leaves the old file or the new one. A target that exists must be a
-/// regular file; of a symbolic link the target is replaced. error may be NULL.
+/// Writes a file of these bytes, whole or not at all: a crash at any point leaves the old file or the new one. A target
+/// that exists must be a regular file; of a symbolic link the target is replaced. error may be NULL.
 TG_API tgStatus tg_file_write(const char *path, const void *data, size_t bytes, tgError *error);
 
 #ifdef __cplusplus

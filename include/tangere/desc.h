@@ -46,7 +46,8 @@ typedef struct tgJointDesc {  ///< Joint of a body to its parent.
   double ref;                      ///< joint coordinate of the pose that the file draws [rad or m]
   tgLimited limited;               ///< whether range is a limit
   double range[2];                 ///< hinge, slide: lower, upper; ball: range[1] is the largest angle
-  double damping, stiffness, springref, armature, frictionloss;  ///< per speed; per displacement from springref; added inertia; dry friction
+  double damping, stiffness, springref, armature, frictionloss;  ///< per speed; per displacement from springref; added
+                                                                 ///< inertia; dry friction
   double actfrcrange[2];           ///< limits of the summed actuator force, used when actfrclimited; hinge and slide only
   tgLimited actfrclimited;         ///< whether actfrcrange is a limit
   tgSource source;                 ///< where it is written
@@ -239,7 +240,8 @@ typedef struct tgLoadOptions {
   int max_elements, max_depth;     ///< 1e6, 1e4
   bool repair;                     ///< balance invalid inertias, flip winding; each is listed
   bool decompose;                  ///< mesh geoms that are not convex collide as convex pieces: tg_desc_decompose
-  double decompose_threshold;      ///< 0.05; 0.01 (fine) to 1: about how far a piece may be from the mesh, in a mesh scaled to the box -1..1
+  double decompose_threshold;      ///< 0.05; 0.01 (fine) to 1: about how far a piece may be from the mesh, in a mesh
+                                   ///< scaled to the box -1..1
   const char *cache_directory;     ///< where pieces are kept that cannot be kept beside their mesh; NULL: nowhere
 } tgLoadOptions;
 TG_API tgLoadOptions tg_load_default(void);  ///< The defaults of the loaders.
@@ -264,9 +266,9 @@ TG_API tgStatus tg_desc_decompose(tgDesc *desc, const tgLoadOptions *options, tg
 /// Adds a plane, geom "ground" of the world, `gap` [m] below the lowest point of everything that may touch in the pose of the file.
 /// TG_ERR_INVALID: there is a geom of that name, or nothing that may touch; errors of tg_model_compile.
 TG_API tgStatus tg_desc_ground_below(tgDesc *desc, double gap, tgError *error);
-/// Excludes contact between bodies of one robot (below one body of the world) whose shapes, in the pose of the file, are nearer than `gap` [m, at most
-/// 1e-3; negative: overlap by so much]: links that overlap by design can never be parted. Each pair is listed as a note. Returns their number, or a
-/// negative status; errors of tg_model_compile.
+/// Excludes contact between bodies of one robot (below one body of the world) whose shapes, in the pose of the file,
+/// are nearer than `gap` [m, at most 1e-3; negative: overlap by so much]: links that overlap by design can never be
+/// parted. Each pair is listed as a note. Returns their number, or a negative status; errors of tg_model_compile.
 TG_API int tg_desc_exclude_overlapping(tgDesc *desc, double gap, tgError *error);
 /// The library that cuts meshes, with its version; "" when none is built in.
 TG_API const char *tg_decomposer(void);

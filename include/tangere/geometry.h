@@ -1,4 +1,5 @@
-// geometry.h: geometry of a model's shapes apart from its contact models: intersections decided exactly, point clouds of surfaces, soft signed distance.
+// geometry.h: geometry of a model's shapes apart from its contact models: intersections decided exactly, point clouds
+// of surfaces, soft signed distance.
 #ifndef TANGERE_GEOMETRY_H
 #define TANGERE_GEOMETRY_H
 
@@ -8,25 +9,28 @@
 extern "C" {
 #endif
 
-/// Judges whether geoms intersect, without rounding error: exact predicates on their triangles (primitives by their inscribed surfaces of 1 % chord error, planes as
-/// half-spaces). No code of the contact models is used. One thread at a time.
+/// Judges whether geoms intersect, without rounding error: exact predicates on their triangles (primitives by
+/// their inscribed surfaces of 1 % chord error, planes as half-spaces). No code of the contact models is
+/// used. One thread at a time.
 typedef struct tgIntersections tgIntersections;
 /// For simulations of the model, which must outlive it. NULL: no memory, or a geom without a face, see error (may be NULL).
 TG_API tgIntersections *tg_intersections_create(const tgModel *model, tgError *error);
 TG_API void tg_intersections_free(tgIntersections *judge);
-/// Counts the pairs of geoms that may touch by the model's list and have a point in common, or one of which is inside the other, at the sim's frames (tg_sim_forward). The first `room` of
-/// them go to geoms (room x 2; NULL with room 0).
+/// Counts the pairs of geoms that may touch by the model's list and have a point in common, or one of which is inside
+/// the other, at the sim's frames (tg_sim_forward). The first `room` of them go to geoms (room x 2; NULL with room 0).
 TG_API int tg_intersections_count(tgIntersections *judge, const tgSim *sim, int (*geoms)[2], int room);
-/// The same summed over the steps + 1 states of a motion q ((steps + 1) x nq). -1: it could not be told, for want of memory or at a state that is none.
+/// The same summed over the steps + 1 states of a motion q ((steps + 1) x nq). -1: it could not be told, for want of
+/// memory or at a state that is none.
 TG_API long tg_intersections_of_motion(const tgModel *model, const double *q, int steps);
 
 /// A surface as oriented points, each with a patch; patches are polygons that cover the surface once.
 typedef struct tgPointCloud tgPointCloud;
-/// Of a primitive (MuJoCo's sizes [m], see tgGeomDesc), points about `spacing` [m] apart. error may be NULL. NULL: TG_ERR_ARG, TG_ERR_LIMIT: more than 4 million
-/// points, TG_ERR_MEMORY.
+/// Of a primitive (MuJoCo's sizes [m], see tgGeomDesc), points about `spacing` [m] apart. error may be NULL. NULL:
+/// TG_ERR_ARG, TG_ERR_LIMIT: more than 4 million points, TG_ERR_MEMORY.
 TG_API tgPointCloud *tg_point_cloud_primitive(tgGeomType type, const double size[3], double spacing, tgError *error);
-/// Of a closed mesh (vert nvert x 3 [m], face nface x 3, counter-clockwise from outside), non-convex, in several pieces and with holes. Points beside creases of more
-/// than 30 degrees are in pairs at equal distances, none is on an edge. NULL: TG_ERR_INVALID names the first bad edge; else as above.
+/// Of a closed mesh (vert nvert x 3 [m], face nface x 3, counter-clockwise from outside), non-convex, in several pieces
+/// and with holes. Points beside creases of more than 30 degrees are in pairs at equal distances, none is on an edge.
+/// NULL: TG_ERR_INVALID names the first bad edge; else as above.
 TG_API tgPointCloud *tg_point_cloud_mesh(const double *vert, int nvert, const int *face, int nface, double spacing, tgError *error);
 TG_API void tg_point_cloud_free(tgPointCloud *cloud);
 
@@ -38,24 +42,28 @@ typedef struct tgPoints {
   const double *area;              ///< n: of the patches [m^2]
   int nvert;                       ///< corners of patches
   const double *vert;              ///< nvert x 3 [m]
-  const int *corner_at, *corner;   ///< n + 1; patch i has the vertices corner[corner_at[i]] .. corner[corner_at[i + 1] - 1], counter-clockwise from outside
+  const int *corner_at, *corner;   ///< n + 1; patch i has the vertices corner[corner_at[i]] .. corner[corner_at[i + 1]
+                                   ///< - 1], counter-clockwise from outside
 } tgPoints;
 TG_API tgPoints tg_point_cloud_points(const tgPointCloud *cloud);  ///< All zero without a cloud.
 
 /// How even a cloud is, and how well it keeps to its creases. Lengths are over the spacing asked for, areas over its square.
 typedef struct tgCloudQuality {
-  double near_mean, near_deviation, near_least, near_most;  ///< distance to the nearest neighbour that faces the same way (within 60 degrees)
+  double near_mean, near_deviation, near_least, near_most;  ///< distance to the nearest neighbour that faces the same
+                                                            ///< way (within 60 degrees)
   int nalone;                      ///< points that have none within two spacings; not counted above
   double area_mean, area_deviation, area_least, area_most;  ///< of the patches
   int ncrease;                     ///< edges of patches where normals turn by more than 30 degrees
   double crease_inset;             ///< mean distance of the points on their two sides to them
-  double crease_error, crease_worst;  ///< half the difference of the two distances, mean by length and worst: so far the cloud's edge is off
+  double crease_error, crease_worst;  ///< half the difference of the two distances, mean by length and worst: so far
+                                      ///< the cloud's edge is off
 } tgCloudQuality;
 TG_API tgStatus tg_point_cloud_quality(const tgPointCloud *cloud, tgCloudQuality *quality);  ///< TG_ERR_MEMORY. A plane has none: all zero.
 
-/// Soft signed distance at x of n oriented points (position, normal: n x 3), as the contact model `softmin` has it [math/softmin]: a mean of the signed
-/// distances to the points' planes with weights that fall as exp(-|x - p|^2/eps), eps > 0 [m^2]. Smooth everywhere, negative inside. g (3) and H (9, row-major):
-/// gradient and Hessian in x; either may be NULL. NAN without points.
+/// Soft signed distance at x of n oriented points (position, normal: n x 3), as the contact model `softmin` has it
+/// [math/softmin]: a mean of the signed distances to the points' planes with weights that fall as exp(-|x - p|^2/eps),
+/// eps > 0 [m^2]. Smooth everywhere, negative inside. g (3) and H (9, row-major): gradient and Hessian in x; either may
+/// be NULL. NAN without points.
 TG_API tgReal tg_soft_distance(int n, const tgReal *position, const tgReal *normal, tgReal eps, const tgReal x[3], tgReal *g, tgReal *H);
 
 #ifdef __cplusplus

@@ -13,12 +13,15 @@ typedef struct tgGradCheckOptions {
   size_t size;                     ///< set by tg_grad_check_default
   double h;                ///< of the step [s], 0: the model's timestep; a rollout has its own
   double tolerance;        ///< of a block, max|dD| / max|D_ref|; 1e-6. A block whose entries are below what the reference can tell is
-                           ///< measured by that: round-off of the reference, or 4 times the error that it estimates of itself up to that of its narrowest step
-  double dot_tolerance;    ///< of the adjoint: |<w,Jv> - <J'w,v>| / (|w| |J| |v|); 1e-11. Under a contact potential at least the rounding of coordinates over
+                           ///< measured by that: round-off of the reference, or 4 times the error that it estimates of
+                           ///< itself up to that of its narrowest step
+  double dot_tolerance;    ///< of the adjoint: |<w,Jv> - <J'w,v>| / (|w| |J| |v|); 1e-11. Under a contact potential at
+                           ///< least the rounding of coordinates over
                            ///< the least gap: 2.2e-16 m over it, or times the largest number of the state where that is more than 1
   double slope_tolerance;  ///< of a rollout's Taylor remainder: |slope - 2|; 0.1
   uint64_t seed;           ///< of the random directions
-  const volatile int *cancel;  ///< polled before each step of a step's check; not 0: stop with TG_CANCELLED. May be NULL; a rollout's check has that
+  const volatile int *cancel;  ///< polled before each step of a step's check; not 0: stop with TG_CANCELLED. May be
+                               ///< NULL; a rollout's check has that
                                ///< of its run
 } tgGradCheckOptions;
 TG_API tgGradCheckOptions tg_grad_check_default(void);  ///< The defaults of gradient checks.
@@ -36,9 +39,10 @@ typedef struct tgDifferenceOptions {
   int first, count;        ///< columns that are wanted; count 0: all from `first` on
 } tgDifferenceOptions;
 TG_API tgDifferenceOptions tg_difference_default(void);  ///< The defaults of finite differences.
-/// Jacobian of a step from the sim's present state by finite differences, a baseline for what tg_sim_step_jacobian gives exactly: shape and columns as there,
-/// of which those wanted are written. Contact memory is used as it is found and goes on from step to step (tg_sim_freeze_memory holds it). State and controls
-/// are restored. Returns the step's status when one fails. Allocates its work arrays, and may make more room in the sim.
+/// Jacobian of a step from the sim's present state by finite differences, a baseline for what tg_sim_step_jacobian
+/// gives exactly: shape and columns as there, of which those wanted are written. Contact memory is used as it is found
+/// and goes on from step to step (tg_sim_freeze_memory holds it). State and controls are restored. Returns the step's
+/// status when one fails. Allocates its work arrays, and may make more room in the sim.
 TG_API tgStatus tg_grad_differences(tgSim *sim, const tgDifferenceOptions *options, tgReal *D);
 
 /// Verdict on one block.
@@ -66,20 +70,24 @@ typedef struct tgGradCheck {  ///< Outcome of gradient checks.
 /// memory frozen after one nominal step, adjoint against Jacobian by a dot test. The sim's state is restored. A column across which
 /// contact classes, contacts or clamps change is compared with both one-sided differences and passes if either side agrees and the
 /// label says one-sided. Where several ties meet and neither side is the Jacobian's, it is compared with the differences of the step that
-/// keeps the nominal rows and classes at every point, provided that the label says one-sided or no switch is within 1e-9. Returns the step's status when it fails; pass and blocks say the rest. Allocates its work arrays,
-/// and may make more room in the sim as tg_sim_reserve does.
+/// keeps the nominal rows and classes at every point, provided that the label says one-sided or no switch is within
+/// 1e-9. Returns the step's status when it fails; pass and blocks say the rest. Allocates its work arrays, and may make
+/// more room in the sim as tg_sim_reserve does.
 TG_API tgStatus tg_grad_check_step(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check);
 
-/// Appends one block, "dL/dp": the step's adjoint in every parameter of the model that has a derivative (tg_param_name), for a random functional L
-/// of (q', v'), each array along one random direction, against extrapolated differences of steps that keep the rows and classes of the nominal one.
-/// col_name is the worst array; arrays without a derivative in this model are left out, and the reason names the first. State, memory and
-/// parameters are restored. Returns the step's status when it fails.
+/// Appends one block, "dL/dp": the step's adjoint in every parameter of the model that has a derivative
+/// (tg_param_name), for a random functional L of (q', v'), each array along one random direction, against extrapolated
+/// differences of steps that keep the rows and classes of the nominal one. col_name is the worst array; arrays without
+/// a derivative in this model are left out, and the reason names the first. State, memory and parameters are restored.
+/// Returns the step's status when it fails.
 TG_API tgStatus tg_grad_check_parameters(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check);
 
-/// Appends blocks "second dq", "second dv", "second du", "second dp", "second symmetry": products with the Hessian of a random functional of (q', v') along every
-/// coordinate of (q, v, u) and along one random direction for each array of parameters with a derivative (but the step's size), against extrapolated differences
-/// of the step's adjoint, which share no arithmetic with them; and <b, H a> against <a, H b>, to 1e-10. Rows of blocks are coordinates and, in "second dp",
-/// parameters, by name. For contact models whose step is twice differentiable: TG_ERR_UNSUPPORTED else. State and parameters are restored.
+/// Appends blocks "second dq", "second dv", "second du", "second dp", "second symmetry": products with the Hessian of a
+/// random functional of (q', v') along every coordinate of (q, v, u) and along one random direction for each array of
+/// parameters with a derivative (but the step's size), against extrapolated differences of the step's adjoint, which
+/// share no arithmetic with them; and <b, H a> against <a, H b>, to 1e-10. Rows of blocks are coordinates and, in
+/// "second dp", parameters, by name. For contact models whose step is twice differentiable: TG_ERR_UNSUPPORTED else.
+/// State and parameters are restored.
 TG_API tgStatus tg_grad_check_second(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check);
 
 /// Checks the gradient of a rollout (run->loss is needed; its outputs are not used) in random directions of q0, v0 and u: directional
@@ -119,14 +127,16 @@ typedef struct tgMotionRow {
 /// The gradient at the longest step size against central differences of the motion itself, of one width.
 typedef struct tgWidthRow {
   double width;            ///< of (q0, v0) along unit directions
-  double error;            ///< largest |difference - derivative| over the norm of the gradient in (q0, v0), of three random directions; infinite
+  double error;            ///< largest |difference - derivative| over the norm of the gradient in (q0, v0), of three
+                           ///< random directions; infinite
                            ///< where the motion from such a start is refused
   double ours, reference;  ///< the two, of the worst direction
 } tgWidthRow;
 
 enum { TG_MOTION_ROWS = 9, TG_MOTION_WIDTHS = 6 };  ///< Rows that a check of a motion has room for.
 typedef struct tgMotionCheck {  ///< Outcome of a check of a motion.
-  bool pass;                       ///< value and gradient converge, no step is longer than it is stable, and the gradient is the slope of the motion at some width
+  bool pass;                       ///< value and gradient converge, no step is longer than it is stable, and the
+                                   ///< gradient is the slope of the motion at some width
   tgConvergence value, gradient;   ///< as the step shrinks
   double value_order, gradient_order;  ///< of their changes in h, by least squares; NAN where all are round-off
   double growth;                   ///< of the gradient's norm as a power of 1/h, by least squares
@@ -139,10 +149,12 @@ typedef struct tgMotionCheck {  ///< Outcome of a check of a motion.
   tgWidthRow width[TG_MOTION_WIDTHS];  ///< 1e-7 to 1e-2
 } tgMotionCheck;
 
-/// Checks the gradient of a motion, which may be wrong where that of each step is right: is it the motion's, or the step size's? From the sim's state, with its
-/// parameters, controls and applied forces, the motion is run at h, h/2, h/4 .. and a random functional of its end differentiated in (q0, v0, u): both have to
-/// converge. At h the gradient is compared with differences of the motion over widths from 1e-7 to 1e-2. Runs start with empty contact memory. The sim is
-/// left as it was. Returns the status of a run that fails, its step size named in the error. Allocates its work arrays.
+/// Checks the gradient of a motion, which may be wrong where that of each step is right: is it the motion's, or the
+/// step size's? From the sim's state, with its parameters, controls and applied forces, the motion is run at h,
+/// h/2, h/4 .. and a random functional of its end differentiated in (q0, v0, u): both have to converge. At h the
+/// gradient is compared with differences of the motion over widths from 1e-7 to 1e-2. Runs start with empty contact
+/// memory. The sim is left as it was. Returns the status of a run that fails, its step size named in the error.
+/// Allocates its work arrays.
 TG_API tgStatus tg_grad_check_motion(tgSim *sim, const tgMotionCheckOptions *options, tgMotionCheck *check);
 
 #ifdef __cplusplus

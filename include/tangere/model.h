@@ -60,14 +60,16 @@ TG_API tgField tg_model_field_named(const tgModel *model, const char *name);
 TG_API void tg_model_integrate(const tgModel *model, const tgReal *q, const tgReal *dv, tgReal *out);
 /// Tangent from q1 to q2: q2 = q1 (+) out (nv entries).
 TG_API void tg_model_difference(const tgModel *model, const tgReal *q1, const tgReal *q2, tgReal *out);
-/// out (nq) = q with its quaternions at unit length, as every other call expects them. out may be q. TG_ERR_NOT_FINITE, nothing written: one is 0.
+/// out (nq) = q with its quaternions at unit length, as every other call expects them. out may be q. TG_ERR_NOT_FINITE,
+/// nothing written: one is 0.
 TG_API tgStatus tg_model_normalize(const tgModel *model, const tgReal *q, tgReal *out);
-/// out (nq) = q with each limited slide or hinge joint inside its range by at least `share` (0 to 0.5) of the range: what is outside is moved, what is inside
-/// stays as it is. out may be q. TG_ERR_ARG: share.
+/// out (nq) = q with each limited slide or hinge joint inside its range by at least `share` (0 to 0.5) of the range:
+/// what is outside is moved, what is inside stays as it is. out may be q. TG_ERR_ARG: share.
 TG_API tgStatus tg_model_inside(const tgModel *model, const tgReal *q, double share, tgReal *out);
 /// out (nv) = dL/d(tangent) from g (nq) = dL/dq at q, entry by entry: of a function of q's numbers.
 TG_API void tg_model_to_tangent(const tgModel *model, const tgReal *q, const tgReal *g, tgReal *out);
-/// out (nq) = dL/dq, entry by entry, from g (nv) = dL/d(tangent), of a function that normalises q first (quaternions need not be of unit length).
+/// out (nq) = dL/dq, entry by entry, from g (nv) = dL/d(tangent), of a function that normalises q first (quaternions
+/// need not be of unit length).
 TG_API void tg_model_from_tangent(const tgModel *model, const tgReal *q, const tgReal *g, tgReal *out);
 
 #ifdef __cplusplus

@@ -24,8 +24,8 @@ TG_API tgStatus tg_task_override(tgTask *task, const char *contact, const char *
 TG_API tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error);
 /// Sets an option of the contact model as tg_contact_set does.
 TG_API tgStatus tg_task_contact_option(tgTask *task, const char *name, const char *value, tgError *error);
-/// Gradients are those of the contact model `word` (tg_contact_create_gradient), with the task's options that it has and those of the file's `gradient`. Not
-/// together with an aware gradient or one without contact forces.
+/// Gradients are those of the contact model `word` (tg_contact_create_gradient), with the task's options that it has
+/// and those of the file's `gradient`. Not together with an aware gradient or one without contact forces.
 TG_API tgStatus tg_task_gradient(tgTask *task, const char *word, tgError *error);
 
 TG_API const tgModel *tg_task_model(const tgTask *task);  ///< What the task names, as overridden; valid until the next such call.
@@ -57,7 +57,8 @@ typedef struct tgTaskTerm {
 } tgTaskTerm;
 /// Loss term i; false past the last.
 TG_API bool tg_task_term(const tgTask *task, int i, tgTaskTerm *term);
-/// Gives loss term i another body, target, weight and tolerance; label and kind are not read. TG_ERR_ARG: one that the term cannot have, and nothing is changed.
+/// Gives loss term i another body, target, weight and tolerance; label and kind are not read. TG_ERR_ARG: one that the
+/// term cannot have, and nothing is changed.
 TG_API tgStatus tg_task_set_term(tgTask *task, int i, const tgTaskTerm *term, tgError *error);
 /// Label of loss term i, its target [m] and the body that is to reach it (may be NULL); NaN and -1 where the term has no
 /// position. NULL past the last.
@@ -76,7 +77,8 @@ TG_API void tg_task_start(const tgTask *task, uint64_t seed, double *x);
 TG_API tgStatus tg_task_set_parameters(const tgTask *task, const double *x, tgSim *sim);
 /// q0 (nq), v0 (nv) and controls (steps x nu) for decision variables x. Outputs may be NULL.
 TG_API void tg_task_expand(const tgTask *task, const double *x, double *q0, double *v0, double *u);
-/// Methods of this build: "adam", "descent", "lbfgs", "random", "cem", "ilqr", "gauss_newton", "bundle", "ddp", "shooting" (where Ipopt was found); NULL past the end.
+/// Methods of this build: "adam", "descent", "lbfgs", "random", "cem", "ilqr", "gauss_newton", "bundle", "ddp",
+/// "shooting" (where Ipopt was found); NULL past the end.
 TG_API const char *tg_methods(int i);
 
 /// The rollout of a task, which must outlive it: evaluates the loss and its gradient. One thread at a time. tape_bytes as in
@@ -129,7 +131,8 @@ typedef struct tgOptimum {
   tgError error;                   ///< what stopped it
   bool reached;                    ///< the task's success criterion holds at the best iterate (true when it has none)
   int iterations;                  ///< done
-  int indefinite;                  ///< of ilqr and ddp: iterations whose control Hessian was not positive definite, so that a penalty was put on states
+  int indefinite;                  ///< of ilqr and ddp: iterations whose control Hessian was not positive definite, so
+                                   ///< that a penalty was put on states
   long evaluations, simulations;   ///< simulations: rollouts, gradients counted as one
   double first_loss, best_loss, seconds;  ///< of the start; the least; time spent [s]
   int n;                           ///< number of decision variables

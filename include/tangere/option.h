@@ -1,14 +1,16 @@
 // option.h: options of contact models as lists: one line says all that there is to say of an option.
 //
-// A list is a macro that hands its lines to X. The struct of the options, their defaults and ranges, their names in tasks, on the command line and in
-// Python, the parameters of simulations and the tables of the documentation are all made of it. Its lines:
+// A list is a macro that hands its lines to X. The struct of the options, their defaults and ranges, their names in
+// tasks, on the command line and in Python, the parameters of simulations and the tables of the documentation are
+// all made of it. Its lines:
 //
 //   X(NUMBER, name, default, least, most, unit, text)
 //   X(PARAMETER, name, default, least, most, unit, text): a number with a derivative, the parameter "contact.name" of each simulation
 //   X(INTEGER, name, default, least, most, text)
 //   X(NEUTRAL, name, default, least, most, text): an integer on which no bit of a result depends, such as a number of threads
 //   X(BOOLEAN, name, default, text)
-//   X(WORD, name, type, default, words, text): `type` is an enumeration that counts from 0; `words` are its constants' names, a space between them
+//   X(WORD, name, type, default, words, text): `type` is an enumeration that counts from 0;
+//     `words` are its constants' names, a space between them
 //   X(ALIAS, other, name): `other` is accepted wherever `name` is
 //   X(FORMER, old, name): `name` was called `old`, which is an error that says so
 //   X(GONE, name, word, instead): `name` took `word` once, which is an error that says what to give instead

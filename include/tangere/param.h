@@ -14,12 +14,15 @@ extern "C" {
 /// One thread at a time.
 typedef struct tgParamGrad tgParamGrad;
 
-/// Parameters by name; names NULL: every parameter that has a derivative. allocator NULL: malloc. NULL: error (may be NULL) names the parameter
-/// that the model does not have (TG_ERR_ARG) or that has no derivative (TG_ERR_UNSUPPORTED), or memory is short.
-TG_API tgParamGrad *tg_param_grad_create(const tgModel *model, const char *const *names, int n, const tgAllocator *allocator, tgError *error);
-/// The same of the model that the contact model is bound to, and of the contact model's own numbers ("contact.weight"; tg_contact_param_name lists
-/// them). For simulations under this contact model alone.
-TG_API tgParamGrad *tg_param_grad_create_contact(const tgContact *contact, const char *const *names, int n, const tgAllocator *allocator, tgError *error);
+/// Parameters by name; names NULL: every parameter that has a derivative. allocator NULL: malloc. NULL: error (may be
+/// NULL) names the parameter that the model does not have (TG_ERR_ARG) or that has no derivative
+/// (TG_ERR_UNSUPPORTED), or memory is short.
+TG_API tgParamGrad *tg_param_grad_create(const tgModel *model, const char *const *names, int n,
+                                         const tgAllocator *allocator, tgError *error);
+/// The same of the model that the contact model is bound to, and of the contact model's own numbers ("contact.weight";
+/// tg_contact_param_name lists them). For simulations under this contact model alone.
+TG_API tgParamGrad *tg_param_grad_create_contact(const tgContact *contact, const char *const *names, int n,
+                                                 const tgAllocator *allocator, tgError *error);
 TG_API void tg_param_grad_free(tgParamGrad *grad);
 /// Sets all to zero. The calls that take a tgParamGrad add to it.
 TG_API void tg_param_grad_clear(tgParamGrad *grad);
@@ -30,8 +33,8 @@ TG_API tgReal *tg_param_grad_field(tgParamGrad *grad, const char *name, int *row
 TG_API tgReal *tg_param_grad_values(tgParamGrad *grad, int *size);
 /// Names of a model's parameters that have a derivative; NULL past the last.
 TG_API const char *tg_param_name(int i);
-/// Names of the contact model's numbers that have a derivative ("contact.weight"); NULL past the last. Each simulation has its own value (tg_sim_param),
-/// the options' to begin with.
+/// Names of the contact model's numbers that have a derivative ("contact.weight"); NULL past the last. Each simulation
+/// has its own value (tg_sim_param), the options' to begin with.
 TG_API const char *tg_contact_param_name(const tgContact *contact, int i);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-// replay.h: motions kept, and shown: trajectories with contact forces and gradients as arrays of an .npz file, and pages to look at, one HTML file each with a
-// 3D view, contact forces, loss curves and signals (docs/replay.md).
+// replay.h: motions kept, and shown: trajectories with contact forces and gradients as arrays of an .npz file, and
+// pages to look at, one HTML file each with a 3D view, contact forces, loss curves and signals (docs/replay.md).
 #ifndef TANGERE_REPLAY_H
 #define TANGERE_REPLAY_H
 
@@ -16,8 +16,10 @@ typedef struct tgTrajectory {
   const double *q, *v, *u;         ///< states (T+1) x nq and (T+1) x nv, controls T x nu; u may be NULL when nu or T is 0
   const int *contact_offset;       ///< T + 2: contacts of state i are contact_offset[i] to contact_offset[i+1] - 1; NULL: not known
   const double *contact_pos, *contact_force;   ///< 3 a contact: where it acts [m], and the force on the body that is shown pushed [N]
-  const double *grad_q, *grad_v, *grad_u;      ///< gradient of a loss: (T+1) x nv (tangent), (T+1) x nv, T x nu; grad_q NULL: these and the next two are not known
-  const double *push, *push_at;    ///< (T+1) x nbody x 3: the gradient in an impulse on each body, and where it acts (tg_sim_impulse_gradient)
+  const double *grad_q, *grad_v, *grad_u;      ///< gradient of a loss: (T+1) x nv (tangent), (T+1) x nv, T x nu; grad_q
+                                               ///< NULL: these and the next two are not known
+  const double *push, *push_at;    ///< (T+1) x nbody x 3: the gradient in an impulse on each body, and where it acts
+                                   ///< (tg_sim_impulse_gradient)
 } tgTrajectory;
 
 /// Sizes for tg_trajectory_arrays.
@@ -25,15 +27,19 @@ enum {
   TG_TRAJECTORY_ARRAYS = 11,       ///< arrays of one motion
   TG_TRAJECTORY_NAME = 64          ///< bytes of a name with its label
 };
-/// The motion as arrays for tg_npz_write, with their names: qpos (T+1, nq), qvel (T+1, nv), ctrl (T, nu); with contacts contact_offset int32 (T+2),
-/// contact_pos and contact_force (n, 3); with gradients grad_qpos and grad_qvel (T+1, nv), grad_ctrl (T, nu), push and push_at (T+1, nbody, 3). A file may hold
-/// several motions: the names of each then end in an underscore and its label; label NULL or "": none. Returns how many arrays.
-TG_API int tg_trajectory_arrays(const tgModel *model, const tgTrajectory *trajectory, const char *label, tgNpzArray array[TG_TRAJECTORY_ARRAYS],
+/// The motion as arrays for tg_npz_write, with their names: qpos (T+1, nq), qvel (T+1, nv), ctrl (T, nu); with contacts
+/// contact_offset int32 (T+2), contact_pos and contact_force (n, 3); with gradients grad_qpos and grad_qvel (T+1, nv),
+/// grad_ctrl (T, nu), push and push_at (T+1, nbody, 3). A file may hold several motions: the names of each then end in
+/// an underscore and its label; label NULL or "": none. Returns how many arrays.
+TG_API int tg_trajectory_arrays(const tgModel *model, const tgTrajectory *trajectory, const char *label,
+                                tgNpzArray array[TG_TRAJECTORY_ARRAYS],
                                 char name[TG_TRAJECTORY_ARRAYS][TG_TRAJECTORY_NAME]);
 /// Does the file hold a motion of that label?
 TG_API bool tg_trajectory_has(const tgNpz *npz, const char *label);
-/// The motion of that label, pointing into npz; `path` is the file's in messages. TG_ERR_PARSE: an array is missing or not of this model's shape, and is named.
-TG_API tgStatus tg_trajectory_find(const tgNpz *npz, const char *path, const tgModel *model, const char *label, tgTrajectory *trajectory, tgError *error);
+/// The motion of that label, pointing into npz; `path` is the file's in messages. TG_ERR_PARSE: an array is missing or
+/// not of this model's shape, and is named.
+TG_API tgStatus tg_trajectory_find(const tgNpz *npz, const char *path, const tgModel *model, const char *label,
+                                   tgTrajectory *trajectory, tgError *error);
 
 /// Contact forces of a motion while it runs. Grows by itself; not for use inside a step.
 typedef struct tgRecorder tgRecorder;
@@ -41,11 +47,13 @@ typedef struct tgRecorder tgRecorder;
 TG_API tgRecorder *tg_recorder_create(const tgModel *model, const tgAllocator *allocator, tgError *error);
 TG_API void tg_recorder_free(tgRecorder *recorder);
 TG_API void tg_recorder_clear(tgRecorder *recorder);  ///< Forgets all states, keeps the room.
-/// Adds the next state. contacts: with the contact forces of the last step (right after a step, or in a loss callback at t < T, the sim shows the
-/// start of that step, whose forces these are), but for those smaller than a ten-thousandth of the weight, on Earth, of the lighter tree; a force is that on the
-/// body that can move, where both can on the one held up. TG_ERR_MEMORY.
+/// Adds the next state. contacts: with the contact forces of the last step (right after a step, or in a loss callback
+/// at t < T, the sim shows the start of that step, whose forces these are), but for those smaller than a
+/// ten-thousandth of the weight, on Earth, of the lighter tree; a force is that on the body that can move, where both
+/// can on the one held up. TG_ERR_MEMORY.
 TG_API tgStatus tg_recorder_add(tgRecorder *recorder, const tgSim *sim, bool contacts);
-/// The contacts that were recorded, as those of the trajectory, which points into the recorder; none of a motion whose T + 1 states were not all recorded.
+/// The contacts that were recorded, as those of the trajectory, which points into the recorder; none of a motion whose
+/// T + 1 states were not all recorded.
 TG_API void tg_recorder_contacts(const tgRecorder *recorder, tgTrajectory *trajectory);
 
 /// A figure in the page's table.
@@ -80,19 +88,23 @@ TG_API tgReplay *tg_replay_create(const char *title, tgError *error);
 TG_API void tg_replay_free(tgReplay *replay);
 /// Begins a run; info NULL: nothing beside its motions. What info points to has to stay until the page is written. TG_ERR_MEMORY.
 TG_API tgStatus tg_replay_add_run(tgReplay *replay, const tgReplayInfo *info, tgError *error);
-/// Adds a motion to the run begun last, made by steps of h [s]. Its states are gone through with the sim, whose parameters count (shapes are drawn with
-/// the sizes that it has) and whose state is lost; the model has to stay until the page is written, as have the motion and its label. iteration: its place on the loss
-/// curve, NAN: none. TG_ERR_STATE: no run was begun; a state that the sim refuses is its error.
-TG_API tgStatus tg_replay_add_motion(tgReplay *replay, tgSim *sim, const tgTrajectory *motion, const char *label, double iteration, double h, tgError *error);
-/// Writes the page at `path`, whole or not at all; of the motions the last is shown, and the first is its ghost. viewer: the page's template viewer.html; NULL:
-/// $TANGERE_VIEWER, else ../share/tangere/viewer.html from the program's folder. TG_ERR_FILE when a file cannot be read or written, TG_ERR_STATE: there is
-/// no motion; a pose that is not finite, or too far away to be drawn (1e30 m), is an error that names motion, state and body. error may be NULL.
+/// Adds a motion to the run begun last, made by steps of h [s]. Its states are gone through with the sim, whose
+/// parameters count (shapes are drawn with the sizes that it has) and whose state is lost; the model has to stay until
+/// the page is written, as have the motion and its label. iteration: its place on the loss curve, NAN: none.
+/// TG_ERR_STATE: no run was begun; a state that the sim refuses is its error.
+TG_API tgStatus tg_replay_add_motion(tgReplay *replay, tgSim *sim, const tgTrajectory *motion, const char *label,
+                                     double iteration, double h, tgError *error);
+/// Writes the page at `path`, whole or not at all; of the motions the last is shown, and the first is its ghost.
+/// viewer: the page's template viewer.html; NULL: $TANGERE_VIEWER, else ../share/tangere/viewer.html from the program's
+/// folder. TG_ERR_FILE when a file cannot be read or written, TG_ERR_STATE: there is no motion; a pose that is not
+/// finite, or too far away to be drawn (1e30 m), is an error that names motion, state and body. error may be NULL.
 TG_API tgStatus tg_replay_write(const tgReplay *replay, const char *viewer, const char *path, tgError *error);
 
-/// Runs the rollout once more, without its loss and gradient, and writes a page of it at `path`, whole or not at all: q0, v0, u, policy and setup of `run`
-/// count. title may be NULL. viewer: as tg_replay_write.
+/// Runs the rollout once more, without its loss and gradient, and writes a page of it at `path`, whole or not at all:
+/// q0, v0, u, policy and setup of `run` count. title may be NULL. viewer: as tg_replay_write.
 /// The rollout's status when it fails, TG_ERR_FILE when a file cannot be read or written; error (may be NULL) says what.
-TG_API tgStatus tg_replay_rollout(tgRollout *rollout, const tgRolloutRun *run, const char *title, const char *viewer, const char *path, tgError *error);
+TG_API tgStatus tg_replay_rollout(tgRollout *rollout, const tgRolloutRun *run, const char *title, const char *viewer,
+                                  const char *path, tgError *error);
 
 #ifdef __cplusplus
 }

@@ -16,12 +16,15 @@ typedef struct tgRolloutOptions {
   size_t size;                     ///< set by tg_rollout_default
   int steps;                       ///< T >= 1
   double h;                        ///< step size [s]; 0: the model's timestep
-  size_t tape_bytes;               ///< memory for checkpoints, all of it allocated at creation; 0: one for every state, up to 64 MiB, and then
+  size_t tape_bytes;               ///< memory for checkpoints, all of it allocated at creation; 0: one for every state,
+                                   ///< up to 64 MiB, and then
                                    ///< the gradient solves no step again. Less memory means more steps solved again, never other bits.
   int ncontact, nrow;              ///< contacts and constraint rows to reserve; 0: as tg_sim_create does. Grown when short.
   const tgAllocator *allocator;    ///< NULL: malloc
-  const tgContact *gradient_contact;   ///< derivatives of steps are those of this contact model at the same states (tg_sim_step_vjp_by, tg_contact_create_gradient);
-                                   ///< it must outlive the rollout. dp then is of the model alone or of this contact model. NULL: of the step itself.
+  const tgContact *gradient_contact;   ///< derivatives of steps are those of this contact model at the same states
+                                       ///< (tg_sim_step_vjp_by, tg_contact_create_gradient);
+                                   ///< it must outlive the rollout. dp then is of the model alone or of this contact
+                                   ///< model. NULL: of the step itself.
 } tgRolloutOptions;
 TG_API tgRolloutOptions tg_rollout_default(void);  ///< The defaults of rollouts and batches.
 
@@ -58,7 +61,8 @@ typedef struct tgRolloutRun {
   tgStepInfo *info;                ///< T, or NULL
   tgReal *D;                       ///< Jacobian of each step as tg_sim_step_jacobian gives it, T x 2 nv x (2 nv + nu), or NULL
   tgReal *dq0, *dv0, *du;          ///< gradient of the loss, nv, nv, T x nu; any may be NULL, all NULL: no gradient
-  tgReal *sq, *sv;                 ///< gradient of the loss in each state, (T+1) x nv each: what a change of q_t (tangent) or v_t alone does to the terms from
+  tgReal *sq, *sv;                 ///< gradient of the loss in each state, (T+1) x nv each: what a change of q_t
+                                   ///< (tangent) or v_t alone does to the terms from
                                    ///< t on; may be NULL. Written in a gradient only; row 0 is dq0, dv0.
   tgParamGrad *dp;                 ///< gradient in the parameters, constant over the rollout, or NULL; what it held is overwritten
   tgLossParamFn loss_param;        ///< with loss_ctx; needed when there is a loss and dp. TG_ERR_ARG without it.
@@ -102,10 +106,11 @@ typedef struct tgBatch tgBatch;
 /// The allocator must be safe to call from any thread when capacity has to grow.
 TG_API tgBatch *tg_batch_create(const tgModel *model, const tgContact *contact, const tgRolloutOptions *options, int nthread,
                                 tgError *error);
-/// A batch over several models, each with a contact model of its own: run i is of models[runs[i].variant]. Geometry, masses and all other numbers may
-/// differ; bodies, parents, joints and the number of controls have to be the same: TG_ERR_ARG names what is not. Each thread has a rollout for each.
-TG_API tgBatch *tg_batch_create_variants(int nvariant, const tgModel *const *models, const tgContact *const *contacts, const tgRolloutOptions *options,
-                                         int nthread, tgError *error);
+/// A batch over several models, each with a contact model of its own: run i is of models[runs[i].variant]. Geometry,
+/// masses and all other numbers may differ; bodies, parents, joints and the number of controls have to be the same:
+/// TG_ERR_ARG names what is not. Each thread has a rollout for each.
+TG_API tgBatch *tg_batch_create_variants(int nvariant, const tgModel *const *models, const tgContact *const *contacts,
+                                         const tgRolloutOptions *options, int nthread, tgError *error);
 TG_API void tg_batch_free(tgBatch *batch);
 TG_API int tg_batch_threads(const tgBatch *batch);
 

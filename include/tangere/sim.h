@@ -22,8 +22,9 @@ typedef struct tgSim tgSim;  ///< A simulation.
 TG_API tgSim *tg_sim_create(const tgModel *model, const tgContact *contact, const tgAllocator *allocator, tgError *error);
 TG_API void tg_sim_free(tgSim *sim);
 
-/// Makes room for ncontact contact points and nrow constraint rows at once; of more than 512 rows, no more than 512 act on each other (bodies
-/// that touch), else a step asks for more (TG_ERR_CAPACITY). State, memory and parameters are kept; pointers into the
+/// Makes room for ncontact contact points and nrow constraint rows at once; of more than 512 rows, no more than 512
+/// act on each other (bodies that touch), else a step asks for more (TG_ERR_CAPACITY). State, memory and parameters
+/// are kept; pointers into the
 /// sim (state, parameters, fields) are invalid after it. TG_ERR_MEMORY: nothing was changed.
 TG_API tgStatus tg_sim_reserve(tgSim *sim, int ncontact, int nrow);
 /// Makes the room that the last TG_ERR_CAPACITY asked for, and half as much again, so that few such calls are needed. As tg_sim_reserve.
@@ -45,9 +46,10 @@ TG_API void tg_sim_reset(tgSim *sim);
 /// The same from keyframe `key`. TG_ERR_ARG when there is none.
 TG_API tgStatus tg_sim_reset_key(tgSim *sim, int key);
 
-/// This sim's own copy of a real model array (a parameter, e.g. "body_mass") or of a number of its contact model ("contact.weight"), writable. NULL
-/// when there is none, and for "opt_timestep": each step takes its size as an argument. Changing one takes effect at the next call; values are checked
-/// at the step: finite, a contact model's within their range.
+/// This sim's own copy of a real model array (a parameter, e.g. "body_mass") or of a number of its contact model
+/// ("contact.weight"), writable. NULL when there is none, and for "opt_timestep": each step takes its size as an
+/// argument. Changing one takes effect at the next call; values are checked at the step: finite, a contact
+/// model's within their range.
 TG_API tgReal *tg_sim_param(tgSim *sim, const char *name, int *rows, int *cols);
 
 /// State (qpos, qvel, ctrl, qfrc_applied) with discrete memory (contact classes, reference features) as bytes: size at the present
@@ -62,8 +64,10 @@ TG_API tgStatus tg_sim_restore(tgSim *sim, const void *snapshot);
 TG_API int tg_sim_field_count(const tgSim *sim);
 TG_API tgField tg_sim_field(const tgSim *sim, int i);
 TG_API tgField tg_sim_field_named(const tgSim *sim, const char *name);
-/// A field that is stored by blocks as the dense matrix that it stands for: the mass matrix "M", the step matrix "Mh", their factors "Lm" and "L"
-/// (nv x nv, row-major), the rows of the last step "row_J" and "row_MiJ" (nrow x nv). Written to out, which may be NULL; its shape to rows and cols, which may be NULL. TG_ERR_ARG: no such field.
+/// A field that is stored by blocks as the dense matrix that it stands for: the mass matrix "M", the step matrix "Mh",
+/// their factors "Lm" and "L"
+/// (nv x nv, row-major), the rows of the last step "row_J" and "row_MiJ" (nrow x nv). Written to out, which may be
+/// NULL; its shape to rows and cols, which may be NULL. TG_ERR_ARG: no such field.
 TG_API tgStatus tg_sim_dense(const tgSim *sim, const char *name, tgReal *out, int *rows, int *cols);
 
 /// Frames, mass matrix, bias and the rest at the present (q, v), without a step. Fields then hold their values.
@@ -78,8 +82,9 @@ TG_API tgStatus tg_sim_acceleration(tgSim *sim, const tgReal *tau, tgReal *qacc)
 TG_API tgStatus tg_sim_acceleration_d(tgSim *sim, const tgReal *tau, tgReal *Da_q, tgReal *Da_v, tgReal *Da_tau, tgReal *Da_pi);
 /// Jacobian (6 x nv row-major: 3 rows angular, 3 rows linear, world axes) of the point `point` (world) moving with the body.
 TG_API tgStatus tg_sim_jacobian(tgSim *sim, int body, const tgReal point[3], tgReal *jacobian);
-/// Gradient of a loss in an impulse [N s] on each body at its centre of mass, from its gradient gv (nv) in the velocities: J M^-1 gv, J the Jacobian of that
-/// centre. gradient, at (nbody x 3, world): that gradient [loss / (N s)], and the centres [m]. Accelerations among the fields are lost.
+/// Gradient of a loss in an impulse [N s] on each body at its centre of mass, from its gradient gv (nv) in the
+/// velocities: J M^-1 gv, J the Jacobian of that centre. gradient, at (nbody x 3, world): that gradient [loss / (N s)],
+/// and the centres [m]. Accelerations among the fields are lost.
 TG_API tgStatus tg_sim_impulse_gradient(tgSim *sim, const tgReal *gv, tgReal *gradient, tgReal *at);
 /// Adds to dp what a change g . dx of such a point is worth in the parameters that place bodies and joints, at held coordinates.
 TG_API tgStatus tg_sim_point_param_vjp(tgSim *sim, int body, const tgReal point[3], const tgReal g[3], tgParamGrad *dp);

@@ -19,10 +19,13 @@ typedef struct tgStepInfo {
   double least_distance;   ///< smallest gap between geoms that may touch, infinity when none was near [m]
   int ncontact, nrow;      ///< active contact points, constraint rows; 0 under a contact potential, which has neither: see least_distance
   int nisland;             ///< islands: sets of trees that constraints join; each is solved and differentiated by itself
-  int nleft;               ///< overlaps and passed limits left as they are, because with them pushed out the conditions of their island contradict
+  int nleft;               ///< overlaps and passed limits left as they are, because with them pushed out the conditions
+                           ///< of their island contradict
                            ///< each other (a part jammed by friction); they are held, and pushed out again when that is possible
-  int ndamped;             ///< islands that bounce less than their restitution says, which would have added energy or contradicted other contacts
-  double stable_step;      ///< under tg_sim_watch_stability: largest stable step at the state that the step began from, as tg_sim_step_advice [s]; else infinity
+  int ndamped;             ///< islands that bounce less than their restitution says, which would have added energy or
+                           ///< contradicted other contacts
+  double stable_step;      ///< under tg_sim_watch_stability: largest stable step at the state that the step began from,
+                           ///< as tg_sim_step_advice [s]; else infinity
   bool unstable;           ///< the step was longer than that: forces may overshoot, motions and gradients grow without bound
   bool rank_deficient;     ///< redundant contacts: the forces are those of least norm
   int rank;                ///< how many of the conditions that hold are independent; where it changes, so does the derivative
@@ -56,26 +59,29 @@ TG_API tgStatus tg_sim_step_growing(tgSim *sim, double h, tgStepInfo *info);
 /// What the last step's solve did, that of one that failed too: it names the culprits. NULL without a sim.
 TG_API const tgStepInfo *tg_sim_step_info(const tgSim *sim);
 
-/// Adjoint of the last step: from gq = dL/dq', gv = dL/dv' (nv each, tangent; NULL: zero) to dL/dq, dL/dv (nv), dL/du (nu), written, not added.
-/// dL/dp of the parameters of dp is added to it; "opt_timestep" is h. Outputs may be NULL. TG_ERR_STATE when the last call was not a successful
-/// step, TG_ERR_ARG for a dp of another model or contact model, TG_ERR_UNSUPPORTED for a parameter without a derivative in this model (the sim's error names it).
+/// Adjoint of the last step: from gq = dL/dq', gv = dL/dv' (nv each, tangent; NULL: zero) to dL/dq, dL/dv (nv), dL/du
+/// (nu), written, not added. dL/dp of the parameters of dp is added to it; "opt_timestep" is h. Outputs may be NULL.
+/// TG_ERR_STATE when the last call was not a successful step, TG_ERR_ARG for a dp of another model or contact model,
+/// TG_ERR_UNSUPPORTED for a parameter without a derivative in this model (the sim's error names it).
 TG_API tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp,
                                 tgGradInfo *info);
 
 /// Dense Jacobian of the last step: rows (q', v'), columns (q, v, u): 2 nv x (2 nv + nu), row-major, tangent coordinates.
 TG_API tgStatus tg_sim_step_jacobian(tgSim *sim, tgReal *D, tgGradInfo *info);
 
-/// Dense Jacobian of the last step in the parameters of dp: rows (q', v'), columns as in tg_param_grad_values: 2 nv x size, row-major, tangent
-/// coordinates. One adjoint for each row; dp is overwritten. Errors as for the adjoint.
+/// Dense Jacobian of the last step in the parameters of dp: rows (q', v'), columns as in tg_param_grad_values: 2
+/// nv x size, row-major, tangent coordinates. One adjoint for each row; dp is overwritten. Errors as for the adjoint.
 TG_API tgStatus tg_sim_step_param_jacobian(tgSim *sim, tgParamGrad *dp, tgReal *D, tgGradInfo *info);
 
-/// The same two of another contact model's step at the same state: `by`, a simulation of the same model under the contact model that the gradient is to be of
-/// (tg_contact_create_gradient), takes state, control, applied force and the model's parameters of before sim's last step, steps as long, and is
-/// differentiated; its memory begins empty. The label is always surrogate, and the reason names both contact models. dp: of the model alone or of the contact
-/// model of `by`. Errors of its step are sim's, with TG_ERR_INVALID for bodies that it cannot have so near, by name; TG_ERR_CAPACITY: tg_sim_grow(by).
+/// The same two of another contact model's step at the same state: `by`, a simulation of the same model under the
+/// contact model that the gradient is to be of (tg_contact_create_gradient), takes state, control, applied force and
+/// the model's parameters of before sim's last step, steps as long, and is differentiated; its memory begins empty. The
+/// label is always surrogate, and the reason names both contact models. dp: of the model alone or of the contact model
+/// of `by`. Errors of its step are sim's, with TG_ERR_INVALID for bodies that it cannot have so near, by name;
+/// TG_ERR_CAPACITY: tg_sim_grow(by).
 /// TG_ERR_ARG: `by` is sim itself or of another model.
-TG_API tgStatus tg_sim_step_vjp_by(tgSim *sim, tgSim *by, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp,
-                                   tgGradInfo *info);
+TG_API tgStatus tg_sim_step_vjp_by(tgSim *sim, tgSim *by, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv,
+                                   tgReal *du, tgParamGrad *dp, tgGradInfo *info);
 TG_API tgStatus tg_sim_step_jacobian_by(tgSim *sim, tgSim *by, tgReal *D, tgGradInfo *info);
 
 /// How long steps of a force model may be at a state.
@@ -85,23 +91,27 @@ typedef struct tgStepAdvice {
   double damping;          ///< its rate [1/s]
   char reason[320];        ///< what it is: a contact, friction or limit, by the names of its geoms or joint; "" when h is infinite
 } tgStepAdvice;
-/// Advice at the sim's present (qpos, qvel): each pair alone, as if it carried the weight of the lighter body or, where more, its present force; limits
-/// and dry friction. A bound for one contact: several that act together may need less. Fields then hold values at that state. TG_ERR_UNSUPPORTED: the
-/// contact model is of another kind and has no explicit forces.
+/// Advice at the sim's present (qpos, qvel): each pair alone, as if it carried the weight of the lighter body
+/// or, where more, its present force; limits and dry friction. A bound for one contact: several that act
+/// together may need less. Fields then hold values at that state. TG_ERR_UNSUPPORTED: the contact model is of
+/// another kind and has no explicit forces.
 TG_API tgStatus tg_sim_step_advice(tgSim *sim, tgStepAdvice *advice);
-/// The oriented points by which geom `geom` collides under a force model: their number, 0 when it has none; *position and *normal (n x 3, frame of the geom,
-/// at the sim's sizes; either may be NULL) hold until the sim's next call.
+/// The oriented points by which geom `geom` collides under a force model: their number, 0 when it has none; *position
+/// and *normal (n x 3, frame of the geom, at the sim's sizes; either may be NULL) hold until the sim's next call.
 TG_API int tg_sim_geom_points(tgSim *sim, int geom, const tgReal **position, const tgReal **normal);
-/// Adjoint of the last step in each of those points: dposition, dnormal (n x 3, frame of the geom, written; either may be NULL) from gq = dL/dq', gv = dL/dv'
-/// (nv, tangent; NULL: zero). Normals count as free vectors: of a unit normal take the part across it. What sizes and scales do to points together is
-/// geom_size and geom_scale of a tgParamGrad. TG_ERR_STATE when the last call was not a successful step, TG_ERR_UNSUPPORTED when the geom has no points.
+/// Adjoint of the last step in each of those points: dposition, dnormal (n x 3, frame of the geom, written; either may
+/// be NULL) from gq = dL/dq', gv = dL/dv' (nv, tangent; NULL: zero). Normals count as free vectors: of a unit normal
+/// take the part across it. What sizes and scales do to points together is geom_size and geom_scale of a tgParamGrad.
+/// TG_ERR_STATE when the last call was not a successful step, TG_ERR_UNSUPPORTED when the geom has no points.
 TG_API tgStatus tg_sim_step_points_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal);
-/// on: each step under a force model fills stable_step and unstable of its tgStepInfo, and tgRolloutResult counts such steps; the bits of the step stay. It then
-/// takes about twice the time with Euler, a quarter more with Runge-Kutta. Kept by tg_sim_reset; for a rollout, set it on tg_rollout_sim. Off at first, and without
-/// effect under contact models of other kinds, whose forces are implicit.
+/// on: each step under a force model fills stable_step and unstable of its tgStepInfo, and tgRolloutResult counts such
+/// steps; the bits of the step stay. It then takes about twice the time with Euler, a quarter more with Runge-Kutta.
+/// Kept by tg_sim_reset; for a rollout, set it on tg_rollout_sim. Off at first, and without effect under contact models
+/// of other kinds, whose forces are implicit.
 TG_API void tg_sim_watch_stability(tgSim *sim, bool on);
-/// Inverse dynamics with contact at the present (qpos, qvel): tau (nv) = M qacc + c - contact forces - limits - dry friction, what actuators, springs and
-/// applied forces have to give. For contact forces in closed form; TG_ERR_UNSUPPORTED otherwise.
+/// Inverse dynamics with contact at the present (qpos, qvel): tau (nv) = M qacc + c - contact forces - limits - dry
+/// friction, what actuators, springs and applied forces have to give. For contact forces in closed form;
+/// TG_ERR_UNSUPPORTED otherwise.
 TG_API tgStatus tg_sim_inverse_contact(tgSim *sim, const tgReal *qacc, tgReal *tau);
 
 /// A contact force [N] of a step, on body1 at `point` [m], its opposite on body2; world frame.
@@ -110,12 +120,14 @@ typedef struct tgContactForce {
   int geom1, geom2;                ///< geoms of theirs that it acts between
   double point[3], force[3];       ///< where it acts on body1, and what it is
 } tgContactForce;
-/// Contact forces that the last step was made with, right after it: how many there are at most. 0 when the last call was not a successful step.
+/// Contact forces that the last step was made with, right after it: how many there are at most. 0 when the last call
+/// was not a successful step.
 TG_API int tg_sim_contact_force_count(const tgSim *sim);
 /// Force i of them, between a pair of geoms or, of rows, at a contact point. false: it is none, as of a pair that is apart.
 TG_API bool tg_sim_contact_force(const tgSim *sim, int i, tgContactForce *force);
-/// Contact potential [J] at the present qpos and its gradient (nv, tangent): minus the generalised force by which contact pushes bodies at rest. Friction, limits and
-/// weight are not in it. Either may be NULL. TG_ERR_INVALID: bodies touch, where it is infinite; TG_ERR_UNSUPPORTED: the contact model has no potential;
+/// Contact potential [J] at the present qpos and its gradient (nv, tangent): minus the generalised force by which
+/// contact pushes bodies at rest. Friction, limits and weight are not in it. Either may be NULL. TG_ERR_INVALID: bodies
+/// touch, where it is infinite; TG_ERR_UNSUPPORTED: the contact model has no potential;
 /// TG_ERR_CAPACITY: tg_sim_grow, then again.
 TG_API tgStatus tg_sim_contact_potential(tgSim *sim, tgReal *energy, tgReal *gradient);
 

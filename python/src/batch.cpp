@@ -18,8 +18,9 @@ struct Batch {
   std::vector<std::unique_ptr<Params>> params;   // one a trajectory, kept from call to call
   std::atomic<bool> busy{false};
 
-  Batch(const Model &from, const std::optional<std::string> &word, std::optional<double> step, int nthread, const std::optional<std::string> &by,
-        const std::optional<Options> &by_options, const nb::kwargs &options) : threads(nthread) {
+  Batch(const Model &from, const std::optional<std::string> &word, std::optional<double> step, int nthread,
+        const std::optional<std::string> &by, const std::optional<Options> &by_options,
+        const nb::kwargs &options) : threads(nthread) {
     from.get();
     model = from.handle;
     dt = step ? *step : tg_model_timestep(model->model);
@@ -52,7 +53,9 @@ struct Batch {
 };
 
 static nb::object kept_sim(Batch &b) {
-  if (b.gradient) raise(TG_ERR_UNSUPPORTED, "second derivatives are of the steps themselves, and this batch takes its gradients from another contact model");
+  if (b.gradient)
+    raise(TG_ERR_UNSUPPORTED,
+          "second derivatives are of the steps themselves, and this batch takes its gradients from another contact model");
   if (b.sim.is_none()) b.sim = nb::cast(new Sim(b.contact, b.model, b.dt), nb::rv_policy::take_ownership);
   return b.sim;
 }
@@ -96,7 +99,8 @@ static void check_results(BatchRollout &r, const std::vector<tgRolloutResult> &r
 }
 
 // `gather` makes what the call returns of the results; after Ctrl-C that is kept in the batch
-template <class Gather> static auto run_batch(Batch &b, std::vector<tgRolloutRun> &runs, std::vector<tgRolloutResult> &results, const Gather &gather) {
+template <class Gather> static auto run_batch(Batch &b, std::vector<tgRolloutRun> &runs,
+                                              std::vector<tgRolloutResult> &results, const Gather &gather) {
   tgStatus status = TG_OK;
   b.interrupted = nb::none();
   try {
@@ -139,8 +143,8 @@ static std::map<std::string, In> lane_params(const Batch &b, const Given &given,
   return params;
 }
 
-static std::unique_ptr<BatchRollout> prepare(nb::handle_t<Batch> self, nb::handle q0, nb::handle v0, nb::handle u, std::optional<size_t> steps,
-                                             const Given &params) {
+static std::unique_ptr<BatchRollout> prepare(nb::handle_t<Batch> self, nb::handle q0, nb::handle v0, nb::handle u,
+                                             std::optional<size_t> steps, const Given &params) {
   Batch &b = nb::cast<Batch &>(self);
   auto r = std::make_unique<BatchRollout>();
   r->owner = nb::borrow(self);
@@ -162,7 +166,8 @@ static std::unique_ptr<BatchRollout> prepare(nb::handle_t<Batch> self, nb::handl
   return r;
 }
 
-static BatchRollout *batch_rollout(nb::handle_t<Batch> self, nb::handle q0, nb::handle v0, nb::handle u, std::optional<size_t> steps, const Given &params) {
+static BatchRollout *batch_rollout(nb::handle_t<Batch> self, nb::handle q0, nb::handle v0, nb::handle u,
+                                   std::optional<size_t> steps, const Given &params) {
   Batch &b = nb::cast<Batch &>(self);
   Claim claim(b.busy, "Batch");
   auto r = prepare(self, q0, v0, u, steps, params);
@@ -232,8 +237,9 @@ static BatchGradient batch_backward(BatchRollout &r, nb::handle dq, nb::handle d
   });
 }
 
-static BatchGradient batch_vjp(nb::handle_t<Batch> self, nb::handle q0, nb::handle v0, nb::handle u, nb::handle dq, nb::handle dv, nb::handle du,
-                               std::optional<size_t> steps, const Given &params, const std::vector<std::string> &wrt) {
+static BatchGradient batch_vjp(nb::handle_t<Batch> self, nb::handle q0, nb::handle v0, nb::handle u, nb::handle dq,
+                               nb::handle dv, nb::handle du, std::optional<size_t> steps, const Given &params,
+                               const std::vector<std::string> &wrt) {
   std::unique_ptr<BatchRollout> r;
   {
     Claim claim(nb::cast<Batch &>(self).busy, "Batch");
@@ -279,31 +285,40 @@ void bind_batch(nb::module_ &m) {
       .def_ro("ok", &BatchRollout::ok, "True where all steps succeeded.")
       .def_ro("error", &BatchRollout::error, "Text of each failure, '' where ok.")
       .def_ro("steps", &BatchRollout::steps, "Steps of each that succeeded.")
-      .def("backward", &batch_backward, nb::arg("dq") = nb::none(), nb::arg("dv") = nb::none(), nb::arg("du") = nb::none(),
-           nb::arg("params") = std::vector<std::string>(), "As Rollout.backward with one row more in front: dq (n, steps + 1, nv) or (n, nv).");
-  nb::class_<Batch>(m, "Batch", nb::type_slots(batch_slots), "A pool of threads that runs many trajectories of a model; the bits do not depend on their number.")
-      .def(nb::init<const Model &, const std::optional<std::string> &, std::optional<double>, int, const std::optional<std::string> &,
-                    const std::optional<Options> &, const nb::kwargs &>(), nb::arg("model"),
-           nb::arg("contact") = "lcp", nb::arg("dt") = nb::none(), nb::arg("threads") = 0, nb::arg("gradient") = nb::none(), nb::arg("gradient_options") = nb::none(), nb::arg("options"),
-           nb::sig("def __init__(self, model: Model, contact: str | None = 'lcp', dt: float | None = None, threads: int = 0, gradient: str | None = None, "
-                   "gradient_options: dict[str, object] | None = None, **options: object) -> None"),
-           "As Sim; threads: 0 for one a core; gradient: the contact model whose gradients are taken, as Sim.rollout has it, also by tangere.torch and tangere.jax.")
-      .def("rollout", &batch_rollout, nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("u") = nb::none(), nb::arg("steps") = nb::none(),
-           nb::arg("params") = Given(), nb::rv_policy::take_ownership,
-           "q0 (n, nq), v0 (n, nv), u (n, steps, nu); what is None is the model's start, rest, zero. params: by name, one array a trajectory.")
+      .def("backward", &batch_backward, nb::arg("dq") = nb::none(), nb::arg("dv") = nb::none(),
+           nb::arg("du") = nb::none(), nb::arg("params") = std::vector<std::string>(),
+           "As Rollout.backward with one row more in front: dq (n, steps + 1, nv) or (n, nv).");
+  nb::class_<Batch>(m, "Batch", nb::type_slots(batch_slots),
+                    "A pool of threads that runs many trajectories of a model; the bits do not depend on their number.")
+      .def(nb::init<const Model &, const std::optional<std::string> &, std::optional<double>, int,
+           const std::optional<std::string> &, const std::optional<Options> &, const nb::kwargs &>(), nb::arg("model"),
+           nb::arg("contact") = "lcp", nb::arg("dt") = nb::none(), nb::arg("threads") = 0,
+           nb::arg("gradient") = nb::none(), nb::arg("gradient_options") = nb::none(), nb::arg("options"),
+           nb::sig("def __init__(self, model: Model, contact: str | None = 'lcp', dt: float | None = None, threads: "
+                   "int = 0, gradient: str | None = None, gradient_options: dict[str, object] | None = None, "
+                   "**options: object) -> None"),
+                   "As Sim; threads: 0 for one a core; gradient: the contact model whose gradients are taken, as "
+                   "Sim.rollout has it, also by tangere.torch and tangere.jax.")
+      .def("rollout", &batch_rollout, nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("u") = nb::none(),
+           nb::arg("steps") = nb::none(), nb::arg("params") = Given(), nb::rv_policy::take_ownership,
+           "q0 (n, nq), v0 (n, nv), u (n, steps, nu); what is None is the model's start, rest, zero. params: by name, "
+           "one array a trajectory.")
       .def("vjp", &batch_vjp, nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("u") = nb::none(), nb::arg("dq") = nb::none(),
            nb::arg("dv") = nb::none(), nb::arg("du") = nb::none(), nb::arg("steps") = nb::none(), nb::arg("params") = Given(),
            nb::arg("wrt") = std::vector<std::string>(),
            "rollout and BatchRollout.backward in one; wrt: names of the parameters whose gradient is wanted.")
       .def_prop_ro("model", [](const Batch &b) { return Model{b.model}; }, "Its model.")
-      .def("param_shape", [](const Batch &b, const std::string &name) { return param_shape(*b.model, b.contact.get(), name); }, nb::arg("name"),
+      .def("param_shape", [](const Batch &b,
+                             const std::string &name) { return param_shape(*b.model, b.contact.get(), name); },
+                             nb::arg("name"),
            "Shape of a parameter, as rollout takes it after the trajectories' axis.")
       .def_prop_ro("_sim", &kept_sim, "A simulation that the batch keeps for second derivatives; who sets parameters in it puts them back.")
       .def("sim", [](const Batch &b) { return new Sim(b.contact, b.model, b.dt); }, nb::rv_policy::take_ownership,
            "A simulation of the same model, contact model and step size, at the model's start.")
       .def_ro("dt", &Batch::dt, "Step size [s].")
       .def_prop_ro("interrupted", [](const Batch &b) { return b.interrupted; },
-                   "What Ctrl-C left of the last call: a BatchRollout, or of backward and vjp a BatchGradient, whose ok says which trajectories were done; None.");
+                   "What Ctrl-C left of the last call: a BatchRollout, or of backward and vjp a BatchGradient, whose "
+                   "ok says which trajectories were done; None.");
 }
 
 }  // namespace tangere

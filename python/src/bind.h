@@ -1,7 +1,7 @@
 // bind.h: what the files of the binding share: exceptions, arrays at the border, long calls, and the handles of the engine's objects.
 //
-// Nothing here computes physics. Arrays are checked for dtype, shape and layout at the border and never converted silently; a list or a number
-// is not an array and is turned into one.
+// Nothing here computes physics. Arrays are checked for dtype, shape and layout at the border and never converted
+// silently; a list or a number is not an array and is turned into one.
 #ifndef TANGERE_PYTHON_BIND_H
 #define TANGERE_PYTHON_BIND_H
 
@@ -61,10 +61,12 @@ Array frozen(const double *data, const Shape &shape);
 /// Such a copy of a listed array; one of ints where it is.
 Array listed(const tgField &field);
 
-/// Runs work(cancel) on a thread of its own, the interpreter released, and looks for signals meanwhile: Ctrl-C sets *cancel, waits for the end of work
-/// (within one step) and raises what the signal's handler raised. Work may set *cancel itself.
+/// Runs work(cancel) on a thread of its own, the interpreter released, and looks for signals meanwhile:
+/// Ctrl-C sets *cancel, waits for the end of work (within one step) and raises what the signal's handler
+/// raised. Work may set *cancel itself.
 void long_call(const std::function<void(volatile int *cancel)> &work);
-/// The same for work that cannot be cancelled: Ctrl-C raises at once and leaves the work to end by itself, unseen. So it owns all that it uses and touches nothing of Python.
+/// The same for work that cannot be cancelled: Ctrl-C raises at once and leaves the work to end by itself, unseen. So
+/// it owns all that it uses and touches nothing of Python.
 void detached_call(const std::function<void()> &work);
 
 /// Marks an object as in use for the length of a call; a second thread gets tangere.Error.
@@ -113,7 +115,8 @@ using Options = nb::dict;
 /// A Python value as tg_contact_set reads it.
 std::string option_text(nb::handle value);
 /// The contact model `word` with options by name; None or "none": nothing touches.
-std::shared_ptr<ContactHandle> make_contact(const std::shared_ptr<ModelHandle> &model, const std::optional<std::string> &word, const Options &options);
+std::shared_ptr<ContactHandle> make_contact(const std::shared_ptr<ModelHandle> &model,
+                                            const std::optional<std::string> &word, const Options &options);
 // whose gradients are taken at the states of `forward`; no word: none
 std::shared_ptr<ContactHandle> make_gradient(const std::shared_ptr<ModelHandle> &model, const std::shared_ptr<ContactHandle> &forward,
                                              const std::optional<std::string> &word, const std::optional<Options> &options);

@@ -19,8 +19,8 @@ static nb::object error_class(tgStatus status) {
 void raise(const tgError &error) {
   nb::object type = error_class(error.status);
   std::string text = error.text[0] != '\0' ? error.text : tg_status_text(error.status);
-  nb::object value = type(text, nb::arg("status") = (int)error.status, nb::arg("file") = std::string(error.file), nb::arg("line") = error.line,
-                          nb::arg("element") = std::string(error.element));
+  nb::object value = type(text, nb::arg("status") = (int)error.status, nb::arg("file") = std::string(error.file),
+                          nb::arg("line") = error.line, nb::arg("element") = std::string(error.element));
   PyErr_SetObject(type.ptr(), value.ptr());
   throw nb::python_error();
 }
@@ -109,7 +109,8 @@ Array listed(const tgField &f) {
   if (f.scalar == TG_SCALAR_REAL) return frozen(static_cast<const double *>(f.data), shape);
   nb::list entries;
   for (int i = 0; i < f.rows * f.cols; i++) entries.append(static_cast<const int *>(f.data)[i]);
-  return nb::borrow<Array>(nb::module_::import_("numpy").attr("array")(entries, nb::arg("dtype") = "int32").attr("reshape")(nb::cast(shape)));
+  return nb::borrow<Array>(nb::module_::import_("numpy").attr("array")(entries,
+      nb::arg("dtype") = "int32").attr("reshape")(nb::cast(shape)));
 }
 
 // A thread that works, and what those who wait for it and it itself share.

@@ -1,4 +1,5 @@
-// charts.cpp: between positions entry by entry (nq), as learning frameworks differentiate, and tangents (nv): over arrays with any leading axes.
+// charts.cpp: between positions entry by entry (nq), as learning frameworks differentiate, and tangents (nv): over
+// arrays with any leading axes.
 #include "bind.h"
 
 namespace tangere {
@@ -32,7 +33,8 @@ static Array normalize(const Model &m, nb::handle q) {
   double *out;
   Array array = zeros(shape, &out);
   for (size_t i = 0; i < lanes(shape); i++)
-    if (tg_model_normalize(m.get(), a.p + i * nq, out + i * nq) != TG_OK) throw nb::value_error("q: a quaternion has no length, or is not finite");
+    if (tg_model_normalize(m.get(), a.p + i * nq, out + i * nq) != TG_OK)
+      throw nb::value_error("q: a quaternion has no length, or is not finite");
   return array;
 }
 

@@ -104,7 +104,8 @@ static Check make_check(const tgGradCheck &c) {
   Check check{c.pass, {}};
   for (int i = 0; i < c.nblock; i++) {
     const tgGradBlock &b = c.block[i];
-    check.blocks.push_back({b.name, label[b.label], b.row_name, b.col_name, b.reason, b.error, b.tolerance, b.ours, b.reference, b.pass, b.spoiled});
+    check.blocks.push_back({b.name, label[b.label], b.row_name, b.col_name, b.reason, b.error, b.tolerance, b.ours,
+                            b.reference, b.pass, b.spoiled});
   }
   return check;
 }
@@ -113,8 +114,9 @@ static std::string text(const Check &c) {
   std::string all = c.ok ? "gradient check passed" : "gradient check FAILED";
   for (const Block &b : c.blocks) {
     char line[400];
-    snprintf(line, sizeof line, "\n  %-14s %s  error %.1e (tolerance %.0e)  %s%s%s", b.name.c_str(), b.ok ? "ok  " : "FAIL", b.error, b.tolerance,
-             b.label.c_str(), b.reason.empty() ? "" : ": ", b.reason.c_str());
+    snprintf(line, sizeof line, "\n  %-14s %s  error %.1e (tolerance %.0e)  %s%s%s", b.name.c_str(),
+             b.ok ? "ok  " : "FAIL", b.error, b.tolerance, b.label.c_str(), b.reason.empty() ? "" : ": ",
+             b.reason.c_str());
     all += line;
   }
   return all;
@@ -145,13 +147,15 @@ static std::string motion_text(const tgMotionCheck &k) {
   char line[300];
   for (int i = 0; i < k.nrow; i++) {
     const tgMotionRow &r = k.row[i];
-    snprintf(line, sizeof line, "\n  h %-9.4g value %-12.6g change %-9.2g |gradient| %-11.5g change %-9.2g %s: %-11.6g %s", r.h, r.value, r.value_change, r.gradient,
-             r.gradient_change, k.entry_name, r.entry, label[r.label]);
+    snprintf(line, sizeof line,
+             "\n  h %-9.4g value %-12.6g change %-9.2g |gradient| %-11.5g change %-9.2g %s: %-11.6g %s", r.h, r.value,
+             r.value_change, r.gradient, r.gradient_change, k.entry_name, r.entry, label[r.label]);
     all += line;
   }
   for (int i = 0; i < k.nwidth; i++) {
     const tgWidthRow &r = k.width[i];
-    snprintf(line, sizeof line, "\n  width %.0e  error %-9.2g gradient %-12.6g difference of the motion %.6g", r.width, r.error, r.ours, r.reference);
+    snprintf(line, sizeof line, "\n  width %.0e  error %-9.2g gradient %-12.6g difference of the motion %.6g", r.width,
+             r.error, r.ours, r.reference);
     all += line;
   }
   return all;
@@ -188,28 +192,42 @@ template <typename Get> static Array column(int n, Get get) {
 
 static void bind_motion(nb::module_ &m) {
   static const char *const word[] = {"converges", "does not converge", "grows"};
-  nb::class_<tgMotionCheck>(m, "MotionCheck", "Outcome of motioncheck: true in a condition when the gradient is the motion's; printed, two tables.")
-      .def_prop_ro("ok", [](const tgMotionCheck &k) { return k.pass; }, "Value and gradient converge, no step is longer than it is stable, and the gradient is the motion's slope at some width.")
+  nb::class_<tgMotionCheck>(m, "MotionCheck",
+                            "Outcome of motioncheck: true in a condition when the gradient is the motion's; printed, two tables.")
+      .def_prop_ro("ok", [](const tgMotionCheck &k) { return k.pass; },
+                   "Value and gradient converge, no step is longer than it is stable, and the gradient is the motion's "
+                   "slope at some width.")
       .def_prop_ro("reason", [](const tgMotionCheck &k) { return k.reason; }, "Why it is not ok, with the entry that changes most; ''.")
       .def_prop_ro("value", [](const tgMotionCheck &k) { return word[k.value]; }, "'converges' or 'does not converge' as the step shrinks.")
       .def_prop_ro("gradient", [](const tgMotionCheck &k) { return word[k.gradient]; }, "The same, or 'grows': as a power of 1/h.")
-      .def_prop_ro("value_order", [](const tgMotionCheck &k) { return k.value_order; }, "Order in h of the value's changes; nan where they are round-off.")
+      .def_prop_ro("value_order", [](const tgMotionCheck &k) { return k.value_order; },
+                   "Order in h of the value's changes; nan where they are round-off.")
       .def_prop_ro("gradient_order", [](const tgMotionCheck &k) { return k.gradient_order; }, "The same of the gradient's.")
-      .def_prop_ro("growth", [](const tgMotionCheck &k) { return k.growth; }, "Of the gradient's norm as a power of 1/h: 0 where it converges.")
-      .def_prop_ro("holds_to", [](const tgMotionCheck &k) { return k.holds_to; }, "Largest width at which differences are within a tenth of the gradient; 0: none.")
+      .def_prop_ro("growth", [](const tgMotionCheck &k) { return k.growth; },
+                   "Of the gradient's norm as a power of 1/h: 0 where it converges.")
+      .def_prop_ro("holds_to", [](const tgMotionCheck &k) { return k.holds_to; },
+                   "Largest width at which differences are within a tenth of the gradient; 0: none.")
       .def_prop_ro("entry", [](const tgMotionCheck &k) { return k.entry_name; }, "The entry of the gradient that changes most.")
-      .def_prop_ro("h", [](const tgMotionCheck &k) { return column(k.nrow, [&](int i) { return k.row[i].h; }); }, "Step sizes [s], each half the one before.")
-      .def_prop_ro("values", [](const tgMotionCheck &k) { return column(k.nrow, [&](int i) { return k.row[i].value; }); }, "The functional of the end, one for each step size.")
-      .def_prop_ro("gradients", [](const tgMotionCheck &k) { return column(k.nrow, [&](int i) { return k.row[i].gradient; }); }, "Norms of its gradient in (q0, v0, u).")
-      .def_prop_ro("entries", [](const tgMotionCheck &k) { return column(k.nrow, [&](int i) { return k.row[i].entry; }); }, "The entry of the gradient that changes most.")
-      .def_prop_ro("widths", [](const tgMotionCheck &k) { return column(k.nwidth, [&](int i) { return k.width[i].width; }); }, "Widths of differences of the motion.")
-      .def_prop_ro("errors", [](const tgMotionCheck &k) { return column(k.nwidth, [&](int i) { return k.width[i].error; }); }, "The gradient's error against them, worst of three directions.")
+      .def_prop_ro("h", [](const tgMotionCheck &k) { return column(k.nrow, [&](int i) { return k.row[i].h; }); },
+                   "Step sizes [s], each half the one before.")
+      .def_prop_ro("values", [](const tgMotionCheck &k) { return column(k.nrow,
+          [&](int i) { return k.row[i].value; }); }, "The functional of the end, one for each step size.")
+      .def_prop_ro("gradients", [](const tgMotionCheck &k) { return column(k.nrow,
+          [&](int i) { return k.row[i].gradient; }); }, "Norms of its gradient in (q0, v0, u).")
+      .def_prop_ro("entries", [](const tgMotionCheck &k) { return column(k.nrow,
+          [&](int i) { return k.row[i].entry; }); }, "The entry of the gradient that changes most.")
+      .def_prop_ro("widths", [](const tgMotionCheck &k) { return column(k.nwidth,
+          [&](int i) { return k.width[i].width; }); }, "Widths of differences of the motion.")
+      .def_prop_ro("errors", [](const tgMotionCheck &k) { return column(k.nwidth,
+          [&](int i) { return k.width[i].error; }); }, "The gradient's error against them, worst of three directions.")
       .def("__bool__", [](const tgMotionCheck &k) { return k.pass; })
       .def("__repr__", [](const tgMotionCheck &k) { return motion_text(k); });
-  m.def("motioncheck", &motioncheck, nb::arg("sim"), nb::arg("steps") = 100, nb::kw_only(), nb::arg("halvings") = 3, nb::arg("controls") = nb::none(), nb::arg("seed") = 1,
-        "Is the gradient of a motion from the sim's present state the motion's, or the step size's? The motion is run at the sim's dt, half of it and so on, a random functional "
-        "of its end differentiated in (q0, v0, u), and the gradient compared with differences of the motion over widths from 1e-7 to 1e-2. controls (steps x nu) are held over "
-        "their steps; None: the sim's ctrl is held throughout. The state is kept.");
+  m.def("motioncheck", &motioncheck, nb::arg("sim"), nb::arg("steps") = 100, nb::kw_only(), nb::arg("halvings") = 3,
+        nb::arg("controls") = nb::none(), nb::arg("seed") = 1,
+        "Is the gradient of a motion from the sim's present state the motion's, or the step size's? The motion is run "
+        "at the sim's dt, half of it and so on, a random functional of its end differentiated in (q0, v0, u), and the "
+        "gradient compared with differences of the motion over widths from 1e-7 to 1e-2. controls (steps x nu) are "
+        "held over their steps; None: the sim's ctrl is held throughout. The state is kept.");
 }
 
 struct Option { tgOption is; };
@@ -227,12 +245,15 @@ static const char *type_of(const tgOption &o) {
   return name[o.type];
 }
 
-static std::optional<std::string> text_or_none(const char *text) { return text != nullptr ? std::optional<std::string>(text) : std::nullopt; }
+static std::optional<std::string> text_or_none(const char *text) {
+  return text != nullptr ? std::optional<std::string>(text) : std::nullopt;
+}
 
 static void bind_options(nb::module_ &m) {
   nb::class_<Option>(m, "ContactOption", "An option of a contact model: what Sim, Batch, tasks and the command line take by its name.")
       .def_prop_ro("name", [](const Option &o) { return o.is.name; }, "Its name.")
-      .def_prop_ro("alias", [](const Option &o) { return text_or_none(o.is.alias); }, "Another name that is accepted wherever this one is, or None.")
+      .def_prop_ro("alias", [](const Option &o) { return text_or_none(o.is.alias); },
+                   "Another name that is accepted wherever this one is, or None.")
       .def_prop_ro("type", [](const Option &o) { return type_of(o.is); }, "'number', 'integer', 'boolean' or 'word'.")
       .def_prop_ro("default", [](const Option &o) { return value_of(o.is, o.is.value); }, "Its default.")
       .def_prop_ro("range", [](const Option &o) {
@@ -248,7 +269,8 @@ static void bind_options(nb::module_ &m) {
   m.def("contact_options", [](const std::string &contact) {
     std::vector<Option> list;
     for (int i = 0; tg_contact_option(contact.c_str(), i).name != nullptr; i++) list.push_back({tg_contact_option(contact.c_str(), i)});
-    if (list.empty()) throw nb::key_error(("there is no contact model '" + contact + "'; contact_models() lists those that there are").c_str());
+    if (list.empty())
+      throw nb::key_error(("there is no contact model '" + contact + "'; contact_models() lists those that there are").c_str());
     return list;
   }, nb::arg("contact"), "The options of a contact model, in the order of its list.");
 }
@@ -271,8 +293,10 @@ void bind_check(nb::module_ &m) {
       .def_ro("blocks", &Check::blocks, "A GradBlock for each derivative.")
       .def("__bool__", [](const Check &c) { return c.ok; })
       .def("__repr__", &text);
-  m.def("gradcheck", &gradcheck, nb::arg("sim"), nb::kw_only(), nb::arg("params") = true, nb::arg("tolerance") = 1e-6, nb::arg("seed") = 0,
-        "Checks the derivatives of a step from the sim's present state against extrapolated differences, block by block. The state is kept.");
+  m.def("gradcheck", &gradcheck, nb::arg("sim"), nb::kw_only(), nb::arg("params") = true, nb::arg("tolerance") = 1e-6,
+        nb::arg("seed") = 0,
+        "Checks the derivatives of a step from the sim's present state against extrapolated differences, block by "
+        "block. The state is kept.");
   m.def("param_names", [] {
     std::vector<std::string> names;
     for (int i = 0; tg_param_name(i) != nullptr; i++) names.push_back(tg_param_name(i));

@@ -39,8 +39,9 @@ struct Loading {
   bool ground_below = false, exclude_overlapping = false;
   std::vector<std::string> arguments;   // the same for the command line, as far as it changes what is seen
 
-  Loading(bool fixed_base, nb::handle ground, bool exclude_overlapping_, bool lenient, bool repair, bool decompose, const std::vector<std::string> &asset_roots,
-          const std::map<std::string, std::string> &packages) : exclude_overlapping(exclude_overlapping_) {
+  Loading(bool fixed_base, nb::handle ground, bool exclude_overlapping_, bool lenient, bool repair, bool decompose,
+          const std::vector<std::string> &asset_roots, const std::map<std::string,
+          std::string> &packages) : exclude_overlapping(exclude_overlapping_) {
     options.fixed_base = fixed_base;
     put_ground(ground);
     options.lenient = lenient;
@@ -66,7 +67,8 @@ struct Loading {
   }
 
   void tell(const std::vector<std::string> &asset_roots, const std::map<std::string, std::string> &packages) {
-    const struct { bool on; const char *word; } flag[] = {{options.fixed_base, "--fixed-base"}, {options.lenient, "--lenient"}, {options.repair, "--repair"},
+    const struct { bool on; const char *word; } flag[] =
+        {{options.fixed_base, "--fixed-base"}, {options.lenient, "--lenient"}, {options.repair, "--repair"},
                                                           {options.decompose, "--decompose"}, {ground_below, "--ground=below"}};
     for (const auto &f : flag)
       if (f.on) arguments.push_back(f.word);
@@ -80,7 +82,8 @@ struct Loading {
       options.ground = nb::cast<bool>(ground);
     } else if (nb::isinstance<nb::str>(ground)) {
       ground_below = nb::cast<std::string>(ground) == "below";
-      if (!ground_below) throw nb::value_error(("ground: '" + nb::cast<std::string>(ground) + "' is neither 'below' nor a height [m]").c_str());
+      if (!ground_below)
+        throw nb::value_error(("ground: '" + nb::cast<std::string>(ground) + "' is neither 'below' nor a height [m]").c_str());
     } else {
       options.ground = nb::try_cast<double>(ground, options.ground_height);
       if (!options.ground) throw nb::type_error("ground: True, a height [m] or 'below' is needed");
@@ -150,7 +153,8 @@ static Model load(nb::object source, bool fixed_base, Ground ground, bool exclud
   return finish(job);
 }
 
-static Model loads(const std::string &xml, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient, bool repair, const std::vector<std::string> &asset_roots) {
+static Model loads(const std::string &xml, bool fixed_base, Ground ground, bool exclude_overlapping, bool lenient,
+                   bool repair, const std::vector<std::string> &asset_roots) {
   auto job = std::make_shared<Job>(Loading(fixed_base, ground, exclude_overlapping, lenient, repair, false, asset_roots, {}));
   job->text = xml;
   job->label = "text";
@@ -236,10 +240,13 @@ void bind_model(nb::module_ &m) {
         x.get();
         return nb::make_tuple(x.handle->path, x.handle->text, x.handle->arguments);
       }, "(path, text, arguments): by which the command line loads the same.")
-      .def_prop_ro("notes", [](const Model &x) { x.get(); return x.handle->notes; }, "What the loader ignored, repaired or assumed, one sentence each.")
-      .def("names", &names, nb::arg("kind"), "Names of all things of a kind ('body', 'joint', 'geom', 'actuator', ...), '' where one has none.")
+      .def_prop_ro("notes", [](const Model &x) { x.get(); return x.handle->notes; },
+                   "What the loader ignored, repaired or assumed, one sentence each.")
+      .def("names", &names, nb::arg("kind"),
+           "Names of all things of a kind ('body', 'joint', 'geom', 'actuator', ...), '' where one has none.")
       .def("find", &find, nb::arg("kind"), nb::arg("name"), "Index of the named thing; KeyError when there is none.")
-      .def("field", &field, nb::arg("name"), nb::sig("def field(self, name: str) -> numpy.typing.NDArray[typing.Any]"), "A copy of a listed array, read-only. Names: fields().")
+      .def("field", &field, nb::arg("name"), nb::sig("def field(self, name: str) -> numpy.typing.NDArray[typing.Any]"),
+           "A copy of a listed array, read-only. Names: fields().")
       .def("fields", [](const Model &x) {
             std::vector<std::string> list;
             for (int i = 0; i < tg_model_field_count(x.get()); i++) list.push_back(tg_model_field(x.get(), i).name);
@@ -247,7 +254,8 @@ void bind_model(nb::module_ &m) {
           }, "Names of the listed arrays.")
       .def("joint", &joint, nb::arg("name"), "Type and addresses of the named joint; KeyError when there is none.")
       .def("inside", &inside, nb::arg("q"), nb::arg("share") = 0.05,
-           "q with each limited slide or hinge joint inside its range, by at least that share of the range: a start that every contact model takes.")
+           "q with each limited slide or hinge joint inside its range, by at least that share of the range: a start "
+           "that every contact model takes.")
       .def("integrate", &integrate, nb::arg("q"), nb::arg("dv"), "q (+) dv: the tangent step dv (nv) composed with q (nq).")
       .def("difference", &difference, nb::arg("q1"), nb::arg("q2"), "The tangent (nv) that leads from q1 to q2.")
       .def("close", [](Model &x) { x.handle.reset(); }, "Lets go of the model; simulations made from it keep it alive.")
@@ -256,16 +264,24 @@ void bind_model(nb::module_ &m) {
                               std::to_string(tg_model_nv(x.get())) + ", nu " + std::to_string(tg_model_nu(x.get())) + ">"
                         : std::string("<tangere.Model, closed>");
       });
-  m.def("load", &load, nb::arg("source"), nb::kw_only(), nb::arg("fixed_base") = false, nb::arg("ground") = nb::bool_(false), nb::arg("exclude_overlapping") = false,
-        nb::arg("lenient") = false, nb::arg("repair") = false, nb::arg("decompose") = false, nb::arg("asset_roots") = std::vector<std::string>(),
+  m.def("load", &load, nb::arg("source"), nb::kw_only(), nb::arg("fixed_base") = false,
+        nb::arg("ground") = nb::bool_(false), nb::arg("exclude_overlapping") = false,
+        nb::arg("lenient") = false, nb::arg("repair") = false, nb::arg("decompose") = false,
+        nb::arg("asset_roots") = std::vector<std::string>(),
         nb::arg("packages") = std::map<std::string, std::string>(),
         "Loads an MJCF or URDF file with its meshes (or what has to_xml(), such as mujoco.MjSpec).\n\n"
-        "fixed_base: weld a URDF's root to the world. ground: add a plane, at z = 0 (True), at a height [m], or 1 mm below the model in the pose of the\n"
-        "file ('below'). exclude_overlapping: no contact between links of one robot that overlap or touch in that pose, listed in notes. lenient:\n"
-        "unsupported physics becomes a note. repair: mend inertias and winding, listed in notes. decompose: concave meshes collide as convex pieces.\n"
-        "asset_roots: further folders that files may come from. packages: package:// names to folders. Raises tangere.Error with file, line and element.");
-  m.def("loads", &loads, nb::arg("xml"), nb::kw_only(), nb::arg("fixed_base") = false, nb::arg("ground") = nb::bool_(false), nb::arg("exclude_overlapping") = false,
-        nb::arg("lenient") = false, nb::arg("repair") = false, nb::arg("asset_roots") = std::vector<std::string>(), "The same from a text. Files that it names must be below asset_roots.");
+        "fixed_base: weld a URDF's root to the world. ground: add a plane, at z = 0 (True), at a height [m], or 1 mm "
+        "below the model in the pose of the\n"
+        "file ('below'). exclude_overlapping: no contact between links of one robot that overlap or touch in that "
+        "pose, listed in notes. lenient:\n"
+        "unsupported physics becomes a note. repair: mend inertias and winding, listed in notes. decompose: concave "
+        "meshes collide as convex pieces.\n"
+        "asset_roots: further folders that files may come from. packages: package:// names to folders. Raises "
+        "tangere.Error with file, line and element.");
+  m.def("loads", &loads, nb::arg("xml"), nb::kw_only(), nb::arg("fixed_base") = false,
+        nb::arg("ground") = nb::bool_(false), nb::arg("exclude_overlapping") = false, nb::arg("lenient") = false,
+        nb::arg("repair") = false, nb::arg("asset_roots") = std::vector<std::string>(),
+        "The same from a text. Files that it names must be below asset_roots.");
 }
 
 }  // namespace tangere

@@ -42,7 +42,8 @@ struct Rollout {
   tgRollout *rollout = nullptr;
   std::atomic<bool> busy{false};
 
-  Rollout(const Sim &s, size_t T_, std::shared_ptr<ContactHandle> by) : contact(s.contact), gradient(std::move(by)), model(s.model), values(s), dt(s.dt), T(T_) {
+  Rollout(const Sim &s, size_t T_, std::shared_ptr<ContactHandle> by) : contact(s.contact), gradient(std::move(by)),
+      model(s.model), values(s), dt(s.dt), T(T_) {
     tgRolloutOptions options = tg_rollout_default();
     options.steps = (int)T;
     options.h = s.dt;
@@ -82,7 +83,8 @@ static nb::object sim_rollout(nb::handle_t<Sim> self, nb::handle u, nb::handle q
   if (U.p == nullptr && U.keep.ptr() == nullptr && !steps) throw nb::type_error("rollout: u (steps, nu) or steps is needed");
   size_t T = steps ? *steps : rows(U);
   if (T < 1 || T > 100000000) throw nb::value_error("steps: at least one is needed");
-  nb::object made = nb::cast(new Rollout(s, T, make_gradient(s.model, s.contact, gradient, gradient_options)), nb::rv_policy::take_ownership);
+  nb::object made = nb::cast(new Rollout(s, T, make_gradient(s.model, s.contact, gradient, gradient_options)),
+                             nb::rv_policy::take_ownership);
   Rollout &r = nb::cast<Rollout &>(made);
   copy_or(r.q0, Q, s.qpos.data(), s.nq());
   copy_or(r.v0, V, s.qvel.data(), s.nv());
@@ -157,7 +159,8 @@ static RolloutGradient backward(Rollout &r, nb::handle dq, nb::handle dv, nb::ha
 }
 
 void bind_rollout(nb::module_ &m) {
-  nb::class_<RolloutGradient>(m, "RolloutGradient", "Gradient of a function of a trajectory: dL/dq0 and dL/dv0 (tangent, nv), dL/du and dL/dparams.")
+  nb::class_<RolloutGradient>(m, "RolloutGradient",
+                              "Gradient of a function of a trajectory: dL/dq0 and dL/dv0 (tangent, nv), dL/du and dL/dparams.")
       .def_ro("q0", &RolloutGradient::q0, "dL/dq0, (nv,), tangent.")
       .def_ro("v0", &RolloutGradient::v0, "dL/dv0, (nv,).")
       .def_ro("u", &RolloutGradient::u, "dL/du, (steps, nu).")
@@ -166,7 +169,8 @@ void bind_rollout(nb::module_ &m) {
       .def_ro("reason", &RolloutGradient::reason, "Why it is not exact.")
       .def_ro("ties", &RolloutGradient::ties, "Ties and mode switches that were met.")
       .def_ro("first_step", &RolloutGradient::first_step, "The first step that was not exact, -1 when all were.")
-      .def("__repr__", [](const RolloutGradient &g) { return "<tangere.RolloutGradient: " + g.label + (g.reason.empty() ? "" : ", " + g.reason) + ">"; });
+      .def("__repr__", [](const RolloutGradient &g) { return "<tangere.RolloutGradient: " + g.label +
+                                                      (g.reason.empty() ? "" : ", " + g.reason) + ">"; });
   nb::class_<Rollout>(m, "Rollout", "A trajectory. backward differentiates any function of it.")
       .def_ro("q", &Rollout::q, "Positions, (steps + 1, nq).")
       .def_ro("v", &Rollout::v, "Velocities, (steps + 1, nv).")
@@ -178,20 +182,27 @@ void bind_rollout(nb::module_ &m) {
       .def_ro("least_distance", &Rollout::least_distance, "Smallest gap met [m].")
       .def_ro("residual", &Rollout::residual, "Worst residual of the contact conditions.")
       .def("write_replay", &write_replay, nb::arg("path"), nb::arg("title") = "rollout", nb::arg("viewer") = "",
-           "Writes a page that shows this rollout, which is computed once more with its contact forces. viewer: the page's template; '': $TANGERE_VIEWER. tangere.Replay finds it by itself.")
+           "Writes a page that shows this rollout, which is computed once more with its contact forces. viewer: the "
+           "page's template; '': $TANGERE_VIEWER. tangere.Replay finds it by itself.")
       .def("backward", &backward, nb::arg("dq") = nb::none(), nb::arg("dv") = nb::none(), nb::arg("du") = nb::none(),
            nb::arg("params") = std::vector<std::string>(),
-           "The gradient from dL/dq and dL/dv: (steps + 1, nv), tangent, or (nv,) for the last state alone; du (steps, nu) what L depends on u directly.\n"
+           "The gradient from dL/dq and dL/dv: (steps + 1, nv), tangent, or (nv,) for the last state alone; du (steps, "
+           "nu) what L depends on u directly.\n"
            "The steps are run again with the tape within its budget, to the same bits.")
-      .def("__repr__", [](const Rollout &r) { return "<tangere.Rollout: " + std::to_string(r.steps) + " of " + std::to_string(r.T) + " steps, " + r.status + ">"; });
+      .def("__repr__", [](const Rollout &r) { return "<tangere.Rollout: " + std::to_string(r.steps) + " of " +
+                                              std::to_string(r.T) + " steps, " + r.status + ">"; });
 
   nb::class_<Sim> sim = nb::borrow<nb::class_<Sim>>(m.attr("Sim"));
-  sim.def("rollout", &sim_rollout, nb::arg("u") = nb::none(), nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("steps") = nb::none(),
+  sim.def("rollout", &sim_rollout, nb::arg("u") = nb::none(), nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(),
+          nb::arg("steps") = nb::none(),
           nb::arg("gradient") = nb::none(), nb::arg("gradient_options") = nb::none(),
-          nb::sig("def rollout(self, u: object = None, q0: object = None, v0: object = None, steps: int | None = None, gradient: str | None = None, "
+          nb::sig("def rollout(self, u: object = None, q0: object = None, v0: object = None, steps: int | None = None, "
+                  "gradient: str | None = None, "
                   "gradient_options: dict[str, object] | None = None) -> Rollout"),
-          "A trajectory from (q0, v0), the present state when None, under controls u (steps, nu), zero when None. The sim itself stays as it is.\n"
-          "gradient: the contact model whose gradients backward takes at the states of the rollout, with its options; None: those of the steps themselves.");
+          "A trajectory from (q0, v0), the present state when None, under controls u (steps, nu), zero when None. The "
+          "sim itself stays as it is.\n"
+          "gradient: the contact model whose gradients backward takes at the states of the rollout, with its options; "
+          "None: those of the steps themselves.");
 }
 
 }  // namespace tangere

@@ -132,12 +132,15 @@ static tgStatus weigh(void *ctx, tgSim *, int t, int, tgReal *, tgReal *gq, tgRe
   return TG_OK;
 }
 
-static tgStatus flat(void *, tgSim *, int, int, const tgReal *, const tgReal *, const tgReal *, tgReal *, tgReal *, tgReal *) { return TG_OK; }
+static tgStatus flat(void *, tgSim *, int, int, const tgReal *, const tgReal *, const tgReal *, tgReal *, tgReal *, tgReal *) {
+  return TG_OK;
+}
 
 struct RolloutProduct { Array q, v, q0, v0, u; Arrays params; };
 
-static RolloutProduct rollout_hvp(Sim &s, nb::handle u, nb::handle gq, nb::handle gv, nb::handle q0, nb::handle v0, nb::handle dq0, nb::handle dv0,
-                                  nb::handle du, const Given &dp, const std::vector<std::string> &params) {
+static RolloutProduct rollout_hvp(Sim &s, nb::handle u, nb::handle gq, nb::handle gv, nb::handle q0, nb::handle v0,
+                                  nb::handle dq0, nb::handle dv0, nb::handle du, const Given &dp,
+                                  const std::vector<std::string> &params) {
   Claim claim(s.busy, "Sim");
   s.get();
   In U = in(u, "u", {Any, s.nu()});
@@ -187,7 +190,8 @@ static RolloutProduct rollout_hvp(Sim &s, nb::handle u, nb::handle gq, nb::handl
 }
 
 void bind_second(nb::module_ &m) {
-  nb::class_<RolloutProduct>(m, "RolloutProduct", "Second derivatives along a direction: rates of the trajectory, and the Hessian's product.")
+  nb::class_<RolloutProduct>(m, "RolloutProduct",
+                             "Second derivatives along a direction: rates of the trajectory, and the Hessian's product.")
       .def_ro("q", &RolloutProduct::q, "Rate of the positions along the direction, (steps + 1, nv), tangent.")
       .def_ro("v", &RolloutProduct::v, "Rate of the velocities, (steps + 1, nv).")
       .def_ro("q0", &RolloutProduct::q0, "Hessian times the direction, rows of q0, (nv,).")
@@ -200,16 +204,20 @@ void bind_second(nb::module_ &m) {
       .def_ro("params", &StepProduct::params, "Rows of the parameters that were asked for or moved: arrays of their shapes by name.");
   nb::class_<Sim> sim = nb::borrow<nb::class_<Sim>>(m.attr("Sim"));
   sim.def("hessian", &hessian,
-          "Second derivatives of the last step: (2 nv, n, n), n = 2 nv + nu, of (q', v') in (q, v, u), in charts. For contact models whose step is twice\n"
+          "Second derivatives of the last step: (2 nv, n, n), n = 2 nv + nu, of (q', v') in (q, v, u), in charts. For "
+          "contact models whose step is twice\n"
           "differentiable (softmin); Error names another.")
       .def("hvp", &hvp, nb::arg("g"), nb::arg("d"), "sum_k g_k D2y_k d of the last step y = (q', v'): g (2 nv), d (2 nv + nu).")
-      .def("hvp_params", &hvp_params, nb::arg("g"), nb::arg("d") = nb::none(), nb::arg("dp") = Given(), nb::arg("params") = std::vector<std::string>(),
-           "The same in (q, v, u) and parameters together: d (2 nv + nu) and dp, arrays by name, are the direction; params names further parameters whose\n"
+      .def("hvp_params", &hvp_params, nb::arg("g"), nb::arg("d") = nb::none(), nb::arg("dp") = Given(),
+           nb::arg("params") = std::vector<std::string>(),
+           "The same in (q, v, u) and parameters together: d (2 nv + nu) and dp, arrays by name, are the direction; "
+           "params names further parameters whose\n"
            "rows are wanted.")
       .def("rollout_hvp", &rollout_hvp, nb::arg("u"), nb::arg("gq") = nb::none(), nb::arg("gv") = nb::none(), nb::arg("q0") = nb::none(),
            nb::arg("v0") = nb::none(), nb::arg("dq0") = nb::none(), nb::arg("dv0") = nb::none(), nb::arg("du") = nb::none(),
            nb::arg("dp") = Given(), nb::arg("params") = std::vector<std::string>(),
-           "Along the direction (dq0, dv0, du, dp) of a trajectory, dp parameters by name: its rates, and the Hessian of <gq, q> + <gv, v> (weights (steps + 1, nv) in each state's chart)\n"
+           "Along the direction (dq0, dv0, du, dp) of a trajectory, dp parameters by name: its rates, and the Hessian "
+           "of <gq, q> + <gv, v> (weights (steps + 1, nv) in each state's chart)\n"
            "times the direction, with rows of the parameters in dp and params.");
 }
 

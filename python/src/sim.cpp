@@ -13,13 +13,15 @@ std::string option_text(nb::handle value) {
 }
 
 // at the states of `forward` where it is for gradients
-static std::shared_ptr<ContactHandle> create(const std::shared_ptr<ModelHandle> &model, const std::string &word, const Options &given, bool for_gradients,
+static std::shared_ptr<ContactHandle> create(const std::shared_ptr<ModelHandle> &model, const std::string &word,
+                                             const Options &given, bool for_gradients,
                                              const std::shared_ptr<ContactHandle> &forward) {
   tgError error{};
   tgAnyContactOptions options;
   bool known = tg_contact_default(word.c_str(), &options.of, sizeof options) == TG_OK;   // else tg_contact_create lists the words
   for (auto item : given)
-    if (known && tg_contact_set(&options.of, nb::cast<std::string>(item.first).c_str(), option_text(item.second).c_str(), &error) != TG_OK) raise(error);
+    if (known && tg_contact_set(&options.of, nb::cast<std::string>(item.first).c_str(), option_text(item.second).c_str(), &error) != TG_OK)
+      raise(error);
   struct Job {
     std::string word;
     tgAnyContactOptions options;
@@ -39,11 +41,13 @@ static std::shared_ptr<ContactHandle> create(const std::shared_ptr<ModelHandle> 
   const std::shared_ptr<ContactHandle> &handle = job->made;
   if (handle->contact == nullptr) raise(job->error);
   for (int i = 0; tg_contact_warning(handle->contact, i) != nullptr; i++)
-    if (PyErr_WarnEx(PyExc_UserWarning, tg_contact_warning(handle->contact, i), 1) != 0) throw nb::python_error();   // warnings may be errors
+    // warnings may be errors
+    if (PyErr_WarnEx(PyExc_UserWarning, tg_contact_warning(handle->contact, i), 1) != 0) throw nb::python_error();
   return handle;
 }
 
-std::shared_ptr<ContactHandle> make_contact(const std::shared_ptr<ModelHandle> &model, const std::optional<std::string> &word, const Options &given) {
+std::shared_ptr<ContactHandle> make_contact(const std::shared_ptr<ModelHandle> &model,
+                                            const std::optional<std::string> &word, const Options &given) {
   if (word && *word != "none") return create(model, *word, given, false, nullptr);
   if (given.size() > 0) throw nb::value_error("options of a contact model were given, but contact is None");
   return nullptr;
@@ -112,7 +116,8 @@ void Sim::take() {
 std::vector<std::string> Sim::param_names() const {
   std::vector<std::string> names;
   for (int i = 0; tg_param_name(i) != nullptr; i++) names.push_back(tg_param_name(i));
-  for (int i = 0; contact && tg_contact_param_name(contact->contact, i) != nullptr; i++) names.push_back(tg_contact_param_name(contact->contact, i));
+  for (int i = 0; contact && tg_contact_param_name(contact->contact, i) != nullptr; i++)
+    names.push_back(tg_contact_param_name(contact->contact, i));
   return names;
 }
 
@@ -171,8 +176,10 @@ static Jacobians jacobians(Sim &s, const std::vector<std::string> &names) {
   if (status != TG_OK) s.fail();
   Jacobians J;
   static_cast<Label &>(J) = make_label(np > 0 && pinfo.label > info.label ? pinfo : info);
-  J.A = nb::borrow<Array>(whole[nb::make_tuple(nb::slice(nb::none(), nb::none(), nb::none()), nb::slice(nb::int_(0), nb::int_(n), nb::none()))]);
-  J.B = nb::borrow<Array>(whole[nb::make_tuple(nb::slice(nb::none(), nb::none(), nb::none()), nb::slice(nb::int_(n), nb::none(), nb::none()))]);
+  J.A = nb::borrow<Array>(whole[nb::make_tuple(nb::slice(nb::none(), nb::none(), nb::none()),
+                                               nb::slice(nb::int_(0), nb::int_(n), nb::none()))]);
+  J.B = nb::borrow<Array>(whole[nb::make_tuple(nb::slice(nb::none(), nb::none(), nb::none()),
+                                               nb::slice(nb::int_(n), nb::none(), nb::none()))]);
   if (np > 0) J.params = params.jacobian(P, n);
   return J;
 }
@@ -205,7 +212,8 @@ static Gradient vjp(Sim &s, nb::handle gq, nb::handle gv, const std::vector<std:
 static bool is_timestep(const std::string &name) { return name == "opt_timestep"; }
 
 static void no_parameter(const Sim &s, const std::string &name) {
-  if (name.rfind("contact.", 0) == 0 && s.contact) param_shape(*s.model, s.contact.get(), name);   // says what it is called now, or which there are
+  // says what it is called now, or which there are
+  if (name.rfind("contact.", 0) == 0 && s.contact) param_shape(*s.model, s.contact.get(), name);
   throw nb::key_error(("the model has no parameter '" + name + "'").c_str());
 }
 
@@ -305,7 +313,8 @@ static Array body_jacobian(Sim &s, nb::handle body, nb::handle point) {
   Claim claim(s.busy, "Sim");
   s.get();
   int i = nb::isinstance<nb::str>(body) ? tg_model_find(s.m(), TG_THING_BODY, nb::cast<std::string>(body).c_str()) : nb::cast<int>(body);
-  if (i < 0 || i >= tg_model_count(s.m(), TG_THING_BODY)) throw nb::key_error(("the model has no body " + nb::cast<std::string>(nb::str(nb::borrow(body)))).c_str());
+  if (i < 0 || i >= tg_model_count(s.m(), TG_THING_BODY))
+    throw nb::key_error(("the model has no body " + nb::cast<std::string>(nb::str(nb::borrow(body)))).c_str());
   In p = in(point, "point", {3});
   double *J;
   Array array = zeros({6, s.nv()}, &J);
@@ -331,60 +340,75 @@ void bind_sim(nb::module_ &m) {
       .def_ro("iterations", &tgStepInfo::iterations, "Of the contact solver.")
       .def_ro("residual", &tgStepInfo::residual, "Of the contact conditions, relative.")
       .def_ro("least_distance", &tgStepInfo::least_distance, "Smallest gap between geoms that may touch, inf when none was near [m].")
-      .def_ro("stable_step", &tgStepInfo::stable_step, "Largest stable step at its start [s], with Sim.watch_stability under a force model (softmin), else inf.")
+      .def_ro("stable_step", &tgStepInfo::stable_step,
+              "Largest stable step at its start [s], with Sim.watch_stability under a force model (softmin), else inf.")
       .def_ro("unstable", &tgStepInfo::unstable, "The step was longer than that.")
       .def_ro("ncontact", &tgStepInfo::ncontact, "Active contact points.")
       .def_ro("nrow", &tgStepInfo::nrow, "Constraint rows.")
       .def("__repr__", [](const tgStepInfo &i) {
         char text[160];
-        snprintf(text, sizeof text, "<tangere.StepInfo: %d contacts, %d iterations, residual %.1e, least distance %.3g m>", i.ncontact, i.iterations,
-                 i.residual, i.least_distance);
+        snprintf(text, sizeof text,
+                 "<tangere.StepInfo: %d contacts, %d iterations, residual %.1e, least distance %.3g m>", i.ncontact,
+                 i.iterations, i.residual, i.least_distance);
         return std::string(text);
       });
 
   auto J = nb::class_<Jacobians>(m, "Jacobians", "Derivatives of one step in tangent coordinates: rows (q', v').")
       .def_ro("A", &Jacobians::A, "d(q', v')/d(q, v), (2 nv, 2 nv).")
       .def_ro("B", &Jacobians::B, "d(q', v')/du, (2 nv, nu).")
-      .def("__repr__", [](const Jacobians &j) { return "<tangere.Jacobians: " + j.label + (j.reason.empty() ? "" : ", " + j.reason) + ">"; });
+      .def("__repr__", [](const Jacobians &j) { return "<tangere.Jacobians: " + j.label +
+                                                (j.reason.empty() ? "" : ", " + j.reason) + ">"; });
   bind_label(J);
   auto g = nb::class_<Gradient>(m, "StepGradient", "Adjoint of one step: dL/dq and dL/dv (tangent, nv each), dL/du and dL/dparams.")
       .def_ro("q", &Gradient::q, "dL/dq, (nv,), tangent.")
       .def_ro("v", &Gradient::v, "dL/dv, (nv,).")
       .def_ro("u", &Gradient::u, "dL/du, (nu,).")
-      .def("__repr__", [](const Gradient &x) { return "<tangere.StepGradient: " + x.label + (x.reason.empty() ? "" : ", " + x.reason) + ">"; });
+      .def("__repr__", [](const Gradient &x) { return "<tangere.StepGradient: " + x.label +
+                                               (x.reason.empty() ? "" : ", " + x.reason) + ">"; });
   bind_label(g);
 
   nb::class_<Sim>(m, "Sim", "A simulation: state, parameters of its own, and one step as a differentiable map. One thread at a time.")
       .def(nb::init<const Model &, const std::optional<std::string> &, std::optional<double>, const nb::kwargs &>(), nb::arg("model"),
            nb::arg("contact") = "lcp", nb::arg("dt") = nb::none(), nb::arg("options"),
            nb::sig("def __init__(self, model: Model, contact: str | None = 'lcp', dt: float | None = None, **options: object) -> None"),
-           "contact: a word of contact_models(), or None: nothing touches. dt: step size [s], the model's when None. options: of the contact model,\n"
+           "contact: a word of contact_models(), or None: nothing touches. dt: step size [s], the model's when None. "
+           "options: of the contact model,\n"
            "such as weight=1e-6.")
       .def_prop_ro("qpos", [](nb::handle_t<Sim> h) { Sim &s = nb::cast<Sim &>(h); return view(s.qpos.data(), {s.nq()}, h); },
                    "Positions (nq), MuJoCo's layout; a view: write into it.")
       .def_prop_ro("qvel", [](nb::handle_t<Sim> h) { Sim &s = nb::cast<Sim &>(h); return view(s.qvel.data(), {s.nv()}, h); },
                    "Velocities (nv), MuJoCo's layout; a view.")
-      .def_prop_ro("ctrl", [](nb::handle_t<Sim> h) { Sim &s = nb::cast<Sim &>(h); return view(s.ctrl.data(), {s.nu()}, h); }, "Controls (nu); a view.")
+      .def_prop_ro("ctrl", [](nb::handle_t<Sim> h) { Sim &s =
+                                                     nb::cast<Sim &>(h); return view(s.ctrl.data(), {s.nu()}, h); },
+                                                     "Controls (nu); a view.")
       .def_prop_ro("qfrc_applied", [](nb::handle_t<Sim> h) { Sim &s = nb::cast<Sim &>(h); return view(s.applied.data(), {s.nv()}, h); },
                    "Generalised force added each step (nv); a view.")
       .def_prop_rw("dt", [](const Sim &s) { return s.dt; }, &set_timestep, "Step size [s].")
       .def("watch_stability", [](const Sim &s, bool on) { tg_sim_watch_stability(s.get(), on); }, nb::arg("on") = true,
-           "From now on steps under a force model (softmin) tell in their StepInfo how long they might be: stable_step, unstable. About twice the time of a step.")
+           "From now on steps under a force model (softmin) tell in their StepInfo how long they might be: "
+           "stable_step, unstable. About twice the time of a step.")
       .def_prop_ro("model", [](const Sim &s) { return Model{s.model}; }, "Its model.")
-      .def_prop_ro("contact", [](const Sim &s) { return s.contact ? std::string(tg_contact_word(s.contact->contact)) : std::string("none"); },
+      .def_prop_ro("contact", [](const Sim &s) { return s.contact ? std::string(tg_contact_word(s.contact->contact))
+                                                : std::string("none"); },
                    "Word of its contact model.")
-      .def_prop_ro("interrupted", [](const Sim &s) { return s.interrupted; }, "The Rollout that Ctrl-C ended, with the steps that it had; None.")
+      .def_prop_ro("interrupted", [](const Sim &s) { return s.interrupted; },
+                   "The Rollout that Ctrl-C ended, with the steps that it had; None.")
       .def("step", &step, nb::arg("u") = nb::none(),
            "One step from (qpos, qvel, ctrl); u (nu) replaces ctrl first. Raises NotConverged or Error with the state unchanged.")
-      .def("jacobians", &jacobians, nb::arg("params") = std::vector<std::string>(), "Dense Jacobians of the last step, with those of parameters by name.")
+      .def("jacobians", &jacobians, nb::arg("params") = std::vector<std::string>(),
+           "Dense Jacobians of the last step, with those of parameters by name.")
       .def("vjp", &vjp, nb::arg("gq") = nb::none(), nb::arg("gv") = nb::none(), nb::arg("params") = std::vector<std::string>(),
            "Adjoint of the last step, from dL/dq' and dL/dv' (nv each, tangent; None: zero).")
-      .def_prop_ro("param_names", &Sim::param_names, "Names of the parameters that have a derivative, the contact model's own (\"contact.weight\") among them.")
-      .def("param", &param, nb::arg("name"), "This sim's values of a parameter, a read-only copy; set_param writes. \"opt_timestep\" is dt.")
-      .def("set_param", &set_param, nb::arg("name"), nb::arg("value"), "Sets a parameter array (\"body_mass\"), all of it; \"opt_timestep\" sets dt.")
+      .def_prop_ro("param_names", &Sim::param_names,
+                   "Names of the parameters that have a derivative, the contact model's own (\"contact.weight\") among them.")
+      .def("param", &param, nb::arg("name"),
+           "This sim's values of a parameter, a read-only copy; set_param writes. \"opt_timestep\" is dt.")
+      .def("set_param", &set_param, nb::arg("name"), nb::arg("value"),
+           "Sets a parameter array (\"body_mass\"), all of it; \"opt_timestep\" sets dt.")
       .def("reset", &reset, nb::arg("key") = nb::none(), "The model's start, or a keyframe's, at rest; parameters that were set stay.")
       .def("forward", &forward, "Frames, mass matrix and bias at the present state, for field().")
-      .def("field", &field, nb::arg("name"), nb::sig("def field(self, name: str) -> numpy.typing.NDArray[typing.Any]"), "A read-only copy of an array that the engine computed (\"xpos\"), as of the last forward or step.")
+      .def("field", &field, nb::arg("name"), nb::sig("def field(self, name: str) -> numpy.typing.NDArray[typing.Any]"),
+           "A read-only copy of an array that the engine computed (\"xpos\"), as of the last forward or step.")
       .def("fields", [](const Sim &s) {
             std::vector<std::string> list;
             for (int i = 0; i < tg_sim_field_count(s.get()); i++) list.push_back(tg_sim_field(s.sim, i).name);
@@ -393,12 +417,15 @@ void bind_sim(nb::module_ &m) {
       .def("inverse_dynamics", &inverse, nb::arg("qacc"), "Generalised force (nv) for an acceleration: M a + c.")
       .def("acceleration", &acceleration, nb::arg("tau"), "M^-1 (tau - c), (nv,).")
       .def("body_jacobian", &body_jacobian, nb::arg("body"), nb::arg("point") = nb::none(),
-           "(6, nv): 3 rows angular, 3 linear, world axes, of a point moving with a body (name or index); point in the world, the body's origin when None.")
+           "(6, nv): 3 rows angular, 3 linear, world axes, of a point moving with a body (name or index); point in the "
+           "world, the body's origin when None.")
       .def("close", [](Sim &s) { Claim claim(s.busy, "Sim"); s.close(); }, "Frees the engine's memory; further calls raise.")
       .def("__enter__", [](nb::object self) { return self; })
-      .def("__exit__", [](Sim &s, nb::args) { Claim claim(s.busy, "Sim"); s.close(); }, nb::sig("def __exit__(self, *args: object) -> None"))
+      .def("__exit__", [](Sim &s, nb::args) { Claim claim(s.busy, "Sim"); s.close(); },
+           nb::sig("def __exit__(self, *args: object) -> None"))
       .def("__repr__", [](const Sim &s) {
-        return s.sim ? std::string("<tangere.Sim: contact '") + (s.contact ? tg_contact_word(s.contact->contact) : "none") + "', dt " + std::to_string(s.dt) + " s>"
+        return s.sim ? std::string("<tangere.Sim: contact '") +
+               (s.contact ? tg_contact_word(s.contact->contact) : "none") + "', dt " + std::to_string(s.dt) + " s>"
                      : std::string("<tangere.Sim, closed>");
       });
 }

@@ -23,7 +23,8 @@ struct Task {
   nb::object interrupted = nb::none();
   std::atomic<bool> busy{false};
 
-  Task(nb::object source, const std::optional<std::string> &contact, const std::optional<std::string> &method, int iterations, const nb::kwargs &options) {
+  Task(nb::object source, const std::optional<std::string> &contact, const std::optional<std::string> &method,
+       int iterations, const nb::kwargs &options) {
     std::string path = nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(source));
     tgError error{};
     task = tg_task_load(path.c_str(), nullptr, &error);
@@ -33,7 +34,8 @@ struct Task {
           tg_task_override(task, contact ? contact->c_str() : nullptr, method ? method->c_str() : nullptr, iterations, &error) != TG_OK)
         raise(error);
       for (auto item : options) {
-        if (tg_task_contact_option(task, nb::cast<std::string>(item.first).c_str(), option_text(item.second).c_str(), &error) != TG_OK) raise(error);
+        if (tg_task_contact_option(task, nb::cast<std::string>(item.first).c_str(), option_text(item.second).c_str(), &error) != TG_OK)
+          raise(error);
       }
     } catch (...) {
       tg_task_free(task);
@@ -54,7 +56,8 @@ struct Task {
     return place;
   }
   tgEvaluator *rollout() { return made(evaluator); }
-  // The loss term at state `t` as tg_rollout_run asks for it: the sim shows the state, its frames are computed, its controls are those of the step.
+  // The loss term at state `t` as tg_rollout_run asks for it: the sim shows the state, its frames are computed, its
+  // controls are those of the step.
   double loss_at(tgSim *sim, int t) {
     if (judge == nullptr) {
       std::vector<double> x(n());
@@ -114,7 +117,8 @@ static Trajectory trajectory(Task &t, nb::handle x) {
   Claim claim(t.busy, "Task");
   const tgModel *m = tg_task_model(t.task);
   double *g, *q, *v;
-  Array gradient = zeros({t.n()}, &g), Q = zeros({t.T() + 1, (size_t)tg_model_nq(m)}, &q), V = zeros({t.T() + 1, (size_t)tg_model_nv(m)}, &v);
+  Array gradient = zeros({t.n()}, &g), Q = zeros({t.T() + 1, (size_t)tg_model_nq(m)}, &q),
+        V = zeros({t.T() + 1, (size_t)tg_model_nv(m)}, &v);
   double loss = evaluate(t, x, g, q, v);
   return nb::make_tuple(loss, gradient, Q, V);
 }
@@ -311,40 +315,53 @@ void bind_task(nb::module_ &m) {
       .def_ro("reason", &Optimum::reason, "Why it is not exact.")
       .def("__repr__", [](const Optimum &o) {
         char text[200];
-        snprintf(text, sizeof text, "<tangere.Optimum: loss %.4g from %.4g in %d iterations of %s, %.1f s%s>", o.loss, o.first_loss, o.iterations,
-                 o.method.c_str(), o.seconds, o.reached ? "" : ", target not reached");
+        snprintf(text, sizeof text, "<tangere.Optimum: loss %.4g from %.4g in %d iterations of %s, %.1f s%s>", o.loss,
+                 o.first_loss, o.iterations, o.method.c_str(), o.seconds, o.reached ? "" : ", target not reached");
         return std::string(text);
       });
-  nb::class_<Task>(m, "Task", "A task file: model, contact model, decision variables, losses, optimiser. Its fun suits scipy.optimize.minimize(jac=True).")
-      .def(nb::init<nb::object, const std::optional<std::string> &, const std::optional<std::string> &, int, const nb::kwargs &>(), nb::arg("path"),
-           nb::arg("contact") = nb::none(), nb::arg("method") = nb::none(), nb::arg("iterations") = 0, nb::arg("options"),
-           nb::sig("def __init__(self, path: str | os.PathLike[str], contact: str | None = None, method: str | None = None, iterations: int = 0, **options: object) -> None"),
-           "contact, method, iterations: in place of the file's. options: of the contact model.")
+  nb::class_<Task>(m, "Task",
+                   "A task file: model, contact model, decision variables, losses, optimiser. Its fun suits "
+                   "scipy.optimize.minimize(jac=True).")
+      .def(nb::init<nb::object, const std::optional<std::string> &, const std::optional<std::string> &, int,
+           const nb::kwargs &>(), nb::arg("path"), nb::arg("contact") = nb::none(), nb::arg("method") = nb::none(),
+           nb::arg("iterations") = 0, nb::arg("options"),
+           nb::sig("def __init__(self, path: str | os.PathLike[str], contact: str | None = None, method: str | None = "
+                   "None, iterations: int = 0, **options: object) -> None"),
+                   "contact, method, iterations: in place of the file's. options: of the contact model.")
       .def_prop_ro("size", &Task::n, "Number of decision variables.")
       .def_prop_ro("steps", &Task::T, "Steps of the horizon.")
       .def_prop_ro("dt", [](const Task &t) { return tg_task_timestep(t.task); }, "Step size [s].")
-      .def_prop_ro("contact", [](const Task &t) { return std::string(tg_contact_word(tg_task_contact(t.task))); }, "Word of its contact model.")
+      .def_prop_ro("contact", [](const Task &t) { return std::string(tg_contact_word(tg_task_contact(t.task))); },
+                   "Word of its contact model.")
       .def_prop_ro("method", [](const Task &t) { return std::string(tg_task_method(t.task)); }, "Its optimiser.")
       .def_prop_ro("model_path", [](const Task &t) { return std::string(tg_task_model_path(t.task)); }, "The model's file.")
       .def_prop_ro("bounds", &bounds, "(low, high) of each decision variable, as SciPy takes them.")
       .def_prop_ro("x0", [](const Task &t) { return start(t, 0); }, "The file's start.")
-      .def_prop_ro("interrupted", [](const Task &t) { return t.interrupted; }, "The Optimum that Ctrl-C or an error ended, the best so far; None.")
+      .def_prop_ro("interrupted", [](const Task &t) { return t.interrupted; },
+                   "The Optimum that Ctrl-C or an error ended, the best so far; None.")
       .def("start", &start, nb::arg("seed") = 0, "The start for a seed: the file's, with its noise.")
       .def("fun", &fun, nb::arg("x"), "(loss, gradient) at x.")
       .def("trajectory", &trajectory, nb::arg("x"), "(loss, gradient, q, v) at x.")
       .def("sim", &make_sim, nb::arg("x") = nb::none(), nb::rv_policy::take_ownership,
-           "A simulation of the task's model, contact model and step size, at the start of x, with the parameters that x decides; the file's start when None.")
+           "A simulation of the task's model, contact model and step size, at the start of x, with the parameters that "
+           "x decides; the file's start when None.")
       .def("cost", &cost, nb::arg("sim"), nb::arg("t"),
-           "The loss at state t (0 to steps) that the sim is in, its ctrl that of step t. Over a trajectory they add up to the loss of fun.")
+           "The loss at state t (0 to steps) that the sim is in, its ctrl that of step t. Over a trajectory they add "
+           "up to the loss of fun.")
       .def("_step", &step_cost, nb::arg("sim"), nb::arg("t"), "cost at state t and sim.step in one, with the frames of the step.")
       .def("expand", &expand, nb::arg("x"), "(q0, v0, u) that x stands for.")
-      .def("optimize", &optimize, nb::kw_only(), nb::arg("seed") = 0, nb::arg("threads") = 0, nb::arg("progress") = nb::none(), nb::arg("journal") = nb::none(),
+      .def("optimize", &optimize, nb::kw_only(), nb::arg("seed") = 0, nb::arg("threads") = 0,
+           nb::arg("progress") = nb::none(), nb::arg("journal") = nb::none(),
            nb::arg("resume") = false, nb::arg("overwrite") = false,
-           nb::sig("def optimize(self, *, seed: int = 0, threads: int = 0, progress: collections.abc.Callable[[dict[str, typing.Any]], object] | None = None, "
+           nb::sig("def optimize(self, *, seed: int = 0, threads: int = 0, progress: "
+                   "collections.abc.Callable[[dict[str, typing.Any]], object] | None = None, "
                    "journal: str | os.PathLike[str] | None = None, resume: bool = False, overwrite: bool = False) -> Optimum"),
-           "Runs the task's optimiser. Ctrl-C: KeyboardInterrupt, the best so far in `interrupted`. progress: called with a dict after each iteration; what it raises\n"
-           "ends the run in the same way. journal: a file that records every evaluation, such as the checkpoint of `tangere optimize --out`; with resume the run that it\n"
-           "holds goes on where it ended, to the same bits. A file that holds a run is refused without resume or overwrite, one of another task or seed with resume.");
+           "Runs the task's optimiser. Ctrl-C: KeyboardInterrupt, the best so far in `interrupted`. progress: called "
+           "with a dict after each iteration; what it raises\n"
+           "ends the run in the same way. journal: a file that records every evaluation, such as the checkpoint of "
+           "`tangere optimize --out`; with resume the run that it\n"
+           "holds goes on where it ended, to the same bits. A file that holds a run is refused without resume or "
+           "overwrite, one of another task or seed with resume.");
 }
 
 }  // namespace tangere

@@ -9,7 +9,9 @@
 
 static const double STEP = 1e-4;
 
-tgDifferenceOptions tg_difference_default(void) { return (tgDifferenceOptions){.size = sizeof(tgDifferenceOptions), .method = TG_DIFFERENCE_RIDDERS}; }
+tgDifferenceOptions tg_difference_default(void) {
+  return (tgDifferenceOptions){.size = sizeof(tgDifferenceOptions), .method = TG_DIFFERENCE_RIDDERS};
+}
 
 // a step as a map of x = (q, v, u) to y = (q', v'), q' as a tangent from q1
 typedef struct Map {

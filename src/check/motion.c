@@ -1,7 +1,8 @@
 // motion.c: the gradient of a motion, judged by what it is as the step shrinks and by differences of finite width.
 //
-// A gradient that is exact for the step may be wrong for the motion: a step that does not know when in it an impact falls has derivatives that grow as 1/h, and
-// agree with themselves at each h. The functional is L = w . (q_T, v_T), w random and the same at every step size; a quaternion counts with its four numbers.
+// A gradient that is exact for the step may be wrong for the motion: a step that does not know when in it an impact
+// falls has derivatives that grow as 1/h, and agree with themselves at each h. The functional is L = w . (q_T, v_T), w
+// random and the same at every step size; a quaternion counts with its four numbers.
 #include <stdio.h>
 #include <string.h>
 
@@ -102,14 +103,16 @@ static tgStatus start(Motion *c, int halving, double h) {
   tgSim *s = tg_rollout_sim(c->rollout);
   memcpy(s->qfrc_applied, c->sim->qfrc_applied, (size_t)c->m->nv * sizeof(tgReal));
   size_t nu = (size_t)c->m->nu;
-  for (int t = 0; t < o.steps; t++) memcpy(c->u + (size_t)t * nu, c->o.u != NULL ? c->o.u + (size_t)(t / c->parts) * nu : c->sim->ctrl, nu * sizeof(tgReal));
+  for (int t = 0; t < o.steps; t++)
+    memcpy(c->u + (size_t)t * nu, c->o.u != NULL ? c->o.u + (size_t)(t / c->parts) * nu : c->sim->ctrl, nu * sizeof(tgReal));
   return TG_OK;
 }
 
 // L from a start (q, then v); with a gradient where g is not NULL
 static tgStatus run(Motion *c, const tgReal *q, double *g) {
   const tgModel *m = c->m;
-  tgRolloutRun run = {.q0 = q, .v0 = q + m->nq, .u = c->u, .loss = functional, .loss_ctx = c, .setup = set_up, .setup_ctx = c, .cancel = c->o.cancel};
+  tgRolloutRun run = {.q0 = q, .v0 = q + m->nq, .u = c->u, .loss = functional, .loss_ctx = c, .setup = set_up,
+                      .setup_ctx = c, .cancel = c->o.cancel};
   tgReal *gq = c->d, *gv = c->d + m->nv;
   if (g != NULL) {
     run.dq0 = gq;
@@ -121,7 +124,8 @@ static tgStatus run(Motion *c, const tgReal *q, double *g) {
   for (int i = 0; i < 2 * m->nv; i++) g[i] = tgRe(c->d[i]);
   for (int i = 0; i < c->ngroup; i++) g[2 * m->nv + i] = 0;
   for (int t = 0; t < c->o.steps * c->parts; t++)
-    for (int i = 0; i < m->nu; i++) g[2 * m->nv + (c->o.u != NULL ? t / c->parts * m->nu : 0) + i] += tgRe(c->du[(size_t)t * (size_t)m->nu + (size_t)i]);
+    for (int i = 0; i < m->nu; i++)
+      g[2 * m->nv + (c->o.u != NULL ? t / c->parts * m->nu : 0) + i] += tgRe(c->du[(size_t)t * (size_t)m->nu + (size_t)i]);
   return TG_OK;
 }
 
@@ -220,7 +224,8 @@ static tgStatus run_width(Motion *c, tgWidthRow *row, int k) {
   length = sqrt(length);
   ours /= length;
   for (int side = 0; side < 2; side++) {
-    for (int i = 0; i < 2 * nv; i++) c->d[i] = (side == 0 ? 1 : -1) * row->width * tg_random_normal(c->o.seed, OF_DIRECTION + (uint64_t)k, (uint64_t)i) / length;
+    for (int i = 0; i < 2 * nv; i++)
+      c->d[i] = (side == 0 ? 1 : -1) * row->width * tg_random_normal(c->o.seed, OF_DIRECTION + (uint64_t)k, (uint64_t)i) / length;
     tg_model_integrate(c->m, c->q0, c->d, c->q);
     for (int i = 0; i < nv; i++) c->q[nq + i] = c->q0[nq + i] + c->d[nv + i];
     tgStatus status = run(c, c->q, NULL);
@@ -262,10 +267,12 @@ static void verdict(Motion *c) {
   if (first->unstable > 0)
     snprintf(to, size, "%d of %d steps of %g s are longer than they are stable", first->unstable, c->o.steps, first->h);
   else if (k->gradient == TG_GROWS)
-    snprintf(to, size, "the gradient grows as h^-%.1f: d / d %.60s is %.3g at %g s and %.3g at %g s", k->growth, k->entry_name, first->entry, first->h, last->entry, last->h);
+    snprintf(to, size, "the gradient grows as h^-%.1f: d / d %.60s is %.3g at %g s and %.3g at %g s", k->growth,
+             k->entry_name, first->entry, first->h, last->entry, last->h);
   else if (k->value != TG_CONVERGES || k->gradient != TG_CONVERGES)
-    snprintf(to, size, "the value %s and the gradient %s as the step shrinks: d / d %.60s is %.6g at %g s and %.6g at %g s", word[k->value], word[k->gradient],
-             k->entry_name, last[-1].entry, last[-1].h, last->entry, last->h);
+    snprintf(to, size, "the value %s and the gradient %s as the step shrinks: d / d %.60s is %.6g at %g s and %.6g at "
+                       "%g s", word[k->value], word[k->gradient], k->entry_name, last[-1].entry, last[-1].h,
+                       last->entry, last->h);
   else if (k->nwidth > 0 && k->holds_to == 0)
     snprintf(to, size, "the gradient is the slope of the motion at no width from %g to %g", WIDTH[0], WIDTH[TG_MOTION_WIDTHS - 1]);
   k->pass = to[0] == '\0';
@@ -310,8 +317,11 @@ tgStatus tg_grad_check_motion(tgSim *sim, const tgMotionCheckOptions *options, t
   Motion c = {.sim = sim, .m = &sim->m, .check = check, .o = options != NULL ? *options : tg_motion_check_default()};
   double h = c.o.h != 0 ? c.o.h : tg_model_timestep(sim->model);
   if (!valid(&c.o, h))
-    return tgi_error(&sim->error, TG_ERR_ARG, "a check of a motion needs options from tg_motion_check_default, a positive h and steps, and 0 to %d halvings", MOST_HALVINGS);
-  if ((double)c.o.steps * (1 << c.o.halvings) * (c.m->nu + 1) > 1e8) return tgi_error(&sim->error, TG_ERR_LIMIT, "too many steps for a check of a motion: %d, halved %d times", c.o.steps, c.o.halvings);
+    return tgi_error(&sim->error, TG_ERR_ARG,
+                     "a check of a motion needs options from tg_motion_check_default, a positive h and steps, and 0 to "
+                     "%d halvings", MOST_HALVINGS);
+  if ((double)c.o.steps * (1 << c.o.halvings) * (c.m->nu + 1) > 1e8)
+    return tgi_error(&sim->error, TG_ERR_LIMIT, "too many steps for a check of a motion: %d, halved %d times", c.o.steps, c.o.halvings);
   c.nu_all = ((size_t)c.o.steps << c.o.halvings) * (size_t)c.m->nu;
   c.ngroup = c.o.u != NULL ? c.o.steps * c.m->nu : c.m->nu;
   tgLayout count = {.base = NULL};

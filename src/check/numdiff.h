@@ -31,10 +31,11 @@ size_t tgi_numdiff_work(const tgiNumDiff *d);
 /// step). One-sided sides use only points x (+) a t with a >= 0 (above) or a <= 0 (below).
 tgStatus tgi_numdiff(const tgiNumDiff *d, const tgReal *x, const tgReal *t, tgiSide side, double *D, double *error, tgReal *work);
 
-/// Round-off of the outputs at x: noise (ny), by second differences along t of points so near each other that only round-off has any. last: 2 ny.
+/// Round-off of the outputs at x: noise (ny), by second differences along t of points so near each other that only
+/// round-off has any. last: 2 ny.
 tgStatus tgi_numdiff_noise(const tgiNumDiff *d, const tgReal *x, const tgReal *t, double *noise, double *last, tgReal *work);
-/// What round-off may be of a central difference with the first step `step`: at the narrow end of the tableau, steps of 1/32, it is 32/sqrt(2) noise,
-/// by 4/3 for the extrapolation; the worst of many entries three times that.
+/// What round-off may be of a central difference with the first step `step`: at the narrow end of the tableau, steps of
+/// 1/32, it is 32/sqrt(2) noise, by 4/3 for the extrapolation; the worst of many entries three times that.
 static inline double tgi_numdiff_round_off(double noise, double step) { return 90 * noise / step; }
 
 /// Worst entry of a block compared with its reference.
@@ -50,8 +51,9 @@ tgiWorst tgi_block_error(const tgReal *D, int ldd, const double *R, int ldr, int
 /// |<w,Jv> - <J'w,v>| / (|w| |J| |v|), J (m x n) in the Frobenius norm, Jtw (n) what the adjoint gave for w. 0/0 is 0.
 double tgi_dot_error(const tgReal *J, int m, int n, const tgReal *w, const tgReal *v, const tgReal *Jtw);
 
-/// Slope of log|r(a)| over log a, r(a) = f(x (+) a t) - f(x) - a slope1 for scalar f, by the median over a = a0, a0/2, .. (n of them, at most 16)
-/// while r stands clear of round-off. NAN when fewer than 3 points do; *flat is then set when r is round-off throughout.
+/// Slope of log|r(a)| over log a, r(a) = f(x (+) a t) - f(x) - a slope1 for scalar f, by the median over a = a0, a0/2,
+/// .. (n of them, at most 16) while r stands clear of round-off. NAN when fewer than 3 points do; *flat is then set
+/// when r is round-off throughout.
 tgStatus tgi_taylor_slope(const tgiNumDiff *d, const tgReal *x, const tgReal *t, double slope1, double a0, int n, double *slope, bool *flat,
                           tgReal *work);
 

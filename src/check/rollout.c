@@ -109,7 +109,8 @@ static void direction(Check *c, uint64_t stream, size_t from, size_t n) {
   for (size_t i = from; i < from + n; i++) c->t[i] /= norm;
 }
 
-// A derivative along c->t by differences: its estimate of its own error, what round-off may be of it, whether it had to be taken from one side.
+// A derivative along c->t by differences: its estimate of its own error, what round-off may be of it, whether it had
+// to be taken from one side.
 typedef struct Reference { double value, estimate, round_off; bool spoiled; char reason[192]; } Reference;
 
 // Round-off of L along c->t; that of its own value where it cannot be measured.
@@ -120,8 +121,8 @@ static double measure_noise(Check *c) {
   return tgi_numdiff_noise(&d, c->x, c->t, &noise, last, c->work) == TG_OK && c->first < 0 ? fmax(noise, least) : least;
 }
 
-// Central differences of the widest stencil in which no mode changes and that tells enough for an error of `enough`, else of the one that tells most.
-// Contact potentials change over gaps and slip speeds far below the widest.
+// Central differences of the widest stencil in which no mode changes and that tells enough for an error of `enough`,
+// else of the one that tells most. Contact potentials change over gaps and slip speeds far below the widest.
 static bool central(Check *c, double enough, double noise, Reference *r) {
   tgiNumDiff d = {.nx = (int)c->nx, .nt = (int)c->nt, .ny = 1, .map = map, .retract = retract, .ctx = c};
   const char *word = tg_contact_word(tg_rollout_sim(c->rollout)->contact_model);
@@ -291,7 +292,8 @@ tgStatus tg_grad_check_rollout(tgRollout *rollout, const tgRolloutRun *run, cons
   tgSim *sim = tg_rollout_sim(rollout);
   Check c = {.rollout = rollout, .given = run, .o = options != NULL ? *options : tg_grad_check_default(), .m = &sim->m,
              .capture_at = -1, .first = -1};
-  if (c.o.size != sizeof c.o) return tgi_error(&sim->error, TG_ERR_ARG, "options of the gradient check must come from tg_grad_check_default");
+  if (c.o.size != sizeof c.o)
+    return tgi_error(&sim->error, TG_ERR_ARG, "options of the gradient check must come from tg_grad_check_default");
   c.nu_all = (size_t)tgi_rollout_steps(rollout) * (size_t)c.m->nu;
   c.nx = (size_t)c.m->nq + (size_t)c.m->nv + c.nu_all;
   c.nt = 2 * (size_t)c.m->nv + c.nu_all;

@@ -1,8 +1,9 @@
 // second.c: the check of a step's second derivatives: products with Hessians against extrapolated differences of the step's own adjoint.
 //
-// One random functional L = g . y, y = (q', v') in the chart at the nominal q'. Its gradient in the chart at the nominal state, and in the parameters, is taken
-// from real adjoints at points of a line; differences of it share no arithmetic with the complex twin that makes the products. Lines: each coordinate of
-// (q, v, u), and one random direction for each array of parameters. Rows are compared in groups (q, v, u, each array), each by its own size.
+// One random functional L = g . y, y = (q', v') in the chart at the nominal q'. Its gradient in the chart at the
+// nominal state, and in the parameters, is taken from real adjoints at points of a line; differences of it share no
+// arithmetic with the complex twin that makes the products. Lines: each coordinate of (q, v, u), and one random
+// direction for each array of parameters. Rows are compared in groups (q, v, u, each array), each by its own size.
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +69,8 @@ static void set_parameters(Check *c, tgReal along) {
     int n;
     size_t at = (size_t)(entry(c, c->name[k], &n) - c->p->value);
     tgReal *x = strcmp(c->name[k], "opt_timestep") != 0 ? tg_sim_param(c->sim, c->name[k], NULL, NULL) : NULL;
-    for (int i = 0; i < n && x != NULL; i++) x[i] = c->dp[at + (size_t)i] != 0 ? c->nominal[at + (size_t)i] + along * c->dp[at + (size_t)i] : c->nominal[at + (size_t)i];
+    for (int i = 0; i < n && x != NULL; i++)
+      x[i] = c->dp[at + (size_t)i] != 0 ? c->nominal[at + (size_t)i] + along * c->dp[at + (size_t)i] : c->nominal[at + (size_t)i];
   }
 }
 
@@ -109,8 +111,9 @@ static tgStatus map(void *ctx, const tgReal *x, tgReal *out) {
   return TG_OK;
 }
 
-// Round-off of the gradient's entries: measured, and at least that of the largest number of their group. Along a line that moves little, round-off is the same at
-// near points and does not show: it is no less than along one that moves all.
+// Round-off of the gradient's entries: measured, and at least that of the largest number of their group.
+// Along a line that moves little, round-off is the same at near points and does not show: it is no less than
+// along one that moves all.
 static void measure_noise(Check *c, const tgiNumDiff *d) {
   tgReal zero = 0, one = 1;
   bool measured = tgi_numdiff_noise(d, &zero, &one, c->noise, c->last, c->work) == TG_OK && map(c, &zero, c->work) == TG_OK;
@@ -157,8 +160,10 @@ static tgStatus product(Check *c) {
 
 // ---- verdicts ----
 
-// A group of rows and columns. By the largest entry of its own column, but no finer than the reference tells, nor than 1e-4 of the group's largest.
-static void group(tgGradBlock *b, const double *ours, const double *ref, const double *doubt, int rows, int cols, int ld, int row0, int col0) {
+// A group of rows and columns. By the largest entry of its own column, but no finer than the reference tells, nor than
+// 1e-4 of the group's largest.
+static void group(tgGradBlock *b, const double *ours, const double *ref, const double *doubt, int rows, int cols,
+                  int ld, int row0, int col0) {
   double all = 0;
   for (int i = 0; i < rows * cols; i++) all = fmax(all, fabs(ref[i / cols * ld + i % cols]));
   for (int j = 0; j < cols; j++) {
@@ -234,8 +239,8 @@ static tgStatus state_lines(Check *c, tgGradCheck *check) {
   return TG_OK;
 }
 
-// Scaled to the entries; along unit spheres; all by the same share where the larger of several counts; not where leaving 0 switches something on, or a bound
-// is infinite. False: nothing of the array moves.
+// Scaled to the entries; along unit spheres; all by the same share where the larger of several counts; not where
+// leaving 0 switches something on, or a bound is infinite. False: nothing of the array moves.
 static bool direction(Check *c, int k) {
   int n, rows, cols, traits = tgi_param_traits(c->name[k]);
   size_t at = (size_t)(entry(c, c->name[k], &n) - c->p->value);
@@ -245,7 +250,8 @@ static bool direction(Check *c, int k) {
   clear_line(c);
   if (strcmp(c->name[k], "opt_timestep") == 0) return false;
   for (int i = 0; i < n; i++) {
-    double size = fabs(tgRe(x[i])), r = (traits & TGI_PARAM_RIVALS) != 0 ? 1 : tg_random_normal(c->o.seed, (uint64_t)(2000 + k), (uint64_t)i);
+    double size = fabs(tgRe(x[i])), r = (traits & TGI_PARAM_RIVALS) != 0 ? 1
+                  : tg_random_normal(c->o.seed, (uint64_t)(2000 + k), (uint64_t)i);
     bool held = !isfinite(size) || (size == 0 && (traits & (TGI_PARAM_SWITCH | TGI_PARAM_RIVALS)) != 0);
     dir[i] = held ? 0 : 0.1 * r * (size > 0 ? size : 1);
   }
@@ -291,7 +297,8 @@ static tgStatus symmetry(Check *c, tgGradCheck *check) {
       size_t at = (size_t)(entry(c, c->name[k], &n) - c->p->value);
       memcpy(c->col, c->dp, (size_t)c->np * sizeof *c->col);
       bool any = direction(c, k);
-      for (int i = 0; i < n && any; i++) c->col[at + (size_t)i] = c->dp[at + (size_t)i] * tg_random_normal(c->o.seed, (uint64_t)(4000 + side), (uint64_t)k);
+      for (int i = 0; i < n && any; i++)
+        c->col[at + (size_t)i] = c->dp[at + (size_t)i] * tg_random_normal(c->o.seed, (uint64_t)(4000 + side), (uint64_t)k);
       memcpy(c->dp, c->col, (size_t)c->np * sizeof *c->col);
     }
     for (int i = 0; i < c->nx; i++) c->dir[i] = tg_random_normal(c->o.seed, (uint64_t)(3000 + side), (uint64_t)i);
@@ -348,9 +355,10 @@ static void place_state(Check *c, tgLayout *l) {
 
 static void place_lines(Check *c, tgLayout *l) {
   tgiNumDiff d = {.nx = 1, .nt = 1, .ny = c->n};
-  size_t n = (size_t)c->n, nx = (size_t)c->nx, np = (size_t)c->np, square = nx * nx > n * (size_t)(c->nname + 1) ? nx * nx : n * (size_t)(c->nname + 1);
-  tgReal **arrays[] = {&c->dir, &c->dp, &c->nominal, &c->d, &c->w, &c->bar, &c->work, &c->ours, &c->col, &c->err, &c->noise, &c->last, &c->base, &c->ref, &c->doubt, &c->H,
-                       &c->R, &c->E};
+  size_t n = (size_t)c->n, nx = (size_t)c->nx, np = (size_t)c->np,
+         square = nx * nx > n * (size_t)(c->nname + 1) ? nx * nx : n * (size_t)(c->nname + 1);
+  tgReal **arrays[] = {&c->dir, &c->dp, &c->nominal, &c->d, &c->w, &c->bar, &c->work, &c->ours, &c->col, &c->err,
+                       &c->noise, &c->last, &c->base, &c->ref, &c->doubt, &c->H, &c->R, &c->E};
   size_t sizes[] = {nx, np, np, nx, nx, nx, tgi_numdiff_work(&d), n, n, n, n, 2 * n, n, n, n, square, square, square};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(tgReal));
 }
@@ -412,13 +420,15 @@ static tgStatus run(Check *c, tgGradCheck *check) {
 tgStatus tg_grad_check_second(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check) {
   tgGradCheckOptions o = options != NULL ? *options : tg_grad_check_default();
   if (sim == NULL || check == NULL || o.size != sizeof o) return TG_ERR_ARG;
-  if (sim->contact_model == NULL) return tgi_error(&sim->error, TG_ERR_UNSUPPORTED, "Second derivatives need a contact model whose step is twice differentiable.");
+  if (sim->contact_model == NULL)
+    return tgi_error(&sim->error, TG_ERR_UNSUPPORTED, "Second derivatives need a contact model whose step is twice differentiable.");
   Check c = {.sim = sim, .o = o, .h = o.h > 0 ? o.h : tg_model_timestep(sim->model), .nq = sim->m.nq, .nv = sim->m.nv, .nu = sim->m.nu,
              .nx = 2 * sim->m.nv + sim->m.nu};
   tgAllocator a = sim->alloc;
   char *before = a.alloc(a.ctx, tg_sim_snapshot_size(sim) + 1);
   void *block = take(&c, place_state);
-  tgStatus status = before != NULL && block != NULL ? TG_OK : tgi_error(&sim->error, TG_ERR_MEMORY, "out of memory for the check of second derivatives");
+  tgStatus status = before != NULL && block != NULL ? TG_OK
+                    : tgi_error(&sim->error, TG_ERR_MEMORY, "out of memory for the check of second derivatives");
   if (status == TG_OK) {
     tg_sim_save(sim, before);
     status = run(&c, check);

@@ -16,8 +16,8 @@
 #include "base/random.h"
 #include "contact/contact.h"
 
-// first steps of the stencils: the wide one where nothing switches, narrower ones before a column is called spoiled, the narrowest for contact
-// potentials
+// first steps of the stencils: the wide one where nothing switches, narrower ones before a column is called spoiled,
+// the narrowest for contact potentials
 enum { STENCILS = 3, NARROW_STENCILS = 6 };
 static const double STENCIL[NARROW_STENCILS] = {1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9};
 // what an exact label says no switch is nearer than, in m, rad, m/s, rad/s
@@ -46,7 +46,8 @@ typedef struct Check {
 } Check;
 
 tgGradCheckOptions tg_grad_check_default(void) {
-  return (tgGradCheckOptions){.size = sizeof(tgGradCheckOptions), .tolerance = 1e-6, .dot_tolerance = 1e-11, .slope_tolerance = 0.1, .seed = 1};
+  return (tgGradCheckOptions){.size = sizeof(tgGradCheckOptions), .tolerance = 1e-6, .dot_tolerance = 1e-11,
+                              .slope_tolerance = 0.1, .seed = 1};
 }
 
 tgGradBlock *tgi_check_block(tgGradCheck *check, const char *name, double tolerance) {
@@ -121,7 +122,9 @@ static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
   for (int i = 0; i < c->nv + c->nu; i++) out[c->nq + i] = x[c->nq + i] + d[c->nv + i];
 }
 
-static tgiNumDiff differences(Check *c) { return (tgiNumDiff){.nx = c->nx, .nt = c->nt, .ny = c->ny, .map = map, .retract = retract, .ctx = c}; }
+static tgiNumDiff differences(Check *c) {
+  return (tgiNumDiff){.nx = c->nx, .nt = c->nt, .ny = c->ny, .map = map, .retract = retract, .ctx = c};
+}
 
 static void put_column(Check *c, int j, const double *col, const double *err) {
   for (int i = 0; i < c->ny; i++) {
@@ -145,9 +148,10 @@ static double block_scale(const Check *c, int i, int j) {
   return scale;
 }
 
-// Central differences of column j that leave more than a tenth of the tolerance open, without a switch: the step may be smooth on either
-// side and have a derivative here, but no second one (drag, which goes with |v| v, at rest). Differences of each side, whose errors have every
-// power of the step, are then taken where they tell more and agree; col[0], err[0] are replaced by their mean.
+// Central differences of column j that leave more than a tenth of the tolerance open, without a switch: the step may be
+// smooth on either side and have a derivative here, but no second one (drag, which goes with |v| v, at rest).
+// Differences of each side, whose errors have every power of the step, are then taken where they tell more and agree;
+// col[0], err[0] are replaced by their mean.
 static void smooth_sides(Check *c, tgiNumDiff *d, int j, double *col, double *err) {
   double open[2] = {0}, *side = c->side, *serr = c->side + 2 * c->ny, bound[2];
   for (int i = 0; i < c->ny; i++) open[i >= c->nv] = fmax(open[i >= c->nv], err[i]);
@@ -163,7 +167,8 @@ static void smooth_sides(Check *c, tgiNumDiff *d, int j, double *col, double *er
   }
 }
 
-// What a central difference of column j leaves open, in tenths of the tolerance; 0 where it is round-off, which a narrower one only has more of.
+// What a central difference of column j leaves open, in tenths of the tolerance; 0 where it is round-off, which a
+// narrower one only has more of.
 static double left_open(const Check *c, int j, const double *err, double step) {
   double most = 0;
   for (int r = 0; r < 2; r++) {
@@ -179,9 +184,9 @@ static double left_open(const Check *c, int j, const double *err, double step) {
 
 static bool intersection_free(const Check *c) { return tg_contact_intersection_free(tg_contact_word(c->sim->contact_model)); }
 
-// Central differences of column j: of the widest stencil in which the step is allowed, has one mode and is smooth enough for the extrapolation to
-// tell, else of the one that tells most. Contact potentials change over their gaps and slip speeds, which may be far below the widest. False: there
-// is none; *status is that of the last.
+// Central differences of column j: of the widest stencil in which the step is allowed, has one mode and is smooth
+// enough for the extrapolation to tell, else of the one that tells most. Contact potentials change over their gaps and
+// slip speeds, which may be far below the widest. False: there is none; *status is that of the last.
 static bool central_reference(Check *c, tgiNumDiff *d, int j, tgStatus *status) {
   double least = INFINITY;
   int stencils = intersection_free(c) ? NARROW_STENCILS : STENCILS;
@@ -213,7 +218,8 @@ static void reference(Check *c, int j) {
   }
   c->spoiled[j] = 1;
   c->step[j] = d.step;
-  if (status != TG_OK) snprintf(c->reason[j], sizeof c->reason[j], "no step of %.0e about this state: %.150s", d.step, tg_sim_error(c->sim)->text);
+  if (status != TG_OK)
+    snprintf(c->reason[j], sizeof c->reason[j], "no step of %.0e about this state: %.150s", d.step, tg_sim_error(c->sim)->text);
   for (int i = 0; i < c->ny; i++) c->R[i * c->nt + j] = NAN;
   for (int k = 0; k < 2; k++) {
     // a switch has been named already
@@ -281,7 +287,8 @@ static void pinned(Check *c) {
   }
 }
 
-// A wheel of 1e-7 kg m^2 turns the round-off of the forces on it into far more than that of its speed, so it is measured. 0 where a switch is near.
+// A wheel of 1e-7 kg m^2 turns the round-off of the forces on it into far more than that of its speed, so it is
+// measured. 0 where a switch is near.
 static void measure_noise(Check *c) {
   tgiNumDiff d = differences(c);
   for (int j = 0; j < c->nt; j++) c->t[j] = tg_random_normal(c->o.seed, PROBES, (uint64_t)j);
@@ -318,8 +325,9 @@ static void compare(Check *c, tgGradCheck *check, const char *name, int r0, int 
       b->estimate = fmax(b->estimate, c->E[i * c->nt + j]);
     }
   }
-  // A block of zeros has references of round-off alone. What these may be off by is the floor of a difference that counts: the round-off of
-  // the widest stencil, or what they say themselves up to the round-off of the narrowest, beyond which it would hide a step that is not smooth.
+  // A block of zeros has references of round-off alone. What these may be off by is the floor of a difference that
+  // counts: the round-off of the widest stencil, or what they say themselves up to the round-off of the narrowest,
+  // beyond which it would hide a step that is not smooth.
   noise = fmax(16 * 2.2e-16 * c->largest / 90, noise);
   double round_off = tgi_numdiff_round_off(noise, narrow), floor = tgi_numdiff_round_off(noise, STENCIL[0]);
   floor = fmin(fmax(4 * b->estimate, floor), round_off);
@@ -436,7 +444,8 @@ tgStatus tg_grad_check_step(tgSim *sim, const tgGradCheckOptions *options, tgGra
   if (sim == NULL || check == NULL) return TG_ERR_ARG;
   const tgModel *m = sim->model;
   Check c = {.sim = sim, .o = options != NULL ? *options : tg_grad_check_default(), .nq = m->nq, .nv = m->nv, .nu = m->nu};
-  if (c.o.size != sizeof c.o) return tgi_error(&sim->error, TG_ERR_ARG, "options of the gradient check must come from tg_grad_check_default");
+  if (c.o.size != sizeof c.o)
+    return tgi_error(&sim->error, TG_ERR_ARG, "options of the gradient check must come from tg_grad_check_default");
   if (c.o.h <= 0) c.o.h = tg_model_timestep(m);
   c.nx = c.nq + c.nv + c.nu;
   c.nt = 2 * c.nv + c.nu;

@@ -1,9 +1,10 @@
 // step_param.c: the gradient check of a step in the parameters of the model.
 //
-// One random functional L = w . (q', v') is differentiated by the adjoint and, along one random direction for each array of parameters, by
-// extrapolated differences of steps that keep the rows and classes of the nominal one (pinned): the derivative is that of the active set
-// which the step chose. The contact's features, the larger of two frictions and, of redundant contacts, which are, may switch all the same: differences
-// narrow enough for that not to happen are then taken, and where there are none a side has to agree.
+// One random functional L = w . (q', v') is differentiated by the adjoint and, along one random direction for each
+// array of parameters, by extrapolated differences of steps that keep the rows and classes of the nominal one (pinned):
+// the derivative is that of the active set which the step chose. The contact's features, the larger of two frictions
+// and, of redundant contacts, which are, may switch all the same: differences narrow enough for that not to happen are
+// then taken, and where there are none a side has to agree.
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +18,8 @@ typedef struct Check {
   tgSim *sim;
   double h;
   const volatile int *cancel;
-  int nv, ny, n, features, rank;     // n: entries of the array; features: hash of the nominal contact features; rank: of the nominal conditions
+  int nv, ny, n, features, rank;     // n: entries of the array; features: hash of the nominal contact features; rank:
+                                     // of the nominal conditions
   const char *name;                  // of the array at hand
   bool switched, changes_h;
   tgReal *q, *v, *q1, *w, *nominal, *dir, *work;
@@ -61,8 +63,9 @@ static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
   return TG_OK;
 }
 
-// A random direction, scaled to the entries; along the unit spheres of quaternions and axes; not where bounds are infinite. Of a number that is the
-// largest of several, all move by the same share where a tie was met, and none overtakes another.
+// A random direction, scaled to the entries; along the unit spheres of quaternions and axes; not where bounds
+// are infinite. Of a number that is the largest of several, all move by the same share where a tie was met,
+// and none overtakes another.
 static void direction(Check *c, const char *name, int rows, int cols, bool tied, uint64_t seed, int array) {
   int traits = tgi_param_traits(name);
   double least = INFINITY;
@@ -77,9 +80,12 @@ static void direction(Check *c, const char *name, int rows, int cols, bool tied,
   tgi_param_tangent(c->sim->model, name, rows, cols, c->nominal, c->dir);
 }
 
-static tgiNumDiff differences(Check *c) { return (tgiNumDiff){.nx = 1, .nt = 1, .ny = c->ny, .map = map, .ctx = c, .analytic = !c->changes_h}; }
+static tgiNumDiff differences(Check *c) {
+  return (tgiNumDiff){.nx = 1, .nt = 1, .ny = c->ny, .map = map, .ctx = c, .analytic = !c->changes_h};
+}
 
-// Round-off of L, at least that of the numbers it is made of. The velocity after the step of a contact potential is a difference of coordinates over h.
+// Round-off of L, at least that of the numbers it is made of. The velocity after the step of a contact potential is a
+// difference of coordinates over h.
 static double measure_noise(Check *c) {
   const tgSim *s = c->sim;
   tgiNumDiff d = differences(c);
@@ -111,8 +117,8 @@ static tgStatus difference(Check *c, double step, tgiSide side, double *slope, d
   return status;
 }
 
-// What is known of dL along the direction: the slope that agrees best, by how much, what the differences leave open, whether it is round-off, and
-// whether something switched.
+// What is known of dL along the direction: the slope that agrees best, by how much, what the differences leave open,
+// whether it is round-off, and whether something switched.
 typedef struct Slope { double value, error, doubt; bool round_off, switched; } Slope;
 
 // with one step; where something switches or a tie is met, also of either side
@@ -127,7 +133,8 @@ static tgStatus slope_at(Check *c, double step, double ours, bool tied, double n
     if (st == TG_CANCELLED || st == TG_ERR_MEMORY) return st;
     if (st != TG_OK) status = st;
     if (st != TG_OK) continue;
-    double doubt = 4 * estimate + round_off, apart = fabs(ours - slope), error = apart > 0 ? apart / fmax(fabs(slope), doubt / tolerance) : apart;
+    double doubt = 4 * estimate + round_off, apart = fabs(ours - slope),
+           error = apart > 0 ? apart / fmax(fabs(slope), doubt / tolerance) : apart;
     if (doubt < out->doubt) {
       out->doubt = doubt;
       out->round_off = 4 * estimate <= round_off;
@@ -140,8 +147,9 @@ static tgStatus slope_at(Check *c, double step, double ours, bool tied, double n
   return out->error < INFINITY ? TG_OK : status;
 }
 
-// Differences of the step that leaves least open, of one across which nothing switches if there is one: narrower where the step is refused, switches or
-// is not smooth enough, wider where round-off counts. With none allowed the status is the refusal.
+// Differences of the step that leaves least open, of one across which nothing switches if there is one: narrower
+// where the step is refused, switches or is not smooth enough, wider where round-off counts. With none allowed
+// the status is the refusal.
 static tgStatus compare(Check *c, double ours, bool tied, double tolerance, Slope *best) {
   double noise = measure_noise(c), step = 1e-5;
   const double widest = 1e-2, narrowest = 1e-9;
@@ -254,7 +262,8 @@ static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
     bool known = true;
     status = check_array(c, k, o, b, &known);
     if (status != TG_OK) return status;
-    if (!known && unknown++ == 0 && b->reason[0] == '\0') snprintf(b->reason, sizeof b->reason, "left out: %s, which has no derivative in this model", tgi_param_name(s->contact_model, k));
+    if (!known && unknown++ == 0 && b->reason[0] == '\0')
+      snprintf(b->reason, sizeof b->reason, "left out: %s, which has no derivative in this model", tgi_param_name(s->contact_model, k));
   }
   tgi_check_verdict(check, b);
   return TG_OK;
@@ -270,7 +279,8 @@ tgStatus tg_grad_check_parameters(tgSim *sim, const tgGradCheckOptions *options,
   char *block = sim->alloc.alloc(sim->alloc.ctx, l.used);
   size_t bytes = tg_sim_snapshot_size(sim);
   char *before = sim->alloc.alloc(sim->alloc.ctx, bytes + 1);
-  tgStatus status = block != NULL && before != NULL ? TG_OK : tgi_error(&sim->error, TG_ERR_MEMORY, "out of memory for the check of parameters");
+  tgStatus status = block != NULL && before != NULL ? TG_OK
+                    : tgi_error(&sim->error, TG_ERR_MEMORY, "out of memory for the check of parameters");
   if (status == TG_OK) {
     l = (tgLayout){.base = block};
     place(&c, &l, most);

@@ -84,19 +84,22 @@ static int batch_report(const tgCli *cli, const Batch *b, int threads, double se
     const double *g = b->g + (size_t)i * b->stride;
     for (size_t k = 0; k < b->stride; k++) norm += g[k] * g[k];
     failed += r->status != TG_OK;
-    json_t *row = json_pack("{s:I, s:s, s:s}", "seed", (json_int_t)(cli->seed + (uint64_t)i), "status", tg_status_text(r->status), "gradient",
-                            tgi_cli_label(r->grad.label));
+    json_t *row = json_pack("{s:I, s:s, s:s}", "seed", (json_int_t)(cli->seed + (uint64_t)i), "status",
+                            tg_status_text(r->status), "gradient", tgi_cli_label(r->grad.label));
     json_object_set_new(row, "loss", r->status == TG_OK ? json_real(r->loss) : json_null());
     json_object_set_new(row, "gradient_norm", r->status == TG_OK ? json_real(sqrt(norm)) : json_null());
     if (r->status != TG_OK) json_object_set_new(row, "error", json_string(r->error.text));
     json_array_append_new(rows, row);
-    if (!cli->json) printf("%4d  %-10.6g |g| %-10.4g %-10s %s %s\n", i, r->loss, sqrt(norm), tgi_cli_label(r->grad.label), tg_status_text(r->status), r->error.text);
+    if (!cli->json)
+      printf("%4d  %-10.6g |g| %-10.4g %-10s %s %s\n", i, r->loss, sqrt(norm), tgi_cli_label(r->grad.label),
+             tg_status_text(r->status), r->error.text);
   }
   char hex[20];
   snprintf(hex, sizeof hex, "%016llx", (unsigned long long)batch_bits(b));
-  tgi_cli_say("%d rollouts of %d steps with gradients on %d threads in %.3g s, %d failed, bits %s", b->n, tg_task_steps(b->task), threads, seconds, failed, hex);
-  json_t *json = json_pack("{s:s, s:o, s:i, s:f, s:i, s:s, s:o}", "command", "batch", "task", tgi_cli_input(cli->file), "threads", threads, "seconds",
-                           seconds, "failed", failed, "bits", hex, "rows", rows);
+  tgi_cli_say("%d rollouts of %d steps with gradients on %d threads in %.3g s, %d failed, bits %s", b->n,
+              tg_task_steps(b->task), threads, seconds, failed, hex);
+  json_t *json = json_pack("{s:s, s:o, s:i, s:f, s:i, s:s, s:o}", "command", "batch", "task", tgi_cli_input(cli->file),
+                           "threads", threads, "seconds", seconds, "failed", failed, "bits", hex, "rows", rows);
   int code = failed > 0 ? TG_EXIT_MISSED : TG_EXIT_OK;
   if (cli->out != NULL) {
     char path[1100];

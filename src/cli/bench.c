@@ -43,9 +43,11 @@ static bool bench_step(tgRun *run) {
   static const char *const name[] = {"cheetah.step_us", "cheetah.adjoint_us", "cheetah.jacobian_us"};
   for (int i = 0; i < 3; i++) {
     double theirs = i == 2 ? us[3] : us[0];
-    json_array_append_new(run->rows, json_pack("{s:s, s:f, s:f, s:f, s:s}", "name", name[i], "ours", us[i], "theirs", theirs, "ratio", us[i] / theirs,
-                                          "against", i == 2 ? "own central differences" : "own forward step"));
-    tgi_cli_say("%-22s %8.2f us   %-24s %8.2f us   ratio %.3g", name[i], us[i], i == 2 ? "own central differences" : "own forward step", theirs, us[i] / theirs);
+    json_array_append_new(run->rows, json_pack("{s:s, s:f, s:f, s:f, s:s}", "name", name[i], "ours", us[i], "theirs",
+                                               theirs, "ratio", us[i] / theirs, "against",
+                                               i == 2 ? "own central differences" : "own forward step"));
+    tgi_cli_say("%-22s %8.2f us   %-24s %8.2f us   ratio %.3g", name[i], us[i],
+                i == 2 ? "own central differences" : "own forward step", theirs, us[i] / theirs);
   }
   tgi_cli_say("%d contacts, %d rows", info.ncontact, info.nrow);
   free(D);
@@ -77,8 +79,10 @@ static bool bench_rollouts(tgRun *run) {
   tg_task_free(task);
   if (!done) return false;
   bool same = bits[0] == bits[1];
-  json_array_append_new(run->rows, json_pack("{s:s, s:f, s:f, s:f, s:s, s:b}", "name", "cheetah.64_rollouts_2_threads_s", "ours", seconds[1], "theirs",
-                                        seconds[0], "ratio", seconds[0] / seconds[1], "against", "own run on one thread", "same_bits", (int)same));
+  json_array_append_new(run->rows, json_pack("{s:s, s:f, s:f, s:f, s:s, s:b}", "name",
+                                             "cheetah.64_rollouts_2_threads_s", "ours", seconds[1], "theirs",
+                                             seconds[0], "ratio", seconds[0] / seconds[1], "against",
+                                             "own run on one thread", "same_bits", (int)same));
   tgi_cli_say("64 rollouts of 400 steps with gradients: %.3g s on one thread, %.3g s on two: %.3g x, bits %s", seconds[0], seconds[1],
               seconds[0] / seconds[1], same ? "equal" : "DIFFER");
   return same;

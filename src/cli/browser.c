@@ -75,7 +75,8 @@ static void become(const char *path, const char *folder, int width, int height, 
   char profile[96], size[48];
   snprintf(profile, sizeof profile, "--user-data-dir=%s", folder);
   snprintf(size, sizeof size, "--window-size=%d,%d", width, height);
-  const char *arg[] = {path, "--headless", "--remote-debugging-pipe", profile, size, "--no-first-run", "--disable-extensions", "--disable-background-networking",
+  const char *arg[] = {path, "--headless", "--remote-debugging-pipe", profile, size, "--no-first-run",
+                       "--disable-extensions", "--disable-background-networking",
                        "--disable-component-update", "--disable-sync", "--mute-audio", "--hide-scrollbars", "--disable-dev-shm-usage",
                        "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist", "about:blank",
                        geteuid() == 0 ? "--no-sandbox" : NULL, NULL};   // its sandbox refuses to run as root
@@ -94,7 +95,9 @@ static tgStatus start(tgiBrowser *b, int width, int height, tgError *error) {
   char path[1024];
   int to[2], from[2];
   if (tgi_browser_path(path) == NULL)
-    return tgi_cli_fail(error, TG_ERR_FILE, "pictures and videos are drawn by a Chromium, and there is none on the PATH: install one (Debian: apt-get install chromium) or set CHROMIUM to it");
+    return tgi_cli_fail(error, TG_ERR_FILE,
+                        "pictures and videos are drawn by a Chromium, and there is none on the PATH: install one "
+                        "(Debian: apt-get install chromium) or set CHROMIUM to it");
   const char *tmp = getenv("TMPDIR");
   if (tmp == NULL || tmp[0] == '\0' || strlen(tmp) > 30) tmp = "/tmp";
   snprintf(b->folder, sizeof b->folder, "%s/tangere-browser-XXXXXX", tmp);
@@ -190,7 +193,9 @@ static json_t *command(tgiBrowser *b, const char *method, json_t *params, double
 }
 
 json_t *tgi_browser_eval(tgiBrowser *b, const char *expression, double seconds, tgError *error) {
-  json_t *answer = command(b, "Runtime.evaluate", json_pack("{s:s, s:b, s:b}", "expression", expression, "awaitPromise", 1, "returnByValue", 1), seconds, error);
+  json_t *answer = command(b, "Runtime.evaluate",
+                           json_pack("{s:s, s:b, s:b}", "expression", expression, "awaitPromise", 1, "returnByValue",
+                                     1), seconds, error);
   if (answer == NULL) return NULL;
   json_t *thrown = json_object_get(answer, "exceptionDetails"), *value = NULL;
   if (thrown != NULL) {
@@ -224,7 +229,9 @@ tgiBrowser *tgi_browser_open(const char *url, int width, int height, bool dark, 
   const char *id = json_string_value(json_object_get(session, "sessionId"));
   if (id != NULL && strlen(id) < sizeof b->session) {
     strcpy(b->session, id);
-    shown = command(b, "Emulation.setEmulatedMedia", json_pack("{s:[{s:s, s:s}]}", "features", "name", "prefers-color-scheme", "value", dark ? "dark" : "light"), 60, error);
+    shown = command(b, "Emulation.setEmulatedMedia",
+                    json_pack("{s:[{s:s, s:s}]}", "features", "name", "prefers-color-scheme", "value",
+                              dark ? "dark" : "light"), 60, error);
   }
   json_decref(page);
   json_decref(session);

@@ -1,4 +1,5 @@
-// browser.h: a Chromium of this machine, without a window, driven over a pipe (the DevTools protocol): opens a page, runs expressions in it.
+// browser.h: a Chromium of this machine, without a window, driven over a pipe (the DevTools protocol): opens a
+// page, runs expressions in it.
 #ifndef TG_CLI_BROWSER_H
 #define TG_CLI_BROWSER_H
 
@@ -18,8 +19,8 @@ tgiBrowser *tgi_browser_open(const char *url, int width, int height, bool dark, 
 const char *tgi_browser_folder(const tgiBrowser *browser);
 /// Goes to another page.
 tgStatus tgi_browser_go(tgiBrowser *browser, const char *url, tgError *error);
-/// Value of an expression in the page, waiting for a promise; to be dropped by the caller. NULL: the error says why: an exception, no answer within
-/// `seconds`, an interrupt (TG_CANCELLED).
+/// Value of an expression in the page, waiting for a promise; to be dropped by the caller. NULL: the error says why: an
+/// exception, no answer within `seconds`, an interrupt (TG_CANCELLED).
 json_t *tgi_browser_eval(tgiBrowser *browser, const char *expression, double seconds, tgError *error);
 /// Ends it and removes its folder. NULL is allowed.
 void tgi_browser_close(tgiBrowser *browser);

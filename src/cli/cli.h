@@ -12,15 +12,16 @@ int tgi_cli_report_motion(const tgCli *cli, const tgMotionCheckOptions *o, const
 int tgi_cli_compare(const tgCli *cli);
 /// compare --properties: the four properties of a contact potential, measured on every contact model.
 int tgi_cli_properties(const tgCli *cli);
-/// What compare ends with: json to compare.json of the folder that is asked for and to standard output with --json, then dropped. An exit code.
+/// What compare ends with: json to compare.json of the folder that is asked for and to standard output with --json,
+/// then dropped. An exit code.
 int tgi_cli_compared(const tgCli *cli, json_t *json, int code);
 int tgi_cli_convert(const tgCli *cli);
 int tgi_cli_replay(const tgCli *cli);
 int tgi_cli_bench(const tgCli *cli);
 int tgi_cli_batch(const tgCli *cli);
 
-/// Becomes the program of that name beside this one, under the command's word, with argument and what follows. Returns only where that is not to be had:
-/// an exit code, with the reason printed.
+/// Becomes the program of that name beside this one, under the command's word, with argument and what follows. Returns
+/// only where that is not to be had: an exit code, with the reason printed.
 int tgi_cli_become(const char *program, char **argument);
 
 /// Runs `count` rollouts of the task with gradients over a pool; hash of all losses and gradients. False: reason printed.

@@ -1,7 +1,7 @@
 // compare.c: tangere compare TASK ...: tasks under several contact models and methods, in one table.
 //
-// A row ends: with its iterations, with a failure that is named, or when its time is over, with the best so far. A timer looks at the clock, so that a
-// rollout is left between two of its steps.
+// A row ends: with its iterations, with a failure that is named, or when its time is over, with the best so far. A
+// timer looks at the clock, so that a rollout is left between two of its steps.
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -68,8 +68,9 @@ static const char *task_name(const char *file, char name[48]) {
   return name;
 }
 
-// The distance that the best leaves. A run that was stopped has the loss of what it was at, with a receding horizon a window's: the table shows the
-// task's, of the motion that it leaves. In the time of a row again, else neither is known.
+// The distance that the best leaves. A run that was stopped has the loss of what it was at, with a
+// receding horizon a window's: the table shows the task's, of the motion that it leaves. In the time of a
+// row again, else neither is known.
 static void judge(const tgCli *cli, const tgTask *task, const tgOptimum *best, Row *r) {
   double loss = NAN, d;
   start_clock(cli);
@@ -128,8 +129,8 @@ static const char *outcome(const Row *r, char text[280]) {
   char time[32];
   if (!r->ran) snprintf(text, 280, "not run");
   else if (r->status == TG_CANCELLED)
-    snprintf(text, 280, "%s after %s in iteration %d%s", r->late ? "stopped" : "interrupted", tgi_cli_duration(r->seconds, time, sizeof time), r->done + 1,
-             r->reached ? ", reached" : "");
+    snprintf(text, 280, "%s after %s in iteration %d%s", r->late ? "stopped" : "interrupted",
+             tgi_cli_duration(r->seconds, time, sizeof time), r->done + 1, r->reached ? ", reached" : "");
   else if (r->status == TG_OK) snprintf(text, 280, "%s", r->reached ? "reached" : "missed");
   else snprintf(text, 280, "%s%s%s", tg_status_text(r->status), r->error[0] != '\0' ? ": " : "", r->error);
   size_t used = strlen(text);
@@ -141,16 +142,17 @@ static void print_row(FILE *to, const Row *r) {
   char name[48], text[280];
   fprintf(to, "%-22s %-24s ", task_name(r->file, name), r->name);
   if (r->ran)
-    fprintf(to, "%-12.5g %-12.5g %-12.4g %-8ld %-9.3g %-10s %s\n", r->first, r->best, r->distance, r->simulations, r->seconds, tgi_cli_label(r->label),
-            outcome(r, text));
+    fprintf(to, "%-12.5g %-12.5g %-12.4g %-8ld %-9.3g %-10s %s\n", r->first, r->best, r->distance, r->simulations,
+            r->seconds, tgi_cli_label(r->label), outcome(r, text));
   else fprintf(to, "not run, for the reason above\n");
   fflush(to);
 }
 
 static json_t *row_json(const Row *r, double base) {
   char text[280];
-  json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:i, s:I, s:f, s:s}", "task", r->file, "name", r->name, "status", tg_status_text(r->status), "outcome",
-                        outcome(r, text), "reached", (int)r->reached, "stopped", (int)r->late, "iterations", r->done, "simulations", (json_int_t)r->simulations,
+  json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:i, s:I, s:f, s:s}", "task", r->file, "name", r->name,
+                        "status", tg_status_text(r->status), "outcome", outcome(r, text), "reached", (int)r->reached,
+                        "stopped", (int)r->late, "iterations", r->done, "simulations", (json_int_t)r->simulations,
                         "seconds", r->seconds, "gradient", tgi_cli_label(r->label));
   json_object_set_new(j, "unstable_steps", json_integer(r->unstable));
   json_object_set_new(j, "first_loss", isfinite(r->first) ? json_real(r->first) : json_null());
@@ -184,7 +186,8 @@ static int plan(const tgCli *cli, const char *file, Row *row, char *contacts, ch
     row[n] = blank;
     row[n].contact = c;
     row[n].method = m;
-    snprintf(row[n].name, sizeof row[n].name, "%.25s%s%.25s", c != NULL ? c : m == NULL ? "as in the task" : "", c != NULL && m != NULL ? " " : "", m != NULL ? m : "");
+    snprintf(row[n].name, sizeof row[n].name, "%.25s%s%.25s", c != NULL ? c : m == NULL ? "as in the task" : "",
+             c != NULL && m != NULL ? " " : "", m != NULL ? m : "");
     n++;
   }
   for (int k = 0; k < 2 && cli->baselines; k++) {
@@ -253,7 +256,8 @@ int tgi_cli_compare(const tgCli *cli) {
   FILE *to = cli->json ? stderr : stdout;
   int code = TG_EXIT_OK;
   json_t *rows = json_array(), *tasks = json_array();
-  fprintf(to, "%-22s %-24s %-12s %-12s %-12s %-8s %-9s %-10s\n", "", "", "first loss", "best loss", "distance [m]", "sims", "seconds", "gradient  outcome");
+  fprintf(to, "%-22s %-24s %-12s %-12s %-12s %-8s %-9s %-10s\n", "", "", "first loss", "best loss", "distance [m]",
+          "sims", "seconds", "gradient  outcome");
   for (int k = 0; k < cli->noperand && code != TG_EXIT_INPUT && !tgi_cli_interrupted; k++) {
     int got = compare_task(cli, cli->operand[k], to, rows);
     if (got == TG_EXIT_INPUT || code == TG_EXIT_OK) code = got;

@@ -19,8 +19,11 @@ static json_t *model_json(const tgCli *cli, const tgModel *m) {
     tgField f = tg_model_field(m, i);
     json_t *data = json_array();
     for (int k = 0; k < f.rows * f.cols; k++)
-      json_array_append_new(data, f.scalar == TG_SCALAR_INT ? json_integer(((const int *)f.data)[k]) : json_real(((const double *)f.data)[k]));
-    json_object_set_new(fields, f.name, json_pack("{s:[i,i], s:s, s:s, s:o}", "shape", f.rows, f.cols, "unit", f.unit, "text", f.text, "data", data));
+      json_array_append_new(data, f.scalar == TG_SCALAR_INT ? json_integer(((const int *)f.data)[k])
+                            : json_real(((const double *)f.data)[k]));
+    json_object_set_new(fields, f.name,
+                        json_pack("{s:[i,i], s:s, s:s, s:o}", "shape", f.rows, f.cols, "unit", f.unit, "text", f.text,
+                                  "data", data));
   }
   json_object_set_new(j, "fields", fields);
   return j;
@@ -62,8 +65,9 @@ int tgi_cli_convert(const tgCli *cli) {
   }
   if (code == TG_EXIT_OK && cli->json) code = tgi_cli_print_json(model_json(cli, m), code);
   if (code == TG_EXIT_OK)
-    tgi_cli_say("%s: %d bodies, %d joints, %d geoms, nq %d, nv %d, nu %d", cli->file, tg_model_count(m, TG_THING_BODY), tg_model_count(m, TG_THING_JOINT), tg_model_count(m, TG_THING_GEOM),
-                tg_model_nq(m), tg_model_nv(m), tg_model_nu(m));
+    tgi_cli_say("%s: %d bodies, %d joints, %d geoms, nq %d, nv %d, nu %d", cli->file, tg_model_count(m, TG_THING_BODY),
+                tg_model_count(m, TG_THING_JOINT), tg_model_count(m, TG_THING_GEOM), tg_model_nq(m), tg_model_nv(m),
+                tg_model_nu(m));
   tg_model_free(m);
   return code;
 }

@@ -1,6 +1,7 @@
 // live.c: tangere replay FOLDER --live: the folder's page, renewed in the browser as a running optimisation renews it.
 //
-// A page from file:// may not ask for anything, so it is served from this machine to this machine: 127.0.0.1, GET of two addresses, nothing else.
+// A page from file:// may not ask for anything, so it is served from this machine to this machine: 127.0.0.1, GET of
+// two addresses, nothing else.
 #include "cli/cli.h"
 
 #ifdef TG_MICROHTTPD
@@ -50,7 +51,8 @@ static char *page_of(const Live *live, const char *state, size_t *size) {
     return NULL;
   }
   at += strlen(head);
-  *size = (size_t)sprintf(out, "%.*s<meta name=\"tangere-live\" content=\"%s\">%.*s%s", (int)(at - text), text, state, (int)(policy - at), at, open);
+  *size = (size_t)sprintf(out, "%.*s<meta name=\"tangere-live\" content=\"%s\">%.*s%s", (int)(at - text), text, state,
+                          (int)(policy - at), at, open);
   const char *rest = policy + strlen(closed);
   size_t left = n - (size_t)(rest - text);
   memcpy(out + *size, rest, left);
@@ -59,7 +61,8 @@ static char *page_of(const Live *live, const char *state, size_t *size) {
   return out;
 }
 
-static enum MHD_Result reply(struct MHD_Connection *to, unsigned code, const char *type, const char *text, size_t n, enum MHD_ResponseMemoryMode mode) {
+static enum MHD_Result reply(struct MHD_Connection *to, unsigned code, const char *type, const char *text, size_t n,
+                             enum MHD_ResponseMemoryMode mode) {
   struct MHD_Response *r = MHD_create_response_from_buffer(n, (void *)(uintptr_t)text, mode);
   if (r == NULL) return MHD_NO;
   MHD_add_response_header(r, "Content-Type", type);
@@ -74,11 +77,12 @@ static enum MHD_Result say(struct MHD_Connection *to, unsigned code, const char 
   return reply(to, code, "text/plain; charset=utf-8", text, strlen(text), MHD_RESPMEM_MUST_COPY);
 }
 
-static enum MHD_Result answer(void *ctx, struct MHD_Connection *to, const char *url, const char *method, const char *version, const char *data, size_t *size,
-                              void **own) {
+static enum MHD_Result answer(void *ctx, struct MHD_Connection *to, const char *url, const char *method,
+                              const char *version, const char *data, size_t *size, void **own) {
   static int seen;
   static const char waiting[] = "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"1\"><title>Tangere</title>"
-                                "<p style=\"font:15px system-ui;margin:20vh auto;max-width:50ch\">Waiting for the first result of the optimisation.";
+                                "<p style=\"font:15px system-ui;margin:20vh auto;max-width:50ch\">Waiting for the "
+                                "first result of the optimisation.";
   const Live *live = ctx;
   (void)version, (void)data;
   if (*own == NULL) {  // headers only
@@ -127,9 +131,11 @@ int tgi_cli_live(const tgCli *cli) {
     return TG_EXIT_USAGE;
   }
   tgi_cli_catch_signals();
-  for (int i = 0; daemon == NULL && i < (cli->port > 0 ? 1 : PORTS); i++) daemon = listen_at(&live, cli->port > 0 ? cli->port : FIRST_PORT + i);
+  for (int i = 0; daemon == NULL && i < (cli->port > 0 ? 1 : PORTS); i++)
+    daemon = listen_at(&live, cli->port > 0 ? cli->port : FIRST_PORT + i);
   if (daemon == NULL) {
-    tgi_cli_say("tangere replay: no port of 127.0.0.1 from %d on can be had: %s; --port names another", cli->port > 0 ? cli->port : FIRST_PORT, strerror(errno));
+    tgi_cli_say("tangere replay: no port of 127.0.0.1 from %d on can be had: %s; --port names another",
+                cli->port > 0 ? cli->port : FIRST_PORT, strerror(errno));
     return TG_EXIT_FAULT;
   }
   tgi_cli_say("open http://127.0.0.1:%d/ in a browser; Ctrl-C ends", live.port);
@@ -142,7 +148,8 @@ int tgi_cli_live(const tgCli *cli) {
 
 int tgi_cli_live(const tgCli *cli) {
   (void)cli;
-  tgi_cli_say("tangere replay: --live was left out of this build, which found no libmicrohttpd (Debian: apt-get install libmicrohttpd-dev, then build again)");
+  tgi_cli_say("tangere replay: --live was left out of this build, which found no libmicrohttpd (Debian: apt-get "
+              "install libmicrohttpd-dev, then build again)");
   return TG_EXIT_FAULT;
 }
 

@@ -7,15 +7,21 @@
 #include "cli/cli.h"
 
 static const tgCommand commands[] = {
-    {"simulate", "MODEL", "contact steps dt out key json notes load overlap no-replay", "run a model file forward and leave a replay", tgi_cli_simulate},
+    {"simulate", "MODEL", "contact steps dt out key json notes load overlap no-replay",
+     "run a model file forward and leave a replay", tgi_cli_simulate},
     {"optimize", "TASK", "contact gradient out seed resume overwrite method iterations threads zero-contact json load no-replay",
      "optimise a task file by gradient and leave a replay", tgi_cli_optimize},
-    {"gradcheck", "MODEL|TASK", "contact steps dt key seed second motion json load overlap", "check derivatives against independent differences", tgi_cli_gradcheck},
-    {"compare", "[TASK ...]", "properties contact method seed iterations seconds threads baselines out json load", "tasks under several contact models, methods and baselines: one table; --properties: the contact models themselves", tgi_cli_compare},
-    {"batch", "TASK", "contact count seed threads out json load", "many rollouts with gradients over threads, a status for each", tgi_cli_batch},
+    {"gradcheck", "MODEL|TASK", "contact steps dt key seed second motion json load overlap",
+     "check derivatives against independent differences", tgi_cli_gradcheck},
+    {"compare", "[TASK ...]", "properties contact method seed iterations seconds threads baselines out json load",
+     "tasks under several contact models, methods and baselines: one table; --properties: the contact models themselves", tgi_cli_compare},
+    {"batch", "TASK", "contact count seed threads out json load",
+     "many rollouts with gradients over threads, a status for each", tgi_cli_batch},
     {"convert", "MODEL", "out json notes load", "compile a model file and write all its arrays (.json or .npz)", tgi_cli_convert},
-    {"replay", "FOLDER ...", "out png load", "make replay.html again from a run's folder, one page of several runs, or pictures and videos", tgi_cli_replay},
-    {"reproduce", "[ID]", NULL, "run an experiment of a paper beside its published numbers; no ID: list them", NULL},   // a program of its own
+    {"replay", "FOLDER ...", "out png load",
+     "make replay.html again from a run's folder, one page of several runs, or pictures and videos", tgi_cli_replay},
+    // a program of its own
+    {"reproduce", "[ID]", NULL, "run an experiment of a paper beside its published numbers; no ID: list them", NULL},
     {"bench", "[NAME]", "list json", "measure speeds as ratios in one run", tgi_cli_bench},
 };
 enum { NCOMMANDS = sizeof commands / sizeof *commands };

@@ -10,25 +10,28 @@ static json_t *as_json(const tgMotionCheck *k) {
   json_t *rows = json_array(), *widths = json_array();
   for (int i = 0; i < k->nrow; i++) {
     const tgMotionRow *r = &k->row[i];
-    json_array_append_new(rows, json_pack("{s:f, s:o, s:o, s:o, s:o, s:o, s:s, s:i}", "h", r->h, "value", number(r->value), "value_change", number(r->value_change),
-                                          "gradient", number(r->gradient), "gradient_change", number(r->gradient_change), "entry", number(r->entry), "label",
-                                          tgi_cli_label(r->label), "unstable", r->unstable));
+    json_array_append_new(rows, json_pack("{s:f, s:o, s:o, s:o, s:o, s:o, s:s, s:i}", "h", r->h, "value",
+                                          number(r->value), "value_change", number(r->value_change), "gradient",
+                                          number(r->gradient), "gradient_change", number(r->gradient_change), "entry",
+                                          number(r->entry), "label", tgi_cli_label(r->label), "unstable", r->unstable));
   }
   for (int i = 0; i < k->nwidth; i++) {
     const tgWidthRow *r = &k->width[i];
-    json_array_append_new(widths, json_pack("{s:f, s:o, s:o, s:o}", "width", r->width, "error", number(r->error), "ours", number(r->ours), "reference", number(r->reference)));
+    json_array_append_new(widths, json_pack("{s:f, s:o, s:o, s:o}", "width", r->width, "error", number(r->error),
+                                            "ours", number(r->ours), "reference", number(r->reference)));
   }
-  return json_pack("{s:b, s:s, s:o, s:s, s:o, s:o, s:s, s:f, s:s, s:o, s:o}", "pass", (int)k->pass, "value", word[k->value], "value_order", number(k->value_order),
-                   "gradient", word[k->gradient], "gradient_order", number(k->gradient_order), "growth", number(k->growth), "entry", k->entry_name, "holds_to",
-                   k->holds_to, "reason", k->reason, "rows", rows, "widths", widths);
+  return json_pack("{s:b, s:s, s:o, s:s, s:o, s:o, s:s, s:f, s:s, s:o, s:o}", "pass", (int)k->pass, "value",
+                   word[k->value], "value_order", number(k->value_order), "gradient", word[k->gradient],
+                   "gradient_order", number(k->gradient_order), "growth", number(k->growth), "entry", k->entry_name,
+                   "holds_to", k->holds_to, "reason", k->reason, "rows", rows, "widths", widths);
 }
 
 static void print_rows(const tgMotionCheck *k) {
   printf("%-10s %-14s %-10s %-11s %-10s %-14s %s\n", "h [s]", "value", "change", "|gradient|", "change", "largest entry", "label");
   for (int i = 0; i < k->nrow; i++) {
     const tgMotionRow *r = &k->row[i];
-    printf("%-10.4g %-14.8g %-10.3g %-11.5g %-10.3g %-14.6g %s%s\n", r->h, r->value, r->value_change, r->gradient, r->gradient_change, r->entry, tgi_cli_label(r->label),
-           r->unstable > 0 ? ", unstable" : "");
+    printf("%-10.4g %-14.8g %-10.3g %-11.5g %-10.3g %-14.6g %s%s\n", r->h, r->value, r->value_change, r->gradient,
+           r->gradient_change, r->entry, tgi_cli_label(r->label), r->unstable > 0 ? ", unstable" : "");
   }
   printf("value: %s", word[k->value]);
   if (!isnan(k->value_order)) printf(" (order %.2f)", k->value_order);

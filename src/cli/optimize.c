@@ -21,7 +21,8 @@ static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o,
   json_object_set_new(j, "seconds", json_real(o->seconds));
   json_t *parameters = json_object();
   const char *label;
-  for (int i = 0, at; (label = tg_task_parameter(task, i, &at)) != NULL; i++) json_object_set_new(parameters, label, json_real(o->best[at]));
+  for (int i = 0, at; (label = tg_task_parameter(task, i, &at)) != NULL; i++)
+    json_object_set_new(parameters, label, json_real(o->best[at]));
   if (json_object_size(parameters) > 0) json_object_set_new(j, "parameters", parameters);
   else json_decref(parameters);
   tgi_cli_keep_parameters(task, o, j);
@@ -64,9 +65,11 @@ static int finish(const tgCli *cli, const tgTask *task, const tgOptimum *o) {
     tgi_cli_say("loss %.6g -> %.6g in %d iterations, %ld simulations, %.3g s; gradient %s%s%s", o->first_loss, o->best_loss, o->iterations,
                 o->simulations, o->seconds, tgi_cli_label(o->grad.label), o->grad.reason[0] != '\0' ? ": " : "", o->grad.reason);
     if (o->indefinite > 0)
-      tgi_cli_say("%s: in %d iterations a control Hessian was not positive definite; a penalty on states took its place", tg_task_method(task), o->indefinite);
+      tgi_cli_say("%s: in %d iterations a control Hessian was not positive definite; a penalty on states took its "
+                  "place", tg_task_method(task), o->indefinite);
     const char *label;
-    for (int i = 0, at; (label = tg_task_parameter(task, i, &at)) != NULL; i++) tgi_cli_say("%s: %.6g -> %.10g", label, o->first[at], o->best[at]);
+    for (int i = 0, at; (label = tg_task_parameter(task, i, &at)) != NULL; i++)
+      tgi_cli_say("%s: %.6g -> %.10g", label, o->first[at], o->best[at]);
     if (isfinite(distance)) tgi_cli_say("distance to the target: %.3g m", distance);
     if (cli->out != NULL && !cli->no_replay) tgi_cli_say("replay: %s/replay.html (open it in a browser)", cli->out);
   }

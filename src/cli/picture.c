@@ -46,7 +46,8 @@ static tgStatus fetch(tgiBrowser *b, long length, const char *path, tgError *err
     snprintf(expression, sizeof expression, "__tangere.made(%ld, %ld)", at, at + PIECE);
     json_t *piece = tgi_browser_eval(b, expression, 120, error);
     if (piece == NULL) st = error->status;
-    else if (!write_bytes(file, json_string_value(piece), json_string_length(piece))) st = tgi_cli_fail(error, TG_ERR_INTERNAL, "the page gave no base64");
+    else if (!write_bytes(file, json_string_value(piece), json_string_length(piece)))
+      st = tgi_cli_fail(error, TG_ERR_INTERNAL, "the page gave no base64");
     json_decref(piece);
   }
   bool whole = file != NULL && fclose(file) == 0;
@@ -92,7 +93,8 @@ static tgStatus picture(const tgCli *cli, tgiBrowser *b, int width, int height, 
   double frames = 0, frame = (double)cli->frame, length = 0;
   char expression[128];
   TG_CLI_TRY(number(b, "__tangere.frames()", 60, &frames, error));
-  if (cli->frame_given && frame > frames - 1) return tgi_cli_fail(error, TG_ERR_ARG, "--frame %.0f: the run has frames 0 to %.0f", frame, frames - 1);
+  if (cli->frame_given && frame > frames - 1)
+    return tgi_cli_fail(error, TG_ERR_ARG, "--frame %.0f: the run has frames 0 to %.0f", frame, frames - 1);
   if (!cli->frame_given) TG_CLI_TRY(number(b, "__tangere.frame()", 60, &frame, error));
   snprintf(expression, sizeof expression, "__tangere.makePicture(%d, %d, %.0f)", width, height, frame);
   TG_CLI_TRY(number(b, expression, 300, &length, error));
@@ -104,19 +106,22 @@ static tgStatus to_mp4(const char *from, const char *path, tgError *error) {
   char ffmpeg[1024];
   pid_t pid = tgi_program_path("ffmpeg", ffmpeg) != NULL ? fork() : -1;
   if (pid == 0) {
-    execl(ffmpeg, ffmpeg, "-y", "-loglevel", "error", "-i", from, "-vf", "scale=out_range=tv:out_color_matrix=bt709,format=yuv420p", "-color_range", "tv", "-colorspace",
-          "bt709", "-movflags", "+faststart", path, (char *)NULL);
+    execl(ffmpeg, ffmpeg, "-y", "-loglevel", "error", "-i", from, "-vf",
+          "scale=out_range=tv:out_color_matrix=bt709,format=yuv420p", "-color_range", "tv", "-colorspace", "bt709",
+          "-movflags", "+faststart", path, (char *)NULL);
     _exit(127);
   }
   int state = 0;
   while (pid > 0 && waitpid(pid, &state, 0) < 0 && errno == EINTR) continue;
-  return pid > 0 && WIFEXITED(state) && WEXITSTATUS(state) == 0 ? TG_OK : tgi_cli_fail(error, TG_ERR_FILE, "ffmpeg could not write %s", path);
+  return pid > 0 && WIFEXITED(state) && WEXITSTATUS(state) == 0 ? TG_OK
+         : tgi_cli_fail(error, TG_ERR_FILE, "ffmpeg could not write %s", path);
 }
 
 static tgStatus video(const tgCli *cli, tgiBrowser *b, int width, int height, tgError *error) {
   double length = 0;
   char expression[128], webm[160];
-  snprintf(expression, sizeof expression, "__tangere.makeVideo(%d, %d, %d, %.17g)", width, height, cli->fps > 0 ? cli->fps : 30, cli->speed > 0 ? cli->speed : 1);
+  snprintf(expression, sizeof expression, "__tangere.makeVideo(%d, %d, %d, %.17g)", width, height,
+           cli->fps > 0 ? cli->fps : 30, cli->speed > 0 ? cli->speed : 1);
   TG_CLI_TRY(number(b, expression, SLOWEST, &length, error));
   if (!ends_in(cli->video, ".mp4")) return fetch(b, (long)length, cli->video, error);
   snprintf(webm, sizeof webm, "%s/video.webm", tgi_browser_folder(b));
@@ -131,7 +136,8 @@ bool tgi_cli_picture_options(const tgCli *cli, int *width, int *height) {
   char program[1024];
   *width = 1280;
   *height = 720;
-  if (cli->size != NULL && (sscanf(cli->size, "%dx%d%c", width, height, &left) != 2 || *width < 16 || *height < 16 || *width > 7680 || *height > 4320)) {
+  if (cli->size != NULL && (sscanf(cli->size, "%dx%d%c", width, height, &left) != 2 || *width < 16 || *height < 16 ||
+                            *width > 7680 || *height > 4320)) {
     tgi_cli_say("tangere replay: --size does not take '%s'; give WIDTHxHEIGHT, as 1280x720", cli->size);
     return false;
   }
@@ -144,7 +150,8 @@ bool tgi_cli_picture_options(const tgCli *cli, int *width, int *height) {
     return false;
   }
   if (cli->video != NULL && ends_in(cli->video, ".mp4") && tgi_program_path("ffmpeg", program) == NULL) {
-    tgi_cli_say("tangere replay: an .mp4 is made by ffmpeg, which is not on the PATH: install it (Debian: apt-get install ffmpeg) or ask for a .webm");
+    tgi_cli_say("tangere replay: an .mp4 is made by ffmpeg, which is not on the PATH: install it (Debian: apt-get "
+                "install ffmpeg) or ask for a .webm");
     return false;
   }
   return true;
@@ -159,7 +166,8 @@ int tgi_cli_pictures(const tgCli *cli, tgStatus (*write)(void *ctx, const char *
   tgiBrowser *b = tgi_browser_open("about:blank", width, height, cli->dark, &error);
   if (b == NULL) return tgi_cli_error("replay", &error);
   snprintf(path, sizeof path, "%s/replay.html", tgi_browser_folder(b));
-  snprintf(url, sizeof url, "file://%s%s%.1200s", path, cli->view != NULL ? "#" : "", cli->view == NULL ? "" : cli->view[0] == '#' ? cli->view + 1 : cli->view);
+  snprintf(url, sizeof url, "file://%s%s%.1200s", path, cli->view != NULL ? "#" : "",
+           cli->view == NULL ? "" : cli->view[0] == '#' ? cli->view + 1 : cli->view);
   tgStatus st = write(ctx, path, &error);
   if (st == TG_OK) st = tgi_browser_go(b, url, &error);
   if (st == TG_OK) st = wait_ready(b, &error);

@@ -1,8 +1,9 @@
 // properties.c: tangere compare --properties: what [barrier] asks of a contact potential, measured on every contact model.
 //
-// A box with a corner down over a larger, fixed one, weightless, without friction. A model is asked for the force alone: of a potential its
-// gradient, of impulses what one step from rest gives. Second differentiability of the potential is differentiability of the force: where a
-// second difference of it over the step d is of order d^2 (smooth), d (a kink) or 1 (a jump), halving d divides difference/d by 2, 1 or 1/2.
+// A box with a corner down over a larger, fixed one, weightless, without friction. A model is asked for the force
+// alone: of a potential its gradient, of impulses what one step from rest gives. Second differentiability of the
+// potential is differentiability of the force: where a second difference of it over the step d is of order d^2
+// (smooth), d (a kink) or 1 (a jump), halving d divides difference/d by 2, 1 or 1/2.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,8 @@ typedef struct Measure {
 
 // ---- the scene ----
 
-static const double turn[4] = {0.9004471023526769, 0.11624942883566838, 0.23249885767133677, 0.3487482865070052};   // 0.9 rad about (1, 2, 3)
+// 0.9 rad about (1, 2, 3)
+static const double turn[4] = {0.9004471023526769, 0.11624942883566838, 0.23249885767133677, 0.3487482865070052};
 
 static tgModel *scene(tgError *error) {
   tgDesc *d = tg_desc_create(NULL);
@@ -173,8 +175,8 @@ static double second_difference(const Force f[3]) {
   return norm(d);
 }
 
-// Halves the cell from a to b about its largest second difference until that is rounding. *ratio: mean of the last three halvings, infinite where there
-// are fewer or the force is zero. *place: where it ended.
+// Halves the cell from a to b about its largest second difference until that is rounding. *ratio: mean of the last
+// three halvings, infinite where there are fewer or the force is zero. *place: where it ended.
 static bool look_into(Probe *p, int path, double a, double b, double *ratio, double *place) {
   Force f[5];
   double d[LEVELS], x = 0.5 * (a + b), h = (b - a) / 4;
@@ -296,13 +298,14 @@ static json_t *measure_json(const Measure *m) {
     snprintf(key, sizeof key, "1e%d", i - 6);
     json_object_set_new(force, key, number(m->force[i]));
   }
-  return json_pack("{s:s, s:{s:b, s:b, s:o}, s:{s:b, s:o, s:s, s:o, s:f}, s:{s:b, s:i, s:i, s:i, s:f}, s:{s:b, s:o, s:o, s:o}}", "contact", m->name, "barrier_form",
-                   "holds", (int)is_barrier(m), "refuses_overlap", (int)m->refuses, "force_1e-9_over_1e-3", number(m->closer), "twice_differentiable", "holds",
-                   (int)is_smooth(m), "halving_ratio", number(m->ratio), "path", m->path != NULL ? m->path : "", "place", number(m->place), "share_of_force", m->share,
-                   "never_pulls",
-                   "holds", (int)(m->pull == 0), "pushes", m->push, "pulls", m->pull, "no_force", m->none, "strongest_pull", m->strongest,
-                   "never_vanishes", "holds",
-                   (int)never_vanishes(m), "force_N", force, "slope", number(m->slope), "no_force_from_m", number(m->beyond));
+  return json_pack("{s:s, s:{s:b, s:b, s:o}, s:{s:b, s:o, s:s, s:o, s:f}, s:{s:b, s:i, s:i, s:i, s:f}, s:{s:b, s:o, "
+                   "s:o, s:o}}", "contact", m->name, "barrier_form", "holds", (int)is_barrier(m), "refuses_overlap",
+                   (int)m->refuses, "force_1e-9_over_1e-3", number(m->closer), "twice_differentiable", "holds",
+                   (int)is_smooth(m), "halving_ratio", number(m->ratio), "path", m->path != NULL ? m->path : "",
+                   "place", number(m->place), "share_of_force", m->share, "never_pulls", "holds", (int)(m->pull == 0),
+                   "pushes", m->push, "pulls", m->pull, "no_force", m->none, "strongest_pull", m->strongest,
+                   "never_vanishes", "holds", (int)never_vanishes(m), "force_N", force, "slope", number(m->slope),
+                   "no_force_from_m", number(m->beyond));
 }
 
 static void print_measure(FILE *to, const Measure *m) {
@@ -310,7 +313,8 @@ static void print_measure(FILE *to, const Measure *m) {
   snprintf(ratio, sizeof ratio, isfinite(m->ratio) ? "%.2f" : "no force", m->ratio);
   if (m->refuses) snprintf(barrier, sizeof barrier, "%s, force x %.2g", is_barrier(m) ? "yes" : "no", m->closer);
   else snprintf(barrier, sizeof barrier, "no, overlaps");
-  snprintf(smooth, sizeof smooth, "%s, %s%s%s", is_smooth(m) ? "yes" : "no", ratio, m->path != NULL ? " " : "", m->path != NULL && !is_smooth(m) ? m->path : "");
+  snprintf(smooth, sizeof smooth, "%s, %s%s%s", is_smooth(m) ? "yes" : "no", ratio, m->path != NULL ? " " : "",
+           m->path != NULL && !is_smooth(m) ? m->path : "");
   size_t used = strlen(smooth);
   if (m->path != NULL && !is_smooth(m) && m->share < 1e-3) snprintf(smooth + used, sizeof smooth - used, " at %.0e", m->share);
   if (m->pull == 0) snprintf(sign, sizeof sign, "yes, %d push, 0 pull", m->push);
@@ -373,7 +377,8 @@ static int measure_words(const Table *t) {
     return code;
   }
   snprintf(list, sizeof list, "%s", t->cli->contact);
-  for (char *word = strtok_r(list, ",", &save); word != NULL && code == TG_EXIT_OK; word = strtok_r(NULL, ",", &save)) code = measure_word(t, word);
+  for (char *word = strtok_r(list, ",", &save); word != NULL && code == TG_EXIT_OK; word = strtok_r(NULL, ",", &save))
+    code = measure_word(t, word);
   return code;
 }
 
@@ -391,6 +396,7 @@ int tgi_cli_properties(const tgCli *cli) {
   Table t = {cli, cli->json ? stderr : stdout, json_array()};
   fprintf(t.to, "%-20s %-22s %-26s %-34s %s\n", "contact", "barrier form", "twice differentiable", "never pulls", "never vanishes");
   int code = measure_words(&t);
-  return tgi_cli_compared(cli, json_pack("{s:s, s:s, s:i, s:o, s:o}", "version", tg_version(), "command", "compare --properties", "distances", DISTANCES,
-                                         "options", options_json(cli), "rows", t.rows), code);
+  return tgi_cli_compared(cli, json_pack("{s:s, s:s, s:i, s:o, s:o}", "version", tg_version(), "command",
+                                         "compare --properties", "distances", DISTANCES, "options", options_json(cli),
+                                         "rows", t.rows), code);
 }

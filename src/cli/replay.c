@@ -36,7 +36,8 @@ static int open_folder(const tgCli *cli, const char *path, Folder *f) {
   f->run = json_load_file(name, JSON_REJECT_DUPLICATES, &why);
   const char *model = f->run != NULL ? input(f->run, "model", "path") : NULL;
   if (model == NULL) {
-    tgi_cli_say("tangere replay: %s: %s; give the folder that simulate or optimize wrote", name, f->run != NULL ? "it names no model" : why.text);
+    tgi_cli_say("tangere replay: %s: %s; give the folder that simulate or optimize wrote", name,
+                f->run != NULL ? "it names no model" : why.text);
     return TG_EXIT_INPUT;
   }
   snprintf(name, sizeof name, "%s/trajectory.npz", path);
@@ -119,7 +120,9 @@ static tgStatus add_folder(Folder *f, tgReplay *page, tgError *error) {
   for (int i = 0; i < f->nmotion && st == TG_OK; i++) {
     const char *label = f->label_of[i];
     if (label[0] != '\0') st = tgi_cli_set_parameters(f->run, label, sim, error);
-    if (st == TG_OK) st = tg_replay_add_motion(page, sim, &f->motion[i], label[0] != '\0' ? label : "simulation", iteration_of(f, i), *(const double *)h->data, error);
+    if (st == TG_OK)
+      st = tg_replay_add_motion(page, sim, &f->motion[i], label[0] != '\0' ? label : "simulation", iteration_of(f, i),
+                                *(const double *)h->data, error);
   }
   tg_sim_free(sim);
   return st;
@@ -133,8 +136,8 @@ static void name_folders(Folder *folder, int n) {
     char path[1100];
     snprintf(path, sizeof path, "%.*s", (int)end, folder[i].path);
     const char *contact = json_string_value(json_object_get(folder[i].run, "contact"));
-    snprintf(folder[i].label, sizeof folder[i].label, "%.40s%s%.15s%s", tgi_cli_base_name(path), contact != NULL ? " (" : "", contact != NULL ? contact : "",
-             contact != NULL ? ")" : "");
+    snprintf(folder[i].label, sizeof folder[i].label, "%.40s%s%.15s%s", tgi_cli_base_name(path),
+             contact != NULL ? " (" : "", contact != NULL ? contact : "", contact != NULL ? ")" : "");
   }
 }
 
@@ -173,7 +176,8 @@ int tgi_cli_replay(const tgCli *cli) {
   if (cli->live) return tgi_cli_live(cli);
   bool pictures = cli->png != NULL || cli->video != NULL;
   if (cli->noperand > FOLDERS || (cli->noperand > 1 && cli->out == NULL && !pictures)) {
-    tgi_cli_say(cli->noperand > FOLDERS ? "tangere replay: at most %d folders in one page" : "tangere replay: name the page of several folders by --out FILE.html", FOLDERS);
+    tgi_cli_say(cli->noperand > FOLDERS ? "tangere replay: at most %d folders in one page"
+                : "tangere replay: name the page of several folders by --out FILE.html", FOLDERS);
     return TG_EXIT_USAGE;
   }
   Folder folder[FOLDERS] = {0};

@@ -10,7 +10,8 @@ static void advise(tgSim *sim, double h, const tgCliTrajectory *t) {
   if (t->unstable == 0) return;
   tgi_cli_say("warning: %d of %d steps of %g s were longer than is stable, at the least %.3g s", t->unstable, t->steps, h, t->stable);
   if (tg_sim_step_advice(sim, &a) == TG_OK && isfinite(a.h))
-    tgi_cli_say("warning: at the end the %s asks for steps of %.3g s (%.4g rad/s, damping %.4g 1/s)", a.reason, a.h, a.frequency, a.damping);
+    tgi_cli_say("warning: at the end the %s asks for steps of %.3g s (%.4g rad/s, damping %.4g 1/s)", a.reason, a.h,
+                a.frequency, a.damping);
 }
 
 // A free body that met nothing fell for ever: what a robot's file needs to stand on something.
@@ -20,8 +21,9 @@ static void falls_hint(const tgCli *cli, const tgModel *model, const tgCliTrajec
   if (tg_model_count(model, TG_THING_JOINT) > 0) tg_model_joint(model, 0, &type, NULL, NULL, NULL);
   if (type != TG_JOINT_FREE || cli->ground || cli->ground_below || t->steps < 2 || isfinite(t->least)) return;
   double speed = t->v[(size_t)t->steps * (size_t)nv + 2];
-  if (speed < -1) tgi_cli_say("'%s' touches nothing and falls at %.3g m/s: --ground=below adds a plane under it, --fixed-base holds the root link of a URDF",
-                              tg_model_name(model, TG_THING_BODY, 1), -speed);
+  if (speed < -1)
+    tgi_cli_say("'%s' touches nothing and falls at %.3g m/s: --ground=below adds a plane under it, --fixed-base holds "
+                "the root link of a URDF", tg_model_name(model, TG_THING_BODY, 1), -speed);
 }
 
 static int run(const tgCli *cli, const tgModel *model, const tgContact *contact) {
@@ -52,8 +54,10 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
                            tgi_cli_input(cli->file), "contact", tg_contact_word(contact), "status", tg_status_text(st), "steps", t.steps,
                            "timestep", h, "seconds", seconds, "error", st != TG_OK ? error.text : "");
   json_t *q = json_array(), *v = json_array();
-  for (int i = 0; i < tg_model_nq(model); i++) json_array_append_new(q, json_real(t.q[(size_t)t.steps * (size_t)tg_model_nq(model) + (size_t)i]));
-  for (int i = 0; i < tg_model_nv(model); i++) json_array_append_new(v, json_real(t.v[(size_t)t.steps * (size_t)tg_model_nv(model) + (size_t)i]));
+  for (int i = 0; i < tg_model_nq(model); i++)
+    json_array_append_new(q, json_real(t.q[(size_t)t.steps * (size_t)tg_model_nq(model) + (size_t)i]));
+  for (int i = 0; i < tg_model_nv(model); i++)
+    json_array_append_new(v, json_real(t.v[(size_t)t.steps * (size_t)tg_model_nv(model) + (size_t)i]));
   json_object_set_new(json, "least_distance", isfinite(t.least) ? json_real(t.least) : json_null());
   if (isfinite(t.stable)) json_object_set_new(json, "stable_step", json_real(t.stable));
   if (isfinite(t.stable)) json_object_set_new(json, "unstable_steps", json_integer(t.unstable));
@@ -61,8 +65,8 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   json_object_set_new(json, "qvel", v);
   if (cli->out != NULL && t.steps == 0) tgi_cli_say("no step was made: nothing is written to %s", cli->out);
   else if (cli->out != NULL) {
-    tgCliRun out = {.folder = cli->out, .title = tgi_cli_base_name(cli->file), .model = model, .h = h, .ntrajectory = 1, .trajectory = &t, .json = json,
-                    .replay = !cli->no_replay};
+    tgCliRun out = {.folder = cli->out, .title = tgi_cli_base_name(cli->file), .model = model, .h = h, .ntrajectory = 1,
+                    .trajectory = &t, .json = json, .replay = !cli->no_replay};
     int wrote = tgi_cli_write_run(&out);
     if (wrote != TG_EXIT_OK) code = wrote;
     else tgi_cli_say("wrote %s/%s", cli->out, cli->no_replay ? "trajectory.npz" : "replay.html (open it in a browser)");

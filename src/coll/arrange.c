@@ -1,4 +1,5 @@
-// arrange.c: what a scene made of someone's robot needs before its first step: a ground under it, no contact between links that overlap by design.
+// arrange.c: what a scene made of someone's robot needs before its first step: a ground under it, no contact between
+// links that overlap by design.
 //
 // Both work on the description in the pose of the file, by a simulation of their own that is thrown away.
 #include <math.h>
@@ -61,7 +62,10 @@ tgStatus tg_desc_ground_below(tgDesc *desc, double gap, tgError *error) {
   TG_TRY(open_pose(desc, &p, error));
   for (int g = 0; g < p.model->ngeom; g++) low = fmin(low, lowest(p.sim, g));
   close_pose(&p);
-  if (!isfinite(low)) return tgi_error(error, TG_ERR_INVALID, "a ground below the model is asked for, and it has no geom that may touch one: leave the ground out or give its height");
+  if (!isfinite(low))
+    return tgi_error(error, TG_ERR_INVALID,
+                     "a ground below the model is asked for, and it has no geom that may touch one: leave the ground "
+                     "out or give its height");
   int g = tg_desc_add_geom(desc, 0, TG_GEOM_PLANE, "ground");
   if (g < 0) return tgi_error(error, TG_ERR_MEMORY, "out of memory for the plane called ground");
   desc->geom[g].pos[2] = low - gap;
@@ -93,8 +97,10 @@ int tg_desc_exclude_overlapping(tgDesc *desc, double gap, tgError *error) {
     if (-depth > gap || m->body_root[a] == 0 || m->body_root[a] != m->body_root[b]) continue;
     if (n > 0 && desc->exclude[n - 1].body1 == a && desc->exclude[n - 1].body2 == b) continue;
     bool good = tg_desc_add_exclude(desc, a, b) >= 0 &&
-                tg_desc_add_note(desc, TG_NOTE_WARNING, (tgSource){.file = -1}, "bodies '%s' and '%s' overlap by %.2g m in the pose of the file: no contact between them",
-                                 tg_model_name(m, TG_THING_BODY, a), tg_model_name(m, TG_THING_BODY, b), fmax(0, depth)) >= 0;
+                tg_desc_add_note(desc, TG_NOTE_WARNING, (tgSource){.file = -1},
+                                 "bodies '%s' and '%s' overlap by %.2g m in the pose of the file: no contact between "
+                                 "them", tg_model_name(m, TG_THING_BODY, a), tg_model_name(m, TG_THING_BODY, b),
+                                 fmax(0, depth)) >= 0;
     if (!good) st = tgi_error(error, TG_ERR_MEMORY, "out of memory for the bodies that overlap");
     count++;
   }

@@ -117,7 +117,8 @@ tgStatus tgi_broad_begin(tgSim *s, const tgPose *pose, double margin, tgiBroad *
   if (s->all_pairs || s->m.npair <= FEW * s->m.ngeom) return TG_OK;
   int *at = tgi_stack_bytes(s, 3 * n * sizeof *at);
   Node *node = tgi_stack_bytes(s, (n + 1) * sizeof *node);   // a leaf has more than LEAF/2 geoms
-  if (at == NULL || node == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the pairs of %d geoms; reserve more and repeat.", s->m.ngeom);
+  if (at == NULL || node == NULL)
+    return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the pairs of %d geoms; reserve more and repeat.", s->m.ngeom);
   b->order = at;
   b->plane = at + n;
   b->near = at + 2 * n;

@@ -1,7 +1,8 @@
 // contacts.c: see contacts.h.
 //
-// Near pairs are those whose bounding spheres come near (broad.h), in the order of the model's list. Everything discrete (reference feature, tangent axis) comes from the sim's memory, so that
-// the points are a function of the pose for given memory.
+// Near pairs are those whose bounding spheres come near (broad.h), in the order of the model's list. Everything
+// discrete (reference feature, tangent axis) comes from the sim's memory, so that the points are a function of
+// the pose for given memory.
 #include "coll/contacts.h"
 
 #include <string.h>
@@ -120,10 +121,13 @@ static tgStatus not_convex(tgSim *s, int i, const tgHullFault *x) {
   char label[96];
   tgi_model_label(m, TG_THING_MESH, m->hull_mesh[i], label, sizeof label);
   if (x->by == 0)
-    return tgi_error(&s->error, TG_ERR_INVALID, "The moved vertices of %s do not make a convex hull: face %d (vertices %d, %d, %d of the mesh) has no area.",
-                     label, x->face, id[loop[0]], id[loop[1]], id[loop[2]]);
-  return tgi_error(&s->error, TG_ERR_INVALID, "The moved vertices of %s do not make a convex hull: vertex %d of the mesh is %.3g m %s face %d "
-                   "(vertices %d, %d, %d%s).", label, id[x->vertex], fabs(x->by), x->by < 0 ? "below" : "above", x->face, id[loop[0]], id[loop[1]], id[loop[2]],
+    return tgi_error(&s->error, TG_ERR_INVALID,
+                     "The moved vertices of %s do not make a convex hull: face %d (vertices %d, %d, %d of the mesh) "
+                     "has no area.", label, x->face, id[loop[0]], id[loop[1]], id[loop[2]]);
+  return tgi_error(&s->error, TG_ERR_INVALID,
+                   "The moved vertices of %s do not make a convex hull: vertex %d of the mesh is %.3g m %s face %d "
+                   "(vertices %d, %d, %d%s).", label, id[x->vertex], fabs(x->by), x->by < 0 ? "below" : "above",
+                   x->face, id[loop[0]], id[loop[1]], id[loop[2]],
                    m->hull[i].face_adr[x->face + 1] - m->hull[i].face_adr[x->face] > 3 ? ", ..., which stay in a plane" : "");
 }
 
@@ -151,7 +155,8 @@ static tgStatus no_points(tgSim *s, int status, int g1, int g2) {
 static bool soft(const tgSim *s) { return s->contact_model != NULL && s->contact_model->soft != NULL; }
 
 // points of a pair; negative with the error set
-static int collide(tgSim *s, const tgPose *pose, int pair, tgCollide want, int32_t memory[TG_PAIR_MEMORY], tgContactPoint point[TG_PAIR_POINTS], double *distance) {
+static int collide(tgSim *s, const tgPose *pose, int pair, tgCollide want, int32_t memory[TG_PAIR_MEMORY],
+                   tgContactPoint point[TG_PAIR_POINTS], double *distance) {
   int g1 = s->m.pair_geom1[pair], g2 = s->m.pair_geom2[pair];
   tgHull hull[2];
   char label[96];
@@ -189,9 +194,11 @@ static tgStatus search(tgSim *s, const tgPose *pose, Search *f) {
   tgiBroad broad;
   TG_TRY(tgi_broad_begin(s, pose, TG_CONTACT_MARGIN, &broad));
   int most = 0, *pair;
-  for (int g = 0; g < m->ngeom; g++) most = m->geom_pairadr[g + 1] - m->geom_pairadr[g] > most ? m->geom_pairadr[g + 1] - m->geom_pairadr[g] : most;
+  for (int g = 0; g < m->ngeom; g++)
+    most = m->geom_pairadr[g + 1] - m->geom_pairadr[g] > most ? m->geom_pairadr[g + 1] - m->geom_pairadr[g] : most;
   pair = tgi_stack_bytes(s, ((size_t)most + 1) * sizeof *pair);
-  if (pair == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the pairs of %d geoms; reserve more and repeat.", m->ngeom);
+  if (pair == NULL)
+    return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the pairs of %d geoms; reserve more and repeat.", m->ngeom);
   for (int g = 0; g < m->ngeom; g++)
     for (int k = 0, n = tgi_broad_pairs(&broad, g, pair); k < n; k++) TG_TRY(look_at(s, pose, pair[k], f));
   return TG_OK;

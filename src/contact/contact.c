@@ -81,7 +81,8 @@ const tgContactModel *tgi_contact_named(const char *word, tgError *error) {
   return NULL;
 }
 
-tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, const tgStepper *stepper, const tgContactOptions *options, tgError *error) {
+tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, const tgStepper *stepper,
+                              const tgContactOptions *options, tgError *error) {
   tgAnyContactOptions own;
   if (options == NULL) tg_contact_default(kind->word, &own.of, sizeof own);
   const tgContactOptions *o = options != NULL ? options : &own.of;
@@ -117,6 +118,7 @@ void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, const tgReal *num
   if (fabs(a - b) > 1e-9 * fmax(fabs(a), fabs(b))) return;
   if (info->ties++ > 0) return;
   info->label = TG_GRAD_ONE_SIDED;
-  snprintf(info->reason, sizeof info->reason, "equal %s of %s and %s: the larger counts", what, tgi_model_label(m, TG_THING_GEOM, geom1, one, sizeof one),
+  snprintf(info->reason, sizeof info->reason, "equal %s of %s and %s: the larger counts", what,
+           tgi_model_label(m, TG_THING_GEOM, geom1, one, sizeof one),
            tgi_model_label(m, TG_THING_GEOM, geom2, two, sizeof two));
 }

@@ -11,13 +11,14 @@
 #include "sim/stepper.h"
 #include "tangere/step.h"
 
-/// A row solver finds the impulses of the constraint rows that rows.h makes (sim_fields.def: row_*), given row_A and row_b, and differentiates that. Rows,
-/// velocities, the step matrix, A, b and positions are not its business. Vectors over rows have s->nrow entries.
+/// A row solver finds the impulses of the constraint rows that rows.h makes (sim_fields.def: row_*), given row_A and
+/// row_b, and differentiates that. Rows, velocities, the step matrix, A, b and positions are not its business. Vectors
+/// over rows have s->nrow entries.
 typedef struct tgRowSolver {
   /// row_f, row_w, row_class from row_A and row_b; s->info's solver part. TG_NOT_CONVERGED: s->error names the bodies.
   tgStatus (*solve)(tgSim *s);
-  /// What tells these impulses among all that the conditions might have had, at most record_bytes for the sim's capacity; and what solve makes, to the bit,
-  /// from the same rows and that: one linear solve.
+  /// What tells these impulses among all that the conditions might have had, at most record_bytes for the sim's
+  /// capacity; and what solve makes, to the bit, from the same rows and that: one linear solve.
   size_t (*record_bytes)(const tgSim *s);
   void (*record)(const tgSim *s, void *to);
   tgStatus (*recall)(tgSim *s, const void *from);
@@ -31,8 +32,9 @@ typedef struct tgRowSolver {
   tgStatus (*solve_columns)(tgSim *s, int island, int n, const int *at, tgReal *X, int *live, int *nlive);
   /// rbar (nrow) = dL/dr from g = dL/df.
   void (*solve_vjp)(const tgSim *s, const tgReal *g, tgReal *rbar);
-  /// The complementarity-aware choice: z (nv) = dL/dv', lambda = Mh^-1 z, g (nrow) = J lambda; y (nrow) as solve_vjp gave it is replaced on the
-  /// islands that let nothing through. s->aware_row: the first contact's row that was taken otherwise than it is, -1 when none.
+  /// The complementarity-aware choice: z (nv) = dL/dv', lambda = Mh^-1 z, g (nrow) = J lambda; y (nrow) as solve_vjp
+  /// gave it is replaced on the islands that let nothing through. s->aware_row: the first contact's row that was taken
+  /// otherwise than it is, -1 when none.
   void (*aware_adjoint)(tgSim *s, const tgReal *z, const tgReal *lambda, const tgReal *g, tgReal *y);
   /// Redundant rows whose split of the impulses moves the sim: true when df has a second part, N (beta' dA), N a linear map
   /// that null_jvp applies; beta (nrow) is then filled.
@@ -57,34 +59,40 @@ enum {
 /// touches, and slopes of the force in speed along n and across it at the present force [N s/m].
 typedef struct tgContactStiffness { double p[3], n[3], stiffness, damping, friction; } tgContactStiffness;
 
-/// A contact law is a force between pairs of bodies (tgPairTerm, s->term) as a function of their poses and velocities, and of the poses at the start of the
-/// step; in the complex build its derivative carries the second. Inertia, joints, actuators, the equations of motion and their solve are the stepper's.
+/// A contact law is a force between pairs of bodies (tgPairTerm, s->term) as a function of their poses and velocities,
+/// and of the poses at the start of the step; in the complex build its derivative carries the second. Inertia, joints,
+/// actuators, the equations of motion and their solve are the stepper's.
 typedef struct tgLaw {
   unsigned has;          ///< what it gives of the bits above
   /// Terms at most: room of s->term.
   int (*terms)(const tgContact *c);
-  /// Before a step of size h or a derivative of it, at s->start: what follows from the sim's parameters, and what is held over the step. TG_ERR_INVALID when
-  /// bodies touch already that the law keeps apart, naming geoms, faces and depth.
+  /// Before a step of size h or a derivative of it, at s->start: what follows from the sim's parameters,
+  /// and what is held over the step. TG_ERR_INVALID when bodies touch already that the law keeps apart,
+  /// naming geoms, faces and depth.
   tgStatus (*begin)(tgSim *s, double h);
-  /// s->term[0 .. nterm - 1] at the pose and its velocities; s->info's least distance. s->energy INFINITY, with the terms undefined, when bodies touch that the
-  /// law keeps apart.
+  /// s->term[0 .. nterm - 1] at the pose and its velocities; s->info's least distance. s->energy INFINITY, with the
+  /// terms undefined, when bodies touch that the law keeps apart.
   tgStatus (*evaluate)(tgSim *s, const tgPose *pose, unsigned want);
-  /// In place of begin and all evaluations of a step whose end, s->end, is known: what begin makes, and the terms at the end as the last of them left both.
+  /// In place of begin and all evaluations of a step whose end, s->end, is known: what begin makes, and the terms at
+  /// the end as the last of them left both.
   /// NULL: begin and one evaluation do.
   tgStatus (*revisit)(tgSim *s, double h);
-  /// Largest fraction (0, 1] of the tangent step d from the pose along which nothing touches; leaves s->trial undefined. NULL: no step is too long for it.
+  /// Largest fraction (0, 1] of the tangent step d from the pose along which nothing touches; leaves s->trial
+  /// undefined. NULL: no step is too long for it.
   tgStatus (*step_bound)(tgSim *s, const tgPose *pose, const tgReal *d, double *fraction);
   /// B of the terms of the last evaluate, which was at the pose. NULL: nothing is lagged.
   tgStatus (*start_d)(tgSim *s, const tgPose *pose);
   /// out (nbody x 6) += B' Z summed over these terms, Z (nbody x 6) twists at the pose; without their B. NULL with start_d.
   tgStatus (*start_vjp)(tgSim *s, const tgPose *pose, const tgReal *Z, tgReal *out);
-  /// p += d/dtheta of the sum over the terms of w . (Z_body1; Z_body2) at the pose of the last evaluate, with its X; Z (nbody x 6) twists held fixed, theta the
-  /// numbers of the contact model and of the geoms. TG_ERR_UNSUPPORTED names a parameter without a derivative.
+  /// p += d/dtheta of the sum over the terms of w . (Z_body1; Z_body2) at the pose of the last evaluate, with its X; Z
+  /// (nbody x 6) twists held fixed, theta the numbers of the contact model and of the geoms. TG_ERR_UNSUPPORTED names a
+  /// parameter without a derivative.
   tgStatus (*parameters)(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p);
-  /// Positions and outward normals (n x 3, frame of the geom, the sim's own numbers) of the points that a geom collides by; returns n, 0: none. NULL: no geom
-  /// has any.
+  /// Positions and outward normals (n x 3, frame of the geom, the sim's own numbers) of the points that a geom collides
+  /// by; returns n, 0: none. NULL: no geom has any.
   int (*points)(tgSim *s, int geom, const tgReal **position, const tgReal **normal);
-  /// Of term i at the pose of the last evaluate, for the advice on a step's size; false: it pushes nothing whatever the poses. NULL: not told.
+  /// Of term i at the pose of the last evaluate, for the advice on a step's size; false: it pushes nothing whatever
+  /// the poses. NULL: not told.
   bool (*stiffness)(tgSim *s, const tgPose *pose, int i, tgContactStiffness *out);
   /// "geom 'a' and geom 'b'" of a term, written into text. Returns text.
   const char *(*term_label)(const tgSim *s, int term, char *text, size_t size);
@@ -107,7 +115,8 @@ typedef struct tgContactModel {
   void (*nonsmooth)(const tgSim *s, double h, tgGradInfo *info);
   /// The same of the parameters that p asks for, added to those of the step.
   void (*param_nonsmooth)(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
-  /// Right after a step, the contact forces it was made with: how many there are at most, and number i; false: it is none. NULL both: they are not told.
+  /// Right after a step, the contact forces it was made with: how many there are at most, and number i; false: it is
+  /// none. NULL both: they are not told.
   int (*touches)(const tgSim *s);
   bool (*touch)(const tgSim *s, int i, tgContactForce *out);
   /// Its physics: rows solved for their impulses, or a force between bodies; the other is NULL.
@@ -120,14 +129,17 @@ void tgi_contact_numbers(tgContact *c);
 
 /// Keeps options of c->kind in `room`, of its struct's size, for c.
 void tgi_contact_options(tgContact *c, const tgContactOptions *options, void *room);
-/// What all models of a kind of step take: their structs begin alike (tangere/contact.h). Without contact model, or under one of another kind, the defaults.
+/// What all models of a kind of step take: their structs begin alike (tangere/contact.h). Without contact model, or
+/// under one of another kind, the defaults.
 static inline const tgImpulseOptions *tgi_impulse_options(const tgSim *s) {
   static const tgImpulseOptions without = {.symplectic = true};   // what concerns contacts and rows concerns none
   const tgContact *c = s->contact_model;
   return c != NULL && c->kind->rows != NULL ? (const tgImpulseOptions *)(const void *)c->options : &without;
 }
 /// The same of a force model.
-static inline const tgExplicitOptions *tgi_explicit_options(const tgContact *c) { return (const tgExplicitOptions *)(const void *)c->options; }
+static inline const tgExplicitOptions *tgi_explicit_options(const tgContact *c) {
+  return (const tgExplicitOptions *)(const void *)c->options;
+}
 
 /// Adds a warning about the options (printf style), while the contact model is being made; beyond the room for them it is dropped.
 void tgi_contact_warn(tgContact *c, const char *format, ...) TG_PRINTF(2, 3);
@@ -135,14 +147,15 @@ void tgi_contact_warn(tgContact *c, const char *format, ...) TG_PRINTF(2, 3);
 /// A tie, added to info, where two geoms' numbers are equal: the larger counts, so one side of each has a derivative and the other none.
 void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, const tgReal *number, const char *what, tgGradInfo *info);
 
-/// Where the line of action of the wrench w (moment; force; world origin) crosses the plane through `at` across n; of a line along the plane its point
-/// nearest to `at`. The force is not 0.
+/// Where the line of action of the wrench w (moment; force; world origin) crosses the plane through `at` across n; of a
+/// line along the plane its point nearest to `at`. The force is not 0.
 void tgi_touch_point(const double w[6], const double at[3], const double n[3], double p[3]);
 
 /// The model of that word; NULL with the known words in error.
 const tgContactModel *tgi_contact_named(const char *word, tgError *error);
 /// Binds it and its stepper to a model; as tg_contact_create.
-tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, const tgStepper *stepper, const tgContactOptions *options, tgError *error);
+tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, const tgStepper *stepper,
+                              const tgContactOptions *options, tgError *error);
 
 /// The table, NULL past the end.
 const tgContactModel *tgi_contact_table(int i);

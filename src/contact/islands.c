@@ -1,5 +1,5 @@
-// islands.c: see islands.h. Union-find over the first dofs of the trees, smaller number first, so that the result does not depend on the order of
-// the unions.
+// islands.c: see islands.h. Union-find over the first dofs of the trees, smaller number first, so that the result does
+// not depend on the order of the unions.
 #include "contact/islands.h"
 
 enum { FIRST, FROM, TO };   // columns of dof_set
@@ -126,6 +126,7 @@ tgStatus tgi_islands(tgSim *s) {
   list_dofs(s);
   s->info.nisland = s->nisland;
   if (room) return TG_OK;
-  return tgi_error(&s->error, TG_ERR_CAPACITY, "Rows that act on each other need room for %zu numbers, there is some for %zu; reserve more and repeat the step.",
-                   s->wanted.nA, s->cap.nA);
+  return tgi_error(&s->error, TG_ERR_CAPACITY,
+                   "Rows that act on each other need room for %zu numbers, there is some for %zu; reserve more and "
+                   "repeat the step.", s->wanted.nA, s->cap.nA);
 }

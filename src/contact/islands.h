@@ -12,8 +12,8 @@
 
 /// row_span of a row whose kind, owner and part are set.
 void tgi_row_find_span(tgSim *s, int row);
-/// From the rows: row_island, row_place, island_*, dof_island, s->nisland. With s->one_island all rows and dofs are one. TG_ERR_CAPACITY: no room for
-/// the islands' blocks.
+/// From the rows: row_island, row_place, island_*, dof_island, s->nisland. With s->one_island all rows and dofs are
+/// one. TG_ERR_CAPACITY: no room for the islands' blocks.
 tgStatus tgi_islands(tgSim *s);
 
 /// Rows of an island.
@@ -21,7 +21,8 @@ static inline int tgi_island_rows(const tgSim *s, int island) { return s->rows->
 /// The number of row_A for rows i and k of one island.
 static inline tgReal *tgi_row_A(const tgSim *s, int i, int k) {
   int island = s->rows->island[i];
-  return s->rows->A + s->rows->island_at[island] + (size_t)s->rows->place[i] * (size_t)tgi_island_rows(s, island) + (size_t)s->rows->place[k];
+  return s->rows->A + s->rows->island_at[island] + (size_t)s->rows->place[i] * (size_t)tgi_island_rows(s, island) +
+         (size_t)s->rows->place[k];
 }
 
 #endif

@@ -62,7 +62,8 @@ static const char *near_name(const tgContactModel *kind, const char *name) {
 static void names_of(const tgiOptionList *list, char *text, size_t size) {
   size_t used = 0;
   for (int i = 0; i < list->n && used < size; i++)
-    if (list->option[i].now == NULL) used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", list->option[i].is.name);
+    if (list->option[i].now == NULL)
+      used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", list->option[i].is.name);
 }
 
 static tgStatus refuse(const tgContactModel *kind, const char *name, tgError *error) {
@@ -70,7 +71,8 @@ static tgStatus refuse(const tgContactModel *kind, const char *name, tgError *er
   const char *now = name_now(kind, name), *near = near_name(kind, name);
   int n = those_with(name, text, sizeof text);
   if (n > 0 && tgi_option_now(&kind->options, name) == NULL)
-    return tgi_error(error, TG_ERR_ARG, "The contact model '%s' has no option %.60s; %s %s.", kind->word, name, text, n > 1 ? "have it" : "has it");
+    return tgi_error(error, TG_ERR_ARG, "The contact model '%s' has no option %.60s; %s %s.", kind->word, name, text,
+                     n > 1 ? "have it" : "has it");
   if (now != NULL) return tgi_error(error, TG_ERR_ARG, "Contact option %.60s is now called %s.", name, now);
   if (near != NULL) return tgi_error(error, TG_ERR_ARG, "No contact option is called '%.60s'; did you mean %s?", name, near);
   names_of(&kind->options, text, sizeof text);

@@ -200,7 +200,8 @@ static void contact_rows(tgSim *s, const tgPose *pose, double h) {
     c->row = s->nrow;
     c->nrow = m->pair_condim[c->pair] >= 3 && (tgRe(c->friction[0]) > 0 || tgRe(c->friction[1]) > 0) ? 3 : 1;
     for (int part = 0; part < c->nrow; part++) {
-      int row = open_row(s, part == 0 ? TG_ROW_NORMAL : TG_ROW_TANGENT, i, part, part == 0 ? 0 : c->friction[part - 1], part == 0 ? c->gap : 0);
+      int row = open_row(s, part == 0 ? TG_ROW_NORMAL : TG_ROW_TANGENT, i, part, part == 0 ? 0 : c->friction[part - 1],
+                         part == 0 ? c->gap : 0);
       if (row < 0) continue;
       tgReal screw[6];
       tgi_contact_screw(c, part, screw);
@@ -208,7 +209,8 @@ static void contact_rows(tgSim *s, const tgPose *pose, double h) {
       add_screw(s, pose, b2, screw, -1, row);
       s->rows->class[row] = cls[part];
       s->rows->parent[row] = part > 0 ? c->row : -1;
-      if (part == 0 && tgRe(c->restitution) > 0 && tgRe(tgi_row_dot(s, s->rows->J, row, s->vhat)) < -bounce_speed(s, h)) s->rows->bounce[row] = c->restitution;
+      if (part == 0 && tgRe(c->restitution) > 0 && tgRe(tgi_row_dot(s, s->rows->J, row, s->vhat)) < -bounce_speed(s, h))
+        s->rows->bounce[row] = c->restitution;
     }
   }
 }

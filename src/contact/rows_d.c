@@ -17,14 +17,16 @@ static void add_pose_gradient(const tgSim *s, const tgPose *pose, int body, cons
 }
 
 // screw of a gradient with respect to a material point at x: dx = w x x + v gives g.dx = (x x g; g).twist
-static void add_point_gradient(const tgSim *s, const tgPose *pose, int body, const tgReal x[3], const tgReal g[3], tgReal *gq, tgParamGrad *p) {
+static void add_point_gradient(const tgSim *s, const tgPose *pose, int body, const tgReal x[3], const tgReal g[3],
+                               tgReal *gq, tgParamGrad *p) {
   tgReal screw[6];
   tgi_sp_screw(screw, x, g);
   add_pose_gradient(s, pose, body, screw, gq, p);
 }
 
 // sign * screw . V_body(u) with the screw fixed in the world: the dofs' axes
-static void add_axes_gradient(const tgSim *s, const tgPose *pose, int body, const tgReal screw[6], const tgReal *u, tgReal sign, tgReal *gq, tgParamGrad *p) {
+static void add_axes_gradient(const tgSim *s, const tgPose *pose, int body, const tgReal screw[6], const tgReal *u,
+                              tgReal sign, tgReal *gq, tgParamGrad *p) {
   tgi_add_row_d(s, pose, body, screw, u, sign, gq);
   if (p == NULL) return;
   tgReal bar[6];

@@ -43,14 +43,15 @@ static void tangent_matrices(const tgContactRow *c, tgReal T1[9], tgReal T2[9]) 
 }
 
 // row += x . W_j sign + t . S_j of the dofs that move k's body
-static void add_way(const tgSim *s, const tgPose *pose, const Motion *k, const tgReal *x, tgReal sign, const tgReal *t, const int *q, tgReal *row) {
+static void add_way(const tgSim *s, const tgPose *pose, const Motion *k, const tgReal *x, tgReal sign, const tgReal *t,
+                    const int *q, tgReal *row) {
   const tgModel *m = &s->m;
   for (int j = m->body_lastdof[k->body]; j >= 0; j = m->dof_parent[j])
     row[q[j]] += sign * tgi_sp_dot(x, k->W + 6 * j) + tgi_sp_dot(t, pose->S + 6 * j);
 }
 
-static void contact_jacobian(const tgSim *s, const tgPose *pose, const tgContactRow *c, const tgReal *u, const tgReal *y, Motion body[2], const tgiPlaces *to,
-                             const int *at, tgReal *R) {
+static void contact_jacobian(const tgSim *s, const tgPose *pose, const tgContactRow *c, const tgReal *u,
+                             const tgReal *y, Motion body[2], const tgiPlaces *to, const int *at, tgReal *R) {
   const tgModel *m = &s->m;
   const tgReal *dir[3] = {c->n, c->t1, c->t2};
   tgReal T[2][9], V[6], vp[3];

@@ -93,7 +93,8 @@ static void add_vertices(const tgSim *s, const tgPose *pose, const tgContactRow 
 
 tgStatus tgi_rows_size_parameters(tgSim *s, const tgPose *pose, tgParamGrad *p) {
   tgContactPoint point[TG_PAIR_POINTS];
-  tgCollide want = p->hull_vert != NULL ? TG_COLLIDE_VERTEX : p->geom_size != NULL || p->geom_scale != NULL ? TG_COLLIDE_SIZE : TG_COLLIDE_POINTS;
+  tgCollide want = p->hull_vert != NULL ? TG_COLLIDE_VERTEX : p->geom_size != NULL || p->geom_scale != NULL
+                   ? TG_COLLIDE_SIZE : TG_COLLIDE_POINTS;
   int status = TG_OK;
   for (int i = 0; i < s->ncon;) {
     int end = i, count = 0;
@@ -124,7 +125,8 @@ void tgi_rows_param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInfo *
     tgi_pair_friction(m, c->pair, 0, &geom);
     if (slides && geom >= 0 && p->geom_friction != NULL && m->geom_priority[c->geom1] == m->geom_priority[c->geom2])
       tgi_equal_numbers(m, c->geom1, c->geom2, m->geom_friction, "friction", info);
-    if (tgRe(s->rows->bounce[c->row]) != 0 && tgRe(tgi_pair_number(m, c->pair, m->pair_restitution, 1, 0)) < 0 && p->geom_restitution != NULL)
+    if (tgRe(s->rows->bounce[c->row]) != 0 && tgRe(tgi_pair_number(m, c->pair, m->pair_restitution, 1, 0)) < 0 &&
+        p->geom_restitution != NULL)
       tgi_equal_numbers(m, c->geom1, c->geom2, m->geom_restitution, "restitution", info);
   }
 }

@@ -31,18 +31,22 @@ typedef struct tgiPlaces { const int *row, *q, *v, *urow, *u; } tgiPlaces;
 const tgiPlaces *tgi_places_dense(tgSim *s);
 /// tgi_inverse_d times scale, written to those places: only entries of dofs one of which is on the other's way to the root, so that the
 /// caller sets the others to zero. Dq or Dv may be NULL.
-TGI_KERNEL(tgStatus, tgi_inverse_d_into, (tgSim *s, const tgPose *pose, const tgReal *a, const tgReal *xfrc, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv),
-           (s, pose, a, xfrc, scale, to, Dq, Dv))
+TGI_KERNEL(tgStatus, tgi_inverse_d_into,
+           (tgSim *s, const tgPose *pose, const tgReal *a, const tgReal *xfrc, tgReal scale, const tgiPlaces *to,
+            tgReal *Dq, tgReal *Dv), (s, pose, a, xfrc, scale, to, Dq, Dv))
 /// Adjoint of the same without forming it: gq += Dtau_q' w, gv += Dtau_v' w, p += that in the parameters; any may be NULL. What p gets
 /// in its axes and poses awaits tgi_place_vjp.
-tgStatus tgi_inverse_vjp(tgSim *s, const tgPose *pose, const tgReal *a, const tgReal *xfrc, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p);
-/// Regressor Y (nv x 10 nbody): tau = Y pi + armature a, pi of a body: m, m c (3), inertia about the body origin (xx yy zz xy xz yz), body axes.
+tgStatus tgi_inverse_vjp(tgSim *s, const tgPose *pose, const tgReal *a, const tgReal *xfrc, const tgReal *w, tgReal *gq,
+                         tgReal *gv, tgParamGrad *p);
+/// Regressor Y (nv x 10 nbody): tau = Y pi + armature a, pi of a body: m, m c (3), inertia about the body origin (xx
+/// yy zz xy xz yz), body axes.
 tgStatus tgi_regressor(tgSim *s, const tgPose *pose, const tgReal *a, tgReal *Y);
 
-/// Sparse factorisation A = L' D L (tree order, no fill-in, [RBDA 6.5]); A and L stored by trees (model/blocks.h). False: not positive definite.
+/// Sparse factorisation A = L' D L (tree order, no fill-in, [RBDA 6.5]); A and L stored by trees (model/blocks.h).
+/// False: not positive definite.
 TGI_KERNEL(bool, tgi_factor, (const tgModel *m, const tgReal *A, tgReal *L), (m, A, L))
-/// The error where the mass matrix at the pose, of bodies that move at v (nv), has no factor: the state ran away, by name, or bodies have no mass, or
-/// `otherwise`, "" or ", or ..".
+/// The error where the mass matrix at the pose, of bodies that move at v (nv), has no factor: the state ran away, by
+/// name, or bodies have no mass, or `otherwise`, "" or ", or ..".
 tgStatus tgi_no_factor(tgSim *s, const tgPose *pose, const tgReal *v, const char *otherwise);
 /// x <- A^-1 x, in place.
 TGI_KERNEL(void, tgi_factor_solve, (const tgModel *m, const tgReal *L, tgReal *x), (m, L, x))
@@ -50,7 +54,8 @@ TGI_KERNEL(void, tgi_factor_solve, (const tgModel *m, const tgReal *L, tgReal *x
 TGI_KERNEL(void, tgi_factor_solve_range, (const tgModel *m, const tgReal *L, int from, int to, tgReal *x), (m, L, from, to, x))
 /// The same for the n columns of X (nv x n, row-major).
 TGI_KERNEL(void, tgi_factor_solve_rows, (const tgModel *m, const tgReal *L, int n, tgReal *X), (m, L, n, X))
-/// The same for the rows of `count` dofs alone, whole trees in ascending order; the row of dof d is at X + row[d], n (a multiple of 4) long.
+/// The same for the rows of `count` dofs alone, whole trees in ascending order; the row of dof d is at X + row[d],
+/// n (a multiple of 4) long.
 TGI_KERNEL(void, tgi_factor_solve_rows_at, (const tgModel *m, const tgReal *L, int count, const int *dof, const int *row, int n, tgReal *X),
            (m, L, count, dof, row, n, X))
 /// X (nv x nv) = A^-1.
@@ -65,10 +70,12 @@ void tgi_passive(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v)
 /// counts clamps and kinks met within 1e-12 relative.
 tgStatus tgi_forces_d(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv, tgReal *Du, int *clamps);
 /// The same times scale, added at those places.
-tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv, tgReal *Du, int *clamps);
+tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal scale,
+                           const tgiPlaces *to, tgReal *Dq, tgReal *Dv, tgReal *Du, int *clamps);
 /// Adjoint of the same: gq += Dq' w, gv += Dv' w, gu += Du' w, and p as in tgi_inverse_vjp; any may be NULL. TG_ERR_UNSUPPORTED: p has the
 /// mass or the inertia of bodies while a medium acts on them, whose force has no derivative in these.
-tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps);
+tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgReal *w, tgReal *gq,
+                        tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps);
 
 /// Mh = M + h D + h^2 K (diagonal joint damping and stiffness), or M alone when not implicit. Joint dampers and springs are taken at the
 /// end of the step: M (v' - v)/h = rest - c - D v' - K (q + h v' - q_spring), and with tau = rest - D v - K (q - q_spring) as

@@ -1,9 +1,10 @@
 // factor.c: factorisation A = L' D L of a matrix with the sparsity of the mass matrix, in tree order. See dynamics.h.
 //
-// Based on: [RBDA 6.5]. A_ij is not zero only when one of i, j is on the other's way to the root; eliminating from the leaves
-// fills nothing in, so L has the same pattern. Only entries (i, ancestor of i) of the arrays, stored by trees (model/blocks.h), are read or written.
-// The way to the root is walked by runs of neighbouring dofs (dof_run), so that the inner loops are over contiguous numbers.
-// Solves with many columns take sixteen, eight or four neighbouring ones at a time.
+// Based on: [RBDA 6.5]. A_ij is not zero only when one of i, j is on the other's way to the root; eliminating from
+// the leaves fills nothing in, so L has the same pattern. Only entries (i, ancestor of i) of the arrays, stored by
+// trees (model/blocks.h), are read or written. The way to the root is walked by runs of neighbouring dofs (dof_run),
+// so that the inner loops are over contiguous numbers. Solves with many columns take sixteen, eight or four
+// neighbouring ones at a time.
 #include "dyn/dynamics.h"
 
 // y[lo..hi] -= f x[lo..hi] along the way from dof i to the root

@@ -146,7 +146,8 @@ static void body_forces(const tgSim *s, const tgPose *pose, const tgReal *C, con
   }
 }
 
-tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv, tgReal *Du, int *clamps) {
+tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal scale,
+                           const tgiPlaces *to, tgReal *Dq, tgReal *Dv, tgReal *Du, int *clamps) {
   const tgModel *m = &s->m;
   int nv = m->nv;
   bool fluid = tgi_has_fluid(m), bodies = fluid || tgi_has_gravcomp(m);

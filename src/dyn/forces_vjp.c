@@ -29,8 +29,8 @@ void tgi_actuator_parameters(const tgSim *s, int i, const tgActuatorState *a, tg
 }
 
 // gear: the moment, the length and the velocity; bar = dL/df, w on the dofs as far as their sum is not clamped
-static void actuator_gear(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v, const tgActuatorState *a, tgReal bar, const tgReal *sum,
-                          const tgReal *w, tgParamGrad *p) {
+static void actuator_gear(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v,
+                          const tgActuatorState *a, tgReal bar, const tgReal *sum, const tgReal *w, tgParamGrad *p) {
   const tgModel *m = &s->m;
   tgReal *out = p->act_gear + 6 * i, length[6], moment;
   bool tendon = m->act_trn[i] == TG_TRN_TENDON;
@@ -46,8 +46,8 @@ static void actuator_gear(const tgSim *s, const tgPose *pose, int i, const tgRea
   if (tendon) out[0] += bar * a->D_length * pose->ten_length[m->act_target[i]];
 }
 
-static void actuators(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgReal *sum, const tgReal *w, tgReal *gq, tgReal *gv,
-                      tgReal *gu, tgParamGrad *p, int *clamps) {
+static void actuators(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgReal *sum,
+                      const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps) {
   const tgModel *m = &s->m;
   for (int d = 0; p != NULL && p->jnt_actfrcrange != NULL && d < m->nv; d++) {
     const tgReal *range = m->jnt_actfrcrange + 2 * m->dof_jnt[d];
@@ -73,7 +73,8 @@ static void actuators(tgSim *s, const tgPose *pose, const tgReal *q, const tgRea
   }
 }
 
-// -k (q - rest); of a rotation -k r, r = log(rest^-1 q), which a turn delta of the rest orientation changes by -Jl^-1(r) delta = -Jr^-T delta
+// -k (q - rest); of a rotation -k r, r = log(rest^-1 q), which a turn delta of the rest orientation changes by
+// -Jl^-1(r) delta = -Jr^-T delta
 static void spring_parameters(const tgModel *m, int j, int n, bool turns, const tgReal *q, const tgReal *w, tgParamGrad *p) {
   int a = m->jnt_qadr[j], d = m->jnt_vadr[j];
   tgReal k = m->jnt_stiffness[j], r[3], J[9], t[3];
@@ -122,7 +123,8 @@ static void tendon_parameters(const tgSim *s, const tgPose *pose, int t, const t
   if (p->ten_lengthspring != NULL) p->ten_lengthspring[2 * t + (side > 0)] -= bar * slope;
 }
 
-static void tendons(const tgSim *s, const tgPose *pose, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p, int *clamps) {
+static void tendons(const tgSim *s, const tgPose *pose, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv,
+                    tgParamGrad *p, int *clamps) {
   const tgModel *m = &s->m;
   for (int t = 0; t < m->ntendon; t++) {
     tgReal slope, bar = 0;
@@ -228,13 +230,15 @@ static tgStatus body_forces(tgSim *s, const tgPose *pose, const tgReal *w, bool 
   return TG_OK;
 }
 
-tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps) {
+tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgReal *w, tgReal *gq,
+                        tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   bool fluid = tgi_has_fluid(m);
   if (fluid && p != NULL && (p->body_mass != NULL || p->body_inertia != NULL || p->body_com != NULL))
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
-                     "Parameters body_mass, body_com and body_inertia have no derivative while a medium acts (opt_density, opt_viscosity): choose the others by name.");
+                     "Parameters body_mass, body_com and body_inertia have no derivative while a medium acts "
+                     "(opt_density, opt_viscosity): choose the others by name.");
   tgStatus status = TG_OK;
   tgReal *sum = tgi_stack_real(s, (size_t)m->nv);
   if (sum == NULL) return TG_ERR_CAPACITY;

@@ -46,4 +46,6 @@ static void newton_euler(tgSim *s, const tgPose *pose, const tgReal *a, const tg
 
 void TGI_ISA(tgi_bias)(tgSim *s, const tgPose *pose) { newton_euler(s, pose, NULL, NULL, s->bias); }
 
-void TGI_ISA(tgi_inverse)(tgSim *s, const tgPose *pose, const tgReal *a, const tgReal *xfrc, tgReal *tau) { newton_euler(s, pose, a, xfrc, tau); }
+void TGI_ISA(tgi_inverse)(tgSim *s, const tgPose *pose, const tgReal *a, const tgReal *xfrc, tgReal *tau) {
+  newton_euler(s, pose, a, xfrc, tau);
+}

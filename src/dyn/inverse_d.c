@@ -169,7 +169,8 @@ TGI_INLINE void put(const tgVec *row, int n, tgReal *to_row, const tgVec *col, i
 }
 
 // entries of dof i with dofs k .. k + 3: of the four, n belong to its row, nc to its column
-TGI_INLINE void entries_q(const tgSim *s, const tgPose *pose, const Work *w, const Terms *T, int i, int k, int n, int nc, const tgiPlaces *to, tgReal *D) {
+TGI_INLINE void entries_q(const tgSim *s, const tgPose *pose, const Work *w, const Terms *T, int i, int k, int n,
+                          int nc, const tgiPlaces *to, tgReal *D) {
   int ld = w->ld, ls = s->m.nv + 3;
   tgVec row, col;
   tgi_vec_set(&row, 0);
@@ -182,7 +183,8 @@ TGI_INLINE void entries_q(const tgSim *s, const tgPose *pose, const Work *w, con
   put(&row, n, D + to->row[i] + to->q[k], &col, nc, to->row + k, D + to->q[i]);
 }
 
-TGI_INLINE void entries_v(const tgSim *s, const tgPose *pose, const Work *w, const Terms *T, int i, int k, int n, int nc, const tgiPlaces *to, tgReal *D) {
+TGI_INLINE void entries_v(const tgSim *s, const tgPose *pose, const Work *w, const Terms *T, int i, int k, int n,
+                          int nc, const tgiPlaces *to, tgReal *D) {
   int ld = w->ld, ls = s->m.nv + 3;
   tgVec row, col;
   tgi_vec_set(&row, 0);
@@ -210,7 +212,8 @@ static void entries(const tgSim *s, const tgPose *pose, const Work *w, int i, tg
   }
 }
 
-tgStatus TGI_ISA(tgi_inverse_d_into)(tgSim *s, const tgPose *pose, const tgReal *a, const tgReal *xfrc, tgReal scale, const tgiPlaces *to, tgReal *Dq, tgReal *Dv) {
+tgStatus TGI_ISA(tgi_inverse_d_into)(tgSim *s, const tgPose *pose, const tgReal *a, const tgReal *xfrc, tgReal scale,
+                                     const tgiPlaces *to, tgReal *Dq, tgReal *Dv) {
   size_t mark = tgi_stack_mark(s);
   Work w;
   tgReal *tau = tgi_stack_real(s, (size_t)s->m.nv);

@@ -113,7 +113,8 @@ static void reverse_group(const tgPose *pose, int g, int n, const tgReal *a, con
   tgi_sp_axpy(Vbar, 1, t);
 }
 
-tgStatus tgi_inverse_vjp(tgSim *s, const tgPose *pose, const tgReal *a, const tgReal *xfrc, const tgReal *w, tgReal *gq, tgReal *gv, tgParamGrad *p) {
+tgStatus tgi_inverse_vjp(tgSim *s, const tgPose *pose, const tgReal *a, const tgReal *xfrc, const tgReal *w, tgReal *gq,
+                         tgReal *gv, tgParamGrad *p) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   Sweep k;

@@ -123,7 +123,8 @@ static tgStatus jacobian_of(tgSim *s, int body, const tgReal point[3], tgReal *j
 }
 
 static tgStatus point_param_vjp(tgSim *s, int body, const tgReal point[3], const tgReal g[3], tgParamGrad *dp) {
-  if (dp == NULL || !tgi_param_fits(dp, s)) return tgi_error(&s->error, TG_ERR_ARG, "the parameter gradient is missing or was made for another model.");
+  if (dp == NULL || !tgi_param_fits(dp, s))
+    return tgi_error(&s->error, TG_ERR_ARG, "the parameter gradient is missing or was made for another model.");
   if (body < 0 || body >= s->m.nbody)
     return tgi_error(&s->error, TG_ERR_ARG, "there is no body %d; the model has bodies 0 to %d.", body, s->m.nbody - 1);
   tgReal screw[6];
@@ -134,8 +135,8 @@ static tgStatus point_param_vjp(tgSim *s, int body, const tgReal point[3], const
   return TG_OK;
 }
 
-// A push p (impulse) on a body at its centre of mass changes the velocities by dv = M^-1 J' p, so a loss whose gradient in the velocities is gv changes
-// by gv . dv = (J M^-1 gv) . p.
+// A push p (impulse) on a body at its centre of mass changes the velocities by dv = M^-1 J' p, so a loss whose gradient
+// in the velocities is gv changes by gv . dv = (J M^-1 gv) . p.
 static tgStatus impulse_gradient(tgSim *s, const tgReal *gv, tgReal *gradient, tgReal *at) {
   size_t nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
   TG_TRY(prepare_factor(s));

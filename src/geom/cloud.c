@@ -131,7 +131,8 @@ void tgi_cloud_place_vjp(const tgCloud *c, const tgReal size[3], const tgReal *p
     if (p_bar != NULL) place_vjp(part, c->unit + 3 * i, p_bar + 3 * i, size_bar);
     if (normal_bar != NULL) normal_vjp(part, size, c->extent + 3 * i, normal_bar + 3 * i, size_bar);
   }
-  for (int i = 0; i < c->nvert && vert_bar != NULL; i++) place_vjp(&parts[c->vert_part[i]], c->vert_unit + 3 * i, vert_bar + 3 * i, size_bar);
+  for (int i = 0; i < c->nvert && vert_bar != NULL; i++)
+    place_vjp(&parts[c->vert_part[i]], c->vert_unit + 3 * i, vert_bar + 3 * i, size_bar);
 }
 
 tgStatus tgi_cloud_resize(tgCloud *c, const tgReal size[3]) {
@@ -156,7 +157,8 @@ static tgStatus plane(double spacing, const tgAllocator *allocator, tgCloud *clo
   return TG_OK;
 }
 
-tgStatus tgi_cloud_primitive(tgGeomType type, const double size[3], double spacing, const tgAllocator *allocator, tgCloud *cloud, tgError *error) {
+tgStatus tgi_cloud_primitive(tgGeomType type, const double size[3], double spacing, const tgAllocator *allocator,
+                             tgCloud *cloud, tgError *error) {
   *cloud = (tgCloud){0};
   if (type == TG_GEOM_MESH) return tgi_error(error, TG_ERR_ARG, "it is a mesh, not a primitive");
   TG_TRY(tgi_cloud_spacing(spacing, error));

@@ -1,7 +1,7 @@
 // cloud_assemble.c: sites and the patches of small faces they own, made a cloud.
 //
-// Corners of patches are vertices about which three patches or more meet; what lies between them on a patch's border is left out of its polygon, the
-// same on both sides.
+// Corners of patches are vertices about which three patches or more meet; what lies between them on a patch's border is
+// left out of its polygon, the same on both sides.
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,7 +117,8 @@ static tgStatus find_patches(Patches *p, tgiBlocks *blocks, int *nvert, int *nco
   return TG_OK;
 }
 
-// areas, and vector areas' directions: the normal of a patch is the mean of its faces' by area, of a patch that closes on itself the site's own face's
+// areas, and vector areas' directions: the normal of a patch is the mean of its faces' by area, of a patch that closes
+// on itself the site's own face's
 static void sum_areas(const tgiFine *fine, const tgiSites *sites, const int *owner, double *area, double *extent) {
   for (int f = 0; f < fine->nface; f++) {
     area[owner[f]] += fine->area[f];

@@ -10,8 +10,9 @@ static double grid_line(int n, double inset, int k) {
   return k == 0 ? -1 : k == n ? 1 : 0.5 * (grid_point(n, inset, k - 1) + grid_point(n, inset, k));
 }
 
-// Inset of the outermost points from the edges: half a cell, averaged over the axes so that it is the same on both sides of an edge; a short axis
-// counts more, as fewer cells make up for what its own cells lack. Points in the middle of a short axis are not nearer to its edges.
+// Inset of the outermost points from the edges: half a cell, averaged over the axes so that it is the same on both
+// sides of an edge; a short axis counts more, as fewer cells make up for what its own cells lack. Points in the middle
+// of a short axis are not nearer to its edges.
 static double common_inset(const double half[3], const int n[3]) {
   double sum = 0, weight = 0, most = INFINITY;
   for (int i = 0; i < 3; i++) {
@@ -22,8 +23,9 @@ static double common_inset(const double half[3], const int n[3]) {
   return fmin(sum / weight, most);
 }
 
-// Inset along axis i on the sides across `axis`, in half lengths. With room for one point across, the sides beyond the edge have it in the middle, `across` from the
-// edge, and these are as far, but for half a cell that is left between points. Two such axes of unlike lengths leave no choice.
+// Inset along axis i on the sides across `axis`, in half lengths. With room for one point across, the sides beyond the
+// edge have it in the middle, `across` from the edge, and these are as far, but for half a cell that is left between
+// points. Two such axes of unlike lengths leave no choice.
 static double side_inset(const double half[3], const int n[3], double inset, int axis, int i) {
   return n[axis] == 1 && n[i] > 1 ? fmin(half[axis], half[i] * (n[i] + 1) / (2 * n[i])) / half[i] : inset / half[i];
 }

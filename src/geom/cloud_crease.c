@@ -1,7 +1,8 @@
 // cloud_crease.c: sites beside the creases of a mesh.
 //
-// Creases are followed from corner to corner and divided into equal parts of about the spacing. In the middle of each part every face beside the
-// crease gets a site at one distance from it: half the spacing, or where the surface between two creases is narrow half of what its rows are apart.
+// Creases are followed from corner to corner and divided into equal parts of about the spacing. In the middle of each
+// part every face beside the crease gets a site at one distance from it: half the spacing, or where the surface between
+// two creases is narrow half of what its rows are apart.
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,8 +122,8 @@ static bool crowded(const tgiFine *fine, const tgiSites *sites, const tgiCells *
   return false;
 }
 
-// Distance from the crease at the point x of edge e: with m = round(w/spacing) rows on the width w of a side, w/(2 m). A side with one row leaves no
-// choice; among others it is the mean, half the spacing where they are wide.
+// Distance from the crease at the point x of edge e: with m = round(w/spacing) rows on the width w of a side, w/(2 m).
+// A side with one row leaves no choice; among others it is the mean, half the spacing where they are wide.
 static double inset_at(const Creases *c, int e, const double x[3]) {
   double l = c->fine->spacing, sum = 0, most = INFINITY;
   for (int k = c->first[e]; k < c->first[e + 1]; k++) {

@@ -212,7 +212,8 @@ static void split(Cut *c, int parent, const int *v, const int *middle, int count
     while (middle[i] >= 0) i++;  // the edge from a to b stays; the rest is cut by the shorter diagonal
     int a = v[i], b = v[(i + 1) % 3], tip = v[(i + 2) % 3], mb = middle[(i + 1) % 3], ma = middle[(i + 2) % 3];
     put_face(c, parent, mb, tip, ma);
-    if (tgi_d3_distance(c->vert + 3 * (size_t)a, c->vert + 3 * (size_t)mb) <= tgi_d3_distance(c->vert + 3 * (size_t)b, c->vert + 3 * (size_t)ma)) {
+    if (tgi_d3_distance(c->vert + 3 * (size_t)a, c->vert + 3 * (size_t)mb) <= tgi_d3_distance(c->vert + 3 * (size_t)b,
+        c->vert + 3 * (size_t)ma)) {
       put_face(c, parent, a, b, mb);
       put_face(c, parent, a, mb, ma);
     } else {
@@ -232,7 +233,8 @@ static tgStatus cut_round(Cut *c, double longest, tgiBlocks *blocks, bool *done,
   *done = edges == 0;
   if (*done) return TG_OK;
   if ((size_t)c->nface + edges > FACES_MOST)
-    return tgi_error(error, TG_ERR_LIMIT, "cutting it into faces below %g m gives more than %d; choose a wider spacing", longest, FACES_MOST);
+    return tgi_error(error, TG_ERR_LIMIT, "cutting it into faces below %g m gives more than %d; choose a wider spacing",
+                     longest, FACES_MOST);
   // each edge that is cut adds a vertex, and a face for each face beside it
   Cut d = {.nvert = c->nvert};
   Pairs p;
@@ -297,11 +299,13 @@ static bool measure(tgiFine *fine, const double *normal, const int *parent, tgiB
       for (int c = 0; c < 3; c++) fine->centre[3 * f + i] += fine->vert[3 * (size_t)fine->face[3 * f + c] + i] / 3;
   }
   for (size_t e = 0; e < 3 * n; e++)
-    if (fine->next[e] >= 0 && tgi_d3_dot(fine->normal + 3 * (e / 3), fine->normal + 3 * (size_t)fine->next[e]) < CREASE_COSINE) fine->next[e] = -1;
+    if (fine->next[e] >= 0 && tgi_d3_dot(fine->normal + 3 * (e / 3), fine->normal + 3 * (size_t)fine->next[e]) < CREASE_COSINE)
+      fine->next[e] = -1;
   return number_segments(fine, blocks);
 }
 
-tgStatus tgi_fine_make(const double *vert, int nvert, const int *face, int nface, double spacing, tgiBlocks *blocks, tgiFine *fine, tgError *error) {
+tgStatus tgi_fine_make(const double *vert, int nvert, const int *face, int nface, double spacing, tgiBlocks *blocks,
+                       tgiFine *fine, tgError *error) {
   Cut c = {.nvert = nvert, .nface = nface};
   double *normal = tgi_blocks_take(blocks, 3 * (size_t)nface, sizeof *normal);
   c.vert = tgi_blocks_take(blocks, 3 * (size_t)nvert, sizeof *c.vert);

@@ -16,6 +16,7 @@ tgStatus tgi_cloud_fits(double points, double spacing, tgError *error);
 
 tgStatus tgi_cloud_box(const double half[3], double spacing, const tgAllocator *allocator, tgCloud *cloud, tgError *error);
 /// sphere, capsule, cylinder, ellipsoid
-tgStatus tgi_cloud_round(tgGeomType type, const double size[3], double spacing, const tgAllocator *allocator, tgCloud *cloud, tgError *error);
+tgStatus tgi_cloud_round(tgGeomType type, const double size[3], double spacing, const tgAllocator *allocator,
+                         tgCloud *cloud, tgError *error);
 
 #endif

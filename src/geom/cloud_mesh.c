@@ -23,19 +23,23 @@ static Edge describe(const double *vert, const int edge[2]) {
 
 static tgStatus refuse(const tgMeshCheck *c, const double *vert, tgError *error) {
   if (c->nopen > 0)
-    return tgi_error(error, TG_ERR_INVALID, "it is not closed: %d open edges in %d pieces of border, the first between %s of face %d; close it",
-                     c->nopen, c->nloop, describe(vert, c->open_edge).text, c->open_face);
+    return tgi_error(error, TG_ERR_INVALID,
+                     "it is not closed: %d open edges in %d pieces of border, the first between %s of face %d; close "
+                     "it", c->nopen, c->nloop, describe(vert, c->open_edge).text, c->open_face);
   if (c->ncrowded > 0)
-    return tgi_error(error, TG_ERR_INVALID, "it has %d edges of three or more faces that bound no solid, the first between %s; remove inner faces",
-                     c->ncrowded, describe(vert, c->crowded_edge).text);
+    return tgi_error(error, TG_ERR_INVALID,
+                     "it has %d edges of three or more faces that bound no solid, the first between %s; remove inner "
+                     "faces", c->ncrowded, describe(vert, c->crowded_edge).text);
   if (c->nwinding > 0)
     return tgi_error(error, TG_ERR_INVALID,
-                     "it is wound inconsistently at %d edges, the first between %s of faces %d and %d; turn the faces over or repair it", c->nwinding,
-                     describe(vert, c->winding_edge).text, c->winding_face[0], c->winding_face[1]);
+                     "it is wound inconsistently at %d edges, the first between %s of faces %d and %d; turn the faces "
+                     "over or repair it", c->nwinding, describe(vert, c->winding_edge).text, c->winding_face[0],
+                     c->winding_face[1]);
   if (c->extent != TG_EXTENT_SOLID || c->no_volume)
     return tgi_error(error, TG_ERR_INVALID, "it is %s and encloses no volume", tgi_extent_word(c->extent));
   if (c->volume < 0)
-    return tgi_error(error, TG_ERR_INVALID, "it is inside out: its faces point inwards (volume %g m^3); reverse them or repair it", c->volume);
+    return tgi_error(error, TG_ERR_INVALID,
+                     "it is inside out: its faces point inwards (volume %g m^3); reverse them or repair it", c->volume);
   return TG_OK;
 }
 
@@ -53,7 +57,8 @@ static int weld_faces(const int *face, int nface, const int *same, int *welded, 
 }
 
 // what is wrong with the surface, in vertices and faces of the mesh as it was given
-static tgStatus look(const double *vert, int nvert, const int *face, int n, const int *from, const tgAllocator *alloc, tgMeshCheck *c, tgError *error) {
+static tgStatus look(const double *vert, int nvert, const int *face, int n, const int *from, const tgAllocator *alloc,
+                     tgMeshCheck *c, tgError *error) {
   TG_TRY(tgi_mesh_check(vert, nvert, face, n, alloc, c));
   if (n == 0) return tgi_error(error, TG_ERR_INVALID, "none of its faces has three vertices at different places");
   c->open_face = from[c->open_face];
@@ -67,8 +72,8 @@ typedef struct Solid {
   double *vert, area;
 } Solid;
 
-static tgStatus take_solid(const double *vert, int nvert, const int *face, int nface, const double scale[3], bool repair, tgiBlocks *blocks, Solid *s,
-                           tgError *error) {
+static tgStatus take_solid(const double *vert, int nvert, const int *face, int nface, const double scale[3],
+                           bool repair, tgiBlocks *blocks, Solid *s, tgError *error) {
   int *same = tgi_blocks_take(blocks, (size_t)nvert, sizeof *same);
   s->face = tgi_blocks_take(blocks, 3 * (size_t)nface, sizeof *s->face);
   s->from = tgi_blocks_take(blocks, (size_t)nface, sizeof *s->from);
@@ -100,12 +105,13 @@ static tgStatus check_spacing(const Solid *s, int nvert, double spacing, tgError
   }
   for (size_t k = 0; k < 3 * (size_t)nvert; k++)
     if (!(fabs(s->vert[k]) < FARTHEST * spacing))
-      return tgi_error(error, TG_ERR_LIMIT, "its vertex %d is more than %g spacings of %g m from its origin", (int)(k / 3), FARTHEST, spacing);
+      return tgi_error(error, TG_ERR_LIMIT, "its vertex %d is more than %g spacings of %g m from its origin",
+                       (int)(k / 3), FARTHEST, spacing);
   return tgi_cloud_fits(area / spacing / spacing, spacing, error);
 }
 
-static tgStatus make(const double *vert, int nvert, const int *face, int nface, const double scale[3], double spacing, bool repair, tgiBlocks *blocks,
-                     tgCloud *cloud, tgError *error) {
+static tgStatus make(const double *vert, int nvert, const int *face, int nface, const double scale[3], double spacing,
+                     bool repair, tgiBlocks *blocks, tgCloud *cloud, tgError *error) {
   Solid solid = {0};
   tgiFine fine;
   tgiSites sites = {0};
@@ -136,7 +142,8 @@ tgStatus tgi_cloud_mesh(const double *vert, int nvert, const int *face, int nfac
   *cloud = (tgCloud){0};
   TG_TRY(tgi_cloud_spacing(spacing, error));
   for (int i = 0; i < 3; i++)
-    if (!(scale[i] != 0 && isfinite(scale[i]))) return tgi_error(error, TG_ERR_ARG, "its scale %d is %g, not finite and other than 0", i, scale[i]);
+    if (!(scale[i] != 0 && isfinite(scale[i])))
+      return tgi_error(error, TG_ERR_ARG, "its scale %d is %g, not finite and other than 0", i, scale[i]);
   tgiBlocks blocks = {.alloc = tgi_allocator(allocator)};
   tgStatus st = make(vert, nvert, face, nface, scale, spacing, repair, &blocks, cloud, error);
   tgi_blocks_free(&blocks);

@@ -19,7 +19,8 @@ void *tgi_blocks_take(tgiBlocks *b, size_t n, size_t size);
 void tgi_blocks_give(tgiBlocks *b, void *block);
 void tgi_blocks_free(tgiBlocks *b);
 
-/// A closed surface cut into small faces, all edges below a third of the spacing. Creases are edges where the surface turns by more than 30 degrees.
+/// A closed surface cut into small faces, all edges below a third of the spacing. Creases are edges where the surface
+/// turns by more than 30 degrees.
 typedef struct tgiFine {
   int nvert, nface;
   double spacing;
@@ -45,14 +46,15 @@ typedef struct tgiSites {
 } tgiSites;
 
 /// Cuts welded faces (no face names a vertex twice) that are known to be closed. TG_ERR_LIMIT, TG_ERR_MEMORY.
-tgStatus tgi_fine_make(const double *vert, int nvert, const int *face, int nface, double spacing, tgiBlocks *blocks, tgiFine *fine, tgError *error);
+tgStatus tgi_fine_make(const double *vert, int nvert, const int *face, int nface, double spacing, tgiBlocks *blocks,
+                       tgiFine *fine, tgError *error);
 /// Walks from x on edge `edge` of face *face along the unit direction in that face, straight on over edges, up to `length` or to a crease.
 /// Returns how far; x and *face are where it ended.
 double tgi_fine_walk(const tgiFine *fine, int *face, int edge, double x[3], double length);
 /// Sites beside all creases: pairs (or more) at equal distances from the crease, a spacing apart along it. TG_ERR_LIMIT, TG_ERR_MEMORY.
 tgStatus tgi_sites_beside_creases(const tgiFine *fine, tgiBlocks *blocks, tgiSites *sites, tgError *error);
-/// Fills up the surface with sites in random order, none nearer than a part of the spacing to others, and evens them out by Lloyd's steps. owner
-/// (nface): the site to whose patch a small face belongs. TG_ERR_LIMIT, TG_ERR_MEMORY.
+/// Fills up the surface with sites in random order, none nearer than a part of the spacing to others, and evens them
+/// out by Lloyd's steps. owner (nface): the site to whose patch a small face belongs. TG_ERR_LIMIT, TG_ERR_MEMORY.
 tgStatus tgi_sites_spread(const tgiFine *fine, tgiBlocks *blocks, tgiSites *sites, int *owner, tgError *error);
 /// Room for one more site; false: no memory or too many.
 bool tgi_sites_add(tgiSites *sites, tgiBlocks *blocks, const double x[3], int face, bool fixed);
@@ -72,7 +74,8 @@ typedef struct tgiCells {
 /// For up to `most` points. False: no memory.
 bool tgi_cells_make(tgiCells *cells, double width, int most, tgiBlocks *blocks);
 void tgi_cells_add(tgiCells *cells, const double x[3], int point);
-/// The first point of the bucket of the cell `k` (0 to 26) about x; others of it follow by next. A point may come up twice and need not be near.
+/// The first point of the bucket of the cell `k` (0 to 26) about x; others of it follow by next. A point may come up
+/// twice and need not be near.
 int tgi_cells_about(const tgiCells *cells, const double x[3], int k);
 
 #endif

@@ -98,7 +98,8 @@ static void count_crease(const tgCloud *c, const Edge *e, double *length, double
   if (tgi_d3_dot(n, m) >= CREASE_COSINE) return;
   real3(c->vert + 3 * (size_t)e->a, y);
   real3(c->vert + 3 * (size_t)e->b, z);
-  double l = tgi_d3_distance(y, z), d0 = from_line(c, e[0].patch, e->a, e->b) / c->spacing, d1 = from_line(c, e[1].patch, e->a, e->b) / c->spacing;
+  double l = tgi_d3_distance(y, z), d0 = from_line(c, e[0].patch, e->a, e->b) / c->spacing,
+         d1 = from_line(c, e[1].patch, e->a, e->b) / c->spacing;
   q->ncrease++;
   *length += l;
   *inset += 0.5 * l * (d0 + d1);

@@ -1,8 +1,10 @@
 // cloud_round.c: clouds of spheres, capsules, cylinders and ellipsoids: bands of cells about an axis.
 //
-// A band lies between two lines of latitude and has as many equal cells as its girth asks for, so that spacing is the same everywhere; its points lie
-// in the middle. On a line the corners of the bands on both sides alternate, as in brickwork, and belong to the patches of both.
-// An ellipsoid is banded about the axis whose other two semi-axes are most alike; azimuths are at equal arcs of its (similar) ellipses of latitude.
+// A band lies between two lines of latitude and has as many equal cells as its girth asks for, so that spacing is the
+// same everywhere; its points lie in the middle. On a line the corners of the bands on both sides alternate, as in
+// brickwork, and belong to the patches of both.
+// An ellipsoid is banded about the axis whose other two semi-axes are most alike; azimuths are at equal arcs of its
+// (similar) ellipses of latitude.
 #include "base/memory.h"
 #include "geom/cloud_make.h"
 
@@ -12,7 +14,8 @@ typedef struct Place {
   double rho, zeta;
 } Place;
 
-// n cells between line i and line i + 1 (from the bottom up), the place of their points, the unit shape's normal (radial, axial) there and its area
+// n cells between line i and line i + 1 (from the bottom up), the place of their points, the unit shape's normal
+// (radial, axial) there and its area
 typedef struct Band {
   int n;
   Place at;
@@ -105,7 +108,8 @@ static void add_cap(Bands *b, int n, double inset, int side) {
   for (int i = 0; i < n; i++) {
     int k = side < 0 ? i : n - 1 - i;
     double inner = k * step, outer = k + 1 == n ? 1 : (k + 1) * step, to = side < 0 ? outer : inner;
-    add_band(b, (Place){TGI_PART_TUBE, (k + 0.5) * step, side}, 0, side, TG_PI * (outer * outer - inner * inner), (Place){TGI_PART_TUBE, to, side});
+    add_band(b, (Place){TGI_PART_TUBE, (k + 0.5) * step, side}, 0, side, TG_PI * (outer * outer - inner * inner),
+             (Place){TGI_PART_TUBE, to, side});
   }
 }
 
@@ -185,7 +189,8 @@ static int line_corners(const Bands *b, int band, int line, int k, int *corner) 
 
 // ---- points ----
 
-// area of the ellipsoid over the unit sphere's cell of heights z0 to z1 and azimuths f0 to f1: |cof(S) s| by Gauss' rule, four points a side
+// area of the ellipsoid over the unit sphere's cell of heights z0 to z1 and azimuths f0 to f1: |cof(S) s| by
+// Gauss' rule, four points a side
 static double ellipsoid_area(const double size[3], double z0, double z1, double f0, double f1) {
   static const double node[4] = {-0.86113631159405258, -0.33998104358485626, 0.33998104358485626, 0.86113631159405258};
   static const double weight[4] = {0.34785484513745386, 0.65214515486254614, 0.65214515486254614, 0.34785484513745386};
@@ -262,7 +267,8 @@ static tgStatus fill_cloud(Bands *b, const tgAllocator *allocator, tgCloud *clou
   return TG_OK;
 }
 
-tgStatus tgi_cloud_round(tgGeomType type, const double size[3], double spacing, const tgAllocator *allocator, tgCloud *cloud, tgError *error) {
+tgStatus tgi_cloud_round(tgGeomType type, const double size[3], double spacing, const tgAllocator *allocator,
+                         tgCloud *cloud, tgError *error) {
   Bands b = {.type = type, .spacing = spacing};
   tgAllocator alloc = tgi_allocator(allocator);
   double part[2];

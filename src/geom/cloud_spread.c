@@ -1,8 +1,8 @@
 // cloud_spread.c: sites all over a mesh, at even distances.
 //
-// Small faces are tried in random order; one becomes a site when no other is near that reaches it over edges that are no creases. Then Lloyd's steps:
-// patches grow from their sites over edges that are no creases, a face going to the nearest site that reaches it, and each free site moves to the point
-// of its patch nearest to the patch's centroid.
+// Small faces are tried in random order; one becomes a site when no other is near that reaches it over edges that are
+// no creases. Then Lloyd's steps: patches grow from their sites over edges that are no creases, a face going to the
+// nearest site that reaches it, and each free site moves to the point of its patch nearest to the patch's centroid.
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,8 @@
 #include "base/random.h"
 #include "geom/cloud_mesh.h"
 
-#define DISC 0.80       // least distance of a new site from others, in spacings: makes nearest neighbours a spacing apart after Lloyd's steps
+// least distance of a new site from others, in spacings: makes nearest neighbours a spacing apart after Lloyd's steps
+#define DISC 0.80
 enum { STEPS = 20, STREAM = 0x636c6f75 };
 
 bool tgi_sites_add(tgiSites *sites, tgiBlocks *blocks, const double x[3], int face, bool fixed) {
@@ -88,8 +89,8 @@ typedef struct Grow {
   bool *queued;
 } Grow;
 
-// Each small face goes to the nearest of the sites that reach it; a face that finds a nearer one tells its neighbours again. Owners of an earlier round
-// (-1: none) are where this one begins.
+// Each small face goes to the nearest of the sites that reach it; a face that finds a nearer one tells its neighbours
+// again. Owners of an earlier round (-1: none) are where this one begins.
 static void grow(const tgiFine *fine, const tgiSites *sites, Grow *w, int *owner) {
   int n = fine->nface, head = 0, count = 0;
   for (int f = 0; f < n; f++)
@@ -127,7 +128,8 @@ static void grow(const tgiFine *fine, const tgiSites *sites, Grow *w, int *owner
   }
 }
 
-// A face that its site cannot reach through its patch, which a nearer site cut off later, goes to a patch beside it: patches are in one piece.
+// A face that its site cannot reach through its patch, which a nearer site cut off later, goes to a patch beside it:
+// patches are in one piece.
 static void join(const tgiFine *fine, const tgiSites *sites, Grow *w, int *owner) {
   int count = 0;
   for (int i = 0; i < sites->n; i++) {
@@ -191,7 +193,8 @@ static void move_to_centroids(const tgiFine *fine, const int *owner, double *sum
   for (int f = 0; f < fine->nface; f++) {
     double *s = sum + 4 * (size_t)owner[f], y[3];
     tgiSite *site = &sites->site[owner[f]];
-    if (site->fixed || tgi_d3_distance(fine->centre + 3 * (size_t)f, s) - fine->spacing / 3 >= s[3]) continue;  // no point is a third from the centre
+    // no point is a third from the centre
+    if (site->fixed || tgi_d3_distance(fine->centre + 3 * (size_t)f, s) - fine->spacing / 3 >= s[3]) continue;
     nearest_in_face(fine, f, s, y);
     double d = tgi_d3_distance(y, s);
     if (!(d < s[3])) continue;

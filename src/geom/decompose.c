@@ -39,7 +39,8 @@ tgStatus tgi_decompose(const double *vert, int nvert, const int *face, int nface
                        tgPieces *pieces, tgError *error) {
   (void)vert, (void)nvert, (void)face, (void)nface, (void)threshold, (void)allocator;
   *pieces = (tgPieces){0};
-  return tgi_error(error, TG_ERR_UNSUPPORTED, "this build has no library for convex decomposition; install coacd (docs/mjcf.md) and build again");
+  return tgi_error(error, TG_ERR_UNSUPPORTED,
+                   "this build has no library for convex decomposition; install coacd (docs/mjcf.md) and build again");
 }
 
 #else
@@ -111,11 +112,14 @@ static tgStatus judge(int code, tgError *error) {
     return tgi_error(error, TG_ERR_LIMIT, "%s was stopped: it may use %d s of processor time and what memory there is; cut it into "
                      "convex pieces by hand, or simplify it", tgi_decomposer(), CPU_SECONDS);
   if (code < 0)
-    return tgi_error(error, TG_ERR_INVALID, "%s failed on it (signal %d); check that it is closed and does not cut itself", tgi_decomposer(), -code);
+    return tgi_error(error, TG_ERR_INVALID,
+                     "%s failed on it (signal %d); check that it is closed and does not cut itself", tgi_decomposer(),
+                     -code);
   switch (code) {
     case CHILD_OK: return TG_OK;
     case CHILD_NO_LIBRARY: return tgi_error(error, TG_ERR_FILE, "%s cannot be loaded from %s", tgi_decomposer(), TG_COACD_LIBRARY);
-    case CHILD_NO_PIECES: return tgi_error(error, TG_ERR_INVALID, "%s finds no convex pieces, or more than %d", tgi_decomposer(), TGI_PIECES_MOST);
+    case CHILD_NO_PIECES:
+      return tgi_error(error, TG_ERR_INVALID, "%s finds no convex pieces, or more than %d", tgi_decomposer(), TGI_PIECES_MOST);
     case CHILD_MEMORY: return tgi_error(error, TG_ERR_MEMORY, "out of memory for its convex pieces");
     default: return tgi_error(error, TG_ERR_INVALID, "%s failed on it (exit code %d)", tgi_decomposer(), code);
   }

@@ -45,23 +45,24 @@ void tgi_hull_free(tgHullOwned *hull);
 double tgi_hull_concavity(const tgHull *hull, const double *vert, int nvert, const int *face, int nface);
 double tgi_hull_volume(const tgHull *hull);
 
-/// Writes the 8 x 3 vertices and 6 x 4 planes of a box: bit 0, 1, 2 of a vertex's index is its side along x, y, z; faces are -x +x -y +y -z +z.
-/// Linear in half, so its derivative is the same call. Returns the radius.
+/// Writes the 8 x 3 vertices and 6 x 4 planes of a box: bit 0, 1, 2 of a vertex's index is its side along x, y, z;
+/// faces are -x +x -y +y -z +z. Linear in half, so its derivative is the same call. Returns the radius.
 double tgi_hull_box_fill(tgReal *vert, tgReal *face_plane, const tgReal half[3]);
 
 /// The hull under the scale `scale` (positive) about the frame's axes: x = S x0, n = unit(S^-1 n0). vert and plane are
 /// the caller's, nvert x 3 and nface x 4; adjacency is shared with `unit`.
 tgHull tgi_hull_scale(const tgHull *unit, const tgReal scale[3], tgReal *vert, tgReal *plane);
 
-/// Vertices may lie off the plane of their own face of more than three corners by this part of the hull's size: collisions do not tell features
-/// apart that differ by less. Off other faces' planes TGI_HULL_TOLERANCE holds.
+/// Vertices may lie off the plane of their own face of more than three corners by this part of the hull's size:
+/// collisions do not tell features apart that differ by less. Off other faces' planes TGI_HULL_TOLERANCE holds.
 #define TGI_HULL_BENT 1e-4
 
 /// Why moved vertices make no hull: `vertex` lies above face `face` by `by`; by 0: the face has no area.
 typedef struct tgHullFault { int vertex, face; double by; } tgHullFault;
 
-/// The hull with other vertices (nvert x 3), faces and edges as they are: planes that fit the corners go to plane (nface x 4). False when that is
-/// not convex: a vertex is above the plane of a face next to it, or off that of its own, by more than
+/// The hull with other vertices (nvert x 3), faces and edges as they are: planes that fit the corners go to
+/// plane (nface x 4). False when that is not convex: a vertex is above the plane of a face next to it, or off
+/// that of its own, by more than
 /// the tolerances and what `like` has. `moved` shares the adjacency of `like`.
 bool tgi_hull_move(const tgHull *like, const tgReal *vert, tgReal *plane, tgHull *moved, tgHullFault *fault);
 

@@ -1,6 +1,7 @@
 // inwards.c: how a surface moves inwards along its faces' normals. See tessellate.h.
 //
-// The move d of a vertex is to have n_f . d = -1 for every face f at it. Weighted by the faces' angles a_f there, which do not depend on how a flat side is
+// The move d of a vertex is to have n_f . d = -1 for every face f at it. Weighted by the faces' angles a_f there, which
+// do not depend on how a flat side is
 // cut into triangles, least squares give  (A + RIDGE tr(A)/3 1) d = -sum a_f n_f,  A = sum a_f n_f n_f'.
 // The ridge leaves d without a part along directions that no face constrains, and bounds it on a knife's edge.
 #include <math.h>

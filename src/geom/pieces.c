@@ -20,7 +20,8 @@ tgStatus tgi_pieces_create(tgPieces *p, int npiece, const uint32_t *count, const
   size_t total = 0;
   for (int i = 0; i < npiece; i++) {
     if (count[i] < 4 || count[i] > TGI_PIECE_VERTICES_MOST)
-      return tgi_error(error, TG_ERR_LIMIT, "piece %d has %u vertices; 4 to %d are possible", i, (unsigned)count[i], TGI_PIECE_VERTICES_MOST);
+      return tgi_error(error, TG_ERR_LIMIT, "piece %d has %u vertices; 4 to %d are possible", i, (unsigned)count[i],
+                       TGI_PIECE_VERTICES_MOST);
     total += count[i];
   }
   p->npiece = npiece;

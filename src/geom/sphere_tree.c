@@ -48,7 +48,8 @@ static double extend(double *box, const double *by) {
   return sqrt(d);
 }
 
-// How many of the n faces in the order `by` go left so that sum of count x diagonal is least; *cost: that sum. A quarter stays on each side.
+// How many of the n faces in the order `by` go left so that sum of count x diagonal is least; *cost: that sum. A
+// quarter stays on each side.
 static int sweep(const Build *b, const int *by, int n, double *cost) {
   int least = n < 8 ? 1 : (n + 3) / 4, best = n / 2;
   double box[6];
@@ -145,7 +146,8 @@ static void prepare(const tgiSurface *s, const double size[3], Build *b, double 
 }
 
 static size_t scratch_size(const tgiSurface *s) {
-  return (size_t)s->nvert * (3 * sizeof(double) + sizeof(int)) + (size_t)s->nface * (10 * sizeof(double) + sizeof(Key) + 4 * sizeof(int) + sizeof(bool));
+  return (size_t)s->nvert * (3 * sizeof(double) + sizeof(int)) +
+         (size_t)s->nface * (10 * sizeof(double) + sizeof(Key) + 4 * sizeof(int) + sizeof(bool));
 }
 
 static tgStatus fill(const tgiSurface *s, const double size[3], tgiTree *t, void *scratch) {
@@ -203,7 +205,8 @@ size_t tgi_tree_reals(const tgiSurface *s, const tgiTree *t) { return 3 * (size_
 tgiTreeNumbers tgi_tree_place(const tgiSurface *s, const tgiTree *t, tgReal *memory) {
   size_t n = (size_t)t->nnode;
   tgReal *node = memory + 3 * (size_t)s->nvert;
-  return (tgiTreeNumbers){.vert = memory, .centre = node, .radius = node + 3 * n, .weight = node + 4 * n, .moment = node + 5 * n, .area = node + 6 * n};
+  return (tgiTreeNumbers){.vert = memory, .centre = node, .radius = node + 3 * n, .weight = node + 4 * n,
+                          .moment = node + 5 * n, .area = node + 6 * n};
 }
 
 static void edges(const tgReal *vert, const int *v, tgReal *a, tgReal *b) {
@@ -302,7 +305,8 @@ static void paper_node(const tgiTree *t, int k, tgiTreeNumbers *n) {
   n->radius[k] = between(n->centre + 3 * (size_t)c, x) + n->radius[c];
 }
 
-void tgi_tree_numbers_at(const tgiSurface *s, const tgiTree *t, tgiTreeForm form, tgiClimb climb, const tgReal size[3], double depth, tgiTreeNumbers *n) {
+void tgi_tree_numbers_at(const tgiSurface *s, const tgiTree *t, tgiTreeForm form, tgiClimb climb, const tgReal size[3],
+                         double depth, tgiTreeNumbers *n) {
   tgi_surface_place(s, size, n->vert);
   for (size_t k = 0; k < 3 * (size_t)s->nvert && depth != 0; k++) n->vert[k] += depth * s->inwards[k];
   areas(s, t, n);
@@ -349,7 +353,8 @@ static tgReal between_d(const tgReal *p, const tgReal *q, const tgReal *dp, cons
 
 static void climb_moments_d(const int *c, int k, const tgiTreeNumbers *n, tgiTreeNumbers *d) {
   const tgReal *x = n->centre + 3 * (size_t)k;
-  tgReal *dx = d->centre + 3 * (size_t)k, W = n->weight[c[0]] + n->weight[c[1]], dW = d->weight[c[0]] + d->weight[c[1]], share[2], dshare[2];
+  tgReal *dx = d->centre + 3 * (size_t)k, W = n->weight[c[0]] + n->weight[c[1]], dW = d->weight[c[0]] + d->weight[c[1]],
+         share[2], dshare[2];
   tgi_v3_zero(dx);
   for (int i = 0; i < 2; i++) {
     share[i] = n->weight[c[i]] / W;
@@ -414,7 +419,9 @@ static bool vertices_tie(const tgiTree *t, int k, const tgiTreeNumbers *n, const
   size_t at = 3 * (size_t)k;
   for (int i = t->vert_adr[k]; i < t->vert_adr[k + 1]; i++) {
     size_t v = 3 * (size_t)t->vert[i];
-    if (unequal(tgRe(between(n->vert + v, n->centre + at)), tgRe(between_d(n->vert + v, n->centre + at, d->vert + v, d->centre + at)), tgRe(n->radius[k]), tgRe(d->radius[k])))
+    if (unequal(tgRe(between(n->vert + v, n->centre + at)),
+                tgRe(between_d(n->vert + v, n->centre + at, d->vert + v, d->centre + at)), tgRe(n->radius[k]),
+                tgRe(d->radius[k])))
       return true;
   }
   return false;

@@ -37,8 +37,8 @@ typedef struct tgiTreeNumbers {
   tgReal *area;             ///< nnode: of the faces under the node
 } tgiTreeNumbers;
 
-/// Tree over the faces of a surface at the sizes `size` (which choose the topology only). Depth <= 2 + 3 log2(nface). Same input, same tree.
-/// TG_ERR_MEMORY.
+/// Tree over the faces of a surface at the sizes `size` (which choose the topology only). Depth <= 2 + 3 log2(nface).
+/// Same input, same tree. TG_ERR_MEMORY.
 tgStatus tgi_tree_make(const tgiSurface *surface, const double size[3], const tgAllocator *allocator, tgiTree *tree);
 void tgi_tree_free(tgiTree *tree);
 
@@ -47,12 +47,13 @@ size_t tgi_tree_reals(const tgiSurface *surface, const tgiTree *tree);
 tgiTreeNumbers tgi_tree_place(const tgiSurface *surface, const tgiTree *tree, tgReal *memory);
 
 /// Fills the numbers for the sizes `size`. climb is read by the moment form only.
-void tgi_tree_numbers(const tgiSurface *surface, const tgiTree *tree, tgiTreeForm form, tgiClimb climb, const tgReal size[3], tgiTreeNumbers *n);
+void tgi_tree_numbers(const tgiSurface *surface, const tgiTree *tree, tgiTreeForm form, tgiClimb climb,
+                      const tgReal size[3], tgiTreeNumbers *n);
 /// The same with the surface `depth` deeper in its geom, along its `inwards` where depth is not 0.
-void tgi_tree_numbers_at(const tgiSurface *surface, const tgiTree *tree, tgiTreeForm form, tgiClimb climb, const tgReal size[3], double depth,
-                         tgiTreeNumbers *n);
-/// d = derivative of all numbers in size j, n being those of tgi_tree_numbers or tgi_tree_numbers_at. A radius has the derivative of what makes it, its farthest vertex
-/// or (the paper's) child; of several the first, the same for every j.
+void tgi_tree_numbers_at(const tgiSurface *surface, const tgiTree *tree, tgiTreeForm form, tgiClimb climb,
+                         const tgReal size[3], double depth, tgiTreeNumbers *n);
+/// d = derivative of all numbers in size j, n being those of tgi_tree_numbers or tgi_tree_numbers_at. A radius has the
+/// derivative of what makes it, its farthest vertex or (the paper's) child; of several the first, the same for every j.
 void tgi_tree_numbers_d(const tgiSurface *surface, const tgiTree *tree, tgiTreeForm form, tgiClimb climb, const tgiTreeNumbers *n, int j,
                         tgiTreeNumbers *d);
 /// Is d one-sided: has a node two vertices (the paper's: children) that make its radius, within 1e-9, with different derivatives?

@@ -145,7 +145,8 @@ static double sphere_depth(const tgiSurface *s) {
   return depth;
 }
 
-// longest edge with which the sphere keeps to the chord: circumradius edge/sqrt 3 of a regular triangle is the bound, uneven rings need less
+// longest edge with which the sphere keeps to the chord: circumradius edge/sqrt 3 of a regular triangle is the
+// bound, uneven rings need less
 static tgStatus sphere_edge(double chord, const tgAllocator *allocator, Stack *k, double *edge) {
   const double unit[3] = {1, 1, 1};
   tgiSurface s;
@@ -243,7 +244,8 @@ static void weld(const double *vert, int nvert, Place *place, int *same) {
 static tgStatus check_mesh(const double *vert, int nvert, const int *face, int nface, tgError *error) {
   if (nface <= 0) return tgi_error(error, TG_ERR_INVALID, "it has no faces");
   for (int k = 0; k < 3 * nface; k++)
-    if (face[k] < 0 || face[k] >= nvert) return tgi_error(error, TG_ERR_INVALID, "its face %d names vertex %d of %d", k / 3, face[k], nvert);
+    if (face[k] < 0 || face[k] >= nvert)
+      return tgi_error(error, TG_ERR_INVALID, "its face %d names vertex %d of %d", k / 3, face[k], nvert);
   for (size_t k = 0; k < 3 * (size_t)nvert; k++)
     if (!isfinite(vert[k])) return tgi_error(error, TG_ERR_NOT_FINITE, "its vertex %d is not finite", (int)(k / 3));
     else if (fabs(vert[k]) > LARGEST) return tgi_error(error, TG_ERR_LIMIT, "its vertex %d is farther away than %g", (int)(k / 3), LARGEST);

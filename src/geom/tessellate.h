@@ -14,7 +14,8 @@ typedef struct tgiSurface {
   int nvert, nface;
   int ndropped;             ///< degenerate faces of the mesh that were left out
   double *coef;             ///< nvert x 3 x 3; size is tgGeomDesc.size of a primitive, the scale of a mesh
-  double *inwards;          ///< nvert x 3: how vertices move where the surface lies a unit of length deeper (tgi_surface_inwards); NULL: not wanted
+  double *inwards;          ///< nvert x 3: how vertices move where the surface lies a unit of length deeper
+                            ///< (tgi_surface_inwards); NULL: not wanted
   int *face;                ///< nface x 3
   int *origin;              ///< nface: face of the mesh as it was given; of a primitive its own number
   tgAllocator alloc;
@@ -23,15 +24,17 @@ typedef struct tgiSurface {
 /// Largest depth of a face under the true surface, relative to the largest size.
 #define TGI_CHORD 0.01
 
-/// A face counts as degenerate when its height is at most this part of its longest edge (or it is shorter than 1e-100); thicker slivers are kept.
+/// A face counts as degenerate when its height is at most this part of its longest edge (or it is shorter than 1e-100);
+/// thicker slivers are kept.
 #define TGI_SLIVER 1e-9
 
 /// Inscribed surface of a primitive (not plane, not mesh). size (positive) chooses only how many rows a long side gets, so that triangles
 /// stay regular. chord in (0, 0.3). TG_ERR_ARG, TG_ERR_MEMORY.
 tgStatus tgi_surface_primitive(tgGeomType type, const double size[3], double chord, const tgAllocator *allocator, tgiSurface *surface);
 
-/// The mesh as it is, open or closed, non-convex; vertices at the same place become one, degenerate faces go. TG_ERR_INVALID with a sentence
-/// about "it", the mesh: no face is left, or a face names no vertex; TG_ERR_NOT_FINITE; TG_ERR_LIMIT beyond 1e100; TG_ERR_MEMORY.
+/// The mesh as it is, open or closed, non-convex; vertices at the same place become one, degenerate faces go.
+/// TG_ERR_INVALID with a sentence about "it", the mesh: no face is left, or a face names no vertex; TG_ERR_NOT_FINITE;
+/// TG_ERR_LIMIT beyond 1e100; TG_ERR_MEMORY.
 tgStatus tgi_surface_mesh(const double *vert, int nvert, const int *face, int nface, const tgAllocator *allocator, tgiSurface *surface,
                           tgError *error);
 /// same[i]: the first vertex at the place of vertex i. Refuses what tgi_surface_mesh refuses of faces and vertices.
@@ -40,8 +43,8 @@ void tgi_surface_free(tgiSurface *surface);
 /// How many faces of a mesh are degenerate; *first (may be NULL): the first, -1 when none is. Faces must index vertices.
 int tgi_surface_degenerate(const double *vert, const int *face, int nface, int *first);
 
-/// Makes `inwards`: each vertex moves so that the faces around it, which are as at the sizes `size`, lie deeper by 1, by least squares where no move does
-/// that for all of them, and at most by TGI_INWARDS_MOST. TG_ERR_MEMORY.
+/// Makes `inwards`: each vertex moves so that the faces around it, which are as at the sizes `size`, lie deeper by 1,
+/// by least squares where no move does that for all of them, and at most by TGI_INWARDS_MOST. TG_ERR_MEMORY.
 tgStatus tgi_surface_inwards(tgiSurface *surface, const double size[3]);
 #define TGI_INWARDS_MOST 3.0
 

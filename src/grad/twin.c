@@ -1,7 +1,8 @@
 // twin.c: see twin.h. Compiled in the complex build alone.
 //
-// Everything is first order in i e: a complex adjoint's imaginary part over e is the derivative of the adjoint along the direction, to rounding.
-// Gradients along the sphere of a unit quaternion or axis are those of a function that normalises first; so are their rates, along the sphere.
+// Everything is first order in i e: a complex adjoint's imaginary part over e is the derivative of the adjoint along
+// the direction, to rounding. Gradients along the sphere of a unit quaternion or axis are those of a function that
+// normalises first; so are their rates, along the sphere.
 // Charts: with the state moved by exp(i e d), a gradient in tangents there is Jr^-T times that in the chart: to first order (1 -+ [d]/2).
 #include "grad/twin.h"
 
@@ -38,10 +39,22 @@ static void widen(tgReal *to, const void *from, size_t n) {
 }
 
 #define SIZES(m) \
-  int nbody = (m)->nbody, njnt = (m)->njnt, nv = (m)->nv, nq = (m)->nq, nu = (m)->nu, ngeom = (m)->ngeom, nsite = (m)->nsite, nmesh = (m)->nmesh, \
-      nmeshvert = (m)->nmeshvert, nmeshface = (m)->nmeshface, nhull = (m)->nhull, nhullvert = (m)->nhullvert, ntendon = (m)->ntendon, nwrap = (m)->nwrap, \
+  int nbody = (m)->nbody, njnt = (m)->njnt, nv = (m)->nv, nq = (m)->nq, nu = (m)->nu, ngeom = (m)->ngeom, \
+      nsite = (m)->nsite, nmesh = (m)->nmesh, \
+      nmeshvert = (m)->nmeshvert, nmeshface = (m)->nmeshface, nhull = (m)->nhull, nhullvert = (m)->nhullvert, \
+                  ntendon = (m)->ntendon, nwrap = (m)->nwrap, \
       neq = (m)->neq, npair = (m)->npair, npairown = (m)->npairown, nkey = (m)->nkey; \
-  (void)nbody; (void)njnt; (void)nv; (void)nq; (void)nu; (void)ngeom; (void)nsite; (void)nmesh; (void)nmeshvert; (void)nmeshface; (void)nhull; \
+  (void)nbody; \
+  (void)njnt; \
+  (void)nv; \
+  (void)nq; \
+  (void)nu; \
+  (void)ngeom; \
+  (void)nsite; \
+  (void)nmesh; \
+  (void)nmeshvert; \
+  (void)nmeshface; \
+  (void)nhull; \
   (void)nhullvert; (void)ntendon; (void)nwrap; (void)neq; (void)npair; (void)npairown; (void)nkey
 
 // structure is shared, numbers are copied; polytopes are left out, as force models have none

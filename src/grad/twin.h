@@ -1,7 +1,9 @@
-// twin.h: a simulation in complex numbers beside one in real numbers, for second derivatives: the derivative of a derivative along a direction.
+// twin.h: a simulation in complex numbers beside one in real numbers, for second derivatives: the derivative of a
+// derivative along a direction.
 //
-// Based on: [math/softmin Second]. twin.c is compiled in the complex build alone, which libtangere carries as one object whose only visible names are
-// these (docs/decisions/0011). All arguments are plain doubles, so that both builds see the same functions.
+// Based on: [math/softmin Second]. twin.c is compiled in the complex build alone, which libtangere carries as one
+// object whose only visible names are these (docs/decisions/0011). All arguments are plain doubles, so that both
+// builds see the same functions.
 #ifndef TG_GRAD_TWIN_H
 #define TG_GRAD_TWIN_H
 
@@ -10,23 +12,25 @@
 
 typedef struct tgxTwin tgxTwin;
 
-/// model: a struct tgModel of the real build, which must outlive the twin; it holds counts and pointers alone, so both builds lay it out alike.
+/// model: a struct tgModel of the real build, which must outlive the twin; it holds counts and pointers alone, so
+/// both builds lay it out alike.
 tgxTwin *tgx_create(const void *model, const char *word, const tgContactOptions *options, const tgAllocator *allocator, tgError *error);
 void tgx_free(tgxTwin *twin);
 
 /// Where a step starts: numbers of a simulation (its struct tgModel), numbers of its contact model, state, controls, applied forces.
 typedef struct tgxPoint { const void *model; const double *number, *q, *v, *u, *applied; double h; } tgxPoint;
 
-/// Parameters that directions and products have from now on, in place of those before: names as in tg_param_grad_create_contact, NULL: all with a
-/// derivative. size: their entries. On failure those before stay.
+/// Parameters that directions and products have from now on, in place of those before: names as in
+/// tg_param_grad_create_contact, NULL: all with a derivative. size: their entries. On failure those before stay.
 tgStatus tgx_choose(tgxTwin *twin, const char *const *names, int n, int *size, tgError *error);
 
-/// Steps from the point moved by i e d, d (2 nv + nu) a direction of (q, v, u), and with the chosen parameters moved by i e dp (NULL: not moved); dy (2 nv)
-/// is the step's derivative along both. Of dp what would change the length of a unit quaternion or axis is left out, and entries of numbers that are not
-/// finite. TG_ERR_UNSUPPORTED: a direction in the step's size. Nothing is allocated.
+/// Steps from the point moved by i e d, d (2 nv + nu) a direction of (q, v, u), and with the chosen parameters moved by
+/// i e dp (NULL: not moved); dy (2 nv) is the step's derivative along both. Of dp what would change the length of a
+/// unit quaternion or axis is left out, and entries of numbers that are not finite. TG_ERR_UNSUPPORTED: a direction in
+/// the step's size. Nothing is allocated.
 tgStatus tgx_step(tgxTwin *twin, const tgxPoint *at, const double *d, const double *dp, double *dy, tgError *error);
-/// Of the last tgx_step, in exponential charts at the states before and after it: G (2 nv + nu) = D'g, and H = dG along d while g changes by dg (2 nv).
-/// P and Q (NULL: not wanted): the same in the chosen parameters.
+/// Of the last tgx_step, in exponential charts at the states before and after it: G (2 nv + nu) = D'g, and H = dG along
+/// d while g changes by dg (2 nv). P and Q (NULL: not wanted): the same in the chosen parameters.
 tgStatus tgx_vjp(tgxTwin *twin, const double *g, const double *dg, double *G, double *H, double *P, double *Q, tgError *error);
 /// Likewise D (2 nv x (2 nv + nu)) and its derivative along d.
 tgStatus tgx_jacobian(tgxTwin *twin, double *D, double *DD, tgError *error);

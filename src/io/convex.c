@@ -203,7 +203,9 @@ static tgStatus add_meshes(Convex *c, int mesh, const tgPieces *p) {
   }
   const tgMeshDesc *m = &c->desc->mesh[mesh];
   if (c->mesh_count[mesh] == 0)
-    return tgi_error(c->error, TG_ERR_INVALID, "mesh %s cannot be cut into convex pieces: all %d that were found are flat", mesh_label(m), p->npiece);
+    return tgi_error(c->error, TG_ERR_INVALID,
+                     "mesh %s cannot be cut into convex pieces: all %d that were found are flat", mesh_label(m),
+                     p->npiece);
   if (flat == 0) return TG_OK;
   return noted(c, tg_desc_add_note(c->desc, TG_NOTE_WARNING, m->source, "mesh %s: %d of %d convex pieces have no volume and are left out",
                                    mesh_label(m), flat, p->npiece));
@@ -290,7 +292,8 @@ static tgStatus run(Convex *c, const bool *paired) {
 
 static tgStatus check(const tgDesc *d, const tgLoadOptions *o, tgError *error) {
   if (!(o->decompose_threshold >= TGI_DECOMPOSE_LEAST && o->decompose_threshold <= TGI_DECOMPOSE_MOST))
-    return tgi_error(error, TG_ERR_ARG, "decompose_threshold is %g; give a number from %g to %g", o->decompose_threshold, TGI_DECOMPOSE_LEAST, TGI_DECOMPOSE_MOST);
+    return tgi_error(error, TG_ERR_ARG, "decompose_threshold is %g; give a number from %g to %g",
+                     o->decompose_threshold, TGI_DECOMPOSE_LEAST, TGI_DECOMPOSE_MOST);
   for (int g = 0; g < d->ngeom; g++)
     if (d->geom[g].type == TG_GEOM_MESH && (d->geom[g].mesh < 0 || d->geom[g].mesh >= d->nmesh))
       return tgi_error(error, TG_ERR_ARG, "geom %d: mesh %d does not exist", g, d->geom[g].mesh);
@@ -300,7 +303,8 @@ static tgStatus check(const tgDesc *d, const tgLoadOptions *o, tgError *error) {
   for (int m = 0; m < d->nmesh; m++)
     for (int k = 0; k < 3 * d->mesh[m].nface; k++)
       if (d->mesh[m].face[k] < 0 || d->mesh[m].face[k] >= d->mesh[m].nvert)
-        return tgi_error(error, TG_ERR_ARG, "mesh %s: face %d uses vertex %d of %d", mesh_label(&d->mesh[m]), k / 3, d->mesh[m].face[k], d->mesh[m].nvert);
+        return tgi_error(error, TG_ERR_ARG, "mesh %s: face %d uses vertex %d of %d", mesh_label(&d->mesh[m]), k / 3,
+                         d->mesh[m].face[k], d->mesh[m].nvert);
   return TG_OK;
 }
 

@@ -15,7 +15,8 @@
 
 tgStatus tgi_dae_parse(const char *data, size_t size, tgRawMesh *raw, tgError *error) {
   (void)data, (void)size, (void)raw;
-  return tgi_error(error, TG_ERR_UNSUPPORTED, "an XML format (COLLADA?), and this build has no assimp to read it; convert it to OBJ or STL");
+  return tgi_error(error, TG_ERR_UNSUPPORTED,
+                   "an XML format (COLLADA?), and this build has no assimp to read it; convert it to OBJ or STL");
 }
 
 #else
@@ -114,15 +115,17 @@ static tgStatus take(const char *bytes, size_t size, tgRawMesh *raw, tgError *er
     memcpy(x, at, sizeof x);
     for (int k = 0; k < 3; k++)
       if (!(fabs(x[k]) <= TGI_MESH_LARGEST))
-        return tgi_error(error, isfinite(x[k]) ? TG_ERR_INVALID : TG_ERR_NOT_FINITE, "vertex %llu: coordinate %g is not finite or larger than %g",
-                         (unsigned long long)i, x[k], TGI_MESH_LARGEST);
+        return tgi_error(error, isfinite(x[k]) ? TG_ERR_INVALID : TG_ERR_NOT_FINITE,
+                         "vertex %llu: coordinate %g is not finite or larger than %g", (unsigned long long)i, x[k],
+                         TGI_MESH_LARGEST);
     TG_TRY(tgi_raw_vert(raw, x, error));
   }
   for (uint64_t i = 0; i < h.nface; i++, at += 12) {
     int f[3];
     memcpy(f, at, sizeof f);
     for (int k = 0; k < 3; k++)
-      if (f[k] < 0 || (uint64_t)f[k] >= h.nvert) return tgi_error(error, TG_ERR_PARSE, "face %llu has vertex %d of %llu", (unsigned long long)i, f[k], (unsigned long long)h.nvert);
+      if (f[k] < 0 || (uint64_t)f[k] >= h.nvert)
+        return tgi_error(error, TG_ERR_PARSE, "face %llu has vertex %d of %llu", (unsigned long long)i, f[k], (unsigned long long)h.nvert);
     TG_TRY(tgi_raw_face(raw, f[0], f[1], f[2], error));
   }
   return TG_OK;
@@ -135,9 +138,12 @@ tgStatus tgi_dae_parse(const char *data, size_t size, tgRawMesh *raw, tgError *e
   int code;
   if (size > UINT32_MAX) return tgi_error(error, TG_ERR_LIMIT, "the file has %zu bytes; assimp reads up to 4 GiB", size);
   tgStatus status = tgi_child_run(import, &d, CPU_SECONDS, true, &raw->alloc, &bytes, &n, &code, error);
-  if (status == TG_OK && code == UNREADABLE) status = tgi_error(error, TG_ERR_PARSE, "it is no COLLADA document that assimp can read; convert it to OBJ or STL");
-  else if (status == TG_OK && code == TOO_LARGE) status = tgi_error(error, TG_ERR_LIMIT, "its nodes are deeper than %d or its triangles too many", DEEPEST);
-  else if (status == TG_OK && code != 0) status = tgi_error(error, TG_ERR_PARSE, "assimp fails on it (%s %d)", code < 0 ? "signal" : "code", code < 0 ? -code : code);
+  if (status == TG_OK && code == UNREADABLE)
+    status = tgi_error(error, TG_ERR_PARSE, "it is no COLLADA document that assimp can read; convert it to OBJ or STL");
+  else if (status == TG_OK && code == TOO_LARGE)
+    status = tgi_error(error, TG_ERR_LIMIT, "its nodes are deeper than %d or its triangles too many", DEEPEST);
+  else if (status == TG_OK && code != 0)
+    status = tgi_error(error, TG_ERR_PARSE, "assimp fails on it (%s %d)", code < 0 ? "signal" : "code", code < 0 ? -code : code);
   if (status == TG_OK) status = take(bytes, n, raw, error);
   raw->alloc.free(raw->alloc.ctx, bytes);
   return status;

@@ -39,8 +39,9 @@ static tgStatus fill(tgDesc *desc, const char *name, const tgFile *file, tgFileS
   tgi_xml_init(&xml, desc, options);
   tgStatus status = tgi_xml_parse(&xml, name, file->data, file->size, 0, &xml.root, error);
   if (status == TG_OK && options->fixed_base && strcmp(xml.root->name, "mujoco") == 0)
-    status = tgi_xml_error(&xml, xml.root, error, TG_ERR_ARG, "fixed_base is for URDF, which does not say how its root is held; here a body moves "
-                           "by the joints that it has: take out its freejoint");
+    status = tgi_xml_error(&xml, xml.root, error, TG_ERR_ARG,
+                           "fixed_base is for URDF, which does not say how its root is held; here a body moves by the "
+                           "joints that it has: take out its freejoint");
   else if (status == TG_OK && strcmp(xml.root->name, "mujoco") == 0)
     status = tgi_mjcf_load(desc, &xml, xml.root, file->ino != 0 ? file : NULL, files, options, error);
   else if (status == TG_OK && strcmp(xml.root->name, "robot") == 0)
@@ -73,8 +74,9 @@ static tgStatus take_options(const tgLoadOptions *given, tgLoadOptions *options,
   if (options->size != sizeof *options)
     return tgi_error(error, TG_ERR_ARG, "tgLoadOptions must come from tg_load_default of this version");
   if (options->max_elements < 1 || options->max_depth < 1 || options->max_file_bytes >= SIZE_MAX / 4)
-    return tgi_error(error, TG_ERR_ARG, "tgLoadOptions: max_elements %d and max_depth %d must be at least 1, max_file_bytes %zu less than %zu",
-                     options->max_elements, options->max_depth, options->max_file_bytes, SIZE_MAX / 4);
+    return tgi_error(error, TG_ERR_ARG,
+                     "tgLoadOptions: max_elements %d and max_depth %d must be at least 1, max_file_bytes %zu less than "
+                     "%zu", options->max_elements, options->max_depth, options->max_file_bytes, SIZE_MAX / 4);
   return TG_OK;
 }
 

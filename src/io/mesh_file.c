@@ -85,7 +85,8 @@ tgStatus tgi_mesh_read_root(tgDesc *desc, tgFileSet *files, int root, const char
     mesh->vert = tg_desc_bytes(desc, raw.vert, 3 * (size_t)raw.nvert * sizeof(double));
     mesh->face = tg_desc_bytes(desc, raw.face, 3 * (size_t)raw.nface * sizeof(int));
     mesh->file = tg_desc_string(desc, file.path);
-    if (mesh->vert == NULL || mesh->face == NULL || mesh->file == NULL) status = tgi_error(&why, TG_ERR_MEMORY, "out of memory for the mesh");
+    if (mesh->vert == NULL || mesh->face == NULL || mesh->file == NULL)
+      status = tgi_error(&why, TG_ERR_MEMORY, "out of memory for the mesh");
   }
   if (status < 0) {
     tgi_error(error, status, "%s: %s", file.path, why.text);

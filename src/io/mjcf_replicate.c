@@ -11,7 +11,8 @@
 
 static tgStatus no_room(tgMjcf *m, const tgXmlNode *node) {
   if (m->xml->nelement < m->xml->max_element) return tgi_mjcf_memory(m);
-  return tgi_xml_error(m->xml, node, m->error, TG_ERR_LIMIT, "its copies make more elements than max_elements = %d allows; raise it if that is meant",
+  return tgi_xml_error(m->xml, node, m->error, TG_ERR_LIMIT,
+                       "its copies make more elements than max_elements = %d allows; raise it if that is meant",
                        m->xml->max_element);
 }
 

@@ -119,11 +119,10 @@ static tgStatus read_mesh(tgUrdf *u, const char *uri, const double scale[3], tgM
   if (status != TG_ERR_FILE || !packaged || root >= 0) return status;
   // the package itself is what is missing
   size_t n = strcspn(path, "/");
-  return tgi_error(
-      why, TG_ERR_FILE,
-      "%.100s: say where package '%.*s' is (tangere: --package %.*s=DIR); it is none of the %d mapped ones nor a directory at or above %.120s",
-      uri, (int)(n < 40 ? n : 40), path, (int)(n < 40 ? n : 40), path, u->options.npackage,
-      *u->directory != 0 ? u->directory : "the roots given");
+  return tgi_error(why, TG_ERR_FILE,
+                   "%.100s: say where package '%.*s' is (tangere: --package %.*s=DIR); it is none of the %d mapped "
+                   "ones nor a directory at or above %.120s", uri, (int)(n < 40 ? n : 40), path, (int)(n < 40 ? n : 40),
+                   path, u->options.npackage, *u->directory != 0 ? u->directory : "the roots given");
 }
 
 static void keep_failure(tgUrdf *u, const tgXmlNode *node, const tgError *why) {

@@ -1,8 +1,11 @@
-// bond.c: connects and welds: where their anchors are, and what holds these together, as an energy or as a force of a pair of bodies. See joint.h.
+// bond.c: connects and welds: where their anchors are, and what holds these together, as an energy or as a force of a
+// pair of bodies. See joint.h.
 //
-// Based on: [math/joints Bonds]. With the error e = pa - pb of the anchors, and of a weld tau = R_b theta, z = w_b - w_a - w_a x w_b/2 the turn of b against a,
+// Based on: [math/joints Bonds]. With the error e = pa - pb of the anchors, and of a weld tau = R_b theta,
+// z = w_b - w_a - w_a x w_b/2 the turn of b against a,
 //   E = k |e|^2/2 + k_turn |theta|^2/2;   to second order of k_turn |theta|^2/2: k_turn (tau . z + z' R_b Sym(Jr^-1(theta)) R_b' z/2).
-//   F = -k e - c r on a at p = (pa + pb)/2, r the velocity of a against b there;   T = k_turn tau - c_turn (w_a - w_b);   their opposites on b.
+//   F = -k e - c r on a at p = (pa + pb)/2, r the velocity of a against b there;
+//     T = k_turn tau - c_turn (w_a - w_b);   their opposites on b.
 #include "joint/joint.h"
 #include "kin/kinematics.h"
 #include "math/quat.h"
@@ -212,7 +215,8 @@ static void force_at(const tgSim *s, const tgPose *pose, int eq, BondForce *k) {
 }
 
 // change of the force and the torque on a, dF and dT, for changes of the point, the error, tau and the relative velocity there
-static void force_d(const BondForce *k, const tgReal *dp, const tgReal *de, const tgReal *dtau, const tgReal *dr, const tgReal *dturn, tgReal *out) {
+static void force_d(const BondForce *k, const tgReal *dp, const tgReal *de, const tgReal *dtau, const tgReal *dr,
+                    const tgReal *dturn, tgReal *out) {
   tgReal dF[3], t[3];
   for (int i = 0; i < 3; i++) dF[i] = -k->gain.k * de[i] - k->gain.c * dr[i];
   tgi_v3_cross(out, k->p, dF);

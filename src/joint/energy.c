@@ -1,7 +1,8 @@
 // energy.c: J, the energy of joints, actuators and tendons that a step minimises, with two derivatives; see joint.h.
 //
 // Based on: [math/joints Energy]. Of delta = q' (-) q, which for a rotation is log(R' R_q'):
-//   damper D delta^2/(2 h), armature a (delta - h v)^2/(2 h^2), dry friction h f sqrt((delta/h)^2 + eps^2), applied force -f delta, lines (line.c).
+//   damper D delta^2/(2 h), armature a (delta - h v)^2/(2 h^2), dry friction h f sqrt((delta/h)^2 + eps^2),
+//     applied force -f delta, lines (line.c).
 // Of q' alone: springs k |q' - rest|^2/2, for a rotation k |log(rest^-1 q')|^2/2, limits mu b(gap/width), and joint equalities k error^2/2.
 // For a rotation w = log(..): dw = Jr^-1(w) d(tangent), so the gradient of phi(w) is Jr^-T p.
 #include "joint/joint.h"
@@ -131,7 +132,8 @@ static void limits(const tgSim *s, const tgReal *q, tgiJointTerms *t, tgReal *g,
 
 static void spring(const tgSim *s, int j, const tgReal *q, tgiJointTerms *t, tgReal *g, const tgiPatterned *H) {
   const tgModel *m = &s->m;
-  int a = m->jnt_qadr[j], d = m->jnt_vadr[j], adr, turn = tgi_rotation_dof(m, j, &adr), n = m->jnt_type[j] == TG_JOINT_FREE ? 3 : turn >= 0 ? 0 : 1;
+  int a = m->jnt_qadr[j], d = m->jnt_vadr[j], adr, turn = tgi_rotation_dof(m, j, &adr),
+      n = m->jnt_type[j] == TG_JOINT_FREE ? 3 : turn >= 0 ? 0 : 1;
   tgReal k = m->jnt_stiffness[j];
   if (tgZero(k)) return;
   for (int i = 0; i < n; i++) {

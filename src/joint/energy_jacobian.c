@@ -1,7 +1,8 @@
-// energy_jacobian.c: what the gradient of J changes by with the state at the start of the step and the controls, dense. See joint.h. Shares no derivative code
-// with energy_start.c.
+// energy_jacobian.c: what the gradient of J changes by with the state at the start of the step and the controls, dense.
+// See joint.h. Shares no derivative code with energy_start.c.
 //
-// Based on: [math/joints Start]: -Jr^-T J_delta,delta Jr^-T and the turn of Jr^-T; armature's part in v; of lines y and the length at q move with q, the force with u.
+// Based on: [math/joints Start]: -Jr^-T J_delta,delta Jr^-T and the turn of Jr^-T; armature's part in v; of lines y and
+// the length at q move with q, the force with u.
 #include "joint/joint.h"
 #include "math/quat.h"
 
@@ -67,7 +68,8 @@ tgStatus tgi_joint_start_jacobian(tgSim *s, const tgPose *pose, tgiJointTerms *t
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s), room = (size_t)tgi_line_room(m);
   tgReal *by = tgi_stack_real(s, room), *slope = tgi_stack_real(s, room);
-  if (by == NULL || slope == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
+  if (by == NULL || slope == NULL)
+    return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
   dofs(s, t, nc, B);
   for (int i = 0; i < tgi_line_count(m); i++) line(s, pose, i, t, nc, by, slope, B, clamps);
   tgi_stack_free(s, mark);

@@ -1,6 +1,7 @@
 // energy_parameters.c: what the gradient of J changes by with the parameters. See joint.h.
 //
-// Based on: [math/joints Start]. Each line is z, or zeta = Jr^-1 z, against the derivative of one part of the gradient in a number, read off the energies.
+// Based on: [math/joints Start]. Each line is z, or zeta = Jr^-1 z, against the derivative of one part of the gradient
+// in a number, read off the energies.
 #include "joint/joint.h"
 #include "math/quat.h"
 
@@ -22,13 +23,15 @@ static void dofs(const tgSim *s, const tgiJointTerms *t, const tgReal *zeta, tgP
     if (p->dof_armature != NULL) p->dof_armature[d] += zeta[d] * (x - h * s->start.vel[d]) / (h * h);
     friction(s, h, m->dof_frictionloss[d], x, zeta[d], p->dof_frictionloss != NULL ? &p->dof_frictionloss[d] : NULL, p);
     if (p->opt_timestep == NULL) continue;
-    p->opt_timestep[0] += zeta[d] * (-m->dof_damping[d] * x / (h * h) + m->dof_armature[d] * (s->start.vel[d] / (h * h) - 2 * x / (h * h * h)));
+    p->opt_timestep[0] += zeta[d] * (-m->dof_damping[d] * x / (h * h) +
+                                     m->dof_armature[d] * (s->start.vel[d] / (h * h) - 2 * x / (h * h * h)));
   }
 }
 
 static void spring(const tgSim *s, int j, const tgReal *q, const tgReal *z, tgParamGrad *p) {
   const tgModel *m = &s->m;
-  int at = m->jnt_qadr[j], d = m->jnt_vadr[j], adr, turn = tgi_rotation_dof(m, j, &adr), n = m->jnt_type[j] == TG_JOINT_FREE ? 3 : turn >= 0 ? 0 : 1;
+  int at = m->jnt_qadr[j], d = m->jnt_vadr[j], adr, turn = tgi_rotation_dof(m, j, &adr),
+      n = m->jnt_type[j] == TG_JOINT_FREE ? 3 : turn >= 0 ? 0 : 1;
   tgReal k = m->jnt_stiffness[j], w[3], J[9], t[3];
   for (int i = 0; i < n; i++) {
     if (p->jnt_stiffness != NULL) p->jnt_stiffness[j] += z[d + i] * (q[at + i] - m->qpos_spring[at + i]);
@@ -72,7 +75,8 @@ static void limit(const tgSim *s, int i, const tgReal *q, const tgReal *z, tgPar
 }
 
 // the gear of an actuator on a line of its own: in the moment, in y, and in the length at q
-static void gear(const tgSim *s, int i, const tgiLine *l, const tgActuatorState *a, const tgiJointTerms *t, const tgReal *zeta, tgReal bar, tgParamGrad *p) {
+static void gear(const tgSim *s, int i, const tgiLine *l, const tgActuatorState *a, const tgiJointTerms *t,
+                 const tgReal *zeta, tgReal bar, tgParamGrad *p) {
   const tgModel *m = &s->m;
   bool tendon = m->act_trn[i] == TG_TRN_TENDON;
   tgReal length[6] = {0}, *out = p->act_gear + 6 * i;
@@ -85,8 +89,8 @@ static void gear(const tgSim *s, int i, const tgiLine *l, const tgActuatorState 
 }
 
 // the gear of one of a joint's motors, whose lever it is
-static void lever_gear(const tgSim *s, int i, int actuator, tgReal lever, const tgiLine *l, const tgActuatorState *a, const tgiJointTerms *t, tgReal bar,
-                       tgParamGrad *p) {
+static void lever_gear(const tgSim *s, int i, int actuator, tgReal lever, const tgiLine *l, const tgActuatorState *a,
+                       const tgiJointTerms *t, tgReal bar, tgParamGrad *p) {
   tgReal start = s->start.q[s->m.jnt_qadr[s->m.act_target[actuator]]];
   if (tgi_line_sum_side(s, i, l, t, NULL) != 0) return;
   p->act_gear[6 * actuator] -= bar * (a->force + lever * (a->D_length * (start + l->y) + a->D_velocity * l->y / t->h));
@@ -131,7 +135,8 @@ static void equality(const tgSim *s, int e, const tgReal *q, const tgReal *z, tg
   tgi_equality_parameters(s, gain.k * x.error * bar, 0, p);
 }
 
-void tgi_joint_energy_parameters(const tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgReal *z, const tgReal *zeta, tgParamGrad *p) {
+void tgi_joint_energy_parameters(const tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgReal *z,
+                                 const tgReal *zeta, tgParamGrad *p) {
   const tgModel *m = &s->m;
   const tgReal *q = pose->q;
   dofs(s, t, zeta, p);

@@ -1,5 +1,5 @@
-// energy_start.c: what the gradient of J changes by with the state at the start of the step and the controls, as an adjoint. See joint.h. Shares no derivative
-// code with energy_jacobian.c.
+// energy_start.c: what the gradient of J changes by with the state at the start of the step and the controls, as an
+// adjoint. See joint.h. Shares no derivative code with energy_jacobian.c.
 //
 // Based on: [math/joints Start]. With z against the gradient in tangents at q' and zeta = Jr^-1 z against its slopes in delta:
 //   t = J_delta,delta zeta + (d Jr^-1)' .., dq = -Jr^-1 t; and what hangs on v (armature), on u and on the lengths at q apart.
@@ -23,7 +23,8 @@ static void controls(const tgSim *s, int i, const tgiLine *l, const tgiJointTerm
 }
 
 // lines: their curvature into t, what hangs on l0 into aq, on the control into du
-static tgStatus lines(tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgReal *zeta, tgReal *work, tgReal *aq, tgReal *du, int *clamps) {
+static tgStatus lines(tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgReal *zeta, tgReal *work, tgReal *aq,
+                      tgReal *du, int *clamps) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   tgReal *slope = tgi_stack_real(s, (size_t)tgi_line_room(m));
@@ -36,14 +37,16 @@ static tgStatus lines(tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgRe
     tgi_line_start(s, i, &l, t, slope);
     for (int k = 0; k < l.n; k++) aq[t->dof[k]] += l.by_start * bar * slope[k];
     int tendon = i - m->nu;
-    if (tendon >= 0 && tendon < m->ntendon && !tgZero(m->ten_stiffness[tendon])) tgi_tendon_side(m, tendon, pose->ten_length[tendon], clamps);
+    if (tendon >= 0 && tendon < m->ntendon && !tgZero(m->ten_stiffness[tendon]))
+      tgi_tendon_side(m, tendon, pose->ten_length[tendon], clamps);
     controls(s, i, &l, t, bar, du, clamps);
   }
   tgi_stack_free(s, mark);
   return TG_OK;
 }
 
-tgStatus tgi_joint_start_vjp(tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgReal *z, const tgReal *zeta, tgReal *work, tgReal *aq, tgReal *av, tgReal *du, int *clamps) {
+tgStatus tgi_joint_start_vjp(tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgReal *z, const tgReal *zeta,
+                             tgReal *work, tgReal *aq, tgReal *av, tgReal *du, int *clamps) {
   const tgModel *m = &s->m;
   for (int d = 0; d < m->nv; d++) {
     work[d] = t->curve[d] * zeta[d];

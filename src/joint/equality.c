@@ -1,6 +1,7 @@
 // equality.c: how stiff equalities are, and those of joints. See joint.h.
 //
-// Based on: [math/joints Equalities]. Stiffness is omega^2 times an inertia, the inertia at qpos0 (inertia.c), the frequency a number of the contact model:
+// Based on: [math/joints Equalities]. Stiffness is omega^2 times an inertia, the inertia at qpos0 (inertia.c), the
+// frequency a number of the contact model:
 //   of an energy  omega^2 = g/opening: under its weight the inertia opens the equality by `opening`, whatever the step;
 //   of forces     omega = equality_frequency, and the damping 2 omega times the inertia, which is critical.
 #include "joint/joint.h"
@@ -10,7 +11,9 @@ static void gains(const tgSim *s, int eq, tgReal square, tgReal twice, tgiEquali
   *g = (tgiEqualityGains){square * inertia[0], twice * inertia[0], square * inertia[1], twice * inertia[1]};
 }
 
-void tgi_equality_energy_gains(const tgSim *s, int eq, tgiEqualityGains *g) { gains(s, eq, TG_STANDARD_GRAVITY / TG_NUMBER(s, equality_opening), 0, g); }
+void tgi_equality_energy_gains(const tgSim *s, int eq, tgiEqualityGains *g) {
+  gains(s, eq, TG_STANDARD_GRAVITY / TG_NUMBER(s, equality_opening), 0, g);
+}
 
 void tgi_equality_force_gains(const tgSim *s, int eq, tgiEqualityGains *g) {
   tgReal omega = TG_NUMBER(s, equality_frequency);
@@ -32,7 +35,8 @@ void tgi_joint_tie(const tgModel *m, int eq, const tgReal *q, tgiJointTie *t) {
     value[1] = value[0] + x * value[1];
     value[0] = c[k] + x * value[0];
   }
-  *t = (tgiJointTie){.a = m->jnt_vadr[a], .b = b >= 0 ? m->jnt_vadr[b] : -1, .x = x, .error = q[qa] - m->qpos0[qa] - value[0], .slope = value[1], .curve = value[2]};
+  *t = (tgiJointTie){.a = m->jnt_vadr[a], .b = b >= 0 ? m->jnt_vadr[b] : -1, .x = x,
+                     .error = q[qa] - m->qpos0[qa] - value[0], .slope = value[1], .curve = value[2]};
 }
 
 void tgi_joint_tie_parameters(int eq, const tgiJointTie *t, tgReal by_error, tgReal by_slope, tgParamGrad *p) {

@@ -1,9 +1,11 @@
 // force.c: limits, dry friction and joint equalities as forces with two continuous derivatives; see joint.h.
 //
-// Based on: [math/joints Force]. At x beyond a limit, leaving it with u,  F = k r(x) D(u/(omega width)): r sets in over the width (math/onset.h), D
+// Based on: [math/joints Force]. At x beyond a limit, leaving it with u,
+//   F = k r(x) D(u/(omega width)): r sets in over the width (math/onset.h), D
 // is the dissipation of contacts, k = omega^2 times the inertia at qpos0 (tgContact.limit_inertia).
-// Dry friction: -f v/sqrt(v^2 + v_s^2) of a dof, the same of a tendon's rate along it. A ball's limit acts along its rotation vector w = |w| n:
-// torque -F n, with d|w| = n . delta and dn = (1 - n n')/|w| Jr^-1(w) delta. A joint equality: F = -k error - c error', on the one joint, -slope F on the other.
+// Dry friction: -f v/sqrt(v^2 + v_s^2) of a dof, the same of a tendon's rate along it. A ball's limit acts along its
+// rotation vector w = |w| n: torque -F n, with d|w| = n . delta and dn = (1 - n n')/|w| Jr^-1(w) delta. A joint
+// equality: F = -k error - c error', on the one joint, -slope F on the other.
 #include "joint/joint.h"
 #include "math/onset.h"
 #include "math/quat.h"
@@ -148,7 +150,8 @@ static void ball_d(const tgSim *s, int j, const tgReal *q, const tgReal *v, tgRe
     }
 }
 
-// on a: dF; on b: -slope dF - curve F in its coordinate; dF = -k (1, -slope) - c (0, -curve v_b) in the coordinates, -c (1, -slope) in the speeds
+// on a: dF; on b: -slope dF - curve F in its coordinate; dF = -k (1, -slope) - c (0, -curve v_b) in the coordinates, -c
+// (1, -slope) in the speeds
 static void hold_d(const tgModel *m, const Hold *f, const tgReal *v, tgReal *Dq, tgReal *Dv) {
   int dof[2] = {f->t.a, f->t.b}, n = f->t.b >= 0 ? 2 : 1;
   tgReal J[2] = {1, -f->t.slope}, turn = n == 2 ? f->c * f->t.curve * v[f->t.b] : 0;
@@ -266,7 +269,8 @@ static void limit_forces_vjp(const tgSim *s, const tgReal *q, const tgReal *v, c
 // x_a F - x_b slope F
 static void hold_vjp(const tgSim *s, int eq, const Hold *f, const tgReal *v, const tgReal *x, tgReal *gq, tgReal *gv, tgParamGrad *p) {
   const tgiJointTie *t = &f->t;
-  tgReal xb = t->b >= 0 ? x[t->b] : 0, vb = t->b >= 0 ? v[t->b] : 0, bar = x[t->a] - t->slope * xb, by_error = -f->k * bar, by_rate = -f->c * bar;
+  tgReal xb = t->b >= 0 ? x[t->b] : 0, vb = t->b >= 0 ? v[t->b] : 0, bar = x[t->a] - t->slope * xb,
+         by_error = -f->k * bar, by_rate = -f->c * bar;
   tgReal by_slope = -xb * f->F - vb * by_rate;
   gq[t->a] += by_error;
   gv[t->a] += by_rate;

@@ -1,8 +1,10 @@
 // inertia.c: the inertias that stiffnesses of limits and equalities go by, at qpos0. See joint.h.
 //
-// Based on: [math/joints Inertias]. Two kinds. Of an energy: that of what an equality may have to carry, so that it opens by no more than is stated: the mass
-// of the lighter of two trees, for rotations times the square of its radius of gyration about the anchor; of a joint its diagonal entry of M. Of forces: what
-// the constraint meets, of a connect's or weld's three directions where that is least, so that its frequency is no higher than is stated; of a ball 1/tr(M^-1).
+// Based on: [math/joints Inertias]. Two kinds. Of an energy: that of what an equality may have to carry, so that
+// it opens by no more than is stated: the mass of the lighter of two trees, for rotations times the square of its
+// radius of gyration about the anchor; of a joint its diagonal entry of M. Of forces: what the constraint meets,
+// of a connect's or weld's three directions where that is least, so that its frequency is no higher than is
+// stated; of a ball 1/tr(M^-1).
 #include "joint/joint.h"
 #include "kin/kinematics.h"
 #include "model/blocks.h"
@@ -170,5 +172,6 @@ tgStatus tgi_joint_inertias(tgContact *c, bool as_energy, tgError *error) {
   if (definite) fill(c, as_energy, s);
   tg_sim_free(s);
   if (definite) return TG_OK;
-  return tgi_error(error, TG_ERR_INVALID, "The mass matrix is not positive definite at qpos0; look for bodies without mass or inertia that a joint moves.");
+  return tgi_error(error, TG_ERR_INVALID,
+                   "The mass matrix is not positive definite at qpos0; look for bodies without mass or inertia that a joint moves.");
 }

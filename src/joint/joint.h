@@ -1,9 +1,12 @@
-// joint.h: the law of joints for every stepper that is not of impulses: limits, springs, dampers, armature, dry friction, actuators with their ranges, tendons
-// and equalities, as functions of coordinates, velocities, controls and the coordinates at the start of the step.
+// joint.h: the law of joints for every stepper that is not of impulses: limits, springs, dampers, armature, dry
+// friction, actuators with their ranges, tendons and equalities, as functions of coordinates, velocities, controls and
+// the coordinates at the start of the step.
 //
 // Based on: [math/joints]. Two ways of asking, which share lines, limits, bonds and the actuators' law (dyn/forces.h):
-//   as a force   joints(q, v) with derivatives in q and v: limits, dry friction, equalities; actuators and passive forces are those of dyn/dynamics.h;
-//   as an energy J(q'; q, v, u), what a step of h from (q, v) to q' minimises of them, velocities being delta/h, delta = q' (-) q: with its gradient and
+//   as a force   joints(q, v) with derivatives in q and v: limits, dry friction, equalities;
+//     actuators and passive forces are those of dyn/dynamics.h;
+//   as an energy J(q'; q, v, u), what a step of h from (q, v) to q' minimises of them, velocities being delta/h,
+//     delta = q' (-) q: with its gradient and
 //                second derivative in q', and the derivative of the gradient in q, v and u.
 // A connect or a weld is a pair of bodies with a force between them, as a contact is: tgPairTerm, tgPairTerm.
 #ifndef TG_JOINT_JOINT_H
@@ -20,7 +23,8 @@ static inline void tgi_add_entry(const tgModel *m, tgReal *H, int i, int j, tgRe
 
 // ---- inertia.c: what stiffnesses go by ----
 
-/// Makes c->limit_inertia and c->equality_inertia, at qpos0: of an energy (the weight that an equality may carry), or of forces (what they meet).
+/// Makes c->limit_inertia and c->equality_inertia, at qpos0: of an energy (the weight that an equality may carry), or
+/// of forces (what they meet).
 tgStatus tgi_joint_inertias(tgContact *c, bool as_energy, tgError *error);
 /// Mass of the tree that a body moves with [kg]; infinite when nothing moves it.
 double tgi_tree_mass(const tgModel *m, int body);
@@ -50,7 +54,8 @@ typedef struct tgiEqualityGains { tgReal k, c, k_turn, c_turn; } tgiEqualityGain
 /// As an energy, and as forces.
 void tgi_equality_energy_gains(const tgSim *s, int eq, tgiEqualityGains *g);
 void tgi_equality_force_gains(const tgSim *s, int eq, tgiEqualityGains *g);
-/// p += bar_k and bar_c, what springs and dampers of an equality did, times the rates of stiffness and damping in the contact model's number.
+/// p += bar_k and bar_c, what springs and dampers of an equality did, times the rates of stiffness and damping in
+/// the contact model's number.
 void tgi_equality_parameters(const tgSim *s, tgReal bar_k, tgReal bar_c, tgParamGrad *p);
 /// A joint equality at q: its dofs (the second -1: none), the error qa - qa0 - poly(qb - qb0), and poly's first two derivatives.
 typedef struct tgiJointTie { int a, b; tgReal x, error, slope, curve; } tgiJointTie;
@@ -60,7 +65,8 @@ void tgi_joint_tie_parameters(int eq, const tgiJointTie *t, tgReal by_error, tgR
 
 // ---- bond.c ----
 
-/// Geometry of a connect or weld: the anchor as a point of either body, for a weld the rotation vector theta with R_b = R_a R_rel exp(theta), and Rb.
+/// Geometry of a connect or weld: the anchor as a point of either body, for a weld the rotation vector theta with
+/// R_b = R_a R_rel exp(theta), and Rb.
 typedef struct tgiBond { int a, b; tgReal pa[3], pb[3], theta[3]; const tgReal *Rb; bool weld; } tgiBond;
 void tgi_bond(const tgSim *s, const tgPose *pose, int eq, tgiBond *bond);
 /// From gradients in the anchors of a connect or weld, as points of a and of b, to the parameters that place them in the bodies.
@@ -78,8 +84,9 @@ void tgi_bond_force_parameters(const tgSim *s, const tgPose *pose, int eq, const
 
 // ---- line.c ----
 
-/// A scalar y = sum of coef_k delta_(dof_k) and its energy phi(y) with two derivatives; by_start is that of the slope in the length at q. Lines are those of
-/// actuators that work alone, of tendons, and of joints whose summed actuator force is limited. n 0: there is none.
+/// A scalar y = sum of coef_k delta_(dof_k) and its energy phi(y) with two derivatives; by_start is that of the slope
+/// in the length at q. Lines are those of actuators that work alone, of tendons, and of joints whose summed actuator
+/// force is limited. n 0: there is none.
 typedef struct tgiLine { int n; tgReal y, energy, slope, curve, by_start; } tgiLine;
 
 /// J at one q', and what is asked with it: arrays on the sim's scratch.
@@ -105,7 +112,8 @@ void tgi_line_tangent(const tgSim *s, int i, int n, tgiJointTerms *t);
 /// The next actuator on line i after that one (-1: the first), and what a unit of its force is along the line; -1 past the last.
 int tgi_line_motor(const tgModel *m, int i, int after, tgReal *lever);
 /// Its state on that line; slopes 0 where the joint's sum is clamped.
-void tgi_line_motor_state(const tgSim *s, int i, int actuator, tgReal lever, const tgiLine *l, const tgiJointTerms *t, tgActuatorState *a, int *clamps);
+void tgi_line_motor_state(const tgSim *s, int i, int actuator, tgReal lever, const tgiLine *l, const tgiJointTerms *t,
+                          tgActuatorState *a, int *clamps);
 /// Dry friction h f sqrt((y/h)^2 + eps^2), added to an energy, its slope and curvature in y; eps is slip_speed.
 void tgi_dry_friction(const tgSim *s, double h, tgReal f, tgReal y, tgReal *energy, tgReal *slope, tgReal *curve);
 /// -1, 0, 1: the joint's summed force is held at that end of its range.
@@ -120,14 +128,17 @@ void tgi_rotation_terms(const tgReal *w, const tgReal *p, const tgReal *P, tgRea
 bool tgi_joint_take(tgSim *s, double h, tgiJointTerms *t);
 /// delta, slope and curve at the pose of q'.
 void tgi_joint_slopes(const tgSim *s, const tgPose *pose, tgiJointTerms *t);
-/// The same, J, and g (nv) += its gradient in tangents at q'; energy INFINITY where a limit is passed, and then no more. Connects and welds apart.
+/// The same, J, and g (nv) += its gradient in tangents at q'; energy INFINITY where a limit is passed, and then no
+/// more. Connects and welds apart.
 void tgi_joint_energy(const tgSim *s, const tgPose *pose, tgiJointTerms *t, tgReal *g);
 /// H += its second derivative, after tgi_joint_slopes.
 void tgi_joint_curvature(const tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgiPatterned *H);
 /// Largest share of the tangent step d from q, at most 1, that limits and rotations allow.
 double tgi_joint_share(const tgSim *s, const tgReal *q, const tgReal *d);
-/// With z (nv) against the gradient in q' and zeta = Jr^-1 z: aq, av (nv), du (nu, may be NULL) += its derivatives in q, v, u. work: nv. clamps counts clamps.
-tgStatus tgi_joint_start_vjp(tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgReal *z, const tgReal *zeta, tgReal *work, tgReal *aq, tgReal *av, tgReal *du, int *clamps);
+/// With z (nv) against the gradient in q' and zeta = Jr^-1 z: aq, av (nv), du (nu, may be NULL) += its derivatives in
+/// q, v, u. work: nv. clamps counts clamps.
+tgStatus tgi_joint_start_vjp(tgSim *s, const tgPose *pose, tgiJointTerms *t, const tgReal *z, const tgReal *zeta,
+                             tgReal *work, tgReal *aq, tgReal *av, tgReal *du, int *clamps);
 /// The same, dense: B (nv x nc) += columns q, v, u.
 tgStatus tgi_joint_start_jacobian(tgSim *s, const tgPose *pose, tgiJointTerms *t, int nc, tgReal *B, int *clamps);
 /// p += the same in the parameters; z in tangents at q'.

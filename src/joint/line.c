@@ -1,7 +1,8 @@
 // line.c: the lines of a step's energy: actuators that work alone, tendons, and joints whose summed actuator force is limited. See joint.h.
 //
-// Based on: [math/joints Lines]. Along a line y goes from 0 at the start of the step; an actuator has length l0 + lever y and velocity lever y/h, so that its
-// force, between clamps, goes in a straight line with y, and minus its work is an energy with one continuous derivative and pieces of a parabola:
+// Based on: [math/joints Lines]. Along a line y goes from 0 at the start of the step; an actuator has length l0 + lever
+// y and velocity lever y/h, so that its force, between clamps, goes in a straight line with y, and minus its work is an
+// energy with one continuous derivative and pieces of a parabola:
 //   phi(y) = -int_0^y clamp(sum_i lever_i f_i(l0_i + lever_i s, lever_i s/h)) ds,   f_i after its own clamp [math/joints (6)].
 #include "joint/joint.h"
 
@@ -71,7 +72,8 @@ int tgi_line_sum_side(const tgSim *s, int i, const tgiLine *l, const tgiJointTer
   return sum_range(&s->m, i, &range) ? tgi_clamp_side(sum_at(s, i, t->h, l->y), range[0], range[1], clamps) : 0;
 }
 
-void tgi_line_motor_state(const tgSim *s, int i, int actuator, tgReal lever, const tgiLine *l, const tgiJointTerms *t, tgActuatorState *a, int *clamps) {
+void tgi_line_motor_state(const tgSim *s, int i, int actuator, tgReal lever, const tgiLine *l, const tgiJointTerms *t,
+                          tgActuatorState *a, int *clamps) {
   tgi_actuator_law(s, actuator, start_length(s, actuator) + lever * l->y, lever * l->y / t->h, a, clamps);
   if (tgi_line_sum_side(s, i, l, t, NULL) != 0) a->D_length = a->D_velocity = a->D_ctrl = 0;
 }

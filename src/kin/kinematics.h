@@ -11,7 +11,8 @@
 #include "sim/param.h"
 #include "sim/sim.h"
 
-/// The pose at coordinates q (nq; normalises nothing, reads quaternions as q/|q|): q, body, geom and site frames, centres of mass, S, ST, tendon lengths.
+/// The pose at coordinates q (nq; normalises nothing, reads quaternions as q/|q|): q, body, geom and site frames,
+/// centres of mass, S, ST, tendon lengths.
 TGI_KERNEL(void, tgi_kinematics, (const tgModel *m, const tgReal *q, tgPose *pose), (m, q, pose))
 
 /// row (nv) = screw' J_body: adds sign * S_d . screw for every dof d that moves the body; screw = (p x d; d) at the world origin.
@@ -39,8 +40,9 @@ void tgi_quat_gradient(const tgReal *q, const tgReal *g, tgReal *g4);
 /// out (nv x n, row-major) = d(q (+) w)/dq Xq + d(q (+) w)/dw Xw, tangent coordinates (tg_model_integrate; the blocks depend on w
 /// alone: 1, and for rotations exp(-[w]) and Jr(w)). Xq or Xw (nv x n) may be NULL: that part is zero. out must not be Xw; n = 1: vectors.
 void tgi_integrate_jacobian(const tgModel *m, const tgReal *w, int n, const tgReal *Xq, const tgReal *Xw, tgReal *out);
-/// The same where Xq is 1 in the first nv columns, 0 elsewhere, and Xw = h Y; Y NULL: h in the next nv columns. span (nv x 2): the dofs from ..
-/// to - 1 in whose columns, of q and of v, row d of Y may be other than 0, besides those from 2 nv on; out is zero elsewhere already.
+/// The same where Xq is 1 in the first nv columns, 0 elsewhere, and Xw = h Y; Y NULL: h in the next nv columns. span
+/// (nv x 2): the dofs from .. to - 1 in whose columns, of q and of v, row d of Y may be other than 0, besides those
+/// from 2 nv on; out is zero elsewhere already.
 void tgi_integrate_own_jacobian(const tgModel *m, const tgReal *w, tgReal h, int n, const tgReal *Y, const int *span, tgReal *out);
 /// Adjoint: gq += (d/dq)' g, gw += (d/dw)' g (nv each); either may be NULL. g must be neither of them.
 void tgi_integrate_vjp(const tgModel *m, const tgReal *w, const tgReal *g, tgReal *gq, tgReal *gw);

@@ -57,8 +57,8 @@ static void joint_frame(const tgSim *s, int j, const tgReal *qpos, tgReal *R, tg
 }
 
 // what the placement of joint j costs, K the force of all after it, its own axes apart
-static void joint_parameters(const tgSim *s, const tgPose *pose, int j, const tgReal *Rafter, const tgReal *Rbefore, tgReal angle, const tgReal *anchor, const tgReal *K,
-                             tgParamGrad *p) {
+static void joint_parameters(const tgSim *s, const tgPose *pose, int j, const tgReal *Rafter, const tgReal *Rbefore,
+                             tgReal angle, const tgReal *anchor, const tgReal *K, tgParamGrad *p) {
   const tgModel *m = &s->m;
   int d = m->jnt_vadr[j], n = m->jnt_type[j] == TG_JOINT_BALL ? 3 : 1;
   bool slides = m->jnt_type[j] == TG_JOINT_SLIDE;

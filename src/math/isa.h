@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/// Narrowest first: "plain" (a number at a time), then vectors: "sse" (of 2), "avx2" (4), "avx512" (8) on x86-64, "pairs" (2) elsewhere. The complex build
-/// has the plain ones alone.
+/// Narrowest first: "plain" (a number at a time), then vectors: "sse" (of 2), "avx2" (4), "avx512" (8) on x86-64,
+/// "pairs" (2) elsewhere. The complex build has the plain ones alone.
 int tgi_isas(void);
 /// NULL outside 0 .. tgi_isas() - 1.
 const char *tgi_isa_name(int isa);
@@ -14,7 +14,8 @@ bool tgi_isa_present(int isa);
 /// The one taken: the last that the processor has, or that of environment variable TANGERE_ISA when it has that one.
 int tgi_isa(void);
 
-/// TGI_ISA_DECLARE(name, (parameters)) declares a kernel of every width, TGI_ISA_CALL calls name_1, name_2, name_4 or name_8 with the arguments.
+/// TGI_ISA_DECLARE(name, (parameters)) declares a kernel of every width, TGI_ISA_CALL calls name_1, name_2, name_4 or
+/// name_8 with the arguments.
 #if defined(TG_COMPLEX)
 #define TGI_ISA_DECLARE(name, parameters) void name##_1 parameters;
 #define TGI_ISA_CALL(isa, name, arguments) ((void)(isa), name##_1 arguments)

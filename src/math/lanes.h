@@ -1,8 +1,8 @@
 // lanes.h: vectors of TGI_WIDTH reals for kernels that are compiled once for each width (1, 2, 4, 8). Included by kernels only.
 //
-// Arithmetic is the compiler's own on vectors; here is what it does not have: masks, choice, least and largest, roots, rows to columns. Of width 1 a
-// vector is a tgReal: the plain twin of the others, and in the complex build (TG_COMPLEX) the only width, so that a complex step goes through the kernel
-// itself. Comparisons are of real parts.
+// Arithmetic is the compiler's own on vectors; here is what it does not have: masks, choice, least and largest, roots,
+// rows to columns. Of width 1 a vector is a tgReal: the plain twin of the others, and in the complex build (TG_COMPLEX)
+// the only width, so that a complex step goes through the kernel itself. Comparisons are of real parts.
 #ifndef TG_MATH_LANES_H
 #define TG_MATH_LANES_H
 
@@ -149,7 +149,8 @@ TGI_LANE void v_turn(V r[8]) {
 }
 #elif TGI_WIDTH == 4 && defined(__AVX2__)
 TGI_LANE void v_turn(V r[4]) {
-  V a = _mm256_unpacklo_pd(r[0], r[1]), b = _mm256_unpackhi_pd(r[0], r[1]), c = _mm256_unpacklo_pd(r[2], r[3]), d = _mm256_unpackhi_pd(r[2], r[3]);
+  V a = _mm256_unpacklo_pd(r[0], r[1]), b = _mm256_unpackhi_pd(r[0], r[1]), c = _mm256_unpacklo_pd(r[2], r[3]),
+    d = _mm256_unpackhi_pd(r[2], r[3]);
   r[0] = _mm256_permute2f128_pd(a, c, 0x20);
   r[1] = _mm256_permute2f128_pd(b, d, 0x20);
   r[2] = _mm256_permute2f128_pd(a, c, 0x31);

@@ -35,8 +35,8 @@ TGI_LANE V v_exp(V x) {
   return (V)((Bits)p + ((Bits)k << 52));
 }
 
-/// log(1 + t) for 0 <= t <= 1, relative error below 1e-15: log(c) + 2 artanh(u), u = (1 + t - c)/(1 + t + c), c = 1 or 3/2 so that |u| <= 1/7; its series
-/// to u^21.
+/// log(1 + t) for 0 <= t <= 1, relative error below 1e-15: log(c) + 2 artanh(u), u = (1 + t - c)/(1 + t + c), c = 1 or
+/// 3/2 so that |u| <= 1/7; its series to u^21.
 TGI_LANE V v_log1p(V t) {
   Mask large = v_less(v_all(0.25), t);
   V rest = v_pick(large, v_all(0.5), v_all(0)), u = (t - rest) / (2 + t + rest), z = u * u, p = v_all(2.0 / 21);

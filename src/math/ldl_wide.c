@@ -1,5 +1,6 @@
-// ldl_wide.c: see ldl_wide.h. Four rows less multiples of four pivots' at a time, so that an entry is fetched once for four pivots, a pivot's once for four
-// rows. Every entry goes through the operations of the plain factorisation in their order, none fused: what differs is only which entry is next.
+// ldl_wide.c: see ldl_wide.h. Four rows less multiples of four pivots' at a time, so that an entry is fetched once for
+// four pivots, a pivot's once for four rows. Every entry goes through the operations of the plain factorisation in
+// their order, none fused: what differs is only which entry is next.
 #include "math/ldl_wide.h"
 
 enum { BLOCK = TGI_LANES };
@@ -51,8 +52,8 @@ static void taken(size_t N, const tgReal *U, size_t k, int count, tgReal sum[BLO
     for (int p = 0; p < count; p++) sum[p] += U[i * N + i] * U[i * N + k + (size_t)p] * U[i * N + k + (size_t)p];
 }
 
-// Row p of the block x is brought up to date with those above it in the block, whose entries above its diagonal are divided by their pivots; its pivot
-// to d. n: columns of x, the first `count` of them those of the block's pivots.
+// Row p of the block x is brought up to date with those above it in the block, whose entries above its diagonal are
+// divided by their pivots; its pivot to d. n: columns of x, the first `count` of them those of the block's pivots.
 TGI_INLINE bool pivot(size_t n, size_t count, tgReal *x, size_t ld, double began, tgReal d[BLOCK], const int p) {
   size_t c = (size_t)p;
   tgReal f[BLOCK], *row = x + c * ld;
@@ -68,15 +69,17 @@ TGI_INLINE bool pivot(size_t n, size_t count, tgReal *x, size_t ld, double began
   return tgRe(d[p]) > 2.2e-16 * (began + tgRe(d[p])) && tgFinite(d[p]);
 }
 
-// Rows k .. k + 3 or as many as there are, up to date but for each other, are brought so; to the right of their pivots' columns they are not yet divided.
+// Rows k .. k + 3 or as many as there are, up to date but for each other, are brought so; to the right of their pivots'
+// columns they are not yet divided.
 static bool pivots(size_t N, tgReal *U, size_t k, tgReal d[BLOCK]) {
   size_t n = N - k;
   tgReal sum[BLOCK], *x = U + k * N + k;
   taken(N, U, k, n < BLOCK ? (int)n : BLOCK, sum);
   if (n >= BLOCK)
-    return pivot(n, BLOCK, x, N, tgRe(sum[0]), d, 0) && pivot(n, BLOCK, x, N, tgRe(sum[1]), d, 1) && pivot(n, BLOCK, x, N, tgRe(sum[2]), d, 2) &&
-           pivot(n, BLOCK, x, N, tgRe(sum[3]), d, 3);
-  return (n < 1 || pivot(n, n, x, N, tgRe(sum[0]), d, 0)) && (n < 2 || pivot(n, n, x, N, tgRe(sum[1]), d, 1)) && (n < 3 || pivot(n, n, x, N, tgRe(sum[2]), d, 2));
+    return pivot(n, BLOCK, x, N, tgRe(sum[0]), d, 0) && pivot(n, BLOCK, x, N, tgRe(sum[1]), d, 1) &&
+           pivot(n, BLOCK, x, N, tgRe(sum[2]), d, 2) && pivot(n, BLOCK, x, N, tgRe(sum[3]), d, 3);
+  return (n < 1 || pivot(n, n, x, N, tgRe(sum[0]), d, 0)) && (n < 2 || pivot(n, n, x, N, tgRe(sum[1]), d, 1)) &&
+         (n < 3 || pivot(n, n, x, N, tgRe(sum[2]), d, 2));
 }
 
 bool TGI_ISA(tgi_wide_ldl_factor)(int n, tgReal *U) {

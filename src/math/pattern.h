@@ -1,10 +1,11 @@
 // pattern.h: a symmetric matrix some of whose blocks are 0, and its factor A = U' D U, with room for what is not 0.
 //
-// Unknowns come in blocks, each of them full; where two blocks are coupled their block of the matrix is full too, elsewhere it is 0. Blocks
-// are eliminated in the order of least degree, of least number among equals: a function of the couplings alone, whatever was there before.
-// Each block has a panel with a row for each of its unknowns: its own columns, then those of blocks later in the order with which it is
-// coupled or becomes so (fill-in). Where panels would hold a good part of the whole the matrix is one dense square instead, with the kernels of
-// math/ldl.h. No exchanges of pivots: positive definite matrices only.
+// Unknowns come in blocks, each of them full; where two blocks are coupled their block of the matrix is full too,
+// elsewhere it is 0. Blocks are eliminated in the order of least degree, of least number among equals: a function of
+// the couplings alone, whatever was there before. Each block has a panel with a row for each of its unknowns: its own
+// columns, then those of blocks later in the order with which it is coupled or becomes so (fill-in). Where panels would
+// hold a good part of the whole the matrix is one dense square instead, with the kernels of math/ldl.h. No exchanges of
+// pivots: positive definite matrices only.
 #ifndef TG_MATH_PATTERN_H
 #define TG_MATH_PATTERN_H
 

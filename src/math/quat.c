@@ -81,8 +81,8 @@ void tgi_so3_jr_inv(tgReal *J, const tgReal *w) {
 // With s = |w|^2, Jr^-1 = 1 + [w]/2 + c(s) (w w' - s 1), c = sum over n of |B_2n| s^(n-1)/(2n)!:
 //   out = (y x p)/2 + 2 c' (p.w w.y - s p.y) w + c (w.y p + p.w y - 2 p.y w)
 void tgi_so3_jr_inv_d(tgReal *out, const tgReal *w, const tgReal *p, const tgReal *y) {
-  static const double series[8] = {1.0 / 12, 1.0 / 720, 1.0 / 30240, 1.0 / 1209600, 1.0 / 47900160, 691.0 / 1307674368000, 1.0 / 74724249600,
-                                   3617.0 / 10670622842880000};
+  static const double series[8] = {1.0 / 12, 1.0 / 720, 1.0 / 30240, 1.0 / 1209600, 1.0 / 47900160,
+                                   691.0 / 1307674368000, 1.0 / 74724249600, 3617.0 / 10670622842880000};
   tgReal s = tgi_v3_dot(w, w), c = 0, dc = 0, pw = tgi_v3_dot(p, w), wy = tgi_v3_dot(w, y), py = tgi_v3_dot(p, y);
   if (tgRe(s) < 0.1) {
     for (int n = 7; n >= 0; n--) c = c * s + series[n];

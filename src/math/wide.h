@@ -44,7 +44,9 @@ TGI_INLINE void tgi_vec_mul(tgVec *a, tgReal f) { for (int c = 0; c < TGI_LANES;
 TGI_INLINE void tgi_vec_divide(tgVec *a, tgReal d) { for (int c = 0; c < TGI_LANES; c++) a->x[c] /= d; }
 TGI_INLINE void tgi_vec_add(tgVec *a, tgReal f, const tgReal *x) { for (int c = 0; c < TGI_LANES; c++) a->x[c] += f * x[c]; }
 TGI_INLINE void tgi_vec_subtract(tgVec *a, tgReal f, const tgVec *x) { for (int c = 0; c < TGI_LANES; c++) a->x[c] -= f * x->x[c]; }
-TGI_INLINE void tgi_vec_products(tgVec *a, const tgVec *x, const tgVec *y) { for (int c = 0; c < TGI_LANES; c++) a->x[c] += x->x[c] * y->x[c]; }
+TGI_INLINE void tgi_vec_products(tgVec *a, const tgVec *x, const tgVec *y) {
+  for (int c = 0; c < TGI_LANES; c++) a->x[c] += x->x[c] * y->x[c];
+}
 #else
 typedef double tgVec __attribute__((vector_size(32), aligned(8), may_alias));
 TGI_INLINE void tgi_vec_set(tgVec *a, tgReal x) { *a = (tgVec){x, x, x, x}; }

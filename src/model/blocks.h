@@ -1,8 +1,9 @@
 // blocks.h: matrices over the dofs that couple no two kinematic trees, stored tree by tree.
 //
-// A kinematic tree is all that one dof without a parent carries. Each has a square block, row-major, as wide as the range of its dofs, which are
-// neighbours where bodies come in depth-first order. Entry (i, j) of two dofs of one tree is at dof_block[i] + j, so that a row is walked by dofs as
-// in a dense matrix; entries of dofs on different branches, and of other trees' dofs in the range, are 0. Between two trees nothing is stored.
+// A kinematic tree is all that one dof without a parent carries. Each has a square block, row-major, as wide as the
+// range of its dofs, which are neighbours where bodies come in depth-first order. Entry (i, j) of two dofs of one tree
+// is at dof_block[i] + j, so that a row is walked by dofs as in a dense matrix; entries of dofs on different branches,
+// and of other trees' dofs in the range, are 0. Between two trees nothing is stored.
 #ifndef TG_MODEL_BLOCKS_H
 #define TG_MODEL_BLOCKS_H
 
@@ -17,7 +18,8 @@ static inline tgReal *tgi_block_diagonal(const tgModel *m, tgReal *B, int d) { r
 /// dense (nv x nv, row-major) += f B.
 static inline void tgi_block_add(const tgModel *m, tgReal f, const tgReal *B, tgReal *dense) {
   for (int i = 0; i < m->nv; i++)
-    for (int j = m->dof_tree[2 * i]; j < m->dof_tree[2 * i + 1]; j++) dense[(size_t)i * (size_t)m->nv + (size_t)j] += f * tgi_block_row(m, B, i)[j];
+    for (int j = m->dof_tree[2 * i]; j < m->dof_tree[2 * i + 1]; j++)
+      dense[(size_t)i * (size_t)m->nv + (size_t)j] += f * tgi_block_row(m, B, i)[j];
 }
 /// x' B y.
 static inline tgReal tgi_block_form(const tgModel *m, const tgReal *x, const tgReal *B, const tgReal *y) {

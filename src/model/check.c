@@ -118,7 +118,8 @@ static tgStatus check_mesh(tgCompile *c, int i) {
   char label[128];
   tgSource source = mesh->source;
   tgi_desc_label("mesh", mesh->name, i, label, sizeof label);
-  if (mesh->inertia_kind < TG_MASS_EXACT || mesh->inertia_kind > TG_MASS_LEGACY) FAIL("unknown inertia_kind %d; give 0 to 3", mesh->inertia_kind);
+  if (mesh->inertia_kind < TG_MASS_EXACT || mesh->inertia_kind > TG_MASS_LEGACY)
+    FAIL("unknown inertia_kind %d; give 0 to 3", mesh->inertia_kind);
   for (int k = 0; k < 3 * mesh->nvert; k++)
     if (!isfinite(mesh->vert[k]) || fabs(mesh->vert[k]) > 1e10) FAIL("vertex %d has the coordinate %g", k / 3, mesh->vert[k]);
   for (int k = 0; k < 3 * mesh->nface; k++)
@@ -141,7 +142,8 @@ static tgStatus check_actuator(tgCompile *c, int i) {
   if (a->target < 0 || a->target >= n) FAIL("its target %d does not exist", a->target);
   if (!finite_all(a->gear, 6) || !finite_all(a->gain, 3) || !finite_all(a->bias, 3)) FAIL("a number of it is not finite");
   if (a->ctrllimited && !(a->ctrlrange[0] < a->ctrlrange[1])) FAIL("ctrlrange %g %g is not increasing", a->ctrlrange[0], a->ctrlrange[1]);
-  if (a->forcelimited && !(a->forcerange[0] < a->forcerange[1])) FAIL("forcerange %g %g is not increasing", a->forcerange[0], a->forcerange[1]);
+  if (a->forcelimited && !(a->forcerange[0] < a->forcerange[1]))
+    FAIL("forcerange %g %g is not increasing", a->forcerange[0], a->forcerange[1]);
   return TG_OK;
 }
 
@@ -154,7 +156,8 @@ static tgStatus check_tendon(tgCompile *c, int i) {
     if (!joint_is_scalar(c->desc, t->joint[k])) FAIL("its term %d is not a hinge or slide joint", k);
     if (!isfinite(t->coef[k])) FAIL("its coefficient %d is not finite", k);
   }
-  if (t->armature != 0) return tgi_compile_error(c, TG_ERR_UNSUPPORTED, source, label, "tendon armature is not supported; put armature on its joints");
+  if (t->armature != 0)
+    return tgi_compile_error(c, TG_ERR_UNSUPPORTED, source, label, "tendon armature is not supported; put armature on its joints");
   if (t->limited == TG_LIMITED_YES && !(t->range[0] < t->range[1])) FAIL("range %g %g is not increasing", t->range[0], t->range[1]);
   if (!(t->stiffness >= 0) || !(t->damping >= 0) || !(t->frictionloss >= 0)) FAIL("stiffness, damping or frictionloss is negative");
   return TG_OK;
@@ -172,7 +175,9 @@ static tgStatus check_equality(tgCompile *c, int i) {
   } else if (e->a < 0 || e->a >= c->desc->nbody || e->b < 0 || e->b >= c->desc->nbody || e->a == e->b) {
     FAIL("it takes two different bodies");
   }
-  if (!finite_all(e->anchor, 3) || (e->has_anchor2 && !finite_all(e->anchor2, 3)) || !finite_all(e->polycoef, 5) || !finite_all(e->relpos, 3)) FAIL("a number of it is not finite");
+  if (!finite_all(e->anchor, 3) || (e->has_anchor2 && !finite_all(e->anchor2, 3)) || !finite_all(e->polycoef, 5) ||
+      !finite_all(e->relpos, 3))
+    FAIL("a number of it is not finite");
   if (e->type == TG_EQ_WELD && !unit_quat(e->relquat)) FAIL("its relative orientation is not a unit quaternion");
   return TG_OK;
 }
@@ -188,8 +193,10 @@ static tgStatus check_rest(tgCompile *c) {
     if (d->pair[i].condim != 1 && d->pair[i].condim != 3)
       return tgi_compile_error(c, TG_ERR_UNSUPPORTED, source, label, "pair %d: " CONDIM_TEXT, i, d->pair[i].condim);
     for (int k = 0; k < 2; k++)
-      if (d->pair[i].friction[k] < 0 || isinf(d->pair[i].friction[k])) FAIL("pair %d: friction %g is negative or infinite", i, d->pair[i].friction[k]);
-    if (d->pair[i].restitution < 0 || d->pair[i].restitution > 1) FAIL("pair %d: restitution %g is not between 0 and 1", i, d->pair[i].restitution);
+      if (d->pair[i].friction[k] < 0 || isinf(d->pair[i].friction[k]))
+        FAIL("pair %d: friction %g is negative or infinite", i, d->pair[i].friction[k]);
+    if (d->pair[i].restitution < 0 || d->pair[i].restitution > 1)
+      FAIL("pair %d: restitution %g is not between 0 and 1", i, d->pair[i].restitution);
   }
   for (int i = 0; i < d->nexclude; i++) {
     tgSource source = d->exclude[i].source;

@@ -29,7 +29,9 @@ static tgStatus border_note(tgCompile *c, const tgGeomDesc *g, const tgMeshDesc 
   int first, ndegenerate = tgi_surface_degenerate(mesh->vert, mesh->face, mesh->nface, &first);
   if (ndegenerate > 0)
     TG_TRY(tgi_compile_noted(c, tg_desc_add_note(c->desc, TG_NOTE_SKIPPED, g->source,
-                     "%s: mesh '%s' has %d degenerate faces, the first is %d; contact between triangles leaves them out", label, name, ndegenerate, first)));
+                                                 "%s: mesh '%s' has %d degenerate faces, the first is %d; contact "
+                                                 "between triangles leaves them out", label, name, ndegenerate,
+                                                 first)));
   if (check.nopen > 0)
     TG_TRY(tgi_compile_noted(c, tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source,
                      "%s: mesh '%s' is open: %d edges in %d pieces of border, the first between vertices %d and %d of face %d; "
@@ -40,7 +42,9 @@ static tgStatus border_note(tgCompile *c, const tgGeomDesc *g, const tgMeshDesc 
                      "%s: mesh '%s' is wound inconsistently at %d edges, the first between vertices %d and %d; its convex hull collides",
                      label, name, check.nwinding, check.winding_edge[0], check.winding_edge[1])));
   if (check.nopen == 0 && check.nwinding == 0 && check.volume < 0)
-    TG_TRY(tgi_compile_noted(c, tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source, "%s: mesh '%s' is inside out; its convex hull collides", label, name)));
+    TG_TRY(tgi_compile_noted(c, tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source,
+                                                 "%s: mesh '%s' is inside out; its convex hull collides", label,
+                                                 name)));
   return TG_OK;
 }
 
@@ -52,12 +56,15 @@ static tgStatus mesh_hull(tgCompile *c, int geom, tgHullOwned **hull) {
   tgi_desc_label("geom", g->name, geom, label, sizeof label);
   tgStatus st = tgi_hull_from_points(mesh->vert, mesh->nvert, &c->alloc, hull, &why);
   if (st < 0)
-    return tgi_compile_error(c, st, g->source, label, "mesh '%s' has no convex hull to collide with: %s", mesh->name == NULL ? "" : mesh->name, why.text);
+    return tgi_compile_error(c, st, g->source, label, "mesh '%s' has no convex hull to collide with: %s",
+                             mesh->name == NULL ? "" : mesh->name, why.text);
   double concavity = tgi_hull_concavity(&(*hull)->hull, mesh->vert, mesh->nvert, mesh->face, mesh->nface);
   if (concavity > TGI_HULL_CONCAVE)
     TG_TRY(tgi_compile_noted(c, tg_desc_add_note(c->desc, TG_NOTE_WARNING, g->source,
-                     "%s: mesh '%s' is not convex; its convex hull collides instead (%.0f %% more volume); decompose (tangere: --decompose) cuts it into pieces",
-                     label, mesh->name == NULL ? "" : mesh->name, 100 * concavity)));
+                                                 "%s: mesh '%s' is not convex; its convex hull collides instead (%.0f "
+                                                 "%% more volume); decompose (tangere: --decompose) cuts it into "
+                                                 "pieces", label, mesh->name == NULL ? "" : mesh->name,
+                                                 100 * concavity)));
   return border_note(c, g, mesh, label);
 }
 

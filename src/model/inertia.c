@@ -167,8 +167,9 @@ static tgStatus bound_and_check(tgCompile *c, int b) {
     bool moves = c->joint_adr[b + 1] > c->joint_adr[b];
     if (o->balanceinertia) {
       double mean = (J[0] + J[1] + J[2]) / 3;
-      TG_TRY(tgi_compile_noted(c, tg_desc_add_note(c->desc, TG_NOTE_WARNING, body->source, "%s: principal moments %g %g %g replaced by their mean (balanceinertia)",
-                       label, J[0], J[1], J[2])));
+      TG_TRY(tgi_compile_noted(c, tg_desc_add_note(c->desc, TG_NOTE_WARNING, body->source,
+                                                   "%s: principal moments %g %g %g replaced by their mean "
+                                                   "(balanceinertia)", label, J[0], J[1], J[2])));
       for (int k = 0; k < 3; k++) J[k] = mean;
       changed = true;
     } else if (!moves) {
@@ -204,9 +205,10 @@ static tgStatus check_moving_mass(tgCompile *c) {
     const tgJointDesc *j = &d->joint[c->joint_from[c->joint_adr[b]]];
     if (j->armature > 0) continue;
     char label[128];
-    st = tgi_compile_error(c, TG_ERR_INVALID, d->body[b].source, tgi_desc_label("body", d->body[b].name, b, label, sizeof label),
-                           "it moves (joint '%s') but neither it nor anything it carries has mass; give it an inertial, or a geom with density",
-                           j->name == NULL ? "" : j->name);
+    st = tgi_compile_error(c, TG_ERR_INVALID, d->body[b].source,
+                           tgi_desc_label("body", d->body[b].name, b, label, sizeof label),
+                           "it moves (joint '%s') but neither it nor anything it carries has mass; give it an "
+                           "inertial, or a geom with density", j->name == NULL ? "" : j->name);
   }
   c->alloc.free(c->alloc.ctx, mass);
   return st;
@@ -248,9 +250,11 @@ static tgStatus check_groups(tgCompile *c) {
     from_moments(&whole, &sum[b]);
     principal(whole.inertia, J, V);
     if (is_impossible(J))
-      st = tgi_compile_error(c, TG_ERR_INVALID, d->body[b].source, tgi_desc_label("body", d->body[b].name, b, label, sizeof label),
-                             "no rigid body has the principal moments %g %g %g (the largest exceeds the sum of the others), of it and what is "
-                             "rigidly attached to it; correct them or set balanceinertia (URDF: --repair)", J[0], J[1], J[2]);
+      st = tgi_compile_error(c, TG_ERR_INVALID, d->body[b].source,
+                             tgi_desc_label("body", d->body[b].name, b, label, sizeof label),
+                             "no rigid body has the principal moments %g %g %g (the largest exceeds the sum of the "
+                             "others), of it and what is rigidly attached to it; correct them or set balanceinertia "
+                             "(URDF: --repair)", J[0], J[1], J[2]);
   }
   c->alloc.free(c->alloc.ctx, sum);
   return st;

@@ -205,8 +205,8 @@ int tg_model_field_count(const tgModel *model) {
 tgField tg_model_field(const tgModel *m, int i) {
   if (m == NULL) return (tgField){0};
   int n = 0, nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nsite = m->nsite,
-      nmesh = m->nmesh, nmeshface = m->nmeshface, nmeshvert = m->nmeshvert, nhull = m->nhull, nhullvert = m->nhullvert, ntendon = m->ntendon, nwrap = m->nwrap,
-      neq = m->neq, npair = m->npair, npairown = m->npairown, nkey = m->nkey;
+      nmesh = m->nmesh, nmeshface = m->nmeshface, nmeshvert = m->nmeshvert, nhull = m->nhull, nhullvert = m->nhullvert,
+      ntendon = m->ntendon, nwrap = m->nwrap, neq = m->neq, npair = m->npair, npairown = m->npairown, nkey = m->nkey;
 #define FIELD(scalar_, name_, rows_, cols_, unit_, text_)                                                       \
   if (n++ == i)                                                                                                  \
     return (tgField){.name = #name_, .scalar = scalar_, .rows = rows_, .cols = cols_, .unit = unit_,             \

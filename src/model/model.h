@@ -39,7 +39,8 @@ static inline tgReal tgi_pair_number(const tgModel *m, int p, const tgReal *own,
 int tgi_pair_of(const tgModel *m, int geom1, int geom2);
 /// Restitution of pair p: the pair's own, else the larger of the two geoms'. geom as above.
 tgReal tgi_pair_restitution(const tgModel *m, int p, int *geom);
-/// Kind of thing that the rows of the array `name` belong to, by its prefix; false when there is none. Dofs belong to joints, hulls to meshes.
+/// Kind of thing that the rows of the array `name` belong to, by its prefix; false when there is none. Dofs belong
+/// to joints, hulls to meshes.
 bool tgi_model_rows_kind(const char *name, tgKindOfThing *kind);
 /// The thing of that kind that row `row` belongs to.
 int tgi_model_row_thing(const tgModel *m, const char *name, int row);

@@ -22,7 +22,7 @@ static void order(int n, const int *body, int nbody, int *to, int *from, int *ad
   do {                                                                                                      \
     int n_ = c->desc->count;                                                                                \
     int *body_ = c->alloc.alloc(c->alloc.ctx, tgi_size_mul((size_t)n_ + 1, sizeof *body_));                 \
-    if (body_ == NULL) return tgi_error(c->error, TG_ERR_MEMORY, "out of memory for the order of joints, geoms and sites");                          \
+    if (body_ == NULL) return tgi_error(c->error, TG_ERR_MEMORY, "out of memory for the order of joints, geoms and sites"); \
     for (int i_ = 0; i_ < n_; i_++) body_[i_] = c->desc->list[i_].body;                                     \
     order(n_, body_, c->desc->nbody, to, from, adr);                                                        \
     c->alloc.free(c->alloc.ctx, body_);                                                                     \

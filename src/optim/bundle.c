@@ -37,7 +37,8 @@ static tgStatus draw(tgBundle *b) {
   for (int k = 0; k < b->n; k++) {
     double span = r->high[k] - r->low[k], s = sigma > 0 ? sigma : SPREAD * span;
     if (!isfinite(s))
-      return tgi_error(&r->out->error, TG_ERR_INVALID, "method bundle needs a spread: give optimizer: sigma, or low and high to every variable (variable %d has none)", k);
+      return tgi_error(&r->out->error, TG_ERR_INVALID,
+                       "method bundle needs a spread: give optimizer: sigma, or low and high to every variable (variable %d has none)", k);
     for (int i = 0; i < b->size; i++) {
       size_t at = (size_t)i * (size_t)b->n + (size_t)k;
       b->w[at] = s * tg_random_normal(r->o->seed, 3, at);
@@ -111,7 +112,8 @@ static tgStatus compute(tgBundle *b, const double *x, tgEvaluation *e, double *g
   int used;
   for (int i = 0; i <= b->size; i++) {
     double *at = b->x + (size_t)i * (size_t)b->n;
-    for (int k = 0; k < b->n; k++) at[k] = i < b->size ? fmin(fmax(x[k] + b->w[(size_t)i * (size_t)b->n + (size_t)k], r->low[k]), r->high[k]) : x[k];
+    for (int k = 0; k < b->n; k++)
+      at[k] = i < b->size ? fmin(fmax(x[k] + b->w[(size_t)i * (size_t)b->n + (size_t)k], r->low[k]), r->high[k]) : x[k];
     tg_evaluator_run(b->evaluator[i], at, &b->run[i]);
     if (i < b->size) tgi_evaluator_want_gradient(b->evaluator[i], &b->run[i]);
     b->run[i].cancel = r->o->cancel;

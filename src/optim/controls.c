@@ -12,7 +12,8 @@ static int terms(const tgTask *t) { return t->yaml->controls != NULL && t->yaml-
 
 int tgi_controls_count(const tgTask *t) {
   if (t->yaml->controls == NULL) return 0;
-  double per = tgi_controls_sines(t) ? 1 + 3.0 * terms(t) : (t->steps + tgi_controls_every(t) - 1) / tgi_controls_every(t), n = per * t->model->nu;
+  double per = tgi_controls_sines(t) ? 1 + 3.0 * terms(t)
+               : (t->steps + tgi_controls_every(t) - 1) / tgi_controls_every(t), n = per * t->model->nu;
   return n > 1e9 ? -1 : (int)n;
 }
 

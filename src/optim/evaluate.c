@@ -112,7 +112,8 @@ static void place(tgEvaluator *e, tgLayout *l) {
   tgTermRows *w = &e->rows;
   double **arrays[] = {&e->q0, &e->v0, &e->u, &e->dq0, &e->dv0, &e->du, &e->step, &e->gstep, &e->value, &e->distance, &e->x,
                        &w->r, &w->slope, &w->curve, &w->J, &w->work};
-  size_t sizes[] = {nq, nv, nu, nv, nv, nu, nv, nv, nt, nt, e->task->nparam > 0 ? (size_t)e->task->n : 0, nr, nr, nr, tgi_term_jacobian_size(m), 6 * nv};
+  size_t sizes[] = {nq, nv, nu, nv, nv, nu, nv, nv, nt, nt, e->task->nparam > 0 ? (size_t)e->task->n : 0, nr, nr, nr,
+                    tgi_term_jacobian_size(m), 6 * nv};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
   w->first = tgi_place(l, nr, sizeof(int));
   w->count = tgi_place(l, nr, sizeof(int));
@@ -222,8 +223,9 @@ tgStatus tg_evaluate(tgEvaluator *e, const double *x, double *value, double *g, 
 }
 
 tgStatus tgi_evaluator_roll(tgEvaluator *e, const tgRollAsk *ask, double *value, tgRolloutResult *result) {
-  tgRolloutRun run = {.q0 = ask->q0, .v0 = ask->v0, .u = ask->u, .policy = ask->policy, .policy_ctx = ask->policy_ctx, .loss = loss,
-                      .loss_ctx = e, .cancel = ask->cancel, .q = ask->q, .v = ask->v, .D = ask->expansion != NULL ? ask->expansion->D : NULL};
+  tgRolloutRun run = {.q0 = ask->q0, .v0 = ask->v0, .u = ask->u, .policy = ask->policy, .policy_ctx = ask->policy_ctx,
+                      .loss = loss, .loss_ctx = e, .cancel = ask->cancel, .q = ask->q, .v = ask->v,
+                      .D = ask->expansion != NULL ? ask->expansion->D : NULL};
   e->expansion = ask->expansion;
   tgStatus st = tg_rollout_run(e->rollout, &run, result);
   e->expansion = NULL;

@@ -1,7 +1,8 @@
 // gauss_newton.c: Gauss-Newton with Levenberg-Marquardt damping on the loss of a trajectory.
 //
 // Based on: [Nocedal 10.3]; the damping follows the gain as in [Nielsen]. The loss is a sum of phi(r_k), r_k residuals of terms.h; with
-// J = dr/dx by forward sensitivities, a step solves  min g.d + d'(J' phi'' J + lambda diag) d / 2  in the box, by projected Newton. lambda is 0
+// J = dr/dx by forward sensitivities, a step solves  min g.d + d'(J' phi'' J + lambda diag) d / 2  in the box,
+//   by projected Newton. lambda is 0
 // as long as that works, so a linear problem takes one step.
 #include <math.h>
 #include <string.h>
@@ -33,10 +34,12 @@ enum { SAVED = 2 };   // numbers that an iteration hands on to the next: lambda,
 static void place(Newton *s, tgLayout *l) {
   const tgModel *m = s->task->model;
   size_t n = (size_t)s->n, nn = tgi_size_mul(n, n), T = (size_t)s->task->steps, nv = (size_t)m->nv, nx = 2 * nv, nz = nx + (size_t)m->nu;
-  double **arrays[] = {&s->e.D, &s->e.g, &s->e.H, &s->q0, &s->v0, &s->u, &s->local, &s->Hlocal, &s->g, &s->H, &s->damped, &s->diagonal, &s->low,
-                       &s->high, &s->from, &s->next, &s->work, &s->saved, &s->qp.x, &s->qp.work, &s->qp.L};
-  size_t sizes[] = {tgi_size_mul(T, nx * nz), tgi_size_mul(T + 1, nz), tgi_size_mul(T + 1, nz * nz), (size_t)m->nq, nv, tgi_size_mul(T, (size_t)m->nu),
-                    n, nn, n, nn, nn, n, n, n, n, n, nv + 2 * nv * (size_t)s->task->ninitial, n + TG_OPT_SAVED + SAVED, n, 4 * n, nn};
+  double **arrays[] = {&s->e.D, &s->e.g, &s->e.H, &s->q0, &s->v0, &s->u, &s->local, &s->Hlocal, &s->g, &s->H,
+                       &s->damped, &s->diagonal, &s->low, &s->high, &s->from, &s->next, &s->work, &s->saved, &s->qp.x,
+                       &s->qp.work, &s->qp.L};
+  size_t sizes[] = {tgi_size_mul(T, nx * nz), tgi_size_mul(T + 1, nz), tgi_size_mul(T + 1, nz * nz), (size_t)m->nq, nv,
+                    tgi_size_mul(T, (size_t)m->nu), n, nn, n, nn, nn, n, n, n, n, n,
+                    nv + 2 * nv * (size_t)s->task->ninitial, n + TG_OPT_SAVED + SAVED, n, 4 * n, nn};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
   s->qp.free = tgi_place(l, n, sizeof(int));
   tgi_sensitivity_place(&s->s, s->n, l);
@@ -50,7 +53,9 @@ static tgStatus make(Newton *s, tgOptRun *r) {
   place(s, &l);
   s->block = r->alloc.alloc(r->alloc.ctx, l.used);
   if (s->block == NULL)
-    return tgi_error(&r->out->error, TG_ERR_MEMORY, "out of memory for Gauss-Newton in %d variables; controls held over more steps (every) take less", t->n);
+    return tgi_error(&r->out->error, TG_ERR_MEMORY,
+                     "out of memory for Gauss-Newton in %d variables; controls held over more steps (every) take less",
+                     t->n);
   memset(s->block, 0, l.used);
   l = (tgLayout){.base = s->block};
   place(s, &l);

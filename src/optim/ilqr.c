@@ -45,10 +45,12 @@ static void place(Ilqr *s, tgLayout *l) {
   size_t T = (size_t)t->steps + 1, nq = (size_t)s->nq, nv = (size_t)s->nv, nx = (size_t)s->nx, n = (size_t)s->n, ni = (size_t)t->ninitial;
   tgi_lq_place(&s->lq, l);
   size_t nc = (size_t)s->lq.nblock * (size_t)s->nu;
-  double **arrays[] = {&s->u, &s->low, &s->high, &s->q, &s->v, &s->q0, &s->v0, &s->all, &s->from, &s->next, &s->dx, &s->step, &s->G, &s->VG, &s->Hs,
-                       &s->gs, &s->slow, &s->shigh, &s->start.x, &s->start.work, &s->start.L, &s->saved};
-  size_t sizes[] = {nc, nc, nc, tgi_size_mul(T, nq), tgi_size_mul(T, nv), nq, nv,
-                    tgi_size_mul(T, (size_t)s->nu), n, n, nx, nv + 2 * nv * ni, nx * ni, nx * ni, ni * ni, ni, ni, ni, ni, 4 * ni, ni * ni, n + TG_OPT_SAVED + SAVED};
+  double **arrays[] = {&s->u, &s->low, &s->high, &s->q, &s->v, &s->q0, &s->v0, &s->all, &s->from, &s->next, &s->dx,
+                       &s->step, &s->G, &s->VG, &s->Hs, &s->gs, &s->slow, &s->shigh, &s->start.x, &s->start.work,
+                       &s->start.L, &s->saved};
+  size_t sizes[] = {nc, nc, nc, tgi_size_mul(T, nq), tgi_size_mul(T, nv), nq, nv, tgi_size_mul(T, (size_t)s->nu), n, n,
+                    nx, nv + 2 * nv * ni, nx * ni, nx * ni, ni * ni, ni, ni, ni, ni, 4 * ni, ni * ni,
+                    n + TG_OPT_SAVED + SAVED};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
   s->start.free = tgi_place(l, ni, sizeof(int));
 }
@@ -57,7 +59,8 @@ static tgStatus make(Ilqr *s, tgOptRun *r) {
   const tgTask *t = r->task;
   const tgModel *m = t->model;
   *s = (Ilqr){.r = r, .task = t, .nq = m->nq, .nv = m->nv, .nu = m->nu, .nx = 2 * m->nv, .n = t->n, .delta = 1, .stale = true};
-  s->lq = (tgLq){.nx = s->nx, .nu = s->nu, .steps = t->steps, .every = tgi_controls_every(t), .curved = t->optimizer.method == TG_METHOD_DDP};
+  s->lq = (tgLq){.nx = s->nx, .nu = s->nu, .steps = t->steps, .every = tgi_controls_every(t),
+                 .curved = t->optimizer.method == TG_METHOD_DDP};
   tgLayout l = {.base = NULL};
   place(s, &l);
   s->block = r->alloc.alloc(r->alloc.ctx, l.used);
@@ -221,7 +224,9 @@ static tgStatus iterate(void *ctx, double *x, double *f, bool *done) {
 tgStatus tgi_opt_ilqr(tgOptRun *r, double *x) {
   Ilqr s;
   if (tgi_controls_sines(r->task))
-    return tgi_error(&r->out->error, TG_ERR_UNSUPPORTED, "method %s decides a control at each time; it does not take controls with basis: sines (gauss_newton does)", tg_task_method(r->task));
+    return tgi_error(&r->out->error, TG_ERR_UNSUPPORTED,
+                     "method %s decides a control at each time; it does not take controls with basis: sines "
+                     "(gauss_newton does)", tg_task_method(r->task));
   tgStatus st = make(&s, r);
   double *state[SAVED] = {&s.mu, &s.delta};
   tgOptIterates m = {.ctx = &s, .iterate = iterate, .state = state, .count = SAVED, .from = s.from, .saved = s.saved};

@@ -1,4 +1,5 @@
-// ipopt.c: nlp.h by Ipopt's C interface [Ipopt], with MUMPS for its linear systems and a limited-memory Hessian. The one file that knows Ipopt.
+// ipopt.c: nlp.h by Ipopt's C interface [Ipopt], with MUMPS for its linear systems and a limited-memory Hessian. The
+// one file that knows Ipopt.
 #include "optim/nlp.h"
 
 #ifndef TG_IPOPT
@@ -7,7 +8,9 @@ bool tgi_nlp_available(void) { return false; }
 
 tgStatus tgi_nlp_solve(tgNlp *nlp, tgError *error) {
   (void)nlp;
-  return tgi_error(error, TG_ERR_UNSUPPORTED, "method shooting needs Ipopt, which this build is without: install coinor-libipopt-dev and build again (-DTG_IPOPT=ON says what is missing)");
+  return tgi_error(error, TG_ERR_UNSUPPORTED,
+                   "method shooting needs Ipopt, which this build is without: install coinor-libipopt-dev and build "
+                   "again (-DTG_IPOPT=ON says what is missing)");
 }
 
 #else
@@ -44,12 +47,13 @@ static Bool eval_jac(Index n, Number *x, Bool new_x, Index m, Index count, Index
 
 static Bool eval_h(Index n, Number *x, Bool new_x, Number factor, Index m, Number *lambda, Bool new_lambda, Index count, Index *row,
                    Index *column, Number *values, UserDataPtr data) {
-  (void)n, (void)x, (void)new_x, (void)factor, (void)m, (void)lambda, (void)new_lambda, (void)count, (void)row, (void)column, (void)values, (void)data;
+  (void)n, (void)x, (void)new_x, (void)factor, (void)m, (void)lambda, (void)new_lambda, (void)count, (void)row,
+      (void)column, (void)values, (void)data;
   return FALSE;   // limited-memory: never asked for
 }
 
-static Bool intermediate(Index mode, Index iteration, Number f, Number primal, Number dual, Number mu, Number norm, Number regularization, Number a_dual,
-                         Number a_primal, Index trials, UserDataPtr data) {
+static Bool intermediate(Index mode, Index iteration, Number f, Number primal, Number dual, Number mu, Number norm,
+                         Number regularization, Number a_dual, Number a_primal, Index trials, UserDataPtr data) {
   tgNlp *p = data;
   (void)mode, (void)f, (void)dual, (void)mu, (void)norm, (void)regularization, (void)a_dual, (void)a_primal, (void)trials;
   return p->iteration(p->ctx, iteration, primal);
@@ -57,10 +61,12 @@ static Bool intermediate(Index mode, Index iteration, Number f, Number primal, N
 
 static bool set_options(IpoptProblem ip, const tgNlp *p) {
   // an empty name: no ipopt.opt of the folder that the user happens to be in
-  bool ok = AddIpoptStrOption(ip, "option_file_name", "") && AddIpoptIntOption(ip, "print_level", 0) && AddIpoptStrOption(ip, "sb", "yes") &&
-            AddIpoptStrOption(ip, "linear_solver", "mumps") && AddIpoptStrOption(ip, "hessian_approximation", "limited-memory") &&
-            AddIpoptIntOption(ip, "limited_memory_max_history", p->memory) && AddIpoptIntOption(ip, "max_iter", p->iterations) &&
-            AddIpoptNumOption(ip, "tol", p->tolerance) && AddIpoptNumOption(ip, "constr_viol_tol", p->tolerance);
+  bool ok = AddIpoptStrOption(ip, "option_file_name", "") && AddIpoptIntOption(ip, "print_level", 0) &&
+            AddIpoptStrOption(ip, "sb", "yes") && AddIpoptStrOption(ip, "linear_solver", "mumps") &&
+            AddIpoptStrOption(ip, "hessian_approximation", "limited-memory") &&
+            AddIpoptIntOption(ip, "limited_memory_max_history", p->memory) &&
+            AddIpoptIntOption(ip, "max_iter", p->iterations) && AddIpoptNumOption(ip, "tol", p->tolerance) &&
+            AddIpoptNumOption(ip, "constr_viol_tol", p->tolerance);
   // bounds are kept to the last bit, and "acceptable" points do not end a run before it is done
   return ok && AddIpoptNumOption(ip, "bound_relax_factor", 0) && AddIpoptIntOption(ip, "acceptable_iter", 0);
 }
@@ -81,11 +87,13 @@ static const char *ending(enum ApplicationReturnStatus rc) {
 
 tgStatus tgi_nlp_solve(tgNlp *p, tgError *error) {
   // the constraints' bounds are all 0, and copied
-  IpoptProblem ip = CreateIpoptProblem(p->n, (Number *)p->low, (Number *)p->high, p->m, (Number *)p->zero, (Number *)p->zero, p->njacobian, 0, 0,
-                                       eval_f, eval_g, eval_grad, eval_jac, eval_h);
+  IpoptProblem ip = CreateIpoptProblem(p->n, (Number *)p->low, (Number *)p->high, p->m, (Number *)p->zero,
+                                       (Number *)p->zero, p->njacobian, 0, 0, eval_f, eval_g, eval_grad, eval_jac,
+                                       eval_h);
   if (ip == NULL) return tgi_error(error, TG_ERR_INTERNAL, "Ipopt does not take the problem: %d variables, %d constraints", p->n, p->m);
   tgStatus st = TG_OK;
-  if (!set_options(ip, p) || !SetIntermediateCallback(ip, intermediate)) st = tgi_error(error, TG_ERR_INTERNAL, "Ipopt does not take an option");
+  if (!set_options(ip, p) || !SetIntermediateCallback(ip, intermediate))
+    st = tgi_error(error, TG_ERR_INTERNAL, "Ipopt does not take an option");
   if (st == TG_OK) {
     enum ApplicationReturnStatus rc = IpoptSolve(ip, p->x, NULL, NULL, NULL, NULL, NULL, p);
     if (rc == Insufficient_Memory) st = tgi_error(error, TG_ERR_MEMORY, "out of memory in Ipopt");

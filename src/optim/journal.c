@@ -37,7 +37,9 @@ static tgStatus start(tgJournal *j, bool resume, uint64_t key, const char *path,
   Head want = {.magic = "TGJRNL2", .key = key, .n = j->n}, head;
   if (resume && fread(&head, sizeof head, 1, j->file) == 1) {
     if (memcmp(&head, &want, sizeof head) != 0)
-      return tgi_error(error, TG_ERR_INVALID, "%s is the journal of another task, model, seed, method or version; run with overwrite in place of resume to write it anew", path);
+      return tgi_error(error, TG_ERR_INVALID,
+                       "%s is the journal of another task, model, seed, method or version; run with overwrite in place "
+                       "of resume to write it anew", path);
     j->replaying = true;
     return TG_OK;
   }

@@ -18,7 +18,8 @@
 typedef struct Work { double *g, *H, *W, *N, *P, *P2, *Quu, *Qux, *low, *high; } Work;
 
 static Work work_of(const tgLq *q) {
-  size_t nx = (size_t)q->nx, nu = (size_t)q->nu, nz = nx + nu, sizes[] = {nz, nz * nz, nx * nz, nz * nz, nx * nz, nx * nz, nu * nu, nu * nx, nu, nu};
+  size_t nx = (size_t)q->nx, nu = (size_t)q->nu, nz = nx + nu,
+         sizes[] = {nz, nz * nz, nx * nz, nz * nz, nx * nz, nx * nz, nu * nu, nu * nx, nu, nu};
   Work w;
   double **arrays[] = {&w.g, &w.H, &w.W, &w.N, &w.P, &w.P2, &w.Quu, &w.Qux, &w.low, &w.high}, *at = q->work;
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -33,8 +34,9 @@ void tgi_lq_place(tgLq *q, tgLayout *l) {
   q->nblock = (q->steps + q->every - 1) / q->every;
   size_t nb = (size_t)q->nblock, block = tgi_size_mul(nz, nz);
   double **arrays[] = {&q->F, &q->e.D, &q->e.g, &q->e.H, &q->k, &q->K, &q->Vx, &q->Vxx, &q->qp.x, &q->qp.work, &q->qp.L, &q->work};
-  size_t sizes[] = {q->curved ? tgi_size_mul(T, tgi_size_mul(nx, block)) : 0, tgi_size_mul(T, nx * nz), tgi_size_mul(T + 1, nz), tgi_size_mul(T + 1, block), nb * nu, tgi_size_mul(nb, nu * nx), nx, nx * nx,
-                    nu, 4 * nu, nu * nu, nz + 2 * block + 3 * nx * nz + nu * nu + nu * nx + 2 * nu};
+  size_t sizes[] = {q->curved ? tgi_size_mul(T, tgi_size_mul(nx, block)) : 0, tgi_size_mul(T, nx * nz),
+                    tgi_size_mul(T + 1, nz), tgi_size_mul(T + 1, block), nb * nu, tgi_size_mul(nb, nu * nx), nx,
+                    nx * nx, nu, 4 * nu, nu * nu, nz + 2 * block + 3 * nx * nz + nu * nu + nu * nx + 2 * nu};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
   q->qp.free = tgi_place(l, nu, sizeof(int));
 }

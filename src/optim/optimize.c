@@ -193,7 +193,8 @@ static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0
   const YamlOptimizer *o = &t->optimizer;
   uint64_t h = tg_hash(TG_HASH_START, &r->o->seed, sizeof r->o->seed);
   const YamlControls none = {0}, *u = t->yaml->controls != NULL ? t->yaml->controls : &none;
-  int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->memory, o->shot, t->nstate, (int)u->basis, u->every, u->terms};
+  int ints[] = {t->n, t->steps, t->ncontrol, t->nterm, (int)o->method, o->population, o->elites, o->memory, o->shot,
+                t->nstate, (int)u->basis, u->every, u->terms};
   double reals[] = {t->h, o->rate, o->decay, o->beta1, o->beta2, o->sigma, o->tolerance, u->amplitude, u->frequency};
   h = tg_hash(h, TG_VERSION_TEXT, sizeof TG_VERSION_TEXT);
   h = tg_hash(h, ints, sizeof ints);
@@ -276,10 +277,12 @@ static tgStatus refuse(const tgTask *t, tgError *error) {
   if (t->nstate > 0 && method != TG_METHOD_SHOOTING)
     return tgi_error(error, TG_ERR_UNSUPPORTED, "method %s does not take bounds on states (states:); shooting does", tg_task_method(t));
   if (by_state && tg_contact_get(tg_contact_options(t->contact), "aware_gradient") > 0)
-    return tgi_error(error, TG_ERR_UNSUPPORTED, "method %s takes the step's Jacobians, which are exact; aware_gradient is for methods that take adjoints, as adam and lbfgs",
-                     tg_task_method(t));
+    return tgi_error(error, TG_ERR_UNSUPPORTED,
+                     "method %s takes the step's Jacobians, which are exact; aware_gradient is for methods that take "
+                     "adjoints, as adam and lbfgs", tg_task_method(t));
   if (t->nparam > 0 && by_state)
-    return tgi_error(error, TG_ERR_UNSUPPORTED, "method %s decides controls and the initial state, not parameters; adam, lbfgs and others do",
+    return tgi_error(error, TG_ERR_UNSUPPORTED,
+                     "method %s decides controls and the initial state, not parameters; adam, lbfgs and others do",
                      tg_task_method(t));
   return TG_OK;
 }
@@ -302,7 +305,8 @@ tgOptimum *tg_optimize(const tgTask *task, const tgOptimizeOptions *options) {
   if (task == NULL) return NULL;
   tgOptimizeOptions standard = tg_optimize_default();
   tgTask outer = *task;
-  tgOptRun r = {.task = &outer, .o = options != NULL ? options : &standard, .alloc = task->alloc, .began = now(), .best_distance = INFINITY};
+  tgOptRun r = {.task = &outer, .o = options != NULL ? options : &standard, .alloc = task->alloc, .began = now(),
+                .best_distance = INFINITY};
   double *x, *work;
   // with a receding horizon an iteration is a window
   if (task->yaml->receding != NULL) outer.optimizer.iterations = tgi_receding_windows(task);

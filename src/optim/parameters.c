@@ -20,8 +20,8 @@ static tgStatus no_hull(const tgModel *m, const YamlParameter *y, tgError *error
   char piece[300];
   snprintf(piece, sizeof piece, "%.280s/piece0", y->of);
   bool cut = tg_model_find(m, TG_THING_MESH, piece) >= 0 || tg_model_find(m, TG_THING_GEOM, piece) >= 0;
-  FAIL("parameters: nothing called '%s' collides as a mesh, so %s does nothing%s%s%s", y->of, y->name, cut ? "; name its convex pieces, " : "",
-       cut ? piece : "", cut ? " and so on" : "");
+  FAIL("parameters: nothing called '%s' collides as a mesh, so %s does nothing%s%s%s", y->of, y->name,
+       cut ? "; name its convex pieces, " : "", cut ? piece : "", cut ? " and so on" : "");
 }
 
 // an array of the model, or a number of the contact model as one of a single entry
@@ -62,9 +62,10 @@ static int entry_of(const tgModel *m, const char *name, int row, int col) {
 
 // what must stay a unit vector has no box; the step size is the horizon's
 static tgStatus check_name(const tgTask *t, const char *name, tgError *error) {
-  if (strstr(name, "_quat") != NULL || strcmp(name, "jnt_axis") == 0 || strcmp(name, "qpos_spring") == 0 || strncmp(name, "pair_", 5) == 0 ||
-      strcmp(name, "opt_timestep") == 0)
-    FAIL("parameters: %s cannot be decided by a task (unit vectors, reference poses, pairs and the step size); the C interface has its gradient", name);
+  if (strstr(name, "_quat") != NULL || strcmp(name, "jnt_axis") == 0 || strcmp(name, "qpos_spring") == 0 ||
+      strncmp(name, "pair_", 5) == 0 || strcmp(name, "opt_timestep") == 0)
+    FAIL("parameters: %s cannot be decided by a task (unit vectors, reference poses, pairs and the step size); the C "
+         "interface has its gradient", name);
   tgParamGrad *p = tg_param_grad_create_contact(t->contact, &name, 1, &t->alloc, error);
   tg_param_grad_free(p);
   return p != NULL ? TG_OK : TG_ERR_INVALID;
@@ -100,11 +101,15 @@ static tgStatus add_variable(tgTask *t, const YamlParameter *y, const tgField *f
     v->high = fmin(v->high, t->contact->number[number]->is.most);
   }
   if (!isfinite(v->start) || !(v->low <= v->start && v->start <= v->high))
-    FAIL("parameters: %s of %s starts at %g, which is not within %g and %g", y->name, y->of != NULL ? y->of : "the model", v->start, v->low, v->high);
+    FAIL("parameters: %s of %s starts at %g, which is not within %g and %g", y->name,
+         y->of != NULL ? y->of : "the model", v->start, v->low, v->high);
   for (int i = 0; i + 1 < t->nparam; i++)
-    if (t->param[i].array == v->array && t->param[i].at == v->at) FAIL("parameters: %s of %s is decided twice", y->name, y->of != NULL ? y->of : "the model");
+    if (t->param[i].array == v->array && t->param[i].at == v->at)
+      FAIL("parameters: %s of %s is decided twice", y->name, y->of != NULL ? y->of : "the model");
   if (number >= 0) snprintf(v->label, sizeof v->label, "%.60s", t->param_name[v->array]);
-  else if (f->cols > 1) snprintf(v->label, sizeof v->label, "%.40s[%d] of %.50s", y->name, entry_of(t->model, y->name, row, col), y->of != NULL ? y->of : "the model");
+  else if (f->cols > 1)
+    snprintf(v->label, sizeof v->label, "%.40s[%d] of %.50s", y->name, entry_of(t->model, y->name, row, col),
+             y->of != NULL ? y->of : "the model");
   else snprintf(v->label, sizeof v->label, "%.40s of %.50s", y->name, y->of != NULL ? y->of : "the model");
   return TG_OK;
 }
@@ -153,7 +158,8 @@ tgStatus tgi_parameters_of_contact(tgTask *t, const tgContact *contact, tgError 
     tgParamGrad *p = tg_param_grad_create_contact(contact, &name, 1, &t->alloc, error);
     tg_param_grad_free(p);
     if (p == NULL) return TG_ERR_INVALID;
-    if (!(v->low <= start && start <= v->high)) FAIL("parameters: %s starts at %g, which is not within %g and %g", name, start, v->low, v->high);
+    if (!(v->low <= start && start <= v->high))
+      FAIL("parameters: %s starts at %g, which is not within %g and %g", name, start, v->low, v->high);
   }
   for (int i = 0; i < t->nparam; i++) t->param[i].start = number_start(t, &t->param[i], contact);
   return TG_OK;

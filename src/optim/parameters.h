@@ -15,10 +15,11 @@ typedef struct tgParamVar {
 
 /// Fills task->param, nparam, param_name, nparam_name from the file. Errors name the parameter.
 tgStatus tgi_parameters_resolve(tgTask *task, tgError *error);
-/// For `contact` in place of the task's contact model: decided numbers that the file does not start begin at its options. Errors name one that it
-/// does not have, or that would start outside its bounds; the task is then unchanged.
+/// For `contact` in place of the task's contact model: decided numbers that the file does not start begin at its
+/// options. Errors name one that it does not have, or that would start outside its bounds; the task is then unchanged.
 tgStatus tgi_parameters_of_contact(tgTask *task, const tgContact *contact, tgError *error);
-/// With gradients of the contact model `gradient`, every decided parameter has one: it is of the model, not a number of the step's contact model. Errors name it.
+/// With gradients of the contact model `gradient`, every decided parameter has one: it is of the model, not a number of
+/// the step's contact model. Errors name it.
 tgStatus tgi_parameters_of_gradient(const tgTask *task, const tgContact *gradient, tgError *error);
 void tgi_parameters_free(tgTask *task);
 /// g (nparam) from the gradient in the arrays.

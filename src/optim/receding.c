@@ -1,8 +1,9 @@
 // receding.c: receding horizon around any method: plan over a window from the present state, do the first steps of the plan, shift the rest
 // as the next window's start, and so on to the end of the task. What is returned are the controls that were done.
 //
-// A window is a stretch of the task: running terms keep their share of the whole horizon, terms at the end look at the window's end, terms at a
-// time count in the windows that hold it. So a window that reaches to the end of the task asks for what is left of the whole problem.
+// A window is a stretch of the task: running terms keep their share of the whole horizon, terms at the end look at the
+// window's end, terms at a time count in the windows that hold it. So a window that reaches to the end of the task asks
+// for what is left of the whole problem.
 #include <math.h>
 #include <string.h>
 
@@ -70,8 +71,9 @@ static void open_window(Receding *s, int from, int steps) {
   w->offset = from;
   w->end = from + steps;
   w->n = w->ncontrol = tgi_controls_count(w);
-  s->out = (tgOptimum){.n = w->n, .first = keep[0], .best = keep[1], .curve_iteration = keep[2], .curve_loss = keep[3], .curve_best = keep[4],
-                       .first_loss = NAN, .best_loss = INFINITY, .grad = {.converged = true, .first_step = -1}};
+  s->out = (tgOptimum){.n = w->n, .first = keep[0], .best = keep[1], .curve_iteration = keep[2], .curve_loss = keep[3],
+                       .curve_best = keep[4], .first_loss = NAN, .best_loss = INFINITY,
+                       .grad = {.converged = true, .first_step = -1}};
 }
 
 static void take_account(Receding *s) {
@@ -107,7 +109,8 @@ static tgStatus execute(Receding *s, int from, int steps) {
   for (int t = 0; t < steps; t++) {
     memcpy(s->sim->ctrl, s->plan + t / s->every * s->nu, (size_t)s->nu * sizeof *s->plan);
     tgStatus st = tg_sim_step_growing(s->sim, s->task->h, NULL);
-    if (st != TG_OK) return tgi_error(&s->r->out->error, st, "step %d of the executed motion: %.500s", from + t, tg_sim_error(s->sim)->text);
+    if (st != TG_OK)
+      return tgi_error(&s->r->out->error, st, "step %d of the executed motion: %.500s", from + t, tg_sim_error(s->sim)->text);
   }
   return TG_OK;
 }

@@ -41,7 +41,8 @@ static void add_loss(tgSensitivity *w, int rows, const double *l, const double *
   }
 }
 
-void tgi_sensitivity_run(tgSensitivity *w, const tgTask *task, const double *x, int from, int steps, const tgExpansion *e, double *g, double *H) {
+void tgi_sensitivity_run(tgSensitivity *w, const tgTask *task, const double *x, int from, int steps,
+                         const tgExpansion *e, double *g, double *H) {
   int n = w->nstate + w->ncontrol, nx = w->nx, nz = nx + w->nu;
   size_t z = (size_t)nz;
   for (int t = 0; t <= steps; t++) {

@@ -17,7 +17,8 @@ void tgi_sensitivity_place(tgSensitivity *w, int columns, tgLayout *l);
 
 /// Goes through `steps` steps from step `from` of the task whose expansion is e: S becomes that of the last state; g (columns) += gradient
 /// of the loss, and, where H is not NULL, H (columns x columns) += its Gauss-Newton Hessian (then e->H is needed). x: decision variables.
-void tgi_sensitivity_run(tgSensitivity *w, const tgTask *task, const double *x, int from, int steps, const tgExpansion *e, double *g, double *H);
+void tgi_sensitivity_run(tgSensitivity *w, const tgTask *task, const double *x, int from, int steps,
+                         const tgExpansion *e, double *g, double *H);
 
 /// S (nx x nstate of them) for the task's decided initial values at x; columns: of S; work: nv + 2 nv x ninitial.
 void tgi_sensitivity_initial(const tgTask *task, const double *x, double *S, int columns, double *work);

@@ -129,7 +129,8 @@ static tgStatus find(Reader *r) {
   return TG_OK;
 }
 
-tgStatus tgi_settings_read(tgSettings *s, const char *key, const char *word, const char *text, size_t bytes, const char *file, tgError *error) {
+tgStatus tgi_settings_read(tgSettings *s, const char *key, const char *word, const char *text, size_t bytes,
+                           const char *file, tgError *error) {
   Reader r = {.file = file, .key = key, .word = word, .settings = s, .error = error};
   if (!yaml_parser_initialize(&r.parser)) return tgi_error(error, TG_ERR_MEMORY, "%s: out of memory", file);
   yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, bytes);

@@ -14,10 +14,12 @@ tgStatus tgi_settings_add(tgSettings *s, const char *name, const char *value, in
 void tgi_settings_free(tgSettings *s);
 /// Takes the setting of that name out; its value into `value`. False: there is none.
 bool tgi_settings_take(tgSettings *s, const char *name, char value[64]);
-/// Those of the mapping `key` of a task file ("options", "gradient"), which the schema of the rest leaves out: its names are those of the contact models'
-/// lists. A scalar in its place is the setting `word`; NULL: that is an error.
-tgStatus tgi_settings_read(tgSettings *s, const char *key, const char *word, const char *text, size_t bytes, const char *file, tgError *error);
-/// Options of the contact model `word` with all settings that it has; more (may be NULL) come after them. An error carries the place of the setting.
+/// Those of the mapping `key` of a task file ("options", "gradient"), which the schema of the rest leaves out: its
+/// names are those of the contact models' lists. A scalar in its place is the setting `word`; NULL: that is an error.
+tgStatus tgi_settings_read(tgSettings *s, const char *key, const char *word, const char *text, size_t bytes,
+                           const char *file, tgError *error);
+/// Options of the contact model `word` with all settings that it has; more (may be NULL) come after them. An error
+/// carries the place of the setting.
 tgStatus tgi_settings_apply(const tgSettings *s, const tgSettings *more, const char *word, tgAnyContactOptions *options, tgError *error);
 
 #endif

@@ -1,8 +1,9 @@
 // shooting.c: direct multiple shooting [multishoot]. The horizon is cut into shots, each rolled out from a state of its own; the solver
 // decides those states together with the controls and the initial values, and joins the shots by constraints.
 //
-// Variables z: the task's decision variables x, divided by `scale` so that they are of the order of the states, then for each shot but the first (w, v): its state q = ref (+) w with velocity v, ref being
-// where the rollout of the start was. Constraints, in tangent coordinates:
+// Variables z: the task's decision variables x, divided by `scale` so that they are of the order of the states, then
+// for each shot but the first (w, v): its state q = ref (+) w with velocity v, ref being where the rollout of the start
+// was. Constraints, in tangent coordinates:
 //   c_i = (q_end of shot i (-) q of shot i+1, v_end - v),   dc = Jr(c)^-1 dq_end - Jr(-c)^-1 Jr(w) dw   for rotations, dq_end - dw else.
 #include <math.h>
 #include <string.h>
@@ -54,17 +55,19 @@ static int entries(const tgShooting *s, int i) {
 }
 
 static void place(tgShooting *s, tgLayout *l) {
-  size_t nq = (size_t)s->nq, nv = (size_t)s->nv, nu = (size_t)s->nu, nx = (size_t)s->nx, nz = nx + nu, M = (size_t)s->shots, N = (size_t)s->length;
+  size_t nq = (size_t)s->nq, nv = (size_t)s->nv, nu = (size_t)s->nu, nx = (size_t)s->nx, nz = nx + nu,
+         M = (size_t)s->shots, N = (size_t)s->length;
   size_t n = (size_t)s->nlp.n, m = (size_t)s->nlp.m, ni = (size_t)s->task->ninitial, cols = 0;
   for (int i = 0; i < s->shots; i++) {
     int first, nc;
     size_t k = (size_t)columns(s, i, &first, &nc);
     cols = k > cols ? k : cols;
   }
-  double **arrays[] = {&s->low, &s->high, &s->z, &s->zero, &s->ref, &s->x, &s->scale, &s->seen, &s->c, &s->seen_d, &s->d, &s->q0, &s->v0, &s->u,
-                       &s->q, &s->v, &s->ends, &s->e.D, &s->e.g, &s->g, &s->work};
-  size_t nd = (size_t)s->n, sizes[] = {n, n, n, m + 1, M * nq, nd, nd, n, m + 1, n, n + (size_t)s->nlp.njacobian, nq, nv, tgi_size_mul((size_t)s->task->steps, nu),
-                    (N + 1) * nq, (N + 1) * nv, M * (nq + nv), tgi_size_mul(N, nx * nz), (N + 1) * nz, cols, nv + 2 * nv * ni};
+  double **arrays[] = {&s->low, &s->high, &s->z, &s->zero, &s->ref, &s->x, &s->scale, &s->seen, &s->c, &s->seen_d,
+                       &s->d, &s->q0, &s->v0, &s->u, &s->q, &s->v, &s->ends, &s->e.D, &s->e.g, &s->g, &s->work};
+  size_t nd = (size_t)s->n, sizes[] = {n, n, n, m + 1, M * nq, nd, nd, n, m + 1, n, n + (size_t)s->nlp.njacobian, nq,
+                                       nv, tgi_size_mul((size_t)s->task->steps, nu), (N + 1) * nq, (N + 1) * nv,
+                                       M * (nq + nv), tgi_size_mul(N, nx * nz), (N + 1) * nz, cols, nv + 2 * nv * ni};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
   tgi_sensitivity_place(&s->s, (int)cols, l);
 }
@@ -92,7 +95,8 @@ static tgStatus make(tgShooting *s, tgOptRun *r) {
   s->shots = (t->steps + s->length - 1) / s->length;
   double size = (double)s->n + (double)(s->shots - 1) * s->nx, njacobian = 0;
   for (int i = 0; i + 1 < s->shots; i++) njacobian += entries(s, i);
-  if (size > 1e8 || njacobian > 1e9) return tgi_error(&r->out->error, TG_ERR_LIMIT, "%d shots with %g derivatives are too many; make shot longer", s->shots, njacobian);
+  if (size > 1e8 || njacobian > 1e9)
+    return tgi_error(&r->out->error, TG_ERR_LIMIT, "%d shots with %g derivatives are too many; make shot longer", s->shots, njacobian);
   s->nlp = (tgNlp){.n = (int)size, .m = (s->shots - 1) * s->nx, .njacobian = (int)njacobian};
   s->s = (tgSensitivity){.nx = s->nx, .nu = s->nu};
   tgLayout l = {.base = NULL};
@@ -135,8 +139,8 @@ static bool shoot(tgShooting *s, const double *z, int i, bool expansion, double 
   double *q = s->q, *v = s->v;
   s->part[k].offset = s->task->offset + i * s->length;
   shot_start(s, z, i, q, v);
-  tgRollAsk ask = {.q0 = q, .v0 = v, .u = s->u + (size_t)i * (size_t)s->length * (size_t)s->nu, .q = q, .v = v, .expansion = expansion ? &s->e : NULL,
-                   .cancel = s->r->o->cancel};
+  tgRollAsk ask = {.q0 = q, .v0 = v, .u = s->u + (size_t)i * (size_t)s->length * (size_t)s->nu, .q = q, .v = v,
+                   .expansion = expansion ? &s->e : NULL, .cancel = s->r->o->cancel};
   tgStatus st = tgi_evaluator_roll(s->evaluator[k], &ask, &loss, &result);
   if (st != TG_OK) {
     if (!tgi_opt_numerical(st)) s->status = st;
@@ -277,7 +281,8 @@ static bool answer(tgShooting *s, const double *z, bool (*compute)(tgShooting *,
   if (!r->from_journal) {
     bool had = compute(s, z);
     if (s->status != TG_OK) return false;
-    e = (tgEvaluation){.status = had ? TG_OK : TG_NOT_CONVERGED, .label = (int32_t)r->out->grad.label, .loss = had ? s->f : INFINITY, .distance = INFINITY};
+    e = (tgEvaluation){.status = had ? TG_OK : TG_NOT_CONVERGED, .label = (int32_t)r->out->grad.label,
+                       .loss = had ? s->f : INFINITY, .distance = INFINITY};
     tgStatus st = tgi_journal_add(r->journal, z, s->nlp.n, &e, data, had ? count : 0, &r->out->error);
     if (st != TG_OK) s->status = st;
   }

@@ -73,7 +73,8 @@ static tgStatus set_restitution(const YamlTask *y, tgDesc *desc, tgError *error)
 
 static tgStatus load_model(tgTask *t, const char *directory, const tgLoadOptions *options, tgError *error) {
   if (directory == NULL) FAIL("model '%s' cannot be read: the task was given as text without a directory", t->yaml->model);
-  if (!tgi_path_join(t->model_path, sizeof t->model_path, directory, t->yaml->model)) FAIL("model: the path '%s' is too long", t->yaml->model);
+  if (!tgi_path_join(t->model_path, sizeof t->model_path, directory, t->yaml->model))
+    FAIL("model: the path '%s' is too long", t->yaml->model);
   tgLoadOptions o = options != NULL ? *options : tg_load_default();
   if (t->yaml->ground != NULL) {
     o.ground = true;
@@ -89,7 +90,8 @@ static tgStatus load_model(tgTask *t, const char *directory, const tgLoadOptions
 
 static tgStatus resolve(tgTask *t, const char *directory, const tgLoadOptions *options, tgError *error) {
   if (t->yaml->optimizer.gradient != NULL)
-    FAIL("optimizer: gradient: %s is gone; the complementarity-aware gradient is the option aware_gradient: true of `lcp`", t->yaml->optimizer.gradient);
+    FAIL("optimizer: gradient: %s is gone; the complementarity-aware gradient is the option aware_gradient: true of "
+         "`lcp`", t->yaml->optimizer.gradient);
   TG_TRY(load_model(t, directory, options, error));
   snprintf(t->word, sizeof t->word, "%s", t->yaml->contact);
   if (t->gradient_settings.n > 0 && !tgi_settings_take(&t->gradient_settings, "model", t->gradient_word))
@@ -197,7 +199,9 @@ tgStatus tg_task_gradient(tgTask *task, const char *word, tgError *error) {
   return TG_OK;
 }
 
-tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error) { return tg_task_contact_option(task, "zero_contact_gradient", "true", error); }
+tgStatus tg_task_zero_contact_gradient(tgTask *task, tgError *error) {
+  return tg_task_contact_option(task, "zero_contact_gradient", "true", error);
+}
 
 const tgModel *tg_task_model(const tgTask *task) { return task != NULL ? task->model : NULL; }
 const tgContact *tg_task_gradient_contact(const tgTask *task) { return task != NULL ? task->gradient : NULL; }
@@ -260,8 +264,8 @@ static int turn_entry(const tgModel *m, const tgInitialVar *v) {
   return type == TG_JOINT_BALL ? part : type == TG_JOINT_FREE && part >= 3 ? part - 3 : -1;
 }
 
-// q0 = start (+) step. Decided entries of a rotation are one rotation vector, the others of it 0; the const task has no scratch, so the first
-// variable of a rotation gathers the rest.
+// q0 = start (+) step. Decided entries of a rotation are one rotation vector, the others of it 0; the const task has no
+// scratch, so the first variable of a rotation gathers the rest.
 static void move_start(const tgTask *task, const double *init, double *q0) {
   const tgModel *m = task->model;
   memcpy(q0, task->q0, (size_t)m->nq * sizeof *q0);

@@ -23,8 +23,8 @@ static int body_of(const tgTask *task, const tgTerm *t) {
 bool tg_task_term(const tgTask *task, int i, tgTaskTerm *term) {
   if (task == NULL || term == NULL || i < 0 || i >= task->nterm) return false;
   const tgTerm *t = &task->term[i];
-  *term = (tgTaskTerm){.label = t->label, .kind = tgi_term_word(t->kind), .body = body_of(task, t), .ntarget = tgi_term_targets(t->kind), .weight = t->weight,
-                       .tolerance = t->tolerance};
+  *term = (tgTaskTerm){.label = t->label, .kind = tgi_term_word(t->kind), .body = body_of(task, t),
+                       .ntarget = tgi_term_targets(t->kind), .weight = t->weight, .tolerance = t->tolerance};
   for (int k = 0; k < 4; k++) term->target[k] = t->target[k];
   return true;
 }
@@ -52,7 +52,8 @@ tgStatus tg_task_set_term(tgTask *task, int i, const tgTaskTerm *term, tgError *
   changed.tolerance = term->tolerance;
   if (term->body != body) {
     changed.index = term->body;
-    snprintf(changed.label, sizeof changed.label, "%s %.70s", tgi_term_word(t->kind), tg_model_name(task->model, TG_THING_BODY, term->body));
+    snprintf(changed.label, sizeof changed.label, "%s %.70s", tgi_term_word(t->kind),
+             tg_model_name(task->model, TG_THING_BODY, term->body));
   }
   *t = changed;
   return TG_OK;
@@ -69,7 +70,8 @@ const char *tg_task_parameter_array(const tgTask *task, int i, int *entry) {
 // ---- time and optimiser ----
 
 tgStatus tg_task_set_horizon(tgTask *task, int steps, double h, tgError *error) {
-  if (task == NULL || steps < 1 || !(h > 0) || !isfinite(h)) return tgi_error(error, TG_ERR_ARG, "a horizon is at least one step of a positive size");
+  if (task == NULL || steps < 1 || !(h > 0) || !isfinite(h))
+    return tgi_error(error, TG_ERR_ARG, "a horizon is at least one step of a positive size");
   return tgi_task_retime(task, steps, h, error);
 }
 

@@ -61,7 +61,8 @@ static tgStatus resolve_start(tgTask *t, tgError *error) {
 static tgStatus add_boxes(const tgTask *t, const char *what, const YamlInitial *y, tgInitialVar *out, int *count, tgError *error) {
   const tgModel *m = t->model;
   int j = tg_model_find(m, TG_THING_JOINT, y->joint), width = joint_width(m, j, true);
-  tgInitialVar v = {.joint = j, .velocity = y->part == TG_INITIAL_VELOCITY, .low = y->low != NULL ? *y->low : -INFINITY, .high = y->high != NULL ? *y->high : INFINITY};
+  tgInitialVar v = {.joint = j, .velocity = y->part == TG_INITIAL_VELOCITY, .low = y->low != NULL ? *y->low : -INFINITY,
+                    .high = y->high != NULL ? *y->high : INFINITY};
   if (!(v.low <= v.high)) FAIL("%s: joint '%s': low %g is above high %g, or one is not a number", what, y->joint, v.low, v.high);
   for (int k = 0; k < (y->nentries > 0 ? (int)y->nentries : width); k++) {
     int entry = y->nentries > 0 ? y->entries[k] : k;
@@ -76,7 +77,8 @@ static tgStatus add_boxes(const tgTask *t, const char *what, const YamlInitial *
 }
 
 // the dofs that a list of joints with boxes names, under `what`, the list's word in the file
-static tgStatus resolve_boxes(tgTask *t, const char *what, const YamlInitial *list, unsigned nlist, tgInitialVar **out, int *count, tgError *error) {
+static tgStatus resolve_boxes(tgTask *t, const char *what, const YamlInitial *list, unsigned nlist, tgInitialVar **out,
+                              int *count, tgError *error) {
   const tgModel *m = t->model;
   int n = 0;
   for (unsigned k = 0; k < nlist; k++) {
@@ -96,7 +98,8 @@ static tgStatus resolve_initial(tgTask *t, tgError *error) {
   TG_TRY(resolve_boxes(t, "states", y->states, y->nstates, &t->state, &t->nstate, error));
   for (int i = 0; i < t->nstate; i++)
     if (!t->state[i].velocity && joint_width(t->model, t->state[i].joint, false) != 1)
-      FAIL("states: joint '%s' is not a hinge or slide; only its velocity can be bounded", tg_model_name(t->model, TG_THING_JOINT, t->state[i].joint));
+      FAIL("states: joint '%s' is not a hinge or slide; only its velocity can be bounded",
+           tg_model_name(t->model, TG_THING_JOINT, t->state[i].joint));
   return TG_OK;
 }
 
@@ -159,7 +162,8 @@ static tgStatus resolve_target(const tgTask *t, const YamlLoss *y, tgTerm *term,
     FAIL("losses: the target of %s is a quaternion of length 0", term->label);
   for (int k = 0; k < 3; k++) term->axis[k] = y->axes == NULL;
   for (const char *c = y->axes; c != NULL && *c != '\0'; c++) {
-    if (*c < 'x' || *c > 'z' || !f->axes) FAIL("losses: axes '%s' of %s: letters x, y, z, for positions and body velocities only", y->axes, term->label);
+    if (*c < 'x' || *c > 'z' || !f->axes)
+      FAIL("losses: axes '%s' of %s: letters x, y, z, for positions and body velocities only", y->axes, term->label);
     term->axis[*c - 'x'] = true;
   }
   if (y->keyframe != NULL && y->term != TG_TERM_POSE) FAIL("losses: %s takes no keyframe", term->label);
@@ -176,7 +180,8 @@ static tgStatus resolve_time(const tgTask *t, const YamlLoss *y, tgTerm *term, t
   if ((y->time != NULL) != (term->when == TG_TERM_TIME)) FAIL("losses: %s: give time with at: time, and only then", term->label);
   if (y->time == NULL) return TG_OK;
   double step = round(*y->time / t->h);
-  if (!(step >= 0 && step <= t->steps)) FAIL("losses: the time %g s of %s is not within the horizon of %g s", *y->time, term->label, t->steps * t->h);
+  if (!(step >= 0 && step <= t->steps))
+    FAIL("losses: the time %g s of %s is not within the horizon of %g s", *y->time, term->label, t->steps * t->h);
   term->step = (int)step;
   return TG_OK;
 }
@@ -184,8 +189,10 @@ static tgStatus resolve_time(const tgTask *t, const YamlLoss *y, tgTerm *term, t
 static tgStatus resolve_term(const tgTask *t, const YamlLoss *y, tgTerm *term, tgError *error) {
   *term = (tgTerm){.kind = y->term, .when = y->at, .weight = y->weight, .tolerance = y->tolerance};
   TG_TRY(resolve_name(t, y, term, error));
-  if (!(y->tolerance >= 0 && isfinite(y->tolerance))) FAIL("losses: the tolerance %g of %s is negative or not finite", y->tolerance, term->label);
-  if (y->tolerance > 0 && y->term > TG_TERM_BODY_COM) FAIL("losses: %s takes no tolerance; body_position, site_position and body_com do", term->label);
+  if (!(y->tolerance >= 0 && isfinite(y->tolerance)))
+    FAIL("losses: the tolerance %g of %s is negative or not finite", y->tolerance, term->label);
+  if (y->tolerance > 0 && y->term > TG_TERM_BODY_COM)
+    FAIL("losses: %s takes no tolerance; body_position, site_position and body_com do", term->label);
   if (!isfinite(y->weight) || y->weight < 0) FAIL("losses: the weight %g of %s is negative or not finite", y->weight, term->label);
   TG_TRY(resolve_target(t, y, term, error));
   return resolve_time(t, y, term, error);
@@ -210,7 +217,8 @@ static tgStatus resolve_horizon(tgTask *t, tgError *error) {
     if (u->basis == TG_BASIS_STEPS && (u->terms != 0 || u->amplitude != 0 || u->frequency != 0))
       FAIL("controls: terms, amplitude and frequency belong to basis: sines");
     if (u->basis == TG_BASIS_SINES && u->every != 0) FAIL("controls: every belongs to basis: steps");
-    if (!(u->frequency >= 0) || !isfinite(u->frequency) || !isfinite(u->amplitude)) FAIL("controls: frequency %g or amplitude %g", u->frequency, u->amplitude);
+    if (!(u->frequency >= 0) || !isfinite(u->frequency) || !isfinite(u->amplitude))
+      FAIL("controls: frequency %g or amplitude %g", u->frequency, u->amplitude);
     double low = u->low != NULL ? *u->low : -INFINITY, high = u->high != NULL ? *u->high : INFINITY;
     if (!(low <= high)) FAIL("controls: low %g is above high %g, or one is not a number", low, high);
     if (!isfinite(u->start) || !(u->start_noise >= 0 && isfinite(u->start_noise)))
@@ -236,8 +244,10 @@ static tgStatus resolve_optimizer(tgTask *t, tgError *error) {
   bool below = false;
   for (int i = 0; i < t->nterm; i++) below |= t->term[i].kind == TG_TERM_HEIGHT;
   if (s != NULL && ((s->loss != NULL && !(*s->loss >= 0 || (below && isfinite(*s->loss)))) || !(s->distance >= 0)))
-    FAIL("success: loss %g and distance %g must not be negative (the loss may be where a height is wanted)", s->loss != NULL ? *s->loss : 0, s->distance);
-  if (o->population < 0 || o->elites < 0 || o->memory < 0 || o->shot < 0) FAIL("optimizer: population, elites, memory and shot must not be negative");
+    FAIL("success: loss %g and distance %g must not be negative (the loss may be where a height is wanted)",
+         s->loss != NULL ? *s->loss : 0, s->distance);
+  if (o->population < 0 || o->elites < 0 || o->memory < 0 || o->shot < 0)
+    FAIL("optimizer: population, elites, memory and shot must not be negative");
   if (o->rate == 0) o->rate = 0.01;
   if (o->decay == 0) o->decay = 1;
   t->stop_loss = o->stop_loss != NULL ? *o->stop_loss : -INFINITY;
@@ -258,7 +268,8 @@ static tgStatus resolve_receding(const tgTask *t, tgError *error) {
   if (t->ncontrol == 0 || t->ninitial > 0 || t->nparam > 0 || tgi_controls_sines(t))
     FAIL("receding: a receding horizon decides controls with basis: steps, and nothing else");
   if (y->apply < 1 || y->horizon < y->apply || y->apply % every != 0 || y->horizon % every != 0)
-    FAIL("receding: apply %d and horizon %d must be multiples of the %d steps that a control is held, apply not the longer", y->apply, y->horizon, every);
+    FAIL("receding: apply %d and horizon %d must be multiples of the %d steps that a control is held, apply not the "
+         "longer", y->apply, y->horizon, every);
   return TG_OK;
 }
 

@@ -17,12 +17,14 @@ static const cyaml_strval_t part_words[] = {{"position", TG_INITIAL_POSITION}, {
 static const cyaml_strval_t basis_words[] = {{"steps", TG_BASIS_STEPS}, {"sines", TG_BASIS_SINES}};
 static const cyaml_strval_t method_words[] = {{"adam", TG_METHOD_ADAM}, {"descent", TG_METHOD_DESCENT},
                                               {"lbfgs", TG_METHOD_LBFGS}, {"random", TG_METHOD_RANDOM}, {"cem", TG_METHOD_CEM},
-                                              {"ilqr", TG_METHOD_ILQR}, {"ddp", TG_METHOD_DDP}, {"gauss_newton", TG_METHOD_GAUSS_NEWTON}, {"bundle", TG_METHOD_BUNDLE},
+                                              {"ilqr", TG_METHOD_ILQR}, {"ddp", TG_METHOD_DDP},
+                                              {"gauss_newton", TG_METHOD_GAUSS_NEWTON}, {"bundle", TG_METHOD_BUNDLE},
                                               {"shooting", TG_METHOD_SHOOTING}};
 static const cyaml_strval_t fill_words[] = {{"start", 0}, {"hold", 1}};   // whether the last control is held
 #define COUNT(a) ((uint32_t)(sizeof(a) / sizeof *(a)))
 
-static const cyaml_schema_value_t number = {CYAML_VALUE_FLOAT(CYAML_FLAG_DEFAULT, double)}, index_number = {CYAML_VALUE_INT(CYAML_FLAG_DEFAULT, int)};
+static const cyaml_schema_value_t number = {CYAML_VALUE_FLOAT(CYAML_FLAG_DEFAULT, double)},
+                                  index_number = {CYAML_VALUE_INT(CYAML_FLAG_DEFAULT, int)};
 
 static const cyaml_schema_field_t horizon_fields[] = {
     CYAML_FIELD_INT("steps", CYAML_FLAG_DEFAULT, YamlHorizon, steps),
@@ -121,7 +123,8 @@ static const cyaml_schema_field_t task_fields[] = {
                                &restitution_value, 0, 100000),
     CYAML_FIELD_MAPPING_PTR("controls", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, controls, controls_fields),
     CYAML_FIELD_SEQUENCE_COUNT("initial", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, initial, ninitial, &initial_value, 0, 100000),
-    CYAML_FIELD_SEQUENCE_COUNT("parameters", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, parameters, nparameters, &parameter_value, 0, 1000),
+    CYAML_FIELD_SEQUENCE_COUNT("parameters", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, parameters,
+                               nparameters, &parameter_value, 0, 1000),
     CYAML_FIELD_SEQUENCE_COUNT("states", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, states, nstates, &initial_value, 0, 100000),
     CYAML_FIELD_SEQUENCE_COUNT("losses", CYAML_FLAG_POINTER, YamlTask, losses, nlosses, &loss_value, 1, 1000),
     CYAML_FIELD_MAPPING("optimizer", CYAML_FLAG_DEFAULT, YamlTask, optimizer, optimizer_fields),

@@ -203,7 +203,9 @@ static void velocity_parameters(tgSim *s, const tgPose *pose, const tgTerm *t, c
 void tgi_term_parameters(tgSim *s, const tgPose *pose, const tgTerm *t, double scale, tgTermRows *w, tgParamGrad *p) {
   tgReal g[3] = {0, 0, 0}, screw[6] = {0, 0, 0, 0, 0, 0}, local[3], T[9];
   int body = t->index;
-  if (!tgi_term_is_position(t->kind) && t->kind != TG_TERM_HEIGHT && t->kind != TG_TERM_BODY_VELOCITY && t->kind != TG_TERM_BODY_ORIENTATION) return;
+  if (!tgi_term_is_position(t->kind) && t->kind != TG_TERM_HEIGHT && t->kind != TG_TERM_BODY_VELOCITY &&
+      t->kind != TG_TERM_BODY_ORIENTATION)
+    return;
   tgi_term_rows(s, pose, t, true, w);
   if (t->kind == TG_TERM_HEIGHT) g[2] = scale * w->slope[0];
   else world_slope(t, w, scale, g);

@@ -234,7 +234,8 @@ tgStatus tg_npz_read_memory(const char *name, const void *bytes, size_t size, si
   if (npz == NULL) return tgi_error(error, TG_ERR_ARG, "no place given for the arrays of an .npz file");
   memset(npz, 0, sizeof *npz);
   npz->alloc = tgi_allocator(allocator);
-  if (name == NULL || (bytes == NULL && size > 0)) return tgi_error(error, TG_ERR_ARG, "no bytes of an .npz file, or no name for them, given");
+  if (name == NULL || (bytes == NULL && size > 0))
+    return tgi_error(error, TG_ERR_ARG, "no bytes of an .npz file, or no name for them, given");
   zip_error_t why;
   zip_error_init(&why);
   zip_source_t *source = zip_source_buffer_create(bytes, size, 0, &why);

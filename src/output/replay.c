@@ -84,7 +84,8 @@ static bool finite_floats(const double *x, size_t n) {
 }
 
 static tgStatus check_run(const tgReplayDef *def, const tgReplayRun *run, tgError *error) {
-  if (run->model < 0 || run->model >= def->nmodel) return tgi_error(error, TG_ERR_ARG, "a replay of %d models has no model %d", def->nmodel, run->model);
+  if (run->model < 0 || run->model >= def->nmodel)
+    return tgi_error(error, TG_ERR_ARG, "a replay of %d models has no model %d", def->nmodel, run->model);
   int nbody = def->model[run->model].nbody;
   if (run->nloss < 0 || run->nfigure < 0 || run->nmarker < 0 || run->track < 0 || run->track >= nbody)
     return tgi_error(error, TG_ERR_ARG, "a replay of %d bodies cannot track body %d", nbody, run->track);
@@ -134,13 +135,16 @@ static tgStatus check_trajectory(const tgReplayDef *def, int i, tgError *error) 
   const char *label = t->label == NULL ? "" : t->label;
   if (t->nframe < 1 || !(t->dt > 0) || !isfinite(t->dt) || t->body_pos == NULL || t->body_quat == NULL || t->stride < 0)
     return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s) needs frames, a positive dt and poses", i, label);
-  if (t->run < 0 || t->run >= def->nrun) return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s) is of run %d of %d", i, label, t->run, def->nrun);
+  if (t->run < 0 || t->run >= def->nrun)
+    return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s) is of run %d of %d", i, label, t->run, def->nrun);
   const tgReplayShapes *m = &def->model[def->run[t->run].model];
   for (int f = 0; f < t->nframe; f++) {
     for (int b = 0; b < m->nbody; b++) {
       size_t k = (size_t)f * (size_t)m->nbody + (size_t)b;
       const double *p = t->body_pos + 3 * k;
-      if (finite_floats(p, 3) && finite_floats(t->body_quat + 4 * k, 4) && fabs(p[0]) < FARTHEST && fabs(p[1]) < FARTHEST && fabs(p[2]) < FARTHEST) continue;
+      if (finite_floats(p, 3) && finite_floats(t->body_quat + 4 * k, 4) && fabs(p[0]) < FARTHEST &&
+          fabs(p[1]) < FARTHEST && fabs(p[2]) < FARTHEST)
+        continue;
       const char *name = m->body_name == NULL || m->body_name[b] == NULL ? "" : m->body_name[b];
       return tgi_error(error, TG_ERR_NOT_FINITE, "replay trajectory %d (%s): the pose of body %d (%s) is not finite in frame %d",
                        i, label, b, name, f);
@@ -150,8 +154,9 @@ static tgStatus check_trajectory(const tgReplayDef *def, int i, tgError *error) 
     const double *q = t->body_quat + 4 * k;
     double size = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
     if (!(size > 0.25 && size < 4))
-      return tgi_error(error, TG_ERR_ARG, "replay trajectory %d (%s): the quaternion of body %zu is no rotation in frame %zu", i, label, k % (size_t)m->nbody,
-                       k / (size_t)m->nbody);
+      return tgi_error(error, TG_ERR_ARG,
+                       "replay trajectory %d (%s): the quaternion of body %zu is no rotation in frame %zu", i, label,
+                       k % (size_t)m->nbody, k / (size_t)m->nbody);
   }
   TG_TRY(check_numbers(t, m->nbody, i, label, error));
   const int *o = t->contact_offset;
@@ -167,7 +172,8 @@ static tgStatus check_trajectory(const tgReplayDef *def, int i, tgError *error) 
 }
 
 static tgStatus check(const tgReplayDef *def, tgError *error) {
-  if (def->nmodel < 1 || def->nrun < 1 || def->ntrajectory < 1) return tgi_error(error, TG_ERR_ARG, "a replay needs a model, a run and a trajectory");
+  if (def->nmodel < 1 || def->nrun < 1 || def->ntrajectory < 1)
+    return tgi_error(error, TG_ERR_ARG, "a replay needs a model, a run and a trajectory");
   for (int i = 0; i < def->nmodel; i++) TG_TRY(check_model(&def->model[i], error));
   for (int i = 0; i < def->nrun; i++) TG_TRY(check_run(def, &def->run[i], error));
   for (int i = 0; i < def->ntrajectory; i++) TG_TRY(check_trajectory(def, i, error));

@@ -202,7 +202,7 @@ tgStatus tg_recorder_add(tgRecorder *r, const tgSim *sim, bool contacts) {
 
 tgReplayTrajectory tgi_recorder_trajectory(const tgRecorder *r, const char *label, double iteration, double dt, int max_frames) {
   int stride = max_frames > 0 && r->nframe > max_frames ? (r->nframe + max_frames - 1) / max_frames : 1;
-  return (tgReplayTrajectory){.label = label, .iteration = iteration, .dt = dt, .nframe = r->nframe, .stride = stride, .body_pos = r->body_pos,
-                              .body_quat = r->body_quat, .contact_offset = r->contact_offset,
+  return (tgReplayTrajectory){.label = label, .iteration = iteration, .dt = dt, .nframe = r->nframe, .stride = stride,
+                              .body_pos = r->body_pos, .body_quat = r->body_quat, .contact_offset = r->contact_offset,
                               .contact_pos = r->contact_pos, .contact_force = r->contact_force};
 }

@@ -72,7 +72,8 @@ static void drop_last(tgReplay *page) {
   page->alloc.free(page->alloc.ctx, motion);
 }
 
-tgStatus tg_replay_add_motion(tgReplay *page, tgSim *sim, const tgTrajectory *trajectory, const char *label, double iteration, double h, tgError *error) {
+tgStatus tg_replay_add_motion(tgReplay *page, tgSim *sim, const tgTrajectory *trajectory, const char *label,
+                              double iteration, double h, tgError *error) {
   if (page == NULL || sim == NULL || trajectory == NULL) return tgi_error(error, TG_ERR_ARG, "no page, no simulation or no motion given");
   if (page->nrun == 0) return tgi_error(error, TG_ERR_STATE, "the page has no run that the motion could belong to: begin one first");
   Run *run = &page->run[page->nrun - 1];
@@ -89,19 +90,21 @@ tgStatus tg_replay_add_motion(tgReplay *page, tgSim *sim, const tgTrajectory *tr
 }
 
 // what the writer takes, gathered in the arrays of def
-static tgStatus write(const tgReplay *page, tgReplayShapes *shapes, tgReplayRun *run, tgReplayTrajectory *trajectory, const char *viewer, const char *path,
-                      tgError *error) {
+static tgStatus write(const tgReplay *page, tgReplayShapes *shapes, tgReplayRun *run, tgReplayTrajectory *trajectory,
+                      const char *viewer, const char *path, tgError *error) {
   for (int i = 0; i < page->nrun; i++) {
     const tgReplayInfo *info = &page->run[i].info;
     shapes[i] = page->run[i].shapes;
-    run[i] = (tgReplayRun){.label = info->label, .model = i, .nmarker = info->nmarker, .marker = info->marker, .track = info->track, .nloss = info->nloss,
-                           .loss_x = info->loss_x, .loss_y = info->loss_y, .loss_label = info->loss_label, .nfigure = info->nfigure, .figure = info->figure};
+    run[i] = (tgReplayRun){.label = info->label, .model = i, .nmarker = info->nmarker, .marker = info->marker,
+                           .track = info->track, .nloss = info->nloss, .loss_x = info->loss_x, .loss_y = info->loss_y,
+                           .loss_label = info->loss_label, .nfigure = info->nfigure, .figure = info->figure};
   }
   for (int i = 0; i < page->nmotion; i++) {
     trajectory[i] = page->motion[i]->shown.trajectory;
     trajectory[i].run = page->motion[i]->run;
   }
-  tgReplayDef def = {.title = page->title, .nmodel = page->nrun, .model = shapes, .nrun = page->nrun, .run = run, .ntrajectory = page->nmotion, .trajectory = trajectory};
+  tgReplayDef def = {.title = page->title, .nmodel = page->nrun, .model = shapes, .nrun = page->nrun, .run = run,
+                     .ntrajectory = page->nmotion, .trajectory = trajectory};
   return tgi_replay_write(&def, viewer, path, error);
 }
 

@@ -35,12 +35,14 @@ static tgStatus record(tgRollout *rollout, const tgRolloutRun *run, Record *r, d
   return st;
 }
 
-static tgStatus write_run(tgSim *sim, const tgTrajectory *stored, double h, const char *title, const char *viewer, const char *path, tgError *error) {
+static tgStatus write_run(tgSim *sim, const tgTrajectory *stored, double h, const char *title, const char *viewer,
+                          const char *path, tgError *error) {
   tgReplayModel store = {0};
   tgReplayShapes shapes = {0};
   tgReplayShown shown = {0};
   tgReplayRun run = {0};
-  tgReplayDef def = {.title = title, .nmodel = 1, .model = &shapes, .nrun = 1, .run = &run, .ntrajectory = 1, .trajectory = &shown.trajectory};
+  tgReplayDef def = {.title = title, .nmodel = 1, .model = &shapes, .nrun = 1, .run = &run, .ntrajectory = 1,
+                     .trajectory = &shown.trajectory};
   tgStatus st = tgi_replay_model(&sim->m, NULL, &store, &shapes);   // with the sizes that the run had
   if (st == TG_OK) st = tgi_replay_show(sim, stored, "rollout", NAN, h, &shown, error);
   if (st == TG_OK) st = tgi_replay_write(&def, viewer, path, error);
@@ -49,7 +51,8 @@ static tgStatus write_run(tgSim *sim, const tgTrajectory *stored, double h, cons
   return st;
 }
 
-tgStatus tg_replay_rollout(tgRollout *rollout, const tgRolloutRun *run, const char *title, const char *viewer, const char *path, tgError *error) {
+tgStatus tg_replay_rollout(tgRollout *rollout, const tgRolloutRun *run, const char *title, const char *viewer,
+                           const char *path, tgError *error) {
   if (rollout == NULL || run == NULL || path == NULL) return tgi_error(error, TG_ERR_ARG, "no rollout, no run or no path given");
   tgSim *sim = tg_rollout_sim(rollout);
   const tgModel *m = sim->model;

@@ -14,7 +14,8 @@ void tgi_replay_energy(const tgSim *s, double energy[2]) {
   energy[0] = 0.5 * tgi_block_form(&s->m, s->qvel, s->M, s->qvel);
   energy[1] = 0;
   for (int b = 1; b < s->model->nbody; b++)
-    for (int k = 0; k < 3; k++) energy[1] -= (1 - s->m.body_gravcomp[b]) * s->m.body_mass[b] * s->m.opt_gravity[k] * s->start.xcom[3 * b + k];
+    for (int k = 0; k < 3; k++)
+      energy[1] -= (1 - s->m.body_gravcomp[b]) * s->m.body_mass[b] * s->m.opt_gravity[k] * s->start.xcom[3 * b + k];
   energy[1] += tgi_spring_energy(s, &s->start);
 }
 
@@ -91,7 +92,8 @@ void tg_recorder_contacts(const tgRecorder *r, tgTrajectory *t) {
   t->contact_force = r->contact_force;
 }
 
-tgStatus tgi_replay_show(tgSim *sim, const tgTrajectory *stored, const char *label, double iteration, double dt, tgReplayShown *shown, tgError *error) {
+tgStatus tgi_replay_show(tgSim *sim, const tgTrajectory *stored, const char *label, double iteration, double dt,
+                         tgReplayShown *shown, tgError *error) {
   const tgModel *m = sim->model;
   size_t nname = (size_t)(m->nq + m->nv + m->nu + 2);
   *shown = (tgReplayShown){.alloc = tgi_allocator(NULL)};
@@ -99,14 +101,16 @@ tgStatus tgi_replay_show(tgSim *sim, const tgTrajectory *stored, const char *lab
   shown->energy = shown->alloc.alloc(shown->alloc.ctx, ((size_t)stored->steps + 1) * 2 * sizeof(double));
   shown->part = shown->alloc.alloc(shown->alloc.ctx, nname * sizeof *shown->part);
   shown->part_name = shown->alloc.alloc(shown->alloc.ctx, nname * sizeof *shown->part_name);
-  if (shown->energy == NULL || shown->part == NULL || shown->part_name == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for a replay of %d steps", stored->steps);
+  if (shown->energy == NULL || shown->part == NULL || shown->part_name == NULL)
+    return tgi_error(error, TG_ERR_MEMORY, "out of memory for a replay of %d steps", stored->steps);
   memset(shown->part, 0, nname * sizeof *shown->part);
   name_parts(m, shown->part);
   for (size_t i = 0; i < nname; i++) shown->part_name[i] = shown->part[i];
   tgStatus status = walk(sim, stored, shown);
   if (status != TG_OK) {
     const tgError *why = tg_sim_error(sim);
-    return tgi_error(error, status, "replay of '%s', state %d: %s", label, shown->recorder.nframe, why->text[0] != '\0' ? why->text : tg_status_text(status));
+    return tgi_error(error, status, "replay of '%s', state %d: %s", label, shown->recorder.nframe,
+                     why->text[0] != '\0' ? why->text : tg_status_text(status));
   }
   shown->trajectory = tgi_recorder_trajectory(&shown->recorder, label, iteration, dt, TG_REPLAY_FRAMES);
   shown->trajectory.contact_offset = stored->contact_offset;

@@ -84,11 +84,13 @@ static tgStatus find_contacts(const tgNpz *npz, const char *path, const char *la
 }
 
 // gradients, where the file has them
-static tgStatus find_gradients(const tgNpz *npz, const char *path, const tgModel *m, const char *label, size_t n, tgTrajectory *t, tgError *error) {
+static tgStatus find_gradients(const tgNpz *npz, const char *path, const tgModel *m, const char *label, size_t n,
+                               tgTrajectory *t, tgError *error) {
   char name[TG_TRAJECTORY_NAME];
   if (tg_npz_find(npz, full_name(name, GRAD_Q, label)) == NULL) return TG_OK;
   const struct { int word, ndim; size_t shape[3]; const double **to; } want[] = {
-      {GRAD_Q, 2, {n, (size_t)m->nv}, &t->grad_q}, {GRAD_V, 2, {n, (size_t)m->nv}, &t->grad_v}, {GRAD_U, 2, {n - 1, (size_t)m->nu}, &t->grad_u},
+      {GRAD_Q, 2, {n, (size_t)m->nv}, &t->grad_q}, {GRAD_V, 2, {n, (size_t)m->nv}, &t->grad_v},
+      {GRAD_U, 2, {n - 1, (size_t)m->nu}, &t->grad_u},
       {PUSH, 3, {n, (size_t)m->nbody, 3}, &t->push}, {PUSH_AT, 3, {n, (size_t)m->nbody, 3}, &t->push_at}};
   for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
     const tgNpzArray *a = tg_npz_get(npz, path, full_name(name, want[i].word, label), TG_NPZ_F8, want[i].ndim, want[i].shape, error);

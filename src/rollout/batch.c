@@ -27,7 +27,9 @@ typedef struct Job {
 // model i against the first: TG_ERR_ARG names what differs
 static tgStatus same_number(int i, const char *what, int a, int b, tgError *error) {
   if (a == b) return TG_OK;
-  return tgi_error(error, TG_ERR_ARG, "Models of a batch have to share one kinematic tree: model %d has %d %s, model 0 has %d.", i, a, what, b);
+  return tgi_error(error, TG_ERR_ARG,
+                   "Models of a batch have to share one kinematic tree: model %d has %d %s, model 0 has %d.", i, a,
+                   what, b);
 }
 
 static tgStatus same_tree(const tgModel *m, const tgModel *first, int i, tgError *error) {
@@ -39,19 +41,21 @@ static tgStatus same_tree(const tgModel *m, const tgModel *first, int i, tgError
   TG_TRY(same_number(i, "controls", m->nu, first->nu, error));
   for (int b = 0; b < m->nbody; b++)
     if (m->body_parent[b] != first->body_parent[b])
-      return tgi_error(error, TG_ERR_ARG, "Models of a batch have to share one kinematic tree: %s of model %d has another parent than in model 0.",
-                       tgi_model_label(m, TG_THING_BODY, b, label, sizeof label), i);
+      return tgi_error(error, TG_ERR_ARG,
+                       "Models of a batch have to share one kinematic tree: %s of model %d has another parent than in "
+                       "model 0.", tgi_model_label(m, TG_THING_BODY, b, label, sizeof label), i);
   for (int j = 0; j < m->njnt; j++)
     if (m->jnt_type[j] != first->jnt_type[j] || m->jnt_body[j] != first->jnt_body[j])
-      return tgi_error(error, TG_ERR_ARG, "Models of a batch have to share one kinematic tree: %s of model %d is of another type, or of another body, than in model 0.",
-                       tgi_model_label(m, TG_THING_JOINT, j, label, sizeof label), i);
+      return tgi_error(error, TG_ERR_ARG,
+                       "Models of a batch have to share one kinematic tree: %s of model %d is of another type, or of "
+                       "another body, than in model 0.", tgi_model_label(m, TG_THING_JOINT, j, label, sizeof label), i);
   return TG_OK;
 }
 
 // ---- batches ----
 
-tgBatch *tg_batch_create_variants(int nvariant, const tgModel *const *models, const tgContact *const *contacts, const tgRolloutOptions *options, int nthread,
-                                  tgError *error) {
+tgBatch *tg_batch_create_variants(int nvariant, const tgModel *const *models, const tgContact *const *contacts,
+                                  const tgRolloutOptions *options, int nthread, tgError *error) {
   tgAllocator a = tgi_allocator(options != NULL ? options->allocator : NULL);
   int n = nthread > 0 ? nthread : tgi_cores();
   if (nthread < 0 || n > 4096) {

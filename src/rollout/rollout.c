@@ -2,9 +2,10 @@
 //
 // Forward:  s_{t+1} = step(s_t, u_t),  L = sum_t l_t(s_t, u_t) + l_T(s_T).
 // Adjoint:  a_T = dl_T/ds,  (a_t, g_t) = step_vjp_t(a_{t+1}) + (dl_t/ds, dl_t/du),  dL/ds_0 = a_0,  dL/du_t = g_t.
-// The tape is a stack of snapshots, kept where schedule.h says, each with a record of the step made from it (step/step.h). The adjoint of step t
-// uses what the simulation holds right after that step: the record of a snapshot at t puts it back without a solve, else the step is made again
-// from the nearest snapshot below it. Both give the same bits, so the budget changes none.
+// The tape is a stack of snapshots, kept where schedule.h says, each with a record of the step made from it
+// (step/step.h). The adjoint of step t uses what the simulation holds right after that step: the record of a snapshot
+// at t puts it back without a solve, else the step is made again from the nearest snapshot below it. Both give the same
+// bits, so the budget changes none.
 #include "rollout/rollout.h"
 
 #include "sim/param.h"
@@ -20,7 +21,8 @@
 static const size_t AUTO_TAPE = (size_t)64 << 20;
 enum { GROWTHS = 48 };
 
-// A slot of the tape: the index of a state, then its snapshot, then the record of the step from there once that is made; slots are `stride` bytes apart.
+// A slot of the tape: the index of a state, then its snapshot, then the record of the step from there once that is
+// made; slots are `stride` bytes apart.
 typedef struct Slot { int t; bool recorded; } Slot;
 
 struct tgRollout {
@@ -123,7 +125,9 @@ tgRollout *tg_rollout_create(const tgModel *model, const tgContact *contact, con
     return NULL;
   }
   if (o.steps < 1 || !(o.h >= 0) || o.h > 1e6) {
-    tgi_error(error, TG_ERR_ARG, "a rollout of %d steps of %g s: steps must be at least 1, the step size finite and not negative", o.steps, o.h);
+    tgi_error(error, TG_ERR_ARG,
+              "a rollout of %d steps of %g s: steps must be at least 1, the step size finite and not negative", o.steps,
+              o.h);
     return NULL;
   }
   tgAllocator a = tgi_allocator(o.allocator);
@@ -207,8 +211,8 @@ static tgStatus after_step(Sweep *w, tgStatus status) {
   return TG_OK;
 }
 
-// Step r->at, not taken over: the sim still shows the state that it starts from. It is recorded where its state is kept. TG_ERR_CAPACITY is passed on without
-// a text: the caller grows and starts again.
+// Step r->at, not taken over: the sim still shows the state that it starts from. It is recorded where its state is
+// kept. TG_ERR_CAPACITY is passed on without a text: the caller grows and starts again.
 static tgStatus step(Sweep *w, tgStepInfo *info) {
   tgRollout *r = w->r;
   tgStatus status = before_step(w);
@@ -351,7 +355,8 @@ static tgStatus forward(Sweep *w) {
   return status;
 }
 
-// From the topmost snapshot on, until step end - 1 is made and not taken over: from its record or, with those before it, again, states kept on the way.
+// From the topmost snapshot on, until step end - 1 is made and not taken over: from its record or, with those before
+// it, again, states kept on the way.
 static tgStatus reach(Sweep *w, int end) {
   tgRollout *r = w->r;
   int start = slot(r, r->top - 1)->t, next = next_slot(r, start, end);
@@ -430,7 +435,8 @@ static tgStatus backward(Sweep *w) {
   if (w->run->dq0 != NULL) memcpy(w->run->dq0, r->aq, (size_t)r->nv * sizeof(tgReal));
   if (w->run->dv0 != NULL) memcpy(w->run->dv0, r->av, (size_t)r->nv * sizeof(tgReal));
   if (w->run->dp != NULL && !finite_all(w->run->dp->value, w->run->dp->size, &i))
-    return fail(w, TG_ERR_NOT_FINITE, "gradient at step", 0, "that in the parameters is not finite; over this horizon it grows beyond what a number holds");
+    return fail(w, TG_ERR_NOT_FINITE, "gradient at step", 0,
+                "that in the parameters is not finite; over this horizon it grows beyond what a number holds");
   return TG_OK;
 }
 
@@ -442,7 +448,8 @@ static tgStatus start(Sweep *w) {
   tgSim *s = r->sim;
   tgRolloutResult *res = w->res;
   const tgRolloutRun *run = w->run;
-  *res = (tgRolloutResult){.slots = r->slots, .least_distance = INFINITY, .stable_step = INFINITY, .forward_steps = res->forward_steps, .revisited_steps = res->revisited_steps};
+  *res = (tgRolloutResult){.slots = r->slots, .least_distance = INFINITY, .stable_step = INFINITY,
+                           .forward_steps = res->forward_steps, .revisited_steps = res->revisited_steps};
   res->grad.converged = true;
   res->grad.first_step = -1;
   for (int i = 0; i < r->nq; i++) s->qpos[i] = run->q0 != NULL ? run->q0[i] : s->m.qpos0[i];
@@ -452,7 +459,8 @@ static tgStatus start(Sweep *w) {
   tgi_forget(s);   // parameters and applied forces stay
   r->at = r->top = 0;
   if (w->gradient && r->slots < 1)
-    return tgi_error(&res->error, TG_ERR_CAPACITY, "a tape of %zu bytes holds no state; a gradient needs at least %zu", r->tape_bytes, r->stride);
+    return tgi_error(&res->error, TG_ERR_CAPACITY, "a tape of %zu bytes holds no state; a gradient needs at least %zu",
+                     r->tape_bytes, r->stride);
   return TG_OK;
 }
 
@@ -482,7 +490,8 @@ static tgStatus check_parameters(Sweep *w) {
     return tgi_error(&w->res->error, TG_ERR_ARG, "the parameter gradient of the rollout was made for another model or contact model");
   if (run->loss == NULL || run->loss_param != NULL) return TG_OK;
   return tgi_error(&w->res->error, TG_ERR_ARG,
-                   "a gradient in parameters needs loss_param, what the loss depends on in them directly; tg_loss_without_parameters when nothing");
+                   "a gradient in parameters needs loss_param, what the loss depends on in them directly; "
+                   "tg_loss_without_parameters when nothing");
 }
 
 static tgStatus run_all(Sweep *w) {
@@ -521,7 +530,8 @@ tgStatus tg_rollout_run(tgRollout *r, const tgRolloutRun *run, tgRolloutResult *
   Sweep w = {.r = r, .run = run, .res = result, .gradient = run->dq0 != NULL || run->dv0 != NULL || run->du != NULL || run->dp != NULL};
   tgiFpEnv env = tgi_fp_enter();
   tgStatus status = w.gradient && run->policy != NULL
-                        ? tgi_error(&result->error, TG_ERR_ARG, "a gradient through a feedback policy is not had from a rollout; give it controls")
+                        ? tgi_error(&result->error, TG_ERR_ARG,
+                                    "a gradient through a feedback policy is not had from a rollout; give it controls")
                         : run_all(&w);
   tgi_fp_leave(env);
   result->status = status;

@@ -1,6 +1,7 @@
 // second.c: second derivatives of steps and rollouts of force models; see tangere/rollout.h.
 //
-// Based on: [math/softmin Second]. Forward over reverse: a tangent goes through the steps, then adjoints and their rates along it come back,
+// Based on: [math/softmin Second]. Forward over reverse: a tangent goes through the steps, then adjoints and their
+// rates along it come back,
 //   a_t = dL/ds_t,  da_t = rate of that along the direction, both in the exponential chart at s_t:
 //   (a_t, da_t) = loss terms + twin step's adjoint of (a_{t+1}, da_{t+1}).
 // States are kept, steps are computed twice; the twin's step (grad/twin.h) gives tangents and rates to rounding.
@@ -53,11 +54,15 @@ tgSecond *tg_second_create(const tgModel *model, const tgContact *contact, const
     return NULL;
   }
   if (!contact->stepper->twice) {
-    tgi_error(error, TG_ERR_UNSUPPORTED, "The contact model '%s' has no second derivatives: its step is not twice differentiable.", tg_contact_word(contact));
+    tgi_error(error, TG_ERR_UNSUPPORTED,
+              "The contact model '%s' has no second derivatives: its step is not twice differentiable.",
+              tg_contact_word(contact));
     return NULL;
   }
   if (o.gradient_contact != NULL) {
-    tgi_error(error, TG_ERR_UNSUPPORTED, "Second derivatives are of the step itself; leave gradient_contact, here '%s', NULL.", tg_contact_word(o.gradient_contact));
+    tgi_error(error, TG_ERR_UNSUPPORTED,
+              "Second derivatives are of the step itself; leave gradient_contact, here '%s', NULL.",
+              tg_contact_word(o.gradient_contact));
     return NULL;
   }
   tgAllocator a = tgi_allocator(o.allocator);
@@ -145,14 +150,16 @@ static tgStatus stepped(const tgSecond *s, tgSim *sim) {
   if (sim->model != s->model || sim->contact_model != s->contact)
     return tgi_error(&sim->error, TG_ERR_ARG, "The simulation is of another model or contact model than the second derivatives.");
   if (sim->stage == TG_STAGE_STEPPED) return TG_OK;
-  return tgi_error(&sim->error, TG_ERR_STATE, "A step's second derivative is asked for after something else than a successful step; step first.");
+  return tgi_error(&sim->error, TG_ERR_STATE,
+                   "A step's second derivative is asked for after something else than a successful step; step first.");
 }
 
 static void add_vector(int n, const tgReal *x, tgReal *y) {
   for (int i = 0; i < n; i++) y[i] += x[i];
 }
 
-static tgStatus step_hvp(tgSecond *s, tgSim *sim, const tgReal *g, const tgReal *d, const tgReal *dp, tgReal *hvp, tgReal *hp, tgReal *jvp) {
+static tgStatus step_hvp(tgSecond *s, tgSim *sim, const tgReal *g, const tgReal *d, const tgReal *dp, tgReal *hvp,
+                         tgReal *hp, tgReal *jvp) {
   TG_TRY(stepped(s, sim));
   int nv = s->model->nv, nx = 2 * nv + s->model->nu;
   tgxPoint at = point_of(sim, sim->start.q, sim->start.vel, sim->h);
@@ -167,8 +174,10 @@ static tgStatus step_hvp(tgSecond *s, tgSim *sim, const tgReal *g, const tgReal 
   return TG_OK;
 }
 
-tgStatus tg_step_hvp_parameters(tgSecond *second, tgSim *sim, const tgReal *g, const tgReal *d, const tgReal *dp, tgReal *hvp, tgReal *hp, tgReal *jvp) {
-  if (second == NULL || sim == NULL || ((hvp != NULL || hp != NULL) && g == NULL) || ((dp != NULL || hp != NULL) && second->p == NULL)) return TG_ERR_ARG;
+tgStatus tg_step_hvp_parameters(tgSecond *second, tgSim *sim, const tgReal *g, const tgReal *d, const tgReal *dp,
+                                tgReal *hvp, tgReal *hp, tgReal *jvp) {
+  if (second == NULL || sim == NULL || ((hvp != NULL || hp != NULL) && g == NULL) || ((dp != NULL || hp != NULL) && second->p == NULL))
+    return TG_ERR_ARG;
   if (!claim(second)) return TG_ERR_STATE;
   tgiFpEnv env = tgi_fp_enter();
   tgStatus status = step_hvp(second, sim, g, d, dp, hvp, hp, jvp);
@@ -229,7 +238,8 @@ static void set_direction(Sweep *w, int t) {
   int nv = s->model->nv, nu = s->model->nu;
   memcpy(s->d, s->dq + (size_t)t * (size_t)nv, (size_t)nv * sizeof *s->d);
   memcpy(s->d + nv, s->dv + (size_t)t * (size_t)nv, (size_t)nv * sizeof *s->d);
-  for (int i = 0; i < nu; i++) s->d[2 * nv + i] = w->second->du != NULL && t < s->steps ? w->second->du[(size_t)t * (size_t)nu + (size_t)i] : 0;
+  for (int i = 0; i < nu; i++)
+    s->d[2 * nv + i] = w->second->du != NULL && t < s->steps ? w->second->du[(size_t)t * (size_t)nu + (size_t)i] : 0;
 }
 
 static tgStatus twin_step(Sweep *w, int t) {
@@ -287,8 +297,8 @@ static tgStatus loss_parameters(Sweep *w, int t) {
   int nv = s->model->nv;
   bool last = t == s->steps;
   TG_TRY(run->loss_param(run->loss_ctx, s->sim, t, s->steps, s->p));
-  return w->second->loss_param_hvp(run->loss_ctx, s->sim, t, s->steps, s->d, s->d + nv, last ? NULL : s->d + 2 * nv, w->second->dp, s->rate, s->rate + nv,
-                                   last ? NULL : s->rate + 2 * nv, s->H_p);
+  return w->second->loss_param_hvp(run->loss_ctx, s->sim, t, s->steps, s->d, s->d + nv, last ? NULL : s->d + 2 * nv,
+                                   w->second->dp, s->rate, s->rate + nv, last ? NULL : s->rate + 2 * nv, s->H_p);
 }
 
 // value, gradient and its rate of loss term t, the sim showing state t and step t done
@@ -305,7 +315,8 @@ static tgStatus loss_term(Sweep *w, int t) {
   w->res->loss += value;
   if (status != TG_OK) return fail(w, status, t, "the loss");
   set_direction(w, t);
-  status = w->second->loss_hvp(run->loss_ctx, s->sim, t, steps, s->d, s->d + nv, last ? NULL : s->d + 2 * nv, s->rate, s->rate + nv, last ? NULL : s->rate + 2 * nv);
+  status = w->second->loss_hvp(run->loss_ctx, s->sim, t, steps, s->d, s->d + nv, last ? NULL : s->d + 2 * nv, s->rate,
+                               s->rate + nv, last ? NULL : s->rate + 2 * nv);
   if (status == TG_OK && s->p != NULL && wants_parameters(w->second)) status = loss_parameters(w, t);
   return status == TG_OK ? TG_OK : fail(w, status, t, "the loss's second derivative");
 }
@@ -380,8 +391,12 @@ static tgStatus rollout(Sweep *w, bool hvp) {
 
 static tgStatus run_sweep(tgSecond *s, const tgRolloutRun *run, const tgSecondRun *second, bool hvp, tgRolloutResult *result) {
   tgRolloutResult own;
-  if (s == NULL || run == NULL || second == NULL || run->policy != NULL || (hvp && run->loss != NULL && second->loss_hvp == NULL)) return TG_ERR_ARG;
-  if (wants_parameters(second) && (s->p == NULL || (hvp && run->loss != NULL && (run->loss_param == NULL || second->loss_param_hvp == NULL)))) return TG_ERR_ARG;
+  if (s == NULL || run == NULL || second == NULL || run->policy != NULL || (hvp && run->loss != NULL && second->loss_hvp == NULL))
+    return TG_ERR_ARG;
+  if (wants_parameters(second) && (s->p == NULL ||
+                                   (hvp && run->loss != NULL && (run->loss_param == NULL ||
+                                                                 second->loss_param_hvp == NULL))))
+    return TG_ERR_ARG;
   if (!claim(s)) return TG_ERR_STATE;
   Sweep w = {.s = s, .run = run, .second = second, .res = result != NULL ? result : &own};
   *w.res = (tgRolloutResult){.grad = {.label = TG_GRAD_EXACT, .converged = true, .first_step = -1}};
@@ -392,8 +407,9 @@ static tgStatus run_sweep(tgSecond *s, const tgRolloutRun *run, const tgSecondRu
   return w.res->status;
 }
 
-tgStatus tg_loss_hvp_without_parameters(void *ctx, tgSim *sim, int t, int steps, const tgReal *dq, const tgReal *dv, const tgReal *du, const tgReal *dp,
-                                        tgReal *hq, tgReal *hv, tgReal *hu, tgReal *hp) {
+tgStatus tg_loss_hvp_without_parameters(void *ctx, tgSim *sim, int t, int steps, const tgReal *dq, const tgReal *dv,
+                                        const tgReal *du, const tgReal *dp, tgReal *hq, tgReal *hv, tgReal *hu,
+                                        tgReal *hp) {
   (void)ctx; (void)sim; (void)t; (void)steps; (void)dq; (void)dv; (void)du; (void)dp; (void)hq; (void)hv; (void)hu; (void)hp;
   return TG_OK;
 }

@@ -28,6 +28,6 @@ void tgi_arrays_copy(void *to, const void *from, const tgiArray *list, int n) {
 tgField tgi_arrays_field(const void *part, const tgiArray *list, int n, int i) {
   if (i < 0 || i >= n) return (tgField){.name = NULL};
   const tgiArray *a = &list[i];
-  return (tgField){.name = a->name, .scalar = a->scalar, .rows = a->rows, .cols = a->cols, .unit = a->unit, .producer = a->producer, .text = a->text,
-                   .data = address(part, a)};
+  return (tgField){.name = a->name, .scalar = a->scalar, .rows = a->rows, .cols = a->cols, .unit = a->unit,
+                   .producer = a->producer, .text = a->text, .data = address(part, a)};
 }

@@ -6,7 +6,8 @@
 #include "sim/row.h"
 
 static const tgReal *by_trees(const tgSim *s, const char *name) {
-  return strcmp(name, "M") == 0 ? s->M : strcmp(name, "Mh") == 0 ? s->Mh : strcmp(name, "L") == 0 ? s->L : strcmp(name, "Lm") == 0 ? s->Lm : NULL;
+  return strcmp(name, "M") == 0 ? s->M : strcmp(name, "Mh") == 0 ? s->Mh : strcmp(name, "L") == 0 ? s->L
+         : strcmp(name, "Lm") == 0 ? s->Lm : NULL;
 }
 
 static const tgReal *by_rows(const tgSim *s, const char *name) {

@@ -10,7 +10,8 @@
 typedef struct tgiOption {
   tgOption is;
   size_t at;               // of the field in the model's own struct
-  const char *now;         // of an alias or a former name: the option that it is another name of; of "name: word" that is gone: what to give; else NULL
+  const char *now;         // of an alias or a former name: the option that it is another name of; of "name: word" that
+                           // is gone: what to give; else NULL
   bool former;
 } tgiOption;
 

@@ -24,8 +24,8 @@ enum {
 
 // those of the model, then the numbers of the contact model (may be NULL); returns how many
 static int entries(const tgModel *m, const tgContact *c, Entry e[MOST_ENTRIES]) {
-  int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nhullvert = m->nhullvert, ntendon = m->ntendon, neq = m->neq,
-      npairown = m->npairown;
+  int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nhullvert = m->nhullvert,
+      ntendon = m->ntendon, neq = m->neq, npairown = m->npairown;
 #define TG_MODEL_PARAM(name, rows, cols, unit, text) e[AT_##name] = (Entry){#name, rows, cols, offsetof(tgParamGrad, name)};
 #include "model/model_fields.def"
   int n = ENTRIES;
@@ -65,8 +65,9 @@ static tgStatus refuse_number(const tgContact *c, const char *name, tgError *err
   const tgiOption *fixed = tgi_option_named(c->list, name);
   const char *now = tgi_option_now(c->list, name);
   if (fixed != NULL)
-    return tgi_error(error, TG_ERR_UNSUPPORTED, "Parameter 'contact.%.60s' (%s) has no derivative under the contact model '%s'.", name, fixed->is.text,
-                     tg_contact_word(c));
+    return tgi_error(error, TG_ERR_UNSUPPORTED,
+                     "Parameter 'contact.%.60s' (%s) has no derivative under the contact model '%s'.", name,
+                     fixed->is.text, tg_contact_word(c));
   if (now != NULL) return tgi_error(error, TG_ERR_ARG, "Parameter 'contact.%.60s' is now called 'contact.%s'.", name, now);
   for (int i = 0; i < c->nnumber && used < sizeof known; i++)
     used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "; it has ", c->number[i]->is.parameter);
@@ -78,13 +79,16 @@ static tgStatus refuse(const tgModel *m, const tgContact *c, const char *name, t
   if (name != NULL && strncmp(name, TG_CONTACT_PREFIX, sizeof TG_CONTACT_PREFIX - 1) == 0)
     return refuse_number(c, name + sizeof TG_CONTACT_PREFIX - 1, error);
   if (f.name == NULL || f.scalar != TG_SCALAR_REAL)
-    return tgi_error(error, TG_ERR_ARG, "A model has no parameter '%s'; tg_param_name lists those with a derivative.", name != NULL ? name : "(null)");
-  return tgi_error(error, TG_ERR_UNSUPPORTED, "Parameter '%s' (%s) has no derivative; tg_param_name lists those that have one.", name, f.text);
+    return tgi_error(error, TG_ERR_ARG, "A model has no parameter '%s'; tg_param_name lists those with a derivative.",
+                     name != NULL ? name : "(null)");
+  return tgi_error(error, TG_ERR_UNSUPPORTED,
+                   "Parameter '%s' (%s) has no derivative; tg_param_name lists those that have one.", name, f.text);
 }
 
 static tgReal **slot(tgParamGrad *p, const Entry *e) { return (tgReal **)(void *)((char *)p + e->at); }
 
-static tgParamGrad *create(const tgModel *model, const tgContact *contact, const char *const *names, int n, const tgAllocator *allocator, tgError *error) {
+static tgParamGrad *create(const tgModel *model, const tgContact *contact, const char *const *names, int n,
+                           const tgAllocator *allocator, tgError *error) {
   Entry e[MOST_ENTRIES];
   int known = entries(model, contact, e), chosen = names != NULL ? n : known;
   size_t size = 0, place = 6 * ((size_t)model->nv + (size_t)model->nbody);
@@ -133,7 +137,8 @@ tgParamGrad *tg_param_grad_create(const tgModel *model, const char *const *names
   return NULL;
 }
 
-tgParamGrad *tg_param_grad_create_contact(const tgContact *contact, const char *const *names, int n, const tgAllocator *allocator, tgError *error) {
+tgParamGrad *tg_param_grad_create_contact(const tgContact *contact, const char *const *names, int n,
+                                          const tgAllocator *allocator, tgError *error) {
   if (contact != NULL && (names == NULL || n >= 0)) return create(contact->model, contact, names, n, allocator, error);
   tgi_error(error, TG_ERR_ARG, "tg_param_grad_create_contact needs a contact model and the number of names.");
   return NULL;

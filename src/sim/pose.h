@@ -1,4 +1,5 @@
-// pose.h: a pose of the model as a value: coordinates and all that kinematics makes of them. A sim has several; a kernel takes the one it means.
+// pose.h: a pose of the model as a value: coordinates and all that kinematics makes of them. A sim has several; a
+// kernel takes the one it means.
 #ifndef TG_SIM_POSE_H
 #define TG_SIM_POSE_H
 

@@ -52,7 +52,9 @@ void tgi_forget(tgSim *s) {
 typedef struct MemoryHead { int fixed, contacts, pairs; } MemoryHead;
 
 size_t tgi_memory_bytes(const tgSim *s) {
-  size_t numbers = s->rows == NULL ? 0 : (size_t)tgi_fixed_rows(s->model) + (size_t)s->cap.ncon * TG_MEM_CONTACT + (size_t)s->cap.npairmem * TG_MEM_PAIR;
+  size_t numbers = s->rows == NULL ? 0
+                   : (size_t)tgi_fixed_rows(s->model) + (size_t)s->cap.ncon * TG_MEM_CONTACT +
+                   (size_t)s->cap.npairmem * TG_MEM_PAIR;
   return sizeof(MemoryHead) + numbers * sizeof(int);
 }
 

@@ -1,8 +1,8 @@
 // sim.c: one block for state, parameters, everything computed, discrete memory and scratch.
 //
 // place() is the one layout function: it counts when l->base is NULL, else places. Growing makes a new block and
-// copies the old arrays over, so that state, parameters and memory survive; it happens between steps only. Scratch is apart, as dense derivatives
-// need far more of it than steps: it grows when one is asked for.
+// copies the old arrays over, so that state, parameters and memory survive; it happens between steps only. Scratch is
+// apart, as dense derivatives need far more of it than steps: it grows when one is asked for.
 #include "sim/sim.h"
 
 #include <string.h>
@@ -19,8 +19,8 @@ static tgPose *pose_of(tgSim *s, int i) {
 // the sim's own copies of the model's parameters
 static void place_parameters(tgSim *s, const tgModel *model, tgLayout *l) {
   int nbody = model->nbody, njnt = model->njnt, nv = model->nv, nq = model->nq, nu = model->nu, ngeom = model->ngeom,
-      nsite = model->nsite, nhullvert = model->nhullvert, ntendon = model->ntendon, nwrap = model->nwrap, neq = model->neq, npairown = model->npairown,
-      nkey = model->nkey;
+      nsite = model->nsite, nhullvert = model->nhullvert, ntendon = model->ntendon, nwrap = model->nwrap,
+      neq = model->neq, npairown = model->npairown, nkey = model->nkey;
 #define TG_MODEL_INT(name, rows, cols, unit, text)
 #define TG_MODEL_SHARED(name, rows, cols, unit, text)
 #define TG_MODEL_REAL(name, rows, cols, unit, text) \
@@ -48,7 +48,8 @@ static size_t hull_planes(const tgModel *m) {
 }
 
 static void place_pose(tgPose *p, const tgModel *m, tgLayout *l) {
-#define TG_POSE_REAL(name, rows, cols, unit, producer, text) p->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
+#define TG_POSE_REAL(name, rows, cols, unit, producer, text) \
+  p->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(tgReal));
 #include "sim/pose_fields.def"
 #undef TG_POSE_REAL
 }
@@ -74,18 +75,21 @@ static void place(tgSim *s, tgLayout *l) {
   s->hull_plane = tgi_place(l, hull_planes(m), 4 * sizeof(tgReal));
   s->m.hull = s->hull;
   for (int i = 0; i < 2; i++) s->scaled_hull[i] = tgi_place(l, hull_room(m), sizeof(tgReal));
-  s->solver_bytes = s->contact_model != NULL && s->contact_model->solver_bytes != NULL ? s->contact_model->solver_bytes(s->contact_model, z) : 0;
+  s->solver_bytes = s->contact_model != NULL && s->contact_model->solver_bytes != NULL
+                    ? s->contact_model->solver_bytes(s->contact_model, z) : 0;
   s->solver = tgi_place(l, s->solver_bytes, 1);
   if (s->stepper != NULL && s->stepper->place != NULL) s->stepper->place(s, l);
 }
 
 static size_t plus(size_t a, size_t b) { return a < SIZE_MAX - b ? a + b : SIZE_MAX; }
 
-// scratch that a step, its adjoint and the contact model need at this capacity: vectors, and the widest set of dofs times the rows of the widest island
+// scratch that a step, its adjoint and the contact model need at this capacity: vectors, and the widest set of dofs
+// times the rows of the widest island
 static size_t scratch_bytes(const tgModel *m, const tgContact *c, const tgCapacity *z) {
   size_t nv = (size_t)m->nv, nb = (size_t)m->nbody, nu = (size_t)m->nu, nr = (size_t)z->nrow;
   size_t terms = c != NULL ? 13 * (size_t)c->nterm : 0;
-  size_t reals = 160 * (nv + nb) + 16 * ((size_t)m->ngeom + nu + (size_t)m->nwrap) + 64 * nr + ((size_t)m->set_width + 2) * ((size_t)z->widest + 8) + terms + 4096;
+  size_t reals = 160 * (nv + nb) + 16 * ((size_t)m->ngeom + nu + (size_t)m->nwrap) + 64 * nr +
+                 ((size_t)m->set_width + 2) * ((size_t)z->widest + 8) + terms + 4096;
   return plus(tgi_size_mul(reals, sizeof(tgReal)), c != NULL ? c->scratch : 0);
 }
 
@@ -99,7 +103,9 @@ static size_t dense_bytes(const tgSim *s) {
 
 // dofs up to which a simulation has that scratch from the start, so that no derivative of a robot's step takes memory
 enum { SMALL = 96 };
-static size_t stack_bytes(const tgSim *s) { return s->model->nv <= SMALL ? dense_bytes(s) : scratch_bytes(s->model, s->contact_model, &s->cap); }
+static size_t stack_bytes(const tgSim *s) {
+  return s->model->nv <= SMALL ? dense_bytes(s) : scratch_bytes(s->model, s->contact_model, &s->cap);
+}
 
 tgStatus tgi_stack_reserve_dense(tgSim *s) { return tgi_stack_reserve(s, dense_bytes(s)); }
 
@@ -161,7 +167,8 @@ tgStatus tgi_stack_reserve(tgSim *s, size_t bytes) {
 static void copy_parameters(tgSim *to_sim, const tgModel *from) {
   tgModel *to = &to_sim->m;
   int nbody = from->nbody, njnt = from->njnt, nv = from->nv, nq = from->nq, nu = from->nu, ngeom = from->ngeom,
-      nsite = from->nsite, nhullvert = from->nhullvert, ntendon = from->ntendon, nwrap = from->nwrap, neq = from->neq, npairown = from->npairown, nkey = from->nkey;
+      nsite = from->nsite, nhullvert = from->nhullvert, ntendon = from->ntendon, nwrap = from->nwrap, neq = from->neq,
+      npairown = from->npairown, nkey = from->nkey;
 #define TG_MODEL_INT(name, rows, cols, unit, text)
 #define TG_MODEL_SHARED(name, rows, cols, unit, text)
 #define TG_MODEL_REAL(name, rows, cols, unit, text) COPY(tgReal, name, rows, cols)
@@ -203,7 +210,8 @@ static void copy_fields(tgSim *to, tgSim *from) {
 }
 #undef COPY
 
-tgSim *tgi_sim_create(const tgModel *model, const tgContact *contact, const tgStepper *stepper, const tgAllocator *allocator, tgError *error) {
+tgSim *tgi_sim_create(const tgModel *model, const tgContact *contact, const tgStepper *stepper,
+                      const tgAllocator *allocator, tgError *error) {
   if (model == NULL || (contact != NULL && contact->model != model)) {
     tgi_error(error, TG_ERR_ARG, "tg_sim_create needs a model, and a contact model made for that model");
     return NULL;
@@ -461,7 +469,8 @@ tgStatus tg_sim_restore(tgSim *sim, const void *snapshot) {
 static bool further_field(const tgSim *sim, int i, tgField *f) {
   int rows = 0;
   while (sim->rows != NULL && tgi_rows_field(sim, rows).name != NULL) rows++;
-  *f = i < rows ? tgi_rows_field(sim, i) : sim->stepper != NULL && sim->stepper->field != NULL ? sim->stepper->field(sim, i - rows) : (tgField){.name = NULL};
+  *f = i < rows ? tgi_rows_field(sim, i) : sim->stepper != NULL && sim->stepper->field != NULL
+       ? sim->stepper->field(sim, i - rows) : (tgField){.name = NULL};
   return f->name != NULL;
 }
 

@@ -35,8 +35,9 @@ typedef struct tgContactRow {
   tgReal bar[7];                           // dL/d(p, n, gap) of an adjoint under way, for the shapes' sizes; 0 between adjoints
 } tgContactRow;
 
-/// Force between two bodies at a pose and its velocities, as a contact law gives it. Either body may be the world, 0. Wrenches are (moment; force) at the
-/// world origin, twists xi = (xi1; xi2) likewise, pose_i <- exp(xi_i) pose_i; matrices are row-major, 12 x 12. What was not asked for is undefined.
+/// Force between two bodies at a pose and its velocities, as a contact law gives it. Either body may be the world, 0.
+/// Wrenches are (moment; force) at the world origin, twists xi = (xi1; xi2) likewise, pose_i <- exp(xi_i) pose_i;
+/// matrices are row-major, 12 x 12. What was not asked for is undefined.
 typedef struct tgPairTerm {
   int body1, body2;
   tgReal energy;                           // of a law that has one: w is minus its derivative
@@ -44,18 +45,21 @@ typedef struct tgPairTerm {
   tgReal X[144];                           // dw/d(xi1; xi2), the bodies' spatial velocities V_i held as numbers
   tgReal Y[144];                           // dw/d(V1; V2)
   tgReal B[144];                           // dw/d(twists of the two bodies at the start of the step); 0 where nothing is lagged
-  tgReal push[6], hardening;               // of the part of w that grows without bound as the bodies meet: the wrench on body 2 (on body 1 its opposite), and
+  tgReal push[6], hardening;               // of the part of w that grows without bound as the bodies meet: the wrench
+                                           // on body 2 (on body 1 its opposite), and
                                            // its curvature along its own translation over its square; hardening 0: there is none
 } tgPairTerm;
 
 /// Entry (i, j) of the second derivative of a term's energy along exp: minus the symmetric part of X.
 static inline tgReal tgi_term_stiffness(const tgPairTerm *t, int i, int j) { return -0.5 * (t->X[12 * i + j] + t->X[12 * j + i]); }
-/// X <- X - T/2 on the blocks of one body each, T(i, j) = g . [e_i, e_j] with g = -w: from minus the second derivative of an energy along exp to dw/dxi.
+/// X <- X - T/2 on the blocks of one body each, T(i, j) = g . [e_i, e_j] with g = -w: from minus the second derivative
+/// of an energy along exp to dw/dxi.
 void tgi_term_turn(tgPairTerm *t);
 
-/// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point. widest, nA: rows of the largest island, and numbers of the
-/// islands' blocks (squares of their rows) together. nH: numbers of the second derivative of a step that minimises. npoint, nfriction: friction points of a
-/// contact law, and pairs of geoms that have any.
+/// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point. widest, nA: rows
+/// of the largest island, and numbers of the islands' blocks (squares of their rows) together. nH: numbers of
+/// the second derivative of a step that minimises. npoint, nfriction: friction points of a contact law, and
+/// pairs of geoms that have any.
 typedef struct tgCapacity { int ncon, nrow, npairmem, widest, npoint, nfriction; size_t nA, nH, stack; } tgCapacity;
 
 enum { TG_CONTACT_NUMBERS = 32, TG_CONTACT_WARNINGS = 4 };
@@ -68,7 +72,8 @@ struct tgContact {
   const tgContactOptions *options;     // of the struct of its model (tangere/lcp.h ..), behind this
   const struct tgContactModel *kind;   // its line in contact/table.c
   size_t (*solver_bytes)(const struct tgContact *c, const tgCapacity *z);   // workspace for that capacity; SIZE_MAX on overflow
-  struct tgiSoftClouds *soft;          // clouds for soft contact points (coll/clouds/soft_contacts.h); NULL: contact points are those of features
+  struct tgiSoftClouds *soft;          // clouds for soft contact points (coll/clouds/soft_contacts.h); NULL: contact
+                                       // points are those of features
   void *data;                          // what the contact model keeps of the model's geometry, const after creation
   const struct tgStepper *stepper;     // by whose equations a step is made (step/table.c)
   int nterm;                           // terms at most of a contact law
@@ -77,8 +82,10 @@ struct tgContact {
   const tgiOption *number[TG_CONTACT_NUMBERS];
   int nwarning;
   char warning[TG_CONTACT_WARNINGS][200];
-  double *limit_inertia;               // njnt + ntendon, of a force model: at qpos0, that the stiffness of their limits goes by (joint/inertia.c)
-  double *equality_inertia;            // neq x 2: the same of equalities, of lengths or a joint's coordinate and of a weld's turn; in the block of limit_inertia
+  double *limit_inertia;               // njnt + ntendon, of a force model: at qpos0, that the stiffness of their limits
+                                       // goes by (joint/inertia.c)
+  double *equality_inertia;            // neq x 2: the same of equalities, of lengths or a joint's coordinate and of a
+                                       // weld's turn; in the block of limit_inertia
   size_t scratch;                      // bytes of a sim's scratch that the model's derivatives need besides the dynamics'
 };
 
@@ -112,9 +119,11 @@ struct tgSim {
   tgStage stage;
   bool frozen;                 // memory is read and not updated
   bool watched;                // each step of a force model advises on its size
-  bool visiting;               // put at a state of another contact model's, under which bodies may be nearer than they can be here (step/foreign.c)
+  bool visiting;               // put at a state of another contact model's, under which bodies may be nearer than they
+                               // can be here (step/foreign.c)
   double widened;              // by which the last step saw every gap wider than it is [m]
-  bool pinned;                 // rows and their classes are those of the memory, right or wrong: the step of one active set (gradient check)
+  bool pinned;                 // rows and their classes are those of the memory, right or wrong: the step of one active
+                               // set (gradient check)
   bool all_pairs;              // no search for near pairs: each is looked at (the twin that tests compare the search with)
   bool one_island;             // all rows and dofs as one island (the twin that tests compare islands and patterns with)
   int busy;                    // atomic: a call is computing in this sim
@@ -133,7 +142,8 @@ struct tgSim {
   int nterm;                   // terms of the last evaluation of a contact law
   tgPairTerm *term;            // contact_model->nterm
   tgReal energy;               // sum of theirs, of a law that has one; infinite where bodies touch that the law keeps apart
-  tgHull *hull;                // model->nhull, also m.hull: the model's; where hull_vert is not as in the model with this sim's vertices and planes
+  tgHull *hull;                // model->nhull, also m.hull: the model's; where hull_vert is not as in the model with
+                               // this sim's vertices and planes
   tgReal *hull_plane;          // room for all planes of hulls
   bool hulls_given;            // the caller has asked for hull_vert and may have changed it
   tgReal *scaled_hull[2];      // room for the largest hull under a scale, vertices and planes, one for each shape of a pair
@@ -174,9 +184,11 @@ static inline tgReal tgi_contact_number(const tgSim *s, const char *name) {
 #define TG_NUMBER(sim, name) tgi_contact_number(sim, #name)
 
 /// A simulation that steps by the stepper; NULL: it makes none. Else as tg_sim_create.
-tgSim *tgi_sim_create(const tgModel *model, const tgContact *contact, const struct tgStepper *stepper, const tgAllocator *allocator, tgError *error);
+tgSim *tgi_sim_create(const tgModel *model, const tgContact *contact, const struct tgStepper *stepper,
+                      const tgAllocator *allocator, tgError *error);
 
-/// The state before the last step of `from`, a sim of the same model, with its control, applied forces and parameters of the model, and empty memory.
+/// The state before the last step of `from`, a sim of the same model, with its control, applied forces and parameters
+/// of the model, and empty memory.
 void tgi_sim_take_start(tgSim *s, const tgSim *from);
 /// Parameters and numbers of the contact model of one sim to another of the same model and contact model.
 void tgi_sim_copy_parameters(tgSim *to, const tgSim *from);
@@ -191,7 +203,8 @@ void tgi_rows_copy(tgSim *to, const tgSim *from);
 tgField tgi_rows_field(const tgSim *s, int i);
 /// Empties the memory of contacts and classes, and says that no step was made.
 void tgi_forget(tgSim *s);
-/// Bytes that the memory takes at most, the memory as bytes, and back. TG_ERR_CAPACITY: there is no room, s->wanted is raised; nothing was changed.
+/// Bytes that the memory takes at most, the memory as bytes, and back. TG_ERR_CAPACITY: there is no room, s->wanted is
+/// raised; nothing was changed.
 size_t tgi_memory_bytes(const tgSim *s);
 void tgi_memory_save(const tgSim *s, void *to);
 tgStatus tgi_memory_restore(tgSim *s, const void *from);
@@ -203,8 +216,8 @@ void *tgi_stack_bytes(tgSim *s, size_t bytes);
 /// Mark and release: everything taken after the mark is given back.
 static inline size_t tgi_stack_mark(const tgSim *s) { return s->stack_used; }
 static inline void tgi_stack_free(tgSim *s, size_t mark) { s->stack_used = mark; }
-/// Makes the scratch at least `bytes` long, between calls, when nothing is taken from it; what else the sim holds stays where it is. TG_ERR_MEMORY:
-/// nothing was changed.
+/// Makes the scratch at least `bytes` long, between calls, when nothing is taken from it; what else the sim holds stays
+/// where it is. TG_ERR_MEMORY: nothing was changed.
 tgStatus tgi_stack_reserve(tgSim *s, size_t bytes);
 /// The same for a dense derivative of the last step, which takes far more than steps and adjoints.
 tgStatus tgi_stack_reserve_dense(tgSim *s);

@@ -16,9 +16,11 @@ typedef struct tgStepper {
   bool twice;                  ///< the step is twice differentiable where its contact model's forces are
   bool velocity_by_difference; ///< v' = (q' (-) q)/h: the round-off of coordinates stands in it over h
 
-  /// TG_ERR_UNSUPPORTED names the first element of the model that the equations do not support. Makes what the stepper keeps with the contact model.
+  /// TG_ERR_UNSUPPORTED names the first element of the model that the equations do not support. Makes what the stepper
+  /// keeps with the contact model.
   tgStatus (*supports)(tgContact *c, tgError *error);
-  /// Bytes of scratch that its dense derivative needs besides the dynamics'. May be NULL, as all that follow may but step, vjp and jacobian.
+  /// Bytes of scratch that its dense derivative needs besides the dynamics'. May be NULL, as all that follow may
+  /// but step, vjp and jacobian.
   size_t (*scratch)(const tgContact *c);
   /// Its own arrays, s->own; with l->base NULL counts. They need not outlive a change of capacity.
   void (*place)(tgSim *s, tgLayout *l);
@@ -29,14 +31,14 @@ typedef struct tgStepper {
   tgStatus (*step)(tgSim *s, double h);
   /// What of a step that was taken over is remembered for the next: choices, nothing continuous.
   void (*remember)(tgSim *s);
-  /// A step taken over, as a record of record_bytes (its room; any alignment to 16), and back: with the sim at (q0, v0), control and memory of before,
-  /// what vjp, jacobian and label read, q1 and v1, all to the bit as step left it, but without solving for it. All three or none: a step is then
-  /// made anew.
+  /// A step taken over, as a record of record_bytes (its room; any alignment to 16), and back: with the sim at (q0,
+  /// v0), control and memory of before, what vjp, jacobian and label read, q1 and v1, all to the bit as step left it,
+  /// but without solving for it. All three or none: a step is then made anew.
   size_t (*record_bytes)(const tgSim *s);
   void (*record)(const tgSim *s, void *to);
   tgStatus (*revisit)(tgSim *s, double h, const void *from);
-  /// Adjoint of the last step: adds to aq, av (nv), du (nu) and p (du and p may be NULL) what gq = dL/dq', gv = dL/dv' (either may be NULL) are in q0,
-  /// v0, the control and the parameters. clamps counts those met.
+  /// Adjoint of the last step: adds to aq, av (nv), du (nu) and p (du and p may be NULL) what gq = dL/dq', gv = dL/dv'
+  /// (either may be NULL) are in q0, v0, the control and the parameters. clamps counts those met.
   tgStatus (*vjp)(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
   /// Its dense derivative, D (2 nv x (2 nv + nu), row-major): rows q', v', columns q, v, u. Shares no derivative code with vjp.
   tgStatus (*jacobian)(tgSim *s, tgReal *D, int *clamps);

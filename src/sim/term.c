@@ -1,6 +1,7 @@
 // term.c: from the second derivative of an energy to that of its force. See sim.h.
 //
-// E(exp(eta) exp(xi) T) has xi' H eta + g . [eta, xi]/2 as its part in both, H symmetric, so dw_i/dxi_j = -(H_ij + g . [e_i, e_j]/2) where both move one body.
+// E(exp(eta) exp(xi) T) has xi' H eta + g . [eta, xi]/2 as its part in both, H symmetric, so
+// dw_i/dxi_j = -(H_ij + g . [e_i, e_j]/2) where both move one body.
 #include "sim/sim.h"
 
 void tgi_term_turn(tgPairTerm *t) {

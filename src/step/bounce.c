@@ -1,7 +1,8 @@
 // bounce.c: see bounce.h.
 //
-// Contacts that bounce at the same time have each their own dt in (1): the impulse that contact i asks for alone, -P Q^-1 (1 + Sigma) J_i v-, times
-// dt_i. (2) has one dt for each island, the mean of the dt_i by impulse, as its terms do not part by contacts. v- is vhat, a- = (vhat - v)/h.
+// Contacts that bounce at the same time have each their own dt in (1): the impulse that contact i asks for alone, -P
+// Q^-1 (1 + Sigma) J_i v-, times dt_i. (2) has one dt for each island, the mean of the dt_i by impulse, as its terms do
+// not part by contacts. v- is vhat, a- = (vhat - v)/h.
 #include "step/bounce.h"
 
 #include "kin/kinematics.h"
@@ -103,7 +104,8 @@ tgStatus tgi_bounce_jacobian(tgSim *s, tgReal *Dv, tgReal *X) {
 tgStatus tgi_bounce_position_vjp(tgSim *s, const tgReal *x, tgReal *gx, tgReal *gaps) {
   int nv = s->m.nv, n = s->nrow;
   size_t mark = tgi_stack_mark(s);
-  tgReal *y = tgi_stack_real(s, (size_t)nv), *g = tgi_stack_real(s, (size_t)n), *r = tgi_stack_real(s, (size_t)n), *ask = tgi_stack_real(s, (size_t)n);
+  tgReal *y = tgi_stack_real(s, (size_t)nv), *g = tgi_stack_real(s, (size_t)n), *r = tgi_stack_real(s, (size_t)n),
+         *ask = tgi_stack_real(s, (size_t)n);
   if (y == NULL || g == NULL || r == NULL || ask == NULL) return short_scratch(s);
   tgi_impulse_solve(s, x, y);
   tgi_rows_mul(s, y, g);

@@ -33,8 +33,8 @@ static tgStatus check_numbers(tgSim *s) {
     const tgOption *p = &c->number[i]->is;
     double value = tgRe(s->contact_number[i]);
     if (!(value >= p->least && value <= p->most))
-      return tgi_error(&s->error, isfinite(value) ? TG_ERR_ARG : TG_ERR_NOT_FINITE, "Parameter %s is %g; set %g to %g before the step.", p->parameter, value,
-                       p->least, p->most);
+      return tgi_error(&s->error, isfinite(value) ? TG_ERR_ARG : TG_ERR_NOT_FINITE,
+                       "Parameter %s is %g; set %g to %g before the step.", p->parameter, value, p->least, p->most);
   }
   return TG_OK;
 }
@@ -58,7 +58,8 @@ tgStatus tgi_check_velocity(tgSim *s, const tgReal *v) {
   for (int d = 0; d < m->nv; d++) {
     if (tgFinite(v[d])) continue;
     char label[160];
-    return tgi_error(&s->error, TG_ERR_NOT_FINITE, "The step gives %s a velocity that is not finite; the state is unchanged. Try a smaller step.",
+    return tgi_error(&s->error, TG_ERR_NOT_FINITE,
+                     "The step gives %s a velocity that is not finite; the state is unchanged. Try a smaller step.",
                      tgi_model_label(m, TG_THING_BODY, m->dof_body[d], label, sizeof label));
   }
   return TG_OK;

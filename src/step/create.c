@@ -19,9 +19,12 @@ double tg_contact_resting_gap(const tgContact *contact) {
   return contact != NULL && contact->kind->resting_gap != NULL ? contact->kind->resting_gap(contact) : 0;
 }
 
-tgContact *tg_contact_create_gradient(const tgModel *model, const tgContact *forward, const char *word, const tgContactOptions *options, tgError *error) {
+tgContact *tg_contact_create_gradient(const tgModel *model, const tgContact *forward, const char *word,
+                                      const tgContactOptions *options, tgError *error) {
   if (forward != NULL && forward->model != model) {
-    tgi_error(error, TG_ERR_ARG, "The contact model '%s', whose states the gradient is to be taken at, is of another model.", tg_contact_word(forward));
+    tgi_error(error, TG_ERR_ARG,
+              "The contact model '%s', whose states the gradient is to be taken at, is of another model.",
+              tg_contact_word(forward));
     return NULL;
   }
   tgContact *c = tg_contact_create(model, word, options, error);

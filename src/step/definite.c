@@ -1,15 +1,17 @@
 // definite.c: what makes a step's second derivative positive definite where a pair of bodies has a negative curvature. See objective.h.
 //
-// A pair's second derivative is taken in other coordinates: each body is turned about its centre of mass and then moved, x = (reach w; u). The twist
-// exp(w; u) about the centre moves it by w x u/2 besides, so with the pair's force f on the body Hx = X' H X + [f]/2 between w and u. Then
-// -sum lambda v v' over the negative eigenvalues of Hx is added, carried back to twists. That is never negative in any coordinates.
+// A pair's second derivative is taken in other coordinates: each body is turned about its centre of mass and then
+// moved, x = (reach w; u). The twist exp(w; u) about the centre moves it by w x u/2 besides, so with the pair's force f
+// on the body Hx = X' H X + [f]/2 between w and u. Then -sum lambda v v' over the negative eigenvalues of Hx is added,
+// carried back to twists. That is never negative in any coordinates.
 #include <string.h>
 
 #include "step/objective.h"
 
 enum { MOST_SWEEPS = 12 };
 
-// eigenvalues of the symmetric A (n x n, spoilt) onto its diagonal, vectors into the columns of V, by rotations in cyclic order  [GolubVanLoan 8.5]
+// eigenvalues of the symmetric A (n x n, spoilt) onto its diagonal, vectors into the columns of V,
+//   by rotations in cyclic order  [GolubVanLoan 8.5]
 static void eigen(int n, double *A, double *V) {
   for (int i = 0; i < n * n; i++) V[i] = i % (n + 1) == 0;
   for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {

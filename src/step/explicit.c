@@ -9,9 +9,13 @@
 static const tgiTableau one = {.n = 1, .share = {1}};
 static const tgiTableau four = {.n = 4, .at = {0, 0.5, 0.5, 1}, .share = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6}};
 
-const tgiTableau *tgi_explicit_tableau(const tgSim *s) { return tgi_explicit_options(s->contact_model)->integrator == TG_INTEGRATOR_RK4 ? &four : &one; }
+const tgiTableau *tgi_explicit_tableau(const tgSim *s) {
+  return tgi_explicit_options(s->contact_model)->integrator == TG_INTEGRATOR_RK4 ? &four : &one;
+}
 
-static tgStatus no_room(tgSim *s) { return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat."); }
+static tgStatus no_room(tgSim *s) {
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+}
 
 // ---- rate of the chart ----
 

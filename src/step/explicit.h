@@ -1,10 +1,13 @@
 // explicit.h: the stepper of force models: accelerations in closed form, no iteration.
 //
-// Based on: [softmin] eqs. (24), (25); [math/softmin Step]. Stages i of coordinates q_i = q0 (+) w_i and velocities v_i, with the contact wrenches f,
+// Based on: [softmin] eqs. (24), (25); [math/softmin Step]. Stages i of coordinates q_i = q0 (+) w_i and velocities
+// v_i, with the contact wrenches f,
 //   M(q_i) a_i = tau(q_i, v_i, u) + joints(q_i, v_i) + J' f(q_i, v_i) - c(q_i, v_i).
-//   euler      one stage, at (q0, v0); v' = v0 + h a, w' = h v'. Joint damping and stiffness at the end of the step: (M + h D + h^2 K) a = .. - h K v.
+//   euler      one stage, at (q0, v0); v' = v0 + h a, w' = h v'.
+//     Joint damping and stiffness at the end of the step: (M + h D + h^2 K) a = .. - h K v.
 //   explicit   one stage; v' = v0 + h a, w' = h v0.
-//   rk4        four. With w_i in the exponential chart at q0, where dw/dt = E(w) v, E = Jr^-1 for rotations and 1 else, the classical scheme for (w, v)
+//   rk4        four. With w_i in the exponential chart at q0, where dw/dt = E(w) v,
+//     E = Jr^-1 for rotations and 1 else, the classical scheme for (w, v)
 //              is of order 4 in the rotations too.
 #ifndef TG_STEP_EXPLICIT_H
 #define TG_STEP_EXPLICIT_H
@@ -26,7 +29,8 @@ static inline tgiExplicit *tgi_explicit_own(const tgSim *s) { return s->own; }
 extern const tgStepper tgi_explicit;
 /// Joint damping and stiffness are taken at the end of the step.
 static inline bool tgi_explicit_implicit_damping(const tgSim *s) {
-  return tgi_explicit_options(s->contact_model)->integrator == TG_INTEGRATOR_EULER && !tgi_explicit_options(s->contact_model)->explicit_damping;
+  return tgi_explicit_options(s->contact_model)->integrator == TG_INTEGRATOR_EULER &&
+         !tgi_explicit_options(s->contact_model)->explicit_damping;
 }
 /// Positions go by the velocity after the step.
 static inline bool tgi_explicit_symplectic(const tgSim *s) {
@@ -54,10 +58,11 @@ void tgi_explicit_rate_vjp(const tgModel *m, const tgReal *w, const tgReal *v, c
 /// out (nv x n) = E(w) V + d(E(w) v)/dw W, V and W nv x n, row-major; out must be neither.
 void tgi_explicit_rate_jacobian(const tgModel *m, const tgReal *w, const tgReal *v, int n, const tgReal *W, const tgReal *V, tgReal *out);
 
-/// Adjoint of the last step: adds to gq, gv (nv), gu (nu) and p (gu, p may be NULL) what xq = dL/dq' and xv = dL/dv' (either may be NULL) are in the
-/// state before it, the controls and the parameters. clamps counts those met.
+/// Adjoint of the last step: adds to gq, gv (nv), gu (nu) and p (gu, p may be NULL) what xq = dL/dq' and xv = dL/dv'
+/// (either may be NULL) are in the state before it, the controls and the parameters. clamps counts those met.
 tgStatus tgi_explicit_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps);
-/// Its dense derivative, D (2 nv x (2 nv + nu)): rows q', v', columns q, v, u. Shares no derivative code with the adjoint beyond the forces' own.
+/// Its dense derivative, D (2 nv x (2 nv + nu)): rows q', v', columns q, v, u. Shares no derivative code with the
+/// adjoint beyond the forces' own.
 tgStatus tgi_explicit_jacobian(tgSim *s, tgReal *D, int *clamps);
 
 /// See tgStepper.

@@ -21,7 +21,8 @@ static void mul(const tgReal *M, int side, const tgReal *y, tgReal *x) {
 static void add_rows(const tgSim *s, const tgPose *pose, const tgPairTerm *f, const tgReal *dw, int d, tgReal *D) {
   const tgModel *m = &s->m;
   for (int side = 0; side < 2; side++)
-    for (int i = m->body_lastdof[side == 0 ? f->body1 : f->body2]; i >= 0; i = m->dof_parent[i]) D[i * m->nv + d] += tgi_sp_dot(pose->S + 6 * i, dw + 6 * side);
+    for (int i = m->body_lastdof[side == 0 ? f->body1 : f->body2]; i >= 0; i = m->dof_parent[i])
+      D[i * m->nv + d] += tgi_sp_dot(pose->S + 6 * i, dw + 6 * side);
 }
 
 static void add_pair(const tgSim *s, const tgPose *pose, const tgPairTerm *f, bool moves, tgReal *Dq, tgReal *Dv) {
@@ -52,7 +53,8 @@ static tgStatus stage_jacobian(tgSim *s, int i, tgReal *A, int *clamps) {
   const tgModel *m = &s->m;
   const tgPose *pose = tgi_explicit_pose(s, i);
   int nv = m->nv, nu = m->nu, nc = 2 * nv + nu;
-  const tgReal *q = tgi_explicit_own(s)->stage_q + i * m->nq, *v = tgi_explicit_own(s)->stage_v + i * nv, *a = tgi_explicit_own(s)->stage_a + i * nv;
+  const tgReal *q = tgi_explicit_own(s)->stage_q + i * m->nq, *v = tgi_explicit_own(s)->stage_v + i * nv,
+               *a = tgi_explicit_own(s)->stage_a + i * nv;
   size_t mark = tgi_stack_mark(s), nn = (size_t)nv * (size_t)nv;
   tgReal *Dq = tgi_stack_real(s, nn), *Dv = tgi_stack_real(s, nn), *Fq = tgi_stack_real(s, nn), *Fv = tgi_stack_real(s, nn),
          *Fu = tgi_stack_real(s, (size_t)nv * (size_t)nu + 1), *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody);

@@ -1,10 +1,12 @@
-// explicit_public.c: what steps of force models offer besides the step: advice on its size, inverse dynamics with contact. See tangere/step.h.
+// explicit_public.c: what steps of force models offer besides the step: advice on its size, inverse dynamics with
+// contact. See tangere/step.h.
 //
 // Based on: [softmin] eq. (24); [math/softmin Advice]. A mode of stiffness omega^2 and damping beta, x'' = -omega^2 x - beta x', is stable
 //   euler:     h^2 omega^2 + 2 h beta < 4,
 //   explicit:  h omega^2 < beta and 4 - 2 h beta + h^2 omega^2 > 0,
 //   rk4:       |1 + z + z^2/2 + z^3/6 + z^4/24| < 1 at z = h s for both roots s^2 + beta s + omega^2 = 0, found by halving.
-// Modes: each pair alone as if it carried the weight of the lighter tree, or its present force where that is more; limits; dry friction; equalities.
+// Modes: each pair alone as if it carried the weight of the lighter tree, or its present force where that is more;
+// limits; dry friction; equalities.
 #include <stdio.h>
 
 #include "dyn/dynamics.h"
@@ -53,7 +55,9 @@ double tgi_explicit_stable_step(tgIntegrator integrator, double omega2, double b
 
 // ---- the modes of a state ----
 
-static tgStatus no_room(tgSim *s) { return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for advice on a step; reserve more and repeat."); }
+static tgStatus no_room(tgSim *s) {
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for advice on a step; reserve more and repeat.");
+}
 
 // frames and forces at the present state with M alone factored
 static tgStatus present(tgSim *s) {
@@ -153,7 +157,8 @@ static void consider_joints(tgSim *s, tgReal *row, tgReal *work, tgStepAdvice *o
 }
 
 // all directions of a connect or weld together, which no one exceeds
-static void consider_bond(const tgSim *s, int eq, const tgiEqualityGains *gain, const char *label, tgReal *row, tgReal *work, tgStepAdvice *out) {
+static void consider_bond(const tgSim *s, int eq, const tgiEqualityGains *gain, const char *label, tgReal *row,
+                          tgReal *work, tgStepAdvice *out) {
   tgiBond k;
   double move = 0, turn = 0;
   tgi_bond(s, &s->start, eq, &k);
@@ -241,7 +246,8 @@ static tgStatus points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int geo
   if (all == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
   for (size_t i = 0; i < size; i++) all[i] = 0;
   tgReal *X = all + 6 * nv, *dq = X + 6 * s->m.nbody, *point = dq + 2 * nv;
-  tgParamGrad p = {.model = s->model, .contact = s->contact_model, .S = all, .X = X, .points_of = geom, .point = point, .point_normal = point + 3 * n};
+  tgParamGrad p = {.model = s->model, .contact = s->contact_model, .S = all, .X = X, .points_of = geom, .point = point,
+                   .point_normal = point + 3 * n};
   TG_TRY(tgi_explicit_vjp(s, gq, gv, dq, dq + nv, NULL, &p, &clamps));
   for (int i = 0; i < 3 * n; i++) {
     if (dposition != NULL) dposition[i] = p.point[i];
@@ -283,7 +289,9 @@ static tgField field(const tgSim *s, int i) {
   return tgi_arrays_field(s->own, list, arrays(s, list), i);
 }
 
-const tgStepper tgi_explicit = {.name = "explicit", .twice = true, .supports = supports, .scratch = scratch, .place = place, .field = field, .step = tgi_explicit_step,
-                                .record_bytes = tgi_explicit_record_bytes, .record = tgi_explicit_record, .revisit = tgi_explicit_revisit,
-                                .vjp = tgi_explicit_vjp, .jacobian = tgi_explicit_jacobian, .advice = tgi_explicit_advice, .inverse = inverse,
+const tgStepper tgi_explicit = {.name = "explicit", .twice = true, .supports = supports, .scratch = scratch,
+                                .place = place, .field = field, .step = tgi_explicit_step,
+                                .record_bytes = tgi_explicit_record_bytes, .record = tgi_explicit_record,
+                                .revisit = tgi_explicit_revisit, .vjp = tgi_explicit_vjp,
+                                .jacobian = tgi_explicit_jacobian, .advice = tgi_explicit_advice, .inverse = inverse,
                                 .points = points, .points_vjp = points_vjp};

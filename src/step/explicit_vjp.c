@@ -1,5 +1,5 @@
-// explicit_vjp.c: the adjoint of a step of a force model, exact, stage by stage backwards. Shares no derivative code with explicit_jacobian.c beyond the
-// contact forces' own X and Y.
+// explicit_vjp.c: the adjoint of a step of a force model, exact, stage by stage backwards. Shares no derivative code
+// with explicit_jacobian.c beyond the contact forces' own X and Y.
 //
 // Based on: [math/softmin Gradient]. With lambda = Mh^-1 abar of a stage,
 //   lambda . [tau + joints - ID(q, v, a) + J' f]   is what its state, controls and parameters move;
@@ -88,7 +88,8 @@ static void implicit_vjp(const tgSim *s, const tgReal *v, const tgReal *a, const
 static tgStatus stage_vjp(tgSim *s, int i, tgReal *abar, const Out *o) {
   const tgModel *m = &s->m;
   const tgPose *pose = tgi_explicit_pose(s, i);
-  const tgReal *q = tgi_explicit_own(s)->stage_q + i * m->nq, *v = tgi_explicit_own(s)->stage_v + i * m->nv, *a = tgi_explicit_own(s)->stage_a + i * m->nv;
+  const tgReal *q = tgi_explicit_own(s)->stage_q + i * m->nq, *v = tgi_explicit_own(s)->stage_v + i * m->nv,
+               *a = tgi_explicit_own(s)->stage_a + i * m->nv;
   size_t mark = tgi_stack_mark(s);
   tgReal *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody), *w = tgi_stack_real(s, (size_t)m->nv);
   if (wrench == NULL || w == NULL) return no_room(s);
@@ -133,7 +134,8 @@ static tgStatus back(tgSim *s, int i, const tgiTableau *t, Bars *b, Out *o, tgRe
   const tgModel *m = &s->m;
   int nv = m->nv;
   double h = s->h, at_next = i + 1 < t->n ? t->at[i + 1] : 0;
-  const tgReal *w = tgi_explicit_own(s)->stage_w + i * nv, *v = tgi_explicit_own(s)->stage_v + i * nv, *a = tgi_explicit_own(s)->stage_a + i * nv;
+  const tgReal *w = tgi_explicit_own(s)->stage_w + i * nv, *v = tgi_explicit_own(s)->stage_v + i * nv,
+               *a = tgi_explicit_own(s)->stage_a + i * nv;
   size_t mark = tgi_stack_mark(s);
   tgReal *rate = tgi_stack_real(s, (size_t)nv);
   if (rate == NULL) return no_room(s);
@@ -143,7 +145,8 @@ static tgStatus back(tgSim *s, int i, const tgiTableau *t, Bars *b, Out *o, tgRe
     b->a[d] = h * (t->share[i] * b->end_v[d] + at_next * b->next_a[d]);
     b->w[d] = b->v[d] = b->q[d] = 0;
   }
-  add_h(o, t->share[i] * (dot(nv, rate, b->end_w) + dot(nv, a, b->end_v)) + at_next * (dot(nv, rate, b->next_rate) + dot(nv, a, b->next_a)));
+  add_h(o, t->share[i] * (dot(nv, rate, b->end_w) + dot(nv, a, b->end_v)) +
+        at_next * (dot(nv, rate, b->next_rate) + dot(nv, a, b->next_a)));
   tgi_explicit_rate_vjp(m, w, v, b->rate, b->w, b->v);
   o->gq = b->q;
   o->gv = b->v;

@@ -1,7 +1,7 @@
 // foreign.c: the gradient of a step taken from another contact model at the state that the step began from.
 //
-// The other model makes its own step from (q, v, u) and that step is differentiated. Coordinates, velocities and controls are the same in both models, and so
-// are their tangents: adjoints and Jacobians carry over unchanged.
+// The other model makes its own step from (q, v, u) and that step is differentiated. Coordinates, velocities and
+// controls are the same in both models, and so are their tangents: adjoints and Jacobians carry over unchanged.
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,8 @@ static const char *word_of(const tgSim *s) { return s->contact_model != NULL ? t
 
 static tgStatus failed(tgSim *s, const tgSim *by, tgStatus status) {
   const tgError *e = tg_sim_error(by);
-  return tgi_error(&s->error, status, "The gradient by contact model '%s': %s", word_of(by), e->text[0] != '\0' ? e->text : tg_status_text(status));
+  return tgi_error(&s->error, status, "The gradient by contact model '%s': %s", word_of(by),
+                   e->text[0] != '\0' ? e->text : tg_status_text(status));
 }
 
 static tgStatus step_from_start(tgSim *s, tgSim *by) {
@@ -31,14 +32,16 @@ static void label(const tgSim *s, const tgSim *by, tgGradInfo *info) {
   if (info == NULL) return;
   memcpy(own, info->reason, sizeof own);
   if (by->widened > 0) snprintf(gaps, sizeof gaps, ", gaps seen %.3g m wider", by->widened);
-  int used = snprintf(info->reason, sizeof info->reason, "the gradient is of contact model '%s'%s, the step of '%s'", word_of(by), gaps, word_of(s));
+  int used = snprintf(info->reason, sizeof info->reason, "the gradient is of contact model '%s'%s, the step of '%s'",
+                      word_of(by), gaps, word_of(s));
   if (own[0] != '\0' && used > 0 && (size_t)used < sizeof info->reason)
     snprintf(info->reason + used, sizeof info->reason - (size_t)used, "; %.*s", (int)(sizeof info->reason - (size_t)used) - 3, own);
   info->label = TG_GRAD_SURROGATE;
   info->converged = info->converged && s->info.converged;
 }
 
-tgStatus tg_sim_step_vjp_by(tgSim *sim, tgSim *by, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, tgGradInfo *info) {
+tgStatus tg_sim_step_vjp_by(tgSim *sim, tgSim *by, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv,
+                            tgReal *du, tgParamGrad *dp, tgGradInfo *info) {
   if (sim == NULL || by == NULL || (dp != NULL && !tgi_param_fits(dp, by))) return TG_ERR_ARG;
   if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
   tgStatus status = step_from_start(sim, by);

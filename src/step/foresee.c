@@ -1,12 +1,13 @@
 // foresee.c: a Newton step that foresees how the forces of touching bodies grow. See objective.h.
 //
-// Based on: [math/barrier Minimisation]. Newton's method takes the energy for a parabola, while that of bodies that meet goes like their distance to a
-// negative power: from too near it comes back too slowly, from too far it goes through. The energy of a pair along its own push, t = push . (xi1 - xi2),
-// is therefore taken for
-//   psi(t) = (3/theta) (z^-1/2 - 1),   z = 1 - 2 theta t/3,                                                                               (75)
+// Based on: [math/barrier Minimisation]. Newton's method takes the energy for a parabola, while that of bodies that
+// meet goes like their distance to a negative power: from too near it comes back too slowly, from too far it goes
+// through. The energy of a pair along its own push, t = push . (xi1 - xi2), is therefore taken for
+//   psi(t) = (3/theta) (z^-1/2 - 1),   z = 1 - 2 theta t/3,                                                                            (75)
 // which has the slope 1 and the curvature theta, the hardening, at t = 0, and is infinite where the force would be. The step minimises
-//   g . d + d' H d/2 + sum (psi(t) - t - theta t^2/2)                                                                                    (76)
-// by Newton's method of its own, which asks the contact model for nothing. It is a guess of the next point; what is accepted there is not its affair.
+//   g . d + d' H d/2 + sum (psi(t) - t - theta t^2/2)                                                                                  (76)
+// by Newton's method of its own, which asks the contact model for nothing. It is a guess of the next point; what is
+// accepted there is not its affair.
 #include <string.h>
 
 #include "step/objective.h"

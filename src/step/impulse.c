@@ -40,7 +40,8 @@ static tgStatus free_velocity(tgSim *s, double h) {
   return TG_OK;
 }
 
-// Work of assembling an island, one set of coupled dofs after the other: the rows that act on the set stand as columns, padded to full vectors.
+// Work of assembling an island, one set of coupled dofs after the other: the rows that act on the set stand as
+// columns, padded to full vectors.
 typedef struct Assembly {
   tgReal *X, *w, *product;   // dofs of the set x rows, numbers of one row, its row of A
   int *at, *used;            // places in X of a dof's row (by dof), of those that a row has numbers for
@@ -67,7 +68,8 @@ static void assemble_set(tgSim *s, int island, int first, const Assembly *w) {
   tgReal *A = s->rows->A + s->rows->island_at[island];
   for (int a = 0; a < n; a++) {
     int own = tgi_row_place(s, row[a], first);
-    if (own < 0 || tgi_row_place(s, row[a], range[2] - 1) != own + range[2] - 1 - first) continue;   // not on it, or on a set that lies across
+    // not on it, or on a set that lies across
+    if (own < 0 || tgi_row_place(s, row[a], range[2] - 1) != own + range[2] - 1 - first) continue;
     w->row[rows] = a;
     w->own[rows++] = own;
   }

@@ -11,8 +11,9 @@
 
 extern const tgStepper tgi_impulse;
 
-/// v1 from the state (q0, v0) whose frames and smooth dynamics are in the sim. Fills s->info. Nothing of the state changes. record: what the contact
-/// model recorded of that step's impulses, which are then not solved for; NULL: there is none.
+/// v1 from the state (q0, v0) whose frames and smooth dynamics are in the sim. Fills s->info. Nothing of the
+/// state changes. record: what the contact model recorded of that step's impulses, which are then not solved
+/// for; NULL: there is none.
 tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record);
 /// out = Mh^-1 x for a vector of nv; may be in place.
 void tgi_impulse_solve(const tgSim *s, const tgReal *x, tgReal *out);

@@ -56,7 +56,8 @@ static bool take_parts(tgSim *s, bool rows, Parts *p) {
   p->at = p->row_at + s->nrow;
   p->live = p->at + most;
   memset(p->part, 0, ((size_t)p->n + 1) * sizeof *p->part);
-  for (int i = 0; i < m->nu; i++) of_act[i] = p->of_dof[m->jnt_vadr[m->act_trn[i] == TG_TRN_TENDON ? m->wrap_jnt[m->ten_adr[m->act_target[i]]] : m->act_target[i]]];
+  for (int i = 0; i < m->nu; i++)
+    of_act[i] = p->of_dof[m->jnt_vadr[m->act_trn[i] == TG_TRN_TENDON ? m->wrap_jnt[m->ten_adr[m->act_target[i]]] : m->act_target[i]]];
   for (int d = 0; d < m->nv; d++) q[d] = p->part[p->of_dof[d]].ndof++;
   for (int i = 0; i < m->nu; i++) u[i] = p->part[of_act[i]].nact++;
   int *next = dof, *next_act = act;

@@ -1,4 +1,5 @@
-// impulse_step.c: the step of impulses as a map: positions by the velocities before or after the impulses, and the derivatives of both. See impulse.h.
+// impulse_step.c: the step of impulses as a map: positions by the velocities before or after the impulses, and the
+// derivatives of both. See impulse.h.
 //
 // Based on: [math/lcp (3)]. q' = q (+) h v' (symplectic) or q (+) h v.
 #include <stdio.h>
@@ -63,7 +64,9 @@ static void label(const tgSim *s, tgGradInfo *info) {
 
 // ---- adjoint ----
 
-static tgStatus no_room(tgSim *s, const char *what) { return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's %s; reserve more and repeat.", what); }
+static tgStatus no_room(tgSim *s, const char *what) {
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's %s; reserve more and repeat.", what);
+}
 
 // x <- R' x
 static tgStatus bounce_position(tgSim *s, tgReal *x, tgReal *gaps) {
@@ -100,7 +103,8 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tg
     if (bounces) TG_TRY(bounce_position(s, aq, gaps));
     if (bounces && !by_new) TG_TRY(bounce_position(s, gw, NULL));
     for (int d = 0; d < nv; d++) *(by_new ? &z[d] : &av[d]) += s->h * gw[d];
-    for (int d = 0; d < nv && dp != NULL && dp->opt_timestep != NULL; d++) dp->opt_timestep[0] += (by_new ? s->end.vel : s->start.vel)[d] * gw[d];
+    for (int d = 0; d < nv && dp != NULL && dp->opt_timestep != NULL; d++)
+      dp->opt_timestep[0] += (by_new ? s->end.vel : s->start.vel)[d] * gw[d];
   }
   return bounces ? tgi_bounce_vjp(s, z, aq, av, du, dp, gaps, clamps) : tgi_impulse_vjp(s, z, aq, av, du, dp, clamps);
 }
@@ -150,4 +154,6 @@ static tgStatus jacobian(tgSim *s, tgReal *D, int *clamps) {
   return tgi_bounces(s) ? bouncing_positions(s, w, D) : positions(s, w, D);
 }
 
-const tgStepper tgi_impulse = {.name = "impulse", .rows = true, .supports = supports, .step = step, .remember = remember, .record_bytes = record_bytes, .record = record, .revisit = move, .vjp = vjp, .jacobian = jacobian, .label = label};
+const tgStepper tgi_impulse = {.name = "impulse", .rows = true, .supports = supports, .step = step,
+                               .remember = remember, .record_bytes = record_bytes, .record = record, .revisit = move,
+                               .vjp = vjp, .jacobian = jacobian, .label = label};

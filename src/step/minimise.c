@@ -1,8 +1,11 @@
 // minimise.c: the minimisation of a step. See minimise.h, and objective.h for what is minimised.
 //
-// Based on: [math/barrier Step]. Newton's method with the exact second derivative; where that is not positive definite, a multiple of M/h^2 is
-// added, M the mass matrix at q0. Far from the end a step is bettered by how the forces of touching bodies grow (foresee.c). It goes no farther than the contact model and the joints' limits allow, and is accepted where the
-// energy falls or, within its round-off, the slope along the step does. The end is told by displacement: a Newton step that moves no point
+// Based on: [math/barrier Step]. Newton's method with the exact second derivative; where that is not positive
+// definite, a multiple of M/h^2 is
+// added, M the mass matrix at q0. Far from the end a step is bettered by how the forces of touching bodies grow
+// (foresee.c). It goes no farther than the contact model and the joints' limits allow, and is accepted where the
+// energy falls or, within its round-off, the slope along the step does. The end is told by displacement: a
+// Newton step that moves no point
 // of a body by more than 1e-12 of the scene, and then one more.
 #include "step/minimise.h"
 
@@ -18,7 +21,9 @@ enum { MOST_STEPS = 200, MOST_HALVINGS = 60 };
 #define CONVERGED 1e-12  // displacement of a Newton step, of the scene's size
 #define STALLED 1e-9     // the same where round-off stands in the way: steps that no longer halve, or none that is accepted
 #define ENDING 3e-9      // displacement after which the next one, which falls with its square, is expected to be round-off
-#define CUT 0.7          // share of the contact model's bound where that is less than the step: at the bound itself forces that nothing foresaw are far too large
+// share of the contact model's bound where that is less than the step: at the bound itself forces that nothing foresaw
+// are far too large
+#define CUT 0.7
 #ifdef TG_COMPLEX
 enum { POLISH = 3 };     // imaginary parts follow by one Newton step at converged real parts
 #define NOTHING -1
@@ -38,7 +43,9 @@ typedef struct Newton {
   bool definite;           // it was of H itself
 } Newton;
 
-static tgStatus no_room(tgSim *s) { return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat."); }
+static tgStatus no_room(tgSim *s) {
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+}
 
 static bool take(tgSim *s, double h, Newton *n) {
   const tgModel *m = &s->m;
@@ -117,7 +124,8 @@ static tgStatus find_pattern(tgSim *s) {
   for (int e = 0; e < m->neq; e++) couple_equality(s, e);
   if (tgi_pattern_close(p)) return TG_OK;
   if (p->size > s->wanted.nH) s->wanted.nH = p->size;
-  return tgi_error(&s->error, TG_ERR_CAPACITY, "The second derivative of a step has %zu numbers, there is room for %zu; reserve more and repeat.",
+  return tgi_error(&s->error, TG_ERR_CAPACITY,
+                   "The second derivative of a step has %zu numbers, there is room for %zu; reserve more and repeat.",
                    p->size, s->cap.nH);
 }
 
@@ -144,7 +152,8 @@ static tgStatus factor(tgSim *s, double h) {
   own->shift = 0;
   while (!tgi_pattern_factor(&own->pattern, own->shift == 0 ? own->step_H : own->step_L, own->step_L)) {
     own->shift = own->shift == 0 ? 1e-3 : 10 * own->shift;
-    if (!(own->shift < 1e25)) return tgi_no_factor(s, &s->start, s->start.vel, ", or the contact potential has no finite second derivative");
+    if (!(own->shift < 1e25))
+      return tgi_no_factor(s, &s->start, s->start.vel, ", or the contact potential has no finite second derivative");
     memcpy(own->step_L, own->step_H, own->pattern.size * sizeof *own->step_L);
     add_mass(s, own->shift / (h * h), own->step_L);
   }
@@ -219,7 +228,8 @@ static tgStatus line_search(tgSim *s, Newton *n, bool *stalled) {
     move(s, n, share);
     TG_TRY(tgi_objective_evaluate(s, &s->trial, share == 1 && n->moved < ENDING, &n->o));
     double energy = tgRe(n->o.energy), noise = 16 * fmax(rounding, n->o.rounding);
-    bool falls = energy <= before + 1e-4 * share * fall, flatter = energy < INFINITY && energy <= before + noise && fabs(slope(s, n)) <= 0.9 * fabs(fall);
+    bool falls = energy <= before + 1e-4 * share * fall,
+         flatter = energy < INFINITY && energy <= before + noise && fabs(slope(s, n)) <= 0.9 * fabs(fall);
     if (!falls && !flatter) continue;
     keep(s);
     return TG_OK;
@@ -282,9 +292,10 @@ static tgStatus minimise(tgSim *s, Newton *n) {
   }
   char label[160];
   return tgi_error(&s->error, TG_NOT_CONVERGED,
-                   "The step's minimisation ends after %d Newton steps with one of %.3g of the scene's size, for %s; the state is unchanged. Try a smaller "
-                   "step, or a larger weight of the contact potential.", s->info.iterations, n->moved,
-                   tgi_model_label(&s->m, TG_THING_BODY, s->info.body1, label, sizeof label));
+                   "The step's minimisation ends after %d Newton steps with one of %.3g of the scene's size, for %s; "
+                   "the state is unchanged. Try a smaller step, or a larger weight of the contact potential.",
+                   s->info.iterations, n->moved, tgi_model_label(&s->m, TG_THING_BODY, s->info.body1, label,
+                                                                 sizeof label));
 }
 
 // a joint or tendon at or beyond its limit at q0, by name
@@ -296,8 +307,10 @@ static tgStatus within_limits(tgSim *s) {
       char label[160];
       if (!tgi_limit(s, i, side, s->start.q, &gap, &width)) continue;
       if (tgRe(gap) > 0 && tgRe(width) > 0) continue;
-      return tgi_error(&s->error, TG_ERR_INVALID, "%s is not inside its %s limit (%.6g from it), where a step under a contact potential must start; move it inside.",
-                       tgi_limit_label(m, i, label, sizeof label), side == 0 ? "lower" : "upper", tgRe(gap));
+      return tgi_error(&s->error, TG_ERR_INVALID,
+                       "%s is not inside its %s limit (%.6g from it), where a step under a contact potential must "
+                       "start; move it inside.", tgi_limit_label(m, i, label, sizeof label),
+                       side == 0 ? "lower" : "upper", tgRe(gap));
     }
   return TG_OK;
 }
@@ -310,7 +323,8 @@ tgStatus tgi_minimise_step(tgSim *s, double h) {
   s->ncon = s->nrow = s->nisland = 0;
   tgi_minimise_own(s)->mixed = false;
   if (tgi_has_fluid(m))
-    return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "A medium (opt_density, opt_viscosity) acts, which a contact model with a potential does not support.");
+    return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
+                     "A medium (opt_density, opt_viscosity) acts, which a contact model with a potential does not support.");
   if (!take(s, h, &n)) return no_room(s);
   TG_TRY(within_limits(s));
   tgStatus status = s->contact_model->kind->law->begin(s, h);
@@ -360,7 +374,8 @@ static tgStatus revisit(tgSim *s, double h, const void *from) {
 
 static tgStatus supports(tgContact *c, tgError *error) {
   if (c->kind->law == NULL || !(c->kind->law->has & TG_LAW_ENERGY))
-    return tgi_error(error, TG_ERR_UNSUPPORTED, "The contact model '%s' has no energy, which a step that minimises one needs.", c->kind->word);
+    return tgi_error(error, TG_ERR_UNSUPPORTED,
+                     "The contact model '%s' has no energy, which a step that minimises one needs.", c->kind->word);
   TG_TRY(tgi_minimise_supports(c->model, error));
   return tgi_joint_inertias(c, true, error);
 }
@@ -395,10 +410,13 @@ static void label(const tgSim *s, tgGradInfo *info) {
   const tgiMinimise *own = tgi_minimise_own(s);
   if (own->shift > 0) {
     info->label = TG_GRAD_SURROGATE;
-    snprintf(info->reason, sizeof info->reason, "the step's energy has no strict minimum: its second derivative is taken with %.3g M/h^2 added", own->shift);
+    snprintf(info->reason, sizeof info->reason,
+             "the step's energy has no strict minimum: its second derivative is taken with %.3g M/h^2 added",
+             own->shift);
   }
 }
 
-const tgStepper tgi_minimise = {.name = "minimise", .velocity_by_difference = true, .supports = supports, .place = place, .field = field, .step = tgi_minimise_step,
-                                .record_bytes = record_bytes, .record = record, .revisit = revisit,
-                                .vjp = tgi_minimise_vjp, .jacobian = tgi_minimise_jacobian, .label = label, .potential = tgi_minimise_potential};
+const tgStepper tgi_minimise = {.name = "minimise", .velocity_by_difference = true, .supports = supports,
+                                .place = place, .field = field, .step = tgi_minimise_step, .record_bytes = record_bytes,
+                                .record = record, .revisit = revisit, .vjp = tgi_minimise_vjp,
+                                .jacobian = tgi_minimise_jacobian, .label = label, .potential = tgi_minimise_potential};

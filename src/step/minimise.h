@@ -23,7 +23,8 @@ static inline tgiMinimise *tgi_minimise_own(const tgSim *s) { return s->own; }
 
 extern const tgStepper tgi_minimise;
 
-/// Are the forces of the model's joints, actuators and tendons such that an energy has them? TG_ERR_UNSUPPORTED: error (may be NULL) names the first that is not.
+/// Are the forces of the model's joints, actuators and tendons such that an energy has them? TG_ERR_UNSUPPORTED: error
+/// (may be NULL) names the first that is not.
 tgStatus tgi_minimise_supports(const tgModel *m, tgError *error);
 
 /// s->end and v1 from s->start and v0; step_H and step_L at the end. Fills s->info.
@@ -31,8 +32,8 @@ tgStatus tgi_minimise_step(tgSim *s, double h);
 
 /// The terms have their B. Once for a step.
 tgStatus tgi_minimise_mixed(tgSim *s);
-/// Adjoint of the last step: adds to aq, av (nv), du (nu) and p (du and p may be NULL) what gq = dL/dq', gv = dL/dv' (either may be NULL) are in
-/// q0, v0, the control and the parameters. clamps counts those met.
+/// Adjoint of the last step: adds to aq, av (nv), du (nu) and p (du and p may be NULL) what gq = dL/dq', gv = dL/dv'
+/// (either may be NULL) are in q0, v0, the control and the parameters. clamps counts those met.
 tgStatus tgi_minimise_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
 /// Its dense derivative, D (2 nv x (2 nv + nu), row-major): rows q', v', columns q, v, u. Shares no derivative code with the adjoint.
 tgStatus tgi_minimise_jacobian(tgSim *s, tgReal *D, int *clamps);

@@ -13,7 +13,8 @@
 static void inertial(const tgSim *s, int b, const tgReal *Z, tgParamGrad *p) {
   const tgModel *m = &s->m;
   const tgReal *R = s->end.xmat + 9 * b, *g = m->opt_gravity;
-  tgReal A[9], a[3], u[3], x[3], y[3], turned[9], Q[9], T[9], Sigma[9], mass = m->body_mass[b], light = 1 - m->body_gravcomp[b], hh = s->h * s->h;
+  tgReal A[9], a[3], u[3], x[3], y[3], turned[9], Q[9], T[9], Sigma[9], mass = m->body_mass[b],
+         light = 1 - m->body_gravcomp[b], hh = s->h * s->h;
   tgi_second_difference(s, &s->end, b, A, a);
   tgi_sp_point_velocity(u, Z, s->end.xcom + 3 * b);
   for (int k = 0; k < 3; k++) {

@@ -2,7 +2,9 @@
 #include "kin/kinematics.h"
 #include "step/minimise.h"
 
-static tgStatus no_room(tgSim *s) { return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the contact potential; reserve more and repeat."); }
+static tgStatus no_room(tgSim *s) {
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the contact potential; reserve more and repeat.");
+}
 
 // the pair terms at the present pose
 static tgStatus evaluate(tgSim *s) {

@@ -1,7 +1,7 @@
 // minimise_supports.c: what a step that minimises does not support, refused by name before a simulation is made.
 //
-// Its forces are derivatives of energies of the configuration [math/barrier Step]. The forces of a medium are none, nor is a force on several joints of which
-// one is clamped by a sum that the others do not see.
+// Its forces are derivatives of energies of the configuration [math/barrier Step]. The forces of a medium are none, nor
+// is a force on several joints of which one is clamped by a sum that the others do not see.
 #include "step/minimise.h"
 
 // a tendon's actuator that works on a joint whose summed force is limited
@@ -11,8 +11,9 @@ static tgStatus supports_actuator(const tgModel *m, int i, tgError *error) {
   for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++)
     if (tgi_sum_limited(m, m->wrap_jnt[w]))
       return tgi_error(error, TG_ERR_UNSUPPORTED,
-                       "%s drives a tendon over %s, which has a range of actuator forces: a contact model with a potential does not support both; remove the range or "
-                       "take another contact model.", tgi_model_label(m, TG_THING_ACTUATOR, i, tendon, sizeof tendon),
+                       "%s drives a tendon over %s, which has a range of actuator forces: a contact model with a "
+                       "potential does not support both; remove the range or take another contact model.",
+                       tgi_model_label(m, TG_THING_ACTUATOR, i, tendon, sizeof tendon),
                        tgi_model_label(m, TG_THING_JOINT, m->wrap_jnt[w], joint, sizeof joint));
   return TG_OK;
 }
@@ -22,6 +23,7 @@ tgStatus tgi_minimise_supports(const tgModel *m, tgError *error) {
     if (m->act_trn[i] == TG_TRN_TENDON) TG_TRY(supports_actuator(m, i, error));
   if (tgRe(m->opt_density[0]) != 0 || tgRe(m->opt_viscosity[0]) != 0)
     return tgi_error(error, TG_ERR_UNSUPPORTED,
-                     "A medium (opt_density, opt_viscosity) acts, which a contact model with a potential does not support; set both to 0 or take another contact model.");
+                     "A medium (opt_density, opt_viscosity) acts, which a contact model with a potential does not "
+                     "support; set both to 0 or take another contact model.");
   return TG_OK;
 }

@@ -1,7 +1,8 @@
 // minimise_vjp.c: the adjoint of a step of a potential model. Shares no derivative code with minimise_jacobian.c.
 //
-// Based on: [math/barrier Gradient]. With lambda = dL/dq' (of which v' = delta/h has a part), z = -H^-1 lambda and Z_b the twists that z gives the
-// bodies at q', what the objective's gradient loses by a change of anything else is z . d(dL/dq'):
+// Based on: [math/barrier Gradient]. With lambda = dL/dq' (of which v' = delta/h has a part), z = -H^-1 lambda
+// and Z_b the twists that z gives the bodies at q', what the objective's gradient loses by a change of
+// anything else is z . d(dL/dq'):
 //   bodies:   G = c [Z] T Sigma-and-mass at the old poses, c = -2/h^2 at q0 and 1/h^2 a step before, carried to the dofs there;
 //   contacts: B' Z at the poses at q0;
 //   joints:   tgi_joint_start_vjp with zeta = Jr^-1 z.
@@ -24,7 +25,8 @@ static bool take(tgSim *s, tgiAdjoint *a) {
   a->old[0] = tgi_stack_real(s, nb);
   a->old[1] = tgi_stack_real(s, nb);
   a->t = tgi_stack_real(s, nv);
-  return tgi_objective_take(s, s->h, &a->o) && a->z != NULL && a->zeta != NULL && a->Z != NULL && a->back != NULL && a->old[0] != NULL && a->old[1] != NULL && a->t != NULL;
+  return tgi_objective_take(s, s->h, &a->o) && a->z != NULL && a->zeta != NULL && a->Z != NULL && a->back != NULL &&
+         a->old[0] != NULL && a->old[1] != NULL && a->t != NULL;
 }
 
 // z = -H^-1 lambda; q' = q0 (+) delta alone moves v' = delta/h with q0
@@ -119,7 +121,8 @@ static tgStatus bodies(tgSim *s, tgiAdjoint *a, tgReal *aq, tgReal *av, tgParamG
   return TG_OK;
 }
 
-static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps) {
+static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du,
+                             tgParamGrad *p, int *clamps) {
   tgiAdjoint a;
   if (!take(s, &a)) return no_room(s);
   tgi_joint_slopes(s, &s->end, &a.o.joints);

@@ -24,7 +24,8 @@ tgStatus tg_sim_step_advice(tgSim *sim, tgStepAdvice *out) {
 
 static tgStatus inverse_contact(tgSim *s, const tgReal *qacc, tgReal *tau) {
   if (s->stepper->inverse != NULL) return s->stepper->inverse(s, qacc, tau);
-  return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "Inverse dynamics with contact needs contact forces in closed form, which this contact model has not.");
+  return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
+                   "Inverse dynamics with contact needs contact forces in closed form, which this contact model has not.");
 }
 
 tgStatus tg_sim_inverse_contact(tgSim *sim, const tgReal *qacc, tgReal *tau) {

@@ -177,7 +177,8 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tg
   return TG_OK;
 }
 
-tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, tgGradInfo *info) {
+tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du,
+                         tgParamGrad *dp, tgGradInfo *info) {
   if (sim == NULL || (dp != NULL && !tgi_param_fits(dp, sim))) return TG_ERR_ARG;
   if (!tgi_sim_claim(sim)) return TG_ERR_STATE;
   int clamps = 0;
@@ -222,7 +223,8 @@ static tgStatus param_jacobian(tgSim *s, tgParamGrad *dp, tgReal *D, tgGradInfo 
   tgStatus status = stepped(s);
   s->aware_row = -1;
   s->no_aware_adjoint = true;
-  if (status == TG_OK && g == NULL) status = tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
+  if (status == TG_OK && g == NULL)
+    status = tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
   for (int i = 0; i < 2 * nv && status == TG_OK; i++) {
     for (int k = 0; k < 2 * nv; k++) g[k] = k == i;
     tg_param_grad_clear(dp);

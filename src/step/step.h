@@ -12,8 +12,8 @@ tgStatus tgi_check_velocity(tgSim *s, const tgReal *v);
 /// Velocities, bias and smooth forces at the pose of q0 and v: V, Vp, Sd, vel, bias, qfrc_actuator, qfrc_passive, tau.
 void tgi_step_forces(tgSim *s, const tgReal *v);
 
-/// tg_sim_step in two: the step and its derivatives are there while the sim still shows the state that it starts from, which is what a loss looks at; then
-/// the state after it is taken over.
+/// tg_sim_step in two: the step and its derivatives are there while the sim still shows the state that it starts from,
+/// which is what a loss looks at; then the state after it is taken over.
 tgStatus tgi_step_solve(tgSim *s, double h, tgStepInfo *info);
 void tgi_step_take(tgSim *s);
 
@@ -21,8 +21,9 @@ void tgi_step_take(tgSim *s);
 size_t tgi_step_record_bytes(const tgSim *s);
 /// Writes that of the last step.
 void tgi_step_record(const tgSim *s, void *to);
-/// The step of that record again, from the state, control, forces and memory it was made from and with its size: the sim is then as tgi_step_solve left it,
-/// as far as derivatives and the state go. *solved: it had to be made anew. As tgi_step_solve otherwise.
+/// The step of that record again, from the state, control, forces and memory it was made from and with its size: the
+/// sim is then as tgi_step_solve left it, as far as derivatives and the state go. *solved: it had to be made anew. As
+/// tgi_step_solve otherwise.
 tgStatus tgi_step_revisit(tgSim *s, double h, const void *from, bool *solved);
 
 /// The pose, inertias, mass matrix and smooth forces at (q0, v0).

@@ -1,5 +1,6 @@
-// test_null.c: NULL in place of what a public function needs does no harm (base.h): one line a function, and the arrays of objects that are there.
-// tools/check_interface.py lists the public functions that take a pointer and are not named here.
+// test_null.c: NULL in place of what a public function needs does no harm (base.h): one line a function, and
+// the arrays of objects that are there. tools/check_interface.py lists the public functions that take a
+// pointer and are not named here.
 #include <string.h>
 
 #include "support/check.h"
@@ -187,7 +188,8 @@ static void no_object(void **state) {
   STATUS(tg_sim_step_param_jacobian(NULL, NULL, NULL, NULL));
   tg_sim_freeze_memory(NULL, 0);
   tg_sim_watch_stability(NULL, true);
-  assert_int_equal(tg_loss_hvp_without_parameters(NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), TG_OK);   // needs nothing
+  // needs nothing
+  assert_int_equal(tg_loss_hvp_without_parameters(NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), TG_OK);
 }
 
 static void no_file_and_no_geometry(void **state) {
@@ -252,7 +254,8 @@ static void no_contact_and_no_change(void **state) {
 }
 
 static const char *const text =
-    "<mujoco><worldbody><body><freejoint/><geom size='0.1'/><body pos='0 0 1'><joint axis='0 1 0'/><geom size='0.1'/></body></body></worldbody></mujoco>";
+    "<mujoco><worldbody><body><freejoint/><geom size='0.1'/><body pos='0 0 1'><joint axis='0 1 0'/><geom size='0.1'/>"
+    "</body></body></worldbody></mujoco>";
 
 static void no_array(void **state) {
   (void)state;
@@ -309,6 +312,7 @@ static void no_array(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(no_object), cmocka_unit_test(no_file_and_no_geometry), cmocka_unit_test(no_contact_and_no_change), cmocka_unit_test(no_array)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(no_object), cmocka_unit_test(no_file_and_no_geometry),
+                                     cmocka_unit_test(no_contact_and_no_change), cmocka_unit_test(no_array)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,8 +11,9 @@
 static void show(const tgGradCheck *c) {
   for (int i = 0; i < c->nblock; i++) {
     const tgGradBlock *b = &c->block[i];
-    print_message("  %-14s %.2e of %.0e (reference %.0e) label %d %s, worst %s / %s: %.9g %.9g; %d spoiled; %s\n", b->name, b->error, b->tolerance,
-                  b->estimate, b->label, b->pass ? "pass" : "FAIL", b->row_name, b->col_name, b->ours, b->reference, b->spoiled, b->reason);
+    print_message("  %-14s %.2e of %.0e (reference %.0e) label %d %s, worst %s / %s: %.9g %.9g; %d spoiled; %s\n",
+                  b->name, b->error, b->tolerance, b->estimate, b->label, b->pass ? "pass" : "FAIL", b->row_name,
+                  b->col_name, b->ours, b->reference, b->spoiled, b->reason);
   }
 }
 
@@ -96,7 +97,8 @@ static void a_block_of_zeros_passes(void **state) {
   static const char text[] =
       "<mujoco><worldbody><body><freejoint/><geom size='.1' pos='.03 .02 .01'/>"
       "<body pos='.3 0 .1'><joint axis='1 2 3'/><geom size='.07' pos='.2 .1 0' contype='0' conaffinity='0'/>"
-      "<body pos='.2 .1 0'><joint axis='0 1 1'/><geom size='.05' pos='0 .1 .1' contype='0' conaffinity='0'/></body></body></body></worldbody></mujoco>";
+      "<body pos='.2 .1 0'><joint axis='0 1 1'/><geom size='.05' pos='0 .1 .1' contype='0' conaffinity='0'/></body>"
+      "</body></body></worldbody></mujoco>";
   tgDesc *d = tg_desc_load_memory("fall.xml", text, sizeof text - 1, NULL, NULL);
   assert_non_null(d);
   World w = world(tg_model_compile(d, NULL, NULL), false);
@@ -110,14 +112,15 @@ static void a_block_of_zeros_passes(void **state) {
   tg_desc_free(d);
 }
 
-// A small wheel turns the round-off of the forces on it into that of its speed, many times the round-off of the speed itself; no entry of dv'/dq is
-// anything else here.
+// A small wheel turns the round-off of the forces on it into that of its speed, many times the round-off of the speed
+// itself; no entry of dv'/dq is anything else here.
 static void small_wheels_pass(void **state) {
   (void)state;
   static const char text[] =
       "<mujoco><worldbody><body quat='.9 .3 .2 .1'><freejoint/><inertial pos='.01 .02 .03' mass='40' diaginertia='2 3 4'/>"
       "<body pos='.3 .2 -.1'><joint axis='0 1 0'/><inertial pos='0 0 0' mass='.3' diaginertia='4e-7 5e-7 4e-7'/></body>"
-      "<body pos='-.3 .2 -.1'><joint axis='.6 .8 0'/><inertial pos='0 0 0' mass='.3' diaginertia='4e-7 4e-7 4e-7'/></body></body></worldbody></mujoco>";
+      "<body pos='-.3 .2 -.1'><joint axis='.6 .8 0'/><inertial pos='0 0 0' mass='.3' diaginertia='4e-7 4e-7 4e-7'/>"
+      "</body></body></worldbody></mujoco>";
   tgDesc *d = tg_desc_load_memory("car.xml", text, sizeof text - 1, NULL, NULL);
   assert_non_null(d);
   World w = world(tg_model_compile(d, NULL, NULL), false);
@@ -137,8 +140,10 @@ static void small_wheels_pass(void **state) {
 static void a_switch_of_features_is_named(void **state) {
   (void)state;
   static const char text[] =
-      "<mujoco><worldbody><body><joint type='slide' axis='0 1 0'/><joint axis='0 0 1' pos='-.1 0 0'/><geom type='box' size='.015 .005 .01' mass='.1'/></body>"
-      "<body pos='0 .008 .0001'><joint axis='0 0 1' pos='-.1 0 0'/><geom type='box' size='.015 .005 .01' mass='.1'/></body></worldbody></mujoco>";
+      "<mujoco><worldbody><body><joint type='slide' axis='0 1 0'/><joint axis='0 0 1' pos='-.1 0 0'/>"
+      "<geom type='box' size='.015 .005 .01' mass='.1'/></body>"
+      "<body pos='0 .008 .0001'><joint axis='0 0 1' pos='-.1 0 0'/><geom type='box' size='.015 .005 .01' mass='.1'/>"
+      "</body></worldbody></mujoco>";
   tgDesc *d = tg_desc_load_memory("tips.xml", text, sizeof text - 1, NULL, NULL);
   assert_non_null(d);
   World w = world(tg_model_compile(d, NULL, NULL), false);
@@ -157,7 +162,8 @@ static void drag_at_rest_passes(void **state) {
   (void)state;
   static const char text[] =
       "<mujoco><option density='5000' gravity='0 0 0'/><worldbody><body><freejoint/><geom size='.1'/>"
-      "<body pos='.2 0 0'><joint axis='0 1 0'/><geom type='box' size='.01 .2 .3' contype='0' conaffinity='0' mass='.1'/></body></body></worldbody></mujoco>";
+      "<body pos='.2 0 0'><joint axis='0 1 0'/>"
+      "<geom type='box' size='.01 .2 .3' contype='0' conaffinity='0' mass='.1'/></body></body></worldbody></mujoco>";
   tgDesc *d = tg_desc_load_memory("swim.xml", text, sizeof text - 1, NULL, NULL);
   assert_non_null(d);
   World w = world(tg_model_compile(d, NULL, NULL), false);
@@ -245,15 +251,16 @@ static void the_limit_that_spoils_is_named(void **state) {
   drop(&w);
 }
 
-// Two hinges at rest on their limits, no gravity: a torque on either moves one off and presses the other, whichever its sign, so neither side
-// is the Jacobian of the free arm; the step without both limits has it.
+// Two hinges at rest on their limits, no gravity: a torque on either moves one off and presses the other, whichever its
+// sign, so neither side is the Jacobian of the free arm; the step without both limits has it.
 static void a_corner_of_ties_is_checked_by_its_active_set(void **state) {
   (void)state;
   tgDesc *d = tg_desc_create(NULL);
   for (int i = 0; i < 3; i++) d->option.gravity[i] = 0;
   int parent = 0;
   for (int k = 0; k < 2; k++) {
-    int b = tg_desc_add_body(d, parent, k == 0 ? "upper" : "lower"), j = tg_desc_add_joint(d, b, TG_JOINT_HINGE, k == 0 ? "shoulder" : "elbow");
+    int b = tg_desc_add_body(d, parent, k == 0 ? "upper" : "lower"),
+        j = tg_desc_add_joint(d, b, TG_JOINT_HINGE, k == 0 ? "shoulder" : "elbow");
     d->body[b].pos[0] = k;
     d->body[b].has_inertial = true;
     d->body[b].mass = 1;
@@ -275,8 +282,8 @@ static void a_corner_of_ties_is_checked_by_its_active_set(void **state) {
   if (!check.pass) show(&check);
   assert_true(check.pass);
   const tgGradBlock *b = block(&check, "dv'/du");
-  check_true(b->label == TG_GRAD_ONE_SIDED && b->spoiled == 2 && strstr(b->reason, "limit of joint") != NULL, "label %d, %d spoiled, reason '%s'",
-             b->label, b->spoiled, b->reason);
+  check_true(b->label == TG_GRAD_ONE_SIDED && b->spoiled == 2 && strstr(b->reason, "limit of joint") != NULL,
+             "label %d, %d spoiled, reason '%s'", b->label, b->spoiled, b->reason);
   drop(&w);
 }
 
@@ -393,7 +400,9 @@ static void wrong_rollouts_are_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(right_gradients_pass), cmocka_unit_test(a_block_of_zeros_passes), cmocka_unit_test(small_wheels_pass),
-                                     cmocka_unit_test(a_switch_of_features_is_named), cmocka_unit_test(drag_at_rest_passes), cmocka_unit_test(wrong_gradients_are_refused),
+                                     cmocka_unit_test(a_switch_of_features_is_named),
+                                     cmocka_unit_test(drag_at_rest_passes),
+                                     cmocka_unit_test(wrong_gradients_are_refused),
     cmocka_unit_test(the_contact_that_spoils_is_named), cmocka_unit_test(the_clamp_that_spoils_is_named),
     cmocka_unit_test(the_limit_that_spoils_is_named), cmocka_unit_test(a_corner_of_ties_is_checked_by_its_active_set),
     cmocka_unit_test(legs_at_their_limits_in_free_fall),

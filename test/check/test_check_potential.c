@@ -1,5 +1,6 @@
-// test_check_potential.c: the gradient check of steps under a contact potential, whose scales, gaps and slip speeds times h, are far below its widest
-// stencil: what is right passes, what is wrong does not, and where no difference can be taken that is said.
+// test_check_potential.c: the gradient check of steps under a contact potential, whose scales, gaps and slip speeds
+// times h, are far below its widest stencil: what is right passes, what is wrong does not, and where no difference
+// can be taken that is said.
 #include <stdio.h>
 
 #include "contact/contact.h"
@@ -9,8 +10,8 @@
 
 static void print(const tgGradCheck *c) {
   for (int i = 0; i < c->nblock; i++)
-    print_message("%-10s error %.2g tolerance %.2g %s%s %s\n", c->block[i].name, c->block[i].error, c->block[i].tolerance, c->block[i].pass ? "" : "FAIL ",
-                  c->block[i].col_name, c->block[i].reason);
+    print_message("%-10s error %.2g tolerance %.2g %s%s %s\n", c->block[i].name, c->block[i].error,
+                  c->block[i].tolerance, c->block[i].pass ? "" : "FAIL ", c->block[i].col_name, c->block[i].reason);
 }
 
 static tgGradCheck check_both(tgSim *s, double h) {
@@ -35,7 +36,8 @@ static void cubes_at_rest_pass(void **state) {
   (void)state;
   static const char xml[] = "<mujoco><worldbody><geom name='floor' type='plane' size='5 5 1'/>"
                             "<body pos='0 0 .102'><freejoint/><geom name='low' type='box' size='.1 .1 .1'/></body>"
-                            "<body pos='.02 .01 .306'><freejoint/><geom name='high' type='box' size='.1 .1 .1'/></body></worldbody></mujoco>";
+                            "<body pos='.02 .01 .306'><freejoint/><geom name='high' type='box' size='.1 .1 .1'/></body>"
+                            "</worldbody></mujoco>";
   for (int k = 0; k < 2; k++) {
     double h = k == 0 ? 0.01 : 0.002;
     Rig r = rig_of_text(xml, "barrier", NULL);
@@ -55,7 +57,8 @@ static Rig hovering(double gap, double mu) {
   tgBarrierOptions o = tg_barrier_default();
   o.weight = mu;
   snprintf(xml, sizeof xml, "<mujoco><option gravity='0 0 0'/><worldbody><geom name='floor' type='plane' size='5 5 1' friction='.4'/>"
-           "<body pos='0 0 %.17g'><freejoint/><geom name='box' type='box' size='.13 .12 .1' friction='.7'/></body></worldbody></mujoco>", 0.1 + gap);
+           "<body pos='0 0 %.17g'><freejoint/><geom name='box' type='box' size='.13 .12 .1' friction='.7'/></body>"
+           "</worldbody></mujoco>", 0.1 + gap);
   return rig_of_text(xml, "barrier", &o.of);
 }
 
@@ -75,8 +78,10 @@ static void gaps_below_the_stencil_pass(void **state) {
 static void rest_at_small_gaps_passes(void **state) {
   (void)state;
   static const char xml[] = "<mujoco><worldbody><geom name='floor' type='box' size='.5 .5 .1' pos='0 0 -.1' friction='.5'/>"
-                            "<body pos='.013 .02 .1001' euler='0 0 12'><freejoint/><geom name='box' type='box' size='.1 .1 .1' mass='1' friction='.5'/></body></worldbody></mujoco>";
-  static const struct { double mu, gap, most; } row[] = {{1e-7, 1e-3, 1e-11}, {1e-13, 1e-6, 1e-9}, {1e-15, 1e-7, 1e-8}, {1e-17, 1e-8, 1e-7}};
+                            "<body pos='.013 .02 .1001' euler='0 0 12'><freejoint/>"
+                            "<geom name='box' type='box' size='.1 .1 .1' mass='1' friction='.5'/></body></worldbody></mujoco>";
+  static const struct { double mu, gap, most; } row[] =
+      {{1e-7, 1e-3, 1e-11}, {1e-13, 1e-6, 1e-9}, {1e-15, 1e-7, 1e-8}, {1e-17, 1e-8, 1e-7}};
   for (int k = 0; k < 4; k++) {
     tgBarrierOptions o = tg_barrier_default();
     o.weight = row[k].mu;
@@ -90,7 +95,8 @@ static void rest_at_small_gaps_passes(void **state) {
     assert_int_equal(tg_grad_check_step(r.s, &g, &c), TG_OK);
     const tgGradBlock *b = block(&c, "adjoint");
     if (!c.pass) print(&c);
-    check_true(c.pass && b->tolerance >= 1e-11 && b->tolerance <= row[k].most, "mu %g: error %g, tolerance %g", row[k].mu, b->error, b->tolerance);
+    check_true(c.pass && b->tolerance >= 1e-11 && b->tolerance <= row[k].most, "mu %g: error %g, tolerance %g",
+               row[k].mu, b->error, b->tolerance);
     drop(&r);
   }
 }
@@ -104,8 +110,8 @@ static void nearer_than_any_stencil_is_said(void **state) {
   o.h = 0.01;
   assert_int_equal(tg_grad_check_step(r.s, &o, &c), TG_OK);
   const tgGradBlock *b = block(&c, "dq'/dq");
-  check_true(b->spoiled > 0 && b->label == TG_GRAD_ONE_SIDED && strstr(b->reason, "no step of 1e-09") != NULL && strstr(b->reason, "'floor'") != NULL, "%d %s",
-             b->spoiled, b->reason);
+  check_true(b->spoiled > 0 && b->label == TG_GRAD_ONE_SIDED && strstr(b->reason, "no step of 1e-09") != NULL &&
+             strstr(b->reason, "'floor'") != NULL, "%d %s", b->spoiled, b->reason);
   drop(&r);
 }
 
@@ -152,8 +158,8 @@ static tgStatus rest(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgRea
   return TG_OK;
 }
 
-// After 100 damped steps nothing is left of where it began: a gradient of 1e-17 is as right as round-off can tell. After 2 it is not, and a thousandth
-// too much is refused.
+// After 100 damped steps nothing is left of where it began: a gradient of 1e-17 is as right as round-off can tell.
+// After 2 it is not, and a thousandth too much is refused.
 static void rollouts_that_forget_pass(void **state) {
   (void)state;
   static const char xml[] = "<mujoco><worldbody><body><joint type='slide' axis='0 0 1' range='0 1' limited='true' damping='40'/>"
@@ -179,7 +185,11 @@ static void rollouts_that_forget_pass(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(cubes_at_rest_pass), cmocka_unit_test(gaps_below_the_stencil_pass), cmocka_unit_test(rest_at_small_gaps_passes),
-                                     cmocka_unit_test(nearer_than_any_stencil_is_said), cmocka_unit_test(a_wrong_number_is_refused), cmocka_unit_test(rollouts_that_forget_pass)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(cubes_at_rest_pass),
+                                     cmocka_unit_test(gaps_below_the_stencil_pass),
+                                     cmocka_unit_test(rest_at_small_gaps_passes),
+                                     cmocka_unit_test(nearer_than_any_stencil_is_said),
+                                     cmocka_unit_test(a_wrong_number_is_refused),
+                                     cmocka_unit_test(rollouts_that_forget_pass)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-// test_check_second.c: the check of second derivatives: that it passes and says how exactly, that it can fail and names the entry, that it leaves things as
-// they were, and what it refuses.
+// test_check_second.c: the check of second derivatives: that it passes and says how exactly, that it can fail and names
+// the entry, that it leaves things as they were, and what it refuses.
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,8 @@ static void test_passes(void **state) {
     tgt_unequal(rig.s);
     size_t bytes = tg_sim_snapshot_size(rig.s);
     char *before = malloc(2 * bytes), *after = before + bytes;
-    double friction = tg_sim_param(rig.s, "geom_friction", NULL, NULL)[1], stiffness = tg_sim_param(rig.s, "contact.stiffness", NULL, NULL)[0];
+    double friction = tg_sim_param(rig.s, "geom_friction", NULL, NULL)[1],
+           stiffness = tg_sim_param(rig.s, "contact.stiffness", NULL, NULL)[0];
     tg_sim_save(rig.s, before);
     tgGradCheckOptions o = tg_grad_check_default();
     tgGradCheck c = {.pass = true};
@@ -45,7 +46,8 @@ static void test_passes(void **state) {
     assert_true(block(&c, "second dp")->error <= 1e-6 && block(&c, "second symmetry")->error <= 1e-11);
     tg_sim_save(rig.s, after);
     assert_memory_equal(before, after, bytes);
-    assert_true(friction == tg_sim_param(rig.s, "geom_friction", NULL, NULL)[1] && stiffness == tg_sim_param(rig.s, "contact.stiffness", NULL, NULL)[0]);
+    assert_true(friction == tg_sim_param(rig.s, "geom_friction", NULL, NULL)[1] &&
+                stiffness == tg_sim_param(rig.s, "contact.stiffness", NULL, NULL)[0]);
     // a tolerance below what differences can show for rounding is not met: the verdict depends on the numbers, and names the worst of them
     tgGradCheck strict = {.pass = true};
     o.tolerance = 1e-17;
@@ -61,7 +63,8 @@ static void test_fails_at_a_kink(void **state) {
   (void)state;
   static const char *const text =
       "<mujoco><worldbody><body><joint name='j' type='slide' axis='1 0 0'/><geom type='sphere' size='.1'/></body></worldbody>"
-      "<actuator><position name='a' joint='j' kp='1000' ctrllimited='true' ctrlrange='-1 1' forcelimited='true' forcerange='-1 1'/></actuator></mujoco>";
+      "<actuator><position name='a' joint='j' kp='1000' ctrllimited='true' ctrlrange='-1 1' forcelimited='true' "
+      "forcerange='-1 1'/></actuator></mujoco>";
   tgSoftminOptions so = soft_options();
   Rig rig = rig_of_text(text, "softmin", &so.of);
   tgGradCheckOptions o = tg_grad_check_default();

@@ -11,7 +11,8 @@ enum { NV = 9, NT = 19 };
 static tgModel *turning(void) {
   static const char text[] =
       "<mujoco><worldbody><body><freejoint/><geom type='box' size='0.1 0.2 0.3' contype='0' conaffinity='0'/>"
-      "<body pos='0 0 0.4'><joint name='b' type='ball'/><geom type='capsule' size='0.05 0.2' pos='0 0 0.2' contype='0' conaffinity='0'/></body></body></worldbody>"
+      "<body pos='0 0 0.4'><joint name='b' type='ball'/>"
+      "<geom type='capsule' size='0.05 0.2' pos='0 0 0.2' contype='0' conaffinity='0'/></body></body></worldbody>"
       "<actuator><motor joint='b' gear='0.3 0.5 0.7'/></actuator></mujoco>";
   tgError e = {0};
   tgDesc *d = tg_desc_load_memory("scene", text, sizeof text - 1, NULL, &e);

@@ -91,7 +91,8 @@ static void lift_apart(tgPlanks *p, double gap) {
   tgi_planks_lift(p, z);
 }
 
-// held planks are where the file draws them, move along the axes they have, and never turn, nor do steps under friction, weight and pushes turn them
+// held planks are where the file draws them, move along the axes they have, and never turn, nor do steps under
+// friction, weight and pushes turn them
 static void planks_are_held(void **state) {
   (void)state;
   tgError e = {0};
@@ -157,6 +158,7 @@ static void planks_come_to_rest(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(meshes_are_closed), cmocka_unit_test(files_have_the_same_meshes), cmocka_unit_test(planks_are_held), cmocka_unit_test(planks_come_to_rest)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(meshes_are_closed), cmocka_unit_test(files_have_the_same_meshes),
+                                     cmocka_unit_test(planks_are_held), cmocka_unit_test(planks_come_to_rest)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

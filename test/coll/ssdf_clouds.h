@@ -25,8 +25,10 @@ static inline void tgt_ssdf_weights(const tgiSsdf *s, const tgReal x[3], tgReal 
   tgReal most = -INFINITY, total = 0;
   for (int i = 0; i < s->n; i++) {
     static const tgReal one[6] = {1, 0, 1, 0, 0, 1};
-    const tgReal *A = s->shape != NULL ? s->shape + 6 * i : one, d[3] = {x[0] - s->p[3 * i], x[1] - s->p[3 * i + 1], x[2] - s->p[3 * i + 2]};
-    w[i] = -(A[0] * d[0] * d[0] + A[2] * d[1] * d[1] + A[5] * d[2] * d[2] + 2 * (A[1] * d[0] * d[1] + A[3] * d[0] * d[2] + A[4] * d[1] * d[2])) / s->eps;
+    const tgReal *A = s->shape != NULL ? s->shape + 6 * i : one,
+                 d[3] = {x[0] - s->p[3 * i], x[1] - s->p[3 * i + 1], x[2] - s->p[3 * i + 2]};
+    w[i] = -(A[0] * d[0] * d[0] + A[2] * d[1] * d[1] + A[5] * d[2] * d[2] +
+             2 * (A[1] * d[0] * d[1] + A[3] * d[0] * d[2] + A[4] * d[1] * d[2])) / s->eps;
     if (tgRe(w[i]) > tgRe(most)) most = w[i];
   }
   for (int i = 0; i < s->n; i++) total += w[i] = tgExp(w[i] - most);

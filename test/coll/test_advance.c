@@ -13,7 +13,8 @@ static double brute_distance(const tgtScene *c, int p) {
     for (int k = 0; k < c->solid[body].surface->nvert; k++) {
       double z = 0;
       for (int i = 0; i < 3; i++)
-        z += tgRe(c->sim->start.geom_xmat[9 * plane + 3 * i + 2]) * (c->vert[body][3 * k + i] - tgRe(c->sim->start.geom_xpos[3 * plane + i]));
+        z += tgRe(c->sim->start.geom_xmat[9 * plane + 3 * i + 2]) * (c->vert[body][3 * k + i] -
+                                                                     tgRe(c->sim->start.geom_xpos[3 * plane + i]));
       best = fmin(best, z);
     }
     return best;
@@ -258,7 +259,8 @@ static void memory(void **state) {
         if (pass == 2) tell(&c, x, apart);
         c.advance.apart = pass == 2 ? apart : NULL;
         double f = tgt_advance(&c, x, d, false, pass >= 1);
-        if (pass >= 1) check_true(f == fraction[k], "step %d: %.17g, %s %.17g", k, fraction[k], pass == 1 ? "without memory" : "told distances", f);
+        if (pass >= 1)
+          check_true(f == fraction[k], "step %d: %.17g, %s %.17g", k, fraction[k], pass == 1 ? "without memory" : "told distances", f);
         fraction[k] = f;
         asked[pass] += c.advance.queries;
         for (int i = 0; i < c.model->nv; i++) d[i] *= k % 3 == 0 ? 0.5 * f : f;

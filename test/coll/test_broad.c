@@ -1,5 +1,5 @@
-// test_broad.c: the search for near pairs against a loop over all of them: the same pairs in the same order, the same contacts to the bit, a small share
-// of the pairs looked at.
+// test_broad.c: the search for near pairs against a loop over all of them: the same pairs in the same order, the same
+// contacts to the bit, a small share of the pairs looked at.
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,8 @@
 #include "support/check.h"
 #include "tangere/desc.h"
 
-// n free bodies of one or two geoms in a box whose side lets few of them meet; planes in between, one pair given twice over, some bodies excluded
+// n free bodies of one or two geoms in a box whose side lets few of them meet; planes in between, one pair given twice
+// over, some bodies excluded
 static tgModel *scatter(tgtRandom *r, int n, double side, bool spread) {
   tgDesc *d = tg_desc_create(NULL);
   tgError e = {0};
@@ -60,7 +61,8 @@ static void check_pairs(tgSim *s) {
     assert_true(in == (k < n && near[k] == p));
     k += in;
   }
-  for (int p = 0; p < s->m.npair; p++) assert_int_equal(s->m.pair_geom2[tgi_pair_of(&s->m, s->m.pair_geom2[p], s->m.pair_geom1[p])], s->m.pair_geom2[p]);
+  for (int p = 0; p < s->m.npair; p++)
+    assert_int_equal(s->m.pair_geom2[tgi_pair_of(&s->m, s->m.pair_geom2[p], s->m.pair_geom1[p])], s->m.pair_geom2[p]);
   free(near);
 }
 

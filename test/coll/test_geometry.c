@@ -1,4 +1,5 @@
-// test_geometry.c: intersections of geoms, point clouds of surfaces and soft signed distances, as a program asks for them (tangere/geometry.h).
+// test_geometry.c: intersections of geoms, point clouds of surfaces and soft signed distances, as a program asks for
+// them (tangere/geometry.h).
 #include <string.h>
 
 #include "support/check.h"
@@ -11,14 +12,17 @@ static void intersections_are_counted(void **state) {
       "<mujoco><worldbody><geom name='floor' type='plane' size='1 1 1'/>"
       "<body name='a' pos='0 0 1'><freejoint/><geom type='box' size='0.5 0.5 0.5'/></body>"
       "<body name='b' pos='0 0 3'><freejoint/><geom type='box' size='0.5 0.5 0.5'/></body>"
-      "<body name='c' pos='0 0 1'><freejoint/><geom type='box' size='0.5 0.5 0.5' contype='0' conaffinity='0'/></body></worldbody></mujoco>";
+      "<body name='c' pos='0 0 1'><freejoint/><geom type='box' size='0.5 0.5 0.5' contype='0' conaffinity='0'/></body>"
+      "</worldbody></mujoco>";
   tgError e = {0};
   tgDesc *d = tg_desc_load_memory("scene", text, sizeof text - 1, NULL, &e);
   tgModel *m = d != NULL ? tg_model_compile(d, NULL, &e) : NULL;
   check_true(m != NULL, "%s", e.text);
   tgIntersections *t = tg_intersections_create(m, &e);
   assert_non_null(t);
-  static const struct { double za, zb; int want; } at[] = {{1, 3, 0}, {0.5, 3, 1}, {0.5 + 1e-15, 3, 0}, {1, 2, 1}, {1, 2 + 1e-15, 0}, {1, 1.9, 1}, {0.25, 0.75, 2}, {0.2, 0.2, 3}};
+  static const struct { double za, zb; int want; } at[] = {{1, 3, 0}, {0.5, 3, 1}, {0.5 + 1e-15, 3, 0}, {1, 2, 1},
+                                                           {1, 2 + 1e-15, 0}, {1, 1.9, 1}, {0.25, 0.75, 2},
+                                                           {0.2, 0.2, 3}};
   int pairs[3][2];
   double q[8 * 21], *sum = q;
   long want = 0;
@@ -46,7 +50,9 @@ static void intersections_are_counted(void **state) {
 // a box inside a larger one, where no faces meet, and beside it
 static void one_inside_the_other(void **state) {
   (void)state;
-  static const char text[] = "<mujoco><worldbody><body><freejoint/><geom type='box' size='0.5 0.5 0.5'/></body><body><freejoint/><geom type='box' size='0.1 0.1 0.1'/></body></worldbody></mujoco>";
+  static const char text[] =
+      "<mujoco><worldbody><body><freejoint/><geom type='box' size='0.5 0.5 0.5'/></body><body><freejoint/>"
+      "<geom type='box' size='0.1 0.1 0.1'/></body></worldbody></mujoco>";
   tgError e = {0};
   tgDesc *d = tg_desc_load_memory("scene", text, sizeof text - 1, NULL, &e);
   tgModel *m = tg_model_compile(d, NULL, &e);
@@ -69,7 +75,9 @@ static void one_inside_the_other(void **state) {
 // a box that a simulation makes larger reaches the floor: sizes are the simulation's
 static void sizes_are_those_of_the_sim(void **state) {
   (void)state;
-  static const char text[] = "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 1'><freejoint/><geom type='box' size='0.5 0.5 0.5'/></body></worldbody></mujoco>";
+  static const char text[] =
+      "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 1'><freejoint/>"
+      "<geom type='box' size='0.5 0.5 0.5'/></body></worldbody></mujoco>";
   tgError e = {0};
   tgDesc *d = tg_desc_load_memory("scene", text, sizeof text - 1, NULL, &e);
   tgModel *m = tg_model_compile(d, NULL, &e);
@@ -106,7 +114,8 @@ static void clouds_cover_their_surface(void **state) {
     for (int i = 0; i < p.corner_at[p.n]; i++) assert_true(p.corner[i] >= 0 && p.corner[i] < p.nvert);
     tgCloudQuality q;
     assert_int_equal(tg_point_cloud_quality(k == 0 ? mesh : box, &q), TG_OK);
-    check_true(q.near_mean > 0.7 && q.near_mean < 1.3 && q.area_mean > 0.5 && q.area_mean < 1.5, "spacing %g, area %g of what was asked", q.near_mean, q.area_mean);
+    check_true(q.near_mean > 0.7 && q.near_mean < 1.3 && q.area_mean > 0.5 && q.area_mean < 1.5,
+               "spacing %g, area %g of what was asked", q.near_mean, q.area_mean);
   }
   assert_null(tg_point_cloud_mesh(vert, 4, face, 3, 0.1, &e));
   assert_int_equal(e.status, TG_ERR_INVALID);
@@ -114,7 +123,8 @@ static void clouds_cover_their_surface(void **state) {
   tg_point_cloud_free(box);
 }
 
-// of one point it is the distance from its plane; of a dense ball the distance from that less eps/(2 R); gradient and Hessian by differences
+// of one point it is the distance from its plane; of a dense ball the distance from that less eps/(2 R); gradient
+// and Hessian by differences
 static void soft_distances(void **state) {
   (void)state;
   const double p[3] = {1, 2, 3}, n[3] = {0, 0.6, 0.8}, x[3] = {1.3, 2.5, 2.8}, radius[3] = {0.5, 0, 0}, eps = 1e-3;
@@ -129,7 +139,8 @@ static void soft_distances(void **state) {
     double up[3] = {at[0], at[1], at[2]}, down[3] = {at[0], at[1], at[2]}, gu[3], gd[3];
     up[k] += h;
     down[k] -= h;
-    double a = tg_soft_distance(c.n, c.position, c.normal, eps, up, gu, NULL), b = tg_soft_distance(c.n, c.position, c.normal, eps, down, gd, NULL);
+    double a = tg_soft_distance(c.n, c.position, c.normal, eps, up, gu, NULL),
+           b = tg_soft_distance(c.n, c.position, c.normal, eps, down, gd, NULL);
     check_close(g[k], (a - b) / (2 * h), 1e-7);
     for (int j = 0; j < 3; j++) check_close(H[3 * k + j], (gu[j] - gd[j]) / (2 * h), 1e-4);
   }
@@ -137,7 +148,9 @@ static void soft_distances(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(intersections_are_counted), cmocka_unit_test(one_inside_the_other), cmocka_unit_test(sizes_are_those_of_the_sim), cmocka_unit_test(clouds_cover_their_surface),
-                                     cmocka_unit_test(soft_distances)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(intersections_are_counted),
+                                     cmocka_unit_test(one_inside_the_other),
+                                     cmocka_unit_test(sizes_are_those_of_the_sim),
+                                     cmocka_unit_test(clouds_cover_their_surface), cmocka_unit_test(soft_distances)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-// test_soft_field.c: separation field and distribution, soft distance, vertex weights and soft contact points of pairs of geoms: definitions, limits,
-// derivatives in the twists of both, at random poses and where faces lie on each other.
+// test_soft_field.c: separation field and distribution, soft distance, vertex weights and soft contact points of pairs
+// of geoms: definitions, limits, derivatives in the twists of both, at random poses and where faces lie on each other.
 #include "coll/clouds/soft_field.h"
 
 #include <stdlib.h>
@@ -85,7 +85,8 @@ static void check_points(Pair *p) {
     rows[3 * i] = rows[3 * i + 1] = 3;
     rows[3 * i + 2] = 1;
   }
-  tgtDeriv d = {.name = "soft contact points", .nx = 12, .ny = 7 * n, .map = points_map, .ctx = p, .tol = tolerance, .step = 0.1 * p->eps2, .rows = rows, .nrows = 3 * n};
+  tgtDeriv d = {.name = "soft contact points", .nx = 12, .ny = 7 * n, .map = points_map, .ctx = p, .tol = tolerance,
+                .step = 0.1 * p->eps2, .rows = rows, .nrows = 3 * n};
   tgt_check_jacobian(&d, xi, D);
 }
 
@@ -124,7 +125,8 @@ static void test_faces(void **state) {
   for (int i = 0; i < 4; i++) {
     check_close(out[i].gap, -1e-4, 2e-4);
     check_close(out[i].n[2], 1, 1e-12);
-    check_true(fabs(tgRe(out[i].p[0])) > 0.6 * box[0] && fabs(tgRe(out[i].p[1])) > 0.6 * box[1], "at %g %g", tgRe(out[i].p[0]), tgRe(out[i].p[1]));
+    check_true(fabs(tgRe(out[i].p[0])) > 0.6 * box[0] && fabs(tgRe(out[i].p[1])) > 0.6 * box[1], "at %g %g",
+               tgRe(out[i].p[0]), tgRe(out[i].p[1]));
     quadrants |= 1 << (2 * (tgRe(out[i].p[0]) > 0) + (tgRe(out[i].p[1]) > 0));
   }
   assert_int_equal(quadrants, 15);
@@ -162,7 +164,8 @@ static void test_distance(void **state) {
   Pair p;
   start(&p, TG_GEOM_SPHERE, ball, TG_GEOM_PLANE, plane, 0.02);
   int n = p.cloud[0].n, nv = p.cloud[0].nvert, rows[2] = {1, nv};
-  tgReal *phi = calloc((size_t)n, sizeof *phi), *dphi = calloc(6 * (size_t)n, sizeof *dphi), *W = calloc((size_t)n, sizeof *W), *dW = calloc(6 * (size_t)n, sizeof *dW);
+  tgReal *phi = calloc((size_t)n, sizeof *phi), *dphi = calloc(6 * (size_t)n, sizeof *dphi),
+         *W = calloc((size_t)n, sizeof *W), *dW = calloc(6 * (size_t)n, sizeof *dW);
   tgReal *D = calloc(6 * ((size_t)nv + 1), sizeof *D), *z = calloc((size_t)nv, sizeof *z);
   assert_true(phi && dphi && W && dW && D && z);
   for (int i = 0; i < 4; i++) {

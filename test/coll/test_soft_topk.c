@@ -128,6 +128,7 @@ static void test_lean(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_sharp), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_ties), cmocka_unit_test(test_lean)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_sharp), cmocka_unit_test(test_derivatives),
+                                     cmocka_unit_test(test_ties), cmocka_unit_test(test_lean)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,8 @@ static void test_sphere(void **state) {
     tgt_random_unit(&r, u);
     tgReal x[3] = {at * u[0], at * u[1], at * u[2]};
     tgiSsdf s = tgt_ssdf(&c, eps);
-    // ripple of the points: some thousandths of spacing^2 (mean curvature 2) near the surface, growing with the distance that the normals' turn spans
+    // ripple of the points: some thousandths of spacing^2 (mean curvature 2) near the surface, growing with the
+    // distance that the normals' turn spans
     check_close(tgi_ssdf(&s, x, NULL, NULL), sphere_exact(at, R, eps), 4e-3 * l2 * (1 + at / R));
   }
   tgt_cloud_free(&c);

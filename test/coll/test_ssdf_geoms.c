@@ -1,5 +1,6 @@
-// test_ssdf_geoms.c: the soft distance of geoms' own clouds against exact distances: on smooth surfaces phi = d - (eps/2) H, H the mean curvature,
-// up to what the spacing l leaves; on boxes and cylinders exact away from creases, and the zero set meets creases.
+// test_ssdf_geoms.c: the soft distance of geoms' own clouds against exact distances: on smooth surfaces
+// phi = d - (eps/2) H, H the mean curvature, up to what the spacing l leaves; on boxes and cylinders exact away from
+// creases, and the zero set meets creases.
 #include <stdio.h>
 
 #include "coll/clouds/ssdf.h"

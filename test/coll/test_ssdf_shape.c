@@ -1,5 +1,5 @@
-// test_ssdf_shape.c: kernels of the points' own shapes: those left out weigh less than tau together, at any place and for any shape; sums over those kept are
-// the full ones; few are kept.
+// test_ssdf_shape.c: kernels of the points' own shapes: those left out weigh less than tau together, at any place and
+// for any shape; sums over those kept are the full ones; few are kept.
 #include "coll/clouds/ssdf_shape.h"
 
 #include <string.h>
@@ -109,7 +109,9 @@ static void test_bound(void **state) {
         for (int i = 0; i < x.c.n; i++) {
           if (in[i]) continue;
           out += tgRe(w[i]);
-          check_true(tgRe(w[i]) <= tau / x.c.n * (1 + 1e-9), "cloud %d, shapes %d, place %d: a point left out weighs %.3g of %.3g", which, kind, k, tgRe(w[i]), tau / x.c.n);
+          check_true(tgRe(w[i]) <= tau / x.c.n * (1 + 1e-9),
+                     "cloud %d, shapes %d, place %d: a point left out weighs %.3g of %.3g", which, kind, k, tgRe(w[i]),
+                     tau / x.c.n);
         }
         check_true(out <= tau, "cloud %d, shapes %d, place %d: %.3g is left out of %.3g", which, kind, k, out, tau);
         assert_true(n >= 1);

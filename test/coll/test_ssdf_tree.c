@@ -39,7 +39,8 @@ static void place(const Indexed *x, tgtRandom *r, int k, tgReal at[3]) {
   double u[3], far = k % 5 == 4 ? pow(10, tgt_uniform(r, 0, 5)) : tgt_uniform(r, -0.05, 0.3);
   tgt_random_unit(r, u);
   int i = (int)(tgt_next(r) % (uint64_t)x->c.n);
-  for (int c = 0; c < 3; c++) at[c] = k % 5 == 0 ? 0 : k % 5 == 1 ? (c == k % 3 ? tgt_uniform(r, -0.3, 0.3) : 0) : x->c.p[3 * i + c] + far * u[c];
+  for (int c = 0; c < 3; c++)
+    at[c] = k % 5 == 0 ? 0 : k % 5 == 1 ? (c == k % 3 ? tgt_uniform(r, -0.3, 0.3) : 0) : x->c.p[3 * i + c] + far * u[c];
 }
 
 static void test_topology(void **state) {
@@ -134,7 +135,8 @@ static void test_above(void **state) {
     int said = 0;
     for (int k = 0; k < 400; k++) {
       double a[3], b[3], eps = 4e-4 * pow(10, tgt_uniform(&r, -2, 0.5)), n = 0;
-      tgiSsdfBall ball = {.half = {pow(10, tgt_uniform(&r, -4, -1.5)), pow(10, tgt_uniform(&r, -4, -1.5)), pow(10, tgt_uniform(&r, -4, -1.5))}, .R = R};
+      tgiSsdfBall ball = {.half = {pow(10, tgt_uniform(&r, -4, -1.5)), pow(10, tgt_uniform(&r, -4, -1.5)),
+                                   pow(10, tgt_uniform(&r, -4, -1.5))}, .R = R};
       tgReal at[3], lo = INFINITY;
       // a turned frame from two random vectors
       tgt_random_unit(&r, a);
@@ -198,6 +200,7 @@ static void test_pruned(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_topology), cmocka_unit_test(test_ball), cmocka_unit_test(test_above), cmocka_unit_test(test_pruned)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_topology), cmocka_unit_test(test_ball),
+                                     cmocka_unit_test(test_above), cmocka_unit_test(test_pruned)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,7 +111,8 @@ static void test_memory(void **state) {
   (void)state;
   tgtAlloc a;
   tgDesc *d = tg_desc_create(NULL);
-  int mesh = tg_desc_add_mesh(d, "tetra", tetra, 4, tetra_face, 4), points = tg_desc_add_mesh(d, "points", tetra, 4, NULL, 0), b = add_body(d, NULL);
+  int mesh = tg_desc_add_mesh(d, "tetra", tetra, 4, tetra_face, 4),
+      points = tg_desc_add_mesh(d, "points", tetra, 4, NULL, 0), b = add_body(d, NULL);
   add_geom(d, 0, TG_GEOM_SPHERE, 1, 0, 0, "ball");
   add_geom(d, 0, TG_GEOM_CYLINDER, 1, 1, 0, "can");
   add_geom(d, b, TG_GEOM_CAPSULE, 1, 1, 0, "pill");

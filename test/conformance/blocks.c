@@ -76,8 +76,8 @@ static void sphere_stack(tgtConform *c, int n, int unused) {
   }
 }
 
-// A free block whose frame lies 2 m aside and is turned by 90 deg about x; variant: its turn about the vertical and its lean, so that a face, an edge or
-// a corner is lowest by 1 cm; friction in tenths.
+// A free block whose frame lies 2 m aside and is turned by 90 deg about x; variant: its turn about the vertical and its
+// lean, so that a face, an edge or a corner is lowest by 1 cm; friction in tenths.
 static void free_block(tgtConform *c, int lean, int friction) {
   double turn[3][4], q[4], p[4], corner[3], low = 0;
   tgt_conform_turn(1, 0.4, turn[0]);

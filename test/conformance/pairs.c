@@ -107,7 +107,8 @@ static void sphere_capsule(tgtConform *c, int side, int unused) {
 static void capsule_capsule(tgtConform *c, int letter, int unused) {
   (void)unused;
   double k = sqrt(.5) * (.5 + .7 - .01);
-  Side b = letter == 'T' ? turned(at(.7 + .5 - .01, 0, 0), 1, 90) : letter == 'X' ? turned(at(0, .7 - .01, 0), 1, 90) : turned(at(k, 0, .5 + k), 1, 45);
+  Side b = letter == 'T' ? turned(at(.7 + .5 - .01, 0, 0), 1, 90) : letter == 'X' ? turned(at(0, .7 - .01, 0), 1, 90)
+           : turned(at(k, 0, .5 + k), 1, 45);
   pair(c, at(0, 0, 0), capsule(.4, 1), b, capsule(.3, 1), letter == 'X' ? 0 : -.01, letter == 'X' ? -.01 : 0, letter == 'L' ? -.01 : 0);
 }
 

@@ -149,7 +149,8 @@ static void make_passive(tgtConform *c) {
 }
 
 tgModel *tgt_conform_build(const tgtConformScene *scene, const tgtConformVariant *variant, tgtConform *c) {
-  *c = (tgtConform){.d = tg_desc_create(NULL), .h = 1e-3, .erp = 0.2, .reversed = variant->reversed, .self = variant->self, .slip = variant->slip};
+  *c = (tgtConform){.d = tg_desc_create(NULL), .h = 1e-3, .erp = 0.2, .reversed = variant->reversed,
+                    .self = variant->self, .slip = variant->slip};
   // gravity stays along -z as published where a scene does not say: across the plane that slides x and y move in
   assert_non_null(c->d);
   scene->build(c, scene->a, scene->b);

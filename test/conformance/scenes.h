@@ -1,7 +1,8 @@
 // scenes.h: the conformance scenes: small worlds that together meet every kind of contact, rebuilt from their published numbers.
 //
-// Based on: [lcp], the tests and examples published with it. Lengths in m, y is up as published; boxes are given by their full edges, bodies have
-// mass 1 kg and inertia 1 kg m^2 unless said. tgt_conform_build tilts the whole world and gives the variants.
+// Based on: [lcp], the tests and examples published with it. Lengths in m, y is up as published; boxes are given
+// by their full edges, bodies have mass 1 kg and inertia 1 kg m^2 unless said. tgt_conform_build tilts the whole
+// world and gives the variants.
 #ifndef TG_TEST_CONFORMANCE_SCENES_H
 #define TG_TEST_CONFORMANCE_SCENES_H
 
@@ -18,7 +19,8 @@ typedef struct tgtConform {
   double v[TGT_CONFORM_JOINTS][TGT_CONFORM_DOFS];
   double f[TGT_CONFORM_JOINTS][TGT_CONFORM_DOFS]; ///< applied forces
   double erp;                                     ///< share of an overlap that a step removes
-  bool reversed, self, slip;                      ///< pairs: the second body listed first; or the child of the first; little friction and slip
+  bool reversed, self, slip;                      ///< pairs: the second body listed first; or the child of the first;
+                                                  ///< little friction and slip
 } tgtConform;
 
 /// One line of the table.
@@ -26,8 +28,8 @@ typedef struct tgtConformScene {
   const char *name;
   void (*build)(tgtConform *c, int a, int b);
   int a, b;            ///< given to build
-  /// APART: no force acts. PAIR: two bodies that touch, which may be listed the other way round and be in one tree. SMOOTH: tied, with one derivative all
-  /// the same. LARGE: touches, but is checked in few variants.
+  /// APART: no force acts. PAIR: two bodies that touch, which may be listed the other way round and be in one tree.
+  /// SMOOTH: tied, with one derivative all the same. LARGE: touches, but is checked in few variants.
   enum { TGT_CONFORM_TOUCHES, TGT_CONFORM_APART, TGT_CONFORM_PAIR, TGT_CONFORM_SMOOTH, TGT_CONFORM_LARGE } kind;
 } tgtConformScene;
 

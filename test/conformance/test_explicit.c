@@ -1,7 +1,8 @@
-// test_explicit.c: contact models that are forces in closed form, on every conformance scene that they support and on the zoo's pairs of shapes without its
-// equalities: action and reaction, dissipation, the same bits, the same motion however the world lies and whichever body is listed first, all points against
-// those that count, Jacobian against differences (complex step in the complex build) and against the adjoint, labels. Scenes that a model refuses are counted
-// by reason. Knows no model by its name.
+// test_explicit.c: contact models that are forces in closed form, on every conformance scene that they support and on
+// the zoo's pairs of shapes without its equalities: action and reaction, dissipation, the same bits, the same motion
+// however the world lies and whichever body is listed first, all points against those that count, Jacobian against
+// differences (complex step in the complex build) and against the adjoint, labels. Scenes that a model refuses are
+// counted by reason. Knows no model by its name.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,8 @@
 #include "support/deriv.h"
 #include "support/rig.h"
 
-// positions after a step depend on controls by h^2 = 1e-6, below what differences of steps can tell: they are a block of their own in the complex build alone
+// positions after a step depend on controls by h^2 = 1e-6, below what differences of steps can tell: they are a block
+// of their own in the complex build alone
 #ifdef TG_COMPLEX
 static const double tolerance = 1e-10;
 static const int row_blocks = 2;
@@ -114,7 +116,8 @@ static void check_gradient(tgSim *s, double h, const char *name, Tally *t) {
   const tgModel *m = &s->m;
   int nv = m->nv, nx = m->nq + nv + m->nu, nt = 2 * nv + m->nu, rows[2] = {nv, nv}, cols[3] = {nv, nv, m->nu};
   size_t n = 2 * (size_t)nv * (size_t)nt;
-  tgReal *D = malloc(sizeof *D * (n + (size_t)(m->nq + nx + 4 * nt))), *q1 = D + n, *x = q1 + m->nq, *g = x + nx, *out = g + nt, *probe = out + nt;
+  tgReal *D = malloc(sizeof *D * (n + (size_t)(m->nq + nx + 4 * nt))), *q1 = D + n, *x = q1 + m->nq, *g = x + nx,
+         *out = g + nt, *probe = out + nt;
   tgGradInfo info;
   tgtRandom r = {.s = 3};
   memcpy(x, s->qpos, (size_t)m->nq * sizeof *x);
@@ -122,15 +125,17 @@ static void check_gradient(tgSim *s, double h, const char *name, Tally *t) {
   memcpy(x + m->nq + nv, s->ctrl, (size_t)m->nu * sizeof *x);
   assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);
   memcpy(q1, s->qpos, (size_t)m->nq * sizeof *x);
-  check_true(tg_sim_step_jacobian(s, D, &info) == TG_OK && info.label == TG_GRAD_EXACT && info.converged, "%s: label %d: %s", name, info.label, info.reason);
+  check_true(tg_sim_step_jacobian(s, D, &info) == TG_OK && info.label == TG_GRAD_EXACT && info.converged,
+             "%s: label %d: %s", name, info.label, info.reason);
   tgt_random_vector(&r, 2 * nv, g);
   tgt_random_vector(&r, nt, probe);
   assert_int_equal(tg_sim_step_vjp(s, g, g + nv, out, out + nv, out + 2 * nv, NULL, &info), TG_OK);
   tgt_check_adjoint(D, 2 * nv, nt, g, probe, out);
   widen(&t->adjoint, tgi_dot_error(D, 2 * nv, nt, g, probe, out));
   Step k = {.s = s, .q1 = q1, .h = h};
-  tgtDeriv d = {.name = name, .nx = nx, .nt = nt, .ny = 2 * nv, .map = step_map, .retract = step_retract, .ctx = &k, .tol = tolerance, .step = 1e-4, .rows = row_blocks > 0 ? rows : NULL, .nrows = row_blocks,
-                .cols = cols, .ncols = m->nu > 0 ? 3 : 2};
+  tgtDeriv d = {.name = name, .nx = nx, .nt = nt, .ny = 2 * nv, .map = step_map, .retract = step_retract, .ctx = &k,
+                .tol = tolerance, .step = 1e-4, .rows = row_blocks > 0 ? rows : NULL, .nrows = row_blocks, .cols = cols,
+                .ncols = m->nu > 0 ? 3 : 2};
   char text[256];
   widen(&t->gradient, tgt_jacobian_error(&d, x, D, text).error);
   tgt_check_jacobian(&d, x, D);
@@ -160,7 +165,8 @@ static void unmake(Made *k) {
 
 static double norm(const tgReal *x) { return sqrt(tgRe(x[0] * x[0] + x[1] * x[1] + x[2] * x[2])); }
 
-// Sums over all pairs of the sizes of their forces, and the bodies' kinetic energy after a step: numbers that no frame and no order of bodies changes.
+// Sums over all pairs of the sizes of their forces, and the bodies' kinetic energy after a step: numbers that no frame
+// and no order of bodies changes.
 typedef struct Frameless { double force, distance, energy; } Frameless;
 
 static Frameless step_of(Made *k, const char *name) {
@@ -176,12 +182,14 @@ static Frameless step_of(Made *k, const char *name) {
 
 static double apart(const Frameless *a, const Frameless *b) {
   double force = fabs(a->force - b->force) / fmax(1e-3, fabs(a->force)), energy = fabs(a->energy - b->energy) / fmax(1e-3, a->energy);
-  double distance = isfinite(a->distance) ? fabs(a->distance - b->distance) / fmax(1e-2, fabs(a->distance)) : a->distance == b->distance ? 0 : INFINITY;
+  double distance = isfinite(a->distance) ? fabs(a->distance - b->distance) / fmax(1e-2, fabs(a->distance))
+                    : a->distance == b->distance ? 0 : INFINITY;
   return fmax(force, fmax(energy, distance));
 }
 
 // one variant: everything that is asked of a state
-static void check_state(const char *word, const tgtConformScene *scene, const tgtConformVariant *v, const char *name, bool gradient, Frameless *out, Tally *t) {
+static void check_state(const char *word, const tgtConformScene *scene, const tgtConformVariant *v, const char *name,
+                        bool gradient, Frameless *out, Tally *t) {
   Made k, again;
   assert_true(make(&k, word, scene, v, false) && make(&again, word, scene, v, false));
   *out = step_of(&k, name);
@@ -209,7 +217,8 @@ static void check_scene(const char *word, const tgtConformScene *scene, Tally *t
   t->scenes++;
   bool can = make(&k, word, scene, &v, false);
   if (!can) {
-    check_true(k.error.status == TG_ERR_UNSUPPORTED && k.error.text[0] != '\0', "%s: %s refuses with '%s'", scene->name, word, k.error.text);
+    check_true(k.error.status == TG_ERR_UNSUPPORTED && k.error.text[0] != '\0', "%s: %s refuses with '%s'", scene->name,
+               word, k.error.text);
     print_message("%s refuses %s: %s\n", word, scene->name, k.error.text);
     t->refused++;
   }
@@ -221,8 +230,8 @@ static void check_scene(const char *word, const tgtConformScene *scene, Tally *t
     bool large = scene->kind == TGT_CONFORM_LARGE;
     check_state(word, scene, &v, name, large ? tilt == 0 : tilt != TGT_TILT_Z_UP, tilt == 0 ? &first : &other, t);
     if (tilt != TGT_TILT_Z_UP) continue;
-    check_true(apart(&first, &other) <= 1e-9, "%s: force %.15g, %.15g; distance %.15g, %.15g; energy %.15g, %.15g", name, first.force, other.force, first.distance,
-               other.distance, first.energy, other.energy);
+    check_true(apart(&first, &other) <= 1e-9, "%s: force %.15g, %.15g; distance %.15g, %.15g; energy %.15g, %.15g",
+               name, first.force, other.force, first.distance, other.distance, first.energy, other.energy);
     widen(&t->tilt, apart(&first, &other));
   }
   // all points against those that count
@@ -237,12 +246,14 @@ static void check_scene(const char *word, const tgtConformScene *scene, Tally *t
     Frameless side[2];
     for (int reversed = 0; reversed < 2; reversed++) {
       v = (tgtConformVariant){.tilt = TGT_TILT_Y_UP, .reversed = reversed, .self = bits & 1, .slip = bits & 2};
-      snprintf(name, sizeof name, "%s, %s%s%s%s", word, scene->name, v.reversed ? ", reversed" : "", v.self ? ", one tree" : "", v.slip ? ", slipping" : "");
+      snprintf(name, sizeof name, "%s, %s%s%s%s", word, scene->name, v.reversed ? ", reversed" : "",
+               v.self ? ", one tree" : "", v.slip ? ", slipping" : "");
       check_state(word, scene, &v, name, bits == 3, &side[reversed], t);
     }
     // in one tree the child's speed is relative to a root that turns with it: the order then changes the motion
     if (v.self) continue;
-    check_true(apart(&side[0], &side[1]) <= 1e-9, "%s: force %.15g, %.15g; energy %.15g, %.15g", name, side[0].force, side[1].force, side[0].energy, side[1].energy);
+    check_true(apart(&side[0], &side[1]) <= 1e-9, "%s: force %.15g, %.15g; energy %.15g, %.15g", name, side[0].force,
+               side[1].force, side[0].energy, side[1].energy);
     widen(&t->order, apart(&side[0], &side[1]));
   }
 }
@@ -252,8 +263,9 @@ static void check_table(const tgtConformScene *table, int most_refused) {
     Tally t = {0};
     if (strcmp(tgi_contact_table(w)->stepper, "explicit") != 0) continue;
     for (const tgtConformScene *scene = table; scene->name != NULL; scene++) check_scene(tg_contact_words(w), scene, &t);
-    print_message("%s: %d scenes, %d refused, %d states touch; balance %.1g, power %.1g, tilt %.1g, order %.1g, prune %.1g, gradient %.1g, adjoint %.1g\n",
-                  tg_contact_words(w), t.scenes, t.refused, t.touching, t.balance, t.power, t.tilt, t.order, t.prune, t.gradient, t.adjoint);
+    print_message("%s: %d scenes, %d refused, %d states touch; balance %.1g, power %.1g, tilt %.1g, order %.1g, prune "
+                  "%.1g, gradient %.1g, adjoint %.1g\n", tg_contact_words(w), t.scenes, t.refused, t.touching,
+                  t.balance, t.power, t.tilt, t.order, t.prune, t.gradient, t.adjoint);
     check_true(t.refused <= most_refused, "%d of %d scenes refused", t.refused, t.scenes);
     check_true(t.touching > 0, "no state touches");
   }
@@ -298,8 +310,8 @@ static void test_zoo(void **state) {
       check_gradient(z.s, 1e-3, name, &t);
       tgt_zoo_free(&z);
     }
-    print_message("%s: %d zoos, %d touch; balance %.1g, power %.1g, gradient %.1g, adjoint %.1g\n", tg_contact_words(w), t.scenes, t.touching, t.balance, t.power,
-                  t.gradient, t.adjoint);
+    print_message("%s: %d zoos, %d touch; balance %.1g, power %.1g, gradient %.1g, adjoint %.1g\n", tg_contact_words(w),
+                  t.scenes, t.touching, t.balance, t.power, t.gradient, t.adjoint);
     check_true(2 * t.touching >= t.scenes, "only %d of %d zoos touch", t.touching, t.scenes);
   }
 }

@@ -1,5 +1,5 @@
-// test_labels.c: the labels of gradients on the conformance scenes and on their tied states: never exact where the derivatives from the left and from
-// the right differ.
+// test_labels.c: the labels of gradients on the conformance scenes and on their tied states: never exact where the
+// derivatives from the left and from the right differ.
 #include <stdio.h>
 
 #include "conformance/scenes.h"
@@ -35,7 +35,8 @@ static void test_scenes(void **state) {
   const tgtConformScene *const tables[3] = {tgt_conform_blocks, tgt_conform_robots, tgt_conform_pairs};
   for (int k = 0; k < 3; k++)
     for (const tgtConformScene *scene = tables[k]; scene->name != NULL; scene++)
-      if (strcmp(scene->name, "empty world") != 0 && strcmp(scene->name, "bodies without joints") != 0) scene_labels(scene, scene->kind == TGT_CONFORM_PAIR);
+      if (strcmp(scene->name, "empty world") != 0 && strcmp(scene->name, "bodies without joints") != 0)
+        scene_labels(scene, scene->kind == TGT_CONFORM_PAIR);
 }
 
 static void test_ties(void **state) {

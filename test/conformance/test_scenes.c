@@ -1,5 +1,6 @@
-// test_scenes.c: every conformance scene, lying in every way, in every variant, under both update rules (the explicit one without error correction): the
-// Jacobian and the adjoint of the step, in all parameters too (complex build), and the numbers of the contact problem computed again.
+// test_scenes.c: every conformance scene, lying in every way, in every variant, under both update rules (the explicit
+// one without error correction): the Jacobian and the adjoint of the step, in all parameters too (complex build), and
+// the numbers of the contact problem computed again.
 // Argument: a part of the name of the scenes to run.
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,8 +47,8 @@ static Problem problem(tgSim *s) {
   const tgModel *m = &s->m;
   int nv = m->nv, n = s->nrow;
   bool implicit = !tgi_impulse_options(s)->explicit_damping;
-  double *M = calloc((size_t)(nv * nv + nv + 3 * n * (nv + n + 3) + 1), sizeof *M), *vhat = M + nv * nv, *X = vhat + nv, *J = X + n * nv, *A = J + n * nv,
-         *b = A + n * n, *w = b + n;
+  double *M = calloc((size_t)(nv * nv + nv + 3 * n * (nv + n + 3) + 1), sizeof *M), *vhat = M + nv * nv, *X = vhat + nv,
+         *J = X + n * nv, *A = J + n * nv, *b = A + n * n, *w = b + n;
   tgReal *r = calloc((size_t)nv + 1, sizeof *r);
   for (int i = 0; i < nv; i++)
     for (int j = m->dof_tree[2 * i]; j < m->dof_tree[2 * i + 1]; j++) M[i * nv + j] = tgRe(tgi_block_row(m, s->M, i)[j]);
@@ -103,8 +104,9 @@ static void run(const tgtConformScene *scene, const tgtConformVariant *v, bool s
   static const char *const tilts[TGT_TILTS] = {"y up", "z up", "oblique"};
   tgtConform c;
   char name[160];
-  snprintf(name, sizeof name, "%s (%s%s%s%s%s%s)", scene->name, tilts[v->tilt], v->reversed ? ", reversed" : "", v->self ? ", one tree" : "",
-           v->slip ? ", slipping" : "", v->passive ? ", springs" : "", symplectic ? "" : ", explicit rule");
+  snprintf(name, sizeof name, "%s (%s%s%s%s%s%s)", scene->name, tilts[v->tilt], v->reversed ? ", reversed" : "",
+           v->self ? ", one tree" : "", v->slip ? ", slipping" : "", v->passive ? ", springs" : "",
+           symplectic ? "" : ", explicit rule");
   tgModel *m = tgt_conform_build(scene, v, &c);
   tgLcpOptions o = tg_lcp_default();
   o.symplectic = symplectic;
@@ -156,8 +158,10 @@ static void check_scene(const tgtConformScene *scene) {
     params = fmax(params, t.params.worst[k]);
     moved += t.params.acts[k] > 0;
   }
-  print_message("%-44s %2d runs: touch %2d stick %2d slip %2d redundant %2d; gradient %.1g adjoint %.1g A %.1g b %.1g w %.1g; %d parameters act, %.1g, "
-                "%d set aside\n", scene->name, t.runs, c->active, c->stick, c->slip, c->deficient, c->worst, c->dot, t.worst.A, t.worst.b, t.worst.w, moved, params,
+  print_message("%-44s %2d runs: touch %2d stick %2d slip %2d redundant %2d; gradient %.1g adjoint %.1g A %.1g b %.1g "
+                "w %.1g; %d parameters act, %.1g, "
+                "%d set aside\n", scene->name, t.runs, c->active, c->stick, c->slip, c->deficient, c->worst, c->dot,
+                t.worst.A, t.worst.b, t.worst.w, moved, params,
                 t.params.aside);
   check_true(t.params.aside <= t.runs, "%s: %d comparisons of parameters set aside", scene->name, t.params.aside);
   // an arm that moves off the wall presses only while its overlap is being removed
@@ -176,7 +180,8 @@ static void test_files(void **state) { (void)state; check_table(tgt_conform_file
 static void test_pairs(void **state) { (void)state; check_table(tgt_conform_pairs); }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_robots), cmocka_unit_test(test_pairs), cmocka_unit_test(test_files)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_robots),
+                                     cmocka_unit_test(test_pairs), cmocka_unit_test(test_files)};
   if (argc > 1) only = argv[1];
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,8 +25,10 @@ static bool has_energy(int w) { return tgi_contact_table(w)->law != NULL && (tgi
 
 // the scenes here start touching; laws that keep bodies apart have tests of their own, test_barrier and those of their stepper
 static bool may_touch(int w, int scene) {
-  // forces between two large surfaces of points cost too much for all scenes here: test/conformance/test_explicit.c has them, with fewer points
-  if (tgi_contact_table(w)->law != NULL) return !tg_contact_intersection_free(tg_contact_words(w)) && (scene == TGS_BLOCK || scene == TGS_SPHERES);
+  // forces between two large surfaces of points cost too much for all scenes here: test/conformance/test_explicit.c
+  // has them, with fewer points
+  if (tgi_contact_table(w)->law != NULL)
+    return !tg_contact_intersection_free(tg_contact_words(w)) && (scene == TGS_BLOCK || scene == TGS_SPHERES);
   return true;
 }
 // what is explicit needs smaller steps
@@ -108,8 +110,8 @@ static void step_retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *ou
   for (int i = 0; i < m->nv + m->nu; i++) out[m->nq + i] = x[m->nq + i] + d[m->nv + i];
 }
 
-// the step just made from x (q, v, u): adjoint against Jacobian, and that against differences; what controls do, nothing where friction holds, is one block with
-// what speeds do
+// the step just made from x (q, v, u): adjoint against Jacobian, and that against differences; what controls do,
+// nothing where friction holds, is one block with what speeds do
 static void check_step(tgSim *s, int w, const tgReal *x, double h, tgtRandom *r) {
   const char *word = tg_contact_words(w);
   const tgModel *m = &s->m;
@@ -128,8 +130,8 @@ static void check_step(tgSim *s, int w, const tgReal *x, double h, tgtRandom *r)
     tgt_check_adjoint(D, 2 * nv, nt, g, v, out);
   }
   // rows switch within differences of a step: test_gradient_rows sets such states aside
-  tgtDeriv d = {.name = word, .nx = m->nq + nv + m->nu, .nt = nt, .ny = 2 * nv, .map = step_map, .retract = step_retract, .ctx = &k, .tol = 2e-6, .step = 1e-5,
-                .cols = cols, .ncols = 2};
+  tgtDeriv d = {.name = word, .nx = m->nq + nv + m->nu, .nt = nt, .ny = 2 * nv, .map = step_map,
+                .retract = step_retract, .ctx = &k, .tol = 2e-6, .step = 1e-5, .cols = cols, .ncols = 2};
   if (!by_impulses(w)) tgt_check_jacobian(&d, x, D);
   free(D);
 }
@@ -174,7 +176,8 @@ static tgStatus energy_map(void *ctx, const tgReal *q, tgReal *energy) {
 static void pose_retract(void *ctx, const tgReal *q, const tgReal *d, tgReal *out) { tg_model_integrate(&((tgSim *)ctx)->m, q, d, out); }
 
 // two spheres and a plane, each 0.3 mm from the next
-static const char *const near = "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 .1003'><freejoint/><geom size='.1'/></body>"
+static const char *const near =
+    "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 .1003'><freejoint/><geom size='.1'/></body>"
                                 "<body pos='.05 .02 .293225'><freejoint/><geom size='.1'/></body></worldbody></mujoco>";
 
 // forces are those of the energy, and there are some between bodies that nearly touch
@@ -184,7 +187,8 @@ static void test_energies(void **state) {
     if (!has_energy(w)) continue;
     Rig r = rig_of_text(near, tg_contact_words(w), NULL);
     tgReal gradient[MOST], energy, q[MOST], most = 0;
-    tgtDeriv d = {.name = tg_contact_words(w), .nx = r.m->nq, .nt = r.m->nv, .ny = 1, .map = energy_map, .retract = pose_retract, .ctx = r.s, .tol = 1e-7, .step = 1e-6};
+    tgtDeriv d = {.name = tg_contact_words(w), .nx = r.m->nq, .nt = r.m->nv, .ny = 1, .map = energy_map,
+                  .retract = pose_retract, .ctx = r.s, .tol = 1e-7, .step = 1e-6};
     memcpy(q, r.s->qpos, (size_t)r.m->nq * sizeof *q);
     check_true(tg_sim_contact_potential(r.s, &energy, gradient) == TG_OK, "%s: %s", tg_contact_words(w), tg_sim_error(r.s)->text);
     for (int i = 0; i < r.m->nv; i++) most = fmax(most, fabs(gradient[i]));
@@ -198,19 +202,27 @@ static void test_energies(void **state) {
 
 static const char *const joints =
     "<mujoco><compiler angle='radian'/><default><geom density='2000' contype='0' conaffinity='0'/></default><worldbody>"
-    "<body name='a' pos='0 0 .3'><joint name='a' axis='0 1 0' damping='.2' stiffness='2' armature='.02' frictionloss='.1' limited='true' range='-.6 .5' "
+    "<body name='a' pos='0 0 .3'><joint name='a' axis='0 1 0' damping='.2' stiffness='2' armature='.02' "
+    "frictionloss='.1' limited='true' range='-.6 .5' "
     "actuatorfrclimited='true' actuatorfrcrange='-1 .8'/><geom type='capsule' fromto='0 0 0 .2 0 -.05' size='.03'/>"
-    "<body name='b' pos='.2 0 -.05'><joint name='b' type='ball' damping='.1' stiffness='.5' limited='true' range='0 .6'/><geom type='box' size='.1 .02 .03' pos='.1 0 0'/>"
-    "<body name='c' pos='.2 0 0'><joint name='c' type='slide' axis='1 0 .3' damping='.5' frictionloss='.2' limited='true' range='-.05 .04'/>"
+    "<body name='b' pos='.2 0 -.05'><joint name='b' type='ball' damping='.1' stiffness='.5' limited='true' range='0 "
+    ".6'/><geom type='box' size='.1 .02 .03' pos='.1 0 0'/>"
+    "<body name='c' pos='.2 0 0'><joint name='c' type='slide' axis='1 0 .3' damping='.5' frictionloss='.2' "
+    "limited='true' range='-.05 .04'/>"
     "<joint name='d' axis='1 .2 0' damping='.1'/><geom size='.05' pos='0 .05 0'/></body></body></body>"
     "<body name='e' pos='.5 .05 .06'><freejoint/><geom type='box' size='.05 .06 .05'/></body>"
-    "<body name='f' pos='-.2 0 .3'><joint name='f' axis='0 1 0' damping='.1'/><geom type='capsule' fromto='0 0 0 0 .1 -.2' size='.03'/></body></worldbody>"
-    "<tendon><fixed name='t' limited='true' range='-.1 .08' stiffness='2' damping='.1'><joint joint='a' coef='.7'/><joint joint='c' coef='-1.2'/></fixed>"
-    "<fixed name='u' limited='true' range='-.05 .05' frictionloss='.2'><joint joint='d' coef='.7'/><joint joint='f' coef='.4'/></fixed></tendon>"
+    "<body name='f' pos='-.2 0 .3'><joint name='f' axis='0 1 0' damping='.1'/>"
+    "<geom type='capsule' fromto='0 0 0 0 .1 -.2' size='.03'/></body></worldbody>"
+    "<tendon><fixed name='t' limited='true' range='-.1 .08' stiffness='2' damping='.1'><joint joint='a' coef='.7'/>"
+    "<joint joint='c' coef='-1.2'/></fixed>"
+    "<fixed name='u' limited='true' range='-.05 .05' frictionloss='.2'><joint joint='d' coef='.7'/>"
+    "<joint joint='f' coef='.4'/></fixed></tendon>"
     "<equality><weld body1='c' body2='e' anchor='.01 .02 .03'/><connect body1='f' body2='e' anchor='.1 .05 -.1'/>"
     "<joint joint1='a' joint2='f' polycoef='0 .8 .5 -.3 .2'/><joint joint1='d' polycoef='.01'/></equality>"
-    "<actuator><motor joint='a' gear='2' forcelimited='true' forcerange='-.5 .4'/><position joint='a' kp='3' forcelimited='true' forcerange='-.7 .6'/>"
-    "<position joint='c' kp='50' forcelimited='true' forcerange='-3 3'/><motor joint='b' gear='1 .5 .2' ctrllimited='true' ctrlrange='-.5 .5'/>"
+    "<actuator><motor joint='a' gear='2' forcelimited='true' forcerange='-.5 .4'/>"
+    "<position joint='a' kp='3' forcelimited='true' forcerange='-.7 .6'/>"
+    "<position joint='c' kp='50' forcelimited='true' forcerange='-3 3'/>"
+    "<motor joint='b' gear='1 .5 .2' ctrllimited='true' ctrlrange='-.5 .5'/>"
     "<velocity tendon='u' kv='.1'/></actuator></mujoco>";
 
 static void test_joints(void **state) {
@@ -240,7 +252,8 @@ static void test_joints(void **state) {
       tgiBond b;
       tgi_bond(r.s, &r.s->start, e, &b);
       tgi_v3_sub(error, b.pa, b.pb);
-      check_true(tgRe(tgi_v3_norm(error)) < (soft ? 1e-2 : 1e-3), "%s: equality %d is open by %g", tg_contact_words(w), e, tgRe(tgi_v3_norm(error)));
+      check_true(tgRe(tgi_v3_norm(error)) < (soft ? 1e-2 : 1e-3), "%s: equality %d is open by %g", tg_contact_words(w),
+                 e, tgRe(tgi_v3_norm(error)));
     }
     drop(&r);
   }
@@ -292,7 +305,9 @@ static void test_no_names(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_unknown), cmocka_unit_test(test_same_bits),
-                                     cmocka_unit_test(test_physics), cmocka_unit_test(test_energies), cmocka_unit_test(test_joints), cmocka_unit_test(test_no_names)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_unknown),
+                                     cmocka_unit_test(test_same_bits), cmocka_unit_test(test_physics),
+                                     cmocka_unit_test(test_energies), cmocka_unit_test(test_joints),
+                                     cmocka_unit_test(test_no_names)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

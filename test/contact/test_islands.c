@@ -11,7 +11,8 @@
 static const double h = 0.005;
 
 static int hinge_link(tgDesc *d, int parent, const char *name, double x, double y, double z) {
-  int b = tg_desc_add_body(d, parent, name), j = tg_desc_add_joint(d, b, TG_JOINT_HINGE, name), g = tg_desc_add_geom(d, b, TG_GEOM_CAPSULE, name);
+  int b = tg_desc_add_body(d, parent, name), j = tg_desc_add_joint(d, b, TG_JOINT_HINGE, name),
+      g = tg_desc_add_geom(d, b, TG_GEOM_CAPSULE, name);
   memcpy(d->body[b].pos, (double[]){x, y, z}, sizeof d->body[b].pos);
   memcpy(d->joint[j].axis, (double[]){0, 1, 0}, sizeof d->joint[j].axis);
   memcpy(d->geom[g].size, (double[]){0.03, 0.1, 0}, sizeof d->geom[g].size);
@@ -66,8 +67,8 @@ static double size_of(const tgReal *x, int n) {
   return most;
 }
 
-// The lists hold every row and dof once, J Mh^-1 solved for the dense rows is what is kept of it, and A of one solve is 0 between islands and the blocks
-// within.
+// The lists hold every row and dof once, J Mh^-1 solved for the dense rows is what is kept of it, and A of one solve is
+// 0 between islands and the blocks within.
 static void check_lists(const tgSim *s, const tgSim *whole) {
   int nv = s->m.nv, dofs = 0;
   assert_int_equal(s->rows->island_adr[s->nisland], s->nrow);
@@ -81,7 +82,8 @@ static void check_lists(const tgSim *s, const tgSim *whole) {
       assert_int_equal(s->rows->island[i], k);
       assert_int_equal(s->rows->place[i], a - s->rows->island_adr[k]);
     }
-    for (int a = s->rows->island_dofadr[k]; a < s->rows->island_dofadr[k + 1]; a++) assert_int_equal(s->rows->dof_island[s->rows->island_dof[a]], k);
+    for (int a = s->rows->island_dofadr[k]; a < s->rows->island_dofadr[k + 1]; a++)
+      assert_int_equal(s->rows->dof_island[s->rows->island_dof[a]], k);
   }
   double most = size_of(whole->rows->A, s->nrow * s->nrow);
   tgReal *J = calloc((size_t)(2 * s->nrow + 1) * (size_t)nv, sizeof *J), *MiJ = J + s->nrow * nv, *x = MiJ + s->nrow * nv;
@@ -137,10 +139,10 @@ static void check_same(tgSim *s, tgSim *whole, tgtRandom *r) {
   free(D);
 }
 
-// Falling, sliding and resting states of the mixed model: 8 islands at most; both solves start from the same state and memory. What redundant
-// contacts share is settled by the classes of tied rows, which one solve of everything tries together, and where some of them slide the
-// motion depends on it: velocities of the two solves are compared where their classes agree, impulses and derivatives always, at the
-// classes that the islands chose.
+// Falling, sliding and resting states of the mixed model: 8 islands at most; both solves start from the same state and
+// memory. What redundant contacts share is settled by the classes of tied rows, which one solve of everything tries
+// together, and where some of them slide the motion depends on it: velocities of the two solves are compared where
+// their classes agree, impulses and derivatives always, at the classes that the islands chose.
 static void test_against_one_solve(void **state) {
   (void)state;
   tgModel *m = mixed_model();

@@ -104,7 +104,9 @@ static void tables(void **state) {
     read_page(path, tg_contact_words(w), page, part);
     table_of(tg_contact_words(w), table);
     bool same = strlen(table) == (size_t)(part[1] - part[0]) && memcmp(part[0], table, strlen(table)) == 0;
-    check_true(same || writing, "%s: the table of options is not the list's; run test_option_tables --write. It should be:\n%s", path, table);
+    check_true(same || writing,
+               "%s: the table of options is not the list's; run test_option_tables --write. It should be:\n%s", path,
+               table);
     if (same) continue;
     FILE *f = fopen(path, "wb");
     check_true(f != NULL, "%s cannot be written", path);

@@ -24,7 +24,8 @@ static void check_option(const char *word, const tgOption *o, const tgAnyContact
   check_true(o->text[0] != '\0' && o->unit != NULL, "%s.%s has no text or unit", word, o->name);
   check_true(o->least <= o->value && o->value <= o->most, "%s.%s: the default is outside the range", word, o->name);
   check_true((o->words != NULL) == (o->type == TG_OPTION_WORD), "%s.%s: words", word, o->name);
-  check_true(o->parameter == NULL || (o->type == TG_OPTION_NUMBER && strcmp(o->parameter, parameter) == 0), "%s.%s: parameter", word, o->name);
+  check_true(o->parameter == NULL || (o->type == TG_OPTION_NUMBER && strcmp(o->parameter, parameter) == 0),
+             "%s.%s: parameter", word, o->name);
   check_true(tg_contact_get(&defaults->of, o->name) == o->value, "%s.%s: the default is not in the struct", word, o->name);
   check_true(strcmp(tg_contact_option_named(word, o->name).name, o->name) == 0, "%s.%s is not found", word, o->name);
 }
@@ -55,7 +56,8 @@ static void test_names(void **state) {
       for (int i = 0; tg_contact_option(tg_contact_words(a), i).name != NULL; i++) {
         tgOption x = tg_contact_option(tg_contact_words(a), i), y = tg_contact_option_named(tg_contact_words(b), x.name);
         if (y.name == NULL) continue;
-        check_true(x.type == y.type && strcmp(x.unit, y.unit) == 0, "%s is another thing for '%s' than for '%s'", x.name, tg_contact_words(a), tg_contact_words(b));
+        check_true(x.type == y.type && strcmp(x.unit, y.unit) == 0, "%s is another thing for '%s' than for '%s'",
+                   x.name, tg_contact_words(a), tg_contact_words(b));
         check_true((x.words == NULL) || strcmp(x.words, y.words) == 0, "%s has other words for '%s'", x.name, tg_contact_words(a));
         check_true((x.alias == NULL) == (y.alias == NULL), "%s has another alias for '%s'", x.name, tg_contact_words(a));
       }
@@ -65,18 +67,22 @@ static void test_names(void **state) {
 #define IMPULSE(kind, ...) TGI_OPTION_##kind(tgImpulseOptions, __VA_ARGS__)
 #define MINIMISE(kind, ...) TGI_OPTION_##kind(tgMinimiseOptions, __VA_ARGS__)
 #define EXPLICIT(kind, ...) TGI_OPTION_##kind(tgExplicitOptions, __VA_ARGS__)
-static const tgiOption impulse[] = {TG_IMPULSE_OPTIONS(IMPULSE)}, minimise[] = {TG_MINIMISE_OPTIONS(MINIMISE)}, explicit[] = {TG_EXPLICIT_OPTIONS(EXPLICIT)};
-static const tgiOptionList impulse_list = TGI_OPTION_LIST(impulse, tgImpulseOptions), minimise_list = TGI_OPTION_LIST(minimise, tgMinimiseOptions),
+static const tgiOption impulse[] = {TG_IMPULSE_OPTIONS(IMPULSE)}, minimise[] = {TG_MINIMISE_OPTIONS(MINIMISE)},
+                       explicit[] = {TG_EXPLICIT_OPTIONS(EXPLICIT)};
+static const tgiOptionList impulse_list = TGI_OPTION_LIST(impulse, tgImpulseOptions),
+                           minimise_list = TGI_OPTION_LIST(minimise, tgMinimiseOptions),
                            explicit_list = TGI_OPTION_LIST(explicit, tgExplicitOptions);
 
 static void test_places(void **state) {
   (void)state;
   for (int w = 0; tgi_contact_table(w) != NULL; w++) {
     const tgContactModel *kind = tgi_contact_table(w);
-    const tgiOptionList *shared = strcmp(kind->stepper, "impulse") == 0 ? &impulse_list : strcmp(kind->stepper, "minimise") == 0 ? &minimise_list : &explicit_list;
+    const tgiOptionList *shared = strcmp(kind->stepper, "impulse") == 0 ? &impulse_list
+                                  : strcmp(kind->stepper, "minimise") == 0 ? &minimise_list : &explicit_list;
     for (int i = 0; i < shared->n; i++) {
       const tgiOption *own = tgi_option_named(&kind->options, shared->option[i].is.name);
-      if (shared->option[i].now == NULL) check_true(own != NULL && own->at == shared->option[i].at, "%s.%s", kind->word, shared->option[i].is.name);
+      if (shared->option[i].now == NULL)
+        check_true(own != NULL && own->at == shared->option[i].at, "%s.%s", kind->word, shared->option[i].is.name);
     }
   }
 }
@@ -106,7 +112,8 @@ static void test_set(void **state) {
       double value;
       tg_contact_default(tg_contact_words(w), &any.of, sizeof any);
       check_true(tg_contact_set(&any.of, o.name, another(&o, &value, text, sizeof text), &e) == TG_OK, "%s", e.text);
-      check_true(tg_contact_get(&any.of, o.name) == value && value != o.value, "%s.%s: %g, set to %s", tg_contact_words(w), o.name, tg_contact_get(&any.of, o.name), text);
+      check_true(tg_contact_get(&any.of, o.name) == value && value != o.value, "%s.%s: %g, set to %s",
+                 tg_contact_words(w), o.name, tg_contact_get(&any.of, o.name), text);
       for (int k = 0; tg_contact_option(tg_contact_words(w), k).name != NULL; k++) {
         tgOption other = tg_contact_option(tg_contact_words(w), k);
         check_true(k == i || tg_contact_get(&any.of, other.name) == other.value, "%s sets %s too", o.name, other.name);
@@ -147,7 +154,8 @@ static void refused(const char *word, const char *name, const char *value, const
   tgError e = {0};
   tg_contact_default(word, &any.of, sizeof any);
   before = any;
-  check_true(tg_contact_set(&any.of, name, value, &e) == TG_ERR_ARG && strstr(e.text, says) != NULL, "%s %s: '%s' does not say '%s'", word, name, e.text, says);
+  check_true(tg_contact_set(&any.of, name, value, &e) == TG_ERR_ARG && strstr(e.text, says) != NULL,
+             "%s %s: '%s' does not say '%s'", word, name, e.text, says);
   assert_memory_equal(&any, &before, sizeof any);
 }
 
@@ -168,7 +176,8 @@ static void test_refused(void **state) {
   refused("lcp", "symplectic", "yes", "takes true or false");
   refused("barrier", "threads", "1.5", "takes an integer");
   refused("barrier", "hierarchy", "fine", "takes one of moment, paper, brute, not 'fine'");
-  refused("barrier", "long_range", "backward", "Contact option long_range: backward is gone; give long_range: off, and take the gradient from");
+  refused("barrier", "long_range", "backward",
+          "Contact option long_range: backward is gone; give long_range: off, and take the gradient from");
   refused("barrier", "hierarchy", "mom", "takes one of");
   refused("barrier", "hierarchy", "", "takes one of");
 }

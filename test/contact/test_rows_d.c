@@ -70,7 +70,8 @@ static void count(const tgSim *s, Seen *k) {
 static void check_rows(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
   const tgModel *m = &s->m;
   int nv = m->nv, n;
-  tgReal *D = malloc(sizeof(tgReal) * ROWS * (size_t)nv), *q = malloc(sizeof(tgReal) * (size_t)m->nq), *wrench = malloc(sizeof(tgReal) * 6 * (size_t)m->nbody);
+  tgReal *D = malloc(sizeof(tgReal) * ROWS * (size_t)nv), *q = malloc(sizeof(tgReal) * (size_t)m->nq),
+         *wrench = malloc(sizeof(tgReal) * 6 * (size_t)m->nbody);
   tgReal u[TGT_ZOO_NV], v[TGT_ZOO_NV], g[TGT_ZOO_NV], f[ROWS], y[ROWS], F[TGT_ZOO_NV * TGT_ZOO_NV];
   memcpy(q, s->qpos, sizeof(tgReal) * (size_t)m->nq);
   s->h = 0.004;
@@ -84,7 +85,8 @@ static void check_rows(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
   tgt_random_vector(r, n, f);
   tgt_random_vector(r, n, y);
   Ctx c = {.s = s, .nrow = n, .u = u, .f = f, .wrench = wrench};
-  tgtDeriv d = {.name = name, .nx = m->nq, .nt = nv, .ny = n, .map = speed_map, .retract = retract, .ctx = &c, .tol = tolerance, .step = 1e-4};
+  tgtDeriv d = {.name = name, .nx = m->nq, .nt = nv, .ny = n, .map = speed_map, .retract = retract, .ctx = &c,
+                .tol = tolerance, .step = 1e-4};
 
   const tgiPlaces *to = tgi_places_dense(s);
   int at[ROWS];
@@ -138,8 +140,10 @@ static void test_random(void **state) {
     }
     check_true(seen.contact - before >= STATES, "pair %d: %d contacts in %d states", pair, seen.contact - before, STATES);
   }
-  print_message("rows met: %d normals, %d tangents, limits of %d scalar joints, %d balls, %d tendons, %d dry friction, rows of weld %d, connect %d, "
-                "joint %d\n", seen.contact, seen.tangent, seen.limit, seen.ball, seen.tendon, seen.friction, seen.weld, seen.connect, seen.joint);
+  print_message("rows met: %d normals, %d tangents, limits of %d scalar joints, %d balls, %d tendons, %d dry friction, "
+                "rows of weld %d, connect %d, "
+                "joint %d\n", seen.contact, seen.tangent, seen.limit, seen.ball, seen.tendon, seen.friction, seen.weld,
+                seen.connect, seen.joint);
   assert_true(seen.tangent == 2 * seen.contact);
   assert_true(seen.limit > 40 && seen.ball > 20 && seen.tendon > 20 && seen.friction > 40);
   assert_true(seen.weld == 6 * TGT_ZOO_PAIRS * STATES && seen.connect == seen.weld && seen.joint == seen.weld / 3);

@@ -41,8 +41,10 @@ static void step(Run *r, const char *name) {
     if (c->row < 0) continue;
     assert_int_equal(c->nrow, 3);
     for (int k = 1; k < 3; k++) {
-      double f = tgRe(r->s->rows->f[c->row + k]), w = tgRe(r->s->rows->w[c->row + k]), bound = tgRe(c->friction[k - 1]) * tgRe(r->s->rows->f[c->row]);
-      check_true(fabs(w) < 1e-6 || fabs(fabs(f) - bound) < 1e-6 * (1 + bound), "%s step %d: slides at %.3g without the friction of that", name, r->steps, w);
+      double f = tgRe(r->s->rows->f[c->row + k]), w = tgRe(r->s->rows->w[c->row + k]),
+             bound = tgRe(c->friction[k - 1]) * tgRe(r->s->rows->f[c->row]);
+      check_true(fabs(w) < 1e-6 || fabs(fabs(f) - bound) < 1e-6 * (1 + bound),
+                 "%s step %d: slides at %.3g without the friction of that", name, r->steps, w);
     }
   }
   r->steps++;
@@ -55,7 +57,8 @@ static void test_stack(void **state) {
   (void)state;
   tgDesc *d = tg_desc_create(NULL);
   tgs_plane(d, 0.8);
-  for (int i = 0; i < 5; i++) tgs_free_body(d, NULL, (double[]){0.004 * i, 0, 0.1 + 0.2 * i}, TG_GEOM_BOX, (double[]){0.1, 0.1, 0.1}, 0.1, 0.8);
+  for (int i = 0; i < 5; i++)
+    tgs_free_body(d, NULL, (double[]){0.004 * i, 0, 0.1 + 0.2 * i}, TG_GEOM_BOX, (double[]){0.1, 0.1, 0.1}, 0.1, 0.8);
   Run r = start(d);
   for (int i = 0; i < seconds / h; i++) step(&r, "stack");
   for (int i = 0; i < 5; i++) {
@@ -67,7 +70,8 @@ static void test_stack(void **state) {
 
 // a solid with 8 corners: ring 0..3 (y = -w) and 4..7 (y = w), counter-clockwise seen from -y
 static int stone(tgDesc *d, const double ring[4][2], double w) {
-  static const int face[12][3] = {{0, 1, 2}, {0, 2, 3}, {4, 6, 5}, {4, 7, 6}, {0, 4, 5}, {0, 5, 1}, {1, 5, 6}, {1, 6, 2}, {2, 6, 7}, {2, 7, 3}, {3, 7, 4}, {3, 4, 0}};
+  static const int face[12][3] = {{0, 1, 2}, {0, 2, 3}, {4, 6, 5}, {4, 7, 6}, {0, 4, 5}, {0, 5, 1}, {1, 5, 6},
+                                  {1, 6, 2}, {2, 6, 7}, {2, 7, 3}, {3, 7, 4}, {3, 4, 0}};
   double vert[24];
   for (int i = 0; i < 8; i++) {
     vert[3 * i] = ring[i % 4][0];
@@ -135,7 +139,8 @@ static void test_gripper(void **state) {
   tg_desc_add_actuator(d, TG_TRN_JOINT, up, "lift");
   for (int side = 0; side < 2; side++) {
     double sign = side == 0 ? -1 : 1;
-    int b = tg_desc_add_body(d, lift, NULL), j = tg_desc_add_joint(d, b, TG_JOINT_SLIDE, NULL), g = tg_desc_add_geom(d, b, TG_GEOM_BOX, NULL);
+    int b = tg_desc_add_body(d, lift, NULL), j = tg_desc_add_joint(d, b, TG_JOINT_SLIDE, NULL),
+        g = tg_desc_add_geom(d, b, TG_GEOM_BOX, NULL);
     memcpy(d->body[b].pos, (double[]){0.08 * sign, 0, 0.1}, sizeof d->body[b].pos);
     memcpy(d->joint[j].axis, (double[]){-sign, 0, 0}, sizeof d->joint[j].axis);
     memcpy(d->geom[g].size, (double[]){0.02, 0.03, 0.03}, sizeof d->geom[g].size);

@@ -1,5 +1,5 @@
-// test_soft_detection.c: the lcp model on soft contact points: bodies rest and slide as they should, a step's physics holds, its derivatives agree with
-// differences; what cannot be is refused by name.
+// test_soft_detection.c: the lcp model on soft contact points: bodies rest and slide as they should, a step's physics
+// holds, its derivatives agree with differences; what cannot be is refused by name.
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,8 +66,9 @@ static void check_gradient(tgSim *s) {
   o.h = 0.005;
   assert_int_equal(tg_grad_check_step(s, &o, &check), TG_OK);
   for (int i = 0; i < check.nblock; i++)
-    check_true(check.block[i].pass, "%s: error %g, entry %s %s is %g, differences give %g", check.block[i].name, check.block[i].error, check.block[i].row_name,
-               check.block[i].col_name, check.block[i].ours, check.block[i].reference);
+    check_true(check.block[i].pass, "%s: error %g, entry %s %s is %g, differences give %g", check.block[i].name,
+               check.block[i].error, check.block[i].row_name, check.block[i].col_name, check.block[i].ours,
+               check.block[i].reference);
 }
 
 static void test_gradients(void **state) {
@@ -145,7 +146,8 @@ static tgModel *crate(bool mesh) {
   return m;
 }
 
-// the mesh of a box rests and stays where the box does, with the physics of each step as it should be and derivatives that agree with differences
+// the mesh of a box rests and stays where the box does, with the physics of each step as it should be and derivatives
+// that agree with differences
 static void test_mesh(void **state) {
   (void)state;
   double rest[2];
@@ -256,11 +258,14 @@ static void test_refused(void **state) {
   c = tg_lcp_default();
   c.detection = TG_DETECTION_SOFT;
   assert_null(tg_contact_create(m, "lcp", &c.of, &error));
-  check_true(strstr(error.text, "rock_skin") != NULL && strstr(error.text, "tetra") != NULL && strstr(error.text, "edge") != NULL, "%s", error.text);
+  check_true(strstr(error.text, "rock_skin") != NULL && strstr(error.text, "tetra") != NULL &&
+             strstr(error.text, "edge") != NULL, "%s", error.text);
   tg_model_free(m);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_box), cmocka_unit_test(test_gradients), cmocka_unit_test(test_fineness), cmocka_unit_test(test_mesh), cmocka_unit_test(test_concave), cmocka_unit_test(test_refused)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_box), cmocka_unit_test(test_gradients),
+                                     cmocka_unit_test(test_fineness), cmocka_unit_test(test_mesh),
+                                     cmocka_unit_test(test_concave), cmocka_unit_test(test_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

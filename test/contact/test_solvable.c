@@ -38,12 +38,13 @@ static tgStepInfo step(Rig *r) {
   return info;
 }
 
-// A ball of 1 kg on a rail at 45 degrees to the floor, which it touches with mu = 2 > tan 45: it cannot be pushed along the rail by the floor,
-// however hard (the normal's share is less than the friction's).
+// A ball of 1 kg on a rail at 45 degrees to the floor, which it touches with mu = 2 > tan 45: it cannot be pushed along
+// the rail by the floor, however hard (the normal's share is less than the friction's).
 static Rig wedge(void) {
   tgDesc *d = tg_desc_create(NULL);
   tgs_plane(d, 2);
-  int b = tg_desc_add_body(d, 0, "wedge"), j = tg_desc_add_joint(d, b, TG_JOINT_SLIDE, "rail"), g = tg_desc_add_geom(d, b, TG_GEOM_SPHERE, NULL);
+  int b = tg_desc_add_body(d, 0, "wedge"), j = tg_desc_add_joint(d, b, TG_JOINT_SLIDE, "rail"),
+      g = tg_desc_add_geom(d, b, TG_GEOM_SPHERE, NULL);
   d->body[b].pos[2] = 0.1;
   memcpy(d->joint[j].axis, (double[]){sqrt(0.5), 0, sqrt(0.5)}, sizeof d->joint[j].axis);
   d->geom[g].size[0] = 0.1;
@@ -102,14 +103,16 @@ static void restitution(tgDesc *d, double e) {
   for (int g = 0; g < d->ngeom; g++) d->geom[g].restitution = e;
 }
 
-// Balls in a row on one rail, touching, the first one thrown: of two equal ones the second takes all (gradient 1 0 1 0 of the velocities), of more
-// the first comes back, and energy and momentum are kept: the simultaneous impact by rows, w = -e J v of those that approach.
+// Balls in a row on one rail, touching, the first one thrown: of two equal ones the second takes all (gradient 1 0 1 0
+// of the velocities), of more the first comes back, and energy and momentum are kept: the simultaneous impact by rows,
+// w = -e J v of those that approach.
 static void test_cradle(void **state) {
   (void)state;
   for (int n = 2; n < 6; n++) {
     tgDesc *d = tg_desc_create(NULL);
     for (int i = 0; i < n; i++) {
-      int b = tg_desc_add_body(d, 0, NULL), j = tg_desc_add_joint(d, b, TG_JOINT_SLIDE, NULL), g = tg_desc_add_geom(d, b, TG_GEOM_SPHERE, NULL);
+      int b = tg_desc_add_body(d, 0, NULL), j = tg_desc_add_joint(d, b, TG_JOINT_SLIDE, NULL),
+          g = tg_desc_add_geom(d, b, TG_GEOM_SPHERE, NULL);
       d->body[b].pos[0] = 0.2 * i;
       memcpy(d->joint[j].axis, (double[]){1, 0, 0}, sizeof d->joint[j].axis);
       d->geom[g].size[0] = 0.1;
@@ -185,7 +188,8 @@ static int damped_columns(Rig *r) {
 static int damped_restitutions(Rig *r, tgtRandom *rnd) {
   tgSim *s = r->s;
   int nv = s->m.nv, n = s->nrow, columns = 0, ng, *cls = malloc(sizeof *cls * (size_t)n);
-  tgReal *z = malloc(sizeof *z * (size_t)(s->m.nq + 2 * nv)), *q = z + nv, *v = q + s->m.nq, *e = tg_sim_param(s, "geom_restitution", &ng, NULL);
+  tgReal *z = malloc(sizeof *z * (size_t)(s->m.nq + 2 * nv)), *q = z + nv, *v = q + s->m.nq,
+         *e = tg_sim_param(s, "geom_restitution", &ng, NULL);
   const char *const name = "geom_restitution";
   tgParamGrad *p = tg_param_grad_create(r->m, &name, 1, NULL, NULL);
   assert_non_null(p);
@@ -220,8 +224,9 @@ static int damped_restitutions(Rig *r, tgtRandom *rnd) {
   return columns;
 }
 
-// A box that falls on its face and on a corner, e = 1, with and without friction; then clusters of balls and boxes, thrown at each other and at
-// a floor, e and mu at random: every step of each is solved and none adds energy. How many had to bounce less is printed.
+// A box that falls on its face and on a corner, e = 1, with and without friction; then clusters of balls and boxes,
+// thrown at each other and at a floor, e and mu at random: every step of each is solved and none adds energy. How many
+// had to bounce less is printed.
 static void test_energy(void **state) {
   (void)state;
   int impacts = 0, damped = 0, unfriction = 0, columns = 0, given = 0;

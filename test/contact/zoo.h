@@ -3,7 +3,8 @@
 //
 //   root (free, ball, slide and hinge, or none) carries A (a shape; or A is a tilted plane of the world), arm (hinge, slide), hand (ball);
 //   B (three slides and a ball on root or world) carries the other shape; hand is pinned to B and welded to cargo (free); rod
-//   (free) is pinned to the world. A joint equality with and one without a second joint; limits of hinges, slides, balls and tendons; dry friction of
+//   (free) is pinned to the world. A joint equality with and one without a second joint;
+//     limits of hinges, slides, balls and tendons; dry friction of
 //   dofs and of a tendon.
 #ifndef TG_TEST_ZOO_H
 #define TG_TEST_ZOO_H
@@ -25,7 +26,8 @@ enum { TGT_ZOO_PAIRS = 17, TGT_ZOO_NV = 40 };
 static inline const tgGeomType *tgt_zoo_shapes(int k) {
   static const tgGeomType shapes[TGT_ZOO_PAIRS][2] = {
       {TG_GEOM_PLANE, TG_GEOM_SPHERE}, {TG_GEOM_PLANE, TG_GEOM_CAPSULE}, {TG_GEOM_PLANE, TG_GEOM_BOX}, {TG_GEOM_PLANE, TG_GEOM_CYLINDER},
-      {TG_GEOM_SPHERE, TG_GEOM_SPHERE}, {TG_GEOM_SPHERE, TG_GEOM_CAPSULE}, {TG_GEOM_SPHERE, TG_GEOM_BOX}, {TG_GEOM_SPHERE, TG_GEOM_ELLIPSOID},
+      {TG_GEOM_SPHERE, TG_GEOM_SPHERE}, {TG_GEOM_SPHERE, TG_GEOM_CAPSULE}, {TG_GEOM_SPHERE, TG_GEOM_BOX},
+      {TG_GEOM_SPHERE, TG_GEOM_ELLIPSOID},
       {TG_GEOM_CAPSULE, TG_GEOM_CAPSULE}, {TG_GEOM_CAPSULE, TG_GEOM_BOX}, {TG_GEOM_CAPSULE, TG_GEOM_CYLINDER}, {TG_GEOM_BOX, TG_GEOM_BOX},
       {TG_GEOM_BOX, TG_GEOM_CYLINDER}, {TG_GEOM_CYLINDER, TG_GEOM_ELLIPSOID},
       {TG_GEOM_CYLINDER, TG_GEOM_CYLINDER}, {TG_GEOM_BOX, TG_GEOM_MESH}, {TG_GEOM_ELLIPSOID, TG_GEOM_MESH}};

@@ -53,7 +53,8 @@ static void check_tree(int k, int flags, bool flat) {
   tgt_check_adjoint(Dq, nv, nv, w, v, gq);
   tgt_check_adjoint(Dv, nv, nv, w, v, gv);
   if (nu > 0) tgt_check_adjoint(Du, nv, nu, w, v, gu);
-  tgtDeriv d = {.name = "d force/dq", .nx = m->nq, .nt = nv, .ny = nv, .map = of_q, .retract = retract, .ctx = &c, .tol = tolerance, .step = 1e-4};
+  tgtDeriv d = {.name = "d force/dq", .nx = m->nq, .nt = nv, .ny = nv, .map = of_q, .retract = retract, .ctx = &c,
+                .tol = tolerance, .step = 1e-4};
   tgt_check_jacobian(&d, s->qpos, Dq);
   d = (tgtDeriv){.name = "d force/dv", .nx = nv, .ny = nv, .map = of_v, .ctx = &c, .tol = tolerance, .step = 1e-4};
   tgt_check_jacobian(&d, s->qvel, Dv);
@@ -88,14 +89,16 @@ static void test_clamps(void **state) {
   d->joint[j].actfrclimited = TG_LIMITED_YES;
   d->joint[j].actfrcrange[0] = -5;
   d->joint[j].actfrcrange[1] = 5;
-  d->actuator[a] = (tgActuatorDesc){.transmission = TG_TRN_JOINT, .target = j, .gear = {2}, .gain = {3}, .bias = {0, -1, -0.5}, .ctrllimited = true,
-                                    .ctrlrange = {-1, 1}, .source = d->actuator[a].source};
+  d->actuator[a] = (tgActuatorDesc){.transmission = TG_TRN_JOINT, .target = j, .gear = {2}, .gain = {3},
+                                    .bias = {0, -1, -0.5}, .ctrllimited = true, .ctrlrange = {-1, 1},
+                                    .source = d->actuator[a].source};
   tgError error;
   tgModel *m = tg_model_compile(d, NULL, &error);
   check_true(m != NULL, "%s", error.text);
   tgSim *s = tgt_sim(m);
   // u, q, v -> force, du, dq, dv, clamps; length = 2 q, force = 3 u - 2 q - 0.5 * 2 v, qfrc = 2 force within +-5
-  const double cases[][8] = {{0.5, 0, 0, 3, 6, -4, -2, 0}, {2, 0.3, 0.2, 2 * (3 - 0.6 - 0.2), 0, -4, -2, 0}, {1, 0.3, 0.2, 2 * (3 - 0.6 - 0.2), 6, -4, -2, 1},
+  const double cases[][8] = {{0.5, 0, 0, 3, 6, -4, -2, 0}, {2, 0.3, 0.2, 2 * (3 - 0.6 - 0.2), 0, -4, -2, 0},
+                             {1, 0.3, 0.2, 2 * (3 - 0.6 - 0.2), 6, -4, -2, 1},
                              {0.9, -0.5, 0, 5, 0, 0, 0, 0}, {0.5, 0, -1, 5, 6, -4, -2, 1}};
   for (int k = 0; k < 5; k++) {
     const double *x = cases[k];

@@ -82,7 +82,8 @@ static void test_forward_derivatives(void **state) {
     assert_int_equal(tg_sim_acceleration(s, c.tau, a), TG_OK);
     assert_int_equal(tg_sim_inverse(s, a, tau), TG_OK);
     tgt_check_near(tau, c.tau, nv, 1e-11);
-    tgtDeriv d = {.name = "da/dq", .nx = m->nq, .nt = nv, .ny = nv, .map = of_q, .retract = retract, .ctx = &c, .tol = tolerance, .step = 1e-4};
+    tgtDeriv d = {.name = "da/dq", .nx = m->nq, .nt = nv, .ny = nv, .map = of_q, .retract = retract, .ctx = &c,
+                  .tol = tolerance, .step = 1e-4};
     tgt_check_jacobian(&d, s->qpos, Dq);
     d = (tgtDeriv){.name = "da/dv", .nx = nv, .ny = nv, .map = of_v, .ctx = &c, .tol = tolerance};
     tgt_check_jacobian(&d, s->qvel, Dv);

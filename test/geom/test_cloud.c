@@ -109,7 +109,8 @@ static void test_on_surface(void **state) {
       sum += c.area[i];
     }
     double area = surface_area(&shapes[k]), tol = shapes[k].type == TG_GEOM_ELLIPSOID ? 1e-6 : 1e-13;
-    check_true(fabs(sum - area) <= tol * area, "%s: areas sum to %.15g, not %.15g (relative %.2g)", shapes[k].name, sum, area, sum / area - 1);
+    check_true(fabs(sum - area) <= tol * area, "%s: areas sum to %.15g, not %.15g (relative %.2g)", shapes[k].name, sum,
+               area, sum / area - 1);
     tgi_cloud_free(&c);
   }
 }
@@ -166,8 +167,10 @@ static void test_patches(void **state) {
     for (int m = 0; m < nedge; m++) {
       int back[2] = {edge[m][1], edge[m][0]};
       check_true(edge[m][0] != edge[m][1], "%s: an edge from vertex %d to itself", name, edge[m][0]);
-      check_true(m == 0 || compare_edges(edge[m], edge[m - 1]) != 0, "%s: two patches run from vertex %d to %d", name, edge[m][0], edge[m][1]);
-      check_true(bsearch(back, edge, (size_t)nedge, sizeof *edge, compare_edges) != NULL, "%s: no patch beyond edge %d, %d", name, back[1], back[0]);
+      check_true(m == 0 || compare_edges(edge[m], edge[m - 1]) != 0, "%s: two patches run from vertex %d to %d", name,
+                 edge[m][0], edge[m][1]);
+      check_true(bsearch(back, edge, (size_t)nedge, sizeof *edge, compare_edges) != NULL,
+                 "%s: no patch beyond edge %d, %d", name, back[1], back[0]);
     }
     assert_int_equal(c.nvert - nedge / 2 + c.n, 2);
     free(edge);
@@ -201,7 +204,8 @@ static void test_spacing(void **state) {
     tgCloud c = make(&shapes[k]);
     neighbours(&c, &mean, &deviation);
     printf("  %-16s %5d points, nearest neighbours %.3f +- %.3f of the spacing\n", shapes[k].name, c.n, mean, deviation);
-    check_true(mean > 0.9 && mean < 1.1 && deviation < 0.12, "%s: nearest neighbours at %g +- %g of the spacing", shapes[k].name, mean, deviation);
+    check_true(mean > 0.9 && mean < 1.1 && deviation < 0.12, "%s: nearest neighbours at %g +- %g of the spacing",
+               shapes[k].name, mean, deviation);
     tgi_cloud_free(&c);
   }
 }
@@ -210,7 +214,8 @@ static void test_spacing(void **state) {
 static void test_coarse_box(void **state) {
   (void)state;
   static const struct { double half[3], spacing; int n[3], grid; } box[] = {
-      {{0.1, 0.025, 0.02}, 0.063, {3, 1, 1}, 0}, {{0.025, 0.1, 0.02}, 0.063, {1, 3, 1}, 0}, {{0.1, 0.08, 0.02}, 0.03, {7, 5, 1}, 0}, {{0.1, 0.06, 0.004}, 0.011, {18, 11, 1}, 1}};
+      {{0.1, 0.025, 0.02}, 0.063, {3, 1, 1}, 0}, {{0.025, 0.1, 0.02}, 0.063, {1, 3, 1}, 0},
+      {{0.1, 0.08, 0.02}, 0.03, {7, 5, 1}, 0}, {{0.1, 0.06, 0.004}, 0.011, {18, 11, 1}, 1}};
   for (size_t k = 0; k < sizeof box / sizeof *box; k++) {
     tgCloud c;
     double apart[3][3] = {{0}};   // least distance of points on the sides across axis a from those across axis b
@@ -228,7 +233,8 @@ static void test_coarse_box(void **state) {
   }
 }
 
-// least distances of the points on one side of a crease to it, the least over a cloud's creases and the largest; of points not next to it the rest
+// least distances of the points on one side of a crease to it, the least over a cloud's creases and the largest; of
+// points not next to it the rest
 static void test_creases(void **state) {
   (void)state;
   for (int k = 0; k < NSHAPE; k++) {
@@ -373,7 +379,8 @@ static void test_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_on_surface), cmocka_unit_test(test_patches), cmocka_unit_test(test_spacing), cmocka_unit_test(test_creases), cmocka_unit_test(test_coarse_box),
+      cmocka_unit_test(test_on_surface), cmocka_unit_test(test_patches), cmocka_unit_test(test_spacing),
+      cmocka_unit_test(test_creases), cmocka_unit_test(test_coarse_box),
       cmocka_unit_test(test_plane),      cmocka_unit_test(test_sizes),   cmocka_unit_test(test_resize),  cmocka_unit_test(test_refused),
       cmocka_unit_test(test_memory),
   };

@@ -139,7 +139,8 @@ static void test_patches(void **state) {
     qsort(edge, (size_t)nedge, sizeof *edge, compare_edges);
     for (int j = 0; j < nedge; j++) {
       int back[2] = {edge[j][1], edge[j][0]};
-      bool twice = j > 0 && compare_edges(edge[j], edge[j - 1]) == 0, met = bsearch(back, edge, (size_t)nedge, sizeof *edge, compare_edges) != NULL;
+      bool twice = j > 0 && compare_edges(edge[j], edge[j - 1]) == 0,
+           met = bsearch(back, edge, (size_t)nedge, sizeof *edge, compare_edges) != NULL;
       check_true(!twice, "%s: two patches run from vertex %d to %d", k[m].name, edge[j][0], edge[j][1]);
       check_true(met, "%s: no patch beyond edge %d, %d", k[m].name, back[1], back[0]);
     }
@@ -158,8 +159,8 @@ static void test_quality(void **state) {
     tgCloud c = make(&k[m]);
     tgCloudQuality q;
     assert_int_equal(tgi_cloud_quality(&c, NULL, &q), TG_OK);
-    printf("  %-20s %5d points, neighbours %.3f +- %.3f (%.2f to %.2f), areas %.3f +- %.3f, ", k[m].name, c.n, q.near_mean, q.near_deviation,
-           q.near_least, q.near_most, q.area_mean, q.area_deviation);
+    printf("  %-20s %5d points, neighbours %.3f +- %.3f (%.2f to %.2f), areas %.3f +- %.3f, ", k[m].name, c.n,
+           q.near_mean, q.near_deviation, q.near_least, q.near_most, q.area_mean, q.area_deviation);
     printf("creases %4d: inset %.3f, error %.4f, worst %.3f\n", q.ncrease, q.crease_inset, q.crease_error, q.crease_worst);
     check_true(q.near_mean > 0.85 && q.near_mean < 1.15, "%s: neighbours at %g of the spacing", k[m].name, q.near_mean);
     check_true(q.near_deviation < 0.15, "%s: neighbours' distances deviate by %g", k[m].name, q.near_deviation);
@@ -213,7 +214,8 @@ static void test_refused(void **state) {
   tgError e = {0};
   assert_int_equal(build(&s, 0.05, false, &good, &e), TG_OK);
   s.nface--;
-  expect(&s, false, TG_ERR_INVALID, "3 open edges in 1 pieces of border, the first between vertices 4 (0 0 0.2) and 6 (0 0.2 0.2) of face 0");
+  expect(&s, false, TG_ERR_INVALID,
+         "3 open edges in 1 pieces of border, the first between vertices 4 (0 0 0.2) and 6 (0 0.2 0.2) of face 0");
   expect(&s, true, TG_ERR_INVALID, "not closed");
   s.nface++;
   turn(&s, 7);
@@ -346,7 +348,8 @@ static void test_scale_derivative(void **state) {
 #else
   double tol = 1e-8;
 #endif
-  tgtDeriv d = {.name = "scale of a torus", .nx = 3, .ny = ny, .map = numbers, .ctx = &c, .tol = tol, .rows = rows, .nrows = 3, .step = 0.1};
+  tgtDeriv d = {.name = "scale of a torus", .nx = 3, .ny = ny, .map = numbers, .ctx = &c, .tol = tol, .rows = rows,
+                .nrows = 3, .step = 0.1};
   tgt_check_jacobian(&d, scale, D);
   free(D);
   free(bar);

@@ -24,7 +24,8 @@ static void random_direction(tgtRandom *r, double d[3]) {
   for (int i = 0; i < 3; i++) d[i] /= sqrt(n);
 }
 
-// the vertex farthest along the direction by walking from vertex `start`: convexity makes the local answer the global one, if neighbours are right
+// the vertex farthest along the direction by walking from vertex `start`: convexity makes the local answer the global
+// one, if neighbours are right
 static int farthest(const tgHull *h, const tgReal direction[3], int start) {
   int v = start;
   double best = tgRe(tgi_v3_dot(h->vert + 3 * (size_t)v, direction));
@@ -266,7 +267,8 @@ static void moved_vertices(void **state) {
     assert_memory_equal(plane, h->face_plane, 4 * (size_t)h->nface * sizeof *plane);
     for (int i = 0; i < 9; i++) A[i] = (i % 4 == 0 ? 1 : 0) + tgt_uniform(&r, -0.2, 0.2);
     for (int v = 0; v < h->nvert; v++)
-      for (int i = 0; i < 3; i++) vert[3 * v + i] = A[3 * i] * h->vert[3 * v] + A[3 * i + 1] * h->vert[3 * v + 1] + A[3 * i + 2] * h->vert[3 * v + 2];
+      for (int i = 0; i < 3; i++)
+        vert[3 * v + i] = A[3 * i] * h->vert[3 * v] + A[3 * i + 1] * h->vert[3 * v + 1] + A[3 * i + 2] * h->vert[3 * v + 2];
     assert_true(tgi_hull_move(h, vert, plane, &moved, &fault));
     double y[3 * POINTS];
     for (int i = 0; i < 3 * h->nvert; i++) y[i] = tgRe(vert[i]);

@@ -70,8 +70,8 @@ static void sheets_and_edges(void **state) {
   assert_int_equal(tgi_surface_mesh(knife, 6, knife_face, 4, NULL, &s, &e), TG_OK);
   assert_int_equal(tgi_surface_inwards(&s, one), TG_OK);
   for (int k = 0; k < s.nvert; k++)
-    assert_true(sqrt(s.inwards[3 * k] * s.inwards[3 * k] + s.inwards[3 * k + 1] * s.inwards[3 * k + 1] + s.inwards[3 * k + 2] * s.inwards[3 * k + 2]) <=
-                TGI_INWARDS_MOST * (1 + 1e-12));
+    assert_true(sqrt(s.inwards[3 * k] * s.inwards[3 * k] + s.inwards[3 * k + 1] * s.inwards[3 * k + 1] +
+                     s.inwards[3 * k + 2] * s.inwards[3 * k + 2]) <= TGI_INWARDS_MOST * (1 + 1e-12));
   assert_true(s.inwards[1] > 1.5);
   tgi_surface_free(&s);
 }

@@ -78,7 +78,8 @@ static void lies_under_a_good_checksum_are_seen(void **state) {
   static const uint32_t zero = 0, three = 3, many = 4000000000u, most = TGI_PIECES_MOST + 1;
   const struct { size_t at; const void *data; size_t n; tgStatus want; const char *text; } lie[] = {
       {12, &zero, 4, TG_ERR_PARSE, "0 pieces"}, {12, &most, 4, TG_ERR_PARSE, "4097 pieces"}, {24, &many, 4, TG_ERR_PARSE, "vertices need"},
-      {24, &three, 4, TG_ERR_PARSE, "vertices need"}, {36, &inf, 8, TG_ERR_PARSE, "vertex 0"}, {36 + 8 * 7, &far, 8, TG_ERR_PARSE, "vertex 2"}};
+      {24, &three, 4, TG_ERR_PARSE, "vertices need"}, {36, &inf, 8, TG_ERR_PARSE, "vertex 0"},
+      {36 + 8 * 7, &far, 8, TG_ERR_PARSE, "vertex 2"}};
   for (size_t i = 0; i < sizeof lie / sizeof *lie; i++) {
     tgError why = {0};
     char *bytes = bytes_of(&p, 42, &size);
@@ -114,6 +115,7 @@ static void too_few_and_too_many_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(comes_back), cmocka_unit_test(every_bit_and_length_counts),
-                                     cmocka_unit_test(lies_under_a_good_checksum_are_seen), cmocka_unit_test(too_few_and_too_many_are_refused)};
+                                     cmocka_unit_test(lies_under_a_good_checksum_are_seen),
+                                     cmocka_unit_test(too_few_and_too_many_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

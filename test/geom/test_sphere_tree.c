@@ -330,7 +330,8 @@ static void test_memory(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_invariants), cmocka_unit_test(test_lower_bound), cmocka_unit_test(test_derivatives),
-                                     cmocka_unit_test(test_large), cmocka_unit_test(test_memory)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_invariants), cmocka_unit_test(test_lower_bound),
+                                     cmocka_unit_test(test_derivatives), cmocka_unit_test(test_large),
+                                     cmocka_unit_test(test_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

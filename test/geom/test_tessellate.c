@@ -35,9 +35,11 @@ static void check_depth(tgGeomType type, const double z[3], double size, const t
     for (int i = 0; i <= 6; i++)
       for (int j = 0; i + j <= 6; j++) {
         double x[3], w[3] = {i / 6.0, j / 6.0, (6 - i - j) / 6.0};
-        for (int k = 0; k < 3; k++) x[k] = w[0] * vert[3 * s->face[3 * f] + k] + w[1] * vert[3 * s->face[3 * f + 1] + k] + w[2] * vert[3 * s->face[3 * f + 2] + k];
+        for (int k = 0; k < 3; k++)
+          x[k] = w[0] * vert[3 * s->face[3 * f] + k] + w[1] * vert[3 * s->face[3 * f + 1] + k] + w[2] * vert[3 * s->face[3 * f + 2] + k];
         double d = depth_under(type, z, x);
-        check_true(d >= -1e-12 * size && d <= TGI_CHORD * size, "type %d: face %d is %g under the surface of size %g", (int)type, f, d, size);
+        check_true(d >= -1e-12 * size && d <= TGI_CHORD * size, "type %d: face %d is %g under the surface of size %g",
+                   (int)type, f, d, size);
       }
   for (int k = 0; k < s->nvert; k++) {
     double d = depth_under(type, z, vert + 3 * k);
@@ -58,7 +60,8 @@ static double worst_shape(const tgiSurface *s, const double *vert) {
       }
       longest = fmax(longest, l);
     }
-    double nx = e[0][1] * e[1][2] - e[0][2] * e[1][1], ny = e[0][2] * e[1][0] - e[0][0] * e[1][2], nz = e[0][0] * e[1][1] - e[0][1] * e[1][0];
+    double nx = e[0][1] * e[1][2] - e[0][2] * e[1][1], ny = e[0][2] * e[1][0] - e[0][0] * e[1][2],
+           nz = e[0][0] * e[1][1] - e[0][1] * e[1][0];
     worst = fmin(worst, sqrt(nx * nx + ny * ny + nz * nz) / longest);
   }
   return worst;
@@ -83,7 +86,8 @@ static void test_primitives(void **state) {
     check_true(check.nopen == 0 && check.nwinding == 0 && check.ncrowded == 0, "type %d is not closed", (int)c[i].type);
     assert_int_equal(s.nvert - s.nface / 2, 2);  // Euler: a sphere
     assert_int_equal(tgi_mass_primitive(c[i].type, z, false, &mass), TG_OK);
-    check_true(check.volume <= mass.volume * (1 + 1e-12) && check.volume >= 0.96 * mass.volume, "type %d: volume %g of %g", (int)c[i].type, check.volume, mass.volume);
+    check_true(check.volume <= mass.volume * (1 + 1e-12) && check.volume >= 0.96 * mass.volume,
+               "type %d: volume %g of %g", (int)c[i].type, check.volume, mass.volume);
     check_depth(c[i].type, z, size, &s, vert);
     double shape = worst_shape(&s, vert);
     check_true(shape >= c[i].shape, "type %d has a triangle of height %g edges", (int)c[i].type, shape);
@@ -104,7 +108,8 @@ static void test_linear(void **state) {
     tgReal *d = malloc(3 * n * sizeof *d);
     place(&s, size, vert);
     for (int j = 0; j < 3; j++) tgi_surface_place_d(&s, j, d + n * (size_t)j);
-    for (size_t k = 0; k < n; k++) check_close(vert[k], tgRe(d[k]) * size[0] + tgRe(d[n + k]) * size[1] + tgRe(d[2 * n + k]) * size[2], 1e-15);
+    for (size_t k = 0; k < n; k++)
+      check_close(vert[k], tgRe(d[k]) * size[0] + tgRe(d[n + k]) * size[1] + tgRe(d[2 * n + k]) * size[2], 1e-15);
     free(vert);
     free(d);
     tgi_surface_free(&s);
@@ -124,7 +129,8 @@ static void test_volume_order(void **state) {
     free(vert);
     tgi_surface_free(&s);
   }
-  for (int i = 0; i < 2; i++) check_true(error[i] / error[i + 1] > 3 && error[i] / error[i + 1] < 5, "volume errors %g %g", error[i], error[i + 1]);
+  for (int i = 0; i < 2; i++)
+    check_true(error[i] / error[i + 1] > 3 && error[i] / error[i + 1] < 5, "volume errors %g %g", error[i], error[i + 1]);
 }
 
 static void test_refusals(void **state) {
@@ -197,7 +203,8 @@ static void test_extremes(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_primitives), cmocka_unit_test(test_linear), cmocka_unit_test(test_volume_order), cmocka_unit_test(test_refusals),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_primitives), cmocka_unit_test(test_linear),
+                                     cmocka_unit_test(test_volume_order), cmocka_unit_test(test_refusals),
                                      cmocka_unit_test(test_mesh), cmocka_unit_test(test_extremes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

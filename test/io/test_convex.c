@@ -17,7 +17,8 @@
 
 // a trough along y: outline in x, z, walls 0.04, floor 0.03, 0.2 long
 enum { OUTLINE = 8 };
-static const double outline[OUTLINE][2] = {{-0.1, 0}, {0.1, 0}, {0.1, 0.1}, {0.06, 0.1}, {0.06, 0.03}, {-0.06, 0.03}, {-0.06, 0.1}, {-0.1, 0.1}};
+static const double outline[OUTLINE][2] =
+    {{-0.1, 0}, {0.1, 0}, {0.1, 0.1}, {0.06, 0.1}, {0.06, 0.03}, {-0.06, 0.03}, {-0.06, 0.1}, {-0.1, 0.1}};
 static const int cap[6][3] = {{0, 1, 4}, {0, 4, 5}, {1, 2, 3}, {1, 3, 4}, {0, 5, 6}, {0, 6, 7}};
 static const double volume = 0.2 * (0.2 * 0.1 - 0.12 * 0.07);
 

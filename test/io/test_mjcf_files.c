@@ -285,8 +285,9 @@ static int sweep(const char *path) {
     tgDesc *d = tg_desc_load(path, &o, &e);
     loaded = d != NULL;
     if (!loaded)
-      check_true(e.status == TG_ERR_MEMORY && strstr(e.text, "out of memory") != NULL && strlen(e.text) > strlen("out of memory") && e.file[0] != 0,
-                 "allocation %d failed: status %d: %s", k, e.status, e.text);
+      check_true(e.status == TG_ERR_MEMORY && strstr(e.text, "out of memory") != NULL &&
+                 strlen(e.text) > strlen("out of memory") && e.file[0] != 0, "allocation %d failed: status %d: %s", k,
+                 e.status, e.text);
     tg_desc_free(d);
     check_true(c.live == 0, "allocation %d failed: %d blocks are left", k, c.live);
     assert_true(k < 10000);

@@ -1,4 +1,5 @@
-// test_mjcf_links.c: what actuators, tendons, equalities, contacts, keyframes and flags of well-formed MJCF become; what is left out and said.
+// test_mjcf_links.c: what actuators, tendons, equalities, contacts, keyframes and flags of well-formed MJCF become;
+// what is left out and said.
 #include "io/mjcf_support.h"
 
 static const char arm[] =

@@ -1,5 +1,6 @@
-// test_bond.c: connects and welds between two bodies at random poses: energy, gradient and second derivative in twists, force with its derivatives in poses and
-// velocities, action and reaction, dissipation, parameters; by complex step and by Ridders.
+// test_bond.c: connects and welds between two bodies at random poses: energy, gradient and second derivative in
+// twists, force with its derivatives in poses and velocities, action and reaction, dissipation, parameters; by
+// complex step and by Ridders.
 #include "joint/joint.h"
 #include "math/quat.h"
 #include "support/deriv.h"
@@ -13,8 +14,10 @@ static const double tolerance = 1e-6;
 enum { TRIALS = 12, BONDS = 3 };
 
 static const char *const scene =
-    "<mujoco><worldbody><body name='a' pos='.3 .1 0'><freejoint/><geom type='box' size='.1 .2 .3'/></body><body name='b' pos='0 0 .5'><freejoint/>"
-    "<geom type='box' size='.2 .1 .1'/></body></worldbody><equality><connect body1='a' body2='b' anchor='.1 .2 .3'/><weld body1='a' body2='b' anchor='.1 -.2 .3'/>"
+    "<mujoco><worldbody><body name='a' pos='.3 .1 0'><freejoint/><geom type='box' size='.1 .2 .3'/></body>"
+    "<body name='b' pos='0 0 .5'><freejoint/>"
+    "<geom type='box' size='.2 .1 .1'/></body></worldbody><equality><connect body1='a' body2='b' anchor='.1 .2 .3'/>"
+    "<weld body1='a' body2='b' anchor='.1 -.2 .3'/>"
     "<weld body1='b' anchor='0 .1 .2'/></equality></mujoco>";
 
 static Rig make(const char *word) {
@@ -233,7 +236,8 @@ static void test_parameters(void **state) {
   (void)state;
   static const char *const words[2] = {"barrier", "softmin"};
   for (int w = 0; w < 2; w++) {
-    const char *const names[4] = {"eq_anchor", "eq_anchor2", "eq_relpos", w == 0 ? "contact.equality_opening" : "contact.equality_frequency"};
+    const char *const names[4] = {"eq_anchor", "eq_anchor2", "eq_relpos",
+                                  w == 0 ? "contact.equality_opening" : "contact.equality_frequency"};
     Rig rig = make(words[w]);
     tgtRandom r = {.s = 5};
     for (int n = 0; n < 4; n++) {

@@ -1,6 +1,7 @@
-// test_energy.c: the energy of joints that a step minimises, on random trees with every kind of joint, actuator, tendon and equality: gradient at q', what it
-// changes by with the state at the start and the controls (dense and as an adjoint), and the work of motors with ranges against a plain sum; by complex step and
-// by Ridders, with motors and sums on both sides of their clamps.
+// test_energy.c: the energy of joints that a step minimises, on random trees with every kind of joint, actuator, tendon
+// and equality: gradient at q', what it changes by with the state at the start and the controls (dense and as an
+// adjoint), and the work of motors with ranges against a plain sum; by complex step and by Ridders, with motors and
+// sums on both sides of their clamps.
 #include <stdlib.h>
 
 #include "joint/joint.h"
@@ -66,7 +67,8 @@ static void test_gradient(void **state) {
     make(&c, k);
     tgReal g[MOST] = {0};
     tgi_joint_energy(c.s, &c.s->end, &c.t, g);
-    tgtDeriv d = {.name = "energy", .nx = c.m->nq, .nt = c.m->nv, .ny = 1, .map = energy, .retract = retract_end, .ctx = &c, .tol = tolerance, .step = 1e-4};
+    tgtDeriv d = {.name = "energy", .nx = c.m->nq, .nt = c.m->nv, .ny = 1, .map = energy, .retract = retract_end,
+                  .ctx = &c, .tol = tolerance, .step = 1e-4};
     tgt_check_jacobian(&d, c.q, g);
     unmake(&c);
   }
@@ -135,14 +137,14 @@ static void test_start(void **state) {
       tgt_check_adjoint(B, nv, nt, z, v, out);
     }
     const int cols[3] = {nv, nv, m->nu};
-    tgtDeriv d = {.name = "start", .nx = m->nq + nv + m->nu, .nt = nt, .ny = nv, .map = gradient, .retract = retract_start, .ctx = &c, .tol = tolerance,
-                  .step = 1e-5, .cols = cols, .ncols = 3};
+    tgtDeriv d = {.name = "start", .nx = m->nq + nv + m->nu, .nt = nt, .ny = nv, .map = gradient,
+                  .retract = retract_start, .ctx = &c, .tol = tolerance, .step = 1e-5, .cols = cols, .ncols = 3};
     tgt_check_jacobian(&d, x, B);
     free(B);
     unmake(&c);
   }
-  check_true(seen.held > 4 && seen.free > 4 && seen.sums_held > 4 && seen.sums_free > 4, "motors held %d, free %d; sums held %d, free %d", seen.held, seen.free,
-             seen.sums_held, seen.sums_free);
+  check_true(seen.held > 4 && seen.free > 4 && seen.sums_held > 4 && seen.sums_free > 4,
+             "motors held %d, free %d; sums held %d, free %d", seen.held, seen.free, seen.sums_held, seen.sums_free);
 }
 
 #ifndef TG_COMPLEX
@@ -174,7 +176,8 @@ static void test_work(void **state) {
         l[e] = tgi_line(c.s, &c.s->end, i, &c.t);
       }
       double size = fabs(l[0].slope * coef) + fabs(l[1].slope * coef);
-      check_true(fabs(l[1].energy - l[0].energy - sum) <= 1e-7 * size, "tree %d line %d: %.12g, a sum gives %.12g", k, i, l[1].energy - l[0].energy, sum);
+      check_true(fabs(l[1].energy - l[0].energy - sum) <= 1e-7 * size, "tree %d line %d: %.12g, a sum gives %.12g", k,
+                 i, l[1].energy - l[0].energy, sum);
       lines++;
     }
     unmake(&c);

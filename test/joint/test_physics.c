@@ -1,5 +1,6 @@
-// test_physics.c: joints as physics, against what is known without the engine: what a weld opens by, what a motor with a range gives, a four-bar that a connect
-// closes, its gradient against the rigid loop's, a joint that follows another, tendons at their limits.
+// test_physics.c: joints as physics, against what is known without the engine: what a weld opens by, what a motor with
+// a range gives, a four-bar that a connect closes, its gradient against the rigid loop's, a joint that follows
+// another, tendons at their limits.
 #include <stdio.h>
 
 #include "contact/contact.h"
@@ -26,7 +27,8 @@ static Rig welded(const char *word, double r, double opening) {
   snprintf(settings, sizeof settings, "equality_opening=%.17g", opening);
   tgAnyContactOptions o = options_of(word, settings);
   snprintf(text, sizeof text,
-           "<mujoco><option gravity='0 0 -9.80665'/><worldbody><body name='b'><freejoint/><inertial pos='%g 0 0' mass='2' diaginertia='.01 .02 .02'/>"
+           "<mujoco><option gravity='0 0 -9.80665'/><worldbody><body name='b'><freejoint/>"
+           "<inertial pos='%g 0 0' mass='2' diaginertia='.01 .02 .02'/>"
            "</body></worldbody><equality><weld body1='b'/></equality></mujoco>", r);
   return rig_of_text(text, word, &o.of);
 }
@@ -39,12 +41,14 @@ static void test_opening(void **state) {
       for (int j = 0; j < 3; j++) {
         Rig r = welded(tg_contact_words(w), 0, opening[i]);
         run(r.s, step[j], 5000);   // the softest spring under the shortest steps swings longest
-        check_true(fabs(r.s->qpos[2] + opening[i]) < 1e-6 * opening[i], "%s, h %g: opens by %.10g of %g", tg_contact_words(w), step[j], -r.s->qpos[2], opening[i]);
+        check_true(fabs(r.s->qpos[2] + opening[i]) < 1e-6 * opening[i], "%s, h %g: opens by %.10g of %g",
+                   tg_contact_words(w), step[j], -r.s->qpos[2], opening[i]);
         drop(&r);
       }
 }
 
-// r from the anchor the weight turns the weld by m g r/(k L^2), L the radius of gyration about the anchor: at the centre of mass that is opening r^2/L^2 more
+// r from the anchor the weight turns the weld by m g r/(k L^2), L the radius of gyration about the anchor: at the
+// centre of mass that is opening r^2/L^2 more
 static void test_turn(void **state) {
   (void)state;
   double r = 0.3, L2 = (0.01 + 0.02 + 0.02) / 2 / 2 + r * r, opening = 1e-6;
@@ -79,8 +83,10 @@ static void test_sag(void **state) {
 
 // A slide of 2 kg under motors that ask for more than their ranges.
 static const char *const driven =
-    "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='j' type='slide' axis='1 0 0' %s/><inertial pos='0 0 0' mass='2' diaginertia='1 1 1'/></body></worldbody>"
-    "<actuator><motor joint='j' gear='3' forcelimited='true' forcerange='-1 .5'/><motor joint='j' forcelimited='true' forcerange='-4 4'/></actuator></mujoco>";
+    "<mujoco><option gravity='0 0 0'/><worldbody><body><joint name='j' type='slide' axis='1 0 0' %s/>"
+    "<inertial pos='0 0 0' mass='2' diaginertia='1 1 1'/></body></worldbody>"
+    "<actuator><motor joint='j' gear='3' forcelimited='true' forcerange='-1 .5'/>"
+    "<motor joint='j' forcelimited='true' forcerange='-4 4'/></actuator></mujoco>";
 
 static void test_motor(void **state) {
   (void)state;
@@ -107,8 +113,10 @@ static void test_motor(void **state) {
 static void test_servo(void **state) {
   (void)state;
   static const char *const text =
-      "<mujoco><option gravity='0 0 -10'/><worldbody><body><joint name='j' type='slide' axis='0 0 1'/><inertial pos='0 0 0' mass='2' diaginertia='1 1 1'/></body></worldbody>"
-      "<actuator><general joint='j' biastype='affine' gainprm='400' biasprm='0 -400 -80' forcelimited='true' forcerange='-30 %d'/></actuator></mujoco>";
+      "<mujoco><option gravity='0 0 -10'/><worldbody><body><joint name='j' type='slide' axis='0 0 1'/>"
+      "<inertial pos='0 0 0' mass='2' diaginertia='1 1 1'/></body></worldbody>"
+      "<actuator><general joint='j' biastype='affine' gainprm='400' biasprm='0 -400 -80' forcelimited='true' "
+      "forcerange='-30 %d'/></actuator></mujoco>";
   for (int w = 0; tg_contact_words(w) != NULL; w++)
     for (int k = 0; k < 2; k++) {
       char full[700];
@@ -145,11 +153,13 @@ static void test_kink(void **state) {
 
 // ---- tendons and joints ----
 
-// a slide on a tendon of twice its length falls onto the tendon's limit and stays within it; under forces it sinks in by the weight over the stiffness
+// a slide on a tendon of twice its length falls onto the tendon's limit and stays within it; under forces it sinks in
+// by the weight over the stiffness
 static void test_tendon(void **state) {
   (void)state;
   static const char *const text =
-      "<mujoco><option gravity='0 0 -9.80665'/><worldbody><body><joint name='j' type='slide' axis='0 0 1' damping='40'/><inertial pos='0 0 0' mass='2' diaginertia='1 1 1'/></body>"
+      "<mujoco><option gravity='0 0 -9.80665'/><worldbody><body>"
+      "<joint name='j' type='slide' axis='0 0 1' damping='40'/><inertial pos='0 0 0' mass='2' diaginertia='1 1 1'/></body>"
       "</worldbody><tendon><fixed name='t' limited='true' range='-.2 1'><joint joint='j' coef='2'/></fixed></tendon></mujoco>";
   for (int w = 0; tg_contact_words(w) != NULL; w++) {
     Rig r = rig_of_text(text, tg_contact_words(w), NULL);
@@ -175,15 +185,18 @@ static void test_tendon(void **state) {
 static void test_follow(void **state) {
   (void)state;
   static const char *const text =
-      "<mujoco><option gravity='0 0 -9.80665'/><worldbody><body><joint name='a' axis='0 1 0'/><inertial pos='.5 0 0' mass='1' diaginertia='.01 .01 .01'/></body>"
-      "<body><joint name='b' axis='0 1 0' stiffness='1e5' damping='1e3'/><inertial pos='0 0 -.5' mass='1' diaginertia='.01 .01 .01'/></body></worldbody>"
+      "<mujoco><option gravity='0 0 -9.80665'/><worldbody><body><joint name='a' axis='0 1 0'/>"
+      "<inertial pos='.5 0 0' mass='1' diaginertia='.01 .01 .01'/></body>"
+      "<body><joint name='b' axis='0 1 0' stiffness='1e5' damping='1e3'/>"
+      "<inertial pos='0 0 -.5' mass='1' diaginertia='.01 .01 .01'/></body></worldbody>"
       "<equality><joint joint1='a' joint2='b' polycoef='.3 2 .4 0 0'/></equality></mujoco>";
   for (int w = 0; tg_contact_words(w) != NULL; w++) {
     if (!minimises(w)) continue;
     tgAnyContactOptions o = options_of(tg_contact_words(w), "equality_opening=1e-6");
     Rig r = rig_of_text(text, tg_contact_words(w), &o.of);
     run(r.s, 0.01, 600);
-    double a = r.s->qpos[0], b = r.s->qpos[1], error = a - (0.3 + 2 * b + 0.4 * b * b), inertia = 0.01 + 0.25, stiffness = 9.80665 / 1e-6 * inertia;
+    double a = r.s->qpos[0], b = r.s->qpos[1], error = a - (0.3 + 2 * b + 0.4 * b * b), inertia = 0.01 + 0.25,
+           stiffness = 9.80665 / 1e-6 * inertia;
     check_true(fabs(error - 9.80665 * 0.5 * cos(a) / stiffness) < 1e-4 * fabs(error), "off by %g", error);
     drop(&r);
   }
@@ -191,9 +204,9 @@ static void test_follow(void **state) {
 
 // ---- a loop ----
 
-// Two cranks of length l stand on the ground, d apart; the coupler hangs on the first and is connected to the end of the second: with d the coupler's length the
-// cranks turn alike, the coupler does not, and the loop is a pendulum: (2 I + m l^2) t'' = g (M l + m l) sin t, t from upright, I, M/2 those of a crank about its
-// foot, m the coupler's mass.
+// Two cranks of length l stand on the ground, d apart; the coupler hangs on the first and is connected to the end of
+// the second: with d the coupler's length the cranks turn alike, the coupler does not, and the loop is a pendulum: (2
+// I + m l^2) t'' = g (M l + m l) sin t, t from upright, I, M/2 those of a crank about its foot, m the coupler's mass.
 static const double crank = 0.4, bar = 0.7, gravity = 9.81;
 static Rig loop(const char *word, double bar_length, double opening) {
   char text[1200], settings[64];
@@ -202,16 +215,20 @@ static Rig loop(const char *word, double bar_length, double opening) {
   snprintf(text, sizeof text,
            "<mujoco><option gravity='0 0 -%.17g'/><compiler angle='radian'/><worldbody>"
            "<body name='a'><joint axis='0 1 0'/><inertial pos='0 0 %.17g' mass='1' diaginertia='.02 .02 .02'/>"
-           "<body name='c' pos='0 0 %.17g'><joint axis='0 1 0'/><inertial pos='%.17g 0 0' mass='2' diaginertia='.05 .05 .05'/></body></body>"
-           "<body name='b' pos='%.17g 0 0'><joint axis='0 1 0'/><inertial pos='0 0 %.17g' mass='1' diaginertia='.02 .02 .02'/></body></worldbody>"
+           "<body name='c' pos='0 0 %.17g'><joint axis='0 1 0'/>"
+           "<inertial pos='%.17g 0 0' mass='2' diaginertia='.05 .05 .05'/></body></body>"
+           "<body name='b' pos='%.17g 0 0'><joint axis='0 1 0'/>"
+           "<inertial pos='0 0 %.17g' mass='1' diaginertia='.02 .02 .02'/></body></worldbody>"
            "<equality><connect body1='c' body2='b' anchor='%.17g 0 0'/></equality></mujoco>",
            gravity, crank / 2, crank, bar_length / 2, bar_length, crank / 2, bar_length);
   return rig_of_text(text, word, &o.of);
 }
 
-// Of a loop with the ground d, crank l, coupler c and rocker r, feet level: the rocker's angle for the crank's, both from upright, by the circles about the two ends.
+// Of a loop with the ground d, crank l, coupler c and rocker r, feet level: the rocker's angle for the crank's, both
+// from upright, by the circles about the two ends.
 static double rocker_angle(double t, double d, double l, double c, double r) {
-  double x = l * sin(t) - d, z = l * cos(t), s = x * x + z * z, along = (s + r * r - c * c) / (2 * s), aside = sqrt(r * r / s - along * along);
+  double x = l * sin(t) - d, z = l * cos(t), s = x * x + z * z, along = (s + r * r - c * c) / (2 * s),
+         aside = sqrt(r * r / s - along * along);
   return atan2(along * x + aside * z, along * z - aside * x);
 }
 
@@ -219,7 +236,8 @@ static double rocker_angle(double t, double d, double l, double c, double r) {
 static void test_four_bar(void **state) {
   (void)state;
   static const char *const text =
-      "<mujoco><option gravity='0 0 0'/><compiler angle='radian'/><worldbody><body name='a'><joint axis='0 1 0'/><inertial pos='0 0 .1' mass='1' diaginertia='.02 .02 .02'/>"
+      "<mujoco><option gravity='0 0 0'/><compiler angle='radian'/><worldbody><body name='a'><joint axis='0 1 0'/>"
+      "<inertial pos='0 0 .1' mass='1' diaginertia='.02 .02 .02'/>"
       "<body name='c' pos='0 0 .2'><joint axis='0 1 0'/><inertial pos='.3 0 .1' mass='.5' diaginertia='.02 .02 .02'/></body></body>"
       "<body name='b' pos='.55 0 0'><joint axis='0 1 0'/><inertial pos='0 0 .2' mass='.5' diaginertia='.02 .02 .02'/></body></worldbody>"
       "<equality><connect body1='c' body2='b' anchor='.6 0 .25'/></equality></mujoco>";
@@ -298,15 +316,19 @@ static void test_loop_gradient(void **state) {
       loop_gradient(tg_contact_words(w), 0.004 / (1 << k), seconds, ours);
       error[k] = fmax(fabs(ours[0] - rigid[0]), fabs(ours[1] - rigid[1]) / 5) / fabs(rigid[0]);
     }
-    print_message("%s: gradient of the loop off by %.3g, %.3g, %.3g of the rigid one's\n", tg_contact_words(w), error[0], error[1], error[2]);
-    for (int k = 1; k < 3; k++) check_true(error[k] < 0.58 * error[k - 1] && error[k] > 0.42 * error[k - 1], "%g after %g", error[k], error[k - 1]);
+    print_message("%s: gradient of the loop off by %.3g, %.3g, %.3g of the rigid one's\n", tg_contact_words(w),
+                  error[0], error[1], error[2]);
+    for (int k = 1; k < 3; k++)
+      check_true(error[k] < 0.58 * error[k - 1] && error[k] > 0.42 * error[k - 1], "%g after %g", error[k], error[k - 1]);
     assert_true(error[2] < 0.02);
   }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_opening), cmocka_unit_test(test_turn),   cmocka_unit_test(test_sag),      cmocka_unit_test(test_motor),
-                                     cmocka_unit_test(test_servo),   cmocka_unit_test(test_kink),   cmocka_unit_test(test_tendon),   cmocka_unit_test(test_follow),
-                                     cmocka_unit_test(test_four_bar), cmocka_unit_test(test_loop_gradient)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_opening), cmocka_unit_test(test_turn),
+                                       cmocka_unit_test(test_sag),      cmocka_unit_test(test_motor),
+                                       cmocka_unit_test(test_servo),   cmocka_unit_test(test_kink),
+                                         cmocka_unit_test(test_tendon),   cmocka_unit_test(test_follow),
+                                         cmocka_unit_test(test_four_bar), cmocka_unit_test(test_loop_gradient)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

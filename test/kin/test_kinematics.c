@@ -216,7 +216,8 @@ static void test_integrate(void **state) {
     tgt_check_jacobian(&d, c.v, D);
     tgi_integrate_vjp(m, c.v, w, NULL, g);
     tgt_check_adjoint(D, nv, nv, w, v, g);
-    tgtDeriv e = {.name = "d(q + w)/dq", .nx = m->nq, .nt = nv, .ny = nv, .map = integrate_q, .retract = retract, .ctx = &c, .tol = tolerance};
+    tgtDeriv e = {.name = "d(q + w)/dq", .nx = m->nq, .nt = nv, .ny = nv, .map = integrate_q, .retract = retract,
+                  .ctx = &c, .tol = tolerance};
     tgi_integrate_jacobian(m, c.v, nv, one, NULL, D);
     tgt_check_jacobian(&e, s->start.q, D);
     for (int i = 0; i < nv; i++) g[i] = 0;
@@ -244,7 +245,9 @@ static tgStatus weighted_unit(void *ctx, const tgReal *q, tgReal *y) {
   tgStatus status = tg_model_normalize(((Weighted *)ctx)->m, q, unit);
   return status != TG_OK ? status : weighted(ctx, unit, y);
 }
-static void retract_weighted(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) { tg_model_integrate(((Weighted *)ctx)->m, x, d, out); }
+static void retract_weighted(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
+  tg_model_integrate(((Weighted *)ctx)->m, x, d, out);
+}
 
 // gradients of a function of q's numbers: along tangents at q of unit length, and entry by entry through the normalisation where it is not
 static void test_charts(void **state) {
@@ -257,7 +260,8 @@ static void test_charts(void **state) {
     tgReal w[256], tangent[256], entries[256], long_q[256];
     tgt_random_vector(&r, m->nq, w);
     Weighted c = {m, w};
-    tgtDeriv along = {.name = "d(w . q)/d(tangent)", .nx = m->nq, .nt = m->nv, .ny = 1, .map = weighted, .retract = retract_weighted, .ctx = &c, .tol = tolerance};
+    tgtDeriv along = {.name = "d(w . q)/d(tangent)", .nx = m->nq, .nt = m->nv, .ny = 1, .map = weighted,
+                      .retract = retract_weighted, .ctx = &c, .tol = tolerance};
     tg_model_to_tangent(m, s->qpos, w, tangent);
     tgt_check_jacobian(&along, s->qpos, tangent);
     for (int i = 0; i < m->nq; i++) long_q[i] = (1.5 + 0.1 * k) * s->qpos[i];   // quaternions of another length

@@ -1,5 +1,6 @@
-// test_dense.c: LU and complete orthogonal decomposition: against matrices of known rank, the wide kernels against plain loops and against each
-// other, and the same bits from many threads at once (a library that keeps scratch memory of its own fails here, decision 0018).
+// test_dense.c: LU and complete orthogonal decomposition: against matrices of known rank, the wide kernels against
+// plain loops and against each other, and the same bits from many threads at once (a library that keeps scratch memory
+// of its own fails here, decision 0018).
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

@@ -174,6 +174,7 @@ static void test_sim(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_layout), cmocka_unit_test(test_errors), cmocka_unit_test(test_errors_of_programs), cmocka_unit_test(test_sim)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_layout), cmocka_unit_test(test_errors),
+                                     cmocka_unit_test(test_errors_of_programs), cmocka_unit_test(test_sim)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

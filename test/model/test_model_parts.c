@@ -9,8 +9,10 @@
 static const char *const text =
     "<mujoco><compiler settotalmass='7' balanceinertia='true'/><worldbody>"
     "<geom name='floor' type='plane' size='5 5 0.1' friction='0.5'/>"
-    "<body name='a' pos='0 0 1'><freejoint name='root'/><geom name='ga' type='box' size='0.1 0.1 0.1' mass='1'/><site name='s' pos='1 2 3' quat='0 1 0 0'/>"
-    "<body name='b' pos='0 0 0.5'><joint name='hinge' axis='0 1 0' damping='0.1'/><geom name='gb' type='sphere' size='0.1' mass='1'/></body></body>"
+    "<body name='a' pos='0 0 1'><freejoint name='root'/><geom name='ga' type='box' size='0.1 0.1 0.1' mass='1'/>"
+    "<site name='s' pos='1 2 3' quat='0 1 0 0'/>"
+    "<body name='b' pos='0 0 0.5'><joint name='hinge' axis='0 1 0' damping='0.1'/>"
+    "<geom name='gb' type='sphere' size='0.1' mass='1'/></body></body>"
     "<body name='c' pos='2 0 1'><joint name='ball' type='ball'/><inertial pos='0 0 0' mass='2' diaginertia='1 1 4'/>"
     "<geom name='gc' type='capsule' size='0.1 0.2'/></body>"
     "<body name='d' pos='3 0 1'><joint name='rail' type='slide'/><geom name='gd' type='mesh' mesh='tet' mass='1'/></body>"
@@ -51,7 +53,9 @@ static void every_allocation_may_fail(void **state) {
     tgt_alloc_init(&a);
     a.fail_at = ++k;
     built = build(&w, &a.hooks, &error);
-    if (!built) check_true(error.status == TG_ERR_MEMORY && strlen(error.text) > strlen("out of memory"), "allocation %ld: status %d: %s", k, error.status, error.text);
+    if (!built)
+      check_true(error.status == TG_ERR_MEMORY && strlen(error.text) > strlen("out of memory"),
+                 "allocation %ld: status %d: %s", k, error.status, error.text);
     else check_true(a.calls < k, "allocation %ld failed and nobody noticed", k);
     drop(&w);
     check_true(a.blocks == 0, "allocation %ld: %ld blocks are left", k, a.blocks);

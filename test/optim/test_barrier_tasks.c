@@ -1,6 +1,7 @@
-// test_barrier_tasks.c: the gradient of the barrier paper's tasks: adjoints at random controls, where bodies meet and where they stay a metre apart, against
-// Ridders' differences of whole motions along random directions, and against complex steps of each step of the motion, one after the other: these know
-// nine digits also where the differences do not know six.
+// test_barrier_tasks.c: the gradient of the barrier paper's tasks: adjoints at random controls, where bodies meet
+// and where they stay a metre apart, against Ridders' differences of whole motions along random directions, and
+// against complex steps of each step of the motion, one after the other: these know nine digits also where the
+// differences do not know six.
 // Usage: test_barrier_tasks [trials [task]]      default: one trial each of shorter motions
 #include <glob.h>
 #include <math.h>
@@ -55,7 +56,8 @@ static bool franka_start(tgTask *t, bool near) {
   } else t->q0[m->jnt_qadr[tg_model_find(m, TG_THING_JOINT, "bunny")]] += 1;
   return true;
 }
-static const char franka[] = "model: franka_push.xml\ncontact: barrier\noptions: {weight: 1.0e-7}\nhorizon: {steps: 50, timestep: 0.04}\nstart: {keyframe: start}\n"
+static const char franka[] =
+    "model: franka_push.xml\ncontact: barrier\noptions: {weight: 1.0e-7}\nhorizon: {steps: 50, timestep: 0.04}\nstart: {keyframe: start}\n"
                              "controls: {}\nlosses:\n  - {term: body_com, name: bunny, target: [0.54, 0.1, 0], axes: xy, weight: 1.0e+6}\n"
                              "optimizer: {method: adam, iterations: 1, rate: 0.01}\n";
 
@@ -93,8 +95,8 @@ static void start_variables(const tgTask *t, double *x) {
 
 static tgStatus value(void *ctx, const tgReal *x, tgReal *y) { return tg_evaluate(ctx, x, y, NULL, NULL, NULL, NULL, NULL); }
 
-// one centimetre beside the body's start, so that the loss is small and differences of it are not lost in its last digits; returns what the rounding of the
-// body's place makes of the loss
+// one centimetre beside the body's start, so that the loss is small and differences of it are not lost in its last
+// digits; returns what the rounding of the body's place makes of the loss
 static double aim(const tgTask *t, tgTerm *term) {
   double at = 0;
   const tgModel *m = t->model;
@@ -107,7 +109,8 @@ static double aim(const tgTask *t, tgTerm *term) {
   return 2 * term->weight * 0.01 * at * 1.1e-16;
 }
 
-// ---- the tangent of a motion: the step's derivative along it is a complex step of the whole minimisation, so nothing of the adjoint is in it
+// ---- the tangent of a motion: the step's derivative along it is a complex step of the whole minimisation, so
+// nothing of the adjoint is in it
 
 typedef struct Motion {
   const tgTask *t;
@@ -137,10 +140,12 @@ static void motion_free(Motion *m) {
 
 static void motion_make(const tgTask *t, tgEvaluator *eval, Motion *m) {
   const tgModel *model = t->model;
-  size_t nq = (size_t)model->nq, nv = (size_t)model->nv, nu = (size_t)(t->steps * model->nu), n = (size_t)t->steps + 1, nz = 2 * nv + (size_t)model->nu, ny = 2 * nv + nu;
+  size_t nq = (size_t)model->nq, nv = (size_t)model->nv, nu = (size_t)(t->steps * model->nu), n = (size_t)t->steps + 1,
+         nz = 2 * nv + (size_t)model->nu, ny = 2 * nv + nu;
   tgiNumDiff d = {.nx = t->n, .nt = t->n, .ny = (int)ny};
   tgError e = {0};
-  *m = (Motion){.t = t, .eval = eval, .sim = tg_sim_create(model, t->contact, NULL, &e), .twin = tgx_create(model, t->word, t->contact->options, NULL, &e)};
+  *m = (Motion){.t = t, .eval = eval, .sim = tg_sim_create(model, t->contact, NULL, &e),
+                .twin = tgx_create(model, t->word, t->contact->options, NULL, &e)};
   check_true(m->sim != NULL && m->twin != NULL, "%s", e.text);
   size_t size[] = {nq, nq, nv, nu, ny, n * nq, n * nv, n * nz, ny + nz + 2 * nv + tgi_numdiff_work(&d)}, at = 0, all = 0;
   for (size_t i = 0; i < sizeof size / sizeof *size; i++) all += size[i];
@@ -195,7 +200,8 @@ static void check_case(const Case *c, bool near, int steps, int trials) {
   tgEvaluator *eval = tg_evaluator_create(t, 0, &e);
   check_true(eval != NULL, "%s", e.text);
   tgiNumDiff d = {.nx = n, .nt = n, .ny = 1, .map = value, .ctx = eval};
-  double *x = calloc((size_t)n, sizeof *x), *g = calloc((size_t)n, sizeof *g), *dir = calloc((size_t)n, sizeof *dir), *work = calloc(tgi_numdiff_work(&d), sizeof *work);
+  double *x = calloc((size_t)n, sizeof *x), *g = calloc((size_t)n, sizeof *g), *dir = calloc((size_t)n, sizeof *dir),
+         *work = calloc(tgi_numdiff_work(&d), sizeof *work);
   tgtRandom rng = {17};
   Motion motion;
   motion_make(t, eval, &motion);
@@ -216,7 +222,8 @@ static void check_case(const Case *c, bool near, int steps, int trials) {
       slope += g[i] * dir[i];
       size += g[i] * g[i];
     }
-    // The potential is smooth to its second derivative, the loss to its first: a kink of its slope within the differences shows when they narrow.
+    // The potential is smooth to its second derivative, the loss to its first: a kink of its slope within the
+    // differences shows when they narrow.
     double scale = fmax(fabs(slope), sqrt(size / n)), noise = rounding + 2.2e-16 * f, widest = near ? c->step : 0.01 * sqrt(n), wide;
     d.step = fmax(widest / 16, fmin(widest, 320 * noise / (c->tol * scale)));
     assert_int_equal(tgi_numdiff(&d, x, dir, TGI_SIDE_BOTH, &wide, &error, work), TG_OK);
@@ -227,16 +234,18 @@ static void check_case(const Case *c, bool near, int steps, int trials) {
     worst = fmax(worst, fabs(slope - D) / scale);
     known = fmax(known, error / scale);
     // where they know less than is asked their estimate is one of rounding, which it may miss: the tangents below tell then
-    check_true(error > c->tol * scale || fabs(slope - D) <= c->tol * scale + 2 * error, "%s %s, trial %d: adjoint %.12g, differences %.12g (+- %.2g), scale %.3g", c->file,
+    check_true(error > c->tol * scale || fabs(slope - D) <= c->tol * scale + 2 * error,
+               "%s %s, trial %d: adjoint %.12g, differences %.12g (+- %.2g), scale %.3g", c->file,
                near ? "near" : "far", k, slope, D, error, scale);
     told += error <= 1e-6 * scale;
     // differences tell a gradient of a long motion to 1e-6 or not quite, as rounding falls; complex steps tell every one
     double exact = tangent(&motion, x, dir);
     apart = fmax(apart, fabs(slope - exact) / scale);
-    check_true(fabs(slope - exact) <= 1e-9 * scale, "%s %s, trial %d: adjoint %.12g, tangent %.12g, scale %.3g", c->file, near ? "near" : "far", k, slope, exact, scale);
+    check_true(fabs(slope - exact) <= 1e-9 * scale, "%s %s, trial %d: adjoint %.12g, tangent %.12g, scale %.3g",
+               c->file, near ? "near" : "far", k, slope, exact, scale);
   }
-  print_message("%s %s: %d trials, worst %.2g; differences know %d of them to 1e-6, all to %.2g; from the tangents, worst %.2g\n", c->file, near ? "near" : "far", trials,
-                worst, told, known, apart);
+  print_message("%s %s: %d trials, worst %.2g; differences know %d of them to 1e-6, all to %.2g; from the tangents, "
+                "worst %.2g\n", c->file, near ? "near" : "far", trials, worst, told, known, apart);
   free(x);
   free(g);
   free(dir);

@@ -1,5 +1,6 @@
-// test_barrier_tasks_far.c: the barrier paper's tasks with the body that is to be moved far from the one that is controlled: how the first one's speed after a
-// step depends on place, speed and controls of the second, the smallest block of the step's Jacobian: its adjoint against complex steps.
+// test_barrier_tasks_far.c: the barrier paper's tasks with the body that is to be moved far from the one that is
+// controlled: how the first one's speed after a step depends on place, speed and controls of the second, the smallest
+// block of the step's Jacobian: its adjoint against complex steps.
 // Usage: test_barrier_tasks_far [trials]      states of each task at each distance; default: one, without the arm
 #include <glob.h>
 #include <stdio.h>
@@ -77,7 +78,8 @@ static void draw(Far *f, const Case *c, double distance, tgtRandom *r) {
   }
 }
 
-// The step sees inertia about the world's origin, so what turns a body is known to a few roundings of m d^2 over its own inertia: 1e-9 of Franka's object at 100 m.
+// The step sees inertia about the world's origin, so what turns a body is known to a few roundings of m d^2 over its
+// own inertia: 1e-9 of Franka's object at 100 m.
 static double rounding(const Far *f, double distance) {
   const tgModel *m = f->s->model;
   int b = m->jnt_body[f->moved];

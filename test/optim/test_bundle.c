@@ -1,4 +1,5 @@
-// test_bundle.c: the gradient bundle against the mean of gradients taken one by one; members that fail; what it leaps over and what it does not.
+// test_bundle.c: the gradient bundle against the mean of gradients taken one by one; members that fail; what it leaps
+// over and what it does not.
 #include <math.h>
 
 #include "base/random.h"
@@ -13,8 +14,9 @@ static const char *const sled =
   "model: m.xml\ncontact: lcp\nhorizon: {steps: 10}\ncontrols: {every: 5" controls "}\n"                     \
   "losses: [{term: joint_position, name: " name ", target: [" target "], weight: 3}]\noptimizer: {method: bundle, " rest "}\n"
 
-// one step of Adam with beta1 = beta2 = 0 is one of sign: with the paper's means the second moment is the square, so the step tells the gradient's
-// sign only; the loss after one step of a known length tells more. Here the gradient itself, from the same draws, by hand.
+// one step of Adam with beta1 = beta2 = 0 is one of sign: with the paper's means the second moment is the square, so
+// the step tells the gradient's sign only; the loss after one step of a known length tells more. Here the gradient
+// itself, from the same draws, by hand.
 static void the_step_is_that_of_the_mean(void **state) {
   (void)state;
   enum { N = 2, MEMBERS = 7 };
@@ -45,7 +47,8 @@ static void the_step_is_that_of_the_mean(void **state) {
   tg_task_free(t);
 }
 
-// the block is 2 m away and nothing touches it unless a sample gets there: no gradient at the start, one in the bundle if its spread is wide
+// the block is 2 m away and nothing touches it unless a sample gets there: no gradient at the start, one in the
+// bundle if its spread is wide
 static void it_sees_as_far_as_its_spread(void **state) {
   (void)state;
   static const char *const text[] = {

@@ -1,15 +1,18 @@
-// test_ddp.c: iLQR with the second derivatives of the dynamics: quadratic convergence where iLQR's is linear, the same minimum, limits on controls,
-// and what happens where the control's Hessian is not positive definite.
+// test_ddp.c: iLQR with the second derivatives of the dynamics: quadratic convergence where iLQR's is linear, the same
+// minimum, limits on controls, and what happens where the control's Hessian is not positive definite.
 #include "support/task.h"
 
 // a pendulum that is to reach what it cannot: the losses stay large, and what iLQR leaves out counts
 static const char *const pendulum =
     "<mujoco><option timestep='0.02'/><compiler angle='radian'/><worldbody><body name='arm'><joint name='x' axis='0 1 0' damping='0.05'/>"
-    "<geom type='capsule' fromto='0 0 0 0 0 -0.5' size='0.05' mass='1'/><body name='fore' pos='0 0 -.5'><joint name='y' axis='0 1 0' damping='0.05'/>"
-    "<geom type='capsule' fromto='0 0 0 0 0 -0.4' size='0.04' mass='0.7'/></body></body></worldbody><actuator><motor joint='x' gear='2'/></actuator></mujoco>";
-#define SWING(method, iterations, limits)                                                                                                        \
-  "model: m.xml\ncontact: softmin\nhorizon: {steps: 40}\ncontrols: {start: 0.3" limits "}\nlosses:\n- {term: joint_position, name: x, weight: 3, target: [2.5]}\n" \
-  "- {term: joint_position, name: y, weight: 3, target: [-2]}\n- {term: velocity, weight: 0.3}\n- {term: control, weight: 0.5}\n"                \
+    "<geom type='capsule' fromto='0 0 0 0 0 -0.5' size='0.05' mass='1'/><body name='fore' pos='0 0 -.5'>"
+    "<joint name='y' axis='0 1 0' damping='0.05'/>"
+    "<geom type='capsule' fromto='0 0 0 0 0 -0.4' size='0.04' mass='0.7'/></body></body></worldbody><actuator>"
+    "<motor joint='x' gear='2'/></actuator></mujoco>";
+#define SWING(method, iterations, limits) \
+  "model: m.xml\ncontact: softmin\nhorizon: {steps: 40}\n" \
+  "controls: {start: 0.3" limits "}\nlosses:\n- {term: joint_position, name: x, weight: 3, target: [2.5]}\n" \
+  "- {term: joint_position, name: y, weight: 3, target: [-2]}\n- {term: velocity, weight: 0.3}\n- {term: control, weight: 0.5}\n" \
   "optimizer: {method: " method ", iterations: " iterations ", tolerance: 1.0e-15}\n"
 
 static tgOptimum *swing(const char *text) {
@@ -66,10 +69,13 @@ static void stays_in_limits(void **state) {
 // without a cost of controls and far from the target the true Hessian is not positive definite: counted, and overcome
 static void says_where_it_is_not_convex(void **state) {
   (void)state;
-  tgOptimum *o = swing("model: m.xml\ncontact: softmin\nhorizon: {steps: 90}\nstart: {joints: [{joint: x, position: [2], velocity: [1]}]}\ncontrols: {start: 1.5}\nlosses:\n"
-                       "- {term: joint_position, name: x, weight: 1, target: [6]}\n- {term: joint_position, name: y, weight: 5, target: [-6]}\n"
+  tgOptimum *o = swing("model: m.xml\ncontact: softmin\nhorizon: {steps: 90}\n"
+                       "start: {joints: [{joint: x, position: [2], velocity: [1]}]}\ncontrols: {start: 1.5}\nlosses:\n"
+                       "- {term: joint_position, name: x, weight: 1, target: [6]}\n"
+                       "- {term: joint_position, name: y, weight: 5, target: [-6]}\n"
                        "- {term: control, weight: 1.0e-3}\noptimizer: {method: ddp, iterations: 60}\n");
-  print_message("%d of %d iterations not positive definite; loss %.6g -> %.6g\n", o->indefinite, o->iterations, o->first_loss, o->best_loss);
+  print_message("%d of %d iterations not positive definite; loss %.6g -> %.6g\n", o->indefinite, o->iterations,
+                o->first_loss, o->best_loss);
   assert_true(o->indefinite > 0 && o->indefinite <= o->iterations);
   assert_true(o->best_loss < 0.9 * o->first_loss);
   tg_optimum_free(o);
@@ -88,7 +94,8 @@ static void refuses_other_contact_models(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(converges_quadratically), cmocka_unit_test(stays_in_limits), cmocka_unit_test(says_where_it_is_not_convex),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(converges_quadratically), cmocka_unit_test(stays_in_limits),
+                                     cmocka_unit_test(says_where_it_is_not_convex),
                                      cmocka_unit_test(refuses_other_contact_models)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

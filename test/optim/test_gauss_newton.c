@@ -34,10 +34,12 @@ static void gradient_is_the_adjoint_s(void **state) {
   for (int k = 0; k < 2; k++) {
     char text[1200];
     snprintf(text, sizeof text,
-             "model: half_cheetah.xml\ncontact: lcp\nhorizon: {steps: 60, timestep: 0.002}\nstart: {joints: [{joint: root_z, position: [-0.05]}]}\n"
+             "model: half_cheetah.xml\ncontact: lcp\nhorizon: {steps: 60, timestep: 0.002}\n"
+             "start: {joints: [{joint: root_z, position: [-0.05]}]}\n"
              "controls: {%s}\ninitial: [{joint: root_y, part: position}, {joint: root_z, part: velocity}]\nlosses:\n"
              "- {term: body_position, name: head, target: [0.5, 0, 1], weight: 1}\n- {term: control, weight: 1.0e-5}\n"
-             "- {term: velocity, weight: 1.0e-4, at: all}\n- {term: height, name: head, weight: 0.3}\noptimizer: {method: gauss_newton, iterations: 1}\n", controls[k]);
+             "- {term: velocity, weight: 1.0e-4, at: all}\n- {term: height, name: head, weight: 0.3}\n"
+             "optimizer: {method: gauss_newton, iterations: 1}\n", controls[k]);
     tgError error = {0};
     tgTask *t = tg_task_load_text(text, strlen(text), TG_SOURCE_DIR "/models", NULL, &error);
     check_true(t != NULL, "%s", error.text);
@@ -78,7 +80,8 @@ static const char *const sled =
   "model: m.xml\ncontact: lcp\nhorizon: {steps: 20}\nstart: {joints: [{joint: x, position: [1], velocity: [-2]}]}\n"              \
   "controls: {start: 0.5" controls "}\ninitial: [{joint: x, part: velocity, low: -1.2, high: -0.5}]\n"                              \
   "losses:\n- {term: joint_position, name: x, weight: 7}\n- {term: velocity, weight: 3}\n"                                        \
-  "- {term: joint_position, name: x, weight: 4, at: all}\n- {term: control, weight: 0.6}\noptimizer: {method: gauss_newton, iterations: 20}\n"
+  "- {term: joint_position, name: x, weight: 4, at: all}\n- {term: control, weight: 0.6}\n" \
+  "optimizer: {method: gauss_newton, iterations: 20}\n"
 
 // where everything is linear the Gauss-Newton Hessian is the Hessian (here by differences of the gradient), and one step is enough
 static void linear_in_one_iteration(void **state) {
@@ -124,8 +127,10 @@ static void linear_in_one_iteration(void **state) {
 static void a_box_is_pushed_to_its_place(void **state) {
   (void)state;
   tgTask *t = tgt_task("<mujoco><option timestep='0.01'/><worldbody><geom name='floor' type='plane' size='5 5 1' friction='0.4'/>"
-                       "<body name='hand' pos='-0.2 0 0.12'><joint name='reach' type='slide' axis='1 0 0'/><geom type='sphere' size='0.1' mass='1'/></body>"
-                       "<body name='box' pos='0 0 0.1'><joint name='x' type='slide' axis='1 0 0'/><joint name='z' type='slide' axis='0 0 1'/>"
+                       "<body name='hand' pos='-0.2 0 0.12'><joint name='reach' type='slide' axis='1 0 0'/>"
+                       "<geom type='sphere' size='0.1' mass='1'/></body>"
+                       "<body name='box' pos='0 0 0.1'><joint name='x' type='slide' axis='1 0 0'/>"
+                       "<joint name='z' type='slide' axis='0 0 1'/>"
                        "<geom name='box' type='box' size='0.1 0.1 0.1' mass='2' friction='0.4'/></body></worldbody>"
                        "<actuator><motor joint='reach'/></actuator></mujoco>",
                        "model: m.xml\ncontact: lcp\nhorizon: {steps: 60}\ncontrols: {every: 15, start: 12, low: -60, high: 60}\n"

@@ -89,7 +89,8 @@ static const char *const sled =
 #define SLED(controls, more)                                                                                                     \
   "model: m.xml\ncontact: lcp\nhorizon: {steps: 20}\nstart: {joints: [{joint: x, position: [1], velocity: [-2]}]}\n"              \
   "controls: {start: 0.5" controls "}\nlosses:\n- {term: joint_position, name: x, weight: 7}\n- {term: velocity, weight: 3}\n"   \
-  "- {term: joint_position, name: x, weight: 4, at: all}\n- {term: control, weight: 0.6}\noptimizer: {method: ilqr, iterations: 20" more "}\n"
+  "- {term: joint_position, name: x, weight: 4, at: all}\n- {term: control, weight: 0.6}\n" \
+  "optimizer: {method: ilqr, iterations: 20" more "}\n"
 enum { T = 20 };
 
 // finite-horizon Riccati of v' = v + h 3 u / 2, q' = q + h v'; cost 7 q_T^2 + 3 v_T^2 + 4/T sum q^2 + 0.6/T sum u^2
@@ -108,7 +109,8 @@ static Riccati riccati(void) {
     for (int j = 0; j < 2; j++) BPA[j] = B[0] * PA[j] + B[1] * PA[2 + j];
     for (int j = 0; j < 2; j++) out.K[t][j] = -BPA[j] / S;
     for (int i = 0; i < 2; i++)
-      for (int j = 0; j < 2; j++) P[2 * i + j] = (t > 0 && i == 0 && j == 0 ? q : 0) + A[i] * PA[j] + A[2 + i] * PA[2 + j] - BPA[i] * BPA[j] / S;
+      for (int j = 0; j < 2; j++)
+        P[2 * i + j] = (t > 0 && i == 0 && j == 0 ? q : 0) + A[i] * PA[j] + A[2 + i] * PA[2 + j] - BPA[i] * BPA[j] / S;
   }
   out.cost = P[0] * 1 + 2 * P[1] * -2 + P[3] * 4;
   return out;
@@ -178,7 +180,9 @@ static void limits_and_blocks_and_initial_values(void **state) {
   assert_true(held > 0);
   tg_optimum_free(o);
   tg_task_free(t);
-  t = tgt_task(sled, SLED(", every: 3, low: -0.5, high: 0.7}\ninitial: [{joint: x, part: velocity, low: -3, high: -0.5}, {joint: x, part: position}]\noptions: {erp: 0.2", ""));
+  t = tgt_task(sled, SLED(", every: 3, low: -0.5, high: 0.7}\n"
+                          "initial: [{joint: x, part: velocity, low: -3, high: -0.5}, {joint: x, part: position}]\n"
+                          "options: {erp: 0.2", ""));
   o = tgt_optimize(t, NULL);
   assert_int_equal(o->n, 9);
   low[7] = -3, high[7] = -0.5, low[8] = -INFINITY, high[8] = INFINITY;
@@ -195,7 +199,8 @@ static const char *const craft =
     "<mujoco><option timestep='0.05' gravity='0 0 0'/><worldbody><body name='craft'><freejoint name='root'/>"
     "<geom type='box' size='0.3 0.2 0.1' mass='4'/></body></worldbody><actuator>"
     "<motor joint='root' gear='1 0 0 0 0 0'/><motor joint='root' gear='0 1 0 0 0 0'/><motor joint='root' gear='0 0 1 0 0 0'/>"
-    "<motor joint='root' gear='0 0 0 1 0 0'/><motor joint='root' gear='0 0 0 0 1 0'/><motor joint='root' gear='0 0 0 0 0 1'/></actuator></mujoco>";
+    "<motor joint='root' gear='0 0 0 1 0 0'/><motor joint='root' gear='0 0 0 0 1 0'/>"
+    "<motor joint='root' gear='0 0 0 0 0 1'/></actuator></mujoco>";
 
 // 150 degrees about a slanted axis, to rest, at another place: the turn ends at the target, and the optimum is one
 static void a_free_body_turns_and_stops(void **state) {
@@ -203,7 +208,8 @@ static void a_free_body_turns_and_stops(void **state) {
   tgTask *t = tgt_task(craft,
                        "model: m.xml\ncontact: lcp\nhorizon: {steps: 10}\n"
                        "start: {joints: [{joint: root, position: [0, 0, 0, 1, 0, 0, 0], velocity: [0, 0, 0, 1, -2, 0.5]}]}\ncontrols: {}\n"
-                       "losses:\n- {term: body_orientation, name: craft, target: [0.2588190451025208, 0.5576775358252053, 0.5576775358252053, 0.5576775358252053], weight: 1000}\n"
+                       "losses:\n- {term: body_orientation, name: craft, target: [0.2588190451025208, "
+                       "0.5576775358252053, 0.5576775358252053, 0.5576775358252053], weight: 1000}\n"
                        "- {term: body_position, name: craft, target: [1, -1, 2], weight: 1000}\n- {term: velocity, weight: 100}\n"
                        "- {term: control, weight: 1.0e-4}\noptimizer: {method: ilqr, iterations: 60}\n");
   tgOptimum *o = tgt_optimize(t, NULL);
@@ -241,14 +247,15 @@ static void through_contact(void **state) {
 // what Jacobians cannot do is refused by name
 static void refusals(void **state) {
   (void)state;
-  static const char *const bad[][2] = {{SLED(", basis: sines", ""), "basis: sines"}, {SLED("}\noptions: {aware_gradient: true", ""), "aware_gradient"},
+  static const char *const bad[][2] =
+      {{SLED(", basis: sines", ""), "basis: sines"}, {SLED("}\noptions: {aware_gradient: true", ""), "aware_gradient"},
                                        {SLED("}\nparameters: [{name: body_mass, of: sled}]\noptions: {erp: 0.2", ""), "parameters"},
                                        {SLED("}\nstates: [{joint: x, part: position, low: -1}]\noptions: {erp: 0.2", ""), "states"}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     tgTask *t = tgt_task(sled, bad[i][0]);
     tgOptimum *o = tg_optimize(t, NULL);
-    check_true(o->status == TG_ERR_UNSUPPORTED && strstr(o->error.text, "ilqr") != NULL && strstr(o->error.text, bad[i][1]) != NULL, "%d: %s", o->status,
-               o->error.text);
+    check_true(o->status == TG_ERR_UNSUPPORTED && strstr(o->error.text, "ilqr") != NULL &&
+               strstr(o->error.text, bad[i][1]) != NULL, "%d: %s", o->status, o->error.text);
     tg_optimum_free(o);
     tg_task_free(t);
   }

@@ -9,7 +9,8 @@
 
 static const char *const model =
     "<mujoco><option timestep='0.01'/><worldbody>"
-    "<body name='free' pos='0 0 2'><freejoint name='root'/><geom type='box' size='0.1 0.2 0.3'/><site name='horn' pos='0.3 0.1 0.2'/></body>"
+    "<body name='free' pos='0 0 2'><freejoint name='root'/><geom type='box' size='0.1 0.2 0.3'/>"
+    "<site name='horn' pos='0.3 0.1 0.2'/></body>"
     "<body name='arm' pos='2 0 2'><joint name='shoulder' type='ball'/><geom type='capsule' size='0.05 0.3' pos='0 0 -0.3'/>"
     "<site name='tip' pos='0.1 0 -0.6'/><body name='hand' pos='0 0 -0.6'><joint name='wrist' axis='0 1 0' stiffness='2' springref='0.4'/>"
     "<geom type='sphere' size='0.1' pos='0.1 0 0'/></body></body></worldbody></mujoco>";
@@ -96,18 +97,22 @@ static void gradients_go_through_rotations(void **state) {
   tg_task_free(t);
 }
 
-// some entries of a joint: a horizontal place and speed, a turn about one axis, entries of a turn apart and in any order; the gradient goes through
+// some entries of a joint: a horizontal place and speed, a turn about one axis, entries of a turn apart and in any
+// order; the gradient goes through
 static void entries(void **state) {
   (void)state;
   char text[2000];
   snprintf(text, sizeof text, "%s", task);
   char *from = strstr(text, "initial:"), rest[1200];
   snprintf(rest, sizeof rest, "%s", strstr(text, "losses:"));
-  sprintf(from, "initial: [{joint: root, part: position, entries: [0, 1], low: -1, high: 2}, {joint: shoulder, part: position, entries: [2]},\n"
-                "          {joint: root, part: velocity, entries: [1, 0]}, {joint: root, part: position, entries: [5, 3]}, {joint: shoulder, part: position, entries: [0]}]\n%s", rest);
+  sprintf(from, "initial: [{joint: root, part: position, entries: [0, 1], low: -1, high: 2}, {joint: shoulder, part: "
+                "position, entries: [2]},\n"
+                "          {joint: root, part: velocity, entries: [1, 0]}, {joint: root, part: position, entries: [5, "
+                "3]}, {joint: shoulder, part: position, entries: [0]}]\n%s", rest);
   tgTask *t = load(text);
   assert_int_equal(tg_task_size(t), 8);
-  double x[8] = {0.5, -0.25, 0.3, 7, 8, 0.2, -0.4, 0.6}, q[12], v[10], step[10] = {0.5, -0.25, 0, -0.4, 0, 0.2, 0.6, 0, 0.3, 0}, q0[12], want[12];
+  double x[8] = {0.5, -0.25, 0.3, 7, 8, 0.2, -0.4, 0.6}, q[12], v[10],
+         step[10] = {0.5, -0.25, 0, -0.4, 0, 0.2, 0.6, 0, 0.3, 0}, q0[12], want[12];
   double zero[8] = {0};
   tg_task_expand(t, zero, q0, v, NULL);
   for (int i = 0; i < 10; i++) check_close(v[i], 0, 0);

@@ -272,8 +272,10 @@ static void test_bad_tasks(void **state) {
       {"model: half_cheetah.xml\ncontact: lpc\nhorizon: {steps: 4}\ncontrols: {}\n" REST, "lpc"},
       {"model: nowhere.xml\ncontact: lcp\nhorizon: {steps: 4}\ncontrols: {}\n" REST, "nowhere.xml"},
       {"model: ../../../../../../../../../../../../etc/passwd\ncontact: lcp\nhorizon: {steps: 4}\ncontrols: {}\n" REST, "not well-formed"},
-      {GOOD "losses: [{term: body_position, name: haed, target: [0, 0, 0], weight: 1}]\noptimizer: {method: adam, iterations: 1}\n", "haed"},
-      {GOOD "losses: [{term: body_position, name: head, target: [0, 0], weight: 1}]\noptimizer: {method: adam, iterations: 1}\n", "target of 3"},
+      {GOOD "losses: [{term: body_position, name: haed, target: [0, 0, 0], weight: 1}]\n"
+            "optimizer: {method: adam, iterations: 1}\n", "haed"},
+      {GOOD "losses: [{term: body_position, name: head, target: [0, 0], weight: 1}]\n"
+            "optimizer: {method: adam, iterations: 1}\n", "target of 3"},
       {GOOD "losses: [{term: body_position, name: head, target: [0, 0, 0], weight: .nan}]\noptimizer: {method: adam, iterations: 1}\n", ""},
       {GOOD "losses: [{term: control, weight: -1}]\noptimizer: {method: adam, iterations: 1}\n", "negative"},
       {GOOD "losses: [{term: control, weight: 1}]\noptimizer: {method: newton, iterations: 1}\n", "method"},
@@ -300,8 +302,10 @@ static void test_bad_tasks(void **state) {
       {"success: {loss: -1}\n" GOOD REST, "success: loss -1"},
       {"success: {distance: nan}\n" GOOD REST, "distance nan"},
       {GOOD "losses: [{term: control, weight: nan}]\noptimizer: {method: adam, iterations: 1}\n", "weight nan"},
-      {GOOD "losses: [{term: body_position, name: head, target: [0, nan, 0], weight: 1}]\noptimizer: {method: adam, iterations: 1}\n", "not finite"},
-      {GOOD "losses: [{term: body_position, name: head, target: [0, 0, 0], axes: xw, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n", "axes"},
+      {GOOD "losses: [{term: body_position, name: head, target: [0, nan, 0], weight: 1}]\n"
+            "optimizer: {method: adam, iterations: 1}\n", "not finite"},
+      {GOOD "losses: [{term: body_position, name: head, target: [0, 0, 0], axes: xw, weight: 1}]\n"
+            "optimizer: {method: adam, iterations: 1}\n", "axes"},
       {GOOD "losses: [{term: velocity, name: head, weight: 1}]\noptimizer: {method: adam, iterations: 1}\n", "no joint 'head'"},
       {GOOD "losses: [{term: control, weight: 1}]\noptimizer: {method: adam, iterations: 1, rate: nan}\n", "rate"},
       {GOOD "losses: [{term: control, weight: 1}]\noptimizer: {method: adam, iterations: 1, beta1: 1}\n", "beta1"},
@@ -314,7 +318,8 @@ static void test_bad_tasks(void **state) {
       {PUSH("lcp", "gradient: {model: barrier, wieght: 1}\n"), "did you mean weight?"},
       {PUSH("lcp", "options: {long_range: backward}\n"), "is gone; give long_range: off"},
       {PUSH("lcp", "options: {aware_gradient: true}\ngradient: barrier\n"), "cannot be complementarity-aware"},
-      {PUSH("barrier", "parameters: [{name: contact.weight}]\ngradient: barrier\n"), "contact.weight is a number of the step's contact model"},
+      {PUSH("barrier", "parameters: [{name: contact.weight}]\ngradient: barrier\n"),
+       "contact.weight is a number of the step's contact model"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     tgError e = {0};
@@ -325,8 +330,10 @@ static void test_bad_tasks(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradient), cmocka_unit_test(test_sines), cmocka_unit_test(test_reach), cmocka_unit_test(test_resume),
-                                     cmocka_unit_test(test_gradient_of_another_model), cmocka_unit_test(test_options_of_gradients), cmocka_unit_test(test_bad_tasks), cmocka_unit_test(test_other_problems),
-                                     cmocka_unit_test(test_comma_locale)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradient), cmocka_unit_test(test_sines),
+                                     cmocka_unit_test(test_reach), cmocka_unit_test(test_resume),
+                                     cmocka_unit_test(test_gradient_of_another_model),
+                                     cmocka_unit_test(test_options_of_gradients), cmocka_unit_test(test_bad_tasks),
+                                     cmocka_unit_test(test_other_problems), cmocka_unit_test(test_comma_locale)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,8 @@ static void every_allocation_may_fail(void **state) {
       o.journal = f.journal;
       o.overwrite = true;
       o.threads = 1;
-      if (t != NULL && tg_task_override(t, strcmp(tg_methods(method), "ddp") == 0 ? "softmin" : NULL, tg_methods(method), 0, &error) != TG_OK) {
+      if (t != NULL && tg_task_override(t, strcmp(tg_methods(method), "ddp") == 0 ? "softmin" : NULL,
+                                        tg_methods(method), 0, &error) != TG_OK) {
         check_true(error.status == TG_ERR_MEMORY, "allocation %ld: status %d: %s", k, error.status, error.text);
         tg_task_free(t);
         t = NULL;
@@ -139,8 +140,10 @@ static void a_damaged_journal_is_cut_where_it_ends(void **state) {
   (void)state;
   enum { HEAD = 24, ROOM = 1 << 16 };
   static char whole[ROOM], damaged[ROOM], after[ROOM];
-  static const char *const text[] = {PLAIN, TASK("", "", "", "", "", REACH, "method: lbfgs"), TASK("", "", "", "", "", REACH, "method: cem"),
-                                      TASK("", "", "", "", "", REACH, "method: ilqr"), TASK("", "", "", "", "", REACH, "method: gauss_newton")};
+  static const char *const text[] = {PLAIN, TASK("", "", "", "", "", REACH, "method: lbfgs"),
+                                     TASK("", "", "", "", "", REACH, "method: cem"),
+                                     TASK("", "", "", "", "", REACH, "method: ilqr"),
+                                     TASK("", "", "", "", "", REACH, "method: gauss_newton")};
   Folder f = folder_make();
   for (size_t m = 0; m < sizeof text / sizeof *text; m++) {
     tgTask *t = load_well(&f, text[m]);
@@ -267,8 +270,8 @@ static void another_tasks_journal_is_refused(void **state) {
     tgTask *o = load_well(&f, i < ntext ? other[i] : PLAIN);
     if (i == ntext) assert_int_equal(tg_task_zero_contact_gradient(o, &error), TG_OK);
     tgOptimum *got = run(&f, o, true);
-    check_true(got->status == TG_ERR_INVALID && strstr(got->error.text, "another task") != NULL, "change %d: status %d: %s\n%s", i, got->status,
-               got->error.text, i < ntext ? other[i] : "");
+    check_true(got->status == TG_ERR_INVALID && strstr(got->error.text, "another task") != NULL,
+               "change %d: status %d: %s\n%s", i, got->status, got->error.text, i < ntext ? other[i] : "");
     assert_int_equal(get(f.journal, after, sizeof after), bytes);
     assert_memory_equal(after, before, bytes);
     tg_optimum_free(got);
@@ -288,7 +291,8 @@ static void another(const tgOption *o, char *text, size_t size) {
   else snprintf(text, size, "%.17g", value);
 }
 
-// the same with every option of every contact model, as their lists have them; those on which no bit depends, and other models', change nothing
+// the same with every option of every contact model, as their lists have them; those on which no bit depends, and
+// other models', change nothing
 static void every_option_makes_another_task(void **state) {
   (void)state;
   for (int w = 0; tg_contact_words(w) != NULL; w++) {
@@ -308,7 +312,8 @@ static void every_option_makes_another_task(void **state) {
         check_true(tg_task_contact_option(t, name, text, &error) == TG_OK, "%s = %s: %s", name, text, error.text);
         tgOptimum *got = run(&f, t, true);
         bool refused = got->status == TG_ERR_INVALID && strstr(got->error.text, "another task") != NULL;
-        check_true(refused == (v == w && !o.neutral), "%s, with %s = %s: status %d: %s", tg_contact_words(w), name, text, got->status, got->error.text);
+        check_true(refused == (v == w && !o.neutral), "%s, with %s = %s: status %d: %s", tg_contact_words(w), name,
+                   text, got->status, got->error.text);
         tg_optimum_free(got);
         tg_task_free(t);
       }
@@ -329,8 +334,8 @@ static void an_earlier_run_is_not_overwritten_silently(void **state) {
   tgOptimizeOptions o = tg_optimize_default();
   o.journal = f.journal;
   tgOptimum *got = tg_optimize(t, &o);
-  check_true(got->status == TG_ERR_FILE && strstr(got->error.text, "overwrite") != NULL && strstr(got->error.text, f.journal) != NULL, "%d: %s", got->status,
-             got->error.text);
+  check_true(got->status == TG_ERR_FILE && strstr(got->error.text, "overwrite") != NULL &&
+             strstr(got->error.text, f.journal) != NULL, "%d: %s", got->status, got->error.text);
   assert_int_equal(get(f.journal, after, ROOM), bytes);
   assert_memory_equal(after, before, bytes);
   tg_optimum_free(got);
@@ -341,7 +346,8 @@ static void an_earlier_run_is_not_overwritten_silently(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_allocation_may_fail), cmocka_unit_test(a_damaged_journal_is_cut_where_it_ends),
-      cmocka_unit_test(an_earlier_run_is_not_overwritten_silently), cmocka_unit_test(an_unwritable_journal_is_an_error), cmocka_unit_test(a_full_disk_stops_the_run),
+      cmocka_unit_test(an_earlier_run_is_not_overwritten_silently), cmocka_unit_test(an_unwritable_journal_is_an_error),
+      cmocka_unit_test(a_full_disk_stops_the_run),
       cmocka_unit_test(another_tasks_journal_is_refused), cmocka_unit_test(every_option_makes_another_task),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,18 +11,24 @@ static void gradient_through_every_term(void **state) {
   static const char *const model =
       "<mujoco><option timestep='0.01'/><worldbody><geom name='floor' type='plane' size='5 5 1' friction='0.4'/>"
       "<body name='hip' pos='0 0 0.62'><joint name='fall' type='slide' axis='0 0 1'/><joint name='run' type='slide' axis='1 0 0'/>"
-      "<geom type='box' size='0.1 0.1 0.05' contype='0' conaffinity='0'/><body name='thigh' pos='0.02 0 -0.05'><joint name='hip' axis='0 1 0' pos='0 0 0.01'/>"
-      "<geom type='capsule' fromto='0 0 0 0.1 0 -0.25' size='0.03' contype='0' conaffinity='0'/><body name='shin' pos='0.1 0 -0.25'><joint name='knee' axis='0 1 0'/>"
-      "<geom type='capsule' fromto='0 0 0 -0.1 0 -0.25' size='0.03' contype='0' conaffinity='0'/><geom name='foot' type='sphere' pos='-0.1 0 -0.27' size='0.05' friction='0.7'/>"
+      "<geom type='box' size='0.1 0.1 0.05' contype='0' conaffinity='0'/><body name='thigh' pos='0.02 0 -0.05'>"
+      "<joint name='hip' axis='0 1 0' pos='0 0 0.01'/>"
+      "<geom type='capsule' fromto='0 0 0 0.1 0 -0.25' size='0.03' contype='0' conaffinity='0'/>"
+      "<body name='shin' pos='0.1 0 -0.25'><joint name='knee' axis='0 1 0'/>"
+      "<geom type='capsule' fromto='0 0 0 -0.1 0 -0.25' size='0.03' contype='0' conaffinity='0'/>"
+      "<geom name='foot' type='sphere' pos='-0.1 0 -0.27' size='0.05' friction='0.7'/>"
       "<site name='heel' pos='-0.12 0 -0.3'/></body></body></body></worldbody>"
       "<actuator><motor name='m' joint='knee' gear='2'/></actuator></mujoco>";
   static const char *const task =
       "model: m.xml\ncontact: lcp\nhorizon: {steps: 14}\nstart: {joints: [{joint: fall, velocity: [-2]}, {joint: run, velocity: [4]}]}\n"
       "controls: {every: 5, start: 0.5}\n"
-      "parameters:\n- {name: body_mass, of: shin}\n- {name: body_com, of: thigh}\n- {name: body_pos, of: shin, low: -1}\n- {name: jnt_pos, of: hip}\n"
-      "- {name: geom_size, of: foot, entry: 0}\n- {name: geom_friction, of: foot}\n- {name: dof_damping, of: knee}\n- {name: act_gain, of: m, entry: 0}\n"
+      "parameters:\n- {name: body_mass, of: shin}\n- {name: body_com, of: thigh}\n"
+      "- {name: body_pos, of: shin, low: -1}\n- {name: jnt_pos, of: hip}\n"
+      "- {name: geom_size, of: foot, entry: 0}\n- {name: geom_friction, of: foot}\n- {name: dof_damping, of: knee}\n"
+      "- {name: act_gain, of: m, entry: 0}\n"
       "- {name: opt_gravity, entry: 2}\n"
-      "losses:\n- {term: body_position, name: shin, target: [1, 0, 0], weight: 1}\n- {term: site_position, name: heel, target: [0, 0, 1], weight: 2, at: all}\n"
+      "losses:\n- {term: body_position, name: shin, target: [1, 0, 0], weight: 1}\n"
+      "- {term: site_position, name: heel, target: [0, 0, 1], weight: 2, at: all}\n"
       "- {term: body_com, name: thigh, target: [0, 1, 1], weight: 1}\n- {term: body_velocity, name: shin, weight: 0.3, at: all}\n"
       "- {term: height, name: hip, weight: 1}\n- {term: body_orientation, name: shin, target: [1, 0, 0.2, 0], weight: 1}\n"
       "- {term: joint_position, name: knee, target: [1], weight: 1}\n- {term: control, weight: 0.1}\n"
@@ -45,7 +51,8 @@ static void gradient_through_every_term(void **state) {
   assert_true(result.least_distance < 0);
   tgtDeriv d = {.name = "loss", .nx = N, .ny = 1, .map = value, .ctx = evaluator, .tol = 1e-6, .step = 1e-7};
   tgt_check_jacobian(&d, x, g);
-  for (int i = 0; i < N; i++) check_true(g[i] != 0 || i == CONTROLS + 2 || i == CONTROLS + 5 || i == CONTROLS + 8, "entry %d does nothing", i);
+  for (int i = 0; i < N; i++)
+    check_true(g[i] != 0 || i == CONTROLS + 2 || i == CONTROLS + 5 || i == CONTROLS + 8, "entry %d does nothing", i);
   tg_evaluator_free(evaluator);
   tg_task_free(t);
 }
@@ -68,10 +75,12 @@ static void mass_is_found_again(void **state) {
   double truth = 2.5;
   snprintf(task, sizeof task,
            "model: m.xml\ncontact: lcp\nhorizon: {steps: 12, timestep: 0.1}\nparameters: [{name: body_mass, of: box, low: 0.1, high: 10}]\n"
-           "losses: [{term: joint_position, name: x, target: [%.17g], weight: 1.0e8}]\noptimizer: {method: lbfgs, iterations: 60, tolerance: 1.0e-30}\n",
+           "losses: [{term: joint_position, name: x, target: [%.17g], weight: 1.0e8}]\n"
+           "optimizer: {method: lbfgs, iterations: 60, tolerance: 1.0e-30}\n",
            0.1 * 0.1 * 0.1 / truth * 78);
   recover("<mujoco><option gravity='0 0 0'/><worldbody><body name='box'><joint name='x' type='slide' axis='1 0 0'/>"
-          "<geom type='box' size='.5 .5 .5' mass='1'/></body></worldbody><actuator><general joint='x' biastype='affine' biasprm='0.1 0 0'/></actuator></mujoco>",
+          "<geom type='box' size='.5 .5 .5' mass='1'/></body></worldbody><actuator>"
+          "<general joint='x' biastype='affine' biasprm='0.1 0 0'/></actuator></mujoco>",
           task, truth, 1e-9);
 }
 
@@ -83,10 +92,12 @@ static void friction_is_found_again(void **state) {
   int n = 50;
   snprintf(task, sizeof task,
            "model: m.xml\ncontact: lcp\nhorizon: {steps: %d, timestep: %g}\nstart: {joints: [{joint: x, velocity: [2]}]}\n"
-           "parameters: [{name: geom_friction, of: block, start: 0.1}]\nlosses: [{term: joint_position, name: x, target: [%.17g], weight: 1.0e4}]\n"
+           "parameters: [{name: geom_friction, of: block, start: 0.1}]\n"
+           "losses: [{term: joint_position, name: x, target: [%.17g], weight: 1.0e4}]\n"
            "optimizer: {method: lbfgs, iterations: 60, tolerance: 1.0e-30}\n",
            n, h, n * 2 * h - truth * 9.81 * h * h * n * (n + 1) / 2);
-  recover("<mujoco><worldbody><geom type='plane' size='5 5 1' friction='0.01'/><body pos='0 0 0.1'><joint name='x' type='slide' axis='1 0 0'/>"
+  recover("<mujoco><worldbody><geom type='plane' size='5 5 1' friction='0.01'/><body pos='0 0 0.1'>"
+          "<joint name='x' type='slide' axis='1 0 0'/>"
           "<joint type='slide' axis='0 0 1'/><geom name='block' type='box' size='.1 .1 .1' friction='0.5'/></body></worldbody></mujoco>",
           task, truth, 1e-9);
 }
@@ -97,10 +108,13 @@ static void vertex_is_found_again(void **state) {
   static const char *const model =
       "<mujoco><option timestep='0.005'/><asset><mesh name='top' vertex='-.1 -.1 0  .1 -.1 0  .1 .1 0  -.1 .1 0  .02 .01 -.2'"
       " face='0 1 2  0 2 3  1 0 4  2 1 4  3 2 4  0 3 4'/></asset><worldbody><geom type='plane' size='5 5 1'/><body name='b' pos='0 0 0'>"
-      "<joint name='z' type='slide' axis='0 0 1'/><inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/><geom name='g' type='mesh' mesh='top'/></body></worldbody></mujoco>";
+      "<joint name='z' type='slide' axis='0 0 1'/><inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/>"
+      "<geom name='g' type='mesh' mesh='top'/></body></worldbody></mujoco>";
   static const char *const task =
-      "model: m.xml\ncontact: lcp\nhorizon: {steps: 100}\nstart: {joints: [{joint: z, position: [0.3]}]}\nparameters: [{name: hull_vert, of: %s, entry: 14}]\n"
-      "losses: [{term: body_position, name: b, target: [0, 0, 0.26], weight: 1.0e4}]\noptimizer: {method: lbfgs, iterations: 60, tolerance: 1.0e-30}\n";
+      "model: m.xml\ncontact: lcp\nhorizon: {steps: 100}\nstart: {joints: [{joint: z, position: [0.3]}]}\n"
+      "parameters: [{name: hull_vert, of: %s, entry: 14}]\n"
+      "losses: [{term: body_position, name: b, target: [0, 0, 0.26], weight: 1.0e4}]\n"
+      "optimizer: {method: lbfgs, iterations: 60, tolerance: 1.0e-30}\n";
   for (int k = 0; k < 2; k++) {
     char text[800];
     tgError e = {0};
@@ -113,14 +127,16 @@ static void vertex_is_found_again(void **state) {
   }
 }
 
-// a mass that comes to rest on the limit of its slide, at half of where that begins to push: mu b'(1/2)/width = m g, b'(1/2) = -(1 + 3 log 2) [math/joints (2)]
+// a mass that comes to rest on the limit of its slide, at half of where that begins to push: mu b'(1/2)/width = m g,
+// b'(1/2) = -(1 + 3 log 2) [math/joints (2)]
 static void weight_of_the_barrier_is_found_again(void **state) {
   (void)state;
   static const char *const model =
       "<mujoco><worldbody><body name='b'><joint name='z' type='slide' axis='0 0 1' range='0 1' limited='true' damping='40'/>"
       "<geom type='box' size='.1 .1 .1' mass='2'/></body></worldbody></mujoco>";
   static const char *const task =
-      "model: m.xml\ncontact: barrier\noptions: {weight: 0.3}\nhorizon: {steps: 100, timestep: 0.02}\nstart: {joints: [{joint: z, position: [0.1]}]}\n"
+      "model: m.xml\ncontact: barrier\noptions: {weight: 0.3}\nhorizon: {steps: 100, timestep: 0.02}\n"
+      "start: {joints: [{joint: z, position: [0.1]}]}\n"
       "parameters: [{name: contact.weight%s}]\nlosses: [{term: joint_position, name: z, target: [0.05], weight: 1.0e4}]\n"
       "optimizer: {method: lbfgs, iterations: 60, tolerance: 1.0e-30}\n";
   char text[800];
@@ -159,7 +175,8 @@ static void refused_in(const char *model, const char *parameters, const char *me
 }
 
 static void refused(const char *parameters, const char *method, const char *text) {
-  refused_in("<mujoco><worldbody><body name='b'><joint name='j' type='slide'/><geom size='.1'/></body></worldbody></mujoco>", parameters, method, text);
+  refused_in("<mujoco><worldbody><body name='b'><joint name='j' type='slide'/><geom size='.1'/></body></worldbody>"
+             "</mujoco>", parameters, method, text);
 }
 
 static void what_cannot_be_decided_is_refused(void **state) {
@@ -179,7 +196,8 @@ static void what_cannot_be_decided_is_refused(void **state) {
   refused("{name: hull_vert, of: b}", "adam", "nothing called 'b' collides as a mesh");
   // a mesh of which pieces collide, as a decomposition leaves it; a vertex that is no corner
   static const char *const cut =
-      "<mujoco><asset><mesh name='rock' vertex='0 0 0 1 0 0 0 1 0 0 0 1 .1 .1 .1'/></asset><worldbody><geom type='plane' size='1 1 1'/><body name='b'><joint type='slide'/>"
+      "<mujoco><asset><mesh name='rock' vertex='0 0 0 1 0 0 0 1 0 0 0 1 .1 .1 .1'/></asset><worldbody>"
+      "<geom type='plane' size='1 1 1'/><body name='b'><joint type='slide'/>"
       "<inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/><geom name='stone' type='mesh' mesh='rock' contype='0' conaffinity='0'/>"
       "<geom name='stone/piece0' type='mesh' mesh='rock'/></body></worldbody></mujoco>";
   refused_in(cut, "{name: geom_scale, of: stone}", "adam", "name its convex pieces, stone/piece0 and so on");

@@ -1,4 +1,5 @@
-// test_receding.c: a receding horizon: equal to one plan where windows reach to the end, what is returned is what was done, resuming, contact.
+// test_receding.c: a receding horizon: equal to one plan where windows reach to the end, what is returned is what
+// was done, resuming, contact.
 #include "support/task.h"
 
 static const char *const sled =
@@ -55,11 +56,13 @@ static void a_short_horizon_costs_more(void **state) {
   check_true(loss[1] > loss[0] * (1 + 1e-6), "short %g, whole %g", loss[1], loss[0]);
 }
 
-// one iteration of a first-order method evaluates its start and stops: what is done is the start of each window, which with fill: hold repeats
-// the last control of the window before
+// one iteration of a first-order method evaluates its start and stops: what is done is the start of each window, which
+// with fill: hold repeats the last control of the window before
 static void the_last_control_is_held(void **state) {
   (void)state;
-  static const char *const more[] = {"receding: {horizon: 6, apply: 6}\n", "receding: {horizon: 6, apply: 6, fill: hold}\n", "receding: {horizon: 6, apply: 2, fill: hold}\n"};
+  static const char *const more[] = {"receding: {horizon: 6, apply: 6}\n",
+                                     "receding: {horizon: 6, apply: 6, fill: hold}\n",
+                                     "receding: {horizon: 6, apply: 2, fill: hold}\n"};
   for (int k = 0; k < 3; k++) {
     char text[1200];
     snprintf(text, sizeof text, SLED("", "%s"), more[k]);
@@ -97,7 +100,8 @@ static void resumes_to_the_same_bits(void **state) {
     o.progress = stop_after;
     o.progress_ctx = (void *)(uintptr_t)&cancel;
     tgOptimum *part = tg_optimize(t, &o);
-    check_true(part->status == TG_CANCELLED && part->iterations == 2, "%s: %d windows, %d %s", tg_methods(k), part->iterations, part->status, part->error.text);
+    check_true(part->status == TG_CANCELLED && part->iterations == 2, "%s: %d windows, %d %s", tg_methods(k),
+               part->iterations, part->status, part->error.text);
     // what a cancelled run leaves begins with what was done
     assert_memory_equal(part->best, whole->best, 6 * sizeof(double));
     cancel = 0;
@@ -119,13 +123,17 @@ static void resumes_to_the_same_bits(void **state) {
 static void through_contact(void **state) {
   (void)state;
   tgTask *t = tgt_task("<mujoco><option timestep='0.01'/><worldbody><geom name='floor' type='plane' size='5 5 1' friction='0.4'/>"
-                       "<body name='hand' pos='-0.2 0 0.12'><joint name='reach' type='slide' axis='1 0 0' damping='1'/><geom type='sphere' size='0.1' mass='1'/></body>"
-                       "<body name='box' pos='0 0 0.1'><joint name='x' type='slide' axis='1 0 0'/><joint name='z' type='slide' axis='0 0 1'/>"
+                       "<body name='hand' pos='-0.2 0 0.12'><joint name='reach' type='slide' axis='1 0 0' damping='1'/>"
+                       "<geom type='sphere' size='0.1' mass='1'/></body>"
+                       "<body name='box' pos='0 0 0.1'><joint name='x' type='slide' axis='1 0 0'/>"
+                       "<joint name='z' type='slide' axis='0 0 1'/>"
                        "<geom name='box' type='box' size='0.1 0.1 0.1' mass='2' friction='0.4'/></body></worldbody>"
                        "<actuator><motor joint='reach'/></actuator></mujoco>",
                        "model: m.xml\ncontact: lcp\nhorizon: {steps: 150}\ncontrols: {every: 5, start: 12, low: -60, high: 60}\n"
-                       "losses:\n- {term: body_position, name: box, target: [0.5, 0, 0], axes: x, weight: 1}\n- {term: velocity, weight: 1.0e-4}\n"
-                       "- {term: control, weight: 1.0e-7}\noptimizer: {method: ilqr, iterations: 15}\nreceding: {horizon: 50, apply: 10}\nsuccess: {distance: 0.02}\n");
+                       "losses:\n- {term: body_position, name: box, target: [0.5, 0, 0], axes: x, weight: 1}\n"
+                       "- {term: velocity, weight: 1.0e-4}\n"
+                       "- {term: control, weight: 1.0e-7}\noptimizer: {method: ilqr, iterations: 15}\n"
+                       "receding: {horizon: 50, apply: 10}\nsuccess: {distance: 0.02}\n");
   tgOptimum *o = tgt_optimize(t, NULL);
   check_true(o->reached && o->first_loss > 1e-2, "loss %g -> %g", o->first_loss, o->best_loss);
   tg_optimum_free(o);
@@ -149,7 +157,10 @@ static void refusals(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(the_whole_horizon_is_the_open_loop), cmocka_unit_test(a_short_horizon_costs_more), cmocka_unit_test(the_last_control_is_held),
-                                     cmocka_unit_test(resumes_to_the_same_bits), cmocka_unit_test(through_contact), cmocka_unit_test(refusals)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(the_whole_horizon_is_the_open_loop),
+                                     cmocka_unit_test(a_short_horizon_costs_more),
+                                     cmocka_unit_test(the_last_control_is_held),
+                                     cmocka_unit_test(resumes_to_the_same_bits), cmocka_unit_test(through_contact),
+                                     cmocka_unit_test(refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,8 @@ static const char *const mixed =
     "<body name='free' pos='0 0 2'><freejoint name='root'/><geom type='box' size='0.1 0.2 0.3'/>"
     "<body name='fin' pos='0.2 0.1 0'><joint name='hinge' axis='0 1 1'/><geom type='box' size='0.1 0.1 0.2' pos='0.1 0 0.1'/></body></body>"
     "<body name='arm' pos='3 0 2'><joint name='shoulder' type='ball' damping='0.2'/><geom type='capsule' size='0.05 0.3' pos='0 0 -0.3'/>"
-    "<body name='hand' pos='0 0 -0.6'><joint name='reach' type='slide' axis='1 0 0.5'/><geom type='sphere' size='0.1' pos='0.1 0 0'/></body></body></worldbody>"
+    "<body name='hand' pos='0 0 -0.6'><joint name='reach' type='slide' axis='1 0 0.5'/>"
+    "<geom type='sphere' size='0.1' pos='0.1 0 0'/></body></body></worldbody>"
     "<actuator><motor joint='root' gear='1 0 0 0 2 1'/><motor joint='hinge'/><motor joint='shoulder' gear='1 2 -1'/></actuator></mujoco>";
 #define MIXED(controls)                                                                                                       \
   "model: m.xml\ncontact: lcp\nhorizon: {steps: 10}\ncontrols: {" controls "}\n"                                               \
@@ -80,7 +81,8 @@ static void check_program(const char *text) {
     g[(size_t)(1 + row[k]) * n + (size_t)column[k]] += values[k];
   }
   int rows[] = {1, (int)m};
-  tgtDeriv d = {.name = "shooting", .nx = p->n, .ny = p->m + 1, .map = program, .ctx = p, .tol = 1e-8, .rows = rows, .nrows = 2, .step = 1e-2};
+  tgtDeriv d = {.name = "shooting", .nx = p->n, .ny = p->m + 1, .map = program, .ctx = p, .tol = 1e-8, .rows = rows,
+                .nrows = 2, .step = 1e-2};
   tgt_check_jacobian(&d, p->x, g);
   free(row);
   free(column);
@@ -164,7 +166,9 @@ static void states_are_bounded(void **state) {
 // a program that has no solution says how it ended, and the best iterate stands
 static void what_cannot_be_joined_is_said(void **state) {
   (void)state;
-  tgTask *t = tgt_task(sled, SLED(", low: -0.01, high: 0.01", "states: [{joint: x, part: velocity, low: -0.1, high: 0.1}]\n", "shot: 5, method: shooting"));
+  tgTask *t = tgt_task(sled, SLED(", low: -0.01, high: 0.01",
+                                  "states: [{joint: x, part: velocity, low: -0.1, high: 0.1}]\n",
+                                  "shot: 5, method: shooting"));
   tgOptimum *o = tgt_optimize(t, NULL);
   check_true(strstr(o->error.text, "Ipopt ended") != NULL, "it says '%s'", o->error.text);
   assert_true(isfinite(o->best_loss));

@@ -23,7 +23,8 @@ static void terms_are_changed(void **state) {
   tgError e = {0};
   assert_true(tg_task_term(t, 0, &term));
   assert_false(tg_task_term(t, -1, &term) || tg_task_term(t, 100, &term));
-  assert_true(tg_task_term(t, 0, &term) && strcmp(term.kind, "body_com") == 0 && term.ntarget == 3 && strstr(term.label, "body_com") == term.label);
+  assert_true(tg_task_term(t, 0, &term) && strcmp(term.kind, "body_com") == 0 && term.ntarget == 3 &&
+              strstr(term.label, "body_com") == term.label);
   int body = term.body;
   double target[3];
   term.body = body == 2 ? 3 : 2;
@@ -51,7 +52,8 @@ static void terms_are_changed(void **state) {
     e = (tgError){0};
     assert_int_equal(tg_task_set_term(t, 0, &term, &e), TG_ERR_ARG);
     assert_true(e.text[0] != '\0');
-    assert_true(tg_task_term(t, 0, &now) && memcmp(now.target, kept.target, sizeof kept.target) == 0 && now.weight == kept.weight && now.body == kept.body);
+    assert_true(tg_task_term(t, 0, &now) && memcmp(now.target, kept.target, sizeof kept.target) == 0 &&
+                now.weight == kept.weight && now.body == kept.body);
   }
   assert_int_equal(tg_task_set_term(t, 100, &kept, &e), TG_ERR_ARG);
   tg_task_free(t);
@@ -158,7 +160,8 @@ static void runs_for_a_batch(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(terms_are_changed), cmocka_unit_test(a_new_target_counts), cmocka_unit_test(horizon_and_rate),
-                                     cmocka_unit_test(starts_and_parameters), cmocka_unit_test(runs_for_a_batch)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(terms_are_changed), cmocka_unit_test(a_new_target_counts),
+                                     cmocka_unit_test(horizon_and_rate), cmocka_unit_test(starts_and_parameters),
+                                     cmocka_unit_test(runs_for_a_batch)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,11 +146,14 @@ static void meanings(void **state) {
 // with a tolerance: max(0, d^2 - tolerance^2); inside and on the edge no slope, outside the slope of d^2, on both sides of the edge
 static void tolerance(void **state) {
   (void)state;
-  tgTask *t = tgt_task("<mujoco><option gravity='0 0 0'/><worldbody><body name='b' pos='1 2 3'><freejoint name='root'/><geom type='sphere' size='0.1' mass='2'/></body>"
+  tgTask *t = tgt_task("<mujoco><option gravity='0 0 0'/><worldbody><body name='b' pos='1 2 3'><freejoint name='root'/>"
+                       "<geom type='sphere' size='0.1' mass='2'/></body>"
                        "</worldbody></mujoco>",
-                       "model: m.xml\ncontact: lcp\nhorizon: {steps: 2, timestep: 0.1}\ninitial: [{joint: root, part: position, entries: [0, 1]}]\n"
+                       "model: m.xml\ncontact: lcp\nhorizon: {steps: 2, timestep: 0.1}\n"
+                       "initial: [{joint: root, part: position, entries: [0, 1]}]\n"
                        "losses:\n- {term: body_com, name: b, target: [1, 2, 9], axes: xy, tolerance: 0.5, weight: 3}\n"
-                       "- {term: body_com, name: b, target: [1, 2, 9], axes: xy, tolerance: 0.5, weight: 4, at: all}\noptimizer: {method: adam, iterations: 1}\n");
+                       "- {term: body_com, name: b, target: [1, 2, 9], axes: xy, tolerance: 0.5, weight: 4, at: all}\n"
+                       "optimizer: {method: adam, iterations: 1}\n");
   tgEvaluator *e = tg_evaluator_create(t, 0, NULL);
   assert_int_equal(tg_task_size(t), 2);
   static const double at[][2] = {{0, 0}, {0.3, 0.4}, {0.3, 0.4 - 1e-9}, {0.3, 0.4 + 1e-9}, {0.3, -0.399}, {2, 1}, {0.5001, 0}};
@@ -173,7 +176,8 @@ static void at_a_time(void **state) {
   (void)state;
   tgTask *t = tgt_task("<mujoco><option gravity='0 0 0'/><worldbody><body name='b'><joint name='x' type='slide' axis='1 0 0'/>"
                        "<geom type='sphere' size='0.1' mass='2'/></body></worldbody><actuator><motor joint='x'/></actuator></mujoco>",
-                       "model: m.xml\ncontact: lcp\nhorizon: {steps: 10, timestep: 0.1}\nstart: {joints: [{joint: x, velocity: [3]}]}\ncontrols: {}\n"
+                       "model: m.xml\ncontact: lcp\nhorizon: {steps: 10, timestep: 0.1}\n"
+                       "start: {joints: [{joint: x, velocity: [3]}]}\ncontrols: {}\n"
                        "losses: [{term: joint_position, name: x, time: 0.42, weight: 5}]\noptimizer: {method: adam, iterations: 1}\n");
   tgEvaluator *e = tg_evaluator_create(t, 0, NULL);
   double u[10] = {0}, g[10], f;
@@ -187,7 +191,9 @@ static void at_a_time(void **state) {
 
 static void refusals(void **state) {
   (void)state;
-#define TASK(loss) "model: m.xml\ncontact: lcp\nhorizon: {steps: 4, timestep: 0.01}\ncontrols: {}\nlosses: [{" loss ", weight: 1}]\noptimizer: {method: adam, iterations: 1}\n"
+#define TASK(loss) \
+  "model: m.xml\ncontact: lcp\nhorizon: {steps: 4, timestep: 0.01}\ncontrols: {}\n" \
+  "losses: [{" loss ", weight: 1}]\noptimizer: {method: adam, iterations: 1}\n"
   static const char *const bad[][2] = {
       {TASK("term: height"), "needs a name"},
       {TASK("term: height, name: nobody"), "no body 'nobody'"},
@@ -213,7 +219,8 @@ static void refusals(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(jacobians), cmocka_unit_test(meanings), cmocka_unit_test(at_a_time), cmocka_unit_test(tolerance),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(jacobians), cmocka_unit_test(meanings),
+                                     cmocka_unit_test(at_a_time), cmocka_unit_test(tolerance),
                                      cmocka_unit_test(refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

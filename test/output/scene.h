@@ -97,11 +97,13 @@ static inline void scene_make(tgtScene *s) {
   s->signal[1] = (tgReplaySignal){"ramp", NULL, 1, NULL, SCENE_FRAMES - 1, s->ramp};
   s->mesh[0] = (tgReplayMesh){s->vert, 4, s->face, 4};
   for (int k = 0; k < 2; k++)
-    s->trajectory[k] = (tgReplayTrajectory){
-        .label = k == 0 ? "first iterate" : "last iterate", .iteration = k == 0 ? 0 : SCENE_LOSSES - 1, .dt = SCENE_DT,
-        .nframe = SCENE_FRAMES, .stride = 1, .body_pos = s->pos[k], .body_quat = s->quat, .contact_offset = s->offset,
-        .contact_pos = s->contact_pos, .contact_force = s->contact_force, .push = k == 1 ? s->push : NULL, .push_at = k == 1 ? s->pos[1] : NULL,
-        .nsignal = 2, .signal = s->signal};
+    s->trajectory[k] = (tgReplayTrajectory){ .label = k == 0 ? "first iterate" : "last iterate",
+                                             .iteration = k == 0 ? 0 : SCENE_LOSSES - 1, .dt = SCENE_DT,
+                                             .nframe = SCENE_FRAMES, .stride = 1, .body_pos = s->pos[k],
+                                             .body_quat = s->quat, .contact_offset = s->offset,
+                                             .contact_pos = s->contact_pos, .contact_force = s->contact_force,
+                                             .push = k == 1 ? s->push : NULL, .push_at = k == 1 ? s->pos[1] : NULL,
+                                             .nsignal = 2, .signal = s->signal};
   s->model = (tgReplayShapes){.name = "scene", .gravity = {0, 0, -9.81}, .nbody = SCENE_BODIES, .body_name = s->body_name, .ngeom = 3,
                               .geom = s->geom, .nmesh = 1, .mesh = s->mesh};
   s->run = (tgReplayRun){.nmarker = 1, .marker = s->marker, .track = 1, .nloss = SCENE_LOSSES, .loss_x = s->loss_x, .loss_y = s->loss_y,

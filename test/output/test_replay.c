@@ -68,7 +68,8 @@ static void *decode(const json_t *text, size_t *n) {
 static json_t *page_head(const char *path, char **page) {
   *page = tgt_read(path, NULL);
   assert_non_null(*page);
-  const char *open = "id=\"tangere-replay\">", *close = "</script><p>between</p><div id=\"tangere-data\" hidden>", *end = "</div><p>after</p>\n";
+  const char *open = "id=\"tangere-replay\">", *close = "</script><p>between</p><div id=\"tangere-data\" hidden>",
+             *end = "</div><p>after</p>\n";
   char *from = strstr(*page, open) + strlen(open);
   char *to = strstr(from, "</script>");
   assert_memory_equal(to, close, strlen(close));
@@ -97,7 +98,8 @@ static uint32_t *block(const char *page, int i, int k, size_t *n) {
   assert_int_equal(bytes % 4, 0);
   *n = bytes / 4;
   uint32_t *word = malloc(bytes);
-  for (size_t w = 0; w < *n; w++) word[w] = (uint32_t)plane[w] | (uint32_t)plane[*n + w] << 8 | (uint32_t)plane[2 * *n + w] << 16 | (uint32_t)plane[3 * *n + w] << 24;
+  for (size_t w = 0; w < *n; w++)
+    word[w] = (uint32_t)plane[w] | (uint32_t)plane[*n + w] << 8 | (uint32_t)plane[2 * *n + w] << 16 | (uint32_t)plane[3 * *n + w] << 24;
   free(plane);
   free(packed);
   free(text);
@@ -132,7 +134,9 @@ static void check_floats(const json_t *text, const double *want, size_t n) {
 }
 
 static double number(const json_t *object, const char *key) { return json_number_value(json_object_get(object, key)); }
-static double element(const json_t *object, const char *key, size_t i) { return json_number_value(json_array_get(json_object_get(object, key), i)); }
+static double element(const json_t *object, const char *key, size_t i) {
+  return json_number_value(json_array_get(json_object_get(object, key), i));
+}
 
 // every stride-th frame of trajectory i is in its blocks, to the precision that docs/replay.md states; contacts, push and signals too
 static void check_blocks(const char *page, const json_t *root, const tgtScene *s, int i, int stride) {
@@ -171,7 +175,8 @@ static void check_blocks(const char *page, const json_t *root, const tgtScene *s
     }
     assert_int_equal(ncontact, (int)number(t, "ncontact"));
     for (int k = 0; k < 6; k++)
-      for (int c = 0; c < ncontact; c++) check_close(as_float(*w++), (k < 3 ? want->contact_pos : want->contact_force)[3 * at[c] + k % 3], 1e-6);
+      for (int c = 0; c < ncontact; c++)
+        check_close(as_float(*w++), (k < 3 ? want->contact_pos : want->contact_force)[3 * at[c] + k % 3], 1e-6);
   } else {
     assert_true(json_is_null(json_object_get(t, "ncontact")));
   }
@@ -272,7 +277,8 @@ static void test_long(void **state) {
     pos[3 * i] = 1e-3 * (i / SCENE_BODIES) * (i % SCENE_BODIES);
     quat[4 * i] = i % 2 == 0 ? 1 : -1;   // the same turn
   }
-  x->scene.trajectory[0] = (tgReplayTrajectory){.label = "long", .iteration = NAN, .dt = 0.01, .nframe = FRAMES, .body_pos = pos, .body_quat = quat};
+  x->scene.trajectory[0] = (tgReplayTrajectory){.label = "long", .iteration = NAN, .dt = 0.01, .nframe = FRAMES,
+                                                .body_pos = pos, .body_quat = quat};
   x->scene.def.ntrajectory = 1;
   assert_int_equal(tgi_replay_write(&x->scene.def, x->template, x->path, NULL), TG_OK);
   json_t *root = page_head(x->path, &page);
@@ -286,7 +292,8 @@ static void test_long(void **state) {
     const uint32_t *w = all;
     for (int c = 0; c < 3 * SCENE_BODIES; c++) {
       w = sums(w, frames, count);
-      for (int f = 0; f < frames; f++) check_close(number(t, "step") * count[f], pos[(from + f) * 3 * SCENE_BODIES + c], 0.5001 * number(t, "step"));
+      for (int f = 0; f < frames; f++)
+        check_close(number(t, "step") * count[f], pos[(from + f) * 3 * SCENE_BODIES + c], 0.5001 * number(t, "step"));
     }
     for (int c = 0; c < 4 * SCENE_BODIES; c++) {
       w = sums(w, frames, count);
@@ -312,7 +319,8 @@ static void test_bad_defs(void **state) {
   check_refused(tgi_replay_write(&s->def, x->template, x->path, &error), TG_ERR_NOT_FINITE, error, "in frame 7");
   s->pos[1][(7 * SCENE_BODIES + 1) * 3] = 0;
   s->quat[5] = 9;
-  check_refused(tgi_replay_write(&s->def, x->template, x->path, &error), TG_ERR_ARG, error, "the quaternion of body 1 is no rotation in frame 0");
+  check_refused(tgi_replay_write(&s->def, x->template, x->path, &error), TG_ERR_ARG, error,
+                "the quaternion of body 1 is no rotation in frame 0");
   s->quat[5] = 0;
   s->contact_force[4] = INFINITY;
   check_refused(tgi_replay_write(&s->def, x->template, x->path, &error), TG_ERR_NOT_FINITE, error, "a contact");
@@ -348,7 +356,8 @@ static void test_bad_defs(void **state) {
   check_refused(tgi_replay_write(&s->def, x->template, x->path, &error), TG_ERR_ARG, error, "is of run -1 of 1");
   s->trajectory[0].run = 0;
   s->push[12] = NAN;
-  check_refused(tgi_replay_write(&s->def, x->template, x->path, &error), TG_ERR_NOT_FINITE, error, "trajectory 1 (last iterate): the gradient");
+  check_refused(tgi_replay_write(&s->def, x->template, x->path, &error), TG_ERR_NOT_FINITE, error,
+                "trajectory 1 (last iterate): the gradient");
   s->push[12] = 0;
   s->signal[1].nrow = 7;
   check_refused(tgi_replay_write(&s->def, x->template, x->path, &error), TG_ERR_ARG, error, "signal ramp has 7 rows of 161");
@@ -368,7 +377,8 @@ static void test_bad_templates(void **state) {
   check_refused(tgi_replay_write(&x->scene.def, x->folder.path, x->path, &error), TG_ERR_FILE, error, "no readable file");
   const char *const bad[] = {
       "", "<p>no place</p>", "<script type=\"application/json\" id=\"tangere-replay\"></script><p>no place for blocks</p>",
-      "<div id=\"tangere-data\" hidden></div><script type=\"application/json\" id=\"tangere-replay\"></script>", "<script type=\"application/json\" id=\"tangere-replay\">{}</script>",
+      "<div id=\"tangere-data\" hidden></div><script type=\"application/json\" id=\"tangere-replay\"></script>",
+      "<script type=\"application/json\" id=\"tangere-replay\">{}</script>",
       "<script type=\"application/json\" id=\"tangere-replay\"></script><script type=\"application/json\" id=\"tangere-replay\"></script>",
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -57,7 +57,8 @@ static const tgReplayGeom *find(const tgReplayShapes *def, const char *name) {
 static void placed(const double pos[3], const double q[4], const double v[3], double p[3]) {
   double t[3];
   for (int k = 0; k < 3; k++) t[k] = 2 * (q[1 + (k + 1) % 3] * v[(k + 2) % 3] - q[1 + (k + 2) % 3] * v[(k + 1) % 3]);
-  for (int k = 0; k < 3; k++) p[k] = pos[k] + v[k] + q[0] * t[k] + q[1 + (k + 1) % 3] * t[(k + 2) % 3] - q[1 + (k + 2) % 3] * t[(k + 1) % 3];
+  for (int k = 0; k < 3; k++)
+    p[k] = pos[k] + v[k] + q[0] * t[k] + q[1 + (k + 1) % 3] * t[(k + 2) % 3] - q[1 + (k + 2) % 3] * t[(k + 1) % 3];
 }
 
 static void test_shapes(void **state) {
@@ -263,8 +264,8 @@ static void test_stack(void **state) {
   }
 }
 
-// A box on the floor, under gravity aslant that friction holds, or a small box falling on it: in every contact model of the table forces are what
-// momentum changes by, and at rest they balance the weight and turn nothing.
+// A box on the floor, under gravity aslant that friction holds, or a small box falling on it: in every contact model of
+// the table forces are what momentum changes by, and at rest they balance the weight and turn nothing.
 static void add_box(tgDesc *d, double half, double mass, double z) {
   int body = tg_desc_add_body(d, 0, NULL);
   d->body[body].pos[2] = z;
@@ -316,7 +317,8 @@ static void check_recorded(const tgSim *s, const char *name, int nbox) {
   for (int i = 0; i < kind->touches(s); i++) {
     tgContactForce t;
     if (!kind->touch(s, i, &t)) continue;
-    double mass = t.body1 == 2 || t.body2 == 2 ? 0.25 : 0.75, size = sqrt(t.force[0] * t.force[0] + t.force[1] * t.force[1] + t.force[2] * t.force[2]);
+    double mass = t.body1 == 2 || t.body2 == 2 ? 0.25 : 0.75,
+           size = sqrt(t.force[0] * t.force[0] + t.force[1] * t.force[1] + t.force[2] * t.force[2]);
     if (size < TG_REPLAY_LEAST * TG_STANDARD_GRAVITY * mass) continue;
     check_true(n < r.ncontact, "%s: a force of %g N is not recorded", name, size);
     for (int k = 0; k < 3; k++) {
@@ -325,7 +327,8 @@ static void check_recorded(const tgSim *s, const char *name, int nbox) {
     }
     // on the floor, where it holds up the lower box alone
     check_true(nbox > 1 || fabs(t.point[2]) < 0.002, "%s: a force at height %g", name, t.point[2]);
-    check_true(nbox > 1 || (fabs(t.point[0] - s->start.xpos[3]) < 0.101 && fabs(t.point[1] - s->start.xpos[4]) < 0.101), "%s: a force at %g, %g beside the box", name, t.point[0], t.point[1]);
+    check_true(nbox > 1 || (fabs(t.point[0] - s->start.xpos[3]) < 0.101 && fabs(t.point[1] - s->start.xpos[4]) < 0.101),
+               "%s: a force at %g, %g beside the box", name, t.point[0], t.point[1]);
     n++;
   }
   check_true(n >= nbox && n == r.ncontact, "%s: %d forces, %d recorded", name, n, r.ncontact);
@@ -410,7 +413,8 @@ static void test_no_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes), cmocka_unit_test(test_scaled_mesh), cmocka_unit_test(test_fall), cmocka_unit_test(test_rest), cmocka_unit_test(test_stack), cmocka_unit_test(test_balance),
+      cmocka_unit_test(test_shapes), cmocka_unit_test(test_scaled_mesh), cmocka_unit_test(test_fall),
+      cmocka_unit_test(test_rest), cmocka_unit_test(test_stack), cmocka_unit_test(test_balance),
       cmocka_unit_test(test_no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

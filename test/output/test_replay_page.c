@@ -1,4 +1,5 @@
-// test_replay_page.c: a page of runs and motions through the public interface: what is missing is refused, and what was given is in the page.
+// test_replay_page.c: a page of runs and motions through the public interface: what is missing is refused, and what
+// was given is in the page.
 #include "output/folder.h"
 #include "tangere/replay.h"
 
@@ -7,7 +8,8 @@ static const char TEMPLATE[] =
 
 static tgModel *falling(void) {
   static const char text[] =
-      "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body name='ball' pos='0 0 0.15'><freejoint/><geom type='sphere' size='0.1'/></body></worldbody></mujoco>";
+      "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body name='ball' pos='0 0 0.15'><freejoint/>"
+      "<geom type='sphere' size='0.1'/></body></worldbody></mujoco>";
   tgError e = {0};
   tgDesc *d = tg_desc_load_memory("scene", text, sizeof text - 1, NULL, &e);
   tgModel *m = d != NULL ? tg_model_compile(d, NULL, &e) : NULL;

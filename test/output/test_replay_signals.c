@@ -54,7 +54,8 @@ static void test_energy(void **state) {
   tg_model_free(m);
 }
 
-// springs of a ball joint, a slide, a hinge and a tendon that is loose between two lengths, weight of one body compensated in part; nothing damps
+// springs of a ball joint, a slide, a hinge and a tendon that is loose between two lengths, weight of one body
+// compensated in part; nothing damps
 static tgModel *make_springs(double low, double high) {
   tgDesc *d = tg_desc_create(NULL);
   static const tgJointType type[3] = {TG_JOINT_BALL, TG_JOINT_SLIDE, TG_JOINT_HINGE};
@@ -262,7 +263,8 @@ static void test_rollout(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_energy), cmocka_unit_test(test_loose_tendon), cmocka_unit_test(test_energy_is_conserved),
-                                     cmocka_unit_test(test_push), cmocka_unit_test(test_show), cmocka_unit_test(test_rollout)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_energy), cmocka_unit_test(test_loose_tendon),
+                                     cmocka_unit_test(test_energy_is_conserved), cmocka_unit_test(test_push),
+                                     cmocka_unit_test(test_show), cmocka_unit_test(test_rollout)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

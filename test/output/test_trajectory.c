@@ -90,7 +90,8 @@ static void test_round_trip(void **state) {
     assert_memory_equal(back.contact_pos, run->contact_pos, sizeof run->contact_pos);
     assert_memory_equal(back.contact_force, run->contact_force, sizeof run->contact_force);
   }
-  check_refused(tg_trajectory_find(&npz, "f.npz", run->model, "best", &back, &error), TG_ERR_PARSE, error, "f.npz has no array 'qpos_best'");
+  check_refused(tg_trajectory_find(&npz, "f.npz", run->model, "best", &back, &error), TG_ERR_PARSE, error,
+                "f.npz has no array 'qpos_best'");
   tgModel *two = ball_model(2);
   check_refused(tg_trajectory_find(&npz, "f.npz", two, "first", &back, &error), TG_ERR_PARSE, error,
                 "array 'qpos_first' has size 7 in dimension 1, 14 is needed");

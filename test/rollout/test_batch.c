@@ -207,7 +207,8 @@ static void *hammer(void *arg) {
   Shared *h = arg;
   tgReal g[32] = {0};
   for (int i = 0; i < 4000; i++) {
-    tgStatus status = i % 3 == 0 ? tg_sim_step(h->sim, 1e-4, NULL) : i % 3 == 1 ? tg_sim_forward(h->sim) : tg_sim_step_vjp(h->sim, g, g, g, g, g, NULL, NULL);
+    tgStatus status = i % 3 == 0 ? tg_sim_step(h->sim, 1e-4, NULL) : i % 3 == 1 ? tg_sim_forward(h->sim)
+                      : tg_sim_step_vjp(h->sim, g, g, g, g, g, NULL, NULL);
     // a derivative after the other thread's forward call is refused with the same status
     if (status == TG_OK) h->ok++;
     else if (status == TG_ERR_STATE) h->refused++;

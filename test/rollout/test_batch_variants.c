@@ -1,5 +1,5 @@
-// test_batch_variants.c: one batch over bodies of different geometry on one kinematic tree: each run is what it is alone, gradient included, on any number
-// of threads; models of other trees are refused by name.
+// test_batch_variants.c: one batch over bodies of different geometry on one kinematic tree: each run is what it is
+// alone, gradient included, on any number of threads; models of other trees are refused by name.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,8 @@ static tgModel *body(tgGeomType shape, double size, tgJointType joint, int motor
   tg_desc_add_geom(d, 0, TG_GEOM_PLANE, "floor");
   int parent = 0, root = -1;
   for (int i = 0; i < bodies; i++) {
-    int b = tg_desc_add_body(d, parent, i == 0 ? "body" : "other"), j = tg_desc_add_joint(d, b, i == 0 ? joint : TG_JOINT_HINGE, i == 0 ? "root" : "elbow");
+    int b = tg_desc_add_body(d, parent, i == 0 ? "body" : "other"),
+        j = tg_desc_add_joint(d, b, i == 0 ? joint : TG_JOINT_HINGE, i == 0 ? "root" : "elbow");
     int g = tg_desc_add_geom(d, b, shape, i == 0 ? "skin" : "other_skin");
     d->body[b].pos[2] = 0.3;
     d->joint[j].axis[0] = 1;
@@ -55,7 +56,8 @@ static void set(Many *b, int first, int last) {
     for (int k = 0; k < T * NU; k++) b->u[i][k] = k % NU == 2 ? -2 : 3 * cos(i + 0.1 * k);
     memset(b->q[i], 0, sizeof b->q[i]);
     memset(b->du[i], 0, sizeof b->du[i]);
-    b->run[i] = (tgRolloutRun){.u = b->u[i], .q = b->q[i], .du = b->du[i], .loss = tgt_reach, .loss_ctx = &b->reach, .variant = (7 * i) % SHAPES};
+    b->run[i] = (tgRolloutRun){.u = b->u[i], .q = b->q[i], .du = b->du[i], .loss = tgt_reach, .loss_ctx = &b->reach,
+                               .variant = (7 * i) % SHAPES};
   }
 }
 
@@ -90,8 +92,9 @@ static void test_variants(void **state) {
     set(b, 0, RUNS);
     assert_int_equal(tg_batch_run(batch, RUNS, b->run, b->result), TG_OK);
     for (int i = 0; i < RUNS; i++)
-      check_true(b->result[i].status == TG_OK && b->result[i].loss == alone->result[i].loss && memcmp(b->q[i], alone->q[i], sizeof b->q[i]) == 0 &&
-                     memcmp(b->du[i], alone->du[i], sizeof b->du[i]) == 0, "run %d differs on %d threads", i, threads);
+      check_true(b->result[i].status == TG_OK && b->result[i].loss == alone->result[i].loss &&
+                 memcmp(b->q[i], alone->q[i], sizeof b->q[i]) == 0 &&
+                 memcmp(b->du[i], alone->du[i], sizeof b->du[i]) == 0, "run %d differs on %d threads", i, threads);
     b->run[3].variant = SHAPES;
     assert_int_equal(tg_batch_run(batch, RUNS, b->run, b->result), TG_ERR_ARG);
     b->run[3].variant = -1;

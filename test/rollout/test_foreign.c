@@ -1,5 +1,5 @@
-// test_foreign.c: forward with one contact model, gradient of another: the other's own steps by hand, the label, gaps that are seen wider, pairs that it
-// cannot have so near, a push from afar, and what is refused.
+// test_foreign.c: forward with one contact model, gradient of another: the other's own steps by hand, the label, gaps
+// that are seen wider, pairs that it cannot have so near, a push from afar, and what is refused.
 #include <stdlib.h>
 
 #include "support/rig.h"
@@ -130,12 +130,13 @@ static void gradient_is_the_other_models_own_steps(void **state) {
   check_by_hand(TABLE("-.141", ".1", ""), "softmin", "lcp");
 }
 
-// a ball in the block's place: one point a contact. On a face `lcp` may carry a block by several sets of corners; which one, its memory says, and a
-// gradient's step has none
+// a ball in the block's place: one point a contact. On a face `lcp` may carry a block by several sets of corners; which
+// one, its memory says, and a gradient's step has none
 #define ROLL(apart) \
   "<mujoco><option timestep='.01'/><worldbody><geom type='plane' size='2 2 1' friction='.3'/>" \
   "<body pos='0 0 .1'><freejoint/><geom size='.1' mass='1' friction='.3'/></body>" \
-  "<body pos='" apart " 0 .1'><joint name='push' type='slide' axis='1 0 0' damping='1'/><geom type='box' size='.04 .08 .05' mass='.5' friction='0'/></body>" \
+  "<body pos='" apart " 0 .1'><joint name='push' type='slide' axis='1 0 0' damping='1'/>" \
+                      "<geom type='box' size='.04 .08 .05' mass='.5' friction='0'/></body>" \
   "</worldbody><actuator><motor joint='push'/></actuator></mujoco>"
 
 // a gradient of the same contact model with the same options is the ordinary one
@@ -168,7 +169,8 @@ static void the_same_model_gives_the_same_gradient(void **state) {
   check_same(TABLE("-.142", ".103", ""), "sdrs");
 }
 
-// The finger comes in so fast that it is farther in the block than gaps are wider: they are seen wider still. The motion is the forward model's to the bit, and the budget of the tape changes none of the gradient's
+// The finger comes in so fast that it is farther in the block than gaps are wider: they are seen wider still. The
+// motion is the forward model's to the bit, and the budget of the tape changes none of the gradient's
 static void motion_and_budget(void **state) {
   (void)state;
   Table plain = table(TABLE("-.16", ".1", ""), "lcp", NULL), by = table(TABLE("-.16", ".1", ""), "lcp", "barrier");
@@ -220,9 +222,12 @@ static void jacobians_are_the_other_models(void **state) {
   clear(&t);
 }
 
-// a block that turns in the air, near the ground: its coordinates are no tangents, and what carries over from one contact model to the other must be those
-#define TURN "<mujoco><worldbody><geom type='plane' size='2 2 1' friction='.3'/><body name='block' pos='0 0 .19' euler='31 22 13'><freejoint/>" \
-  "<geom type='box' size='.1 .12 .08' mass='1' friction='.3'/></body><body pos='.6 0 .3'><joint type='slide' axis='1 0 0'/><geom type='box' size='.05 .05 .05'/>" \
+// a block that turns in the air, near the ground: its coordinates are no tangents, and what carries over from one
+// contact model to the other must be those
+#define TURN \
+  "<mujoco><worldbody><geom type='plane' size='2 2 1' friction='.3'/><body name='block' pos='0 0 .19' euler='31 22 13'><freejoint/>" \
+  "<geom type='box' size='.1 .12 .08' mass='1' friction='.3'/></body><body pos='.6 0 .3'>" \
+  "<joint type='slide' axis='1 0 0'/><geom type='box' size='.05 .05 .05'/>" \
   "</body></worldbody></mujoco>"
 
 // Jacobian and adjoint at the states of `forward` against differences of the other model's step, which know nothing of `forward`
@@ -273,7 +278,8 @@ static void differences_of_the_other_models_step(void **state) {
 static void gaps_are_wider_where_bodies_touch(void **state) {
   (void)state;
   Rig rig = rig_of_text(TABLE("-.3", ".1", ""), "lcp", NULL), near = rig_of_text(TABLE("-.3", ".1", ""), "sdrs", NULL);
-  tgContact *by = gradient_of(rig.m, rig.c, "barrier"), *kept = gradient_of(near.m, near.c, "barrier"), *push = gradient_of(rig.m, rig.c, "softmin");
+  tgContact *by = gradient_of(rig.m, rig.c, "barrier"), *kept = gradient_of(near.m, near.c, "barrier"),
+            *push = gradient_of(rig.m, rig.c, "softmin");
   double gap = tg_contact_resting_gap(by);
   // the finger, 0.5 kg:  1e-6 12 (z^-2 + z^-1.5) = 0.5 g
   check_close(12e-6 * (pow(gap, -2) + pow(gap, -1.5)), 0.5 * 9.80665, 1e-9);
@@ -282,7 +288,8 @@ static void gaps_are_wider_where_bodies_touch(void **state) {
   // the block stands on the ground: the one takes that, the other does not, and says who touches
   assert_int_equal(tg_sim_step(sim[0], 1e-4, NULL), TG_OK);
   assert_int_equal(tg_sim_step(sim[1], 1e-4, NULL), TG_ERR_INVALID);
-  check_true(strstr(tg_sim_error(sim[1])->text, "brick") != NULL && strstr(tg_sim_error(sim[1])->text, "ground") != NULL, "%s", tg_sim_error(sim[1])->text);
+  check_true(strstr(tg_sim_error(sim[1])->text, "brick") != NULL &&
+             strstr(tg_sim_error(sim[1])->text, "ground") != NULL, "%s", tg_sim_error(sim[1])->text);
   tg_sim_free(sim[0]);
   tg_sim_free(sim[1]);
   tg_contact_free(by);
@@ -296,7 +303,8 @@ static void gaps_are_wider_where_bodies_touch(void **state) {
 static double resting_height(double widen) {
   tgBarrierOptions o = tg_barrier_default();
   o.widen = widen;
-  Rig rig = rig_of_text("<mujoco><worldbody><geom type='plane' size='2 2 1'/><body pos='0 0 .103'><joint type='slide' axis='0 0 1' damping='30'/>"
+  Rig rig = rig_of_text("<mujoco><worldbody><geom type='plane' size='2 2 1'/><body pos='0 0 .103'>"
+                        "<joint type='slide' axis='0 0 1' damping='30'/>"
                         "<geom type='box' size='.1 .1 .1' mass='1'/></body></worldbody></mujoco>", "barrier", &o.of);
   for (int k = 0; k < 300; k++) assert_int_equal(tg_sim_step(rig.s, 0.02, NULL), TG_OK);
   double height = 0.103 + tgRe(tg_sim_qpos(rig.s)[0]);
@@ -317,14 +325,17 @@ static void wider_steps_have_their_derivatives(void **state) {
   (void)state;
   tgBarrierOptions o = tg_barrier_default();
   o.widen = 2e-3;
-  Rig rig = rig_of_text(TABLE("-.1405", ".1", "<body name='ball' pos='.3 .02 .0995'><freejoint/><geom name='orb' type='sphere' size='.1' mass='.7'/></body>"), "barrier", &o.of);
+  Rig rig = rig_of_text(TABLE("-.1405", ".1",
+                              "<body name='ball' pos='.3 .02 .0995'><freejoint/>"
+                              "<geom name='orb' type='sphere' size='.1' mass='.7'/></body>"), "barrier", &o.of);
   tgReal *v = tg_sim_qvel(rig.s);
   for (int i = 0; i < tg_model_nv(rig.m); i++) v[i] = 0.05 * sin(1 + 2 * i);
   tgGradCheckOptions check = tg_grad_check_default();
   tgGradCheck got = {0};
   assert_int_equal(tg_grad_check_step(rig.s, &check, &got), TG_OK);
   assert_int_equal(tg_grad_check_parameters(rig.s, &check, &got), TG_OK);
-  for (int i = 0; i < got.nblock; i++) check_true(got.block[i].pass, "%s: %g, %s", got.block[i].name, got.block[i].error, got.block[i].row_name);
+  for (int i = 0; i < got.nblock; i++)
+    check_true(got.block[i].pass, "%s: %g, %s", got.block[i].name, got.block[i].error, got.block[i].row_name);
   drop(&rig);
 }
 
@@ -337,7 +348,8 @@ static void pairs_that_stay_too_near_are_named(void **state) {
   tgRolloutResult result;
   assert_int_equal(run(&t, &result), TG_ERR_INVALID);
   const char *text = result.error.text;
-  check_true(strstr(text, "gradient of step") != NULL && strstr(text, "'barrier'") != NULL && strstr(text, "tip") != NULL && strstr(text, "brick") != NULL, "%s", text);
+  check_true(strstr(text, "gradient of step") != NULL && strstr(text, "'barrier'") != NULL &&
+             strstr(text, "tip") != NULL && strstr(text, "brick") != NULL, "%s", text);
   clear(&t);
 }
 
@@ -354,7 +366,8 @@ static void thin_geoms_are_named(void **state) {
 
 // ---- a push from afar ----
 
-// before the finger touches, no control matters to the block under lcp: its gradient is zero and a descent stays where it is; the barrier's points the way
+// before the finger touches, no control matters to the block under lcp: its gradient is zero and a descent stays where
+// it is; the barrier's points the way
 static void push_from_afar(void **state) {
   (void)state;
   Table plain = table(TABLE("-.3", ".1", ""), "lcp", NULL), by = table(TABLE("-.3", ".1", ""), "lcp", "barrier");
@@ -496,12 +509,18 @@ static void batches_take_it(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(gradient_is_the_other_models_own_steps), cmocka_unit_test(the_same_model_gives_the_same_gradient),
-      cmocka_unit_test(motion_and_budget), cmocka_unit_test(jacobians_are_the_other_models), cmocka_unit_test(differences_of_the_other_models_step),
-      cmocka_unit_test(gaps_are_wider_where_bodies_touch), cmocka_unit_test(bodies_rest_lower_by_what_gaps_are_wider),
-      cmocka_unit_test(wider_steps_have_their_derivatives), cmocka_unit_test(pairs_that_stay_too_near_are_named), cmocka_unit_test(thin_geoms_are_named),
-      cmocka_unit_test(push_from_afar), cmocka_unit_test(long_range_in_the_gradient_only), cmocka_unit_test(bad_combinations_are_refused),
-      cmocka_unit_test(parameters_are_the_sims), cmocka_unit_test(batches_take_it)};
+  const struct CMUnitTest tests[] = { cmocka_unit_test(gradient_is_the_other_models_own_steps),
+                                      cmocka_unit_test(the_same_model_gives_the_same_gradient),
+                                      cmocka_unit_test(motion_and_budget),
+                                      cmocka_unit_test(jacobians_are_the_other_models),
+                                      cmocka_unit_test(differences_of_the_other_models_step),
+                                      cmocka_unit_test(gaps_are_wider_where_bodies_touch),
+                                      cmocka_unit_test(bodies_rest_lower_by_what_gaps_are_wider),
+                                      cmocka_unit_test(wider_steps_have_their_derivatives),
+                                      cmocka_unit_test(pairs_that_stay_too_near_are_named),
+                                      cmocka_unit_test(thin_geoms_are_named), cmocka_unit_test(push_from_afar),
+                                      cmocka_unit_test(long_range_in_the_gradient_only),
+                                      cmocka_unit_test(bad_combinations_are_refused),
+                                      cmocka_unit_test(parameters_are_the_sims), cmocka_unit_test(batches_take_it)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,12 +10,16 @@ static Rig rig_of(const char *text, const char *word) {
 }
 
 static void show(const char *what, const tgMotionCheck *k) {
-  print_message("%s: pass %d, value %d order %.2f, gradient %d order %.2f, growth %.2f, %s, holds to %g; %s\n", what, k->pass, k->value, k->value_order, k->gradient,
-                k->gradient_order, k->growth, k->entry_name, k->holds_to, k->reason);
+  print_message("%s: pass %d, value %d order %.2f, gradient %d order %.2f, growth %.2f, %s, holds to %g; %s\n", what,
+                k->pass, k->value, k->value_order, k->gradient, k->gradient_order, k->growth, k->entry_name,
+                k->holds_to, k->reason);
   for (int i = 0; i < k->nrow; i++)
-    print_message("  h %-9.3g L %-12.8g change %-9.2g |g| %-11.6g change %-9.2g entry %-11.6g label %d\n", k->row[i].h, k->row[i].value, k->row[i].value_change,
-                  k->row[i].gradient, k->row[i].gradient_change, k->row[i].entry, k->row[i].label);
-  for (int i = 0; i < k->nwidth; i++) print_message("  width %.0e error %-9.3g ours %-10.6g reference %.6g\n", k->width[i].width, k->width[i].error, k->width[i].ours, k->width[i].reference);
+    print_message("  h %-9.3g L %-12.8g change %-9.2g |g| %-11.6g change %-9.2g entry %-11.6g label %d\n", k->row[i].h,
+                  k->row[i].value, k->row[i].value_change, k->row[i].gradient, k->row[i].gradient_change,
+                  k->row[i].entry, k->row[i].label);
+  for (int i = 0; i < k->nwidth; i++)
+    print_message("  width %.0e error %-9.3g ours %-10.6g reference %.6g\n", k->width[i].width, k->width[i].error,
+                  k->width[i].ours, k->width[i].reference);
 }
 
 static tgMotionCheck run(Rig *r, double h, int steps) {
@@ -32,7 +36,8 @@ static tgMotionCheck run(Rig *r, double h, int steps) {
 static const char flight[] =
     "<mujoco><option timestep='.01'/><worldbody>"
     "<body><joint name='a' axis='0 1 0'/><geom type='capsule' fromto='0 0 0 .3 0 0' size='.02' contype='0' conaffinity='0'/>"
-    "<body pos='.3 0 0'><joint name='b' axis='0 1 0' damping='.01'/><geom type='capsule' fromto='0 0 0 .2 0 0' size='.02' contype='0' conaffinity='0'/></body></body>"
+    "<body pos='.3 0 0'><joint name='b' axis='0 1 0' damping='.01'/>"
+    "<geom type='capsule' fromto='0 0 0 .2 0 0' size='.02' contype='0' conaffinity='0'/></body></body>"
     "<body pos='2 0 0'><freejoint name='f'/><geom type='box' size='.1 .2 .3' contype='0' conaffinity='0'/></body>"
     "<body pos='-2 0 0'><joint name='c' type='ball'/><geom type='box' size='.1 .2 .3' contype='0' conaffinity='0'/></body></worldbody>"
     "<actuator><motor joint='b'/></actuator></mujoco>";
@@ -47,14 +52,16 @@ static void smooth_motions_pass(void **state) {
     tgMotionCheck k = run(&r, 0.002, 100);
     if (!k.pass) show(tg_contact_words(w), &k);
     check_true(k.pass, "%s: %s", tg_contact_words(w), k.reason);
-    check_true(k.value_order > 0.8 && k.value_order < 1.3 && k.gradient_order > 0.8 && k.gradient_order < 1.3, "%s: orders %g and %g", tg_contact_words(w), k.value_order, k.gradient_order);
+    check_true(k.value_order > 0.8 && k.value_order < 1.3 && k.gradient_order > 0.8 && k.gradient_order < 1.3,
+               "%s: orders %g and %g", tg_contact_words(w), k.value_order, k.gradient_order);
     check_true(fabs(k.growth) < 0.1 && k.holds_to >= 1e-3, "growth %g, holds to %g", k.growth, k.holds_to);
     assert_true(tg_sim_qpos(r.s)[0] == before);
     drop(&r);
   }
 }
 
-// Two equal balls on a line, one of which comes at 1 m/s: under every contact model the motion is smooth or its verdict says what is wrong. Truth: dx2/dx1 = (1 + e)/2.
+// Two equal balls on a line, one of which comes at 1 m/s: under every contact model the motion is smooth or its verdict
+// says what is wrong. Truth: dx2/dx1 = (1 + e)/2.
 static const char balls[] =
     "<mujoco><option timestep='.01' gravity='0 0 0'/><worldbody>"
     "<body pos='0 0 0'><joint name='x1' type='slide' axis='1 0 0'/><geom name='one' size='.1' mass='1'/></body>"
@@ -77,7 +84,8 @@ static void an_impact_inside_a_step_is_told(void **state) {
       check_true(k.holds_to == 1e-3, "the step's own slope within the way of one step, not beyond: holds to %g", k.holds_to);
       check_true(strstr(k.reason, "grows as h^-") != NULL, "%s", k.reason);
     } else {
-      check_true(k.gradient != TG_GROWS && fabs(k.row[3].entry) < 2, "%s: %s", tg_contact_words(w), k.reason);   // smooth forces know when in the motion they act
+      // smooth forces know when in the motion they act
+      check_true(k.gradient != TG_GROWS && fabs(k.row[3].entry) < 2, "%s: %s", tg_contact_words(w), k.reason);
     }
     drop(&r);
   }
@@ -86,7 +94,8 @@ static void an_impact_inside_a_step_is_told(void **state) {
 // A force model with a step longer than its contacts are stable.
 static void an_unstable_step_is_told(void **state) {
   (void)state;
-  Rig r = rig_of("<mujoco><option timestep='.05'/><worldbody><geom type='plane' size='1 1 .1'/><body pos='0 0 .1'><joint type='slide' axis='0 0 1'/>"
+  Rig r = rig_of("<mujoco><option timestep='.05'/><worldbody><geom type='plane' size='1 1 .1'/><body pos='0 0 .1'>"
+                 "<joint type='slide' axis='0 0 1'/>"
                  "<geom size='.1' mass='.05'/></body></worldbody></mujoco>",
                  "softmin");
   tgMotionCheck k = run(&r, 0.05, 20);
@@ -137,7 +146,9 @@ static void bad_input_is_refused(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(smooth_motions_pass), cmocka_unit_test(an_impact_inside_a_step_is_told), cmocka_unit_test(an_unstable_step_is_told),
-                                     cmocka_unit_test(controls_are_held), cmocka_unit_test(bad_input_is_refused)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(smooth_motions_pass),
+                                     cmocka_unit_test(an_impact_inside_a_step_is_told),
+                                     cmocka_unit_test(an_unstable_step_is_told), cmocka_unit_test(controls_are_held),
+                                     cmocka_unit_test(bad_input_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

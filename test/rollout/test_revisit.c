@@ -1,5 +1,6 @@
-// test_revisit.c: a step put back from its record against the step itself, under every stepper: state, info, adjoint with parameters, Jacobian and label
-// to the bit; and gradients of rollouts with a full tape, which solve nothing again, against those with room for one state.
+// test_revisit.c: a step put back from its record against the step itself, under every stepper: state, info, adjoint
+// with parameters, Jacobian and label to the bit; and gradients of rollouts with a full tape, which solve nothing
+// again, against those with room for one state.
 #include <stdlib.h>
 
 #include "sim/param.h"
@@ -24,19 +25,26 @@ static const char stack[] = "<mujoco><worldbody><geom type='plane' size='5 5 .1'
 // limits, dry friction, an equality, a tendon and motors, and its tip on the floor
 static const char arm[] =
     "<mujoco><compiler angle='radian'/><worldbody><geom type='plane' size='5 5 .1' friction='.6'/>"
-    "<body pos='0 0 .3'><joint name='a' type='hinge' axis='0 1 0' limited='true' range='-.4 .5' damping='.1' stiffness='2' frictionloss='.2'/>"
+    "<body pos='0 0 .3'><joint name='a' type='hinge' axis='0 1 0' limited='true' range='-.4 .5' damping='.1' "
+    "stiffness='2' frictionloss='.2'/>"
     "<geom type='capsule' fromto='0 0 0 .2 0 -.05' size='.03' mass='1'/>"
-    "<body pos='.2 0 -.05'><joint name='b' type='hinge' axis='0 1 0' limited='true' range='-1 1'/><geom type='capsule' fromto='0 0 0 .2 0 -.1' size='.03' mass='1'/>"
-    "<body pos='.2 0 -.1'><joint name='c' type='hinge' axis='0 1 0' damping='.1'/><geom type='sphere' size='.05' pos='.05 0 -.05' mass='1' friction='.5'/>"
+    "<body pos='.2 0 -.05'><joint name='b' type='hinge' axis='0 1 0' limited='true' range='-1 1'/>"
+    "<geom type='capsule' fromto='0 0 0 .2 0 -.1' size='.03' mass='1'/>"
+    "<body pos='.2 0 -.1'><joint name='c' type='hinge' axis='0 1 0' damping='.1'/>"
+    "<geom type='sphere' size='.05' pos='.05 0 -.05' mass='1' friction='.5'/>"
     "</body></body></body></worldbody>"
     "<equality><joint joint1='c' joint2='b' polycoef='0 .5 0 0 0'/></equality>"
-    "<tendon><fixed name='t' limited='true' range='-.5 .5' frictionloss='.1'><joint joint='a' coef='.7'/><joint joint='b' coef='-.4'/></fixed></tendon>"
+    "<tendon><fixed name='t' limited='true' range='-.5 .5' frictionloss='.1'><joint joint='a' coef='.7'/>"
+    "<joint joint='b' coef='-.4'/></fixed></tendon>"
     "<actuator><motor joint='a' gear='2'/><motor joint='b'/></actuator></mujoco>";
 // jammed on a rail towards the floor: its overlap cannot be removed
-static const char wedge[] = "<mujoco><worldbody><geom type='plane' size='5 5 .1' friction='2'/><body pos='0 0 .0999'><joint type='slide' axis='.7 0 .7'/>"
+static const char wedge[] =
+    "<mujoco><worldbody><geom type='plane' size='5 5 .1' friction='2'/><body pos='0 0 .0999'><joint type='slide' axis='.7 0 .7'/>"
                             "<geom type='sphere' size='.1' mass='1' friction='2'/></body></worldbody></mujoco>";
 // between two walls that it touches
-static const char slot[] = "<mujoco><option gravity='0 0 0'/><worldbody><geom type='box' size='.1 1 1' pos='-.2 0 0'/><geom type='box' size='.1 1 1' pos='.2 0 0'/>"
+static const char slot[] =
+    "<mujoco><option gravity='0 0 0'/><worldbody><geom type='box' size='.1 1 1' pos='-.2 0 0'/>"
+    "<geom type='box' size='.1 1 1' pos='.2 0 0'/>"
                            "<body><freejoint/><geom type='sphere' size='.1' mass='1' friction='.5'/></body></worldbody></mujoco>";
 static const char rubbing[] =
     "<mujoco><worldbody><geom type='plane' size='2 2 1'/><geom type='box' size='.3 .3 .05' pos='0 0 .06'/>"
@@ -46,7 +54,8 @@ static const char rubbing[] =
 static const char heap[] =
     "<mujoco><default><geom density='4000'/></default><worldbody><geom type='plane' size='5 5 .1' friction='0.7'/>"
     "<body pos='0 0 .1'><freejoint/><geom type='sphere' size='.1' friction='.5'/></body>"
-    "<body pos='.16 .05 .1'><freejoint/><geom type='box' size='.06 .08 .1' friction='.4' pos='.01 0 0' quat='.9 .1 .2 .3'/></body></worldbody></mujoco>";
+    "<body pos='.16 .05 .1'><freejoint/><geom type='box' size='.06 .08 .1' friction='.4' pos='.01 0 0' quat='.9 .1 .2 "
+    ".3'/></body></worldbody></mujoco>";
 
 #define SOFT "spacing=0.09 stiffness=8000 eps1=6e-4 eps2=0.009 eps3=0.009"
 
@@ -106,7 +115,9 @@ static void after_step(Rig *r, const Case *c, Outcome *out) {
 
 static void check_same(const Case *c, int t, const Outcome *a, const Outcome *b) {
   for (size_t i = 0; i < a->n; i++)
-    check_true(memcmp(&a->x[i], &b->x[i], sizeof a->x[i]) == 0, "%s, step %d: number %zu of %zu is %.17g, %.17g when put back", c->name, t, i, a->n, tgRe(a->x[i]), tgRe(b->x[i]));
+    check_true(memcmp(&a->x[i], &b->x[i], sizeof a->x[i]) == 0,
+               "%s, step %d: number %zu of %zu is %.17g, %.17g when put back", c->name, t, i, a->n, tgRe(a->x[i]),
+               tgRe(b->x[i]));
   for (int k = 0; k < 2; k++) {
     assert_int_equal(a->info[k].label, b->info[k].label);
     assert_int_equal(a->info[k].ties, b->info[k].ties);
@@ -120,7 +131,8 @@ static void a_step_is_put_back(void **state) {
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     const Case *c = &cases[k];
     Rig r = make(c);
-    char *before = malloc(tg_sim_snapshot_size(r.s)), *after = malloc(tg_sim_snapshot_size(r.s)), *record = malloc(tgi_step_record_bytes(r.s));
+    char *before = malloc(tg_sim_snapshot_size(r.s)), *after = malloc(tg_sim_snapshot_size(r.s)),
+         *record = malloc(tgi_step_record_bytes(r.s));
     int ndamped = 0, nleft = 0, first = 0;
     for (int t = 0; t < STEPS; t++) {
       Outcome made, back;
@@ -146,7 +158,8 @@ static void a_step_is_put_back(void **state) {
       free(back.x);
       assert_int_equal(tg_sim_restore(r.s, after), TG_OK);
     }
-    check_true((c->ndamped == 0 || ndamped > 0) && (c->nleft == 0 || nleft > 0), "%s: %d bounces damped, %d errors left", c->name, ndamped, nleft);
+    check_true((c->ndamped == 0 || ndamped > 0) && (c->nleft == 0 || nleft > 0),
+               "%s: %d bounces damped, %d errors left", c->name, ndamped, nleft);
     check_true(strcmp(c->word, "lcp") != 0 || first > 0, "%s: no step was solved by pivots", c->name);
     free(before);
     free(after);
@@ -176,7 +189,8 @@ static void rollout(const Case *c, size_t slots, tgReal *out, tgRolloutResult *r
   }
   for (int i = 0; i < STEPS * nu; i++) u[i] = 0.5 * (i % nu - 0.3);
   tgtReach reach = {.body = 1, .target = {0.4, 0.1, 0.9}, .running = 0.3, .final = 5, .speed = 1e-3};
-  tgRolloutRun run = {.q0 = r.s->qpos, .v0 = r.s->qvel, .u = u, .loss = tgt_reach, .loss_ctx = &reach, .dq0 = out + 1, .dv0 = out + 1 + nv, .du = out + 1 + 2 * nv};
+  tgRolloutRun run = {.q0 = r.s->qpos, .v0 = r.s->qvel, .u = u, .loss = tgt_reach, .loss_ctx = &reach, .dq0 = out + 1,
+                      .dv0 = out + 1 + nv, .du = out + 1 + 2 * nv};
   check_true(tg_rollout_run(x, &run, result) == TG_OK, "%s: %s", c->name, result->error.text);
   out[0] = result->loss;
   tg_rollout_free(x);
@@ -198,7 +212,8 @@ static void a_full_tape_solves_nothing_again(void **state) {
       check_true(memcmp(full, other, sizeof full) == 0, "%s: %zu states kept give another gradient", cases[k].name, slots);
       assert_int_equal(result[0].grad.label, result[1].grad.label);
       assert_string_equal(result[0].grad.reason, result[1].grad.reason);
-      check_true(result[1].forward_steps > STEPS && result[1].revisited_steps < STEPS, "%ld solved, %ld not", result[1].forward_steps, result[1].revisited_steps);
+      check_true(result[1].forward_steps > STEPS && result[1].revisited_steps < STEPS, "%ld solved, %ld not",
+                 result[1].forward_steps, result[1].revisited_steps);
     }
   }
 }

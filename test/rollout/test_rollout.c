@@ -183,8 +183,9 @@ static tgStatus loss_of_parameter(void *ctx, const tgReal *x, tgReal *y) {
 // every entry of some parameters over a rollout in contact, those that move the loss's own point among them
 static void parameter_gradient_is_right(void **state) {
   (void)state;
-  static const char *const names[] = {"body_mass", "body_com", "body_inertia", "dof_damping", "dof_armature", "jnt_stiffness", "opt_gravity",
-                                      "geom_size", "geom_pos", "geom_friction", "body_pos", "jnt_pos", "act_gain", "qpos_spring"};
+  static const char *const names[] = {"body_mass", "body_com", "body_inertia", "dof_damping", "dof_armature",
+                                      "jnt_stiffness", "opt_gravity", "geom_size", "geom_pos", "geom_friction",
+                                      "body_pos", "jnt_pos", "act_gain", "qpos_spring"};
   enum { N = sizeof names / sizeof *names };
   Scene s = make(tgt_runner(), 30, 0);
   tgRolloutRun run = with_gradient(&s);
@@ -294,7 +295,8 @@ static void repeated_and_grown_runs_give_the_same_bits(void **state) {
     sim->cap.nrow = 3;
     run = with_gradient(&g);
     succeed(g.r, &run, &result);
-    check_true(sim->cap.ncon > 1 && result.forward_steps > 40, "should have grown: %d contacts, %ld steps", sim->cap.ncon, result.forward_steps);
+    check_true(sim->cap.ncon > 1 && result.forward_steps > 40, "should have grown: %d contacts, %ld steps",
+               sim->cap.ncon, result.forward_steps);
     outcome(&g, &result, again);
     memcpy(s.v0, g.v0, (size_t)s.nv * sizeof(tgReal));
     assert_memory_equal(first, again, bytes);
@@ -548,7 +550,8 @@ static void jacobians_chain_to_the_gradient(void **state) {
   enum { T = 40 };
   Scene s = make(tgt_runner(), T, 0);
   int nv = s.nv, nx = 2 * nv, nz = nx + s.nu;
-  tgReal *D = calloc((size_t)(T * nx * nz + 2 * nx + 2 * (T + 1) * nv), sizeof(tgReal)), *a = D + T * nx * nz, *b = a + nx, *sq = b + nx, *sv = sq + (T + 1) * nv;
+  tgReal *D = calloc((size_t)(T * nx * nz + 2 * nx + 2 * (T + 1) * nv), sizeof(tgReal)), *a = D + T * nx * nz,
+         *b = a + nx, *sq = b + nx, *sv = sq + (T + 1) * nv;
   s.reach = (tgtReach){.body = 1, .target = {0.4, 0.1, 0.9}, .final = 5};
   tgRolloutRun run = with_gradient(&s);
   tgRolloutResult result, plain;
@@ -559,7 +562,8 @@ static void jacobians_chain_to_the_gradient(void **state) {
   run.sq = run.sv = NULL;
   run.dq0 = run.dv0 = run.du = NULL;
   succeed(s.r, &run, &plain);
-  assert_true(result.grad.label == plain.grad.label && result.grad.ties == plain.grad.ties && result.grad.first_step == plain.grad.first_step);
+  assert_true(result.grad.label == plain.grad.label && result.grad.ties == plain.grad.ties &&
+              result.grad.first_step == plain.grad.first_step);
   // a_T is the gradient of the loss at the end, where the sim stands; a_t = D_t' a_{t+1}
   assert_int_equal(tgt_reach(&s.reach, tg_rollout_sim(s.r), T, T, &result.loss, a, a + nv, NULL), TG_OK);
   for (int t = T - 1; t >= 0; t--) {
@@ -592,7 +596,8 @@ static void jacobians_chain_to_the_gradient(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(rollout_is_the_steps_by_hand), cmocka_unit_test(parameter_gradient_is_right), cmocka_unit_test(gradient_of_runner_is_right),
+    cmocka_unit_test(rollout_is_the_steps_by_hand), cmocka_unit_test(parameter_gradient_is_right),
+    cmocka_unit_test(gradient_of_runner_is_right),
     cmocka_unit_test(gradient_of_ball_is_right), cmocka_unit_test(gradient_of_box_is_right),
     cmocka_unit_test(every_budget_gives_the_same_bits), cmocka_unit_test(repeated_and_grown_runs_give_the_same_bits),
     cmocka_unit_test(snapshot_restores_the_bits), cmocka_unit_test(loss_is_asked_as_promised),

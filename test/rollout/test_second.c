@@ -1,5 +1,6 @@
-// test_second.c: second derivatives of steps and rollouts by the twin in complex numbers, against Ridders' differences of the real gradient in
-// exponential charts, which share no arithmetic with it; symmetry; no memory taken by calls; what is refused.
+// test_second.c: second derivatives of steps and rollouts by the twin in complex numbers, against Ridders'
+// differences of the real gradient in exponential charts, which share no arithmetic with it; symmetry; no memory
+// taken by calls; what is refused.
 #include <stdlib.h>
 
 #include "check/numdiff.h"
@@ -44,8 +45,8 @@ static void check_step(Rig *rig, tgtRandom *r, const char *name) {
   tgError e = {0};
   int nv = m->nv, nx = 2 * nv + m->nu;
   size_t n = (size_t)nx, ny = 2 * (size_t)nv;
-  double x[192], q1[128], *H = malloc(sizeof *H * (ny * n * n + 2 * n * n + 6 * n)), *S = H + ny * n * n, *D = S + n * n, *g = D + n * n, *d = g + n, *hvp = d + n,
-         *jvp = hvp + n, *zero = jvp + n;
+  double x[192], q1[128], *H = malloc(sizeof *H * (ny * n * n + 2 * n * n + 6 * n)), *S = H + ny * n * n,
+         *D = S + n * n, *g = D + n * n, *d = g + n, *hvp = d + n, *jvp = hvp + n, *zero = jvp + n;
   tgSecond *second = tg_second_create(rig->m, rig->c, NULL, &e);
   check_true(second != NULL, "%s", e.text);
   state_vector(s, x);
@@ -84,8 +85,8 @@ static void check_step(Rig *rig, tgtRandom *r, const char *name) {
   free(J);
   Chart c = {.s = s, .x = x, .q1 = q1, .g = g};
   const int widths[3] = {nv, nv, m->nu};
-  tgtDeriv diff = {.name = name, .nx = nx, .ny = nx, .map = chart_gradient, .ctx = &c, .tol = tolerance, .numeric = true, .step = 2e-3, .rows = widths,
-                   .nrows = m->nu > 0 ? 3 : 2, .cols = NULL};
+  tgtDeriv diff = {.name = name, .nx = nx, .ny = nx, .map = chart_gradient, .ctx = &c, .tol = tolerance,
+                   .numeric = true, .step = 2e-3, .rows = widths, .nrows = m->nu > 0 ? 3 : 2, .cols = NULL};
   tgt_check_jacobian(&diff, zero, S);
   tg_second_free(second);
   free(H);
@@ -136,7 +137,8 @@ static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgRea
   }
   return TG_OK;
 }
-static tgStatus loss_hvp(void *ctx, tgSim *s, int t, int steps, const tgReal *dq, const tgReal *dv, const tgReal *du, tgReal *hq, tgReal *hv, tgReal *hu) {
+static tgStatus loss_hvp(void *ctx, tgSim *s, int t, int steps, const tgReal *dq, const tgReal *dv, const tgReal *du,
+                         tgReal *hq, tgReal *hv, tgReal *hu) {
   (void)ctx;
   double weight = t == steps ? 1 : 0.1 * t;
   for (int i = 0; i < s->m.nv; i++) hv[i] = 0.1 * dv[i];

@@ -1,5 +1,6 @@
-// test_second_parameters.c: second derivatives in the parameters of the model and of the contact model, of steps and rollouts: each array along a random
-// direction against Ridders' differences of the real gradient, which share no arithmetic with the complex twin; symmetry; what is refused.
+// test_second_parameters.c: second derivatives in the parameters of the model and of the contact model, of steps and
+// rollouts: each array along a random direction against Ridders' differences of the real gradient, which share no
+// arithmetic with the complex twin; symmetry; what is refused.
 #include <stdlib.h>
 
 #include "check/numdiff.h"
@@ -55,12 +56,14 @@ static tgStatus step_line(void *ctx, const tgReal *x, tgReal *out) {
   return TG_OK;
 }
 
-// The line's rate, and how far it may be off (2 n): differences from three first steps, each entry from those that know it best, since large
-// numbers, and what is straight, want a long step against rounding, and what curves wants a short one.
+// The line's rate, and how far it may be off (2 n): differences from three first steps, each entry from those
+// that know it best, since large numbers, and what is straight, want a long step against rounding, and what
+// curves wants a short one.
 static void rate(Line *l, tgiMap map, int n, double *D) {
   static const double steps[] = {1e-2, 4e-2, 0.3};
   tgiNumDiff diff = {.nx = 1, .nt = 1, .ny = n, .map = map, .ctx = l};
-  double *from = malloc(sizeof *from * 5 * (size_t)n), *noise = from + 2 * n, *work = malloc(sizeof *work * tgi_numdiff_work(&diff)), zero = 0, one = 1;
+  double *from = malloc(sizeof *from * 5 * (size_t)n), *noise = from + 2 * n,
+         *work = malloc(sizeof *work * tgi_numdiff_work(&diff)), zero = 0, one = 1;
   for (int i = 0; i < n; i++) D[n + i] = HUGE_VAL;
   for (int k = 0; k < 3; k++) {
     diff.step = steps[k];
@@ -91,8 +94,9 @@ static void compare(Line *l, tgiMap map, int n, const double *ours, const char *
   }
   for (int i = 0; i < n; i++) {
     double off = fmax(0, fabs(ours[i] - D[i]) - D[n + i]);
-    check_true(off <= tolerance * most, "%s, along %s: entry %d of %d: %.12g, differences %.12g (doubt %.2g), most %.3g", name, what, i, n, ours[i], D[i], D[n + i],
-               most);
+    check_true(off <= tolerance * most,
+               "%s, along %s: entry %d of %d: %.12g, differences %.12g (doubt %.2g), most %.3g", name, what, i, n,
+               ours[i], D[i], D[n + i], most);
     *worst = fmax(*worst, off / fmax(most, 1e-300));
   }
   check_true(doubts <= 1e-6 * most, "%s, along %s: differences doubt %.3g of %.3g", name, what, doubts, most);
@@ -102,25 +106,30 @@ static void compare(Line *l, tgiMap map, int n, const double *ours, const char *
 static void nominal_of(Line *l, tgSim *s) {
   for (int k = 0; tgt_param_name(s, k) != NULL; k++) {
     int rows, cols;
-    const double *entry = tg_param_grad_field(l->p, tgt_param_name(s, k), &rows, &cols), *from = tg_sim_param(s, tgt_param_name(s, k), NULL, NULL);
-    for (int i = 0; entry != NULL && i < rows * cols; i++) l->nominal[entry - tg_param_grad_values(l->p, NULL) + i] = from != NULL ? from[i] : 0;
+    const double *entry = tg_param_grad_field(l->p, tgt_param_name(s, k), &rows, &cols),
+                 *from = tg_sim_param(s, tgt_param_name(s, k), NULL, NULL);
+    for (int i = 0; entry != NULL && i < rows * cols; i++)
+      l->nominal[entry - tg_param_grad_values(l->p, NULL) + i] = from != NULL ? from[i] : 0;
   }
 }
 
-// a random direction in array k, 0 elsewhere: of the size of the numbers it moves, so that differences stay within what is smooth. False: there is none.
+// a random direction in array k, 0 elsewhere: of the size of the numbers it moves, so that differences stay within what
+// is smooth. False: there is none.
 static bool direction(Line *l, tgSim *s, int k, tgtRandom *r, double *dp) {
   const char *name = tgt_param_name(s, k);
   int rows, cols, np;
   const double *entry = tg_param_grad_field(l->p, name, &rows, &cols), *all = tg_param_grad_values(l->p, &np);
   double *x = tg_sim_param(s, name, NULL, NULL);
-  bool any = false, unit = (tgi_param_traits(name) & (TGI_PARAM_UNIT | TGI_PARAM_CORNERS)) != 0, switches = (tgi_param_traits(name) & TGI_PARAM_SWITCH) != 0;
+  bool any = false, unit = (tgi_param_traits(name) & (TGI_PARAM_UNIT | TGI_PARAM_CORNERS)) != 0,
+       switches = (tgi_param_traits(name) & TGI_PARAM_SWITCH) != 0;
   for (int i = 0; i < np; i++) dp[i] = 0;
   if (entry == NULL || strcmp(name, "opt_timestep") == 0) return false;
   for (int i = 0; i < rows * cols; i++) {
     // springs and dampers that are 0 are of the size of those that are not
     double nought = strstr(name, "stiffness") != NULL || strstr(name, "spring") != NULL || strstr(name, "damping") != NULL ? 1 : 0.01;
     bool may = isfinite(x[i]) && !(switches && x[i] == 0) && !(x[i] == 0 && strcmp(name, "geom_size") == 0);
-    dp[entry - all + i] = may ? tgt_normal(r) * (unit ? 0.3 : strstr(name, "contact.") != NULL || x[i] != 0 ? 0.1 * fabs(x[i]) : nought) : 0;
+    dp[entry - all + i] = may ? tgt_normal(r) * (unit ? 0.3 : strstr(name, "contact.") != NULL || x[i] != 0
+                                                 ? 0.1 * fabs(x[i]) : nought) : 0;
     any = any || dp[entry - all + i] != 0;
   }
   tgi_param_tangent(&s->m, name, rows, cols, x, dp + (entry - all));
@@ -128,7 +137,8 @@ static bool direction(Line *l, tgSim *s, int k, tgtRandom *r, double *dp) {
 }
 
 static const struct { const char *name, *text; tgIntegrator integrator; bool paper; } cases[] = {
-    {"heap, euler", soft_heap_small, TG_INTEGRATOR_EULER, false}, {"arm, euler", soft_arm, TG_INTEGRATOR_EULER, false}, {"arm, rk4", soft_arm, TG_INTEGRATOR_RK4, false},
+    {"heap, euler", soft_heap_small, TG_INTEGRATOR_EULER, false}, {"arm, euler", soft_arm, TG_INTEGRATOR_EULER, false},
+    {"arm, rk4", soft_arm, TG_INTEGRATOR_RK4, false},
     {"heap, explicit", soft_heap_small, TG_INTEGRATOR_EXPLICIT, false}, {"heap, paper", soft_heap_small, TG_INTEGRATOR_EULER, true}};
 
 static Rig make(int k) {
@@ -198,7 +208,8 @@ static void check_step(int k) {
     double ab = dot(np, dp, out2 + nx), ba = dot(nx, d, out) + dot(np, dp2, out + nx), scale = 0;
     for (int n = 0; n < np; n++) scale += fabs(dp[n] * out2[nx + n]) + fabs(dp2[n] * out[nx + n]);
     for (int n = 0; n < nx; n++) scale += fabs(d[n] * out[n]);
-    check_true(fabs(ab - ba) <= 1e-10 * scale, "%s: %s is not symmetric: %.15g, %.15g of %.3g", cases[k].name, tgt_param_name(s, i), ab, ba, scale);
+    check_true(fabs(ab - ba) <= 1e-10 * scale, "%s: %s is not symmetric: %.15g, %.15g of %.3g", cases[k].name,
+               tgt_param_name(s, i), ab, ba, scale);
   }
   print_message("%-16s %d arrays of parameters act, worst %.2g\n", cases[k].name, acts, worst);
   check_true(acts >= 15, "%s: only %d arrays of parameters act", cases[k].name, acts);
@@ -214,8 +225,11 @@ static void test_step(void **state) {
 
 // ---- rollouts ----
 
-// squares of velocities, weighted by the mass of the first moving body: a loss that depends on a parameter itself; and cubes of coordinates that do not turn
-static int coordinate(const tgModel *m, int d) { return m->dof_grpnum[d] == 3 ? -1 : m->jnt_qadr[m->dof_jnt[d]] + d - m->jnt_vadr[m->dof_jnt[d]]; }
+// squares of velocities, weighted by the mass of the first moving body: a loss that depends on a parameter itself; and
+// cubes of coordinates that do not turn
+static int coordinate(const tgModel *m, int d) {
+  return m->dof_grpnum[d] == 3 ? -1 : m->jnt_qadr[m->dof_jnt[d]] + d - m->jnt_vadr[m->dof_jnt[d]];
+}
 static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
   (void)ctx; (void)t; (void)steps; (void)gu;
   double mass = tg_sim_param(s, "body_mass", NULL, NULL)[1];
@@ -232,7 +246,8 @@ static tgStatus loss_param(void *ctx, tgSim *s, int t, int steps, tgParamGrad *p
   for (int i = 0; i < s->m.nv; i++) tg_param_grad_field(p, "body_mass", NULL, NULL)[1] += 0.5 * s->qvel[i] * s->qvel[i];
   return TG_OK;
 }
-static tgStatus loss_hvp(void *ctx, tgSim *s, int t, int steps, const tgReal *dq, const tgReal *dv, const tgReal *du, tgReal *hq, tgReal *hv, tgReal *hu) {
+static tgStatus loss_hvp(void *ctx, tgSim *s, int t, int steps, const tgReal *dq, const tgReal *dv, const tgReal *du,
+                         tgReal *hq, tgReal *hv, tgReal *hu) {
   (void)ctx; (void)t; (void)steps; (void)du; (void)hu;
   for (int i = 0; i < s->m.nv; i++) {
     int a = coordinate(&s->m, i);
@@ -241,8 +256,8 @@ static tgStatus loss_hvp(void *ctx, tgSim *s, int t, int steps, const tgReal *dq
   }
   return TG_OK;
 }
-static tgStatus loss_param_hvp(void *ctx, tgSim *s, int t, int steps, const tgReal *dq, const tgReal *dv, const tgReal *du, const tgReal *dp, tgReal *hq,
-                               tgReal *hv, tgReal *hu, tgReal *hp) {
+static tgStatus loss_param_hvp(void *ctx, tgSim *s, int t, int steps, const tgReal *dq, const tgReal *dv,
+                               const tgReal *du, const tgReal *dp, tgReal *hq, tgReal *hv, tgReal *hu, tgReal *hp) {
   const Line *l = ctx;
   (void)t; (void)steps; (void)dq; (void)du; (void)hq; (void)hu;
   size_t at = (size_t)(tg_param_grad_field(l->p, "body_mass", NULL, NULL) + 1 - tg_param_grad_values(l->p, NULL));
@@ -272,8 +287,8 @@ static tgStatus roll_line(void *ctx, const tgReal *x, tgReal *out) {
   }
   for (int i = 0; i < T * nu; i++) u[i] = l->u[i] + x[0] * l->dir[2 * nv + i];
   tg_model_integrate(m, l->x0, w, q);
-  tgRolloutRun run = {.q0 = q, .v0 = v, .u = u, .loss = loss, .loss_ctx = l, .loss_param = loss_param, .setup = set_up, .setup_ctx = &setup, .dq0 = out,
-                      .dv0 = out + nv, .du = out + 2 * nv, .dp = l->p};
+  tgRolloutRun run = {.q0 = q, .v0 = v, .u = u, .loss = loss, .loss_ctx = l, .loss_param = loss_param, .setup = set_up,
+                      .setup_ctx = &setup, .dq0 = out, .dv0 = out + nv, .du = out + 2 * nv, .dp = l->p};
   tgRolloutResult result;
   TG_TRY(tg_rollout_run(l->roll, &run, &result));
   through_charts(m, 0, w, out);
@@ -295,8 +310,8 @@ static void check_rollout(int k) {
   o.h = h;
   tgSecond *second = tg_second_create(m, rig.c, &o, &e);
   check_true(second != NULL && tg_second_choose(second, NULL, 0, &e) == TG_OK, "%s", e.text);
-  Line l = {.rig = &rig, .roll = tg_rollout_create(m, rig.c, &o, &e), .x0 = x0, .q1 = q1, .g = g, .u = u, .dir = dir, .dp = dp, .nominal = nominal, .nx = nx,
-            .p = tg_param_grad_create_contact(rig.c, NULL, 0, NULL, &e)};
+  Line l = {.rig = &rig, .roll = tg_rollout_create(m, rig.c, &o, &e), .x0 = x0, .q1 = q1, .g = g, .u = u, .dir = dir,
+            .dp = dp, .nominal = nominal, .nx = nx, .p = tg_param_grad_create_contact(rig.c, NULL, 0, NULL, &e)};
   tg_param_grad_values(l.p, &np);
   nominal_of(&l, rig.s);
   state_vector(rig.s, x0);
@@ -308,16 +323,18 @@ static void check_rollout(int k) {
     if (direction(&l, rig.s, j, &r, one))
       for (int n = 0; n < np; n++) dp[n] += one[n];
   Setup setup = {&l, 0};
-  tgRolloutRun run = {.q0 = x0, .v0 = x0 + m->nq, .u = u, .loss = loss, .loss_ctx = &l, .loss_param = loss_param, .setup = set_up, .setup_ctx = &setup,
-                      .dq0 = G, .dv0 = G + nv, .du = G + 2 * nv};
-  tgSecondRun along = {.dq0 = dir, .dv0 = dir + nv, .du = dir + 2 * nv, .dp = dp, .hq0 = H, .hv0 = H + nv, .hu = H + 2 * nv, .hp = H + nx, .gp = G + nx,
-                       .loss_hvp = loss_hvp, .loss_param_hvp = loss_param_hvp};
+  tgRolloutRun run = {.q0 = x0, .v0 = x0 + m->nq, .u = u, .loss = loss, .loss_ctx = &l, .loss_param = loss_param,
+                      .setup = set_up, .setup_ctx = &setup, .dq0 = G, .dv0 = G + nv, .du = G + 2 * nv};
+  tgSecondRun along = {.dq0 = dir, .dv0 = dir + nv, .du = dir + 2 * nv, .dp = dp, .hq0 = H, .hv0 = H + nv,
+                       .hu = H + 2 * nv, .hp = H + nx, .gp = G + nx, .loss_hvp = loss_hvp,
+                       .loss_param_hvp = loss_param_hvp};
   tgRolloutResult result;
   check_true(tg_rollout_hvp(second, &run, &along, &result) == TG_OK, "%s", result.error.text);
   assert_int_equal(roll_line(&l, &zero, other), TG_OK);
   double most = 0;
   for (int i = 0; i < nx + np; i++) most = fmax(most, fabs(other[i]));
-  for (int i = 0; i < nx + np; i++) check_true(fabs(G[i] - other[i]) <= 1e-11 * most, "gradient %d: %.15g, %.15g of %.3g", i, G[i], other[i], most);
+  for (int i = 0; i < nx + np; i++)
+    check_true(fabs(G[i] - other[i]) <= 1e-11 * most, "gradient %d: %.15g, %.15g of %.3g", i, G[i], other[i], most);
   compare(&l, roll_line, nx + np, H, cases[k].name, "all", &worst);
   print_message("%-16s %d steps, %d parameters, worst %.2g\n", cases[k].name, T, np, worst);
   tg_rollout_free(l.roll);
@@ -338,7 +355,8 @@ static void test_refused(void **state) {
   Rig rig = make(1);
   tgSim *s = rig.s;
   tgError e = {0};
-  const char *const h_name[] = {"opt_timestep"}, *const mu[] = {"geom_friction", "contact.stiffness"}, *const wrong[] = {"body_mass", "contact.weight"};
+  const char *const h_name[] = {"opt_timestep"}, *const mu[] = {"geom_friction", "contact.stiffness"},
+                               *const wrong[] = {"body_mass", "contact.weight"};
   int nv = s->m.nv, nx = 2 * nv + s->m.nu;
   double g[128], d[128], out[256], hp[64], one = 1, dp[64] = {0};
   tgtRandom r = {.s = 5};

@@ -213,7 +213,8 @@ static void check_state(tgSim *s, const char *name, int k, double h, Count *c) {
 }
 
 static inline void print_count(const char *name, const Count *c) {
-  print_message("%-14s %d states: %d touching, %d sticking, %d slipping, %d redundant (%d with a split that acts), %d set aside (%d checked "
+  print_message("%-14s %d states: %d touching, %d sticking, %d slipping, %d redundant (%d with a split that acts), %d "
+                "set aside (%d checked "
                 "one-sided), %d not solved; worst error %.2g, dot test %.2g\n", name, c->total, c->active, c->stick, c->slip, c->deficient,
                 c->null, c->aside, c->onesided, c->failed, c->worst, c->dot);
 }

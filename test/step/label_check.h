@@ -1,6 +1,7 @@
 // label_check.h: the derivatives of a step from the left and from the right, and the label of its gradient.
 //
-// Differences use steps of the size of the tie tolerances (gaps 1e-9, speeds and impulses 1e-9 relative), so what they see is the tie of the state.
+// Differences use steps of the size of the tie tolerances (gaps 1e-9, speeds and impulses 1e-9 relative), so what they
+// see is the tie of the state.
 #ifndef TG_TEST_LABEL_CHECK_H
 #define TG_TEST_LABEL_CHECK_H
 

@@ -198,13 +198,15 @@ static tgStatus made_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, t
   return TG_OK;
 }
 
-static const tgLaw made_potential = {.has = TG_LAW_ENERGY | TG_LAW_POSE, .terms = made_terms, .begin = made_begin, .evaluate = made_evaluate, .step_bound = made_advance,
-                                                .start_d = made_mixed, .start_vjp = made_mixed_vjp, .parameters = made_parameters};
+static const tgLaw made_potential = {.has = TG_LAW_ENERGY | TG_LAW_POSE, .terms = made_terms, .begin = made_begin,
+                                     .evaluate = made_evaluate, .step_bound = made_advance, .start_d = made_mixed,
+                                     .start_vjp = made_mixed_vjp, .parameters = made_parameters};
 
 #define MADE(kind, ...) TGI_OPTION_##kind(tgMinimiseOptions, __VA_ARGS__)
 static const tgiOption made_option[] = {TG_MINIMISE_OPTIONS(MADE)};
 #define MADE_OPTIONS TGI_OPTION_LIST(made_option, tgMinimiseOptions)
-static const tgContactModel made_kind = {.word = "made up", .stepper = "minimise", .options = MADE_OPTIONS, .solver_bytes = made_bytes, .law = &made_potential};
+static const tgContactModel made_kind = {.word = "made up", .stepper = "minimise", .options = MADE_OPTIONS,
+                                         .solver_bytes = made_bytes, .law = &made_potential};
 
 // free: without terms
 static int no_terms(const tgContact *c) { (void)c; return 0; }
@@ -222,15 +224,18 @@ static tgStatus no_bound(tgSim *s, const tgPose *q, const tgReal *d, double *fra
   return TG_OK;
 }
 static size_t no_bytes(const tgContact *c, const tgCapacity *z) { (void)c; (void)z; return 0; }
-static const tgLaw free_potential = {.has = TG_LAW_ENERGY | TG_LAW_POSE, .terms = no_terms, .begin = no_begin, .evaluate = no_energy, .step_bound = no_bound, .parameters = made_parameters};
-static const tgContactModel free_kind = {.word = "free", .stepper = "minimise", .options = MADE_OPTIONS, .solver_bytes = no_bytes, .law = &free_potential};
+static const tgLaw free_potential = {.has = TG_LAW_ENERGY | TG_LAW_POSE, .terms = no_terms, .begin = no_begin,
+                                     .evaluate = no_energy, .step_bound = no_bound, .parameters = made_parameters};
+static const tgContactModel free_kind =
+    {.word = "free", .stepper = "minimise", .options = MADE_OPTIONS, .solver_bytes = no_bytes, .law = &free_potential};
 
 // of all that are made: the defaults, from the making of one on until they are changed
 static tgMinimiseOptions made_options;
 
 static inline tgContact made_contact(const tgModel *m, bool touching) {
   const tgContactModel *kind = touching ? &made_kind : &free_kind;
-  tgContact c = {.model = m, .alloc = m->alloc, .options = &made_options.of, .kind = kind, .stepper = &tgi_minimise, .solver_bytes = kind->solver_bytes};
+  tgContact c = {.model = m, .alloc = m->alloc, .options = &made_options.of, .kind = kind, .stepper = &tgi_minimise,
+                 .solver_bytes = kind->solver_bytes};
   made_options.of = (tgContactOptions){.size = sizeof made_options, .word = kind->word};
   tgi_options_default(&kind->options, &made_options);
   c.nterm = kind->law->terms(&c);

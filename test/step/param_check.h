@@ -1,7 +1,8 @@
 // param_check.h: dL/dp of a step against differences of the step itself, for every parameter that has a derivative.
 //
-// One random functional L of (q', v') for a state; each array of parameters is compared as a block, entry by entry in the complex build (complex
-// step; h by Ridders), along one random direction in the real build. Unit quaternions and axes are moved along their sphere.
+// One random functional L of (q', v') for a state; each array of parameters is compared as a block, entry by entry in
+// the complex build (complex step; h by Ridders), along one random direction in the real build. Unit quaternions and
+// axes are moved along their sphere.
 #ifndef TG_TEST_PARAM_CHECK_H
 #define TG_TEST_PARAM_CHECK_H
 
@@ -75,8 +76,8 @@ static inline const char *tgt_param_name(const tgSim *s, int k) {
   return k < n ? tg_param_name(k) : tg_contact_param_name(s->contact_model, k - n);
 }
 
-static inline void tgt_check_param(tgtParamCtx *c, int k, const tgReal *w, tgParamGrad *p, tgtRandom *r, double tol, double floor_, const char *what,
-                                   tgtParamSeen *seen) {
+static inline void tgt_check_param(tgtParamCtx *c, int k, const tgReal *w, tgParamGrad *p, tgtRandom *r, double tol,
+                                   double floor_, const char *what, tgtParamSeen *seen) {
   const char *name = tgt_param_name(c->s, k);
   int rows = 0, cols = 0, prows, pcols;
   tgReal *g = tg_param_grad_field(p, name, &rows, &cols);
@@ -98,8 +99,8 @@ static inline void tgt_check_param(tgtParamCtx *c, int k, const tgReal *w, tgPar
   int directions = 1;
 #endif
   c->switched = false;
-  c->moves = step || strstr(name, "_pos") != NULL || strstr(name, "_quat") != NULL || strstr(name, "_axis") != NULL || strstr(name, "_size") != NULL || strstr(name, "_scale") != NULL ||
-             strstr(name, "_vert") != NULL;
+  c->moves = step || strstr(name, "_pos") != NULL || strstr(name, "_quat") != NULL || strstr(name, "_axis") != NULL ||
+             strstr(name, "_size") != NULL || strstr(name, "_scale") != NULL || strstr(name, "_vert") != NULL;
   for (int d = 0; d < directions; d++) {
     double ours = 0, ref;
     for (int i = 0; i < n; i++) dir[i] = directions == 1 ? (n == 1 ? 1 : tgt_normal(r)) : i == d;

@@ -93,8 +93,8 @@ static void test_ground(void **state) {
   tg_model_free(m);
 }
 
-// A ball pressed on a paddle of the same mass that lies on nothing: they move together, so the loss on the ball's velocity reaches the paddle's
-// by half, and nothing is stuck: aware and plain are the same bits.
+// A ball pressed on a paddle of the same mass that lies on nothing: they move together, so the loss on the ball's
+// velocity reaches the paddle's by half, and nothing is stuck: aware and plain are the same bits.
 static void test_paddle(void **state) {
   (void)state;
   const double h = 1e-3;
@@ -119,8 +119,9 @@ static void test_paddle(void **state) {
   tg_model_free(m);
 }
 
-// Three balls apart: one rests and is wanted higher, one rests and is wanted lower, one flies. Only the first is taken otherwise, and its gradient is
-// that of free flight; the others keep theirs, to the bit; the classes, and so the Jacobian, are as before.
+// Three balls apart: one rests and is wanted higher, one rests and is wanted lower, one flies. Only the first is
+// taken otherwise, and its gradient is that of free flight; the others keep theirs, to the bit; the classes, and so
+// the Jacobian, are as before.
 static void test_islands_apart(void **state) {
   (void)state;
   const double h = 1e-3, gz[3] = {-1, 1, -1};
@@ -202,7 +203,8 @@ static tgStatus height(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgR
   return TG_OK;
 }
 
-// Gradient descent at rate 10 on 500 forces within +-10 N, from rest on the ground: the last loss; `still`: no number of any gradient was ever not zero
+// Gradient descent at rate 10 on 500 forces within +-10 N, from rest on the ground: the last loss; `still`: no number
+// of any gradient was ever not zero
 static double take_off(bool aware, bool *still) {
   tgDesc *d = tg_desc_create(NULL);
   floor_at(d, 0.5);

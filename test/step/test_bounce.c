@@ -140,7 +140,8 @@ static double *product(Rig *r, double h, int steps) {
   return P;
 }
 
-// A ball at 1 m/s meets one at rest of the same mass, elastic; after 1 s the second stands at x1 + v1 T + 2 r, whatever its own x2 and v2 were.
+// A ball at 1 m/s meets one at rest of the same mass, elastic; after 1 s the second stands at x1 + v1 T + 2 r,
+// whatever its own x2 and v2 were.
 static void test_swap(void **state) {
   (void)state;
   Rig r = rig(two_balls(1, 1, .32), true, true);
@@ -164,7 +165,8 @@ static void test_swap(void **state) {
 static void check_algebra(Rig *r, const char *what) {
   tgSim *s = r->s;
   int nv = r->m->nv, nc = 2 * nv + r->m->nu, bounces = 0;
-  tgReal *D = malloc(sizeof(tgReal) * (size_t)(4 * nv * nc + 4 * nv + 2 * nc)), *X = D + 2 * nv * nc, *w = X + 2 * nv * nc, *g = w + 2 * nv, *t = g + nc;
+  tgReal *D = malloc(sizeof(tgReal) * (size_t)(4 * nv * nc + 4 * nv + 2 * nc)), *X = D + 2 * nv * nc,
+         *w = X + 2 * nv * nc, *g = w + 2 * nv, *t = g + nc;
   tgtRandom random = {.s = 3};
   int clamps = 0;
   assert_int_equal(tg_sim_step(s, 1e-3, NULL), TG_OK);
@@ -270,7 +272,8 @@ typedef struct Motion {
 
 // (x, y) and speeds to angle, distance and speeds, and back
 static void to_polar(double *x) {
-  double r = sqrt(x[0] * x[0] + x[1] * x[1]), p[4] = {atan2(x[1], x[0]), r, (x[0] * x[3] - x[1] * x[2]) / (r * r), (x[0] * x[2] + x[1] * x[3]) / r};
+  double r = sqrt(x[0] * x[0] + x[1] * x[1]),
+         p[4] = {atan2(x[1], x[0]), r, (x[0] * x[3] - x[1] * x[2]) / (r * r), (x[0] * x[2] + x[1] * x[3]) / r};
   memcpy(x, p, sizeof p);
 }
 static void from_polar(double *p) {
@@ -380,10 +383,11 @@ static void check_motion(const Motion *m) {
       free(P);
       drop(&r);
     }
-  print_message("%-28s %d impacts; bounce %.2g %.2g %.2g %.2g %.2g, plain %.2g .. %.2g\n", m->name, impacts, error[1][0], error[1][1], error[1][2], error[1][3],
-                error[1][4], error[0][0], error[0][LEVELS - 1]);
+  print_message("%-28s %d impacts; bounce %.2g %.2g %.2g %.2g %.2g, plain %.2g .. %.2g\n", m->name, impacts,
+                error[1][0], error[1][1], error[1][2], error[1][3], error[1][4], error[0][0], error[0][LEVELS - 1]);
   // first order in h, by when in its step an impact falls; without the option there is a limit, and it is another
-  check_true(error[1][LEVELS - 1] < 5e-4 && error[1][LEVELS - 1] < error[1][0] / 16, "%s: the bounce gradient is off by %.2g", m->name, error[1][LEVELS - 1]);
+  check_true(error[1][LEVELS - 1] < 5e-4 && error[1][LEVELS - 1] < error[1][0] / 16,
+             "%s: the bounce gradient is off by %.2g", m->name, error[1][LEVELS - 1]);
   check_true(error[0][LEVELS - 1] > 0.2, "%s: the plain gradient is off by only %.2g", m->name, error[0][LEVELS - 1]);
 }
 
@@ -551,14 +555,16 @@ static void test_parameters(void **state) {
       rollout_parameters(&m, level == 0 ? 500 : 32000, w, have);
       for (int i = 0; i < 4; i++) error[level] = fmax(error[level], fabs(have[i] - want[i]) / largest);
     }
-    print_message("parameters: restitution %.5g (%.5g) gravity %.5g (%.5g) radius %.5g (%.5g) floor %.5g (%.5g); error %.2g, %.2g\n", have[0], want[0], have[1],
-                  want[1], have[2], want[2], have[3], want[3], error[0], error[1]);
+    print_message("parameters: restitution %.5g (%.5g) gravity %.5g (%.5g) radius %.5g (%.5g) floor %.5g (%.5g); error "
+                  "%.2g, %.2g\n", have[0], want[0], have[1], want[1], have[2], want[2], have[3], want[3], error[0],
+                  error[1]);
     check_true(error[1] < 1e-3 && error[1] < error[0] / 8, "parameters are off by %.2g", error[1]);
   }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_two_balls), cmocka_unit_test(test_swap), cmocka_unit_test(test_boxes), cmocka_unit_test(test_groups),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_two_balls), cmocka_unit_test(test_swap),
+                                     cmocka_unit_test(test_boxes), cmocka_unit_test(test_groups),
                                      cmocka_unit_test(test_motions), cmocka_unit_test(test_parameters)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

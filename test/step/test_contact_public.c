@@ -9,7 +9,8 @@ static tgModel *boxes(void) {
   static const char text[] =
       "<mujoco><option timestep='0.002'/><worldbody><geom name='floor' type='plane' size='1 1 1'/>"
       "<body pos='0 0 0.102'><freejoint/><geom name='low' type='box' size='0.1 0.1 0.1' mass='0.75'/></body>"
-      "<body pos='0.01 0.02 0.254'><freejoint/><geom name='high' type='box' size='0.05 0.05 0.05' mass='0.25'/></body></worldbody></mujoco>";
+      "<body pos='0.01 0.02 0.254'><freejoint/><geom name='high' type='box' size='0.05 0.05 0.05' mass='0.25'/></body>"
+      "</worldbody></mujoco>";
   tgError e = {0};
   tgDesc *d = tg_desc_load_memory("scene", text, sizeof text - 1, NULL, &e);
   tgModel *m = d != NULL ? tg_model_compile(d, NULL, &e) : NULL;
@@ -46,7 +47,8 @@ static void forces_of_a_step(void **state) {
       assert_true(body[f.geom1] == f.body1 && body[f.geom2] == f.body2);
       check_true(f.point[2] > -0.01 && f.point[2] < 0.22, "%s: a force at height %g", tg_contact_words(w), f.point[2]);
     }
-    for (int b = 1; b < 3; b++) check_true(fabs(up[b] - 9.81 * mass[b]) < 0.02 * 9.81 * mass[b], "%s: %g N on body %d", tg_contact_words(w), up[b], b);
+    for (int b = 1; b < 3; b++)
+      check_true(fabs(up[b] - 9.81 * mass[b]) < 0.02 * 9.81 * mass[b], "%s: %g N on body %d", tg_contact_words(w), up[b], b);
     assert_false(tg_sim_contact_force(s, -1, &f));
     assert_false(tg_sim_contact_force(s, 1000000, &f));
     assert_int_equal(tg_sim_forward(s), TG_OK);
@@ -85,7 +87,8 @@ static void potentials(void **state) {
           assert_int_equal(tg_sim_contact_potential(s, side == 0 ? &up : &down, NULL), TG_OK);
         }
         step[d] = 0;
-        check_true(fabs((up - down) / (2 * h) - g[d]) <= 1e-5 * most + 1e-14, "%s, dof %d: %.9g, differences %.9g", word, d, g[d], (up - down) / (2 * h));
+        check_true(fabs((up - down) / (2 * h) - g[d]) <= 1e-5 * most + 1e-14, "%s, dof %d: %.9g, differences %.9g",
+                   word, d, g[d], (up - down) / (2 * h));
       }
       memcpy(tg_sim_qpos(s), q, sizeof q);
       tg_sim_qpos(s)[9] = q[2];
@@ -122,6 +125,7 @@ static void culprits(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(forces_of_a_step), cmocka_unit_test(potentials), cmocka_unit_test(what_models_are_like), cmocka_unit_test(culprits)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(forces_of_a_step), cmocka_unit_test(potentials),
+                                     cmocka_unit_test(what_models_are_like), cmocka_unit_test(culprits)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-// test_explicit.c: the step of force models: Jacobian and adjoint in state, controls and parameters for every integrator, against complex step and Ridders,
-// on random states that touch, are apart and are beyond limits; the order of the integrators.
+// test_explicit.c: the step of force models: Jacobian and adjoint in state, controls and parameters for every
+// integrator, against complex step and Ridders, on random states that touch, are apart and are beyond limits; the
+// order of the integrators.
 #include <stdlib.h>
 
 #include "contact/softmin/soft_scene.h"
@@ -60,7 +61,8 @@ static void check_step(tgSim *s, const char *name, tgtRandom *r) {
   int nv = m->nv, nu = m->nu, nt = 2 * nv + nu, nx = m->nq + nv + nu, rows[2] = {nv, nv}, cols[3] = {nv, nv, nu};
   Map k = {.s = s};
   tgGradInfo info;
-  tgReal x[256], *D = malloc(sizeof(tgReal) * (size_t)(2 * nv * nt + 2 * nv + 2 * nt)), *g = D + 2 * nv * nt, *out = g + 2 * nv, *probe = out + nt;
+  tgReal x[256], *D = malloc(sizeof(tgReal) * (size_t)(2 * nv * nt + 2 * nv + 2 * nt)), *g = D + 2 * nv * nt,
+         *out = g + 2 * nv, *probe = out + nt;
   memcpy(x, s->qpos, (size_t)m->nq * sizeof *x);
   memcpy(x + m->nq, s->qvel, (size_t)nv * sizeof *x);
   memcpy(x + m->nq + nv, s->ctrl, (size_t)nu * sizeof *x);
@@ -111,15 +113,19 @@ static void test_parameters(void **state) {
   Rig any = make(soft_heap_small, &variant[0]);
   for (int k = 0; tgt_param_name(any.s, k) != NULL; k++)
     if (seen.acts[k] > 0) print_message("%-26s worst %.2g in %d\n", tgt_param_name(any.s, k), seen.worst[k], seen.acts[k]);
-  static const char *const must[] = {"body_mass", "body_com", "body_inertia", "body_pos", "body_quat", "jnt_pos", "jnt_axis", "jnt_range", "jnt_stiffness",
-                                     "dof_damping", "dof_armature", "dof_frictionloss", "geom_size", "geom_pos", "geom_quat", "geom_friction", "act_gain",
-                                     "act_gear", "ten_stiffness", "ten_damping", "ten_frictionloss", "opt_gravity", "opt_timestep", "contact.slip_speed",
-                                     "contact.limit_frequency", "contact.limit_range", "contact.equality_frequency", "eq_anchor", "eq_anchor2", "eq_relpos",
-                                     "eq_polycoef", "ten_range", "act_forcerange", "jnt_actfrcrange", "contact.stiffness", "contact.eps1", "contact.eps2", "contact.eps3",
+  static const char *const must[] = {"body_mass", "body_com", "body_inertia", "body_pos", "body_quat", "jnt_pos",
+                                     "jnt_axis", "jnt_range", "jnt_stiffness", "dof_damping", "dof_armature",
+                                     "dof_frictionloss", "geom_size", "geom_pos", "geom_quat", "geom_friction",
+                                     "act_gain", "act_gear", "ten_stiffness", "ten_damping", "ten_frictionloss",
+                                     "opt_gravity", "opt_timestep", "contact.slip_speed", "contact.limit_frequency",
+                                     "contact.limit_range", "contact.equality_frequency", "eq_anchor", "eq_anchor2",
+                                     "eq_relpos", "eq_polycoef", "ten_range", "act_forcerange", "jnt_actfrcrange",
+                                     "contact.stiffness", "contact.eps1", "contact.eps2", "contact.eps3",
                                      "contact.dissipation_speed"};
   for (size_t i = 0; i < sizeof must / sizeof *must; i++) {
     bool acts = false;
-    for (int k = 0; tgt_param_name(any.s, k) != NULL; k++) acts = acts || (strcmp(tgt_param_name(any.s, k), must[i]) == 0 && seen.acts[k] > 0);
+    for (int k = 0; tgt_param_name(any.s, k) != NULL; k++)
+      acts = acts || (strcmp(tgt_param_name(any.s, k), must[i]) == 0 && seen.acts[k] > 0);
     check_true(acts, "%s never acts", must[i]);
   }
   drop(&any);
@@ -161,7 +167,8 @@ static void check_joints(const char *text) {
       }
     Joints ctx = {s};
     static const double ridders = 1e-4;
-    tgtDeriv d = {.name = "joints", .nx = nq + nv, .nt = 2 * nv, .ny = nv, .map = joint_map, .retract = joint_retract, .ctx = &ctx, .tol = tolerance, .step = ridders};
+    tgtDeriv d = {.name = "joints", .nx = nq + nv, .nt = 2 * nv, .ny = nv, .map = joint_map, .retract = joint_retract,
+                  .ctx = &ctx, .tol = tolerance, .step = ridders};
     tgt_check_jacobian(&d, x, D);
     assert_int_equal(joint_map(&ctx, x, force), TG_OK);
     tgt_random_vector(&r, nv, w);

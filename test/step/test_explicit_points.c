@@ -1,5 +1,6 @@
-// test_explicit_points.c: the adjoint of a step in single points of a surface, their positions and normals, by moving each of a few in turn: complex step in the
-// complex build, Ridders else; through every integrator, both forms of the force and a mesh; what has no points.
+// test_explicit_points.c: the adjoint of a step in single points of a surface, their positions and normals, by moving
+// each of a few in turn: complex step in the complex build, Ridders else; through every integrator, both forms of the
+// force and a mesh; what has no points.
 #include <stdlib.h>
 
 #include "contact/softmin/soft_scene.h"
@@ -16,7 +17,8 @@ static const double h = 0.001;
 enum { PROBES = 12 };
 
 static const char *const soft_block =
-    "<mujoco><asset><mesh name='wedge' vertex='0 0 0 .2 0 0 0 .2 0 .2 .2 0 0 0 .15 .2 0 .15 0 .2 .1 .2 .2 .1' face='0 2 1 1 2 3 4 5 6 5 7 6 0 1 4 1 5 4 2 6 3 3 6 7 0 4 2 2 4 6 1 3 5 3 7 5'/>"
+    "<mujoco><asset><mesh name='wedge' vertex='0 0 0 .2 0 0 0 .2 0 .2 .2 0 0 0 .15 .2 0 .15 0 .2 .1 .2 .2 .1' face='0 "
+    "2 1 1 2 3 4 5 6 5 7 6 0 1 4 1 5 4 2 6 3 3 6 7 0 4 2 2 4 6 1 3 5 3 7 5'/>"
     "</asset><worldbody><geom type='box' size='.5 .5 .1' pos='0 0 -.1' friction='.5'/>"
     "<body pos='-.1 -.1 -.005'><freejoint/><geom type='mesh' mesh='wedge' mass='1' friction='.4'/></body></worldbody></mujoco>";
 
@@ -41,7 +43,8 @@ static void check_geom(Rig *rig, int geom, tgtRandom *r, const char *name, doubl
   tgSim *s = rig->s;
   int nv = s->m.nv, n = tg_sim_geom_points(s, geom, NULL, NULL);
   assert_true(n > 4);
-  tgReal *q = malloc(sizeof *q * (size_t)(2 * s->m.nq + 5 * nv + 6 * n)), *v = q + s->m.nq, *q1 = v + nv, *g = q1 + s->m.nq, *d[2] = {g + 2 * nv, g + 2 * nv + 3 * n};
+  tgReal *q = malloc(sizeof *q * (size_t)(2 * s->m.nq + 5 * nv + 6 * n)), *v = q + s->m.nq, *q1 = v + nv,
+         *g = q1 + s->m.nq, *d[2] = {g + 2 * nv, g + 2 * nv + 3 * n};
   memcpy(q, s->qpos, (size_t)s->m.nq * sizeof *q);
   memcpy(v, s->qvel, (size_t)nv * sizeof *q);
   tgt_random_vector(r, 2 * nv, g);
@@ -65,7 +68,8 @@ static void check_geom(Rig *rig, int geom, tgtRandom *r, const char *name, doubl
       assert_int_equal(tgi_numdiff(&diff, &zero, &one, TGI_SIDE_BOTH, D, D + 2 * nv, work), TG_OK);
       for (int j = 0; j < 2 * nv; j++) want += tgRe(g[j]) * D[j], doubt += fabs(tgRe(g[j])) * D[2 * nv + j];
       double off = fmax(0, fabs(want - tgRe(d[kind][i])) - doubt);
-      check_true(off <= tolerance * most, "%s: geom %d, %s %d: %.12g, differences %.12g of %.3g", name, geom, kind ? "normal" : "position", i, tgRe(d[kind][i]), want, most);
+      check_true(off <= tolerance * most, "%s: geom %d, %s %d: %.12g, differences %.12g of %.3g", name, geom,
+                 kind ? "normal" : "position", i, tgRe(d[kind][i]), want, most);
       *worst = fmax(*worst, most > 0 ? off / most : 0);
       free(work);
       free(D);

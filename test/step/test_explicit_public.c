@@ -1,5 +1,5 @@
-// test_explicit_public.c: advice on the step's size against motions a little under and over it, for every integrator; inverse dynamics with contact
-// against the acceleration that its force gives; what is refused.
+// test_explicit_public.c: advice on the step's size against motions a little under and over it, for every integrator;
+// inverse dynamics with contact against the acceleration that its force gives; what is refused.
 #include <math.h>
 
 #include "contact/softmin/soft_scene.h"
@@ -92,7 +92,8 @@ static void test_watch(void **state) {
     assert_true(result.unstable == 0 && result.stable_step == INFINITY);
     tg_sim_watch_stability(tg_rollout_sim(rollout), true);
     assert_int_equal(tg_rollout_run(rollout, &run, &result), TG_OK);
-    check_true(result.unstable == longer && result.stable_step == least, "%d of %d steps, least %g; one by one %d, %g", result.unstable, T, result.stable_step, longer, least);
+    check_true(result.unstable == longer && result.stable_step == least, "%d of %d steps, least %g; one by one %d, %g",
+               result.unstable, T, result.stable_step, longer, least);
     // at a tenth of the least none is too long, at ten times each
     tgStepInfo short_step, long_step;
     assert_int_equal(tg_sim_step(r.s, 0.1 * least, &short_step), TG_OK);
@@ -140,7 +141,8 @@ static void test_modes(void **state) {
         assert_true(k == TG_INTEGRATOR_EXPLICIT && b == 0);
         continue;
       }
-      check_true(radius((tgIntegrator)k, 0.999 * h, w * w, b) <= 1 + 1e-12, "integrator %d, damping %g: unstable under %g", k, damping[i], h);
+      check_true(radius((tgIntegrator)k, 0.999 * h, w * w, b) <= 1 + 1e-12,
+                 "integrator %d, damping %g: unstable under %g", k, damping[i], h);
       check_true(radius((tgIntegrator)k, 1.001 * h, w * w, b) > 1, "integrator %d, damping %g: stable over %g", k, damping[i], h);
     }
   assert_true(isinf(tgi_explicit_stable_step(TG_INTEGRATOR_EULER, 0, 0)));
@@ -167,7 +169,9 @@ static void test_inverse(void **state) {
     assert_int_equal(tg_sim_step(r.s, 0.01, NULL), TG_OK);
     double most = 1;
     for (int d = 0; d < nv; d++) most = fmax(most, fabs(tau[d]));
-    for (int d = 0; d < nv; d++) check_true(fabs((r.s->qvel[d] - v[d]) / 0.01 - a[d]) < 1e-10 * most, "dof %d: %.12g, wanted %.12g", d, (r.s->qvel[d] - v[d]) / 0.01, a[d]);
+    for (int d = 0; d < nv; d++)
+      check_true(fabs((r.s->qvel[d] - v[d]) / 0.01 - a[d]) < 1e-10 * most, "dof %d: %.12g, wanted %.12g", d,
+                 (r.s->qvel[d] - v[d]) / 0.01, a[d]);
     drop(&r);
   }
 }
@@ -184,7 +188,9 @@ static void test_gradient_check(void **state) {
   soft_state(r.s, &random, 0);
   assert_int_equal(tg_grad_check_step(r.s, &c, &check), TG_OK);
   assert_int_equal(tg_grad_check_parameters(r.s, &c, &check), TG_OK);
-  for (int i = 0; i < check.nblock; i++) check_true(check.block[i].pass, "%s: %g > %g (%s)", check.block[i].name, check.block[i].error, check.block[i].tolerance, check.block[i].col_name);
+  for (int i = 0; i < check.nblock; i++)
+    check_true(check.block[i].pass, "%s: %g > %g (%s)", check.block[i].name, check.block[i].error,
+               check.block[i].tolerance, check.block[i].col_name);
   drop(&r);
 }
 
@@ -199,7 +205,8 @@ static void test_refused(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_advice), cmocka_unit_test(test_watch), cmocka_unit_test(test_modes), cmocka_unit_test(test_inverse), cmocka_unit_test(test_gradient_check),
-                                     cmocka_unit_test(test_refused)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_advice), cmocka_unit_test(test_watch),
+                                     cmocka_unit_test(test_modes), cmocka_unit_test(test_inverse),
+                                     cmocka_unit_test(test_gradient_check), cmocka_unit_test(test_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-// test_foresee.c: Newton steps that foresee how forces grow: against the closed form in one coordinate, and against plain Newton steps, which end at the same
-// state after more of them.
+// test_foresee.c: Newton steps that foresee how forces grow: against the closed form in one coordinate, and against
+// plain Newton steps, which end at the same state after more of them.
 #include <math.h>
 
 #include "contact/contact.h"
@@ -9,7 +9,8 @@
 #include "tangere/barrier.h"
 
 static const char slide[] = "<mujoco><worldbody><geom type='plane' size='1 1 1'/>"
-                            "<body pos='0 0 1'><joint type='slide' axis='0 0 1'/><geom type='box' size='.1 .1 .1'/></body></worldbody></mujoco>";
+                            "<body pos='0 0 1'><joint type='slide' axis='0 0 1'/><geom type='box' size='.1 .1 .1'/>"
+                            "</body></worldbody></mujoco>";
 
 // one term that presses the body up with a force f of hardening theta, and the slope g of everything in the height
 static double step_of(Rig *r, double f, double theta, double g) {

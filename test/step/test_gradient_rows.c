@@ -233,10 +233,12 @@ static void test_free_chain(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ball_limit), cmocka_unit_test(test_dry_friction), cmocka_unit_test(test_tendons), cmocka_unit_test(test_gear),
-      cmocka_unit_test(test_bonds), cmocka_unit_test(test_bounces), cmocka_unit_test(test_spinner),
-      cmocka_unit_test(test_explicit_cheetah), cmocka_unit_test(test_explicit_block), cmocka_unit_test(test_ablation), cmocka_unit_test(test_free_chain)};
+  const struct CMUnitTest tests[] = { cmocka_unit_test(test_ball_limit), cmocka_unit_test(test_dry_friction),
+                                      cmocka_unit_test(test_tendons), cmocka_unit_test(test_gear),
+                                      cmocka_unit_test(test_bonds), cmocka_unit_test(test_bounces),
+                                      cmocka_unit_test(test_spinner), cmocka_unit_test(test_explicit_cheetah),
+                                      cmocka_unit_test(test_explicit_block), cmocka_unit_test(test_ablation),
+                                      cmocka_unit_test(test_free_chain)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,8 +74,8 @@ static double compare(Ctx *c, const tgReal *x, const tgReal *D, const char *name
 static void check_state(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
   const tgModel *m = &s->m;
   int nv = m->nv, nu = m->nu, nt = 2 * nv + nu, clamps = 0;
-  tgReal *x = malloc(sizeof(tgReal) * (size_t)(m->nq + nv + nu)), *D = malloc(sizeof(tgReal) * (size_t)(nv * nt + 3 * nt)), *z = D + nv * nt,
-         *v = z + nt, *g = v + nt;
+  tgReal *x = malloc(sizeof(tgReal) * (size_t)(m->nq + nv + nu)),
+         *D = malloc(sizeof(tgReal) * (size_t)(nv * nt + 3 * nt)), *z = D + nv * nt, *v = z + nt, *g = v + nt;
   memcpy(x, s->qpos, (size_t)m->nq * sizeof *x);
   memcpy(x + m->nq, s->qvel, (size_t)nv * sizeof *x);
   memcpy(x + m->nq + nv, s->ctrl, (size_t)nu * sizeof *x);
@@ -127,8 +127,9 @@ static void check_state(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
 }
 
 static void print_seen(const char *name, const Seen *s) {
-  print_message("%-10s %d states: %d pressing, %d bouncing, %d redundant (%d with a split that acts), %d set aside, %d not solved; worst %.2g\n",
-                name, s->total, s->active, s->bounced, s->deficient, s->null, s->aside, s->failed, s->worst);
+  print_message("%-10s %d states: %d pressing, %d bouncing, %d redundant (%d with a split that acts), %d set aside, %d "
+                "not solved; worst %.2g\n", name, s->total, s->active, s->bounced, s->deficient, s->null, s->aside,
+                s->failed, s->worst);
 }
 
 static void check_options(const char *name, const tgContactOptions *o, double restitution) {

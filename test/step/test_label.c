@@ -139,7 +139,8 @@ static void test_falling_at_the_limits(void **state) {
     tgGradInfo info;
     tgReal D[14 * 18];
     assert_int_equal(tg_sim_step_jacobian(x.s, D, &info), TG_OK);
-    check_true(info.label == TG_GRAD_ONE_SIDED && strstr(info.reason, "limit") != NULL, "step %d: label %d, reason '%s'", k, info.label, info.reason);
+    check_true(info.label == TG_GRAD_ONE_SIDED && strstr(info.reason, "limit") != NULL,
+               "step %d: label %d, reason '%s'", k, info.label, info.reason);
   }
   print_message("falling    %d states, %d with a kink, %d called exact\n", t.states, t.kinks, t.exact);
   check_true(2 * t.kinks >= t.states, "only %d of %d states show their kink", t.kinks, t.states);

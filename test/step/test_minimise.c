@@ -1,5 +1,6 @@
-// test_minimise.c: the step of potential models on random trees with every kind of joint, actuators and tendons, with a made-up potential: the
-// objective's derivatives, the step's Jacobian and adjoint in (q, v, u) and in parameters, by complex step and by Ridders.
+// test_minimise.c: the step of potential models on random trees with every kind of joint, actuators and tendons, with a
+// made-up potential: the objective's derivatives, the step's Jacobian and adjoint in (q, v, u) and in parameters, by
+// complex step and by Ridders.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -79,7 +80,9 @@ static tgStatus evaluate_at(tgSim *s, const tgReal *q, tgiObjective *o) {
   return tgi_objective_evaluate(s, &s->end, false, o);
 }
 
-static void retract_q(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) { tg_model_integrate(&((Objective *)ctx)->s->m, x, d, out); }
+static void retract_q(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
+  tg_model_integrate(&((Objective *)ctx)->s->m, x, d, out);
+}
 static tgStatus energy(void *ctx, const tgReal *q, tgReal *y) {
   Objective *c = ctx;
   tgStatus status = evaluate_at(c->s, q, &c->o);
@@ -121,7 +124,8 @@ static void test_objective(void **state) {
     assert_true(tgRe(x.o.energy) < INFINITY);
     memcpy(g, x.o.g, (size_t)nv * sizeof *g);
     tgi_objective_hessian(s, &s->end, &x.o, H);
-    tgtDeriv d = {.name = "energy", .nx = m->nq, .nt = nv, .ny = 1, .map = energy, .retract = retract_q, .ctx = &x, .tol = tolerance, .step = 1e-4};
+    tgtDeriv d = {.name = "energy", .nx = m->nq, .nt = nv, .ny = 1, .map = energy, .retract = retract_q, .ctx = &x,
+                  .tol = tolerance, .step = 1e-4};
     tgt_check_jacobian(&d, q, g);
     tgReal *work = malloc(sizeof(tgReal) * (size_t)(nv * nv + 8 * nv + 512));
     double *column = malloc(sizeof(double) * 2 * (size_t)nv), worst = 0, largest = 0;
@@ -279,8 +283,8 @@ static void check_step(Case *c, tgtRandom *r) {
   tgi_kinematics(&s->m, x, &s->start);
   tgt_check_near(s->start.xpos, frames, 3 * m->nbody, 0);
   const int rows[2] = {nv, nv}, cols[3] = {nv, nv, m->nu};
-  tgtDeriv d = {.name = "step", .nx = m->nq + nv + m->nu, .nt = nt, .ny = 2 * nv, .map = map, .retract = retract, .ctx = &k, .tol = tolerance,
-                .step = 2e-4, .rows = rows, .nrows = 2, .cols = cols, .ncols = 3};
+  tgtDeriv d = {.name = "step", .nx = m->nq + nv + m->nu, .nt = nt, .ny = 2 * nv, .map = map, .retract = retract,
+                .ctx = &k, .tol = tolerance, .step = 2e-4, .rows = rows, .nrows = 2, .cols = cols, .ncols = 3};
   tgt_check_jacobian(&d, x, D);
   free(D);
 }
@@ -312,7 +316,8 @@ static tgModel *struck_box(void) {
   d->joint[hinge].axis[1] = 1;
   d->joint[hinge].axis[2] = 0;
   const int body[3] = {box, upper, lower};
-  const double size[3][3] = {{0.1, 0.13, 0.08}, {0.03, 0.04, 0.15}, {0.05, 0.03, 0.1}}, pos[3][3] = {{0, 0, 0.11}, {-0.22, 0, 0.55}, {0, 0, -0.32}};
+  const double size[3][3] = {{0.1, 0.13, 0.08}, {0.03, 0.04, 0.15}, {0.05, 0.03, 0.1}},
+               pos[3][3] = {{0, 0, 0.11}, {-0.22, 0, 0.55}, {0, 0, -0.32}};
   for (int i = 0; i < 3; i++) {
     g = tg_desc_add_geom(d, body[i], TG_GEOM_BOX, NULL);
     for (int k = 0; k < 3; k++) {
@@ -429,7 +434,8 @@ static bool check_param(Case *c, const char *name, tgtRandom *r) {
   double D, error;
   assert_true(tgi_numdiff_work(&d) <= 64);
   check_true(tgi_numdiff(&d, zero, one, TGI_SIDE_BOTH, &D, &error, work) == TG_OK, "%s: %s", name, s->error.text);
-  check_true(fabs(tgRe(ours) - D) <= 10 * tolerance * fmax(fabs(D), 1e-2), "%s: %.15g, differences give %.15g (%.2g)", name, tgRe(ours), D, error);
+  check_true(fabs(tgRe(ours) - D) <= 10 * tolerance * fmax(fabs(D), 1e-2), "%s: %.15g, differences give %.15g (%.2g)",
+             name, tgRe(ours), D, error);
   tg_param_grad_free(p);
   set_state(s, k.x);
   free(k.dir);
@@ -439,9 +445,12 @@ static bool check_param(Case *c, const char *name, tgtRandom *r) {
 
 static void test_parameters(void **state) {
   (void)state;
-  static const char *const must[] = {"eq_anchor", "eq_relpos", "eq_polycoef", "ten_range", "ten_stiffness", "ten_damping", "ten_frictionloss", "ten_lengthspring", "jnt_range",
-                                     "jnt_stiffness", "jnt_actfrcrange", "dof_damping", "dof_frictionloss", "dof_armature", "act_gear", "act_gain", "act_bias", "act_ctrlrange",
-                                     "act_forcerange", "contact.equality_opening", "contact.limit_range", "contact.slip_speed", "contact.weight"};
+  static const char *const must[] = {"eq_anchor", "eq_relpos", "eq_polycoef", "ten_range", "ten_stiffness",
+                                     "ten_damping", "ten_frictionloss", "ten_lengthspring", "jnt_range",
+                                     "jnt_stiffness", "jnt_actfrcrange", "dof_damping", "dof_frictionloss",
+                                     "dof_armature", "act_gear", "act_gain", "act_bias", "act_ctrlrange",
+                                     "act_forcerange", "contact.equality_opening", "contact.limit_range",
+                                     "contact.slip_speed", "contact.weight"};
   int acts[sizeof must / sizeof *must] = {0};
   for (int k = 0; k < 7; k++) {
     tgtRandom r = {.s = (uint64_t)(2000 + k)};
@@ -462,6 +471,8 @@ static void test_parameters(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_objective), cmocka_unit_test(test_definite), cmocka_unit_test(test_step), cmocka_unit_test(test_barrier), cmocka_unit_test(test_parameters)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_objective), cmocka_unit_test(test_definite),
+                                     cmocka_unit_test(test_step), cmocka_unit_test(test_barrier),
+                                     cmocka_unit_test(test_parameters)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

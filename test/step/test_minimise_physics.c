@@ -1,5 +1,6 @@
-// test_minimise_physics.c: the step of potential models as physics: against impulses as the step size falls, momentum, limits, dry friction,
-// spin; what it refuses and how it fails; same bits; the gradient of rollouts and the checks of gradients.
+// test_minimise_physics.c: the step of potential models as physics: against impulses as the step size falls,
+// momentum, limits, dry friction, spin; what it refuses and how it fails; same bits; the gradient of rollouts
+// and the checks of gradients.
 #include <stdlib.h>
 
 #include "step/made_up.h"
@@ -171,7 +172,8 @@ static void test_limit(void **state) {
     assert_true(tgRe(s->qpos[0]) > 0.4 && tgRe(s->qpos[0]) < 1.4);
   }
   // mu b'(x)/width = torque of the weight, 1.3 g 0.2 sin q
-  double gap = tgRe(s->qpos[0]) - 0.4, width = 0.1, x = gap / width, l = log(x), y = x - 1, mu = tgRe(*tg_sim_param(s, "contact.weight", NULL, NULL));
+  double gap = tgRe(s->qpos[0]) - 0.4, width = 0.1, x = gap / width, l = log(x), y = x - 1,
+         mu = tgRe(*tg_sim_param(s, "contact.weight", NULL, NULL));
   double push = -mu / width * (-2 * y * l / x + (l - 1) * y * y / (x * x)), weight = 1.3 * 9.81 * 0.2 * sin(tgRe(s->qpos[0]));
   check_true(fabs(push - weight) < 1e-6 * weight, "gap %g: %g, weight %g", gap, push, weight);
   // outside it is refused by name, and the state stays
@@ -411,9 +413,12 @@ static void test_grad_check(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_impulses), cmocka_unit_test(test_momentum), cmocka_unit_test(test_spin),
-                                     cmocka_unit_test(test_limit), cmocka_unit_test(test_dry_friction), cmocka_unit_test(test_refused),
-                                     cmocka_unit_test(test_singular), cmocka_unit_test(test_ball_limit), cmocka_unit_test(test_not_converged),
-                                     cmocka_unit_test(test_no_minimum), cmocka_unit_test(test_same_bits), cmocka_unit_test(test_after_failure), cmocka_unit_test(test_grad_check)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_impulses), cmocka_unit_test(test_momentum),
+                                     cmocka_unit_test(test_spin), cmocka_unit_test(test_limit),
+                                     cmocka_unit_test(test_dry_friction), cmocka_unit_test(test_refused),
+                                     cmocka_unit_test(test_singular), cmocka_unit_test(test_ball_limit),
+                                     cmocka_unit_test(test_not_converged), cmocka_unit_test(test_no_minimum),
+                                     cmocka_unit_test(test_same_bits), cmocka_unit_test(test_after_failure),
+                                     cmocka_unit_test(test_grad_check)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

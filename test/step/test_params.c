@@ -23,8 +23,8 @@ static void report(const char *name, const tgtParamSeen *seen) {
     total++;
     all.acts[k] += seen->acts[k];
   }
-  print_message("%-12s %d states, %d of %d parameters move something, %d comparisons set aside, worst %.2g\n", name, seen->states, moved, total,
-                seen->aside, worst);
+  print_message("%-12s %d states, %d of %d parameters move something, %d comparisons set aside, worst %.2g\n", name,
+                seen->states, moved, total, seen->aside, worst);
   check_true(20 * seen->aside <= seen->states * total, "%s: %d comparisons set aside", name, seen->aside);
 }
 
@@ -158,7 +158,8 @@ static void test_meshes(void **state) {
   for (int k = 0; k < 4; k++)
     for (int pose = 0; pose < 4; pose++) {
       tgDesc *d = tg_desc_create(NULL);
-      int mesh = tg_desc_add_mesh(d, NULL, vert[0], 5, face[0], 6), body = tg_desc_add_body(d, 0, NULL), still = tg_desc_add_body(d, 0, NULL);
+      int mesh = tg_desc_add_mesh(d, NULL, vert[0], 5, face[0], 6), body = tg_desc_add_body(d, 0, NULL),
+          still = tg_desc_add_body(d, 0, NULL);
       int g[2] = {tg_desc_add_geom(d, body, TG_GEOM_MESH, NULL), tg_desc_add_geom(d, k == 0 ? 0 : still, under[k], NULL)};
       tg_desc_add_joint(d, body, TG_JOINT_FREE, NULL);
       tg_desc_add_joint(d, still, TG_JOINT_SLIDE, NULL);
@@ -211,7 +212,8 @@ static void test_dented(void **state) {
   tgDesc *d = tg_desc_create(NULL);
   static const double vert[6][3] = {{0, 0, .05}, {.2, 0, 0}, {-.2, 0, .01}, {0, .2, .02}, {0, -.2, 0}, {0, 0, .2}};
   static const int face[8][3] = {{1, 3, 5}, {3, 2, 5}, {2, 4, 5}, {4, 1, 5}, {3, 1, 4}, {2, 3, 4}, {0, 0, 0}, {0, 0, 0}};
-  int mesh = tg_desc_add_mesh(d, "gem", vert[0], 6, face[0], 6), body = tg_desc_add_body(d, 0, NULL), g = tg_desc_add_geom(d, body, TG_GEOM_MESH, NULL);
+  int mesh = tg_desc_add_mesh(d, "gem", vert[0], 6, face[0], 6), body = tg_desc_add_body(d, 0, NULL),
+      g = tg_desc_add_geom(d, body, TG_GEOM_MESH, NULL);
   tgs_plane(d, 0.4);
   d->geom[g].mesh = mesh;
   tg_desc_add_joint(d, body, TG_JOINT_FREE, NULL);
@@ -228,14 +230,15 @@ static void test_dented(void **state) {
   assert_true(tip >= 0 && m->hull_mesh[0] == mesh && m->hull_vertnum[0] == 5);
   x[3 * tip + 2] = -0.1;
   assert_int_equal(tg_sim_step(s, h, NULL), TG_ERR_INVALID);
-  check_true(strstr(tg_sim_error(s)->text, "mesh 'gem'") != NULL && strstr(tg_sim_error(s)->text, "vertex ") != NULL && strstr(tg_sim_error(s)->text, "face ") != NULL,
-             "%s", tg_sim_error(s)->text);
+  check_true(strstr(tg_sim_error(s)->text, "mesh 'gem'") != NULL && strstr(tg_sim_error(s)->text, "vertex ") != NULL &&
+             strstr(tg_sim_error(s)->text, "face ") != NULL, "%s", tg_sim_error(s)->text);
   x[3 * tip + 2] = 0.25;
   assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);
   check_close(s->m.hull[0].radius, 0.25, 1e-15);
   x[3 * tip] = NAN;
   assert_int_equal(tg_sim_step(s, h, NULL), TG_ERR_NOT_FINITE);
-  check_true(strstr(tg_sim_error(s)->text, "hull_vert") != NULL && strstr(tg_sim_error(s)->text, "mesh 'gem'") != NULL, "%s", tg_sim_error(s)->text);
+  check_true(strstr(tg_sim_error(s)->text, "hull_vert") != NULL && strstr(tg_sim_error(s)->text, "mesh 'gem'") != NULL,
+             "%s", tg_sim_error(s)->text);
   tg_sim_reset(s);
   assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);
   check_close(s->m.hull[0].radius, sqrt(0.2 * 0.2 + 0.02 * 0.02), 1e-15);
@@ -247,7 +250,8 @@ static void test_dented(void **state) {
 // what no state of the tests before moves is not tested
 static void test_all_moved(void **state) {
   (void)state;
-  for (int k = 0; tg_param_name(k) != NULL; k++) check_true(all.acts[k] > 0, "no state of this test moves with parameter %s", tg_param_name(k));
+  for (int k = 0; tg_param_name(k) != NULL; k++)
+    check_true(all.acts[k] > 0, "no state of this test moves with parameter %s", tg_param_name(k));
 }
 
 static void test_refused(void **state) {
@@ -290,8 +294,11 @@ static void test_medium(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_trees),       cmocka_unit_test(test_rows),  cmocka_unit_test(test_rows_explicit),
-                                     cmocka_unit_test(test_rows_bounce), cmocka_unit_test(test_scenes), cmocka_unit_test(test_pair), cmocka_unit_test(test_meshes), cmocka_unit_test(test_dented), cmocka_unit_test(test_all_moved),
-                                     cmocka_unit_test(test_refused),     cmocka_unit_test(test_medium)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_trees),       cmocka_unit_test(test_rows),
+                                      cmocka_unit_test(test_rows_explicit), cmocka_unit_test(test_rows_bounce),
+                                      cmocka_unit_test(test_scenes), cmocka_unit_test(test_pair),
+                                      cmocka_unit_test(test_meshes), cmocka_unit_test(test_dented),
+                                      cmocka_unit_test(test_all_moved), cmocka_unit_test(test_refused),
+                                          cmocka_unit_test(test_medium)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

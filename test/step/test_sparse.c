@@ -1,5 +1,6 @@
-// test_sparse.c: steps whose second derivative is stored by the blocks that are coupled, against the same with one dense matrix: the
-// step, its adjoint and its Jacobian. The pattern is that of what touches now, whatever did before; where there is no room the simulation grows.
+// test_sparse.c: steps whose second derivative is stored by the blocks that are coupled, against the same with one
+// dense matrix: the step, its adjoint and its Jacobian. The pattern is that of what touches now, whatever did before;
+// where there is no room the simulation grows.
 #include <stdlib.h>
 
 #include "step/minimise.h"
@@ -30,8 +31,8 @@ static int add_link(tgDesc *d, int *parent, double x) {
   return j;
 }
 
-// Boxes in piles of one, two and three, apart but for one beside a pile, which leaves it; feet of two others are pinned to each other. Two arms
-// that one tendon passes, and two that an equality of joints ties.
+// Boxes in piles of one, two and three, apart but for one beside a pile, which leaves it; feet of two others are pinned
+// to each other. Two arms that one tendon passes, and two that an equality of joints ties.
 static tgDesc *scene(void) {
   tgDesc *d = tg_desc_create(NULL);
   int ground = tg_desc_add_geom(d, 0, TG_GEOM_PLANE, NULL), foot[PILES], joint[4];

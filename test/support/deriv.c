@@ -82,7 +82,8 @@ double tgt_taylor_slope(const tgtDeriv *d, const tgReal *x, const tgReal *gradie
   return status == TG_OK ? slope : NAN;
 }
 
-void tgt_check_taylor_at(const tgtDeriv *d, const tgReal *x, const tgReal *gradient, const tgReal *t, double a0, const char *file, int line) {
+void tgt_check_taylor_at(const tgtDeriv *d, const tgReal *x, const tgReal *gradient, const tgReal *t, double a0,
+                         const char *file, int line) {
   bool flat = false;
   double slope = tgt_taylor_slope(d, x, gradient, t, a0, &flat);
   if (!flat && !(fabs(slope - 2) <= 0.1)) fail_msg("%s:%d: %s: Taylor remainder has slope %.4g, not 2 +- 0.1", file, line, d->name, slope);

@@ -39,7 +39,8 @@ void tgt_check_adjoint_at(const tgReal *J, int m, int n, const tgReal *w, const 
 
 /// Remainder of a scalar map (ny = 1) along t falls with slope 2 +- 0.1, its first-order term being gradient . t.
 double tgt_taylor_slope(const tgtDeriv *d, const tgReal *x, const tgReal *gradient, const tgReal *t, double a0, bool *flat);
-void tgt_check_taylor_at(const tgtDeriv *d, const tgReal *x, const tgReal *gradient, const tgReal *t, double a0, const char *file, int line);
+void tgt_check_taylor_at(const tgtDeriv *d, const tgReal *x, const tgReal *gradient, const tgReal *t, double a0,
+                         const char *file, int line);
 #define tgt_check_taylor(d, x, g, t, a0) tgt_check_taylor_at(d, x, g, t, a0, __FILE__, __LINE__)
 
 #endif

@@ -139,7 +139,8 @@ tgModel *tgt_runner(void) {
 
 // body k of a leg: a capsule hung on a hinge about y whose range ends where it hangs
 static int leg_part(tgDesc *d, int parent, const char *name, double down, double length) {
-  int b = tg_desc_add_body(d, parent, name), j = tg_desc_add_joint(d, b, TG_JOINT_HINGE, name), a = tg_desc_add_actuator(d, TG_TRN_JOINT, j, name);
+  int b = tg_desc_add_body(d, parent, name), j = tg_desc_add_joint(d, b, TG_JOINT_HINGE, name),
+      a = tg_desc_add_actuator(d, TG_TRN_JOINT, j, name);
   d->body[b].pos[2] = -down;
   d->joint[j].axis[1] = -1;
   d->joint[j].axis[2] = 0;

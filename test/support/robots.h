@@ -12,8 +12,8 @@ tgModel *tgt_ball(void);
 tgModel *tgt_runner(void);
 /// A box (0.2 m, 1 kg) on a free joint that stands on the ground plane at q[2] = 0.1, driven by six motors.
 tgModel *tgt_box(void);
-/// A torso free in the plane (slides x and z, pitch) with two legs of thigh and shin that hang exactly at the upper ends of their ranges, in
-/// the air under gravity; a motor on each leg joint.
+/// A torso free in the plane (slides x and z, pitch) with two legs of thigh and shin that hang exactly at the upper
+/// ends of their ranges, in the air under gravity; a motor on each leg joint.
 tgModel *tgt_two_legs(void);
 /// The lcp contact model for it; fails the test when it cannot be made.
 tgContact *tgt_contact(const tgModel *model);

@@ -238,5 +238,6 @@ void tgt_check_near_at(const tgReal *a, const tgReal *b, int n, double tol, cons
     }
   }
   if (!(worst <= tol * scale))
-    fail_msg("%s:%d: %s differ most at %d: %.17g and %.17g, by %.3g > %.3g", file, line, what, at, tgRe(a[at]), tgRe(b[at]), worst, tol * scale);
+    fail_msg("%s:%d: %s differ most at %d: %.17g and %.17g, by %.3g > %.3g", file, line, what, at, tgRe(a[at]),
+             tgRe(b[at]), worst, tol * scale);
 }

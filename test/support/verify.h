@@ -94,7 +94,8 @@ static inline tgtVerdict tgt_verify(tgSim *s) {
     if (s->rows->kind[i] == TG_ROW_TANGENT || s->rows->kind[i] == TG_ROW_FRICTION) {
       double bound = s->rows->kind[i] == TG_ROW_TANGENT
                          ? tgRe(s->contact[s->rows->owner[i]].friction[s->rows->part[i] - 1]) * f[s->rows->parent[i]]
-                         : h * tgRe(s->rows->part[i] == 0 ? m->dof_frictionloss[s->rows->owner[i]] : m->ten_frictionloss[s->rows->owner[i]]);
+                         : h * tgRe(s->rows->part[i] == 0 ? m->dof_frictionloss[s->rows->owner[i]]
+                                    : m->ten_frictionloss[s->rows->owner[i]]);
       r.cone = fmax(r.cone, (fabs(f[i]) - bound) / fmax_);
       // what slides is braked at the bound: w > 0 needs f = -bound
       double short_of = w[i] > 0 ? f[i] + bound : bound - f[i];

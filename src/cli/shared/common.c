@@ -130,7 +130,8 @@ static void list_notes(const tgCli *cli, const tgDesc *desc) {
 // what is asked for beside the file itself; false: said why not
 static bool arrange(const tgCli *cli, tgDesc *desc, tgError *error) {
   // overlaps with other robots or the world are left, they are the user's scene
-  if (cli->exclude_overlapping && tg_desc_exclude_overlapping(desc, tg_contact_intersection_free(cli->contact) ? 1e-9 : -1e-6, error) < 0) return false;
+  if (cli->exclude_overlapping && tg_desc_exclude_overlapping(desc, tg_contact_intersection_free(cli->contact) ? 1e-9 : -1e-6, error) < 0)
+    return false;
   return !cli->ground_below || tg_desc_ground_below(desc, TG_CLI_GROUND_GAP, error) == TG_OK;
 }
 
@@ -141,7 +142,8 @@ void tgi_cli_contact_warnings(const tgCli *cli, const tgContact *contact) {
     char name[TG_CLI_OPTION_NAME];
     tgi_cli_split_option(cli, i, name);
     const char *word = tg_contact_word(contact), *dot = strchr(name, '.');
-    bool own = dot == NULL ? tg_contact_option_named(word, name).name != NULL : strncmp(name, word, strlen(word)) == 0 && name[strlen(word)] == '.';
+    bool own = dot == NULL ? tg_contact_option_named(word, name).name != NULL
+               : strncmp(name, word, strlen(word)) == 0 && name[strlen(word)] == '.';
     if (!own) tgi_cli_say("tangere %s: warning: option %s does nothing under the contact model '%s'", cli->command, name, word);
   }
 }
@@ -172,9 +174,11 @@ static void limits_hint(const tgCli *cli, const tgModel *m) {
     int at;
     char label[160];
     tg_model_joint(m, j, &type, NULL, &at, NULL);
-    if (!limited[j] || (type != TG_JOINT_SLIDE && type != TG_JOINT_HINGE) || (qpos0[at] >= range[2 * j] && qpos0[at] <= range[2 * j + 1])) continue;
-    tgi_cli_say("tangere %s: the file's pose has %s at %g, outside its range %g to %g: --inside-limits starts with such joints moved inside", cli->command,
-                joint_label(m, j, label, sizeof label), qpos0[at], range[2 * j], range[2 * j + 1]);
+    if (!limited[j] || (type != TG_JOINT_SLIDE && type != TG_JOINT_HINGE) || (qpos0[at] >= range[2 * j] && qpos0[at] <= range[2 * j + 1]))
+      continue;
+    tgi_cli_say("tangere %s: the file's pose has %s at %g, outside its range %g to %g: --inside-limits starts with "
+                "such joints moved inside", cli->command, joint_label(m, j, label, sizeof label), qpos0[at],
+                range[2 * j], range[2 * j + 1]);
     return;
   }
 }
@@ -193,13 +197,15 @@ void tgi_cli_start_hint(const tgCli *cli, tgSim *sim, double h, tgStatus status,
   if (used > 0) tgi_cli_say("tangere %s: keyframes that can be started from, with --key NAME: %s", cli->command, keys);
   else if (nkey > 0) tgi_cli_say("tangere %s: none of the model's keyframes can be started from either", cli->command);
   if (body1 > 0 && body2 > 0 && root[body1] == root[body2] && !cli->exclude_overlapping)
-    tgi_cli_say("tangere %s: --exclude-overlapping leaves out contact between bodies of one robot that touch in the file's pose", cli->command);
+    tgi_cli_say("tangere %s: --exclude-overlapping leaves out contact between bodies of one robot that touch in the "
+                "file's pose", cli->command);
 }
 
 void tgi_cli_overlap_hint(const tgCli *cli, tgStatus status, int held) {
   if (held > 0) tgi_cli_say("tangere %s: in %d steps overlaps that no motion can push out were left as they are", cli->command, held);
   if ((status == TG_NOT_CONVERGED || held > 0) && !cli->exclude_overlapping)
-    tgi_cli_say("tangere %s: --exclude-overlapping leaves out contact between bodies of one robot that overlap in the file's pose", cli->command);
+    tgi_cli_say("tangere %s: --exclude-overlapping leaves out contact between bodies of one robot that overlap in the "
+                "file's pose", cli->command);
 }
 
 tgModel *tgi_cli_load_model(const tgCli *cli, const char *path) {
@@ -226,12 +232,13 @@ tgTask *tgi_cli_load_task(const tgCli *cli, const char *path) {
   tgError error = {0};
   const char *dot = strrchr(path, '.');
   if (dot != NULL && (strcasecmp(dot, ".xml") == 0 || strcasecmp(dot, ".urdf") == 0)) {
-    tgi_cli_say("tangere %s: %s is a model; this command takes a task, a .yaml file that names a model (such as models/half_cheetah_reach.yaml)",
-                cli->command, path);
+    tgi_cli_say("tangere %s: %s is a model; this command takes a task, a .yaml file that names a model (such as "
+                "models/half_cheetah_reach.yaml)", cli->command, path);
     return NULL;
   }
   if (cli->ground_below || cli->exclude_overlapping) {
-    tgi_cli_say("tangere %s: --%s is for a model's file; a task says ground: HEIGHT itself", cli->command, cli->ground_below ? "ground=below" : "exclude-overlapping");
+    tgi_cli_say("tangere %s: --%s is for a model's file; a task says ground: HEIGHT itself", cli->command,
+                cli->ground_below ? "ground=below" : "exclude-overlapping");
     return NULL;
   }
   tgLoadOptions o = tgi_cli_load_options(cli);

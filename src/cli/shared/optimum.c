@@ -17,11 +17,13 @@ void tgi_cli_progress(void *ctx, const tgProgress *p) {
   const char *what = bar->what != NULL ? bar->what : "";
   int done = p->iterations > 0 ? 24 * p->iteration / p->iterations : 0;
   if (bar->tty)
-    fprintf(stderr, "\r%s%s[%.*s%.*s] %d/%d  loss %-11.5g best %-11.5g left %-12s", what, what[0] != '\0' ? " " : "", done,
-            "########################", 24 - done, "........................", p->iteration, p->iterations, p->loss, p->best, tgi_cli_duration(p->seconds_left, left, sizeof left));
+    fprintf(stderr, "\r%s%s[%.*s%.*s] %d/%d  loss %-11.5g best %-11.5g left %-12s", what, what[0] != '\0' ? " " : "",
+            done, "########################", 24 - done, "........................", p->iteration, p->iterations,
+            p->loss, p->best, tgi_cli_duration(p->seconds_left, left, sizeof left));
   else
-    fprintf(stderr, "%s%siteration %d of %d: loss %.6g, best %.6g%s%s%s\n", what, what[0] != '\0' ? ": " : "", p->iteration, p->iterations, p->loss, p->best,
-            p->seconds_left < 0 ? "" : ", ", p->seconds_left < 0 ? "" : tgi_cli_duration(p->seconds_left, left, sizeof left),
+    fprintf(stderr, "%s%siteration %d of %d: loss %.6g, best %.6g%s%s%s\n", what, what[0] != '\0' ? ": " : "",
+            p->iteration, p->iterations, p->loss, p->best, p->seconds_left < 0 ? "" : ", ",
+            p->seconds_left < 0 ? "" : tgi_cli_duration(p->seconds_left, left, sizeof left),
             p->seconds_left < 0 ? "" : " left");
   if (bar->tty && end) fputc('\n', stderr);
 }
@@ -67,7 +69,8 @@ int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *o, const char *fo
   if (st == TG_OK && folder != NULL)
     for (int i = 0; i < 2; i++)
       if (tgi_cli_record_gradient(task, i == 0 ? o->first : o->best, &t[i], &error) != TG_OK)
-        tgi_cli_say("no gradient in the replay of the %s iterate: %s", t[i].label, error.text[0] != '\0' ? error.text : tg_status_text(error.status));
+        tgi_cli_say("no gradient in the replay of the %s iterate: %s", t[i].label,
+                    error.text[0] != '\0' ? error.text : tg_status_text(error.status));
   if (st == TG_OK && folder != NULL) {
     tgReplayFigure fig[] = {{.name = "loss, first", .value = o->first_loss}, {.name = "loss, best", .value = o->best_loss},
                             {.name = "simulations", .value = (double)o->simulations}, {.name = "distance [m]", .value = distance}};

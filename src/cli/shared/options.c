@@ -23,9 +23,12 @@ static const Option options[] = {
     {"dt", "dt", "H", "step size [s]; default: the model's", REAL, AT(dt)},
     {"out", "out", "PATH", "folder (convert: file) to write", TEXT, AT(out)},
     {"key", "key", "NAME", "start from this keyframe", TEXT, AT(key)},
-    {"key", "inside-limits", NULL, "start with joints that are outside their limits moved inside, by 5 % of the range", FLAG, AT(inside_limits)},
+    {"key", "inside-limits", NULL, "start with joints that are outside their limits moved inside, by 5 % of the range",
+     FLAG, AT(inside_limits)},
     {"seed", "seed", "N", "seed of everything random", SEED, AT(seed)},
-    {"method", "method", "WORD", "optimiser: adam, descent, lbfgs, random, cem, ilqr, gauss_newton, bundle, ddp, shooting (compare: several, with commas)", TEXT, AT(method)},
+    {"method", "method", "WORD",
+     "optimiser: adam, descent, lbfgs, random, cem, ilqr, gauss_newton, bundle, ddp, shooting (compare: several, with "
+     "commas)", TEXT, AT(method)},
     {"iterations", "iterations", "N", "iterations at most", COUNT, AT(iterations)},
     {"seconds", "seconds", "S", "seconds that each row may take, then its best so far counts; default 600", REAL, AT(seconds)},
     {"threads", "threads", "N", "threads; default: all cores", COUNT, AT(threads)},
@@ -33,8 +36,12 @@ static const Option options[] = {
     {"resume", "resume", NULL, "take up an interrupted run in the same folder", FLAG, AT(resume)},
     {"overwrite", "overwrite", NULL, "begin anew in a folder that holds a run", FLAG, AT(overwrite)},
     {"baselines", "baselines", NULL, "also: no contact gradient, and random search with as many simulations", FLAG, AT(baselines)},
-    {"second", "second", NULL, "also the step's second derivatives, of contact models whose step is twice differentiable (softmin)", FLAG, AT(second)},
-    {"motion", "over-h", NULL, "the motion of --steps steps (default 100) from the start: do value and gradient converge as the step is halved three times", FLAG, AT(over_h)},
+    {"second", "second", NULL,
+     "also the step's second derivatives, of contact models whose step is twice differentiable (softmin)", FLAG,
+     AT(second)},
+    {"motion", "over-h", NULL,
+     "the motion of --steps steps (default 100) from the start: do value and gradient converge as the step is halved "
+     "three times", FLAG, AT(over_h)},
     {"motion", "widths", NULL, "its gradient against differences of the motion over widths from 1e-7 to 1e-2", FLAG, AT(widths)},
     {"properties", "properties", NULL, "no task: the properties of every contact model, measured", FLAG, AT(properties)},
     {"zero-contact", "zero-contact-gradient", NULL, "ablation: contact forces held constant in the gradient", FLAG, AT(zero_contact)},
@@ -44,9 +51,13 @@ static const Option options[] = {
     {"no-replay", "no-replay", NULL, "do not write replay.html", FLAG, AT(no_replay)},
     {"load", "lenient", NULL, "load in spite of unsupported physics; what is left out is listed", FLAG, AT(lenient)},
     {"load", "repair", NULL, "repair invalid inertias and meshes; each repair is listed", FLAG, AT(repair)},
-    {"load", "decompose", NULL, "let mesh geoms that are not convex collide as convex pieces, kept for the next time beside the mesh", FLAG, AT(decompose)},
-    {"load", "decompose-threshold", "X", "how far pieces may be from the mesh, 0.01 to 1 of half its size; default 0.05", REAL, AT(decompose_threshold)},
-    {"overlap", "exclude-overlapping", NULL, "no contact between bodies of one robot that overlap in the file's pose; listed", FLAG, AT(exclude_overlapping)},
+    {"load", "decompose", NULL,
+     "let mesh geoms that are not convex collide as convex pieces, kept for the next time beside the mesh", FLAG,
+     AT(decompose)},
+    {"load", "decompose-threshold", "X",
+     "how far pieces may be from the mesh, 0.01 to 1 of half its size; default 0.05", REAL, AT(decompose_threshold)},
+    {"overlap", "exclude-overlapping", NULL,
+     "no contact between bodies of one robot that overlap in the file's pose; listed", FLAG, AT(exclude_overlapping)},
     {"load", "ground", "[=Z|below]", "add a plane to the world, at z = 0 or Z [m], or 1 mm below the model in the file's pose", GROUND, 0},
     {"load", "fixed-base", NULL, "URDF: weld the root link to the world", FLAG, AT(fixed_base)},
     {"load", "allow-absolute", NULL, "permit absolute asset paths below an asset root", FLAG, AT(allow_absolute)},
@@ -97,7 +108,8 @@ static void help_contact(void) {
     for (int i = 0; tg_contact_option(tg_contact_words(w), i).name != NULL; i++) {
       tgOption o = tg_contact_option(tg_contact_words(w), i);
       char left[64];
-      snprintf(left, sizeof left, "%s%s%s%s", o.name, o.alias != NULL ? " (or " : "", o.alias != NULL ? o.alias : "", o.alias != NULL ? ")" : "");
+      snprintf(left, sizeof left, "%s%s%s%s", o.name, o.alias != NULL ? " (or " : "", o.alias != NULL ? o.alias : "",
+               o.alias != NULL ? ")" : "");
       printf("  %-24s %s (", left, o.text);
       default_and_range(&o);
       printf(")\n");
@@ -110,7 +122,8 @@ static void help(const tgCommand *c) {
   for (int i = 0; i < NOPTIONS; i++) {
     if (!takes(c, &options[i])) continue;
     char left[64];
-    snprintf(left, sizeof left, "--%s%s%s", options[i].word, options[i].kind == GROUND ? "" : " ", options[i].value != NULL ? options[i].value : "");
+    snprintf(left, sizeof left, "--%s%s%s", options[i].word, options[i].kind == GROUND ? "" : " ",
+             options[i].value != NULL ? options[i].value : "");
     printf("  %-24s %s\n", left, options[i].help);
   }
   for (int i = 0; i < NOPTIONS; i++)
@@ -194,7 +207,8 @@ int tgi_cli_parse(const tgCommand *command, int argc, char **argv, tgCli *cli) {
       return TG_EXIT_USAGE;
     }
     if (!store(cli, &options[index[which]], optarg)) {
-      fprintf(stderr, "tangere: --%s does not take '%s'%s%s\n", table[which].name, optarg, options[index[which]].value != NULL ? "; give " : "",
+      fprintf(stderr, "tangere: --%s does not take '%s'%s%s\n", table[which].name, optarg,
+              options[index[which]].value != NULL ? "; give " : "",
               options[index[which]].value != NULL ? options[index[which]].value : "");
       return TG_EXIT_USAGE;
     }
@@ -226,7 +240,8 @@ tgLoadOptions tgi_cli_load_options(const tgCli *cli) {
   if (cli->decompose_threshold > 0) o.decompose_threshold = cli->decompose_threshold;
   if (o.decompose) {
     o.cache_directory = tgi_cli_cache_folder();
-    if (tg_decomposer()[0] != '\0') tgi_cli_say("meshes that are not convex are cut into pieces; the first time this takes seconds to minutes");
+    if (tg_decomposer()[0] != '\0')
+      tgi_cli_say("meshes that are not convex are cut into pieces; the first time this takes seconds to minutes");
   }
   return o;
 }

@@ -11,7 +11,8 @@ void tgi_cli_keep_parameters(const tgTask *task, const tgOptimum *o, json_t *run
   for (int i = 0, at, entry; tg_task_parameter(task, i, &at) != NULL; i++) {
     const char *array = tg_task_parameter_array(task, i, &entry);
     if (tg_model_field_named(tg_task_model(task), array).data == NULL) continue;   // a number of the contact model moves no pose
-    json_array_append_new(list, json_pack("{s:s, s:i, s:f, s:f}", "array", array, "entry", entry, "first", o->first[at], "best", o->best[at]));
+    json_array_append_new(list, json_pack("{s:s, s:i, s:f, s:f}", "array", array, "entry", entry, "first", o->first[at],
+                                          "best", o->best[at]));
   }
   if (json_array_size(list) > 0) json_object_set(run, KEY, list);
   json_decref(list);

@@ -1,4 +1,5 @@
-// program.h: what the programs `tangere` and `tangere-reproduce` share: options, messages, exit codes, progress, the folder that a run leaves.
+// program.h: what the programs `tangere` and `tangere-reproduce` share: options, messages, exit codes, progress, the
+// folder that a run leaves.
 //
 // Results go to standard output (with --json one machine-readable object), all else to standard error.
 #ifndef TG_CLI_SHARED_PROGRAM_H
@@ -36,7 +37,8 @@ typedef struct tgCli {
   int steps, iterations, threads, count;
   double dt, seconds;             // seconds: that a row of compare may take; 0: the default
   uint64_t seed;
-  bool json, resume, overwrite, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay, repair, exclude_overlapping, full, decompose, ground, ground_below, inside_limits, properties;
+  bool json, resume, overwrite, lenient, allow_absolute, fixed_base, notes, list, zero_contact, baselines, no_replay,
+       repair, exclude_overlapping, full, decompose, ground, ground_below, inside_limits, properties;
   bool second, over_h, widths;    // of gradcheck
   double decompose_threshold, ground_height;
   const char *asset_root[16]; int nasset_root;
@@ -63,19 +65,20 @@ tgLoadOptions tgi_cli_load_options(const tgCli *cli);
 /// Name of the i-th contact option of the command line; returns its value.
 enum { TG_CLI_OPTION_NAME = 64 };
 const char *tgi_cli_split_option(const tgCli *cli, int i, char name[TG_CLI_OPTION_NAME]);
-/// Options of the contact model `word` with those of the command line that it has; without such a model, which tg_contact_create says, none. False: reason
-/// printed.
+/// Options of the contact model `word` with those of the command line that it has; without such a model, which
+/// tg_contact_create says, none. False: reason printed.
 bool tgi_cli_contact_options(const tgCli *cli, const char *word, tgAnyContactOptions *contact);
 /// A compiled model with its notes listed as asked; NULL: reason printed.
 tgModel *tgi_cli_load_model(const tgCli *cli, const char *path);
 /// The start that --key and --inside-limits say; false: there is no such keyframe, which was said.
 bool tgi_cli_start(const tgCli *cli, tgSim *sim);
-/// After a contact solve that failed, or `held` steps that left overlaps as they are: the option that helps where links of a robot overlap by design.
+/// After a contact solve that failed, or `held` steps that left overlaps as they are: the option that helps where links
+/// of a robot overlap by design.
 void tgi_cli_overlap_hint(const tgCli *cli, tgStatus status, int held);
 /// What the contact model warns of, and options of the command line that it does not take, on standard error. contact may be NULL.
 void tgi_cli_contact_warnings(const tgCli *cli, const tgContact *contact);
-/// After a first step (steps made: 0) that is refused where bodies touch or a joint is at its limit: keyframes to start from, which are tried, and the
-/// option that helps where links of a robot touch by design.
+/// After a first step (steps made: 0) that is refused where bodies touch or a joint is at its limit: keyframes to start
+/// from, which are tried, and the option that helps where links of a robot touch by design.
 void tgi_cli_start_hint(const tgCli *cli, tgSim *sim, double h, tgStatus status, int steps);
 /// A task with the command line's overrides; NULL: reason printed.
 tgTask *tgi_cli_load_task(const tgCli *cli, const char *path);
@@ -141,7 +144,8 @@ void tgi_cli_gradient_free(tgCliTrajectory *trajectory);
 
 /// Into run.json: what the first and the best iterate have for the model's parameters that the task decides.
 void tgi_cli_keep_parameters(const tgTask *task, const tgOptimum *optimum, json_t *run);
-/// Those of the iterate `label` into a sim of the run's model; none where run.json (may be NULL) holds none. TG_ERR_PARSE: one that is not the model's.
+/// Those of the iterate `label` into a sim of the run's model; none where run.json (may be NULL) holds none.
+/// TG_ERR_PARSE: one that is not the model's.
 tgStatus tgi_cli_set_parameters(const json_t *run, const char *label, tgSim *sim, tgError *error);
 
 /// A run's folder: run.json, trajectory.npz, loss.csv, replay.html.

@@ -21,7 +21,8 @@ static void add_row(tgRun *run, const tgBand *b, double value, const char *note)
                                              isfinite(b->paper) ? json_real(b->paper) : json_null(), "unit", b->unit, "note", note));
   char paper[40] = "";
   if (isfinite(b->paper)) snprintf(paper, sizeof paper, "paper %.4g", b->paper);
-  tgi_cli_say("%-4s %-38s %-12.6g %-5s %-10s %-12s %s", b->sense == 0 ? "" : pass ? "ok" : "MISS", b->name, value, b->unit, want, paper, note);
+  tgi_cli_say("%-4s %-38s %-12.6g %-5s %-10s %-12s %s", b->sense == 0 ? "" : pass ? "ok" : "MISS", b->name, value,
+              b->unit, want, paper, note);
 }
 
 void tgi_run_row(tgRun *run, const char *name, double value, const char *note, ...) {

@@ -1,11 +1,12 @@
-// rows.h: what the named experiments of `tangere reproduce` and the measurements of `tangere bench` share: rows of figures, and scenes of models/.
+// rows.h: what the named experiments of `tangere reproduce` and the measurements of `tangere bench` share: rows of
+// figures, and scenes of models/.
 #ifndef TG_CLI_SHARED_ROWS_H
 #define TG_CLI_SHARED_ROWS_H
 
 #include "cli/shared/program.h"
 
-/// A row that an experiment must give: value <= limit or >= limit, or only reported (sense 0). paper: the published figure in the row's unit, NAN
-/// when there is none.
+/// A row that an experiment must give: value <= limit or >= limit, or only reported (sense 0). paper: the published
+/// figure in the row's unit, NAN when there is none.
 typedef struct tgBand {
   const char *name;
   char sense;                  // '<', '>', 0
@@ -44,7 +45,8 @@ void tgi_run_progress(const tgRun *run, const char *what, double done, double to
 
 /// A file of models/, found from the executable (build/bin/tangere) or $TANGERE_MODELS. False: reason printed.
 bool tgi_models_file(const char *name, char *path, size_t size);
-/// A model of models/ under `lcp`, or contact model `word`, (options may be NULL) with a simulation of it. False: reason printed, nothing held.
+/// A model of models/ under `lcp`, or contact model `word`, (options may be NULL) with a simulation of it. False:
+/// reason printed, nothing held.
 typedef struct tgScene { tgModel *model; tgContact *contact; tgSim *sim; double h; } tgScene;
 bool tgi_scene_open_under(tgScene *scene, const char *file, const char *word, const tgContactOptions *options);
 bool tgi_scene_open(tgScene *scene, const char *file, const tgContactOptions *options);

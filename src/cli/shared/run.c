@@ -87,7 +87,8 @@ static tgStatus write_npz(const tgCliRun *run, const char *path, tgError *error)
   if (run->optimum != NULL) {
     const tgOptimum *o = run->optimum;
     array[n++] = (tgNpzArray){.name = "variables", .type = TG_NPZ_F8, .ndim = 1, .shape = {(size_t)o->n}, .data = o->best};
-    array[n++] = (tgNpzArray){.name = "loss_iteration", .type = TG_NPZ_F8, .ndim = 1, .shape = {(size_t)o->ncurve}, .data = o->curve_iteration};
+    array[n++] = (tgNpzArray){.name = "loss_iteration", .type = TG_NPZ_F8, .ndim = 1, .shape = {(size_t)o->ncurve},
+                              .data = o->curve_iteration};
     array[n++] = (tgNpzArray){.name = "loss", .type = TG_NPZ_F8, .ndim = 1, .shape = {(size_t)o->ncurve}, .data = o->curve_loss};
   }
   int ntarget = run->nmarker < 16 ? run->nmarker : 16;

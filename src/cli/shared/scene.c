@@ -33,7 +33,9 @@ bool tgi_scene_open_under(tgScene *s, const char *file, const char *word, const 
   return false;
 }
 
-bool tgi_scene_open(tgScene *s, const char *file, const tgContactOptions *options) { return tgi_scene_open_under(s, file, tg_contact_words(0), options); }
+bool tgi_scene_open(tgScene *s, const char *file, const tgContactOptions *options) {
+  return tgi_scene_open_under(s, file, tg_contact_words(0), options);
+}
 
 void tgi_scene_close(tgScene *s) {
   tg_sim_free(s->sim);
@@ -44,7 +46,9 @@ void tgi_scene_close(tgScene *s) {
 
 tgStatus tgi_scene_step(tgScene *s, tgStepInfo *info) { return tg_sim_step_growing(s->sim, s->h, info); }
 
-static int by_value(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
+static int by_value(const void *a, const void *b) {
+  return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
 
 double tgi_median(double *x, int n) {
   qsort(x, (size_t)n, sizeof *x, by_value);

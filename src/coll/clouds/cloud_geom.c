@@ -11,7 +11,8 @@ static double *plain(const tgReal *from, size_t n, const tgAllocator *alloc) {
   return to;
 }
 
-static tgStatus of_mesh(const tgModel *m, int g, const double scale[3], double spacing, const tgAllocator *alloc, tgCloud *cloud, tgError *error) {
+static tgStatus of_mesh(const tgModel *m, int g, const double scale[3], double spacing, const tgAllocator *alloc,
+                        tgCloud *cloud, tgError *error) {
   int mesh = m->geom_mesh[g], nvert = m->mesh_vertnum[mesh];
   double *vert = plain(m->mesh_vert + 3 * (size_t)m->mesh_vertadr[mesh], 3 * (size_t)nvert, alloc);
   if (vert == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for its %d vertices", nvert);
@@ -22,7 +23,8 @@ static tgStatus of_mesh(const tgModel *m, int g, const double scale[3], double s
 }
 
 // the hull of a mesh of points, at scale 1 as vertices of its surface
-static tgStatus of_hull(const tgModel *m, int g, const double scale[3], double spacing, const tgAllocator *alloc, tgCloud *cloud, tgError *error) {
+static tgStatus of_hull(const tgModel *m, int g, const double scale[3], double spacing, const tgAllocator *alloc,
+                        tgCloud *cloud, tgError *error) {
   static const tgReal one[3] = {1, 1, 1};
   tgiSurface s;
   TG_TRY(tgi_surface_of_geom(m, g, TGI_CHORD, &s, error));
@@ -52,6 +54,7 @@ tgStatus tgi_cloud_of_geom(const tgModel *m, int g, double spacing, const tgAllo
   bool points = m->mesh_facenum[m->geom_mesh[g]] == 0 && m->geom_hull[g] >= 0;
   tgStatus st = points ? of_hull(m, g, size, spacing, &alloc, cloud, &why) : of_mesh(m, g, size, spacing, &alloc, cloud, &why);
   if (st >= 0) return st;
-  return tgi_error(error, st, "The mesh of %s (%s) has no points to collide with: %s.", tgi_model_label(m, TG_THING_GEOM, g, geom, sizeof geom),
+  return tgi_error(error, st, "The mesh of %s (%s) has no points to collide with: %s.",
+                   tgi_model_label(m, TG_THING_GEOM, g, geom, sizeof geom),
                    tgi_model_label(m, TG_THING_MESH, m->geom_mesh[g], mesh, sizeof mesh), why.text);
 }

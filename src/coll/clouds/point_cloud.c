@@ -44,7 +44,8 @@ void tg_point_cloud_free(tgPointCloud *cloud) {
 tgPoints tg_point_cloud_points(const tgPointCloud *cloud) {
   if (cloud == NULL) return (tgPoints){0};
   const tgCloud *c = &cloud->cloud;
-  return (tgPoints){.n = c->n, .position = c->p, .normal = c->normal, .area = c->area, .nvert = c->nvert, .vert = c->vert, .corner_at = c->corner_at, .corner = c->corner};
+  return (tgPoints){.n = c->n, .position = c->p, .normal = c->normal, .area = c->area, .nvert = c->nvert,
+                    .vert = c->vert, .corner_at = c->corner_at, .corner = c->corner};
 }
 
 tgStatus tg_point_cloud_quality(const tgPointCloud *cloud, tgCloudQuality *quality) {

@@ -23,7 +23,8 @@ static size_t scratch_of(const tgCloud *a, const tgCloud *b) {
   return reals * sizeof(tgReal) + tgi_soft_points_work(a, b) + 512;
 }
 
-tgStatus tgi_soft_clouds_make(const tgModel *m, double spacing, double eps1, double eps2, const tgAllocator *allocator, tgiSoftClouds **clouds, tgError *error) {
+tgStatus tgi_soft_clouds_make(const tgModel *m, double spacing, double eps1, double eps2, const tgAllocator *allocator,
+                              tgiSoftClouds **clouds, tgError *error) {
   tgAllocator a = tgi_allocator(allocator);
   tgiSoftClouds *k = a.alloc(a.ctx, sizeof *k);
   size_t bytes = tgi_size_mul((size_t)m->ngeom + 1, sizeof *k->cloud);
@@ -58,10 +59,12 @@ void tgi_soft_clouds_free(tgiSoftClouds *clouds) {
 static bool place(tgSim *s, const tgPose *pose, int g, tgiSoftCloud *out) {
   const tgiSoftClouds *k = s->contact_model->soft;
   const tgCloud *c = &k->cloud[g];
-  tgReal *p = tgi_stack_real(s, 3 * (size_t)c->n), *normal = tgi_stack_real(s, 3 * (size_t)c->n), *vert = tgi_stack_real(s, 3 * (size_t)c->nvert + 1);
+  tgReal *p = tgi_stack_real(s, 3 * (size_t)c->n), *normal = tgi_stack_real(s, 3 * (size_t)c->n),
+         *vert = tgi_stack_real(s, 3 * (size_t)c->nvert + 1);
   if (p == NULL || normal == NULL || vert == NULL) return false;
   tgi_cloud_place(c, tgi_surface_size(&s->m, g), p, normal, vert);
-  *out = (tgiSoftCloud){c, p, normal, vert, pose->geom_xpos + 3 * g, pose->geom_xmat + 9 * g, k->eps1 > 0 ? k->eps1 : c->spacing * c->spacing};
+  *out = (tgiSoftCloud){c, p, normal, vert, pose->geom_xpos + 3 * g, pose->geom_xmat + 9 * g,
+                        k->eps1 > 0 ? k->eps1 : c->spacing * c->spacing};
   return true;
 }
 
@@ -80,7 +83,8 @@ int tgi_soft_collide(tgSim *s, const tgPose *pose, int pair, double margin, bool
   tgi_stack_free(s, mark);
   if (count < 0) {
     char a[96], b[96];
-    return tgi_error(&s->error, (tgStatus)count, "No soft contact points of %s and %s: %s.", tgi_model_label(m, TG_THING_GEOM, g1, a, sizeof a),
+    return tgi_error(&s->error, (tgStatus)count, "No soft contact points of %s and %s: %s.",
+                     tgi_model_label(m, TG_THING_GEOM, g1, a, sizeof a),
                      tgi_model_label(m, TG_THING_GEOM, g2, b, sizeof b),
                      count == TG_ERR_CAPACITY ? "the scratch is too small; reserve more and repeat the step"
                      : count == TG_ERR_LIMIT  ? "the choice among vertices was not reached"

@@ -180,8 +180,8 @@ static void carried(const tgReal z[3], tgReal J[18]) {
 // D of a point chosen on P against O: with zeta = xi_P - xi_O and B = R_P dc/dzeta,
 //   dp = J_z xi_P + B zeta,  dgap = g . (J_z + B) zeta,  dn = omega_O x n + (1 - n n') H/|g| (J_z + B) zeta
 // where n = g/|g|; sign: of the normal, which points to A.
-static void derive(const tgReal z[3], const tgReal B[18], const tgReal g[3], const tgReal H[9], const tgReal n[3], tgReal length, double sign, int P,
-                   tgContactPoint *out) {
+static void derive(const tgReal z[3], const tgReal B[18], const tgReal g[3], const tgReal H[9], const tgReal n[3],
+                   tgReal length, double sign, int P, tgContactPoint *out) {
   tgReal J[18], M[18], N[9], dn[18];
   int p = 6 * P, o = 6 * (1 - P);
   carried(z, J);
@@ -212,7 +212,8 @@ static void derive(const tgReal z[3], const tgReal B[18], const tgReal g[3], con
   }
 }
 
-int tgi_soft_points(const tgiSoftCloud *A, const tgiSoftCloud *B, double eps2, double margin, bool d, void *work, tgContactPoint out[TG_PAIR_POINTS]) {
+int tgi_soft_points(const tgiSoftCloud *A, const tgiSoftCloud *B, double eps2, double margin, bool d, void *work,
+                    tgContactPoint out[TG_PAIR_POINTS]) {
   const tgiSoftCloud *side[2] = {A, B};
   int count = 0;
   for (int s = 0; s < 2; s++) {

@@ -63,7 +63,8 @@ static double largest(const tgReal *F, int n) {
   return most;
 }
 
-// A sweep in the log domain: g_j += width log(mass_j/column_j), less the same of the last; columns of any size, by logarithms of their shares.
+// A sweep in the log domain: g_j += width log(mass_j/column_j), less the same of the last; columns of any size, by
+// logarithms of their shares.
 static void sweep(const tgiTopk *t, tgReal *g) {
   double most[MOST + 1], sum[MOST + 1];
   tgReal r[MOST + 1];

@@ -9,7 +9,8 @@ typedef struct Sum {
   const int *kept;
   int n, best;
   const tgReal *x;
-  tgReal first, slope[3];   // s_i and the gradient of l_i of the best: sums are of differences to it, which do not cancel where it alone counts
+  tgReal first, slope[3];   // s_i and the gradient of l_i of the best: sums are of differences to it, which do not
+                            // cancel where it alone counts
 } Sum;
 
 static int point(const Sum *k, int a) { return k->kept != NULL ? k->kept[a] : a; }

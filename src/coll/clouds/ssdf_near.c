@@ -50,7 +50,8 @@ TGI_LANE void nearest_of(const tgiSsdfBlock *b, const double c[3], tgiSsdfNeares
   }
 }
 
-void KERNEL(tgi_ssdf_nearest)(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const double *c, double below, bool about, tgiSsdfNearest *near) {
+void KERNEL(tgi_ssdf_nearest)(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const double *c, double below,
+                              bool about, tgiSsdfNearest *near) {
   int stack[DEPTH], top = 0;
   double bound[DEPTH];
   near->squared = below;
@@ -94,8 +95,8 @@ TGI_LANE bool block_excluded(const tgiSsdfBlock *b, const double c[3], double r,
   return true;
 }
 
-void KERNEL(tgi_ssdf_gather)(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const double *c, double r, double cut, const tgiSsdfNearest *near,
-                             int *blocks, int *count) {
+void KERNEL(tgi_ssdf_gather)(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const double *c, double r, double cut,
+                             const tgiSsdfNearest *near, int *blocks, int *count) {
   int stack[DEPTH], top = 0, n = 0;
   double to_q = sqrt(near->squared);
   stack[0] = 0;
@@ -140,7 +141,8 @@ TGI_LANE bool block_above(const tgiSsdfBlock *b, const tgiSsdfBall *ball, double
 // is q nearer to the first of two nodes beside each other?
 TGI_LANE bool nearer(const tgiSsdfNode *d, const double q[3]) { return box_distance2(d, q) <= box_distance2(d + 1, q); }
 
-void KERNEL(tgi_ssdf_above)(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const tgiSsdfBall *ball, double cut, double level, bool *above) {
+void KERNEL(tgi_ssdf_above)(const tgiSsdfTree *tree, const tgiSsdfNumbers *z, const tgiSsdfBall *ball, double cut,
+                            double level, bool *above) {
   int stack[DEPTH], top = 0;
   double to_q = sqrt(ball->near.squared);
   *above = false;

@@ -5,8 +5,9 @@ enum { DEPTH = 96 };
 
 // ---- least eigenvalues ----
 
-// Of a symmetric A by the trigonometric solution of its characteristic polynomial: with q = tr A/3, p^2 = |A - q 1|^2/6, r = det(A - q 1)/(2 p^3) in [-1, 1],
-// the least is q + 2 p cos(acos(r)/3 + 2 pi/3). Where two are equal acos has an error of the root of rounding, 1e-7 or less: hence the margin.
+// Of a symmetric A by the trigonometric solution of its characteristic polynomial: with q = tr A/3, p^2 = |A - q
+// 1|^2/6, r = det(A - q 1)/(2 p^3) in [-1, 1], the least is q + 2 p cos(acos(r)/3 + 2 pi/3). Where two are equal acos
+// has an error of the root of rounding, 1e-7 or less: hence the margin.
 static double least_eigenvalue(const tgReal *shape) {
   double a[6], trace;
   for (int k = 0; k < 6; k++) a[k] = tgRe(shape[k]);
@@ -78,7 +79,8 @@ static double least_squared(const tgiSsdf *s, const tgiSsdfTree *tree, const tgi
   return best;
 }
 
-int tgi_ssdf_shaped_kept(const tgiSsdf *s, const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const double *low, double tau, const double x[3], int *kept) {
+int tgi_ssdf_shaped_kept(const tgiSsdf *s, const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const double *low,
+                         double tau, const double x[3], int *kept) {
   int stack[DEPTH], top = 0, n = 0;
   double most = least_squared(s, tree, numbers, low, x);
   most += tgi_ssdf_cut(tgRe(s->eps), s->n, tau) + 1e-14 * most;
@@ -98,8 +100,8 @@ int tgi_ssdf_shaped_kept(const tgiSsdf *s, const tgiSsdfTree *tree, const tgiSsd
   return n;
 }
 
-tgReal tgi_ssdf_pruned_shaped(const tgiSsdf *s, const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const double *low, double tau, int *kept, const tgReal x[3],
-                              tgReal g[3], tgReal H[9]) {
+tgReal tgi_ssdf_pruned_shaped(const tgiSsdf *s, const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers,
+                              const double *low, double tau, int *kept, const tgReal x[3], tgReal g[3], tgReal H[9]) {
   const double c[3] = {tgRe(x[0]), tgRe(x[1]), tgRe(x[2])};
   int n = tgi_ssdf_shaped_kept(s, tree, numbers, low, tau, c, kept);
   return tgi_ssdf_among(s, kept, n, x, g, H);

@@ -278,11 +278,13 @@ void tgi_ssdf_tree_numbers(const tgiSsdfTree *tree, const tgReal *p, const tgRea
 
 // ---- which points count ----
 
-void tgi_ssdf_nearest(const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const double c[3], double below, bool about, tgiSsdfNearest *near) {
+void tgi_ssdf_nearest(const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const double c[3], double below,
+                      bool about, tgiSsdfNearest *near) {
   TGI_ISA_CALL(tgi_isa(), tgi_ssdf_nearest, (tree, numbers, c, below, about, near));
 }
 
-int tgi_ssdf_gather(const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const double c[3], double r, double cut, const tgiSsdfNearest *near, int *blocks) {
+int tgi_ssdf_gather(const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, const double c[3], double r, double cut,
+                    const tgiSsdfNearest *near, int *blocks) {
   int n = 0;
   TGI_ISA_CALL(tgi_isa(), tgi_ssdf_gather, (tree, numbers, c, r, cut, near, blocks, &n));
   return n;
@@ -294,8 +296,8 @@ bool tgi_ssdf_above(const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, cons
   return above;
 }
 
-tgReal tgi_ssdf_pruned(const tgiSsdf *s, const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, double tau, int *kept, const tgReal x[3], tgReal g[3],
-                       tgReal H[9]) {
+tgReal tgi_ssdf_pruned(const tgiSsdf *s, const tgiSsdfTree *tree, const tgiSsdfNumbers *numbers, double tau, int *kept,
+                       const tgReal x[3], tgReal g[3], tgReal H[9]) {
   double c[3] = {tgRe(x[0]), tgRe(x[1]), tgRe(x[2])}, cut = tgi_ssdf_cut(tgRe(s->eps), s->n, tau);
   tgiSsdfNearest near;
   tgi_ssdf_nearest(tree, numbers, c, INFINITY, false, &near);

@@ -39,7 +39,8 @@ typedef struct tgContactPoint {
   tgReal Ds[7][6];        ///< d(p, n, gap)/d(size of A, size of B), three each as in tgShape; 0 where a shape has fewer
   int part[4];            ///< parts of polytopes behind the point: vertex or edge of A, face of A, the same of B; 0: none, 1 + vertex,
                           ///< -1 - edge, 1 + face
-  tgReal Dp[7][24];       ///< d(p, n, gap)/d(point, direction of each part), world axes: of an edge its start and the way to its end, of a face
+  tgReal Dp[7][24];       ///< d(p, n, gap)/d(point, direction of each part), world axes: of an edge its start and the
+                          ///< way to its end, of a face
                           ///< the mean of its corners and its normal; anything where there is no part
 } tgContactPoint;
 

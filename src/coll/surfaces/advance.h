@@ -22,8 +22,9 @@ typedef struct tgiAdvance {
 } tgiAdvance;
 enum { TGI_ADVANCE_ROUNDS = 20 };
 
-/// Largest fraction found, in (0, 1], of the tangent step d from the pose `from` (not s->trial), at q, up to which every pair keeps a tenth of its distance at q (of a pair
-/// that was out of reach then, at the round that looked at it); 0 when a pair touches already. What is remembered changes the time, not the
+/// Largest fraction found, in (0, 1], of the tangent step d from the pose `from` (not s->trial), at q, up to which
+/// every pair keeps a tenth of its distance at q (of a pair that was out of reach then, at the round that looked at
+/// it); 0 when a pair touches already. What is remembered changes the time, not the
 /// result. s->trial is undefined afterwards. Scratch from the sim's stack: TG_ERR_CAPACITY when short.
 tgStatus tgi_advance(tgSim *s, tgiAdvance *a, const tgPose *from, const tgReal *d, double *fraction);
 

@@ -18,7 +18,8 @@ enum { TGI_CCD_ROUNDS = 500 };
 
 /// Vertices x(t) = x0 + t (x1 - x0), t in [0, 1]; tol > 0, at least 1e-14 of the largest coordinate, gap >= 0. A distance that falls to the
 /// gap is never missed; one that stays above gap + tol is no hit; between the two, either.
-/// The first na vertices are those of one feature, the next nb of the other: vertex and face (1, 3), edge and edge (2, 2), triangle and triangle (3, 3).
+/// The first na vertices are those of one feature, the next nb of the other: vertex and face (1, 3), edge and edge (2,
+/// 2), triangle and triangle (3, 3).
 tgiCcd tgi_ccd(const double *x0, const double *x1, int na, int nb, double gap, double tol);
 
 #endif

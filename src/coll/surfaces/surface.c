@@ -49,7 +49,8 @@ static tgStatus surface_of_mesh(const tgModel *m, int g, tgiSurface *surface, tg
   double *vert = alloc.alloc(alloc.ctx, tgi_size_mul(nvert + 1, 3 * sizeof *vert));
   if (vert == NULL) return memory(m, g, error);
   for (size_t k = 0; k < 3 * nvert; k++) vert[k] = tgRe(from[k]);
-  tgStatus st = tgi_surface_mesh(vert, (int)nvert, m->mesh_face + 3 * (size_t)m->mesh_faceadr[mesh], m->mesh_facenum[mesh], &alloc, surface, error);
+  tgStatus st = tgi_surface_mesh(vert, (int)nvert, m->mesh_face + 3 * (size_t)m->mesh_faceadr[mesh],
+                                 m->mesh_facenum[mesh], &alloc, surface, error);
   alloc.free(alloc.ctx, vert);
   return st;
 }
@@ -73,7 +74,8 @@ tgStatus tgi_surface_of_geom(const tgModel *m, int g, double chord, tgiSurface *
   tgStatus st = tgi_surface_primitive((tgGeomType)m->geom_type[g], size, chord, &m->alloc, surface);
   if (st == TG_ERR_MEMORY) return memory(m, g, error);
   if (st < 0)
-    return tgi_error(error, st, "The surface of %s cannot be made with sizes %g, %g, %g.", label_of(m, g, label, sizeof label), size[0], size[1], size[2]);
+    return tgi_error(error, st, "The surface of %s cannot be made with sizes %g, %g, %g.",
+                     label_of(m, g, label, sizeof label), size[0], size[1], size[2]);
   return st;
 }
 
@@ -103,7 +105,8 @@ static tgStatus add_geom(const tgModel *m, int g, double chord, tgiShapes *k, tg
   sizes_of(m, g, size);
   tgiTree *tree = &k->trees[k->nsurface++];
   tgStatus st = tgi_tree_make(surface, size, &m->alloc, tree);
-  if (st == TG_ERR_LIMIT) return tgi_error(error, st, "The surface of %s has too many faces, %d.", label_of(m, g, label, sizeof label), surface->nface);
+  if (st == TG_ERR_LIMIT)
+    return tgi_error(error, st, "The surface of %s has too many faces, %d.", label_of(m, g, label, sizeof label), surface->nface);
   if (st < 0) return memory(m, g, error);
   k->surface[g] = surface;
   k->tree[g] = tree;

@@ -5,8 +5,8 @@
 #include "geom/sphere_tree.h"
 #include "model/model.h"
 
-/// Surfaces and trees of the geoms that are in some pair of the model; const after tgi_shapes_make. Geoms with the same mesh, and primitives
-/// of one type and size, share theirs; spheres of every size do.
+/// Surfaces and trees of the geoms that are in some pair of the model; const after tgi_shapes_make. Geoms with the same
+/// mesh, and primitives of one type and size, share theirs; spheres of every size do.
 typedef struct tgiShapes {
   int ngeom, nsurface;
   const tgiSurface **surface;  ///< ngeom; NULL: a plane (half-space), or never touches

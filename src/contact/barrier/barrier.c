@@ -190,8 +190,8 @@ static void brackets(const tgReal g[6], tgReal T[36]) {
   }
 }
 
-// A's twist is that of the relative pose; with both bodies free it is xi1 - xi2 - 1/2 [xi2, xi1]: the last part turns g into the blocks between them.
-// X gets minus the second derivative of the energy.
+// A's twist is that of the relative pose; with both bodies free it is xi1 - xi2 - 1/2 [xi2, xi1]: the last part turns g
+// into the blocks between them. X gets minus the second derivative of the energy.
 static void add_term(tgReal mu, const tgiGeomPair *g, const tgiPairSum *sum, tgPairTerm *t) {
   int a = g->swapped ? 6 : 0, b = 6 - a;
   tgReal T[36];
@@ -203,7 +203,8 @@ static void add_term(tgReal mu, const tgiGeomPair *g, const tgiPairSum *sum, tgP
   }
   for (int i = 0; i < 6; i++)
     for (int j = 0; j < 6; j++) {
-      tgReal h = mu * sum->H[i >= j ? TGI_LOWER(i, j) : TGI_LOWER(j, i)], turn = 0.5 * mu * T[6 * i + j];   // of e_i on B and e_j on A: -1/2 g.[e_i, e_j]
+      // of e_i on B and e_j on A: -1/2 g.[e_i, e_j]
+      tgReal h = mu * sum->H[i >= j ? TGI_LOWER(i, j) : TGI_LOWER(j, i)], turn = 0.5 * mu * T[6 * i + j];
       t->X[12 * (a + i) + a + j] -= h;
       t->X[12 * (b + i) + b + j] -= h;
       t->X[12 * (b + i) + a + j] += h + turn;
@@ -231,8 +232,8 @@ static void clear_terms(tgSim *s) {
   }
 }
 
-// How far the step may go before something touches, by the sphere trees of the sizes of the last begin. Sums at q know how far surfaces are apart at least:
-// most pairs need not be looked at again.
+// How far the step may go before something touches, by the sphere trees of the sizes of the last begin. Sums at q know
+// how far surfaces are apart at least: most pairs need not be looked at again.
 static tgStatus advance(tgSim *s, const tgPose *pose, const tgReal *d, double *fraction) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   bool known = summed(s, pose);
@@ -280,7 +281,8 @@ static tgStatus evaluate(tgSim *s, const tgPose *pose, unsigned want) {
 // the surfaces are the meshes' own, which a changed hull does not move
 static tgStatus check_hulls(tgSim *s) {
   if (!s->hulls_given || same(s->m.hull_vert, s->model->hull_vert, 3 * s->m.nhullvert)) return TG_OK;
-  return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "hull_vert was changed, and this contact model's geoms are the meshes' own triangles; geom_scale moves those.");
+  return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
+                   "hull_vert was changed, and this contact model's geoms are the meshes' own triangles; geom_scale moves those.");
 }
 
 static void sum_at_start(tgSim *s, double sunk) {
@@ -319,7 +321,8 @@ static void swap_sums(tgiBarrierWork *w) {
   w->start = sums;
 }
 
-// Steps are put back from the last to the first: one ends where the one after it started, whose sums are there. So each needs those of its start alone.
+// Steps are put back from the last to the first: one ends where the one after it started, whose sums are there. So each
+// needs those of its start alone.
 static tgStatus revisit(tgSim *s, double h) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   tgi_lagged_freeze(s, h);
@@ -345,7 +348,8 @@ static tgStatus start_d(tgSim *s, const tgPose *pose) {
 static const char *term_label(const tgSim *s, int term, char *text, size_t size) {
   char a[128], b[128];
   const int *body = tgi_barrier(s)->body[term];
-  snprintf(text, size, "%s and %s", tgi_model_label(&s->m, TG_THING_BODY, body[0], a, sizeof a), tgi_model_label(&s->m, TG_THING_BODY, body[1], b, sizeof b));
+  snprintf(text, size, "%s and %s", tgi_model_label(&s->m, TG_THING_BODY, body[0], a, sizeof a),
+           tgi_model_label(&s->m, TG_THING_BODY, body[1], b, sizeof b));
   return text;
 }
 

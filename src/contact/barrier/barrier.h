@@ -31,7 +31,8 @@ typedef struct tgiBarrier {
   tgiTreeForm form;
   int npair, nterm, depth;  ///< depth: of the two deepest trees of a pair together
   int faces;                ///< most of a geom that meets a plane
-  double sunk, most_sunk;   ///< how deep in their geoms surfaces are, and half-spaces under their planes, half of what gaps are wider by [m]; most that can be
+  double sunk, most_sunk;   ///< how deep in their geoms surfaces are, and half-spaces under their planes, half of what
+                            ///< gaps are wider by [m]; most that can be
   tgiGeomPair *pair;
   int (*body)[2];           ///< nterm
   int *geom1, *geom2;       ///< npair: A and B

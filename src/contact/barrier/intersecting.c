@@ -7,7 +7,8 @@
 
 static void face_of(const tgiWorldTree *p, const double shift[3], int f, double x[9]) {
   for (int k = 0; k < 3; k++)
-    for (int i = 0; i < 3; i++) x[3 * k + i] = tgRe(p->vert[3 * (size_t)p->surface->face[3 * (size_t)f + (size_t)k] + (size_t)i]) + shift[i];
+    for (int i = 0; i < 3; i++)
+      x[3 * k + i] = tgRe(p->vert[3 * (size_t)p->surface->face[3 * (size_t)f + (size_t)k] + (size_t)i]) + shift[i];
 }
 
 static void shift_of(const tgiWorldTree *A, const tgiWorldTree *B, double shift[3]) {
@@ -66,8 +67,8 @@ static double winding(const tgiWorldTree *p, const double shift[3], const double
   return sum / (4 * TG_PI);
 }
 
-// A, which does not touch B, is inside: its first vertex is in the sphere of B, and B, being closed, winds about it. Faces that point inwards hold
-// nothing, they are the walls of a room.
+// A, which does not touch B, is inside: its first vertex is in the sphere of B, and B, being closed, winds about it.
+// Faces that point inwards hold nothing, they are the walls of a room.
 static bool inside(const tgiWorldTree *A, const tgiWorldTree *B) {
   double shift[3], x[3], d[3], r = tgRe(B->node[TGI_NODE_R]);
   shift_of(A, B, shift);
@@ -80,7 +81,8 @@ static bool inside(const tgiWorldTree *A, const tgiWorldTree *B) {
   return w > 0.5 && fabs(w - round(w)) < 1e-6;
 }
 
-// The faces that are deepest in each other, from those that were found: they may touch at an edge only. Of large meshes those found are taken.
+// The faces that are deepest in each other, from those that were found: they may touch at an edge only. Of large
+// meshes those found are taken.
 static double deepest(const tgiWorldTree *A, const tgiWorldTree *B, int face[2]) {
   const double most_pairs = 1e6, none[3] = {0, 0, 0};
   double shift[3], x[9], y[9], depth;
@@ -123,18 +125,21 @@ static tgStatus error_touch(tgSim *s, const tgiGeomPair *g, const tgiBarrierPair
       for (int i = 0; i < 3; i++) z += tgRe(R[3 * i + 2]) * (x[3 * k + i] + tgRe(A->origin[i]) - tgRe(at[i]));
       depth = fmax(depth, -z);
     }
-    return tgi_error(&s->error, TG_ERR_INVALID, "Face %d of %s reaches into %s, %.3g m%s.", A->surface->origin[p->face[0]], a, b, depth, advice(depth));
+    return tgi_error(&s->error, TG_ERR_INVALID, "Face %d of %s reaches into %s, %.3g m%s.",
+                     A->surface->origin[p->face[0]], a, b, depth, advice(depth));
   }
   int face[2] = {p->face[0], p->face[1]};
   depth = deepest(A, B, face);
-  return tgi_error(&s->error, TG_ERR_INVALID, "Face %d of %s and face %d of %s touch, %.3g m%s.", A->surface->origin[face[0]], a, B->surface->origin[face[1]], b,
-                   depth, advice(depth));
+  return tgi_error(&s->error, TG_ERR_INVALID, "Face %d of %s and face %d of %s touch, %.3g m%s.",
+                   A->surface->origin[face[0]], a, B->surface->origin[face[1]], b, depth, advice(depth));
 }
 
 static tgStatus error_inside(tgSim *s, int inner, int outer) {
   char a[128], b[128];
-  return tgi_error(&s->error, TG_ERR_INVALID, "%s is wholly inside %s; a step under the contact potential must start with them outside each other.",
-                   tgi_model_label(&s->m, TG_THING_GEOM, inner, a, sizeof a), tgi_model_label(&s->m, TG_THING_GEOM, outer, b, sizeof b));
+  return tgi_error(&s->error, TG_ERR_INVALID,
+                   "%s is wholly inside %s; a step under the contact potential must start with them outside each "
+                   "other.", tgi_model_label(&s->m, TG_THING_GEOM, inner, a, sizeof a),
+                   tgi_model_label(&s->m, TG_THING_GEOM, outer, b, sizeof b));
 }
 
 tgStatus tgi_barrier_check_separated(tgSim *s) {
@@ -147,7 +152,8 @@ tgStatus tgi_barrier_check_separated(tgSim *s) {
     if (w->sums.pair[i].separated && !in && !out) continue;
     s->info.body1 = s->m.geom_body[g->A];
     s->info.body2 = s->m.geom_body[g->B];
-    return !w->sums.pair[i].separated ? error_touch(s, g, &w->sums.pair[i]) : in ? error_inside(s, g->A, g->B) : error_inside(s, g->B, g->A);
+    return !w->sums.pair[i].separated ? error_touch(s, g, &w->sums.pair[i]) : in ? error_inside(s, g->A, g->B)
+           : error_inside(s, g->B, g->A);
   }
   return TG_OK;
 }

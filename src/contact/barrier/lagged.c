@@ -33,7 +33,8 @@ void tgi_lagged_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiL
   lagged->weight = tgi_place(l, patches, sizeof *lagged->weight);
   lagged->point = tgi_place(l, patches, sizeof *lagged->point);
   lagged->patch = tgi_place(l, patches, sizeof *lagged->patch);
-  lagged->sum = tgi_place(l, tgi_size_mul((size_t)k->most_patches * (1 + TGI_MOST_DIRECTIONS), (size_t)k->options.threads), sizeof *lagged->sum);
+  lagged->sum = tgi_place(l, tgi_size_mul((size_t)k->most_patches * (1 + TGI_MOST_DIRECTIONS),
+                                          (size_t)k->options.threads), sizeof *lagged->sum);
   lagged->room = planes ? z->ncon : 0;
   lagged->first_plane = tgi_place(l, (size_t)k->npair + 1, sizeof *lagged->first_plane);
   lagged->plane = tgi_place(l, (size_t)lagged->room, sizeof *lagged->plane);
@@ -47,9 +48,11 @@ tgStatus tgi_lagged_supports(const tgModel *m, tgError *error) {
     char a[128], b[128];
     tgReal friction[2] = {tgi_pair_number(m, p, m->pair_friction, 2, 0), tgi_pair_number(m, p, m->pair_friction, 2, 1)};
     if (m->pair_condim[p] > 1 && tgRe(friction[0]) >= 0 && tgRe(friction[0]) != tgRe(friction[1]))
-      return tgi_error(error, TG_ERR_UNSUPPORTED, "The pair of %s and %s has friction %g and %g along its two tangents; a contact potential has one coefficient.",
-                       tgi_model_label(m, TG_THING_GEOM, m->pair_geom1[p], a, sizeof a), tgi_model_label(m, TG_THING_GEOM, m->pair_geom2[p], b, sizeof b),
-                       tgRe(friction[0]), tgRe(friction[1]));
+      return tgi_error(error, TG_ERR_UNSUPPORTED,
+                       "The pair of %s and %s has friction %g and %g along its two tangents; a contact potential has "
+                       "one coefficient.", tgi_model_label(m, TG_THING_GEOM, m->pair_geom1[p], a, sizeof a),
+                       tgi_model_label(m, TG_THING_GEOM, m->pair_geom2[p], b, sizeof b), tgRe(friction[0]),
+                       tgRe(friction[1]));
   }
   return TG_OK;
 }
@@ -210,7 +213,9 @@ tgStatus tgi_lagged_planes(tgSim *s) {
   Planes c = {.lagged = lagged};
   if (start->used > start->room) {
     if (start->used > s->wanted.npoint) s->wanted.npoint = start->used;
-    return tgi_error(&s->error, TG_ERR_CAPACITY, "There are %d friction points and room for %d; reserve more and repeat.", start->used, start->room);
+    return tgi_error(&s->error, TG_ERR_CAPACITY,
+                     "There are %d friction points and room for %d; reserve more and repeat.", start->used,
+                     start->room);
   }
   for (int i = 0; i < k->npair; i++) {
     const tgiGeomPair *g = &k->pair[i];
@@ -226,7 +231,9 @@ tgStatus tgi_lagged_planes(tgSim *s) {
   lagged->first_plane[k->npair] = c.count;
   if (c.count <= lagged->room) return list_acting(s);
   if (c.count > s->wanted.ncon) s->wanted.ncon = c.count;
-  return tgi_error(&s->error, TG_ERR_CAPACITY, "Friction acts at %d pairs of triangles and there is room for %d; reserve more and repeat.", c.count, lagged->room);
+  return tgi_error(&s->error, TG_ERR_CAPACITY,
+                   "Friction acts at %d pairs of triangles and there is room for %d; reserve more and repeat.", c.count,
+                   lagged->room);
 }
 
 // ---- now ----

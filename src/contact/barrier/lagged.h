@@ -1,4 +1,5 @@
-// lagged.h: friction of a simulation: forces at the start of a step, gathered to points, and their energy at the poses after it. [math/barrier Friction]
+// lagged.h: friction of a simulation: forces at the start of a step, gathered to points, and their energy at the poses
+// after it. [math/barrier Friction]
 #ifndef TG_CONTACT_BARRIER_LAGGED_H
 #define TG_CONTACT_BARRIER_LAGGED_H
 
@@ -50,9 +51,10 @@ typedef struct tgiLagged {
 tgStatus tgi_lagged_supports(const tgModel *m, tgError *error);
 /// Places the arrays; with l->base NULL counts.
 void tgi_lagged_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiLagged *lagged);
-/// A step begins with its step size and its start's pose. Friction's points then follow from the forces of the pairs' sums there: while a pair is summed it
-/// scatters its forces where tgi_lagged_scatter says (any thread, `worker`: which), and tgi_lagged_gather makes points of them. The last sums of the step before may
-/// have been those: where they made points they are the step's, by tgi_lagged_take. Last come the planes.
+/// A step begins with its step size and its start's pose. Friction's points then follow from the forces of the pairs'
+/// sums there: while a pair is summed it scatters its forces where tgi_lagged_scatter says (any thread, `worker`:
+/// which), and tgi_lagged_gather makes points of them. The last sums of the step before may have been those: where they
+/// made points they are the step's, by tgi_lagged_take. Last come the planes.
 void tgi_lagged_freeze(tgSim *s, double h);
 tgiForceScatter tgi_lagged_scatter(tgSim *s, int worker, const struct tgiGeomPair *g, tgiFrictionShare *share);
 /// Points of pair i, which is separated; scatter NULL: its sum scatters nothing (tgi_lagged_scatters). false: it is not separated.
@@ -60,8 +62,8 @@ tgiForceScatter tgi_lagged_scatter(tgSim *s, int worker, const struct tgiGeomPai
 bool tgi_lagged_gather(tgSim *s, int worker, int i, const tgiForceScatter *scatter, tgiLaggedPoints *points);
 /// The points ahead become those of the step.
 void tgi_lagged_take(tgSim *s);
-/// Sums at any pose can make all points: the plane's form and the local barrier ask for forces by themselves, at the start. Not in the complex build, where a
-/// step's parts are made anew, as a twin.
+/// Sums at any pose can make all points: the plane's form and the local barrier ask for forces by themselves, at the
+/// start. Not in the complex build, where a step's parts are made anew, as a twin.
 bool tgi_lagged_by_sums(const tgSim *s);
 /// TG_ERR_CAPACITY: too many friction points, pairs with friction, or pairs of triangles in the plane's form; s->wanted says how many.
 tgStatus tgi_lagged_planes(tgSim *s);

@@ -1,7 +1,7 @@
 // lagged_mixed.c: friction's derivatives in the poses at the start of a step: B of the terms, and B' Z for one Z. See lagged.h.
 //
-// B' Z needs no rates of forces along directions: what Z weighs the points of friction by, the patches weigh their forces by, and the sum over the
-// trees takes it back to the pose of A (tree_reverse.c).
+// B' Z needs no rates of forces along directions: what Z weighs the points of friction by, the patches weigh their
+// forces by, and the sum over the trees takes it back to the pose of A (tree_reverse.c).
 #include <string.h>
 
 #include "contact/barrier/barrier.h"

@@ -1,9 +1,10 @@
 // parameters.c: the numbers behind the barrier and its friction. See parameters.h.
 //
-// Based on: [math/barrier Parameters]. What is wanted is the rate of c = sum g . (Z1; Z2) in a number. A number that moves or changes a geom changes
-// the barrier's g at the pose, and the friction points at that of the start, which slip over their bodies with the geom. Both are
-// rates of forces (tree_force.h) along the same directions: the six twists of a pair's A, then the sizes of A and of B. A twist of B is one of both
-// geoms, which turns everything along, less one of A.
+// Based on: [math/barrier Parameters]. What is wanted is the rate of c = sum g . (Z1; Z2) in a number. A number
+// that moves or changes a geom changes the barrier's g at the pose, and the friction points at that of the start,
+// which slip over their bodies with the geom. Both are rates of forces (tree_force.h) along the same directions:
+// the six twists of a pair's A, then the sizes of A and of B. A twist of B is one of both geoms, which turns
+// everything along, less one of A.
 #include "contact/barrier/parameters.h"
 
 #include <stdio.h>
@@ -163,7 +164,8 @@ static void add_place(const tgSim *s, int g, const tgReal *R, const tgReal *geom
 // frames and body axes of all geoms at one time
 typedef struct Time { const tgReal *geom, *body; } Time;
 
-static void add_rates(const tgSim *s, const tgiGeomPair *g, const Wanted *w, Time at, const tgReal *rate, const tgReal *common, tgParamGrad *p) {
+static void add_rates(const tgSim *s, const tgiGeomPair *g, const Wanted *w, Time at, const tgReal *rate,
+                      const tgReal *common, tgParamGrad *p) {
   tgReal other[TWISTS];
   if (w->twists) {
     for (int j = 0; j < TWISTS; j++) other[j] = common[j] - rate[j];
@@ -280,7 +282,8 @@ static void add_weight(const tgSim *s, const tgReal *Z, tgReal *by_mu) {
 
 tgStatus tgi_barrier_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
   if (p->hull_vert != NULL && s->m.nhullvert > 0)
-    return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "hull_vert has no derivative under this contact model, whose geoms are the meshes' own triangles; geom_scale has.");
+    return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
+                     "hull_vert has no derivative under this contact model, whose geoms are the meshes' own triangles; geom_scale has.");
   tgi_barrier_work(s)->tied = -1;
   if (TG_NUMBER_GRAD(p, weight) != NULL) add_weight(s, Z, TG_NUMBER_GRAD(p, weight));
   if (!any(p)) return TG_OK;

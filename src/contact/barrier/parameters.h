@@ -1,4 +1,5 @@
-// parameters.h: gradients of the barrier and its friction in the numbers of geoms: coefficients of friction, places, sizes and scales, and the step.
+// parameters.h: gradients of the barrier and its friction in the numbers of geoms: coefficients of friction, places,
+// sizes and scales, and the step.
 #ifndef TG_CONTACT_BARRIER_PARAMETERS_H
 #define TG_CONTACT_BARRIER_PARAMETERS_H
 

@@ -64,7 +64,8 @@ static tgBarrierOptions options_of(const tgContact *c) {
 
 static tgiTreeLaw law_of(const tgBarrierOptions *o) {
   bool near_only = o->long_range != TG_LONG_RANGE_BOTH;
-  return (tgiTreeLaw){.eps = o->eps, .base = o->hierarchy == TG_HIERARCHY_PAPER ? 12 : 0, .brute = o->hierarchy == TG_HIERARCHY_BRUTE, .local = near_only ? o->local_range : 0};
+  return (tgiTreeLaw){.eps = o->eps, .base = o->hierarchy == TG_HIERARCHY_PAPER ? 12 : 0,
+                      .brute = o->hierarchy == TG_HIERARCHY_BRUTE, .local = near_only ? o->local_range : 0};
 }
 
 static tgiWorldTree nominal_of(const tgiBarrier *k, int g) {
@@ -78,7 +79,8 @@ static void add_pair(const tgContact *c, tgiBarrier *k, const TermTable *terms, 
   k->geom1[k->npair] = swap ? b : a;
   k->geom2[k->npair] = swap ? a : b;
   tgiGeomPair *g = &k->pair[k->npair++];
-  *g = (tgiGeomPair){.A = swap ? b : a, .B = swap ? a : b, .pair = p, .plane = is_plane(m, a) || is_plane(m, b), .law = law_of(&k->options)};
+  *g = (tgiGeomPair){.A = swap ? b : a, .B = swap ? a : b, .pair = p, .plane = is_plane(m, a) || is_plane(m, b),
+                     .law = law_of(&k->options)};
   k->npoint = k->npoint < INT_MAX - k->npatch[g->A] ? k->npoint + k->npatch[g->A] : INT_MAX;
   bool turned = body1 > body2;
   g->term = term_of(k, terms, turned ? body2 : body1, turned ? body1 : body2);
@@ -127,7 +129,8 @@ static tgStatus make_arrays(tgContact *c, tgiBarrier *k, tgError *error) {
   k->geom1 = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(npair, 2 * sizeof *k->geom1));
   if (k->nominal != NULL) memset(k->nominal, 0, ngeom * sizeof *k->nominal);
   if (k->patch != NULL) memset(k->patch, 0, ngeom * sizeof *k->patch);
-  if (k->nominal == NULL || k->patch == NULL || k->npatch == NULL || k->before_plane == NULL || k->pair == NULL || k->body == NULL || k->geom1 == NULL)
+  if (k->nominal == NULL || k->patch == NULL || k->npatch == NULL || k->before_plane == NULL || k->pair == NULL ||
+      k->body == NULL || k->geom1 == NULL)
     return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d pairs of geoms.", c->model->npair);
   memset(k->before_plane, 0, ngeom * sizeof *k->before_plane);
   k->geom2 = k->geom1 + npair;
@@ -230,7 +233,8 @@ static void warn_of_blend(tgContact *c, const tgBarrierOptions *o) {
   const double least = 0.4;
   bool blends = o->hierarchy != TG_HIERARCHY_BRUTE && law_of(o).local == 0;
   if (blends && o->eps < least)
-    tgi_contact_warn(c, "Contact option eps is %g: below %g the force has minima in distance, in which bodies can be caught.", o->eps, least);
+    tgi_contact_warn(c, "Contact option eps is %g: below %g the force has minima in distance, in which bodies can be "
+                        "caught.", o->eps, least);
 }
 
 tgStatus tgi_barrier_prepare(tgContact *c, tgError *error) {
@@ -326,9 +330,13 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
   tgi_lagged_place(l, c, z, &lagged);
   *work = w;
   if (w == NULL) return;
-  for (size_t g = 0; g < ngeom; g++) solid[g] = (tgiSolid){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .number = &geom[g].numbers};
-  *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .sunk = k->sunk, .geom = geom, .sums = sums, .start = start, .tree = tree, .height = height, .solid = solid, .apart = apart, .lagged = lagged};
-  w->advance = (tgiAdvance){.npair = k->npair, .geom1 = k->geom1, .geom2 = k->geom2, .solid = solid, .sunk = k->sunk, .bound = bound, .q = q};
+  for (size_t g = 0; g < ngeom; g++)
+    solid[g] = (tgiSolid){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .number = &geom[g].numbers};
+  *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .sunk = k->sunk, .geom = geom, .sums = sums,
+                        .start = start, .tree = tree, .height = height, .solid = solid, .apart = apart,
+                        .lagged = lagged};
+  w->advance = (tgiAdvance){.npair = k->npair, .geom1 = k->geom1, .geom2 = k->geom2, .solid = solid, .sunk = k->sunk,
+                            .bound = bound, .q = q};
 }
 
 size_t tgi_barrier_bytes(const tgContact *c, const tgCapacity *z) {

@@ -268,7 +268,8 @@ static bool release_idle_normals(tgiLcpScratch *c, const tgiLcpProblem *p, const
 static bool try_classes(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int limit) {
   tgiLcpScratch *c = s->scratch;
   tgiLcp *t = &c->spare;
-  if (!(tgi_lcp_class_solve(t, p, c->trial, c->ftry, c->wtry) <= TGI_LCP_ACCEPT) || count_ties(t, p, c->ftry, c->wtry) >= limit) return false;
+  if (!(tgi_lcp_class_solve(t, p, c->trial, c->ftry, c->wtry) <= TGI_LCP_ACCEPT) || count_ties(t, p, c->ftry, c->wtry) >= limit)
+    return false;
   memcpy(c->best, c->trial, (size_t)p->n);
   tgi_lcp_class_solve(s, p, c->best, f, w);
   return true;

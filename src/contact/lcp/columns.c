@@ -1,6 +1,7 @@
 // columns.c: see columns.h. Vectors are the columns of a row-major block, so that each operation on rows runs over all of them.
 //
-// Of a deficient Q (nk x nk, rank r) the complete orthogonal decomposition Q Pi = Q1 [W; 0], W = [U, ..] has U triangular, r x r: x = U^-1 Q1_r' r in
+// Of a deficient Q (nk x nk, rank r) the complete orthogonal decomposition Q Pi = Q1 [W; 0], W = [U, ..] has U
+// triangular, r x r: x = U^-1 Q1_r' r in
 // the first r columns, 0 elsewhere, solves Q x = r as far as it can be solved, as the least-norm x does.   [GolubVanLoan 5.5]
 #include "contact/lcp/columns.h"
 

@@ -16,7 +16,8 @@ typedef struct Part { const tgiLcp *lcp; const int *row; int n; tgReal *x, *y, *
 static Part part(const tgSim *s, int index) {
   const tgiLcpWork *w = tgi_lcp_work(s);
   size_t n = (size_t)s->cap.nrow;
-  return (Part){&w->island[index].lcp, s->rows->island_row + s->rows->island_adr[index], tgi_island_rows(s, index), w->K, w->K + n, w->K + 2 * n};
+  return (Part){&w->island[index].lcp, s->rows->island_row + s->rows->island_adr[index], tgi_island_rows(s, index),
+                w->K, w->K + n, w->K + 2 * n};
 }
 
 static void take_rows(const Part *p, const tgReal *all, tgReal *own) {
@@ -52,7 +53,8 @@ tgStatus tgi_lcp_solve_columns(tgSim *s, int island, int n, const int *at, tgRea
   size_t mark = tgi_stack_mark(s);
   tgReal *work = tgi_stack_real(s, tgi_lcp_columns_reals(l->nk, l->rank, n) + 1);
   int *iwork = tgi_stack_bytes(s, (tgi_lcp_columns_ints(l->nk) + 1) * sizeof *iwork);
-  if (work == NULL || iwork == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
+  if (work == NULL || iwork == NULL)
+    return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
   *nlive = tgi_lcp_derivative_columns(l, n, at, X, live, work, iwork);
   tgi_stack_free(s, mark);
   return TG_OK;

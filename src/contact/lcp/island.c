@@ -1,5 +1,5 @@
-// island.c: the rows of one island as a problem of the solver, and what is tried where it has no answer: errors that cannot be removed are left,
-// bounces that would add energy are damped.
+// island.c: the rows of one island as a problem of the solver, and what is tried where it has no answer: errors that
+// cannot be removed are left, bounces that would add energy are damped.
 //
 // Based on: [lcp]; [math/lcp The step].
 #include "contact/lcp/work.h"
@@ -32,7 +32,8 @@ static void extract(tgSim *s, int index, tgiLcpIsland *k) {
     fastest = fmax(fastest, speed);
   }
   // b is a sum of terms J_d vhat_d and of a gap between positions of about 1 m or rad, rounded at 1e-16 of them
-  k->problem = (tgiLcpProblem){.n = n, .A = s->rows->A + s->rows->island_at[index], .b = k->b, .kind = k->kind, .parent = k->parent, .bound = k->bound,
+  k->problem = (tgiLcpProblem){.n = n, .A = s->rows->A + s->rows->island_at[index], .b = k->b, .kind = k->kind,
+                               .parent = k->parent, .bound = k->bound,
                                .rank = s->rows->island_dofadr[index + 1] - s->rows->island_dofadr[index],
                                .speed = 1e-6 * fastest + 1e-8 * tgi_impulse_options(s)->erp / s->h};
 }
@@ -169,7 +170,8 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
 
 // ---- on a tape ----
 
-// A row's byte: its class; the class that the last solve was made with, which for a tangent under a normal that has let go may be another; a tie.
+// A row's byte: its class; the class that the last solve was made with, which for a tangent under a normal that has let
+// go may be another; a tie.
 enum { CLASS = 7, SOLVED = 3, TIE = 64 };
 // An island's: rungs of damped bounces, then
 enum { LEFT = 1, DEFICIENT = 2 };

@@ -49,7 +49,8 @@ static size_t island_bytes(int n) {
   return l.used;
 }
 
-// What islands keep together: of n rows q n^2 + l n bytes and rounding up, of which one row has l and the rounding, and one of many rows more than q n^2.
+// What islands keep together: of n rows q n^2 + l n bytes and rounding up, of which one row has l and the rounding, and
+// one of many rows more than q n^2.
 static size_t pool_bytes(const tgCapacity *z) {
   enum { MANY = 256 };
   size_t rows = tgi_size_mul((size_t)z->nrow + 1, island_bytes(1)), squares = tgi_size_mul(z->nA, island_bytes(MANY) / (MANY * MANY) + 1);
@@ -104,8 +105,10 @@ static const char *deepest(const tgSim *s, char *text, size_t size) {
     return text;
   }
   char a[128], b[128];
-  snprintf(text, size, " The deepest overlap is %.2g m, of %s and %s: move them apart, or exclude contact between their bodies.", -tgRe(worst->gap),
-           tgi_model_label(&s->m, TG_THING_GEOM, worst->geom1, a, sizeof a), tgi_model_label(&s->m, TG_THING_GEOM, worst->geom2, b, sizeof b));
+  snprintf(text, size,
+           " The deepest overlap is %.2g m, of %s and %s: move them apart, or exclude contact between their bodies.",
+           -tgRe(worst->gap), tgi_model_label(&s->m, TG_THING_GEOM, worst->geom1, a, sizeof a),
+           tgi_model_label(&s->m, TG_THING_GEOM, worst->geom2, b, sizeof b));
   return text;
 }
 

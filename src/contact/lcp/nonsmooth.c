@@ -46,7 +46,8 @@ static void nonsmooth_limits(const tgSim *s, const tgPose *pose, tgGradInfo *inf
   }
   for (int t = 0; t < m->ntendon; t++)
     for (int side = 0; side < 2 && m->ten_limited[t]; side++)
-      if (fabs(tgRe(side == 0 ? pose->ten_length[t] - m->ten_range[2 * t] : m->ten_range[2 * t + 1] - pose->ten_length[t]) - TG_TOUCH) <= tie_gap)
+      if (fabs(tgRe(side == 0 ? pose->ten_length[t] - m->ten_range[2 * t]
+                    : m->ten_range[2 * t + 1] - pose->ten_length[t]) - TG_TOUCH) <= tie_gap)
         add_tie(info, "at the limit", unnamed(info) ? tgi_model_label(m, TG_THING_TENDON, t, label, sizeof label) : NULL);
 }
 
@@ -78,9 +79,10 @@ static double speed_to_switch(const tgSim *s, int i) {
   return cls == TGI_LCP_F ? Aii * fabs(bound - fabs(f)) : w;
 }
 
-// Ties that the solver finds are relative to the forces and speeds of the problem. Where those are all next to nothing (free fall with joints
-// that rest on their limits) a move of 1e-9 m or a push of 1e-9 m/s switches a row all the same: the least speed is absolute. A move
-// acts by the share of the gap that a step removes, on the row itself and through it on the others.
+// Ties that the solver finds are relative to the forces and speeds of the problem. Where those are all next to nothing
+// (free fall with joints that rest on their limits) a move of 1e-9 m or a push of 1e-9 m/s switches a row all the
+// same: the least speed is absolute. A move acts by the share of the gap that a step removes, on the row itself and
+// through it on the others.
 static void nonsmooth_rows(const tgSim *s, tgGradInfo *info) {
   const tgiLcpWork *w = tgi_lcp_work(s);
   double least = tie_speed + tie_gap * tgi_impulse_options(s)->erp / s->h;

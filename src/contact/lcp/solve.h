@@ -128,7 +128,8 @@ tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tg
 /// Returns the residual of the conditions (as tgiLcpInfo), INFINITY when f is not finite. w may be NULL.
 double tgi_lcp_solve_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w);
 
-/// f and w (n) of an answer from its classes, to the bit, and the factorisation: deficient as its class solve found Q to be. Nothing is judged.
+/// f and w (n) of an answer from its classes, to the bit, and the factorisation: deficient as its class solve found Q
+/// to be. Nothing is judged.
 void tgi_lcp_recall_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, bool deficient, tgReal *f, tgReal *w);
 
 // ---- Derivative of the last class solve. All vectors have nk entries unless said; outputs may be the inputs. ----

@@ -23,7 +23,8 @@ void KERNEL(tgi_soft_grid_heights)(const tgiSoftSource *s, const tgiSoftFrame *p
   }
 }
 
-void KERNEL(tgi_soft_plane_heights)(const tgReal *normal, const tgReal *p, const tgiSoftFrame *pose, const tgiSsdfBlock *block, const int *at, int n, tgReal *phi) {
+void KERNEL(tgi_soft_plane_heights)(const tgReal *normal, const tgReal *p, const tgiSoftFrame *pose,
+                                    const tgiSsdfBlock *block, const int *at, int n, tgReal *phi) {
   V N[3] = {v_all(normal[0]), v_all(normal[1]), v_all(normal[2])};
   for (int a = 0; a < n; a++)
     for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
@@ -63,7 +64,8 @@ TGI_LANE void add_wrench(const tgReal q[3], const V y[3], const V F[3], int g, t
 }
 
 // F = the mean force of the n runs of blocks, whose exponentials `by` makes weights
-TGI_LANE void push_by_points(const tgiSoftSource *s, const Origin *o, const tgiSoftPush *law, int n, const V y[3], const V u[3], V most, V by, int g, V F[3]) {
+TGI_LANE void push_by_points(const tgiSoftSource *s, const Origin *o, const tgiSoftPush *law, int n, const V y[3],
+                             const V u[3], V most, V by, int g, V F[3]) {
   V few = v_all(law->tail * law->share / s->points);
   for (int a = 0; a < n; a++) {
     const tgiSsdfBlock *z = s->block + s->kept[a];
@@ -86,7 +88,8 @@ TGI_LANE void push_by_points(const tgiSoftSource *s, const Origin *o, const tgiS
   }
 }
 
-void KERNEL(tgi_soft_points)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *points, tgReal *phi, tgReal *force) {
+void KERNEL(tgi_soft_points)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftFrame *pose,
+                             const tgiSsdfBlock *points, tgReal *phi, tgReal *force) {
   Origin o = origin_of(s, pose, points);
   for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
     V y[3], u[3], F[3] = {v_all(0), v_all(0), v_all(0)}, most, W, h;
@@ -113,7 +116,8 @@ void KERNEL(tgi_soft_points)(const tgiSoftSource *s, const tgiSoftPush *law, con
   }
 }
 
-void KERNEL(tgi_soft_grid_points)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *points, tgReal *phi, tgReal *force) {
+void KERNEL(tgi_soft_grid_points)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftFrame *pose,
+                                  const tgiSsdfBlock *points, tgReal *phi, tgReal *force) {
   static const tgReal middle[3] = {0, 0, 0};
   V few = v_all(law->tail * law->share / s->points);
   for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
@@ -134,7 +138,8 @@ void KERNEL(tgi_soft_grid_points)(const tgiSoftSource *s, const tgiSoftPush *law
   }
 }
 
-void KERNEL(tgi_soft_weigh)(const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *points, const tgReal *phi, const tgReal *force, tgiSoftTotals *sum) {
+void KERNEL(tgi_soft_weigh)(const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *points,
+                            const tgReal *phi, const tgReal *force, tgiSoftTotals *sum) {
   static const tgReal origin[3] = {0, 0, 0};
   for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
     V y[3], F[3], weight = weigh(law, v_load(phi + g), points->used, g, sum->weight);
@@ -145,8 +150,8 @@ void KERNEL(tgi_soft_weigh)(const tgiSoftPush *law, const tgiSoftFrame *pose, co
 }
 
 // of points at heights phi that are known, and not more than `reach` high
-void KERNEL(tgi_soft_plane)(const tgReal *normal, const tgReal *p, const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *block, const int *at,
-                            int n, const tgReal *phi, tgiSoftTotals *sum) {
+void KERNEL(tgi_soft_plane)(const tgReal *normal, const tgReal *p, const tgiSoftPush *law, const tgiSoftFrame *pose,
+                            const tgiSsdfBlock *block, const int *at, int n, const tgReal *phi, tgiSoftTotals *sum) {
   V N[3] = {v_all(normal[0]), v_all(normal[1]), v_all(normal[2])};
   for (int a = 0; a < n; a++)
     for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
@@ -162,8 +167,8 @@ void KERNEL(tgi_soft_plane)(const tgReal *normal, const tgReal *p, const tgiSoft
     }
 }
 
-void KERNEL(tgi_soft_ball)(tgReal radius, const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *block, const int *at, int n, const tgReal *phi,
-                           tgiSoftTotals *sum) {
+void KERNEL(tgi_soft_ball)(tgReal radius, const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *block,
+                           const int *at, int n, const tgReal *phi, tgiSoftTotals *sum) {
   static const tgReal middle[3] = {0, 0, 0};
   for (int a = 0; a < n; a++)
     for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {

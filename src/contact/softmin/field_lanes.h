@@ -1,4 +1,5 @@
-// field_lanes.h: what the kernels of field_kernel.c and rate_kernel.c share: heights of points over a surface, one point a lane. Included by kernels only.
+// field_lanes.h: what the kernels of field_kernel.c and rate_kernel.c share: heights of points over a surface, one
+// point a lane. Included by kernels only.
 //
 // Places are taken from q, a point of the source near them: with p' = p - q, y' = y - q the exponent of a point less that of q is
 // p' . (2 y' - p')/eps1, small where it matters, so that neither far places nor narrow kernels cost digits.
@@ -69,8 +70,9 @@ TGI_LANE void place(const tgiSoftFrame *pose, const tgReal q[3], const tgiSsdfBl
   for (int k = 0; k < 3; k++) y[k] = pose->R[3 * k] * p[0] + pose->R[3 * k + 1] * p[1] + pose->R[3 * k + 2] * p[2] + (pose->t[k] - q[k]);
 }
 
-// The blocks with a point that counts for any of the points at y, to s->kept: no farther than the nearest by more than the cut. plane: of all, else 0; most:
-// the largest exponents. What is listed besides does not matter: first boxes are left out that are too far from all, then blocks.
+// The blocks with a point that counts for any of the points at y, to s->kept: no farther than the nearest by more than
+// the cut. plane: of all, else 0; most: the largest exponents. What is listed besides does not matter: first boxes are
+// left out that are too far from all, then blocks.
 TGI_LANE int keep(const tgiSoftSource *s, const Origin *o, const V y[3], int *plane, V *most) {
   V limit = v_dot(y, y) + s->cut;
   int near = 0, n = 0;
@@ -109,7 +111,8 @@ TGI_LANE V share(const tgiSoftSource *s, V exponent, V most) {
   return v_pick(v_less(x, v_all(-s->cut / s->eps1)), v_all(0), v_exp(x));
 }
 
-// Heights of points over the n blocks kept, and the sum of their exponentials; `store`: blocks of one plane become one, with their sum, and n their count.
+// Heights of points over the n blocks kept, and the sum of their exponentials; `store`: blocks of one plane become one,
+// with their sum, and n their count.
 TGI_LANE V heights(const tgiSoftSource *s, const Origin *o, int *n, const V y[3], V most, int g, bool store, V *total) {
   V W = v_all(0), S = v_all(0);
   int runs = 0;

@@ -17,11 +17,12 @@ TGI_LANE Axis along_axis(const tgiSoftGrid *g, int j, V y) {
   V r = at - k * s, left = v_all(last) - k;
   Axis a = {.squared = r * r, .sum = v_all(1), .mean = v_all(0)};
   if (g->most[j] > 0) {
-    // At most 0, but for rounding, where there is a place on that side; beyond the last one what is left out anyway must be finite. A bound of 0 would
-    // cut off the derivative midway between two places.
+    // At most 0, but for rounding, where there is a place on that side; beyond the last one what is left out anyway
+    // must be finite. A bound of 0 would cut off the derivative midway between two places.
     V up = v_exp(v_min((2 * r - s) * (s * two), v_all(1))), down = v_exp(v_min((-2 * r - s) * (s * two), v_all(1))), u = up, d = down;
     for (int m = 1; m <= g->most[j]; m++) {
-      V over = v_pick(v_less(v_all(m - 0.5), left), u * g->decay[j][m], v_all(0)), under = v_pick(v_less(v_all(m - 0.5), k), d * g->decay[j][m], v_all(0));
+      V over = v_pick(v_less(v_all(m - 0.5), left), u * g->decay[j][m], v_all(0)),
+        under = v_pick(v_less(v_all(m - 0.5), k), d * g->decay[j][m], v_all(0));
       a.sum += over + under;
       a.mean += m * (over - under);
       u *= up;
@@ -32,7 +33,8 @@ TGI_LANE Axis along_axis(const tgiSoftGrid *g, int j, V y) {
   return a;
 }
 
-// A box about points at y: weights of its sides, 2 j low and 2 j + 1 high, that sum to 1, and the heights over them; seen: which weigh in some lane.
+// A box about points at y: weights of its sides, 2 j low and 2 j + 1 high, that sum to 1, and the heights over them;
+// seen: which weigh in some lane.
 typedef struct Sides { Axis axis[3]; V weight[6], s[6], phi; bool seen[6]; } Sides;
 
 TGI_LANE void sides_at(const tgiSoftGrid *g, const V y[3], Sides *b) {

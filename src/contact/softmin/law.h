@@ -1,9 +1,10 @@
 // law.h: force of one oriented point of a surface on a point that meets it: stiffness, dissipation, friction, in closed form.
 //
-// Based on: [softmin] eqs. (14)-(20), [math/softmin Law]. With s the height over the point's plane, n its normal, u the velocity against the surface,
+// Based on: [softmin] eqs. (14)-(20), [math/softmin Law]. With s the height over the point's plane, n its normal, u the
+// velocity against the surface,
 //   lambda = c d (n - mu tau/rho),   c = k eps log(1 + exp(-s/eps)),   tau = u - (u.n) n,   rho = sqrt(v_s^2 + |tau|^2),   d = D(u.n/v_d).
-// D(x) is 1 - x while closing (x <= 0) and 0 from x = 2 on; between, (1 - x/2)^3 (1 + x/2), which is C2 at both ends. The publication has (x - 2)^2/4
-// there, whose second derivative jumps.
+// D(x) is 1 - x while closing (x <= 0) and 0 from x = 2 on; between, (1 - x/2)^3 (1 + x/2), which is C2 at both ends.
+// The publication has (x - 2)^2/4 there, whose second derivative jumps.
 #ifndef TG_CONTACT_SOFTMIN_LAW_H
 #define TG_CONTACT_SOFTMIN_LAW_H
 
@@ -62,7 +63,8 @@ static inline void tgi_soft_force_d(const tgiSoftLaw *l, const tgiSoftForce *f, 
 }
 
 /// out = dlambda where the normal turns by dn at held height; dn . n = 0.
-static inline void tgi_soft_force_turn(const tgiSoftLaw *l, const tgiSoftForce *f, const tgReal u[3], const tgReal n[3], const tgReal dn[3], tgReal out[3]) {
+static inline void tgi_soft_force_turn(const tgiSoftLaw *l, const tgiSoftForce *f, const tgReal u[3], const tgReal n[3],
+                                       const tgReal dn[3], tgReal out[3]) {
   tgReal dun = tgi_v3_dot(u, dn), slope = f->c * f->d_x / l->v_d * dun, N = f->c * f->d, t = 0, dtau[3];
   for (int i = 0; i < 3; i++) {
     dtau[i] = -dun * n[i] - f->un * dn[i];
@@ -72,14 +74,17 @@ static inline void tgi_soft_force_turn(const tgiSoftLaw *l, const tgiSoftForce *
     out[i] = slope * f->m[i] + N * (dn[i] - l->mu * (dtau[i] - f->tau[i] * t / (f->rho * f->rho)) / f->rho);
 }
 
-/// Adjoint of zeta . lambda times `by`: of the height at held n, of the normal at held height, of the velocity, of the numbers; n, u added to.
+/// Adjoint of zeta . lambda times `by`: of the height at held n, of the normal at held height, of the velocity, of
+/// the numbers; n, u added to.
 typedef struct tgiSoftBar { tgReal s, n[3], u[3]; } tgiSoftBar;
 typedef struct tgiSoftLawBar { tgReal k, eps, v_d, v_s, mu; } tgiSoftLawBar;
 
-static inline void tgi_soft_force_vjp(const tgiSoftLaw *l, const tgiSoftForce *f, tgReal s, const tgReal n[3], const tgReal u[3], const tgReal zeta[3],
-                                      tgReal by, tgiSoftBar *bar, tgiSoftLawBar *law) {
+static inline void tgi_soft_force_vjp(const tgiSoftLaw *l, const tgiSoftForce *f, tgReal s, const tgReal n[3],
+                                      const tgReal u[3], const tgReal zeta[3], tgReal by, tgiSoftBar *bar,
+                                      tgiSoftLawBar *law) {
   tgReal N = f->c * f->d, a = tgi_v3_dot(n, zeta), b = tgi_v3_dot(f->tau, zeta), part = by * (a - l->mu * b / f->rho);
-  tgReal cbar = part * f->d, xbar = part * f->c * f->d_x, abar = by * N, bbar = -by * N * l->mu / f->rho, rbar = by * N * l->mu * b / (f->rho * f->rho);
+  tgReal cbar = part * f->d, xbar = part * f->c * f->d_x, abar = by * N, bbar = -by * N * l->mu / f->rho,
+         rbar = by * N * l->mu * b / (f->rho * f->rho);
   tgReal tbar[3], unbar;
   for (int i = 0; i < 3; i++) tbar[i] = bbar * zeta[i] + rbar * f->tau[i] / f->rho;
   unbar = xbar / l->v_d - tgi_v3_dot(tbar, n);

@@ -1,6 +1,7 @@
 // pair.h: contact force of two surfaces of oriented points: one wrench on either body, with derivatives in poses and velocities.
 //
-// Based on: [softmin] eqs. (11), (23), [math/softmin Pair]. Every point f of either surface against the other, with height Phi_f and wrench w_f,
+// Based on: [softmin] eqs. (11), (23), [math/softmin Pair]. Every point f of either surface against the other, with
+// height Phi_f and wrench w_f,
 //   w = sum W_f w_f,   W ~ exp(-Phi/eps2),   dw = sum W_f [dw_f - (w_f - w) dPhi_f/eps2].
 // A twist xi of both bodies turns everything along: with V1, V2 held as numbers
 //   dw_f = xi x* w_f - Y_1 (xi x V1) - Y_2 (xi x V2),   dPhi_f = 0,
@@ -17,7 +18,8 @@ typedef struct tgiSoftSide { tgiSoftSurface surface; const tgReal *x, *R, *V; bo
 /// The two surfaces and how they push.
 typedef struct tgiSoftPair { tgiSoftSide side[2]; tgiSoftLaw law; tgReal eps2; } tgiSoftPair;
 
-/// w of out, and X and Y where d is true, by plain sums over all points: the twin of every faster way. work: a number for each point of the two surfaces. Returns the least height.
+/// w of out, and X and Y where d is true, by plain sums over all points: the twin of every faster way. work: a number
+/// for each point of the two surfaces. Returns the least height.
 double tgi_soft_pair_plain(const tgiSoftPair *p, bool d, tgReal *work, tgPairTerm *out);
 
 /// The point of least height, in the world, and the direction in which the second body is pushed there.
@@ -39,7 +41,8 @@ void tgi_soft_pair_point_back(const tgiSoftPair *p, int o, int f, tgReal A, tgRe
 
 // ---- the sums over points, shared with other ways to form them ----
 
-/// Sums over the points of one surface (their body: P) against the other (O), at the world origin. Rows of h: wrench on P, then T in world axes.
+/// Sums over the points of one surface (their body: P) against the other (O), at the world origin. Rows of h: wrench
+/// on P, then T in world axes.
 /// Columns: twists, or velocities, of P or O.
 enum { TGI_SOFT_ROWS = 9 };
 typedef struct tgiSoftSum {
@@ -49,9 +52,10 @@ typedef struct tgiSoftSum {
 } tgiSoftSum;
 
 /// Adds a point at z (world) with weight W; f in world axes. V: of P and O.
-void tgi_soft_sum_add(tgiSoftSum *sum, tgReal W, const tgReal z[3], const tgReal *VP, const tgReal *VO, const tgiSoftPoint *f, bool paper, bool d);
-/// w, X, Y from the sums of the second surface's points against the first (sum[0]) and the first's against the second (sum[1]), weights of both
-/// adding up to 1.
+void tgi_soft_sum_add(tgiSoftSum *sum, tgReal W, const tgReal z[3], const tgReal *VP, const tgReal *VO,
+                      const tgiSoftPoint *f, bool paper, bool d);
+/// w, X, Y from the sums of the second surface's points against the first (sum[0]) and the first's against the second
+/// (sum[1]), weights of both adding up to 1.
 void tgi_soft_sum_finish(const tgiSoftSum sum[2], const tgReal *V1, const tgReal *V2, tgReal eps2, bool d, tgPairTerm *out);
 /// A point's F, T, g and their derivatives from the frame R of the surface to world axes.
 void tgi_soft_point_turn(const tgReal *R, bool paper, bool d, tgiSoftPoint *f);

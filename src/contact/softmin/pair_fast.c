@@ -7,8 +7,8 @@
 
 enum { LANES = TGI_SOFT_LANES };
 
-// Derivatives of a tail are larger than the tail by its exponents over the widths, while the whole may be small by cancellation (as in eps1): where there
-// are derivatives tails are this much smaller.
+// Derivatives of a tail are larger than the tail by its exponents over the widths, while the whole may be small by
+// cancellation (as in eps1): where there are derivatives tails are this much smaller.
 #define DERIVED 1e-5
 
 // ---- heights ----
@@ -24,7 +24,8 @@ static tgiSoftSource source_of(const tgiSoftSearch *q, const tgiSoftMeeting *s, 
     ball.r += (points->hi[k] - m[k]) * (points->hi[k] - m[k]);
   }
   ball.r = sqrt(ball.r);
-  for (int k = 0; k < 3; k++) ball.c[k] = s->pose.R[3 * k] * m[0] + s->pose.R[3 * k + 1] * m[1] + s->pose.R[3 * k + 2] * m[2] + s->pose.t[k];
+  for (int k = 0; k < 3; k++)
+    ball.c[k] = s->pose.R[3 * k] * m[0] + s->pose.R[3 * k + 1] * m[1] + s->pose.R[3 * k + 2] * m[2] + s->pose.t[k];
   tgi_ssdf_nearest(s->source->tree, &s->source->numbers, ball.c, INFINITY, false, &ball.near);
   int n = tgi_ssdf_gather(s->source->tree, &s->source->numbers, ball.c, ball.r, s->cut, &ball.near, q->plan->blocks);
   return tgi_soft_source(q, s, s->cut, q->plan->blocks, n);
@@ -53,7 +54,8 @@ static void lower(tgiSoftSearch *q, const tgiSsdfBlock *points, const tgReal phi
   for (int l = 0; l < points->used; l++) q->least = tgRe(phi[l]) < q->least ? tgRe(phi[l]) : q->least;
 }
 
-static void points_at(int isa, const tgiSoftSource *source, const tgiSoftPush *push, const tgiSoftFrame *pose, const tgiSsdfBlock *points, tgReal *phi, tgReal *force) {
+static void points_at(int isa, const tgiSoftSource *source, const tgiSoftPush *push, const tgiSoftFrame *pose,
+                      const tgiSsdfBlock *points, tgReal *phi, tgReal *force) {
   if (source->grid != NULL) TGI_ISA_CALL(isa, tgi_soft_grid_points, (source, push, pose, points, phi, force));
   else TGI_ISA_CALL(isa, tgi_soft_points, (source, push, pose, points, phi, force));
 }
@@ -78,8 +80,8 @@ static tgiSoftPush push_of(const tgiSoftSearch *q, int o, double least) {
   return push;
 }
 
-// All heights, to plan->phi: of either side its blocks, then its candidates. The least of them is the pair's. Planes and balls come first, so that `forces`
-// (on vectors) knows what is out of reach.
+// All heights, to plan->phi: of either side its blocks, then its candidates. The least of them is the pair's. Planes
+// and balls come first, so that `forces` (on vectors) knows what is out of reach.
 static void set_heights(tgiSoftSearch *q, bool forces) {
   tgReal *phi[2] = {q->plan->phi, q->plan->phi + heights_of(q, 0)}, *force = q->plan->force;
   q->least = INFINITY;
@@ -153,7 +155,8 @@ static void sum_side(const tgiSoftSearch *q, int o, const tgReal *phi, const tgR
     if (rates != NULL) TGI_ISA_CALL(q->isa, tgi_soft_plane_d, (n, at, &push, &s->frame, points, list->block, list->n, phi, rates));
     else TGI_ISA_CALL(q->isa, tgi_soft_plane, (n, at, &push, &s->frame, points, list->block, list->n, phi, sum));
   } else if (s->kind == TGI_SOFT_BALL) {
-    if (rates != NULL) TGI_ISA_CALL(q->isa, tgi_soft_ball_d, (q->p->side[o].surface.ball, &push, &s->frame, points, list->block, list->n, phi, rates));
+    if (rates != NULL)
+      TGI_ISA_CALL(q->isa, tgi_soft_ball_d, (q->p->side[o].surface.ball, &push, &s->frame, points, list->block, list->n, phi, rates));
     else TGI_ISA_CALL(q->isa, tgi_soft_ball, (q->p->side[o].surface.ball, &push, &s->frame, points, list->block, list->n, phi, sum));
   }
   for (int a = 0; a < list->ncandidate; a++) {
@@ -163,7 +166,8 @@ static void sum_side(const tgiSoftSearch *q, int o, const tgReal *phi, const tgR
       tgiSoftSource source = source_of(q, s, c);
       if (source.grid != NULL) TGI_ISA_CALL(q->isa, tgi_soft_grid_forces_d, (&source, &push, &s->frame, points + c->block, rates));
       else TGI_ISA_CALL(q->isa, tgi_soft_forces_d, (&source, &push, &s->frame, points + c->block, rates));
-    } else TGI_ISA_CALL(q->isa, tgi_soft_weigh, (&push, &s->frame, points + c->block, phi + LANES * (list->n + a), force + 3 * LANES * a, sum));
+    } else TGI_ISA_CALL(q->isa, tgi_soft_weigh,
+                        (&push, &s->frame, points + c->block, phi + LANES * (list->n + a), force + 3 * LANES * a, sum));
   }
 }
 
@@ -173,7 +177,8 @@ static void sum_forces(const tgiSoftSearch *q, tgPairTerm *out) {
   for (int o = 0; o < 2; o++) {
     if (q->side[o].points == NULL) continue;
     tgiSoftTotals sum = {.weight = {0}};
-    sum_side(q, o, q->plan->phi + (o == 0 ? 0 : heights_of(q, 0)), q->plan->force + (o == 0 ? 0 : 3 * LANES * q->plan->list[0].ncandidate), &sum, NULL);
+    sum_side(q, o, q->plan->phi + (o == 0 ? 0 : heights_of(q, 0)),
+             q->plan->force + (o == 0 ? 0 : 3 * LANES * q->plan->list[0].ncandidate), &sum, NULL);
     total += add_totals(q->p, o, &sum, out->w);
   }
   for (int i = 0; i < 12; i++) out->w[i] /= total;
@@ -360,7 +365,8 @@ static bool prepare(tgiSoftSearch *q, int slot, bool forces) {
   return true;
 }
 
-double tgi_soft_pair_fast_on(int isa, const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, bool d, tgiSoftPlan *plan, tgPairTerm *out) {
+double tgi_soft_pair_fast_on(int isa, const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, bool d,
+                             tgiSoftPlan *plan, tgPairTerm *out) {
   tgiSoftSearch q;
 #if defined(TG_COMPLEX)
   bool derived = true;   // tangents are derivatives
@@ -387,7 +393,8 @@ double tgi_soft_pair_fast(const tgiSoftPair *p, const tgiSoftIndex index[2], dou
 // One pass over the points that weigh: their weights and values summed, or, these known, their adjoints.
 typedef struct Adjoint { const tgReal *Z; tgReal total, mean; bool back; tgiSoftPairBar *bar; } Adjoint;
 
-static void point_back(const tgiSoftSearch *q, int o, int point, const tgiSoftPair *part, tgReal W, tgReal value, tgReal phi, const Adjoint *a) {
+static void point_back(const tgiSoftSearch *q, int o, int point, const tgiSoftPair *part, tgReal W, tgReal value,
+                       tgReal phi, const Adjoint *a) {
   tgiSoftPlan *plan = q->plan;
   tgiSoftPairBar bar = *a->bar;
   bool some = q->side[o].kind == TGI_SOFT_POINTS && bar.p[o] != NULL;
@@ -428,7 +435,8 @@ static void adjoint_point(const tgiSoftSearch *q, int o, int point, void *ctx) {
   a->mean += W * value;
 }
 
-void tgi_soft_pair_fast_vjp(const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, const tgReal Z[12], tgiSoftPlan *plan, tgiSoftPairBar *bar) {
+void tgi_soft_pair_fast_vjp(const tgiSoftPair *p, const tgiSoftIndex index[2], double tau, const tgReal Z[12],
+                            tgiSoftPlan *plan, tgiSoftPairBar *bar) {
   tgiSoftSearch q;
   Adjoint a = {.Z = Z, .bar = bar};
   tgi_soft_search_start(&q, tgi_isa(), p, index, tau * DERIVED, plan);

@@ -55,7 +55,8 @@ static void unit_velocity(int j, const tgReal z[3], tgReal e[3], tgReal v[3]) {
   else tgi_v3_copy(v, e);
 }
 
-void tgi_soft_sum_add(tgiSoftSum *sum, tgReal W, const tgReal z[3], const tgReal *VP, const tgReal *VO, const tgiSoftPoint *f, bool paper, bool d) {
+void tgi_soft_sum_add(tgiSoftSum *sum, tgReal W, const tgReal z[3], const tgReal *VP, const tgReal *VO,
+                      const tgiSoftPoint *f, bool paper, bool d) {
   tgReal h[TGI_SOFT_ROWS], spin[3], e[3], dz[3], du[3], t[3], zero[3] = {0};
   tgi_v3_cross(h, z, f->F);
   tgi_v3_copy(h + 3, f->F);

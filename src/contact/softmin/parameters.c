@@ -1,7 +1,7 @@
 // parameters.c: adjoint of the `softmin` model's forces in the numbers of geoms and pairs; see tgLaw.parameters.
 //
-// A geom's place moves its points as a twist of it does with the velocity of its body held: X of the pair. Its sizes move the points and turn the
-// normals, whose adjoint the pair gives [math/softmin Parameters].
+// A geom's place moves its points as a twist of it does with the velocity of its body held: X of the pair. Its sizes
+// move the points and turn the normals, whose adjoint the pair gives [math/softmin Parameters].
 #include <string.h>
 
 #include "contact/rows.h"
@@ -37,18 +37,23 @@ static void friction(const tgSim *s, int pair, tgReal bar, tgParamGrad *p) {
   if (geom < 0 && p->pair_friction != NULL) p->pair_friction[2 * s->m.pair_own[pair]] += bar;
 }
 
-// Where the derivative in a number goes, NULL when it is not chosen. A number that is 0 stands for one that follows from geometry and masses.
+// Where the derivative in a number goes, NULL when it is not chosen. A number that is 0 stands for one that follows
+// from geometry and masses.
 static tgReal *chosen(tgReal value, tgReal *bar) { return tgRe(value) > 0 ? bar : NULL; }
 
 typedef struct Numbers { tgReal *k, *eps1, *eps2, *eps3, *v_d, *v_s; } Numbers;
 
 static Numbers numbers_of(const tgSim *s, const tgParamGrad *p) {
-  return (Numbers){.k = chosen(TG_NUMBER(s, stiffness), TG_NUMBER_GRAD(p, stiffness)), .eps1 = chosen(TG_NUMBER(s, eps1), TG_NUMBER_GRAD(p, eps1)),
-                   .eps2 = chosen(TG_NUMBER(s, eps2), TG_NUMBER_GRAD(p, eps2)), .eps3 = chosen(TG_NUMBER(s, eps3), TG_NUMBER_GRAD(p, eps3)),
+  return (Numbers){.k = chosen(TG_NUMBER(s, stiffness), TG_NUMBER_GRAD(p, stiffness)),
+                   .eps1 = chosen(TG_NUMBER(s, eps1), TG_NUMBER_GRAD(p, eps1)),
+                   .eps2 = chosen(TG_NUMBER(s, eps2), TG_NUMBER_GRAD(p, eps2)),
+                   .eps3 = chosen(TG_NUMBER(s, eps3), TG_NUMBER_GRAD(p, eps3)),
                    .v_d = TG_NUMBER_GRAD(p, dissipation_speed), .v_s = TG_NUMBER_GRAD(p, slip_speed)};
 }
 
-static bool any_number(const Numbers *n) { return n->k != NULL || n->eps1 != NULL || n->eps2 != NULL || n->eps3 != NULL || n->v_d != NULL || n->v_s != NULL; }
+static bool any_number(const Numbers *n) {
+  return n->k != NULL || n->eps1 != NULL || n->eps2 != NULL || n->eps3 != NULL || n->v_d != NULL || n->v_s != NULL;
+}
 
 static void add_numbers(const tgSim *s, const tgiSoftPair *x, const tgiSoftPairBar *bar, const Numbers *n) {
   tgReal eps3 = bar->law.eps;
@@ -72,7 +77,9 @@ static tgStatus one_pair(tgSim *s, const tgPose *pose, int i, const tgReal *Z, t
   tgReal *size[2] = {sizes_of(s, g->geom[0], p), sizes_of(s, g->geom[1], p)};
   Numbers numbers = numbers_of(s, p);
   bool points[2] = {wants_points(p, g->geom[0]), wants_points(p, g->geom[1])};
-  if (size[0] == NULL && size[1] == NULL && !points[0] && !points[1] && p->geom_friction == NULL && p->pair_friction == NULL && !any_number(&numbers)) return TG_OK;
+  if (size[0] == NULL && size[1] == NULL && !points[0] && !points[1] && p->geom_friction == NULL &&
+      p->pair_friction == NULL && !any_number(&numbers))
+    return TG_OK;
   tgiSoftPair x = tgi_softmin_pair(s, pose, i);
   tgiSoftPairBar bar = {.eps2 = 0};
   for (int side = 0; side < 2; side++) {
@@ -95,7 +102,8 @@ static tgStatus one_pair(tgSim *s, const tgPose *pose, int i, const tgReal *Z, t
     }
     if (size[side] == NULL) continue;
     size[side][0] += bar.ball[side];
-    tgi_cloud_place_vjp(&tgi_softmin(s)->cloud[g->geom[side]], tgi_softmin_work(s)->geom[g->geom[side]].size, bar.p[side], bar.normal[side], NULL, size[side]);
+    tgi_cloud_place_vjp(&tgi_softmin(s)->cloud[g->geom[side]], tgi_softmin_work(s)->geom[g->geom[side]].size,
+                        bar.p[side], bar.normal[side], NULL, size[side]);
   }
   friction(s, g->pair, bar.law.mu, p);
   add_numbers(s, &x, &bar, &numbers);
@@ -104,12 +112,14 @@ static tgStatus one_pair(tgSim *s, const tgPose *pose, int i, const tgReal *Z, t
 
 tgStatus tgi_softmin_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
   if (p->hull_vert != NULL && s->m.nhullvert > 0)
-    return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "hull_vert has no derivative under this contact model, whose geoms are the meshes' own surfaces; geom_scale has.");
+    return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
+                     "hull_vert has no derivative under this contact model, whose geoms are the meshes' own surfaces; geom_scale has.");
   static const char *const derived[] = {"stiffness", "eps1", "eps2", "eps3"};
   for (int i = 0; i < 4; i++) {
     int number = tgi_contact_number_at(s->contact_model, derived[i]);
     if (tgi_param_number(p, derived[i]) == NULL || tgRe(s->contact_number[number]) > 0) continue;
-    return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "%s is 0: the number follows from geometry and masses and has no derivative; give it a value.",
+    return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
+                     "%s is 0: the number follows from geometry and masses and has no derivative; give it a value.",
                      s->contact_model->number[number]->is.parameter);
   }
   for (int i = 0; i < s->nterm; i++) {

@@ -12,7 +12,8 @@ typedef tgiSoftMeeting Side;
 // ---- room ----
 
 void tgi_soft_plan_place(tgiSoftPlan *plan, const tgiSsdfTree *a, const tgiSsdfTree *b, tgLayout *l) {
-  size_t blocks = (size_t)(a->nblock > b->nblock ? a->nblock : b->nblock), all = (size_t)a->nblock + (size_t)b->nblock, most = (size_t)(a->n > b->n ? a->n : b->n);
+  size_t blocks = (size_t)(a->nblock > b->nblock ? a->nblock : b->nblock), all = (size_t)a->nblock + (size_t)b->nblock,
+         most = (size_t)(a->n > b->n ? a->n : b->n);
   tgiSoftPlan p = {.made = false, .most = LISTED * (int)blocks};
   for (int o = 0; o < 2; o++) {
     p.list[o].block = tgi_place(l, blocks, sizeof *p.list[o].block);
@@ -92,7 +93,8 @@ void tgi_soft_search_start(tgiSoftSearch *q, int isa, const tgiSoftPair *p, cons
 
 static void set_key(const tgiSoftSearch *q, double key[7]) {
   const tgiSoftPair *p = q->p;
-  const double k[7] = {q->side[0].eps1, q->side[1].eps1, tgRe(p->side[0].surface.ball), tgRe(p->side[1].surface.ball), q->eps2, tgRe(p->law.eps), q->tau};
+  const double k[7] = {q->side[0].eps1, q->side[1].eps1, tgRe(p->side[0].surface.ball), tgRe(p->side[1].surface.ball),
+                       q->eps2, tgRe(p->law.eps), q->tau};
   memcpy(key, k, sizeof k);
 }
 
@@ -151,8 +153,9 @@ static double rank(const tgiSsdfBall *b) {
 }
 
 tgiSoftSource tgi_soft_source(const tgiSoftSearch *q, const Side *s, double cut, const int *at, int n) {
-  return (tgiSoftSource){.grid = s->source->grid, .block = s->source->numbers.block, .at = at, .n = n, .points = s->source->tree->n, .eps1 = s->width,
-                         .cut = cut, .sums = q->plan->sums, .kept = q->plan->kept};
+  return (tgiSoftSource){.grid = s->source->grid, .block = s->source->numbers.block, .at = at, .n = n,
+                         .points = s->source->tree->n, .eps1 = s->width, .cut = cut, .sums = q->plan->sums,
+                         .kept = q->plan->kept};
 }
 
 // a cut that leaves `room` to phi where it is about `level`, or lower
@@ -177,7 +180,8 @@ static void look(tgiSoftSearch *q, const Side *s, int block, const tgiSsdfBall *
   const tgiSsdfBlock *points = s->points->numbers.block + block;
   tgReal phi[LANES];
   double cut = coarse_cut(q, s, ball, rank(ball));
-  int n = tgi_soft_by_grid(s) ? 0 : tgi_ssdf_gather(s->source->tree, &s->source->numbers, ball->c, ball->r, cut, &ball->near, q->plan->blocks);
+  int n = tgi_soft_by_grid(s) ? 0 : tgi_ssdf_gather(s->source->tree, &s->source->numbers, ball->c, ball->r, cut,
+                                                    &ball->near, q->plan->blocks);
   tgiSoftSource source = tgi_soft_source(q, s, cut, q->plan->blocks, n);
   tgi_soft_heights(q->isa, &source, &s->frame, points, phi);
   for (int l = 0; l < points->used; l++) q->least = fmin(q->least, tgRe(phi[l]));
@@ -286,8 +290,8 @@ static void walk_exact(tgiSoftSearch *q, int o, Task task) {
 
 // ---- both ----
 
-// Pose rounded so that no point moves by more than the skin: by sqrt(3)/2 of a step of t, and by the norm of R's change, 3/2 of its step at most, at the
-// points' distance.
+// Pose rounded so that no point moves by more than the skin: by sqrt(3)/2 of a step of t, and by the norm of R's
+// change, 3/2 of its step at most, at the points' distance.
 static void round_pose(const Side *s, double skin, tgiSoftPose *pose) {
   const tgiSsdfNode *root = s->points->numbers.node;
   double far = root->radius, c2 = 0, step = 0.5 * skin;
@@ -320,7 +324,8 @@ bool tgi_soft_afar(const tgiSoftSearch *q, int slot) {
   set_key(q, key);
   for (int o = 0; o < 2; o++)
     if (q->side[o].points != NULL) round_pose(&q->side[o], 2 * q->skin, &cell[o]);
-  if (plan->far[slot].made && memcmp(key, plan->far[slot].key, sizeof key) == 0 && memcmp(cell, plan->far[slot].cell, sizeof cell) == 0) return plan->far[slot].afar;
+  if (plan->far[slot].made && memcmp(key, plan->far[slot].key, sizeof key) == 0 && memcmp(cell, plan->far[slot].cell, sizeof cell) == 0)
+    return plan->far[slot].afar;
   tgiSoftSearch at = *q;
   at.skin = 2.1 * q->skin;   // a rounded R is no rotation: its columns are shorter by little
   for (int o = 0; o < 2; o++) {

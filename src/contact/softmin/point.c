@@ -54,8 +54,8 @@ static void ball_point(const tgiSoftSurface *s, const tgiSoftLaw *law, const tgR
   }
 }
 
-static void ball_vjp(const tgiSoftSurface *s, const tgiSoftLaw *law, const tgReal y[3], const tgReal u[3], const tgReal zeta[3], tgReal A, tgReal B,
-                     tgiSoftPointBar *bar) {
+static void ball_vjp(const tgiSoftSurface *s, const tgiSoftLaw *law, const tgReal y[3], const tgReal u[3],
+                     const tgReal zeta[3], tgReal A, tgReal B, tgiSoftPointBar *bar) {
   tgReal n[3], rho = ball_at(s, y, n);
   tgiSoftForce f;
   tgiSoftBar b;
@@ -93,7 +93,8 @@ static void cross_column(const tgReal x[3], int j, tgReal c[3]) {
 }
 
 // of one point: dF, dT at held weights
-static void add_terms(const tgiSoftLaw *law, tgReal w, const tgReal r[3], const tgReal n[3], const tgReal omega[3], const tgiSoftForce *f, tgiSoftPoint *out) {
+static void add_terms(const tgiSoftLaw *law, tgReal w, const tgReal r[3], const tgReal n[3], const tgReal omega[3],
+                      const tgiSoftForce *f, tgiSoftPoint *out) {
   tgReal Ds[3], Du[9], column[3], t[3], x[3];
   tgi_soft_force_d(law, f, n, Ds, Du);
   for (int j = 0; j < 3; j++) {
@@ -133,7 +134,8 @@ static void velocity_at(const tgiSoftLaw *law, const tgReal u[3], const tgReal o
   tgi_v3_sub(ui, ui, t);
 }
 
-void tgi_soft_point(const tgiSoftSurface *s, const tgiSoftLaw *law, const tgReal y[3], const tgReal u[3], const tgReal omega[3], bool d, tgiSoftPoint *out) {
+void tgi_soft_point(const tgiSoftSurface *s, const tgiSoftLaw *law, const tgReal y[3], const tgReal u[3],
+                    const tgReal omega[3], bool d, tgiSoftPoint *out) {
   if (tgRe(s->ball) > 0) {
     ball_point(s, law, y, u, d, out);
     return;
@@ -201,8 +203,9 @@ static tgReal one_point(const tgiSoftSurface *s, const tgiSoftLaw *law, int i, c
   return value;
 }
 
-void tgi_soft_point_vjp(const tgiSoftSurface *s, const tgiSoftLaw *law, const tgReal y[3], const tgReal u[3], const tgReal omega[3], const tgReal zeta[3],
-                        const tgReal eta[3], tgReal A, tgReal B, tgiSoftPointBar *bar) {
+void tgi_soft_point_vjp(const tgiSoftSurface *s, const tgiSoftLaw *law, const tgReal y[3], const tgReal u[3],
+                        const tgReal omega[3], const tgReal zeta[3], const tgReal eta[3], tgReal A, tgReal B,
+                        tgiSoftPointBar *bar) {
   if (tgRe(s->ball) > 0) {
     ball_vjp(s, law, y, u, zeta, A, B, bar);
     return;

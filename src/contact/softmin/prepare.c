@@ -21,9 +21,11 @@ static tgStatus check_friction(const tgModel *m, int p, tgError *error) {
   char a[128], b[128];
   tgReal friction[2] = {tgi_pair_number(m, p, m->pair_friction, 2, 0), tgi_pair_number(m, p, m->pair_friction, 2, 1)};
   if (m->pair_condim[p] == 1 || tgRe(friction[0]) < 0 || tgRe(friction[0]) == tgRe(friction[1])) return TG_OK;
-  return tgi_error(error, TG_ERR_UNSUPPORTED, "The pair of %s and %s has friction %g and %g along its two tangents; this contact model has one coefficient.",
-                   tgi_model_label(m, TG_THING_GEOM, m->pair_geom1[p], a, sizeof a), tgi_model_label(m, TG_THING_GEOM, m->pair_geom2[p], b, sizeof b),
-                   tgRe(friction[0]), tgRe(friction[1]));
+  return tgi_error(error, TG_ERR_UNSUPPORTED,
+                   "The pair of %s and %s has friction %g and %g along its two tangents; this contact model has one "
+                   "coefficient.", tgi_model_label(m, TG_THING_GEOM, m->pair_geom1[p], a, sizeof a),
+                   tgi_model_label(m, TG_THING_GEOM, m->pair_geom2[p], b, sizeof b), tgRe(friction[0]),
+                   tgRe(friction[1]));
 }
 
 // half lengths of the bounding box of a mesh's vertices at the geom's scale
@@ -74,7 +76,8 @@ static double spacing_of(const tgContact *c, int g) {
   double half[3], least;
   half_lengths(c->model, g, half);
   least = fmin(half[0], fmin(half[1], half[2]));
-  if (tgi_softmin_options(c)->points > 0) return fmin(sqrt(area_of(c->model, g, half) / tgi_softmin_options(c)->points), radius_of(c->model, g, half) / FINENESS);
+  if (tgi_softmin_options(c)->points > 0)
+    return fmin(sqrt(area_of(c->model, g, half) / tgi_softmin_options(c)->points), radius_of(c->model, g, half) / FINENESS);
   if (tgi_softmin_options(c)->spacing > 0) return tgi_softmin_options(c)->spacing;
   return fmax(least / FINENESS, sqrt(8 * (half[0] * half[1] + half[1] * half[2] + half[2] * half[0]) / MOST_POINTS));
 }
@@ -87,8 +90,9 @@ static bool meets_points(const tgiSoftmin *k, int g) {
   return false;
 }
 
-// Options under which another surface's points are pulled at the corners of geom g, or meet facets instead of its curves. Measured for boxes: no pull where
-// sqrt(eps1) is half their least half length, pulls where it is all of it. [math/softmin Numbers]
+// Options under which another surface's points are pulled at the corners of geom g, or meet facets instead of its
+// curves. Measured for boxes: no pull where sqrt(eps1) is half their least half length, pulls where it is all of
+// it. [math/softmin Numbers]
 static void warn_of_width(tgContact *c, int g, double spacing) {
   const tgModel *m = c->model;
   double half[3], width = tgi_softmin_options(c)->eps1 > 0 ? sqrt(tgi_softmin_options(c)->eps1) : spacing;
@@ -98,9 +102,11 @@ static void warn_of_width(tgContact *c, int g, double spacing) {
   double least = fmin(half[0], fmin(half[1], half[2]));
   tgi_model_label(m, TG_THING_GEOM, g, label, 60);
   if (width > 0.5 * least)
-    tgi_contact_warn(c, "%.60s: sqrt(eps1) is %.3g m (eps1 0: the spacing), more than half its least half length; its corners may pull. Take finer points.", label, width);
+    tgi_contact_warn(c, "%.60s: sqrt(eps1) is %.3g m (eps1 0: the spacing), more than half its least half length; its "
+                        "corners may pull. Take finer points.", label, width);
   else if (spacing > 2 * width && m->geom_type[g] != TG_GEOM_BOX)
-    tgi_contact_warn(c, "%.60s: its points are %.3g m apart, more than 2 sqrt(eps1); where it is curved its surface is one of facets.", label, spacing);
+    tgi_contact_warn(c, "%.60s: its points are %.3g m apart, more than 2 sqrt(eps1); where it is curved its surface is "
+                        "one of facets.", label, spacing);
 }
 
 static tgStatus make_cloud(const tgContact *c, int g, tgCloud *cloud, tgError *error) {
@@ -141,7 +147,8 @@ tgStatus tgi_softmin_prepare(tgContact *c, tgError *error) {
   // what is there is cleared before anything can be missing, since release frees what they hold
   if (k->cloud != NULL) memset(k->cloud, 0, ((size_t)m->ngeom + 1) * sizeof *k->cloud);
   if (k->tree != NULL) memset(k->tree, 0, ((size_t)m->ngeom + 1) * sizeof *k->tree);
-  if (k->pair == NULL || k->cloud == NULL || k->tree == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d pairs of geoms.", m->npair);
+  if (k->pair == NULL || k->cloud == NULL || k->tree == NULL)
+    return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d pairs of geoms.", m->npair);
   for (int p = 0; p < m->npair; p++)
     if (wanted(m, p)) TG_TRY(add_pair(c, k, p, error));
   for (int g = 0; g < m->ngeom; g++)

@@ -55,7 +55,8 @@ TGI_LANE void on_ball(const tgiSoftPush *law, V s, V distance, const V n[3], con
     p->F[i] = f.lambda[i];
     for (int j = 0; j < 3; j++) {
       V P = ((i == j) - n[i] * n[j]) * by, t = f.tau[j] * by;
-      p->Fy[3 * i + j] = f.s[i] * n[j] + f.slope * f.m[i] * t + f.N * (P + slide * (n[i] * t + f.un * P - f.un * f.rho * f.rho * f.tau[i] * t));
+      p->Fy[3 * i + j] = f.s[i] * n[j] + f.slope * f.m[i] * t +
+                         f.N * (P + slide * (n[i] * t + f.un * P - f.un * f.rho * f.rho * f.tau[i] * t));
       p->Fu[3 * i + j] = f.u[3 * i + j];
     }
   }
@@ -84,7 +85,8 @@ TGI_LANE void less_mean(tgReal two, V phi, const V mean[3], Point *p) {
 }
 
 // over the n runs of blocks kept, with the sum of their exponentials and the height phi
-TGI_LANE void on_points(const tgiSoftSource *s, const Origin *o, const tgiSoftPush *law, int n, const V y[3], const V u[3], V most, V total, V phi, Point *p) {
+TGI_LANE void on_points(const tgiSoftSource *s, const Origin *o, const tgiSoftPush *law, int n, const V y[3],
+                        const V u[3], V most, V total, V phi, Point *p) {
   tgReal two = 2 / s->eps1;
   V by = 1 / total, mean[3] = {v_all(0), v_all(0), v_all(0)};
   for (int k = 0; k < 3; k++) p->g[k] = p->F[k] = v_all(0);
@@ -168,7 +170,8 @@ TGI_LANE void add_point(const tgiSoftPush *law, const tgReal q[3], V W, const V 
   add_congruence(sum->U, W, p->Fu, x, g);
 }
 
-void KERNEL(tgi_soft_forces_d)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *points, tgiSoftRates *sum) {
+void KERNEL(tgi_soft_forces_d)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftFrame *pose,
+                               const tgiSsdfBlock *points, tgiSoftRates *sum) {
   Origin o = origin_of(s, pose, points);
   for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
     V y[3], u[3], most, total;
@@ -179,7 +182,8 @@ void KERNEL(tgi_soft_forces_d)(const tgiSoftSource *s, const tgiSoftPush *law, c
     motion(law, o.q, y, u);
     if (plane > 0) {
       const tgiSsdfBlock *z = s->block + s->kept[0];
-      V phi = plane_height(s, &o, y), W = weigh(law, phi, points->used, g, sum->weight), n0[3] = {v_all(z->normal[0][0]), v_all(z->normal[1][0]), v_all(z->normal[2][0])};
+      V phi = plane_height(s, &o, y), W = weigh(law, phi, points->used, g, sum->weight),
+        n0[3] = {v_all(z->normal[0][0]), v_all(z->normal[1][0]), v_all(z->normal[2][0])};
       on_plane(law, phi, n0, u, &p);
       add_point(law, o.q, W, y, &p, g, sum);
       continue;
@@ -210,7 +214,8 @@ TGI_LANE void on_sides(const tgiSoftSource *s, const tgiSoftPush *law, const Sid
   less_mean(two, b->phi, mean, p);
 }
 
-void KERNEL(tgi_soft_grid_forces_d)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *points, tgiSoftRates *sum) {
+void KERNEL(tgi_soft_grid_forces_d)(const tgiSoftSource *s, const tgiSoftPush *law, const tgiSoftFrame *pose,
+                                    const tgiSsdfBlock *points, tgiSoftRates *sum) {
   static const tgReal middle[3] = {0, 0, 0};
   for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
     V y[3], u[3];
@@ -226,8 +231,8 @@ void KERNEL(tgi_soft_grid_forces_d)(const tgiSoftSource *s, const tgiSoftPush *l
   }
 }
 
-void KERNEL(tgi_soft_plane_d)(const tgReal *normal, const tgReal *p, const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *block, const int *at,
-                              int n, const tgReal *phi, tgiSoftRates *sum) {
+void KERNEL(tgi_soft_plane_d)(const tgReal *normal, const tgReal *p, const tgiSoftPush *law, const tgiSoftFrame *pose,
+                              const tgiSsdfBlock *block, const int *at, int n, const tgReal *phi, tgiSoftRates *sum) {
   V N[3] = {v_all(normal[0]), v_all(normal[1]), v_all(normal[2])};
   for (int a = 0; a < n; a++)
     for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {
@@ -247,8 +252,8 @@ void KERNEL(tgi_soft_plane_d)(const tgReal *normal, const tgReal *p, const tgiSo
     }
 }
 
-void KERNEL(tgi_soft_ball_d)(tgReal radius, const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *block, const int *at, int n, const tgReal *phi,
-                             tgiSoftRates *sum) {
+void KERNEL(tgi_soft_ball_d)(tgReal radius, const tgiSoftPush *law, const tgiSoftFrame *pose, const tgiSsdfBlock *block,
+                             const int *at, int n, const tgReal *phi, tgiSoftRates *sum) {
   static const tgReal middle[3] = {0, 0, 0};
   for (int a = 0; a < n; a++)
     for (int g = 0; g < TGI_SOFT_LANES; g += TGI_WIDTH) {

@@ -60,7 +60,8 @@ tgiSoftPair tgi_softmin_pair(tgSim *s, const tgPose *pose, int i) {
   const tgiSoftGeoms *g = &k->pair[i];
   const tgiSoftminWork *w = tgi_softmin_work(s);
   tgiSoftPair p = {.eps2 = or_derived(TG_NUMBER(s, eps2), g->spacing / SHARP)};
-  p.law = (tgiSoftLaw){.eps = or_derived(TG_NUMBER(s, eps3), g->spacing / SHARP), .v_d = TG_NUMBER(s, dissipation_speed), .v_s = TG_NUMBER(s, slip_speed),
+  p.law = (tgiSoftLaw){.eps = or_derived(TG_NUMBER(s, eps3), g->spacing / SHARP),
+                       .v_d = TG_NUMBER(s, dissipation_speed), .v_s = TG_NUMBER(s, slip_speed),
                        .paper = tgi_softmin_options(s->contact_model)->form == TG_FORCE_PAPER};
   p.law.k = or_derived(TG_NUMBER(s, stiffness), g->mass * TG_STANDARD_GRAVITY / p.law.eps);
   p.law.mu = s->m.pair_condim[g->pair] == 1 ? 0 : tgi_pair_friction(&s->m, g->pair, 0, NULL);
@@ -68,9 +69,10 @@ tgiSoftPair tgi_softmin_pair(tgSim *s, const tgPose *pose, int i) {
     int geom = g->geom[side];
     const tgCloud *c = &k->cloud[geom];
     bool ball = s->m.geom_type[geom] == TG_GEOM_SPHERE && !p.law.paper;
-    p.side[side] = (tgiSoftSide){.surface = {.n = c->n, .p = w->geom[geom].p, .normal = w->geom[geom].normal, .eps1 = width_of(s, c),
-                                             .ball = ball ? s->m.geom_size[3 * geom] : 0},
-                                 .x = pose->geom_xpos + 3 * geom, .R = pose->geom_xmat + 9 * geom, .V = pose->V + 6 * s->m.geom_body[geom], .flat = c->flat};
+    p.side[side] = (tgiSoftSide){.surface = {.n = c->n, .p = w->geom[geom].p, .normal = w->geom[geom].normal,
+                                             .eps1 = width_of(s, c), .ball = ball ? s->m.geom_size[3 * geom] : 0},
+                                             .x = pose->geom_xpos + 3 * geom, .R = pose->geom_xmat + 9 * geom,
+                                             .V = pose->V + 6 * s->m.geom_body[geom], .flat = c->flat};
   }
   return p;
 }
@@ -176,7 +178,8 @@ static bool touch(const tgSim *s, int i, tgContactForce *out) {
 static const char *term_label(const tgSim *s, int i, char *text, size_t size) {
   char a[128], b[128];
   const tgiSoftGeoms *g = &tgi_softmin(s)->pair[i];
-  snprintf(text, size, "%s and %s", tgi_model_label(&s->m, TG_THING_GEOM, g->geom[0], a, sizeof a), tgi_model_label(&s->m, TG_THING_GEOM, g->geom[1], b, sizeof b));
+  snprintf(text, size, "%s and %s", tgi_model_label(&s->m, TG_THING_GEOM, g->geom[0], a, sizeof a),
+           tgi_model_label(&s->m, TG_THING_GEOM, g->geom[1], b, sizeof b));
   return text;
 }
 

@@ -1,4 +1,5 @@
-// height_nodes.h: the sum over a surface and a plane node by node, each with its own six-dimensional derivatives: the oracle of halfspace_kernel.c.
+// height_nodes.h: the sum over a surface and a plane node by node, each with its own six-dimensional derivatives: the
+// oracle of halfspace_kernel.c.
 #ifndef TG_TEST_CONTACT_BARRIER_HEIGHT_NODES_H
 #define TG_TEST_CONTACT_BARRIER_HEIGHT_NODES_H
 
@@ -17,7 +18,9 @@ typedef struct tgtHeights {
   tgiTreeCount count;
 } tgtHeights;
 
-static inline tgReal tgt_height_of(const tgtHeights *r, const tgReal x[3], tgReal v[6], tgReal G[21]) { return r->t->height + tgi_height(r->t->n, x, v, G); }
+static inline tgReal tgt_height_of(const tgtHeights *r, const tgReal x[3], tgReal v[6], tgReal G[21]) {
+  return r->t->height + tgi_height(r->t->n, x, v, G);
+}
 
 static inline void tgt_height_force(const tgtHeights *r, int k, tgReal N, const tgReal a[3], tgReal z, tgReal d) {
   tgReal F[3], b[3];
@@ -75,7 +78,8 @@ static inline bool tgt_height_below(tgtHeights *r, int k, tgReal share, tgReal o
 // adds node k to out; its second derivatives go to H with its share (42), (43)
 static inline bool tgt_height_node(tgtHeights *r, int k, tgReal share, tgReal out[7]) {
   const tgReal *x = r->t->A->node + (size_t)k * TGI_NODE_SIZE;
-  tgReal v[6], G[21], f[3], phi[3] = {1, 0, 0}, A[7] = {0}, radius = x[TGI_NODE_R], width = r->t->law->eps * radius, z = tgt_height_of(r, x, v, G);
+  tgReal v[6], G[21], f[3], phi[3] = {1, 0, 0}, A[7] = {0}, radius = x[TGI_NODE_R], width = r->t->law->eps * radius,
+         z = tgt_height_of(r, x, v, G);
   r->count.visits++;
   if (r->t->law->brute || tgRe(z) <= tgRe(radius)) return tgt_height_below(r, k, share, out);
   tgi_law_height(x[TGI_NODE_W], r->t->law->base, z, f);

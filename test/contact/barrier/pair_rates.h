@@ -47,8 +47,8 @@ static inline void along(tgtOutputsOf outputs, const tgReal x[18], const tgReal 
 
 static inline void compare(const char *what, int kind, double gap, const tgReal *a, const tgReal *b, int n, double scale, double tol) {
   for (int k = 0; k < n; k++)
-    check_true(fabs(tgRe(a[k] - b[k])) <= tol * scale, "%s gap %g %s[%d]: %.15g, differences %.15g, scale %g", pair_kind[kind], gap, what, k,
-               tgRe(a[k]), tgRe(b[k]), scale);
+    check_true(fabs(tgRe(a[k] - b[k])) <= tol * scale, "%s gap %g %s[%d]: %.15g, differences %.15g, scale %g",
+               pair_kind[kind], gap, what, k, tgRe(a[k]), tgRe(b[k]), scale);
 }
 
 // of a twist of A

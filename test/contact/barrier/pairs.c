@@ -64,7 +64,8 @@ void pair_make(tgtRandom *r, int kind, double gap, const double size[2], double 
   bool flat = kind == FLAT_VERTEX_EDGE || kind == FLAT_VERTEX_VERTEX || kind == FLAT_EDGE_EDGE;
   double t[18], R[9], turn = tgt_uniform(r, 0, 2 * TG_PI), shift[3];
   half(r, part[kind][0], flat ? 0 : turn, sliver, flat, t);
-  half(r, part[kind][1], flat ? 0 : kind == EDGE_EDGE ? turn + tgt_uniform(r, 0.5, 2.5) : tgt_uniform(r, 0, 2 * TG_PI), sliver, flat, t + 9);
+  half(r, part[kind][1], flat ? 0 : kind == EDGE_EDGE ? turn + tgt_uniform(r, 0.5, 2.5) : tgt_uniform(r, 0, 2 * TG_PI),
+       sliver, flat, t + 9);
   bool box = kind == BOX_FACES || kind == BOX_SIDES;
   if (box) {
     box_half(r, true, kind == BOX_SIDES, sliver, t);

@@ -1,4 +1,5 @@
-// rubbing.h: a scene with friction between surfaces, a plane, a large and a small geom, and one that is too far to rub, at the start of a step.
+// rubbing.h: a scene with friction between surfaces, a plane, a large and a small geom, and one that is too far to
+// rub, at the start of a step.
 #ifndef TG_TEST_CONTACT_BARRIER_RUBBING_H
 #define TG_TEST_CONTACT_BARRIER_RUBBING_H
 

@@ -41,7 +41,8 @@ static inline void tgt_near_sum(const tgiPairSum *a, const tgiPairSum *b, double
   double scale[3] = {fabs(tgRe(b->P)), 0, 0};
   for (int k = 1; k < 28; k++) scale[k < 7 ? 1 : 2] = fmax(scale[k < 7 ? 1 : 2], fabs(tgRe(y[k])));
   for (int k = 0; k < 28; k++)
-    check_true(fabs(tgRe(x[k] - y[k])) <= tol * scale[k < 1 ? 0 : k < 7 ? 1 : 2], "%s: entry %d is %.17g, twin %.17g", what, k, tgRe(x[k]), tgRe(y[k]));
+    check_true(fabs(tgRe(x[k] - y[k])) <= tol * scale[k < 1 ? 0 : k < 7 ? 1 : 2], "%s: entry %d is %.17g, twin %.17g",
+               what, k, tgRe(x[k]), tgRe(y[k]));
 }
 
 #endif

@@ -1,4 +1,5 @@
-// test_barrier.c: the `barrier` model in a simulation: terms of bodies against complex steps of their poses, threads, sizes as parameters, errors.
+// test_barrier.c: the `barrier` model in a simulation: terms of bodies against complex steps of their poses, threads,
+// sizes as parameters, errors.
 #include <stdio.h>
 #include <string.h>
 
@@ -202,8 +203,8 @@ static void test_touching(void **state) {
   (void)state;
   check_error("<body pos='0 0 1'><freejoint/><geom name='one' type='box' size='.1 .1 .1'/></body>"
               "<body pos='.195 0 1.02'><freejoint/><geom name='two' type='box' size='.1 .1 .1'/></body>", "'one'", "'two'", " m deep");
-  check_error("<geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .09'><freejoint/><geom name='one' type='box' size='.1 .1 .1'/></body>",
-              "'floor'", "'one'", " 0.01 m");
+  check_error("<geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .09'><freejoint/>"
+              "<geom name='one' type='box' size='.1 .1 .1'/></body>", "'floor'", "'one'", " 0.01 m");
   check_error("<body pos='0 0 1'><freejoint/><geom name='small' type='sphere' size='.1'/></body>"
               "<body pos='.1 0 1'><freejoint/><geom name='large' type='box' size='1 1 1'/></body>", "'small'", "'large'", "inside");
 }
@@ -211,8 +212,8 @@ static void test_touching(void **state) {
 // at the height of its half side, which rounding makes touch or not: said to be rounding, with what to do about it
 static void test_touching_to_rounding(void **state) {
   (void)state;
-  check_error("<geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .1'><freejoint/><geom name='one' type='box' size='.1 .1 .1'/></body>",
-              "'one'", "rounding", "part them");
+  check_error("<geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .1'><freejoint/>"
+              "<geom name='one' type='box' size='.1 .1 .1'/></body>", "'one'", "rounding", "part them");
 }
 
 // a blend below 0.4 is taken, with a warning; where nothing is blended there is none
@@ -231,7 +232,8 @@ static void test_warnings(void **state) {
     Rig r = rig_of_text("<mujoco><worldbody>" SCENE "</worldbody></mujoco>", row[k].word, &o.of);
     const char *text = tg_contact_warning(r.c, 0);
     check_true((text != NULL) == row[k].warned, "row %zu: %s", k, text != NULL ? text : "no warning");
-    check_true(text == NULL || (strstr(text, "eps") != NULL && strstr(text, "0.4") != NULL && tg_contact_warning(r.c, 1) == NULL), "%s", text);
+    check_true(text == NULL || (strstr(text, "eps") != NULL && strstr(text, "0.4") != NULL &&
+                                tg_contact_warning(r.c, 1) == NULL), "%s", text);
     assert_null(tg_contact_warning(r.c, -1));
     drop(&r);
   }
@@ -265,7 +267,8 @@ static void test_friction_ties(void **state) {
   const char *names[] = {"geom_friction"};
   for (int k = 0; k < 2; k++) {
     tgError e = {0};
-    Rig r = rig("<geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .102'><freejoint/><geom name='box' type='box' size='.1 .1 .1'/></body>", NULL);
+    Rig r = rig("<geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .102'><freejoint/>"
+                "<geom name='box' type='box' size='.1 .1 .1'/></body>", NULL);
     tgReal *friction = tg_sim_param(r.s, "geom_friction", NULL, NULL);
     friction[0] = 0.5;
     friction[1] = k == 0 ? 0.5 : 0.4;
@@ -280,14 +283,17 @@ static void test_friction_ties(void **state) {
   }
 }
 
-// the spheres of a cube's triangles have two farthest corners: its sizes one by one have one-sided derivatives; those of other boxes are exact
+// the spheres of a cube's triangles have two farthest corners: its sizes one by one have one-sided derivatives;
+// those of other boxes are exact
 static void test_size_ties(void **state) {
   (void)state;
   const char *names[] = {"geom_size"};
   for (int k = 0; k < 2; k++) {
     tgError e = {0};
-    Rig r = rig(k == 0 ? "<geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .102'><freejoint/><geom name='box' type='box' size='.1 .1 .1'/></body>"
-                       : "<geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .102'><freejoint/><geom name='box' type='box' size='.13 .12 .1'/></body>", NULL);
+    Rig r = rig(k == 0 ? "<geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .102'><freejoint/>"
+                         "<geom name='box' type='box' size='.1 .1 .1'/></body>"
+                       : "<geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .102'><freejoint/>"
+                         "<geom name='box' type='box' size='.13 .12 .1'/></body>", NULL);
     tgParamGrad *p = tg_param_grad_create(r.m, names, 1, NULL, &e);
     tgGradInfo info = {0};
     assert_int_equal(tg_sim_step(r.s, 0.01, NULL), TG_OK);
@@ -319,9 +325,11 @@ int main(void) {
 #ifdef TG_COMPLEX
       cmocka_unit_test(test_terms),
 #endif
-      cmocka_unit_test(test_threads), cmocka_unit_test(test_sizes), cmocka_unit_test(test_touching), cmocka_unit_test(test_long_range), cmocka_unit_test(test_options),
+      cmocka_unit_test(test_threads), cmocka_unit_test(test_sizes), cmocka_unit_test(test_touching),
+      cmocka_unit_test(test_long_range), cmocka_unit_test(test_options),
       cmocka_unit_test(test_touching_to_rounding), cmocka_unit_test(test_warnings),
-                                     cmocka_unit_test(test_hull_vertices), cmocka_unit_test(test_friction_ties), cmocka_unit_test(test_size_ties),
+                                     cmocka_unit_test(test_hull_vertices), cmocka_unit_test(test_friction_ties),
+                                     cmocka_unit_test(test_size_ties),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

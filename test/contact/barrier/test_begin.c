@@ -1,5 +1,5 @@
-// test_begin.c: what starts a step in one sum over the pairs of geoms, their values and the points of friction, against each made by itself: the same
-// bits when summed again and for any number of threads, and the points of the plain walk.
+// test_begin.c: what starts a step in one sum over the pairs of geoms, their values and the points of friction, against
+// each made by itself: the same bits when summed again and for any number of threads, and the points of the plain walk.
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +17,10 @@ static Kept keep(const tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
   const tgiBarrierWork *w = s->solver;
   const tgiLaggedPoints *start = &w->lagged.start;
-  return (Kept){.pair = copy(w->sums.pair, (size_t)k->npair * sizeof *w->sums.pair), .point = copy(start->point, (size_t)start->used * sizeof *start->point),
-                .npoint = copy(start->npoint, (size_t)k->npair * sizeof(int)), .first = copy(start->first, (size_t)k->npair * sizeof(int)), .npair = k->npair};
+  return (Kept){.pair = copy(w->sums.pair, (size_t)k->npair * sizeof *w->sums.pair),
+                .point = copy(start->point, (size_t)start->used * sizeof *start->point),
+                .npoint = copy(start->npoint, (size_t)k->npair * sizeof(int)),
+                .first = copy(start->first, (size_t)k->npair * sizeof(int)), .npair = k->npair};
 }
 
 static void let_go(Kept *k) {
@@ -129,7 +131,8 @@ static double distance(const tgSim *s, const tgiGeomPair *g) {
   const tgiBarrierWork *w = s->solver;
   tgiRigid A = pose_of(s, g->A), B = pose_of(s, g->B);
   tgiPlane plane = {.p = {B.p[0], B.p[1], B.p[2]}, .n = {B.R[2], B.R[5], B.R[8]}};
-  return g->plane ? tgi_solid_height(&w->solid[g->A], &A, &plane, INFINITY) : tgi_solid_distance(&w->solid[g->A], &A, &w->solid[g->B], &B, INFINITY);
+  return g->plane ? tgi_solid_height(&w->solid[g->A], &A, &plane, INFINITY)
+         : tgi_solid_distance(&w->solid[g->A], &A, &w->solid[g->B], &B, INFINITY);
 }
 
 // the sums' bounds of distances, which the step trusts, and how near they come
@@ -157,7 +160,8 @@ static void bounds(void **state) {
         const tgiGeomPair *g = &tgi_barrier(r.s)->pair[i];
         if (!w->sums.pair[i].separated) continue;
         double d = distance(r.s, g), bound = w->sums.pair[i].clear.all;
-        check_true(bound > 0 && bound <= d * (1 + 1e-9) + 1e-15, "pair %d form %d: %.17g apart, the sums say at least %.17g", i, form, d, bound);
+        check_true(bound > 0 && bound <= d * (1 + 1e-9) + 1e-15,
+                   "pair %d form %d: %.17g apart, the sums say at least %.17g", i, form, d, bound);
         share += bound / d;
         pairs++;
       }
@@ -214,7 +218,8 @@ static void plain_walk(void **state) {
   }
 }
 
-// a step that has no room for friction's points, then none for the pairs that have any, says how many there are and changes nothing; then come the same bits
+// a step that has no room for friction's points, then none for the pairs that have any, says how many there are and
+// changes nothing; then come the same bits
 static void without_room(void **state) {
   (void)state;
   Rig r = rubbing(TG_HIERARCHY_MOMENT, 2);

@@ -236,7 +236,8 @@ static void derivatives(void **state) {
 // z: numbers of the point or plane themselves, which slip over the bodies, then the step size
 typedef struct RateMap { Scene scene; tgiFrictionPoint p; tgiFrictionPlane q; } RateMap;
 enum { POINT_REALS = 13, PLANE_REALS = 27 };
-_Static_assert(sizeof(tgiFrictionPoint) == POINT_REALS * sizeof(tgReal) && sizeof(tgiFrictionPlane) == PLANE_REALS * sizeof(tgReal), "reals only");
+_Static_assert(sizeof(tgiFrictionPoint) == POINT_REALS * sizeof(tgReal) &&
+               sizeof(tgiFrictionPlane) == PLANE_REALS * sizeof(tgReal), "reals only");
 
 static tgStatus rate_map(void *ctx, const tgReal *z, tgReal *y) {
   const RateMap *r = (const RateMap *)ctx;
@@ -278,8 +279,8 @@ static void rates(void **state) {
         else tgi_friction_step_rate(&r.p, &s->law, m, dg);
         for (int i = 0; i < 12; i++) D[(n + 1) * i + j] = dg[i];
       }
-      tgtDeriv d = {.name = plane ? "plane's numbers" : "point's numbers", .nx = n + 1, .ny = 12, .map = rate_map, .ctx = &r, .tol = tolerance,
-                    .step = 1e-5};
+      tgtDeriv d = {.name = plane ? "plane's numbers" : "point's numbers", .nx = n + 1, .ny = 12, .map = rate_map,
+                    .ctx = &r, .tol = tolerance, .step = 1e-5};
       tgt_check_jacobian(&d, z, D);
     }
 }
@@ -331,7 +332,8 @@ static double cost_at(const tgiFrictionPlane *p, const double v[18], double eps,
   return cost;
 }
 
-// the plane's velocity is the cheapest: no other costs less, from each vertex' velocity down Weiszfeld's method; for forces and speeds of all sizes
+// the plane's velocity is the cheapest: no other costs less, from each vertex' velocity down Weiszfeld's method; for
+// forces and speeds of all sizes
 static void cheapest(void **state) {
   (void)state;
   tgtRandom r = {14};
@@ -451,7 +453,7 @@ static void reach(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(derivatives), cmocka_unit_test(rates), cmocka_unit_test(limits), cmocka_unit_test(cheapest), cmocka_unit_test(gathering),
-                                     cmocka_unit_test(reach)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(derivatives), cmocka_unit_test(rates), cmocka_unit_test(limits),
+                                     cmocka_unit_test(cheapest), cmocka_unit_test(gathering), cmocka_unit_test(reach)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

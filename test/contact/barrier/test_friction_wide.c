@@ -1,4 +1,5 @@
-// test_friction_wide.c: sums over friction points, every width that the machine has against their definition; a point's share has the same bits in every lane.
+// test_friction_wide.c: sums over friction points, every width that the machine has against their definition; a point's
+// share has the same bits in every lane.
 #include <stdio.h>
 #include <string.h>
 
@@ -67,8 +68,8 @@ static void random_scene(tgtRandom *r, int n, double move, double apart, Scene *
 
 static double size(const tgReal x[3]) { return sqrt(tgRe(tgi_v3_dot(x, x))); }
 
-// what rounding of the sums is a share of: lambda h N s, lambda N, lambda N/(h s) of each point, times what is lost to cancellation where its bodies move
-// by more than it slips, or apart
+// what rounding of the sums is a share of: lambda h N s, lambda N, lambda N/(h s) of each point, times what is lost to
+// cancellation where its bodies move by more than it slips, or apart
 typedef struct Scale { double energy, force, stiffness, lever; } Scale;
 
 static Scale scale_of(const Scene *s) {
@@ -163,8 +164,8 @@ static void one_by_one(const Scene *s, tgiFrictionTotal *t) {
   }
 }
 
-#define NEAR(member, count, bound)                                                                                                              \
-  check_true(distance(a.member, b.member, count) <= 2e-15 * (bound), "%s, %d points: " #member " differs by %g of %g", name, s->n,             \
+#define NEAR(member, count, bound) \
+  check_true(distance(a.member, b.member, count) <= 2e-15 * (bound), "%s, %d points: " #member " differs by %g of %g", name, s->n, \
              distance(a.member, b.member, count), bound)
 
 static void compare(const char *name, int isa, const Scene *s) {
@@ -174,7 +175,8 @@ static void compare(const char *name, int isa, const Scene *s) {
   memset(&a, 0xff, sizeof a);
   tgi_friction_total_on(isa, s->n, s->p, &s->law, s->m, &a);
   one_by_one(s, &b);
-  check_true(fabs(tgRe(a.energy - b.energy)) <= 2e-15 * c.energy, "%s, %d points: energy %.17g, plain %.17g", name, s->n, tgRe(a.energy), tgRe(b.energy));
+  check_true(fabs(tgRe(a.energy - b.energy)) <= 2e-15 * c.energy, "%s, %d points: energy %.17g, plain %.17g", name,
+             s->n, tgRe(a.energy), tgRe(b.energy));
   NEAR(f, 3, c.force);
   NEAR(fx, 9, c.force * l);
   NEAR(fy, 9, c.force * l);

@@ -63,7 +63,8 @@ static void test_half_space_bound(void **state) {
               below += s[0];
             }
           }
-          check_true(tgRe(below) >= tgRe(f[0]) * (1 - 1e-13), "%s, node %d: %.17g below %.17g", tgt_shape_name[shape], n, tgRe(below), tgRe(f[0]));
+          check_true(tgRe(below) >= tgRe(f[0]) * (1 - 1e-13), "%s, node %d: %.17g below %.17g", tgt_shape_name[shape],
+                     n, tgRe(below), tgRe(f[0]));
         }
       }
       tgt_body_free(&a);

@@ -45,7 +45,8 @@ static Result sum_scattering(int isa, const tgiWorldTree *A, const Pose *p, cons
   Result r;
   memset(&r, 0, sizeof r);   // padding too, for memcmp
   void *memory = malloc(tgi_height_work_bytes(A->surface->nface));
-  tgiHalfSpace t = {.A = A, .n = p->n, .height = p->height, .law = law, .work = tgi_height_work_place(memory, A->surface->nface), .scatter = scatter};
+  tgiHalfSpace t = {.A = A, .n = p->n, .height = p->height, .law = law,
+                    .work = tgi_height_work_place(memory, A->surface->nface), .scatter = scatter};
   if (isa == NODES) r.separated = tgt_height_nodes(&t, &r.sum, &r.intersecting, &r.clear, &r.count);
   else r.separated = tgi_half_space_on(isa, &t, &r.sum, &r.intersecting, &r.clear, &r.count);
   free(memory);
@@ -55,8 +56,9 @@ static Result sum_on(int isa, const tgiWorldTree *A, const Pose *p, const tgiTre
 
 static void near(const char *what, const char *isa, const Pose *p, const tgReal *x, const tgReal *y, int n, double tol) {
   for (int i = 0; i < n; i++)
-    check_true(fabs(x[i] - y[i]) <= tol, "%s, %s, gap %g: entry %d is %.17g, node by node %.17g, %.2g of what is allowed", what, isa, p->gap, i, x[i], y[i],
-               fabs(x[i] - y[i]) / tol);
+    check_true(fabs(x[i] - y[i]) <= tol,
+               "%s, %s, gap %g: entry %d is %.17g, node by node %.17g, %.2g of what is allowed", what, isa, p->gap, i,
+               x[i], y[i], fabs(x[i] - y[i]) / tol);
 }
 
 static double largest(const tgReal *a, int n) {
@@ -65,7 +67,8 @@ static double largest(const tgReal *a, int n) {
   return m;
 }
 
-// To rounding of the sums, and what rounding of a height makes of it at this gap. Blocks of the derivatives have units, so each has its own scale.
+// To rounding of the sums, and what rounding of a height makes of it at this gap. Blocks of the derivatives have units,
+// so each has its own scale.
 static void compare(const char *isa, const Pose *p, const Result *wide, const Result *plain) {
   const tgiPairSum *a = &wide->sum, *b = &plain->sum;
   double tol = 1e-13 + 1e-15 * p->extent / p->gap, force = largest(b->g + 3, 3), ww[2][6], wv[2][9], vv[2][6];
@@ -88,14 +91,16 @@ static void compare(const char *isa, const Pose *p, const Result *wide, const Re
 }
 
 static void check_counts(const char *isa, const Pose *p, const Result *wide, const Result *plain) {
-  check_true(memcmp(&wide->count, &plain->count, sizeof plain->count) == 0, "%s, gap %g: %ld visits, %ld leaves, %ld clusters, %ld blends, not %ld, %ld, %ld, %ld",
-             isa, p->gap, wide->count.visits, wide->count.leaves, wide->count.clusters, wide->count.blends, plain->count.visits, plain->count.leaves,
-             plain->count.clusters, plain->count.blends);
+  check_true(memcmp(&wide->count, &plain->count, sizeof plain->count) == 0,
+             "%s, gap %g: %ld visits, %ld leaves, %ld clusters, %ld blends, not %ld, %ld, %ld, %ld", isa, p->gap,
+             wide->count.visits, wide->count.leaves, wide->count.clusters, wide->count.blends, plain->count.visits,
+             plain->count.leaves, plain->count.clusters, plain->count.blends);
   // a clearance is a height, or infinite where there is nothing to measure
   double rounding = 1e-15 * (fabs(p->height) + p->extent);
-  check_true(wide->clear.all == plain->clear.all || fabs(wide->clear.all - plain->clear.all) <= rounding, "%s: clear %g, %g", isa, wide->clear.all, plain->clear.all);
-  check_true(wide->clear.solved == plain->clear.solved || fabs(wide->clear.solved - plain->clear.solved) <= rounding, "%s: solved %g, %g", isa, wide->clear.solved,
-             plain->clear.solved);
+  check_true(wide->clear.all == plain->clear.all || fabs(wide->clear.all - plain->clear.all) <= rounding,
+             "%s: clear %g, %g", isa, wide->clear.all, plain->clear.all);
+  check_true(wide->clear.solved == plain->clear.solved || fabs(wide->clear.solved - plain->clear.solved) <= rounding,
+             "%s: solved %g, %g", isa, wide->clear.solved, plain->clear.solved);
 }
 
 // ---- forces for friction ----
@@ -158,7 +163,8 @@ static void poses(int isa, const char *name) {
       }
       tgt_body_free(&b);
     }
-  check_true(met.leaves > 10000 && met.clusters > 10000 && met.blends > 10000, "%ld leaves, %ld clusters, %ld blends", met.leaves, met.clusters, met.blends);
+  check_true(met.leaves > 10000 && met.clusters > 10000 && met.blends > 10000, "%ld leaves, %ld clusters, %ld blends",
+             met.leaves, met.clusters, met.blends);
 }
 static void test_poses(void **state) {
   (void)state;
@@ -177,7 +183,8 @@ static void touches(int isa, const char *name) {
         Pose p;
         place(&r, &b, k, -pow(10, tgt_uniform(&r, -7, 0)), &p);
         Result wide = sum_on(isa, &b.plane, &p, &law), plain = sum_on(NODES, &b.plane, &p, &law);
-        check_true(!wide.separated && !plain.separated && wide.intersecting == plain.intersecting, "%s, depth %g: face %d, node by node %d", name, -p.gap, wide.intersecting, plain.intersecting);
+        check_true(!wide.separated && !plain.separated && wide.intersecting == plain.intersecting,
+                   "%s, depth %g: face %d, node by node %d", name, -p.gap, wide.intersecting, plain.intersecting);
       }
       tgt_body_free(&b);
     }
@@ -187,7 +194,8 @@ static void test_touches(void **state) {
   each_isa(touches);
 }
 
-// A triangle's numbers have the same bits whatever is beside it: with all others' weights 0 they are the sum, before and after the others are moved.
+// A triangle's numbers have the same bits whatever is beside it: with all others' weights 0 they are the sum, before
+// and after the others are moved.
 static void neighbours(int isa, const char *name) {
   tgtRandom r = {13};
   tgiTreeLaw law = {.eps = 0.5, .brute = true};

@@ -1,5 +1,6 @@
-// test_incline.c: a box on an incline under the barrier's friction: sticks below the cone's angle, slips above, with Coulomb's acceleration,
-// whatever the meshes; a spinning box comes to rest; a landing gets all its friction, a step late.
+// test_incline.c: a box on an incline under the barrier's friction: sticks below the cone's angle, slips
+// above, with Coulomb's acceleration, whatever the meshes; a spinning box comes to rest; a landing gets all
+// its friction, a step late.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,7 +30,8 @@ static Rig make(const char *word, int n, int m, double angle, const tgContactOpt
   tg_desc_add_joint(d, b, TG_JOINT_FREE, NULL);
   d->body[b].has_inertial = true;
   d->body[b].mass = 0.5;
-  for (int i = 0; i < 3; i++) d->body[b].inertia[i] = 0.5 / 3 * (half[(i + 1) % 3] * half[(i + 1) % 3] + half[(i + 2) % 3] * half[(i + 2) % 3]);
+  for (int i = 0; i < 3; i++)
+    d->body[b].inertia[i] = 0.5 / 3 * (half[(i + 1) % 3] * half[(i + 1) % 3] + half[(i + 2) % 3] * half[(i + 2) % 3]);
   g = tg_desc_add_geom(d, b, TG_GEOM_MESH, "box");
   d->geom[g].friction[0] = lambda;
   d->geom[g].mesh = tgt_add_grid(d, "box", half, n);
@@ -75,7 +77,8 @@ static void cone(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const Case *c = &cases[i];
     tgAnyContactOptions o = options_of(c->word, c->form == TG_FRICTION_PLANE ? "friction=plane" : c->word[0] == 's' ? "weight=0.01" : "");
-    double hold = c->form == TG_FRICTION_PLANE ? 2 : 1, speed, angle = atan(lambda), a = slide(c->word, c->n, c->m, 0.99 * angle, &o.of, 3, &speed);
+    double hold = c->form == TG_FRICTION_PLANE ? 2 : 1, speed, angle = atan(lambda),
+           a = slide(c->word, c->n, c->m, 0.99 * angle, &o.of, 3, &speed);
     // what is left is creep at some slip speeds, twice that under the plane
     check_true(speed < hold * 12e-3 && a < hold * 2e-3, "%s, below the cone: speed %g, acceleration %g", c->name, speed, a);
     a = slide(c->word, c->n, c->m, 1.01 * angle, &o.of, 3, &speed);
@@ -109,15 +112,16 @@ static void spin(void **state) {
     tg_sim_qvel(r.s)[5] = start;
     steps(&r, 2);
     double later = tgRe(tg_sim_qvel(r.s)[5]);
-    check_true(later < start - 0.2 * most * 2 * h && later > start - most * 2 * h, "%d triangles: turns at %g after two steps", 12 * n * n, later);
+    check_true(later < start - 0.2 * most * 2 * h && later > start - most * 2 * h,
+               "%d triangles: turns at %g after two steps", 12 * n * n, later);
     steps(&r, 30);
     check_true(fabs(tgRe(tg_sim_qvel(r.s)[5])) < 1e-2, "%d triangles: still turns at %g", 12 * n * n, tgRe(tg_sim_qvel(r.s)[5]));
     drop(&r);
   }
 }
 
-// The normal force is that of the start of the step: a body that lands while it slides is slowed by Coulomb's impulse, the coefficient times that of the
-// normal force, of all steps but the last.
+// The normal force is that of the start of the step: a body that lands while it slides is slowed by Coulomb's impulse,
+// the coefficient times that of the normal force, of all steps but the last.
 static void landing(void **state) {
   (void)state;
   enum { STEPS = 16 };
@@ -143,6 +147,7 @@ static void landing(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(cone), cmocka_unit_test(frictionless), cmocka_unit_test(spin), cmocka_unit_test(landing)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(cone), cmocka_unit_test(frictionless), cmocka_unit_test(spin),
+                                     cmocka_unit_test(landing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

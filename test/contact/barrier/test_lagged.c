@@ -1,5 +1,6 @@
-// test_lagged.c: friction in the terms of a simulation: derivatives now, in the start of the step and in the numbers of geoms, by complex steps or
-// differences of what the contact model itself says, also where it sets in with distance; its limit for coarse and fine meshes.
+// test_lagged.c: friction in the terms of a simulation: derivatives now, in the start of the step and in the numbers of
+// geoms, by complex steps or differences of what the contact model itself says, also where it sets in with distance;
+// its limit for coarse and fine meshes.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,7 +140,8 @@ static void check_product(tgSim *s, const char *name) {
   }
   for (int i = 0; i < 6 * (BODIES + 1); i++) most = fmax(most, fabs(tgRe(want[i])));
   assert_int_equal(tgi_lagged_mixed_vjp(s, &s->start, Z, out), TG_OK);
-  for (int i = 0; i < 6 * (BODIES + 1); i++) check_true(fabs(tgRe(out[i] - want[i])) <= 1e-10 * most, "%s: product %d is %.15g, not %.15g", name, i, tgRe(out[i]), tgRe(want[i]));
+  for (int i = 0; i < 6 * (BODIES + 1); i++)
+    check_true(fabs(tgRe(out[i] - want[i])) <= 1e-10 * most, "%s: product %d is %.15g, not %.15g", name, i, tgRe(out[i]), tgRe(want[i]));
 }
 
 static void check_twists(const State *x, const char *name) {

@@ -1,5 +1,6 @@
-// test_lagged_mixed.c: the product of friction's derivatives in the poses at the start of a step with twists, made by weights taken back through the sums,
-// against that of the matrix, made by rates along each twist; for any number of threads the same bits.
+// test_lagged_mixed.c: the product of friction's derivatives in the poses at the start of a step with twists, made
+// by weights taken back through the sums, against that of the matrix, made by rates along each twist; for any number
+// of threads the same bits.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +55,9 @@ static void far_balls(void **state) {
   for (int form = TG_HIERARCHY_MOMENT; form <= TG_HIERARCHY_PAPER; form++)
     for (int trial = 0; trial < 3; trial++) {
       char scene[400];
-      snprintf(scene, sizeof scene, "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body><body pos='%g .01 .02'><freejoint/><geom size='.08' friction='.4'/></body>"
+      snprintf(scene, sizeof scene,
+               "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body><body pos='%g .01 .02'><freejoint/>"
+               "<geom size='.08' friction='.4'/></body>"
                "</worldbody></mujoco>", 0.235 + 0.01 * trial);
       tgBarrierOptions o = tg_barrier_default();
       o.hierarchy = (tgHierarchy)form;
@@ -102,6 +105,7 @@ static void kinds(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(matrix), cmocka_unit_test(far_balls), cmocka_unit_test(threads), cmocka_unit_test(kinds)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(matrix), cmocka_unit_test(far_balls), cmocka_unit_test(threads),
+                                     cmocka_unit_test(kinds)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

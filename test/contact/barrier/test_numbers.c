@@ -1,5 +1,6 @@
-// test_numbers.c: the barrier's own numbers (mu, slip_speed, limit_range) as parameters: of a step against complex steps (real build: Ridders), of its
-// dense derivative, of a rollout; each simulation with its own; what has no derivative refused by name.
+// test_numbers.c: the barrier's own numbers (mu, slip_speed, limit_range) as parameters: of a step against complex
+// steps (real build: Ridders), of its dense derivative, of a rollout; each simulation with its own; what has no
+// derivative refused by name.
 #include <stdio.h>
 
 #include "step/param_check.h"
@@ -18,7 +19,8 @@ static const char *const xml =
     "<body pos='0 0 0.2'><joint name='turn' axis='0 0 1' range='-0.5 0.6' limited='true' frictionloss='0.02' damping='0.1'/>"
     "<geom type='box' size='0.2 0.02 0.02' pos='0.2 0 0' friction='0.3'/></body>"
     "<body pos='0.3 0.13 0.17'><freejoint/><geom type='box' size='0.1 0.09 0.15' friction='0.6'/></body>"
-    "<body pos='2 0 1'><joint name='hung' type='slide' axis='0 0 1'/><inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/></body></worldbody>"
+    "<body pos='2 0 1'><joint name='hung' type='slide' axis='0 0 1'/>"
+    "<inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/></body></worldbody>"
     "<equality><joint joint1='hung'/></equality><actuator><motor name='m' joint='turn'/></actuator></mujoco>";
 
 static Rig make(const char *word) {
@@ -92,7 +94,8 @@ static void check_step(const char *word) {
 #else
   const double tolerance = 1e-5;
 #endif
-  tgtDeriv d = {.name = word, .nx = NUMBERS, .ny = ny, .map = step, .ctx = &m, .tol = tolerance, .step = 1e-2, .rows = rows, .nrows = 2, .cols = cols, .ncols = NUMBERS};
+  tgtDeriv d = {.name = word, .nx = NUMBERS, .ny = ny, .map = step, .ctx = &m, .tol = tolerance, .step = 1e-2,
+                .rows = rows, .nrows = 2, .cols = cols, .ncols = NUMBERS};
   tgt_check_jacobian(&d, x, D);
   tg_param_grad_free(p);
   drop(&r);
@@ -148,7 +151,8 @@ static void of_a_rollout(void **state) {
   tgReal x[NUMBERS], g[NUMBERS];
   for (int k = 0; k < NUMBERS; k++) x[k] = tgLog(*tg_sim_param(r.s, names[k], NULL, NULL));
   for (int k = 0; k < ROLL_STEPS; k++) m.u[k] = -0.5;
-  tgParamGrad *p = tg_param_grad_create_contact(r.c, names, NUMBERS, NULL, &e), *foreign = tg_param_grad_create_contact(other.c, names, NUMBERS, NULL, &e);
+  tgParamGrad *p = tg_param_grad_create_contact(r.c, names, NUMBERS, NULL, &e),
+              *foreign = tg_param_grad_create_contact(other.c, names, NUMBERS, NULL, &e);
   assert_true(p != NULL && foreign != NULL);
   tgRolloutRun run = {.q0 = m.q0, .v0 = m.v0, .u = m.u, .loss = loss, .loss_param = tg_loss_without_parameters, .dp = foreign};
   tgRolloutResult result;
@@ -163,7 +167,8 @@ static void of_a_rollout(void **state) {
   const double tolerance = 1e-5;
 #endif
   const int cols[] = {1, 1, 1, 1};
-  tgtDeriv d = {.name = "rollout", .nx = NUMBERS, .ny = 1, .map = loss_of_numbers, .ctx = &m, .tol = tolerance, .step = 1e-3, .cols = cols, .ncols = NUMBERS};
+  tgtDeriv d = {.name = "rollout", .nx = NUMBERS, .ny = 1, .map = loss_of_numbers, .ctx = &m, .tol = tolerance,
+                .step = 1e-3, .cols = cols, .ncols = NUMBERS};
   tgt_check_jacobian(&d, x, g);
   tg_param_grad_free(p);
   tg_param_grad_free(foreign);

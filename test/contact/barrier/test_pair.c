@@ -147,7 +147,8 @@ static void test_limits(void **state) {
 }
 
 // No plane has less than S*: for weights w >= 0 that sum to 1 over A and over B, sum 1/m >= (sum sqrt w)^2/|a - b|, a and b the weighted
-// means, and at the best plane w = m^-2/N makes both equal. So the pair proves its own value, here at every kind of pair.   [math/barrier (23)]
+// means, and at the best plane w = m^-2/N makes both equal.
+//   So the pair proves its own value, here at every kind of pair.   [math/barrier (23)]
 static void test_certificate(void **state) {
   (void)state;
   tgtRandom rng = {17};
@@ -171,7 +172,8 @@ static void test_certificate(void **state) {
     double bound = root * root / sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]), error = 1 - bound / tgRe(r.S);
     double drift = 1e-16 * pow(size / gap, 2);  // of a - b along the plane, of the gap, by rounding of the weights
     if (drift > 0.1) continue;
-    check_true(fabs(error) <= 1e-13 + 3e-15 * size / gap + 30 * drift * drift, "gap %g, size %g: S = %.17g, bound %.17g", gap, size, tgRe(r.S), bound);
+    check_true(fabs(error) <= 1e-13 + 3e-15 * size / gap + 30 * drift * drift,
+               "gap %g, size %g: S = %.17g, bound %.17g", gap, size, tgRe(r.S), bound);
   }
 }
 
@@ -206,7 +208,9 @@ static void test_touching(void **state) {
         tgReal x[18];
         tgiPair r;
         bool flat = kind >= FLAT_VERTEX_EDGE && kind != BOX_FACES;
-        if (kind == VERTEX_VERTEX || ((kind == FACE_FACE || kind == BOX_FACES) && depth > 0) || (kind == VERTEX_EDGE && depth > 0)) continue;  // these pass by
+        // these pass by
+        if (kind == VERTEX_VERTEX || ((kind == FACE_FACE || kind == BOX_FACES) && depth > 0) || (kind == VERTEX_EDGE && depth > 0))
+          continue;
         if (depth == 0 && !flat && kind != EDGE_EDGE) continue;
         pair_make(&rng, kind, gap, (const double[]){size, size}, 1, 0, X);
         widen(X, x);

@@ -139,7 +139,8 @@ static void test_all(void **state) {
     assert_false(tgi_pair_local_solve(x, x0, false, &s));
     assert_true(isinf(tgRe(s.P)) && tgRe(s.g[0]) == 0);
   }
-  printf("%ld pairs in reach: steps %.2f cold (most %d), %.2f warm\n", near, (double)cold / (double)near, most, (double)warm / (double)near);
+  printf("%ld pairs in reach: steps %.2f cold (most %d), %.2f warm\n", near, (double)cold / (double)near, most,
+         (double)warm / (double)near);
   check_true(2 * warm <= cold, "%ld steps warm, %ld cold", warm, cold);
 }
 

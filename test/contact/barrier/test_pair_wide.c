@@ -45,13 +45,15 @@ static double distance(const tgReal *a, const tgReal *b, int n) {
 // wide and plain agree: to 1e-12 (3e-12 in H) and what rounding of the vertices makes of it at this gap
 static void compare(const char *isa, const double x[18], double gap, const tgiPair *plain, const tgiPair *wide) {
   double tol = 1e-13 + 3e-15 * extent(x) / gap;
-  check_true(distance(&plain->S, &wide->S, 1) <= tol * tgRe(plain->S), "%s gap %g: S %.17g, plain %.17g", isa, gap, tgRe(wide->S), tgRe(plain->S));
+  check_true(distance(&plain->S, &wide->S, 1) <= tol * tgRe(plain->S), "%s gap %g: S %.17g, plain %.17g", isa, gap,
+             tgRe(wide->S), tgRe(plain->S));
   double force = largest(plain->g + 3, 3), torque = force * extent(x), scale = largest(plain->H, 21);
   check_true(distance(plain->g + 3, wide->g + 3, 3) <= 10 * tol * force, "%s gap %g extent %g: force differs by %g", isa, gap, extent(x),
              distance(plain->g + 3, wide->g + 3, 3) / force);
   check_true(distance(plain->g, wide->g, 3) <= 10 * tol * torque, "%s gap %g extent %g: torque differs by %g", isa, gap, extent(x),
              distance(plain->g, wide->g, 3) / torque);
-  check_true(distance(plain->H, wide->H, 21) <= 30 * tol * scale, "%s gap %g extent %g: H differs by %g", isa, gap, extent(x), distance(plain->H, wide->H, 21) / scale);
+  check_true(distance(plain->H, wide->H, 21) <= 30 * tol * scale, "%s gap %g extent %g: H differs by %g", isa, gap,
+             extent(x), distance(plain->H, wide->H, 21) / scale);
 }
 
 static void each_isa(void (*check)(int isa, const char *name)) {
@@ -88,7 +90,8 @@ static void test_plain(void **state) {
   each_isa(check_plain);
 }
 
-static void check_numbers(const char *isa, const char *what, double gap, const tgReal *wide, const tgReal *plain, int n, double scale, double tol) {
+static void check_numbers(const char *isa, const char *what, double gap, const tgReal *wide, const tgReal *plain, int n,
+                          double scale, double tol) {
   check_true(distance(wide, plain, n) <= tol * scale, "%s gap %g: %s differs by %g of %g", isa, gap, what, distance(wide, plain, n), scale);
 }
 
@@ -121,7 +124,8 @@ static void check_forces(int isa, const char *name) {
       for (int i = 0; i < 18; i++) y[i] = x[l][i];
       get(&b, l, &at);
       tgi_pair_force(y, &at, &plain);
-      const tgReal u[3] = {f.u[0][l], f.u[1][l], f.u[2][l]}, a[3] = {f.a[0][l], f.a[1][l], f.a[2][l]}, c[3] = {f.b[0][l], f.b[1][l], f.b[2][l]};
+      const tgReal u[3] = {f.u[0][l], f.u[1][l], f.u[2][l]}, a[3] = {f.a[0][l], f.a[1][l], f.a[2][l]},
+                   c[3] = {f.b[0][l], f.b[1][l], f.b[2][l]};
       check_numbers(name, "N", gap[l], &f.N[l], &plain.N, 1, tgRe(plain.N), tol);
       check_numbers(name, "u", gap[l], u, plain.u, 3, 1, tol);
       check_numbers(name, "a", gap[l], a, plain.a, 3, extent(x[l]), tol);
@@ -133,7 +137,8 @@ static void check_forces(int isa, const char *name) {
       }
       tgi_pair_force_vjp(y, &at, &one, want);
       // the size of its parts, which may cancel
-      const tgiPairForce part[4] = {{.N = one.N}, {.u = {one.u[0], one.u[1], one.u[2]}}, {.a = {one.a[0], one.a[1], one.a[2]}}, {.b = {one.b[0], one.b[1], one.b[2]}}};
+      const tgiPairForce part[4] = {{.N = one.N}, {.u = {one.u[0], one.u[1], one.u[2]}},
+                                    {.a = {one.a[0], one.a[1], one.a[2]}}, {.b = {one.b[0], one.b[1], one.b[2]}}};
       for (int k = 0; k < 4; k++) {
         memset(each, 0, sizeof each);
         tgi_pair_force_vjp(y, &at, &part[k], each);
@@ -287,7 +292,8 @@ static void check_torture(int isa, const char *name) {
         compare(name, x[l], gap[l], &plain, &wide);
       }
   }
-  printf("%s: %ld pairs, %ld failures, steps of a block: mean %.2f, most %ld\n", name, 8 * blocks, failures, (double)steps / (double)blocks, worst);
+  printf("%s: %ld pairs, %ld failures, steps of a block: mean %.2f, most %ld\n", name, 8 * blocks, failures,
+         (double)steps / (double)blocks, worst);
   assert_int_equal(failures, 0);
 }
 static void test_torture(void **state) {

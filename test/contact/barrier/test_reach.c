@@ -1,4 +1,5 @@
-// test_reach.c: friction is local. A body that passes at a distance drags nothing along; on the way from touching to far friction goes from all to nothing.
+// test_reach.c: friction is local. A body that passes at a distance drags nothing along; on the way from touching to
+// far friction goes from all to nothing.
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +17,8 @@ static Rig rod_and_box(double gap, double lambda, double range) {
   char text[1200];
   snprintf(text, sizeof text,
            "<mujoco><worldbody><geom name='floor' type='plane' size='3 3 1' friction='0.5'/>"
-           "<body name='rod' pos='%.17g 0 0.46'><joint name='y' type='slide' axis='0 1 0' damping='15'/><geom name='rod' type='box' size='0.05 0.05 0.4' mass='0.4'/></body>"
+           "<body name='rod' pos='%.17g 0 0.46'><joint name='y' type='slide' axis='0 1 0' damping='15'/>"
+           "<geom name='rod' type='box' size='0.05 0.05 0.4' mass='0.4'/></body>"
            "<body name='box' pos='0 0 0.155'><freejoint/><geom name='box' type='box' size='0.15 0.15 0.15' mass='0.5'/></body>"
            "</worldbody><contact><pair geom1='rod' geom2='box' friction='%g %g'/></contact>"
            "<actuator><position name='y' joint='y' kp='200'/></actuator></mujoco>",

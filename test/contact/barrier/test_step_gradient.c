@@ -1,5 +1,5 @@
-// test_step_gradient.c: whole steps under the barrier with friction: the adjoint and the dense Jacobian in (q, v), and dL/dp of every parameter,
-// against complex steps (real build: differences) of the step itself.
+// test_step_gradient.c: whole steps under the barrier with friction: the adjoint and the dense Jacobian in (q, v), and
+// dL/dp of every parameter, against complex steps (real build: differences) of the step itself.
 #include <stdio.h>
 
 #include "contact/contact.h"
@@ -77,14 +77,15 @@ static void check_state(tgSim *s, const tgReal *x, tgtRandom *r, const char *nam
   tgt_random_vector(r, 2 * NV, v);
   tgt_check_adjoint(D, 2 * NV, 2 * NV, w, v, row);
   const int blocks[] = {NV, NV};
-  tgtDeriv d = {.name = name, .nx = NQ + NV, .nt = 2 * NV, .ny = 2 * NV, .map = step, .retract = retract, .ctx = &m, .tol = tolerance, .step = 1e-6,
-                .rows = blocks, .nrows = 2, .cols = blocks, .ncols = 2};
+  tgtDeriv d = {.name = name, .nx = NQ + NV, .nt = 2 * NV, .ny = 2 * NV, .map = step, .retract = retract, .ctx = &m,
+                .tol = tolerance, .step = 1e-6, .rows = blocks, .nrows = 2, .cols = blocks, .ncols = 2};
   tgt_check_jacobian(&d, x, D);
 }
 
 // dL/dp of what friction and the barrier depend on
 static void check_numbers(tgSim *s, const tgReal *x, tgtRandom *r, const char *name, tgtParamSeen *seen) {
-  static const char *const names[] = {"geom_friction", "geom_pos", "geom_quat", "geom_size", "opt_timestep", "opt_gravity", "contact.weight", "contact.slip_speed"};
+  static const char *const names[] = {"geom_friction", "geom_pos", "geom_quat", "geom_size", "opt_timestep",
+                                      "opt_gravity", "contact.weight", "contact.slip_speed"};
   enum { NAMES = sizeof names / sizeof *names };
   tgReal w[2 * NV], q1[NQ];
   tgError e = {0};

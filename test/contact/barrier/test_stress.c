@@ -111,8 +111,9 @@ static void run(int k) {
       force = largest_force(s);
     }
   }
-  printf("%-22s %6.2f s for %d steps, %d geoms, %d pairs, %5.1f iterations a step, %d at most; least gap %.2e m with %.3g N; moved %.3g m\n", scene->name,
-         (double)(clock() - begin) / CLOCKS_PER_SEC, steps, c.model->ngeom, c.model->npair, (double)iterations / steps, most, gap, force, away);
+  printf("%-22s %6.2f s for %d steps, %d geoms, %d pairs, %5.1f iterations a step, %d at most; least gap %.2e m with "
+         "%.3g N; moved %.3g m\n", scene->name, (double)(clock() - begin) / CLOCKS_PER_SEC, steps, c.model->ngeom,
+         c.model->npair, (double)iterations / steps, most, gap, force, away);
   if (steps >= scene->contact_from) check_contact(scene, gap, force);
   free(first);
   tg_sim_free(s);

@@ -1,4 +1,5 @@
-// test_tree_d.c: derivatives of the sums over two trees and over one before a half-space, and of the numbers before planes, against complex steps.
+// test_tree_d.c: derivatives of the sums over two trees and over one before a half-space, and of the numbers before
+// planes, against complex steps.
 #include "contact/barrier/pair/law.h"
 #include "test/contact/barrier/shapes.h"
 
@@ -73,7 +74,8 @@ static void test_derivatives(void **state) {
           tgt_scatter(&r, &a, &b, 1);
           double far = met == 2 ? 1.5 : 0.8;   // the second is within the root's blend
           tgt_rotation(w, p.R);
-          for (int i = 0; i < 3; i++) p.x[i] = (tgt_size(&a) + tgt_size(&b)) * far * (i == 0 ? 0.7 : i == 1 ? -0.5 : 0.5) * (1 + 0.1 * tgt_normal(&r));
+          for (int i = 0; i < 3; i++)
+            p.x[i] = (tgt_size(&a) + tgt_size(&b)) * far * (i == 0 ? 0.7 : i == 1 ? -0.5 : 0.5) * (1 + 0.1 * tgt_normal(&r));
           met += check_sum(sum_two, &two, &p, tgt_shape_name[sb]);
         }
         check_true(met > 0, "%s and %s: never apart", tgt_shape_name[sa], tgt_shape_name[sb]);
@@ -102,7 +104,8 @@ static void test_half_space_numbers(void **state) {
     tgt_shape(&b, TGT_ROD, TGI_TREE_MOMENT);
     size_t n = (size_t)a.tree.nnode;
     tgReal size[3] = {1, 1, 1}, *memory = malloc(2 * tgi_tree_reals(&a.surface, &a.tree) * sizeof *memory);
-    tgiTreeNumbers d = tgi_tree_place(&a.surface, &a.tree, memory), dp = tgi_tree_place(&a.surface, &a.tree, memory + tgi_tree_reals(&a.surface, &a.tree));
+    tgiTreeNumbers d = tgi_tree_place(&a.surface, &a.tree, memory),
+                   dp = tgi_tree_place(&a.surface, &a.tree, memory + tgi_tree_reals(&a.surface, &a.tree));
     size[j] = CMPLX(1, e);
     tgi_tree_numbers_d(&a.surface, &a.tree, TGI_TREE_MOMENT, TGI_CLIMB_SUM, &a.numbers, j, &d);
     tgi_plane_numbers_d(&a.tree, &a.numbers, &d, &a.plane_numbers, &dp);
@@ -142,6 +145,7 @@ static void test_half_space_derivatives(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_half_space_derivatives), cmocka_unit_test(test_half_space_numbers)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_half_space_derivatives),
+                                     cmocka_unit_test(test_half_space_numbers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

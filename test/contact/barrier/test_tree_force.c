@@ -1,4 +1,5 @@
-// test_tree_force.c: the terms as forces against the sum that the step uses, their rates along twists and sizes by differences, and how they gather.
+// test_tree_force.c: the terms as forces against the sum that the step uses, their rates along twists and sizes by
+// differences, and how they gather.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,8 +158,8 @@ static void evaluate(const Scene *s, const tgReal *z, bool rates, Sums *sums, tg
   int npatch = tgi_force_patches(&s->A.tree, s->A.nominal, s->patch, s->A.patch);
   tgiFrictionSum *room = malloc((size_t)(npatch * (1 + nd)) * sizeof *room);
   *sums = (Sums){.nd = nd};
-  tgiForceTask t = {.A = &A.p, .B = s->plane ? NULL : &B.p, .n = n, .height = height, .law = &s->law, .mu = 1, .range = s->range, .nd = nd, .dir = dir, .patch = s->A.patch,
-                    .npatch = npatch, .room = room,
+  tgiForceTask t = {.A = &A.p, .B = s->plane ? NULL : &B.p, .n = n, .height = height, .law = &s->law, .mu = 1,
+                    .range = s->range, .nd = nd, .dir = dir, .patch = s->A.patch, .npatch = npatch, .room = room,
                     .ctx = sums, .point = take_point, .plane = s->plane ? NULL : take_plane};
   assert_true(tgi_tree_force(&t, f));
   sums->y[0] = f->P;
@@ -218,7 +219,8 @@ static void check_scene(const Scene *s, const char *name) {
   tgReal D[OUT * NZ];
   for (int i = 0; i < OUT; i++)
     for (int j = 0; j < nz; j++) D[i * nz + j] = sums.d[i][j];
-  tgtDeriv d = {.name = name, .nx = nz, .ny = OUT, .map = map, .ctx = (void *)(uintptr_t)s, .tol = tolerance, .step = 1e-5, .rows = rows, .nrows = 8};
+  tgtDeriv d = {.name = name, .nx = nz, .ny = OUT, .map = map, .ctx = (void *)(uintptr_t)s, .tol = tolerance,
+                .step = 1e-5, .rows = rows, .nrows = 8};
   tgt_check_jacobian(&d, z, D);
 }
 

@@ -1,4 +1,5 @@
-// test_tree_pair.c: the recursion over two sphere trees against a plain twin, and its forces for friction against those of the walk that has their rates.
+// test_tree_pair.c: the recursion over two sphere trees against a plain twin, and its forces for friction against those
+// of the walk that has their rates.
 #include "contact/barrier/pair/law.h"
 #include "contact/barrier/tree/tree_force.h"
 #include "test/contact/barrier/shapes.h"
@@ -30,7 +31,8 @@ static void mix(const tgiPairSum *A, const tgiPairSum *C, const tgiPairSum *F, t
   for (int i = 0; i < 6; i++) s->g[i] = A->g[i] + F->P * (C->g[i] - A->g[i]) + F->g[i] * (C->P - A->P);
   for (int i = 0, n = 0; i < 6; i++)
     for (int j = 0; j <= i; j++, n++)
-      s->H[n] = A->H[n] + F->P * (C->H[n] - A->H[n]) + F->H[n] * (C->P - A->P) + F->g[i] * (C->g[j] - A->g[j]) + F->g[j] * (C->g[i] - A->g[i]);
+      s->H[n] = A->H[n] + F->P * (C->H[n] - A->H[n]) + F->H[n] * (C->P - A->P) + F->g[i] * (C->g[j] - A->g[j]) +
+                F->g[j] * (C->g[i] - A->g[i]);
 }
 
 // |x - y|^2 by its definition: first and second order motion of x
@@ -239,8 +241,8 @@ static void test_press(void **state) {
         tgReal total = 0;
         double range = 4 * a.nominal[0];
         tgiForceScatter scatter = {.mu = 0.3, .range = range, .patch = patch, .sum = sum[0], .share = &share};
-        tgiForceTask task = {.A = &a.world, .B = &b.world, .law = &law, .mu = 0.3, .range = range, .patch = patch, .npatch = n, .room = sum[1],
-                             .ctx = &total, .point = total_point};
+        tgiForceTask task = {.A = &a.world, .B = &b.world, .law = &law, .mu = 0.3, .range = range, .patch = patch,
+                             .npatch = n, .room = sum[1], .ctx = &total, .point = total_point};
         memset(sum[0], 0, (size_t)n * sizeof *sum[0]);
         tgi_tree_work_scatter(w, &scatter);
         bool separated = tgi_tree_pair(&a.world, &b.world, &law, w, &s, face, NULL, NULL);

@@ -1,4 +1,5 @@
-// test_tree_properties.c: what is claimed of the barrier between surfaces: smooth, pushes at every distance, does not depend on meshes, near the sum over all pairs.
+// test_tree_properties.c: what is claimed of the barrier between surfaces: smooth, pushes at every distance, does not
+// depend on meshes, near the sum over all pairs.
 #include "contact/barrier/pair/law.h"
 #include "test/contact/barrier/shapes.h"
 
@@ -63,7 +64,8 @@ static void test_smooth(void **state) {
         for (int i = 0; i < 3; i++) shift[i] = a.world.origin[i] - b.world.origin[i];   // of the centres of the roots
         for (int i = 0; i < 3; i++) p.x[i] = d * p.dir[i] - shift[i];
         double ratio = halving(approach, &p, 1e-5 * d);
-        check_true(ratio > 1.9 && ratio < 2.1, "%s and %s, end %d: ratio %.3f", tgt_shape_name[sa], tgt_shape_name[(sa + 1) % TGT_PLATE], end, ratio);
+        check_true(ratio > 1.9 && ratio < 2.1, "%s and %s, end %d: ratio %.3f", tgt_shape_name[sa],
+                   tgt_shape_name[(sa + 1) % TGT_PLATE], end, ratio);
         stand(&a, &b, from, p.turn);
         p.x[2] = a.plane.node[TGI_NODE_R] * (end ? 1.5 : 1) - a.plane.origin[2];
         ratio = halving(sink, &p, 1e-5 * p.x[2]);
@@ -154,7 +156,8 @@ static double carried(tgtBody *a, tgtBody *b, const tgiTreeLaw *law, double forc
   return lo;
 }
 
-// planks of 2 x 0.4 x 0.2 m, 0.16 kg, mu 1e-7: the gap does not depend on the mesh in the moment form; in the publication's it grows with it
+// planks of 2 x 0.4 x 0.2 m, 0.16 kg, mu 1e-7: the gap does not depend on the mesh in the moment form; in the
+// publication's it grows with it
 static void test_mesh_independent(void **state) {
   (void)state;
   double force = 1.57 / 1e-7, least[3] = {1, 1, 1}, most[3] = {0, 0, 0};
@@ -173,8 +176,8 @@ static void test_mesh_independent(void **state) {
       tgt_body_free(&a);
       tgt_body_free(&b);
     }
-  print_message("gaps: plank on plank %.3g to %.3g, on a plane %.3g to %.3g, publication's form %.3g to %.3g\n", least[0], most[0], least[1], most[1],
-                least[2], most[2]);
+  print_message("gaps: plank on plank %.3g to %.3g, on a plane %.3g to %.3g, publication's form %.3g to %.3g\n",
+                least[0], most[0], least[1], most[1], least[2], most[2]);
   check_true(most[0] < 1.5 * least[0], "plank on plank: %.3g to %.3g", least[0], most[0]);
   check_true(most[1] < 1.5 * least[1], "plank on a plane: %.3g to %.3g", least[1], most[1]);
   check_true(most[2] > 5 * least[2], "publication's form: %.3g to %.3g", least[2], most[2]);
@@ -227,6 +230,8 @@ static void test_near_brute(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_smooth), cmocka_unit_test(test_one_sided_smooth), cmocka_unit_test(test_pushes), cmocka_unit_test(test_mesh_independent), cmocka_unit_test(test_near_brute)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_smooth), cmocka_unit_test(test_one_sided_smooth),
+                                     cmocka_unit_test(test_pushes), cmocka_unit_test(test_mesh_independent),
+                                     cmocka_unit_test(test_near_brute)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-// test_grid.c: a simulation's boxes by their grids follow their sizes and eps1: a step over the points that count against one over all; spacings, and what is
-// said of them.
+// test_grid.c: a simulation's boxes by their grids follow their sizes and eps1: a step over the points that count
+// against one over all; spacings, and what is said of them.
 #include <stdlib.h>
 
 #include "contact/softmin/softmin.h"
@@ -18,7 +18,8 @@ enum { BOX = 1, SMALL = 3 };
 // what is set at one moment: sizes of the two boxes, and the width
 typedef struct Moment { double size[2][3], eps1; } Moment;
 static const Moment moment[] = {
-    {{{0.1, 0.05, 0.03}, {0.02, 0.03, 0.04}}, 1e-4},  {{{0.1, 0.05, 0.03}, {0.02, 0.03, 0.04}}, 4e-5}, {{{0.104, 0.05, 0.0305}, {0.02, 0.03, 0.04}}, 4e-5},
+    {{{0.1, 0.05, 0.03}, {0.02, 0.03, 0.04}}, 1e-4},  {{{0.1, 0.05, 0.03}, {0.02, 0.03, 0.04}}, 4e-5},
+    {{{0.104, 0.05, 0.0305}, {0.02, 0.03, 0.04}}, 4e-5},
     {{{0.104, 0.05, 0.0305}, {0.021, 0.031, 0.038}}, 2e-4}, {{{0.1, 0.05, 0.03}, {0.02, 0.03, 0.04}}, 1e-4},
 };
 
@@ -51,7 +52,8 @@ static void test_follows(void **state) {
     const tgReal *v = tg_sim_qvel(fast.s), *w = tg_sim_qvel(all.s);
     for (int d = 0; d < 18; d++) {
       most = fmax(most, fabs(w[d]));
-      check_true(fabs(v[d] - w[d]) <= 1e-10 * fmax(1, fabs(w[d])), "moment %zu, velocity %d: %.17g, over all points %.17g", i, d, v[d], w[d]);
+      check_true(fabs(v[d] - w[d]) <= 1e-10 * fmax(1, fabs(w[d])),
+                 "moment %zu, velocity %d: %.17g, over all points %.17g", i, d, v[d], w[d]);
       moved += w[d] * w[d];
     }
     check_true(most > 1e-3 && moved != before, "moment %zu is no other than the one before", i);
@@ -76,7 +78,8 @@ static void test_points(void **state) {
 // a kernel as wide as a box pulls at its corners, which is said; one of its spacing by default is not
 static void test_warnings(void **state) {
   (void)state;
-  static const struct { double spacing, eps1; const char *warned; } row[] = {{0, 0, NULL}, {0.01, 0, NULL}, {0.03, 0, "half length"}, {0.01, 9e-4, "half length"}, {0.03, 2.5e-5, NULL}};
+  static const struct { double spacing, eps1; const char *warned; } row[] =
+      {{0, 0, NULL}, {0.01, 0, NULL}, {0.03, 0, "half length"}, {0.01, 9e-4, "half length"}, {0.03, 2.5e-5, NULL}};
   for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
     tgSoftminOptions o = tg_softmin_default();
     o.spacing = row[k].spacing;
@@ -87,7 +90,9 @@ static void test_warnings(void **state) {
     check_true(text == NULL || strstr(text, row[k].warned) != NULL, "row %zu: %s", k, text);
     drop(&r);
   }
-  static const char *const capsule = "<mujoco><worldbody><geom type='capsule' size='.05 .1'/><body pos='0 0 .2'><freejoint/><geom size='.03'/></body></worldbody></mujoco>";
+  static const char *const capsule =
+      "<mujoco><worldbody><geom type='capsule' size='.05 .1'/><body pos='0 0 .2'><freejoint/><geom size='.03'/></body>"
+      "</worldbody></mujoco>";
   tgSoftminOptions o = tg_softmin_default();
   o.spacing = 0.02;
   o.eps1 = 2.5e-5;

@@ -1,4 +1,5 @@
-// test_mesh.c: meshes under softmin: a cube of triangles rests as the primitive does, gradients in scale and place, an open mesh refused by name.
+// test_mesh.c: meshes under softmin: a cube of triangles rests as the primitive does, gradients in scale and place, an
+// open mesh refused by name.
 #include "contact/softmin/soft_scene.h"
 #include "contact/softmin/softmin.h"
 #include "geom/solids.h"
@@ -94,7 +95,8 @@ static void test_parameters(void **state) {
   tgt_solid_free(&tee);
 }
 
-// a small ball on a large box: as many points on either, about, where a number is chosen, but on the ball no fewer than a quarter of its radius apart take: 4 pi 4^2
+// a small ball on a large box: as many points on either, about, where a number is chosen, but on the ball no fewer than
+// a quarter of its radius apart take: 4 pi 4^2
 static void test_points(void **state) {
   (void)state;
   for (int chosen = 12; chosen <= 1200; chosen *= 10) {
@@ -126,12 +128,14 @@ static void test_open(void **state) {
   check_true(m != NULL, "%s", e.text);
   tg_desc_free(d);
   assert_null(tg_contact_create(m, "softmin", NULL, &e));
-  assert_true(strstr(e.text, "geom 'body' (mesh 'solid')") != NULL && strstr(e.text, "between vertices 4 (0 0 0.2) and 6 (0 0.2 0.2)") != NULL);
+  assert_true(strstr(e.text, "geom 'body' (mesh 'solid')") != NULL &&
+              strstr(e.text, "between vertices 4 (0 0 0.2) and 6 (0 0.2 0.2)") != NULL);
   tg_model_free(m);
   tgt_solid_free(&cube);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rest), cmocka_unit_test(test_parameters), cmocka_unit_test(test_points), cmocka_unit_test(test_open)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rest), cmocka_unit_test(test_parameters),
+                                     cmocka_unit_test(test_points), cmocka_unit_test(test_open)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-// test_pair.c: the force of one pair: derivatives in poses, velocities, points, normals and numbers by complex step and Ridders, touching and far, in both
-// forms; action and reaction; turning a pair as a whole; a sphere on a plane against the law alone.
+// test_pair.c: the force of one pair: derivatives in poses, velocities, points, normals and numbers by complex
+// step and Ridders, touching and far, in both forms; action and reaction; turning a pair as a whole; a sphere on a
+// plane against the law alone.
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +40,8 @@ static void wire(Case *c) {
 // gap: about, between the two
 static void make_case(Case *c, tgtRandom *r, bool paper, int kind, double gap) {
   static const double size[3] = {0.1, 0.08, 0.06};
-  const tgGeomType type[4][2] = {{TG_GEOM_BOX, TG_GEOM_SPHERE}, {TG_GEOM_PLANE, TG_GEOM_CAPSULE}, {TG_GEOM_ELLIPSOID, TG_GEOM_BOX}, {TG_GEOM_CYLINDER, TG_GEOM_PLANE}};
+  const tgGeomType type[4][2] = {{TG_GEOM_BOX, TG_GEOM_SPHERE}, {TG_GEOM_PLANE, TG_GEOM_CAPSULE},
+                                 {TG_GEOM_ELLIPSOID, TG_GEOM_BOX}, {TG_GEOM_CYLINDER, TG_GEOM_PLANE}};
   *c = (Case){.p = {.law = {.k = 1000, .eps = 0.004, .v_d = 0.3, .v_s = 0.1, .mu = 0.6, .paper = paper}, .eps2 = 0.005}};
   for (int i = 0; i < 2; i++) {
     tgReal q[4], w[3];
@@ -124,8 +126,9 @@ enum { NUMBERS = 10 };
 typedef struct Moved { Case *c; int n; } Moved;
 
 static tgReal *number(Case *c, int i) {
-  tgReal *const at[NUMBERS] = {&c->p.law.k, &c->p.law.eps, &c->p.law.v_d, &c->p.law.v_s, &c->p.law.mu, &c->p.eps2, &c->p.side[0].surface.eps1, &c->p.side[1].surface.eps1,
-                                &c->p.side[0].surface.ball, &c->p.side[1].surface.ball};
+  tgReal *const at[NUMBERS] = {&c->p.law.k, &c->p.law.eps, &c->p.law.v_d, &c->p.law.v_s, &c->p.law.mu, &c->p.eps2,
+                               &c->p.side[0].surface.eps1, &c->p.side[1].surface.eps1, &c->p.side[0].surface.ball,
+                               &c->p.side[1].surface.ball};
   return at[i];
 }
 
@@ -162,7 +165,8 @@ static void test_numbers(void **state) {
     bar.p[1] = bar.normal[0] + 3 * c.cloud[0].n;
     bar.normal[1] = bar.p[1] + 3 * c.cloud[1].n;
     tgi_soft_pair_vjp(&c.p, c.Z, c.work, &bar);
-    const tgReal numbers[NUMBERS] = {bar.law.k, bar.law.eps, bar.law.v_d, bar.law.v_s, bar.law.mu, bar.eps2, bar.eps1[0], bar.eps1[1], bar.ball[0], bar.ball[1]};
+    const tgReal numbers[NUMBERS] = {bar.law.k, bar.law.eps, bar.law.v_d, bar.law.v_s, bar.law.mu, bar.eps2,
+                                     bar.eps1[0], bar.eps1[1], bar.ball[0], bar.ball[1]};
     for (int i = 0; i < NUMBERS; i++) g[i] = numbers[i] * *number(&c, i);
     for (int i = 0; i < 2; i++)
       for (int k = 0; k < 3 * c.cloud[i].n; k++) {
@@ -171,7 +175,8 @@ static void test_numbers(void **state) {
       }
     Moved m = {.c = &c, .n = n};
     const int cols[2] = {NUMBERS, n - NUMBERS};
-    tgtDeriv d = {.name = "numbers", .nx = n, .ny = 1, .map = changed, .ctx = &m, .tol = 10 * tolerance, .step = 1e-3, .cols = cols, .ncols = 2};
+    tgtDeriv d = {.name = "numbers", .nx = n, .ny = 1, .map = changed, .ctx = &m, .tol = 10 * tolerance, .step = 1e-3,
+                  .cols = cols, .ncols = 2};
     tgt_check_jacobian(&d, zero, g);
     free(zero);
     free(g);
@@ -228,7 +233,8 @@ static void test_point(void **state) {
       bar_y[j] = 0;
       for (int i = 0; i < 7; i++) bar_y[j] += w[i] * D[9 * i + j];
       tgReal ours = j < 3 ? bar.y[j] : bar.u[j - 3];
-      check_true(fabs(tgRe(ours - bar_y[j])) <= 1e-11 * (1 + fabs(tgRe(bar_y[j]))), "adjoint %d: %.15g, Jacobian %.15g", j, tgRe(ours), tgRe(bar_y[j]));
+      check_true(fabs(tgRe(ours - bar_y[j])) <= 1e-11 * (1 + fabs(tgRe(bar_y[j]))), "adjoint %d: %.15g, Jacobian %.15g",
+                 j, tgRe(ours), tgRe(bar_y[j]));
     }
     assert_int_equal(point_map(&meeting, x, y), TG_OK);
     free_case(&c);
@@ -296,7 +302,8 @@ static void test_balance(void **state) {
     make_case(&c, &r, false, trial % 4, trial % 3 == 0 ? 0.05 : -0.02);
     tgPairTerm f;
     tgi_soft_pair_plain(&c.p, false, c.work, &f);
-    for (int i = 0; i < 6; i++) check_true(fabs(tgRe(f.w[i] + f.w[6 + i])) <= 1e-12 * fabs(tgRe(f.w[i])), "wrench %d: %g and %g", i, tgRe(f.w[i]), tgRe(f.w[6 + i]));
+    for (int i = 0; i < 6; i++)
+      check_true(fabs(tgRe(f.w[i] + f.w[6 + i])) <= 1e-12 * fabs(tgRe(f.w[i])), "wrench %d: %g and %g", i, tgRe(f.w[i]), tgRe(f.w[6 + i]));
     assert_true(tgRe(tgi_v3_dot(f.w + 3, f.w + 3)) > 0);
     // the publication's lever leaves a moment where points do not lie on the line of the force, and no force
     c.p.law.paper = true;
@@ -309,14 +316,16 @@ static void test_balance(void **state) {
 // one point over a plane at height s, sliding with u: lambda of the law, whatever the other points do far above
 static void test_plane(void **state) {
   (void)state;
-  tgReal p[6] = {0, 0, 0, 0, 0, 1}, n[6] = {0, 0, -1, 0, 0, 1}, origin[3] = {0}, up[3] = {0, 0, 1}, x[3] = {0.3, -0.2, -0.004}, R[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1},
-         V[6] = {0}, U[6] = {0, 0, 0, 0.2, 0.1, -0.06}, work[4];
+  tgReal p[6] = {0, 0, 0, 0, 0, 1}, n[6] = {0, 0, -1, 0, 0, 1}, origin[3] = {0}, up[3] = {0, 0, 1},
+         x[3] = {0.3, -0.2, -0.004}, R[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, V[6] = {0}, U[6] = {0, 0, 0, 0.2, 0.1, -0.06},
+         work[4];
   tgiSoftPair pair = {.law = {.k = 1000, .eps = 0.002, .v_d = 0.3, .v_s = 0.1, .mu = 0.5}, .eps2 = 1e-3};
   pair.side[0] = (tgiSoftSide){.surface = {.n = 1, .p = origin, .normal = up, .eps1 = 1}, .x = origin, .R = R, .V = V, .flat = true};
   pair.side[1] = (tgiSoftSide){.surface = {.n = 2, .p = p, .normal = n, .eps1 = 1}, .x = x, .R = R, .V = U};
   tgPairTerm f;
   assert_true(fabs(tgi_soft_pair_plain(&pair, false, work, &f) + 0.004) < 1e-15);
-  double normal = 1000 * 0.002 * log1p(exp(2)) * (1 + 0.06 / 0.3), slide = hypot(0.2, 0.1), friction = 0.5 * normal * slide / hypot(slide, 0.1);
+  double normal = 1000 * 0.002 * log1p(exp(2)) * (1 + 0.06 / 0.3), slide = hypot(0.2, 0.1),
+         friction = 0.5 * normal * slide / hypot(slide, 0.1);
   check_true(fabs(tgRe(f.w[11]) - normal) < 1e-12 * normal, "normal force %.15g, wanted %.15g", tgRe(f.w[11]), normal);
   check_true(fabs(tgRe(f.w[9]) + friction * 0.2 / slide) < 1e-12 * friction, "friction %.15g", tgRe(f.w[9]));
   // moment about the world origin of a force at (0.3, -0.2, -0.004)
@@ -325,7 +334,8 @@ static void test_plane(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_law), cmocka_unit_test(test_point), cmocka_unit_test(test_motion), cmocka_unit_test(test_numbers),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_law), cmocka_unit_test(test_point),
+                                     cmocka_unit_test(test_motion), cmocka_unit_test(test_numbers),
                                      cmocka_unit_test(test_balance), cmocka_unit_test(test_plane)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

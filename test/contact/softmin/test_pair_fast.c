@@ -1,5 +1,5 @@
-// test_pair_fast.c: pairs over the points that count against plain sums over all points, on every instruction set and point by point; drifting pairs; what is far away;
-// what is everywhere equally near; boxes by their grids; memory.
+// test_pair_fast.c: pairs over the points that count against plain sums over all points, on every instruction set and
+// point by point; drifting pairs; what is far away; what is everywhere equally near; boxes by their grids; memory.
 #include "contact/softmin/pair_fast.h"
 
 #include <stdlib.h>
@@ -16,7 +16,15 @@ enum { TANGENTS = 1 };
 enum { TANGENTS = 0 };
 #endif
 
-typedef struct Body { tgtCloud c; tgiSsdfTree tree; tgiSsdfNumbers numbers; double eps1, ball; bool flat; void *grids; tgiSoftGrid grid; } Body;
+typedef struct Body {
+  tgtCloud c;
+  tgiSsdfTree tree;
+  tgiSsdfNumbers numbers;
+  double eps1, ball;
+  bool flat;
+  void *grids;
+  tgiSoftGrid grid;
+} Body;
 
 static Body body(tgtCloud c, double spacing) {
   Body b = {.c = c, .eps1 = spacing * spacing};
@@ -144,7 +152,8 @@ static void meet(Scene *s, tgtRandom *r, double gap, double tilt) {
 static void set_pair(Scene *s, bool paper) {
   s->p = (tgiSoftPair){.law = {.k = 4000, .eps = 3e-4, .v_d = 0.1, .v_s = 0.01, .mu = 0.5, .paper = paper}, .eps2 = 5e-4};
   for (int k = 0; k < 2; k++)
-    s->p.side[k] = (tgiSoftSide){.surface = {s->b[k].c.n, s->b[k].c.p, s->b[k].c.normal, s->b[k].eps1, s->b[k].ball}, .x = s->x[k], .R = s->R[k], .V = s->V[k], .flat = s->b[k].flat};
+    s->p.side[k] = (tgiSoftSide){.surface = {s->b[k].c.n, s->b[k].c.p, s->b[k].c.normal, s->b[k].eps1, s->b[k].ball},
+                                 .x = s->x[k], .R = s->R[k], .V = s->V[k], .flat = s->b[k].flat};
 }
 
 static double largest(const tgReal *a, int n) {
@@ -158,11 +167,13 @@ static void compare(const char *what, const tgReal *a, const tgReal *b, int n, d
   double tangent = scale * 1e-20;
   for (int i = 0; i < n; i++) tangent = fmax(tangent, fabs(tgIm(b[i])));
   for (int i = 0; i < n; i++)
-    check_true(fabs(tgRe(a[i] - b[i])) <= tol * scale && fabs(tgIm(a[i] - b[i])) <= tol * tangent, "%s %d: %.17g %+.17g i, plainly %.17g %+.17g i of %.3g, %.3g",
-               what, i, tgRe(a[i]), tgIm(a[i]), tgRe(b[i]), tgIm(b[i]), scale, tangent);
+    check_true(fabs(tgRe(a[i] - b[i])) <= tol * scale && fabs(tgIm(a[i] - b[i])) <= tol * tangent,
+               "%s %d: %.17g %+.17g i, plainly %.17g %+.17g i of %.3g, %.3g", what, i, tgRe(a[i]), tgIm(a[i]),
+               tgRe(b[i]), tgIm(b[i]), scale, tangent);
 }
 
-static const int pairs[][2] = {{BOX, PLANE}, {PLANE, TORUS}, {BOX, BALL}, {BALL, TORUS}, {BOX, BOX}, {TORUS, BOX}, {BALL, BALL}, {BALL, PLANE},
+static const int pairs[][2] = {{BOX, PLANE}, {PLANE, TORUS}, {BOX, BALL}, {BALL, TORUS}, {BOX, BOX}, {TORUS, BOX},
+                               {BALL, BALL}, {BALL, PLANE},
                               {BOX, SOLID}, {SOLID, TORUS}, {SOLID, SOLID}, {PLANE, SOLID},
                               {GRID, PLANE}, {GRID, BALL}, {GRID, GRID}, {TORUS, GRID}, {PLATE, BALL}, {BALL, NARROW}, {SOLID, PLATE}};
 enum { PAIRS = sizeof pairs / sizeof *pairs };
@@ -198,7 +209,8 @@ static void test_twin(void **state) {
       // a tangent of everything: a twist of each body and of its velocity
       for (int b = 0; b < 2; b++)
         for (int c = 0; c < 3; c++) {
-          tgReal w[3] = {tgt_normal(&r) * CMPLX(0, 1e-20), tgt_normal(&r) * CMPLX(0, 1e-20), tgt_normal(&r) * CMPLX(0, 1e-20)}, q[4], M[9], T[9];
+          tgReal w[3] = {tgt_normal(&r) * CMPLX(0, 1e-20), tgt_normal(&r) * CMPLX(0, 1e-20),
+                         tgt_normal(&r) * CMPLX(0, 1e-20)}, q[4], M[9], T[9];
           tgi_quat_exp(q, w);
           tgi_quat_to_mat(M, q);
           tgi_m3_mul(T, M, s.R[b]);
@@ -279,12 +291,15 @@ static void test_drift(void **state) {
       tgi_m3_copy(s.R[1], T);
       set_pair(&s, false);
       double height = tgi_soft_pair_fast(&s.p, INDEX(&s), TAU, d, &s.plan, &kept);
-      made += memcmp(&before[0], &s.plan.list[0].made, sizeof *before) != 0 || memcmp(&before[1], &s.plan.list[1].made, sizeof *before) != 0;
+      made += memcmp(&before[0], &s.plan.list[0].made, sizeof *before) != 0 ||
+              memcmp(&before[1], &s.plan.list[1].made, sizeof *before) != 0;
       tgi_soft_plan_forget(&fresh);
       double again = tgi_soft_pair_fast(&s.p, INDEX(&s), TAU, d, &fresh, &anew);
-      check_true(memcmp(kept.w, anew.w, sizeof kept.w) == 0 && memcmp(&height, &again, sizeof height) == 0, "pair %d, step %d: bits of w depend on the lists: %g, %g", k, i,
-                 height, again);
-      if (d) check_true(memcmp(kept.X, anew.X, sizeof kept.X) == 0 && memcmp(kept.Y, anew.Y, sizeof kept.Y) == 0, "pair %d, step %d: bits of X or Y", k, i);
+      check_true(memcmp(kept.w, anew.w, sizeof kept.w) == 0 && memcmp(&height, &again, sizeof height) == 0,
+                 "pair %d, step %d: bits of w depend on the lists: %g, %g", k, i, height, again);
+      if (d)
+        check_true(memcmp(kept.X, anew.X, sizeof kept.X) == 0 && memcmp(kept.Y, anew.Y, sizeof kept.Y) == 0,
+                   "pair %d, step %d: bits of X or Y", k, i);
       tgi_soft_pair_plain(&s.p, false, s.plain, &plain);
       compare("w", kept.w, plain.w, 12, fmax(largest(plain.w, 12), tgRe(s.p.law.k * s.p.law.eps)), 1e-10);
     }
@@ -367,7 +382,9 @@ static void test_memory(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_twin), cmocka_unit_test(test_drift), cmocka_unit_test(test_adjoint), cmocka_unit_test(test_afar), cmocka_unit_test(test_middle), cmocka_unit_test(test_not_finite),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_twin), cmocka_unit_test(test_drift),
+                                     cmocka_unit_test(test_adjoint), cmocka_unit_test(test_afar),
+                                     cmocka_unit_test(test_middle), cmocka_unit_test(test_not_finite),
                                      cmocka_unit_test(test_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,7 +111,8 @@ static void slip(const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgi
   v->s = tgSqrt(tgi_v3_dot(v->V, v->QV) + law->eps * law->eps);
 }
 
-void tgi_friction_total_on(int isa, int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgiFrictionTotal *t) {
+void tgi_friction_total_on(int isa, int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law,
+                           const tgiFrictionMotion m[2], tgiFrictionTotal *t) {
   TGI_ISA_CALL(isa, tgi_friction_total, (n, p, law, m, t));
 }
 
@@ -130,8 +131,8 @@ static void add_entry(tgReal H[144], int i, int j, tgReal x) {
   if (i != j) H[12 * j + i] += x;
 }
 
-// H += the block of the body whose rows begin with `first`: J' K J with J = (-[x] 1), and sign times the second-order part of sum f . exp(xi) x,
-// f . (w cross (w cross x + v))
+// H += the block of the body whose rows begin with `first`: J' K J with J = (-[x] 1), and sign times the second-order
+// part of sum f . exp(xi) x, f . (w cross (w cross x + v))
 static void add_own(tgReal H[144], int first, double sign, const tgReal turn[6], const tgReal KX[9], const tgReal K[6], const tgReal fx[9],
                     const tgReal f[3]) {
   tgReal trace = fx[0] + fx[4] + fx[8];
@@ -162,7 +163,8 @@ static void add_between(tgReal H[144], const tgiFrictionTotal *t) {
     }
 }
 
-tgReal tgi_friction_energy(int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal *g, tgReal *H) {
+tgReal tgi_friction_energy(int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2],
+                           tgReal *g, tgReal *H) {
   tgiFrictionTotal t;
   tgi_friction_total_on(tgi_isa(), n, p, law, m, &t);
   if (g != NULL) {
@@ -176,10 +178,11 @@ tgReal tgi_friction_energy(int n, const tgiFrictionPoint *p, const tgiFrictionLa
   return t.energy;
 }
 
-// change of g when the point's N and Q change by d, its material points slip by ma and mb (start axes) over their bodies, and its places at the start
-// move by ca and cb besides, poses now held
-static void change(const tgiFrictionPoint *p, const tgiSlip *v, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], const tgiFrictionPoint *d,
-                   const tgReal ma[3], const tgReal mb[3], const tgReal ca[3], const tgReal cb[3], tgReal dg[12]) {
+// change of g when the point's N and Q change by d, its material points slip by ma and mb (start axes) over their
+// bodies, and its places at the start move by ca and cb besides, poses now held
+static void change(const tgiFrictionPoint *p, const tgiSlip *v, const tgiFrictionLaw *law, const tgiFrictionMotion m[2],
+                   const tgiFrictionPoint *d, const tgReal ma[3], const tgReal mb[3], const tgReal ca[3],
+                   const tgReal cb[3], tgReal dg[12]) {
   tgReal dxa[3], dxb[3], dV[3], dQ[9], dQV[3], QdV[3], f[3], df[3];
   tgi_m3_mulv(dxa, m[0].E, ma);
   tgi_m3_mulv(dxb, m[1].E, mb);
@@ -230,8 +233,8 @@ void tgi_friction_mixed(const tgiFrictionPoint *p, const tgiFrictionPoint dp[6],
 }
 
 // What Z . (dg of change) weighs N, ma, mb and Q by, in bar, and cb by, in place; ca by its opposite.
-static void change_vjp(const tgiFrictionPoint *p, const tgiSlip *v, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], const tgReal Z[12],
-                       tgiFrictionPoint *bar, tgReal place[3]) {
+static void change_vjp(const tgiFrictionPoint *p, const tgiSlip *v, const tgiFrictionLaw *law,
+                       const tgiFrictionMotion m[2], const tgReal Z[12], tgiFrictionPoint *bar, tgReal place[3]) {
   tgReal scale = law->lambda / v->s, e[3], t[3], f[3], dQV[3], dV[3], xa[3], xb[3];
   // velocities of the two points under Z, and what turns the levers
   tgi_v3_cross(e, Z, v->xa);
@@ -294,7 +297,8 @@ void tgi_friction_mixed_vjp(const tgiFrictionPoint *p, const tgiFrictionLaw *law
   }
 }
 
-void tgi_friction_rate(const tgiFrictionPoint *p, const tgiFrictionPoint *dp, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal dg[12]) {
+void tgi_friction_rate(const tgiFrictionPoint *p, const tgiFrictionPoint *dp, const tgiFrictionLaw *law,
+                       const tgiFrictionMotion m[2], tgReal dg[12]) {
   tgiSlip v;
   slip(p, law, m, &v);
   const tgReal zero[3] = {0};

@@ -1,7 +1,7 @@
 // friction.h: friction of two bodies as an energy of where they come to rest after a step. [math/barrier Friction]
 //
-// Frozen at the start of the step is one normal force N n for each term of the potential, pushing material point a of body 1 and b of body 2
-// apart along n. Neighbouring forces are gathered to one friction point:
+// Frozen at the start of the step is one normal force N n for each term of the potential, pushing material point a of
+// body 1 and b of body 2 apart along n. Neighbouring forces are gathered to one friction point:
 //   N = sum N_k,  a = sum N_k a_k/N,  b = sum N_k b_k/N,  Q = 1 - sum N_k n_k n_k'/N                                        (61)
 // so that the friction of a contact does not depend on how many terms its normal force is made of. With the displacements of the two
 // material points over the step,
@@ -52,22 +52,24 @@ void tgi_friction_point_d(const tgiFrictionSum *s, const tgiFrictionPoint *p, in
 /// Frame x0, R0 (row-major) at the start and x, R now.
 void tgi_friction_motion(const tgReal *x0, const tgReal *R0, const tgReal *x, const tgReal *R, tgiFrictionMotion *m);
 
-/// Energy of n points, D of (62), summed. g (12) and H (144, symmetric) += its derivatives in the twists of bodies 1 and 2 now, world origin,
-/// as in tgPairTerm; both may be NULL.
+/// Energy of n points, D of (62), summed. g (12) and H (144, symmetric) += its derivatives in the twists of bodies 1
+/// and 2 now, world origin, as in tgPairTerm; both may be NULL.
 tgReal tgi_friction_energy(int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal *g, tgReal *H);
 
-/// B (144) += the derivative of one point's g in the twists of bodies 1 and 2 at the start of the step, poses now held. dp: derivatives of the
-/// point in the twist of body 1 at the start (world origin, body 2 held).
+/// B (144) += the derivative of one point's g in the twists of bodies 1 and 2 at the start of the step, poses now held.
+/// dp: derivatives of the point in the twist of body 1 at the start (world origin, body 2 held).
 void tgi_friction_mixed(const tgiFrictionPoint *p, const tgiFrictionPoint dp[6], const tgiFrictionLaw *law, const tgiFrictionMotion m[2],
                         tgReal B[144]);
 
-/// The adjoint for Z (12), twists that weigh g: bar, what Z . g weighs the point's numbers by when they change with the pose of body 1 at the start,
-/// and in out (12) += B' Z all the rest: with dp as in tgi_friction_mixed and c_j = sum of bar over dp[j], B' Z = out + (c; -c).
+/// The adjoint for Z (12), twists that weigh g: bar, what Z . g weighs the point's numbers by when they change with the
+/// pose of body 1 at the start, and in out (12) += B' Z all the rest: with dp as in tgi_friction_mixed and c_j = sum of
+/// bar over dp[j], B' Z = out + (c; -c).
 void tgi_friction_mixed_vjp(const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], const tgReal Z[12],
                             tgiFrictionPoint *bar, tgReal out[12]);
 
 /// dg (12) = rate of one point's g when the point changes by dp and its anchors slip over the bodies by dp->a and dp->b, all poses held.
-void tgi_friction_rate(const tgiFrictionPoint *p, const tgiFrictionPoint *dp, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal dg[12]);
+void tgi_friction_rate(const tgiFrictionPoint *p, const tgiFrictionPoint *dp, const tgiFrictionLaw *law,
+                       const tgiFrictionMotion m[2], tgReal dg[12]);
 /// The same in the step size.
 void tgi_friction_step_rate(const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal dg[12]);
 
@@ -76,10 +78,11 @@ void tgi_friction_step_rate(const tgiFrictionPoint *p, const tgiFrictionLaw *law
 /// f_k the force on vertex k (three of body 1, three of body 2) at the start, x its place then. Its two sides slide on the plane, so that
 /// friction takes hold at 2 eps.
 typedef struct tgiFrictionPlane { tgReal f[6], x[18], n[3]; } tgiFrictionPlane;
-tgReal tgi_friction_plane_energy(int n, const tgiFrictionPlane *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal *g, tgReal *H);
+tgReal tgi_friction_plane_energy(int n, const tgiFrictionPlane *p, const tgiFrictionLaw *law,
+                                 const tgiFrictionMotion m[2], tgReal *g, tgReal *H);
 /// dp: derivatives of f and n in the twist of body 1 at the start; dp.x is not read, the vertices being material points.
-void tgi_friction_plane_mixed(const tgiFrictionPlane *p, const tgiFrictionPlane dp[6], const tgiFrictionLaw *law, const tgiFrictionMotion m[2],
-                              tgReal B[144]);
+void tgi_friction_plane_mixed(const tgiFrictionPlane *p, const tgiFrictionPlane dp[6], const tgiFrictionLaw *law,
+                              const tgiFrictionMotion m[2], tgReal B[144]);
 
 /// As above; the vertices slip over the bodies by dp->x.
 void tgi_friction_plane_rate(const tgiFrictionPlane *p, const tgiFrictionPlane *dp, const tgiFrictionLaw *law, const tgiFrictionMotion m[2],

@@ -98,7 +98,8 @@ TGI_LANE void total(const Total *t, tgReal *out) {
   }
 }
 
-void KERNEL(tgi_friction_total)(int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgiFrictionTotal *out) {
+void KERNEL(tgi_friction_total)(int n, const tgiFrictionPoint *p, const tgiFrictionLaw *law,
+                                const tgiFrictionMotion m[2], tgiFrictionTotal *out) {
   Total t;
   for (int i = 0; i < TGI_FRICTION_TOTALS; i++) t.all[i] = v_all(0);
   for (int k = 0; k < n; k += TGI_WIDTH) {

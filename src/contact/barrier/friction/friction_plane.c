@@ -1,7 +1,7 @@
 // friction_plane.c: friction of a pair of triangles through a massless plane between them. [math/barrier Friction, the plane's form]
 //
-// Based on: [barrier A.3]. The velocity of the plane is found by Newton's method for each pair and each evaluation; it has no inertia, so the
-// energy's first derivative is that at fixed w, and its second follows by eliminating w.
+// Based on: [barrier A.3]. The velocity of the plane is found by Newton's method for each pair and each evaluation; it
+// has no inertia, so the energy's first derivative is that at fixed w, and its second follows by eliminating w.
 #include "contact/barrier/friction/friction.h"
 #include "contact/barrier/friction/friction_twist.h"
 
@@ -58,8 +58,9 @@ static double at(const tgiFrictionPlane *p, tgReal eps, const tgReal w[3], tgiSl
   return cost;
 }
 
-// Newton's steps for one eps until |gradient| <= tol total. Each is halved until it does not go far beyond the least cost along it, nor to a higher
-// one: it then gains half of what its line has to give, the cost being convex. (The slope alone would do where the cost is a kink, and climb.)
+// Newton's steps for one eps until |gradient| <= tol total. Each is halved until it does not go far beyond the least
+// cost along it, nor to a higher one: it then gains half of what its line has to give, the cost being convex. (The
+// slope alone would do where the cost is a kink, and climb.)
 static void descend(const tgiFrictionPlane *p, tgReal eps, double tol, double total, tgiSliding *v) {
   tgReal r[3], M[9], step[3], w[3], trial[3];
   for (int n = 0; n < STEPS; n++) {
@@ -149,7 +150,8 @@ static void stiffness(const tgiFrictionPlane *p, const tgiSliding *v, tgReal c, 
       for (int a = 0; a < 3; a++) T[12 * i + j] -= c * R[a][i] * X[a][j];
 }
 
-tgReal tgi_friction_plane_energy(int n, const tgiFrictionPlane *p, const tgiFrictionLaw *law, const tgiFrictionMotion m[2], tgReal *g, tgReal *H) {
+tgReal tgi_friction_plane_energy(int n, const tgiFrictionPlane *p, const tgiFrictionLaw *law,
+                                 const tgiFrictionMotion m[2], tgReal *g, tgReal *H) {
   tgReal energy = 0, T[144] = {0};
   for (int i = 0; i < n; i++) {
     tgiSliding v;
@@ -218,8 +220,8 @@ static void velocities_d(const tgiSliding *v, const tgiFrictionLaw *law, const t
   }
 }
 
-void tgi_friction_plane_mixed(const tgiFrictionPlane *p, const tgiFrictionPlane dp[6], const tgiFrictionLaw *law, const tgiFrictionMotion m[2],
-                              tgReal B[144]) {
+void tgi_friction_plane_mixed(const tgiFrictionPlane *p, const tgiFrictionPlane dp[6], const tgiFrictionLaw *law,
+                              const tgiFrictionMotion m[2], tgReal B[144]) {
   const tgReal none[18] = {0};
   tgiSliding v;
   slide(p, law, m, &v);

@@ -33,7 +33,8 @@ void tgi_plane_numbers(const tgiTree *t, const tgiTreeNumbers *n, tgiTreeNumbers
     if (c[0] < 0) tgi_v3_copy(x, n->centre + 3 * k);
     else
       for (int i = 0; i < 3; i++)
-        x[i] = (n->area[c[0]] * p->centre[3 * (size_t)c[0] + (size_t)i] + n->area[c[1]] * p->centre[3 * (size_t)c[1] + (size_t)i]) / n->area[k];
+        x[i] = (n->area[c[0]] * p->centre[3 * (size_t)c[0] + (size_t)i] +
+                n->area[c[1]] * p->centre[3 * (size_t)c[1] + (size_t)i]) / n->area[k];
     tgi_v3_sub(d, n->vert + 3 * (size_t)farthest(t, (int)k, n->vert, x), x);
     p->radius[k] = tgi_v3_norm(d);
     p->weight[k] = n->area[k] / n->area[0];

@@ -1,7 +1,7 @@
 // halfspace_kernel.c: see halfspace_wide.h. Compiled for every width of lanes.h.
 //
-// Down the tree level by level into lists of clusters, leaves and blends, each of which is then done one term a lane; blends end from the deepest level
-// up, those of a level do not depend on each other. (42), (43)
+// Down the tree level by level into lists of clusters, leaves and blends, each of which is then done one term a lane;
+// blends end from the deepest level up, those of a level do not depend on each other. (42), (43)
 #include <string.h>
 
 #include "contact/barrier/halfspace/halfspace_wide.h"
@@ -14,7 +14,9 @@ typedef double Row __attribute__((vector_size(32), aligned(8), may_alias));   //
 #endif
 
 #if TGI_WIDTH == 8 && defined(__AVX512F__)
-TGI_LANE V two(const double *a, const double *b) { return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(a)), _mm256_loadu_pd(b), 1); }
+TGI_LANE V two(const double *a, const double *b) {
+  return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(a)), _mm256_loadu_pd(b), 1);
+}
 TGI_LANE void columns(const double *const row[8], V c[4]) {
   V even[2] = {two(row[0], row[2]), two(row[4], row[6])}, odd[2] = {two(row[1], row[3]), two(row[5], row[7])};
   for (int half = 0; half < 2; half++) {
@@ -26,7 +28,8 @@ TGI_LANE void columns(const double *const row[8], V c[4]) {
 }
 TGI_LANE void rows(const V c[4], Row r[8]) {
   for (int odd = 0; odd < 2; odd++) {
-    V a = odd ? _mm512_unpackhi_pd(c[0], c[1]) : _mm512_unpacklo_pd(c[0], c[1]), b = odd ? _mm512_unpackhi_pd(c[2], c[3]) : _mm512_unpacklo_pd(c[2], c[3]);
+    V a = odd ? _mm512_unpackhi_pd(c[0], c[1]) : _mm512_unpacklo_pd(c[0], c[1]),
+      b = odd ? _mm512_unpackhi_pd(c[2], c[3]) : _mm512_unpacklo_pd(c[2], c[3]);
     V low = _mm512_permutex2var_pd(a, _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0), b);
     V high = _mm512_permutex2var_pd(a, _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4), b);
     r[odd] = _mm512_castpd512_pd256(low);
@@ -136,7 +139,9 @@ TGI_LANE void add_values(tgiHeightWork *w, const Lanes *t, const V c[4]) {
 TGI_LANE void scatter(const tgiHeightFrame *f, const Lanes *t, V N, const V at[3], V z, V d) {
   if (f->scatter == NULL) return;
   for (int l = 0; l < t->count; l++) {
-    tgiHeightForce force = {.node = t->at[l].node, .N = v_lane(N, l), .at = {v_lane(at[0], l), v_lane(at[1], l), v_lane(at[2], l)}, .z = v_lane(z, l), .d = v_lane(d, l)};
+    tgiHeightForce force = {.node = t->at[l].node, .N = v_lane(N, l),
+                            .at = {v_lane(at[0], l), v_lane(at[1], l), v_lane(at[2], l)}, .z = v_lane(z, l),
+                            .d = v_lane(d, l)};
     f->scatter(f->ctx, &force);
   }
 }
@@ -175,9 +180,10 @@ TGI_LANE void reciprocals(const V x[3], V i[3]) {
   i[2] = all * xy;
 }
 
-// rho(t) = (sum (z_k - t)^-2)^-1/2 is concave and falls, so Newton on rho(t) = t/sqrt 3 comes down from the right of the root without passing it; it
-// starts where the lowest vertex alone would put the plane. What is left of t depends on two ratios of the heights alone: at most 3.2e-8 t after two
-// steps, 5.6e-17 t after three; imaginary parts follow a step later.
+// rho(t) = (sum (z_k - t)^-2)^-1/2 is concave and falls, so Newton on rho(t) = t/sqrt 3 comes down from the right of
+// the root without passing it; it starts where the lowest vertex alone would put the plane. What is left of t
+// depends on two ratios of the heights alone: at most 3.2e-8 t after two steps, 5.6e-17 t after three; imaginary
+// parts follow a step later.
 TGI_LANE V separating_height(const V z[3], V least) {
   #ifdef TG_COMPLEX
   enum { STEPS = 5 };
@@ -305,7 +311,8 @@ static void close_level(const tgiHeightFrame *f, const Frame *s, tgiHeightWork *
 // ---- going down ----
 
 // which of the nodes are clusters, which blends, and the share that these leave to what is below
-TGI_LANE void sort(const tgiHeightFrame *f, const Frame *s, const tgiHeightItem at[TGI_WIDTH], unsigned *far, unsigned *between, tgReal rest[TGI_WIDTH]) {
+TGI_LANE void sort(const tgiHeightFrame *f, const Frame *s, const tgiHeightItem at[TGI_WIDTH], unsigned *far,
+                   unsigned *between, tgReal rest[TGI_WIDTH]) {
   Point p;
   V radius, phi[3];
   centres(f, s, at, &p, &radius);

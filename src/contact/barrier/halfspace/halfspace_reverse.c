@@ -1,5 +1,6 @@
-// halfspace_reverse.c: the reverse pass of the sum before a plane: T = sum q_k N_k over its forces, q_k the weight of force k (scatter.h), and dT in the
-// twist of A, over the lists of the sum itself (halfspace_wide.h). Coordinates of terms are heights; else as tree_reverse.c. (74)
+// halfspace_reverse.c: the reverse pass of the sum before a plane: T = sum q_k N_k over its forces, q_k the weight of
+// force k (scatter.h), and dT in the twist of A, over the lists of the sum itself (halfspace_wide.h). Coordinates of
+// terms are heights; else as tree_reverse.c. (74)
 #include "contact/barrier/halfspace/halfspace_wide.h"
 #include "contact/barrier/pair/height.h"
 #include "contact/barrier/pair/law.h"

@@ -1,8 +1,9 @@
 // halfspace_wide.h: the sum of halfspace.h under one node of the tree, on vectors. [math/barrier Half-space]
 //
-// All terms are functions of heights z = height + n.x of points x = a e1 + b e2 + c n, and p = (1, a, b) is the gradient of z in the moves that change it:
-// along n, about -e2, about e1. So sums need 4 numbers each (value, gradient in p), and second derivatives 10 in all: sums of c2 p p' and of c1 (p, c).
-// The kernel (halfspace_kernel.c) is compiled for every width of lanes.h (math/isa.h).
+// All terms are functions of heights z = height + n.x of points x = a e1 + b e2 + c n, and p = (1, a, b) is the
+// gradient of z in the moves that change it: along n, about -e2, about e1. So sums need 4 numbers each (value, gradient
+// in p), and second derivatives 10 in all: sums of c2 p p' and of c1 (p, c). The kernel (halfspace_kernel.c) is
+// compiled for every width of lanes.h (math/isa.h).
 #ifndef TG_CONTACT_BARRIER_HALFSPACE_HALFSPACE_WIDE_H
 #define TG_CONTACT_BARRIER_HALFSPACE_HALFSPACE_WIDE_H
 
@@ -12,7 +13,8 @@
 /// A node, and the blend that has it; blend 0 is the total.
 typedef struct tgiHeightItem { int node, owner; } tgiHeightItem;
 
-/// Lists that the kernel makes, for a tree of so many faces. The nodes of a level have different faces, as have clusters and leaves; all nodes may be blends.
+/// Lists that the kernel makes, for a tree of so many faces. The nodes of a level have different faces, as have
+/// clusters and leaves; all nodes may be blends.
 struct tgiHeightWork {
   tgiHeightItem *next[2], *far, *leaf, *blend;
   tgReal *inner;            ///< share of the total of what a blend owns
@@ -47,7 +49,8 @@ typedef struct tgiHeightSum {
 
 TGI_ISA_DECLARE(tgi_height_sum, (const tgiHeightFrame *f, tgiHeightWork *w, tgiHeightSum *sum))
 
-/// The reverse pass over the lists of a sum (scatter.h): reverse->twist += the derivative in the pose of A of the weighed sum of all forces.
+/// The reverse pass over the lists of a sum (scatter.h): reverse->twist += the derivative in the pose of A of the
+/// weighed sum of all forces.
 void tgi_height_reverse(const tgiHeightFrame *f, tgiHeightWork *w, tgiForceReverse *reverse);
 
 #endif

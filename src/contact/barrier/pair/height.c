@@ -9,8 +9,8 @@
 
 static const double corners = 3;   // of the far triangle
 
-// rho(t) = (sum (z_k - t)^-2)^-1/2 is concave and falls, so Newton on rho(t) = t/sqrt 3 comes down from the right of the root without passing it; it
-// starts where the lowest vertex alone would put the plane.
+// rho(t) = (sum (z_k - t)^-2)^-1/2 is concave and falls, so Newton on rho(t) = t/sqrt 3 comes down from the right of
+// the root without passing it; it starts where the lowest vertex alone would put the plane.
 static tgReal newton(const tgReal z[3], tgReal t) {
   tgReal y = 0, c = 0, f = 1 / sqrt(corners);
   for (int k = 0; k < 3; k++) {

@@ -1,4 +1,5 @@
-// height.h: a triangle or a point above a plane: what a pair of triangles becomes where the corners of one are far away. [math/barrier Half-space]
+// height.h: a triangle or a point above a plane: what a pair of triangles becomes where the corners of one are far
+// away. [math/barrier Half-space]
 //
 // The separating plane is parallel to the plane, at a height t between it and the triangle with vertices at the heights z_k:
 //   S* = min over t of sum_k 1/(z_k - t) + 3/t                                                                                       (51)

@@ -1,4 +1,5 @@
-// pair.c: one pair at a time, by the kernels of one pair (pair_kernel.c); and rates of its force along any field of the vertices. See pair.h.
+// pair.c: one pair at a time, by the kernels of one pair (pair_kernel.c); and rates of its force along any field of
+// the vertices. See pair.h.
 #include "contact/barrier/pair/pair.h"
 #include <string.h>
 
@@ -58,7 +59,8 @@ void tgi_pair_force_vjp(const tgReal x[18], const tgiPair *r, const tgiPairForce
 
 // ---- rates ----
 
-// the plane of r, with 1/m^2, 2/m^3 and the diagonal variables for u <- (u + tau1 t1 + tau2 t2)/|.|                [math/barrier (25), (26)]
+// the plane of r, with 1/m^2, 2/m^3 and the diagonal variables for u <- (u + tau1 t1 + tau2 t2)/|.|
+//   [math/barrier (25), (26)]
 static void at(tgiPlane *p, const tgReal x[18], const tgiPair *r) {
   tgReal t[2][3], S = 0;
   tgi_plane_place(p, x);

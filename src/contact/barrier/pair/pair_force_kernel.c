@@ -1,4 +1,5 @@
-// pair_force_kernel.c: the forces of solved pairs and their weighed rates (plane.c) on vectors, one pair a lane. Compiled for every width of lanes.h.
+// pair_force_kernel.c: the forces of solved pairs and their weighed rates (plane.c) on vectors, one pair a lane.
+// Compiled for every width of lanes.h.
 #include "contact/barrier/pair/pair_kernel.h"
 #include "contact/barrier/pair/pair_lanes.h"
 
@@ -30,7 +31,8 @@ TGI_LANE void force(const tgiPairBlock *b, int lane, tgiPairForces *f) {
   store(f->u, lane, u);
 }
 
-// What the normal n, the margins m and the variables g of the plane are weighed by; mean: of both halves' points. Vertices carry their sides, as in pair_lanes.h
+// What the normal n, the margins m and the variables g of the plane are weighed by; mean: of both halves' points.
+// Vertices carry their sides, as in pair_lanes.h
 typedef struct Bars { V n[3], m[6], g[3], mean[2][3], perY[2]; } Bars;
 
 TGI_LANE void weigh_points(const Plane *p, const tgiPairForces *bar, int lane, Bars *w) {
@@ -76,8 +78,9 @@ TGI_LANE void weigh_vertices(const Plane *p, const Bars *w, V twist[6]) {
   }
   for (int i = 0; i < 6; i++) twist[i] = v_all(0);
   for (int k = 0; k < 3; k++) {
-    V y = v_pick(p->swapped, p->y[3 + k], p->y[k]), z = v_pick(p->swapped, p->z[3 + k], p->z[k]), a = v_pick(p->swapped, p->a[3 + k], p->a[k]),
-      b = v_pick(p->swapped, p->b[3 + k], p->b[k]), m = v_pick(p->swapped, w->m[3 + k], w->m[k]), r[3], x[3], t[3];
+    V y = v_pick(p->swapped, p->y[3 + k], p->y[k]), z = v_pick(p->swapped, p->z[3 + k], p->z[k]),
+      a = v_pick(p->swapped, p->a[3 + k], p->a[k]), b = v_pick(p->swapped, p->b[3 + k], p->b[k]),
+      m = v_pick(p->swapped, w->m[3 + k], w->m[k]), r[3], x[3], t[3];
     V across = side * (m + z * (w->g[0] * a + w->g[1] * b)) + z * w->g[2];
     for (int i = 0; i < 3; i++) {
       x[i] = side * v_pick(p->swapped, p->p[3 + k][i], p->p[k][i]) + p->centre[i];

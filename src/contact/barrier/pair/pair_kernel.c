@@ -1,8 +1,10 @@
-// pair_kernel.c: the best plane between two triangles by Newton's steps on the sphere, one pair a lane. See pair.h. Compiled for every width of lanes.h.
+// pair_kernel.c: the best plane between two triangles by Newton's steps on the sphere, one pair a lane. See pair.h.
+// Compiled for every width of lanes.h.
 //
-// A step goes along a parabola: Newton's own, and beside it the third derivative's answer, with which steps converge cubically. [math/barrier Newton on the
-// sphere] It leaves a tenth of every margin, and is halved until S falls by what Armijo asks; when Newton's decrement is small the step is the last.
-// Nothing passes from lane to lane but "one of you is not done": what is done is kept as it is, bit by bit.
+// A step goes along a parabola: Newton's own, and beside it the third derivative's answer, with which steps converge
+// cubically. [math/barrier Newton on the sphere] It leaves a tenth of every margin, and is halved until S falls by what
+// Armijo asks; when Newton's decrement is small the step is the last. Nothing passes from lane to lane but "one of you
+// is not done": what is done is kept as it is, bit by bit.
 #include "contact/barrier/pair/pair_kernel.h"
 
 #include "contact/barrier/pair/pair_lanes.h"
@@ -104,8 +106,9 @@ static void polish(Plane *p) {
 
 // ---- start: the widest slab between the triangles among directions that need no closest points
 //
-// First both normals, the nine crosses of edges and the shortest vector from a vertex to an edge; where none separates significantly also the six normals
-// of edges in their planes and all pairs of vertices, which is complete for flat pairs too.
+// First both normals, the nine crosses of edges and the shortest vector from a vertex to an edge; where none
+// separates significantly also the six normals of edges in their planes and all pairs of vertices, which is
+// complete for flat pairs too.
 
 // the widest direction so far; not unit, of either sign; `share` = width |width|, to be compared over |n|^2
 typedef struct Widest { V n[3], share, n2; } Widest;
@@ -222,7 +225,8 @@ TGI_LANE void straighten(V n[3], V e[3][3]) {
   }
 }
 
-// what the first set holds too, now by the vertices: crosses of nearly parallel edges have no meaning, and promise widths that they have not
+// what the first set holds too, now by the vertices: crosses of nearly parallel edges have no meaning, and promise
+// widths that they have not
 static __attribute__((noinline)) void offer_all(Widest *w, const Plane *p, Edges *e) {
   V n[3];
   for (int h = 0; h < 2; h++) {

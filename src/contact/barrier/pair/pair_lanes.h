@@ -49,7 +49,8 @@ TGI_LANE void place(Plane *p, const tgReal *x) {
 // what turns round with the order of the triangles
 TGI_LANE V turned(const Plane *p, V a) { return v_pick(p->swapped, -a, a); }
 
-// All margins positive. A division costs as much as the rest of a vertex, so two vertices share one; a margin of 0 makes S no number, which is not below.
+// All margins positive. A division costs as much as the rest of a vertex, so two vertices share one; a margin of 0
+// makes S no number, which is not below.
 TGI_LANE Mask look(Plane *p) {
   for (int k = 0; k < 6; k += 2) {
     V m0 = v_dot(p->u, p->p[k]) + sided(k, p->delta), m1 = v_dot(p->u, p->p[k + 1]) + sided(k + 1, p->delta), both = 1.0 / (m0 * m1);

@@ -2,7 +2,8 @@
 // [math/barrier Short reach]
 //
 //   P = min over n, d of b(1 - |n|) + sum b(m_k),  m_k = s_k (n.x_k + d),  b(x) = -(x - x0)^2 log(x/x0)/x below x0, else 0
-// is twice differentiable everywhere apart, infinite when the triangles touch, and 0 from the gap 2 x0/(1 - x0) on. Conventions as in pair.h.
+// is twice differentiable everywhere apart, infinite when the triangles touch, and 0 from the gap 2 x0/(1 - x0) on.
+// Conventions as in pair.h.
 #ifndef TG_CONTACT_BARRIER_PAIR_PAIR_LOCAL_H
 #define TG_CONTACT_BARRIER_PAIR_PAIR_LOCAL_H
 

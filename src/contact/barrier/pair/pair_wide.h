@@ -1,7 +1,8 @@
 // pair_wide.h: the pairs of pair.h eight at a time, on the widest vectors that the processor has. [math/barrier Triangle pair]
 //
-// The kernel (pair_kernel.c) is compiled for one pair (plain, and complex in the complex build) and for vectors of 2 (baseline), 4 (AVX2 with FMA) and 8
-// (AVX-512). A pair's result has the same bits in every column and beside every other pair; between the widths results differ by rounding.
+// The kernel (pair_kernel.c) is compiled for one pair (plain, and complex in the complex build) and for vectors of 2
+// (baseline), 4 (AVX2 with FMA) and 8 (AVX-512). A pair's result has the same bits in every column and beside every
+// other pair; between the widths results differ by rounding.
 #ifndef TG_CONTACT_BARRIER_PAIR_PAIR_WIDE_H
 #define TG_CONTACT_BARRIER_PAIR_PAIR_WIDE_H
 
@@ -30,7 +31,8 @@ void tgi_pair_block(tgiPairBlock *b);
 /// The same on one of the instruction sets of isa.h.
 void tgi_pair_block_on(int isa, tgiPairBlock *b);
 
-/// The forces of a solved block, as tgi_pair_force; and what tgi_pair_force_vjp adds to `twist`. Columns of pairs that touch hold no meaning.
+/// The forces of a solved block, as tgi_pair_force; and what tgi_pair_force_vjp adds to `twist`. Columns of pairs
+/// that touch hold no meaning.
 void tgi_pair_block_force(const tgiPairBlock *b, tgiPairForces *f);
 void tgi_pair_block_force_vjp(const tgiPairBlock *b, const tgiPairForces *bar, tgReal twist[6][TGI_PAIR_LANES]);
 void tgi_pair_block_force_on(int isa, const tgiPairBlock *b, tgiPairForces *f);

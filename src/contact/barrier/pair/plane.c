@@ -233,8 +233,8 @@ static void follow(const tgiPlane *p, const tgReal dx[18], tgReal w[TGI_PLANE_VA
   for (int k = 0; k < 6; k++) dm[k] += margin_rate(p, w, k);
 }
 
-static void force_rate(const tgiPlane *p, const tgiPairForce *f, const tgReal dx[18], const tgReal w[TGI_PLANE_VARIABLES], const tgReal dm[6],
-                       tgiPairForce *df) {
+static void force_rate(const tgiPlane *p, const tgiPairForce *f, const tgReal dx[18],
+                       const tgReal w[TGI_PLANE_VARIABLES], const tgReal dm[6], tgiPairForce *df) {
   const tgReal *point[2];
   tgReal *dpoint[2] = {p->swapped ? df->b : df->a, p->swapped ? df->a : df->b}, dn[3], dd, length = tgi_v3_norm(p->n), Y[2], dY[2];
   points(p, f, point);

@@ -1,9 +1,9 @@
 // plane.h: a plane between two triangles whose vertices it repels, and the derivatives of what that costs at the best plane: what the pair
 // of long reach (pair.c) and that of short reach (pair_local.c) have in common. [math/barrier Derivatives]
 //
-// Vertex k has the margin m_k = s_k (n.x_k + d) and costs f(m_k); y = -f', z = f''. The plane's variables are diagonal for the Hessian of the
-// cost: changes w_v move the plane by (sum w_v dn_v, sum w_v dd_v) and vertex k's margin by s_k sum w_v c_vk, with curvatures K_v that are
-// sums of positive terms.
+// Vertex k has the margin m_k = s_k (n.x_k + d) and costs f(m_k); y = -f', z = f''. The plane's variables are diagonal
+// for the Hessian of the cost: changes w_v move the plane by (sum w_v dn_v, sum w_v dd_v) and vertex k's margin by s_k
+// sum w_v c_vk, with curvatures K_v that are sums of positive terms.
 #ifndef TG_CONTACT_BARRIER_PAIR_PLANE_H
 #define TG_CONTACT_BARRIER_PAIR_PLANE_H
 

@@ -102,8 +102,8 @@ static bool visit(Run *r, int a, int b) {
   return visit(r, a, cb[0]) && visit(r, a, cb[1]);
 }
 
-bool tgi_local_sum(const tgiWorldTree *A, const tgiWorldTree *B, const tgReal n[3], tgReal height, double x0, tgiPairSum *sum, int intersecting[2],
-                   tgiClearance *clear, tgiTreeCount *count) {
+bool tgi_local_sum(const tgiWorldTree *A, const tgiWorldTree *B, const tgReal n[3], tgReal height, double x0,
+                   tgiPairSum *sum, int intersecting[2], tgiClearance *clear, tgiTreeCount *count) {
   Run r = {.A = A, .B = B, .n = n, .height = height, .x0 = x0, .sum = sum, .intersecting = intersecting, .clear = {INFINITY, INFINITY}};
   r.reach = B != NULL ? tgi_local_reach(x0) : x0;
   if (B != NULL) tgi_v3_sub(r.shift, B->origin, A->origin);

@@ -84,12 +84,14 @@ void KERNEL(tgi_reverse_values)(const tgiTreeFrame *f, const tgiForceReverse *p,
 void KERNEL(tgi_reverse_terms)(const tgiTreeFrame *f, const tgiForceReverse *p, tgiReverseBlock *b) {
   for (int at = 0; at < b->count; at += TGI_WIDTH) {
     Term t;
-    V C[3], force[3], turn[3], phi0 = v_load(b->phi[0] + at), phi1 = v_load(b->phi[1] + at), phi2 = v_load(b->phi[2] + at), inner = v_load(b->inner + at);
+    V C[3], force[3], turn[3], phi0 = v_load(b->phi[0] + at), phi1 = v_load(b->phi[1] + at),
+      phi2 = v_load(b->phi[2] + at), inner = v_load(b->inner + at);
     take(f, p, b, at, &t);
     law(f, &t.pair, C);
     V less = C[0] - v_load(b->below + at), c1 = phi0 * C[1] + less * phi1, c2 = phi0 * C[2] + less * phi2 + 2.0 * phi1 * C[1];
     V per = v_all(-2 * p->mu), N = per * inner * c1 * t.D, i1 = 1.0 / t.D;
-    V slope = v_load(b->value_bar + at) * c1 + v_load(b->other + at) + t.q * per * inner * (c2 * t.D + 0.5 * c1 * i1) + 0.5 * N * t.qd / t.d;
+    V slope = v_load(b->value_bar + at) * c1 + v_load(b->other + at) + t.q * per * inner * (c2 * t.D + 0.5 * c1 * i1) +
+              0.5 * N * t.qd / t.d;
     V across = v_dot(t.n, t.qn);
     for (int i = 0; i < 3; i++) force[i] = 2.0 * slope * t.e[i] + N * (t.a[i] + (t.qn[i] - across * t.n[i]) * i1);
     v_cross(turn, t.pair.x, force);

@@ -3,7 +3,8 @@
 
 #include "math/vec3.h"
 
-void tgi_scatter(const tgiForceScatter *p, const tgiWorldTree *A, int node, const tgReal F[3], const tgReal a[3], const tgReal b[3], tgReal d) {
+void tgi_scatter(const tgiForceScatter *p, const tgiWorldTree *A, int node, const tgReal F[3], const tgReal a[3],
+                 const tgReal b[3], tgReal d) {
   tgiFrictionForce f;
   tgReal square = tgi_v3_dot(F, F);
   if (!(tgRe(square) > 0)) return;
@@ -21,12 +22,14 @@ static tgReal turned(const tgReal M[6], const tgReal n[3], const tgReal Q[6]) {
          M[4] * (n[0] * n[2] + Q[4]) + M[5] * (n[1] * n[2] + Q[5]);
 }
 
-tgiForceWeight tgi_reverse_weigh(const tgiForceReverse *p, const tgiPatchWeight *of, const tgReal n[3], const tgReal a[3], const tgReal b[3], tgReal d) {
+tgiForceWeight tgi_reverse_weigh(const tgiForceReverse *p, const tgiPatchWeight *of, const tgReal n[3],
+                                 const tgReal a[3], const tgReal b[3], tgReal d) {
   tgiForceWeight w = {.of = of, .q = of->N + p->share.all};
   const tgReal *M = of->M;
   for (int i = 0; i < 3; i++) w.q += of->a[i] * (a[i] + p->origin[i] - of->pa[i]) + of->b[i] * (b[i] + p->origin[i] - of->pb[i]);
   w.q += turned(M, n, of->Q);
-  tgi_v3_set(w.n, 2 * M[0] * n[0] + M[3] * n[1] + M[4] * n[2], M[3] * n[0] + 2 * M[1] * n[1] + M[5] * n[2], M[4] * n[0] + M[5] * n[1] + 2 * M[2] * n[2]);
+  tgi_v3_set(w.n, 2 * M[0] * n[0] + M[3] * n[1] + M[4] * n[2], M[3] * n[0] + 2 * M[1] * n[1] + M[5] * n[2],
+             M[4] * n[0] + M[5] * n[1] + 2 * M[2] * n[2]);
   // of a pair that rests the share is all, and has no slope
   if (!(p->range > 0) || tgZero(p->share.near)) return w;
   const tgReal none = 0, one = 1;

@@ -1,4 +1,5 @@
-// tree_force.c: the recursion over two trees, or a tree and a half-space, that scatters forces with their rates. See tree_force.h; plain throughout.
+// tree_force.c: the recursion over two trees, or a tree and a half-space, that scatters forces with their rates. See
+// tree_force.h; plain throughout.
 #include "contact/barrier/tree/tree_link.h"
 
 #include <string.h>
@@ -55,7 +56,8 @@ static void scatter(tgiForceRun *r, int a, tgiFrictionForce *f, const tgiFrictio
 }
 
 // a link whose energy has the slope W c in D
-static void scatter_link(tgiForceRun *r, int a, const tgiLink *l, const tgiLink *dl, tgReal W, const tgReal *dW, tgReal c, const tgReal *dc) {
+static void scatter_link(tgiForceRun *r, int a, const tgiLink *l, const tgiLink *dl, tgReal W, const tgReal *dW,
+                         tgReal c, const tgReal *dc) {
   tgiFrictionForce f = {.N = -W * c * l->nu}, df[TGI_MOST_DIRECTIONS];
   tgReal d = tgSqrt(l->D * l->D + l->m), dd[TGI_MOST_DIRECTIONS];
   tgi_v3_copy(f.n, l->n);
@@ -74,8 +76,8 @@ static void scatter_link(tgiForceRun *r, int a, const tgiLink *l, const tgiLink 
 // ---- triangles ----
 
 // forces on the vertices in the plane's form: c 1/m_k^2, c with the factor of friction
-static void scatter_plane(const tgiForceRun *r, const tgReal x[18], const tgiPair *p, const tgReal dx[][18], const tgiPairForce *df, tgReal c,
-                       const tgReal *dc) {
+static void scatter_plane(const tgiForceRun *r, const tgReal x[18], const tgiPair *p, const tgReal dx[][18],
+                          const tgiPairForce *df, tgReal c, const tgReal *dc) {
   tgiFrictionPlane plane, d[TGI_MOST_DIRECTIONS];
   tgReal m[6];
   tgi_v3_copy(plane.n, p->u);
@@ -101,7 +103,8 @@ static void scatter_plane(const tgiForceRun *r, const tgReal x[18], const tgiPai
   r->t->plane(r->t->ctx, &plane, d);
 }
 
-// A pair of triangles solved: a cost S, of which the energy is f, its force, and its distance 12/S; of the short reach the distance is not asked for.
+// A pair of triangles solved: a cost S, of which the energy is f, its force, and its distance 12/S; of the short reach
+// the distance is not asked for.
 typedef struct Solved { tgiPair far; tgiPairLocal near; tgReal f[3], D, D1; } Solved;
 
 static bool solve_triangles(const tgiForceRun *r, const tgReal x[18], Solved *p, tgiPairForce *force) {
@@ -172,7 +175,8 @@ static bool triangles(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *d
     triangles_rate(r, x, &p, dx[j], &dS[j], &dpf[j]);
   }
   for (int j = 0; j < r->nd; j++) {
-    tgReal dw = tgi_force_number_rate(tgi_force_node_rate(r, j, 0, at.a), TGI_NODE_W) * wb + wa * tgi_force_number_rate(tgi_force_node_rate(r, j, 1, at.b), TGI_NODE_W);
+    tgReal dw = tgi_force_number_rate(tgi_force_node_rate(r, j, 0, at.a), TGI_NODE_W) * wb +
+                wa * tgi_force_number_rate(tgi_force_node_rate(r, j, 1, at.b), TGI_NODE_W);
     out->d[j] += dw * p.f[0] + wa * wb * p.f[1] * dS[j];
     dc[j] = (dW[j] * wa * wb + W * dw) * p.f[1] + W * wa * wb * p.f[2] * dS[j];
     df[j].N = dc[j] * pf.N + c * dpf[j].N;
@@ -259,7 +263,8 @@ static bool triangle_on_plane(tgiForceRun *r, tgiForceItem at, tgReal W, const t
 typedef bool (*Below)(tgiForceRun *r, tgiForceItem at, tgReal W, const tgReal *dW, tgiForceValue *out);
 
 // the link's value where it is far, what lies below where it is near, both between
-static bool blended(tgiForceRun *r, tgiForceItem at, const tgiLink *l, const tgiLink *dl, tgReal W, const tgReal *dW, tgiForceValue *out, Below below) {
+static bool blended(tgiForceRun *r, tgiForceItem at, const tgiLink *l, const tgiLink *dl, tgReal W, const tgReal *dW,
+                    tgiForceValue *out, Below below) {
   double eps = r->t->law->eps;
   if (tgi_link_is_near(r, l)) return below(r, at, W, dW, out);
   tgiForceValue C;
@@ -348,7 +353,8 @@ int tgi_force_patches(const tgiTree *tree, const double *radius, double size, in
 
 static int unit_twists(const tgiForceTask *t) {
   for (int j = 0; j < 6; j++) {
-    if (j >= t->nd || t->dir[j].node[0] != NULL || t->dir[j].node[1] != NULL || t->dir[j].vert[0] != NULL || t->dir[j].vert[1] != NULL) return 0;
+    if (j >= t->nd || t->dir[j].node[0] != NULL || t->dir[j].node[1] != NULL || t->dir[j].vert[0] != NULL || t->dir[j].vert[1] != NULL)
+      return 0;
     for (int i = 0; i < 6; i++)
       if (!tgZero(t->dir[j].twist[i] - (i == j ? 1 : 0))) return 0;
   }

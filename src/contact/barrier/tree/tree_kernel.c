@@ -2,7 +2,7 @@
 #include "contact/barrier/pair/law_lanes.h"
 #include "contact/barrier/tree/tree_lanes.h"
 
-// half of the gradient of q = |x - y|^2 for a twist that moves x: to x + w x x + v + (w x (w x x) + w x v)/2                                 (44)
+// half of the gradient of q = |x - y|^2 for a twist that moves x: to x + w x x + v + (w x (w x x) + w x v)/2                           (44)
 TGI_LANE void gradient(const Pair *p, V v[6]) {
   v_cross(v, p->y, p->x);
   for (int i = 0; i < 3; i++) v[3 + i] = p->x[i] - p->y[i];
@@ -74,7 +74,8 @@ void KERNEL(tgi_tree_far)(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *su
 void KERNEL(tgi_tree_close)(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum) {
   for (int at = 0; at < b->count; at += TGI_WIDTH) {
     Pair p;
-    V C[3], v[6], A[8], k[6], phi0 = v_load(b->phi[0] + at), phi1 = v_load(b->phi[1] + at), phi2 = v_load(b->phi[2] + at), inner = v_load(b->inner + at);
+    V C[3], v[6], A[8], k[6], phi0 = v_load(b->phi[0] + at), phi1 = v_load(b->phi[1] + at),
+      phi2 = v_load(b->phi[2] + at), inner = v_load(b->inner + at);
     look(f, b->a + at, b->b + at, &p);
     law(f, &p, C);
     gradient(&p, v);
@@ -91,8 +92,8 @@ void KERNEL(tgi_tree_close)(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *
 
 void KERNEL(tgi_tree_leaves)(const tgiTreeFrame *f, const tgiPairBlock *p, const tgReal *weight, tgiTreeBlock *b, tgiTreeSum *sum) {
   for (int at = 0; at < b->count; at += TGI_WIDTH) {
-    V S = v_load(p->S + at), w = v_load(weight + at), inner = v_load(b->inner + at), r = v_sqrt(12.0 * S), i = 1.0 / S, c1 = w * (1.0 + r * i),
-      lo = v_all(INFINITY), hi = v_all(-INFINITY), row[8];
+    V S = v_load(p->S + at), w = v_load(weight + at), inner = v_load(b->inner + at), r = v_sqrt(12.0 * S), i = 1.0 / S,
+      c1 = w * (1.0 + r * i), lo = v_all(INFINITY), hi = v_all(-INFINITY), row[8];
     V u[3], g[6], c2 = -0.5 * inner * w * r * i * i, share = inner * c1;
     for (int k = 0; k < 3; k++) u[k] = v_load(p->u[k] + at);
     for (int k = 0; k < 6; k++) {

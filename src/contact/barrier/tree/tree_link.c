@@ -75,7 +75,8 @@ void tgi_cluster_link(const tgiForceRun *r, tgiForceItem at, tgiLink *l, tgiLink
 
 bool tgi_point_link(const tgiForceRun *r, tgiForceItem at, int side, tgiLink *l, tgiLink *dl) {
   tgReal x[18], *own = x + 9 * side, *other = x + 9 * (1 - side);
-  const tgReal *node = side == 0 ? tgi_force_node_a(r, at) : tgi_force_node_b(r, at), *face = side == 0 ? tgi_force_node_b(r, at) : tgi_force_node_a(r, at);
+  const tgReal *node = side == 0 ? tgi_force_node_a(r, at) : tgi_force_node_b(r, at),
+               *face = side == 0 ? tgi_force_node_b(r, at) : tgi_force_node_a(r, at);
   int k = side == 0 ? at.a : at.b, leaf = side == 0 ? at.b : at.a;
   double s = TGI_ONE_SIDED * TGI_ONE_SIDED;
   tgiPair p;

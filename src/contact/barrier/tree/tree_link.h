@@ -1,12 +1,13 @@
-// tree_link.h: what the plain recursion of tree_force.c is made of: pairs of nodes, the distances that their clusters know, and the rates of these.
+// tree_link.h: what the plain recursion of tree_force.c is made of: pairs of nodes, the distances that their clusters
+// know, and the rates of these.
 #ifndef TG_CONTACT_BARRIER_TREE_TREE_LINK_H
 #define TG_CONTACT_BARRIER_TREE_TREE_LINK_H
 
 #include "contact/barrier/friction/friction.h"
 #include "contact/barrier/tree/tree_force.h"
 
-/// Two nodes, a node and a triangle, or a node and a plane, as far as a cluster's value knows them: distance D along n between the points a and b;
-/// its gradient is nu (a x n; n). Value w (base + h(D^2 + m)); blended from D = d1 on.
+/// Two nodes, a node and a triangle, or a node and a plane, as far as a cluster's value knows them: distance D along n
+/// between the points a and b; its gradient is nu (a x n; n). Value w (base + h(D^2 + m)); blended from D = d1 on.
 typedef struct tgiLink { tgReal D, n[3], a[3], b[3], nu, w, m, d1; } tgiLink;
 
 /// value of what lies under a pair of nodes, with its rates
@@ -40,8 +41,11 @@ void tgi_force_vertices_rate(const tgiForceRun *r, int j, int side, int leaf, co
 void tgi_force_foot(const tgiForceRun *r, const tgReal a[3], tgReal z, tgReal b[3]);
 
 /// What lies below counts, not the cluster: links have no rates then.
-static inline bool tgi_link_is_near(const tgiForceRun *r, const tgiLink *l) { return r->t->law->brute || r->t->law->local > 0 || tgRe(l->D) <= tgRe(l->d1); }
-/// Links of two nodes, of a node (of `side`) as a point before a triangle, of a node above the plane. The second: false where no plane is between them.
+static inline bool tgi_link_is_near(const tgiForceRun *r, const tgiLink *l) {
+  return r->t->law->brute || r->t->law->local > 0 || tgRe(l->D) <= tgRe(l->d1);
+}
+/// Links of two nodes, of a node (of `side`) as a point before a triangle, of a node above the plane. The second: false
+/// where no plane is between them.
 void tgi_cluster_link(const tgiForceRun *r, tgiForceItem at, tgiLink *l, tgiLink *dl);
 bool tgi_point_link(const tgiForceRun *r, tgiForceItem at, int side, tgiLink *l, tgiLink *dl);
 void tgi_height_link(const tgiForceRun *r, tgiForceItem at, tgiLink *l, tgiLink *dl);

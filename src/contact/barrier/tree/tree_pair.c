@@ -1,11 +1,13 @@
 // tree_pair.c: the recursion over two sphere trees. See tree_pair.h.
 //
-// Going down, pairs of nodes become clusters (far), pairs of triangles (leaf) or blends. A blend is a pair of nodes between d1 and d2; what lies
-// under it, and not under a deeper one, adds its value and gradient to it. The share that reaches the total is known going down,
+// Going down, pairs of nodes become clusters (far), pairs of triangles (leaf) or blends. A blend is a pair of nodes
+// between d1 and d2; what lies under it, and not under a deeper one, adds its value and gradient to it. The share that
+// reaches the total is known going down,
 //   inner(blend) = inner(owner) (1 - Phi),                                                                                 (42)
 // so second derivatives of clusters and triangles go to the total at once; only Phi' needs the gradient of the sum below it:
 //   P = (1 - Phi) A + Phi C,   H = (1 - Phi) H_A + c2 y y' + c1 G - Phi' (y g_A' + g_A y'),                                (43)
-//   c1 = Phi C' + (C - A) Phi',  c2 = Phi C'' + (C - A) Phi'' + 2 Phi' C',   y, G derivatives of the coordinate that C and Phi are functions of.
+//   c1 = Phi C' + (C - A) Phi',  c2 = Phi C'' + (C - A) Phi'' + 2 Phi' C',
+//     y, G derivatives of the coordinate that C and Phi are functions of.
 #include <string.h>
 
 #include "contact/barrier/tree/tree_run.h"
@@ -33,7 +35,8 @@ void tgi_run_point_corners(const tgiTreeRun *r, tgiTreeItem at, tgReal *x, int s
 }
 
 void tgi_run_point_law(const tgiTreeRun *r, tgiTreeItem at, tgReal S, tgReal f[3]) {
-  tgReal m = TGI_ONE_SIDED * TGI_ONE_SIDED * (r->A->tree->tri[at.a] < 0 ? tgi_run_node_a(r, at.a)[TGI_NODE_M] : tgi_run_node_b(r, at.b)[TGI_NODE_M]);
+  tgReal m = TGI_ONE_SIDED * TGI_ONE_SIDED * (r->A->tree->tri[at.a] < 0 ? tgi_run_node_a(r, at.a)[TGI_NODE_M]
+                                              : tgi_run_node_b(r, at.b)[TGI_NODE_M]);
   tgi_law_point(tgi_run_weights(r, at), r->law->base, S, m, f);
 }
 
@@ -369,7 +372,8 @@ static bool descend(tgiTreeRun *r) {
   tgiTreeWork *w = r->w;
   w->stack[w->nstack++] = (tgiTreeItem){0, 0, 0, false};
   while (w->nstack + w->nask > 0) {
-    if ((w->nblend + TGI_TREE_LANES + TGI_LOOK_LANES > w->blend_room || w->npoint + TGI_TREE_LANES > w->point_room) && !retire(r)) return false;
+    if ((w->nblend + TGI_TREE_LANES + TGI_LOOK_LANES > w->blend_room || w->npoint + TGI_TREE_LANES > w->point_room) && !retire(r))
+      return false;
     if (w->nask >= TGI_TREE_LANES || w->nstack == 0) answer(r);
     else if (!visit(r)) return false;
   }
@@ -399,13 +403,14 @@ static void reset(tgiTreeWork *w) {
 // moments count; those of a side that may be one-sided more
 static tgiTreeFrame frame_of(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLaw *law) {
   double k = TGI_ONE_SIDED * TGI_ONE_SIDED;
-  tgiTreeFrame f = {.a = A->node, .b = B->node, .eps = law->eps, .base = law->base, .moment = {law->one_sided[0] ? k : 1, law->one_sided[1] ? k : 1}};
+  tgiTreeFrame f = {.a = A->node, .b = B->node, .eps = law->eps, .base = law->base,
+                    .moment = {law->one_sided[0] ? k : 1, law->one_sided[1] ? k : 1}};
   tgi_v3_sub(f.shift, B->origin, A->origin);
   return f;
 }
 
-bool tgi_tree_pair(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLaw *law, tgiTreeWork *w, tgiPairSum *sum, int intersecting[2],
-                   tgiClearance *clear, tgiTreeCount *count) {
+bool tgi_tree_pair(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLaw *law, tgiTreeWork *w, tgiPairSum *sum,
+                   int intersecting[2], tgiClearance *clear, tgiTreeCount *count) {
   tgiTreeRun r = {.A = A, .B = B, .law = law, .w = w, .frame = frame_of(A, B, law), .nearest = INFINITY, .q = INFINITY, .D = INFINITY};
   reset(w);
   if (w->reverse != NULL) tgi_reverse_begin(&r);

@@ -1,6 +1,7 @@
 // tree_pair.h: the barrier between two surfaces, summed over the pairs of their triangles by two trees of spheres.
 //
-// Based on: [barrier], with the moment form of [math/barrier Hierarchy]. For nodes I, J at distance D, with d1 = R_I + R_J and d2 = (1 + eps) d1:
+// Based on: [barrier], with the moment form of [math/barrier Hierarchy]. For nodes I, J at distance D, with
+// d1 = R_I + R_J and d2 = (1 + eps) d1:
 //   D >= d2: the cluster's value;  D <= d1: the sum over the children, of two leaves the triangles' value;  between: both, blended.    (41)
 // The result is a function of the relative pose with two continuous derivatives, infinite exactly when triangles touch.
 //
@@ -16,9 +17,10 @@
 /// Value, gradient, second derivatives (lower triangle, TGI_LOWER).
 typedef struct tgiPairSum { tgReal P, g[6], H[21]; } tgiPairSum;
 
-/// How to sum. One-sided: a node of this side, smaller than half a triangle of the other, may meet that triangle as a point at the node's centre
-/// (46); its moments then count TGI_ONE_SIDED^2-fold. Fixed by the shapes, not by the pose.
-#define TGI_ONE_SIDED 1.6076951545867364   // 12/(1 + sqrt 3)^2: 12/S* of a point three times and a vertex is at most this times their distance
+/// How to sum. One-sided: a node of this side, smaller than half a triangle of the other, may meet that triangle as a
+/// point at the node's centre (46); its moments then count TGI_ONE_SIDED^2-fold. Fixed by the shapes, not by the pose.
+// 12/(1 + sqrt 3)^2: 12/S* of a point three times and a vertex is at most this times their distance
+#define TGI_ONE_SIDED 1.6076951545867364
 typedef struct tgiTreeLaw {
   double eps;
   double base;              ///< of every value: 12 in the publication's form, else 0
@@ -48,8 +50,8 @@ void tgi_tree_work_scatter(tgiTreeWork *w, const tgiForceScatter *scatter);
 void tgi_tree_work_reverse(tgiTreeWork *w, tgiForceReverse *reverse);
 
 /// Sum over A and B. false: faces touch, named in intersecting (of A, of B); *sum is then undefined. clear and count may be NULL.
-bool tgi_tree_pair(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLaw *law, tgiTreeWork *w, tgiPairSum *sum, int intersecting[2],
-                   tgiClearance *clear, tgiTreeCount *count);
+bool tgi_tree_pair(const tgiWorldTree *A, const tgiWorldTree *B, const tgiTreeLaw *law, tgiTreeWork *w, tgiPairSum *sum,
+                   int intersecting[2], tgiClearance *clear, tgiTreeCount *count);
 
 /// H += c2 v v' + c1 G for a lower triangle G.
 void tgi_sum_add(tgReal H[21], tgReal c2, const tgReal v[6], tgReal c1, const tgReal G[21]);

@@ -1,9 +1,9 @@
-// tree_reverse.c: the adjoint of the forces of a sum over two trees: T = sum q_k N_k over its terms, q_k the weight of force k, and dT in the twist of A.
-// See tree_run.h.
+// tree_reverse.c: the adjoint of the forces of a sum over two trees: T = sum q_k N_k over its terms, q_k the weight of
+// force k, and dT in the twist of A. See tree_run.h.
 //
-// A force is N = -2 mu W c1 D (clusters D apart) or mu W c1 Y (triangles, Y = |dS|), c1 the slope of the term as in (43), W its share of the total. W and
-// the value A below a blend depend on the pose too. Going down a blend knows what T weighs A by, value_bar, and when all below it is done what T
-// weighs its share by, share_bar:
+// A force is N = -2 mu W c1 D (clusters D apart) or mu W c1 Y (triangles, Y = |dS|), c1 the slope of the term as in
+// (43), W its share of the total. W and the value A below a blend depend on the pose too. Going down a blend knows what
+// T weighs A by, value_bar, and when all below it is done what T weighs its share by, share_bar:
 //   value_bar(blend) = value_bar(owner) (1 - Phi) + q dN/dA,   share_bar(owner) += share_bar(blend) (1 - Phi) + q N/W             (74)
 // so that along its coordinate s, of which Phi and C are functions, T has the slope
 //   value_bar(owner) c1 - W share_bar(blend) Phi' + q dN/ds + N dq/ds,   dc1/ds = c2.

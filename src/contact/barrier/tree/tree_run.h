@@ -1,5 +1,5 @@
-// tree_run.h: what the recursion over two trees is made of, between its own files: tree_pair.c goes down and sums, tree_work.c has the memory, tree_scatter.c
-// scatters forces, tree_reverse.c is their reverse pass. See tree_pair.h.
+// tree_run.h: what the recursion over two trees is made of, between its own files: tree_pair.c goes down and sums,
+// tree_work.c has the memory, tree_scatter.c scatters forces, tree_reverse.c is their reverse pass. See tree_pair.h.
 #ifndef TG_CONTACT_BARRIER_TREE_TREE_RUN_H
 #define TG_CONTACT_BARRIER_TREE_TREE_RUN_H
 
@@ -8,11 +8,14 @@
 #include "contact/barrier/tree/tree_pair.h"
 #include "math/vec3.h"
 
-enum { TGI_FAR_ROOM = 512, TGI_LEAF_ROOM = 256, TGI_POINT_ROOM = 128, TGI_BLEND_ROOM = 2048, TGI_ASK_ROOM = TGI_TREE_LANES + TGI_LOOK_LANES, TGI_ACC = 8 };
+enum { TGI_FAR_ROOM = 512, TGI_LEAF_ROOM = 256, TGI_POINT_ROOM = 128, TGI_BLEND_ROOM = 2048,
+       TGI_ASK_ROOM = TGI_TREE_LANES + TGI_LOOK_LANES, TGI_ACC = 8 };
 
-/// A pair of nodes, and the blend that has it. before: under a one-sided node, where only the triangle's own distance counts, or a sphere would undercut what the node promised
+/// A pair of nodes, and the blend that has it. before: under a one-sided node, where only the triangle's own distance
+/// counts, or a sphere would undercut what the node promised
 typedef struct tgiTreeItem { int a, b, owner, before; } tgiTreeItem;
-typedef struct tgiTreeBlend { tgiTreeItem at; int level, point; tgReal phi[3]; } tgiTreeBlend;   ///< level: blends above; point: place of a one-sided pair, -1: two spheres
+typedef struct tgiTreeBlend { tgiTreeItem at; int level, point; tgReal phi[3]; } tgiTreeBlend;   ///< level: blends above; point: place of a
+                                                                                                 ///< one-sided pair, -1: two spheres
 
 struct tgiTreeWork {
   int stack_room, blend_room, point_room, nstack, nfar, nleaf, nask, npoint, nblend;
@@ -48,7 +51,9 @@ typedef struct tgiTreeRun {
 
 static inline const tgReal *tgi_run_node_a(const tgiTreeRun *r, int a) { return r->A->node + (size_t)a * TGI_NODE_SIZE; }
 static inline const tgReal *tgi_run_node_b(const tgiTreeRun *r, int b) { return r->B->node + (size_t)b * TGI_NODE_SIZE; }
-static inline tgReal tgi_run_weights(const tgiTreeRun *r, tgiTreeItem at) { return tgi_run_node_a(r, at.a)[TGI_NODE_W] * tgi_run_node_b(r, at.b)[TGI_NODE_W]; }
+static inline tgReal tgi_run_weights(const tgiTreeRun *r, tgiTreeItem at) {
+  return tgi_run_node_a(r, at.a)[TGI_NODE_W] * tgi_run_node_b(r, at.b)[TGI_NODE_W];
+}
 /// Three corners of a triangle, in steps of stride, from A's origin.
 void tgi_run_vertices(const tgiTreeRun *r, int side, int leaf, tgReal *x, int stride);
 /// The side, 0 or 1, whose node may meet the other's triangle as a point; -1: neither.
@@ -59,7 +64,8 @@ void tgi_run_point_corners(const tgiTreeRun *r, tgiTreeItem at, tgReal *x, int s
 void tgi_run_point_law(const tgiTreeRun *r, tgiTreeItem at, tgReal S, tgReal f[3]);
 /// Distance of the law of clusters that are D apart (square: D^2), or of a node that is D before a triangle.
 static inline tgReal tgi_run_distance(const tgiTreeRun *r, tgiTreeItem at, tgReal square) {
-  return tgSqrt(square + r->frame.moment[0] * tgi_run_node_a(r, at.a)[TGI_NODE_M] + r->frame.moment[1] * tgi_run_node_b(r, at.b)[TGI_NODE_M]);
+  return tgSqrt(square + r->frame.moment[0] * tgi_run_node_a(r, at.a)[TGI_NODE_M] +
+                r->frame.moment[1] * tgi_run_node_b(r, at.b)[TGI_NODE_M]);
 }
 
 /// Solves the first `count` columns of w->pairs; their forces where these are wanted.
@@ -81,8 +87,8 @@ void tgi_reverse_far(tgiTreeRun *r, const tgiTreeItem *at, int count);
 /// Of column l of the solved pairs, triangles or a one-sided pair, with the value f in S; then of the vertices of all these columns.
 void tgi_reverse_column(tgiTreeRun *r, tgiTreeItem at, int l, const tgReal f[3]);
 void tgi_reverse_columns(tgiTreeRun *r);
-/// Of blends: as they are opened, `count` of clusters from k on, or k over a one-sided pair; and as they are closed, when all below them is done, up to
-/// TGI_TREE_LANES of clusters, or one.
+/// Of blends: as they are opened, `count` of clusters from k on, or k over a one-sided pair; and as they are closed,
+/// when all below them is done, up to TGI_TREE_LANES of clusters, or one.
 void tgi_reverse_open(tgiTreeRun *r, int k, int count);
 void tgi_reverse_open_point(tgiTreeRun *r, int k);
 void tgi_reverse_close(tgiTreeRun *r, const int *which, int count);

@@ -28,7 +28,8 @@ typedef struct tgiTreeBlock {
   int a[TGI_TREE_LANES], b[TGI_TREE_LANES], count;
 } tgiTreeBlock;
 
-/// Pairs of nodes to be looked at: more than a vector has, so that one need not wait for the roots and quotients of another. a, b, count in.
+/// Pairs of nodes to be looked at: more than a vector has, so that one need not wait for the roots and quotients
+/// of another. a, b, count in.
 typedef struct tgiTreeLook {
   tgReal phi[3][TGI_LOOK_LANES];     ///< as above
   int a[TGI_LOOK_LANES], b[TGI_LOOK_LANES], count;
@@ -42,8 +43,8 @@ void tgi_tree_far(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum);
 /// Ends blends (43): acc, of what lies below, becomes that of the blend; phi, inner (of the blend itself) are in.
 void tgi_tree_close(const tgiTreeFrame *f, tgiTreeBlock *b, tgiTreeSum *sum);
 
-/// Solved pairs of triangles, all apart, with the products `weight` of their weights: values and gradients to b->acc, second derivatives with the shares
-/// b->inner to sum, b->q the width of the slab between them. b->count of them.
+/// Solved pairs of triangles, all apart, with the products `weight` of their weights: values and gradients to b->acc,
+/// second derivatives with the shares b->inner to sum, b->q the width of the slab between them. b->count of them.
 void tgi_tree_leaves(const tgiTreeFrame *f, const tgiPairBlock *p, const tgReal weight[TGI_TREE_LANES], tgiTreeBlock *b, tgiTreeSum *sum);
 
 TGI_ISA_DECLARE(tgi_tree_visit, (const tgiTreeFrame *f, tgiTreeLook *b))

@@ -28,7 +28,8 @@ typedef enum tgLongRange {
 #define TG_BARRIER_OPTIONS(X) \
   X(NUMBER, friction_range, 0.1, 1e-9, 1e9, "m", \
     "distance from which on surfaces do not rub; they rub fully where half of their force is from within half of it") \
-  X(NUMBER, eps, 0.5, 1e-3, 10, "", "width of the blend between exact and clustered terms, relative; below 0.4 the force has minima in distance") \
+  X(NUMBER, eps, 0.5, 1e-3, 10, "", \
+    "width of the blend between exact and clustered terms, relative; below 0.4 the force has minima in distance") \
   X(NUMBER, local_range, 0.01, 1e-6, 0.5, "m", "distance at which the local barrier ends that stands in where there is no long range") \
   X(NUMBER, widen, 0, 0, 0.1, "m", "by which every gap is seen wider than it is: surfaces lie half of it deeper in their geoms") \
   X(WORD, hierarchy, tgHierarchy, TG_HIERARCHY_MOMENT, "moment paper brute", \
@@ -37,7 +38,8 @@ typedef enum tgLongRange {
   X(WORD, friction, tgFrictionForm, TG_FRICTION_SLIP, "slip plane", "one sliding velocity a patch; `plane`: the publication's") \
   X(WORD, long_range, tgLongRange, TG_LONG_RANGE_BOTH, "both off", \
     "where the part beyond touching range acts; `off`: nowhere, the local barrier stands in for it") \
-  X(GONE, long_range, backward, "long_range: off, and take the gradient from a second contact model, gradient: {model: barrier, long_range: both}") \
+  X(GONE, long_range, backward, \
+    "long_range: off, and take the gradient from a second contact model, gradient: {model: barrier, long_range: both}") \
   X(NEUTRAL, threads, 1, 1, 1024, "that evaluate the potential; the bits do not depend on it")
 
 typedef struct tgBarrierOptions {  ///< Options of the `barrier` model.

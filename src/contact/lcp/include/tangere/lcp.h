@@ -11,8 +11,10 @@ extern "C" {
 /// Contact points of the `lcp` model.
 typedef enum tgDetection {
   TG_DETECTION_FEATURES,   ///< of the nearest features of two shapes: exact, with switches between features (default)
-  TG_DETECTION_SOFT        ///< four on either surface, chosen softly among the vertices of its cloud: smooth in the pose, within about a spacing of the
-                           ///< exact ones; of meshes their own closed surface, concave too; no derivative in sizes and scales. Takes spacing, eps1 and eps2
+  TG_DETECTION_SOFT        ///< four on either surface, chosen softly among the vertices of its cloud: smooth in the
+                           ///< pose, within about a spacing of the
+                           ///< exact ones; of meshes their own closed surface, concave too; no derivative in sizes and
+                           ///< scales. Takes spacing, eps1 and eps2
 } tgDetection;
 
 /// Options of its own.

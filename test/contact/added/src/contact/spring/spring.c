@@ -1,6 +1,8 @@
-// spring.c: the contact model `spring`. Each contact point of a pair at a gap g below the length l costs k (l - g)^2/2, equation (1) of its page.
+// spring.c: the contact model `spring`. Each contact point of a pair at a gap g below the length l costs k (l - g)^2/2,
+// equation (1) of its page.
 //
-// The gap's derivative in the twist of the first body is the screw of the normal at the point, (p x n; n), and in that of the second its opposite.
+// The gap's derivative in the twist of the first body is the screw of the normal at the point, (p x n; n), and in that
+// of the second its opposite.
 #include "contact/spring/spring.h"
 
 #include "coll/contacts.h"
@@ -18,9 +20,12 @@ static tgStatus prepare(tgContact *c, tgError *error) {
   char a[96], b[96];
   for (int i = 0; i < m->npair; i++) {
     int g = m->pair_geom1[i], h = m->pair_geom2[i];
-    if (m->geom_type[g] == TG_GEOM_PLANE || m->geom_type[h] == TG_GEOM_PLANE || (is_round(m->geom_type[g]) && is_round(m->geom_type[h]))) continue;
-    return tgi_error(error, TG_ERR_UNSUPPORTED, "%s and %s: this contact model takes planes with anything, and spheres and capsules with each other.",
-                     tgi_model_label(m, TG_THING_GEOM, g, a, sizeof a), tgi_model_label(m, TG_THING_GEOM, h, b, sizeof b));
+    if (m->geom_type[g] == TG_GEOM_PLANE || m->geom_type[h] == TG_GEOM_PLANE || (is_round(m->geom_type[g]) && is_round(m->geom_type[h])))
+      continue;
+    return tgi_error(error, TG_ERR_UNSUPPORTED,
+                     "%s and %s: this contact model takes planes with anything, and spheres and capsules with each "
+                     "other.", tgi_model_label(m, TG_THING_GEOM, g, a, sizeof a),
+                     tgi_model_label(m, TG_THING_GEOM, h, b, sizeof b));
   }
   return TG_OK;
 }
@@ -63,7 +68,8 @@ static tgStatus evaluate(tgSim *s, const tgPose *pose, unsigned want) {
     tgShape A = tgi_geom_shape(s, pose, g, 0, &hull[0]), B = tgi_geom_shape(s, pose, h, 1, &hull[1]);
     int n = tgi_collide(&A, &B, length, TG_COLLIDE_POSE, memory, point, &distance);
     s->term[i] = (tgPairTerm){.body1 = m->geom_body[g], .body2 = m->geom_body[h]};
-    for (int k = 0; k < n; k++) add_point(&point[k], TG_NUMBER(s, stiffness), TG_NUMBER(s, stiffness) * (length - point[k].gap), &s->term[i]);
+    for (int k = 0; k < n; k++)
+      add_point(&point[k], TG_NUMBER(s, stiffness), TG_NUMBER(s, stiffness) * (length - point[k].gap), &s->term[i]);
     s->energy += s->term[i].energy;
     s->info.least_distance = fmin(s->info.least_distance, distance);
   }
@@ -83,7 +89,8 @@ static tgStatus parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgPara
   return TG_OK;
 }
 
-static const tgLaw law = {.has = TG_LAW_ENERGY | TG_LAW_POSE, .terms = terms, .begin = begin, .evaluate = evaluate, .parameters = parameters};
+static const tgLaw law = {.has = TG_LAW_ENERGY | TG_LAW_POSE, .terms = terms, .begin = begin, .evaluate = evaluate,
+                          .parameters = parameters};
 
 const tgContactModel tgi_spring_model = {
     .word = "spring",
