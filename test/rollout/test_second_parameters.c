@@ -56,31 +56,52 @@ static tgStatus step_line(void *ctx, const tgReal *x, tgReal *out) {
   return TG_OK;
 }
 
-// The line's rate, and how far it may be off (2 n): differences from three first steps, each entry from those
-// that know it best, since large numbers, and what is straight, want a long step against rounding, and what
-// curves wants a short one.
-static void rate(Line *l, tgiMap map, int n, double *D) {
-  static const double steps[] = {1e-2, 4e-2, 0.3};
-  tgiNumDiff diff = {.nx = 1, .nt = 1, .ny = n, .map = map, .ctx = l};
-  double *from = malloc(sizeof *from * 5 * (size_t)n), *noise = from + 2 * n,
-         *work = malloc(sizeof *work * tgi_numdiff_work(&diff)), zero = 0, one = 1;
-  for (int i = 0; i < n; i++) D[n + i] = HUGE_VAL;
-  for (int k = 0; k < 3; k++) {
-    diff.step = steps[k];
-    if (tgi_numdiff(&diff, &zero, &one, TGI_SIDE_BOTH, from, from + n, work) != TG_OK) {
-      assert_true(k == 2);   // the longest may leave what parameters can be
-      continue;
-    }
-    assert_int_equal(tgi_numdiff_noise(&diff, &zero, &one, noise, noise + n, work), TG_OK);
-    for (int i = 0; i < n; i++) {
-      // noise is told from few values, and may be some times that
-      double doubt = fmax(from[n + i], tgi_numdiff_round_off(3 * noise[i], diff.step));
-      if (!(doubt < D[n + i])) continue;
-      D[i] = from[i];
-      D[n + i] = doubt;
-    }
+// Round-off of the line's outputs (n). A direction that moves an output by less than its round-off between points near
+// each other leaves most roundings as they are, so points a hundred times as far apart tell too; there what curves is
+// still below round-off.
+static void noise_of(const tgiNumDiff *diff, double *noise, double *room, double *work) {
+  static const double apart[] = {1, 100};
+  const double zero = 0;
+  for (int i = 0; i < diff->ny; i++) noise[i] = 0;
+  for (int k = 0; k < 2; k++) {
+    assert_int_equal(tgi_numdiff_noise(diff, &zero, &apart[k], room, room + diff->ny, work), TG_OK);
+    for (int i = 0; i < diff->ny; i++) noise[i] = fmax(noise[i], room[i]);
   }
-  free(from);
+}
+
+// The line's rate, and how far it may be off (2 n): differences from several first steps, since large numbers, and what
+// is straight, want a long step against rounding, and what curves wants a short one. What one says of its own error may
+// by chance be far too little, and the least of several is the likeliest to be; so of each entry the two count that
+// agree best, and what they differ by is doubted. No step is another one halved several times: they would share points,
+// and agree by that.
+static void rate(Line *l, tgiMap map, int n, double *D) {
+  enum { STEPS = 5 };
+  static const double steps[STEPS] = {3e-3, 1e-2, 1.7e-2, 4.1e-2, 0.3};
+  tgiNumDiff diff = {.nx = 1, .nt = 1, .ny = n, .map = map, .ctx = l};
+  size_t size = (size_t)n;
+  double *value = malloc(sizeof *value * (2 * STEPS + 4) * size);
+  double *doubt = value + STEPS * size, *noise = doubt + STEPS * size;
+  double *work = malloc(sizeof *work * tgi_numdiff_work(&diff)), zero = 0, one = 1;
+  int made = 0;
+  noise_of(&diff, noise, noise + n, work);
+  for (; made < STEPS; made++) {
+    diff.step = steps[made];
+    if (tgi_numdiff(&diff, &zero, &one, TGI_SIDE_BOTH, value + made * n, doubt + made * n, work) != TG_OK) break;
+    for (int i = 0; i < n; i++)
+      doubt[made * n + i] = fmax(doubt[made * n + i], tgi_numdiff_round_off(noise[i], diff.step));
+  }
+  assert_true(made >= STEPS - 2);   // the longest may leave what parameters can be
+  for (int i = 0; i < n; i++) D[n + i] = HUGE_VAL;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < made; j++)
+      for (int k = 0; k < j; k++) {
+        int a = j * n + i, b = k * n + i, better = doubt[a] < doubt[b] ? a : b;
+        double both = fmax(doubt[better], fabs(value[a] - value[b]));
+        if (!(both < D[n + i])) continue;
+        D[i] = value[better];
+        D[n + i] = both;
+      }
+  free(value);
   free(work);
 }
 
