@@ -84,3 +84,20 @@ def test_typed(tmp_path):
 
 def test_package_is_marked_as_typed():
     assert (pathlib.Path(tg.__file__).parent / "py.typed").exists() and (pathlib.Path(tg.__file__).parent / "_tangere.pyi").exists()
+
+
+BALL = """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 0.2"><freejoint/><geom size="0.1" mass="1"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("word", tg.contact_models())
+def test_an_option_of_a_list_reaches_every_language(word):
+    """Python takes it by name and the command line's help lists it; its page, task files and C: test_docs, test_optim_faults, test_options."""
+    from tangere import _program
+    said = _program.call("simulate", "--help")
+    listed = said.split(f"options of the contact model '{word}':")[1].split("options of the contact model")[0]
+    model = tg.loads(BALL)
+    for option in tg.contact_options(word):
+        assert option.name in listed.split(), option.name
+        tg.Sim(model, contact=word, **{option.name: option.default})
+        with pytest.raises(tg.Error, match=option.name):
+            tg.Sim(model, contact=word, **{option.name: "nonsense"})
