@@ -27,8 +27,8 @@ static tgiSoftSource source_of(const tgiSoftSearch *q, const tgiSoftMeeting *s, 
   for (int k = 0; k < 3; k++)
     ball.c[k] = s->pose.R[3 * k] * m[0] + s->pose.R[3 * k + 1] * m[1] + s->pose.R[3 * k + 2] * m[2] + s->pose.t[k];
   tgi_ssdf_nearest(s->source->tree, &s->source->numbers, ball.c, INFINITY, false, &ball.near);
-  int n = tgi_ssdf_gather(s->source->tree, &s->source->numbers, ball.c, ball.r, s->cut, &ball.near, q->plan->blocks);
-  return tgi_soft_source(q, s, s->cut, q->plan->blocks, n);
+  int n = tgi_ssdf_gather(s->source->tree, &s->source->numbers, ball.c, ball.r, s->cut, &ball.near, q->plan->work->blocks);
+  return tgi_soft_source(q, s, s->cut, q->plan->work->blocks, n);
 }
 
 // of a plane's only point: normal and place
@@ -80,10 +80,10 @@ static tgiSoftPush push_of(const tgiSoftSearch *q, int o, double least) {
   return push;
 }
 
-// All heights, to plan->phi: of either side its blocks, then its candidates. The least of them is the pair's. Planes
+// All heights, to plan->work->phi: of either side its blocks, then its candidates. The least of them is the pair's. Planes
 // and balls come first, so that `forces` (on vectors) knows what is out of reach.
 static void set_heights(tgiSoftSearch *q, bool forces) {
-  tgReal *phi[2] = {q->plan->phi, q->plan->phi + heights_of(q, 0)}, *force = q->plan->force;
+  tgReal *phi[2] = {q->plan->work->phi, q->plan->work->phi + heights_of(q, 0)}, *force = q->plan->work->force;
   q->least = INFINITY;
   for (int o = 0; o < 2; o++) {
     const tgiSoftMeeting *s = &q->side[o];
@@ -177,8 +177,8 @@ static void sum_forces(const tgiSoftSearch *q, tgPairTerm *out) {
   for (int o = 0; o < 2; o++) {
     if (q->side[o].points == NULL) continue;
     tgiSoftTotals sum = {.weight = {0}};
-    sum_side(q, o, q->plan->phi + (o == 0 ? 0 : heights_of(q, 0)),
-             q->plan->force + (o == 0 ? 0 : 3 * LANES * q->plan->list[0].ncandidate), &sum, NULL);
+    sum_side(q, o, q->plan->work->phi + (o == 0 ? 0 : heights_of(q, 0)),
+             q->plan->work->force + (o == 0 ? 0 : 3 * LANES * q->plan->list[0].ncandidate), &sum, NULL);
     total += add_totals(q->p, o, &sum, out->w);
   }
   for (int i = 0; i < 12; i++) out->w[i] /= total;
@@ -258,7 +258,7 @@ static void sum_rates(const tgiSoftSearch *q, tgPairTerm *out) {
   memset(sum, 0, sizeof sum);
   for (int o = 0; o < 2; o++) {
     if (q->side[o].points == NULL) continue;
-    sum_side(q, o, q->plan->phi + (o == 0 ? 0 : heights_of(q, 0)), NULL, NULL, &rates[o]);
+    sum_side(q, o, q->plan->work->phi + (o == 0 ? 0 : heights_of(q, 0)), NULL, NULL, &rates[o]);
     total += sum_lanes(rates[o].weight);
   }
   for (int o = 0; o < 2; o++)
@@ -274,20 +274,20 @@ static tgiSoftSurface near_points(const tgiSoftSearch *q, int o, const tgReal y[
   tgiSoftPlan *plan = q->plan;
   const tgiSoftSurface *whole = &q->p->side[o].surface;
   const tgiSsdfTree *t = s->source->tree;
-  tgiSoftSurface part = {.p = plan->near[0], .normal = plan->near[1], .eps1 = whole->eps1};
+  tgiSoftSurface part = {.p = plan->work->near[0], .normal = plan->work->near[1], .eps1 = whole->eps1};
   tgiSsdfNearest near;
   double c[3] = {tgRe(y[0]), tgRe(y[1]), tgRe(y[2])};
   tgi_ssdf_nearest(t, &s->source->numbers, c, INFINITY, false, &near);
-  int n = tgi_ssdf_gather(t, &s->source->numbers, c, 0, s->cut, &near, plan->blocks);
+  int n = tgi_ssdf_gather(t, &s->source->numbers, c, 0, s->cut, &near, plan->work->blocks);
   for (int a = 0; a < n; a++)
-    for (int i = 0; i < t->used[plan->blocks[a]]; i++) {
-      int point = t->point[LANES * plan->blocks[a] + i];
-      const tgiSsdfBlock *b = s->source->numbers.block + plan->blocks[a];
+    for (int i = 0; i < t->used[plan->work->blocks[a]]; i++) {
+      int point = t->point[LANES * plan->work->blocks[a] + i];
+      const tgiSsdfBlock *b = s->source->numbers.block + plan->work->blocks[a];
       double e[3] = {tgRe(b->p[0][i]) - c[0], tgRe(b->p[1][i]) - c[1], tgRe(b->p[2][i]) - c[2]};
       if (e[0] * e[0] + e[1] * e[1] + e[2] * e[2] > near.squared * (1 + 1e-14) + s->cut) continue;
-      tgi_v3_copy(plan->near[0] + 3 * part.n, whole->p + 3 * point);
-      tgi_v3_copy(plan->near[1] + 3 * part.n, whole->normal + 3 * point);
-      plan->which[part.n] = point;
+      tgi_v3_copy(plan->work->near[0] + 3 * part.n, whole->p + 3 * point);
+      tgi_v3_copy(plan->work->near[1] + 3 * part.n, whole->normal + 3 * point);
+      plan->work->which[part.n] = point;
       part.n++;
     }
   return part;
@@ -295,7 +295,7 @@ static tgiSoftSurface near_points(const tgiSoftSearch *q, int o, const tgReal y[
 
 // calls visit at the points of the blocks that weigh, in the order of the lists
 static void each_weighing(const tgiSoftSearch *q, void (*visit)(const tgiSoftSearch *, int o, int point, void *ctx), void *ctx) {
-  const tgReal *phi = q->plan->phi;
+  const tgReal *phi = q->plan->work->phi;
   for (int o = 0; o < 2; o++) {
     const tgiSoftMeeting *s = &q->side[o];
     const tgiSoftList *list = &q->plan->list[o];
@@ -399,19 +399,19 @@ static void point_back(const tgiSoftSearch *q, int o, int point, const tgiSoftPa
   tgiSoftPairBar bar = *a->bar;
   bool some = q->side[o].kind == TGI_SOFT_POINTS && bar.p[o] != NULL;
   int n = 3 * part->side[o].surface.n;
-  for (int k = 0; k < n && some; k++) plan->near[2][k] = plan->near[3][k] = 0;
+  for (int k = 0; k < n && some; k++) plan->work->near[2][k] = plan->work->near[3][k] = 0;
   if (some) {
-    bar.p[o] = plan->near[2];
-    bar.normal[o] = plan->near[3];
+    bar.p[o] = plan->work->near[2];
+    bar.normal[o] = plan->work->near[3];
   }
   W /= a->total;
   tgReal over = W * (value - a->mean) / part->eps2;
   bar.eps2 += over * phi / part->eps2;
   tgi_soft_pair_point_back(part, o, point, W, -over, a->Z, &bar);
   for (int k = 0; k < n && some; k++) {
-    int at = 3 * plan->which[k / 3] + k % 3;
-    a->bar->p[o][at] += plan->near[2][k];
-    a->bar->normal[o][at] += plan->near[3][k];
+    int at = 3 * plan->work->which[k / 3] + k % 3;
+    a->bar->p[o][at] += plan->work->near[2][k];
+    a->bar->normal[o][at] += plan->work->near[3][k];
   }
   bar.p[o] = a->bar->p[o];
   bar.normal[o] = a->bar->normal[o];

@@ -11,15 +11,9 @@ typedef tgiSoftMeeting Side;
 
 // ---- room ----
 
-void tgi_soft_plan_place(tgiSoftPlan *plan, const tgiSsdfTree *a, const tgiSsdfTree *b, tgLayout *l) {
-  size_t blocks = (size_t)(a->nblock > b->nblock ? a->nblock : b->nblock), all = (size_t)a->nblock + (size_t)b->nblock,
-         most = (size_t)(a->n > b->n ? a->n : b->n);
-  tgiSoftPlan p = {.made = false, .most = LISTED * (int)blocks};
-  for (int o = 0; o < 2; o++) {
-    p.list[o].block = tgi_place(l, blocks, sizeof *p.list[o].block);
-    p.list[o].candidate = tgi_place(l, blocks, sizeof *p.list[o].candidate);
-  }
-  p.pool = tgi_place(l, LISTED * blocks, sizeof *p.pool);
+tgiSoftPlanWork *tgi_soft_plan_work(int nblock, int npoint, tgLayout *l) {
+  size_t blocks = (size_t)nblock, all = 2 * blocks, most = (size_t)npoint;
+  tgiSoftPlanWork p, *work = tgi_place(l, 1, sizeof *work);
   p.phi = tgi_place(l, LANES * all, sizeof *p.phi);
   p.force = tgi_place(l, 3 * LANES * all, sizeof *p.force);
   p.sums = tgi_place(l, LANES * blocks, sizeof *p.sums);
@@ -27,6 +21,18 @@ void tgi_soft_plan_place(tgiSoftPlan *plan, const tgiSsdfTree *a, const tgiSsdfT
   p.kept = tgi_place(l, blocks, sizeof *p.kept);
   p.which = tgi_place(l, most, sizeof *p.which);
   for (int k = 0; k < 4; k++) p.near[k] = tgi_place(l, 3 * most, sizeof *p.near[k]);
+  if (work != NULL) *work = p;
+  return work;
+}
+
+void tgi_soft_plan_place(tgiSoftPlan *plan, const tgiSsdfTree *a, const tgiSsdfTree *b, const tgiSoftPlanWork *work, tgLayout *l) {
+  size_t blocks = (size_t)(a->nblock > b->nblock ? a->nblock : b->nblock);
+  tgiSoftPlan p = {.made = false, .most = LISTED * (int)blocks, .work = work};
+  for (int o = 0; o < 2; o++) {
+    p.list[o].block = tgi_place(l, blocks, sizeof *p.list[o].block);
+    p.list[o].candidate = tgi_place(l, blocks, sizeof *p.list[o].candidate);
+  }
+  p.pool = tgi_place(l, LISTED * blocks, sizeof *p.pool);
   if (plan != NULL) *plan = p;
 }
 
@@ -154,8 +160,8 @@ static double rank(const tgiSsdfBall *b) {
 
 tgiSoftSource tgi_soft_source(const tgiSoftSearch *q, const Side *s, double cut, const int *at, int n) {
   return (tgiSoftSource){.grid = s->source->grid, .block = s->source->numbers.block, .at = at, .n = n,
-                         .points = s->source->tree->n, .eps1 = s->width, .cut = cut, .sums = q->plan->sums,
-                         .kept = q->plan->kept};
+                         .points = s->source->tree->n, .eps1 = s->width, .cut = cut, .sums = q->plan->work->sums,
+                         .kept = q->plan->work->kept};
 }
 
 // a cut that leaves `room` to phi where it is about `level`, or lower
@@ -181,8 +187,8 @@ static void look(tgiSoftSearch *q, const Side *s, int block, const tgiSsdfBall *
   tgReal phi[LANES];
   double cut = coarse_cut(q, s, ball, rank(ball));
   int n = tgi_soft_by_grid(s) ? 0 : tgi_ssdf_gather(s->source->tree, &s->source->numbers, ball->c, ball->r, cut,
-                                                    &ball->near, q->plan->blocks);
-  tgiSoftSource source = tgi_soft_source(q, s, cut, q->plan->blocks, n);
+                                                    &ball->near, q->plan->work->blocks);
+  tgiSoftSource source = tgi_soft_source(q, s, cut, q->plan->work->blocks, n);
   tgi_soft_heights(q->isa, &source, &s->frame, points, phi);
   for (int l = 0; l < points->used; l++) q->least = fmin(q->least, tgRe(phi[l]));
 }
@@ -194,9 +200,9 @@ static void list(tgiSoftSearch *q, int o, int block, const tgiSsdfBall *ball) {
   tgiSoftCandidate *c = &plan->list[o].candidate[plan->list[o].ncandidate++];
   *c = (tgiSoftCandidate){.block = block, .first = plan->pooled, .n = -1};
   if (s->source->grid != NULL) return;
-  int n = tgi_ssdf_gather(s->source->tree, &s->source->numbers, ball->c, ball->r, s->cut, &ball->near, plan->blocks);
+  int n = tgi_ssdf_gather(s->source->tree, &s->source->numbers, ball->c, ball->r, s->cut, &ball->near, plan->work->blocks);
   if (n > plan->most - plan->pooled) return;
-  memcpy(plan->pool + plan->pooled, plan->blocks, (size_t)n * sizeof *plan->pool);
+  memcpy(plan->pool + plan->pooled, plan->work->blocks, (size_t)n * sizeof *plan->pool);
   plan->pooled += n;
   c->n = n;
 }

@@ -32,7 +32,15 @@ typedef struct tgiSoftList {
   tgiSoftCandidate *candidate;
 } tgiSoftList;
 
-/// Kept between calls; made: false before the first. Work of a call follows.
+/// Work of a call, which the pairs of a simulation share.
+typedef struct tgiSoftPlanWork {
+  tgReal *phi, *force, *sums;        // heights of all blocks listed, forces of the candidates; eight numbers a block
+  int *blocks, *kept;
+  tgReal *near[4];                   // points and normals that count for one, and their adjoints
+  int *which;                        // of the surface
+} tgiSoftPlanWork;
+
+/// Kept between calls; made: false before the first.
 typedef struct tgiSoftPlan {
   bool made;
   // the last answers of tgi_soft_afar, without and with derivatives
@@ -41,14 +49,13 @@ typedef struct tgiSoftPlan {
   double skin, level;
   tgiSoftList list[2];
   int *pool, pooled, most;
-  tgReal *phi, *force, *sums;        // heights of all blocks listed, forces of the candidates; eight numbers a block
-  int *blocks, *kept;
-  tgReal *near[4];                   // points and normals that count for one, and their adjoints
-  int *which;                        // of the surface
+  const tgiSoftPlanWork *work;
 } tgiSoftPlan;
 
-/// Its arrays for a pair of such trees, linear in points.
-void tgi_soft_plan_place(tgiSoftPlan *plan, const tgiSsdfTree *a, const tgiSsdfTree *b, tgLayout *layout);
+/// Work for trees of at most so many blocks and points, linear in them; NULL where the layout counts.
+tgiSoftPlanWork *tgi_soft_plan_work(int nblock, int npoint, tgLayout *layout);
+/// Arrays of a plan for a pair of such trees, linear in points.
+void tgi_soft_plan_place(tgiSoftPlan *plan, const tgiSsdfTree *a, const tgiSsdfTree *b, const tgiSoftPlanWork *work, tgLayout *layout);
 
 // ---- at work ----
 

@@ -173,6 +173,17 @@ void tgi_softmin_release(tgContact *c) {
 
 // ---- workspace ----
 
+// of the largest trees
+static tgiSoftPlanWork *place_plan_work(const tgContact *c, tgLayout *l) {
+  const tgiSoftmin *k = c->data;
+  int nblock = 0, npoint = 0;
+  for (int g = 0; g < c->model->ngeom; g++) {
+    nblock = k->tree[g].nblock > nblock ? k->tree[g].nblock : nblock;
+    npoint = k->tree[g].n > npoint ? k->tree[g].n : npoint;
+  }
+  return tgi_soft_plan_work(nblock, npoint, l);
+}
+
 static void place(const tgContact *c, tgLayout *l, tgiSoftminWork **work) {
   const tgiSoftmin *k = c->data;
   tgiSoftminWork *w = tgi_place(l, 1, sizeof *w);
@@ -180,8 +191,9 @@ static void place(const tgContact *c, tgLayout *l, tgiSoftminWork **work) {
   tgReal *numbers = tgi_place(l, (size_t)k->most_points, sizeof *numbers);
   double *height = tgi_place(l, (size_t)k->npair, sizeof *height);
   tgiSoftPlan *plan = tgi_place(l, (size_t)k->npair, sizeof *plan);
+  const tgiSoftPlanWork *plan_work = place_plan_work(c, l);
   for (int i = 0; i < k->npair; i++)
-    tgi_soft_plan_place(plan != NULL ? &plan[i] : NULL, &k->tree[k->pair[i].geom[0]], &k->tree[k->pair[i].geom[1]], l);
+    tgi_soft_plan_place(plan != NULL ? &plan[i] : NULL, &k->tree[k->pair[i].geom[0]], &k->tree[k->pair[i].geom[1]], plan_work, l);
   for (int g = 0; g < c->model->ngeom; g++) {
     size_t n = 3 * (size_t)k->cloud[g].n;
     tgReal *p = tgi_place(l, n, sizeof *p), *normal = tgi_place(l, n, sizeof *normal);

@@ -88,15 +88,20 @@ static Body make(int which) {
 
 typedef struct Scene { Body b[2]; tgReal x[2][3], R[2][9], V[2][6]; tgiSoftPair p; void *work; tgiSoftPlan plan; tgReal *plain; } Scene;
 
+static tgiSoftPlanWork *plan_work(const tgiSsdfTree *a, const tgiSsdfTree *b, tgLayout *l) {
+  return tgi_soft_plan_work(a->nblock > b->nblock ? a->nblock : b->nblock, a->n > b->n ? a->n : b->n, l);
+}
+
 static size_t plan_bytes(const tgiSsdfTree *a, const tgiSsdfTree *b) {
   tgLayout l = {.base = NULL};
-  tgi_soft_plan_place(NULL, a, b, &l);
+  tgi_soft_plan_place(NULL, a, b, plan_work(a, b, &l), &l);
   return l.used;
 }
 static void *plan_make(tgiSoftPlan *plan, const tgiSsdfTree *a, const tgiSsdfTree *b) {
   tgLayout l = {.base = aligned_alloc(64, (plan_bytes(a, b) + 63) / 64 * 64)};
   assert_non_null(l.base);
-  tgi_soft_plan_place(plan, a, b, &l);
+  const tgiSoftPlanWork *work = plan_work(a, b, &l);
+  tgi_soft_plan_place(plan, a, b, work, &l);
   return l.base;
 }
 
