@@ -64,7 +64,7 @@ typedef struct tgContactStiffness { double p[3], n[3], stiffness, damping, frict
 /// actuators, the equations of motion and their solve are the stepper's.
 typedef struct tgLaw {
   unsigned has;          ///< what it gives of the bits above
-  /// Terms at most: room of s->term.
+  /// Terms for which there is room in s->term at first. A law that may have more raises s->wanted.nterm.
   int (*terms)(const tgContact *c);
   /// Before a step of size h or a derivative of it, at s->start: what follows from the sim's parameters,
   /// and what is held over the step. TG_ERR_INVALID when bodies touch already that the law keeps apart,

@@ -69,7 +69,7 @@ static void place(tgSim *s, tgLayout *l) {
 #undef TG_SIM_INT
   tgi_rows_place(s, l);
   s->contact = tgi_place(l, (size_t)z->ncon, sizeof *s->contact);
-  s->term = tgi_place(l, s->contact_model != NULL ? (size_t)s->contact_model->nterm : 0, sizeof *s->term);
+  s->term = tgi_place(l, (size_t)z->nterm, sizeof *s->term);
   s->contact_number = tgi_place(l, s->contact_model != NULL ? (size_t)s->contact_model->nnumber : 0, sizeof(tgReal));
   s->hull = tgi_place(l, (size_t)m->nhull, sizeof *s->hull);
   s->hull_plane = tgi_place(l, hull_planes(m), 4 * sizeof(tgReal));
@@ -87,7 +87,7 @@ static size_t plus(size_t a, size_t b) { return a < SIZE_MAX - b ? a + b : SIZE_
 // times the rows of the widest island
 static size_t scratch_bytes(const tgModel *m, const tgContact *c, const tgCapacity *z) {
   size_t nv = (size_t)m->nv, nb = (size_t)m->nbody, nu = (size_t)m->nu, nr = (size_t)z->nrow;
-  size_t terms = c != NULL ? 13 * (size_t)c->nterm : 0;
+  size_t terms = 13 * (size_t)z->nterm;
   size_t reals = 160 * (nv + nb) + 16 * ((size_t)m->ngeom + nu + (size_t)m->nwrap) + 64 * nr +
                  ((size_t)m->set_width + 2) * ((size_t)z->widest + 8) + terms + 4096;
   return plus(tgi_size_mul(reals, sizeof(tgReal)), c != NULL ? c->scratch : 0);
@@ -113,7 +113,7 @@ enum { ANY_PATTERN = 512, SPARSE = 32 };   // dofs up to which a step's second d
 enum { POINTS = 16384, FRICTION = 1024 };   // friction points, and pairs with friction, for which there is room at first
 enum { ANY_ISLANDS = 512 };   // rows up to which room is made for them in whatever islands; beyond, for islands of that many
 
-static tgCapacity first_capacity(const tgModel *m, const tgStepper *stepper) {
+static tgCapacity first_capacity(const tgModel *m, const tgContact *c, const tgStepper *stepper) {
   bool rows = stepper == NULL || stepper->rows;
   int ncon = !rows ? 0 : m->npair < 8 ? 4 * m->npair : 32, fixed = tgi_fixed_rows(m);
   tgCapacity z = {.ncon = ncon, .npairmem = ncon, .nrow = !rows ? 0 : (fixed < 128 ? fixed : 128) + 3 * ncon};
@@ -121,6 +121,7 @@ static tgCapacity first_capacity(const tgModel *m, const tgStepper *stepper) {
   z.nA = (size_t)z.nrow * (size_t)z.nrow;
   z.npoint = POINTS;
   z.nfriction = FRICTION;
+  z.nterm = c != NULL ? c->nterm : 0;
   z.nH = (size_t)m->nv * (size_t)(m->nv < ANY_PATTERN ? m->nv : SPARSE);
   return z;
 }
@@ -219,7 +220,7 @@ tgSim *tgi_sim_create(const tgModel *model, const tgContact *contact, const tgSt
   tgAllocator a = tgi_allocator(allocator);
   tgSim *s = a.alloc(a.ctx, sizeof *s);
   if (s != NULL) {
-    *s = (tgSim){.model = model, .contact_model = contact, .stepper = stepper, .alloc = a, .cap = first_capacity(model, stepper)};
+    *s = (tgSim){.model = model, .contact_model = contact, .stepper = stepper, .alloc = a, .cap = first_capacity(model, contact, stepper)};
     s->m = *model;
     s->cap.stack = stack_bytes(s);
     s->wanted = s->cap;
@@ -251,6 +252,7 @@ tgStatus tgi_sim_grow(tgSim *s) {
   if (grown.wanted.nA > grown.cap.nA) grown.cap.nA = grown.wanted.nA;
   if (grown.wanted.nH > grown.cap.nH) grown.cap.nH = grown.wanted.nH;
   if (grown.wanted.npoint > grown.cap.npoint) grown.cap.npoint = grown.wanted.npoint;
+  if (grown.wanted.nterm > grown.cap.nterm) grown.cap.nterm = grown.wanted.nterm;
   if (grown.wanted.nfriction > grown.cap.nfriction) grown.cap.nfriction = grown.wanted.nfriction;
   grown.cap.npairmem = grown.cap.ncon;
   size_t need = stack_bytes(&grown);
@@ -281,7 +283,7 @@ tgStatus tg_sim_reserve(tgSim *sim, int ncontact, int nrow) {
   if ((size_t)widest * (size_t)nrow > sim->wanted.nA) sim->wanted.nA = (size_t)widest * (size_t)nrow;
   const tgCapacity *want = &sim->wanted, *cap = &sim->cap;
   bool fits = want->ncon <= cap->ncon && want->nrow <= cap->nrow && want->widest <= cap->widest && want->nA <= cap->nA;
-  fits = fits && want->nH <= cap->nH && want->npoint <= cap->npoint && want->nfriction <= cap->nfriction;
+  fits = fits && want->nH <= cap->nH && want->npoint <= cap->npoint && want->nfriction <= cap->nfriction && want->nterm <= cap->nterm;
   if (fits && want->stack <= cap->stack) return TG_OK;
   return tgi_sim_grow(sim);
 }
@@ -297,6 +299,7 @@ tgStatus tg_sim_grow(tgSim *sim) {
   if (want->nA > cap.nA) want->nA += cap.nA / 2;
   if (want->nH > cap.nH) want->nH = want->nH + cap.nH / 2 < square ? want->nH + cap.nH / 2 : square;
   if (want->npoint > cap.npoint) want->npoint += cap.npoint / 2;
+  if (want->nterm > cap.nterm) want->nterm += cap.nterm / 2;
   if (want->nfriction > cap.nfriction) want->nfriction += cap.nfriction / 2;
   if (want->npairmem > cap.npairmem) want->npairmem += cap.npairmem / 2;
   if (want->stack > cap.stack) want->stack += cap.stack / 2;

@@ -59,8 +59,8 @@ void tgi_term_turn(tgPairTerm *t);
 /// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point. widest, nA: rows
 /// of the largest island, and numbers of the islands' blocks (squares of their rows) together. nH: numbers of
 /// the second derivative of a step that minimises. npoint, nfriction: friction points of a contact law, and
-/// pairs of geoms that have any.
-typedef struct tgCapacity { int ncon, nrow, npairmem, widest, npoint, nfriction; size_t nA, nH, stack; } tgCapacity;
+/// pairs of geoms that have any. nterm: its terms.
+typedef struct tgCapacity { int ncon, nrow, npairmem, widest, npoint, nfriction, nterm; size_t nA, nH, stack; } tgCapacity;
 
 enum { TG_CONTACT_NUMBERS = 32, TG_CONTACT_WARNINGS = 4 };
 
@@ -76,7 +76,7 @@ struct tgContact {
                                        // points are those of features
   void *data;                          // what the contact model keeps of the model's geometry, const after creation
   const struct tgStepper *stepper;     // by whose equations a step is made (step/table.c)
-  int nterm;                           // terms at most of a contact law
+  int nterm;                           // terms of a contact law for which there is room at first
   const tgiOptionList *list;           // of its model
   int nnumber;                         // options with a derivative, parameters of each sim
   const tgiOption *number[TG_CONTACT_NUMBERS];
@@ -140,7 +140,7 @@ struct tgSim {
   tgContactRow *contact;       // cap.ncon
   bool contact_d;              // D of the active contacts is filled (tgi_contacts_d)
   int nterm;                   // terms of the last evaluation of a contact law
-  tgPairTerm *term;            // contact_model->nterm
+  tgPairTerm *term;            // cap.nterm
   tgReal energy;               // sum of theirs, of a law that has one; infinite where bodies touch that the law keeps apart
   tgHull *hull;                // model->nhull, also m.hull: the model's; where hull_vert is not as in the model with
                                // this sim's vertices and planes

@@ -185,7 +185,7 @@ tgStatus tgi_explicit_step(tgSim *s, double h) {
   const tgModel *m = &s->m;
   const tgiTableau *t = tgi_explicit_tableau(s);
   size_t mark = tgi_stack_mark(s);
-  tgReal *kept = tgi_stack_real(s, 12 * (size_t)s->contact_model->nterm + 1);
+  tgReal *kept = tgi_stack_real(s, 12 * (size_t)s->cap.nterm + 1);
   if (kept == NULL) return no_room(s);
   first_stage(s, h);
   TG_TRY(s->contact_model->kind->law->begin(s, s->h));

@@ -223,13 +223,45 @@ static void add_hardening(tgPairTerm *t) {
 }
 
 static void clear_terms(tgSim *s) {
-  const tgiBarrier *k = tgi_barrier(s);
-  s->nterm = k->nterm;
-  for (int t = 0; t < k->nterm; t++) {
-    memset(&s->term[t], 0, sizeof s->term[t]);
-    s->term[t].body1 = k->body[t][0];
-    s->term[t].body2 = k->body[t][1];
+  s->nterm = 0;
+  memset(tgi_barrier_work(s)->slot, 0, (size_t)tgi_barrier(s)->nterm * sizeof(int));
+}
+
+tgPairTerm *tgi_barrier_term(tgSim *s, const tgiGeomPair *g) {
+  const int *body = tgi_barrier(s)->body[g->term];
+  int *slot = &tgi_barrier_work(s)->slot[g->term];
+  bool fresh = *slot == 0;
+  if (fresh) *slot = ++s->nterm;
+  if (*slot > s->cap.nterm) return NULL;
+  tgPairTerm *t = &s->term[*slot - 1];
+  if (fresh) {
+    memset(t, 0, sizeof *t);
+    t->body1 = body[0];
+    t->body2 = body[1];
   }
+  return t;
+}
+
+static bool is_zero(const tgiPairSum *sum) {
+  bool zero = tgZero(sum->P);
+  for (int i = 0; i < 6 && zero; i++) zero = tgZero(sum->g[i]);
+  for (int i = 0; i < 21 && zero; i++) zero = tgZero(sum->H[i]);
+  return zero;
+}
+
+static void add_sum(tgSim *s, tgReal mu, const tgiGeomPair *g, const tgiPairSum *sum) {
+  tgPairTerm *t = is_zero(sum) ? NULL : tgi_barrier_term(s, g);
+  if (t != NULL) add_term(mu, g, sum, t);
+}
+
+// have all terms found room?
+static tgStatus check_room(tgSim *s) {
+  int nterm = s->nterm;
+  if (nterm <= s->cap.nterm) return TG_OK;
+  if (nterm > s->wanted.nterm) s->wanted.nterm = nterm;
+  s->nterm = 0;
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "%d pairs of bodies feel each other and there is room for %d; reserve more and repeat.",
+                   nterm, s->cap.nterm);
 }
 
 // How far the step may go before something touches, by the sphere trees of the sizes of the last begin. Sums at q know
@@ -247,8 +279,8 @@ static void friction_of_pair(void *ctx, int worker, int item) {
   tgi_lagged_pair(ctx, item);
 }
 
-// The terms of the pairs at hand. They carry all that a barrier has, whatever is wanted: sums give values and derivatives together.
-static void add_terms(tgSim *s) {
+// The terms of the pairs at hand that act. They carry all that a barrier has, whatever is wanted: sums give values and derivatives together.
+static tgStatus add_terms(tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
   tgReal mu = TG_NUMBER(s, weight);
@@ -258,11 +290,13 @@ static void add_terms(tgSim *s) {
   for (int i = 0; i < k->npair; i++) {
     if (!w->sums.pair[i].separated) {
       s->energy = INFINITY;
-      return;
+      return TG_OK;
     }
-    add_term(mu, &k->pair[i], &w->sums.pair[i].sum, &s->term[k->pair[i].term]);
+    add_sum(s, mu, &k->pair[i], &w->sums.pair[i].sum);
     s->info.least_distance = fmin(s->info.least_distance, w->sums.pair[i].clear.solved);
   }
+  for (int i = 0; i < w->lagged.nacting; i++) tgi_barrier_term(s, &k->pair[w->lagged.acting[i]]);
+  TG_TRY(check_room(s));
   for (int t = 0; t < s->nterm; t++) add_hardening(&s->term[t]);
   tgi_barrier_each(s, w->lagged.nacting, friction_of_pair, s);
   tgi_lagged_evaluate(s);
@@ -270,12 +304,12 @@ static void add_terms(tgSim *s) {
     tgi_term_turn(&s->term[t]);
     s->energy += s->term[t].energy;
   }
+  return TG_OK;
 }
 
 static tgStatus evaluate(tgSim *s, const tgPose *pose, unsigned want) {
   tgi_barrier_pairs(s, pose, (want & TG_LAW_LAST) != 0);
-  add_terms(s);
-  return TG_OK;
+  return add_terms(s);
 }
 
 // the surfaces are the meshes' own, which a changed hull does not move
@@ -335,8 +369,7 @@ static tgStatus revisit(tgSim *s, double h) {
   TG_TRY(tgi_lagged_planes(s));
   swap_sums(w);
   tgi_barrier_transform(s, &s->end);
-  add_terms(s);
-  return TG_OK;
+  return add_terms(s);
 }
 
 // friction alone is lagged
@@ -347,9 +380,9 @@ static tgStatus start_d(tgSim *s, const tgPose *pose) {
 
 static const char *term_label(const tgSim *s, int term, char *text, size_t size) {
   char a[128], b[128];
-  const int *body = tgi_barrier(s)->body[term];
-  snprintf(text, size, "%s and %s", tgi_model_label(&s->m, TG_THING_BODY, body[0], a, sizeof a),
-           tgi_model_label(&s->m, TG_THING_BODY, body[1], b, sizeof b));
+  const tgPairTerm *t = &s->term[term];
+  snprintf(text, size, "%s and %s", tgi_model_label(&s->m, TG_THING_BODY, t->body1, a, sizeof a),
+           tgi_model_label(&s->m, TG_THING_BODY, t->body2, b, sizeof b));
   return text;
 }
 

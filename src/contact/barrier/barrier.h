@@ -84,6 +84,7 @@ typedef struct tgiBarrierWork {
   tgiSolid *solid;          ///< ngeom: what advance sees of them
   tgiAdvance advance;
   double *apart;            ///< npair: room for what it is told
+  int *slot;                ///< nterm: where a term stands in s->term, from 1 on, 0: it does not act
   tgiLagged lagged;
   int tied;                 ///< geom with a radius of two makers in the last gradient in sizes, -1: none
 } tgiBarrierWork;
@@ -97,6 +98,8 @@ void tgi_barrier_transform(tgSim *s, const tgPose *pose);
 void tgi_barrier_pairs(tgSim *s, const tgPose *pose, bool last);
 /// Height of A's origin, where its tree is, above the half-space of the plane B whose frame is x, R, and its normal n.
 tgReal tgi_barrier_height(tgSim *s, const tgiGeomPair *g, const tgReal *x, const tgReal *R, tgReal n[3]);
+/// The term of a pair's bodies among s->term, all 0 where it is new; NULL: there is no room.
+tgPairTerm *tgi_barrier_term(tgSim *s, const tgiGeomPair *g);
 /// See tgContactModel.touches: one force a pair of geoms.
 int tgi_barrier_touches(const tgSim *s);
 bool tgi_barrier_touch(const tgSim *s, int i, tgContactForce *out);

@@ -281,7 +281,7 @@ void tgi_lagged_evaluate(tgSim *s) {
   const tgiLagged *lagged = lagged_of(s);
   for (int i = 0; i < lagged->nacting; i++) {
     const tgiGeomPair *g = &k->pair[lagged->acting[i]];
-    tgPairTerm *t = &s->term[g->term];
+    tgPairTerm *t = tgi_barrier_term(s, g);
     t->energy += lagged->term[i].energy;
     for (int j = 0; j < 12; j++) t->w[(j + (g->swapped ? 6 : 0)) % 12] -= lagged->term[i].g[j];
     tgi_lagged_subtract_blocks(g, lagged->term[i].H, t->X);

@@ -48,7 +48,7 @@ tgStatus tgi_lagged_mixed(tgSim *s, const tgPose *pose) {
     const tgiGeomPair *g = &k->pair[lagged->acting[i]];
     Mix x;
     if (!mixed_pair(s, 0, g, &x)) return touches(s);
-    tgi_lagged_subtract_blocks(g, x.B, s->term[g->term].B);
+    tgi_lagged_subtract_blocks(g, x.B, tgi_barrier_term(s, g)->B);
   }
   return TG_OK;
 }

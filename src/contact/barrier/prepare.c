@@ -266,7 +266,12 @@ void tgi_barrier_release(tgContact *c) {
   c->data = NULL;
 }
 
-int tgi_barrier_terms(const tgContact *c) { return ((const tgiBarrier *)c->data)->nterm; }
+enum { FIRST_TERMS = 2048 };   // for which there is room at first
+
+int tgi_barrier_terms(const tgContact *c) {
+  int n = ((const tgiBarrier *)c->data)->nterm;
+  return n < FIRST_TERMS ? n : FIRST_TERMS;
+}
 
 // ---- workspace ----
 
@@ -320,6 +325,7 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
   tgiSolid *solid = tgi_place(l, ngeom, sizeof *solid);
   double *bound = tgi_place(l, (size_t)k->npair, sizeof *bound), *apart = tgi_place(l, (size_t)k->npair, sizeof *apart);
   tgReal *q = tgi_place(l, (size_t)c->model->nq, sizeof *q);
+  int *slot = tgi_place(l, (size_t)k->nterm, sizeof *slot);
   for (size_t t = 0; t < nthread; t++) {
     void *memory = tgi_place(l, tgi_tree_work_bytes(k->depth), 1);
     if (memory != NULL) tree[t] = tgi_tree_work_place(memory, k->depth);
@@ -334,7 +340,7 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
     solid[g] = (tgiSolid){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .number = &geom[g].numbers};
   *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .sunk = k->sunk, .geom = geom, .sums = sums,
                         .start = start, .tree = tree, .height = height, .solid = solid, .apart = apart,
-                        .lagged = lagged};
+                        .slot = slot, .lagged = lagged};
   w->advance = (tgiAdvance){.npair = k->npair, .geom1 = k->geom1, .geom2 = k->geom2, .solid = solid, .sunk = k->sunk,
                             .bound = bound, .q = q};
 }
