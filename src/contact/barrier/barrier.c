@@ -279,7 +279,7 @@ static void friction_of_pair(void *ctx, int worker, int item) {
   tgi_lagged_pair(ctx, item);
 }
 
-// The terms of the pairs at hand that act. They carry all that a barrier has, whatever is wanted: sums give values and derivatives together.
+// The terms of the pairs at hand that act. They carry all that a barrier has: sums give values and derivatives together.
 static tgStatus add_terms(tgSim *s) {
   const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
