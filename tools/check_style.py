@@ -2,21 +2,22 @@
 """usage: check_style.py
 
 Fails on what no source file may have: lines over 140 characters, tabs, blanks at the end of a line, carriage returns, no newline at
-the end, or a first line that is not the comment that says what the file is (CONTRIBUTING.md)."""
+the end, or in C a first line that is not the comment that says what the file is (CONTRIBUTING.md)."""
 import pathlib
 import subprocess
 import sys
 
 WIDTH = 140
 root = pathlib.Path(__file__).resolve().parent.parent
-list_files = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-files = subprocess.run([*list_files, "*.c", "*.h", "*.cpp", "*.def"], cwd=root, capture_output=True, text=True, check=True).stdout.split()
+checked = ["*.c", "*.h", "*.cpp", "*.def", "python/*.py", "repro/*.py"]
+files = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", *checked], cwd=root, capture_output=True,
+                       text=True, check=True).stdout.split()
 problems = []
 for name in files:
     text = (root / name).read_bytes().decode()
     if not text.endswith("\n"):
         problems.append(f"{name}: no newline at the end")
-    if not text.startswith(f"// {pathlib.Path(name).name}: "):
+    if not name.endswith(".py") and not text.startswith(f"// {pathlib.Path(name).name}: "):
         problems.append(f"{name}:1: begin with '// {pathlib.Path(name).name}: what it is'")
     for i, line in enumerate(text.split("\n"), 1):
         for bad, what in (("\t", "a tab"), ("\r", "a carriage return")):

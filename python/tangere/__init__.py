@@ -7,19 +7,23 @@
     J = sim.jacobians(params=["body_mass"])
     print(tg.gradcheck(sim))
 
-Positions and velocities are laid out as MuJoCo's: a free joint is position, then quaternion with w first. Derivatives are in tangent coordinates
-(nv). Arrays are float64 and C-contiguous; an array of another type or shape is refused, never converted silently.
+Positions and velocities are laid out as MuJoCo's: a free joint is position, then quaternion with w first. Derivatives
+are in tangent coordinates (nv). Arrays are float64 and C-contiguous; an array of another type or shape is refused,
+never converted silently.
 """
 
 from typing import TYPE_CHECKING, Any
 
 from ._errors import Error, NotConverged
 from ._tangere import (Batch, BatchGradient, BatchRollout, GradBlock, GradCheck, Jacobians, Joint, Model, MotionCheck, Optimum, Rollout,
-                       RolloutGradient, RolloutProduct, Sim, StepGradient, StepInfo, StepProduct, Task, contact_models, contact_options, gradcheck, load, loads, motioncheck, param_names)
+                       RolloutGradient, RolloutProduct, Sim, StepGradient, StepInfo, StepProduct, Task, contact_models,
+                       contact_options, gradcheck, load, loads, motioncheck, param_names)
 from ._tangere import __version__
 
-__all__ = ["Batch", "BatchGradient", "BatchRollout", "Error", "GradBlock", "GradCheck", "Jacobians", "Joint", "Model", "MotionCheck", "NotConverged", "Optimum", "Rollout",
-           "RolloutGradient", "RolloutProduct", "Sim", "StepGradient", "StepInfo", "StepProduct", "Task", "contact_models", "contact_options", "gradcheck", "load", "loads",
+__all__ = ["Batch", "BatchGradient", "BatchRollout", "Error", "GradBlock", "GradCheck", "Jacobians", "Joint", "Model",
+           "MotionCheck", "NotConverged", "Optimum", "Rollout",
+           "RolloutGradient", "RolloutProduct", "Sim", "StepGradient", "StepInfo", "StepProduct", "Task",
+           "contact_models", "contact_options", "gradcheck", "load", "loads",
            "motioncheck", "param_names"]
 
 if TYPE_CHECKING:

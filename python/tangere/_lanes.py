@@ -1,4 +1,5 @@
-"""What tangere.jax and tangere.torch share: trajectories and their adjoints over arrays of positions entry by entry (nq), any leading axes."""
+"""What tangere.jax and tangere.torch share: trajectories and their adjoints over arrays of positions entry by entry
+(nq), any leading axes."""
 
 import math
 
@@ -76,7 +77,8 @@ def adjoint(batch, q0, v0, u, params, q, gq, gv, on_error="raise"):
     _, gq = _rows(gq, 2)
     _, gv = _rows(gv, 2)
     failed = ~np.isfinite(q).all(axis=(1, 2))
-    q, gq, gv = (np.where(failed[:, None, None], fill, x) for x, fill in ((q, np.tile(q0[:, None, :], (1, q.shape[1], 1))), (gq, 0.0), (gv, 0.0)))
+    q, gq, gv = (np.where(failed[:, None, None], fill, x)
+                 for x, fill in ((q, np.tile(q0[:, None, :], (1, q.shape[1], 1))), (gq, 0.0), (gv, 0.0)))
     rows = _params(params, _axes(batch, params), lead)
     grad = batch.vjp(_tangere.normalize(model, q0), v0, u, _tangere.to_tangent(model, q, gq), gv, params=rows, wrt=list(params))
     if on_error == "raise":

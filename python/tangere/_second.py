@@ -1,8 +1,9 @@
 """Second derivatives for tangere.jax and tangere.torch: the engine's, in exponential charts, carried to positions entry by entry.
 
-A trajectory y(x) of x = (q0, v0, u, parameters) is entered through quaternions that are normalised first and left through their entries. Both maps bend:
-with x0 = |x0| s, x0 + d = |x0| s (1 + a, b), the chart's coordinate is 2 b (1 - a) + ..., and s exp(w) = s (1 - |w|^2/8, w/2) + ..., so that the
-product with a Hessian has a term of each beside the engine's own.
+A trajectory y(x) of x = (q0, v0, u, parameters) is entered through quaternions that are normalised first and left
+through their entries. Both maps bend: with x0 = |x0| s, x0 + d = |x0| s (1 + a, b), the chart's coordinate is
+2 b (1 - a) + ..., and s exp(w) = s (1 - |w|^2/8, w/2) + ..., so that the product with a Hessian has a term of each
+beside the engine's own.
 """
 
 import numpy as np
@@ -27,7 +28,8 @@ class _Layout:
     def __init__(self, model):
         kind, qadr, vadr = (model.field(f"jnt_{name}").ravel() for name in ("type", "qadr", "vadr"))
         skip = {0: 3, 1: 0}   # free: behind the position; ball
-        self.turns = [(slice(a + skip[k], a + skip[k] + 4), slice(d + skip[k], d + skip[k] + 3)) for k, a, d in zip(kind, qadr, vadr) if k in skip]
+        self.turns = [(slice(a + skip[k], a + skip[k] + 4), slice(d + skip[k], d + skip[k] + 3))
+                      for k, a, d in zip(kind, qadr, vadr) if k in skip]
         plain = [(a + i, d + i) for k, a, d in zip(kind, qadr, vadr) for i in range({0: 3, 1: 0}.get(int(k), 1))]
         self.q, self.v = [a for a, _ in plain], [d for _, d in plain]
         self.nq, self.nv = model.nq, model.nv
@@ -82,8 +84,8 @@ def _set(sim, rows, lane):
 
 
 def product(batch, q0, v0, u, params, q, gq, gv, dq0, dv0, du, dparams):
-    """Along (dq0, dv0, du, dparams): rates (q, v) of the trajectory, and the product with the Hessian of <gq, q> + <gv, v>, rows (q0, v0, u) and by name those of the parameters. All entry
-    by entry; parameters are their own charts."""
+    """Along (dq0, dv0, du, dparams): rates (q, v) of the trajectory, and the product with the Hessian of <gq, q> + <gv,
+    v>, rows (q0, v0, u) and by name those of the parameters. All entry by entry; parameters are their own charts."""
     model = batch.model
     layout = _Layout(model)
     lead, x0, v0, u = _inputs(q0, v0, u)
@@ -98,7 +100,8 @@ def product(batch, q0, v0, u, params, q, gq, gv, dq0, dv0, du, dparams):
     try:
         for i in range(len(x0)):
             _set(sim, rows, i)
-            p = sim.rollout_hvp(u[i], gq=weight[i], gv=gv[i], q0=start[i], v0=v0[i], dq0=along[i], dv0=dv0[i], du=du[i], dp={name: d[i] for name, d in drows.items()})
+            p = sim.rollout_hvp(u[i], gq=weight[i], gv=gv[i], q0=start[i], v0=v0[i], dq0=along[i], dv0=dv0[i], du=du[i],
+                                dp={name: d[i] for name, d in drows.items()})
             for to, part in zip((*rates, *hessian), (p.q, p.v, p.q0, p.v0, p.u)):
                 to[i] = part
             for name, to in hparams.items():

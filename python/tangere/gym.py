@@ -5,8 +5,9 @@
     observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
     env.unwrapped.sim.jacobians()                          # of the step just made
 
-Observations are qpos and qvel, actions the controls, the reward of a step what the task's loss says of the state it starts from, with the opposite sign; the
-last step adds that of the state it ends in, so that an episode's sum is the task's loss negated. A step that fails ends the episode; info["error"] says why.
+Observations are qpos and qvel, actions the controls, the reward of a step what the task's loss says of the state it
+starts from, with the opposite sign; the last step adds that of the state it ends in, so that an episode's sum is the
+task's loss negated. A step that fails ends the episode; info["error"] says why.
 """
 
 from __future__ import annotations

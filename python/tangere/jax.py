@@ -1,10 +1,12 @@
-"""Steps and trajectories as JAX functions, with first derivatives (jit, vmap, grad), and second ones under `softmin` (hessian, jvp of grad).
+"""Steps and trajectories as JAX functions, with first derivatives (jit, vmap, grad), and second ones under `softmin`
+(hessian, jvp of grad).
 
     batch = tg.Batch(model, contact="lcp", dt=0.01)
     q, v = tangere.jax.rollout(batch, q0, v0, u)           # q0 (..., nq), v0 (..., nv), u (..., steps, nu)
 
-Positions are differentiated entry by entry (nq); quaternions are normalised first. The engine computes in float64 on the CPU, whatever the arrays'
-type; jax.config.update("jax_enable_x64", True) keeps the digits. A trajectory that fails raises, or is NaN with on_error="nan".
+Positions are differentiated entry by entry (nq); quaternions are normalised first. The engine computes in float64 on
+the CPU, whatever the arrays' type; jax.config.update("jax_enable_x64", True) keeps the digits. A trajectory that fails
+raises, or is NaN with on_error="nan".
 """
 
 from __future__ import annotations
@@ -105,7 +107,8 @@ def _product(batch, names, at, q, weights, rates):
 _rollout.defvjp(_keep, _backward)
 
 
-def rollout(batch: Batch, q0: Any, v0: Any, u: Any, params: dict[str, Any] | None = None, on_error: str = "raise") -> tuple[jax.Array, jax.Array]:
+def rollout(batch: Batch, q0: Any, v0: Any, u: Any, params: dict[str, Any] | None = None,
+            on_error: str = "raise") -> tuple[jax.Array, jax.Array]:
     """Trajectory (q, v), (..., steps + 1, nq) and (..., steps + 1, nv), of q0 (..., nq), v0 (..., nv) and controls u (..., steps, nu).
 
     params: parameters by name, of their own shape for all trajectories or with leading axes; they are differentiated too."""
@@ -114,7 +117,8 @@ def rollout(batch: Batch, q0: Any, v0: Any, u: Any, params: dict[str, Any] | Non
     return _rollout(batch, on_error, tuple(params), q0, v0, u, tuple(jnp.asarray(p) for p in params.values()))
 
 
-def step(batch: Batch, q: Any, v: Any, u: Any, params: dict[str, Any] | None = None, on_error: str = "raise") -> tuple[jax.Array, jax.Array]:
+def step(batch: Batch, q: Any, v: Any, u: Any, params: dict[str, Any] | None = None,
+         on_error: str = "raise") -> tuple[jax.Array, jax.Array]:
     """(q', v') one step later; u (..., nu)."""
     Q, V = rollout(batch, q, v, jnp.asarray(u)[..., None, :], params, on_error)
     return Q[..., 1, :], V[..., 1, :]

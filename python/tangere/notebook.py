@@ -6,7 +6,8 @@
     tg.Replay("out/push")            # a folder that `tangere optimize` or `simulate` wrote
     tg.Replay(rollout).save("run.html")
 
-The page is the same as the command line's: 3D view, contact forces, signals over time. It fetches nothing and needs no extension of the notebook.
+The page is the same as the command line's: 3D view, contact forces, signals over time. It fetches nothing and needs no
+extension of the notebook.
 """
 
 from __future__ import annotations
@@ -32,17 +33,20 @@ def _viewer() -> str:
     for place in places:
         if place and pathlib.Path(place).is_file():
             return str(place)
-    raise FileNotFoundError("the replay's viewer.html is not found: it is built by `make build` in the sources of tangere; name it by the environment variable TANGERE_VIEWER")
+    raise FileNotFoundError("the replay's viewer.html is not found: it is built by `make build` in the sources of "
+                            "tangere; name it by the environment variable TANGERE_VIEWER")
 
 
 class Replay:
     """A page that shows a rollout, a task's optimum, or the folder or page that a run left.
 
-    what: a Rollout, a Task, or the path of a folder with replay.html, or of a page. found: of a Task, the Optimum. title: of a rollout's page. height: in a notebook, pixels.
-    FileNotFoundError when there is no such page, or no viewer to show a rollout with; TypeError for anything else.
+    what: a Rollout, a Task, or the path of a folder with replay.html, or of a page. found: of a Task, the Optimum.
+    title: of a rollout's page. height: in a notebook, pixels. FileNotFoundError when there is no such page, or no
+    viewer to show a rollout with; TypeError for anything else.
     """
 
-    def __init__(self, what: Rollout | Task | str | os.PathLike[str], found: Optimum | None = None, *, title: str = "rollout", height: int = 560) -> None:
+    def __init__(self, what: Rollout | Task | str | os.PathLike[str], found: Optimum | None = None, *,
+                 title: str = "rollout", height: int = 560) -> None:
         self.height = int(height)
         if isinstance(what, (Rollout, Task)):
             with tempfile.TemporaryDirectory(prefix="tangere-") as folder:
@@ -70,7 +74,8 @@ class Replay:
 
     def _repr_html_(self) -> str:
         # a document of its own: the notebook's styles and scripts do not reach it, nor it them
-        return (f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts allow-downloads" style="width: 100%; height: {self.height}px; border: 1px solid #8884" '
+        return (f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts allow-downloads" style="width: '
+                f'100%; height: {self.height}px; border: 1px solid #8884" '
                 'title="Tangere replay"></iframe>')
 
     def __repr__(self) -> str:

@@ -5,8 +5,9 @@
     tangere.plot.force_profile("models/two_spheres.xml", "y", (-0.2, 0.2)).save("force.png")
     tangere.plot.convergence({"adam": "out/adam", "ilqr": "out/ilqr"}).save("convergence.html")
 
-Each returns a Plot: the numbers (data), the matplotlib figure (figure) and save, which writes a picture (.png, .svg) or a page that opens by double click (.html). What Ctrl-C
-left of the last call is in tangere.plot.interrupted: a Plot with NaN where it did not come to, None when that is all of it. The same
+Each returns a Plot: the numbers (data), the matplotlib figure (figure) and save, which writes a picture (.png, .svg) or
+a page that opens by double click (.html). What Ctrl-C left of the last call is in tangere.plot.interrupted: a Plot with
+NaN where it did not come to, None when that is all of it. The same
 from the command line: python -m tangere.plot landscape TASK, force MODEL JOINT LOW HIGH, convergence FOLDER ...
 """
 
@@ -29,9 +30,11 @@ from ._tangere import Optimum, Sim, Task, contact_models, load
 
 COLOURS = {"lcp": "#0b5fa5", "barrier": "#c8502d", "sdrs": "#c79a2b", "softmin": "#2a8f5d"}
 OTHERS = ["#0b5fa5", "#c8502d", "#2a8f5d", "#7a5195", "#c79a2b", "#5b6b7a"]
-STYLE = {"font.family": "sans-serif", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#8a949e", "axes.labelcolor": "#39424b",
-         "xtick.color": "#5b6b7a", "ytick.color": "#5b6b7a", "axes.grid": True, "grid.color": "#e6eaee", "grid.linewidth": 0.8, "axes.axisbelow": True, "axes.titlesize": 10,
-         "axes.titlelocation": "left", "legend.frameon": False, "lines.linewidth": 1.6, "svg.hashsalt": "tangere", "figure.facecolor": "white"}
+STYLE = {"font.family": "sans-serif", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False,
+         "axes.edgecolor": "#8a949e", "axes.labelcolor": "#39424b", "xtick.color": "#5b6b7a", "ytick.color": "#5b6b7a",
+         "axes.grid": True, "grid.color": "#e6eaee", "grid.linewidth": 0.8, "axes.axisbelow": True,
+         "axes.titlesize": 10, "axes.titlelocation": "left", "legend.frameon": False, "lines.linewidth": 1.6,
+         "svg.hashsalt": "tangere", "figure.facecolor": "white"}
 
 
 interrupted: Plot | None = None   # what Ctrl-C left of the last call
@@ -65,7 +68,8 @@ class Plot:
         self.figure, self.title, self.data = figure, title, data
 
     def save(self, path: str | pathlib.Path) -> pathlib.Path:
-        """Writes a .png or .svg picture, or an .html page with the picture and its numbers. Same data, same bytes of an .svg. Returns the path."""
+        """Writes a .png or .svg picture, or an .html page with the picture and its numbers. Same data, same bytes of an
+        .svg. Returns the path."""
         path = pathlib.Path(path)
         kind = path.suffix.lower()
         with _matplotlib().rc_context(STYLE):
@@ -83,9 +87,12 @@ class Plot:
         picture = io.StringIO()
         self.figure.savefig(picture, format="svg", metadata={"Date": None})
         svg = picture.getvalue()
-        rows = "".join(f"<details><summary>{html.escape(name)} {values.shape}</summary><pre>{html.escape(_table(values))}</pre></details>" for name, values in self.data.items())
-        return (f"<!doctype html><meta charset=utf-8><title>{html.escape(self.title)}</title><style>body{{font:15px sans-serif;max-width:60rem;margin:2rem auto;color:#39424b}}"
-                f"svg{{max-width:100%;height:auto}}pre{{font-size:12px;overflow:auto}}</style><h1>{html.escape(self.title)}</h1>{svg[svg.index('<svg'):]}{rows}")
+        rows = "".join(f"<details><summary>{html.escape(name)} {values.shape}</summary>"
+                       f"<pre>{html.escape(_table(values))}</pre></details>" for name, values in self.data.items())
+        return (f"<!doctype html><meta charset=utf-8><title>{html.escape(self.title)}</title>"
+                "<style>body{font:15px sans-serif;max-width:60rem;margin:2rem auto;color:#39424b}"
+                "svg{max-width:100%;height:auto}pre{font-size:12px;overflow:auto}</style>"
+                f"<h1>{html.escape(self.title)}</h1>{svg[svg.index('<svg'):]}{rows}")
 
     def _repr_png_(self) -> bytes:
         """The picture, for notebooks."""
@@ -131,8 +138,10 @@ def _value(fun, x):
 
 
 def _sample(fun, points, ways, steps):
-    """Loss, slope along each of ways by the gradient and by differences of losses at each point, NaN from where Ctrl-C ended it; its exception, or None."""
-    loss, slope, difference = np.full(len(points), np.nan), np.full((len(ways), len(points)), np.nan), np.full((len(ways), len(points)), np.nan)
+    """Loss, slope along each of ways by the gradient and by differences of losses at each point, NaN from where Ctrl-C
+    ended it; its exception, or None."""
+    loss = np.full(len(points), np.nan)
+    slope, difference = (np.full((len(ways), len(points)), np.nan) for _ in range(2))
     try:
         for i, x in enumerate(points):
             value, gradient = _value(fun, x)
@@ -168,14 +177,17 @@ class _Points:
 
 
 @_styled
-def landscape(fun: Task | Callable[[Any], tuple[float, Any]], at: Any = None, along: Sequence[Any] = (0,), span: Any = None, n: int | None = None, *, names: Sequence[str] | None = None,
+def landscape(fun: Task | Callable[[Any], tuple[float, Any]], at: Any = None, along: Sequence[Any] = (0,),
+              span: Any = None, n: int | None = None, *, names: Sequence[str] | None = None,
               title: str | None = None, step: float = 1e-6) -> Plot:
     """
     Cost and gradient over one or two variables, and the gradient beside the slope that differences give.
 
-    fun: a Task, or a function of x that returns (loss, gradient). at: the point that the slices go through, a Task's start when None. along: one or two of: index of
-    a variable, or a direction. span: (low, high) about at, or one pair for each of along; a Task's box when None. n: points on a side (81; 21 with two variables). step: of
-    the central differences, as a share of the span. data: x (and y), loss, slope (the gradient along each direction), difference (the same from losses alone).
+    fun: a Task, or a function of x that returns (loss, gradient). at: the point that the slices go through, a Task's
+    start when None. along: one or two of: index of a variable, or a direction. span: (low, high) about at, or one pair
+    for each of along; a Task's box when None. n: points on a side (81; 21 with two variables). step: of the central
+    differences, as a share of the span. data: x (and y), loss, slope (the gradient along each direction), difference
+    (the same from losses alone).
     """
     if isinstance(fun, Task):
         task = fun
@@ -271,7 +283,8 @@ def _two(data, ways, title):
     right.set_ylim(ends)
     beyond = int(np.sum((data["difference"] < ends[0]) | (data["difference"] > ends[1])))
     if beyond:
-        right.text(0.98, 0.02, f"{beyond} of {data['difference'].size} differences are beyond:\nthe loss jumps there", ha="right", va="bottom", transform=right.transAxes, color="#5b6b7a")
+        right.text(0.98, 0.02, f"{beyond} of {data['difference'].size} differences are beyond:\nthe loss jumps there",
+                   ha="right", va="bottom", transform=right.transAxes, color="#5b6b7a")
     right.set_xlabel("slope by differences of losses")
     right.set_ylabel("slope by the gradient")
     right.set_title("On the line where gradient and differences agree")
@@ -280,15 +293,18 @@ def _two(data, ways, title):
 
 
 @_styled
-def force_profile(model: Any, joint: str, values: Any, contacts: Sequence[str] | None = None, *, entry: int = 0, dt: float = 1e-3, n: int = 201,
+def force_profile(model: Any, joint: str, values: Any, contacts: Sequence[str] | None = None, *, entry: int = 0,
+                  dt: float = 1e-3, n: int = 201,
                   options: Mapping[str, Mapping[str, Any]] | None = None, zero: float = 0.0, title: str | None = None) -> Plot:
     """
     Contact force along a joint's coordinate, and its derivative, as a body is held at rest at one place after the other.
 
-    model: a Model or the path of one. joint: name. values: (low, high), of which n are taken, or an array [m or rad], written into qpos. contacts: words; all when None. entry: which of
-    the joint's coordinates. dt: step over which the force is the mean [s]. options: {word: {name: value}}. zero: value that the picture calls 0. The force is the generalised one on that
-    coordinate [N or N m]: M times the velocity that contact adds in a step, over dt. The derivative is that of the engine's Jacobian; it is that of the force where M does not depend on the
-    coordinate. NaN where a contact model refuses the pose. data: x, and for each word WORD, WORD slope, WORD difference.
+    model: a Model or the path of one. joint: name. values: (low, high), of which n are taken, or an array [m or rad],
+    written into qpos. contacts: words; all when None. entry: which of the joint's coordinates. dt: step over which the
+    force is the mean [s]. options: {word: {name: value}}. zero: value that the picture calls 0. The force is the
+    generalised one on that coordinate [N or N m]: M times the velocity that contact adds in a step, over dt. The
+    derivative is that of the engine's Jacobian; it is that of the force where M does not depend on the coordinate. NaN
+    where a contact model refuses the pose. data: x, and for each word WORD, WORD slope, WORD difference.
     """
     model = load(str(model)) if isinstance(model, (str, pathlib.Path)) else model
     where = model.joint(joint)
@@ -299,7 +315,8 @@ def force_profile(model: Any, joint: str, values: Any, contacts: Sequence[str] |
     stop = None
     try:
         for word in words:
-            _force(model, word, where.qadr + entry, where.vadr + entry, x, dt, (options or {}).get(word, {}), data[word], data[word + " slope"])
+            _force(model, word, where.qadr + entry, where.vadr + entry, x, dt, (options or {}).get(word, {}),
+                   data[word], data[word + " slope"])
     except KeyboardInterrupt as e:
         stop = e
     data.update({word + " difference": np.gradient(data[word], x) for word in words})
@@ -373,8 +390,9 @@ def convergence(runs: Mapping[str, Any], *, over: str = "iterations", log: bool 
     """
     Losses of several runs over iterations or time.
 
-    runs: {label: run}, a run being a folder that tangere optimize left, an Optimum, or an array of losses. over: "iterations", or "seconds", for which a run's own time is shared out
-    evenly among its iterations. A thin line is each iterate's loss, a thick one the least so far. data: LABEL x, LABEL loss, LABEL best.
+    runs: {label: run}, a run being a folder that tangere optimize left, an Optimum, or an array of losses. over:
+    "iterations", or "seconds", for which a run's own time is shared out evenly among its iterations. A thin line is
+    each iterate's loss, a thick one the least so far. data: LABEL x, LABEL loss, LABEL best.
     """
     if over not in ("iterations", "seconds"):
         raise ValueError(f"over: 'iterations' or 'seconds', not '{over}'")
@@ -403,7 +421,8 @@ def convergence(runs: Mapping[str, Any], *, over: str = "iterations", log: bool 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line: python -m tangere.plot."""
-    parser = argparse.ArgumentParser(prog="python -m tangere.plot", description="Landscapes, force profiles and convergence as .png, .svg or .html.")
+    parser = argparse.ArgumentParser(prog="python -m tangere.plot",
+                                     description="Landscapes, force profiles and convergence as .png, .svg or .html.")
     kinds = parser.add_subparsers(dest="kind", required=True)
     p = kinds.add_parser("landscape", help="loss and gradient of a task over one or two of its variables")
     p.add_argument("task")

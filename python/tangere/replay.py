@@ -63,17 +63,20 @@ def _decided(task: Task, found: Optimum) -> list[dict[str, Any]]:
         if name.startswith("contact."):   # moves no pose
             continue
         plain, one, two = np.ravel(first.model.field(name)), np.ravel(first.param(name)), np.ravel(best.param(name))
-        decided += [{"array": name, "entry": int(i), "first": float(one[i]), "best": float(two[i])} for i in np.flatnonzero((plain != one) | (plain != two))]
+        decided += [{"array": name, "entry": int(i), "first": float(one[i]), "best": float(two[i])}
+                    for i in np.flatnonzero((plain != one) | (plain != two))]
     return decided
 
 
 def _optimum(path: str | pathlib.Path, task: Task, found: Optimum) -> None:
     model = task.sim().model
-    arrays: dict[str, Any] = {"timestep": np.float64(task.dt), "loss": found.curve, "loss_iteration": np.arange(len(found.curve), dtype=float)}
+    arrays: dict[str, Any] = {"timestep": np.float64(task.dt), "loss": found.curve,
+                              "loss_iteration": np.arange(len(found.curve), dtype=float)}
     for name, x in (("first", found.first), ("best", found.x)):
         _, _, q, v = task.trajectory(x)
         arrays |= {f"qpos_{name}": q, f"qvel_{name}": v, f"ctrl_{name}": task.expand(x)[2]}
-    run = {"first_loss": found.first_loss, "best_loss": found.loss, "simulations": found.simulations, "model_parameters": _decided(task, found)}
+    run = {"first_loss": found.first_loss, "best_loss": found.loss, "simulations": found.simulations,
+           "model_parameters": _decided(task, found)}
     _make(path, model, arrays, run, _task_ground(task, model))
 
 
@@ -82,8 +85,8 @@ def write(path: str | pathlib.Path, motion: Rollout) -> None: ...
 @overload
 def write(path: str | pathlib.Path, motion: Task, found: Optimum) -> None: ...
 def write(path: str | pathlib.Path, motion: Rollout | Task, found: Optimum | None = None) -> None:
-    """Writes a page of a Rollout (of one that Ctrl-C ended too: the steps that it had), or of a Task and the Optimum that it found: first against best,
-    with the loss curve. Raises tangere.Error when the page cannot be made."""
+    """Writes a page of a Rollout (of one that Ctrl-C ended too: the steps that it had), or of a Task and the Optimum
+    that it found: first against best, with the loss curve. Raises tangere.Error when the page cannot be made."""
     if isinstance(motion, Rollout):
         _rollout(path, motion)
     elif not isinstance(motion, Task):

@@ -4,8 +4,9 @@
     q, v = tangere.torch.rollout(batch, q0, v0, u)         # q0 (..., nq), v0 (..., nv), u (..., steps, nu)
     loss(q, v).backward()
 
-Positions are differentiated entry by entry (nq); quaternions are normalised first. The engine computes in float64 on the CPU; tensors of another
-type or device are converted on the way in and out. A trajectory that fails raises tangere.Error, or is NaN with on_error="nan".
+Positions are differentiated entry by entry (nq); quaternions are normalised first. The engine computes in float64 on
+the CPU; tensors of another type or device are converted on the way in and out. A trajectory that fails raises
+tangere.Error, or is NaN with on_error="nan".
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class _Rollout(torch.autograd.Function):
 
 
 class _Adjoint(torch.autograd.Function):
-    """The gradient of <gq, q> + <gv, v>, itself differentiable in the weights, the start, the controls and the parameters where the step is so twice."""
+    """The gradient of <gq, q> + <gv, v>, itself differentiable in the weights, the start, the controls and the
+    parameters where the step is so twice."""
 
     @staticmethod
     def forward(ctx, batch, on_error, names, q, gq, gv, q0, v0, u, *params):
@@ -56,8 +58,10 @@ class _Adjoint(torch.autograd.Function):
     def backward(ctx, dq0, dv0, du, *dparams):
         gq, gv, q0, v0, u, *params = ctx.saved_tensors
         values, along = (dict(zip(ctx.names, map(_numpy, x))) for x in (params, dparams))
-        *rates, bent = _second.product(ctx.batch, *(_numpy(x) for x in (q0, v0, u)), values, ctx.q, *(_numpy(x) for x in (gq, gv, dq0, dv0, du)), along)
-        return (None, None, None, None, *(_tensor(r, like) for r, like in zip(rates, (gq, gv, q0, v0, u))), *(_tensor(bent[n], p) for n, p in zip(ctx.names, params)))
+        *rates, bent = _second.product(ctx.batch, *(_numpy(x) for x in (q0, v0, u)), values, ctx.q,
+                                       *(_numpy(x) for x in (gq, gv, dq0, dv0, du)), along)
+        return (None, None, None, None, *(_tensor(r, like) for r, like in zip(rates, (gq, gv, q0, v0, u))),
+                *(_tensor(bent[n], p) for n, p in zip(ctx.names, params)))
 
 
 def rollout(batch: Batch, q0: torch.Tensor, v0: torch.Tensor, u: torch.Tensor, params: dict[str, torch.Tensor] | None = None,

@@ -1,4 +1,5 @@
-"""Examples, run by name: python -m tangere.examples NAME; without a name, a list. Each leaves something to look at in a folder, out/examples when none is named."""
+"""Examples, run by name: python -m tangere.examples NAME; without a name, a list. Each leaves something to look at in a
+folder, out/examples when none is named."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ from . import leave
 
 ARM = """<mujoco><option gravity="0 0 0"/><worldbody><body name="upper"><joint name="shoulder" axis="0 0 1" damping="0.5"/>
 <geom type="capsule" fromto="0 0 0 0.5 0 0" size="0.03"/><body name="lower" pos="0.5 0 0"><joint name="elbow" axis="0 0 1" damping="0.5"/>
-<geom type="capsule" fromto="0 0 0 0.4 0 0" size="0.03"/><body name="tip" pos="0.4 0 0"><geom size="0.04" mass="0.2"/></body></body></body></worldbody>
+<geom type="capsule" fromto="0 0 0 0.4 0 0" size="0.03"/>
+<body name="tip" pos="0.4 0 0"><geom size="0.04" mass="0.2"/></body></body></body></worldbody>
 <actuator><motor joint="shoulder"/><motor joint="elbow"/></actuator></mujoco>"""
 GOAL = np.array([0.3, 1.0, 0.0])
 STEPS = 60

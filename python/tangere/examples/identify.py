@@ -37,7 +37,8 @@ def main(out: pathlib.Path) -> dict[str, float]:
         g = roll.backward(dq=2 * miss, params=["body_mass", "geom_friction"])
         return float(np.sum(miss * miss)), np.array([g.params["body_mass"][body], np.ravel(g.params["geom_friction"][geom])[0]])
 
-    found = minimize(loss, np.array([1.0, 0.5]), jac=True, bounds=[(0.1, 10), (0.05, 2)], method="L-BFGS-B", options={"ftol": 1e-18, "gtol": 1e-12})
+    found = minimize(loss, np.array([1.0, 0.5]), jac=True, bounds=[(0.1, 10), (0.05, 2)], method="L-BFGS-B",
+                     options={"ftol": 1e-18, "gtol": 1e-12})
     print(f"mass {found.x[0]:.6f} kg (truth {TRUTH[0]}), friction {found.x[1]:.6f} (truth {TRUTH[1]}), after {found.nfev} trajectories")
     set_both(found.x)
     leave(out / "identify.html", sim.rollout(steps=80, q0=start))

@@ -36,7 +36,8 @@ def draw(picture: pathlib.Path, curves: dict[str, tuple[np.ndarray, np.ndarray]]
     half = 0.4 * (angles[1] - angles[0])
     for colour, (contact, (values, slopes)) in zip(("#0b5fa5", "#c8502d"), curves.items()):
         axes.plot(angles, values, "o", ms=2.5, color=colour, label=contact)
-        axes.plot(np.stack([angles - half, angles + half]), np.stack([values - half * slopes, values + half * slopes]), color=colour, lw=1.5)
+        axes.plot(np.stack([angles - half, angles + half]), np.stack([values - half * slopes, values + half * slopes]),
+                  color=colour, lw=1.5)
     axes.set(xlabel="angle of the shot [rad]", ylabel="loss, with the gradient as tangents")
     axes.legend()
     picture.parent.mkdir(parents=True, exist_ok=True)

@@ -32,7 +32,8 @@ def main(out: pathlib.Path) -> dict[str, float]:
     torch.set_num_threads(1)
     model = tg.load(MODELS / "half_cheetah.xml")
     batch = tg.Batch(model, contact="lcp", dt=0.01)
-    net = torch.nn.Sequential(torch.nn.Linear(model.nq - 1 + model.nv, 32), torch.nn.Tanh(), torch.nn.Linear(32, model.nu), torch.nn.Tanh()).double()
+    net = torch.nn.Sequential(torch.nn.Linear(model.nq - 1 + model.nv, 32), torch.nn.Tanh(),
+                              torch.nn.Linear(32, model.nu), torch.nn.Tanh()).double()
     optimizer = torch.optim.Adam(net.parameters(), lr=5e-3)
     sim = tg.Sim(model, dt=0.01)
     settle = sim.rollout(steps=50)

@@ -16,7 +16,8 @@ def main(out: pathlib.Path) -> dict[str, float]:
     def progress(p: dict[str, float]) -> None:
         if p["seconds"] - last[0] > 2:
             last[0] = p["seconds"]
-            print(f"  iteration {p['iteration']:4d}  best {p['best']:.3e}  {p['seconds']:.0f} s, about {max(p['seconds_left'], 0):.0f} s left")
+            print(f"  iteration {p['iteration']:4d}  best {p['best']:.3e}  {p['seconds']:.0f} s, about "
+                  f"{max(p['seconds_left'], 0):.0f} s left")
 
     found = task.optimize(progress=progress)
     print(found)

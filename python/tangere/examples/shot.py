@@ -11,8 +11,10 @@ import tangere as tg
 
 from . import leave
 
-BALL = '<body name="{name}" pos="{pos}"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/><geom type="sphere" size="0.1" mass="1" friction="0"/></body>'
-SCENE = ('<mujoco><option gravity="0 0 0"/><worldbody>' + BALL.format(name="cue", pos="0 0 0") + BALL.format(name="target", pos="1 0.05 0") +
+BALL = ('<body name="{name}" pos="{pos}"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>'
+        '<geom type="sphere" size="0.1" mass="1" friction="0"/></body>')
+SCENE = ('<mujoco><option gravity="0 0 0"/><worldbody>' + BALL.format(name="cue", pos="0 0 0") +
+         BALL.format(name="target", pos="1 0.05 0") +
          "</worldbody></mujoco>")
 GOAL = np.array([1.5, 0.4])
 START = np.array([1.0, 0.05])   # of the target; its coordinates are displacements
@@ -32,6 +34,7 @@ def main(out: pathlib.Path) -> dict[str, float]:
 
     found = minimize(loss, np.array([1.0, 0.0]), jac=True, method="BFGS", options={"maxiter": 60})
     miss = float(np.sqrt(found.fun))
-    print(f"velocity of the cue ball {found.x[0]:.3f}, {found.x[1]:.3f} m/s: the other ends {1000 * miss:.2f} mm from its place, after {found.nfev} trajectories")
+    print(f"velocity of the cue ball {found.x[0]:.3f}, {found.x[1]:.3f} m/s: the other ends {1000 * miss:.2f} mm from "
+          f"its place, after {found.nfev} trajectories")
     leave(out / "shot.html", shoot(found.x))
     return {"miss": miss}
