@@ -138,7 +138,7 @@ typedef struct tgMotionCheck {  ///< Outcome of a check of a motion.
   bool pass;                       ///< value and gradient converge, no step is longer than it is stable, and the
                                    ///< gradient is the slope of the motion at some width
   tgConvergence value, gradient;   ///< as the step shrinks
-  double value_order, gradient_order;  ///< of their changes in h, by least squares; NAN where all are round-off
+  double value_order, gradient_order;  ///< of their changes in h, by least squares; NAN where all are round-off, or fewer than two
   double growth;                   ///< of the gradient's norm as a power of 1/h, by least squares
   double holds_to;                 ///< the largest width at which the differences are within a tenth of the gradient; 0: none
   char entry_name[80];             ///< of tgMotionRow.entry: "q0 of 'slide'"

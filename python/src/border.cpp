@@ -183,10 +183,14 @@ Claim::Claim(std::atomic<bool> &busy, const char *what) : busy_(busy) {
   }
 }
 
-Label make_label(const tgGradInfo &info) {
+const char *label_text(tgGradLabel label) {
   static const char *const text[] = {"exact", "one-sided", "smoothed", "surrogate"};
+  return text[label];
+}
+
+Label make_label(const tgGradInfo &info) {
   Label label;
-  label.label = text[info.label];
+  label.label = label_text(info.label);
   label.reason = info.reason;
   label.converged = info.converged;
   label.ties = info.ties;

@@ -100,11 +100,10 @@ struct Block { std::string name, label, row, col, reason; double error, toleranc
 struct Check { bool ok; std::vector<Block> blocks; };
 
 static Check make_check(const tgGradCheck &c) {
-  static const char *const label[] = {"exact", "one-sided", "smoothed", "surrogate"};
   Check check{c.pass, {}};
   for (int i = 0; i < c.nblock; i++) {
     const tgGradBlock &b = c.block[i];
-    check.blocks.push_back({b.name, label[b.label], b.row_name, b.col_name, b.reason, b.error, b.tolerance, b.ours,
+    check.blocks.push_back({b.name, label_text(b.label), b.row_name, b.col_name, b.reason, b.error, b.tolerance, b.ours,
                             b.reference, b.pass, b.spoiled});
   }
   return check;
@@ -142,14 +141,13 @@ static Check gradcheck(Sim &s, bool params, double tolerance, uint64_t seed) {
 
 // what becomes of a motion and its gradient as the step shrinks, and over finite widths
 static std::string motion_text(const tgMotionCheck &k) {
-  static const char *const label[] = {"exact", "one-sided", "smoothed", "surrogate"};
   std::string all = k.pass ? "motion check passed" : std::string("motion check FAILED: ") + k.reason;
   char line[300];
   for (int i = 0; i < k.nrow; i++) {
     const tgMotionRow &r = k.row[i];
     snprintf(line, sizeof line,
              "\n  h %-9.4g value %-12.6g change %-9.2g |gradient| %-11.5g change %-9.2g %s: %-11.6g %s", r.h, r.value,
-             r.value_change, r.gradient, r.gradient_change, k.entry_name, r.entry, label[r.label]);
+             r.value_change, r.gradient, r.gradient_change, k.entry_name, r.entry, label_text(r.label));
     all += line;
   }
   for (int i = 0; i < k.nwidth; i++) {

@@ -131,11 +131,10 @@ static Array vector(const double *from, int n) {
 }
 
 static Optimum make_optimum(const Task &t, const tgOptimum &o) {
-  static const char *const label[] = {"exact", "one-sided", "smoothed", "surrogate"};
   Optimum r;
   r.status = tg_status_text(o.status);
   r.method = tg_task_method(t.task);
-  r.label = label[o.grad.label];
+  r.label = label_text(o.grad.label);
   r.reason = o.grad.reason;
   r.reached = o.reached;
   r.iterations = o.iterations;

@@ -31,9 +31,9 @@ typedef struct Motion {
   int ngroup;                  // controls that the gradient is taken in: steps x nu of the caller, or nu that are held
   size_t nu_all;               // of the rollout
   tgReal *w;                   // nq + nv
-  tgReal *q0, *v0, *q, *v;     // start, and another one; v0 after q0 in one array, v after q likewise
+  tgReal *q0, *q;              // start, and another one: nq coordinates, then nv velocities
   tgReal *u, *du;              // of the rollout, sized for the shortest step
-  tgReal *d;                   // nv
+  tgReal *d;                   // 2 nv: gradient of a run, or the way to another start
   double *g[TG_MOTION_ROWS];   // gradients, 2 nv + ngroup
   tgRolloutResult result;
 } Motion;

@@ -5,7 +5,14 @@
 #include "sim/sim.h"
 #include "sim/stepper.h"
 
-enum { MOST = 48 };   // arrays
+// how many arrays there are
+#define TG_ROW_REAL(member, name, rows, cols, unit, producer, text) +1
+#define TG_ROW_INT TG_ROW_REAL
+enum { ARRAYS = 0
+#include "sim/row_fields.def"
+};
+#undef TG_ROW_REAL
+#undef TG_ROW_INT
 
 static int arrays(const tgSim *s, tgiArray *list) {
   const tgModel *m = s->model;
@@ -24,7 +31,7 @@ static int arrays(const tgSim *s, tgiArray *list) {
 }
 
 void tgi_rows_place(tgSim *s, tgLayout *l) {
-  tgiArray list[MOST];
+  tgiArray list[ARRAYS];
   s->rows = NULL;
   if (s->stepper != NULL && !s->stepper->rows) return;
   s->rows = tgi_place(l, 1, sizeof *s->rows);
@@ -32,12 +39,12 @@ void tgi_rows_place(tgSim *s, tgLayout *l) {
 }
 
 void tgi_rows_copy(tgSim *to, const tgSim *from) {
-  tgiArray list[MOST];
+  tgiArray list[ARRAYS];
   if (from->rows != NULL && to->rows != NULL) tgi_arrays_copy(to->rows, from->rows, list, arrays(from, list));
 }
 
 tgField tgi_rows_field(const tgSim *s, int i) {
-  tgiArray list[MOST];
+  tgiArray list[ARRAYS];
   return tgi_arrays_field(s->rows, list, arrays(s, list), i);
 }
 

@@ -266,7 +266,12 @@ static size_t scratch(const tgContact *c) {
   return (8 * nv * (2 * nv + nu) + 512) * sizeof(tgReal);
 }
 
-enum { MOST_ARRAYS = 8 };
+// how many arrays there are
+#define TG_OWN_REAL(name, rows, cols, unit, producer, text) +1
+enum { ARRAYS = 0
+#include "step/explicit_fields.def"
+};
+#undef TG_OWN_REAL
 
 static int arrays(const tgSim *s, tgiArray *list) {
   const tgModel *m = s->model;
@@ -279,13 +284,13 @@ static int arrays(const tgSim *s, tgiArray *list) {
 }
 
 static void place(tgSim *s, tgLayout *l) {
-  tgiArray list[MOST_ARRAYS];
+  tgiArray list[ARRAYS];
   s->own = tgi_place(l, 1, sizeof(tgiExplicit));
   tgi_arrays_place(l, s->own, list, arrays(s, list));
 }
 
 static tgField field(const tgSim *s, int i) {
-  tgiArray list[MOST_ARRAYS];
+  tgiArray list[ARRAYS];
   return tgi_arrays_field(s->own, list, arrays(s, list), i);
 }
 

@@ -380,7 +380,12 @@ static tgStatus supports(tgContact *c, tgError *error) {
   return tgi_joint_inertias(c, true, error);
 }
 
-enum { MOST_ARRAYS = 8 };
+// how many arrays there are
+#define TG_OWN_REAL(name, rows, cols, unit, producer, text) +1
+enum { ARRAYS = 0
+#include "step/minimise_fields.def"
+};
+#undef TG_OWN_REAL
 
 static int arrays(const tgSim *s, tgiArray *list) {
   int n = 0;
@@ -393,7 +398,7 @@ static int arrays(const tgSim *s, tgiArray *list) {
 
 static void place(tgSim *s, tgLayout *l) {
   const tgModel *m = s->model;
-  tgiArray list[MOST_ARRAYS];
+  tgiArray list[ARRAYS];
   tgiPattern counted;
   tgiMinimise *own = s->own = tgi_place(l, 1, sizeof *own);
   tgi_arrays_place(l, s->own, list, arrays(s, list));
@@ -402,7 +407,7 @@ static void place(tgSim *s, tgLayout *l) {
 }
 
 static tgField field(const tgSim *s, int i) {
-  tgiArray list[MOST_ARRAYS];
+  tgiArray list[ARRAYS];
   return tgi_arrays_field(s->own, list, arrays(s, list), i);
 }
 
