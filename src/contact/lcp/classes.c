@@ -33,6 +33,8 @@ static tgReal fixed_force(const tgiLcpProblem *p, const int8_t *cls, int i) {
   return cls[i] == TGI_LCP_H ? p->bound[i] : cls[i] == TGI_LCP_L ? -p->bound[i] : 0;
 }
 
+static bool is_held(int8_t c) { return c == TGI_LCP_C || c == TGI_LCP_F; }
+
 static tgReal bound(const tgiLcpProblem *p, const tgReal *f, int i) {
   return p->kind[i] == TGI_LCP_FRICTION ? p->bound[i] * f[p->parent[i]] : p->bound[i];
 }
@@ -164,7 +166,7 @@ static void open_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls) {
   s->n = n;
   if (cls != s->cls && n > 0) memcpy(s->cls, cls, (size_t)n);
   for (int i = 0; i < n; i++) {
-    bool held = cls[i] == TGI_LCP_C || cls[i] == TGI_LCP_F;
+    bool held = is_held(cls[i]);
     s->kpos[i] = held ? nk : -1;
     if (held) s->k[nk++] = i;
     c->ftmp[i] = fixed_force(p, cls, i);
@@ -198,18 +200,33 @@ void tgi_lcp_recall_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls
   solve_held(s, p, f, w);
 }
 
-double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w) {
+// f, w and the worst row's residual with Q factorised
+static double answer(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w) {
   tgiLcpScratch *c = s->scratch;
   tgReal *v = w != NULL ? w : c->wtmp;
-  int n = p->n;
   double worst = 0;
-  open_classes(s, p, cls);
-  choose_factor(s);
   solve_held(s, p, f, v);
   tgi_lcp_scales(c, p, f);
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i < p->n; i++)
     worst = larger(worst, tgi_lcp_row_residual(c, p, tgi_lcp_is_dead(s, p, s->cls, i), f, v, i));
   return worst;
+}
+
+double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w) {
+  open_classes(s, p, cls);
+  choose_factor(s);
+  return answer(s, p, f, w);
+}
+
+double tgi_lcp_class_solve_kept(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w) {
+  open_classes(s, p, s->cls);
+  return answer(s, p, f, w);
+}
+
+bool tgi_lcp_keeps_factor(const tgiLcp *s) {
+  for (int i = 0; i < s->n; i++)
+    if ((s->kpos[i] >= 0) != is_held(s->cls[i])) return false;
+  return true;
 }
 
 // ---- ties ----

@@ -62,6 +62,10 @@ bool tgi_lcp_is_dead(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, int i
 tgReal tgi_lcp_slope(const tgiLcp *s, int i);
 /// tgi_lcp_solve_classes within one problem, whose reduction is kept.
 double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w);
+/// The same for the classes and with the factorisation of the last one, which was of a problem with this A and these mu.
+double tgi_lcp_class_solve_kept(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w);
+/// Is the factorisation that of s->cls? (Friction that a normal has let go may have changed its class since.)
+bool tgi_lcp_keeps_factor(const tgiLcp *s);
 /// Settles ties of an accepted answer in s->cls (solve.h, "Ties"); leaves the class solve of the final
 /// classes.
 void tgi_lcp_settle_ties(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w);

@@ -230,6 +230,8 @@ typedef struct Attempt {
   tgReal *f, *w;
   int8_t *best;      // the caller's cls
   double residual;   // of best
+  bool kept;         // Q of s->cls is factorised already
+  int factored;
 } Attempt;
 
 // Moves every violated row to the class that its signs ask for. False when nothing moves.
@@ -265,7 +267,10 @@ static bool correct(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tg
 // Class solve of scratch->cls with at most `corrections` repairs; keeps the best in a->best.
 static bool accept(Attempt *a, int corrections) {
   for (int k = 0;; k++) {
-    double residual = tgi_lcp_class_solve(a->s, a->p, a->s->cls, a->f, a->w);
+    double residual = a->kept ? tgi_lcp_class_solve_kept(a->s, a->p, a->f, a->w)
+                              : tgi_lcp_class_solve(a->s, a->p, a->s->cls, a->f, a->w);
+    a->factored += !a->kept;
+    a->kept = false;
     if (residual < a->residual) {
       a->residual = residual;
       memcpy(a->best, a->s->cls, (size_t)a->p->n);
@@ -357,26 +362,53 @@ static void fill_info(const Attempt *a, tgiLcpInfo *info) {
   }
 }
 
-tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
-                       tgiLcpInfo *info) {
-  tgiLcpScratch *c = s->scratch;
-  *info = (tgiLcpInfo){.stage = TGI_LCP_FAILED, .margin = INFINITY, .ties = c->ties, .failed = c->failed};
-  int culprit = -1;
-  tgStatus status = check_input(s, p, &culprit);
-  if (status != TG_OK) {
-    if (culprit >= 0 && s->capacity > 0 && status != TG_ERR_CAPACITY) c->failed[info->nfailed++] = culprit;
-    return status;
-  }
-  Attempt a = {s, p, f, w != NULL ? w : c->wtmp, cls, INFINITY};
-  c->reduced = false;
-  info->stage = run_stages(&a, warm, info);
-  if (info->stage != TGI_LCP_FAILED) tgi_lcp_settle_ties(s, p, a.f, a.w);
-  else tgi_lcp_class_solve(s, p, a.best, a.f, a.w);
+// The stages, ties, what is told of the answer
+static tgStatus run(Attempt *a, const int8_t *warm, int8_t *cls, tgiLcpInfo *info) {
+  tgiLcp *s = a->s;
+  const tgiLcpProblem *p = a->p;
+  s->scratch->reduced = false;
+  info->stage = run_stages(a, warm, info);
+  info->factored = a->factored;
+  if (info->stage != TGI_LCP_FAILED) tgi_lcp_settle_ties(s, p, a->f, a->w);
+  else tgi_lcp_class_solve(s, p, a->best, a->f, a->w);
   for (int i = 0; i < p->n; i++) {
     bool idle = p->kind[i] == TGI_LCP_FRICTION && s->cls[i] != TGI_LCP_D && s->cls[p->parent[i]] == TGI_LCP_N;
-    if (idle) s->cls[i] = tgRe(a.w[i]) > 0 ? TGI_LCP_L : TGI_LCP_H;
+    if (idle) s->cls[i] = tgRe(a->w[i]) > 0 ? TGI_LCP_L : TGI_LCP_H;
     cls[i] = s->cls[i];
   }
-  fill_info(&a, info);
+  fill_info(a, info);
   return info->stage == TGI_LCP_FAILED ? TG_NOT_CONVERGED : TG_OK;
+}
+
+// An empty report; of input that is refused the row
+static tgStatus open_info(const tgiLcp *s, tgStatus input, int culprit, tgiLcpInfo *info) {
+  tgiLcpScratch *c = s->scratch;
+  *info = (tgiLcpInfo){.stage = TGI_LCP_FAILED, .margin = INFINITY, .ties = c->ties, .failed = c->failed};
+  if (input != TG_OK && input != TG_ERR_CAPACITY && culprit >= 0 && s->capacity > 0) c->failed[info->nfailed++] = culprit;
+  return input;
+}
+
+tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
+                       tgiLcpInfo *info) {
+  int culprit = -1;
+  tgStatus status = check_input(s, p, &culprit);
+  if (open_info(s, status, culprit, info) != TG_OK) return status;
+  Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, false, 0};
+  return run(&a, warm, cls, info);
+}
+
+tgStatus tgi_lcp_resolve(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info) {
+  int culprit = -1;
+  bool kept = true;
+  tgStatus status = p->n == s->n ? TG_OK : TG_ERR_ARG;
+  for (int i = 0; status == TG_OK && i < p->n; i++) {
+    bool box = p->kind[i] == TGI_LCP_BOX;
+    if (!tgFinite(p->b[i]) || (box && !tgFinite(p->bound[i]))) status = TG_ERR_NOT_FINITE;
+    else if (box && tgRe(p->bound[i]) < 0) status = TG_ERR_ARG;
+    culprit = i;
+    kept = kept && fits(p->kind[i], s->cls[i]);
+  }
+  if (open_info(s, status, culprit, info) != TG_OK) return status;
+  Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, kept && tgi_lcp_keeps_factor(s), 0};
+  return run(&a, s->cls, cls, info);
 }

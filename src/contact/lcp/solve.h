@@ -75,6 +75,7 @@ typedef struct tgiLcpInfo {
   int stage;          ///< tgiLcpStage that produced the answer
   int pivots;         ///< pivots of stages 2 and 3 together
   int sweeps;         ///< Gauss-Seidel sweeps
+  int factored;       ///< factorisations of Q, those of trials that settle ties left out
   int nk, rank;       ///< size and rank of Q
   double residual;    ///< worst row: violation of the conditions above, forces over max|f|, velocities over max|b|
   double margin;      ///< least distance to a class switch, same units; INFINITY without contact-like rows
@@ -123,6 +124,14 @@ void tgi_lcp_init_apart(tgiLcp *s, void *kept, int rows, void *scratch, int nequ
 /// n = 0 is fine. p must outlive the derivative calls.
 tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
                        tgiLcpInfo *info);
+
+/// Solves again where b, speed and the limits of BOX rows alone differ from the problem of the last class solve in s (A, kinds,
+/// parents and mu as then, at any address): from the classes and the factorisation that s keeps. The same answer, to the bit, as
+/// tgi_lcp_solve warm from s->cls; where those classes still fit it costs one back substitution and w = A f + b, and
+/// info->factored is 0. The last class solve may be of tgi_lcp_solve, of this, of tgi_lcp_solve_classes or
+/// tgi_lcp_recall_classes; others may have solved in a shared scratch since. Returns as tgi_lcp_solve; TG_ERR_ARG when
+/// p->n is not s->n. A is not checked again.
+tgStatus tgi_lcp_resolve(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info);
 
 /// The class solve alone: f for the classes given, right or wrong, and the factorisation for the calls below.
 /// Returns the residual of the conditions (as tgiLcpInfo), INFINITY when f is not finite. w may be NULL.

@@ -352,6 +352,78 @@ static void test_bad_warm_start(void **state) {
   free(y.memory);
 }
 
+static tgStatus resolve(Fixture *x, const tgiLcpProblem *p) {
+  return tgi_lcp_resolve(&x->s, p, x->f, x->w, x->cls, &x->info);
+}
+
+static void assert_same_answer(const Fixture *x, const Fixture *y, int n) {
+  assert_memory_equal(x->f, y->f, (size_t)n * sizeof(tgReal));
+  assert_memory_equal(x->w, y->w, (size_t)n * sizeof(tgReal));
+  assert_memory_equal(x->cls, y->cls, (size_t)n);
+  assert_int_equal(x->info.stage, y->info.stage);
+  assert_int_equal(x->info.nties, y->info.nties);
+}
+
+// Another b and other limits of dry friction with the same A: the bits of a warm solve, derivative included. A small change costs no
+// factorisation; a large one goes through corrections and the stages. In between another problem is solved in the scratch.
+static void test_resolve(void **state) {
+  (void)state;
+  Fixture x, y;
+  tgiLcp other;
+  set_up(&x, 3, 16, 32);
+  set_up(&y, 3, 16, 32);
+  void *kept = malloc(tgi_lcp_kept_bytes(MAX_ROWS));
+  tgi_lcp_init_apart(&other, kept, MAX_ROWS, x.s.scratch, 3, 16, 32);
+  tgtRandom r = {91};
+  int free_of_charge = 0, corrected = 0, staged = 0;
+  for (int k = 0; k < 600; k++) {
+    static Scene s, apart;
+    make_scene(&s, k % (FAMILIES + 1), &r);
+    make_scene(&apart, (k + 1) % (FAMILIES + 1), &r);
+    tgiLcpProblem p = scene_problem(&s), q = scene_problem(&apart);
+    assert_int_equal(solve(&x, &p, NULL), TG_OK);
+    for (int again = 0; again < 4; again++) {
+      tgReal f[MAX_ROWS], w[MAX_ROWS], g[MAX_ROWS], from_x[2][MAX_ROWS], from_y[2][MAX_ROWS];
+      int8_t cls[MAX_ROWS], warm[MAX_ROWS];
+      tgiLcpInfo info;
+      tgi_lcp_solve(&other, &q, NULL, f, w, cls, &info);
+      double size = again % 2 == 0 ? 1e-3 : 0.5;
+      for (int j = 0; j < s.dof; j++) s.v[j] += size * tgt_normal(&r) * (0.1 + fabs(tgRe(s.v[j])));
+      for (int i = 0; i < s.n; i++)
+        if (s.kind[i] == TGI_LCP_BOX) s.bound[i] *= tgt_uniform(&r, 0.9, 1.1);
+      scene_finish(&s);
+      memcpy(warm, x.s.cls, sizeof warm);
+      tgStatus status = resolve(&x, &p);
+      assert_int_equal(status, solve(&y, &p, warm));
+      assert_same_answer(&x, &y, s.n);
+      assert_true((status == TG_OK) == (independent_residual(&p, x.f) <= 1e-8));
+      assert_int_equal(status, TG_OK);
+      for (int i = 0; i < s.n; i++) g[i] = tgt_normal(&r);
+      tgi_lcp_derivative_t(&x.s, g, from_x[0], from_x[1]);
+      tgi_lcp_derivative_t(&y.s, g, from_y[0], from_y[1]);
+      for (int side = 0; side < 2; side++)
+        assert_memory_equal(from_x[side], from_y[side], (size_t)x.s.nk * sizeof(tgReal));
+      free_of_charge += x.info.factored == 0;
+      corrected += x.info.factored > 0 && x.info.stage == TGI_LCP_WARM;
+      staged += x.info.stage != TGI_LCP_WARM;
+    }
+  }
+  check_true(free_of_charge > 1000 && corrected > 300 && staged > 20, "without a factorisation %d, corrected %d, by the stages %d",
+             free_of_charge, corrected, staged);
+  Scene s;
+  make_scene(&s, 0, &r);
+  tgiLcpProblem p = scene_problem(&s);
+  assert_int_equal(solve(&x, &p, NULL), TG_OK);
+  s.b[1] = NAN;
+  assert_int_equal(resolve(&x, &p), TG_ERR_NOT_FINITE);
+  assert_true(x.info.nfailed == 1 && x.info.failed[0] == 1);
+  p.n--;
+  assert_int_equal(resolve(&x, &p), TG_ERR_ARG);
+  free(kept);
+  free(x.memory);
+  free(y.memory);
+}
+
 // Nothing is allocated by a solve or by the derivative calls, in our code or in the libraries under it
 static void test_no_allocation(void **state) {
   (void)state;
@@ -371,6 +443,7 @@ static void test_no_allocation(void **state) {
     tgReal g[MAX_ROWS] = {1}, a[MAX_ROWS], b[MAX_ROWS];
     solve(&x, &p, NULL);
     solve(&x, &p, x.cls);
+    resolve(&x, &p);
     tgi_lcp_derivative(&x.s, g, g, a);
     tgi_lcp_derivative_t(&x.s, g, a, b);
     tgi_lcp_null_action(&x.s);
@@ -389,6 +462,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_ties),
       cmocka_unit_test(test_failures),
       cmocka_unit_test(test_bad_warm_start),
+      cmocka_unit_test(test_resolve),
       cmocka_unit_test(test_no_allocation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
