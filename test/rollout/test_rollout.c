@@ -147,7 +147,7 @@ static void check_gradient(tgModel *m, int steps, int least_contacts, const tgRe
   assert_true(result.grad.converged);
   int cols[3] = {s.nv, s.nv, steps * s.nu};
   tgtDeriv d = {.name = "rollout", .nx = s.nq + s.nv + steps * s.nu, .nt = 2 * s.nv + steps * s.nu, .ny = 1, .map = loss_at,
-                .retract = move, .ctx = &s, .cols = cols, .ncols = 3, .step = 1e-6};
+                .retract = move, .ctx = &s, .cols = cols, .ncols = 3, .step = 1e-5};
 #ifdef TG_COMPLEX
   d.tol = 1e-8;
 #else

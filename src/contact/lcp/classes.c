@@ -124,6 +124,8 @@ void tgi_lcp_scales(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f) {
 
 bool tgi_lcp_is_dead(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, int i) {
   if (cls[i] != TGI_LCP_D) return false;
+  if (tgi_lcp_acts_on_nothing(s->scratch, p, i)) return true;
+  if (!s->scratch->equalities) return false;   // only they could leave it nothing to act on
   tgi_lcp_reduce(s, p);
   return s->scratch->dead[i] != 0;
 }
@@ -134,6 +136,7 @@ double tgi_lcp_row_residual(const tgiLcpScratch *c, const tgiLcpProblem *p, bool
   double sf = c->sf, fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / c->sw;
   if (!isfinite(fi) || !isfinite(wi)) return INFINITY;
   if (p->kind[i] == TGI_LCP_EQUALITY) return fabs(wi);
+  if (tgi_lcp_is_inert(c, p, i)) return fabs(fi);
   if (p->kind[i] == TGI_LCP_NORMAL) return larger(larger(-fi, -wi), smaller(fabs(fi), fabs(wi)));
   if (dead) return fabs(fi);
   double B = tgRe(bound(p, f, i)) / sf;
@@ -146,7 +149,8 @@ double tgi_lcp_row_margin(const tgiLcp *s, const tgiLcpProblem *p, const tgReal 
   const int8_t *cls = s->cls;
   double sf = c->sf, fi = fabs(tgRe(f[i])) / sf, wi = fabs(tgRe(w[i])) / c->sw;
   if (p->kind[i] == TGI_LCP_EQUALITY || (cls[i] == TGI_LCP_D && wi > TGI_LCP_TIE)) return INFINITY;
-  if (p->A[(size_t)p->n * i + i] == 0) return INFINITY;  // nothing can move it, nor it anything: either class is right
+  // nothing can move it, nor it anything: either class is right
+  if (p->A[(size_t)p->n * i + i] == 0 || tgi_lcp_is_inert(c, p, i)) return INFINITY;
   if (p->kind[i] == TGI_LCP_NORMAL) return cls[i] == TGI_LCP_C ? fi : wi;
   if (p->kind[i] == TGI_LCP_FRICTION && cls[p->parent[i]] != TGI_LCP_C) return INFINITY;
   if (cls[i] == TGI_LCP_F || cls[i] == TGI_LCP_D) return fabs(tgRe(bound(p, f, i)) / sf - fi);
@@ -154,7 +158,7 @@ double tgi_lcp_row_margin(const tgiLcp *s, const tgiLcpProblem *p, const tgReal 
 }
 
 double tgi_lcp_solve_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w) {
-  s->scratch->reduced = false;
+  tgi_lcp_open(s->scratch, p);
   return tgi_lcp_class_solve(s, p, cls, f, w);
 }
 
@@ -246,12 +250,9 @@ static bool may_hold(const tgiLcpProblem *p, const int8_t *cls, int i) {
 // trial <- cls with rows of vanishing w held: friction always, normals too when asked. True when something changed.
 static bool hold_still_rows(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *w, bool normals) {
   bool changed = false;
-  double trace = 0;
-  for (int i = 0; i < p->n; i++) trace += tgRe(p->A[(size_t)p->n * i + i]);
   for (int i = 0; i < p->n; i++) {
     c->trial[i] = c->best[i];
-    double Aii = tgRe(p->A[(size_t)p->n * i + i]);
-    bool still = fabs(tgRe(w[i])) <= TGI_LCP_TIE * c->sw && Aii >= 1e-12 * trace;
+    bool still = fabs(tgRe(w[i])) <= TGI_LCP_TIE * c->sw && !tgi_lcp_acts_on_nothing(c, p, i);
     if (!normals || !still || c->trial[i] != TGI_LCP_N) continue;
     c->trial[i] = TGI_LCP_C;
     changed = true;
@@ -260,7 +261,8 @@ static bool hold_still_rows(tgiLcpScratch *c, const tgiLcpProblem *p, const tgRe
     bool joined = p->kind[i] == TGI_LCP_FRICTION && c->trial[p->parent[i]] != c->best[p->parent[i]];
     if (joined && c->trial[i] != TGI_LCP_D) c->trial[i] = tgRe(w[i]) > 0 ? TGI_LCP_L : TGI_LCP_H;
     bool slides = c->trial[i] == TGI_LCP_H || c->trial[i] == TGI_LCP_L || c->trial[i] == TGI_LCP_D;
-    if (!slides || fabs(tgRe(w[i])) > TGI_LCP_TIE * c->sw || !may_hold(p, c->trial, i)) continue;
+    bool moves = fabs(tgRe(w[i])) > TGI_LCP_TIE * c->sw;
+    if (!slides || moves || !may_hold(p, c->trial, i) || tgi_lcp_acts_on_nothing(c, p, i)) continue;
     c->trial[i] = TGI_LCP_F;
     changed = true;
   }

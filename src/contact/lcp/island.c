@@ -156,7 +156,7 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
     tgiLcpInfo info;
     status = solve_bounces(s, index, &info);
     if (status < 0) return refused(s, status, row, &info);
-    k->left = status == TG_NOT_CONVERGED ? leave_errors(s, index, k) : 0;
+    k->left = status == TG_NOT_CONVERGED || info.ninert > 0 ? leave_errors(s, index, k) : 0;
     if (k->left > 0) status = attempt(s, index, &info);
     s->info.nleft += k->left;
     add_info(s, row, &info);

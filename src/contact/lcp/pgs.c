@@ -23,29 +23,40 @@ void tgi_lcp_classify(const tgiLcpReduced *r, const double *f, const double *w, 
   }
 }
 
-int tgi_lcp_pgs(tgiLcpScratch *c, int most, int8_t *cls) {
+void tgi_lcp_velocities(const tgiLcpReduced *r, const double *f, double *w) {
+  int n = r->n;
+  for (int i = 0; i < n; i++) w[i] = r->b[i];
+  for (int j = 0; j < n; j++) {   // A is symmetric: its rows are its columns
+    const double *A = r->A + (size_t)n * j;
+    double fj = f[j];
+    for (int i = 0; fj != 0 && i < n; i++) w[i] += A[i] * fj;
+  }
+}
+
+int tgi_lcp_sweep(tgiLcpScratch *c, int most) {
   const tgiLcpReduced *r = &c->red;
   int n = r->n, sweep = 0;
-  for (int i = 0; i < n; i++) c->f[i] = 0;
-  for (; sweep < most; sweep++) {
-    double change = 0, size = 0;
+  double change = 1, size = 0;
+  tgi_lcp_velocities(r, c->f, c->w);
+  for (; sweep < most && change > 1e-13 * size; sweep++) {
+    change = size = 0;
     for (int i = 0; i < n; i++) {
-      const double *Ai = r->A + (size_t)n * i;
-      double w = r->b[i];
-      for (int j = 0; j < n; j++) w += Ai[j] * c->f[j];
-      double next = c->f[i] - w / Ai[i], B = r->kind[i] == TGI_LCP_NORMAL ? INFINITY : tgi_lcp_bound(r, c->f, i);
-      next = fmax(r->kind[i] == TGI_LCP_NORMAL ? 0 : -B, fmin(B, next));
-      change = fmax(change, fabs(next - c->f[i]));
+      const double *A = r->A + (size_t)n * i;
+      double B = r->kind[i] == TGI_LCP_NORMAL ? INFINITY : tgi_lcp_bound(r, c->f, i);
+      double next = fmax(r->kind[i] == TGI_LCP_NORMAL ? 0 : -B, fmin(B, c->f[i] - c->w[i] / A[i])), d = next - c->f[i];
+      change = fmax(change, fabs(d));
       size = fmax(size, fabs(next));
       c->f[i] = next;
+      for (int j = 0; d != 0 && j < n; j++) c->w[j] += d * A[j];
     }
-    if (change <= 1e-13 * size) break;
   }
-  for (int i = 0; i < n; i++) {
-    double w = r->b[i];
-    for (int j = 0; j < n; j++) w += r->A[(size_t)n * i + j] * c->f[j];
-    c->w[i] = w;
-  }
-  tgi_lcp_classify(r, c->f, c->w, cls);
+  tgi_lcp_velocities(r, c->f, c->w);
   return sweep;
+}
+
+int tgi_lcp_pgs(tgiLcpScratch *c, int most, int8_t *cls) {
+  for (int i = 0; i < c->red.n; i++) c->f[i] = 0;
+  int sweeps = tgi_lcp_sweep(c, most);
+  tgi_lcp_classify(&c->red, c->f, c->w, cls);
+  return sweeps;
 }

@@ -24,7 +24,7 @@ typedef struct tgiLcpScratch {
   double sf, sw;      ///< max|f|, max|b|, 1 where that is 0
   tgReal *cod_work;   ///< TGI_COD_WORK(n)
   tgReal *x, *y, *ftmp, *wtmp;  ///< n each
-  tgReal *ftry, *wtry;          ///< n each: of a trial
+  tgReal *ftry, *wtry;          ///< n each: of a trial; where a walk has come to
   tgiLcp spare;       ///< the class solve of a trial, apart from the answer's, which stays when the trial is refused; in the memory of T
   int8_t *trial, *best, *before;  ///< n each
   int *ties, *failed;           ///< n each
@@ -35,19 +35,26 @@ typedef struct tgiLcpScratch {
   double *fullb;
   double *scale;      ///< n: D of the reduced problem
   int8_t *dead;       ///< n: the row cannot act
-  double *Q, *f, *w, *Df, *Dw, *rhs;  ///< n x n and n each
+  int *order, eliminated;             ///< equality rows in the order of their elimination
+  double trace;       ///< of A
+  bool equalities;    ///< there are some
+  int *inert;         ///< n: tgiLcpInfo.inert
+  double *f, *w, *Df, *Dw, *delta;    ///< n each: forces and velocities of the reduced rows, their rates along a path, its start
   int *K, *K_pos;
+  tgReal *lu;         ///< the memory of the answer's factorisation, which a class solve fills again
+  int *lu_piv;
   int8_t *red_cls;    ///< n
   double *T;          ///< mz x (mz + 2): Lemke's tableau
   int *basis, *column, *where;        ///< mz, mz + 1, 2 mz + 1
-  double *d, *zval;                   ///< mz each
+  double *zval;                       ///< mz
   int *group;                         ///< n: first Lemke variable of a row
-  tgiCod held;        ///< pivoting: held rows that are redundant
 } tgiLcpScratch;
 
 // The residual below which an answer is accepted, and what counts as zero in a tie (both relative).
 #define TGI_LCP_ACCEPT 1e-8
 #define TGI_LCP_TIE 1e-9
+// A row cannot act below this share of the trace of A.
+#define TGI_LCP_DEAD 1e-12
 
 /// Scales of forces and velocities into c->sf, c->sw.
 void tgi_lcp_scales(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f);
@@ -69,24 +76,55 @@ bool tgi_lcp_keeps_factor(const tgiLcp *s);
 /// Settles ties of an accepted answer in s->cls (solve.h, "Ties"); leaves the class solve of the final
 /// classes.
 void tgi_lcp_settle_ties(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w);
+/// Another problem than the last one: nothing of it is known.
+void tgi_lcp_open(tgiLcpScratch *c, const tgiLcpProblem *p);
 /// Builds scratch->red when that is not done yet.
 void tgi_lcp_reduce(tgiLcp *s, const tgiLcpProblem *p);
+/// c->ftry, wtry: forces and velocities of all rows from those of the reduced rows, c->f.
+void tgi_lcp_lift(tgiLcpScratch *c, const tgiLcpProblem *p);
 
-/// Stage 2. Fills cls (reduced rows); false when it stops without an answer.                       [E1(a)]
-bool tgi_lcp_pivot(tgiLcpScratch *c, int8_t *cls, int *pivots);
+/// Stage 2. From c->f, any forces, to classes of the reduced rows, with their forces in c->f; false when it stops without an
+/// answer. Attempts differ in how far from their borders rows start.
+bool tgi_lcp_path(tgiLcpScratch *c, int attempt, int8_t *cls, int *pivots);
+/// A step from the solution c->ftry, wtry of the classes s->cls towards their class solve (f, w), which was refused: c->ftry,
+/// wtry and s->cls after it. last: the row that switched in the step before, -1 in the first; then the one that does now.
+/// False: there is none.
+bool tgi_lcp_walk(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w, int *last);
 /// Stage 3. Covering vector of ones for attempt 0, random in [0.5, 1.5] after; `shift` is added to the diagonal of A.
 /// Classes by the values reached.
 bool tgi_lcp_lemke(tgiLcpScratch *c, int attempt, double shift, int8_t *cls, int *pivots);
 /// Classes of the last end point by its basis: those of a vertex, whose Q is regular.
 void tgi_lcp_lemke_vertex(const tgiLcpScratch *c, int8_t *cls);
-/// Stage 4. Returns the sweeps made (at most `most`); classes by the values reached.
+/// Gauss-Seidel sweeps on c->f (at most `most`, which is returned); c->w <- A f + b.
+int tgi_lcp_sweep(tgiLcpScratch *c, int most);
+/// Stage 4: sweeps from 0; classes by the values reached.
 int tgi_lcp_pgs(tgiLcpScratch *c, int most, int8_t *cls);
+/// w <- A f + b of the reduced rows.
+void tgi_lcp_velocities(const tgiLcpReduced *r, const double *f, double *w);
 /// Classes of the reduced rows by the nearer side of each alternative, for f and w = A f + b given.
 void tgi_lcp_classify(const tgiLcpReduced *r, const double *f, const double *w, int8_t *cls);
 
 /// Bound of reduced row i at forces f.
 static inline double tgi_lcp_bound(const tgiLcpReduced *r, const double *f, int i) {
   return r->parent[i] >= 0 ? r->bound[i] * f[r->parent[i]] : r->bound[i];
+}
+
+/// A_ii < 1e-12 trace(A).
+static inline bool tgi_lcp_acts_on_nothing(const tgiLcpScratch *c, const tgiLcpProblem *p, int i) {
+  return !(c->trace > 0 && tgRe(p->A[(size_t)(p->n + 1) * i]) >= TGI_LCP_DEAD * c->trace);
+}
+/// A normal that acts on nothing gets no force, and its velocity is not judged.
+static inline bool tgi_lcp_is_inert(const tgiLcpScratch *c, const tgiLcpProblem *p, int i) {
+  return p->kind[i] == TGI_LCP_NORMAL && tgi_lcp_acts_on_nothing(c, p, i);
+}
+
+/// The nearest border met so far: steps to it, the row, the class beyond.
+typedef struct tgiLcpBorder { double step; int row; int8_t to; } tgiLcpBorder;
+/// Row `row` has `room` to its border, and more by `rate` a step.
+static inline void tgi_lcp_meet(tgiLcpBorder *first, double room, double rate, int row, int8_t to) {
+  if (!(rate < 0)) return;
+  double step = room > 0 ? room / -rate : 0;   // rounding: it stands at its border already
+  if (step < first->step) *first = (tgiLcpBorder){step, row, to};
 }
 
 #endif

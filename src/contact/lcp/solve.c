@@ -9,6 +9,9 @@
 #include "base/memory.h"
 #include "contact/lcp/scratch.h"
 
+// Paths that are tried, and steps of the walk from the end of one.
+enum { PATHS = 3, WALK = 40 };
+
 // ---- workspace ----
 
 // Takes `count` items of `size` bytes at the cursor, 16-byte aligned; with base NULL it only counts.
@@ -51,11 +54,11 @@ static size_t lay_out_scratch(char *base, int rows, int variables, tgiLcp *s) {
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) *vectors[i] = reals(base, &at, n);
   int8_t **classes[] = {&c->trial, &c->best, &c->before, &c->dead, &c->red_cls};
   for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) *classes[i] = bytes_of(base, &at, n);
-  int **indices[] = {&c->ties, &c->failed, &c->red.row, &c->red.kind, &c->red.parent, &c->K, &c->K_pos, &c->group};
+  int **indices[] = {&c->ties, &c->failed, &c->red.row, &c->red.kind, &c->red.parent, &c->K, &c->K_pos, &c->group, &c->order, &c->inert};
   for (size_t i = 0; i < sizeof indices / sizeof *indices; i++) *indices[i] = ints(base, &at, n);
-  double **squares[] = {&c->red.A, &c->full, &c->Q};
+  double **squares[] = {&c->red.A, &c->full};
   for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) *squares[i] = doubles(base, &at, nn);
-  double **lines[] = {&c->red.b, &c->red.bound, &c->fullb, &c->scale, &c->f, &c->w, &c->Df, &c->Dw, &c->rhs};
+  double **lines[] = {&c->red.b, &c->red.bound, &c->fullb, &c->scale, &c->f, &c->w, &c->Df, &c->Dw, &c->delta};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) *lines[i] = doubles(base, &at, n);
   // trials come when the tableau is done with
   size_t tableau = tgi_size_mul(tgi_size_mul(m, m + 2), sizeof(double)), kept = tgi_lcp_kept_bytes(rows);
@@ -146,6 +149,7 @@ static void eliminate_equalities(tgiLcpScratch *c, const tgiLcpProblem *p) {
   int n = p->n;
   double first = 0;
   double *A = c->full;
+  c->eliminated = 0;
   for (int i = 0; i < n; i++) c->dead[i] = 0;
   for (;;) {
     int best = -1;
@@ -158,6 +162,7 @@ static void eliminate_equalities(tgiLcpScratch *c, const tgiLcpProblem *p) {
     first = fmax(first, pivot);
     if (!(pivot > 1e-10 * first)) return;
     c->dead[best] = 1;
+    c->order[c->eliminated++] = best;
     const double *row = A + (size_t)n * best;
     for (int i = 0; i < n; i++) {
       double e = A[(size_t)n * i + best] / pivot;
@@ -169,23 +174,29 @@ static void eliminate_equalities(tgiLcpScratch *c, const tgiLcpProblem *p) {
   }
 }
 
+void tgi_lcp_open(tgiLcpScratch *c, const tgiLcpProblem *p) {
+  c->reduced = false;
+  c->trace = 0;
+  c->equalities = false;
+  for (int i = 0; i < p->n; i++) {
+    c->trace += tgRe(p->A[(size_t)(p->n + 1) * i]);
+    c->equalities = c->equalities || p->kind[i] == TGI_LCP_EQUALITY;
+  }
+}
+
 void tgi_lcp_reduce(tgiLcp *s, const tgiLcpProblem *p) {
   tgiLcpScratch *c = s->scratch;
   tgiLcpReduced *r = &c->red;
   int n = p->n;
-  double trace = 0;
   if (c->reduced) return;
   c->reduced = true;
-  c->held = s->cod;
-  c->held.work = c->cod_work;
+  c->lu = s->lu;
+  c->lu_piv = s->lu_piv;
   for (size_t i = 0; i < (size_t)n * n; i++) c->full[i] = tgRe(p->A[i]);
-  for (int i = 0; i < n; i++) {
-    c->fullb[i] = tgRe(p->b[i]);
-    trace += c->full[(size_t)n * i + i];
-  }
+  for (int i = 0; i < n; i++) c->fullb[i] = tgRe(p->b[i]);
   eliminate_equalities(c, p);
   for (int i = 0; i < n; i++)
-    c->dead[i] = p->kind[i] != TGI_LCP_EQUALITY && !(trace > 0 && c->full[(size_t)n * i + i] >= 1e-12 * trace);
+    c->dead[i] = p->kind[i] != TGI_LCP_EQUALITY && !(c->trace > 0 && c->full[(size_t)n * i + i] >= TGI_LCP_DEAD * c->trace);
   r->n = 0;
   for (int i = 0; i < n; i++) {
     // friction under a normal that cannot act has no force: it is left out with it
@@ -210,6 +221,25 @@ void tgi_lcp_reduce(tgiLcp *s, const tgiLcpProblem *p) {
     for (int k = 0; k < r->n; k++)
       r->A[(size_t)r->n * a + k] = d * c->scale[k] * c->full[(size_t)n * i + r->row[k]];
   }
+}
+
+// An equality that was eliminated follows from those after it and all other rows.
+void tgi_lcp_lift(tgiLcpScratch *c, const tgiLcpProblem *p) {
+  size_t n = (size_t)p->n;
+  for (int i = 0; i < p->n; i++) c->ftry[i] = 0;
+  for (int a = 0; a < c->red.n; a++) c->ftry[c->red.row[a]] = c->f[a] * c->scale[a];
+  for (int k = c->eliminated - 1; k >= 0; k--) {
+    int i = c->order[k];
+    const double *row = c->full + n * (size_t)i;
+    tgReal sum = c->fullb[i];
+    for (int j = 0; j < p->n; j++)
+      if (p->kind[j] != TGI_LCP_EQUALITY) sum += row[j] * c->ftry[j];
+    for (int later = k + 1; later < c->eliminated; later++) sum += row[c->order[later]] * c->ftry[c->order[later]];
+    c->ftry[i] = -sum / row[i];
+  }
+  for (int i = 0; i < p->n; i++) c->wtry[i] = p->b[i];
+  for (int j = 0; j < p->n; j++)
+    for (int i = 0; c->ftry[j] != 0 && i < p->n; i++) c->wtry[i] += p->A[n * (size_t)j + (size_t)i] * c->ftry[j];
 }
 
 // Classes of all rows from those of the reduced rows; `together`: what rests without a force is held with the others
@@ -243,7 +273,8 @@ static bool correct(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tg
   for (int i = 0; i < p->n; i++) {
     double sf = c->sf, fi = tgRe(f[i]) / sf, wi = tgRe(w[i]) / c->sw;
     int8_t old = cls[i];
-    if (p->kind[i] == TGI_LCP_NORMAL && cls[i] == TGI_LCP_C && fi < -TGI_LCP_TIE) cls[i] = TGI_LCP_N;
+    if (tgi_lcp_is_inert(c, p, i)) cls[i] = TGI_LCP_N;
+    else if (p->kind[i] == TGI_LCP_NORMAL && cls[i] == TGI_LCP_C && fi < -TGI_LCP_TIE) cls[i] = TGI_LCP_N;
     else if (p->kind[i] == TGI_LCP_NORMAL && cls[i] == TGI_LCP_N && wi < -TGI_LCP_TIE) cls[i] = TGI_LCP_C;
     moved = moved || cls[i] != old;
   }
@@ -281,9 +312,9 @@ static bool accept(Attempt *a, int corrections) {
 }
 
 // The class of row i when the warm start does not say: pressing or sticking where that is possible
-static int8_t guess(const tgiLcpProblem *p, const int8_t *cls, double trace, int i) {
+static int8_t guess(const tgiLcpScratch *c, const tgiLcpProblem *p, const int8_t *cls, int i) {
   double b = tgRe(p->b[i]);
-  bool dead = !(tgRe(p->A[(size_t)p->n * i + i]) >= 1e-12 * trace);
+  bool dead = tgi_lcp_acts_on_nothing(c, p, i);
   if (p->kind[i] == TGI_LCP_EQUALITY) return TGI_LCP_C;
   if (p->kind[i] == TGI_LCP_NORMAL) return b < 0 && !dead ? TGI_LCP_C : TGI_LCP_N;
   if (dead) return TGI_LCP_D;
@@ -295,16 +326,21 @@ static int8_t guess(const tgiLcpProblem *p, const int8_t *cls, double trace, int
 // The last classes, new rows guessed, with a few corrections: a neighbouring step seldom needs more.
 static bool try_warm(Attempt *a, const int8_t *warm) {
   const tgiLcpProblem *p = a->p;
+  tgiLcpScratch *c = a->s->scratch;
   int8_t *cls = a->s->cls;
   int known = 0;
-  double trace = 0;
-  for (int i = 0; i < p->n; i++) trace += tgRe(p->A[(size_t)p->n * i + i]);
   for (int i = 0; warm != NULL && i < p->n; i++) known += fits(p->kind[i], warm[i]);
   if (known == 0) return false;
+  memcpy(c->before, cls, (size_t)p->n);
   for (int i = 0; i < p->n; i++) cls[i] = fits(p->kind[i], warm[i]) ? warm[i] : TGI_LCP_NONE;
   for (int pass = 0; pass < 2; pass++)  // friction after the normals, which it looks at
     for (int i = 0; i < p->n; i++)
-      if (cls[i] == TGI_LCP_NONE && (p->kind[i] == TGI_LCP_FRICTION) == (pass == 1)) cls[i] = guess(p, cls, trace, i);
+      if (cls[i] == TGI_LCP_NONE && (p->kind[i] == TGI_LCP_FRICTION) == (pass == 1)) cls[i] = guess(c, p, cls, i);
+  for (int i = 0; i < p->n; i++) {
+    bool dead = p->kind[i] != TGI_LCP_EQUALITY && tgi_lcp_acts_on_nothing(c, p, i);
+    if (dead) cls[i] = p->kind[i] == TGI_LCP_NORMAL ? TGI_LCP_N : TGI_LCP_D;
+  }
+  a->kept = a->kept && memcmp(cls, c->before, (size_t)p->n) == 0;
   return accept(a, 6);
 }
 
@@ -318,6 +354,24 @@ static bool try_proposal(Attempt *a, int corrections) {
   if (!apart) return false;
   spread_classes(a->p, c, false, a->s->cls);
   return accept(a, corrections);
+}
+
+// From a few sweeps on the forces that the last classes gave; then from none, and from those of many sweeps.
+static bool try_path(Attempt *a, int attempt, tgiLcpInfo *info) {
+  tgiLcpScratch *c = a->s->scratch;
+  static const int sweeps[PATHS] = {8, 0, 100};
+  bool last = attempt == 0 && isfinite(a->residual);
+  int row = -1;
+  for (int i = 0; i < c->red.n; i++) c->f[i] = last ? tgRe(a->f[c->red.row[i]]) / c->scale[i] : 0;
+  info->sweeps += tgi_lcp_sweep(c, sweeps[attempt]);
+  if (!tgi_lcp_path(c, attempt, c->red_cls, &info->pivots)) return false;
+  spread_classes(a->p, c, true, a->s->cls);
+  tgi_lcp_lift(c, a->p);
+  for (int step = 0; step < WALK; step++) {
+    if (accept(a, 0)) return true;
+    if (!tgi_lcp_walk(a->s, a->p, a->f, a->w, &row)) return false;
+  }
+  return false;
 }
 
 static bool try_lemke(Attempt *a, bool shifted, tgiLcpInfo *info) {
@@ -339,7 +393,8 @@ static int run_stages(Attempt *a, const int8_t *warm, tgiLcpInfo *info) {
   if (try_warm(a, warm)) return TGI_LCP_WARM;
   tgi_lcp_reduce(a->s, a->p);
   if (!isfinite(a->residual)) memset(a->best, 0, (size_t)a->p->n);
-  if (tgi_lcp_pivot(c, c->red_cls, &info->pivots) && try_proposal(a, 2)) return TGI_LCP_PIVOT;
+  for (int attempt = 0; attempt < PATHS; attempt++)
+    if (try_path(a, attempt, info)) return TGI_LCP_PIVOT;
   if (try_lemke(a, false, info)) return TGI_LCP_LEMKE;
   if (try_lemke(a, true, info)) return TGI_LCP_LEMKE_SHIFTED;
   info->sweeps = tgi_lcp_pgs(c, 400, c->red_cls);
@@ -358,6 +413,7 @@ static void fill_info(const Attempt *a, tgiLcpInfo *info) {
     info->margin = fmin(info->margin, margin);
     info->residual = fmax(info->residual, residual);
     if (margin <= TGI_LCP_TIE) c->ties[info->nties++] = i;
+    if (tgi_lcp_is_inert(c, p, i) && tgRe(a->w[i]) < -TGI_LCP_ACCEPT * c->sw) c->inert[info->ninert++] = i;
     if (!(residual <= TGI_LCP_ACCEPT)) c->failed[info->nfailed++] = i;
   }
 }
@@ -366,7 +422,7 @@ static void fill_info(const Attempt *a, tgiLcpInfo *info) {
 static tgStatus run(Attempt *a, const int8_t *warm, int8_t *cls, tgiLcpInfo *info) {
   tgiLcp *s = a->s;
   const tgiLcpProblem *p = a->p;
-  s->scratch->reduced = false;
+  tgi_lcp_open(s->scratch, p);
   info->stage = run_stages(a, warm, info);
   info->factored = a->factored;
   if (info->stage != TGI_LCP_FAILED) tgi_lcp_settle_ties(s, p, a->f, a->w);
@@ -383,7 +439,7 @@ static tgStatus run(Attempt *a, const int8_t *warm, int8_t *cls, tgiLcpInfo *inf
 // An empty report; of input that is refused the row
 static tgStatus open_info(const tgiLcp *s, tgStatus input, int culprit, tgiLcpInfo *info) {
   tgiLcpScratch *c = s->scratch;
-  *info = (tgiLcpInfo){.stage = TGI_LCP_FAILED, .margin = INFINITY, .ties = c->ties, .failed = c->failed};
+  *info = (tgiLcpInfo){.stage = TGI_LCP_FAILED, .margin = INFINITY, .ties = c->ties, .failed = c->failed, .inert = c->inert};
   if (input != TG_OK && input != TG_ERR_CAPACITY && culprit >= 0 && s->capacity > 0) c->failed[info->nfailed++] = culprit;
   return input;
 }

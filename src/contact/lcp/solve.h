@@ -19,6 +19,8 @@
 //     TGI_LCP_D  f = 0, left out          FRICTION or BOX that cannot act: A_ii < 1e-12 trace(A), given the equalities
 //                                         (a NORMAL like that is N, an EQUALITY stays C); its w is whatever it is. Or
 //                                         one that holds without a force of its own: w = 0 follows from other rows.
+//   A NORMAL with A_ii < 1e-12 trace(A), equalities or not, moves nothing but by rounding: it is N, gets no force, and its w
+//   is not judged; info->inert names those that are left closing.
 //   K = the rows of classes C and F in ascending order, nk of them. P (n x nk): identity on K, and +-mu in row i,
 //   column of parent(i), for FRICTION rows i of class H (+) or L (-) whose parent is of class C. f0 = +-limit on BOX
 //   rows of class H, L, else 0. Then
@@ -37,8 +39,9 @@
 //   stays tied in N, H or L although v' has a derivative. A row of zeros in A is never tied: its class cannot matter.
 //   info->margin is the distance to the nearest tie in the same relative units.
 //
-// Order of the attempts [math/lcp Solver]: last classes, with up to six corrections of rows that do not fit; moving-bound
-//   pivoting; Lemke, lexicographic, random covering vectors, then with 1e-9 trace/n on the diagonal; Gauss-Seidel.
+// Order of the attempts [math/lcp Solver]: last classes, with up to six corrections of rows that do not fit; pivoting with
+//   moving bounds along paths, three starts; Lemke, lexicographic, random covering vectors, then with 1e-9 trace/n on the
+//   diagonal; Gauss-Seidel.
 //   Friction is never dropped: what is not solved is returned as TG_NOT_CONVERGED with the offending rows. With
 //   b = J vhat a solution exists; with restitution or gap terms in b it may not (a box in a slot that is too narrow).
 //   Same inputs, same bits. Nothing is allocated.
@@ -73,7 +76,7 @@ typedef struct tgiLcpProblem {
 /// What the solve did.
 typedef struct tgiLcpInfo {
   int stage;          ///< tgiLcpStage that produced the answer
-  int pivots;         ///< pivots of stages 2 and 3 together
+  int pivots;         ///< of stages 2 (systems solved along paths) and 3 together
   int sweeps;         ///< Gauss-Seidel sweeps
   int factored;       ///< factorisations of Q, those of trials that settle ties left out
   int nk, rank;       ///< size and rank of Q
@@ -82,6 +85,8 @@ typedef struct tgiLcpInfo {
   int nties, nfailed;
   const int *ties;    ///< rows, ascending; valid until the next solve in this workspace
   const int *failed;  ///< rows with a residual above 1e-8 (or the bad input row); valid as ties
+  int ninert;
+  const int *inert;   ///< NORMAL rows that cannot act and are left closing, w < -1e-8 max|b|; ascending, valid as ties
 } tgiLcpInfo;
 
 /// Workspace and, after a solve, the factorisation of Q. Fields are read-only for callers. The factorisation is this object's own;
@@ -125,10 +130,10 @@ void tgi_lcp_init_apart(tgiLcp *s, void *kept, int rows, void *scratch, int nequ
 tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
                        tgiLcpInfo *info);
 
-/// Solves again where b, speed and the limits of BOX rows alone differ from the problem of the last class solve in s (A, kinds,
-/// parents and mu as then, at any address): from the classes and the factorisation that s keeps. The same answer, to the bit, as
-/// tgi_lcp_solve warm from s->cls; where those classes still fit it costs one back substitution and w = A f + b, and
-/// info->factored is 0. The last class solve may be of tgi_lcp_solve, of this, of tgi_lcp_solve_classes or
+/// Solves again where b, speed and the limits of BOX rows alone differ from the problem of the last class solve in s (A,
+/// kinds, parents and mu as then, at any address): from the classes and the factorisation that s keeps. The same answer, to
+/// the bit, as tgi_lcp_solve warm from s->cls; where those classes still fit it costs one back substitution and w = A f + b,
+/// and info->factored is 0. The last class solve may be of tgi_lcp_solve, of this, of tgi_lcp_solve_classes or
 /// tgi_lcp_recall_classes; others may have solved in a shared scratch since. Returns as tgi_lcp_solve; TG_ERR_ARG when
 /// p->n is not s->n. A is not checked again.
 tgStatus tgi_lcp_resolve(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info);

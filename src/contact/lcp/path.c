@@ -1,0 +1,219 @@
+// path.c: pivoting along a path of problems, stage 2 of the frictional LCP.
+//
+// Based on: parametric principal pivoting, [CottlePangStone 4.5], with the moving bounds of [toi IV-C]; [math/lcp (11)].
+// Some f, wherever it is from, with the classes nearest to it solves the problem of another right-hand side exactly, b + delta.
+// Along b + (1 - t) delta, t from 0 to 1, the classes hold until one row reaches its border and switches:
+//   [A_KK + A_KS E + e D] f_K = -(b + (1 - t) delta)_K - A_K: f0,   f_S = E f_K,   f0 = +-limit,
+//   w = A f + e D f + b + (1 - t) delta.
+// e D, D the diagonal of A, keeps the system regular where rows are redundant; of the solutions of a redundant set the path
+// then ends at one near the least of the feasible norms. A path has no fork and never meets itself; behind a switch it goes on
+// to where the row that switched moves off its border, which may be back (t falls). The better the start, the fewer switches.
+#include "contact/lcp/scratch.h"
+
+#include <string.h>
+
+// e; how far from its border a row starts that is on it or beyond, in units of the problem; where t has left all bounds
+#define SHIFT 1e-9
+#define MARGIN 1e-3
+#define LOST 1e3
+
+// splitmix64 of (attempt, i) in [0.5, 1.5]: no two rows reach their borders at once
+static double chance(int attempt, int i) {
+  uint64_t z = ((uint64_t)(unsigned)attempt << 32 | (unsigned)i) * 0x9E3779B97F4A7C15u + 0x9E3779B97F4A7C15u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  z ^= z >> 31;
+  return 0.5 + (double)(z >> 11) * 0x1p-53;
+}
+
+static double diagonal(const tgiLcpReduced *r, int i) { return r->A[(size_t)(r->n + 1) * i]; }
+static bool is_held(int8_t c) { return c == TGI_LCP_C || c == TGI_LCP_F; }
+
+// friction that has no bound to move in: under a normal that does not press, or without a coefficient
+static bool is_idle(const tgiLcpReduced *r, const int8_t *cls, int i) {
+  return r->bound[i] <= 0 || (r->parent[i] >= 0 && cls[r->parent[i]] == TGI_LCP_N);
+}
+
+// +-bound of a row that slides, 0 of one that is held
+static double side(const tgiLcpReduced *r, const int8_t *cls, int i) {
+  return cls[i] == TGI_LCP_H ? r->bound[i] : cls[i] == TGI_LCP_L ? -r->bound[i] : 0;
+}
+
+// w <- (A + e D) f + b
+static void velocities(const tgiLcpReduced *r, const double *f, double *w) {
+  tgi_lcp_velocities(r, f, w);
+  for (int i = 0; i < r->n; i++) w[i] += SHIFT * diagonal(r, i) * f[i];
+}
+
+// the nearer side of each alternative: f >= 0 or w >= 0, and so on, velocities as the forces that would undo them
+static void nearest_classes(const tgiLcpReduced *r, const double *f, const double *w, int8_t *cls) {
+  for (int i = 0; i < r->n; i++)
+    if (r->kind[i] == TGI_LCP_NORMAL) cls[i] = f[i] > w[i] / diagonal(r, i) ? TGI_LCP_C : TGI_LCP_N;
+  for (int i = 0; i < r->n; i++) {
+    if (r->kind[i] == TGI_LCP_NORMAL) continue;
+    double x = f[i] - w[i] / diagonal(r, i), B = tgi_lcp_bound(r, f, i);
+    if (is_idle(r, cls, i)) cls[i] = w[i] > 0 ? TGI_LCP_L : TGI_LCP_H;
+    else cls[i] = x > B ? TGI_LCP_H : x < -B ? TGI_LCP_L : TGI_LCP_F;
+  }
+}
+
+// f moved inside what its class allows
+static void move_inside(const tgiLcpReduced *r, const int8_t *cls, int attempt, double *f) {
+  double most = 0, fastest = 0;
+  for (int i = 0; i < r->n; i++) {
+    most = fmax(most, fabs(f[i]));
+    fastest = fmax(fastest, fabs(r->b[i]) / diagonal(r, i));
+  }
+  if (most == 0) most = fastest;
+  for (int i = 0; i < r->n; i++) {
+    if (cls[i] == TGI_LCP_N) f[i] = 0;
+    if (cls[i] == TGI_LCP_C) f[i] = fmax(f[i], MARGIN * chance(attempt, 2 * i) * most);
+  }
+  for (int i = 0; i < r->n; i++) {
+    if (r->kind[i] == TGI_LCP_NORMAL) continue;
+    double B = tgi_lcp_bound(r, f, i), inner = B * (1 - MARGIN * chance(attempt, 2 * i));
+    f[i] = cls[i] == TGI_LCP_H ? B : cls[i] == TGI_LCP_L ? -B : fmax(-inner, fmin(inner, f[i]));
+  }
+}
+
+// Classes at the start, and delta, with which c->f solves the problem off all borders.
+static void open_path(tgiLcpScratch *c, int8_t *cls, int attempt) {
+  const tgiLcpReduced *r = &c->red;
+  double most = 0;
+  velocities(r, c->f, c->w);
+  nearest_classes(r, c->f, c->w, cls);
+  move_inside(r, cls, attempt, c->f);
+  velocities(r, c->f, c->w);
+  for (int i = 0; i < r->n; i++) most = fmax(most, fabs(r->b[i]));
+  for (int i = 0; i < r->n; i++) {
+    double off = MARGIN * most * chance(attempt, 2 * i + 1), w = c->w[i];
+    bool idle = r->kind[i] != TGI_LCP_NORMAL && is_idle(r, cls, i);
+    double wanted = idle ? w : cls[i] == TGI_LCP_H ? fmin(w, -off) : is_held(cls[i]) ? 0 : fmax(w, off);
+    c->delta[i] = wanted - w;
+  }
+}
+
+// [A_KK + A_KS E + e D], column-major
+static void fill_held(const tgiLcpScratch *c, const int8_t *cls, int nk, tgReal *q) {
+  const tgiLcpReduced *r = &c->red;
+  for (int k = 0; k < nk; k++) {
+    const double *column = r->A + (size_t)r->n * c->K[k];   // A is symmetric: its rows are its columns
+    for (int a = 0; a < nk; a++) q[a + (size_t)nk * k] = column[c->K[a]];
+    q[k + (size_t)nk * k] += SHIFT * diagonal(r, c->K[k]);
+  }
+  for (int i = 0; i < r->n; i++) {
+    if (r->parent[i] < 0 || c->K_pos[r->parent[i]] < 0 || side(r, cls, i) == 0) continue;
+    const double *column = r->A + (size_t)r->n * i;
+    tgReal *to = q + (size_t)nk * c->K_pos[r->parent[i]];
+    for (int a = 0; a < nk; a++) to[a] += side(r, cls, i) * column[c->K[a]];
+  }
+}
+
+// The system of the held rows and its two right-hand sides: f at t, and its rate
+static bool solve_held(tgiLcpScratch *c, const int8_t *cls, int nk, double t) {
+  fill_held(c, cls, nk, c->lu);
+  for (int a = 0; a < nk; a++) {
+    c->x[a] = -c->w[c->K[a]] - (1 - t) * c->delta[c->K[a]];
+    c->y[a] = c->delta[c->K[a]];
+  }
+  if (nk == 0) return true;
+  if (!tgi_lu_factor(nk, c->lu, c->lu_piv)) return false;
+  tgi_lu_solve(nk, c->lu, c->lu_piv, c->x, false);
+  tgi_lu_solve(nk, c->lu, c->lu_piv, c->y, false);
+  return true;
+}
+
+// f, w at t and their rates Df, Dw for the classes
+static bool solve_path(tgiLcpScratch *c, const int8_t *cls, double t) {
+  const tgiLcpReduced *r = &c->red;
+  int n = r->n, nk = 0;
+  for (int i = 0; i < n; i++) {
+    c->K_pos[i] = is_held(cls[i]) ? nk : -1;
+    if (is_held(cls[i])) c->K[nk++] = i;
+    c->f[i] = r->kind[i] == TGI_LCP_BOX ? side(r, cls, i) : 0;
+    c->Df[i] = 0;
+  }
+  tgi_lcp_velocities(r, c->f, c->w);
+  if (!solve_held(c, cls, nk, t)) return false;
+  for (int a = 0; a < nk; a++) {
+    c->f[c->K[a]] = tgRe(c->x[a]);
+    c->Df[c->K[a]] = tgRe(c->y[a]);
+  }
+  for (int i = 0; i < n; i++) {
+    if (r->kind[i] != TGI_LCP_FRICTION || is_held(cls[i])) continue;
+    c->f[i] = side(r, cls, i) * c->f[r->parent[i]];
+    c->Df[i] = side(r, cls, i) * c->Df[r->parent[i]];
+  }
+  velocities(r, c->f, c->w);
+  velocities(r, c->Df, c->Dw);
+  for (int i = 0; i < n; i++) {
+    c->w[i] += (1 - t) * c->delta[i];
+    c->Dw[i] -= r->b[i] + c->delta[i];
+  }
+  return true;
+}
+
+// Does row i, which has just switched, move off its border as t grows?
+static bool leaves_border(const tgiLcpScratch *c, const int8_t *cls, int i) {
+  const tgiLcpReduced *r = &c->red;
+  double DB = r->parent[i] >= 0 ? r->bound[i] * c->Df[r->parent[i]] : 0;
+  switch (cls[i]) {
+    case TGI_LCP_C: return c->Df[i] > 0;
+    case TGI_LCP_H: return c->Dw[i] < 0;
+    case TGI_LCP_F: return c->f[i] > 0 ? c->Df[i] < DB : c->Df[i] > -DB;
+    default: return c->Dw[i] > 0;
+  }
+}
+
+// The first border that is met as t changes at rate `way`
+static tgiLcpBorder first_border(const tgiLcpScratch *c, const int8_t *cls, double way) {
+  const tgiLcpReduced *r = &c->red;
+  tgiLcpBorder first = {INFINITY, -1, TGI_LCP_NONE};
+  for (int i = 0; i < r->n; i++) {
+    double f = c->f[i], w = c->w[i], df = way * c->Df[i], dw = way * c->Dw[i];
+    if (cls[i] == TGI_LCP_C) tgi_lcp_meet(&first, f, df, i, TGI_LCP_N);
+    else if (cls[i] == TGI_LCP_N) tgi_lcp_meet(&first, w, dw, i, TGI_LCP_C);
+    else if (is_idle(r, cls, i)) continue;
+    else if (cls[i] == TGI_LCP_H) tgi_lcp_meet(&first, -w, -dw, i, TGI_LCP_F);
+    else if (cls[i] == TGI_LCP_L) tgi_lcp_meet(&first, w, dw, i, TGI_LCP_F);
+    else {
+      double B = tgi_lcp_bound(r, c->f, i), DB = r->parent[i] >= 0 ? way * r->bound[i] * c->Df[r->parent[i]] : 0;
+      tgi_lcp_meet(&first, B - f, DB - df, i, TGI_LCP_H);
+      tgi_lcp_meet(&first, B + f, DB + df, i, TGI_LCP_L);
+    }
+  }
+  return first;
+}
+
+// Row i switches; friction on a normal that joins or leaves the pressing ones slides by the sign of its velocity.
+static void switch_class(const tgiLcpScratch *c, int8_t *cls, int i, int8_t to) {
+  cls[i] = to;
+  for (int j = 0; c->red.kind[i] == TGI_LCP_NORMAL && j < c->red.n; j++)
+    if (c->red.parent[j] == i) cls[j] = c->w[j] > 0 ? TGI_LCP_L : TGI_LCP_H;
+}
+
+bool tgi_lcp_path(tgiLcpScratch *c, int attempt, int8_t *cls, int *pivots) {
+  const tgiLcpReduced *r = &c->red;
+  double t = 0, way = 1;
+  int most = 4 * r->n + 20, last = -1;   // longer ones are cheaper to leave to another start
+  open_path(c, cls, attempt);
+  for (int k = 0; k < most; k++) {
+    ++*pivots;
+    if (!solve_path(c, cls, t)) return false;
+    if (last >= 0) way = leaves_border(c, cls, last) ? 1 : -1;
+    tgiLcpBorder b = first_border(c, cls, way);
+    double next = t + way * b.step;
+    if (next >= 1) {
+      for (int i = 0; i < r->n; i++) {
+        c->f[i] += (1 - t) * c->Df[i];
+        c->w[i] += (1 - t) * c->Dw[i];
+      }
+      return true;
+    }
+    if (!(next > -LOST)) return false;
+    for (int i = 0; i < r->n; i++) c->w[i] += way * b.step * c->Dw[i];
+    t = next;
+    switch_class(c, cls, last = b.row, b.to);
+  }
+  return false;
+}
