@@ -1,8 +1,6 @@
 // broad.c: see broad.h. A node holds a part of `order`, which its two children halve along the longest side of its centres.
 #include "coll/broad.h"
 
-#include "math/vec3.h"
-
 enum { LEAF = 8, FEW = 16 };   // geoms of a leaf; pairs to a geom up to which all are looked at
 #define LOOSE 1e-12            // of a coordinate, by which sums of a few of them round at most
 
@@ -11,22 +9,20 @@ typedef struct tgiBroadNode {
   int from, to, second;        // part of order; the second child, the first follows the node; 0: a leaf
 } Node;
 
-double tgi_sphere_gap(const tgSim *s, const tgPose *pose, int a, int b) {
-  const tgModel *m = &s->m;
-  if (m->geom_type[b] == TG_GEOM_PLANE) { int t = a; a = b; b = t; }
-  tgReal d[3];
-  tgi_v3_sub(d, pose->geom_xpos + 3 * b, pose->geom_xpos + 3 * a);
-  if (m->geom_type[a] == TG_GEOM_PLANE) {
-    tgReal n[3];
-    tgi_m3_col(n, pose->geom_xmat + 9 * a, 2);
-    return tgRe(tgi_v3_dot(n, d)) - tgRe(s->geom_bound[b]);
-  }
-  double r2 = 0;
-  for (int i = 0; i < 3; i++) r2 += tgRe(d[i]) * tgRe(d[i]);
-  return sqrt(r2) - tgRe(s->geom_bound[a]) - tgRe(s->geom_bound[b]);
-}
+static double centre(const tgiBroad *b, int geom, int axis) { return b->centre[3 * geom + axis]; }
 
-static double centre(const tgiBroad *b, int geom, int axis) { return tgRe(b->pose->geom_xpos[3 * geom + axis]); }
+// between the spheres of two geoms; of a half-space, above it
+static double gap(const tgiBroad *b, int g, int h) {
+  const tgModel *m = &b->s->m;
+  if (m->geom_type[h] == TG_GEOM_PLANE) { int t = g; g = h; h = t; }
+  double d[3];
+  for (int i = 0; i < 3; i++) d[i] = centre(b, h, i) - centre(b, g, i);
+  if (m->geom_type[g] == TG_GEOM_PLANE) {
+    const tgReal *R = b->pose->geom_xmat + 9 * g;
+    return tgRe(R[2]) * d[0] + tgRe(R[5]) * d[1] + tgRe(R[8]) * d[2] - b->radius[h] - b->radius[g];
+  }
+  return sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) - b->radius[g] - b->radius[h];
+}
 
 // does geom g come before geom h along an axis; no two are equal
 static bool before(const tgiBroad *b, int axis, int g, int h) {
@@ -69,7 +65,7 @@ static void hold(const tgiBroad *b, Node *n, double centres[3]) {
     n->high[i] = -INFINITY;
   }
   for (int k = n->from; k < n->to; k++) {
-    double r = tgRe(b->s->geom_bound[b->order[k]]);
+    double r = b->radius[b->order[k]];
     for (int i = 0; i < 3; i++) {
       double c = centre(b, b->order[k], i);
       n->low[i] = fmin(n->low[i], c - r);
@@ -110,15 +106,34 @@ static bool list_geoms(tgiBroad *b, int *count) {
   return true;
 }
 
+static tgStatus no_room(tgSim *s) {
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the pairs of %d geoms; reserve more and repeat.", s->m.ngeom);
+}
+
+// the spheres about the geoms' origins
+static bool take_spheres(tgSim *s, const tgPose *pose, tgiSpheres *out) {
+  int n = s->m.ngeom;
+  double *x = tgi_stack_bytes(s, 4 * (size_t)n * sizeof *x);
+  if (x == NULL) return false;
+  for (int i = 0; i < 3 * n; i++) x[i] = tgRe(pose->geom_xpos[i]);
+  for (int g = 0; g < n; g++) x[3 * n + g] = tgRe(s->geom_bound[g]);
+  *out = (tgiSpheres){x, x + 3 * n};
+  return true;
+}
+
 tgStatus tgi_broad_begin(tgSim *s, const tgPose *pose, double margin, tgiBroad *b) {
+  tgiSpheres spheres;
+  return take_spheres(s, pose, &spheres) ? tgi_broad_spheres(s, pose, &spheres, margin, b) : no_room(s);
+}
+
+tgStatus tgi_broad_spheres(tgSim *s, const tgPose *pose, const tgiSpheres *spheres, double margin, tgiBroad *b) {
   size_t n = (size_t)s->m.ngeom;
   int count;
-  *b = (tgiBroad){.s = s, .pose = pose, .margin = margin};
-  if (s->all_pairs || s->m.npair <= FEW * s->m.ngeom) return TG_OK;
+  *b = (tgiBroad){.s = s, .pose = pose, .centre = spheres->centre, .radius = spheres->radius, .margin = margin};
+  if (s->all_pairs || !tgi_broad_pays(&s->m)) return TG_OK;
   int *at = tgi_stack_bytes(s, 3 * n * sizeof *at);
   Node *node = tgi_stack_bytes(s, (n + 1) * sizeof *node);   // a leaf has more than LEAF/2 geoms
-  if (at == NULL || node == NULL)
-    return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the pairs of %d geoms; reserve more and repeat.", s->m.ngeom);
+  if (at == NULL || node == NULL) return no_room(s);
   b->order = at;
   b->plane = at + n;
   b->near = at + 2 * n;
@@ -128,10 +143,19 @@ tgStatus tgi_broad_begin(tgSim *s, const tgPose *pose, double margin, tgiBroad *
   return TG_OK;
 }
 
+bool tgi_broad_pays(const tgModel *m) { return m->npair > FEW * m->ngeom; }
+
+int tgi_broad_most(const tgModel *m) {
+  int most = 0;
+  for (int g = 0; g < m->ngeom; g++)
+    most = m->geom_pairadr[g + 1] - m->geom_pairadr[g] > most ? m->geom_pairadr[g + 1] - m->geom_pairadr[g] : most;
+  return most;
+}
+
 // geoms after `geom` whose boxes come within the margin of its own
 static int find(const tgiBroad *b, int geom, int node, int found) {
   const Node *n = &b->node[node];
-  double r = tgRe(b->s->geom_bound[geom]) + b->margin;
+  double r = b->radius[geom] + b->margin;
   for (int i = 0; i < 3; i++) {
     double c = centre(b, geom, i), loose = LOOSE * (fabs(c) + r);
     if (c - r - loose > n->high[i] || c + r + loose < n->low[i]) return found;
@@ -151,7 +175,7 @@ static int all(const tgiBroad *b, int geom, int *pair) {
   const tgModel *m = &b->s->m;
   int n = 0;
   for (int p = m->geom_pairadr[geom]; p < m->geom_pairadr[geom + 1]; p++)
-    if (!(tgi_sphere_gap(b->s, b->pose, geom, m->pair_geom2[p]) > b->margin)) pair[n++] = p;
+    if (!(gap(b, geom, m->pair_geom2[p]) > b->margin)) pair[n++] = p;
   return n;
 }
 
@@ -165,7 +189,7 @@ int tgi_broad_pairs(tgiBroad *b, int geom, int *pair) {
   sort(n, b->near);
   for (int k = 0; k < n; k++) {
     int p = tgi_pair_of(m, geom, b->near[k]);
-    if (p < 0 || tgi_sphere_gap(b->s, b->pose, geom, b->near[k]) > b->margin) continue;
+    if (p < 0 || gap(b, geom, b->near[k]) > b->margin) continue;
     for (; p < m->geom_pairadr[geom + 1] && m->pair_geom2[p] == b->near[k]; p++) pair[count++] = p;
   }
   return count;

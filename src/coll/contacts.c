@@ -193,10 +193,7 @@ static tgStatus search(tgSim *s, const tgPose *pose, Search *f) {
   const tgModel *m = &s->m;
   tgiBroad broad;
   TG_TRY(tgi_broad_begin(s, pose, TG_CONTACT_MARGIN, &broad));
-  int most = 0, *pair;
-  for (int g = 0; g < m->ngeom; g++)
-    most = m->geom_pairadr[g + 1] - m->geom_pairadr[g] > most ? m->geom_pairadr[g + 1] - m->geom_pairadr[g] : most;
-  pair = tgi_stack_bytes(s, ((size_t)most + 1) * sizeof *pair);
+  int *pair = tgi_stack_bytes(s, ((size_t)tgi_broad_most(m) + 1) * sizeof *pair);
   if (pair == NULL)
     return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the pairs of %d geoms; reserve more and repeat.", m->ngeom);
   for (int g = 0; g < m->ngeom; g++)

@@ -5,6 +5,7 @@
 // apart, as dense derivatives need far more of it than steps: it grows when one is asked for.
 #include "sim/sim.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/layout.h"
@@ -111,6 +112,7 @@ tgStatus tgi_stack_reserve_dense(tgSim *s) { return tgi_stack_reserve(s, dense_b
 
 enum { ANY_PATTERN = 512, SPARSE = 32 };   // dofs up to which a step's second derivative has room whatever touches; numbers to a dof beyond
 enum { POINTS = 16384, FRICTION = 1024 };   // friction points, and pairs with friction, for which there is room at first
+enum { NEAR = 16 };   // pairs that are near each other, for each geom, likewise
 enum { ANY_ISLANDS = 512 };   // rows up to which room is made for them in whatever islands; beyond, for islands of that many
 
 static tgCapacity first_capacity(const tgModel *m, const tgContact *c, const tgStepper *stepper) {
@@ -121,6 +123,7 @@ static tgCapacity first_capacity(const tgModel *m, const tgContact *c, const tgS
   z.nA = (size_t)z.nrow * (size_t)z.nrow;
   z.npoint = POINTS;
   z.nfriction = FRICTION;
+  z.nnear = m->ngeom < INT_MAX / NEAR ? NEAR * m->ngeom : INT_MAX;
   z.nterm = c != NULL ? c->nterm : 0;
   z.nH = (size_t)m->nv * (size_t)(m->nv < ANY_PATTERN ? m->nv : SPARSE);
   return z;
@@ -254,6 +257,7 @@ tgStatus tgi_sim_grow(tgSim *s) {
   if (grown.wanted.npoint > grown.cap.npoint) grown.cap.npoint = grown.wanted.npoint;
   if (grown.wanted.nterm > grown.cap.nterm) grown.cap.nterm = grown.wanted.nterm;
   if (grown.wanted.nfriction > grown.cap.nfriction) grown.cap.nfriction = grown.wanted.nfriction;
+  if (grown.wanted.nnear > grown.cap.nnear) grown.cap.nnear = grown.wanted.nnear;
   grown.cap.npairmem = grown.cap.ncon;
   size_t need = stack_bytes(&grown);
   if (need > grown.cap.stack) grown.cap.stack = need;
@@ -283,7 +287,8 @@ tgStatus tg_sim_reserve(tgSim *sim, int ncontact, int nrow) {
   if ((size_t)widest * (size_t)nrow > sim->wanted.nA) sim->wanted.nA = (size_t)widest * (size_t)nrow;
   const tgCapacity *want = &sim->wanted, *cap = &sim->cap;
   bool fits = want->ncon <= cap->ncon && want->nrow <= cap->nrow && want->widest <= cap->widest && want->nA <= cap->nA;
-  fits = fits && want->nH <= cap->nH && want->npoint <= cap->npoint && want->nfriction <= cap->nfriction && want->nterm <= cap->nterm;
+  fits = fits && want->nH <= cap->nH && want->npoint <= cap->npoint && want->nfriction <= cap->nfriction && want->nterm <= cap->nterm &&
+         want->nnear <= cap->nnear;
   if (fits && want->stack <= cap->stack) return TG_OK;
   return tgi_sim_grow(sim);
 }
@@ -301,6 +306,7 @@ tgStatus tg_sim_grow(tgSim *sim) {
   if (want->npoint > cap.npoint) want->npoint += cap.npoint / 2;
   if (want->nterm > cap.nterm) want->nterm += cap.nterm / 2;
   if (want->nfriction > cap.nfriction) want->nfriction += cap.nfriction / 2;
+  if (want->nnear > cap.nnear) want->nnear += cap.nnear / 2;
   if (want->npairmem > cap.npairmem) want->npairmem += cap.npairmem / 2;
   if (want->stack > cap.stack) want->stack += cap.stack / 2;
   return tgi_sim_grow(sim);

@@ -59,8 +59,8 @@ void tgi_term_turn(tgPairTerm *t);
 /// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point. widest, nA: rows
 /// of the largest island, and numbers of the islands' blocks (squares of their rows) together. nH: numbers of
 /// the second derivative of a step that minimises. npoint, nfriction: friction points of a contact law, and
-/// pairs of geoms that have any. nterm: its terms.
-typedef struct tgCapacity { int ncon, nrow, npairmem, widest, npoint, nfriction, nterm; size_t nA, nH, stack; } tgCapacity;
+/// pairs of geoms that have any. nterm: its terms. nnear: pairs of geoms that it finds near each other.
+typedef struct tgCapacity { int ncon, nrow, npairmem, widest, npoint, nfriction, nterm, nnear; size_t nA, nH, stack; } tgCapacity;
 
 enum { TG_CONTACT_NUMBERS = 32, TG_CONTACT_WARNINGS = 4 };
 

@@ -6,6 +6,7 @@
 #include "coll/broad.h"
 #include "coll/contacts.h"
 #include "kin/kinematics.h"
+#include "math/vec3.h"
 #include "support/check.h"
 #include "tangere/desc.h"
 
@@ -38,6 +39,18 @@ static tgModel *scatter(tgtRandom *r, int n, double side, bool spread) {
   return m;
 }
 
+// lower bound of the distance of two geoms from their bounding spheres
+static double sphere_gap(const tgSim *s, int a, int b) {
+  const tgModel *m = &s->m;
+  const tgPose *pose = &s->start;
+  if (m->geom_type[b] == TG_GEOM_PLANE) { int t = a; a = b; b = t; }
+  tgReal d[3], n[3];
+  tgi_v3_sub(d, pose->geom_xpos + 3 * b, pose->geom_xpos + 3 * a);
+  tgi_m3_col(n, pose->geom_xmat + 9 * a, 2);
+  if (m->geom_type[a] == TG_GEOM_PLANE) return tgRe(tgi_v3_dot(n, d)) - tgRe(s->geom_bound[b]);
+  return sqrt(tgRe(tgi_v3_dot(d, d))) - tgRe(s->geom_bound[a]) - tgRe(s->geom_bound[b]);
+}
+
 static int list_pairs(tgSim *s, int *pair) {
   tgiBroad b;
   int n = 0;
@@ -57,7 +70,7 @@ static void check_pairs(tgSim *s) {
   assert_int_equal(list_pairs(s, all), n);
   assert_memory_equal(near, all, (size_t)n * sizeof *near);
   for (int k = 0, p = 0; p < s->m.npair; p++) {   // by the definition
-    bool in = !(tgi_sphere_gap(s, &s->start, s->m.pair_geom1[p], s->m.pair_geom2[p]) > TG_CONTACT_MARGIN);
+    bool in = !(sphere_gap(s, s->m.pair_geom1[p], s->m.pair_geom2[p]) > TG_CONTACT_MARGIN);
     assert_true(in == (k < n && near[k] == p));
     k += in;
   }

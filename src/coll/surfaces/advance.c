@@ -116,6 +116,24 @@ static double pair_rates(Work *w, const tgReal *d, double span) {
   return turn;
 }
 
+// A pair is cleared by bounds (find_near) at first where keep of its distance and V over the step leave some of it. It
+// stays so: having moved by V t the bounds of the rest are V (1 - t) at most, for what a group moves at the speed u it
+// moves, lower groups having moved the point by D, at u + w D at most, and that is in V. The bounds below are a
+// little wider than V, for rounding.
+void tgi_advance_reach(tgSim *s, const tgiAdvance *a, const tgPose *from, const tgReal *d, double *reach) {
+  const tgModel *m = &s->m;
+  const Work w = {.a = (tgiAdvance *)(uintptr_t)a, .s = s, .pose = from};
+  double c[3];
+  for (int g = 0; g < m->ngeom; g++) {
+    if (solid(&w, g) == NULL) {
+      reach[g] = m->body_lastdof[m->geom_body[g]] < 0 ? 0 : INFINITY;
+      continue;
+    }
+    double r = ball(&w, g, c), size = fabs(c[0]) + fabs(c[1]) + fabs(c[2]) + r;
+    reach[g] = (1 + 1e-6) * chain(m, from, d, m->geom_body[g], -1, c, r, 1).V / (1 - keep) + 1e-9 * size;
+  }
+}
+
 // ---- distances of one pair
 
 static tgiRigid pose_of(const tgReal *R, const tgReal *p) {

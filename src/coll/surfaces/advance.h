@@ -28,4 +28,9 @@ enum { TGI_ADVANCE_ROUNDS = 20 };
 /// result. s->trial is undefined afterwards. Scratch from the sim's stack: TG_ERR_CAPACITY when short.
 tgStatus tgi_advance(tgSim *s, tgiAdvance *a, const tgPose *from, const tgReal *d, double *fraction);
 
+/// For each geom (reach: ngeom) how far it reaches along the whole step: a pair is as if it were not there, to the bit,
+/// where more is left between the spheres around its surfaces (the roots of their trees) than both reach together. A
+/// half-space that stands still reaches nowhere; of one that moves it is INFINITY.
+void tgi_advance_reach(tgSim *s, const tgiAdvance *a, const tgPose *from, const tgReal *d, double *reach);
+
 #endif

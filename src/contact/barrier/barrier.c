@@ -29,6 +29,15 @@ static bool same(const tgReal *a, const tgReal *b, int n) {
   return true;
 }
 
+// radius around the root's centre that holds the roots of both trees
+static double around(const tgiBarrierGeom *geom, bool before_plane) {
+  double r = tgRe(geom->numbers.radius[0]);
+  tgReal d[3];
+  if (!before_plane) return r;
+  tgi_v3_sub(d, geom->plane_numbers.centre, geom->numbers.centre);
+  return (1 + 1e-12) * fmax(r, sqrt(tgRe(tgi_v3_dot(d, d))) + tgRe(geom->plane_numbers.radius[0]));
+}
+
 static bool renew_numbers(const tgSim *s, int g, tgiBarrierGeom *geom) {
   const tgiBarrier *k = tgi_barrier(s);
   const tgReal *size = tgi_surface_size(&s->m, g);
@@ -43,6 +52,8 @@ static bool renew_numbers(const tgSim *s, int g, tgiBarrierGeom *geom) {
     else geom->plane_numbers = geom->numbers;
     tgi_world_tree_numbers(&geom->plane_numbers, &geom->plane);
   }
+  geom->around = around(geom, k->before_plane[g]);
+  geom->placed[0] = geom->placed[1] = false;
   return true;
 }
 
@@ -53,28 +64,54 @@ void tgi_barrier_each(tgSim *s, int n, void (*work)(void *ctx, int worker, int i
     for (int i = 0; i < n; i++) work(ctx, 0, i);
 }
 
-static void move_geom(void *ctx, int worker, int g) {
+static void renew_geom(void *ctx, int worker, int g) {
   const tgSim *s = ctx;
-  const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierGeom *geom = &((tgiBarrierWork *)s->solver)->geom[g];
-  const tgPose *pose = ((tgiBarrierWork *)s->solver)->pose;
-  const tgReal *x = pose->geom_xpos + 3 * g, *R = pose->geom_xmat + 9 * g;
   (void)worker;
-  geom->renewed = k->shapes.tree[g] != NULL && renew_numbers(s, g, geom);
-  if (geom->made && !geom->renewed && same(geom->frame, x, 3) && same(geom->frame + 3, R, 9)) return;
+  geom->renewed = tgi_barrier(s)->shapes.tree[g] != NULL && renew_numbers(s, g, geom);
   geom->made = true;
-  tgi_v3_copy(geom->frame, x);
-  tgi_m3_copy(geom->frame + 3, R);
-  if (k->shapes.tree[g] != NULL) tgi_world_tree_transform(&geom->numbers, x, R, &geom->world);
-  if (k->before_plane[g]) tgi_world_tree_transform(&geom->plane_numbers, x, R, &geom->plane);
+}
+
+// the numbers of all trees, for a call at the pose
+static void renew(tgSim *s, const tgPose *pose) {
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  w->pose = pose;
+  tgi_barrier_each(s, s->m.ngeom, renew_geom, s);
+  for (int g = 0; g < s->m.ngeom; g++)
+    if (w->geom[g].renewed) w->sums.current = w->start.current = false;
+}
+
+typedef struct Places { tgSim *s; const tgReal *frame; const unsigned char *needs; } Places;
+
+static void place_tree(tgiBarrierGeom *geom, bool plane, const tgReal *frame) {
+  if (geom->placed[plane] && same(geom->frame[plane], frame, 12)) return;
+  geom->placed[plane] = true;
+  memcpy(geom->frame[plane], frame, sizeof geom->frame[plane]);
+  tgi_world_tree_transform(plane ? &geom->plane_numbers : &geom->numbers, frame, frame + 3, plane ? &geom->plane : &geom->world);
+}
+
+static void place_geom(void *ctx, int worker, int g) {
+  const Places *p = ctx;
+  tgiBarrierGeom *geom = &((tgiBarrierWork *)p->s->solver)->geom[g];
+  (void)worker;
+  if (p->needs[g] & TGI_NEAR_WORLD) place_tree(geom, false, p->frame + 12 * g);
+  if (p->needs[g] & TGI_NEAR_PLANE) place_tree(geom, true, p->frame + 12 * g);
+}
+
+void tgi_barrier_place(tgSim *s, const tgReal *frame, const unsigned char *needs) {
+  Places p = {.s = s, .frame = frame, .needs = needs};
+  tgi_barrier_each(s, s->m.ngeom, place_geom, &p);
+}
+
+static void place_listed(tgSim *s) {
+  tgiBarrierWork *w = tgi_barrier_work(s);
+  tgi_lagged_frames(s->m.ngeom, w->pose->geom_xpos, w->pose->geom_xmat, w->frame);
+  tgi_barrier_place(s, w->frame, w->sums.near.needs);
 }
 
 void tgi_barrier_transform(tgSim *s, const tgPose *pose) {
-  tgiBarrierWork *w = tgi_barrier_work(s);
-  w->pose = pose;
-  tgi_barrier_each(s, s->m.ngeom, move_geom, s);
-  for (int g = 0; g < s->m.ngeom; g++)
-    if (w->geom[g].renewed) w->sums.current = w->start.current = false;
+  renew(s, pose);
+  place_listed(s);
 }
 
 static bool sums_at(const tgSim *s, const tgiBarrierSums *sums, const tgPose *pose) {
@@ -128,7 +165,7 @@ static void sum_pair(void *ctx, int worker, int item) {
   const Sums *sums = ctx;
   tgSim *s = sums->s;
   tgiBarrierWork *w = tgi_barrier_work(s);
-  const tgiGeomPair *g = &tgi_barrier(s)->pair[item];
+  const tgiGeomPair *g = &w->sums.near.pair[item];
   tgiBarrierPair *p = &w->sums.pair[item];
   const tgiWorldTree *A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].world;
   const tgiWorldTree *B = g->plane ? NULL : &w->geom[g->B].world;
@@ -158,22 +195,28 @@ static void sum_pair(void *ctx, int worker, int item) {
 }
 
 // the step's potential, and friction's points ahead where they are asked for
-static void sum_pairs(tgSim *s, bool friction) {
+static tgStatus sum_pairs(tgSim *s, bool friction) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   tgiLaggedPoints *ahead = &w->lagged.ahead;
   Sums sums = {.s = s, .points = friction ? ahead : NULL};
+  w->sums.current = ahead->made = false;
+  TG_TRY(tgi_near_at(s, w->pose, &w->sums.near));
+  place_listed(s);
   if (friction) ahead->used = 0;
-  tgi_barrier_each(s, tgi_barrier(s)->npair, sum_pair, &sums);
+  tgi_barrier_each(s, w->sums.near.n, sum_pair, &sums);
   w->sums.current = true;
   ahead->made = friction;
   ahead->weight = TG_NUMBER(s, weight);
   tgi_lagged_frames(s->m.ngeom, w->pose->geom_xpos, w->pose->geom_xmat, w->sums.frame);
+  return TG_OK;
 }
 
 // Where the step is foreseen to end friction's points are asked for too: the next one starts here, and needs no sums of its own then.
-void tgi_barrier_pairs(tgSim *s, const tgPose *pose, bool last) {
-  tgi_barrier_transform(s, pose);
-  if (!summed(s, pose)) sum_pairs(s, last && tgi_lagged_by_sums(s));
+tgStatus tgi_barrier_pairs(tgSim *s, const tgPose *pose, bool last) {
+  renew(s, pose);
+  if (!summed(s, pose)) return sum_pairs(s, last && tgi_lagged_by_sums(s));
+  place_listed(s);
+  return TG_OK;
 }
 
 // ---- terms ----
@@ -223,21 +266,28 @@ static void add_hardening(tgPairTerm *t) {
 }
 
 static void clear_terms(tgSim *s) {
+  tgiTermTable *t = &tgi_barrier_work(s)->term;
   s->nterm = 0;
-  memset(tgi_barrier_work(s)->slot, 0, (size_t)tgi_barrier(s)->nterm * sizeof(int));
+  memset(t->at, 0, (t->mask + 1) * sizeof *t->at);
 }
 
 tgPairTerm *tgi_barrier_term(tgSim *s, const tgiGeomPair *g) {
-  const int *body = tgi_barrier(s)->body[g->term];
-  int *slot = &tgi_barrier_work(s)->slot[g->term];
-  bool fresh = *slot == 0;
-  if (fresh) *slot = ++s->nterm;
-  if (*slot > s->cap.nterm) return NULL;
-  tgPairTerm *t = &s->term[*slot - 1];
+  const tgiTermTable *table = &tgi_barrier_work(s)->term;
+  size_t at = ((uint64_t)g->body[0] * 0x9E3779B97F4A7C15u + (uint64_t)g->body[1] * 0xC2B2AE3D27D4EB4Fu) >> 20 & table->mask;
+  while (table->at[at].term > 0 && (table->at[at].body1 != g->body[0] || table->at[at].body2 != g->body[1])) at = (at + 1) & table->mask;
+  bool fresh = table->at[at].term == 0;
+  if (fresh) {
+    table->at[at].body1 = g->body[0];
+    table->at[at].body2 = g->body[1];
+    table->at[at].term = ++s->nterm;
+  }
+  int term = table->at[at].term;
+  if (term > s->cap.nterm) return NULL;
+  tgPairTerm *t = &s->term[term - 1];
   if (fresh) {
     memset(t, 0, sizeof *t);
-    t->body1 = body[0];
-    t->body2 = body[1];
+    t->body1 = g->body[0];
+    t->body2 = g->body[1];
   }
   return t;
 }
@@ -264,12 +314,23 @@ static tgStatus check_room(tgSim *s) {
                    nterm, s->cap.nterm);
 }
 
+// where both stand in their lists, which ascend, what the sums know of the distances of the step bound's pairs; 0 elsewhere
+static void note_apart(tgiBarrierWork *w) {
+  const tgiBarrierSums *sums = &w->sums;
+  for (int i = 0, j = 0; i < w->step.n; i++) {
+    while (j < sums->near.n && sums->near.pair[j].pair < w->step.pair[i]) j++;
+    w->apart[i] = j < sums->near.n && sums->near.pair[j].pair == w->step.pair[i] ? sums->pair[j].clear.all : 0;
+  }
+}
+
 // How far the step may go before something touches, by the sphere trees of the sizes of the last begin. Sums at q know
 // how far surfaces are apart at least: most pairs need not be looked at again.
 static tgStatus advance(tgSim *s, const tgPose *pose, const tgReal *d, double *fraction) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   bool known = summed(s, pose);
-  for (int i = 0; i < w->advance.npair && known; i++) w->apart[i] = w->sums.pair[i].clear.all;
+  TG_TRY(tgi_near_along(s, pose, d));
+  if (known && tgi_barrier(s)->pair == NULL) note_apart(w);
+  for (int i = 0; i < w->advance.npair && known && tgi_barrier(s)->pair != NULL; i++) w->apart[i] = w->sums.pair[i].clear.all;
   w->advance.apart = known ? w->apart : NULL;
   return tgi_advance(s, &w->advance, pose, d, fraction);
 }
@@ -281,21 +342,21 @@ static void friction_of_pair(void *ctx, int worker, int item) {
 
 // The terms of the pairs at hand that act. They carry all that a barrier has: sums give values and derivatives together.
 static tgStatus add_terms(tgSim *s) {
-  const tgiBarrier *k = tgi_barrier(s);
   tgiBarrierWork *w = tgi_barrier_work(s);
+  const tgiNearPairs *near = &w->sums.near;
   tgReal mu = TG_NUMBER(s, weight);
   clear_terms(s);
   s->energy = 0;
   s->info.least_distance = INFINITY;
-  for (int i = 0; i < k->npair; i++) {
+  for (int i = 0; i < near->n; i++) {
     if (!w->sums.pair[i].separated) {
       s->energy = INFINITY;
       return TG_OK;
     }
-    add_sum(s, mu, &k->pair[i], &w->sums.pair[i].sum);
+    add_sum(s, mu, &near->pair[i], &w->sums.pair[i].sum);
     s->info.least_distance = fmin(s->info.least_distance, w->sums.pair[i].clear.solved);
   }
-  for (int i = 0; i < w->lagged.nacting; i++) tgi_barrier_term(s, &k->pair[w->lagged.acting[i]]);
+  for (int i = 0; i < w->lagged.nacting; i++) tgi_barrier_term(s, &w->lagged.acting[i]);
   TG_TRY(check_room(s));
   for (int t = 0; t < s->nterm; t++) add_hardening(&s->term[t]);
   tgi_barrier_each(s, w->lagged.nacting, friction_of_pair, s);
@@ -308,7 +369,7 @@ static tgStatus add_terms(tgSim *s) {
 }
 
 static tgStatus evaluate(tgSim *s, const tgPose *pose, unsigned want) {
-  tgi_barrier_pairs(s, pose, (want & TG_LAW_LAST) != 0);
+  TG_TRY(tgi_barrier_pairs(s, pose, (want & TG_LAW_LAST) != 0));
   return add_terms(s);
 }
 
@@ -319,18 +380,20 @@ static tgStatus check_hulls(tgSim *s) {
                    "hull_vert was changed, and this contact model's geoms are the meshes' own triangles; geom_scale moves those.");
 }
 
-static void sum_at_start(tgSim *s, double sunk) {
+static tgStatus sum_at_start(tgSim *s, double sunk) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   w->sunk = w->advance.sunk = sunk;
   s->widened = 2 * sunk;
-  tgi_barrier_transform(s, &s->start);
+  renew(s, &s->start);
   const tgiLaggedPoints *ahead = &w->lagged.ahead;
-  if (!summed(s, &s->start) || !ahead->made || !tgZero(ahead->weight - TG_NUMBER(s, weight))) sum_pairs(s, true);
+  if (!summed(s, &s->start) || !ahead->made || !tgZero(ahead->weight - TG_NUMBER(s, weight))) return sum_pairs(s, true);
+  place_listed(s);
+  return TG_OK;
 }
 
 static bool all_separated(tgSim *s) {
   const tgiBarrierWork *w = tgi_barrier_work(s);
-  for (int i = 0; i < tgi_barrier(s)->npair; i++)
+  for (int i = 0; i < w->sums.near.n; i++)
     if (!w->sums.pair[i].separated) return false;
   return true;
 }
@@ -341,9 +404,10 @@ static tgStatus begin(tgSim *s, double h) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   w->advance.known = false;
   tgi_lagged_freeze(s, h);
-  sum_at_start(s, k->sunk);
+  TG_TRY(sum_at_start(s, k->sunk));
   // another contact model's state may have bodies nearer than touching
-  for (double sunk = 2 * k->sunk; s->visiting && sunk > 0 && sunk < k->most_sunk && !all_separated(s); sunk *= 2) sum_at_start(s, sunk);
+  for (double sunk = 2 * k->sunk; s->visiting && sunk > 0 && sunk < k->most_sunk && !all_separated(s); sunk *= 2)
+    TG_TRY(sum_at_start(s, sunk));
   tgi_lagged_take(s);
   TG_TRY(tgi_barrier_check_separated(s));
   return tgi_lagged_planes(s);
@@ -361,10 +425,10 @@ static tgStatus revisit(tgSim *s, double h) {
   tgiBarrierWork *w = tgi_barrier_work(s);
   tgi_lagged_freeze(s, h);
   if (sums_at(s, &w->start, &s->end)) swap_sums(w);
-  tgi_barrier_pairs(s, &s->end, false);
+  TG_TRY(tgi_barrier_pairs(s, &s->end, false));
   swap_sums(w);
-  tgi_barrier_transform(s, &s->start);
-  sum_pairs(s, true);
+  renew(s, &s->start);
+  TG_TRY(sum_pairs(s, true));
   tgi_lagged_take(s);
   TG_TRY(tgi_lagged_planes(s));
   swap_sums(w);

@@ -9,6 +9,7 @@
 #include "coll/surfaces/surface.h"
 #include "contact/barrier/halfspace/halfspace.h"
 #include "contact/barrier/lagged.h"
+#include "contact/barrier/near.h"
 #include "contact/barrier/tree/tree_pair.h"
 #include "contact/contact.h"
 #include "tangere/barrier.h"
@@ -17,27 +18,20 @@ extern const tgContactModel tgi_barrier_model;
 /// `sdrs`: the same step with a potential of compact support.
 extern const tgContactModel tgi_sdrs_model;
 
-/// Two geoms at work. A is the smaller surface; B a surface, or a plane.
-typedef struct tgiGeomPair {
-  int A, B, pair, term;     ///< geoms, pair of the model, term
-  bool plane, swapped;      ///< swapped: A belongs to the term's second body
-  tgiTreeLaw law;
-} tgiGeomPair;
-
 /// tgContact.data: const but for the threads, which one simulation at a time may use.
 typedef struct tgiBarrier {
   tgBarrierOptions options; ///< as chosen; of `sdrs`: what amounts to them
   tgiShapes shapes;
   tgiTreeForm form;
-  int npair, nterm, depth;  ///< depth: of the two deepest trees of a pair together
+  tgiTreeLaw law;           ///< of all pairs, but for the sides of each
+  int npair, nterm, depth;  ///< nterm: at most; depth: of the two deepest trees of a pair together
   int faces;                ///< most of a geom that meets a plane
   double sunk, most_sunk;   ///< how deep in their geoms surfaces are, and half-spaces under their planes, half of what
                             ///< gaps are wider by [m]; most that can be
-  tgiGeomPair *pair;
-  int (*body)[2];           ///< nterm
-  int *geom1, *geom2;       ///< npair: A and B
+  tgiGeomPair *pair;        ///< npair, where all of them are looked at; NULL: a simulation lists those that are near
+  int *geom1, *geom2;       ///< npair: A and B, likewise
   double **nominal;         ///< ngeom: radii at the model's sizes, NULL where there is no tree
-  bool *before_plane;       ///< ngeom: meets a plane
+  bool *before_plane, *paired;  ///< ngeom: meets a plane; is in a pair
   int **patch, *npatch;     ///< ngeom: friction patches of the nodes (tree_force.h), NULL where there is no tree
   int npoint, most_patches; ///< friction points of all pairs at most, of a pair one for each patch of A; patches of a geom
   tgiPool *pool;            ///< NULL: one thread
@@ -49,7 +43,9 @@ typedef struct tgiBarrierGeom {
   bool made, renewed;       ///< renewed: its numbers, by the last transform
   tgReal size[3];           ///< that the numbers are of
   double sunk;              ///< likewise
-  tgReal frame[12];         ///< that `world` and `plane` are at
+  double around;            ///< radius of a sphere around the root's centre that holds the roots of both trees
+  bool placed[2];           ///< `world` and `plane` are at
+  tgReal frame[2][12];      ///< these frames
   tgiTreeNumbers numbers, plane_numbers;
   tgiWorldTree world, plane;  ///< plane: for pairs with planes
 } tgiBarrierGeom;
@@ -63,12 +59,16 @@ typedef struct tgiBarrierPair {
   tgiTreeCount count;
 } tgiBarrierPair;
 
-/// Sums of all pairs at one pose.
+/// Sums of the pairs at one pose.
 typedef struct tgiBarrierSums {
-  tgiBarrierPair *pair;     ///< npair
+  tgiNearPairs near;        ///< those that are looked at there
+  tgiBarrierPair *pair;     ///< near.room
   tgReal *frame;            ///< ngeom x 12: the geoms' frames there
   bool current;             ///< the pairs are those of the frames, and of the geoms' sizes
 } tgiBarrierSums;
+
+/// Terms of the last evaluation by their two bodies, hashed; term 0: nothing stands at a place, else 1 + its place in s->term.
+typedef struct tgiTermTable { struct { int body1, body2, term; } *at; size_t mask; } tgiTermTable;
 
 /// s->solver.
 typedef struct tgiBarrierWork {
@@ -82,9 +82,11 @@ typedef struct tgiBarrierWork {
   tgiTreeWork **tree;       ///< nthread
   tgiHeightWork **height;   ///< nthread
   tgiSolid *solid;          ///< ngeom: what advance sees of them
+  tgReal *frame;            ///< ngeom x 12: frames of the geoms that trees are being transformed to
   tgiAdvance advance;
-  double *apart;            ///< npair: room for what it is told
-  int *slot;                ///< nterm: where a term stands in s->term, from 1 on, 0: it does not act
+  tgiNearStep step;         ///< its pairs
+  double *apart;            ///< step.room: room for what it is told
+  tgiTermTable term;
   tgiLagged lagged;
   int tied;                 ///< geom with a radius of two makers in the last gradient in sizes, -1: none
 } tgiBarrierWork;
@@ -92,10 +94,13 @@ typedef struct tgiBarrierWork {
 static inline const tgiBarrier *tgi_barrier(const tgSim *s) { return (const tgiBarrier *)s->contact_model->data; }
 /// The workspace, placed.
 tgiBarrierWork *tgi_barrier_work(tgSim *s);
-/// Numbers of all trees for the sizes, and their places at the pose, which is that of the call under way from then on.
+/// Numbers of all trees for the sizes; the trees of the pairs of the last sums at the pose, which is that of the call
+/// under way from then on.
 void tgi_barrier_transform(tgSim *s, const tgPose *pose);
-/// All pairs at the pose; last: as TG_LAW_LAST.
-void tgi_barrier_pairs(tgSim *s, const tgPose *pose, bool last);
+/// The trees that are needed (as tgiNearPairs.needs) at the frames, ngeom x 12.
+void tgi_barrier_place(tgSim *s, const tgReal *frame, const unsigned char *needs);
+/// The pairs at the pose; last: as TG_LAW_LAST. TG_ERR_CAPACITY: there are more than there is room for.
+tgStatus tgi_barrier_pairs(tgSim *s, const tgPose *pose, bool last);
 /// Height of A's origin, where its tree is, above the half-space of the plane B whose frame is x, R, and its normal n.
 tgReal tgi_barrier_height(tgSim *s, const tgiGeomPair *g, const tgReal *x, const tgReal *R, tgReal n[3]);
 /// The term of a pair's bodies among s->term, all 0 where it is new; NULL: there is no room.

@@ -112,7 +112,7 @@ static const char *advice(double depth) {
 
 static tgStatus error_touch(tgSim *s, const tgiGeomPair *g, const tgiBarrierPair *p) {
   const tgiBarrierWork *w = tgi_barrier_work(s);
-  const tgiWorldTree *A = &w->geom[g->A].world, *B = &w->geom[g->B].world;
+  const tgiWorldTree *A = g->plane ? &w->geom[g->A].plane : &w->geom[g->A].world, *B = &w->geom[g->B].world;
   char a[128], b[128];
   double none[3] = {0, 0, 0}, x[9], depth = 0;
   face_of(A, none, p->face[0], x);
@@ -143,10 +143,9 @@ static tgStatus error_inside(tgSim *s, int inner, int outer) {
 }
 
 tgStatus tgi_barrier_check_separated(tgSim *s) {
-  const tgiBarrier *k = tgi_barrier(s);
   const tgiBarrierWork *w = tgi_barrier_work(s);
-  for (int i = 0; i < k->npair; i++) {
-    const tgiGeomPair *g = &k->pair[i];
+  for (int i = 0; i < w->sums.near.n; i++) {
+    const tgiGeomPair *g = &w->sums.near.pair[i];
     const tgiWorldTree *A = &w->geom[g->A].world, *B = &w->geom[g->B].world;
     bool in = w->sums.pair[i].separated && !g->plane && inside(A, B), out = w->sums.pair[i].separated && !g->plane && !in && inside(B, A);
     if (w->sums.pair[i].separated && !in && !out) continue;

@@ -7,26 +7,27 @@
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-static void place_points(tgLayout *l, const tgiBarrier *k, const tgCapacity *z, tgiLaggedPoints *p) {
+static void place_points(tgLayout *l, const tgiBarrier *k, const tgCapacity *z, size_t room, tgiLaggedPoints *p) {
   *p = (tgiLaggedPoints){.room = least(k->npoint, z->npoint)};
-  p->npoint = tgi_place(l, (size_t)k->npair, sizeof *p->npoint);
-  p->first = tgi_place(l, (size_t)k->npair, sizeof *p->first);
+  p->npoint = tgi_place(l, room, sizeof *p->npoint);
+  p->first = tgi_place(l, room, sizeof *p->first);
   p->point = tgi_place(l, (size_t)p->room, sizeof *p->point);
   p->patch = tgi_place(l, (size_t)p->room, sizeof *p->patch);
-  p->share = tgi_place(l, (size_t)k->npair, sizeof *p->share);
+  p->share = tgi_place(l, room, sizeof *p->share);
 }
 
-void tgi_lagged_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiLagged *lagged) {
+void tgi_lagged_place(tgLayout *l, const tgContact *c, const tgCapacity *z, int room, tgiLagged *lagged) {
   const tgiBarrier *k = c->data;
   bool planes = k->options.friction == TG_FRICTION_PLANE;
   size_t patches = tgi_size_mul((size_t)k->most_patches, (size_t)k->options.threads);
-  place_points(l, k, z, &lagged->start);
-  place_points(l, k, z, &lagged->ahead);
+  place_points(l, k, z, (size_t)room, &lagged->start);
+  place_points(l, k, z, (size_t)room, &lagged->ahead);
   lagged->nacting = 0;
   lagged->most_acting = least(k->npair, z->nfriction);
   size_t acting = (size_t)lagged->most_acting;
   lagged->acting = tgi_place(l, acting, sizeof *lagged->acting);
-  lagged->slot = tgi_place(l, (size_t)k->npair, sizeof *lagged->slot);
+  lagged->slot = tgi_place(l, acting, sizeof *lagged->slot);
+  lagged->needs = tgi_place(l, (size_t)c->model->ngeom, sizeof *lagged->needs);
   lagged->term = tgi_place(l, acting, sizeof *lagged->term);
   lagged->out = tgi_place(l, 12 * acting, sizeof *lagged->out);
   lagged->separated = tgi_place(l, acting, sizeof *lagged->separated);
@@ -36,7 +37,7 @@ void tgi_lagged_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiL
   lagged->sum = tgi_place(l, tgi_size_mul((size_t)k->most_patches * (1 + TGI_MOST_DIRECTIONS),
                                           (size_t)k->options.threads), sizeof *lagged->sum);
   lagged->room = planes ? z->ncon : 0;
-  lagged->first_plane = tgi_place(l, (size_t)k->npair + 1, sizeof *lagged->first_plane);
+  lagged->first_plane = tgi_place(l, (size_t)room + 1, sizeof *lagged->first_plane);
   lagged->plane = tgi_place(l, (size_t)lagged->room, sizeof *lagged->plane);
   lagged->body = tgi_place(l, 12 * (size_t)c->model->nbody, sizeof *lagged->body);
   lagged->geom = tgi_place(l, 12 * (size_t)c->model->ngeom, sizeof *lagged->geom);
@@ -108,7 +109,7 @@ bool tgi_lagged_by_sums(const tgSim *s) {
   return false;
 #else
   const tgiBarrier *k = tgi_barrier(s);
-  return k->options.friction != TG_FRICTION_PLANE && k->npair > 0 && !(k->pair[0].law.local > 0);
+  return k->options.friction != TG_FRICTION_PLANE && k->npair > 0 && !(k->law.local > 0);
 #endif
 }
 
@@ -160,7 +161,7 @@ static void keep_points(tgiLaggedPoints *points, int i, int n, const tgiFriction
 
 bool tgi_lagged_gather(tgSim *s, int worker, int i, const tgiForceScatter *scatter, tgiLaggedPoints *points) {
   const tgiBarrier *k = tgi_barrier(s);
-  const tgiGeomPair *g = &k->pair[i];
+  const tgiGeomPair *g = &tgi_barrier_work(s)->sums.near.pair[i];
   size_t own = (size_t)worker * (size_t)k->most_patches;
   tgiFrictionPoint *first = lagged_of(s)->point + own, *next = first;
   int *patch = lagged_of(s)->patch + own;
@@ -191,15 +192,17 @@ static void keep_plane(void *ctx, const tgiFrictionPlane *p, const tgiFrictionPl
 }
 
 static tgStatus list_acting(tgSim *s) {
-  const tgiBarrier *k = tgi_barrier(s);
+  const tgiNearPairs *near = &tgi_barrier_work(s)->sums.near;
   tgiLagged *lagged = lagged_of(s);
   int n = 0;
-  for (int i = 0; i < k->npair; i++) {
-    bool acts = lagged->start.npoint[i] > 0 || lagged->first_plane[i + 1] > lagged->first_plane[i];
-    lagged->slot[i] = acts ? ++n : 0;
-    if (acts && n <= lagged->most_acting) lagged->acting[n - 1] = i;
+  for (int i = 0; i < near->n; i++) {
+    if (!(lagged->start.npoint[i] > 0 || lagged->first_plane[i + 1] > lagged->first_plane[i])) continue;
+    if (n++ >= lagged->most_acting) continue;
+    lagged->acting[n - 1] = near->pair[i];
+    lagged->slot[n - 1] = i;
   }
   lagged->nacting = n <= lagged->most_acting ? n : 0;
+  tgi_near_needs(s->m.ngeom, lagged->nacting, lagged->acting, lagged->needs);
   if (n <= lagged->most_acting) return TG_OK;
   if (n > s->wanted.nfriction) s->wanted.nfriction = n;
   return tgi_error(&s->error, TG_ERR_CAPACITY, "Friction acts on %d pairs of geoms and there is room for %d; reserve more and repeat.", n,
@@ -207,7 +210,7 @@ static tgStatus list_acting(tgSim *s) {
 }
 
 tgStatus tgi_lagged_planes(tgSim *s) {
-  const tgiBarrier *k = tgi_barrier(s);
+  const tgiNearPairs *near = &tgi_barrier_work(s)->sums.near;
   tgiLagged *lagged = lagged_of(s);
   const tgiLaggedPoints *start = &lagged->start;
   Planes c = {.lagged = lagged};
@@ -217,8 +220,8 @@ tgStatus tgi_lagged_planes(tgSim *s) {
                      "There are %d friction points and room for %d; reserve more and repeat.", start->used,
                      start->room);
   }
-  for (int i = 0; i < k->npair; i++) {
-    const tgiGeomPair *g = &k->pair[i];
+  for (int i = 0; i < near->n; i++) {
+    const tgiGeomPair *g = &near->pair[i];
     tgReal n[3];
     tgiForceSum sum;
     lagged->first_plane[i] = c.count;
@@ -228,7 +231,7 @@ tgStatus tgi_lagged_planes(tgSim *s) {
     t.plane = keep_plane;
     if (!tgi_tree_force(&t, &sum)) return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where two geoms touch.");
   }
-  lagged->first_plane[k->npair] = c.count;
+  lagged->first_plane[near->n] = c.count;
   if (c.count <= lagged->room) return list_acting(s);
   if (c.count > s->wanted.ncon) s->wanted.ncon = c.count;
   return tgi_error(&s->error, TG_ERR_CAPACITY,
@@ -245,9 +248,8 @@ tgiFrictionLaw tgi_lagged_law(const tgSim *s, const tgiGeomPair *g) {
 
 void tgi_lagged_motions(const tgSim *s, const tgiGeomPair *g, tgiFrictionMotion m[2]) {
   const tgiBarrierWork *w = s->solver;
-  const int *body = tgi_barrier(s)->body[g->term];
   for (int side = 0; side < 2; side++) {
-    int b = body[g->swapped ? 1 - side : side];
+    int b = g->body[g->swapped ? 1 - side : side];
     tgi_friction_motion(w->lagged.body + 12 * b, w->lagged.body + 12 * b + 3, w->pose->xpos + 3 * b, w->pose->xmat + 9 * b, &m[side]);
   }
 }
@@ -258,15 +260,21 @@ void tgi_lagged_subtract_blocks(const tgiGeomPair *g, const tgReal from[144], tg
     for (int j = 0; j < 12; j++) to[12 * ((i + turn) % 12) + (j + turn) % 12] -= from[12 * i + j];
 }
 
-bool tgi_lagged_acts(const tgSim *s, const tgiGeomPair *g) {
-  const tgiBarrierWork *w = s->solver;
-  return w->lagged.slot[g - tgi_barrier(s)->pair] > 0;
+int tgi_lagged_acting(const tgSim *s, const tgiGeomPair *g) {
+  const tgiLagged *lagged = &((const tgiBarrierWork *)s->solver)->lagged;
+  int low = 0, high = lagged->nacting;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    if (lagged->acting[middle].pair < g->pair) low = middle + 1;
+    else high = middle;
+  }
+  return low < lagged->nacting && lagged->acting[low].pair == g->pair ? low : -1;
 }
 
 void tgi_lagged_pair(tgSim *s, int acting) {
   tgiLagged *lagged = lagged_of(s);
-  int i = lagged->acting[acting], planes = lagged->first_plane[i + 1] - lagged->first_plane[i];
-  const tgiGeomPair *g = &tgi_barrier(s)->pair[i];
+  int i = lagged->slot[acting], planes = lagged->first_plane[i + 1] - lagged->first_plane[i];
+  const tgiGeomPair *g = &lagged->acting[acting];
   tgiFrictionTerm *t = &lagged->term[acting];
   tgiFrictionMotion m[2];
   tgiFrictionLaw law = tgi_lagged_law(s, g);
@@ -277,10 +285,9 @@ void tgi_lagged_pair(tgSim *s, int acting) {
 }
 
 void tgi_lagged_evaluate(tgSim *s) {
-  const tgiBarrier *k = tgi_barrier(s);
   const tgiLagged *lagged = lagged_of(s);
   for (int i = 0; i < lagged->nacting; i++) {
-    const tgiGeomPair *g = &k->pair[lagged->acting[i]];
+    const tgiGeomPair *g = &lagged->acting[i];
     tgPairTerm *t = tgi_barrier_term(s, g);
     t->energy += lagged->term[i].energy;
     for (int j = 0; j < 12; j++) t->w[(j + (g->swapped ? 6 : 0)) % 12] -= lagged->term[i].g[j];
@@ -289,13 +296,6 @@ void tgi_lagged_evaluate(tgSim *s) {
 }
 
 void tgi_lagged_transform(tgSim *s) {
-  const tgiBarrier *k = tgi_barrier(s);
-  tgiBarrierWork *w = tgi_barrier_work(s);
-  for (int g = 0; g < s->m.ngeom; g++) {
-    tgiBarrierGeom *geom = &w->geom[g];
-    const tgReal *frame = w->lagged.geom + 12 * g;
-    memcpy(geom->frame, frame, sizeof geom->frame);
-    if (k->shapes.tree[g] != NULL) tgi_world_tree_transform(&geom->numbers, frame, frame + 3, &geom->world);
-    if (k->before_plane[g]) tgi_world_tree_transform(&geom->plane_numbers, frame, frame + 3, &geom->plane);
-  }
+  const tgiLagged *lagged = lagged_of(s);
+  tgi_barrier_place(s, lagged->geom, lagged->needs);
 }

@@ -16,15 +16,15 @@ struct tgiGeomPair;
 /// Friction of a pair of geoms at the pose of the last evaluation: energy and its derivatives in the twists of the bodies of A and B.
 typedef struct tgiFrictionTerm { tgReal energy, g[12], H[144]; } tgiFrictionTerm;
 
-/// Friction points of all pairs, of the forces at one pose.
+/// Friction points of all pairs, of the forces at one pose. Pairs have the places that they have in the list of the sums there.
 typedef struct tgiLaggedPoints {
   bool made;                ///< of `ahead`: by the last sums over the pairs, with
   tgReal weight;            ///< this weight of the barrier
-  int *npoint, *first;      ///< npair: points of a pair of geoms, and the first of them
+  int *npoint, *first;      ///< of each pair of geoms: its points, and the first of them
   int used, room;           ///< points of all pairs, and room for them; pairs take theirs in any order, on which no result depends
   tgiFrictionPoint *point;
   int *patch;               ///< of a point, where tgi_lagged_scatters
-  tgiFrictionShare *share;  ///< npair, likewise
+  tgiFrictionShare *share;  ///< of each pair, likewise
 } tgiLaggedPoints;
 
 /// What is frozen over a step.
@@ -33,7 +33,9 @@ typedef struct tgiLagged {
   tgiLaggedPoints start;    ///< of the step under way
   tgiLaggedPoints ahead;    ///< of the last sums, which may be where the next step starts
   int nacting, most_acting; ///< pairs of geoms on which friction acts in the step under way, and room for them
-  int *acting, *slot;       ///< these pairs; npair: the place of a pair among them, from 1 on, 0: it has none
+  struct tgiGeomPair *acting; ///< these pairs, in the order of the model's
+  int *slot;                ///< most_acting: their places in `start`
+  unsigned char *needs;     ///< ngeom: trees that they need, as tgiNearPairs.needs
   tgiFrictionTerm *term;    ///< most_acting: at the present pose
   tgReal *out;              ///< most_acting x 12: of a product
   bool *separated;          ///< most_acting: by that product
@@ -42,22 +44,22 @@ typedef struct tgiLagged {
   int *patch;
   tgiFrictionSum *sum;      ///< room for the sums of one pair and their rates, for each thread
   int room;                 ///< of plane: in the plane's form the sim's capacity of contacts, else 0
-  int *first_plane;         ///< npair + 1
+  int *first_plane;         ///< of each pair, and one past the last
   tgiFrictionPlane *plane;
   tgReal *body, *geom;      ///< nbody x 12, ngeom x 12: frames at the start
 } tgiLagged;
 
 /// TG_ERR_UNSUPPORTED names a pair whose two tangents have different coefficients.
 tgStatus tgi_lagged_supports(const tgModel *m, tgError *error);
-/// Places the arrays; with l->base NULL counts.
-void tgi_lagged_place(tgLayout *l, const tgContact *c, const tgCapacity *z, tgiLagged *lagged);
+/// Places the arrays, for lists with room for so many pairs; with l->base NULL counts.
+void tgi_lagged_place(tgLayout *l, const tgContact *c, const tgCapacity *z, int room, tgiLagged *lagged);
 /// A step begins with its step size and its start's pose. Friction's points then follow from the forces of the pairs'
 /// sums there: while a pair is summed it scatters its forces where tgi_lagged_scatter says (any thread, `worker`:
 /// which), and tgi_lagged_gather makes points of them. The last sums of the step before may have been those: where they
 /// made points they are the step's, by tgi_lagged_take. Last come the planes.
 void tgi_lagged_freeze(tgSim *s, double h);
 tgiForceScatter tgi_lagged_scatter(tgSim *s, int worker, const struct tgiGeomPair *g, tgiFrictionShare *share);
-/// Points of pair i, which is separated; scatter NULL: its sum scatters nothing (tgi_lagged_scatters). false: it is not separated.
+/// Points of pair i of the sums' list, which is separated; scatter NULL: its sum scatters nothing (tgi_lagged_scatters). false: it is not separated.
 /// Points that find no room are counted in points->used.
 bool tgi_lagged_gather(tgSim *s, int worker, int i, const tgiForceScatter *scatter, tgiLaggedPoints *points);
 /// The points ahead become those of the step.
@@ -75,8 +77,8 @@ tgStatus tgi_lagged_mixed(tgSim *s, const tgPose *pose);
 /// out (nbody x 6) += B' Z of all terms, B of forces. Leaves the trees at the start.
 tgStatus tgi_lagged_mixed_vjp(tgSim *s, const tgPose *pose, const tgReal *Z, tgReal *out);
 
-/// Friction acted on the pair in the step under way: where it did not, it has no derivatives either.
-bool tgi_lagged_acts(const tgSim *s, const struct tgiGeomPair *g);
+/// The place of a pair among those that friction acts on in the step under way; -1: on it none does, and it has no derivatives.
+int tgi_lagged_acting(const tgSim *s, const struct tgiGeomPair *g);
 /// Coefficient, step and slip speed of a pair of geoms.
 tgiFrictionLaw tgi_lagged_law(const tgSim *s, const struct tgiGeomPair *g);
 /// Motions over the step of the bodies of A and of B.
@@ -91,7 +93,7 @@ tgiFrictionSum *tgi_lagged_room(const tgSim *s, int worker);
 void tgi_lagged_subtract_blocks(const struct tgiGeomPair *g, const tgReal from[144], tgReal to[144]);
 /// n frames, 12 reals each: x, R.
 void tgi_lagged_frames(int n, const tgReal *x, const tgReal *R, tgReal *frame);
-/// Transforms all trees to the pose of the start.
+/// Transforms the trees of the acting pairs to the pose of the start.
 void tgi_lagged_transform(tgSim *s);
 /// The pair's forces where its trees are, frame (ngeom x 12) being the geoms' frames there; n: room for a plane's normal.
 tgiForceTask tgi_lagged_task(tgSim *s, const struct tgiGeomPair *g, const tgReal *frame, tgReal n[3]);

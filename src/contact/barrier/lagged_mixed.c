@@ -40,12 +40,11 @@ static bool mixed_pair(tgSim *s, int worker, const tgiGeomPair *g, Mix *x) {
 static tgStatus touches(tgSim *s) { return tgi_error(&s->error, TG_ERR_INVALID, "The step starts where two geoms touch."); }
 
 tgStatus tgi_lagged_mixed(tgSim *s, const tgPose *pose) {
-  const tgiBarrier *k = tgi_barrier(s);
   const tgiLagged *lagged = &tgi_barrier_work(s)->lagged;
   tgi_barrier_work(s)->pose = pose;
   tgi_lagged_transform(s);
   for (int i = 0; i < lagged->nacting; i++) {
-    const tgiGeomPair *g = &k->pair[lagged->acting[i]];
+    const tgiGeomPair *g = &lagged->acting[i];
     Mix x;
     if (!mixed_pair(s, 0, g, &x)) return touches(s);
     tgi_lagged_subtract_blocks(g, x.B, tgi_barrier_term(s, g)->B);
@@ -56,15 +55,15 @@ tgStatus tgi_lagged_mixed(tgSim *s, const tgPose *pose) {
 // ---- B' Z ----
 
 // of A and of B
-static void bodies(const tgSim *s, const tgiGeomPair *g, int body[2]) {
-  const int *of_term = tgi_barrier(s)->body[g->term];
-  for (int side = 0; side < 2; side++) body[side] = of_term[g->swapped ? 1 - side : side];
+static void bodies(const tgiGeomPair *g, int body[2]) {
+  for (int side = 0; side < 2; side++) body[side] = g->body[g->swapped ? 1 - side : side];
 }
 
-// weights of the sums of patches and of the share, from those of the points
-static void weigh(tgSim *s, int i, const tgReal Z[12], tgiPatchWeight *weight, tgiFrictionShare *share, tgReal out[12]) {
-  const tgiGeomPair *g = &tgi_barrier(s)->pair[i];
+// weights of the sums of patches and of the share, from those of the points of an acting pair
+static void weigh(tgSim *s, int acting, const tgReal Z[12], tgiPatchWeight *weight, tgiFrictionShare *share, tgReal out[12]) {
   const tgiLagged *lagged = &tgi_barrier_work(s)->lagged;
+  const tgiGeomPair *g = &lagged->acting[acting];
+  int i = lagged->slot[acting];
   const tgiFrictionShare unit[2] = {{.all = 1}, {.near = 1}};
   tgiFrictionLaw law = tgi_lagged_law(s, g);
   tgiFrictionMotion m[2];
@@ -89,10 +88,10 @@ static void weigh(tgSim *s, int i, const tgReal Z[12], tgiPatchWeight *weight, t
   *share = (tgiFrictionShare){.all = all * rate[0], .near = all * rate[1]};
 }
 
-static bool reverse(tgSim *s, int worker, int i, const tgReal Z[12], tgReal out[12]) {
+static bool reverse(tgSim *s, int worker, int acting, const tgReal Z[12], tgReal out[12]) {
   const tgiBarrier *k = tgi_barrier(s);
-  const tgiGeomPair *g = &k->pair[i];
   tgiBarrierWork *w = tgi_barrier_work(s);
+  const tgiGeomPair *g = &w->lagged.acting[acting];
   tgiTreeWork *tree = w->tree[worker];
   tgReal n[3], lever[3];
   tgiForceTask t = tgi_lagged_task(s, g, w->lagged.geom, n);
@@ -102,7 +101,7 @@ static bool reverse(tgSim *s, int worker, int i, const tgReal Z[12], tgReal out[
   int face[2];
   bool separated;
   tgi_v3_copy(p.origin, t.A->origin);
-  weigh(s, i, Z, weight, &p.share, out);
+  weigh(s, acting, Z, weight, &p.share, out);
   if (g->plane) {
     tgiHalfSpace plane = {.A = t.A, .n = n, .height = t.height, .law = t.law, .work = w->height[worker], .reverse = &p};
     separated = tgi_half_space(&plane, &sum, face, NULL, NULL);
@@ -127,14 +126,14 @@ typedef struct Product { tgSim *s; const tgReal *Z; } Product;
 static void reverse_pair(void *ctx, int worker, int acting) {
   const Product *c = ctx;
   tgiLagged *lagged = &tgi_barrier_work(c->s)->lagged;
-  const tgiGeomPair *g = &tgi_barrier(c->s)->pair[lagged->acting[acting]];
+  const tgiGeomPair *g = &lagged->acting[acting];
   tgReal Z[12], *out = lagged->out + 12 * acting;
   int body[2];
   memset(out, 0, 12 * sizeof *out);
-  bodies(c->s, g, body);
+  bodies(g, body);
   for (int side = 0; side < 2; side++) tgi_sp_copy(Z + 6 * side, c->Z + 6 * body[side]);
   if (tgi_lagged_scatters(c->s, g)) {
-    lagged->separated[acting] = reverse(c->s, worker, lagged->acting[acting], Z, out);
+    lagged->separated[acting] = reverse(c->s, worker, acting, Z, out);
     return;
   }
   Mix x;
@@ -144,7 +143,6 @@ static void reverse_pair(void *ctx, int worker, int acting) {
 }
 
 tgStatus tgi_lagged_mixed_vjp(tgSim *s, const tgPose *pose, const tgReal *Z, tgReal *out) {
-  const tgiBarrier *k = tgi_barrier(s);
   const tgiLagged *lagged = &tgi_barrier_work(s)->lagged;
   Product c = {.s = s, .Z = Z};
   tgi_barrier_work(s)->pose = pose;
@@ -153,7 +151,7 @@ tgStatus tgi_lagged_mixed_vjp(tgSim *s, const tgPose *pose, const tgReal *Z, tgR
   for (int i = 0; i < lagged->nacting; i++) {
     int body[2];
     if (!lagged->separated[i]) return touches(s);
-    bodies(s, &k->pair[lagged->acting[i]], body);
+    bodies(&lagged->acting[i], body);
     for (int side = 0; side < 2; side++) tgi_sp_axpy(out + 6 * body[side], -1, lagged->out + 12 * i + 6 * side);
   }
   return TG_OK;

@@ -194,9 +194,9 @@ static tgStatus no_room(tgSim *s) {
 static tgStatus touches(tgSim *s) { return tgi_error(&s->error, TG_ERR_INVALID, "The gradient is asked where two geoms touch."); }
 
 // minus the twists: the sums are gradients of energies, and forces are minus them
-static void twist_pair(const tgSim *s, const tgiGeomPair *g, const tgReal *Z, tgReal pair[12]) {
-  const int *body = tgi_barrier(s)->body[g->term];
-  for (int side = 0; side < 2; side++) for (int i = 0; i < 6; i++) pair[6 * side + i] = -Z[6 * body[g->swapped ? 1 - side : side] + i];
+static void twist_pair(const tgiGeomPair *g, const tgReal *Z, tgReal pair[12]) {
+  for (int side = 0; side < 2; side++)
+    for (int i = 0; i < 6; i++) pair[6 * side + i] = -Z[6 * g->body[g->swapped ? 1 - side : side] + i];
 }
 
 // what the barrier's own g . Z, g (Z_A - Z_B), changes by
@@ -211,7 +211,7 @@ static tgStatus now(tgSim *s, const tgiGeomPair *g, const tgReal *Z, Time at, tg
   t.nd = w.nd;
   t.dir = dir;
   if (!tgi_tree_force(&t, &sum)) return touches(s);
-  twist_pair(s, g, Z, pair);
+  twist_pair(g, Z, pair);
   tgi_sp_sub(relative, pair, pair + 6);
   for (int j = 0; j < w.nd; j++) rate[j] = tgi_sp_dot(sum.dg[j], relative);
   for (int j = 0; j < TWISTS; j++) {
@@ -230,13 +230,12 @@ static tgStatus before(tgSim *s, const tgiGeomPair *g, const tgReal *Z, Time at,
   tgReal n[3];
   Wanted w = wanted_of(s, g, p);
   tgiForceSum sum;
-  if (!tgi_lagged_acts(s, g)) return TG_OK;
   if (!directions(s, g, &w, at.geom, dir)) return no_room(s);
   Rates r = {.law = tgi_lagged_law(s, g), .nd = w.nd};
   // friction is linear in its coefficient, which may be 0
   tgReal lambda = r.law.lambda;
   r.law.lambda = 1;
-  twist_pair(s, g, Z, r.Z);
+  twist_pair(g, Z, r.Z);
   tgi_lagged_motions(s, g, r.m);
   tgiForceTask t = tgi_lagged_task(s, g, at.geom, n);
   t.ctx = &r;
@@ -260,11 +259,12 @@ static bool any(const tgParamGrad *p) {
          p->geom_scale != NULL || p->opt_timestep != NULL || TG_NUMBER_GRAD(p, slip_speed) != NULL;
 }
 
-static tgStatus all_pairs(tgSim *s, const tgReal *Z, Time at, bool friction, tgParamGrad *p) {
-  const tgiBarrier *k = tgi_barrier(s);
-  for (int i = 0; i < k->npair; i++) {
+typedef tgStatus (*Part)(tgSim *s, const tgiGeomPair *g, const tgReal *Z, Time at, tgParamGrad *p);
+
+static tgStatus each_pair(tgSim *s, int n, const tgiGeomPair *pair, Part part, const tgReal *Z, Time at, tgParamGrad *p) {
+  for (int i = 0; i < n; i++) {
     size_t mark = tgi_stack_mark(s);
-    TG_TRY(friction ? before(s, &k->pair[i], Z, at, p) : now(s, &k->pair[i], Z, at, p));
+    TG_TRY(part(s, &pair[i], Z, at, p));
     tgi_stack_free(s, mark);
   }
   return TG_OK;
@@ -288,23 +288,24 @@ tgStatus tgi_barrier_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, t
   if (TG_NUMBER_GRAD(p, weight) != NULL) add_weight(s, Z, TG_NUMBER_GRAD(p, weight));
   if (!any(p)) return TG_OK;
   const tgiLagged *lagged = &tgi_barrier_work(s)->lagged;
+  const tgiNearPairs *near = &tgi_barrier_work(s)->sums.near;
   size_t mark = tgi_stack_mark(s);
   tgReal *geom = tgi_stack_real(s, 12 * (size_t)s->m.ngeom), *body = tgi_stack_real(s, 12 * (size_t)s->m.nbody);
   if (geom == NULL || body == NULL) return no_room(s);
   tgi_lagged_frames(s->m.ngeom, pose->geom_xpos, pose->geom_xmat, geom);
   tgi_lagged_frames(s->m.nbody, pose->xpos, pose->xmat, body);
   tgi_barrier_transform(s, pose);
-  TG_TRY(all_pairs(s, Z, (Time){geom, body}, false, p));
+  TG_TRY(each_pair(s, near->n, near->pair, now, Z, (Time){geom, body}, p));
   tgi_lagged_transform(s);
-  TG_TRY(all_pairs(s, Z, (Time){lagged->geom, lagged->body}, true, p));
+  TG_TRY(each_pair(s, lagged->nacting, lagged->acting, before, Z, (Time){lagged->geom, lagged->body}, p));
   tgi_stack_free(s, mark);
   return TG_OK;
 }
 
 void tgi_barrier_param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInfo *info) {
   const tgModel *m = &s->m;
-  const tgiBarrier *k = tgi_barrier(s);
-  int tied = ((const tgiBarrierWork *)s->solver)->tied;
+  const tgiBarrierWork *w = s->solver;
+  int tied = w->tied;
   if ((p->geom_size != NULL || p->geom_scale != NULL) && tied >= 0 && info->ties++ == 0) {
     char label[80];
     info->label = TG_GRAD_ONE_SIDED;
@@ -312,11 +313,11 @@ void tgi_barrier_param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInf
              tgi_model_label(m, TG_THING_GEOM, tied, label, sizeof label));
   }
   if (p->geom_friction == NULL) return;
-  for (int i = 0; i < k->npair; i++) {
-    const tgiGeomPair *g = &k->pair[i];
+  for (int i = 0; i < w->lagged.nacting; i++) {
+    const tgiGeomPair *g = &w->lagged.acting[i];
     int geom;
     tgi_pair_friction(m, g->pair, 0, &geom);
-    if (m->pair_condim[g->pair] != 1 && geom >= 0 && m->geom_priority[g->A] == m->geom_priority[g->B])
+    if (geom >= 0 && m->geom_priority[g->A] == m->geom_priority[g->B])
       tgi_equal_numbers(m, g->A, g->B, m->geom_friction, "friction", info);
   }
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/layout.h"
+#include "coll/broad.h"
 #include "contact/barrier/barrier.h"
 #include "contact/barrier/halfspace/halfspace.h"
 #include "contact/barrier/pair/law.h"
@@ -11,38 +12,7 @@
 #include "contact/barrier/prepare.h"
 #include "tangere/sdrs.h"
 
-static bool is_plane(const tgModel *m, int g) { return m->geom_type[g] == TG_GEOM_PLANE; }
-
 static tgiBarrier *data_of(tgContact *c) { return c->data; }
-
-// pairs of the model between bodies that can move against each other
-static bool wanted(const tgModel *m, int p) {
-  int a = m->geom_body[m->pair_geom1[p]], b = m->geom_body[m->pair_geom2[p]];
-  return m->body_weld[a] != m->body_weld[b] && !(is_plane(m, m->pair_geom1[p]) && is_plane(m, m->pair_geom2[p]));
-}
-
-// Terms by their two bodies, hashed, while pairs are added: 1 + term at a place, 0: none. Twice as many places as pairs, or more.
-typedef struct TermTable { int *term; size_t mask; } TermTable;
-
-static bool make_table(const tgiBarrier *k, int npair, TermTable *t) {
-  size_t n = 2;
-  while (n < 2 * (size_t)npair) n *= 2;
-  *t = (TermTable){k->alloc.alloc(k->alloc.ctx, tgi_size_mul(n, sizeof *t->term)), n - 1};
-  if (t->term != NULL) memset(t->term, 0, n * sizeof *t->term);
-  return t->term != NULL;
-}
-
-static int term_of(tgiBarrier *k, const TermTable *table, int body1, int body2) {
-  size_t at = ((uint64_t)body1 * 0x9E3779B97F4A7C15u + (uint64_t)body2 * 0xC2B2AE3D27D4EB4Fu) >> 20 & table->mask;
-  for (; table->term[at] > 0; at = (at + 1) & table->mask) {
-    int t = table->term[at] - 1;
-    if (k->body[t][0] == body1 && k->body[t][1] == body2) return t;
-  }
-  k->body[k->nterm][0] = body1;
-  k->body[k->nterm][1] = body2;
-  table->term[at] = ++k->nterm;
-  return k->nterm - 1;
-}
 
 static bool is_local(const tgContact *c) { return c->kind == &tgi_sdrs_model; }
 
@@ -68,34 +38,31 @@ static tgiTreeLaw law_of(const tgBarrierOptions *o) {
                       .brute = o->hierarchy == TG_HIERARCHY_BRUTE, .local = near_only ? o->local_range : 0};
 }
 
-static tgiWorldTree nominal_of(const tgiBarrier *k, int g) {
-  return (tgiWorldTree){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .nominal = k->nominal[g]};
+// what parameters.c takes for the two geoms of a pair
+static size_t pair_scratch(const tgiBarrier *k, const tgiGeomPair *g) {
+  size_t reals = 0;
+  for (int side = 0; side < 2; side++) {
+    int geom = side == 0 ? g->A : g->B;
+    const tgiSurface *surface = k->shapes.surface[geom];
+    const tgiTree *tree = k->shapes.tree[geom];
+    if (tree != NULL) reals += 2 * tgi_tree_reals(surface, tree) + 3 * tgi_world_tree_reals(surface, tree) + 64;
+  }
+  return reals * sizeof(tgReal);
 }
 
-static void add_pair(const tgContact *c, tgiBarrier *k, const TermTable *terms, int p) {
-  const tgModel *m = c->model;
-  int a = m->pair_geom1[p], b = m->pair_geom2[p], body1 = m->body_weld[m->geom_body[a]], body2 = m->body_weld[m->geom_body[b]];
-  bool swap = is_plane(m, a) || (!is_plane(m, b) && k->nominal[b][0] < k->nominal[a][0]);
-  k->geom1[k->npair] = swap ? b : a;
-  k->geom2[k->npair] = swap ? a : b;
-  tgiGeomPair *g = &k->pair[k->npair++];
-  *g = (tgiGeomPair){.A = swap ? b : a, .B = swap ? a : b, .pair = p, .plane = is_plane(m, a) || is_plane(m, b),
-                     .law = law_of(&k->options)};
+// what the pair makes the model keep, and a simulation have room for
+static void note_pair(tgiBarrier *k, const tgiGeomPair *g, size_t *scratch) {
+  const tgiTree *A = k->shapes.tree[g->A], *B = g->plane ? NULL : k->shapes.tree[g->B];
+  size_t most = pair_scratch(k, g);
+  if (most > *scratch) *scratch = most;
+  k->npair++;
+  k->paired[g->A] = k->paired[g->B] = true;
   k->npoint = k->npoint < INT_MAX - k->npatch[g->A] ? k->npoint + k->npatch[g->A] : INT_MAX;
-  bool turned = body1 > body2;
-  g->term = term_of(k, terms, turned ? body2 : body1, turned ? body1 : body2);
-  g->swapped = swap != turned;
-  int depth = k->shapes.tree[g->A]->depth + (g->plane ? 0 : k->shapes.tree[g->B]->depth);
+  int depth = A->depth + (B != NULL ? B->depth : 0), faces = k->shapes.surface[g->A]->nface;
   if (depth > k->depth) k->depth = depth;
-  int faces = k->shapes.surface[g->A]->nface;
-  if (g->plane) {
-    k->before_plane[g->A] = true;
-    if (faces > k->faces) k->faces = faces;
-  }
-  if (g->plane || is_local(c) || k->options.hierarchy != TG_HIERARCHY_MOMENT) return;
-  tgiWorldTree A = nominal_of(k, g->A), B = nominal_of(k, g->B);
-  g->law.one_sided[0] = tgi_one_sided(&A, &B);
-  g->law.one_sided[1] = tgi_one_sided(&B, &A);
+  if (!g->plane) return;
+  k->before_plane[g->A] = true;
+  if (faces > k->faces) k->faces = faces;
 }
 
 // radii at the sizes of the model; geoms share them with their trees' first geom when the sizes are the same
@@ -119,43 +86,52 @@ static tgStatus nominal_radii(const tgContact *c, tgiBarrier *k, int g, tgError 
 }
 
 static tgStatus make_arrays(tgContact *c, tgiBarrier *k, tgError *error) {
-  size_t ngeom = (size_t)c->model->ngeom + 1, npair = (size_t)c->model->npair + 1;
+  size_t ngeom = (size_t)c->model->ngeom + 1;
   k->nominal = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(ngeom, sizeof *k->nominal));
   k->patch = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(ngeom, sizeof *k->patch));
   k->npatch = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(ngeom, sizeof *k->npatch));
-  k->before_plane = k->alloc.alloc(k->alloc.ctx, ngeom * sizeof *k->before_plane);
-  k->pair = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(npair, sizeof *k->pair));
-  k->body = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(npair, sizeof *k->body));
-  k->geom1 = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(npair, 2 * sizeof *k->geom1));
+  k->before_plane = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(ngeom, 2 * sizeof *k->before_plane));
   if (k->nominal != NULL) memset(k->nominal, 0, ngeom * sizeof *k->nominal);
   if (k->patch != NULL) memset(k->patch, 0, ngeom * sizeof *k->patch);
-  if (k->nominal == NULL || k->patch == NULL || k->npatch == NULL || k->before_plane == NULL || k->pair == NULL ||
-      k->body == NULL || k->geom1 == NULL)
-    return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d pairs of geoms.", c->model->npair);
-  memset(k->before_plane, 0, ngeom * sizeof *k->before_plane);
-  k->geom2 = k->geom1 + npair;
+  if (k->nominal == NULL || k->patch == NULL || k->npatch == NULL || k->before_plane == NULL)
+    return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d geoms.", c->model->ngeom);
+  memset(k->before_plane, 0, 2 * ngeom * sizeof *k->before_plane);
+  k->paired = k->before_plane + ngeom;
   return TG_OK;
 }
 
-// what parameters.c takes for the two geoms of a pair
-static size_t pair_scratch(const tgiBarrier *k, const tgiGeomPair *g) {
-  size_t reals = 0;
-  for (int side = 0; side < 2; side++) {
-    int geom = side == 0 ? g->A : g->B;
-    const tgiSurface *surface = k->shapes.surface[geom];
-    const tgiTree *tree = k->shapes.tree[geom];
-    if (tree != NULL) reals += 2 * tgi_tree_reals(surface, tree) + 3 * tgi_world_tree_reals(surface, tree) + 64;
+// Pairs of a potential that is 0 from a distance on are found where they are near, and else listed here.
+static bool lists_pairs(const tgModel *m, const tgiBarrier *k) { return !(k->law.local > 0) || !tgi_broad_pays(m); }
+
+static tgStatus list_pairs(tgContact *c, tgiBarrier *k, size_t *scratch, tgError *error) {
+  const tgModel *m = c->model;
+  bool list = lists_pairs(m, k);
+  size_t room = list ? (size_t)m->npair + 1 : 0;
+  if (list) {
+    k->pair = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(room, sizeof *k->pair));
+    k->geom1 = k->alloc.alloc(k->alloc.ctx, tgi_size_mul(room, 2 * sizeof *k->geom1));
+    if (k->pair == NULL || k->geom1 == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d pairs of geoms.", m->npair);
+    k->geom2 = k->geom1 + room;
   }
-  return reals * sizeof(tgReal);
+  for (int p = 0; p < m->npair; p++) {
+    tgiGeomPair g;
+    if (!tgi_near_pair(k, m, p, &g)) continue;
+    if (list) {
+      k->pair[k->npair] = g;
+      k->geom1[k->npair] = g.A;
+      k->geom2[k->npair] = g.B;
+    }
+    note_pair(k, &g, scratch);
+  }
+  return TG_OK;
 }
 
-static size_t scratch(const tgModel *m, const tgiBarrier *k) {
-  size_t most = 0;
-  for (int i = 0; i < k->npair; i++) {
-    size_t n = pair_scratch(k, &k->pair[i]);
-    if (n > most) most = n;
-  }
-  return most + (12 * ((size_t)m->ngeom + (size_t)m->nbody) + 64) * sizeof(tgReal);
+// no more terms than pairs of bodies that have a geom
+static int most_terms(const tgModel *m, int npair) {
+  size_t n = 0;
+  for (int b = 0; b < m->nbody; b++) n += m->body_weld[b] == b;
+  size_t pairs = n * (n - 1) / 2;
+  return pairs < (size_t)npair ? (int)pairs : npair;
 }
 
 // surfaces may lie deep enough in their geoms for gaps to be seen as much wider as the options say
@@ -186,12 +162,10 @@ static tgStatus fill(tgContact *c, tgiBarrier *k, tgError *error) {
   TG_TRY(tgi_lagged_supports(m, error));
   for (int g = 0; g < m->ngeom; g++)
     if (k->shapes.tree[g] != NULL) TG_TRY(nominal_radii(c, k, g, error));
-  TermTable terms;
-  if (!make_table(k, m->npair, &terms)) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d pairs of geoms.", m->npair);
-  for (int p = 0; p < m->npair; p++)
-    if (wanted(m, p)) add_pair(c, k, &terms, p);
-  k->alloc.free(k->alloc.ctx, terms.term);
-  c->scratch = scratch(m, k);
+  size_t scratch = 0;
+  TG_TRY(list_pairs(c, k, &scratch, error));
+  k->nterm = most_terms(m, k->npair);
+  c->scratch = scratch + (32 * ((size_t)m->ngeom + (size_t)m->nbody) + 64) * sizeof(tgReal);
   if (k->options.threads < 2) return TG_OK;
   k->pool = tgi_pool_create(k->options.threads, &k->alloc);
   return k->pool != NULL ? TG_OK : tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d threads.", k->options.threads);
@@ -212,12 +186,11 @@ double tgi_barrier_resting_gap(const tgContact *c) {
   const tgModel *m = c->model;
   const tgiBarrier *k = c->data;
   double mass = INFINITY, half = INFINITY, low = 0, high = 1;
-  for (int i = 0; i < k->npair; i++)
-    for (int side = 0; side < 2; side++) {
-      int g = side == 0 ? k->pair[i].A : k->pair[i].B;
-      mass = fmin(mass, tgi_tree_mass(m, m->geom_body[g]));
-      if (k->shapes.surface[g] != NULL) half = fmin(half, tgi_shape_half_width(m, &k->shapes, g));
-    }
+  for (int g = 0; g < m->ngeom; g++) {
+    if (!k->paired[g]) continue;
+    mass = fmin(mass, tgi_tree_mass(m, m->geom_body[g]));
+    if (k->shapes.surface[g] != NULL) half = fmin(half, tgi_shape_half_width(m, &k->shapes, g));
+  }
   if (!(mass > 0 && mass < INFINITY)) return 0;
   for (int i = 0; i < HALVINGS; i++) {
     double z = (low + high) / 2;
@@ -241,6 +214,7 @@ tgStatus tgi_barrier_prepare(tgContact *c, tgError *error) {
   tgiBarrier *k = c->alloc.alloc(c->alloc.ctx, sizeof *k);
   if (k == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the contact model.");
   *k = (tgiBarrier){.alloc = c->alloc, .options = options_of(c)};
+  k->law = law_of(&k->options);
   k->form = k->options.hierarchy == TG_HIERARCHY_PAPER ? TGI_TREE_PAPER : TGI_TREE_MOMENT;
   c->data = k;
   warn_of_blend(c, &k->options);
@@ -259,7 +233,6 @@ void tgi_barrier_release(tgContact *c) {
   a.free(a.ctx, k->npatch);
   a.free(a.ctx, k->before_plane);
   a.free(a.ctx, k->pair);
-  a.free(a.ctx, k->body);
   a.free(a.ctx, k->geom1);
   tgi_shapes_free(&k->shapes);
   a.free(a.ctx, k);
@@ -306,26 +279,40 @@ static void place_geom(tgLayout *l, const tgiBarrier *k, int g, tgiBarrierGeom *
   }
 }
 
-static tgiBarrierSums place_sums(tgLayout *l, const tgiBarrier *k, size_t ngeom) {
+static tgiBarrierSums place_sums(tgLayout *l, const tgModel *m, const tgiBarrier *k, int room) {
   tgiBarrierSums s = {.current = false};
-  s.pair = tgi_place(l, (size_t)k->npair, sizeof *s.pair);
-  s.frame = tgi_place(l, 12 * ngeom, sizeof *s.frame);
+  tgi_near_place(l, m, k, room, &s.near);
+  s.pair = tgi_place(l, (size_t)room, sizeof *s.pair);
+  s.frame = tgi_place(l, 12 * (size_t)m->ngeom, sizeof *s.frame);
   return s;
 }
+
+// twice as many places as there can be terms, or more
+static tgiTermTable place_terms(tgLayout *l, size_t nterm) {
+  size_t n = 2;
+  while (n < 2 * nterm) n *= 2;
+  tgiTermTable t = {.mask = n - 1};
+  t.at = tgi_place(l, n, sizeof *t.at);
+  return t;
+}
+
+static int least(int a, int b) { return a < b ? a : b; }
 
 static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarrierWork **work) {
   const tgiBarrier *k = c->data;
   size_t ngeom = (size_t)c->model->ngeom, nthread = (size_t)k->options.threads;
   tgiBarrierWork *w = tgi_place(l, 1, sizeof *w);
   tgiBarrierGeom *geom = tgi_place(l, ngeom, sizeof *geom);
-  tgiBarrierSums sums = place_sums(l, k, ngeom), start = place_sums(l, k, ngeom);
+  int room = k->pair != NULL ? k->npair : least(k->npair, z->nnear);
+  tgiBarrierSums sums = place_sums(l, c->model, k, room), start = place_sums(l, c->model, k, room);
   tgiTreeWork **tree = tgi_place(l, nthread, sizeof(tgiTreeWork *));
   tgiHeightWork **height = tgi_place(l, nthread, sizeof(tgiHeightWork *));
   for (int g = 0; g < c->model->ngeom; g++) place_geom(l, k, g, geom != NULL ? geom + g : NULL);
   tgiSolid *solid = tgi_place(l, ngeom, sizeof *solid);
-  double *bound = tgi_place(l, (size_t)k->npair, sizeof *bound), *apart = tgi_place(l, (size_t)k->npair, sizeof *apart);
-  tgReal *q = tgi_place(l, (size_t)c->model->nq, sizeof *q);
-  int *slot = tgi_place(l, (size_t)k->nterm, sizeof *slot);
+  tgiNearStep step;
+  tgi_near_step_place(l, k, room, &step);
+  double *apart = tgi_place(l, (size_t)room, sizeof *apart);
+  tgReal *q = tgi_place(l, (size_t)c->model->nq, sizeof *q), *frame = tgi_place(l, 12 * ngeom, sizeof *frame);
   for (size_t t = 0; t < nthread; t++) {
     void *memory = tgi_place(l, tgi_tree_work_bytes(k->depth), 1);
     if (memory != NULL) tree[t] = tgi_tree_work_place(memory, k->depth);
@@ -333,16 +320,17 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiBarri
     if (memory != NULL) height[t] = tgi_height_work_place(memory, k->faces);
   }
   tgiLagged lagged;
-  tgi_lagged_place(l, c, z, &lagged);
+  tgi_lagged_place(l, c, z, room, &lagged);
+  tgiTermTable term = place_terms(l, (size_t)least(k->nterm, least(INT_MAX - lagged.most_acting, room) + lagged.most_acting));
   *work = w;
   if (w == NULL) return;
   for (size_t g = 0; g < ngeom; g++)
     solid[g] = (tgiSolid){.surface = k->shapes.surface[g], .tree = k->shapes.tree[g], .number = &geom[g].numbers};
   *w = (tgiBarrierWork){.home = l->base, .nthread = (int)nthread, .sunk = k->sunk, .geom = geom, .sums = sums,
-                        .start = start, .tree = tree, .height = height, .solid = solid, .apart = apart,
-                        .slot = slot, .lagged = lagged};
-  w->advance = (tgiAdvance){.npair = k->npair, .geom1 = k->geom1, .geom2 = k->geom2, .solid = solid, .sunk = k->sunk,
-                            .bound = bound, .q = q};
+                        .start = start, .tree = tree, .height = height, .solid = solid, .frame = frame, .step = step,
+                        .apart = apart, .term = term, .lagged = lagged};
+  w->advance = (tgiAdvance){.npair = step.n, .geom1 = k->geom1, .geom2 = k->geom2, .solid = solid, .sunk = k->sunk,
+                            .bound = step.bound, .q = q};
 }
 
 size_t tgi_barrier_bytes(const tgContact *c, const tgCapacity *z) {

@@ -2,13 +2,13 @@
 #include "contact/barrier/barrier.h"
 #include "math/vec3.h"
 
-int tgi_barrier_touches(const tgSim *s) { return tgi_barrier(s)->npair; }
+int tgi_barrier_touches(const tgSim *s) { return ((const tgiBarrierWork *)s->solver)->sums.near.n; }
 
 // the plane B; of two surfaces, the point of A farthest against the force on it and that force's direction, A being the smaller
 static void face_of(const tgSim *s, const tgiGeomPair *g, const double f[3], double at[3], double n[3]) {
   const tgiBarrierWork *w = s->solver;
   if (g->plane) {
-    const tgReal *frame = w->geom[g->B].frame;
+    const tgReal *frame = w->sums.frame + 12 * g->B;
     for (int k = 0; k < 3; k++) {
       at[k] = tgRe(frame[k]);
       n[k] = tgRe(frame[3 + 3 * k + 2]);
@@ -30,12 +30,12 @@ static void face_of(const tgSim *s, const tgiGeomPair *g, const double f[3], dou
 // minus the gradient in the twist of A, of the barrier and of friction
 bool tgi_barrier_touch(const tgSim *s, int i, tgContactForce *out) {
   const tgiBarrierWork *work = s->solver;
-  const tgiGeomPair *g = &tgi_barrier(s)->pair[i];
-  const int *body = tgi_barrier(s)->body[g->term];
+  const tgiGeomPair *g = &work->sums.near.pair[i];
+  const int *body = g->body;
   const tgReal *slope = work->sums.pair[i].sum.g;
-  bool slides = tgi_lagged_acts(s, g);
+  int acting = tgi_lagged_acting(s, g);
   double mu = tgRe(TG_NUMBER(s, weight)), f[3], w[6], ff = 0, at[3], n[3];
-  for (int k = 0; k < 6; k++) w[k] = -mu * tgRe(slope[k]) - (slides ? tgRe(work->lagged.term[work->lagged.slot[i] - 1].g[k]) : 0);
+  for (int k = 0; k < 6; k++) w[k] = -mu * tgRe(slope[k]) - (acting >= 0 ? tgRe(work->lagged.term[acting].g[k]) : 0);
   for (int k = 0; k < 3; k++) {
     f[k] = -mu * tgRe(slope[3 + k]);
     ff += f[k] * f[k];

@@ -94,7 +94,7 @@ static void kinds(void **state) {
   const tgiBarrierWork *w = r.s->solver;
   long points = 0, leaves = 0, blends = 0;
   for (int i = 0; i < tgi_barrier(r.s)->npair; i++) {
-    if (!tgi_lagged_acts(r.s, &tgi_barrier(r.s)->pair[i]) || tgi_barrier(r.s)->pair[i].plane) continue;
+    if (tgi_lagged_acting(r.s, &tgi_barrier(r.s)->pair[i]) < 0 || tgi_barrier(r.s)->pair[i].plane) continue;
     points += w->sums.pair[i].count.points;
     leaves += w->sums.pair[i].count.leaves;
     blends += w->sums.pair[i].count.blends;
