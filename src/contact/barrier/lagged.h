@@ -59,8 +59,8 @@ void tgi_lagged_place(tgLayout *l, const tgContact *c, const tgCapacity *z, int 
 /// made points they are the step's, by tgi_lagged_take. Last come the planes.
 void tgi_lagged_freeze(tgSim *s, double h);
 tgiForceScatter tgi_lagged_scatter(tgSim *s, int worker, const struct tgiGeomPair *g, tgiFrictionShare *share);
-/// Points of pair i of the sums' list, which is separated; scatter NULL: its sum scatters nothing (tgi_lagged_scatters). false: it is not separated.
-/// Points that find no room are counted in points->used.
+/// Points of pair i of the sums' list, which is separated; scatter NULL: its sum scatters nothing
+/// (tgi_lagged_scatters). false: it is not separated. Points that find no room are counted in points->used.
 bool tgi_lagged_gather(tgSim *s, int worker, int i, const tgiForceScatter *scatter, tgiLaggedPoints *points);
 /// The points ahead become those of the step.
 void tgi_lagged_take(tgSim *s);
