@@ -18,6 +18,13 @@ typedef enum tgGeomType {  ///< Shapes of geoms, each with its axis along z.
 } tgGeomType;
 typedef enum tgEqualityType { TG_EQ_CONNECT, TG_EQ_WELD, TG_EQ_JOINT } tgEqualityType;  ///< What an equality holds together.
 typedef enum tgTransmission { TG_TRN_JOINT, TG_TRN_TENDON } tgTransmission;  ///< What an actuator or a tendon's motor pulls at.
+/// How the activation a of an actuator follows its control u, at a time constant tau. TG_ACT_NONE: the actuator has none.
+typedef enum tgActivation {
+  TG_ACT_NONE,             ///< none: the control itself acts
+  TG_ACT_INTEGRATOR,       ///< da/dt = u:             a' = a + h u
+  TG_ACT_FILTER,           ///< da/dt = (u - a)/tau:   a' = a + h (u - a)/tau
+  TG_ACT_FILTER_EXACT      ///< the same, integrated exactly under a control held over the step: a' = a + (u - a) (1 - exp(-h/tau))
+} tgActivation;
 typedef enum tgLimited { TG_LIMITED_NO, TG_LIMITED_YES } tgLimited;  ///< Whether a range is a limit.
 /// compiler/inertiafromgeom
 typedef enum tgInertiaFrom { TG_INERTIA_FROM_AUTO, TG_INERTIA_FROM_FILE, TG_INERTIA_FROM_GEOM } tgInertiaFrom;
@@ -94,7 +101,8 @@ typedef struct tgMeshDesc {
   tgSource source;                 ///< where it is written
 } tgMeshDesc;
 
-/// Actuator: force = gain u + bias0 + bias1 length + bias2 velocity, gain = gain0 + gain1 length + gain2 velocity.
+/// Actuator: force = gain u + bias0 + bias1 length + bias2 velocity, gain = gain0 + gain1 length + gain2 velocity. With an
+/// activation a that stands in the place of u, at its value at the start of the step, and u drives a.
 typedef struct tgActuatorDesc {
   const char *name;                ///< may be NULL
   tgTransmission transmission;     ///< what it pulls at
@@ -103,6 +111,10 @@ typedef struct tgActuatorDesc {
   double gain[3], bias[3];         ///< constant, per length, per velocity
   bool ctrllimited, forcelimited;  ///< whether the ranges below are limits
   double ctrlrange[2], forcerange[2];  ///< lower, upper: of the control; of the force [N or N m]
+  tgActivation activation;         ///< what it has of one
+  double timeconst;                ///< tau of a filter [s]
+  bool actlimited;                 ///< whether actrange is a limit
+  double actrange[2];              ///< lower, upper: of the activation after a step
   tgSource source;                 ///< where it is written
 } tgActuatorDesc;
 
@@ -142,10 +154,11 @@ typedef struct tgPairDesc {  ///< Two geoms that may touch whatever their masks 
 
 typedef struct tgExcludeDesc { int body1, body2; tgSource source; } tgExcludeDesc;  ///< Bodies, by index, that do not touch.
 
-/// Keyframe; an empty array means the default pose, zero velocity, zero control.
+/// Keyframe; an empty array means the default pose, zero velocity, zero activation, zero control.
 typedef struct tgKeyDesc {
   const char *name;                ///< may be NULL
   double *qpos, *qvel, *ctrl; int nqpos, nqvel, nctrl;  ///< the state and the lengths of its arrays
+  double *act; int nact;           ///< activations of the actuators that have one, in their order; tg_desc_key_activations
   tgSource source;                 ///< where it is written
 } tgKeyDesc;
 
@@ -209,6 +222,9 @@ TG_API int tg_desc_add_pair(tgDesc *desc, int geom1, int geom2, const char *name
 TG_API int tg_desc_add_exclude(tgDesc *desc, int body1, int body2);
 TG_API int tg_desc_add_key(tgDesc *desc, const char *name, const double *qpos, int nqpos, const double *qvel, int nqvel,
                            const double *ctrl, int nctrl);
+/// Copies `act`, activations of the actuators that have one, to keyframe `key` of the desc. False when memory is short or
+/// there is no such keyframe.
+TG_API bool tg_desc_key_activations(tgDesc *desc, int key, const double *act, int nact);
 /// Records a note (printf style). Returns its index or -1.
 TG_API int tg_desc_add_note(tgDesc *desc, tgNoteKind kind, tgSource source, const char *format, ...) TG_PRINTF(4, 5);
 /// Registers a file name for tgSource.file; the same name gives the same index.

@@ -29,6 +29,7 @@ typedef enum tgKindOfThing {
 TG_API int tg_model_nq(const tgModel *model);   ///< length of qpos
 TG_API int tg_model_nv(const tgModel *model);   ///< degrees of freedom
 TG_API int tg_model_nu(const tgModel *model);   ///< controls
+TG_API int tg_model_na(const tgModel *model);   ///< activations: of the actuators that have one, in their order
 TG_API int tg_model_count(const tgModel *model, tgKindOfThing kind);
 /// Name of element i, "" when it has none, NULL when i is out of range. Lives as long as the model.
 TG_API const char *tg_model_name(const tgModel *model, tgKindOfThing kind, int i);

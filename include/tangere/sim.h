@@ -1,5 +1,9 @@
 // sim.h: a simulation: state and everything computed from it, in one block sized before use.
 //
+// A state is (q, v, act). Wherever it stands in arrays of derivatives, rollouts and optimisers, activations follow the
+// velocities: what is called v there, dv, gv or the block of v in a Jacobian, has nv + na entries. Models without
+// activations have na = 0.
+//
 // A sim belongs to one thread at a time (a step, derivative or forward call that finds another inside returns TG_ERR_STATE and
 // touches nothing); sims share a const model. No call allocates except create, reserve, grow,
 // and, of a model of more than 96 dofs, the first dense derivative of a step.
@@ -16,7 +20,7 @@ extern "C" {
 
 typedef struct tgSim tgSim;  ///< A simulation.
 
-/// A simulation of the model under a contact model (both must outlive it), in the pose qpos0, at rest, controls zero. contact NULL:
+/// A simulation of the model under a contact model (both must outlive it), in the pose qpos0, at rest, activations and controls zero. contact NULL:
 /// nothing touches, and limits, dry friction and equalities do not act. allocator NULL: malloc.
 /// NULL: no memory or bad argument, see error (may be NULL).
 TG_API tgSim *tg_sim_create(const tgModel *model, const tgContact *contact, const tgAllocator *allocator, tgError *error);
@@ -36,12 +40,14 @@ TG_API const tgModel *tg_sim_model(const tgSim *sim);  ///< The model that it si
 /// The last error of this sim, never NULL. Its text holds until the next call that fails or steps.
 TG_API const tgError *tg_sim_error(const tgSim *sim);
 
-/// Writable state: qpos (nq), qvel (nv), ctrl (nu), and qfrc_applied (nv), a generalised force added each step.
+/// Writable state: qpos (nq), qvel (nv) and act (na), the activations of the actuators that have one, in their order; then
+/// ctrl (nu), and qfrc_applied (nv), a generalised force added each step.
 TG_API tgReal *tg_sim_qpos(tgSim *sim);
 TG_API tgReal *tg_sim_qvel(tgSim *sim);
+TG_API tgReal *tg_sim_act(tgSim *sim);
 TG_API tgReal *tg_sim_ctrl(tgSim *sim);
 TG_API tgReal *tg_sim_qfrc_applied(tgSim *sim);
-/// Pose qpos0, zero velocity, control and applied force, empty memory; parameters as in the model and in the contact model's options.
+/// Pose qpos0, zero velocity, activation, control and applied force, empty memory; parameters as in the model and in the contact model's options.
 TG_API void tg_sim_reset(tgSim *sim);
 /// The same from keyframe `key`. TG_ERR_ARG when there is none.
 TG_API tgStatus tg_sim_reset_key(tgSim *sim, int key);
@@ -52,7 +58,7 @@ TG_API tgStatus tg_sim_reset_key(tgSim *sim, int key);
 /// model's within their range.
 TG_API tgReal *tg_sim_param(tgSim *sim, const char *name, int *rows, int *cols);
 
-/// State (qpos, qvel, ctrl, qfrc_applied) with discrete memory (contact classes, reference features) as bytes: size at the present
+/// State (qpos, qvel, act, ctrl, qfrc_applied) with discrete memory (contact classes, reference features) as bytes: size at the present
 /// capacity, save, restore to the same bits. Parameters are not in it. Restoring gives TG_ERR_ARG for a snapshot of another
 /// model and TG_ERR_CAPACITY for one with more contacts than there is room for (reserve, then repeat); either changes nothing.
 TG_API size_t tg_sim_snapshot_size(const tgSim *sim);

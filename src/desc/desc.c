@@ -147,7 +147,7 @@ int tg_desc_add_actuator(tgDesc *desc, tgTransmission transmission, int target, 
   const char *copy;
   if (!ADD(actuator, nactuator)) return -1;
   desc->actuator[desc->nactuator] = (tgActuatorDesc){.name = copy, .transmission = transmission, .target = target,
-                                                     .gear = {1}, .gain = {1}, .source = in_code};
+                                                     .gear = {1}, .gain = {1}, .timeconst = 1, .source = in_code};
   return desc->nactuator++;
 }
 
@@ -198,6 +198,15 @@ int tg_desc_add_key(tgDesc *desc, const char *name, const double *qpos, int nqpo
   desc->key[desc->nkey] = (tgKeyDesc){.name = copy, .qpos = q, .qvel = v, .ctrl = u, .nqpos = nqpos, .nqvel = nqvel,
                                       .nctrl = nctrl, .source = in_code};
   return desc->nkey++;
+}
+
+bool tg_desc_key_activations(tgDesc *desc, int key, const double *act, int nact) {
+  if (desc == NULL || key < 0 || key >= desc->nkey || nact < 0) return false;
+  double *a = tg_desc_bytes(desc, act, (size_t)nact * sizeof *a);
+  if (a == NULL) return false;
+  desc->key[key].act = a;
+  desc->key[key].nact = nact;
+  return true;
 }
 
 int tg_desc_add_note(tgDesc *desc, tgNoteKind kind, tgSource source, const char *format, ...) {

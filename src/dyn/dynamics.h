@@ -61,7 +61,7 @@ TGI_KERNEL(void, tgi_factor_solve_rows_at, (const tgModel *m, const tgReal *L, i
 /// X (nv x nv) = A^-1.
 TGI_KERNEL(void, tgi_factor_inverse, (const tgModel *m, const tgReal *L, tgReal *X), (m, L, X))
 
-/// act_length, act_velocity, act_force, qfrc_actuator from ctrl, q and v.
+/// act_length, act_velocity, act_force, qfrc_actuator from ctrl, act0, q and v.
 void tgi_actuation(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v);
 /// Generalised passive force at (q, v): joint springs and dampers, tendon springs (none inside the dead band) and dampers, medium (at
 /// the V of tgi_velocities), gravity compensation -> qfrc_passive. What the step adds to take some at its end: tgi_step_matrix.
@@ -85,7 +85,18 @@ tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgR
 /// Tendon springs and dampers stay explicit: they would fill the matrix in.
 TGI_KERNEL(void, tgi_step_matrix, (tgSim *s, double h, bool implicit), (s, h, implicit))
 
-/// TG_OK when qpos, qvel, ctrl and qfrc_applied are finite, else TG_ERR_NOT_FINITE with the body or actuator in the sim's error.
+/// act1 from act0 and ctrl, over a step of h.
+void tgi_activation(tgSim *s, double h);
+/// Adjoint of a step in activations and controls, written: da (na) and du (nu), either may be NULL, from g = dL/d(act1) (na;
+/// NULL: zero) and from input (nu), what the step's forces give in what they take of each actuator: its activation or
+/// its control. p as in tgi_inverse_vjp.
+void tgi_activation_vjp(const tgSim *s, double h, const tgReal *g, const tgReal *input, tgReal *da, tgReal *du, tgParamGrad *p,
+                        int *clamps);
+/// Dense, in place: D has rows q', v' (2 nv) and columns q, v, input (2 nv + nu); then rows q', v', act' and columns q,
+/// v, act, u. row: nu.
+void tgi_activation_jacobian(const tgSim *s, double h, tgReal *row, tgReal *D, int *clamps);
+
+/// TG_OK when qpos, qvel, act, ctrl and qfrc_applied are finite, else TG_ERR_NOT_FINITE with the body or actuator in the sim's error.
 tgStatus tgi_check_state(tgSim *s);
 
 #endif

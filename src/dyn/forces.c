@@ -1,7 +1,8 @@
 // forces.c: actuator and passive forces. See dynamics.h and forces.h.
 //
 // Based on: MuJoCo's documentation of actuators, springs, dampers and gravity compensation [mujoco computation].
-//   actuator: f = clamp((g0 + g1 l + g2 l') clamp(u) + b0 + b1 l + b2 l'), l' = moment . v; qfrc = moment f;
+//   actuator: f = clamp((g0 + g1 l + g2 l') x + b0 + b1 l + b2 l'), l' = moment . v; qfrc = moment f; its input x is
+//   clamp(u), or its activation;
 //   the moment is constant: gear (hinge, slide, free), gear in body axes (ball, whose length is gear . log q), gear coef (tendon).
 #include "dyn/forces.h"
 
@@ -71,20 +72,29 @@ static tgReal actuator_length(const tgSim *s, const tgPose *pose, int i, const t
   return sum;
 }
 
+tgReal tgi_actuator_control(const tgSim *s, int i, int *side, int *clamps) {
+  const tgReal *range = s->m.act_ctrlrange + 2 * i;
+  *side = s->m.act_ctrllimited[i] ? tgi_clamp_side(s->ctrl[i], range[0], range[1], clamps) : 0;
+  return s->m.act_ctrllimited[i] ? clamp(s->ctrl[i], range) : s->ctrl[i];
+}
+
+tgReal tgi_actuator_input(const tgSim *s, int i, int *side, int *clamps) {
+  if (s->m.act_adr[i] < 0) return tgi_actuator_control(s, i, side, clamps);
+  *side = 0;
+  return s->act0[s->m.act_adr[i]];
+}
+
 void tgi_actuator_law(const tgSim *s, int i, tgReal length, tgReal velocity, tgActuatorState *a, int *clamps) {
   const tgModel *m = &s->m;
-  const tgReal *g = m->act_gain + 3 * i, *b = m->act_bias + 3 * i, *cr = m->act_ctrlrange + 2 * i, *fr = m->act_forcerange + 2 * i;
-  tgReal u = s->ctrl[i], gain = g[0] + g[1] * length + g[2] * velocity;
-  *a = (tgActuatorState){.length = length, .velocity = velocity, .D_ctrl = gain};
-  if (m->act_ctrllimited[i]) {
-    if (tgi_clamp_side(u, cr[0], cr[1], clamps) != 0) a->D_ctrl = 0;
-    u = clamp(u, cr);
-  }
+  const tgReal *g = m->act_gain + 3 * i, *b = m->act_bias + 3 * i, *fr = m->act_forcerange + 2 * i;
+  int side;
+  tgReal u = tgi_actuator_input(s, i, &side, clamps), gain = g[0] + g[1] * length + g[2] * velocity;
+  *a = (tgActuatorState){.length = length, .velocity = velocity, .D_input = side == 0 ? gain : 0};
   a->force = gain * u + b[0] + b[1] * length + b[2] * velocity;
   a->D_length = g[1] * u + b[1];
   a->D_velocity = g[2] * u + b[2];
   if (!m->act_forcelimited[i]) return;
-  if (tgi_clamp_side(a->force, fr[0], fr[1], clamps) != 0) a->D_length = a->D_velocity = a->D_ctrl = 0;
+  if (tgi_clamp_side(a->force, fr[0], fr[1], clamps) != 0) a->D_length = a->D_velocity = a->D_input = 0;
   a->force = clamp(a->force, fr);
 }
 

@@ -3,9 +3,17 @@
 #define TG_DYN_FORCES_H
 
 #include "dyn/dynamics.h"
+#include "sim/param.h"
 
-/// An actuator at (q, v, ctrl): force after clamps and its slopes in length, velocity and control (zero where clamped).
-typedef struct tgActuatorState { tgReal length, velocity, force, D_length, D_velocity, D_ctrl; } tgActuatorState;
+/// An actuator at (q, v): force after clamps and its slopes in length, velocity and input (zero where clamped).
+typedef struct tgActuatorState { tgReal length, velocity, force, D_length, D_velocity, D_input; } tgActuatorState;
+
+/// Control of actuator i within its range. side: the end of that at which it is held, -1 or 1, else 0; *clamps (may be
+/// NULL) as in tgi_clamp_side.
+tgReal tgi_actuator_control(const tgSim *s, int i, int *side, int *clamps);
+/// What the gain of actuator i multiplies: its activation at the start of the step or, where it has none, its control
+/// within its range, with side and *clamps of that.
+tgReal tgi_actuator_input(const tgSim *s, int i, int *side, int *clamps);
 
 /// The law of actuator i where its length and velocity are these. *clamps (may be NULL) is raised for each one met within 1e-12 relative.
 void tgi_actuator_law(const tgSim *s, int i, tgReal length, tgReal velocity, tgActuatorState *a, int *clamps);
@@ -27,6 +35,13 @@ void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgReal *q, const
 bool tgi_sum_limited(const tgModel *m, int j);
 /// True when the summed actuator force on dof d lies outside its joint's actfrcrange.
 bool tgi_actuator_sum_clamped(const tgModel *m, int d, tgReal qfrc, int *clamps);
+
+// ---- activation.c ----
+
+/// Activation of actuator i after a step of h from act0, clamped, with its slopes (zero where it is). side, control_side:
+/// the ends of actrange and ctrlrange at which it and the control are held, -1 or 1, else 0.
+typedef struct tgActivationRule { tgReal next, D_act, D_control, D_timeconst, D_step; int side, control_side; } tgActivationRule;
+void tgi_activation_rule(const tgSim *s, int i, double h, tgActivationRule *r, int *clamps);
 
 /// 1: longer than its dead band, -1: shorter, 0: inside.
 int tgi_tendon_side(const tgModel *m, int t, tgReal length, int *clamps);

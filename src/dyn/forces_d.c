@@ -30,7 +30,7 @@ static void actuators(tgSim *s, const tgPose *pose, const tgReal *q, const tgRea
       tgReal mr, mc, slope;
       int dr = tgi_actuator_term(m, i, r, q, &mr, NULL);
       if (tgi_actuator_sum_clamped(m, dr, sum[dr], NULL)) continue;
-      if (o->Du != NULL) o->Du[o->to->urow[dr] + o->to->u[i]] += o->scale * mr * a.D_ctrl;
+      if (o->Du != NULL) o->Du[o->to->urow[dr] + o->to->u[i]] += o->scale * mr * a.D_input;
       for (int c = 0; c < tgi_actuator_terms(m, i); c++) {
         int dc = tgi_actuator_term(m, i, c, q, &mc, &slope);
         add_q(o, dr, dc, mr * a.D_length * slope);

@@ -9,15 +9,13 @@
 
 #include "math/quat.h"
 
-// the force itself: f = clamp((g . x) clamp(u) + b . x), x = (1, length, velocity); bar = dL/df
+// the force itself: f = clamp((g . x) u + b . x), u the input, x = (1, length, velocity); bar = dL/df
 void tgi_actuator_parameters(const tgSim *s, int i, const tgActuatorState *a, tgReal bar, tgParamGrad *p) {
   const tgModel *m = &s->m;
-  const tgReal *g = m->act_gain + 3 * i, *b = m->act_bias + 3 * i, *range = m->act_ctrlrange + 2 * i, x[3] = {1, a->length, a->velocity};
-  tgReal u = s->ctrl[i], gain = g[0] + g[1] * x[1] + g[2] * x[2];
-  int side = m->act_ctrllimited[i] ? tgi_clamp_side(u, range[0], range[1], NULL) : 0, end = 0;
-  if (side != 0) u = range[side > 0];
+  const tgReal *g = m->act_gain + 3 * i, *b = m->act_bias + 3 * i, *range = m->act_forcerange + 2 * i, x[3] = {1, a->length, a->velocity};
+  int side, end = 0;
+  tgReal u = tgi_actuator_input(s, i, &side, NULL), gain = g[0] + g[1] * x[1] + g[2] * x[2];
   tgReal force = gain * u + b[0] + b[1] * x[1] + b[2] * x[2];
-  range = m->act_forcerange + 2 * i;
   if (m->act_forcelimited[i]) end = tgi_clamp_side(force, range[0], range[1], NULL);
   if (end != 0 && p->act_forcerange != NULL) p->act_forcerange[2 * i + (end > 0)] += bar;
   if (end != 0) return;
@@ -62,7 +60,7 @@ static void actuators(tgSim *s, const tgPose *pose, const tgReal *q, const tgRea
       int d = tgi_actuator_term(m, i, k, q, &moment, NULL);
       if (!tgi_actuator_sum_clamped(m, d, sum[d], NULL)) bar += moment * w[d];
     }
-    if (gu != NULL) gu[i] += bar * a.D_ctrl;
+    if (gu != NULL) gu[i] += bar * a.D_input;
     if (p != NULL) tgi_actuator_parameters(s, i, &a, bar, p);
     if (p != NULL && p->act_gear != NULL) actuator_gear(s, pose, i, q, v, &a, bar, sum, w, p);
     for (int k = 0; k < tgi_actuator_terms(m, i); k++) {

@@ -27,6 +27,8 @@ tgStatus tgi_check_state(tgSim *s) {
   TG_TRY(check_vector(s, "qvel", s->qvel));
   TG_TRY(check_vector(s, "qfrc_applied", s->qfrc_applied));
   for (int i = 0; i < m->nu; i++)
+    if (m->act_adr[i] >= 0 && !tgFinite(s->act[m->act_adr[i]])) return not_finite(s, "act", TG_THING_ACTUATOR, i, m->act_adr[i]);
+  for (int i = 0; i < m->nu; i++)
     if (!tgFinite(s->ctrl[i])) return not_finite(s, "ctrl", TG_THING_ACTUATOR, i, i);
   return TG_OK;
 }
@@ -37,6 +39,7 @@ static tgStatus prepare(tgSim *s) {
   TG_TRY(tgi_check_state(s));
   for (int i = 0; i < m->nq; i++) s->start.q[i] = s->qpos[i];
   for (int i = 0; i < m->nv; i++) s->start.vel[i] = s->qvel[i];
+  for (int i = 0; i < m->na; i++) s->act0[i] = s->act[i];
   tgi_kinematics(&s->m, s->start.q, &s->start);
   tgi_inertias(s, &s->start);
   tgi_velocities(s, &s->start, s->start.vel);

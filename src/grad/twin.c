@@ -39,7 +39,7 @@ static void widen(tgReal *to, const void *from, size_t n) {
 }
 
 #define SIZES(m) \
-  int nbody = (m)->nbody, njnt = (m)->njnt, nv = (m)->nv, nq = (m)->nq, nu = (m)->nu, ngeom = (m)->ngeom, \
+  int nbody = (m)->nbody, njnt = (m)->njnt, nv = (m)->nv, nq = (m)->nq, nu = (m)->nu, na = (m)->na, ngeom = (m)->ngeom, \
       nsite = (m)->nsite, nmesh = (m)->nmesh, \
       nmeshvert = (m)->nmeshvert, nmeshface = (m)->nmeshface, nhull = (m)->nhull, nhullvert = (m)->nhullvert, \
                   ntendon = (m)->ntendon, nwrap = (m)->nwrap, \
@@ -49,6 +49,7 @@ static void widen(tgReal *to, const void *from, size_t n) {
   (void)nv; \
   (void)nq; \
   (void)nu; \
+  (void)na; \
   (void)ngeom; \
   (void)nsite; \
   (void)nmesh; \

@@ -20,7 +20,9 @@ typedef struct tgMjcfAct {
   int gain_affine, bias_affine;        ///< 0 fixed or none, 1 affine
   double gain[3], bias[3], gear[6];
   double ctrlrange[2], forcerange[2];
-  int ctrllimited, forcelimited;       ///< 0 false, 1 true, 2 auto
+  int ctrllimited, forcelimited, actlimited;  ///< 0 false, 1 true, 2 auto
+  tgActivation activation;
+  double timeconst, actrange[2];
   double inheritrange;
 } tgMjcfAct;
 

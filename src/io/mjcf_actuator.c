@@ -1,8 +1,9 @@
-// mjcf_actuator.c: actuators without activation.
+// mjcf_actuator.c: actuators, and the activations that some of them have.
 //
 // force = gain u + bias0 + bias1 length + bias2 velocity:
 //   motor: gain 1;  position: gain kp, bias 0 -kp -kv;  velocity: gain kv, bias 0 0 -kv;  damper: gain 0 0 -kv, u >= 0;
-//   general: gain from gainprm, bias from biasprm.
+//   cylinder: gain area, bias as given;  intvelocity: as position;  general: gain from gainprm, bias from biasprm.
+// Activation: position with a timeconst: filterexact;  cylinder: filter;  intvelocity: integrator;  general: dyntype.
 // A class's settings are one record that every actuator element of it writes to, in document order; an element of
 // another kind than the one that wrote gain and bias last starts them afresh, general excepted, which shares them.
 #include <math.h>
@@ -11,9 +12,10 @@
 
 #include "base/status.h"
 #include "io/mjcf.h"
+#include "math/real.h"
 
 tgMjcfAct tgi_mjcf_act_initial(void) {
-  return (tgMjcfAct){.gain = {1}, .gear = {1}, .ctrllimited = 2, .forcelimited = 2};
+  return (tgMjcfAct){.gain = {1}, .gear = {1}, .ctrllimited = 2, .forcelimited = 2, .actlimited = 2, .timeconst = 1};
 }
 
 // word of gaintype or biastype: 0 fixed or none, 1 affine
@@ -26,6 +28,21 @@ static tgStatus affine_word(tgMjcf *m, tgEl el, const char *attribute, const cha
                               attribute, text, plain);
 }
 
+static tgStatus dynamics(tgMjcf *m, tgEl el, tgMjcfAct *act) {
+  static const char *const word[] = {"none", "integrator", "filter", "filterexact"};   // in the order of tgActivation
+  const char *text = tgi_el_get(el, "dyntype");
+  int known = text != NULL ? 0 : -1;
+  while (known >= 0 && known < 4 && strcmp(text, word[known]) != 0) known++;
+  if (known == 4)
+    return tgi_mjcf_unsupported(m, el.node, tgi_el_attr(el, "dyntype"),
+                                "dyntype=\"%.40s\" is not supported; use none, integrator, filter or filterexact", text);
+  if (known >= 0) act->activation = (tgActivation)known;
+  act->timeconst = tgi_el_number(el, "dynprm", act->timeconst);
+  tgi_el_numbers(el, "actrange", 2, act->actrange);
+  if (tgi_el_get(el, "actlimited") != NULL) act->actlimited = tgi_el_tri(el, "actlimited");
+  return TG_OK;
+}
+
 static tgStatus general(tgMjcf *m, tgEl el, tgMjcfAct *act) {
   TG_TRY(affine_word(m, el, "gaintype", "fixed", &act->gain_affine));
   TG_TRY(affine_word(m, el, "biastype", "none", &act->bias_affine));
@@ -33,14 +50,15 @@ static tgStatus general(tgMjcf *m, tgEl el, tgMjcfAct *act) {
   tgi_el_numbers(el, "biasprm", 3, act->bias);
   act->inheritrange = tgi_el_number(el, "inheritrange", act->inheritrange);
   act->kind = NULL;
-  return TG_OK;
+  return dynamics(m, el, act);
 }
 
 static tgStatus bad_gain(tgMjcf *m, tgEl el, const char *text) {
   return tgi_xml_attr_error(m->xml, el.node, tgi_el_attr(el, "kv"), m->error, TG_ERR_INVALID, "kv %s", text);
 }
 
-static tgStatus position(tgMjcf *m, tgEl el, tgMjcfAct *act) {
+// kp, kv and inheritrange of position and intvelocity
+static tgStatus servo(tgMjcf *m, tgEl el, tgMjcfAct *act) {
   double kp = tgi_el_number(el, "kp", act->gain[0]), kv = tgi_el_number(el, "kv", -act->bias[2]);
   if (tgi_el_get(el, "kv") == NULL && kv < 0)
     return tgi_mjcf_unsupported(m, el.node, NULL, "its class has biasprm[2] > 0, which means a damping ratio here and is "
@@ -54,6 +72,42 @@ static tgStatus position(tgMjcf *m, tgEl el, tgMjcfAct *act) {
   return TG_OK;
 }
 
+static tgStatus position(tgMjcf *m, tgEl el, tgMjcfAct *act) {
+  const char *given = tgi_el_get(el, "timeconst");
+  double timeconst = tgi_el_number(el, "timeconst", act->timeconst);
+  if (given == NULL && act->activation != TG_ACT_FILTER_EXACT) act->activation = TG_ACT_NONE;
+  if (given != NULL && timeconst < 0)
+    return tgi_xml_attr_error(m->xml, el.node, tgi_el_attr(el, "timeconst"), m->error, TG_ERR_INVALID, "timeconst must not be negative");
+  if (given != NULL) act->activation = timeconst > 0 ? TG_ACT_FILTER_EXACT : TG_ACT_NONE;
+  if (timeconst > 0) act->timeconst = timeconst;
+  return servo(m, el, act);
+}
+
+static tgStatus intvelocity(tgMjcf *m, tgEl el, tgMjcfAct *act) {
+  act->activation = TG_ACT_INTEGRATOR;
+  act->actlimited = 2;
+  tgi_el_numbers(el, "actrange", 2, act->actrange);
+  if (tgi_el_get(el, "actrange") != NULL && tgi_el_number(el, "inheritrange", 0) != 0)
+    return tgi_xml_error(m->xml, el.node, m->error, TG_ERR_INVALID, "has actrange and inheritrange; keep one");
+  return servo(m, el, act);
+}
+
+static void cylinder(tgEl el, tgMjcfAct *act) {
+  double diameter = tgi_el_number(el, "diameter", 0);
+  act->activation = TG_ACT_FILTER;
+  act->timeconst = tgi_el_number(el, "timeconst", act->timeconst);
+  act->gain[0] = tgi_el_number(el, "area", act->gain[0]);
+  if (diameter > 0) act->gain[0] = TG_PI / 4 * diameter * diameter;
+  tgi_el_numbers(el, "bias", 3, act->bias);
+  act->bias_affine = 1;
+}
+
+// the settings of another kind of element do not hold for this one, those of a general one do but for an affine gain
+static bool starts_afresh(const tgMjcfAct *act, const char *kind) {
+  if (act->kind != NULL) return strcmp(kind, "motor") == 0 || strcmp(act->kind, kind) != 0;
+  return strcmp(kind, "motor") == 0 || (act->gain_affine && strcmp(kind, "damper") != 0);
+}
+
 // puts what an element says over the settings of its class
 static tgStatus apply(tgMjcf *m, tgEl el, tgMjcfAct *act) {
   const char *kind = el.node->name;
@@ -63,14 +117,22 @@ static tgStatus apply(tgMjcf *m, tgEl el, tgMjcfAct *act) {
   if (tgi_el_get(el, "ctrllimited") != NULL) act->ctrllimited = tgi_el_tri(el, "ctrllimited");
   if (tgi_el_get(el, "forcelimited") != NULL) act->forcelimited = tgi_el_tri(el, "forcelimited");
   if (strcmp(kind, "general") == 0) return general(m, el, act);
-  if (strcmp(kind, "motor") == 0 || (act->kind != NULL && strcmp(act->kind, kind) != 0)) {
+  if (starts_afresh(act, kind)) {
     memcpy(act->gain, (double[3]){1}, sizeof act->gain);
     memset(act->bias, 0, sizeof act->bias);
     act->inheritrange = 0;
+    act->activation = TG_ACT_NONE;
+    act->timeconst = 1;
   }
   act->kind = kind;
   act->gain_affine = act->bias_affine = 0;
   if (strcmp(kind, "position") == 0) return position(m, el, act);
+  if (strcmp(kind, "intvelocity") == 0) return intvelocity(m, el, act);
+  if (strcmp(kind, "cylinder") == 0) {
+    cylinder(el, act);
+    return TG_OK;
+  }
+  act->activation = TG_ACT_NONE;
   if (strcmp(kind, "velocity") == 0) {
     act->gain[0] = tgi_el_number(el, "kv", act->gain[0]);
     memcpy(act->bias, (double[3]){0, 0, -act->gain[0]}, sizeof act->bias);
@@ -111,21 +173,41 @@ static tgStatus transmission(tgMjcf *m, const tgXmlNode *node, tgTransmission *k
                               "only; use joint");
 }
 
-// control range from the target's own range, widened or narrowed about its middle
+// range of the control, or of what integrates it, from the target's own range, widened or narrowed about its middle
 static tgStatus inherit_range(tgMjcf *m, const tgXmlNode *node, tgTransmission kind, int target, tgMjcfAct *act) {
-  if (act->inheritrange == 0) return TG_OK;
+  bool servo = !act->gain_affine && act->bias_affine && act->gain[0] == -act->bias[1];
+  if (act->inheritrange == 0 || !servo) return TG_OK;   // of other actuators MuJoCo reads it and does nothing
+  if (act->activation == TG_ACT_FILTER)
+    return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "inheritrange is for position and intvelocity actuators; remove it");
   const tgJointDesc *j = kind == TG_TRN_JOINT ? &m->desc->joint[target] : NULL;
   const tgTendonDesc *t = kind == TG_TRN_TENDON ? &m->desc->tendon[target] : NULL;
   const double *range = j != NULL ? j->range : t->range;
-  if (act->ctrlrange[0] != 0 || act->ctrlrange[1] != 0)
+  bool integrates = act->activation == TG_ACT_INTEGRATOR;
+  double *to = integrates ? act->actrange : act->ctrlrange;
+  if (!integrates && (to[0] != 0 || to[1] != 0))
     return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "has ctrlrange and inheritrange; keep one");
   if (!(act->inheritrange > 0) || !(range[0] < range[1]))
     return tgi_xml_error(m->xml, node, m->error, TG_ERR_INVALID, "inheritrange needs a positive factor and a range of its "
                          "target");
   double middle = (range[0] + range[1]) / 2, half = act->inheritrange * (range[1] - range[0]) / 2;
-  act->ctrlrange[0] = middle - half;
-  act->ctrlrange[1] = middle + half;
+  to[0] = middle - half;
+  to[1] = middle + half;
   return TG_OK;
+}
+
+// the activation, and whether its range is a limit
+static tgStatus activation(tgMjcf *m, tgEl el, const tgMjcfAct *act, tgActuatorDesc *a) {
+  bool given = act->actrange[0] != 0 || act->actrange[1] != 0, filter = act->activation >= TG_ACT_FILTER;
+  if (act->activation == TG_ACT_NONE && (given || act->actlimited == 1))
+    return tgi_xml_attr_error(m->xml, el.node, tgi_el_attr(el, "actrange"), m->error, TG_ERR_INVALID,
+                              "has an actrange and no activation; remove it or give dyntype");
+  if (filter && !(act->timeconst > 0))
+    return tgi_xml_attr_error(m->xml, el.node, tgi_el_attr(el, strcmp(el.node->name, "general") == 0 ? "dynprm" : "timeconst"), m->error,
+                              TG_ERR_INVALID, "the time constant is %g; it must be positive", act->timeconst);
+  a->activation = act->activation;
+  a->timeconst = filter ? act->timeconst : 1;
+  memcpy(a->actrange, act->actrange, sizeof a->actrange);
+  return tgi_mjcf_limited(m, el, "actlimited", "actrange", act->actlimited, a->actrange, &a->actlimited);
 }
 
 static tgStatus read_actuator(tgMjcf *m, const tgXmlNode *node) {
@@ -153,6 +235,7 @@ static tgStatus read_actuator(tgMjcf *m, const tgXmlNode *node) {
   memcpy(a->forcerange, act.forcerange, sizeof a->forcerange);
   TG_TRY(tgi_mjcf_limited(m, el, "ctrllimited", "ctrlrange", act.ctrllimited, a->ctrlrange, &a->ctrllimited));
   TG_TRY(tgi_mjcf_limited(m, el, "forcelimited", "forcerange", act.forcelimited, a->forcerange, &a->forcelimited));
+  TG_TRY(activation(m, el, &act, a));
   if (strcmp(node->name, "damper") == 0 && a->ctrlrange[0] < 0)
     return tgi_xml_attr_error(m->xml, node, tgi_xml_attr(node, "ctrlrange"), m->error, TG_ERR_INVALID, "ctrlrange of a "
                               "damper must not be negative");

@@ -317,17 +317,18 @@ static tgStatus normalize_quats(tgMjcf *m, const tgXmlNode *node, double *qpos) 
 }
 
 static tgStatus read_key(tgMjcf *m, const tgXmlNode *node) {
-  int nq = 0, nv = 0, n[4];
+  int nq = 0, nv = 0, na = 0, n[4];
   double *value[4];
   for (int i = 0; i < m->desc->njoint; i++) {
     tgJointType type = m->desc->joint[i].type;
     nq += type == TG_JOINT_FREE ? 7 : type == TG_JOINT_BALL ? 4 : 1;
     nv += type == TG_JOINT_FREE ? 6 : type == TG_JOINT_BALL ? 3 : 1;
   }
+  for (int i = 0; i < m->desc->nactuator; i++) na += m->desc->actuator[i].activation != TG_ACT_NONE;
   TG_TRY(key_array(m, node, "qpos", nq, &value[0], &n[0]));
   TG_TRY(key_array(m, node, "qvel", nv, &value[1], &n[1]));
   TG_TRY(key_array(m, node, "ctrl", m->desc->nactuator, &value[2], &n[2]));
-  TG_TRY(key_array(m, node, "act", 0, &value[3], &n[3]));
+  TG_TRY(key_array(m, node, "act", na, &value[3], &n[3]));
   static const char *const mocap[] = {"mpos", "mquat"};
   for (int i = 0; i < 2; i++)
     if (tgi_xml_get(node, mocap[i]) != NULL && tg_desc_add_note(m->desc, TG_NOTE_SKIPPED, node->source, "attribute %s of "
@@ -337,7 +338,7 @@ static tgStatus read_key(tgMjcf *m, const tgXmlNode *node) {
   const char *name = tgi_mjcf_own_name(node);
   int i = tg_desc_add_key(m->desc, name, n[0] > 0 ? value[0] : NULL, n[0], n[1] > 0 ? value[1] : NULL, n[1],
                           n[2] > 0 ? value[2] : NULL, n[2]);
-  if (i < 0) return tgi_mjcf_memory(m);
+  if (i < 0 || (n[3] > 0 && !tg_desc_key_activations(m->desc, i, value[3], n[3]))) return tgi_mjcf_memory(m);
   m->desc->key[i].source = node->source;
   return tgi_mjcf_name(m, node, name, TG_NAME_KEY, i);
 }

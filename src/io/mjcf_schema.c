@@ -35,10 +35,10 @@ typedef struct Row { const char *key, *attrs, *children; } Row;
   "name:s class:s joint:s jointinparent:s tendon:s site:! body:! cranksite:! slidersite:! refsite:! cranklength:. " \
   "gear:n1-6 ctrllimited:t ctrlrange:n2 forcelimited:t forcerange:n2 lengthrange:. group:. user:. delay:!0 "    \
   "nsample:. interp:. damping:!0 armature:!0 "
-#define SERVO ACT "timeconst:!0 inheritrange:n1 kv:n1 "
+#define SERVO ACT "inheritrange:n1 kp:n1 kv:n1 dampratio:!0 "
 #define ACTUATORS(mark)                                                                                         \
-  "general motor position velocity damper " mark "intvelocity " mark "cylinder " mark "muscle " mark "adhesion " mark \
-  "plugin " mark "dcmotor " mark "pid " mark "orientation"
+  "general motor position velocity damper intvelocity cylinder " mark "muscle " mark "adhesion " mark "plugin " \
+  mark "dcmotor " mark "pid " mark "orientation"
 #define IN_BODY "joint freejoint geom site body frame .camera .light !composite !flexcomp !plugin !attach replicate"
 
 static const Row rows[] = {
@@ -101,10 +101,12 @@ static const Row rows[] = {
     {"eqjoint", EQUAL " joint1:s joint2:s polycoef:n1-5", ""},
     {"actuator", "", ACTUATORS("!")},
     {"general",
-     ACT "gaintype:s biastype:s dyntype:!none gainprm:n1-10 biasprm:n1-10 dynprm:. actdim:. actlimited:. actrange:. "
-         "actearly:. inheritrange:n1 input:!ctrl ffrange:! velrange:!", ""},
+     ACT "gaintype:s biastype:s dyntype:s gainprm:n1-10 biasprm:n1-10 dynprm:n1-10 actdim:!1 actlimited:t actrange:n2 "
+         "actearly:!false inheritrange:n1 input:!ctrl ffrange:! velrange:!", ""},
     {"motor", ACT, ""},
-    {"position", SERVO "kp:n1 dampratio:!0", ""},
+    {"position", SERVO "timeconst:n1", ""},
+    {"intvelocity", SERVO "actlimited:. actrange:n2", ""},
+    {"cylinder", ACT "timeconst:n1 area:n1 diameter:n1 bias:n3", ""},
     {"velocity", ACT "kv:n1", ""},
     {"damper", ACT "kv:n1", ""},
     {"keyframe", "", "key"},
@@ -123,14 +125,12 @@ static const struct { const char *name, *advice; } advices[] = {
     {"model", "write the attached model out (MuJoCo's mj_saveLastXML does)"},
     {"hfield", "use a mesh or boxes for the terrain"},
     {"spatial", "only fixed tendons are supported; replace it by one or by joint springs"},
-    {"muscle", "use a motor or general actuator without activation"},
-    {"cylinder", "use a motor or general actuator without activation"},
-    {"intvelocity", "use a position actuator and integrate the command outside"},
+    {"muscle", "use a motor or general actuator; dyntype filter follows its control with a time constant"},
     {"pid", "use a position actuator"},
     {"dcmotor", "use a motor with damping and frictionloss on its joint"},
     {"adhesion", "adhesion forces are not supported; remove it"},
-    {"dyntype", "actuators with activation are not supported; use dyntype=\"none\""},
-    {"timeconst", "actuators with activation are not supported; remove it"},
+    {"actdim", "an actuator has one activation at most; remove it"},
+    {"actearly", "forces are made with the activation at the start of the step; remove it"},
     {"dampratio", "give kv instead: kv = 2 dampratio sqrt(kp m), m the mass or inertia seen by the joint"},
     {"site", "drive a joint or tendon instead (a free joint takes a gear of six numbers)"},
     {"refsite", "drive a joint or tendon instead (a free joint takes a gear of six numbers)"},

@@ -60,7 +60,7 @@ static void line(const tgSim *s, const tgPose *pose, int i, tgiJointTerms *t, in
   for (int k = tgi_line_motor(m, i, -1, &lever); k >= 0; k = tgi_line_motor(m, i, k, &lever)) {
     tgActuatorState a;
     tgi_line_motor_state(s, i, k, lever, &l, t, &a, clamps);
-    for (int r = 0; r < l.n; r++) B[t->dof[r] * nc + 2 * m->nv + k] -= t->coef[r] * lever * a.D_ctrl;
+    for (int r = 0; r < l.n; r++) B[t->dof[r] * nc + 2 * m->nv + k] -= t->coef[r] * lever * a.D_input;
   }
 }
 

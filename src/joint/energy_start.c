@@ -17,7 +17,7 @@ static void controls(const tgSim *s, int i, const tgiLine *l, const tgiJointTerm
   for (int k = tgi_line_motor(&s->m, i, -1, &lever); k >= 0; k = tgi_line_motor(&s->m, i, k, &lever)) {
     tgActuatorState a;
     tgi_line_motor_state(s, i, k, lever, l, t, &a, clamps);
-    if (du != NULL) du[k] -= zeta * lever * a.D_ctrl;
+    if (du != NULL) du[k] -= zeta * lever * a.D_input;
   }
   tgi_line_sum_side(s, i, l, t, clamps);
 }

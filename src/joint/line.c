@@ -75,7 +75,7 @@ int tgi_line_sum_side(const tgSim *s, int i, const tgiLine *l, const tgiJointTer
 void tgi_line_motor_state(const tgSim *s, int i, int actuator, tgReal lever, const tgiLine *l, const tgiJointTerms *t,
                           tgActuatorState *a, int *clamps) {
   tgi_actuator_law(s, actuator, start_length(s, actuator) + lever * l->y, lever * l->y / t->h, a, clamps);
-  if (tgi_line_sum_side(s, i, l, t, NULL) != 0) a->D_length = a->D_velocity = a->D_ctrl = 0;
+  if (tgi_line_sum_side(s, i, l, t, NULL) != 0) a->D_length = a->D_velocity = a->D_input = 0;
 }
 
 // *next <- x where that is between from and *next
@@ -89,8 +89,9 @@ static void motor_ends(const tgSim *s, int i, double h, tgReal from, tgReal *nex
   const tgModel *m = &s->m;
   tgReal lever;
   for (int k = tgi_line_motor(m, i, -1, &lever); k >= 0; k = tgi_line_motor(m, i, k, &lever)) {
-    const tgReal *range = m->act_ctrlrange + 2 * k, *end = m->act_forcerange + 2 * k;
-    tgReal u = m->act_ctrllimited[k] ? tgMin(tgMax(s->ctrl[k], range[0]), range[1]) : s->ctrl[k], a[3];
+    const tgReal *end = m->act_forcerange + 2 * k;
+    int held;
+    tgReal u = tgi_actuator_input(s, k, &held, NULL), a[3];
     for (int j = 0; j < 3; j++) a[j] = m->act_gain[3 * k + j] * u + m->act_bias[3 * k + j];
     tgReal rate = lever * (a[1] + a[2] / h), at_0 = a[0] + a[1] * start_length(s, k);
     for (int side = 0; side < 2 && m->act_forcelimited[k] && tgRe(rate) != 0; side++)

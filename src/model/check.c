@@ -132,6 +132,16 @@ static bool joint_is_scalar(const tgDesc *d, int j) {
   return j >= 0 && j < d->njoint && (d->joint[j].type == TG_JOINT_HINGE || d->joint[j].type == TG_JOINT_SLIDE);
 }
 
+static tgStatus check_activation(tgCompile *c, const tgActuatorDesc *a, const char *label) {
+  tgSource source = a->source;
+  if (a->activation < TG_ACT_NONE || a->activation > TG_ACT_FILTER_EXACT) FAIL("unknown activation %d", (int)a->activation);
+  bool filter = a->activation == TG_ACT_FILTER || a->activation == TG_ACT_FILTER_EXACT;
+  if (filter && !(a->timeconst > 0 && isfinite(a->timeconst))) FAIL("its time constant %g must be positive", a->timeconst);
+  if (a->activation == TG_ACT_NONE && a->actlimited) FAIL("actrange is for actuators with an activation; clear actlimited");
+  if (a->actlimited && !(a->actrange[0] < a->actrange[1])) FAIL("actrange %g %g is not increasing", a->actrange[0], a->actrange[1]);
+  return TG_OK;
+}
+
 static tgStatus check_actuator(tgCompile *c, int i) {
   const tgActuatorDesc *a = &c->desc->actuator[i];
   char label[128];
@@ -144,7 +154,7 @@ static tgStatus check_actuator(tgCompile *c, int i) {
   if (a->ctrllimited && !(a->ctrlrange[0] < a->ctrlrange[1])) FAIL("ctrlrange %g %g is not increasing", a->ctrlrange[0], a->ctrlrange[1]);
   if (a->forcelimited && !(a->forcerange[0] < a->forcerange[1]))
     FAIL("forcerange %g %g is not increasing", a->forcerange[0], a->forcerange[1]);
-  return TG_OK;
+  return check_activation(c, a, label);
 }
 
 static tgStatus check_tendon(tgCompile *c, int i) {
@@ -179,6 +189,26 @@ static tgStatus check_equality(tgCompile *c, int i) {
       !finite_all(e->relpos, 3))
     FAIL("a number of it is not finite");
   if (e->type == TG_EQ_WELD && !unit_quat(e->relquat)) FAIL("its relative orientation is not a unit quaternion");
+  return TG_OK;
+}
+
+static tgStatus check_key(tgCompile *c, int i) {
+  const tgDesc *d = c->desc;
+  const tgKeyDesc *k = &d->key[i];
+  tgSource source = k->source;
+  char label[128];
+  int nq = 0, nv = 0, na = 0;
+  tgi_desc_label("keyframe", k->name, i, label, sizeof label);
+  for (int j = 0; j < d->njoint; j++) {
+    tgJointType type = d->joint[j].type;
+    nq += type == TG_JOINT_FREE ? 7 : type == TG_JOINT_BALL ? 4 : 1;
+    nv += type == TG_JOINT_FREE ? 6 : type == TG_JOINT_BALL ? 3 : 1;
+  }
+  for (int j = 0; j < d->nactuator; j++) na += d->actuator[j].activation != TG_ACT_NONE;
+  const struct { const char *name; int n, want; } array[] = {
+      {"qpos", k->nqpos, nq}, {"qvel", k->nqvel, nv}, {"act", k->nact, na}, {"ctrl", k->nctrl, d->nactuator}};
+  for (int j = 0; j < 4; j++)
+    if (array[j].n != 0 && array[j].n != array[j].want) FAIL("%s has %d numbers, the model needs %d", array[j].name, array[j].n, array[j].want);
   return TG_OK;
 }
 
@@ -225,5 +255,6 @@ tgStatus tgi_check_desc(tgCompile *c) {
   for (int i = 0; i < c->desc->ntendon; i++) TG_TRY(check_tendon(c, i));
   for (int i = 0; i < c->desc->nactuator; i++) TG_TRY(check_actuator(c, i));
   for (int i = 0; i < c->desc->nequality; i++) TG_TRY(check_equality(c, i));
+  for (int i = 0; i < c->desc->nkey; i++) TG_TRY(check_key(c, i));
   return check_rest(c);
 }

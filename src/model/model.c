@@ -82,6 +82,7 @@ void tg_model_free(tgModel *model) {
 int tg_model_nq(const tgModel *model) { return model != NULL ? model->nq : 0; }
 int tg_model_nv(const tgModel *model) { return model != NULL ? model->nv : 0; }
 int tg_model_nu(const tgModel *model) { return model != NULL ? model->nu : 0; }
+int tg_model_na(const tgModel *model) { return model != NULL ? model->na : 0; }
 double tg_model_timestep(const tgModel *model) { return model != NULL ? tgRe(model->opt_timestep[0]) : 0; }
 
 int tg_model_count(const tgModel *m, tgKindOfThing kind) {
@@ -204,7 +205,7 @@ int tg_model_field_count(const tgModel *model) {
 
 tgField tg_model_field(const tgModel *m, int i) {
   if (m == NULL) return (tgField){0};
-  int n = 0, nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nsite = m->nsite,
+  int n = 0, nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, na = m->na, ngeom = m->ngeom, nsite = m->nsite,
       nmesh = m->nmesh, nmeshface = m->nmeshface, nmeshvert = m->nmeshvert, nhull = m->nhull, nhullvert = m->nhullvert,
       ntendon = m->ntendon, nwrap = m->nwrap, neq = m->neq, npair = m->npair, npairown = m->npairown, nkey = m->nkey;
 #define FIELD(scalar_, name_, rows_, cols_, unit_, text_)                                                       \

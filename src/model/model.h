@@ -11,7 +11,7 @@
 
 struct tgModel {
   tgAllocator alloc;
-  int nq, nv, nu, nbody, njnt, ngeom, nsite, nmesh, nmeshvert, nmeshface, nhull, nhullvert, ntendon, nwrap, neq, npair, npairown, nkey;
+  int nq, nv, nu, na, nbody, njnt, ngeom, nsite, nmesh, nmeshvert, nmeshface, nhull, nhullvert, ntendon, nwrap, neq, npair, npairown, nkey;
   int nM;              // numbers of a matrix stored by trees (model/blocks.h)
   int row_width;       // dofs at most that a constraint row acts on: of two sets (dof_set)
   int nset, set_width, set_least;   // sets of coupled dofs (dof_set), and dofs of the widest and of the least
@@ -28,6 +28,8 @@ struct tgModel {
   void *block;
 };
 
+/// Length of what stands for velocities in a state: those, then the activations.
+static inline int tgi_nw(const tgModel *m) { return m->nv + m->na; }
 /// Sliding friction of pair p along tangent t (0, 1): of the pair element, else of the geom of higher priority, else
 /// the larger of the two geoms'. `geom` (may be NULL) gets the geom whose number it is, -1 for the pair's own.
 tgReal tgi_pair_friction(const tgModel *m, int p, int t, int *geom);

@@ -17,6 +17,7 @@ static void sizes(const tgCompile *c, tgModel *m) {
   m->nbody = d->nbody; m->njnt = d->njoint; m->ngeom = d->ngeom; m->nsite = d->nsite; m->nmesh = d->nmesh;
   m->nu = d->nactuator; m->ntendon = d->ntendon; m->neq = d->nequality; m->npair = c->npair; m->npairown = d->npair; m->nkey = d->nkey;
   m->nhull = c->nhull;
+  for (int i = 0; i < d->nactuator; i++) m->na += d->actuator[i].activation != TG_ACT_NONE;
   for (int i = 0; i < c->nhull; i++) m->nhullvert += c->hull[i]->hull.nvert;
   for (int i = 0; i < d->njoint; i++) {
     m->nq += joint_nq(d->joint[i].type);
@@ -320,12 +321,17 @@ static void fill_tendons(const tgCompile *c, tgModel *m) {
 }
 
 static void fill_actuators(const tgCompile *c, tgModel *m) {
+  int adr = 0;
   for (int i = 0; i < m->nu; i++) {
     const tgActuatorDesc *a = &c->desc->actuator[i];
     PUT_INT(act_trn, i, (int)a->transmission);
     PUT_INT(act_target, i, a->transmission == TG_TRN_JOINT ? c->joint_to[a->target] : a->target);
     PUT_INT(act_ctrllimited, i, a->ctrllimited);
     PUT_INT(act_forcelimited, i, a->forcelimited);
+    PUT_INT(act_activation, i, (int)a->activation);
+    PUT_INT(act_adr, i, a->activation != TG_ACT_NONE ? adr++ : -1);
+    PUT_INT(act_actlimited, i, a->activation != TG_ACT_NONE && a->actlimited);
+    PUT_REAL(act_timeconst, i, a->timeconst);
     for (int k = 0; k < 6; k++) PUT_REAL(act_gear, 6 * i + k, a->gear[k]);
     for (int k = 0; k < 3; k++) {
       PUT_REAL(act_gain, 3 * i + k, a->gain[k]);
@@ -334,6 +340,7 @@ static void fill_actuators(const tgCompile *c, tgModel *m) {
     for (int k = 0; k < 2; k++) {
       PUT_REAL(act_ctrlrange, 2 * i + k, a->ctrlrange[k]);
       PUT_REAL(act_forcerange, 2 * i + k, a->forcerange[k]);
+      PUT_REAL(act_actrange, 2 * i + k, a->actrange[k]);
     }
   }
 }
@@ -397,6 +404,7 @@ static void fill_keys(const tgCompile *c, tgModel *m) {
     const tgKeyDesc *k = &c->desc->key[i];
     for (int j = 0; j < m->nq; j++) PUT_REAL(key_qpos, i * m->nq + j, k->nqpos > 0 ? k->qpos[j] : m->qpos0[j]);
     for (int j = 0; j < m->nv; j++) PUT_REAL(key_qvel, i * m->nv + j, k->nqvel > 0 ? k->qvel[j] : 0);
+    for (int j = 0; j < m->na; j++) PUT_REAL(key_act, i * m->na + j, k->nact > 0 ? k->act[j] : 0);
     for (int j = 0; j < m->nu; j++) PUT_REAL(key_ctrl, i * m->nu + j, k->nctrl > 0 ? k->ctrl[j] : 0);
   }
 }
@@ -416,7 +424,7 @@ void tgi_model_layout(tgCompile *c, tgModel *m, tgLayout *l) {
   tgAllocator alloc = c->alloc;
   *m = (tgModel){.alloc = alloc};
   sizes(c, m);
-  int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nsite = m->nsite,
+  int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, na = m->na, ngeom = m->ngeom, nsite = m->nsite,
       nmesh = m->nmesh, nmeshface = m->nmeshface, nmeshvert = m->nmeshvert, nhull = m->nhull, nhullvert = m->nhullvert,
       ntendon = m->ntendon, nwrap = m->nwrap, neq = m->neq, npair = m->npair, npairown = m->npairown, nkey = m->nkey;
 #define TG_MODEL_INT(name, rows, cols, unit, text) m->name = tgi_place(l, tgi_size_mul((size_t)(rows), (size_t)(cols)), sizeof(int));

@@ -19,7 +19,7 @@ static tgPose *pose_of(tgSim *s, int i) {
 
 // the sim's own copies of the model's parameters
 static void place_parameters(tgSim *s, const tgModel *model, tgLayout *l) {
-  int nbody = model->nbody, njnt = model->njnt, nv = model->nv, nq = model->nq, nu = model->nu, ngeom = model->ngeom,
+  int nbody = model->nbody, njnt = model->njnt, nv = model->nv, nq = model->nq, nu = model->nu, na = model->na, ngeom = model->ngeom,
       nsite = model->nsite, nhullvert = model->nhullvert, ntendon = model->ntendon, nwrap = model->nwrap,
       neq = model->neq, npairown = model->npairown, nkey = model->nkey;
 #define TG_MODEL_INT(name, rows, cols, unit, text)
@@ -87,7 +87,7 @@ static size_t plus(size_t a, size_t b) { return a < SIZE_MAX - b ? a + b : SIZE_
 // scratch that a step, its adjoint and the contact model need at this capacity: vectors, and the widest set of dofs
 // times the rows of the widest island
 static size_t scratch_bytes(const tgModel *m, const tgContact *c, const tgCapacity *z) {
-  size_t nv = (size_t)m->nv, nb = (size_t)m->nbody, nu = (size_t)m->nu, nr = (size_t)z->nrow;
+  size_t nv = (size_t)tgi_nw(m), nb = (size_t)m->nbody, nu = (size_t)m->nu, nr = (size_t)z->nrow;
   size_t terms = 13 * (size_t)z->nterm;
   size_t reals = 160 * (nv + nb) + 16 * ((size_t)m->ngeom + nu + (size_t)m->nwrap) + 64 * nr +
                  ((size_t)m->set_width + 2) * ((size_t)z->widest + 8) + terms + 4096;
@@ -97,7 +97,7 @@ static size_t scratch_bytes(const tgModel *m, const tgContact *c, const tgCapaci
 // what a dense derivative of a step takes
 static size_t dense_bytes(const tgSim *s) {
   const tgModel *m = &s->m;
-  size_t nv = (size_t)m->nv, nu = (size_t)m->nu, nr = (size_t)s->cap.nrow, reals = 10 * nv * nv + 4 * nv * nu + 4 * nr * nv + nr * nu;
+  size_t nv = (size_t)tgi_nw(m), nu = (size_t)m->nu, nr = (size_t)s->cap.nrow, reals = 10 * nv * nv + 4 * nv * nu + 4 * nr * nv + nr * nu;
   size_t bytes = plus(tgi_size_mul(reals, sizeof(tgReal)), scratch_bytes(m, s->contact_model, &s->cap));
   return s->stepper != NULL && s->stepper->scratch != NULL ? plus(bytes, s->stepper->scratch(s->contact_model)) : bytes;
 }
@@ -170,7 +170,7 @@ tgStatus tgi_stack_reserve(tgSim *s, size_t bytes) {
 // parameters from the model or from another sim of it
 static void copy_parameters(tgSim *to_sim, const tgModel *from) {
   tgModel *to = &to_sim->m;
-  int nbody = from->nbody, njnt = from->njnt, nv = from->nv, nq = from->nq, nu = from->nu, ngeom = from->ngeom,
+  int nbody = from->nbody, njnt = from->njnt, nv = from->nv, nq = from->nq, nu = from->nu, na = from->na, ngeom = from->ngeom,
       nsite = from->nsite, nhullvert = from->nhullvert, ntendon = from->ntendon, nwrap = from->nwrap, neq = from->neq,
       npairown = from->npairown, nkey = from->nkey;
 #define TG_MODEL_INT(name, rows, cols, unit, text)
@@ -339,8 +339,19 @@ const tgError *tg_sim_error(const tgSim *sim) {
 }
 tgReal *tg_sim_qpos(tgSim *sim) { return sim != NULL ? sim->qpos : NULL; }
 tgReal *tg_sim_qvel(tgSim *sim) { return sim != NULL ? sim->qvel : NULL; }
+tgReal *tg_sim_act(tgSim *sim) { return sim != NULL ? sim->act : NULL; }
 tgReal *tg_sim_ctrl(tgSim *sim) { return sim != NULL ? sim->ctrl : NULL; }
 tgReal *tg_sim_qfrc_applied(tgSim *sim) { return sim != NULL ? sim->qfrc_applied : NULL; }
+
+void tgi_sim_take_w(const tgSim *s, tgReal *w) {
+  memcpy(w, s->qvel, (size_t)s->m.nv * sizeof *w);
+  if (s->m.na > 0) memcpy(w + s->m.nv, s->act, (size_t)s->m.na * sizeof *w);
+}
+
+void tgi_sim_put_w(tgSim *s, const tgReal *w) {
+  memcpy(s->qvel, w, (size_t)s->m.nv * sizeof *w);
+  if (s->m.na > 0) memcpy(s->act, w + s->m.nv, (size_t)s->m.na * sizeof *w);
+}
 
 void tgi_sim_take_start(tgSim *s, const tgSim *from) {
   const tgModel *m = s->model;
@@ -349,6 +360,7 @@ void tgi_sim_take_start(tgSim *s, const tgSim *from) {
   s->visiting = true;
   memcpy(s->qpos, from->start.q, (size_t)m->nq * sizeof(tgReal));
   memcpy(s->qvel, from->start.vel, (size_t)m->nv * sizeof(tgReal));
+  memcpy(s->act, from->act0, (size_t)m->na * sizeof(tgReal));
   memcpy(s->ctrl, from->ctrl, (size_t)m->nu * sizeof(tgReal));
   memcpy(s->qfrc_applied, from->qfrc_applied, (size_t)m->nv * sizeof(tgReal));
   tgi_forget(s);
@@ -362,6 +374,7 @@ void tg_sim_reset(tgSim *sim) {
   sim->visiting = false;
   for (int i = 0; i < m->nq; i++) sim->qpos[i] = sim->m.qpos0[i];
   for (int i = 0; i < m->nv; i++) sim->qvel[i] = 0;
+  for (int i = 0; i < m->na; i++) sim->act[i] = 0;
   for (int i = 0; i < m->nu; i++) sim->ctrl[i] = 0;
   for (int i = 0; i < m->nv; i++) sim->qfrc_applied[i] = 0;
   tgi_forget(sim);
@@ -374,6 +387,7 @@ tgStatus tg_sim_reset_key(tgSim *sim, int key) {
   tg_sim_reset(sim);
   for (int i = 0; i < m->nq; i++) sim->qpos[i] = m->key_qpos[key * m->nq + i];
   for (int i = 0; i < m->nv; i++) sim->qvel[i] = m->key_qvel[key * m->nv + i];
+  for (int i = 0; i < m->na; i++) sim->act[i] = m->key_act[key * m->na + i];
   for (int i = 0; i < m->nu; i++) sim->ctrl[i] = m->key_ctrl[key * m->nu + i];
   return TG_OK;
 }
@@ -427,9 +441,9 @@ tgReal *tgi_sim_param(tgSim *sim, const char *name, int *rows, int *cols) {
 }
 
 // a snapshot: sizes, state, memory
-typedef struct SnapshotHead { int nq, nv, nu; } SnapshotHead;
+typedef struct SnapshotHead { int nq, nv, nu, na; } SnapshotHead;
 
-static size_t state_reals(const tgModel *m) { return (size_t)m->nq + 2 * (size_t)m->nv + (size_t)m->nu; }
+static size_t state_reals(const tgModel *m) { return (size_t)m->nq + 2 * (size_t)m->nv + (size_t)m->na + (size_t)m->nu; }
 
 size_t tg_sim_snapshot_size(const tgSim *sim) {
   return sim != NULL ? sizeof(SnapshotHead) + state_reals(sim->model) * sizeof(tgReal) + tgi_memory_bytes(sim) : 0;
@@ -447,11 +461,12 @@ static void take(const char **at, void *to, size_t bytes) {
 void tg_sim_save(const tgSim *sim, void *snapshot) {
   if (sim == NULL || snapshot == NULL) return;
   const tgModel *m = sim->model;
-  SnapshotHead head = {m->nq, m->nv, m->nu};
+  SnapshotHead head = {m->nq, m->nv, m->nu, m->na};
   char *at = snapshot;
   put(&at, &head, sizeof head);
   put(&at, sim->qpos, (size_t)m->nq * sizeof(tgReal));
   put(&at, sim->qvel, (size_t)m->nv * sizeof(tgReal));
+  put(&at, sim->act, (size_t)m->na * sizeof(tgReal));
   put(&at, sim->ctrl, (size_t)m->nu * sizeof(tgReal));
   put(&at, sim->qfrc_applied, (size_t)m->nv * sizeof(tgReal));
   tgi_memory_save(sim, at);
@@ -463,11 +478,13 @@ tgStatus tg_sim_restore(tgSim *sim, const void *snapshot) {
   SnapshotHead head;
   const char *at = snapshot;
   take(&at, &head, sizeof head);
-  if (head.nq != m->nq || head.nv != m->nv || head.nu != m->nu)
-    return tgi_error(&sim->error, TG_ERR_ARG, "the snapshot is of another model (nq %d, nv %d, nu %d)", head.nq, head.nv, head.nu);
+  if (head.nq != m->nq || head.nv != m->nv || head.nu != m->nu || head.na != m->na)
+    return tgi_error(&sim->error, TG_ERR_ARG, "the snapshot is of another model (nq %d, nv %d, nu %d, na %d)", head.nq, head.nv, head.nu,
+                     head.na);
   TG_TRY(tgi_memory_restore(sim, at + state_reals(m) * sizeof(tgReal)));
   take(&at, sim->qpos, (size_t)m->nq * sizeof(tgReal));
   take(&at, sim->qvel, (size_t)m->nv * sizeof(tgReal));
+  take(&at, sim->act, (size_t)m->na * sizeof(tgReal));
   take(&at, sim->ctrl, (size_t)m->nu * sizeof(tgReal));
   take(&at, sim->qfrc_applied, (size_t)m->nv * sizeof(tgReal));
   sim->stage = TG_STAGE_NONE;

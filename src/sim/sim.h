@@ -164,6 +164,9 @@ struct tgSim {
 static inline bool tgi_sim_claim(tgSim *s) { return __atomic_exchange_n(&s->busy, 1, __ATOMIC_ACQUIRE) == 0; }
 static inline void tgi_sim_release(tgSim *s) { __atomic_store_n(&s->busy, 0, __ATOMIC_RELEASE); }
 
+/// What stands for velocities in a state (tgi_nw), of the sim to w and back.
+void tgi_sim_take_w(const tgSim *s, tgReal *w);
+void tgi_sim_put_w(tgSim *s, const tgReal *w);
 /// tg_sim_param, and the model's opt_timestep, which nothing reads.
 tgReal *tgi_sim_param(tgSim *sim, const char *name, int *rows, int *cols);
 /// Which of the contact model's numbers is the option of that name; -1: none with a derivative, or no contact model.

@@ -1,6 +1,7 @@
 // stepper.h: what a kind of step is to everything around it: its equations of motion and how they are solved. One line in step/table.c.
 //
-// A step is a map (q, v, u) -> (q', v') at the step size h. The caller (step/step.c) checks the state, notes it as (q0, v0), which is
+// A step is a map (q, v, u) -> (q', v') at the step size h, u the input of each actuator (tgi_actuator_input): its control,
+// or an activation, which the caller advances. The caller (step/step.c) checks the state, notes it as (q0, v0), which is
 // s->start.q and s->start.vel, and takes over (q1, v1), s->end.q and s->end.vel.
 // No file outside a stepper's own asks which one runs.
 #ifndef TG_SIM_STEPPER_H

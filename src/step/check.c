@@ -39,10 +39,22 @@ static tgStatus check_numbers(tgSim *s) {
   return TG_OK;
 }
 
+static tgStatus check_time_constants(tgSim *s) {
+  const tgModel *m = &s->m;
+  for (int i = 0; i < m->nu; i++) {
+    double tau = tgRe(m->act_timeconst[i]);
+    char label[160];
+    if (m->act_activation[i] < TG_ACT_FILTER || tau > 0) continue;
+    return tgi_error(&s->error, TG_ERR_ARG, "act_timeconst of %s is %g; set a positive time before the step.",
+                     tgi_model_label(m, TG_THING_ACTUATOR, i, label, sizeof label), tau);
+  }
+  return TG_OK;
+}
+
 tgStatus tgi_check_parameters(tgSim *s) {
   const tgModel *m = &s->m;
-  int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, ngeom = m->ngeom, nsite = m->nsite, nhullvert = m->nhullvert,
-      ntendon = m->ntendon, nwrap = m->nwrap, neq = m->neq, npairown = m->npairown, nkey = m->nkey;
+  int nbody = m->nbody, njnt = m->njnt, nv = m->nv, nq = m->nq, nu = m->nu, na = m->na, ngeom = m->ngeom, nsite = m->nsite,
+      nhullvert = m->nhullvert, ntendon = m->ntendon, nwrap = m->nwrap, neq = m->neq, npairown = m->npairown, nkey = m->nkey;
 #define TG_MODEL_INT(name, rows, cols, unit, text)
 #define TG_MODEL_SHARED(name, rows, cols, unit, text)
 #define TG_MODEL_REAL(name, rows, cols, unit, text) TG_TRY(check_array(s, #name, m->name, rows, cols));
@@ -50,6 +62,7 @@ tgStatus tgi_check_parameters(tgSim *s) {
 #undef TG_MODEL_INT
 #undef TG_MODEL_SHARED
 #undef TG_MODEL_REAL
+  TG_TRY(check_time_constants(s));
   return check_numbers(s);
 }
 

@@ -64,6 +64,7 @@ static tgStatus present(tgSim *s) {
   double h = s->h;
   for (int i = 0; i < s->m.nq; i++) tgi_explicit_own(s)->stage_q[i] = s->qpos[i];
   for (int d = 0; d < s->m.nv; d++) tgi_explicit_own(s)->stage_v[d] = s->qvel[d];
+  for (int i = 0; i < s->m.na; i++) s->act0[i] = s->act[i];
   TG_TRY(tgi_check_state(s));
   TG_TRY(s->contact_model->kind->law->begin(s, s->h));
   s->h = 0;

@@ -1,6 +1,7 @@
-// step.c: one step as a map (q, v, u) -> (q', v'), its adjoint and its Jacobian; see tangere/step.h.
+// step.c: one step as a map (q, v, act, u) -> (q', v', act'), its adjoint and its Jacobian; see tangere/step.h.
 //
-// The equations are the stepper's (sim/stepper.h); here is what all have in common.
+// The equations are the stepper's (sim/stepper.h); here is what all have in common. Activations are: a stepper takes of
+// each actuator one number, its activation at the start of the step or its control, and knows no more of them.
 #include "step/step.h"
 
 #include <stdio.h>
@@ -26,12 +27,13 @@ void tgi_start_smooth(tgSim *s) {
   tgi_step_forces(s, s->start.vel);
 }
 
-// (q0, v0) is the state
+// (q0, v0, act0) is the state
 static void open_step(tgSim *s, double h) {
   s->stage = TG_STAGE_NONE;
   s->h = h;
   memcpy(s->start.q, s->qpos, (size_t)s->m.nq * sizeof(tgReal));
   memcpy(s->start.vel, s->qvel, (size_t)s->m.nv * sizeof(tgReal));
+  memcpy(s->act0, s->act, (size_t)s->m.na * sizeof(tgReal));
 }
 
 static tgStatus step(tgSim *s, double h) {
@@ -41,6 +43,7 @@ static tgStatus step(tgSim *s, double h) {
   open_step(s, h);
   tgStatus status = s->stepper->step(s, h);
   if (status != TG_OK) return status;
+  tgi_activation(s, h);
   return tgi_check_velocity(s, s->end.vel);
 }
 
@@ -57,7 +60,7 @@ void tg_sim_watch_stability(tgSim *sim, bool on) {
   if (sim != NULL) sim->watched = on;
 }
 
-// (q1, v1) of the state
+// (q1, v1, act1) of the state
 static tgStatus solve(tgSim *s, double h) {
   s->info = (tgStepInfo){.least_distance = INFINITY, .stable_step = INFINITY, .body1 = -1, .body2 = -1};
   s->stack_used = 0;
@@ -73,10 +76,11 @@ static tgStatus solve(tgSim *s, double h) {
   return status;
 }
 
-// (q1, v1) becomes the state
+// (q1, v1, act1) becomes the state
 static void take_over(tgSim *s) {
   memcpy(s->qpos, s->end.q, (size_t)s->m.nq * sizeof(tgReal));
   memcpy(s->qvel, s->end.vel, (size_t)s->m.nv * sizeof(tgReal));
+  memcpy(s->act, s->act1, (size_t)s->m.na * sizeof(tgReal));
   if (s->frozen || s->stepper->remember == NULL) return;
   tgiFpEnv env = tgi_fp_enter();
   s->stepper->remember(s);
@@ -123,6 +127,7 @@ tgStatus tgi_step_revisit(tgSim *s, double h, const void *from, bool *solved) {
   tgiFpEnv env = tgi_fp_enter();
   open_step(s, h);
   tgStatus status = s->stepper->revisit(s, h, (const char *)from + info_bytes());
+  tgi_activation(s, h);
   memcpy(&s->info, from, sizeof s->info);
   tgi_fp_leave(env);
   if (status == TG_OK) s->stage = TG_STAGE_STEPPED;
@@ -158,7 +163,7 @@ static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo 
   if (kind != NULL && kind->nonsmooth != NULL) kind->nonsmooth(s, s->h, info);
   if (kind != NULL && kind->param_nonsmooth != NULL && dp != NULL) kind->param_nonsmooth(s, dp, info);
   if (clamps > 0) {
-    if (info->ties == 0) snprintf(info->reason, sizeof info->reason, "an actuator or spring at its clamp");
+    if (info->ties == 0) snprintf(info->reason, sizeof info->reason, "an actuator, activation or spring at its clamp");
     info->ties += clamps;
     info->label = TG_GRAD_ONE_SIDED;
   }
@@ -166,12 +171,13 @@ static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo 
 }
 
 static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, int *clamps) {
-  int nv = s->m.nv;
-  tgReal *a = tgi_stack_real(s, 2 * (size_t)nv);
+  int nv = s->m.nv, nu = s->m.nu, na = s->m.na;
+  tgReal *a = tgi_stack_real(s, 2 * (size_t)nv + (na > 0 ? (size_t)nu : 0)), *input = na > 0 ? a + 2 * nv : du;
   if (a == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
   for (int d = 0; d < 2 * nv; d++) a[d] = 0;
-  for (int i = 0; i < s->m.nu && du != NULL; i++) du[i] = 0;
-  TG_TRY(s->stepper->vjp(s, gq, gv, a, a + nv, du, dp, clamps));
+  for (int i = 0; i < nu && input != NULL; i++) input[i] = 0;
+  TG_TRY(s->stepper->vjp(s, gq, gv, a, a + nv, input, dp, clamps));
+  if (na > 0) tgi_activation_vjp(s, s->h, gv != NULL ? gv + nv : NULL, input, dv != NULL ? dv + nv : NULL, du, dp, clamps);
   if (dq != NULL) memcpy(dq, a, (size_t)nv * sizeof *dq);
   if (dv != NULL) memcpy(dv, a + nv, (size_t)nv * sizeof *dv);
   return TG_OK;
@@ -194,6 +200,15 @@ tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal 
   return status;
 }
 
+static tgStatus add_activations(tgSim *s, tgReal *D, int *clamps) {
+  size_t mark = tgi_stack_mark(s);
+  tgReal *row = tgi_stack_real(s, (size_t)s->m.nu);
+  if (row == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
+  tgi_activation_jacobian(s, s->h, row, D, clamps);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 static tgStatus jacobian(tgSim *s, tgReal *D, tgGradInfo *info) {
   int clamps = 0;
   TG_TRY(stepped(s));
@@ -202,6 +217,7 @@ static tgStatus jacobian(tgSim *s, tgReal *D, tgGradInfo *info) {
   size_t mark = tgi_stack_mark(s);
   tgStatus status = s->stepper->jacobian(s, D, &clamps);
   tgi_stack_free(s, mark);
+  if (status >= 0 && s->m.na > 0) status = add_activations(s, D, &clamps);
   if (status >= 0) label(s, clamps, NULL, info);
   return status;
 }
@@ -217,16 +233,16 @@ tgStatus tg_sim_step_jacobian(tgSim *sim, tgReal *D, tgGradInfo *info) {
 }
 
 static tgStatus param_jacobian(tgSim *s, tgParamGrad *dp, tgReal *D, tgGradInfo *info) {
-  int nv = s->m.nv, clamps = 0;
+  int nv = s->m.nv, ny = nv + tgi_nw(&s->m), clamps = 0;
   size_t mark = tgi_stack_mark(s);
-  tgReal *g = tgi_stack_real(s, 2 * (size_t)nv);
+  tgReal *g = tgi_stack_real(s, (size_t)ny);
   tgStatus status = stepped(s);
   s->aware_row = -1;
   s->no_aware_adjoint = true;
   if (status == TG_OK && g == NULL)
     status = tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
-  for (int i = 0; i < 2 * nv && status == TG_OK; i++) {
-    for (int k = 0; k < 2 * nv; k++) g[k] = k == i;
+  for (int i = 0; i < ny && status == TG_OK; i++) {
+    for (int k = 0; k < ny; k++) g[k] = k == i;
     tg_param_grad_clear(dp);
     clamps = 0;
     size_t row = tgi_stack_mark(s);

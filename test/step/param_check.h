@@ -1,6 +1,6 @@
 // param_check.h: dL/dp of a step against differences of the step itself, for every parameter that has a derivative.
 //
-// One random functional L of (q', v') for a state; each array of parameters is compared as a block, entry by entry in
+// One random functional L of (q', v', act') for a state; each array of parameters is compared as a block, entry by entry in
 // the complex build (complex step; h by Ridders), along one random direction in the real build. Unit quaternions and
 // axes are moved along their sphere.
 #ifndef TG_TEST_PARAM_CHECK_H
@@ -25,7 +25,7 @@ typedef struct tgtParamSeen {
 typedef struct tgtParamCtx {
   tgSim *s;
   double h;
-  const tgReal *q, *v, *q1, *dir;         // state before, q' of the nominal step, direction in the array
+  const tgReal *q, *w, *q1, *dir;         // state before (w: velocities, activations), q' of the nominal step, direction in the array
   tgReal *param;                          // NULL: the step size itself
   const tgReal *nominal;
   int n, nrow;
@@ -39,7 +39,7 @@ static inline tgStatus tgt_param_step(void *ctx, const tgReal *x, tgReal *y) {
   tgSim *s = c->s;
   int nv = s->m.nv;
   memcpy(s->qpos, c->q, (size_t)s->m.nq * sizeof *c->q);
-  memcpy(s->qvel, c->v, (size_t)nv * sizeof *c->v);
+  tgi_sim_put_w(s, c->w);
   for (int i = 0; i < c->n; i++) c->param[i] = c->nominal[i] + x[0] * c->dir[i];
   tgStatus status = tg_sim_step(s, c->param != NULL ? c->h : c->h + tgRe(x[0]), NULL);
   for (int i = 0; i < c->n; i++) c->param[i] = c->nominal[i];
@@ -48,12 +48,13 @@ static inline tgStatus tgt_param_step(void *ctx, const tgReal *x, tgReal *y) {
   for (int i = 0; i < s->nrow && !c->switched; i++) c->switched = s->rows->class[i] != c->cls[i];
   tg_model_difference(s->model, c->q1, s->qpos, y);
   memcpy(y + nv, s->end.vel, (size_t)nv * sizeof *y);
+  if (s->m.na > 0) memcpy(y + 2 * nv, s->act1, (size_t)s->m.na * sizeof *y);
   return TG_OK;
 }
 
-// dL along dir, L = w . (q', v'), and how far the differences themselves may be off
+// dL along dir, L = w . (q', v', act'), and how far the differences themselves may be off
 static inline double tgt_param_slope(tgtParamCtx *c, const tgReal *w, bool analytic, double *doubt) {
-  int ny = 2 * c->s->m.nv;
+  int ny = c->s->m.nv + tgi_nw(&c->s->m);
   // what moves nothing is moved farther: smaller differences drown in the rounding of a step (1e-12)
   tgiNumDiff n = {.nx = 1, .nt = 1, .ny = ny, .map = tgt_param_step, .ctx = c, .step = c->moves ? 1e-6 : 3e-4, .analytic = analytic};
   tgReal *work = malloc(sizeof(tgReal) * tgi_numdiff_work(&n)), zero = 0, one = 1;
@@ -144,7 +145,7 @@ static inline void tgt_unequal(tgSim *s) {
 
 // the dense Jacobian's rows, weighted, are the adjoint
 static inline void tgt_check_param_rows(tgSim *s, tgParamGrad *p, const tgReal *w) {
-  int size, ny = 2 * s->m.nv;
+  int size, ny = s->m.nv + tgi_nw(&s->m);
   const tgReal *g = tg_param_grad_values(p, &size);
   const char *names[TGT_PARAMS_MOST];
   int n = 0;
@@ -169,16 +170,16 @@ static inline void tgt_check_param_rows(tgSim *s, tgParamGrad *p, const tgReal *
 /// count as zero (|w| is about sqrt(2 nv)). Sets memory frozen while it works. False: the nominal step failed.
 static inline bool tgt_check_params(tgSim *s, double h, tgtRandom *r, double tol, double floor_, const char *what, tgtParamSeen *seen) {
   const tgModel *m = &s->m;
-  int nq = m->nq, nv = m->nv;
-  tgReal *q = malloc(sizeof(tgReal) * (size_t)(2 * nq + 4 * nv)), *v = q + nq, *q1 = v + nv, *w = q1 + nq;
+  int nq = m->nq, nv = m->nv, nw = tgi_nw(m);
+  tgReal *q = malloc(sizeof(tgReal) * (size_t)(2 * nq + 2 * nv + 2 * nw)), *v = q + nq, *q1 = v + nw, *w = q1 + nq;
   memcpy(q, s->qpos, (size_t)nq * sizeof *q);
-  memcpy(v, s->qvel, (size_t)nv * sizeof *v);
+  tgi_sim_take_w(s, v);
   tgStatus status = tg_sim_step(s, h, NULL);
   if (status == TG_ERR_CAPACITY && tg_sim_reserve(s, s->wanted.ncon, s->wanted.nrow) == TG_OK) status = tg_sim_step(s, h, NULL);
   m = &s->m;
   tg_sim_freeze_memory(s, true);
   memcpy(s->qpos, q, (size_t)nq * sizeof *q);
-  memcpy(s->qvel, v, (size_t)nv * sizeof *v);
+  tgi_sim_put_w(s, v);
   if (status == TG_OK) status = tg_sim_step(s, h, NULL);
   if (status == TG_OK) {
     tgError e;
@@ -187,14 +188,14 @@ static inline bool tgt_check_params(tgSim *s, double h, tgtRandom *r, double tol
     int *cls = malloc(sizeof(int) * (size_t)(s->nrow + 1));
     if (s->nrow > 0) memcpy(cls, s->rows->class, (size_t)s->nrow * sizeof *cls);
     memcpy(q1, s->qpos, (size_t)nq * sizeof *q);
-    tgt_random_vector(r, 2 * nv, w);
+    tgt_random_vector(r, nv + nw, w);
     tgGradInfo info;
-    assert_int_equal(tg_sim_step_vjp(s, w, w + nv, NULL, NULL, NULL, p, &info), TG_OK);
+    check_true(tg_sim_step_vjp(s, w, w + nv, NULL, NULL, NULL, p, &info) == TG_OK, "%s: %s", what, tg_sim_error(s)->text);
     tgt_check_param_rows(s, p, w);
     seen->states++;
     for (int k = 0; tgt_param_name(s, k) != NULL; k++) {
       assert_true(k < TGT_PARAMS_MOST);
-      tgtParamCtx c = {.s = s, .h = h, .q = q, .v = v, .q1 = q1, .nrow = s->nrow, .cls = cls};
+      tgtParamCtx c = {.s = s, .h = h, .q = q, .w = v, .q1 = q1, .nrow = s->nrow, .cls = cls};
       tgt_check_param(&c, k, w, p, r, tol, floor_, what, seen);
     }
     free(cls);

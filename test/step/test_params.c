@@ -32,7 +32,8 @@ static void test_trees(void **state) {
   (void)state;
   tgtParamSeen seen = {0};
   for (int k = 0; k < 16; k++) {
-    tgModel *m = tgt_random_tree((uint64_t)k, 3 + k % 8, (k % 2 == 0 ? TGT_TREE_FREE : 0) | TGT_TREE_PASSIVE | TGT_TREE_ACTUATED);
+    tgModel *m = tgt_random_tree((uint64_t)k, 3 + k % 8, (k % 2 == 0 ? TGT_TREE_FREE : 0) | (k % 4 < 2 ? TGT_TREE_ACTIVATED : 0) |
+                                                                 TGT_TREE_PASSIVE | TGT_TREE_ACTUATED);
     tgSim *s = tgt_sim(m);
     tgtRandom r = {(uint64_t)k + 900};
     char what[64];

@@ -114,6 +114,18 @@ static void add_actuators(tgDesc *d, tgtRandom *r, bool energy) {
   a->bias[2] = -0.2;
 }
 
+static void add_activations(tgDesc *d) {
+  for (int i = 0; i < d->nactuator; i++) {
+    tgActuatorDesc *a = &d->actuator[i];
+    if (i % 3 == 1) continue;
+    a->activation = (tgActivation)(TG_ACT_INTEGRATOR + i % 4 % 3);
+    a->timeconst = 0.05 + 0.02 * i;
+    a->actlimited = i % 5 < 2;
+    a->actrange[0] = -0.6;
+    a->actrange[1] = 0.8;
+  }
+}
+
 // two tendons over the first few scalar joints: one with a dead band, one without
 static void add_tendons(tgDesc *d, tgtRandom *r, int flags) {
   int joint[4], n = 0;
@@ -179,6 +191,7 @@ tgModel *tgt_random_tree(uint64_t seed, int nbody, int flags) {
   }
   if (flags & TGT_TREE_PASSIVE) add_tendons(d, &r, flags);
   if (flags & TGT_TREE_ACTUATED) add_actuators(d, &r, (flags & TGT_TREE_ENERGY) != 0);
+  if (flags & TGT_TREE_ACTIVATED) add_activations(d);
   if (flags & TGT_TREE_TIED) add_equalities(d, &r);
   if (flags & TGT_TREE_FLUID) {
     d->option.density = 40;
@@ -211,6 +224,7 @@ void tgt_random_state(tgSim *s, tgtRandom *r, bool flat) {
   tgt_random_vector(r, m->nv, s->qvel);
   tgt_random_vector(r, m->nu, s->ctrl);
   tgt_random_vector(r, m->nv, s->qfrc_applied);
+  tgt_random_vector(r, m->na, s->act);
 }
 
 tgSim *tgt_sim(const tgModel *m) {

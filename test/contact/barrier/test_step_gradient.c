@@ -104,7 +104,7 @@ static void check_numbers(tgSim *s, const tgReal *x, tgtRandom *r, const char *n
   }
   assert_int_equal(status, TG_OK);
   for (int k = 0; tgt_param_name(s, k) != NULL; k++) {
-    tgtParamCtx c = {.s = s, .h = h, .q = x, .v = x + NQ, .q1 = q1};
+    tgtParamCtx c = {.s = s, .h = h, .q = x, .w = x + NQ, .q1 = q1};
     tgt_check_param(&c, k, w, p, r, tolerance, 1e-3, name, seen);
   }
   tg_param_grad_free(p);

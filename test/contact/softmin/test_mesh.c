@@ -85,7 +85,7 @@ static void test_parameters(void **state) {
   check_true(tg_sim_step_vjp(s, w, w + 6, NULL, NULL, NULL, p, NULL) == TG_OK, "%s", s->error.text);
   tgtParamSeen seen = {0};
   for (int k = 0; tgt_param_name(s, k) != NULL; k++) {
-    tgtParamCtx c = {.s = s, .h = h, .q = q, .v = v, .q1 = q1, .nrow = 0, .cls = (int[1]){0}};
+    tgtParamCtx c = {.s = s, .h = h, .q = q, .w = v, .q1 = q1, .nrow = 0, .cls = (int[1]){0}};
     tgt_check_param(&c, k, w, p, &r, tolerance, 1e-3, "T", &seen);
     for (int i = 0; i < 4; i++)
       if (strcmp(tgt_param_name(s, k), names[i]) == 0) check_true(seen.acts[k] > 0, "%s does not act", names[i]);
