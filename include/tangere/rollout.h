@@ -28,18 +28,20 @@ typedef struct tgRolloutOptions {
 } tgRolloutOptions;
 TG_API tgRolloutOptions tg_rollout_default(void);  ///< The defaults of rollouts and batches.
 
-/// Term t of the loss. Called for t = 0 .. T-1 after step t has been computed, and for t = T at the end. The sim shows state t:
-/// qpos, qvel and all frames; for t < T also ctrl, contacts and forces of step t. At t = T gu is NULL.
-/// *value is 0 at entry. gq, gv (nv, tangent) and gu (nu) are zero at entry, to be filled with the term's derivatives; all three are
-/// NULL when no gradient is wanted. In a gradient a term is asked for twice, first without, then with derivatives, and must
-/// give the same value. It may read the sim and call tg_sim_jacobian; it must not step it or change parameters.
-/// A status other than TG_OK ends the rollout with that status.
+/// Term t of the loss. Called for t = 0 .. T-1 after step t has been computed, and for t = T at the end. The sim shows
+/// state t: qpos, qvel, act and all frames; for t < T also ctrl, contacts and forces of step t. At t = T gu is NULL.
+/// *value is 0 at entry. gq (nv, tangent), gv (nv + na: velocities, then activations) and gu (nu) are zero at entry, to
+/// be filled with the term's derivatives; all three are NULL when no gradient is wanted. In a gradient a term is asked
+/// for twice, first without, then with derivatives, and must give the same value. It may read the sim and call
+/// tg_sim_jacobian; it must not step it or change parameters. A status other than TG_OK ends the rollout with that
+/// status.
 typedef tgStatus (*tgLossFn)(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu);
 
-/// What loss term t depends on in the parameters themselves, at held (q, v, u): adds its derivatives to dp. Called in a gradient after the
-/// term's own derivatives, the sim as there. Frames depend on body_pos, body_quat, jnt_pos and jnt_axis: tg_sim_point_param_vjp.
+/// What loss term t depends on in the parameters themselves, at held (q, v, act, u): adds its derivatives to dp. Called in
+/// a gradient after the term's own derivatives, the sim as there. Frames depend on body_pos, body_quat, jnt_pos and
+/// jnt_axis: tg_sim_point_param_vjp.
 typedef tgStatus (*tgLossParamFn)(void *ctx, tgSim *sim, int t, int steps, tgParamGrad *dp);
-/// A tgLossParamFn for losses of (q, v, u) alone.
+/// A tgLossParamFn for losses of (q, v, act, u) alone.
 TG_API tgStatus tg_loss_without_parameters(void *ctx, tgSim *sim, int t, int steps, tgParamGrad *dp);
 
 /// Sets parameters (tg_sim_param) of the sim before the first step.
@@ -49,19 +51,20 @@ typedef tgStatus (*tgSetupFn)(void *ctx, tgSim *sim);
 /// same for the same state: when capacity grows, the run starts over.
 typedef void (*tgPolicyFn)(void *ctx, const tgSim *sim, int t, tgReal *u);
 
-/// What to run and where to put it. Zero-initialise; all arrays belong to the caller.
+/// What to run and where to put it. Zero-initialise; all arrays belong to the caller. A row of v holds the activations
+/// after the velocities: nv + na numbers, in v0, v, dv0 and sv alike.
 typedef struct tgRolloutRun {
-  const tgReal *q0, *v0;           ///< nq, nv; NULL: pose qpos0, at rest
+  const tgReal *q0, *v0;           ///< nq, nv + na; NULL: pose qpos0; at rest, activations zero
   const tgReal *u;                 ///< T x nu row-major; NULL: zeros
   tgPolicyFn policy; void *policy_ctx;   ///< feedback in place of u, or NULL. TG_ERR_ARG together with a gradient.
   tgLossFn loss; void *loss_ctx;   ///< loss NULL: none, the loss is 0
   tgSetupFn setup; void *setup_ctx;///< may be NULL
   const volatile int *cancel;      ///< polled before each step; not 0: stop with TG_CANCELLED. May be NULL.
-  tgReal *q, *v;                   ///< trajectory, (T+1) x nq and (T+1) x nv, or NULL
+  tgReal *q, *v;                   ///< trajectory, (T+1) x nq and (T+1) x (nv + na), or NULL
   tgStepInfo *info;                ///< T, or NULL
-  tgReal *D;                       ///< Jacobian of each step as tg_sim_step_jacobian gives it, T x 2 nv x (2 nv + nu), or NULL
-  tgReal *dq0, *dv0, *du;          ///< gradient of the loss, nv, nv, T x nu; any may be NULL, all NULL: no gradient
-  tgReal *sq, *sv;                 ///< gradient of the loss in each state, (T+1) x nv each: what a change of q_t
+  tgReal *D;                       ///< Jacobian of each step as tg_sim_step_jacobian gives it, T x (2 nv + na) x (2 nv + na + nu), or NULL
+  tgReal *dq0, *dv0, *du;          ///< gradient of the loss, nv, nv + na, T x nu; any may be NULL, all NULL: no gradient
+  tgReal *sq, *sv;                 ///< gradient of the loss in each state, (T+1) x nv and (T+1) x (nv + na): what a change of q_t
                                    ///< (tangent) or v_t alone does to the terms from
                                    ///< t on; may be NULL. Written in a gradient only; row 0 is dq0, dv0.
   tgParamGrad *dp;                 ///< gradient in the parameters, constant over the rollout, or NULL; what it held is overwritten
@@ -107,7 +110,8 @@ typedef struct tgBatch tgBatch;
 TG_API tgBatch *tg_batch_create(const tgModel *model, const tgContact *contact, const tgRolloutOptions *options, int nthread,
                                 tgError *error);
 /// A batch over several models, each with a contact model of its own: run i is of models[runs[i].variant]. Geometry,
-/// masses and all other numbers may differ; bodies, parents, joints and the number of controls have to be the same:
+/// masses and all other numbers may differ; bodies, parents, joints, the number of controls and which actuators have an
+/// activation have to be the same:
 /// TG_ERR_ARG names what is not. Each thread has a rollout for each.
 TG_API tgBatch *tg_batch_create_variants(int nvariant, const tgModel *const *models, const tgContact *const *contacts,
                                          const tgRolloutOptions *options, int nthread, tgError *error);

@@ -21,10 +21,10 @@ typedef struct tgSecond tgSecond;
 TG_API tgSecond *tg_second_create(const tgModel *model, const tgContact *contact, const tgRolloutOptions *options, tgError *error);
 TG_API void tg_second_free(tgSecond *second);
 
-/// Of the sim's last step y(x), x = (q, v, u), y = (q', v') with 2 nv entries: jvp (2 nv) = Dy d and hvp (2
-/// nv + nu) = sum_k g_k D2y_k d, d (2 nv + nu) a direction, g (2 nv). hvp or jvp may be NULL. The sim's controls and
-/// parameters must be those of the step. TG_ERR_STATE when its last call was no successful step, TG_ERR_ARG when it is
-/// of another model or contact model.
+/// Of the sim's last step y(x), x = (q, v, act, u) with 2 nv + na + nu entries, y = (q', v', act') with 2 nv + na: jvp
+/// = Dy d, as long as y, and hvp = sum_k g_k D2y_k d, as long as x, d a direction of x, g as long as y. hvp or jvp may
+/// be NULL. The sim's controls and parameters must be those of the step. TG_ERR_STATE when its last call was no
+/// successful step, TG_ERR_ARG when it is of another model or contact model.
 TG_API tgStatus tg_step_hvp(tgSecond *second, tgSim *sim, const tgReal *g, const tgReal *d, tgReal *hvp, tgReal *jvp);
 /// Chooses the parameters that directions and products may have, in place of those chosen before: names as in
 /// tg_param_grad_create_contact (NULL: all with a derivative). Vectors of parameters below have their entries, one
@@ -33,37 +33,38 @@ TG_API tgStatus tg_step_hvp(tgSecond *second, tgSim *sim, const tgReal *g, const
 TG_API tgStatus tg_second_choose(tgSecond *second, const char *const *names, int n, tgError *error);
 /// How many entries the chosen parameters have, 0 when none were chosen.
 TG_API int tg_second_parameters(const tgSecond *second);
-/// tg_step_hvp in (x, p), p the chosen parameters: jvp = Dy (d, dp), hvp (2 nv + nu) and hp (tg_second_parameters) the two parts of
+/// tg_step_hvp in (x, p), p the chosen parameters: jvp = Dy (d, dp), hvp and hp (tg_second_parameters) the two parts of
 /// sum_k g_k D2y_k (d, dp). d, dp NULL: zero; hvp, hp, jvp may be NULL. Of dp what would change the length of a unit
 /// quaternion or axis is left out, and entries of numbers that are not finite. TG_ERR_ARG also when no parameters were
 /// chosen; TG_ERR_UNSUPPORTED for a direction in "opt_timestep" (hp has its entry).
 TG_API tgStatus tg_step_hvp_parameters(tgSecond *second, tgSim *sim, const tgReal *g, const tgReal *d, const tgReal *dp,
                                        tgReal *hvp, tgReal *hp, tgReal *jvp);
-/// All of D2y: H (2 nv x n x n, n = 2 nv + nu): entry (k, i, j) is d2 y_k/dx_i dx_j. cancel: polled before each of the
-/// n columns j; not 0: stop with TG_CANCELLED, the columns from there on as they were; may be NULL. Errors as above.
+/// All of D2y: H ((2 nv + na) x n x n, n = 2 nv + na + nu): entry (k, i, j) is d2 y_k/dx_i dx_j. cancel: polled before
+/// each of the n columns j; not 0: stop with TG_CANCELLED, the columns from there on as they were; may be NULL. Errors
+/// as above.
 TG_API tgStatus tg_step_hessian(tgSecond *second, tgSim *sim, tgReal *H, const volatile int *cancel);
 
-/// Product of the second derivative of loss term t (tgLossFn) with a direction, at the same place: hq, hv (nv), hu (nu)
-/// are zero at entry; at t = T du and hu are NULL.
+/// Product of the second derivative of loss term t (tgLossFn) with a direction, at the same place: hq (nv), hv (nv +
+/// na), hu (nu) are zero at entry; at t = T du and hu are NULL.
 typedef tgStatus (*tgLossHvpFn)(void *ctx, tgSim *sim, int t, int steps, const tgReal *dq, const tgReal *dv,
                                 const tgReal *du, tgReal *hq, tgReal *hv, tgReal *hu);
 
-/// What a term that depends on the parameters themselves adds, at the same place, to hq, hv (nv), hu (nu) and hp: the
-/// products with its second derivatives that have a parameter, in a direction (dq, dv, du, dp); dp may be NULL. What
-/// tgLossParamFn is to tgLossFn.
+/// What a term that depends on the parameters themselves adds, at the same place, to hq (nv), hv (nv + na), hu (nu) and
+/// hp: the products with its second derivatives that have a parameter, in a direction (dq, dv, du, dp); dp may be NULL.
+/// What tgLossParamFn is to tgLossFn.
 typedef tgStatus (*tgLossParamHvpFn)(void *ctx, tgSim *sim, int t, int steps, const tgReal *dq, const tgReal *dv,
                                      const tgReal *du, const tgReal *dp, tgReal *hq, tgReal *hv, tgReal *hu,
                                      tgReal *hp);
-/// A tgLossParamHvpFn for losses of (q, v, u) alone.
+/// A tgLossParamHvpFn for losses of (q, v, act, u) alone.
 TG_API tgStatus tg_loss_hvp_without_parameters(void *ctx, tgSim *sim, int t, int steps, const tgReal *dq,
                                                const tgReal *dv, const tgReal *du, const tgReal *dp, tgReal *hq,
                                                tgReal *hv, tgReal *hu, tgReal *hp);
 
-/// A direction and what comes of it. Zero-initialise; arrays belong to the caller.
+/// A direction and what comes of it. Zero-initialise; arrays belong to the caller. Those of v have nv + na entries a row.
 typedef struct tgSecondRun {
-  const tgReal *dq0, *dv0, *du;    ///< direction: nv, nv, T x nu; NULL: zero
-  tgReal *jq, *jv;                 ///< rates of the trajectory along it, (T+1) x nv each, or NULL
-  tgReal *hq0, *hv0, *hu;          ///< Hessian of the loss times the direction, nv, nv, T x nu; any may be NULL
+  const tgReal *dq0, *dv0, *du;    ///< direction: nv, nv + na, T x nu; NULL: zero
+  tgReal *jq, *jv;                 ///< rates of the trajectory along it, (T+1) x nv and (T+1) x (nv + na), or NULL
+  tgReal *hq0, *hv0, *hu;          ///< Hessian of the loss times the direction, nv, nv + na, T x nu; any may be NULL
   tgLossHvpFn loss_hvp;            ///< with run->loss_ctx; needed by tg_rollout_hvp when there is a loss. TG_ERR_ARG without it.
   const tgReal *dp;                ///< direction in the chosen parameters (tg_second_choose), the same in all steps; NULL: zero
   tgReal *gp, *hp;                 ///< gradient of the loss in them, and Hessian times direction; may be NULL

@@ -20,9 +20,9 @@ extern "C" {
 
 typedef struct tgSim tgSim;  ///< A simulation.
 
-/// A simulation of the model under a contact model (both must outlive it), in the pose qpos0, at rest, activations and controls zero. contact NULL:
-/// nothing touches, and limits, dry friction and equalities do not act. allocator NULL: malloc.
-/// NULL: no memory or bad argument, see error (may be NULL).
+/// A simulation of the model under a contact model (both must outlive it), in the pose qpos0, at rest,
+/// activations and controls zero. contact NULL: nothing touches, and limits, dry friction and equalities do not act.
+/// allocator NULL: malloc. NULL: no memory or bad argument, see error (may be NULL).
 TG_API tgSim *tg_sim_create(const tgModel *model, const tgContact *contact, const tgAllocator *allocator, tgError *error);
 TG_API void tg_sim_free(tgSim *sim);
 
@@ -47,7 +47,8 @@ TG_API tgReal *tg_sim_qvel(tgSim *sim);
 TG_API tgReal *tg_sim_act(tgSim *sim);
 TG_API tgReal *tg_sim_ctrl(tgSim *sim);
 TG_API tgReal *tg_sim_qfrc_applied(tgSim *sim);
-/// Pose qpos0, zero velocity, activation, control and applied force, empty memory; parameters as in the model and in the contact model's options.
+/// Pose qpos0, zero velocity, activation, control and applied force, empty memory; parameters as in the model and in the
+/// contact model's options.
 TG_API void tg_sim_reset(tgSim *sim);
 /// The same from keyframe `key`. TG_ERR_ARG when there is none.
 TG_API tgStatus tg_sim_reset_key(tgSim *sim, int key);
@@ -58,9 +59,10 @@ TG_API tgStatus tg_sim_reset_key(tgSim *sim, int key);
 /// model's within their range.
 TG_API tgReal *tg_sim_param(tgSim *sim, const char *name, int *rows, int *cols);
 
-/// State (qpos, qvel, act, ctrl, qfrc_applied) with discrete memory (contact classes, reference features) as bytes: size at the present
-/// capacity, save, restore to the same bits. Parameters are not in it. Restoring gives TG_ERR_ARG for a snapshot of another
-/// model and TG_ERR_CAPACITY for one with more contacts than there is room for (reserve, then repeat); either changes nothing.
+/// State (qpos, qvel, act, ctrl, qfrc_applied) with discrete memory (contact classes, reference features) as bytes:
+/// size at the present capacity, save, restore to the same bits. Parameters are not in it. Restoring gives TG_ERR_ARG
+/// for a snapshot of another model and TG_ERR_CAPACITY for one with more contacts than there is room for (reserve, then
+/// repeat); either changes nothing.
 TG_API size_t tg_sim_snapshot_size(const tgSim *sim);
 TG_API void tg_sim_save(const tgSim *sim, void *snapshot);
 TG_API tgStatus tg_sim_restore(tgSim *sim, const void *snapshot);

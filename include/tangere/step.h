@@ -48,11 +48,11 @@ typedef struct tgGradInfo {  ///< How right a gradient is, and why.
   char reason[192];        ///< "" when exact; names the first tie's geoms or joint
 } tgGradInfo;
 
-/// One step of h seconds from the sim's (qpos, qvel, act, ctrl); qpos, qvel, act and the memory become those after it. Forces are
-/// made with the activations at its start. Arrays of frames and
-/// dynamics keep the values at the start of the step. info may be NULL. Returns TG_NOT_CONVERGED with the state unchanged
-/// when the contact solve failed; TG_ERR_CAPACITY, TG_ERR_NOT_FINITE and, under a contact model with a potential, TG_ERR_INVALID for bodies
-/// that touch or a joint at its limit at the start, likewise change nothing.
+/// One step of h seconds from the sim's (qpos, qvel, act, ctrl); qpos, qvel, act and the memory become those after it.
+/// Forces are made with the activations at its start. Arrays of frames and dynamics keep the values at the start of the
+/// step. info may be NULL. Returns TG_NOT_CONVERGED with the state unchanged when the contact solve failed;
+/// TG_ERR_CAPACITY, TG_ERR_NOT_FINITE and, under a contact model with a potential, TG_ERR_INVALID for bodies that touch
+/// or a joint at its limit at the start, likewise change nothing.
 TG_API tgStatus tg_sim_step(tgSim *sim, double h, tgStepInfo *info);
 /// The same with tg_sim_grow and another try where capacity is short: such a step allocates. TG_ERR_MEMORY: there is none.
 TG_API tgStatus tg_sim_step_growing(tgSim *sim, double h, tgStepInfo *info);
@@ -60,19 +60,21 @@ TG_API tgStatus tg_sim_step_growing(tgSim *sim, double h, tgStepInfo *info);
 /// What the last step's solve did, that of one that failed too: it names the culprits. NULL without a sim.
 TG_API const tgStepInfo *tg_sim_step_info(const tgSim *sim);
 
-/// Adjoint of the last step: from gq = dL/dq' (nv, tangent) and gv = dL/dv' (nv + na: velocities, then activations; NULL: zero) to
-/// dL/dq (nv), dL/dv (nv + na), dL/du (nu), written, not added. dL/dp of the parameters of dp is added to it; "opt_timestep" is h. Outputs may be NULL.
-/// TG_ERR_STATE when the last call was not a successful step, TG_ERR_ARG for a dp of another model or contact model,
-/// TG_ERR_UNSUPPORTED for a parameter without a derivative in this model (the sim's error names it).
+/// Adjoint of the last step: from gq = dL/dq' (nv, tangent) and gv = dL/dv' (nv + na: velocities, then activations;
+/// NULL: zero) to dL/dq (nv), dL/dv (nv + na), dL/du (nu), written, not added. dL/dp of the parameters of dp is added
+/// to it; "opt_timestep" is h. Outputs may be NULL. TG_ERR_STATE when the last call was not a successful step,
+/// TG_ERR_ARG for a dp of another model or contact model, TG_ERR_UNSUPPORTED for a parameter without a derivative in
+/// this model (the sim's error names it).
 TG_API tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp,
                                 tgGradInfo *info);
 
-/// Dense Jacobian of the last step: rows (q', v', act'), columns (q, v, act, u): (2 nv + na) x (2 nv + na + nu), row-major, tangent
-/// coordinates.
+/// Dense Jacobian of the last step: rows (q', v', act'), columns (q, v, act, u): (2 nv + na) x (2 nv + na + nu),
+/// row-major, tangent coordinates.
 TG_API tgStatus tg_sim_step_jacobian(tgSim *sim, tgReal *D, tgGradInfo *info);
 
 /// Dense Jacobian of the last step in the parameters of dp: rows (q', v', act'), columns as in tg_param_grad_values:
-/// (2 nv + na) x size, row-major, tangent coordinates. One adjoint for each row; dp is overwritten. Errors as for the adjoint.
+/// (2 nv + na) x size, row-major, tangent coordinates. One adjoint for each row; dp is overwritten. Errors as for the
+/// adjoint.
 TG_API tgStatus tg_sim_step_param_jacobian(tgSim *sim, tgParamGrad *dp, tgReal *D, tgGradInfo *info);
 
 /// The same two of another contact model's step at the same state: `by`, a simulation of the same model under the

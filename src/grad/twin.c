@@ -24,7 +24,8 @@ struct tgxTwin {
   tgContact *contact;
   tgSim *sim;
   tgReal *q1;            // nq: q' without the imaginary part
-  tgReal *g, *G, *D;     // 2 nv, 2 nv + nu, 2 nv x (2 nv + nu)
+  int nx, ny;            // of (q, w, u) and (q', w') in tangents, w = (v, act)
+  tgReal *g, *G, *D;     // ny, nx, ny x nx
   double *d, *dy;        // of the last step
   tgParamGrad *p;        // of the chosen parameters
   tgReal *dp;            // their direction
@@ -99,14 +100,14 @@ static void copy_numbers(tgModel *to, const tgModel *from) {
 }
 
 static void place(tgxTwin *t, const tgModel *from, tgLayout *l) {
-  size_t nv = (size_t)from->nv, nx = 2 * nv + (size_t)from->nu;
+  size_t ny = (size_t)t->ny, nx = (size_t)t->nx;
   t->model = copy_model(from, l);
   t->q1 = tgi_place(l, (size_t)from->nq, sizeof *t->q1);
-  t->g = tgi_place(l, 2 * nv, sizeof *t->g);
+  t->g = tgi_place(l, ny, sizeof *t->g);
   t->G = tgi_place(l, nx, sizeof *t->G);
-  t->D = tgi_place(l, 2 * nv * nx, sizeof *t->D);
+  t->D = tgi_place(l, ny * nx, sizeof *t->D);
   t->d = tgi_place(l, nx, sizeof *t->d);
-  t->dy = tgi_place(l, 2 * nv, sizeof *t->dy);
+  t->dy = tgi_place(l, ny, sizeof *t->dy);
 }
 
 tgxTwin *tgx_create(const void *model, const char *word, const tgContactOptions *options, const tgAllocator *allocator, tgError *error) {
@@ -117,7 +118,8 @@ tgxTwin *tgx_create(const void *model, const char *word, const tgContactOptions 
     tgi_error(error, TG_ERR_MEMORY, "Out of memory for second derivatives.");
     return NULL;
   }
-  *t = (tgxTwin){.alloc = a};
+  const tgModel *from = model;
+  *t = (tgxTwin){.alloc = a, .ny = from->nv + tgi_nw(from), .nx = from->nv + tgi_nw(from) + from->nu};
   place(t, model, &count);
   t->block = a.alloc(a.ctx, count.used + 64);
   if (t->block == NULL) {
@@ -218,42 +220,41 @@ static tgStatus move_parameters(tgxTwin *t, const double *dp, tgError *error) {
 tgStatus tgx_step(tgxTwin *t, const tgxPoint *at, const double *d, const double *dp, double *dy, tgError *error) {
   tgSim *s = t->sim;
   const tgModel *m = t->model;
-  int nv = m->nv, nu = m->nu;
+  int nv = m->nv, nw = tgi_nw(m), nu = m->nu;
   copy_numbers(&s->m, at->model);
   for (int i = 0; i < t->contact->nnumber; i++) s->contact_number[i] = at->number[i];
   TG_TRY(move_parameters(t, dp, error));
-  for (int i = 0; i < 2 * nv + nu; i++) t->d[i] = d[i];
+  for (int i = 0; i < t->nx; i++) t->d[i] = d[i];
   for (int i = 0; i < nv; i++) {
     t->G[i] = CMPLX(0, STEP * d[i]);
-    s->qvel[i] = CMPLX(at->v[i], STEP * d[nv + i]);
     s->qfrc_applied[i] = at->applied[i];
   }
-  for (int i = 0; i < nu; i++) s->ctrl[i] = CMPLX(at->u[i], STEP * d[2 * nv + i]);
+  for (int i = 0; i < nw; i++) t->g[i] = CMPLX(at->w[i], STEP * d[nv + i]);
+  tgi_sim_put_w(s, t->g);
+  for (int i = 0; i < nu; i++) s->ctrl[i] = CMPLX(at->u[i], STEP * d[nv + nw + i]);
   widen(s->qpos, at->q, (size_t)m->nq);
   tg_model_integrate(m, s->qpos, t->G, s->qpos);
   tgStatus status = tg_sim_step(s, at->h, NULL);
   if (status != TG_OK) return explain(t, status, error);
   for (int i = 0; i < m->nq; i++) t->q1[i] = tgRe(s->qpos[i]);
   tg_model_difference(m, t->q1, s->qpos, t->G);
-  for (int i = 0; i < nv; i++) {
-    t->dy[i] = tgIm(t->G[i]) / STEP;
-    t->dy[nv + i] = tgIm(s->qvel[i]) / STEP;
-  }
-  memcpy(dy, t->dy, 2 * (size_t)nv * sizeof *dy);
+  tgi_sim_take_w(s, t->g);
+  for (int i = 0; i < t->ny; i++) t->dy[i] = tgIm(i < nv ? t->G[i] : t->g[i - nv]) / STEP;
+  memcpy(dy, t->dy, (size_t)t->ny * sizeof *dy);
   return TG_OK;
 }
 
 tgStatus tgx_vjp(tgxTwin *t, const double *g, const double *dg, double *G, double *H, double *P, double *Q, tgError *error) {
   const tgModel *m = t->model;
-  int nv = m->nv, nx = 2 * nv + m->nu;
-  for (int i = 0; i < 2 * nv; i++) H[i] = dg[i];
+  int nv = m->nv;
+  for (int i = 0; i < t->ny; i++) H[i] = dg[i];
   add_cross(m, -0.5, t->dy, g, 1, H, 1);
-  for (int i = 0; i < 2 * nv; i++) t->g[i] = CMPLX(g[i], STEP * H[i]);
+  for (int i = 0; i < t->ny; i++) t->g[i] = CMPLX(g[i], STEP * H[i]);
   tgParamGrad *p = P != NULL || Q != NULL ? t->p : NULL;
   tg_param_grad_clear(p);
-  tgStatus status = tg_sim_step_vjp(t->sim, t->g, t->g + nv, t->G, t->G + nv, t->G + 2 * nv, p, NULL);
+  tgStatus status = tg_sim_step_vjp(t->sim, t->g, t->g + nv, t->G, t->G + nv, t->G + t->ny, p, NULL);
   if (status != TG_OK) return explain(t, status, error);
-  for (int i = 0; i < nx; i++) {
+  for (int i = 0; i < t->nx; i++) {
     G[i] = tgRe(t->G[i]);
     H[i] = tgIm(t->G[i]) / STEP;
   }
@@ -267,15 +268,15 @@ tgStatus tgx_vjp(tgxTwin *t, const double *g, const double *dg, double *G, doubl
 
 tgStatus tgx_jacobian(tgxTwin *t, double *D, double *DD, tgError *error) {
   const tgModel *m = t->model;
-  int nv = m->nv, nx = 2 * nv + m->nu;
+  int nx = t->nx;
   tgStatus status = tg_sim_step_jacobian(t->sim, t->D, NULL);
   if (status != TG_OK) return explain(t, status, error);
-  for (int i = 0; i < 2 * nv * nx; i++) {
+  for (int i = 0; i < t->ny * nx; i++) {
     D[i] = tgRe(t->D[i]);
     DD[i] = tgIm(t->D[i]) / STEP;
   }
   // rows of q' with 1 + [dy]/2, columns of q with 1 - [d]/2
   for (int c = 0; c < nx; c++) add_cross(m, 0.5, t->dy, D + c, nx, DD + c, nx);
-  for (int r = 0; r < 2 * nv; r++) add_cross(m, 0.5, t->d, D + r * nx, 1, DD + r * nx, 1);
+  for (int r = 0; r < t->ny; r++) add_cross(m, 0.5, t->d, D + r * nx, 1, DD + r * nx, 1);
   return TG_OK;
 }

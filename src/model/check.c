@@ -208,7 +208,8 @@ static tgStatus check_key(tgCompile *c, int i) {
   const struct { const char *name; int n, want; } array[] = {
       {"qpos", k->nqpos, nq}, {"qvel", k->nqvel, nv}, {"act", k->nact, na}, {"ctrl", k->nctrl, d->nactuator}};
   for (int j = 0; j < 4; j++)
-    if (array[j].n != 0 && array[j].n != array[j].want) FAIL("%s has %d numbers, the model needs %d", array[j].name, array[j].n, array[j].want);
+    if (array[j].n != 0 && array[j].n != array[j].want)
+      FAIL("%s has %d numbers, the model needs %d", array[j].name, array[j].n, array[j].want);
   return TG_OK;
 }
 

@@ -39,6 +39,11 @@ static tgStatus same_tree(const tgModel *m, const tgModel *first, int i, tgError
   TG_TRY(same_number(i, "coordinates", m->nq, first->nq, error));
   TG_TRY(same_number(i, "dofs", m->nv, first->nv, error));
   TG_TRY(same_number(i, "controls", m->nu, first->nu, error));
+  for (int k = 0; k < m->nu; k++)
+    if ((m->act_adr[k] < 0) != (first->act_adr[k] < 0))
+      return tgi_error(error, TG_ERR_ARG,
+                       "Models of a batch have to share their state: %s has an activation in one of model %d and model 0.",
+                       tgi_model_label(m, TG_THING_ACTUATOR, k, label, sizeof label), i);
   for (int b = 0; b < m->nbody; b++)
     if (m->body_parent[b] != first->body_parent[b])
       return tgi_error(error, TG_ERR_ARG,

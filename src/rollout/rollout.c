@@ -1,6 +1,6 @@
 // rollout.c: T steps with a loss, and the adjoint over them within a byte budget.
 //
-// Forward:  s_{t+1} = step(s_t, u_t),  L = sum_t l_t(s_t, u_t) + l_T(s_T).
+// Forward:  s_{t+1} = step(s_t, u_t),  L = sum_t l_t(s_t, u_t) + l_T(s_T);  s = (q, w), w = (v, act).
 // Adjoint:  a_T = dl_T/ds,  (a_t, g_t) = step_vjp_t(a_{t+1}) + (dl_t/ds, dl_t/du),  dL/ds_0 = a_0,  dL/du_t = g_t.
 // The tape is a stack of snapshots, kept where schedule.h says, each with a record of the step made from it
 // (step/step.h). The adjoint of step t uses what the simulation holds right after that step: the record of a snapshot
@@ -30,7 +30,7 @@ struct tgRollout {
   tgSim *sim;
   tgSim *by;                // whose steps' derivatives are taken, NULL: the sim's
   const tgModel *model;
-  int nq, nv, nu, steps;
+  int nq, nv, nw, nu, steps;   // nw: velocities and activations
   double h;
   int busy;                 // atomic: a run is going on
   // tape
@@ -41,9 +41,9 @@ struct tgRollout {
   int at;                   // state that the sim is at, -1: none of the run
   // work arrays, one block
   tgReal *work;
-  tgReal *aq, *av;          // nv: adjoint of the state after a step
-  tgReal *bq, *bv;          // nv: of the state before it
-  tgReal *gq, *gv, *gu;     // nv, nv, nu: derivatives of a loss term
+  tgReal *aq, *aw;          // nv, nw: adjoint of the state after a step
+  tgReal *bq, *bw;          // nv, nw: of the state before it
+  tgReal *gq, *gw, *gu;     // nv, nw, nu: derivatives of a loss term
   tgReal *du;               // nu
 };
 
@@ -93,14 +93,14 @@ static tgStatus tape_layout(tgRollout *r) {
 }
 
 static tgStatus allocate(tgRollout *r) {
-  size_t n = (size_t)(6 * r->nv + 2 * r->nu) + 1;
+  size_t n = (size_t)(3 * r->nv + 3 * r->nw + 2 * r->nu) + 1;
   r->work_bytes = n * sizeof(tgReal);
   r->work = r->alloc.alloc(r->alloc.ctx, r->work_bytes);
   if (r->work == NULL) return TG_ERR_MEMORY;
   memset(r->work, 0, r->work_bytes);
   tgReal *p = r->work;
-  tgReal **field[] = {&r->aq, &r->av, &r->bq, &r->bv, &r->gq, &r->gv, &r->gu, &r->du};
-  int size[] = {r->nv, r->nv, r->nv, r->nv, r->nv, r->nv, r->nu, r->nu};
+  tgReal **field[] = {&r->aq, &r->aw, &r->bq, &r->bw, &r->gq, &r->gw, &r->gu, &r->du};
+  int size[] = {r->nv, r->nw, r->nv, r->nw, r->nv, r->nw, r->nu, r->nu};
   for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
     *field[i] = p;
     p += size[i];
@@ -137,7 +137,7 @@ tgRollout *tg_rollout_create(const tgModel *model, const tgContact *contact, con
     return NULL;
   }
   memset(r, 0, sizeof *r);
-  *r = (tgRollout){.alloc = a, .model = model, .nq = tg_model_nq(model), .nv = tg_model_nv(model), .nu = tg_model_nu(model),
+  *r = (tgRollout){.alloc = a, .model = model, .nq = model->nq, .nv = model->nv, .nw = tgi_nw(model), .nu = model->nu,
                    .steps = o.steps, .h = o.h > 0 ? o.h : tg_model_timestep(model), .automatic = o.tape_bytes == 0,
                    .tape_bytes = o.tape_bytes, .at = -1};
   r->sim = tg_sim_create(model, contact, &a, error);
@@ -254,12 +254,12 @@ static tgStatus loss_call(Sweep *w, int t, bool derivatives, tgReal *value) {
   bool last = t == r->steps;
   int i = 0;
   *value = 0;
-  memset(r->gq, 0, (size_t)(2 * r->nv + r->nu) * sizeof(tgReal));
-  tgStatus status = run->loss(run->loss_ctx, r->sim, t, r->steps, value, derivatives ? r->gq : NULL, derivatives ? r->gv : NULL,
+  memset(r->gq, 0, (size_t)(r->nv + r->nw + r->nu) * sizeof(tgReal));
+  tgStatus status = run->loss(run->loss_ctx, r->sim, t, r->steps, value, derivatives ? r->gq : NULL, derivatives ? r->gw : NULL,
                               derivatives && !last ? r->gu : NULL);
   if (status != TG_OK) return fail(w, status, "loss term", t, "the loss function reports a failure");
   if (!tgFinite(*value)) return fail(w, TG_ERR_NOT_FINITE, "loss term", t, "its value is not finite");
-  if (derivatives && !finite_all(r->gq, 2 * r->nv + r->nu, &i))
+  if (derivatives && !finite_all(r->gq, r->nv + r->nw + r->nu, &i))
     return fail(w, TG_ERR_NOT_FINITE, "loss term", t, "its derivative is not finite");
   if (!derivatives || run->dp == NULL) return TG_OK;
   status = run->loss_param(run->loss_ctx, r->sim, t, r->steps, run->dp);
@@ -272,9 +272,9 @@ static tgStatus loss_call(Sweep *w, int t, bool derivatives, tgReal *value) {
 static void record(const Sweep *w) {
   const tgRollout *r = w->r;
   const tgRolloutRun *run = w->run;
-  size_t t = (size_t)r->at, nq = (size_t)r->nq, nv = (size_t)r->nv;
+  size_t t = (size_t)r->at, nq = (size_t)r->nq;
   if (run->q != NULL) memcpy(run->q + t * nq, r->sim->qpos, nq * sizeof(tgReal));
-  if (run->v != NULL) memcpy(run->v + t * nv, r->sim->qvel, nv * sizeof(tgReal));
+  if (run->v != NULL) tgi_sim_take_w(r->sim, run->v + t * (size_t)r->nw);
 }
 
 static void note_step(const Sweep *w, const tgStepInfo *info) {
@@ -301,8 +301,8 @@ static void merge(tgGradInfo *all, const tgGradInfo *one, int t) {
 
 static tgStatus step_vjp(Sweep *w, tgGradInfo *info) {
   tgRollout *r = w->r;
-  if (r->by == NULL) return tg_sim_step_vjp(r->sim, r->aq, r->av, r->bq, r->bv, r->du, w->run->dp, info);
-  return tg_sim_step_vjp_by(r->sim, r->by, r->aq, r->av, r->bq, r->bv, r->du, w->run->dp, info);
+  if (r->by == NULL) return tg_sim_step_vjp(r->sim, r->aq, r->aw, r->bq, r->bw, r->du, w->run->dp, info);
+  return tg_sim_step_vjp_by(r->sim, r->by, r->aq, r->aw, r->bq, r->bw, r->du, w->run->dp, info);
 }
 
 static tgStatus step_jacobian(const tgRollout *r, tgReal *D, tgGradInfo *info) {
@@ -313,7 +313,7 @@ static tgStatus step_jacobian(const tgRollout *r, tgReal *D, tgGradInfo *info) {
 static tgStatus jacobian_of_step(Sweep *w) {
   tgRollout *r = w->r;
   if (w->run->D == NULL) return TG_OK;
-  size_t t = (size_t)r->at - 1, block = (size_t)(2 * r->nv) * (size_t)(2 * r->nv + r->nu);
+  size_t t = (size_t)r->at - 1, block = (size_t)(r->nv + r->nw) * (size_t)(r->nv + r->nw + r->nu);
   tgGradInfo one = {0};
   tgStatus status = step_jacobian(r, w->run->D + t * block, &one);
   if (status == TG_ERR_CAPACITY) return status;
@@ -397,32 +397,32 @@ static tgStatus step_back(Sweep *w) {
     status = loss_call(w, t, true, &value);
     if (status != TG_OK) return status;
     add(r->bq, r->gq, r->nv);
-    add(r->bv, r->gv, r->nv);
+    add(r->bw, r->gw, r->nw);
     add(r->du, r->gu, r->nu);
   }
   tgi_step_take(r->sim);
-  if (!finite_all(r->bq, r->nv, &i) || !finite_all(r->bv, r->nv, &i) || !finite_all(r->du, r->nu, &i))
+  if (!finite_all(r->bq, r->nv, &i) || !finite_all(r->bw, r->nw, &i) || !finite_all(r->du, r->nu, &i))
     return fail(w, TG_ERR_NOT_FINITE, "gradient of step", t, "not finite; over this horizon it grows beyond what a number holds");
   if (w->run->du != NULL) memcpy(w->run->du + (size_t)t * (size_t)r->nu, r->du, (size_t)r->nu * sizeof(tgReal));
   memcpy(r->aq, r->bq, (size_t)r->nv * sizeof(tgReal));
-  memcpy(r->av, r->bv, (size_t)r->nv * sizeof(tgReal));
+  memcpy(r->aw, r->bw, (size_t)r->nw * sizeof(tgReal));
   return TG_OK;
 }
 
 // the adjoint of state t, where it is asked for
 static void keep_adjoint(const Sweep *w, int t) {
   const tgRollout *r = w->r;
-  size_t nv = (size_t)r->nv, at = (size_t)t * nv;
-  if (w->run->sq != NULL) memcpy(w->run->sq + at, r->aq, nv * sizeof(tgReal));
-  if (w->run->sv != NULL) memcpy(w->run->sv + at, r->av, nv * sizeof(tgReal));
+  size_t nv = (size_t)r->nv, nw = (size_t)r->nw;
+  if (w->run->sq != NULL) memcpy(w->run->sq + (size_t)t * nv, r->aq, nv * sizeof(tgReal));
+  if (w->run->sv != NULL) memcpy(w->run->sv + (size_t)t * nw, r->aw, nw * sizeof(tgReal));
 }
 
 static tgStatus backward(Sweep *w) {
   tgRollout *r = w->r;
   int i = 0;
-  // a_T: what the last loss term left in gq, gv; zero without a loss
+  // a_T: what the last loss term left in gq, gw; zero without a loss
   memcpy(r->aq, r->gq, (size_t)r->nv * sizeof(tgReal));
-  memcpy(r->av, r->gv, (size_t)r->nv * sizeof(tgReal));
+  memcpy(r->aw, r->gw, (size_t)r->nw * sizeof(tgReal));
   keep_adjoint(w, r->steps);
   for (int end = r->steps; end > 0; end--) {
     tgStatus status = reach(w, end);
@@ -433,7 +433,7 @@ static tgStatus backward(Sweep *w) {
     if (slot(r, r->top - 1)->t == end - 1) r->top--;
   }
   if (w->run->dq0 != NULL) memcpy(w->run->dq0, r->aq, (size_t)r->nv * sizeof(tgReal));
-  if (w->run->dv0 != NULL) memcpy(w->run->dv0, r->av, (size_t)r->nv * sizeof(tgReal));
+  if (w->run->dv0 != NULL) memcpy(w->run->dv0, r->aw, (size_t)r->nw * sizeof(tgReal));
   if (w->run->dp != NULL && !finite_all(w->run->dp->value, w->run->dp->size, &i))
     return fail(w, TG_ERR_NOT_FINITE, "gradient at step", 0,
                 "that in the parameters is not finite; over this horizon it grows beyond what a number holds");
@@ -441,6 +441,11 @@ static tgStatus backward(Sweep *w) {
 }
 
 // ---- a run ----
+
+static void put_at_rest(tgSim *s) {
+  for (int i = 0; i < s->m.nv; i++) s->qvel[i] = 0;
+  for (int i = 0; i < s->m.na; i++) s->act[i] = 0;
+}
 
 // State 0 with empty contact memory and a clean result.
 static tgStatus start(Sweep *w) {
@@ -453,8 +458,9 @@ static tgStatus start(Sweep *w) {
   res->grad.converged = true;
   res->grad.first_step = -1;
   for (int i = 0; i < r->nq; i++) s->qpos[i] = run->q0 != NULL ? run->q0[i] : s->m.qpos0[i];
-  for (int i = 0; i < r->nv; i++) s->qvel[i] = run->v0 != NULL ? run->v0[i] : 0;
-  memset(r->gq, 0, (size_t)(2 * r->nv + r->nu) * sizeof(tgReal));
+  if (run->v0 != NULL) tgi_sim_put_w(s, run->v0);
+  else put_at_rest(s);
+  memset(r->gq, 0, (size_t)(r->nv + r->nw + r->nu) * sizeof(tgReal));
   if (run->dp != NULL) tg_param_grad_clear(run->dp);
   tgi_forget(s);   // parameters and applied forces stay
   r->at = r->top = 0;

@@ -23,12 +23,13 @@ struct tgSecond {
   tgxTwin *twin;
   int steps, busy;
   double h;
-  tgReal *q, *v, *dq, *dv;    // (steps + 1) x nq, nv, nv, nv
-  tgReal *a, *da;             // 2 nv: adjoint and its rate
-  tgReal *G, *H;              // 2 nv + nu
-  tgReal *d, *dy;             // 2 nv + nu, 2 nv
-  tgReal *term, *rate;        // 2 nv + nu: a loss term's gradient, and its rate
-  tgReal *D, *DD;             // 2 nv x (2 nv + nu)
+  int nv, nw, nx, ny;         // of q and w = (v, act) in tangents, of (q, w, u) and of (q, w)
+  tgReal *q, *w, *dq, *dw;    // (steps + 1) x nq, nw, nv, nw
+  tgReal *a, *da;             // ny: adjoint and its rate
+  tgReal *G, *H;              // nx
+  tgReal *d, *dy;             // nx, ny
+  tgReal *term, *rate;        // nx: a loss term's gradient, and its rate
+  tgReal *D, *DD;             // ny x nx
   tgParamGrad *p;             // of the chosen parameters, NULL: none; of a rollout's loss terms
   int np;                     // entries of it
   tgReal *G_p, *H_p, *P, *Q;  // np: sums over a rollout, and of one step
@@ -36,15 +37,16 @@ struct tgSecond {
 };
 
 static void place(tgSecond *s, tgLayout *l) {
-  size_t nq = (size_t)s->model->nq, nv = (size_t)s->model->nv, nx = 2 * nv + (size_t)s->model->nu, n = (size_t)s->steps + 1;
+  size_t nq = (size_t)s->model->nq, nv = (size_t)s->nv, nw = (size_t)s->nw, n = (size_t)s->steps + 1;
+  size_t nx = (size_t)s->nx, ny = (size_t)s->ny;
   s->q = tgi_place(l, tgi_size_mul(n, nq), sizeof(tgReal));
-  s->v = tgi_place(l, tgi_size_mul(n, nv), sizeof(tgReal));
+  s->w = tgi_place(l, tgi_size_mul(n, nw), sizeof(tgReal));
   s->dq = tgi_place(l, tgi_size_mul(n, nv), sizeof(tgReal));
-  s->dv = tgi_place(l, tgi_size_mul(n, nv), sizeof(tgReal));
+  s->dw = tgi_place(l, tgi_size_mul(n, nw), sizeof(tgReal));
   tgReal **const vectors[] = {&s->a, &s->da, &s->G, &s->H, &s->d, &s->dy, &s->term, &s->rate};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) *vectors[i] = tgi_place(l, nx, sizeof(tgReal));
-  s->D = tgi_place(l, tgi_size_mul(2 * nv, nx), sizeof(tgReal));
-  s->DD = tgi_place(l, tgi_size_mul(2 * nv, nx), sizeof(tgReal));
+  s->D = tgi_place(l, tgi_size_mul(ny, nx), sizeof(tgReal));
+  s->DD = tgi_place(l, tgi_size_mul(ny, nx), sizeof(tgReal));
 }
 
 tgSecond *tg_second_create(const tgModel *model, const tgContact *contact, const tgRolloutOptions *options, tgError *error) {
@@ -73,6 +75,10 @@ tgSecond *tg_second_create(const tgModel *model, const tgContact *contact, const
     return NULL;
   }
   *s = (tgSecond){.alloc = a, .model = model, .contact = contact, .steps = o.steps, .h = o.h > 0 ? o.h : tg_model_timestep(model)};
+  s->nv = model->nv;
+  s->nw = tgi_nw(model);
+  s->ny = s->nv + s->nw;
+  s->nx = s->ny + model->nu;
   place(s, &count);
   s->block = a.alloc(a.ctx, count.used + 64);
   s->sim = tg_sim_create(model, contact, &a, error);
@@ -140,8 +146,15 @@ tgStatus tg_second_choose(tgSecond *second, const char *const *names, int n, tgE
 
 int tg_second_parameters(const tgSecond *second) { return second != NULL ? second->np : 0; }
 
-static tgxPoint point_of(const tgSim *sim, const tgReal *q, const tgReal *v, double h) {
-  return (tgxPoint){.model = &sim->m, .number = sim->contact_number, .q = q, .v = v, .u = sim->ctrl, .applied = sim->qfrc_applied, .h = h};
+static tgxPoint point_of(const tgSim *sim, const tgReal *q, const tgReal *w, double h) {
+  return (tgxPoint){.model = &sim->m, .number = sim->contact_number, .q = q, .w = w, .u = sim->ctrl, .applied = sim->qfrc_applied, .h = h};
+}
+
+// where the sim's last step began; its w is kept in s->w
+static tgxPoint point_before(const tgSecond *s, const tgSim *sim) {
+  memcpy(s->w, sim->start.vel, (size_t)s->nv * sizeof *s->w);
+  if (s->nw > s->nv) memcpy(s->w + s->nv, sim->act0, (size_t)(s->nw - s->nv) * sizeof *s->w);
+  return point_of(sim, sim->start.q, s->w, sim->h);
 }
 
 // ---- one step ----
@@ -161,15 +174,15 @@ static void add_vector(int n, const tgReal *x, tgReal *y) {
 static tgStatus step_hvp(tgSecond *s, tgSim *sim, const tgReal *g, const tgReal *d, const tgReal *dp, tgReal *hvp,
                          tgReal *hp, tgReal *jvp) {
   TG_TRY(stepped(s, sim));
-  int nv = s->model->nv, nx = 2 * nv + s->model->nu;
-  tgxPoint at = point_of(sim, sim->start.q, sim->start.vel, sim->h);
-  for (int i = 0; i < nx; i++) s->d[i] = d != NULL ? d[i] : 0;
+  size_t nx = (size_t)s->nx, ny = (size_t)s->ny;
+  tgxPoint at = point_before(s, sim);
+  for (size_t i = 0; i < nx; i++) s->d[i] = d != NULL ? d[i] : 0;
   TG_TRY(tgx_step(s->twin, &at, s->d, dp, s->dy, &sim->error));
-  if (jvp != NULL) memcpy(jvp, s->dy, 2 * (size_t)nv * sizeof *jvp);
+  if (jvp != NULL) memcpy(jvp, s->dy, ny * sizeof *jvp);
   if (hvp == NULL && hp == NULL) return TG_OK;
-  memset(s->da, 0, 2 * (size_t)nv * sizeof *s->da);
+  memset(s->da, 0, ny * sizeof *s->da);
   TG_TRY(tgx_vjp(s->twin, g, s->da, s->G, s->H, NULL, hp != NULL ? s->Q : NULL, &sim->error));
-  if (hvp != NULL) memcpy(hvp, s->H, (size_t)nx * sizeof *hvp);
+  if (hvp != NULL) memcpy(hvp, s->H, nx * sizeof *hvp);
   if (hp != NULL) memcpy(hp, s->Q, (size_t)s->np * sizeof *hp);
   return TG_OK;
 }
@@ -193,14 +206,14 @@ tgStatus tg_step_hvp(tgSecond *second, tgSim *sim, const tgReal *g, const tgReal
 // one column of all matrices after the other, by the derivative of the Jacobian along it
 static tgStatus step_hessian(tgSecond *s, tgSim *sim, tgReal *H, const volatile int *cancel) {
   TG_TRY(stepped(s, sim));
-  int nv = s->model->nv, nx = 2 * nv + s->model->nu;
-  tgxPoint at = point_of(sim, sim->start.q, sim->start.vel, sim->h);
+  int nx = s->nx;
+  tgxPoint at = point_before(s, sim);
   for (int j = 0; j < nx; j++) {
     if (cancel != NULL && *cancel != 0) return TG_CANCELLED;
     for (int i = 0; i < nx; i++) s->d[i] = i == j;
     TG_TRY(tgx_step(s->twin, &at, s->d, NULL, s->dy, &sim->error));
     TG_TRY(tgx_jacobian(s->twin, s->D, s->DD, &sim->error));
-    for (int k = 0; k < 2 * nv; k++)
+    for (int k = 0; k < s->ny; k++)
       for (int i = 0; i < nx; i++) H[((size_t)k * (size_t)nx + (size_t)i) * (size_t)nx + (size_t)j] = s->DD[k * nx + i];
   }
   return TG_OK;
@@ -225,27 +238,28 @@ static tgStatus fail(Sweep *w, tgStatus status, int t, const char *text) {
 }
 
 static const tgReal *state_q(const tgSecond *s, int t) { return s->q + (size_t)t * (size_t)s->model->nq; }
-static const tgReal *state_v(const tgSecond *s, int t) { return s->v + (size_t)t * (size_t)s->model->nv; }
+static const tgReal *state_w(const tgSecond *s, int t) { return s->w + (size_t)t * (size_t)s->nw; }
 
 static void set_controls(Sweep *w, int t) {
   const tgSim *sim = w->s->sim;
   for (int i = 0; i < sim->m.nu; i++) sim->ctrl[i] = w->run->u != NULL ? w->run->u[(size_t)t * (size_t)sim->m.nu + (size_t)i] : 0;
 }
 
-// tangent of (q, v, u) at step t
+// tangent of (q, w, u) at step t
 static void set_direction(Sweep *w, int t) {
   tgSecond *s = w->s;
-  int nv = s->model->nv, nu = s->model->nu;
-  memcpy(s->d, s->dq + (size_t)t * (size_t)nv, (size_t)nv * sizeof *s->d);
-  memcpy(s->d + nv, s->dv + (size_t)t * (size_t)nv, (size_t)nv * sizeof *s->d);
+  int nu = s->model->nu;
+  size_t nv = (size_t)s->nv, nw = (size_t)s->nw;
+  memcpy(s->d, s->dq + (size_t)t * nv, nv * sizeof *s->d);
+  memcpy(s->d + nv, s->dw + (size_t)t * nw, nw * sizeof *s->d);
   for (int i = 0; i < nu; i++)
-    s->d[2 * nv + i] = w->second->du != NULL && t < s->steps ? w->second->du[(size_t)t * (size_t)nu + (size_t)i] : 0;
+    s->d[s->ny + i] = w->second->du != NULL && t < s->steps ? w->second->du[(size_t)t * (size_t)nu + (size_t)i] : 0;
 }
 
 static tgStatus twin_step(Sweep *w, int t) {
   tgSecond *s = w->s;
   tgError error = {.status = TG_OK};
-  tgxPoint at = point_of(s->sim, state_q(s, t), state_v(s, t), s->h);
+  tgxPoint at = point_of(s->sim, state_q(s, t), state_w(s, t), s->h);
   set_direction(w, t);
   tgStatus status = tgx_step(s->twin, &at, s->d, w->second->dp, s->dy, &error);
   return status == TG_OK ? TG_OK : fail(w, status, t, error.text);
@@ -253,23 +267,23 @@ static tgStatus twin_step(Sweep *w, int t) {
 
 static void begin(Sweep *w) {
   tgSecond *s = w->s;
-  size_t nq = (size_t)s->model->nq, nv = (size_t)s->model->nv;
+  size_t nq = (size_t)s->model->nq;
   memcpy(s->q, w->run->q0 != NULL ? w->run->q0 : s->sim->m.qpos0, nq * sizeof *s->q);
-  for (size_t i = 0; i < nv; i++) {
-    s->v[i] = w->run->v0 != NULL ? w->run->v0[i] : 0;
-    s->dq[i] = w->second->dq0 != NULL ? w->second->dq0[i] : 0;
-    s->dv[i] = w->second->dv0 != NULL ? w->second->dv0[i] : 0;
+  for (int i = 0; i < s->nv; i++) s->dq[i] = w->second->dq0 != NULL ? w->second->dq0[i] : 0;
+  for (int i = 0; i < s->nw; i++) {
+    s->w[i] = w->run->v0 != NULL ? w->run->v0[i] : 0;
+    s->dw[i] = w->second->dv0 != NULL ? w->second->dv0[i] : 0;
   }
 }
 
 static void show(Sweep *w, int t) {
   memcpy(w->s->sim->qpos, state_q(w->s, t), (size_t)w->s->model->nq * sizeof(tgReal));
-  memcpy(w->s->sim->qvel, state_v(w->s, t), (size_t)w->s->model->nv * sizeof(tgReal));
+  tgi_sim_put_w(w->s->sim, state_w(w->s, t));
 }
 
 static tgStatus forward(Sweep *w) {
   tgSecond *s = w->s;
-  size_t nq = (size_t)s->model->nq, nv = (size_t)s->model->nv;
+  size_t nq = (size_t)s->model->nq, nv = (size_t)s->nv, nw = (size_t)s->nw;
   begin(w);
   for (int t = 0; t < s->steps; t++) {
     size_t next = (size_t)t + 1;
@@ -279,10 +293,10 @@ static tgStatus forward(Sweep *w) {
     tgStatus status = tg_sim_step(s->sim, s->h, NULL);
     if (status != TG_OK) return fail(w, status, t, tg_sim_error(s->sim)->text);
     memcpy(s->q + next * nq, s->sim->qpos, nq * sizeof *s->q);
-    memcpy(s->v + next * nv, s->sim->qvel, nv * sizeof *s->v);
+    tgi_sim_take_w(s->sim, s->w + next * nw);
     TG_TRY(twin_step(w, t));
     memcpy(s->dq + next * nv, s->dy, nv * sizeof *s->dq);
-    memcpy(s->dv + next * nv, s->dy + nv, nv * sizeof *s->dv);
+    memcpy(s->dw + next * nw, s->dy + nv, nw * sizeof *s->dw);
     w->res->steps = t + 1;
   }
   return TG_OK;
@@ -294,36 +308,37 @@ static bool wants_parameters(const tgSecondRun *o) { return o->dp != NULL || o->
 static tgStatus loss_parameters(Sweep *w, int t) {
   tgSecond *s = w->s;
   const tgRolloutRun *run = w->run;
-  int nv = s->model->nv;
+  int nv = s->nv, ny = s->ny;
   bool last = t == s->steps;
   TG_TRY(run->loss_param(run->loss_ctx, s->sim, t, s->steps, s->p));
-  return w->second->loss_param_hvp(run->loss_ctx, s->sim, t, s->steps, s->d, s->d + nv, last ? NULL : s->d + 2 * nv,
-                                   w->second->dp, s->rate, s->rate + nv, last ? NULL : s->rate + 2 * nv, s->H_p);
+  return w->second->loss_param_hvp(run->loss_ctx, s->sim, t, s->steps, s->d, s->d + nv, last ? NULL : s->d + ny,
+                                   w->second->dp, s->rate, s->rate + nv, last ? NULL : s->rate + ny, s->H_p);
 }
 
 // value, gradient and its rate of loss term t, the sim showing state t and step t done
 static tgStatus loss_term(Sweep *w, int t) {
   tgSecond *s = w->s;
   const tgRolloutRun *run = w->run;
-  int nv = s->model->nv, nx = 2 * nv + s->model->nu, steps = s->steps;
+  int nv = s->nv, nx = s->nx, ny = s->ny, steps = s->steps;
   tgReal value = 0;
   bool last = t == steps;
   memset(s->term, 0, (size_t)nx * sizeof *s->term);
   memset(s->rate, 0, (size_t)nx * sizeof *s->rate);
   if (run->loss == NULL) return TG_OK;
-  tgStatus status = run->loss(run->loss_ctx, s->sim, t, steps, &value, s->term, s->term + nv, last ? NULL : s->term + 2 * nv);
+  tgStatus status = run->loss(run->loss_ctx, s->sim, t, steps, &value, s->term, s->term + nv, last ? NULL : s->term + ny);
   w->res->loss += value;
   if (status != TG_OK) return fail(w, status, t, "the loss");
   set_direction(w, t);
-  status = w->second->loss_hvp(run->loss_ctx, s->sim, t, steps, s->d, s->d + nv, last ? NULL : s->d + 2 * nv, s->rate,
-                               s->rate + nv, last ? NULL : s->rate + 2 * nv);
+  status = w->second->loss_hvp(run->loss_ctx, s->sim, t, steps, s->d, s->d + nv, last ? NULL : s->d + ny, s->rate,
+                               s->rate + nv, last ? NULL : s->rate + ny);
   if (status == TG_OK && s->p != NULL && wants_parameters(w->second)) status = loss_parameters(w, t);
   return status == TG_OK ? TG_OK : fail(w, status, t, "the loss's second derivative");
 }
 
 static tgStatus backward(Sweep *w) {
   tgSecond *s = w->s;
-  int nv = s->model->nv, nu = s->model->nu, nx = 2 * nv + nu;
+  int nu = s->model->nu, nx = s->nx;
+  size_t ny = (size_t)s->ny;
   const tgSecondRun *o = w->second;
   tg_param_grad_clear(s->p);
   for (int i = 0; i < s->np; i++) s->G_p[i] = s->H_p[i] = 0;
@@ -331,8 +346,8 @@ static tgStatus backward(Sweep *w) {
   tgStatus status = tg_sim_forward(s->sim);
   if (status != TG_OK) return fail(w, status, s->steps, tg_sim_error(s->sim)->text);
   TG_TRY(loss_term(w, s->steps));
-  memcpy(s->a, s->term, 2 * (size_t)nv * sizeof *s->a);
-  memcpy(s->da, s->rate, 2 * (size_t)nv * sizeof *s->da);
+  memcpy(s->a, s->term, ny * sizeof *s->a);
+  memcpy(s->da, s->rate, ny * sizeof *s->da);
   for (int t = s->steps - 1; t >= 0; t--) {
     tgError error = {.status = TG_OK};
     if (w->run->cancel != NULL && *w->run->cancel != 0) return TG_CANCELLED;
@@ -352,10 +367,10 @@ static tgStatus backward(Sweep *w) {
     }
     add_vector(nx, s->term, s->G);
     add_vector(nx, s->rate, s->H);
-    memcpy(s->a, s->G, 2 * (size_t)nv * sizeof *s->a);
-    memcpy(s->da, s->H, 2 * (size_t)nv * sizeof *s->da);
-    if (w->run->du != NULL) memcpy(w->run->du + (size_t)t * (size_t)nu, s->G + 2 * nv, (size_t)nu * sizeof *s->G);
-    if (o->hu != NULL) memcpy(o->hu + (size_t)t * (size_t)nu, s->H + 2 * nv, (size_t)nu * sizeof *s->H);
+    memcpy(s->a, s->G, ny * sizeof *s->a);
+    memcpy(s->da, s->H, ny * sizeof *s->da);
+    if (w->run->du != NULL) memcpy(w->run->du + (size_t)t * (size_t)nu, s->G + ny, (size_t)nu * sizeof *s->G);
+    if (o->hu != NULL) memcpy(o->hu + (size_t)t * (size_t)nu, s->H + ny, (size_t)nu * sizeof *s->H);
   }
   return TG_OK;
 }
@@ -366,7 +381,7 @@ static void copy_out(tgReal *to, const tgReal *from, size_t n) {
 
 static tgStatus rollout(Sweep *w, bool hvp) {
   tgSecond *s = w->s;
-  size_t nq = (size_t)s->model->nq, nv = (size_t)s->model->nv, n = (size_t)s->steps + 1;
+  size_t nq = (size_t)s->model->nq, nv = (size_t)s->nv, nw = (size_t)s->nw, n = (size_t)s->steps + 1;
   tg_sim_reset(s->sim);
   if (w->run->setup != NULL) {
     tgStatus status = w->run->setup(w->run->setup_ctx, s->sim);
@@ -374,15 +389,15 @@ static tgStatus rollout(Sweep *w, bool hvp) {
   }
   TG_TRY(forward(w));
   copy_out(w->run->q, s->q, n * nq);
-  copy_out(w->run->v, s->v, n * nv);
+  copy_out(w->run->v, s->w, n * nw);
   copy_out(w->second->jq, s->dq, n * nv);
-  copy_out(w->second->jv, s->dv, n * nv);
+  copy_out(w->second->jv, s->dw, n * nw);
   if (!hvp) return TG_OK;
   TG_TRY(backward(w));
   copy_out(w->run->dq0, s->a, nv);
-  copy_out(w->run->dv0, s->a + nv, nv);
+  copy_out(w->run->dv0, s->a + nv, nw);
   copy_out(w->second->hq0, s->da, nv);
-  copy_out(w->second->hv0, s->da + nv, nv);
+  copy_out(w->second->hv0, s->da + nv, nw);
   if (s->p != NULL) add_vector(s->np, tg_param_grad_values(s->p, NULL), s->G_p);
   copy_out(w->second->gp, s->G_p, (size_t)s->np);
   copy_out(w->second->hp, s->H_p, (size_t)s->np);

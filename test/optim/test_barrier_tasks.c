@@ -176,7 +176,7 @@ static double tangent(Motion *m, const double *x, const double *dir) {
     for (int i = 0; i < nu; i++) along[2 * nv + i] = k < t->steps ? m->du[k * nu + i] : 0;
     for (int i = 0; i < nz; i++) sum += g[i] * along[i];
     if (k == t->steps) break;
-    tgxPoint at = {.model = &m->sim->m, .number = m->sim->contact_number, .q = m->q + k * model->nq, .v = m->v + k * nv, .u = u,
+    tgxPoint at = {.model = &m->sim->m, .number = m->sim->contact_number, .q = m->q + k * model->nq, .w = m->v + k * nv, .u = u,
                    .applied = m->sim->qfrc_applied, .h = t->h};
     tgStatus status = tgx_step(m->twin, &at, along, NULL, dy, &e);
     check_true(status == TG_OK, "step %d in complex numbers: %s", k, e.text);

@@ -3,11 +3,11 @@
 // keyframes and what is refused.
 #include <stdlib.h>
 
+#include "dyn/dynamics.h"
 #include "sim/sim.h"
+#include "step/activated.h"
 #include "step/param_check.h"
 #include "support/deriv.h"
-#include "support/rig.h"
-#include "support/tree.h"
 
 #ifdef TG_COMPLEX
 static const double tolerance = 1e-8;
@@ -15,52 +15,6 @@ static const double tolerance = 1e-8;
 static const double tolerance = 1e-5;   // differences of steps that Newton's method solves are no better
 #endif
 static const double h = 0.004;
-
-// A ball on a cart that presses on the floor and an arm, driven by actuators of every kind: ACTIVATIONS of them with one.
-enum { ACTIVATIONS = 6 };
-static const char scene[] =
-    "<mujoco><option timestep='0.004'/>"
-    "<worldbody><geom name='floor' type='plane' size='5 5 .1'/>"
-    "<body name='cart' pos='0 0 .1002'><joint name='x' type='slide' axis='1 0 0'/><joint name='z' type='slide' axis='0 0 1'/>"
-    "<joint name='roll' axis='0 1 0'/><geom name='ball' size='.1' density='900'/>"
-    "<body name='arm' pos='0 .2 .3'><joint name='shoulder' axis='0 1 0' damping='.05'/><joint name='elbow' axis='1 0 0' pos='0 0 .1'/>"
-    "<geom size='.05' fromto='0 0 0 0 .1 .2' type='capsule' density='800' contype='0' conaffinity='0'/></body></body></worldbody>"
-    "<tendon><fixed name='t'><joint joint='shoulder' coef='.7'/><joint joint='elbow' coef='-.4'/></fixed></tendon>"
-    "<actuator><motor name='plain' joint='x' gear='3' ctrlrange='-2 2'/>"
-    "<general name='filter' joint='z' dyntype='filter' dynprm='.05' gainprm='4' ctrlrange='-2 2'/>"
-    "<general name='integrator' joint='roll' dyntype='integrator' gainprm='1.5' actrange='-1 1'/>"
-    "<position name='exact' joint='shoulder' kp='6' kv='.3' timeconst='.03'/>"
-    "<cylinder name='cylinder' joint='elbow' timeconst='.02' area='1.2' bias='.1 -.3 -.05'/>"
-    "<intvelocity name='intvelocity' joint='elbow' kp='2' kv='.1' actrange='-.5 .5'/>"
-    "<general name='tendon' tendon='t' dyntype='filterexact' dynprm='.04' gaintype='affine' gainprm='.5 .2 .1' forcerange='-3 3'/>"
-    "</actuator>"
-    "<keyframe><key name='wound' act='.1 .2 .3 .4 .5 .6' ctrl='1 1 1 1 1 1 1'/></keyframe></mujoco>";
-
-#define SOFT "stiffness=3e4 eps1=6e-4 eps2=0.009 eps3=0.009 "
-static const struct { const char *name, *word, *options; } variant[] = {
-    {"lcp", "lcp", ""}, {"lcp by old velocity", "lcp", "symplectic=false explicit_damping=true"},
-    {"softmin", "softmin", SOFT}, {"softmin explicit", "softmin", SOFT "integrator=explicit"}, {"softmin rk4", "softmin", SOFT "integrator=rk4"},
-    {"barrier", "barrier", ""}, {"sdrs", "sdrs", ""}};
-enum { VARIANTS = sizeof variant / sizeof *variant };
-
-static Rig make(int v) {
-  tgAnyContactOptions o = options_of(variant[v].word, variant[v].options);
-  Rig r = rig_of_text(scene, variant[v].word, &o.of);
-  assert_int_equal(tg_model_na(r.m), ACTIVATIONS);
-  return r;
-}
-
-static void set_state(tgSim *s, tgtRandom *r) {
-  tgReal step[16];
-  tg_sim_reset(s);
-  assert_true(s->m.nv <= 16);
-  for (int i = 0; i < s->m.nv; i++) step[i] = tgt_uniform(r, -0.2, 0.2);
-  step[1] = 0;
-  tg_model_integrate(s->model, s->qpos, step, s->qpos);
-  for (int i = 0; i < s->m.nv; i++) s->qvel[i] = i == 1 ? 0 : tgt_uniform(r, -0.3, 0.3);
-  for (int i = 0; i < s->m.na; i++) s->act[i] = tgt_uniform(r, -0.45, 0.45);
-  for (int i = 0; i < s->m.nu; i++) s->ctrl[i] = tgt_uniform(r, -1, 1);
-}
 
 // ---- derivatives ----
 
@@ -130,14 +84,76 @@ static void check_step(tgSim *s, const char *name, tgtRandom *r) {
 static void test_derivatives(void **state) {
   (void)state;
   for (int v = 0; v < VARIANTS; v++) {
-    Rig r = make(v);
+    Rig r = activated(v);
     for (int k = 0; k < 2; k++) {
       tgtRandom random = {.s = (uint64_t)(31 * v + k)};
-      set_state(r.s, &random);
-      check_step(r.s, variant[v].name, &random);
+      activated_state(r.s, &random);
+      check_step(r.s, activated_variant[v].name, &random);
     }
     drop(&r);
   }
+}
+
+// activations alone: x = (act, u) to act'
+static tgStatus advance(void *ctx, const tgReal *x, tgReal *y) {
+  tgSim *s = ctx;
+  memcpy(s->act0, x, (size_t)s->m.na * sizeof *x);
+  memcpy(s->ctrl, x + s->m.na, (size_t)s->m.nu * sizeof *x);
+  tgi_activation(s, h);
+  memcpy(y, s->act1, (size_t)s->m.na * sizeof *y);
+  return TG_OK;
+}
+
+// What a stepper gives in inputs goes to the activations and controls that they are, and nowhere else; the rows of
+// activations are their own derivative.
+static void test_alone(void **state) {
+  (void)state;
+  Rig r = activated(0);
+  tgtRandom random = {.s = 8};
+  activated_state(r.s, &random);
+  const tgModel *m = &r.s->m;
+  int nx = 2 * m->nv, na = m->na, nu = m->nu, narrow = nx + nu, wide = narrow + na;
+  tgReal x[ACTIVATIONS + 16], row[16], rows[ACTIVATIONS * (ACTIVATIONS + 16)];
+  tgReal *D = malloc(sizeof *D * (size_t)((nx + na) * wide + nx * narrow)), *given = D + (nx + na) * wide;
+  tgt_random_vector(&random, nx * narrow, given);
+  memcpy(D, given, (size_t)(nx * narrow) * sizeof *D);
+  memcpy(x, r.s->act, (size_t)na * sizeof *x);
+  memcpy(x + na, r.s->ctrl, (size_t)nu * sizeof *x);
+  memcpy(r.s->act0, r.s->act, (size_t)na * sizeof *x);
+  int clamps = 0;
+  tgi_activation_jacobian(r.s, h, row, D, &clamps);
+  assert_int_equal(clamps, 0);
+  for (int i = 0; i < nx; i++)
+    for (int j = 0; j < wide; j++) {
+      const tgReal *from = given + i * narrow;
+      tgReal want = j < nx ? from[j] : 0;
+      for (int k = 0; k < nu; k++) {
+        int at = m->act_adr[k] >= 0 ? nx + m->act_adr[k] : nx + na + k;
+        if (at == j) want = from[nx + k];
+      }
+      assert_true(D[i * wide + j] == want);
+    }
+  for (int i = 0; i < na; i++)
+    for (int j = 0; j < wide; j++) {
+      if (j < nx) assert_true(D[(nx + i) * wide + j] == 0);
+      else rows[i * (na + nu) + j - nx] = D[(nx + i) * wide + j];
+    }
+  tgtDeriv d = {.name = "activations", .nx = na + nu, .ny = na, .map = advance, .ctx = r.s, .tol = tolerance, .step = 1e-4};
+  tgt_check_jacobian(&d, x, rows);
+  tgReal g[ACTIVATIONS], input[16] = {0}, out[ACTIVATIONS + 16], probe[ACTIVATIONS + 16];
+  tgt_random_vector(&random, na, g);
+  tgt_random_vector(&random, na + nu, probe);
+  advance(r.s, x, out);
+  tgi_activation_vjp(r.s, h, g, input, out, out + na, NULL, NULL);
+  tgt_check_adjoint(rows, na, na + nu, g, probe, out);
+  tgt_random_vector(&random, nu, input);
+  tgi_activation_vjp(r.s, h, NULL, input, out, out + na, NULL, NULL);
+  for (int k = 0; k < nu; k++) {
+    assert_true(out[na + k] == (m->act_adr[k] < 0 ? input[k] : 0));
+    if (m->act_adr[k] >= 0) assert_true(out[m->act_adr[k]] == input[k]);
+  }
+  free(D);
+  drop(&r);
 }
 
 static void test_parameters(void **state) {
@@ -149,14 +165,14 @@ static void test_parameters(void **state) {
   enum { CHECKED = VARIANTS - 2 };   // a barrier's weight is smaller than the steps of differences
 #endif
   for (int v = 0; v < CHECKED; v++) {
-    Rig r = make(v);
+    Rig r = activated(v);
     tgtRandom random = {.s = (uint64_t)(7 * v + 3)};
-    set_state(r.s, &random);
+    activated_state(r.s, &random);
     tgt_unequal(r.s);
     r.s->act[1] = 0.9999;   // held at the upper end of its range after the step
     r.s->ctrl[1] = 2.5;     // above ctrlrange
     r.s->ctrl[2] = 0.8;
-    assert_true(tgt_check_params(r.s, h, &random, tolerance, 1e-2, variant[v].name, &seen));
+    assert_true(tgt_check_params(r.s, h, &random, tolerance, 1e-2, activated_variant[v].name, &seen));
     drop(&r);
   }
   for (int k = 0; tg_param_name(k) != NULL; k++)
@@ -282,9 +298,9 @@ static void test_labels(void **state) {
 
 static void test_snapshot(void **state) {
   (void)state;
-  Rig r = make(0);
+  Rig r = activated(0);
   tgtRandom random = {.s = 5};
-  set_state(r.s, &random);
+  activated_state(r.s, &random);
   tgReal before[ACTIVATIONS], after[2][ACTIVATIONS];
   memcpy(before, r.s->act, sizeof before);
   char *snapshot = malloc(tg_sim_snapshot_size(r.s));
@@ -329,7 +345,7 @@ static void expect(tgSim *s, tgStatus status, const char *text) {
 
 static void test_refused_states(void **state) {
   (void)state;
-  Rig r = make(0);
+  Rig r = activated(0);
   tgReal *tau = tg_sim_param(r.s, "act_timeconst", NULL, NULL);
   r.s->act[1] = NAN;
   expect(r.s, TG_ERR_NOT_FINITE, "act[1] of actuator 'integrator'");
@@ -395,7 +411,7 @@ static void test_refused_models(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_derivatives), cmocka_unit_test(test_parameters), cmocka_unit_test(test_closed_forms),
+      cmocka_unit_test(test_derivatives), cmocka_unit_test(test_alone), cmocka_unit_test(test_parameters), cmocka_unit_test(test_closed_forms),
       cmocka_unit_test(test_ctrlrange), cmocka_unit_test(test_labels), cmocka_unit_test(test_snapshot),
       cmocka_unit_test(test_forward), cmocka_unit_test(test_refused_states), cmocka_unit_test(test_refused_models)};
   return cmocka_run_group_tests(tests, NULL, NULL);
