@@ -35,7 +35,7 @@ typedef struct tgDifferenceOptions {
   size_t size;                     ///< set by tg_difference_default
   tgDifference method;             ///< how
   double h;                ///< of the step of simulation [s], 0: the model's timestep
-  double step;             ///< of the difference, the first of them in coordinates, tangents and controls; 0: 1e-4, of central ones 1e-7
+  double step;             ///< of the difference, the first of them in tangents, activations and controls; 0: 1e-4, of central ones 1e-7
   int first, count;        ///< columns that are wanted; count 0: all from `first` on
 } tgDifferenceOptions;
 TG_API tgDifferenceOptions tg_difference_default(void);  ///< The defaults of finite differences.
@@ -59,7 +59,7 @@ typedef struct tgGradBlock {
   char reason[192];        ///< what spoils it: the contact or limit and its classes on the two sides; "" when nothing does
 } tgGradBlock;
 
-enum { TG_GRAD_BLOCKS = 20 };  ///< Blocks that a check has room for.
+enum { TG_GRAD_BLOCKS = 32 };  ///< Blocks that a check has room for.
 typedef struct tgGradCheck {  ///< Outcome of gradient checks.
   bool pass;                       ///< all blocks agree
   int nblock;                      ///< blocks in use
@@ -76,23 +76,24 @@ typedef struct tgGradCheck {  ///< Outcome of gradient checks.
 TG_API tgStatus tg_grad_check_step(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check);
 
 /// Appends one block, "dL/dp": the step's adjoint in every parameter of the model that has a derivative
-/// (tg_param_name), for a random functional L of (q', v'), each array along one random direction, against extrapolated
-/// differences of steps that keep the rows and classes of the nominal one. col_name is the worst array; arrays without
-/// a derivative in this model are left out, and the reason names the first. State, memory and parameters are restored.
-/// Returns the step's status when it fails.
+/// (tg_param_name), for a random functional L of (q', v', act'), each array along one random direction, against
+/// extrapolated differences of steps that keep the rows and classes of the nominal one. col_name is the worst array;
+/// arrays without a derivative in this model are left out, and the reason names the first. State, memory and parameters
+/// are restored. Returns the step's status when it fails.
 TG_API tgStatus tg_grad_check_parameters(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check);
 
-/// Appends blocks "second dq", "second dv", "second du", "second dp", "second symmetry": products with the Hessian of a
-/// random functional of (q', v') along every coordinate of (q, v, u) and along one random direction for each array of
-/// parameters with a derivative (but the step's size), against extrapolated differences of the step's adjoint, which
-/// share no arithmetic with them; and <b, H a> against <a, H b>, to 1e-10. Rows of blocks are coordinates and, in
-/// "second dp", parameters, by name. For contact models whose step is twice differentiable: TG_ERR_UNSUPPORTED else.
-/// State and parameters are restored.
+/// Appends blocks "second dq", "second dv", "second dact" (with activations), "second du", "second dp", "second
+/// symmetry": products with the Hessian of a random functional of (q', v', act') along every coordinate of (q, v, act,
+/// u) and along one random direction for each array of parameters with a derivative (but the step's size), against
+/// extrapolated differences of the step's adjoint, which share no arithmetic with them; and <b, H a> against <a, H b>,
+/// to 1e-10. Rows of blocks are coordinates and, in "second dp", parameters, by name. For contact models whose step is
+/// twice differentiable: TG_ERR_UNSUPPORTED else. State and parameters are restored.
 TG_API tgStatus tg_grad_check_second(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check);
 
-/// Checks the gradient of a rollout (run->loss is needed; its outputs are not used) in random directions of q0, v0 and u: directional
-/// derivatives against extrapolated differences, and the slope of the Taylor remainder. Blocks are appended to check, which starts
-/// zero-initialised or as tg_grad_check_step left it; an error's text is in tg_sim_error of the rollout's sim.
+/// Checks the gradient of a rollout (run->loss is needed; its outputs are not used) in random directions of q0, v0,
+/// act0 and u: directional derivatives against extrapolated differences, and the slope of the Taylor remainder. Blocks
+/// are appended to check, which starts zero-initialised or as tg_grad_check_step left it; an error's text is in
+/// tg_sim_error of the rollout's sim.
 TG_API tgStatus tg_grad_check_rollout(tgRollout *rollout, const tgRolloutRun *run, const tgGradCheckOptions *options, tgGradCheck *check);
 
 /// Options of a check of a motion; size is set by tg_motion_check_default.
@@ -118,7 +119,7 @@ typedef enum tgConvergence {
 typedef struct tgMotionRow {
   double h;                        ///< step size [s]
   double value, value_change;      ///< of the functional of the end
-  double gradient, gradient_change;///< norms of its gradient in (q0, v0, u)
+  double gradient, gradient_change;///< norms of its gradient in (q0, v0, act0, u)
   double entry;                    ///< the entry of the gradient that changes most at the last halving
   tgGradLabel label;               ///< how right each gradient says it is
   int unstable;                    ///< of the longest step size: steps that were longer than they are stable (tg_sim_watch_stability)
@@ -126,8 +127,8 @@ typedef struct tgMotionRow {
 
 /// The gradient at the longest step size against central differences of the motion itself, of one width.
 typedef struct tgWidthRow {
-  double width;            ///< of (q0, v0) along unit directions
-  double error;            ///< largest |difference - derivative| over the norm of the gradient in (q0, v0), of three
+  double width;            ///< of (q0, v0, act0) along unit directions
+  double error;            ///< largest |difference - derivative| over the norm of the gradient in (q0, v0, act0), of three
                            ///< random directions; infinite
                            ///< where the motion from such a start is refused
   double ours, reference;  ///< the two, of the worst direction
@@ -151,7 +152,7 @@ typedef struct tgMotionCheck {  ///< Outcome of a check of a motion.
 
 /// Checks the gradient of a motion, which may be wrong where that of each step is right: is it the motion's, or the
 /// step size's? From the sim's state, with its parameters, controls and applied forces, the motion is run at h,
-/// h/2, h/4 .. and a random functional of its end differentiated in (q0, v0, u): both have to converge. At h the
+/// h/2, h/4 .. and a random functional of its end differentiated in (q0, v0, act0, u): both have to converge. At h the
 /// gradient is compared with differences of the motion over widths from 1e-7 to 1e-2. Runs start with empty contact
 /// memory. The sim is left as it was. Returns the status of a run that fails, its step size named in the error.
 /// Allocates its work arrays.

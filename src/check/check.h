@@ -12,6 +12,8 @@ tgGradBlock *tgi_check_block(tgGradCheck *check, const char *name, double tolera
 void tgi_check_verdict(tgGradCheck *check, tgGradBlock *block);
 /// Joint of dof i, with the dof's place in the joint when it has several: "root[3]".
 void tgi_check_dof_name(const tgModel *m, int dof, char *text, size_t size);
+/// Of the part w = (v, act) of a state: joint of a dof, or actuator of an activation.
+void tgi_check_rate_name(const tgModel *m, int i, char *text, size_t size);
 void tgi_check_actuator_name(const tgModel *m, int actuator, char *text, size_t size);
 
 #endif

@@ -13,19 +13,19 @@ tgDifferenceOptions tg_difference_default(void) {
   return (tgDifferenceOptions){.size = sizeof(tgDifferenceOptions), .method = TG_DIFFERENCE_RIDDERS};
 }
 
-// a step as a map of x = (q, v, u) to y = (q', v'), q' as a tangent from q1
+// a step as a map of x = (q, w, u) to y = (q', w'), w = (v, act), q' as a tangent from q1
 typedef struct Map {
   tgSim *sim;
   double h;
-  int nq, nv, nu, nx, nt;
+  int nq, nv, nw, nu, nx, nt, ny;
   tgReal *x0, *q1;               // where the Jacobian is taken, and the outcome there
   tgReal *t, *D, *e, *x, *rest;  // a direction, two outcomes, a moved x, work of the extrapolation
 } Map;
 
 static void put(const Map *m, const tgReal *x) {
   memcpy(tg_sim_qpos(m->sim), x, (size_t)m->nq * sizeof *x);
-  memcpy(tg_sim_qvel(m->sim), x + m->nq, (size_t)m->nv * sizeof *x);
-  memcpy(tg_sim_ctrl(m->sim), x + m->nq + m->nv, (size_t)m->nu * sizeof *x);
+  tgi_sim_put_w(m->sim, x + m->nq);
+  memcpy(tg_sim_ctrl(m->sim), x + m->nq + m->nw, (size_t)m->nu * sizeof *x);
 }
 
 static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
@@ -34,40 +34,41 @@ static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
   tgStatus status = tg_sim_step_growing(m->sim, m->h, NULL);
   if (status != TG_OK) return status;
   tg_model_difference(tg_sim_model(m->sim), m->q1, tg_sim_qpos(m->sim), y);
-  memcpy(y + m->nv, tg_sim_qvel(m->sim), (size_t)m->nv * sizeof *y);
+  tgi_sim_take_w(m->sim, y + m->nv);
   return TG_OK;
 }
 
 static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
   const Map *m = ctx;
   tg_model_integrate(tg_sim_model(m->sim), x, d, out);
-  for (int i = 0; i < m->nv + m->nu; i++) out[m->nq + i] = x[m->nq + i] + d[m->nv + i];
+  for (int i = 0; i < m->nw + m->nu; i++) out[m->nq + i] = x[m->nq + i] + d[m->nv + i];
 }
 
 static tgiNumDiff numdiff(Map *m, double step) {
-  return (tgiNumDiff){.nx = m->nx, .nt = m->nt, .ny = 2 * m->nv, .map = map, .retract = retract, .ctx = m, .step = step};
+  return (tgiNumDiff){.nx = m->nx, .nt = m->nt, .ny = m->ny, .map = map, .retract = retract, .ctx = m, .step = step};
 }
 
 // the arrays of a map; NULL: no memory
 static tgReal *make(Map *m, tgSim *sim, double h) {
   const tgModel *model = tg_sim_model(sim);
-  *m = (Map){.sim = sim, .h = h, .nq = tg_model_nq(model), .nv = tg_model_nv(model), .nu = tg_model_nu(model)};
-  m->nx = m->nq + m->nv + m->nu;
-  m->nt = 2 * m->nv + m->nu;
+  *m = (Map){.sim = sim, .h = h, .nq = model->nq, .nv = model->nv, .nw = tgi_nw(model), .nu = model->nu};
+  m->nx = m->nq + m->nw + m->nu;
+  m->ny = m->nv + m->nw;
+  m->nt = m->ny + m->nu;
   tgiNumDiff d = numdiff(m, 0);
-  size_t n = (size_t)(2 * m->nx + m->nq + m->nt + 4 * m->nv);
+  size_t n = (size_t)(2 * m->nx + m->nq + m->nt + 2 * m->ny);
   tgReal *block = calloc(n + tgi_numdiff_work(&d), sizeof *block);
   if (block == NULL) return NULL;
   m->x0 = block;
   m->q1 = m->x0 + m->nx;
   m->t = m->q1 + m->nq;
   m->D = m->t + m->nt;
-  m->e = m->D + 2 * m->nv;
-  m->x = m->e + 2 * m->nv;
+  m->e = m->D + m->ny;
+  m->x = m->e + m->ny;
   m->rest = m->x + m->nx;
   memcpy(m->x0, tg_sim_qpos(sim), (size_t)m->nq * sizeof *block);
-  memcpy(m->x0 + m->nq, tg_sim_qvel(sim), (size_t)m->nv * sizeof *block);
-  memcpy(m->x0 + m->nq + m->nv, tg_sim_ctrl(sim), (size_t)m->nu * sizeof *block);
+  tgi_sim_take_w(sim, m->x0 + m->nq);
+  memcpy(m->x0 + m->nq + m->nw, tg_sim_ctrl(sim), (size_t)m->nu * sizeof *block);
   return block;
 }
 
@@ -80,11 +81,11 @@ static tgStatus central(Map *m, int j, double step) {
   tgStatus status = tg_sim_step_growing(m->sim, m->h, NULL);
   if (status != TG_OK) return status;
   memcpy(m->q1, tg_sim_qpos(m->sim), (size_t)m->nq * sizeof *m->q1);
-  memcpy(m->e + m->nv, tg_sim_qvel(m->sim), (size_t)m->nv * sizeof *m->e);
+  tgi_sim_take_w(m->sim, m->e + m->nv);
   m->t[j] = step;
   retract(m, m->x0, m->t, m->x);
   status = map(m, m->x, m->D);
-  for (int i = 0; i < 2 * m->nv; i++) m->D[i] = (m->D[i] - (i < m->nv ? 0 : m->e[i])) / (2 * step);
+  for (int i = 0; i < m->ny; i++) m->D[i] = (m->D[i] - (i < m->nv ? 0 : m->e[i])) / (2 * step);
   return status;
 }
 
@@ -106,7 +107,7 @@ static tgStatus columns(Map *m, const tgDifferenceOptions *o, tgReal *D) {
   for (int j = o->first; j < last; j++) {
     tgStatus status = o->method == TG_DIFFERENCE_CENTRAL ? central(m, j, step) : ridders(m, j, step);
     if (status != TG_OK) return status;
-    for (int i = 0; i < 2 * m->nv; i++) D[(size_t)i * (size_t)m->nt + (size_t)j] = m->D[i];
+    for (int i = 0; i < m->ny; i++) D[(size_t)i * (size_t)m->nt + (size_t)j] = m->D[i];
   }
   return TG_OK;
 }

@@ -6,7 +6,7 @@
 
 #include "tangere/base.h"
 
-int tgi_mode_clamps(const tgModel *m) { return 2 * m->nu + m->njnt + m->ntendon; }
+int tgi_mode_clamps(const tgModel *m) { return 3 * m->nu + m->njnt + m->ntendon; }
 
 static int8_t side(tgReal x, tgReal low, tgReal high) {
   return (int8_t)(tgRe(x) <= tgRe(low) ? -1 : tgRe(x) >= tgRe(high) ? 1 : 0);
@@ -18,6 +18,8 @@ static int8_t clamp(const tgSim *s, int i) {
   if (i < m->nu) return m->act_ctrllimited[i] ? side(s->ctrl[i], m->act_ctrlrange[2 * i], m->act_ctrlrange[2 * i + 1]) : 0;
   i -= m->nu;
   if (i < m->nu) return m->act_forcelimited[i] ? side(s->act_force[i], m->act_forcerange[2 * i], m->act_forcerange[2 * i + 1]) : 0;
+  i -= m->nu;
+  if (i < m->nu) return m->act_actlimited[i] ? side(s->act1[m->act_adr[i]], m->act_actrange[2 * i], m->act_actrange[2 * i + 1]) : 0;
   i -= m->nu;
   if (i < m->njnt) {
     if (!m->jnt_actfrclimited[i]) return 0;
@@ -104,12 +106,13 @@ static void row_text(const tgModel *m, const tgiModeRow *r, char *text, size_t s
 
 static void clamp_text(const tgModel *m, int i, char *text, size_t size) {
   char a[80];
-  if (i < 2 * m->nu)
-    snprintf(text, size, "%s range of %s", i < m->nu ? "control" : "force", tgi_model_label(m, TG_THING_ACTUATOR, i % m->nu, a, sizeof a));
-  else if (i < 2 * m->nu + m->njnt)
-    snprintf(text, size, "actuator force range of %s", tgi_model_label(m, TG_THING_JOINT, i - 2 * m->nu, a, sizeof a));
+  static const char *const what[3] = {"control", "force", "activation"};
+  if (i < 3 * m->nu)
+    snprintf(text, size, "%s range of %s", what[i / m->nu], tgi_model_label(m, TG_THING_ACTUATOR, i % m->nu, a, sizeof a));
+  else if (i < 3 * m->nu + m->njnt)
+    snprintf(text, size, "actuator force range of %s", tgi_model_label(m, TG_THING_JOINT, i - 3 * m->nu, a, sizeof a));
   else
-    snprintf(text, size, "spring rest range of %s", tgi_model_label(m, TG_THING_TENDON, i - 2 * m->nu - m->njnt, a, sizeof a));
+    snprintf(text, size, "spring rest range of %s", tgi_model_label(m, TG_THING_TENDON, i - 3 * m->nu - m->njnt, a, sizeof a));
 }
 
 bool tgi_mode_difference(const tgModel *m, const tgiMode *from, const tgiMode *to, char *text, size_t size) {

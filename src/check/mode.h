@@ -16,14 +16,14 @@ typedef struct tgiModeRow {
 
 enum { TGI_ACT_FREE, TGI_ACT_PRESSES, TGI_ACT_HOLDS, TGI_ACT_SLIDES_UP, TGI_ACT_SLIDES_DOWN };
 
-/// Mode of a step. Arrays are the caller's, of capacity caprow and the model's nu, njnt, ntendon together (tgi_mode_clamps).
+/// Mode of a step. Arrays are the caller's, of capacity caprow and the model's size (tgi_mode_clamps) (tgi_mode_clamps).
 typedef struct tgiMode {
   int nrow, caprow;
   tgiModeRow *row;
   int8_t *clamp;
 } tgiMode;
 
-/// Entries of clamp: actuators (control, force), joints (summed force), tendons (dead zone of the spring).
+/// Entries of clamp: actuators (control, force, activation), joints (summed force), tendons (dead zone of the spring).
 int tgi_mode_clamps(const tgModel *m);
 
 /// Hash of the mode of the last step; equal modes have equal hashes.

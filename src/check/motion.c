@@ -1,7 +1,7 @@
 // motion.c: the gradient of a motion, judged by what it is as the step shrinks and by differences of finite width.
 //
 // A gradient that is exact for the step may be wrong for the motion: a step that does not know when in it an impact
-// falls has derivatives that grow as 1/h, and agree with themselves at each h. The functional is L = w . (q_T, v_T), w
+// falls has derivatives that grow as 1/h, and agree with themselves at each h. The functional is L = w . (q_T, v_T, act_T), w
 // random and the same at every step size; a quaternion counts with its four numbers.
 #include <stdio.h>
 #include <string.h>
@@ -30,11 +30,11 @@ typedef struct Motion {
   int parts;                   // steps of the rollout in one of the caller's
   int ngroup;                  // controls that the gradient is taken in: steps x nu of the caller, or nu that are held
   size_t nu_all;               // of the rollout
-  tgReal *w;                   // nq + nv
-  tgReal *q0, *q;              // start, and another one: nq coordinates, then nv velocities
+  tgReal *w;                   // nq + nw, nw: velocities and activations
+  tgReal *q0, *q;              // start, and another one: nq coordinates, then these
   tgReal *u, *du;              // of the rollout, sized for the shortest step
-  tgReal *d;                   // 2 nv: gradient of a run, or the way to another start
-  double *g[TG_MOTION_ROWS];   // gradients, 2 nv + ngroup
+  tgReal *d;                   // nv + nw: gradient of a run, or the way to another start
+  double *g[TG_MOTION_ROWS];   // gradients, nv + nw + ngroup
   tgRolloutResult result;
 } Motion;
 
@@ -42,7 +42,9 @@ tgMotionCheckOptions tg_motion_check_default(void) {
   return (tgMotionCheckOptions){.size = sizeof(tgMotionCheckOptions), .steps = 100, .halvings = 3, .seed = 1};
 }
 
-static int entries(const Motion *c) { return 2 * c->m->nv + c->ngroup; }
+// of the start, and all
+static int start_entries(const Motion *c) { return c->m->nv + tgi_nw(c->m); }
+static int entries(const Motion *c) { return start_entries(c) + c->ngroup; }
 
 // ---- the functional ----
 
@@ -59,13 +61,14 @@ static void quaternion_gradient(const tgReal *q, const tgReal *w, tgReal *g) {
 static tgStatus functional(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
   const Motion *c = ctx;
   const tgModel *m = c->m;
-  const tgReal *q = tg_sim_qpos(sim), *v = tg_sim_qvel(sim);
+  const tgReal *q = tg_sim_qpos(sim), *v = tg_sim_qvel(sim), *act = tg_sim_act(sim);
   (void)gu;
   if (t < steps) return TG_OK;
   for (int i = 0; i < m->nq; i++) *value += c->w[i] * q[i];
   for (int i = 0; i < m->nv; i++) *value += c->w[m->nq + i] * v[i];
+  for (int i = 0; i < m->na; i++) *value += c->w[m->nq + m->nv + i] * act[i];
   if (gq == NULL) return TG_OK;
-  for (int i = 0; i < m->nv; i++) gv[i] = c->w[m->nq + i];
+  for (int i = 0; i < tgi_nw(m); i++) gv[i] = c->w[m->nq + i];
   for (int j = 0; j < m->njnt; j++) {
     int qa = m->jnt_qadr[j], va = m->jnt_vadr[j];
     bool free = m->jnt_type[j] == TG_JOINT_FREE, turns = free || m->jnt_type[j] == TG_JOINT_BALL;
@@ -108,7 +111,7 @@ static tgStatus start(Motion *c, int halving, double h) {
   return TG_OK;
 }
 
-// L from a start (q, then v); with a gradient where g is not NULL
+// L from a start (q, then w); with a gradient where g is not NULL
 static tgStatus run(Motion *c, const tgReal *q, double *g) {
   const tgModel *m = c->m;
   tgRolloutRun run = {.q0 = q, .v0 = q + m->nq, .u = c->u, .loss = functional, .loss_ctx = c, .setup = set_up,
@@ -121,11 +124,12 @@ static tgStatus run(Motion *c, const tgReal *q, double *g) {
   }
   tgStatus status = tg_rollout_run(c->rollout, &run, &c->result);
   if (status != TG_OK || g == NULL) return status;
-  for (int i = 0; i < 2 * m->nv; i++) g[i] = tgRe(c->d[i]);
-  for (int i = 0; i < c->ngroup; i++) g[2 * m->nv + i] = 0;
+  int n = start_entries(c);
+  for (int i = 0; i < n; i++) g[i] = tgRe(c->d[i]);
+  for (int i = 0; i < c->ngroup; i++) g[n + i] = 0;
   for (int t = 0; t < c->o.steps * c->parts; t++)
     for (int i = 0; i < m->nu; i++)
-      g[2 * m->nv + (c->o.u != NULL ? t / c->parts * m->nu : 0) + i] += tgRe(c->du[(size_t)t * (size_t)m->nu + (size_t)i]);
+      g[n + (c->o.u != NULL ? t / c->parts * m->nu : 0) + i] += tgRe(c->du[(size_t)t * (size_t)m->nu + (size_t)i]);
   return TG_OK;
 }
 
@@ -182,10 +186,11 @@ static tgConvergence judge(const double *change, int n, double round_off, double
 static void name_entry(const Motion *c, int i, char *text, size_t size) {
   const tgModel *m = c->m;
   char what[64];
-  if (i < 2 * m->nv) tgi_check_dof_name(m, i % m->nv, what, sizeof what);
-  else tgi_check_actuator_name(m, (i - 2 * m->nv) % m->nu, what, sizeof what);
-  if (i >= 2 * m->nv && c->o.u != NULL) snprintf(text, size, "u of %.44s at step %d", what, (i - 2 * m->nv) / m->nu);
-  else snprintf(text, size, "%s of %.50s", i < m->nv ? "q0" : i < 2 * m->nv ? "v0" : "u", what);
+  int n = start_entries(c);
+  if (i < n) tgi_check_rate_name(m, i < m->nv ? i : i - m->nv, what, sizeof what);
+  else tgi_check_actuator_name(m, (i - n) % m->nu, what, sizeof what);
+  if (i >= n && c->o.u != NULL) snprintf(text, size, "u of %.44s at step %d", what, (i - n) / m->nu);
+  else snprintf(text, size, "%s of %.50s", i < m->nv ? "q0" : i < 2 * m->nv ? "v0" : i < n ? "act0" : "u", what);
 }
 
 static void judge_rows(Motion *c) {
@@ -214,9 +219,9 @@ static void judge_rows(Motion *c) {
 
 // |difference - derivative| along direction number k, over the norm of the gradient
 static tgStatus run_width(Motion *c, tgWidthRow *row, int k) {
-  int nv = c->m->nv, nq = c->m->nq;
-  double length = 0, ours = 0, size = norm(c->g[0], NULL, 2 * nv), L[2];
-  for (int i = 0; i < 2 * nv; i++) {
+  int nv = c->m->nv, nq = c->m->nq, n = start_entries(c);
+  double length = 0, ours = 0, size = norm(c->g[0], NULL, n), L[2];
+  for (int i = 0; i < n; i++) {
     double x = tg_random_normal(c->o.seed, OF_DIRECTION + (uint64_t)k, (uint64_t)i);
     length += x * x;
     ours += x * c->g[0][i];
@@ -224,10 +229,10 @@ static tgStatus run_width(Motion *c, tgWidthRow *row, int k) {
   length = sqrt(length);
   ours /= length;
   for (int side = 0; side < 2; side++) {
-    for (int i = 0; i < 2 * nv; i++)
+    for (int i = 0; i < n; i++)
       c->d[i] = (side == 0 ? 1 : -1) * row->width * tg_random_normal(c->o.seed, OF_DIRECTION + (uint64_t)k, (uint64_t)i) / length;
     tg_model_integrate(c->m, c->q0, c->d, c->q);
-    for (int i = 0; i < nv; i++) c->q[nq + i] = c->q0[nq + i] + c->d[nv + i];
+    for (int i = 0; i < n - nv; i++) c->q[nq + i] = c->q0[nq + i] + c->d[nv + i];
     tgStatus status = run(c, c->q, NULL);
     if (status == TG_CANCELLED) return status;
     if (status != TG_OK) {
@@ -279,11 +284,11 @@ static void verdict(Motion *c) {
 }
 
 static void place(Motion *c, tgLayout *l) {
-  size_t nq = (size_t)c->m->nq, nv = (size_t)c->m->nv;
-  c->w = tgi_place(l, nq + nv, sizeof(tgReal));
-  c->q0 = tgi_place(l, nq + nv, sizeof(tgReal));
-  c->q = tgi_place(l, nq + nv, sizeof(tgReal));
-  c->d = tgi_place(l, 2 * nv, sizeof(tgReal));
+  size_t nq = (size_t)c->m->nq, nw = (size_t)tgi_nw(c->m);
+  c->w = tgi_place(l, nq + nw, sizeof(tgReal));
+  c->q0 = tgi_place(l, nq + nw, sizeof(tgReal));
+  c->q = tgi_place(l, nq + nw, sizeof(tgReal));
+  c->d = tgi_place(l, (size_t)start_entries(c), sizeof(tgReal));
   c->u = tgi_place(l, c->nu_all, sizeof(tgReal));
   c->du = tgi_place(l, c->nu_all, sizeof(tgReal));
   for (int i = 0; i < TG_MOTION_ROWS; i++) c->g[i] = tgi_place(l, (size_t)entries(c), sizeof(double));
@@ -291,10 +296,9 @@ static void place(Motion *c, tgLayout *l) {
 
 static tgStatus check_all(Motion *c, double h) {
   tgStatus status = TG_OK;
-  for (int i = 0; i < c->m->nq + c->m->nv; i++) {
-    c->w[i] = tg_random_normal(c->o.seed, OF_FUNCTIONAL, (uint64_t)i);
-    c->q0[i] = i < c->m->nq ? c->sim->qpos[i] : c->sim->qvel[i - c->m->nq];
-  }
+  for (int i = 0; i < c->m->nq + tgi_nw(c->m); i++) c->w[i] = tg_random_normal(c->o.seed, OF_FUNCTIONAL, (uint64_t)i);
+  memcpy(c->q0, c->sim->qpos, (size_t)c->m->nq * sizeof *c->q0);
+  tgi_sim_take_w(c->sim, c->q0 + c->m->nq);
   for (int k = 0; k <= c->o.halvings && status == TG_OK; k++) {
     status = run_row(c, k, h);
     if (status == TG_OK && k == 0) status = run_widths(c);

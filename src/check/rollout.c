@@ -1,4 +1,4 @@
-// rollout.c: the gradient check of a whole rollout: x = (q0, v0, u) -> L, along random directions.
+// rollout.c: the gradient check of a whole rollout: x = (q0, w0, u) -> L, w0 = (v0, act0), along random directions.
 //
 // Every run starts with empty contact memory, so L is a function of x. The mode of each step (check/mode.h) is hashed; a stencil
 // in which a step has another mode than in the nominal run is shrunk, and where that does not help its two sides are taken apart.
@@ -51,14 +51,14 @@ static tgStatus run_at(Check *c, const tgReal *x, bool gradient) {
   tgRolloutRun run = *c->given;
   run.q0 = x;
   run.v0 = x + m->nq;
-  run.u = x + m->nq + m->nv;
+  run.u = x + m->nq + tgi_nw(m);
   run.loss = watch;
   run.loss_ctx = c;
   run.q = run.v = NULL;
   run.info = NULL;
   run.dq0 = gradient ? c->g : NULL;
   run.dv0 = gradient ? c->g + m->nv : NULL;
-  run.du = gradient ? c->g + 2 * m->nv : NULL;
+  run.du = gradient ? c->g + m->nv + tgi_nw(m) : NULL;
   return tg_rollout_run(c->rollout, &run, &c->result);
 }
 
@@ -73,7 +73,7 @@ static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
   const Check *c = ctx;
   size_t nq = (size_t)c->m->nq, nv = (size_t)c->m->nv;
   tg_model_integrate(c->m, x, d, out);
-  for (size_t i = 0; i < nv + c->nu_all; i++) out[nq + i] = x[nq + i] + d[nv + i];
+  for (size_t i = 0; i < (size_t)tgi_nw(c->m) + c->nu_all; i++) out[nq + i] = x[nq + i] + d[nv + i];
 }
 
 // Names what switches at step c->first between the nominal run and the one at x (+) a t.
@@ -268,10 +268,10 @@ static void place(Check *c, tgLayout *l) {
 static tgStatus check_all(Check *c, tgGradCheck *check) {
   const tgModel *m = c->m;
   const tgRolloutRun *run = c->given;
-  size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
+  size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nw = (size_t)tgi_nw(m);
   for (size_t i = 0; i < nq; i++) c->x[i] = run->q0 != NULL ? run->q0[i] : m->qpos0[i];
-  for (size_t i = 0; i < nv; i++) c->x[nq + i] = run->v0 != NULL ? run->v0[i] : 0;
-  for (size_t i = 0; i < c->nu_all; i++) c->x[nq + nv + i] = run->u != NULL ? run->u[i] : 0;
+  for (size_t i = 0; i < nw; i++) c->x[nq + i] = run->v0 != NULL ? run->v0[i] : 0;
+  for (size_t i = 0; i < c->nu_all; i++) c->x[nq + nw + i] = run->u != NULL ? run->u[i] : 0;
   c->recording = true;
   tgStatus status = run_at(c, c->x, true);
   if (status != TG_OK) return status;
@@ -281,7 +281,9 @@ static tgStatus check_all(Check *c, tgGradCheck *check) {
   c->result.grad = info;
   check_part(c, check, "rollout dv0", 1, nv, nv);
   c->result.grad = info;
-  check_part(c, check, "rollout du", 2, 2 * nv, c->nu_all);
+  check_part(c, check, "rollout dact0", 3, 2 * nv, nw - nv);
+  c->result.grad = info;
+  check_part(c, check, "rollout du", 2, nv + nw, c->nu_all);
   c->result.grad = info;
   check_slope(c, check);
   return run->cancel != NULL && *run->cancel != 0 ? TG_CANCELLED : TG_OK;   // what is missing then would read as a mistake
@@ -295,8 +297,8 @@ tgStatus tg_grad_check_rollout(tgRollout *rollout, const tgRolloutRun *run, cons
   if (c.o.size != sizeof c.o)
     return tgi_error(&sim->error, TG_ERR_ARG, "options of the gradient check must come from tg_grad_check_default");
   c.nu_all = (size_t)tgi_rollout_steps(rollout) * (size_t)c.m->nu;
-  c.nx = (size_t)c.m->nq + (size_t)c.m->nv + c.nu_all;
-  c.nt = 2 * (size_t)c.m->nv + c.nu_all;
+  c.nx = (size_t)c.m->nq + (size_t)tgi_nw(c.m) + c.nu_all;
+  c.nt = (size_t)c.m->nv + (size_t)tgi_nw(c.m) + c.nu_all;
   if (c.nx > INT32_MAX / 2) return tgi_error(&sim->error, TG_ERR_LIMIT, "too many controls for a gradient check: %zu", c.nu_all);
   c.nominal.caprow = c.other.caprow = 2 * sim->cap.nrow + 64;
   tgLayout count = {.base = NULL};

@@ -1,9 +1,9 @@
 // second.c: the check of a step's second derivatives: products with Hessians against extrapolated differences of the step's own adjoint.
 //
-// One random functional L = g . y, y = (q', v') in the chart at the nominal q'. Its gradient in the chart at the
+// One random functional L = g . y, y = (q', v', act') in the chart at the nominal q'. Its gradient in the chart at the
 // nominal state, and in the parameters, is taken from real adjoints at points of a line; differences of it share no
-// arithmetic with the complex twin that makes the products. Lines: each coordinate of (q, v, u), and one random
-// direction for each array of parameters. Rows are compared in groups (q, v, u, each array), each by its own size.
+// arithmetic with the complex twin that makes the products. Lines: each coordinate of (q, v, act, u), and one random
+// direction for each array of parameters. Rows are compared in groups (q, v, act, u, each array), each by its own size.
 #include <stdio.h>
 #include <string.h>
 
@@ -29,10 +29,10 @@ typedef struct Check {
   int nname;
   tgGradCheckOptions o;
   double h;
-  int nq, nv, nu, nx, np, n;         // nx = 2 nv + nu, n = nx + np
-  tgReal *q, *v, *u, *q1, *g;        // nominal point, q' of it, weights of (q', v')
+  int nq, nv, nw, nu, ny, nx, np, n; // nw: velocities and activations; ny = nv + nw, nx = ny + nu, n = nx + np
+  tgReal *q, *v, *u, *q1, *g;        // nominal point, v of nw; q' of it, weights of (q', v', act')
   tgReal *dir, *dp, *nominal;        // the line: nx, np; nominal parameters
-  tgReal *d, *w, *bar, *work;        // scratch: nx, nv, 2 nv, of tgi_numdiff
+  tgReal *d, *w, *bar, *work;        // scratch: nx each, and of tgi_numdiff
   tgReal *ours;                      // n: the product
   double *col, *err, *noise, *last;  // n, n, n, 2 n
   double *base;                      // n: round-off along a line that moves every coordinate
@@ -74,9 +74,9 @@ static void set_parameters(Check *c, tgReal along) {
   }
 }
 
-// the row after the group of row i: of q, v, u, or one array of parameters
+// the row after the group of row i: of q, v, act, u, or one array of parameters
 static int group_end(const Check *c, int i) {
-  if (i < c->nx) return i < c->nv ? c->nv : i < 2 * c->nv ? 2 * c->nv : c->nx;
+  if (i < c->nx) return i < c->nv ? c->nv : i < 2 * c->nv ? 2 * c->nv : i < c->ny ? c->ny : c->nx;
   int end = c->nx, n;
   for (int k = 0; i >= end; k++) {
     end = c->nx + (int)(entry(c, c->name[k], &n) - c->p->value);
@@ -90,8 +90,9 @@ static tgStatus step_at(Check *c, tgReal along) {
   if (c->o.cancel != NULL && *c->o.cancel != 0) return TG_CANCELLED;
   for (int i = 0; i < c->nx; i++) c->d[i] = along * c->dir[i];
   tg_model_integrate(s->model, c->q, c->d, s->qpos);
-  for (int i = 0; i < c->nv; i++) s->qvel[i] = c->v[i] + c->d[c->nv + i];
-  for (int i = 0; i < c->nu; i++) s->ctrl[i] = c->u[i] + c->d[2 * c->nv + i];
+  for (int i = 0; i < c->nw; i++) c->w[i] = c->v[i] + c->d[c->nv + i];
+  tgi_sim_put_w(s, c->w);
+  for (int i = 0; i < c->nu; i++) s->ctrl[i] = c->u[i] + c->d[c->ny + i];
   set_parameters(c, along);
   return tg_sim_step(s, c->h, NULL);
 }
@@ -102,10 +103,10 @@ static tgStatus map(void *ctx, const tgReal *x, tgReal *out) {
   int nv = c->nv;
   TG_TRY(step_at(c, x[0]));
   tg_model_difference(s->model, c->q1, s->qpos, c->w);
-  memcpy(c->bar, c->g, 2 * (size_t)nv * sizeof *c->bar);
+  memcpy(c->bar, c->g, (size_t)c->ny * sizeof *c->bar);
   through_charts(&s->m, true, c->w, c->bar);
   tg_param_grad_clear(c->p);
-  TG_TRY(tg_sim_step_vjp(s, c->bar, c->bar + nv, out, out + nv, out + 2 * nv, c->p, &c->info));
+  TG_TRY(tg_sim_step_vjp(s, c->bar, c->bar + nv, out, out + nv, out + c->ny, c->p, &c->info));
   through_charts(&s->m, false, c->d, out);
   memcpy(out + c->nx, c->p->value, (size_t)c->np * sizeof *out);
   return TG_OK;
@@ -185,19 +186,13 @@ static void group(tgGradBlock *b, const double *ours, const double *ref, const d
 }
 
 static void name_of(const Check *c, int i, char *text, size_t size) {
-  if (i < 2 * c->nv) tgi_check_dof_name(&c->sim->m, i % c->nv, text, size);
-  else if (i < c->nx) tgi_check_actuator_name(&c->sim->m, i - 2 * c->nv, text, size);
+  if (i < c->ny) tgi_check_rate_name(&c->sim->m, i < c->nv ? i : i - c->nv, text, size);
+  else if (i < c->nx) tgi_check_actuator_name(&c->sim->m, i - c->ny, text, size);
   else
     for (int k = 0; k < c->nname; k++) {
       int n, at = (int)(entry(c, c->name[k], &n) - c->p->value);
       if (i - c->nx >= at && i - c->nx < at + n) snprintf(text, size, "%.50s[%d]", c->name[k], i - c->nx - at);
     }
-}
-
-static const int *widths(const Check *c, int w[3]) {
-  w[0] = w[1] = c->nv;
-  w[2] = c->nu;
-  return w;
 }
 
 static void verdict(const Check *c, tgGradCheck *check, tgGradBlock *b) {
@@ -215,9 +210,9 @@ static void clear_line(Check *c) {
 }
 
 static tgStatus state_lines(Check *c, tgGradCheck *check) {
-  static const char *const names[3] = {"second dq", "second dv", "second du"};
-  int w[3], at = 0;
-  widths(c, w);
+  static const char *const names[4] = {"second dq", "second dv", "second dact", "second du"};
+  const int w[4] = {c->nv, c->nv, c->nw - c->nv, c->nu};
+  int at = 0;
   for (int j = 0; j < c->nx; j++) {
     clear_line(c);
     c->dir[j] = 1;
@@ -229,10 +224,10 @@ static tgStatus state_lines(Check *c, tgGradCheck *check) {
       c->E[i * c->nx + j] = c->doubt[i];
     }
   }
-  for (int k = 0; k < 3; at += w[k++]) {
+  for (int k = 0; k < 4; at += w[k++]) {
     tgGradBlock *b = w[k] > 0 ? tgi_check_block(check, names[k], c->o.tolerance) : NULL;
     if (b == NULL) continue;
-    for (int r = 0, row = 0; r < 3; row += w[r++])
+    for (int r = 0, row = 0; r < 4; row += w[r++])
       if (w[r] > 0) group(b, c->H + row * c->nx + at, c->R + row * c->nx + at, c->E + row * c->nx + at, w[r], w[k], c->nx, row, at);
     verdict(c, check, b);
   }
@@ -349,7 +344,7 @@ static tgStatus choose(Check *c) {
 
 static void place_state(Check *c, tgLayout *l) {
   tgReal **arrays[] = {&c->q, &c->q1, &c->v, &c->u, &c->g};
-  int sizes[] = {c->nq, c->nq, c->nv, c->nu, 2 * c->nv};
+  int sizes[] = {c->nq, c->nq, c->nw, c->nu, c->ny};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, (size_t)sizes[i], sizeof(tgReal));
 }
 
@@ -404,9 +399,9 @@ static tgStatus run(Check *c, tgGradCheck *check) {
   c->second = tg_second_create(s->model, s->contact_model, NULL, &error);
   if (c->second == NULL) return tgi_error(&s->error, error.status, "%s", error.text);
   memcpy(c->q, s->qpos, (size_t)c->nq * sizeof *c->q);
-  memcpy(c->v, s->qvel, (size_t)c->nv * sizeof *c->v);
+  tgi_sim_take_w(s, c->v);
   memcpy(c->u, s->ctrl, (size_t)c->nu * sizeof *c->u);
-  for (int i = 0; i < 2 * c->nv; i++) c->g[i] = tg_random_normal(c->o.seed, 1000, (uint64_t)i);
+  for (int i = 0; i < c->ny; i++) c->g[i] = tg_random_normal(c->o.seed, 1000, (uint64_t)i);
   TG_TRY(tg_sim_step(s, c->h, NULL));
   memcpy(c->q1, s->qpos, (size_t)c->nq * sizeof *c->q1);
   TG_TRY(choose(c));
@@ -423,7 +418,9 @@ tgStatus tg_grad_check_second(tgSim *sim, const tgGradCheckOptions *options, tgG
   if (sim->contact_model == NULL)
     return tgi_error(&sim->error, TG_ERR_UNSUPPORTED, "Second derivatives need a contact model whose step is twice differentiable.");
   Check c = {.sim = sim, .o = o, .h = o.h > 0 ? o.h : tg_model_timestep(sim->model), .nq = sim->m.nq, .nv = sim->m.nv, .nu = sim->m.nu,
-             .nx = 2 * sim->m.nv + sim->m.nu};
+             .nw = tgi_nw(&sim->m)};
+  c.ny = c.nv + c.nw;
+  c.nx = c.ny + c.nu;
   tgAllocator a = sim->alloc;
   char *before = a.alloc(a.ctx, tg_sim_snapshot_size(sim) + 1);
   void *block = take(&c, place_state);

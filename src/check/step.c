@@ -1,8 +1,8 @@
 // step.c: the gradient check of one step.
 //
 // The contact memory is brought up to date by one nominal step and then frozen, so that the step is a map of
-// x = (q, v, u) alone; y = (q', v') in tangent coordinates about the nominal step. Each column of dy/dx is extrapolated from central
-// differences. Where a point of the stencil has another mode (mode.h) the stencil is shrunk; where that does not help the column
+// x = (q, v, act, u) alone; y = (q', v', act') in tangent coordinates about the nominal step. Each column of dy/dx is
+// extrapolated from central differences. Where a point of the stencil has another mode (mode.h) the stencil is shrunk; where that does not help the column
 // is spoiled: the differences of its two sides are taken apart and the Jacobian has to agree with one of them. At a state with
 // several ties (a robot at rest on its feet and its limits) it may agree with neither, as each side switches another tie. The Jacobian
 // then has to be the derivative of the active set that the nominal step chose: the differences are taken of steps whose rows and
@@ -24,11 +24,15 @@ static const double STENCIL[NARROW_STENCILS] = {1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e
 static const double NEAR = 1e-9;
 enum { PROBES = 8 };
 
+// Rows or columns that are compared as one.
+typedef struct Span { int from, n; } Span;
+
 // One check: the sim, the nominal step and work arrays, all in one block of memory.
 typedef struct Check {
   tgSim *sim;
   tgGradCheckOptions o;
-  int nq, nv, nu, nx, nt, ny;
+  int nq, nv, nw, nu, nx, nt, ny;    // nw: velocities and activations
+  Span row[3], col_of[4];            // of q', v', act' and of q, v, act, u
   tgReal *q1, *x, *t, *J, *work;     // q' nominal, nominal point, direction, Jacobian, of tgi_numdiff
   double *R, *E;                     // ny x nt references and their error estimates
   double *col, *err;                 // 4 ny: columns of the two sides
@@ -42,7 +46,7 @@ typedef struct Check {
   char (*reason)[192];               // nt
   tgGradInfo info;                   // of the Jacobian
   tgGradBlock *dot;                  // of the adjoint, NULL when there is no room for it
-  double largest;                    // entry of the nominal (q', v'), at least 1
+  double largest;                    // entry of the nominal (q', v', act'), at least 1
 } Check;
 
 tgGradCheckOptions tg_grad_check_default(void) {
@@ -72,6 +76,16 @@ void tgi_check_dof_name(const tgModel *m, int dof, char *text, size_t size) {
   else snprintf(text, size, "%.60s", label);
 }
 
+void tgi_check_rate_name(const tgModel *m, int i, char *text, size_t size) {
+  int actuator = 0;
+  if (i < m->nv) {
+    tgi_check_dof_name(m, i, text, size);
+    return;
+  }
+  while (m->act_adr[actuator] != i - m->nv) actuator++;
+  tgi_check_actuator_name(m, actuator, text, size);
+}
+
 void tgi_check_actuator_name(const tgModel *m, int actuator, char *text, size_t size) {
   char label[80];
   snprintf(text, size, "%.60s", tgi_model_label(m, TG_THING_ACTUATOR, actuator, label, sizeof label));
@@ -85,8 +99,8 @@ static tgStatus step_from(Check *c, const tgReal *x) {
   for (;;) {
     if (cancelled(c)) return TG_CANCELLED;
     memcpy(s->qpos, x, (size_t)c->nq * sizeof(tgReal));
-    memcpy(s->qvel, x + c->nq, (size_t)c->nv * sizeof(tgReal));
-    if (c->nu > 0) memcpy(s->ctrl, x + c->nq + c->nv, (size_t)c->nu * sizeof(tgReal));
+    tgi_sim_put_w(s, x + c->nq);
+    if (c->nu > 0) memcpy(s->ctrl, x + c->nq + c->nw, (size_t)c->nu * sizeof(tgReal));
     tgStatus status = tg_sim_step(s, c->o.h, NULL);
     if (status != TG_ERR_CAPACITY) return status;
     status = tgi_sim_grow(s);
@@ -112,14 +126,14 @@ static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
     c->switched = true;
   }
   tg_model_difference(c->sim->model, c->q1, c->sim->qpos, y);
-  memcpy(y + c->nv, c->sim->qvel, (size_t)c->nv * sizeof(tgReal));
+  tgi_sim_take_w(c->sim, y + c->nv);
   return TG_OK;
 }
 
 static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
   const Check *c = ctx;
   tg_model_integrate(c->sim->model, x, d, out);
-  for (int i = 0; i < c->nv + c->nu; i++) out[c->nq + i] = x[c->nq + i] + d[c->nv + i];
+  for (int i = 0; i < c->nw + c->nu; i++) out[c->nq + i] = x[c->nq + i] + d[c->nv + i];
 }
 
 static tgiNumDiff differences(Check *c) {
@@ -139,12 +153,17 @@ static double column_error(const Check *c, int j, const double *col) {
   return worst;
 }
 
-// largest entry of the Jacobian in the block of row i and column j
-static double block_scale(const Check *c, int i, int j) {
-  int r0 = i < c->nv ? 0 : c->nv, c0 = j < c->nv ? 0 : j < 2 * c->nv ? c->nv : 2 * c->nv, c1 = c0 < 2 * c->nv ? c0 + c->nv : c->nt;
+// which of the rows' spans row i is in
+static int row_group(const Check *c, int i) { return i < c->nv ? 0 : i < 2 * c->nv ? 1 : 2; }
+
+// largest entry of the Jacobian in the block of a group of rows and of column j
+static double block_scale(const Check *c, int group, int j) {
+  Span rows = c->row[group], cols = c->col_of[0];
   double scale = 0;
-  for (int a = r0; a < r0 + c->nv; a++)
-    for (int b = c0; b < c1; b++) scale = fmax(scale, fabs(tgRe(c->J[a * c->nt + b])));
+  for (int k = 1; k < 4; k++)
+    if (j >= c->col_of[k].from && c->col_of[k].n > 0) cols = c->col_of[k];
+  for (int a = rows.from; a < rows.from + rows.n; a++)
+    for (int b = cols.from; b < cols.from + cols.n; b++) scale = fmax(scale, fabs(tgRe(c->J[a * c->nt + b])));
   return scale;
 }
 
@@ -153,10 +172,11 @@ static double block_scale(const Check *c, int i, int j) {
 // Differences of each side, whose errors have every power of the step, are then taken where they tell more and agree;
 // col[0], err[0] are replaced by their mean.
 static void smooth_sides(Check *c, tgiNumDiff *d, int j, double *col, double *err) {
-  double open[2] = {0}, *side = c->side, *serr = c->side + 2 * c->ny, bound[2];
-  for (int i = 0; i < c->ny; i++) open[i >= c->nv] = fmax(open[i >= c->nv], err[i]);
-  for (int r = 0; r < 2; r++) bound[r] = c->o.tolerance * block_scale(c, r * c->nv, j);
-  if (open[0] <= 0.1 * bound[0] && open[1] <= 0.1 * bound[1]) return;
+  double open[3] = {0}, *side = c->side, *serr = c->side + 2 * c->ny;
+  bool closed = true;
+  for (int i = 0; i < c->ny; i++) open[row_group(c, i)] = fmax(open[row_group(c, i)], err[i]);
+  for (int r = 0; r < 3; r++) closed = closed && open[r] <= 0.1 * c->o.tolerance * block_scale(c, r, j);
+  if (closed) return;
   for (int k = 0; k < 2; k++)
     if (tgi_numdiff(d, c->x, c->t, k == 0 ? TGI_SIDE_ABOVE : TGI_SIDE_BELOW, side + k * c->ny, serr + k * c->ny, c->work) != TG_OK) return;
   for (int i = 0; i < c->ny && !c->switched; i++) {
@@ -171,13 +191,13 @@ static void smooth_sides(Check *c, tgiNumDiff *d, int j, double *col, double *er
 // narrower one only has more of.
 static double left_open(const Check *c, int j, const double *err, double step) {
   double most = 0;
-  for (int r = 0; r < 2; r++) {
+  for (int r = 0; r < 3; r++) {
     double error = 0, noise = 2.2e-16 * c->largest;
-    for (int i = r * c->nv; i < (r + 1) * c->nv; i++) {
+    for (int i = c->row[r].from; i < c->row[r].from + c->row[r].n; i++) {
       error = fmax(error, err[i]);
       noise = fmax(noise, c->noise[i]);
     }
-    if (error > tgi_numdiff_round_off(noise, step)) most = fmax(most, error / (0.1 * c->o.tolerance * block_scale(c, r * c->nv, j)));
+    if (error > tgi_numdiff_round_off(noise, step)) most = fmax(most, error / (0.1 * c->o.tolerance * block_scale(c, r, j)));
   }
   return most;
 }
@@ -232,9 +252,10 @@ static void reference(Check *c, int j) {
 }
 
 static bool column_agrees(const Check *c, int j) {
-  double bound[2] = {c->o.tolerance * block_scale(c, 0, j), c->o.tolerance * block_scale(c, c->nv, j)};
+  double bound[3];
+  for (int r = 0; r < 3; r++) bound[r] = c->o.tolerance * block_scale(c, r, j);
   for (int i = 0; i < c->ny; i++)
-    if (!(fabs(tgRe(c->J[i * c->nt + j]) - c->R[i * c->nt + j]) <= bound[i >= c->nv])) return false;
+    if (!(fabs(tgRe(c->J[i * c->nt + j]) - c->R[i * c->nt + j]) <= bound[row_group(c, i)])) return false;
   return true;
 }
 
@@ -298,27 +319,27 @@ static void measure_noise(Check *c) {
 }
 
 static void column_name(const Check *c, int j, char *text, size_t size) {
-  if (j < 2 * c->nv) tgi_check_dof_name(&c->sim->m, j % c->nv, text, size);
-  else tgi_check_actuator_name(&c->sim->m, j - 2 * c->nv, text, size);
+  if (j < c->ny) tgi_check_rate_name(&c->sim->m, j < c->nv ? j : j - c->nv, text, size);
+  else tgi_check_actuator_name(&c->sim->m, j - c->ny, text, size);
 }
 
-// Block of rows r0 .. r0 + nv - 1, columns c0 .. c0 + n - 1.
-static void compare(Check *c, tgGradCheck *check, const char *name, int r0, int c0, int n) {
-  if (n == 0) return;
+static void compare(Check *c, tgGradCheck *check, const char *name, Span rows, Span cols) {
+  int r0 = rows.from, c0 = cols.from, n = cols.n;
+  if (rows.n == 0 || n == 0) return;
   tgGradBlock *b = tgi_check_block(check, name, c->o.tolerance);
   if (b == NULL) return;
-  tgiWorst w = tgi_block_error(c->J + r0 * c->nt + c0, c->nt, c->R + r0 * c->nt + c0, c->nt, c->nv, n);
+  tgiWorst w = tgi_block_error(c->J + r0 * c->nt + c0, c->nt, c->R + r0 * c->nt + c0, c->nt, rows.n, n);
   b->error = w.error;
   b->row = w.row;
   b->col = w.col;
   b->ours = w.ours;
   b->reference = w.reference;
   b->label = c->info.label;
-  if (w.row >= 0) tgi_check_dof_name(&c->sim->m, w.row, b->row_name, sizeof b->row_name);
+  if (w.row >= 0) column_name(c, r0 + w.row, b->row_name, sizeof b->row_name);
   if (w.col >= 0) column_name(c, c0 + w.col, b->col_name, sizeof b->col_name);
   double scale = 0, noise = 0, narrow = STENCIL[STENCILS - 1];
   for (int j = c0; j < c0 + n; j++) narrow = fmin(narrow, c->step[j]);
-  for (int i = r0; i < r0 + c->nv; i++) {
+  for (int i = r0; i < r0 + rows.n; i++) {
     noise = fmax(noise, c->noise[i]);
     for (int j = c0; j < c0 + n; j++) {
       scale = fmax(scale, fabs(c->R[i * c->nt + j]));
@@ -351,6 +372,16 @@ static void compare(Check *c, tgGradCheck *check, const char *name, int r0, int 
   tgi_check_verdict(check, b);
 }
 
+static void compare_all(Check *c, tgGradCheck *check) {
+  static const char *const row[3] = {"q'", "v'", "act'"}, *const col[4] = {"q", "v", "act", "u"};
+  for (int r = 0; r < 3; r++)
+    for (int k = 0; k < 4; k++) {
+      char name[32];
+      snprintf(name, sizeof name, "d%s/d%s", row[r], col[k]);
+      compare(c, check, name, c->row[r], c->col_of[k]);
+    }
+}
+
 // <w, J v> = <J'w, v> for random w, v; the adjoint is of the step that the sim has just done
 static tgStatus adjoint(Check *c, tgGradCheck *check) {
   tgReal *w = c->work, *v = w + c->ny, *g = v + c->nt;
@@ -359,7 +390,7 @@ static tgStatus adjoint(Check *c, tgGradCheck *check) {
   for (int p = 0; p < PROBES; p++) {
     for (int i = 0; i < c->ny; i++) w[i] = tg_random_normal(c->o.seed, (uint64_t)p, (uint64_t)i);
     for (int j = 0; j < c->nt; j++) v[j] = tg_random_normal(c->o.seed, (uint64_t)p, (uint64_t)(c->ny + j));
-    tgStatus status = tg_sim_step_vjp(c->sim, w, w + c->nv, g, g + c->nv, g + 2 * c->nv, NULL, &info);
+    tgStatus status = tg_sim_step_vjp(c->sim, w, w + c->nv, g, g + c->nv, g + c->ny, NULL, &info);
     if (status != TG_OK) return status;
     worst = fmax(worst, tgi_dot_error(c->J, c->ny, c->nt, w, v, g));
   }
@@ -386,8 +417,8 @@ static void judge_adjoint(const Check *c, tgGradCheck *check) {
 static tgStatus run(Check *c, tgGradCheck *check) {
   tgSim *s = c->sim;
   memcpy(c->x, s->qpos, (size_t)c->nq * sizeof(tgReal));
-  memcpy(c->x + c->nq, s->qvel, (size_t)c->nv * sizeof(tgReal));
-  if (c->nu > 0) memcpy(c->x + c->nq + c->nv, s->ctrl, (size_t)c->nu * sizeof(tgReal));
+  tgi_sim_take_w(s, c->x + c->nq);
+  if (c->nu > 0) memcpy(c->x + c->nq + c->nw, s->ctrl, (size_t)c->nu * sizeof(tgReal));
   tgStatus status = step_from(c, c->x);
   if (status != TG_OK) return status;
   tg_sim_freeze_memory(s, true);
@@ -398,6 +429,7 @@ static tgStatus run(Check *c, tgGradCheck *check) {
   c->largest = 1;
   for (int i = 0; i < c->nq; i++) c->largest = fmax(c->largest, fabs(tgRe(s->qpos[i])));
   for (int i = 0; i < c->nv; i++) c->largest = fmax(c->largest, fabs(tgRe(s->qvel[i])));
+  for (int i = 0; i < s->m.na; i++) c->largest = fmax(c->largest, fabs(tgRe(s->act[i])));
   tgi_mode_capture(s, &c->nominal);
   c->nrow = s->nrow;
   status = adjoint(c, check);
@@ -407,12 +439,7 @@ static tgStatus run(Check *c, tgGradCheck *check) {
   for (int j = 0; j < c->nt; j++) reference(c, j);
   pinned(c);
   if (cancelled(c)) return TG_CANCELLED;   // references are not complete
-  compare(c, check, "dq'/dq", 0, 0, c->nv);
-  compare(c, check, "dq'/dv", 0, c->nv, c->nv);
-  compare(c, check, "dq'/du", 0, 2 * c->nv, c->nu);
-  compare(c, check, "dv'/dq", c->nv, 0, c->nv);
-  compare(c, check, "dv'/dv", c->nv, c->nv, c->nv);
-  compare(c, check, "dv'/du", c->nv, 2 * c->nv, c->nu);
+  compare_all(c, check);
   return TG_OK;
 }
 
@@ -443,13 +470,18 @@ static void place(Check *c, tgLayout *l) {
 tgStatus tg_grad_check_step(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check) {
   if (sim == NULL || check == NULL) return TG_ERR_ARG;
   const tgModel *m = sim->model;
-  Check c = {.sim = sim, .o = options != NULL ? *options : tg_grad_check_default(), .nq = m->nq, .nv = m->nv, .nu = m->nu};
+  Check c = {.sim = sim, .o = options != NULL ? *options : tg_grad_check_default(), .nq = m->nq, .nv = m->nv, .nw = tgi_nw(m), .nu = m->nu};
   if (c.o.size != sizeof c.o)
     return tgi_error(&sim->error, TG_ERR_ARG, "options of the gradient check must come from tg_grad_check_default");
   if (c.o.h <= 0) c.o.h = tg_model_timestep(m);
-  c.nx = c.nq + c.nv + c.nu;
-  c.nt = 2 * c.nv + c.nu;
-  c.ny = 2 * c.nv;
+  c.nx = c.nq + c.nw + c.nu;
+  c.ny = c.nv + c.nw;
+  c.nt = c.ny + c.nu;
+  const int width[4] = {c.nv, c.nv, m->na, c.nu};
+  for (int k = 0, at = 0; k < 4; at += width[k++]) {
+    c.col_of[k] = (Span){at, width[k]};
+    if (k < 3) c.row[k] = c.col_of[k];
+  }
   // points of the stencil may have more rows than the capacity of now; a difference shows long before this many
   c.nominal.caprow = c.other.caprow = 2 * sim->cap.nrow + 64;
   *check = (tgGradCheck){.pass = false};

@@ -1,6 +1,6 @@
 // step_param.c: the gradient check of a step in the parameters of the model.
 //
-// One random functional L = w . (q', v') is differentiated by the adjoint and, along one random direction for each
+// One random functional L = w . (q', v', act') is differentiated by the adjoint and, along one random direction for each
 // array of parameters, by extrapolated differences of steps that keep the rows and classes of the nominal one (pinned):
 // the derivative is that of the active set which the step chose. The contact's features, the larger of two frictions
 // and, of redundant contacts, which are, may switch all the same: differences narrow enough for that not to happen are
@@ -38,7 +38,7 @@ static tgStatus step_from(Check *c, double h) {
   for (;;) {
     if (c->cancel != NULL && *c->cancel != 0) return TG_CANCELLED;
     memcpy(s->qpos, c->q, (size_t)s->m.nq * sizeof *c->q);
-    memcpy(s->qvel, c->v, (size_t)c->nv * sizeof *c->v);
+    tgi_sim_put_w(s, c->v);
     tgStatus status = tg_sim_step(s, h, NULL);
     if (status != TG_ERR_CAPACITY) return status;
     status = tgi_sim_grow(s);
@@ -59,7 +59,7 @@ static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
   if (status != TG_OK) return status;
   if (feature_hash(c->sim) != c->features || c->sim->info.rank != c->rank) c->switched = true;
   tg_model_difference(c->sim->model, c->q1, c->sim->qpos, y);
-  memcpy(y + c->nv, c->sim->qvel, (size_t)c->nv * sizeof *y);
+  tgi_sim_take_w(c->sim, y + c->nv);
   return TG_OK;
 }
 
@@ -226,10 +226,10 @@ static int largest_array(tgSim *s) {
 }
 
 static void place(Check *c, tgLayout *l, int most) {
-  size_t nq = (size_t)c->sim->m.nq, nv = (size_t)c->nv, ny = (size_t)c->ny;
+  size_t nq = (size_t)c->sim->m.nq, nw = (size_t)(c->ny - c->nv), ny = (size_t)c->ny;
   tgiNumDiff d = {.nx = 1, .nt = 1, .ny = c->ny};
   tgReal **arrays[] = {&c->q, &c->v, &c->q1, &c->w, &c->nominal, &c->dir, &c->work};
-  size_t sizes[] = {nq, nv, nq, ny, (size_t)most, (size_t)most, tgi_numdiff_work(&d)};
+  size_t sizes[] = {nq, nw, nq, ny, (size_t)most, (size_t)most, tgi_numdiff_work(&d)};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(tgReal));
   c->col = tgi_place(l, ny, sizeof(double));
   c->err = tgi_place(l, ny, sizeof(double));
@@ -240,7 +240,7 @@ static void place(Check *c, tgLayout *l, int most) {
 static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
   tgSim *s = c->sim;
   memcpy(c->q, s->qpos, (size_t)s->m.nq * sizeof *c->q);
-  memcpy(c->v, s->qvel, (size_t)c->nv * sizeof *c->v);
+  tgi_sim_take_w(s, c->v);
   for (int i = 0; i < c->ny; i++) c->w[i] = tg_random_normal(o->seed, 1000, (uint64_t)i);
   tgStatus status = step_from(c, c->h);
   tg_sim_freeze_memory(s, true);
@@ -272,7 +272,8 @@ static tgStatus run(Check *c, const tgGradCheckOptions *o, tgGradCheck *check) {
 tgStatus tg_grad_check_parameters(tgSim *sim, const tgGradCheckOptions *options, tgGradCheck *check) {
   tgGradCheckOptions o = options != NULL ? *options : tg_grad_check_default();
   if (sim == NULL || check == NULL || o.size != sizeof o) return TG_ERR_ARG;
-  Check c = {.sim = sim, .cancel = o.cancel, .h = o.h > 0 ? o.h : tg_model_timestep(sim->model), .nv = sim->m.nv, .ny = 2 * sim->m.nv};
+  Check c = {.sim = sim, .cancel = o.cancel, .h = o.h > 0 ? o.h : tg_model_timestep(sim->model), .nv = sim->m.nv};
+  c.ny = c.nv + tgi_nw(&sim->m);
   tgLayout l = {.base = NULL};
   int most = largest_array(sim);
   place(&c, &l, most);
