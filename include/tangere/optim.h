@@ -42,7 +42,8 @@ TG_API int tg_task_population(const tgTask *task);
 TG_API double tg_task_rate(const tgTask *task);  ///< Rate of the methods that take steps along a gradient.
 /// Another rate. TG_ERR_ARG: it is not positive.
 TG_API tgStatus tg_task_set_rate(tgTask *task, double rate, tgError *error);
-/// Another step size h [s] over `steps` steps; a receding horizon keeps its seconds. TG_ERR_INVALID: a loss term looks at a time.
+/// Another step size h [s] over `steps` steps; a receding horizon keeps its seconds. TG_ERR_INVALID: a loss term looks
+/// at a time.
 TG_API tgStatus tg_task_set_horizon(tgTask *task, int steps, double h, tgError *error);
 /// Options of the task's rollouts: steps, step size.
 TG_API tgRolloutOptions tg_task_rollout_options(const tgTask *task);
@@ -75,20 +76,23 @@ TG_API void tg_task_box(const tgTask *task, double *low, double *high);
 TG_API void tg_task_start(const tgTask *task, uint64_t seed, double *x);
 /// Sets the decided model parameters of x in a sim of the task's model.
 TG_API tgStatus tg_task_set_parameters(const tgTask *task, const double *x, tgSim *sim);
-/// q0 (nq), v0 (nv) and controls (steps x nu) for decision variables x. Outputs may be NULL.
+/// q0 (nq), v0 (nv + na: velocities, then activations) and controls (steps x nu) for decision variables x. Outputs may
+/// be NULL.
 TG_API void tg_task_expand(const tgTask *task, const double *x, double *q0, double *v0, double *u);
 /// Methods of this build: "adam", "descent", "lbfgs", "random", "cem", "ilqr", "gauss_newton", "bundle", "ddp",
 /// "shooting" (where Ipopt was found); NULL past the end.
 TG_API const char *tg_methods(int i);
 
-/// The rollout of a task, which must outlive it: evaluates the loss and its gradient. One thread at a time. tape_bytes as in
-/// tgRolloutOptions.
+/// The rollout of a task, which must outlive it: evaluates the loss and its gradient. One thread at a time. tape_bytes
+/// as in tgRolloutOptions.
 typedef struct tgEvaluator tgEvaluator;
 TG_API tgEvaluator *tg_evaluator_create(const tgTask *task, size_t tape_bytes, tgError *error);  ///< NULL: error (may be NULL) says why.
-/// The same without a rollout of its own: it makes runs for a tgBatch (tg_evaluator_run), and cannot evaluate. Small where there are many.
+/// The same without a rollout of its own: it makes runs for a tgBatch (tg_evaluator_run), and cannot evaluate. Small
+/// where there are many.
 TG_API tgEvaluator *tg_evaluator_create_runs(const tgTask *task, tgError *error);
 TG_API void tg_evaluator_free(tgEvaluator *evaluator);
-/// Loss and, when g is not NULL, its gradient (tg_task_size entries) at x. q ((T+1) x nq), v: trajectory, may be NULL.
+/// Loss and, when g is not NULL, its gradient (tg_task_size entries) at x. q ((T+1) x nq), v ((T+1) x (nv + na)):
+/// trajectory, may be NULL.
 TG_API tgStatus tg_evaluate(tgEvaluator *evaluator, const double *x, double *loss, double *g, double *q, double *v,
                             const volatile int *cancel, tgRolloutResult *result);
 /// What tg_evaluate runs, for tg_grad_check_rollout: valid until the next call with this evaluator.

@@ -14,23 +14,26 @@ extern "C" {
 typedef struct tgTrajectory {
   int steps;                       ///< T
   const double *q, *v, *u;         ///< states (T+1) x nq and (T+1) x nv, controls T x nu; u may be NULL when nu or T is 0
+  const double *act;               ///< activations, (T+1) x na; may be NULL when na is 0
   const int *contact_offset;       ///< T + 2: contacts of state i are contact_offset[i] to contact_offset[i+1] - 1; NULL: not known
   const double *contact_pos, *contact_force;   ///< 3 a contact: where it acts [m], and the force on the body that is shown pushed [N]
   const double *grad_q, *grad_v, *grad_u;      ///< gradient of a loss: (T+1) x nv (tangent), (T+1) x nv, T x nu; grad_q
                                                ///< NULL: these and the next two are not known
+  const double *grad_act;          ///< with them, in the activations: (T+1) x na; may be NULL when na is 0
   const double *push, *push_at;    ///< (T+1) x nbody x 3: the gradient in an impulse on each body, and where it acts
                                    ///< (tg_sim_impulse_gradient)
 } tgTrajectory;
 
 /// Sizes for tg_trajectory_arrays.
 enum {
-  TG_TRAJECTORY_ARRAYS = 11,       ///< arrays of one motion
+  TG_TRAJECTORY_ARRAYS = 13,       ///< arrays of one motion
   TG_TRAJECTORY_NAME = 64          ///< bytes of a name with its label
 };
-/// The motion as arrays for tg_npz_write, with their names: qpos (T+1, nq), qvel (T+1, nv), ctrl (T, nu); with contacts
-/// contact_offset int32 (T+2), contact_pos and contact_force (n, 3); with gradients grad_qpos and grad_qvel (T+1, nv),
-/// grad_ctrl (T, nu), push and push_at (T+1, nbody, 3). A file may hold several motions: the names of each then end in
-/// an underscore and its label; label NULL or "": none. Returns how many arrays.
+/// The motion as arrays for tg_npz_write, with their names: qpos (T+1, nq), qvel (T+1, nv), ctrl (T, nu); act (T+1, na)
+/// where the model has activations; with contacts contact_offset int32 (T+2), contact_pos and contact_force (n, 3);
+/// with gradients grad_qpos and grad_qvel (T+1, nv), grad_ctrl (T, nu), push and push_at (T+1, nbody, 3), grad_act
+/// (T+1, na). A file may hold several motions: the names of each then end in an underscore and its label; label NULL or
+/// "": none. Returns how many arrays.
 TG_API int tg_trajectory_arrays(const tgModel *model, const tgTrajectory *trajectory, const char *label,
                                 tgNpzArray array[TG_TRAJECTORY_ARRAYS],
                                 char name[TG_TRAJECTORY_ARRAYS][TG_TRAJECTORY_NAME]);
@@ -86,7 +89,8 @@ typedef struct tgReplay tgReplay;
 /// An empty page. title may be NULL, and is not copied. NULL: no memory, see error (may be NULL).
 TG_API tgReplay *tg_replay_create(const char *title, tgError *error);
 TG_API void tg_replay_free(tgReplay *replay);
-/// Begins a run; info NULL: nothing beside its motions. What info points to has to stay until the page is written. TG_ERR_MEMORY.
+/// Begins a run; info NULL: nothing beside its motions. What info points to has to stay until the page is written.
+/// TG_ERR_MEMORY.
 TG_API tgStatus tg_replay_add_run(tgReplay *replay, const tgReplayInfo *info, tgError *error);
 /// Adds a motion to the run begun last, made by steps of h [s]. Its states are gone through with the sim, whose
 /// parameters count (shapes are drawn with the sizes that it has) and whose state is lost; the model has to stay until

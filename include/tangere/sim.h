@@ -47,6 +47,9 @@ TG_API tgReal *tg_sim_qvel(tgSim *sim);
 TG_API tgReal *tg_sim_act(tgSim *sim);
 TG_API tgReal *tg_sim_ctrl(tgSim *sim);
 TG_API tgReal *tg_sim_qfrc_applied(tgSim *sim);
+/// A whole state as rollouts have it, out of the sim and into it: q (nq), v (nv + na); either may be NULL and is left out.
+TG_API void tg_sim_state(const tgSim *sim, tgReal *q, tgReal *v);
+TG_API void tg_sim_set_state(tgSim *sim, const tgReal *q, const tgReal *v);
 /// Pose qpos0, zero velocity, activation, control and applied force, empty memory; parameters as in the model and in the
 /// contact model's options.
 TG_API void tg_sim_reset(tgSim *sim);

@@ -26,8 +26,9 @@ static void batch_free(Batch *b) {
 
 static tgStatus batch_make(Batch *b, const tgTask *task, int n, uint64_t seed, tgError *error) {
   const tgModel *m = tg_task_model(task);
-  size_t count = (size_t)n, size = (size_t)tg_task_size(task), nv = (size_t)tg_model_nv(m);
-  *b = (Batch){.task = task, .n = n, .stride = 2 * nv + (size_t)tg_task_steps(task) * (size_t)tg_model_nu(m)};
+  size_t count = (size_t)n, size = (size_t)tg_task_size(task), nv = (size_t)tg_model_nv(m),
+         nw = nv + (size_t)tg_model_na(m);
+  *b = (Batch){.task = task, .n = n, .stride = nv + nw + (size_t)tg_task_steps(task) * (size_t)tg_model_nu(m)};
   b->x = calloc(count * size + 1, sizeof *b->x);
   b->g = calloc(count * b->stride + 1, sizeof *b->g);
   b->evaluator = calloc(count + 1, sizeof *b->evaluator);
@@ -42,7 +43,7 @@ static tgStatus batch_make(Batch *b, const tgTask *task, int n, uint64_t seed, t
     tg_evaluator_run(b->evaluator[i], x, &b->run[i]);
     b->run[i].dq0 = g;
     b->run[i].dv0 = g + nv;
-    b->run[i].du = g + 2 * nv;
+    b->run[i].du = g + nv + nw;
     b->run[i].cancel = &tgi_cli_interrupted;
   }
   return TG_OK;

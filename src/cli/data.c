@@ -11,9 +11,10 @@ static json_t *names(const tgModel *m, tgKindOfThing kind) {
 }
 
 static json_t *model_json(const tgCli *cli, const tgModel *m) {
-  json_t *j = json_pack("{s:s, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "version", tg_version(), "model", tgi_cli_input(cli->file), "nq",
-                        tg_model_nq(m), "nv", tg_model_nv(m), "nu", tg_model_nu(m), "bodies", names(m, TG_THING_BODY), "joints",
-                        names(m, TG_THING_JOINT), "geoms", names(m, TG_THING_GEOM), "actuators", names(m, TG_THING_ACTUATOR));
+  json_t *j = json_pack("{s:s, s:o, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "version", tg_version(), "model",
+                        tgi_cli_input(cli->file), "nq", tg_model_nq(m), "nv", tg_model_nv(m), "nu", tg_model_nu(m), "na",
+                        tg_model_na(m), "bodies", names(m, TG_THING_BODY), "joints", names(m, TG_THING_JOINT), "geoms",
+                        names(m, TG_THING_GEOM), "actuators", names(m, TG_THING_ACTUATOR));
   json_t *fields = json_object();
   for (int i = 0; i < tg_model_field_count(m); i++) {
     tgField f = tg_model_field(m, i);

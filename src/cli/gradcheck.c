@@ -41,7 +41,11 @@ static bool start(const tgCli *cli, const tgTask *task, tgSim *sim, double *u) {
   if (x != NULL) {
     tg_task_start(task, cli->seed, x);
     bool key = cli->key != NULL;
-    tg_task_expand(task, x, key ? NULL : tg_sim_qpos(sim), key ? NULL : tg_sim_qvel(sim), u);
+    if (!tgi_cli_task_start(task, x, key ? NULL : sim, u)) {
+      free(x);
+      tgi_cli_say("tangere gradcheck: out of memory for a start");
+      return false;
+    }
   }
   free(x);
   return true;

@@ -53,16 +53,20 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   json_t *json = json_pack("{s:s, s:s, s:o, s:s, s:s, s:i, s:f, s:f, s:s}", "version", tg_version(), "command", "simulate", "model",
                            tgi_cli_input(cli->file), "contact", tg_contact_word(contact), "status", tg_status_text(st), "steps", t.steps,
                            "timestep", h, "seconds", seconds, "error", st != TG_OK ? error.text : "");
-  json_t *q = json_array(), *v = json_array();
+  json_t *q = json_array(), *v = json_array(), *act = json_array();
   for (int i = 0; i < tg_model_nq(model); i++)
     json_array_append_new(q, json_real(t.q[(size_t)t.steps * (size_t)tg_model_nq(model) + (size_t)i]));
   for (int i = 0; i < tg_model_nv(model); i++)
     json_array_append_new(v, json_real(t.v[(size_t)t.steps * (size_t)tg_model_nv(model) + (size_t)i]));
+  for (int i = 0; i < tg_model_na(model); i++)
+    json_array_append_new(act, json_real(t.act[(size_t)t.steps * (size_t)tg_model_na(model) + (size_t)i]));
   json_object_set_new(json, "least_distance", isfinite(t.least) ? json_real(t.least) : json_null());
   if (isfinite(t.stable)) json_object_set_new(json, "stable_step", json_real(t.stable));
   if (isfinite(t.stable)) json_object_set_new(json, "unstable_steps", json_integer(t.unstable));
   json_object_set_new(json, "qpos", q);
   json_object_set_new(json, "qvel", v);
+  if (tg_model_na(model) > 0) json_object_set_new(json, "act", act);
+  else json_decref(act);
   if (cli->out != NULL && t.steps == 0) tgi_cli_say("no step was made: nothing is written to %s", cli->out);
   else if (cli->out != NULL) {
     tgCliRun out = {.folder = cli->out, .title = tgi_cli_base_name(cli->file), .model = model, .h = h, .ntrajectory = 1,

@@ -24,12 +24,13 @@ struct tgEvaluator {
 };
 
 // gq, gv, gu += scale J' phi'
-static void add_slope(const tgTermRows *w, int nv, double scale, double *gq, double *gv, double *gu) {
+static void add_slope(const tgTermRows *w, const tgModel *m, double scale, double *gq, double *gv, double *gu) {
+  int nv = m->nv, nx = nv + tgi_nw(m);
   for (int k = 0; k < w->n; k++) {
     const double *row = w->J + (size_t)k * (size_t)w->nz;
     double c = scale * w->slope[k];
     for (int i = w->first[k]; i < w->first[k] + w->count[k]; i++) {
-      double *at = i < nv ? gq + i : i < 2 * nv ? gv + i - nv : gu + i - 2 * nv;
+      double *at = i < nv ? gq + i : i < nx ? gv + i - nv : gu + i - nx;
       *at += c * row[i];
     }
   }
@@ -80,7 +81,7 @@ static tgStatus loss(void *ctx, tgSim *s, int t, int steps, tgReal *value, tgRea
     double share = term->when == TG_TERM_ALL ? 1.0 / task->total : 1, scale = term->weight * share;
     double raw = tgi_term_rows(s, &s->start, term, gq != NULL || x != NULL, &e->rows);
     *value += scale * raw;
-    if (gq != NULL) add_slope(&e->rows, s->m.nv, scale, gq, gv, gu);
+    if (gq != NULL) add_slope(&e->rows, &s->m, scale, gq, gv, gu);
     if (x != NULL) add_expansion(&e->rows, scale, g, H);
     if (!note) continue;
     e->value[i] += share * raw;
@@ -107,17 +108,18 @@ static tgStatus set_parameters(void *ctx, tgSim *sim) {
 
 static void place(tgEvaluator *e, tgLayout *l) {
   const tgModel *m = e->task->model;
-  size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nu = tgi_size_mul((size_t)e->task->steps, (size_t)m->nu), nt = (size_t)e->task->nterm;
+  size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nw = (size_t)tgi_nw(m), nu = tgi_size_mul((size_t)e->task->steps, (size_t)m->nu),
+         nt = (size_t)e->task->nterm;
   size_t nr = (size_t)tgi_term_rows_max(m);
   tgTermRows *w = &e->rows;
   double **arrays[] = {&e->q0, &e->v0, &e->u, &e->dq0, &e->dv0, &e->du, &e->step, &e->gstep, &e->value, &e->distance, &e->x,
                        &w->r, &w->slope, &w->curve, &w->J, &w->work};
-  size_t sizes[] = {nq, nv, nu, nv, nv, nu, nv, nv, nt, nt, e->task->nparam > 0 ? (size_t)e->task->n : 0, nr, nr, nr,
+  size_t sizes[] = {nq, nw, nu, nv, nw, nu, nv, nv, nt, nt, e->task->nparam > 0 ? (size_t)e->task->n : 0, nr, nr, nr,
                     tgi_term_jacobian_size(m), 6 * nv};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
   w->first = tgi_place(l, nr, sizeof(int));
   w->count = tgi_place(l, nr, sizeof(int));
-  w->nz = 2 * m->nv + m->nu;
+  w->nz = m->nv + tgi_nw(m) + m->nu;
 }
 
 tgEvaluator *tgi_evaluator_create(const tgTask *task, bool own_rollout, size_t tape_bytes, tgError *error) {

@@ -33,11 +33,12 @@ enum { SAVED = 2 };   // numbers that an iteration hands on to the next: lambda,
 
 static void place(Newton *s, tgLayout *l) {
   const tgModel *m = s->task->model;
-  size_t n = (size_t)s->n, nn = tgi_size_mul(n, n), T = (size_t)s->task->steps, nv = (size_t)m->nv, nx = 2 * nv, nz = nx + (size_t)m->nu;
+  size_t n = (size_t)s->n, nn = tgi_size_mul(n, n), T = (size_t)s->task->steps, nv = (size_t)m->nv, nw = (size_t)tgi_nw(m),
+         nx = nv + nw, nz = nx + (size_t)m->nu;
   double **arrays[] = {&s->e.D, &s->e.g, &s->e.H, &s->q0, &s->v0, &s->u, &s->local, &s->Hlocal, &s->g, &s->H,
                        &s->damped, &s->diagonal, &s->low, &s->high, &s->from, &s->next, &s->work, &s->saved, &s->qp.x,
                        &s->qp.work, &s->qp.L};
-  size_t sizes[] = {tgi_size_mul(T, nx * nz), tgi_size_mul(T + 1, nz), tgi_size_mul(T + 1, nz * nz), (size_t)m->nq, nv,
+  size_t sizes[] = {tgi_size_mul(T, nx * nz), tgi_size_mul(T + 1, nz), tgi_size_mul(T + 1, nz * nz), (size_t)m->nq, nw,
                     tgi_size_mul(T, (size_t)m->nu), n, nn, n, nn, nn, n, n, n, n, n,
                     nv + 2 * nv * (size_t)s->task->ninitial, n + TG_OPT_SAVED + SAVED, n, 4 * n, nn};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
@@ -48,7 +49,7 @@ static void place(Newton *s, tgLayout *l) {
 static tgStatus make(Newton *s, tgOptRun *r) {
   const tgTask *t = r->task;
   *s = (Newton){.r = r, .task = t, .n = t->n, .nv = t->model->nv, .nu = 2,
-                .s = {.nx = 2 * t->model->nv, .nu = t->model->nu, .nstate = t->ninitial, .ncontrol = t->ncontrol}};
+                .s = {.nx = t->model->nv + tgi_nw(t->model), .nu = t->model->nu, .nstate = t->ninitial, .ncontrol = t->ncontrol}};
   tgLayout l = {.base = NULL};
   place(s, &l);
   s->block = r->alloc.alloc(r->alloc.ctx, l.used);

@@ -19,12 +19,12 @@ enum { HALVINGS = 12 };
 typedef struct Ilqr {
   tgOptRun *r;
   const tgTask *task;
-  int nq, nv, nu, nx, n;
+  int nq, nv, nw, nu, nx, n;     // nw: velocities and activations; nx = nv + nw
   tgLq lq;
   double mu, delta;
   bool stale;                    // x is not where the trajectory was expanded
   double *u, *low, *high;        // nblock x nu: the controls deviated from, and their limits (both equal u when controls are not decided)
-  double *q, *v;                 // (T+1) x nq, nv: the trajectory deviated from
+  double *q, *v;                 // (T+1) x nq, nw: the trajectory deviated from
   double *q0, *v0, *all;         // start, and the controls of all steps (T x nu)
   double *from;                  // n: where the iteration began
   double *next, alpha;           // candidate (n) and its step
@@ -42,13 +42,14 @@ enum { SAVED = 2 };   // numbers that an iteration hands on to the next: mu, del
 
 static void place(Ilqr *s, tgLayout *l) {
   const tgTask *t = s->task;
-  size_t T = (size_t)t->steps + 1, nq = (size_t)s->nq, nv = (size_t)s->nv, nx = (size_t)s->nx, n = (size_t)s->n, ni = (size_t)t->ninitial;
+  size_t T = (size_t)t->steps + 1, nq = (size_t)s->nq, nv = (size_t)s->nv, nw = (size_t)s->nw, nx = (size_t)s->nx,
+         n = (size_t)s->n, ni = (size_t)t->ninitial;
   tgi_lq_place(&s->lq, l);
   size_t nc = (size_t)s->lq.nblock * (size_t)s->nu;
   double **arrays[] = {&s->u, &s->low, &s->high, &s->q, &s->v, &s->q0, &s->v0, &s->all, &s->from, &s->next, &s->dx,
                        &s->step, &s->G, &s->VG, &s->Hs, &s->gs, &s->slow, &s->shigh, &s->start.x, &s->start.work,
                        &s->start.L, &s->saved};
-  size_t sizes[] = {nc, nc, nc, tgi_size_mul(T, nq), tgi_size_mul(T, nv), nq, nv, tgi_size_mul(T, (size_t)s->nu), n, n,
+  size_t sizes[] = {nc, nc, nc, tgi_size_mul(T, nq), tgi_size_mul(T, nw), nq, nw, tgi_size_mul(T, (size_t)s->nu), n, n,
                     nx, nv + 2 * nv * ni, nx * ni, nx * ni, ni * ni, ni, ni, ni, ni, 4 * ni, ni * ni,
                     n + TG_OPT_SAVED + SAVED};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
@@ -58,7 +59,8 @@ static void place(Ilqr *s, tgLayout *l) {
 static tgStatus make(Ilqr *s, tgOptRun *r) {
   const tgTask *t = r->task;
   const tgModel *m = t->model;
-  *s = (Ilqr){.r = r, .task = t, .nq = m->nq, .nv = m->nv, .nu = m->nu, .nx = 2 * m->nv, .n = t->n, .delta = 1, .stale = true};
+  *s = (Ilqr){.r = r, .task = t, .nq = m->nq, .nv = m->nv, .nw = tgi_nw(m), .nu = m->nu, .nx = m->nv + tgi_nw(m), .n = t->n,
+              .delta = 1, .stale = true};
   s->lq = (tgLq){.nx = s->nx, .nu = s->nu, .steps = t->steps, .every = tgi_controls_every(t),
                  .curved = t->optimizer.method == TG_METHOD_DDP};
   tgLayout l = {.base = NULL};
@@ -81,10 +83,10 @@ static tgStatus make(Ilqr *s, tgOptRun *r) {
 // second derivatives of all steps of the trajectory
 static tgStatus curve(Ilqr *s) {
   const tgTask *t = s->task;
-  size_t nq = (size_t)s->nq, nv = (size_t)s->nv, nz = (size_t)(s->nx + s->nu);
+  size_t nq = (size_t)s->nq, nw = (size_t)s->nw, nz = (size_t)(s->nx + s->nu);
   for (size_t k = 0; k < (size_t)t->steps; k++) {
     memcpy(s->sim->qpos, s->q + k * nq, nq * sizeof(double));
-    memcpy(s->sim->qvel, s->v + k * nv, nv * sizeof(double));
+    tgi_sim_put_w(s->sim, s->v + k * nw);
     memcpy(s->sim->ctrl, s->all + k * (size_t)s->nu, (size_t)s->nu * sizeof(double));
     tgStatus status = tg_sim_step(s->sim, t->h, NULL);
     if (status == TG_OK) status = tg_step_hessian(s->second, s->sim, s->lq.F + k * (size_t)s->nx * nz * nz, s->r->o->cancel);
@@ -156,13 +158,14 @@ static void lower(Ilqr *s) {
 // u = u_b + alpha k_b + K_b dx in the box at the first step of a block, held over it
 static void policy(void *ctx, const tgSim *sim, int t, tgReal *u) {
   Ilqr *s = ctx;
-  int nu = s->nu, nv = s->nv, b = t / s->lq.every;
+  int nu = s->nu, b = t / s->lq.every;
   double *ub = s->next + b * nu;
   if (s->task->ncontrol == 0) return;
   if (t % s->lq.every == 0) {
     const double *K = s->lq.K + (size_t)b * (size_t)nu * (size_t)s->nx;
     tg_model_difference(s->task->model, s->q + (size_t)t * (size_t)s->nq, sim->qpos, s->dx);
-    for (int i = 0; i < nv; i++) s->dx[nv + i] = sim->qvel[i] - s->v[(size_t)t * (size_t)nv + (size_t)i];
+    tgi_sim_take_w(sim, s->dx + s->nv);
+    for (int i = 0; i < s->nw; i++) s->dx[s->nv + i] -= s->v[(size_t)t * (size_t)s->nw + (size_t)i];
     for (int i = 0; i < nu; i++) {
       double w = s->u[b * nu + i] + s->alpha * s->lq.k[b * nu + i];
       for (int c = 0; c < s->nx; c++) w += K[i * s->nx + c] * s->dx[c];

@@ -6,7 +6,7 @@
 #include "optim/boxqp.h"
 #include "optim/task.h"
 
-/// Deviations (dx_t, du_b) from a trajectory of T steps, nx = 2 nv tangent coordinates, controls held over blocks of `every` steps:
+/// Deviations (dx_t, du_b) from a trajectory of T steps, nx = 2 nv + na tangent coordinates, controls held over blocks of `every` steps:
 ///   dx_{t+1} = D_t (dx_t, du_b),  cost sum_t g_t . z + z' H_t z / 2.  Policy of block b: du_b = k_b + K_b dx at its first step.
 typedef struct tgLq {
   int nx, nu, steps, every, nblock;

@@ -202,7 +202,7 @@ static uint64_t problem_key(const tgTask *t, const tgOptRun *r, const double *x0
   h = contact_key(h, t->contact);
   if (t->gradient != NULL) h = contact_key(h, t->gradient);
   h = tg_hash(h, t->q0, (size_t)t->model->nq * sizeof *t->q0);
-  h = tg_hash(h, t->v0, (size_t)t->model->nv * sizeof *t->v0);
+  h = tg_hash(h, t->v0, (size_t)tgi_nw(t->model) * sizeof *t->v0);
   const double *const vectors[] = {x0, r->low, r->high};
   for (int i = 0; i < 3; i++) h = tg_hash(h, vectors[i], (size_t)t->n * sizeof(double));
   for (int i = 0; i < t->ninitial; i++) {

@@ -35,7 +35,7 @@ static void place(Receding *s, tgLayout *l) {
   size_t n = (size_t)s->task->n, nc = (size_t)s->task->optimizer.iterations + 1;
   double **arrays[] = {&s->q, &s->v, &s->plan, &s->start, &s->out.first, &s->out.best, &s->out.curve_iteration, &s->out.curve_loss,
                        &s->out.curve_best, &s->sub.low, &s->sub.high, &s->work};
-  size_t sizes[] = {(size_t)m->nq, (size_t)m->nv, n, n, n, n, nc, nc, nc, n, n, 4 * n};
+  size_t sizes[] = {(size_t)m->nq, (size_t)tgi_nw(m), n, n, n, n, nc, nc, nc, n, n, 4 * n};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
 }
 
@@ -52,7 +52,7 @@ static tgStatus make(Receding *s, tgOptRun *r, const tgTask *task) {
   s->sim = tg_sim_create(task->model, task->contact, &r->alloc, &r->out->error);
   if (s->sim == NULL) return r->out->error.status;
   memcpy(s->sim->qpos, task->q0, (size_t)task->model->nq * sizeof *s->q);
-  memcpy(s->sim->qvel, task->v0, (size_t)task->model->nv * sizeof *s->v);
+  tgi_sim_put_w(s->sim, task->v0);
   return TG_OK;
 }
 
@@ -63,7 +63,7 @@ static void open_window(Receding *s, int from, int steps) {
   double *keep[5];
   for (int i = 0; i < 5; i++) keep[i] = *arrays[i];
   memcpy(s->q, s->sim->qpos, (size_t)s->task->model->nq * sizeof *s->q);
-  memcpy(s->v, s->sim->qvel, (size_t)s->task->model->nv * sizeof *s->v);
+  tgi_sim_take_w(s->sim, s->v);
   *w = *s->task;
   w->q0 = s->q;
   w->v0 = s->v;

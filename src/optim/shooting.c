@@ -2,8 +2,8 @@
 // decides those states together with the controls and the initial values, and joins the shots by constraints.
 //
 // Variables z: the task's decision variables x, divided by `scale` so that they are of the order of the states, then
-// for each shot but the first (w, v): its state q = ref (+) w with velocity v, ref being where the rollout of the start
-// was. Constraints, in tangent coordinates:
+// for each shot but the first (w, v): its state q = ref (+) w with velocity v, activations behind it, ref being where
+// the rollout of the start was. Constraints, in tangent coordinates:
 //   c_i = (q_end of shot i (-) q of shot i+1, v_end - v),   dc = Jr(c)^-1 dq_end - Jr(-c)^-1 Jr(w) dw   for rotations, dq_end - dw else.
 #include <math.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 struct tgShooting {
   tgOptRun *r;
   const tgTask *task;
-  int nq, nv, nu, nx, n;
+  int nq, nv, nw, nu, nx, n;     // nw: velocities and activations; nx = nv + nw
   int length, shots;             // steps of a shot, of the last what is left; how many
   tgNlp nlp;
   tgTask part[2];                // a stretch as long as a shot, and as long as the last
@@ -29,7 +29,7 @@ struct tgShooting {
   double *seen_d, *d;            // the point whose derivative is known: gradient, then Jacobian
   bool known, known_d;
   double *q0, *v0, *u, *q, *v;   // expanded variables; a shot's trajectory
-  double *ends;                  // shots x (nq + nv): where they end
+  double *ends;                  // shots x (nq + nw): where they end
   tgExpansion e;
   tgSensitivity s;
   double *g, *work;              // local gradient; of tgi_sensitivity_initial
@@ -49,13 +49,13 @@ static int columns(const tgShooting *s, int i, int *first, int *ncontrol) {
 
 // entries of the Jacobian of the constraint at the end of shot i: dense in its columns; one or three in each row of the next state
 static int entries(const tgShooting *s, int i) {
-  int first, nc, count = s->nx * columns(s, i, &first, &nc) + s->nv;
+  int first, nc, count = s->nx * columns(s, i, &first, &nc) + s->nw;
   for (int d = 0; d < s->nv; d++) count += s->task->model->dof_grpnum[d] == 3 ? 3 : 1;
   return count;
 }
 
 static void place(tgShooting *s, tgLayout *l) {
-  size_t nq = (size_t)s->nq, nv = (size_t)s->nv, nu = (size_t)s->nu, nx = (size_t)s->nx, nz = nx + nu,
+  size_t nq = (size_t)s->nq, nv = (size_t)s->nv, nw = (size_t)s->nw, nu = (size_t)s->nu, nx = (size_t)s->nx, nz = nx + nu,
          M = (size_t)s->shots, N = (size_t)s->length;
   size_t n = (size_t)s->nlp.n, m = (size_t)s->nlp.m, ni = (size_t)s->task->ninitial, cols = 0;
   for (int i = 0; i < s->shots; i++) {
@@ -66,8 +66,8 @@ static void place(tgShooting *s, tgLayout *l) {
   double **arrays[] = {&s->low, &s->high, &s->z, &s->zero, &s->ref, &s->x, &s->scale, &s->seen, &s->c, &s->seen_d,
                        &s->d, &s->q0, &s->v0, &s->u, &s->q, &s->v, &s->ends, &s->e.D, &s->e.g, &s->g, &s->work};
   size_t nd = (size_t)s->n, sizes[] = {n, n, n, m + 1, M * nq, nd, nd, n, m + 1, n, n + (size_t)s->nlp.njacobian, nq,
-                                       nv, tgi_size_mul((size_t)s->task->steps, nu), (N + 1) * nq, (N + 1) * nv,
-                                       M * (nq + nv), tgi_size_mul(N, nx * nz), (N + 1) * nz, cols, nv + 2 * nv * ni};
+                                       nw, tgi_size_mul((size_t)s->task->steps, nu), (N + 1) * nq, (N + 1) * nw,
+                                       M * (nq + nw), tgi_size_mul(N, nx * nz), (N + 1) * nz, cols, nv + 2 * nv * ni};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) *arrays[i] = tgi_place(l, sizes[i], sizeof(double));
   tgi_sensitivity_place(&s->s, (int)cols, l);
 }
@@ -88,7 +88,8 @@ static tgStatus make(tgShooting *s, tgOptRun *r) {
   const tgTask *t = r->task;
   const tgModel *m = t->model;
   int every = tgi_controls_every(t), wanted = t->optimizer.shot;
-  *s = (tgShooting){.r = r, .task = t, .nq = m->nq, .nv = m->nv, .nu = m->nu, .nx = 2 * m->nv, .n = t->n, .known = false};
+  *s = (tgShooting){.r = r, .task = t, .nq = m->nq, .nv = m->nv, .nw = tgi_nw(m), .nu = m->nu, .nx = m->nv + tgi_nw(m), .n = t->n,
+                    .known = false};
   // as the file says; else some twenty shots of whole blocks
   s->length = wanted > 0 ? wanted : every * ((t->steps + 20 * every - 1) / (20 * every));
   if (s->length > t->steps) s->length = t->steps;
@@ -123,19 +124,19 @@ static double *state_of(tgShooting *s, double *z, int i) { return z + s->n + (si
 static void shot_start(tgShooting *s, const double *z, int i, double *q, double *v) {
   if (i == 0) {
     memcpy(q, s->q0, (size_t)s->nq * sizeof *q);
-    memcpy(v, s->v0, (size_t)s->nv * sizeof *v);
+    memcpy(v, s->v0, (size_t)s->nw * sizeof *v);
     return;
   }
   const double *w = z + s->n + (size_t)(i - 1) * (size_t)s->nx;
   tg_model_integrate(s->task->model, s->ref + (size_t)i * (size_t)s->nq, w, q);
-  memcpy(v, w + s->nv, (size_t)s->nv * sizeof *v);
+  memcpy(v, w + s->nv, (size_t)s->nw * sizeof *v);
 }
 
 // rolls shot i out, with an expansion where it is wanted; loss added to *f. False: failed, s->status says whether that ends the run.
 static bool shoot(tgShooting *s, const double *z, int i, bool expansion, double *f) {
   int k = last_part(s, i), N = steps_of(s, i);
   tgRolloutResult result;
-  double loss, *end = s->ends + (size_t)i * (size_t)(s->nq + s->nv);
+  double loss, *end = s->ends + (size_t)i * (size_t)(s->nq + s->nw);
   double *q = s->q, *v = s->v;
   s->part[k].offset = s->task->offset + i * s->length;
   shot_start(s, z, i, q, v);
@@ -150,17 +151,17 @@ static bool shoot(tgShooting *s, const double *z, int i, bool expansion, double 
   if (expansion && result.grad.label > s->r->out->grad.label) s->r->out->grad = result.grad;
   *f += loss;
   memcpy(end, q + (size_t)N * (size_t)s->nq, (size_t)s->nq * sizeof *end);
-  memcpy(end + s->nq, v + (size_t)N * (size_t)s->nv, (size_t)s->nv * sizeof *end);
+  memcpy(end + s->nq, v + (size_t)N * (size_t)s->nw, (size_t)s->nw * sizeof *end);
   return true;
 }
 
 // c (nx) at the end of shot i
 static void defect(tgShooting *s, const double *z, int i, double *c) {
-  const double *end = s->ends + (size_t)i * (size_t)(s->nq + s->nv);
+  const double *end = s->ends + (size_t)i * (size_t)(s->nq + s->nw);
   double *q = s->q, *v = s->v;
   shot_start(s, z, i + 1, q, v);
   tg_model_difference(s->task->model, q, end, c);
-  for (int d = 0; d < s->nv; d++) c[s->nv + d] = end[s->nq + d] - v[d];
+  for (int d = 0; d < s->nw; d++) c[s->nv + d] = end[s->nq + d] - v[d];
 }
 
 static bool compute_value(tgShooting *s, const double *z) {
@@ -231,7 +232,7 @@ static double *next_state(const tgShooting *s, const double *c, const double *w,
       *at++ = -sum;
     }
   }
-  for (int d = 0; d < s->nv; d++) *at++ = -1;
+  for (int d = 0; d < s->nw; d++) *at++ = -1;
   return at;
 }
 
@@ -367,13 +368,13 @@ static bool start_at(tgShooting *s, const double *x) {
   for (int i = 0; i < s->n; i++) s->z[i] = x[i] / s->scale[i];
   expand(s, s->z);
   for (int i = 0; i < s->shots; i++) {
-    double *end = s->ends + (size_t)i * (size_t)(s->nq + s->nv);
+    double *end = s->ends + (size_t)i * (size_t)(s->nq + s->nw);
     if (!shoot(s, s->z, i, false, &f)) return false;
     if (i + 1 == s->shots) break;
     double *w = state_of(s, s->z, i + 1);
     memcpy(s->ref + (size_t)(i + 1) * (size_t)s->nq, end, (size_t)s->nq * sizeof *end);
     memset(w, 0, (size_t)s->nv * sizeof *w);
-    memcpy(w + s->nv, end + s->nq, (size_t)s->nv * sizeof *w);
+    memcpy(w + s->nv, end + s->nq, (size_t)s->nw * sizeof *w);
   }
   return true;
 }

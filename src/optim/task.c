@@ -296,7 +296,7 @@ void tg_task_expand(const tgTask *task, const double *x, double *q0, double *v0,
   const tgModel *m = task->model;
   const double *init = x + task->ncontrol;
   if (v0 != NULL) {
-    memcpy(v0, task->v0, (size_t)m->nv * sizeof *v0);
+    memcpy(v0, task->v0, (size_t)tgi_nw(m) * sizeof *v0);
     for (int i = 0; i < task->ninitial; i++)
       if (task->initial[i].velocity) v0[task->initial[i].dof] = init[i];
   }

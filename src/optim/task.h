@@ -88,7 +88,7 @@ struct tgTask {
   int steps, ncontrol, n;   // ncontrol: decision variables of the controls; n: all: controls, initial, parameters
   int offset, end, total;   // a stretch of a longer task: its first step, the step whose state terms at the end look at, steps of the whole
   double h;
-  double *q0, *v0;          // start, nq and nv
+  double *q0, *v0;          // start, nq and nv + na: velocities, then activations
   int ninitial; tgInitialVar *initial;
   int nstate; tgInitialVar *state;   // bounds on states
   int nparam, nparam_name; struct tgParamVar *param; const char **param_name;   // decided model parameters, parameters.h
@@ -119,9 +119,9 @@ tgEvaluator *tgi_evaluator_create(const tgTask *task, bool own_rollout, size_t t
 void tgi_evaluator_want_gradient(tgEvaluator *e, tgRolloutRun *run);
 void tgi_evaluator_chain(tgEvaluator *e, const double *x, double *g);
 
-/// The loss to second order along a rollout, and the step's Jacobians; nx = 2 nv, nz = 2 nv + nu, tangent coordinates.
+/// The loss to second order along a rollout, and the step's Jacobians; nx = 2 nv + na, nz = nx + nu, tangent coordinates.
 typedef struct tgExpansion {
-  double *D;                // T x nx x nz: d(q', v')/d(q, v, u)
+  double *D;                // T x nx x nz: d(q', v', act')/d(q, v, act, u)
   double *g;                // (T + 1) x nz: gradient of the loss of state t and control t; no control at T
   double *H;                // (T + 1) x nz x nz: its Gauss-Newton Hessian, positive semidefinite; or NULL
 } tgExpansion;

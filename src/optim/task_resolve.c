@@ -43,17 +43,20 @@ static tgStatus resolve_start(tgTask *t, tgError *error) {
   const tgModel *m = t->model;
   const YamlStart *s = t->yaml->start;
   t->q0 = take(t, (size_t)m->nq, sizeof *t->q0);
-  t->v0 = take(t, (size_t)m->nv, sizeof *t->v0);
+  t->v0 = take(t, (size_t)tgi_nw(m), sizeof *t->v0);
   if (t->q0 == NULL || t->v0 == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for a start state");
   int key = s != NULL && s->keyframe != NULL ? tg_model_find(m, TG_THING_KEY, s->keyframe) : -1;
   if (s != NULL && s->keyframe != NULL && key < 0) FAIL("start: the model has no keyframe '%s'", s->keyframe);
   for (int i = 0; i < m->nq; i++) t->q0[i] = tgRe(key >= 0 ? m->key_qpos[key * m->nq + i] : m->qpos0[i]);
   for (int i = 0; i < m->nv; i++) t->v0[i] = key >= 0 ? tgRe(m->key_qvel[key * m->nv + i]) : 0;
+  for (int i = 0; i < m->na; i++) t->v0[m->nv + i] = key >= 0 ? tgRe(m->key_act[key * m->na + i]) : 0;
   for (unsigned k = 0; s != NULL && k < s->njoints; k++) TG_TRY(set_joint(t, &s->joints[k], error));
   for (int i = 0; i < m->nq; i++)
     if (!isfinite(t->q0[i])) FAIL("start: coordinate %d is not finite", i);
   for (int i = 0; i < m->nv; i++)
     if (!isfinite(t->v0[i])) FAIL("start: velocity %d is not finite", i);
+  for (int i = 0; i < m->na; i++)
+    if (!isfinite(t->v0[m->nv + i])) FAIL("start: activation %d is not finite", i);
   return TG_OK;
 }
 

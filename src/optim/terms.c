@@ -139,7 +139,7 @@ static void dof_rows(tgSim *s, const tgTerm *t, tgTermRows *w) {
 static void control_rows(tgSim *s, const tgTerm *t, tgTermRows *w) {
   const tgModel *m = &s->m;
   for (int i = 0; i < m->nu; i++)
-    if (t->index < 0 || i == t->index) unit_row(w, tgRe(s->ctrl[i]), 2 * m->nv + i);
+    if (t->index < 0 || i == t->index) unit_row(w, tgRe(s->ctrl[i]), m->nv + tgi_nw(m) + i);
 }
 
 static void fill(tgSim *s, const tgPose *pose, const tgTerm *t, bool derivatives, tgTermRows *w) {

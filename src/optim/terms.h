@@ -1,4 +1,4 @@
-// terms.h: loss terms as rows: value = sum_k phi(r_k) of residuals r_k(q, v, u), so that one routine gives values, gradients and the
+// terms.h: loss terms as rows: value = sum_k phi(r_k) of residuals r_k(q, v, act, u), so that one routine gives values, gradients and the
 // Gauss-Newton curvature sum_k phi''(r_k) J_k' J_k. phi(r) = r^2, or -sign(r) r^2 for a height. With a tolerance the value is
 // max(0, r . r - tolerance^2), and rows within it have no slope.
 #ifndef TG_OPTIM_TERMS_H
@@ -8,7 +8,7 @@
 #include "sim/param.h"
 #include "sim/sim.h"
 
-/// The rows of one term at one state. J: tangent coordinates, columns (q, v, u), nz = 2 nv + nu of them.
+/// The rows of one term at one state. J: tangent coordinates, columns (q, v, act, u), nz = 2 nv + na + nu of them.
 typedef struct tgTermRows {
   int nz, n;               ///< columns; rows in use
   double *r;               ///< residuals
@@ -21,7 +21,9 @@ typedef struct tgTermRows {
 /// Rows that a term of this model may have.
 int tgi_term_rows_max(const tgModel *m);
 /// Doubles in J and work.
-static inline size_t tgi_term_jacobian_size(const tgModel *m) { return (size_t)tgi_term_rows_max(m) * (size_t)(2 * m->nv + m->nu); }
+static inline size_t tgi_term_jacobian_size(const tgModel *m) {
+  return (size_t)tgi_term_rows_max(m) * (size_t)(m->nv + tgi_nw(m) + m->nu);
+}
 
 /// True for terms that are a squared distance between points.
 bool tgi_term_is_position(tgTermKind kind);

@@ -35,6 +35,15 @@ static tgStatus record(tgRollout *rollout, const tgRolloutRun *run, Record *r, d
   return st;
 }
 
+// rows (v, act) of a rollout as two arrays
+static void split(const tgModel *m, size_t n, const double *rows, double *v, double *act) {
+  size_t nv = (size_t)m->nv, na = (size_t)m->na;
+  for (size_t t = 0; t < n; t++) {
+    memcpy(v + t * nv, rows + t * (nv + na), nv * sizeof *v);
+    if (na > 0) memcpy(act + t * na, rows + t * (nv + na) + nv, na * sizeof *v);
+  }
+}
+
 static tgStatus write_run(tgSim *sim, const tgTrajectory *stored, double h, const char *title, const char *viewer,
                           const char *path, tgError *error) {
   tgReplayModel store = {0};
@@ -57,13 +66,16 @@ tgStatus tg_replay_rollout(tgRollout *rollout, const tgRolloutRun *run, const ch
   tgSim *sim = tg_rollout_sim(rollout);
   const tgModel *m = sim->model;
   size_t n = (size_t)tgi_rollout_steps(rollout) + 1;
-  double *q = malloc((n * (size_t)(m->nq + m->nv + m->nu) + 1) * sizeof *q), *v = q == NULL ? NULL : q + n * (size_t)m->nq;
+  size_t nq = (size_t)m->nq, nv = (size_t)m->nv, nw = (size_t)tgi_nw(m);
+  double *q = malloc((n * (nq + 2 * nw + (size_t)m->nu) + 1) * sizeof *q);
   if (q == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for a replay of %zu states", n);
-  Record r = {.u = v + n * (size_t)m->nv};
+  double *rows = q + n * nq, *v = rows + n * nw, *act = v + n * nv;
+  Record r = {.u = v + n * nw};
   tgi_recorder_init(&r.recorder, m, NULL);
-  tgStatus st = record(rollout, run, &r, q, v, error);
+  tgStatus st = record(rollout, run, &r, q, rows, error);
   if (st == TG_OK) {
-    tgTrajectory stored = {.steps = (int)n - 1, .q = q, .v = v, .u = r.u};
+    split(m, n, rows, v, act);
+    tgTrajectory stored = {.steps = (int)n - 1, .q = q, .v = v, .u = r.u, .act = act};
     tg_recorder_contacts(&r.recorder, &stored);
     st = write_run(sim, &stored, tgi_rollout_timestep(rollout), title, viewer, path, error);
   }

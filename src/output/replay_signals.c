@@ -45,22 +45,25 @@ static void name_parts(const tgModel *m, char (*part)[64]) {
     joint_parts(m, j, false, part);
     joint_parts(m, j, true, part + nq);
   }
+  char (*control)[64] = part + nq + nv, (*activation)[64] = control + m->nu, (*energy)[64] = activation + m->na;
   for (int i = 0; i < m->nu; i++) {
     const char *name = m->thing_name[TG_THING_ACTUATOR][i];
-    if (name != NULL && name[0] != '\0') snprintf(part[nq + nv + i], sizeof part[0], "%.63s", name);
-    else snprintf(part[nq + nv + i], sizeof part[0], "control %d", i);
+    if (name != NULL && name[0] != '\0') snprintf(control[i], sizeof control[i], "%.63s", name);
+    else snprintf(control[i], sizeof control[i], "control %d", i);
+    if (m->act_adr[i] >= 0) memcpy(activation[m->act_adr[i]], control[i], sizeof control[i]);
   }
-  snprintf(part[nq + nv + m->nu], sizeof part[0], "kinetic");
-  snprintf(part[nq + nv + m->nu + 1], sizeof part[0], "potential");
+  snprintf(energy[0], sizeof energy[0], "kinetic");
+  snprintf(energy[1], sizeof energy[1], "potential");
 }
 
 // ---- a run ----
 
 static tgStatus walk(tgSim *sim, const tgTrajectory *stored, tgReplayShown *shown) {
-  size_t nq = (size_t)sim->model->nq, nv = (size_t)sim->model->nv;
+  size_t nq = (size_t)sim->model->nq, nv = (size_t)sim->model->nv, na = (size_t)sim->model->na;
   for (size_t i = 0; i <= (size_t)stored->steps; i++) {
     memcpy(sim->qpos, stored->q + i * nq, nq * sizeof(double));
     memcpy(sim->qvel, stored->v + i * nv, nv * sizeof(double));
+    if (na > 0) memcpy(sim->act, stored->act + i * na, na * sizeof(double));
     TG_TRY(tg_sim_forward(sim));
     TG_TRY(tg_recorder_add(&shown->recorder, sim, false));
     tgi_replay_energy(sim, shown->energy + 2 * i);
@@ -69,15 +72,17 @@ static tgStatus walk(tgSim *sim, const tgTrajectory *stored, tgReplayShown *show
 }
 
 static void signals(const tgModel *m, const tgTrajectory *stored, tgReplayShown *shown) {
-  int rows = stored->steps + 1, nq = m->nq, nv = m->nv, nu = m->nu;
-  const char *const *q = shown->part_name, *const *v = q + nq, *const *u = v + nv, *const *energy = u + nu;
+  int rows = stored->steps + 1, nq = m->nq, nv = m->nv, nu = m->nu, na = m->na;
+  const char *const *q = shown->part_name, *const *v = q + nq, *const *u = v + nv, *const *act = u + nu, *const *energy = act + na;
   const tgReplaySignal all[TG_REPLAY_SIGNALS] = {
       {"positions q", "m, rad", nq, q, rows, stored->q},
       {"velocities v", "m/s, rad/s", nv, v, rows, stored->v},
       {"controls", NULL, nu, u, rows - 1, stored->u},
+      {"activations", NULL, na, act, rows, stored->act},
       {"energy", "J", 2, energy, rows, shown->energy},
       {"gradient in q", "loss/m, loss/rad", nv, v, rows, stored->grad_q},
       {"gradient in v", "loss s/m, loss s/rad", nv, v, rows, stored->grad_v},
+      {"gradient in activations", NULL, na, act, rows, stored->grad_act},
       {"gradient in controls", "loss/control", nu, u, rows - 1, stored->grad_u},
   };
   for (int i = 0; i < TG_REPLAY_SIGNALS; i++)
@@ -95,7 +100,7 @@ void tg_recorder_contacts(const tgRecorder *r, tgTrajectory *t) {
 tgStatus tgi_replay_show(tgSim *sim, const tgTrajectory *stored, const char *label, double iteration, double dt,
                          tgReplayShown *shown, tgError *error) {
   const tgModel *m = sim->model;
-  size_t nname = (size_t)(m->nq + m->nv + m->nu + 2);
+  size_t nname = (size_t)(m->nq + m->nv + m->nu + m->na + 2);
   *shown = (tgReplayShown){.alloc = tgi_allocator(NULL)};
   tgi_recorder_init(&shown->recorder, m, NULL);
   shown->energy = shown->alloc.alloc(shown->alloc.ctx, ((size_t)stored->steps + 1) * 2 * sizeof(double));

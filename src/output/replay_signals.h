@@ -4,7 +4,7 @@
 
 #include "output/replay_model.h"
 
-enum { TG_REPLAY_SIGNALS = 7, TG_REPLAY_FRAMES = 20000 };   // frames of a run that are written at most; of a longer one
+enum { TG_REPLAY_SIGNALS = 9, TG_REPLAY_FRAMES = 20000 };   // frames of a run that are written at most; of a longer one
                                                             // every second, third, ...
 
 /// A run made ready; what trajectory points to is in here and in the arrays that were given.
@@ -12,15 +12,15 @@ typedef struct tgReplayShown {
   tgRecorder recorder;
   double *energy;                 ///< nframe x 2: kinetic (with armature); potential of gravity with its zero at the
                                   ///< world's origin, less what is compensated, and of springs [J]
-  char (*part)[64];               ///< names of coordinates, velocities, controls, energies
+  char (*part)[64];               ///< names of coordinates, velocities, controls, activations, energies
   const char **part_name;
   tgReplaySignal signal[TG_REPLAY_SIGNALS];
   tgReplayTrajectory trajectory;
   tgAllocator alloc;
 } tgReplayShown;
 
-/// Goes through the stored states with the sim, whose state is lost. Signals: q, v, ctrl, energy; with gradients also
-/// those in q, v and ctrl. A state that the sim refuses is its error. TG_ERR_MEMORY.
+/// Goes through the stored states with the sim, whose state is lost. Signals: q, v, ctrl, act, energy; with gradients also
+/// those in q, v, ctrl and act. A state that the sim refuses is its error. TG_ERR_MEMORY.
 tgStatus tgi_replay_show(tgSim *sim, const tgTrajectory *stored, const char *label, double iteration, double dt, tgReplayShown *shown,
                          tgError *error);
 void tgi_replay_shown_free(tgReplayShown *shown);

@@ -11,8 +11,8 @@
 _Static_assert(sizeof(int) == 4, "contact_offset is stored as int32");
 
 static const char *const WORD[TG_TRAJECTORY_ARRAYS] = {"qpos", "qvel", "ctrl", "contact_offset", "contact_pos", "contact_force",
-                                                      "grad_qpos", "grad_qvel", "grad_ctrl", "push", "push_at"};
-enum { QPOS, QVEL, CTRL, OFFSET, POS, FORCE, GRAD_Q, GRAD_V, GRAD_U, PUSH, PUSH_AT };
+                                                      "grad_qpos", "grad_qvel", "grad_ctrl", "push", "push_at", "act", "grad_act"};
+enum { QPOS, QVEL, CTRL, OFFSET, POS, FORCE, GRAD_Q, GRAD_V, GRAD_U, PUSH, PUSH_AT, ACT, GRAD_ACT };
 
 static const char *full_name(char name[TG_TRAJECTORY_NAME], int word, const char *label) {
   bool plain = label == NULL || label[0] == '\0';
@@ -29,12 +29,13 @@ static void append(tgNpzArray *array, char name[][TG_TRAJECTORY_NAME], int *coun
 int tg_trajectory_arrays(const tgModel *m, const tgTrajectory *t, const char *label, tgNpzArray array[TG_TRAJECTORY_ARRAYS],
                           char name[TG_TRAJECTORY_ARRAYS][TG_TRAJECTORY_NAME]) {
   if (m == NULL || t == NULL || array == NULL || name == NULL) return 0;
-  size_t n = (size_t)t->steps + 1, nq = (size_t)m->nq, nv = (size_t)m->nv, nu = (size_t)m->nu, nbody = (size_t)m->nbody;
+  size_t n = (size_t)t->steps + 1, nq = (size_t)m->nq, nv = (size_t)m->nv, nu = (size_t)m->nu, na = (size_t)m->na, nbody = (size_t)m->nbody;
   size_t ncontact = t->contact_offset == NULL ? 0 : (size_t)t->contact_offset[n];
   int count = 0;
   append(array, name, &count, QPOS, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 2, .shape = {n, nq}, .data = t->q});
   append(array, name, &count, QVEL, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 2, .shape = {n, nv}, .data = t->v});
   append(array, name, &count, CTRL, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 2, .shape = {n - 1, nu}, .data = t->u});
+  if (na > 0) append(array, name, &count, ACT, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 2, .shape = {n, na}, .data = t->act});
   if (t->contact_offset != NULL) {
     append(array, name, &count, OFFSET, label, (tgNpzArray){.type = TG_NPZ_I4, .ndim = 1, .shape = {n + 1}, .data = t->contact_offset});
     append(array, name, &count, POS, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 2, .shape = {ncontact, 3}, .data = t->contact_pos});
@@ -46,6 +47,8 @@ int tg_trajectory_arrays(const tgModel *m, const tgTrajectory *t, const char *la
     append(array, name, &count, GRAD_U, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 2, .shape = {n - 1, nu}, .data = t->grad_u});
     append(array, name, &count, PUSH, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 3, .shape = {n, nbody, 3}, .data = t->push});
     append(array, name, &count, PUSH_AT, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 3, .shape = {n, nbody, 3}, .data = t->push_at});
+    if (na > 0)
+      append(array, name, &count, GRAD_ACT, label, (tgNpzArray){.type = TG_NPZ_F8, .ndim = 2, .shape = {n, na}, .data = t->grad_act});
   }
   return count;
 }
@@ -91,8 +94,10 @@ static tgStatus find_gradients(const tgNpz *npz, const char *path, const tgModel
   const struct { int word, ndim; size_t shape[3]; const double **to; } want[] = {
       {GRAD_Q, 2, {n, (size_t)m->nv}, &t->grad_q}, {GRAD_V, 2, {n, (size_t)m->nv}, &t->grad_v},
       {GRAD_U, 2, {n - 1, (size_t)m->nu}, &t->grad_u},
+      {GRAD_ACT, 2, {n, (size_t)m->na}, &t->grad_act},
       {PUSH, 3, {n, (size_t)m->nbody, 3}, &t->push}, {PUSH_AT, 3, {n, (size_t)m->nbody, 3}, &t->push_at}};
   for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+    if (want[i].word == GRAD_ACT && m->na == 0) continue;
     const tgNpzArray *a = tg_npz_get(npz, path, full_name(name, want[i].word, label), TG_NPZ_F8, want[i].ndim, want[i].shape, error);
     if (a == NULL) return TG_ERR_PARSE;
     *want[i].to = a->data;
@@ -113,8 +118,10 @@ tgStatus tg_trajectory_find(const tgNpz *npz, const char *path, const tgModel *m
   const size_t v_shape[] = {n, (size_t)m->nv}, u_shape[] = {n - 1, (size_t)m->nu};
   const tgNpzArray *v = tg_npz_get(npz, path, full_name(name, QVEL, label), TG_NPZ_F8, 2, v_shape, error);
   const tgNpzArray *u = v == NULL ? NULL : tg_npz_get(npz, path, full_name(name, CTRL, label), TG_NPZ_F8, 2, u_shape, error);
-  if (u == NULL) return TG_ERR_PARSE;
-  *t = (tgTrajectory){.steps = (int)n - 1, .q = q->data, .v = v->data, .u = u->data};
+  const size_t a_shape[] = {n, (size_t)m->na};
+  const tgNpzArray *a = u == NULL || m->na == 0 ? NULL : tg_npz_get(npz, path, full_name(name, ACT, label), TG_NPZ_F8, 2, a_shape, error);
+  if (u == NULL || (m->na > 0 && a == NULL)) return TG_ERR_PARSE;
+  *t = (tgTrajectory){.steps = (int)n - 1, .q = q->data, .v = v->data, .u = u->data, .act = a != NULL ? a->data : NULL};
   TG_TRY(find_contacts(npz, path, label, n, t, error));
   return find_gradients(npz, path, m, label, n, t, error);
 }

@@ -353,6 +353,16 @@ void tgi_sim_put_w(tgSim *s, const tgReal *w) {
   if (s->m.na > 0) memcpy(s->act, w + s->m.nv, (size_t)s->m.na * sizeof *w);
 }
 
+void tg_sim_state(const tgSim *sim, tgReal *q, tgReal *v) {
+  if (sim != NULL && q != NULL) memcpy(q, sim->qpos, (size_t)sim->m.nq * sizeof *q);
+  if (sim != NULL && v != NULL) tgi_sim_take_w(sim, v);
+}
+
+void tg_sim_set_state(tgSim *sim, const tgReal *q, const tgReal *v) {
+  if (sim != NULL && q != NULL) memcpy(sim->qpos, q, (size_t)sim->m.nq * sizeof *q);
+  if (sim != NULL && v != NULL) tgi_sim_put_w(sim, v);
+}
+
 void tgi_sim_take_start(tgSim *s, const tgSim *from) {
   const tgModel *m = s->model;
   copy_parameters(s, &from->m);

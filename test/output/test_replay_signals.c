@@ -209,6 +209,39 @@ static tgStatus shrink(void *ctx, tgSim *sim) {
   return TG_OK;
 }
 
+// a rollout of a model with an activation: it is drawn as a signal of its own, under its actuator's name
+static void test_activation(void **state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><worldbody><body><joint name='rail' type='slide'/><geom size='.1' mass='1'/></body></worldbody>"
+      "<actuator><motor name='plain' joint='rail'/><general name='slow' joint='rail' dyntype='integrator'/></actuator></mujoco>";
+  tgtFolder folder;
+  tgt_folder_make(&folder);
+  char template[400], path[400];
+  strcpy(template, tgt_folder_file(&folder, "viewer.html"));
+  strcpy(path, tgt_folder_file(&folder, "page.html"));
+  const char *places = "<script type=\"application/json\" id=\"tangere-replay\"></script><div id=\"tangere-data\" hidden></div>";
+  tgt_write(template, places, strlen(places));
+  tgError error = {0};
+  tgt_write(tgt_folder_file(&folder, "m.xml"), text, sizeof text - 1);
+  tgModel *m = tg_model_load(tgt_folder_file(&folder, "m.xml"), NULL, &error);
+  check_true(m != NULL, "%s", error.text);
+  tgRolloutOptions o = tg_rollout_default();
+  o.steps = 4;
+  o.h = 0.5;
+  tgRollout *rollout = tg_rollout_create(m, NULL, &o, &error);
+  const double u[8] = {0, 1, 0, 1, 0, 1, 0, 1}, v0[2] = {0, 0.25};
+  tgRolloutRun run = {.u = u, .v0 = v0};
+  check_true(tg_replay_rollout(rollout, &run, "wind", template, path, &error) == TG_OK, "%s", error.text);
+  char *page = tgt_read(path, NULL);
+  const char *at = strstr(page, "\"activations\"");
+  check_true(at != NULL && strstr(at, "\"parts\":[\"slow\"],\"low\":[0.25],\"high\":[2.25]") != NULL, "%s", at != NULL ? at : page);
+  free(page);
+  tg_rollout_free(rollout);
+  tg_model_free(m);
+  tgt_folder_remove(&folder);
+}
+
 static void test_rollout(void **state) {
   (void)state;
   enum { T = 20 };
@@ -265,6 +298,6 @@ static void test_rollout(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_energy), cmocka_unit_test(test_loose_tendon),
                                      cmocka_unit_test(test_energy_is_conserved), cmocka_unit_test(test_push),
-                                     cmocka_unit_test(test_show), cmocka_unit_test(test_rollout)};
+                                     cmocka_unit_test(test_show), cmocka_unit_test(test_activation), cmocka_unit_test(test_rollout)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,6 +99,40 @@ static void test_round_trip(void **state) {
   tg_npz_free(&npz);
 }
 
+// Activations are arrays of their own, which a motion of a model that has some must have.
+static void test_activations(void **state) {
+  Run *run = *state;
+  enum { STATES = 3 };
+  static const char text[] = "<mujoco><worldbody><body><joint name='j' type='slide'/><geom size='.1'/></body></worldbody><actuator>"
+                             "<motor joint='j'/><general joint='j' dyntype='filter'/></actuator></mujoco>";
+  tgError error = {0};
+  tgDesc *d = tg_desc_load_memory("m.xml", text, strlen(text), NULL, &error);
+  tgModel *m = tg_model_compile(d, NULL, &error);
+  check_true(m != NULL, "%s", error.text);
+  tg_desc_free(d);
+  const double q[STATES] = {1, 2, 3}, v[STATES] = {4, 5, 6}, act[STATES] = {7, 8, 9}, u[2 * (STATES - 1)] = {1, 2, 3, 4}, push[2 * 3 * STATES] = {0};
+  tgTrajectory t = {.steps = STATES - 1, .q = q, .v = v, .u = u, .act = act, .grad_q = v, .grad_v = q, .grad_u = u, .grad_act = act,
+                    .push = push, .push_at = push}, back;
+  tgNpzArray array[TG_TRAJECTORY_ARRAYS];
+  char name[TG_TRAJECTORY_ARRAYS][TG_TRAJECTORY_NAME];
+  int n = tg_trajectory_arrays(m, &t, NULL, array, name);
+  assert_int_equal(n, 10);
+  check_true(tg_npz_write(run->path, array, n, &error) == TG_OK, "%s", error.text);
+  tgNpz npz;
+  check_true(tg_npz_read(run->path, 0, NULL, &npz, &error) == TG_OK, "%s", error.text);
+  check_true(tg_trajectory_find(&npz, run->path, m, NULL, &back, &error) == TG_OK, "%s", error.text);
+  assert_memory_equal(back.act, act, sizeof act);
+  assert_memory_equal(back.grad_act, act, sizeof act);
+  tg_npz_free(&npz);
+  // act is the fourth array
+  for (int i = 3; i + 1 < n; i++) array[i] = array[i + 1];
+  check_true(tg_npz_write(run->path, array, n - 1, &error) == TG_OK, "%s", error.text);
+  check_true(tg_npz_read(run->path, 0, NULL, &npz, &error) == TG_OK, "%s", error.text);
+  check_refused(tg_trajectory_find(&npz, "f.npz", m, NULL, &back, &error), TG_ERR_PARSE, error, "f.npz has no array 'act'");
+  tg_npz_free(&npz);
+  tg_model_free(m);
+}
+
 static void test_files_that_lie(void **state) {
   Run *run = *state;
   tgError error;
@@ -130,7 +164,7 @@ static void test_files_that_lie(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down), cmocka_unit_test_setup_teardown(test_activations, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_files_that_lie, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

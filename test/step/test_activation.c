@@ -411,7 +411,8 @@ static void test_refused_models(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_derivatives), cmocka_unit_test(test_alone), cmocka_unit_test(test_parameters), cmocka_unit_test(test_closed_forms),
+      cmocka_unit_test(test_derivatives), cmocka_unit_test(test_alone), cmocka_unit_test(test_parameters),
+      cmocka_unit_test(test_closed_forms),
       cmocka_unit_test(test_ctrlrange), cmocka_unit_test(test_labels), cmocka_unit_test(test_snapshot),
       cmocka_unit_test(test_forward), cmocka_unit_test(test_refused_states), cmocka_unit_test(test_refused_models)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,22 +4,27 @@
 
 #include "cli/shared/program.h"
 
-static tgStatus room(tgCliTrajectory *t, size_t n, size_t nv, size_t nu, size_t nbody) {
+static tgStatus room(tgCliTrajectory *t, const tgModel *m) {
+  size_t n = (size_t)t->steps + 1, nv = (size_t)tg_model_nv(m), na = (size_t)tg_model_na(m), nu = (size_t)tg_model_nu(m),
+         nbody = (size_t)tg_model_count(m, TG_THING_BODY);
   t->grad_q = calloc(n * nv + 1, sizeof(double));
   t->grad_v = calloc(n * nv + 1, sizeof(double));
+  t->grad_act = calloc(n * na + 1, sizeof(double));
   t->grad_u = calloc(n * nu + 1, sizeof(double));
   t->push = calloc(n * nbody * 3 + 1, sizeof(double));
   t->push_at = calloc(n * nbody * 3 + 1, sizeof(double));
-  return t->grad_q != NULL && t->grad_v != NULL && t->grad_u != NULL && t->push != NULL && t->push_at != NULL ? TG_OK : TG_ERR_MEMORY;
+  bool all = t->grad_q != NULL && t->grad_v != NULL && t->grad_act != NULL && t->grad_u != NULL && t->push != NULL && t->push_at != NULL;
+  return all ? TG_OK : TG_ERR_MEMORY;
 }
 
 void tgi_cli_gradient_free(tgCliTrajectory *t) {
   free(t->grad_q);
   free(t->grad_v);
+  free(t->grad_act);
   free(t->grad_u);
   free(t->push);
   free(t->push_at);
-  t->grad_q = t->grad_v = t->grad_u = t->push = t->push_at = NULL;
+  t->grad_q = t->grad_v = t->grad_act = t->grad_u = t->push = t->push_at = NULL;
 }
 
 // the gradient in a push on each body, state by state
@@ -38,19 +43,28 @@ static tgStatus pushes(const tgTask *task, const double *x, tgCliTrajectory *t, 
   return st;
 }
 
+// rows (v, act) as two arrays
+static void split(const tgModel *m, const double *rows, tgCliTrajectory *t) {
+  size_t nv = (size_t)tg_model_nv(m), na = (size_t)tg_model_na(m);
+  for (size_t i = 0; i <= (size_t)t->steps; i++) {
+    memcpy(t->grad_v + i * nv, rows + i * (nv + na), nv * sizeof *rows);
+    memcpy(t->grad_act + i * na, rows + i * (nv + na) + nv, na * sizeof *rows);
+  }
+}
+
 tgStatus tgi_cli_record_gradient(const tgTask *task, const double *x, tgCliTrajectory *t, tgError *error) {
   const tgModel *m = tg_task_model(task);
   tgRolloutResult result = {0};
   tgRolloutRun run = {0};
-  tgStatus st = room(t, (size_t)t->steps + 1, (size_t)tg_model_nv(m), (size_t)tg_model_nu(m), (size_t)tg_model_count(m, TG_THING_BODY));
+  double *rows = calloc(((size_t)t->steps + 1) * (size_t)(tg_model_nv(m) + tg_model_na(m)) + 1, sizeof *rows);
+  tgStatus st = room(t, m);
+  if (rows == NULL) st = TG_ERR_MEMORY;
   tgEvaluator *e = st == TG_OK ? tg_evaluator_create(task, 0, error) : NULL;
   if (st == TG_OK && e == NULL) st = error->status;
   if (st == TG_OK) st = tg_evaluator_run(e, x, &run);
   if (st == TG_OK) {
-    run.q = t->q;   // of the same rollout as the gradient; the same bits as recorded
-    run.v = t->v;
     run.sq = t->grad_q;
-    run.sv = t->grad_v;
+    run.sv = rows;
     run.du = t->grad_u;
     run.dp = NULL;
     run.cancel = NULL;
@@ -58,6 +72,8 @@ tgStatus tgi_cli_record_gradient(const tgTask *task, const double *x, tgCliTraje
     if (st != TG_OK) *error = result.error;
   }
   tg_evaluator_free(e);
+  if (st == TG_OK) split(m, rows, t);
+  free(rows);
   if (st == TG_OK) st = pushes(task, x, t, error);
   if (st != TG_OK) tgi_cli_gradient_free(t);
   return st;

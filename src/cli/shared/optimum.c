@@ -28,15 +28,26 @@ void tgi_cli_progress(void *ctx, const tgProgress *p) {
   if (bar->tty && end) fputc('\n', stderr);
 }
 
+bool tgi_cli_task_start(const tgTask *task, const double *x, tgSim *sim, double *u) {
+  const tgModel *m = tg_task_model(task);
+  size_t nq = (size_t)tg_model_nq(m), nw = (size_t)(tg_model_nv(m) + tg_model_na(m));
+  double *q = malloc((nq + nw + 1) * sizeof *q);
+  if (q == NULL) return false;
+  tg_task_expand(task, x, q, q + nq, u);
+  tg_sim_set_state(sim, q, q + nq);
+  free(q);
+  return true;
+}
+
 tgStatus tgi_cli_record_task(const tgTask *task, const double *x, tgCliTrajectory *t, tgError *error) {
   const tgModel *m = tg_task_model(task);
   int steps = tg_task_steps(task);
   tgSim *sim = tg_sim_create(m, tg_task_contact(task), NULL, error);
   double *u = malloc(((size_t)steps * (size_t)tg_model_nu(m) + 1) * sizeof *u);
   tgStatus st = sim != NULL && u != NULL ? TG_OK : TG_ERR_MEMORY;
+  if (st == TG_OK && !tgi_cli_task_start(task, x, sim, u)) st = TG_ERR_MEMORY;
   error->status = st;
   if (st == TG_OK) {
-    tg_task_expand(task, x, tg_sim_qpos(sim), tg_sim_qvel(sim), u);
     tg_task_set_parameters(task, x, sim);
     int interrupted = tgi_cli_interrupted;
     tgi_cli_interrupted = 0;   // short, and the user wants to see it

@@ -124,10 +124,10 @@ typedef struct tgCliTrajectory {
   const char *label;
   double iteration;
   tgRecorder *recorder;
-  double *q, *v, *u;             // (T+1) x nq, (T+1) x nv, T x nu
+  double *q, *v, *act, *u;       // (T+1) x nq, (T+1) x nv, (T+1) x na, T x nu
   int steps;                     // T
   double least;                  // distance between geoms that may touch, of all steps [m]; infinity: none was near
-  double *grad_q, *grad_v, *grad_u, *push, *push_at;   // of the loss, as in tgTrajectory; grad_q NULL: not known
+  double *grad_q, *grad_v, *grad_act, *grad_u, *push, *push_at;   // of the loss, as in tgTrajectory; grad_q NULL: not known
   double stable;                 // under tg_sim_watch_stability: least stable step [s]
   int unstable;                  // steps that were longer than is stable
   int held;                      // steps with overlaps that were left as they are (tgStepInfo.nleft)
@@ -137,6 +137,9 @@ typedef struct tgCliTrajectory {
 /// before is kept and steps says how much.
 tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliTrajectory *out, tgError *error);
 void tgi_cli_trajectory_free(tgCliTrajectory *trajectory);
+
+/// The start of the task at x into the sim (NULL: left out), and its controls into u (may be NULL). False: no memory.
+bool tgi_cli_task_start(const tgTask *task, const double *x, tgSim *sim, double *u);
 
 /// Adds the gradient of the task's loss at x along the trajectory, which was recorded at x. On failure the trajectory has none.
 tgStatus tgi_cli_record_gradient(const tgTask *task, const double *x, tgCliTrajectory *trajectory, tgError *error);

@@ -12,6 +12,7 @@ void tgi_cli_trajectory_free(tgCliTrajectory *t) {
   tgi_cli_gradient_free(t);
   free(t->q);
   free(t->v);
+  free(t->act);
   free(t->u);
 }
 
@@ -20,15 +21,16 @@ static double *table(int steps, int n) { return calloc(((size_t)steps + 1) * (si
 
 tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliTrajectory *out, tgError *error) {
   const tgModel *m = tg_sim_model(sim);
-  size_t nq = (size_t)tg_model_nq(m), nv = (size_t)tg_model_nv(m), nu = (size_t)tg_model_nu(m);
+  size_t nq = (size_t)tg_model_nq(m), nv = (size_t)tg_model_nv(m), na = (size_t)tg_model_na(m), nu = (size_t)tg_model_nu(m);
   out->recorder = tg_recorder_create(m, NULL, NULL);
   out->least = out->stable = INFINITY;
   out->q = table(steps, tg_model_nq(m));
   out->v = table(steps, tg_model_nv(m));
+  out->act = table(steps, tg_model_na(m));
   out->u = table(steps, tg_model_nu(m));
-  if (out->recorder == NULL || out->q == NULL || out->v == NULL || out->u == NULL) {
+  if (out->recorder == NULL || out->q == NULL || out->v == NULL || out->act == NULL || out->u == NULL) {
     tgi_cli_trajectory_free(out);
-    out->q = out->v = out->u = NULL;
+    out->q = out->v = out->act = out->u = NULL;
     snprintf(error->text, sizeof error->text, "out of memory for %d steps", steps);
     return error->status = TG_ERR_MEMORY;
   }
@@ -37,6 +39,7 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
     if (u != NULL) memcpy(tg_sim_ctrl(sim), u + t * nu, nu * sizeof *u);
     memcpy(out->q + t * nq, tg_sim_qpos(sim), nq * sizeof(double));
     memcpy(out->v + t * nv, tg_sim_qvel(sim), nv * sizeof(double));
+    memcpy(out->act + t * na, tg_sim_act(sim), na * sizeof(double));
     memcpy(out->u + t * nu, tg_sim_ctrl(sim), nu * sizeof(double));
     if (tgi_cli_interrupted) return TG_CANCELLED;
     tgStepInfo info;
@@ -58,6 +61,7 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
   }
   memcpy(out->q + (size_t)steps * nq, tg_sim_qpos(sim), nq * sizeof(double));
   memcpy(out->v + (size_t)steps * nv, tg_sim_qvel(sim), nv * sizeof(double));
+  memcpy(out->act + (size_t)steps * na, tg_sim_act(sim), na * sizeof(double));
   tgStatus st = tg_sim_forward(sim);
   if (st == TG_OK && tg_recorder_add(out->recorder, sim, false) == TG_OK) return TG_OK;
   *error = *tg_sim_error(sim);
@@ -65,8 +69,8 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
 }
 
 static tgTrajectory stored(const tgCliTrajectory *t) {
-  tgTrajectory out = {.steps = t->steps, .q = t->q, .v = t->v, .u = t->u, .grad_q = t->grad_q, .grad_v = t->grad_v, .grad_u = t->grad_u,
-                      .push = t->push, .push_at = t->push_at};
+  tgTrajectory out = {.steps = t->steps, .q = t->q, .v = t->v, .act = t->act, .u = t->u, .grad_q = t->grad_q, .grad_v = t->grad_v,
+                      .grad_act = t->grad_act, .grad_u = t->grad_u, .push = t->push, .push_at = t->push_at};
   tg_recorder_contacts(t->recorder, &out);
   return out;
 }
