@@ -22,7 +22,7 @@ Seed seed(nb::handle given, const char *name, const Shape &lanes, size_t steps, 
 struct Linear {
   const Seed *q, *v;
   const double *u;   // T x nu of this lane, or NULL
-  size_t lane, nv, nu;
+  size_t lane, nv, nw, nu;   // nw: velocities and activations
 };
 /// A tgLossFn.
 tgStatus linear(void *ctx, tgSim *, int t, int steps, tgReal *, tgReal *gq, tgReal *gv, tgReal *gu);

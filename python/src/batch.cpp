@@ -49,6 +49,7 @@ struct Batch {
   }
   size_t nq() const { return (size_t)tg_model_nq(model->model); }
   size_t nv() const { return (size_t)tg_model_nv(model->model); }
+  size_t nw() const { return nv() + (size_t)tg_model_na(model->model); }
   size_t nu() const { return (size_t)tg_model_nu(model->model); }
 };
 
@@ -120,7 +121,7 @@ static void start_runs(const BatchRollout &r, const Batch &b, std::vector<Lane> 
   for (size_t i = 0; i < r.B; i++) {
     tgRolloutRun &run = runs[i];
     run.q0 = r.q0.p != nullptr ? r.q0.p + i * b.nq() : nullptr;
-    run.v0 = r.v0.p != nullptr ? r.v0.p + i * b.nv() : nullptr;
+    run.v0 = r.v0.p != nullptr ? r.v0.p + i * b.nw() : nullptr;
     run.u = r.u.p != nullptr ? r.u.p + i * r.T * b.nu() : nullptr;
     lanes[i] = {&r.params, i};
     if (!r.params.empty()) {
@@ -149,7 +150,7 @@ static std::unique_ptr<BatchRollout> prepare(nb::handle_t<Batch> self, nb::handl
   auto r = std::make_unique<BatchRollout>();
   r->owner = nb::borrow(self);
   r->q0 = in(q0, "q0", {Any, b.nq()});
-  r->v0 = in(v0, "v0", {Any, b.nv()});
+  r->v0 = in(v0, "v0", {Any, b.nw()});
   r->u = in(u, "u", {Any, steps ? *steps : Any, b.nu()});
   r->B = 0;
   for (const In *a : {&r->q0, &r->v0, &r->u}) {
@@ -177,10 +178,10 @@ static BatchRollout *batch_rollout(nb::handle_t<Batch> self, nb::handle q0, nb::
   start_runs(*r, b, lanes, runs);
   double *q, *v;
   r->q = zeros({r->B, r->T + 1, b.nq()}, &q);
-  r->v = zeros({r->B, r->T + 1, b.nv()}, &v);
+  r->v = zeros({r->B, r->T + 1, b.nw()}, &v);
   for (size_t i = 0; i < r->B; i++) {
     runs[i].q = q + i * (r->T + 1) * b.nq();
-    runs[i].v = v + i * (r->T + 1) * b.nv();
+    runs[i].v = v + i * (r->T + 1) * b.nw();
   }
   return run_batch(b, runs, results, [&] {
     check_results(*r, results);
@@ -198,7 +199,7 @@ struct BatchGradient {
 static BatchGradient batch_backward(BatchRollout &r, nb::handle dq, nb::handle dv, nb::handle du, const std::vector<std::string> &names) {
   Batch &b = nb::cast<Batch &>(r.owner);
   Claim claim(b.busy, "Batch");
-  Seed a = seed(dq, "dq", {r.B}, r.T, b.nv()), c = seed(dv, "dv", {r.B}, r.T, b.nv());
+  Seed a = seed(dq, "dq", {r.B}, r.T, b.nv()), c = seed(dv, "dv", {r.B}, r.T, b.nw());
   In d = in(du, "du", {r.B, r.T, b.nu()});
   b.room(r.T);
   b.params_for(names, r.B);
@@ -210,16 +211,16 @@ static BatchGradient batch_backward(BatchRollout &r, nb::handle dq, nb::handle d
   double *q, *v, *u;
   BatchGradient g;
   g.q0 = zeros({r.B, b.nv()}, &q);
-  g.v0 = zeros({r.B, b.nv()}, &v);
+  g.v0 = zeros({r.B, b.nw()}, &v);
   g.u = zeros({r.B, r.T, b.nu()}, &u);
   for (size_t i = 0; i < r.B; i++) {
-    loss[i] = {&a, &c, d.p != nullptr ? d.p + i * r.T * b.nu() : nullptr, i, b.nv(), b.nu()};
+    loss[i] = {&a, &c, d.p != nullptr ? d.p + i * r.T * b.nu() : nullptr, i, b.nv(), b.nw(), b.nu()};
     runs[i].loss = linear;
     runs[i].loss_ctx = &loss[i];
     runs[i].dp = b.params[i]->get();
     runs[i].loss_param = tg_loss_without_parameters;
     runs[i].dq0 = q + i * b.nv();
-    runs[i].dv0 = v + i * b.nv();
+    runs[i].dv0 = v + i * b.nw();
     runs[i].du = u + i * r.T * b.nu();
   }
   return run_batch(b, runs, results, [&] {
@@ -272,7 +273,7 @@ static PyType_Slot batch_rollout_slots[] = {{Py_tp_traverse, (void *)visit_batch
 void bind_batch(nb::module_ &m) {
   nb::class_<BatchGradient>(m, "BatchGradient", "Gradients of a batch, one row a trajectory; rows whose ok is False hold no result.")
       .def_ro("q0", &BatchGradient::q0, "dL/dq0, (n, nv), tangent.")
-      .def_ro("v0", &BatchGradient::v0, "dL/dv0, (n, nv).")
+      .def_ro("v0", &BatchGradient::v0, "dL/dv0, (n, nv + na): velocities, then activations.")
       .def_ro("u", &BatchGradient::u, "dL/du, (n, steps, nu).")
       .def_ro("params", &BatchGradient::params, "By name: (n, rows, cols).")
       .def_ro("label", &BatchGradient::label, "Label of each gradient, '' where it failed.")
@@ -281,7 +282,7 @@ void bind_batch(nb::module_ &m) {
       .def_ro("error", &BatchGradient::error, "Text of each failure, ''.");
   nb::class_<BatchRollout>(m, "BatchRollout", nb::type_slots(batch_rollout_slots), "Trajectories of a batch, a status for each.")
       .def_ro("q", &BatchRollout::q, "Positions, (n, steps + 1, nq).")
-      .def_ro("v", &BatchRollout::v, "Velocities, (n, steps + 1, nv).")
+      .def_ro("v", &BatchRollout::v, "Velocities, then activations, (n, steps + 1, nv + na).")
       .def_ro("ok", &BatchRollout::ok, "True where all steps succeeded.")
       .def_ro("error", &BatchRollout::error, "Text of each failure, '' where ok.")
       .def_ro("steps", &BatchRollout::steps, "Steps of each that succeeded.")
@@ -301,7 +302,7 @@ void bind_batch(nb::module_ &m) {
                    "Sim.rollout has it, also by tangere.torch and tangere.jax.")
       .def("rollout", &batch_rollout, nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("u") = nb::none(),
            nb::arg("steps") = nb::none(), nb::arg("params") = Given(), nb::rv_policy::take_ownership,
-           "q0 (n, nq), v0 (n, nv), u (n, steps, nu); what is None is the model's start, rest, zero. params: by name, "
+           "q0 (n, nq), v0 (n, nv + na), u (n, steps, nu); what is None is the model's start, rest, zero. params: by name, "
            "one array a trajectory.")
       .def("vjp", &batch_vjp, nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("u") = nb::none(), nb::arg("dq") = nb::none(),
            nb::arg("dv") = nb::none(), nb::arg("du") = nb::none(), nb::arg("steps") = nb::none(), nb::arg("params") = Given(),

@@ -232,6 +232,8 @@ void bind_model(nb::module_ &m) {
   nb::class_<Model>(m, "Model", "A compiled model: constant, shared by any number of simulations and threads. Made by load.")
       .def_prop_ro("nq", [](const Model &x) { return tg_model_nq(x.get()); }, "Length of qpos.")
       .def_prop_ro("nv", [](const Model &x) { return tg_model_nv(x.get()); }, "Degrees of freedom.")
+      .def_prop_ro("na", [](const Model &x) { return tg_model_na(x.get()); },
+                   "Activations: of the actuators that have one. In trajectories and derivatives they follow the velocities.")
       .def_prop_ro("nu", [](const Model &x) { return tg_model_nu(x.get()); }, "Number of controls.")
       .def_prop_ro("nbody", [](const Model &x) { return tg_model_count(x.get(), TG_THING_BODY); }, "Number of bodies, the world included.")
       .def_prop_ro("timestep", [](const Model &x) { return tg_model_timestep(x.get()); }, "Step size of the file [s].")

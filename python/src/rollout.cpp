@@ -19,9 +19,9 @@ Seed seed(nb::handle given, const char *name, const Shape &lanes, size_t steps, 
 
 tgStatus linear(void *ctx, tgSim *, int t, int steps, tgReal *, tgReal *gq, tgReal *gv, tgReal *gu) {
   const Linear *l = static_cast<Linear *>(ctx);
-  const double *q = l->q->at(l->lane, t, steps, l->nv), *v = l->v->at(l->lane, t, steps, l->nv);
+  const double *q = l->q->at(l->lane, t, steps, l->nv), *v = l->v->at(l->lane, t, steps, l->nw);
   if (gq != nullptr && q != nullptr && l->nv > 0) std::memcpy(gq, q, l->nv * sizeof *q);
-  if (gv != nullptr && v != nullptr && l->nv > 0) std::memcpy(gv, v, l->nv * sizeof *v);
+  if (gv != nullptr && v != nullptr && l->nw > 0) std::memcpy(gv, v, l->nw * sizeof *v);
   if (gu != nullptr && l->u != nullptr && l->nu > 0) std::memcpy(gu, l->u + (size_t)t * l->nu, l->nu * sizeof *l->u);
   return TG_OK;
 }
@@ -55,6 +55,7 @@ struct Rollout {
   ~Rollout() { tg_rollout_free(rollout); }
   size_t nq() const { return (size_t)tg_model_nq(model->model); }
   size_t nv() const { return (size_t)tg_model_nv(model->model); }
+  size_t nw() const { return nv() + (size_t)tg_model_na(model->model); }
   size_t nu() const { return (size_t)tg_model_nu(model->model); }
 
   tgRolloutRun run() {
@@ -79,7 +80,7 @@ static nb::object sim_rollout(nb::handle_t<Sim> self, nb::handle u, nb::handle q
   Sim &s = nb::cast<Sim &>(self);
   Claim claim(s.busy, "Sim");
   s.get();
-  In U = in(u, "u", {steps ? *steps : Any, s.nu()}), Q = in(q0, "q0", {s.nq()}), V = in(v0, "v0", {s.nv()});
+  In U = in(u, "u", {steps ? *steps : Any, s.nu()}), Q = in(q0, "q0", {s.nq()}), V = in(v0, "v0", {s.nw()});
   if (U.p == nullptr && U.keep.ptr() == nullptr && !steps) throw nb::type_error("rollout: u (steps, nu) or steps is needed");
   size_t T = steps ? *steps : rows(U);
   if (T < 1 || T > 100000000) throw nb::value_error("steps: at least one is needed");
@@ -87,11 +88,11 @@ static nb::object sim_rollout(nb::handle_t<Sim> self, nb::handle u, nb::handle q
                              nb::rv_policy::take_ownership);
   Rollout &r = nb::cast<Rollout &>(made);
   copy_or(r.q0, Q, s.qpos.data(), s.nq());
-  copy_or(r.v0, V, s.qvel.data(), s.nv());
+  copy_or(r.v0, V, s.w.data(), s.nw());
   copy_or(r.u, U, nullptr, T * s.nu());
   tgRolloutRun run = r.run();
   r.q = zeros({T + 1, s.nq()}, &run.q);
-  r.v = zeros({T + 1, s.nv()}, &run.v);
+  r.v = zeros({T + 1, s.nw()}, &run.v);
   tgRolloutResult result{};
   auto ended = [&] {
     r.steps = result.steps;
@@ -134,10 +135,10 @@ static void write_replay(Rollout &r, const std::string &path, const std::string 
 static RolloutGradient backward(Rollout &r, nb::handle dq, nb::handle dv, nb::handle du, const std::vector<std::string> &names) {
   Claim claim(r.busy, "Rollout");
   if (r.steps != (int)r.T) raise(TG_ERR_STATE, "this rollout did not reach its end and has no gradient");
-  Seed a = seed(dq, "dq", {}, r.T, r.nv()), b = seed(dv, "dv", {}, r.T, r.nv());
+  Seed a = seed(dq, "dq", {}, r.T, r.nv()), b = seed(dv, "dv", {}, r.T, r.nw());
   In c = in(du, "du", {r.T, r.nu()});
   Params params(*r.model, (r.gradient ? r.gradient : r.contact).get(), names);
-  Linear loss{&a, &b, c.p, 0, r.nv(), r.nu()};
+  Linear loss{&a, &b, c.p, 0, r.nv(), r.nw(), r.nu()};
   tgRolloutRun run = r.run();
   run.loss = linear;
   run.loss_ctx = &loss;
@@ -145,7 +146,7 @@ static RolloutGradient backward(Rollout &r, nb::handle dq, nb::handle dv, nb::ha
   run.loss_param = tg_loss_without_parameters;
   RolloutGradient g;
   g.q0 = zeros({r.nv()}, &run.dq0);
-  g.v0 = zeros({r.nv()}, &run.dv0);
+  g.v0 = zeros({r.nw()}, &run.dv0);
   g.u = zeros({r.T, r.nu()}, &run.du);
   tgRolloutResult result{};
   long_call([&](const volatile int *cancel) {
@@ -160,9 +161,9 @@ static RolloutGradient backward(Rollout &r, nb::handle dq, nb::handle dv, nb::ha
 
 void bind_rollout(nb::module_ &m) {
   nb::class_<RolloutGradient>(m, "RolloutGradient",
-                              "Gradient of a function of a trajectory: dL/dq0 and dL/dv0 (tangent, nv), dL/du and dL/dparams.")
+                              "Gradient of a function of a trajectory: dL/dq0 (tangent, nv) and dL/dv0 (nv + na), dL/du and dL/dparams.")
       .def_ro("q0", &RolloutGradient::q0, "dL/dq0, (nv,), tangent.")
-      .def_ro("v0", &RolloutGradient::v0, "dL/dv0, (nv,).")
+      .def_ro("v0", &RolloutGradient::v0, "dL/dv0, (nv + na,): velocities, then activations.")
       .def_ro("u", &RolloutGradient::u, "dL/du, (steps, nu).")
       .def_ro("params", &RolloutGradient::params, "By name, for the parameters that were asked for.")
       .def_ro("label", &RolloutGradient::label, "The worst of all steps: 'exact', 'one-sided', 'smoothed' or 'surrogate'.")
@@ -173,7 +174,7 @@ void bind_rollout(nb::module_ &m) {
                                                       (g.reason.empty() ? "" : ", " + g.reason) + ">"; });
   nb::class_<Rollout>(m, "Rollout", "A trajectory. backward differentiates any function of it.")
       .def_ro("q", &Rollout::q, "Positions, (steps + 1, nq).")
-      .def_ro("v", &Rollout::v, "Velocities, (steps + 1, nv).")
+      .def_ro("v", &Rollout::v, "Velocities, then activations, (steps + 1, nv + na).")
       .def_ro("dt", &Rollout::dt, "Step size [s].")
       .def_prop_ro("model", [](const Rollout &r) { return Model{r.model}; }, "Its model.")
       .def_prop_ro("u", [](const Rollout &r) { return frozen(r.u.data(), {r.T, r.nu()}); }, "Controls, (steps, nu), a copy.")

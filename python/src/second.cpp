@@ -26,9 +26,9 @@ static Array hessian(Sim &s) {
   Claim claim(s.busy, "Sim");
   s.get();
   tgSecond *work = second_of(s, s.second != nullptr ? s.second_steps : 1);
-  size_t n = 2 * s.nv() + s.nu();
+  size_t n = s.nv() + s.nw() + s.nu();
   double *H;
-  Array array = zeros({2 * s.nv(), n, n}, &H);
+  Array array = zeros({s.nv() + s.nw(), n, n}, &H);
   tgStatus status = TG_OK;
   long_call([&](const volatile int *cancel) { status = tg_step_hessian(work, s.sim, H, cancel); });
   if (status != TG_OK) s.fail();
@@ -38,8 +38,8 @@ static Array hessian(Sim &s) {
 static Array hvp(Sim &s, nb::handle g, nb::handle d) {
   Claim claim(s.busy, "Sim");
   s.get();
-  size_t n = 2 * s.nv() + s.nu();
-  In a = in(g, "g", {2 * s.nv()}), b = in(d, "d", {n});
+  size_t n = s.nv() + s.nw() + s.nu();
+  In a = in(g, "g", {s.nv() + s.nw()}), b = in(d, "d", {n});
   if (a.p == nullptr || b.p == nullptr) throw nb::type_error("g and d: None is no array");
   tgSecond *work = second_of(s, s.second != nullptr ? s.second_steps : 1);
   double *out;
@@ -100,8 +100,8 @@ struct StepProduct { Array y, x; Arrays params; };
 static StepProduct hvp_params(Sim &s, nb::handle g, nb::handle d, const Given &dp, const std::vector<std::string> &params) {
   Claim claim(s.busy, "Sim");
   s.get();
-  size_t n = 2 * s.nv() + s.nu();
-  In a = in(g, "g", {2 * s.nv()}), b = in(d, "d", {n});
+  size_t n = s.nv() + s.nw() + s.nu();
+  In a = in(g, "g", {s.nv() + s.nw()}), b = in(d, "d", {n});
   if (a.p == nullptr) throw nb::type_error("g: None is no array");
   tgSecond *work = second_of(s, s.second != nullptr ? s.second_steps : 1);
   Chosen chosen(s, work, params, dp);
@@ -109,7 +109,7 @@ static StepProduct hvp_params(Sim &s, nb::handle g, nb::handle d, const Given &d
   StepProduct p;
   double *x, *y;
   p.x = zeros({n}, &x);
-  p.y = zeros({2 * s.nv()}, &y);
+  p.y = zeros({s.nv() + s.nw()}, &y);
   bool any = chosen.where != nullptr;
   tgStatus status;
   {
@@ -122,13 +122,12 @@ static StepProduct hvp_params(Sim &s, nb::handle g, nb::handle d, const Given &d
 }
 
 // A function that is linear in each state's chart: its own second derivative there is 0.
-struct Weights { const double *q, *v; size_t nv; };
+struct Weights { const double *q, *v; size_t nv, nw; };   // nw: velocities and activations
 
 static tgStatus weigh(void *ctx, tgSim *, int t, int, tgReal *, tgReal *gq, tgReal *gv, tgReal *) {
   const Weights *w = static_cast<Weights *>(ctx);
-  size_t row = (size_t)t * w->nv;
-  if (gq != nullptr && w->q != nullptr && w->nv > 0) std::memcpy(gq, w->q + row, w->nv * sizeof *gq);
-  if (gv != nullptr && w->v != nullptr && w->nv > 0) std::memcpy(gv, w->v + row, w->nv * sizeof *gv);
+  if (gq != nullptr && w->q != nullptr && w->nv > 0) std::memcpy(gq, w->q + (size_t)t * w->nv, w->nv * sizeof *gq);
+  if (gv != nullptr && w->v != nullptr && w->nw > 0) std::memcpy(gv, w->v + (size_t)t * w->nw, w->nw * sizeof *gv);
   return TG_OK;
 }
 
@@ -145,18 +144,18 @@ static RolloutProduct rollout_hvp(Sim &s, nb::handle u, nb::handle gq, nb::handl
   s.get();
   In U = in(u, "u", {Any, s.nu()});
   if (U.keep.ptr() == nullptr) throw nb::type_error("u: None is no array");
-  size_t T = rows(U), nv = s.nv();
+  size_t T = rows(U), nv = s.nv(), nw = s.nw();
   if (T < 1) throw nb::value_error("u: at least one step is needed");
-  In a = in(gq, "gq", {T + 1, nv}), b = in(gv, "gv", {T + 1, nv}), Q = in(q0, "q0", {s.nq()}), V = in(v0, "v0", {nv});
-  In dQ = in(dq0, "dq0", {nv}), dV = in(dv0, "dv0", {nv}), dU = in(du, "du", {T, s.nu()});
+  In a = in(gq, "gq", {T + 1, nv}), b = in(gv, "gv", {T + 1, nw}), Q = in(q0, "q0", {s.nq()}), V = in(v0, "v0", {nw});
+  In dQ = in(dq0, "dq0", {nv}), dV = in(dv0, "dv0", {nw}), dU = in(du, "du", {T, s.nu()});
   tgSecond *work = second_of(s, T);
   Chosen chosen(s, work, params, dp);
   std::vector<double> hp(chosen.direction.size());
   Values values(s);
-  Weights weights{a.p, b.p, nv};
+  Weights weights{a.p, b.p, nv, nw};
   tgRolloutRun run{};
   run.q0 = Q.p != nullptr ? Q.p : s.qpos.data();
-  run.v0 = V.p != nullptr ? V.p : s.qvel.data();
+  run.v0 = V.p != nullptr ? V.p : s.w.data();
   run.u = U.p;
   run.setup = Values::set;
   run.setup_ctx = &values;
@@ -175,9 +174,9 @@ static RolloutProduct rollout_hvp(Sim &s, nb::handle u, nb::handle gq, nb::handl
   }
   RolloutProduct p;
   p.q = zeros({T + 1, nv}, &second.jq);
-  p.v = zeros({T + 1, nv}, &second.jv);
+  p.v = zeros({T + 1, nw}, &second.jv);
   p.q0 = zeros({nv}, &second.hq0);
-  p.v0 = zeros({nv}, &second.hv0);
+  p.v0 = zeros({nw}, &second.hv0);
   p.u = zeros({T, s.nu()}, &second.hu);
   tgRolloutResult result{};
   long_call([&](const volatile int *cancel) {
@@ -193,31 +192,31 @@ void bind_second(nb::module_ &m) {
   nb::class_<RolloutProduct>(m, "RolloutProduct",
                              "Second derivatives along a direction: rates of the trajectory, and the Hessian's product.")
       .def_ro("q", &RolloutProduct::q, "Rate of the positions along the direction, (steps + 1, nv), tangent.")
-      .def_ro("v", &RolloutProduct::v, "Rate of the velocities, (steps + 1, nv).")
+      .def_ro("v", &RolloutProduct::v, "Rate of the velocities and activations, (steps + 1, nv + na).")
       .def_ro("q0", &RolloutProduct::q0, "Hessian times the direction, rows of q0, (nv,).")
-      .def_ro("v0", &RolloutProduct::v0, "Rows of v0, (nv,).")
+      .def_ro("v0", &RolloutProduct::v0, "Rows of v0, (nv + na,).")
       .def_ro("u", &RolloutProduct::u, "Rows of u, (steps, nu).")
       .def_ro("params", &RolloutProduct::params, "Rows of the parameters that were asked for or moved: arrays of their shapes by name.");
   nb::class_<StepProduct>(m, "StepProduct", "Second derivatives of a step along a direction of states, controls and parameters.")
-      .def_ro("y", &StepProduct::y, "Rate of (q', v') along the direction, (2 nv,).")
-      .def_ro("x", &StepProduct::x, "Hessian times the direction, rows of (q, v, u), (2 nv + nu,).")
+      .def_ro("y", &StepProduct::y, "Rate of (q', v') along the direction, (2 nv + na,).")
+      .def_ro("x", &StepProduct::x, "Hessian times the direction, rows of (q, v, u), (2 nv + na + nu,).")
       .def_ro("params", &StepProduct::params, "Rows of the parameters that were asked for or moved: arrays of their shapes by name.");
   nb::class_<Sim> sim = nb::borrow<nb::class_<Sim>>(m.attr("Sim"));
   sim.def("hessian", &hessian,
-          "Second derivatives of the last step: (2 nv, n, n), n = 2 nv + nu, of (q', v') in (q, v, u), in charts. For "
+          "Second derivatives of the last step: (2 nv + na, n, n), n = 2 nv + na + nu, of (q', v') in (q, v, u), in charts. For "
           "contact models whose step is twice\n"
           "differentiable (softmin); Error names another.")
-      .def("hvp", &hvp, nb::arg("g"), nb::arg("d"), "sum_k g_k D2y_k d of the last step y = (q', v'): g (2 nv), d (2 nv + nu).")
+      .def("hvp", &hvp, nb::arg("g"), nb::arg("d"), "sum_k g_k D2y_k d of the last step y = (q', v'): g (2 nv + na), d (2 nv + na + nu).")
       .def("hvp_params", &hvp_params, nb::arg("g"), nb::arg("d") = nb::none(), nb::arg("dp") = Given(),
            nb::arg("params") = std::vector<std::string>(),
-           "The same in (q, v, u) and parameters together: d (2 nv + nu) and dp, arrays by name, are the direction; "
+           "The same in (q, v, u) and parameters together: d (2 nv + na + nu) and dp, arrays by name, are the direction; "
            "params names further parameters whose\n"
            "rows are wanted.")
       .def("rollout_hvp", &rollout_hvp, nb::arg("u"), nb::arg("gq") = nb::none(), nb::arg("gv") = nb::none(), nb::arg("q0") = nb::none(),
            nb::arg("v0") = nb::none(), nb::arg("dq0") = nb::none(), nb::arg("dv0") = nb::none(), nb::arg("du") = nb::none(),
            nb::arg("dp") = Given(), nb::arg("params") = std::vector<std::string>(),
            "Along the direction (dq0, dv0, du, dp) of a trajectory, dp parameters by name: its rates, and the Hessian "
-           "of <gq, q> + <gv, v> (weights (steps + 1, nv) in each state's chart)\n"
+           "of <gq, q> + <gv, v> (weights (steps + 1, nv) and (steps + 1, nv + na) in each state's chart)\n"
            "times the direction, with rows of the parameters in dp and params.");
 }
 

@@ -76,9 +76,9 @@ Sim::Sim(std::shared_ptr<ContactHandle> contact_, std::shared_ptr<ModelHandle> m
   sim = tg_sim_create(m(), contact ? contact->contact : nullptr, nullptr, &error);
   if (sim == nullptr) raise(error);
   qpos.resize((size_t)tg_model_nq(m()));
-  qvel.resize((size_t)tg_model_nv(m()));
+  w.resize((size_t)(tg_model_nv(m()) + tg_model_na(m())));
   ctrl.resize((size_t)tg_model_nu(m()));
-  applied.resize(qvel.size());
+  applied.resize((size_t)tg_model_nv(m()));
   take();
 }
 
@@ -100,15 +100,13 @@ static void copy(double *to, const double *from, size_t n) {
 
 void Sim::give() const {
   get();
-  copy(tg_sim_qpos(sim), qpos.data(), nq());
-  copy(tg_sim_qvel(sim), qvel.data(), nv());
+  tg_sim_set_state(sim, qpos.data(), w.data());
   copy(tg_sim_ctrl(sim), ctrl.data(), nu());
   copy(tg_sim_qfrc_applied(sim), applied.data(), nv());
 }
 
 void Sim::take() {
-  copy(qpos.data(), tg_sim_qpos(sim), nq());
-  copy(qvel.data(), tg_sim_qvel(sim), nv());
+  tg_sim_state(sim, qpos.data(), w.data());
   copy(ctrl.data(), tg_sim_ctrl(sim), nu());
   copy(applied.data(), tg_sim_qfrc_applied(sim), nv());
 }
@@ -163,7 +161,7 @@ static Jacobians jacobians(Sim &s, const std::vector<std::string> &names) {
   Claim claim(s.busy, "Sim");
   s.get();
   Params params(*s.model, s.contact.get(), names);
-  size_t n = 2 * s.nv(), cols = n + s.nu(), np = (size_t)params.size();
+  size_t n = s.nv() + s.nw(), cols = n + s.nu(), np = (size_t)params.size();
   double *D, *P;
   Array whole = zeros({n, cols}, &D), dense = zeros({n, np}, &P);
   tgGradInfo info{}, pinfo{};
@@ -189,12 +187,12 @@ struct Gradient : Label { Array q, v, u; Arrays params; };
 static Gradient vjp(Sim &s, nb::handle gq, nb::handle gv, const std::vector<std::string> &names) {
   Claim claim(s.busy, "Sim");
   s.get();
-  In a = in(gq, "gq", {s.nv()}), b = in(gv, "gv", {s.nv()});
+  In a = in(gq, "gq", {s.nv()}), b = in(gv, "gv", {s.nw()});
   Params params(*s.model, s.contact.get(), names);
   double *q, *v, *u;
   Gradient g;
   g.q = zeros({s.nv()}, &q);
-  g.v = zeros({s.nv()}, &v);
+  g.v = zeros({s.nw()}, &v);
   g.u = zeros({s.nu()}, &u);
   tgGradInfo info{};
   tgStatus status;
@@ -354,14 +352,14 @@ void bind_sim(nb::module_ &m) {
       });
 
   auto J = nb::class_<Jacobians>(m, "Jacobians", "Derivatives of one step in tangent coordinates: rows (q', v').")
-      .def_ro("A", &Jacobians::A, "d(q', v')/d(q, v), (2 nv, 2 nv).")
-      .def_ro("B", &Jacobians::B, "d(q', v')/du, (2 nv, nu).")
+      .def_ro("A", &Jacobians::A, "d(q', v')/d(q, v), (2 nv + na, 2 nv + na).")
+      .def_ro("B", &Jacobians::B, "d(q', v')/du, (2 nv + na, nu).")
       .def("__repr__", [](const Jacobians &j) { return "<tangere.Jacobians: " + j.label +
                                                 (j.reason.empty() ? "" : ", " + j.reason) + ">"; });
   bind_label(J);
-  auto g = nb::class_<Gradient>(m, "StepGradient", "Adjoint of one step: dL/dq and dL/dv (tangent, nv each), dL/du and dL/dparams.")
+  auto g = nb::class_<Gradient>(m, "StepGradient", "Adjoint of one step: dL/dq (tangent, nv), dL/dv (nv + na), dL/du and dL/dparams.")
       .def_ro("q", &Gradient::q, "dL/dq, (nv,), tangent.")
-      .def_ro("v", &Gradient::v, "dL/dv, (nv,).")
+      .def_ro("v", &Gradient::v, "dL/dv, (nv + na,): velocities, then activations.")
       .def_ro("u", &Gradient::u, "dL/du, (nu,).")
       .def("__repr__", [](const Gradient &x) { return "<tangere.StepGradient: " + x.label +
                                                (x.reason.empty() ? "" : ", " + x.reason) + ">"; });
@@ -376,8 +374,10 @@ void bind_sim(nb::module_ &m) {
            "such as weight=1e-6.")
       .def_prop_ro("qpos", [](nb::handle_t<Sim> h) { Sim &s = nb::cast<Sim &>(h); return view(s.qpos.data(), {s.nq()}, h); },
                    "Positions (nq), MuJoCo's layout; a view: write into it.")
-      .def_prop_ro("qvel", [](nb::handle_t<Sim> h) { Sim &s = nb::cast<Sim &>(h); return view(s.qvel.data(), {s.nv()}, h); },
+      .def_prop_ro("qvel", [](nb::handle_t<Sim> h) { Sim &s = nb::cast<Sim &>(h); return view(s.w.data(), {s.nv()}, h); },
                    "Velocities (nv), MuJoCo's layout; a view.")
+      .def_prop_ro("act", [](nb::handle_t<Sim> h) { Sim &s = nb::cast<Sim &>(h); return view(s.w.data() + s.nv(), {s.na()}, h); },
+                   "Activations (na) of the actuators that have one, in their order; a view.")
       .def_prop_ro("ctrl", [](nb::handle_t<Sim> h) { Sim &s =
                                                      nb::cast<Sim &>(h); return view(s.ctrl.data(), {s.nu()}, h); },
                                                      "Controls (nu); a view.")
@@ -394,11 +394,11 @@ void bind_sim(nb::module_ &m) {
       .def_prop_ro("interrupted", [](const Sim &s) { return s.interrupted; },
                    "The Rollout that Ctrl-C ended, with the steps that it had; None.")
       .def("step", &step, nb::arg("u") = nb::none(),
-           "One step from (qpos, qvel, ctrl); u (nu) replaces ctrl first. Raises NotConverged or Error with the state unchanged.")
+           "One step from (qpos, qvel, act, ctrl); u (nu) replaces ctrl first. Raises NotConverged or Error with the state unchanged.")
       .def("jacobians", &jacobians, nb::arg("params") = std::vector<std::string>(),
            "Dense Jacobians of the last step, with those of parameters by name.")
       .def("vjp", &vjp, nb::arg("gq") = nb::none(), nb::arg("gv") = nb::none(), nb::arg("params") = std::vector<std::string>(),
-           "Adjoint of the last step, from dL/dq' and dL/dv' (nv each, tangent; None: zero).")
+           "Adjoint of the last step, from dL/dq' (nv, tangent) and dL/dv' (nv + na; None: zero).")
       .def_prop_ro("param_names", &Sim::param_names,
                    "Names of the parameters that have a derivative, the contact model's own (\"contact.weight\") among them.")
       .def("param", &param, nb::arg("name"),

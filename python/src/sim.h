@@ -15,7 +15,7 @@ struct Sim {
   std::shared_ptr<ModelHandle> model;
   tgSim *sim = nullptr;
   double dt = 0;
-  std::vector<double> qpos, qvel, ctrl, applied;
+  std::vector<double> qpos, w, ctrl, applied;   // w: velocities, then activations
   std::set<std::string> changed;            // parameters that differ from the model's
   nb::object interrupted = nb::none();      // the Rollout that Ctrl-C ended, with the steps that it had
   tgSecond *second = nullptr;               // for trajectories of second_steps; made when first asked for
@@ -36,7 +36,9 @@ struct Sim {
   tgSim *get() const;        // tangere.Error when it is closed
   const tgModel *m() const { return model->model; }
   size_t nq() const { return qpos.size(); }
-  size_t nv() const { return qvel.size(); }
+  size_t nv() const { return applied.size(); }
+  size_t na() const { return w.size() - nv(); }
+  size_t nw() const { return w.size(); }
   size_t nu() const { return ctrl.size(); }
   void give() const;         // state into the engine's sim
   void take();               // and back

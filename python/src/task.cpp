@@ -118,7 +118,7 @@ static Trajectory trajectory(Task &t, nb::handle x) {
   const tgModel *m = tg_task_model(t.task);
   double *g, *q, *v;
   Array gradient = zeros({t.n()}, &g), Q = zeros({t.T() + 1, (size_t)tg_model_nq(m)}, &q),
-        V = zeros({t.T() + 1, (size_t)tg_model_nv(m)}, &v);
+        V = zeros({t.T() + 1, (size_t)(tg_model_nv(m) + tg_model_na(m))}, &v);
   double loss = evaluate(t, x, g, q, v);
   return nb::make_tuple(loss, gradient, Q, V);
 }
@@ -242,7 +242,7 @@ static Sim *make_sim(nb::handle_t<Task> self, nb::handle at) {
   std::vector<double> x(t.n());
   if (given.p == nullptr) tg_task_start(t.task, 0, x.data());
   else std::copy(given.p, given.p + t.n(), x.begin());
-  tg_task_expand(t.task, x.data(), sim->qpos.data(), sim->qvel.data(), nullptr);
+  tg_task_expand(t.task, x.data(), sim->qpos.data(), sim->w.data(), nullptr);
   decide(t, x.data(), *sim);
   return sim.release();
 }
@@ -270,7 +270,8 @@ static double step_cost(Task &t, Sim &s, int step) {
   // as in a rollout: the sim shows the state before the step, frames and forces are the step's
   auto swap = [&s] {
     std::swap_ranges(s.qpos.begin(), s.qpos.end(), tg_sim_qpos(s.sim));
-    std::swap_ranges(s.qvel.begin(), s.qvel.end(), tg_sim_qvel(s.sim));
+    std::swap_ranges(s.w.data(), s.w.data() + s.nv(), tg_sim_qvel(s.sim));
+    std::swap_ranges(s.w.data() + s.nv(), s.w.data() + s.nw(), tg_sim_act(s.sim));
   };
   swap();
   double value = 0;
@@ -291,7 +292,8 @@ static nb::typed<nb::tuple, Array, Array, Array> expand(const Task &t, nb::handl
   if (given.p == nullptr) throw nb::type_error("x: None is no array");
   const tgModel *m = tg_task_model(t.task);
   double *q, *v, *u;
-  Array Q = zeros({(size_t)tg_model_nq(m)}, &q), V = zeros({(size_t)tg_model_nv(m)}, &v), U = zeros({t.T(), (size_t)tg_model_nu(m)}, &u);
+  Array Q = zeros({(size_t)tg_model_nq(m)}, &q), V = zeros({(size_t)(tg_model_nv(m) + tg_model_na(m))}, &v),
+        U = zeros({t.T(), (size_t)tg_model_nu(m)}, &u);
   tg_task_expand(t.task, given.p, q, v, u);
   return nb::make_tuple(Q, V, U);
 }

@@ -57,7 +57,7 @@ def _raise_first(ok, errors):
 
 
 def forward(batch, q0, v0, u, params, on_error="raise"):
-    """(q, v) of shapes (..., steps + 1, nq) and (..., steps + 1, nv). on_error 'nan': a trajectory that fails is NaN."""
+    """(q, v) of shapes (..., steps + 1, nq) and (..., steps + 1, nv + na). on_error 'nan': a trajectory that fails is NaN."""
     lead, q0, v0, u = _inputs(q0, v0, u)
     rows = _params(params, _axes(batch, params), lead)
     run = batch.rollout(_tangere.normalize(batch.model, q0), v0, u, params=rows)

@@ -5,9 +5,10 @@
     observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
     env.unwrapped.sim.jacobians()                          # of the step just made
 
-Observations are qpos and qvel, actions the controls, the reward of a step what the task's loss says of the state it
-starts from, with the opposite sign; the last step adds that of the state it ends in, so that an episode's sum is the
-task's loss negated. A step that fails ends the episode; info["error"] says why.
+Observations are qpos, qvel and act (activations of actuators that have one), actions the controls, the reward of a
+step what the task's loss says of the state it starts from, with the opposite sign; the last step adds that of the
+state it ends in, so that an episode's sum is the task's loss negated. A step that fails ends the episode;
+info["error"] says why.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ class TaskEnv(gymnasium.Env):
         self.task = Task(path, contact=contact, **options)
         self.sim = self.task.sim()
         self.noise, self.t = noise, 0
-        self._start = self.sim.qpos.copy(), self.sim.qvel.copy()
-        size = self.sim.qpos.size + self.sim.qvel.size
+        self._start = self.sim.qpos.copy(), self.sim.qvel.copy(), self.sim.act.copy()
+        size = self._observe().size
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float64)
         limited = np.ravel(self.sim.model.field("act_ctrllimited")).astype(bool)
         span = self.sim.model.field("act_ctrlrange").reshape(-1, 2)
@@ -39,7 +40,7 @@ class TaskEnv(gymnasium.Env):
         self.action_space = gymnasium.spaces.Box(low, high, (self.sim.ctrl.size,), np.float64)
 
     def _observe(self):
-        return np.concatenate([self.sim.qpos, self.sim.qvel])
+        return np.concatenate([self.sim.qpos, self.sim.qvel, self.sim.act])
 
     def reset(self, *, seed=None, options=None):
         """The task's start, moved at random by noise."""
@@ -49,6 +50,7 @@ class TaskEnv(gymnasium.Env):
         step = self.noise * self.np_random.standard_normal(self.sim.qvel.size) if self.noise else np.zeros(self.sim.qvel.size)
         self.sim.qpos[:] = self.sim.model.integrate(self._start[0], step)
         self.sim.qvel[:] = self._start[1]
+        self.sim.act[:] = self._start[2]
         return self._observe(), {}
 
     def _reward_of_failure(self):

@@ -2,7 +2,7 @@
 (hessian, jvp of grad).
 
     batch = tg.Batch(model, contact="lcp", dt=0.01)
-    q, v = tangere.jax.rollout(batch, q0, v0, u)           # q0 (..., nq), v0 (..., nv), u (..., steps, nu)
+    q, v = tangere.jax.rollout(batch, q0, v0, u)           # q0 (..., nq), v0 (..., nv + na), u (..., steps, nu)
 
 Positions are differentiated entry by entry (nq); quaternions are normalised first. The engine computes in float64 on
 the CPU, whatever the arrays' type; jax.config.update("jax_enable_x64", True) keeps the digits. A trajectory that fails
@@ -33,7 +33,7 @@ def _types(*arrays):
 def _motion(batch, q0, v0, u):
     """Shapes and types of a trajectory."""
     model, lead, steps = batch.model, q0.shape[:-1], u.shape[-2]
-    return tuple(jax.ShapeDtypeStruct(lead + (steps + 1, n), q0.dtype) for n in (model.nq, model.nv))
+    return tuple(jax.ShapeDtypeStruct(lead + (steps + 1, n), q0.dtype) for n in (model.nq, model.nv + model.na))
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
@@ -109,7 +109,8 @@ _rollout.defvjp(_keep, _backward)
 
 def rollout(batch: Batch, q0: Any, v0: Any, u: Any, params: dict[str, Any] | None = None,
             on_error: str = "raise") -> tuple[jax.Array, jax.Array]:
-    """Trajectory (q, v), (..., steps + 1, nq) and (..., steps + 1, nv), of q0 (..., nq), v0 (..., nv) and controls u (..., steps, nu).
+    """Trajectory (q, v), (..., steps + 1, nq) and (..., steps + 1, nv + na), of q0 (..., nq),
+    v0 (..., nv + na) and controls u (..., steps, nu).
 
     params: parameters by name, of their own shape for all trajectories or with leading axes; they are differentiated too."""
     params = params or {}

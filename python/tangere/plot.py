@@ -345,7 +345,7 @@ def _threshold(series):
 def _force(model, word, q, v, x, dt, options, force, slope):
     """Fills force and slope."""
     sim, free = Sim(model, contact=word, dt=dt, **options), Sim(model, contact=None, dt=dt)
-    unit = np.zeros(model.nv)
+    unit, dofs = np.zeros(model.nv), slice(model.nv, 2 * model.nv)   # rows of the velocities after the step
     for i, at in enumerate(x):
         try:
             for s in (sim, free):
@@ -358,7 +358,7 @@ def _force(model, word, q, v, x, dt, options, force, slope):
         except Error:
             continue
         force[i] = row @ (sim.qvel - free.qvel) / dt
-        slope[i] = row @ (sim.jacobians().A[model.nv:, v] - free.jacobians().A[model.nv:, v]) / dt
+        slope[i] = row @ (sim.jacobians().A[dofs, v] - free.jacobians().A[dofs, v]) / dt
 
 
 def _mass_row(sim, v, unit):

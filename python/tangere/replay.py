@@ -47,12 +47,19 @@ def _task_ground(task: Task, model: Model) -> list[str]:
     return [f"--ground={model.field('geom_pos')[model.find('geom', 'ground'), 2]:.17g}"]
 
 
+def _states(model: Model, q: Any, v: Any, u: Any, label: str = "") -> dict[str, Any]:
+    """Arrays of a motion by the names that a file has them under: rows of v are velocities, then activations."""
+    arrays = {"qpos": q, "qvel": v[:, :model.nv], "ctrl": u} | ({"act": v[:, model.nv:]} if model.na else {})
+    return {name + label: np.ascontiguousarray(x) for name, x in arrays.items()}
+
+
 def _rollout(path: str | pathlib.Path, roll: Rollout) -> None:
     n = roll.steps
     if n == len(roll.u):   # with its own parameters and forces
         roll.write_replay(str(path), pathlib.Path(path).stem, _program.environ().get("TANGERE_VIEWER", ""))
         return
-    _make(path, roll.model, {"qpos": roll.q[:n + 1], "qvel": roll.v[:n + 1], "ctrl": roll.u[:n], "timestep": np.float64(roll.dt)}, {})
+    arrays = _states(roll.model, roll.q[:n + 1], roll.v[:n + 1], roll.u[:n])
+    _make(path, roll.model, arrays | {"timestep": np.float64(roll.dt)}, {})
 
 
 def _decided(task: Task, found: Optimum) -> list[dict[str, Any]]:
@@ -74,7 +81,7 @@ def _optimum(path: str | pathlib.Path, task: Task, found: Optimum) -> None:
                               "loss_iteration": np.arange(len(found.curve), dtype=float)}
     for name, x in (("first", found.first), ("best", found.x)):
         _, _, q, v = task.trajectory(x)
-        arrays |= {f"qpos_{name}": q, f"qvel_{name}": v, f"ctrl_{name}": task.expand(x)[2]}
+        arrays |= _states(model, q, v, task.expand(x)[2], f"_{name}")
     run = {"first_loss": found.first_loss, "best_loss": found.loss, "simulations": found.simulations,
            "model_parameters": _decided(task, found)}
     _make(path, model, arrays, run, _task_ground(task, model))

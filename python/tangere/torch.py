@@ -1,7 +1,7 @@
 """Steps and trajectories as PyTorch functions, with first derivatives, and second ones under `softmin`.
 
     batch = tg.Batch(model, contact="lcp", dt=0.01)
-    q, v = tangere.torch.rollout(batch, q0, v0, u)         # q0 (..., nq), v0 (..., nv), u (..., steps, nu)
+    q, v = tangere.torch.rollout(batch, q0, v0, u)         # q0 (..., nq), v0 (..., nv + na), u (..., steps, nu)
     loss(q, v).backward()
 
 Positions are differentiated entry by entry (nq); quaternions are normalised first. The engine computes in float64 on
@@ -66,7 +66,8 @@ class _Adjoint(torch.autograd.Function):
 
 def rollout(batch: Batch, q0: torch.Tensor, v0: torch.Tensor, u: torch.Tensor, params: dict[str, torch.Tensor] | None = None,
             on_error: str = "raise") -> tuple[torch.Tensor, torch.Tensor]:
-    """Trajectory (q, v), (..., steps + 1, nq) and (..., steps + 1, nv), of q0 (..., nq), v0 (..., nv) and controls u (..., steps, nu).
+    """Trajectory (q, v), (..., steps + 1, nq) and (..., steps + 1, nv + na), of q0 (..., nq),
+    v0 (..., nv + na) and controls u (..., steps, nu).
 
     params: parameters by name, of their own shape for all trajectories or with leading axes; they are differentiated too."""
     params = params or {}

@@ -4,9 +4,10 @@
 // x = (q, v, act, u) alone; y = (q', v', act') in tangent coordinates about the nominal step. Each column of dy/dx is
 // extrapolated from central differences. Where a point of the stencil has another mode (mode.h) the stencil is shrunk;
 // where that does not help the column is spoiled: the differences of its two sides are taken apart and the Jacobian has
-// to agree with one of them. At a state with several ties (a robot at rest on its feet and its limits) it may agree with neither, as each side switches another tie. The Jacobian
-// then has to be the derivative of the active set that the nominal step chose: the differences are taken of steps whose rows and
-// classes are pinned to the nominal ones. Where the label says exact, that set has to hold within 1e-9 to either side.
+// to agree with one of them. At a state with several ties (a robot at rest on its feet and its limits) it may agree with
+// neither, as each side switches another tie. The Jacobian then has to be the derivative of the active set that the
+// nominal step chose: the differences are taken of steps whose rows and classes are pinned to the nominal ones. Where
+// the label says exact, that set has to hold within 1e-9 to either side.
 #include "check/check.h"
 
 #include <stdio.h>

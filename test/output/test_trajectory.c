@@ -110,7 +110,8 @@ static void test_activations(void **state) {
   tgModel *m = tg_model_compile(d, NULL, &error);
   check_true(m != NULL, "%s", error.text);
   tg_desc_free(d);
-  const double q[STATES] = {1, 2, 3}, v[STATES] = {4, 5, 6}, act[STATES] = {7, 8, 9}, u[2 * (STATES - 1)] = {1, 2, 3, 4}, push[2 * 3 * STATES] = {0};
+  const double q[STATES] = {1, 2, 3}, v[STATES] = {4, 5, 6}, act[STATES] = {7, 8, 9}, u[2 * (STATES - 1)] = {1, 2, 3, 4},
+               push[2 * 3 * STATES] = {0};
   tgTrajectory t = {.steps = STATES - 1, .q = q, .v = v, .u = u, .act = act, .grad_q = v, .grad_v = q, .grad_u = u, .grad_act = act,
                     .push = push, .push_at = push}, back;
   tgNpzArray array[TG_TRAJECTORY_ARRAYS];
@@ -164,7 +165,8 @@ static void test_files_that_lie(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down), cmocka_unit_test_setup_teardown(test_activations, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_activations, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_files_that_lie, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
