@@ -48,6 +48,7 @@ typedef struct tgPairTerm {
   tgReal push[6], hardening;               // of the part of w that grows without bound as the bodies meet: the wrench
                                            // on body 2 (on body 1 its opposite), and
                                            // its curvature along its own translation over its square; hardening 0: there is none
+  bool left_out;                           // by a stepper: its bodies have no block together in the matrix of the step
 } tgPairTerm;
 
 /// Entry (i, j) of the second derivative of a term's energy along exp: minus the symmetric part of X.

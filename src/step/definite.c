@@ -134,7 +134,7 @@ static void to_twists(const tgReal *c, double reach, int n, const double *V, dou
 
 // H += what the negative eigenvalues of one pair lack; false: it has none, or too small ones for the inertia to notice
 static bool lift(const tgSim *s, const tgPose *pose, const tgPairTerm *term, double h, const double *reach, const tgiPatterned *H) {
-  if (!tgi_term_acts(term)) return false;
+  if (term->left_out || !tgi_term_acts(term)) return false;
   Pair pair = open_pair(s, pose, term, reach), *p = &pair;
   const int body[2] = {term->body1, term->body2};
   double Hx[144], V[144], Y[144], D[144] = {0}, most = 0, least = 0;

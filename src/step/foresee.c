@@ -31,6 +31,9 @@ static bool take(tgSim *s, Guess *w) {
   return w->t != NULL && w->dt != NULL && w->grad != NULL && w->step != NULL && w->trial != NULL && w->b != NULL && w->dof != NULL;
 }
 
+// its forces do; what is coupled too weakly for a block in H does not by much
+static bool grows(const tgPairTerm *x) { return tgRe(x->hardening) > 0 && !x->left_out; }
+
 // by which z falls with t
 static tgReal rate(const tgPairTerm *x) { return 2 * x->hardening / 3; }
 
@@ -50,7 +53,7 @@ static int slopes(const tgSim *s, const tgPose *pose, const tgPairTerm *x, Guess
 static void approach(const tgSim *s, const tgPose *pose, const tgReal *d, Guess *w, tgReal *t) {
   for (int k = 0; k < s->nterm; k++) {
     t[k] = 0;
-    if (!(tgRe(s->term[k].hardening) > 0)) continue;
+    if (!grows(&s->term[k])) continue;
     for (int i = slopes(s, pose, &s->term[k], w) - 1; i >= 0; i--) t[k] += w->b[i] * d[w->dof[i]];
   }
 }
@@ -75,7 +78,7 @@ static double model(const tgSim *s, const tgPose *pose, const tgReal *H, const t
   }
   for (int k = 0; k < s->nterm; k++) {
     const tgPairTerm *x = &s->term[k];
-    if (!(tgRe(x->hardening) > 0)) continue;
+    if (!grows(x)) continue;
     tgReal t = w->t[k], z = 1 - rate(x) * t, r = tgSqrt(z), f = 1 / (z * r) - 1 - x->hardening * t;
     sum += tgRe(3 / x->hardening * (1 / r - 1) - t - x->hardening * t * t / 2);
     for (int i = slopes(s, pose, x, w) - 1; i >= 0; i--) w->grad[w->dof[i]] += f * w->b[i];
@@ -88,7 +91,7 @@ static void curvature(const tgSim *s, const tgPose *pose, const tgReal *H, Guess
   memcpy(A, H, w->pattern->size * sizeof *A);
   for (int k = 0; k < s->nterm; k++) {
     const tgPairTerm *x = &s->term[k];
-    if (!(tgRe(x->hardening) > 0)) continue;
+    if (!grows(x)) continue;
     tgReal z = 1 - rate(x) * w->t[k], c = x->hardening * (1 / (z * z * tgSqrt(z)) - 1);
     int n = slopes(s, pose, x, w);
     for (int i = 0; i < n; i++)

@@ -14,6 +14,7 @@
 
 #include "dyn/forces.h"
 #include "sim/arrays.h"
+#include "step/minimise_coupling.h"
 #include "step/objective.h"
 #include "step/step.h"
 
@@ -21,6 +22,7 @@ enum { MOST_STEPS = 200, MOST_HALVINGS = 60 };
 #define CONVERGED 1e-12  // displacement of a Newton step, of the scene's size
 #define STALLED 1e-9     // the same where round-off stands in the way: steps that no longer halve, or none that is accepted
 #define ENDING 3e-9      // displacement after which the next one, which falls with its square, is expected to be round-off
+#define SOLVED 1e-8      // part to which a Newton step is solved for: the next one betters it
 // share of the contact model's bound where that is less than the step: at the bound itself forces that nothing foresaw
 // are far too large
 #define CUT 0.7
@@ -100,38 +102,9 @@ static double displacement(const tgSim *s, Newton *n, const tgReal *d, int *body
   return most;
 }
 
-// the two ends of an equality
-static void couple_equality(const tgSim *s, int e) {
-  const tgModel *m = &s->m;
-  tgiPattern *p = &tgi_minimise_own(s)->pattern;
-  bool joint = m->eq_type[e] == TG_EQ_JOINT;
-  int a = joint ? m->jnt_vadr[m->eq_a[e]] : m->body_lastdof[m->eq_a[e]];
-  int b = !joint ? m->body_lastdof[m->eq_b[e]] : m->eq_b[e] >= 0 ? m->jnt_vadr[m->eq_b[e]] : -1;
-  if (m->eq_active[e] && a >= 0 && b >= 0) tgi_pattern_couple(p, p->block[a], p->block[b]);
-}
-
-// the pattern of the terms at hand and of equalities; TG_ERR_CAPACITY: there is no room for its numbers
-static tgStatus find_pattern(tgSim *s) {
-  const tgModel *m = &s->m;
-  tgiPattern *p = &tgi_minimise_own(s)->pattern;
-  tgi_pattern_open(p);
-  for (int k = 1; k < p->nblock && s->one_island; k++)
-    for (int l = 0; l < k; l++) tgi_pattern_couple(p, k, l);
-  for (int t = 0; t < s->nterm; t++) {
-    int a = m->body_lastdof[s->term[t].body1], b = m->body_lastdof[s->term[t].body2];
-    if (a >= 0 && b >= 0 && tgi_term_acts(&s->term[t])) tgi_pattern_couple(p, p->block[a], p->block[b]);
-  }
-  for (int e = 0; e < m->neq; e++) couple_equality(s, e);
-  if (tgi_pattern_close(p)) return TG_OK;
-  if (p->size > s->wanted.nH) s->wanted.nH = p->size;
-  return tgi_error(&s->error, TG_ERR_CAPACITY,
-                   "The second derivative of a step has %zu numbers, there is room for %zu; reserve more and repeat.",
-                   p->size, s->cap.nH);
-}
-
 static tgStatus hessian(tgSim *s, tgiObjective *o) {
   tgiMinimise *own = tgi_minimise_own(s);
-  TG_TRY(find_pattern(s));
+  TG_TRY(tgi_coupling_find(s, o->h));
   o->pattern = &own->pattern;
   tgi_objective_hessian(s, &s->end, o, own->step_H);
   return TG_OK;
@@ -180,7 +153,9 @@ static tgStatus newton_step(tgSim *s, Newton *n) {
     TG_TRY(factor(s, n->o.h));
   }
   for (int i = 0; i < nv; i++) n->d[i] = -n->o.g[i];
-  tgi_pattern_solve(&own->pattern, own->step_L, n->d);
+  // made definite H is another matrix: it gives a direction
+  if (n->definite) TG_TRY(tgi_coupling_solve(s, SOLVED, n->d));
+  else tgi_pattern_solve(&own->pattern, own->step_L, n->d);
   n->moved = displacement(s, n, n->d, &body) * (1 + own->shift) / n->size;
   if (body >= 0) s->info.body1 = body;
   s->info.residual = n->moved;

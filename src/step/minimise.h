@@ -16,6 +16,7 @@ typedef struct tgiMinimise {
 #include "step/minimise_fields.def"
 #undef TG_OWN_REAL
   tgiPattern pattern;          // of both: its blocks are the sets of coupled dofs
+  bool left_out;               // some terms are left out of both (step/minimise_coupling.h)
   bool mixed;                  // the terms have their B
   double shift;                // added to H of the last step, in units of M/h^2, for it to be positive definite: 0 at a true minimum
 } tgiMinimise;

@@ -9,6 +9,7 @@
 
 #include "dyn/forces.h"
 #include "math/quat.h"
+#include "step/minimise_coupling.h"
 #include "step/objective.h"
 
 static tgStatus no_room(tgSim *s) {
@@ -149,7 +150,7 @@ static tgStatus implicit_jacobian(tgSim *s, tgReal *D, int *clamps) {
   TG_TRY(bodies(s, nc, D));
   contacts(s, nc, D);
   TG_TRY(tgi_joint_start_jacobian(s, &s->end, &o.joints, nc, D, clamps));
-  tgi_pattern_solve_rows(&tgi_minimise_own(s)->pattern, tgi_minimise_own(s)->step_L, nc, D);
+  TG_TRY(tgi_coupling_solve_columns(s, nc, D));
   for (size_t i = 0; i < size; i++) D[i] = -D[i];
   velocities(s, o.joints.delta, nc, D, D + size);
   return TG_OK;

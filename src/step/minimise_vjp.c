@@ -10,6 +10,7 @@
 
 #include "dyn/forces.h"
 #include "math/quat.h"
+#include "step/minimise_coupling.h"
 #include "step/minimise_param.h"
 
 static tgStatus no_room(tgSim *s) {
@@ -30,7 +31,7 @@ static bool take(tgSim *s, tgiAdjoint *a) {
 }
 
 // z = -H^-1 lambda; q' = q0 (+) delta alone moves v' = delta/h with q0
-static void multiplier(const tgSim *s, const tgReal *gq, const tgReal *gv, tgiAdjoint *a, tgReal *aq, tgParamGrad *p) {
+static tgStatus multiplier(tgSim *s, const tgReal *gq, const tgReal *gv, tgiAdjoint *a, tgReal *aq, tgParamGrad *p) {
   const tgModel *m = &s->m;
   for (int d = 0; d < m->nv; d++) a->t[d] = gv != NULL ? gv[d] / s->h : 0;
   tgi_joint_rotate(m, a->o.joints.delta, a->t, true, a->z);
@@ -40,8 +41,9 @@ static void multiplier(const tgSim *s, const tgReal *gq, const tgReal *gv, tgiAd
   }
   tgi_joint_rotate(m, a->o.joints.delta, a->t, false, a->t);
   for (int d = 0; d < m->nv; d++) aq[d] -= a->t[d];
-  tgi_pattern_solve(&tgi_minimise_own(s)->pattern, tgi_minimise_own(s)->step_L, a->z);
+  TG_TRY(tgi_coupling_solve(s, TGI_COUPLING_EXACT, a->z));
   tgi_joint_rotate(m, a->o.joints.delta, a->z, false, a->zeta);
+  return TG_OK;
 }
 
 static void twists(const tgSim *s, tgiAdjoint *a) {
@@ -126,7 +128,7 @@ static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgRea
   tgiAdjoint a;
   if (!take(s, &a)) return no_room(s);
   tgi_joint_slopes(s, &s->end, &a.o.joints);
-  multiplier(s, gq, gv, &a, aq, p);
+  TG_TRY(multiplier(s, gq, gv, &a, aq, p));
   twists(s, &a);
   TG_TRY(bodies(s, &a, aq, av, p));
   TG_TRY(tgi_joint_start_vjp(s, &s->end, &a.o.joints, a.z, a.zeta, a.t, aq, av, du, clamps));

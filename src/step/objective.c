@@ -207,7 +207,7 @@ static void add_curvature(const tgSim *s, const tgPose *pose, const tgPairTerm *
       K[36 * t->body1 + 6 * r + c] += tgi_term_stiffness(t, r, c);
       K[36 * t->body2 + 6 * r + c] += tgi_term_stiffness(t, 6 + r, 6 + c);
     }
-  cross_block(s, pose, t, H);
+  if (!t->left_out) cross_block(s, pose, t, H);
 }
 
 void tgi_objective_hessian(tgSim *s, const tgPose *pose, tgiObjective *o, tgReal *H) {

@@ -132,6 +132,55 @@ static void test_against_dense(void **state) {
   drop(&rig);
 }
 
+// Spheres on the ground, two of each row near each other, a chain of links among them.
+static tgDesc *field(void) {
+  tgDesc *d = tg_desc_create(NULL);
+  int ground = tg_desc_add_geom(d, 0, TG_GEOM_PLANE, NULL), body = 0;
+  d->geom[ground].size[0] = d->geom[ground].size[1] = 10;
+  for (int k = 0; k < 36; k++) {
+    int b = tg_desc_add_body(d, 0, NULL), g = tg_desc_add_geom(d, b, TG_GEOM_SPHERE, NULL);
+    tg_desc_add_joint(d, b, TG_JOINT_FREE, NULL);
+    d->geom[g].size[0] = half;
+    memcpy(d->body[b].pos, (double[]){3 * half * (k % 6) - (k % 6 == 5 ? 0.95 * half : 0), 3 * half * (k / 6), 1.03 * half},
+           sizeof d->body[b].pos);
+  }
+  for (int k = 0; k < 2; k++) add_link(d, &body, -0.3);
+  return d;
+}
+
+// Where all bodies feel each other, the couplings that are weak are left out of the matrix; the step and its derivatives
+// are those of all. With a potential that is strong against inertia, none is left out.
+static void test_left_out(void **state) {
+  (void)state;
+  static const char *const settings[] = {"long_range=both weight=1e-5", "long_range=both", "long_range=both weight=1e-2"};
+  int left[3] = {0};
+  for (int i = 0; i < 3; i++) {
+    tgAnyContactOptions o = options_of("barrier", settings[i]);
+    Rig rig = rig_of_desc(field(), "barrier", &o.of);
+    tgSim *dense = tg_sim_create(rig.m, rig.c, NULL, NULL), *s = rig.s;
+    tgtRandom r = {.s = 5};
+    dense->one_island = true;
+    for (int k = 0; k < 3; k++) {
+      if (k == 0) throw_all(s, &r, 0.05);
+      take_state(dense, s);
+      grown_step(s);
+      grown_step(dense);
+      assert_true(tgi_minimise_own(dense)->pattern.dense && !tgi_minimise_own(dense)->left_out);
+      assert_true(tgi_minimise_own(s)->left_out == !tgi_minimise_own(s)->pattern.dense);
+      int out = 0;
+      for (int t = 0; t < s->nterm; t++) out += s->term[t].left_out;
+      if (tgi_minimise_own(s)->left_out) assert_true(out > 100 && out < s->nterm);
+      else assert_int_equal(out, 0);
+      left[i] += out;
+      print_message("%s: %d of %d terms are left out\n", settings[i], out, s->nterm);
+      if (k == 2) check_step(s, dense, &r);
+    }
+    tg_sim_free(dense);
+    drop(&rig);
+  }
+  assert_true(left[0] > 0 && left[1] > 0 && left[2] == 0);
+}
+
 // the same bits as a simulation that has seen nothing else
 static void test_no_history(void **state) {
   (void)state;
@@ -178,6 +227,7 @@ static void test_grows(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_dense), cmocka_unit_test(test_no_history), cmocka_unit_test(test_grows)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_dense), cmocka_unit_test(test_left_out),
+                                     cmocka_unit_test(test_no_history), cmocka_unit_test(test_grows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
