@@ -126,7 +126,7 @@ static void test_rollout(void **state) {
     tgtRandom random = {.s = (uint64_t)(60 + v)};
     activated_state(r.s, &random);
     // a remainder falls as a square where the force does not set in within the first tenth of the way that is looked at
-    if (v >= SOFTMIN && v < BARRIER) r.s->qpos[1] += 0.3;
+    if (v >= SOFTMIN) r.s->qpos[1] += 0.3;
     tgRolloutOptions o = tg_rollout_default();
     tgError e = {0};
     o.steps = 5;
