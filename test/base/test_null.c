@@ -95,6 +95,7 @@ static void no_object(void **state) {
   NUMBER(tg_model_nq(NULL), 0);
   NUMBER(tg_model_nv(NULL), 0);
   NUMBER(tg_model_nu(NULL), 0);
+  NUMBER(tg_model_na(NULL), 0);
   NUMBER(tg_model_count(NULL, 0), 0);
   POINTER(tg_model_name(NULL, 0, 0));
   NUMBER(tg_model_find(NULL, 0, NULL), -1);
@@ -158,6 +159,9 @@ static void no_object(void **state) {
   POINTER(tg_sim_qpos(NULL));
   POINTER(tg_sim_qvel(NULL));
   POINTER(tg_sim_ctrl(NULL));
+  POINTER(tg_sim_act(NULL));
+  tg_sim_state(NULL, NULL, NULL);
+  tg_sim_set_state(NULL, NULL, NULL);
   POINTER(tg_sim_qfrc_applied(NULL));
   tg_sim_reset(NULL);
   STATUS(tg_sim_reset_key(NULL, 0));
