@@ -67,9 +67,9 @@ void tgi_sensitivity_initial(const tgTask *t, const double *x, double *S, int co
   for (int i = 0; i < ni; i++)
     if (!t->initial[i].velocity) pick[t->initial[i].dof * ni + i] = 1;
   tgi_integrate_jacobian(t->model, step, ni, NULL, pick, moved);
-  for (int i = 0; i < ni; i++)
-    for (int d = 0; d < nv; d++) {
-      S[(size_t)d * (size_t)columns + (size_t)i] = moved[d * ni + i];
+  for (int i = 0; i < ni; i++) {
+    for (int d = 0; d < nv; d++) S[(size_t)d * (size_t)columns + (size_t)i] = moved[d * ni + i];
+    for (int d = 0; d < tgi_nw(t->model); d++)
       S[(size_t)(nv + d) * (size_t)columns + (size_t)i] = t->initial[i].velocity && t->initial[i].dof == d ? 1 : 0;
-    }
+  }
 }

@@ -18,7 +18,7 @@ typedef enum tgMethod {
   TG_METHOD_GAUSS_NEWTON, TG_METHOD_BUNDLE, TG_METHOD_DDP, TG_METHOD_SHOOTING
 } tgMethod;
 typedef enum tgBasis { TG_BASIS_STEPS, TG_BASIS_SINES } tgBasis;
-typedef enum tgInitialPart { TG_INITIAL_POSITION, TG_INITIAL_VELOCITY } tgInitialPart;
+typedef enum tgInitialPart { TG_INITIAL_POSITION, TG_INITIAL_VELOCITY, TG_INITIAL_ACTIVATION } tgInitialPart;
 
 // what the file says, in its own order (filled by libcyaml; a pointer is NULL where the file is silent)
 typedef struct YamlHorizon { int steps; double timestep; } YamlHorizon;
@@ -26,7 +26,7 @@ typedef struct YamlJoint { char *joint; double *position, *velocity; unsigned np
 typedef struct YamlStart { char *keyframe; YamlJoint *joints; unsigned njoints; } YamlStart;
 typedef struct YamlRestitution { char *geom; double value; } YamlRestitution;
 typedef struct YamlControls { tgBasis basis; int every, terms; double start, start_noise, amplitude, frequency, *low, *high; } YamlControls;
-typedef struct YamlInitial { char *joint; tgInitialPart part; int *entries; unsigned nentries; double *low, *high; } YamlInitial;
+typedef struct YamlInitial { char *joint, *actuator; tgInitialPart part; int *entries; unsigned nentries; double *low, *high; } YamlInitial;
 typedef struct YamlParameter { char *name, *of; int *entry; double *start, *low, *high; } YamlParameter;
 typedef struct YamlLoss {
   tgTermKind term;
@@ -73,7 +73,7 @@ typedef struct tgTerm {
   char label[96];
 } tgTerm;
 
-/// One scalar of the initial state that is decided.
+/// One scalar of the initial state that is decided. velocity: `dof` is an entry of v (nv + na), whose activations belong to no joint (-1).
 typedef struct tgInitialVar { int joint, dof; bool velocity; double low, high; } tgInitialVar;
 
 struct tgTask {

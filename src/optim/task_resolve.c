@@ -60,6 +60,24 @@ static tgStatus resolve_start(tgTask *t, tgError *error) {
   return TG_OK;
 }
 
+// the activation that an item of such a list names
+static tgStatus add_activation(const tgTask *t, const char *what, const YamlInitial *y, tgInitialVar *out, int *count, tgError *error) {
+  const tgModel *m = t->model;
+  int i = tg_model_find(m, TG_THING_ACTUATOR, y->actuator);
+  if (y->joint != NULL) FAIL("%s: joint '%s' and actuator '%s' in one item; give one", what, y->joint, y->actuator);
+  if (y->part != TG_INITIAL_ACTIVATION) FAIL("%s: actuator '%s': its part is activation", what, y->actuator);
+  if (i < 0) FAIL("%s: the model has no actuator '%s'", what, y->actuator);
+  if (m->act_adr[i] < 0) FAIL("%s: actuator '%s' has no activation", what, y->actuator);
+  if (y->nentries > 0) FAIL("%s: actuator '%s': an activation is one number; remove entries", what, y->actuator);
+  tgInitialVar v = {.joint = -1, .dof = m->nv + m->act_adr[i], .velocity = true, .low = y->low != NULL ? *y->low : -INFINITY,
+                    .high = y->high != NULL ? *y->high : INFINITY};
+  if (!(v.low <= v.high)) FAIL("%s: actuator '%s': low %g is above high %g, or one is not a number", what, y->actuator, v.low, v.high);
+  for (int k = 0; k < *count; k++)
+    if (out[k].dof == v.dof && out[k].velocity) FAIL("%s: actuator '%s' is given twice", what, y->actuator);
+  out[(*count)++] = v;
+  return TG_OK;
+}
+
 // the dofs of one joint that an item of such a list names, all of them where it names none
 static tgStatus add_boxes(const tgTask *t, const char *what, const YamlInitial *y, tgInitialVar *out, int *count, tgError *error) {
   const tgModel *m = t->model;
@@ -85,13 +103,20 @@ static tgStatus resolve_boxes(tgTask *t, const char *what, const YamlInitial *li
   const tgModel *m = t->model;
   int n = 0;
   for (unsigned k = 0; k < nlist; k++) {
+    if (list[k].actuator != NULL) {
+      n++;
+      continue;
+    }
+    if (list[k].joint == NULL || list[k].part == TG_INITIAL_ACTIVATION)
+      FAIL("%s: an item names a joint with its position or velocity, or an actuator with its activation", what);
     int j = tg_model_find(m, TG_THING_JOINT, list[k].joint);
     if (j < 0) FAIL("%s: the model has no joint '%s'", what, list[k].joint);
     n += list[k].nentries > 0 ? (int)list[k].nentries : joint_width(m, j, true);
   }
   *out = take(t, (size_t)n, sizeof **out);
   if (*out == NULL) return tgi_error(error, TG_ERR_MEMORY, "out of memory for %d %s variables", n, what);
-  for (unsigned k = 0; k < nlist; k++) TG_TRY(add_boxes(t, what, &list[k], *out, count, error));
+  for (unsigned k = 0; k < nlist; k++)
+    TG_TRY((list[k].actuator != NULL ? add_activation : add_boxes)(t, what, &list[k], *out, count, error));
   return TG_OK;
 }
 

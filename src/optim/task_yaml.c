@@ -13,7 +13,8 @@ static const cyaml_strval_t term_words[] = {
     {"velocity", TG_TERM_VELOCITY}, {"control", TG_TERM_CONTROL}, {"pose", TG_TERM_POSE}, {"height", TG_TERM_HEIGHT},
     {"body_velocity", TG_TERM_BODY_VELOCITY}, {"body_orientation", TG_TERM_BODY_ORIENTATION}};
 static const cyaml_strval_t when_words[] = {{"end", TG_TERM_END}, {"all", TG_TERM_ALL}, {"time", TG_TERM_TIME}};
-static const cyaml_strval_t part_words[] = {{"position", TG_INITIAL_POSITION}, {"velocity", TG_INITIAL_VELOCITY}};
+static const cyaml_strval_t part_words[] = {{"position", TG_INITIAL_POSITION}, {"velocity", TG_INITIAL_VELOCITY},
+                                            {"activation", TG_INITIAL_ACTIVATION}};
 static const cyaml_strval_t basis_words[] = {{"steps", TG_BASIS_STEPS}, {"sines", TG_BASIS_SINES}};
 static const cyaml_strval_t method_words[] = {{"adam", TG_METHOD_ADAM}, {"descent", TG_METHOD_DESCENT},
                                               {"lbfgs", TG_METHOD_LBFGS}, {"random", TG_METHOD_RANDOM}, {"cem", TG_METHOD_CEM},
@@ -58,7 +59,8 @@ static const cyaml_schema_field_t controls_fields[] = {
     CYAML_FIELD_FLOAT_PTR("high", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlControls, high),
     CYAML_FIELD_END};
 static const cyaml_schema_field_t initial_fields[] = {
-    CYAML_FIELD_STRING_PTR("joint", CYAML_FLAG_POINTER, YamlInitial, joint, 1, 256),
+    CYAML_FIELD_STRING_PTR("joint", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlInitial, joint, 1, 256),
+    CYAML_FIELD_STRING_PTR("actuator", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlInitial, actuator, 1, 256),
     CYAML_FIELD_ENUM("part", CYAML_FLAG_STRICT, YamlInitial, part, part_words, COUNT(part_words)),
     CYAML_FIELD_SEQUENCE_COUNT("entries", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlInitial, entries, nentries, &index_number, 1, 6),
     CYAML_FIELD_FLOAT_PTR("low", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlInitial, low),
