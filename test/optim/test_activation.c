@@ -93,7 +93,8 @@ static void test_methods(void **state) {
 static void test_initial(void **state) {
   (void)state;
   check_methods("initial: [{actuator: pull, part: activation, low: -0.6, high: 0.6}]\n");
-  tgTask *t = task("gauss_newton", "initial: [{actuator: pull, part: activation, low: -0.6, high: 0.6}]\n"), *fixed = task("gauss_newton", "");
+  tgTask *t = task("gauss_newton", "initial: [{actuator: pull, part: activation, low: -0.6, high: 0.6}]\n");
+  tgTask *fixed = task("gauss_newton", "");
   tgOptimum *best = tgt_optimize(t, NULL), *kept = tgt_optimize(fixed, NULL);
   check_true(fabs(best->best[best->n - 1]) <= 0.6, "%g", best->best[best->n - 1]);
   check_true(best->best_loss < 0.99 * kept->best_loss, "decided %g, kept %g", best->best_loss, kept->best_loss);
