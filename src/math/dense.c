@@ -44,9 +44,9 @@ static void upper_solve(int n, const tgReal *r, int ld, tgReal *x, bool transpos
       x[i] /= r[i + (size_t)ld * i];
     }
   else
-    for (int i = n - 1; i >= 0; i--) {
-      for (int k = i + 1; k < n; k++) x[i] -= r[i + (size_t)ld * k] * x[k];
-      x[i] /= r[i + (size_t)ld * i];
+    for (int k = n - 1; k >= 0; k--) {   // by columns, as they lie
+      x[k] /= r[k + (size_t)ld * k];
+      for (int i = 0; i < k; i++) x[i] -= r[i + (size_t)ld * k] * x[k];
     }
 }
 

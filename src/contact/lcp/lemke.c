@@ -8,15 +8,7 @@
 // B^-1, which the lexicographic test compares, are among them or unit vectors.
 #include "contact/lcp/scratch.h"
 
-// splitmix64, as a counter-based generator: the number depends on (attempt, i) alone
-static double covering(int attempt, int i) {
-  if (attempt == 0) return 1;
-  uint64_t z = ((uint64_t)(unsigned)attempt << 32 | (unsigned)i) * 0x9E3779B97F4A7C15u + 0x9E3779B97F4A7C15u;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  z ^= z >> 31;
-  return 0.5 + (double)(z >> 11) * 0x1p-53;
-}
+static double covering(int attempt, int i) { return attempt == 0 ? 1 : tgi_lcp_chance(attempt, i); }
 
 static const double axis_sign[3] = {1, -1, 0};
 

@@ -12,19 +12,11 @@
 
 #include <string.h>
 
-// e; how far from its border a row starts that is on it or beyond, in units of the problem; where t has left all bounds
-#define SHIFT 1e-9
-#define MARGIN 1e-3
+// How far from its border a row starts that is on it or beyond, in units of the problem; where t has left all bounds
+#define MARGIN 1e-5
 #define LOST 1e3
-
-// splitmix64 of (attempt, i) in [0.5, 1.5]: no two rows reach their borders at once
-static double chance(int attempt, int i) {
-  uint64_t z = ((uint64_t)(unsigned)attempt << 32 | (unsigned)i) * 0x9E3779B97F4A7C15u + 0x9E3779B97F4A7C15u;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  z ^= z >> 31;
-  return 0.5 + (double)(z >> 11) * 0x1p-53;
-}
+// Rows that are beyond their borders at the end by less than this are on them.
+#define ARRIVED 1e-6
 
 static double diagonal(const tgiLcpReduced *r, int i) { return r->A[(size_t)(r->n + 1) * i]; }
 static bool is_held(int8_t c) { return c == TGI_LCP_C || c == TGI_LCP_F; }
@@ -34,15 +26,10 @@ static bool is_idle(const tgiLcpReduced *r, const int8_t *cls, int i) {
   return r->bound[i] <= 0 || (r->parent[i] >= 0 && cls[r->parent[i]] == TGI_LCP_N);
 }
 
-// +-bound of a row that slides, 0 of one that is held
-static double side(const tgiLcpReduced *r, const int8_t *cls, int i) {
-  return cls[i] == TGI_LCP_H ? r->bound[i] : cls[i] == TGI_LCP_L ? -r->bound[i] : 0;
-}
-
 // w <- (A + e D) f + b
 static void velocities(const tgiLcpReduced *r, const double *f, double *w) {
   tgi_lcp_velocities(r, f, w);
-  for (int i = 0; i < r->n; i++) w[i] += SHIFT * diagonal(r, i) * f[i];
+  for (int i = 0; i < r->n; i++) w[i] += TGI_LCP_SHIFT * diagonal(r, i) * f[i];
 }
 
 // the nearer side of each alternative: f >= 0 or w >= 0, and so on, velocities as the forces that would undo them
@@ -67,11 +54,11 @@ static void move_inside(const tgiLcpReduced *r, const int8_t *cls, int attempt, 
   if (most == 0) most = fastest;
   for (int i = 0; i < r->n; i++) {
     if (cls[i] == TGI_LCP_N) f[i] = 0;
-    if (cls[i] == TGI_LCP_C) f[i] = fmax(f[i], MARGIN * chance(attempt, 2 * i) * most);
+    if (cls[i] == TGI_LCP_C) f[i] = fmax(f[i], MARGIN * tgi_lcp_chance(attempt, 2 * i) * most);
   }
   for (int i = 0; i < r->n; i++) {
     if (r->kind[i] == TGI_LCP_NORMAL) continue;
-    double B = tgi_lcp_bound(r, f, i), inner = B * (1 - MARGIN * chance(attempt, 2 * i));
+    double B = tgi_lcp_bound(r, f, i), inner = B * (1 - MARGIN * tgi_lcp_chance(attempt, 2 * i));
     f[i] = cls[i] == TGI_LCP_H ? B : cls[i] == TGI_LCP_L ? -B : fmax(-inner, fmin(inner, f[i]));
   }
 }
@@ -86,69 +73,30 @@ static void open_path(tgiLcpScratch *c, int8_t *cls, int attempt) {
   velocities(r, c->f, c->w);
   for (int i = 0; i < r->n; i++) most = fmax(most, fabs(r->b[i]));
   for (int i = 0; i < r->n; i++) {
-    double off = MARGIN * most * chance(attempt, 2 * i + 1), w = c->w[i];
+    double off = MARGIN * most * tgi_lcp_chance(attempt, 2 * i + 1), w = c->w[i];
     bool idle = r->kind[i] != TGI_LCP_NORMAL && is_idle(r, cls, i);
     double wanted = idle ? w : cls[i] == TGI_LCP_H ? fmin(w, -off) : is_held(cls[i]) ? 0 : fmax(w, off);
     c->delta[i] = wanted - w;
   }
 }
 
-// [A_KK + A_KS E + e D], column-major
-static void fill_held(const tgiLcpScratch *c, const int8_t *cls, int nk, tgReal *q) {
-  const tgiLcpReduced *r = &c->red;
-  for (int k = 0; k < nk; k++) {
-    const double *column = r->A + (size_t)r->n * c->K[k];   // A is symmetric: its rows are its columns
-    for (int a = 0; a < nk; a++) q[a + (size_t)nk * k] = column[c->K[a]];
-    q[k + (size_t)nk * k] += SHIFT * diagonal(r, c->K[k]);
-  }
-  for (int i = 0; i < r->n; i++) {
-    if (r->parent[i] < 0 || c->K_pos[r->parent[i]] < 0 || side(r, cls, i) == 0) continue;
-    const double *column = r->A + (size_t)r->n * i;
-    tgReal *to = q + (size_t)nk * c->K_pos[r->parent[i]];
-    for (int a = 0; a < nk; a++) to[a] += side(r, cls, i) * column[c->K[a]];
-  }
-}
-
-// The system of the held rows and its two right-hand sides: f at t, and its rate
-static bool solve_held(tgiLcpScratch *c, const int8_t *cls, int nk, double t) {
-  fill_held(c, cls, nk, c->lu);
-  for (int a = 0; a < nk; a++) {
-    c->x[a] = -c->w[c->K[a]] - (1 - t) * c->delta[c->K[a]];
-    c->y[a] = c->delta[c->K[a]];
-  }
-  if (nk == 0) return true;
-  if (!tgi_lu_factor(nk, c->lu, c->lu_piv)) return false;
-  tgi_lu_solve(nk, c->lu, c->lu_piv, c->x, false);
-  tgi_lu_solve(nk, c->lu, c->lu_piv, c->y, false);
-  return true;
-}
-
 // f, w at t and their rates Df, Dw for the classes
 static bool solve_path(tgiLcpScratch *c, const int8_t *cls, double t) {
   const tgiLcpReduced *r = &c->red;
-  int n = r->n, nk = 0;
+  int n = r->n;
+  if (!tgi_lcp_bordered_solve(c, cls, c->f, c->Df)) return false;
   for (int i = 0; i < n; i++) {
-    c->K_pos[i] = is_held(cls[i]) ? nk : -1;
-    if (is_held(cls[i])) c->K[nk++] = i;
-    c->f[i] = r->kind[i] == TGI_LCP_BOX ? side(r, cls, i) : 0;
-    c->Df[i] = 0;
+    c->f[i] += t * c->Df[i];
+    c->w[i] = r->b[i] + (1 - t) * c->delta[i] + TGI_LCP_SHIFT * diagonal(r, i) * c->f[i];
+    c->Dw[i] = -c->delta[i] + TGI_LCP_SHIFT * diagonal(r, i) * c->Df[i];
   }
-  tgi_lcp_velocities(r, c->f, c->w);
-  if (!solve_held(c, cls, nk, t)) return false;
-  for (int a = 0; a < nk; a++) {
-    c->f[c->K[a]] = tgRe(c->x[a]);
-    c->Df[c->K[a]] = tgRe(c->y[a]);
-  }
-  for (int i = 0; i < n; i++) {
-    if (r->kind[i] != TGI_LCP_FRICTION || is_held(cls[i])) continue;
-    c->f[i] = side(r, cls, i) * c->f[r->parent[i]];
-    c->Df[i] = side(r, cls, i) * c->Df[r->parent[i]];
-  }
-  velocities(r, c->f, c->w);
-  velocities(r, c->Df, c->Dw);
-  for (int i = 0; i < n; i++) {
-    c->w[i] += (1 - t) * c->delta[i];
-    c->Dw[i] -= r->b[i] + c->delta[i];
+  for (int j = 0; j < n; j++) {
+    const double *A = r->A + (size_t)n * j;
+    double f = c->f[j], df = c->Df[j];
+    for (int i = 0; (f != 0 || df != 0) && i < n; i++) {
+      c->w[i] += A[i] * f;
+      c->Dw[i] += A[i] * df;
+    }
   }
   return true;
 }
@@ -192,24 +140,43 @@ static void switch_class(const tgiLcpScratch *c, int8_t *cls, int i, int8_t to) 
     if (c->red.parent[j] == i) cls[j] = c->w[j] > 0 ? TGI_LCP_L : TGI_LCP_H;
 }
 
-bool tgi_lcp_path(tgiLcpScratch *c, int attempt, int8_t *cls, int *pivots) {
+// To the end of the path. False where rows lie beyond their borders: rounding, where the system was all but singular on the way.
+static bool arrive(tgiLcpScratch *c, const int8_t *cls, double rest) {
+  const tgiLcpReduced *r = &c->red;
+  double most = 0, fastest = 0, off = 0;
+  for (int i = 0; i < r->n; i++) {
+    c->f[i] += rest * c->Df[i];
+    c->w[i] += rest * c->Dw[i];
+    most = fmax(most, fabs(c->f[i]));
+    fastest = fmax(fastest, fabs(r->b[i]));
+  }
+  for (int i = 0; i < r->n; i++) {
+    double f = c->f[i] / most, w = c->w[i] / fastest, B = r->kind[i] == TGI_LCP_NORMAL ? 0 : tgi_lcp_bound(r, c->f, i) / most;
+    bool idle = r->kind[i] != TGI_LCP_NORMAL && is_idle(r, cls, i);
+    if (cls[i] == TGI_LCP_C) off = fmax(off, -f);
+    else if (cls[i] == TGI_LCP_F) off = fmax(off, fabs(f) - B);
+    else if (!idle) off = fmax(off, cls[i] == TGI_LCP_H ? w : -w);
+  }
+  return off <= ARRIVED;
+}
+
+bool tgi_lcp_path(tgiLcpScratch *c, int attempt, int borders, int8_t *cls, int *pivots) {
   const tgiLcpReduced *r = &c->red;
   double t = 0, way = 1;
   int most = 4 * r->n + 20, last = -1;   // longer ones are cheaper to leave to another start
+  bool fresh = false;
   open_path(c, cls, attempt);
+  c->system.most = borders;
   for (int k = 0; k < most; k++) {
     ++*pivots;
+    fresh = fresh && tgi_lcp_bordered_switch(c, cls, last);
+    if (!fresh && !tgi_lcp_bordered_factor(c, cls)) return false;
+    fresh = true;
     if (!solve_path(c, cls, t)) return false;
     if (last >= 0) way = leaves_border(c, cls, last) ? 1 : -1;
     tgiLcpBorder b = first_border(c, cls, way);
     double next = t + way * b.step;
-    if (next >= 1) {
-      for (int i = 0; i < r->n; i++) {
-        c->f[i] += (1 - t) * c->Df[i];
-        c->w[i] += (1 - t) * c->Dw[i];
-      }
-      return true;
-    }
+    if (next >= 1) return arrive(c, cls, 1 - t);
     if (!(next > -LOST)) return false;
     for (int i = 0; i < r->n; i++) c->w[i] += way * b.step * c->Dw[i];
     t = next;

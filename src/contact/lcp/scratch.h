@@ -20,6 +20,22 @@ typedef struct tgiLcpReduced {
   double *bound;  ///< n
 } tgiLcpReduced;
 
+/// The system of the held rows along a path (bordered.c): as it was factorised, with a border for each row that has switched since.
+typedef struct tgiLcpBordered {
+  int most, count;         ///< borders it may have, has
+  int nk, *K, *K_pos;      ///< rows held at the factorisation
+  int8_t *base;            ///< n: classes then
+  int *border, *row;       ///< n: of each row, -1 where none; of each border
+  double *f0, *w0;         ///< n each: constant limits in force then, and w without held rows, b and delta
+  double *x[2], *xz;       ///< n each: solutions without borders, at t = 0 and the rate; with them
+  double *Z, *V, *G;       ///< nk x most: M^-1 U, V'; most x most: V M^-1 U of rows not held then
+  tgReal *S, *z[2];        ///< count x count and count: the borders' system
+  int *S_piv;
+} tgiLcpBordered;
+/// Borders for which there is room in a workspace of n rows; systems of few rows are factorised again instead.
+static inline int tgi_lcp_borders(int n) { return n < 64 ? n / 2 : 64; }
+#define TGI_LCP_BORDERED 64   // rows from which on a path's system is bordered
+
 typedef struct tgiLcpScratch {
   double sf, sw;      ///< max|f|, max|b|, 1 where that is 0
   tgReal *cod_work;   ///< TGI_COD_WORK(n)
@@ -36,6 +52,7 @@ typedef struct tgiLcpScratch {
   double *scale;      ///< n: D of the reduced problem
   int8_t *dead;       ///< n: the row cannot act
   int *order, eliminated;             ///< equality rows in the order of their elimination
+  tgiLcpBordered system;
   double trace;       ///< of A
   bool equalities;    ///< there are some
   int *inert;         ///< n: tgiLcpInfo.inert
@@ -44,7 +61,7 @@ typedef struct tgiLcpScratch {
   tgReal *lu;         ///< the memory of the answer's factorisation, which a class solve fills again
   int *lu_piv;
   int8_t *red_cls;    ///< n
-  double *T;          ///< mz x (mz + 2): Lemke's tableau
+  double *T;          ///< mz x (mz + 2): the tableau of Lemke; by turns others' memory
   int *basis, *column, *where;        ///< mz, mz + 1, 2 mz + 1
   double *zval;                       ///< mz
   int *group;                         ///< n: first Lemke variable of a row
@@ -53,6 +70,8 @@ typedef struct tgiLcpScratch {
 // The residual below which an answer is accepted, and what counts as zero in a tie (both relative).
 #define TGI_LCP_ACCEPT 1e-8
 #define TGI_LCP_TIE 1e-9
+// What keeps systems of a path regular, in shares of the diagonal of A.
+#define TGI_LCP_SHIFT 1e-8
 // A row cannot act below this share of the trace of A.
 #define TGI_LCP_DEAD 1e-12
 
@@ -84,12 +103,22 @@ void tgi_lcp_reduce(tgiLcp *s, const tgiLcpProblem *p);
 void tgi_lcp_lift(tgiLcpScratch *c, const tgiLcpProblem *p);
 
 /// Stage 2. From c->f, any forces, to classes of the reduced rows, with their forces in c->f; false when it stops without an
-/// answer. Attempts differ in how far from their borders rows start.
-bool tgi_lcp_path(tgiLcpScratch *c, int attempt, int8_t *cls, int *pivots);
+/// answer. Attempts differ in how far from their borders rows start. borders: the system is factorised anew behind so many
+/// switched rows, at most tgi_lcp_borders(n); 0: at each switch.
+bool tgi_lcp_path(tgiLcpScratch *c, int attempt, int borders, int8_t *cls, int *pivots);
+/// The system of the path for these classes, without borders. False: singular.
+bool tgi_lcp_bordered_factor(tgiLcpScratch *c, const int8_t *cls);
+/// Row i (and friction on it) has another class now. False: there is no room for more borders.
+bool tgi_lcp_bordered_switch(tgiLcpScratch *c, const int8_t *cls, int i);
+/// f at t = 0 and its rate. False: singular.
+bool tgi_lcp_bordered_solve(tgiLcpScratch *c, const int8_t *cls, double *f, double *rate);
 /// A step from the solution c->ftry, wtry of the classes s->cls towards their class solve (f, w), which was refused: c->ftry,
 /// wtry and s->cls after it. last: the row that switched in the step before, -1 in the first; then the one that does now.
 /// False: there is none.
 bool tgi_lcp_walk(tgiLcp *s, const tgiLcpProblem *p, const tgReal *f, const tgReal *w, int *last);
+/// From the solution c->ftry of the classes s->cls, just solved for: a solution with the same velocities, and its classes s->cls, whose
+/// held rows act independently. False: those do already.
+bool tgi_lcp_vertex(tgiLcp *s, const tgiLcpProblem *p);
 /// Stage 3. Covering vector of ones for attempt 0, random in [0.5, 1.5] after; `shift` is added to the diagonal of A.
 /// Classes by the values reached.
 bool tgi_lcp_lemke(tgiLcpScratch *c, int attempt, double shift, int8_t *cls, int *pivots);
@@ -116,6 +145,15 @@ static inline bool tgi_lcp_acts_on_nothing(const tgiLcpScratch *c, const tgiLcpP
 /// A normal that acts on nothing gets no force, and its velocity is not judged.
 static inline bool tgi_lcp_is_inert(const tgiLcpScratch *c, const tgiLcpProblem *p, int i) {
   return p->kind[i] == TGI_LCP_NORMAL && tgi_lcp_acts_on_nothing(c, p, i);
+}
+
+/// splitmix64 of (attempt, i) in [0.5, 1.5]
+static inline double tgi_lcp_chance(int attempt, int i) {
+  uint64_t z = ((uint64_t)(unsigned)attempt << 32 | (unsigned)i) * 0x9E3779B97F4A7C15u + 0x9E3779B97F4A7C15u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  z ^= z >> 31;
+  return 0.5 + (double)(z >> 11) * 0x1p-53;
 }
 
 /// The nearest border met so far: steps to it, the row, the class beyond.

@@ -10,7 +10,7 @@
 #include "contact/lcp/scratch.h"
 
 // Paths that are tried, and steps of the walk from the end of one.
-enum { PATHS = 3, WALK = 40 };
+enum { PATHS = 5, WALK = 6, LEGS = 6 };
 
 // ---- workspace ----
 
@@ -45,6 +45,28 @@ static size_t lay_out_kept(char *base, int rows, tgiLcp *s) {
   return at;
 }
 
+static void lay_out_system(char *base, size_t *at, int rows, tgiLcpBordered *m) {
+  size_t n = (size_t)rows;
+  m->base = bytes_of(base, at, n);
+  int **indices[] = {&m->K, &m->K_pos, &m->border};
+  for (size_t i = 0; i < sizeof indices / sizeof *indices; i++) *indices[i] = ints(base, at, n);
+  double **lines[] = {&m->f0, &m->w0, &m->x[0], &m->x[1], &m->xz};
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) *lines[i] = doubles(base, at, n);
+}
+
+static size_t lay_out_borders(char *base, int rows, tgiLcpBordered *m) {
+  size_t at = 0, most = (size_t)tgi_lcp_borders(rows), wide = tgi_size_mul((size_t)rows, most);
+  m->row = ints(base, &at, most);
+  m->S_piv = ints(base, &at, most);
+  m->Z = doubles(base, &at, wide);
+  m->V = doubles(base, &at, wide);
+  m->G = doubles(base, &at, most * most);
+  m->S = reals(base, &at, most * most);
+  m->z[0] = reals(base, &at, most);
+  m->z[1] = reals(base, &at, most);
+  return at;
+}
+
 // ... and the scratch
 static size_t lay_out_scratch(char *base, int rows, int variables, tgiLcp *s) {
   size_t at = 0, n = (size_t)rows, m = (size_t)variables, nn = tgi_size_mul(n, n);
@@ -60,10 +82,14 @@ static size_t lay_out_scratch(char *base, int rows, int variables, tgiLcp *s) {
   for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) *squares[i] = doubles(base, &at, nn);
   double **lines[] = {&c->red.b, &c->red.bound, &c->fullb, &c->scale, &c->f, &c->w, &c->Df, &c->Dw, &c->delta};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) *lines[i] = doubles(base, &at, n);
-  // trials come when the tableau is done with
-  size_t tableau = tgi_size_mul(tgi_size_mul(m, m + 2), sizeof(double)), kept = tgi_lcp_kept_bytes(rows);
-  c->T = take(base, &at, 1, tableau > kept ? tableau : kept);
+  lay_out_system(base, &at, rows, &c->system);
+  // borders of a path, directions of a vertex (n^2 at most), the tableau and trials take turns
+  size_t room = tgi_size_mul(tgi_size_mul(m, m + 2), sizeof(double)), kept = tgi_lcp_kept_bytes(rows);
+  size_t borders = lay_out_borders(NULL, rows, &c->system);
+  room = room > kept ? room : kept;
+  c->T = take(base, &at, 1, room > borders ? room : borders);
   if (base != NULL) lay_out_kept((char *)c->T, rows, &c->spare);
+  if (base != NULL) lay_out_borders((char *)c->T, rows, &c->system);
   c->spare.capacity = rows;
   c->spare.scratch = place;
   c->basis = ints(base, &at, m);
@@ -359,19 +385,24 @@ static bool try_proposal(Attempt *a, int corrections) {
 // From a few sweeps on the forces that the last classes gave; then from none, and from those of many sweeps.
 static bool try_path(Attempt *a, int attempt, tgiLcpInfo *info) {
   tgiLcpScratch *c = a->s->scratch;
-  static const int sweeps[PATHS] = {8, 0, 100};
-  bool last = attempt == 0 && isfinite(a->residual);
+  static const int sweeps[] = {8, 0, 100, 30, 300};
+  bool warm = attempt % 2 == 0 && isfinite(a->residual);
   int row = -1;
-  for (int i = 0; i < c->red.n; i++) c->f[i] = last ? tgRe(a->f[c->red.row[i]]) / c->scale[i] : 0;
+  for (int i = 0; i < c->red.n; i++) c->f[i] = warm ? tgRe(a->f[c->red.row[i]]) / c->scale[i] : 0;
   info->sweeps += tgi_lcp_sweep(c, sweeps[attempt]);
-  if (!tgi_lcp_path(c, attempt, c->red_cls, &info->pivots)) return false;
+  int borders = c->red.n < TGI_LCP_BORDERED ? 0 : tgi_lcp_borders(c->red.n);
+  if (!tgi_lcp_path(c, attempt, borders, c->red_cls, &info->pivots)) return false;
   spread_classes(a->p, c, true, a->s->cls);
   tgi_lcp_lift(c, a->p);
-  for (int step = 0; step < WALK; step++) {
+  for (int leg = 0; leg < LEGS; leg++) {
+    for (int step = 0; step < WALK; step++) {
+      if (accept(a, 0)) return true;
+      if (!tgi_lcp_walk(a->s, a->p, a->f, a->w, &row)) break;
+    }
     if (accept(a, 0)) return true;
-    if (!tgi_lcp_walk(a->s, a->p, a->f, a->w, &row)) return false;
+    tgi_lcp_vertex(a->s, a->p);
   }
-  return false;
+  return accept(a, 0);
 }
 
 static bool try_lemke(Attempt *a, bool shifted, tgiLcpInfo *info) {
