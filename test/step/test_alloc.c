@@ -7,6 +7,7 @@
 #include "contact/contact.h"
 #include "scenes/scenes.h"
 #include "scene_states.h"
+#include "step/activated.h"
 #include "step/made_up.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
@@ -101,7 +102,30 @@ static void test_minimise(void **state) {
   tg_model_free(m);
 }
 
+// Nor do those of a robot with activations, under any stepper.
+static void test_activations(void **state) {
+  (void)state;
+  for (int v = 0; v < VARIANTS; v++) {
+    Rig r = activated(v);
+    tgtRandom random = {.s = (uint64_t)v};
+    activated_state(r.s, &random);
+    int nv = r.m->nv, ny = nv + tgi_nw(r.m), nx = ny + r.m->nu;
+    tgReal *D = malloc(sizeof(tgReal) * (size_t)(ny * nx + ny + nx)), *g = D + ny * nx, *out = g + ny;
+    for (int i = 0; i < ny; i++) g[i] = 1;
+    assert_int_equal(tg_sim_step_growing(r.s, 0.004, NULL), TG_OK);
+    long start = taken;
+    for (int k = 0; k < 5; k++) {
+      assert_int_equal(tg_sim_step(r.s, 0.004, NULL), TG_OK);
+      assert_int_equal(tg_sim_step_vjp(r.s, g, g + nv, out, out + nv, out + ny, NULL, NULL), TG_OK);
+      assert_int_equal(tg_sim_step_jacobian(r.s, D, NULL), TG_OK);
+    }
+    check_true(taken == start, "%s: %ld blocks taken", activated_variant[v].name, taken - start);
+    free(D);
+    drop(&r);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps), cmocka_unit_test(test_minimise)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps), cmocka_unit_test(test_activations), cmocka_unit_test(test_minimise)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
