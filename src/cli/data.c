@@ -66,9 +66,9 @@ int tgi_cli_convert(const tgCli *cli) {
   }
   if (code == TG_EXIT_OK && cli->json) code = tgi_cli_print_json(model_json(cli, m), code);
   if (code == TG_EXIT_OK)
-    tgi_cli_say("%s: %d bodies, %d joints, %d geoms, nq %d, nv %d, nu %d", cli->file, tg_model_count(m, TG_THING_BODY),
+    tgi_cli_say("%s: %d bodies, %d joints, %d geoms, nq %d, nv %d, na %d, nu %d", cli->file, tg_model_count(m, TG_THING_BODY),
                 tg_model_count(m, TG_THING_JOINT), tg_model_count(m, TG_THING_GEOM), tg_model_nq(m), tg_model_nv(m),
-                tg_model_nu(m));
+                tg_model_na(m), tg_model_nu(m));
   tg_model_free(m);
   return code;
 }
