@@ -69,6 +69,13 @@ static int by_geoms(const void *x, const void *y) {
   return a[0] != b[0] ? (a[0] < b[0] ? -1 : 1) : a[1] != b[1] ? (a[1] < b[1] ? -1 : 1) : 0;
 }
 
+// as bodies of one geom each leave them
+static bool sorted(const tgCompile *c) {
+  for (int p = 1; p < c->npair; p++)
+    if (by_geoms(c->pair[p - 1], c->pair[p]) > 0) return false;
+  return true;
+}
+
 static tgStatus all_pairs(tgCompile *c, int *weld, int *weld_parent, int *touching, int *ntouch) {
   const tgDesc *d = c->desc;
   int n = 0;
@@ -97,6 +104,6 @@ tgStatus tgi_compile_pairs(tgCompile *c) {
   tgStatus st = all_pairs(c, work, work + n, work + 2 * n, &ntouch);
   c->alloc.free(c->alloc.ctx, work);
   if (st < 0) return st;
-  if (c->npair > 0) qsort(c->pair, (size_t)c->npair, sizeof *c->pair, by_geoms);
+  if (!sorted(c)) qsort(c->pair, (size_t)c->npair, sizeof *c->pair, by_geoms);
   return TG_OK;
 }

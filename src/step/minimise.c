@@ -22,7 +22,6 @@ enum { MOST_STEPS = 200, MOST_HALVINGS = 60 };
 #define CONVERGED 1e-12  // displacement of a Newton step, of the scene's size
 #define STALLED 1e-9     // the same where round-off stands in the way: steps that no longer halve, or none that is accepted
 #define ENDING 3e-9      // displacement after which the next one, which falls with its square, is expected to be round-off
-#define SOLVED 1e-8      // part to which a Newton step is solved for: the next one betters it
 // share of the contact model's bound where that is less than the step: at the bound itself forces that nothing foresaw
 // are far too large
 #define CUT 0.7
@@ -102,9 +101,9 @@ static double displacement(const tgSim *s, Newton *n, const tgReal *d, int *body
   return most;
 }
 
-static tgStatus hessian(tgSim *s, tgiObjective *o) {
+static tgStatus hessian(tgSim *s, tgiObjective *o, bool whole) {
   tgiMinimise *own = tgi_minimise_own(s);
-  TG_TRY(tgi_coupling_find(s, o->h));
+  TG_TRY(tgi_coupling_find(s, o->h, whole));
   o->pattern = &own->pattern;
   tgi_objective_hessian(s, &s->end, o, own->step_H);
   return TG_OK;
@@ -141,21 +140,28 @@ tgStatus tgi_minimise_mixed(tgSim *s) {
   return TG_OK;
 }
 
-// d = -H^-1 g, or with H made positive definite where it is not
-static tgStatus newton_step(tgSim *s, Newton *n) {
-  int nv = s->m.nv, body = -1;
+// d = -H^-1 g, or with H made positive definite where it is not. *slow: not with what is left out of H.
+static tgStatus direction(tgSim *s, Newton *n, bool whole, bool *slow) {
   tgiMinimise *own = tgi_minimise_own(s);
-  TG_TRY(hessian(s, &n->o));
+  TG_TRY(hessian(s, &n->o, whole));
   n->definite = tgi_pattern_factor(&own->pattern, own->step_H, own->step_L);
   own->shift = 0;
+  *slow = own->left_out && !n->definite;
+  if (*slow) return TG_OK;
   if (!n->definite) {
     tgi_objective_definite(s, &s->end, n->o.h, n->reach, &(tgiPatterned){&own->pattern, own->step_H});
     TG_TRY(factor(s, n->o.h));
   }
-  for (int i = 0; i < nv; i++) n->d[i] = -n->o.g[i];
-  // made definite H is another matrix: it gives a direction
-  if (n->definite) TG_TRY(tgi_coupling_solve(s, SOLVED, n->d));
-  else tgi_pattern_solve(&own->pattern, own->step_L, n->d);
+  for (int i = 0; i < s->m.nv; i++) n->d[i] = -n->o.g[i];
+  return tgi_coupling_solve_step(s, n->d, slow);
+}
+
+static tgStatus newton_step(tgSim *s, Newton *n) {
+  tgiMinimise *own = tgi_minimise_own(s);
+  int body = -1;
+  bool slow;
+  TG_TRY(direction(s, n, false, &slow));
+  if (slow) TG_TRY(direction(s, n, true, &slow));
   n->moved = displacement(s, n, n->d, &body) * (1 + own->shift) / n->size;
   if (body >= 0) s->info.body1 = body;
   s->info.residual = n->moved;

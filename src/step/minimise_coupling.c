@@ -6,10 +6,19 @@
 #include "math/spatial.h"
 #include "step/objective.h"
 
-enum { MANY = 32, MOST_TERMS = 60 };   // blocks from which on leaving out pays; terms of (89)
+enum { MANY = 32 };     // blocks from which on leaving out pays
 #define MOST_SUM 0.02   // of the couplings of a body that are left out, over its inertia
 
+// To which part of the sum a solve takes (89), and in how many terms: a Newton step, which the next one betters, and
+// derivatives. Where the first has terms enough so has the second.
+typedef struct Aim { double part; int terms; } Aim;
+static const Aim for_step = {1e-8, 20}, for_derivatives = {1e-16, 100};
+
 // ---- which ----
+
+static tgStatus no_room(tgSim *s) {
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+}
 
 // the two ends of an equality
 static void couple_equality(const tgSim *s, int e) {
@@ -80,15 +89,15 @@ static bool leave_out(tgSim *s, double h, double *sum, bool *room) {
   return false;
 }
 
-tgStatus tgi_coupling_find(tgSim *s, double h) {
+tgStatus tgi_coupling_find(tgSim *s, double h, bool whole) {
   tgiMinimise *own = tgi_minimise_own(s);
   tgiPattern *p = &own->pattern;
   size_t mark = tgi_stack_mark(s);
   double *sum = tgi_stack_bytes(s, (size_t)s->m.nbody * sizeof *sum);
-  if (sum == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  if (sum == NULL) return no_room(s);
   couple(s, h, 0, sum);
   bool room = tgi_pattern_close(p);
-  bool many = p->dense && p->nblock >= MANY && !s->one_island;
+  bool many = p->dense && p->nblock >= MANY && !s->one_island && !whole;
   own->left_out = many && leave_out(s, h, sum, &room);
   if (many && !own->left_out) {
     couple(s, h, 0, sum);
@@ -152,12 +161,12 @@ static void sizes(int n, const tgReal *x, double size[2]) {
   }
 }
 
-// (89) from its first term, which is in x, to a last one that is a part `exact` of it
-static bool sum_series(const tgSim *s, const Series *w, double exact, tgReal *x) {
+// (89) from its first term, which is in x; false: it is not as exact as it should be
+static bool sum_series(const tgSim *s, const Series *w, Aim aim, tgReal *x) {
   const tgiMinimise *own = tgi_minimise_own(s);
   int nv = s->m.nv;
   memcpy(w->term, x, (size_t)nv * sizeof *x);
-  for (int k = 0; k < MOST_TERMS; k++) {
+  for (int k = 0; k < aim.terms; k++) {
     double all[2], last[2];
     product(s, w, w->term, w->next);
     for (int i = 0; i < nv; i++) w->term[i] = -w->next[i];
@@ -165,7 +174,7 @@ static bool sum_series(const tgSim *s, const Series *w, double exact, tgReal *x)
     for (int i = 0; i < nv; i++) x[i] += w->term[i];
     sizes(nv, x, all);
     sizes(nv, w->term, last);
-    if (last[0] <= exact * all[0] && last[1] <= exact * all[1]) return true;
+    if (last[0] <= aim.part * all[0] && last[1] <= aim.part * all[1]) return true;
   }
   return false;
 }
@@ -175,30 +184,44 @@ static tgStatus no_end(tgSim *s) {
                    "The couplings of bodies far apart are too strong for the series that solves with them; try a smaller step.");
 }
 
-tgStatus tgi_coupling_solve(tgSim *s, double exact, tgReal *x) {
+static tgStatus solve(tgSim *s, Aim aim, tgReal *x, bool *good) {
   const tgiMinimise *own = tgi_minimise_own(s);
+  size_t mark = tgi_stack_mark(s);
   Series w;
   tgi_pattern_solve(&own->pattern, own->step_L, x);
+  *good = true;
   if (!own->left_out) return TG_OK;
-  size_t mark = tgi_stack_mark(s);
-  if (!take(s, &w)) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
-  bool good = sum_series(s, &w, exact, x);
+  if (!take(s, &w)) return no_room(s);
+  *good = sum_series(s, &w, aim, x);
   tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+tgStatus tgi_coupling_solve(tgSim *s, tgReal *x) {
+  bool good;
+  TG_TRY(solve(s, for_derivatives, x, &good));
   return good ? TG_OK : no_end(s);
+}
+
+tgStatus tgi_coupling_solve_step(tgSim *s, tgReal *x, bool *slow) {
+  bool good;
+  TG_TRY(solve(s, for_step, x, &good));
+  *slow = !good;
+  return TG_OK;
 }
 
 tgStatus tgi_coupling_solve_columns(tgSim *s, int n, tgReal *X) {
   const tgiMinimise *own = tgi_minimise_own(s);
+  size_t mark = tgi_stack_mark(s);
   Series w;
   bool good = true;
   tgi_pattern_solve_rows(&own->pattern, own->step_L, n, X);
   if (!own->left_out) return TG_OK;
-  size_t mark = tgi_stack_mark(s);
   tgReal *x = tgi_stack_real(s, (size_t)s->m.nv);
-  if (!take(s, &w) || x == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  if (!take(s, &w) || x == NULL) return no_room(s);
   for (int c = 0; c < n && good; c++) {
     for (int i = 0; i < s->m.nv; i++) x[i] = X[i * n + c];
-    good = sum_series(s, &w, TGI_COUPLING_EXACT, x);
+    good = sum_series(s, &w, for_derivatives, x);
     for (int i = 0; i < s->m.nv; i++) X[i * n + c] = x[i];
   }
   tgi_stack_free(s, mark);

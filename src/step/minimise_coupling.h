@@ -10,13 +10,15 @@
 #include "step/minimise.h"
 
 /// The pattern of the terms at hand and of equalities, for a step of size h. Where it would be dense, terms whose
-/// couplings are small against M/h^2 are left_out. TG_ERR_CAPACITY: there is no room for its numbers, s->wanted says how many.
-tgStatus tgi_coupling_find(tgSim *s, double h);
-/// x <- H^-1 x at s->end and its terms, by step_L, to a part `exact` of x where anything is left out. TG_NOT_CONVERGED:
-/// (89) does not come so far.
-#define TGI_COUPLING_EXACT 1e-16
-tgStatus tgi_coupling_solve(tgSim *s, double exact, tgReal *x);
-/// The same of each column of X, nv x n, down to round-off.
+/// couplings are small against M/h^2 are left_out, but for `whole`. TG_ERR_CAPACITY: there is no room for its numbers,
+/// s->wanted says how many.
+tgStatus tgi_coupling_find(tgSim *s, double h, bool whole);
+/// x <- H^-1 x at s->end and its terms, by step_L. TG_NOT_CONVERGED: (89) comes to no end.
+tgStatus tgi_coupling_solve(tgSim *s, tgReal *x);
+/// The same for a Newton step, of which a part is enough: *slow is true where the series falls too slowly for
+/// derivatives to be had from it, and x is undefined then.
+tgStatus tgi_coupling_solve_step(tgSim *s, tgReal *x, bool *slow);
+/// tgi_coupling_solve of each column of X, nv x n.
 tgStatus tgi_coupling_solve_columns(tgSim *s, int n, tgReal *X);
 
 #endif

@@ -41,7 +41,7 @@ static tgStatus multiplier(tgSim *s, const tgReal *gq, const tgReal *gv, tgiAdjo
   }
   tgi_joint_rotate(m, a->o.joints.delta, a->t, false, a->t);
   for (int d = 0; d < m->nv; d++) aq[d] -= a->t[d];
-  TG_TRY(tgi_coupling_solve(s, TGI_COUPLING_EXACT, a->z));
+  TG_TRY(tgi_coupling_solve(s, a->z));
   tgi_joint_rotate(m, a->o.joints.delta, a->z, false, a->zeta);
   return TG_OK;
 }
