@@ -22,10 +22,21 @@ typedef struct tgContactOptions {
   const char *word;        ///< of the contact model that they are of; set likewise
 } tgContactOptions;
 
+/// Which contacts and limits a step of impulses acts at, and where in the step.
+typedef enum tgContactRule {
+  TG_RULE_TOUCHING,        ///< those that touch at its start, there (default)
+  TG_RULE_CLOSING          ///< those that its smooth forces would close: fast impacts at their own time and pose, what
+                           ///< rests in velocities and, apart from them, in positions. `erp` has no part in it
+} tgContactRule;
+
 /// Options of models whose step is an impulse (tangere/option.h says what the lines are).
 #define TG_IMPULSE_OPTIONS(X) \
-  X(NUMBER, erp, 0.2, 0, 1, "", "share of a penetration, limit or equality error removed per step") \
+  X(NUMBER, erp, 0.2, 0, 1, "", "of `touching`: share of a penetration, limit or equality error removed per step") \
   X(NUMBER, restitution_speed, 1e-3, 0, HUGE_VAL, "m/s", "approach speed below which nothing bounces: max(|g| h, this)") \
+  X(WORD, contact_rule, tgContactRule, TG_RULE_TOUCHING, "touching closing", \
+    "contacts and limits act where they touch at a step's start, or when they close in it: impacts at their own time") \
+  X(NUMBER, push_speed, 1, 0, HUGE_VAL, "m/s", \
+    "of `closing`: what overlaps is moved apart at this speed at most, without becoming velocity") \
   X(BOOLEAN, symplectic, true, "positions follow the velocity after the step, else the one before it") \
   X(BOOLEAN, explicit_damping, false, "joint damping and stiffness at the start of the step, else at its end") \
   X(BOOLEAN, bounce_gradient, false, \

@@ -24,6 +24,8 @@ typedef struct tgStepInfo {
                            ///< each other (a part jammed by friction); they are held, and pushed out again when that is possible
   int ndamped;             ///< islands that bounce less than their restitution says, which would have added energy or
                            ///< contradicted other contacts
+  int nimpact;             ///< impacts that were taken at their own time (`contact_rule: closing`)
+  int ncut;                ///< overlaps and errors of which the push speed left a part
   double stable_step;      ///< under tg_sim_watch_stability: largest stable step at the state that the step began from,
                            ///< as tg_sim_step_advice [s]; else infinity
   bool unstable;           ///< the step was longer than that: forces may overshoot, motions and gradients grow without bound

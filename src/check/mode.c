@@ -53,6 +53,7 @@ uint64_t tgi_mode_hash(const tgSim *s) {
     int key[6] = {r.kind, r.a, r.b, r.part, r.cls, r.feature};
     hash = tg_hash(hash, key, sizeof key);
   }
+  if (s->npart > 0) hash = tg_hash(hash, &s->part_mode, sizeof s->part_mode);
   for (int i = 0; i < tgi_mode_clamps(&s->m); i++) {
     int8_t c = clamp(s, i);
     hash = tg_hash(hash, &c, 1);
@@ -62,6 +63,7 @@ uint64_t tgi_mode_hash(const tgSim *s) {
 
 void tgi_mode_capture(const tgSim *s, tgiMode *mode) {
   mode->nrow = 0;
+  mode->parts = s->npart > 0 ? s->part_mode : 0;
   for (int i = 0; i < s->nrow && mode->nrow < mode->caprow; i++) {
     tgiModeRow r = mode_row(s, i);
     if (r.act != TGI_ACT_FREE) mode->row[mode->nrow++] = r;
@@ -129,6 +131,10 @@ bool tgi_mode_difference(const tgModel *m, const tgiMode *from, const tgiMode *t
     if (same && x->feature != y->feature) snprintf(text, size, "%s: other features meet", what);
     else if (same) snprintf(text, size, "%s: %s -> %s", what, act_text(x), act_text(y));
     else snprintf(text, size, "%s: %s", what, named == y ? "begins to act" : "lets go");
+    return true;
+  }
+  if (from->parts != to->parts) {
+    snprintf(text, size, "an impact within the step, or what acts in one of its parts: another");
     return true;
   }
   for (int i = 0; i < tgi_mode_clamps(m); i++) {

@@ -21,6 +21,7 @@ typedef struct tgiMode {
   int nrow, caprow;
   tgiModeRow *row;
   int8_t *clamp;
+  uint64_t parts;   // of the parts of the step, where it has any: what each chose
 } tgiMode;
 
 /// Entries of clamp: actuators (control, force, activation), joints (summed force), tendons (dead zone of the spring).

@@ -47,7 +47,7 @@ static int open_row(tgSim *s, tgRowKind kind, int owner, int part, tgReal limit,
   s->rows->parent[i] = -1;
   s->rows->limit[i] = limit;
   s->rows->gap[i] = gap;
-  s->rows->bounce[i] = 0;
+  s->rows->bounce[i] = s->rows->rate[i] = s->rows->drift[i] = 0;
   int slot = tgi_row_slot(m, s, i);
   s->rows->class[i] = slot >= 0 ? s->rows->mem_row[slot] : 0;
   tgi_row_find_span(s, i);
@@ -67,8 +67,36 @@ static void add_screw(tgSim *s, const tgPose *pose, int body, const tgReal screw
   for (int d = last; d >= 0; d = m->dof_parent[d]) at[d - last] += sign * tgi_sp_dot(pose->S + 6 * d, screw);
 }
 
-// Is a row there: within touch; in a pinned step: where the memory has it, at any gap.
-static bool acts(const tgSim *s, tgReal gap, int remembered) { return s->pinned ? remembered != 0 : tgRe(gap) <= TG_TOUCH; }
+// May there be a row, before its numbers are known: in a pinned step, where the memory has it, at any gap.
+static bool may_act(const tgSim *s, tgRowRule rule, tgReal gap, int remembered) {
+  return s->pinned ? remembered != 0 : rule != TGI_ROWS_TOUCHING || tgRe(gap) <= TG_TOUCH;
+}
+
+// of gaps, relative to 1 m, and of speeds, relative to 1 m/s, as those of the label
+static const double tie = 1e-9;
+
+void tgi_rows_edge(tgSim *s, const char *what, int row) {
+  char label[150] = "";
+  if (s->nedge++ > 0) return;
+  if (row >= 0) tgi_row_label(s, row, label, sizeof label);
+  snprintf(s->edge, sizeof s->edge, "%.40s%s%s", what, row >= 0 ? ": " : "", label);
+}
+
+// Is it, by its numbers.
+static bool acts(tgSim *s, tgRowRule rule, tgReal h, int row) {
+  if (s->pinned || rule == TGI_ROWS_TOUCHING || rule == TGI_ROWS_NEAR) return true;
+  double gap = tgRe(s->rows->gap[row]);
+  if (rule == TGI_ROWS_RESTING) return gap <= TG_TOUCH + s->rest * fabs(tgRe(tgi_row_dot(s, s->rows->J, row, s->rows->surge)));
+  double before = tgRe(tgi_row_dot(s, s->rows->J, row, s->start.vel)), after = tgRe(tgi_row_dot(s, s->rows->J, row, s->vhat));
+  double end = gap + tgRe(h) * (after - before);
+  if (fabs(end - TG_TOUCH) <= tie) tgi_rows_edge(s, "about to close or to stay open", row);
+  return end <= TG_TOUCH;
+}
+
+// Keeps the limit's row that was opened last, or takes it back.
+static void settle(tgSim *s, tgRowRule rule, tgReal h, int row) {
+  if (row >= 0 && !acts(s, rule, h, row)) s->nrow--;
+}
 
 // ---- equalities ----
 
@@ -91,9 +119,9 @@ static void bond_rows(tgSim *s, const tgPose *pose, int eq) {
   }
 }
 
-static void joint_row(tgSim *s, int eq) {
+static void joint_row(tgSim *s, const tgPose *pose, int eq) {
   tgiJointTie t;
-  tgi_joint_tie(&s->m, eq, s->start.q, &t);
+  tgi_joint_tie(&s->m, eq, pose->q, &t);
   int row = open_row(s, TG_ROW_EQUALITY, eq, 0, 0, t.error);
   if (row < 0) return;
   *entry(s, row, t.a) += 1;
@@ -104,40 +132,42 @@ static void equality_rows(tgSim *s, const tgPose *pose) {
   const tgModel *m = &s->m;
   for (int e = 0; e < m->neq; e++) {
     if (!m->eq_active[e]) continue;
-    if (m->eq_type[e] == TG_EQ_JOINT) joint_row(s, e); else bond_rows(s, pose, e);
+    if (m->eq_type[e] == TG_EQ_JOINT) joint_row(s, pose, e); else bond_rows(s, pose, e);
   }
 }
 
 // ---- limits ----
 
-tgReal tgi_ball_axis(const tgSim *s, int jnt, tgReal axis[3], tgReal w[3]) {
+tgReal tgi_ball_axis(const tgSim *s, const tgPose *pose, int jnt, tgReal axis[3], tgReal w[3]) {
   tgReal q[4];
-  for (int i = 0; i < 4; i++) q[i] = s->start.q[s->m.jnt_qadr[jnt] + i];
+  for (int i = 0; i < 4; i++) q[i] = pose->q[s->m.jnt_qadr[jnt] + i];
   tgi_quat_normalize(q);
   tgi_quat_log(w, q);
   return tgi_v3_unit(axis, w);
 }
 
-static void joint_limit_rows(tgSim *s, int j) {
+static void joint_limit_rows(tgSim *s, const tgPose *pose, int j, tgRowRule rule, tgReal h) {
   const tgModel *m = &s->m;
   int d = m->jnt_vadr[j];
   const int *known = s->rows->mem_row + 6 * m->neq + 2 * j;
   const tgReal *range = m->jnt_range + 2 * j;
   if (m->jnt_type[j] == TG_JOINT_BALL) {
     // gap = largest - |w|, d|w|/dq = w/|w| because Jr(w) w = w
-    tgReal axis[3], w[3], gap = range[1] - tgi_ball_axis(s, j, axis, w);
-    if (!acts(s, gap, known[1])) return;
+    tgReal axis[3], w[3], gap = range[1] - tgi_ball_axis(s, pose, j, axis, w);
+    if (!may_act(s, rule, gap, known[1])) return;
     int row = open_row(s, TG_ROW_LIMIT, j, 1, 0, gap);
     if (row >= 0) tgi_v3_scale(entry(s, row, d), axis, -1);
+    settle(s, rule, h, row);
     return;
   }
   if (m->jnt_type[j] != TG_JOINT_HINGE && m->jnt_type[j] != TG_JOINT_SLIDE) return;
-  tgReal q = s->start.q[m->jnt_qadr[j]];
+  tgReal q = pose->q[m->jnt_qadr[j]];
   for (int side = 0; side < 2; side++) {
     tgReal gap = side == 0 ? q - range[0] : range[1] - q;
-    if (!acts(s, gap, known[side])) continue;
+    if (!may_act(s, rule, gap, known[side])) continue;
     int row = open_row(s, TG_ROW_LIMIT, j, side, 0, gap);
     if (row >= 0) *entry(s, row, d) = side == 0 ? 1 : -1;
+    settle(s, rule, h, row);
   }
 }
 
@@ -146,25 +176,27 @@ static void add_tendon(tgSim *s, int t, tgReal sign, int row) {
   for (int k = m->ten_adr[t]; k < m->ten_adr[t] + m->ten_num[t]; k++) *entry(s, row, m->jnt_vadr[m->wrap_jnt[k]]) += sign * m->wrap_coef[k];
 }
 
-static void limit_rows(tgSim *s, const tgPose *pose) {
+static void limit_rows(tgSim *s, const tgPose *pose, tgRowRule rule, tgReal h) {
   const tgModel *m = &s->m;
   for (int j = 0; j < m->njnt; j++)
-    if (m->jnt_limited[j]) joint_limit_rows(s, j);
+    if (m->jnt_limited[j]) joint_limit_rows(s, pose, j, rule, h);
   for (int t = 0; t < m->ntendon; t++) {
     if (!m->ten_limited[t]) continue;
     for (int side = 0; side < 2; side++) {
       tgReal gap = side == 0 ? pose->ten_length[t] - m->ten_range[2 * t] : m->ten_range[2 * t + 1] - pose->ten_length[t];
-      if (!acts(s, gap, s->rows->mem_row[6 * m->neq + 2 * m->njnt + 2 * t + side])) continue;
+      if (!may_act(s, rule, gap, s->rows->mem_row[6 * m->neq + 2 * m->njnt + 2 * t + side])) continue;
       int row = open_row(s, TG_ROW_LIMIT, t, 2 + side, 0, gap);
       if (row >= 0) add_tendon(s, t, side == 0 ? 1 : -1, row);
+      settle(s, rule, h, row);
     }
   }
 }
 
 // ---- dry friction: |impulse| <= h frictionloss ----
 
-static void friction_rows(tgSim *s, double h) {
+static void friction_rows(tgSim *s, tgReal h) {
   const tgModel *m = &s->m;
+  if (tgRe(h) == 0) return;
   for (int d = 0; d < m->nv; d++) {
     if (!(tgRe(m->dof_frictionloss[d]) > 0)) continue;
     int row = open_row(s, TG_ROW_FRICTION, d, 0, h * m->dof_frictionloss[d], 0);
@@ -190,29 +222,94 @@ static double bounce_speed(const tgSim *s, double h) {
   return fmax(sqrt(g2) * h, tgi_impulse_options(s)->restitution_speed);
 }
 
-static void contact_rows(tgSim *s, const tgPose *pose, double h) {
+static int contact_row(tgSim *s, const tgPose *pose, int i, int part, int remembered) {
   const tgModel *m = &s->m;
+  tgContactRow *c = &s->contact[i];
+  int row = open_row(s, part == 0 ? TG_ROW_NORMAL : TG_ROW_TANGENT, i, part, part == 0 ? 0 : c->friction[part - 1], part == 0 ? c->gap : 0);
+  if (row < 0) return row;
+  tgReal screw[6];
+  tgi_contact_screw(c, part, screw);
+  add_screw(s, pose, m->geom_body[c->geom1], screw, 1, row);
+  add_screw(s, pose, m->geom_body[c->geom2], screw, -1, row);
+  s->rows->class[row] = remembered;
+  s->rows->parent[row] = part > 0 ? c->row : -1;
+  return row;
+}
+
+static void contact_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule) {
   for (int i = 0; i < s->ncon; i++) {
     tgContactRow *c = &s->contact[i];
-    int cls[3], b1 = m->geom_body[c->geom1], b2 = m->geom_body[c->geom2];
+    int cls[3], first = s->nrow;
     tgi_contacts_recall(s, c, cls);
-    if (!acts(s, c->gap, cls[0])) continue;
-    c->row = s->nrow;
-    c->nrow = m->pair_condim[c->pair] >= 3 && (tgRe(c->friction[0]) > 0 || tgRe(c->friction[1]) > 0) ? 3 : 1;
-    for (int part = 0; part < c->nrow; part++) {
-      int row = open_row(s, part == 0 ? TG_ROW_NORMAL : TG_ROW_TANGENT, i, part, part == 0 ? 0 : c->friction[part - 1],
-                         part == 0 ? c->gap : 0);
-      if (row < 0) continue;
-      tgReal screw[6];
-      tgi_contact_screw(c, part, screw);
-      add_screw(s, pose, b1, screw, 1, row);
-      add_screw(s, pose, b2, screw, -1, row);
-      s->rows->class[row] = cls[part];
-      s->rows->parent[row] = part > 0 ? c->row : -1;
-      if (part == 0 && tgRe(c->restitution) > 0 && tgRe(tgi_row_dot(s, s->rows->J, row, s->vhat)) < -bounce_speed(s, h))
-        s->rows->bounce[row] = c->restitution;
+    if (!may_act(s, rule, c->gap, cls[0])) continue;
+    int row = contact_row(s, pose, i, 0, cls[0]);
+    if (row >= 0 && !acts(s, rule, h, row)) {
+      s->nrow--;
+      continue;
     }
+    c->row = first;
+    c->nrow = s->m.pair_condim[c->pair] >= 3 && (tgRe(c->friction[0]) > 0 || tgRe(c->friction[1]) > 0) ? 3 : 1;
+    for (int part = 1; part < c->nrow; part++) contact_row(s, pose, i, part, cls[part]);
+    if (rule == TGI_ROWS_TOUCHING && row >= 0 && tgRe(c->restitution) > 0 &&
+        tgRe(tgi_row_dot(s, s->rows->J, row, s->vhat)) < -bounce_speed(s, tgRe(h)))
+      s->rows->bounce[row] = c->restitution;
   }
+}
+
+// h d(J u)/dt along u: what turning bodies add to the row's speed over the rest of the step
+static double bend(tgSim *s, const tgPose *pose, int row, const tgReal *u) {
+  size_t mark = tgi_stack_mark(s);
+  tgReal *y = tgi_stack_real(s, (size_t)s->nrow), *g = tgi_stack_real(s, (size_t)s->m.nv);
+  double rate = 0;
+  if (y == NULL || g == NULL) return INFINITY;   // no room: the next use of the scratch says so
+  for (int i = 0; i < s->nrow; i++) y[i] = i == row;
+  for (int d = 0; d < s->m.nv; d++) g[d] = 0;
+  tgi_rows_vjp(s, pose, y, u, g, NULL);
+  for (int d = 0; d < s->m.nv; d++) rate += tgRe(g[d]) * tgRe(u[d]);
+  tgi_stack_free(s, mark);
+  return s->rest * rate;
+}
+
+// m/s or rad/s below which nothing is an impact
+static const double slowest = 1e-6;
+
+bool tgi_row_is_fast(tgSim *s, const tgPose *pose, int row, const tgReal *u) {
+  double approach = -tgRe(tgi_row_dot(s, s->rows->J, row, u)), forces = fabs(tgRe(tgi_row_dot(s, s->rows->J, row, s->rows->surge)));
+  if (approach <= 2 * forces + slowest) return false;
+  double least = 2 * (forces + fabs(bend(s, pose, row, u))) + slowest;
+  if (fabs(approach - least) <= tie) tgi_rows_edge(s, "at the speed where an impact begins", row);
+  return approach > least;
+}
+
+// row `to` becomes row `from`
+static void move_row(tgSim *s, int to, int from) {
+  tgRows *r = s->rows;
+  size_t width = (size_t)s->m.row_width;
+  r->kind[to] = r->kind[from];
+  r->owner[to] = r->owner[from];
+  r->part[to] = r->part[from];
+  r->class[to] = r->class[from];
+  r->limit[to] = r->limit[from];
+  r->gap[to] = r->gap[from];
+  r->bounce[to] = r->bounce[from];
+  r->rate[to] = r->rate[from];
+  r->drift[to] = r->drift[from];
+  memmove(r->span + 4 * to, r->span + 4 * from, 4 * sizeof *r->span);
+  memmove(r->J + (size_t)to * width, r->J + (size_t)from * width, width * sizeof *r->J);
+}
+
+void tgi_rows_drop(tgSim *s, const int8_t *drop) {
+  int n = 0;
+  for (int i = 0; i < s->nrow; i++) {
+    bool normal = s->rows->kind[i] == TG_ROW_NORMAL, tangent = s->rows->kind[i] == TG_ROW_TANGENT;
+    tgContactRow *c = normal || tangent ? &s->contact[s->rows->owner[i]] : NULL;
+    if (normal) c->row = drop[i] ? -1 : n;
+    if (tangent ? c->row < 0 : drop[i] != 0) continue;
+    if (n != i) move_row(s, n, i);
+    s->rows->parent[n] = tangent ? c->row : -1;
+    n++;
+  }
+  s->nrow = n;
 }
 
 // rows at most that are not of contacts, by the present parameters
@@ -224,7 +321,7 @@ static int possible_rows(const tgModel *m) {
   return n;
 }
 
-tgStatus tgi_rows(tgSim *s, const tgPose *pose, double h) {
+tgStatus tgi_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule) {
   double least;
   s->nrow = 0;
   s->ncon = 0;
@@ -237,9 +334,9 @@ tgStatus tgi_rows(tgSim *s, const tgPose *pose, double h) {
   }
   s->info.least_distance = least;
   equality_rows(s, pose);
-  limit_rows(s, pose);
+  limit_rows(s, pose, rule, h);
   friction_rows(s, h);
-  contact_rows(s, pose, h);
+  contact_rows(s, pose, h, rule);
   if (s->nrow > s->cap.nrow) {
     int need = s->nrow;
     if (need > s->wanted.nrow) s->wanted.nrow = need;

@@ -9,8 +9,22 @@
 #include "joint/joint.h"
 #include "sim/row.h"
 
-/// See tgContactModel.rows. Contacts are of tgi_contacts.
-tgStatus tgi_rows(tgSim *s, const tgPose *pose, double h);
+/// Which limits and contacts get rows.
+typedef enum tgRowRule {
+  TGI_ROWS_TOUCHING,   // gap at the pose within touch
+  TGI_ROWS_CLOSING,    // the free motion ends within touch: gap + h J (vhat - v0), the pose being q0 (+) h v0
+  TGI_ROWS_RESTING,    // of an impact at the pose: within touch, or what forces would close in the rest of the step
+  TGI_ROWS_NEAR        // all that the search for contacts lists
+} tgRowRule;
+
+/// Contacts of tgi_contacts at the pose, and the rows of a part of a step, h long, by that rule. h = 0: no dry friction.
+tgStatus tgi_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule);
+/// The row closes at velocity u faster than forces and the turning of the bodies explain over the rest of the step: an impact.
+bool tgi_row_is_fast(tgSim *s, const tgPose *pose, int row, const tgReal *u);
+/// Counts a choice that a move of 1e-9 may change, as "what: the row"; row -1: the words alone.
+void tgi_rows_edge(tgSim *s, const char *what, int row);
+/// Takes out the normals (with their tangents) and limits that drop[row] names.
+void tgi_rows_drop(tgSim *s, const int8_t *drop);
 /// Slot of a row in mem_row (fixed rows only, not contacts).
 int tgi_row_slot(const tgModel *m, const tgSim *s, int row);
 /// mem_row and the contacts' memory from row_class.
@@ -52,10 +66,10 @@ static inline bool tgi_is_joint_equality(const tgSim *s, int row) {
 /// From a force that pairs with the twist of geom g to geom_pos and geom_quat.
 void tgi_geom_parameters(const tgSim *s, const tgPose *pose, int g, const tgReal twist[6], tgParamGrad *p);
 /// From a gradient in the gap of a limit or joint equality to its range or coefficients.
-void tgi_row_gap_parameters(const tgSim *s, int row, tgReal g, tgParamGrad *p);
+void tgi_row_gap_parameters(const tgSim *s, const tgPose *pose, int row, tgReal g, tgParamGrad *p);
 
 /// Rotation vector of a ball joint, its length and unit axis.
-tgReal tgi_ball_axis(const tgSim *s, int jnt, tgReal axis[3], tgReal w[3]);
+tgReal tgi_ball_axis(const tgSim *s, const tgPose *pose, int jnt, tgReal axis[3], tgReal w[3]);
 /// Screw of row `part` of a contact at its point.
 void tgi_contact_screw(const tgContactRow *c, int part, tgReal screw[6]);
 

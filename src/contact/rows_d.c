@@ -113,8 +113,8 @@ static void ball_pullback(const tgReal w[3], tgReal x[3]) {
 }
 
 // J = -a', a = w/|w|: d(J u) = -u'(1 - a a')/|w| dw
-static void ball_vjp(const tgSim *s, int jnt, tgReal y, const tgReal *u, tgReal *gq) {
-  tgReal a[3], w[3], x[3], length = tgi_ball_axis(s, jnt, a, w);
+static void ball_vjp(const tgSim *s, const tgPose *pose, int jnt, tgReal y, const tgReal *u, tgReal *gq) {
+  tgReal a[3], w[3], x[3], length = tgi_ball_axis(s, pose, jnt, a, w);
   int d = s->m.jnt_vadr[jnt];
   tgReal along = tgi_v3_dot(a, u + d);
   for (int i = 0; i < 3; i++) x[i] = -y * (u[d + i] - along * a[i]) / length;
@@ -129,10 +129,10 @@ void tgi_rows_vjp(tgSim *s, const tgPose *pose, const tgReal *y, const tgReal *u
     int owner = s->rows->owner[i];
     if (s->rows->kind[i] == TG_ROW_NORMAL && any_weight(&s->contact[owner], y)) contact_vjp(s, pose, &s->contact[owner], y, u, gq, p);
     if (tgi_is_bond(s, i)) bond_vjp(s, pose, owner, i, y, u, gq, p);
-    if (tgi_is_ball_limit(s, i)) ball_vjp(s, owner, y[i], u, gq);
+    if (tgi_is_ball_limit(s, i)) ball_vjp(s, pose, owner, y[i], u, gq);
     if (tgi_is_joint_equality(s, i)) {
       tgiJointTie t;
-      tgi_joint_tie(m, owner, s->start.q, &t);
+      tgi_joint_tie(m, owner, pose->q, &t);
       gq[t.b] -= y[i] * t.curve * u[t.b];
       if (p != NULL) tgi_joint_tie_parameters(owner, &t, 0, -y[i] * u[t.b], p);
     }
@@ -180,7 +180,7 @@ void tgi_rows_gap_vjp(tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq,
                (s->rows->kind[i] == TG_ROW_EQUALITY && m->eq_type[s->rows->owner[i]] == TG_EQ_JOINT)) {
       // these gaps are functions whose gradient is the row itself
       tgi_row_add(s, s->rows->J, i, y[i], gq);
-      if (p != NULL) tgi_row_gap_parameters(s, i, y[i], p);
+      if (p != NULL) tgi_row_gap_parameters(s, pose, i, y[i], p);
     }
   }
 }

@@ -100,8 +100,8 @@ static void bond_jacobian(const tgSim *s, const tgPose *pose, const tgiBond *k, 
 }
 
 // da/dq of a ball joint, a = w/|w|, row-major 3x3
-static void ball_axis_jacobian(const tgSim *s, int jnt, tgReal A[9]) {
-  tgReal a[3], w[3], J[9], T[9], length = tgi_ball_axis(s, jnt, a, w);
+static void ball_axis_jacobian(const tgSim *s, const tgPose *pose, int jnt, tgReal A[9]) {
+  tgReal a[3], w[3], J[9], T[9], length = tgi_ball_axis(s, pose, jnt, a, w);
   for (int i = 0; i < 3; i++)
     for (int k = 0; k < 3; k++) T[3 * i + k] = ((i == k ? 1 : 0) - a[i] * a[k]) / length;
   tgi_so3_jr_inv(J, w);
@@ -137,12 +137,12 @@ tgStatus tgi_rows_jacobian(tgSim *s, const tgPose *pose, const tgReal *u, const 
     if (tgi_is_ball_limit(s, i)) {
       tgReal A[9];
       int d = m->jnt_vadr[owner];
-      ball_axis_jacobian(s, owner, A);
+      ball_axis_jacobian(s, pose, owner, A);
       for (int k = 0; k < 9; k++) R[at[i] + to->q[d + k % 3]] -= scale * A[k] * u[d + k / 3];
     }
     if (tgi_is_joint_equality(s, i)) {
       tgiJointTie t;
-      tgi_joint_tie(m, owner, s->start.q, &t);
+      tgi_joint_tie(m, owner, pose->q, &t);
       R[at[i] + to->q[t.b]] -= scale * t.curve * u[t.b];
     }
   }
@@ -286,12 +286,12 @@ void tgi_rows_force_jacobian(tgSim *s, const tgPose *pose, const tgReal *f, cons
     if (tgi_is_ball_limit(s, i)) {
       tgReal A[9];
       int d = m->jnt_vadr[owner];
-      ball_axis_jacobian(s, owner, A);
+      ball_axis_jacobian(s, pose, owner, A);
       for (int k = 0; k < 9; k++) D[to->row[d + k / 3] + to->q[d + k % 3]] -= f[i] * A[k];
     }
     if (tgi_is_joint_equality(s, i)) {
       tgiJointTie t;
-      tgi_joint_tie(m, owner, s->start.q, &t);
+      tgi_joint_tie(m, owner, pose->q, &t);
       D[to->row[t.b] + to->q[t.b]] -= f[i] * t.curve;
     }
   }

@@ -25,14 +25,14 @@ void tgi_geom_parameters(const tgSim *s, const tgPose *pose, int g, const tgReal
   tgi_quat_gradient(m->geom_quat + 4 * g, local, p->geom_quat + 4 * g);
 }
 
-void tgi_row_gap_parameters(const tgSim *s, int row, tgReal g, tgParamGrad *p) {
+void tgi_row_gap_parameters(const tgSim *s, const tgPose *pose, int row, tgReal g, tgParamGrad *p) {
   int owner = s->rows->owner[row], part = s->rows->part[row];
   if (s->rows->kind[row] == TG_ROW_LIMIT) {
     tgReal *range = part < 2 ? p->jnt_range : p->ten_range;
     if (range != NULL) range[2 * owner + part % 2] += part % 2 == 0 ? -g : g;
   } else {
     tgiJointTie t;
-    tgi_joint_tie(&s->m, owner, s->start.q, &t);
+    tgi_joint_tie(&s->m, owner, pose->q, &t);
     tgi_joint_tie_parameters(owner, &t, g, 0, p);
   }
 }
@@ -48,8 +48,7 @@ void tgi_rows_limit_parameters(tgSim *s, const tgReal *y, tgParamGrad *p) {
       if (geom < 0 && p->pair_friction != NULL) p->pair_friction[2 * m->pair_own[pair] + part - 1] += y[i];
     } else if (s->rows->kind[i] == TG_ROW_FRICTION) {
       tgReal *loss = part == 0 ? p->dof_frictionloss : p->ten_frictionloss;
-      if (loss != NULL) loss[owner] += s->h * y[i];
-      if (p->opt_timestep != NULL) p->opt_timestep[0] += y[i] * s->rows->limit[i] / s->h;
+      if (loss != NULL) loss[owner] += s->dt * y[i];
     }
   }
 }
@@ -57,7 +56,7 @@ void tgi_rows_limit_parameters(tgSim *s, const tgReal *y, tgParamGrad *p) {
 void tgi_rows_bounce_parameters(tgSim *s, const tgReal *y, tgParamGrad *p) {
   const tgModel *m = &s->m;
   for (int i = 0; i < s->nrow; i++) {
-    if (tgRe(s->rows->bounce[i]) == 0) continue;
+    if (!(tgRe(s->rows->bounce[i]) > 0)) continue;
     int pair = s->contact[s->rows->owner[i]].pair, geom;
     tgi_pair_restitution(m, pair, &geom);
     if (geom >= 0 && p->geom_restitution != NULL) p->geom_restitution[geom] += y[i];

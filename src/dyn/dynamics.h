@@ -83,7 +83,7 @@ tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgR
 ///   (M + h D + h^2 K)(v' - v) = h (tau - c) - h^2 K v.
 /// For a rotation K (log(q_spring^-1 q) + h v') stands for the spring at q (+) h v': first order in h, exact for hinges and slides.
 /// Tendon springs and dampers stay explicit: they would fill the matrix in.
-TGI_KERNEL(void, tgi_step_matrix, (tgSim *s, double h, bool implicit), (s, h, implicit))
+TGI_KERNEL(void, tgi_step_matrix, (tgSim *s, tgReal h, bool implicit), (s, h, implicit))
 
 /// act1 from act0 and ctrl, over a step of h.
 void tgi_activation(tgSim *s, double h);

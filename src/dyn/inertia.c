@@ -75,7 +75,7 @@ void TGI_ISA(tgi_mass_matrix)(tgSim *s, const tgPose *pose) {
 }
 
 // the matrix of the step that takes joint dampers and springs at its end; see dynamics.h
-void TGI_ISA(tgi_step_matrix)(tgSim *s, double h, bool implicit) {
+void TGI_ISA(tgi_step_matrix)(tgSim *s, tgReal h, bool implicit) {
   const tgModel *m = &s->m;
   memcpy(s->Mh, s->M, (size_t)m->nM * sizeof *s->Mh);
   if (!implicit) return;

@@ -103,6 +103,18 @@ static void rotation_blocks(const tgReal *w, tgReal *R, tgReal *J) {
   tgi_so3_jr(J, w);
 }
 
+void tgi_integrate_blocks(const tgModel *m, const tgReal *w, tgReal *Bq, tgReal *Bw) {
+  for (int d = 0; d < m->nv;) {
+    if (opens_rotation(m, d)) {
+      rotation_blocks(w + d, Bq + 3 * d, Bw + 3 * d);
+      d += 3;
+      continue;
+    }
+    Bq[3 * d] = Bw[3 * d] = 1;
+    d++;
+  }
+}
+
 // out (3 x n) = T X, out may be X; added when out already holds the other part
 static void mul3(const tgReal *T, const tgReal *X, int n, bool add, tgReal *out) {
   for (int c = 0; c < n; c++) {

@@ -40,6 +40,9 @@ void tgi_quat_gradient(const tgReal *q, const tgReal *g, tgReal *g4);
 /// out (nv x n, row-major) = d(q (+) w)/dq Xq + d(q (+) w)/dw Xw, tangent coordinates (tg_model_integrate; the blocks depend on w
 /// alone: 1, and for rotations exp(-[w]) and Jr(w)). Xq or Xw (nv x n) may be NULL: that part is zero. out must not be Xw; n = 1: vectors.
 void tgi_integrate_jacobian(const tgModel *m, const tgReal *w, int n, const tgReal *Xq, const tgReal *Xw, tgReal *out);
+/// The blocks themselves, of d(q (+) w)/dq and d(q (+) w)/dw (nv x 3): row d of its group's 3x3, a dof outside a rotation
+/// has 1 in the first place alone.
+void tgi_integrate_blocks(const tgModel *m, const tgReal *w, tgReal *Bq, tgReal *Bw);
 /// The same where Xq is 1 in the first nv columns, 0 elsewhere, and Xw = h Y; Y NULL: h in the next nv columns. span
 /// (nv x 2): the dofs from .. to - 1 in whose columns, of q and of v, row d of Y may be other than 0, besides those
 /// from 2 nv on; out is zero elsewhere already.

@@ -48,6 +48,21 @@ tgField tgi_rows_field(const tgSim *s, int i) {
   return tgi_arrays_field(s->rows, list, arrays(s, list), i);
 }
 
+#define SWAP(T, a, b) do { T *other = r->a; r->a = r->b; r->b = other; } while (0)
+void tgi_rows_select(tgSim *s, int problem) {
+  tgRows *r = s->rows;
+  if (s->problem == problem) return;
+  s->problem = problem;
+  SWAP(int, class, class2);
+  SWAP(tgReal, bounce, bounce2);
+  SWAP(tgReal, rate, rate2);
+  SWAP(tgReal, drift, drift2);
+  SWAP(tgReal, b, b2);
+  SWAP(tgReal, w, w2);
+  SWAP(tgReal, f, f2);
+}
+#undef SWAP
+
 void tgi_forget(tgSim *s) {
   s->stage = TG_STAGE_NONE;
   if (s->rows == NULL) return;

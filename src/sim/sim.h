@@ -95,6 +95,9 @@ static inline int tgi_fixed_rows(const tgModel *m) {
   return 6 * m->neq + 2 * m->njnt + 2 * m->ntendon + m->nv + m->ntendon;
 }
 
+/// Impacts that a step takes each at its own time, and the parts that it then has at most: a flow and an impact each, and the last flow.
+enum { TGI_IMPACTS = 8, TGI_PARTS = 2 * TGI_IMPACTS + 1 };
+
 /// Constraint rows of the last step and the islands that they make, with the choices of the last one that the next starts from (mem_*).
 typedef struct tgRows {
 #define TG_ROW_REAL(member, name, rows, cols, unit, producer, text) tgReal *member;
@@ -131,6 +134,14 @@ struct tgSim {
   int aware_row;               // row of the contact that the last adjoint took otherwise than it is, -1 when none
   bool no_aware_adjoint;           // the rows of a Jacobian are being formed by adjoints: nothing is taken otherwise than it is
   double h;                    // step size of the last step [s]
+  tgReal dt;                   // of the part of it that vhat, rows and impulses are of [s]: h where the step is one part, 0 of an impact
+  double rest;                 // what was left of the step when its first forces were taken, row_surge's [s]
+  bool ahead;                  // rows are at s->trial, the pose q0 (+) dt v0, else at s->start
+  int npart;                   // parts of the last step
+  int nedge;                   // choices of its parts that a move of 1e-9 may change, besides those that its last rows show
+  char edge[200];              // the first of them, as words
+  uint64_t part_mode;          // hash of what its parts chose: which they were, of what rows, in which classes
+  int problem;                 // which of the two problems over the rows f, w, b and the like are of (tgi_rows_select)
   tgStepInfo info;             // of the last step
   tgPose start;                // at the start of the last step (q0, v0), or where tg_sim_forward was asked
   tgPose end;                  // after the last step (q1, v1); the rest of it only where a stepper evaluates anything there
@@ -205,6 +216,11 @@ void tgi_rows_place(tgSim *s, tgLayout *l);
 void tgi_rows_copy(tgSim *to, const tgSim *from);
 /// Field i of the rows as tg_sim_field gives it; name NULL past the last.
 tgField tgi_rows_field(const tgSim *s, int i);
+/// The pose that the rows are at.
+static inline tgPose *tgi_rows_pose(tgSim *s) { return s->ahead ? &s->trial : &s->start; }
+/// Lets row_f, row_w, row_b, row_class, row_rate, row_drift and row_bounce be those of the velocities' problem (0) or of
+/// the positions' (1). Public functions leave it at 0.
+void tgi_rows_select(tgSim *s, int problem);
 /// Empties the memory of contacts and classes, and says that no step was made.
 void tgi_forget(tgSim *s);
 /// Bytes that the memory takes at most, the memory as bytes, and back. TG_ERR_CAPACITY: there is no room, s->wanted is

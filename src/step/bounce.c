@@ -141,7 +141,8 @@ tgStatus tgi_bounce_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgRea
   tgReal *aq = tgi_stack_real(s, (size_t)nv), *av = tgi_stack_real(s, (size_t)nv);
   if (aq == NULL || av == NULL) return short_scratch(s);
   for (int d = 0; d < nv; d++) aq[d] = av[d] = 0;
-  TG_TRY(tgi_impulse_vjp(s, z, aq, av, gu, p, clamps));
+  tgiAdjoint o = {.gq = aq, .gv = av, .gu = gu, .p = p, .dt = p != NULL ? p->opt_timestep : NULL, .clamps = clamps};
+  TG_TRY(tgi_impulse_vjp(s, z, &o));
   for (int i = 0; i < s->nrow; i++) {
     if (!bouncing(s, i)) continue;
     tgReal late = 0;   // dL/dt of the island

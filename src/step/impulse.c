@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "coll/contacts.h"
 #include "contact/islands.h"
 #include "dyn/dynamics.h"
 #include "math/combine.h"
@@ -29,7 +30,7 @@ void tgi_rows_respond(const tgSim *s, const tgReal *f, tgReal *out) {
 }
 
 // vhat = v + h Mh^-1 (tau - c - h K v)
-static tgStatus free_velocity(tgSim *s, double h) {
+static tgStatus free_velocity(tgSim *s, tgReal h) {
   const tgModel *m = &s->m;
   tgi_step_matrix(s, h, !tgi_explicit_damping(s));
   if (!tgi_factor(m, s->Mh, s->L)) return tgi_no_factor(s, &s->start, s->start.vel, "");
@@ -119,32 +120,187 @@ static tgStatus assemble_island(tgSim *s, int island) {
   return TG_OK;
 }
 
-// row_MiJ, A island by island, b
+// row_MiJ, A island by island
 static tgStatus assemble(tgSim *s) {
-  int n = s->nrow;
   for (int island = 0; island < s->nisland; island++) TG_TRY(assemble_island(s, island));
-  tgi_rows_mul(s, s->vhat, s->rows->b);
-  for (int i = 0; i < n; i++) {
-    s->rows->rate[i] = tgRe(s->rows->bounce[i]) != 0 ? 0 : tgi_impulse_options(s)->erp / s->h;
-    s->rows->b[i] += s->rows->bounce[i] * s->rows->b[i] + s->rows->rate[i] * s->rows->gap[i];
+  return TG_OK;
+}
+
+// b = (1 + bounce) J vhat + rate gap - drift J v0 of the problem that is selected
+static void fill_bias(tgSim *s) {
+  tgRows *r = s->rows;
+  tgi_rows_mul(s, s->vhat, r->b);
+  for (int i = 0; i < s->nrow; i++) {
+    r->b[i] += r->bounce[i] * r->b[i] + r->rate[i] * r->gap[i];
+    if (tgRe(r->drift[i]) != 0) r->b[i] -= r->drift[i] * tgi_row_dot(s, r->J, i, s->start.vel);
   }
+}
+
+// solves the problem that is selected, or takes its answer from the record
+static tgStatus impulses(tgSim *s, const void *record) {
+  const tgRowSolver *k = s->contact_model->kind->rows;
+  return record != NULL ? k->recall(s, record) : k->solve(s);
+}
+
+// no rows yet; the free motion of h from (q0, v0)
+static tgStatus open_part(tgSim *s, tgReal h) {
+  s->dt = h;
+  s->ahead = false;
+  s->nrow = 0;
+  s->ncon = 0;
+  s->nisland = 0;
+  if (s->rows != NULL) tgi_rows_select(s, 0);
+  TG_TRY(free_velocity(s, h));
+  for (int d = 0; d < s->m.nv; d++) s->end.vel[d] = s->vhat[d];
   return TG_OK;
 }
 
 tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record) {
-  const tgModel *m = &s->m;
-  TG_TRY(free_velocity(s, h));
-  for (int d = 0; d < m->nv; d++) s->end.vel[d] = s->vhat[d];
-  s->nrow = 0;
-  s->ncon = 0;
-  s->nisland = 0;
+  TG_TRY(open_part(s, h));
   if (s->contact_model == NULL) return TG_OK;
-  TG_TRY(tgi_rows(s, &s->start, h));
+  TG_TRY(tgi_rows(s, &s->start, h, TGI_ROWS_TOUCHING));
   if (s->nrow == 0) return TG_OK;
   TG_TRY(tgi_islands(s));
   TG_TRY(assemble(s));
-  const tgRowSolver *k = s->contact_model->kind->rows;
-  tgStatus status = record != NULL ? k->recall(s, record) : k->solve(s);
+  for (int i = 0; i < s->nrow; i++) s->rows->rate[i] = tgRe(s->rows->bounce[i]) != 0 ? 0 : tgi_impulse_options(s)->erp / h;
+  fill_bias(s);
+  tgStatus status = impulses(s, record);
+  if (status != TG_OK) return status;
+  tgi_rows_respond(s, s->rows->f, s->end.vel);
+  return TG_OK;
+}
+
+// ---- the rule `closing` ----
+
+// a normal or a limit, which pushes only
+static bool pushes(const tgSim *s, int row) { return s->rows->kind[row] == TG_ROW_NORMAL || s->rows->kind[row] == TG_ROW_LIMIT; }
+
+// Takes out the normals and limits that are impacts at velocity u, or all but these; how many they are.
+static tgStatus part_fast(tgSim *s, const tgPose *pose, const tgReal *u, bool keep, int *count) {
+  size_t mark = tgi_stack_mark(s);
+  int8_t *drop = tgi_stack_bytes(s, (size_t)s->nrow + 1);
+  if (drop == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  *count = 0;
+  for (int i = 0; i < s->nrow; i++) {
+    bool fast = pushes(s, i) && tgi_row_is_fast(s, pose, i, u);
+    *count += fast;
+    drop[i] = pushes(s, i) && fast != keep;
+  }
+  if (keep || *count > 0) tgi_rows_drop(s, drop);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+tgStatus tgi_impulse_near(tgSim *s, const tgPose *pose, const tgReal *u, double *gap, int *row) {
+  int fast;
+  TG_TRY(tgi_rows(s, pose, 0, TGI_ROWS_NEAR));
+  TG_TRY(part_fast(s, pose, u, true, &fast));
+  *gap = INFINITY;
+  *row = -1;
+  for (int i = 0; i < s->nrow; i++) {
+    if (!pushes(s, i) || tgRe(s->rows->gap[i]) >= *gap) continue;
+    *gap = tgRe(s->rows->gap[i]);
+    *row = i;
+  }
+  return TG_OK;
+}
+
+// The positions' problem: with V = vhat + Mh^-1 J' f the mean velocity of the step, gaps and errors end at 0 or, where
+// they are wider than the push speed closes, by that less: gap(q0 (+) dt v0) + dt J (V - v0).
+static void position_bias(tgSim *s) {
+  tgRows *r = s->rows;
+  double most = tgi_impulse_options(s)->push_speed;
+  for (int i = 0; i < s->nrow; i++) {
+    bool moves = pushes(s, i) || r->kind[i] == TG_ROW_EQUALITY;
+    r->bounce[i] = 0;
+    r->rate[i] = moves ? 1 / s->dt : 0;
+    r->drift[i] = moves ? 1 : 0;
+  }
+  fill_bias(s);
+  for (int i = 0; i < s->nrow; i++) {
+    double b = tgRe(r->b[i]);
+    bool cut = tgRe(r->drift[i]) != 0 && (b < -most || (r->kind[i] == TG_ROW_EQUALITY && b > most));
+    if (!cut) continue;
+    r->bounce[i] = -1;
+    r->rate[i] = r->drift[i] = 0;
+    r->b[i] = b < 0 ? -most : most;
+    s->info.ncut++;
+  }
+}
+
+static tgStatus solve_flow(tgSim *s, const void *record) {
+  size_t bytes = s->contact_model->kind->rows->record_bytes(s);
+  TG_TRY(tgi_islands(s));
+  TG_TRY(assemble(s));
+  fill_bias(s);
+  tgStatus status = impulses(s, record);
+  if (status != TG_OK) return status;
+  tgi_rows_respond(s, s->rows->f, s->end.vel);
+  memcpy(s->rows->class2, s->rows->class, (size_t)s->nrow * sizeof *s->rows->class);
+  tgi_rows_select(s, 1);
+  position_bias(s);
+  status = impulses(s, record != NULL ? (const char *)record + bytes : NULL);
+  if (status == TG_OK) tgi_rows_respond(s, s->rows->f, s->rows->mean);
+  tgi_rows_select(s, 0);
+  return status;
+}
+
+tgStatus tgi_impulse_open(tgSim *s, tgReal rest) {
+  s->rest = tgRe(rest);
+  TG_TRY(free_velocity(s, rest));
+  for (int d = 0; d < s->m.nv; d++) s->rows->surge[d] = s->vhat[d] - s->start.vel[d];
+  return TG_OK;
+}
+
+tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, int *fast) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *w = tgi_stack_real(s, (size_t)m->nv), *q = tgi_stack_real(s, (size_t)m->nq);
+  if (w == NULL || q == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  TG_TRY(open_part(s, dt));
+  *fast = 0;
+  for (int d = 0; d < m->nv; d++) {
+    s->rows->mean[d] = s->vhat[d];
+    w[d] = dt * s->start.vel[d];
+  }
+  tg_model_integrate(m, s->start.q, w, q);
+  tgi_kinematics(m, q, &s->trial);
+  tgi_stack_free(s, mark);
+  s->ahead = true;
+  TG_TRY(tgi_rows(s, &s->trial, dt, TGI_ROWS_CLOSING));
+  if (!last) TG_TRY(part_fast(s, &s->trial, s->vhat, false, fast));
+  return s->nrow > 0 ? solve_flow(s, record) : TG_OK;
+}
+
+// at rest in the rest of the step, or meeting within touch: not those that have yet to meet
+static tgStatus resting_rows(tgSim *s) {
+  int8_t *drop = tgi_stack_bytes(s, (size_t)s->cap.nrow + 1);
+  if (drop == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_RESTING));
+  for (int i = 0; i < s->nrow; i++)
+    drop[i] = pushes(s, i) && tgRe(s->rows->gap[i]) > TG_TOUCH && tgi_row_is_fast(s, &s->start, i, s->start.vel);
+  tgi_rows_drop(s, drop);
+  return TG_OK;
+}
+
+tgStatus tgi_impulse_impact(tgSim *s) {
+  size_t mark = tgi_stack_mark(s);
+  double least = tgi_impulse_options(s)->restitution_speed;
+  TG_TRY(open_part(s, 0));
+  TG_TRY(resting_rows(s));
+  tgi_stack_free(s, mark);
+  if (s->nrow == 0) return TG_OK;
+  int met = 0;
+  for (int i = 0; i < s->nrow; i++) {
+    if (!pushes(s, i) || !tgi_row_is_fast(s, &s->start, i, s->vhat)) continue;
+    if (++met == 2) tgi_rows_edge(s, "meets at the same time as another", i);
+    if (s->rows->kind[i] != TG_ROW_NORMAL || !(tgRe(tgi_row_dot(s, s->rows->J, i, s->vhat)) < -least)) continue;
+    s->rows->bounce[i] = s->contact[s->rows->owner[i]].restitution;
+  }
+  TG_TRY(tgi_islands(s));
+  TG_TRY(assemble(s));
+  fill_bias(s);
+  tgStatus status = impulses(s, NULL);
   if (status != TG_OK) return status;
   tgi_rows_respond(s, s->rows->f, s->end.vel);
   return TG_OK;

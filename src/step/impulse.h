@@ -11,10 +11,33 @@
 
 extern const tgStepper tgi_impulse;
 
-/// v1 from the state (q0, v0) whose frames and smooth dynamics are in the sim. Fills s->info. Nothing of the
-/// state changes. record: what the contact model recorded of that step's impulses, which are then not solved
+/// Rule `touching`: v1 from the state (q0, v0) whose frames and smooth dynamics are in the sim. Fills s->info. Nothing
+/// of the state changes. record: what the contact model recorded of that step's impulses, which are then not solved
 /// for; NULL: there is none.
 tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record);
+
+// ---- rule `closing`: parts of a step, flows and impacts, from (q0, v0) as above ----
+//
+// A flow of dt: rows at q0 (+) dt v0 of what its free motion closes; two problems over them,
+//   velocities  v1 = vhat + Mh^-1 J' f,     J v1 >= 0,
+//   positions   V  = vhat + Mh^-1 J' f2,    gap + dt J (V - v0) >= 0,    q1 = q0 (+) dt V;   friction and dry friction in both.
+// An impact, dt = 0: v1 = v0 + M^-1 J' f, J v1 >= -e J v0, at q0.
+
+/// Before a part: what smooth forces do in the `rest` of the step from (q0, v0), by which impacts are told from what rests.
+tgStatus tgi_impulse_open(tgSim *s, tgReal rest);
+/// A flow: v1 and the mean velocity V (row_mean_velocity). last: what closes fast rests like the others; else it has no
+/// rows, and *fast counts it. record: two of them, as above.
+tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, int *fast);
+/// An impact of what is within touch at (q0, v0).
+tgStatus tgi_impulse_impact(tgSim *s);
+/// Makes rows, in place of those there are, of all that meets fast at the pose and velocity u: the least gap of them and
+/// its row; infinite, -1: none does.
+tgStatus tgi_impulse_near(tgSim *s, const tgPose *pose, const tgReal *u, double *gap, int *row);
+/// True where steps are made by the rule `closing`.
+static inline bool tgi_closes(const tgSim *s) {
+  const tgImpulseOptions *o = tgi_impulse_options(s);
+  return s->contact_model != NULL && o->contact_rule == TG_RULE_CLOSING && o->symplectic;
+}
 /// out = Mh^-1 x for a vector of nv; may be in place.
 void tgi_impulse_solve(const tgSim *s, const tgReal *x, tgReal *out);
 /// out = J x (rows), out = J' f (nv).
@@ -32,15 +55,12 @@ static inline bool tgi_explicit_damping(const tgSim *s) { return tgi_impulse_opt
 static inline tgReal tgi_implicit_stiffness(const tgSim *s, int d) {
   return tgi_explicit_damping(s) ? 0 : s->m.jnt_stiffness[s->m.dof_jnt[d]];
 }
-/// Bias coefficient of a row's gap: erp/h, 0 on rows that bounce and where the solve left the error as it is.
-static inline double tgi_gap_rate(const tgSim *s, int row) { return tgRe(s->rows->rate[row]); }
-
 /// Share of a contact's restitution that row i bounced with: 1 as a rule [math/lcp Restitution], 0 where it does not bounce.
 static inline tgReal tgi_bounce_share(const tgSim *s, int i) {
-  return tgRe(s->rows->bounce[i]) != 0 ? s->rows->bounce[i] / s->contact[s->rows->owner[i]].restitution : 0;
+  return tgRe(s->rows->bounce[i]) > 0 ? s->rows->bounce[i] / s->contact[s->rows->owner[i]].restitution : 0;
 }
 
-/// Some normal bounces in this step.
+/// Some row has a share of its free velocity in its bias.
 static inline bool tgi_any_bounce(const tgSim *s) {
   for (int i = 0; i < s->nrow; i++)
     if (tgRe(s->rows->bounce[i]) != 0) return true;
@@ -48,12 +68,20 @@ static inline bool tgi_any_bounce(const tgSim *s) {
 }
 /// a (nv) = (v - v0)/h.
 static inline void tgi_mean_acceleration(const tgSim *s, const tgReal *v, tgReal *a) {
-  for (int d = 0; d < s->m.nv; d++) a[d] = (v[d] - s->start.vel[d]) / s->h;
+  for (int d = 0; d < s->m.nv; d++) a[d] = (v[d] - s->start.vel[d]) / s->dt;
 }
 
-/// Adjoint of (q0, v0, u, parameters) -> v1: from z = dL/dv1 adds to gq, gv, gu and p (gu, p may be NULL). clamps counts those met.
-tgStatus tgi_impulse_vjp(tgSim *s, const tgReal *z, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps);
+/// Where an adjoint goes, everything added: coordinates, velocities, controls, parameters but the step size, the length
+/// of the part; gu, p and dt may be NULL. clamps counts those met.
+typedef struct tgiAdjoint { tgReal *gq, *gv, *gu; tgParamGrad *p; tgReal *dt; int *clamps; } tgiAdjoint;
+
+/// Adjoint of (q0, v0, u, parameters, dt) -> the velocity of the problem that is selected (tgi_problem_velocity), z its gradient.
+tgStatus tgi_impulse_vjp(tgSim *s, const tgReal *z, const tgiAdjoint *o);
 /// Dense derivative of the same, D (nv x (2 nv + nu), row-major): columns q, v, u. Shares no code with the adjoint.
 tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *clamps);
+/// v1, or of the positions' problem V.
+static inline const tgReal *tgi_problem_velocity(const tgSim *s) { return s->problem == 0 ? s->end.vel : s->rows->mean; }
+/// The part that is in the sim is an impact.
+static inline bool tgi_is_impact(const tgSim *s) { return tgRe(s->dt) == 0; }
 
 #endif

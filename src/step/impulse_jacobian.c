@@ -87,62 +87,201 @@ static bool take_parts(tgSim *s, bool rows, Parts *p) {
   return p->G != NULL && p->R != NULL;
 }
 
+// ---- from the rows' pose to the start: q (+) dt v ----
+
+typedef struct Carry { tgReal *R, *J; } Carry;   // blocks of d(q (+) w) in q and in w: nv x 3, of a dof alone 1 in the first place
+
+static bool take_carry(tgSim *s, Carry *c) {
+  const tgModel *m = &s->m;
+  size_t n = 3 * (size_t)m->nv;
+  tgReal *w = tgi_stack_real(s, (size_t)m->nv);
+  c->R = tgi_stack_real(s, n);
+  c->J = tgi_stack_real(s, n);
+  if (w == NULL || c->R == NULL || c->J == NULL) return false;
+  for (int d = 0; d < m->nv; d++) w[d] = s->dt * s->start.vel[d];
+  tgi_integrate_blocks(m, w, c->R, c->J);
+  return true;
+}
+
+// to (in q and v of a part) += from (in the q of the rows' pose)
+static void carry_row(const tgSim *s, const Parts *p, const Part *part, const Carry *c, const tgReal *from, tgReal *to) {
+  const tgModel *m = &s->m;
+  for (int k = 0; k < part->ndof; k++) {
+    int d = part->dof[k], first = m->dof_grpadr[d], n = m->dof_grpnum[d] == 3 ? 3 : 1, at = n == 3 ? first : d;
+    tgReal x = from[p->to.q[d]];
+    if (x == 0) continue;
+    for (int i = 0; i < n; i++) {
+      to[p->to.q[at + i]] += x * c->R[3 * d + i];
+      to[p->to.v[at + i]] += x * s->dt * c->J[3 * d + i];
+    }
+  }
+}
+
+// D += d(J' X)/dq of wrenches X (nbody x 6) that stay as they are: dS_i/dq_j = S_j x S_i for j on the way to i or in its group
+static tgStatus wrench_jacobian(tgSim *s, const tgPose *pose, const tgReal *X, const tgiPlaces *to, tgReal *D) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *sum = tgi_stack_real(s, 6 * (size_t)m->nbody);
+  if (sum == NULL) return short_scratch(s);
+  memcpy(sum, X, 6 * (size_t)m->nbody * sizeof *sum);
+  for (int b = m->nbody - 1; b > 0; b--) tgi_sp_axpy(sum + 6 * m->body_parent[b], 1, sum + 6 * b);
+  for (int i = 0; i < m->nv; i++) {
+    tgReal y[6];
+    int last = m->dof_grpadr[i] + m->dof_grpnum[i] - 1;
+    tgi_sp_cross_f(y, pose->S + 6 * i, sum + 6 * m->dof_body[i]);   // (S_j x S_i) . X = S_j . (S_i x* X)
+    for (int j = last; j >= 0; j = m->dof_parent[j]) D[to->row[i] + to->q[j]] += tgi_sp_dot(pose->S + 6 * j, y);
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// ---- the balance ----
+
+// G of an impact: M (v' - v) = J' f, so -d(M) (v' - v)
+static tgStatus impact_balance(tgSim *s, const tgReal *v, const Parts *p, tgReal *G) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *a = tgi_stack_real(s, (size_t)m->nv), *still = tgi_stack_real(s, p->size);
+  if (a == NULL || still == NULL) return short_scratch(s);
+  memset(still, 0, p->size * sizeof *still);
+  for (int d = 0; d < m->nv; d++) a[d] = v[d] - s->start.vel[d];
+  tgStatus status = tgi_inverse_d_into(s, &s->start, a, NULL, -1, &p->to, G, NULL);
+  for (int d = 0; d < m->nv; d++) a[d] = 0;
+  if (status >= 0) status = tgi_inverse_d_into(s, &s->start, a, NULL, 1, &p->to, still, NULL);
+  for (size_t i = 0; i < p->size; i++) G[i] += still[i];
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+static tgStatus flow_balance(tgSim *s, const tgReal *v, const tgReal *X, const Parts *p, tgReal *G, int *clamps) {
+  tgReal h = s->dt;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *a = tgi_stack_real(s, (size_t)s->m.nv);
+  if (a == NULL) return short_scratch(s);
+  tgi_mean_acceleration(s, v, a);
+  tgStatus status = tgi_inverse_d_into(s, &s->start, a, X, -h, &p->to, G, G);
+  if (status >= 0) status = tgi_forces_d_into(s, &s->start, s->start.q, s->start.vel, h, &p->to, G, G, G, clamps);
+  for (int d = 0; d < s->m.nv; d++) G[p->to.row[d] + p->to.v[d]] -= h * h * tgi_implicit_stiffness(s, d);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+// G += d(J' f) of rows that are at another pose
+static tgStatus add_far_forces(tgSim *s, const tgReal *f, const tgReal *X, const Parts *p, tgReal *G) {
+  size_t mark = tgi_stack_mark(s);
+  tgPose *pose = tgi_rows_pose(s);
+  Carry c;
+  tgReal *F = tgi_stack_real(s, p->size);
+  if (F == NULL || !take_carry(s, &c)) return short_scratch(s);
+  memset(F, 0, p->size * sizeof *F);
+  TG_TRY(wrench_jacobian(s, pose, X, &p->to, F));
+  tgi_rows_force_jacobian(s, pose, f, &p->to, F);
+  for (int d = 0; d < s->m.nv; d++)
+    carry_row(s, p, &p->part[p->of_dof[d]], &c, F + p->to.row[d], G + p->to.row[d]);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
 // G: dv of the balance at held impulses for the motion v (v1 with the rows' forces, or vhat without)
 static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, const Parts *p, tgReal *G, int *clamps) {
   const tgModel *m = &s->m;
   int nv = m->nv;
-  double h = s->h;
+  bool impact = tgi_is_impact(s), near = !s->ahead && !impact;   // rows where the balance is, one recursion for both
   size_t mark = tgi_stack_mark(s);
-  tgReal *a = tgi_stack_real(s, (size_t)nv), *X = NULL;
-  if (a == NULL) return short_scratch(s);
-  tgi_mean_acceleration(s, v, a);
+  tgReal *X = NULL, *f_h = NULL;
   if (f != NULL) {
     X = tgi_stack_real(s, 6 * (size_t)m->nbody);
-    tgReal *f_h = tgi_stack_real(s, (size_t)s->nrow);
+    f_h = tgi_stack_real(s, (size_t)s->nrow);
     if (X == NULL || f_h == NULL) return short_scratch(s);
-    for (int i = 0; i < s->nrow; i++) f_h[i] = f[i] / h;
-    tgi_rows_wrench(s, &s->start, f_h, X);
+    for (int i = 0; i < s->nrow; i++) f_h[i] = near ? f[i] / s->dt : f[i];
+    tgi_rows_wrench(s, tgi_rows_pose(s), f_h, X);
   }
   memset(G, 0, p->size * sizeof *G);
-  tgStatus status = tgi_inverse_d_into(s, &s->start, a, X, -h, &p->to, G, G);
-  if (status >= 0) status = tgi_forces_d_into(s, &s->start, s->start.q, s->start.vel, h, &p->to, G, G, G, clamps);
+  tgStatus status = impact ? impact_balance(s, v, p, G) : flow_balance(s, v, near ? X : NULL, p, G, clamps);
   if (status == TG_ERR_CAPACITY) return short_scratch(s);
   TG_TRY(status);
-  for (int d = 0; d < nv; d++) G[p->to.row[d] + p->to.v[d]] -= h * h * tgi_implicit_stiffness(s, d);
-  if (f != NULL) tgi_rows_force_jacobian(s, &s->start, f, &p->to, G);
+  if (f != NULL && near) tgi_rows_force_jacobian(s, &s->start, f, &p->to, G);
+  if (f != NULL && !near) TG_TRY(add_far_forces(s, f, X, p, G));
   for (int k = 0; k < p->n; k++) tgi_factor_solve_rows_at(m, s->L, p->part[k].ndof, p->part[k].dof, p->to.row, p->part[k].width, G);
   for (int d = 0; d < nv; d++) G[p->to.row[d] + p->to.v[d]] += 1;
   tgi_stack_free(s, mark);
   return TG_OK;
 }
 
-// X (nrow x nv) = (dA) beta for each dof, A = J Mh^-1 J', M from inverse dynamics with and without the acceleration
+// ---- rows ----
+
+// What the pose of the rows puts into X (nrow x nv, dense): (dJ) a + J Mh^-1 d(J' beta), a = Mh^-1 J' beta
+static tgStatus response_of_rows(tgSim *s, const tgReal *beta, const tgReal *a, tgReal *R, tgReal *X) {
+  const tgModel *m = &s->m;
+  tgPose *pose = tgi_rows_pose(s);
+  size_t nv = (size_t)m->nv, n = (size_t)s->nrow;
+  tgReal *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody);
+  const tgiPlaces *dense = tgi_places_dense(s);
+  int *at = tgi_stack_bytes(s, (n + 1) * sizeof *at);
+  if (wrench == NULL || dense == NULL || at == NULL) return short_scratch(s);
+  for (size_t i = 0; i < n; i++) at[i] = (int)(i * nv);
+  tgi_rows_wrench(s, pose, beta, wrench);
+  memset(R, 0, nv * nv * sizeof *R);
+  TG_TRY(wrench_jacobian(s, pose, wrench, dense, R));
+  tgi_rows_force_jacobian(s, pose, beta, dense, R);
+  memset(X, 0, n * nv * sizeof *X);
+  return tgi_rows_jacobian(s, pose, a, NULL, dense, at, X);
+}
+
+// X += J Mh^-1 R column by column
+static void add_responses(tgSim *s, const tgReal *R, tgReal *x, tgReal *X) {
+  int nv = s->m.nv, n = s->nrow;
+  for (int j = 0; j < nv; j++) {
+    for (int d = 0; d < nv; d++) x[d] = R[d * nv + j];
+    tgi_factor_solve(&s->m, s->L, x);
+    for (int i = 0; i < n; i++) X[i * nv + j] += tgi_row_dot(s, s->rows->J, i, x);
+  }
+}
+
+// rows of Q (n x nv), in the coordinates of the rows' pose, to those of q, in place, and of v, V
+static tgStatus carry_dense(tgSim *s, const Carry *c, int n, tgReal *Q, tgReal *V) {
+  const tgModel *m = &s->m;
+  int nv = m->nv;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *row = tgi_stack_real(s, (size_t)nv);
+  if (row == NULL) return short_scratch(s);
+  for (int i = 0; i < n; i++) {
+    tgReal *q = Q + i * nv, *v = V + i * nv;
+    memcpy(row, q, (size_t)nv * sizeof *row);
+    memset(q, 0, (size_t)nv * sizeof *q);
+    for (int d = 0; d < nv; d++) {
+      int k = m->dof_grpnum[d] == 3 ? 3 : 1, at = k == 3 ? m->dof_grpadr[d] : d;
+      for (int r = 0; r < k; r++) {
+        q[at + r] += row[d] * c->R[3 * d + r];
+        v[at + r] += row[d] * s->dt * c->J[3 * d + r];
+      }
+    }
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// X (2 of nrow x nv) = (dA) beta for the q and the v of each dof, A = J Mh^-1 J', M from inverse dynamics with and without
+// the acceleration
 static tgStatus response_jacobian(tgSim *s, const tgReal *beta, tgReal *X) {
   const tgModel *m = &s->m;
   int nv = m->nv, n = s->nrow;
-  size_t mark = tgi_stack_mark(s), nn = (size_t)nv * (size_t)nv;
-  tgReal *a = tgi_stack_real(s, (size_t)nv), *zero = tgi_stack_real(s, (size_t)nv), *R = tgi_stack_real(s, nn),
-         *R0 = tgi_stack_real(s, nn), *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody);
-  const tgiPlaces *dense = tgi_places_dense(s);
-  int *at = tgi_stack_bytes(s, ((size_t)n + 1) * sizeof *at);
-  if (a == NULL || zero == NULL || R == NULL || R0 == NULL || wrench == NULL || dense == NULL || at == NULL) return short_scratch(s);
-  for (int i = 0; i < n; i++) at[i] = i * nv;
+  size_t mark = tgi_stack_mark(s), nn = (size_t)nv * (size_t)nv, half = (size_t)n * (size_t)nv;
+  tgReal *a = tgi_stack_real(s, (size_t)nv), *x = tgi_stack_real(s, (size_t)nv), *R = tgi_stack_real(s, nn), *R0 = tgi_stack_real(s, nn);
+  Carry c;
+  if (a == NULL || x == NULL || R == NULL || R0 == NULL || !take_carry(s, &c)) return short_scratch(s);
   tgi_rows_tmul(s, beta, a);
   tgi_impulse_solve(s, a, a);
-  for (int d = 0; d < nv; d++) zero[d] = 0;
-  tgi_rows_wrench(s, &s->start, beta, wrench);
-  TG_TRY(tgi_inverse_d(s, &s->start, a, wrench, R, NULL));
-  TG_TRY(tgi_inverse_d(s, &s->start, zero, NULL, R0, NULL));
-  // R = d(J' beta) - dM a
+  TG_TRY(response_of_rows(s, beta, a, R, X));
+  add_responses(s, R, x, X);
+  memset(X + half, 0, half * sizeof *X);
+  if (s->ahead) TG_TRY(carry_dense(s, &c, n, X, X + half));
+  // -dM a at the start
+  for (int d = 0; d < nv; d++) x[d] = 0;
+  TG_TRY(tgi_inverse_d(s, &s->start, a, NULL, R, NULL));
+  TG_TRY(tgi_inverse_d(s, &s->start, x, NULL, R0, NULL));
   for (size_t i = 0; i < nn; i++) R[i] = R0[i] - R[i];
-  tgi_rows_force_jacobian(s, &s->start, beta, dense, R);
-  memset(X, 0, (size_t)n * (size_t)nv * sizeof *X);
-  TG_TRY(tgi_rows_jacobian(s, &s->start, a, NULL, dense, at, X));
-  for (int j = 0; j < nv; j++) {
-    for (int d = 0; d < nv; d++) a[d] = R[d * nv + j];
-    tgi_factor_solve(m, s->L, a);
-    for (int i = 0; i < n; i++) X[i * nv + j] += tgi_row_dot(s, s->rows->J, i, a);
-  }
+  add_responses(s, R, x, X);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -163,35 +302,73 @@ static void add_row_products(tgSim *s, const tgReal *scale, const tgReal *G, con
   }
 }
 
+// R (at the pose of the rows) += (dJ) v' + rate dgap - drift (dJ) v + bounce (dJ) vhat
+static tgStatus add_pose_residual(tgSim *s, const Parts *p, tgReal *R) {
+  size_t mark = tgi_stack_mark(s);
+  tgPose *pose = tgi_rows_pose(s);
+  tgReal *y = tgi_stack_real(s, (size_t)s->nrow);
+  bool drifts = false;
+  if (y == NULL) return short_scratch(s);
+  for (int i = 0; i < s->nrow; i++) {
+    y[i] = -s->rows->drift[i];
+    drifts = drifts || tgRe(y[i]) != 0;
+  }
+  TG_TRY(tgi_rows_jacobian(s, pose, tgi_problem_velocity(s), NULL, &p->to, p->row_at, R));
+  TG_TRY(tgi_rows_gap_jacobian(s, pose, s->rows->rate, &p->to, p->row_at, R));
+  if (drifts) TG_TRY(tgi_rows_jacobian(s, pose, s->start.vel, y, &p->to, p->row_at, R));
+  if (tgi_any_bounce(s)) TG_TRY(tgi_rows_jacobian(s, pose, s->vhat, s->rows->bounce, &p->to, p->row_at, R));
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// the same of rows ahead, carried to the start, and -drift J dv
+static tgStatus add_far_residual(tgSim *s, const Parts *p) {
+  Carry c;
+  tgReal *R = tgi_stack_real(s, p->row_size);
+  if (R == NULL || !take_carry(s, &c)) return short_scratch(s);
+  memset(R, 0, p->row_size * sizeof *R);
+  TG_TRY(add_pose_residual(s, p, R));
+  for (int i = 0; i < s->nrow; i++) {
+    const int *span = s->rows->span + 4 * i;
+    const tgReal *J = tgi_row(s, s->rows->J, i);
+    tgReal *to = p->R + p->row_at[i];
+    carry_row(s, p, &p->part[s->rows->island[i]], &c, R + p->row_at[i], to);
+    for (int d = span[0]; d < span[3]; d = d + 1 == span[1] ? span[2] : d + 1, J++)
+      if (*J != 0) to[p->to.v[d]] -= s->rows->drift[i] * *J;
+  }
+  return TG_OK;
+}
+
 // R = dr for all columns
 static tgStatus residual_jacobian(tgSim *s, const Parts *p, int *clamps) {
   size_t mark = tgi_stack_mark(s);
   memset(p->R, 0, p->row_size * sizeof *p->R);
   add_row_products(s, NULL, p->G, p);
-  TG_TRY(tgi_rows_jacobian(s, &s->start, s->end.vel, NULL, &p->to, p->row_at, p->R));
-  TG_TRY(tgi_rows_gap_jacobian(s, &s->start, s->rows->rate, &p->to, p->row_at, p->R));
+  if (s->ahead) TG_TRY(add_far_residual(s, p));
+  else TG_TRY(add_pose_residual(s, p, p->R));
   if (tgi_any_bounce(s)) {
     tgReal *free_motion = tgi_stack_real(s, p->size);
     if (free_motion == NULL) return short_scratch(s);
     TG_TRY(balance_jacobian(s, s->vhat, NULL, p, free_motion, clamps));
     add_row_products(s, s->rows->bounce, free_motion, p);
-    TG_TRY(tgi_rows_jacobian(s, &s->start, s->vhat, s->rows->bounce, &p->to, p->row_at, p->R));
   }
   tgi_stack_free(s, mark);
   return TG_OK;
 }
 
-// what the split of redundant impulses adds to df, column by column
+// what the split of redundant impulses adds to df, column by column of q and of v
 static void add_null_part(tgSim *s, const Parts *p, const tgReal *X, tgReal *r, tgReal *df) {
   int n = s->nrow, nv = s->m.nv;
-  for (int j = 0; j < nv; j++) {
+  for (int c = 0; c < (s->ahead ? 2 * nv : nv); c++) {
+    int j = c % nv, to = c < nv ? p->to.q[j] : p->to.v[j];
+    const tgReal *half = X + (c < nv ? 0 : (size_t)n * (size_t)nv);
     for (int i = 0; i < n; i++) {
-      r[i] = X[i * nv + j];
+      r[i] = half[i * nv + j];
       df[i] = 0;
     }
     s->contact_model->kind->rows->null_jvp(s, r, df);
     for (int i = 0; i < n; i++)
-      if (s->rows->island[i] == p->of_dof[j]) p->R[p->row_at[i] + p->to.q[j]] += df[i];
+      if (s->rows->island[i] == p->of_dof[j]) p->R[p->row_at[i] + to] += df[i];
   }
 }
 
@@ -219,7 +396,7 @@ static tgStatus add_impulse_change(tgSim *s, const Parts *p, int *clamps) {
   if (r == NULL) return short_scratch(s);
   TG_TRY(residual_jacobian(s, p, clamps));
   if (k->null_part(s, r)) {
-    X = tgi_stack_real(s, n * (size_t)s->m.nv);
+    X = tgi_stack_real(s, 2 * n * (size_t)s->m.nv);
     if (X == NULL) return short_scratch(s);
     TG_TRY(response_jacobian(s, r, X));
   }
@@ -265,7 +442,7 @@ tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *clamps) {
   bool rows = s->nrow > 0 && !tgi_no_contact_gradient(s);
   Parts p;
   tgStatus status = take_parts(s, rows, &p) ? TG_OK : short_scratch(s);
-  if (status >= 0) status = balance_jacobian(s, s->end.vel, rows ? s->rows->f : NULL, &p, p.G, clamps);
+  if (status >= 0) status = balance_jacobian(s, tgi_problem_velocity(s), rows ? s->rows->f : NULL, &p, p.G, clamps);
   if (status >= 0 && rows) status = add_impulse_change(s, &p, clamps);
   if (status >= 0) scatter(s, &p, D);
   tgi_stack_free(s, mark);

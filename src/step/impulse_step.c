@@ -11,6 +11,7 @@
 #include "step/bounce.h"
 #include "contact/rows.h"
 #include "step/impulse.h"
+#include "step/impulse_parts.h"
 #include "step/step.h"
 
 static bool symplectic(const tgSim *s) { return tgi_impulse_options(s)->symplectic; }
@@ -22,6 +23,7 @@ static tgStatus supports(tgContact *c, tgError *error) {
 }
 
 static tgStatus move(tgSim *s, double h, const void *record) {
+  if (tgi_closes(s)) return tgi_parts_step(s, h, record);
   tgi_start_smooth(s);
   tgStatus status = tgi_impulse_velocity(s, h, record);
   if (status != TG_OK) return status;
@@ -37,10 +39,14 @@ static tgStatus move(tgSim *s, double h, const void *record) {
 
 static tgStatus step(tgSim *s, double h) { return move(s, h, NULL); }
 
-static size_t record_bytes(const tgSim *s) { return s->contact_model != NULL ? s->contact_model->kind->rows->record_bytes(s) : 0; }
+static size_t record_bytes(const tgSim *s) {
+  if (tgi_closes(s)) return tgi_parts_record_bytes(s);
+  return s->contact_model != NULL ? s->contact_model->kind->rows->record_bytes(s) : 0;
+}
 
 static void record(const tgSim *s, void *to) {
-  if (s->nrow > 0) s->contact_model->kind->rows->record(s, to);
+  if (tgi_closes(s)) tgi_parts_record(s, to);
+  else if (s->nrow > 0) s->contact_model->kind->rows->record(s, to);
 }
 
 static void remember(tgSim *s) {
@@ -83,6 +89,7 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tg
   const tgModel *m = &s->m;
   int nv = m->nv;
   bool by_new = symplectic(s);
+  if (tgi_closes(s)) return tgi_parts_vjp(s, gq, gv, aq, av, du, dp, clamps);
   tgReal *z = tgi_stack_real(s, (size_t)nv), *w = tgi_stack_real(s, (size_t)nv), *gw = tgi_stack_real(s, (size_t)nv);
   if (z == NULL || w == NULL || gw == NULL) return no_room(s, "adjoint");
   for (int d = 0; d < nv; d++) {
@@ -106,7 +113,9 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tg
     for (int d = 0; d < nv && dp != NULL && dp->opt_timestep != NULL; d++)
       dp->opt_timestep[0] += (by_new ? s->end.vel : s->start.vel)[d] * gw[d];
   }
-  return bounces ? tgi_bounce_vjp(s, z, aq, av, du, dp, gaps, clamps) : tgi_impulse_vjp(s, z, aq, av, du, dp, clamps);
+  if (bounces) return tgi_bounce_vjp(s, z, aq, av, du, dp, gaps, clamps);
+  tgiAdjoint o = {.gq = aq, .gv = av, .gu = du, .p = dp, .dt = dp != NULL ? dp->opt_timestep : NULL, .clamps = clamps};
+  return tgi_impulse_vjp(s, z, &o);
 }
 
 // ---- dense derivative ----
@@ -146,6 +155,7 @@ static tgStatus positions(tgSim *s, const tgReal *w, tgReal *D) {
 
 static tgStatus jacobian(tgSim *s, tgReal *D, int *clamps) {
   int nv = s->m.nv, nc = 2 * nv + s->m.nu;
+  if (tgi_closes(s)) return tgi_parts_jacobian(s, D, clamps);
   tgReal *w = tgi_stack_real(s, (size_t)nv);
   if (w == NULL) return no_room(s, "Jacobian");
   const tgReal *v = symplectic(s) ? s->end.vel : s->start.vel;

@@ -244,7 +244,7 @@ static inline void tgt_zoo_state(tgtZoo *z, tgtRandom *r, bool flat, double spre
 static inline tgStatus tgt_zoo_rows(tgSim *s, const tgReal *q) {
   for (int i = 0; i < s->m.nq; i++) s->start.q[i] = q[i];
   tgi_kinematics(&s->m, q, &s->start);
-  return tgi_rows(s, &s->start, s->h);
+  return tgi_rows(s, &s->start, s->h, TGI_ROWS_TOUCHING);
 }
 
 #endif

@@ -33,6 +33,7 @@ typedef struct Map {
 
 static unsigned long long mode_of(const tgSim *s) {
   unsigned long long x = 1469598103934665603ull;
+  if (s->npart > 0) x = (x ^ s->part_mode) * 1099511628211ull;
   for (int i = 0; i < s->nrow; i++) {
     int part[5] = {s->rows->kind[i], s->rows->owner[i], s->rows->part[i], s->rows->class[i], tgRe(s->rows->bounce[i]) > 0};
     if (s->rows->kind[i] == TG_ROW_NORMAL) part[1] = 1000 * s->contact[s->rows->owner[i]].pair + s->contact[s->rows->owner[i]].feature;
@@ -69,7 +70,7 @@ static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
   for (int i = 0; i < m->nv + m->nu; i++) out[m->nq + i] = x[m->nq + i] + d[m->nv + i];
 }
 
-typedef struct Count { int total, active, stick, slip, aside, onesided, deficient, null, failed; double worst, dot; } Count;
+typedef struct Count { int total, impacts, active, stick, slip, aside, onesided, deficient, null, failed; double worst, dot; } Count;
 
 static void count_classes(const tgSim *s, Count *c) {
   bool stick = false, slip = false, active = false;
@@ -81,6 +82,7 @@ static void count_classes(const tgSim *s, Count *c) {
       slip = true;
   }
   c->active += active;
+  c->impacts += s->info.nimpact > 0;
   c->stick += stick;
   c->slip += slip;
   c->deficient += s->info.rank_deficient;
@@ -213,10 +215,10 @@ static void check_state(tgSim *s, const char *name, int k, double h, Count *c) {
 }
 
 static inline void print_count(const char *name, const Count *c) {
-  print_message("%-14s %d states: %d touching, %d sticking, %d slipping, %d redundant (%d with a split that acts), %d "
+  print_message("%-14s %d states: %d with impacts, %d touching, %d sticking, %d slipping, %d redundant (%d with a split that acts), %d "
                 "set aside (%d checked "
-                "one-sided), %d not solved; worst error %.2g, dot test %.2g\n", name, c->total, c->active, c->stick, c->slip, c->deficient,
-                c->null, c->aside, c->onesided, c->failed, c->worst, c->dot);
+                "one-sided), %d not solved; worst error %.2g, dot test %.2g\n", name, c->total, c->impacts, c->active, c->stick,
+                c->slip, c->deficient, c->null, c->aside, c->onesided, c->failed, c->worst, c->dot);
 }
 
 #endif

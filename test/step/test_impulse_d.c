@@ -105,7 +105,8 @@ static void check_state(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
     for (int i = 0; i < nt; i++) g[i] = i;
     tgt_random_vector(r, nv, z);
     tgt_random_vector(r, nt, v);
-    assert_int_equal(tgi_impulse_vjp(s, z, g, g + nv, g + 2 * nv, NULL, &clamps), TG_OK);
+    tgiAdjoint o = {.gq = g, .gv = g + nv, .gu = g + 2 * nv, .clamps = &clamps};
+    assert_int_equal(tgi_impulse_vjp(s, z, &o), TG_OK);
     for (int i = 0; i < nt; i++) g[i] -= i;
     tgt_check_adjoint(D, nv, nt, z, v, g);
     assert_int_equal(clamps, 0);

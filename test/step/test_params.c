@@ -23,8 +23,9 @@ static void report(const char *name, const tgtParamSeen *seen) {
     total++;
     all.acts[k] += seen->acts[k];
   }
-  print_message("%-12s %d states, %d of %d parameters move something, %d comparisons set aside, worst %.2g\n", name,
-                seen->states, moved, total, seen->aside, worst);
+  print_message("%-12s %d states, %d of %d parameters move something, %d comparisons set aside, %d spoilt by ties, worst %.2g\n", name,
+                seen->states, moved, total, seen->aside, seen->tied, worst);
+  check_true(8 * seen->tied <= seen->states, "%s: %d comparisons in %d states spoilt by ties", name, seen->tied, seen->states);
   check_true(20 * seen->aside <= seen->states * total, "%s: %d comparisons set aside", name, seen->aside);
 }
 
@@ -77,6 +78,14 @@ static void test_rows_explicit(void **state) {
 static void test_rows_bounce(void **state) {
   (void)state;
   check_zoo("bounce", NULL, 0.6);
+}
+
+static void test_rows_closing(void **state) {
+  (void)state;
+  tgLcpOptions o = tg_lcp_default();
+  o.contact_rule = TG_RULE_CLOSING;
+  check_zoo("closing", &o.of, 0);
+  check_zoo("closing, bouncing", &o.of, 0.6);
 }
 
 static void test_scenes(void **state) {
@@ -297,6 +306,7 @@ static void test_medium(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_trees),       cmocka_unit_test(test_rows),
                                       cmocka_unit_test(test_rows_explicit), cmocka_unit_test(test_rows_bounce),
+                                      cmocka_unit_test(test_rows_closing),
                                       cmocka_unit_test(test_scenes), cmocka_unit_test(test_pair),
                                       cmocka_unit_test(test_meshes), cmocka_unit_test(test_dented),
                                       cmocka_unit_test(test_all_moved), cmocka_unit_test(test_refused),

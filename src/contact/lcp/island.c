@@ -13,6 +13,12 @@ static tgiLcpKind kind_of(int row_kind) {
   }
 }
 
+// what the biases of the problem are of gaps, per second
+static double position_rate(const tgSim *s) {
+  if (s->problem == 1) return 1 / tgRe(s->dt);
+  return s->ahead || tgRe(s->dt) == 0 ? 0 : tgi_impulse_options(s)->erp / tgRe(s->dt);
+}
+
 // the rows of an island as a problem of its own
 static void extract(tgSim *s, int index, tgiLcpIsland *k) {
   const int *row = s->rows->island_row + s->rows->island_adr[index];
@@ -35,7 +41,7 @@ static void extract(tgSim *s, int index, tgiLcpIsland *k) {
   k->problem = (tgiLcpProblem){.n = n, .A = s->rows->A + s->rows->island_at[index], .b = k->b, .kind = k->kind,
                                .parent = k->parent, .bound = k->bound,
                                .rank = s->rows->island_dofadr[index + 1] - s->rows->island_dofadr[index],
-                               .speed = 1e-6 * fastest + 1e-8 * tgi_impulse_options(s)->erp / s->h};
+                               .speed = 1e-6 * fastest + 1e-8 * position_rate(s)};
 }
 
 static tgStatus refused(tgSim *s, tgStatus status, const int *row, const tgiLcpInfo *info) {
@@ -60,9 +66,13 @@ static int leave_errors(tgSim *s, int index, tgiLcpIsland *k) {
   int count = 0;
   for (int a = 0; a < k->problem.n; a++) {
     int i = row[a];
-    if (k->kind[a] != TGI_LCP_NORMAL || !(tgRe(s->rows->gap[i]) < 0) || tgRe(s->rows->rate[i]) == 0) continue;
-    s->rows->b[i] -= s->rows->rate[i] * s->rows->gap[i];
+    bool cut = tgRe(s->rows->bounce[i]) < 0;
+    if (k->kind[a] != TGI_LCP_NORMAL || !(tgRe(s->rows->gap[i]) < 0) || (tgRe(s->rows->rate[i]) == 0 && !cut)) continue;
+    s->rows->b[i] = tgi_row_dot(s, s->rows->J, i, s->vhat);
+    if (s->problem == 1) s->rows->b[i] -= tgi_row_dot(s, s->rows->J, i, s->start.vel);
     s->rows->rate[i] = 0;
+    s->rows->drift[i] = s->problem;
+    if (cut) s->rows->bounce[i] = 0;
     k->b[a] = s->rows->b[i];
     count++;
   }
@@ -83,7 +93,7 @@ static void set_bounce(tgSim *s, int index, tgiLcpIsland *k, int a, tgReal e) {
   int i = s->rows->island_row[s->rows->island_adr[index] + a];
   tgReal speed = s->rows->b[i] / (1 + s->rows->bounce[i]);
   s->rows->bounce[i] = e;
-  s->rows->rate[i] = tgRe(e) != 0 ? 0 : tgi_impulse_options(s)->erp / s->h;
+  s->rows->rate[i] = tgRe(e) != 0 ? 0 : position_rate(s);
   s->rows->b[i] = k->b[a] = speed + e * speed + s->rows->rate[i] * s->rows->gap[i];
 }
 
@@ -95,8 +105,8 @@ static double energy_gained(const tgSim *s, int index, const tgiLcpIsland *k) {
   for (int a = 0; a < k->problem.n; a++) {
     int i = s->rows->island_row[s->rows->island_adr[index] + a];
     double f = tgRe(k->f[a]), push = tgRe(s->rows->rate[i]) * tgRe(s->rows->gap[i]), b = tgRe(k->b[a]);
-    double speed = tgRe(s->rows->bounce[i]) != 0 ? b / (1 + tgRe(s->rows->bounce[i])) : b - push;
-    bounced = bounced || (tgRe(s->rows->bounce[i]) != 0 && f > 0);
+    double speed = tgRe(s->rows->bounce[i]) > 0 ? b / (1 + tgRe(s->rows->bounce[i])) : b - push;
+    bounced = bounced || (tgRe(s->rows->bounce[i]) > 0 && f > 0);
     gain += f * (speed + 0.5 * (tgRe(k->w[a]) - b));
     allowed += fabs(f * push) + 1e-12 * fabs(f * speed);
   }
@@ -108,7 +118,7 @@ static bool damp(tgSim *s, int index, tgiLcpIsland *k) {
   const int *row = s->rows->island_row + s->rows->island_adr[index];
   bool any = false;
   for (int a = 0; a < k->problem.n; a++) {
-    if (tgRe(s->rows->bounce[row[a]]) == 0) continue;
+    if (!(tgRe(s->rows->bounce[row[a]]) > 0)) continue;
     set_bounce(s, index, k, a, k->damped < 2 ? 0.5 * s->rows->bounce[row[a]] : 0);
     any = true;
   }
@@ -148,7 +158,7 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
   int n = tgi_island_rows(s, index);
   tgStatus status = TG_OK;
   extract(s, index, k);
-  if (s->pinned) {
+  if (s->pinned && s->problem == 0) {
     for (int a = 0; a < n; a++) w->island_cls[a] = w->cls[row[a]];
     tgi_lcp_solve_classes(&k->lcp, &k->problem, w->island_cls, k->f, k->w);
     s->info.rank += k->lcp.rank;

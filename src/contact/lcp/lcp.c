@@ -57,9 +57,14 @@ static size_t pool_bytes(const tgCapacity *z) {
   return rows > SIZE_MAX / 4 || squares > SIZE_MAX / 4 ? SIZE_MAX : rows + squares;
 }
 
-static void place(const tgModel *m, const tgCapacity *z, tgLayout *l, tgiLcpWork **work) {
-  int count[3];
-  most_rows(m, z, count);
+// the problem of velocities, and that of positions where the rule has one
+enum { PROBLEMS = 2 };
+static int problems(const tgContact *c) {
+  return ((const tgImpulseOptions *)(const void *)c->options)->contact_rule == TG_RULE_CLOSING ? PROBLEMS : 1;
+}
+
+// all but the solver's scratch
+static void place_work(const tgCapacity *z, tgLayout *l, tgiLcpWork **work) {
   size_t n = (size_t)z->nrow;
   tgiLcpWork w;
   *work = tgi_place(l, 1, sizeof w);
@@ -68,17 +73,30 @@ static void place(const tgModel *m, const tgCapacity *z, tgLayout *l, tgiLcpWork
   for (int i = 0; i < 5; i++) *bytes[i] = tgi_place(l, n, 1);
   w.K = tgi_place(l, 3 * n, sizeof(tgReal));
   w.other = tgi_place(l, n, sizeof(tgReal));
-  w.scratch = tgi_place(l, tgi_lcp_scratch_bytes(count[0], count[1], count[2]), 1);
+  w.scratch = NULL;
   w.pool_bytes = pool_bytes(z);
   w.pool = tgi_place(l, w.pool_bytes, 1);
   if (*work != NULL) **work = w;
 }
 
+static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiLcpWork *work[PROBLEMS]) {
+  int count[3];
+  most_rows(c->model, z, count);
+  tgiLcpWork **head = tgi_place(l, PROBLEMS, sizeof *head);
+  void *scratch = tgi_place(l, tgi_lcp_scratch_bytes(count[0], count[1], count[2]), 1);
+  for (int i = 0; i < PROBLEMS; i++) {
+    work[i] = i > 0 ? work[0] : NULL;
+    if (i < problems(c)) place_work(z, l, &work[i]);
+    if (head == NULL) continue;
+    head[i] = work[i];
+    work[i]->scratch = scratch;
+  }
+}
+
 static size_t solver_bytes(const tgContact *c, const tgCapacity *z) {
-  const tgModel *m = c->model;
   tgLayout l = {.base = NULL};
-  tgiLcpWork *w;
-  place(m, z, &l, &w);
+  tgiLcpWork *w[PROBLEMS];
+  place(c, z, &l, w);
   return l.used;
 }
 
@@ -133,11 +151,12 @@ static tgStatus report_failure(tgSim *s) {
 
 // the workspace of the step's islands, nothing solved
 static tgiLcpWork *open_islands(tgSim *s) {
-  tgiLcpWork *w;
+  tgiLcpWork *work[PROBLEMS], *w;
   tgLayout l = {.base = s->solver}, pool;
   int count[3];
-  place(s->model, &s->cap, &l, &w);
+  place(s->contact_model, &s->cap, &l, work);
   most_rows(s->model, &s->cap, count);
+  w = work[s->problem];
   pool = (tgLayout){.base = w->pool};
   for (int i = 0; i < s->nrow; i++) {
     w->cls[i] = (int8_t)s->rows->class[i];
@@ -161,7 +180,7 @@ static tgStatus impulses(tgSim *s) {
     if (status < 0) return status;
     if (status != TG_OK) worst = status;
   }
-  if (s->pinned) return TG_OK;
+  if (s->pinned && s->problem == 0) return TG_OK;
   for (int i = 0; i < s->nrow; i++) s->rows->class[i] = w->cls[i];
   return worst == TG_OK ? TG_OK : report_failure(s);
 }

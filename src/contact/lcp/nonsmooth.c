@@ -15,12 +15,15 @@ static void add_tie(tgGradInfo *info, const char *what, const char *label) {
   snprintf(info->reason, sizeof info->reason, "%s: %.150s", what, label);
 }
 
+// rows are those of what touches at the start of the step
+static bool touching(const tgSim *s) { return !s->ahead && tgRe(s->dt) != 0; }
+
 static void nonsmooth_contacts(const tgSim *s, tgGradInfo *info) {
   const tgModel *m = &s->m;
   for (int i = 0; i < s->ncon; i++) {
     const tgContactRow *c = &s->contact[i];
     char a[80], b[80], label[190];
-    bool at_gap = fabs(tgRe(c->gap) - TG_TOUCH) <= tie_gap;
+    bool at_gap = touching(s) && fabs(tgRe(c->gap) - TG_TOUCH) <= tie_gap;
     // a switch of features matters where there is a force
     bool pressed = c->row >= 0 && tgRe(s->rows->f[c->row]) != 0;
     if (!at_gap && !(c->tie && pressed)) continue;
@@ -36,10 +39,10 @@ static void nonsmooth_limits(const tgSim *s, const tgPose *pose, tgGradInfo *inf
   char label[96];
   for (int j = 0; j < m->njnt; j++) {
     if (!m->jnt_limited[j]) continue;
-    tgReal q = s->start.q[m->jnt_qadr[j]], axis[3], w[3];
+    tgReal q = pose->q[m->jnt_qadr[j]], axis[3], w[3];
     bool ball = m->jnt_type[j] == TG_JOINT_BALL;
     if (m->jnt_type[j] == TG_JOINT_FREE) continue;
-    if (ball) q = tgi_ball_axis(s, j, axis, w);
+    if (ball) q = tgi_ball_axis(s, pose, j, axis, w);
     for (int side = ball ? 1 : 0; side < 2; side++)
       if (fabs(tgRe(side == 0 ? q - m->jnt_range[2 * j] : m->jnt_range[2 * j + 1] - q) - TG_TOUCH) <= tie_gap)
         add_tie(info, "at the limit", unnamed(info) ? tgi_model_label(m, TG_THING_JOINT, j, label, sizeof label) : NULL);
@@ -83,9 +86,9 @@ static double speed_to_switch(const tgSim *s, int i) {
 // (free fall with joints that rest on their limits) a move of 1e-9 m or a push of 1e-9 m/s switches a row all the
 // same: the least speed is absolute. A move acts by the share of the gap that a step removes, on the row itself and
 // through it on the others.
-static void nonsmooth_rows(const tgSim *s, tgGradInfo *info) {
+static void nonsmooth_rows(const tgSim *s, double rate, tgGradInfo *info) {
   const tgiLcpWork *w = tgi_lcp_work(s);
-  double least = tie_speed + tie_gap * tgi_impulse_options(s)->erp / s->h;
+  double least = tie_speed + tie_gap * rate;
   char label[200];
   for (int i = 0; i < s->nrow; i++) {
     if (w->tie[i] || speed_to_switch(s, i) <= least)
@@ -93,9 +96,26 @@ static void nonsmooth_rows(const tgSim *s, tgGradInfo *info) {
   }
 }
 
+// the positions' problem of the last flow
+static void nonsmooth_positions(const tgSim *s, tgGradInfo *info) {
+  tgSim *sim = (tgSim *)(uintptr_t)s;   // the problem is selected and put back
+  tgi_rows_select(sim, 1);
+  nonsmooth_rows(s, 1 / tgRe(s->dt), info);
+  tgi_rows_select(sim, 0);
+}
+
 void tgi_lcp_nonsmooth(const tgSim *s, double h, tgGradInfo *info) {
-  if (s->nrow > 0) nonsmooth_rows(s, info);
+  if (s->nrow > 0) nonsmooth_rows(s, touching(s) ? tgi_impulse_options(s)->erp / h : 0, info);
+  if (s->nrow > 0 && s->ahead) nonsmooth_positions(s, info);
   nonsmooth_contacts(s, info);
+  if (s->nedge > 0) {
+    if (unnamed(info)) {
+      info->label = TG_GRAD_ONE_SIDED;
+      snprintf(info->reason, sizeof info->reason, "%.190s", s->edge);
+    }
+    info->ties += s->nedge;
+  }
+  if (!touching(s)) return;
   nonsmooth_limits(s, &s->start, info);
   nonsmooth_bounces(s, h, info);
 }

@@ -30,7 +30,8 @@ typedef struct tgiLcpWork {
   size_t pool_bytes;
 } tgiLcpWork;
 
-static inline tgiLcpWork *tgi_lcp_work(const tgSim *s) { return s->solver; }
+/// One for each problem over the rows (tgi_rows_select), with the scratch in common.
+static inline tgiLcpWork *tgi_lcp_work(const tgSim *s) { return ((tgiLcpWork *const *)s->solver)[s->problem]; }
 
 /// Solves one island from the classes of work->cls, which become those of the answer.
 tgStatus tgi_lcp_solve_island(tgSim *s, int index);

@@ -1,0 +1,216 @@
+// test_closing.c: the rule `closing` of lcp against what is known of the motion: impacts at their own time whatever the
+// step, overlap that is moved apart without motion, rest without drift, lifts that change nothing, several impacts in a step.
+#include <math.h>
+#include <stdlib.h>
+
+#include "step/impulse_parts.h"
+#include "support/deriv.h"
+#include "support/rig.h"
+#include "support/tree.h"
+#include "tangere/grad.h"
+#include "tangere/lcp.h"
+#include "tangere/step.h"
+
+#define FLOOR "<geom name=\"floor\" type=\"plane\" size=\"5 5 1\" friction=\"0.5\"/>"
+static const char *const balls =
+    "<mujoco><option gravity=\"0 0 0\"/><default><geom type=\"sphere\" size=\"0.1\" mass=\"1\" friction=\"0\"/></default><worldbody>"
+    "<body><joint type=\"slide\" axis=\"1 0 0\"/><geom/></body><body pos=\"0.5 0 0\"><joint type=\"slide\" axis=\"1 0 0\"/><geom/></body>"
+    "<body pos=\"0.702 0 0\"><joint type=\"slide\" axis=\"1 0 0\"/><geom/></body></worldbody></mujoco>";
+static const char *const box = "<mujoco><worldbody>" FLOOR "<body name=\"box\" pos=\"0 0 0.1\"><freejoint/>"
+                               "<geom type=\"box\" size=\"0.1 0.15 0.1\" mass=\"2\" friction=\"0.5\"/></body></worldbody></mujoco>";
+static const char *const arm =
+    "<mujoco><worldbody><body name=\"a\"><joint name=\"a\" axis=\"0 1 0\" damping=\"0.01\"/>"
+    "<geom type=\"capsule\" size=\"0.03\" fromto=\"0 0 0 .4 0 0\" mass=\"1\"/>"
+    "<body name=\"b\" pos=\".4 0 0\"><joint name=\"b\" axis=\"0 1 0\" limited=\"true\" range=\"-20 20\"/>"
+    "<geom type=\"capsule\" size=\"0.03\" fromto=\"0 0 0 .4 0 0\" mass=\"1\"/></body></body></worldbody></mujoco>";
+
+static Rig closing(const char *xml, double e) {
+  tgLcpOptions o = tg_lcp_default();
+  o.contact_rule = TG_RULE_CLOSING;
+  Rig r = rig_of_text(xml, "lcp", &o.of);
+  int rows, cols;
+  tgReal *x = tg_sim_param(r.s, "geom_restitution", &rows, &cols);
+  for (int i = 0; i < rows * cols; i++) x[i] = e;
+  return r;
+}
+
+static void run(Rig *r, double h, int steps, tgStepInfo *info) {
+  int impacts = 0;
+  for (int t = 0; t < steps; t++) {
+    tgStatus status = tg_sim_step_growing(r->s, h, info);
+    check_true(status == TG_OK, "step %d: %s", t, tg_sim_error(r->s)->text);
+    impacts += info->nimpact;
+  }
+  info->nimpact = impacts;
+}
+
+// A ball that meets two that nearly touch: both impacts are in one step where it is longer than 2 mm/(1 m/s). With e = 1 the last one
+// takes all the speed; with e = .5 impacts one after the other, (1 + e)/2 and (1 - e)/2 of a speed each: until no more meet.
+static void test_row_of_balls(void **state) {
+  (void)state;
+  static const double size[3] = {1e-2, 2.5e-3, 1e-3};
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 4; k++)
+      for (int half = 0; half < 2; half++) {
+        double e = half ? 0.5 : 1, h = size[i];
+        Rig r = closing(balls, e);
+        tgStepInfo info;
+        tgReal *q = tg_sim_qpos(r.s), *v = tg_sim_qvel(r.s);
+        q[0] = -k * h / 4;
+        v[0] = 1;
+        run(&r, h, (int)lround(1 / h), &info);
+        // e = .5: v = (1 0 0) -> (.25 .75 0) -> (.25 .1875 .5625) -> (.203125 .234375 .5625)
+        double want[2][3] = {{0, 0, 1}, {0.203125, 0.234375, 0.5625}};
+        for (int j = 0; j < 3; j++) check_close(tgRe(v[j]), want[half][j], 1e-9);
+        assert_int_equal(info.nimpact, half ? 3 : 2);
+        drop(&r);
+      }
+}
+
+// drawn 2 cm deep: out at the push speed, and not a bit of it is velocity
+static void test_overlap(void **state) {
+  (void)state;
+  Rig r = closing(box, 0);
+  tgStepInfo info;
+  double h = 5e-3, energy = 0;
+  int cut = 0, steps = 0;
+  tg_sim_qpos(r.s)[2] = 0.08;
+  for (; tgRe(tg_sim_qpos(r.s)[2]) < 0.1 - 1e-6 && steps < 20; steps++) {
+    run(&r, h, 1, &info);
+    cut += info.ncut > 0;
+    for (int d = 0; d < 6; d++) energy += tgRe(tg_sim_qvel(r.s)[d]) * tgRe(tg_sim_qvel(r.s)[d]);
+  }
+  check_true(steps >= 4 && steps <= 5, "%d steps", steps);
+  check_true(cut >= 3, "%d steps cut the push", cut);
+  check_true(energy < 1e-20, "speeds squared %g", energy);
+  check_close(tgRe(tg_sim_qpos(r.s)[2]), 0.1, 1e-9);
+  drop(&r);
+}
+
+static void test_rest_and_lift(void **state) {
+  (void)state;
+  static const double lift[5] = {-1e-8, 0, 2e-8, 1e-7, 1e-6};
+  for (int i = 0; i < 5; i++) {
+    Rig r = closing(box, 0);
+    tgStepInfo info;
+    tgGradInfo label;
+    tgReal g[6] = {0, 0, 1, 0, 0, 0}, gv[6] = {0, 0, 1, 0, 0, 0}, dq[6], dv[6];
+    tg_sim_qpos(r.s)[2] = 0.1 + lift[i];
+    run(&r, 2e-3, 1, &info);
+    check_close(tgRe(tg_sim_qpos(r.s)[2]), 0.1, 1e-12);
+    check_close(tgRe(tg_sim_qvel(r.s)[2]), 0, 1e-12);
+    assert_int_equal(tg_sim_step_vjp(r.s, g, gv, dq, dv, NULL, NULL, &label), TG_OK);
+    for (int d = 0; d < 6; d++) check_close(tgRe(dq[d]), 0, 1e-9);
+    run(&r, 2e-3, 1000, &info);
+    check_close(tgRe(tg_sim_qpos(r.s)[2]), 0.1, 1e-12);
+    check_close(tgRe(tg_sim_qpos(r.s)[0]), 0, 1e-12);
+    drop(&r);
+  }
+}
+
+// A two-link arm swings its second joint into its limit: against differences over 1e-3 of the start, at several phases.
+static void test_limit_of_an_arm(void **state) {
+  (void)state;
+  for (int k = 0; k < 3; k++) {
+    double end[3][2];
+    tgReal J[2] = {0, 0}, w[4] = {0};
+    double h = 1e-3;
+    for (int side = 0; side < 3; side++) {
+      Rig r = closing(arm, 0);
+      tgStepInfo info;
+      tgReal *q = tg_sim_qpos(r.s), *v = tg_sim_qvel(r.s);
+      v[1] = 3;
+      q[1] = 0.1 + 0.0007 * k + (side == 0 ? 0 : side == 1 ? 1e-3 : -1e-3);
+      enum { STEPS = 250 };
+      tgReal start[STEPS][4];
+      for (int t = 0; t < STEPS; t++) {
+        for (int i = 0; i < 2; i++) {
+          start[t][i] = q[i];
+          start[t][2 + i] = v[i];
+        }
+        run(&r, h, 1, &info);
+      }
+      for (int i = 0; i < 2; i++) end[side][i] = tgRe(q[i]);
+      for (int i = 0; side == 0 && i < 2; i++) {
+        for (int d = 0; d < 4; d++) w[d] = d == i;
+        for (int t = STEPS - 1; t >= 0; t--) {
+          tgReal dq[2], dv[2];
+          for (int d = 0; d < 2; d++) {
+            q[d] = start[t][d];
+            v[d] = start[t][2 + d];
+          }
+          run(&r, h, 1, &info);
+          assert_int_equal(tg_sim_step_vjp(r.s, w, w + 2, dq, dv, NULL, NULL, NULL), TG_OK);
+          for (int d = 0; d < 2; d++) {
+            w[d] = dq[d];
+            w[2 + d] = dv[d];
+          }
+        }
+        J[i] = w[1];
+      }
+      drop(&r);
+    }
+    for (int i = 0; i < 2; i++) {
+      double slope = (end[1][i] - end[2][i]) / 2e-3;
+      check_true(fabs(slope - tgRe(J[i])) < 0.02 * fmax(1, fabs(slope)), "phase %d, d q%d: %g, differences over 1e-3 %g", k, i,
+                 tgRe(J[i]), slope);
+    }
+  }
+}
+
+// Elastic: E falls by about 2 g h/v a bounce and never grows.
+static void test_elastic_ball(void **state) {
+  (void)state;
+  Rig r = closing("<mujoco><worldbody>" FLOOR "<body pos=\"0 0 0.6\"><joint type=\"slide\" axis=\"0 0 1\"/>"
+                  "<geom size=\"0.1\" mass=\"1\"/></body></worldbody></mujoco>", 1);
+  tgStepInfo info;
+  double g = 9.81, last = g * 0.5;
+  for (int t = 0; t < 10; t++) {
+    run(&r, 1e-3, 640, &info);
+    double v = tgRe(tg_sim_qvel(r.s)[0]), energy = g * (tgRe(tg_sim_qpos(r.s)[0]) + 0.5) + v * v / 2;
+    check_true(energy < last * 1.004, "energy %g after %g", energy, last);
+    check_true(energy > last * 0.985, "energy %g after %g", energy, last);
+    last = energy;
+  }
+  drop(&r);
+}
+
+// A box thrown on an edge, step by step: the adjoint against the dense derivative, which are written apart for steps of one part.
+static void test_adjoint(void **state) {
+  (void)state;
+  Rig r = closing(box, 0.3);
+  tgSim *s = r.s;
+  tgtRandom random = {.s = 5};
+  int several = 0, pressed = 0;
+  tgReal *q = tg_sim_qpos(s), *v = tg_sim_qvel(s), D[12 * 12], z[12], x[12], g[12];
+  q[2] = 0.3;
+  v[0] = 1;
+  v[2] = -1;
+  v[3] = 4;
+  v[4] = 3;
+  for (int t = 0; t < 150; t++) {
+    int clamps = 0;
+    tgStepInfo info;
+    run(&r, 4e-3, 1, &info);
+    several += s->npart > 1;
+    pressed += s->npart == 1 && s->nrow > 0;
+    assert_int_equal(tgi_stack_reserve_dense(s), TG_OK);
+    assert_int_equal(tgi_parts_jacobian(s, D, &clamps), TG_OK);
+    tgt_random_vector(&random, 12, z);
+    tgt_random_vector(&random, 12, x);
+    for (int i = 0; i < 12; i++) g[i] = 0;
+    s->stack_used = 0;
+    assert_int_equal(tgi_parts_vjp(s, z, z + 6, g, g + 6, NULL, NULL, &clamps), TG_OK);
+    s->stack_used = 0;
+    tgt_check_adjoint(D, 12, 12, z, x, g);
+  }
+  check_true(several >= 5 && pressed >= 20, "%d steps of several parts, %d that press", several, pressed);
+  drop(&r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_row_of_balls), cmocka_unit_test(test_overlap),
+                                     cmocka_unit_test(test_rest_and_lift), cmocka_unit_test(test_adjoint),
+                                     cmocka_unit_test(test_limit_of_an_arm), cmocka_unit_test(test_elastic_ball)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
