@@ -284,6 +284,7 @@ static void another_tasks_journal_is_refused(void **state) {
 // text of a value of the option other than the default
 static void another(const tgOption *o, char *text, size_t size) {
   double value = o->value == o->most ? o->least : o->type == TG_OPTION_NUMBER ? 0.5 * (o->value + fmin(o->most, 1)) : o->value + 1;
+  if (value == o->value) value = 0.5 * (o->value + fmax(o->least, 0));
   const char *word = o->words;
   for (int i = 0; o->type == TG_OPTION_WORD && i < (int)value; i++) word = strchr(word, ' ') + 1;
   if (o->type == TG_OPTION_WORD) snprintf(text, size, "%.*s", (int)strcspn(word, " "), word);

@@ -96,16 +96,69 @@ static void nonsmooth_rows(const tgSim *s, double rate, tgGradInfo *info) {
   }
 }
 
+// Uneven numbers in -0.5 .. 0.5, of which one vector stands for all.
+static void uneven(tgReal *x, int n) {
+  for (int i = 0; i < n; i++) {
+    double golden = 0.6180339887498949 * (i + 1);
+    x[i] = golden - floor(golden) - 0.5;
+  }
+}
+
+static double largest(const tgReal *x, int n) {
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(tgRe(x[i])));
+  return most;
+}
+
+// Redundant rows act on each other without an effect by forces f0, J' f0 = 0. Where that ends as bodies move, so does the redundancy,
+// and the split of forces with it: f0' (dJ) u is not 0 for the velocities u that all rows allow. Uneven f0 and u stand for all.
+static bool rank_moves(tgSim *s, int island) {
+  const tgiLcpIsland *k = &tgi_lcp_work(s)->island[island];
+  const int *row = s->rows->island_row + s->rows->island_adr[island];
+  int n = k->problem.n, nk = k->lcp.nk, nv = s->m.nv;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *y = tgi_stack_real(s, (size_t)s->nrow), *f = tgi_stack_real(s, 2 * (size_t)n), *fk = f + n,
+         *u = tgi_stack_real(s, 2 * (size_t)nv), *g = u + nv;
+  if (!k->lcp.deficient || y == NULL || f == NULL || u == NULL) return false;
+  uneven(u, nv);
+  double size = largest(u, nv);   // what is left of u may be nothing but rounding
+  for (int a = 0; a < nk; a++) fk[a] = -tgi_row_dot(s, s->rows->J, row[k->lcp.k[a]], u);
+  tgi_lcp_apply(&k->lcp, fk, fk);
+  tgi_lcp_expand(&k->lcp, fk, f);
+  for (int a = 0; a < n; a++) tgi_row_add(s, s->rows->MiJ, row[a], f[a], u);
+  uneven(fk, nk);
+  tgi_lcp_project(&k->lcp, fk, fk);
+  tgi_lcp_expand(&k->lcp, fk, f);
+  for (int i = 0; i < s->nrow; i++) y[i] = 0;
+  for (int a = 0; a < n; a++) y[row[a]] = f[a];
+  for (int d = 0; d < nv; d++) g[d] = 0;
+  tgi_rows_vjp(s, tgi_rows_pose(s), y, u, g, NULL);
+  bool moves = largest(g, nv) > 1e-6 * largest(f, n) * size;
+  tgi_stack_free(s, mark);
+  return moves;
+}
+
+static void nonsmooth_redundant(const tgSim *s, tgGradInfo *info) {
+  tgSim *sim = (tgSim *)(uintptr_t)s;   // scratch is taken and given back
+  char label[200];
+  for (int island = 0; island < s->nisland; island++)
+    if (rank_moves(sim, island))
+      add_tie(info, "redundant only here", unnamed(info) ? tgi_row_label(s, s->rows->island_row[s->rows->island_adr[island]], label,
+                                                                         sizeof label) : NULL);
+}
+
 // the positions' problem of the last flow
 static void nonsmooth_positions(const tgSim *s, tgGradInfo *info) {
   tgSim *sim = (tgSim *)(uintptr_t)s;   // the problem is selected and put back
   tgi_rows_select(sim, 1);
   nonsmooth_rows(s, 1 / tgRe(s->dt), info);
+  if (s->info.rank_deficient) nonsmooth_redundant(s, info);
   tgi_rows_select(sim, 0);
 }
 
 void tgi_lcp_nonsmooth(const tgSim *s, double h, tgGradInfo *info) {
   if (s->nrow > 0) nonsmooth_rows(s, touching(s) ? tgi_impulse_options(s)->erp / h : 0, info);
+  if (s->nrow > 0 && touching(s) && s->info.rank_deficient) nonsmooth_redundant(s, info);
   if (s->nrow > 0 && s->ahead) nonsmooth_positions(s, info);
   nonsmooth_contacts(s, info);
   if (s->nedge > 0) {
