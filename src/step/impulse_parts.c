@@ -25,14 +25,18 @@ static void start_at(tgSim *s, const tgReal *q, const tgReal *v) {
   tgi_start_smooth(s);
 }
 
-static void note_part(tgSim *s, tgReal dt, tgReal rest) {
+// A drift takes what touches within rounding to gap 0, before or after, at the velocity that it has: too short for forces.
+typedef enum PartKind { FLOW, IMPACT, DRIFT } PartKind;
+
+static void note_part(tgSim *s, PartKind kind, tgReal dt, tgReal rest) {
   tgRows *r = s->rows;
   int k = s->npart++;
   memcpy(r->part_q + (size_t)k * (size_t)s->m.nq, s->start.q, (size_t)s->m.nq * sizeof *s->start.q);
   memcpy(r->part_v + (size_t)k * (size_t)s->m.nv, s->start.vel, (size_t)s->m.nv * sizeof *s->start.vel);
+  r->part_kind[k] = (int)kind;
   r->part_dt[k] = dt;
   r->part_rest[k] = rest;
-  s->part_mode = tg_hash(s->part_mode, &(bool){tgRe(dt) == 0}, sizeof(bool));
+  s->part_mode = tg_hash(s->part_mode, &r->part_kind[k], sizeof(int));
 }
 
 // the part in the sim is not the last, whose own rows show where it is not smooth
@@ -58,7 +62,7 @@ static void hash_choices(tgSim *s) {
   }
 }
 
-static bool is_impact(const tgSim *s, int k) { return tgRe(s->rows->part_dt[k]) == 0; }
+static PartKind kind_of(const tgSim *s, int k) { return (PartKind)s->rows->part_kind[k]; }
 
 // end.q = q0 (+) dt V of the flow in the sim
 static tgStatus end_flow(tgSim *s) {
@@ -77,7 +81,8 @@ static tgStatus load(tgSim *s, int k) {
   int fast;
   start_at(s, r->part_q + (size_t)k * (size_t)s->m.nq, r->part_v + (size_t)k * (size_t)s->m.nv);
   TG_TRY(tgi_impulse_open(s, r->part_rest[k]));
-  if (is_impact(s, k)) return tgi_impulse_impact(s);
+  if (kind_of(s, k) == DRIFT) return TG_OK;
+  if (kind_of(s, k) == IMPACT) return tgi_impulse_impact(s);
   TG_TRY(tgi_impulse_flow(s, r->part_dt[k], k == TGI_PARTS - 1, NULL, &fast));
   return end_flow(s);
 }
@@ -165,8 +170,35 @@ static tgStatus gap_slope(tgSim *s, tgReal t, int row, tgReal *gq, tgReal *slope
 // gaps at a meeting are at most this [m or rad]
 static const double meets = 1e-11;
 
-// Where the flow of `rest`, in which something closes fast, first meets it: *t, 0 where it meets at its start, -1: not within.
-static tgStatus meeting_time(tgSim *s, tgReal rest, tgReal *t) {
+// end.q = q0 (+) t v0, and the row there of what meets fast first, -1: nothing does
+static tgStatus look_after_drift(tgSim *s, tgReal t, int *row) {
+  double least;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *w = tgi_stack_real(s, (size_t)s->m.nv);
+  if (w == NULL) return no_room(s, "parts");
+  for (int d = 0; d < s->m.nv; d++) w[d] = t * s->start.vel[d];
+  tg_model_integrate(&s->m, s->start.q, w, s->end.q);
+  tgi_kinematics(&s->m, s->end.q, &s->end);
+  tgi_stack_free(s, mark);
+  return tgi_impulse_near(s, &s->end, s->start.vel, &least, row);
+}
+
+// The length of the drift that takes what touches at the start to gap 0. A body that arrives at the end of a step may be
+// found a rounding before or after it: the derivative goes through the time of the meeting all the same.
+static tgStatus drift_time(tgSim *s, tgReal *t) {
+  int row;
+  *t = 0;
+  for (int i = 0; i < 3; i++) {
+    TG_TRY(look_after_drift(s, *t, &row));
+    if (row < 0 || fabs(tgRe(s->rows->gap[row])) > TG_TOUCH) break;
+    *t -= s->rows->gap[row] / tgi_row_dot(s, s->rows->J, row, s->start.vel);
+  }
+  return TG_OK;
+}
+
+// Where the flow of `rest`, in which something closes fast, first meets it: *t, 0 where it meets at its start (*touch:
+// within touch, not overlapping), -1: not within.
+static tgStatus meeting_time(tgSim *s, tgReal rest, tgReal *t, bool *touch) {
   enum { TRIES = 60 };
   int row;
   double least, low = 0, high = tgRe(rest);
@@ -176,7 +208,8 @@ static tgStatus meeting_time(tgSim *s, tgReal rest, tgReal *t) {
   if (gq == NULL) return no_room(s, "parts");
   TG_TRY(tgi_impulse_near(s, &s->start, s->start.vel, &least, &row));
   *t = 0;
-  if (fabs(least - TG_TOUCH) <= 1e-9) tgi_rows_edge(s, "about to touch", row);
+  *touch = fabs(least) <= TG_TOUCH;
+  if (fabs(fabs(least) - TG_TOUCH) <= 1e-9) tgi_rows_edge(s, "about to touch", row);
   if (least <= TG_TOUCH) return TG_OK;
   *t = -1;
   TG_TRY(look(s, rest, &row, &gap));
@@ -204,13 +237,24 @@ static tgStatus meeting_time(tgSim *s, tgReal rest, tgReal *t) {
 
 // ---- the step ----
 
+// the drift to a meeting at the start
+static tgStatus drift(tgSim *s, tgReal *rest) {
+  tgReal t;
+  TG_TRY(drift_time(s, &t));
+  note_part(s, DRIFT, t, *rest);
+  start_at(s, s->end.q, s->start.vel);
+  *rest -= t;
+  return TG_OK;
+}
+
 // the flow up to a meeting, the impact there; *rest is what is left
-static tgStatus meet(tgSim *s, double h, tgReal t, tgReal *rest) {
+static tgStatus meet(tgSim *s, double h, tgReal t, bool touch, tgReal *rest) {
   int fast;
+  if (tgRe(t) == 0 && touch) TG_TRY(drift(s, rest));
   if (tgRe(t) > 0) {
     TG_TRY(tgi_impulse_flow(s, t, false, NULL, &fast));
     TG_TRY(end_flow(s));
-    note_part(s, t, *rest);
+    note_part(s, FLOW, t, *rest);
     hash_choices(s);
     note_edges(s, h);
     start_at(s, s->end.q, s->end.vel);
@@ -218,7 +262,7 @@ static tgStatus meet(tgSim *s, double h, tgReal t, tgReal *rest) {
   }
   TG_TRY(tgi_impulse_open(s, h));
   TG_TRY(tgi_impulse_impact(s));
-  note_part(s, 0, h);
+  note_part(s, IMPACT, 0, h);
   hash_choices(s);
   note_edges(s, h);
   s->info.nimpact++;
@@ -230,6 +274,7 @@ static tgStatus meet(tgSim *s, double h, tgReal t, tgReal *rest) {
 static tgStatus run(tgSim *s, double h, const void *record) {
   tgReal rest = h, t = 0;
   int fast;
+  bool touch = false;
   s->npart = s->nedge = 0;
   s->part_mode = TG_HASH_START;
   start_at(s, s->start.q, s->start.vel);
@@ -238,15 +283,15 @@ static tgStatus run(tgSim *s, double h, const void *record) {
     TG_TRY(tgi_impulse_open(s, rest));
     TG_TRY(tgi_impulse_flow(s, rest, last, record, &fast));
     if (fast > 0) {
-      TG_TRY(meeting_time(s, rest, &t));
+      TG_TRY(meeting_time(s, rest, &t, &touch));
       if (tgRe(t) >= 0) {
-        TG_TRY(meet(s, h, t, &rest));
+        TG_TRY(meet(s, h, t, touch, &rest));
         continue;
       }
       TG_TRY(tgi_impulse_flow(s, rest, last, record, &fast));
     }
     TG_TRY(end_flow(s));
-    note_part(s, rest, rest);
+    note_part(s, FLOW, rest, rest);
     hash_choices(s);
     return TG_OK;
   }
@@ -379,6 +424,36 @@ static tgStatus meeting_flow_vjp(tgSim *s, int k, Adjoints *a) {
   return TG_OK;
 }
 
+// A drift: as a flow that ends in a meeting, with no force in it.
+static tgStatus drift_vjp(tgSim *s, int k, Adjoints *a) {
+  int nv = s->m.nv, row;
+  tgReal t = s->rows->part_dt[k], slope, late;
+  tgReal *gq = tgi_stack_real(s, (size_t)nv), *w = tgi_stack_real(s, (size_t)nv), *x = tgi_stack_real(s, (size_t)nv),
+         *gw = tgi_stack_real(s, (size_t)nv), *y = tgi_stack_real(s, (size_t)s->cap.nrow);
+  if (gq == NULL || w == NULL || x == NULL || gw == NULL || y == NULL) return no_room(s, "adjoint");
+  TG_TRY(look_after_drift(s, t, &row));
+  if (row < 0) return tgi_error(&s->error, TG_ERR_STATE, "The meeting at which a part of the step ends is not found again.");
+  gap_gradient(s, row, 1, y, gq, NULL);
+  slope = tgi_row_dot(s, s->rows->J, row, s->start.vel);
+  for (int d = 0; d < nv; d++) w[d] = t * s->start.vel[d];
+  for (int i = 0; i < a->n; i++) {
+    tgiAdjoint o = start_of(s, a, i, NULL);
+    // q0 (+) t v0 moves with t by v0
+    late = -a->rest[i];
+    for (int d = 0; d < nv; d++) gw[d] = 0;
+    tgi_integrate_vjp(&s->m, w, a->q + i * nv, NULL, gw);
+    for (int d = 0; d < nv; d++) late += s->start.vel[d] * gw[d];
+    for (int d = 0; d < nv; d++) {
+      x[d] = a->q[i * nv + d] - late / slope * gq[d];
+      gw[d] = 0;
+    }
+    tgi_integrate_vjp(&s->m, w, x, o.gq, gw);
+    for (int d = 0; d < nv; d++) o.gv[d] += a->v[i * nv + d] + t * gw[d];
+    if (a->p != NULL) TG_TRY(gap_parameters(s, row, -late / slope, y, x, a->p));
+  }
+  return TG_OK;
+}
+
 // from the end of the step to its start
 static tgStatus sweep(tgSim *s, Adjoints *a) {
   bool parts = s->npart > 1;
@@ -387,7 +462,8 @@ static tgStatus sweep(tgSim *s, Adjoints *a) {
     memset(a->aq, 0, (size_t)a->n * (size_t)s->m.nv * sizeof *a->aq);
     memset(a->av, 0, (size_t)a->n * (size_t)s->m.nv * sizeof *a->av);
     if (parts) TG_TRY(load(s, k));
-    if (is_impact(s, k)) TG_TRY(impact_vjp(s, a));
+    if (kind_of(s, k) == IMPACT) TG_TRY(impact_vjp(s, a));
+    else if (kind_of(s, k) == DRIFT) TG_TRY(drift_vjp(s, k, a));
     else if (k == s->npart - 1) TG_TRY(last_flow_vjp(s, a));
     else TG_TRY(meeting_flow_vjp(s, k, a));
     tgi_stack_free(s, mark);
