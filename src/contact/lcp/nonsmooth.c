@@ -152,13 +152,13 @@ static void nonsmooth_positions(const tgSim *s, tgGradInfo *info) {
   tgSim *sim = (tgSim *)(uintptr_t)s;   // the problem is selected and put back
   tgi_rows_select(sim, 1);
   nonsmooth_rows(s, 1 / tgRe(s->dt), info);
-  if (s->info.rank_deficient) nonsmooth_redundant(s, info);
+  if (unnamed(info) && s->info.rank_deficient) nonsmooth_redundant(s, info);
   tgi_rows_select(sim, 0);
 }
 
 void tgi_lcp_nonsmooth(const tgSim *s, double h, tgGradInfo *info) {
   if (s->nrow > 0) nonsmooth_rows(s, touching(s) ? tgi_impulse_options(s)->erp / h : 0, info);
-  if (s->nrow > 0 && touching(s) && s->info.rank_deficient) nonsmooth_redundant(s, info);
+  if (s->nrow > 0 && touching(s) && unnamed(info) && s->info.rank_deficient) nonsmooth_redundant(s, info);
   if (s->nrow > 0 && s->ahead) nonsmooth_positions(s, info);
   nonsmooth_contacts(s, info);
   if (s->nedge > 0) {
