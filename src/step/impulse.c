@@ -205,8 +205,8 @@ tgStatus tgi_impulse_near(tgSim *s, const tgPose *pose, const tgReal *u, double 
   return TG_OK;
 }
 
-// The positions' problem: with V = vhat + Mh^-1 J' f the mean velocity of the step, gaps and errors end at 0 or, where
-// they are wider than the push speed closes, by that less: gap(q0 (+) dt v0) + dt J (V - v0).
+// The positions' problem: with V = vhat + Mh^-1 J' f the mean velocity of the step, gaps and errors end at 0,
+// gap(q0 (+) dt v0) + dt J (V - v0), or, where those at the start are wider than the push speed closes, that much nearer: J V = push.
 static void position_bias(tgSim *s) {
   tgRows *r = s->rows;
   double most = tgi_impulse_options(s)->push_speed;
@@ -218,12 +218,12 @@ static void position_bias(tgSim *s) {
   }
   fill_bias(s);
   for (int i = 0; i < s->nrow; i++) {
-    double b = tgRe(r->b[i]);
-    bool cut = tgRe(r->drift[i]) != 0 && (b < -most || (r->kind[i] == TG_ROW_EQUALITY && b > most));
+    tgReal free_speed = tgi_row_dot(s, r->J, i, s->vhat);
+    double bias = tgRe(r->b[i] - free_speed);
+    bool cut = tgRe(r->drift[i]) != 0 && (bias < -most || (r->kind[i] == TG_ROW_EQUALITY && bias > most));
     if (!cut) continue;
-    r->bounce[i] = -1;
     r->rate[i] = r->drift[i] = 0;
-    r->b[i] = b < 0 ? -most : most;
+    r->b[i] = free_speed + (bias < 0 ? -most : most);
     s->info.ncut++;
   }
 }

@@ -19,6 +19,10 @@ static double position_rate(const tgSim *s) {
   return s->ahead || tgRe(s->dt) == 0 ? 0 : tgi_impulse_options(s)->erp / tgRe(s->dt);
 }
 
+// A scale of speeds, of which 1e-8 is rounding: of gaps between positions of about 1 m or rad, rounded at 1e-16 of them, over the step. The
+// positions' problem asks for gaps within 1e-10: those of bodies that lie on each other agree no better.
+static double least_speed(const tgSim *s) { return (s->problem == 1 ? 1e-2 : 1e-8) * position_rate(s); }
+
 // the rows of an island as a problem of its own
 static void extract(tgSim *s, int index, tgiLcpIsland *k) {
   const int *row = s->rows->island_row + s->rows->island_adr[index];
@@ -41,7 +45,7 @@ static void extract(tgSim *s, int index, tgiLcpIsland *k) {
   k->problem = (tgiLcpProblem){.n = n, .A = s->rows->A + s->rows->island_at[index], .b = k->b, .kind = k->kind,
                                .parent = k->parent, .bound = k->bound,
                                .rank = s->rows->island_dofadr[index + 1] - s->rows->island_dofadr[index],
-                               .speed = 1e-6 * fastest + 1e-8 * position_rate(s)};
+                               .speed = 1e-6 * fastest + least_speed(s)};
 }
 
 static tgStatus refused(tgSim *s, tgStatus status, const int *row, const tgiLcpInfo *info) {
@@ -66,13 +70,12 @@ static int leave_errors(tgSim *s, int index, tgiLcpIsland *k) {
   int count = 0;
   for (int a = 0; a < k->problem.n; a++) {
     int i = row[a];
-    bool cut = tgRe(s->rows->bounce[i]) < 0;
+    bool cut = s->problem == 1 && tgRe(s->rows->drift[i]) == 0;   // to the push speed
     if (k->kind[a] != TGI_LCP_NORMAL || !(tgRe(s->rows->gap[i]) < 0) || (tgRe(s->rows->rate[i]) == 0 && !cut)) continue;
     s->rows->b[i] = tgi_row_dot(s, s->rows->J, i, s->vhat);
     if (s->problem == 1) s->rows->b[i] -= tgi_row_dot(s, s->rows->J, i, s->start.vel);
     s->rows->rate[i] = 0;
     s->rows->drift[i] = s->problem;
-    if (cut) s->rows->bounce[i] = 0;
     k->b[a] = s->rows->b[i];
     count++;
   }
