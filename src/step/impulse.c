@@ -142,6 +142,16 @@ static tgStatus impulses(tgSim *s, const void *record) {
   return record != NULL ? k->recall(s, record) : k->solve(s);
 }
 
+// v1 by the rows as they stand, with the biases that they have been given
+static tgStatus solve_velocities(tgSim *s, const void *record) {
+  TG_TRY(tgi_islands(s));
+  TG_TRY(assemble(s));
+  fill_bias(s);
+  tgStatus status = impulses(s, record);
+  if (status == TG_OK) tgi_rows_respond(s, s->rows->f, s->end.vel);
+  return status;
+}
+
 // no rows yet; the free motion of h from (q0, v0)
 static tgStatus open_part(tgSim *s, tgReal h) {
   s->dt = h;
@@ -160,14 +170,8 @@ tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record) {
   if (s->contact_model == NULL) return TG_OK;
   TG_TRY(tgi_rows(s, &s->start, h, TGI_ROWS_TOUCHING));
   if (s->nrow == 0) return TG_OK;
-  TG_TRY(tgi_islands(s));
-  TG_TRY(assemble(s));
   for (int i = 0; i < s->nrow; i++) s->rows->rate[i] = tgRe(s->rows->bounce[i]) != 0 ? 0 : tgi_impulse_options(s)->erp / h;
-  fill_bias(s);
-  tgStatus status = impulses(s, record);
-  if (status != TG_OK) return status;
-  tgi_rows_respond(s, s->rows->f, s->end.vel);
-  return TG_OK;
+  return solve_velocities(s, record);
 }
 
 // ---- the rule `closing` ----
@@ -230,12 +234,8 @@ static void position_bias(tgSim *s) {
 
 static tgStatus solve_flow(tgSim *s, const void *record) {
   size_t bytes = s->contact_model->kind->rows->record_bytes(s);
-  TG_TRY(tgi_islands(s));
-  TG_TRY(assemble(s));
-  fill_bias(s);
-  tgStatus status = impulses(s, record);
+  tgStatus status = solve_velocities(s, record);
   if (status != TG_OK) return status;
-  tgi_rows_respond(s, s->rows->f, s->end.vel);
   memcpy(s->rows->class2, s->rows->class, (size_t)s->nrow * sizeof *s->rows->class);
   tgi_rows_select(s, 1);
   position_bias(s);
@@ -297,11 +297,5 @@ tgStatus tgi_impulse_impact(tgSim *s) {
     if (s->rows->kind[i] != TG_ROW_NORMAL || !(tgRe(tgi_row_dot(s, s->rows->J, i, s->vhat)) < -least)) continue;
     s->rows->bounce[i] = s->contact[s->rows->owner[i]].restitution;
   }
-  TG_TRY(tgi_islands(s));
-  TG_TRY(assemble(s));
-  fill_bias(s);
-  tgStatus status = impulses(s, NULL);
-  if (status != TG_OK) return status;
-  tgi_rows_respond(s, s->rows->f, s->end.vel);
-  return TG_OK;
+  return solve_velocities(s, NULL);
 }
