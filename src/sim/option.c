@@ -60,8 +60,9 @@ double tgi_option_get(const tgiOption *option, const void *options) {
 
 static void put(const tgiOption *option, void *options, double value) {
   char *at = (char *)options + option->at;
-  int integer = (int)value;
   bool boolean = value != 0;
+  bool whole = option->is.type == TG_OPTION_INTEGER || option->is.type == TG_OPTION_WORD;
+  int integer = whole ? (int)value : 0;  // a number may lie beyond what an int holds
   switch (option->is.type) {
     case TG_OPTION_NUMBER: memcpy(at, &value, sizeof value); return;
     case TG_OPTION_BOOLEAN: memcpy(at, &boolean, sizeof boolean); return;

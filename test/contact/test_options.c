@@ -135,6 +135,10 @@ static void test_structs(void **state) {
   l.detection = TG_DETECTION_SOFT;
   assert_true(tg_contact_get(&l.of, "erp") == 0.5 && tg_contact_get(&l.of, "symplectic") == 0 && tg_contact_get(&l.of, "detection") == 1);
   assert_true(isnan(tg_contact_get(&l.of, "weight")));
+  // numbers are kept whatever their size, as no integer could; creation judges their range
+  assert_int_equal(tg_contact_set(&l.of, "push_speed", "1e42", &e), TG_OK);
+  assert_true(l.push_speed == 1e42);
+  l.push_speed = 1;
   // friction takes hold at speeds of its own in either model
   assert_true(tg_sdrs_default().slip_speed == 1e-3 && tg_softmin_default().slip_speed == 0.05);
   // what a contact model was made with
@@ -175,6 +179,7 @@ static void test_refused(void **state) {
   refused("lcp", "erp", "1 m", "takes a number");
   refused("lcp", "symplectic", "yes", "takes true or false");
   refused("barrier", "threads", "1.5", "takes an integer");
+  refused("barrier", "threads", "1e42", "takes an integer");
   refused("barrier", "hierarchy", "fine", "takes one of moment, paper, brute, not 'fine'");
   refused("barrier", "long_range", "backward",
           "Contact option long_range: backward is gone; give long_range: off, and take the gradient from");
