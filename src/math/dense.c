@@ -1,8 +1,9 @@
-// dense.c: LU, condition estimate and complete orthogonal decomposition.
+// dense.c: LU, condition estimate, complete orthogonal decomposition and factors of low rank.
 //
-// Based on: [GolubVanLoan 3.4, 5.4]; condition estimate of [Hager] and [Higham].
+// Based on: [GolubVanLoan 3.4, 4.2.8, 5.4]; condition estimate of [Hager] and [Higham].
 #include "math/dense.h"
 
+#include "math/combine.h"
 #include "math/dense_wide.h"
 
 // ---- small systems, and solves with a single vector, which gain nothing from more than plain loops ----
@@ -174,6 +175,91 @@ void tgi_cod_factor(tgiCod *d, double cut) {
   d->rank = tgi_wide_qr_pivoted(d->n, d->qr, d->tau, d->piv, cut, d->work);
   transpose_top(d);
   tgi_wide_qr(d->n, d->rank, d->w, d->wtau);
+}
+
+// ---- low rank ----
+
+// x (n), column j of l before it is scaled, less what the columns before have of it; p: its pivot
+static void subtract_columns(int n, int j, int p, const tgReal *l, tgReal *x, tgReal *w, int *at) {
+  int whole = n - n % TGI_LANES;
+  for (int c = 0; c < j; c++) {
+    w[c] = -l[p + (size_t)n * c];
+    at[c] = n * c;
+  }
+  tgi_combine(j, w, at, l, whole, x);
+  for (int i = whole; i < n; i++)
+    for (int c = 0; c < j; c++) x[i] += w[c] * l[i + (size_t)n * c];
+}
+
+int tgi_semidefinite_factor(int n, const tgReal *A, int nk, const int *k, double cut, tgReal *l, int *piv, tgReal *work, int *iwork) {
+  tgReal *left = work + nk;   // of the diagonal
+  double first = 0;
+  for (int a = 0; a < nk; a++) {
+    left[a] = tgRe(A[(size_t)(n + 1) * k[a]]);
+    first = fmax(first, tgRe(left[a]));
+  }
+  for (int j = 0; j < nk; j++) {
+    int p = 0;
+    for (int a = 1; a < nk; a++)
+      if (tgRe(left[a]) > tgRe(left[p])) p = a;
+    if (!(tgRe(left[p]) > cut * first)) return j;
+    const tgReal *row = A + (size_t)n * k[p];   // A is symmetric: its rows are its columns
+    tgReal *x = l + (size_t)nk * j;
+    for (int a = 0; a < nk; a++) x[a] = row[k[a]];
+    subtract_columns(nk, j, p, l, x, work, iwork);
+    if (!(tgRe(x[p]) > cut * first)) return j;
+    tgReal scale = 1 / tgSqrt(x[p]);
+    for (int a = 0; a < nk; a++) x[a] *= scale;
+    for (int c = 0; c < j; c++) x[piv[c]] = 0;
+    for (int a = 0; a < nk; a++) left[a] -= tgRe(x[a]) * tgRe(x[a]);
+    left[p] = -INFINITY;
+    piv[j] = p;
+  }
+  return nk;
+}
+
+void tgi_low_rank_open(const tgiLowRank *d) { tgi_wide_qr(d->n, d->rank, d->l, d->ltau); }
+
+void tgi_low_rank_coordinates(const tgiLowRank *d, tgReal *x) {
+  apply_q(d->n, d->rank, d->l, d->ltau, x, true);
+  upper_solve(d->rank, d->l, d->n, x, false);
+}
+
+bool tgi_low_rank_close(const tgiLowRank *d, double cut) {
+  if (d->c == d->l || d->rank == 0) return true;
+  tgi_wide_qr(d->n, d->rank, d->c, d->ctau);
+  double most = 0, least = INFINITY;
+  for (int k = 0; k < d->rank; k++) {
+    size_t kk = (size_t)(d->n + 1) * (size_t)k;
+    double size = fabs(tgRe(d->l[kk])) * fabs(tgRe(d->c[kk]));
+    most = fmax(most, size);
+    least = fmin(least, size);
+  }
+  return least > cut * most;
+}
+
+// V T^-T R^-1 U^T, the transpose with the two in each other's place
+void tgi_low_rank_solve(const tgiLowRank *d, tgReal *x, bool transposed) {
+  int n = d->n, r = d->rank;
+  const tgReal *from = transposed ? d->c : d->l, *to = transposed ? d->l : d->c;
+  apply_q(n, r, from, transposed ? d->ctau : d->ltau, x, true);
+  upper_solve(r, from, n, x, false);
+  upper_solve(r, to, n, x, true);
+  for (int i = r; i < n; i++) x[i] = 0;
+  apply_q(n, r, to, transposed ? d->ltau : d->ctau, x, false);
+}
+
+void tgi_low_rank_project(const tgiLowRank *d, tgReal *x) {
+  apply_q(d->n, d->rank, d->c, d->ctau, x, true);
+  for (int i = 0; i < d->rank; i++) x[i] = 0;
+  apply_q(d->n, d->rank, d->c, d->ctau, x, false);
+}
+
+void tgi_reflectors_columns(int n, int rank, const tgReal *u, const tgReal *tau, tgReal *U) {
+  for (int j = rank - 1; j >= 0; j--) {
+    for (int i = 0; i < n; i++) U[i + (size_t)n * j] = i == j;
+    for (int c = j; c < rank; c++) reflect_apply(n - j, u + (size_t)(n + 1) * j, tau[j], U + j + (size_t)n * c);
+  }
 }
 
 // ---- real numbers in both builds ----

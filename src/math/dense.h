@@ -1,5 +1,5 @@
-// dense.h: square dense systems: LU, its condition number, and the complete orthogonal decomposition behind a
-// least-norm pseudo-inverse.
+// dense.h: square dense systems: LU, its condition number, and what is behind a least-norm pseudo-inverse: the complete orthogonal
+// decomposition and, where factors of low rank are known, theirs.
 //
 // Matrices are column-major, a[i + n j]. Workspace is the caller's. Factorisations are in vectors of four (dense_wide.h), small ones
 // in plain loops. In the complex build they transpose without conjugating and decide on real parts, so that a derivative
@@ -35,6 +35,32 @@ void tgi_cod_factor(tgiCod *d, double cut);
 void tgi_cod_solve(const tgiCod *d, tgReal *x, bool transposed);
 /// x <- (I - A^+ A) x.
 void tgi_cod_project(const tgiCod *d, tgReal *x);
+
+/// L of A_KK = L L^T, K the rows k (nk of them) of A (n x n, symmetric, positive semidefinite): pivots until what is left of the diagonal
+/// is at most cut of its largest. l: nk x the number of pivots, which is returned; column-major. piv: positions of the pivots in k.
+/// work: 2 nk, iwork: nk.
+int tgi_semidefinite_factor(int n, const tgReal *A, int nk, const int *k, double cut, tgReal *l, int *piv, tgReal *work, int *iwork);
+
+/// Q = L C^T, L and C (n x rank) of full column rank: L = U R, C = V T, Q^+ = V T^-T R^-1 U^T. The caller sets n, rank and the pointers;
+/// c == l, ctau == ltau: Q is symmetric.
+typedef struct tgiLowRank {
+  int n, rank;
+  tgReal *l, *ltau;  ///< n x rank and rank: L, then U's reflectors and R
+  tgReal *c, *ctau;  ///< C likewise
+} tgiLowRank;
+
+/// L in l becomes U R.
+void tgi_low_rank_open(const tgiLowRank *d);
+/// x_0 .. x_(rank - 1) <- R^-1 U^T x = L^+ x, after open.
+void tgi_low_rank_coordinates(const tgiLowRank *d, tgReal *x);
+/// C in c becomes V T, where it is not L. False where L C^T has less than that rank: a diagonal entry of T R is below cut of the largest.
+bool tgi_low_rank_close(const tgiLowRank *d, double cut);
+/// x <- Q^+ x, or Q^{+T} x.
+void tgi_low_rank_solve(const tgiLowRank *d, tgReal *x, bool transposed);
+/// x <- (I - Q^+ Q) x.
+void tgi_low_rank_project(const tgiLowRank *d, tgReal *x);
+/// U (n x rank, column-major) of reflectors u and tau: the first columns of their product.
+void tgi_reflectors_columns(int n, int rank, const tgReal *u, const tgReal *tau, tgReal *U);
 
 /// x <- A^-1 x for real numbers in both builds; a (spoilt) n x n. False when a pivot falls below
 /// 1e-11 max|a|: singular for practical purposes.

@@ -95,8 +95,9 @@ static void assemble_set(tgSim *s, int island, int first, const Assembly *w) {
       w->used[terms++] = k * width;
     }
     tgReal *Ab = A + (size_t)w->row[b] * (size_t)n;
-    for (int k = 0; k < width; k++) w->product[k] = k <= b ? Ab[w->row[k]] : 0;
-    tgi_combine(terms, w->w, w->used, w->X, width, w->product);
+    int upto = (b / TGI_LANES + 1) * TGI_LANES;   // below the diagonal
+    for (int k = 0; k < upto; k++) w->product[k] = k <= b ? Ab[w->row[k]] : 0;
+    tgi_combine(terms, w->w, w->used, w->X, upto, w->product);
     for (int k = 0; k <= b; k++) Ab[w->row[k]] = w->product[k];
   }
 }

@@ -1,4 +1,4 @@
-// test_dense.c: LU and complete orthogonal decomposition: against matrices of known rank, the wide kernels against
+// test_dense.c: LU, complete orthogonal decomposition, factors of low rank: against matrices of known rank, the wide kernels against
 // plain loops and against each other, and the same bits from many threads at once (a library that keeps scratch memory
 // of its own fails here, decision 0018).
 #include <stdatomic.h>
@@ -196,7 +196,132 @@ static void test_cod(void **state) {
     }
 }
 
+// ---- factors of low rank: Q = A + A W, A = (G B + t Z) (G B + t Z)' ----
+
+typedef struct LowRank {
+  tgReal A[MOST * MOST], X[MOST * MOST], Q[MOST * MOST];   // Q = A + X, column-major
+  tgReal l[MOST * MOST], c[MOST * MOST], ltau[MOST], ctau[MOST], work[TGI_COD_WORK(MOST)];
+  int piv[MOST];
+  tgiLowRank d;
+} LowRank;
+
+// of the rank asked at t = 0; Z's rows leave the range of B's
+static void fill_low_rank(LowRank *x, int n, int rank, uint64_t seed, tgReal t, bool symmetric) {
+  tgtRandom r = {seed};
+  tgReal B[MOST * 2 * MOST];
+  double G[MOST * MOST], own[MOST * MOST], W[MOST * MOST];
+  int wide = 2 * rank + 1;
+  for (int i = 0; i < rank * rank; i++) own[i] = tgt_normal(&r);
+  for (int i = 0; i < n * rank; i++) G[i] = tgt_normal(&r);
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < wide; k++) {
+      B[i * wide + k] = t * tgt_normal(&r);
+      for (int c = 0; c < rank && k < rank; c++) B[i * wide + k] += G[i * rank + c] * own[c * rank + k];
+    }
+  for (int i = 0; i < n * n; i++) W[i] = i % 3 == 0 ? 0.3 * tgt_normal(&r) : 0;
+  for (int j = 0; j < n; j++)
+    for (int i = 0; i < n; i++) {
+      x->A[i + n * j] = 0;
+      for (int k = 0; k < wide; k++) x->A[i + n * j] += B[i * wide + k] * B[j * wide + k];
+    }
+  for (int j = 0; j < n; j++)
+    for (int i = 0; i < n; i++) {
+      x->X[i + n * j] = 0;
+      for (int k = 0; k < n && !symmetric; k++) x->X[i + n * j] += x->A[i + n * k] * W[k + n * j];
+      x->Q[i + n * j] = x->A[i + n * j] + x->X[i + n * j];
+    }
+}
+
+static bool factor_low_rank(LowRank *x, int n, bool symmetric) {
+  int k[MOST], at[MOST];
+  for (int i = 0; i < n; i++) k[i] = i;
+  int rank = tgi_semidefinite_factor(n, x->A, n, k, 1e-10, x->l, x->piv, x->work, at);
+  x->d = (tgiLowRank){n, rank, x->l, x->ltau, symmetric ? x->l : x->c, symmetric ? x->ltau : x->ctau};
+  memcpy(x->c, x->l, sizeof x->c);
+  tgi_low_rank_open(&x->d);
+  for (int j = 0; j < n && !symmetric; j++) {
+    tgi_low_rank_coordinates(&x->d, x->X + n * j);
+    for (int c = 0; c < rank; c++) x->c[j + n * c] += x->X[c + n * j];
+  }
+  return tgi_low_rank_close(&x->d, 1e-10);
+}
+
+// as the complete orthogonal decomposition of the same matrix
+static void test_low_rank(void **state) {
+  (void)state;
+  static LowRank x;
+  static Pair p;
+  for (int n = 1; n <= MOST; n += 3)
+    for (int rank = 1; rank <= n; rank += 1 + n / 4)
+      for (int symmetric = 0; symmetric < 2; symmetric++) {
+        tgtRandom r = {(uint64_t)(n + rank)};
+        tgReal u[MOST], v[MOST];
+        fill_low_rank(&x, n, rank, (uint64_t)(50 * n + rank), 0, symmetric == 1);
+        memcpy(p.a, x.Q, sizeof p.a);
+        p.da = (tgiCod){n, 0, p.a, p.ta, p.wa, p.ua, p.pa, p.worka};
+        tgi_cod_factor(&p.da, 1e-10);
+        assert_true(factor_low_rank(&x, n, symmetric == 1));
+        assert_int_equal(x.d.rank, rank);
+        assert_int_equal(p.da.rank, rank);
+        for (int way = 0; way < 3; way++) {
+          double size = 0;
+          for (int i = 0; i < n; i++) u[i] = v[i] = tgt_normal(&r);
+          if (way < 2) tgi_low_rank_solve(&x.d, u, way == 1); else tgi_low_rank_project(&x.d, u);
+          if (way < 2) tgi_cod_solve(&p.da, v, way == 1); else tgi_cod_project(&p.da, v);
+          for (int i = 0; i < n; i++) size = fmax(size, fabs(tgRe(v[i])));
+          for (int i = 0; i < n; i++) check_close(u[i], v[i], 1e-8 * size + 1e-12);
+        }
+      }
+}
+
+// Q = A (1 - v v'), v of length 1 in the range of A, has one rank less.
+static void test_low_rank_lost(void **state) {
+  (void)state;
+  static LowRank x;
+  for (int n = 4; n <= MOST; n += 4) {
+    double v[MOST], size = 0;
+    fill_low_rank(&x, n, n / 2, (uint64_t)n, 0, true);
+    for (int i = 0; i < n; i++) size += tgRe(x.A[i]) * tgRe(x.A[i]);
+    for (int i = 0; i < n; i++) v[i] = tgRe(x.A[i]) / sqrt(size);
+    for (int j = 0; j < n; j++)
+      for (int i = 0; i < n; i++)
+        for (int k = 0; k < n; k++) x.X[i + n * j] -= x.A[i + n * k] * v[k] * v[j];
+    assert_false(factor_low_rank(&x, n, false));
+  }
+}
+
 #ifdef TG_COMPLEX
+// Where the rank of A(t) grows with t, the derivative of Q^+ b, b = Q x, is that of the rank at 0, as the decomposition's.
+static void test_low_rank_derivative(void **state) {
+  (void)state;
+  static LowRank x;
+  static Pair p;
+  for (int n = 5; n <= 20; n++)
+    for (int symmetric = 0; symmetric < 2; symmetric++) {
+      tgtRandom r = {(uint64_t)n};
+      tgReal b[MOST] = {0}, u[MOST];
+      fill_low_rank(&x, n, n / 3, (uint64_t)n, CMPLX(0, 1e-30), symmetric == 1);
+      for (int j = 0; j < n; j++) {
+        double e = tgt_normal(&r);
+        for (int i = 0; i < n; i++) b[i] += x.Q[i + n * j] * e;
+      }
+      memcpy(p.a, x.Q, sizeof p.a);
+      memcpy(u, b, sizeof u);
+      p.da = (tgiCod){n, 0, p.a, p.ta, p.wa, p.ua, p.pa, p.worka};
+      tgi_cod_factor(&p.da, 1e-10);
+      assert_true(factor_low_rank(&x, n, symmetric == 1));
+      assert_int_equal(x.d.rank, n / 3);
+      tgi_low_rank_solve(&x.d, u, false);
+      tgi_cod_solve(&p.da, b, false);
+      double size = 0;
+      for (int i = 0; i < n; i++) size = fmax(size, fabs(tgIm(b[i]) / 1e-30));
+      for (int i = 0; i < n; i++) {
+        check_close(u[i], b[i], 1e-8);
+        check_close(tgIm(u[i]) / 1e-30, tgIm(b[i]) / 1e-30, 1e-7 * size);
+      }
+    }
+}
+
 // x = A(t)^+ b of A = sum over two k of u_k (v_k + t w_k)', whose columns 1 and 4 are zero at t = 0: complex step against differences
 static void bent_solution(int n, const double *uvwb, tgReal t, tgReal *x) {
   const double *u = uvwb, *v = u + 2 * n, *w = v + 2 * n, *b = w + 2 * n;
@@ -226,7 +351,7 @@ static void test_cod_derivative(void **state) {
     for (int i = 0; i < n; i++) check_close(tgIm(x[i]) / 1e-30, tgRe(more[i] - less[i]) / (2 * step), 1e-6);
   }
 }
-#define COMPLEX_TEST cmocka_unit_test(test_cod_derivative),
+#define COMPLEX_TEST cmocka_unit_test(test_cod_derivative), cmocka_unit_test(test_low_rank_derivative),
 #else
 #define COMPLEX_TEST
 #endif
@@ -384,6 +509,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_lu),
       cmocka_unit_test(test_cod),
+      cmocka_unit_test(test_low_rank),
+      cmocka_unit_test(test_low_rank_lost),
       cmocka_unit_test(test_solve_real),
       WIDE_TEST COMPLEX_TEST cmocka_unit_test(test_crowd),
   };

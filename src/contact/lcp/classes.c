@@ -1,6 +1,6 @@
 // classes.c: the class solve of the frictional LCP, its residual, its ties and its derivative.
 //
-// Based on: [lcp IV-C, A, B] (classes, least norm); [math/lcp (7)], [GolubPereyra]. With K, P, f0 of solve.h:
+// Based on: [lcp IV-C, A, B] (classes, least norm); [math/lcp (7), (19)], [GolubPereyra]. With K, P, f0 of solve.h:
 //   Q = A_K: P,  c_K = b_K + A_K: f0,  f_K = -Q^+ c_K,  f = P f_K + f0,  w = A f + b.
 // All decisions (class, rank, condition) are on real parts, so the complex build carries a derivative through.
 #include <string.h>
@@ -56,8 +56,31 @@ static void fill_q(const tgiLcp *s, tgReal *m) {
 
 tgReal tgi_lcp_slope(const tgiLcp *s, int i) { return slope(s->problem, s->cls, i); }
 
+// Q = A_K: P = L C' with A_KK = L L' and C = L + (L^+ A_K: E)', E the rows that hang. Where redundancy ends as bodies move, that is the
+// projection of Q on the range of L, whose derivative at constant rank is (7). False where what hangs takes rank from it.
+static bool factor_low_rank(tgiLcp *s) {
+  const tgiLcpProblem *p = s->problem;
+  const tgiLcpScratch *c = s->scratch;
+  int n = s->n, nk = s->nk;
+  tgiLowRank *d = &s->low;
+  s->rank = tgi_semidefinite_factor(n, p->A, nk, s->k, RANK_CUT, s->lu, s->lu_piv, c->cod_work, c->K);
+  *d = (tgiLowRank){nk, s->rank, s->lu, s->cod.tau, s->hanging ? s->cod.w : s->lu, s->hanging ? s->cod.wtau : s->cod.tau};
+  if (s->hanging) memcpy(d->c, d->l, (size_t)nk * (size_t)s->rank * sizeof *d->c);
+  tgi_low_rank_open(d);
+  for (int i = 0; i < n && s->hanging; i++) {
+    if (!hangs(p, s->cls, i)) continue;
+    tgReal e = slope(p, s->cls, i), *x = c->cod_work, *to = d->c + s->kpos[p->parent[i]];
+    for (int a = 0; a < nk; a++) x[a] = p->A[(size_t)n * i + s->k[a]];
+    tgi_low_rank_coordinates(d, x);
+    for (int j = 0; j < s->rank; j++) to[(size_t)nk * j] += e * x[j];
+  }
+  return tgi_low_rank_close(d, RANK_CUT);
+}
+
 static void factor_deficient(tgiLcp *s) {
   s->deficient = true;
+  s->factored_low = factor_low_rank(s);
+  if (s->factored_low) return;
   s->cod.work = s->scratch->cod_work;
   s->cod.n = s->nk;
   fill_q(s, s->cod.qr);
@@ -65,7 +88,7 @@ static void factor_deficient(tgiLcp *s) {
   s->rank = s->cod.rank;
 }
 
-// LU when well conditioned, else the complete orthogonal decomposition
+// LU when well conditioned, else factors of low rank
 static void choose_factor(tgiLcp *s) {
   int nk = s->nk;
   double norm = 0;
@@ -102,7 +125,8 @@ static void factor_again(tgiLcp *s, bool deficient) {
 // x <- Q^+ x or Q^{+T} x
 static void solve_q(const tgiLcp *s, tgReal *x, bool transposed) {
   if (s->nk == 0) return;
-  if (s->deficient) tgi_cod_solve(&s->cod, x, transposed);
+  if (s->deficient && s->factored_low) tgi_low_rank_solve(&s->low, x, transposed);
+  else if (s->deficient) tgi_cod_solve(&s->cod, x, transposed);
   else tgi_lu_solve(s->nk, s->lu, s->lu_piv, x, transposed);
 }
 
@@ -168,34 +192,46 @@ static void open_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls) {
   int n = p->n, nk = 0;
   s->problem = p;
   s->n = n;
+  s->hanging = false;
   if (cls != s->cls && n > 0) memcpy(s->cls, cls, (size_t)n);
   for (int i = 0; i < n; i++) {
     bool held = is_held(cls[i]);
     s->kpos[i] = held ? nk : -1;
     if (held) s->k[nk++] = i;
+    s->hanging = s->hanging || hangs(p, cls, i);
     c->ftmp[i] = fixed_force(p, cls, i);
   }
   s->nk = nk;
-  for (int a = 0; a < nk; a++) {
-    s->fk[a] = -p->b[s->k[a]];
-    for (int j = 0; j < n; j++)
-      if (s->kpos[j] < 0 && p->kind[j] == TGI_LCP_BOX) s->fk[a] -= p->A[(size_t)n * s->k[a] + j] * c->ftmp[j];
+  for (int a = 0; a < nk; a++) s->fk[a] = -p->b[s->k[a]];
+  for (int j = 0; j < n; j++) {
+    if (s->kpos[j] >= 0 || p->kind[j] != TGI_LCP_BOX) continue;
+    for (int a = 0; a < nk; a++) s->fk[a] -= p->A[(size_t)n * s->k[a] + j] * c->ftmp[j];
   }
+}
+
+// v += A f
+static void add_response(tgiLcpScratch *c, const tgiLcpProblem *p, const tgReal *f, tgReal *v) {
+  int n = p->n, whole = n - n % 4, count = 0;
+  for (int j = 0; j < n; j++) {
+    if (f[j] == 0) continue;
+    c->y[count] = f[j];
+    c->K[count++] = n * j;   // A is symmetric: its rows are its columns
+  }
+  tgi_combine(count, c->y, c->K, p->A, whole, v);
+  for (int i = whole; i < n; i++)
+    for (int j = 0; j < count; j++) v[i] += p->A[c->K[j] + i] * c->y[j];
 }
 
 // f and w with Q factorised
 static void solve_held(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *v) {
-  const tgiLcpScratch *c = s->scratch;
-  int n = p->n, nk = s->nk;
+  tgiLcpScratch *c = s->scratch;
+  int n = p->n;
   solve_q(s, s->fk, false);
-  for (int a = 0; a < nk; a++) s->z[a] = s->deficient ? s->fk[a] : 0;
-  if (s->deficient) solve_q(s, s->z, true);
   tgi_lcp_expand(s, s->fk, f);
   for (int i = 0; i < n; i++)
     if (s->kpos[i] < 0) f[i] += c->ftmp[i];
   for (int i = 0; i < n; i++) v[i] = p->b[i];
-  for (int j = 0; j < n; j++)   // A is symmetric: its rows are its columns
-    for (int i = 0; f[j] != 0 && i < n; i++) v[i] += p->A[(size_t)n * j + i] * f[j];
+  add_response(c, p, f, v);
 }
 
 void tgi_lcp_recall_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, bool deficient, tgReal *f, tgReal *w) {
@@ -332,7 +368,8 @@ void tgi_lcp_apply_t(const tgiLcp *s, const tgReal *g, tgReal *y) {
 void tgi_lcp_project(const tgiLcp *s, const tgReal *x, tgReal *y) {
   bool null = s->rank < s->nk;
   for (int a = 0; a < s->nk; a++) y[a] = null ? x[a] : 0;
-  if (null) tgi_cod_project(&s->cod, y);
+  if (null && s->factored_low) tgi_low_rank_project(&s->low, y);
+  else if (null) tgi_cod_project(&s->cod, y);
 }
 
 void tgi_lcp_expand(const tgiLcp *s, const tgReal *fk, tgReal *f) {
@@ -350,18 +387,21 @@ void tgi_lcp_gather(const tgiLcp *s, const tgReal *g, tgReal *gk) {
     if (hangs(p, s->cls, i)) gk[s->kpos[p->parent[i]]] += slope(p, s->cls, i) * g[i];
 }
 
+void tgi_lcp_null_force(const tgiLcp *s, tgReal *z) {
+  for (int a = 0; a < s->nk; a++) z[a] = s->deficient ? s->fk[a] : 0;
+  if (s->deficient) solve_q(s, z, true);
+}
+
+// Without hanging rows it is none: A is semidefinite, and what it takes from A_KK it takes from A_:K.
 // Two uneven vectors stand for the null space: their projections have a share in every direction of it, and A P
 // vanishes on both only where it vanishes on all.
 double tgi_lcp_null_action(const tgiLcp *s) {
   const tgiLcpProblem *p = s->problem;
   tgiLcpScratch *c = s->scratch;
-  if (s->rank == s->nk) return 0;
+  if (s->rank == s->nk || !s->hanging) return 0;
   double worst = 0, most = 0;
-  int n = s->n, whole = n - n % 4;
-  for (int i = 0; i < n; i++) {
-    most = larger(most, tgRe(p->A[(size_t)n * i + i]));   // the largest entry of a semidefinite matrix is on its diagonal
-    c->K[i] = n * i;
-  }
+  int n = s->n;
+  for (int i = 0; i < n; i++) most = larger(most, tgRe(p->A[(size_t)n * i + i]));   // of a semidefinite matrix the largest
   for (int probe = 0; probe < 2; probe++) {
     double size = 0;
     for (int i = 0; i < s->nk; i++) {
@@ -370,12 +410,10 @@ double tgi_lcp_null_action(const tgiLcp *s) {
     }
     tgi_lcp_project(s, c->x, c->x);
     for (int i = 0; i < s->nk; i++) size = larger(size, fabs(tgRe(c->x[i])));
-    tgi_lcp_expand(s, c->x, c->y);
+    tgi_lcp_expand(s, c->x, c->ftmp);
     if (size == 0) continue;
     for (int i = 0; i < n; i++) c->wtmp[i] = 0;
-    tgi_combine(n, c->y, c->K, p->A, whole, c->wtmp);   // A is symmetric: its rows are its columns
-    for (int i = whole; i < n; i++)
-      for (int j = 0; j < n; j++) c->wtmp[i] += p->A[(size_t)n * i + j] * c->y[j];
+    add_response(c, p, c->ftmp, c->wtmp);
     for (int i = 0; i < n; i++) worst = larger(worst, fabs(tgRe(c->wtmp[i])) / size);
   }
   return most > 0 ? worst / most : 0;

@@ -76,7 +76,8 @@ bool tgi_lcp_null_part(const tgSim *s, tgReal *beta) {
     Part p = part(s, index);
     bool acts = !tgi_lcp_work(s)->aware[index] && acts_by_null(p.lcp);
     any = any || acts;
-    for (int a = 0; a < p.lcp->nk; a++) p.x[a] = acts ? p.lcp->z[a] : 0;
+    if (acts) tgi_lcp_null_force(p.lcp, p.x);
+    for (int a = 0; a < p.lcp->nk && !acts; a++) p.x[a] = 0;
     put_held(&p, p.x, beta);
   }
   return any;

@@ -34,7 +34,6 @@ static size_t lay_out_kept(char *base, int rows, tgiLcp *s) {
   s->k = ints(base, &at, n);
   s->kpos = ints(base, &at, n);
   s->fk = reals(base, &at, n);
-  s->z = reals(base, &at, n);
   s->cls = bytes_of(base, &at, n);
   s->lu = s->cod.qr = reals(base, &at, nn);  // one or the other
   s->lu_piv = ints(base, &at, n);

@@ -98,13 +98,15 @@ typedef struct tgiLcp {
   int *k;                          ///< nk: the rows of K, ascending
   int *kpos;                       ///< n: position in k, -1 outside
   tgReal *fk;                      ///< nk: f_K
-  tgReal *z;                       ///< nk: Q^{+T} f_K, needed by the derivative at deficient rank (zero at full rank)
   const tgiLcpProblem *problem;    ///< of the last class solve
   int8_t *cls;                     ///< n: its classes
-  bool deficient;                  ///< cod holds Q, else lu
-  tgReal *lu;                      ///< nk x nk, column-major; the memory of cod.qr
-  int *lu_piv;                     ///< nk
+  bool deficient;                  ///< low or cod holds Q, else lu
+  bool factored_low;               ///< low does
+  bool hanging;                    ///< some row slides on a normal that presses: Q is not symmetric
+  tgReal *lu;                      ///< nk x nk, column-major; the memory of cod.qr and low.l
+  int *lu_piv;                     ///< nk; of low the positions of its pivots in k
   tgiCod cod;                      ///< its work is the scratch's
+  tgiLowRank low;                  ///< Q = L C', A_KK = L L'
   struct tgiLcpScratch *scratch;   ///< the rest, private to contact/lcp
 } tgiLcp;
 
@@ -164,10 +166,13 @@ double tgi_lcp_null_action(const tgiLcp *s);
 /// Below this the null part moves nothing.
 #define TGI_LCP_NULL 1e-10
 
+/// z = Q^{+T} f_K; zero at full rank.
+void tgi_lcp_null_force(const tgiLcp *s, tgReal *z);
+
 /// Derivative of the least-norm f_K at constant classes and constant rank (consistent c_K):   [math/lcp (7)]
 ///   df_K = -Q^+ r + (I - Q^+ Q) t,
 ///   r = (d(A f + b) with f_K held)_K = (dA f + db + A (dP f_K + df0))_K,
-///   t = dQ^T z,  z = s->z,  dQ = dA_K: P + A_K: dP.   t may be NULL (taken as zero; right at full rank).
+///   t = dQ^T z,  z = Q^{+T} f_K (tgi_lcp_null_force),  dQ = dA_K: P + A_K: dP.   t may be NULL (taken as zero; right at full rank).
 void tgi_lcp_derivative(const tgiLcp *s, const tgReal *r, const tgReal *t, tgReal *dfk);
 /// Its adjoint: with g = dL/df_K:  rbar = -Q^{+T} g,  tbar = (I - Q^+ Q) g,  dL = rbar.r + tbar.t
 /// (= rbar.r + z^T dQ tbar). tbar may be NULL.

@@ -186,8 +186,9 @@ static void right_sides(const Fixture *x, const Scene *sc, const Direction *d, t
   const tgiLcp *s = &x->s;
   int n = sc->n;
   tgReal dA[MAX_ROWS * MAX_ROWS];
-  tgReal db[MAX_ROWS], df[MAX_ROWS], w[MAX_ROWS], g[MAX_ROWS] = {0}, h[MAX_ROWS] = {0};
+  tgReal db[MAX_ROWS], df[MAX_ROWS], w[MAX_ROWS], g[MAX_ROWS] = {0}, h[MAX_ROWS] = {0}, z[MAX_ROWS];
   product_rule(sc, d, dA, db);
+  tgi_lcp_null_force(s, z);
   for (int i = 0; i < n; i++) {  // dP f_K + df0
     double sign = x->cls[i] == TGI_LCP_H ? 1 : x->cls[i] == TGI_LCP_L ? -1 : 0;
     df[i] = sc->kind[i] == TGI_LCP_FRICTION ? sign * d->bound[i] * x->f[sc->parent[i]]
@@ -199,8 +200,8 @@ static void right_sides(const Fixture *x, const Scene *sc, const Direction *d, t
     g[i] = h[i] = 0;
     for (int j = 0; j < n; j++) w[i] += dA[i * n + j] * x->f[j] + sc->A[i * n + j] * df[j];
     for (int a = 0; a < s->nk; a++) {
-      g[i] += dA[s->k[a] * n + i] * s->z[a];
-      h[i] += sc->A[s->k[a] * n + i] * s->z[a];
+      g[i] += dA[s->k[a] * n + i] * z[a];
+      h[i] += sc->A[s->k[a] * n + i] * z[a];
     }
   }
   tgi_lcp_gather(s, g, t);  // P^T dA_:K z
