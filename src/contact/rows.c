@@ -222,6 +222,8 @@ static double bounce_speed(const tgSim *s, double h) {
   return fmax(sqrt(g2) * h, tgi_impulse_options(s)->restitution_speed);
 }
 
+static bool closes_faster(const tgSim *s, int row, double speed) { return tgRe(tgi_row_dot(s, s->rows->J, row, s->vhat)) < -speed; }
+
 static int contact_row(tgSim *s, const tgPose *pose, int i, int part, int remembered) {
   const tgModel *m = &s->m;
   tgContactRow *c = &s->contact[i];
@@ -250,8 +252,7 @@ static void contact_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule)
     c->row = first;
     c->nrow = s->m.pair_condim[c->pair] >= 3 && (tgRe(c->friction[0]) > 0 || tgRe(c->friction[1]) > 0) ? 3 : 1;
     for (int part = 1; part < c->nrow; part++) contact_row(s, pose, i, part, cls[part]);
-    if (rule == TGI_ROWS_TOUCHING && row >= 0 && tgRe(c->restitution) > 0 &&
-        tgRe(tgi_row_dot(s, s->rows->J, row, s->vhat)) < -bounce_speed(s, tgRe(h)))
+    if (rule == TGI_ROWS_TOUCHING && row >= 0 && tgRe(c->restitution) > 0 && closes_faster(s, row, bounce_speed(s, tgRe(h))))
       s->rows->bounce[row] = c->restitution;
   }
 }
@@ -279,6 +280,12 @@ bool tgi_row_is_fast(tgSim *s, const tgPose *pose, int row, const tgReal *u) {
   double least = 2 * (forces + fabs(bend(s, pose, row, u))) + slowest;
   if (fabs(approach - least) <= tie) tgi_rows_edge(s, "at the speed where an impact begins", row);
   return approach > least;
+}
+
+bool tgi_row_may_bounce(tgSim *s, const tgPose *pose, int row) {
+  if (s->ahead) return false;   // a flow
+  if (tgRe(s->dt) != 0) return closes_faster(s, row, bounce_speed(s, tgRe(s->dt)));
+  return closes_faster(s, row, tgi_impulse_options(s)->restitution_speed) && tgi_row_is_fast(s, pose, row, s->vhat);
 }
 
 // row `to` becomes row `from`
@@ -316,9 +323,13 @@ void tgi_rows_drop(tgSim *s, const int8_t *drop) {
 static int possible_rows(const tgModel *m) {
   int n = 6 * m->neq;
   for (int j = 0; j < m->njnt; j++) n += 2 * m->jnt_limited[j];
-  for (int d = 0; d < m->nv; d++) n += tgRe(m->dof_frictionloss[d]) > 0;
-  for (int t = 0; t < m->ntendon; t++) n += 2 * m->ten_limited[t] + (tgRe(m->ten_frictionloss[t]) > 0);
-  return n;
+  for (int t = 0; t < m->ntendon; t++) n += 2 * m->ten_limited[t];
+  return n + tgi_dry_rows(m);
+}
+
+static tgStatus no_room(tgSim *s, int need, int room, const char *what) {
+  s->nrow = 0;
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "%d %s needed, room for %d; reserve more and repeat the step.", need, what, room);
 }
 
 tgStatus tgi_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule) {
@@ -335,14 +346,18 @@ tgStatus tgi_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule) {
   s->info.least_distance = least;
   equality_rows(s, pose);
   limit_rows(s, pose, rule, h);
+  int before = s->nrow;
   friction_rows(s, h);
+  int dry = s->nrow - before;
   contact_rows(s, pose, h, rule);
   if (s->nrow > s->cap.nrow) {
-    int need = s->nrow;
-    if (need > s->wanted.nrow) s->wanted.nrow = need;
-    s->nrow = 0;
-    return tgi_error(&s->error, TG_ERR_CAPACITY, "%d constraint rows needed, room for %d; reserve more and repeat the step.",
-                     need, s->cap.nrow);
+    if (s->nrow > s->wanted.nrow) s->wanted.nrow = s->nrow;
+    return no_room(s, s->nrow, s->cap.nrow, "constraint rows");
+  }
+  // a simulation may have been given dry friction that its model has not
+  if (dry > s->cap.ndry) {
+    if (dry > s->wanted.ndry) s->wanted.ndry = dry;
+    return no_room(s, dry, s->cap.ndry, "rows of dry friction");
   }
   s->info.nrow = s->nrow;
   s->info.ncontact = 0;

@@ -113,7 +113,7 @@ tgStatus tgi_rows_size_parameters(tgSim *s, const tgPose *pose, tgParamGrad *p) 
   return status < 0 ? (tgStatus)status : TG_OK;
 }
 
-void tgi_rows_param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInfo *info) {
+void tgi_rows_param_nonsmooth(const tgSim *s, tgParamGrad *p) {
   const tgModel *m = &s->m;
   for (int i = 0; i < s->ncon; i++) {
     const tgContactRow *c = &s->contact[i];
@@ -123,9 +123,90 @@ void tgi_rows_param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInfo *
     int geom = -1;
     tgi_pair_friction(m, c->pair, 0, &geom);
     if (slides && geom >= 0 && p->geom_friction != NULL && m->geom_priority[c->geom1] == m->geom_priority[c->geom2])
-      tgi_equal_numbers(m, c->geom1, c->geom2, m->geom_friction, "friction", info);
+      tgi_equal_numbers(m, c->geom1, c->geom2, m->geom_friction, "friction", &p->sided);
     if (tgRe(s->rows->bounce[c->row]) != 0 && tgRe(tgi_pair_number(m, c->pair, m->pair_restitution, 1, 0)) < 0 &&
         p->geom_restitution != NULL)
-      tgi_equal_numbers(m, c->geom1, c->geom2, m->geom_restitution, "restitution", info);
+      tgi_equal_numbers(m, c->geom1, c->geom2, m->geom_restitution, "restitution", &p->sided);
+  }
+}
+
+// ---- numbers that are 0 ----
+
+// What moves slower is held by the least friction [m/s or rad/s].
+static const double rests = 1e-9;
+
+// the side at which a little friction would be, against the speed w
+static int against(tgReal w) { return tgRe(w) > rests ? -1 : tgRe(w) < -rests ? 1 : 0; }
+
+static void zero_ends(tgParamGrad *p, const char *what, const char *label) {
+  if (p->sided.ties++ > 0) return;
+  p->sided.label = TG_GRAD_ONE_SIDED;
+  snprintf(p->sided.reason, sizeof p->sided.reason, "%s is 0, the end of its range: %.140s", what, label);
+}
+
+void tgi_joints_zero_parameters(const tgSim *s, const tgReal *u, const tgReal *lambda, tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  char label[100];
+  if (tgRe(s->dt) == 0) return;   // an impact
+  for (int d = 0; d < m->nv && p->dof_frictionloss != NULL; d++) {
+    if (tgRe(m->dof_frictionloss[d]) > 0) continue;
+    p->dof_frictionloss[d] += s->dt * against(u[d]) * lambda[d];
+    zero_ends(p, "dry friction", tgi_model_label(m, TG_THING_JOINT, m->dof_jnt[d], label, sizeof label));
+  }
+  for (int t = 0; t < m->ntendon && p->ten_frictionloss != NULL; t++) {
+    if (tgRe(m->ten_frictionloss[t]) > 0) continue;
+    p->ten_frictionloss[t] += s->dt * against(tgi_tendon_rate(m, t, u)) * tgi_tendon_rate(m, t, lambda);
+    zero_ends(p, "dry friction", tgi_model_label(m, TG_THING_TENDON, t, label, sizeof label));
+  }
+}
+
+// S_d . screw over the dofs that move the body, times x
+static tgReal along_screw(const tgSim *s, const tgPose *pose, int body, const tgReal screw[6], const tgReal *x) {
+  tgReal sum = 0;
+  for (int d = s->m.body_lastdof[body]; d >= 0; d = s->m.dof_parent[d]) sum += tgi_sp_dot(pose->S + 6 * d, screw) * x[d];
+  return sum;
+}
+
+// J x of row `part` of a contact, which may have none
+static tgReal contact_speed(const tgSim *s, const tgPose *pose, const tgContactRow *c, int part, const tgReal *x) {
+  tgReal screw[6];
+  tgi_contact_screw(c, part, screw);
+  return along_screw(s, pose, s->m.geom_body[c->geom1], screw, x) - along_screw(s, pose, s->m.geom_body[c->geom2], screw, x);
+}
+
+static tgReal *friction_at(const tgModel *m, int pair, int tangent, tgParamGrad *p) {
+  int geom;
+  tgi_pair_friction(m, pair, tangent, &geom);
+  if (geom >= 0) return p->geom_friction != NULL ? p->geom_friction + geom : NULL;
+  return p->pair_friction != NULL ? p->pair_friction + 2 * m->pair_own[pair] + tangent : NULL;
+}
+
+static tgReal *restitution_at(const tgModel *m, int pair, tgParamGrad *p) {
+  int geom;
+  tgi_pair_restitution(m, pair, &geom);
+  if (geom >= 0) return p->geom_restitution != NULL ? p->geom_restitution + geom : NULL;
+  return p->pair_restitution != NULL ? p->pair_restitution + m->pair_own[pair] : NULL;
+}
+
+void tgi_contacts_zero_parameters(tgSim *s, const tgPose *pose, const tgReal *u, const tgReal *lambda, const tgReal *alpha,
+                                  const tgReal *X, const tgReal *y, tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  char label[200];
+  for (int i = 0; i < s->ncon; i++) {
+    const tgContactRow *c = &s->contact[i];
+    if (c->row < 0) continue;
+    tgReal f = s->rows->f[c->row], *bar;
+    for (int t = 0; t < 2 && f != 0 && m->pair_condim[c->pair] >= 3; t++) {
+      bar = friction_at(m, c->pair, t, p);
+      if (bar == NULL || tgRe(c->friction[t]) > 0) continue;
+      tgReal x = f * contact_speed(s, pose, c, 1 + t, lambda);
+      if (alpha != NULL) x += alpha[c->row] * contact_speed(s, pose, c, 1 + t, X);
+      *bar += against(contact_speed(s, pose, c, 1 + t, u)) * x;
+      zero_ends(p, "friction", tgi_row_label(s, c->row, label, sizeof label));
+    }
+    bar = restitution_at(m, c->pair, p);
+    if (bar == NULL || tgRe(c->restitution) > 0 || s->problem != 0 || !tgi_row_may_bounce(s, pose, c->row)) continue;
+    *bar += y[c->row] * tgi_row_dot(s, s->rows->J, c->row, s->vhat);
+    zero_ends(p, "restitution", tgi_row_label(s, c->row, label, sizeof label));
   }
 }

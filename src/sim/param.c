@@ -173,10 +173,11 @@ tgReal *tg_param_grad_values(tgParamGrad *p, int *size) {
 int tgi_param_traits(const char *name) {
   static const struct { const char *name; int traits; } known[] = {
       {"body_quat", TGI_PARAM_UNIT},         {"geom_quat", TGI_PARAM_UNIT},
-      {"jnt_axis", TGI_PARAM_UNIT},          {"geom_friction", TGI_PARAM_RIVALS},
+      {"jnt_axis", TGI_PARAM_UNIT},          {"geom_friction", TGI_PARAM_RIVALS | TGI_PARAM_SWITCH},
       {"geom_size", TGI_PARAM_RIVALS},       {"geom_scale", TGI_PARAM_RIVALS},
       {"dof_frictionloss", TGI_PARAM_SWITCH}, {"ten_frictionloss", TGI_PARAM_SWITCH},
-      {"pair_restitution", TGI_PARAM_SWITCH}, {"geom_restitution", TGI_PARAM_RIVALS | TGI_PARAM_SWITCH},
+      {"pair_friction", TGI_PARAM_SWITCH},   {"pair_restitution", TGI_PARAM_SWITCH},
+      {"geom_restitution", TGI_PARAM_RIVALS | TGI_PARAM_SWITCH},
       {"hull_vert", TGI_PARAM_CORNERS}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strcmp(known[i].name, name) == 0) return known[i].traits;

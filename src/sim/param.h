@@ -4,6 +4,7 @@
 
 #include "sim/sim.h"
 #include "tangere/param.h"
+#include "tangere/step.h"
 
 struct tgParamGrad {
   tgAllocator alloc;
@@ -24,6 +25,8 @@ struct tgParamGrad {
   // of the points of one geom's surface under a force model, in its frame: positions and normals (3 n each), added; NULL: not wanted
   int points_of;
   tgReal *point, *point_normal;
+  // of the step whose adjoint is taken: where the derivative in what is chosen is that of one side alone; starts exact
+  tgGradInfo sided;
   // what depends on where things are, until tgi_place_vjp carries it to the parameters that place them
   bool places;                 // some of body_pos, body_quat, jnt_pos, jnt_axis is chosen
   tgReal *S;                   // nv x 6: of a dof's axis, poses held
@@ -47,7 +50,7 @@ static inline bool tgi_param_fits(const tgParamGrad *p, const tgSim *s) {
 typedef enum tgiParamTrait {
   TGI_PARAM_UNIT = 1,          // its rows are unit quaternions or axes
   TGI_PARAM_RIVALS = 2,        // the largest of several counts: two frictions or restitutions of a pair, two corners of a sphere
-  TGI_PARAM_SWITCH = 4,        // leaving 0 switches something on: a bounce, a row of dry friction
+  TGI_PARAM_SWITCH = 4,        // 0 is the end of its range, and leaving it switches something on: a bounce, rows of friction
   TGI_PARAM_CORNERS = 8        // corners of polytopes, whose faces have to stay flat
 } tgiParamTrait;
 int tgi_param_traits(const char *name);

@@ -125,6 +125,7 @@ static tgCapacity first_capacity(const tgModel *m, const tgContact *c, const tgS
   z.nfriction = FRICTION;
   z.nnear = m->ngeom < INT_MAX / NEAR ? NEAR * m->ngeom : INT_MAX;
   z.nterm = c != NULL ? c->nterm : 0;
+  z.ndry = tgi_dry_rows(m);
   z.nH = (size_t)m->nv * (size_t)(m->nv < ANY_PATTERN ? m->nv : SPARSE);
   return z;
 }
@@ -257,6 +258,7 @@ tgStatus tgi_sim_grow(tgSim *s) {
   if (grown.wanted.npoint > grown.cap.npoint) grown.cap.npoint = grown.wanted.npoint;
   if (grown.wanted.nterm > grown.cap.nterm) grown.cap.nterm = grown.wanted.nterm;
   if (grown.wanted.nfriction > grown.cap.nfriction) grown.cap.nfriction = grown.wanted.nfriction;
+  if (grown.wanted.ndry > grown.cap.ndry) grown.cap.ndry = grown.wanted.ndry;
   if (grown.wanted.nnear > grown.cap.nnear) grown.cap.nnear = grown.wanted.nnear;
   grown.cap.npairmem = grown.cap.ncon;
   size_t need = stack_bytes(&grown);
@@ -288,7 +290,7 @@ tgStatus tg_sim_reserve(tgSim *sim, int ncontact, int nrow) {
   const tgCapacity *want = &sim->wanted, *cap = &sim->cap;
   bool fits = want->ncon <= cap->ncon && want->nrow <= cap->nrow && want->widest <= cap->widest && want->nA <= cap->nA;
   fits = fits && want->nH <= cap->nH && want->npoint <= cap->npoint && want->nfriction <= cap->nfriction && want->nterm <= cap->nterm &&
-         want->nnear <= cap->nnear;
+         want->nnear <= cap->nnear && want->ndry <= cap->ndry;
   if (fits && want->stack <= cap->stack) return TG_OK;
   return tgi_sim_grow(sim);
 }

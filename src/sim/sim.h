@@ -60,8 +60,9 @@ void tgi_term_turn(tgPairTerm *t);
 /// Reserved capacity. npairmem is ncon: a pair is remembered while it has a contact point. widest, nA: rows
 /// of the largest island, and numbers of the islands' blocks (squares of their rows) together. nH: numbers of
 /// the second derivative of a step that minimises. npoint, nfriction: friction points of a contact law, and
-/// pairs of geoms that have any. nterm: its terms. nnear: pairs of geoms that it finds near each other.
-typedef struct tgCapacity { int ncon, nrow, npairmem, widest, npoint, nfriction, nterm, nnear; size_t nA, nH, stack; } tgCapacity;
+/// pairs of geoms that have any. nterm: its terms. nnear: pairs of geoms that it finds near each other. ndry: rows of
+/// dry friction of dofs and tendons.
+typedef struct tgCapacity { int ncon, nrow, npairmem, widest, npoint, nfriction, nterm, nnear, ndry; size_t nA, nH, stack; } tgCapacity;
 
 enum { TG_CONTACT_NUMBERS = 32, TG_CONTACT_WARNINGS = 4 };
 
@@ -93,6 +94,14 @@ struct tgContact {
 /// Rows that do not come from contacts, at most: equalities, limits, dry friction.
 static inline int tgi_fixed_rows(const tgModel *m) {
   return 6 * m->neq + 2 * m->njnt + 2 * m->ntendon + m->nv + m->ntendon;
+}
+
+/// Those of dry friction, by the present parameters.
+static inline int tgi_dry_rows(const tgModel *m) {
+  int n = 0;
+  for (int d = 0; d < m->nv; d++) n += tgRe(m->dof_frictionloss[d]) > 0;
+  for (int t = 0; t < m->ntendon; t++) n += tgRe(m->ten_frictionloss[t]) > 0;
+  return n;
 }
 
 /// Impacts that a step takes each at its own time, and the parts that it then has at most: a flow and an impact each, and the last flow.

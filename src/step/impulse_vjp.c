@@ -147,12 +147,16 @@ static tgStatus limits_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
   tgi_rows_mul(s, r->lambda, x);
   if (r->alpha != NULL) tgi_rows_mul(s, r->X, Ab);
   for (int i = 0; i < n; i++) {
-    int side = s->contact_model->kind->rows->side(s, i), parent = s->rows->parent[i];
+    int side = tgRe(s->rows->limit[i]) > 0 ? s->contact_model->kind->rows->side(s, i) : 0, parent = s->rows->parent[i];
     g[i] = side * (parent >= 0 ? s->rows->f[parent] : 1) * x[i];
     if (r->alpha != NULL && parent >= 0) g[i] += side * r->alpha[parent] * Ab[i];
     if (s->rows->kind[i] == TG_ROW_FRICTION) add_length(o, g[i] * s->rows->limit[i] / s->dt);
   }
-  if (o->p != NULL) tgi_rows_limit_parameters(s, g, o->p);
+  if (o->p != NULL) {
+    tgi_rows_limit_parameters(s, g, o->p);
+    tgi_rows_param_nonsmooth(s, o->p);
+    tgi_contacts_zero_parameters(s, tgi_rows_pose(s), tgi_problem_velocity(s), r->lambda, r->alpha, r->X, r->y, o->p);
+  }
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -251,18 +255,21 @@ static tgStatus rows_start_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
 
 static tgStatus impulse_vjp(tgSim *s, const tgReal *z, const Out *o) {
   const tgReal *u = tgi_problem_velocity(s);
+  tgReal *lambda;
   if (s->nrow > 0 && !tgi_no_contact_gradient(s)) {
     RowAdjoint r;
     TG_TRY(solve_rows(s, z, &r));
     TG_TRY(rows_pose_vjp(s, &r, o));
     TG_TRY(rows_start_vjp(s, &r, o));
     TG_TRY(balance_vjp(s, u, r.x, r.lambda, o));
+    lambda = r.lambda;
   } else {
-    tgReal *lambda = tgi_stack_real(s, (size_t)s->m.nv);
+    lambda = tgi_stack_real(s, (size_t)s->m.nv);
     if (lambda == NULL) return short_scratch(s);
     tgi_impulse_solve(s, z, lambda);
     TG_TRY(balance_vjp(s, u, z, lambda, o));
   }
+  if (o->p != NULL && !tgi_no_contact_gradient(s)) tgi_joints_zero_parameters(s, u, lambda, o->p);
   if (o->p != NULL) tgi_place_vjp(s, &s->start, o->p, NULL);
   return TG_OK;
 }

@@ -162,6 +162,11 @@ static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo 
   const tgContactModel *kind = s->contact_model != NULL ? s->contact_model->kind : NULL;
   if (kind != NULL && kind->nonsmooth != NULL) kind->nonsmooth(s, s->h, info);
   if (kind != NULL && kind->param_nonsmooth != NULL && dp != NULL) kind->param_nonsmooth(s, dp, info);
+  if (dp != NULL && dp->sided.ties > 0) {
+    if (info->ties == 0) memcpy(info->reason, dp->sided.reason, sizeof info->reason);
+    info->ties += dp->sided.ties;
+    info->label = TG_GRAD_ONE_SIDED;
+  }
   if (clamps > 0) {
     if (info->ties == 0) snprintf(info->reason, sizeof info->reason, "an actuator, activation or spring at its clamp");
     info->ties += clamps;
@@ -176,6 +181,7 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tg
   if (a == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
   for (int d = 0; d < 2 * nv; d++) a[d] = 0;
   for (int i = 0; i < nu && input != NULL; i++) input[i] = 0;
+  if (dp != NULL) dp->sided = (tgGradInfo){.label = TG_GRAD_EXACT};
   TG_TRY(s->stepper->vjp(s, gq, gv, a, a + nv, input, dp, clamps));
   if (na > 0) tgi_activation_vjp(s, s->h, gv != NULL ? gv + nv : NULL, input, dv != NULL ? dv + nv : NULL, du, dp, clamps);
   if (dq != NULL) memcpy(dq, a, (size_t)nv * sizeof *dq);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "check/numdiff.h"
+#include "contact/contact.h"
 #include "sim/param.h"
 #include "sim/sim.h"
 #include "support/check.h"
@@ -19,6 +20,7 @@ enum { TGT_PARAMS_MOST = 64 };
 typedef struct tgtParamSeen {
   int states, aside;                      // checked; set aside because the step changed its classes inside a stencil
   int tied;                               // comparisons that the other class of a tie spoilt
+  int ends[TGT_PARAMS_MOST];              // states where entries of parameter k were 0, the end of their range, and it acted
   int acts[TGT_PARAMS_MOST];              // states where parameter k had a derivative that is not zero
   double worst[TGT_PARAMS_MOST];
 } tgtParamSeen;
@@ -26,7 +28,7 @@ typedef struct tgtParamSeen {
 typedef struct tgtParamCtx {
   tgSim *s;
   double h;
-  const tgReal *q, *w, *q1, *dir;         // state before (w: velocities, activations), q' of the nominal step, direction in the array
+  const tgReal *q, *w, *q1, *v1, *dir;    // state before (w: velocities, activations), q' and v' of the nominal step, direction
   tgReal *param;                          // NULL: the step size itself
   const tgReal *nominal;
   int n, nrow;
@@ -35,7 +37,17 @@ typedef struct tgtParamCtx {
   bool tied;                              // a tie in one of several parts: the complex step may take its other class
   bool moves;                             // moves what touches: contacts at rest part within 1e-8 m, so differences are narrow
   bool switched;
+  bool held;                              // friction as small as it is just above 0 held something
 } tgtParamCtx;
+
+static const double tgt_just_above = 1e-3;
+
+static inline bool tgt_holds(const tgSim *s, int row, double h) {
+  int kind = s->rows->kind[row];
+  double limit = tgRe(s->rows->limit[row]) / (kind == TG_ROW_FRICTION ? h : 1);
+  bool small = limit > 0 && limit < 5 * tgt_just_above;
+  return (kind == TG_ROW_TANGENT || kind == TG_ROW_FRICTION) && small && s->contact_model->kind->rows->side(s, row) == 0;
+}
 
 static inline tgStatus tgt_param_step(void *ctx, const tgReal *x, tgReal *y) {
   tgtParamCtx *c = ctx;
@@ -43,10 +55,12 @@ static inline tgStatus tgt_param_step(void *ctx, const tgReal *x, tgReal *y) {
   int nv = s->m.nv;
   memcpy(s->qpos, c->q, (size_t)s->m.nq * sizeof *c->q);
   tgi_sim_put_w(s, c->w);
+  double h = c->param != NULL ? c->h : c->h + tgRe(x[0]);
   for (int i = 0; i < c->n; i++) c->param[i] = c->nominal[i] + x[0] * c->dir[i];
-  tgStatus status = tg_sim_step(s, c->param != NULL ? c->h : c->h + tgRe(x[0]), NULL);
+  tgStatus status = tg_sim_step(s, h, NULL);
   for (int i = 0; i < c->n; i++) c->param[i] = c->nominal[i];
   if (status != TG_OK) return status;
+  for (int i = 0; i < s->nrow; i++) c->held = c->held || tgt_holds(s, i, h);
   c->switched = c->switched || s->nrow != c->nrow;
   for (int i = 0; i < s->nrow && !c->switched; i++) c->switched = s->rows->class[i] != c->cls[i];
   c->switched = c->switched || (s->npart > 0 && s->part_mode != c->parts);
@@ -135,6 +149,84 @@ static inline void tgt_check_param(tgtParamCtx *c, int k, const tgReal *w, tgPar
   free(dir);
 }
 
+// dL along dir just above 0. Less than 1e-3 of friction is lost in the solver's own tolerance (1e-8 of the largest force): in the complex
+// build the derivatives at 1, 2 and 4 times that are extrapolated to 0.
+static inline double tgt_param_slope_above(tgtParamCtx *c, const tgReal *w, double *doubt) {
+#ifdef TG_COMPLEX
+  static const double at[3] = {tgt_just_above, 2 * tgt_just_above, 4 * tgt_just_above}, share[3] = {8. / 3, -2, 1. / 3};
+  const tgiSide side = TGI_SIDE_BOTH;
+  enum { POINTS = 3 };
+#else
+  static const double at[1] = {0}, share[1] = {1};
+  const tgiSide side = TGI_SIDE_ABOVE;
+  enum { POINTS = 1 };
+#endif
+  int ny = c->s->m.nv + tgi_nw(&c->s->m);
+  tgiNumDiff n = {.nx = 1, .nt = 1, .ny = ny, .map = tgt_param_step, .ctx = c, .step = 1e-2, .analytic = true};
+  tgReal *work = malloc(sizeof(tgReal) * tgi_numdiff_work(&n)), one = 1;
+  double *D = malloc(sizeof(double) * 2 * (size_t)ny), sum = 0;
+  *doubt = 0;
+  for (int k = 0; k < POINTS; k++) {
+    tgReal x = at[k];
+    assert_int_equal(tgi_numdiff(&n, &x, &one, side, D, D + ny, work), TG_OK);
+    for (int i = 0; i < ny; i++) {
+      sum += share[k] * tgRe(w[i]) * D[i];
+      *doubt += fabs(share[k] * tgRe(w[i])) * D[ny + i];
+    }
+  }
+  free(work);
+  free(D);
+  return sum;
+}
+
+// room for the rows that entries which are 0 open; the sim's arrays may move
+static inline void tgt_param_room(tgtParamCtx *c, const char *name, int n) {
+  memcpy(c->s->qpos, c->q, (size_t)c->s->m.nq * sizeof *c->q);
+  tgi_sim_put_w(c->s, c->w);
+  for (int i = 0; i < n; i++) tg_sim_param(c->s, name, NULL, NULL)[i] += 1e-3;
+  tgStatus status = tg_sim_step_growing(c->s, c->h, NULL);
+  check_true(status == TG_OK, "%s: %s", name, tg_sim_error(c->s)->text);
+  for (int i = 0; i < n; i++) tg_sim_param(c->s, name, NULL, NULL)[i] = c->nominal[i];
+}
+
+/// Entries that are 0 where that is the end of their range, all raised together: the derivative is that of the allowed side.
+static inline void tgt_check_param_end(tgtParamCtx *c, int k, const tgReal *w, tgParamGrad *p, double tol, double floor_, const char *what,
+                                       tgtParamSeen *seen) {
+  const char *name = tgt_param_name(c->s, k);
+  int rows = 0, cols = 0, ends = 0;
+  tgReal *g = tg_param_grad_field(p, name, &rows, &cols);
+  int n = rows * cols;
+  if (g == NULL || n == 0 || (tgi_param_traits(name) & TGI_PARAM_SWITCH) == 0) return;
+  tgReal *dir = malloc(sizeof(tgReal) * 2 * (size_t)n), *nominal = dir + n;
+  double ours = 0, doubt;
+  for (int i = 0; i < n; i++) nominal[i] = tg_sim_param(c->s, name, NULL, NULL)[i];
+  c->n = n;
+  c->nominal = nominal;
+  c->dir = dir;
+  c->held = false;
+  tgt_param_room(c, name, n);
+  c->param = tg_sim_param(c->s, name, NULL, NULL);
+  for (int i = 0; i < n; i++) {
+    bool slow = strncmp(name, "dof_", 4) == 0 && fabs(tgRe(c->v1[i])) < 1e-2;
+    dir[i] = tgRe(nominal[i]) == 0 && !slow;
+    ends += tgRe(nominal[i]) == 0;
+    ours += tgRe(g[i] * dir[i]);
+  }
+#ifdef TG_COMPLEX
+  tol = fmax(tol, 1e-6);   // what the extrapolation leaves
+#endif
+  // rule `touching`: a bounce takes the place of what pushes overlap out, and the map jumps
+  bool jumps = strstr(name, "restitution") != NULL && c->s->npart == 0;
+  if (ends > 0 && !jumps) {
+    double ref = tgt_param_slope_above(c, w, &doubt), error = fmax(0, fabs(ours - ref) - doubt) / fmax(fabs(ref), floor_);
+    if (c->held) seen->aside++;
+    else if (c->tied && error > tol) seen->tied++;
+    else check_true(error <= tol, "%s: %s at 0: %.12g, differences above %.12g, error %.2g > %g", what, name, ours, ref, error, tol);
+    seen->ends[k] += !c->held && fabs(ref) > 1e-4;
+  }
+  free(dir);
+}
+
 static inline tgParamGrad *tgt_param_grad(const tgSim *s, tgError *e) {
   if (s->contact_model != NULL) return tg_param_grad_create_contact(s->contact_model, NULL, 0, NULL, e);
   return tg_param_grad_create(s->model, NULL, 0, NULL, e);
@@ -176,7 +268,7 @@ static inline void tgt_check_param_rows(tgSim *s, tgParamGrad *p, const tgReal *
 static inline bool tgt_check_params(tgSim *s, double h, tgtRandom *r, double tol, double floor_, const char *what, tgtParamSeen *seen) {
   const tgModel *m = &s->m;
   int nq = m->nq, nv = m->nv, nw = tgi_nw(m);
-  tgReal *q = malloc(sizeof(tgReal) * (size_t)(2 * nq + 2 * nv + 2 * nw)), *v = q + nq, *q1 = v + nw, *w = q1 + nq;
+  tgReal *q = malloc(sizeof(tgReal) * (size_t)(2 * nq + 3 * nv + 2 * nw)), *v = q + nq, *q1 = v + nw, *v1 = q1 + nq, *w = v1 + nv;
   memcpy(q, s->qpos, (size_t)nq * sizeof *q);
   tgi_sim_take_w(s, v);
   tgStatus status = tg_sim_step(s, h, NULL);
@@ -193,16 +285,20 @@ static inline bool tgt_check_params(tgSim *s, double h, tgtRandom *r, double tol
     int *cls = malloc(sizeof(int) * (size_t)(s->nrow + 1));
     if (s->nrow > 0) memcpy(cls, s->rows->class, (size_t)s->nrow * sizeof *cls);
     memcpy(q1, s->qpos, (size_t)nq * sizeof *q);
+    memcpy(v1, s->qvel, (size_t)nv * sizeof *v);
     tgt_random_vector(r, nv + nw, w);
     tgGradInfo info;
     check_true(tg_sim_step_vjp(s, w, w + nv, NULL, NULL, NULL, p, &info) == TG_OK, "%s: %s", what, tg_sim_error(s)->text);
     tgt_check_param_rows(s, p, w);
     seen->states++;
+    int nrow = s->nrow;
+    uint64_t parts = s->part_mode;
+    bool tied = s->npart > 1 && info.label == TG_GRAD_ONE_SIDED;
     for (int k = 0; tgt_param_name(s, k) != NULL; k++) {
       assert_true(k < TGT_PARAMS_MOST);
-      tgtParamCtx c = {.s = s, .h = h, .q = q, .w = v, .q1 = q1, .nrow = s->nrow, .cls = cls, .parts = s->part_mode,
-                       .tied = s->npart > 1 && info.label == TG_GRAD_ONE_SIDED};
+      tgtParamCtx c = {.s = s, .h = h, .q = q, .w = v, .q1 = q1, .v1 = v1, .nrow = nrow, .cls = cls, .parts = parts, .tied = tied};
       tgt_check_param(&c, k, w, p, r, tol, floor_, what, seen);
+      tgt_check_param_end(&c, k, w, p, tol, floor_, what, seen);
     }
     free(cls);
     tg_param_grad_free(p);

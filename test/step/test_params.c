@@ -22,6 +22,7 @@ static void report(const char *name, const tgtParamSeen *seen) {
     moved += seen->acts[k] > 0;
     total++;
     all.acts[k] += seen->acts[k];
+    all.ends[k] += seen->ends[k];
   }
   print_message("%-12s %d states, %d of %d parameters move something, %d comparisons set aside, %d spoilt by ties, worst %.2g\n", name,
                 seen->states, moved, total, seen->aside, seen->tied, worst);

@@ -21,10 +21,8 @@ static void most_rows(const tgModel *m, const tgCapacity *z, int n[3]) {
     n[1] += !m->jnt_limited[j] ? 0 : tgRe(m->jnt_range[2 * j]) >= tgRe(m->jnt_range[2 * j + 1]) ? 2 : 1;
   for (int t = 0; t < m->ntendon; t++)
     n[1] += !m->ten_limited[t] ? 0 : tgRe(m->ten_range[2 * t]) >= tgRe(m->ten_range[2 * t + 1]) ? 2 : 1;
-  for (int d = 0; d < m->nv; d++) n[2] += tgRe(m->dof_frictionloss[d]) > 0;
-  for (int t = 0; t < m->ntendon; t++) n[2] += tgRe(m->ten_frictionloss[t]) > 0;
   n[1] += z->ncon;
-  n[2] += 2 * z->ncon;
+  n[2] = z->ndry + 2 * z->ncon;
   for (int k = 0; k < 3; k++)
     if (n[k] > z->widest) n[k] = z->widest;
 }
@@ -232,7 +230,6 @@ const tgContactModel tgi_lcp_model = {
     .solver_bytes = solver_bytes,
     .prepare = prepare,
     .release = release,
-    .param_nonsmooth = tgi_rows_param_nonsmooth,
     .nonsmooth = tgi_lcp_nonsmooth,
     .touches = tgi_rows_touches,
     .touch = tgi_rows_touch,
