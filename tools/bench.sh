@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build/venv/bin/python bench/report.py
-for program in lcp batch rollout dynamics collide; do
+for program in lcp rules batch rollout dynamics collide; do
   echo "== bench_$program"
   "build/bin/bench_$program"
 done

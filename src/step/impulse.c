@@ -155,13 +155,15 @@ static tgStatus solve_velocities(tgSim *s, const void *record) {
 
 // no rows yet; the free motion of h from (q0, v0)
 static tgStatus open_part(tgSim *s, tgReal h) {
+  bool known = s->opened && s->dt == h && !s->nothing_shared;
+  s->opened = false;
   s->dt = h;
   s->ahead = false;
   s->nrow = 0;
   s->ncon = 0;
   s->nisland = 0;
   if (s->rows != NULL) tgi_rows_select(s, 0);
-  TG_TRY(free_velocity(s, h));
+  if (!known) TG_TRY(free_velocity(s, h));
   for (int d = 0; d < s->m.nv; d++) s->end.vel[d] = s->vhat[d];
   return TG_OK;
 }
@@ -248,7 +250,10 @@ static tgStatus solve_flow(tgSim *s, const void *record) {
 
 tgStatus tgi_impulse_open(tgSim *s, tgReal rest) {
   s->rest = tgRe(rest);
+  s->dt = rest;
+  s->opened = false;
   TG_TRY(free_velocity(s, rest));
+  s->opened = true;
   for (int d = 0; d < s->m.nv; d++) s->rows->surge[d] = s->vhat[d] - s->start.vel[d];
   return TG_OK;
 }

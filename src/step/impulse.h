@@ -23,7 +23,8 @@ tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record);
 //   positions   V  = vhat + Mh^-1 J' f2,    gap + dt J (V - v0) >= 0,    q1 = q0 (+) dt V;   friction and dry friction in both.
 // An impact, dt = 0: v1 = v0 + M^-1 J' f, J v1 >= -e J v0, at q0.
 
-/// Before a part: what smooth forces do in the `rest` of the step from (q0, v0), by which impacts are told from what rests.
+/// Before a part: what smooth forces do in the `rest` of the step from (q0, v0), by which impacts are told from what rests. A flow of
+/// `rest` right behind it has its free motion from here.
 tgStatus tgi_impulse_open(tgSim *s, tgReal rest);
 /// A flow: v1 and the mean velocity V (row_mean_velocity). last: what closes fast rests like the others; else it has no
 /// rows, and *fast counts it. record: two of them, as above.

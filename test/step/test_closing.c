@@ -44,6 +44,54 @@ static void run(Rig *r, double h, int steps, tgStepInfo *info) {
   info->nimpact = impacts;
 }
 
+// a stack and an arm with dry friction that come down, slide and rest
+static const char *const mixed =
+    "<mujoco><worldbody>" FLOOR "<body pos=\"0 0 .1\"><freejoint/>"
+    "<geom type=\"box\" size=\".1 .15 .1\" mass=\"2\" friction=\".5\"/></body>"
+    "<body pos=\".03 0 .305\"><freejoint/><geom type=\"box\" size=\".1 .1 .1\" mass=\"1\" friction=\".4\"/></body>"
+    "<body pos=\"1 0 .3\"><joint axis=\"0 1 0\" frictionloss=\".2\"/>"
+    "<geom type=\"capsule\" size=\".03\" fromto=\"0 0 0 .4 0 0\" mass=\"1\"/>"
+    "<body pos=\".4 0 0\"><joint axis=\"0 1 0\" limited=\"true\" range=\"-20 20\" frictionloss=\".1\"/>"
+    "<geom type=\"capsule\" size=\".03\" fromto=\"0 0 0 .4 0 0\" mass=\"1\"/></body></body></worldbody></mujoco>";
+
+// Positions solved from the classes and the factorisation of the velocities, a free motion made once: the bits of a step that makes
+// each anew.
+static void test_shared(void **state) {
+  (void)state;
+  Rig r[2] = {closing(mixed, 0.3), closing(mixed, 0.3)};
+  size_t nv = (size_t)r[0].s->m.nv, size = 2 * nv * (2 * nv + (size_t)r[0].s->m.nu);
+  tgReal *D[2] = {calloc(size, sizeof *D[0]), calloc(size, sizeof *D[0])}, g[2][64], out[2][64];
+  int alike = 0, other = 0, impacts = 0;
+  r[1].s->nothing_shared = true;
+  assert_true(2 * nv <= 64);
+  for (size_t i = 0; i < 2 * nv; i++) g[0][i] = g[1][i] = 1 + (double)i;
+  for (int k = 0; k < 2; k++)
+    for (size_t d = 0; d < nv; d++) tg_sim_qvel(r[k].s)[d] = 0.4 * sin(3 * (double)d + 1);
+  for (int t = 0; t < 300; t++) {
+    for (int k = 0; k < 2; k++) {
+      tgSim *s = r[k].s;
+      tgStepInfo info;
+      run(&r[k], 0.005, 1, &info);
+      impacts += info.nimpact;
+      assert_int_equal(tg_sim_step_vjp(s, g[k], g[k] + nv, out[k], out[k] + nv, NULL, NULL, NULL), TG_OK);
+      if (t % 5 == 0) assert_int_equal(tg_sim_step_jacobian(s, D[k], NULL), TG_OK);
+    }
+    const tgSim *s = r[0].s;
+    bool same = memcmp(s->rows->class, s->rows->class2, (size_t)s->nrow * sizeof *s->rows->class) == 0;
+    *(same ? &alike : &other) += s->nrow > 0;
+    assert_memory_equal(r[0].s->end.q, r[1].s->end.q, (size_t)s->m.nq * sizeof(tgReal));
+    assert_memory_equal(r[0].s->end.vel, r[1].s->end.vel, nv * sizeof(tgReal));
+    assert_memory_equal(out[0], out[1], 2 * nv * sizeof(tgReal));
+    assert_memory_equal(D[0], D[1], size * sizeof(tgReal));
+  }
+  check_true(alike > 50 && other > 5 && impacts > 4, "problems in the same classes in %d steps, in others in %d, impacts %d", alike,
+             other, impacts);
+  for (int k = 0; k < 2; k++) {
+    free(D[k]);
+    drop(&r[k]);
+  }
+}
+
 enum { MOST = 300, DOFS = 3 };
 
 // Runs from the sim's state and takes w (2 nv), a gradient at the end, to the start; joints are slides and hinges.
@@ -240,6 +288,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_row_of_balls), cmocka_unit_test(test_overlap),
                                      cmocka_unit_test(test_rest_and_lift), cmocka_unit_test(test_adjoint),
                                      cmocka_unit_test(test_meeting_at_a_boundary),
-                                     cmocka_unit_test(test_limit_of_an_arm), cmocka_unit_test(test_elastic_ball)};
+                                     cmocka_unit_test(test_limit_of_an_arm), cmocka_unit_test(test_shared),
+      cmocka_unit_test(test_elastic_ball)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -234,9 +234,23 @@ static void solve_held(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *v) 
   add_response(c, p, f, v);
 }
 
-void tgi_lcp_recall_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, bool deficient, tgReal *f, tgReal *w) {
+// Is the factorisation of `like` that of these classes? (Friction that a normal has let go may have another class there.)
+static bool has_factor(const tgiLcp *like, const tgiLcpProblem *p, const int8_t *cls, bool deficient) {
+  if (like->n != p->n || like->deficient != deficient) return false;
+  for (int i = 0; i < p->n; i++) {
+    if ((like->kpos[i] >= 0) != is_held(cls[i])) return false;
+    if (p->kind[i] == TGI_LCP_FRICTION && slope(p, cls, i) != slope(p, like->cls, i)) return false;
+  }
+  return true;
+}
+
+void tgi_lcp_recall_classes(tgiLcp *s, const tgiLcp *like, const tgiLcpProblem *p, const int8_t *cls, bool deficient, tgReal *f,
+                            tgReal *w) {
+  bool taken = like != NULL && has_factor(like, p, cls, deficient);
+  if (taken) tgi_lcp_borrow(s, like);
+  else tgi_lcp_own(s);
   open_classes(s, p, cls);
-  factor_again(s, deficient);
+  if (!taken) factor_again(s, deficient);
   solve_held(s, p, f, w);
 }
 
@@ -253,6 +267,7 @@ static double answer(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w) {
 }
 
 double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w) {
+  tgi_lcp_own(s);
   open_classes(s, p, cls);
   choose_factor(s);
   return answer(s, p, f, w);
@@ -323,8 +338,10 @@ static bool release_idle_normals(tgiLcpScratch *c, const tgiLcpProblem *p, const
 static bool try_classes(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int limit) {
   tgiLcpScratch *c = s->scratch;
   tgiLcp *t = &c->spare;
-  if (!(tgi_lcp_class_solve(t, p, c->trial, c->ftry, c->wtry) <= TGI_LCP_ACCEPT) || count_ties(t, p, c->ftry, c->wtry) >= limit)
-    return false;
+  bool again = c->tried == p->A && t->n == p->n && memcmp(t->cls, c->trial, (size_t)p->n) == 0;   // for another b
+  double residual = again ? tgi_lcp_class_solve_kept(t, p, c->ftry, c->wtry) : tgi_lcp_class_solve(t, p, c->trial, c->ftry, c->wtry);
+  c->tried = p->A;
+  if (!(residual <= TGI_LCP_ACCEPT) || count_ties(t, p, c->ftry, c->wtry) >= limit) return false;
   memcpy(c->best, c->trial, (size_t)p->n);
   tgi_lcp_class_solve(s, p, c->best, f, w);
   return true;

@@ -4,6 +4,8 @@
 // Based on: [lcp]; [math/lcp The step].
 #include "contact/lcp/work.h"
 
+#include <string.h>
+
 static tgiLcpKind kind_of(int row_kind) {
   switch ((tgRowKind)row_kind) {
     case TG_ROW_EQUALITY: return TGI_LCP_EQUALITY;
@@ -82,12 +84,15 @@ static int leave_errors(tgSim *s, int index, tgiLcpIsland *k) {
   return count;
 }
 
-// the classes of the step before, as the solve's warm start
+// From the classes of the step before; of positions from the solve of velocities, which differs in b alone and ended in these classes.
 static tgStatus attempt(tgSim *s, int index, tgiLcpInfo *info) {
   tgiLcpWork *w = tgi_lcp_work(s);
   tgiLcpIsland *k = &w->island[index];
   const int *row = s->rows->island_row + s->rows->island_adr[index];
+  const tgiLcp *before = tgi_lcp_velocities_solve(s, index);
   for (int a = 0; a < k->problem.n; a++) w->island_cls[a] = w->cls[row[a]];
+  if (before != NULL && memcmp(before->cls, w->island_cls, (size_t)k->problem.n) == 0)
+    return tgi_lcp_resolve(&k->lcp, before, &k->problem, k->f, k->w, w->island_cls, info);
   return tgi_lcp_solve(&k->lcp, &k->problem, w->island_cls, k->f, k->w, w->island_cls, info);
 }
 
@@ -210,7 +215,7 @@ void tgi_lcp_recall_island(tgSim *s, int index, const uint8_t *from) {
   while (k->damped < from[0] && damp(s, index, k)) continue;
   k->left = from[1] & LEFT ? leave_errors(s, index, k) : 0;
   for (int a = 0; a < k->problem.n; a++) w->island_cls[a] = (int8_t)(from[2 + a] >> SOLVED & CLASS);
-  tgi_lcp_recall_classes(&k->lcp, &k->problem, w->island_cls, (from[1] & DEFICIENT) != 0, k->f, k->w);
+  tgi_lcp_recall_classes(&k->lcp, tgi_lcp_velocities_solve(s, index), &k->problem, w->island_cls, (from[1] & DEFICIENT) != 0, k->f, k->w);
   for (int a = 0; a < k->problem.n; a++) {
     k->lcp.cls[a] = w->island_cls[a] = (int8_t)(from[2 + a] & CLASS);
     w->tie[row[a]] = (from[2 + a] & TIE) != 0;

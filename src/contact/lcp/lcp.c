@@ -164,7 +164,8 @@ static tgiLcpWork *open_islands(tgSim *s) {
     tgiLcpIsland *k = &w->island[index];
     int n = tgi_island_rows(s, index);
     void *kept = place_island(&pool, n, k);
-    tgi_lcp_init_apart(&k->lcp, kept, n, w->scratch, count[0], count[1], count[2]);
+    if (index > 0 || s->problem > 0) tgi_lcp_init_beside(&k->lcp, kept, n, &tgi_lcp_work_of(s, 0)->island[0].lcp);
+    else tgi_lcp_init_apart(&k->lcp, kept, n, w->scratch, count[0], count[1], count[2]);
     k->damped = k->left = 0;
   }
   return w;

@@ -42,6 +42,7 @@ typedef struct tgiLcpScratch {
   tgReal *x, *y, *ftmp, *wtmp;  ///< n each
   tgReal *ftry, *wtry;          ///< n each: of a trial; where a walk has come to
   tgiLcp spare;       ///< the class solve of a trial, apart from the answer's, which stays when the trial is refused; in the memory of T
+  const tgReal *tried;          ///< the A that spare's factorisation is of, NULL: of none
   int8_t *trial, *best, *before;  ///< n each
   int *ties, *failed;           ///< n each
   // stages
@@ -90,6 +91,10 @@ tgReal tgi_lcp_slope(const tgiLcp *s, int i);
 double tgi_lcp_class_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w);
 /// The same for the classes and with the factorisation of the last one, which was of a problem with this A and these mu.
 double tgi_lcp_class_solve_kept(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w);
+/// k, kpos and the factorisation of `from` become those of s, with its classes and its problem; no-op where s is `from`.
+void tgi_lcp_borrow(tgiLcp *s, const tgiLcp *from);
+/// s has k, kpos and room for a factorisation of its own again.
+void tgi_lcp_own(tgiLcp *s);
 /// Is the factorisation that of s->cls? (Friction that a normal has let go may have changed its class since.)
 bool tgi_lcp_keeps_factor(const tgiLcp *s);
 /// Settles ties of an accepted answer in s->cls (solve.h, "Ties"); leaves the class solve of the final

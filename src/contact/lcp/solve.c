@@ -31,6 +31,8 @@ static int8_t *bytes_of(char *base, size_t *at, size_t count) { return take(base
 // The two layouts, run twice: count, then place. What is kept:
 static size_t lay_out_kept(char *base, int rows, tgiLcp *s) {
   size_t at = 0, n = (size_t)rows, nn = tgi_size_mul(n, n);
+  s->kept = base;
+  s->borrows = false;
   s->k = ints(base, &at, n);
   s->kpos = ints(base, &at, n);
   s->fk = reals(base, &at, n);
@@ -42,6 +44,24 @@ static size_t lay_out_kept(char *base, int rows, tgiLcp *s) {
   s->cod.wtau = reals(base, &at, n);
   s->cod.piv = ints(base, &at, n);
   return at;
+}
+
+void tgi_lcp_own(tgiLcp *s) {
+  if (s->borrows) lay_out_kept(s->kept, s->capacity, s);
+}
+
+void tgi_lcp_borrow(tgiLcp *s, const tgiLcp *from) {
+  if (s == from) return;
+  tgiLcp own = *s;
+  *s = *from;
+  s->capacity = own.capacity;
+  s->mz = own.mz;
+  s->kept = own.kept;
+  s->scratch = own.scratch;
+  s->fk = own.fk;
+  s->cls = own.cls;
+  s->borrows = true;
+  memcpy(s->cls, from->cls, (size_t)from->n);
 }
 
 static void lay_out_system(char *base, size_t *at, int rows, tgiLcpBordered *m) {
@@ -132,6 +152,11 @@ void tgi_lcp_init_apart(tgiLcp *s, void *kept, int rows, void *scratch, int nequ
   *s = (tgiLcp){.capacity = rows, .mz = nnormal + 3 * nbounded};
   lay_out_kept(kept, rows, s);
   lay_out_scratch(scratch, nequality + nnormal + nbounded, s->mz, s);
+}
+
+void tgi_lcp_init_beside(tgiLcp *s, void *kept, int rows, const tgiLcp *other) {
+  *s = (tgiLcp){.capacity = rows, .mz = other->mz, .scratch = other->scratch};
+  lay_out_kept(kept, rows, s);
 }
 
 // ---- input ----
@@ -422,6 +447,10 @@ static int run_stages(Attempt *a, const int8_t *warm, tgiLcpInfo *info) {
   tgiLcpScratch *c = a->s->scratch;
   if (try_warm(a, warm)) return TGI_LCP_WARM;
   tgi_lcp_reduce(a->s, a->p);
+  tgi_lcp_own(a->s);
+  c->lu = a->s->lu;   // of a path's system, no longer another's
+  c->lu_piv = a->s->lu_piv;
+  c->tried = NULL;    // the stages use its memory
   if (!isfinite(a->residual)) memset(a->best, 0, (size_t)a->p->n);
   for (int attempt = 0; attempt < PATHS; attempt++)
     if (try_path(a, attempt, info)) return TGI_LCP_PIVOT;
@@ -479,22 +508,24 @@ tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tg
   int culprit = -1;
   tgStatus status = check_input(s, p, &culprit);
   if (open_info(s, status, culprit, info) != TG_OK) return status;
+  s->scratch->tried = NULL;
   Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, false, 0};
   return run(&a, warm, cls, info);
 }
 
-tgStatus tgi_lcp_resolve(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info) {
+tgStatus tgi_lcp_resolve(tgiLcp *s, const tgiLcp *from, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info) {
   int culprit = -1;
   bool kept = true;
-  tgStatus status = p->n == s->n ? TG_OK : TG_ERR_ARG;
+  tgStatus status = p->n == from->n && p->n <= s->capacity ? TG_OK : TG_ERR_ARG;
   for (int i = 0; status == TG_OK && i < p->n; i++) {
     bool box = p->kind[i] == TGI_LCP_BOX;
     if (!tgFinite(p->b[i]) || (box && !tgFinite(p->bound[i]))) status = TG_ERR_NOT_FINITE;
     else if (box && tgRe(p->bound[i]) < 0) status = TG_ERR_ARG;
     culprit = i;
-    kept = kept && fits(p->kind[i], s->cls[i]);
+    kept = kept && fits(p->kind[i], from->cls[i]);
   }
   if (open_info(s, status, culprit, info) != TG_OK) return status;
+  tgi_lcp_borrow(s, from);
   Attempt a = {s, p, f, w != NULL ? w : s->scratch->wtmp, cls, INFINITY, kept && tgi_lcp_keeps_factor(s), 0};
   return run(&a, s->cls, cls, info);
 }

@@ -89,8 +89,8 @@ typedef struct tgiLcpInfo {
   const int *inert;   ///< NORMAL rows that cannot act and are left closing, w < -1e-8 max|b|; ascending, valid as ties
 } tgiLcpInfo;
 
-/// Workspace and, after a solve, the factorisation of Q. Fields are read-only for callers. The factorisation is this object's own;
-/// the rest may be shared by several that solve one after another (tgi_lcp_init_apart).
+/// Workspace and, after a solve, the factorisation of Q. Fields are read-only for callers. The factorisation is this object's own, or
+/// another's (tgi_lcp_resolve); the rest may be shared by several that solve one after another (tgi_lcp_init_apart).
 typedef struct tgiLcp {
   int capacity;                    ///< rows it can take
   int mz;                          ///< Lemke variables it can take
@@ -107,6 +107,8 @@ typedef struct tgiLcp {
   int *lu_piv;                     ///< nk; of low the positions of its pivots in k
   tgiCod cod;                      ///< its work is the scratch's
   tgiLowRank low;                  ///< Q = L C', A_KK = L L'
+  void *kept;                      ///< the memory of its own arrays
+  bool borrows;                    ///< k, kpos and the factorisation are another's
   struct tgiLcpScratch *scratch;   ///< the rest, private to contact/lcp
 } tgiLcp;
 
@@ -124,6 +126,8 @@ size_t tgi_lcp_scratch_bytes(int nequality, int nnormal, int nbounded);
 /// Lays out an object for one solve after another: `scratch` of tgi_lcp_scratch_bytes, shared by objects that take turns (and the ties
 /// and failures of a tgiLcpInfo with it), `kept` of tgi_lcp_kept_bytes(rows) its own. Alignment of both >= 16.
 void tgi_lcp_init_apart(tgiLcp *s, void *kept, int rows, void *scratch, int nequality, int nnormal, int nbounded);
+/// The same with the scratch of `other` as it is.
+void tgi_lcp_init_beside(tgiLcp *s, void *kept, int rows, const tgiLcp *other);
 
 /// Solves. warm: n classes or NULL. f, w: n out (w may be NULL). cls: n out; may be the same array as warm.
 /// TG_OK; TG_NOT_CONVERGED: f, cls are the best candidate, info->failed names the rows that do not fit;
@@ -132,21 +136,23 @@ void tgi_lcp_init_apart(tgiLcp *s, void *kept, int rows, void *scratch, int nequ
 tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,
                        tgiLcpInfo *info);
 
-/// Solves again where b, speed and the limits of BOX rows alone differ from the problem of the last class solve in s (A,
-/// kinds, parents and mu as then, at any address): from the classes and the factorisation that s keeps. The same answer, to
-/// the bit, as tgi_lcp_solve warm from s->cls; where those classes still fit it costs one back substitution and w = A f + b,
-/// and info->factored is 0. The last class solve may be of tgi_lcp_solve, of this, of tgi_lcp_solve_classes or
+/// Solves again where b, speed and the limits of BOX rows alone differ from the problem of the last class solve in `from`, which may be s
+/// (A, kinds, parents and mu as then, at any address): from the classes and the factorisation that it keeps. The same answer, to
+/// the bit, as tgi_lcp_solve warm from from->cls; where those classes still fit it costs one back substitution and w = A f + b,
+/// and info->factored is 0; s then has its factorisation from there, and `from` must stay as it is while derivatives of s are asked for.
+/// The last class solve may be of tgi_lcp_solve, of this, of tgi_lcp_solve_classes or
 /// tgi_lcp_recall_classes; others may have solved in a shared scratch since. Returns as tgi_lcp_solve; TG_ERR_ARG when
-/// p->n is not s->n. A is not checked again.
-tgStatus tgi_lcp_resolve(tgiLcp *s, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info);
+/// p->n is not from->n or s has less room. A is not checked again.
+tgStatus tgi_lcp_resolve(tgiLcp *s, const tgiLcp *from, const tgiLcpProblem *p, tgReal *f, tgReal *w, int8_t *cls, tgiLcpInfo *info);
 
 /// The class solve alone: f for the classes given, right or wrong, and the factorisation for the calls below.
 /// Returns the residual of the conditions (as tgiLcpInfo), INFINITY when f is not finite. w may be NULL.
 double tgi_lcp_solve_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, tgReal *f, tgReal *w);
 
 /// f and w (n) of an answer from its classes, to the bit, and the factorisation: deficient as its class solve found Q
-/// to be. Nothing is judged.
-void tgi_lcp_recall_classes(tgiLcp *s, const tgiLcpProblem *p, const int8_t *cls, bool deficient, tgReal *f, tgReal *w);
+/// to be. Nothing is judged. like: another whose last class solve was of the same A, kinds, parents and mu, NULL: none; where its
+/// factorisation is the one asked for, it is taken as in tgi_lcp_resolve.
+void tgi_lcp_recall_classes(tgiLcp *s, const tgiLcp *like, const tgiLcpProblem *p, const int8_t *cls, bool deficient, tgReal *f, tgReal *w);
 
 // ---- Derivative of the last class solve. All vectors have nk entries unless said; outputs may be the inputs. ----
 

@@ -31,7 +31,14 @@ typedef struct tgiLcpWork {
 } tgiLcpWork;
 
 /// One for each problem over the rows (tgi_rows_select), with the scratch in common.
-static inline tgiLcpWork *tgi_lcp_work(const tgSim *s) { return ((tgiLcpWork *const *)s->solver)[s->problem]; }
+static inline tgiLcpWork *tgi_lcp_work_of(const tgSim *s, int problem) { return ((tgiLcpWork *const *)s->solver)[problem]; }
+static inline tgiLcpWork *tgi_lcp_work(const tgSim *s) { return tgi_lcp_work_of(s, s->problem); }
+
+/// The velocities' solve of an island, whose matrix is that of the positions' problem too; NULL in the velocities' own, and with
+/// s->nothing_shared.
+static inline const tgiLcp *tgi_lcp_velocities_solve(const tgSim *s, int index) {
+  return s->problem == 1 && !s->nothing_shared ? &tgi_lcp_work_of(s, 0)->island[index].lcp : NULL;
+}
 
 /// Solves one island from the classes of work->cls, which become those of the answer.
 tgStatus tgi_lcp_solve_island(tgSim *s, int index);
