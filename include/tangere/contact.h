@@ -29,6 +29,12 @@ typedef enum tgContactRule {
                            ///< rests in velocities and, apart from them, in positions. `erp` has no part in it
 } tgContactRule;
 
+/// Where in a step of impulses actuators act by their length and velocity.
+typedef enum tgServoRule {
+  TG_SERVOS_IMPLICIT,      ///< at its end, linearised: no gain makes the step unstable (default)
+  TG_SERVOS_EXPLICIT       ///< at its start
+} tgServoRule;
+
 /// Options of models whose step is an impulse (tangere/option.h says what the lines are).
 #define TG_IMPULSE_OPTIONS(X) \
   X(NUMBER, erp, 0.2, 0, 1, "", "of `touching`: share of a penetration, limit or equality error removed per step") \
@@ -39,6 +45,8 @@ typedef enum tgContactRule {
     "of `closing`: what overlaps is moved apart at this speed at most, without becoming velocity") \
   X(BOOLEAN, symplectic, true, "positions follow the velocity after the step, else the one before it") \
   X(BOOLEAN, explicit_damping, false, "joint damping and stiffness at the start of the step, else at its end") \
+  X(WORD, servos, tgServoRule, TG_SERVOS_IMPLICIT, "implicit explicit", \
+    "actuators by length and velocity at the end of the step, or at its start") \
   X(BOOLEAN, bounce_gradient, false, \
     "steps that bounce are differentiated as impacts in continuous time, which move when bodies start closer; surrogate") \
   X(BOOLEAN, aware_gradient, false, \

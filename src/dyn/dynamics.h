@@ -69,13 +69,16 @@ void tgi_passive(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v)
 /// Derivatives of qfrc_actuator + qfrc_passive: Dq, Dv (nv x nv), Du (nv x nu), written; any may be NULL. clamps (may be NULL)
 /// counts clamps and kinks met within 1e-12 relative.
 tgStatus tgi_forces_d(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal *Dq, tgReal *Dv, tgReal *Du, int *clamps);
-/// The same times scale, added at those places.
-tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal scale,
+/// Where actuators are taken at the end of a step (dyn/forces.h).
+typedef struct tgStepEnd tgStepEnd;
+/// The same times scale, added at those places; with actuators at the end of a step (NULL: at the start), whose
+/// velocity changes as v does.
+tgStatus tgi_forces_d_into(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgStepEnd *end, tgReal scale,
                            const tgiPlaces *to, tgReal *Dq, tgReal *Dv, tgReal *Du, int *clamps);
 /// Adjoint of the same: gq += Dq' w, gv += Dv' w, gu += Du' w, and p as in tgi_inverse_vjp; any may be NULL. TG_ERR_UNSUPPORTED: p has the
 /// mass or the inertia of bodies while a medium acts on them, whose force has no derivative in these.
-tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgReal *w, tgReal *gq,
-                        tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps);
+tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgStepEnd *end, const tgReal *w,
+                        tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps);
 
 /// Mh = M + h D + h^2 K (diagonal joint damping and stiffness), or M alone when not implicit. Joint dampers and springs are taken at the
 /// end of the step: M (v' - v)/h = rest - c - D v' - K (q + h v' - q_spring), and with tau = rest - D v - K (q - q_spring) as

@@ -84,40 +84,85 @@ tgReal tgi_actuator_input(const tgSim *s, int i, int *side, int *clamps) {
   return s->act0[s->m.act_adr[i]];
 }
 
-void tgi_actuator_law(const tgSim *s, int i, tgReal length, tgReal velocity, tgActuatorState *a, int *clamps) {
+// without forcerange
+static void free_law(const tgSim *s, int i, tgReal length, tgReal velocity, tgActuatorState *a, int *clamps) {
   const tgModel *m = &s->m;
-  const tgReal *g = m->act_gain + 3 * i, *b = m->act_bias + 3 * i, *fr = m->act_forcerange + 2 * i;
+  const tgReal *g = m->act_gain + 3 * i, *b = m->act_bias + 3 * i;
   int side;
   tgReal u = tgi_actuator_input(s, i, &side, clamps), gain = g[0] + g[1] * length + g[2] * velocity;
   *a = (tgActuatorState){.length = length, .velocity = velocity, .D_input = side == 0 ? gain : 0};
   a->force = gain * u + b[0] + b[1] * length + b[2] * velocity;
   a->D_length = g[1] * u + b[1];
   a->D_velocity = g[2] * u + b[2];
-  if (!m->act_forcelimited[i]) return;
-  if (tgi_clamp_side(a->force, fr[0], fr[1], clamps) != 0) a->D_length = a->D_velocity = a->D_input = 0;
-  a->force = clamp(a->force, fr);
 }
 
-void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v, tgActuatorState *a, int *clamps) {
-  const tgModel *m = &s->m;
+// the force is held at that end of its range
+static void hold(const tgSim *s, int i, int side, tgActuatorState *a) {
+  a->D_length = a->D_velocity = a->D_input = 0;
+  a->force = s->m.act_forcerange[2 * i + (side > 0)];
+  a->side = side;
+}
+
+void tgi_actuator_law(const tgSim *s, int i, tgReal length, tgReal velocity, tgActuatorState *a, int *clamps) {
+  const tgReal *range = s->m.act_forcerange + 2 * i;
+  free_law(s, i, length, velocity, a, clamps);
+  if (!s->m.act_forcelimited[i]) return;
+  int side = tgi_clamp_side(a->force, range[0], range[1], clamps);
+  if (side != 0) hold(s, i, side, a);
+}
+
+int tgi_end_tie(tgReal x, const tgReal *range) {
+  int ties = 0;
+  for (int k = 0; k < 2; k++) ties += fabs(tgRe(x - range[k])) <= TGI_HOLD_TIE * fmax(1, fabs(tgRe(range[k])));
+  return ties;
+}
+
+// at the end of a step, where what is held was chosen
+static void end_law(const tgSim *s, int i, tgReal length, tgReal velocity, tgActuatorState *a, int *clamps) {
+  free_law(s, i, length, velocity, a, clamps);
+  if (s->m.act_forcelimited[i] && clamps != NULL) *clamps += tgi_end_tie(a->force, s->m.act_forcerange + 2 * i);
+  if (s->act_hold[i] != TGI_HOLD_NOT) hold(s, i, s->act_hold[i], a);
+}
+
+static tgReal actuator_velocity(const tgModel *m, int i, const tgReal *q, const tgReal *v) {
   tgReal velocity = 0;
   for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
     tgReal moment;
     int d = tgi_actuator_term(m, i, k, q, &moment, NULL);
     velocity += moment * v[d];
   }
-  tgi_actuator_law(s, i, actuator_length(s, pose, i, q), velocity, a, clamps);
+  return velocity;
 }
 
-void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal *qfrc) {
+tgReal tgi_actuator_asked(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgStepEnd *end) {
+  tgReal velocity = actuator_velocity(&s->m, i, q, end->v);
+  tgActuatorState a;
+  free_law(s, i, actuator_length(s, pose, i, q) + tgi_actuator_reach(&s->m, i) * end->h * velocity, velocity, &a, NULL);
+  return a.force;
+}
+
+void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v, const tgStepEnd *end,
+                        tgActuatorState *a, int *clamps) {
+  tgReal length = actuator_length(s, pose, i, q);
+  if (!tgi_actuator_at_end(s, i, end)) {
+    tgi_actuator_law(s, i, length, actuator_velocity(&s->m, i, q, v), a, clamps);
+    return;
+  }
+  tgReal velocity = actuator_velocity(&s->m, i, q, end->v);
+  end_law(s, i, length + tgi_actuator_reach(&s->m, i) * end->h * velocity, velocity, a, clamps);
+}
+
+void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgStepEnd *end, tgReal *qfrc) {
   const tgModel *m = &s->m;
   for (int d = 0; d < m->nv; d++) qfrc[d] = 0;
   for (int i = 0; i < m->nu; i++) {
     tgActuatorState a;
-    tgi_actuator_state(s, pose, i, q, v, &a, NULL);
-    s->act_length[i] = a.length;
-    s->act_velocity[i] = a.velocity;
-    s->act_force[i] = a.force;
+    tgi_actuator_state(s, pose, i, q, v, end, &a, NULL);
+    if (end == NULL) {
+      s->act_length[i] = a.length;
+      s->act_velocity[i] = a.velocity;
+      s->act_force[i] = a.force;
+    }
     for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
       tgReal moment;
       int d = tgi_actuator_term(m, i, k, q, &moment, NULL);
@@ -130,14 +175,18 @@ bool tgi_sum_limited(const tgModel *m, int j) {
   return m->jnt_actfrclimited[j] && (m->jnt_type[j] == TG_JOINT_HINGE || m->jnt_type[j] == TG_JOINT_SLIDE);
 }
 
-bool tgi_actuator_sum_clamped(const tgModel *m, int d, tgReal qfrc, int *clamps) {
-  const tgReal *range = m->jnt_actfrcrange + 2 * m->dof_jnt[d];
-  return tgi_sum_limited(m, m->dof_jnt[d]) && tgi_clamp_side(qfrc, range[0], range[1], clamps) != 0;
+int tgi_actuator_sum_side(const tgSim *s, int d, const tgStepEnd *end, tgReal qfrc, int *clamps) {
+  int j = s->m.dof_jnt[d];
+  const tgReal *range = s->m.jnt_actfrcrange + 2 * j;
+  if (!tgi_sum_limited(&s->m, j)) return 0;
+  if (end == NULL) return tgi_clamp_side(qfrc, range[0], range[1], clamps);
+  if (clamps != NULL) *clamps += tgi_end_tie(qfrc, range);
+  return s->jnt_hold[j];
 }
 
 void tgi_actuation(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v) {
   const tgModel *m = &s->m;
-  tgi_actuator_sum(s, pose, q, v, s->qfrc_actuator);
+  tgi_actuator_sum(s, pose, q, v, NULL, s->qfrc_actuator);
   for (int d = 0; d < m->nv; d++)
     if (tgi_sum_limited(m, m->dof_jnt[d])) s->qfrc_actuator[d] = clamp(s->qfrc_actuator[d], m->jnt_actfrcrange + 2 * m->dof_jnt[d]);
 }

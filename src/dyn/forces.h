@@ -5,8 +5,24 @@
 #include "dyn/dynamics.h"
 #include "sim/param.h"
 
-/// An actuator at (q, v): force after clamps and its slopes in length, velocity and input (zero where clamped).
-typedef struct tgActuatorState { tgReal length, velocity, force, D_length, D_velocity, D_input; } tgActuatorState;
+/// An actuator where its length and velocity are these: force after clamps and its slopes in length, velocity and input
+/// (zero where clamped). side: the end of forcerange at which it is held, -1 or 1, else 0.
+typedef struct tgActuatorState { tgReal length, velocity, force, D_length, D_velocity, D_input; int side; } tgActuatorState;
+
+/// Where actuators are taken at the end of a step: of length h, with the velocity v. Length and velocity of an actuator
+/// are then those at the start and h and 1 times its moment . v. NULL in place of it: they are taken at the start.
+struct tgStepEnd { tgReal h; const tgReal *v; };
+/// In what way an actuator, or the sum of those on a joint, takes part in a step's end (act_hold, jnt_hold of a sim): held
+/// at an end of its range, by its law, or, of actuators alone, taken at the start all the same.
+enum { TGI_HOLD_LOW = -1, TGI_HOLD_NOT = 0, TGI_HOLD_HIGH = 1, TGI_HOLD_START = 2 };
+/// Actuator i is taken at the end of the step.
+static inline bool tgi_actuator_at_end(const tgSim *s, int i, const tgStepEnd *end) {
+  return end != NULL && s->act_hold[i] != TGI_HOLD_START;
+}
+/// Share of its velocity by which an actuator's length grows: 0 on a free joint, where it has none, else 1.
+static inline double tgi_actuator_reach(const tgModel *m, int i) {
+  return m->act_trn[i] != TG_TRN_TENDON && m->jnt_type[m->act_target[i]] == TG_JOINT_FREE ? 0 : 1;
+}
 
 /// Control of actuator i within its range. side: the end of that at which it is held, -1 or 1, else 0; *clamps (may be
 /// NULL) as in tgi_clamp_side.
@@ -19,8 +35,16 @@ tgReal tgi_actuator_input(const tgSim *s, int i, int *side, int *clamps);
 void tgi_actuator_law(const tgSim *s, int i, tgReal length, tgReal velocity, tgActuatorState *a, int *clamps);
 /// p += bar times its derivative in gain, bias and ranges; a is of tgi_actuator_law.
 void tgi_actuator_parameters(const tgSim *s, int i, const tgActuatorState *a, tgReal bar, tgParamGrad *p);
-/// State of actuator i; *clamps (may be NULL) is raised for each one met within 1e-12 relative.
-void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v, tgActuatorState *a, int *clamps);
+/// State of actuator i at (q, v), or at the end; *clamps (may be NULL) is raised for each one met within 1e-12 relative,
+/// at the end within 1e-9.
+void tgi_actuator_state(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v, const tgStepEnd *end,
+                        tgActuatorState *a, int *clamps);
+/// Force of actuator i at the end by its law alone, whatever its range.
+tgReal tgi_actuator_asked(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgStepEnd *end);
+/// How the force of actuator i grows with its velocity; at the end of a step its length grows with that too.
+static inline tgReal tgi_actuator_by_rate(const tgSim *s, int i, const tgStepEnd *end, const tgActuatorState *a) {
+  return a->D_velocity + (tgi_actuator_at_end(s, i, end) ? tgi_actuator_reach(&s->m, i) * end->h * a->D_length : 0);
+}
 /// Number of dofs that actuator i works on.
 int tgi_actuator_terms(const tgModel *m, int i);
 /// Dof of term k, its moment, and d length/d q of that dof (the moment, but for balls). slope may be NULL.
@@ -30,11 +54,35 @@ void tgi_actuator_unit_length(const tgModel *m, int i, const tgReal *q, tgReal l
 /// -1, 0 or 1: where x lies to [lo, hi]; a tie (within 1e-12 relative of an end) counts as inside and raises *clamps (may be NULL).
 int tgi_clamp_side(tgReal x, tgReal lo, tgReal hi, int *clamps);
 /// Sum of actuator forces before the joints' own limits, written to qfrc (nv).
-void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, tgReal *qfrc);
+void tgi_actuator_sum(const tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgStepEnd *end, tgReal *qfrc);
 /// The forces of actuators on joint j are summed, and their sum limited.
 bool tgi_sum_limited(const tgModel *m, int j);
-/// True when the summed actuator force on dof d lies outside its joint's actfrcrange.
-bool tgi_actuator_sum_clamped(const tgModel *m, int d, tgReal qfrc, int *clamps);
+/// The end of its joint's actfrcrange at which the summed actuator force qfrc on dof d is held, -1 or 1, else 0.
+int tgi_actuator_sum_side(const tgSim *s, int d, const tgStepEnd *end, tgReal qfrc, int *clamps);
+
+// ---- servo.c ----
+
+/// Ends of the range at which x is, as a force at the end of a step.
+int tgi_end_tie(tgReal x, const tgReal *range);
+/// Distance to an end of a range, over the larger of 1 and the end, within which a force at the end of a step is at it.
+#define TGI_HOLD_TIE 1e-9
+/// act_hold and jnt_hold as the forces at the start foretell them, for a step of h. Those whose gains drive them away from
+/// where they are, by more than half of what the mass matrix resists in the step, are taken at the start, as are those
+/// on a tendon whose joints the step matrix does not couple. Mh, L and vhat are spoilt.
+void tgi_servo_foretell(tgSim *s, tgReal h);
+/// The same as what they were found to be at the end of a step; true: some changed. hold: what is held stays so. sum: work, nv.
+bool tgi_servo_revise(tgSim *s, const tgStepEnd *end, bool hold, tgReal *sum);
+/// Mh += -h sum (D_velocity + h D_length) m m', m the moments of actuators that are taken at the end and not held.
+void tgi_servo_matrix(tgSim *s, tgReal h);
+/// qfrc (nv) = forces of actuators at the end of a step from the sim's start, joints' limits included.
+void tgi_servo_forces(const tgSim *s, const tgStepEnd *end, tgReal *qfrc);
+/// d/dh of lambda . qfrc, what tgi_servo_forces gives.
+tgReal tgi_servo_rate(const tgSim *s, const tgStepEnd *end, const tgReal *lambda);
+/// Adjoint of x' W y, W what tgi_servo_matrix adds: gu (nu) += that in the inputs, p that in gains and gears, *dt that in
+/// h; any may be NULL.
+void tgi_servo_matrix_vjp(const tgSim *s, tgReal h, const tgReal *x, const tgReal *y, tgReal *gu, tgParamGrad *p, tgReal *dt);
+/// d(W y)/d(input of actuator i) = the returned number times its moments, which come to out (nv), 0 elsewhere.
+tgReal tgi_servo_matrix_input(const tgSim *s, tgReal h, int i, const tgReal *y, tgReal *out);
 
 // ---- activation.c ----
 

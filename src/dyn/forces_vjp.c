@@ -12,13 +12,11 @@
 // the force itself: f = clamp((g . x) u + b . x), u the input, x = (1, length, velocity); bar = dL/df
 void tgi_actuator_parameters(const tgSim *s, int i, const tgActuatorState *a, tgReal bar, tgParamGrad *p) {
   const tgModel *m = &s->m;
-  const tgReal *g = m->act_gain + 3 * i, *b = m->act_bias + 3 * i, *range = m->act_forcerange + 2 * i, x[3] = {1, a->length, a->velocity};
-  int side, end = 0;
+  const tgReal *g = m->act_gain + 3 * i, x[3] = {1, a->length, a->velocity};
+  int side;
   tgReal u = tgi_actuator_input(s, i, &side, NULL), gain = g[0] + g[1] * x[1] + g[2] * x[2];
-  tgReal force = gain * u + b[0] + b[1] * x[1] + b[2] * x[2];
-  if (m->act_forcelimited[i]) end = tgi_clamp_side(force, range[0], range[1], NULL);
-  if (end != 0 && p->act_forcerange != NULL) p->act_forcerange[2 * i + (end > 0)] += bar;
-  if (end != 0) return;
+  if (a->side != 0 && p->act_forcerange != NULL) p->act_forcerange[2 * i + (a->side > 0)] += bar;
+  if (a->side != 0) return;
   if (side != 0 && p->act_ctrlrange != NULL) p->act_ctrlrange[2 * i + (side > 0)] += bar * gain;
   for (int k = 0; k < 3; k++) {
     if (p->act_gain != NULL) p->act_gain[3 * i + k] += bar * u * x[k];
@@ -27,46 +25,47 @@ void tgi_actuator_parameters(const tgSim *s, int i, const tgActuatorState *a, tg
 }
 
 // gear: the moment, the length and the velocity; bar = dL/df, w on the dofs as far as their sum is not clamped
-static void actuator_gear(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v,
+static void actuator_gear(const tgSim *s, const tgPose *pose, int i, const tgReal *q, const tgReal *v, const tgStepEnd *end,
                           const tgActuatorState *a, tgReal bar, const tgReal *sum, const tgReal *w, tgParamGrad *p) {
   const tgModel *m = &s->m;
   tgReal *out = p->act_gear + 6 * i, length[6], moment;
   bool tendon = m->act_trn[i] == TG_TRN_TENDON;
+  const tgReal *moves = tgi_actuator_at_end(s, i, end) ? end->v : v;
+  tgReal by_rate = tgi_actuator_by_rate(s, i, end, a);
   if (!tendon) tgi_actuator_unit_length(m, i, q, length);
   for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
     int d = tgi_actuator_term(m, i, k, q, &moment, NULL), slot = tendon ? 0 : k;
     // d moment / d gear: the tendon's coefficient, else 1
     tgReal unit = tendon ? m->wrap_coef[m->ten_adr[m->act_target[i]] + k] : 1;
-    if (!tgi_actuator_sum_clamped(m, d, sum[d], NULL)) out[slot] += unit * a->force * w[d];
-    out[slot] += bar * a->D_velocity * unit * v[d];
+    if (tgi_actuator_sum_side(s, d, end, sum[d], NULL) == 0) out[slot] += unit * a->force * w[d];
+    out[slot] += bar * by_rate * unit * moves[d];
     if (!tendon) out[slot] += bar * a->D_length * length[k];
   }
   if (tendon) out[0] += bar * a->D_length * pose->ten_length[m->act_target[i]];
 }
 
-static void actuators(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgReal *sum,
+static void actuators(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgStepEnd *end, const tgReal *sum,
                       const tgReal *w, tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps) {
   const tgModel *m = &s->m;
   for (int d = 0; p != NULL && p->jnt_actfrcrange != NULL && d < m->nv; d++) {
-    const tgReal *range = m->jnt_actfrcrange + 2 * m->dof_jnt[d];
-    if (!tgi_actuator_sum_clamped(m, d, sum[d], NULL)) continue;
-    p->jnt_actfrcrange[2 * m->dof_jnt[d] + (tgi_clamp_side(sum[d], range[0], range[1], NULL) > 0)] += w[d];
+    int side = tgi_actuator_sum_side(s, d, end, sum[d], NULL);
+    if (side != 0) p->jnt_actfrcrange[2 * m->dof_jnt[d] + (side > 0)] += w[d];
   }
   for (int i = 0; i < m->nu; i++) {
     tgActuatorState a;
     tgReal bar = 0, moment, slope;
-    tgi_actuator_state(s, pose, i, q, v, &a, clamps);
+    tgi_actuator_state(s, pose, i, q, v, end, &a, clamps);
     for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
       int d = tgi_actuator_term(m, i, k, q, &moment, NULL);
-      if (!tgi_actuator_sum_clamped(m, d, sum[d], NULL)) bar += moment * w[d];
+      if (tgi_actuator_sum_side(s, d, end, sum[d], NULL) == 0) bar += moment * w[d];
     }
     if (gu != NULL) gu[i] += bar * a.D_input;
     if (p != NULL) tgi_actuator_parameters(s, i, &a, bar, p);
-    if (p != NULL && p->act_gear != NULL) actuator_gear(s, pose, i, q, v, &a, bar, sum, w, p);
+    if (p != NULL && p->act_gear != NULL) actuator_gear(s, pose, i, q, v, end, &a, bar, sum, w, p);
     for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
       int d = tgi_actuator_term(m, i, k, q, &moment, &slope);
       if (gq != NULL) gq[d] += bar * a.D_length * slope;
-      if (gv != NULL) gv[d] += bar * a.D_velocity * moment;
+      if (gv != NULL) gv[d] += bar * tgi_actuator_by_rate(s, i, end, &a) * moment;
     }
   }
 }
@@ -228,8 +227,8 @@ static tgStatus body_forces(tgSim *s, const tgPose *pose, const tgReal *w, bool 
   return TG_OK;
 }
 
-tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgReal *w, tgReal *gq,
-                        tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps) {
+tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgReal *v, const tgStepEnd *end, const tgReal *w,
+                        tgReal *gq, tgReal *gv, tgReal *gu, tgParamGrad *p, int *clamps) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   bool fluid = tgi_has_fluid(m);
@@ -243,9 +242,9 @@ tgStatus tgi_forces_vjp(tgSim *s, const tgPose *pose, const tgReal *q, const tgR
   // gravity compensation that is off still has a derivative in its fraction
   if (fluid || tgi_has_gravcomp(m) || (p != NULL && p->body_gravcomp != NULL)) status = body_forces(s, pose, w, fluid, gq, gv, p);
   if (status == TG_OK) {
-    tgi_actuator_sum(s, pose, q, v, sum);
-    for (int d = 0; d < m->nv; d++) tgi_actuator_sum_clamped(m, d, sum[d], clamps);
-    actuators(s, pose, q, v, sum, w, gq, gv, gu, p, clamps);
+    tgi_actuator_sum(s, pose, q, v, end, sum);
+    for (int d = 0; d < m->nv; d++) tgi_actuator_sum_side(s, d, end, sum[d], clamps);
+    actuators(s, pose, q, v, end, sum, w, gq, gv, gu, p, clamps);
     joint_springs(m, q, w, gq, p);
     for (int d = 0; gv != NULL && d < m->nv; d++) gv[d] -= m->dof_damping[d] * w[d];
     for (int d = 0; p != NULL && p->dof_damping != NULL && d < m->nv; d++) p->dof_damping[d] -= v[d] * w[d];

@@ -38,7 +38,7 @@ tgStatus tgi_forces_d(tgSim *s, const tgPose *pose, const tgReal *q, const tgRea
   zero(Dq, nv * nv);
   zero(Dv, nv * nv);
   zero(Du, nv * s->m.nu);
-  tgStatus status = to == NULL ? TG_ERR_CAPACITY : tgi_forces_d_into(s, pose, q, v, 1, to, Dq, Dv, Du, clamps);
+  tgStatus status = to == NULL ? TG_ERR_CAPACITY : tgi_forces_d_into(s, pose, q, v, NULL, 1, to, Dq, Dv, Du, clamps);
   tgi_stack_free(s, mark);
   return status;
 }

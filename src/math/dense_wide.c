@@ -59,7 +59,8 @@ bool TGI_ISA(tgi_wide_lu_factor)(int n, tgReal *a, int *piv) {
       if (fabs(tgRe(col[i])) > fabs(tgRe(col[best]))) best = i;
     piv[k] = best;
     swap(col + k, col + best);
-    if (tgRe(col[k]) == 0 || !tgFinite(col[k])) return false;
+    // in a complex step a pivot of 0 keeps products of imaginary parts
+    if (!(fabs(tgRe(col[k])) > fabs(tgIm(col[k]))) || !tgFinite(col[k])) return false;
     for (int i = k + 1; i < n; i++) col[i] /= col[k];
     eliminate_column(n, a, k, best);
   }

@@ -37,14 +37,14 @@ static tgReal impulses_of(const tgSim *s, int island) {
   return sum;
 }
 
-// smooth acceleration at (q0, v): Mh^-1 (tau - c - h K v)
+// smooth acceleration at (q0, v)
 static tgStatus smooth_acceleration(tgSim *s, const tgReal *v, tgReal *a) {
   size_t mark = tgi_stack_mark(s);
   tgReal *v0 = tgi_stack_real(s, (size_t)s->m.nv);
   if (v0 == NULL) return short_scratch(s);
   for (int d = 0; d < s->m.nv; d++) v0[d] = s->start.vel[d];
   tgi_step_forces(s, v);
-  for (int d = 0; d < s->m.nv; d++) a[d] = s->tau[d] - s->bias[d] - s->h * tgi_implicit_stiffness(s, d) * v[d];
+  tgi_impulse_smooth(s, v, a);
   tgi_step_forces(s, v0);
   tgi_impulse_solve(s, a, a);
   tgi_stack_free(s, mark);

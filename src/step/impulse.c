@@ -29,16 +29,79 @@ void tgi_rows_respond(const tgSim *s, const tgReal *f, tgReal *out) {
   for (int i = 0; i < s->nrow; i++) tgi_row_add(s, s->rows->MiJ, i, f[i], out);
 }
 
-// vhat = v + h Mh^-1 (tau - c - h K v)
-static tgStatus free_velocity(tgSim *s, tgReal h) {
+void tgi_impulse_smooth(const tgSim *s, const tgReal *v, tgReal *out) {
+  tgStepEnd at;
+  const tgStepEnd *end = tgi_servo_end(s, v, &at);
+  if (end != NULL) tgi_servo_forces(s, end, out);
+  for (int d = 0; d < s->m.nv; d++) {
+    tgReal tau = end != NULL ? s->qfrc_applied[d] + out[d] + s->qfrc_passive[d] : s->tau[d];
+    out[d] = tau - s->bias[d] - s->dt * tgi_implicit_stiffness(s, d) * v[d];
+  }
+}
+
+// vhat = v + h Mh^-1 (tau - c - h K v), with actuators held as they are
+static tgStatus held_velocity(tgSim *s) {
   const tgModel *m = &s->m;
-  tgi_step_matrix(s, h, !tgi_explicit_damping(s));
+  tgStepEnd at;
+  tgi_step_matrix(s, s->dt, !tgi_explicit_damping(s));
+  if (tgi_servo_end(s, s->start.vel, &at) != NULL) tgi_servo_matrix(s, s->dt);
   if (!tgi_factor(m, s->Mh, s->L)) return tgi_no_factor(s, &s->start, s->start.vel, "");
-  for (int d = 0; d < m->nv; d++)
-    s->vhat[d] = h * (s->tau[d] - s->bias[d] - h * tgi_implicit_stiffness(s, d) * s->start.vel[d]);
+  tgi_impulse_smooth(s, s->start.vel, s->vhat);
+  for (int d = 0; d < m->nv; d++) s->vhat[d] *= s->dt;
   tgi_factor_solve(m, s->L, s->vhat);
   for (int d = 0; d < m->nv; d++) s->vhat[d] += s->start.vel[d];
   return TG_OK;
+}
+
+// Forces that are held at the end of a motion are found as the motion is solved for: at most so often, then none is let go
+// again, so that the search ends.
+enum { SEARCHES = 8 };
+
+// *changed: others are held at the end of the part than it was solved for, v its velocity there
+static tgStatus revise_servos(tgSim *s, const tgReal *v, int search, bool *changed) {
+  size_t mark = tgi_stack_mark(s);
+  tgReal *sum = tgi_stack_real(s, (size_t)s->m.nv);
+  tgStepEnd at;
+  *changed = false;
+  if (tgi_servo_end(s, v, &at) == NULL) return TG_OK;
+  if (sum == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  *changed = tgi_servo_revise(s, &at, search >= SEARCHES, sum);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// the free motion of a part of h, with those actuators held that it holds
+static tgStatus free_velocity(tgSim *s, tgReal h) {
+  tgStepEnd at;
+  bool again = true;
+  s->dt = h;
+  if (tgi_servo_end(s, s->start.vel, &at) != NULL) tgi_servo_foretell(s, h);
+  for (int search = 0; again; search++) {
+    TG_TRY(held_velocity(s));
+    TG_TRY(revise_servos(s, s->vhat, search, &again));
+  }
+  return TG_OK;
+}
+
+size_t tgi_servo_record_bytes(const tgSim *s) { return ((size_t)(s->m.nu + s->m.njnt) + 15) / 16 * 16; }
+
+void tgi_servo_record(const tgSim *s, void *to) {
+  int8_t *at = to;
+  memset(at, 0, tgi_servo_record_bytes(s));
+  for (int i = 0; i < s->m.nu; i++) at[i] = (int8_t)s->act_hold[i];
+  for (int j = 0; j < s->m.njnt; j++) at[s->m.nu + j] = (int8_t)s->jnt_hold[j];
+}
+
+// true: others are held than were
+static bool recall_servos(tgSim *s, const void *record) {
+  const int8_t *at = record;
+  bool changed = false;
+  for (int k = 0; k < s->m.nu + s->m.njnt; k++) {
+    int *hold = k < s->m.nu ? &s->act_hold[k] : &s->jnt_hold[k - s->m.nu];
+    changed = changed || *hold != at[k];
+    *hold = at[k];
+  }
+  return changed;
 }
 
 // Work of assembling an island, one set of coupled dofs after the other: the rows that act on the set stand as
@@ -153,9 +216,9 @@ static tgStatus solve_velocities(tgSim *s, const void *record) {
   return status;
 }
 
-// no rows yet; the free motion of h from (q0, v0)
-static tgStatus open_part(tgSim *s, tgReal h) {
-  bool known = s->opened && s->dt == h && !s->nothing_shared;
+// no rows yet; the free motion of h from (q0, v0); held: with actuators as they are
+static tgStatus open_part(tgSim *s, tgReal h, bool held) {
+  bool known = s->opened && s->dt == h && !s->nothing_shared && !held;
   s->opened = false;
   s->dt = h;
   s->ahead = false;
@@ -163,18 +226,48 @@ static tgStatus open_part(tgSim *s, tgReal h) {
   s->ncon = 0;
   s->nisland = 0;
   if (s->rows != NULL) tgi_rows_select(s, 0);
-  if (!known) TG_TRY(free_velocity(s, h));
+  if (!known) TG_TRY(held ? held_velocity(s) : free_velocity(s, h));
   for (int d = 0; d < s->m.nv; d++) s->end.vel[d] = s->vhat[d];
   return TG_OK;
 }
 
-tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record) {
-  TG_TRY(open_part(s, h));
+// A part with rows, whose impulses may change which actuators are held: it is solved until both agree.
+typedef struct Agreement { int search, ncut, nedge; } Agreement;
+
+static Agreement begin(const tgSim *s) { return (Agreement){0, s->info.ncut, s->nedge}; }
+
+// after a solve: *again where it has to be made anew, as if it had not been
+static tgStatus agree(tgSim *s, Agreement *a, bool *again) {
+  *again = false;
+  if (s->nrow == 0) return TG_OK;
+  TG_TRY(revise_servos(s, s->end.vel, a->search++, again));
+  if (!*again) return TG_OK;
+  s->info.ncut = a->ncut;
+  s->nedge = a->nedge;
+  return TG_OK;
+}
+
+static tgStatus touching_velocity(tgSim *s, double h, bool held, const void *record) {
+  TG_TRY(open_part(s, h, held));
   if (s->contact_model == NULL) return TG_OK;
   TG_TRY(tgi_rows(s, &s->start, h, TGI_ROWS_TOUCHING));
   if (s->nrow == 0) return TG_OK;
   for (int i = 0; i < s->nrow; i++) s->rows->rate[i] = tgRe(s->rows->bounce[i]) != 0 ? 0 : tgi_impulse_options(s)->erp / h;
   return solve_velocities(s, record);
+}
+
+tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record) {
+  bool again = true;
+  if (record != NULL) {
+    recall_servos(s, record);
+    return touching_velocity(s, h, true, (const char *)record + tgi_servo_record_bytes(s));
+  }
+  for (Agreement a = begin(s); again;) {
+    tgStatus status = touching_velocity(s, h, a.search > 0, NULL);
+    if (status != TG_OK) return status;
+    TG_TRY(agree(s, &a, &again));
+  }
+  return TG_OK;
 }
 
 // ---- the rule `closing` ----
@@ -258,12 +351,12 @@ tgStatus tgi_impulse_open(tgSim *s, tgReal rest) {
   return TG_OK;
 }
 
-tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, int *fast) {
+static tgStatus flow(tgSim *s, tgReal dt, bool last, bool held, const void *record, int *fast) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)m->nv), *q = tgi_stack_real(s, (size_t)m->nq);
   if (w == NULL || q == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
-  TG_TRY(open_part(s, dt));
+  TG_TRY(open_part(s, dt, held));
   *fast = 0;
   for (int d = 0; d < m->nv; d++) {
     s->rows->mean[d] = s->vhat[d];
@@ -276,6 +369,20 @@ tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, in
   TG_TRY(tgi_rows(s, &s->trial, dt, TGI_ROWS_CLOSING));
   if (!last) TG_TRY(part_fast(s, &s->trial, s->vhat, false, fast));
   return s->nrow > 0 ? solve_flow(s, record) : TG_OK;
+}
+
+tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, int *fast) {
+  bool again = true;
+  if (record != NULL) {
+    bool held = recall_servos(s, record) || !s->opened;   // or the free motion that is known holds the same
+    return flow(s, dt, last, held, (const char *)record + tgi_servo_record_bytes(s), fast);
+  }
+  for (Agreement a = begin(s); again;) {
+    tgStatus status = flow(s, dt, last, a.search > 0, NULL, fast);
+    if (status != TG_OK) return status;
+    TG_TRY(agree(s, &a, &again));
+  }
+  return TG_OK;
 }
 
 // at rest in the rest of the step, or meeting within touch: not those that have yet to meet
@@ -292,7 +399,7 @@ static tgStatus resting_rows(tgSim *s) {
 tgStatus tgi_impulse_impact(tgSim *s) {
   size_t mark = tgi_stack_mark(s);
   double least = tgi_impulse_options(s)->restitution_speed;
-  TG_TRY(open_part(s, 0));
+  TG_TRY(open_part(s, 0, false));
   TG_TRY(resting_rows(s));
   tgi_stack_free(s, mark);
   if (s->nrow == 0) return TG_OK;

@@ -2,18 +2,20 @@
 //
 // Based on: [math/lcp The step].
 //   Mh = M + h D + h^2 K,   vhat = v + h Mh^-1 (tau - c - h K v),   A = J Mh^-1 J',   b = J vhat + bias,
+//   of servos, which are actuators with gains on length and velocity, D and K too (dyn/servo.c);
 //   bias of a row: e J vhat of a bouncing normal, else erp gap/h;   v' = vhat + Mh^-1 J' f,   w = J v' + bias.
 #ifndef TG_STEP_IMPULSE_H
 #define TG_STEP_IMPULSE_H
 
 #include "contact/contact.h"
+#include "dyn/forces.h"
 #include "sim/param.h"
 
 extern const tgStepper tgi_impulse;
 
 /// Rule `touching`: v1 from the state (q0, v0) whose frames and smooth dynamics are in the sim. Fills s->info. Nothing
-/// of the state changes. record: what the contact model recorded of that step's impulses, which are then not solved
-/// for; NULL: there is none.
+/// of the state changes. record: of that step's actuators that were held and impulses, which are then not solved for;
+/// NULL: there is none.
 tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record);
 
 // ---- rule `closing`: parts of a step, flows and impacts, from (q0, v0) as above ----
@@ -27,7 +29,7 @@ tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record);
 /// `rest` right behind it has its free motion from here.
 tgStatus tgi_impulse_open(tgSim *s, tgReal rest);
 /// A flow: v1 and the mean velocity V (row_mean_velocity). last: what closes fast rests like the others; else it has no
-/// rows, and *fast counts it. record: two of them, as above.
+/// rows, and *fast counts it. record: as above, of impulses two.
 tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, int *fast);
 /// An impact of what is within touch at (q0, v0).
 tgStatus tgi_impulse_impact(tgSim *s);
@@ -50,6 +52,17 @@ void tgi_rows_respond(const tgSim *s, const tgReal *f, tgReal *out);
 static inline bool tgi_no_contact_gradient(const tgSim *s) {
   return s->contact_model == NULL || tgi_impulse_options(s)->zero_contact_gradient;
 }
+/// Actuators at the end of the part that is in the sim, where its velocity is v, in *end; NULL: they are taken at the start.
+static inline const tgStepEnd *tgi_servo_end(const tgSim *s, const tgReal *v, tgStepEnd *end) {
+  *end = (tgStepEnd){.h = s->dt, .v = v};
+  return tgi_impulse_options(s)->servos == TG_SERVOS_IMPLICIT && tgRe(s->dt) != 0 ? end : NULL;
+}
+/// out (nv) = tau - c - h K v at (q0, v): what v changes by in a part of h, but for Mh^-1 h. Bias and passive forces are
+/// those in the sim.
+void tgi_impulse_smooth(const tgSim *s, const tgReal *v, tgReal *out);
+/// Bytes of a record of which forces of actuators are held, at the head of those of rows; to and from it.
+size_t tgi_servo_record_bytes(const tgSim *s);
+void tgi_servo_record(const tgSim *s, void *to);
 /// True when joint damping and stiffness are taken at the start of the step.
 static inline bool tgi_explicit_damping(const tgSim *s) { return tgi_impulse_options(s)->explicit_damping; }
 /// Diagonal stiffness of dof d in Mh, 0 with explicit damping.

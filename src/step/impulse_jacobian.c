@@ -40,6 +40,11 @@ static int number_parts(tgSim *s, bool rows, int *of_dof) {
   return n;
 }
 
+// a dof that actuator i works on
+static int dof_of_actuator(const tgModel *m, int i) {
+  return m->jnt_vadr[m->act_trn[i] == TG_TRN_TENDON ? m->wrap_jnt[m->ten_adr[m->act_target[i]]] : m->act_target[i]];
+}
+
 static bool take_parts(tgSim *s, bool rows, Parts *p) {
   const tgModel *m = &s->m;
   size_t nv = (size_t)m->nv, nu = (size_t)m->nu, most = nv > (size_t)s->nrow ? nv : (size_t)s->nrow;
@@ -56,8 +61,7 @@ static bool take_parts(tgSim *s, bool rows, Parts *p) {
   p->at = p->row_at + s->nrow;
   p->live = p->at + most;
   memset(p->part, 0, ((size_t)p->n + 1) * sizeof *p->part);
-  for (int i = 0; i < m->nu; i++)
-    of_act[i] = p->of_dof[m->jnt_vadr[m->act_trn[i] == TG_TRN_TENDON ? m->wrap_jnt[m->ten_adr[m->act_target[i]]] : m->act_target[i]]];
+  for (int i = 0; i < m->nu; i++) of_act[i] = p->of_dof[dof_of_actuator(m, i)];
   for (int d = 0; d < m->nv; d++) q[d] = p->part[p->of_dof[d]].ndof++;
   for (int i = 0; i < m->nu; i++) u[i] = p->part[of_act[i]].nact++;
   int *next = dof, *next_act = act;
@@ -155,12 +159,14 @@ static tgStatus impact_balance(tgSim *s, const tgReal *v, const Parts *p, tgReal
 
 static tgStatus flow_balance(tgSim *s, const tgReal *v, const tgReal *X, const Parts *p, tgReal *G, int *clamps) {
   tgReal h = s->dt;
+  tgStepEnd at;
+  const tgStepEnd *end = tgi_servo_end(s, v, &at);
   size_t mark = tgi_stack_mark(s);
   tgReal *a = tgi_stack_real(s, (size_t)s->m.nv);
   if (a == NULL) return short_scratch(s);
   tgi_mean_acceleration(s, v, a);
   tgStatus status = tgi_inverse_d_into(s, &s->start, a, X, -h, &p->to, G, G);
-  if (status >= 0) status = tgi_forces_d_into(s, &s->start, s->start.q, s->start.vel, h, &p->to, G, G, G, clamps);
+  if (status >= 0) status = tgi_forces_d_into(s, &s->start, s->start.q, s->start.vel, end, h, &p->to, G, G, G, clamps);
   for (int d = 0; d < s->m.nv; d++) G[p->to.row[d] + p->to.v[d]] -= h * h * tgi_implicit_stiffness(s, d);
   tgi_stack_free(s, mark);
   return status;
@@ -261,8 +267,20 @@ static tgStatus carry_dense(tgSim *s, const Carry *c, int n, tgReal *Q, tgReal *
   return TG_OK;
 }
 
-// X (2 of nrow x nv) = (dA) beta for the q and the v of each dof, A = J Mh^-1 J', M from inverse dynamics with and without
-// the acceleration
+// X (nrow x nu) = (dA) beta for the input of each actuator, on which the stiffness of a servo may depend; a = Mh^-1 J' beta
+static void response_to_inputs(const tgSim *s, const tgReal *a, tgReal *m, tgReal *X) {
+  int n = s->nrow, nu = s->m.nu;
+  tgStepEnd at;
+  bool servos = tgi_servo_end(s, s->start.vel, &at) != NULL;
+  memset(X, 0, (size_t)n * (size_t)nu * sizeof *X);
+  for (int i = 0; i < nu && servos; i++) {
+    tgReal by_input = tgi_servo_matrix_input(s, s->dt, i, a, m);
+    for (int k = 0; k < n && !tgZero(by_input); k++) X[k * nu + i] = -by_input * tgi_row_dot(s, s->rows->MiJ, k, m);
+  }
+}
+
+// X (2 of nrow x nv, one of nrow x nu) = (dA) beta for the q and the v of each dof and for inputs, A = J Mh^-1 J', M from
+// inverse dynamics with and without the acceleration
 static tgStatus response_jacobian(tgSim *s, const tgReal *beta, tgReal *X) {
   const tgModel *m = &s->m;
   int nv = m->nv, n = s->nrow;
@@ -282,6 +300,7 @@ static tgStatus response_jacobian(tgSim *s, const tgReal *beta, tgReal *X) {
   TG_TRY(tgi_inverse_d(s, &s->start, x, NULL, R0, NULL));
   for (size_t i = 0; i < nn; i++) R[i] = R0[i] - R[i];
   add_responses(s, R, x, X);
+  response_to_inputs(s, a, x, X + 2 * half);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -340,7 +359,7 @@ static tgStatus add_far_residual(tgSim *s, const Parts *p) {
 }
 
 // R = dr for all columns
-static tgStatus residual_jacobian(tgSim *s, const Parts *p, int *clamps) {
+static tgStatus residual_jacobian(tgSim *s, const Parts *p) {
   size_t mark = tgi_stack_mark(s);
   memset(p->R, 0, p->row_size * sizeof *p->R);
   add_row_products(s, NULL, p->G, p);
@@ -349,27 +368,35 @@ static tgStatus residual_jacobian(tgSim *s, const Parts *p, int *clamps) {
   if (tgi_any_bounce(s)) {
     tgReal *free_motion = tgi_stack_real(s, p->size);
     if (free_motion == NULL) return short_scratch(s);
-    TG_TRY(balance_jacobian(s, s->vhat, NULL, p, free_motion, clamps));
+    TG_TRY(balance_jacobian(s, s->vhat, NULL, p, free_motion, NULL));   // where clamps count is the end
     add_row_products(s, s->rows->bounce, free_motion, p);
   }
   tgi_stack_free(s, mark);
   return TG_OK;
 }
 
-// what the split of redundant impulses adds to df, column by column of q and of v
-static void add_null_part(tgSim *s, const Parts *p, const tgReal *X, tgReal *r, tgReal *df) {
-  int n = s->nrow, nv = s->m.nv;
-  for (int c = 0; c < (s->ahead ? 2 * nv : nv); c++) {
-    int j = c % nv, to = c < nv ? p->to.q[j] : p->to.v[j];
-    const tgReal *half = X + (c < nv ? 0 : (size_t)n * (size_t)nv);
-    for (int i = 0; i < n; i++) {
-      r[i] = half[i * nv + j];
-      df[i] = 0;
-    }
-    s->contact_model->kind->rows->null_jvp(s, r, df);
-    for (int i = 0; i < n; i++)
-      if (s->rows->island[i] == p->of_dof[j]) p->R[p->row_at[i] + to] += df[i];
+// what the split of redundant impulses adds to df in a column at `to` of a part, from X, of a row every `stride`
+static void add_null_column(tgSim *s, const Parts *p, int part, int to, int stride, const tgReal *X, tgReal *r, tgReal *df) {
+  bool any = false;
+  for (int i = 0; i < s->nrow; i++) {
+    r[i] = X[i * stride];
+    df[i] = 0;
+    any = any || !tgZero(r[i]);
   }
+  if (!any) return;
+  s->contact_model->kind->rows->null_jvp(s, r, df);
+  for (int i = 0; i < s->nrow; i++)
+    if (s->rows->island[i] == part) p->R[p->row_at[i] + to] += df[i];
+}
+
+static void add_null_part(tgSim *s, const Parts *p, const tgReal *X, tgReal *r, tgReal *df) {
+  int nv = s->m.nv, nu = s->m.nu;
+  size_t half = (size_t)s->nrow * (size_t)nv;
+  for (int d = 0; d < nv; d++) {
+    add_null_column(s, p, p->of_dof[d], p->to.q[d], nv, X + d, r, df);
+    if (s->ahead) add_null_column(s, p, p->of_dof[d], p->to.v[d], nv, X + half + d, r, df);
+  }
+  for (int i = 0; i < nu; i++) add_null_column(s, p, p->of_dof[dof_of_actuator(&s->m, i)], p->to.u[i], nu, X + 2 * half + i, r, df);
 }
 
 // G += Mh^-1 J' df of an island, of its rows `live`
@@ -389,14 +416,14 @@ static void add_response(tgSim *s, const Parts *p, int island, const int *live, 
 }
 
 // G += Mh^-1 J' df
-static tgStatus add_impulse_change(tgSim *s, const Parts *p, int *clamps) {
+static tgStatus add_impulse_change(tgSim *s, const Parts *p) {
   const tgRowSolver *k = s->contact_model->kind->rows;
   size_t n = (size_t)s->nrow;
   tgReal *r = tgi_stack_real(s, 2 * n), *X = NULL;
   if (r == NULL) return short_scratch(s);
-  TG_TRY(residual_jacobian(s, p, clamps));
+  TG_TRY(residual_jacobian(s, p));
   if (k->null_part(s, r)) {
-    X = tgi_stack_real(s, 2 * n * (size_t)s->m.nv);
+    X = tgi_stack_real(s, n * (2 * (size_t)s->m.nv + (size_t)s->m.nu));
     if (X == NULL) return short_scratch(s);
     TG_TRY(response_jacobian(s, r, X));
   }
@@ -443,7 +470,7 @@ tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *clamps) {
   Parts p;
   tgStatus status = take_parts(s, rows, &p) ? TG_OK : short_scratch(s);
   if (status >= 0) status = balance_jacobian(s, tgi_problem_velocity(s), rows ? s->rows->f : NULL, &p, p.G, clamps);
-  if (status >= 0 && rows) status = add_impulse_change(s, &p, clamps);
+  if (status >= 0 && rows) status = add_impulse_change(s, &p);
   if (status >= 0) scatter(s, &p, D);
   tgi_stack_free(s, mark);
   return status;

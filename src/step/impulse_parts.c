@@ -107,12 +107,12 @@ static tgStatus flow_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, const tgi
   if (s->nrow == 0) {
     status = tgi_impulse_vjp(s, z, o);
   } else {
-    tgiAdjoint second = *o;
-    second.clamps = &twice;   // met again
+    tgiAdjoint positions = *o;
+    positions.clamps = &twice;   // clamps are those of the velocities
     tgi_rows_select(s, 1);
-    status = tgi_impulse_vjp(s, z, o);
+    status = tgi_impulse_vjp(s, z, &positions);
     tgi_rows_select(s, 0);
-    if (status >= 0) status = tgi_impulse_vjp(s, gv, &second);
+    if (status >= 0) status = tgi_impulse_vjp(s, gv, o);
   }
   tgi_stack_free(s, mark);
   return status;
@@ -305,15 +305,18 @@ static void restore(tgSim *s) {
 // A record's first bytes: the step is one flow, whose impulses follow; else it is made anew.
 enum { HEAD = 16 };
 
-size_t tgi_parts_record_bytes(const tgSim *s) { return HEAD + 2 * s->contact_model->kind->rows->record_bytes(s); }
+size_t tgi_parts_record_bytes(const tgSim *s) {
+  return HEAD + tgi_servo_record_bytes(s) + 2 * s->contact_model->kind->rows->record_bytes(s);
+}
 
 void tgi_parts_record(const tgSim *s, void *to) {
   tgSim *sim = (tgSim *)(uintptr_t)s;   // the problem is selected and put back
   const tgRowSolver *k = s->contact_model->kind->rows;
-  char *at = (char *)to + HEAD;
+  char *at = (char *)to + HEAD + tgi_servo_record_bytes(s);
   int single = s->npart == 1;
   memset(to, 0, HEAD);
   memcpy(to, &single, sizeof single);
+  tgi_servo_record(s, (char *)to + HEAD);
   if (!single || s->nrow == 0) return;
   k->record(s, at);
   tgi_rows_select(sim, 1);

@@ -41,12 +41,16 @@ static tgStatus step(tgSim *s, double h) { return move(s, h, NULL); }
 
 static size_t record_bytes(const tgSim *s) {
   if (tgi_closes(s)) return tgi_parts_record_bytes(s);
-  return s->contact_model != NULL ? s->contact_model->kind->rows->record_bytes(s) : 0;
+  return tgi_servo_record_bytes(s) + (s->contact_model != NULL ? s->contact_model->kind->rows->record_bytes(s) : 0);
 }
 
 static void record(const tgSim *s, void *to) {
-  if (tgi_closes(s)) tgi_parts_record(s, to);
-  else if (s->nrow > 0) s->contact_model->kind->rows->record(s, to);
+  if (tgi_closes(s)) {
+    tgi_parts_record(s, to);
+    return;
+  }
+  tgi_servo_record(s, to);
+  if (s->nrow > 0) s->contact_model->kind->rows->record(s, (char *)to + tgi_servo_record_bytes(s));
 }
 
 static void remember(tgSim *s) {

@@ -27,14 +27,21 @@ static void add_length(const Out *o, tgReal x) {
 }
 
 // Parameters of the balance that neither inverse dynamics nor the forces hold: what is taken at the step's end, and h. With u the velocity
-// after the step,  Mh (u - v) = h (tau - c) - h^2 K v,  Mh = M + h D + h^2 K.
-static void balance_parameters(const tgSim *s, const tgReal *u, const tgReal *lambda, const Out *o) {
+// after the step,  Mh (u - v) = h (tau - c) - h^2 K v,  Mh = M + h D + h^2 K, but for servos, whose forces tau has at u. tau: work, nv.
+static void balance_parameters(const tgSim *s, const tgReal *u, const tgReal *lambda, tgReal *tau, const Out *o) {
   const tgModel *m = &s->m;
   bool implicit = !tgi_explicit_damping(s);
   tgReal h = s->dt, rate = 0;
+  tgStepEnd at;
+  const tgStepEnd *end = tgi_servo_end(s, u, &at);
+  if (end != NULL) {
+    tgi_servo_forces(s, end, tau);
+    rate += h * tgi_servo_rate(s, end, lambda);
+  }
+  for (int d = 0; d < m->nv; d++) tau[d] = end != NULL ? s->qfrc_applied[d] + tau[d] + s->qfrc_passive[d] : s->tau[d];
   for (int d = 0; d < m->nv; d++) {
     tgReal change = u[d] - s->start.vel[d];
-    rate += lambda[d] * (s->tau[d] - s->bias[d]);
+    rate += lambda[d] * (tau[d] - s->bias[d]);
     if (!implicit) continue;
     rate -= lambda[d] * (2 * h * tgi_implicit_stiffness(s, d) * u[d] + m->dof_damping[d] * change);
     if (o->p != NULL && o->p->dof_damping != NULL) o->p->dof_damping[d] -= h * lambda[d] * change;
@@ -64,6 +71,7 @@ static tgStatus mass_vjp(tgSim *s, const tgReal *x, const tgReal *y, const Out *
 static tgStatus balance_vjp(tgSim *s, const tgReal *u, const tgReal *x, const tgReal *lambda, const Out *o) {
   int nv = s->m.nv;
   tgReal h = s->dt;
+  tgStepEnd at;
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)nv), *a = tgi_stack_real(s, (size_t)nv);
   if (w == NULL || a == NULL) return short_scratch(s);
@@ -81,8 +89,8 @@ static tgStatus balance_vjp(tgSim *s, const tgReal *u, const tgReal *x, const tg
   for (int d = 0; d < nv; d++) w[d] = -h * lambda[d];
   TG_TRY(tgi_inverse_vjp(s, &s->start, a, NULL, w, o->gq, o->gv, o->p));
   for (int d = 0; d < nv; d++) w[d] = h * lambda[d];
-  TG_TRY(tgi_forces_vjp(s, &s->start, s->start.q, s->start.vel, w, o->gq, o->gv, o->gu, o->p, o->clamps));
-  if (o->p != NULL || o->dt != NULL) balance_parameters(s, u, lambda, o);
+  TG_TRY(tgi_forces_vjp(s, &s->start, s->start.q, s->start.vel, tgi_servo_end(s, u, &at), w, o->gq, o->gv, o->gu, o->p, o->clamps));
+  if (o->p != NULL || o->dt != NULL) balance_parameters(s, u, lambda, w, o);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -240,7 +248,10 @@ static tgStatus rows_pose_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
 static tgStatus rows_start_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
   const tgModel *m = &s->m;
   tgReal h = s->dt;
-  if (r->bounce != NULL) TG_TRY(balance_vjp(s, s->vhat, r->bx, r->blambda, o));
+  tgStepEnd at;
+  Out free_motion = *o;
+  free_motion.clamps = NULL;   // which count where the step ends
+  if (r->bounce != NULL) TG_TRY(balance_vjp(s, s->vhat, r->bx, r->blambda, &free_motion));
   if (r->alpha == NULL) return TG_OK;
   for (int d = 0; d < m->nv; d++) r->Y[d] = -r->Y[d];
   TG_TRY(mass_vjp(s, r->Y, r->X, o));
@@ -250,6 +261,7 @@ static tgStatus rows_start_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
     if (o->p != NULL && o->p->jnt_stiffness != NULL) o->p->jnt_stiffness[m->dof_jnt[d]] += h * h * YX;
     add_length(o, (m->dof_damping[d] + 2 * h * tgi_implicit_stiffness(s, d)) * YX);
   }
+  if (tgi_servo_end(s, s->start.vel, &at) != NULL) tgi_servo_matrix_vjp(s, h, r->Y, r->X, o->gu, o->p, o->dt);
   return TG_OK;
 }
 

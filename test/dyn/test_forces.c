@@ -49,7 +49,7 @@ static void check_tree(int k, int flags, bool flat) {
   assert_int_equal(clamps, 0);
   tgt_random_vector(&r, nv, w);
   tgt_random_vector(&r, nv, v);
-  assert_int_equal(tgi_forces_vjp(s, &s->start, s->qpos, s->qvel, w, gq, gv, gu, NULL, &clamps), TG_OK);
+  assert_int_equal(tgi_forces_vjp(s, &s->start, s->qpos, s->qvel, NULL, w, gq, gv, gu, NULL, &clamps), TG_OK);
   tgt_check_adjoint(Dq, nv, nv, w, v, gq);
   tgt_check_adjoint(Dv, nv, nv, w, v, gv);
   if (nu > 0) tgt_check_adjoint(Du, nv, nu, w, v, gu);

@@ -38,8 +38,8 @@ static inline double tgt_kink(tgSim *s, double h) {
     }
     double scale = j < 2 * nv ? 1 : 100;   // a control acts through h
     for (int i = 0; i < nv; i++) {
-      biggest = fmax(biggest, scale * fmax(fabs(y[0][i]), fabs(y[1][i])));
-      jump = fmax(jump, scale * fabs(y[1][i] - y[0][i]));
+      biggest = fmax(biggest, scale * fmax(fabs(tgRe(y[0][i])), fabs(tgRe(y[1][i]))));
+      jump = fmax(jump, scale * fabs(tgRe(y[1][i] - y[0][i])));
     }
   }
   memcpy(s->qpos, x, (size_t)m->nq * sizeof *x);

@@ -9,6 +9,7 @@
 
 #include "contact/contact.h"
 #include "dyn/dynamics.h"
+#include "dyn/forces.h"
 #include "kin/kinematics.h"
 #include "sim/row.h"
 #include "support/check.h"
@@ -57,6 +58,38 @@ static inline double tgt_gap_rate(const tgSim *s, int i) {
   return s->info.nleft > 0 && tgRe(s->rows->rate[i]) == 0 ? 0 : tgi_impulse_options(s)->erp / s->h;
 }
 
+// forces of actuators by their own law, where the step takes them: at length + h m . v', velocity m . v', each within its
+// range and their sum within the joint's; written out again
+static inline void tgt_actuator_forces(const tgSim *s, double h, double *out) {
+  const tgModel *m = &s->m;
+  bool implicit = tgi_impulse_options(s)->servos == TG_SERVOS_IMPLICIT;
+  for (int d = 0; d < m->nv; d++) out[d] = 0;
+  for (int i = 0; i < m->nu; i++) {
+    bool end = implicit && s->act_hold[i] != TGI_HOLD_START,
+         reach = m->act_trn[i] == TG_TRN_TENDON || m->jnt_type[m->act_target[i]] != TG_JOINT_FREE;
+    double speed = 0, l, u, f, x[3];
+    tgReal moment;
+    for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
+      int d = tgi_actuator_term(m, i, k, s->start.q, &moment, NULL);
+      speed += tgRe(moment) * tgRe((end ? s->end.vel : s->start.vel)[d]);
+    }
+    l = tgRe(s->act_length[i]) + (end && reach ? h * speed : 0);
+    u = m->act_adr[i] >= 0 ? tgRe(s->act0[m->act_adr[i]]) : tgRe(s->ctrl[i]);
+    if (m->act_adr[i] < 0 && m->act_ctrllimited[i]) u = fmin(fmax(u, tgRe(m->act_ctrlrange[2 * i])), tgRe(m->act_ctrlrange[2 * i + 1]));
+    for (int k = 0; k < 3; k++) x[k] = tgRe(m->act_gain[3 * i + k]) * u + tgRe(m->act_bias[3 * i + k]);
+    f = x[0] + x[1] * l + x[2] * speed;
+    if (m->act_forcelimited[i]) f = fmin(fmax(f, tgRe(m->act_forcerange[2 * i])), tgRe(m->act_forcerange[2 * i + 1]));
+    for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
+      int d = tgi_actuator_term(m, i, k, s->start.q, &moment, NULL);
+      out[d] += tgRe(moment) * f;
+    }
+  }
+  for (int j = 0; j < m->njnt; j++) {
+    double *f = out + m->jnt_vadr[j];
+    if (tgi_sum_limited(m, j)) *f = fmin(fmax(*f, tgRe(m->jnt_actfrcrange[2 * j])), tgRe(m->jnt_actfrcrange[2 * j + 1]));
+  }
+}
+
 /// After a successful tg_sim_step of h seconds.
 static inline tgtVerdict tgt_verify(tgSim *s) {
   const tgModel *m = &s->m;
@@ -65,7 +98,7 @@ static inline tgtVerdict tgt_verify(tgSim *s) {
   double h = s->h, fmax_ = 1e-9, wmax = 1e-3, scale = 1e-3;
   tgtVerdict r = {0, 0, 0, 0, 0, 0, 0};
   tgReal *J = (tgReal *)calloc((size_t)(n + 4) * (size_t)(nv + 1), sizeof(tgReal)), *a = J + n * nv, *res = a + nv;
-  double *w = (double *)calloc((size_t)n + 1, sizeof(double)), *f = (double *)calloc((size_t)n + 1, sizeof(double));
+  double *w = (double *)calloc((size_t)(n + nv) + 1, sizeof(double)), *f = (double *)calloc((size_t)n + 1, sizeof(double)), *motor = w + n;
   for (int i = 0; i < n; i++) {
     bool contact = s->rows->kind[i] == TG_ROW_NORMAL || s->rows->kind[i] == TG_ROW_TANGENT;
     const tgContactRow *c = &s->contact[contact ? s->rows->owner[i] : 0];
@@ -102,12 +135,14 @@ static inline tgtVerdict tgt_verify(tgSim *s) {
       r.slide = fmax(r.slide, fmin(fabs(w[i]) / wmax, fabs(short_of) / fmax_));
     }
   }
+  tgt_actuator_forces(s, h, motor);
   for (int d = 0; d < nv; d++) a[d] = (s->end.vel[d] - s->start.vel[d]) / h;
   tgi_velocities(s, &s->start, s->start.vel);
   tgi_inverse(s, &s->start, a, NULL, res);
   for (int d = 0; d < nv; d++) {
     tgReal K = o->explicit_damping ? 0 : m->jnt_stiffness[m->dof_jnt[d]], D = o->explicit_damping ? 0 : m->dof_damping[d];
-    tgReal balance = res[d] - s->tau[d] + h * K * s->start.vel[d] + (h * D + h * h * K) * a[d];
+    tgReal tau = s->qfrc_applied[d] + motor[d] + s->qfrc_passive[d];
+    tgReal balance = res[d] - tau + h * K * s->start.vel[d] + (h * D + h * h * K) * a[d];
     scale = fmax(scale, fabs(tgRe(h * res[d])));
     for (int i = 0; i < n; i++) balance -= J[i * nv + d] * f[i] / h;
     res[d] = h * balance;
