@@ -257,24 +257,24 @@ void tgi_tangents(const tgReal n[3], int axis, tgReal t1[3], tgReal t2[3]) {
 
 // dr = -(k.dn) n - (k.n) dn, dt1 = (1 - t1 t1') dr/|r|, |r|^2 = 1 - (k.n)^2
 void tgi_tangents_d(const tgContactRow *c, const tgReal dn[3], tgReal dt1[3], tgReal dt2[3]) {
-  tgReal kn = c->n[c->axis], length = tgSqrt(1 - kn * kn), dr[3], x[3];
+  tgReal kn = c->n[c->axis], inverse = 1 / tgSqrt(1 - kn * kn), dr[3], x[3];
   for (int i = 0; i < 3; i++) dr[i] = -dn[c->axis] * c->n[i] - kn * dn[i];
   tgReal along = tgi_v3_dot(c->t1, dr);
-  for (int i = 0; i < 3; i++) dt1[i] = (dr[i] - along * c->t1[i]) / length;
+  for (int i = 0; i < 3; i++) dt1[i] = (dr[i] - along * c->t1[i]) * inverse;
   tgi_v3_cross(dt2, dn, c->t1);
   tgi_v3_cross(x, c->n, dt1);
   tgi_v3_add(dt2, dt2, x);
 }
 
 void tgi_tangents_vjp(const tgContactRow *c, const tgReal g1[3], const tgReal g2[3], tgReal gn[3]) {
-  tgReal kn = c->n[c->axis], length = tgSqrt(1 - kn * kn), g[3], x[3];
+  tgReal kn = c->n[c->axis], inverse = 1 / tgSqrt(1 - kn * kn), g[3], x[3];
   // g2.(dn x t1 + n x dt1) = dn.(t1 x g2) + dt1.(g2 x n)
   tgi_v3_cross(x, c->t1, g2);
   tgi_v3_add(gn, gn, x);
   tgi_v3_cross(g, g2, c->n);
   tgi_v3_add(g, g, g1);
   tgReal along = tgi_v3_dot(c->t1, g);
-  for (int i = 0; i < 3; i++) g[i] = (g[i] - along * c->t1[i]) / length;
+  for (int i = 0; i < 3; i++) g[i] = (g[i] - along * c->t1[i]) * inverse;
   gn[c->axis] -= tgi_v3_dot(g, c->n);
   tgi_v3_axpy(gn, -kn, g);
 }

@@ -37,9 +37,15 @@ bool tgi_rows_touch(const tgSim *s, int i, tgContactForce *out);
 /// The one or two bodies of a row; -1 when there is none.
 void tgi_row_bodies(const tgSim *s, int row, int body[2]);
 
-// see tgContactModel for these
+/// gq (nv) and p += the gradient of y' J(q) u, and of y' gap, at the pose; p may be NULL.
 void tgi_rows_vjp(tgSim *s, const tgPose *pose, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p);
 void tgi_rows_gap_vjp(tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq, tgParamGrad *p);
+/// The gradient of a sum of n such products, TGI_ROW_PRODUCTS at most, and of gaps (NULL: none): contacts are passed once.
+typedef struct tgiRowProduct { const tgReal *y, *u; } tgiRowProduct;
+enum { TGI_ROW_PRODUCTS = 6 };
+void tgi_rows_sum_vjp(tgSim *s, const tgPose *pose, int n, const tgiRowProduct *term, const tgReal *gaps, tgReal *gq, tgParamGrad *p);
+
+// see tgContactModel for these
 void tgi_rows_limit_parameters(tgSim *s, const tgReal *y, tgParamGrad *p);
 void tgi_rows_bounce_parameters(tgSim *s, const tgReal *y, tgParamGrad *p);
 tgStatus tgi_rows_size_parameters(tgSim *s, const tgPose *pose, tgParamGrad *p);

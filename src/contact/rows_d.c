@@ -36,51 +36,88 @@ static void add_axes_gradient(const tgSim *s, const tgPose *pose, int body, cons
   }
 }
 
-// relative twist of geom1's body against geom2's for velocity u
-static void relative_twist(const tgSim *s, const tgPose *pose, const tgContactRow *c, const tgReal *u, tgReal V[6]) {
-  tgReal V2[6];
-  tgi_body_velocity(s, pose, s->m.geom_body[c->geom1], u, V);
-  tgi_body_velocity(s, pose, s->m.geom_body[c->geom2], u, V2);
-  tgi_sp_sub(V, V, V2);
+// What a sum of products y' J u and of gaps gives to where things are
+typedef struct Sum {
+  const tgSim *s;
+  const tgPose *pose;
+  int n;
+  const tgiRowProduct *term;
+  const tgReal *gaps;     // NULL: none
+  tgReal *gq;
+  tgParamGrad *p;
+} Sum;
+
+// Contacts of one pair of bodies that follow each other: of each product the bodies' relative twist for its velocity and the sum of
+// the screws; the twists that the features' gradients pair with
+typedef struct BodyPair {
+  int body[2];
+  tgReal V[TGI_ROW_PRODUCTS][6], F[TGI_ROW_PRODUCTS][6], twist[2][6];
+} BodyPair;
+
+static bool acts(const Sum *sum, const tgContactRow *c) {
+  bool any = sum->gaps != NULL && sum->gaps[c->row] != 0;
+  for (int t = 0; t < sum->n && !any; t++)
+    for (int k = 0; k < c->nrow; k++) any = any || sum->term[t].y[c->row + k] != 0;
+  return any;
 }
 
-static bool any_weight(const tgContactRow *c, const tgReal *y) {
-  for (int k = 0; k < c->nrow; k++)
-    if (y[c->row + k] != 0) return true;
-  return false;
-}
-
-// D' (gp, gn, ggap) through the twists of both geoms
-static void add_feature_gradient(const tgSim *s, const tgPose *pose, tgContactRow *c, const tgReal g[7], tgReal *gq, tgParamGrad *p) {
-  for (int r = 0; p != NULL && r < 7; r++) c->bar[r] += g[r];
+// D' (gp, gn, ggap) to the twists of both geoms
+static void add_feature_gradient(const Sum *sum, tgContactRow *c, const tgReal g[7], BodyPair *pair) {
+  for (int r = 0; sum->p != NULL && r < 7; r++) c->bar[r] += g[r];
   for (int side = 0; side < 2; side++) {
-    int geom = side == 0 ? c->geom1 : c->geom2;
     tgReal twist[6] = {0, 0, 0, 0, 0, 0};
-    for (int k = 0; k < 6; k++)
-      for (int r = 0; r < 7; r++) twist[k] += c->D[r][6 * side + k] * g[r];
-    add_pose_gradient(s, pose, s->m.geom_body[geom], twist, gq, p);
-    if (p != NULL) tgi_geom_parameters(s, pose, geom, twist, p);
+    for (int r = 0; r < 7; r++)
+      for (int k = 0; k < 6; k++) twist[k] += c->D[r][6 * side + k] * g[r];
+    for (int k = 0; k < 6; k++) pair->twist[side][k] += twist[k];
+    if (sum->p != NULL) tgi_geom_parameters(sum->s, sum->pose, side == 0 ? c->geom1 : c->geom2, twist, sum->p);
   }
 }
 
-static void contact_vjp(const tgSim *s, const tgPose *pose, tgContactRow *c, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
+static void contact_vjp(const Sum *sum, tgContactRow *c, BodyPair *pair) {
   const tgReal *dir[3] = {c->n, c->t1, c->t2};
-  tgReal F[6], Y[3] = {0, 0, 0}, V[6], vp[3], g[7], g1[3] = {0, 0, 0}, g2[3] = {0, 0, 0};
-  for (int k = 0; k < c->nrow; k++) tgi_v3_axpy(Y, y[c->row + k], dir[k]);
-  tgi_sp_screw(F, c->p, Y);
-  add_axes_gradient(s, pose, s->m.geom_body[c->geom1], F, u, 1, gq, p);
-  add_axes_gradient(s, pose, s->m.geom_body[c->geom2], F, u, -1, gq, p);
-  relative_twist(s, pose, c, u, V);
-  tgi_sp_point_velocity(vp, V, c->p);
-  tgi_v3_cross(g, Y, V);
-  tgi_v3_scale(g + 3, vp, y[c->row]);
-  if (c->nrow == 3) {
-    tgi_v3_scale(g1, vp, y[c->row + 1]);
-    tgi_v3_scale(g2, vp, y[c->row + 2]);
-    tgi_tangents_vjp(c, g1, g2, g + 3);
+  tgReal g[7] = {0, 0, 0, 0, 0, 0, sum->gaps != NULL ? sum->gaps[c->row] : 0}, g1[3] = {0, 0, 0}, g2[3] = {0, 0, 0};
+  for (int t = 0; t < sum->n; t++) {
+    const tgReal *y = sum->term[t].y + c->row, *V = pair->V[t];
+    tgReal F[6], Y[3] = {0, 0, 0}, vp[3], x[3];
+    for (int k = 0; k < c->nrow; k++) tgi_v3_axpy(Y, y[k], dir[k]);
+    tgi_sp_screw(F, c->p, Y);
+    for (int k = 0; k < 6; k++) pair->F[t][k] += F[k];
+    tgi_sp_point_velocity(vp, V, c->p);
+    tgi_v3_cross(x, Y, V);
+    tgi_v3_add(g, g, x);
+    tgi_v3_axpy(g + 3, y[0], vp);
+    if (c->nrow == 3) tgi_v3_axpy(g1, y[1], vp);
+    if (c->nrow == 3) tgi_v3_axpy(g2, y[2], vp);
   }
-  g[6] = 0;
-  add_feature_gradient(s, pose, c, g, gq, p);
+  if (sum->n > 0 && c->nrow == 3) tgi_tangents_vjp(c, g1, g2, g + 3);
+  add_feature_gradient(sum, c, g, pair);
+}
+
+// the contacts of one pair of bodies from contact i on; returns the contact after them
+static int pair_vjp(const Sum *sum, int i) {
+  const tgSim *s = sum->s;
+  const tgContactRow *first = &s->contact[i];
+  BodyPair pair = {.body = {s->m.geom_body[first->geom1], s->m.geom_body[first->geom2]}};
+  for (int t = 0; t < sum->n; t++) {
+    tgReal V2[6];
+    tgi_body_velocity(s, sum->pose, pair.body[0], sum->term[t].u, pair.V[t]);
+    tgi_body_velocity(s, sum->pose, pair.body[1], sum->term[t].u, V2);
+    tgi_sp_sub(pair.V[t], pair.V[t], V2);
+  }
+  for (; i < s->ncon; i++) {
+    tgContactRow *c = &s->contact[i];
+    if (s->m.geom_body[c->geom1] != pair.body[0] || s->m.geom_body[c->geom2] != pair.body[1]) break;
+    if (c->row >= 0 && acts(sum, c)) contact_vjp(sum, c, &pair);
+  }
+  for (int t = 0; t < sum->n; t++)
+    for (int side = 0; side < 2; side++)
+      add_axes_gradient(s, sum->pose, pair.body[side], pair.F[t], sum->term[t].u, side == 0 ? 1 : -1, sum->gq, sum->p);
+  for (int side = 0; side < 2; side++) add_pose_gradient(s, sum->pose, pair.body[side], pair.twist[side], sum->gq, sum->p);
+  return i;
+}
+
+static void contacts_vjp(const Sum *sum) {
+  for (int i = 0; i < sum->s->ncon;) i = sum->s->contact[i].row >= 0 ? pair_vjp(sum, i) : i + 1;
 }
 
 // the anchors' screws move with the anchors; a rotation row's screw is fixed in the world
@@ -122,21 +159,23 @@ static void ball_vjp(const tgSim *s, const tgPose *pose, int jnt, tgReal y, cons
   tgi_v3_add(gq + d, gq + d, x);
 }
 
-void tgi_rows_vjp(tgSim *s, const tgPose *pose, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
-  const tgModel *m = &s->m;
-  tgi_contacts_d(s, pose);
+// rows other than contacts'
+static void other_rows_vjp(const tgSim *s, const tgPose *pose, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
   for (int i = 0; i < s->nrow; i++) {
     int owner = s->rows->owner[i];
-    if (s->rows->kind[i] == TG_ROW_NORMAL && any_weight(&s->contact[owner], y)) contact_vjp(s, pose, &s->contact[owner], y, u, gq, p);
     if (tgi_is_bond(s, i)) bond_vjp(s, pose, owner, i, y, u, gq, p);
     if (tgi_is_ball_limit(s, i)) ball_vjp(s, pose, owner, y[i], u, gq);
     if (tgi_is_joint_equality(s, i)) {
       tgiJointTie t;
-      tgi_joint_tie(m, owner, pose->q, &t);
+      tgi_joint_tie(&s->m, owner, pose->q, &t);
       gq[t.b] -= y[i] * t.curve * u[t.b];
       if (p != NULL) tgi_joint_tie_parameters(owner, &t, 0, -y[i] * u[t.b], p);
     }
   }
+}
+
+void tgi_rows_vjp(tgSim *s, const tgPose *pose, const tgReal *y, const tgReal *u, tgReal *gq, tgParamGrad *p) {
+  tgi_rows_sum_vjp(s, pose, 1, &(tgiRowProduct){y, u}, NULL, gq, p);
 }
 
 // e = -R_b theta:  de = -[db] R_b theta - R_b Jr^-1(theta) R_b'(db - da), da, db rotations of the bodies, world axes.
@@ -167,14 +206,10 @@ static void bond_gap_vjp(const tgSim *s, const tgPose *pose, int eq, const tgRea
   add_pose_gradient(s, pose, k.b, gb, gq, p);
 }
 
-void tgi_rows_gap_vjp(tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq, tgParamGrad *p) {
+static void other_gaps_vjp(const tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq, tgParamGrad *p) {
   const tgModel *m = &s->m;
-  tgi_contacts_d(s, pose);
   for (int i = 0; i < s->nrow; i++) {
-    if (s->rows->kind[i] == TG_ROW_NORMAL) {
-      tgReal g[7] = {0, 0, 0, 0, 0, 0, y[i]};
-      if (y[i] != 0) add_feature_gradient(s, pose, &s->contact[s->rows->owner[i]], g, gq, p);
-    } else if (tgi_is_bond(s, i)) {
+    if (tgi_is_bond(s, i)) {
       bond_gap_vjp(s, pose, s->rows->owner[i], y + i, gq, p);
     } else if (s->rows->kind[i] == TG_ROW_LIMIT ||
                (s->rows->kind[i] == TG_ROW_EQUALITY && m->eq_type[s->rows->owner[i]] == TG_EQ_JOINT)) {
@@ -183,6 +218,18 @@ void tgi_rows_gap_vjp(tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq,
       if (p != NULL) tgi_row_gap_parameters(s, pose, i, y[i], p);
     }
   }
+}
+
+void tgi_rows_gap_vjp(tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq, tgParamGrad *p) {
+  tgi_rows_sum_vjp(s, pose, 0, NULL, y, gq, p);
+}
+
+void tgi_rows_sum_vjp(tgSim *s, const tgPose *pose, int n, const tgiRowProduct *term, const tgReal *gaps, tgReal *gq, tgParamGrad *p) {
+  Sum sum = {s, pose, n, term, gaps, gq, p};
+  tgi_contacts_d(s, pose);
+  contacts_vjp(&sum);
+  for (int t = 0; t < n; t++) other_rows_vjp(s, pose, term[t].y, term[t].u, gq, p);
+  if (gaps != NULL) other_gaps_vjp(s, pose, gaps, gq, p);
 }
 
 // ---- forces in the world ----

@@ -59,8 +59,9 @@ static void contact_jacobian(const tgSim *s, const tgPose *pose, const tgContact
   find_motion(s, pose, m->geom_body[c->geom2], u, &body[1]);
   tgi_sp_sub(V, body[0].V, body[1].V);
   tgi_sp_point_velocity(vp, V, c->p);
-  if (c->nrow > 1) tangent_matrices(c, T[0], T[1]);
-  for (int part = 0; part < c->nrow; part++) {
+  bool slides = c->nrow > 1 && (y == NULL || y[c->row + 1] != 0 || y[c->row + 2] != 0);
+  if (slides) tangent_matrices(c, T[0], T[1]);
+  for (int part = 0; part < (slides ? 3 : 1); part++) {
     int i = c->row + part;
     tgReal scale = y != NULL ? y[i] : 1, X[6], g[6], t[12];
     if (scale == 0) continue;
@@ -196,6 +197,7 @@ tgStatus tgi_rows_gap_jacobian(tgSim *s, const tgPose *pose, const tgReal *y, co
   tgi_contacts_d(s, pose);
   for (int i = 0; i < s->nrow; i++) {
     int owner = s->rows->owner[i];
+    if (y != NULL && y[i] == 0 && !tgi_is_bond(s, i)) continue;
     bool own_row = s->rows->kind[i] == TG_ROW_LIMIT || (s->rows->kind[i] == TG_ROW_EQUALITY && m->eq_type[owner] == TG_EQ_JOINT);
     if (s->rows->kind[i] == TG_ROW_NORMAL) contact_gap(s, pose, &s->contact[owner], y != NULL ? y[i] : 1, to->q, R + at[i]);
     else if (own_row) add_own_row(s, i, y != NULL ? y[i] : 1, to->q, R + at[i]);

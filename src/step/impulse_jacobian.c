@@ -107,16 +107,20 @@ static bool take_carry(tgSim *s, Carry *c) {
   return true;
 }
 
-// to (in q and v of a part) += from (in the q of the rows' pose)
-static void carry_row(const tgSim *s, const Parts *p, const Part *part, const Carry *c, const tgReal *from, tgReal *to) {
+// to (in q and v of a part) += from (in the q of the rows' pose): of a dof alone as it is, times dt in v
+static void carry_row(const tgSim *s, const Part *part, const Carry *c, const tgReal *from, tgReal *to) {
   const tgModel *m = &s->m;
+  tgReal *q = to, *v = to + part->ndof;
   for (int k = 0; k < part->ndof; k++) {
-    int d = part->dof[k], first = m->dof_grpadr[d], n = m->dof_grpnum[d] == 3 ? 3 : 1, at = n == 3 ? first : d;
-    tgReal x = from[p->to.q[d]];
-    if (x == 0) continue;
-    for (int i = 0; i < n; i++) {
-      to[p->to.q[at + i]] += x * c->R[3 * d + i];
-      to[p->to.v[at + i]] += x * s->dt * c->J[3 * d + i];
+    int d = part->dof[k], group = k - (d - m->dof_grpadr[d]);   // a joint's dofs are in one part
+    if (m->dof_grpnum[d] != 3) {
+      q[k] += from[k];
+      v[k] += s->dt * from[k];
+      continue;
+    }
+    for (int i = 0; i < 3; i++) {
+      q[group + i] += from[k] * c->R[3 * d + i];
+      v[group + i] += from[k] * s->dt * c->J[3 * d + i];
     }
   }
 }
@@ -183,7 +187,7 @@ static tgStatus add_far_forces(tgSim *s, const tgReal *f, const tgReal *X, const
   TG_TRY(wrench_jacobian(s, pose, X, &p->to, F));
   tgi_rows_force_jacobian(s, pose, f, &p->to, F);
   for (int d = 0; d < s->m.nv; d++)
-    carry_row(s, p, &p->part[p->of_dof[d]], &c, F + p->to.row[d], G + p->to.row[d]);
+    carry_row(s, &p->part[p->of_dof[d]], &c, F + p->to.row[d], G + p->to.row[d]);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -325,16 +329,17 @@ static void add_row_products(tgSim *s, const tgReal *scale, const tgReal *G, con
 static tgStatus add_pose_residual(tgSim *s, const Parts *p, tgReal *R) {
   size_t mark = tgi_stack_mark(s);
   tgPose *pose = tgi_rows_pose(s);
-  tgReal *y = tgi_stack_real(s, (size_t)s->nrow);
+  tgReal *y = tgi_stack_real(s, (size_t)s->nrow), *u = tgi_stack_real(s, (size_t)s->m.nv);
   bool drifts = false;
-  if (y == NULL) return short_scratch(s);
+  if (y == NULL || u == NULL) return short_scratch(s);
   for (int i = 0; i < s->nrow; i++) {
-    y[i] = -s->rows->drift[i];
-    drifts = drifts || tgRe(y[i]) != 0;
+    y[i] = 1 - s->rows->drift[i];   // of the row's change with v', the rest with v' - v
+    drifts = drifts || tgRe(s->rows->drift[i]) != 0;
   }
-  TG_TRY(tgi_rows_jacobian(s, pose, tgi_problem_velocity(s), NULL, &p->to, p->row_at, R));
+  for (int d = 0; d < s->m.nv; d++) u[d] = tgi_problem_velocity(s)[d] - s->start.vel[d];
+  TG_TRY(tgi_rows_jacobian(s, pose, tgi_problem_velocity(s), drifts ? y : NULL, &p->to, p->row_at, R));
+  if (drifts) TG_TRY(tgi_rows_jacobian(s, pose, u, s->rows->drift, &p->to, p->row_at, R));
   TG_TRY(tgi_rows_gap_jacobian(s, pose, s->rows->rate, &p->to, p->row_at, R));
-  if (drifts) TG_TRY(tgi_rows_jacobian(s, pose, s->start.vel, y, &p->to, p->row_at, R));
   if (tgi_any_bounce(s)) TG_TRY(tgi_rows_jacobian(s, pose, s->vhat, s->rows->bounce, &p->to, p->row_at, R));
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -351,7 +356,7 @@ static tgStatus add_far_residual(tgSim *s, const Parts *p) {
     const int *span = s->rows->span + 4 * i;
     const tgReal *J = tgi_row(s, s->rows->J, i);
     tgReal *to = p->R + p->row_at[i];
-    carry_row(s, p, &p->part[s->rows->island[i]], &c, R + p->row_at[i], to);
+    carry_row(s, &p->part[s->rows->island[i]], &c, R + p->row_at[i], to);
     for (int d = span[0]; d < span[3]; d = d + 1 == span[1] ? span[2] : d + 1, J++)
       if (*J != 0) to[p->to.v[d]] -= s->rows->drift[i] * *J;
   }

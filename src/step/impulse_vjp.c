@@ -169,31 +169,25 @@ static tgStatus limits_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
   return TG_OK;
 }
 
-// what y has in gaps and biases: y (rate dgap - drift ((dJ) v + J dv)) and, of bounces, y de J vhat
-static tgStatus bias_vjp(tgSim *s, tgPose *pose, const RowAdjoint *r, tgReal *gq, const Out *o) {
+// What y has in biases, y (rate dgap - drift ((dJ) v + J dv)) and of bounces y de J vhat: weights of the gaps and of (dJ) v; the rest.
+static tgStatus bias_vjp(tgSim *s, const RowAdjoint *r, tgReal *gaps, tgReal *drift, bool *drifts, const Out *o) {
   int n = s->nrow;
-  bool drifts = false;
+  *drifts = false;
+  for (int i = 0; i < n; i++) {
+    gaps[i] = r->y[i] * s->rows->rate[i];
+    drift[i] = -r->y[i] * s->rows->drift[i];
+    if (gaps[i] != 0) add_length(o, -gaps[i] * s->rows->gap[i] / s->dt);
+    if (drift[i] == 0) continue;
+    *drifts = true;
+    tgi_row_add(s, s->rows->J, i, drift[i], o->gv);
+  }
+  if (r->bounce == NULL || o->p == NULL) return TG_OK;
   size_t mark = tgi_stack_mark(s);
   tgReal *g = tgi_stack_real(s, (size_t)n);
   if (g == NULL) return short_scratch(s);
-  for (int i = 0; i < n; i++) {
-    g[i] = r->y[i] * s->rows->rate[i];
-    drifts = drifts || tgRe(s->rows->drift[i]) != 0;
-    if (g[i] != 0) add_length(o, -g[i] * s->rows->gap[i] / s->dt);
-  }
-  tgi_rows_gap_vjp(s, pose, g, gq, o->p);
-  if (drifts) {
-    for (int i = 0; i < n; i++) {
-      g[i] = -r->y[i] * s->rows->drift[i];
-      tgi_row_add(s, s->rows->J, i, g[i], o->gv);
-    }
-    tgi_rows_vjp(s, pose, g, s->start.vel, gq, o->p);
-  }
-  if (r->bounce != NULL && o->p != NULL) {
-    tgi_rows_mul(s, s->vhat, g);
-    for (int i = 0; i < n; i++) g[i] *= r->y[i] * tgi_bounce_share(s, i);
-    tgi_rows_bounce_parameters(s, g, o->p);
-  }
+  tgi_rows_mul(s, s->vhat, g);
+  for (int i = 0; i < n; i++) g[i] *= r->y[i] * tgi_bounce_share(s, i);
+  tgi_rows_bounce_parameters(s, g, o->p);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
@@ -228,14 +222,19 @@ static tgStatus rows_pose_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
     for (int d = 0; d < s->m.nv; d++) gq[d] = 0;
   }
   // lambda' d(J' f) = f' (dJ) lambda
-  tgi_rows_vjp(s, pose, r->y, tgi_problem_velocity(s), gq, o->p);
-  tgi_rows_vjp(s, pose, s->rows->f, r->lambda, gq, o->p);
-  TG_TRY(bias_vjp(s, pose, r, gq, o));
-  if (r->bounce != NULL) tgi_rows_vjp(s, pose, r->bounce, s->vhat, gq, o->p);
+  tgiRowProduct term[TGI_ROW_PRODUCTS] = {{r->y, tgi_problem_velocity(s)}, {s->rows->f, r->lambda}};
+  tgReal *gaps = tgi_stack_real(s, (size_t)s->nrow), *drift = tgi_stack_real(s, (size_t)s->nrow);
+  int n = 2;
+  bool drifts;
+  if (gaps == NULL || drift == NULL) return short_scratch(s);
+  TG_TRY(bias_vjp(s, r, gaps, drift, &drifts, o));
+  if (drifts) term[n++] = (tgiRowProduct){drift, s->start.vel};
+  if (r->bounce != NULL) term[n++] = (tgiRowProduct){r->bounce, s->vhat};
   if (r->alpha != NULL) {
-    tgi_rows_vjp(s, pose, r->alpha, r->X, gq, o->p);
-    tgi_rows_vjp(s, pose, r->beta, r->Y, gq, o->p);
+    term[n++] = (tgiRowProduct){r->alpha, r->X};
+    term[n++] = (tgiRowProduct){r->beta, r->Y};
   }
+  tgi_rows_sum_vjp(s, pose, n, term, gaps, gq, o->p);
   if (o->p != NULL || o->dt != NULL) TG_TRY(limits_vjp(s, r, o));
   if (o->p != NULL) TG_TRY(tgi_rows_size_parameters(s, pose, o->p));
   if (s->ahead && o->p != NULL) tgi_place_vjp(s, pose, o->p, NULL);

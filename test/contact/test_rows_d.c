@@ -66,7 +66,7 @@ static void count(const tgSim *s, Seen *k) {
   }
 }
 
-// all five functions at the present state; the work arrays hold ROWS rows
+// all six functions at the present state; the work arrays hold ROWS rows
 static void check_rows(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
   const tgModel *m = &s->m;
   int nv = m->nv, n;
@@ -108,6 +108,14 @@ static void check_rows(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
   tgt_zoo_rows(s, q);
   for (int i = 0; i < nv; i++) g[i] = i;
   tgi_rows_gap_vjp(s, &s->start, y, g, NULL);
+  for (int i = 0; i < nv; i++) g[i] -= i;
+  tgt_check_adjoint(D, n, nv, y, v, g);
+
+  // a sum of both, and of a product with another velocity
+  assert_int_equal(tgi_rows_jacobian(s, &s->start, u, NULL, to, at, D), TG_OK);
+  assert_int_equal(tgi_rows_jacobian(s, &s->start, v, NULL, to, at, D), TG_OK);
+  for (int i = 0; i < nv; i++) g[i] = i;
+  tgi_rows_sum_vjp(s, &s->start, 2, (tgiRowProduct[]){{y, u}, {y, v}}, y, g, NULL);
   for (int i = 0; i < nv; i++) g[i] -= i;
   tgt_check_adjoint(D, n, nv, y, v, g);
 

@@ -78,7 +78,7 @@ static bool solve_basis(const tgiLcp *s, int n, const int *at, tgReal *X, tgReal
     most = fmax(most, size);
   }
   if (!(least > BASIS_CUT * most)) return false;
-  tgi_reflectors_columns(nk, r, s->low.l, s->low.ltau, Y);
+  if (s->low.c != s->low.l) tgi_reflectors_columns(nk, r, s->low.l, s->low.ltau, Y);   // else basis_matrix has left them there
   solve_each_row(nk, r, M, piv, Y);
   for (int i = 0; i < nk; i++) iwork[i] = at[s->k[i]];
   for (int c = 0; c < r * n; c++) x[c] = 0;
