@@ -1,16 +1,17 @@
 // factor.c: factorisation A = L' D L of a matrix with the sparsity of the mass matrix, in tree order. See dynamics.h.
 //
 // Based on: [RBDA 6.5]. A_ij is not zero only when one of i, j is on the other's way to the root; eliminating from
-// the leaves fills nothing in, so L has the same pattern. Only entries (i, ancestor of i) of the arrays, stored by
-// trees (model/blocks.h), are read or written. The way to the root is walked by runs of neighbouring dofs (dof_run),
-// so that the inner loops are over contiguous numbers. Solves with many columns take sixteen, eight or four
-// neighbouring ones at a time.
+// the leaves fills nothing in, so L has the same pattern. The way is that of elimination (dof_elim): the kinematic one,
+// but where an actuated tendon couples branches, which then lie on one way. Only entries (i, j on the way of i) of the
+// arrays, stored by trees (model/blocks.h), are read or written. The way is walked by runs of neighbouring dofs
+// (dof_elimrun), so that the inner loops are over contiguous numbers. Solves with many columns take sixteen, eight or
+// four neighbouring ones at a time.
 #include "dyn/dynamics.h"
 
 // y[lo..hi] -= f x[lo..hi] along the way from dof i to the root
 TGI_INLINE void subtract_way(const tgModel *m, int i, tgReal f, const tgReal *restrict x, tgReal *restrict y) {
   for (int j = i; j >= 0;) {
-    int lo = m->dof_run[j], k = lo;
+    int lo = m->dof_elimrun[j], k = lo;
     for (; k + TGI_LANES - 1 <= j; k += TGI_LANES) {
       tgVec v;
       tgi_vec_load(&v, y + k);
@@ -18,14 +19,14 @@ TGI_INLINE void subtract_way(const tgModel *m, int i, tgReal f, const tgReal *re
       tgi_vec_store(&v, y + k);
     }
     for (; k <= j; k++) y[k] -= f * x[k];
-    j = m->dof_parent[lo];
+    j = m->dof_elim[lo];
   }
 }
 
 // y -= f_0 x_0 + .. + f_3 x_3 along the same way, x_a rows of L from x upwards
 TGI_INLINE void subtract_way_4(const tgModel *m, int i, const tgReal f[4], const tgReal *restrict x, int stride, tgReal *restrict y) {
   for (int j = i; j >= 0;) {
-    int lo = m->dof_run[j], k = lo;
+    int lo = m->dof_elimrun[j], k = lo;
     for (; k + TGI_LANES - 1 <= j; k += TGI_LANES) {
       tgVec v;
       tgi_vec_load(&v, y + k);
@@ -34,14 +35,14 @@ TGI_INLINE void subtract_way_4(const tgModel *m, int i, const tgReal f[4], const
     }
     for (; k <= j; k++)
       for (int a = 0; a < 4; a++) y[k] -= f[a] * x[k - a * stride];
-    j = m->dof_parent[lo];
+    j = m->dof_elim[lo];
   }
 }
 
 // takes row k out of the rows from parent[k] to `stop` (a dof on the way, or -1 for all), on all their entries
 static void eliminate(const tgModel *m, tgReal *L, int k, int stop, tgReal r) {
   tgReal *Lk = L + m->dof_block[k];
-  for (int i = m->dof_parent[k]; i > stop; i = m->dof_parent[i]) {
+  for (int i = m->dof_elim[k]; i > stop; i = m->dof_elim[i]) {
     tgReal f = Lk[i] * r;
     subtract_way(m, i, f, Lk, L + m->dof_block[i]);
     Lk[i] = f;
@@ -52,7 +53,7 @@ static void eliminate(const tgModel *m, tgReal *L, int k, int stop, tgReal r) {
 static void eliminate_4(const tgModel *m, tgReal *L, int k, const tgReal r[4]) {
   int stride = tgi_block_stride(m, k);
   tgReal *Lk = L + m->dof_block[k];
-  for (int i = m->dof_parent[k - 3]; i >= 0; i = m->dof_parent[i]) {
+  for (int i = m->dof_elim[k - 3]; i >= 0; i = m->dof_elim[i]) {
     tgReal f[4];
     for (int a = 0; a < 4; a++) f[a] = Lk[i - a * stride] * r[a];
     subtract_way_4(m, i, f, Lk, stride, L + m->dof_block[i]);
@@ -63,10 +64,10 @@ static void eliminate_4(const tgModel *m, tgReal *L, int k, const tgReal r[4]) {
 bool TGI_ISA(tgi_factor)(const tgModel *m, const tgReal *A, tgReal *L) {
   int nv = m->nv;
   for (int i = 0; i < nv; i++)
-    for (int j = i; j >= 0; j = m->dof_parent[m->dof_run[j]])
-      for (int k = m->dof_run[j]; k <= j; k++) L[m->dof_block[i] + k] = A[m->dof_block[i] + k];
+    for (int j = i; j >= 0; j = m->dof_elim[m->dof_elimrun[j]])
+      for (int k = m->dof_elimrun[j]; k <= j; k++) L[m->dof_block[i] + k] = A[m->dof_block[i] + k];
   for (int k = nv - 1; k >= 0;) {
-    bool four = k - m->dof_run[k] >= 3;
+    bool four = k - m->dof_elimrun[k] >= 3;
     tgReal r[4];
     for (int a = 0; a < (four ? 4 : 1); a++) {
       tgReal D = *tgi_block_diagonal(m, L, k - a);
@@ -85,12 +86,12 @@ static void forward(const tgModel *m, const tgReal *L, int from, int to, tgReal 
   for (int i = from; i < to; i++) {
     const tgReal *Li = tgi_block_row(m, L, i);
     tgReal sum[TGI_LANES] = {0, 0, 0, 0}, rest = x[i] / Li[i];
-    for (int j = m->dof_parent[i]; j >= 0;) {
-      int lo = m->dof_run[j], k = lo;
+    for (int j = m->dof_elim[i]; j >= 0;) {
+      int lo = m->dof_elimrun[j], k = lo;
       for (; k + TGI_LANES - 1 <= j; k += TGI_LANES)
         for (int c = 0; c < TGI_LANES; c++) sum[c] += Li[k + c] * x[k + c];
       for (; k <= j; k++) rest -= Li[k] * x[k];
-      j = m->dof_parent[lo];
+      j = m->dof_elim[lo];
     }
     x[i] = rest - ((sum[0] + sum[1]) + (sum[2] + sum[3]));
   }
@@ -98,7 +99,7 @@ static void forward(const tgModel *m, const tgReal *L, int from, int to, tgReal 
 
 void TGI_ISA(tgi_factor_solve_range)(const tgModel *m, const tgReal *L, int from, int to, tgReal *x) {
   for (int i = to - 1; i >= from; i--)  // x <- L'^-1 x
-    if (m->dof_parent[i] >= 0) subtract_way(m, m->dof_parent[i], x[i], tgi_block_row(m, L, i), x);
+    if (m->dof_elim[i] >= 0) subtract_way(m, m->dof_elim[i], x[i], tgi_block_row(m, L, i), x);
   forward(m, L, from, to, x);
 }
 
@@ -115,8 +116,8 @@ TGI_INLINE void forward_block(const tgModel *m, const tgReal *L, int first, int 
       tgi_vec_load(&x[c], X + i * n + TGI_LANES * c);
       tgi_vec_mul(&x[c], d);
     }
-    for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[m->dof_run[j]])
-      for (int k = m->dof_run[j]; k <= j; k++)
+    for (int j = m->dof_elim[i]; j >= 0; j = m->dof_elim[m->dof_elimrun[j]])
+      for (int k = m->dof_elimrun[j]; k <= j; k++)
         for (int c = 0; c < W / TGI_LANES; c++) tgi_vec_sub(&x[c], Li[k], X + k * n + TGI_LANES * c);
     for (int c = 0; c < W / TGI_LANES; c++) tgi_vec_store(&x[c], X + i * n + TGI_LANES * c);
   }
@@ -126,8 +127,8 @@ TGI_INLINE void forward_block(const tgModel *m, const tgReal *L, int first, int 
 TGI_INLINE void backward_block(const tgModel *m, const tgReal *L, int first, int last, int n, tgReal *X, const int W) {
   for (int i = last; i >= first; i--) {
     const tgReal *x = X + i * n, *Li = tgi_block_row(m, L, i);
-    for (int j = m->dof_parent[i]; j >= first; j = m->dof_parent[m->dof_run[j]])
-      for (int k = m->dof_run[j] > first ? m->dof_run[j] : first; k <= j; k++)
+    for (int j = m->dof_elim[i]; j >= first; j = m->dof_elim[m->dof_elimrun[j]])
+      for (int k = m->dof_elimrun[j] > first ? m->dof_elimrun[j] : first; k <= j; k++)
         for (int c = 0; c < W / TGI_LANES; c++) {
           tgVec y;
           tgi_vec_load(&y, X + k * n + TGI_LANES * c);
@@ -141,12 +142,12 @@ TGI_INLINE void backward_block(const tgModel *m, const tgReal *L, int first, int
 static void solve_column(const tgModel *m, const tgReal *L, int n, tgReal *X) {
   int nv = m->nv;
   for (int i = nv - 1; i >= 0; i--)
-    for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[j]) X[j * n] -= tgi_block_row(m, L, i)[j] * X[i * n];
+    for (int j = m->dof_elim[i]; j >= 0; j = m->dof_elim[j]) X[j * n] -= tgi_block_row(m, L, i)[j] * X[i * n];
   for (int i = 0; i < nv; i++) {
     const tgReal *Li = tgi_block_row(m, L, i);
     tgReal x = X[i * n] * (1 / Li[i]);
-    for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[m->dof_run[j]])
-      for (int k = m->dof_run[j]; k <= j; k++) x -= Li[k] * X[k * n];
+    for (int j = m->dof_elim[i]; j >= 0; j = m->dof_elim[m->dof_elimrun[j]])
+      for (int k = m->dof_elimrun[j]; k <= j; k++) x -= Li[k] * X[k * n];
     X[i * n] = x;
   }
 }
@@ -169,7 +170,7 @@ TGI_INLINE void solve_block_at(const tgModel *m, const tgReal *L, int count, con
   for (int a = count - 1; a >= 0; a--) {
     int i = dof[a];
     const tgReal *x = X + row[i], *Li = tgi_block_row(m, L, i);
-    for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[j])
+    for (int j = m->dof_elim[i]; j >= 0; j = m->dof_elim[j])
       for (int c = 0; c < W / TGI_LANES; c++) {
         tgVec y;
         tgi_vec_load(&y, X + row[j] + TGI_LANES * c);
@@ -186,7 +187,7 @@ TGI_INLINE void solve_block_at(const tgModel *m, const tgReal *L, int count, con
       tgi_vec_load(&x[c], X + row[i] + TGI_LANES * c);
       tgi_vec_mul(&x[c], d);
     }
-    for (int j = m->dof_parent[i]; j >= 0; j = m->dof_parent[j])
+    for (int j = m->dof_elim[i]; j >= 0; j = m->dof_elim[j])
       for (int c = 0; c < W / TGI_LANES; c++) tgi_vec_sub(&x[c], Li[j], X + row[j] + TGI_LANES * c);
     for (int c = 0; c < W / TGI_LANES; c++) tgi_vec_store(&x[c], X + row[i] + TGI_LANES * c);
   }

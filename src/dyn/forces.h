@@ -68,7 +68,7 @@ int tgi_end_tie(tgReal x, const tgReal *range);
 #define TGI_HOLD_TIE 1e-9
 /// act_hold and jnt_hold as the forces at the start foretell them, for a step of h. Those whose gains drive them away from
 /// where they are, by more than half of what the mass matrix resists in the step, are taken at the start, as are those
-/// on a tendon whose joints the step matrix does not couple. Mh, L and vhat are spoilt.
+/// on a tendon across trees or on a joint whose sum of forces is limited. Mh, L and vhat are spoilt.
 void tgi_servo_foretell(tgSim *s, tgReal h);
 /// The same as what they were found to be at the end of a step; true: some changed. hold: what is held stays so. sum: work, nv.
 bool tgi_servo_revise(tgSim *s, const tgStepEnd *end, bool hold, tgReal *sum);

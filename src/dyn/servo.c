@@ -8,22 +8,14 @@
 
 // ---- which ones are taken at the end ----
 
-static bool above(const tgModel *m, int dof, int of) {
-  while (of > dof) of = m->dof_parent[of];
-  return of == dof;
-}
-
-// Two dofs for which the step matrix has an entry, and whose actuator forces are not limited together with others'.
-static bool couples(const tgModel *m, int a, int b) {
-  return (a < b ? above(m, a, b) : above(m, b, a)) && !tgi_sum_limited(m, m->dof_jnt[a]) && !tgi_sum_limited(m, m->dof_jnt[b]);
-}
-
+// The step matrix has entries for the dofs of one tree. A joint's sum at its limit would leave of m m' what is not symmetric.
 static bool fits(const tgModel *m, int i) {
   if (m->act_trn[i] != TG_TRN_TENDON) return true;
-  int t = m->act_target[i], end = m->ten_adr[t] + m->ten_num[t];
-  for (int a = m->ten_adr[t]; a < end; a++)
-    for (int b = m->ten_adr[t]; b <= a; b++)
-      if (!couples(m, m->jnt_vadr[m->wrap_jnt[a]], m->jnt_vadr[m->wrap_jnt[b]])) return false;
+  int t = m->act_target[i], first = m->jnt_vadr[m->wrap_jnt[m->ten_adr[t]]];
+  for (int k = m->ten_adr[t]; k < m->ten_adr[t] + m->ten_num[t]; k++) {
+    int j = m->wrap_jnt[k];
+    if (m->dof_tree[2 * m->jnt_vadr[j]] != m->dof_tree[2 * first] || tgi_sum_limited(m, j)) return false;
+  }
   return true;
 }
 

@@ -212,6 +212,41 @@ static void fill_sets(tgModel *m) {
   m->row_width = m->set_width + second < m->nv ? m->set_width + second : m->nv;
 }
 
+// Dof j, of higher number, is eliminated before i, which it is coupled with: i ends the way of j.
+static void eliminate_before(tgModel *m, int i, int j) {
+  while (m->dof_elim[j] >= 0 && m->dof_elim[j] != i) j = m->dof_elim[j];
+  if (j != i) PUT_INT(dof_elim, j, i);
+}
+
+// the same of all that an actuated tendon couples with i within its tree
+static void eliminate_tendons(tgModel *m, int i) {
+  for (int a = 0; a < m->nu; a++) {
+    int t = m->act_target[a], end;
+    if (m->act_trn[a] != TG_TRN_TENDON) continue;
+    end = m->ten_adr[t] + m->ten_num[t];
+    for (int x = m->ten_adr[t]; x < end; x++) {
+      if (m->jnt_vadr[m->wrap_jnt[x]] != i) continue;
+      for (int y = m->ten_adr[t]; y < end; y++) {
+        int j = m->jnt_vadr[m->wrap_jnt[y]];
+        if (j > i && m->dof_tree[2 * j] == m->dof_tree[2 * i]) eliminate_before(m, i, j);
+      }
+    }
+  }
+}
+
+// The elimination tree [Liu1990] of the mass matrix and of actuated tendons, leaves first.
+static void fill_elimination(tgModel *m) {
+  bool tendons = false;
+  for (int a = 0; a < m->nu; a++) tendons = tendons || m->act_trn[a] == TG_TRN_TENDON;
+  for (int d = 0; d < m->nv; d++) PUT_INT(dof_elim, d, tendons ? -1 : m->dof_parent[d]);
+  for (int i = m->nv - 1; i >= 0 && tendons; i--) {
+    for (int j = i + 1; j < m->dof_tree[2 * i + 1]; j++)
+      if (m->dof_parent[j] == i) eliminate_before(m, i, j);
+    eliminate_tendons(m, i);
+  }
+  for (int d = 0; d < m->nv; d++) PUT_INT(dof_elimrun, d, d > 0 && m->dof_elim[d] == d - 1 ? m->dof_elimrun[d - 1] : d);
+}
+
 static void fill_joints(tgCompile *c, tgModel *m) {
   int qadr = 0, vadr = 0;
   for (int b = 0; b < m->nbody; b++) {
@@ -447,6 +482,7 @@ void tgi_model_layout(tgCompile *c, tgModel *m, tgLayout *l) {
   fill_tendons(c, m);
   fill_sets(m);
   fill_actuators(c, m);
+  fill_elimination(m);
   fill_equalities(c, m);
   fill_pairs(c, m);
   fill_keys(c, m);

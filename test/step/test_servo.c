@@ -16,7 +16,8 @@
 #include "tangere/lcp.h"
 
 // A ball on the floor that carries an arm of three hinges and a ball joint: servos on each, forces with ranges, alone and
-// summed, a gain that depends on its input, a tendon along the arm, a damper on the free joint.
+// summed, a gain that depends on its input, tendons along the arm and across to a second one, a damper on
+// the free joint.
 static const char arm_scene[] =
     "<mujoco><option timestep='0.004'/><worldbody><geom name='floor' type='plane' size='5 5 .1'/>"
     "<body name='base' pos='0 0 .0999'><freejoint name='root'/><geom size='.1' density='9000'/>"
@@ -27,13 +28,21 @@ static const char arm_scene[] =
     "<body name='l3' pos='0 .15 .1'><joint name='h3' axis='.2 1 0' actuatorfrcrange='-.6 .9'/>"
     "<geom type='capsule' size='.03' fromto='0 0 0 .1 0 .1' density='9000' contype='0' conaffinity='0'/>"
     "<body name='tip' pos='.1 0 .1'><joint name='b' type='ball'/>"
-    "<geom type='box' size='.05 .03 .04' density='9000' contype='0' conaffinity='0'/></body></body></body></body></body></worldbody>"
-    "<tendon><fixed name='t'><joint joint='h1' coef='.7'/><joint joint='h2' coef='-.4'/></fixed></tendon>"
+    "<geom type='box' size='.05 .03 .04' density='9000' contype='0' conaffinity='0'/></body></body></body>"
+    "<body name='r1' pos='0 .1 .1'><joint name='h4' axis='1 .2 0'/>"
+    "<geom type='capsule' size='.03' fromto='0 0 0 0 .15 .1' density='9000' contype='0' conaffinity='0'/>"
+    "<body name='r2' pos='0 .15 .1'><joint name='h5' type='slide' axis='0 1 0'/>"
+    "<geom type='capsule' size='.03' fromto='0 0 0 0 .1 0' density='9000' contype='0' conaffinity='0'/>"
+    "</body></body></body></body></worldbody>"
+    "<tendon><fixed name='across'><joint joint='h2' coef='.5'/><joint joint='h5' coef='.8'/></fixed>"
+    "<fixed name='t'><joint joint='h1' coef='.7'/><joint joint='h2' coef='-.4'/></fixed></tendon>"
     "<actuator><position name='p1' joint='h1' kp='40' kv='2' forcerange='-1.5 2'/>"
     "<general name='g2' joint='h2' gaintype='affine' gainprm='9 -6 -.8' biastype='affine' biasprm='.1 -12 -.7' ctrlrange='-.8 .8'/>"
     "<position name='p3' joint='h3' kp='15' kv='.4' gear='1.3'/><velocity name='v3' joint='h3' kv='.8' forcerange='-.5 .5'/>"
     "<position name='pb' joint='b' kp='6' kv='.2' gear='.3 1 -.5 0 0 0' forcerange='-.8 .8'/>"
     "<position name='pt' tendon='t' kp='30' kv='1' gear='.8' forcerange='-4 4'/>"
+    "<general name='pa' tendon='across' gaintype='affine' gainprm='60 -10 -1' biastype='affine' biasprm='0 -50 -2'"
+    " forcerange='-9 9'/>"
     "<velocity name='vr' joint='root' kv='2' gear='0 0 0 .2 0 1'/></actuator></mujoco>";
 
 enum { STATES = 6 };
@@ -45,9 +54,9 @@ static Rig arm(const char *settings) {
 }
 
 static void arm_state(tgSim *s, tgtRandom *r) {
-  tgReal step[12];
+  tgReal step[14];
   tg_sim_reset(s);
-  assert_int_equal(s->m.nv, 12);
+  assert_int_equal(s->m.nv, 14);
   for (int i = 0; i < s->m.nv; i++) step[i] = i < 3 ? 0 : tgt_uniform(r, -0.2, 0.2);
   tg_model_integrate(s->model, s->qpos, step, s->qpos);
   for (int i = 0; i < s->m.nv; i++) s->qvel[i] = i == 2 ? 0 : tgt_uniform(r, -0.8, 0.8);
@@ -180,11 +189,11 @@ static void test_matrix(void **state) {
   arm_state(r.s, &random);
   assert_int_equal(tg_sim_step_growing(r.s, h, NULL), TG_OK);
   int nu = r.m->nu, n = 13 * nu + 1;
-  tgReal x[12], y[12], at[128] = {0}, D[128] = {0}, gu[16] = {0}, dt = 0;
+  tgReal x[14], y[14], at[128] = {0}, D[128] = {0}, gu[16] = {0}, dt = 0;
   tgtDeriv d = {.name = "servo matrix", .nx = n, .ny = 1, .map = weights, .ctx = &(Weights){r.s, x, y}, .tol = 1e-8, .step = 1e-4};
   assert_true(n <= 128);
-  tgt_random_vector(&random, 12, x);
-  tgt_random_vector(&random, 12, y);
+  tgt_random_vector(&random, 14, x);
+  tgt_random_vector(&random, 14, y);
   memcpy(at, r.s->m.act_gain, 3 * (size_t)nu * sizeof *at);
   memcpy(at + 3 * nu, r.s->m.act_bias, 3 * (size_t)nu * sizeof *at);
   memcpy(at + 6 * nu, r.s->m.act_gear, 6 * (size_t)nu * sizeof *at);
@@ -299,6 +308,25 @@ static void test_record(void **state) {
   assert_true(held > 10);
 }
 
+// A tendon across trees, or on a joint whose sum of forces is limited, is taken at the start; within a tree it is not.
+static void test_tendons(void **state) {
+  (void)state;
+  static const char *const limit[2] = {"", "actuatorfrcrange='-9 9'"}, *end[2] = {"</body>", ""}, *close[2] = {"", "</body>"};
+  for (int one = 0; one < 2; one++)
+    for (int sum = 0; sum < 2; sum++) {
+      char text[900];
+      snprintf(text, sizeof text, "<mujoco><worldbody><body><joint name='a' axis='0 0 1' %s/>"
+               "<inertial pos='.1 0 0' mass='1' diaginertia='.3 .3 .3'/>%s<body><joint name='b' axis='0 0 1'/>"
+               "<inertial pos='.1 0 0' mass='1' diaginertia='.3 .3 .3'/></body>%s</worldbody>"
+               "<tendon><fixed name='t'><joint joint='a' coef='1'/><joint joint='b' coef='1'/></fixed></tendon>"
+               "<actuator><position tendon='t' kp='3'/></actuator></mujoco>", limit[sum], end[one], close[one]);
+      Rig r = rig_of_text(text, "lcp", NULL);
+      assert_int_equal(tg_sim_step(r.s, h, NULL), TG_OK);
+      assert_int_equal(r.s->act_hold[0], one == 1 && sum == 0 ? TGI_HOLD_NOT : TGI_HOLD_START);
+      drop(&r);
+    }
+}
+
 // Gains that drive an actuator away from where it is are smooth at 0; beyond half of what the mass resists they are taken at the start.
 static void test_driving(void **state) {
   (void)state;
@@ -324,6 +352,7 @@ int main(void) {
       cmocka_unit_test(test_derivatives), cmocka_unit_test(test_parameters), cmocka_unit_test(test_redundant),
       cmocka_unit_test(test_matrix),
       cmocka_unit_test(test_label),       cmocka_unit_test(test_record),     cmocka_unit_test(test_driving),
+      cmocka_unit_test(test_tendons),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
