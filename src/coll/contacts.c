@@ -76,9 +76,9 @@ static int first_of_pair(const tgSim *s, int pair) {
   return low;
 }
 
-static const int *remembered(const tgSim *s, int pair, int feature) {
+static int *remembered(const tgSim *s, int pair, int feature) {
   for (int k = first_of_pair(s, pair); k < s->rows->mem_count[0]; k++) {
-    const int *r = s->rows->mem_contact + k * TG_MEM_CONTACT;
+    int *r = s->rows->mem_contact + k * TG_MEM_CONTACT;
     if (r[0] != pair) return NULL;
     if (r[1] == feature) return r;
   }
@@ -296,6 +296,11 @@ void tgi_contacts_remember(tgSim *s) {
   }
   s->rows->mem_count[0] = s->ncon;
   s->rows->mem_count[1] = npair;
+}
+
+void tgi_contacts_warm(tgSim *s, const tgContactRow *c) {
+  int *r = remembered(s, c->pair, c->feature);
+  for (int k = 0; k < 3 && r != NULL; k++) r[3 + k] = k < c->nrow ? s->rows->class[c->row + k] : 0;
 }
 
 void tgi_contacts_recall(const tgSim *s, const tgContactRow *c, int cls[3]) {

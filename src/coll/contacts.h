@@ -42,6 +42,8 @@ void tgi_tangents_vjp(const tgContactRow *c, const tgReal g1[3], const tgReal g2
 
 /// Writes the contacts of this step, with the classes of their rows, into the sim's memory.
 void tgi_contacts_remember(tgSim *s);
+/// The memory of contact c, where it has one, takes the classes of its rows.
+void tgi_contacts_warm(tgSim *s, const tgContactRow *c);
 /// Classes of the three rows of contact c as remembered, 0 where it is new.
 void tgi_contacts_recall(const tgSim *s, const tgContactRow *c, int cls[3]);
 

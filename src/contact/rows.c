@@ -34,6 +34,15 @@ void tgi_rows_remember(tgSim *s) {
   tgi_contacts_remember(s);
 }
 
+void tgi_rows_warm(tgSim *s) {
+  for (int i = 0; i < s->nrow; i++) {
+    int slot = tgi_row_slot(&s->m, s, i);
+    if (slot >= 0) s->rows->mem_row[slot] = s->rows->class[i];
+  }
+  for (int i = 0; i < s->ncon; i++)
+    if (s->contact[i].row >= 0) tgi_contacts_warm(s, &s->contact[i]);
+}
+
 // ---- one row ----
 
 // opens a row with J = 0 on the dofs that it acts on; -1 when the rows are full (counted all the same)
@@ -82,15 +91,29 @@ void tgi_rows_edge(tgSim *s, const char *what, int row) {
   snprintf(s->edge, sizeof s->edge, "%.40s%s%s", what, row >= 0 ? ": " : "", label);
 }
 
-// Is it, by its numbers.
+static double gravity(const tgSim *s) {
+  double g2 = 0;
+  for (int i = 0; i < 3; i++) g2 += tgRe(s->m.opt_gravity[i]) * tgRe(s->m.opt_gravity[i]);
+  return sqrt(g2);
+}
+
+// Between bodies that fall together smooth forces change no gap, contacts with others do: as fast as weight would.
+static double speed_of_forces(const tgSim *s, int row) {
+  double smooth = fabs(tgRe(tgi_row_dot(s, s->rows->J, row, s->rows->surge)));
+  return s->rows->kind[row] == TG_ROW_NORMAL ? fmax(smooth, gravity(s) * s->rest) : smooth;
+}
+
+// Is it, by its numbers: u is the free velocity.
 static bool acts(tgSim *s, tgRowRule rule, tgReal h, int row) {
   if (s->pinned || rule == TGI_ROWS_TOUCHING || rule == TGI_ROWS_NEAR) return true;
-  double gap = tgRe(s->rows->gap[row]);
-  if (rule == TGI_ROWS_RESTING) return gap <= TG_TOUCH + s->rest * fabs(tgRe(tgi_row_dot(s, s->rows->J, row, s->rows->surge)));
+  double gap = tgRe(s->rows->gap[row]), forces = speed_of_forces(s, row);
+  if (rule == TGI_ROWS_RESTING) return gap <= TG_TOUCH + s->rest * forces;
   double before = tgRe(tgi_row_dot(s, s->rows->J, row, s->start.vel)), after = tgRe(tgi_row_dot(s, s->rows->J, row, s->vhat));
-  double end = gap + tgRe(h) * (after - before);
+  double start = gap - tgRe(h) * before, end = gap + tgRe(h) * (after - before);
   if (fabs(end - TG_TOUCH) <= tie) tgi_rows_edge(s, "about to close or to stay open", row);
-  return end <= TG_TOUCH;
+  if (end <= TG_TOUCH) return true;
+  // It opens in the free motion, which goes through what stops it: a box that rocks from edge to edge rests on both.
+  return start <= TG_TOUCH + tgRe(h) * forces && before <= 2 * forces;
 }
 
 // Keeps the limit's row that was opened last, or takes it back.
@@ -216,11 +239,7 @@ void tgi_contact_screw(const tgContactRow *c, int part, tgReal screw[6]) {
 }
 
 // restitution acts above max(|g| h, restitution_speed) of approach
-static double bounce_speed(const tgSim *s, double h) {
-  double g2 = 0;
-  for (int i = 0; i < 3; i++) g2 += tgRe(s->m.opt_gravity[i]) * tgRe(s->m.opt_gravity[i]);
-  return fmax(sqrt(g2) * h, tgi_impulse_options(s)->restitution_speed);
-}
+static double bounce_speed(const tgSim *s, double h) { return fmax(gravity(s) * h, tgi_impulse_options(s)->restitution_speed); }
 
 static bool closes_faster(const tgSim *s, int row, double speed) { return tgRe(tgi_row_dot(s, s->rows->J, row, s->vhat)) < -speed; }
 
@@ -275,7 +294,7 @@ static double bend(tgSim *s, const tgPose *pose, int row, const tgReal *u) {
 static const double slowest = 1e-6;
 
 bool tgi_row_is_fast(tgSim *s, const tgPose *pose, int row, const tgReal *u) {
-  double approach = -tgRe(tgi_row_dot(s, s->rows->J, row, u)), forces = fabs(tgRe(tgi_row_dot(s, s->rows->J, row, s->rows->surge)));
+  double approach = -tgRe(tgi_row_dot(s, s->rows->J, row, u)), forces = speed_of_forces(s, row);
   if (approach <= 2 * forces + slowest) return false;
   double least = 2 * (forces + fabs(bend(s, pose, row, u))) + slowest;
   if (fabs(approach - least) <= tie) tgi_rows_edge(s, "at the speed where an impact begins", row);

@@ -29,6 +29,8 @@ void tgi_rows_drop(tgSim *s, const int8_t *drop);
 int tgi_row_slot(const tgModel *m, const tgSim *s, int row);
 /// mem_row and the contacts' memory from row_class.
 void tgi_rows_remember(tgSim *s);
+/// The memory keeps its contacts and features, and takes the classes of the rows: a warm start for the next solve of the same step.
+void tgi_rows_warm(tgSim *s);
 /// "contact of geom 'a' and geom 'b'", "limit of joint 'j'" ... written into text. Returns text.
 const char *tgi_row_label(const tgSim *s, int row, char *text, size_t size);
 /// The contacts: see tgContactModel.touches.

@@ -106,6 +106,9 @@ static inline int tgi_dry_rows(const tgModel *m) {
 
 /// Impacts that a step takes each at its own time, and the parts that it then has at most: a flow and an impact each, and the last flow.
 enum { TGI_IMPACTS = 8, TGI_PARTS = 2 * TGI_IMPACTS + 1 };
+/// Integers of a part's record: a byte for each actuator and joint, 16 to round up, and the answers of two problems over its rows
+/// (tgRowSolver.record_bytes).
+static inline int tgi_part_record_ints(const tgModel *m, int rows) { return (m->nu + m->njnt + 15) / 4 + 1 + 2 * rows; }
 
 /// Constraint rows of the last step and the islands that they make, with the choices of the last one that the next starts from (mem_*).
 typedef struct tgRows {
@@ -149,6 +152,7 @@ struct tgSim {
   bool opened;                 // vhat and L are of the free motion of dt from the start, and nothing else of a part is made yet
   double rest;                 // what was left of the step when its first forces were taken, row_surge's [s]
   bool ahead;                  // rows are at s->trial, the pose q0 (+) dt v0, else at s->start
+  bool guarded;                // the impact that was made last blends two problems (step/impulse_impact.h)
   int npart;                   // parts of the last step
   int nedge;                   // choices of its parts that a move of 1e-9 may change, besides those that its last rows show
   char edge[200];              // the first of them, as words

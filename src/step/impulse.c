@@ -206,8 +206,7 @@ static tgStatus impulses(tgSim *s, const void *record) {
   return record != NULL ? k->recall(s, record) : k->solve(s);
 }
 
-// v1 by the rows as they stand, with the biases that they have been given
-static tgStatus solve_velocities(tgSim *s, const void *record) {
+tgStatus tgi_impulse_velocities(tgSim *s, const void *record) {
   TG_TRY(tgi_islands(s));
   TG_TRY(assemble(s));
   fill_bias(s);
@@ -216,8 +215,7 @@ static tgStatus solve_velocities(tgSim *s, const void *record) {
   return status;
 }
 
-// no rows yet; the free motion of h from (q0, v0); held: with actuators as they are
-static tgStatus open_part(tgSim *s, tgReal h, bool held) {
+tgStatus tgi_impulse_part(tgSim *s, tgReal h, bool held) {
   bool known = s->opened && s->dt == h && !s->nothing_shared && !held;
   s->opened = false;
   s->dt = h;
@@ -248,12 +246,12 @@ static tgStatus agree(tgSim *s, Agreement *a, bool *again) {
 }
 
 static tgStatus touching_velocity(tgSim *s, double h, bool held, const void *record) {
-  TG_TRY(open_part(s, h, held));
+  TG_TRY(tgi_impulse_part(s, h, held));
   if (s->contact_model == NULL) return TG_OK;
   TG_TRY(tgi_rows(s, &s->start, h, TGI_ROWS_TOUCHING));
   if (s->nrow == 0) return TG_OK;
   for (int i = 0; i < s->nrow; i++) s->rows->rate[i] = tgRe(s->rows->bounce[i]) != 0 ? 0 : tgi_impulse_options(s)->erp / h;
-  return solve_velocities(s, record);
+  return tgi_impulse_velocities(s, record);
 }
 
 tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record) {
@@ -272,9 +270,6 @@ tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record) {
 
 // ---- the rule `closing` ----
 
-// a normal or a limit, which pushes only
-static bool pushes(const tgSim *s, int row) { return s->rows->kind[row] == TG_ROW_NORMAL || s->rows->kind[row] == TG_ROW_LIMIT; }
-
 // Takes out the normals and limits that are impacts at velocity u, or all but these; how many they are.
 static tgStatus part_fast(tgSim *s, const tgPose *pose, const tgReal *u, bool keep, int *count) {
   size_t mark = tgi_stack_mark(s);
@@ -282,27 +277,19 @@ static tgStatus part_fast(tgSim *s, const tgPose *pose, const tgReal *u, bool ke
   if (drop == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
   *count = 0;
   for (int i = 0; i < s->nrow; i++) {
-    bool fast = pushes(s, i) && tgi_row_is_fast(s, pose, i, u);
+    bool fast = tgi_row_pushes(s, i) && tgi_row_is_fast(s, pose, i, u);
     *count += fast;
-    drop[i] = pushes(s, i) && fast != keep;
+    drop[i] = tgi_row_pushes(s, i) && fast != keep;
   }
   if (keep || *count > 0) tgi_rows_drop(s, drop);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
 
-tgStatus tgi_impulse_near(tgSim *s, const tgPose *pose, const tgReal *u, double *gap, int *row) {
+tgStatus tgi_impulse_near(tgSim *s, const tgPose *pose, const tgReal *u) {
   int fast;
   TG_TRY(tgi_rows(s, pose, 0, TGI_ROWS_NEAR));
-  TG_TRY(part_fast(s, pose, u, true, &fast));
-  *gap = INFINITY;
-  *row = -1;
-  for (int i = 0; i < s->nrow; i++) {
-    if (!pushes(s, i) || tgRe(s->rows->gap[i]) >= *gap) continue;
-    *gap = tgRe(s->rows->gap[i]);
-    *row = i;
-  }
-  return TG_OK;
+  return part_fast(s, pose, u, true, &fast);
 }
 
 // The positions' problem: with V = vhat + Mh^-1 J' f the mean velocity of the step, gaps and errors end at 0,
@@ -311,7 +298,7 @@ static void position_bias(tgSim *s) {
   tgRows *r = s->rows;
   double most = tgi_impulse_options(s)->push_speed;
   for (int i = 0; i < s->nrow; i++) {
-    bool moves = pushes(s, i) || r->kind[i] == TG_ROW_EQUALITY;
+    bool moves = tgi_row_pushes(s, i) || r->kind[i] == TG_ROW_EQUALITY;
     r->bounce[i] = 0;
     r->rate[i] = moves ? 1 / s->dt : 0;
     r->drift[i] = moves ? 1 : 0;
@@ -328,15 +315,27 @@ static void position_bias(tgSim *s) {
   }
 }
 
+// the second problem over the same rows, which is selected: its velocity, from vhat
+static tgStatus answer_again(tgSim *s, const void *record) {
+  for (int d = 0; d < s->m.nv; d++) s->rows->mean[d] = s->vhat[d];
+  tgStatus status = impulses(s, record);
+  if (status == TG_OK) tgi_rows_respond(s, s->rows->f, s->rows->mean);
+  return status;
+}
+
+tgStatus tgi_impulse_again(tgSim *s, const void *record) {
+  fill_bias(s);
+  return answer_again(s, record);
+}
+
 static tgStatus solve_flow(tgSim *s, const void *record) {
   size_t bytes = s->contact_model->kind->rows->record_bytes(s);
-  tgStatus status = solve_velocities(s, record);
+  tgStatus status = tgi_impulse_velocities(s, record);
   if (status != TG_OK) return status;
   memcpy(s->rows->class2, s->rows->class, (size_t)s->nrow * sizeof *s->rows->class);
   tgi_rows_select(s, 1);
   position_bias(s);
-  status = impulses(s, record != NULL ? (const char *)record + bytes : NULL);
-  if (status == TG_OK) tgi_rows_respond(s, s->rows->f, s->rows->mean);
+  status = answer_again(s, record != NULL ? (const char *)record + bytes : NULL);
   tgi_rows_select(s, 0);
   return status;
 }
@@ -356,7 +355,7 @@ static tgStatus flow(tgSim *s, tgReal dt, bool last, bool held, const void *reco
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)m->nv), *q = tgi_stack_real(s, (size_t)m->nq);
   if (w == NULL || q == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
-  TG_TRY(open_part(s, dt, held));
+  TG_TRY(tgi_impulse_part(s, dt, held));
   *fast = 0;
   for (int d = 0; d < m->nv; d++) {
     s->rows->mean[d] = s->vhat[d];
@@ -383,32 +382,4 @@ tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, in
     TG_TRY(agree(s, &a, &again));
   }
   return TG_OK;
-}
-
-// at rest in the rest of the step, or meeting within touch: not those that have yet to meet
-static tgStatus resting_rows(tgSim *s) {
-  int8_t *drop = tgi_stack_bytes(s, (size_t)s->cap.nrow + 1);
-  if (drop == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
-  TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_RESTING));
-  for (int i = 0; i < s->nrow; i++)
-    drop[i] = pushes(s, i) && tgRe(s->rows->gap[i]) > TG_TOUCH && tgi_row_is_fast(s, &s->start, i, s->start.vel);
-  tgi_rows_drop(s, drop);
-  return TG_OK;
-}
-
-tgStatus tgi_impulse_impact(tgSim *s) {
-  size_t mark = tgi_stack_mark(s);
-  double least = tgi_impulse_options(s)->restitution_speed;
-  TG_TRY(open_part(s, 0, false));
-  TG_TRY(resting_rows(s));
-  tgi_stack_free(s, mark);
-  if (s->nrow == 0) return TG_OK;
-  int met = 0;
-  for (int i = 0; i < s->nrow; i++) {
-    if (!pushes(s, i) || !tgi_row_is_fast(s, &s->start, i, s->vhat)) continue;
-    if (++met == 2) tgi_rows_edge(s, "meets at the same time as another", i);
-    if (s->rows->kind[i] != TG_ROW_NORMAL || !(tgRe(tgi_row_dot(s, s->rows->J, i, s->vhat)) < -least)) continue;
-    s->rows->bounce[i] = s->contact[s->rows->owner[i]].restitution;
-  }
-  return solve_velocities(s, NULL);
 }

@@ -23,19 +23,27 @@ tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record);
 // A flow of dt: rows at q0 (+) dt v0 of what its free motion closes; two problems over them,
 //   velocities  v1 = vhat + Mh^-1 J' f,     J v1 >= 0,
 //   positions   V  = vhat + Mh^-1 J' f2,    gap + dt J (V - v0) >= 0,    q1 = q0 (+) dt V;   friction and dry friction in both.
-// An impact, dt = 0: v1 = v0 + M^-1 J' f, J v1 >= -e J v0, at q0.
+// An impact, dt = 0: v1 = v0 + M^-1 J' f, J v1 >= -e J v0, at q0 (step/impulse_impact.h).
 
+/// A part of length h begins: no rows yet, v1 is its free motion from (q0, v0); held: with actuators as they are.
+tgStatus tgi_impulse_part(tgSim *s, tgReal h, bool held);
+/// v1 by the rows as they stand, with the biases that they have been given. record: of one problem, NULL: there is none.
+tgStatus tgi_impulse_velocities(tgSim *s, const void *record);
+/// row_mean_velocity by the second problem over the same rows, which is selected, likewise.
+tgStatus tgi_impulse_again(tgSim *s, const void *record);
 /// Before a part: what smooth forces do in the `rest` of the step from (q0, v0), by which impacts are told from what rests. A flow of
 /// `rest` right behind it has its free motion from here.
 tgStatus tgi_impulse_open(tgSim *s, tgReal rest);
 /// A flow: v1 and the mean velocity V (row_mean_velocity). last: what closes fast rests like the others; else it has no
 /// rows, and *fast counts it. record: as above, of impulses two.
 tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, int *fast);
-/// An impact of what is within touch at (q0, v0).
-tgStatus tgi_impulse_impact(tgSim *s);
-/// Makes rows, in place of those there are, of all that meets fast at the pose and velocity u: the least gap of them and
-/// its row; infinite, -1: none does.
-tgStatus tgi_impulse_near(tgSim *s, const tgPose *pose, const tgReal *u, double *gap, int *row);
+/// Makes rows, in place of those there are, of the contacts and limits that close fast at the pose and velocity u, and of the
+/// other constraints; s->contact has all that are near.
+tgStatus tgi_impulse_near(tgSim *s, const tgPose *pose, const tgReal *u);
+/// A normal or a limit, which pushes only.
+static inline bool tgi_row_pushes(const tgSim *s, int row) {
+  return s->rows->kind[row] == TG_ROW_NORMAL || s->rows->kind[row] == TG_ROW_LIMIT;
+}
 /// True where steps are made by the rule `closing`.
 static inline bool tgi_closes(const tgSim *s) {
   const tgImpulseOptions *o = tgi_impulse_options(s);
@@ -89,6 +97,8 @@ static inline void tgi_mean_acceleration(const tgSim *s, const tgReal *v, tgReal
 /// of the part; gu, p and dt may be NULL. clamps counts those met.
 typedef struct tgiAdjoint { tgReal *gq, *gv, *gu; tgParamGrad *p; tgReal *dt; int *clamps; } tgiAdjoint;
 
+/// x' dM y: what x' M y has of coordinates and parameters at held x and y.
+tgStatus tgi_impulse_mass_vjp(tgSim *s, const tgReal *x, const tgReal *y, const tgiAdjoint *o);
 /// Adjoint of (q0, v0, u, parameters, dt) -> the velocity of the problem that is selected (tgi_problem_velocity), z its gradient.
 tgStatus tgi_impulse_vjp(tgSim *s, const tgReal *z, const tgiAdjoint *o);
 /// Dense derivative of the same, D (nv x (2 nv + nu), row-major): columns q, v, u. Shares no code with the adjoint.

@@ -17,4 +17,19 @@ void tgi_parts_record(const tgSim *s, void *to);
 tgStatus tgi_parts_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *dp, int *clamps);
 tgStatus tgi_parts_jacobian(tgSim *s, tgReal *D, int *clamps);
 
+// ---- between impulse_parts.c and its derivative ----
+
+/// A drift takes what touches within rounding to gap 0, before or after, at the velocity that it has: too short for forces. A flow is
+/// without what closes fast, but for the last where nothing meets, or too much has met already.
+typedef enum tgiPartKind { TGI_FLOW, TGI_IMPACT, TGI_DRIFT, TGI_LAST_FLOW } tgiPartKind;
+static inline tgiPartKind tgi_part_kind(const tgSim *s, int k) { return (tgiPartKind)s->rows->part_kind[k]; }
+/// What was solved for in part k.
+const void *tgi_part_record(const tgSim *s, int k);
+/// Part k of the last step is in the sim again, to the bit, by what was solved for: under the memory of before the step.
+tgStatus tgi_part_load(tgSim *s, int k);
+/// The memory of before the last step in the place of the present one, and back.
+void tgi_parts_swap_memory(tgSim *s);
+/// The state that the step started from is in the sim again.
+void tgi_parts_restore(tgSim *s);
+
 #endif

@@ -74,15 +74,11 @@ static void label(const tgSim *s, tgGradInfo *info) {
 
 // ---- adjoint ----
 
-static tgStatus no_room(tgSim *s, const char *what) {
-  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's %s; reserve more and repeat.", what);
-}
-
 // x <- R' x
 static tgStatus bounce_position(tgSim *s, tgReal *x, tgReal *gaps) {
   size_t mark = tgi_stack_mark(s);
   tgReal *old = tgi_stack_real(s, (size_t)s->m.nv);
-  if (old == NULL) return no_room(s, "adjoint");
+  if (old == NULL) return tgi_no_room(s, "adjoint");
   for (int d = 0; d < s->m.nv; d++) old[d] = x[d];
   tgStatus status = tgi_bounce_position_vjp(s, old, x, gaps);
   tgi_stack_free(s, mark);
@@ -95,7 +91,7 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tg
   bool by_new = symplectic(s);
   if (tgi_closes(s)) return tgi_parts_vjp(s, gq, gv, aq, av, du, dp, clamps);
   tgReal *z = tgi_stack_real(s, (size_t)nv), *w = tgi_stack_real(s, (size_t)nv), *gw = tgi_stack_real(s, (size_t)nv);
-  if (z == NULL || w == NULL || gw == NULL) return no_room(s, "adjoint");
+  if (z == NULL || w == NULL || gw == NULL) return tgi_no_room(s, "adjoint");
   for (int d = 0; d < nv; d++) {
     gw[d] = 0;
     z[d] = gv != NULL ? gv[d] : 0;
@@ -105,7 +101,7 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tg
   tgReal *gaps = NULL;
   if (bounces && dp != NULL) {
     gaps = tgi_stack_real(s, (size_t)s->nrow);
-    if (gaps == NULL) return no_room(s, "adjoint");
+    if (gaps == NULL) return tgi_no_room(s, "adjoint");
     for (int i = 0; i < s->nrow; i++) gaps[i] = 0;
   }
   // q' = q (+) h v' or q (+) h v
@@ -129,7 +125,7 @@ static tgStatus bouncing_positions(tgSim *s, const tgReal *w, tgReal *D) {
   int nv = s->m.nv, nc = 2 * nv + s->m.nu;
   size_t size = (size_t)nv * (size_t)nc;
   tgReal *Xq = tgi_stack_real(s, size), *Xw = tgi_stack_real(s, size), *Dv = D + size;
-  if (Xq == NULL || Xw == NULL) return no_room(s, "Jacobian");
+  if (Xq == NULL || Xw == NULL) return tgi_no_room(s, "Jacobian");
   bool by_new = symplectic(s);
   for (int d = 0; d < nv; d++)
     for (int c = 0; c < nc; c++) Xq[d * nc + c] = c == d ? 1 : 0;
@@ -145,7 +141,7 @@ static tgStatus bouncing_positions(tgSim *s, const tgReal *w, tgReal *D) {
 static tgStatus positions(tgSim *s, const tgReal *w, tgReal *D) {
   int nv = s->m.nv, nc = 2 * nv + s->m.nu, *span = tgi_stack_bytes(s, 2 * ((size_t)nv + 1) * sizeof *span);
   size_t size = (size_t)nv * (size_t)nc;
-  if (span == NULL) return no_room(s, "Jacobian");
+  if (span == NULL) return tgi_no_room(s, "Jacobian");
   for (int d = 0; d < nv; d++) {
     int island = s->nrow > 0 ? s->rows->dof_island[d] : -1;
     const int *tree = s->m.dof_set + 3 * s->m.dof_set[3 * d];
@@ -161,7 +157,7 @@ static tgStatus jacobian(tgSim *s, tgReal *D, int *clamps) {
   int nv = s->m.nv, nc = 2 * nv + s->m.nu;
   if (tgi_closes(s)) return tgi_parts_jacobian(s, D, clamps);
   tgReal *w = tgi_stack_real(s, (size_t)nv);
-  if (w == NULL) return no_room(s, "Jacobian");
+  if (w == NULL) return tgi_no_room(s, "Jacobian");
   const tgReal *v = symplectic(s) ? s->end.vel : s->start.vel;
   for (int d = 0; d < nv; d++) w[d] = s->h * v[d];
   TG_TRY(tgi_impulse_jacobian(s, D + (size_t)nv * (size_t)nc, clamps));

@@ -50,8 +50,8 @@ static void balance_parameters(const tgSim *s, const tgReal *u, const tgReal *la
   add_length(o, rate);
 }
 
-// x' dM y through its place in the balance: gq += sign d(x' M y)/dq
-static tgStatus mass_vjp(tgSim *s, const tgReal *x, const tgReal *y, const Out *o) {
+// through its place in the balance
+tgStatus tgi_impulse_mass_vjp(tgSim *s, const tgReal *x, const tgReal *y, const Out *o) {
   int nv = s->m.nv;
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)nv), *zero = tgi_stack_real(s, (size_t)nv);
@@ -81,7 +81,7 @@ static tgStatus balance_vjp(tgSim *s, const tgReal *u, const tgReal *x, const tg
       w[d] = -lambda[d];
       a[d] = u[d] - s->start.vel[d];
     }
-    tgStatus status = mass_vjp(s, w, a, o);
+    tgStatus status = tgi_impulse_mass_vjp(s, w, a, o);
     tgi_stack_free(s, mark);
     return status;
   }
@@ -253,7 +253,7 @@ static tgStatus rows_start_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
   if (r->bounce != NULL) TG_TRY(balance_vjp(s, s->vhat, r->bx, r->blambda, &free_motion));
   if (r->alpha == NULL) return TG_OK;
   for (int d = 0; d < m->nv; d++) r->Y[d] = -r->Y[d];
-  TG_TRY(mass_vjp(s, r->Y, r->X, o));
+  TG_TRY(tgi_impulse_mass_vjp(s, r->Y, r->X, o));
   for (int d = 0; d < m->nv && !tgi_explicit_damping(s); d++) {
     tgReal YX = r->Y[d] * r->X[d];
     if (o->p != NULL && o->p->dof_damping != NULL) o->p->dof_damping[d] += h * YX;

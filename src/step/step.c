@@ -12,6 +12,10 @@
 #include "dyn/dynamics.h"
 #include "sim/stepper.h"
 
+tgStatus tgi_no_room(tgSim *s, const char *what) {
+  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's %s; reserve more and repeat.", what);
+}
+
 void tgi_step_forces(tgSim *s, const tgReal *v) {
   tgi_velocities(s, &s->start, v);
   tgi_bias(s, &s->start);
@@ -178,7 +182,7 @@ static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo 
 static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tgReal *dv, tgReal *du, tgParamGrad *dp, int *clamps) {
   int nv = s->m.nv, nu = s->m.nu, na = s->m.na;
   tgReal *a = tgi_stack_real(s, 2 * (size_t)nv + (na > 0 ? (size_t)nu : 0)), *input = na > 0 ? a + 2 * nv : du;
-  if (a == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
+  if (a == NULL) return tgi_no_room(s, "adjoint");
   for (int d = 0; d < 2 * nv; d++) a[d] = 0;
   for (int i = 0; i < nu && input != NULL; i++) input[i] = 0;
   if (dp != NULL) dp->sided = (tgGradInfo){.label = TG_GRAD_EXACT};
@@ -209,7 +213,7 @@ tgStatus tg_sim_step_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, tgReal 
 static tgStatus add_activations(tgSim *s, tgReal *D, int *clamps) {
   size_t mark = tgi_stack_mark(s);
   tgReal *row = tgi_stack_real(s, (size_t)s->m.nu);
-  if (row == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
+  if (row == NULL) return tgi_no_room(s, "Jacobian");
   tgi_activation_jacobian(s, s->h, row, D, clamps);
   tgi_stack_free(s, mark);
   return TG_OK;
@@ -246,7 +250,7 @@ static tgStatus param_jacobian(tgSim *s, tgParamGrad *dp, tgReal *D, tgGradInfo 
   s->aware_row = -1;
   s->no_aware_adjoint = true;
   if (status == TG_OK && g == NULL)
-    status = tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
+    status = tgi_no_room(s, "Jacobian");
   for (int i = 0; i < ny && status == TG_OK; i++) {
     for (int k = 0; k < ny; k++) g[k] = k == i;
     tg_param_grad_clear(dp);

@@ -9,6 +9,9 @@ tgStatus tgi_check_parameters(tgSim *s);
 /// A new velocity is finite; names the body otherwise.
 tgStatus tgi_check_velocity(tgSim *s, const tgReal *v);
 
+/// TG_ERR_CAPACITY for `what` of a step.
+tgStatus tgi_no_room(tgSim *s, const char *what);
+
 /// Velocities, bias and smooth forces at the pose of q0 and v: V, Vp, Sd, vel, bias, qfrc_actuator, qfrc_passive, tau.
 void tgi_step_forces(tgSim *s, const tgReal *v);
 

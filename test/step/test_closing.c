@@ -1,8 +1,10 @@
 // test_closing.c: the rule `closing` of lcp against what is known of the motion: impacts at their own time whatever the
 // step, overlap that is moved apart without motion, rest without drift, lifts that change nothing, several impacts in a step.
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "model/blocks.h"
 #include "step/impulse_parts.h"
 #include "support/deriv.h"
 #include "support/rig.h"
@@ -284,11 +286,108 @@ static void test_adjoint(void **state) {
   drop(&r);
 }
 
+// A box that falls on another, thrown about: it rocks from edge to edge, and comes to rest.
+static void test_rocking(void **state) {
+  (void)state;
+  static const char stack[] =
+      "<mujoco><worldbody>" FLOOR
+      "<body pos=\".03 0 .305\"><freejoint/><geom type=\"box\" size=\".1 .1 .1\" mass=\"1\" friction=\".4\"/></body>"
+      "<body pos=\"0 0 .1\"><freejoint/><geom type=\"box\" size=\".1 .15 .1\" mass=\"2\" friction=\".5\"/></body></worldbody></mujoco>";
+  tgtRandom random = {.s = 11};
+  for (int k = 0; k < 16; k++) {
+    Rig r = closing(stack, 0);
+    double h = k % 2 == 0 ? 0.01 : 0.003;
+    int steps = (int)(1.5 / h);
+    tgReal before[14], moved[12];
+    tgStepInfo info;
+    for (int d = 0; d < 6; d++) r.s->qvel[d] = tgt_uniform(&random, -1, 1) * (d < 3 ? 0.5 : 2);
+    run(&r, h, steps, &info);
+    memcpy(before, r.s->qpos, sizeof before);
+    run(&r, h, steps / 3, &info);
+    assert_int_equal(info.nimpact, 0);
+    tg_model_difference(r.m, before, r.s->qpos, moved);
+    for (int d = 0; d < 12; d++)
+      check_true(fabs(tgRe(moved[d])) < 1e-12 && fabs(tgRe(r.s->qvel[d])) < 1e-12, "throw %d: coordinate %d moves by %g, at %g", k, d,
+                 tgRe(moved[d]), tgRe(r.s->qvel[d]));
+    drop(&r);
+  }
+}
+
+// ---- impacts with friction gain no energy ----
+
+// two bodies on a hinge whose `n` balls each touch a fixed ball from its own side; restitution and friction mixed
+static Rig touching_balls(tgtRandom *r, int n) {
+  char xml[4000], fixed[1500] = "", ball[2][1500] = {"", ""};
+  for (int k = 0; k < n; k++) {
+    double c[3], u[3], length = 0;
+    for (int i = 0; i < 3; i++) {
+      c[i] = tgt_uniform(r, -0.3, 0.3);
+      u[i] = tgt_normal(r);
+      length += u[i] * u[i];
+    }
+    // the second body's frame is 0.3 m along x
+    char *text = ball[k % 2];
+    size_t used = strlen(text);
+    double mu = tgt_uniform(r, 0, 1.2), shift = k % 2 == 1 ? 0.3 : 0;
+    snprintf(text + used, sizeof ball[0] - used, "<geom type='sphere' size='.04' pos='%.17g %.17g %.17g' mass='%g' friction='%g'/>",
+             c[0] - shift, c[1], c[2], tgt_uniform(r, 0.1, 1), mu);
+    used = strlen(fixed);
+    snprintf(fixed + used, sizeof fixed - used, "<geom type='sphere' size='.04' pos='%.17g %.17g %.17g' friction='0'/>",
+             c[0] + 0.08 * u[0] / sqrt(length), c[1] + 0.08 * u[1] / sqrt(length), c[2] + 0.08 * u[2] / sqrt(length));
+  }
+  snprintf(xml, sizeof xml,
+           "<mujoco><option gravity='0 0 0'/><worldbody>%s<body><freejoint/>%s<inertial pos='0 0 0' mass='1' diaginertia='.01 .02 .015'/>"
+           "<body pos='.3 0 0'><joint axis='.3 1 .2'/>%s<inertial pos='.05 0 .02' mass='.4' diaginertia='.004 .003 .005'/>"
+           "</body></body></worldbody></mujoco>",
+           fixed, ball[0], ball[1]);
+  return closing(xml, 0);
+}
+
+static double kinetic(tgSim *s) {
+  assert_int_equal(tg_sim_forward(s), TG_OK);
+  double sum = 0;
+  for (int i = 0; i < s->m.nv; i++)
+    for (int k = i; k >= 0; k = s->m.dof_parent[k])
+      sum += (k == i ? 0.5 : 1) * tgRe(tgi_block_row(&s->m, s->M, i)[k] * s->qvel[i] * s->qvel[k]);
+  return sum;
+}
+
+static void test_impacts_gain_nothing(void **state) {
+  (void)state;
+  enum { MODELS = 120, THROWS = 84 };
+  tgtRandom r = {.s = 5};
+  int guarded = 0, impacts = 0;
+  double worst = 0;
+  for (int k = 0; k < MODELS; k++) {
+    Rig rig = touching_balls(&r, 1 + k % 6);
+    tgSim *s = rig.s;
+    int rows, cols;
+    tgReal *bounce = tg_sim_param(s, "geom_restitution", &rows, &cols);
+    for (int t = 0; t < THROWS; t++) {
+      tgStepInfo info;
+      tg_sim_reset(s);
+      for (int g = 0; g < rows * cols; g++) bounce[g] = tgt_uniform(&r, 0, 1);
+      for (int d = 0; d < s->m.nv; d++) s->qvel[d] = tgt_normal(&r);
+      double before = kinetic(s);
+      tgStatus status = tg_sim_step_growing(s, 1e-9, &info);
+      check_true(status == TG_OK, "model %d throw %d: %s", k, t, tg_sim_error(s)->text);
+      worst = fmax(worst, kinetic(s) / before - 1);
+      guarded += info.ndamped > 0;
+      impacts += info.nimpact > 0;
+    }
+    drop(&rig);
+  }
+  printf("%d of %d throws meet, %d guarded; worst gain %.3g\n", impacts, MODELS * THROWS, guarded, worst);
+  assert_true(impacts > MODELS * THROWS / 2 && guarded > 100);
+  check_true(worst < 1e-8, "energy grows by %g of it", worst);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_row_of_balls), cmocka_unit_test(test_overlap),
                                      cmocka_unit_test(test_rest_and_lift), cmocka_unit_test(test_adjoint),
                                      cmocka_unit_test(test_meeting_at_a_boundary),
                                      cmocka_unit_test(test_limit_of_an_arm), cmocka_unit_test(test_shared),
-      cmocka_unit_test(test_elastic_ball)};
+                                     cmocka_unit_test(test_elastic_ball), cmocka_unit_test(test_rocking),
+                                     cmocka_unit_test(test_impacts_gain_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

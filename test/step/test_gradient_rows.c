@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "rods.h"
 #include "scene_states.h"
 #include "tangere/lcp.h"
 
@@ -114,6 +115,7 @@ static void throw_state(tgSim *s, const Case *c, int k) {
     s->qvel[8] -= tgt_uniform(&r, 1, 4);
     s->qpos[2] -= 0.001;
   }
+  if (c->desc == tgt_rods) tgt_throw_rods(s, &r, h);
   if (c->desc == spinner) {
     // flat: only place, heading and the motions in the plane differ
     tgReal w[6] = {tgt_normal(&r), tgt_normal(&r), -0.002, 0, 0, tgt_normal(&r)};
@@ -133,7 +135,7 @@ static void check_case(const Case *c) {
   check_true(contact != NULL, "%s", e.text);
   tgSim *s = tg_sim_create(m, contact, NULL, &e);
   Count count = {0};
-  int met = 0, bounced = 0;
+  int met = 0, bounced = 0, guarded = 0;
   for (int k = 0; k < STATES; k++) {
     if (c->desc != NULL) throw_state(s, c, k);
     else assert_int_equal(tgt_scene_state(s, c->scene, k, h), TG_OK);
@@ -144,7 +146,9 @@ static void check_case(const Case *c) {
       bounced += tgRe(s->rows->bounce[i]) != 0;
     }
     met += here;
+    guarded += s->info.ndamped > 0;
   }
+  check_true(c->desc != tgt_rods || guarded == STATES, "%s: %d of %d guarded", c->name, guarded, STATES);
   print_count(c->name, &count);
   check_true(count.failed == 0, "%s: %d not solved", c->name, count.failed);
   check_true(c->need < 0 || 2 * met >= STATES, "%s: only %d of %d states have the row", c->name, met, STATES);
@@ -189,6 +193,7 @@ CASE(test_closing_gear, "closing equality", tendons, 0.1, 0.3, TGS_BLOCK, closin
 CASE(test_closing_bonds, "closing bonds", bonds, 0.1, 0.5, TGS_BLOCK, closing_rule(), TG_ROW_EQUALITY)
 CASE(test_closing_bounces, "closing bounces", bounces, 0.003, 0.1, TGS_BLOCK, closing_rule(), TG_ROW_NORMAL)
 CASE(test_closing_spinner, "closing spinner", spinner, 0, 0, TGS_BLOCK, closing_rule(), TG_ROW_NORMAL)
+CASE(test_closing_rods, "closing guarded", tgt_rods, 0, 0, TGS_BLOCK, closing_rule(), TG_ROW_NORMAL)
 CASE(test_closing_cheetah, "closing cheetah", NULL, 0, 0, TGS_CHEETAH, closing_rule(), -1)
 CASE(test_closing_block, "closing block", NULL, 0, 0, TGS_BLOCK, closing_rule(), -1)
 CASE(test_explicit_cheetah, "explicit rules", NULL, 0, 0, TGS_CHEETAH, explicit_rules(), -1)
@@ -257,7 +262,8 @@ int main(int argc, char **argv) {
                                       cmocka_unit_test(test_closing_ball_limit), cmocka_unit_test(test_closing_dry_friction),
                                       cmocka_unit_test(test_closing_tendons), cmocka_unit_test(test_closing_gear),
                                       cmocka_unit_test(test_closing_bonds), cmocka_unit_test(test_closing_bounces),
-                                      cmocka_unit_test(test_closing_spinner), cmocka_unit_test(test_closing_cheetah),
+                                      cmocka_unit_test(test_closing_spinner), cmocka_unit_test(test_closing_rods),
+                                      cmocka_unit_test(test_closing_cheetah),
                                       cmocka_unit_test(test_closing_block),
                                       cmocka_unit_test(test_free_chain)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);

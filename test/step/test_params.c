@@ -3,6 +3,7 @@
 // contacts. A parameter that no state moves fails the test.
 #include "contact/zoo.h"
 #include "step/param_check.h"
+#include "step/rods.h"
 #include "step/scene_states.h"
 #include "tangere/lcp.h"
 
@@ -87,6 +88,29 @@ static void test_rows_closing(void **state) {
   o.contact_rule = TG_RULE_CLOSING;
   check_zoo("closing", &o.of, 0);
   check_zoo("closing, bouncing", &o.of, 0.6);
+}
+
+// impacts whose energy is bounded
+static void test_rods(void **state) {
+  (void)state;
+  tgLcpOptions o = tg_lcp_default();
+  o.contact_rule = TG_RULE_CLOSING;
+  tgtParamSeen seen = {0};
+  tgError e = {0};
+  tgModel *m = tgs_compile(tgt_rods(), &e);
+  tgContact *contact = tg_contact_create(m, "lcp", &o.of, &e);
+  tgSim *s = tg_sim_create(m, contact, NULL, &e);
+  for (int k = 0; k < 6; k++) {
+    char what[32];
+    snprintf(what, sizeof what, "rods %d", k);
+    tgtRandom r = {.s = (unsigned)k + 7};
+    tgt_throw_rods(s, &r, h);
+    assert_true(tgt_check_params(s, h, &r, tolerance, zero_block, what, &seen));
+  }
+  report("rods", &seen);
+  tg_sim_free(s);
+  tg_contact_free(contact);
+  tg_model_free(m);
 }
 
 static void test_scenes(void **state) {
@@ -304,13 +328,14 @@ static void test_medium(void **state) {
   tg_model_free(m);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_trees),       cmocka_unit_test(test_rows),
                                       cmocka_unit_test(test_rows_explicit), cmocka_unit_test(test_rows_bounce),
-                                      cmocka_unit_test(test_rows_closing),
+                                      cmocka_unit_test(test_rows_closing), cmocka_unit_test(test_rods),
                                       cmocka_unit_test(test_scenes), cmocka_unit_test(test_pair),
                                       cmocka_unit_test(test_meshes), cmocka_unit_test(test_dented),
                                       cmocka_unit_test(test_all_moved), cmocka_unit_test(test_refused),
                                           cmocka_unit_test(test_medium)};
+  if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,8 +17,9 @@ static tgiLcpKind kind_of(int row_kind) {
 
 // what the biases of the problem are of gaps, per second
 static double position_rate(const tgSim *s) {
+  if (tgRe(s->dt) == 0) return 0;
   if (s->problem == 1) return 1 / tgRe(s->dt);
-  return s->ahead || tgRe(s->dt) == 0 ? 0 : tgi_impulse_options(s)->erp / tgRe(s->dt);
+  return s->ahead ? 0 : tgi_impulse_options(s)->erp / tgRe(s->dt);
 }
 
 // A scale of speeds, of which 1e-8 is rounding: of gaps between positions of about 1 m or rad, rounded at 1e-16 of them, over the step. The
@@ -72,7 +73,7 @@ static int leave_errors(tgSim *s, int index, tgiLcpIsland *k) {
   int count = 0;
   for (int a = 0; a < k->problem.n; a++) {
     int i = row[a];
-    bool cut = s->problem == 1 && tgRe(s->rows->drift[i]) == 0;   // to the push speed
+    bool cut = s->problem == 1 && s->ahead && tgRe(s->rows->drift[i]) == 0;   // to the push speed
     if (k->kind[a] != TGI_LCP_NORMAL || !(tgRe(s->rows->gap[i]) < 0) || (tgRe(s->rows->rate[i]) == 0 && !cut)) continue;
     s->rows->b[i] = tgi_row_dot(s, s->rows->J, i, s->vhat);
     if (s->problem == 1) s->rows->b[i] -= tgi_row_dot(s, s->rows->J, i, s->start.vel);
@@ -135,11 +136,12 @@ static bool damp(tgSim *s, int index, tgiLcpIsland *k) {
 }
 
 // Restitution as given; where then the conditions contradict each other, or an impact of several contacts would add energy, half of it, a
-// quarter, none in the whole island [math/lcp Restitution].
+// quarter, none in the whole island [math/lcp Restitution]. The energy of an impact by itself is its stepper's affair.
 static tgStatus solve_bounces(tgSim *s, int index, tgiLcpInfo *info) {
   tgiLcpIsland *k = &tgi_lcp_work(s)->island[index];
+  bool guard = tgRe(s->dt) != 0;
   tgStatus status = attempt(s, index, info);
-  while (k->damped < 3 && status >= 0 && (status != TG_OK || energy_gained(s, index, k) > 0)) {
+  while (k->damped < 3 && status >= 0 && (status != TG_OK || (guard && energy_gained(s, index, k) > 0))) {
     if (!damp(s, index, k)) break;
     if (k->damped == 1) s->info.ndamped++;
     status = attempt(s, index, info);

@@ -147,11 +147,11 @@ static void nonsmooth_redundant(const tgSim *s, tgGradInfo *info) {
                                                                          sizeof label) : NULL);
 }
 
-// the positions' problem of the last flow
-static void nonsmooth_positions(const tgSim *s, tgGradInfo *info) {
+// the second problem: of positions, or of an impact
+static void nonsmooth_second(const tgSim *s, tgGradInfo *info) {
   tgSim *sim = (tgSim *)(uintptr_t)s;   // the problem is selected and put back
   tgi_rows_select(sim, 1);
-  nonsmooth_rows(s, 1 / tgRe(s->dt), info);
+  nonsmooth_rows(s, s->ahead ? 1 / tgRe(s->dt) : 0, info);
   if (unnamed(info) && s->info.rank_deficient) nonsmooth_redundant(s, info);
   tgi_rows_select(sim, 0);
 }
@@ -159,7 +159,7 @@ static void nonsmooth_positions(const tgSim *s, tgGradInfo *info) {
 void tgi_lcp_nonsmooth(const tgSim *s, double h, tgGradInfo *info) {
   if (s->nrow > 0) nonsmooth_rows(s, touching(s) ? tgi_impulse_options(s)->erp / h : 0, info);
   if (s->nrow > 0 && touching(s) && unnamed(info) && s->info.rank_deficient) nonsmooth_redundant(s, info);
-  if (s->nrow > 0 && s->ahead) nonsmooth_positions(s, info);
+  if (s->nrow > 0 && (s->ahead || (tgRe(s->dt) == 0 && s->guarded))) nonsmooth_second(s, info);
   nonsmooth_contacts(s, info);
   if (s->nedge > 0) {
     if (unnamed(info)) {

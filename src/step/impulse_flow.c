@@ -1,0 +1,73 @@
+// impulse_flow.c: see impulse_flow.h.
+#include "step/impulse_flow.h"
+
+#include <string.h>
+
+#include "dyn/dynamics.h"
+#include "sim/row.h"
+#include "step/step.h"
+
+tgStatus tgi_flow_end(tgSim *s) {
+  size_t mark = tgi_stack_mark(s);
+  tgReal *w = tgi_stack_real(s, (size_t)s->m.nv);
+  if (w == NULL) return tgi_no_room(s, "parts");
+  for (int d = 0; d < s->m.nv; d++) w[d] = s->dt * s->rows->mean[d];
+  tg_model_integrate(&s->m, s->start.q, w, s->end.q);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+tgStatus tgi_flow_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, const tgiAdjoint *o) {
+  int nv = s->m.nv, twice = 0;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *w = tgi_stack_real(s, (size_t)nv), *gw = tgi_stack_real(s, (size_t)nv), *z = tgi_stack_real(s, (size_t)nv);
+  if (w == NULL || gw == NULL || z == NULL) return tgi_no_room(s, "adjoint");
+  for (int d = 0; d < nv; d++) {
+    w[d] = s->dt * s->rows->mean[d];
+    gw[d] = 0;
+  }
+  tgi_integrate_vjp(&s->m, w, gq, o->gq, gw);
+  for (int d = 0; d < nv; d++) {
+    if (o->dt != NULL) *o->dt += s->rows->mean[d] * gw[d];
+    z[d] = s->dt * gw[d] + (s->nrow == 0 ? gv[d] : 0);
+  }
+  tgStatus status;
+  if (s->nrow == 0) {
+    status = tgi_impulse_vjp(s, z, o);
+  } else {
+    tgiAdjoint positions = *o;
+    positions.clamps = &twice;   // clamps are those of the velocities
+    tgi_rows_select(s, 1);
+    status = tgi_impulse_vjp(s, z, &positions);
+    tgi_rows_select(s, 0);
+    if (status >= 0) status = tgi_impulse_vjp(s, gv, o);
+  }
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+tgStatus tgi_flow_jacobian(tgSim *s, tgReal *D, int *clamps) {
+  int nv = s->m.nv, nc = 2 * nv + s->m.nu, again = 0, *span = tgi_stack_bytes(s, 2 * ((size_t)nv + 1) * sizeof *span);
+  size_t size = (size_t)nv * (size_t)nc;
+  tgReal *w = tgi_stack_real(s, (size_t)nv), *Dv = D + size, *DV = Dv;
+  if (w == NULL || span == NULL) return tgi_no_room(s, "Jacobian");
+  for (int d = 0; d < nv; d++) {
+    int island = s->nrow > 0 ? s->rows->dof_island[d] : -1;
+    const int *tree = s->m.dof_set + 3 * s->m.dof_set[3 * d];
+    span[2 * d] = island >= 0 ? s->rows->island_dof[s->rows->island_dofadr[island]] : tree[1];
+    span[2 * d + 1] = island >= 0 ? s->rows->island_dof[s->rows->island_dofadr[island + 1] - 1] + 1 : tree[2];
+    w[d] = s->dt * s->rows->mean[d];
+  }
+  if (s->nrow > 0) {
+    DV = tgi_stack_real(s, size);
+    if (DV == NULL) return tgi_no_room(s, "Jacobian");
+    tgi_rows_select(s, 1);
+    tgStatus status = tgi_impulse_jacobian(s, DV, &again);
+    tgi_rows_select(s, 0);
+    TG_TRY(status);
+  }
+  TG_TRY(tgi_impulse_jacobian(s, Dv, clamps));
+  memset(D, 0, size * sizeof *D);
+  tgi_integrate_own_jacobian(&s->m, w, s->dt, nc, DV, span, D);
+  return TG_OK;
+}

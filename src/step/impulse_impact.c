@@ -1,0 +1,212 @@
+// impulse_impact.c: see impulse_impact.h.
+#include "step/impulse_impact.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "coll/contacts.h"
+#include "contact/islands.h"
+#include "contact/rows.h"
+#include "dyn/dynamics.h"
+#include "model/blocks.h"
+#include "sim/row.h"
+#include "step/step.h"
+
+// ---- the rows ----
+
+// at rest in the rest of the step, or meeting within touch: not those that have yet to meet
+static tgStatus resting_rows(tgSim *s) {
+  int8_t *drop = tgi_stack_bytes(s, (size_t)s->cap.nrow + 1);
+  if (drop == NULL) return tgi_no_room(s, "impact");
+  TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_RESTING));
+  for (int i = 0; i < s->nrow; i++)
+    drop[i] = tgi_row_pushes(s, i) && tgRe(s->rows->gap[i]) > TG_TOUCH && tgi_row_is_fast(s, &s->start, i, s->start.vel);
+  tgi_rows_drop(s, drop);
+  return TG_OK;
+}
+
+// restitution of contacts that meet fast enough
+static void bounces(tgSim *s) {
+  double least = tgi_impulse_options(s)->restitution_speed;
+  int met = 0;
+  for (int i = 0; i < s->nrow; i++) {
+    if (!tgi_row_pushes(s, i) || !tgi_row_is_fast(s, &s->start, i, s->vhat)) continue;
+    if (++met == 2) tgi_rows_edge(s, "meets at the same time as another", i);
+    if (s->rows->kind[i] != TG_ROW_NORMAL || !(tgRe(tgi_row_dot(s, s->rows->J, i, s->vhat)) < -least)) continue;
+    s->rows->bounce[i] = s->contact[s->rows->owner[i]].restitution;
+  }
+}
+
+// ---- energy, by island: of impulses f that take v0 to v, f' J (v0 + v)/2 ----
+
+typedef struct Energies {
+  tgReal a, b, c;   // gained by v_c + x (v_e - v_c): a x^2 + b x + c
+} Energies;
+
+// impulses and velocities of both problems: f, u = J v_e; f2, u2 = J v_c
+static Energies energies(const tgSim *s, int island) {
+  const tgRows *r = s->rows;
+  Energies e = {0};
+  for (int k = r->island_adr[island]; k < r->island_adr[island + 1]; k++) {
+    int i = r->island_row[k];
+    tgReal before = tgi_row_dot(s, r->J, i, s->start.vel), elastic = tgi_row_dot(s, r->J, i, s->end.vel),
+           plastic = tgi_row_dot(s, r->J, i, r->mean), df = r->f[i] - r->f2[i];
+    e.a += 0.5 * df * (elastic - plastic);
+    e.b += 0.5 * (df * (before + plastic) + r->f2[i] * (elastic - plastic));
+    e.c += 0.5 * r->f2[i] * (before + plastic);
+  }
+  return e;
+}
+
+// energy that v_e has gained, where that is above rounding; else 0
+static double gained(tgSim *s, int island) {
+  const tgRows *r = s->rows;
+  double gain = 0, scale = 0;
+  bool bounces = false;
+  for (int k = r->island_adr[island]; k < r->island_adr[island + 1]; k++) {
+    int i = r->island_row[k];
+    double before = tgRe(tgi_row_dot(s, r->J, i, s->start.vel)), after = tgRe(tgi_row_dot(s, r->J, i, s->end.vel)), f = tgRe(r->f[i]);
+    bounces = bounces || tgRe(r->bounce[i]) != 0;
+    gain += 0.5 * f * (before + after);
+    scale += fabs(f * before) + fabs(f * after);
+  }
+  if (!bounces) return 0;
+  // a bounce of e = 1 keeps the energy for every state near: no edge
+  if (fabs(gain) <= 1e-9 * scale && fabs(gain) > 1e-12 * scale)
+    tgi_rows_edge(s, "about to gain energy by its bounce", r->island_row[r->island_adr[island]]);
+  return gain > 1e-12 * scale ? gain : 0;
+}
+
+// v+ = v_c + x (v_e - v_c) on the dofs of an island
+static void blend(tgSim *s, int island) {
+  tgRows *r = s->rows;
+  Energies e = energies(s, island);
+  tgReal x = 0;
+  // x > 0 and not the other root: c <= 0 <= a and a + b + c > 0
+  if (tgRe(e.a) > 0) x = (tgSqrt(e.b * e.b - 4 * e.a * e.c) - e.b) / (2 * e.a);
+  r->share[island] = x;
+  for (int k = r->island_dofadr[island]; k < r->island_dofadr[island + 1]; k++) {
+    int d = r->island_dof[k];
+    r->after[d] = r->mean[d] + x * (s->end.vel[d] - r->mean[d]);
+  }
+}
+
+// the second problem: nothing bounces
+static tgStatus without_bounces(tgSim *s, const void *record) {
+  tgi_rows_select(s, 1);
+  memset(s->rows->bounce, 0, (size_t)s->nrow * sizeof *s->rows->bounce);
+  memset(s->rows->rate, 0, (size_t)s->nrow * sizeof *s->rows->rate);
+  memset(s->rows->drift, 0, (size_t)s->nrow * sizeof *s->rows->drift);
+  tgStatus status = tgi_impulse_again(s, record);
+  tgi_rows_select(s, 0);
+  return status;
+}
+
+static tgStatus guard(tgSim *s, const void *record) {
+  tgRows *r = s->rows;
+  for (int i = 0; i < s->nisland; i++) {
+    r->share[i] = gained(s, i) > 0 ? 0 : 1;
+    s->guarded = s->guarded || tgRe(r->share[i]) == 0;
+  }
+  if (!s->guarded) return TG_OK;
+  memcpy(r->class2, r->class, (size_t)s->nrow * sizeof *r->class);
+  TG_TRY(without_bounces(s, record));
+  for (int i = 0; i < s->nisland; i++) {
+    if (tgRe(r->share[i]) == 1) continue;
+    s->info.ndamped++;
+    blend(s, i);
+  }
+  return TG_OK;
+}
+
+tgStatus tgi_impact(tgSim *s, const void *record) {
+  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
+  s->guarded = false;
+  TG_TRY(tgi_impulse_part(s, 0, false));
+  TG_TRY(resting_rows(s));
+  tgi_stack_free(s, mark);
+  if (s->nrow > 0) {
+    bounces(s);
+    tgStatus status = tgi_impulse_velocities(s, record);
+    if (status != TG_OK) return status;
+  }
+  memcpy(s->rows->after, s->end.vel, nv * sizeof *s->end.vel);
+  if (s->nrow == 0) return TG_OK;
+  size_t bytes = s->contact_model->kind->rows->record_bytes(s);
+  return guard(s, record != NULL ? (const char *)record + bytes : NULL);
+}
+
+// ---- the adjoint ----
+//
+// dx keeps the energy:  with d = v_e - v_c and G = v+' M v+/2 - v' M v/2 = 0,
+//   (d' M v+) dx = -[(M v+)' ((1 - x) dv_c + x dv_e) - (M v)' dv + (v+ - v)' dM (v+ + v)/2].
+
+typedef struct Split {
+  tgReal *elastic, *plastic;   // of v_e and v_c
+  tgReal *w, *change;          // of w' dM (v+ - v)
+} Split;
+
+// what gv is in v_e, v_c, v and M, on the dofs of an island that the guard has changed
+static void split_island(const tgSim *s, int island, const tgReal *Mafter, const tgReal *Mbefore, Split *p, tgReal *gv) {
+  const tgRows *r = s->rows;
+  const int *dof = r->island_dof + r->island_dofadr[island];
+  int n = r->island_dofadr[island + 1] - r->island_dofadr[island];
+  tgReal x = r->share[island], slope = 0, late = 0;
+  for (int k = 0; k < n; k++) {
+    tgReal d = s->end.vel[dof[k]] - r->mean[dof[k]];
+    slope += d * Mafter[dof[k]];
+    late += d * p->elastic[dof[k]];
+  }
+  tgReal weight = -late / slope;
+  for (int k = 0; k < n; k++) {
+    int d = dof[k];
+    tgReal g = p->elastic[d] + weight * Mafter[d];
+    p->elastic[d] = x * g;
+    p->plastic[d] = (1 - x) * g;
+    gv[d] -= weight * Mbefore[d];
+    p->w[d] = 0.5 * weight * (r->after[d] + s->start.vel[d]);
+  }
+}
+
+// y = M x
+static void mass_mul(const tgSim *s, const tgReal *x, tgReal *y) {
+  const tgModel *m = &s->m;
+  for (int i = 0; i < m->nv; i++) y[i] = 0;
+  for (int i = 0; i < m->nv; i++) {
+    const tgReal *row = tgi_block_row(m, s->M, i);
+    y[i] += row[i] * x[i];
+    for (int k = m->dof_parent[i]; k >= 0; k = m->dof_parent[k]) {
+      y[i] += row[k] * x[k];
+      y[k] += row[k] * x[i];
+    }
+  }
+}
+
+static tgStatus guarded_vjp(tgSim *s, const tgReal *gv, const tgiAdjoint *o) {
+  size_t nv = (size_t)s->m.nv;
+  tgReal *a = tgi_stack_real(s, 6 * nv);
+  int again = 0;
+  if (a == NULL) return tgi_no_room(s, "adjoint");
+  memset(a, 0, 6 * nv * sizeof *a);
+  Split p = {.elastic = a, .plastic = a + nv, .w = a + 2 * nv, .change = a + 3 * nv};
+  memcpy(p.elastic, gv, nv * sizeof *gv);
+  mass_mul(s, s->rows->after, a + 4 * nv);
+  mass_mul(s, s->start.vel, a + 5 * nv);
+  for (int i = 0; i < s->nisland; i++)
+    if (tgRe(s->rows->share[i]) != 1) split_island(s, i, a + 4 * nv, a + 5 * nv, &p, o->gv);
+  for (size_t d = 0; d < nv; d++) p.change[d] = s->rows->after[d] - s->start.vel[d];
+  TG_TRY(tgi_impulse_mass_vjp(s, p.w, p.change, o));
+  tgiAdjoint second = *o;
+  second.clamps = &again;   // met again
+  tgi_rows_select(s, 1);
+  tgStatus status = tgi_impulse_vjp(s, p.plastic, &second);
+  tgi_rows_select(s, 0);
+  return status < 0 ? status : tgi_impulse_vjp(s, p.elastic, o);
+}
+
+tgStatus tgi_impact_vjp(tgSim *s, const tgReal *gv, const tgiAdjoint *o) {
+  size_t mark = tgi_stack_mark(s);
+  tgStatus status = s->guarded ? guarded_vjp(s, gv, o) : tgi_impulse_vjp(s, gv, o);
+  tgi_stack_free(s, mark);
+  return status;
+}

@@ -1,0 +1,244 @@
+// impulse_meeting.c: see impulse_meeting.h.
+#include "step/impulse_meeting.h"
+
+#include <string.h>
+
+#include "coll/contacts.h"
+#include "contact/rows.h"
+#include "dyn/dynamics.h"
+#include "step/impulse_flow.h"
+#include "step/step.h"
+#include "tangere/base.h"
+
+// Of what meets fast at the end of a flow, the least gap.
+typedef struct Meeting {
+  int row;         // among the rows there, which replace the flow's; -1: nothing meets, the gap is infinite
+  uint64_t name;   // contact or limit, in whatever rows; 0: none
+  tgReal gap;
+  tgReal speed;    // about its slope in the flow's length
+} Meeting;
+
+// contacts and limits by name
+typedef struct LeftOut {
+  uint64_t *name;
+  int n;
+} LeftOut;
+
+// which contact or limit it is, in whatever rows
+static uint64_t contact_name(const tgContactRow *c) {
+  int name[3] = {TG_ROW_NORMAL, c->pair, c->feature};
+  return tg_hash(TG_HASH_START, name, sizeof name);
+}
+static uint64_t row_name(const tgSim *s, int row) {
+  const tgRows *r = s->rows;
+  if (r->kind[row] == TG_ROW_NORMAL) return contact_name(&s->contact[r->owner[row]]);
+  int name[3] = {r->kind[row], r->owner[row], r->part[row]};
+  return tg_hash(TG_HASH_START, name, sizeof name);
+}
+
+// of the contacts and limits among the rows that are not left out, that of the least gap, or the least distance of its gap from 0
+static void least_gap(const tgSim *s, const LeftOut *out, bool from_zero, Meeting *at) {
+  double least = INFINITY;
+  *at = (Meeting){.row = -1, .gap = INFINITY};
+  for (int i = 0; i < s->nrow; i++) {
+    double gap = tgRe(s->rows->gap[i]);
+    if (!tgi_row_pushes(s, i) || (from_zero ? fabs(gap) : gap) >= least) continue;
+    uint64_t name = row_name(s, i);
+    bool left = false;
+    for (int k = 0; out != NULL && k < out->n; k++) left = left || out->name[k] == name;
+    if (left) continue;
+    least = from_zero ? fabs(gap) : gap;
+    *at = (Meeting){.row = i, .name = name, .gap = s->rows->gap[i]};
+  }
+}
+
+// the flow of t and its end; u (nv): how fast that moves with t
+static tgStatus go(tgSim *s, tgReal t, const void *record, tgReal *u) {
+  int fast;
+  TG_TRY(tgi_impulse_flow(s, t, false, record, &fast));
+  TG_TRY(tgi_flow_end(s));
+  if (record == NULL) tgi_rows_warm(s);
+  // q0 (+) t V moves by V + t dV/dt, which is v1 - v0 where forces are as in the flow
+  for (int d = 0; d < s->m.nv; d++) u[d] = s->rows->mean[d] + s->end.vel[d] - s->start.vel[d];
+  tgi_kinematics(&s->m, s->end.q, &s->end);
+  return tgi_impulse_near(s, &s->end, s->end.vel);
+}
+
+// what meets at the end of a flow of t
+static tgStatus look(tgSim *s, tgReal t, const LeftOut *out, Meeting *at) {
+  size_t mark = tgi_stack_mark(s);
+  tgReal *u = tgi_stack_real(s, (size_t)s->m.nv);
+  if (u == NULL) return tgi_no_room(s, "parts");
+  TG_TRY(go(s, t, NULL, u));
+  least_gap(s, out, false, at);
+  at->speed = at->row >= 0 ? tgi_row_dot(s, s->rows->J, at->row, u) : 0;
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+tgStatus tgi_meeting_again(tgSim *s, tgReal t, const void *record, int *row) {
+  size_t mark = tgi_stack_mark(s);
+  tgReal *u = tgi_stack_real(s, (size_t)s->m.nv);
+  Meeting at;
+  if (u == NULL) return tgi_no_room(s, "parts");
+  TG_TRY(go(s, t, record, u));
+  tgi_stack_free(s, mark);
+  least_gap(s, NULL, true, &at);
+  *row = at.row;
+  if (at.row >= 0) return TG_OK;
+  return tgi_error(&s->error, TG_ERR_STATE, "The meeting at which a part of the step ends is not found again.");
+}
+
+void tgi_meeting_gradient(tgSim *s, int row, tgReal weight, tgReal *y, tgReal *gq, tgParamGrad *p) {
+  for (int i = 0; i < s->nrow; i++) y[i] = i == row ? weight : 0;
+  for (int d = 0; d < s->m.nv; d++) gq[d] = 0;
+  tgi_rows_gap_vjp(s, &s->end, y, gq, p);
+}
+
+tgStatus tgi_meeting_length_slope(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *slope) {
+  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
+  tgReal *a = tgi_stack_real(s, 2 * nv + (size_t)s->m.nu);
+  if (a == NULL) return tgi_no_room(s, "adjoint");
+  memset(a, 0, (2 * nv + (size_t)s->m.nu) * sizeof *a);
+  *slope = 0;
+  tgiAdjoint o = {.gq = a, .gv = a + nv, .gu = a + 2 * nv, .dt = slope};
+  tgStatus status = tgi_flow_vjp(s, gq, gv, &o);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+tgStatus tgi_meeting_slope(tgSim *s, tgReal t, int row, const void *record, tgReal *gq, tgReal *slope) {
+  size_t mark = tgi_stack_mark(s);
+  int fast;
+  tgReal *y = tgi_stack_real(s, (size_t)s->cap.nrow), *zero = tgi_stack_real(s, (size_t)s->m.nv);
+  if (y == NULL || zero == NULL) return tgi_no_room(s, "parts");
+  tgi_meeting_gradient(s, row, 1, y, gq, NULL);
+  for (int d = 0; d < s->m.nv; d++) zero[d] = 0;
+  TG_TRY(tgi_impulse_flow(s, t, false, record, &fast));
+  TG_TRY(tgi_flow_end(s));
+  tgStatus status = tgi_meeting_length_slope(s, gq, zero, slope);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+// ---- what touches at the start ----
+
+tgStatus tgi_meeting_after_drift(tgSim *s, tgReal t, int *row) {
+  size_t mark = tgi_stack_mark(s);
+  tgReal *w = tgi_stack_real(s, (size_t)s->m.nv);
+  Meeting at;
+  if (w == NULL) return tgi_no_room(s, "parts");
+  for (int d = 0; d < s->m.nv; d++) w[d] = t * s->start.vel[d];
+  tg_model_integrate(&s->m, s->start.q, w, s->end.q);
+  tgi_kinematics(&s->m, s->end.q, &s->end);
+  tgi_stack_free(s, mark);
+  TG_TRY(tgi_impulse_near(s, &s->end, s->start.vel));
+  least_gap(s, NULL, false, &at);
+  *row = at.row;
+  return TG_OK;
+}
+
+tgStatus tgi_meeting_drift(tgSim *s, tgReal *t) {
+  int row;
+  *t = 0;
+  for (int i = 0; i < 3; i++) {
+    TG_TRY(tgi_meeting_after_drift(s, *t, &row));
+    if (row < 0 || fabs(tgRe(s->rows->gap[row])) > TG_TOUCH) break;
+    *t -= s->rows->gap[row] / tgi_row_dot(s, s->rows->J, row, s->start.vel);
+  }
+  return TG_OK;
+}
+
+// ---- the search: the least t with a gap of 0 at the end of its flow ----
+
+typedef struct Search {
+  double low, high;            // nothing overlaps at the end of a flow of low; at that of high something does
+  double t0, t1, gap0, gap1;   // the last two tries
+  uint64_t name0, name1;       // whose gaps; 0: nothing met
+} Search;
+
+static void note(Search *f, tgReal t, const Meeting *at) {
+  f->t0 = f->t1;
+  f->gap0 = f->gap1;
+  f->name0 = f->name1;
+  f->t1 = tgRe(t);
+  f->gap1 = tgRe(at->gap);
+  f->name1 = at->name;
+  if (f->gap1 < 0) f->high = f->t1;
+  else f->low = f->t1;
+}
+
+// where to look next: by the secant of one contact's gap, by its speed, else in the middle
+static double next(const Search *f, const Meeting *at) {
+  bool same = f->name0 == f->name1 && f->t0 != f->t1;
+  double slope = same ? (f->gap1 - f->gap0) / (f->t1 - f->t0) : tgRe(at->speed);
+  double t = f->t1 - f->gap1 / slope;
+  return f->name1 != 0 && t > f->low && t < f->high ? t : 0.5 * (f->low + f->high);
+}
+
+// gaps at a meeting are at most this [m or rad]
+static const double meets = 1e-11;
+
+static bool found(const Meeting *at) { return at->row >= 0 && fabs(tgRe(at->gap)) <= meets; }
+
+// Nothing comes to gap 0 between the two ends: what is far inside at the later one is not found, or not fast, at the
+// earlier one, where a contact acts differently or approaches more slowly.
+static bool jumps(const Search *f, const Meeting *at) {
+  return tgRe(at->gap) < -meets && tgRe(at->gap) < -10 * fabs(tgRe(at->speed)) * (f->high - f->low);
+}
+
+static tgStatus search(tgSim *s, tgReal rest, const LeftOut *out, tgReal *t, Meeting *at) {
+  enum { TRIES = 60 };
+  Search f = {.high = tgRe(rest), .t1 = tgRe(rest)};
+  *t = rest;
+  TG_TRY(look(s, *t, out, at));
+  for (int i = 0; i < TRIES && !found(at) && (i > 0 || tgRe(at->gap) < 0); i++) {
+    note(&f, *t, at);
+    if (jumps(&f, at)) break;
+    *t = next(&f, at);
+    TG_TRY(look(s, *t, out, at));
+  }
+  return TG_OK;
+}
+
+// What touches or overlaps at the start, and is not fast there, is held: it does not meet.
+static tgStatus leave_out(tgSim *s, LeftOut *out) {
+  out->name = tgi_stack_bytes(s, ((size_t)s->ncon + (size_t)tgi_fixed_rows(&s->m) + 1) * sizeof *out->name);
+  out->n = 0;
+  if (out->name == NULL) return tgi_no_room(s, "parts");
+  for (int i = 0; i < s->ncon; i++)
+    if (tgRe(s->contact[i].gap) <= TG_TOUCH) out->name[out->n++] = contact_name(&s->contact[i]);
+  TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_TOUCHING));
+  for (int i = 0; i < s->nrow; i++)
+    if (s->rows->kind[i] == TG_ROW_LIMIT) out->name[out->n++] = row_name(s, i);
+  return TG_OK;
+}
+
+// the search and, from its end, one step of Newton's method by the slope itself: what the numbers carry besides their real parts
+static tgStatus time_of(tgSim *s, tgReal rest, tgiMeet *meet, tgReal *t) {
+  tgReal slope, *gq = tgi_stack_real(s, (size_t)s->m.nv);
+  LeftOut out;
+  Meeting at;
+  if (gq == NULL) return tgi_no_room(s, "parts");
+  TG_TRY(leave_out(s, &out));
+  TG_TRY(search(s, rest, &out, t, &at));
+  *meet = !found(&at) ? tgRe(at.gap) >= 0 && tgRe(*t) == tgRe(rest) ? TGI_MEETS_NOT : TGI_MEETS_NOWHERE
+          : tgRe(rest) - tgRe(*t) <= 1e-9 * s->h ? TGI_MEETS_NOT : TGI_MEETS;
+  if (*meet != TGI_MEETS) return TG_OK;
+  TG_TRY(tgi_meeting_slope(s, *t, at.row, NULL, gq, &slope));
+  *t -= at.gap / slope;
+  return TG_OK;
+}
+
+tgStatus tgi_meeting_time(tgSim *s, tgReal rest, tgiMeet *meet, tgReal *t) {
+  size_t mark = tgi_stack_mark(s);
+  Meeting at;
+  TG_TRY(tgi_impulse_near(s, &s->start, s->start.vel));
+  least_gap(s, NULL, false, &at);
+  double least = tgRe(at.gap);
+  *meet = least < -TG_TOUCH ? TGI_OVERLAPS_NOW : TGI_MEETS_NOW;
+  if (fabs(fabs(least) - TG_TOUCH) <= 1e-9) tgi_rows_edge(s, "about to touch", at.row);
+  if (least > TG_TOUCH) TG_TRY(time_of(s, rest, meet, t));
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
