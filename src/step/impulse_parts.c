@@ -30,8 +30,29 @@ static void note_part(tgSim *s, tgiPartKind kind, tgReal dt, tgReal rest) {
   s->part_mode = tg_hash(s->part_mode, &r->part_kind[k], sizeof(int));
 }
 
-// the part in the sim is not the last, whose own rows show where it is not smooth
+// forces of actuators at an end of their range, at the end of the part in the sim
+static int servo_ties(tgSim *s) {
+  tgStepEnd at;
+  const tgStepEnd *end = tgi_servo_end(s, s->end.vel, &at);
+  int ties = 0;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *sum = tgi_stack_real(s, (size_t)s->m.nv);
+  if (end == NULL || sum == NULL) return 0;
+  for (int i = 0; i < s->m.nu; i++) {
+    tgActuatorState a;
+    tgi_actuator_state(s, &s->start, i, s->start.q, s->start.vel, end, &a, &ties);
+  }
+  tgi_actuator_sum(s, &s->start, s->start.q, s->start.vel, end, sum);
+  for (int d = 0; d < s->m.nv; d++) tgi_actuator_sum_side(s, d, end, sum[d], &ties);
+  tgi_stack_free(s, mark);
+  return ties;
+}
+
+// the part in the sim is not the last, whose own rows and actuators show where it is not smooth
 static void note_edges(tgSim *s, double h) {
+  int ties = servo_ties(s);
+  if (ties > 0 && s->nedge == 0) snprintf(s->edge, sizeof s->edge, "an actuator at its clamp, before an impact");
+  s->nedge += ties;
   const tgContactModel *kind = s->contact_model->kind;
   tgGradInfo info = {.label = TG_GRAD_EXACT};
   if (kind->nonsmooth == NULL) return;
@@ -47,6 +68,8 @@ static bool two_problems(const tgSim *s) { return s->guarded || !tgi_is_impact(s
 // adds what the part in the sim chose, of the rows that act
 static void hash_choices(tgSim *s) {
   const tgRows *r = s->rows;
+  s->part_mode = tg_hash(s->part_mode, s->act_hold, (size_t)s->m.nu * sizeof *s->act_hold);
+  s->part_mode = tg_hash(s->part_mode, s->jnt_hold, (size_t)s->m.njnt * sizeof *s->jnt_hold);
   for (int i = 0; i < s->nrow; i++) {
     if (tgRe(r->f[i]) == 0 && (!two_problems(s) || tgRe(r->f2[i]) == 0)) continue;
     bool contact = r->kind[i] == TG_ROW_NORMAL;

@@ -270,6 +270,32 @@ static void test_label(void **state) {
   }
 }
 
+// The same in the flow before an impact: a ball meets the floor within the step, beside a hinge whose force is at its end there.
+static void test_label_before_impact(void **state) {
+  (void)state;
+  tgAnyContactOptions o = options_of("lcp", "contact_rule=closing");
+  Rig r = rig_of_text("<mujoco><worldbody><geom type='plane' size='5 5 .1'/><body pos='0 0 .104'><joint type='slide' axis='0 0 1'/>"
+                      "<geom size='.1' mass='1'/></body><body pos='0 0 2'><joint name='j' axis='0 0 1'/>"
+                      "<inertial pos='0 0 0' mass='1' diaginertia='.3 .3 .3'/></body></worldbody>"
+                      "<actuator><position joint='j' kp='400' kv='20' forcerange='-3 3'/></actuator></mujoco>", "lcp", &o.of);
+  double t = (sqrt(4 + 4 * 9.81 * 0.004) - 2) / (2 * 9.81), q = 0.2, v = -0.1, end = v + t * 3 / 0.3,
+         at = q + t * end + (3 + 20 * end) / 400;
+  for (int side = -1; side < 2; side++) {
+    tgGradInfo info;
+    tgReal g[2] = {1, 1};
+    tg_sim_reset(r.s);
+    r.s->qpos[1] = q;
+    r.s->qvel[0] = -2;
+    r.s->qvel[1] = v;
+    r.s->ctrl[0] = at + 1e-3 * side;
+    assert_int_equal(tg_sim_step_growing(r.s, h, NULL), TG_OK);
+    assert_int_equal(r.s->info.nimpact, 1);
+    assert_int_equal(tg_sim_step_vjp(r.s, NULL, g, NULL, NULL, NULL, NULL, &info), TG_OK);
+    check_true(info.label == (side == 0 ? TG_GRAD_ONE_SIDED : TG_GRAD_EXACT), "side %d: label %d, %s", side, (int)info.label, info.reason);
+  }
+  drop(&r);
+}
+
 // a step made again from its record has the same bits, what was held included
 static void test_record(void **state) {
   (void)state;
@@ -351,7 +377,8 @@ int main(void) {
       cmocka_unit_test(test_closed_form), cmocka_unit_test(test_held),       cmocka_unit_test(test_any_gain),
       cmocka_unit_test(test_derivatives), cmocka_unit_test(test_parameters), cmocka_unit_test(test_redundant),
       cmocka_unit_test(test_matrix),
-      cmocka_unit_test(test_label),       cmocka_unit_test(test_record),     cmocka_unit_test(test_driving),
+      cmocka_unit_test(test_label),       cmocka_unit_test(test_record),
+      cmocka_unit_test(test_label_before_impact),     cmocka_unit_test(test_driving),
       cmocka_unit_test(test_tendons),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
