@@ -84,7 +84,7 @@ typedef struct tgRolloutResult {
   long revisited_steps;            ///< steps that the gradient took from the tape without solving them again
   double residual, least_distance; ///< worst of all steps
   double stable_step;              ///< least of all steps, under tg_sim_watch_stability of its sim; else infinity
-  int unstable;                    ///< how many steps were longer than theirs
+  int unstable;                    ///< how many steps were longer than theirs; with a gradient, without a watch, those of label unstable
 } tgRolloutResult;
 
 /// A rollout of the model under a contact model; both must outlive it. NULL: see error (may be NULL).

@@ -40,7 +40,8 @@ typedef enum tgGradLabel {
   TG_GRAD_EXACT,           ///< the derivative
   TG_GRAD_ONE_SIDED,       ///< a tie or a mode switch was met: one of several one-sided derivatives
   TG_GRAD_SMOOTHED,        ///< of a smoothed step; no contact model of this version smooths
-  TG_GRAD_SURROGATE        ///< of something else than the step; the reason says what
+  TG_GRAD_SURROGATE,       ///< of something else than the step; the reason says what
+  TG_GRAD_UNSTABLE         ///< of a step of explicit forces that is longer than it is stable: it overshoots, and says nothing of the motion
 } tgGradLabel;
 typedef struct tgGradInfo {  ///< How right a gradient is, and why.
   tgGradLabel label;               ///< the worst met
@@ -113,7 +114,7 @@ TG_API tgStatus tg_sim_step_points_vjp(tgSim *sim, const tgReal *gq, const tgRea
 /// on: each step under a force model fills stable_step and unstable of its tgStepInfo, and tgRolloutResult counts such
 /// steps; the bits of the step stay. It then takes about twice the time with Euler, a quarter more with Runge-Kutta.
 /// Kept by tg_sim_reset; for a rollout, set it on tg_rollout_sim. Off at first, and without effect under contact models
-/// of other kinds, whose forces are implicit.
+/// of other kinds, whose forces are implicit. Gradients need no watch: their label says where a step was too long.
 TG_API void tg_sim_watch_stability(tgSim *sim, bool on);
 /// Inverse dynamics with contact at the present (qpos, qvel): tau (nv) = M qacc + c - contact forces - limits - dry
 /// friction, what actuators, springs and applied forces have to give. For contact forces in closed form;

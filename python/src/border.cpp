@@ -184,7 +184,7 @@ Claim::Claim(std::atomic<bool> &busy, const char *what) : busy_(busy) {
 }
 
 const char *label_text(tgGradLabel label) {
-  static const char *const text[] = {"exact", "one-sided", "smoothed", "surrogate"};
+  static const char *const text[] = {"exact", "one-sided", "smoothed", "surrogate", "unstable"};
   return text[label];
 }
 

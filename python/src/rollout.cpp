@@ -166,7 +166,7 @@ void bind_rollout(nb::module_ &m) {
       .def_ro("v0", &RolloutGradient::v0, "dL/dv0, (nv + na,): velocities, then activations.")
       .def_ro("u", &RolloutGradient::u, "dL/du, (steps, nu).")
       .def_ro("params", &RolloutGradient::params, "By name, for the parameters that were asked for.")
-      .def_ro("label", &RolloutGradient::label, "The worst of all steps: 'exact', 'one-sided', 'smoothed' or 'surrogate'.")
+      .def_ro("label", &RolloutGradient::label, "The worst of all steps: 'exact', 'one-sided', 'smoothed', 'surrogate' or 'unstable'.")
       .def_ro("reason", &RolloutGradient::reason, "Why it is not exact.")
       .def_ro("ties", &RolloutGradient::ties, "Ties and mode switches that were met.")
       .def_ro("first_step", &RolloutGradient::first_step, "The first step that was not exact, -1 when all were.")

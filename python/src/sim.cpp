@@ -325,7 +325,7 @@ static Array body_jacobian(Sim &s, nb::handle body, nb::handle point) {
 }
 
 template <class T> void bind_label(nb::class_<T> &c) {
-  c.def_ro("label", &T::label, "'exact', 'one-sided', 'smoothed' or 'surrogate'.")
+  c.def_ro("label", &T::label, "'exact', 'one-sided', 'smoothed', 'surrogate' or 'unstable'.")
       .def_ro("reason", &T::reason, "Why it is not exact: the first tie's geoms or joint; '' when it is.")
       .def_ro("ties", &T::ties, "Ties and mode switches that were met.")
       .def_ro("converged", &T::converged, "False: a step in it had not converged.")

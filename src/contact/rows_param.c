@@ -139,6 +139,7 @@ static const double rests = 1e-9;
 static int against(tgReal w) { return tgRe(w) > rests ? -1 : tgRe(w) < -rests ? 1 : 0; }
 
 static void zero_ends(tgParamGrad *p, const char *what, const char *label) {
+  p->ends++;
   if (p->sided.ties++ > 0) return;
   p->sided.label = TG_GRAD_ONE_SIDED;
   snprintf(p->sided.reason, sizeof p->sided.reason, "%s is 0, the end of its range: %.140s", what, label);

@@ -393,6 +393,7 @@ static tgStatus step_back(Sweep *w) {
   if (status == TG_ERR_CAPACITY) return status;
   if (status != TG_OK) return fail(w, status, "gradient of step", t, sim_text(r->sim, status));
   merge(&w->res->grad, &one, t);
+  if (!r->sim->watched) w->res->unstable += one.label == TG_GRAD_UNSTABLE;
   if (w->run->loss != NULL) {
     status = loss_call(w, t, true, &value);
     if (status != TG_OK) return status;

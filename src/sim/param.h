@@ -27,6 +27,7 @@ struct tgParamGrad {
   tgReal *point, *point_normal;
   // of the step whose adjoint is taken: where the derivative in what is chosen is that of one side alone; starts exact
   tgGradInfo sided;
+  int ends;                    // those of them that are entries which are 0, the end of their range
   // what depends on where things are, until tgi_place_vjp carries it to the parameters that place them
   bool places;                 // some of body_pos, body_quat, jnt_pos, jnt_axis is chosen
   tgReal *S;                   // nv x 6: of a dof's axis, poses held

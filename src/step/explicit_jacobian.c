@@ -156,7 +156,7 @@ static tgStatus force_jacobian(tgSim *s, tgReal *D, int *clamps) {
 tgStatus tgi_explicit_jacobian(tgSim *s, tgReal *D, int *clamps) {
   size_t mark = tgi_stack_mark(s);
   tgStatus status = force_jacobian(s, D, clamps);
-  if (status >= 0 && tgi_explicit_tableau(s)->n > 1) status = tgi_explicit_stage(s, 0, false);
+  if (status >= 0 && tgi_explicit_tableau(s)->n > 1) status = tgi_explicit_stage(s, 0, true);
   if (status == TG_ERR_CAPACITY) no_room(s);
   tgi_stack_free(s, mark);
   return status;

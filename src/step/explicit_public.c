@@ -74,6 +74,9 @@ static tgStatus present(tgSim *s) {
   return status;
 }
 
+// What is looked at: at what is stiff, whether or not it acts at this state, or at what acts alone.
+typedef enum Which { ALL_MODES, ACTING_MODES } Which;
+
 // row M^-1 row', row (nv) a generalised force per unit
 static double response(const tgSim *s, const tgReal *row, tgReal *work) {
   double sum = 0;
@@ -122,38 +125,137 @@ static void consider_pair(tgSim *s, int i, tgReal *row, tgReal *work, tgStepAdvi
   consider(s, 0, c.friction * fmax(0, across - along), text, out);
 }
 
+// ---- a pair as it acts now: its force is w + X dx + Y dV ----
+
+enum { PAIR = 12 };   // twists of two bodies
+
 static void clear(const tgSim *s, tgReal *row) {
   for (int d = 0; d < s->m.nv; d++) row[d] = 0;
 }
 
-// dry friction f and, of stiffness k, a limit that act on the row; k 0: no limit
+// W: twists of the two bodies that unit wrenches on them give, S M^-1 S'
+static void pair_response(const tgSim *s, const tgPairTerm *f, tgReal *row, double W[PAIR * PAIR]) {
+  const int body[2] = {f->body1, f->body2};
+  for (int k = 0; k < PAIR; k++) {
+    tgReal wrench[6] = {0};
+    wrench[k % 6] = 1;
+    clear(s, row);
+    tgi_add_row(s, &s->start, body[k / 6], wrench, 1, row);
+    tgi_factor_solve(&s->m, s->L, row);
+    for (int side = 0; side < 2; side++) {
+      tgReal twist[6] = {0};
+      for (int d = s->m.body_lastdof[body[side]]; d >= 0; d = s->m.dof_parent[d]) tgi_sp_axpy(twist, row[d], s->start.S + 6 * d);
+      for (int i = 0; i < 6; i++) W[PAIR * (6 * side + i) + k] = tgRe(twist[i]);
+    }
+  }
+}
+
+// x' D y
+static double product(const double *x, const tgReal *D, const double *y) {
+  double sum = 0;
+  for (int i = 0; i < PAIR; i++)
+    for (int j = 0; j < PAIR; j++) sum += x[i] * tgRe(D[PAIR * i + j]) * y[j];
+  return sum;
+}
+
+// The motion x = W f, f' x = 1, that -D drives back most, by powers, and its rate -x' D x; 0: none.
+static double stiffest(const double *W, const tgReal *D, double *x) {
+  enum { POWERS = 5 };
+  double f[PAIR];
+  for (int i = 0; i < PAIR; i++) f[i] = 1 + 0.1 * i;
+  for (int power = 0; power < POWERS; power++) {
+    double size = 0;
+    for (int i = 0; i < PAIR; i++) {
+      x[i] = 0;
+      for (int j = 0; j < PAIR; j++) x[i] += W[PAIR * i + j] * f[j];
+      size += f[i] * x[i];
+    }
+    if (!(size > 0)) return 0;
+    for (int i = 0; i < PAIR; i++) x[i] /= sqrt(size);
+    for (int i = 0; i < PAIR && power < POWERS - 1; i++) {
+      f[i] = 0;
+      for (int j = 0; j < PAIR; j++) f[i] -= tgRe(D[PAIR * i + j]) * x[j];
+    }
+  }
+  return fmax(0, -product(x, D, x));
+}
+
+static double largest(const tgReal *D) {
+  double most = 0;
+  for (int i = 0; i < PAIR * PAIR; i++) most = fmax(most, fabs(tgRe(D[i])));
+  return most;
+}
+
+// What moves the lighter body by less than a millionth of its way is not stiff, whatever its shape.
+static bool acts(const tgSim *s, const tgPairTerm *f, bool moves) {
+  double mass = INFINITY, push = s->h * (s->h * largest(f->X) + (moves ? 2 * largest(f->Y) : 0));
+  if (s->m.body_lastdof[f->body1] >= 0) mass = tgRe(s->m.body_mass[f->body1]);
+  if (s->m.body_lastdof[f->body2] >= 0) mass = fmin(mass, tgRe(s->m.body_mass[f->body2]));
+  return push > 1e-6 * mass;
+}
+
+static void consider_acting(tgSim *s, int i, tgReal *row, tgStepAdvice *out) {
+  const tgPairTerm *f = &s->term[i];
+  const tgLaw *k = s->contact_model->kind->law;
+  double W[PAIR * PAIR], x[PAIR], rate;
+  char label[256], text[300];
+  bool moves = (k->has & TG_LAW_VELOCITY) != 0;
+  if (!acts(s, f, moves)) return;
+  pair_response(s, f, row, W);
+  snprintf(text, sizeof text, "contact of %s", k->term_label != NULL ? k->term_label(s, i, label, sizeof label) : "two bodies");
+  rate = stiffest(W, f->X, x);
+  consider(s, rate, moves ? fmax(0, -product(x, f->Y, x)) : 0, text, out);
+  if (!moves) return;
+  rate = stiffest(W, f->Y, x);
+  consider(s, fmax(0, -product(x, f->X, x)), rate, text, out);
+}
+
+// ---- joints and equalities ----
+
+// slope of dry friction f in the speed v, the largest or the present one
+static double dry_slope(const tgSim *s, double f, double v, Which which) {
+  double v_s = tgRe(TG_NUMBER(s, slip_speed)), rho = which == ACTING_MODES ? hypot(v_s, v) : v_s;
+  return f * v_s * v_s / (rho * rho * rho);
+}
+
+// dry friction of slope f and, of stiffness k, a limit that act on the row; 0: there is none
 static void consider_row(const tgSim *s, const char *thing, double f, double k, const tgReal *row, tgReal *work, tgStepAdvice *out) {
   char text[200];
-  if (!(f > 0) && !(k > 0)) return;
   double inverse = response(s, row, work);
   snprintf(text, sizeof text, "dry friction of %s", thing);
-  if (f > 0) consider(s, 0, f / tgRe(TG_NUMBER(s, slip_speed)) * inverse, text, out);
+  if (f > 0) consider(s, 0, f * inverse, text, out);
   snprintf(text, sizeof text, "limit of %s", thing);
   consider(s, k * inverse, 0, text, out);
 }
 
-static void consider_joints(tgSim *s, tgReal *row, tgReal *work, tgStepAdvice *out) {
+// of limit i (joints, then tendons), 0 where there is none, or none that is passed
+static double limit_stiffness(const tgSim *s, int i, Which which) {
+  double omega = tgRe(TG_NUMBER(s, limit_frequency));
+  bool any = false;
+  for (int side = 0; side < 2; side++) {
+    tgReal gap, width;
+    any = any || (tgi_limit(s, i, side, s->start.q, &gap, &width) && (which == ALL_MODES || tgRe(gap) < 0));
+  }
+  return any ? omega * omega * s->contact_model->limit_inertia[i] : 0;
+}
+
+static void consider_joints(tgSim *s, Which which, tgReal *row, tgReal *work, tgStepAdvice *out) {
   const tgModel *m = &s->m;
-  double omega = tgRe(TG_NUMBER(s, limit_frequency)), square = omega * omega;
   char label[128];
   for (int d = 0; d < m->nv; d++) {
-    int j = m->dof_jnt[d];
-    bool limited = m->jnt_limited[j] && m->jnt_type[j] != TG_JOINT_FREE;
+    double slope = dry_slope(s, tgRe(m->dof_frictionloss[d]), tgRe(s->start.vel[d]), which), k = limit_stiffness(s, m->dof_jnt[d], which);
+    if (!(slope > 0) && !(k > 0)) continue;
     clear(s, row);
     row[d] = 1;
-    consider_row(s, tgi_model_label(m, TG_THING_JOINT, j, label, sizeof label), tgRe(m->dof_frictionloss[d]),
-                 limited ? square * s->contact_model->limit_inertia[j] : 0, row, work, out);
+    consider_row(s, tgi_model_label(m, TG_THING_JOINT, m->dof_jnt[d], label, sizeof label), slope, k, row, work, out);
   }
   for (int t = 0; t < m->ntendon; t++) {
+    double rate = tgRe(tgi_tendon_rate(m, t, s->start.vel)), slope = dry_slope(s, tgRe(m->ten_frictionloss[t]), rate, which),
+           k = limit_stiffness(s, m->njnt + t, which);
+    if (!(slope > 0) && !(k > 0)) continue;
     clear(s, row);
     for (int w = m->ten_adr[t]; w < m->ten_adr[t] + m->ten_num[t]; w++) row[m->jnt_vadr[m->wrap_jnt[w]]] += m->wrap_coef[w];
-    consider_row(s, tgi_model_label(m, TG_THING_TENDON, t, label, sizeof label), tgRe(m->ten_frictionloss[t]),
-                 m->ten_limited[t] ? square * s->contact_model->limit_inertia[m->njnt + t] : 0, row, work, out);
+    consider_row(s, tgi_model_label(m, TG_THING_TENDON, t, label, sizeof label), slope, k, row, work, out);
   }
 }
 
@@ -196,17 +298,35 @@ static void consider_equalities(const tgSim *s, tgReal *row, tgReal *work, tgSte
   }
 }
 
-tgStatus tgi_explicit_advice(tgSim *s, tgStepAdvice *out) {
+// of the state whose forces are in the sim, M factored in s->L
+static tgStatus consider_all(tgSim *s, Which which, tgStepAdvice *out) {
   *out = (tgStepAdvice){.h = INFINITY};
   size_t mark = tgi_stack_mark(s);
   tgReal *row = tgi_stack_real(s, (size_t)s->m.nv), *work = tgi_stack_real(s, (size_t)s->m.nv);
   if (row == NULL || work == NULL) return no_room(s);
-  TG_TRY(present(s));
-  for (int i = 0; i < s->nterm; i++) consider_pair(s, i, row, work, out);
-  consider_joints(s, row, work, out);
+  for (int i = 0; i < s->nterm; i++) {
+    if (which == ACTING_MODES) consider_acting(s, i, row, out);
+    else consider_pair(s, i, row, work, out);
+  }
+  consider_joints(s, which, row, work, out);
   consider_equalities(s, row, work, out);
   tgi_stack_free(s, mark);
   return TG_OK;
+}
+
+tgStatus tgi_explicit_advice(tgSim *s, tgStepAdvice *out) {
+  TG_TRY(present(s));
+  return consider_all(s, ALL_MODES, out);
+}
+
+// A derivative leaves the first stage of the step in the sim: it costs one factorisation and no forces to tell its stable length.
+static void label(const tgSim *s, tgGradInfo *info) {
+  tgSim *sim = (tgSim *)(uintptr_t)s;   // scratch and the factor are taken
+  tgStepAdvice a;
+  tgi_step_matrix(sim, 0, false);
+  if (!tgi_factor(&s->m, s->Mh, s->L) || consider_all(sim, ACTING_MODES, &a) != TG_OK || s->h <= a.h) return;
+  info->label = TG_GRAD_UNSTABLE;
+  snprintf(info->reason, sizeof info->reason, "%g s is longer than is stable, %.3g s: %.120s", s->h, a.h, a.reason);
 }
 
 // ---- inverse dynamics ----
@@ -299,5 +419,5 @@ const tgStepper tgi_explicit = {.name = "explicit", .twice = true, .supports = s
                                 .place = place, .field = field, .step = tgi_explicit_step,
                                 .record_bytes = tgi_explicit_record_bytes, .record = tgi_explicit_record,
                                 .revisit = tgi_explicit_revisit, .vjp = tgi_explicit_vjp,
-                                .jacobian = tgi_explicit_jacobian, .advice = tgi_explicit_advice, .inverse = inverse,
-                                .points = points, .points_vjp = points_vjp};
+                                .jacobian = tgi_explicit_jacobian, .label = label, .advice = tgi_explicit_advice,
+                                .inverse = inverse, .points = points, .points_vjp = points_vjp};

@@ -185,7 +185,10 @@ static tgStatus vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *dq, tg
   if (a == NULL) return tgi_no_room(s, "adjoint");
   for (int d = 0; d < 2 * nv; d++) a[d] = 0;
   for (int i = 0; i < nu && input != NULL; i++) input[i] = 0;
-  if (dp != NULL) dp->sided = (tgGradInfo){.label = TG_GRAD_EXACT};
+  if (dp != NULL) {
+    dp->sided = (tgGradInfo){.label = TG_GRAD_EXACT};
+    dp->ends = 0;
+  }
   TG_TRY(s->stepper->vjp(s, gq, gv, a, a + nv, input, dp, clamps));
   if (na > 0) tgi_activation_vjp(s, s->h, gv != NULL ? gv + nv : NULL, input, dv != NULL ? dv + nv : NULL, du, dp, clamps);
   if (dq != NULL) memcpy(dq, a, (size_t)nv * sizeof *dq);

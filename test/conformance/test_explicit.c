@@ -125,8 +125,10 @@ static void check_gradient(tgSim *s, double h, const char *name, Tally *t) {
   memcpy(x + m->nq + nv, s->ctrl, (size_t)m->nu * sizeof *x);
   assert_int_equal(tg_sim_step(s, h, NULL), TG_OK);
   memcpy(q1, s->qpos, (size_t)m->nq * sizeof *x);
-  check_true(tg_sim_step_jacobian(s, D, &info) == TG_OK && info.label == TG_GRAD_EXACT && info.converged,
-             "%s: label %d: %s", name, info.label, info.reason);
+  check_true(tg_sim_step_jacobian(s, D, &info) == TG_OK && info.ties == 0 && info.converged, "%s: label %d: %s", name, info.label,
+             info.reason);
+  // what sticks or is pressed hard may be stiffer than this step allows
+  check_true(info.label == TG_GRAD_EXACT || info.label == TG_GRAD_UNSTABLE, "%s: label %d: %s", name, info.label, info.reason);
   tgt_random_vector(&r, 2 * nv, g);
   tgt_random_vector(&r, nt, probe);
   assert_int_equal(tg_sim_step_vjp(s, g, g + nv, out, out + nv, out + 2 * nv, NULL, &info), TG_OK);

@@ -122,7 +122,10 @@ static void check_step(tgSim *s, int w, const tgReal *x, double h, tgtRandom *r)
   memcpy(k.q1, s->qpos, (size_t)m->nq * sizeof *D);
   assert_int_equal(tg_sim_step_jacobian(s, D, &info), TG_OK);
   assert_true(info.converged);
-  check_true(info.label == TG_GRAD_EXACT || by_impulses(w), "%s: label %d: %s", word, info.label, info.reason);
+  // steps of explicit forces may be longer than they are stable, and say so
+  check_true(info.ties == 0 || by_impulses(w), "%s: label %d: %s", word, info.label, info.reason);
+  bool full = info.label == TG_GRAD_EXACT || info.label == TG_GRAD_UNSTABLE;
+  check_true(full || by_impulses(w), "%s: label %d: %s", word, info.label, info.reason);
   for (int trial = 0; trial < 3; trial++) {
     tgt_random_vector(r, 2 * nv, g);
     tgt_random_vector(r, nt, v);

@@ -111,6 +111,39 @@ static void test_watch(void **state) {
   drop(&other);
 }
 
+// A derivative of a step that is longer than it is stable is not called exact, watched or not: by what acts at its start, not by what may.
+static void test_label(void **state) {
+  (void)state;
+  static const char *const xml =
+      "<mujoco><worldbody><geom name=\"floor\" type=\"plane\" size=\"5 5 1\"/><body pos=\"0 0 0.1\"><freejoint/>"
+      "<geom name=\"ball\" size=\"0.1\" mass=\"1\"/></body></worldbody></mujoco>";
+  for (int i = 0; i < 2; i++) {
+    tgSoftminOptions o = tg_softmin_default();
+    o.integrator = i == 0 ? TG_INTEGRATOR_EULER : TG_INTEGRATOR_RK4;
+    Rig r = rig_of_text(xml, "softmin", &o.of);
+    tgStepAdvice a;
+    assert_int_equal(tg_sim_step_advice(r.s, &a), TG_OK);
+    for (int longer = 0; longer < 2; longer++)
+      for (int high = 0; high < 2; high++) {
+        tgReal w[6] = {1, 2, 3, 4, 5, 6}, g[2][12], D[12 * 12];
+        tgGradInfo info;
+        bool told = longer && !high;
+        tg_sim_reset(r.s);
+        tg_sim_qpos(r.s)[2] = high ? 0.5 : 0.0999;
+        assert_int_equal(tg_sim_step(r.s, (longer ? 8 : 0.5) * a.h, NULL), TG_OK);
+        for (int k = 0; k < 2; k++) {
+          assert_int_equal(tg_sim_step_vjp(r.s, w, w, g[k], g[k] + 6, NULL, NULL, &info), TG_OK);
+          check_true(info.label == (told ? TG_GRAD_UNSTABLE : TG_GRAD_EXACT) && (strstr(info.reason, "ball") != NULL) == told,
+                     "%d %d %d: label %d, '%s'", i, longer, high, info.label, info.reason);
+        }
+        assert_memory_equal(g[0], g[1], sizeof g[0]);
+        assert_int_equal(tg_sim_step_jacobian(r.s, D, &info), TG_OK);
+        assert_int_equal(info.label, told ? TG_GRAD_UNSTABLE : TG_GRAD_EXACT);
+      }
+    drop(&r);
+  }
+}
+
 // formulas against the spectral radius of one step of the mode
 static double radius(tgIntegrator k, double h, double w2, double b) {
   double A[4] = {0, 1, -w2, -b}, R[4], P[4] = {1, 0, 0, 1};
@@ -205,7 +238,7 @@ static void test_refused(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_advice), cmocka_unit_test(test_watch),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_advice), cmocka_unit_test(test_watch), cmocka_unit_test(test_label),
                                      cmocka_unit_test(test_modes), cmocka_unit_test(test_inverse),
                                      cmocka_unit_test(test_gradient_check), cmocka_unit_test(test_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);

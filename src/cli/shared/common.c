@@ -300,7 +300,7 @@ const char *tgi_cli_cache_folder(void) {
 }
 
 const char *tgi_cli_label(tgGradLabel label) {
-  static const char *const word[] = {"exact", "one-sided", "smoothed", "surrogate"};
+  static const char *const word[] = {"exact", "one-sided", "smoothed", "surrogate", "unstable"};
   return word[label];
 }
 
