@@ -125,6 +125,18 @@ static bool take_assembly(tgSim *s, int rows, Assembly *w) {
   return w->X != NULL && w->product != NULL && w->w != NULL && w->at != NULL;
 }
 
+// A's row b of the set up to its diagonal += w X; what is beyond in memory is mirrored later. all: the set has every row of the island
+static void add_products(const Assembly *w, int b, int terms, bool all, tgReal *Ab, int n) {
+  int upto = (b / TGI_LANES + 1) * TGI_LANES;
+  if (all && upto <= n) {
+    tgi_combine(terms, w->w, w->used, w->X, upto, Ab);
+    return;
+  }
+  for (int k = 0; k < upto; k++) w->product[k] = k <= b ? Ab[w->row[k]] : 0;
+  tgi_combine(terms, w->w, w->used, w->X, upto, w->product);
+  for (int k = 0; k <= b; k++) Ab[w->row[k]] = w->product[k];
+}
+
 // row_MiJ = J Mh^-1 on the set that begins with dof `first`, and its share of A = J Mh^-1 J'
 static void assemble_set(tgSim *s, int island, int first, const Assembly *w) {
   const int *range = s->m.dof_set + 3 * first, *row = s->rows->island_row + s->rows->island_adr[island];
@@ -140,10 +152,12 @@ static void assemble_set(tgSim *s, int island, int first, const Assembly *w) {
   int width = (rows + TGI_LANES - 1) / TGI_LANES * TGI_LANES;
   for (int d = range[1]; d < range[2]; d++) {
     if (s->m.dof_set[3 * d] != first) continue;
-    tgReal *X = w->X + count * width;
     w->dof[count] = d;
     w->at[d] = count++ * width;
-    for (int b = 0; b < width; b++) X[b] = b < rows ? tgi_row(s, s->rows->J, row[w->row[b]])[w->own[b] + d - first] : 0;
+  }
+  for (int b = 0; b < width; b++) {
+    const tgReal *J = b < rows ? tgi_row(s, s->rows->J, row[w->row[b]]) + w->own[b] : NULL;
+    for (int k = 0; k < count; k++) w->X[k * width + b] = J != NULL ? J[w->dof[k] - first] : 0;
   }
   tgi_factor_solve_rows_at(&s->m, s->L, count, w->dof, w->at, width, w->X);
   for (int b = 0; b < rows; b++) {
@@ -157,11 +171,7 @@ static void assemble_set(tgSim *s, int island, int first, const Assembly *w) {
       w->w[terms] = J[d];
       w->used[terms++] = k * width;
     }
-    tgReal *Ab = A + (size_t)w->row[b] * (size_t)n;
-    int upto = (b / TGI_LANES + 1) * TGI_LANES;   // below the diagonal
-    for (int k = 0; k < upto; k++) w->product[k] = k <= b ? Ab[w->row[k]] : 0;
-    tgi_combine(terms, w->w, w->used, w->X, upto, w->product);
-    for (int k = 0; k <= b; k++) Ab[w->row[k]] = w->product[k];
+    add_products(w, b, terms, rows == n, A + (size_t)w->row[b] * (size_t)n, n);
   }
 }
 
