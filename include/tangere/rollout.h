@@ -59,7 +59,7 @@ typedef struct tgRolloutRun {
   tgPolicyFn policy; void *policy_ctx;   ///< feedback in place of u, or NULL. TG_ERR_ARG together with a gradient.
   tgLossFn loss; void *loss_ctx;   ///< loss NULL: none, the loss is 0
   tgSetupFn setup; void *setup_ctx;///< may be NULL
-  const volatile int *cancel;      ///< polled before each step; not 0: stop with TG_CANCELLED. May be NULL.
+  const volatile int *cancel;      ///< polled before each step and at each pivot of contacts; not 0: TG_CANCELLED. May be NULL.
   tgReal *q, *v;                   ///< trajectory, (T+1) x nq and (T+1) x (nv + na), or NULL
   tgStepInfo *info;                ///< T, or NULL
   tgReal *D;                       ///< Jacobian of each step as tg_sim_step_jacobian gives it, T x (2 nv + na) x (2 nv + na + nu), or NULL

@@ -144,11 +144,13 @@ struct tgSim {
   bool one_island;             // all rows and dofs as one island (the twin that tests compare islands and patterns with)
   bool nothing_shared;         // no part of a step and neither of its problems takes what another has made (the twin that tests compare
                                // with)
+  const volatile int *cancel;  // polled inside solves that may be long; not 0: the step ends with TG_CANCELLED. NULL: none
   int busy;                    // atomic: a call is computing in this sim
   int aware_row;               // row of the contact that the last adjoint took otherwise than it is, -1 when none
   bool no_aware_adjoint;           // the rows of a Jacobian are being formed by adjoints: nothing is taken otherwise than it is
   double h;                    // step size of the last step [s]
   tgReal dt;                   // of the part of it that vhat, rows and impulses are of [s]: h where the step is one part, 0 of an impact
+  tgStatus unsolved;           // of the first solve of the step that had no answer, TG_OK: all had
   bool opened;                 // vhat and L are of the free motion of dt from the start, and nothing else of a part is made yet
   double rest;                 // what was left of the step when its first forces were taken, row_surge's [s]
   bool ahead;                  // rows are at s->trial, the pose q0 (+) dt v0, else at s->start

@@ -213,7 +213,9 @@ static void fill_bias(tgSim *s) {
 // solves the problem that is selected, or takes its answer from the record
 static tgStatus impulses(tgSim *s, const void *record) {
   const tgRowSolver *k = s->contact_model->kind->rows;
-  return record != NULL ? k->recall(s, record) : k->solve(s);
+  tgStatus status = record != NULL ? k->recall(s, record) : k->solve(s);
+  if (s->unsolved == TG_OK) s->unsolved = status;
+  return status;
 }
 
 tgStatus tgi_impulse_velocities(tgSim *s, const void *record) {

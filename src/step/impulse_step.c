@@ -23,7 +23,11 @@ static tgStatus supports(tgContact *c, tgError *error) {
 }
 
 static tgStatus move(tgSim *s, double h, const void *record) {
-  if (tgi_closes(s)) return tgi_parts_step(s, h, record);
+  if (tgi_closes(s)) {
+    s->unsolved = TG_OK;
+    tgStatus parts = tgi_parts_step(s, h, record);
+    return parts != TG_OK ? parts : s->unsolved;   // a part that has no answer is none to go on from
+  }
   tgi_start_smooth(s);
   tgStatus status = tgi_impulse_velocity(s, h, record);
   if (status != TG_OK) return status;

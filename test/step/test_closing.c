@@ -94,6 +94,40 @@ static void test_shared(void **state) {
   }
 }
 
+static const char *const torn =
+    "<mujoco><option gravity=\"0 0 0\"/><worldbody><body><joint name=\"rail\" type=\"slide\" axis=\"1 0 0\"/>"
+    "<geom size=\".1\" mass=\"1\"/></body></worldbody><equality><joint joint1=\"rail\" polycoef=\"0 0 0 0 0\"/>"
+    "<joint joint1=\"rail\" polycoef=\".1 0 0 0 0\"/></equality></mujoco>";
+
+// A part that has no answer, as two equalities that ask for different things have none, or whose solve is cancelled: the step says so
+// and changes nothing.
+static void test_unsolved(void **state) {
+  (void)state;
+  tgStepInfo info;
+  Rig r = closing(torn, 0);
+  tg_sim_qvel(r.s)[0] = 0.3;
+  assert_int_equal(tg_sim_step_growing(r.s, 0.01, &info), TG_NOT_CONVERGED);
+  assert_false(info.converged);
+  check_close(tg_sim_qpos(r.s)[0], 0, 0);
+  check_close(tg_sim_qvel(r.s)[0], 0.3, 0);
+  drop(&r);
+  r = closing(mixed, 0);
+  tgReal *q = tg_sim_qpos(r.s), before = q[2];
+  volatile int cancel = 1;
+  tgStatus status = TG_OK;
+  r.s->cancel = &cancel;
+  for (int t = 0; t < 300 && status == TG_OK; t++) {
+    before = q[2];
+    tgi_forget(r.s);
+    status = tg_sim_step_growing(r.s, 0.005, &info);
+  }
+  assert_int_equal(status, TG_CANCELLED);
+  check_close(q[2], before, 0);
+  cancel = 0;
+  assert_int_equal(tg_sim_step_growing(r.s, 0.005, &info), TG_OK);
+  drop(&r);
+}
+
 enum { MOST = 300, DOFS = 3 };
 
 // Runs from the sim's state and takes w (2 nv), a gradient at the end, to the start; joints are slides and hinges.
@@ -386,7 +420,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_row_of_balls), cmocka_unit_test(test_overlap),
                                      cmocka_unit_test(test_rest_and_lift), cmocka_unit_test(test_adjoint),
                                      cmocka_unit_test(test_meeting_at_a_boundary),
-                                     cmocka_unit_test(test_limit_of_an_arm), cmocka_unit_test(test_shared),
+                                     cmocka_unit_test(test_limit_of_an_arm), cmocka_unit_test(test_shared), cmocka_unit_test(test_unsolved),
                                      cmocka_unit_test(test_elastic_ball), cmocka_unit_test(test_rocking),
                                      cmocka_unit_test(test_impacts_gain_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ static void extract(tgSim *s, int index, tgiLcpIsland *k) {
   }
   // b is a sum of terms J_d vhat_d and of a gap between positions of about 1 m or rad, rounded at 1e-16 of them
   k->problem = (tgiLcpProblem){.n = n, .A = s->rows->A + s->rows->island_at[index], .b = k->b, .kind = k->kind,
-                               .parent = k->parent, .bound = k->bound,
+                               .parent = k->parent, .bound = k->bound, .cancel = s->cancel,
                                .rank = s->rows->island_dofadr[index + 1] - s->rows->island_dofadr[index],
                                .speed = 1e-6 * fastest + least_speed(s)};
 }
@@ -141,7 +141,7 @@ static tgStatus solve_bounces(tgSim *s, int index, tgiLcpInfo *info) {
   tgiLcpIsland *k = &tgi_lcp_work(s)->island[index];
   bool guard = tgRe(s->dt) != 0;
   tgStatus status = attempt(s, index, info);
-  while (k->damped < 3 && status >= 0 && (status != TG_OK || (guard && energy_gained(s, index, k) > 0))) {
+  while (k->damped < 3 && status >= 0 && status != TG_CANCELLED && (status != TG_OK || (guard && energy_gained(s, index, k) > 0))) {
     if (!damp(s, index, k)) break;
     if (k->damped == 1) s->info.ndamped++;
     status = attempt(s, index, info);
@@ -178,6 +178,7 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
     if (status < 0) return refused(s, status, row, &info);
     k->left = status == TG_NOT_CONVERGED || info.ninert > 0 ? leave_errors(s, index, k) : 0;
     if (k->left > 0) status = attempt(s, index, &info);
+    if (status == TG_CANCELLED) return tgi_error(&s->error, status, "Cancelled inside the contact solve; the state is unchanged.");
     s->info.nleft += k->left;
     add_info(s, row, &info);
     s->info.rank += info.rank;

@@ -176,7 +176,7 @@ static tgStatus impulses(tgSim *s) {
   tgStatus worst = TG_OK;
   for (int index = 0; index < s->nisland; index++) {
     tgStatus status = tgi_lcp_solve_island(s, index);
-    if (status < 0) return status;
+    if (status < 0 || status == TG_CANCELLED) return status;
     if (status != TG_OK) worst = status;
   }
   if (s->pinned && s->problem == 0) return TG_OK;

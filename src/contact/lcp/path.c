@@ -167,7 +167,7 @@ bool tgi_lcp_path(tgiLcpScratch *c, int attempt, int borders, int8_t *cls, int *
   bool fresh = false;
   open_path(c, cls, attempt);
   c->system.most = borders;
-  for (int k = 0; k < most; k++) {
+  for (int k = 0; k < most && !tgi_lcp_cancelled(c); k++) {
     ++*pivots;
     fresh = fresh && tgi_lcp_bordered_switch(c, cls, last);
     if (!fresh && !tgi_lcp_bordered_factor(c, cls)) return false;

@@ -38,7 +38,7 @@ int tgi_lcp_sweep(tgiLcpScratch *c, int most) {
   int n = r->n, sweep = 0;
   double change = 1, size = 0;
   tgi_lcp_velocities(r, c->f, c->w);
-  for (; sweep < most && change > 1e-13 * size; sweep++) {
+  for (; sweep < most && change > 1e-13 * size && !tgi_lcp_cancelled(c); sweep++) {
     change = size = 0;
     for (int i = 0; i < n; i++) {
       const double *A = r->A + (size_t)n * i;

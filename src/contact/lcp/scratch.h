@@ -55,6 +55,7 @@ typedef struct tgiLcpScratch {
   int *order, eliminated;             ///< equality rows in the order of their elimination
   tgiLcpBordered system;
   double trace;       ///< of A
+  const volatile int *cancel;         ///< the problem's
   bool equalities;    ///< there are some
   int *inert;         ///< n: tgiLcpInfo.inert
   double *f, *w, *Df, *Dw, *delta;    ///< n each: forces and velocities of the reduced rows, their rates along a path, its start
@@ -137,6 +138,11 @@ int tgi_lcp_pgs(tgiLcpScratch *c, int most, int8_t *cls);
 void tgi_lcp_velocities(const tgiLcpReduced *r, const double *f, double *w);
 /// Classes of the reduced rows by the nearer side of each alternative, for f and w = A f + b given.
 void tgi_lcp_classify(const tgiLcpReduced *r, const double *f, const double *w, int8_t *cls);
+
+/// The caller wants no answer any more: a stage ends without one.
+static inline bool tgi_lcp_cancelled(const tgiLcpScratch *c) {
+  return c->cancel != NULL && __atomic_load_n(c->cancel, __ATOMIC_RELAXED) != 0;
+}
 
 /// Bound of reduced row i at forces f.
 static inline double tgi_lcp_bound(const tgiLcpReduced *r, const double *f, int i) {

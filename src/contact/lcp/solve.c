@@ -228,6 +228,7 @@ void tgi_lcp_open(tgiLcpScratch *c, const tgiLcpProblem *p) {
   c->reduced = false;
   c->trace = 0;
   c->equalities = false;
+  c->cancel = p->cancel;
   for (int i = 0; i < p->n; i++) {
     c->trace += tgRe(p->A[(size_t)(p->n + 1) * i]);
     c->equalities = c->equalities || p->kind[i] == TGI_LCP_EQUALITY;
@@ -452,8 +453,9 @@ static int run_stages(Attempt *a, const int8_t *warm, tgiLcpInfo *info) {
   c->lu_piv = a->s->lu_piv;
   c->tried = NULL;    // the stages use its memory
   if (!isfinite(a->residual)) memset(a->best, 0, (size_t)a->p->n);
-  for (int attempt = 0; attempt < PATHS; attempt++)
+  for (int attempt = 0; attempt < PATHS && !tgi_lcp_cancelled(c); attempt++)
     if (try_path(a, attempt, info)) return TGI_LCP_PIVOT;
+  if (tgi_lcp_cancelled(c)) return TGI_LCP_FAILED;
   if (try_lemke(a, false, info)) return TGI_LCP_LEMKE;
   if (try_lemke(a, true, info)) return TGI_LCP_LEMKE_SHIFTED;
   info->sweeps = tgi_lcp_pgs(c, 400, c->red_cls);
@@ -492,7 +494,8 @@ static tgStatus run(Attempt *a, const int8_t *warm, int8_t *cls, tgiLcpInfo *inf
     cls[i] = s->cls[i];
   }
   fill_info(a, info);
-  return info->stage == TGI_LCP_FAILED ? TG_NOT_CONVERGED : TG_OK;
+  if (info->stage != TGI_LCP_FAILED) return TG_OK;
+  return tgi_lcp_cancelled(s->scratch) ? TG_CANCELLED : TG_NOT_CONVERGED;
 }
 
 // An empty report; of input that is refused the row

@@ -71,6 +71,7 @@ typedef struct tgiLcpProblem {
   const tgReal *bound;  ///< n: FRICTION: mu >= 0; BOX: limit >= 0 (an impulse); unread elsewhere
   double speed;         ///< least scale of velocities: below 1e-8 of it b is rounding (0 where b is exact)
   int rank;             ///< A's rank is at most this (the dofs behind it); 0: not known
+  const volatile int *cancel;   ///< polled at each pivot and sweep; not 0: TG_CANCELLED. NULL: none
 } tgiLcpProblem;
 
 /// What the solve did.
@@ -130,7 +131,7 @@ void tgi_lcp_init_apart(tgiLcp *s, void *kept, int rows, void *scratch, int nequ
 void tgi_lcp_init_beside(tgiLcp *s, void *kept, int rows, const tgiLcp *other);
 
 /// Solves. warm: n classes or NULL. f, w: n out (w may be NULL). cls: n out; may be the same array as warm.
-/// TG_OK; TG_NOT_CONVERGED: f, cls are the best candidate, info->failed names the rows that do not fit;
+/// TG_OK; TG_NOT_CONVERGED: f, cls are the best candidate, info->failed names the rows that do not fit; TG_CANCELLED: likewise;
 /// TG_ERR_ARG, TG_ERR_NOT_FINITE (info->failed[0] is the row), TG_ERR_CAPACITY: nothing was solved.
 /// n = 0 is fine. p must outlive the derivative calls.
 tgStatus tgi_lcp_solve(tgiLcp *s, const tgiLcpProblem *p, const int8_t *warm, tgReal *f, tgReal *w, int8_t *cls,

@@ -281,7 +281,7 @@ static void test_failures(void **state) {
   set_up(&x, 4, 4, 4);
   tgReal A[9] = {1, -1, 0, -1, 1, 0, 0, 0, 1}, b[3] = {-1, -1, -1}, bound[3] = {0};
   int kind[3] = {TGI_LCP_NORMAL, TGI_LCP_NORMAL, TGI_LCP_NORMAL}, parent[3] = {-1, -1, -1};
-  tgiLcpProblem p = {3, A, b, kind, parent, bound, 0, 0};
+  tgiLcpProblem p = {3, A, b, kind, parent, bound, 0, 0, NULL};
   assert_int_equal(solve(&x, &p, NULL), TG_NOT_CONVERGED);  // a gap that is to open both ways
   assert_int_equal(x.info.stage, TGI_LCP_FAILED);
   assert_true(listed(x.info.failed, x.info.nfailed, 0) || listed(x.info.failed, x.info.nfailed, 1));
@@ -297,7 +297,7 @@ static void test_failures(void **state) {
 
   tgReal A2[4] = {1, 0, 0, 0}, b2[2] = {-1, -1};  // row 1 is fixed to the world
   int kind2[2] = {TGI_LCP_NORMAL, TGI_LCP_NORMAL};
-  tgiLcpProblem q = {2, A2, b2, kind2, parent, bound, 0, 0};
+  tgiLcpProblem q = {2, A2, b2, kind2, parent, bound, 0, 0, NULL};
   assert_int_equal(solve(&x, &q, NULL), TG_OK);   // asked to move: it gets no impulse, and says so
   assert_true(x.info.ninert == 1 && x.info.inert[0] == 1 && x.info.nfailed == 0 && x.cls[1] == TGI_LCP_N);
   check_close(x.f[1], 0, 0);
@@ -550,6 +550,37 @@ static void test_resolve(void **state) {
   free(y.memory);
 }
 
+// A cancelled solve ends at its first pivot, leaves nothing behind that another is changed by, and a warm one whose classes are right has
+// its answer before it asks.
+static void test_cancelled(void **state) {
+  (void)state;
+  Fixture x, y;
+  set_up(&x, 3, 16, 32);
+  set_up(&y, 3, 16, 32);
+  tgtRandom r = {17};
+  int pivots = 0;
+  for (int k = 0; k < 60; k++) {
+    static Scene s;
+    volatile int cancel = 1;
+    make_scene(&s, k % (FAMILIES + 1), &r);
+    tgiLcpProblem p = scene_problem(&s), plain = p;
+    p.cancel = &cancel;
+    assert_int_equal(solve(&x, &p, NULL), TG_CANCELLED);
+    pivots += x.info.pivots;
+    cancel = 0;
+    assert_int_equal(solve(&x, &p, NULL), TG_OK);
+    assert_int_equal(solve(&y, &plain, NULL), TG_OK);
+    assert_same_answer(&x, &y, s.n);
+    cancel = 1;
+    int8_t warm[MAX_ROWS];
+    memcpy(warm, x.cls, sizeof warm);
+    assert_int_equal(solve(&x, &p, warm), solve(&y, &plain, warm));
+  }
+  assert_int_equal(pivots, 0);
+  free(x.memory);
+  free(y.memory);
+}
+
 // Nothing is allocated by a solve or by the derivative calls, in our code or in the libraries under it
 static void test_no_allocation(void **state) {
   (void)state;
@@ -591,7 +622,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_vertex),
       cmocka_unit_test(test_inert),
       cmocka_unit_test(test_bad_warm_start),
-      cmocka_unit_test(test_resolve),
+      cmocka_unit_test(test_cancelled), cmocka_unit_test(test_resolve),
       cmocka_unit_test(test_no_allocation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
