@@ -115,6 +115,8 @@ typedef enum tgConvergence {
   TG_CONVERGES_NOT,        ///< they do not
   TG_GROWS                 ///< it grows itself, as a power of 1/h of 0.5 at least: what the step knows, the motion does not
 } tgConvergence;
+/// "converges", "does not converge", "grows"; NULL for no such value.
+TG_API const char *tg_convergence_text(tgConvergence convergence);
 
 /// The motion at one step size. A change is that from the row before; in the first row 0.
 typedef struct tgMotionRow {

@@ -15,7 +15,7 @@ typedef struct tgStepInfo {
   int iterations;          ///< of the contact solver (pivots or sweeps), or Newton steps of a minimisation
   int stage;               ///< of the contact solver that gave the answer: 0 none (nothing to solve, or no answer), 1 warm classes,
                            ///< 2 pivoting, 3 Lemke, 4 Lemke on a shifted matrix, 5 sweeps
-  double residual;         ///< of the contact conditions, relative; of a potential model: the last Newton step, of the scene's size
+  double residual;         ///< of the contact conditions, relative; of a law with an energy: the last Newton step, of the scene's size
   double least_distance;   ///< smallest gap between geoms that may touch, infinity when none was near [m]
   int ncontact, nrow;      ///< active contact points, constraint rows; 0 under a contact potential, which has neither: see least_distance
   int nisland;             ///< islands: sets of trees that constraints join; each is solved and differentiated by itself
@@ -43,6 +43,8 @@ typedef enum tgGradLabel {
   TG_GRAD_SURROGATE,       ///< of something else than the step; the reason says what
   TG_GRAD_UNSTABLE         ///< of a step of explicit forces that is longer than it is stable: it overshoots, and says nothing of the motion
 } tgGradLabel;
+/// "exact", "one-sided", "smoothed", "surrogate", "unstable"; NULL for no such label.
+TG_API const char *tg_grad_label_text(tgGradLabel label);
 typedef struct tgGradInfo {  ///< How right a gradient is, and why.
   tgGradLabel label;               ///< the worst met
   bool converged;          ///< false: a step in it had not converged
@@ -91,7 +93,7 @@ TG_API tgStatus tg_sim_step_vjp_by(tgSim *sim, tgSim *by, const tgReal *gq, cons
                                    tgReal *du, tgParamGrad *dp, tgGradInfo *info);
 TG_API tgStatus tg_sim_step_jacobian_by(tgSim *sim, tgSim *by, tgReal *D, tgGradInfo *info);
 
-/// How long steps of a force model may be at a state.
+/// How long steps of an explicit law may be at a state.
 typedef struct tgStepAdvice {
   double h;                ///< largest step for which the stiffest mode met is stable [s]; infinite when nothing is stiff
   double frequency;        ///< of that mode [rad/s]
@@ -103,7 +105,7 @@ typedef struct tgStepAdvice {
 /// together may need less. Fields then hold values at that state. TG_ERR_UNSUPPORTED: the contact model is of
 /// another kind and has no explicit forces.
 TG_API tgStatus tg_sim_step_advice(tgSim *sim, tgStepAdvice *advice);
-/// The oriented points by which geom `geom` collides under a force model: their number, 0 when it has none; *position
+/// The oriented points by which geom `geom` collides under an explicit law: their number, 0 when it has none; *position
 /// and *normal (n x 3, frame of the geom, at the sim's sizes; either may be NULL) hold until the sim's next call.
 TG_API int tg_sim_geom_points(tgSim *sim, int geom, const tgReal **position, const tgReal **normal);
 /// Adjoint of the last step in each of those points: dposition, dnormal (n x 3, frame of the geom, written; either may
@@ -111,7 +113,7 @@ TG_API int tg_sim_geom_points(tgSim *sim, int geom, const tgReal **position, con
 /// take the part across it. What sizes and scales do to points together is geom_size and geom_scale of a tgParamGrad.
 /// TG_ERR_STATE when the last call was not a successful step, TG_ERR_UNSUPPORTED when the geom has no points.
 TG_API tgStatus tg_sim_step_points_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, int geom, tgReal *dposition, tgReal *dnormal);
-/// on: each step under a force model fills stable_step and unstable of its tgStepInfo, and tgRolloutResult counts such
+/// on: each step under an explicit law fills stable_step and unstable of its tgStepInfo, and tgRolloutResult counts such
 /// steps; the bits of the step stay. It then takes about twice the time with Euler, a quarter more with Runge-Kutta.
 /// Kept by tg_sim_reset; for a rollout, set it on tg_rollout_sim. Off at first, and without effect under contact models
 /// of other kinds, whose forces are implicit. Gradients need no watch: their label says where a step was too long.

@@ -123,8 +123,6 @@ std::shared_ptr<ContactHandle> make_gradient(const std::shared_ptr<ModelHandle> 
 
 /// How right a gradient is, as tgGradInfo.
 struct Label { std::string label, reason; bool converged = true; int ties = 0, first_step = -1; };
-/// "exact", "one-sided", "smoothed", "surrogate", "unstable".
-const char *label_text(tgGradLabel label);
 Label make_label(const tgGradInfo &info);
 
 /// Shape of a parameter of a model or of its contact model, (rows,) or (rows, cols). KeyError when there is none.

@@ -183,14 +183,9 @@ Claim::Claim(std::atomic<bool> &busy, const char *what) : busy_(busy) {
   }
 }
 
-const char *label_text(tgGradLabel label) {
-  static const char *const text[] = {"exact", "one-sided", "smoothed", "surrogate", "unstable"};
-  return text[label];
-}
-
 Label make_label(const tgGradInfo &info) {
   Label label;
-  label.label = label_text(info.label);
+  label.label = tg_grad_label_text(info.label);
   label.reason = info.reason;
   label.converged = info.converged;
   label.ties = info.ties;

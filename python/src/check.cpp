@@ -103,7 +103,7 @@ static Check make_check(const tgGradCheck &c) {
   Check check{c.pass, {}};
   for (int i = 0; i < c.nblock; i++) {
     const tgGradBlock &b = c.block[i];
-    check.blocks.push_back({b.name, label_text(b.label), b.row_name, b.col_name, b.reason, b.error, b.tolerance, b.ours,
+    check.blocks.push_back({b.name, tg_grad_label_text(b.label), b.row_name, b.col_name, b.reason, b.error, b.tolerance, b.ours,
                             b.reference, b.pass, b.spoiled});
   }
   return check;
@@ -147,7 +147,7 @@ static std::string motion_text(const tgMotionCheck &k) {
     const tgMotionRow &r = k.row[i];
     snprintf(line, sizeof line,
              "\n  h %-9.4g value %-12.6g change %-9.2g |gradient| %-11.5g change %-9.2g %s: %-11.6g %s", r.h, r.value,
-             r.value_change, r.gradient, r.gradient_change, k.entry_name, r.entry, label_text(r.label));
+             r.value_change, r.gradient, r.gradient_change, k.entry_name, r.entry, tg_grad_label_text(r.label));
     all += line;
   }
   for (int i = 0; i < k.nwidth; i++) {
@@ -189,15 +189,16 @@ template <typename Get> static Array column(int n, Get get) {
 }
 
 static void bind_motion(nb::module_ &m) {
-  static const char *const word[] = {"converges", "does not converge", "grows"};
   nb::class_<tgMotionCheck>(m, "MotionCheck",
                             "Outcome of motioncheck: true in a condition when the gradient is the motion's; printed, two tables.")
       .def_prop_ro("ok", [](const tgMotionCheck &k) { return k.pass; },
                    "Value and gradient converge, no step is longer than it is stable, and the gradient is the motion's "
                    "slope at some width.")
       .def_prop_ro("reason", [](const tgMotionCheck &k) { return k.reason; }, "Why it is not ok, with the entry that changes most; ''.")
-      .def_prop_ro("value", [](const tgMotionCheck &k) { return word[k.value]; }, "'converges' or 'does not converge' as the step shrinks.")
-      .def_prop_ro("gradient", [](const tgMotionCheck &k) { return word[k.gradient]; }, "The same, or 'grows': as a power of 1/h.")
+      .def_prop_ro("value", [](const tgMotionCheck &k) { return tg_convergence_text(k.value); },
+                   "'converges' or 'does not converge' as the step shrinks.")
+      .def_prop_ro("gradient", [](const tgMotionCheck &k) { return tg_convergence_text(k.gradient); },
+                   "The same, or 'grows': as a power of 1/h.")
       .def_prop_ro("value_order", [](const tgMotionCheck &k) { return k.value_order; },
                    "Order in h of the value's changes; nan where they are round-off.")
       .def_prop_ro("gradient_order", [](const tgMotionCheck &k) { return k.gradient_order; }, "The same of the gradient's.")

@@ -339,7 +339,7 @@ void bind_sim(nb::module_ &m) {
       .def_ro("residual", &tgStepInfo::residual, "Of the contact conditions, relative.")
       .def_ro("least_distance", &tgStepInfo::least_distance, "Smallest gap between geoms that may touch, inf when none was near [m].")
       .def_ro("stable_step", &tgStepInfo::stable_step,
-              "Largest stable step at its start [s], with Sim.watch_stability under a force model (softmin), else inf.")
+              "Largest stable step at its start [s], with Sim.watch_stability under an explicit law (softmin), else inf.")
       .def_ro("unstable", &tgStepInfo::unstable, "The step was longer than that.")
       .def_ro("ncontact", &tgStepInfo::ncontact, "Active contact points.")
       .def_ro("nrow", &tgStepInfo::nrow, "Constraint rows.")
@@ -385,7 +385,7 @@ void bind_sim(nb::module_ &m) {
                    "Generalised force added each step (nv); a view.")
       .def_prop_rw("dt", [](const Sim &s) { return s.dt; }, &set_timestep, "Step size [s].")
       .def("watch_stability", [](const Sim &s, bool on) { tg_sim_watch_stability(s.get(), on); }, nb::arg("on") = true,
-           "From now on steps under a force model (softmin) tell in their StepInfo how long they might be: "
+           "From now on steps under an explicit law (softmin) tell in their StepInfo how long they might be: "
            "stable_step, unstable. About twice the time of a step.")
       .def_prop_ro("model", [](const Sim &s) { return Model{s.model}; }, "Its model.")
       .def_prop_ro("contact", [](const Sim &s) { return s.contact ? std::string(tg_contact_word(s.contact->contact))

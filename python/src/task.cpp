@@ -134,7 +134,7 @@ static Optimum make_optimum(const Task &t, const tgOptimum &o) {
   Optimum r;
   r.status = tg_status_text(o.status);
   r.method = tg_task_method(t.task);
-  r.label = label_text(o.grad.label);
+  r.label = tg_grad_label_text(o.grad.label);
   r.reason = o.grad.reason;
   r.reached = o.reached;
   r.iterations = o.iterations;

@@ -263,8 +263,12 @@ static tgStatus run_widths(Motion *c) {
 
 // ---- the check ----
 
+const char *tg_convergence_text(tgConvergence convergence) {
+  static const char *const text[] = {"converges", "does not converge", "grows"};
+  return (int)convergence >= 0 && convergence <= TG_GROWS ? text[convergence] : NULL;
+}
+
 static void verdict(Motion *c) {
-  static const char *const word[] = {"converges", "does not converge", "grows"};
   tgMotionCheck *k = c->check;
   char *to = k->reason;
   size_t size = sizeof k->reason;
@@ -276,7 +280,7 @@ static void verdict(Motion *c) {
              k->entry_name, first->entry, first->h, last->entry, last->h);
   else if (k->value != TG_CONVERGES || k->gradient != TG_CONVERGES)
     snprintf(to, size, "the value %s and the gradient %s as the step shrinks: d / d %.60s is %.6g at %g s and %.6g at "
-                       "%g s", word[k->value], word[k->gradient], k->entry_name, last[-1].entry, last[-1].h,
+                       "%g s", tg_convergence_text(k->value), tg_convergence_text(k->gradient), k->entry_name, last[-1].entry, last[-1].h,
                        last->entry, last->h);
   else if (k->nwidth > 0 && k->holds_to == 0)
     snprintf(to, size, "the gradient is the slope of the motion at no width from %g to %g", WIDTH[0], WIDTH[TG_MOTION_WIDTHS - 1]);

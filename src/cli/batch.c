@@ -86,13 +86,13 @@ static int batch_report(const tgCli *cli, const Batch *b, int threads, double se
     for (size_t k = 0; k < b->stride; k++) norm += g[k] * g[k];
     failed += r->status != TG_OK;
     json_t *row = json_pack("{s:I, s:s, s:s}", "seed", (json_int_t)(cli->seed + (uint64_t)i), "status",
-                            tg_status_text(r->status), "gradient", tgi_cli_label(r->grad.label));
+                            tg_status_text(r->status), "gradient", tg_grad_label_text(r->grad.label));
     json_object_set_new(row, "loss", r->status == TG_OK ? json_real(r->loss) : json_null());
     json_object_set_new(row, "gradient_norm", r->status == TG_OK ? json_real(sqrt(norm)) : json_null());
     if (r->status != TG_OK) json_object_set_new(row, "error", json_string(r->error.text));
     json_array_append_new(rows, row);
     if (!cli->json)
-      printf("%4d  %-10.6g |g| %-10.4g %-10s %s %s\n", i, r->loss, sqrt(norm), tgi_cli_label(r->grad.label),
+      printf("%4d  %-10.6g |g| %-10.4g %-10s %s %s\n", i, r->loss, sqrt(norm), tg_grad_label_text(r->grad.label),
              tg_status_text(r->status), r->error.text);
   }
   char hex[20];

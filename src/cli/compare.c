@@ -143,7 +143,7 @@ static void print_row(FILE *to, const Row *r) {
   fprintf(to, "%-22s %-24s ", task_name(r->file, name), r->name);
   if (r->ran)
     fprintf(to, "%-12.5g %-12.5g %-12.4g %-8ld %-9.3g %-10s %s\n", r->first, r->best, r->distance, r->simulations,
-            r->seconds, tgi_cli_label(r->label), outcome(r, text));
+            r->seconds, tg_grad_label_text(r->label), outcome(r, text));
   else fprintf(to, "not run, for the reason above\n");
   fflush(to);
 }
@@ -153,7 +153,7 @@ static json_t *row_json(const Row *r, double base) {
   json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:i, s:I, s:f, s:s}", "task", r->file, "name", r->name,
                         "status", tg_status_text(r->status), "outcome", outcome(r, text), "reached", (int)r->reached,
                         "stopped", (int)r->late, "iterations", r->done, "simulations", (json_int_t)r->simulations,
-                        "seconds", r->seconds, "gradient", tgi_cli_label(r->label));
+                        "seconds", r->seconds, "gradient", tg_grad_label_text(r->label));
   json_object_set_new(j, "unstable_steps", json_integer(r->unstable));
   json_object_set_new(j, "first_loss", isfinite(r->first) ? json_real(r->first) : json_null());
   json_object_set_new(j, "best_loss", isfinite(r->best) ? json_real(r->best) : json_null());

@@ -12,11 +12,11 @@ static int report(const tgCli *cli, const tgGradCheck *c) {
     json_array_append_new(blocks, json_pack("{s:s, s:f, s:f, s:f, s:s, s:b, s:s, s:s, s:i, s:s}", "name", b->name,
                                             "error", isfinite(b->error) ? b->error : 1e300, "tolerance", b->tolerance,
                                             "estimate", isfinite(b->estimate) ? b->estimate : 1e300, "label",
-                                            tgi_cli_label(b->label), "pass", (int)b->pass, "row", b->row_name, "column",
+                                            tg_grad_label_text(b->label), "pass", (int)b->pass, "row", b->row_name, "column",
                                             b->col_name, "spoiled", b->spoiled, "reason", b->reason));
     FILE *to = cli->json ? stderr : stdout;
     fprintf(to, "%-4s %-16s error %-10.3g tolerance %-8.1g %-10s", b->pass ? "ok" : "FAIL", b->name, b->error,
-            b->tolerance, tgi_cli_label(b->label));
+            b->tolerance, tg_grad_label_text(b->label));
     bool second = strncmp(b->name, "second d", 8) == 0;   // also told where it passes: the worst entry
     if (second && b->row >= 0)
       fprintf(to, " worst: d2 / d %s d %s: %.9g, reference %.9g, which may be off by %.1g", b->row_name, b->col_name,

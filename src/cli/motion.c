@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 
 static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
-static const char *const word[] = {"converges", "does not converge", "grows"};
 
 static json_t *as_json(const tgMotionCheck *k) {
   json_t *rows = json_array(), *widths = json_array();
@@ -13,7 +12,7 @@ static json_t *as_json(const tgMotionCheck *k) {
     json_array_append_new(rows, json_pack("{s:f, s:o, s:o, s:o, s:o, s:o, s:s, s:i}", "h", r->h, "value",
                                           number(r->value), "value_change", number(r->value_change), "gradient",
                                           number(r->gradient), "gradient_change", number(r->gradient_change), "entry",
-                                          number(r->entry), "label", tgi_cli_label(r->label), "unstable", r->unstable));
+                                          number(r->entry), "label", tg_grad_label_text(r->label), "unstable", r->unstable));
   }
   for (int i = 0; i < k->nwidth; i++) {
     const tgWidthRow *r = &k->width[i];
@@ -21,7 +20,7 @@ static json_t *as_json(const tgMotionCheck *k) {
                                             "ours", number(r->ours), "reference", number(r->reference)));
   }
   return json_pack("{s:b, s:s, s:o, s:s, s:o, s:o, s:s, s:f, s:s, s:o, s:o}", "pass", (int)k->pass, "value",
-                   word[k->value], "value_order", number(k->value_order), "gradient", word[k->gradient],
+                   tg_convergence_text(k->value), "value_order", number(k->value_order), "gradient", tg_convergence_text(k->gradient),
                    "gradient_order", number(k->gradient_order), "growth", number(k->growth), "entry", k->entry_name,
                    "holds_to", k->holds_to, "reason", k->reason, "rows", rows, "widths", widths);
 }
@@ -31,11 +30,11 @@ static void print_rows(const tgMotionCheck *k) {
   for (int i = 0; i < k->nrow; i++) {
     const tgMotionRow *r = &k->row[i];
     printf("%-10.4g %-14.8g %-10.3g %-11.5g %-10.3g %-14.6g %s%s\n", r->h, r->value, r->value_change, r->gradient,
-           r->gradient_change, r->entry, tgi_cli_label(r->label), r->unstable > 0 ? ", unstable" : "");
+           r->gradient_change, r->entry, tg_grad_label_text(r->label), r->unstable > 0 ? ", unstable" : "");
   }
-  printf("value: %s", word[k->value]);
+  printf("value: %s", tg_convergence_text(k->value));
   if (!isnan(k->value_order)) printf(" (order %.2f)", k->value_order);
-  printf("; gradient: %s", word[k->gradient]);
+  printf("; gradient: %s", tg_convergence_text(k->gradient));
   if (k->gradient == TG_GROWS) printf(" (as h^-%.2f)", k->growth);
   else if (!isnan(k->gradient_order)) printf(" (order %.2f)", k->gradient_order);
   printf("; the entry that changes most: %s\n", k->entry_name);

@@ -26,7 +26,7 @@ static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o,
   if (json_object_size(parameters) > 0) json_object_set_new(j, "parameters", parameters);
   else json_decref(parameters);
   tgi_cli_keep_parameters(task, o, j);
-  json_object_set_new(j, "gradient", json_string(tgi_cli_label(o->grad.label)));
+  json_object_set_new(j, "gradient", json_string(tg_grad_label_text(o->grad.label)));
   json_object_set_new(j, "gradient_reason", json_string(o->grad.reason));
   if (o->error.text[0] != '\0') json_object_set_new(j, "error", json_string(o->error.text));
   return j;
@@ -63,7 +63,7 @@ static int finish(const tgCli *cli, const tgTask *task, const tgOptimum *o) {
   else json_decref(json);
   if (code == TG_EXIT_OK) {
     tgi_cli_say("loss %.6g -> %.6g in %d iterations, %ld simulations, %.3g s; gradient %s%s%s", o->first_loss, o->best_loss, o->iterations,
-                o->simulations, o->seconds, tgi_cli_label(o->grad.label), o->grad.reason[0] != '\0' ? ": " : "", o->grad.reason);
+                o->simulations, o->seconds, tg_grad_label_text(o->grad.label), o->grad.reason[0] != '\0' ? ": " : "", o->grad.reason);
     if (o->indefinite > 0)
       tgi_cli_say("%s: in %d iterations a control Hessian was not positive definite; a penalty on states took its "
                   "place", tg_task_method(task), o->indefinite);

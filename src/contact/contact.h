@@ -136,7 +136,7 @@ static inline const tgImpulseOptions *tgi_impulse_options(const tgSim *s) {
   const tgContact *c = s->contact_model;
   return c != NULL && c->kind->rows != NULL ? (const tgImpulseOptions *)(const void *)c->options : &without;
 }
-/// The same of a force model.
+/// The same of an explicit law.
 static inline const tgExplicitOptions *tgi_explicit_options(const tgContact *c) {
   return (const tgExplicitOptions *)(const void *)c->options;
 }

@@ -59,7 +59,7 @@ static void widen(tgReal *to, const void *from, size_t n) {
   (void)nhull; \
   (void)nhullvert; (void)ntendon; (void)nwrap; (void)neq; (void)npair; (void)npairown; (void)nkey
 
-// structure is shared, numbers are copied; polytopes are left out, as force models have none
+// structure is shared, numbers are copied; polytopes are left out, as laws have none
 static tgModel *copy_model(const tgModel *from, tgLayout *l) {
   SIZES(from);
   tgModel *m = tgi_place(l, 1, sizeof *m);

@@ -1,4 +1,4 @@
-// second.c: second derivatives of steps and rollouts of force models; see tangere/rollout.h.
+// second.c: second derivatives of steps and rollouts of explicit laws; see tangere/rollout.h.
 //
 // Based on: [math/softmin Second]. Forward over reverse: a tangent goes through the steps, then adjoints and their
 // rates along it come back,

@@ -22,7 +22,7 @@ struct tgParamGrad {
 #undef TG_MODEL_SHARED
 #undef TG_MODEL_REAL
   tgReal *number[TG_CONTACT_NUMBERS];   // of the contact model, in the order of contact->number
-  // of the points of one geom's surface under a force model, in its frame: positions and normals (3 n each), added; NULL: not wanted
+  // of the points of one geom's surface under an explicit law, in its frame: positions and normals (3 n each), added; NULL: not wanted
   int points_of;
   tgReal *point, *point_normal;
   // of the step whose adjoint is taken: where the derivative in what is chosen is that of one side alone; starts exact

@@ -84,7 +84,7 @@ struct tgContact {
   const tgiOption *number[TG_CONTACT_NUMBERS];
   int nwarning;
   char warning[TG_CONTACT_WARNINGS][200];
-  double *limit_inertia;               // njnt + ntendon, of a force model: at qpos0, that the stiffness of their limits
+  double *limit_inertia;               // njnt + ntendon, of an explicit law: at qpos0, that the stiffness of their limits
                                        // goes by (joint/inertia.c)
   double *equality_inertia;            // neq x 2: the same of equalities, of lengths or a joint's coordinate and of a
                                        // weld's turn; in the block of limit_inertia
@@ -134,7 +134,7 @@ struct tgSim {
   tgError error;
   tgStage stage;
   bool frozen;                 // memory is read and not updated
-  bool watched;                // each step of a force model advises on its size
+  bool watched;                // each step of an explicit law advises on its size
   bool visiting;               // put at a state of another contact model's, under which bodies may be nearer than they
                                // can be here (step/foreign.c)
   double widened;              // by which the last step saw every gap wider than it is [m]

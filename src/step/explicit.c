@@ -1,4 +1,4 @@
-// explicit.c: a step of a force model. See explicit.h.
+// explicit.c: a step of an explicit law. See explicit.h.
 #include "step/explicit.h"
 
 #include <string.h>

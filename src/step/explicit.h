@@ -1,4 +1,4 @@
-// explicit.h: the stepper of force models: accelerations in closed form, no iteration.
+// explicit.h: the stepper of explicit laws: accelerations in closed form, no iteration.
 //
 // Based on: [softmin] eqs. (24), (25); [math/softmin Step]. Stages i of coordinates q_i = q0 (+) w_i and velocities
 // v_i, with the contact wrenches f,

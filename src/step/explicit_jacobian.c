@@ -1,4 +1,4 @@
-// explicit_jacobian.c: the dense derivative of a step of a force model, forward, stage by stage.
+// explicit_jacobian.c: the dense derivative of a step of an explicit law, forward, stage by stage.
 //
 // Based on: [math/softmin Gradient]. Of a stage, with ID the inverse dynamics under the contact wrenches held in the world,
 //   Mh da = dtau + djoints - dID + J' dw,   dw = X dxi + Y dV,   dxi_b = S_d, dV_b = S_d x (V_b - Vp_d) for dq_d and S_d for dv_d.

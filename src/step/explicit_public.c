@@ -1,4 +1,4 @@
-// explicit_public.c: what steps of force models offer besides the step: advice on its size, inverse dynamics with
+// explicit_public.c: what steps of explicit laws offer besides the step: advice on its size, inverse dynamics with
 // contact. See tangere/step.h.
 //
 // Based on: [softmin] eq. (24); [math/softmin Advice]. A mode of stiffness omega^2 and damping beta, x'' = -omega^2 x - beta x', is stable

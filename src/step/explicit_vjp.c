@@ -1,4 +1,4 @@
-// explicit_vjp.c: the adjoint of a step of a force model, exact, stage by stage backwards. Shares no derivative code
+// explicit_vjp.c: the adjoint of a step of an explicit law, exact, stage by stage backwards. Shares no derivative code
 // with explicit_jacobian.c beyond the contact forces' own X and Y.
 //
 // Based on: [math/softmin Gradient]. With lambda = Mh^-1 abar of a stage,

@@ -1,4 +1,4 @@
-// minimise.h: the stepper of potential models: a step minimises an objective over the coordinates after it.
+// minimise.h: the stepper of laws with an energy: a step minimises an objective over the coordinates after it.
 //
 // Based on: [math/barrier Step], [math/barrier Gradient]. The state is (q, v) with q a step before = q (+) (-h v), which keeps it exactly:
 //   q' = argmin L(q'; q, v, u),   v' = (q' (-) q)/h.

@@ -1,4 +1,4 @@
-// minimise_jacobian.c: the dense derivative of a step of a potential model, forward. Shares no derivative code with minimise_vjp.c.
+// minimise_jacobian.c: the dense derivative of a step of a law with an energy, forward. Shares no derivative code with minimise_vjp.c.
 //
 // Based on: [math/barrier Gradient]. Columns of B = d(dL/dq')/d(q0, v0, u), then dq' = -H^-1 B and dv' = (Jr^-1 dq' - Jr^-T dq0)/h.
 //   bodies: S' C S_old, C = c [[tr P 1 - P', [m c]], [-[m c_old], m 1]], P = R Sigma R_old' + m c c_old', summed over subtrees;

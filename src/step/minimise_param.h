@@ -1,4 +1,4 @@
-// minimise_param.h: the adjoint of a step of a potential model as its parameters see it.
+// minimise_param.h: the adjoint of a step of a law with an energy as its parameters see it.
 #ifndef TG_STEP_MINIMISE_PARAM_H
 #define TG_STEP_MINIMISE_PARAM_H
 

@@ -1,4 +1,4 @@
-// minimise_vjp.c: the adjoint of a step of a potential model. Shares no derivative code with minimise_jacobian.c.
+// minimise_vjp.c: the adjoint of a step of a law with an energy. Shares no derivative code with minimise_jacobian.c.
 //
 // Based on: [math/barrier Gradient]. With lambda = dL/dq' (of which v' = delta/h has a part), z = -H^-1 lambda
 // and Z_b the twists that z gives the bodies at q', what the objective's gradient loses by a change of

@@ -1,4 +1,4 @@
-// objective.h: what the step of a potential model minimises over the coordinates q after it, with two derivatives.
+// objective.h: what the step of a law with an energy minimises over the coordinates q after it, with two derivatives.
 //
 // Based on: [math/barrier Step]. With the poses T of the bodies at q, T0 at the start of the step (q0) and T-1 a
 // step before (q0 (+) (-h v0)),

@@ -160,6 +160,11 @@ static tgStatus stepped(tgSim *s) {
   return tgi_error(&s->error, TG_ERR_STATE, "A step's derivative is asked for after something else than a successful step; step first.");
 }
 
+const char *tg_grad_label_text(tgGradLabel label) {
+  static const char *const text[] = {"exact", "one-sided", "smoothed", "surrogate", "unstable"};
+  return (int)label >= 0 && label <= TG_GRAD_UNSTABLE ? text[label] : NULL;
+}
+
 static void label(const tgSim *s, int clamps, const tgParamGrad *dp, tgGradInfo *info) {
   if (info == NULL) return;
   *info = (tgGradInfo){.label = TG_GRAD_EXACT, .converged = s->info.converged, .first_step = -1};

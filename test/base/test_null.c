@@ -192,6 +192,18 @@ static void no_object(void **state) {
   STATUS(tg_sim_step_param_jacobian(NULL, NULL, NULL, NULL));
   tg_sim_freeze_memory(NULL, 0);
   tg_sim_watch_stability(NULL, true);
+  STATUS(tg_sim_dense(NULL, NULL, NULL, NULL, NULL));
+  STATUS(tg_sim_step_vjp_by(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  STATUS(tg_sim_step_jacobian_by(NULL, NULL, NULL, NULL));
+  STATUS(tg_grad_check_parameters(NULL, NULL, NULL));
+  OBJECT(tg_contact_create_gradient(NULL, NULL, NULL, NULL, &error));
+  assert_true(!(tg_contact_resting_gap(NULL) > 0));
+  OBJECT(tg_batch_create_variants(0, NULL, NULL, NULL, 0, &error));
+  assert_false(tg_desc_key_activations(NULL, 0, NULL, 0));
+  STATUS(tg_task_gradient(NULL, NULL, NULL));
+  POINTER(tg_task_gradient_contact(NULL));
+  POINTER(tg_grad_label_text((tgGradLabel)99));
+  POINTER(tg_convergence_text((tgConvergence)99));
   // needs nothing
   assert_int_equal(tg_loss_hvp_without_parameters(NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), TG_OK);
 }

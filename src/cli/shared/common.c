@@ -299,11 +299,6 @@ const char *tgi_cli_cache_folder(void) {
   return n > 0 && (size_t)n < sizeof folder && tgi_cli_make_folder(folder) ? folder : NULL;
 }
 
-const char *tgi_cli_label(tgGradLabel label) {
-  static const char *const word[] = {"exact", "one-sided", "smoothed", "surrogate", "unstable"};
-  return word[label];
-}
-
 int tgi_cli_task_markers(const tgTask *task, tgReplayMarker *marker, int room, int *track) {
   int n = 0, body;
   double target[3];

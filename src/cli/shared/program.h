@@ -187,8 +187,6 @@ double tgi_cli_best_distance(const tgTask *task, const tgOptimum *optimum);
 int tgi_cli_least(const double *loss, int n);
 /// Targets of the task's position losses, for the replay, and the body of the first, whose path is drawn. Returns how many.
 int tgi_cli_task_markers(const tgTask *task, tgReplayMarker *marker, int room, int *track);
-/// "exact", "one-sided", "smoothed", "surrogate", "unstable".
-const char *tgi_cli_label(tgGradLabel label);
 /// What follows the last slash.
 const char *tgi_cli_base_name(const char *path);
 /// {"path", "fnv1a64"} of an input file, for run.json.
