@@ -26,6 +26,10 @@ typedef struct tgStepInfo {
                            ///< contradicted other contacts
   int nimpact;             ///< impacts that were taken at their own time (`contact_rule: closing`)
   int ncut;                ///< overlaps and errors of which the push speed left a part
+  double energy_gained;    ///< kinetic energy that constraints added to the free motion's: overlap and errors thrown out as velocity, which
+                           ///< only `contact_rule: touching` does [J]
+  bool burst;              ///< that is more than the free motion had: bodies are thrown about
+  int burst1, burst2;      ///< bodies of the row that added most of it, -1: none
   double stable_step;      ///< under tg_sim_watch_stability: largest stable step at the state that the step began from,
                            ///< as tg_sim_step_advice [s]; else infinity
   bool unstable;           ///< the step was longer than that: forces may overshoot, motions and gradients grow without bound

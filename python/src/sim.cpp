@@ -341,6 +341,16 @@ void bind_sim(nb::module_ &m) {
       .def_ro("stable_step", &tgStepInfo::stable_step,
               "Largest stable step at its start [s], with Sim.watch_stability under an explicit law (softmin), else inf.")
       .def_ro("unstable", &tgStepInfo::unstable, "The step was longer than that.")
+      .def_ro("energy_gained", &tgStepInfo::energy_gained,
+              "Kinetic energy that overlap and errors thrown out as velocity added, under lcp's contact_rule 'touching' [J].")
+      .def_ro("burst", &tgStepInfo::burst, "That is more than the free motion had: bodies are thrown about.")
+      .def_prop_ro(
+          "burst_bodies", [](const tgStepInfo &i) { return nb::make_tuple(i.burst1, i.burst2); },
+          "The two bodies that added most of it, -1: none.")
+      .def_ro("nimpact", &tgStepInfo::nimpact, "Impacts taken at their own time, under lcp's contact_rule 'closing'.")
+      .def_ro("ncut", &tgStepInfo::ncut, "Overlaps and errors of which the push speed left a part.")
+      .def_ro("nleft", &tgStepInfo::nleft, "Overlaps left as they are, because pushing them out contradicts other contacts.")
+      .def_ro("ndamped", &tgStepInfo::ndamped, "Islands that bounce less than their restitution says.")
       .def_ro("ncontact", &tgStepInfo::ncontact, "Active contact points.")
       .def_ro("nrow", &tgStepInfo::nrow, "Constraint rows.")
       .def("__repr__", [](const tgStepInfo &i) {

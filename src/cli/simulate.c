@@ -43,6 +43,7 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
   advise(sim, h, &t);
   if (st != TG_OK && st != TG_CANCELLED) code = tgi_cli_error("simulate", &error);
   tgi_cli_overlap_hint(cli, st, t.held);
+  tgi_cli_burst_hint(cli, model, &t);
   tgi_cli_start_hint(cli, sim, h, st, t.steps);
   if (st == TG_OK) falls_hint(cli, model, &t);
   if (st == TG_CANCELLED) code = TG_EXIT_INTERRUPTED;

@@ -8,6 +8,7 @@
 #include "contact/islands.h"
 #include "dyn/dynamics.h"
 #include "math/combine.h"
+#include "model/blocks.h"
 #include "sim/row.h"
 
 void tgi_impulse_solve(const tgSim *s, const tgReal *x, tgReal *out) {
@@ -200,6 +201,27 @@ static tgStatus assemble(tgSim *s) {
   return TG_OK;
 }
 
+void tgi_mass_mul(const tgSim *s, const tgReal *x, tgReal *y) {
+  const tgModel *m = &s->m;
+  for (int i = 0; i < m->nv; i++) y[i] = 0;
+  for (int i = 0; i < m->nv; i++) {
+    const tgReal *row = tgi_block_row(m, s->M, i);
+    y[i] += row[i] * x[i];
+    for (int k = m->dof_parent[i]; k >= 0; k = m->dof_parent[k]) {
+      y[i] += row[k] * x[k];
+      y[k] += row[k] * x[i];
+    }
+  }
+}
+
+double tgi_kinetic_energy(const tgSim *s, const tgReal *v) {
+  const tgModel *m = &s->m;
+  double sum = 0;
+  for (int i = 0; i < m->nv; i++)
+    for (int k = i; k >= 0; k = m->dof_parent[k]) sum += (k == i ? 0.5 : 1) * tgRe(tgi_block_row(m, s->M, i)[k]) * tgRe(v[i]) * tgRe(v[k]);
+  return sum;
+}
+
 // b = (1 + bounce) J vhat + rate gap - drift J v0 of the problem that is selected
 static void fill_bias(tgSim *s) {
   tgRows *r = s->rows;
@@ -218,13 +240,39 @@ static tgStatus impulses(tgSim *s, const void *record) {
   return status;
 }
 
+// Impulses f that take vhat to v' add f' J (vhat + v')/2. Without a push that is never more than 0, but for bounces, which
+// have a bound of their own.
+static void note_gain(tgSim *s) {
+  const tgRows *r = s->rows;
+  double sum = 0, most = 0;
+  int worst = -1;
+  for (int i = 0; i < s->nrow; i++) {
+    double push = tgRe(r->rate[i] * r->gap[i]);
+    double before = (tgRe(r->b[i]) - push) / (1 + tgRe(r->bounce[i])), after = tgRe(r->w[i]) - tgRe(r->bounce[i]) * before - push;
+    double gain = 0.5 * tgRe(r->f[i]) * (before + after);
+    sum += gain;
+    if (push == 0 || gain <= most) continue;
+    most = gain;
+    worst = i;
+  }
+  if (worst < 0 || sum <= 0) return;
+  int body[2];
+  tgi_row_bodies(s, worst, body);
+  s->info.energy_gained = sum;
+  s->info.burst = sum > tgi_kinetic_energy(s, s->vhat);
+  s->info.burst1 = body[0];
+  s->info.burst2 = body[1];
+}
+
 tgStatus tgi_impulse_velocities(tgSim *s, const void *record) {
   TG_TRY(tgi_islands(s));
   TG_TRY(assemble(s));
   fill_bias(s);
   tgStatus status = impulses(s, record);
-  if (status == TG_OK) tgi_rows_respond(s, s->rows->f, s->end.vel);
-  return status;
+  if (status != TG_OK) return status;
+  tgi_rows_respond(s, s->rows->f, s->end.vel);
+  note_gain(s);
+  return TG_OK;
 }
 
 tgStatus tgi_impulse_part(tgSim *s, tgReal h, bool held) {

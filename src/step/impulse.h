@@ -49,6 +49,10 @@ static inline bool tgi_closes(const tgSim *s) {
   const tgImpulseOptions *o = tgi_impulse_options(s);
   return s->contact_model != NULL && o->contact_rule == TG_RULE_CLOSING && o->symplectic;
 }
+/// v' M v/2.
+double tgi_kinetic_energy(const tgSim *s, const tgReal *v);
+/// y = M x, at the pose of the step's start.
+void tgi_mass_mul(const tgSim *s, const tgReal *x, tgReal *y);
 /// out = Mh^-1 x for a vector of nv; may be in place.
 void tgi_impulse_solve(const tgSim *s, const tgReal *x, tgReal *out);
 /// out = J x (rows), out = J' f (nv).

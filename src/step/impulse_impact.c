@@ -8,7 +8,6 @@
 #include "contact/islands.h"
 #include "contact/rows.h"
 #include "dyn/dynamics.h"
-#include "model/blocks.h"
 #include "sim/row.h"
 #include "step/step.h"
 
@@ -168,20 +167,6 @@ static void split_island(const tgSim *s, int island, const tgReal *Mafter, const
   }
 }
 
-// y = M x
-static void mass_mul(const tgSim *s, const tgReal *x, tgReal *y) {
-  const tgModel *m = &s->m;
-  for (int i = 0; i < m->nv; i++) y[i] = 0;
-  for (int i = 0; i < m->nv; i++) {
-    const tgReal *row = tgi_block_row(m, s->M, i);
-    y[i] += row[i] * x[i];
-    for (int k = m->dof_parent[i]; k >= 0; k = m->dof_parent[k]) {
-      y[i] += row[k] * x[k];
-      y[k] += row[k] * x[i];
-    }
-  }
-}
-
 static tgStatus guarded_vjp(tgSim *s, const tgReal *gv, const tgiAdjoint *o) {
   size_t nv = (size_t)s->m.nv;
   tgReal *a = tgi_stack_real(s, 6 * nv);
@@ -190,8 +175,8 @@ static tgStatus guarded_vjp(tgSim *s, const tgReal *gv, const tgiAdjoint *o) {
   memset(a, 0, 6 * nv * sizeof *a);
   Split p = {.elastic = a, .plastic = a + nv, .w = a + 2 * nv, .change = a + 3 * nv};
   memcpy(p.elastic, gv, nv * sizeof *gv);
-  mass_mul(s, s->rows->after, a + 4 * nv);
-  mass_mul(s, s->start.vel, a + 5 * nv);
+  tgi_mass_mul(s, s->rows->after, a + 4 * nv);
+  tgi_mass_mul(s, s->start.vel, a + 5 * nv);
   for (int i = 0; i < s->nisland; i++)
     if (tgRe(s->rows->share[i]) != 1) split_island(s, i, a + 4 * nv, a + 5 * nv, &p, o->gv);
   for (size_t d = 0; d < nv; d++) p.change[d] = s->rows->after[d] - s->start.vel[d];

@@ -66,7 +66,7 @@ void tg_sim_watch_stability(tgSim *sim, bool on) {
 
 // (q1, v1, act1) of the state
 static tgStatus solve(tgSim *s, double h) {
-  s->info = (tgStepInfo){.least_distance = INFINITY, .stable_step = INFINITY, .body1 = -1, .body2 = -1};
+  s->info = (tgStepInfo){.least_distance = INFINITY, .stable_step = INFINITY, .body1 = -1, .body2 = -1, .burst1 = -1, .burst2 = -1};
   s->stack_used = 0;
   s->stack_high = 0;
   s->error = (tgError){.status = TG_OK};

@@ -347,6 +347,31 @@ static void test_rocking(void **state) {
   }
 }
 
+// ---- a step that throws bodies about says so ----
+
+static void test_burst(void **state) {
+  (void)state;
+  for (int rule = 0; rule < 2; rule++) {
+    tgLcpOptions o = tg_lcp_default();
+    o.contact_rule = rule == 0 ? TG_RULE_TOUCHING : TG_RULE_CLOSING;
+    Rig r = rig_of_text(box, "lcp", &o.of);
+    tgSim *s = r.s;
+    tgStepInfo info;
+    s->qpos[2] = 0.08;   // 2 cm in the floor, 2 kg
+    run(&r, 2e-3, 1, &info);
+    // erp 0.2 of it in a step; free motion falls with g h
+    double thrown = 0.2 * 0.02 / 2e-3, falls = 9.81 * 2e-3;
+    check_true(info.burst == (rule == 0), "rule %d", rule);
+    check_close(info.energy_gained, rule == 0 ? thrown * thrown - falls * falls : 0, 1e-9);
+    check_true(rule == 1 || (info.burst1 + info.burst2 == 1 && info.burst1 * info.burst2 == 0), "bodies %d and %d", info.burst1,
+               info.burst2);
+    // resting, nothing is thrown
+    run(&r, 2e-3, 1500, &info);
+    check_true(!info.burst && info.energy_gained < 1e-12, "rule %d at rest: %g J", rule, info.energy_gained);
+    drop(&r);
+  }
+}
+
 // ---- impacts with friction gain no energy ----
 
 // two bodies on a hinge whose `n` balls each touch a fixed ball from its own side; restitution and friction mixed
@@ -421,7 +446,7 @@ int main(void) {
                                      cmocka_unit_test(test_rest_and_lift), cmocka_unit_test(test_adjoint),
                                      cmocka_unit_test(test_meeting_at_a_boundary),
                                      cmocka_unit_test(test_limit_of_an_arm), cmocka_unit_test(test_shared), cmocka_unit_test(test_unsolved),
-                                     cmocka_unit_test(test_elastic_ball), cmocka_unit_test(test_rocking),
+                                     cmocka_unit_test(test_elastic_ball), cmocka_unit_test(test_rocking), cmocka_unit_test(test_burst),
                                      cmocka_unit_test(test_impacts_gain_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,6 +201,16 @@ void tgi_cli_start_hint(const tgCli *cli, tgSim *sim, double h, tgStatus status,
                 "file's pose", cli->command);
 }
 
+static const char *body_label(const tgModel *model, int body) { return body > 0 ? tg_model_name(model, TG_THING_BODY, body) : "the world"; }
+
+void tgi_cli_burst_hint(const tgCli *cli, const tgModel *model, const tgCliTrajectory *t) {
+  if (t->bursts == 0) return;
+  tgi_cli_say("tangere %s: in %d steps overlap was thrown out as velocity, faster than anything else moved, first in step %d of '%s' "
+              "and '%s': "
+              "--option contact_rule=closing moves bodies apart without velocity",
+              cli->command, t->bursts, t->burst, body_label(model, t->burst1), body_label(model, t->burst2));
+}
+
 void tgi_cli_overlap_hint(const tgCli *cli, tgStatus status, int held) {
   if (held > 0) tgi_cli_say("tangere %s: in %d steps overlaps that no motion can push out were left as they are", cli->command, held);
   if ((status == TG_NOT_CONVERGED || held > 0) && !cli->exclude_overlapping)

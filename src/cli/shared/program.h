@@ -130,8 +130,11 @@ typedef struct tgCliTrajectory {
   double *grad_q, *grad_v, *grad_act, *grad_u, *push, *push_at;   // of the loss, as in tgTrajectory; grad_q NULL: not known
   double stable;                 // under tg_sim_watch_stability: least stable step [s]
   int unstable;                  // steps that were longer than is stable
+  int bursts, burst, burst1, burst2;   // steps that burst (tgStepInfo), the first of them and its bodies
   int held;                      // steps with overlaps that were left as they are (tgStepInfo.nleft)
 } tgCliTrajectory;
+/// Names the first of the steps in which overlap was thrown out as velocity, where there were any.
+void tgi_cli_burst_hint(const tgCli *cli, const tgModel *model, const tgCliTrajectory *t);
 
 /// Rolls out q0, v0, u (T x nu; NULL: the sim's controls as they are) and records it. Status of the first failing step; what came
 /// before is kept and steps says how much.

@@ -47,6 +47,11 @@ tgStatus tgi_cli_record(tgSim *sim, const double *u, int steps, double h, tgCliT
     out->held += st == TG_OK && info.nleft > 0;
     if (st == TG_OK) out->least = fmin(out->least, info.least_distance);
     if (st == TG_OK) out->stable = fmin(out->stable, info.stable_step);
+    if (st == TG_OK && info.burst && out->bursts++ == 0) {
+      out->burst = out->steps;
+      out->burst1 = info.burst1;
+      out->burst2 = info.burst2;
+    }
     out->unstable += st == TG_OK && info.unstable;
     if (st == TG_OK) st = tg_recorder_add(out->recorder, sim, true);
     if (st != TG_OK) {
