@@ -3,8 +3,8 @@
 
     gyroscopic.py [SCHEME ...] [--free] [--damping D] [--torque N m] [--h S] [--seeds N]
 
-A prototype on MuJoCo's kinematics, of what docs/decisions/0031-gyroscopic-terms.md tells. Trees of 5 to 20 capsules (0.1 to 0.3 m) on hinges about random
-axes, fixed to the world or on a free joint; a new normal torque on every hinge each 0.05 s; 5 s. Prints how many diverge (a speed that is not finite
+A prototype on MuJoCo's kinematics, of what docs/decisions/0031-gyroscopic-terms.md tells. Trees of 5 to 20 capsules (0.1 to 0.3 m) on hinges about
+random axes, fixed to the world or on a free joint; a new normal torque on every hinge each 0.05 s; 5 s. Prints how many diverge (a speed that is not finite
 or above 1e5), and which.
 """
 import argparse

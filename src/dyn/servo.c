@@ -94,9 +94,18 @@ static bool put(int *place, int value) {
   return changes;
 }
 
+static bool any_range(const tgModel *m) {
+  for (int i = 0; i < m->nu; i++)
+    if (m->act_forcelimited[i]) return true;
+  for (int j = 0; j < m->njnt; j++)
+    if (m->jnt_actfrclimited[j]) return true;
+  return false;
+}
+
 bool tgi_servo_revise(tgSim *s, const tgStepEnd *end, bool hold, tgReal *sum) {
   const tgModel *m = &s->m;
   bool changed = false;
+  if (!any_range(m)) return false;
   for (int i = 0; i < m->nu; i++) {
     if (!m->act_forcelimited[i] || s->act_hold[i] == TGI_HOLD_START) continue;
     tgReal force = tgi_actuator_asked(s, &s->start, i, s->start.q, end);
