@@ -30,7 +30,7 @@ static const char activated_scene[] =
 static const struct { const char *name, *word, *options; } activated_variant[] = {
     {"lcp", "lcp", ""}, {"lcp by old velocity", "lcp", "symplectic=false explicit_damping=true"},
     {"softmin", "softmin", SOFT}, {"softmin explicit", "softmin", SOFT "integrator=explicit"},
-    {"softmin rk4", "softmin", SOFT "integrator=rk4"},
+    {"softmin rk4", "softmin", SOFT "stiffness=1e4 integrator=rk4"},
     {"barrier", "barrier", ""}, {"sdrs", "sdrs", ""}};
 // of softmin the first and one past the last; how many
 enum { SOFTMIN = 2, BARRIER = 5, VARIANTS = sizeof activated_variant / sizeof *activated_variant };
