@@ -37,7 +37,8 @@ typedef struct tgtParamCtx {
   bool tied;                              // a tie in one of several parts: the complex step may take its other class
   bool moves;                             // moves what touches: contacts at rest part within 1e-8 m, so differences are narrow
   bool switched;
-  bool held;                              // friction as small as it is just above 0 held something
+  bool held;                              // friction as small as it is just above 0 held something, or changed the class of a contact
+  bool dry;                               // of joints and tendons, whose rows stand before those of contacts
 } tgtParamCtx;
 
 static const double tgt_just_above = 1e-3;
@@ -47,6 +48,17 @@ static inline bool tgt_holds(const tgSim *s, int row, double h) {
   double limit = tgRe(s->rows->limit[row]) / (kind == TG_ROW_FRICTION ? h : 1);
   bool small = limit > 0 && limit < 5 * tgt_just_above;
   return (kind == TG_ROW_TANGENT || kind == TG_ROW_FRICTION) && small && s->contact_model->kind->rows->side(s, row) == 0;
+}
+
+// contacts' rows, the last ones, are in the classes of the nominal step
+static inline bool tgt_same_contacts(const tgtParamCtx *c) {
+  const tgSim *s = c->s;
+  int n = 0;
+  for (int i = 0; i < s->nrow; i++) n += s->rows->kind[i] == TG_ROW_NORMAL || s->rows->kind[i] == TG_ROW_TANGENT;
+  if (n > c->nrow) return false;
+  for (int i = 1; i <= n; i++)
+    if (s->rows->class[s->nrow - i] != c->cls[c->nrow - i]) return false;
+  return true;
 }
 
 static inline tgStatus tgt_param_step(void *ctx, const tgReal *x, tgReal *y) {
@@ -61,6 +73,7 @@ static inline tgStatus tgt_param_step(void *ctx, const tgReal *x, tgReal *y) {
   for (int i = 0; i < c->n; i++) c->param[i] = c->nominal[i];
   if (status != TG_OK) return status;
   for (int i = 0; i < s->nrow; i++) c->held = c->held || tgt_holds(s, i, h);
+  c->held = c->held || (c->dry && !tgt_same_contacts(c));
   c->switched = c->switched || s->nrow != c->nrow;
   for (int i = 0; i < s->nrow && !c->switched; i++) c->switched = s->rows->class[i] != c->cls[i];
   c->switched = c->switched || (s->npart > 0 && s->part_mode != c->parts);
@@ -204,6 +217,7 @@ static inline void tgt_check_param_end(tgtParamCtx *c, int k, const tgReal *w, t
   c->nominal = nominal;
   c->dir = dir;
   c->held = false;
+  c->dry = strstr(name, "frictionloss") != NULL;
   tgt_param_room(c, name, n);
   c->param = tg_sim_param(c->s, name, NULL, NULL);
   for (int i = 0; i < n; i++) {
