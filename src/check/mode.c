@@ -64,6 +64,7 @@ uint64_t tgi_mode_hash(const tgSim *s) {
 void tgi_mode_capture(const tgSim *s, tgiMode *mode) {
   mode->nrow = 0;
   mode->parts = s->npart > 0 ? s->part_mode : 0;
+  mode->rank = s->info.rank;
   for (int i = 0; i < s->nrow && mode->nrow < mode->caprow; i++) {
     tgiModeRow r = mode_row(s, i);
     if (r.act != TGI_ACT_FREE) mode->row[mode->nrow++] = r;
@@ -135,6 +136,10 @@ bool tgi_mode_difference(const tgModel *m, const tgiMode *from, const tgiMode *t
   }
   if (from->parts != to->parts) {
     snprintf(text, size, "an impact within the step, or what acts in one of its parts: another");
+    return true;
+  }
+  if (from->rank != to->rank) {
+    snprintf(text, size, "redundant rows: %d independent ones -> %d", from->rank, to->rank);
     return true;
   }
   for (int i = 0; i < tgi_mode_clamps(m); i++) {

@@ -16,12 +16,13 @@ typedef struct tgiModeRow {
 
 enum { TGI_ACT_FREE, TGI_ACT_PRESSES, TGI_ACT_HOLDS, TGI_ACT_SLIDES_UP, TGI_ACT_SLIDES_DOWN };
 
-/// Mode of a step. Arrays are the caller's, of capacity caprow and the model's size (tgi_mode_clamps) (tgi_mode_clamps).
+/// Mode of a step. Arrays are the caller's, of capacity caprow and the model's size (tgi_mode_clamps).
 typedef struct tgiMode {
   int nrow, caprow;
   tgiModeRow *row;
   int8_t *clamp;
   uint64_t parts;   // of the parts of the step, where it has any: what each chose
+  int rank;         // of the rows that hold: where redundant ones become independent, the step becomes another map
 } tgiMode;
 
 /// Entries of clamp: actuators (control, force, activation), joints (summed force), tendons (dead zone of the spring).
