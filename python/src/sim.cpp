@@ -345,7 +345,7 @@ void bind_sim(nb::module_ &m) {
               "Kinetic energy that overlap and errors thrown out as velocity added, under lcp's contact_rule 'touching' [J].")
       .def_ro("burst", &tgStepInfo::burst, "That is more than the free motion had: bodies are thrown about.")
       .def_prop_ro(
-          "burst_bodies", [](const tgStepInfo &i) { return nb::make_tuple(i.burst1, i.burst2); },
+          "burst_bodies", [](const tgStepInfo &i) { return std::make_pair(i.burst1, i.burst2); },
           "The two bodies that added most of it, -1: none.")
       .def_ro("nimpact", &tgStepInfo::nimpact, "Impacts taken at their own time, under lcp's contact_rule 'closing'.")
       .def_ro("ncut", &tgStepInfo::ncut, "Overlaps and errors of which the push speed left a part.")

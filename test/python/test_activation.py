@@ -34,7 +34,8 @@ def test_state(model):
     u = np.array([0.5, 1.0, 2.0])
     sim.step(u)
     assert np.allclose(sim.act, after([0.2, -0.3], u), atol=1e-15)
-    assert np.allclose(sim.qvel, [H * (0.5 + 3 * 0.2) / 2, H * 5 * -0.3], atol=1e-15)   # forces of the activations before the step
+    # forces of the activations before the step; the servo's gain on length at its end: v' = h kp (act - h v')
+    assert np.allclose(sim.qvel, [H * (0.5 + 3 * 0.2) / 2, H * 5 * -0.3 / (1 + 5 * H**2)], atol=1e-15)
     sim.reset()
     assert not sim.act.any()
     with pytest.raises(tangere.Error, match=r"act\[1\] of actuator 'servo'"):
@@ -51,7 +52,7 @@ def test_step_derivatives(model):
     decay = math.exp(-H / TAU)
     assert np.allclose(J.A[4:], [[0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, decay]])
     assert np.allclose(J.B[4:], [[0, H, 0], [0, 0, 1 - decay]])
-    assert np.isclose(J.A[2, 4], 3 * H / 2) and np.isclose(J.A[3, 5], 5 * H) and not J.B[3].any()
+    assert np.isclose(J.A[2, 4], 3 * H / 2) and np.isclose(J.A[3, 5], 5 * H / (1 + 5 * H**2)) and not J.B[3].any()
     assert np.isclose(np.ravel(J.params["act_timeconst"][5])[2], -(2.0 + 0.3) * decay * H / TAU**2)
     w = np.arange(6.0)
     g = sim.vjp(w[:2], w[2:])

@@ -376,7 +376,7 @@ static void test_burst(void **state) {
 
 // two bodies on a hinge whose `n` balls each touch a fixed ball from its own side; restitution and friction mixed
 static Rig touching_balls(tgtRandom *r, int n) {
-  char xml[4000], fixed[1500] = "", ball[2][1500] = {"", ""};
+  char xml[8000], fixed[1500] = "", ball[2][1500] = {"", ""};
   for (int k = 0; k < n; k++) {
     double c[3], u[3], length = 0;
     for (int i = 0; i < 3; i++) {
