@@ -130,3 +130,12 @@ tgStatus tgi_islands(tgSim *s) {
                    "Rows that act on each other need room for %zu numbers, there is some for %zu; reserve more and "
                    "repeat the step.", s->wanted.nA, s->cap.nA);
 }
+
+void tgi_island_spans(const tgSim *s, int *span) {
+  for (int d = 0; d < s->m.nv; d++) {
+    int island = s->nrow > 0 ? s->rows->dof_island[d] : -1;
+    const int *tree = s->m.dof_set + 3 * s->m.dof_set[3 * d];
+    span[2 * d] = island >= 0 ? s->rows->island_dof[s->rows->island_dofadr[island]] : tree[1];
+    span[2 * d + 1] = island >= 0 ? s->rows->island_dof[s->rows->island_dofadr[island + 1] - 1] + 1 : tree[2];
+  }
+}

@@ -16,6 +16,9 @@ void tgi_row_find_span(tgSim *s, int row);
 /// one. TG_ERR_CAPACITY: no room for the islands' blocks.
 tgStatus tgi_islands(tgSim *s);
 
+/// span (2 nv): of each dof the range of dofs that its row of a step's derivative may have numbers for, its island's or its tree's.
+void tgi_island_spans(const tgSim *s, int *span);
+
 /// Rows of an island.
 static inline int tgi_island_rows(const tgSim *s, int island) { return s->rows->island_adr[island + 1] - s->rows->island_adr[island]; }
 /// The number of row_A for rows i and k of one island.

@@ -24,21 +24,21 @@ int tgi_row_slot(const tgModel *m, const tgSim *s, int row) {
   }
 }
 
-void tgi_rows_remember(tgSim *s) {
-  const tgModel *m = &s->m;
-  for (int i = 0; i < tgi_fixed_rows(m); i++) s->rows->mem_row[i] = 0;
-  for (int i = 0; i < s->nrow; i++) {
-    int slot = tgi_row_slot(m, s, i);
-    if (slot >= 0) s->rows->mem_row[slot] = s->rows->class[i];
-  }
-  tgi_contacts_remember(s);
-}
-
-void tgi_rows_warm(tgSim *s) {
+static void remember_fixed(tgSim *s) {
   for (int i = 0; i < s->nrow; i++) {
     int slot = tgi_row_slot(&s->m, s, i);
     if (slot >= 0) s->rows->mem_row[slot] = s->rows->class[i];
   }
+}
+
+void tgi_rows_remember(tgSim *s) {
+  for (int i = 0; i < tgi_fixed_rows(&s->m); i++) s->rows->mem_row[i] = 0;
+  remember_fixed(s);
+  tgi_contacts_remember(s);
+}
+
+void tgi_rows_warm(tgSim *s) {
+  remember_fixed(s);
   for (int i = 0; i < s->ncon; i++)
     if (s->contact[i].row >= 0) tgi_contacts_warm(s, &s->contact[i]);
 }
@@ -103,7 +103,7 @@ static double speed_of_forces(const tgSim *s, int row) {
   return s->rows->kind[row] == TG_ROW_NORMAL ? fmax(smooth, gravity(s) * s->rest) : smooth;
 }
 
-// Is it, by its numbers: u is the free velocity.
+// Is it, by its numbers.
 static bool acts(tgSim *s, tgRowRule rule, tgReal h, int row) {
   if (s->pinned || rule == TGI_ROWS_TOUCHING || rule == TGI_ROWS_NEAR) return true;
   double gap = tgRe(s->rows->gap[row]), forces = speed_of_forces(s, row);
@@ -241,7 +241,9 @@ void tgi_contact_screw(const tgContactRow *c, int part, tgReal screw[6]) {
 // restitution acts above max(|g| h, restitution_speed) of approach
 static double bounce_speed(const tgSim *s, double h) { return fmax(gravity(s) * h, tgi_impulse_options(s)->restitution_speed); }
 
-static bool closes_faster(const tgSim *s, int row, double speed) { return tgRe(tgi_row_dot(s, s->rows->J, row, s->vhat)) < -speed; }
+bool tgi_row_closes_faster(const tgSim *s, int row, double speed) {
+  return tgRe(tgi_row_dot(s, s->rows->J, row, s->vhat)) < -speed;
+}
 
 static int contact_row(tgSim *s, const tgPose *pose, int i, int part, int remembered) {
   const tgModel *m = &s->m;
@@ -271,7 +273,7 @@ static void contact_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule)
     c->row = first;
     c->nrow = s->m.pair_condim[c->pair] >= 3 && (tgRe(c->friction[0]) > 0 || tgRe(c->friction[1]) > 0) ? 3 : 1;
     for (int part = 1; part < c->nrow; part++) contact_row(s, pose, i, part, cls[part]);
-    if (rule == TGI_ROWS_TOUCHING && row >= 0 && tgRe(c->restitution) > 0 && closes_faster(s, row, bounce_speed(s, tgRe(h))))
+    if (rule == TGI_ROWS_TOUCHING && row >= 0 && tgRe(c->restitution) > 0 && tgi_row_closes_faster(s, row, bounce_speed(s, tgRe(h))))
       s->rows->bounce[row] = c->restitution;
   }
 }
@@ -303,8 +305,8 @@ bool tgi_row_is_fast(tgSim *s, const tgPose *pose, int row, const tgReal *u) {
 
 bool tgi_row_may_bounce(tgSim *s, const tgPose *pose, int row) {
   if (s->ahead) return false;   // a flow
-  if (tgRe(s->dt) != 0) return closes_faster(s, row, bounce_speed(s, tgRe(s->dt)));
-  return closes_faster(s, row, tgi_impulse_options(s)->restitution_speed) && tgi_row_is_fast(s, pose, row, s->vhat);
+  if (tgRe(s->dt) != 0) return tgi_row_closes_faster(s, row, bounce_speed(s, tgRe(s->dt)));
+  return tgi_row_closes_faster(s, row, tgi_impulse_options(s)->restitution_speed) && tgi_row_is_fast(s, pose, row, s->vhat);
 }
 
 // row `to` becomes row `from`

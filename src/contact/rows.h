@@ -59,6 +59,13 @@ void tgi_joints_zero_parameters(const tgSim *s, const tgReal *u, const tgReal *l
 /// The same of contacts. alpha, X: of redundant rows, as in impulse_vjp.c, or NULL; y: adjoint of the rows' free velocities.
 void tgi_contacts_zero_parameters(tgSim *s, const tgPose *pose, const tgReal *u, const tgReal *lambda, const tgReal *alpha,
                                   const tgReal *X, const tgReal *y, tgParamGrad *p);
+/// Energy that the impulse f of a row adds, f (J vhat + J v')/2, from its b and w; *before is J vhat.
+static inline double tgi_row_gain(const tgSim *s, int row, double f, double b, double w, double *before) {
+  *before = (b - tgRe(s->rows->rate[row]) * tgRe(s->rows->gap[row])) / (1 + tgRe(s->rows->bounce[row]));
+  return f * (*before + 0.5 * (w - b));
+}
+/// The row closes in the free motion at more than that speed.
+bool tgi_row_closes_faster(const tgSim *s, int row, double speed);
 /// A normal closes fast enough in the free motion to bounce, if it had restitution.
 bool tgi_row_may_bounce(tgSim *s, const tgPose *pose, int row);
 tgStatus tgi_rows_jacobian(tgSim *s, const tgPose *pose, const tgReal *u, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R);

@@ -161,18 +161,13 @@ void tgi_joints_zero_parameters(const tgSim *s, const tgReal *u, const tgReal *l
   }
 }
 
-// S_d . screw over the dofs that move the body, times x
-static tgReal along_screw(const tgSim *s, const tgPose *pose, int body, const tgReal screw[6], const tgReal *x) {
-  tgReal sum = 0;
-  for (int d = s->m.body_lastdof[body]; d >= 0; d = s->m.dof_parent[d]) sum += tgi_sp_dot(pose->S + 6 * d, screw) * x[d];
-  return sum;
-}
-
 // J x of row `part` of a contact, which may have none
 static tgReal contact_speed(const tgSim *s, const tgPose *pose, const tgContactRow *c, int part, const tgReal *x) {
-  tgReal screw[6];
+  tgReal screw[6], V1[6], V2[6];
   tgi_contact_screw(c, part, screw);
-  return along_screw(s, pose, s->m.geom_body[c->geom1], screw, x) - along_screw(s, pose, s->m.geom_body[c->geom2], screw, x);
+  tgi_body_velocity(s, pose, s->m.geom_body[c->geom1], x, V1);
+  tgi_body_velocity(s, pose, s->m.geom_body[c->geom2], x, V2);
+  return tgi_sp_dot(screw, V1) - tgi_sp_dot(screw, V2);
 }
 
 static tgReal *friction_at(const tgModel *m, int pair, int tangent, tgParamGrad *p) {

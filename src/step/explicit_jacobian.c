@@ -6,10 +6,7 @@
 
 #include "dyn/dynamics.h"
 #include "step/explicit.h"
-
-static tgStatus no_room(tgSim *s) {
-  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
-}
+#include "step/step.h"
 
 // column d of dw of a pair, 12 numbers: x += M[:, side] y
 static void mul(const tgReal *M, int side, const tgReal *y, tgReal *x) {
@@ -58,7 +55,7 @@ static tgStatus stage_jacobian(tgSim *s, int i, tgReal *A, int *clamps) {
   size_t mark = tgi_stack_mark(s), nn = (size_t)nv * (size_t)nv;
   tgReal *Dq = tgi_stack_real(s, nn), *Dv = tgi_stack_real(s, nn), *Fq = tgi_stack_real(s, nn), *Fv = tgi_stack_real(s, nn),
          *Fu = tgi_stack_real(s, (size_t)nv * (size_t)nu + 1), *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody);
-  if (Dq == NULL || Dv == NULL || Fq == NULL || Fv == NULL || Fu == NULL || wrench == NULL) return no_room(s);
+  if (Dq == NULL || Dv == NULL || Fq == NULL || Fv == NULL || Fu == NULL || wrench == NULL) return tgi_no_room(s, "Jacobian");
   TG_TRY(tgi_explicit_stage(s, i, true));
   tgi_explicit_wrenches(s, pose, wrench);
   TG_TRY(tgi_inverse_d(s, pose, a, wrench, Dq, Dv));
@@ -130,7 +127,7 @@ static tgStatus force_jacobian(tgSim *s, tgReal *D, int *clamps) {
   double h = s->h;
   Columns c;
   tgReal *Dv = D + size, *W = tgi_stack_real(s, size);
-  if (W == NULL || !take(s, size, &c)) return no_room(s);
+  if (W == NULL || !take(s, size, &c)) return tgi_no_room(s, "Jacobian");
   TG_TRY(s->contact_model->kind->law->begin(s, s->h));
   for (size_t k = 0; k < size; k++) {
     int row = (int)(k / (size_t)nc), column = (int)(k % (size_t)nc);
@@ -157,7 +154,7 @@ tgStatus tgi_explicit_jacobian(tgSim *s, tgReal *D, int *clamps) {
   size_t mark = tgi_stack_mark(s);
   tgStatus status = force_jacobian(s, D, clamps);
   if (status >= 0 && tgi_explicit_tableau(s)->n > 1) status = tgi_explicit_stage(s, 0, true);
-  if (status == TG_ERR_CAPACITY) no_room(s);
+  if (status == TG_ERR_CAPACITY) tgi_no_room(s, "Jacobian");
   tgi_stack_free(s, mark);
   return status;
 }

@@ -12,6 +12,7 @@
 #include "dyn/dynamics.h"
 #include "sim/arrays.h"
 #include "step/explicit.h"
+#include "step/step.h"
 
 // ---- stability of one mode ----
 
@@ -364,7 +365,7 @@ static tgStatus points_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, int geo
   if (n == 0) return no_points(s, geom);
   size_t nv = (size_t)s->m.nv, size = 6 * nv + 6 * (size_t)s->m.nbody + 2 * nv + 6 * (size_t)n;
   tgReal *all = tgi_stack_real(s, size);
-  if (all == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
+  if (all == NULL) return tgi_no_room(s, "adjoint");
   for (size_t i = 0; i < size; i++) all[i] = 0;
   tgReal *X = all + 6 * nv, *dq = X + 6 * s->m.nbody, *point = dq + 2 * nv;
   tgParamGrad p = {.model = s->model, .contact = s->contact_model, .S = all, .X = X, .points_of = geom, .point = point,

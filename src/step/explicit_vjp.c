@@ -7,10 +7,7 @@
 //   gq_d += S_d . sum (fX + (V - Vp_d) x* fY),   gv_d += S_d . sum fY,   sums over all that d moves.
 #include "dyn/dynamics.h"
 #include "step/explicit.h"
-
-static tgStatus no_room(tgSim *s) {
-  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
-}
+#include "step/step.h"
 
 typedef struct Out { tgReal *gq, *gv, *gu; tgParamGrad *p; int *clamps; } Out;
 
@@ -32,7 +29,7 @@ static tgStatus pairs_vjp(tgSim *s, const tgPose *pose, const tgReal *lambda, co
   bool moves = (s->contact_model->kind->law->has & TG_LAW_VELOCITY) != 0;
   size_t mark = tgi_stack_mark(s), n = 6 * (size_t)m->nbody;
   tgReal *Z = tgi_stack_real(s, n), *fX = tgi_stack_real(s, n), *fY = tgi_stack_real(s, n), t[6];
-  if (Z == NULL || fX == NULL || fY == NULL) return no_room(s);
+  if (Z == NULL || fX == NULL || fY == NULL) return tgi_no_room(s, "adjoint");
   for (size_t i = 0; i < n; i++) Z[i] = fX[i] = fY[i] = 0;
   for (int b = 1; b < m->nbody; b++) {
     tgi_sp_copy(Z + 6 * b, Z + 6 * m->body_parent[b]);
@@ -92,7 +89,7 @@ static tgStatus stage_vjp(tgSim *s, int i, tgReal *abar, const Out *o) {
                *a = tgi_explicit_own(s)->stage_a + i * m->nv;
   size_t mark = tgi_stack_mark(s);
   tgReal *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody), *w = tgi_stack_real(s, (size_t)m->nv);
-  if (wrench == NULL || w == NULL) return no_room(s);
+  if (wrench == NULL || w == NULL) return tgi_no_room(s, "adjoint");
   TG_TRY(tgi_explicit_stage(s, i, true));
   tgi_factor_solve(m, s->L, abar);
   tgi_explicit_wrenches(s, pose, wrench);
@@ -138,7 +135,7 @@ static tgStatus back(tgSim *s, int i, const tgiTableau *t, Bars *b, Out *o, tgRe
                *a = tgi_explicit_own(s)->stage_a + i * nv;
   size_t mark = tgi_stack_mark(s);
   tgReal *rate = tgi_stack_real(s, (size_t)nv);
-  if (rate == NULL) return no_room(s);
+  if (rate == NULL) return tgi_no_room(s, "adjoint");
   tgi_explicit_rate(m, w, v, rate);
   for (int d = 0; d < nv; d++) {
     b->rate[d] = h * (t->share[i] * b->end_w[d] + at_next * b->next_rate[d]);
@@ -167,7 +164,7 @@ static tgStatus force_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *
   const tgiTableau *t = tgi_explicit_tableau(s);
   int nv = m->nv;
   Bars b;
-  if (!take(s, &b)) return no_room(s);
+  if (!take(s, &b)) return tgi_no_room(s, "adjoint");
   TG_TRY(s->contact_model->kind->law->begin(s, s->h));
   for (int d = 0; d < nv; d++) b.end_v[d] = xv != NULL ? xv[d] : 0;
   if (xq != NULL) tgi_integrate_vjp(m, tgi_explicit_own(s)->step_w, xq, gq, b.end_w);
@@ -187,7 +184,7 @@ tgStatus tgi_explicit_vjp(tgSim *s, const tgReal *xq, const tgReal *xv, tgReal *
   size_t mark = tgi_stack_mark(s);
   Out o = {.gu = gu, .p = p, .clamps = clamps};
   tgStatus status = force_vjp(s, xq, xv, gq, gv, &o);
-  if (status == TG_ERR_CAPACITY) no_room(s);
+  if (status == TG_ERR_CAPACITY) tgi_no_room(s, "adjoint");
   tgi_stack_free(s, mark);
   return status;
 }

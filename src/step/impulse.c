@@ -247,11 +247,9 @@ static void note_gain(tgSim *s) {
   double sum = 0, most = 0;
   int worst = -1;
   for (int i = 0; i < s->nrow; i++) {
-    double push = tgRe(r->rate[i] * r->gap[i]);
-    double before = (tgRe(r->b[i]) - push) / (1 + tgRe(r->bounce[i])), after = tgRe(r->w[i]) - tgRe(r->bounce[i]) * before - push;
-    double gain = 0.5 * tgRe(r->f[i]) * (before + after);
+    double before, gain = tgi_row_gain(s, i, tgRe(r->f[i]), tgRe(r->b[i]), tgRe(r->w[i]), &before);
     sum += gain;
-    if (push == 0 || gain <= most) continue;
+    if (tgRe(r->rate[i] * r->gap[i]) == 0 || gain <= most) continue;
     most = gain;
     worst = i;
   }
@@ -346,10 +344,14 @@ static tgStatus part_fast(tgSim *s, const tgPose *pose, const tgReal *u, bool ke
   return TG_OK;
 }
 
-tgStatus tgi_impulse_near(tgSim *s, const tgPose *pose, const tgReal *u) {
+tgStatus tgi_impulse_keep_fast(tgSim *s, const tgPose *pose, const tgReal *u) {
   int fast;
-  TG_TRY(tgi_rows(s, pose, 0, TGI_ROWS_NEAR));
   return part_fast(s, pose, u, true, &fast);
+}
+
+tgStatus tgi_impulse_near(tgSim *s, const tgPose *pose, const tgReal *u) {
+  TG_TRY(tgi_rows(s, pose, 0, TGI_ROWS_NEAR));
+  return tgi_impulse_keep_fast(s, pose, u);
 }
 
 // The positions' problem: with V = vhat + Mh^-1 J' f the mean velocity of the step, gaps and errors end at 0,

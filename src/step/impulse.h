@@ -37,8 +37,9 @@ tgStatus tgi_impulse_open(tgSim *s, tgReal rest);
 /// A flow: v1 and the mean velocity V (row_mean_velocity). last: what closes fast rests like the others; else it has no
 /// rows, and *fast counts it. record: as above, of impulses two.
 tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, int *fast);
-/// Makes rows, in place of those there are, of the contacts and limits that close fast at the pose and velocity u, and of the
-/// other constraints; s->contact has all that are near.
+/// Of the rows, which are at the pose, keeps those of contacts and limits that close fast at velocity u, and of other constraints.
+tgStatus tgi_impulse_keep_fast(tgSim *s, const tgPose *pose, const tgReal *u);
+/// Makes those rows, in place of those there are, of all that is near the pose.
 tgStatus tgi_impulse_near(tgSim *s, const tgPose *pose, const tgReal *u);
 /// A normal or a limit, which pushes only.
 static inline bool tgi_row_pushes(const tgSim *s, int row) {

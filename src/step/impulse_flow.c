@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "contact/islands.h"
 #include "dyn/dynamics.h"
 #include "sim/row.h"
 #include "step/step.h"
@@ -51,13 +52,8 @@ tgStatus tgi_flow_jacobian(tgSim *s, tgReal *D, int *clamps) {
   size_t size = (size_t)nv * (size_t)nc;
   tgReal *w = tgi_stack_real(s, (size_t)nv), *Dv = D + size, *DV = Dv;
   if (w == NULL || span == NULL) return tgi_no_room(s, "Jacobian");
-  for (int d = 0; d < nv; d++) {
-    int island = s->nrow > 0 ? s->rows->dof_island[d] : -1;
-    const int *tree = s->m.dof_set + 3 * s->m.dof_set[3 * d];
-    span[2 * d] = island >= 0 ? s->rows->island_dof[s->rows->island_dofadr[island]] : tree[1];
-    span[2 * d + 1] = island >= 0 ? s->rows->island_dof[s->rows->island_dofadr[island + 1] - 1] + 1 : tree[2];
-    w[d] = s->dt * s->rows->mean[d];
-  }
+  tgi_island_spans(s, span);
+  for (int d = 0; d < nv; d++) w[d] = s->dt * s->rows->mean[d];
   if (s->nrow > 0) {
     DV = tgi_stack_real(s, size);
     if (DV == NULL) return tgi_no_room(s, "Jacobian");

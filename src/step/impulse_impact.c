@@ -31,7 +31,7 @@ static void bounces(tgSim *s) {
   for (int i = 0; i < s->nrow; i++) {
     if (!tgi_row_pushes(s, i) || !tgi_row_is_fast(s, &s->start, i, s->vhat)) continue;
     if (++met == 2) tgi_rows_edge(s, "meets at the same time as another", i);
-    if (s->rows->kind[i] != TG_ROW_NORMAL || !(tgRe(tgi_row_dot(s, s->rows->J, i, s->vhat)) < -least)) continue;
+    if (s->rows->kind[i] != TG_ROW_NORMAL || !tgi_row_closes_faster(s, i, least)) continue;
     s->rows->bounce[i] = s->contact[s->rows->owner[i]].restitution;
   }
 }
@@ -64,10 +64,10 @@ static double gained(tgSim *s, int island) {
   bool bounces = false;
   for (int k = r->island_adr[island]; k < r->island_adr[island + 1]; k++) {
     int i = r->island_row[k];
-    double before = tgRe(tgi_row_dot(s, r->J, i, s->start.vel)), after = tgRe(tgi_row_dot(s, r->J, i, s->end.vel)), f = tgRe(r->f[i]);
+    double f = tgRe(r->f[i]), before, more = tgi_row_gain(s, i, f, tgRe(r->b[i]), tgRe(r->w[i]), &before);
     bounces = bounces || tgRe(r->bounce[i]) != 0;
-    gain += 0.5 * f * (before + after);
-    scale += fabs(f * before) + fabs(f * after);
+    gain += more;
+    scale += fabs(f * before) + fabs(2 * more - f * before);   // of f J v and f J v_e
   }
   if (!bounces) return 0;
   // a bounce of e = 1 keeps the energy for every state near: no edge

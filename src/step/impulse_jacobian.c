@@ -10,6 +10,7 @@
 #include "contact/rows.h"
 #include "sim/row.h"
 #include "step/impulse.h"
+#include "step/step.h"
 
 typedef struct Part { int ndof, nact, width; const int *dof, *act; } Part;   // width: 2 ndof + nact and padding
 
@@ -24,10 +25,6 @@ typedef struct Parts {
   tgReal *w;         // the same
   tgReal *G, *R;     // blocks of dofs, of rows
 } Parts;
-
-static tgStatus short_scratch(tgSim *s) {
-  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
-}
 
 // part of each dof; returns the number of parts
 static int number_parts(tgSim *s, bool rows, int *of_dof) {
@@ -130,7 +127,7 @@ static tgStatus wrench_jacobian(tgSim *s, const tgPose *pose, const tgReal *X, c
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   tgReal *sum = tgi_stack_real(s, 6 * (size_t)m->nbody);
-  if (sum == NULL) return short_scratch(s);
+  if (sum == NULL) return tgi_no_room(s, "Jacobian");
   memcpy(sum, X, 6 * (size_t)m->nbody * sizeof *sum);
   for (int b = m->nbody - 1; b > 0; b--) tgi_sp_axpy(sum + 6 * m->body_parent[b], 1, sum + 6 * b);
   for (int i = 0; i < m->nv; i++) {
@@ -150,7 +147,7 @@ static tgStatus impact_balance(tgSim *s, const tgReal *v, const Parts *p, tgReal
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   tgReal *a = tgi_stack_real(s, (size_t)m->nv), *still = tgi_stack_real(s, p->size);
-  if (a == NULL || still == NULL) return short_scratch(s);
+  if (a == NULL || still == NULL) return tgi_no_room(s, "Jacobian");
   memset(still, 0, p->size * sizeof *still);
   for (int d = 0; d < m->nv; d++) a[d] = v[d] - s->start.vel[d];
   tgStatus status = tgi_inverse_d_into(s, &s->start, a, NULL, -1, &p->to, G, NULL);
@@ -167,7 +164,7 @@ static tgStatus flow_balance(tgSim *s, const tgReal *v, const tgReal *X, const P
   const tgStepEnd *end = tgi_servo_end(s, v, &at);
   size_t mark = tgi_stack_mark(s);
   tgReal *a = tgi_stack_real(s, (size_t)s->m.nv);
-  if (a == NULL) return short_scratch(s);
+  if (a == NULL) return tgi_no_room(s, "Jacobian");
   tgi_mean_acceleration(s, v, a);
   tgStatus status = tgi_inverse_d_into(s, &s->start, a, X, -h, &p->to, G, G);
   if (status >= 0) status = tgi_forces_d_into(s, &s->start, s->start.q, s->start.vel, end, h, &p->to, G, G, G, clamps);
@@ -182,7 +179,7 @@ static tgStatus add_far_forces(tgSim *s, const tgReal *f, const tgReal *X, const
   tgPose *pose = tgi_rows_pose(s);
   Carry c;
   tgReal *F = tgi_stack_real(s, p->size);
-  if (F == NULL || !take_carry(s, &c)) return short_scratch(s);
+  if (F == NULL || !take_carry(s, &c)) return tgi_no_room(s, "Jacobian");
   memset(F, 0, p->size * sizeof *F);
   TG_TRY(wrench_jacobian(s, pose, X, &p->to, F));
   tgi_rows_force_jacobian(s, pose, f, &p->to, F);
@@ -202,13 +199,13 @@ static tgStatus balance_jacobian(tgSim *s, const tgReal *v, const tgReal *f, con
   if (f != NULL) {
     X = tgi_stack_real(s, 6 * (size_t)m->nbody);
     f_h = tgi_stack_real(s, (size_t)s->nrow);
-    if (X == NULL || f_h == NULL) return short_scratch(s);
+    if (X == NULL || f_h == NULL) return tgi_no_room(s, "Jacobian");
     for (int i = 0; i < s->nrow; i++) f_h[i] = near ? f[i] / s->dt : f[i];
     tgi_rows_wrench(s, tgi_rows_pose(s), f_h, X);
   }
   memset(G, 0, p->size * sizeof *G);
   tgStatus status = impact ? impact_balance(s, v, p, G) : flow_balance(s, v, near ? X : NULL, p, G, clamps);
-  if (status == TG_ERR_CAPACITY) return short_scratch(s);
+  if (status == TG_ERR_CAPACITY) return tgi_no_room(s, "Jacobian");
   TG_TRY(status);
   if (f != NULL && near) tgi_rows_force_jacobian(s, &s->start, f, &p->to, G);
   if (f != NULL && !near) TG_TRY(add_far_forces(s, f, X, p, G));
@@ -228,7 +225,7 @@ static tgStatus response_of_rows(tgSim *s, const tgReal *beta, const tgReal *a, 
   tgReal *wrench = tgi_stack_real(s, 6 * (size_t)m->nbody);
   const tgiPlaces *dense = tgi_places_dense(s);
   int *at = tgi_stack_bytes(s, (n + 1) * sizeof *at);
-  if (wrench == NULL || dense == NULL || at == NULL) return short_scratch(s);
+  if (wrench == NULL || dense == NULL || at == NULL) return tgi_no_room(s, "Jacobian");
   for (size_t i = 0; i < n; i++) at[i] = (int)(i * nv);
   tgi_rows_wrench(s, pose, beta, wrench);
   memset(R, 0, nv * nv * sizeof *R);
@@ -254,7 +251,7 @@ static tgStatus carry_dense(tgSim *s, const Carry *c, int n, tgReal *Q, tgReal *
   int nv = m->nv;
   size_t mark = tgi_stack_mark(s);
   tgReal *row = tgi_stack_real(s, (size_t)nv);
-  if (row == NULL) return short_scratch(s);
+  if (row == NULL) return tgi_no_room(s, "Jacobian");
   for (int i = 0; i < n; i++) {
     tgReal *q = Q + i * nv, *v = V + i * nv;
     memcpy(row, q, (size_t)nv * sizeof *row);
@@ -291,7 +288,7 @@ static tgStatus response_jacobian(tgSim *s, const tgReal *beta, tgReal *X) {
   size_t mark = tgi_stack_mark(s), nn = (size_t)nv * (size_t)nv, half = (size_t)n * (size_t)nv;
   tgReal *a = tgi_stack_real(s, (size_t)nv), *x = tgi_stack_real(s, (size_t)nv), *R = tgi_stack_real(s, nn), *R0 = tgi_stack_real(s, nn);
   Carry c;
-  if (a == NULL || x == NULL || R == NULL || R0 == NULL || !take_carry(s, &c)) return short_scratch(s);
+  if (a == NULL || x == NULL || R == NULL || R0 == NULL || !take_carry(s, &c)) return tgi_no_room(s, "Jacobian");
   tgi_rows_tmul(s, beta, a);
   tgi_impulse_solve(s, a, a);
   TG_TRY(response_of_rows(s, beta, a, R, X));
@@ -331,7 +328,7 @@ static tgStatus add_pose_residual(tgSim *s, const Parts *p, tgReal *R) {
   tgPose *pose = tgi_rows_pose(s);
   tgReal *y = tgi_stack_real(s, (size_t)s->nrow), *u = tgi_stack_real(s, (size_t)s->m.nv);
   bool drifts = false;
-  if (y == NULL || u == NULL) return short_scratch(s);
+  if (y == NULL || u == NULL) return tgi_no_room(s, "Jacobian");
   for (int i = 0; i < s->nrow; i++) {
     y[i] = 1 - s->rows->drift[i];   // of the row's change with v', the rest with v' - v
     drifts = drifts || tgRe(s->rows->drift[i]) != 0;
@@ -349,7 +346,7 @@ static tgStatus add_pose_residual(tgSim *s, const Parts *p, tgReal *R) {
 static tgStatus add_far_residual(tgSim *s, const Parts *p) {
   Carry c;
   tgReal *R = tgi_stack_real(s, p->row_size);
-  if (R == NULL || !take_carry(s, &c)) return short_scratch(s);
+  if (R == NULL || !take_carry(s, &c)) return tgi_no_room(s, "Jacobian");
   memset(R, 0, p->row_size * sizeof *R);
   TG_TRY(add_pose_residual(s, p, R));
   for (int i = 0; i < s->nrow; i++) {
@@ -372,7 +369,7 @@ static tgStatus residual_jacobian(tgSim *s, const Parts *p) {
   else TG_TRY(add_pose_residual(s, p, p->R));
   if (tgi_any_bounce(s)) {
     tgReal *free_motion = tgi_stack_real(s, p->size);
-    if (free_motion == NULL) return short_scratch(s);
+    if (free_motion == NULL) return tgi_no_room(s, "Jacobian");
     TG_TRY(balance_jacobian(s, s->vhat, NULL, p, free_motion, NULL));   // where clamps count is the end
     add_row_products(s, s->rows->bounce, free_motion, p);
   }
@@ -425,11 +422,11 @@ static tgStatus add_impulse_change(tgSim *s, const Parts *p) {
   const tgRowSolver *k = s->contact_model->kind->rows;
   size_t n = (size_t)s->nrow;
   tgReal *r = tgi_stack_real(s, 2 * n), *X = NULL;
-  if (r == NULL) return short_scratch(s);
+  if (r == NULL) return tgi_no_room(s, "Jacobian");
   TG_TRY(residual_jacobian(s, p));
   if (k->null_part(s, r)) {
     X = tgi_stack_real(s, n * (2 * (size_t)s->m.nv + (size_t)s->m.nu));
-    if (X == NULL) return short_scratch(s);
+    if (X == NULL) return tgi_no_room(s, "Jacobian");
     TG_TRY(response_jacobian(s, r, X));
   }
   for (int island = 0; island < s->nisland; island++) {
@@ -473,7 +470,7 @@ tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *clamps) {
   size_t mark = tgi_stack_mark(s);
   bool rows = s->nrow > 0 && !tgi_no_contact_gradient(s);
   Parts p;
-  tgStatus status = take_parts(s, rows, &p) ? TG_OK : short_scratch(s);
+  tgStatus status = take_parts(s, rows, &p) ? TG_OK : tgi_no_room(s, "Jacobian");
   if (status >= 0) status = balance_jacobian(s, tgi_problem_velocity(s), rows ? s->rows->f : NULL, &p, p.G, clamps);
   if (status >= 0 && rows) status = add_impulse_change(s, &p);
   if (status >= 0) scatter(s, &p, D);

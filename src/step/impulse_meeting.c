@@ -25,14 +25,10 @@ typedef struct LeftOut {
 } LeftOut;
 
 // which contact or limit it is, in whatever rows
-static uint64_t contact_name(const tgContactRow *c) {
-  int name[3] = {TG_ROW_NORMAL, c->pair, c->feature};
-  return tg_hash(TG_HASH_START, name, sizeof name);
-}
 static uint64_t row_name(const tgSim *s, int row) {
   const tgRows *r = s->rows;
-  if (r->kind[row] == TG_ROW_NORMAL) return contact_name(&s->contact[r->owner[row]]);
-  int name[3] = {r->kind[row], r->owner[row], r->part[row]};
+  const tgContactRow *c = r->kind[row] == TG_ROW_NORMAL ? &s->contact[r->owner[row]] : NULL;
+  int name[3] = {r->kind[row], c != NULL ? c->pair : r->owner[row], c != NULL ? c->feature : r->part[row]};
   return tg_hash(TG_HASH_START, name, sizeof name);
 }
 
@@ -201,29 +197,29 @@ static tgStatus search(tgSim *s, tgReal rest, const LeftOut *out, tgReal *t, Mee
   return TG_OK;
 }
 
-// What touches or overlaps at the start, and is not fast there, is held: it does not meet.
+// The rows are of all that is near the start: what of it touches or overlaps, and is not fast there, is held and does not meet.
 static tgStatus leave_out(tgSim *s, LeftOut *out) {
-  out->name = tgi_stack_bytes(s, ((size_t)s->ncon + (size_t)tgi_fixed_rows(&s->m) + 1) * sizeof *out->name);
+  out->name = tgi_stack_bytes(s, ((size_t)s->nrow + 1) * sizeof *out->name);
   out->n = 0;
   if (out->name == NULL) return tgi_no_room(s, "parts");
-  for (int i = 0; i < s->ncon; i++)
-    if (tgRe(s->contact[i].gap) <= TG_TOUCH) out->name[out->n++] = contact_name(&s->contact[i]);
-  TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_TOUCHING));
   for (int i = 0; i < s->nrow; i++)
-    if (s->rows->kind[i] == TG_ROW_LIMIT) out->name[out->n++] = row_name(s, i);
+    if (tgi_row_pushes(s, i) && tgRe(s->rows->gap[i]) <= TG_TOUCH) out->name[out->n++] = row_name(s, i);
   return TG_OK;
 }
 
+// what becomes of a flow of `rest` whose search ended at t
+static tgiMeet verdict(const tgSim *s, tgReal rest, tgReal t, const Meeting *at) {
+  if (found(at)) return tgRe(rest) - tgRe(t) > 1e-9 * s->h ? TGI_MEETS : TGI_MEETS_NOT;
+  return tgRe(t) == tgRe(rest) && tgRe(at->gap) >= 0 ? TGI_MEETS_NOT : TGI_MEETS_NOWHERE;
+}
+
 // the search and, from its end, one step of Newton's method by the slope itself: what the numbers carry besides their real parts
-static tgStatus time_of(tgSim *s, tgReal rest, tgiMeet *meet, tgReal *t) {
+static tgStatus time_of(tgSim *s, tgReal rest, const LeftOut *out, tgiMeet *meet, tgReal *t) {
   tgReal slope, *gq = tgi_stack_real(s, (size_t)s->m.nv);
-  LeftOut out;
   Meeting at;
   if (gq == NULL) return tgi_no_room(s, "parts");
-  TG_TRY(leave_out(s, &out));
-  TG_TRY(search(s, rest, &out, t, &at));
-  *meet = !found(&at) ? tgRe(at.gap) >= 0 && tgRe(*t) == tgRe(rest) ? TGI_MEETS_NOT : TGI_MEETS_NOWHERE
-          : tgRe(rest) - tgRe(*t) <= 1e-9 * s->h ? TGI_MEETS_NOT : TGI_MEETS;
+  TG_TRY(search(s, rest, out, t, &at));
+  *meet = verdict(s, rest, *t, &at);
   if (*meet != TGI_MEETS) return TG_OK;
   TG_TRY(tgi_meeting_slope(s, *t, at.row, NULL, gq, &slope));
   *t -= at.gap / slope;
@@ -232,13 +228,16 @@ static tgStatus time_of(tgSim *s, tgReal rest, tgiMeet *meet, tgReal *t) {
 
 tgStatus tgi_meeting_time(tgSim *s, tgReal rest, tgiMeet *meet, tgReal *t) {
   size_t mark = tgi_stack_mark(s);
+  LeftOut out;
   Meeting at;
-  TG_TRY(tgi_impulse_near(s, &s->start, s->start.vel));
+  TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_NEAR));
+  TG_TRY(leave_out(s, &out));
+  TG_TRY(tgi_impulse_keep_fast(s, &s->start, s->start.vel));
   least_gap(s, NULL, false, &at);
   double least = tgRe(at.gap);
   *meet = least < -TG_TOUCH ? TGI_OVERLAPS_NOW : TGI_MEETS_NOW;
   if (fabs(fabs(least) - TG_TOUCH) <= 1e-9) tgi_rows_edge(s, "about to touch", at.row);
-  if (least > TG_TOUCH) TG_TRY(time_of(s, rest, meet, t));
+  if (least > TG_TOUCH) TG_TRY(time_of(s, rest, &out, meet, t));
   tgi_stack_free(s, mark);
   return TG_OK;
 }

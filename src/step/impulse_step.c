@@ -146,12 +146,7 @@ static tgStatus positions(tgSim *s, const tgReal *w, tgReal *D) {
   int nv = s->m.nv, nc = 2 * nv + s->m.nu, *span = tgi_stack_bytes(s, 2 * ((size_t)nv + 1) * sizeof *span);
   size_t size = (size_t)nv * (size_t)nc;
   if (span == NULL) return tgi_no_room(s, "Jacobian");
-  for (int d = 0; d < nv; d++) {
-    int island = s->nrow > 0 ? s->rows->dof_island[d] : -1;
-    const int *tree = s->m.dof_set + 3 * s->m.dof_set[3 * d];
-    span[2 * d] = island >= 0 ? s->rows->island_dof[s->rows->island_dofadr[island]] : tree[1];
-    span[2 * d + 1] = island >= 0 ? s->rows->island_dof[s->rows->island_dofadr[island + 1] - 1] + 1 : tree[2];
-  }
+  tgi_island_spans(s, span);
   memset(D, 0, size * sizeof *D);
   tgi_integrate_own_jacobian(&s->m, w, s->h, nc, symplectic(s) ? D + size : NULL, span, D);
   return TG_OK;

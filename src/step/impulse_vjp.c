@@ -15,10 +15,7 @@
 #include "step/impulse.h"
 
 #include "dyn/dynamics.h"
-
-static tgStatus short_scratch(tgSim *s) {
-  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
-}
+#include "step/step.h"
 
 typedef tgiAdjoint Out;
 
@@ -55,7 +52,7 @@ tgStatus tgi_impulse_mass_vjp(tgSim *s, const tgReal *x, const tgReal *y, const 
   int nv = s->m.nv;
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)nv), *zero = tgi_stack_real(s, (size_t)nv);
-  if (w == NULL || zero == NULL) return short_scratch(s);
+  if (w == NULL || zero == NULL) return tgi_no_room(s, "adjoint");
   for (int d = 0; d < nv; d++) {
     zero[d] = 0;
     w[d] = -x[d];
@@ -74,7 +71,7 @@ static tgStatus balance_vjp(tgSim *s, const tgReal *u, const tgReal *x, const tg
   tgStepEnd at;
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)nv), *a = tgi_stack_real(s, (size_t)nv);
-  if (w == NULL || a == NULL) return short_scratch(s);
+  if (w == NULL || a == NULL) return tgi_no_room(s, "adjoint");
   for (int d = 0; d < nv; d++) o->gv[d] += x[d] - h * h * tgi_implicit_stiffness(s, d) * lambda[d];
   if (tgi_is_impact(s)) {
     for (int d = 0; d < nv; d++) {
@@ -108,7 +105,7 @@ typedef struct RowAdjoint {
 
 static tgStatus respond(tgSim *s, const tgReal *f, tgReal **force, tgReal **out) {
   tgReal *x = tgi_stack_real(s, (size_t)s->m.nv), *l = tgi_stack_real(s, (size_t)s->m.nv);
-  if (x == NULL || l == NULL) return short_scratch(s);
+  if (x == NULL || l == NULL) return tgi_no_room(s, "adjoint");
   tgi_rows_tmul(s, f, x);
   tgi_impulse_solve(s, x, l);
   *out = l;
@@ -123,7 +120,7 @@ static tgStatus solve_rows(tgSim *s, const tgReal *z, RowAdjoint *r) {
   tgReal *g = tgi_stack_real(s, (size_t)n);
   *r = (RowAdjoint){.y = tgi_stack_real(s, (size_t)n), .x = tgi_stack_real(s, (size_t)nv), .lambda = tgi_stack_real(s, (size_t)nv),
                     .beta = tgi_stack_real(s, (size_t)n)};
-  if (g == NULL || r->y == NULL || r->x == NULL || r->lambda == NULL || r->beta == NULL) return short_scratch(s);
+  if (g == NULL || r->y == NULL || r->x == NULL || r->lambda == NULL || r->beta == NULL) return tgi_no_room(s, "adjoint");
   // dL/df = J Mh^-1 z
   tgi_impulse_solve(s, z, r->lambda);
   tgi_rows_mul(s, r->lambda, g);
@@ -131,7 +128,7 @@ static tgStatus solve_rows(tgSim *s, const tgReal *z, RowAdjoint *r) {
   if (tgi_impulse_options(s)->aware_gradient && !s->no_aware_adjoint) k->aware_adjoint(s, z, r->lambda, g, r->y);
   if (k->null_part(s, r->beta)) {
     r->alpha = tgi_stack_real(s, (size_t)n);
-    if (r->alpha == NULL) return short_scratch(s);
+    if (r->alpha == NULL) return tgi_no_room(s, "adjoint");
     k->null_vjp(s, g, r->alpha);
     TG_TRY(respond(s, r->beta, NULL, &r->X));
     TG_TRY(respond(s, r->alpha, NULL, &r->Y));
@@ -151,7 +148,7 @@ static tgStatus limits_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
   int n = s->nrow;
   size_t mark = tgi_stack_mark(s);
   tgReal *g = tgi_stack_real(s, (size_t)n), *x = tgi_stack_real(s, (size_t)n), *Ab = tgi_stack_real(s, (size_t)n);
-  if (g == NULL || x == NULL || Ab == NULL) return short_scratch(s);
+  if (g == NULL || x == NULL || Ab == NULL) return tgi_no_room(s, "adjoint");
   tgi_rows_mul(s, r->lambda, x);
   if (r->alpha != NULL) tgi_rows_mul(s, r->X, Ab);
   for (int i = 0; i < n; i++) {
@@ -184,7 +181,7 @@ static tgStatus bias_vjp(tgSim *s, const RowAdjoint *r, tgReal *gaps, tgReal *dr
   if (r->bounce == NULL || o->p == NULL) return TG_OK;
   size_t mark = tgi_stack_mark(s);
   tgReal *g = tgi_stack_real(s, (size_t)n);
-  if (g == NULL) return short_scratch(s);
+  if (g == NULL) return tgi_no_room(s, "adjoint");
   tgi_rows_mul(s, s->vhat, g);
   for (int i = 0; i < n; i++) g[i] *= r->y[i] * tgi_bounce_share(s, i);
   tgi_rows_bounce_parameters(s, g, o->p);
@@ -197,7 +194,7 @@ static tgStatus carry(tgSim *s, const tgReal *gq, const Out *o) {
   int nv = s->m.nv;
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)nv), *gw = tgi_stack_real(s, (size_t)nv);
-  if (w == NULL || gw == NULL) return short_scratch(s);
+  if (w == NULL || gw == NULL) return tgi_no_room(s, "adjoint");
   for (int d = 0; d < nv; d++) {
     w[d] = s->dt * s->start.vel[d];
     gw[d] = 0;
@@ -218,7 +215,7 @@ static tgStatus rows_pose_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
   tgReal *gq = o->gq;
   if (s->ahead) {
     gq = tgi_stack_real(s, (size_t)s->m.nv);
-    if (gq == NULL) return short_scratch(s);
+    if (gq == NULL) return tgi_no_room(s, "adjoint");
     for (int d = 0; d < s->m.nv; d++) gq[d] = 0;
   }
   // lambda' d(J' f) = f' (dJ) lambda
@@ -226,7 +223,7 @@ static tgStatus rows_pose_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
   tgReal *gaps = tgi_stack_real(s, (size_t)s->nrow), *drift = tgi_stack_real(s, (size_t)s->nrow);
   int n = 2;
   bool drifts;
-  if (gaps == NULL || drift == NULL) return short_scratch(s);
+  if (gaps == NULL || drift == NULL) return tgi_no_room(s, "adjoint");
   TG_TRY(bias_vjp(s, r, gaps, drift, &drifts, o));
   if (drifts) term[n++] = (tgiRowProduct){drift, s->start.vel};
   if (r->bounce != NULL) term[n++] = (tgiRowProduct){r->bounce, s->vhat};
@@ -276,7 +273,7 @@ static tgStatus impulse_vjp(tgSim *s, const tgReal *z, const Out *o) {
     lambda = r.lambda;
   } else {
     lambda = tgi_stack_real(s, (size_t)s->m.nv);
-    if (lambda == NULL) return short_scratch(s);
+    if (lambda == NULL) return tgi_no_room(s, "adjoint");
     tgi_impulse_solve(s, z, lambda);
     TG_TRY(balance_vjp(s, u, z, lambda, o));
   }

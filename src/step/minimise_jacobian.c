@@ -11,10 +11,7 @@
 #include "math/quat.h"
 #include "step/minimise_coupling.h"
 #include "step/objective.h"
-
-static tgStatus no_room(tgSim *s) {
-  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's Jacobian; reserve more and repeat.");
-}
+#include "step/step.h"
 
 static void skew(const tgReal *x, tgReal scale, int ld, tgReal *out) {
   tgReal full[9] = {0, -x[2], x[1], x[2], 0, -x[0], -x[1], x[0], 0};
@@ -85,7 +82,7 @@ static tgStatus bodies(tgSim *s, int nc, tgReal *B) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   tgReal *C = tgi_stack_real(s, 36 * (size_t)m->nbody), *old = tgi_stack_real(s, 6 * (size_t)m->nv);
-  if (C == NULL || old == NULL) return no_room(s);
+  if (C == NULL || old == NULL) return tgi_no_room(s, "Jacobian");
   for (int k = 0; k < 2; k++) {
     memset(C, 0, 36 * (size_t)m->nbody * sizeof *C);
     for (int b = 1; b < m->nbody; b++)
@@ -143,7 +140,7 @@ static tgStatus implicit_jacobian(tgSim *s, tgReal *D, int *clamps) {
   int nc = 2 * m->nv + m->nu;
   size_t size = (size_t)m->nv * (size_t)nc;
   tgiObjective o;
-  if (!tgi_objective_take(s, s->h, &o)) return no_room(s);
+  if (!tgi_objective_take(s, s->h, &o)) return tgi_no_room(s, "Jacobian");
   TG_TRY(tgi_minimise_mixed(s));
   tgi_joint_slopes(s, &s->end, &o.joints);
   memset(D, 0, size * sizeof *D);

@@ -12,10 +12,7 @@
 #include "math/quat.h"
 #include "step/minimise_coupling.h"
 #include "step/minimise_param.h"
-
-static tgStatus no_room(tgSim *s) {
-  return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for the step's adjoint; reserve more and repeat.");
-}
+#include "step/step.h"
 
 static bool take(tgSim *s, tgiAdjoint *a) {
   size_t nv = (size_t)s->m.nv, nb = 6 * (size_t)s->m.nbody;
@@ -93,7 +90,7 @@ static tgStatus to_dofs(tgSim *s, int k, const tgReal *wrench, tgReal *t) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   tgReal *sum = tgi_stack_real(s, 6 * (size_t)m->nbody);
-  if (sum == NULL) return no_room(s);
+  if (sum == NULL) return tgi_no_room(s, "adjoint");
   for (int i = 0; i < 6 * m->nbody; i++) sum[i] = wrench[i];
   for (int b = m->nbody - 1; b > 0; b--) tgi_sp_axpy(sum + 6 * m->body_parent[b], 1, sum + 6 * b);
   for (int d = 0; d < m->nv; d++) t[d] = tgi_sp_dot(tgi_old_pose(s, k)->S + 6 * d, sum + 6 * m->dof_body[d]);
@@ -105,7 +102,7 @@ static tgStatus bodies(tgSim *s, tgiAdjoint *a, tgReal *aq, tgReal *av, tgParamG
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)m->nv), *gw = tgi_stack_real(s, (size_t)m->nv);
-  if (w == NULL || gw == NULL) return no_room(s);
+  if (w == NULL || gw == NULL) return tgi_no_room(s, "adjoint");
   TG_TRY(old_wrenches(s, a));
   TG_TRY(to_dofs(s, 0, a->old[0], a->t));
   for (int d = 0; d < m->nv; d++) {
@@ -126,7 +123,7 @@ static tgStatus bodies(tgSim *s, tgiAdjoint *a, tgReal *aq, tgReal *av, tgParamG
 static tgStatus implicit_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du,
                              tgParamGrad *p, int *clamps) {
   tgiAdjoint a;
-  if (!take(s, &a)) return no_room(s);
+  if (!take(s, &a)) return tgi_no_room(s, "adjoint");
   tgi_joint_slopes(s, &s->end, &a.o.joints);
   TG_TRY(multiplier(s, gq, gv, &a, aq, p));
   twists(s, &a);

@@ -113,10 +113,9 @@ static double energy_gained(const tgSim *s, int index, const tgiLcpIsland *k) {
   bool bounced = false;
   for (int a = 0; a < k->problem.n; a++) {
     int i = s->rows->island_row[s->rows->island_adr[index] + a];
-    double f = tgRe(k->f[a]), push = tgRe(s->rows->rate[i]) * tgRe(s->rows->gap[i]), b = tgRe(k->b[a]);
-    double speed = tgRe(s->rows->bounce[i]) > 0 ? b / (1 + tgRe(s->rows->bounce[i])) : b - push;
+    double f = tgRe(k->f[a]), push = tgRe(s->rows->rate[i]) * tgRe(s->rows->gap[i]), speed;
     bounced = bounced || (tgRe(s->rows->bounce[i]) > 0 && f > 0);
-    gain += f * (speed + 0.5 * (tgRe(k->w[a]) - b));
+    gain += tgi_row_gain(s, i, f, tgRe(k->b[a]), tgRe(k->w[a]), &speed);
     allowed += fabs(f * push) + 1e-12 * fabs(f * speed);
   }
   return bounced && gain > allowed ? gain : 0;
