@@ -58,8 +58,9 @@ test-clang: setup-test
 	$(call PART,'clang debug build without warnings')
 	@$(call PRESET,clang)
 
-# the longest complex twins, whose real builds run under the sanitizers too; make test-long has them
-TWINS = ^test_(params|sparse|near|pair_fast)_cx$$
+# complex twins and the vector widths between the plain and the widest one: their real and widest builds run under the
+# sanitizers too; make test-long has them
+TWINS = (_cx|_sse|_avx2)$$
 
 test-asan: setup-test
 	$(call PART,'address and undefined-behaviour sanitizers')

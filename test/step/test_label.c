@@ -164,9 +164,54 @@ static void test_real_forces_are_no_tie(void **state) {
   drop(&x);
 }
 
+// A table on four balls at the ends of legs that swing fore and aft, `forward` of where they hang straight down. Straight down the four
+// normals act on the table's height and tilt alone: (1, -1, -1, 1) does nothing. Of swung legs it turns the hips.
+static Rig table_on_legs(double forward) {
+  tgDesc *d = tg_desc_create(NULL);
+  tgs_plane(d, 0);
+  int b = tg_desc_add_body(d, 0, "table");
+  tg_desc_add_joint(d, b, TG_JOINT_FREE, "free");
+  int g = tg_desc_add_geom(d, b, TG_GEOM_BOX, "top");
+  for (int i = 0; i < 3; i++) d->geom[g].size[i] = i == 2 ? 0.02 : 0.2;
+  d->geom[g].mass = 4;
+  d->body[b].pos[2] = 0.25;
+  for (int leg = 0; leg < 4; leg++) {
+    int l = tg_desc_add_body(d, b, NULL), f = tg_desc_add_geom(d, l, TG_GEOM_SPHERE, NULL);
+    d->body[l].pos[0] = leg & 1 ? 0.2 : -0.2;
+    d->body[l].pos[1] = leg & 2 ? 0.15 : -0.15;
+    int j = tg_desc_add_joint(d, l, TG_JOINT_HINGE, NULL);
+    for (int i = 0; i < 3; i++) d->joint[j].axis[i] = i == 1;
+    d->geom[f].size[0] = 0.05;
+    d->geom[f].pos[0] = forward;
+    d->geom[f].pos[2] = -0.2;
+    d->geom[f].mass = 0.3;
+    d->geom[f].friction[0] = 0;
+  }
+  return rig(d);
+}
+
+// What is redundant in one symmetrical pose alone is told, whatever the pattern of its forces.
+static void test_redundant_only_here(void **state) {
+  (void)state;
+  for (int swung = 0; swung < 2; swung++) {
+    Rig x = table_on_legs(swung ? 0.05 : 0);
+    tgGradInfo info;
+    tgReal D[20 * 20];
+    tgStepInfo step;
+    assert_int_equal(tg_sim_step(x.s, h, &step), TG_OK);
+    assert_int_equal(step.nrow, 4);
+    assert_int_equal(step.rank_deficient, !swung);
+    assert_int_equal(tg_sim_step_jacobian(x.s, D, &info), TG_OK);
+    bool told = info.label == TG_GRAD_ONE_SIDED && strstr(info.reason, "redundant only here") != NULL;
+    check_true(told == !swung, "%s legs: label %d, reason '%s'", swung ? "swung" : "straight", info.label, info.reason);
+    drop(&x);
+  }
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_reached), cmocka_unit_test(test_built),
-                                     cmocka_unit_test(test_falling_at_the_limits), cmocka_unit_test(test_real_forces_are_no_tie)};
+                                     cmocka_unit_test(test_falling_at_the_limits), cmocka_unit_test(test_real_forces_are_no_tie),
+                                     cmocka_unit_test(test_redundant_only_here)};
   if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

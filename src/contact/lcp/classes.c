@@ -410,7 +410,7 @@ void tgi_lcp_null_force(const tgiLcp *s, tgReal *z) {
 }
 
 // Without hanging rows it is none: A is semidefinite, and what it takes from A_KK it takes from A_:K.
-// Two uneven vectors stand for the null space: their projections have a share in every direction of it, and A P
+// Two vectors by chance stand for the null space: their projections have a share in every direction of it, and A P
 // vanishes on both only where it vanishes on all.
 double tgi_lcp_null_action(const tgiLcp *s) {
   const tgiLcpProblem *p = s->problem;
@@ -421,10 +421,7 @@ double tgi_lcp_null_action(const tgiLcp *s) {
   for (int i = 0; i < n; i++) most = larger(most, tgRe(p->A[(size_t)n * i + i]));   // of a semidefinite matrix the largest
   for (int probe = 0; probe < 2; probe++) {
     double size = 0;
-    for (int i = 0; i < s->nk; i++) {
-      double golden = (probe == 0 ? 0.6180339887498949 : 0.4142135623730951) * (i + 1);
-      c->x[i] = golden - floor(golden) - 0.5;
-    }
+    for (int i = 0; i < s->nk; i++) c->x[i] = tgi_lcp_chance(probe, i) - 1;
     tgi_lcp_project(s, c->x, c->x);
     for (int i = 0; i < s->nk; i++) size = larger(size, fabs(tgRe(c->x[i])));
     tgi_lcp_expand(s, c->x, c->ftmp);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "coll/contacts.h"
+#include "contact/lcp/scratch.h"
 #include "contact/lcp/work.h"
 
 // a tie in gap or speed, relative to 1 m, 1 rad or 1 m/s
@@ -96,12 +97,10 @@ static void nonsmooth_rows(const tgSim *s, double rate, tgGradInfo *info) {
   }
 }
 
-// Uneven numbers in -0.5 .. 0.5, of which one vector stands for all.
+// Numbers in -0.5 .. 0.5 by chance, of which one vector stands for all. A regular sequence would not do: an arithmetic
+// progression is orthogonal to (1, -1, -1, 1), which the four feet of a symmetrical robot have.
 static void uneven(tgReal *x, int n) {
-  for (int i = 0; i < n; i++) {
-    double golden = 0.6180339887498949 * (i + 1);
-    x[i] = golden - floor(golden) - 0.5;
-  }
+  for (int i = 0; i < n; i++) x[i] = tgi_lcp_chance(0, i) - 1;
 }
 
 static double largest(const tgReal *x, int n) {
@@ -111,7 +110,7 @@ static double largest(const tgReal *x, int n) {
 }
 
 // Redundant rows act on each other without an effect by forces f0, J' f0 = 0. Where that ends as bodies move, so does the redundancy,
-// and the split of forces with it: f0' (dJ) u is not 0 for the velocities u that all rows allow. Uneven f0 and u stand for all.
+// and the split of forces with it: f0' (dJ) u is not 0 for the velocities u that all rows allow. f0 and u by chance stand for all.
 static bool rank_moves(tgSim *s, int island) {
   const tgiLcpIsland *k = &tgi_lcp_work(s)->island[island];
   const int *row = s->rows->island_row + s->rows->island_adr[island];
