@@ -44,7 +44,7 @@ void tgi_rows_vjp(tgSim *s, const tgPose *pose, const tgReal *y, const tgReal *u
 void tgi_rows_gap_vjp(tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq, tgParamGrad *p);
 /// The gradient of a sum of n such products, TGI_ROW_PRODUCTS at most, and of gaps (NULL: none): contacts are passed once.
 typedef struct tgiRowProduct { const tgReal *y, *u; } tgiRowProduct;
-enum { TGI_ROW_PRODUCTS = 6 };
+enum { TGI_ROW_PRODUCTS = 12 };   // of two problems over the rows, six each
 void tgi_rows_sum_vjp(tgSim *s, const tgPose *pose, int n, const tgiRowProduct *term, const tgReal *gaps, tgReal *gq, tgParamGrad *p);
 
 // see tgContactModel for these

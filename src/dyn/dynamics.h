@@ -38,6 +38,9 @@ TGI_KERNEL(tgStatus, tgi_inverse_d_into,
 /// in its axes and poses awaits tgi_place_vjp.
 tgStatus tgi_inverse_vjp(tgSim *s, const tgPose *pose, const tgReal *a, const tgReal *xfrc, const tgReal *w, tgReal *gq,
                          tgReal *gv, tgParamGrad *p);
+/// gq += the gradient of x' M(q) y in q at held x and y, and p as there; either may be NULL. What tgi_inverse_vjp at w = x has of its
+/// accelerations y, without the rest.
+tgStatus tgi_mass_vjp(tgSim *s, const tgPose *pose, const tgReal *x, const tgReal *y, tgReal *gq, tgParamGrad *p);
 /// Regressor Y (nv x 10 nbody): tau = Y pi + armature a, pi of a body: m, m c (3), inertia about the body origin (xx
 /// yy zz xy xz yz), body axes.
 tgStatus tgi_regressor(tgSim *s, const tgPose *pose, const tgReal *a, tgReal *Y);

@@ -9,6 +9,7 @@
 // Nothing here uses the closed form of inverse_d.c; the two are compared by dot test.
 // Parameters: the K of each body alone is the adjoint of its pose, Sbar that of the axes (sim/param.h); an inertia I_b costs
 //   W . dI A - Y . dI V, linear in its ten numbers (math/spatial.h).
+// x' M y alone is the same with V = 0 and no gravity, W and A the twists of x and y: symmetric, and a third of the work.
 #include "dyn/dynamics.h"
 
 typedef struct Sweep { tgReal *W, *Abar, *Vbar, *K; } Sweep;
@@ -147,6 +148,80 @@ tgStatus tgi_inverse_vjp(tgSim *s, const tgPose *pose, const tgReal *a, const tg
   }
   if (p != NULL && p->dof_armature != NULL)
     for (int d = 0; d < m->nv; d++) p->dof_armature[d] += w[d] * a[d];
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// ---- x' M y alone ----
+
+typedef struct MassSweep { tgReal *X, *Y, *IX, *IY, *K; } MassSweep;   // twists, momenta and forces on axes, by body
+
+static bool take_mass(tgSim *s, MassSweep *w) {
+  size_t n = (size_t)s->m.nbody * 6;
+  *w = (MassSweep){tgi_stack_real(s, n), tgi_stack_real(s, n), tgi_stack_real(s, n), tgi_stack_real(s, n), tgi_stack_real(s, n)};
+  return w->X != NULL && w->Y != NULL && w->IX != NULL && w->IY != NULL && w->K != NULL;
+}
+
+static void mass_body(const tgSim *s, const tgPose *pose, int b, const tgReal *x, const tgReal *y, MassSweep *w, tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  const tgReal *I = pose->cinert + TG_INERTIA_SIZE * b;
+  tgReal *X = w->X + 6 * b, *Y = w->Y + 6 * b, *IX = w->IX + 6 * b, *IY = w->IY + 6 * b, *K = w->K + 6 * b, t[6];
+  tgi_sp_copy(X, w->X + 6 * m->body_parent[b]);
+  tgi_sp_copy(Y, w->Y + 6 * m->body_parent[b]);
+  for (int d = m->body_dofadr[b], end = d + m->body_dofnum[b]; d < end; d++) {
+    tgi_sp_axpy(X, x[d], pose->S + 6 * d);
+    tgi_sp_axpy(Y, y[d], pose->S + 6 * d);
+  }
+  tgi_sp_inertia_mul(IX, I, X);
+  tgi_sp_inertia_mul(IY, I, Y);
+  tgi_sp_cross_f(K, X, IY);
+  tgi_sp_cross_f(t, Y, IX);
+  for (int i = 0; i < 6; i++) K[i] = -K[i] - t[i];
+  if (p == NULL) return;
+  tgReal g[TG_INERTIA_SIZE] = {0};
+  tgi_param_pose(p, b, K);
+  inertia_gradient(X, Y, 1, g);
+  inertial_parameters(s, pose, b, g, p);
+}
+
+// the dofs of body b, last first: its momenta and K are summed over what it carries
+static void mass_dofs(const tgSim *s, const tgPose *pose, int b, const tgReal *x, const tgReal *y, MassSweep *w, tgReal *gq, tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  const tgReal *IX = w->IX + 6 * b, *IY = w->IY + 6 * b;
+  tgReal *K = w->K + 6 * b, bar[6], t[6];
+  for (int d = m->body_dofadr[b] + m->body_dofnum[b] - 1; d >= m->body_dofadr[b] && d >= 0;) {
+    int g = m->dof_grpadr[d];
+    for (int k = g; k <= d; k++) {
+      for (int i = 0; i < 6; i++) bar[i] = y[k] * IX[i] + x[k] * IY[i];
+      if (p != NULL) tgi_param_axis(p, k, bar);
+      tgi_sp_cross_f(t, pose->S + 6 * k, bar);
+      tgi_sp_axpy(K, 1, t);
+    }
+    for (int k = g; k <= d && gq != NULL; k++) gq[k] += tgi_sp_dot(pose->S + 6 * k, K);
+    d = g - 1;
+  }
+}
+
+tgStatus tgi_mass_vjp(tgSim *s, const tgPose *pose, const tgReal *x, const tgReal *y, tgReal *gq, tgParamGrad *p) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s);
+  MassSweep w;
+  if (!take_mass(s, &w)) {
+    tgi_stack_free(s, mark);
+    return TG_ERR_CAPACITY;
+  }
+  tgi_sp_zero(w.X);
+  tgi_sp_zero(w.Y);
+  for (int b = 1; b < m->nbody; b++) mass_body(s, pose, b, x, y, &w, p);
+  for (int b = m->nbody - 1; b > 0; b--) {
+    int parent = m->body_parent[b];
+    mass_dofs(s, pose, b, x, y, &w, gq, p);
+    if (parent == 0) continue;
+    tgi_sp_axpy(w.IX + 6 * parent, 1, w.IX + 6 * b);
+    tgi_sp_axpy(w.IY + 6 * parent, 1, w.IY + 6 * b);
+    tgi_sp_axpy(w.K + 6 * parent, 1, w.K + 6 * b);
+  }
+  for (int d = 0; d < m->nv && p != NULL && p->dof_armature != NULL; d++) p->dof_armature[d] += x[d] * y[d];
   tgi_stack_free(s, mark);
   return TG_OK;
 }

@@ -106,6 +106,8 @@ typedef struct tgiAdjoint { tgReal *gq, *gv, *gu; tgParamGrad *p; tgReal *dt; in
 tgStatus tgi_impulse_mass_vjp(tgSim *s, const tgReal *x, const tgReal *y, const tgiAdjoint *o);
 /// Adjoint of (q0, v0, u, parameters, dt) -> the velocity of the problem that is selected (tgi_problem_velocity), z its gradient.
 tgStatus tgi_impulse_vjp(tgSim *s, const tgReal *z, const tgiAdjoint *o);
+/// The sum of that of both problems over the rows, z1 the gradient of the first one's velocity, z2 of the second one's, in one pass.
+tgStatus tgi_impulse_both_vjp(tgSim *s, const tgReal *z1, const tgReal *z2, const tgiAdjoint *o);
 /// Dense derivative of the same, D (nv x (2 nv + nu), row-major): columns q, v, u. Shares no code with the adjoint.
 tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *clamps);
 /// v1, or of the positions' problem V.

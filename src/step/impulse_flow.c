@@ -19,7 +19,7 @@ tgStatus tgi_flow_end(tgSim *s) {
 }
 
 tgStatus tgi_flow_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, const tgiAdjoint *o) {
-  int nv = s->m.nv, twice = 0;
+  int nv = s->m.nv;
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)nv), *gw = tgi_stack_real(s, (size_t)nv), *z = tgi_stack_real(s, (size_t)nv);
   if (w == NULL || gw == NULL || z == NULL) return tgi_no_room(s, "adjoint");
@@ -32,17 +32,7 @@ tgStatus tgi_flow_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, const tgiAdj
     if (o->dt != NULL) *o->dt += s->rows->mean[d] * gw[d];
     z[d] = s->dt * gw[d] + (s->nrow == 0 ? gv[d] : 0);
   }
-  tgStatus status;
-  if (s->nrow == 0) {
-    status = tgi_impulse_vjp(s, z, o);
-  } else {
-    tgiAdjoint positions = *o;
-    positions.clamps = &twice;   // clamps are those of the velocities
-    tgi_rows_select(s, 1);
-    status = tgi_impulse_vjp(s, z, &positions);
-    tgi_rows_select(s, 0);
-    if (status >= 0) status = tgi_impulse_vjp(s, gv, o);
-  }
+  tgStatus status = s->nrow == 0 ? tgi_impulse_vjp(s, z, o) : tgi_impulse_both_vjp(s, gv, z, o);
   tgi_stack_free(s, mark);
   return status;
 }

@@ -170,7 +170,6 @@ static void split_island(const tgSim *s, int island, const tgReal *Mafter, const
 static tgStatus guarded_vjp(tgSim *s, const tgReal *gv, const tgiAdjoint *o) {
   size_t nv = (size_t)s->m.nv;
   tgReal *a = tgi_stack_real(s, 6 * nv);
-  int again = 0;
   if (a == NULL) return tgi_no_room(s, "adjoint");
   memset(a, 0, 6 * nv * sizeof *a);
   Split p = {.elastic = a, .plastic = a + nv, .w = a + 2 * nv, .change = a + 3 * nv};
@@ -181,12 +180,7 @@ static tgStatus guarded_vjp(tgSim *s, const tgReal *gv, const tgiAdjoint *o) {
     if (tgRe(s->rows->share[i]) != 1) split_island(s, i, a + 4 * nv, a + 5 * nv, &p, o->gv);
   for (size_t d = 0; d < nv; d++) p.change[d] = s->rows->after[d] - s->start.vel[d];
   TG_TRY(tgi_impulse_mass_vjp(s, p.w, p.change, o));
-  tgiAdjoint second = *o;
-  second.clamps = &again;   // met again
-  tgi_rows_select(s, 1);
-  tgStatus status = tgi_impulse_vjp(s, p.plastic, &second);
-  tgi_rows_select(s, 0);
-  return status < 0 ? status : tgi_impulse_vjp(s, p.elastic, o);
+  return tgi_impulse_both_vjp(s, p.elastic, p.plastic, o);
 }
 
 tgStatus tgi_impact_vjp(tgSim *s, const tgReal *gv, const tgiAdjoint *o) {

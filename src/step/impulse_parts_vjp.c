@@ -60,7 +60,7 @@ static tgStatus last_flow_vjp(tgSim *s, Adjoints *a) {
   int nv = s->m.nv;
   for (int i = 0; i < a->n; i++) {
     tgiAdjoint o = start_of(s, a, i, i == 0 ? a->clamps : &(int){0});
-    o.dt = &a->rest[i];
+    if (s->npart > 1 || (a->p != NULL && a->p->opt_timestep != NULL)) o.dt = &a->rest[i];   // else nobody asks for it
     TG_TRY(tgi_flow_vjp(s, a->q + i * nv, a->v + i * nv, &o));
   }
   return TG_OK;

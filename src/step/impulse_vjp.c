@@ -15,6 +15,7 @@
 #include "step/impulse.h"
 
 #include "dyn/dynamics.h"
+#include "sim/row.h"
 #include "step/step.h"
 
 typedef tgiAdjoint Out;
@@ -47,20 +48,25 @@ static void balance_parameters(const tgSim *s, const tgReal *u, const tgReal *la
   add_length(o, rate);
 }
 
-// through its place in the balance
 tgStatus tgi_impulse_mass_vjp(tgSim *s, const tgReal *x, const tgReal *y, const Out *o) {
-  int nv = s->m.nv;
-  size_t mark = tgi_stack_mark(s);
-  tgReal *w = tgi_stack_real(s, (size_t)nv), *zero = tgi_stack_real(s, (size_t)nv);
-  if (w == NULL || zero == NULL) return tgi_no_room(s, "adjoint");
-  for (int d = 0; d < nv; d++) {
-    zero[d] = 0;
-    w[d] = -x[d];
+  TG_TRY(tgi_mass_vjp(s, &s->start, x, y, o->gq, o->p));
+  return TG_OK;
+}
+
+// x' dMh y at held x and y, Mh = M + h D + h^2 K and servos
+static tgStatus step_matrix_vjp(tgSim *s, const tgReal *x, const tgReal *y, const Out *o) {
+  const tgModel *m = &s->m;
+  tgReal h = s->dt;
+  tgStepEnd at;
+  TG_TRY(tgi_mass_vjp(s, &s->start, x, y, o->gq, o->p));
+  if (tgi_is_impact(s)) return TG_OK;
+  for (int d = 0; d < m->nv && (o->p != NULL || o->dt != NULL) && !tgi_explicit_damping(s); d++) {
+    tgReal xy = x[d] * y[d];
+    if (o->p != NULL && o->p->dof_damping != NULL) o->p->dof_damping[d] += h * xy;
+    if (o->p != NULL && o->p->jnt_stiffness != NULL) o->p->jnt_stiffness[m->dof_jnt[d]] += h * h * xy;
+    add_length(o, (m->dof_damping[d] + 2 * h * tgi_implicit_stiffness(s, d)) * xy);
   }
-  TG_TRY(tgi_inverse_vjp(s, &s->start, zero, NULL, w, o->gq, NULL, o->p));
-  for (int d = 0; d < nv; d++) w[d] = x[d];
-  TG_TRY(tgi_inverse_vjp(s, &s->start, y, NULL, w, o->gq, NULL, o->p));
-  tgi_stack_free(s, mark);
+  if (tgi_servo_end(s, s->start.vel, &at) != NULL) tgi_servo_matrix_vjp(s, h, x, y, o->gu, o->p, o->dt);
   return TG_OK;
 }
 
@@ -92,9 +98,10 @@ static tgStatus balance_vjp(tgSim *s, const tgReal *u, const tgReal *x, const tg
   return TG_OK;
 }
 
-// ---- rows: y = dL/dr and what hangs on it ----
+// ---- rows of a problem: y = dL/dr and what hangs on it ----
 
 typedef struct RowAdjoint {
+  int problem;            // over the rows (tgi_rows_select)
   tgReal *y;              // dL/dr
   tgReal *x, *lambda;     // z + J' y, Mh^-1 of it
   tgReal *bounce;         // y times bounce, NULL where no row has any
@@ -113,19 +120,21 @@ static tgStatus respond(tgSim *s, const tgReal *f, tgReal **force, tgReal **out)
   return TG_OK;
 }
 
-// all of it from z
+// all of it from z, of the problem that is selected
 static tgStatus solve_rows(tgSim *s, const tgReal *z, RowAdjoint *r) {
   const tgRowSolver *k = s->contact_model->kind->rows;
   int nv = s->m.nv, n = s->nrow;
   tgReal *g = tgi_stack_real(s, (size_t)n);
-  *r = (RowAdjoint){.y = tgi_stack_real(s, (size_t)n), .x = tgi_stack_real(s, (size_t)nv), .lambda = tgi_stack_real(s, (size_t)nv),
-                    .beta = tgi_stack_real(s, (size_t)n)};
+  *r = (RowAdjoint){.problem = s->problem, .y = tgi_stack_real(s, (size_t)n), .x = tgi_stack_real(s, (size_t)nv),
+                    .lambda = tgi_stack_real(s, (size_t)nv), .beta = tgi_stack_real(s, (size_t)n)};
   if (g == NULL || r->y == NULL || r->x == NULL || r->lambda == NULL || r->beta == NULL) return tgi_no_room(s, "adjoint");
   // dL/df = J Mh^-1 z
-  tgi_impulse_solve(s, z, r->lambda);
-  tgi_rows_mul(s, r->lambda, g);
+  for (int i = 0; i < n; i++) g[i] = tgi_row_dot(s, s->rows->MiJ, i, z);
   k->solve_vjp(s, g, r->y);
-  if (tgi_impulse_options(s)->aware_gradient && !s->no_aware_adjoint) k->aware_adjoint(s, z, r->lambda, g, r->y);
+  if (tgi_impulse_options(s)->aware_gradient && !s->no_aware_adjoint) {
+    tgi_impulse_solve(s, z, r->lambda);
+    k->aware_adjoint(s, z, r->lambda, g, r->y);
+  }
   if (k->null_part(s, r->beta)) {
     r->alpha = tgi_stack_real(s, (size_t)n);
     if (r->alpha == NULL) return tgi_no_room(s, "adjoint");
@@ -166,27 +175,51 @@ static tgStatus limits_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
   return TG_OK;
 }
 
-// What y has in biases, y (rate dgap - drift ((dJ) v + J dv)) and of bounces y de J vhat: weights of the gaps and of (dJ) v; the rest.
-static tgStatus bias_vjp(tgSim *s, const RowAdjoint *r, tgReal *gaps, tgReal *drift, bool *drifts, const Out *o) {
+// Parts of the gradient in the rows' pose: products y' (dJ) u and weights of the gaps
+typedef struct PoseTerms {
+  int n;
+  tgiRowProduct term[TGI_ROW_PRODUCTS];
+  tgReal *gaps;
+} PoseTerms;
+
+static void add_term(PoseTerms *t, const tgReal *y, const tgReal *u) { t->term[t->n++] = (tgiRowProduct){y, u}; }
+
+// what y has in biases, y (rate dgap - drift ((dJ) v + J dv)) and of bounces y de J vhat
+static tgStatus bias_vjp(tgSim *s, const RowAdjoint *r, PoseTerms *t, const Out *o) {
   int n = s->nrow;
-  *drifts = false;
+  tgReal *drift = tgi_stack_real(s, (size_t)n), *g;
+  bool drifts = false;
+  if (drift == NULL) return tgi_no_room(s, "adjoint");
   for (int i = 0; i < n; i++) {
-    gaps[i] = r->y[i] * s->rows->rate[i];
+    tgReal gap = r->y[i] * s->rows->rate[i];
+    t->gaps[i] += gap;
     drift[i] = -r->y[i] * s->rows->drift[i];
-    if (gaps[i] != 0) add_length(o, -gaps[i] * s->rows->gap[i] / s->dt);
+    if (gap != 0) add_length(o, -gap * s->rows->gap[i] / s->dt);
     if (drift[i] == 0) continue;
-    *drifts = true;
+    drifts = true;
     tgi_row_add(s, s->rows->J, i, drift[i], o->gv);
   }
+  if (drifts) add_term(t, drift, s->start.vel);
   if (r->bounce == NULL || o->p == NULL) return TG_OK;
-  size_t mark = tgi_stack_mark(s);
-  tgReal *g = tgi_stack_real(s, (size_t)n);
+  g = tgi_stack_real(s, (size_t)n);
   if (g == NULL) return tgi_no_room(s, "adjoint");
   tgi_rows_mul(s, s->vhat, g);
   for (int i = 0; i < n; i++) g[i] *= r->y[i] * tgi_bounce_share(s, i);
   tgi_rows_bounce_parameters(s, g, o->p);
-  tgi_stack_free(s, mark);
   return TG_OK;
+}
+
+// what a problem has of the rows' pose, (dJ) v', (dJ)' f, biases, and of their bounds
+static tgStatus collect(tgSim *s, const RowAdjoint *r, PoseTerms *t, const Out *o) {
+  add_term(t, r->y, tgi_problem_velocity(s));
+  add_term(t, s->rows->f, r->lambda);   // lambda' d(J' f) = f' (dJ) lambda
+  TG_TRY(bias_vjp(s, r, t, o));
+  if (r->bounce != NULL) add_term(t, r->bounce, s->vhat);
+  if (r->alpha != NULL) {
+    add_term(t, r->alpha, r->X);
+    add_term(t, r->beta, r->Y);
+  }
+  return o->p != NULL || o->dt != NULL ? limits_vjp(s, r, o) : TG_OK;
 }
 
 // Coordinates of the rows' pose, at which gq is the gradient, back to q, v and h:  q (+) h v
@@ -208,31 +241,21 @@ static tgStatus carry(tgSim *s, const tgReal *gq, const Out *o) {
   return TG_OK;
 }
 
-// all that depends on the pose of the rows: (dJ) v', (dJ)' f, gaps, biases, bounds, the places of geoms
-static tgStatus rows_pose_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
+// all that depends on the pose of the rows, of `count` problems over them: they and the places of geoms are passed once
+static tgStatus rows_pose_vjp(tgSim *s, int count, const RowAdjoint *r, const Out *o) {
   size_t mark = tgi_stack_mark(s);
   tgPose *pose = tgi_rows_pose(s);
   tgReal *gq = o->gq;
-  if (s->ahead) {
-    gq = tgi_stack_real(s, (size_t)s->m.nv);
-    if (gq == NULL) return tgi_no_room(s, "adjoint");
-    for (int d = 0; d < s->m.nv; d++) gq[d] = 0;
+  PoseTerms t = {.gaps = tgi_stack_real(s, (size_t)s->nrow)};
+  if (s->ahead) gq = tgi_stack_real(s, (size_t)s->m.nv);
+  if (t.gaps == NULL || gq == NULL) return tgi_no_room(s, "adjoint");
+  for (int d = 0; d < s->m.nv && s->ahead; d++) gq[d] = 0;
+  for (int i = 0; i < s->nrow; i++) t.gaps[i] = 0;
+  for (int k = 0; k < count; k++) {
+    tgi_rows_select(s, r[k].problem);
+    TG_TRY(collect(s, &r[k], &t, o));
   }
-  // lambda' d(J' f) = f' (dJ) lambda
-  tgiRowProduct term[TGI_ROW_PRODUCTS] = {{r->y, tgi_problem_velocity(s)}, {s->rows->f, r->lambda}};
-  tgReal *gaps = tgi_stack_real(s, (size_t)s->nrow), *drift = tgi_stack_real(s, (size_t)s->nrow);
-  int n = 2;
-  bool drifts;
-  if (gaps == NULL || drift == NULL) return tgi_no_room(s, "adjoint");
-  TG_TRY(bias_vjp(s, r, gaps, drift, &drifts, o));
-  if (drifts) term[n++] = (tgiRowProduct){drift, s->start.vel};
-  if (r->bounce != NULL) term[n++] = (tgiRowProduct){r->bounce, s->vhat};
-  if (r->alpha != NULL) {
-    term[n++] = (tgiRowProduct){r->alpha, r->X};
-    term[n++] = (tgiRowProduct){r->beta, r->Y};
-  }
-  tgi_rows_sum_vjp(s, pose, n, term, gaps, gq, o->p);
-  if (o->p != NULL || o->dt != NULL) TG_TRY(limits_vjp(s, r, o));
+  tgi_rows_sum_vjp(s, pose, t.n, t.term, t.gaps, gq, o->p);
   if (o->p != NULL) TG_TRY(tgi_rows_size_parameters(s, pose, o->p));
   if (s->ahead && o->p != NULL) tgi_place_vjp(s, pose, o->p, NULL);
   if (s->ahead) TG_TRY(carry(s, gq, o));
@@ -242,49 +265,73 @@ static tgStatus rows_pose_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
 
 // what the rows have at the start of the step: of alpha' dA beta the part -Y' dMh X with A = J Mh^-1 J', and dvhat of bounces
 static tgStatus rows_start_vjp(tgSim *s, const RowAdjoint *r, const Out *o) {
-  const tgModel *m = &s->m;
-  tgReal h = s->dt;
-  tgStepEnd at;
   Out free_motion = *o;
   free_motion.clamps = NULL;   // which count where the step ends
   if (r->bounce != NULL) TG_TRY(balance_vjp(s, s->vhat, r->bx, r->blambda, &free_motion));
   if (r->alpha == NULL) return TG_OK;
-  for (int d = 0; d < m->nv; d++) r->Y[d] = -r->Y[d];
-  TG_TRY(tgi_impulse_mass_vjp(s, r->Y, r->X, o));
-  for (int d = 0; d < m->nv && !tgi_explicit_damping(s); d++) {
-    tgReal YX = r->Y[d] * r->X[d];
-    if (o->p != NULL && o->p->dof_damping != NULL) o->p->dof_damping[d] += h * YX;
-    if (o->p != NULL && o->p->jnt_stiffness != NULL) o->p->jnt_stiffness[m->dof_jnt[d]] += h * h * YX;
-    add_length(o, (m->dof_damping[d] + 2 * h * tgi_implicit_stiffness(s, d)) * YX);
-  }
-  if (tgi_servo_end(s, s->start.vel, &at) != NULL) tgi_servo_matrix_vjp(s, h, r->Y, r->X, o->gu, o->p, o->dt);
+  for (int d = 0; d < s->m.nv; d++) r->Y[d] = -r->Y[d];
+  return step_matrix_vjp(s, r->Y, r->X, o);
+}
+
+// ---- the adjoint ----
+
+// z through the rows of the problem that is selected, or free of them
+static tgStatus open_problem(tgSim *s, const tgReal *z, RowAdjoint *r) {
+  if (s->nrow > 0 && !tgi_no_contact_gradient(s)) return solve_rows(s, z, r);
+  *r = (RowAdjoint){.problem = s->problem, .x = tgi_stack_real(s, (size_t)s->m.nv), .lambda = tgi_stack_real(s, (size_t)s->m.nv)};
+  if (r->x == NULL || r->lambda == NULL) return tgi_no_room(s, "adjoint");
+  for (int d = 0; d < s->m.nv; d++) r->x[d] = z[d];
+  tgi_impulse_solve(s, z, r->lambda);
   return TG_OK;
 }
 
-static tgStatus impulse_vjp(tgSim *s, const tgReal *z, const Out *o) {
-  const tgReal *u = tgi_problem_velocity(s);
-  tgReal *lambda;
-  if (s->nrow > 0 && !tgi_no_contact_gradient(s)) {
-    RowAdjoint r;
-    TG_TRY(solve_rows(s, z, &r));
-    TG_TRY(rows_pose_vjp(s, &r, o));
-    TG_TRY(rows_start_vjp(s, &r, o));
-    TG_TRY(balance_vjp(s, u, r.x, r.lambda, o));
-    lambda = r.lambda;
-  } else {
-    lambda = tgi_stack_real(s, (size_t)s->m.nv);
-    if (lambda == NULL) return tgi_no_room(s, "adjoint");
-    tgi_impulse_solve(s, z, lambda);
-    TG_TRY(balance_vjp(s, u, z, lambda, o));
+// The balances of two problems: that of the first for both, and what the second has of Mh more, with V = v' + delta: Mh is all that
+// acts on delta.
+static tgStatus both_balances_vjp(tgSim *s, const RowAdjoint *first, const RowAdjoint *second, const Out *o) {
+  int nv = s->m.nv;
+  tgReal *delta = tgi_stack_real(s, (size_t)nv), *minus = tgi_stack_real(s, (size_t)nv);
+  if (delta == NULL || minus == NULL) return tgi_no_room(s, "adjoint");
+  for (int d = 0; d < nv; d++) {
+    first->x[d] += second->x[d];
+    first->lambda[d] += second->lambda[d];
+    delta[d] = s->rows->mean[d] - s->end.vel[d];
+    minus[d] = -second->lambda[d];
   }
-  if (o->p != NULL && !tgi_no_contact_gradient(s)) tgi_joints_zero_parameters(s, u, lambda, o->p);
+  TG_TRY(balance_vjp(s, s->end.vel, first->x, first->lambda, o));
+  return step_matrix_vjp(s, minus, delta, o);
+}
+
+// z[k] of the first `count` problems over the rows, or of the one that is selected
+static tgStatus impulse_vjp(tgSim *s, int count, const tgReal *const *z, const Out *o) {
+  RowAdjoint r[2];
+  bool rows = s->nrow > 0 && !tgi_no_contact_gradient(s);
+  for (int k = 0; k < count; k++) {
+    if (count > 1) tgi_rows_select(s, k);
+    TG_TRY(open_problem(s, z[k], &r[k]));
+  }
+  if (rows) TG_TRY(rows_pose_vjp(s, count, r, o));
+  for (int k = 0; k < count; k++) {
+    tgi_rows_select(s, r[k].problem);
+    if (rows) TG_TRY(rows_start_vjp(s, &r[k], o));
+    if (o->p != NULL && !tgi_no_contact_gradient(s)) tgi_joints_zero_parameters(s, tgi_problem_velocity(s), r[k].lambda, o->p);
+  }
+  if (count > 1) TG_TRY(both_balances_vjp(s, &r[0], &r[1], o));
+  else TG_TRY(balance_vjp(s, tgi_problem_velocity(s), r[0].x, r[0].lambda, o));
   if (o->p != NULL) tgi_place_vjp(s, &s->start, o->p, NULL);
   return TG_OK;
 }
 
 tgStatus tgi_impulse_vjp(tgSim *s, const tgReal *z, const tgiAdjoint *o) {
   size_t mark = tgi_stack_mark(s);
-  tgStatus status = impulse_vjp(s, z, o);
+  tgStatus status = impulse_vjp(s, 1, &z, o);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+tgStatus tgi_impulse_both_vjp(tgSim *s, const tgReal *z1, const tgReal *z2, const tgiAdjoint *o) {
+  size_t mark = tgi_stack_mark(s);
+  tgStatus status = impulse_vjp(s, 2, (const tgReal *const[]){z1, z2}, o);
+  tgi_rows_select(s, 0);
   tgi_stack_free(s, mark);
   return status;
 }

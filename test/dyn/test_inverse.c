@@ -65,6 +65,30 @@ static void test_derivatives(void **state) {
   }
 }
 
+// x' M y: what inverse dynamics has of its accelerations
+static void test_mass_form(void **state) {
+  (void)state;
+  for (int k = 0; k < 30; k++) {
+    tgModel *m = tree(k);
+    tgSim *s = tgt_sim(m);
+    tgtRandom r = {(uint64_t)k + 1500};
+    int nv = m->nv;
+    tgReal x[NMAX], y[NMAX], zero[NMAX] = {0}, minus[NMAX], plain[NMAX] = {0}, g[NMAX] = {0};
+    tgt_random_state(s, &r, k % 4 == 0);
+    tgt_random_vector(&r, nv, x);
+    tgt_random_vector(&r, nv, y);
+    for (int d = 0; d < nv; d++) minus[d] = -x[d];
+    tgt_prepare(s, s->qpos, s->qvel);
+    assert_int_equal(tgi_inverse_vjp(s, &s->start, y, NULL, x, plain, NULL, NULL), TG_OK);
+    assert_int_equal(tgi_inverse_vjp(s, &s->start, zero, NULL, minus, plain, NULL, NULL), TG_OK);
+    assert_int_equal(tgi_mass_vjp(s, &s->start, x, y, g, NULL), TG_OK);
+    tgt_check_near(g, plain, nv, 1e-11);
+    assert_int_equal(s->stack_used, 0);
+    tg_sim_free(s);
+    tg_model_free(m);
+  }
+}
+
 // columns of M are inverse dynamics at unit accelerations minus bias; L' D L = M; its solve inverts
 static void test_mass_matrix(void **state) {
   (void)state;
@@ -291,7 +315,7 @@ static void test_regressor_chain(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_mass_matrix),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_mass_form), cmocka_unit_test(test_mass_matrix),
                                      cmocka_unit_test(test_solve_bits),
 #ifdef TGI_HAS_V3
                                      cmocka_unit_test(test_instruction_sets),
