@@ -79,6 +79,20 @@ static void along(Ctx *c, const tgReal *x, const tgReal *t, double *dy) {
   free(work);
 }
 
+// both problems over the rows in one pass: the sum of one after the other
+static void check_both(tgSim *s, const tgReal *z) {
+  tgReal both[2 * NV + 1] = {0}, plain[2 * NV + 1] = {0};
+  int clamps = 0;
+  tgiAdjoint o = {.gq = both, .gv = both + NV, .dt = both + 2 * NV, .clamps = &clamps};
+  assert_int_equal(tgi_impulse_both_vjp(s, z, z + NV, &o), TG_OK);
+  o = (tgiAdjoint){.gq = plain, .gv = plain + NV, .dt = plain + 2 * NV, .clamps = &clamps};
+  assert_int_equal(tgi_impulse_vjp(s, z, &o), TG_OK);
+  tgi_rows_select(s, 1);
+  assert_int_equal(tgi_impulse_vjp(s, z + NV, &o), TG_OK);
+  tgi_rows_select(s, 0);
+  tgt_check_near(both, plain, 2 * NV + 1, 1e-11);
+}
+
 // g = adjoint of z of the part from x
 static void adjoint(Ctx *c, const tgReal *x, const tgReal *z, tgReal *g) {
   tgSim *s = c->s;
@@ -89,11 +103,13 @@ static void adjoint(Ctx *c, const tgReal *x, const tgReal *z, tgReal *g) {
   if (c->part == FLOW) {
     tgReal D[4 * NV * NV], probe[2 * NV];
     for (int i = 0; i < 2 * NV; i++) probe[i] = 1 + 0.1 * i;
+    if (s->nrow > 0) check_both(s, z);
     assert_int_equal(tgi_flow_vjp(s, z, z + NV, &o), TG_OK);
     assert_int_equal(tgi_stack_reserve_dense(s), TG_OK);
     assert_int_equal(tgi_flow_jacobian(s, D, &clamps), TG_OK);
     tgt_check_adjoint(D, 2 * NV, 2 * NV, z, probe, g);
   }
+  if (c->part == IMPACT && s->guarded) check_both(s, z);
   if (c->part == IMPACT) assert_int_equal(tgi_impact_vjp(s, z, &o), TG_OK);
   if (c->part == MASS) {
     assert_int_equal(tgi_impulse_mass_vjp(s, c->left, c->right, &o), TG_OK);
