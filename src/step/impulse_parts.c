@@ -210,7 +210,7 @@ static tgStatus run(tgSim *s, double h, tgiPartKind kind, const void *record, bo
   s->part_mode = TG_HASH_START;
   start_at(s, s->start.q, s->start.vel);
   while (!last) {
-    if (s->npart >= TGI_PARTS - 1 || s->pinned) kind = TGI_LAST_FLOW;
+    if (s->npart > TGI_PARTS - 3 || s->pinned) kind = TGI_LAST_FLOW;   // no room for a flow, its impact and what is left
     TG_TRY(tgi_impulse_open(s, rest));
     TG_TRY(tgi_impulse_flow(s, rest, kind == TGI_LAST_FLOW, record, &fast));
     if (fast == 0) break;

@@ -66,6 +66,16 @@ static void add_info(tgSim *s, const int *row, const tgiLcpInfo *info) {
   for (int a = 0; a < info->nfailed; a++) w->failed[row[info->failed[a]]] = 1;
 }
 
+// Does row a of the island push out an overlap or a passed limit: of positions one that was there at the start.
+static bool pushes_error(const tgSim *s, const tgiLcpIsland *k, int a, int i) {
+  const tgRows *r = s->rows;
+  bool cut = s->problem == 1 && s->ahead && tgRe(r->drift[i]) == 0;   // to the push speed
+  double gap = tgRe(r->gap[i]);
+  if (k->kind[a] != TGI_LCP_NORMAL || (tgRe(r->rate[i]) == 0 && !cut)) return false;
+  if (s->problem == 1) gap -= tgRe(s->dt * tgi_row_dot(s, r->J, i, s->start.vel));
+  return gap < 0;
+}
+
 // Takes the push out of overlaps and passed limits of an island: b = J vhat there, which alone always has a solution [math/lcp Errors that
 // cannot be removed]. The number of rows that had one.
 static int leave_errors(tgSim *s, int index, tgiLcpIsland *k) {
@@ -73,13 +83,9 @@ static int leave_errors(tgSim *s, int index, tgiLcpIsland *k) {
   int count = 0;
   for (int a = 0; a < k->problem.n; a++) {
     int i = row[a];
-    bool cut = s->problem == 1 && s->ahead && tgRe(s->rows->drift[i]) == 0;   // to the push speed
-    if (k->kind[a] != TGI_LCP_NORMAL || !(tgRe(s->rows->gap[i]) < 0) || (tgRe(s->rows->rate[i]) == 0 && !cut)) continue;
-    s->rows->b[i] = tgi_row_dot(s, s->rows->J, i, s->vhat);
-    if (s->problem == 1) s->rows->b[i] -= tgi_row_dot(s, s->rows->J, i, s->start.vel);
-    s->rows->rate[i] = 0;
-    s->rows->drift[i] = s->problem;
-    k->b[a] = s->rows->b[i];
+    if (!pushes_error(s, k, a, i)) continue;
+    s->rows->b[i] = k->b[a] = tgi_row_dot(s, s->rows->J, i, s->vhat);
+    s->rows->rate[i] = s->rows->drift[i] = 0;
     count++;
   }
   return count;
