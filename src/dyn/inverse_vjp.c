@@ -185,7 +185,8 @@ static void mass_body(const tgSim *s, const tgPose *pose, int b, const tgReal *x
 }
 
 // the dofs of body b, last first: its momenta and K are summed over what it carries
-static void mass_dofs(const tgSim *s, const tgPose *pose, int b, const tgReal *x, const tgReal *y, MassSweep *w, tgReal *gq, tgParamGrad *p) {
+static void mass_dofs(const tgSim *s, const tgPose *pose, int b, const tgReal *x, const tgReal *y, MassSweep *w, tgReal *gq,
+                      tgParamGrad *p) {
   const tgModel *m = &s->m;
   const tgReal *IX = w->IX + 6 * b, *IY = w->IY + 6 * b;
   tgReal *K = w->K + 6 * b, bar[6], t[6];

@@ -252,8 +252,8 @@ static int damped_restitutions(Rig *r, tgtRandom *rnd) {
   return columns;
 }
 
-// A box that falls on its face and on a corner, e = 1, with and without friction; clusters of balls and boxes, thrown at each other and at a
-// floor, e and mu at random. Overlaps of 1e-5 m, no weight.
+// A box that falls on its face and on a corner, e = 1, with and without friction; clusters of balls and boxes, thrown at each other and
+// at a floor, e and mu at random. Overlaps of 1e-5 m, no weight.
 static Rig thrown(int seed, tgContactRule rule, tgtRandom *rnd) {
   bool friction = seed % 2 == 1;
   tgDesc *d = tg_desc_create(NULL);

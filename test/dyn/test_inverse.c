@@ -315,8 +315,8 @@ static void test_regressor_chain(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_mass_form), cmocka_unit_test(test_mass_matrix),
-                                     cmocka_unit_test(test_solve_bits),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_derivatives), cmocka_unit_test(test_mass_form),
+                                     cmocka_unit_test(test_mass_matrix), cmocka_unit_test(test_solve_bits),
 #ifdef TGI_HAS_V3
                                      cmocka_unit_test(test_instruction_sets),
 #endif
