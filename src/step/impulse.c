@@ -328,25 +328,44 @@ tgStatus tgi_impulse_velocity(tgSim *s, double h, const void *record) {
 
 // ---- the rule `closing` ----
 
-// Takes out the normals and limits that are impacts at velocity u, or all but these; how many they are.
-static tgStatus part_fast(tgSim *s, const tgPose *pose, const tgReal *u, bool keep, int *count) {
-  size_t mark = tgi_stack_mark(s);
+// a mark for each row; NULL: no room, which the error says
+static int8_t *marks(tgSim *s) {
   int8_t *drop = tgi_stack_bytes(s, (size_t)s->nrow + 1);
-  if (drop == NULL) return tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  if (drop == NULL) tgi_error(&s->error, TG_ERR_CAPACITY, "Scratch too small for a step; reserve more and repeat.");
+  return drop;
+}
+
+// What touches at the start of a flow, and is no impact there, is held, however fast the free motion through it ends.
+static bool held_from_start(tgSim *s, const tgPose *pose, int row) {
+  double start = tgRe(s->rows->gap[row] - s->dt * tgi_row_dot(s, s->rows->J, row, s->start.vel));
+  if (start > TG_TOUCH + 1e-9) return false;
+  if (start > TG_TOUCH - 1e-9) tgi_rows_edge(s, "about to touch", row);
+  return start <= TG_TOUCH && !tgi_row_is_fast(s, pose, row, s->start.vel);
+}
+
+// Takes the normals and limits out of a flow's rows that are impacts at its free velocity; how many they are.
+static tgStatus take_out_fast(tgSim *s, const tgPose *pose, int *count) {
+  size_t mark = tgi_stack_mark(s);
+  int8_t *drop = marks(s);
+  if (drop == NULL) return TG_ERR_CAPACITY;
   *count = 0;
   for (int i = 0; i < s->nrow; i++) {
-    bool fast = tgi_row_pushes(s, i) && tgi_row_is_fast(s, pose, i, u);
-    *count += fast;
-    drop[i] = tgi_row_pushes(s, i) && fast != keep;
+    drop[i] = tgi_row_pushes(s, i) && tgi_row_is_fast(s, pose, i, s->vhat) && !held_from_start(s, pose, i);
+    *count += drop[i];
   }
-  if (keep || *count > 0) tgi_rows_drop(s, drop);
+  if (*count > 0) tgi_rows_drop(s, drop);
   tgi_stack_free(s, mark);
   return TG_OK;
 }
 
 tgStatus tgi_impulse_keep_fast(tgSim *s, const tgPose *pose, const tgReal *u) {
-  int fast;
-  return part_fast(s, pose, u, true, &fast);
+  size_t mark = tgi_stack_mark(s);
+  int8_t *drop = marks(s);
+  if (drop == NULL) return TG_ERR_CAPACITY;
+  for (int i = 0; i < s->nrow; i++) drop[i] = tgi_row_pushes(s, i) && !tgi_row_is_fast(s, pose, i, u);
+  tgi_rows_drop(s, drop);
+  tgi_stack_free(s, mark);
+  return TG_OK;
 }
 
 tgStatus tgi_impulse_near(tgSim *s, const tgPose *pose, const tgReal *u) {
@@ -428,7 +447,7 @@ static tgStatus flow(tgSim *s, tgReal dt, bool last, bool held, const void *reco
   tgi_stack_free(s, mark);
   s->ahead = true;
   TG_TRY(tgi_rows(s, &s->trial, dt, TGI_ROWS_CLOSING));
-  if (!last) TG_TRY(part_fast(s, &s->trial, s->vhat, false, fast));
+  if (!last) TG_TRY(take_out_fast(s, &s->trial, fast));
   return s->nrow > 0 ? solve_flow(s, record) : TG_OK;
 }
 

@@ -10,12 +10,16 @@
 #include "step/step.h"
 #include "tangere/base.h"
 
+// gaps at a meeting are at most this [m or rad]
+static const double meets = 1e-11;
+
 // Of what meets fast at the end of a flow, the least gap.
 typedef struct Meeting {
   int row;         // among the rows there, which replace the flow's; -1: nothing meets, the gap is infinite
   uint64_t name;   // contact or limit, in whatever rows; 0: none
   tgReal gap;
   tgReal speed;    // about its slope in the flow's length
+  bool passes;     // something that was left out overlaps
 } Meeting;
 
 // contacts and limits by name
@@ -37,14 +41,15 @@ static void least_gap(const tgSim *s, const LeftOut *out, bool from_zero, Meetin
   double least = INFINITY;
   *at = (Meeting){.row = -1, .gap = INFINITY};
   for (int i = 0; i < s->nrow; i++) {
-    double gap = tgRe(s->rows->gap[i]);
-    if (!tgi_row_pushes(s, i) || (from_zero ? fabs(gap) : gap) >= least) continue;
+    double gap = tgRe(s->rows->gap[i]), size = from_zero ? fabs(gap) : gap;
+    if (!tgi_row_pushes(s, i) || (out == NULL && size >= least)) continue;
     uint64_t name = row_name(s, i);
     bool left = false;
     for (int k = 0; out != NULL && k < out->n; k++) left = left || out->name[k] == name;
-    if (left) continue;
-    least = from_zero ? fabs(gap) : gap;
-    *at = (Meeting){.row = i, .name = name, .gap = s->rows->gap[i]};
+    at->passes = at->passes || (left && gap < -meets);
+    if (left || size >= least) continue;
+    least = size;
+    *at = (Meeting){.row = i, .name = name, .gap = s->rows->gap[i], .passes = at->passes};
   }
 }
 
@@ -172,9 +177,6 @@ static double next(const Search *f, const Meeting *at) {
   return f->name1 != 0 && t > f->low && t < f->high ? t : 0.5 * (f->low + f->high);
 }
 
-// gaps at a meeting are at most this [m or rad]
-static const double meets = 1e-11;
-
 static bool found(const Meeting *at) { return at->row >= 0 && fabs(tgRe(at->gap)) <= meets; }
 
 // Nothing comes to gap 0 between the two ends: what is far inside at the later one is not found, or not fast, at the
@@ -210,7 +212,7 @@ static tgStatus leave_out(tgSim *s, LeftOut *out) {
 // what becomes of a flow of `rest` whose search ended at t
 static tgiMeet verdict(const tgSim *s, tgReal rest, tgReal t, const Meeting *at) {
   if (found(at)) return tgRe(rest) - tgRe(t) > 1e-9 * s->h ? TGI_MEETS : TGI_MEETS_NOT;
-  return tgRe(t) == tgRe(rest) && tgRe(at->gap) >= 0 ? TGI_MEETS_NOT : TGI_MEETS_NOWHERE;
+  return tgRe(t) == tgRe(rest) && tgRe(at->gap) >= 0 && !at->passes ? TGI_MEETS_NOT : TGI_MEETS_NOWHERE;
 }
 
 // the search and, from its end, one step of Newton's method by the slope itself: what the numbers carry besides their real parts

@@ -217,6 +217,35 @@ static void test_overlap(void **state) {
   drop(&r);
 }
 
+// A ball that touches, or hardly, and closes slowly or fast, down to three times what weight does in a step: in that step the floor stops
+// it, at gap 0 or where it was, and the derivative is that of differences.
+static void test_slow_landing(void **state) {
+  (void)state;
+  const double h = 0.01, lift[5] = {-1e-6, -1e-9, 0, 1e-9, 1e-6};
+  const tgReal down[6] = {0, 0, 1, 0, 0, 0};
+  int exact = 0;
+  for (int i = 0; i < 5; i++)
+    for (int k = 0; k < 30; k++) {
+      Rig r = closing("<mujoco><worldbody>" FLOOR "<body pos=\"0 0 .1\"><freejoint/><geom size=\".1\" mass=\"1\"/></body></worldbody></mujoco>", 0);
+      tgStepInfo info;
+      tgGradInfo label;
+      tgReal dq[6], dv[6];
+      r.s->qpos[2] = 0.1 + lift[i];
+      r.s->qvel[2] = -0.1 * (k + 0.37) * 9.81 * h;
+      run(&r, h, 1, &info);
+      check_close(r.s->qpos[2], 0.1, 1e-9);
+      check_close(r.s->qvel[2], 0, 1e-9);
+      assert_int_equal(tg_sim_step_vjp(r.s, down, down, dq, dv, NULL, NULL, &label), TG_OK);
+      if (label.label == TG_GRAD_EXACT) {
+        check_close(dq[2], 0, 1e-9);
+        check_close(dv[2], 0, 1e-9);
+        exact++;
+      }
+      drop(&r);
+    }
+  check_true(exact > 100, "%d of 150 called exact", exact);
+}
+
 static void test_rest_and_lift(void **state) {
   (void)state;
   static const double lift[5] = {-1e-8, 0, 2e-8, 1e-7, 1e-6};
@@ -443,7 +472,7 @@ static void test_impacts_gain_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_row_of_balls), cmocka_unit_test(test_overlap),
-                                     cmocka_unit_test(test_rest_and_lift), cmocka_unit_test(test_adjoint),
+                                     cmocka_unit_test(test_slow_landing), cmocka_unit_test(test_rest_and_lift), cmocka_unit_test(test_adjoint),
                                      cmocka_unit_test(test_meeting_at_a_boundary),
                                      cmocka_unit_test(test_limit_of_an_arm), cmocka_unit_test(test_shared), cmocka_unit_test(test_unsolved),
                                      cmocka_unit_test(test_elastic_ball), cmocka_unit_test(test_rocking), cmocka_unit_test(test_burst),
