@@ -226,7 +226,8 @@ static void test_slow_landing(void **state) {
   int exact = 0;
   for (int i = 0; i < 5; i++)
     for (int k = 0; k < 30; k++) {
-      Rig r = closing("<mujoco><worldbody>" FLOOR "<body pos=\"0 0 .1\"><freejoint/><geom size=\".1\" mass=\"1\"/></body></worldbody></mujoco>", 0);
+      Rig r = closing("<mujoco><worldbody>" FLOOR "<body pos=\"0 0 .1\"><freejoint/><geom size=\".1\" mass=\"1\"/></body></worldbody>"
+                      "</mujoco>", 0);
       tgStepInfo info;
       tgGradInfo label;
       tgReal dq[6], dv[6];
@@ -472,7 +473,8 @@ static void test_impacts_gain_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_row_of_balls), cmocka_unit_test(test_overlap),
-                                     cmocka_unit_test(test_slow_landing), cmocka_unit_test(test_rest_and_lift), cmocka_unit_test(test_adjoint),
+                                     cmocka_unit_test(test_slow_landing), cmocka_unit_test(test_rest_and_lift),
+                                     cmocka_unit_test(test_adjoint),
                                      cmocka_unit_test(test_meeting_at_a_boundary),
                                      cmocka_unit_test(test_limit_of_an_arm), cmocka_unit_test(test_shared), cmocka_unit_test(test_unsolved),
                                      cmocka_unit_test(test_elastic_ball), cmocka_unit_test(test_rocking), cmocka_unit_test(test_burst),
