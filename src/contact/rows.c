@@ -91,7 +91,7 @@ void tgi_rows_edge(tgSim *s, const char *what, int row) {
   snprintf(s->edge, sizeof s->edge, "%.40s%s%s", what, row >= 0 ? ": " : "", label);
 }
 
-static double gravity(const tgSim *s) {
+double tgi_gravity(const tgSim *s) {
   double g2 = 0;
   for (int i = 0; i < 3; i++) g2 += tgRe(s->m.opt_gravity[i]) * tgRe(s->m.opt_gravity[i]);
   return sqrt(g2);
@@ -100,7 +100,7 @@ static double gravity(const tgSim *s) {
 // Between bodies that fall together smooth forces change no gap, contacts with others do: as fast as weight would.
 static double speed_of_forces(const tgSim *s, int row) {
   double smooth = fabs(tgRe(tgi_row_dot(s, s->rows->J, row, s->rows->surge)));
-  return s->rows->kind[row] == TG_ROW_NORMAL ? fmax(smooth, gravity(s) * s->rest) : smooth;
+  return s->rows->kind[row] == TG_ROW_NORMAL ? fmax(smooth, tgi_gravity(s) * s->rest) : smooth;
 }
 
 // Is it, by its numbers.
@@ -112,8 +112,9 @@ static bool acts(tgSim *s, tgRowRule rule, tgReal h, int row) {
   double start = gap - tgRe(h) * before, end = gap + tgRe(h) * (after - before);
   if (fabs(end - TG_TOUCH) <= tie) tgi_rows_edge(s, "about to close or to stay open", row);
   if (end <= TG_TOUCH) return true;
-  // It opens in the free motion, which goes through what stops it: a box that rocks from edge to edge rests on both.
-  return start <= TG_TOUCH + tgRe(h) * forces && before <= 2 * forces;
+  // It opens in the free motion, which goes through what stops it: a box that rocks from edge to edge rests on both, and what parts may be
+  // thrown back by others.
+  return start <= TG_TOUCH + tgRe(h) * forces;
 }
 
 // Keeps the limit's row that was opened last, or takes it back.
@@ -239,7 +240,7 @@ void tgi_contact_screw(const tgContactRow *c, int part, tgReal screw[6]) {
 }
 
 // restitution acts above max(|g| h, restitution_speed) of approach
-static double bounce_speed(const tgSim *s, double h) { return fmax(gravity(s) * h, tgi_impulse_options(s)->restitution_speed); }
+static double bounce_speed(const tgSim *s, double h) { return fmax(tgi_gravity(s) * h, tgi_impulse_options(s)->restitution_speed); }
 
 bool tgi_row_closes_faster(const tgSim *s, int row, double speed) {
   return tgRe(tgi_row_dot(s, s->rows->J, row, s->vhat)) < -speed;

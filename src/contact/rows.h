@@ -19,6 +19,8 @@ typedef enum tgRowRule {
 
 /// Contacts of tgi_contacts at the pose, and the rows of a part of a step, h long, by that rule. h = 0: no dry friction.
 tgStatus tgi_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule);
+/// |g| [m/s^2].
+double tgi_gravity(const tgSim *s);
 /// The row closes at velocity u faster than forces and the turning of the bodies explain over the rest of the step: an impact.
 bool tgi_row_is_fast(tgSim *s, const tgPose *pose, int row, const tgReal *u);
 /// Counts a choice that a move of 1e-9 may change, as "what: the row"; row -1: the words alone.

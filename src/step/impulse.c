@@ -431,6 +431,41 @@ tgStatus tgi_impulse_open(tgSim *s, tgReal rest) {
   return TG_OK;
 }
 
+// n . (velocity of the first body - of the second one) at a contact's point
+static double gap_speed(const tgSim *s, const tgPose *pose, const tgContactRow *c, const tgReal *v) {
+  tgReal V[2][6], u[6], at[3];
+  tgi_body_velocity(s, pose, s->m.geom_body[c->geom1], v, V[0]);
+  tgi_body_velocity(s, pose, s->m.geom_body[c->geom2], v, V[1]);
+  tgi_sp_sub(u, V[0], V[1]);
+  tgi_sp_point_velocity(at, u, c->p);
+  return tgRe(tgi_v3_dot(c->n, at));
+}
+
+// Ends a gap in overlap that moves by `shift` from where it is at the rows' pose, to first order, and closes faster than rest does?
+static bool meets_late(const tgSim *s, double gap, double shift, double speed) {
+  static const double curved = 0.1;   // of a shift, what its second order may be
+  return gap + shift < curved * fabs(shift) && -speed > 2 * s->rest * tgi_gravity(s);
+}
+
+// Contacts from which the free motion keeps clear, and into which the flow goes all the same, turned by its impulses:
+// how many, or some more.
+static int turned_into(tgSim *s, const tgPose *pose) {
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *turn = tgi_stack_real(s, (size_t)m->nv);
+  int count = 0;
+  if (turn == NULL) return 0;
+  for (int d = 0; d < m->nv; d++) turn[d] = s->rows->mean[d] - s->start.vel[d];
+  for (int i = 0; i < s->ncon; i++) {
+    const tgContactRow *c = &s->contact[i];
+    if (c->row >= 0) continue;
+    double shift = tgRe(s->dt) * gap_speed(s, pose, c, turn);
+    count += meets_late(s, tgRe(c->gap), shift, gap_speed(s, pose, c, s->end.vel));
+  }
+  tgi_stack_free(s, mark);
+  return count;
+}
+
 static tgStatus flow(tgSim *s, tgReal dt, bool last, bool held, const void *record, int *fast) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
@@ -448,7 +483,10 @@ static tgStatus flow(tgSim *s, tgReal dt, bool last, bool held, const void *reco
   s->ahead = true;
   TG_TRY(tgi_rows(s, &s->trial, dt, TGI_ROWS_CLOSING));
   if (!last) TG_TRY(take_out_fast(s, &s->trial, fast));
-  return s->nrow > 0 ? solve_flow(s, record) : TG_OK;
+  if (s->nrow == 0) return TG_OK;
+  tgStatus status = solve_flow(s, record);
+  if (status == TG_OK && !last && *fast == 0) *fast = turned_into(s, &s->trial);
+  return status;
 }
 
 tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, int *fast) {

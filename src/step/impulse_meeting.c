@@ -19,7 +19,7 @@ typedef struct Meeting {
   uint64_t name;   // contact or limit, in whatever rows; 0: none
   tgReal gap;
   tgReal speed;    // about its slope in the flow's length
-  bool passes;     // something that was left out overlaps
+  bool passes;     // a flow without what is fast goes through something else
 } Meeting;
 
 // contacts and limits by name
@@ -36,24 +36,41 @@ static uint64_t row_name(const tgSim *s, int row) {
   return tg_hash(TG_HASH_START, name, sizeof name);
 }
 
+static bool left_out(const LeftOut *out, uint64_t name) {
+  for (int k = 0; out != NULL && k < out->n; k++)
+    if (out->name[k] == name) return true;
+  return false;
+}
+
 // of the contacts and limits among the rows that are not left out, that of the least gap, or the least distance of its gap from 0
 static void least_gap(const tgSim *s, const LeftOut *out, bool from_zero, Meeting *at) {
   double least = INFINITY;
-  *at = (Meeting){.row = -1, .gap = INFINITY};
+  at->row = -1;
+  at->name = 0;
+  at->gap = INFINITY;
   for (int i = 0; i < s->nrow; i++) {
     double gap = tgRe(s->rows->gap[i]), size = from_zero ? fabs(gap) : gap;
     if (!tgi_row_pushes(s, i) || (out == NULL && size >= least)) continue;
     uint64_t name = row_name(s, i);
-    bool left = false;
-    for (int k = 0; out != NULL && k < out->n; k++) left = left || out->name[k] == name;
-    at->passes = at->passes || (left && gap < -meets);
+    bool left = left_out(out, name);
+    at->passes = at->passes || (left && gap < -TG_TOUCH);
     if (left || size >= least) continue;
     least = size;
-    *at = (Meeting){.row = i, .name = name, .gap = s->rows->gap[i], .passes = at->passes};
+    at->row = i;
+    at->name = name;
+    at->gap = s->rows->gap[i];
   }
 }
 
-// the flow of t and its end; u (nv): how fast that moves with t
+// Something overlaps at the end of a flow that was open at its start: it closed fast in the free motion, which is why the flow is without
+// it, and slowly in the flow.
+static bool slipped_in(const tgSim *s, const LeftOut *out) {
+  for (int i = 0; i < s->nrow; i++)
+    if (tgi_row_pushes(s, i) && tgRe(s->rows->gap[i]) < -TG_TOUCH && !left_out(out, row_name(s, i))) return true;
+  return false;
+}
+
+// the flow of t and its end, with rows of all that is near there; u (nv): how fast that moves with t
 static tgStatus go(tgSim *s, tgReal t, const void *record, tgReal *u) {
   int fast;
   TG_TRY(tgi_impulse_flow(s, t, false, record, &fast));
@@ -62,7 +79,7 @@ static tgStatus go(tgSim *s, tgReal t, const void *record, tgReal *u) {
   // q0 (+) t V moves by V + t dV/dt, which is v1 - v0 where forces are as in the flow
   for (int d = 0; d < s->m.nv; d++) u[d] = s->rows->mean[d] + s->end.vel[d] - s->start.vel[d];
   tgi_kinematics(&s->m, s->end.q, &s->end);
-  return tgi_impulse_near(s, &s->end, s->end.vel);
+  return tgi_rows(s, &s->end, 0, TGI_ROWS_NEAR);
 }
 
 // what meets at the end of a flow of t
@@ -71,6 +88,8 @@ static tgStatus look(tgSim *s, tgReal t, const LeftOut *out, Meeting *at) {
   tgReal *u = tgi_stack_real(s, (size_t)s->m.nv);
   if (u == NULL) return tgi_no_room(s, "parts");
   TG_TRY(go(s, t, NULL, u));
+  at->passes = slipped_in(s, out);
+  TG_TRY(tgi_impulse_keep_fast(s, &s->end, s->end.vel));
   least_gap(s, out, false, at);
   at->speed = at->row >= 0 ? tgi_row_dot(s, s->rows->J, at->row, u) : 0;
   tgi_stack_free(s, mark);
@@ -80,9 +99,10 @@ static tgStatus look(tgSim *s, tgReal t, const LeftOut *out, Meeting *at) {
 tgStatus tgi_meeting_again(tgSim *s, tgReal t, const void *record, int *row) {
   size_t mark = tgi_stack_mark(s);
   tgReal *u = tgi_stack_real(s, (size_t)s->m.nv);
-  Meeting at;
+  Meeting at = {.row = -1};
   if (u == NULL) return tgi_no_room(s, "parts");
   TG_TRY(go(s, t, record, u));
+  TG_TRY(tgi_impulse_keep_fast(s, &s->end, s->end.vel));
   tgi_stack_free(s, mark);
   least_gap(s, NULL, true, &at);
   *row = at.row;
@@ -127,7 +147,7 @@ tgStatus tgi_meeting_slope(tgSim *s, tgReal t, int row, const void *record, tgRe
 tgStatus tgi_meeting_after_drift(tgSim *s, tgReal t, int *row) {
   size_t mark = tgi_stack_mark(s);
   tgReal *w = tgi_stack_real(s, (size_t)s->m.nv);
-  Meeting at;
+  Meeting at = {.row = -1};
   if (w == NULL) return tgi_no_room(s, "parts");
   for (int d = 0; d < s->m.nv; d++) w[d] = t * s->start.vel[d];
   tg_model_integrate(&s->m, s->start.q, w, s->end.q);
@@ -218,7 +238,7 @@ static tgiMeet verdict(const tgSim *s, tgReal rest, tgReal t, const Meeting *at)
 // the search and, from its end, one step of Newton's method by the slope itself: what the numbers carry besides their real parts
 static tgStatus time_of(tgSim *s, tgReal rest, const LeftOut *out, tgiMeet *meet, tgReal *t) {
   tgReal slope, *gq = tgi_stack_real(s, (size_t)s->m.nv);
-  Meeting at;
+  Meeting at = {.row = -1};
   if (gq == NULL) return tgi_no_room(s, "parts");
   TG_TRY(search(s, rest, out, t, &at));
   *meet = verdict(s, rest, *t, &at);
@@ -231,7 +251,7 @@ static tgStatus time_of(tgSim *s, tgReal rest, const LeftOut *out, tgiMeet *meet
 tgStatus tgi_meeting_time(tgSim *s, tgReal rest, tgiMeet *meet, tgReal *t) {
   size_t mark = tgi_stack_mark(s);
   LeftOut out;
-  Meeting at;
+  Meeting at = {.row = -1};
   TG_TRY(tgi_rows(s, &s->start, 0, TGI_ROWS_NEAR));
   TG_TRY(leave_out(s, &out));
   TG_TRY(tgi_impulse_keep_fast(s, &s->start, s->start.vel));

@@ -69,8 +69,7 @@ static Problem problem(tgSim *s) {
     cholesky_solve(M, nv, X + i * nv);
     double e = tgRe(s->rows->bounce[i]);
     for (int d = 0; d < nv; d++) b[i] += (1 + e) * J[i * nv + d] * vhat[d];
-    if (s->rows->kind[i] == TG_ROW_NORMAL && e == 0) b[i] += tgt_gap_rate(s, i) * tgRe(c->gap);
-    if (!contact) b[i] += tgt_gap_rate(s, i) * tgRe(s->rows->gap[i]);
+    if (!contact || (s->rows->part[i] == 0 && e == 0)) b[i] += tgt_bias(s, i, tgRe(contact ? c->gap : s->rows->gap[i]), 0, 0);
   }
   for (int i = 0; i < n; i++)
     for (int k = 0; k < n; k++)
@@ -109,6 +108,7 @@ static void run(const tgtConformScene *scene, const tgtConformVariant *v, bool s
            symplectic ? "" : ", explicit rule");
   tgModel *m = tgt_conform_build(scene, v, &c);
   tgLcpOptions o = tg_lcp_default();
+  o.contact_rule = TG_RULE_TOUCHING;   // of the tests that these are
   o.symplectic = symplectic;
   o.explicit_damping = !symplectic;
   o.erp = symplectic ? c.erp : 0;

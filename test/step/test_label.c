@@ -11,15 +11,18 @@
 #include "scene_states.h"
 #include "step/label_check.h"
 #include "support/robots.h"
+#include "tangere/lcp.h"
 
 static const double h = 0.01;
 
 typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
-static Rig rig(tgDesc *d) {
+static Rig rig(tgDesc *d, tgContactRule rule) {
   tgError e = {0};
+  tgLcpOptions o = tg_lcp_default();
+  o.contact_rule = rule;
   Rig r = {.m = tgs_compile(d, &e)};
   check_true(r.m != NULL, "%s", e.text);
-  r.c = tg_contact_create(r.m, "lcp", NULL, &e);
+  r.c = tg_contact_create(r.m, "lcp", &o.of, &e);
   r.s = tg_sim_create(r.m, r.c, NULL, &e);
   check_true(r.s != NULL, "%s", e.text);
   return r;
@@ -30,12 +33,13 @@ static void drop(Rig *r) {
   tg_model_free(r->m);
 }
 
-static void test_reached(void **state) {
-  (void)state;
+static const tgContactRule rules[2] = {TG_RULE_TOUCHING, TG_RULE_CLOSING};
+
+static void reached(tgContactRule rule, int states) {
   tgtLabels t = {0};
   for (int scene = 0; scene < TGS_COUNT; scene++) {
-    Rig r = rig(tgs_desc((tgsScene)scene));
-    for (int k = 0; k < 84; k++) {
+    Rig r = rig(tgs_desc((tgsScene)scene), rule);
+    for (int k = 0; k < states; k++) {
       assert_int_equal(tgt_scene_state(r.s, (tgsScene)scene, 1000 + k, h), TG_OK);
       tgt_judge(r.s, h, tgs_name((tgsScene)scene), k, &t);
     }
@@ -44,6 +48,12 @@ static void test_reached(void **state) {
   print_message("reached: %d states, %d with a kink, %d called exact\n", t.states, t.kinks, t.exact);
   // the label means something: most states are not ties
   check_true(t.exact > t.states / 2, "%d of %d called exact", t.exact, t.states);
+}
+
+static void test_reached(void **state) {
+  (void)state;
+  reached(TG_RULE_TOUCHING, 84);
+  reached(TG_RULE_CLOSING, 40);
 }
 
 // a ball that cannot turn, on three slides over a floor; an actuator pulls along x
@@ -71,7 +81,7 @@ static tgDesc *slider(double mass, double mu, double e) {
 enum { BOUND, STOP, WEIGHTLESS, TOUCH, LIMIT, CLAMP, DRY, BOUNCE, EDGE, KINDS };
 
 // kind by kind: what stands on its tie, by closed form
-static Rig tie(int kind, tgtRandom *r) {
+static Rig tie(int kind, tgContactRule rule, tgtRandom *r) {
   double m = tgt_uniform(r, 0.5, 4), mu = tgt_uniform(r, 0.2, 0.9), g = 9.81, side = tgt_uniform(r, 0, 1) < 0.5 ? -1 : 1;
   tgDesc *d = slider(m, mu, kind == BOUNCE ? 0.5 : 0);
   if (kind == LIMIT || kind == DRY) {
@@ -86,7 +96,7 @@ static Rig tie(int kind, tgtRandom *r) {
     d->geom[t].size[0] = d->geom[t].size[1] = d->geom[t].size[2] = 0.5;
     d->geom[t].friction[0] = mu;
   }
-  Rig x = rig(d);
+  Rig x = rig(d, rule);
   tgSim *s = x.s;
   s->qvel[1] = 0;
   switch (kind) {
@@ -111,16 +121,17 @@ static void test_built(void **state) {
   (void)state;
   static const char *const name[KINDS] = {"bound", "stop", "weightless", "touch", "limit", "clamp", "dry", "bounce", "edge"};
   tgtRandom r = {.s = 5};
-  for (int kind = 0; kind < KINDS; kind++) {
+  for (int kind = 0; kind < 2 * KINDS; kind++) {
     tgtLabels t = {0};
+    bool closing = kind >= KINDS;
     for (int k = 0; k < 56; k++) {
-      Rig x = tie(kind, &r);
-      tgt_judge(x.s, h, name[kind], k, &t);
+      Rig x = tie(kind % KINDS, rules[closing], &r);
+      tgt_judge(x.s, h, name[kind % KINDS], k, &t);
       drop(&x);
     }
-    print_message("%-10s %d states, %d with a kink, %d called exact\n", name[kind], t.states, t.kinks, t.exact);
-    // the tie is there: at least half the states show it
-    check_true(2 * t.kinks >= t.states, "%s: only %d of %d states show their kink", name[kind], t.kinks, t.states);
+    print_message("%-10s %d states, %d with a kink, %d called exact%s\n", name[kind % KINDS], t.states, t.kinks, t.exact, closing ? ", closing" : "");
+    // the tie is there: at least half the states show it; not by `closing`, of which touch at the start is none
+    check_true(closing || 2 * t.kinks >= t.states, "%s: only %d of %d states show their kink", name[kind % KINDS], t.kinks, t.states);
   }
 }
 
@@ -187,7 +198,7 @@ static Rig table_on_legs(double forward) {
     d->geom[f].mass = 0.3;
     d->geom[f].friction[0] = 0;
   }
-  return rig(d);
+  return rig(d, tg_lcp_default().contact_rule);
 }
 
 // What is redundant in one symmetrical pose alone is told, whatever the pattern of its forces.

@@ -1,17 +1,21 @@
 // verify.h: recomputes the physics of a step from scratch: momentum balance, complementarity, friction bounds, equalities.
 //
 // It shares with the stepper the frames, the inverse dynamics and the list of contact points, nothing of rows, matrices or solver:
-// Jacobians are those of material points, biases are written out again here.
+// Jacobians are those of material points, biases are written out again here. Of a step by the rule `closing` it is the last flow that is
+// checked, in velocities and in positions.
 #ifndef TG_TEST_VERIFY_H
 #define TG_TEST_VERIFY_H
 
 #include <stdlib.h>
 
 #include "contact/contact.h"
+#include "contact/rows.h"
 #include "dyn/dynamics.h"
 #include "dyn/forces.h"
 #include "kin/kinematics.h"
 #include "sim/row.h"
+#include "step/impulse.h"
+#include "step/impulse_parts.h"
 #include "support/check.h"
 
 /// Worst violations of a step, forces relative to the largest impulse, speeds to the largest row speed, momentum to |h tau|.
@@ -30,7 +34,7 @@ static inline void tgt_contact_row(tgSim *s, const tgContactRow *c, const tgReal
   assert_non_null(J);
   for (int d = 0; d < nv; d++) row[d] = 0;
   for (int side = 0; side < 2; side++) {
-    tgi_point_jacobian(s, &s->start, s->m.geom_body[side == 0 ? c->geom1 : c->geom2], c->p, J);
+    tgi_point_jacobian(s, tgi_rows_pose(s), s->m.geom_body[side == 0 ? c->geom1 : c->geom2], c->p, J);
     for (int d = 0; d < nv; d++)
       for (int i = 0; i < 3; i++) row[d] += (side == 0 ? 1 : -1) * dir[i] * J[(3 + i) * nv + d];
   }
@@ -53,14 +57,30 @@ static inline void tgt_other_row(tgSim *s, int i, tgReal *row) {
   tgi_row_add(s, s->rows->J, i, 1, row);
 }
 
-// share of a gap removed per second: erp/h, or nothing where the step says that it left some as they are
-static inline double tgt_gap_rate(const tgSim *s, int i) {
-  return s->info.nleft > 0 && tgRe(s->rows->rate[i]) == 0 ? 0 : tgi_impulse_options(s)->erp / s->h;
+// the bias of row i, whose gap at the pose of the rows is that: speed is J vhat, before J v
+static inline double tgt_bias(const tgSim *s, int i, double gap, double speed, double before) {
+  const tgModel *m = &s->m;
+  const tgImpulseOptions *o = tgi_impulse_options(s);
+  const tgRows *r = s->rows;
+  int kind = r->kind[i];
+  bool pushes = kind == TG_ROW_NORMAL || kind == TG_ROW_LIMIT, left = s->info.nleft > 0 && tgRe(r->rate[i]) == 0;
+  double dt = tgRe(s->dt);
+  if (!s->ahead) {
+    double g = sqrt(tgt_dotd(m->opt_gravity, m->opt_gravity, 3)), e = kind == TG_ROW_NORMAL ? tgRe(s->contact[r->owner[i]].restitution) : 0;
+    if (e > 0 && -speed > fmax(g * dt, o->restitution_speed)) return e * speed;
+    return left ? 0 : o->erp / dt * gap;
+  }
+  if (s->problem == 0 || (!pushes && kind != TG_ROW_EQUALITY)) return 0;
+  // the end of the flow at gap 0, or as much nearer as the push does
+  double bias = gap / dt - before;
+  if (left && pushes && bias < 0 && tgRe(r->b[i]) == speed) return 0;
+  return kind == TG_ROW_EQUALITY ? fmin(fmax(bias, -o->push_speed), o->push_speed) : fmax(bias, -o->push_speed);
 }
 
 // forces of actuators by their own law, where the step takes them: at length + h m . v', velocity m . v', each within its
 // range and their sum within the joint's; written out again
-static inline void tgt_actuator_forces(const tgSim *s, double h, double *out) {
+// v is the velocity at the end; held: each is at its end of range that the step says, or by its law
+static inline void tgt_actuator_forces(const tgSim *s, double h, const tgReal *v, bool held, double *out) {
   const tgModel *m = &s->m;
   bool implicit = tgi_impulse_options(s)->servos == TG_SERVOS_IMPLICIT;
   for (int d = 0; d < m->nv; d++) out[d] = 0;
@@ -71,14 +91,15 @@ static inline void tgt_actuator_forces(const tgSim *s, double h, double *out) {
     tgReal moment;
     for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
       int d = tgi_actuator_term(m, i, k, s->start.q, &moment, NULL);
-      speed += tgRe(moment) * tgRe((end ? s->end.vel : s->start.vel)[d]);
+      speed += tgRe(moment) * tgRe((end ? v : s->start.vel)[d]);
     }
     l = tgRe(s->act_length[i]) + (end && reach ? h * speed : 0);
     u = m->act_adr[i] >= 0 ? tgRe(s->act0[m->act_adr[i]]) : tgRe(s->ctrl[i]);
     if (m->act_adr[i] < 0 && m->act_ctrllimited[i]) u = fmin(fmax(u, tgRe(m->act_ctrlrange[2 * i])), tgRe(m->act_ctrlrange[2 * i + 1]));
     for (int k = 0; k < 3; k++) x[k] = tgRe(m->act_gain[3 * i + k]) * u + tgRe(m->act_bias[3 * i + k]);
     f = x[0] + x[1] * l + x[2] * speed;
-    if (m->act_forcelimited[i]) f = fmin(fmax(f, tgRe(m->act_forcerange[2 * i])), tgRe(m->act_forcerange[2 * i + 1]));
+    if (held && end && s->act_hold[i] != TGI_HOLD_NOT) f = tgRe(m->act_forcerange[2 * i + (s->act_hold[i] > 0)]);
+    else if (m->act_forcelimited[i] && !(held && end)) f = fmin(fmax(f, tgRe(m->act_forcerange[2 * i])), tgRe(m->act_forcerange[2 * i + 1]));
     for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
       int d = tgi_actuator_term(m, i, k, s->start.q, &moment, NULL);
       out[d] += tgRe(moment) * f;
@@ -86,17 +107,40 @@ static inline void tgt_actuator_forces(const tgSim *s, double h, double *out) {
   }
   for (int j = 0; j < m->njnt; j++) {
     double *f = out + m->jnt_vadr[j];
-    if (tgi_sum_limited(m, j)) *f = fmin(fmax(*f, tgRe(m->jnt_actfrcrange[2 * j])), tgRe(m->jnt_actfrcrange[2 * j + 1]));
+    if (held && implicit && s->jnt_hold[j] != TGI_HOLD_NOT) *f = tgRe(m->jnt_actfrcrange[2 * j + (s->jnt_hold[j] > 0)]);
+    else if (!(held && implicit) && tgi_sum_limited(m, j)) *f = fmin(fmax(*f, tgRe(m->jnt_actfrcrange[2 * j])), tgRe(m->jnt_actfrcrange[2 * j + 1]));
   }
 }
 
-/// After a successful tg_sim_step of h seconds.
-static inline tgtVerdict tgt_verify(tgSim *s) {
+// Every contact that touches has its rows. Of a flow they may be without what others stop, what comes to gap 0 at its very end, or what is
+// turned into by the others' impulses more slowly than an impact: nothing goes deeper than that (to first order about the rows' pose).
+static inline bool tgt_rows_complete(tgSim *s) {
+  int nv = s->m.nv;
+  double slow = 2 * tgRe(s->dt) * tgRe(s->dt) * tgi_gravity(s) + 1e-6;
+  bool complete = true;
+  tgReal *J = (tgReal *)calloc((size_t)nv + 1, sizeof(tgReal));
+  for (int k = 0; k < s->ncon; k++) {
+    const tgContactRow *c = &s->contact[k];
+    double end = tgRe(c->gap);
+    if (c->row >= 0) continue;
+    if (s->ahead) {
+      tgt_contact_row(s, c, c->n, J);
+      end += tgRe(s->dt) * (tgt_dotd(J, s->rows->mean, nv) - tgt_dotd(J, s->start.vel, nv));
+    }
+    complete = complete && end > (s->ahead ? -slow : 1e-8);
+  }
+  free(J);
+  return complete;
+}
+
+// The problem that is selected, of the step or flow in the sim: v its velocity.
+static inline tgtVerdict tgt_verify_problem(tgSim *s, const tgReal *v) {
   const tgModel *m = &s->m;
   const tgImpulseOptions *o = tgi_impulse_options(s);
   int nv = m->nv, n = s->nrow;
-  double h = s->h, fmax_ = 1e-9, wmax = 1e-3, scale = 1e-3;
-  tgtVerdict r = {0, 0, 0, 0, 0, 0, 0};
+  // positions agree within 1e-10 m
+  double h = tgRe(s->dt), fmax_ = 1e-9, wmax = s->problem == 1 ? fmax(1e-3, 1e-2 / h) : 1e-3, scale = 1e-3;
+  tgtVerdict r = {0, tgt_rows_complete(s) ? 0 : HUGE_VAL, 0, 0, 0, 0, 0};
   tgReal *J = (tgReal *)calloc((size_t)(n + 4) * (size_t)(nv + 1), sizeof(tgReal)), *a = J + n * nv, *res = a + nv;
   double *w = (double *)calloc((size_t)(n + nv) + 1, sizeof(double)), *f = (double *)calloc((size_t)n + 1, sizeof(double)), *motor = w + n;
   for (int i = 0; i < n; i++) {
@@ -105,18 +149,11 @@ static inline tgtVerdict tgt_verify(tgSim *s) {
     if (contact) tgt_contact_row(s, c, s->rows->part[i] == 0 ? c->n : s->rows->part[i] == 1 ? c->t1 : c->t2, J + i * nv);
     else tgt_other_row(s, i, J + i * nv);
     f[i] = tgRe(s->rows->f[i]);
-    w[i] = tgt_dotd(J + i * nv, s->end.vel, nv);
-    double vn = tgt_dotd(J + i * nv, s->vhat, nv), gap = contact && s->rows->part[i] == 0 ? tgRe(c->gap) : tgRe(s->rows->gap[i]);
-    double g = sqrt(tgt_dotd(m->opt_gravity, m->opt_gravity, 3));
-    bool bounce = contact && s->rows->part[i] == 0 && tgRe(c->restitution) > 0 && -vn > fmax(g * h, o->restitution_speed);
-    if (contact && s->rows->part[i] > 0) gap = 0;
-    w[i] += bounce ? tgRe(c->restitution) * vn : tgt_gap_rate(s, i) * gap;
+    double vn = tgt_dotd(J + i * nv, s->vhat, nv), gap = contact ? (s->rows->part[i] == 0 ? tgRe(c->gap) : 0) : tgRe(s->rows->gap[i]);
+    w[i] = tgt_dotd(J + i * nv, v, nv) + tgt_bias(s, i, gap, vn, tgt_dotd(J + i * nv, s->start.vel, nv));
     fmax_ = fmax(fmax_, fabs(f[i]));
     wmax = fmax(wmax, fmax(fabs(w[i]), fabs(vn)));
   }
-  // every touching contact has its rows
-  for (int k = 0; k < s->ncon; k++)
-    if (tgRe(s->contact[k].gap) <= 1e-8 && s->contact[k].row < 0) r.gap_speed = HUGE_VAL;
   for (int i = 0; i < n; i++) {
     if (s->rows->kind[i] == TG_ROW_EQUALITY) r.equality = fmax(r.equality, fabs(w[i]) / wmax);
     if (s->rows->kind[i] == TG_ROW_NORMAL || s->rows->kind[i] == TG_ROW_LIMIT) {
@@ -135,8 +172,8 @@ static inline tgtVerdict tgt_verify(tgSim *s) {
       r.slide = fmax(r.slide, fmin(fabs(w[i]) / wmax, fabs(short_of) / fmax_));
     }
   }
-  tgt_actuator_forces(s, h, motor);
-  for (int d = 0; d < nv; d++) a[d] = (s->end.vel[d] - s->start.vel[d]) / h;
+  tgt_actuator_forces(s, h, v, s->problem == 1, motor);
+  for (int d = 0; d < nv; d++) a[d] = (v[d] - s->start.vel[d]) / h;
   tgi_velocities(s, &s->start, s->start.vel);
   tgi_inverse(s, &s->start, a, NULL, res);
   for (int d = 0; d < nv; d++) {
@@ -153,6 +190,42 @@ static inline tgtVerdict tgt_verify(tgSim *s) {
   free(f);
   return r;
 }
+
+static inline tgtVerdict tgt_worse(tgtVerdict a, tgtVerdict b) {
+  return (tgtVerdict){fmax(a.momentum, b.momentum), fmax(a.gap_speed, b.gap_speed), fmax(a.pull, b.pull),
+                      fmax(a.complementarity, b.complementarity), fmax(a.cone, b.cone), fmax(a.slide, b.slide), fmax(a.equality, b.equality)};
+}
+
+// both problems of the last flow of a step by the rule `closing`, which ends at q (+) dt V
+static inline tgtVerdict tgt_verify_flow(tgSim *s) {
+  size_t nv = (size_t)s->m.nv;
+  tgStepInfo info = s->info;
+  tgReal *V = (tgReal *)calloc(2 * nv + 1, sizeof(tgReal)), *back = V + nv;
+  if (s->npart > 1) {
+    tgi_parts_swap_memory(s);
+    assert_int_equal(tgi_part_load(s, s->npart - 1), TG_OK);
+    s->info = info;
+  }
+  tgtVerdict r = tgt_verify_problem(s, s->end.vel);
+  if (s->nrow > 0) {
+    tgi_rows_select(s, 1);
+    r = tgt_worse(r, tgt_verify_problem(s, s->rows->mean));
+    tgi_rows_select(s, 0);
+  }
+  for (size_t d = 0; d < nv; d++) V[d] = s->dt * s->rows->mean[d];
+  tg_model_difference(&s->m, s->start.q, s->end.q, back);
+  for (size_t d = 0; d < nv; d++) r.momentum = fmax(r.momentum, fabs(tgRe(V[d] - back[d])));
+  if (s->npart > 1) {
+    tgi_parts_swap_memory(s);
+    tgi_parts_restore(s);
+    s->info = info;
+  }
+  free(V);
+  return r;
+}
+
+/// After a successful tg_sim_step.
+static inline tgtVerdict tgt_verify(tgSim *s) { return tgi_closes(s) ? tgt_verify_flow(s) : tgt_verify_problem(s, s->end.vel); }
 
 /// Fails when anything is violated by more than tol.
 #define tgt_check_step(s, tol)                                                                                                  \
