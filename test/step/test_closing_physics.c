@@ -1,5 +1,4 @@
-// test_closing_physics.c: steps by the rule `closing` of lcp, verified from scratch in velocities and positions: on the scenes of lcp, and in
-// clusters of which many meet in one step.
+// test_closing_physics.c: steps by the rule `closing` of lcp on its scenes, verified from scratch in velocities and positions.
 #include <stdlib.h>
 #include <string.h>
 

@@ -129,7 +129,8 @@ static void test_built(void **state) {
       tgt_judge(x.s, h, name[kind % KINDS], k, &t);
       drop(&x);
     }
-    print_message("%-10s %d states, %d with a kink, %d called exact%s\n", name[kind % KINDS], t.states, t.kinks, t.exact, closing ? ", closing" : "");
+    print_message("%-10s %d states, %d with a kink, %d called exact%s\n", name[kind % KINDS], t.states, t.kinks, t.exact,
+                  closing ? ", closing" : "");
     // the tie is there: at least half the states show it; not by `closing`, of which touch at the start is none
     check_true(closing || 2 * t.kinks >= t.states, "%s: only %d of %d states show their kink", name[kind % KINDS], t.kinks, t.states);
   }

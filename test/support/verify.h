@@ -99,7 +99,8 @@ static inline void tgt_actuator_forces(const tgSim *s, double h, const tgReal *v
     for (int k = 0; k < 3; k++) x[k] = tgRe(m->act_gain[3 * i + k]) * u + tgRe(m->act_bias[3 * i + k]);
     f = x[0] + x[1] * l + x[2] * speed;
     if (held && end && s->act_hold[i] != TGI_HOLD_NOT) f = tgRe(m->act_forcerange[2 * i + (s->act_hold[i] > 0)]);
-    else if (m->act_forcelimited[i] && !(held && end)) f = fmin(fmax(f, tgRe(m->act_forcerange[2 * i])), tgRe(m->act_forcerange[2 * i + 1]));
+    else if (m->act_forcelimited[i] && !(held && end))
+      f = fmin(fmax(f, tgRe(m->act_forcerange[2 * i])), tgRe(m->act_forcerange[2 * i + 1]));
     for (int k = 0; k < tgi_actuator_terms(m, i); k++) {
       int d = tgi_actuator_term(m, i, k, s->start.q, &moment, NULL);
       out[d] += tgRe(moment) * f;
@@ -108,7 +109,8 @@ static inline void tgt_actuator_forces(const tgSim *s, double h, const tgReal *v
   for (int j = 0; j < m->njnt; j++) {
     double *f = out + m->jnt_vadr[j];
     if (held && implicit && s->jnt_hold[j] != TGI_HOLD_NOT) *f = tgRe(m->jnt_actfrcrange[2 * j + (s->jnt_hold[j] > 0)]);
-    else if (!(held && implicit) && tgi_sum_limited(m, j)) *f = fmin(fmax(*f, tgRe(m->jnt_actfrcrange[2 * j])), tgRe(m->jnt_actfrcrange[2 * j + 1]));
+    else if (!(held && implicit) && tgi_sum_limited(m, j))
+      *f = fmin(fmax(*f, tgRe(m->jnt_actfrcrange[2 * j])), tgRe(m->jnt_actfrcrange[2 * j + 1]));
   }
 }
 
@@ -193,7 +195,8 @@ static inline tgtVerdict tgt_verify_problem(tgSim *s, const tgReal *v) {
 
 static inline tgtVerdict tgt_worse(tgtVerdict a, tgtVerdict b) {
   return (tgtVerdict){fmax(a.momentum, b.momentum), fmax(a.gap_speed, b.gap_speed), fmax(a.pull, b.pull),
-                      fmax(a.complementarity, b.complementarity), fmax(a.cone, b.cone), fmax(a.slide, b.slide), fmax(a.equality, b.equality)};
+                      fmax(a.complementarity, b.complementarity), fmax(a.cone, b.cone), fmax(a.slide, b.slide),
+                      fmax(a.equality, b.equality)};
 }
 
 // both problems of the last flow of a step by the rule `closing`, which ends at q (+) dt V
