@@ -98,17 +98,26 @@ double tgi_gravity(const tgSim *s) {
 }
 
 // Between bodies that fall together smooth forces change no gap, contacts with others do: as fast as weight would.
-static double speed_of_forces(const tgSim *s, int row) {
-  double smooth = fabs(tgRe(tgi_row_dot(s, s->rows->J, row, s->rows->surge)));
+static double speed_of_forces(const tgSim *s, int row, tgReal surge) {
+  double smooth = fabs(tgRe(surge));
   return s->rows->kind[row] == TG_ROW_NORMAL ? fmax(smooth, tgi_gravity(s) * s->rest) : smooth;
 }
 
+// m/s or rad/s below which nothing is an impact
+static const double slowest = 1e-6;
+
 // Is it, by its numbers.
 static bool acts(tgSim *s, tgRowRule rule, tgReal h, int row) {
+  tgReal speed = rule == TGI_ROWS_CLOSING ? tgi_row_dot(s, s->rows->J, row, s->start.vel) : 0;
+  s->rows->before[row] = speed;
+  s->rows->quick[row] = 0;
   if (s->pinned || rule == TGI_ROWS_TOUCHING || rule == TGI_ROWS_NEAR) return true;
-  double gap = tgRe(s->rows->gap[row]), forces = speed_of_forces(s, row);
+  tgReal surge = tgi_row_dot(s, s->rows->J, row, s->rows->surge);
+  double gap = tgRe(s->rows->gap[row]), forces = speed_of_forces(s, row, surge);
   if (rule == TGI_ROWS_RESTING) return gap <= TG_TOUCH + s->rest * forces;
-  double before = tgRe(tgi_row_dot(s, s->rows->J, row, s->start.vel)), after = tgRe(tgi_row_dot(s, s->rows->J, row, s->vhat));
+  bool whole = tgRe(h) == s->rest;   // vhat is v0 and the surge
+  double before = tgRe(speed), after = tgRe(whole ? speed + surge : tgi_row_dot(s, s->rows->J, row, s->vhat));
+  s->rows->quick[row] = -after > 2 * forces + slowest;
   double start = gap - tgRe(h) * before, end = gap + tgRe(h) * (after - before);
   if (fabs(end - TG_TOUCH) <= tie) tgi_rows_edge(s, "about to close or to stay open", row);
   if (end <= TG_TOUCH) return true;
@@ -293,11 +302,8 @@ static double bend(tgSim *s, const tgPose *pose, int row, const tgReal *u) {
   return s->rest * rate;
 }
 
-// m/s or rad/s below which nothing is an impact
-static const double slowest = 1e-6;
-
 bool tgi_row_is_fast(tgSim *s, const tgPose *pose, int row, const tgReal *u) {
-  double approach = -tgRe(tgi_row_dot(s, s->rows->J, row, u)), forces = speed_of_forces(s, row);
+  double approach = -tgRe(tgi_row_dot(s, s->rows->J, row, u)), forces = speed_of_forces(s, row, tgi_row_dot(s, s->rows->J, row, s->rows->surge));
   if (approach <= 2 * forces + slowest) return false;
   double least = 2 * (forces + fabs(bend(s, pose, row, u))) + slowest;
   if (fabs(approach - least) <= tie) tgi_rows_edge(s, "at the speed where an impact begins", row);
@@ -323,6 +329,8 @@ static void move_row(tgSim *s, int to, int from) {
   r->bounce[to] = r->bounce[from];
   r->rate[to] = r->rate[from];
   r->drift[to] = r->drift[from];
+  r->before[to] = r->before[from];
+  r->quick[to] = r->quick[from];
   memmove(r->span + 4 * to, r->span + 4 * from, 4 * sizeof *r->span);
   memmove(r->J + (size_t)to * width, r->J + (size_t)from * width, width * sizeof *r->J);
 }

@@ -337,7 +337,7 @@ static int8_t *marks(tgSim *s) {
 
 // What touches at the start of a flow, and is no impact there, is held, however fast the free motion through it ends.
 static bool held_from_start(tgSim *s, const tgPose *pose, int row) {
-  double start = tgRe(s->rows->gap[row] - s->dt * tgi_row_dot(s, s->rows->J, row, s->start.vel));
+  double start = tgRe(s->rows->gap[row] - s->dt * s->rows->before[row]);
   if (start > TG_TOUCH + 1e-9) return false;
   if (start > TG_TOUCH - 1e-9) tgi_rows_edge(s, "about to touch", row);
   return start <= TG_TOUCH && !tgi_row_is_fast(s, pose, row, s->start.vel);
@@ -350,7 +350,7 @@ static tgStatus take_out_fast(tgSim *s, const tgPose *pose, int *count) {
   if (drop == NULL) return TG_ERR_CAPACITY;
   *count = 0;
   for (int i = 0; i < s->nrow; i++) {
-    drop[i] = tgi_row_pushes(s, i) && tgi_row_is_fast(s, pose, i, s->vhat) && !held_from_start(s, pose, i);
+    drop[i] = tgi_row_pushes(s, i) && s->rows->quick[i] && tgi_row_is_fast(s, pose, i, s->vhat) && !held_from_start(s, pose, i);
     *count += drop[i];
   }
   if (*count > 0) tgi_rows_drop(s, drop);
@@ -373,22 +373,21 @@ tgStatus tgi_impulse_near(tgSim *s, const tgPose *pose, const tgReal *u) {
   return tgi_impulse_keep_fast(s, pose, u);
 }
 
-// The positions' problem: with V = vhat + Mh^-1 J' f the mean velocity of the step, gaps and errors end at 0,
+// The positions' problem, which is selected: with V = vhat + Mh^-1 J' f the mean velocity of the step, gaps and errors end at 0,
 // gap(q0 (+) dt v0) + dt J (V - v0), or, where those at the start are wider than the push speed closes, that much nearer: J V = push.
 static void position_bias(tgSim *s) {
   tgRows *r = s->rows;
   double most = tgi_impulse_options(s)->push_speed;
   for (int i = 0; i < s->nrow; i++) {
     bool moves = tgi_row_pushes(s, i) || r->kind[i] == TG_ROW_EQUALITY;
+    tgReal free_speed = r->b2[i], before = 0;   // that of velocities, which have no bias
+    if (moves) before = tgi_row_pushes(s, i) ? r->before[i] : tgi_row_dot(s, r->J, i, s->start.vel);
     r->bounce[i] = 0;
     r->rate[i] = moves ? 1 / s->dt : 0;
     r->drift[i] = moves ? 1 : 0;
-  }
-  fill_bias(s);
-  for (int i = 0; i < s->nrow; i++) {
-    tgReal free_speed = tgi_row_dot(s, r->J, i, s->vhat);
+    r->b[i] = free_speed + r->rate[i] * r->gap[i] - before;
     double bias = tgRe(r->b[i] - free_speed);
-    bool cut = tgRe(r->drift[i]) != 0 && (bias < -most || (r->kind[i] == TG_ROW_EQUALITY && bias > most));
+    bool cut = moves && (bias < -most || (r->kind[i] == TG_ROW_EQUALITY && bias > most));
     if (!cut) continue;
     r->rate[i] = r->drift[i] = 0;
     r->b[i] = free_speed + (bias < 0 ? -most : most);

@@ -65,6 +65,11 @@ static void note_edges(tgSim *s, double h) {
 // the part in the sim has a second problem over its rows
 static bool two_problems(const tgSim *s) { return s->guarded || !tgi_is_impact(s); }
 
+static uint64_t mix(uint64_t hash, uint64_t x) {
+  hash = (hash ^ x) * 0x9E3779B97F4A7C15u;
+  return hash ^ hash >> 32;
+}
+
 // adds what the part in the sim chose, of the rows that act
 static void hash_choices(tgSim *s) {
   const tgRows *r = s->rows;
@@ -74,8 +79,9 @@ static void hash_choices(tgSim *s) {
     if (tgRe(r->f[i]) == 0 && (!two_problems(s) || tgRe(r->f2[i]) == 0)) continue;
     bool contact = r->kind[i] == TG_ROW_NORMAL;
     int owner = contact ? s->contact[r->owner[i]].pair : r->owner[i], feature = contact ? s->contact[r->owner[i]].feature : 0;
-    int choice[7] = {r->kind[i], owner, feature, r->part[i], r->class[i], two_problems(s) ? r->class2[i] : 0, tgRe(r->bounce[i]) > 0};
-    s->part_mode = tg_hash(s->part_mode, choice, sizeof choice);
+    unsigned choice = (unsigned)(r->kind[i] | r->part[i] << 4 | r->class[i] << 8 | (tgRe(r->bounce[i]) > 0) << 12);
+    if (two_problems(s)) choice |= (unsigned)r->class2[i] << 16;
+    s->part_mode = mix(mix(s->part_mode, (uint64_t)choice << 32 | (unsigned)owner), (unsigned)feature);
   }
 }
 

@@ -26,29 +26,38 @@ static double position_rate(const tgSim *s) {
 // positions' problem asks for gaps within 1e-10: those of bodies that lie on each other agree no better.
 static double least_speed(const tgSim *s) { return (s->problem == 1 ? 1e-2 : 1e-8) * position_rate(s); }
 
+// largest sum over a row of an island of the terms of J vhat
+static double fastest_term(const tgSim *s, int index) {
+  double fastest = 0;
+  for (int a = s->rows->island_adr[index]; a < s->rows->island_adr[index + 1]; a++) {
+    double speed = 0;
+    const int *span = s->rows->span + 4 * s->rows->island_row[a];
+    const tgReal *J = tgi_row(s, s->rows->J, s->rows->island_row[a]);
+    for (int d = span[0]; d < span[1]; d++) speed += fabs(tgRe(*J++) * tgRe(s->vhat[d]));
+    for (int d = span[2]; d < span[3]; d++) speed += fabs(tgRe(*J++) * tgRe(s->vhat[d]));
+    fastest = fmax(fastest, speed);
+  }
+  return fastest;
+}
+
 // the rows of an island as a problem of its own
 static void extract(tgSim *s, int index, tgiLcpIsland *k) {
   const int *row = s->rows->island_row + s->rows->island_adr[index];
   int n = tgi_island_rows(s, index);
-  double fastest = 0;
   for (int a = 0; a < n; a++) {
     int i = row[a], up = s->rows->parent[i];
     k->kind[a] = (int)kind_of(s->rows->kind[i]);
     k->parent[a] = up >= 0 ? s->rows->place[up] : -1;
     k->b[a] = s->rows->b[i];
     k->bound[a] = s->rows->limit[i];
-    double speed = 0;
-    const int *span = s->rows->span + 4 * i;
-    const tgReal *J = tgi_row(s, s->rows->J, i);
-    for (int d = span[0]; d < span[1]; d++) speed += fabs(tgRe(*J++) * tgRe(s->vhat[d]));
-    for (int d = span[2]; d < span[3]; d++) speed += fabs(tgRe(*J++) * tgRe(s->vhat[d]));
-    fastest = fmax(fastest, speed);
   }
+  if (s->problem == 1) k->fastest = tgi_lcp_work_of(s, 0)->island[index].fastest;
+  else k->fastest = fastest_term(s, index);
   // b is a sum of terms J_d vhat_d and of a gap between positions of about 1 m or rad, rounded at 1e-16 of them
   k->problem = (tgiLcpProblem){.n = n, .A = s->rows->A + s->rows->island_at[index], .b = k->b, .kind = k->kind,
                                .parent = k->parent, .bound = k->bound, .cancel = s->cancel,
                                .rank = s->rows->island_dofadr[index + 1] - s->rows->island_dofadr[index],
-                               .speed = 1e-6 * fastest + least_speed(s)};
+                               .speed = 1e-6 * k->fastest + least_speed(s)};
 }
 
 static tgStatus refused(tgSim *s, tgStatus status, const int *row, const tgiLcpInfo *info) {

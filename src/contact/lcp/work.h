@@ -15,6 +15,7 @@ typedef struct tgiLcpIsland {
   tgReal *b, *bound, *f, *w;
   int damped;                // how often its restitution was taken back
   int left;                  // errors left as they were
+  double fastest;            // of the terms of J vhat
 } tgiLcpIsland;
 
 /// The workspace in a sim.
