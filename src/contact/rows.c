@@ -303,7 +303,8 @@ static double bend(tgSim *s, const tgPose *pose, int row, const tgReal *u) {
 }
 
 bool tgi_row_is_fast(tgSim *s, const tgPose *pose, int row, const tgReal *u) {
-  double approach = -tgRe(tgi_row_dot(s, s->rows->J, row, u)), forces = speed_of_forces(s, row, tgi_row_dot(s, s->rows->J, row, s->rows->surge));
+  double approach = -tgRe(tgi_row_dot(s, s->rows->J, row, u));
+  double forces = speed_of_forces(s, row, tgi_row_dot(s, s->rows->J, row, s->rows->surge));
   if (approach <= 2 * forces + slowest) return false;
   double least = 2 * (forces + fabs(bend(s, pose, row, u))) + slowest;
   if (fabs(approach - least) <= tie) tgi_rows_edge(s, "at the speed where an impact begins", row);
