@@ -9,6 +9,7 @@
 
 #include "coll/broad.h"
 #include "coll/clouds/soft_contacts.h"
+#include "sim/row.h"
 
 // keep a remembered axis while |k.n| is below this; choose z for a new contact below the second
 static const double keep_axis = 0.95, new_axis = 0.8;
@@ -287,7 +288,7 @@ void tgi_contacts_remember(tgSim *s) {
     r[0] = c->pair;
     r[1] = c->feature;
     r[2] = c->axis;
-    for (int k = 0; k < 3; k++) r[3 + k] = k < c->nrow ? s->rows->class[c->row + k] : 0;
+    for (int k = 0; k < 3; k++) r[3 + k] = c->row >= 0 && k < c->nrow ? tgi_row_to_remember(s, c->row + k) : 0;
     if (i > 0 && s->contact[i - 1].pair == c->pair) continue;
     int *p = s->rows->mem_pair + npair++ * TG_MEM_PAIR;
     p[0] = c->pair;
@@ -300,7 +301,7 @@ void tgi_contacts_remember(tgSim *s) {
 
 void tgi_contacts_warm(tgSim *s, const tgContactRow *c) {
   int *r = remembered(s, c->pair, c->feature);
-  for (int k = 0; k < 3 && r != NULL; k++) r[3 + k] = k < c->nrow ? s->rows->class[c->row + k] : 0;
+  for (int k = 0; k < 3 && r != NULL; k++) r[3 + k] = c->row >= 0 && k < c->nrow ? tgi_row_to_remember(s, c->row + k) : 0;
 }
 
 void tgi_contacts_recall(const tgSim *s, const tgContactRow *c, int cls[3]) {

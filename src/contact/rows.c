@@ -27,7 +27,7 @@ int tgi_row_slot(const tgModel *m, const tgSim *s, int row) {
 static void remember_fixed(tgSim *s) {
   for (int i = 0; i < s->nrow; i++) {
     int slot = tgi_row_slot(&s->m, s, i);
-    if (slot >= 0) s->rows->mem_row[slot] = s->rows->class[i];
+    if (slot >= 0) s->rows->mem_row[slot] = tgi_row_to_remember(s, i);
   }
 }
 
@@ -58,7 +58,7 @@ static int open_row(tgSim *s, tgRowKind kind, int owner, int part, tgReal limit,
   s->rows->gap[i] = gap;
   s->rows->bounce[i] = s->rows->rate[i] = s->rows->drift[i] = 0;
   int slot = tgi_row_slot(m, s, i);
-  s->rows->class[i] = slot >= 0 ? s->rows->mem_row[slot] : 0;
+  tgi_row_recall(s, i, slot >= 0 ? s->rows->mem_row[slot] : 0);
   tgi_row_find_span(s, i);
   memset(tgi_row(s, s->rows->J, i), 0, (size_t)tgi_row_length(s, i) * sizeof *s->rows->J);
   return i;
@@ -264,7 +264,7 @@ static int contact_row(tgSim *s, const tgPose *pose, int i, int part, int rememb
   tgi_contact_screw(c, part, screw);
   add_screw(s, pose, m->geom_body[c->geom1], screw, 1, row);
   add_screw(s, pose, m->geom_body[c->geom2], screw, -1, row);
-  s->rows->class[row] = remembered;
+  tgi_row_recall(s, row, remembered);
   s->rows->parent[row] = part > 0 ? c->row : -1;
   return row;
 }
@@ -325,6 +325,7 @@ static void move_row(tgSim *s, int to, int from) {
   r->owner[to] = r->owner[from];
   r->part[to] = r->part[from];
   r->class[to] = r->class[from];
+  r->class2[to] = r->class2[from];
   r->limit[to] = r->limit[from];
   r->gap[to] = r->gap[from];
   r->bounce[to] = r->bounce[from];

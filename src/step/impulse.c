@@ -412,7 +412,9 @@ static tgStatus solve_flow(tgSim *s, const void *record) {
   size_t bytes = s->contact_model->kind->rows->record_bytes(s);
   tgStatus status = tgi_impulse_velocities(s, record);
   if (status != TG_OK) return status;
-  memcpy(s->rows->class2, s->rows->class, (size_t)s->nrow * sizeof *s->rows->class);
+  // a pinned flow has classes of both from the memory
+  for (int i = 0; i < s->nrow; i++)
+    if (!s->pinned || s->rows->class2[i] == 0) s->rows->class2[i] = s->rows->class[i];
   tgi_rows_select(s, 1);
   position_bias(s);
   status = answer_again(s, record != NULL ? (const char *)record + bytes : NULL);

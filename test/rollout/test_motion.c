@@ -3,10 +3,17 @@
 
 #include "support/rig.h"
 #include "tangere/grad.h"
+#include "tangere/lcp.h"
 
 static Rig rig_of(const char *text, const char *word) {
   tgAnyContactOptions o = options_of(word, "");
   return rig_of_text(text, word, &o.of);
+}
+
+static Rig rig_ruled(const char *text, tgContactRule rule) {
+  tgLcpOptions o = tg_lcp_default();
+  o.contact_rule = rule;
+  return rig_of_text(text, "lcp", &o.of);
 }
 
 static void show(const char *what, const tgMotionCheck *k) {
@@ -71,12 +78,13 @@ static void an_impact_inside_a_step_is_told(void **state) {
   (void)state;
   for (int w = 0; tg_contact_words(w) != NULL; w++) {
     if (strcmp(tg_contact_words(w), "sdrs") == 0) continue;   // a minute for these two spheres of triangles
-    Rig r = rig_of(balls, tg_contact_words(w));
+    bool rows = strcmp(tg_contact_words(w), "lcp") == 0;
+    Rig r = rows ? rig_ruled(balls, TG_RULE_TOUCHING) : rig_of(balls, tg_contact_words(w));
     tg_sim_qvel(r.s)[0] = 1;
     tgMotionCheck k = run(&r, 0.01, 50);
     check_true(k.pass == (k.reason[0] == '\0'), "%s: %s", tg_contact_words(w), k.reason);
     check_true(k.width[1].error < 1e-6, "%s: each step's derivative is right: %g", tg_contact_words(w), k.width[1].error);
-    if (strcmp(tg_contact_words(w), "lcp") == 0) {
+    if (rows) {
       assert_false(k.pass);
       assert_int_equal(k.gradient, TG_GROWS);
       check_true(k.growth > 0.8 && k.growth < 1.2, "growth %g", k.growth);
@@ -89,6 +97,17 @@ static void an_impact_inside_a_step_is_told(void **state) {
     }
     drop(&r);
   }
+}
+
+// By `closing` it is right, at every step size.
+static void an_impact_at_its_own_time_is_right(void **state) {
+  (void)state;
+  Rig r = rig_ruled(balls, TG_RULE_CLOSING);
+  tg_sim_qvel(r.s)[0] = 1;
+  tgMotionCheck k = run(&r, 0.01, 50);
+  check_true(k.pass && k.gradient != TG_GROWS, "%s", k.reason);
+  for (int i = 0; i < 4; i++) check_close(k.row[i].entry, k.row[0].entry, 1e-6);
+  drop(&r);
 }
 
 // A force model with a step longer than its contacts are stable.
@@ -148,6 +167,7 @@ static void bad_input_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(smooth_motions_pass),
                                      cmocka_unit_test(an_impact_inside_a_step_is_told),
+                                     cmocka_unit_test(an_impact_at_its_own_time_is_right),
                                      cmocka_unit_test(an_unstable_step_is_told), cmocka_unit_test(controls_are_held),
                                      cmocka_unit_test(bad_input_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,6 +211,7 @@ static double take_off(bool aware, bool *still) {
   ball(d, "drone", 0, 0.8 - 1e-4, 0.3, 0.1);
   tgModel *m = compiled(d, -9.81);
   tgLcpOptions o = options(aware, true);
+  o.contact_rule = TG_RULE_TOUCHING;
   o.erp = 0;   // it stays 0.1 mm deep, as in the paper's engine: pushed out, it would leave the ground by itself
   tgContact *c = tg_contact_create(m, "lcp", &o.of, NULL);
   tgRolloutOptions ro = tg_rollout_default();

@@ -17,6 +17,7 @@ typedef struct Rig { tgModel *m; tgContact *c; tgSim *s; } Rig;
 static Rig rig(tgDesc *d, bool bounce, bool symplectic) {
   tgError e = {0};
   tgLcpOptions o = tg_lcp_default();
+  o.contact_rule = TG_RULE_TOUCHING;   // whose bounces are at the start of a step
   o.bounce_gradient = bounce;
   o.symplectic = symplectic;
   Rig r = {.m = tgs_compile(d, &e)};

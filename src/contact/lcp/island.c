@@ -182,7 +182,7 @@ tgStatus tgi_lcp_solve_island(tgSim *s, int index) {
   int n = tgi_island_rows(s, index);
   tgStatus status = TG_OK;
   extract(s, index, k);
-  if (s->pinned && s->problem == 0) {
+  if (s->pinned) {
     for (int a = 0; a < n; a++) w->island_cls[a] = w->cls[row[a]];
     tgi_lcp_solve_classes(&k->lcp, &k->problem, w->island_cls, k->f, k->w);
     s->info.rank += k->lcp.rank;

@@ -179,7 +179,7 @@ static tgStatus impulses(tgSim *s) {
     if (status < 0 || status == TG_CANCELLED) return status;
     if (status != TG_OK) worst = status;
   }
-  if (s->pinned && s->problem == 0) return TG_OK;
+  if (s->pinned) return TG_OK;
   for (int i = 0; i < s->nrow; i++) s->rows->class[i] = w->cls[i];
   return worst == TG_OK ? TG_OK : report_failure(s);
 }
