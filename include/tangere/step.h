@@ -24,7 +24,8 @@ typedef struct tgStepInfo {
                            ///< each other (a part jammed by friction); they are held, and pushed out again when that is possible
   int ndamped;             ///< islands that bounce less than their restitution says, which would have added energy or
                            ///< contradicted other contacts
-  int nimpact;             ///< impacts that were taken at their own time (`contact_rule: closing`)
+  int nimpact;             ///< impacts that were taken at their own time (`toi`; `lcp` with `contact_rule: closing`)
+  int nstalled;            ///< islands that `toi` held where they were for the rest of the step, after too many impacts
   int ncut;                ///< overlaps and errors of which the push speed left a part
   double energy_gained;    ///< kinetic energy that constraints added to the free motion's: overlap and errors thrown out as velocity, which
                            ///< only `contact_rule: touching` does [J]

@@ -155,8 +155,8 @@ static tgStatus no_points(tgSim *s, int status, int g1, int g2) {
 // soft contact points, if the contact model has them, else those of features
 static bool soft(const tgSim *s) { return s->contact_model != NULL && s->contact_model->soft != NULL; }
 
-// points of a pair; negative with the error set
-static int collide(tgSim *s, const tgPose *pose, int pair, tgCollide want, int32_t memory[TG_PAIR_MEMORY],
+// points of a pair within the margin; negative with the error set
+static int collide(tgSim *s, const tgPose *pose, int pair, double margin, tgCollide want, int32_t memory[TG_PAIR_MEMORY],
                    tgContactPoint point[TG_PAIR_POINTS], double *distance) {
   int g1 = s->m.pair_geom1[pair], g2 = s->m.pair_geom2[pair];
   tgHull hull[2];
@@ -164,9 +164,9 @@ static int collide(tgSim *s, const tgPose *pose, int pair, tgCollide want, int32
   if (soft(s) && want > TG_COLLIDE_POSE)
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED, "Soft contact points have no derivative in the sizes of %s.",
                      tgi_model_label(&s->m, TG_THING_GEOM, g1, label, sizeof label));
-  if (soft(s)) return tgi_soft_collide(s, pose, pair, TG_CONTACT_MARGIN, want == TG_COLLIDE_POSE, point, distance);
+  if (soft(s)) return tgi_soft_collide(s, pose, pair, margin, want == TG_COLLIDE_POSE, point, distance);
   tgShape A = tgi_geom_shape(s, pose, g1, 0, &hull[0]), B = tgi_geom_shape(s, pose, g2, 1, &hull[1]);
-  int count = tgi_collide(&A, &B, TG_CONTACT_MARGIN, want, memory, point, distance);
+  int count = tgi_collide(&A, &B, margin, want, memory, point, distance);
   return count < 0 ? no_points(s, count, g1, g2) : count;
 }
 
@@ -181,7 +181,7 @@ static tgStatus look_at(tgSim *s, const tgPose *pose, int pair, Search *f) {
     for (int i = 0; i < 2; i++) in[i] = s->rows->mem_pair[f->k * TG_MEM_PAIR + 1 + i];
   int32_t memory[TG_PAIR_MEMORY] = {in[0], in[1]};
   double distance = INFINITY;
-  int count = collide(s, pose, pair, TG_COLLIDE_POINTS, memory, point, &distance);
+  int count = collide(s, pose, pair, TG_CONTACT_MARGIN, TG_COLLIDE_POINTS, memory, point, &distance);
   if (count < 0) return (tgStatus)count;
   if (distance < f->nearest) f->nearest = distance;
   for (int i = 0; i < count; i++, f->n++)
@@ -226,7 +226,26 @@ int tgi_contacts_pair_d(tgSim *s, const tgPose *pose, int i, tgCollide want, tgC
   const tgContactRow *c = &s->contact[i];
   int32_t memory[TG_PAIR_MEMORY] = {c->memory_in[0], c->memory_in[1]};
   double distance;
-  return collide(s, pose, c->pair, want, memory, point, &distance);
+  return collide(s, pose, c->pair, TG_CONTACT_MARGIN, want, memory, point, &distance);
+}
+
+// place of a pair in mem_pair, which is sorted; -1: it is not remembered
+static int remembered_pair(const tgSim *s, int pair) {
+  int low = 0, high = s->rows->mem_count[1];
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    if (s->rows->mem_pair[middle * TG_MEM_PAIR] < pair) low = middle + 1;
+    else high = middle;
+  }
+  return low < s->rows->mem_count[1] && s->rows->mem_pair[low * TG_MEM_PAIR] == pair ? low : -1;
+}
+
+int tgi_contacts_of_pair(tgSim *s, const tgPose *pose, int pair, double margin, tgContactPoint point[TG_PAIR_POINTS], double *distance) {
+  int k = remembered_pair(s, pair);
+  const int *r = s->rows->mem_pair + k * TG_MEM_PAIR;
+  int32_t memory[TG_PAIR_MEMORY] = {k >= 0 ? r[1] : 0, k >= 0 ? r[2] : 0};
+  *distance = INFINITY;
+  return collide(s, pose, pair, margin, TG_COLLIDE_POINTS, memory, point, distance);
 }
 
 void tgi_contacts_d(tgSim *s, const tgPose *pose) {

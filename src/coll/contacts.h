@@ -29,6 +29,9 @@ void tgi_contacts_d(tgSim *s, const tgPose *pose);
 /// set.
 int tgi_contacts_pair_d(tgSim *s, const tgPose *pose, int i, tgCollide want, tgContactPoint point[TG_PAIR_POINTS]);
 
+/// The points of one pair at a pose, within a margin, by the sim's memory; distance: as tgi_collide. The same status.
+int tgi_contacts_of_pair(tgSim *s, const tgPose *pose, int pair, double margin, tgContactPoint point[TG_PAIR_POINTS], double *distance);
+
 /// Geom g as the narrow phase sees it, at its place in s. side 0 or 1: which shape of a pair, for the room of a scaled hull;
 /// scaled (may be NULL when none is) holds that hull.
 tgShape tgi_geom_shape(const tgSim *s, const tgPose *pose, int g, int side, tgHull *scaled);

@@ -16,7 +16,7 @@ const char *tg_contact_word(const tgContact *contact) { return contact != NULL ?
 
 bool tg_contact_intersection_free(const char *word) {
   const tgContactModel *kind = word != NULL ? tgi_contact_named(word, NULL) : NULL;
-  return kind != NULL && kind->law != NULL && kind->law->step_bound != NULL;
+  return kind != NULL && (kind->intersection_free || (kind->law != NULL && kind->law->step_bound != NULL));
 }
 
 static void known_words(char *text, size_t size) {

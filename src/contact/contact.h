@@ -102,6 +102,8 @@ typedef struct tgContactModel {
   const char *word;
   const char *stepper;         // by whose equations its steps are made: a name of step/table.c
   tgiOptionList options;
+  bool intersection_free;      // bodies never touch: see tg_contact_intersection_free
+  bool two_problems;           // of rows: each part of a step has one of velocities and one of positions
 
   /// Bytes of s->solver for a capacity; NULL: none.
   size_t (*solver_bytes)(const tgContact *c, const tgCapacity *z);
@@ -156,6 +158,12 @@ const tgContactModel *tgi_contact_named(const char *word, tgError *error);
 /// Binds it and its stepper to a model; as tg_contact_create.
 tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, const tgStepper *stepper,
                               const tgContactOptions *options, tgError *error);
+
+/// The solver of rows that models of impulses have in common (contact/lcp), room for what it keeps (tgContactModel.solver_bytes), and
+/// tgContactModel.nonsmooth of steps that it has solved.
+extern const tgRowSolver tgi_lcp_rows;
+size_t tgi_lcp_solver_bytes(const tgContact *c, const tgCapacity *z);
+void tgi_lcp_nonsmooth(const tgSim *s, double h, tgGradInfo *info);
 
 /// The table, NULL past the end.
 const tgContactModel *tgi_contact_table(int i);

@@ -10,6 +10,7 @@
 #include "contact/islands.h"
 #include "kin/kinematics.h"
 #include "math/quat.h"
+#include "tangere/base.h"
 
 // ---- where a fixed row is remembered: equalities, joint limits, tendon limits, dofs, tendons ----
 
@@ -106,12 +107,19 @@ static double speed_of_forces(const tgSim *s, int row, tgReal surge) {
 // m/s or rad/s below which nothing is an impact
 static const double slowest = 1e-6;
 
+static bool closed(const tgSim *s, tgRowRule rule, int row) {
+  double clearance = tgRe(s->rows->kind[row] == TG_ROW_NORMAL ? s->clearance : s->limit_clearance);
+  if (tgRe(s->rows->gap[row]) > TGI_CLOSED * clearance) return false;
+  return rule == TGI_ROWS_CLOSED || tgRe(tgi_row_dot(s, s->rows->J, row, s->start.vel)) <= TGI_HOLDS;
+}
+
 // Is it, by its numbers.
 static bool acts(tgSim *s, tgRowRule rule, tgReal h, int row) {
   tgReal speed = rule == TGI_ROWS_CLOSING ? tgi_row_dot(s, s->rows->J, row, s->start.vel) : 0;
   s->rows->before[row] = speed;
   s->rows->quick[row] = 0;
   if (s->pinned || rule == TGI_ROWS_TOUCHING || rule == TGI_ROWS_NEAR) return true;
+  if (rule == TGI_ROWS_CLOSED || rule == TGI_ROWS_HELD) return closed(s, rule, row);
   tgReal surge = tgi_row_dot(s, s->rows->J, row, s->rows->surge);
   double gap = tgRe(s->rows->gap[row]), forces = speed_of_forces(s, row, surge);
   if (rule == TGI_ROWS_RESTING) return gap <= TG_TOUCH + s->rest * forces;
@@ -186,7 +194,7 @@ static void joint_limit_rows(tgSim *s, const tgPose *pose, int j, tgRowRule rule
   const tgReal *range = m->jnt_range + 2 * j;
   if (m->jnt_type[j] == TG_JOINT_BALL) {
     // gap = largest - |w|, d|w|/dq = w/|w| because Jr(w) w = w
-    tgReal axis[3], w[3], gap = range[1] - tgi_ball_axis(s, pose, j, axis, w);
+    tgReal axis[3], w[3], gap = range[1] - tgi_ball_axis(s, pose, j, axis, w) - s->limit_clearance;
     if (!may_act(s, rule, gap, known[1])) return;
     int row = open_row(s, TG_ROW_LIMIT, j, 1, 0, gap);
     if (row >= 0) tgi_v3_scale(entry(s, row, d), axis, -1);
@@ -196,7 +204,7 @@ static void joint_limit_rows(tgSim *s, const tgPose *pose, int j, tgRowRule rule
   if (m->jnt_type[j] != TG_JOINT_HINGE && m->jnt_type[j] != TG_JOINT_SLIDE) return;
   tgReal q = pose->q[m->jnt_qadr[j]];
   for (int side = 0; side < 2; side++) {
-    tgReal gap = side == 0 ? q - range[0] : range[1] - q;
+    tgReal gap = (side == 0 ? q - range[0] : range[1] - q) - s->limit_clearance;
     if (!may_act(s, rule, gap, known[side])) continue;
     int row = open_row(s, TG_ROW_LIMIT, j, side, 0, gap);
     if (row >= 0) *entry(s, row, d) = side == 0 ? 1 : -1;
@@ -216,7 +224,8 @@ static void limit_rows(tgSim *s, const tgPose *pose, tgRowRule rule, tgReal h) {
   for (int t = 0; t < m->ntendon; t++) {
     if (!m->ten_limited[t]) continue;
     for (int side = 0; side < 2; side++) {
-      tgReal gap = side == 0 ? pose->ten_length[t] - m->ten_range[2 * t] : m->ten_range[2 * t + 1] - pose->ten_length[t];
+      tgReal gap = (side == 0 ? pose->ten_length[t] - m->ten_range[2 * t] : m->ten_range[2 * t + 1] - pose->ten_length[t]) -
+                   s->limit_clearance;
       if (!may_act(s, rule, gap, s->rows->mem_row[6 * m->neq + 2 * m->njnt + 2 * t + side])) continue;
       int row = open_row(s, TG_ROW_LIMIT, t, 2 + side, 0, gap);
       if (row >= 0) add_tendon(s, t, side == 0 ? 1 : -1, row);
@@ -258,7 +267,8 @@ bool tgi_row_closes_faster(const tgSim *s, int row, double speed) {
 static int contact_row(tgSim *s, const tgPose *pose, int i, int part, int remembered) {
   const tgModel *m = &s->m;
   tgContactRow *c = &s->contact[i];
-  int row = open_row(s, part == 0 ? TG_ROW_NORMAL : TG_ROW_TANGENT, i, part, part == 0 ? 0 : c->friction[part - 1], part == 0 ? c->gap : 0);
+  tgReal limit = part == 0 ? 0 : c->friction[part - 1], gap = part == 0 ? c->gap - s->clearance : 0;
+  int row = open_row(s, part == 0 ? TG_ROW_NORMAL : TG_ROW_TANGENT, i, part, limit, gap);
   if (row < 0) return row;
   tgReal screw[6];
   tgi_contact_screw(c, part, screw);
@@ -274,7 +284,7 @@ static void contact_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule)
     tgContactRow *c = &s->contact[i];
     int cls[3], first = s->nrow;
     tgi_contacts_recall(s, c, cls);
-    if (!may_act(s, rule, c->gap, cls[0])) continue;
+    if (!may_act(s, rule, c->gap - s->clearance, cls[0])) continue;
     int row = contact_row(s, pose, i, 0, cls[0]);
     if (row >= 0 && !acts(s, rule, h, row)) {
       s->nrow--;
@@ -311,8 +321,11 @@ bool tgi_row_is_fast(tgSim *s, const tgPose *pose, int row, const tgReal *u) {
   return approach > least;
 }
 
+double tgi_rows_rest_speed(const tgSim *s) { return fmax(tgi_gravity(s) * s->h / 16, tgi_impulse_options(s)->restitution_speed); }
+
 bool tgi_row_may_bounce(tgSim *s, const tgPose *pose, int row) {
-  if (s->ahead) return false;   // a flow
+  if (tgRe(s->clearance) > 0 && tgRe(s->dt) == 0) return tgi_row_closes_faster(s, row, tgi_rows_rest_speed(s));
+  if (s->ahead || (tgRe(s->clearance) > 0 && tgRe(s->dt) != 0)) return false;   // a flow
   if (tgRe(s->dt) != 0) return tgi_row_closes_faster(s, row, bounce_speed(s, tgRe(s->dt)));
   return tgi_row_closes_faster(s, row, tgi_impulse_options(s)->restitution_speed) && tgi_row_is_fast(s, pose, row, s->vhat);
 }
@@ -398,6 +411,13 @@ tgStatus tgi_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule) {
 }
 
 // ---- names ----
+
+uint64_t tgi_row_name(const tgSim *s, int row) {
+  const tgRows *r = s->rows;
+  const tgContactRow *c = r->kind[row] == TG_ROW_NORMAL ? &s->contact[r->owner[row]] : NULL;
+  int name[3] = {r->kind[row], c != NULL ? c->pair : r->owner[row], c != NULL ? c->feature : r->part[row]};
+  return tg_hash(TG_HASH_START, name, sizeof name);
+}
 
 void tgi_row_bodies(const tgSim *s, int row, int body[2]) {
   const tgModel *m = &s->m;

@@ -14,8 +14,14 @@ typedef enum tgRowRule {
   TGI_ROWS_TOUCHING,   // gap at the pose within touch
   TGI_ROWS_CLOSING,    // the free motion ends within touch: gap + h J (vhat - v0), the pose being q0 (+) h v0
   TGI_ROWS_RESTING,    // of an impact at the pose: within touch, or what forces would close in the rest of the step
-  TGI_ROWS_NEAR        // all that the search for contacts lists
+  TGI_ROWS_NEAR,       // all that the search for contacts lists
+  TGI_ROWS_CLOSED,     // gap at the pose, less the clearance, within TGI_CLOSED of that
+  TGI_ROWS_HELD        // those of them that part no faster than TGI_HOLDS
 } tgRowRule;
+
+/// Under the event stepper: share of the clearance within which a gap counts as closed; speed up to which a closed one is held.
+#define TGI_CLOSED 1e-3
+#define TGI_HOLDS 1e-4
 
 /// Contacts of tgi_contacts at the pose, and the rows of a part of a step, h long, by that rule. h = 0: no dry friction.
 tgStatus tgi_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule);
@@ -38,6 +44,8 @@ const char *tgi_row_label(const tgSim *s, int row, char *text, size_t size);
 /// The contacts: see tgContactModel.touches.
 int tgi_rows_touches(const tgSim *s);
 bool tgi_rows_touch(const tgSim *s, int i, tgContactForce *out);
+/// Which contact or limit it is, in whatever rows: a number.
+uint64_t tgi_row_name(const tgSim *s, int row);
 /// The one or two bodies of a row; -1 when there is none.
 void tgi_row_bodies(const tgSim *s, int row, int body[2]);
 
@@ -68,6 +76,8 @@ static inline double tgi_row_gain(const tgSim *s, int row, double f, double b, d
 }
 /// The row closes in the free motion at more than that speed.
 bool tgi_row_closes_faster(const tgSim *s, int row, double speed);
+/// Under the event stepper: approach speed below which an impact has no restitution, max(|g| h/16, restitution_speed).
+double tgi_rows_rest_speed(const tgSim *s);
 /// A normal closes fast enough in the free motion to bounce, if it had restitution.
 bool tgi_row_may_bounce(tgSim *s, const tgPose *pose, int row);
 tgStatus tgi_rows_jacobian(tgSim *s, const tgPose *pose, const tgReal *u, const tgReal *y, const tgiPlaces *to, const int *at, tgReal *R);

@@ -45,6 +45,7 @@ typedef struct Sum {
   const tgReal *gaps;     // NULL: none
   tgReal *gq;
   tgParamGrad *p;
+  tgReal *clearance;      // of p, which the gaps are less; NULL: none
 } Sum;
 
 // Contacts of one pair of bodies that follow each other: of each product the bodies' relative twist for its velocity and the sum of
@@ -76,6 +77,7 @@ static void add_feature_gradient(const Sum *sum, tgContactRow *c, const tgReal g
 static void contact_vjp(const Sum *sum, tgContactRow *c, BodyPair *pair) {
   const tgReal *dir[3] = {c->n, c->t1, c->t2};
   tgReal g[7] = {0, 0, 0, 0, 0, 0, sum->gaps != NULL ? sum->gaps[c->row] : 0}, g1[3] = {0, 0, 0}, g2[3] = {0, 0, 0};
+  if (sum->clearance != NULL) *sum->clearance -= g[6];
   for (int t = 0; t < sum->n; t++) {
     const tgReal *y = sum->term[t].y + c->row, *V = pair->V[t];
     tgReal F[6], Y[3] = {0, 0, 0}, vp[3], x[3];
@@ -225,7 +227,7 @@ void tgi_rows_gap_vjp(tgSim *s, const tgPose *pose, const tgReal *y, tgReal *gq,
 }
 
 void tgi_rows_sum_vjp(tgSim *s, const tgPose *pose, int n, const tgiRowProduct *term, const tgReal *gaps, tgReal *gq, tgParamGrad *p) {
-  Sum sum = {s, pose, n, term, gaps, gq, p};
+  Sum sum = {s, pose, n, term, gaps, gq, p, p != NULL ? TG_NUMBER_GRAD(p, gap) : NULL};
   tgi_contacts_d(s, pose);
   contacts_vjp(&sum);
   for (int t = 0; t < n; t++) other_rows_vjp(s, pose, term[t].y, term[t].u, gq, p);

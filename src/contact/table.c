@@ -3,6 +3,7 @@
 
 #define MODELS(X) \
   X(lcp)       /* frictional linear complementarity at velocity level */ \
+  X(toi)       /* the same rows, solved at the times of impact, between which motions are free of contact */ \
   X(barrier)   /* a potential of all pairs of triangles, minimised over each step */ \
   X(sdrs)      /* the same with a potential of compact support, a baseline */ \
   X(softmin)   /* a force field in closed form between oriented points */

@@ -153,6 +153,8 @@ struct tgSim {
   tgStatus unsolved;           // of the first solve of the step that had no answer, TG_OK: all had
   bool opened;                 // vhat and L are of the free motion of dt from the start, and nothing else of a part is made yet
   double rest;                 // what was left of the step when its first forces were taken, row_surge's [s]
+  tgReal clearance;            // gap at which bodies meet [m], and limits [m or rad]: 0, but under the event stepper
+  tgReal limit_clearance;
   bool ahead;                  // rows are at s->trial, the pose q0 (+) dt v0, else at s->start
   bool guarded;                // the impact that was made last blends two problems (step/impulse_impact.h)
   int npart;                   // parts of the last step

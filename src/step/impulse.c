@@ -408,7 +408,19 @@ tgStatus tgi_impulse_again(tgSim *s, const void *record) {
   return answer_again(s, record);
 }
 
-static tgStatus solve_flow(tgSim *s, const void *record) {
+// The same of a path whose velocity goes evenly from v0 to V: gaps and errors end at 0, gap + dt J (v0 + V)/2, however wide.
+static void path_bias(tgSim *s) {
+  tgRows *r = s->rows;
+  for (int i = 0; i < s->nrow; i++) {
+    bool moves = tgi_row_pushes(s, i) || r->kind[i] == TG_ROW_EQUALITY;
+    r->bounce[i] = 0;
+    r->rate[i] = moves ? 2 / s->dt : 0;
+    r->drift[i] = moves ? -1 : 0;
+  }
+  fill_bias(s);
+}
+
+static tgStatus solve_flow(tgSim *s, void (*bias)(tgSim *), const void *record) {
   size_t bytes = s->contact_model->kind->rows->record_bytes(s);
   tgStatus status = tgi_impulse_velocities(s, record);
   if (status != TG_OK) return status;
@@ -416,7 +428,7 @@ static tgStatus solve_flow(tgSim *s, const void *record) {
   for (int i = 0; i < s->nrow; i++)
     if (!s->pinned || s->rows->class2[i] == 0) s->rows->class2[i] = s->rows->class[i];
   tgi_rows_select(s, 1);
-  position_bias(s);
+  bias(s);
   status = answer_again(s, record != NULL ? (const char *)record + bytes : NULL);
   tgi_rows_select(s, 0);
   return status;
@@ -485,7 +497,7 @@ static tgStatus flow(tgSim *s, tgReal dt, bool last, bool held, const void *reco
   TG_TRY(tgi_rows(s, &s->trial, dt, TGI_ROWS_CLOSING));
   if (!last) TG_TRY(take_out_fast(s, &s->trial, fast));
   if (s->nrow == 0) return TG_OK;
-  tgStatus status = solve_flow(s, record);
+  tgStatus status = solve_flow(s, position_bias, record);
   if (status == TG_OK && !last && *fast == 0) *fast = turned_into(s, &s->trial);
   return status;
 }
@@ -498,6 +510,27 @@ tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, in
   }
   for (Agreement a = begin(s); again;) {
     tgStatus status = flow(s, dt, last, a.search > 0, NULL, fast);
+    if (status != TG_OK) return status;
+    TG_TRY(agree(s, &a, &again));
+  }
+  return TG_OK;
+}
+
+static tgStatus held_flow(tgSim *s, tgReal dt, bool held, const void *record) {
+  TG_TRY(tgi_impulse_part(s, dt, held));
+  memcpy(s->rows->mean, s->vhat, (size_t)s->m.nv * sizeof *s->vhat);
+  TG_TRY(tgi_rows(s, &s->start, dt, TGI_ROWS_HELD));
+  return s->nrow > 0 ? solve_flow(s, path_bias, record) : TG_OK;
+}
+
+tgStatus tgi_impulse_held_flow(tgSim *s, tgReal dt, const void *record) {
+  bool again = true;
+  if (record != NULL) {
+    recall_servos(s, record);
+    return held_flow(s, dt, true, (const char *)record + tgi_servo_record_bytes(s));
+  }
+  for (Agreement a = begin(s); again;) {
+    tgStatus status = held_flow(s, dt, a.search > 0, NULL);
     if (status != TG_OK) return status;
     TG_TRY(agree(s, &a, &again));
   }

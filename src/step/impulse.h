@@ -37,6 +37,10 @@ tgStatus tgi_impulse_open(tgSim *s, tgReal rest);
 /// A flow: v1 and the mean velocity V (row_mean_velocity). last: what closes fast rests like the others; else it has no
 /// rows, and *fast counts it. record: as above, of impulses two.
 tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, int *fast);
+/// A flow of the event stepper (step/event.h): rows of what is held at (q0, v0), there, and two problems over them,
+///   velocities  v1 = vhat + Mh^-1 J' f,  J v1 >= 0,
+///   positions   V  = vhat + Mh^-1 J' f2, gap + dt J (v0 + V)/2 >= 0,  V = row_mean_velocity the velocity at the path's end.
+tgStatus tgi_impulse_held_flow(tgSim *s, tgReal dt, const void *record);
 /// Of the rows, which are at the pose, keeps those of contacts and limits that close fast at velocity u, and of other constraints.
 tgStatus tgi_impulse_keep_fast(tgSim *s, const tgPose *pose, const tgReal *u);
 /// Makes those rows, in place of those there are, of all that is near the pose.
@@ -110,6 +114,8 @@ tgStatus tgi_impulse_vjp(tgSim *s, const tgReal *z, const tgiAdjoint *o);
 tgStatus tgi_impulse_both_vjp(tgSim *s, const tgReal *z1, const tgReal *z2, const tgiAdjoint *o);
 /// Dense derivative of the same, D (nv x (2 nv + nu), row-major): columns q, v, u. Shares no code with the adjoint.
 tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *clamps);
+/// out (nv) = derivative of the same in the length of the part.
+tgStatus tgi_impulse_length_derivative(tgSim *s, tgReal *out);
 /// v1, or of the positions' problem V.
 static inline const tgReal *tgi_problem_velocity(const tgSim *s) { return s->problem == 0 ? s->end.vel : s->rows->mean; }
 /// The part that is in the sim is an impact.

@@ -119,13 +119,18 @@ static tgStatus guard(tgSim *s, const void *record) {
 }
 
 tgStatus tgi_impact(tgSim *s, const void *record) {
-  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
-  s->guarded = false;
+  size_t mark = tgi_stack_mark(s);
   TG_TRY(tgi_impulse_part(s, 0, false));
   TG_TRY(resting_rows(s));
   tgi_stack_free(s, mark);
+  bounces(s);
+  return tgi_impact_rows(s, record);
+}
+
+tgStatus tgi_impact_rows(tgSim *s, const void *record) {
+  size_t nv = (size_t)s->m.nv;
+  s->guarded = false;
   if (s->nrow > 0) {
-    bounces(s);
     tgStatus status = tgi_impulse_velocities(s, record);
     if (status != TG_OK) return status;
   }

@@ -13,6 +13,8 @@
 /// below 1, and the second problem of the rows is v_c, row_mean_velocity. record: of the first problem and, if guarded, the
 /// second; NULL: there is none.
 tgStatus tgi_impact(tgSim *s, const void *record);
+/// The same of rows that stand already, with their bounces, in a part that tgi_impulse_part has begun.
+tgStatus tgi_impact_rows(tgSim *s, const void *record);
 /// Adjoint of the impact in the sim, of gv at its end; positions stay.
 tgStatus tgi_impact_vjp(tgSim *s, const tgReal *gv, const tgiAdjoint *o);
 

@@ -360,6 +360,17 @@ static tgStatus add_far_residual(tgSim *s, const Parts *p) {
   return TG_OK;
 }
 
+// -drift J dv of rows at the start
+static void add_start_drift(const tgSim *s, const Parts *p) {
+  for (int i = 0; i < s->nrow; i++) {
+    const int *span = s->rows->span + 4 * i;
+    const tgReal *J = tgi_row(s, s->rows->J, i), drift = s->rows->drift[i];
+    if (tgRe(drift) == 0) continue;
+    for (int d = span[0]; d < span[3]; d = d + 1 == span[1] ? span[2] : d + 1, J++)
+      if (*J != 0) p->R[p->row_at[i] + p->to.v[d]] -= drift * *J;
+  }
+}
+
 // R = dr for all columns
 static tgStatus residual_jacobian(tgSim *s, const Parts *p) {
   size_t mark = tgi_stack_mark(s);
@@ -367,6 +378,7 @@ static tgStatus residual_jacobian(tgSim *s, const Parts *p) {
   add_row_products(s, NULL, p->G, p);
   if (s->ahead) TG_TRY(add_far_residual(s, p));
   else TG_TRY(add_pose_residual(s, p, p->R));
+  if (!s->ahead) add_start_drift(s, p);
   if (tgi_any_bounce(s)) {
     tgReal *free_motion = tgi_stack_real(s, p->size);
     if (free_motion == NULL) return tgi_no_room(s, "Jacobian");
@@ -474,6 +486,76 @@ tgStatus tgi_impulse_jacobian(tgSim *s, tgReal *D, int *clamps) {
   if (status >= 0) status = balance_jacobian(s, tgi_problem_velocity(s), rows ? s->rows->f : NULL, &p, p.G, clamps);
   if (status >= 0 && rows) status = add_impulse_change(s, &p);
   if (status >= 0) scatter(s, &p, D);
+  tgi_stack_free(s, mark);
+  return status;
+}
+
+// ---- in the length of the part ----
+
+// what h adds to (dA) beta of redundant rows through Mh: -J Mh^-1 (dMh/dh) Mh^-1 J' beta, a = Mh^-1 J' beta
+static void response_to_length(const tgSim *s, const tgReal *a, tgReal *row, tgReal *x) {
+  const tgModel *m = &s->m;
+  tgStepEnd at;
+  bool servos = tgi_servo_end(s, s->start.vel, &at) != NULL;
+  for (int i = 0; i < s->nrow; i++) {
+    tgReal sum = 0, late = 0;
+    for (int d = 0; d < m->nv; d++) {
+      row[d] = tgi_row_number(s, s->rows->MiJ, i, d);
+      if (!tgi_explicit_damping(s)) sum += row[d] * (m->dof_damping[d] + 2 * s->dt * tgi_implicit_stiffness(s, d)) * a[d];
+    }
+    if (servos) tgi_servo_matrix_vjp(s, s->dt, row, a, NULL, NULL, &late);
+    x[i] = -(sum + late);
+  }
+}
+
+// Mh dv/dh at held free impulses: Mh (u - v) = h (tau - c) - h^2 K v, servos at the end, and dry friction at its bound
+static void balance_by_length(const tgSim *s, const tgReal *u, tgReal *unit, tgReal *x) {
+  const tgModel *m = &s->m;
+  tgStepEnd at;
+  const tgStepEnd *end = tgi_servo_end(s, u, &at);
+  if (end != NULL) tgi_servo_forces(s, end, x);
+  for (int d = 0; d < m->nv; d++) {
+    tgReal tau = end != NULL ? s->qfrc_applied[d] + x[d] + s->qfrc_passive[d] : s->tau[d], rate = 0;
+    if (end != NULL) {
+      for (int k = 0; k < m->nv; k++) unit[k] = k == d;
+      rate = s->dt * tgi_servo_rate(s, end, unit);
+    }
+    x[d] = tau - s->bias[d] + rate;
+    if (!tgi_explicit_damping(s))
+      x[d] -= 2 * s->dt * tgi_implicit_stiffness(s, d) * u[d] + m->dof_damping[d] * (u[d] - s->start.vel[d]);
+  }
+}
+
+static tgStatus add_rows_by_length(tgSim *s, const tgReal *g, tgReal *out) {
+  const tgRowSolver *k = s->contact_model->kind->rows;
+  size_t n = (size_t)s->nrow, nv = (size_t)s->m.nv;
+  tgReal *r = tgi_stack_real(s, 4 * n + 1), *df = r + n, *beta = r + 2 * n, *x = r + 3 * n, *a = tgi_stack_real(s, 2 * nv + 1);
+  if (r == NULL || a == NULL) return tgi_no_room(s, "Jacobian");
+  for (size_t i = 0; i < n; i++) r[i] = tgi_row_dot(s, s->rows->J, (int)i, g) - s->rows->rate[i] * s->rows->gap[i] / s->dt;
+  k->solve_jvp(s, r, df);
+  if (k->null_part(s, beta)) {
+    tgi_rows_tmul(s, beta, a);
+    tgi_impulse_solve(s, a, a);
+    response_to_length(s, a, a + nv, x);
+    k->null_jvp(s, x, df);
+  }
+  tgi_rows_respond(s, df, out);
+  return TG_OK;
+}
+
+tgStatus tgi_impulse_length_derivative(tgSim *s, tgReal *out) {
+  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
+  bool rows = s->nrow > 0 && !tgi_no_contact_gradient(s);
+  tgReal *g = tgi_stack_real(s, 2 * nv + 1);
+  if (g == NULL) return tgi_no_room(s, "Jacobian");
+  balance_by_length(s, tgi_problem_velocity(s), g + nv, g);
+  for (int i = 0; rows && i < s->nrow; i++) {
+    int side = s->rows->kind[i] == TG_ROW_FRICTION ? s->contact_model->kind->rows->side(s, i) : 0;
+    if (side != 0) tgi_row_add(s, s->rows->J, i, side * s->rows->limit[i] / s->dt, g);
+  }
+  tgi_impulse_solve(s, g, g);
+  memcpy(out, g, nv * sizeof *out);
+  tgStatus status = rows ? add_rows_by_length(s, g, out) : TG_OK;
   tgi_stack_free(s, mark);
   return status;
 }

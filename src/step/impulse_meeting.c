@@ -8,7 +8,6 @@
 #include "dyn/dynamics.h"
 #include "step/impulse_flow.h"
 #include "step/step.h"
-#include "tangere/base.h"
 
 // gaps at a meeting are at most this [m or rad]
 static const double meets = 1e-11;
@@ -28,14 +27,6 @@ typedef struct LeftOut {
   int n;
 } LeftOut;
 
-// which contact or limit it is, in whatever rows
-static uint64_t row_name(const tgSim *s, int row) {
-  const tgRows *r = s->rows;
-  const tgContactRow *c = r->kind[row] == TG_ROW_NORMAL ? &s->contact[r->owner[row]] : NULL;
-  int name[3] = {r->kind[row], c != NULL ? c->pair : r->owner[row], c != NULL ? c->feature : r->part[row]};
-  return tg_hash(TG_HASH_START, name, sizeof name);
-}
-
 static bool left_out(const LeftOut *out, uint64_t name) {
   for (int k = 0; out != NULL && k < out->n; k++)
     if (out->name[k] == name) return true;
@@ -51,7 +42,7 @@ static void least_gap(const tgSim *s, const LeftOut *out, bool from_zero, Meetin
   for (int i = 0; i < s->nrow; i++) {
     double gap = tgRe(s->rows->gap[i]), size = from_zero ? fabs(gap) : gap;
     if (!tgi_row_pushes(s, i) || (out == NULL && size >= least)) continue;
-    uint64_t name = row_name(s, i);
+    uint64_t name = tgi_row_name(s, i);
     bool left = left_out(out, name);
     at->passes = at->passes || (left && gap < -TG_TOUCH);
     if (left || size >= least) continue;
@@ -66,7 +57,7 @@ static void least_gap(const tgSim *s, const LeftOut *out, bool from_zero, Meetin
 // it, and slowly in the flow.
 static bool slipped_in(const tgSim *s, const LeftOut *out) {
   for (int i = 0; i < s->nrow; i++)
-    if (tgi_row_pushes(s, i) && tgRe(s->rows->gap[i]) < -TG_TOUCH && !left_out(out, row_name(s, i))) return true;
+    if (tgi_row_pushes(s, i) && tgRe(s->rows->gap[i]) < -TG_TOUCH && !left_out(out, tgi_row_name(s, i))) return true;
   return false;
 }
 
@@ -225,7 +216,7 @@ static tgStatus leave_out(tgSim *s, LeftOut *out) {
   out->n = 0;
   if (out->name == NULL) return tgi_no_room(s, "parts");
   for (int i = 0; i < s->nrow; i++)
-    if (tgi_row_pushes(s, i) && tgRe(s->rows->gap[i]) <= TG_TOUCH) out->name[out->n++] = row_name(s, i);
+    if (tgi_row_pushes(s, i) && tgRe(s->rows->gap[i]) <= TG_TOUCH) out->name[out->n++] = tgi_row_name(s, i);
   return TG_OK;
 }
 

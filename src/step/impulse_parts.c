@@ -49,7 +49,7 @@ static int servo_ties(tgSim *s) {
 }
 
 // the part in the sim is not the last, whose own rows and actuators show where it is not smooth
-static void note_edges(tgSim *s, double h) {
+void tgi_parts_note_edges(tgSim *s, double h) {
   int ties = servo_ties(s);
   if (ties > 0 && s->nedge == 0) snprintf(s->edge, sizeof s->edge, "an actuator at its clamp, before an impact");
   s->nedge += ties;
@@ -71,7 +71,7 @@ static uint64_t mix(uint64_t hash, uint64_t x) {
 }
 
 // adds what the part in the sim chose, of the rows that act
-static void hash_choices(tgSim *s) {
+void tgi_parts_hash_choices(tgSim *s) {
   const tgRows *r = s->rows;
   s->part_mode = tg_hash(s->part_mode, s->act_hold, (size_t)s->m.nu * sizeof *s->act_hold);
   s->part_mode = tg_hash(s->part_mode, s->jnt_hold, (size_t)s->m.njnt * sizeof *s->jnt_hold);
@@ -92,7 +92,7 @@ static void *record_of(const tgSim *s, int k) {
 const void *tgi_part_record(const tgSim *s, int k) { return record_of(s, k); }
 
 // keeps what was solved for in the part in the sim: which actuators are held, the answers to the first problem and the second
-static void record_part(const tgSim *s, bool two, void *to) {
+void tgi_part_record_answers(const tgSim *s, bool two, void *to) {
   tgSim *sim = (tgSim *)(uintptr_t)s;   // the problem is selected and put back
   const tgRowSolver *solver = s->contact_model->kind->rows;
   char *at = (char *)to + tgi_servo_record_bytes(s);
@@ -108,8 +108,8 @@ static void record_part(const tgSim *s, bool two, void *to) {
 // the part in the sim, a flow or an impact, is one of the step
 static void keep_part(tgSim *s, tgiPartKind kind, tgReal dt, tgReal rest) {
   note_part(s, kind, dt, rest);
-  hash_choices(s);
-  record_part(s, two_problems(s), record_of(s, s->npart - 1));
+  tgi_parts_hash_choices(s);
+  tgi_part_record_answers(s, two_problems(s), record_of(s, s->npart - 1));
 }
 
 tgStatus tgi_part_load(tgSim *s, int k) {
@@ -136,7 +136,7 @@ static void copy_memory(const tgSim *s, int *contact, int *pair, int *row, int *
   memcpy(count, count0, 2 * sizeof *count);
 }
 
-static void save_memory(tgSim *s) {
+void tgi_parts_save_memory(tgSim *s) {
   tgRows *r = s->rows;
   copy_memory(s, r->old_contact, r->old_pair, r->old_row, r->old_count, r->mem_contact, r->mem_pair, r->mem_row, r->mem_count);
 }
@@ -174,7 +174,7 @@ static tgStatus impact(tgSim *s, double h) {
   TG_TRY(tgi_impact(s, NULL));
   tgi_rows_warm(s);
   keep_part(s, TGI_IMPACT, 0, h);
-  note_edges(s, h);
+  tgi_parts_note_edges(s, h);
   s->info.nimpact++;
   start_at(s, s->start.q, s->rows->after);
   return TG_OK;
@@ -186,7 +186,7 @@ static tgStatus flow_to(tgSim *s, double h, tgReal t, tgReal *rest) {
   TG_TRY(tgi_impulse_flow(s, t, false, NULL, &fast));
   TG_TRY(tgi_flow_end(s));
   keep_part(s, TGI_FLOW, t, *rest);
-  note_edges(s, h);
+  tgi_parts_note_edges(s, h);
   start_at(s, s->end.q, s->end.vel);
   *rest -= t;
   return TG_OK;
@@ -220,7 +220,7 @@ static tgStatus run(tgSim *s, double h, tgiPartKind kind, const void *record, bo
     TG_TRY(tgi_impulse_open(s, rest));
     TG_TRY(tgi_impulse_flow(s, rest, kind == TGI_LAST_FLOW, record, &fast));
     if (fast == 0) break;
-    if (!*cut) save_memory(s);
+    if (!*cut) tgi_parts_save_memory(s);
     *cut = true;
     TG_TRY(cut_flow(s, h, &rest, &last, &kind));
   }
@@ -249,7 +249,7 @@ void tgi_parts_record(const tgSim *s, void *to) {
   Head head = {.single = s->npart == 1, .kind = tgi_part_kind(s, 0)};
   memset(to, 0, HEAD);
   memcpy(to, &head, sizeof head);
-  if (head.single) record_part(s, true, (char *)to + HEAD);
+  if (head.single) tgi_part_record_answers(s, true, (char *)to + HEAD);
 }
 
 tgStatus tgi_parts_step(tgSim *s, double h, const void *record) {

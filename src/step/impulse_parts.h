@@ -17,6 +17,17 @@ void tgi_parts_record(const tgSim *s, void *to);
 tgStatus tgi_parts_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *dp, int *clamps);
 tgStatus tgi_parts_jacobian(tgSim *s, tgReal *D, int *clamps);
 
+// ---- what the event stepper (step/event.h) has in common ----
+
+/// The part in the sim is not the last, whose own rows and actuators show where it is not smooth: counts where it is not.
+void tgi_parts_note_edges(tgSim *s, double h);
+/// Adds to s->part_mode what the part in the sim chose, of the rows that act.
+void tgi_parts_hash_choices(tgSim *s);
+/// Keeps what was solved for in the part in the sim: which actuators are held, the answers to the first problem and, two, the second.
+void tgi_part_record_answers(const tgSim *s, bool two, void *to);
+/// Keeps the memory, in the place that tgi_parts_swap_memory swaps with.
+void tgi_parts_save_memory(tgSim *s);
+
 // ---- between impulse_parts.c and its derivative ----
 
 /// A drift takes what touches within rounding to gap 0, before or after, at the velocity that it has: too short for forces. A flow is

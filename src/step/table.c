@@ -3,12 +3,14 @@
 
 #include <string.h>
 
+#include "step/event.h"
 #include "step/explicit.h"
 #include "step/minimise.h"
 #include "step/impulse.h"
 
 static const tgStepper *const table[] = {
     &tgi_impulse,    // velocities jump by the impulses of constraint rows
+    &tgi_event,      // the same between first contacts, which are found along paths
     &tgi_minimise,   // coordinates after the step minimise inertia and potentials
     &tgi_explicit,   // forces in closed form: Euler, Runge-Kutta
 };

@@ -1,4 +1,5 @@
 // narrow.c: dispatch of one pair by the kinds of its shapes; the polytope of a box.
+#include "coll/features/convex.h"
 #include "coll/features/pair.h"
 
 static bool is_round(const tgShape *S) { return S->type == TG_GEOM_SPHERE || S->type == TG_GEOM_CAPSULE; }
@@ -29,6 +30,28 @@ static const tgShape *with_hull(const tgShape *S, Box *box) {
   box->shape = *S;
   box->shape.hull = &box->hull;
   return &box->shape;
+}
+
+bool tgi_edge_normal(const tgShape *A, const tgShape *B, double n[3]) {
+  Box box_a, box_b;
+  tgiPair P = {.A = with_hull(A, &box_a), .B = with_hull(B, &box_b)};
+  if (P.A == NULL || P.B == NULL || P.A->hull == NULL || P.B->hull == NULL) return false;
+  tgiConvex X, Y;
+  static const tgiPart all = {.edge = NULL};
+  tgi_convex_pair(&P, &X, &Y);
+  tgiAxis best = tgi_best_edges(&X, &all, &Y, &all, INFINITY);
+  if (best.i < 0) return false;
+  tgiSegment a, b;
+  double u[3];
+  tgi_convex_edge(&X, best.i, &a, NULL, NULL);
+  tgi_convex_edge(&Y, best.j, &b, NULL, NULL);
+  tgi_d3_cross(u, a.u, b.u);
+  double scale = best.side * (X.is_a ? 1 : -1) / tgi_d3_norm(u);
+  for (int i = 0; i < 3; i++) {
+    n[i] = 0;
+    for (int k = 0; k < 3; k++) n[i] += tgRe(Y.S->mat[3 * i + k]) * u[k] * scale;
+  }
+  return true;
 }
 
 int tgi_collide(const tgShape *A, const tgShape *B, double margin, tgCollide want, int32_t memory[TG_PAIR_MEMORY],

@@ -44,6 +44,9 @@ typedef struct tgContactPoint {
                           ///< the mean of its corners and its normal; anything where there is no part
 } tgContactPoint;
 
+/// Unit n from B to A across the two edges that separate two polytopes most; false: no two do, or one is none.
+bool tgi_edge_normal(const tgShape *A, const tgShape *B, double n[3]);
+
 /// Contact points with gap <= margin, in a fixed order, at most TG_PAIR_POINTS. Returns their count, or
 /// a negative tgStatus when a shape has no hull but needs one (TG_ERR_UNSUPPORTED). memory is read and
 /// updated (reference-feature hysteresis); the points are a function of the poses for given memory. D and Ds

@@ -60,7 +60,7 @@ void tg_intersections_free(tgIntersections *t) {
 typedef struct Frames { const tgReal *pos, *mat; } Frames;
 
 static Frames frames_of(const tgSim *s) {
-  return (Frames){tg_sim_field_named(s, "geom_xpos").data, tg_sim_field_named(s, "geom_xmat").data};
+  return (Frames){s->start.geom_xpos, s->start.geom_xmat};
 }
 
 // at the sim's sizes

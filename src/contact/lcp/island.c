@@ -81,7 +81,7 @@ static bool pushes_error(const tgSim *s, const tgiLcpIsland *k, int a, int i) {
   bool cut = s->problem == 1 && s->ahead && tgRe(r->drift[i]) == 0;   // to the push speed
   double gap = tgRe(r->gap[i]);
   if (k->kind[a] != TGI_LCP_NORMAL || (tgRe(r->rate[i]) == 0 && !cut)) return false;
-  if (s->problem == 1) gap -= tgRe(s->dt * tgi_row_dot(s, r->J, i, s->start.vel));
+  if (s->problem == 1 && s->ahead) gap -= tgRe(s->dt * tgi_row_dot(s, r->J, i, s->start.vel));
   return gap < 0;
 }
 

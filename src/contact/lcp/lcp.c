@@ -58,7 +58,8 @@ static size_t pool_bytes(const tgCapacity *z) {
 // the problem of velocities, and that of positions where the rule has one
 enum { PROBLEMS = 2 };
 static int problems(const tgContact *c) {
-  return ((const tgImpulseOptions *)(const void *)c->options)->contact_rule == TG_RULE_CLOSING ? PROBLEMS : 1;
+  bool closing = ((const tgImpulseOptions *)(const void *)c->options)->contact_rule == TG_RULE_CLOSING;
+  return closing || c->kind->two_problems ? PROBLEMS : 1;
 }
 
 // all but the solver's scratch
@@ -91,7 +92,7 @@ static void place(const tgContact *c, const tgCapacity *z, tgLayout *l, tgiLcpWo
   }
 }
 
-static size_t solver_bytes(const tgContact *c, const tgCapacity *z) {
+size_t tgi_lcp_solver_bytes(const tgContact *c, const tgCapacity *z) {
   tgLayout l = {.base = NULL};
   tgiLcpWork *w[PROBLEMS];
   place(c, z, &l, w);
@@ -209,7 +210,7 @@ static tgStatus recall(tgSim *s, const void *from) {
 #define LCP(kind, ...) TGI_OPTION_##kind(tgLcpOptions, __VA_ARGS__)
 static const tgiOption option[] = {TG_IMPULSE_OPTIONS(LCP) TG_LCP_OPTIONS(LCP)};
 
-static const tgRowSolver rows = {
+const tgRowSolver tgi_lcp_rows = {
     .solve = impulses,
     .record_bytes = record_bytes,
     .record = record,
@@ -228,11 +229,11 @@ const tgContactModel tgi_lcp_model = {
     .word = "lcp",
     .stepper = "impulse",
     .options = TGI_OPTION_LIST(option, tgLcpOptions),
-    .solver_bytes = solver_bytes,
+    .solver_bytes = tgi_lcp_solver_bytes,
     .prepare = prepare,
     .release = release,
     .nonsmooth = tgi_lcp_nonsmooth,
     .touches = tgi_rows_touches,
     .touch = tgi_rows_touch,
-    .rows = &rows,
+    .rows = &tgi_lcp_rows,
 };

@@ -17,7 +17,9 @@ static void add_tie(tgGradInfo *info, const char *what, const char *label) {
 }
 
 // rows are those of what touches at the start of the step
-static bool touching(const tgSim *s) { return !s->ahead && tgRe(s->dt) != 0; }
+static bool touching(const tgSim *s) { return !s->ahead && tgRe(s->dt) != 0 && tgRe(s->clearance) == 0; }
+// a flow with a problem of positions
+static bool two_problems(const tgSim *s) { return s->ahead || (tgRe(s->clearance) > 0 && tgRe(s->dt) != 0); }
 
 static void nonsmooth_contacts(const tgSim *s, tgGradInfo *info) {
   const tgModel *m = &s->m;
@@ -150,7 +152,7 @@ static void nonsmooth_redundant(const tgSim *s, tgGradInfo *info) {
 static void nonsmooth_second(const tgSim *s, tgGradInfo *info) {
   tgSim *sim = (tgSim *)(uintptr_t)s;   // the problem is selected and put back
   tgi_rows_select(sim, 1);
-  nonsmooth_rows(s, s->ahead ? 1 / tgRe(s->dt) : 0, info);
+  nonsmooth_rows(s, two_problems(s) ? 1 / tgRe(s->dt) : 0, info);
   if (unnamed(info) && s->info.rank_deficient) nonsmooth_redundant(s, info);
   tgi_rows_select(sim, 0);
 }
@@ -158,7 +160,7 @@ static void nonsmooth_second(const tgSim *s, tgGradInfo *info) {
 void tgi_lcp_nonsmooth(const tgSim *s, double h, tgGradInfo *info) {
   if (s->nrow > 0) nonsmooth_rows(s, touching(s) ? tgi_impulse_options(s)->erp / h : 0, info);
   if (s->nrow > 0 && touching(s) && unnamed(info) && s->info.rank_deficient) nonsmooth_redundant(s, info);
-  if (s->nrow > 0 && (s->ahead || (tgRe(s->dt) == 0 && s->guarded))) nonsmooth_second(s, info);
+  if (s->nrow > 0 && (two_problems(s) || (tgRe(s->dt) == 0 && s->guarded))) nonsmooth_second(s, info);
   nonsmooth_contacts(s, info);
   if (s->nedge > 0) {
     if (unnamed(info)) {

@@ -59,7 +59,4 @@ void tgi_lcp_null_tangent(const tgSim *s, const tgReal *x, tgReal *df);
 void tgi_lcp_null_adjoint(const tgSim *s, const tgReal *g, tgReal *alpha);
 int tgi_lcp_side(const tgSim *s, int row);
 
-/// Of tgContactModel.
-void tgi_lcp_nonsmooth(const tgSim *s, double h, tgGradInfo *info);
-
 #endif

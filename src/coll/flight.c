@@ -1,0 +1,297 @@
+// flight.c: see flight.h. The pair that is shown clear for the shortest time is looked at next, at the end of that time.
+#include "coll/flight.h"
+
+#include <string.h>
+
+#include "coll/broad.h"
+#include "coll/contacts.h"
+#include "coll/flight_bound.h"
+#include "kin/kinematics.h"
+#include "math/d3.h"
+
+void tgi_flight_at(const tgModel *m, const tgiFlight *f, tgReal t, tgReal *w, tgReal *u) {
+  tgReal tau = t / f->s;
+  for (int d = 0; d < m->nv; d++) {
+    tgReal change = f->v1[d] - f->v0[d];
+    w[d] = t * (f->v0[d] + 0.5 * tau * change);
+    u[d] = f->v0[d] + tau * change;
+  }
+}
+
+void tgi_flight_pose(const tgModel *m, const tgiFlight *f, tgReal t, tgReal *w, tgReal *q, tgPose *pose, tgReal *u) {
+  tgi_flight_at(m, f, t, w, q);   // q: the rate, for a moment; nq >= nv
+  tgi_integrate_jacobian(m, w, 1, NULL, q, u);
+  tg_model_integrate(m, f->q, w, q);
+  tgi_kinematics(m, q, pose);
+}
+
+// ---- one search ----
+
+typedef struct Search {
+  tgSim *s;
+  const tgiFlight *path;
+  tgiFirst *f;
+  double *until;            // npair: clear up to there; INFINITY: all along the path
+  int *pair, npair;         // those that may meet at all
+  tgReal *w, *q, *u;
+  double *d0, *d1, *slope, *past;
+  double t;                 // of the pose s->trial
+} Search;
+
+// the velocity of a contact's gap: n.(velocity of geom1's body - of geom2's) at p
+static tgReal gap_rate(const tgSim *s, const tgPose *pose, const tgReal *u, int pair, const tgContactPoint *c) {
+  const tgModel *m = &s->m;
+  tgReal V1[6], V2[6], v1[3], v2[3];
+  tgi_body_velocity(s, pose, m->geom_body[m->pair_geom1[pair]], u, V1);
+  tgi_body_velocity(s, pose, m->geom_body[m->pair_geom2[pair]], u, V2);
+  tgi_sp_point_velocity(v1, V1, c->p);
+  tgi_sp_point_velocity(v2, V2, c->p);
+  tgi_v3_sub(v1, v1, v2);
+  return tgi_v3_dot(c->n, v1);
+}
+
+bool tgi_flight_gap(tgSim *s, const tgPose *pose, const tgReal *u, int pair, int feature, tgReal *gap, tgReal *rate) {
+  tgContactPoint point[TG_PAIR_POINTS];
+  double distance;
+  int count = tgi_contacts_of_pair(s, pose, pair, TG_CONTACT_MARGIN, point, &distance);
+  for (int i = 0; i < count; i++) {
+    if (point[i].feature != feature) continue;
+    *gap = point[i].gap;
+    *rate = gap_rate(s, pose, u, pair, &point[i]);
+    return true;
+  }
+  return false;
+}
+
+static void real_twist(const tgSim *s, const tgPose *pose, int body, const tgReal *u, double V[6]) {
+  tgReal x[6];
+  tgi_body_velocity(s, pose, body, u, x);
+  for (int i = 0; i < 6; i++) V[i] = tgRe(x[i]);
+}
+
+// the rest of the path from the pose at t on
+static tgiStretch rest_of(const Search *k) {
+  int nv = k->s->m.nv;
+  double s = tgRe(k->path->s);
+  for (int d = 0; d < nv; d++) {
+    double v0 = tgRe(k->path->v0[d]), v1 = tgRe(k->path->v1[d]);
+    k->slope[d] = (v1 - v0) / s;
+    k->d0[d] = v0 + k->t * k->slope[d];
+    k->d1[d] = v1;
+    k->past[d] = tgRe(k->w[d]);
+  }
+  return (tgiStretch){&k->s->m, &k->s->trial, k->d0, k->d1, k->slope, k->past, s - k->t};
+}
+
+static void place(Search *k, double t) {
+  if (t == k->t) return;
+  k->t = t;
+  tgi_flight_pose(&k->s->m, k->path, t, k->w, k->q, &k->s->trial, k->u);
+}
+
+// first of the pair's closed contacts
+static int first_closed(const tgiFirst *f, int pair) {
+  int low = 0, high = f->nclosed;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    if (f->closed[middle].pair < pair) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+// which of the closed contacts a feature of the pair is; -1: none
+static int which_closed(const tgiFirst *f, int pair, int feature) {
+  for (int i = first_closed(f, pair); i < f->nclosed && f->closed[i].pair == pair; i++)
+    if (f->closed[i].feature == feature) return i;
+  return -1;
+}
+
+// the gap to which the pair may come down with any of its contacts
+static double lowest_level(const tgiFirst *f, int pair) {
+  double level = f->meet;
+  for (int i = first_closed(f, pair); i < f->nclosed && f->closed[i].pair == pair; i++) level = fmin(level, f->closed[i].level);
+  return level;
+}
+
+// share of the meeting gap within which a contact has come down to what it may
+static const double arrived = 1e-4;
+
+// A pair under way: its twists and what of it is bounded.
+typedef struct Look {
+  int pair, count;
+  tgContactPoint point[TG_PAIR_POINTS];
+  double V1[6], V2[6], level, fastest, reach;
+  tgiStretch rest;
+} Look;
+
+static void meets_now(const Search *k, const Look *l, const tgContactPoint *c) {
+  tgiFirst *f = k->f;
+  f->t = k->t;
+  f->pair = l->pair;
+  f->feature = c->feature;
+  f->which = which_closed(f, l->pair, c->feature);
+}
+
+// how far a contact is above the gap to which it may come, and whether it closes
+static double above_level(const Search *k, const Look *l, const tgContactPoint *c, double *rate) {
+  int which = which_closed(k->f, l->pair, c->feature);
+  *rate = tgRe(gap_rate(k->s, &k->s->trial, k->u, l->pair, c));
+  return tgRe(c->gap) - (which >= 0 ? k->f->closed[which].level : k->f->meet);
+}
+
+// A contact is clear for as long as gap + rate d - A d^2/2 is above its level.
+static double contact_clear(const Search *k, const Look *l, const tgContactPoint *c) {
+  const tgModel *m = &k->s->m;
+  int b1 = m->geom_body[m->pair_geom1[l->pair]], b2 = m->geom_body[m->pair_geom2[l->pair]], common = tgi_common_dof(m, b1, b2);
+  double rate, above = fmax(above_level(k, l, c, &rate), arrived * k->f->meet), p[3] = {tgRe(c->p[0]), tgRe(c->p[1]), tgRe(c->p[2])}, d = 0;
+  tgiStretch part = l->rest;
+  for (int round = 0; round < 3; round++) {
+    tgiSpeeds R = tgi_stretch_speeds(&part, b1, common, p, 0), Q = tgi_stretch_speeds(&part, b2, common, p, 0);
+    double A = R.acceleration + Q.acceleration + 2 * (R.turn + Q.turn) * (R.speed + Q.speed);
+    double root = sqrt(rate * rate + 2 * A * above), most = rate < 0 ? 2 * above / (root - rate) : A > 0 ? (root + rate) / A : INFINITY;
+    d = fmax(d, fmin(most, part.span));
+    if (most >= part.span) break;
+    part.span = 2 * most;
+  }
+  return fmin(d, l->rest.span);
+}
+
+static void begin_look(Search *k, int pair, Look *l) {
+  const tgSim *s = k->s;
+  const tgModel *m = &s->m;
+  int b1 = m->geom_body[m->pair_geom1[pair]], b2 = m->geom_body[m->pair_geom2[pair]], common = tgi_common_dof(m, b1, b2);
+  int g = m->geom_type[m->pair_geom1[pair]] == TG_GEOM_PLANE ? m->pair_geom2[pair] : m->pair_geom1[pair], body = m->geom_body[g];
+  double c[3], r = tgRe(s->geom_bound[g]);
+  for (int i = 0; i < 3; i++) c[i] = tgRe(s->trial.geom_xpos[3 * g + i]);
+  l->pair = pair;
+  l->rest = rest_of(k);
+  tgiSpeeds R = tgi_stretch_speeds(&l->rest, body, common, c, r),
+            Q = tgi_stretch_speeds(&l->rest, body == b1 ? b2 : b1, common, c, r + R.speed * l->rest.span);
+  l->fastest = R.speed + Q.speed;
+  l->reach = l->fastest * l->rest.span;
+  l->level = lowest_level(k->f, pair);
+  real_twist(s, &s->trial, b1, k->u, l->V1);
+  real_twist(s, &s->trial, b2, k->u, l->V2);
+}
+
+// The pair above a level, by the directions that its contacts have, and across its edges.
+static double pair_clear(Search *k, const Look *l, double level) {
+  tgSim *s = k->s;
+  const tgModel *m = &s->m;
+  double best = 0, n[3];
+  for (int i = 0; i < l->count && best < l->rest.span; i++) {
+    const tgReal *x = l->point[i].n;
+    bool seen = false;
+    for (int j = 0; j < i && !seen; j++) seen = tgRe(tgi_v3_dot(x, l->point[j].n)) > 1 - 1e-15;
+    for (int c = 0; c < 3; c++) n[c] = tgRe(x[c]);
+    if (!seen) best = fmax(best, tgi_flight_clear(s, &l->rest, l->pair, n, l->V1, l->V2, level));
+  }
+  tgHull scaled[2];
+  tgShape A = tgi_geom_shape(s, &s->trial, m->pair_geom1[l->pair], 0, &scaled[0]),
+          B = tgi_geom_shape(s, &s->trial, m->pair_geom2[l->pair], 1, &scaled[1]);
+  if (best < l->rest.span && tgi_edge_normal(&A, &B, n))
+    best = fmax(best, tgi_flight_clear(s, &l->rest, l->pair, n, l->V1, l->V2, level));
+  return best;
+}
+
+// how long the pair is clear from the pose on
+static tgStatus look(Search *k, int pair, double *clear, bool *met) {
+  Look l;
+  double distance, least = INFINITY, slip = arrived * k->f->meet;
+  const tgContactPoint *lowest = NULL;
+  begin_look(k, pair, &l);
+  *met = false;
+  *clear = l.rest.span;
+  k->f->looks++;
+  l.count = tgi_contacts_of_pair(k->s, &k->s->trial, pair, l.reach + k->f->meet + TG_CONTACT_MARGIN, l.point, &distance);
+  if (l.count < 0) return (tgStatus)l.count;
+  if (distance - k->f->meet > l.reach * (1 + 1e-9)) return TG_OK;
+  *clear = fmax(pair_clear(k, &l, l.level), fmax(0, distance - l.level) / fmax(l.fastest, 1e-300));
+  bool near = l.level < k->f->meet || *clear * l.fastest < k->f->meet;
+  // Where faces lie on each other the pair may be nearer than any of its contacts, which are what meets: half the level is its floor.
+  if (near) *clear = pair_clear(k, &l, 0.5 * l.level);
+  for (int i = 0; i < l.count && near; i++) {
+    double rate, above = above_level(k, &l, &l.point[i], &rate);
+    if (rate < 0 && above < least) {
+      least = above;
+      lowest = &l.point[i];
+    }
+    *clear = fmin(*clear, contact_clear(k, &l, &l.point[i]));
+  }
+  *clear = fmin(*clear, l.rest.span);
+  *met = lowest != NULL && least <= slip;
+  if (*met) meets_now(k, &l, lowest);
+  return TG_OK;
+}
+
+static bool take(Search *k) {
+  tgSim *s = k->s;
+  size_t nv = (size_t)s->m.nv;
+  k->until = tgi_stack_bytes(s, ((size_t)s->m.npair + 1) * sizeof *k->until);
+  k->pair = tgi_stack_bytes(s, ((size_t)s->m.npair + 1) * sizeof *k->pair);
+  k->w = tgi_stack_real(s, nv + 1);
+  k->u = tgi_stack_real(s, nv + 1);
+  k->q = tgi_stack_real(s, (size_t)s->m.nq + 1);
+  k->d0 = tgi_stack_bytes(s, (4 * nv + 1) * sizeof *k->d0);
+  if (k->until == NULL || k->pair == NULL || k->w == NULL || k->u == NULL || k->q == NULL || k->d0 == NULL) return false;
+  k->d1 = k->d0 + nv;
+  k->slope = k->d1 + nv;
+  k->past = k->slope + nv;
+  return true;
+}
+
+// the pairs whose spheres meet on the way, at the start of which the pose is
+static tgStatus list_pairs(Search *k) {
+  tgSim *s = k->s;
+  const tgModel *m = &s->m;
+  size_t mark = tgi_stack_mark(s);
+  double *centre = tgi_stack_bytes(s, (4 * (size_t)m->ngeom + 1) * sizeof *centre), *radius = centre + 3 * m->ngeom;
+  tgiStretch rest = rest_of(k);
+  tgiBroad broad;
+  if (centre == NULL) return TG_ERR_CAPACITY;
+  for (int g = 0; g < m->ngeom; g++) {
+    double *c = centre + 3 * g, r = tgRe(s->geom_bound[g]);
+    for (int i = 0; i < 3; i++) c[i] = tgRe(s->trial.geom_xpos[3 * g + i]);
+    bool moves = m->body_lastdof[m->geom_body[g]] >= 0, plane = m->geom_type[g] == TG_GEOM_PLANE;
+    radius[g] = plane && moves ? INFINITY : r + tgi_stretch_speeds(&rest, m->geom_body[g], -1, c, r).speed * rest.span;
+  }
+  TG_TRY(tgi_broad_spheres(s, &s->trial, &(tgiSpheres){centre, radius}, 2 * TG_CONTACT_MARGIN, &broad));
+  k->npair = 0;
+  for (int g = 0; g < m->ngeom; g++) k->npair += tgi_broad_pairs(&broad, g, k->pair + k->npair);
+  for (int i = 0; i < k->npair; i++) k->until[i] = 0;
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// of the pairs that which is clear for the shortest time; -1: none
+static int next_pair(const Search *k) {
+  int next = -1;
+  for (int i = 0; i < k->npair; i++)
+    if (k->until[i] < (next >= 0 ? k->until[next] : INFINITY)) next = i;
+  return next;
+}
+
+tgStatus tgi_first_contact(tgSim *s, const tgiFlight *path, tgiFirst *f) {
+  enum { LOOKS = 4000 };   // of a pair
+  size_t mark = tgi_stack_mark(s);
+  Search k = {.s = s, .path = path, .f = f, .t = -1};
+  double end = tgRe(path->s);
+  bool met = false;
+  f->pair = f->which = -1;
+  f->looks = 0;
+  f->t = 0;
+  if (!take(&k)) return TG_ERR_CAPACITY;
+  place(&k, 0);
+  TG_TRY(list_pairs(&k));
+  for (int i = next_pair(&k); i >= 0 && !met && f->looks < LOOKS + 100 * k.npair; i = next_pair(&k)) {
+    double clear, t = f->t = k.until[i];
+    place(&k, t);
+    TG_TRY(look(&k, k.pair[i], &clear, &met));
+    t = t + fmax(clear, 1e-12 * end);
+    k.until[i] = t >= end * (1 - 1e-12) ? INFINITY : t;
+  }
+  if (!met && next_pair(&k) < 0) f->t = end;
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}

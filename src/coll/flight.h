@@ -1,0 +1,46 @@
+// flight.h: the first contact along a path of even acceleration in joint space.
+//
+// The path is q (+) w(t), w(t) = t v0 + t^2/(2 s) (v1 - v0), 0 <= t <= s: joints run through parabolas, bodies turn. Nothing is sampled:
+// each pair of geoms is let go only as far as bounds on its motion show it clear of what it may not pass (flight_bound.h).
+// Based on: [math/toi First contact].
+#ifndef TG_COLL_FLIGHT_H
+#define TG_COLL_FLIGHT_H
+
+#include "sim/sim.h"
+
+/// A path; arrays are the caller's, v0 and v1 of nv.
+typedef struct tgiFlight {
+  const tgReal *q, *v0, *v1;
+  tgReal s;
+} tgiFlight;
+
+/// w (nv) = w(t) and u (nv) = dw/dt there.
+void tgi_flight_at(const tgModel *m, const tgiFlight *f, tgReal t, tgReal *w, tgReal *u);
+/// The pose at t, and its velocity there in tangent coordinates of that pose, u (nv). Scratch: w (nv), q (nq).
+void tgi_flight_pose(const tgModel *m, const tgiFlight *f, tgReal t, tgReal *w, tgReal *q, tgPose *pose, tgReal *u);
+
+/// A contact that is closed at the path's start, and the gap down to which it may come, above that at which all others meet.
+typedef struct tgiClosed {
+  int pair, feature;
+  double level;
+} tgiClosed;
+
+/// What the search looks for, and what it has found.
+typedef struct tgiFirst {
+  double meet;                 ///< gap at which contacts that are not closed meet
+  const tgiClosed *closed;     ///< sorted by pair
+  int nclosed;
+  double t;                    ///< of the first contact, or up to which nothing meets
+  int pair, feature;           ///< the contact; pair -1: none up to t
+  int which;                   ///< of `closed` it is; -1: it is not one of them
+  int looks;                   ///< pairs that were looked at, one after the other
+} tgiFirst;
+
+/// The first contact along a path. f->t < s with no pair: the search took too many looks, and nothing meets up to t. The pose s->trial
+/// is undefined afterwards. TG_ERR_CAPACITY: scratch is short.
+tgStatus tgi_first_contact(tgSim *s, const tgiFlight *path, tgiFirst *f);
+
+/// Of a contact at a pose with velocity u: gap and its rate; false: the pair does not have that feature there.
+bool tgi_flight_gap(tgSim *s, const tgPose *pose, const tgReal *u, int pair, int feature, tgReal *gap, tgReal *rate);
+
+#endif

@@ -1,0 +1,189 @@
+// flight_bound.c: see flight_bound.h.
+#include "coll/flight_bound.h"
+
+#include "coll/contacts.h"
+#include "math/d3.h"
+
+// ---- speeds ----
+
+int tgi_common_dof(const tgModel *m, int body1, int body2) {
+  int i = m->body_lastdof[body1], j = m->body_lastdof[body2];
+  while (i != j)
+    if (i > j) i = m->dof_parent[i];
+    else j = m->dof_parent[j];
+  return i;
+}
+
+// dofs that move at once: a rotation, a free joint's translation, else one
+typedef struct Group {
+  int from, to;
+  bool rotation;
+  double rate, slope, past;   // of the stretch: largest rate, its change, largest |w|
+} Group;
+
+static double length_of(const double *x, int from, int to) {
+  double sum = 0;
+  for (int k = from; k <= to; k++) sum += x[k] * x[k];
+  return sqrt(sum);
+}
+
+static Group group_of(const tgiStretch *k, int j) {
+  const tgModel *m = k->m;
+  int joint = m->dof_jnt[j], adr = m->jnt_vadr[joint];
+  Group g = {.from = m->dof_grpadr[j], .to = j, .rotation = m->dof_grpnum[j] == 3};
+  if (m->jnt_type[joint] == TG_JOINT_FREE && j < adr + 3) g.from = adr;
+  g.rate = fmax(length_of(k->d0, g.from, j), length_of(k->d1, g.from, j));   // the rate goes evenly from one to the other
+  g.slope = length_of(k->slope, g.from, j);
+  g.past = length_of(k->w, g.from, j) + g.rate * k->span;
+  return g;
+}
+
+// distance of c from the axis of a hinge or the centre of a rotation; 1 for what moves along itself. *turns: it is a turn.
+static double lever(const tgiStretch *k, const Group *g, const double c[3], bool *turns) {
+  const tgReal *S = k->pose->S + 6 * g->from;
+  double a[3], v[3], x[3], p[3] = {0, 0, 0};
+  for (int i = 0; i < 3; i++) {
+    a[i] = tgRe(S[i]);
+    v[i] = tgRe(S[3 + i]);
+  }
+  *turns = g->rotation || tgi_d3_dot(a, a) > 0;
+  if (!*turns) return 1;
+  if (!g->rotation) {
+    tgi_d3_cross(x, a, c);
+    for (int i = 0; i < 3; i++) x[i] += v[i];
+    return tgi_d3_norm(x);
+  }
+  // of orthonormal axes e through p, sum e x (p x e) = 2 p
+  for (int d = 0; d < 3; d++) {
+    for (int i = 0; i < 3; i++) {
+      a[i] = tgRe(S[6 * d + i]);
+      v[i] = tgRe(S[6 * d + 3 + i]);
+    }
+    tgi_d3_cross(x, a, v);
+    for (int i = 0; i < 3; i++) p[i] += 0.5 * x[i];
+  }
+  return tgi_d3_distance(c, p);
+}
+
+// From the body towards the root: a point that lower dofs have moved by up to D = V span is no farther from the axis than lever + r + D, so
+//   A += 2 w V + w^2 arm + w' arm,  V += w arm,  arm = lever + r + D;
+// of a rotation q exp([w]) the angular velocity is Jr(w) dw/dt, |Jr| = 1, |d/dt| <= |w''| + |w| |w'|^2/6.
+tgiSpeeds tgi_stretch_speeds(const tgiStretch *k, int body, int stop, const double c[3], double r) {
+  tgiSpeeds R = {0, 0, 0};
+  for (int j = k->m->body_lastdof[body]; j > stop;) {
+    Group g = group_of(k, j);
+    bool turns;
+    double arm = lever(k, &g, c, &turns) + (turns ? r + R.speed * k->span : 0);
+    double w = turns ? g.rate : 0, slope = g.slope + (g.rotation ? g.past * g.rate * g.rate / 6 : 0);
+    R.acceleration += 2 * w * R.speed + w * w * arm + slope * arm;
+    R.speed += g.rate * arm;
+    R.turn += w;
+    j = k->m->dof_parent[g.from];
+  }
+  return R;
+}
+
+// ---- the separation along n ----
+
+// least k.x over a shape
+static double lowest(const tgShape *S, const double k[3]) {
+  double along[3], at = 0, size[3];
+  for (int i = 0; i < 3; i++) {
+    along[i] = 0;
+    for (int j = 0; j < 3; j++) along[i] += tgRe(S->mat[3 * j + i]) * k[j];
+    at += tgRe(S->pos[i]) * k[i];
+    size[i] = S->size != NULL ? tgRe(S->size[i]) : 0;
+  }
+  double norm = tgi_d3_norm(k), across = sqrt(along[0] * along[0] + along[1] * along[1]), least = INFINITY;
+  switch (S->type) {
+    case TG_GEOM_PLANE: return at;   // asked for along its own normal alone
+    case TG_GEOM_SPHERE: return at - size[0] * norm;
+    case TG_GEOM_CAPSULE: return at - size[0] * norm - size[1] * fabs(along[2]);
+    case TG_GEOM_CYLINDER: return at - size[0] * across - size[1] * fabs(along[2]);
+    case TG_GEOM_BOX: return at - size[0] * fabs(along[0]) - size[1] * fabs(along[1]) - size[2] * fabs(along[2]);
+    case TG_GEOM_ELLIPSOID:
+      for (int i = 0; i < 3; i++) along[i] *= size[i];
+      return at - tgi_d3_norm(along);
+    case TG_GEOM_MESH: break;
+  }
+  for (int v = 0; v < S->hull->nvert; v++) {
+    const tgReal *x = S->hull->vert + 3 * v;
+    least = fmin(least, tgRe(x[0]) * along[0] + tgRe(x[1]) * along[1] + tgRe(x[2]) * along[2]);
+  }
+  return at + least;
+}
+
+// of one body as seen from the other
+typedef struct Seen {
+  const tgShape *moving;
+  double n[3], m[3];      // n, from the one to the other; n x w
+  double rate, far;       // n.v; max n.b
+  double level;
+} Seen;
+
+static double above(const Seen *f, double acceleration, double d) {
+  double k[3];
+  for (int i = 0; i < 3; i++) k[i] = f->n[i] + d * f->m[i];
+  return d * f->rate + lowest(f->moving, k) - f->far - f->level - 0.5 * acceleration * d * d;
+}
+
+// up to which the bound is above its level, within a twentieth
+static double root(const Seen *f, double acceleration, double span) {
+  double low = 0, high = span, at_low = above(f, acceleration, 0), at_high = above(f, acceleration, span);
+  if (at_high >= 0) return span;
+  if (at_low <= 0) return 0;
+  for (int i = 0; i < 80 && high - low > 0.05 * low; i++) {
+    double d = i % 2 == 0 ? low + (high - low) * at_low / (at_low - at_high) : 0.5 * (low + high), y = above(f, acceleration, d);
+    if (!(d > low && d < high)) break;
+    if (y >= 0) {
+      low = d;
+      at_low = y;
+    } else {
+      high = d;
+      at_high = y;
+    }
+  }
+  return low;
+}
+
+// the same over a stretch: bounds are of all of it
+static double clear(const tgSim *s, const tgiStretch *k, const Seen *f, int moving, int still, double span) {
+  const tgModel *m = k->m;
+  int body = m->geom_body[moving], other = m->geom_body[still], common = tgi_common_dof(m, body, other);
+  double c[3];
+  for (int i = 0; i < 3; i++) c[i] = tgRe(k->pose->geom_xpos[3 * moving + i]);
+  tgiStretch part = *k;
+  part.span = span;
+  double r = tgRe(s->geom_bound[moving]);
+  tgiSpeeds R = tgi_stretch_speeds(&part, body, common, c, r), Q = tgi_stretch_speeds(&part, other, common, c, r + R.speed * span);
+  double turn = R.turn + Q.turn;
+  if (turn * span > 1) return clear(s, k, f, moving, still, 0.99 / turn);   // bounds on far turns are loose: a radian at a time
+  double d = root(f, R.acceleration + Q.acceleration + 2 * Q.turn * (R.speed + Q.speed), span);
+  if (d > 0.25 * span || d == 0) return d;
+  return fmax(d, clear(s, k, f, moving, still, 2 * d));   // over less the bounds are less
+}
+
+// geom `moving` as seen from geom `still`
+static double clear_seen(tgSim *s, const tgiStretch *k, int moving, int still, const double n[3], const double V[6], const double from[6],
+                         double level) {
+  tgHull scaled[2];
+  tgShape A = tgi_geom_shape(s, k->pose, moving, 0, &scaled[0]), B = tgi_geom_shape(s, k->pose, still, 1, &scaled[1]);
+  if (A.type == TG_GEOM_PLANE) return 0;
+  double w[3], back[3];
+  Seen f = {.moving = &A, .rate = 0, .level = level};
+  for (int i = 0; i < 3; i++) {
+    f.n[i] = n[i];
+    back[i] = -n[i];
+    w[i] = V[i] - from[i];
+    f.rate += n[i] * (V[3 + i] - from[3 + i]);
+  }
+  tgi_d3_cross(f.m, n, w);
+  f.far = B.type == TG_GEOM_PLANE ? lowest(&B, n) : -lowest(&B, back);
+  return clear(s, k, &f, moving, still, k->span);
+}
+
+double tgi_flight_clear(tgSim *s, const tgiStretch *k, int pair, const double n[3], const double V1[6], const double V2[6], double level) {
+  int g = k->m->pair_geom1[pair], h = k->m->pair_geom2[pair];
+  double back[3] = {-n[0], -n[1], -n[2]}, one = clear_seen(s, k, g, h, n, V1, V2, level);
+  return one >= k->span ? one : fmax(one, clear_seen(s, k, h, g, back, V2, V1, level));
+}

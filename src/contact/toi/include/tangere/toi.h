@@ -1,0 +1,37 @@
+// toi.h: options of the contact model `toi`.
+#ifndef TANGERE_TOI_H
+#define TANGERE_TOI_H
+
+#include "tangere/contact.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Options of its own.
+#define TG_TOI_OPTIONS(X) \
+  X(PARAMETER, gap, 1e-6, 1e-9, 1e-3, "m", "at which bodies meet: they come no nearer than a small part of it, and never touch")
+
+/// Those that it takes of what all models of impulses may have.
+#define TG_TOI_IMPULSE_OPTIONS(X) \
+  X(NUMBER, restitution_speed, 1e-3, 0, HUGE_VAL, "m/s", "approach speed below which nothing bounces: max(|g| h/16, this)") \
+  X(BOOLEAN, explicit_damping, false, "joint damping and stiffness at the start of a flow, else at its end") \
+  X(WORD, servos, tgServoRule, TG_SERVOS_IMPLICIT, "implicit explicit", \
+    "actuators by length and velocity at the end of a flow, or at its start")
+
+typedef struct tgToiOptions {  ///< Options of the `toi` model.
+  tgContactOptions of;     ///< head
+  TG_IMPULSE_OPTIONS(TG_OPTION_FIELD)
+  TG_TOI_OPTIONS(TG_OPTION_FIELD)
+} tgToiOptions;
+
+static inline tgToiOptions tg_toi_default(void) {  ///< Its defaults.
+  tgToiOptions o;
+  tg_contact_default("toi", &o.of, sizeof o);
+  return o;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

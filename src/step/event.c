@@ -1,0 +1,422 @@
+// event.c: see event.h.
+#include "step/event.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "coll/contacts.h"
+#include "contact/islands.h"
+#include "contact/rows.h"
+#include "dyn/dynamics.h"
+#include "kin/kinematics.h"
+#include "sim/arrays.h"
+#include "step/impulse_impact.h"
+#include "step/impulse_parts.h"
+#include "step/step.h"
+#include "tangere/base.h"
+
+static void start_at(tgSim *s, const tgReal *q, const tgReal *v) {
+  if (q != s->start.q) memcpy(s->start.q, q, (size_t)s->m.nq * sizeof *q);
+  if (v != s->start.vel) memcpy(s->start.vel, v, (size_t)s->m.nv * sizeof *v);
+  tgi_start_smooth(s);
+}
+
+// ---- pieces ----
+
+static char *record_of(const tgSim *s, int k) { return tgi_events(s)->record + (size_t)k * tgi_events(s)->record_bytes; }
+
+// a byte for each closed row of an impact, then what was solved for
+static char *answers_of(const tgSim *s, int k) { return record_of(s, k) + ((size_t)s->cap.nrow + 15) / 16 * 16; }
+static size_t record_size(const tgSim *s) {
+  size_t solver = s->contact_model != NULL ? s->contact_model->kind->rows->record_bytes(s) : 0;
+  return (((size_t)s->cap.nrow + 15) / 16 * 16 + tgi_servo_record_bytes(s) + 2 * solver + 15) / 16 * 16;
+}
+enum { DROPPED = 1, BOUNCES = 2 };
+
+// the next piece, which is at the start in the sim
+static tgiPiece *open_piece(tgSim *s, tgiPieceKind kind) {
+  tgiEvents *e = tgi_events(s);
+  int k = e->n++;
+  memcpy(tgi_piece_q(s, k), s->start.q, (size_t)s->m.nq * sizeof *s->start.q);
+  memcpy(tgi_piece_v(s, k), s->start.vel, (size_t)s->m.nv * sizeof *s->start.vel);
+  e->s[k] = e->t[k] = 0;
+  e->piece[k] = (tgiPiece){.kind = kind, .share = 1};
+  return &e->piece[k];
+}
+
+// the piece that was made last, in the sim
+static void keep_piece(tgSim *s) {
+  tgiEvents *e = tgi_events(s);
+  const tgiPiece *p = &e->piece[e->n - 1];
+  int choice[5] = {(int)p->kind, p->halvings, p->who.kind, p->who.owner, p->who.part};
+  s->part_mode = tg_hash(s->part_mode, choice, sizeof choice);
+  tgi_parts_hash_choices(s);
+  tgi_part_record_answers(s, s->guarded || p->kind != TGI_PIECE_IMPACT, answers_of(s, e->n - 1));
+}
+
+tgiFlight tgi_piece_path(tgSim *s, int k, tgReal length) {
+  tgiEvents *e = tgi_events(s);
+  for (int d = 0; d < s->m.nv; d++) {
+    bool stalls = tgi_piece_stalls(s, d, k);
+    e->from[d] = stalls ? 0 : s->start.vel[d];
+    e->to[d] = stalls ? 0 : s->rows->mean[d];
+  }
+  return (tgiFlight){s->start.q, e->from, e->to, length};
+}
+
+// ---- impacts ----
+
+// what becomes of the closed rows of an impact: those of other islands are left out, some bounce
+static tgStatus impact_by_flags(tgSim *s, const int8_t *flag, const void *record) {
+  size_t mark = tgi_stack_mark(s);
+  int8_t *drop = tgi_stack_bytes(s, (size_t)s->nrow + 1);
+  if (drop == NULL) return tgi_no_room(s, "impact");
+  for (int i = 0; i < s->nrow; i++) {
+    drop[i] = (flag[i] & DROPPED) != 0;
+    if (flag[i] & BOUNCES) s->rows->bounce[i] = s->contact[s->rows->owner[i]].restitution;
+  }
+  tgi_rows_drop(s, drop);
+  tgi_stack_free(s, mark);
+  return tgi_impact_rows(s, record);
+}
+
+// an impact begins: the rows of all that is closed
+static tgStatus closed_rows(tgSim *s) {
+  TG_TRY(tgi_impulse_part(s, 0, false));
+  return tgi_rows(s, &s->start, 0, TGI_ROWS_CLOSED);
+}
+
+static bool was_held(const tgSim *s, int row) {
+  const tgiEvents *e = tgi_events(s);
+  uint64_t name = tgi_row_name(s, row);
+  for (int i = 0; i < e->nheld; i++)
+    if (e->held[i] == name) return true;
+  return false;
+}
+
+// below this a closed contact does not press
+static const double presses = 1e-9;
+
+static bool is_fast(const tgSim *s, int row) {
+  double clearance = tgRe(s->rows->kind[row] == TG_ROW_NORMAL ? s->clearance : s->limit_clearance);
+  return fabs(tgRe(s->rows->gap[row])) <= TGI_CLOSED * clearance && tgi_row_closes_faster(s, row, tgi_rows_rest_speed(s)) &&
+         !was_held(s, row);
+}
+
+// of rows by island: whether something there presses
+static void mark_pressing(const tgSim *s, bool *island) {
+  for (int i = 0; i < s->nrow; i++)
+    if (tgi_row_pushes(s, i) && tgi_row_closes_faster(s, i, presses)) island[s->rows->island[i]] = true;
+}
+
+// What bounces and what is left out, of an impact in the islands that are marked.
+static void set_flags(tgSim *s, const bool *island, bool at_event, int8_t *flag) {
+  double rest = tgi_rows_rest_speed(s);
+  int met = 0;
+  for (int i = 0; i < s->nrow; i++) {
+    flag[i] = 0;
+    if (!tgi_row_pushes(s, i)) continue;
+    if (!island[s->rows->island[i]]) flag[i] = DROPPED;
+    if (flag[i] != 0 || !tgi_row_closes_faster(s, i, rest) || was_held(s, i)) continue;
+    if (at_event && ++met == 2) tgi_rows_edge(s, "meets at the same time as another", i);
+    if (s->rows->kind[i] != TG_ROW_NORMAL || s->info.nimpact >= TGI_EVENTS_BOUNCE) continue;
+    if (fabs(tgRe(tgi_row_dot(s, s->rows->J, i, s->vhat)) + rest) <= 1e-9) tgi_rows_edge(s, "at the speed where restitution begins", i);
+    if (tgRe(s->contact[s->rows->owner[i]].restitution) > 0) flag[i] |= BOUNCES;
+  }
+}
+
+// the dofs of the islands stay where they are for the rest of the step; none: all
+static void stall(tgSim *s, const bool *island) {
+  tgiEvents *e = tgi_events(s);
+  for (int d = 0; d < s->m.nv; d++) {
+    int at = island != NULL ? s->rows->dof_island[d] : 0;
+    if (at >= 0 && (island == NULL || island[at]) && e->stalled[d] > e->n) e->stalled[d] = e->n;
+  }
+  s->info.nstalled++;
+}
+
+// the impact of what is closed, in the sim, in the islands of the row or, -1, of all that presses
+static tgStatus impact(tgSim *s, int row) {
+  size_t mark = tgi_stack_mark(s);
+  TG_TRY(tgi_islands(s));
+  bool *island = tgi_stack_bytes(s, (size_t)s->nisland + 1);
+  if (island == NULL) return tgi_no_room(s, "impact");
+  memset(island, 0, (size_t)s->nisland + 1);
+  if (row >= 0) island[s->rows->island[row]] = true;
+  else mark_pressing(s, island);
+  tgiPiece *p = open_piece(s, TGI_PIECE_IMPACT);
+  int8_t *flag = (int8_t *)record_of(s, tgi_events(s)->n - 1);
+  p->nrow = s->nrow;
+  set_flags(s, island, row >= 0, flag);
+  if (row >= 0 && ++s->info.nimpact > TGI_EVENTS) stall(s, island);
+  tgStatus status = impact_by_flags(s, flag, NULL);
+  if (status != TG_OK) return status;
+  keep_piece(s);
+  tgi_parts_note_edges(s, s->h);
+  tgi_stack_free(s, mark);
+  start_at(s, s->start.q, s->rows->after);
+  return TG_OK;
+}
+
+// ---- flows ----
+
+static void note_held(tgSim *s) {
+  tgiEvents *e = tgi_events(s);
+  e->nheld = 0;
+  for (int i = 0; i < s->nrow; i++)
+    if (tgi_row_pushes(s, i)) e->held[e->nheld++] = tgi_row_name(s, i);
+}
+
+// The flow in the sim, which runs up to t, is a piece: its end is the next start.
+static tgStatus end_flow(tgSim *s, tgReal length, tgReal t, int halvings, const tgiWho *who, double share) {
+  tgiEvents *e = tgi_events(s);
+  size_t mark = tgi_stack_mark(s);
+  size_t nv = (size_t)s->m.nv;
+  tgReal *w = tgi_stack_real(s, nv + 1), *u = tgi_stack_real(s, nv + 1), *q = tgi_stack_real(s, (size_t)s->m.nq + 1);
+  if (w == NULL || u == NULL || q == NULL) return tgi_no_room(s, "pieces");
+  tgiPiece *p = open_piece(s, who != NULL ? TGI_PIECE_MEETING : TGI_PIECE_FLOW);
+  int k = e->n - 1;
+  p->halvings = halvings;
+  if (who != NULL) {
+    p->who = *who;
+    p->share = share;
+  }
+  e->s[k] = length;
+  e->t[k] = t;
+  keep_piece(s);
+  note_held(s);
+  tgiFlight path = tgi_piece_path(s, k, length);
+  tgi_flight_at(&s->m, &path, t, w, u);
+  tg_model_integrate(&s->m, s->start.q, w, q);
+  tgReal tau = t / length;
+  for (int d = 0; d < s->m.nv; d++) u[d] = who != NULL ? s->start.vel[d] + tau * (s->end.vel[d] - s->start.vel[d]) : s->end.vel[d];
+  memcpy(s->end.q, q, (size_t)s->m.nq * sizeof *q);
+  memcpy(s->end.vel, u, (size_t)s->m.nv * sizeof *u);
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+static void go_on(tgSim *s) {
+  tgi_parts_note_edges(s, s->h);
+  start_at(s, s->end.q, s->end.vel);
+}
+
+static const double grazes = 1e-3;   // share of the rest speed
+
+// the row of who among what is closed at the start, and the impact there
+static tgStatus impact_of(tgSim *s, const tgiWho *who) {
+  TG_TRY(closed_rows(s));
+  int row = tgi_who_row(s, who);
+  if (row < 0) return tgi_error(&s->error, TG_ERR_STATE, "The contact at which a piece of the step ends is not closed there.");
+  if (!tgi_row_closes_faster(s, row, grazes * tgi_rows_rest_speed(s))) tgi_rows_edge(s, "grazes", row);
+  return impact(s, row);
+}
+
+// a flow that is made and looked along: *met, and where
+static tgStatus try_flow(tgSim *s, tgReal length, tgiWho *who, double *share, tgReal *t, tgiMet *met) {
+  tgStatus status = tgi_impulse_held_flow(s, length, NULL);
+  if (status != TG_OK) return status;
+  tgiFlight path = tgi_piece_path(s, tgi_events(s)->n, length);
+  return tgi_event_search(s, &path, who, share, t, met);
+}
+
+// The next flow, of R/2^k: k grows where a held contact sinks to its level or the search ends early.
+static tgStatus fly(tgSim *s, tgReal *rest) {
+  tgiWho who = {0};
+  double share = 1;
+  tgiMet met = TGI_MET_UNKNOWN;
+  tgReal t = 0, length = *rest;
+  int k = 0;
+  for (;; k++) {
+    length = *rest * ldexp(1, -k);
+    TG_TRY(try_flow(s, length, &who, &share, &t, &met));
+    if (met == TGI_MET_NOTHING || met == TGI_MET) break;
+    while (met == TGI_MET_UNKNOWN && k < TGI_HALVINGS && tgRe(t) < 0.5 * tgRe(length)) {
+      length /= 2;
+      k++;
+    }
+    if (k < TGI_HALVINGS) continue;
+    stall(s, NULL);
+    met = TGI_MET_NOTHING;
+    break;
+  }
+  if (met == TGI_MET) {
+    TG_TRY(end_flow(s, length, t, k, &who, share));
+    *rest -= t;
+    go_on(s);
+    return impact_of(s, &who);
+  }
+  TG_TRY(end_flow(s, length, length, k, NULL, 1));
+  if (k == 0) *rest = 0;
+  else *rest -= length;
+  if (tgRe(*rest) > 0) go_on(s);
+  return TG_OK;
+}
+
+// What is closed and fast meets now: at the t next to 0 at which its gap is that at which it meets.
+static tgStatus meet_now(tgSim *s, const tgiWho *who, tgReal *rest) {
+  size_t mark = tgi_stack_mark(s), nv = (size_t)s->m.nv;
+  tgReal *w = tgi_stack_real(s, nv + 1), *u = tgi_stack_real(s, nv + 1), *q = tgi_stack_real(s, (size_t)s->m.nq + 1), t = 0, gap, rate;
+  if (w == NULL || u == NULL || q == NULL) return tgi_no_room(s, "pieces");
+  tgStatus status = tgi_impulse_held_flow(s, *rest, NULL);
+  if (status != TG_OK) return status;
+  tgiFlight path = tgi_piece_path(s, tgi_events(s)->n, *rest);
+  for (int i = 0; i < 3; i++) {
+    tgi_flight_pose(&s->m, &path, t, w, q, &s->trial, u);
+    if (!tgi_who_gap(s, &s->trial, u, who, 1, &gap, &rate) || !(tgRe(rate) < 0)) break;
+    t -= gap / rate;
+  }
+  TG_TRY(end_flow(s, *rest, t, 0, who, 1));
+  tgi_stack_free(s, mark);
+  *rest -= t;
+  go_on(s);
+  return impact_of(s, who);
+}
+
+// ---- the step ----
+
+// the rows are of what is closed: the first that is fast, -1: none; *pressing: something presses
+static int first_fast(const tgSim *s, bool *pressing) {
+  *pressing = false;
+  for (int i = 0; i < s->nrow; i++) {
+    if (!tgi_row_pushes(s, i)) continue;
+    if (is_fast(s, i)) return i;
+    *pressing = *pressing || tgi_row_closes_faster(s, i, presses);
+  }
+  return -1;
+}
+
+static tgiWho who_of(const tgSim *s, int row) {
+  const tgRows *r = s->rows;
+  if (r->kind[row] != TG_ROW_NORMAL) return (tgiWho){r->kind[row], r->owner[row], r->part[row]};
+  const tgContactRow *c = &s->contact[r->owner[row]];
+  return (tgiWho){TG_ROW_NORMAL, c->pair, c->feature};
+}
+
+// bodies must start apart; what was held in the last step is, of what is closed
+static tgStatus begin(tgSim *s) {
+  const tgModel *m = &s->m;
+  tgiEvents *e = tgi_events(s);
+  TG_TRY(closed_rows(s));
+  double least = tgRe(s->clearance) / 1024;
+  for (int i = 0; i < s->ncon; i++) {
+    const tgContactRow *c = &s->contact[i];
+    char a[96], b[96];
+    if (tgRe(c->gap) >= least) continue;
+    tgi_model_label(m, TG_THING_GEOM, c->geom1, a, sizeof a);
+    tgi_model_label(m, TG_THING_GEOM, c->geom2, b, sizeof b);
+    if (tgRe(c->gap) < 0)
+      return tgi_error(&s->error, TG_ERR_INVALID,
+                       "%s and %s overlap by %.3g m at the start of a step, under a contact model whose bodies never do; move them "
+                       "apart.", a, b, -tgRe(c->gap));
+    return tgi_error(&s->error, TG_ERR_INVALID,
+                     "%s and %s are %.3g m apart at the start of a step, nearer than bodies come under this contact model; move them "
+                     "apart, to contact.gap = %.3g m or more.", a, b, tgRe(c->gap), tgRe(s->clearance));
+  }
+  e->nheld = 0;
+  for (int i = 0; i < s->nrow; i++)
+    if (tgi_row_pushes(s, i) && s->rows->class[i] != 0) e->held[e->nheld++] = tgi_row_name(s, i);
+  return TG_OK;
+}
+
+static tgStatus next_piece(tgSim *s, tgReal *rest) {
+  bool pressing;
+  TG_TRY(closed_rows(s));
+  if (tgi_events(s)->n >= TGI_PIECES - 4) {
+    stall(s, NULL);
+    return fly(s, rest);
+  }
+  int fast = first_fast(s, &pressing);
+  if (fast >= 0) {
+    tgiWho who = who_of(s, fast);
+    return meet_now(s, &who, rest);
+  }
+  return pressing ? impact(s, -1) : fly(s, rest);
+}
+
+static tgStatus run(tgSim *s, double h) {
+  tgiEvents *e = tgi_events(s);
+  tgReal rest = h;
+  e->n = 0;
+  for (int d = 0; d < s->m.nv; d++) e->stalled[d] = INT_MAX;
+  s->nedge = 0;
+  s->part_mode = TG_HASH_START;
+  s->rest = 0;
+  memset(s->rows->surge, 0, (size_t)s->m.nv * sizeof *s->rows->surge);
+  tgi_parts_save_memory(s);
+  start_at(s, s->start.q, s->start.vel);
+  TG_TRY(begin(s));
+  while (tgRe(rest) > 0) {
+    tgStatus status = next_piece(s, &rest);
+    if (status != TG_OK) return status;
+  }
+  s->npart = e->n;
+  return TG_OK;
+}
+
+static void restore(tgSim *s) { start_at(s, tgi_piece_q(s, 0), tgi_piece_v(s, 0)); }
+
+static tgStatus step(tgSim *s, double h) {
+  static const double limit_clearance = 1e-9;
+  s->clearance = TG_NUMBER(s, gap);
+  s->limit_clearance = limit_clearance;
+  s->ahead = s->opened = false;
+  s->unsolved = TG_OK;
+  tgStatus status = run(s, h);
+  if (status == TG_OK && tgi_events(s)->n > 1) {
+    size_t mark = tgi_stack_mark(s);
+    restore(s);
+    tgi_stack_free(s, mark);
+  }
+  return status != TG_OK ? status : s->unsolved;
+}
+
+tgStatus tgi_piece_load(tgSim *s, int k) {
+  tgiEvents *e = tgi_events(s);
+  start_at(s, tgi_piece_q(s, k), tgi_piece_v(s, k));
+  if (e->piece[k].kind != TGI_PIECE_IMPACT) return tgi_impulse_held_flow(s, e->s[k], answers_of(s, k));
+  TG_TRY(closed_rows(s));
+  return impact_by_flags(s, (int8_t *)record_of(s, k), answers_of(s, k) + tgi_servo_record_bytes(s));
+}
+
+// ---- the stepper ----
+
+static void remember(tgSim *s) { tgi_rows_remember(s); }
+
+static tgStatus supports(tgContact *c, tgError *error) {
+  if (c->kind->rows == NULL)
+    return tgi_error(error, TG_ERR_UNSUPPORTED, "The contact model '%s' has no constraint rows, which a step between events needs.",
+                     c->kind->word);
+  return TG_OK;
+}
+
+static void place(tgSim *s, tgLayout *l) {
+  size_t nv = (size_t)s->model->nv, nq = (size_t)s->model->nq, nrow = (size_t)s->cap.nrow, ncon = (size_t)s->cap.ncon;
+  tgiEvents *e = s->own = tgi_place(l, 1, sizeof *e), none;
+  tgiEvents *at = e != NULL ? e : &none;
+  at->record_bytes = record_size(s);
+  at->piece = tgi_place(l, TGI_PIECES, sizeof *at->piece);
+  at->q = tgi_place(l, TGI_PIECES * nq, sizeof(tgReal));
+  at->v = tgi_place(l, TGI_PIECES * nv, sizeof(tgReal));
+  at->s = tgi_place(l, TGI_PIECES, sizeof(tgReal));
+  at->t = tgi_place(l, TGI_PIECES, sizeof(tgReal));
+  at->record = tgi_place(l, TGI_PIECES * at->record_bytes, 1);
+  at->stalled = tgi_place(l, nv, sizeof *at->stalled);
+  at->held = tgi_place(l, nrow + 1, sizeof *at->held);
+  at->closed = tgi_place(l, ncon + 1, sizeof *at->closed);
+  at->rests = tgi_place(l, ncon + 1, sizeof *at->rests);
+  at->from = tgi_place(l, nv, sizeof(tgReal));
+  at->to = tgi_place(l, nv, sizeof(tgReal));
+}
+
+static void label(const tgSim *s, tgGradInfo *info) {
+  if (s->info.nstalled > 0) {
+    info->label = TG_GRAD_SURROGATE;
+    snprintf(info->reason, sizeof info->reason, "bodies were held where they were for the rest of the step, after %d impacts",
+             s->info.nimpact);
+  }
+}
+
+const tgStepper tgi_event = {.name = "event", .rows = true, .supports = supports, .scratch = tgi_event_scratch, .place = place,
+                             .step = step, .remember = remember, .vjp = tgi_event_vjp, .jacobian = tgi_event_jacobian, .label = label};

@@ -1,0 +1,77 @@
+// event.h: the stepper of `toi`: a step in pieces, flows cut where the first contact is met, and the impacts between them.
+//
+// A piece starts at (q, v) with R left of the step. Bodies meet at a gap delta > 0 (the clearance). Of what is closed there,
+//   fast:      closes faster than the rest speed and was not held before: it meets now, in a flow of no length, and impacts;
+//   pressing:  closes otherwise: an impact at once, without restitution for what was held;
+//   neither:   a flow of s = R/2^k: v' and V by the two problems of tgi_impulse_held_flow, along q(t) = q (+) (t v + t^2/(2 s) (V - v)),
+//              v(t) = v + (t/s)(v' - v), up to the first contact of anything, or to s.
+// What is closed may come down to a level between 0 and -delta: a held contact that reaches its level halves s, what else is closed meets
+// there. So nothing overlaps at any time, whatever the caps on impacts and on halvings do.
+// Based on: [math/toi].
+#ifndef TG_STEP_EVENT_H
+#define TG_STEP_EVENT_H
+
+#include "coll/flight.h"
+#include "step/impulse.h"
+
+extern const tgStepper tgi_event;
+
+/// At most so many impacts in a step have restitution, and so many are made; halvings of a flow; pieces.
+enum { TGI_EVENTS_BOUNCE = 32, TGI_EVENTS = 100, TGI_HALVINGS = 20, TGI_PIECES = 2 * TGI_EVENTS + 40 };
+
+typedef enum tgiPieceKind { TGI_PIECE_FLOW, TGI_PIECE_MEETING, TGI_PIECE_IMPACT } tgiPieceKind;
+
+/// A contact or a limit, in whatever rows: of a contact its pair and feature, of a limit its owner and part.
+typedef struct tgiWho { int kind, owner, part; } tgiWho;
+
+typedef struct tgiPiece {
+  tgiPieceKind kind;
+  int halvings;          // k
+  tgiWho who;            // that meets
+  double share;          // of the clearance, at which: 1, or of what was closed less
+  int nrow;              // of an impact: closed rows, of which the record says what becomes of them
+} tgiPiece;
+
+/// What the stepper keeps of a step: its pieces, and of each where it starts and what was solved for.
+typedef struct tgiEvents {
+  int n, nheld, nclosed;
+  tgiPiece *piece;       // TGI_PIECES
+  tgReal *q, *v;         // TGI_PIECES x nq, nv
+  tgReal *s, *t;         // TGI_PIECES: length solved for, and run through
+  char *record;          // TGI_PIECES x record_bytes
+  size_t record_bytes;
+  int *stalled;          // nv: the piece from which the dof stays where it is
+  uint64_t *held;        // cap.nrow: names of what the last flow held
+  tgiClosed *closed;     // cap.ncon: what is closed at the start of the flow
+  int8_t *rests;         // cap.ncon: it is held
+  tgReal *from, *to;     // nv: rates of the path at its ends
+} tgiEvents;
+
+static inline tgiEvents *tgi_events(const tgSim *s) { return s->own; }
+static inline tgReal *tgi_piece_q(const tgSim *s, int k) { return tgi_events(s)->q + (size_t)k * (size_t)s->m.nq; }
+static inline tgReal *tgi_piece_v(const tgSim *s, int k) { return tgi_events(s)->v + (size_t)k * (size_t)s->m.nv; }
+static inline bool tgi_piece_stalls(const tgSim *s, int dof, int k) { return tgi_events(s)->stalled[dof] <= k; }
+
+/// Piece k of the last step is in the sim again, to the bit, by what was solved for: under the memory of before the step.
+tgStatus tgi_piece_load(tgSim *s, int k);
+/// Calls visit with the pieces' memory in its place and puts everything back as the step left it, the contacts of its last piece too.
+tgStatus tgi_event_revisit(tgSim *s, tgStatus (*visit)(tgSim *s, void *ctx), void *ctx);
+/// The path of the flow in the sim, piece k, s long: rates are in from and to of what the stepper keeps.
+tgiFlight tgi_piece_path(tgSim *s, int k, tgReal length);
+/// The row of who, -1: there is none.
+int tgi_who_row(const tgSim *s, const tgiWho *who);
+
+/// What the search along a flow has found.
+typedef enum tgiMet { TGI_MET_NOTHING, TGI_MET, TGI_MET_HELD, TGI_MET_UNKNOWN } tgiMet;
+/// The first contact or limit of the flow in the sim, piece k: *t where it meets, to rounding; of TGI_MET_UNKNOWN the time up to which
+/// nothing does. limits: where limits stand at the start.
+tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, tgiWho *who, double *share, tgReal *t, tgiMet *met);
+/// Gap of who at a pose above that at which it meets, less `share` of the clearance, and its rate at velocity u there; false: not found.
+bool tgi_who_gap(tgSim *s, const tgPose *pose, const tgReal *u, const tgiWho *who, double share, tgReal *gap, tgReal *rate);
+
+/// See tgStepper.
+size_t tgi_event_scratch(const tgContact *contact);
+tgStatus tgi_event_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
+tgStatus tgi_event_jacobian(tgSim *s, tgReal *D, int *clamps);
+
+#endif

@@ -1,0 +1,217 @@
+// event_jacobian.c: the dense derivative of a step in pieces, from its start to its end. Shares no derivative code with event_vjp.c.
+//
+// Based on: [math/toi Derivative]: columns are the step's q, v and controls; Q, V, R what the piece's start and the rest of the step have.
+#include <string.h>
+
+#include "contact/rows.h"
+#include "dyn/dynamics.h"
+#include "kin/kinematics.h"
+#include "sim/row.h"
+#include "step/event.h"
+#include "step/impulse_impact.h"
+#include "step/step.h"
+
+typedef struct Chain {
+  int nc;
+  tgReal *Q, *V, *R;           // nv x nc, nv x nc, nc
+  tgReal *A, *B;               // nv x nc: derivatives of the problems' velocities, in the columns of the step
+  tgReal *D;                   // nv x nc: in the piece's q, v and controls
+  tgReal *W, *Y;               // nv x nc: of w, of q at the end
+  tgReal *a, *b;               // nv: of the velocities in the length of the flow
+  tgReal *t;                   // nc: of the time
+  tgReal *w, *u, *q, *Tu;
+  int *clamps, again;
+} Chain;
+
+static bool take(tgSim *s, Chain *c) {
+  size_t nv = (size_t)s->m.nv, nc = (size_t)c->nc, block = nv * nc + 1;
+  tgReal **blocks[] = {&c->Q, &c->V, &c->A, &c->B, &c->D, &c->W, &c->Y};
+  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) *blocks[i] = tgi_stack_real(s, block);
+  c->R = tgi_stack_real(s, nc + 1);
+  c->t = tgi_stack_real(s, nc + 1);
+  c->a = tgi_stack_real(s, nv + 1);
+  c->b = tgi_stack_real(s, nv + 1);
+  c->w = tgi_stack_real(s, nv + 1);
+  c->u = tgi_stack_real(s, nv + 1);
+  c->Tu = tgi_stack_real(s, nv + 1);
+  c->q = tgi_stack_real(s, (size_t)s->m.nq + 1);
+  return c->q != NULL && c->Tu != NULL && c->u != NULL && c->w != NULL && c->b != NULL && c->a != NULL && c->t != NULL && c->R != NULL &&
+         c->Q != NULL && c->V != NULL && c->A != NULL && c->B != NULL && c->D != NULL && c->W != NULL && c->Y != NULL;
+}
+
+// out (nv x nc) = D in the columns of the step: D_q Q + D_v V + D_u
+static void compose(const tgSim *s, const Chain *c, const tgReal *D, tgReal *out) {
+  int nv = s->m.nv, nc = c->nc;
+  for (int i = 0; i < nv; i++) {
+    tgReal *row = out + i * nc;
+    const tgReal *from = D + i * nc;
+    for (int k = 0; k < nc; k++) row[k] = k < 2 * nv ? 0 : from[k];
+    for (int j = 0; j < nv; j++) {
+      if (from[j] != 0)
+        for (int k = 0; k < nc; k++) row[k] += from[j] * c->Q[j * nc + k];
+      if (from[nv + j] != 0)
+        for (int k = 0; k < nc; k++) row[k] += from[nv + j] * c->V[j * nc + k];
+    }
+  }
+}
+
+// the problem that is selected: out (nv x nc), and, of a flow, out_s (nv)
+static tgStatus problem(tgSim *s, Chain *c, int which, int *clamps, tgReal *out, tgReal *out_s) {
+  tgi_rows_select(s, which);
+  tgStatus status = tgi_impulse_jacobian(s, c->D, clamps);
+  if (status >= 0 && out_s != NULL) status = tgi_impulse_length_derivative(s, out_s);
+  tgi_rows_select(s, 0);
+  if (status >= 0) compose(s, c, c->D, out);
+  return status;
+}
+
+// ---- impacts ----
+
+// N (nv x nv) = d(M y)/dq
+static tgStatus mass_change(tgSim *s, const tgReal *y, tgReal *N) {
+  size_t nv = (size_t)s->m.nv, mark = tgi_stack_mark(s);
+  tgReal *zero = tgi_stack_real(s, nv + 1), *still = tgi_stack_real(s, nv * nv + 1);
+  if (zero == NULL || still == NULL) return tgi_no_room(s, "Jacobian");
+  memset(zero, 0, nv * sizeof *zero);
+  TG_TRY(tgi_inverse_d(s, &s->start, y, NULL, N, NULL));
+  TG_TRY(tgi_inverse_d(s, &s->start, zero, NULL, still, NULL));
+  for (size_t i = 0; i < nv * nv; i++) N[i] -= still[i];
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// (d' M v+) dx = -[(M v+)' ((1 - x) dv_c + x dv_e) - (M v)' dv + (v+ - v)' dM (v+ + v)/2],  d = v_e - v_c, on the dofs of an island
+static void blend(const tgSim *s, int island, const Chain *c, const tgReal *Mafter, const tgReal *Mbefore, const tgReal *N, tgReal *A) {
+  const tgRows *r = s->rows;
+  int nv = s->m.nv, nc = c->nc, from = r->island_dofadr[island], to = r->island_dofadr[island + 1];
+  tgReal x = r->share[island], slope = 0;
+  for (int k = from; k < to; k++) slope += (s->end.vel[r->island_dof[k]] - r->mean[r->island_dof[k]]) * Mafter[r->island_dof[k]];
+  for (int col = 0; col < nc; col++) {
+    tgReal sum = 0;
+    for (int k = from; k < to; k++) {
+      int d = r->island_dof[k];
+      sum += Mafter[d] * ((1 - x) * c->B[d * nc + col] + x * A[d * nc + col]) - Mbefore[d] * c->V[d * nc + col];
+      for (int j = 0; j < nv; j++) sum += (r->after[d] - s->start.vel[d]) * N[d * nv + j] * c->Q[j * nc + col];
+    }
+    tgReal dx = -sum / slope;
+    for (int k = from; k < to; k++) {
+      int d = r->island_dof[k];
+      A[d * nc + col] = (1 - x) * c->B[d * nc + col] + x * A[d * nc + col] + dx * (s->end.vel[d] - r->mean[d]);
+    }
+  }
+}
+
+static tgStatus guarded(tgSim *s, Chain *c) {
+  size_t nv = (size_t)s->m.nv;
+  tgReal *N = tgi_stack_real(s, nv * nv + 1), *y = tgi_stack_real(s, 3 * nv + 1), *Mafter = y + nv, *Mbefore = y + 2 * nv;
+  if (N == NULL || y == NULL) return tgi_no_room(s, "Jacobian");
+  TG_TRY(problem(s, c, 1, &c->again, c->B, NULL));
+  for (size_t d = 0; d < nv; d++) y[d] = 0.5 * (s->rows->after[d] + s->start.vel[d]);
+  TG_TRY(mass_change(s, y, N));
+  tgi_mass_mul(s, s->rows->after, Mafter);
+  tgi_mass_mul(s, s->start.vel, Mbefore);
+  for (int i = 0; i < s->nisland; i++)
+    if (tgRe(s->rows->share[i]) != 1) blend(s, i, c, Mafter, Mbefore, N, c->A);
+  return TG_OK;
+}
+
+static tgStatus impact(tgSim *s, Chain *c) {
+  TG_TRY(problem(s, c, 0, &c->again, c->A, NULL));
+  if (s->guarded) TG_TRY(guarded(s, c));
+  memcpy(c->V, c->A, (size_t)s->m.nv * (size_t)c->nc * sizeof *c->V);
+  return TG_OK;
+}
+
+// ---- flows ----
+
+// t (nc) where the flow of piece k ends: of a meeting by its gap, whose gradient is its row at the end; rows are those there afterwards
+static tgStatus time_of(tgSim *s, int k, Chain *c) {
+  const tgiEvents *e = tgi_events(s);
+  int nv = s->m.nv, nc = c->nc;
+  tgiFlight path = tgi_piece_path(s, k, e->s[k]);
+  tgi_flight_pose(&s->m, &path, e->t[k], c->w, c->q, &s->end, c->Tu);
+  TG_TRY(tgi_rows(s, &s->end, 0, TGI_ROWS_NEAR));
+  int row = tgi_who_row(s, &e->piece[k].who);
+  if (row < 0) return tgi_error(&s->error, TG_ERR_STATE, "The contact at which a piece of the step ends is not found again.");
+  tgReal speed = tgi_row_dot(s, s->rows->J, row, c->Tu);
+  for (int col = 0; col < nc; col++) c->t[col] = 0;
+  for (int d = 0; d < nv; d++) {
+    tgReal J = tgi_row_number(s, s->rows->J, row, d);
+    for (int col = 0; col < nc && J != 0; col++) c->t[col] -= J / speed * c->Y[d * nc + col];
+  }
+  return TG_OK;
+}
+
+static tgStatus flow(tgSim *s, int k, Chain *c) {
+  const tgiEvents *e = tgi_events(s);
+  int nv = s->m.nv, nc = c->nc, *clamps = k == e->n - 1 ? c->clamps : &c->again;
+  bool meets = e->piece[k].kind == TGI_PIECE_MEETING;
+  tgReal length = e->s[k], t = e->t[k], tau = t / length, share = ldexp(1, -e->piece[k].halvings);
+  size_t mark = tgi_stack_mark(s);
+  tgReal *change = tgi_stack_real(s, (size_t)nv + 1);
+  if (change == NULL) return tgi_no_room(s, "Jacobian");
+  TG_TRY(problem(s, c, 0, clamps, c->A, c->a));
+  if (s->nrow > 0) TG_TRY(problem(s, c, 1, &c->again, c->B, c->b));
+  else {
+    memcpy(c->B, c->A, (size_t)nv * (size_t)nc * sizeof *c->B);
+    memcpy(c->b, c->a, (size_t)nv * sizeof *c->b);
+  }
+  tgiFlight path = tgi_piece_path(s, k, length);
+  tgi_flight_at(&s->m, &path, t, c->w, c->u);
+  for (int d = 0; d < nv; d++) {
+    bool stalls = tgi_piece_stalls(s, d, k);
+    change[d] = s->end.vel[d] - s->start.vel[d];
+    for (int col = 0; col < nc; col++) {
+      tgReal ds = share * c->R[col], dv = c->V[d * nc + col], *A = &c->A[d * nc + col], dV = c->B[d * nc + col] + c->b[d] * ds;
+      *A += c->a[d] * ds;
+      tgReal dw = t * dv + 0.5 * t * tau * (dV - dv) - 0.5 * tau * tau * (path.v1[d] - path.v0[d]) * ds;
+      c->W[d * nc + col] = stalls ? 0 : dw;
+      c->V[d * nc + col] = (1 - tau) * dv + tau * *A - change[d] * t / (length * length) * ds;
+    }
+  }
+  tgi_integrate_jacobian(&s->m, c->w, nc, c->Q, c->W, c->Y);
+  tgi_integrate_jacobian(&s->m, c->w, 1, NULL, c->u, c->Tu);
+  for (int col = 0; col < nc; col++) c->t[col] = share * c->R[col];
+  if (meets) TG_TRY(time_of(s, k, c));
+  for (int d = 0; d < nv; d++)
+    for (int col = 0; col < nc; col++) {
+      c->Q[d * nc + col] = c->Y[d * nc + col] + c->Tu[d] * c->t[col];
+      c->V[d * nc + col] += change[d] / length * c->t[col];
+    }
+  for (int col = 0; col < nc; col++) c->R[col] -= c->t[col];
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}
+
+// ---- the step ----
+
+static tgStatus chain(tgSim *s, void *ctx) {
+  Chain *c = ctx;
+  for (int k = 0; k < tgi_events(s)->n; k++) {
+    size_t mark = tgi_stack_mark(s);
+    TG_TRY(tgi_piece_load(s, k));
+    TG_TRY(tgi_events(s)->piece[k].kind == TGI_PIECE_IMPACT ? impact(s, c) : flow(s, k, c));
+    tgi_stack_free(s, mark);
+  }
+  return TG_OK;
+}
+
+size_t tgi_event_scratch(const tgContact *contact) {
+  size_t nv = (size_t)contact->model->nv, nu = (size_t)contact->model->nu;
+  return 16 * (nv + 8) * (2 * nv + nu + 8) * sizeof(tgReal);
+}
+
+tgStatus tgi_event_jacobian(tgSim *s, tgReal *D, int *clamps) {
+  int nv = s->m.nv;
+  Chain c = {.nc = 2 * nv + s->m.nu, .clamps = clamps};
+  size_t size = (size_t)nv * (size_t)c.nc;
+  if (!take(s, &c)) return tgi_no_room(s, "Jacobian");
+  memset(c.Q, 0, size * sizeof *c.Q);
+  memset(c.V, 0, size * sizeof *c.V);
+  memset(c.R, 0, (size_t)c.nc * sizeof *c.R);
+  for (int d = 0; d < nv; d++) c.Q[d * c.nc + d] = c.V[d * c.nc + nv + d] = 1;
+  TG_TRY(tgi_event_revisit(s, chain, &c));
+  memcpy(D, c.Q, size * sizeof *D);
+  memcpy(D + size, c.V, size * sizeof *D);
+  return TG_OK;
+}

@@ -1,0 +1,231 @@
+// event_search.c: the first contact or limit of a flow, see event.h.
+#include <string.h>
+
+#include "coll/contacts.h"
+#include "contact/rows.h"
+#include "dyn/dynamics.h"
+#include "kin/kinematics.h"
+#include "step/event.h"
+#include "step/step.h"
+
+// ---- gaps by name ----
+
+// of a limit: gap and its rate
+static void limit_gap(const tgSim *s, const tgPose *pose, const tgReal *u, const tgiWho *who, tgReal *gap, tgReal *rate) {
+  const tgModel *m = &s->m;
+  tgReal x, v, axis[3], w[3];
+  const tgReal *range;
+  if (who->part >= 2) {
+    x = pose->ten_length[who->owner];
+    v = tgi_tendon_rate(m, who->owner, u);
+    range = m->ten_range + 2 * who->owner;
+  } else if (m->jnt_type[who->owner] == TG_JOINT_BALL) {
+    x = tgi_ball_axis(s, pose, who->owner, axis, w);
+    v = tgi_v3_dot(axis, u + m->jnt_vadr[who->owner]);
+    range = m->jnt_range + 2 * who->owner;
+  } else {
+    x = pose->q[m->jnt_qadr[who->owner]];
+    v = u[m->jnt_vadr[who->owner]];
+    range = m->jnt_range + 2 * who->owner;
+  }
+  bool upper = who->part % 2 == 1;
+  *gap = upper ? range[1] - x : x - range[0];
+  *rate = upper ? -v : v;
+}
+
+bool tgi_who_gap(tgSim *s, const tgPose *pose, const tgReal *u, const tgiWho *who, double share, tgReal *gap, tgReal *rate) {
+  if (who->kind == TG_ROW_NORMAL) {
+    if (!tgi_flight_gap(s, pose, u, who->owner, who->part, gap, rate)) return false;
+    *gap -= share * s->clearance;
+    return true;
+  }
+  limit_gap(s, pose, u, who, gap, rate);
+  *gap -= share * s->limit_clearance;
+  return true;
+}
+
+int tgi_who_row(const tgSim *s, const tgiWho *who) {
+  const tgRows *r = s->rows;
+  for (int i = 0; i < s->nrow; i++) {
+    if (r->kind[i] != who->kind) continue;
+    const tgContactRow *c = who->kind == TG_ROW_NORMAL ? &s->contact[r->owner[i]] : NULL;
+    if (c != NULL ? c->pair == who->owner && c->feature == who->part : r->owner[i] == who->owner && r->part[i] == who->part) return i;
+  }
+  return -1;
+}
+
+// ---- limits ----
+
+// What is the least to which a gap that is closed may come, as a share of the clearance: the first 2^-j that is well below it.
+static double level_share(double gap, double clearance) {
+  double share = 0.5;
+  while (share > 1e-4 && gap <= 1.5 * share * clearance) share /= 2;
+  return share;
+}
+
+// It may come lower than where others meet: what is held there, or is lower already. What leaves from there meets again there: if it
+// fell deeper than it rose, the difference would become motion each time that a body rocks.
+static bool sinks(double gap, double clearance, bool held) {
+  return gap <= (1 + TGI_CLOSED) * clearance && (held || gap < (1 - TGI_CLOSED) * clearance);
+}
+
+typedef struct LimitSearch {
+  tgSim *s;
+  const tgiFlight *path;
+  tgReal *w, *u, *q;
+  double t;
+  tgiWho who;
+  double share;
+  bool held;
+} LimitSearch;
+
+static void limit_at(const LimitSearch *k, const tgiWho *who, double t, double *gap, double *rate) {
+  tgSim *s = k->s;
+  tgReal g, r;
+  tgi_flight_pose(&s->m, k->path, t, k->w, k->q, &s->trial, k->u);
+  limit_gap(s, &s->trial, k->u, who, &g, &r);
+  *gap = tgRe(g);
+  *rate = tgRe(r);
+}
+
+// the least t in (0, end) at which a + b t + c t^2 comes down through 0, from above; INFINITY: none
+static double comes_down(double a, double b, double c, double end) {
+  double D = b * b - 4 * a * c;
+  if (D < 0 || (b >= 0 && c >= 0)) return INFINITY;
+  double t = b < 0 ? 2 * a / (sqrt(D) - b) : (sqrt(D) + b) / (-2 * c);
+  return t >= 0 && t < end ? t : INFINITY;
+}
+
+// of a ball joint, whose angle changes by no more than its rate
+static double ball_time(const LimitSearch *k, const tgiWho *who, double level, double end) {
+  const tgModel *m = &k->s->m;
+  int d = m->jnt_vadr[who->owner];
+  double most = 0, t = 0;
+  for (int e = 0; e < 2; e++) {
+    const tgReal *v = e == 0 ? k->path->v0 : k->path->v1;
+    most = fmax(most, sqrt(tgRe(v[d]) * tgRe(v[d]) + tgRe(v[d + 1]) * tgRe(v[d + 1]) + tgRe(v[d + 2]) * tgRe(v[d + 2])));
+  }
+  if (most == 0) return INFINITY;
+  for (int i = 0; i < 2000 && t < end; i++) {
+    double gap, rate;
+    limit_at(k, who, t, &gap, &rate);
+    if (gap - level <= 1e-13 && rate < 0) return t;
+    t += fmax(gap - level, 1e-13) / most;
+  }
+  return t < end ? t : INFINITY;
+}
+
+static double scalar_time(const LimitSearch *k, const tgiWho *who, double above, double end) {
+  const tgModel *m = &k->s->m;
+  double b, c, sign = who->part % 2 == 1 ? -1 : 1;
+  if (who->part >= 2) {
+    b = tgRe(tgi_tendon_rate(m, who->owner, k->path->v0));
+    c = tgRe(tgi_tendon_rate(m, who->owner, k->path->v1)) - b;
+  } else {
+    b = tgRe(k->path->v0[m->jnt_vadr[who->owner]]);
+    c = tgRe(k->path->v1[m->jnt_vadr[who->owner]]) - b;
+  }
+  return comes_down(above, sign * b, sign * 0.5 * c / tgRe(k->path->s), end);
+}
+
+// one side of one limit
+static void try_limit(LimitSearch *k, const tgiWho *who) {
+  const tgSim *s = k->s;
+  double clearance = tgRe(s->limit_clearance), gap, rate, share = 1;
+  limit_at(k, who, 0, &gap, &rate);
+  bool closed = sinks(gap, clearance, rate <= TGI_HOLDS);
+  if (closed) share = level_share(gap, clearance);
+  double above = gap - share * clearance;
+  if (closed && !(above > 0)) return;   // beyond it: what pushes back is the flow's
+  bool ball = who->part < 2 && s->m.jnt_type[who->owner] == TG_JOINT_BALL;
+  double t = ball ? ball_time(k, who, share * clearance, k->t) : scalar_time(k, who, above, k->t);
+  if (!(t < k->t)) return;
+  k->t = t;
+  k->who = *who;
+  k->share = share;
+  k->held = closed && rate <= TGI_HOLDS;
+}
+
+static void first_limit(LimitSearch *k) {
+  const tgModel *m = &k->s->m;
+  for (int j = 0; j < m->njnt; j++) {
+    if (!m->jnt_limited[j] || m->jnt_type[j] == TG_JOINT_FREE) continue;
+    for (int side = m->jnt_type[j] == TG_JOINT_BALL ? 1 : 0; side < 2; side++) try_limit(k, &(tgiWho){TG_ROW_LIMIT, j, side});
+  }
+  for (int t = 0; t < m->ntendon; t++)
+    for (int side = 0; side < 2 && m->ten_limited[t]; side++) try_limit(k, &(tgiWho){TG_ROW_LIMIT, t, 2 + side});
+}
+
+// ---- contacts ----
+
+// what is closed at the start of the flow, whose contacts are in the sim, in the order of the pairs
+static void list_closed(tgSim *s) {
+  tgiEvents *e = tgi_events(s);
+  double clearance = tgRe(s->clearance);
+  e->nclosed = 0;
+  for (int i = 0; i < s->ncon; i++) {
+    const tgContactRow *c = &s->contact[i];
+    double gap = tgRe(c->gap);
+    if (!sinks(gap, clearance, c->row >= 0)) continue;
+    e->rests[e->nclosed] = c->row >= 0;
+    e->closed[e->nclosed++] = (tgiClosed){c->pair, c->feature, level_share(gap, clearance) * clearance};
+  }
+}
+
+// the root of the gap near t, in all that the numbers carry; false: it is lost
+static bool polish(tgSim *s, const tgiFlight *path, const tgiWho *who, double share, LimitSearch *k, tgReal *t) {
+  tgReal gap, rate;
+  for (int i = 0; i < 6; i++) {
+    tgi_flight_pose(&s->m, path, *t, k->w, k->q, &s->trial, k->u);
+    if (!tgi_who_gap(s, &s->trial, k->u, who, share, &gap, &rate) || !(tgRe(rate) < 0)) return false;
+    *t -= gap / rate;
+  }
+  return tgRe(*t) < tgRe(path->s) && tgRe(*t) > -1e-3 * tgRe(path->s);
+}
+
+// A contact that is first listed when it has come nearer than bodies meet: it meets there and then.
+static bool meets_as_found(tgSim *s, const tgiFlight *path, const tgiWho *who, LimitSearch *k, tgReal t, double *share) {
+  tgReal gap, rate;
+  tgi_flight_pose(&s->m, path, t, k->w, k->q, &s->trial, k->u);
+  if (who->kind != TG_ROW_NORMAL || !tgi_who_gap(s, &s->trial, k->u, who, 0, &gap, &rate)) return false;
+  *share = tgRe(gap) / tgRe(s->clearance);
+  if (!(*share > 0 && *share <= 1 + TGI_CLOSED && tgRe(rate) < 0)) return false;
+  tgi_rows_edge(s, "a contact that appears as it meets", -1);
+  return true;
+}
+
+tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, tgiWho *who, double *share, tgReal *t, tgiMet *met) {
+  tgiEvents *e = tgi_events(s);
+  size_t mark = tgi_stack_mark(s);
+  double end = tgRe(path->s);
+  LimitSearch k = {.s = s, .path = path, .t = end * (1 - 1e-12), .w = tgi_stack_real(s, (size_t)s->m.nv + 1),
+                   .u = tgi_stack_real(s, (size_t)s->m.nv + 1), .q = tgi_stack_real(s, (size_t)s->m.nq + 1)};
+  tgiFirst f = {.meet = tgRe(s->clearance), .closed = e->closed};
+  if (k.w == NULL || k.u == NULL || k.q == NULL) return tgi_no_room(s, "search for contacts");
+  list_closed(s);
+  f.nclosed = e->nclosed;
+  tgStatus status = tgi_first_contact(s, path, &f);
+  if (status == TG_ERR_CAPACITY) return tgi_no_room(s, "search for contacts");
+  TG_TRY(status);
+  first_limit(&k);
+  bool limit = k.who.kind == TG_ROW_LIMIT && k.t < end * (1 - 1e-12) && k.t < f.t;
+  *met = TGI_MET;
+  *t = limit ? k.t : f.t;
+  if (limit) {
+    *who = k.who;
+    *share = k.share;
+    if (k.held) *met = TGI_MET_HELD;
+  } else if (f.pair >= 0) {
+    *who = (tgiWho){TG_ROW_NORMAL, f.pair, f.feature};
+    *share = f.which >= 0 ? e->closed[f.which].level / tgRe(s->clearance) : 1;
+    if (f.which >= 0 && e->rests[f.which]) *met = TGI_MET_HELD;
+  } else {
+    *met = f.t < end ? TGI_MET_UNKNOWN : TGI_MET_NOTHING;
+  }
+  if (*met == TGI_MET && !polish(s, path, who, *share, &k, t)) {
+    *t = limit ? k.t : f.t;
+    if (!meets_as_found(s, path, who, &k, *t, share)) *met = TGI_MET_UNKNOWN;
+  }
+  tgi_stack_free(s, mark);
+  return TG_OK;
+}

@@ -1,0 +1,298 @@
+// test_event.c: the contact model `toi` against motions that are known: bounces whose energy stays, walls that nothing passes, cubes that
+// come to rest where they have to, and no intersection at any time of any piece.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kin/kinematics.h"
+#include "step/event.h"
+#include "step/impulse_parts.h"
+#include "support/rig.h"
+#include "tangere/geometry.h"
+#include "tangere/step.h"
+#include "tangere/toi.h"
+
+#define FLOOR "<geom name=\"floor\" type=\"plane\" size=\"5 5 1\" friction=\".5\"/>"
+static const double gap = 1e-6;
+
+static Rig toi(const char *xml, double e) {
+  Rig r = rig_of_text(xml, "toi", NULL);
+  int rows, cols;
+  tgReal *x = tg_sim_param(r.s, "geom_restitution", &rows, &cols);
+  for (int i = 0; i < rows * cols; i++) x[i] = e;
+  return r;
+}
+
+typedef struct Total { int impacts, stalled; double least; } Total;
+
+typedef struct Poses { double *q; int n, room; } Poses;
+
+// the coordinates at `times` + 1 times of each piece of the last step
+static void add_poses(Rig *r, int times, Poses *p) {
+  tgSim *s = r->s;
+  const tgiEvents *e = tgi_events(s);
+  int nq = s->m.nq;
+  tgReal *w = calloc((size_t)s->m.nv + 1, sizeof *w), *u = calloc((size_t)nq + 1, sizeof *u);
+  tgi_parts_swap_memory(s);
+  for (int k = 0; k < e->n; k++) {
+    if (e->piece[k].kind == TGI_PIECE_IMPACT) continue;
+    assert_int_equal(tgi_piece_load(s, k), TG_OK);
+    tgiFlight path = tgi_piece_path(s, k, e->s[k]);
+    for (int i = 0; i <= times; i++) {
+      tgi_flight_at(&s->m, &path, e->t[k] * i / times, w, u);
+      tg_model_integrate(&s->m, s->start.q, w, u);
+      if (p->n == p->room) {
+        p->room = 2 * p->room + 1000;
+        p->q = realloc(p->q, (size_t)p->room * (size_t)nq * sizeof *p->q);
+      }
+      for (int d = 0; d < nq; d++) p->q[p->n * nq + d] = tgRe(u[d]);
+      p->n++;
+    }
+  }
+  tgi_parts_swap_memory(s);
+  free(w);
+  free(u);
+}
+
+// times: of each piece at which no two geoms may overlap, by exact predicates; 0: not judged
+static void run_judged(Rig *r, double h, int steps, int times, Total *total) {
+  Poses p = {0};
+  *total = (Total){.least = INFINITY};
+  for (int t = 0; t < steps; t++) {
+    tgStepInfo info;
+    tgStatus status = tg_sim_step_growing(r->s, h, &info);
+    check_true(status == TG_OK, "step %d: %s", t, tg_sim_error(r->s)->text);
+    total->impacts += info.nimpact;
+    total->stalled += info.nstalled;
+    total->least = fmin(total->least, info.least_distance);
+    if (times > 0) add_poses(r, times, &p);
+  }
+  long overlaps = times > 0 ? tg_intersections_of_motion(r->m, p.q, p.n - 1) : 0;
+  check_true(overlaps == 0, "%ld intersections at %d times", overlaps, p.n);
+  free(p.q);
+}
+static void run(Rig *r, double h, int steps, Total *total) { run_judged(r, h, steps, 0, total); }
+
+// ---- bounces ----
+
+static const char *const ball = "<mujoco><option gravity=\"0 0 -9.81\"/><worldbody>" FLOOR
+                                "<body pos=\"0 0 .55\"><freejoint/><geom size=\".1\" mass=\"1\"/></body></worldbody></mujoco>";
+
+static double energy(const tgSim *s, double g) {
+  double v2 = 0;
+  for (int d = 0; d < 3; d++) v2 += tgRe(s->qvel[d]) * tgRe(s->qvel[d]);
+  return 0.5 * v2 + g * tgRe(s->qpos[2]);
+}
+
+// forces are constant between impacts: each is exact
+static void test_elastic_drop(void **state) {
+  (void)state;
+  Rig r = toi(ball, 1);
+  Total total;
+  double before = energy(r.s, 9.81);
+  run(&r, 0.01, 600, &total);
+  check_close(energy(r.s, 9.81), before, 1e-12);
+  check_true(total.impacts == 10, "%d impacts", total.impacts);
+  drop(&r);
+}
+
+static void test_comes_to_rest(void **state) {
+  (void)state;
+  Rig r = toi(ball, 0.5);
+  Total total;
+  run(&r, 0.01, 300, &total);
+  check_close(r.s->qpos[2], 0.1 + gap, 1e-14);
+  check_close(r.s->qvel[2], 0, 1e-14);
+  check_true(total.impacts >= 5 && total.impacts < 14 && total.stalled == 0, "%d impacts", total.impacts);
+  drop(&r);
+}
+
+static const char *const balls =
+    "<mujoco><option gravity=\"0 0 0\"/><default><geom type=\"sphere\" size=\"0.1\" mass=\"1\" friction=\"0\"/></default><worldbody>"
+    "<body><joint type=\"slide\" axis=\"1 0 0\"/><geom/></body><body pos=\"0.5 0 0\"><joint type=\"slide\" axis=\"1 0 0\"/><geom/></body>"
+    "</worldbody></mujoco>";
+
+static void test_two_balls(void **state) {
+  (void)state;
+  for (int k = 0; k <= 4; k++) {
+    double e = 0.25 * k;
+    Rig r = toi(balls, e);
+    Total total;
+    r.s->qvel[0] = 2;
+    run(&r, 0.04, 10, &total);
+    assert_int_equal(total.impacts, 1);
+    double t = (0.3 - gap) / 2, v0 = 1 - e, v1 = 1 + e;
+    check_close(r.s->qvel[0], v0, 1e-13);
+    check_close(r.s->qvel[1], v1, 1e-13);
+    check_close(r.s->qpos[0], 2 * t + v0 * (0.4 - t), 1e-13);
+    check_close(r.s->qpos[1], v1 * (0.4 - t), 1e-13);
+    drop(&r);
+  }
+}
+
+// ---- what is thin and fast ----
+
+static void test_wall(void **state) {
+  (void)state;
+  static const char *const wall =
+      "<mujoco><option gravity=\"0 0 0\"/><worldbody><geom type=\"box\" size=\".0005 1 1\"/>"
+      "<body pos=\"-.7 0 0\"><freejoint/><geom size=\".05\" mass=\"1\"/></body></worldbody></mujoco>";
+  static const char *const rod =
+      "<mujoco><option gravity=\"0 0 0\"/><worldbody><geom type=\"box\" size=\".0005 .0005 .1\" pos=\".6 .6 0\"/>"
+      "<body><joint axis=\"0 0 1\"/><geom type=\"capsule\" size=\".01\" fromto=\".05 0 0 1 0 0\" mass=\"1\"/></body></worldbody></mujoco>";
+  static const char *const edge =
+      "<mujoco><option gravity=\"0 0 0\"/><worldbody><geom type=\"box\" size=\".0005 1 1\"/>"
+      "<body pos=\"-.7 0 0\" euler=\"0 0 45\"><freejoint/><geom type=\"box\" size=\".05 .05 .05\" mass=\"1\"/></body></worldbody></mujoco>";
+  Total total;
+  Rig r = toi(wall, 0.7);
+  r.s->qvel[0] = 100;
+  run_judged(&r, 0.01, 3, 40, &total);
+  check_close(r.s->qvel[0], -70, 1e-12);
+  check_true(total.impacts == 1 && tgRe(r.s->qpos[0]) < -0.05, "%d impacts, x %g", total.impacts, tgRe(r.s->qpos[0]));
+  drop(&r);
+  r = toi(edge, 0.7);
+  r.s->qvel[0] = 100;
+  run_judged(&r, 0.01, 3, 40, &total);
+  check_close(r.s->qvel[0], -70, 1e-9);
+  drop(&r);
+  r = toi(rod, 0.5);
+  r.s->qvel[0] = 200;
+  run_judged(&r, 0.01, 1, 40, &total);
+  check_close(r.s->qvel[0], -100, 1e-9);
+  check_true(total.impacts == 1, "%d impacts", total.impacts);
+  drop(&r);
+}
+
+// ---- friction ----
+
+static void test_cubes(void **state) {
+  (void)state;
+  static const char *const cubes =
+      "<mujoco><option gravity=\"0 0 -9\"/><default><geom type=\"box\" size=\".1 .1 .1\" friction=\".16\" mass=\"1\"/></default><worldbody>"
+      "<geom size=\"2 1 .1\" pos=\"1 0 -.1\" mass=\"0\"/><body pos=\"0 0 .100001\"><freejoint/><geom/></body>"
+      "<body pos=\".7 0 .100001\"><freejoint/><geom/></body></worldbody></mujoco>";
+  Rig r = toi(cubes, 0);
+  Total total;
+  r.s->qvel[0] = 2;
+  run_judged(&r, 0.01, 120, 40, &total);
+  check_close(r.s->qpos[0], 0.722222, 4e-5);
+  check_close(r.s->qpos[7], 0.922222, 4e-5);
+  double apart = tgRe(r.s->qpos[7] - r.s->qpos[0]);
+  check_true(apart > 0.2 + 0.5 * gap && apart < 0.2 + 2 * gap, "centres are %.9f apart", apart);
+  for (int d = 0; d < r.s->m.nv; d++) check_close(r.s->qvel[d], 0, 1e-12);
+  check_true(total.stalled == 0, "stalled %d", total.stalled);
+  drop(&r);
+}
+
+static void test_stack(void **state) {
+  (void)state;
+  static const char *const stack =
+      "<mujoco><worldbody>" FLOOR "<body pos=\"0 0 .11\"><freejoint/><geom type=\"box\" size=\".1 .1 .1\" mass=\"1\"/></body>"
+      "<body pos=\".02 .01 .32\" euler=\"0 0 20\"><freejoint/><geom type=\"box\" size=\".1 .1 .1\" mass=\"1\"/></body>"
+      "<body pos=\"0 0 .52\"><freejoint/><geom type=\"box\" size=\".08 .08 .05\" mass=\"1\"/></body></worldbody></mujoco>";
+  Rig r = toi(stack, 0.2);
+  Total total;
+  run_judged(&r, 0.01, 120, 4, &total);
+  for (int d = 0; d < r.s->m.nv; d++) check_close(r.s->qvel[d], 0, 1e-9);
+  tgReal q[21];
+  memcpy(q, r.s->qpos, sizeof q);
+  run(&r, 0.01, 100, &total);
+  for (int i = 0; i < 21; i++) check_close(r.s->qpos[i], q[i], 1e-9);
+  check_true(total.impacts == 0 && total.stalled == 0, "%d impacts, %d stalled at rest", total.impacts, total.stalled);
+  drop(&r);
+}
+
+// a box that falls on an edge, rocks and comes to rest; energy never rises
+static void test_tumble(void **state) {
+  (void)state;
+  static const char *const box = "<mujoco><worldbody>" FLOOR
+                                 "<body pos=\"0 0 .3\" euler=\"20 30 10\"><freejoint/>"
+                                 "<geom type=\"box\" size=\".1 .15 .05\" mass=\"1\"/></body>"
+                                 "</worldbody></mujoco>";
+  Rig r = toi(box, 0.3);
+  Total total;
+  run_judged(&r, 0.01, 200, 40, &total);
+  for (int d = 0; d < r.s->m.nv; d++) check_close(r.s->qvel[d], 0, 1e-10);
+  check_true(total.impacts > 3 && total.stalled == 0, "%d impacts, %d stalled", total.impacts, total.stalled);
+  drop(&r);
+}
+
+// an arm whose tip drags over the floor, the elbow above the shoulder: held gaps close by the joints' own curvature
+static void test_drag(void **state) {
+  (void)state;
+  static const char *const arm =
+      "<mujoco><option gravity=\"0 0 -9.81\"/><worldbody>" FLOOR "<body pos=\"0 0 .3\"><joint axis=\"0 1 0\"/>"
+      "<geom type=\"capsule\" size=\".02\" fromto=\"0 0 0 .4 0 .2\" mass=\"1\"/><body pos=\".4 0 .2\"><joint axis=\"0 1 0\"/>"
+      "<geom type=\"capsule\" size=\".02\" fromto=\"0 0 0 .3 0 -.4\" mass=\"1\"/></body></body></worldbody></mujoco>";
+  Rig r = toi(arm, 0);
+  Total total;
+  r.s->qvel[0] = 6;
+  r.s->qvel[1] = -6;
+  run(&r, 0.01, 60, &total);
+  check_true(total.least > 0 && total.stalled == 0, "least gap %g, stalled %d", total.least, total.stalled);
+  drop(&r);
+}
+
+// a pendulum between limits, a ball joint that runs into its own, bouncing off nothing
+static void test_limits(void **state) {
+  (void)state;
+  static const char *const joints =
+      "<mujoco><option gravity=\"0 0 0\"/><worldbody><body><joint axis=\"0 1 0\" limited=\"true\" range=\"-30 30\"/>"
+      "<geom size=\".1\" mass=\"1\" contype=\"0\" conaffinity=\"0\"/></body><body pos=\"1 0 0\">"
+      "<joint type=\"ball\" limited=\"true\" range=\"0 40\"/>"
+      "<geom size=\".1\" mass=\"1\" contype=\"0\" conaffinity=\"0\"/></body></worldbody></mujoco>";
+  Rig r = toi(joints, 0);
+  Total total;
+  r.s->qvel[0] = 3;
+  r.s->qvel[2] = 5;
+  run(&r, 0.05, 10, &total);
+  check_close(r.s->qpos[0], TG_PI / 6 - 1e-9, 1e-14);
+  check_close(2 * atan2(tgRe(r.s->qpos[3]), tgRe(r.s->qpos[1])), TG_PI / 4.5 - 1e-9, 1e-13);
+  assert_int_equal(total.impacts, 2);
+  drop(&r);
+}
+
+// ---- refused ----
+
+static void test_refused(void **state) {
+  (void)state;
+  tgAnyContactOptions o;
+  tgError e = {0};
+  assert_int_equal(tg_contact_default("toi", &o.of, sizeof o), TG_OK);
+  static const char *const name[] = {"bounce_gradient", "symplectic", "contact_rule", "erp"};
+  for (int i = 0; i < 4; i++) {
+    assert_int_equal(tg_contact_set(&o.of, name[i], i < 2 ? "true" : i == 2 ? "closing" : ".1", &e), TG_ERR_ARG);
+    check_true(strstr(e.text, name[i]) != NULL, "%s", e.text);
+  }
+  assert_int_equal(tg_contact_set(&o.of, "gap", "-1", &e), TG_OK);
+  Rig r = toi(ball, 1);
+  assert_null(tg_contact_create(r.m, "toi", &o.of, &e));
+  check_true(strstr(e.text, "gap") != NULL, "%s", e.text);
+  r.s->qpos[2] = 0.1 + 1e-10;
+  assert_int_equal(tg_sim_step(r.s, 0.01, NULL), TG_ERR_INVALID);
+  check_true(strstr(tg_sim_error(r.s)->text, "floor") != NULL, "%s", tg_sim_error(r.s)->text);
+  r.s->qpos[2] = 0.05;
+  assert_int_equal(tg_sim_step(r.s, 0.01, NULL), TG_ERR_INVALID);
+  check_true(strstr(tg_sim_error(r.s)->text, "overlap") != NULL, "%s", tg_sim_error(r.s)->text);
+  drop(&r);
+  static const char *const can = "<mujoco><worldbody>" FLOOR "<body pos=\"0 0 1\"><freejoint/>"
+      "<geom name=\"can\" type=\"cylinder\" size=\".1 .1\"/></body>"
+                                 "</worldbody></mujoco>";
+  tgDesc *d = tg_desc_load_memory("can.xml", can, strlen(can), NULL, &e);
+  tgModel *m = tg_model_compile(d, NULL, &e);
+  tg_desc_free(d);
+  assert_null(tg_contact_create(m, "toi", NULL, &e));
+  assert_int_equal(e.status, TG_ERR_UNSUPPORTED);
+  check_true(strstr(e.text, "can") != NULL, "%s", e.text);
+  tg_model_free(m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_elastic_drop), cmocka_unit_test(test_comes_to_rest), cmocka_unit_test(test_two_balls),
+      cmocka_unit_test(test_wall), cmocka_unit_test(test_cubes), cmocka_unit_test(test_stack),
+      cmocka_unit_test(test_tumble), cmocka_unit_test(test_drag), cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_refused)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

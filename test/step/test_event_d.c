@@ -1,0 +1,228 @@
+// test_event_d.c: derivatives of random steps under `toi` with several impacts: adjoint and dense derivative against complex step in
+// the complex build and against Ridders in the real one, in the state, controls, the step size and parameters.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "step/event.h"
+#include "support/deriv.h"
+#include "support/rig.h"
+#include "support/tree.h"
+#include "tangere/param.h"
+#include "tangere/step.h"
+#include "tangere/toi.h"
+
+// two links with motors, a disc and a rod in a room, in a plane
+static const char *const plane =
+    "<mujoco><option gravity=\"0.4 0 -9.81\"/><default><geom friction=\".4\" mass=\"1\"/></default><worldbody>"
+    "<geom name=\"floor\" type=\"plane\" size=\"5 5 1\" friction=\".3\"/>"
+    "<geom name=\"left\" type=\"plane\" size=\"5 5 1\" pos=\"-.6 0 0\" euler=\"0 90 0\" friction=\"0\"/>"
+    "<geom name=\"right\" type=\"plane\" size=\"5 5 1\" pos=\".9 0 0\" euler=\"0 -90 0\"/>"
+    "<body pos=\"0 0 .6\"><joint name=\"a\" axis=\"0 1 0\" damping=\".05\" limited=\"true\" range=\"-40 40\"/>"
+    "<geom type=\"capsule\" size=\".04\" fromto=\"0 0 0 .3 0 -.1\" mass=\".8\" friction=\".41\"/>"
+    "<body pos=\".3 0 -.1\"><joint name=\"b\" axis=\"0 1 0\" stiffness=\"1\"/>"
+    "<geom type=\"capsule\" size=\".03\" fromto=\"0 0 0 .2 0 -.2\" mass=\".5\" friction=\".42\"/>"
+    "</body></body>"
+    "<body pos=\"-.3 0 .2\"><joint type=\"slide\" axis=\"1 0 0\"/><joint type=\"slide\" axis=\"0 0 1\"/><joint axis=\"0 1 0\"/>"
+    "<geom type=\"sphere\" size=\".1\" mass=\".6\" friction=\".43\"/></body>"
+    "<body pos=\".1 0 .15\"><joint type=\"slide\" axis=\"1 0 0\"/><joint type=\"slide\" axis=\"0 0 1\"/><joint axis=\"0 1 0\"/>"
+    "<geom type=\"capsule\" size=\".05\" fromto=\"-.1 0 0 .12 0 .02\" mass=\".7\" friction=\".44\"/></body>"
+    "</worldbody><actuator><motor joint=\"a\"/><motor joint=\"b\"/></actuator></mujoco>";
+
+// a free box, and an arm with a ball joint, in space
+static const char *const space =
+    "<mujoco><option gravity=\"0.1 .2 -9.81\"/><default><geom friction=\".5\"/></default><worldbody>"
+    "<geom name=\"floor\" type=\"plane\" size=\"5 5 1\"/>"
+    "<body pos=\"0 0 .3\"><freejoint/><geom type=\"box\" size=\".15 .1 .06\" mass=\"1\" friction=\".51\"/></body>"
+    "<body pos=\".6 0 .5\"><joint type=\"ball\" damping=\".01\"/>"
+    "<geom type=\"capsule\" size=\".03\" fromto=\"0 0 0 0 0 -.3\" mass=\".6\" friction=\".52\"/>"
+    "<body pos=\"0 0 -.3\"><joint name=\"e\" axis=\"1 0 0\"/>"
+    "<geom type=\"capsule\" size=\".03\" fromto=\"0 0 0 .1 0 -.12\" mass=\".4\" friction=\".53\"/></body></body>"
+    "</worldbody><actuator><motor joint=\"e\"/></actuator></mujoco>";
+
+static const char *const number[] = {"body_mass", "geom_size", "geom_friction", "geom_restitution", "opt_gravity", "geom_pos", "body_pos",
+                                     "dof_damping", "contact.gap"};
+enum { NUMBERS = 9, MOST = 64, SIZES = 256 };
+#ifdef TG_COMPLEX
+enum { STEPS = 80 };
+#else
+enum { STEPS = 30 };   // differences take more steps
+#endif
+
+typedef struct Ctx {
+  tgSim *s;
+  tgReal q1[MOST], direction[SIZES];   // of parameters, all of them along one
+  double h;
+} Ctx;
+
+static int inputs(const tgModel *m) { return m->nq + m->nv + m->nu + 2; }   // q, v, u, h, parameters along the direction
+
+static void shift(Ctx *c, tgReal x) {
+  int at = 0;
+  for (int k = 0; k < NUMBERS; k++) {
+    int rows, cols;
+    tgReal *p = tg_sim_param(c->s, number[k], &rows, &cols);
+    for (int i = 0; i < rows * cols; i++) p[i] += x * c->direction[at++];
+  }
+}
+
+// the number h of a step is real: in the complex build its derivative is checked by the real build alone
+static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
+  Ctx *c = ctx;
+  tgSim *s = c->s;
+  const tgModel *m = &s->m;
+  memcpy(s->qpos, x, (size_t)m->nq * sizeof *x);
+  memcpy(s->qvel, x + m->nq, (size_t)m->nv * sizeof *x);
+  memcpy(s->ctrl, x + m->nq + m->nv, (size_t)m->nu * sizeof *x);
+  tgReal along = x[m->nq + m->nv + m->nu + 1];
+  shift(c, along);
+  tgStatus status = tg_sim_step(s, tgRe(x[m->nq + m->nv + m->nu]), NULL);
+  shift(c, -along);
+  if (status != TG_OK) return status;
+  tg_model_difference(m, c->q1, s->qpos, y);
+  memcpy(y + m->nv, s->qvel, (size_t)m->nv * sizeof *x);
+  return TG_OK;
+}
+
+static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
+  const tgModel *m = &((Ctx *)ctx)->s->m;
+  tg_model_integrate(m, x, d, out);
+  for (int i = 0; i < m->nv + m->nu + 2; i++) out[m->nq + i] = x[m->nq + i] + d[m->nv + i];
+}
+
+// the model's state and numbers, but for restitution, which its file has not
+static void reset(tgSim *s) {
+  int rows, cols;
+  tg_sim_reset(s);
+  tgReal *e = tg_sim_param(s, "geom_restitution", &rows, &cols);
+  for (int i = 0; i < rows; i++) e[i] = 0.3 + 0.08 * i;
+}
+
+// a random state with bodies apart; false: this one is not
+static bool draw(tgSim *s, tgtRandom *r, double speed, double h) {
+  const tgModel *m = &s->m;
+  tgReal w[MOST], q[MOST], v[MOST], u[MOST];
+  reset(s);
+  for (int d = 0; d < m->nv; d++) {
+    w[d] = tgt_uniform(r, -0.35, 0.35);
+    v[d] = speed * tgt_uniform(r, -1, 1);
+  }
+  for (int i = 0; i < m->nu; i++) u[i] = tgt_uniform(r, -1, 1);
+  tg_model_integrate(m, s->qpos, w, q);
+  memcpy(s->qpos, q, (size_t)m->nq * sizeof *q);
+  memcpy(s->qvel, v, (size_t)m->nv * sizeof *v);
+  memcpy(s->ctrl, u, (size_t)m->nu * sizeof *u);
+  tgStepInfo info;
+  tgStatus status = tg_sim_step_growing(s, h, &info);
+  bool good = status == TG_OK && info.nimpact >= 2 && info.nimpact <= 12 && info.nstalled == 0;
+  reset(s);
+  memcpy(s->qpos, q, (size_t)m->nq * sizeof *q);
+  memcpy(s->qvel, v, (size_t)m->nv * sizeof *v);
+  memcpy(s->ctrl, u, (size_t)m->nu * sizeof *u);
+  return good;
+}
+
+typedef struct Tally { int steps, impacts, exact; double worst, sum; } Tally;
+
+static tgParamGrad *gradient_of(const Rig *r) {
+  tgError e = {0};
+  const char *names[NUMBERS + 1];
+  memcpy(names, number, sizeof number);
+  names[NUMBERS] = "opt_timestep";
+  tgParamGrad *p = tg_param_grad_create_contact(r->c, names, NUMBERS + 1, NULL, &e);
+  check_true(p != NULL, "%s", e.text);
+  return p;
+}
+
+// the stepper's own: what public calls make of them are their numbers
+static void check_entries(tgSim *s, const tgReal *D, int nt, const tgReal *J) {
+  int nv = s->m.nv, nc = 2 * nv + s->m.nu, clamps = 0;
+  tgReal g[MOST] = {0}, out[MOST] = {0}, own[MOST * MOST];
+  g[1] = 1;
+  assert_int_equal(tgi_event_vjp(s, g, g + nv, out, out + nv, out + 2 * nv, NULL, &clamps), TG_OK);
+  for (int k = 0; k < nc; k++) check_close(tgRe(out[k]), tgRe(D[nt + k]), 1e-12);
+  assert_int_equal(tgi_event_jacobian(s, own, &clamps), TG_OK);
+  for (int i = 0; i < 2 * nv * nc; i++) check_close(tgRe(own[i]), tgRe(J[i]), 1e-12);
+}
+
+static void check_step(Rig *r, tgtRandom *rnd, double h, Tally *t) {
+  tgSim *s = r->s;
+  const tgModel *m = &s->m;
+  int nv = m->nv, nu = m->nu, nt = 2 * nv + nu + 2, nc = 2 * nv + nu;
+  Ctx c = {.s = s, .h = h};
+  tgReal x[2 * MOST], D[MOST * MOST], J[MOST * MOST], g[MOST], out[MOST];
+  tgGradInfo info;
+  tgStepInfo step;
+  memcpy(x, s->qpos, (size_t)m->nq * sizeof *x);
+  memcpy(x + m->nq, s->qvel, (size_t)nv * sizeof *x);
+  memcpy(x + m->nq + nv, s->ctrl, (size_t)nu * sizeof *x);
+  x[m->nq + nv + nu] = h;
+  x[m->nq + nv + nu + 1] = 0;
+  tgt_random_vector(rnd, SIZES, c.direction);
+  for (int i = 0; i < SIZES; i++) c.direction[i] *= 0.05;
+  tgParamGrad *p = gradient_of(r);
+  int size;
+  tg_param_grad_values(p, &size);
+  assert_true(size <= SIZES && nt <= MOST);
+  c.direction[size - 2] = 1e-6;   // the gap
+  tg_sim_freeze_memory(s, true);
+  check_true(tg_sim_step(s, h, &step) == TG_OK, "%s", tg_sim_error(s)->text);
+  memcpy(c.q1, s->qpos, (size_t)m->nq * sizeof *x);
+  check_true(tg_sim_step_jacobian(s, J, &info) == TG_OK, "%s", tg_sim_error(s)->text);
+  for (int i = 0; i < 2 * nv; i++) {
+    tgGradInfo by;
+    for (int k = 0; k < 2 * nv; k++) g[k] = k == i;
+    tg_param_grad_clear(p);
+    check_true(tg_sim_step_vjp(s, g, g + nv, out, out + nv, out + 2 * nv, p, &by) == TG_OK, "%s", tg_sim_error(s)->text);
+    memcpy(D + i * nt, out, (size_t)nc * sizeof *D);
+    const tgReal *bar = tg_param_grad_values(p, NULL);
+    D[i * nt + nc] = bar[size - 1];
+    D[i * nt + nc + 1] = 0;
+    for (int k = 0; k < size - 1; k++) D[i * nt + nc + 1] += bar[k] * c.direction[k];
+    for (int k = 0; k < nc; k++) check_close(tgRe(J[i * nc + k]), tgRe(out[k]), 1e-9 * (1 + fabs(tgRe(out[k]))));
+  }
+  check_entries(s, D, nt, J);
+  int cols[5] = {nv, nv, nu, 1, 1};
+  tgtDeriv d = {.name = "toi", .nx = inputs(m), .nt = nt, .ny = 2 * nv, .map = map, .retract = retract, .ctx = &c, .tol = 1e-6,
+                .step = 1e-5, .cols = cols, .ncols = 5};
+#ifdef TG_COMPLEX
+  for (int i = 0; i < 2 * nv; i++) D[i * nt + nc] = 0;   // h is a real number here
+  d.tol = 1e-9;
+#endif
+  char message[256];
+  tgiWorst worst = tgt_jacobian_error(&d, x, D, message);
+  t->steps++;
+  t->impacts += step.nimpact;
+  if (info.label == TG_GRAD_EXACT) {
+    t->exact++;
+    t->worst = fmax(t->worst, worst.error);
+    check_true(worst.error <= d.tol, "step %d of %d impacts: error %g: %s", t->steps, step.nimpact, worst.error, message);
+  }
+  tg_param_grad_free(p);
+  tg_sim_freeze_memory(s, false);
+}
+
+static void check(const char *xml, double speed, double h, int steps) {
+  Rig r = rig_of_text(xml, "toi", NULL);
+  tgtRandom rnd = {.s = 11};
+  Tally t = {0};
+  for (int tries = 0; t.steps < steps && tries < 400 * steps; tries++)
+    if (draw(r.s, &rnd, speed, h)) check_step(&r, &rnd, h, &t);
+  print_message("%d steps, %d exact, %.1f impacts each, worst %.2g\n", t.steps, t.exact, (double)t.impacts / t.steps, t.worst);
+  check_true(t.steps == steps && t.exact > steps / 2, "%d steps, %d exact", t.steps, t.exact);
+  drop(&r);
+}
+
+static void test_plane(void **state) {
+  (void)state;
+  check(plane, 4, 0.05, STEPS);
+}
+static void test_space(void **state) {
+  (void)state;
+  check(space, 5, 0.1, STEPS / 2);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_space)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
