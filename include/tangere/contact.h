@@ -83,6 +83,23 @@ typedef enum tgIntegrator {
   X(PARAMETER, equality_frequency, 200, 1e-3, 1e9, "rad/s", \
     "of the inertia that an equality meets at qpos0 on its spring, damped critically")
 
+/// Where in a step of the mean velocity forces act.
+typedef enum tgMidpointRule {
+  TG_RULE_END,             ///< joints, actuators and gaps at its end; the velocity after it is the mean velocity (default)
+  TG_RULE_MIDPOINT         ///< all but gaps at its middle; without forces that dissipate, energy neither grows nor falls with time
+} tgMidpointRule;
+
+/// Options of models whose step is a residual in its mean velocity.
+#define TG_MIDPOINT_OPTIONS(X) \
+  X(WORD, rule, tgMidpointRule, TG_RULE_END, "end midpoint", \
+    "`end`: forces at the end of the step, no contact rings; `midpoint`: at its middle, and v' = 2 V - v of the mean velocity V") \
+  X(PARAMETER, slip_speed, 1e-3, 1e-9, 1e3, "m/s", \
+    "sliding speed about which friction takes hold, of contacts and of joints' dry friction (there also rad/s)") \
+  X(PARAMETER, limit_frequency, 200, 1e-3, 1e9, "rad/s", "of a joint's or tendon's inertia at qpos0 on the spring of its limit") \
+  X(PARAMETER, limit_range, 0.1, 1e-6, 0.5, "", "share of a joint's or tendon's range over which the push of its limit sets in") \
+  X(PARAMETER, equality_frequency, 200, 1e-3, 1e9, "rad/s", \
+    "of the inertia that an equality meets at qpos0 on its spring, damped critically")
+
 typedef struct tgImpulseOptions {  ///< How the options of every model of impulses begin.
   tgContactOptions of;     ///< head
   TG_IMPULSE_OPTIONS(TG_OPTION_FIELD)
@@ -91,6 +108,10 @@ typedef struct tgMinimiseOptions {  ///< How the options of every model with an 
   tgContactOptions of;     ///< head
   TG_MINIMISE_OPTIONS(TG_OPTION_FIELD)
 } tgMinimiseOptions;
+typedef struct tgMidpointOptions {  ///< How the options of every model of residual steps begin.
+  tgContactOptions of;     ///< head
+  TG_MIDPOINT_OPTIONS(TG_OPTION_FIELD)
+} tgMidpointOptions;
 typedef struct tgExplicitOptions {  ///< How the options of every model of explicit steps begin.
   tgContactOptions of;     ///< head
   TG_EXPLICIT_OPTIONS(TG_OPTION_FIELD)

@@ -52,7 +52,10 @@ enum {
   TG_LAW_ENERGY = 1,     ///< energy, s->energy, push and hardening
   TG_LAW_POSE = 2,       ///< X
   TG_LAW_VELOCITY = 4,   ///< Y; a law without it has forces of poses alone
-  TG_LAW_LAST = 8       ///< the step is expected to end here: what the next one begins with may be made too
+  TG_LAW_LAST = 8,      ///< the step is expected to end here: what the next one begins with may be made too
+  TG_LAW_STEP = 16,     ///< B and E: the force goes by the poses at the start and the end of the step too, s->start and s->end
+  TG_LAW_SOLVE = 32     ///< an iteration of a step's solve: wrenches and derivatives may be those of a force that the law finds easier to
+                        ///< follow from one iteration to the next, and that becomes its own as these come to an end
 };
 
 /// Where and how stiffly a pair pushes or would push: direction n on the first body at the point p (world), stiffness [N/m] once it
@@ -73,6 +76,8 @@ typedef struct tgLaw {
   /// s->term[0 .. nterm - 1] at the pose and its velocities; s->info's least distance. s->energy INFINITY, with the
   /// terms undefined, when bodies touch that the law keeps apart.
   tgStatus (*evaluate)(tgSim *s, const tgPose *pose, unsigned want);
+  /// At s->end: no body is so deep in another that the force says nothing of the way out. NULL: none ever is.
+  bool (*trusted)(const tgSim *s);
   /// In place of begin and all evaluations of a step whose end, s->end, is known: what begin makes, and the terms at
   /// the end as the last of them left both.
   /// NULL: begin and one evaluation do.
@@ -137,6 +142,10 @@ static inline const tgImpulseOptions *tgi_impulse_options(const tgSim *s) {
   static const tgImpulseOptions without = {.symplectic = true};   // what concerns contacts and rows concerns none
   const tgContact *c = s->contact_model;
   return c != NULL && c->kind->rows != NULL ? (const tgImpulseOptions *)(const void *)c->options : &without;
+}
+/// The same of a law of residual steps.
+static inline const tgMidpointOptions *tgi_midpoint_options(const tgContact *c) {
+  return (const tgMidpointOptions *)(const void *)c->options;
 }
 /// The same of an explicit law.
 static inline const tgExplicitOptions *tgi_explicit_options(const tgContact *c) {

@@ -6,7 +6,8 @@
   X(toi)       /* the same rows, solved at the times of impact, between which motions are free of contact */ \
   X(barrier)   /* a potential of all pairs of triangles, minimised over each step */ \
   X(sdrs)      /* the same with a potential of compact support, a baseline */ \
-  X(softmin)   /* a force field in closed form between oriented points */
+  X(softmin)   /* a force field in closed form between oriented points */ \
+  X(damped)    /* points in the smooth fields of other geoms, all of them at all times */
 
 #define DECLARED(word) extern const tgContactModel tgi_##word##_model;
 #define ENTRY(word) &tgi_##word##_model,

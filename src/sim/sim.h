@@ -45,6 +45,7 @@ typedef struct tgPairTerm {
   tgReal X[144];                           // dw/d(xi1; xi2), the bodies' spatial velocities V_i held as numbers
   tgReal Y[144];                           // dw/d(V1; V2)
   tgReal B[144];                           // dw/d(twists of the two bodies at the start of the step); 0 where nothing is lagged
+  tgReal E[144];                           // dw/d(twists of the two bodies at the end of the step), of a law of a whole step
   tgReal push[6], hardening;               // of the part of w that grows without bound as the bodies meet: the wrench
                                            // on body 2 (on body 1 its opposite), and
                                            // its curvature along its own translation over its square; hardening 0: there is none

@@ -67,18 +67,21 @@ static void test_names(void **state) {
 #define IMPULSE(kind, ...) TGI_OPTION_##kind(tgImpulseOptions, __VA_ARGS__)
 #define MINIMISE(kind, ...) TGI_OPTION_##kind(tgMinimiseOptions, __VA_ARGS__)
 #define EXPLICIT(kind, ...) TGI_OPTION_##kind(tgExplicitOptions, __VA_ARGS__)
+#define MIDPOINT(kind, ...) TGI_OPTION_##kind(tgMidpointOptions, __VA_ARGS__)
 static const tgiOption impulse[] = {TG_IMPULSE_OPTIONS(IMPULSE)}, minimise[] = {TG_MINIMISE_OPTIONS(MINIMISE)},
-                       explicit[] = {TG_EXPLICIT_OPTIONS(EXPLICIT)};
+                       explicit[] = {TG_EXPLICIT_OPTIONS(EXPLICIT)}, midpoint[] = {TG_MIDPOINT_OPTIONS(MIDPOINT)};
 static const tgiOptionList impulse_list = TGI_OPTION_LIST(impulse, tgImpulseOptions),
                            minimise_list = TGI_OPTION_LIST(minimise, tgMinimiseOptions),
-                           explicit_list = TGI_OPTION_LIST(explicit, tgExplicitOptions);
+                           explicit_list = TGI_OPTION_LIST(explicit, tgExplicitOptions),
+                           midpoint_list = TGI_OPTION_LIST(midpoint, tgMidpointOptions);
 
 static void test_places(void **state) {
   (void)state;
   for (int w = 0; tgi_contact_table(w) != NULL; w++) {
     const tgContactModel *kind = tgi_contact_table(w);
     const tgiOptionList *shared = kind->rows != NULL ? &impulse_list
-                                  : strcmp(kind->stepper, "minimise") == 0 ? &minimise_list : &explicit_list;
+                                  : strcmp(kind->stepper, "minimise") == 0 ? &minimise_list
+                                  : strcmp(kind->stepper, "midpoint") == 0 ? &midpoint_list : &explicit_list;
     for (int i = 0; i < shared->n; i++) {
       const tgiOption *own = tgi_option_named(&kind->options, shared->option[i].is.name);
       // between events some options mean nothing: those that there are have their places

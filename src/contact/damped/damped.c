@@ -1,0 +1,82 @@
+// damped.c: the contact model `damped`.
+//
+// Based on: [math/damped].
+#include "contact/damped/damped.h"
+
+#include <stdio.h>
+
+#include "math/spatial.h"
+
+#define DAMPED(kind, ...) TGI_OPTION_##kind(tgDampedOptions, __VA_ARGS__)
+static const tgiOption option[] = {TG_MIDPOINT_OPTIONS(DAMPED) TG_DAMPED_OPTIONS(DAMPED)};
+
+static int terms(const tgContact *c) { return ((const tgiDamped *)c->data)->npair; }
+
+static double resting_gap(const tgContact *c) {
+  const tgiDamped *k = c->data;
+  return k->npair > 0 ? k->least_gap : 0;
+}
+
+const char *tgi_damped_label(const tgSim *s, int pair, char *text, size_t size) {
+  char a[128], b[128];
+  const tgiDampedPair *p = &tgi_damped(s)->pair[pair];
+  snprintf(text, size, "%s and %s", tgi_model_label(&s->m, TG_THING_GEOM, p->geom[0], a, sizeof a),
+           tgi_model_label(&s->m, TG_THING_GEOM, p->geom[1], b, sizeof b));
+  return text;
+}
+
+// ---- forces to look at ----
+
+static int touches(const tgSim *s) { return s->nterm; }
+
+// the resultant of a pair, where its line crosses the plane through the middle of its proxies' forces
+static bool touch(const tgSim *s, int i, tgContactForce *out) {
+  const tgPairTerm *t = &s->term[i];
+  const tgiDampedPair *p = &tgi_damped(s)->pair[i];
+  const double *centre = ((const tgiDampedWork *)s->solver)->centre + 6 * i;
+  double w[6], ff = 0;
+  for (int k = 0; k < 6; k++) w[k] = tgRe(t->w[k]);
+  for (int k = 0; k < 3; k++) ff += w[3 + k] * w[3 + k];
+  if (!(ff > 0)) return false;
+  *out = (tgContactForce){.body1 = t->body1, .body2 = t->body2, .geom1 = p->geom[0], .geom2 = p->geom[1], .force = {w[3], w[4], w[5]}};
+  tgi_touch_point(w, centre, centre + 3, out->point);
+  return true;
+}
+
+static void param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInfo *info) {
+  const tgModel *m = &s->m;
+  const tgiDamped *k = tgi_damped(s);
+  if (p->geom_friction == NULL) return;
+  for (int i = 0; i < k->npair; i++) {
+    const tgiDampedPair *pair = &k->pair[i];
+    int geom;
+    tgi_pair_friction(m, pair->pair, 0, &geom);
+    if (m->pair_condim[pair->pair] != 1 && geom >= 0 && m->geom_priority[pair->geom[0]] == m->geom_priority[pair->geom[1]])
+      tgi_equal_numbers(m, pair->geom[0], pair->geom[1], m->geom_friction, "friction", info);
+  }
+}
+
+static const tgLaw law = {
+    .has = TG_LAW_POSE | TG_LAW_VELOCITY | TG_LAW_STEP | TG_LAW_SOLVE,
+    .terms = terms,
+    .begin = tgi_damped_begin,
+    .evaluate = tgi_damped_evaluate,
+    .trusted = tgi_damped_trusted,
+    .parameters = tgi_damped_parameters,
+    .term_label = tgi_damped_label,
+};
+
+const tgContactModel tgi_damped_model = {
+    .word = "damped",
+    .stepper = "midpoint",
+    .intersection_free = true,   // but for the law `penalty`
+    .options = TGI_OPTION_LIST(option, tgDampedOptions),
+    .solver_bytes = tgi_damped_bytes,
+    .prepare = tgi_damped_prepare,
+    .release = tgi_damped_release,
+    .resting_gap = resting_gap,
+    .param_nonsmooth = param_nonsmooth,
+    .touches = touches,
+    .touch = touch,
+    .law = &law,
+};

@@ -1,0 +1,92 @@
+// damped.h: the contact model `damped`: the proxies of every geom are always in contact with the field of every other that it may touch.
+//
+// Based on: [math/damped].
+#ifndef TG_CONTACT_DAMPED_DAMPED_H
+#define TG_CONTACT_DAMPED_DAMPED_H
+
+#include "contact/contact.h"
+#include "contact/damped/field.h"
+#include "contact/damped/law.h"
+#include "contact/damped/proxy.h"
+
+extern const tgContactModel tgi_damped_model;
+
+/// Proxies of one geom in the field of another, with a share of the pair's weight.
+typedef struct tgiDampedSide {
+  int of, in;               ///< geoms: whose proxies, and whose field
+  bool second;              ///< the proxies are the pair's second geom's
+  int first;                ///< of their states
+  double share, depth;      ///< depth to which the field may be trusted
+  const tgiProxies *proxies;
+  tgiField field;           ///< but for its size, which is the simulation's
+} tgiDampedSide;
+
+/// Two geoms at work.
+typedef struct tgiDampedPair {
+  int pair, geom[2], side, nside;   ///< of the model; its first side, and how many
+  double mass, gap;                 ///< of the lighter tree [kg]; the resting gap where none is given [m]
+} tgiDampedPair;
+
+/// tgContact.data, const.
+typedef struct tgiDamped {
+  tgAllocator alloc;
+  int npair, nside, nproxy;
+  tgiDampedPair *pair;
+  tgiDampedSide *side;
+  tgiProxies *proxies;      ///< ngeom x 2: for planes, for others; made as they are wanted
+  double least_gap;         ///< smallest resting gap of all pairs
+} tgiDamped;
+
+/// A proxy in one field, in a step.
+typedef struct tgiProxyState {
+  tgReal r[3], radius;      ///< place in its geom's frame
+  tgReal gap, screw[6];     ///< at the start of the step: the gap and its rate by twists of its body
+  bool followed;            ///< the solve has been here
+  double slack;             ///< gap at which it has taken the force's tangent last
+  double w[3], hold[3];     ///< sliding velocity of its last iteration, and friction as a share of the most there may be
+} tgiProxyState;
+
+/// s->solver.
+typedef struct tgiDampedWork {
+  void *home;               ///< s->solver when placed
+  tgiProxyState *state;     ///< nproxy
+  tgiDampedNumbers *numbers;///< npair
+  double *centre;           ///< npair x 6: where and in what direction a pair pushes
+} tgiDampedWork;
+
+static inline const tgDampedOptions *tgi_damped_options(const tgContact *c) { return (const tgDampedOptions *)(const void *)c->options; }
+static inline const tgiDamped *tgi_damped(const tgSim *s) { return (const tgiDamped *)s->contact_model->data; }
+/// The workspace, placed.
+tgiDampedWork *tgi_damped_work(tgSim *s);
+
+tgStatus tgi_damped_prepare(tgContact *c, tgError *error);
+void tgi_damped_release(tgContact *c);
+size_t tgi_damped_bytes(const tgContact *c, const tgCapacity *z);
+
+/// See tgLaw.
+tgStatus tgi_damped_begin(tgSim *s, double h);
+tgStatus tgi_damped_evaluate(tgSim *s, const tgPose *pose, unsigned want);
+bool tgi_damped_trusted(const tgSim *s);
+tgStatus tgi_damped_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p);
+
+/// The six numbers that those of a pair follow from (law.h), for a step of size h.
+void tgi_damped_from(const tgSim *s, const tgiDampedPair *pair, double h, tgReal from[6]);
+/// The size by which a geom's proxies or field go: its size, of a mesh its scale.
+static inline const tgReal *tgi_damped_size(const tgSim *s, int g) {
+  return (s->m.geom_type[g] == TG_GEOM_MESH ? s->m.geom_scale : s->m.geom_size) + 3 * g;
+}
+/// Friction of a pair.
+tgReal tgi_damped_friction(const tgSim *s, const tgiDampedPair *pair);
+/// "geom 'a' and geom 'b'", written into text. Returns text.
+const char *tgi_damped_label(const tgSim *s, int pair, char *text, size_t size);
+
+// ---- one proxy ----
+
+/// Of a proxy at a pose: its centre in the world and in the field's frame.
+void tgi_proxy_place(const tgiDampedSide *side, const tgiProxyState *state, const tgPose *pose, tgReal x[3], tgReal y[3]);
+/// The field at y; with_size: its derivatives in the geom's size too.
+void tgi_proxy_field(const tgSim *s, const tgiDampedSide *side, const tgReal y[3], int order, bool with_size, tgiJet *G);
+/// world = R of the field's frame times x.
+void tgi_proxy_turn(const tgiDampedSide *side, const tgPose *pose, const tgReal x[3], tgReal world[3]);
+
+#endif

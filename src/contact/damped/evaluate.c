@@ -1,0 +1,425 @@
+// evaluate.c: wrenches of all pairs of geoms and their derivatives, proxy by proxy.
+//
+// Based on: [math/damped Contact], [math/damped Solve]. A proxy at x (field's frame y) with normal n, force f on its body at
+// x_c = x - radius n and wrench W = (x_c x f; f): where its body moves x by u, or the field's body moves by u there and turns by w,
+//   dn = N u  or  w x n - N u,   dx_c = u - radius dn  or  -radius dn,   dW = D_x dx_c + D_n dn + W_gap dg_d,
+// D_n and D_x of W in n and x_c alone.
+#include <string.h>
+
+#include "coll/contacts.h"
+#include "contact/damped/damped.h"
+#include "math/spatial.h"
+
+#define TRUSTED 0.1   // of the depth to which a field is known: as deep as iterations of a step may go
+
+// ---- a proxy at a pose ----
+
+static const tgReal *frame(const tgPose *pose, int g) { return pose->geom_xmat + 9 * g; }
+
+void tgi_proxy_place(const tgiDampedSide *side, const tgiProxyState *state, const tgPose *pose, tgReal x[3], tgReal y[3]) {
+  tgReal t[3];
+  tgi_m3_mulv(t, frame(pose, side->of), state->r);
+  tgi_v3_add(x, pose->geom_xpos + 3 * side->of, t);
+  tgi_v3_sub(t, x, pose->geom_xpos + 3 * side->in);
+  tgi_m3_tmulv(y, frame(pose, side->in), t);
+}
+
+void tgi_proxy_field(const tgSim *s, const tgiDampedSide *side, const tgReal y[3], int order, bool with_size, tgiJet *G) {
+  tgiField f = side->field;
+  f.size = tgi_damped_size(s, side->in);
+  tgi_field(&f, y, (tgiJets){order == 0 ? 0 : with_size ? TGI_JET_VARIABLES : 3, order}, G);
+}
+
+void tgi_proxy_turn(const tgiDampedSide *side, const tgPose *pose, const tgReal x[3], tgReal world[3]) {
+  tgi_m3_mulv(world, frame(pose, side->in), x);
+}
+
+// the gap at a pose and its screw
+static tgReal gap_at(const tgSim *s, const tgiDampedSide *side, const tgiProxyState *state, const tgPose *pose, tgReal screw[6]) {
+  tgReal x[3], y[3], n[3];
+  tgiJet G;
+  tgi_proxy_place(side, state, pose, x, y);
+  tgi_proxy_field(s, side, y, 1, false, &G);
+  tgi_proxy_turn(side, pose, G.d, n);
+  tgi_sp_screw(screw, x, n);
+  return G.f - state->radius + s->widened;
+}
+
+// ---- the start of a step ----
+
+void tgi_damped_from(const tgSim *s, const tgiDampedPair *pair, double h, tgReal from[6]) {
+  from[TGI_FROM_GAP] = TG_NUMBER(s, resting_gap);
+  if (!(tgRe(from[TGI_FROM_GAP]) > 0)) from[TGI_FROM_GAP] = pair->gap;
+  from[TGI_FROM_RATIO] = TG_NUMBER(s, damping_ratio);
+  from[TGI_FROM_TIME] = tgi_damped_options(s->contact_model)->damping_time;
+  from[TGI_FROM_STIFFNESS] = TG_NUMBER(s, stiffness);
+  from[TGI_FROM_ONSET] = TG_NUMBER(s, onset);
+  from[TGI_FROM_STEP] = h;
+}
+
+tgReal tgi_damped_friction(const tgSim *s, const tgiDampedPair *pair) {
+  return s->m.pair_condim[pair->pair] == 1 ? 0 : tgi_pair_friction(&s->m, pair->pair, 0, NULL);
+}
+
+static void put_proxy(const tgSim *s, const tgiDampedSide *side, int i, tgiProxyState *state) {
+  const tgiProxies *p = side->proxies;
+  const tgReal *size = tgi_damped_size(s, side->of), *vert = NULL;
+  if (p->place == NULL) vert = s->m.hull[s->m.geom_hull[side->of]].vert + 3 * i;
+  for (int k = 0; k < 3; k++) state->r[k] = (vert != NULL ? vert[k] : p->place[3 * i + k]) * size[p->axis[k]];
+  state->radius = p->round ? size[0] : 0;
+  state->followed = false;
+}
+
+// by how far bodies may overlap at the start of a step: by the resting gap under laws that keep them apart
+static double most_depth(const tgSim *s, const tgiDampedSide *side, const tgiDampedPair *pair) {
+  tgReal from[6];
+  if (tgi_damped_options(s->contact_model)->law == TG_DAMPED_PENALTY) return side->depth;
+  tgi_damped_from(s, pair, s->h, from);
+  return fmin(side->depth, tgRe(from[TGI_FROM_GAP]));
+}
+
+static tgStatus too_deep(tgSim *s, const tgiDampedSide *side, double depth, double most) {
+  char a[128], b[128];
+  return tgi_error(&s->error, TG_ERR_INVALID,
+                   "%s is %.6g m deep in %s at the start of a step, which may be %.3g m at most; move the bodies apart.",
+                   tgi_model_label(&s->m, TG_THING_GEOM, side->of, a, sizeof a), depth,
+                   tgi_model_label(&s->m, TG_THING_GEOM, side->in, b, sizeof b), most);
+}
+
+static tgStatus begin_side(tgSim *s, const tgiDampedSide *side, const tgiDampedPair *pair) {
+  double most = most_depth(s, side, pair);
+  for (int i = 0; i < side->proxies->n; i++) {
+    tgiProxyState *state = &tgi_damped_work(s)->state[side->first + i];
+    put_proxy(s, side, i, state);
+    state->gap = gap_at(s, side, state, &s->start, state->screw);
+    double depth = -tgRe(state->gap);
+    if (depth > most) return too_deep(s, side, depth, most);
+  }
+  return TG_OK;
+}
+
+tgStatus tgi_damped_begin(tgSim *s, double h) {
+  const tgiDamped *k = tgi_damped(s);
+  tgiDampedWork *w = tgi_damped_work(s);
+  const tgDampedOptions *o = tgi_damped_options(s->contact_model);
+  s->widened = o->widen;
+  TG_TRY(tgi_hulls_update(s));
+  for (int i = 0; i < k->npair; i++) {
+    const tgiDampedPair *pair = &k->pair[i];
+    tgReal from[6];
+    tgi_damped_from(s, pair, h, from);
+    tgi_damped_numbers(o->law, from, pair->mass * TG_STANDARD_GRAVITY, pair->mass, o->rule == TG_RULE_MIDPOINT, (tgiJets){0, 1},
+                       &w->numbers[i]);
+    for (int j = pair->side; j < pair->side + pair->nside; j++) TG_TRY(begin_side(s, &k->side[j], pair));
+  }
+  return TG_OK;
+}
+
+bool tgi_damped_trusted(const tgSim *s) {
+  const tgiDamped *k = tgi_damped(s);
+  const tgiDampedWork *w = s->solver;
+  for (int i = 0; i < k->nside; i++) {
+    const tgiDampedSide *side = &k->side[i];
+    if (!(side->depth < INFINITY)) continue;
+    for (int j = 0; j < side->proxies->n; j++) {
+      const tgiProxyState *state = &w->state[side->first + j];
+      double most = fmax(TRUSTED * side->depth, -2 * tgRe(state->gap));
+      tgReal x[3], y[3];
+      tgiJet G;
+      tgi_proxy_place(side, state, &s->end, x, y);
+      tgi_proxy_field(s, side, y, 0, false, &G);
+      if (tgRe(G.f - state->radius) < -most) return false;
+    }
+  }
+  return true;
+}
+
+// ---- one proxy in a step ----
+
+// what a side's proxies have in common, and what they add up to: wrench on their body, and its derivatives
+typedef struct Sum {
+  const tgiDampedSide *side;
+  const tgiDampedNumbers *numbers;
+  const tgPose *pose;      // middle
+  tgReal V[6];             // of their body against the field's
+  tgReal mu, slip;
+  unsigned want;
+  tgReal W[6], X[72];      // 6 x 12: twists of their body, of the field's
+  tgReal Y[36], B[36], E[36];
+  double push, at[3], n[3], least;   // at: on the field's surface, below the proxies
+} Sum;
+
+typedef struct Proxy {
+  tgReal x[3], n[3], N[9], xc[3], height;   // height: in the field at the middle
+  tgReal gap;              // damped
+  tgReal screw[6];         // of the gap at the end
+  tgReal w[3], along, slide[3], r;   // velocity, its part along n and the rest, and the smooth length of that
+  tgReal force, slope;     // normal, and its slope in the gap, of weight 1
+  tgReal hold[3];          // friction over its most, as its derivative takes it
+  tgReal f[3];
+} Proxy;
+
+// normal and, of order 2, how it turns with x
+static void normal_of(const Sum *k, const tgReal y[3], const tgSim *s, bool d, Proxy *p) {
+  tgiJet G;
+  tgReal local[3], H[9], t[9];
+  tgi_proxy_field(s, k->side, y, d ? 2 : 1, false, &G);
+  tgReal length = tgi_v3_unit(local, G.d);
+  tgi_proxy_turn(k->side, k->pose, local, p->n);
+  p->height = G.f;
+  if (!d) return;
+  for (int c = 0; c < 3; c++) {
+    tgReal along = 0;
+    for (int r = 0; r < 3; r++) along += local[r] * tgi_jet_dd(&G, r, c);
+    for (int r = 0; r < 3; r++) H[3 * r + c] = (tgi_jet_dd(&G, r, c) - local[r] * along) / length;
+  }
+  tgi_m3_mul(t, frame(k->pose, k->side->in), H);
+  tgi_m3_mult(p->N, t, frame(k->pose, k->side->in));
+}
+
+static void slide_of(const Sum *k, Proxy *p) {
+  tgi_sp_point_velocity(p->w, k->V, p->xc);
+  p->along = tgi_v3_dot(p->n, p->w);
+  tgi_v3_copy(p->slide, p->w);
+  tgi_v3_axpy(p->slide, -p->along, p->n);
+  p->r = tgSqrt(tgi_v3_dot(p->slide, p->slide) + k->slip * k->slip);
+}
+
+// The tangent of the force is taken where the last tangent foretold the force, when that is more than the law's at this gap: then
+// gaps may be anything, and a blow is found in two iterations.
+static void follow_normal(const tgiDampedNumbers *n, tgiProxyState *state, Proxy *p) {
+  double gap = tgRe(p->gap), near = tgi_damped_near(n);
+  tgiDampedForce at;
+  if (n->law == TG_DAMPED_PENALTY) {
+    state->slack = gap;
+  } else if (!state->followed) {
+    state->slack = fmax(gap, fmax(tgRe(state->gap), near));
+  } else {
+    tgi_damped_force(n, state->slack, &at);
+    double told = tgRe(at.f) + tgRe(at.slope) * (gap - state->slack);
+    if (gap >= state->slack) state->slack = gap;
+    else if (tgRe(at.f) > 0) state->slack = tgi_damped_gap(n, told, state->slack);
+    else state->slack = fmax(gap, near);
+  }
+  tgi_damped_force(n, state->slack, &at);
+  p->slope = at.slope;
+  p->force = at.f + at.slope * (p->gap - state->slack);
+}
+
+// friction as a share of its most, foretold by the tangent of the last iteration and held within 1
+static void follow_friction(tgiProxyState *state, bool first, double slip, Proxy *p) {
+  double size = 0, r = slip * slip, turn = 0;
+  for (int i = 0; i < 3; i++) r += state->w[i] * state->w[i];
+  r = sqrt(r);
+  for (int i = 0; i < 3; i++) turn += state->w[i] * (tgRe(p->slide[i]) - state->w[i]) / r;
+  for (int i = 0; i < 3; i++) {
+    double w = state->w[i], change = tgRe(p->slide[i]) - w;
+    state->hold[i] = first ? -tgRe(p->slide[i] / p->r) : -(w + change + state->hold[i] * turn) / r;
+    state->w[i] = tgRe(p->slide[i]);
+    size += state->hold[i] * state->hold[i];
+  }
+  size = fmax(1, sqrt(size));
+  for (int i = 0; i < 3; i++) p->hold[i] = state->hold[i] /= size;
+}
+
+static void push(const Sum *k, tgiProxyState *state, double weight, Proxy *p) {
+  if (k->want & TG_LAW_SOLVE) {
+    follow_normal(k->numbers, state, p);
+    follow_friction(state, !state->followed, tgRe(k->slip), p);
+    state->followed = true;
+  } else {
+    tgiDampedForce at;
+    tgi_damped_force(k->numbers, p->gap, &at);
+    p->force = at.f;
+    p->slope = at.slope;
+    for (int i = 0; i < 3; i++) p->hold[i] = -p->slide[i] / p->r;
+  }
+  p->force *= weight;
+  p->slope *= weight;
+  for (int i = 0; i < 3; i++) p->f[i] = p->force * (p->n[i] - k->mu * p->slide[i] / p->r);
+}
+
+// D (6 x 3) = d(x_c x f; f) where f changes by F (3 x 3)
+static void lever(const Proxy *p, const tgReal *F, tgReal *D) {
+  for (int c = 0; c < 3; c++) {
+    tgReal f[3] = {F[c], F[3 + c], F[6 + c]}, m[3];
+    tgi_v3_cross(m, p->xc, f);
+    for (int r = 0; r < 3; r++) {
+      D[3 * r + c] = m[r];
+      D[9 + 3 * r + c] = f[r];
+    }
+  }
+}
+
+// S (3 x 6) of the velocity of a point at x by a twist
+static void point_rows(const tgReal x[3], tgReal *S) {
+  for (int i = 0; i < 18; i++) S[i] = 0;
+  S[1] = x[2];
+  S[2] = -x[1];
+  S[6] = -x[2];
+  S[8] = x[0];
+  S[12] = x[1];
+  S[13] = -x[0];
+  S[3] = S[10] = S[17] = 1;
+}
+
+// out (6 x 6, rows of `ld`) += D (6 x 3) S (3 x 6)
+static void add_product(const tgReal *D, const tgReal *S, tgReal sign, int ld, tgReal *out) {
+  for (int r = 0; r < 6; r++)
+    for (int c = 0; c < 6; c++)
+      out[ld * r + c] += sign * (D[3 * r] * S[c] + D[3 * r + 1] * S[6 + c] + D[3 * r + 2] * S[12 + c]);
+}
+
+static void add_outer(const tgReal *a, const tgReal *b, tgReal by, tgReal *out) {
+  for (int r = 0; r < 6; r++)
+    for (int c = 0; c < 6; c++) out[6 * r + c] += by * a[r] * b[c];
+}
+
+// F (3 x 3) = df/dw
+static void by_velocity(const Sum *k, const Proxy *p, tgReal *F) {
+  tgReal T[9], most = k->mu * p->force / p->r;
+  for (int r = 0; r < 3; r++)
+    for (int c = 0; c < 3; c++) T[3 * r + c] = -most * ((r == c ? 1 : 0) + p->hold[r] * p->slide[c] / p->r);
+  // of the sliding part of dw alone
+  for (int r = 0; r < 3; r++) {
+    tgReal along = T[3 * r] * p->n[0] + T[3 * r + 1] * p->n[1] + T[3 * r + 2] * p->n[2];
+    for (int c = 0; c < 3; c++) F[3 * r + c] = T[3 * r + c] - along * p->n[c];
+  }
+}
+
+static void add_derivatives(Sum *k, const tgiProxyState *state, const Proxy *p) {
+  tgReal F[9], D[18], Dx[18], Dn[18], S[18], T[9], alpha = k->numbers->alpha.f, direct[3], W[6];
+  // by velocities
+  by_velocity(k, p, F);
+  lever(p, F, D);
+  point_rows(p->xc, S);
+  add_product(D, S, 1, 6, k->Y);
+  // by the gaps
+  for (int i = 0; i < 3; i++) direct[i] = p->slope * (p->n[i] - k->mu * p->slide[i] / p->r);
+  tgi_sp_screw(W, p->xc, direct);
+  add_outer(W, p->screw, 1 + alpha, k->E);
+  add_outer(W, state->screw, -alpha, k->B);
+  // by x_c: the velocity there changes by w x dx_c, and the lever
+  for (int r = 0; r < 3; r++) {
+    const tgReal *w = k->V, *f = F + 3 * r;
+    T[3 * r] = f[1] * w[2] - f[2] * w[1];
+    T[3 * r + 1] = f[2] * w[0] - f[0] * w[2];
+    T[3 * r + 2] = f[0] * w[1] - f[1] * w[0];
+  }
+  lever(p, T, Dx);
+  Dx[1] += p->f[2];
+  Dx[2] -= p->f[1];
+  Dx[3] -= p->f[2];
+  Dx[5] += p->f[0];
+  Dx[6] += p->f[1];
+  Dx[7] -= p->f[0];
+  // by n: f = force n + .., the sliding velocity changes by -(n w' + w.n) dn, of which F takes the part across n
+  for (int r = 0; r < 3; r++) {
+    for (int c = 0; c < 3; c++) T[3 * r + c] = (r == c ? p->force : 0) - p->along * F[3 * r + c];
+    tgReal t = 0, most = k->mu * p->force / p->r;
+    for (int c = 0; c < 3; c++) t += -most * ((r == c ? 1 : 0) + p->hold[r] * p->slide[c] / p->r) * p->n[c];
+    for (int c = 0; c < 3; c++) T[3 * r + c] -= t * p->w[c] + p->along * t * p->n[c];
+  }
+  lever(p, T, Dn);
+  for (int i = 0; i < 18; i++) Dn[i] -= state->radius * Dx[i];
+  // twists: of the proxies' body (D_x + D_n N) u, of the field's D_n (w x n - N u)
+  for (int r = 0; r < 6; r++)
+    for (int c = 0; c < 3; c++) D[3 * r + c] = Dn[3 * r] * p->N[c] + Dn[3 * r + 1] * p->N[3 + c] + Dn[3 * r + 2] * p->N[6 + c];
+  point_rows(p->x, S);
+  add_product(D, S, -1, 12, k->X + 6);
+  for (int i = 0; i < 18; i++) D[i] += Dx[i];
+  add_product(D, S, 1, 12, k->X);
+  for (int r = 0; r < 6; r++) {
+    const tgReal *d = Dn + 3 * r, *n = p->n;
+    k->X[12 * r + 6] += n[1] * d[2] - n[2] * d[1];
+    k->X[12 * r + 7] += n[2] * d[0] - n[0] * d[2];
+    k->X[12 * r + 8] += n[0] * d[1] - n[1] * d[0];
+  }
+}
+
+static void add_proxy(const tgSim *s, tgiProxyState *state, double weight, Sum *k) {
+  Proxy p;
+  tgReal y[3], W[6];
+  bool d = (k->want & (TG_LAW_POSE | TG_LAW_VELOCITY)) != 0;
+  tgi_proxy_place(k->side, state, k->pose, p.x, y);
+  normal_of(k, y, s, d, &p);
+  tgi_v3_copy(p.xc, p.x);
+  tgi_v3_axpy(p.xc, -state->radius, p.n);
+  slide_of(k, &p);
+  tgReal gap = gap_at(s, k->side, state, &s->end, p.screw);
+  p.gap = gap + k->numbers->alpha.f * (gap - state->gap);
+  k->least = fmin(k->least, tgRe(gap));
+  push(k, state, weight, &p);
+  tgi_sp_screw(W, p.xc, p.f);
+  tgi_sp_axpy(k->W, 1, W);
+  double force = tgRe(p.force);
+  k->push += force;
+  for (int i = 0; i < 3; i++) {
+    k->at[i] += force * tgRe(p.x[i] - p.height * p.n[i]);
+    k->n[i] += force * tgRe(p.n[i]);
+  }
+  if (d) add_derivatives(k, state, &p);
+}
+
+// ---- pairs ----
+
+// a side's sums into its pair's term, whose first body may be either
+static void add_side(const Sum *k, bool d, tgPairTerm *t) {
+  int own = k->side->second ? 6 : 0, other = 6 - own;
+  tgi_sp_axpy(t->w + own, 1, k->W);
+  tgi_sp_axpy(t->w + other, -1, k->W);
+  for (int r = 0; r < 6 && d; r++)
+    for (int c = 0; c < 6; c++) {
+      int a = 12 * (own + r) + c, b = 12 * (other + r) + c;
+      tgReal X = k->X[12 * r + c], Xo = k->X[12 * r + 6 + c];
+      t->X[a + own] += X;
+      t->X[b + own] -= X;
+      t->X[a + other] += Xo;
+      t->X[b + other] -= Xo;
+      tgReal *const M[3] = {t->Y, t->B, t->E};
+      const tgReal *const K[3] = {k->Y, k->B, k->E};
+      for (int i = 0; i < 3; i++) {
+        tgReal x = K[i][6 * r + c];
+        M[i][a + own] += x;
+        M[i][b + own] -= x;
+        M[i][a + other] -= x;
+        M[i][b + other] += x;
+      }
+    }
+}
+
+static void one_pair(tgSim *s, const tgPose *pose, int i, unsigned want, tgPairTerm *t) {
+  const tgiDamped *model = tgi_damped(s);
+  const tgiDampedPair *pair = &model->pair[i];
+  tgiDampedWork *w = tgi_damped_work(s);
+  double *centre = w->centre + 6 * i, push = 0;
+  bool d = (want & (TG_LAW_POSE | TG_LAW_VELOCITY)) != 0;
+  t->body1 = s->m.geom_body[pair->geom[0]];
+  t->body2 = s->m.geom_body[pair->geom[1]];
+  memset(t->w, 0, sizeof t->w);
+  for (int e = 0; e < 144 && d; e++) t->X[e] = t->Y[e] = t->B[e] = t->E[e] = 0;
+  memset(centre, 0, 6 * sizeof *centre);
+  for (int j = pair->side; j < pair->side + pair->nside; j++) {
+    const tgiDampedSide *side = &model->side[j];
+    Sum k = {.side = side, .numbers = &w->numbers[i], .pose = pose, .mu = tgi_damped_friction(s, pair), .slip = TG_NUMBER(s, slip_speed),
+             .want = want, .least = s->info.least_distance};
+    tgi_sp_sub(k.V, pose->V + 6 * s->m.geom_body[side->of], pose->V + 6 * s->m.geom_body[side->in]);
+    for (int n = 0; n < side->proxies->n; n++) add_proxy(s, &w->state[side->first + n], side->share * side->proxies->weight[n], &k);
+    add_side(&k, d, t);
+    s->info.least_distance = k.least;
+    push += k.push;
+    for (int c = 0; c < 3; c++) {
+      centre[c] += k.at[c];
+      centre[3 + c] += side->second ? -k.n[c] : k.n[c];
+    }
+  }
+  for (int c = 0; c < 6 && push > 0; c++) centre[c] /= push;
+}
+
+tgStatus tgi_damped_evaluate(tgSim *s, const tgPose *pose, unsigned want) {
+  const tgiDamped *k = tgi_damped(s);
+  s->nterm = k->npair;
+  s->info.least_distance = INFINITY;
+  for (int i = 0; i < k->npair; i++) one_pair(s, pose, i, want, &s->term[i]);
+  return TG_OK;
+}

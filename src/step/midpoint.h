@@ -1,0 +1,58 @@
+// midpoint.h: the stepper of laws over a whole step: its mean velocity is the root of a residual.
+//
+// Based on: [math/damped Step]. With V the mean velocity, poses at q, q_m = q (+) h V/2 and q' = q (+) h V,
+//   F(V) = ID(q_i, v_i, (1 + r) (V - v)/h) - tau(q_f, V, u) - joints(q_f, V) - J(q_f)' bonds - J(q_m)' contact = 0,
+//   rule `end`        q_i = q, v_i = (v + V)/2, q_f = q', r = 0;
+//   rule `midpoint`   q_i = q_f = q_m, v_i = V, r = 1;
+//   v' = V + r (V - v).
+// Contact is a law's wrenches at q_m, which may go by the poses at q and q' too. Newton's method; the derivative of F has no symmetry.
+#ifndef TG_STEP_MIDPOINT_H
+#define TG_STEP_MIDPOINT_H
+
+#include "contact/contact.h"
+#include "joint/joint.h"
+#include "sim/param.h"
+
+/// What it keeps of a step.
+typedef struct tgiMidpoint {
+#define TG_OWN_REAL(name, rows, cols, unit, producer, text) tgReal *name;
+#include "step/midpoint_fields.def"
+#undef TG_OWN_REAL
+  int *pivot;              ///< nv: of step_LU
+} tgiMidpoint;
+static inline tgiMidpoint *tgi_midpoint_own(const tgSim *s) { return s->own; }
+
+extern const tgStepper tgi_midpoint;
+
+static inline bool tgi_midpoint_symmetric(const tgSim *s) { return tgi_midpoint_options(s->contact_model)->rule == TG_RULE_MIDPOINT; }
+/// r.
+static inline double tgi_midpoint_reflection(const tgSim *s) { return tgi_midpoint_symmetric(s) ? 1 : 0; }
+/// Where things are: contact at the middle; inertia and forces by the rule. The pose at the start stays as it is: inertia at q
+/// with another velocity than v is at `before`.
+static inline tgPose *tgi_midpoint_middle(tgSim *s) { return &s->trial; }
+static inline tgPose *tgi_midpoint_inertia(tgSim *s) { return tgi_midpoint_symmetric(s) ? &s->trial : &s->before; }
+static inline tgPose *tgi_midpoint_forces(tgSim *s) { return tgi_midpoint_symmetric(s) ? &s->trial : &s->end; }
+
+/// See tgStepper.
+tgStatus tgi_midpoint_step(tgSim *s, double h);
+size_t tgi_midpoint_record_bytes(const tgSim *s);
+void tgi_midpoint_record(const tgSim *s, void *to);
+tgStatus tgi_midpoint_revisit(tgSim *s, double h, const void *from);
+tgStatus tgi_midpoint_vjp(tgSim *s, const tgReal *gq, const tgReal *gv, tgReal *aq, tgReal *av, tgReal *du, tgParamGrad *p, int *clamps);
+tgStatus tgi_midpoint_jacobian(tgSim *s, tgReal *D, int *clamps);
+
+/// x (nv) <- F_V^-1 x, or F_V^-T x, with one step of refinement; work: 2 nv.
+void tgi_midpoint_solve(const tgSim *s, bool transposed, tgReal *x, tgReal *work);
+/// The residual at the poses and terms that are there.
+tgStatus tgi_midpoint_residual(tgSim *s);
+/// by_.. and step_F there; clamps (may be NULL) counts those met.
+tgStatus tgi_midpoint_derivative(tgSim *s, int *clamps);
+/// wrench (nbody x 6) = that of contacts, and of connects and welds, summed over each body's pairs.
+void tgi_midpoint_contact_wrenches(const tgSim *s, tgReal *wrench);
+void tgi_midpoint_bond_wrenches(tgSim *s, tgReal *wrench);
+/// out (nv) += sign J' of the wrenches at the pose, which are summed over subtrees.
+void tgi_midpoint_gather(const tgSim *s, const tgPose *pose, tgReal *wrench, tgReal sign, tgReal *out);
+/// out (nv x nv) = R B, B the blocks d(q (+) w)/dq (or /dw) of tgi_integrate_blocks, times `by`, added.
+void tgi_midpoint_add_blocks(const tgModel *m, const tgReal *R, const tgReal *B, double by, tgReal *out);
+
+#endif

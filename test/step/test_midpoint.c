@@ -1,0 +1,523 @@
+// test_midpoint.c: steps of a law over a whole step: Jacobian and adjoint in state, controls and parameters for both rules and every
+// law, against complex step and Ridders, on random states near and far; that pairs push each other alike; that contact takes energy;
+// rollouts; what is refused.
+#include <stdlib.h>
+
+#include "contact/damped/damped.h"
+#include "step/midpoint.h"
+#include "step/param_check.h"
+#include "support/deriv.h"
+#include "support/rig.h"
+
+static const double h = 0.004;
+
+// every primitive on a plane and on each other, all apart
+static const char *const heap =
+    "<mujoco><default><geom density='4000'/></default><worldbody>"
+    "<geom type='plane' size='5 5 .1' friction='0.7' pos='0 0 -.01' euler='3 2 0'/>"
+    "<body pos='0 0 .13'><freejoint/><geom type='sphere' size='.1' friction='.5'/></body>"
+    "<body pos='.22 .05 .16'><freejoint/><geom type='box' size='.06 .08 .1' friction='.4' pos='.01 0 0' quat='.9 .1 .2 .3'/></body>"
+    "<body pos='-.19 .1 .15'><freejoint/><geom type='capsule' size='.05 .07' friction='.3' euler='40 10 0'/></body>"
+    "<body pos='0 -.21 .12'><freejoint/><geom type='cylinder' size='.07 .06' friction='.6'/></body>"
+    "<body pos='.02 .2 .12'><freejoint/><geom type='ellipsoid' size='.09 .06 .07' friction='.2'/></body>"
+    "</worldbody></mujoco>";
+
+static const char *const pair =
+    "<mujoco><default><geom density='4000'/></default><worldbody><geom type='plane' size='5 5 .1' friction='0.7'/>"
+    "<body pos='0 0 .11'><freejoint/><geom type='box' size='.1 .08 .1' friction='.5' pos='.01 0 0' quat='.99 .1 .05 .02'/></body>"
+    "<body pos='.02 .01 .28'><freejoint/><geom type='capsule' size='.04 .07' friction='.4' quat='.7 .7 .1 0'/></body></worldbody></mujoco>";
+
+static const char *const arm =
+    "<mujoco><default><geom density='4000'/></default><compiler angle='radian'/><worldbody>"
+    "<geom type='plane' size='5 5 .1' friction='0.7'/>"
+    "<body pos='0 0 .3'><joint name='a' type='hinge' axis='0 1 0' limited='true' range='-.1 .1' damping='.1' "
+    "stiffness='2' armature='.01' frictionloss='.2'/>"
+    "<geom type='capsule' fromto='0 0 0 .2 0 -.05' size='.03'/>"
+    "<body pos='.2 0 -.05'><joint name='b' type='ball' limited='true' range='0 .6' damping='.05' stiffness='.3' frictionloss='.05'/>"
+    "<geom type='box' size='.1 .02 .03' pos='.1 0 0' contype='0' conaffinity='0'/>"
+    "<body pos='.2 0 0'><joint name='c' type='slide' axis='1 0 .3' limited='true' range='-.05 .04' frictionloss='.1'/>"
+    "<joint name='d' type='hinge' axis='1 .2 0' frictionloss='.02'/><geom type='sphere' size='.05' friction='.9'/></body></body></body>"
+    "<body pos='.58 .05 .09'><joint type='free' frictionloss='.03'/><geom type='box' size='.05 .06 .05' friction='.45'/></body></worldbody>"
+    "<tendon><fixed name='t' damping='.1' stiffness='3' springlength='-1' frictionloss='.3' limited='true' range='-.1 .08'>"
+    "<joint joint='a' coef='.7'/><joint joint='c' coef='-1.2'/></fixed></tendon>"
+    "<actuator><motor joint='a' gear='2' forcelimited='true' forcerange='-.5 .4'/><position joint='c' kp='5'/>"
+    "<velocity joint='d' kv='.1'/></actuator></mujoco>";
+
+// held by every equality, over a plane
+static const char *const tied =
+    "<mujoco><default><geom density='4000' contype='0' conaffinity='0'/></default><compiler angle='radian'/><worldbody>"
+    "<geom type='plane' size='5 5 .1' contype='1' conaffinity='1'/>"
+    "<body name='a' pos='0 0 .3'><joint name='a' type='hinge' axis='0 1 0' actuatorfrclimited='true' actuatorfrcrange='-.9 .7'/>"
+    "<geom type='capsule' fromto='0 0 0 .2 0 -.05' size='.03'/>"
+    "<body name='b' pos='.2 0 -.05'><joint name='b' type='ball'/><geom type='box' size='.1 .02 .03' pos='.1 0 0'/>"
+    "<body name='c' pos='.2 0 0'><joint name='c' type='slide' axis='1 0 .3'/>"
+    "<joint name='d' type='hinge' axis='1 .2 0'/><geom size='.05' pos='0 .05 0'/></body></body></body>"
+    "<body name='e' pos='.5 .05 .08'><freejoint/><geom type='box' size='.05 .06 .05' contype='1' conaffinity='1'/></body>"
+    "<body name='f' pos='-.2 0 .3'><joint name='f' type='hinge' axis='0 1 0'/>"
+    "<geom type='capsule' fromto='0 0 0 0 .1 -.2' size='.03'/></body></worldbody>"
+    "<tendon><fixed name='u' limited='true' range='-.05 .05' frictionloss='.2'><joint joint='d' coef='.7'/>"
+    "<joint joint='f' coef='.4'/></fixed></tendon>"
+    "<equality><weld name='w' body1='c' body2='e' anchor='.01 .02 .03'/>"
+    "<connect body1='f' body2='e' anchor='.1 .05 -.1'/><connect body1='b' anchor='.1 0 .1'/>"
+    "<joint joint1='a' joint2='f' polycoef='.02 .8 .5 -.3 .2'/><joint joint1='d' polycoef='.1'/></equality>"
+    "<actuator><motor joint='a' gear='2' forcelimited='true' forcerange='-.5 .4'/>"
+    "<position joint='c' kp='5' forcelimited='true' forcerange='-.3 .3'/><velocity tendon='u' kv='.1'/></actuator></mujoco>";
+
+// round geoms, one before the other
+static const char *const round_ones =
+    "<mujoco><default><geom density='4000'/></default><worldbody><geom type='plane' size='5 5 .1' friction='0.7'/>"
+    "<body pos='0 0 .12'><freejoint/><geom type='ellipsoid' size='.09 .06 .07' friction='.2'/></body>"
+    "<geom type='cylinder' size='.07 .06' friction='.6' pos='.19 0 .1' euler='20 30 0'/></worldbody></mujoco>";
+
+// so light that a spring's stiffness shows
+static const char *const light =
+    "<mujoco><worldbody><geom type='plane' size='5 5 .1' friction='0.7'/>"
+    "<body pos='0 0 .102'><joint type='free' frictionloss='.003'/><geom size='.1' density='2' friction='.3'/></body></worldbody></mujoco>";
+
+// a convex mesh on a plane and a ball
+static const char *const wedge =
+    "<mujoco><asset><mesh name='w' vertex='-.1 -.08 -.05 .1 -.08 -.05 .1 .08 -.05 -.1 .08 -.05 -.03 -.05 .06 .05 .02 .07'/></asset>"
+    "<default><geom density='3000'/></default><worldbody><geom type='plane' size='5 5 .1' friction='.6'/>"
+    "<body pos='0 0 .1'><freejoint/><geom type='mesh' mesh='w' friction='.5'/></body>"
+    "<body pos='.03 .02 .29'><freejoint/><geom size='.09' friction='.3'/></body></worldbody></mujoco>";
+
+static const char *const rules[] = {"end", "midpoint"}, *const laws[] = {"perturbed", "penalty", "barrier"};
+enum { RULES = 2, LAWS = 3, VARIANTS = RULES * LAWS };
+
+// numbers that are given have derivatives
+static Rig make(const char *text, int variant, bool given) {
+  char settings[256];
+  snprintf(settings, sizeof settings, "rule=%s law=%s %s%s", rules[variant % RULES], laws[variant / RULES],
+           given ? "resting_gap=.002 damping_ratio=.8 slip_speed=1 spacing=.09 limit_frequency=100" : "slip_speed=.02 spacing=.06",
+           given ? " onset=.008 stiffness=200" : "");
+  tgAnyContactOptions o = options_of("damped", settings);
+  return rig_of_text(text, "damped", &o.of);
+}
+
+// about the model's pose; lift: of free bodies, over which they are thrown down
+static void random_state(tgSim *s, tgtRandom *r, double lift) {
+  const tgModel *m = &s->m;
+  tgReal step[64];
+  for (int d = 0; d < m->nv; d++) {
+    bool free = m->jnt_type[m->dof_jnt[d]] == TG_JOINT_FREE, slide = m->jnt_type[m->dof_jnt[d]] == TG_JOINT_SLIDE;
+    step[d] = tgt_uniform(r, -1, 1) * (free ? 0.004 : slide ? 0.05 : 0.4);
+    s->qvel[d] = tgt_uniform(r, -1, 1) * (free ? 0.3 : 0.6);
+    s->qfrc_applied[d] = tgt_uniform(r, -0.5, 0.5);
+  }
+  for (int j = 0; j < m->njnt; j++) {
+    int d = m->jnt_vadr[j];
+    if (m->jnt_type[j] != TG_JOINT_FREE) continue;
+    for (int i = 0; i < 3; i++) step[d + 3 + i] *= 10;
+    step[d + 2] += lift;
+    s->qvel[d + 2] -= 10 * lift * tgt_uniform(r, 0, 1);
+  }
+  for (int i = 0; i < m->nu; i++) s->ctrl[i] = tgt_uniform(r, -1, 1);
+  tg_model_integrate(m, m->qpos0, step, s->qpos);
+}
+
+// ---- derivatives in the state ----
+
+enum { MOST = 160 };
+typedef struct Map { tgSim *s; tgReal q1[MOST], t[MOST]; } Map;
+
+static tgStatus map(void *ctx, const tgReal *x, tgReal *y) {
+  Map *k = ctx;
+  tgSim *s = k->s;
+  const tgModel *m = &s->m;
+  memcpy(s->qpos, x, (size_t)m->nq * sizeof *x);
+  memcpy(s->qvel, x + m->nq, (size_t)m->nv * sizeof *x);
+  memcpy(s->ctrl, x + m->nq + m->nv, (size_t)m->nu * sizeof *x);
+  tgStatus status = tg_sim_step(s, h, NULL);
+  if (status != TG_OK) return status;
+  tg_model_difference(s->model, k->q1, s->qpos, y);
+  memcpy(y + m->nv, s->qvel, (size_t)m->nv * sizeof *y);
+  return TG_OK;
+}
+
+// along one direction of the tangents
+static void retract(void *ctx, const tgReal *x, const tgReal *d, tgReal *out) {
+  const Map *k = ctx;
+  const tgModel *m = &k->s->m;
+  tgReal step[MOST];
+  for (int i = 0; i < m->nv; i++) step[i] = d[0] * k->t[i];
+  tg_model_integrate(m, x, step, out);
+  for (int i = 0; i < m->nv + m->nu; i++) out[m->nq + i] = x[m->nq + i] + d[0] * k->t[m->nv + i];
+}
+
+#ifdef TG_COMPLEX
+static const double tolerance = 1e-9;
+#else
+static const double tolerance = 1e-6;
+#endif
+
+// states that are none to start at, and steps too long for the blow they hold: named, not checked
+typedef struct Seen { int checked, overlapping, unsolved; } Seen;
+
+static void check_step(tgSim *s, const char *name, tgtRandom *r, Seen *seen) {
+  const tgModel *m = &s->m;
+  int nv = m->nv, nu = m->nu, nt = 2 * nv + nu, rows[2] = {nv, nv};
+  Map k = {.s = s};
+  tgGradInfo info;
+  tgReal x[MOST], Dt[MOST], g[MOST], out[MOST], probe[MOST], *D = malloc(sizeof *D * (size_t)(2 * nv * nt));
+  memcpy(x, s->qpos, (size_t)m->nq * sizeof *x);
+  memcpy(x + m->nq, s->qvel, (size_t)nv * sizeof *x);
+  memcpy(x + m->nq + nv, s->ctrl, (size_t)nu * sizeof *x);
+  tgStatus status = tg_sim_step(s, h, NULL);
+  check_true(status == TG_OK || status == TG_ERR_INVALID || status == TG_NOT_CONVERGED, "%s: %s", name, s->error.text);
+  *(status == TG_OK ? &seen->checked : status == TG_ERR_INVALID ? &seen->overlapping : &seen->unsolved) += 1;
+  if (status == TG_OK) {
+    memcpy(k.q1, s->qpos, (size_t)m->nq * sizeof *x);
+    check_true(tg_sim_step_jacobian(s, D, &info) == TG_OK, "%s", s->error.text);
+    check_true(info.label == TG_GRAD_EXACT, "%s: label %d: %s", name, info.label, info.reason);
+    tgt_random_vector(r, 2 * nv, g);
+    tgt_random_vector(r, nt, probe);
+    assert_int_equal(tg_sim_step_vjp(s, g, g + nv, out, out + nv, out + 2 * nv, NULL, NULL), TG_OK);
+    tgt_check_adjoint(D, 2 * nv, nt, g, probe, out);
+    tgt_random_vector(r, nt, k.t);
+    for (int i = 0; i < 2 * nv; i++) {
+      Dt[i] = 0;
+      for (int j = 0; j < nt; j++) Dt[i] += D[i * nt + j] * k.t[j];
+    }
+    tgtDeriv d = {.name = name, .nx = m->nq + nv + nu, .nt = 1, .ny = 2 * nv, .map = map, .retract = retract, .ctx = &k, .tol = tolerance,
+                  .step = 1e-5, .rows = rows, .nrows = 2};
+    tgt_check_jacobian(&d, x, Dt);
+  }
+  free(D);
+}
+
+static void check_states(const char *name, const char *text, int states) {
+  Seen seen = {0};
+  for (int v = 0; v < VARIANTS; v++) {
+    Rig rig = make(text, v, v % 2 == 0);
+    tgtRandom r = {.s = (uint64_t)(40 + v)};
+    char what[80];
+    snprintf(what, sizeof what, "%s, %s, %s", name, rules[v % RULES], laws[v / RULES]);
+    for (int k = 0; k < states; k++) {
+      random_state(rig.s, &r, k % 3 == 0 ? 0 : k % 3 == 1 ? 0.01 : 0.2);
+      check_step(rig.s, what, &r, &seen);
+    }
+    drop(&rig);
+  }
+  print_message("%s: %d states, %d overlapping, %d unsolved\n", name, seen.checked, seen.overlapping, seen.unsolved);
+  check_true(2 * seen.checked > states * VARIANTS, "%s: %d of %d states", name, seen.checked, states * VARIANTS);
+  check_true(50 * seen.unsolved <= states * VARIANTS, "%s: %d of %d steps are not solved", name, seen.unsolved, states * VARIANTS);
+}
+
+static void test_heap(void **state) { (void)state; check_states("heap", heap, 1); }
+static void test_pair(void **state) { (void)state; check_states("pair", pair, 20); }
+static void test_arm(void **state) { (void)state; check_states("arm", arm, 24); }
+static void test_tied(void **state) { (void)state; check_states("tied", tied, 10); }
+static void test_wedge(void **state) { (void)state; check_states("wedge", wedge, 12); }
+
+// ---- in parameters ----
+
+// bodies apart
+static void steppable_state(tgSim *s, tgtRandom *r) {
+  tgReal x[MOST];
+  for (int k = 0; k < 40; k++) {
+    random_state(s, r, 0.008);
+    memcpy(x, s->qpos, (size_t)s->m.nq * sizeof *x);
+    memcpy(x + s->m.nq, s->qvel, (size_t)s->m.nv * sizeof *x);
+    tgStatus status = tg_sim_step(s, h, NULL);
+    memcpy(s->qpos, x, (size_t)s->m.nq * sizeof *x);
+    memcpy(s->qvel, x + s->m.nq, (size_t)s->m.nv * sizeof *x);
+    if (status == TG_OK) return;
+  }
+  fail_msg("no state to step from: %s", s->error.text);
+}
+
+static void test_parameters(void **state) {
+  (void)state;
+  static const char *const text[] = {pair, arm, tied, wedge, round_ones, light};
+#ifdef TG_COMPLEX
+  enum { SCENES = 6 };
+#else
+  enum { SCENES = 5 };   // Ridders' steps are too long for what is light
+#endif
+  tgtParamSeen seen = {0};
+  for (int v = 0; v < VARIANTS; v++)
+    for (int scene = 0; scene < SCENES; scene++) {
+      if (v > 0 && scene != v && scene != 5) continue;
+      Rig rig = make(text[scene], v, true);
+      tgtRandom r = {.s = (uint64_t)(100 + 10 * v + scene)};
+      char what[80];
+      snprintf(what, sizeof what, "scene %d, %s, %s", scene, rules[v % RULES], laws[v / RULES]);
+      tgt_unequal(rig.s);
+      steppable_state(rig.s, &r);
+      assert_true(tgt_check_params(rig.s, h, &r, 10 * tolerance, 1e-2, what, &seen));
+      drop(&rig);
+    }
+  Rig any = make(pair, 0, true);
+  for (int k = 0; tgt_param_name(any.s, k) != NULL; k++)
+    if (seen.acts[k] > 0) print_message("%-26s worst %.2g in %d\n", tgt_param_name(any.s, k), seen.worst[k], seen.acts[k]);
+  static const char *const must[] = {"body_mass", "body_com", "body_inertia", "body_pos", "body_quat", "jnt_pos", "jnt_axis", "jnt_range",
+                                     "jnt_stiffness", "dof_damping", "dof_armature", "dof_frictionloss", "geom_size",
+                                     "geom_scale", "hull_vert",
+                                     "geom_pos", "geom_quat", "geom_friction", "act_gain", "act_gear", "ten_stiffness", "ten_damping",
+                                     "ten_frictionloss", "opt_gravity", "opt_timestep", "eq_anchor", "eq_anchor2", "eq_relpos",
+                                     "eq_polycoef", "ten_range", "act_forcerange", "jnt_actfrcrange", "contact.slip_speed",
+                                     "contact.limit_frequency", "contact.limit_range", "contact.equality_frequency",
+                                     "contact.resting_gap", "contact.damping_ratio", "contact.onset",
+#ifdef TG_COMPLEX
+                                     "contact.stiffness"
+#endif
+  };
+  for (size_t i = 0; i < sizeof must / sizeof *must; i++) {
+    bool acts = false;
+    for (int k = 0; tgt_param_name(any.s, k) != NULL; k++)
+      acts = acts || (strcmp(tgt_param_name(any.s, k), must[i]) == 0 && seen.acts[k] > 0);
+    check_true(acts, "%s never acts", must[i]);
+  }
+  drop(&any);
+}
+
+#ifndef TG_COMPLEX
+// ---- over 80 steps ----
+
+enum { STEPS = 80 };
+typedef struct Motion { tgSim *s; tgReal q[64], v[64], t[64], w[128], q1[64]; bool nominal; } Motion;
+
+// w . (q, v) after the steps, from velocities moved along t
+static tgStatus motion(void *ctx, const tgReal *x, tgReal *y) {
+  Motion *k = ctx;
+  tgSim *s = k->s;
+  int nv = s->m.nv;
+  tgReal d[64];
+  memcpy(s->qpos, k->q, (size_t)s->m.nq * sizeof *d);
+  for (int i = 0; i < nv; i++) s->qvel[i] = k->v[i] + x[0] * k->t[i];
+  for (int i = 0; i < STEPS; i++) {
+    tgStatus status = tg_sim_step(s, 0.005, NULL);
+    if (status != TG_OK) return status;
+  }
+  if (k->nominal) memcpy(k->q1, s->qpos, (size_t)s->m.nq * sizeof *d);
+  tg_model_difference(s->model, k->q1, s->qpos, d);
+  y[0] = 0;
+  for (int i = 0; i < nv; i++) y[0] += k->w[i] * d[i] + k->w[nv + i] * s->qvel[i];
+  return TG_OK;
+}
+
+// adjoint through all steps, each made again from where it began
+static tgReal motion_adjoint(Motion *k) {
+  tgSim *s = k->s;
+  int nv = s->m.nv, nq = s->m.nq, clamps = 0;
+  tgReal *q = malloc(sizeof *q * (size_t)(STEPS * (nq + nv))), g[128], a[128], sum = 0;
+  memcpy(s->qpos, k->q, (size_t)nq * sizeof *q);
+  memcpy(s->qvel, k->v, (size_t)nv * sizeof *q);
+  for (int i = 0; i < STEPS; i++) {
+    memcpy(q + i * (nq + nv), s->qpos, (size_t)nq * sizeof *q);
+    memcpy(q + i * (nq + nv) + nq, s->qvel, (size_t)nv * sizeof *q);
+    assert_int_equal(tg_sim_step(s, 0.005, NULL), TG_OK);
+  }
+  memcpy(g, k->w, 2 * (size_t)nv * sizeof *g);
+  for (int i = STEPS - 1; i >= 0; i--) {
+    memcpy(s->qpos, q + i * (nq + nv), (size_t)nq * sizeof *q);
+    memcpy(s->qvel, q + i * (nq + nv) + nq, (size_t)nv * sizeof *q);
+    assert_int_equal(tg_sim_step(s, 0.005, NULL), TG_OK);
+    memset(a, 0, sizeof a);
+    assert_int_equal(tgi_midpoint_vjp(s, g, g + nv, a, a + nv, NULL, NULL, &clamps), TG_OK);
+    memcpy(g, a, 2 * (size_t)nv * sizeof *g);
+  }
+  for (int i = 0; i < nv; i++) sum += g[nv + i] * k->t[i];
+  free(q);
+  return sum;
+}
+
+// a box that tumbles onto a plane, and an arm that beats on it
+static void test_rollout(void **state) {
+  (void)state;
+  static const char *const box =
+      "<mujoco><worldbody><geom type='plane' size='5 5 .1' friction='0.5'/><body pos='0 0 .3'><freejoint/>"
+      "<geom type='box' size='.1 .08 .06' density='1000' friction='.4'/></body></worldbody></mujoco>";
+  static const char *const text[] = {box, arm};
+  for (int scene = 0; scene < 2; scene++)
+    for (int v = 0; v < RULES; v++) {
+      Rig rig = make(text[scene], v, true);
+      tgtRandom r = {.s = (uint64_t)(5 + scene)};
+      Motion k = {.s = rig.s, .nominal = true};
+      tgReal x = 0, y, D;
+      memcpy(k.q, rig.s->qpos, (size_t)rig.m->nq * sizeof x);
+      for (int i = 0; i < rig.m->nv; i++) k.v[i] = tgt_uniform(&r, -1, 1);
+      tgt_random_vector(&r, rig.m->nv, k.t);
+      tgt_random_vector(&r, 2 * rig.m->nv, k.w);
+      check_true(motion(&k, &x, &y) == TG_OK, "%s", rig.s->error.text);
+      k.nominal = false;
+      D = motion_adjoint(&k);
+      tgtDeriv d = {.name = rules[v], .nx = 1, .ny = 1, .map = motion, .ctx = &k, .tol = 1e-7, .step = 1e-4};
+      tgt_check_jacobian(&d, &x, &D);
+      drop(&rig);
+    }
+}
+
+#endif
+
+// both derivatives by the functions of the stepper themselves, and into what is there already
+static void test_added(void **state) {
+  (void)state;
+  Rig rig = make(arm, 0, false);
+  tgtRandom r = {.s = 3};
+  random_state(rig.s, &r, 0);
+  int nv = rig.m->nv, nt = 2 * nv + rig.m->nu, clamps = 0;
+  tgReal D[MOST * MOST], g[MOST], a[MOST], u[MOST] = {0};
+  assert_int_equal(tg_sim_step(rig.s, h, NULL), TG_OK);
+  assert_int_equal(tgi_midpoint_jacobian(rig.s, D, &clamps), TG_OK);
+  tgt_random_vector(&r, 2 * nv, g);
+  for (int i = 0; i < nt; i++) a[i] = 1;
+  assert_int_equal(tgi_midpoint_vjp(rig.s, g, g + nv, a, a + nv, u, NULL, &clamps), TG_OK);
+  for (int i = 0; i < 2 * nv; i++) {
+    tgReal sum = 1;
+    for (int k = 0; k < 2 * nv; k++) sum += g[k] * D[k * nt + i];
+    check_true(fabs(tgRe(sum - a[i])) <= 1e-10 * fmax(1, fabs(tgRe(sum))), "%d: %g, %g", i, tgRe(a[i]), tgRe(sum));
+  }
+  drop(&rig);
+}
+
+#ifndef TG_COMPLEX
+// ---- physics ----
+
+// what one body gets the other gives
+static void test_reaction(void **state) {
+  (void)state;
+  Rig rig = make(heap, 0, false);
+  tgtRandom r = {.s = 9};
+  int pushes = 0;
+  for (int k = 0; k < 5; k++) {
+    random_state(rig.s, &r, 0);
+    assert_int_equal(tg_sim_step(rig.s, h, NULL), TG_OK);
+    for (int i = 0; i < rig.s->nterm; i++) {
+      double most = 0, off = 0;
+      for (int c = 0; c < 6; c++) {
+        most = fmax(most, fabs(tgRe(rig.s->term[i].w[c])));
+        off = fmax(off, fabs(tgRe(rig.s->term[i].w[c] + rig.s->term[i].w[6 + c])));
+      }
+      pushes += most > 0;
+      check_true(off <= 1e-14 * most, "pair %d: %g of %g is left over", i, off, most);
+    }
+  }
+  check_true(pushes > 50, "%d", pushes);
+  drop(&rig);
+}
+
+// Work of all proxies' forces over their displacements against the fall of their potential s log(g), on a plane: equation (4)'s claim.
+// A random step need not be one of mechanics.
+static void test_passive(void **state) {
+  (void)state;
+  tgtRandom r = {.s = 21};
+  for (int trial = 0; trial < 10000; trial++) {
+    tgReal from[6] = {tgt_uniform(&r, 1e-4, 1e-2), tgt_uniform(&r, 0, 4), 0, 0, 0, 0.01};
+    tgiDampedNumbers n;
+    tgiDampedForce f;
+    tgDampedLaw law = trial % 2 == 0 ? TG_DAMPED_PERTURBED : TG_DAMPED_PENALTY;
+    tgi_damped_numbers(law, from, 9.8, 1, trial % 3 == 0, (tgiJets){0, 1}, &n);
+    double g = tgt_uniform(&r, 0.001, 0.05), end = tgt_uniform(&r, 0.001, 0.05), fall = 0;
+    tgReal gap = end + n.alpha.f * (end - g), l = n.length.f;
+    tgi_damped_force(&n, gap, &f);
+    if (law == TG_DAMPED_PERTURBED) {
+      fall = tgRe(n.amplitude.f) * log(end / g);   // Lambda(g) - Lambda(g')
+    } else {
+      double a[2] = {g, end}, L[2];
+      for (int i = 0; i < 2; i++) {
+        double root = sqrt(a[i] * a[i] + tgRe(l * l));
+        L[i] = -tgRe(n.amplitude.f) / 4 * (a[i] * root + tgRe(l * l) * asinh(a[i] / tgRe(l)) - a[i] * a[i]);
+      }
+      fall = L[0] - L[1];
+    }
+    double work = tgRe(f.f) * (end - g);
+    check_true(work <= fall + 1e-12 * fmax(fabs(work), fabs(fall)), "from %g to %g: work %g, fall %g", g, end, work, fall);
+  }
+}
+
+// A body rests at the gap that was asked for where all of its proxies carry it, as a sphere's one. Half of a box's and of a cylinder's do:
+// their gap is half of it, their overlap in a spring twice.
+static void test_rests(void **state) {
+  (void)state;
+  static const char *const shape[] = {"type='sphere' size='.1'", "type='box' size='.1 .1 .1'", "type='cylinder' size='.1 .1'"};
+  for (int law = 0; law < LAWS; law++)
+    for (int k = 0; k < (law == 2 ? 1 : 3); k++) {
+      char text[500], settings[100];
+      snprintf(text, sizeof text, "<mujoco><option gravity='0 0 -9.80665'/><worldbody><geom type='plane' size='5 5 .1'/>"
+               "<body pos='0 0 .11'><freejoint/><geom %s mass='1'/></body></worldbody></mujoco>", shape[k]);
+      snprintf(settings, sizeof settings, "law=%s resting_gap=.002%s", laws[law], law == 1 ? " onset=1e-5" : "");
+      tgAnyContactOptions o = options_of("damped", settings);
+      Rig rig = rig_of_text(text, "damped", &o.of);
+      for (int i = 0; i < 400; i++) assert_int_equal(tg_sim_step(rig.s, 0.01, NULL), TG_OK);
+      double gap = tgRe(rig.s->qpos[2]) - 0.1, wanted = law == 1 ? (k == 0 ? -0.002 : -0.004) : k == 0 ? 0.002 : 0.001;
+      check_true(fabs(gap - wanted) < 1e-5, "%s, %s: rests at %g", laws[law], shape[k], gap);
+      drop(&rig);
+    }
+}
+
+// total variation of where a point ends after 100 steps over the height it falls from
+static double variation(const char *settings) {
+  tgAnyContactOptions o = options_of("damped", settings);
+  Rig rig = rig_of_text("<mujoco><option gravity='0 0 -9.81'/><worldbody><geom type='plane' size='5 5 .1'/><body>"
+                        "<joint type='slide' axis='0 0 1'/><geom size='.1' mass='1' pos='0 0 .1'/></body></worldbody></mujoco>",
+                        "damped", &o.of);
+  double sum = 0, last = NAN;
+  for (int i = 0; i <= 300; i++) {
+    rig.s->qpos[0] = 0.3 + 0.001 * i;
+    rig.s->qvel[0] = 0;
+    for (int k = 0; k < 100; k++) assert_int_equal(tg_sim_step(rig.s, 0.01, NULL), TG_OK);
+    double x = tgRe(rig.s->qpos[0]);
+    if (i > 0) sum += fabs(x - last);
+    last = x;
+  }
+  drop(&rig);
+  return sum;
+}
+
+// `midpoint` without damping rings, with it and by `end` nothing does
+static void test_jitter(void **state) {
+  (void)state;
+  // an amplitude of 0.01 J
+  double rings = variation("rule=midpoint resting_gap=0.00101971621 damping_ratio=0"),
+         damped = variation("rule=midpoint resting_gap=0.00101971621 damping_time=0.015"),
+         end = variation("rule=end resting_gap=0.00101971621 damping_ratio=0");
+  print_message("ends vary by %.3g m: midpoint; %.3g damped; %.3g end\n", rings, damped, end);
+  check_true(rings >= 2 && damped <= 1e-9 && end <= 1e-6, "%g %g %g", rings, damped, end);
+}
+
+#endif
+
+// ---- what is refused ----
+
+static void test_refused(void **state) {
+  (void)state;
+  Rig rig = rig_of_text("<mujoco><worldbody><geom name='floor' type='plane' size='5 5 .1'/><body pos='0 0 .05'><freejoint/>"
+                        "<geom name='ball' size='.1'/></body></worldbody></mujoco>", "damped", NULL);
+  assert_int_equal(tg_sim_step(rig.s, h, NULL), TG_ERR_INVALID);
+  static const char *const named[] = {"ball", "floor", "0.05"};
+  for (int i = 0; i < 3; i++) check_true(strstr(rig.s->error.text, named[i]) != NULL, "'%s'", rig.s->error.text);
+  rig.s->qpos[2] = 0.2;
+  assert_int_equal(tg_sim_step(rig.s, h, NULL), TG_OK);
+  tgError e = {0};
+  const char *const gap[] = {"contact.resting_gap"};
+  tgParamGrad *p = tg_param_grad_create_contact(rig.c, gap, 1, NULL, &e);
+  check_true(p != NULL, "%s", e.text);
+  tgReal g[12] = {1};
+  assert_int_equal(tg_sim_step_vjp(rig.s, g, g + 6, NULL, NULL, NULL, p, NULL), TG_ERR_UNSUPPORTED);
+  check_true(strstr(rig.s->error.text, "contact.resting_gap") != NULL, "'%s'", rig.s->error.text);
+  tg_param_grad_free(p);
+  drop(&rig);
+  static const char *const meshes =
+      "<mujoco><asset><mesh name='w' vertex='-.1 -.1 0 .1 -.1 0 0 .1 0 0 0 .1'/></asset><worldbody>"
+      "<geom name='still' type='mesh' mesh='w'/><body pos='0 0 1'><freejoint/><geom name='falls' type='mesh' mesh='w'/></body>"
+      "</worldbody></mujoco>";
+  tgDesc *d = tg_desc_load_memory("scene.xml", meshes, strlen(meshes), NULL, &e);
+  tgModel *m = tg_model_compile(d, NULL, &e);
+  tg_desc_free(d);
+  assert_null(tg_contact_create(m, "damped", NULL, &e));
+  check_true(e.status == TG_ERR_UNSUPPORTED && strstr(e.text, "still") != NULL && strstr(e.text, "falls") != NULL, "'%s'", e.text);
+  tg_model_free(m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_heap), cmocka_unit_test(test_pair), cmocka_unit_test(test_arm),
+                                     cmocka_unit_test(test_tied), cmocka_unit_test(test_wedge), cmocka_unit_test(test_parameters),
+                                     cmocka_unit_test(test_added), cmocka_unit_test(test_refused),
+#ifndef TG_COMPLEX
+                                     cmocka_unit_test(test_rollout), cmocka_unit_test(test_reaction), cmocka_unit_test(test_passive),
+                                     cmocka_unit_test(test_rests), cmocka_unit_test(test_jitter)
+#endif
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
