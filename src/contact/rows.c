@@ -339,6 +339,7 @@ static void move_row(tgSim *s, int to, int from) {
   r->part[to] = r->part[from];
   r->class[to] = r->class[from];
   r->class2[to] = r->class2[from];
+  r->cut[to] = r->cut[from];
   r->limit[to] = r->limit[from];
   r->gap[to] = r->gap[from];
   r->bounce[to] = r->bounce[from];

@@ -9,14 +9,17 @@
 /// Numbers of row i, packed. J: s->rows->J or s->rows->MiJ.
 static inline tgReal *tgi_row(const tgSim *s, tgReal *J, int i) { return J + (size_t)i * (size_t)s->m.row_width; }
 
-/// What the memory keeps of a row: its class, and of a flow that of the positions' problem.
-enum { TGI_CLASS_BITS = 8 };
+/// What the memory keeps of a row: its class, and of a flow that of the positions' problem and whether these are cut.
+enum { TGI_CLASS_BITS = 8, TGI_CUT_BIT = 2 * TGI_CLASS_BITS };
 static inline int tgi_row_to_remember(const tgSim *s, int i) {
-  return s->rows->class[i] | (s->ahead ? s->rows->class2[i] << TGI_CLASS_BITS : 0);
+  const tgRows *r = s->rows;
+  return r->class[i] | (s->ahead ? r->class2[i] << TGI_CLASS_BITS | r->cut[i] << TGI_CUT_BIT : 0);
 }
 static inline void tgi_row_recall(tgSim *s, int i, int remembered) {
-  s->rows->class[i] = remembered & ((1 << TGI_CLASS_BITS) - 1);
-  s->rows->class2[i] = remembered >> TGI_CLASS_BITS;
+  static const int classes = (1 << TGI_CLASS_BITS) - 1;
+  s->rows->class[i] = remembered & classes;
+  s->rows->class2[i] = remembered >> TGI_CLASS_BITS & classes;
+  s->rows->cut[i] = remembered >> TGI_CUT_BIT;
 }
 
 /// How many they are.

@@ -386,9 +386,10 @@ static void position_bias(tgSim *s) {
     r->rate[i] = moves ? 1 / s->dt : 0;
     r->drift[i] = moves ? 1 : 0;
     r->b[i] = free_speed + r->rate[i] * r->gap[i] - before;
-    double bias = tgRe(r->b[i] - free_speed);
-    bool cut = moves && (bias < -most || (r->kind[i] == TG_ROW_EQUALITY && bias > most));
-    if (!cut) continue;
+    double bias = tgRe(r->b[i] - free_speed), over = r->kind[i] == TG_ROW_EQUALITY ? fabs(bias) - most : -bias - most;
+    if (!s->pinned) r->cut[i] = moves && over > 0;
+    if (moves && fabs(over) <= 1e-9) tgi_rows_edge(s, "at the speed that bounds a push", i);
+    if (!r->cut[i]) continue;
     r->rate[i] = r->drift[i] = 0;
     r->b[i] = free_speed + (bias < 0 ? -most : most);
     s->info.ncut++;

@@ -80,7 +80,7 @@ void tgi_parts_hash_choices(tgSim *s) {
     bool contact = r->kind[i] == TG_ROW_NORMAL;
     int owner = contact ? s->contact[r->owner[i]].pair : r->owner[i], feature = contact ? s->contact[r->owner[i]].feature : 0;
     unsigned choice = (unsigned)(r->kind[i] | r->part[i] << 4 | r->class[i] << 8 | (tgRe(r->bounce[i]) > 0) << 12);
-    if (two_problems(s)) choice |= (unsigned)r->class2[i] << 16;
+    if (two_problems(s)) choice |= (unsigned)(r->class2[i] | (s->ahead ? r->cut[i] << 4 : 0)) << 16;
     s->part_mode = mix(mix(s->part_mode, (uint64_t)choice << 32 | (unsigned)owner), (unsigned)feature);
   }
 }

@@ -217,6 +217,24 @@ static void test_overlap(void **state) {
   drop(&r);
 }
 
+// As deep as the push takes it in one step: where it is cut, the derivative is one-sided, and a gradient check holds the rows to it.
+static void test_overlap_of_one_push(void **state) {
+  (void)state;
+  Rig r = closing(box, 0);
+  tgGradCheck check;
+  tgGradInfo label;
+  tgReal g[6] = {0, 0, 1, 0, 0, 0}, dq[6], dv[6];
+  tgGradCheckOptions o = tg_grad_check_default();
+  o.h = 5e-3;
+  tg_sim_qpos(r.s)[2] = 0.1 - o.h;
+  assert_int_equal(tg_grad_check_step(r.s, &o, &check), TG_OK);
+  for (int b = 0; b < check.nblock; b++) check_true(check.block[b].pass, "%s: %g", check.block[b].name, check.block[b].error);
+  assert_int_equal(tg_sim_step_growing(r.s, o.h, NULL), TG_OK);
+  assert_int_equal(tg_sim_step_vjp(r.s, g, g, dq, dv, NULL, NULL, &label), TG_OK);
+  check_true(label.label == TG_GRAD_ONE_SIDED, "label %d", label.label);
+  drop(&r);
+}
+
 // A ball that touches, or hardly, and closes slowly or fast, down to three times what weight does in a step: in that step the floor stops
 // it, at gap 0 or where it was, and the derivative is that of differences.
 static void test_slow_landing(void **state) {
@@ -473,7 +491,8 @@ static void test_impacts_gain_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_row_of_balls), cmocka_unit_test(test_overlap),
-                                     cmocka_unit_test(test_slow_landing), cmocka_unit_test(test_rest_and_lift),
+                                     cmocka_unit_test(test_slow_landing), cmocka_unit_test(test_overlap_of_one_push),
+                                     cmocka_unit_test(test_rest_and_lift),
                                      cmocka_unit_test(test_adjoint),
                                      cmocka_unit_test(test_meeting_at_a_boundary),
                                      cmocka_unit_test(test_limit_of_an_arm), cmocka_unit_test(test_shared), cmocka_unit_test(test_unsolved),

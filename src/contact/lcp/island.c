@@ -78,7 +78,7 @@ static void add_info(tgSim *s, const int *row, const tgiLcpInfo *info) {
 // Does row a of the island push out an overlap or a passed limit: of positions one that was there at the start.
 static bool pushes_error(const tgSim *s, const tgiLcpIsland *k, int a, int i) {
   const tgRows *r = s->rows;
-  bool cut = s->problem == 1 && s->ahead && tgRe(r->drift[i]) == 0;   // to the push speed
+  bool cut = s->problem == 1 && s->ahead && r->cut[i];
   double gap = tgRe(r->gap[i]);
   if (k->kind[a] != TGI_LCP_NORMAL || (tgRe(r->rate[i]) == 0 && !cut)) return false;
   if (s->problem == 1 && s->ahead) gap -= tgRe(s->dt * tgi_row_dot(s, r->J, i, s->start.vel));
