@@ -158,6 +158,7 @@ struct tgSim {
   tgReal limit_clearance;
   bool ahead;                  // rows are at s->trial, the pose q0 (+) dt v0, else at s->start
   bool guarded;                // the impact that was made last blends two problems (step/impulse_impact.h)
+  int ntouch;                  // contacts whose impulses are summed over the pieces of the step
   int npart;                   // parts of the last step
   int nedge;                   // choices of its parts that a move of 1e-9 may change, besides those that its last rows show
   char edge[200];              // the first of them, as words

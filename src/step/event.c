@@ -153,6 +153,7 @@ static tgStatus impact(tgSim *s, int row) {
   tgStatus status = impact_by_flags(s, flag, NULL);
   if (status != TG_OK) return status;
   keep_piece(s);
+  tgi_touches_add(s, 1);
   tgi_parts_note_edges(s, s->h);
   tgi_stack_free(s, mark);
   start_at(s, s->start.q, s->rows->after);
@@ -185,6 +186,7 @@ static tgStatus end_flow(tgSim *s, tgReal length, tgReal t, int halvings, const 
   e->s[k] = length;
   e->t[k] = t;
   keep_piece(s);
+  tgi_touches_add(s, tgRe(t) / tgRe(length));
   note_held(s);
   tgiFlight path = tgi_piece_path(s, k, length);
   tgi_flight_at(&s->m, &path, t, w, u);
@@ -341,6 +343,7 @@ static tgStatus run(tgSim *s, double h) {
   e->n = 0;
   for (int d = 0; d < s->m.nv; d++) e->stalled[d] = INT_MAX;
   s->nedge = 0;
+  tgi_touches_begin(s);
   s->part_mode = TG_HASH_START;
   s->rest = 0;
   memset(s->rows->surge, 0, (size_t)s->m.nv * sizeof *s->rows->surge);

@@ -106,7 +106,7 @@ static void potentials(void **state) {
 // which models never let bodies touch
 static void what_models_are_like(void **state) {
   (void)state;
-  assert_true(tg_contact_intersection_free("barrier") && tg_contact_intersection_free("sdrs"));
+  assert_true(tg_contact_intersection_free("barrier") && tg_contact_intersection_free("sdrs") && tg_contact_intersection_free("toi"));
   assert_false(tg_contact_intersection_free("lcp") || tg_contact_intersection_free("softmin") || tg_contact_intersection_free("none such"));
 }
 

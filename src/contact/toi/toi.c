@@ -66,7 +66,7 @@ const tgContactModel tgi_toi_model = {
     .solver_bytes = tgi_lcp_solver_bytes,
     .prepare = prepare,
     .nonsmooth = tgi_lcp_nonsmooth,
-    .touches = tgi_rows_touches,
-    .touch = tgi_rows_touch,
+    .touches = tgi_touches_summed,
+    .touch = tgi_touch_summed,
     .rows = &tgi_lcp_rows,
 };
