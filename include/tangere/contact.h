@@ -93,7 +93,7 @@ typedef enum tgMidpointRule {
 #define TG_MIDPOINT_OPTIONS(X) \
   X(WORD, rule, tgMidpointRule, TG_RULE_END, "end midpoint", \
     "`end`: forces at the end of the step, no contact rings; `midpoint`: at its middle, and v' = 2 V - v of the mean velocity V") \
-  X(PARAMETER, slip_speed, 1e-3, 1e-9, 1e3, "m/s", \
+  X(PARAMETER, slip_speed, 0.01, 1e-9, 1e3, "m/s", \
     "sliding speed about which friction takes hold, of contacts and of joints' dry friction (there also rad/s)") \
   X(PARAMETER, limit_frequency, 200, 1e-3, 1e9, "rad/s", "of a joint's or tendon's inertia at qpos0 on the spring of its limit") \
   X(PARAMETER, limit_range, 0.1, 1e-6, 0.5, "", "share of a joint's or tendon's range over which the push of its limit sets in") \

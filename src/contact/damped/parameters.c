@@ -173,14 +173,12 @@ static void one_pair(tgSim *s, const tgPose *pose, int i, const tgReal *Z, tgPar
   add_numbers(s, pair, &bar, p);
 }
 
-// a number that is 0 and stands for one that follows from the model, where the law goes by it
+// A number that is 0 stands for one that follows from the model, or has no part in the law: it cannot be moved both ways.
 static tgStatus check_derived(tgSim *s, const tgParamGrad *p) {
   static const char *const derived[] = {"resting_gap", "stiffness", "onset"};
-  tgDampedLaw law = tgi_damped_options(s->contact_model)->law;
-  bool used[3] = {true, law == TG_DAMPED_PENALTY, law != TG_DAMPED_PERTURBED};
   for (int i = 0; i < 3; i++) {
     int number = tgi_contact_number_at(s->contact_model, derived[i]);
-    if (!used[i] || tgi_param_number(p, derived[i]) == NULL || tgRe(s->contact_number[number]) > 0) continue;
+    if (tgi_param_number(p, derived[i]) == NULL || tgRe(s->contact_number[number]) > 0) continue;
     return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
                      "%s is 0: the number follows from others and has no derivative; give it a value.",
                      s->contact_model->number[number]->is.parameter);
