@@ -169,24 +169,19 @@ static void keep(tgSim *s, Newton *n) {
   memcpy(n->step, tgi_midpoint_own(s)->residual, bytes);
 }
 
-// V = as much of the velocity before the step as can be trusted
-static void start(tgSim *s, Newton *n) {
+// V = a share of the velocity before the step, and no more of it than can be trusted
+static void start(tgSim *s, double share, Newton *n) {
   for (int d = 0; d < s->m.nv; d++) {
-    n->from[d] = s->start.vel[d];
-    n->step[d] = s->start.vel[d];
+    n->from[d] = 0;
+    n->step[d] = -s->start.vel[d];
   }
-  // from - share step, from its whole on down to none
-  const tgLaw *law = s->contact_model->kind->law;
-  take_step(s, n->from, n->step, 0);
-  if (law->trusted == NULL || law->trusted(s)) return;
-  for (int d = 0; d < s->m.nv; d++) n->from[d] = 0;
-  take_step(s, n->from, n->step, -0.5);
+  take_step(s, n->from, n->step, share);
 }
 
 // whole steps, the first of them by the law's easier force; not ended where these lead nowhere
 static tgStatus follow(tgSim *s, Newton *n) {
   bool following = (s->contact_model->kind->law->has & TG_LAW_SOLVE) != 0, lost;
-  start(s, n);
+  start(s, 1, n);
   n->moved = INFINITY;
   for (int k = 0, most = MOST_FOLLOWING; k < most; k++) {
     TG_TRY(look(s, following, n, &lost));
@@ -230,10 +225,10 @@ static tgStatus line_search(tgSim *s, const Newton *n, bool any, bool *better) {
 
 // By the law's own force alone, with as much inertia more as it takes for the residual to fall: along pseudo-time, where forces are
 // stiff and turn with the bodies.
-static tgStatus descend(tgSim *s, Newton *n) {
+static tgStatus descend(tgSim *s, double share, Newton *n) {
   bool lost;
   double ease = 0;
-  start(s, n);
+  start(s, share, n);
   n->moved = INFINITY;
   n->polish = POLISH;
   for (int k = 0; k < MOST_STEPS; k++) {
@@ -265,7 +260,10 @@ static tgStatus newton(tgSim *s) {
     return evaluate(s, false, false);
   }
   TG_TRY(follow(s, &n));
-  tgStatus status = n.ended ? TG_OK : descend(s, &n);
+  static const double from[] = {1, 0, 0.5, 0.25, 0.75};   // a descent that ends in a hollow may begin elsewhere
+  tgStatus status = n.ended ? TG_OK : TG_NOT_CONVERGED;
+  for (int k = 0; k < 5 && status == TG_NOT_CONVERGED; k++) status = descend(s, from[k], &n);
+  if (status == TG_OK) s->error = (tgError){.status = TG_OK};
   tgi_stack_free(s, mark);
   return status;
 }
