@@ -134,8 +134,8 @@ static void solved_rows(tgRun *run, const tgBarrierRun *runs) {
   char which[80] = "", took[80] = "";
   for (int s = 0; s < SEEDS; s++) {
     const tgOptimum *o = runs[s].optimum;
-    solved += o->reached;
-    if (!o->reached) snprintf(which + strlen(which), sizeof which - strlen(which), " %d", s + 1);
+    solved += o->met;
+    if (!o->met) snprintf(which + strlen(which), sizeof which - strlen(which), " %d", s + 1);
     snprintf(took + strlen(took), sizeof took - strlen(took), " %d", o->iterations);
     iterations += o->iterations;
     seconds += o->seconds;

@@ -26,7 +26,7 @@ static bool solve(tgRun *run, const tgBarrierTask *how, const char *name, double
   const tgOptimum *o = r.optimum;
   if (good && !tgi_cli_interrupted) {
     double distance = tgi_cli_best_distance(r.task, o);
-    tgi_run_row(run, "solved", o->reached,
+    tgi_run_row(run, "solved", o->met,
                 "box %.3g m from its target at the end, %.3g m at the start; loss %.4g to %.4g", distance,
                 first_distance, o->first_loss, o->best_loss);
     tgi_run_row(run, "seconds", o->seconds, "%d %s, %ld simulations, one core", o->iterations,
@@ -75,7 +75,7 @@ bool tgi_reproduce_sweep(tgRun *run) {
   for (int k = 0; k < 2 * SWEEP && !tgi_cli_interrupted; k++) {
     const tgOptimum *o = runs[k].optimum;
     if (o == NULL) continue;
-    bool reached = o->reached && o->status == TG_OK;
+    bool reached = o->met && o->status == TG_OK;
     solved[k / SWEEP] += reached;
     if (isfinite(o->best_loss)) touching += tgi_barrier_touching(runs[k].task, o->best);
     if (k < SWEEP) snprintf(name, sizeof name, "dt%g.seconds", steps[k]);

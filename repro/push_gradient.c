@@ -98,6 +98,7 @@ static void watch(void *ctx, const tgProgress *p) {
 // one onset, from x and to x; false: it came to nothing
 static bool follow(tgTask *t, double *x, bool last, Found *f) {
   tgOptimizeOptions o = tg_optimize_default();
+  o.unverified = true;   // the criterion is the paper\'s, of its own step
   Watch w = {.enough = last ? last_enough : enough};
   o.cancel = &w.stop;
   o.progress = watch;

@@ -30,6 +30,7 @@ tgOptimum *tgi_run_task(tgRun *run, const tgTaskRun *how, tgTask **task) {
   tgOptimum *o = NULL;
   Watch w = {.bar = {.tty = isatty(2)}, .seconds = how->seconds, .loss = how->loss};
   tgOptimizeOptions options = tg_optimize_default();
+  options.unverified = true;   // the criterion is the paper\'s, of its own step
   options.seed = how->seed;
   options.threads = run->cli->threads;
   options.progress = watch;

@@ -102,8 +102,50 @@ TG_API tgRollout *tg_evaluator_rollout(tgEvaluator *evaluator);
 TG_API int tg_evaluator_terms(const tgEvaluator *evaluator);
 TG_API const char *tg_evaluator_term(const tgEvaluator *evaluator, int i, double *value, double *distance);
 
+/// What became of a motion that was replayed under other conditions than those it was found under.
+typedef enum tgVerdict {
+  TG_VERDICT_HOLDS,                ///< the task's criterion is met
+  TG_VERDICT_MISSES,               ///< it is not
+  TG_VERDICT_ENDS,                 ///< the replay ended early: reason
+  TG_VERDICT_NOT_EXPRESSED         ///< the contact model cannot express the model or the task: reason. Not passed
+} tgVerdict;
+TG_API const char *tg_verdict_text(tgVerdict verdict);  ///< "holds", "misses", "ends early", "not expressed".
+
+/// One replay (docs/tasks.md, Motions that hold). Controls are held in time as they were found.
+typedef struct tgVerifyRow {
+  char name[32];                   ///< "finer", "stiffer", "near", or the word of a contact model
+  char text[96];                   ///< what it is: "weight 1e-08, steps of 5 ms"
+  tgVerdict verdict;               ///< what became of it
+  bool required;                   ///< the motion counts as reached only if it holds
+  double h;                        ///< size of its steps [s]
+  double loss, distance;           ///< the task's loss; the farthest position term [m], NaN: none
+  char reason[200];                ///< why it ended early or is not expressed, else ""
+} tgVerifyRow;
+
+enum { TG_VERIFY_ROWS = 16 };      ///< Replays of one motion, at most.
+/// The replays of a motion, in the order of docs/tasks.md.
+typedef struct tgVerification {
+  int n;                           ///< replays; 0: none are asked for
+  int broken;                      ///< the first that is required and does not hold, -1: none
+  tgVerifyRow row[TG_VERIFY_ROWS];  ///< in order
+} tgVerification;
+
+/// Replays the motion of decision variables x as the task's `verify` asks. TG_CANCELLED: rows so far. TG_ERR_MEMORY, TG_ERR_ARG.
+TG_API tgStatus tg_verify(const tgTask *task, const double *x, const volatile int *cancel, tgVerification *out, tgError *error);
+/// The states of replay `name` at the task's own times: q ((T+1) x nq), v ((T+1) x (nv + na)), either may be NULL. TG_ERR_ARG: no such
+/// replay; TG_ERR_UNSUPPORTED: it cannot be expressed; else the status of the replay, states that it did not come to being as they were.
+TG_API tgStatus tg_verify_motion(const tgTask *task, const double *x, const char *name, double *q, double *v, const volatile int *cancel,
+                                 tgError *error);
+
+/// Stages of the task's refinement (`refine`) after the first, which is the task's own.
+TG_API int tg_task_stages(const tgTask *task);
+/// The task as stage k (1 .. tg_task_stages) has it: another contact model, shorter steps; decision variables mean the same. It shares
+/// what it can with the task, which has to outlive it and must not be overridden meanwhile; tg_task_free. NULL: error.
+TG_API tgTask *tg_task_stage(const tgTask *task, int k, tgError *error);
+
 /// Progress, after every iteration.
 typedef struct tgProgress {
+  int stage, stages;               ///< of the task's refinement: 0, the task's own, to stages
   int iteration, iterations;       ///< finished; wanted
   long evaluations;                ///< losses computed so far
   double loss, best;               ///< of this iterate; least so far
@@ -121,6 +163,8 @@ typedef struct tgOptimizeOptions {
   bool resume;                     ///< take up the journal where it ends, to the same bits; one of another task, model, seed or
                                    ///< version is refused with TG_ERR_INVALID. false: a journal that holds a run is refused, TG_ERR_FILE,
   bool overwrite;                  ///< unless it may be overwritten
+  bool unrefined;                  ///< the task's own stage alone
+  bool unverified;                 ///< and without replays: the best counts as reached by its own motion alone
   int threads;                     ///< for methods that evaluate populations; 0: all cores
   size_t tape_bytes;               ///< of each rollout, as in tgRolloutOptions
   const volatile int *cancel;      ///< polled each step
@@ -133,7 +177,11 @@ TG_API tgOptimizeOptions tg_optimize_default(void);  ///< The defaults of optimi
 typedef struct tgOptimum {
   tgStatus status;                 ///< TG_OK; TG_CANCELLED: the best so far; else error says what stopped it
   tgError error;                   ///< what stopped it
-  bool reached;                    ///< the task's success criterion holds at the best iterate (true when it has none)
+  bool reached;                    ///< the task's success criterion holds at the best iterate (true when it has none), and in all
+                                   ///< replays that the task requires
+  bool met;                        ///< it holds at the best iterate itself
+  int stage;                       ///< of the task's refinement that best, best_loss and met are of; 0: the task's own
+  tgVerification verification;     ///< of the best
   int iterations;                  ///< done
   int indefinite;                  ///< of ilqr and ddp: iterations whose control Hessian was not positive definite, so
                                    ///< that a penalty was put on states

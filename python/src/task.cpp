@@ -8,7 +8,9 @@ namespace tangere {
 
 struct Optimum {
   std::string status, method, label, reason;
-  bool reached;
+  bool reached, met;
+  int stage;
+  nb::list verification;
   int iterations;
   long evaluations, simulations;
   double first_loss, loss, seconds;
@@ -130,6 +132,37 @@ static Array vector(const double *from, int n) {
   return array;
 }
 
+// The replays of a motion, a dict each.
+static nb::list rows_of(const tgVerification &v) {
+  nb::list rows;
+  for (int i = 0; i < v.n; i++) {
+    const tgVerifyRow &r = v.row[i];
+    nb::dict d;
+    d["name"] = r.name;
+    d["what"] = r.text;
+    d["verdict"] = tg_verdict_text(r.verdict);
+    d["required"] = r.required;
+    d["dt"] = r.h;
+    d["loss"] = r.loss;
+    d["distance"] = r.distance;
+    d["reason"] = r.reason;
+    rows.append(d);
+  }
+  return rows;
+}
+
+static nb::list verify(Task &t, nb::handle x) {
+  Claim claim(t.busy, "Task");
+  In given = in(x, "x", {t.n()});
+  if (given.p == nullptr) throw nb::type_error("x: None is no array");
+  tgVerification v{};
+  tgError error{};
+  tgStatus st = TG_OK;
+  long_call([&](volatile int *cancel) { st = tg_verify(t.task, given.p, cancel, &v, &error); });
+  if (st != TG_OK) raise(error);
+  return rows_of(v);
+}
+
 static Optimum make_optimum(const Task &t, const tgOptimum &o) {
   Optimum r;
   r.status = tg_status_text(o.status);
@@ -137,6 +170,9 @@ static Optimum make_optimum(const Task &t, const tgOptimum &o) {
   r.label = tg_grad_label_text(o.grad.label);
   r.reason = o.grad.reason;
   r.reached = o.reached;
+  r.met = o.met;
+  r.stage = o.stage;
+  r.verification = rows_of(o.verification);
   r.iterations = o.iterations;
   r.evaluations = o.evaluations;
   r.simulations = o.simulations;
@@ -161,6 +197,8 @@ static void report(void *ctx, const tgProgress *p) {
   Progress &to = *static_cast<Progress *>(ctx);
   if (to.raised) return;
   nb::dict d;
+  d["stage"] = p->stage;
+  d["stages"] = p->stages;
   d["iteration"] = p->iteration;
   d["iterations"] = p->iterations;
   d["evaluations"] = p->evaluations;
@@ -177,8 +215,10 @@ static void report(void *ctx, const tgProgress *p) {
   }
 }
 
-static Optimum optimize(Task &t, uint64_t seed, int threads, nb::object progress, nb::object journal, bool resume, bool overwrite) {
+static Optimum optimize(Task &t, uint64_t seed, int threads, nb::object progress, nb::object journal, bool resume, bool overwrite,
+                        nb::handle start, bool verified) {
   Claim claim(t.busy, "Task");
+  In from = in(start, "start", {t.n()});
   std::string file = journal.is_none() ? "" : nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(journal));
   if (file.empty() && (resume || overwrite)) throw nb::value_error("resume and overwrite: of a journal; name its file");
   if (resume && overwrite) throw nb::value_error("resume and overwrite: one or the other");
@@ -188,6 +228,8 @@ static Optimum optimize(Task &t, uint64_t seed, int threads, nb::object progress
   options.journal = file.empty() ? nullptr : file.c_str();
   options.resume = resume;
   options.overwrite = overwrite;
+  options.start = from.p;
+  options.unverified = !verified;
   Progress to{progress, nullptr, nullptr};
   if (!progress.is_none()) {
     options.progress = report;
@@ -305,7 +347,11 @@ void bind_task(nb::module_ &m) {
       .def_ro("loss", &Optimum::loss, "The least loss.")
       .def_ro("first_loss", &Optimum::first_loss, "The loss at the start.")
       .def_ro("curve", &Optimum::curve, "The loss of each iteration.")
-      .def_ro("reached", &Optimum::reached, "The task's success criterion holds (True when it has none).")
+      .def_ro("reached", &Optimum::reached, "The task's success criterion holds (True when it has none), and in all replays that the "
+                                            "task requires.")
+      .def_ro("met", &Optimum::met, "It holds for the motion as it was found.")
+      .def_ro("stage", &Optimum::stage, "The stage of the task's refinement that the motion is of, 0: the task's own.")
+      .def_ro("verification", &Optimum::verification, "The replays under other conditions, a dict each, as of Task.verify.")
       .def_ro("iterations", &Optimum::iterations, "Iterations done.")
       .def_ro("evaluations", &Optimum::evaluations, "Losses and gradients computed.")
       .def_ro("simulations", &Optimum::simulations, "Rollouts, gradients counted as one.")
@@ -353,16 +399,22 @@ void bind_task(nb::module_ &m) {
       .def("expand", &expand, nb::arg("x"), "(q0, v0, u) that x stands for.")
       .def("optimize", &optimize, nb::kw_only(), nb::arg("seed") = 0, nb::arg("threads") = 0,
            nb::arg("progress") = nb::none(), nb::arg("journal") = nb::none(),
-           nb::arg("resume") = false, nb::arg("overwrite") = false,
+           nb::arg("resume") = false, nb::arg("overwrite") = false, nb::arg("start") = nb::none(), nb::arg("verify") = true,
            nb::sig("def optimize(self, *, seed: int = 0, threads: int = 0, progress: "
                    "collections.abc.Callable[[dict[str, typing.Any]], object] | None = None, "
-                   "journal: str | os.PathLike[str] | None = None, resume: bool = False, overwrite: bool = False) -> Optimum"),
+                   "journal: str | os.PathLike[str] | None = None, resume: bool = False, overwrite: bool = False, start: "
+                   "object = None, verify: bool = True) -> Optimum"),
            "Runs the task's optimiser. Ctrl-C: KeyboardInterrupt, the best so far in `interrupted`. progress: called "
            "with a dict after each iteration; what it raises\n"
            "ends the run in the same way. journal: a file that records every evaluation, such as the checkpoint of "
            "`tangere optimize --out`; with resume the run that it\n"
            "holds goes on where it ended, to the same bits. A file that holds a run is refused without resume or "
-           "overwrite, one of another task or seed with resume.");
+           "overwrite, one of another task or seed with resume. start: decision variables to begin from. verify: the best "
+           "is replayed under other conditions before it counts as reached, and refined where the task says how; False: "
+           "neither.")
+      .def("verify", &verify, nb::arg("x"),
+           "Replays x under the conditions that the task names: shorter steps, a stiffer contact, rigid contact models. A dict each: "
+           "name, what, verdict ('holds', 'misses', 'ends early', 'not expressed'), required, dt [s], loss, distance [m], reason.");
 }
 
 }  // namespace tangere

@@ -19,7 +19,8 @@ typedef struct Row {
   bool zero_contact;
   int iterations;                 // 0: the task's
   tgStatus status;
-  bool ran, reached, late;        // late: its time was over
+  bool ran, met, reached, late;   // met: by the motion itself, whatever its replays; late: its time was over
+  char broken[160];               // the first replay that it does not hold in
   int done, unstable, steps;      // iterations; steps of the best that were longer than is stable, of how many
   double first, best, distance, seconds;
   long simulations;
@@ -97,6 +98,7 @@ static void run_row(const tgCli *cli, Row *r) {
   char name[48];
   tgCliBar bar = {.tty = isatty(2), .what = r->name, .last = tgi_cli_now()};
   tgOptimizeOptions o = tg_optimize_default();
+  o.unrefined = true;   // a row is of one contact model
   o.seed = cli->seed;
   o.threads = cli->threads;
   o.cancel = &row_stop;
@@ -110,6 +112,9 @@ static void run_row(const tgCli *cli, Row *r) {
   r->ran = best != NULL;
   if (best != NULL) {
     r->reached = best->reached;
+    r->met = best->met;
+    const tgVerification *v = &best->verification;
+    if (v->broken >= 0) snprintf(r->broken, sizeof r->broken, "%s (%s)", v->row[v->broken].name, v->row[v->broken].text);
     r->first = best->first_loss;
     r->best = best->best_loss;
     r->seconds = best->seconds;
@@ -117,7 +122,9 @@ static void run_row(const tgCli *cli, Row *r) {
     r->label = best->grad.label;
     r->done = best->iterations;
     snprintf(r->error, sizeof r->error, "%.199s", best->status != TG_OK && best->status != TG_CANCELLED ? best->error.text : "");
-    judge(cli, task, best, r);
+    tgTask *view = best->stage > 0 ? tg_task_stage(task, best->stage, NULL) : NULL;
+    judge(cli, view != NULL ? view : task, best, r);
+    tg_task_free(view);
   }
   if (bar.tty && best != NULL && best->status != TG_OK) fputc('\n', stderr);
   tg_optimum_free(best);
@@ -131,6 +138,7 @@ static const char *outcome(const Row *r, char text[280]) {
   else if (r->status == TG_CANCELLED)
     snprintf(text, 280, "%s after %s in iteration %d%s", r->late ? "stopped" : "interrupted",
              tgi_cli_duration(r->seconds, time, sizeof time), r->done + 1, r->reached ? ", reached" : "");
+  else if (r->status == TG_OK && r->met && !r->reached) snprintf(text, 280, "does not hold: %s", r->broken);
   else if (r->status == TG_OK) snprintf(text, 280, "%s", r->reached ? "reached" : "missed");
   else snprintf(text, 280, "%s%s%s", tg_status_text(r->status), r->error[0] != '\0' ? ": " : "", r->error);
   size_t used = strlen(text);
@@ -154,6 +162,7 @@ static json_t *row_json(const Row *r, double base) {
                         "status", tg_status_text(r->status), "outcome", outcome(r, text), "reached", (int)r->reached,
                         "stopped", (int)r->late, "iterations", r->done, "simulations", (json_int_t)r->simulations,
                         "seconds", r->seconds, "gradient", tg_grad_label_text(r->label));
+  json_object_set_new(j, "met", json_boolean(r->met));
   json_object_set_new(j, "unstable_steps", json_integer(r->unstable));
   json_object_set_new(j, "first_loss", isfinite(r->first) ? json_real(r->first) : json_null());
   json_object_set_new(j, "best_loss", isfinite(r->best) ? json_real(r->best) : json_null());

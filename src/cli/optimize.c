@@ -12,6 +12,9 @@ static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o,
                         tg_contact_word(tg_task_contact(task)), "method", tg_task_method(task), "seed", (json_int_t)cli->seed, "status",
                         o->status == TG_OK ? "ok" : tg_status_text(o->status));
   json_object_set_new(j, "reached", json_boolean(o->reached));
+  json_object_set_new(j, "met", json_boolean(o->met));
+  if (o->stage > 0) json_object_set_new(j, "stage", json_integer(o->stage));
+  if (o->verification.n > 0) json_object_set_new(j, "verification", tgi_cli_verification_json(&o->verification));
   json_object_set_new(j, "iterations", json_integer(o->iterations));
   if (o->indefinite > 0) json_object_set_new(j, "indefinite", json_integer(o->indefinite));
   json_object_set_new(j, "simulations", json_integer(o->simulations));
@@ -36,26 +39,43 @@ static json_t *figures(const tgCli *cli, const tgTask *task, const tgOptimum *o,
 typedef struct Page {
   const tgCli *cli;
   const tgTask *task;
+  tgTask *view;             // the task as the stage under way has it; NULL: the task itself
+  int stage;
   double shown, cost, best;
 } Page;
+
+// the stage that begins is said, and has its own losses
+static void enter_stage(Page *page, int stage, int stages) {
+  page->stage = stage;
+  page->best = INFINITY;
+  tg_task_free(page->view);
+  page->view = stage > 0 ? tg_task_stage(page->task, stage, NULL) : NULL;
+  const tgTask *task = page->view != NULL ? page->view : page->task;
+  tgi_cli_say("stage %d of %d: %s, steps of %.3g ms", stage + 1, stages + 1, tg_contact_word(tg_task_contact(task)),
+              1e3 * tg_task_timestep(task));
+}
 
 // The best so far as the folder's page, for whoever looks: not before two seconds, not more than one part in twenty of the time.
 static void show_best(void *ctx, const tgProgress *p) {
   enum { PART = 20, FIRST = 2 };
   Page *page = ctx;
   double began = tgi_cli_now();
+  if (p->stages > 0 && (p->stage != page->stage || (p->stage == 0 && p->iteration == 1))) enter_stage(page, p->stage, p->stages);
   bool better = p->best < page->best && isfinite(p->best), last = p->iteration == p->iterations;
+  if (page->cli->out == NULL || page->cli->no_replay) return;
   if (!better || last || p->replayed || p->seconds < FIRST || began - page->shown < PART * page->cost + 0.5) return;
-  json_t *json = figures(page->cli, page->task, p->so_far, NAN);
+  const tgTask *task = page->view != NULL ? page->view : page->task;
+  json_t *json = figures(page->cli, task, p->so_far, NAN);
   json_object_set_new(json, "status", json_string("running"));
-  tgi_cli_write_optimum(page->task, p->so_far, page->cli->out, tgi_cli_base_name(page->cli->file), json, true);
+  tgi_cli_write_optimum(task, p->so_far, page->cli->out, tgi_cli_base_name(page->cli->file), json, true);
   json_decref(json);
   page->best = p->best;
   page->shown = tgi_cli_now();
   page->cost = page->shown - began;
 }
 
-static int finish(const tgCli *cli, const tgTask *task, const tgOptimum *o) {
+// whole: the task; task: as the stage has it that the best is of
+static int finish(const tgCli *cli, const tgTask *whole, const tgTask *task, const tgOptimum *o) {
   double distance = tgi_cli_best_distance(task, o);
   json_t *json = figures(cli, task, o, distance);
   int code = tgi_cli_write_optimum(task, o, cli->out, tgi_cli_base_name(cli->file), json, !cli->no_replay);
@@ -71,6 +91,10 @@ static int finish(const tgCli *cli, const tgTask *task, const tgOptimum *o) {
     for (int i = 0, at; (label = tg_task_parameter(task, i, &at)) != NULL; i++)
       tgi_cli_say("%s: %.6g -> %.10g", label, o->first[at], o->best[at]);
     if (isfinite(distance)) tgi_cli_say("distance to the target: %.3g m", distance);
+    if (tg_task_stages(whole) > 0)
+      tgi_cli_say("the motion is that of stage %d of %d: %s, steps of %.3g ms", o->stage + 1, tg_task_stages(whole) + 1,
+                  tg_contact_word(tg_task_contact(task)), 1e3 * tg_task_timestep(task));
+    tgi_cli_say_verification(&o->verification);
     if (cli->out != NULL && !cli->no_replay) tgi_cli_say("replay: %s/replay.html (open it in a browser)", cli->out);
   }
   return code;
@@ -81,7 +105,7 @@ int tgi_cli_optimize(const tgCli *cli) {
   if (task == NULL) return TG_EXIT_INPUT;
   char journal[1100];
   Page page = {.cli = cli, .task = task, .best = INFINITY};
-  tgCliBar bar = {.tty = isatty(2)};
+  tgCliBar bar = {.tty = isatty(2), .show = show_best, .show_ctx = &page};
   tgOptimizeOptions o = tg_optimize_default();
   o.seed = cli->seed;
   o.resume = cli->resume;
@@ -95,7 +119,6 @@ int tgi_cli_optimize(const tgCli *cli) {
     if (!tgi_cli_make_folder(cli->out)) code = TG_EXIT_INPUT;
     snprintf(journal, sizeof journal, "%s/checkpoint", cli->out);
     o.journal = journal;
-    if (!cli->no_replay) bar.show = show_best, bar.show_ctx = &page;
   } else if (cli->resume) {
     tgi_cli_say("tangere optimize: --resume needs --out, the folder of the run to take up");
     code = TG_EXIT_USAGE;
@@ -112,17 +135,22 @@ int tgi_cli_optimize(const tgCli *cli) {
   } else {
     if (bar.tty && best->status != TG_OK) fputc('\n', stderr);
     if (best->status != TG_OK && best->status != TG_CANCELLED) code = tgi_cli_error("optimize", &best->error);
-    int wrote = best->iterations > 0 ? finish(cli, task, best) : TG_EXIT_OK;
+    tgTask *view = best->stage > 0 ? tg_task_stage(task, best->stage, &best->error) : NULL;
+    int wrote = best->iterations > 0 ? finish(cli, task, view != NULL ? view : task, best) : TG_EXIT_OK;
+    tg_task_free(view);
     if (best->status == TG_CANCELLED) {
       tgi_cli_say("interrupted after iteration %d%s", best->iterations, cli->out != NULL ? "; --resume takes it up" : "");
       code = TG_EXIT_INTERRUPTED;
     } else if (code == TG_EXIT_OK) code = wrote;
     if (code == TG_EXIT_OK && !best->reached) {
-      tgi_cli_say("the task's success criterion is not met");
+      const tgVerification *v = &best->verification;
+      if (!best->met || v->broken < 0) tgi_cli_say("not reached: the task's success criterion is not met");
+      else tgi_cli_say("not reached: the motion does not hold: %s (%s)", v->row[v->broken].name, v->row[v->broken].text);
       code = TG_EXIT_MISSED;
     }
   }
   tg_optimum_free(best);
+  tg_task_free(page.view);
   tg_task_free(task);
   return code;
 }

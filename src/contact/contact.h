@@ -103,6 +103,16 @@ typedef struct tgLaw {
   const char *(*term_label)(const tgSim *s, int term, char *text, size_t size);
 } tgLaw;
 
+/// A condition under which a motion found with the model is replayed before it is believed (optim/verify.c).
+typedef struct tgContactDoubt {
+  const char *name;            ///< of the replay
+  const char *option;          ///< what is changed: to `word`, or its number by `factor`
+  const char *word;
+  double factor;
+  bool finer;                  ///< with shorter steps as well
+  bool required;               ///< unless a task says otherwise
+} tgContactDoubt;
+
 typedef struct tgContactModel {
   const char *word;
   const char *stepper;         // by whose equations its steps are made: a name of step/table.c
@@ -126,6 +136,10 @@ typedef struct tgContactModel {
   /// none. NULL both: they are not told.
   int (*touches)(const tgSim *s);
   bool (*touch)(const tgSim *s, int i, tgContactForce *out);
+  /// Bodies are rigid and touch at no distance: what motions under others are held to.
+  bool rigid;
+  /// Conditions of its motions, ended by one without a name; NULL: there are none.
+  const tgContactDoubt *doubts;
   /// Its physics: rows solved for their impulses, or a force between bodies; the other is NULL.
   const tgRowSolver *rows;
   const tgLaw *law;

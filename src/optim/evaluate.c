@@ -228,6 +228,11 @@ tgStatus tgi_evaluator_roll(tgEvaluator *e, const tgRollAsk *ask, double *value,
   tgRolloutRun run = {.q0 = ask->q0, .v0 = ask->v0, .u = ask->u, .policy = ask->policy, .policy_ctx = ask->policy_ctx,
                       .loss = loss, .loss_ctx = e, .cancel = ask->cancel, .q = ask->q, .v = ask->v,
                       .D = ask->expansion != NULL ? ask->expansion->D : NULL};
+  if (ask->x != NULL && e->task->nparam > 0) {
+    memcpy(e->x, ask->x, (size_t)e->task->n * sizeof *e->x);
+    run.setup = set_parameters;
+    run.setup_ctx = e;
+  }
   e->expansion = ask->expansion;
   tgStatus st = tg_rollout_run(e->rollout, &run, result);
   e->expansion = NULL;

@@ -14,6 +14,7 @@ typedef struct tgOptRun {
   tgJournal *journal;
   tgOptimum *out;
   double began;           // [s]
+  int stage, stages;      // of the task's refinement
   int live_iterations;    // iterations that were computed, not replayed, and when the first of them began
   double live_began;
   double best_distance;

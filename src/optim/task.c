@@ -10,6 +10,7 @@
 #include "math/quat.h"
 #include "optim/controls.h"
 #include "optim/nlp.h"
+#include "optim/view.h"
 
 static const char *const method_word[] = {"adam", "descent", "lbfgs", "random", "cem", "ilqr", "gauss_newton", "bundle", "ddp", "shooting"};
 
@@ -21,7 +22,7 @@ const char *tg_methods(int i) { return i >= 0 && i < METHODS - !tgi_nlp_availabl
 #define FAIL(...) return tgi_error(error, TG_ERR_INVALID, __VA_ARGS__)
 
 // the gradient's contact model; how much wider it sees gaps goes by the step's, `forward`
-static tgStatus make_gradient(tgTask *t, const char *word, const tgContact *forward, tgContact **made, tgError *error) {
+static tgStatus make_gradient(const tgTask *t, const char *word, const tgContact *forward, tgContact **made, tgError *error) {
   tgAnyContactOptions options;
   const tgContactOptions *own = tg_contact_options(forward);
   if (tg_contact_get(own, "aware_gradient") > 0 || tg_contact_get(own, "zero_contact_gradient") > 0)
@@ -32,6 +33,10 @@ static tgStatus make_gradient(tgTask *t, const char *word, const tgContact *forw
   tgStatus st = tgi_parameters_of_gradient(t, *made, error);
   if (st != TG_OK) tg_contact_free(*made);
   return st;
+}
+
+tgStatus tgi_task_make_gradient(const tgTask *t, const tgContact *forward, tgContact **made, tgError *error) {
+  return make_gradient(t, t->gradient_word, forward, made, error);
 }
 
 // the contact model `word` with the task's settings; the present one stays where it cannot be made
@@ -152,6 +157,10 @@ tgTask *tg_task_load(const char *path, const tgLoadOptions *options, tgError *er
 
 void tg_task_free(tgTask *t) {
   if (t == NULL) return;
+  if (t->view_of != NULL) {
+    tgi_task_view_free(t);
+    return;
+  }
   tgAllocator a = t->alloc;
   tgi_settings_free(&t->settings);
   tgi_settings_free(&t->gradient_settings);
@@ -171,7 +180,7 @@ void tg_task_free(tgTask *t) {
 tgStatus tg_task_override(tgTask *task, const char *contact, const char *method, int iterations, tgError *error) {
   if (task == NULL) return tgi_error(error, TG_ERR_ARG, "no task given");
   if (contact != NULL) TG_TRY(make_contact(task, contact, error));
-  if (iterations > 0) task->optimizer.iterations = iterations;
+  if (iterations > 0) task->optimizer.iterations = task->stage_iterations = iterations;
   if (method == NULL) return TG_OK;
   for (int i = 0; i < METHODS; i++)
     if (strcmp(method_word[i], method) == 0) {

@@ -34,6 +34,7 @@ typedef struct YamlLoss {
   double *target; unsigned ntarget;
   char *axes, *keyframe;
   double weight, *time, tolerance;
+  int stage;
   tgTermWhen at;
 } YamlLoss;
 typedef struct YamlOptimizer {
@@ -45,6 +46,8 @@ typedef struct YamlOptimizer {
 } YamlOptimizer;
 typedef struct YamlReceding { int horizon, apply, hold; } YamlReceding;
 typedef struct YamlSuccess { double *loss, distance; } YamlSuccess;
+typedef struct YamlVerify { char **rows; unsigned nrows; double *loss, distance; } YamlVerify;
+typedef struct YamlStage { char *contact; double timestep; int iterations; double rate; } YamlStage;
 typedef struct YamlTask {
   char *model, *contact;
   double *ground;           // height of a plane [m]
@@ -59,6 +62,8 @@ typedef struct YamlTask {
   YamlOptimizer optimizer;
   YamlReceding *receding;
   YamlSuccess *success;
+  YamlVerify *verify;
+  YamlStage *refine; unsigned nrefine;
 } YamlTask;
 
 /// One loss term, resolved.
@@ -67,6 +72,7 @@ typedef struct tgTerm {
   tgTermWhen when;
   int index;                // body, site, joint or actuator; -1: all
   int step;                 // at which state, with TG_TERM_TIME
+  int stage;                // of the refinement, from which on it counts: its weight is 0 before
   double target[4], weight, tolerance;
   const tgReal *reference;  // nq, of a pose: in the model
   bool axis[3];
@@ -78,6 +84,7 @@ typedef struct tgInitialVar { int joint, dof; bool velocity; double low, high; }
 
 struct tgTask {
   tgAllocator alloc;
+  const tgTask *view_of;    // of a view (view.h): the task that owns what it shares; NULL: none
   YamlTask *yaml;           // owned by libcyaml
   tgModel *model;
   tgContact *contact;
@@ -95,6 +102,7 @@ struct tgTask {
   int nterm; tgTerm *term;
   YamlOptimizer optimizer;  // the file's, with overrides
   double stop_loss;         // -INFINITY: none
+  int stage_iterations;     // of every stage of the refinement, in place of the file's; 0: the file's
 };
 
 /// The kind's word in task files, and how many numbers its target has.
@@ -105,6 +113,9 @@ int tgi_term_targets(tgTermKind kind);
 tgStatus tgi_task_resolve(tgTask *task, tgError *error);
 /// Another step size over about the same time, `steps` of them; a receding horizon keeps its seconds. Terms at a time are refused.
 tgStatus tgi_task_retime(tgTask *task, int steps, double h, tgError *error);
+
+/// What gradients are of where the steps' contact model is `forward`: of the task's `gradient`, which it must have.
+tgStatus tgi_task_make_gradient(const tgTask *task, const tgContact *forward, tgContact **made, tgError *error);
 
 /// Tangent step (nv) from the file's start to the q0 of decision variables x.
 void tgi_task_position_step(const tgTask *task, const double *x, double *dq);
@@ -126,8 +137,10 @@ typedef struct tgExpansion {
   double *H;                // (T + 1) x nz x nz: its Gauss-Newton Hessian, positive semidefinite; or NULL
 } tgExpansion;
 /// Rolls out controls u (T x nu) from q0, v0 (as a policy decides where `policy` is given: then u is not read); loss, trajectory and
-/// expansion, each where wanted (NULL: not). x of tg_evaluate is not involved, and the terms' values are noted as there.
+/// expansion, each where wanted (NULL: not). Of x only the model's parameters are taken, NULL: none; the terms' values are noted as
+/// there.
 typedef struct tgRollAsk {
+  const double *x;
   const double *q0, *v0, *u;
   tgPolicyFn policy; void *policy_ctx;
   double *q, *v;

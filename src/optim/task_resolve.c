@@ -8,6 +8,8 @@
 #include "optim/controls.h"
 #include "optim/parameters.h"
 #include "optim/task.h"
+#include "optim/verify.h"
+#include "optim/view.h"
 
 #define FAIL(...) return tgi_error(error, TG_ERR_INVALID, __VA_ARGS__)
 
@@ -215,13 +217,15 @@ static tgStatus resolve_time(const tgTask *t, const YamlLoss *y, tgTerm *term, t
 }
 
 static tgStatus resolve_term(const tgTask *t, const YamlLoss *y, tgTerm *term, tgError *error) {
-  *term = (tgTerm){.kind = y->term, .when = y->at, .weight = y->weight, .tolerance = y->tolerance};
+  *term = (tgTerm){.kind = y->term, .when = y->at, .weight = y->stage > 0 ? 0 : y->weight, .tolerance = y->tolerance, .stage = y->stage};
   TG_TRY(resolve_name(t, y, term, error));
   if (!(y->tolerance >= 0 && isfinite(y->tolerance)))
     FAIL("losses: the tolerance %g of %s is negative or not finite", y->tolerance, term->label);
   if (y->tolerance > 0 && y->term > TG_TERM_BODY_COM)
     FAIL("losses: %s takes no tolerance; body_position, site_position and body_com do", term->label);
   if (!isfinite(y->weight) || y->weight < 0) FAIL("losses: the weight %g of %s is negative or not finite", y->weight, term->label);
+  if (y->stage < 0 || y->stage > (int)t->yaml->nrefine)
+    FAIL("losses: %s counts from stage %d on; the stages of `refine` are 1 to %u", term->label, y->stage, t->yaml->nrefine);
   TG_TRY(resolve_target(t, y, term, error));
   return resolve_time(t, y, term, error);
 }
@@ -301,6 +305,19 @@ static tgStatus resolve_receding(const tgTask *t, tgError *error) {
   return TG_OK;
 }
 
+// each stage can be made; what only its run shows (a method that the contact model has not) is told there
+static tgStatus resolve_refine(const tgTask *t, tgError *error) {
+  for (unsigned k = 0; k < t->yaml->nrefine; k++) {
+    const YamlStage *s = &t->yaml->refine[k];
+    if (!(s->timestep >= 0) || !isfinite(s->timestep) || s->iterations < 0 || !(s->rate >= 0) || !isfinite(s->rate))
+      FAIL("refine: stage %u: timestep %g, iterations %d and rate %g must not be negative", k + 1, s->timestep, s->iterations, s->rate);
+    tgTask *stage = tgi_task_stage(t, (int)k + 1, error);
+    if (stage == NULL) return TG_ERR_INVALID;
+    tg_task_free(stage);
+  }
+  return TG_OK;
+}
+
 tgStatus tgi_task_resolve(tgTask *t, tgError *error) {
   TG_TRY(resolve_start(t, error));
   TG_TRY(resolve_initial(t, error));
@@ -308,6 +325,8 @@ tgStatus tgi_task_resolve(tgTask *t, tgError *error) {
   TG_TRY(resolve_horizon(t, error));
   TG_TRY(resolve_losses(t, error));
   TG_TRY(resolve_receding(t, error));
+  TG_TRY(resolve_refine(t, error));
+  TG_TRY(tgi_verify_resolve(t, error));
   return resolve_optimizer(t, error);
 }
 

@@ -85,6 +85,7 @@ static const cyaml_schema_field_t loss_fields[] = {
     CYAML_FIELD_STRING_PTR("keyframe", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, keyframe, 1, 256),
     CYAML_FIELD_FLOAT_PTR("time", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlLoss, time),
     CYAML_FIELD_FLOAT("tolerance", CYAML_FLAG_OPTIONAL, YamlLoss, tolerance),
+    CYAML_FIELD_INT("stage", CYAML_FLAG_OPTIONAL, YamlLoss, stage),
     CYAML_FIELD_ENUM("at", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, YamlLoss, at, when_words, COUNT(when_words)),
     CYAML_FIELD_END};
 static const cyaml_schema_value_t loss_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, YamlLoss, loss_fields)};
@@ -113,6 +114,19 @@ static const cyaml_schema_field_t success_fields[] = {
     CYAML_FIELD_FLOAT_PTR("loss", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlSuccess, loss),
     CYAML_FIELD_FLOAT("distance", CYAML_FLAG_OPTIONAL, YamlSuccess, distance),
     CYAML_FIELD_END};
+static const cyaml_schema_value_t row_name = {CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 1, 31)};
+static const cyaml_schema_field_t verify_fields[] = {
+    CYAML_FIELD_SEQUENCE_COUNT("rows", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlVerify, rows, nrows, &row_name, 0, 20),
+    CYAML_FIELD_FLOAT_PTR("loss", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlVerify, loss),
+    CYAML_FIELD_FLOAT("distance", CYAML_FLAG_OPTIONAL, YamlVerify, distance),
+    CYAML_FIELD_END};
+static const cyaml_schema_field_t stage_fields[] = {
+    CYAML_FIELD_STRING_PTR("contact", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlStage, contact, 1, 31),
+    CYAML_FIELD_FLOAT("timestep", CYAML_FLAG_OPTIONAL, YamlStage, timestep),
+    CYAML_FIELD_INT("iterations", CYAML_FLAG_OPTIONAL, YamlStage, iterations),
+    CYAML_FIELD_FLOAT("rate", CYAML_FLAG_OPTIONAL, YamlStage, rate),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t stage_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, YamlStage, stage_fields)};
 static const cyaml_schema_field_t task_fields[] = {
     CYAML_FIELD_STRING_PTR("model", CYAML_FLAG_POINTER, YamlTask, model, 1, 1000),
     CYAML_FIELD_FLOAT_PTR("ground", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, ground),
@@ -132,6 +146,8 @@ static const cyaml_schema_field_t task_fields[] = {
     CYAML_FIELD_MAPPING("optimizer", CYAML_FLAG_DEFAULT, YamlTask, optimizer, optimizer_fields),
     CYAML_FIELD_MAPPING_PTR("receding", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, receding, receding_fields),
     CYAML_FIELD_MAPPING_PTR("success", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, success, success_fields),
+    CYAML_FIELD_MAPPING_PTR("verify", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, verify, verify_fields),
+    CYAML_FIELD_SEQUENCE_COUNT("refine", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, YamlTask, refine, nrefine, &stage_value, 0, 20),
     CYAML_FIELD_END};
 static const cyaml_schema_value_t task_schema = {CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, YamlTask, task_fields)};
 

@@ -143,7 +143,7 @@ static void test_reach(void **state) {
     assert_int_equal(tg_task_override(t, NULL, NULL, 60, &e), TG_OK);
     tgOptimum *o = tg_optimize(t, NULL);
     check_true(o->status == TG_OK, "%s", o->error.text);
-    if (!zero) assert_true(o->reached);
+    if (!zero) assert_true(o->met);
     if (zero) assert_int_equal(o->grad.label, TG_GRAD_SURROGATE);
     loss[zero] = o->best_loss;
     tg_optimum_free(o);

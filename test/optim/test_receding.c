@@ -135,7 +135,7 @@ static void through_contact(void **state) {
                        "- {term: control, weight: 1.0e-7}\noptimizer: {method: ilqr, iterations: 15}\n"
                        "receding: {horizon: 50, apply: 10}\nsuccess: {distance: 0.02}\n");
   tgOptimum *o = tgt_optimize(t, NULL);
-  check_true(o->reached && o->first_loss > 1e-2, "loss %g -> %g", o->first_loss, o->best_loss);
+  check_true(o->met && o->first_loss > 1e-2, "loss %g -> %g", o->first_loss, o->best_loss);
   tg_optimum_free(o);
   tg_task_free(t);
 }

@@ -183,7 +183,7 @@ static void through_contact(void **state) {
   tgTask *t = tg_task_load(TG_SOURCE_DIR "/models/catapult_target.yaml", NULL, &e);
   check_true(t != NULL, "%s", e.text);
   tgOptimum *o = tgt_optimize(t, NULL);
-  check_true(o->reached && o->best_loss <= 1e-6 && o->first_loss > 1, "loss %g -> %g", o->first_loss, o->best_loss);
+  check_true(o->met && o->best_loss <= 1e-6 && o->first_loss > 1, "loss %g -> %g", o->first_loss, o->best_loss);
   tg_optimum_free(o);
   tg_task_free(t);
 }

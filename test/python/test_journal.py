@@ -35,16 +35,16 @@ def test_taken_up_to_the_same_bits(models, tmp_path, method):
     else:
         def make():
             return task(models, method)
-    whole = make().optimize()
+    whole = make().optimize(verify=False)
     begun, seen = make(), []
     with pytest.raises(TimeoutError, match="enough"):
-        begun.optimize(journal=tmp_path / "run", progress=stop_after(3))
+        begun.optimize(verify=False, journal=tmp_path / "run", progress=stop_after(3))
     part = begun.interrupted
     assert part.status == "cancelled by the caller" and part.iterations == 3
     np.testing.assert_array_equal(part.curve, whole.curve[:3])
     assert begun.fun(part.x)[0] == pytest.approx(part.loss, rel=1e-12) and part.loss <= part.first_loss
     again = make()
-    same(again.optimize(journal=tmp_path / "run", resume=True, progress=lambda p: seen.append(p["replayed"])), whole)
+    same(again.optimize(verify=False, journal=tmp_path / "run", resume=True, progress=lambda p: seen.append(p["replayed"])), whole)
     assert again.interrupted is None and seen == [True] * 3 + [False] * 3
 
 
@@ -52,7 +52,7 @@ def test_partial_results_can_be_looked_at(models, tmp_path):
     from tangere import replay
     begun = task(models)
     with pytest.raises(TimeoutError):
-        begun.optimize(progress=stop_after(2))
+        begun.optimize(verify=False, progress=stop_after(2))
     if not (_program._HERE / "share/tangere/viewer.html").exists():
         pytest.skip("the package is made without the replay's page")
     replay.write(tmp_path / "part.html", begun, begun.interrupted)
@@ -61,30 +61,30 @@ def test_partial_results_can_be_looked_at(models, tmp_path):
 
 def test_a_journal_is_not_lost_by_mistake(models, tmp_path):
     path = tmp_path / "run"
-    task(models).optimize(journal=path)
+    task(models).optimize(verify=False, journal=path)
     before = path.read_bytes()
     with pytest.raises(tg.Error, match="holds an earlier run"):
-        task(models).optimize(journal=path)
+        task(models).optimize(verify=False, journal=path)
     with pytest.raises(tg.Error, match="another task, model, seed"):
-        task(models).optimize(seed=1, journal=path, resume=True)
+        task(models).optimize(verify=False, seed=1, journal=path, resume=True)
     assert path.read_bytes() == before
-    task(models, iterations=2).optimize(seed=1, journal=path, overwrite=True)
+    task(models, iterations=2).optimize(verify=False, seed=1, journal=path, overwrite=True)
     assert path.read_bytes() != before
 
 
 def test_a_new_journal_may_be_resumed(models, tmp_path):
-    same(task(models, iterations=2).optimize(journal=str(tmp_path / "new"), resume=True), task(models, iterations=2).optimize())
+    same(task(models, iterations=2).optimize(verify=False, journal=str(tmp_path / "new"), resume=True), task(models, iterations=2).optimize(verify=False))
 
 
 @pytest.mark.parametrize("how, text", [({"resume": True}, "journal"), ({"overwrite": True}, "journal"), ({"journal": "x", "resume": True, "overwrite": True}, "one or the other")])
 def test_what_makes_no_sense_is_refused(models, how, text):
     with pytest.raises(ValueError, match=text):
-        task(models).optimize(**how)
+        task(models).optimize(verify=False, **how)
 
 
 def test_a_journal_that_cannot_be_written_is_named(models, tmp_path):
     with pytest.raises(tg.Error, match="nowhere"):
-        task(models).optimize(journal=tmp_path / "nowhere" / "run")
+        task(models).optimize(verify=False, journal=tmp_path / "nowhere" / "run")
 
 
 def test_the_command_lines_checkpoint_is_taken_up(models, tmp_path):
@@ -93,6 +93,6 @@ def test_the_command_lines_checkpoint_is_taken_up(models, tmp_path):
     file.write_text(text.replace("iterations: 120", "iterations: 4"))
     subprocess.run([_program.path(), "optimize", file, "--out", tmp_path / "out", "--no-replay"], env=_program.environ(), capture_output=True)
     seen = []
-    found = tg.Task(file, iterations=6).optimize(journal=tmp_path / "out/checkpoint", resume=True, progress=lambda p: seen.append(p["replayed"]))
-    same(found, task(models).optimize())
+    found = tg.Task(file, iterations=6).optimize(verify=False, journal=tmp_path / "out/checkpoint", resume=True, progress=lambda p: seen.append(p["replayed"]))
+    same(found, task(models).optimize(verify=False))
     assert seen == [True] * 4 + [False] * 2

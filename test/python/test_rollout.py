@@ -113,7 +113,7 @@ def test_task_with_scipy(models):
 
 def test_task_optimizes_and_reports(models):
     seen = []
-    found = tg.Task(models / "half_cheetah_reach.yaml", iterations=5).optimize(progress=lambda p: seen.append(p["iteration"]))
+    found = tg.Task(models / "half_cheetah_reach.yaml", iterations=5).optimize(progress=lambda p: seen.append(p["iteration"]), verify=False)
     assert found.loss < found.first_loss and seen == sorted(seen) and len(seen) >= 5
 
 

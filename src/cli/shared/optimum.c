@@ -69,6 +69,32 @@ double tgi_cli_best_distance(const tgTask *task, const tgOptimum *o) {
   return worst;
 }
 
+json_t *tgi_cli_verification_json(const tgVerification *v) {
+  json_t *rows = json_array();
+  for (int i = 0; i < v->n; i++) {
+    const tgVerifyRow *r = &v->row[i];
+    json_t *row = json_pack("{s:s, s:s, s:s, s:b, s:f}", "name", r->name, "what", r->text, "verdict", tg_verdict_text(r->verdict),
+                            "required", r->required, "timestep", r->h);
+    json_object_set_new(row, "loss", isfinite(r->loss) ? json_real(r->loss) : json_null());
+    if (isfinite(r->distance)) json_object_set_new(row, "distance_m", json_real(r->distance));
+    if (r->reason[0] != '\0') json_object_set_new(row, "reason", json_string(r->reason));
+    json_array_append_new(rows, row);
+  }
+  return rows;
+}
+
+void tgi_cli_say_verification(const tgVerification *v) {
+  if (v->n > 0) tgi_cli_say("replayed, controls held in time as they were found:");
+  for (int i = 0; i < v->n; i++) {
+    const tgVerifyRow *r = &v->row[i];
+    char left[48] = "";
+    if (isfinite(r->distance)) snprintf(left, sizeof left, "%.3g m left", r->distance);
+    else if (isfinite(r->loss)) snprintf(left, sizeof left, "loss %.4g", r->loss);
+    tgi_cli_say("  %-9s %-38s %-14s %s%s%s%s", r->name, r->text, left, tg_verdict_text(r->verdict), r->required ? "" : " (not asked for)",
+                r->reason[0] != '\0' ? ": " : "", r->reason);
+  }
+}
+
 int tgi_cli_write_optimum(const tgTask *task, const tgOptimum *o, const char *folder, const char *title, json_t *json, bool replay) {
   tgError error = {0};
   double distance = tgi_cli_best_distance(task, o);

@@ -169,6 +169,9 @@ typedef struct tgCliRun {
 } tgCliRun;
 /// 0 or an exit code with the reason printed.
 int tgi_cli_write_run(const tgCliRun *run);
+/// The replays of an optimum as rows of run.json; and as a table on standard error.
+json_t *tgi_cli_verification_json(const tgVerification *verification);
+void tgi_cli_say_verification(const tgVerification *verification);
 /// Colour of a target in a replay; forces are red.
 #define TG_CLI_TARGET_COLOR {0.2f, 0.65f, 0.35f, 1}
 /// A line of progress that renews itself on a terminal; elsewhere a line now and then. ctx: a tgCliBar.

@@ -463,6 +463,11 @@ static const tgLaw law = {
     .term_label = term_label,
 };
 
+static const tgContactDoubt barrier_doubts[] = {
+    {.name = "stiffer", .option = "weight", .factor = 0.01, .finer = true, .required = true},
+    {.name = "near", .option = "long_range", .word = "off"},
+    {.name = NULL}};
+
 const tgContactModel tgi_barrier_model = {
     .word = "barrier",
     .stepper = "minimise",
@@ -474,8 +479,13 @@ const tgContactModel tgi_barrier_model = {
     .param_nonsmooth = tgi_barrier_param_nonsmooth,
     .touches = tgi_barrier_touches,
     .touch = tgi_barrier_touch,
+    .doubts = barrier_doubts,
     .law = &law,
 };
+
+static const tgContactDoubt sdrs_doubts[] = {
+    {.name = "stiffer", .option = "weight", .factor = 0.01, .finer = true, .required = true},
+    {.name = NULL}};
 
 const tgContactModel tgi_sdrs_model = {
     .word = "sdrs",
@@ -488,5 +498,6 @@ const tgContactModel tgi_sdrs_model = {
     .param_nonsmooth = tgi_barrier_param_nonsmooth,
     .touches = tgi_barrier_touches,
     .touch = tgi_barrier_touch,
+    .doubts = sdrs_doubts,
     .law = &law,
 };

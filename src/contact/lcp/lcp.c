@@ -235,5 +235,6 @@ const tgContactModel tgi_lcp_model = {
     .nonsmooth = tgi_lcp_nonsmooth,
     .touches = tgi_rows_touches,
     .touch = tgi_rows_touch,
+    .rigid = true,
     .rows = &tgi_lcp_rows,
 };

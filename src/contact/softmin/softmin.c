@@ -207,6 +207,10 @@ static const tgLaw law = {
     .term_label = term_label,
 };
 
+static const tgContactDoubt doubts[] = {
+    {.name = "stiffer", .option = "eps3", .factor = 0.5, .finer = true, .required = true},
+    {.name = NULL}};
+
 const tgContactModel tgi_softmin_model = {
     .word = "softmin",
     .stepper = "explicit",
@@ -217,5 +221,6 @@ const tgContactModel tgi_softmin_model = {
     .param_nonsmooth = param_nonsmooth,
     .touches = touches,
     .touch = touch,
+    .doubts = doubts,
     .law = &law,
 };

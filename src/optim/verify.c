@@ -1,0 +1,272 @@
+// verify.c: a motion found is replayed under other conditions than those it was found under: does it hold?
+//
+// Three kinds of replays: with shorter steps; with what the contact model doubts of itself (tgContactDoubt); under contact models that
+// are rigid, in steps of a millisecond. Controls are held in time as they were found.
+#include "optim/verify.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "contact/contact.h"
+#include "optim/view.h"
+
+enum { FINER = 8 };                      // steps for one of the task's
+static const double rigid_step = 1e-3;   // [s], of rigid contact models
+
+const char *tg_verdict_text(tgVerdict v) {
+  static const char *const text[] = {"holds", "misses", "ends early", "not expressed"};
+  return v >= TG_VERDICT_HOLDS && v <= TG_VERDICT_NOT_EXPRESSED ? text[v] : "unknown";
+}
+
+// ---- which replays ----
+
+// a replay of a task: name, and what it changes; contact NULL: nothing but the step; doubt NULL: no option
+typedef struct Replay {
+  const char *name, *contact;
+  const tgContactDoubt *doubt;
+  bool finer, required;
+} Replay;
+
+typedef struct Replays { int n; Replay replay[TG_VERIFY_ROWS]; } Replays;
+
+static void add(Replays *all, Replay r) {
+  if (all->n < TG_VERIFY_ROWS) all->replay[all->n++] = r;
+}
+
+static bool is_doubt(const char *name) {
+  for (int i = 0; tgi_contact_table(i) != NULL; i++)
+    for (const tgContactDoubt *d = tgi_contact_table(i)->doubts; d != NULL && d->name != NULL; d++)
+      if (strcmp(d->name, name) == 0) return true;
+  return false;
+}
+
+// of every contact model, or none at all
+static bool is_own(const char *name) { return strcmp(name, "finer") == 0 || strcmp(name, "none") == 0; }
+
+static const tgContactDoubt *doubt_named(const tgContact *contact, const char *name) {
+  for (const tgContactDoubt *d = contact->kind->doubts; d != NULL && d->name != NULL; d++)
+    if (strcmp(d->name, name) == 0) return d;
+  return NULL;
+}
+
+tgStatus tgi_verify_resolve(const tgTask *task, tgError *error) {
+  const YamlVerify *y = task->yaml->verify;
+  if (y == NULL) return TG_OK;
+  for (unsigned i = 0; i < y->nrows; i++)
+    if (!is_own(y->rows[i]) && !is_doubt(y->rows[i]) && tgi_contact_named(y->rows[i], NULL) == NULL)
+      return tgi_error(error, TG_ERR_INVALID, "verify: there is no replay '%.60s'; known are finer, stiffer, near, the words of "
+                                              "contact models, and none", y->rows[i]);
+  if (!(y->distance >= 0) || (y->loss != NULL && isnan(*y->loss)))
+    return tgi_error(error, TG_ERR_INVALID, "verify: distance %g must not be negative, nor the loss not a number", y->distance);
+  return TG_OK;
+}
+
+static Replay replay_named(const tgTask *task, const char *name) {
+  if (strcmp(name, "finer") == 0) return (Replay){.name = name, .finer = true, .required = true};
+  if (!is_doubt(name)) return (Replay){.name = name, .contact = name, .required = true};
+  const tgContactDoubt *d = doubt_named(task->contact, name);
+  return (Replay){.name = name, .doubt = d, .finer = d != NULL && d->finer, .required = true};
+}
+
+// where the file names none: shorter steps, the contact model's own doubts, and every rigid one
+static void replays_of(const tgTask *task, Replays *all) {
+  const YamlVerify *y = task->yaml->verify;
+  all->n = 0;
+  for (unsigned i = 0; y != NULL && i < y->nrows; i++)
+    if (strcmp(y->rows[i], "none") != 0) add(all, replay_named(task, y->rows[i]));
+  if (y != NULL && y->rows != NULL) return;
+  add(all, (Replay){.name = "finer", .finer = true, .required = true});
+  for (const tgContactDoubt *d = task->contact->kind->doubts; d != NULL && d->name != NULL; d++)
+    add(all, (Replay){.name = d->name, .doubt = d, .finer = d->finer, .required = d->required});
+  for (int i = 0; tgi_contact_table(i) != NULL; i++)
+    if (tgi_contact_table(i)->rigid && tgi_contact_table(i) != task->contact->kind)
+      add(all, (Replay){.name = tgi_contact_table(i)->word, .contact = tgi_contact_table(i)->word, .required = true});
+  // a stage of a refinement: what the task itself is under
+  const tgContact *first = task->view_of != NULL ? task->view_of->contact : task->contact;
+  if (first->kind != task->contact->kind && !first->kind->rigid)
+    add(all, (Replay){.name = first->kind->word, .contact = first->kind->word});
+}
+
+// ---- one of them ----
+
+// the bounds of a replay: the file's, else those of the motion itself
+static void bounds(const tgTask *task, double *loss, double *distance) {
+  const YamlSuccess *s = task->yaml->success;
+  const YamlVerify *v = task->yaml->verify;
+  *loss = v != NULL && v->loss != NULL ? *v->loss : s != NULL && s->loss != NULL ? *s->loss : INFINITY;
+  *distance = v != NULL && v->distance > 0 ? v->distance : s != NULL && s->distance > 0 ? s->distance : INFINITY;
+}
+
+bool tgi_task_met(const tgTask *task, double loss, double distance) {
+  const YamlSuccess *s = task->yaml->success;
+  return s == NULL || ((s->loss == NULL || loss <= *s->loss) && (!(s->distance > 0) || distance <= s->distance));
+}
+
+static void not_expressed(tgVerifyRow *row, const char *why) {
+  row->verdict = TG_VERDICT_NOT_EXPRESSED;
+  snprintf(row->reason, sizeof row->reason, "%.199s", why);
+}
+
+static bool is_decided(const tgTask *task, const char *option) {
+  for (int i = 0; i < task->nparam_name; i++)
+    if (strncmp(task->param_name[i], "contact.", 8) == 0 && strcmp(task->param_name[i] + 8, option) == 0) return true;
+  return false;
+}
+
+// the option that the replay changes, and its value; NULL: why it has none
+static const char *doubt(const tgTask *task, const tgContactDoubt *d, tgVerifyRow *row, char *value, size_t size) {
+  if (d == NULL) return "the contact model has no such replay";
+  double now = tg_contact_get(tg_contact_options(task->contact), d->option), changed = d->factor * now;
+  if (d->word != NULL) snprintf(value, size, "%s", d->word);
+  else snprintf(value, size, "%.17g", changed);
+  if (d->word != NULL) snprintf(row->text, sizeof row->text, "%.30s %s, steps of %.3g ms", d->option, d->word, 1e3 * row->h);
+  else snprintf(row->text, sizeof row->text, "%.30s %.3g, steps of %.3g ms", d->option, changed, 1e3 * row->h);
+  if (d->word == NULL && now == 0) return "the option follows from the model; give it a value";
+  return is_decided(task, d->option) ? "the task decides the option" : NULL;
+}
+
+// the task under the replay's conditions; NULL: row or error says why there is none
+static tgTask *view_of(const tgTask *task, const Replay *r, tgVerifyRow *row, tgError *error) {
+  tgiViewAsk ask = {.contact = r->contact, .sub = r->finer ? FINER : 1};
+  char value[40];
+  if (r->contact != NULL) {
+    double own = task->view_of != NULL ? task->view_of->h : task->h;
+    ask.sub = (int)fmax(1, ceil(task->h / (tgi_contact_named(r->contact, NULL)->rigid ? rigid_step : own / FINER) - 1e-9));
+  }
+  row->h = task->h / ask.sub;
+  if (is_doubt(r->name)) {
+    const char *why = doubt(task, r->doubt, row, value, sizeof value);
+    if (why != NULL) not_expressed(row, why);
+    if (why != NULL) return NULL;
+    ask.option = r->doubt->option;
+    ask.value = value;
+  } else snprintf(row->text, sizeof row->text, "%s, steps of %.3g ms", r->contact != NULL ? r->contact : "the same", 1e3 * row->h);
+  tgTask *view = tgi_task_view(task, &ask, error);
+  if (view == NULL && error->status != TG_ERR_MEMORY) not_expressed(row, error->text);
+  return view;
+}
+
+// controls, start and room for a replay of `sub` steps for one of the task's
+typedef struct Motion { double *q0, *v0, *u, *q, *v; void *block; } Motion;
+
+static bool take_motion(const tgTask *task, const double *x, int sub, bool states, Motion *m) {
+  size_t nq = (size_t)task->model->nq, nw = (size_t)tgi_nw(task->model), nu = (size_t)task->model->nu, T = (size_t)task->steps,
+         fine = tgi_size_mul(T, (size_t)sub), rows = states ? fine + 1 : 0;
+  size_t n = nq + nw + tgi_size_mul(fine, nu) + tgi_size_mul(rows, nq + nw) + 1;
+  m->block = task->alloc.alloc(task->alloc.ctx, tgi_size_mul(n, sizeof(double)));
+  if (m->block == NULL) return false;
+  m->q0 = m->block;
+  m->v0 = m->q0 + nq;
+  m->u = m->v0 + nw;
+  m->q = m->u + fine * nu;
+  m->v = m->q + rows * nq;
+  tg_task_expand(task, x, m->q0, m->v0, m->u);
+  for (size_t t = fine; t-- > 0 && sub > 1;) memmove(m->u + t * nu, m->u + t / (size_t)sub * nu, nu * sizeof(double));
+  return true;
+}
+
+static tgStatus run(const tgTask *task, const tgTask *view, const double *x, Motion *m, bool states, const volatile int *cancel,
+                    tgVerifyRow *row, tgRolloutResult *result, tgError *error) {
+  tgEvaluator *e = tg_evaluator_create(view, 0, error);
+  if (e == NULL) {
+    not_expressed(row, error->text);
+    return error->status == TG_ERR_MEMORY ? TG_ERR_MEMORY : TG_OK;
+  }
+  tgRollAsk ask = {.x = x, .q0 = m->q0, .v0 = m->v0, .u = m->u, .q = states ? m->q : NULL, .v = states ? m->v : NULL, .cancel = cancel};
+  tgStatus st = tgi_evaluator_roll(e, &ask, &row->loss, result);
+  double loss, distance;
+  bounds(task, &loss, &distance);
+  row->distance = st == TG_OK ? tgi_evaluator_distance(e) : NAN;
+  // a task without a position term has no distance to hold
+  bool far = distance < INFINITY && !(row->distance <= distance);
+  row->verdict = st != TG_OK ? TG_VERDICT_ENDS : far || !(row->loss <= loss) ? TG_VERDICT_MISSES : TG_VERDICT_HOLDS;
+  // a start that the contact model refuses, as bodies that touch at it
+  if (st == TG_ERR_INVALID && result->steps == 0) row->verdict = TG_VERDICT_NOT_EXPRESSED;
+  if (st != TG_OK) {
+    row->loss = NAN;
+    snprintf(row->reason, sizeof row->reason, "%.199s", result->error.text[0] != '\0' ? result->error.text : tg_status_text(st));
+  }
+  tg_evaluator_free(e);
+  return st == TG_CANCELLED || st == TG_ERR_MEMORY ? st : TG_OK;
+}
+
+static tgStatus replay(const tgTask *task, const double *x, const Replay *r, Motion *kept, const volatile int *cancel, tgVerifyRow *row,
+                       tgRolloutResult *result, tgError *error) {
+  *row = (tgVerifyRow){.required = r->required, .loss = NAN, .distance = NAN};
+  snprintf(row->name, sizeof row->name, "%s", r->name);
+  tgError own = {0};
+  tgTask *view = view_of(task, r, row, &own);
+  tgStatus st = TG_OK;
+  Motion m = {.block = NULL};
+  if (view == NULL && row->verdict != TG_VERDICT_NOT_EXPRESSED) st = own.status;
+  if (view != NULL && !take_motion(task, x, view->steps / task->steps, kept != NULL, &m))
+    st = tgi_error(&own, TG_ERR_MEMORY, "out of memory for a replay of %d steps", view->steps);
+  if (view != NULL && st == TG_OK) st = run(task, view, x, &m, kept != NULL, cancel, row, result, &own);
+  // what only the default asks for and the contact model cannot express is not held against the motion
+  bool asked = task->yaml->verify != NULL && task->yaml->verify->rows != NULL;
+  if (row->verdict == TG_VERDICT_NOT_EXPRESSED && !asked) row->required = false;
+  if (view != NULL) tg_task_free(view);
+  if (kept != NULL) *kept = m;
+  else task->alloc.free(task->alloc.ctx, m.block);
+  if (st != TG_OK && error != NULL) *error = own;
+  return st;
+}
+
+tgStatus tg_verify(const tgTask *task, const double *x, const volatile int *cancel, tgVerification *out, tgError *error) {
+  if (task == NULL || x == NULL || out == NULL)
+    return tgi_error(error, TG_ERR_ARG, "tg_verify needs a task, variables and a place for the rows");
+  Replays all;
+  *out = (tgVerification){.broken = -1};
+  replays_of(task, &all);
+  for (int i = 0; i < all.n; i++) {
+    tgRolloutResult result;
+    tgStatus st = replay(task, x, &all.replay[i], NULL, cancel, &out->row[i], &result, error);
+    if (st != TG_OK) return st;
+    out->n = i + 1;
+    if (out->broken < 0 && out->row[i].required && out->row[i].verdict != TG_VERDICT_HOLDS) out->broken = i;
+  }
+  return TG_OK;
+}
+
+double tgi_verify_worst(const tgTask *task, const tgVerification *v) {
+  double loss, distance, worst = 0;
+  bounds(task, &loss, &distance);
+  for (int i = 0; i < v->n; i++) {
+    const tgVerifyRow *r = &v->row[i];
+    if (!r->required || r->verdict == TG_VERDICT_HOLDS) continue;
+    if (r->verdict != TG_VERDICT_MISSES) return INFINITY;
+    if (distance < INFINITY && r->distance > distance) worst = fmax(worst, r->distance / distance);
+    if (loss < INFINITY && r->loss > loss) worst = fmax(worst, loss > 0 ? r->loss / loss : 1 + r->loss - loss);
+  }
+  return worst;
+}
+
+tgStatus tg_verify_motion(const tgTask *task, const double *x, const char *name, double *q, double *v, const volatile int *cancel,
+                          tgError *error) {
+  if (task == NULL || x == NULL || name == NULL) return tgi_error(error, TG_ERR_ARG, "tg_verify_motion needs a task, variables and a name");
+  Replays all;
+  replays_of(task, &all);
+  const Replay *r = NULL;
+  for (int i = 0; i < all.n; i++)
+    if (strcmp(all.replay[i].name, name) == 0) r = &all.replay[i];
+  if (r == NULL) return tgi_error(error, TG_ERR_ARG, "the task has no replay '%.60s'", name);
+  tgVerifyRow row;
+  Motion m = {.block = NULL};
+  tgRolloutResult result = {.steps = 0};
+  tgStatus st = replay(task, x, r, &m, cancel, &row, &result, error);
+  if (st == TG_OK && row.verdict == TG_VERDICT_NOT_EXPRESSED) st = tgi_error(error, TG_ERR_UNSUPPORTED, "%s: %s", name, row.reason);
+  size_t nq = (size_t)task->model->nq, nw = (size_t)tgi_nw(task->model);
+  int sub = (int)lround(task->h / row.h), states = m.block == NULL || st != TG_OK ? 0 : task->steps + 1;
+  if (row.verdict == TG_VERDICT_ENDS && states > 0) states = result.steps / sub + 1;
+  for (int t = 0; t < states; t++) {
+    size_t from = (size_t)t * (size_t)sub, to = (size_t)t;
+    if (q != NULL) memcpy(q + to * nq, m.q + from * nq, nq * sizeof *q);
+    if (v != NULL) memcpy(v + to * nw, m.v + from * nw, nw * sizeof *v);
+  }
+  task->alloc.free(task->alloc.ctx, m.block);
+  if (st != TG_OK || row.verdict != TG_VERDICT_ENDS) return st;
+  if (error != NULL) *error = result.error;
+  return result.error.status < 0 ? result.error.status : TG_NOT_CONVERGED;
+}

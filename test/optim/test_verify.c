@@ -1,0 +1,272 @@
+// test_verify.c: a motion found is replayed under other conditions, and refined until it holds.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "optim/view.h"
+#include "support/check.h"
+#include "tangere/optim.h"
+#include "tangere/step.h"
+
+// a block that is pushed along a floor to a mark; 20 steps of 20 ms, a control for every two
+#define HEAD "model: " TG_SOURCE_DIR "/test/data/pushed_block.xml\n"
+#define BODY                                                                                                      \
+  "horizon: {steps: 20, timestep: 0.02}\n"                                                                        \
+  "controls: {every: 2, start: 3, low: -50, high: 50}\n"                                                          \
+  "losses:\n  - {term: body_position, name: block, target: [0.1, 0, 0], axes: x, weight: 1}\n"                    \
+  "  - {term: control, weight: 1.0e-9}\n"                                                                         \
+  "optimizer: {method: lbfgs, iterations: 30}\n"                                                                  \
+  "success: {distance: 0.01}\n"
+
+static tgTask *task_of(const char *text) {
+  tgError e = {0};
+  tgTask *t = tg_task_load_text(text, strlen(text), "/", NULL, &e);
+  check_true(t != NULL, "%s", e.text);
+  return t;
+}
+
+static const tgVerifyRow *row(const tgVerification *v, const char *name) {
+  for (int i = 0; i < v->n; i++)
+    if (strcmp(v->row[i].name, name) == 0) return &v->row[i];
+  return NULL;
+}
+
+// where the block ends, by the public stepper: `sub` steps for one, controls held
+static double end_of(const tgTask *t, const char *word, const char *option, const char *value, const double *x, int sub) {
+  const tgModel *m = tg_task_model(t);
+  tgAnyContactOptions o;
+  tg_contact_default(word, &o.of, sizeof o);
+  if (option != NULL) assert_int_equal(tg_contact_set(&o.of, option, value, NULL), TG_OK);
+  tgContact *c = tg_contact_create(m, word, &o.of, NULL);
+  tgSim *s = tg_sim_create(m, c, NULL, NULL);
+  int T = tg_task_steps(t), nu = tg_model_nu(m);
+  double *u = malloc((size_t)(T * nu) * sizeof *u), q[16], v[16];
+  tg_task_expand(t, x, q, v, u);
+  tg_sim_set_state(s, q, v);
+  for (int k = 0; k < T * sub; k++) {
+    memcpy(tg_sim_ctrl(s), u + k / sub * nu, (size_t)nu * sizeof *u);
+    assert_int_equal(tg_sim_step_growing(s, tg_task_timestep(t) / sub, NULL), TG_OK);
+  }
+  double end = tg_sim_qpos(s)[0];
+  free(u);
+  tg_sim_free(s);
+  tg_contact_free(c);
+  return end;
+}
+
+// each replay is the motion that the public stepper makes under its conditions
+static void test_replays_are_motions(void **state) {
+  (void)state;
+  tgTask *t = task_of(HEAD "contact: barrier\noptions: {weight: 1.0e-5}\n" BODY);
+  int n = tg_task_size(t);
+  double *x = malloc((size_t)n * sizeof *x);
+  for (int i = 0; i < n; i++) x[i] = 4 + sin(i);
+  tgVerification v;
+  assert_int_equal(tg_verify(t, x, NULL, &v, NULL), TG_OK);
+  assert_int_equal(v.n, 4);
+  const struct { const char *name, *word, *option, *value; int sub; bool required; } want[] = {
+      {"finer", "barrier", "weight", "1e-5", 8, true}, {"stiffer", "barrier", "weight", "1e-7", 8, true},
+      {"near", "barrier", "weight", "1e-5", 1, false}, {"lcp", "lcp", NULL, NULL, 20, true}};
+  for (int i = 0; i < 4; i++) {
+    const tgVerifyRow *r = row(&v, want[i].name);
+    assert_non_null(r);
+    assert_int_equal(r->required, want[i].required);
+    check_true(fabs(r->h - 0.02 / want[i].sub) < 1e-15, "%s: steps of %g", r->name, r->h);
+    if (i == 2) continue;   // two options
+    double left = fabs(end_of(t, want[i].word, want[i].option, want[i].value, x, want[i].sub) - 0.1);
+    check_true(fabs(left - r->distance) < 1e-12, "%s: %.15g, by the stepper %.15g", r->name, r->distance, left);
+    assert_int_equal(r->verdict, left <= 0.01 ? TG_VERDICT_HOLDS : TG_VERDICT_MISSES);
+  }
+  // and its states, at the task's own times
+  double q[21 * 16], last[3] = {0};
+  assert_int_equal(tg_verify_motion(t, x, "finer", q, NULL, NULL, NULL), TG_OK);
+  int nq = tg_model_nq(tg_task_model(t));
+  last[0] = q[20 * nq];
+  check_true(fabs(fabs(last[0] - 0.1) - row(&v, "finer")->distance) < 1e-12, "the last state is at %g", last[0]);
+  tgError e = {0};
+  assert_int_equal(tg_verify_motion(t, x, "toothed", q, NULL, NULL, &e), TG_ERR_ARG);
+  assert_non_null(strstr(e.text, "toothed"));
+  free(x);
+  tg_task_free(t);
+}
+
+// "reached" means that the required replays hold: a tolerance that they cannot meet takes it away, and names the row
+static void test_reached(void **state) {
+  (void)state;
+  tgTask *loose = task_of(HEAD "contact: lcp\n" BODY), *tight = task_of(HEAD "contact: lcp\n" BODY "verify: {distance: 1.0e-9}\n"),
+         *none = task_of(HEAD "contact: lcp\n" BODY "verify: {rows: [none]}\n");
+  tgOptimum *a = tg_optimize(loose, NULL), *b = tg_optimize(tight, NULL), *c = tg_optimize(none, NULL);
+  assert_true(a->met && a->reached && a->verification.n == 1 && a->verification.broken < 0);
+  assert_true(b->met && !b->reached && b->verification.broken == 0);
+  assert_string_equal(b->verification.row[0].name, "finer");
+  assert_true(c->met && c->reached && c->verification.n == 0);
+  tgOptimizeOptions o = tg_optimize_default();
+  o.unverified = true;
+  tgOptimum *d = tg_optimize(tight, &o);
+  assert_true(d->reached && d->verification.n == 0);
+  assert_int_equal(memcmp(b->best, d->best, (size_t)b->n * sizeof *b->best), 0);
+  tg_optimum_free(a), tg_optimum_free(b), tg_optimum_free(c), tg_optimum_free(d);
+  tg_task_free(loose), tg_task_free(tight), tg_task_free(none);
+}
+
+// what a replay cannot express does not count as passed where it is asked for by name, and is not asked for where it is not
+static void test_not_expressed(void **state) {
+  (void)state;
+  tgTask *named = task_of(HEAD "contact: lcp\n" BODY "verify: {rows: [finer, stiffer]}\n");
+  double *x = calloc((size_t)tg_task_size(named), sizeof *x);
+  tgVerification v;
+  assert_int_equal(tg_verify(named, x, NULL, &v, NULL), TG_OK);
+  assert_int_equal(v.n, 2);
+  assert_int_equal(row(&v, "stiffer")->verdict, TG_VERDICT_NOT_EXPRESSED);
+  assert_true(row(&v, "stiffer")->required && v.broken == 0);   // nothing moves: finer misses first
+  tg_task_free(named);
+  // the weight is decided: a replay that changes it would replay another motion
+  tgTask *decided = task_of(HEAD "contact: barrier\n" BODY "parameters: [{name: contact.weight, low: 1.0e-8, high: 1.0e-4}]\n");
+  free(x);
+  x = calloc((size_t)tg_task_size(decided), sizeof *x);
+  tg_task_start(decided, 0, x);
+  assert_int_equal(tg_verify(decided, x, NULL, &v, NULL), TG_OK);
+  assert_int_equal(row(&v, "stiffer")->verdict, TG_VERDICT_NOT_EXPRESSED);
+  assert_non_null(strstr(row(&v, "stiffer")->reason, "decides"));
+  assert_int_equal(row(&v, "lcp")->verdict, TG_VERDICT_NOT_EXPRESSED);
+  assert_false(row(&v, "lcp")->required);
+  free(x);
+  tg_task_free(decided);
+}
+
+// decided masses and starts are those of the motion
+static void test_parameters_are_taken(void **state) {
+  (void)state;
+  tgTask *t = task_of(HEAD "contact: lcp\n" BODY "parameters: [{name: body_mass, of: block, low: 0.1, high: 9}]\n");
+  int n = tg_task_size(t), at;
+  double *x = malloc((size_t)n * sizeof *x);
+  tgVerification light, heavy;
+  assert_non_null(tg_task_parameter(t, 0, &at));
+  for (int i = 0; i < n; i++) x[i] = 6;
+  x[at] = 1;
+  assert_int_equal(tg_verify(t, x, NULL, &light, NULL), TG_OK);
+  x[at] = 3;
+  assert_int_equal(tg_verify(t, x, NULL, &heavy, NULL), TG_OK);
+  check_true(fabs(light.row[0].distance - heavy.row[0].distance) > 1e-3, "%g and %g", light.row[0].distance, heavy.row[0].distance);
+  free(x);
+  tg_task_free(t);
+}
+
+static void test_cancel(void **state) {
+  (void)state;
+  tgTask *t = task_of(HEAD "contact: lcp\n" BODY);
+  double *x = calloc((size_t)tg_task_size(t), sizeof *x);
+  volatile int cancel = 1;
+  tgVerification v;
+  assert_int_equal(tg_verify(t, x, &cancel, &v, NULL), TG_CANCELLED);
+  assert_int_equal(v.n, 0);
+  free(x);
+  tg_task_free(t);
+}
+
+#define STAGES "refine:\n  - {timestep: 0.005, iterations: 10}\n  - {contact: barrier, timestep: 0.01, rate: 0.5}\n"
+
+// a stage keeps the seconds of controls, windows and times, and the gradient of its loss is its own
+static void test_stage(void **state) {
+  (void)state;
+  tgTask *t = task_of(HEAD "contact: lcp\n"
+                           "horizon: {steps: 20, timestep: 0.02}\n"
+                           "controls: {every: 2, start: 3, low: -50, high: 50}\n"
+                           "losses:\n  - {term: body_position, name: block, target: [0.1, 0, 0], axes: x, weight: 1, at: time, time: 0.2}\n"
+                           "  - {term: velocity, weight: 1.0e-2, at: all, stage: 2}\n"
+                           "optimizer: {method: lbfgs, iterations: 30}\n" STAGES);
+  assert_int_equal(tg_task_stages(t), 2);
+  tgError e = {0};
+  int n = tg_task_size(t);
+  double *x = malloc((size_t)(3 * n) * sizeof *x), *g = x + n, *y = g + n, loss[2];
+  for (int k = 1; k <= 2; k++) {
+    tgTask *s = tg_task_stage(t, k, &e);
+    check_true(s != NULL, "%s", e.text);
+    assert_int_equal(tg_task_size(s), n);
+    assert_int_equal(tg_task_steps(s), k == 1 ? 80 : 40);
+    assert_string_equal(tg_contact_word(tg_task_contact(s)), k == 1 ? "lcp" : "barrier");
+    tgTaskTerm term;
+    assert_true(tg_task_term(s, 1, &term) && (term.weight > 0) == (k == 2));
+    tgEvaluator *ev = tg_evaluator_create(s, 0, &e);
+    for (int i = 0; i < n; i++) x[i] = 3 + cos(i);
+    assert_int_equal(tg_evaluate(ev, x, &loss[0], g, NULL, NULL, NULL, NULL), TG_OK);
+    for (int i = 0; i < n; i += 3) {
+      const double d = 1e-5;
+      double side[2];
+      for (int j = 0; j < 2; j++) {
+        memcpy(y, x, (size_t)n * sizeof *x);
+        y[i] += j == 0 ? d : -d;
+        assert_int_equal(tg_evaluate(ev, y, &side[j], NULL, NULL, NULL, NULL, NULL), TG_OK);
+      }
+      double fd = (side[0] - side[1]) / (2 * d);
+      check_true(fabs(fd - g[i]) <= 1e-6 * (1e-3 + fabs(g[i])), "stage %d, variable %d: %g, differences %g", k, i, g[i], fd);
+    }
+    tg_evaluator_free(ev);
+    tg_task_free(s);
+  }
+  assert_null(tg_task_stage(t, 3, &e));
+  assert_non_null(strstr(e.text, "2 stages"));
+  free(x);
+  tg_task_free(t);
+}
+
+// stages end when the motion holds, keep the best where it does not, and are taken up from their journals to the same bits
+static void test_refine(void **state) {
+  (void)state;
+  tgTask *easy = task_of(HEAD "contact: lcp\n" BODY STAGES),
+         *hard = task_of(HEAD "contact: lcp\n" BODY STAGES "verify: {distance: 1.0e-9}\n");
+  tgOptimum *a = tg_optimize(easy, NULL);
+  assert_true(a->reached && a->stage == 0);
+  tgOptimizeOptions o = tg_optimize_default();
+  char file[64] = "verify-journal-XXXXXX";
+  assert_true(mkstemp(file) >= 0);
+  o.journal = file;
+  o.overwrite = true;
+  tgOptimum *b = tg_optimize(hard, &o);
+  assert_int_equal(b->status, TG_OK);
+  assert_true(!b->reached && b->met && b->iterations > a->iterations && b->ncurve == b->iterations);
+  // the better of the stages, by the worst replay
+  assert_true(b->verification.row[b->verification.broken].distance < 0.01);
+  o.overwrite = false;
+  o.resume = true;
+  tgOptimum *c = tg_optimize(hard, &o);
+  assert_int_equal(c->status, TG_OK);
+  assert_int_equal(memcmp(b->best, c->best, (size_t)b->n * sizeof *b->best), 0);
+  assert_true(b->best_loss == c->best_loss && b->stage == c->stage && b->iterations == c->iterations);
+  for (int k = 0; k < 3; k++) {
+    char name[80];
+    snprintf(name, sizeof name, k == 0 ? "%s" : "%s.%d", file, k);
+    remove(name);
+  }
+  tg_optimum_free(a), tg_optimum_free(b), tg_optimum_free(c);
+  tg_task_free(easy), tg_task_free(hard);
+}
+
+static void test_bad_files(void **state) {
+  (void)state;
+  const struct { const char *text, *says; } bad[] = {
+      {"verify: {rows: [finer, toothed]}\n", "no replay 'toothed'"},
+      {"verify: {distance: -1}\n", "negative"},
+      {"refine: [{timestep: 0.003}]\n", "over a whole number"},
+      {"refine: [{contact: semi}]\n", "semi"},
+      {"refine: [{iterations: -3}]\n", "negative"},
+      {"refine: [{steps: 3}]\n", "steps"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    char text[2000];
+    tgError e = {0};
+    snprintf(text, sizeof text, "%s%s", HEAD "contact: lcp\n" BODY, bad[i].text);
+    check_true(tg_task_load_text(text, strlen(text), "/", NULL, &e) == NULL && strstr(e.text, bad[i].says) != NULL, "%s: '%s'",
+               bad[i].text, e.text);
+  }
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_replays_are_motions), cmocka_unit_test(test_reached),   cmocka_unit_test(test_not_expressed),
+      cmocka_unit_test(test_parameters_are_taken), cmocka_unit_test(test_cancel),   cmocka_unit_test(test_stage),
+      cmocka_unit_test(test_refine),               cmocka_unit_test(test_bad_files)};
+  if (argc > 1) cmocka_set_test_filter(argv[1]);
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,45 @@
+"""A motion found is replayed under other conditions; a start may be given."""
+
+import numpy as np
+import pytest
+import tangere as tg
+
+
+def task(models, tmp_path, rule, more=""):
+    text = (models / "two_balls.yaml").read_text().replace("model: ", f"model: {models}/").replace("closing", rule)
+    (tmp_path / "t.yaml").write_text(text + more)
+    return tg.Task(tmp_path / "t.yaml")
+
+
+def test_replays(models, tmp_path):
+    true, false = task(models, tmp_path, "closing"), task(models, tmp_path, "touching")
+    held, lost = true.optimize(), false.optimize()
+    assert held.met and held.reached and lost.met and not lost.reached
+    row = lost.verification[0]
+    assert row["name"] == "finer" and row["verdict"] == "misses" and row["required"] and row["dt"] == pytest.approx(0.005 / 8)
+    # the same motion by a simulation of one's own
+    sim = tg.Sim(tg.load(models / "two_balls.xml"), dt=0.005 / 8)
+    sim.qpos[:], sim.qvel[:], _ = false.expand(lost.x)
+    for _ in range(1600):
+        sim.step()
+    i = 7 * [b for b in ("cue", "ball")].index("ball")
+    assert row["distance"] == pytest.approx(np.hypot(*(sim.qpos[i:i + 2] - [0.4, 0.1])), abs=1e-12)
+    assert false.verify(lost.x) == lost.verification
+    assert false.optimize(verify=False).reached
+
+
+def test_start(models, tmp_path):
+    t = task(models, tmp_path, "closing")
+    found = t.optimize()
+    again = t.optimize(start=found.x)
+    assert np.array_equal(again.first, found.x) and again.iterations <= 2
+    with pytest.raises(ValueError):
+        t.optimize(start=found.x[:1])
+
+
+def test_stages(models, tmp_path):
+    t = task(models, tmp_path, "touching", "refine: [{timestep: 0.0025, iterations: 3}]\n")
+    seen = []
+    best = t.optimize(progress=lambda p: seen.append((p["stage"], p["stages"])))
+    assert seen[0] == (0, 1) and seen[-1] == (1, 1) and best.iterations == len(seen) == len(best.curve)
+    assert best.stage in (0, 1) and not best.reached
