@@ -17,7 +17,10 @@ static void run(tgSim *s, double h, int steps) {
 }
 
 static bool minimises(int w) { return strcmp(tgi_contact_table(w)->stepper, "minimise") == 0; }
-static bool by_forces(int w) { return strcmp(tgi_contact_table(w)->stepper, "explicit") == 0; }
+static bool by_forces(int w) {
+  const char *stepper = tgi_contact_table(w)->stepper;
+  return strcmp(stepper, "explicit") == 0 || strcmp(stepper, "midpoint") == 0;
+}
 
 // ---- what an equality opens by ----
 
