@@ -6,11 +6,14 @@
 
 namespace tangere {
 
+// The replays of a motion, a dict each.
+using Rows = nb::typed<nb::list, nb::typed<nb::dict, nb::str, nb::any>>;
+
 struct Optimum {
   std::string status, method, label, reason;
   bool reached, met;
   int stage;
-  nb::list verification;
+  Rows verification;
   int iterations;
   long evaluations, simulations;
   double first_loss, loss, seconds;
@@ -132,9 +135,8 @@ static Array vector(const double *from, int n) {
   return array;
 }
 
-// The replays of a motion, a dict each.
-static nb::list rows_of(const tgVerification &v) {
-  nb::list rows;
+static Rows rows_of(const tgVerification &v) {
+  Rows rows;
   for (int i = 0; i < v.n; i++) {
     const tgVerifyRow &r = v.row[i];
     nb::dict d;
@@ -151,7 +153,7 @@ static nb::list rows_of(const tgVerification &v) {
   return rows;
 }
 
-static nb::list verify(Task &t, nb::handle x) {
+static Rows verify(Task &t, nb::handle x) {
   Claim claim(t.busy, "Task");
   In given = in(x, "x", {t.n()});
   if (given.p == nullptr) throw nb::type_error("x: None is no array");
