@@ -43,6 +43,8 @@ void tgi_rows_copy(tgSim *to, const tgSim *from) {
   if (from->rows != NULL && to->rows != NULL) tgi_arrays_copy(to->rows, from->rows, list, arrays(from, list));
 }
 
+int tgi_rows_fields(const tgSim *s) { return s->rows != NULL ? ARRAYS : 0; }
+
 tgField tgi_rows_field(const tgSim *s, int i) {
   tgiArray list[ARRAYS];
   return tgi_arrays_field(s->rows, list, arrays(s, list), i);

@@ -505,8 +505,7 @@ tgStatus tg_sim_restore(tgSim *sim, const void *snapshot) {
 
 // those of the rows, then the stepper's own
 static bool further_field(const tgSim *sim, int i, tgField *f) {
-  int rows = 0;
-  while (sim->rows != NULL && tgi_rows_field(sim, rows).name != NULL) rows++;
+  int rows = tgi_rows_fields(sim);
   *f = i < rows ? tgi_rows_field(sim, i) : sim->stepper != NULL && sim->stepper->field != NULL
        ? sim->stepper->field(sim, i - rows) : (tgField){.name = NULL};
   return f->name != NULL;
@@ -524,7 +523,8 @@ int tg_sim_field_count(const tgSim *sim) {
 #undef TG_SIM_REAL
 #undef TG_SIM_INT
   tgField further;
-  for (int i = 0; further_field(sim, i, &further); i++) n++;
+  n += tgi_rows_fields(sim);
+  for (int i = tgi_rows_fields(sim); further_field(sim, i, &further); i++) n++;
   return n;
 }
 
@@ -551,7 +551,7 @@ tgField tg_sim_field(const tgSim *sim, int i) {
 
 tgField tg_sim_field_named(const tgSim *sim, const char *name) {
   if (sim == NULL || name == NULL) return (tgField){0};
-  for (int i = 0; i < tg_sim_field_count(sim); i++) {
+  for (int i = 0, n = tg_sim_field_count(sim); i < n; i++) {
     tgField f = tg_sim_field(sim, i);
     if (strcmp(f.name, name) == 0) return f;
   }

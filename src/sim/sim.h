@@ -238,6 +238,8 @@ void tgi_rows_place(tgSim *s, tgLayout *l);
 void tgi_rows_copy(tgSim *to, const tgSim *from);
 /// Field i of the rows as tg_sim_field gives it; name NULL past the last.
 tgField tgi_rows_field(const tgSim *s, int i);
+/// How many there are.
+int tgi_rows_fields(const tgSim *s);
 /// The pose that the rows are at.
 static inline tgPose *tgi_rows_pose(tgSim *s) { return s->ahead ? &s->trial : &s->start; }
 /// Lets row_f, row_w, row_b, row_class, row_rate, row_drift and row_bounce be those of the velocities' problem (0) or of
