@@ -237,9 +237,18 @@ def test_missed_target_is_exit_3(tmp_path):
     run("optimize", TASK, "--iterations", 2, "--out", tmp_path, "--no-replay", code=3)
 
 
+def one_stage(tmp_path):
+    """The task's own stage alone, by its own motion: what holds elsewhere is another question."""
+    text = (ROOT / TASK).read_text().replace("model: half", f"model: {ROOT}/models/half")
+    file = tmp_path / "cheetah.yaml"
+    file.write_text("".join(line for line in text.splitlines(True) if not line.startswith("refine:")) + "verify: {rows: [none]}\n")
+    return file
+
+
 def test_interrupt_then_resume(tmp_path):
-    whole = json.loads(run("optimize", TASK, "--iterations", 3000, "--out", tmp_path / "w", "--no-replay", "--json").stdout)
-    p = subprocess.Popen([EXE, "optimize", TASK, "--iterations", "3000", "--out", tmp_path / "p", "--no-replay"], cwd=ROOT,
+    task = one_stage(tmp_path)
+    whole = json.loads(run("optimize", task, "--iterations", 3000, "--out", tmp_path / "w", "--no-replay", "--json").stdout)
+    p = subprocess.Popen([EXE, "optimize", task, "--iterations", "3000", "--out", tmp_path / "p", "--no-replay"], cwd=ROOT,
                          stderr=subprocess.PIPE, text=True)
     time.sleep(1.0)
     began = time.monotonic()
@@ -249,7 +258,7 @@ def test_interrupt_then_resume(tmp_path):
     assert p.returncode == 130, p.stderr.read()
     assert took < 1.0
     assert (tmp_path / "p" / "trajectory.npz").exists() and (tmp_path / "p" / "checkpoint").exists()
-    rest = json.loads(run("optimize", TASK, "--iterations", 3000, "--out", tmp_path / "p", "--no-replay", "--json", "--resume").stdout)
+    rest = json.loads(run("optimize", task, "--iterations", 3000, "--out", tmp_path / "p", "--no-replay", "--json", "--resume").stdout)
     assert rest["best_loss"] == whole["best_loss"]
     x = [numpy.load(tmp_path / f / "trajectory.npz")["variables"] for f in "wp"]
     assert numpy.array_equal(*x)
@@ -323,9 +332,7 @@ def test_steps_too_long_for_explicit_forces_are_counted():
 
 
 def test_compare_shows_what_the_contact_gradient_is_worth(tmp_path):
-    task = tmp_path / "cheetah.yaml"   # by its own motion: what holds elsewhere is another question
-    task.write_text((ROOT / TASK).read_text().replace("model: half", f"model: {ROOT}/models/half") + "verify: {rows: [none]}\n")
-    rows = json.loads(run("compare", task, "--baselines", "--json").stdout)["rows"]
+    rows = json.loads(run("compare", one_stage(tmp_path), "--baselines", "--json").stdout)["rows"]
     assert [r["name"] for r in rows] == ["as in the task", "no contact gradient", "random search"]
     assert rows[1]["gradient"] == "surrogate"
     assert rows[1]["loss_over_first_row"] >= 5 and rows[2]["loss_over_first_row"] >= 5
