@@ -66,16 +66,19 @@ static tgStatus bounds(tgSim *s) {
   return TG_OK;
 }
 
-// first remembered contact of the pair; memory is sorted by pair
-static int first_of_pair(const tgSim *s, int pair) {
-  int low = 0, high = s->rows->mem_count[0];
+// the first of n records, sorted by the pair that each begins with, that is not of a pair before this one
+static int first_from(const int *record, int stride, int n, int pair) {
+  int low = 0, high = n;
   while (low < high) {
     int middle = low + (high - low) / 2;
-    if (s->rows->mem_contact[middle * TG_MEM_CONTACT] < pair) low = middle + 1;
+    if (record[middle * stride] < pair) low = middle + 1;
     else high = middle;
   }
   return low;
 }
+
+// first remembered contact of the pair
+static int first_of_pair(const tgSim *s, int pair) { return first_from(s->rows->mem_contact, TG_MEM_CONTACT, s->rows->mem_count[0], pair); }
 
 static int *remembered(const tgSim *s, int pair, int feature) {
   for (int k = first_of_pair(s, pair); k < s->rows->mem_count[0]; k++) {
@@ -229,14 +232,9 @@ int tgi_contacts_pair_d(tgSim *s, const tgPose *pose, int i, tgCollide want, tgC
   return collide(s, pose, c->pair, TG_CONTACT_MARGIN, want, memory, point, &distance);
 }
 
-// place of a pair in mem_pair, which is sorted; -1: it is not remembered
+// place of a pair in mem_pair; -1: it is not remembered
 static int remembered_pair(const tgSim *s, int pair) {
-  int low = 0, high = s->rows->mem_count[1];
-  while (low < high) {
-    int middle = low + (high - low) / 2;
-    if (s->rows->mem_pair[middle * TG_MEM_PAIR] < pair) low = middle + 1;
-    else high = middle;
-  }
+  int low = first_from(s->rows->mem_pair, TG_MEM_PAIR, s->rows->mem_count[1], pair);
   return low < s->rows->mem_count[1] && s->rows->mem_pair[low * TG_MEM_PAIR] == pair ? low : -1;
 }
 

@@ -122,3 +122,19 @@ void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, const tgReal *num
            tgi_model_label(m, TG_THING_GEOM, geom1, one, sizeof one),
            tgi_model_label(m, TG_THING_GEOM, geom2, two, sizeof two));
 }
+
+bool tgi_pair_moves(const tgModel *m, int p) {
+  int a = m->pair_geom1[p], b = m->pair_geom2[p];
+  return m->body_weld[m->geom_body[a]] != m->body_weld[m->geom_body[b]] &&
+         !(m->geom_type[a] == TG_GEOM_PLANE && m->geom_type[b] == TG_GEOM_PLANE);
+}
+
+tgStatus tgi_pair_one_friction(const tgModel *m, int p, tgError *error) {
+  char a[128], b[128];
+  tgReal friction[2] = {tgi_pair_number(m, p, m->pair_friction, 2, 0), tgi_pair_number(m, p, m->pair_friction, 2, 1)};
+  if (m->pair_condim[p] == 1 || tgRe(friction[0]) < 0 || tgRe(friction[0]) == tgRe(friction[1])) return TG_OK;
+  return tgi_error(error, TG_ERR_UNSUPPORTED,
+                   "The pair of %s and %s has friction %g and %g along its two tangents; this contact model has one coefficient.",
+                   tgi_model_label(m, TG_THING_GEOM, m->pair_geom1[p], a, sizeof a),
+                   tgi_model_label(m, TG_THING_GEOM, m->pair_geom2[p], b, sizeof b), tgRe(friction[0]), tgRe(friction[1]));
+}

@@ -169,6 +169,11 @@ static inline const tgExplicitOptions *tgi_explicit_options(const tgContact *c) 
 /// Adds a warning about the options (printf style), while the contact model is being made; beyond the room for them it is dropped.
 void tgi_contact_warn(tgContact *c, const char *format, ...) TG_PRINTF(2, 3);
 
+/// Pair p of the model is of bodies that can move against each other, and not of two planes.
+bool tgi_pair_moves(const tgModel *m, int p);
+/// Refuses pair p, by name, where friction differs along its two tangents: for laws in which sliding has one coefficient.
+tgStatus tgi_pair_one_friction(const tgModel *m, int p, tgError *error);
+
 /// A tie, added to info, where two geoms' numbers are equal: the larger counts, so one side of each has a derivative and the other none.
 void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, const tgReal *number, const char *what, tgGradInfo *info);
 

@@ -35,21 +35,21 @@ static void add(Replays *all, Replay r) {
   if (all->n < TG_VERIFY_ROWS) all->replay[all->n++] = r;
 }
 
+static const tgContactDoubt *doubt_named(const tgContactModel *kind, const char *name) {
+  for (const tgContactDoubt *d = kind->doubts; d != NULL && d->name != NULL; d++)
+    if (strcmp(d->name, name) == 0) return d;
+  return NULL;
+}
+
+// some contact model has it
 static bool is_doubt(const char *name) {
   for (int i = 0; tgi_contact_table(i) != NULL; i++)
-    for (const tgContactDoubt *d = tgi_contact_table(i)->doubts; d != NULL && d->name != NULL; d++)
-      if (strcmp(d->name, name) == 0) return true;
+    if (doubt_named(tgi_contact_table(i), name) != NULL) return true;
   return false;
 }
 
 // of every contact model, or none at all
 static bool is_own(const char *name) { return strcmp(name, "finer") == 0 || strcmp(name, "none") == 0; }
-
-static const tgContactDoubt *doubt_named(const tgContact *contact, const char *name) {
-  for (const tgContactDoubt *d = contact->kind->doubts; d != NULL && d->name != NULL; d++)
-    if (strcmp(d->name, name) == 0) return d;
-  return NULL;
-}
 
 tgStatus tgi_verify_resolve(const tgTask *task, tgError *error) {
   const YamlVerify *y = task->yaml->verify;
@@ -66,7 +66,7 @@ tgStatus tgi_verify_resolve(const tgTask *task, tgError *error) {
 static Replay replay_named(const tgTask *task, const char *name) {
   if (strcmp(name, "finer") == 0) return (Replay){.name = name, .finer = true, .required = true};
   if (!is_doubt(name)) return (Replay){.name = name, .contact = name, .required = true};
-  const tgContactDoubt *d = doubt_named(task->contact, name);
+  const tgContactDoubt *d = doubt_named(task->contact->kind, name);
   return (Replay){.name = name, .doubt = d, .finer = d != NULL && d->finer, .required = true};
 }
 
@@ -91,18 +91,29 @@ static void replays_of(const tgTask *task, Replays *all) {
 
 // ---- one of them ----
 
-// the bounds of a replay: the file's, else those of the motion itself
-static void bounds(const tgTask *task, double *loss, double *distance) {
+// the most that is left, infinite where nothing is asked
+typedef struct Bounds { double loss, distance; } Bounds;
+
+// of the motion itself
+static Bounds own_bounds(const tgTask *task) {
   const YamlSuccess *s = task->yaml->success;
-  const YamlVerify *v = task->yaml->verify;
-  *loss = v != NULL && v->loss != NULL ? *v->loss : s != NULL && s->loss != NULL ? *s->loss : INFINITY;
-  *distance = v != NULL && v->distance > 0 ? v->distance : s != NULL && s->distance > 0 ? s->distance : INFINITY;
+  return (Bounds){.loss = s != NULL && s->loss != NULL ? *s->loss : INFINITY,
+                  .distance = s != NULL && s->distance > 0 ? s->distance : INFINITY};
 }
 
-bool tgi_task_met(const tgTask *task, double loss, double distance) {
-  const YamlSuccess *s = task->yaml->success;
-  return s == NULL || ((s->loss == NULL || loss <= *s->loss) && (!(s->distance > 0) || distance <= s->distance));
+// of a replay: the file's, else those of the motion itself
+static Bounds replay_bounds(const tgTask *task) {
+  const YamlVerify *v = task->yaml->verify;
+  Bounds b = own_bounds(task);
+  if (v != NULL && v->loss != NULL) b.loss = *v->loss;
+  if (v != NULL && v->distance > 0) b.distance = v->distance;
+  return b;
 }
+
+// a task without a position term has no distance, and is not within one
+static bool within(Bounds b, double loss, double distance) { return loss <= b.loss && (b.distance == INFINITY || distance <= b.distance); }
+
+bool tgi_task_met(const tgTask *task, double loss, double distance) { return within(own_bounds(task), loss, distance); }
 
 static void not_expressed(tgVerifyRow *row, const char *why) {
   row->verdict = TG_VERDICT_NOT_EXPRESSED;
@@ -138,8 +149,10 @@ static tgTask *view_of(const tgTask *task, const Replay *r, tgVerifyRow *row, tg
   row->h = task->h / ask.sub;
   if (is_doubt(r->name)) {
     const char *why = doubt(task, r->doubt, row, value, sizeof value);
-    if (why != NULL) not_expressed(row, why);
-    if (why != NULL) return NULL;
+    if (why != NULL) {
+      not_expressed(row, why);
+      return NULL;
+    }
     ask.option = r->doubt->option;
     ask.value = value;
   } else snprintf(row->text, sizeof row->text, "%s, steps of %.3g ms", r->contact != NULL ? r->contact : "the same", 1e3 * row->h);
@@ -176,12 +189,9 @@ static tgStatus run(const tgTask *task, const tgTask *view, const double *x, Mot
   }
   tgRollAsk ask = {.x = x, .q0 = m->q0, .v0 = m->v0, .u = m->u, .q = states ? m->q : NULL, .v = states ? m->v : NULL, .cancel = cancel};
   tgStatus st = tgi_evaluator_roll(e, &ask, &row->loss, result);
-  double loss, distance;
-  bounds(task, &loss, &distance);
   row->distance = st == TG_OK ? tgi_evaluator_distance(e) : NAN;
-  // a task without a position term has no distance to hold
-  bool far = distance < INFINITY && !(row->distance <= distance);
-  row->verdict = st != TG_OK ? TG_VERDICT_ENDS : far || !(row->loss <= loss) ? TG_VERDICT_MISSES : TG_VERDICT_HOLDS;
+  row->verdict = st != TG_OK ? TG_VERDICT_ENDS
+                 : within(replay_bounds(task), row->loss, row->distance) ? TG_VERDICT_HOLDS : TG_VERDICT_MISSES;
   // a start that the contact model refuses, as bodies that touch at it
   if (st == TG_ERR_INVALID && result->steps == 0) row->verdict = TG_VERDICT_NOT_EXPRESSED;
   if (st != TG_OK) {
@@ -231,14 +241,14 @@ tgStatus tg_verify(const tgTask *task, const double *x, const volatile int *canc
 }
 
 double tgi_verify_worst(const tgTask *task, const tgVerification *v) {
-  double loss, distance, worst = 0;
-  bounds(task, &loss, &distance);
+  Bounds b = replay_bounds(task);
+  double worst = 0;
   for (int i = 0; i < v->n; i++) {
     const tgVerifyRow *r = &v->row[i];
     if (!r->required || r->verdict == TG_VERDICT_HOLDS) continue;
     if (r->verdict != TG_VERDICT_MISSES) return INFINITY;
-    if (distance < INFINITY && r->distance > distance) worst = fmax(worst, r->distance / distance);
-    if (loss < INFINITY && r->loss > loss) worst = fmax(worst, loss > 0 ? r->loss / loss : 1 + r->loss - loss);
+    if (r->distance > b.distance) worst = fmax(worst, r->distance / b.distance);
+    if (r->loss > b.loss) worst = fmax(worst, b.loss > 0 ? r->loss / b.loss : 1 + r->loss - b.loss);
   }
   return worst;
 }

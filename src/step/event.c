@@ -16,12 +16,6 @@
 #include "step/step.h"
 #include "tangere/base.h"
 
-static void start_at(tgSim *s, const tgReal *q, const tgReal *v) {
-  if (q != s->start.q) memcpy(s->start.q, q, (size_t)s->m.nq * sizeof *q);
-  if (v != s->start.vel) memcpy(s->start.vel, v, (size_t)s->m.nv * sizeof *v);
-  tgi_start_smooth(s);
-}
-
 // ---- pieces ----
 
 static char *record_of(const tgSim *s, int k) { return tgi_events(s)->record + (size_t)k * tgi_events(s)->record_bytes; }
@@ -156,7 +150,7 @@ static tgStatus impact(tgSim *s, int row) {
   tgi_touches_add(s, 1);
   tgi_parts_note_edges(s, s->h);
   tgi_stack_free(s, mark);
-  start_at(s, s->start.q, s->rows->after);
+  tgi_parts_start_at(s, s->start.q, s->rows->after);
   return TG_OK;
 }
 
@@ -201,7 +195,7 @@ static tgStatus end_flow(tgSim *s, tgReal length, tgReal t, int halvings, const 
 
 static void go_on(tgSim *s) {
   tgi_parts_note_edges(s, s->h);
-  start_at(s, s->end.q, s->end.vel);
+  tgi_parts_start_at(s, s->end.q, s->end.vel);
 }
 
 static const double grazes = 1e-3;   // share of the rest speed
@@ -348,7 +342,7 @@ static tgStatus run(tgSim *s, double h) {
   s->rest = 0;
   memset(s->rows->surge, 0, (size_t)s->m.nv * sizeof *s->rows->surge);
   tgi_parts_save_memory(s);
-  start_at(s, s->start.q, s->start.vel);
+  tgi_parts_start_at(s, s->start.q, s->start.vel);
   TG_TRY(begin(s));
   while (tgRe(rest) > 0) {
     tgStatus status = next_piece(s, &rest);
@@ -358,7 +352,7 @@ static tgStatus run(tgSim *s, double h) {
   return TG_OK;
 }
 
-static void restore(tgSim *s) { start_at(s, tgi_piece_q(s, 0), tgi_piece_v(s, 0)); }
+static void restore(tgSim *s) { tgi_parts_start_at(s, tgi_piece_q(s, 0), tgi_piece_v(s, 0)); }
 
 static tgStatus step(tgSim *s, double h) {
   static const double limit_clearance = 1e-9;
@@ -377,7 +371,7 @@ static tgStatus step(tgSim *s, double h) {
 
 tgStatus tgi_piece_load(tgSim *s, int k) {
   tgiEvents *e = tgi_events(s);
-  start_at(s, tgi_piece_q(s, k), tgi_piece_v(s, k));
+  tgi_parts_start_at(s, tgi_piece_q(s, k), tgi_piece_v(s, k));
   if (e->piece[k].kind != TGI_PIECE_IMPACT) return tgi_impulse_held_flow(s, e->s[k], answers_of(s, k));
   TG_TRY(closed_rows(s));
   return impact_by_flags(s, (int8_t *)record_of(s, k), answers_of(s, k) + tgi_servo_record_bytes(s));

@@ -13,7 +13,7 @@
 
 // ---- parts ----
 
-static void start_at(tgSim *s, const tgReal *q, const tgReal *v) {
+void tgi_parts_start_at(tgSim *s, const tgReal *q, const tgReal *v) {
   if (q != s->start.q) memcpy(s->start.q, q, (size_t)s->m.nq * sizeof *q);
   if (v != s->start.vel) memcpy(s->start.vel, v, (size_t)s->m.nv * sizeof *v);
   tgi_start_smooth(s);
@@ -115,7 +115,7 @@ static void keep_part(tgSim *s, tgiPartKind kind, tgReal dt, tgReal rest) {
 tgStatus tgi_part_load(tgSim *s, int k) {
   const tgRows *r = s->rows;
   int fast;
-  start_at(s, r->part_q + (size_t)k * (size_t)s->m.nq, r->part_v + (size_t)k * (size_t)s->m.nv);
+  tgi_parts_start_at(s, r->part_q + (size_t)k * (size_t)s->m.nq, r->part_v + (size_t)k * (size_t)s->m.nv);
   TG_TRY(tgi_impulse_open(s, r->part_rest[k]));
   if (tgi_part_kind(s, k) == TGI_DRIFT) return TG_OK;
   if (tgi_part_kind(s, k) == TGI_IMPACT) return tgi_impact(s, (char *)record_of(s, k) + tgi_servo_record_bytes(s));
@@ -163,7 +163,7 @@ static tgStatus drift(tgSim *s, tgReal *rest) {
   tgReal t;
   TG_TRY(tgi_meeting_drift(s, &t));
   note_part(s, TGI_DRIFT, t, *rest);
-  start_at(s, s->end.q, s->start.vel);
+  tgi_parts_start_at(s, s->end.q, s->start.vel);
   *rest -= t;
   return TG_OK;
 }
@@ -176,7 +176,7 @@ static tgStatus impact(tgSim *s, double h) {
   keep_part(s, TGI_IMPACT, 0, h);
   tgi_parts_note_edges(s, h);
   s->info.nimpact++;
-  start_at(s, s->start.q, s->rows->after);
+  tgi_parts_start_at(s, s->start.q, s->rows->after);
   return TG_OK;
 }
 
@@ -187,7 +187,7 @@ static tgStatus flow_to(tgSim *s, double h, tgReal t, tgReal *rest) {
   TG_TRY(tgi_flow_end(s));
   keep_part(s, TGI_FLOW, t, *rest);
   tgi_parts_note_edges(s, h);
-  start_at(s, s->end.q, s->end.vel);
+  tgi_parts_start_at(s, s->end.q, s->end.vel);
   *rest -= t;
   return TG_OK;
 }
@@ -214,7 +214,7 @@ static tgStatus run(tgSim *s, double h, tgiPartKind kind, const void *record, bo
   bool last = false;
   s->npart = s->nedge = 0;
   s->part_mode = TG_HASH_START;
-  start_at(s, s->start.q, s->start.vel);
+  tgi_parts_start_at(s, s->start.q, s->start.vel);
   while (!last) {
     if (s->npart > TGI_PARTS - 3 || s->pinned) kind = TGI_LAST_FLOW;   // no room for a flow, its impact and what is left
     TG_TRY(tgi_impulse_open(s, rest));
@@ -230,7 +230,7 @@ static tgStatus run(tgSim *s, double h, tgiPartKind kind, const void *record, bo
 }
 
 void tgi_parts_restore(tgSim *s) {
-  if (s->npart > 1) start_at(s, s->rows->part_q, s->rows->part_v);
+  if (s->npart > 1) tgi_parts_start_at(s, s->rows->part_q, s->rows->part_v);
 }
 
 // A record's first bytes: the step is one flow, and which, whose answers follow; else it is made anew.

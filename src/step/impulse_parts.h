@@ -34,6 +34,8 @@ void tgi_parts_save_memory(tgSim *s);
 /// without what closes fast, but for the last where nothing meets, or too much has met already.
 typedef enum tgiPartKind { TGI_FLOW, TGI_IMPACT, TGI_DRIFT, TGI_LAST_FLOW } tgiPartKind;
 static inline tgiPartKind tgi_part_kind(const tgSim *s, int k) { return (tgiPartKind)s->rows->part_kind[k]; }
+/// The step goes on from (q, v), as which the sim's start is taken where they are the same array.
+void tgi_parts_start_at(tgSim *s, const tgReal *q, const tgReal *v);
 /// What was solved for in part k.
 const void *tgi_part_record(const tgSim *s, int k);
 /// Part k of the last step is in the sim again, to the bit, by what was solved for: under the memory of before the step.

@@ -43,18 +43,8 @@ void tgi_lagged_place(tgLayout *l, const tgContact *c, const tgCapacity *z, int 
   lagged->geom = tgi_place(l, 12 * (size_t)c->model->ngeom, sizeof *lagged->geom);
 }
 
-// sliding has one coefficient in all directions
 tgStatus tgi_lagged_supports(const tgModel *m, tgError *error) {
-  for (int p = 0; p < m->npair; p++) {
-    char a[128], b[128];
-    tgReal friction[2] = {tgi_pair_number(m, p, m->pair_friction, 2, 0), tgi_pair_number(m, p, m->pair_friction, 2, 1)};
-    if (m->pair_condim[p] > 1 && tgRe(friction[0]) >= 0 && tgRe(friction[0]) != tgRe(friction[1]))
-      return tgi_error(error, TG_ERR_UNSUPPORTED,
-                       "The pair of %s and %s has friction %g and %g along its two tangents; a contact potential has "
-                       "one coefficient.", tgi_model_label(m, TG_THING_GEOM, m->pair_geom1[p], a, sizeof a),
-                       tgi_model_label(m, TG_THING_GEOM, m->pair_geom2[p], b, sizeof b), tgRe(friction[0]),
-                       tgRe(friction[1]));
-  }
+  for (int p = 0; p < m->npair; p++) TG_TRY(tgi_pair_one_friction(m, p, error));
   return TG_OK;
 }
 

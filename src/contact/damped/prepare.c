@@ -9,23 +9,6 @@
 
 static bool is_plane(const tgModel *m, int g) { return m->geom_type[g] == TG_GEOM_PLANE; }
 
-// pairs of the model between bodies that can move against each other
-static bool wanted(const tgModel *m, int p) {
-  int a = m->geom_body[m->pair_geom1[p]], b = m->geom_body[m->pair_geom2[p]];
-  return m->body_weld[a] != m->body_weld[b] && !(is_plane(m, m->pair_geom1[p]) && is_plane(m, m->pair_geom2[p]));
-}
-
-// sliding has one coefficient in all directions
-static tgStatus check_friction(const tgModel *m, int p, tgError *error) {
-  char a[128], b[128];
-  tgReal friction[2] = {tgi_pair_number(m, p, m->pair_friction, 2, 0), tgi_pair_number(m, p, m->pair_friction, 2, 1)};
-  if (m->pair_condim[p] == 1 || tgRe(friction[0]) < 0 || tgRe(friction[0]) == tgRe(friction[1])) return TG_OK;
-  return tgi_error(error, TG_ERR_UNSUPPORTED,
-                   "The pair of %s and %s has friction %g and %g along its two tangents; this contact model has one coefficient.",
-                   tgi_model_label(m, TG_THING_GEOM, m->pair_geom1[p], a, sizeof a),
-                   tgi_model_label(m, TG_THING_GEOM, m->pair_geom2[p], b, sizeof b), tgRe(friction[0]), tgRe(friction[1]));
-}
-
 static const tgiProxies *proxies_of(tgContact *c, tgiDamped *k, int g, bool before_planes) {
   tgiProxies *p = &k->proxies[2 * g + !before_planes];
   if (p->n > 0) return p;
@@ -67,7 +50,7 @@ static tgStatus add_pair(tgContact *c, tgiDamped *k, int p, tgError *error) {
   char a[128], b[128];
   tgiDampedPair *pair = &k->pair[k->npair++];
   *pair = (tgiDampedPair){.pair = p, .geom = {m->pair_geom1[p], m->pair_geom2[p]}, .side = k->nside};
-  TG_TRY(check_friction(m, p, error));
+  TG_TRY(tgi_pair_one_friction(m, p, error));
   pair->mass = fmin(tgi_tree_mass(m, m->geom_body[pair->geom[0]]), tgi_tree_mass(m, m->geom_body[pair->geom[1]]));
   pair->gap = RESTING_SHARE * radius(m, pair->geom);
   for (int second = 0; second < 2; second++) TG_TRY(add_side(c, k, pair, second, error));
@@ -96,7 +79,7 @@ tgStatus tgi_damped_prepare(tgContact *c, tgError *error) {
   if (k->pair == NULL || k->side == NULL || k->proxies == NULL)
     return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d pairs of geoms.", m->npair);
   for (int p = 0; p < m->npair; p++)
-    if (wanted(m, p)) TG_TRY(add_pair(c, k, p, error));
+    if (tgi_pair_moves(m, p)) TG_TRY(add_pair(c, k, p, error));
   return TG_OK;
 }
 

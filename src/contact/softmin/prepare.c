@@ -10,24 +10,6 @@
 
 static bool is_plane(const tgModel *m, int g) { return m->geom_type[g] == TG_GEOM_PLANE; }
 
-// pairs of the model between bodies that can move against each other
-static bool wanted(const tgModel *m, int p) {
-  int a = m->geom_body[m->pair_geom1[p]], b = m->geom_body[m->pair_geom2[p]];
-  return m->body_weld[a] != m->body_weld[b] && !(is_plane(m, m->pair_geom1[p]) && is_plane(m, m->pair_geom2[p]));
-}
-
-// sliding has one coefficient in all directions
-static tgStatus check_friction(const tgModel *m, int p, tgError *error) {
-  char a[128], b[128];
-  tgReal friction[2] = {tgi_pair_number(m, p, m->pair_friction, 2, 0), tgi_pair_number(m, p, m->pair_friction, 2, 1)};
-  if (m->pair_condim[p] == 1 || tgRe(friction[0]) < 0 || tgRe(friction[0]) == tgRe(friction[1])) return TG_OK;
-  return tgi_error(error, TG_ERR_UNSUPPORTED,
-                   "The pair of %s and %s has friction %g and %g along its two tangents; this contact model has one "
-                   "coefficient.", tgi_model_label(m, TG_THING_GEOM, m->pair_geom1[p], a, sizeof a),
-                   tgi_model_label(m, TG_THING_GEOM, m->pair_geom2[p], b, sizeof b), tgRe(friction[0]),
-                   tgRe(friction[1]));
-}
-
 // half lengths of the bounding box of a mesh's vertices at the geom's scale
 static void mesh_half_lengths(const tgModel *m, int g, double half[3]) {
   const tgReal *vert = m->mesh_vert + 3 * (size_t)m->mesh_vertadr[m->geom_mesh[g]];
@@ -118,7 +100,7 @@ static tgStatus add_pair(tgContact *c, tgiSoftmin *k, int p, tgError *error) {
   tgiSoftGeoms *g = &k->pair[k->npair];
   int points = 0;
   *g = (tgiSoftGeoms){.pair = p, .geom = {m->pair_geom1[p], m->pair_geom2[p]}, .mass = INFINITY, .spacing = INFINITY};
-  TG_TRY(check_friction(m, p, error));
+  TG_TRY(tgi_pair_one_friction(m, p, error));
   for (int i = 0; i < 2; i++) {
     tgCloud *cloud = &k->cloud[g->geom[i]];
     if (cloud->n == 0) {
@@ -150,7 +132,7 @@ tgStatus tgi_softmin_prepare(tgContact *c, tgError *error) {
   if (k->pair == NULL || k->cloud == NULL || k->tree == NULL)
     return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d pairs of geoms.", m->npair);
   for (int p = 0; p < m->npair; p++)
-    if (wanted(m, p)) TG_TRY(add_pair(c, k, p, error));
+    if (tgi_pair_moves(m, p)) TG_TRY(add_pair(c, k, p, error));
   for (int g = 0; g < m->ngeom; g++)
     if (meets_points(k, g)) warn_of_width(c, g, k->cloud[g].spacing);
   c->scratch = (6 * (size_t)k->most_points + 256) * sizeof(tgReal);
