@@ -3,6 +3,7 @@
 # make build       engine, command line and viewer, into build/bin and build/share
 # make bench       programs of bench/, ratios in one run
 # make reproduce   experiments of the papers, tables of docs/reproductions.md renewed
+# make install     PREFIX=/usr/local: headers, libraries, programs; make uninstall PREFIX=... takes them away
 # make test-long   what takes longer than make test may
 # make docs        documentation site, into build/docs/html
 # make coverage    lines of src/ that the tests reach, folder by folder
@@ -14,7 +15,7 @@ PRESET = cmake --preset $(1) >build/$(1).log 2>&1 || { cat build/$(1).log; exit 
          cmake --build --preset $(1) -j$(JOBS) >>build/$(1).log 2>&1 || { grep -E 'error|warning|FAILED' build/$(1).log | head -50; exit 1; }
 PART = @printf '\n== %s\n' $(1)
 
-.PHONY: demo test build bench reproduce docs test-long coverage setup setup-test setup-docs python-package viewer clean checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-python test-viewer
+.PHONY: install uninstall demo test build bench reproduce docs test-long coverage setup setup-test setup-docs python-package viewer clean checks test-release test-clang test-asan test-tsan test-fuzz test-peers test-python test-viewer
 
 setup:
 	@tools/setup.sh build
@@ -33,6 +34,12 @@ build: setup viewer
 	@cmake --preset release -DTG_BUILD_TESTS=OFF -DTG_BUILD_BENCH=OFF >build/release.log 2>&1 || { cat build/release.log; exit 1; }
 	@cmake --build --preset release -j$(JOBS) >>build/release.log 2>&1 || { grep -E 'error|warning|FAILED' build/release.log | head -50; exit 1; }
 	@echo "built build/bin/tangere"
+
+PREFIX ?= /usr/local
+install: build
+	@cmake --install build/release --prefix "$(abspath $(PREFIX))"
+uninstall:
+	@cmake -DPREFIX="$(abspath $(PREFIX))" -P cmake/uninstall.cmake
 
 demo: build
 	@build/bin/tangere optimize models/push_demo.yaml --seed $(SEED) --out out/demo --overwrite

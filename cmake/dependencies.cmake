@@ -1,8 +1,34 @@
 # Every third-party library, found once. Debian package names: tools/packages-debian.txt.
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(TG_DEPS REQUIRED expat jansson libcyaml yaml-0.1 nlopt libzip zlib)
-find_library(TG_QHULL qhull_r REQUIRED)
 find_package(Threads REQUIRED)
+pkg_check_modules(TG_DEPS REQUIRED expat libcyaml yaml-0.1 libzip zlib)
+find_library(TG_QHULL qhull_r REQUIRED)
+
+# of the programs alone: JSON, and the small server of `tangere replay --live`
+pkg_check_modules(JANSSON REQUIRED jansson)
+pkg_check_modules(MICROHTTPD libmicrohttpd)
+
+# A part that may be left out: TG_WITH_<name> is AUTO (taken where it is installed), ON (insisted on) or OFF;
+# TG_HAVE_<name> is what came of it.
+macro(tg_part name module package what)
+  set(TG_WITH_${name} AUTO CACHE STRING "${what}: AUTO, ON or OFF")
+  set_property(CACHE TG_WITH_${name} PROPERTY STRINGS AUTO ON OFF)
+  set(TG_HAVE_${name} FALSE)
+  if(TG_WITH_${name} STREQUAL "AUTO" OR TG_WITH_${name})
+    pkg_check_modules(${name} ${module})
+    set(TG_HAVE_${name} ${${name}_FOUND})
+  endif()
+  if(TG_HAVE_${name})
+    message(STATUS "${what}: ${module} ${${name}_VERSION}")
+  elseif(TG_WITH_${name} AND NOT TG_WITH_${name} STREQUAL "AUTO")
+    message(FATAL_ERROR "TG_WITH_${name} is ON, but ${module} is not there: install it (Debian: ${package}), or leave TG_WITH_${name} at AUTO")
+  else()
+    message(STATUS "${what}: left out (TG_WITH_${name}, ${module}, Debian: ${package})")
+  endif()
+endmacro()
+tg_part(ASSIMP assimp libassimp-dev "COLLADA meshes")
+tg_part(NLOPT nlopt libnlopt-dev "Method lbfgs")
+tg_part(IPOPT ipopt coinor-libipopt-dev "Method shooting")
 
 # CoACD from the Python package of that name: only its shared library is used, loaded when a mesh is to be cut. Its C interface
 # has no version in it, so exactly the version that src/geom/decompose.c is written for is taken.
@@ -23,33 +49,24 @@ if(NOT TG_COACD STREQUAL "OFF")
 endif()
 message(STATUS "Convex decomposition: ${TG_COACD_LIBRARY}")
 
-
-# COLLADA meshes
-option(TG_ASSIMP "Read COLLADA meshes by assimp where it is installed" ON)
-if(TG_ASSIMP)
-  pkg_check_modules(ASSIMP assimp)
-endif()
-
-# the small server of `tangere replay --live`; used by the command line alone
-pkg_check_modules(MICROHTTPD libmicrohttpd)
-
+# What the library is linked with here, and by name what whoever links the installed archive has to find.
 set(TG_DEP_INCLUDES ${TG_DEPS_INCLUDE_DIRS})
-set(TG_DEP_LIBRARIES ${TG_DEPS_LINK_LIBRARIES} ${ASSIMP_LINK_LIBRARIES} ${TG_QHULL} Threads::Threads ${CMAKE_DL_LIBS} m)
-
-# multiple shooting: AUTO takes Ipopt where it is installed, ON insists, OFF leaves it out
-set(TG_IPOPT AUTO CACHE STRING "Build multiple shooting with Ipopt: AUTO, ON or OFF")
-set_property(CACHE TG_IPOPT PROPERTY STRINGS AUTO ON OFF)
-set(TG_HAVE_IPOPT FALSE)
-if(NOT TG_IPOPT STREQUAL "OFF")
-  if(TG_IPOPT STREQUAL "ON")
-    pkg_check_modules(IPOPT REQUIRED ipopt)
-  else()
-    pkg_check_modules(IPOPT ipopt)
-  endif()
-  if(IPOPT_FOUND)
-    set(TG_HAVE_IPOPT TRUE)
-    find_library(TG_IPOPT_LIBRARY ipopt HINTS ${IPOPT_LIBRARY_DIRS} REQUIRED)
-    list(APPEND TG_DEP_INCLUDES ${IPOPT_INCLUDE_DIRS})
-    list(APPEND TG_DEP_LIBRARIES ${TG_IPOPT_LIBRARY})
-  endif()
+set(TG_DEP_LIBRARIES ${TG_DEPS_LINK_LIBRARIES} ${TG_QHULL})
+set(TG_ARCHIVE_NEEDS ${TG_DEPS_LIBRARIES} qhull_r)
+if(TG_HAVE_ASSIMP)
+  list(APPEND TG_DEP_LIBRARIES ${ASSIMP_LINK_LIBRARIES})
+  list(APPEND TG_ARCHIVE_NEEDS ${ASSIMP_LIBRARIES})
 endif()
+if(TG_HAVE_NLOPT)
+  list(APPEND TG_DEP_LIBRARIES ${NLOPT_LINK_LIBRARIES})
+  list(APPEND TG_ARCHIVE_NEEDS ${NLOPT_LIBRARIES})
+endif()
+if(TG_HAVE_IPOPT)
+  # of what its .pc names only itself: the rest are its own dependencies
+  find_library(TG_IPOPT_LIBRARY ipopt HINTS ${IPOPT_LIBRARY_DIRS} REQUIRED)
+  list(APPEND TG_DEP_INCLUDES ${IPOPT_INCLUDE_DIRS})
+  list(APPEND TG_DEP_LIBRARIES ${TG_IPOPT_LIBRARY})
+  list(APPEND TG_ARCHIVE_NEEDS ipopt)
+endif()
+list(APPEND TG_DEP_LIBRARIES Threads::Threads ${CMAKE_DL_LIBS} m)
+list(REMOVE_DUPLICATES TG_ARCHIVE_NEEDS)

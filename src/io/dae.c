@@ -16,7 +16,8 @@
 tgStatus tgi_dae_parse(const char *data, size_t size, tgRawMesh *raw, tgError *error) {
   (void)data, (void)size, (void)raw;
   return tgi_error(error, TG_ERR_UNSUPPORTED,
-                   "an XML format (COLLADA?), and this build has no assimp to read it; convert it to OBJ or STL");
+                   "an XML format (COLLADA?), and this build has no assimp to read it: install libassimp-dev and build again "
+                   "(-DTG_WITH_ASSIMP=ON insists on it), or convert it to OBJ or STL");
 }
 
 #else

@@ -67,6 +67,7 @@ tgStatus tgi_bundle_eval(tgBundle *b, const double *x, double *f, double *g);
 /// The methods. x (n) is the start on entry. Status as of tgi_opt_eval; TG_OK when they ran to their end.
 tgStatus tgi_opt_first_order(tgOptRun *r, double *x, double *work);   ///< Adam, gradient descent, Adam on the bundle; work: 4 n
 tgStatus tgi_opt_lbfgs(tgOptRun *r, double *x);                       ///< NLopt's L-BFGS in the box
+bool tgi_lbfgs_available(void);                                       ///< false in a build without NLopt
 tgStatus tgi_opt_sampling(tgOptRun *r, double *x);                    ///< random search and CEM
 tgStatus tgi_opt_ilqr(tgOptRun *r, double *x);                        ///< iterative LQR, and ddp
 tgStatus tgi_opt_gauss_newton(tgOptRun *r, double *x);                ///< Gauss-Newton with Levenberg-Marquardt damping

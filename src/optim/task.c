@@ -10,14 +10,23 @@
 #include "math/quat.h"
 #include "optim/controls.h"
 #include "optim/nlp.h"
+#include "optim/optimize.h"
 #include "optim/view.h"
 
 static const char *const method_word[] = {"adam", "descent", "lbfgs", "random", "cem", "ilqr", "gauss_newton", "bundle", "ddp", "shooting"};
 
 enum { METHODS = sizeof method_word / sizeof *method_word };
 
-// shooting is the last, and not there in a build without its solver
-const char *tg_methods(int i) { return i >= 0 && i < METHODS - !tgi_nlp_available() ? method_word[i] : NULL; }
+static bool built(const char *method) {
+  if (strcmp(method, "lbfgs") == 0) return tgi_lbfgs_available();
+  return strcmp(method, "shooting") != 0 || tgi_nlp_available();
+}
+
+const char *tg_methods(int i) {
+  for (int k = 0; i >= 0 && k < METHODS; k++)
+    if (built(method_word[k]) && i-- == 0) return method_word[k];
+  return NULL;
+}
 
 #define FAIL(...) return tgi_error(error, TG_ERR_INVALID, __VA_ARGS__)
 

@@ -232,7 +232,7 @@ static void another_tasks_journal_is_refused(void **state) {
       TASK("erp: 0.3", "", "", "", "", REACH, "method: adam"),
       TASK("symplectic: false", "", "", "", "", REACH, "method: adam"),
       TASK("explicit_damping: true", "", "", "", "", REACH, "method: adam"),
-      TASK("bounce_gradient: true", "", "", "", "", REACH, "method: adam"),
+      TASK("push_speed: 0.5", "", "", "", "", REACH, "method: adam"),
       TASK("restitution_speed: 0.5", "", "", "", "", REACH, "method: adam"),
       TASK("eps1: 0.01", "", "", "", "", REACH, "method: adam"),
       TASK("", ", timestep: 0.02", "", "", "", REACH, "method: adam"),
