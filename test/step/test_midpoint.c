@@ -81,13 +81,27 @@ static const char *const wedge =
     "<body pos='0 0 .1'><freejoint/><geom type='mesh' mesh='w' friction='.5'/></body>"
     "<body pos='.03 .02 .29'><freejoint/><geom size='.09' friction='.3'/></body></worldbody></mujoco>";
 
+// a concave mesh before a box, a ball inside its notch, and a smaller one of the same mesh
+static const char *const notched =
+    "<mujoco><asset>"
+    "<mesh name='l' vertex='-.1 -.08 -.1 .1 -.08 -.1 .1 -.08 0 0 -.08 0 0 -.08 .1 -.1 -.08 .1 "
+    "-.1 .08 -.1 .1 .08 -.1 .1 .08 0 0 .08 0 0 .08 .1 -.1 .08 .1' "
+    "face='0 1 2 0 2 3 0 3 4 0 4 5 6 8 7 6 9 8 6 10 9 6 11 10 "
+    "0 7 1 0 6 7 1 8 2 1 7 8 2 9 3 2 8 9 3 10 4 3 9 10 4 11 5 4 10 11 5 6 0 5 11 6'/>"
+    "</asset><default><geom density='3000'/></default><worldbody><geom type='plane' size='5 5 .1' friction='.6'/>"
+    "<body pos='0 0 .12'><freejoint/><geom type='mesh' mesh='l' friction='.5'/></body>"
+    "<body pos='.06 .01 .2'><freejoint/><geom size='.045' friction='.3'/></body>"
+    "<body pos='-.25 .01 .12' euler='0 20 10'><freejoint/><geom type='mesh' mesh='l' friction='.2'/></body>"
+    "<body pos='.3 .02 .13' euler='10 20 10'><freejoint/><geom type='box' size='.06 .05 .07' friction='.4'/></body></worldbody></mujoco>";
+
 static const char *const rules[] = {"end", "midpoint"}, *const laws[] = {"perturbed", "penalty", "barrier"};
 enum { RULES = 2, LAWS = 3, VARIANTS = RULES * LAWS };
 
 // numbers that are given have derivatives
 static Rig make(const char *text, int variant, bool given) {
   char settings[256];
-  snprintf(settings, sizeof settings, "rule=%s law=%s %s%s", rules[variant % RULES], laws[variant / RULES],
+  snprintf(settings, sizeof settings, "rule=%s law=%s mesh=%s mesh_cells=16 %s%s", rules[variant % RULES], laws[variant / RULES],
+           text == wedge ? "points" : "surface",
            given ? "resting_gap=.002 damping_ratio=.8 slip_speed=1 spacing=.09 limit_frequency=100" : "slip_speed=.02 spacing=.06",
            given ? " onset=.008 stiffness=200" : "");
   tgAnyContactOptions o = options_of("damped", settings);
@@ -208,6 +222,7 @@ static void test_pair(void **state) { (void)state; check_states("pair", pair, 20
 static void test_arm(void **state) { (void)state; check_states("arm", arm, 24); }
 static void test_tied(void **state) { (void)state; check_states("tied", tied, 10); }
 static void test_wedge(void **state) { (void)state; check_states("wedge", wedge, 12); }
+static void test_notched(void **state) { (void)state; check_states("notched", notched, 3); }
 
 // ---- in parameters ----
 
@@ -228,22 +243,23 @@ static void steppable_state(tgSim *s, tgtRandom *r) {
 
 static void test_parameters(void **state) {
   (void)state;
-  static const char *const text[] = {pair, arm, tied, wedge, round_ones, light};
+  static const char *const text[] = {pair, arm, tied, wedge, round_ones, notched, light};
 #ifdef TG_COMPLEX
-  enum { SCENES = 6 };
+  enum { SCENES = 7 };
 #else
-  enum { SCENES = 5 };   // Ridders' steps are too long for what is light
+  enum { SCENES = 6 };   // Ridders' steps are too long for what is light
 #endif
   tgtParamSeen seen = {0};
   for (int v = 0; v < VARIANTS; v++)
     for (int scene = 0; scene < SCENES; scene++) {
-      if (v > 0 && scene != v && scene != 5) continue;
+      if (v > 0 && scene != v && scene != 6) continue;
       Rig rig = make(text[scene], v, true);
       tgtRandom r = {.s = (uint64_t)(100 + 10 * v + scene)};
       char what[80];
       snprintf(what, sizeof what, "scene %d, %s, %s", scene, rules[v % RULES], laws[v / RULES]);
       tgt_unequal(rig.s);
       steppable_state(rig.s, &r);
+      seen.without = text[scene] == notched ? "hull_vert" : NULL;   // its fields are grids
       assert_true(tgt_check_params(rig.s, h, &r, 10 * tolerance, 1e-2, what, &seen));
       drop(&rig);
     }
@@ -505,15 +521,64 @@ static void test_refused(void **state) {
   tgDesc *d = tg_desc_load_memory("scene.xml", meshes, strlen(meshes), NULL, &e);
   tgModel *m = tg_model_compile(d, NULL, &e);
   tg_desc_free(d);
-  assert_null(tg_contact_create(m, "damped", NULL, &e));
+  tgAnyContactOptions points = options_of("damped", "mesh=points");
+  assert_null(tg_contact_create(m, "damped", &points.of, &e));
   check_true(e.status == TG_ERR_UNSUPPORTED && strstr(e.text, "still") != NULL && strstr(e.text, "falls") != NULL, "'%s'", e.text);
   tg_model_free(m);
 }
 
+// the field of a mesh, and a mesh that has none
+static void test_meshes(void **state) {
+  (void)state;
+  static const char *const format =
+      "<mujoco><asset><mesh name='m' vertex='%s' face='%s'/></asset><worldbody><geom name='still' type='mesh' mesh='m'/>"
+      "<body pos='0 0 1'><freejoint/><geom name='ball' size='.1'/></body></worldbody></mujoco>";
+  static const char *const bad[][3] = {
+      {"0 0 0 1 0 0 0 1 0 0 0 1", "0 2 1 0 1 3 0 3 2", "open"},
+      {"0 0 0 1 0 0 0 1 0 0 0 1 .2 .2 -.5 1.2 .2 -.5 .2 1.2 -.5 .2 .2 .5",
+       "0 2 1 0 1 3 0 3 2 1 2 3 4 6 5 4 5 7 4 7 6 5 6 7", "meets itself"}};
+  for (int i = 0; i < 2; i++) {
+    char text[800];
+    tgError e = {0};
+    snprintf(text, sizeof text, format, bad[i][0], bad[i][1]);
+    tgDesc *d = tg_desc_load_memory("scene.xml", text, strlen(text), NULL, &e);
+    tgModel *m = tg_model_compile(d, NULL, &e);
+    tg_desc_free(d);
+    check_true(m != NULL, "%s", e.text);
+    assert_null(tg_contact_create(m, "damped", NULL, &e));
+    check_true(e.status == TG_ERR_INVALID && strstr(e.text, "still") != NULL && strstr(e.text, bad[i][2]) != NULL, "'%s'", e.text);
+    tgAnyContactOptions hull = options_of("damped", "mesh=hull");
+    tgContact *c = tg_contact_create(m, "damped", &hull.of, &e);
+    check_true(c != NULL, "%s", e.text);
+    tg_contact_free(c);
+    tg_model_free(m);
+  }
+  // a grid of few cells is told to be coarse, one of more is not; hull vertices have no derivative
+  static const char *const cells[] = {"mesh_cells=4", "mesh_cells=40"};
+  for (int i = 0; i < 2; i++) {
+    tgAnyContactOptions o = options_of("damped", cells[i]);
+    Rig rig = rig_of_text(notched, "damped", &o.of);
+    const char *told = tg_contact_warning(rig.c, 0);
+    check_true((told != NULL) == (i == 0), "%s: '%s'", cells[i], told != NULL ? told : "");
+    if (told != NULL) check_true(strstr(told, "off by up to") != NULL && strstr(told, "MB") != NULL, "'%s'", told);
+    tgError e = {0};
+    const char *const vert[] = {"hull_vert"};
+    tgParamGrad *p = tg_param_grad_create_contact(rig.c, vert, 1, NULL, &e);
+    tgReal g[MOST] = {1};
+    for (int k = 1; k < 4; k++) rig.s->qpos[7 * k + 2] = k;   // out of reach of what is coarse
+    check_true(tg_sim_step(rig.s, h, NULL) == TG_OK, "%s", rig.s->error.text);
+    assert_int_equal(tg_sim_step_vjp(rig.s, g, g + rig.m->nv, NULL, NULL, NULL, p, NULL), TG_ERR_UNSUPPORTED);
+    check_true(strstr(rig.s->error.text, "hull_vert") != NULL, "'%s'", rig.s->error.text);
+    tg_param_grad_free(p);
+    drop(&rig);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_heap), cmocka_unit_test(test_pair), cmocka_unit_test(test_arm),
-                                     cmocka_unit_test(test_tied), cmocka_unit_test(test_wedge), cmocka_unit_test(test_parameters),
-                                     cmocka_unit_test(test_added), cmocka_unit_test(test_refused),
+                                     cmocka_unit_test(test_tied), cmocka_unit_test(test_wedge), cmocka_unit_test(test_notched),
+                                     cmocka_unit_test(test_parameters),
+                                     cmocka_unit_test(test_added), cmocka_unit_test(test_refused), cmocka_unit_test(test_meshes),
 #ifndef TG_COMPLEX
                                      cmocka_unit_test(test_rollout), cmocka_unit_test(test_reaction), cmocka_unit_test(test_passive),
                                      cmocka_unit_test(test_rests), cmocka_unit_test(test_jitter)

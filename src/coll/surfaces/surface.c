@@ -28,7 +28,8 @@ static void hull_faces(const tgHull *h, double *vert, int *face) {
     }
 }
 
-static tgStatus surface_of_hull(const tgModel *m, int g, const tgHull *h, tgiSurface *surface, tgError *error) {
+tgStatus tgi_surface_of_hull(const tgModel *m, int g, tgiSurface *surface, tgError *error) {
+  const tgHull *h = &m->hull[m->geom_hull[g]];
   int nface = h->face_adr[h->nface] - 2 * h->nface;
   tgAllocator alloc = m->alloc;
   double *vert = alloc.alloc(alloc.ctx, tgi_size_mul((size_t)h->nvert, 3 * sizeof *vert) + tgi_size_mul((size_t)nface, 3 * sizeof(int)));
@@ -59,7 +60,7 @@ static tgStatus mesh_geom(const tgModel *m, int g, tgiSurface *surface, tgError 
   char label[160], mesh[160];
   tgError why = {0};
   bool points = m->mesh_facenum[m->geom_mesh[g]] == 0 && m->geom_hull[g] >= 0;
-  tgStatus st = points ? surface_of_hull(m, g, &m->hull[m->geom_hull[g]], surface, &why) : surface_of_mesh(m, g, surface, &why);
+  tgStatus st = points ? tgi_surface_of_hull(m, g, surface, &why) : surface_of_mesh(m, g, surface, &why);
   if (st >= 0) return st;
   return tgi_error(error, st, "The mesh of %s (%s) has no surface to collide with: %s.", label_of(m, g, label, sizeof label),
                    tgi_model_label(m, TG_THING_MESH, m->geom_mesh[g], mesh, sizeof mesh), why.text);

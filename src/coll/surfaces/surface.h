@@ -28,6 +28,9 @@ void tgi_shapes_free(tgiShapes *shapes);
 /// surface of a primitive. TG_ERR_ARG for a plane.
 tgStatus tgi_surface_of_geom(const tgModel *m, int g, double chord, tgiSurface *surface, tgError *error);
 
+/// The same of the convex hull of a mesh that has one.
+tgStatus tgi_surface_of_hull(const tgModel *m, int g, tgiSurface *surface, tgError *error);
+
 /// What the surface's coef multiplies: geom_scale of a mesh, else geom_size; of the model or of a simulation (&s->m).
 static inline const tgReal *tgi_surface_size(const tgModel *m, int g) {
   return (m->geom_type[g] == TG_GEOM_MESH ? m->geom_scale : m->geom_size) + 3 * g;

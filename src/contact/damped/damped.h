@@ -34,7 +34,9 @@ typedef struct tgiDamped {
   tgiDampedPair *pair;
   tgiDampedSide *side;
   tgiProxies *proxies;      ///< ngeom x 2: for planes, for others; made as they are wanted
+  tgiDistanceGrid *grid;    ///< ngeom: of meshes that have a field and are the first with that mesh and scale
   double least_gap;         ///< smallest resting gap of all pairs
+  int gridded;              ///< a geom that has a grid for its field, -1: none
 } tgiDamped;
 
 /// A proxy in one field, in a step.

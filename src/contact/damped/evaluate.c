@@ -98,11 +98,23 @@ static tgStatus begin_side(tgSim *s, const tgiDampedSide *side, const tgiDampedP
   return TG_OK;
 }
 
+// A grid is of the mesh as the model has it.
+static tgStatus check_vertices(tgSim *s) {
+  char label[128];
+  const tgModel *m = s->model;
+  int g = tgi_damped(s)->gridded;
+  if (g < 0 || !s->hulls_given || memcmp(s->m.hull_vert, m->hull_vert, 3 * (size_t)m->nhullvert * sizeof(tgReal)) == 0) return TG_OK;
+  return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
+                   "hull_vert is not the model's, and the field of %s is a grid that does not follow it; take the option `mesh: points`.",
+                   tgi_model_label(m, TG_THING_GEOM, g, label, sizeof label));
+}
+
 tgStatus tgi_damped_begin(tgSim *s, double h) {
   const tgiDamped *k = tgi_damped(s);
   tgiDampedWork *w = tgi_damped_work(s);
   const tgDampedOptions *o = tgi_damped_options(s->contact_model);
   s->widened = o->widen;
+  TG_TRY(check_vertices(s));
   TG_TRY(tgi_hulls_update(s));
   for (int i = 0; i < k->npair; i++) {
     const tgiDampedPair *pair = &k->pair[i];

@@ -6,8 +6,6 @@
 #define ROUNDING 0.05   // of a box's and a cylinder's edges, shares of the least half width
 #define SOFTNESS 0.1    // of corners of the clamps, shares of the rounding; of a capsule's, of its radius
 
-bool tgi_field_is(tgGeomType type) { return type != TG_GEOM_MESH; }
-
 static double least(tgGeomType type, const double size[3]) {
   switch (type) {
     case TG_GEOM_BOX:
@@ -17,17 +15,18 @@ static double least(tgGeomType type, const double size[3]) {
   }
 }
 
-tgiField tgi_field_make(tgGeomType type, const double size[3]) {
+tgiField tgi_field_make(tgGeomType type, const double size[3], const tgiDistanceGrid *grid) {
   double width = least(type, size);
-  tgiField f = {.type = type};
+  tgiField f = {.type = type, .made = {size[0], size[1], size[2]}, .grid = grid};
   f.rounding = ROUNDING * width;
   f.softness = SOFTNESS * (type == TG_GEOM_CAPSULE ? width : f.rounding);
   return f;
 }
 
-double tgi_field_depth(tgGeomType type, const double size[3]) {
+double tgi_field_depth(tgGeomType type, const double size[3], const tgiDistanceGrid *grid) {
   double width = least(type, size);
   if (type == TG_GEOM_PLANE) return INFINITY;
+  if (type == TG_GEOM_MESH) return 0.9 * grid->depth;
   if (type == TG_GEOM_ELLIPSOID) return 0.9 * width * width / fmax(size[0], fmax(size[1], size[2]));
   return 0.9 * width;
 }
@@ -177,6 +176,65 @@ static void ellipsoid(tgiJets k, const tgiJet *y, const tgiJet *a, tgiJet *out) 
   tgi_jet_mul(k, out, &t, out);
 }
 
+// ---- meshes ----
+
+// out = x held between low and high: x itself up to there, then ever less of it, and constant from a way further on
+static void hold(tgiJets k, const tgiJet *x, double low, double high, double way, tgiJet *out) {
+  double side = tgRe(x->f) > high ? 1 : -1;
+  tgReal z = side * (x->f - (side > 0 ? high : low)) / way;
+  *out = *x;
+  if (tgRe(z) <= 0) return;
+  if (tgRe(z) >= 1) {
+    tgi_jet_constant(k, side > 0 ? high + way / 2 : low - way / 2, out);
+    return;
+  }
+  // the integral of 1 - 10 z^3 + 15 z^4 - 6 z^5
+  tgReal p = z - z * z * z * z * (2.5 - z * (3 - z)), p1 = 1 - z * z * z * (10 - z * (15 - 6 * z)), p2 = -30 * z * z * (1 - z) * (1 - z);
+  tgi_jet_chain(k, x, (side > 0 ? high : low) + side * way * p, p1, side * p2 / way, out);
+}
+
+// out = the grid's value at x
+static void grid_value(const tgiDistanceGrid *grid, tgiJets k, const tgiJet x[3], tgiJet *out) {
+  tgReal at[3] = {x[0].f, x[1].f, x[2].f}, d[3], dd[6];
+  tgi_distance_grid_at(grid, at, k.n > 0 ? k.order : 0, &out->f, d, dd);
+  for (int i = 0; i < k.n; i++) out->d[i] = d[0] * x[0].d[i] + d[1] * x[1].d[i] + d[2] * x[2].d[i];
+  for (int i = 0, p = 0; i < k.n && k.order > 1; i++)
+    for (int j = 0; j <= i; j++, p++) {
+      tgReal sum = 0;
+      for (int a = 0, q = 0; a < 3; a++) {
+        sum += d[a] * x[a].dd[p];
+        for (int b = 0; b <= a; b++, q++) {
+          tgReal both = x[a].d[i] * x[b].d[j];
+          if (a != b) both += x[b].d[i] * x[a].d[j];
+          sum += dd[q] * both;
+        }
+      }
+      out->dd[p] = sum;
+    }
+}
+
+// Of the mesh at another scale the place in it is stretched back, and the distance stretched by the mean. Past where the grid is good: what
+// it is at the nearest place there, and how far that is.
+static void mesh(const tgiField *f, tgiJets k, const tgiJet *y, const tgiJet *scale, tgiJet *out) {
+  double low[3], high[3], way = 2 * f->grid->spacing, soft = way / 8;
+  tgiJet stretch[3], held[3], past[3], x, far, mean;
+  tgi_distance_grid_box(f->grid, low, high);
+  tgi_jet_constant(k, 0, &mean);
+  for (int i = 0; i < 3; i++) {
+    tgi_jet_sum(k, 1 / f->made[i], &scale[i], 0, &scale[i], &stretch[i]);
+    tgi_jet_sum(k, 1, &mean, 1.0 / 3, &stretch[i], &mean);
+    tgi_jet_inverse(k, &stretch[i], &stretch[i]);
+    tgi_jet_mul(k, &y[i], &stretch[i], &x);
+    hold(k, &x, low[i] + way / 2, high[i] - way / 2, way, &held[i]);
+    tgi_jet_sum(k, 1, &x, -1, &held[i], &past[i]);
+  }
+  grid_value(f->grid, k, held, out);
+  norm(k, 3, past, soft, &far);
+  tgi_jet_sum(k, 1, out, 1, &far, out);
+  out->f -= soft;
+  tgi_jet_mul(k, out, &mean, out);
+}
+
 void tgi_field(const tgiField *f, const tgReal y[3], tgiJets k, tgiJet *G) {
   tgiJet at[3], size[3];
   for (int i = 0; i < 3; i++) {
@@ -190,6 +248,6 @@ void tgi_field(const tgiField *f, const tgReal y[3], tgiJets k, tgiJet *G) {
     case TG_GEOM_BOX: box(f, k, at, size, G); return;
     case TG_GEOM_CYLINDER: cylinder(f, k, at, size, G); return;
     case TG_GEOM_ELLIPSOID: ellipsoid(k, at, size, G); return;
-    case TG_GEOM_MESH: tgi_jet_constant(k, INFINITY, G); return;
+    case TG_GEOM_MESH: mesh(f, k, at, size, G); return;
   }
 }

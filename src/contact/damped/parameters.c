@@ -186,8 +186,19 @@ static tgStatus check_derived(tgSim *s, const tgParamGrad *p) {
   return TG_OK;
 }
 
+// A grid is of the mesh as the model has it; it follows its scale, not its vertices.
+static tgStatus check_vertices(tgSim *s, const tgParamGrad *p) {
+  char label[128];
+  int g = tgi_damped(s)->gridded;
+  if (p->hull_vert == NULL || g < 0) return TG_OK;
+  return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
+                   "hull_vert has no derivative: the field of %s is a grid that does not follow the vertices of its mesh; take the option "
+                   "`mesh: points`, or geom_scale.", tgi_model_label(&s->m, TG_THING_GEOM, g, label, sizeof label));
+}
+
 tgStatus tgi_damped_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
   TG_TRY(check_derived(s, p));
+  TG_TRY(check_vertices(s, p));
   for (int i = 0; i < s->nterm; i++) one_pair(s, pose, i, Z, p);
   return TG_OK;
 }

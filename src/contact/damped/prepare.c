@@ -3,20 +3,82 @@
 #include <string.h>
 
 #include "base/layout.h"
+#include "coll/surfaces/surface.h"
 #include "contact/damped/damped.h"
 
 #define RESTING_SHARE 1e-3   // of a geom's radius
+#define COARSE 0.05          // error of a field over the depth to which it is trusted: what boxes' rounded edges have
 
 static bool is_plane(const tgModel *m, int g) { return m->geom_type[g] == TG_GEOM_PLANE; }
 
-static const tgiProxies *proxies_of(tgContact *c, tgiDamped *k, int g, bool before_planes) {
-  tgiProxies *p = &k->proxies[2 * g + !before_planes];
-  if (p->n > 0) return p;
-  return tgi_proxies_make(c->model, g, before_planes, tgi_damped_options(c)->spacing, &c->alloc, p) == TG_OK ? p : NULL;
+static void sizes(const tgModel *m, int g, double size[3]) {
+  for (int i = 0; i < 3; i++) size[i] = tgRe(tgi_surface_size(m, g)[i]);
 }
 
-static void sizes(const tgModel *m, int g, double size[3]) {
-  for (int i = 0; i < 3; i++) size[i] = tgRe(m->geom_size[3 * g + i]);
+// ---- meshes ----
+
+static bool is_mesh(const tgModel *m, int g) { return m->geom_type[g] == TG_GEOM_MESH; }
+static bool gridded(const tgContact *c, int g) { return is_mesh(c->model, g) && tgi_damped_options(c)->mesh != TG_DAMPED_MESH_POINTS; }
+
+// the first geom with that mesh at that scale
+static int first_alike(const tgModel *m, int g) {
+  for (int i = 0; i < g; i++)
+    if (is_mesh(m, i) && m->geom_mesh[i] == m->geom_mesh[g] &&
+        memcmp(m->geom_scale + 3 * i, m->geom_scale + 3 * g, 3 * sizeof(tgReal)) == 0)
+      return i;
+  return g;
+}
+
+static void warn_coarse(tgContact *c, int g, const tgiDistanceGrid *grid) {
+  char label[128];
+  if (grid->error <= COARSE * grid->depth) return;
+  tgi_contact_warn(c, "%.60s: its field of %d x %d x %d distances %.3g m apart (%.2g MB) is off by up to %.3g m on its surface. Take more "
+                   "mesh_cells.", tgi_model_label(c->model, TG_THING_GEOM, g, label, sizeof label), grid->n[0], grid->n[1], grid->n[2],
+                   grid->spacing, 1e-6 * (double)tgi_distance_grid_bytes(grid), grid->error);
+}
+
+// the field and, for it and others, the proxies of a mesh, from its surface
+static tgStatus make_mesh(tgContact *c, tgiDamped *k, int g, tgError *error) {
+  const tgModel *m = c->model;
+  const tgDampedOptions *o = tgi_damped_options(c);
+  char geom[128], mesh[128];
+  tgiSurface surface;
+  tgError why = {.status = TG_OK};
+  double scale[3];
+  bool hull = o->mesh == TG_DAMPED_MESH_HULL;
+  sizes(m, g, scale);
+  TG_TRY(hull ? tgi_surface_of_hull(m, g, &surface, error) : tgi_surface_of_geom(m, g, 0, &surface, error));
+  tgStatus status = tgi_distance_grid_make(&surface, scale, o->mesh_cells, &c->alloc, &k->grid[g], &why);
+  if (status == TG_OK) status = tgi_proxies_make(m, g, false, o->spacing, hull ? NULL : &surface, &c->alloc, &k->proxies[2 * g + 1]);
+  tgi_surface_free(&surface);
+  if (status == TG_OK) {
+    warn_coarse(c, g, &k->grid[g]);
+    return TG_OK;
+  }
+  return tgi_error(error, status, "The mesh of %s (%s) has no field: %s. Mend the mesh, or take the option `mesh: hull`.",
+                   tgi_model_label(m, TG_THING_GEOM, g, geom, sizeof geom),
+                   tgi_model_label(m, TG_THING_MESH, m->geom_mesh[g], mesh, sizeof mesh),
+                   why.status != TG_OK ? why.text : "out of memory for its proxies");
+}
+
+// ---- sides ----
+
+static const tgiDistanceGrid *grid_of(tgContact *c, tgiDamped *k, int g, tgError *error) {
+  int first = first_alike(c->model, g);
+  if (k->grid[first].coef == NULL && make_mesh(c, k, first, error) < 0) return NULL;
+  return &k->grid[first];
+}
+
+static const tgiProxies *proxies_of(tgContact *c, tgiDamped *k, int g, bool before_planes, tgError *error) {
+  const tgModel *m = c->model;
+  if (gridded(c, g) && !before_planes) {
+    if (grid_of(c, k, g, error) == NULL) return NULL;
+    g = first_alike(m, g);
+  }
+  tgiProxies *p = &k->proxies[2 * g + !before_planes];
+  if (p->n > 0 || tgi_proxies_make(m, g, before_planes, tgi_damped_options(c)->spacing, NULL, &c->alloc, p) == TG_OK) return p;
+  tgi_error(error, TG_ERR_MEMORY, "Out of memory for the proxies of %d geoms.", m->ngeom);
+  return NULL;
 }
 
 // the proxies of a geom in the field of the other, where these have any
@@ -24,14 +86,20 @@ static tgStatus add_side(tgContact *c, tgiDamped *k, tgiDampedPair *pair, bool s
   const tgModel *m = c->model;
   int of = pair->geom[second], in = pair->geom[!second];
   double size[3];
-  if (!tgi_field_is((tgGeomType)m->geom_type[in])) return TG_OK;
-  const tgiProxies *p = proxies_of(c, k, of, is_plane(m, in));
-  if (p == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the proxies of %d geoms.", m->ngeom);
+  const tgiDistanceGrid *grid = NULL;
+  if (is_mesh(m, in) && (!gridded(c, in) || is_plane(m, of))) return TG_OK;
+  const tgiProxies *p = proxies_of(c, k, of, is_plane(m, in), error);
+  if (p == NULL) return error->status;
   if (p->n == 0) return TG_OK;
+  if (is_mesh(m, in)) {
+    grid = grid_of(c, k, in, error);
+    if (grid == NULL) return error->status;
+    k->gridded = in;
+  }
   sizes(m, in, size);
   k->side[k->nside++] = (tgiDampedSide){.of = of, .in = in, .second = second, .first = k->nproxy, .share = 1, .proxies = p,
-                                        .depth = tgi_field_depth((tgGeomType)m->geom_type[in], size),
-                                        .field = tgi_field_make((tgGeomType)m->geom_type[in], size)};
+                                        .depth = tgi_field_depth((tgGeomType)m->geom_type[in], size, grid),
+                                        .field = tgi_field_make((tgGeomType)m->geom_type[in], size, grid)};
   k->nproxy += p->n;
   pair->nside++;
   return TG_OK;
@@ -58,25 +126,29 @@ static tgStatus add_pair(tgContact *c, tgiDamped *k, int p, tgError *error) {
   double given = tgi_damped_options(c)->resting_gap;
   k->least_gap = fmin(k->least_gap, given > 0 ? given : pair->gap);
   if (pair->nside > 0) return TG_OK;
-  return tgi_error(error, TG_ERR_UNSUPPORTED, "%s and %s may touch, and neither has a field: this contact model has none of meshes. "
-                   "Take primitive shapes for one of them, or exclude the pair.",
+  return tgi_error(error, TG_ERR_UNSUPPORTED, "%s and %s may touch, and neither has a field, which meshes have not under the option "
+                   "`mesh: points`. Take another, primitive shapes for one of them, or exclude the pair.",
                    tgi_model_label(m, TG_THING_GEOM, pair->geom[0], a, sizeof a),
                    tgi_model_label(m, TG_THING_GEOM, pair->geom[1], b, sizeof b));
 }
 
 tgStatus tgi_damped_prepare(tgContact *c, tgError *error) {
   const tgModel *m = c->model;
+  tgError own = {.status = TG_OK};
+  if (error == NULL) error = &own;
   tgiDamped *k = c->alloc.alloc(c->alloc.ctx, sizeof *k);
   if (k == NULL) return tgi_error(error, TG_ERR_MEMORY, "Out of memory for the contact model.");
-  *k = (tgiDamped){.alloc = c->alloc, .least_gap = INFINITY};
+  *k = (tgiDamped){.alloc = c->alloc, .least_gap = INFINITY, .gridded = -1};
   c->data = k;
   size_t pairs = (size_t)m->npair + 1, geoms = 2 * (size_t)m->ngeom + 1;
   k->pair = c->alloc.alloc(c->alloc.ctx, tgi_size_mul(pairs, sizeof *k->pair));
   k->side = c->alloc.alloc(c->alloc.ctx, tgi_size_mul(2 * pairs, sizeof *k->side));
   k->proxies = c->alloc.alloc(c->alloc.ctx, tgi_size_mul(geoms, sizeof *k->proxies));
+  k->grid = c->alloc.alloc(c->alloc.ctx, tgi_size_mul(geoms, sizeof *k->grid));
   // cleared before anything can be missing, since release frees what they hold
   if (k->proxies != NULL) memset(k->proxies, 0, geoms * sizeof *k->proxies);
-  if (k->pair == NULL || k->side == NULL || k->proxies == NULL)
+  if (k->grid != NULL) memset(k->grid, 0, geoms * sizeof *k->grid);
+  if (k->pair == NULL || k->side == NULL || k->proxies == NULL || k->grid == NULL)
     return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d pairs of geoms.", m->npair);
   for (int p = 0; p < m->npair; p++)
     if (tgi_pair_moves(m, p)) TG_TRY(add_pair(c, k, p, error));
@@ -88,6 +160,8 @@ void tgi_damped_release(tgContact *c) {
   if (k == NULL) return;
   tgAllocator a = k->alloc;
   for (int i = 0; k->proxies != NULL && i < 2 * c->model->ngeom; i++) tgi_proxies_free(&a, &k->proxies[i]);
+  for (int i = 0; k->grid != NULL && i < c->model->ngeom; i++) tgi_distance_grid_free(&k->grid[i]);
+  a.free(a.ctx, k->grid);
   a.free(a.ctx, k->proxies);
   a.free(a.ctx, k->side);
   a.free(a.ctx, k->pair);

@@ -113,8 +113,31 @@ static bool make_ellipsoid(const double size[3], double spacing, const tgAllocat
   return true;
 }
 
+static void add_thirds(double x[3][3], const int v[3], double *weight) {
+  double cross[3];
+  tgi_d3_sub(x[1], x[1], x[0]);
+  tgi_d3_sub(x[2], x[2], x[0]);
+  tgi_d3_cross(cross, x[1], x[2]);
+  for (int k = 0; k < 3; k++) weight[v[k]] += tgi_d3_norm(cross) / 6;
+}
+
+// each vertex has a third of its triangles; where it lies is the diagonal of its coefficients
+static bool make_surface(const tgiSurface *s, const double scale[3], const tgAllocator *a, tgiProxies *p) {
+  if (!room(a, s->nvert, p)) return false;
+  p->axis[1] = 1;
+  p->axis[2] = 2;
+  for (int i = 0; i < s->nvert; i++) put(p, i, s->coef[9 * i], s->coef[9 * i + 4], s->coef[9 * i + 8], 0);
+  for (int f = 0; f < s->nface; f++) {
+    const int *v = s->face + 3 * f;
+    double x[3][3];
+    for (int k = 0; k < 9; k++) x[k / 3][k % 3] = p->place[3 * v[k / 3] + k % 3] * scale[k % 3];
+    add_thirds(x, v, p->weight);
+  }
+  return true;
+}
+
 // each vertex has of a face's triangles, seen from its first corner, a third
-static bool make_mesh(const tgModel *m, int g, const tgAllocator *a, tgiProxies *p) {
+static bool make_hull(const tgModel *m, int g, const tgAllocator *a, tgiProxies *p) {
   const tgHull *h = &m->hull[m->geom_hull[g]];
   p->axis[1] = 1;
   p->axis[2] = 2;
@@ -126,19 +149,18 @@ static bool make_mesh(const tgModel *m, int g, const tgAllocator *a, tgiProxies 
     const int *corner = h->face_vert + h->face_adr[f];
     for (int i = 1; i + 1 < h->face_adr[f + 1] - h->face_adr[f]; i++) {
       int v[3] = {corner[0], corner[i], corner[i + 1]};
-      double x[3][3], cross[3];
+      double x[3][3];
       for (int k = 0; k < 9; k++) x[k / 3][k % 3] = tgRe(h->vert[3 * v[k / 3] + k % 3]) * tgRe(m->geom_scale[3 * g + k % 3]);
-      tgi_d3_sub(x[1], x[1], x[0]);
-      tgi_d3_sub(x[2], x[2], x[0]);
-      tgi_d3_cross(cross, x[1], x[2]);
-      for (int k = 0; k < 3; k++) p->weight[v[k]] += tgi_d3_norm(cross) / 6;
+      add_thirds(x, v, p->weight);
     }
   }
   return true;
 }
 
-tgStatus tgi_proxies_make(const tgModel *m, int g, bool before_planes, double spacing, const tgAllocator *a, tgiProxies *out) {
-  double size[3] = {tgRe(m->geom_size[3 * g]), tgRe(m->geom_size[3 * g + 1]), tgRe(m->geom_size[3 * g + 2])};
+tgStatus tgi_proxies_make(const tgModel *m, int g, bool before_planes, double spacing, const tgiSurface *surface, const tgAllocator *a,
+                          tgiProxies *out) {
+  const tgReal *given = (m->geom_type[g] == TG_GEOM_MESH ? m->geom_scale : m->geom_size) + 3 * g;
+  double size[3] = {tgRe(given[0]), tgRe(given[1]), tgRe(given[2])};
   bool made = true;
   *out = (tgiProxies){.n = 0};
   switch ((tgGeomType)m->geom_type[g]) {
@@ -148,7 +170,10 @@ tgStatus tgi_proxies_make(const tgModel *m, int g, bool before_planes, double sp
     case TG_GEOM_BOX: made = make_box(size, before_planes, spacing, a, out); break;
     case TG_GEOM_CYLINDER: made = make_cylinder(size, before_planes, spacing, a, out); break;
     case TG_GEOM_ELLIPSOID: made = make_ellipsoid(size, spacing, a, out); break;
-    case TG_GEOM_MESH: made = m->geom_hull[g] < 0 || make_mesh(m, g, a, out); break;
+    case TG_GEOM_MESH:
+      if (surface != NULL && !before_planes) made = make_surface(surface, size, a, out);
+      else made = m->geom_hull[g] < 0 || make_hull(m, g, a, out);
+      break;
   }
   if (made && out->n > 0) normalise(out);
   return made ? TG_OK : TG_ERR_MEMORY;

@@ -6,6 +6,7 @@
 #ifndef TG_CONTACT_DAMPED_PROXY_H
 #define TG_CONTACT_DAMPED_PROXY_H
 
+#include "geom/tessellate.h"
 #include "model/model.h"
 
 /// place, n x 3, is NULL where the proxies are the vertices of the geom's convex hull, which are the simulation's own.
@@ -15,9 +16,10 @@ typedef struct tgiProxies {
   double *place, *weight;
 } tgiProxies;
 
-/// Those of geom g, spacing apart (0: by the geom); before planes: without those that no plane meets first. The arrays are the
-/// allocator's. n is 0 where the type has none.
-tgStatus tgi_proxies_make(const tgModel *m, int g, bool before_planes, double spacing, const tgAllocator *a, tgiProxies *out);
+/// Those of geom g, spacing apart (0: by the geom); before planes: without those that no plane meets first. surface: of a mesh, whose
+/// vertices are the proxies; NULL: its hull's are. The arrays are the allocator's. n is 0 where the type has none.
+tgStatus tgi_proxies_make(const tgModel *m, int g, bool before_planes, double spacing, const tgiSurface *surface, const tgAllocator *a,
+                          tgiProxies *out);
 void tgi_proxies_free(const tgAllocator *a, tgiProxies *p);
 
 #endif

@@ -15,6 +15,13 @@ typedef enum tgDampedLaw {
   TG_DAMPED_BARRIER        ///< grows without bound as the gap closes, 0 beyond `onset`; its step has no second derivative there
 } tgDampedLaw;
 
+/// What a mesh is before geoms other than planes, which meet its hull's vertices first.
+typedef enum tgDampedMesh {
+  TG_DAMPED_MESH_SURFACE,  ///< its triangles: a field on a grid, and its vertices as proxies (default); it must be the border of a solid
+  TG_DAMPED_MESH_HULL,     ///< its convex hull: the same of that
+  TG_DAMPED_MESH_POINTS    ///< the vertices of its convex hull without a field: two meshes do not meet
+} tgDampedMesh;
+
 /// Options of its own.
 #define TG_DAMPED_OPTIONS(X) \
   X(WORD, law, tgDampedLaw, TG_DAMPED_PERTURBED, "perturbed penalty barrier", "how the normal force goes by the damped gap") \
@@ -28,6 +35,9 @@ typedef enum tgDampedLaw {
     "of `penalty`: gap over which it sets in, 0: the resting gap; of `barrier`: gap below which it pushes, 0: ten times that") \
   X(NUMBER, spacing, 0, 0, 1e3, "m", \
     "of proxies along edges and axes; 0: half a box's edge, half a capsule's radius, a sixteenth of a cylinder's rim") \
+  X(WORD, mesh, tgDampedMesh, TG_DAMPED_MESH_SURFACE, "surface hull points", "what a mesh is before geoms other than " \
+    "planes: its triangles, its convex hull, or that hull's vertices without a field") \
+  X(INTEGER, mesh_cells, 32, 4, 256, "cells of the grid of a mesh's field along its longest side") \
   X(NUMBER, widen, 0, 0, 0.1, "m", "by which every gap is seen wider than it is")
 
 typedef struct tgDampedOptions {  ///< Options of the `damped` model.
