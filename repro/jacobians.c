@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "repro/experiments.h"
+#include "tangere/lcp.h"
 
 typedef struct Case {
   const char *name, *file, *key;
@@ -153,10 +154,12 @@ static tgStatus measure(tgRun *run, const Case *c, Step *s) {
 bool tgi_reproduce_jacobians(tgRun *run) {
   int n = (int)(sizeof cases / sizeof *cases);
   bool good = true;
+  tgLcpOptions o = tg_lcp_default();
+  o.contact_rule = TG_RULE_TOUCHING;   // the paper's, whose times these are
   for (int i = 0; i < n && !tgi_cli_interrupted; i++) {
     tgScene scene;
     Step s = {.scene = NULL};
-    if (!tgi_scene_open(&scene, cases[i].file, NULL)) return false;
+    if (!tgi_scene_open(&scene, cases[i].file, &o.of)) return false;
     int key = tg_model_find(scene.model, TG_THING_KEY, cases[i].key);
     tgStatus st = tg_sim_reset_key(scene.sim, key);
     if (st == TG_OK && !make(&s, &scene)) st = TG_ERR_MEMORY;

@@ -39,7 +39,7 @@ typedef enum tgServoRule {
 #define TG_IMPULSE_OPTIONS(X) \
   X(NUMBER, erp, 0.2, 0, 1, "", "of `touching`: share of a penetration, limit or equality error removed per step") \
   X(NUMBER, restitution_speed, 1e-3, 0, HUGE_VAL, "m/s", "approach speed below which nothing bounces: max(|g| h, this)") \
-  X(WORD, contact_rule, tgContactRule, TG_RULE_TOUCHING, "touching closing", \
+  X(WORD, contact_rule, tgContactRule, TG_RULE_CLOSING, "touching closing", \
     "contacts and limits act where they touch at a step's start, or when they close in it: impacts at their own time") \
   X(NUMBER, push_speed, 1, 0, HUGE_VAL, "m/s", \
     "of `closing`: what overlaps is moved apart at this speed at most, without becoming velocity") \

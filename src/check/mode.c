@@ -45,9 +45,16 @@ static tgiModeRow mode_row(const tgSim *s, int i) {
   return r;
 }
 
+// entry k of what the parts of the step chose
+static tgiModeRow part_row(const tgSim *s, int k) {
+  const int *c = s->rows->choice + (size_t)k * TG_ROW_CHOICE;
+  return (tgiModeRow){.where = (tgiWhere)c[0], .kind = c[1], .a = c[2], .b = c[3], .part = c[4],
+                      .feature = c[5], .cls = c[6], .act = TGI_ACT_OTHERWISE};
+}
+
 uint64_t tgi_mode_hash(const tgSim *s) {
   uint64_t hash = TG_HASH_START;
-  for (int i = 0; i < s->nrow; i++) {
+  for (int i = 0; s->npart == 0 && i < s->nrow; i++) {
     tgiModeRow r = mode_row(s, i);
     if (r.act == TGI_ACT_FREE) continue;
     int key[6] = {r.kind, r.a, r.b, r.part, r.cls, r.feature};
@@ -65,7 +72,8 @@ void tgi_mode_capture(const tgSim *s, tgiMode *mode) {
   mode->nrow = 0;
   mode->parts = s->npart > 0 ? s->part_mode : 0;
   mode->rank = s->info.rank;
-  for (int i = 0; i < s->nrow && mode->nrow < mode->caprow; i++) {
+  for (int k = 0; s->npart > 0 && k < s->nchoice && mode->nrow < mode->caprow; k++) mode->row[mode->nrow++] = part_row(s, k);
+  for (int i = 0; s->npart == 0 && i < s->nrow && mode->nrow < mode->caprow; i++) {
     tgiModeRow r = mode_row(s, i);
     if (r.act != TGI_ACT_FREE) mode->row[mode->nrow++] = r;
   }
@@ -73,7 +81,7 @@ void tgi_mode_capture(const tgSim *s, tgiMode *mode) {
 }
 
 static bool same_row(const tgiModeRow *x, const tgiModeRow *y) {
-  return x->kind == y->kind && x->a == y->a && x->b == y->b && x->part == y->part;
+  return x->where == y->where && x->kind == y->kind && x->a == y->a && x->b == y->b && x->part == y->part;
 }
 
 static const char *act_text(const tgiModeRow *r) {
@@ -129,13 +137,15 @@ bool tgi_mode_difference(const tgModel *m, const tgiMode *from, const tgiMode *t
     if (same && x->cls == y->cls && x->feature == y->feature) continue;
     const tgiModeRow *named = x == NULL || (y != NULL && to->nrow > from->nrow) ? y : x;
     row_text(m, named, what, sizeof what);
-    if (same && x->feature != y->feature) snprintf(text, size, "%s: other features meet", what);
-    else if (same) snprintf(text, size, "%s: %s -> %s", what, act_text(x), act_text(y));
-    else snprintf(text, size, "%s: %s", what, named == y ? "begins to act" : "lets go");
+    const char *at = named->where == TGI_WHERE_IMPACT ? ", in an impact" : named->where == TGI_WHERE_DRIFT ? ", at the start" : "";
+    if (same && x->feature != y->feature) snprintf(text, size, "%s%s: other features meet", what, at);
+    else if (same && x->act == TGI_ACT_OTHERWISE) snprintf(text, size, "%s%s: acts in another way", what, at);
+    else if (same) snprintf(text, size, "%s%s: %s -> %s", what, at, act_text(x), act_text(y));
+    else snprintf(text, size, "%s%s: %s", what, at, named == y ? "begins to act" : "lets go");
     return true;
   }
   if (from->parts != to->parts) {
-    snprintf(text, size, "an impact within the step, or what acts in one of its parts: another");
+    snprintf(text, size, "the times or the number of the impacts within the step");
     return true;
   }
   if (from->rank != to->rank) {

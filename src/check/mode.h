@@ -12,9 +12,11 @@ typedef struct tgiModeRow {
   int kind, a, b, part, cls;   // a, b: geoms of a contact; else a: the owner
   int feature;                 // of a contact: which vertices, edges and faces meet; else 0
   int act;                     // TGI_ACT_*
+  tgiWhere where;
 } tgiModeRow;
 
-enum { TGI_ACT_FREE, TGI_ACT_PRESSES, TGI_ACT_HOLDS, TGI_ACT_SLIDES_UP, TGI_ACT_SLIDES_DOWN };
+/// TGI_ACT_OTHERWISE: of a step in parts, whose rows have classes in two problems.
+enum { TGI_ACT_OTHERWISE = -1, TGI_ACT_FREE, TGI_ACT_PRESSES, TGI_ACT_HOLDS, TGI_ACT_SLIDES_UP, TGI_ACT_SLIDES_DOWN };
 
 /// Mode of a step. Arrays are the caller's, of capacity caprow and the model's size (tgi_mode_clamps).
 typedef struct tgiMode {

@@ -284,7 +284,9 @@ static bool measure_distances(Probe *p, Measure *m) {
 }
 
 static bool is_barrier(const Measure *m) { return m->refuses && m->closer > 1e4; }
-static bool is_smooth(const Measure *m) { return m->ratio > 1.7; }
+// an impact in time has no force at rest, of which nothing can be said
+static bool has_force(const Measure *m) { return isfinite(m->ratio); }
+static bool is_smooth(const Measure *m) { return has_force(m) && m->ratio > 1.7; }
 static bool never_vanishes(const Measure *m) { return m->push == DISTANCES; }
 
 // ---- the table ----
@@ -298,10 +300,11 @@ static json_t *measure_json(const Measure *m) {
     snprintf(key, sizeof key, "1e%d", i - 6);
     json_object_set_new(force, key, number(m->force[i]));
   }
-  return json_pack("{s:s, s:{s:b, s:b, s:o}, s:{s:b, s:o, s:s, s:o, s:f}, s:{s:b, s:i, s:i, s:i, s:f}, s:{s:b, s:o, "
+  return json_pack("{s:s, s:{s:b, s:b, s:o}, s:{s:o, s:o, s:s, s:o, s:f}, s:{s:b, s:i, s:i, s:i, s:f}, s:{s:b, s:o, "
                    "s:o, s:o}}", "contact", m->name, "barrier_form", "holds", (int)is_barrier(m), "refuses_overlap",
                    (int)m->refuses, "force_1e-9_over_1e-3", number(m->closer), "twice_differentiable", "holds",
-                   (int)is_smooth(m), "halving_ratio", number(m->ratio), "path", m->path != NULL ? m->path : "",
+                   has_force(m) ? json_boolean(is_smooth(m)) : json_null(), "halving_ratio", number(m->ratio), "path",
+                   m->path != NULL ? m->path : "",
                    "place", number(m->place), "share_of_force", m->share, "never_pulls", "holds", (int)(m->pull == 0),
                    "pushes", m->push, "pulls", m->pull, "no_force", m->none, "strongest_pull", m->strongest,
                    "never_vanishes", "holds", (int)never_vanishes(m), "force_N", force, "slope", number(m->slope),
@@ -309,12 +312,12 @@ static json_t *measure_json(const Measure *m) {
 }
 
 static void print_measure(FILE *to, const Measure *m) {
-  char barrier[40], smooth[40], sign[40], decay[40], ratio[16];
-  snprintf(ratio, sizeof ratio, isfinite(m->ratio) ? "%.2f" : "no force", m->ratio);
+  char barrier[40], smooth[40] = "no force", sign[40], decay[40];
   if (m->refuses) snprintf(barrier, sizeof barrier, "%s, force x %.2g", is_barrier(m) ? "yes" : "no", m->closer);
   else snprintf(barrier, sizeof barrier, "no, overlaps");
-  snprintf(smooth, sizeof smooth, "%s, %s%s%s", is_smooth(m) ? "yes" : "no", ratio, m->path != NULL ? " " : "",
-           m->path != NULL && !is_smooth(m) ? m->path : "");
+  if (has_force(m))
+    snprintf(smooth, sizeof smooth, "%s, %.2f%s%s", is_smooth(m) ? "yes" : "no", m->ratio, m->path != NULL ? " " : "",
+             m->path != NULL && !is_smooth(m) ? m->path : "");
   size_t used = strlen(smooth);
   if (m->path != NULL && !is_smooth(m) && m->share < 1e-3) snprintf(smooth + used, sizeof smooth - used, " at %.0e", m->share);
   if (m->pull == 0) snprintf(sign, sizeof sign, "yes, %d push, 0 pull", m->push);

@@ -157,6 +157,12 @@ static inline const tgImpulseOptions *tgi_impulse_options(const tgSim *s) {
   const tgContact *c = s->contact_model;
   return c != NULL && c->kind->rows != NULL ? (const tgImpulseOptions *)(const void *)c->options : &without;
 }
+/// Of a contact model or none: steps are made by the rule `closing`. Explicit rules have those of `touching`.
+static inline bool tgi_contact_closes(const tgContact *c) {
+  if (c == NULL || c->kind->rows == NULL) return false;
+  const tgImpulseOptions *o = (const tgImpulseOptions *)(const void *)c->options;
+  return o->contact_rule == TG_RULE_CLOSING && o->symplectic;
+}
 /// The same of a law of residual steps.
 static inline const tgMidpointOptions *tgi_midpoint_options(const tgContact *c) {
   return (const tgMidpointOptions *)(const void *)c->options;

@@ -279,6 +279,13 @@ static int contact_row(tgSim *s, const tgPose *pose, int i, int part, int rememb
   return row;
 }
 
+// the last flow goes into it, turned by the impulses of others
+static bool late(const tgSim *s, const tgContactRow *c) {
+  for (int k = 0; s->last_flow && k < s->nlate; k++)
+    if (s->rows->late[2 * k] == c->pair && s->rows->late[2 * k + 1] == c->feature) return true;
+  return false;
+}
+
 static void contact_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule) {
   for (int i = 0; i < s->ncon; i++) {
     tgContactRow *c = &s->contact[i];
@@ -286,7 +293,7 @@ static void contact_rows(tgSim *s, const tgPose *pose, tgReal h, tgRowRule rule)
     tgi_contacts_recall(s, c, cls);
     if (!may_act(s, rule, c->gap - s->clearance, cls[0])) continue;
     int row = contact_row(s, pose, i, 0, cls[0]);
-    if (row >= 0 && !acts(s, rule, h, row)) {
+    if (row >= 0 && !acts(s, rule, h, row) && !(rule == TGI_ROWS_CLOSING && late(s, c))) {
       s->nrow--;
       continue;
     }

@@ -111,6 +111,14 @@ enum { TGI_IMPACTS = 8, TGI_PARTS = 2 * TGI_IMPACTS + 1 };
 /// (tgRowSolver.record_bytes).
 static inline int tgi_part_record_ints(const tgModel *m, int rows) { return (m->nu + m->njnt + 15) / 4 + 1 + 2 * rows; }
 
+/// Rows that act in the parts of a step that are kept as what they chose, of steps of at most so many rows at a time, and integers of each.
+#define TGI_CHOICES(rows) (2 * (rows) + 64)
+enum { TG_ROW_CHOICE = 7 };
+/// Contacts at most that a last flow has rows of because its impulses would turn bodies into them.
+enum { TGI_LATE = 32 };
+/// Where in a step a row acts: in a step of one part, in a flow or an impact of one of several, or it is touched at the start of one.
+typedef enum tgiWhere { TGI_WHERE_STEP, TGI_WHERE_FLOW, TGI_WHERE_IMPACT, TGI_WHERE_DRIFT } tgiWhere;
+
 /// Constraint rows of the last step and the islands that they make, with the choices of the last one that the next starts from (mem_*).
 typedef struct tgRows {
 #define TG_ROW_REAL(member, name, rows, cols, unit, producer, text) tgReal *member;
@@ -163,6 +171,9 @@ struct tgSim {
   int nedge;                   // choices of its parts that a move of 1e-9 may change, besides those that its last rows show
   char edge[200];              // the first of them, as words
   uint64_t part_mode;          // hash of what its parts chose: which they were, of what rows, in which classes
+  bool last_flow;              // the flow in the sim takes the rest of the step, whatever closes fast in it
+  int nlate;                   // entries of rows->late
+  int nchoice;                 // entries of rows->choice
   int problem;                 // which of the two problems over the rows f, w, b and the like are of (tgi_rows_select)
   tgStepInfo info;             // of the last step
   tgPose start;                // at the start of the last step (q0, v0), or where tg_sim_forward was asked

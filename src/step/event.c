@@ -336,7 +336,7 @@ static tgStatus run(tgSim *s, double h) {
   tgReal rest = h;
   e->n = 0;
   for (int d = 0; d < s->m.nv; d++) e->stalled[d] = INT_MAX;
-  s->nedge = 0;
+  s->nedge = s->nchoice = 0;
   tgi_touches_begin(s);
   s->part_mode = TG_HASH_START;
   s->rest = 0;

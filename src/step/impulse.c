@@ -461,9 +461,15 @@ static bool meets_late(const tgSim *s, double gap, double shift, double speed) {
   return gap + shift < curved * fabs(shift) && -speed > 2 * s->rest * tgi_gravity(s);
 }
 
+static void note_late(tgSim *s, const tgContactRow *c) {
+  if (s->nlate == TGI_LATE) return;
+  s->rows->late[2 * s->nlate] = c->pair;
+  s->rows->late[2 * s->nlate++ + 1] = c->feature;
+}
+
 // Contacts from which the free motion keeps clear, and into which the flow goes all the same, turned by its impulses:
-// how many, or some more.
-static int turned_into(tgSim *s, const tgPose *pose) {
+// how many, or some more. last: they are noted, so that the flow has rows of them.
+static int turned_into(tgSim *s, const tgPose *pose, bool last) {
   const tgModel *m = &s->m;
   size_t mark = tgi_stack_mark(s);
   tgReal *turn = tgi_stack_real(s, (size_t)m->nv);
@@ -474,7 +480,9 @@ static int turned_into(tgSim *s, const tgPose *pose) {
     const tgContactRow *c = &s->contact[i];
     if (c->row >= 0) continue;
     double shift = tgRe(s->dt) * gap_speed(s, pose, c, turn);
-    count += meets_late(s, tgRe(c->gap), shift, gap_speed(s, pose, c, s->end.vel));
+    if (!meets_late(s, tgRe(c->gap), shift, gap_speed(s, pose, c, s->end.vel))) continue;
+    count++;
+    if (last) note_late(s, c);
   }
   tgi_stack_free(s, mark);
   return count;
@@ -495,12 +503,15 @@ static tgStatus flow(tgSim *s, tgReal dt, bool last, bool held, const void *reco
   tgi_kinematics(m, q, &s->trial);
   tgi_stack_free(s, mark);
   s->ahead = true;
+  s->last_flow = last;
   TG_TRY(tgi_rows(s, &s->trial, dt, TGI_ROWS_CLOSING));
   if (!last) TG_TRY(take_out_fast(s, &s->trial, fast));
   if (s->nrow == 0) return TG_OK;
   tgStatus status = solve_flow(s, position_bias, record);
-  if (status == TG_OK && !last && *fast == 0) *fast = turned_into(s, &s->trial);
-  return status;
+  if (status == TG_OK && !last && *fast == 0) *fast = turned_into(s, &s->trial, false);
+  int late = s->nlate;
+  if (status == TG_OK && last && record == NULL) turned_into(s, &s->trial, true);
+  return s->nlate > late ? flow(s, dt, last, held, NULL, fast) : status;
 }
 
 tgStatus tgi_impulse_flow(tgSim *s, tgReal dt, bool last, const void *record, int *fast) {

@@ -50,10 +50,7 @@ static inline bool tgi_row_pushes(const tgSim *s, int row) {
   return s->rows->kind[row] == TG_ROW_NORMAL || s->rows->kind[row] == TG_ROW_LIMIT;
 }
 /// True where steps are made by the rule `closing`.
-static inline bool tgi_closes(const tgSim *s) {
-  const tgImpulseOptions *o = tgi_impulse_options(s);
-  return s->contact_model != NULL && o->contact_rule == TG_RULE_CLOSING && o->symplectic;
-}
+static inline bool tgi_closes(const tgSim *s) { return tgi_contact_closes(s->contact_model); }
 /// v' M v/2.
 double tgi_kinetic_energy(const tgSim *s, const tgReal *v);
 /// y = M x, at the pose of the step's start.

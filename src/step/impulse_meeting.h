@@ -20,9 +20,12 @@ tgStatus tgi_meeting_length_slope(tgSim *s, const tgReal *gq, const tgReal *gv, 
 
 /// end.q = q0 (+) t v0, and the row there of what meets fast first, -1: nothing does.
 tgStatus tgi_meeting_after_drift(tgSim *s, tgReal t, int *row);
-/// The length of the drift that takes what touches at the start to gap 0; its end is in the sim. A body that arrives at the end of a
-/// step may be found a rounding before or after it: the derivative goes through the time of the meeting all the same.
-tgStatus tgi_meeting_drift(tgSim *s, tgReal *t);
+/// a (nv): the acceleration at the start in the sim, by forces and by what is held; what closes fast is not.
+tgStatus tgi_meeting_acceleration(tgSim *s, tgReal *a);
+/// The length of the drift that takes what touches at the start to gap 0, and the row of what meets there; its end is in the sim. A body
+/// that arrives at the end of a step may be found a rounding before or after it: the derivative goes through the time of the meeting all
+/// the same.
+tgStatus tgi_meeting_drift(tgSim *s, tgReal *t, int *row);
 
 /// What becomes of a flow in which something closes fast.
 typedef enum tgiMeet {

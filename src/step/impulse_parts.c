@@ -70,18 +70,38 @@ static uint64_t mix(uint64_t hash, uint64_t x) {
   return hash ^ hash >> 32;
 }
 
+// Row i is part of the map: it pushes, or holds what it could push, be it by a force of 0.
+static bool acts(const tgSim *s, int i) {
+  const tgRows *r = s->rows;
+  int at = r->kind[i] == TG_ROW_TANGENT ? r->parent[i] : i;
+  bool bounded = r->kind[i] == TG_ROW_TANGENT || r->kind[i] == TG_ROW_FRICTION;
+  if (bounded && tgRe(r->limit[i]) == 0) return false;
+  if (!tgi_row_pushes(s, at)) return true;
+  return tgRe(r->f[at]) != 0 || (two_problems(s) && tgRe(r->f2[at]) != 0);
+}
+
+// Row i is one of those that act in the part in the sim: in the hash of what was chosen and, while there is room, in the list.
+static void note_choice(tgSim *s, int i, tgiWhere where, unsigned choice) {
+  const tgRows *r = s->rows;
+  bool contact = r->kind[i] == TG_ROW_NORMAL || r->kind[i] == TG_ROW_TANGENT;
+  const tgContactRow *c = contact ? &s->contact[r->owner[i]] : NULL;
+  int what[TG_ROW_CHOICE] = {(int)where, r->kind[i], contact ? c->geom1 : r->owner[i], contact ? c->geom2 : -1, r->part[i],
+                             contact ? c->feature : 0, (int)choice};
+  s->part_mode = mix(mix(s->part_mode, (uint64_t)choice << 32 | (unsigned)what[2]), (uint64_t)(unsigned)what[3] << 32 | (unsigned)what[5]);
+  if (s->nchoice == TGI_CHOICES(s->cap.nrow)) return;
+  memcpy(r->choice + (size_t)s->nchoice++ * TG_ROW_CHOICE, what, sizeof what);
+}
+
 // adds what the part in the sim chose, of the rows that act
 void tgi_parts_hash_choices(tgSim *s) {
   const tgRows *r = s->rows;
   s->part_mode = tg_hash(s->part_mode, s->act_hold, (size_t)s->m.nu * sizeof *s->act_hold);
   s->part_mode = tg_hash(s->part_mode, s->jnt_hold, (size_t)s->m.njnt * sizeof *s->jnt_hold);
   for (int i = 0; i < s->nrow; i++) {
-    if (tgRe(r->f[i]) == 0 && (!two_problems(s) || tgRe(r->f2[i]) == 0)) continue;
-    bool contact = r->kind[i] == TG_ROW_NORMAL;
-    int owner = contact ? s->contact[r->owner[i]].pair : r->owner[i], feature = contact ? s->contact[r->owner[i]].feature : 0;
+    if (!acts(s, i)) continue;
     unsigned choice = (unsigned)(r->kind[i] | r->part[i] << 4 | r->class[i] << 8 | (tgRe(r->bounce[i]) > 0) << 12);
     if (two_problems(s)) choice |= (unsigned)(r->class2[i] | (s->ahead ? r->cut[i] << 4 : 0)) << 16;
-    s->part_mode = mix(mix(s->part_mode, (uint64_t)choice << 32 | (unsigned)owner), (unsigned)feature);
+    note_choice(s, i, tgi_is_impact(s) ? TGI_WHERE_IMPACT : TGI_WHERE_FLOW, choice);
   }
 }
 
@@ -158,12 +178,22 @@ void tgi_parts_swap_memory(tgSim *s) {
 
 // ---- the step ----
 
-// the drift to a meeting at the start
+// The drift to a meeting at the start, v = v0 + t a. A body that arrives at the end of a step is taken as if it arrived just after: from
+// the other side, where it overlaps already, the time of the impact does not move.
 static tgStatus drift(tgSim *s, tgReal *rest) {
   tgReal t;
-  TG_TRY(tgi_meeting_drift(s, &t));
+  int row;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *v = tgi_stack_real(s, (size_t)s->m.nv);
+  if (v == NULL) return tgi_no_room(s, "parts");
+  TG_TRY(tgi_meeting_acceleration(s, v));
+  TG_TRY(tgi_meeting_drift(s, &t, &row));
+  tgi_rows_edge(s, "an impact at the very start", row);
+  if (row >= 0) note_choice(s, row, TGI_WHERE_DRIFT, 0);
   note_part(s, TGI_DRIFT, t, *rest);
-  tgi_parts_start_at(s, s->end.q, s->start.vel);
+  for (int d = 0; d < s->m.nv; d++) v[d] = s->start.vel[d] + t * v[d];
+  tgi_parts_start_at(s, s->end.q, v);
+  tgi_stack_free(s, mark);
   *rest -= t;
   return TG_OK;
 }
@@ -174,6 +204,7 @@ static tgStatus impact(tgSim *s, double h) {
   TG_TRY(tgi_impact(s, NULL));
   tgi_rows_warm(s);
   keep_part(s, TGI_IMPACT, 0, h);
+  tgi_touches_add(s, 1);
   tgi_parts_note_edges(s, h);
   s->info.nimpact++;
   tgi_parts_start_at(s, s->start.q, s->rows->after);
@@ -186,6 +217,7 @@ static tgStatus flow_to(tgSim *s, double h, tgReal t, tgReal *rest) {
   TG_TRY(tgi_impulse_flow(s, t, false, NULL, &fast));
   TG_TRY(tgi_flow_end(s));
   keep_part(s, TGI_FLOW, t, *rest);
+  tgi_touches_add(s, 1);
   tgi_parts_note_edges(s, h);
   tgi_parts_start_at(s, s->end.q, s->end.vel);
   *rest -= t;
@@ -212,8 +244,9 @@ static tgStatus run(tgSim *s, double h, tgiPartKind kind, const void *record, bo
   tgReal rest = h;
   int fast;
   bool last = false;
-  s->npart = s->nedge = 0;
+  s->npart = s->nedge = s->nchoice = s->nlate = 0;
   s->part_mode = TG_HASH_START;
+  tgi_touches_begin(s);
   tgi_parts_start_at(s, s->start.q, s->start.vel);
   while (!last) {
     if (s->npart > TGI_PARTS - 3 || s->pinned) kind = TGI_LAST_FLOW;   // no room for a flow, its impact and what is left
@@ -226,6 +259,7 @@ static tgStatus run(tgSim *s, double h, tgiPartKind kind, const void *record, bo
   }
   TG_TRY(tgi_flow_end(s));
   keep_part(s, kind, rest, rest);
+  if (s->npart > 1) tgi_touches_add(s, 1);
   return TG_OK;
 }
 
@@ -246,7 +280,7 @@ size_t tgi_parts_record_bytes(const tgSim *s) {
 }
 
 void tgi_parts_record(const tgSim *s, void *to) {
-  Head head = {.single = s->npart == 1, .kind = tgi_part_kind(s, 0)};
+  Head head = {.single = s->npart == 1 && s->nlate == 0, .kind = tgi_part_kind(s, 0)};
   memset(to, 0, HEAD);
   memcpy(to, &head, sizeof head);
   if (head.single) tgi_part_record_answers(s, true, (char *)to + HEAD);

@@ -30,8 +30,8 @@ void tgi_parts_save_memory(tgSim *s);
 
 // ---- between impulse_parts.c and its derivative ----
 
-/// A drift takes what touches within rounding to gap 0, before or after, at the velocity that it has: too short for forces. A flow is
-/// without what closes fast, but for the last where nothing meets, or too much has met already.
+/// A drift takes what touches within rounding to gap 0, before or after, at the velocity that it has: too short for what forces do to
+/// positions. A flow is without what closes fast, but for the last where nothing meets, or too much has met already.
 typedef enum tgiPartKind { TGI_FLOW, TGI_IMPACT, TGI_DRIFT, TGI_LAST_FLOW } tgiPartKind;
 static inline tgiPartKind tgi_part_kind(const tgSim *s, int k) { return (tgiPartKind)s->rows->part_kind[k]; }
 /// The step goes on from (q, v), as which the sim's start is taken where they are the same array.

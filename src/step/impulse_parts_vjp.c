@@ -102,13 +102,14 @@ static tgStatus meeting_flow_vjp(tgSim *s, int k, Adjoints *a) {
   return TG_OK;
 }
 
-// A drift: as a flow that ends in a meeting, with no force in it.
+// A drift: as a flow that ends in a meeting, too short for its acceleration to change.
 static tgStatus drift_vjp(tgSim *s, int k, Adjoints *a) {
   int nv = s->m.nv, row;
   tgReal t = s->rows->part_dt[k], slope, late;
   tgReal *gq = tgi_stack_real(s, (size_t)nv), *w = tgi_stack_real(s, (size_t)nv), *x = tgi_stack_real(s, (size_t)nv),
-         *gw = tgi_stack_real(s, (size_t)nv), *y = tgi_stack_real(s, (size_t)s->cap.nrow);
-  if (gq == NULL || w == NULL || x == NULL || gw == NULL || y == NULL) return tgi_no_room(s, "adjoint");
+         *gw = tgi_stack_real(s, (size_t)nv), *acceleration = tgi_stack_real(s, (size_t)nv), *y = tgi_stack_real(s, (size_t)s->cap.nrow);
+  if (gq == NULL || w == NULL || x == NULL || gw == NULL || acceleration == NULL || y == NULL) return tgi_no_room(s, "adjoint");
+  TG_TRY(tgi_meeting_acceleration(s, acceleration));
   TG_TRY(tgi_meeting_after_drift(s, t, &row));
   if (row < 0) return tgi_error(&s->error, TG_ERR_STATE, "The meeting at which a part of the step ends is not found again.");
   tgi_meeting_gradient(s, row, 1, y, gq, NULL);
@@ -116,11 +117,11 @@ static tgStatus drift_vjp(tgSim *s, int k, Adjoints *a) {
   for (int d = 0; d < nv; d++) w[d] = t * s->start.vel[d];
   for (int i = 0; i < a->n; i++) {
     tgiAdjoint o = start_of(s, a, i, NULL);
-    // q0 (+) t v0 moves with t by v0
+    // q0 (+) t v0 moves with t by v0, v by the acceleration
     late = -a->rest[i];
     for (int d = 0; d < nv; d++) gw[d] = 0;
     tgi_integrate_vjp(&s->m, w, a->q + i * nv, NULL, gw);
-    for (int d = 0; d < nv; d++) late += s->start.vel[d] * gw[d];
+    for (int d = 0; d < nv; d++) late += s->start.vel[d] * gw[d] + acceleration[d] * a->v[i * nv + d];
     for (int d = 0; d < nv; d++) {
       x[d] = a->q[i * nv + d] - late / slope * gq[d];
       gw[d] = 0;

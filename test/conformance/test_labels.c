@@ -6,7 +6,7 @@
 #include "step/label_check.h"
 #include "tangere/lcp.h"
 
-static tgtLabels scene_labels(const tgtConformScene *scene, bool pairs) {
+static tgtLabels scene_labels(const tgtConformScene *scene, bool pairs, tgContactRule rule) {
   tgtLabels t = {0};
   for (int tilt = 0; tilt < TGT_TILTS; tilt++)
     for (int bits = 0; bits < (pairs ? 32 : 4); bits++) {
@@ -14,6 +14,7 @@ static tgtLabels scene_labels(const tgtConformScene *scene, bool pairs) {
       tgtConform c;
       tgModel *m = tgt_conform_build(scene, &v, &c);
       tgLcpOptions o = tg_lcp_default();
+      o.contact_rule = rule;
       o.symplectic = bits & 1;
       o.erp = c.erp;
       tgContact *contact = tg_contact_create(m, "lcp", &o.of, NULL);
@@ -36,14 +37,17 @@ static void test_scenes(void **state) {
   for (int k = 0; k < 3; k++)
     for (const tgtConformScene *scene = tables[k]; scene->name != NULL; scene++)
       if (strcmp(scene->name, "empty world") != 0 && strcmp(scene->name, "bodies without joints") != 0)
-        scene_labels(scene, scene->kind == TGT_CONFORM_PAIR);
+        for (int rule = 0; rule < 2; rule++) scene_labels(scene, scene->kind == TGT_CONFORM_PAIR, (tgContactRule)rule);
 }
 
 static void test_ties(void **state) {
   (void)state;
   for (const tgtConformScene *scene = tgt_conform_ties; scene->name != NULL; scene++) {
-    tgtLabels t = scene_labels(scene, false);
+    tgtLabels t = scene_labels(scene, false, TG_RULE_TOUCHING);
     check_true((t.kinks > 0) == (scene->kind != TGT_CONFORM_SMOOTH), "%s: %d states show a kink", scene->name, t.kinks);
+    // what is one face at the start of a step may be two edges at its end, where rows of `closing` are
+    t = scene_labels(scene, false, TG_RULE_CLOSING);
+    check_true(t.kinks > 0 || scene->kind == TGT_CONFORM_SMOOTH, "%s: no state shows a kink", scene->name);
   }
 }
 

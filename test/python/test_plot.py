@@ -77,10 +77,12 @@ def test_what_an_interrupt_leaves():
 
 
 def test_force_profile(models):
-    """lcp removes erp of an overlap in a step: m erp d/h^2. Apart, only contact models with a range push, and the Jacobian is the slope."""
+    """lcp of contacts that touch removes erp of an overlap in a step, m erp d/h^2, and moves it apart without force else. Apart, only contact models with a range push, and the Jacobian is the slope."""
     touch, h = 0.13, 1e-3
     y = np.array([-0.01, -0.004, 0.01, 0.012, 0.014])
-    plot = tg.plot.force_profile(models / "two_spheres.xml", "y", touch + y, ["lcp", "barrier", "softmin"], dt=h, zero=touch)
+    profile = lambda *words, **more: tg.plot.force_profile(models / "two_spheres.xml", "y", touch + y, words, dt=h, zero=touch, **more)
+    assert (profile("lcp").data["lcp"] == 0).all()
+    plot = profile("lcp", "barrier", "softmin", options={"lcp": {"contact_rule": "touching"}})
     data = plot.data
     assert data["x"] == pytest.approx(y)
     assert data["lcp"] == pytest.approx(np.where(y < 0, 0.2 * -y / h**2, 0), rel=1e-6, abs=1e-9)

@@ -231,7 +231,10 @@ BALLS = """<mujoco><option timestep='.01' gravity='0 0 0'/><worldbody>
 
 
 def test_motioncheck():
-    sim = tg.Sim(tg.loads(BALLS), contact="lcp", dt=0.01)
+    true = tg.Sim(tg.loads(BALLS), contact="lcp", dt=0.01)
+    true.qvel[:] = [1, 0]
+    assert tg.motioncheck(true, steps=30).gradient == "converges"
+    sim = tg.Sim(tg.loads(BALLS), contact="lcp", contact_rule="touching", dt=0.01)
     sim.qvel[:] = [1, 0]
     met = tg.motioncheck(sim, steps=30)
     assert not met and met.gradient == "grows" and met.reason.startswith("the gradient grows as h^-")

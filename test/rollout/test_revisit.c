@@ -62,7 +62,7 @@ static const char heap[] =
 static const Case cases[] = {
     {"stack", "lcp", stack, 0.005, 0, 0.3, NULL, 0, 0},
     {"stack, aware", "lcp", stack, 0.005, 0, 0.3, "aware_gradient=true", 0, 0},
-    {"stack, bouncing", "lcp", stack, 0.005, 0.5, 0.3, "bounce_gradient=true", 0, 0},
+    {"stack, bouncing", "lcp", stack, 0.005, 0.5, 0.3, "contact_rule=touching bounce_gradient=true", 0, 0},
     {"arm", "lcp", arm, 0.01, 0, 0.3, NULL, 0, 0},
     {"wedge", "lcp", wedge, 0.002, 0, 0, NULL, 0, 1},
     {"slot", "lcp", slot, 0.002, 1, -1, NULL, 1, 0},

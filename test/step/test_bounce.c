@@ -10,6 +10,7 @@
 #include "step/bounce.h"
 #include "step/impulse.h"
 #include "support/deriv.h"
+#include "support/robots.h"
 #include "tangere/lcp.h"
 #include "tangere/param.h"
 
@@ -563,9 +564,28 @@ static void test_parameters(void **state) {
   }
 }
 
+// by `closing` the gradient goes through the times of impacts itself
+static void told_where_it_does_nothing(void **state) {
+  (void)state;
+  tgLcpOptions o = tg_lcp_default();
+  o.bounce_gradient = true;
+  tgModel *m = tgt_ball();
+  for (int rule = 0; rule < 2; rule++) {
+    o.contact_rule = (tgContactRule)rule;
+    tgContact *c = tg_contact_create(m, "lcp", &o.of, NULL);
+    assert_non_null(c);
+    const char *told = tg_contact_warning(c, 0);
+    if (rule == TG_RULE_TOUCHING) assert_null(told);
+    else check_true(told != NULL && strstr(told, "bounce_gradient") != NULL, "not told");
+    tg_contact_free(c);
+  }
+  tg_model_free(m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_two_balls), cmocka_unit_test(test_swap),
                                      cmocka_unit_test(test_boxes), cmocka_unit_test(test_groups),
-                                     cmocka_unit_test(test_motions), cmocka_unit_test(test_parameters)};
+                                     cmocka_unit_test(test_motions), cmocka_unit_test(test_parameters),
+                                     cmocka_unit_test(told_where_it_does_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

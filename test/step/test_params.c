@@ -115,8 +115,8 @@ static void test_rods(void **state) {
 
 static void test_scenes(void **state) {
   (void)state;
+  tgtParamSeen seen = {0};
   for (int scene = 0; scene < TGS_COUNT; scene++) {
-    tgtParamSeen seen = {0};
     tgError e;
     tgModel *m = tgs_model((tgsScene)scene, &e);
     tgContact *contact = tg_contact_create(m, "lcp", NULL, &e);
@@ -131,11 +131,11 @@ static void test_scenes(void **state) {
       tgt_unequal(s);
       assert_true(tgt_check_params(s, h, &r, tolerance, zero_block, what, &seen));
     }
-    report(tgs_name((tgsScene)scene), &seen);
     tg_sim_free(s);
     tg_contact_free(contact);
     tg_model_free(m);
   }
+  report("scenes", &seen);
 }
 
 // an explicit pair's own friction and restitution, sliding and bouncing; with the geoms' equal numbers the label says one-sided

@@ -11,6 +11,8 @@ bool tgi_models_file(const char *name, char *path, size_t size) {
   tgi_cli_own_folder(exe, sizeof exe);
   if (folder != NULL) snprintf(path, size, "%s/%s", folder, name);
   else snprintf(path, size, "%s/../../models/%s", exe, name);
+  // of an installed program
+  if (folder == NULL && access(path, R_OK) != 0) snprintf(path, size, "%s/../share/tangere/models/%s", exe, name);
   if (access(path, R_OK) == 0) return true;
   tgi_cli_say("tangere: %s is not there; set TANGERE_MODELS to the folder models/ of the source", path);
   return false;

@@ -57,10 +57,7 @@ static size_t pool_bytes(const tgCapacity *z) {
 
 // the problem of velocities, and that of positions where the rule has one
 enum { PROBLEMS = 2 };
-static int problems(const tgContact *c) {
-  bool closing = ((const tgImpulseOptions *)(const void *)c->options)->contact_rule == TG_RULE_CLOSING;
-  return closing || c->kind->two_problems ? PROBLEMS : 1;
-}
+static int problems(const tgContact *c) { return tgi_contact_closes(c) || c->kind->two_problems ? PROBLEMS : 1; }
 
 // all but the solver's scratch
 static void place_work(const tgCapacity *z, tgLayout *l, tgiLcpWork **work) {
@@ -101,6 +98,8 @@ size_t tgi_lcp_solver_bytes(const tgContact *c, const tgCapacity *z) {
 
 static tgStatus prepare(tgContact *c, tgError *error) {
   const tgLcpOptions *o = (const tgLcpOptions *)(const void *)c->options;
+  if (o->bounce_gradient && tgi_contact_closes(c))
+    tgi_contact_warn(c, "bounce_gradient does nothing by contact_rule closing, where the gradient goes through the times of impacts");
   if (o->detection != TG_DETECTION_SOFT) return TG_OK;   // every geom of a model is a plane, a sphere, a capsule or has a convex hull
   TG_TRY(tgi_soft_clouds_make(c->model, o->spacing, o->eps1, o->eps2, &c->alloc, &c->soft, error));
   c->scratch = c->soft->scratch;
@@ -225,6 +224,12 @@ const tgRowSolver tgi_lcp_rows = {
     .side = tgi_lcp_side,
 };
 
+// of a step that is cut, summed over its parts
+static int touches(const tgSim *s) { return s->npart > 1 ? tgi_touches_summed(s) : tgi_rows_touches(s); }
+static bool touch(const tgSim *s, int i, tgContactForce *out) {
+  return s->npart > 1 ? tgi_touch_summed(s, i, out) : tgi_rows_touch(s, i, out);
+}
+
 const tgContactModel tgi_lcp_model = {
     .word = "lcp",
     .stepper = "impulse",
@@ -233,8 +238,8 @@ const tgContactModel tgi_lcp_model = {
     .prepare = prepare,
     .release = release,
     .nonsmooth = tgi_lcp_nonsmooth,
-    .touches = tgi_rows_touches,
-    .touch = tgi_rows_touch,
+    .touches = touches,
+    .touch = touch,
     .rigid = true,
     .rows = &tgi_lcp_rows,
 };

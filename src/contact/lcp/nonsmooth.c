@@ -85,20 +85,6 @@ static double speed_to_switch(const tgSim *s, int i) {
   return cls == TGI_LCP_F ? Aii * fabs(bound - fabs(f)) : w;
 }
 
-// Ties that the solver finds are relative to the forces and speeds of the problem. Where those are all next to nothing
-// (free fall with joints that rest on their limits) a move of 1e-9 m or a push of 1e-9 m/s switches a row all the
-// same: the least speed is absolute. A move acts by the share of the gap that a step removes, on the row itself and
-// through it on the others.
-static void nonsmooth_rows(const tgSim *s, double rate, tgGradInfo *info) {
-  const tgiLcpWork *w = tgi_lcp_work(s);
-  double least = tie_speed + tie_gap * rate;
-  char label[200];
-  for (int i = 0; i < s->nrow; i++) {
-    if (w->tie[i] || speed_to_switch(s, i) <= least)
-      add_tie(info, "contact force at a switch", unnamed(info) ? tgi_row_label(s, i, label, sizeof label) : NULL);
-  }
-}
-
 // Numbers in -0.5 .. 0.5 by chance, of which one vector stands for all. A regular sequence would not do: an arithmetic
 // progression is orthogonal to (1, -1, -1, 1), which the four feet of a symmetrical robot have.
 static void uneven(tgReal *x, int n) {
@@ -109,6 +95,56 @@ static double largest(const tgReal *x, int n) {
   double most = 0;
   for (int i = 0; i < n; i++) most = fmax(most, fabs(tgRe(x[i])));
   return most;
+}
+
+// u (nv) without what the rows that hold in the island let through: J u = 0 of them
+static void hold(const tgSim *s, int island, tgReal *u, tgReal *f) {
+  const tgiLcpIsland *k = &tgi_lcp_work(s)->island[island];
+  const int *row = s->rows->island_row + s->rows->island_adr[island];
+  int n = k->problem.n, nk = k->lcp.nk;
+  tgReal *fk = f + n;
+  for (int a = 0; a < nk; a++) fk[a] = -tgi_row_dot(s, s->rows->J, row[k->lcp.k[a]], u);
+  tgi_lcp_apply(&k->lcp, fk, fk);
+  tgi_lcp_expand(&k->lcp, fk, f);
+  for (int a = 0; a < n; a++) tgi_row_add(s, s->rows->MiJ, row[a], f[a], u);
+}
+
+static bool has_bias(const tgSim *s, int i) {
+  return tgRe(s->rows->rate[i]) != 0 || tgRe(s->rows->bounce[i]) != 0 || tgRe(s->rows->drift[i]) != 0;
+}
+
+// Row i could part or slide and stands still because the others that hold let its bodies no way to move, about this state too: whatever
+// is said of it, they stand still. A chance velocity stands for all.
+static bool held_by_others(tgSim *s, int i) {
+  int island = s->rows->island[i], cls = s->rows->class[i], left = 0;
+  const int *span = s->rows->span + 4 * (size_t)i, *row = s->rows->island_row + s->rows->island_adr[island];
+  int n = tgi_lcp_work(s)->island[island].problem.n;
+  if (cls != TGI_LCP_N && cls != TGI_LCP_H && cls != TGI_LCP_L) return false;
+  for (int a = 0; a < n; a++)
+    if (has_bias(s, row[a])) return false;
+  size_t mark = tgi_stack_mark(s);
+  tgReal *u = tgi_stack_real(s, (size_t)s->m.nv), *f = tgi_stack_real(s, 2 * (size_t)n);
+  if (u == NULL || f == NULL) return false;
+  uneven(u, s->m.nv);
+  hold(s, island, u, f);
+  for (int side = 0; side < 2; side++)
+    for (int d = span[2 * side]; d < span[2 * side + 1]; d++) left += fabs(tgRe(u[d])) > 1e-9;
+  tgi_stack_free(s, mark);
+  return left == 0;
+}
+
+// Ties that the solver finds are relative to the forces and speeds of the problem. Where those are all next to nothing
+// (free fall with joints that rest on their limits) a move of 1e-9 m or a push of 1e-9 m/s switches a row all the
+// same: the least speed is absolute. A move acts by the share of the gap that a step removes, on the row itself and
+// through it on the others.
+static void nonsmooth_rows(const tgSim *s, double rate, tgGradInfo *info) {
+  const tgiLcpWork *w = tgi_lcp_work(s);
+  double least = tie_speed + tie_gap * rate;
+  char label[200];
+  for (int i = 0; i < s->nrow; i++) {
+    if ((w->tie[i] || speed_to_switch(s, i) <= least) && !held_by_others((tgSim *)(uintptr_t)s, i))
+      add_tie(info, "contact force at a switch", unnamed(info) ? tgi_row_label(s, i, label, sizeof label) : NULL);
+  }
 }
 
 // Redundant rows act on each other without an effect by forces f0, J' f0 = 0. Where that ends as bodies move, so does the redundancy,
@@ -123,10 +159,7 @@ static bool rank_moves(tgSim *s, int island) {
   if (!k->lcp.deficient || y == NULL || f == NULL || u == NULL) return false;
   uneven(u, nv);
   double size = largest(u, nv);   // what is left of u may be nothing but rounding
-  for (int a = 0; a < nk; a++) fk[a] = -tgi_row_dot(s, s->rows->J, row[k->lcp.k[a]], u);
-  tgi_lcp_apply(&k->lcp, fk, fk);
-  tgi_lcp_expand(&k->lcp, fk, f);
-  for (int a = 0; a < n; a++) tgi_row_add(s, s->rows->MiJ, row[a], f[a], u);
+  hold(s, island, u, f);
   uneven(fk, nk);
   tgi_lcp_project(&k->lcp, fk, fk);
   tgi_lcp_expand(&k->lcp, fk, f);
