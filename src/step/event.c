@@ -334,7 +334,7 @@ static tgStatus next_piece(tgSim *s, tgReal *rest) {
 static tgStatus run(tgSim *s, double h) {
   tgiEvents *e = tgi_events(s);
   tgReal rest = h;
-  e->n = 0;
+  e->n = e->looks = 0;
   for (int d = 0; d < s->m.nv; d++) e->stalled[d] = INT_MAX;
   s->nedge = s->nchoice = 0;
   tgi_touches_begin(s);

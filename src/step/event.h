@@ -35,6 +35,7 @@ typedef struct tgiPiece {
 /// What the stepper keeps of a step: its pieces, and of each where it starts and what was solved for.
 typedef struct tgiEvents {
   int n, nheld, nclosed;
+  int looks;             // at pairs, in all searches of the step
   tgiPiece *piece;       // TGI_PIECES
   tgReal *q, *v;         // TGI_PIECES x nq, nv
   tgReal *s, *t;         // TGI_PIECES: length solved for, and run through

@@ -205,6 +205,7 @@ tgStatus tgi_event_search(tgSim *s, const tgiFlight *path, tgiWho *who, double *
   list_closed(s);
   f.nclosed = e->nclosed;
   tgStatus status = tgi_first_contact(s, path, &f);
+  e->looks += f.looks;
   if (status == TG_ERR_CAPACITY) return tgi_no_room(s, "search for contacts");
   TG_TRY(status);
   first_limit(&k);
