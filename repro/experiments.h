@@ -36,6 +36,8 @@ bool tgi_reproduce_motions(tgRun *run);
 bool tgi_reproduce_prisms(tgRun *run);
 bool tgi_reproduce_impacts(tgRun *run);
 bool tgi_reproduce_force_profile(tgRun *run);
+bool tgi_reproduce_drop(tgRun *run);
+bool tgi_reproduce_roll(tgRun *run);
 bool tgi_reproduce_push_t(tgRun *run);
 
 extern const tgExperiment tgi_reproductions[];

@@ -72,6 +72,36 @@ static const tgBand prism_bands[] = {
     {"frictionless_steps", '<', 0, "", NONE},
 };
 
+// figure 2 of [damped], without figures; bands from what a prototype of the equations gave
+static const tgBand drop_bands[] = {
+    {"midpoint_0.variation", '>', 2, "m", NONE},
+    {"midpoint_0.sign_changes", '>', 80, "", NONE},
+    {"midpoint_0.steepest", '>', 100, "", NONE},
+    {"midpoint_0.3.variation", '<', 1e-3, "m", NONE},
+    {"midpoint_1.5.variation", '<', 1e-9, "m", NONE},
+    {"midpoint_1.5.steepest", '<', 1e-6, "", NONE},
+    {"midpoint_9.variation", '<', 3e-4, "m", NONE},
+    {"midpoint_9.sign_changes", '<', 0, "", NONE},
+    {"end_0.variation", '<', 1e-6, "m", NONE},
+    {"penalty_1e4.midpoint_0.sign_changes", '>', 20, "", NONE},
+    {"penalty_1e4.midpoint_1.5.variation", '<', 1e-9, "m", NONE},
+    {"penalty_1e4.midpoint_1.5.sign_changes", '<', 0, "", NONE},
+    {"penalty_1e5.midpoint_1.5.variation", '<', 1e-9, "m", NONE},
+    {"barrier.midpoint_0.variation", '>', 0.05, "m", NONE},
+    {"barrier.midpoint_1.5.variation", '<', 1e-3, "m", NONE},
+    {"gradient_error", '<', 1e-8, "", NONE},
+    {"rebound.midpoint.spread", '>', 0.5, "", NONE},
+    {"rebound.end.most", '<', 0.03, "", NONE},
+};
+
+// figure 3 of [damped], whose explicit damper at 63 ms a prototype brought to 0.302 m; 1.3 times that
+static const tgBand roll_bands[] = {
+    {"points.tau_15ms.way", '>', 0.39, "m", NONE},
+    {"radius.tau_0.error", '<', 1e-6, "m", NONE},
+    {"radius.tau_15ms.error", '<', 1e-6, "m", NONE},
+    {"radius.tau_63ms.error", '<', 1e-6, "m", NONE},
+};
+
 // [barrier] table 2
 static const tgBand stack_bands[] = {
     {"paper.mu1e-6.stable_s", '>', 10, "s", NONE},
@@ -200,6 +230,10 @@ const tgExperiment tgi_reproductions[] = {
     {"SM-R3", "a T pushed by a finger: five control sequences found in MuJoCo, rolled out open loop here, and the same "
               "goals found by gradient", tgi_reproduce_push_t,
      BANDS(push_t_bands)},
+    {"DA-R1", "a particle falls on a floor: where it is after a second over the height it fell from, for each law, both rules, with and "
+              "without the damped gap", tgi_reproduce_drop, BANDS(drop_bands)},
+    {"DA-R2", "bodies roll: a ball of one proxy, one of 42 points, a lump, under several damping times", tgi_reproduce_roll,
+     BANDS(roll_bands)},
     {"TO-R3", "prisms slide and stop, two cubes collide and come to rest together: friction at every step", tgi_reproduce_prisms,
      BANDS(prism_bands)},
     {"X-8", "impacts as the step shrinks: value and gradient of motions whose truth is known, and of a cube's toss",

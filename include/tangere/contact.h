@@ -159,6 +159,29 @@ TG_API const char *tg_contact_word(const tgContact *contact);
 TG_API const tgContactOptions *tg_contact_options(const tgContact *contact);
 /// What the contact model has to say against options that it takes all the same, a sentence each; NULL past the last.
 TG_API const char *tg_contact_warning(const tgContact *contact, int i);
+/// Between two geoms, what contact goes by where it is a force of their gap (`damped`), as made of the options and the model.
+typedef struct tgContactLaw {
+  int geom1, geom2;        ///< whose
+  double weight;           ///< of the lighter of their two trees, carried at the resting gap [N]
+  double resting_gap;      ///< [m]
+  double strength;         ///< of the law: of `perturbed` sigma [J], of `penalty` its stiffness [N/m], of `barrier` its factor [N/m]
+  double stiffness;        ///< at the resting gap [N/m]
+  double damping_time;     ///< tau, of steps of size h [s]
+} tgContactLaw;
+/// Number i of them; false past the last, or where the contact model has no such numbers.
+TG_API bool tg_contact_law(const tgContact *contact, int i, double h, tgContactLaw *law);
+/// The distances on a grid that stand for a mesh, one for all geoms with that mesh and scale. They are kept with the model: other contact
+/// models made for it with the same `mesh` and `mesh_cells` share them, until it is freed.
+typedef struct tgContactGrid {
+  int geom;                ///< the first of them
+  int nodes[3];            ///< along its axes
+  double spacing;          ///< [m]
+  double error;            ///< largest found near the surface [m]
+  double depth;            ///< of the deepest node [m]
+  size_t bytes;            ///< memory
+} tgContactGrid;
+/// Number i of them; false past the last.
+TG_API bool tg_contact_grid(const tgContact *contact, int i, tgContactGrid *grid);
 /// Is a motion under the contact model of that word free of intersections? Bodies then never touch, and a start where
 /// they do is TG_ERR_INVALID. false: they may touch and overlap, or there is no such word.
 TG_API bool tg_contact_intersection_free(const char *word);

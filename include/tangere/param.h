@@ -14,15 +14,18 @@ extern "C" {
 /// One thread at a time.
 typedef struct tgParamGrad tgParamGrad;
 
-/// Parameters by name; names NULL: every parameter that has a derivative. allocator NULL: malloc. NULL: error (may be
-/// NULL) names the parameter that the model does not have (TG_ERR_ARG) or that has no derivative
-/// (TG_ERR_UNSUPPORTED), or memory is short.
+/// Parameters by name; names NULL: every parameter that has a derivative, which without a contact model is not known of all (see
+/// tg_param_grad_left_out). allocator NULL: malloc. NULL: error (may be NULL) names the parameter that the model does not have (TG_ERR_ARG)
+/// or that has no derivative (TG_ERR_UNSUPPORTED), or memory is short.
 TG_API tgParamGrad *tg_param_grad_create(const tgModel *model, const char *const *names, int n,
                                          const tgAllocator *allocator, tgError *error);
 /// The same of the model that the contact model is bound to, and of the contact model's own numbers ("contact.weight";
 /// tg_contact_param_name lists them). For simulations under this contact model alone.
 TG_API tgParamGrad *tg_param_grad_create_contact(const tgContact *contact, const char *const *names, int n,
                                                  const tgAllocator *allocator, tgError *error);
+/// Of a gradient of every parameter, number i of those that were left out since they have no derivative under the contact model with its
+/// options, as tg_contact_param_name's that are 0 and follow from others; NULL past the last. error (may be NULL): why.
+TG_API const char *tg_param_grad_left_out(const tgParamGrad *grad, int i, tgError *error);
 TG_API void tg_param_grad_free(tgParamGrad *grad);
 /// Sets all to zero. The calls that take a tgParamGrad add to it.
 TG_API void tg_param_grad_clear(tgParamGrad *grad);

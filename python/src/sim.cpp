@@ -324,6 +324,39 @@ static Array body_jacobian(Sim &s, nb::handle body, nb::handle point) {
   return array;
 }
 
+static nb::list contact_laws(const Sim &s) {
+  nb::list list;
+  tgContactLaw x;
+  for (int i = 0; s.contact && tg_contact_law(s.contact->contact, i, s.dt, &x); i++) {
+    nb::dict one;
+    one["geom1"] = x.geom1;
+    one["geom2"] = x.geom2;
+    one["weight"] = x.weight;
+    one["resting_gap"] = x.resting_gap;
+    one["strength"] = x.strength;
+    one["stiffness"] = x.stiffness;
+    one["damping_time"] = x.damping_time;
+    list.append(one);
+  }
+  return list;
+}
+
+static nb::list contact_grids(const Sim &s) {
+  nb::list list;
+  tgContactGrid x;
+  for (int i = 0; s.contact && tg_contact_grid(s.contact->contact, i, &x); i++) {
+    nb::dict one;
+    one["geom"] = x.geom;
+    one["nodes"] = nb::make_tuple(x.nodes[0], x.nodes[1], x.nodes[2]);
+    one["spacing"] = x.spacing;
+    one["error"] = x.error;
+    one["depth"] = x.depth;
+    one["bytes"] = x.bytes;
+    list.append(one);
+  }
+  return list;
+}
+
 template <class T> void bind_label(nb::class_<T> &c) {
   c.def_ro("label", &T::label, "'exact', 'one-sided', 'smoothed', 'surrogate' or 'unstable'.")
       .def_ro("reason", &T::reason, "Why it is not exact: the first tie's geoms or joint; '' when it is.")
@@ -402,6 +435,15 @@ void bind_sim(nb::module_ &m) {
       .def_prop_ro("contact", [](const Sim &s) { return s.contact ? std::string(tg_contact_word(s.contact->contact))
                                                 : std::string("none"); },
                    "Word of its contact model.")
+      .def("contact_laws", &contact_laws, nb::sig("def contact_laws(self) -> list[dict[str, typing.Any]]"),
+           "What contact of each two geoms goes by under a force of their gap ('damped'): 'geom1', 'geom2', the 'weight' [N] that is "
+           "carried at 'resting_gap' [m],\n"
+           "the law's 'strength' (of 'perturbed' sigma [J], of the others [N/m]), 'stiffness' there [N/m], and 'damping_time' tau [s]. "
+           "Of the options; else [].")
+      .def("contact_grids", &contact_grids, nb::sig("def contact_grids(self) -> list[dict[str, typing.Any]]"),
+           "The grids of distances that stand for meshes under 'damped': 'geom' (the first of those that share one), 'nodes', 'spacing' "
+           "[m], the 'error' found near\n"
+           "the surface [m], 'depth' of the deepest node [m], 'bytes'.")
       .def_prop_ro("interrupted", [](const Sim &s) { return s.interrupted; },
                    "The Rollout that Ctrl-C ended, with the steps that it had; None.")
       .def("step", &step, nb::arg("u") = nb::none(),

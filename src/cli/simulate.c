@@ -26,6 +26,46 @@ static void falls_hint(const tgCli *cli, const tgModel *model, const tgCliTrajec
                 "the root link of a URDF", tg_model_name(model, TG_THING_BODY, 1), -speed);
 }
 
+static json_t *geom_name(const tgModel *m, int g) {
+  const char *name = tg_model_name(m, TG_THING_GEOM, g);
+  return name[0] != '\0' ? json_string(name) : json_integer(g);
+}
+
+// what forces of gaps go by, and the grids that stand for meshes: into the JSON, and the range of it said
+static void contact_numbers(json_t *json, const tgModel *m, const tgContact *c, double h) {
+  tgContactLaw x, low, high;
+  tgContactGrid g;
+  json_t *laws = json_array(), *grids = json_array();
+  for (int i = 0; tg_contact_law(c, i, h, &x); i++) {
+    if (i == 0) low = high = x;
+    const double *at[] = {&x.resting_gap, &x.strength, &x.stiffness, &x.damping_time};
+    double *from[] = {&low.resting_gap, &low.strength, &low.stiffness, &low.damping_time};
+    double *to[] = {&high.resting_gap, &high.strength, &high.stiffness, &high.damping_time};
+    for (int k = 0; k < 4; k++) {
+      *from[k] = fmin(*from[k], *at[k]);
+      *to[k] = fmax(*to[k], *at[k]);
+    }
+    json_array_append_new(laws, json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:f}", "geom1", geom_name(m, x.geom1), "geom2",
+                                          geom_name(m, x.geom2), "weight", x.weight, "resting_gap", x.resting_gap, "strength", x.strength,
+                                          "stiffness", x.stiffness, "damping_time", x.damping_time));
+  }
+  for (int i = 0; tg_contact_grid(c, i, &g); i++) {
+    tgi_cli_say("geom %d '%s': field of %d x %d x %d distances %.3g m apart, %.2g MB, off by up to %.2g m", g.geom,
+                tg_model_name(m, TG_THING_GEOM, g.geom), g.nodes[0], g.nodes[1], g.nodes[2], g.spacing, 1e-6 * (double)g.bytes, g.error);
+    json_array_append_new(grids, json_pack("{s:o, s:[i,i,i], s:f, s:f, s:f, s:I}", "geom", geom_name(m, g.geom), "nodes", g.nodes[0],
+                                           g.nodes[1], g.nodes[2], "spacing", g.spacing, "error", g.error, "depth", g.depth, "bytes",
+                                           (json_int_t)g.bytes));
+  }
+  if (json_array_size(laws) > 0)
+    tgi_cli_say("%zu pairs of geoms: resting gap %.3g to %.3g m, strength %.3g to %.3g, stiffness %.3g to %.3g N/m, damping time %.3g to "
+                "%.3g s", json_array_size(laws), low.resting_gap, high.resting_gap, low.strength, high.strength, low.stiffness,
+                high.stiffness, low.damping_time, high.damping_time);
+  if (json_array_size(laws) > 0) json_object_set(json, "contact_laws", laws);
+  if (json_array_size(grids) > 0) json_object_set(json, "contact_grids", grids);
+  json_decref(laws);
+  json_decref(grids);
+}
+
 static int run(const tgCli *cli, const tgModel *model, const tgContact *contact) {
   tgError error = {0};
   tgSim *sim = tg_sim_create(model, contact, NULL, &error);
@@ -61,6 +101,7 @@ static int run(const tgCli *cli, const tgModel *model, const tgContact *contact)
     json_array_append_new(v, json_real(t.v[(size_t)t.steps * (size_t)tg_model_nv(model) + (size_t)i]));
   for (int i = 0; i < tg_model_na(model); i++)
     json_array_append_new(act, json_real(t.act[(size_t)t.steps * (size_t)tg_model_na(model) + (size_t)i]));
+  contact_numbers(json, model, contact, h);
   json_object_set_new(json, "least_distance", isfinite(t.least) ? json_real(t.least) : json_null());
   if (isfinite(t.stable)) json_object_set_new(json, "stable_step", json_real(t.stable));
   if (isfinite(t.stable)) json_object_set_new(json, "unstable_steps", json_integer(t.unstable));

@@ -72,6 +72,31 @@ const char *tg_contact_warning(const tgContact *contact, int i) {
   return contact != NULL && i >= 0 && i < contact->nwarning ? contact->warning[i] : NULL;
 }
 
+bool tg_contact_law(const tgContact *contact, int i, double h, tgContactLaw *law) {
+  return contact != NULL && contact->kind->pair_law != NULL && i >= 0 && contact->kind->pair_law(contact, i, h, law);
+}
+
+bool tg_contact_grid(const tgContact *contact, int i, tgContactGrid *grid) {
+  return contact != NULL && contact->kind->grid != NULL && i >= 0 && contact->kind->grid(contact, i, grid);
+}
+
+static tgStatus differentiable(const tgContact *c, const tgSim *s, const char *name, tgError *error) {
+  for (const char *const *d = c->kind->derived; d != NULL && *d != NULL; d++) {
+    int i = tgi_contact_number_at(c, *d);
+    if (strcmp(c->number[i]->is.parameter, name) != 0) continue;
+    if ((s != NULL ? tgRe(s->contact_number[i]) : tg_contact_get(c->options, *d)) > 0) return TG_OK;
+    return tgi_error(error, TG_ERR_UNSUPPORTED, "%s is 0: the number follows from others and has no derivative; give it a value.", name);
+  }
+  return c->kind->differentiable != NULL ? c->kind->differentiable(c, name, error) : TG_OK;
+}
+
+tgStatus tgi_contact_differentiable(tgSim *s, const tgParamGrad *p) {
+  const tgContact *c = s->contact_model;
+  for (int i = 0; i < c->nnumber; i++)
+    if (p->number[i] != NULL) TG_TRY(differentiable(c, s, c->number[i]->is.parameter, &s->error));
+  return p->hull_vert != NULL ? differentiable(c, s, "hull_vert", &s->error) : TG_OK;
+}
+
 const tgContactModel *tgi_contact_named(const char *word, tgError *error) {
   char words[256];
   for (int i = 0; tgi_contact_table(i) != NULL; i++)
@@ -93,7 +118,8 @@ tgContact *tgi_contact_create(const tgModel *model, const tgContactModel *kind, 
     tgi_error(error, TG_ERR_MEMORY, "No memory for the contact model '%s'.", kind->word);
     return NULL;
   }
-  *c = (tgContact){.model = model, .alloc = alloc, .kind = kind, .stepper = stepper, .solver_bytes = kind->solver_bytes};
+  *c = (tgContact){.model = model, .alloc = alloc, .kind = kind, .stepper = stepper, .solver_bytes = kind->solver_bytes,
+                   .differentiable = differentiable};
   tgi_contact_options(c, o, c + 1);
   tgi_contact_numbers(c);
   if (stepper->supports(c, error) < 0 || kind->prepare(c, error) < 0) {

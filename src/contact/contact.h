@@ -132,6 +132,13 @@ typedef struct tgContactModel {
   void (*nonsmooth)(const tgSim *s, double h, tgGradInfo *info);
   /// The same of the parameters that p asks for, added to those of the step.
   void (*param_nonsmooth)(const tgSim *s, const tgParamGrad *p, tgGradInfo *info);
+  /// Numbers that follow from others where they are 0, and then have no derivative; ended by NULL. NULL: there are none.
+  const char *const *derived;
+  /// The same of a parameter of the model, `name`: tgContact.differentiable. NULL: all have one.
+  tgStatus (*differentiable)(const tgContact *c, const char *name, tgError *error);
+  /// See tg_contact_law and tg_contact_grid; NULL: there are none.
+  bool (*pair_law)(const tgContact *c, int i, double h, tgContactLaw *out);
+  bool (*grid)(const tgContact *c, int i, tgContactGrid *out);
   /// Right after a step, the contact forces it was made with: how many there are at most, and number i; false: it is
   /// none. NULL both: they are not told.
   int (*touches)(const tgSim *s);
@@ -145,6 +152,8 @@ typedef struct tgContactModel {
   const tgLaw *law;
 } tgContactModel;
 
+/// Refuses, by name, a parameter of p that has no derivative under s's contact model.
+tgStatus tgi_contact_differentiable(tgSim *s, const tgParamGrad *p);
 /// Lists the options of c->kind that have a derivative in c->number.
 void tgi_contact_numbers(tgContact *c);
 

@@ -76,6 +76,7 @@ tgModel *tg_model_compile(tgDesc *desc, const tgAllocator *allocator, tgError *e
 void tg_model_free(tgModel *model) {
   if (model == NULL) return;
   tgAllocator a = model->alloc;
+  tgi_model_keep_free(model);
   a.free(a.ctx, model->block);
 }
 

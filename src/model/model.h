@@ -9,8 +9,19 @@
 #include "math/real.h"
 #include "tangere/model.h"
 
+enum { TGI_KEPT_KEY = 6 };
+/// Something made of a model alone, which whatever is bound to the model shares: it never changes, and is freed with the model.
+typedef struct tgiKept {
+  const char *kind;                  // what it is
+  double key[TGI_KEPT_KEY];          // of what it is made, 0 where less tells it
+  void (*release)(struct tgiKept *kept, const tgAllocator *alloc);
+  struct tgiKept *next;
+} tgiKept;
+typedef struct tgiKeep { tgAllocator alloc; tgiKept *first; } tgiKeep;
+
 struct tgModel {
   tgAllocator alloc;
+  tgiKeep *keep;       // shared with copies of this struct
   int nq, nv, nu, na, nbody, njnt, ngeom, nsite, nmesh, nmeshvert, nmeshface, nhull, nhullvert, ntendon, nwrap, neq, npair, npairown, nkey;
   int nM;              // numbers of a matrix stored by trees (model/blocks.h)
   int row_width;       // dofs at most that a constraint row acts on: of two sets (dof_set)
@@ -41,6 +52,12 @@ static inline tgReal tgi_pair_number(const tgModel *m, int p, const tgReal *own,
 int tgi_pair_of(const tgModel *m, int geom1, int geom2);
 /// Restitution of pair p: the pair's own, else the larger of the two geoms'. geom as above.
 tgReal tgi_pair_restitution(const tgModel *m, int p, int *geom);
+/// What the model keeps of that kind and key, NULL: nothing yet. Threads may ask and give at once.
+tgiKept *tgi_model_kept(const tgModel *m, const char *kind, const double key[TGI_KEPT_KEY]);
+/// Gives it to the model, or releases it where there is one alike by now. Returns the one that is kept.
+tgiKept *tgi_model_keep(const tgModel *m, tgiKept *made);
+/// Frees all.
+void tgi_model_keep_free(const tgModel *m);
 /// Kind of thing that the rows of the array `name` belong to, by its prefix; false when there is none. Dofs belong
 /// to joints, hulls to meshes.
 bool tgi_model_rows_kind(const char *name, tgKindOfThing *kind);

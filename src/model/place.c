@@ -471,7 +471,9 @@ void tgi_model_layout(tgCompile *c, tgModel *m, tgLayout *l) {
 #undef TG_MODEL_SHARED
   hulls(c, m, l);
   names(c, m, l);
+  m->keep = tgi_place(l, 1, sizeof *m->keep);
   if (l->base == NULL) return;
+  *m->keep = (tgiKeep){.alloc = alloc};
   fill_option(c, m);
   fill_tree(c, m);
   fill_joints(c, m);

@@ -85,21 +85,33 @@ static tgStatus refuse(const tgModel *m, const tgContact *c, const char *name, t
                    "Parameter '%s' (%s) has no derivative; tg_param_name lists those that have one.", name, f.text);
 }
 
-static tgReal **slot(tgParamGrad *p, const Entry *e) { return (tgReal **)(void *)((char *)p + e->at); }
+static tgReal **slot(const tgParamGrad *p, const Entry *e) { return (tgReal **)((uintptr_t)p + e->at); }
+
+static bool differentiable(const tgContact *c, const char *name, tgError *error) {
+  return c == NULL || c->differentiable(c, NULL, name, error) == TG_OK;
+}
 
 static tgParamGrad *create(const tgModel *model, const tgContact *contact, const char *const *names, int n,
                            const tgAllocator *allocator, tgError *error) {
   Entry e[MOST_ENTRIES];
-  int known = entries(model, contact, e), chosen = names != NULL ? n : known;
+  int known = entries(model, contact, e), chosen = 0, choice[MOST_ENTRIES];
   size_t size = 0, place = 6 * ((size_t)model->nv + (size_t)model->nbody);
-  for (int k = 0; k < chosen; k++) {
-    int i = names == NULL ? k : entry_named(e, known, tgi_parameter_name(contact, names[k]));
+  for (int k = 0; k < known && names == NULL; k++)
+    if (differentiable(contact, e[k].name, NULL)) choice[chosen++] = k;
+  for (int k = 0; k < n && names != NULL; k++) {
+    int i = entry_named(e, known, tgi_parameter_name(contact, names[k]));
     if (i < 0) {
       refuse(model, contact, names[k], error);
       return NULL;
     }
-    size += (size_t)e[i].rows * (size_t)e[i].cols;
+    for (int j = 0; j < chosen; j++)
+      if (choice[j] == i) {
+        tgi_error(error, TG_ERR_ARG, "Parameter '%s' is named twice.", names[k]);
+        return NULL;
+      }
+    choice[chosen++] = i;
   }
+  for (int k = 0; k < chosen; k++) size += (size_t)e[choice[k]].rows * (size_t)e[choice[k]].cols;
   tgAllocator a = tgi_allocator(allocator);
   tgParamGrad *p = a.alloc(a.ctx, sizeof *p + (size + place) * sizeof(tgReal));
   if (p == NULL || size > INT32_MAX) {
@@ -111,20 +123,15 @@ static tgParamGrad *create(const tgModel *model, const tgContact *contact, const
   p->alloc = a;
   p->model = model;
   p->contact = contact;
+  p->all = names == NULL;
   p->size = (int)size;
   p->value = (tgReal *)(void *)(p + 1);
   p->S = p->value + size;
   p->X = p->S + 6 * (size_t)model->nv;
   tgReal *at = p->value;
   for (int k = 0; k < chosen; k++) {
-    int i = names == NULL ? k : entry_named(e, known, tgi_parameter_name(contact, names[k]));
-    if (*slot(p, &e[i]) != NULL) {
-      tgi_error(error, TG_ERR_ARG, "Parameter '%s' is named twice.", names[k]);
-      tg_param_grad_free(p);
-      return NULL;
-    }
-    *slot(p, &e[i]) = at;
-    at += (size_t)e[i].rows * (size_t)e[i].cols;
+    *slot(p, &e[choice[k]]) = at;
+    at += (size_t)e[choice[k]].rows * (size_t)e[choice[k]].cols;
   }
   p->places = p->body_pos != NULL || p->body_quat != NULL || p->jnt_pos != NULL || p->jnt_axis != NULL;
   tg_param_grad_clear(p);
@@ -162,6 +169,17 @@ tgReal *tg_param_grad_field(tgParamGrad *p, const char *name, int *rows, int *co
   if (rows != NULL) *rows = e[i].rows;
   if (cols != NULL) *cols = e[i].cols;
   return *slot(p, &e[i]);
+}
+
+const char *tg_param_grad_left_out(const tgParamGrad *p, int i, tgError *error) {
+  Entry e[MOST_ENTRIES];
+  int n = p != NULL && p->all ? entries(p->model, p->contact, e) : 0;
+  for (int k = 0; k < n; k++) {
+    if (*slot(p, &e[k]) != NULL || i-- > 0) continue;
+    differentiable(p->contact, e[k].name, error);
+    return e[k].name;
+  }
+  return NULL;
 }
 
 tgReal *tg_param_grad_values(tgParamGrad *p, int *size) {

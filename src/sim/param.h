@@ -10,6 +10,7 @@ struct tgParamGrad {
   tgAllocator alloc;
   const tgModel *model;
   const tgContact *contact;    // whose numbers may be chosen; NULL: no contact model's
+  bool all;                    // asked for without names
   int size;                    // of value
   tgReal *value;               // the chosen arrays, one after the other
   // into value; NULL when not chosen

@@ -83,6 +83,9 @@ struct tgContact {
   const tgiOptionList *list;           // of its model
   int nnumber;                         // options with a derivative, parameters of each sim
   const tgiOption *number[TG_CONTACT_NUMBERS];
+  /// Has the parameter `name` a derivative under this contact model, by the numbers of s or, where that is NULL, by its options?
+  /// TG_ERR_UNSUPPORTED: error (may be NULL) says why not.
+  tgStatus (*differentiable)(const struct tgContact *c, const tgSim *s, const char *name, tgError *error);
   int nwarning;
   char warning[TG_CONTACT_WARNINGS][200];
   double *limit_inertia;               // njnt + ntendon, of an explicit law: at qpos0, that the stiffness of their limits

@@ -222,7 +222,7 @@ static void test_pair(void **state) { (void)state; check_states("pair", pair, 20
 static void test_arm(void **state) { (void)state; check_states("arm", arm, 24); }
 static void test_tied(void **state) { (void)state; check_states("tied", tied, 10); }
 static void test_wedge(void **state) { (void)state; check_states("wedge", wedge, 12); }
-static void test_notched(void **state) { (void)state; check_states("notched", notched, 3); }
+static void test_notched(void **state) { (void)state; check_states("notched", notched, 12); }
 
 // ---- in parameters ----
 

@@ -1,6 +1,6 @@
 // distance_grid.c: see distance_grid.h.
 //
-// Distances by the tree of spheres around the faces, from one node to the next, which can differ by no more than they are apart. A node's
+// Distances by a tree of boxes around the faces, from one node to the next, whose nearest face is a first guess. A node's
 // sign is that of its neighbours where their distances together exceed the way between: no surface can cross it. Where none is, it is the
 // side of the nearest face, or, at an edge or a corner, the winding number's.
 #include "coll/surfaces/distance_grid.h"
@@ -21,8 +21,7 @@ typedef struct Solid {
   const tgiSurface *surface;
   const tgAllocator *alloc;
   tgiTree tree;
-  tgiTreeNumbers number;
-  tgReal *memory;
+  double *box;              // of the faces under a node: low and high ends
   const double *vert;
   tgiExactSurface exact;
 } Solid;
@@ -31,33 +30,65 @@ static void corners(const Solid *k, int f, double x[9]) {
   for (int i = 0; i < 9; i++) x[i] = k->vert[3 * k->surface->face[3 * f + i / 3] + i % 3];
 }
 
-static double outside_sphere(const Solid *k, int node, const double p[3]) {
-  double c[3] = {tgRe(k->number.centre[3 * node]), tgRe(k->number.centre[3 * node + 1]), tgRe(k->number.centre[3 * node + 2])};
-  return tgi_d3_distance(p, c) - tgRe(k->number.radius[node]);
+// square of the distance to a node's box
+static double outside(const Solid *k, int node, const double p[3]) {
+  const double *low = k->box + 6 * node, *high = low + 3;
+  double sum = 0;
+  for (int c = 0; c < 3; c++) {
+    double d = fmax(0, fmax(low[c] - p[c], p[c] - high[c]));
+    sum += d * d;
+  }
+  return sum;
 }
 
-// the nearest face, none farther than `most`; *near as of it
-static int nearest(const Solid *k, const double p[3], double most, tgiNearby *near) {
-  int stack[STACK], top = 0, face = -1;
-  stack[top++] = 0;
-  near->distance = most;
+static void make_boxes(Solid *k) {
+  for (int node = k->tree.nnode - 1; node >= 0; node--) {   // children come after their parent
+    double *low = k->box + 6 * node, *high = low + 3, x[9];
+    for (int c = 0; c < 3; c++) {
+      if (k->tree.tri[node] >= 0) {
+        corners(k, k->tree.tri[node], x);
+        low[c] = fmin(x[c], fmin(x[3 + c], x[6 + c]));
+        high[c] = fmax(x[c], fmax(x[3 + c], x[6 + c]));
+      } else {
+        const double *a = k->box + 6 * k->tree.child[2 * node], *b = k->box + 6 * k->tree.child[2 * node + 1];
+        low[c] = fmin(a[c], b[c]);
+        high[c] = fmax(a[3 + c], b[3 + c]);
+      }
+    }
+  }
+}
+
+static void look_at(const Solid *k, const double p[3], int f, int *face, tgiNearby *near) {
+  double x[9];
+  corners(k, f, x);
+  tgiNearby at = tgi_point_triangle(p, x);
+  if (!(at.distance < near->distance)) return;
+  *near = at;
+  *face = f;
+}
+
+// the nearest face; *near as of it. guess: a face that may be near, -1: none is known
+static int nearest(const Solid *k, const double p[3], int guess, tgiNearby *near) {
+  struct { int node; double square; } stack[STACK];
+  int top = 0, face = -1;
+  near->distance = INFINITY;
+  if (guess >= 0) look_at(k, p, guess, &face, near);
+  stack[top].node = 0;
+  stack[top++].square = outside(k, 0, p);
   while (top > 0) {
-    int node = stack[--top];
-    if (outside_sphere(k, node, p) > near->distance) continue;
+    int node = stack[--top].node;
+    if (stack[top].square > near->distance * near->distance) continue;
     if (k->tree.tri[node] >= 0) {
-      double x[9];
-      corners(k, k->tree.tri[node], x);
-      tgiNearby at = tgi_point_triangle(p, x);
-      if (face >= 0 && !(at.distance < near->distance)) continue;
-      if (at.distance > near->distance) continue;
-      *near = at;
-      face = k->tree.tri[node];
+      look_at(k, p, k->tree.tri[node], &face, near);
       continue;
     }
-    int a = k->tree.child[2 * node], b = k->tree.child[2 * node + 1];
-    bool first = outside_sphere(k, a, p) <= outside_sphere(k, b, p);
-    stack[top++] = first ? b : a;
-    stack[top++] = first ? a : b;
+    const int *child = k->tree.child + 2 * node;
+    double far[2] = {outside(k, child[0], p), outside(k, child[1], p)};
+    for (int i = 0; i < 2; i++) {   // the nearer on top
+      int c = (far[0] <= far[1]) == (i == 0);
+      stack[top].node = child[c];
+      stack[top++].square = far[c];
+    }
   }
   return face;
 }
@@ -65,18 +96,15 @@ static int nearest(const Solid *k, const double p[3], double most, tgiNearby *ne
 static void close_solid(Solid *k) {
   if (k->exact.face != NULL) tgi_exact_free(&k->exact);
   if (k->tree.child != NULL) tgi_tree_free(&k->tree);
-  k->alloc->free(k->alloc->ctx, k->memory);
+  k->alloc->free(k->alloc->ctx, k->box);
 }
 
 static tgStatus open_solid(const tgiSurface *surface, const double *vert, const double size[3], const tgAllocator *a, Solid *k) {
-  tgReal scale[3] = {size[0], size[1], size[2]};
-  *k = (Solid){.surface = surface, .alloc = a};
+  *k = (Solid){.surface = surface, .alloc = a, .vert = vert};
   TG_TRY(tgi_tree_make(surface, size, a, &k->tree));
-  k->memory = a->alloc(a->ctx, tgi_size_mul(tgi_tree_reals(surface, &k->tree), sizeof *k->memory));
-  if (k->memory == NULL) return TG_ERR_MEMORY;
-  k->number = tgi_tree_place(surface, &k->tree, k->memory);
-  tgi_tree_numbers(surface, &k->tree, TGI_TREE_PAPER, TGI_CLIMB_DEFAULT, scale, &k->number);
-  k->vert = vert;
+  k->box = a->alloc(a->ctx, tgi_size_mul(6 * (size_t)k->tree.nnode, sizeof *k->box));
+  if (k->box == NULL) return TG_ERR_MEMORY;
+  make_boxes(k);
   TG_TRY(tgi_exact_make(vert, surface->nvert, surface->face, surface->nface, a, &k->exact));
   tgi_exact_pose(&k->exact, vert);
   return TG_OK;
@@ -124,22 +152,21 @@ static bool lay_out(const double *vert, int nvert, int cells, tgiDistanceGrid *g
 }
 
 static void distances(const Solid *k, tgiDistanceGrid *g) {
-  double before = INFINITY;
+  int face = -1;
   for (size_t at = 0; at < count(g); at++) {
     int i[3];
     double p[3];
     tgiNearby near;
     node_of(g, at, i);
     place_of(g, i, p);
-    if (i[2] == 0) before = INFINITY;
-    nearest(k, p, (before + g->spacing) * (1 + 1e-9), &near);
-    g->coef[at] = before = near.distance;
+    face = nearest(k, p, face, &near);
+    g->coef[at] = near.distance;
   }
 }
 
 static bool inside(const Solid *k, const double p[3]) {
   tgiNearby near;
-  int f = nearest(k, p, INFINITY, &near);
+  int f = nearest(k, p, -1, &near);
   if (near.feature_b != TGI_FACE) return tgi_surface_winding(&k->exact, p) > 0.5;
   double x[9], u[3], v[3], n[3], d[3];
   corners(k, f, x);
@@ -242,6 +269,7 @@ static double steepest(const tgiDistanceGrid *g) {
 // on the surface, and amid the cells that are near it
 static double error_of(const Solid *k, const tgiDistanceGrid *g) {
   double most = 0;
+  int face = -1;
   for (size_t at = 0; at < count(g); at++) {
     int i[3];
     double p[3];
@@ -256,7 +284,8 @@ static double error_of(const Solid *k, const tgiDistanceGrid *g) {
     }
     if (!good) continue;
     tgi_distance_grid_at(g, x, 0, &value, NULL, NULL);
-    if (fabs(tgRe(value)) > g->spacing || nearest(k, p, 4 * g->spacing, &near) < 0) continue;
+    if (fabs(tgRe(value)) > g->spacing) continue;
+    face = nearest(k, p, face, &near);
     most = fmax(most, fabs(fabs(tgRe(value)) - near.distance));
   }
   for (int f = 0; f < k->surface->nface; f++) {

@@ -4,6 +4,7 @@
 #include "contact/damped/damped.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "math/spatial.h"
 
@@ -56,6 +57,48 @@ static void param_nonsmooth(const tgSim *s, const tgParamGrad *p, tgGradInfo *in
   }
 }
 
+// ---- what it has made ----
+
+static const char *const derived[] = {"resting_gap", "stiffness", "onset", NULL};
+
+// A grid is of the mesh as the model has it; it follows its scale, not its vertices.
+static tgStatus differentiable(const tgContact *c, const char *name, tgError *error) {
+  char label[128];
+  int g = ((const tgiDamped *)c->data)->gridded;
+  if (g < 0 || strcmp(name, "hull_vert") != 0) return TG_OK;
+  return tgi_error(error, TG_ERR_UNSUPPORTED,
+                   "hull_vert has no derivative: the field of %s is a grid that does not follow the vertices of its mesh; take the option "
+                   "`mesh: points`, or geom_scale.", tgi_model_label(c->model, TG_THING_GEOM, g, label, sizeof label));
+}
+
+static bool pair_law(const tgContact *c, int i, double h, tgContactLaw *out) {
+  const tgiDamped *k = c->data;
+  const tgDampedOptions *o = tgi_damped_options(c);
+  if (i >= k->npair) return false;
+  const tgiDampedPair *pair = &k->pair[i];
+  tgReal from[6] = {o->resting_gap > 0 ? o->resting_gap : pair->gap, o->damping_ratio, o->damping_time, o->stiffness, o->onset, h};
+  tgiDampedNumbers n;
+  tgiDampedForce at;
+  tgi_damped_numbers(o->law, from, pair->mass * TG_STANDARD_GRAVITY, pair->mass, o->rule == TG_RULE_MIDPOINT, (tgiJets){0, 1}, &n);
+  tgi_damped_force(&n, from[0], &at);
+  *out = (tgContactLaw){.geom1 = pair->geom[0], .geom2 = pair->geom[1], .weight = pair->mass * TG_STANDARD_GRAVITY,
+                        .resting_gap = tgRe(from[0]), .strength = tgRe(n.amplitude.f), .stiffness = -tgRe(at.slope),
+                        .damping_time = tgRe(n.alpha.f) * h};
+  return true;
+}
+
+static bool grid(const tgContact *c, int i, tgContactGrid *out) {
+  const tgiDamped *k = c->data;
+  for (int g = 0; g < c->model->ngeom; g++) {
+    if (!tgi_damped_first_of_grid(c, g) || i-- > 0) continue;
+    const tgiDistanceGrid *at = &k->mesh[g]->grid;
+    *out = (tgContactGrid){.geom = g, .nodes = {at->n[0], at->n[1], at->n[2]}, .spacing = at->spacing, .error = at->error,
+                           .depth = at->depth, .bytes = tgi_distance_grid_bytes(at)};
+    return true;
+  }
+  return false;
+}
+
 static const tgLaw law = {
     .has = TG_LAW_POSE | TG_LAW_VELOCITY | TG_LAW_STEP | TG_LAW_SOLVE,
     .terms = terms,
@@ -75,6 +118,10 @@ const tgContactModel tgi_damped_model = {
     .prepare = tgi_damped_prepare,
     .release = tgi_damped_release,
     .resting_gap = resting_gap,
+    .derived = derived,
+    .differentiable = differentiable,
+    .pair_law = pair_law,
+    .grid = grid,
     .param_nonsmooth = param_nonsmooth,
     .touches = touches,
     .touch = touch,

@@ -27,6 +27,14 @@ typedef struct tgiDampedPair {
   double mass, gap;                 ///< of the lighter tree [kg]; the resting gap where none is given [m]
 } tgiDampedPair;
 
+/// What a mesh of a scale is before geoms other than planes, kept with the model. The proxies are none of hulls, whose vertices are the
+/// simulation's.
+typedef struct tgiMeshField {
+  tgiKept kept;
+  tgiDistanceGrid grid;
+  tgiProxies proxies;
+} tgiMeshField;
+
 /// tgContact.data, const.
 typedef struct tgiDamped {
   tgAllocator alloc;
@@ -34,7 +42,7 @@ typedef struct tgiDamped {
   tgiDampedPair *pair;
   tgiDampedSide *side;
   tgiProxies *proxies;      ///< ngeom x 2: for planes, for others; made as they are wanted
-  tgiDistanceGrid *grid;    ///< ngeom: of meshes that have a field and are the first with that mesh and scale
+  const tgiMeshField **mesh;   ///< ngeom, NULL where none is wanted
   double least_gap;         ///< smallest resting gap of all pairs
   int gridded;              ///< a geom that has a grid for its field, -1: none
 } tgiDamped;
@@ -61,6 +69,8 @@ static inline const tgiDamped *tgi_damped(const tgSim *s) { return (const tgiDam
 /// The workspace, placed.
 tgiDampedWork *tgi_damped_work(tgSim *s);
 
+/// Geom g is the first of those that share a grid.
+bool tgi_damped_first_of_grid(const tgContact *c, int g);
 tgStatus tgi_damped_prepare(tgContact *c, tgError *error);
 void tgi_damped_release(tgContact *c);
 size_t tgi_damped_bytes(const tgContact *c, const tgCapacity *z);

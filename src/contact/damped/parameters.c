@@ -173,32 +173,8 @@ static void one_pair(tgSim *s, const tgPose *pose, int i, const tgReal *Z, tgPar
   add_numbers(s, pair, &bar, p);
 }
 
-// A number that is 0 stands for one that follows from the model, or has no part in the law: it cannot be moved both ways.
-static tgStatus check_derived(tgSim *s, const tgParamGrad *p) {
-  static const char *const derived[] = {"resting_gap", "stiffness", "onset"};
-  for (int i = 0; i < 3; i++) {
-    int number = tgi_contact_number_at(s->contact_model, derived[i]);
-    if (tgi_param_number(p, derived[i]) == NULL || tgRe(s->contact_number[number]) > 0) continue;
-    return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
-                     "%s is 0: the number follows from others and has no derivative; give it a value.",
-                     s->contact_model->number[number]->is.parameter);
-  }
-  return TG_OK;
-}
-
-// A grid is of the mesh as the model has it; it follows its scale, not its vertices.
-static tgStatus check_vertices(tgSim *s, const tgParamGrad *p) {
-  char label[128];
-  int g = tgi_damped(s)->gridded;
-  if (p->hull_vert == NULL || g < 0) return TG_OK;
-  return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
-                   "hull_vert has no derivative: the field of %s is a grid that does not follow the vertices of its mesh; take the option "
-                   "`mesh: points`, or geom_scale.", tgi_model_label(&s->m, TG_THING_GEOM, g, label, sizeof label));
-}
-
 tgStatus tgi_damped_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
-  TG_TRY(check_derived(s, p));
-  TG_TRY(check_vertices(s, p));
+  TG_TRY(tgi_contact_differentiable(s, p));
   for (int i = 0; i < s->nterm; i++) one_pair(s, pose, i, Z, p);
   return TG_OK;
 }

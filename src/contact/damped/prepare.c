@@ -20,60 +20,88 @@ static void sizes(const tgModel *m, int g, double size[3]) {
 static bool is_mesh(const tgModel *m, int g) { return m->geom_type[g] == TG_GEOM_MESH; }
 static bool gridded(const tgContact *c, int g) { return is_mesh(c->model, g) && tgi_damped_options(c)->mesh != TG_DAMPED_MESH_POINTS; }
 
-// the first geom with that mesh at that scale
-static int first_alike(const tgModel *m, int g) {
+bool tgi_damped_first_of_grid(const tgContact *c, int g) {
+  const tgiDamped *k = c->data;
   for (int i = 0; i < g; i++)
-    if (is_mesh(m, i) && m->geom_mesh[i] == m->geom_mesh[g] &&
-        memcmp(m->geom_scale + 3 * i, m->geom_scale + 3 * g, 3 * sizeof(tgReal)) == 0)
-      return i;
-  return g;
+    if (k->mesh[i] == k->mesh[g]) return false;
+  return k->mesh[g] != NULL;
 }
 
 static void warn_coarse(tgContact *c, int g, const tgiDistanceGrid *grid) {
   char label[128];
-  if (grid->error <= COARSE * grid->depth) return;
+  if (grid->error <= COARSE * grid->depth || !tgi_damped_first_of_grid(c, g)) return;
   tgi_contact_warn(c, "%.60s: its field of %d x %d x %d distances %.3g m apart (%.2g MB) is off by up to %.3g m on its surface. Take more "
                    "mesh_cells.", tgi_model_label(c->model, TG_THING_GEOM, g, label, sizeof label), grid->n[0], grid->n[1], grid->n[2],
                    grid->spacing, 1e-6 * (double)tgi_distance_grid_bytes(grid), grid->error);
 }
 
-// the field and, for it and others, the proxies of a mesh, from its surface
-static tgStatus make_mesh(tgContact *c, tgiDamped *k, int g, tgError *error) {
-  const tgModel *m = c->model;
-  const tgDampedOptions *o = tgi_damped_options(c);
+static void release_mesh(tgiKept *kept, const tgAllocator *a) {
+  tgiMeshField *mesh = (tgiMeshField *)kept;
+  tgi_distance_grid_free(&mesh->grid);
+  tgi_proxies_free(a, &mesh->proxies);
+  a->free(a->ctx, mesh);
+}
+
+static tgStatus mesh_error(const tgContact *c, int g, tgStatus status, const char *why, tgError *error) {
   char geom[128], mesh[128];
-  tgiSurface surface;
-  tgError why = {.status = TG_OK};
-  double scale[3];
-  bool hull = o->mesh == TG_DAMPED_MESH_HULL;
-  sizes(m, g, scale);
-  TG_TRY(hull ? tgi_surface_of_hull(m, g, &surface, error) : tgi_surface_of_geom(m, g, 0, &surface, error));
-  tgStatus status = tgi_distance_grid_make(&surface, scale, o->mesh_cells, &c->alloc, &k->grid[g], &why);
-  if (status == TG_OK) status = tgi_proxies_make(m, g, false, o->spacing, hull ? NULL : &surface, &c->alloc, &k->proxies[2 * g + 1]);
-  tgi_surface_free(&surface);
-  if (status == TG_OK) {
-    warn_coarse(c, g, &k->grid[g]);
-    return TG_OK;
-  }
+  const tgModel *m = c->model;
   return tgi_error(error, status, "The mesh of %s (%s) has no field: %s. Mend the mesh, or take the option `mesh: hull`.",
                    tgi_model_label(m, TG_THING_GEOM, g, geom, sizeof geom),
-                   tgi_model_label(m, TG_THING_MESH, m->geom_mesh[g], mesh, sizeof mesh),
-                   why.status != TG_OK ? why.text : "out of memory for its proxies");
+                   tgi_model_label(m, TG_THING_MESH, m->geom_mesh[g], mesh, sizeof mesh), why);
+}
+
+// the field and, of its surface, the proxies of a mesh
+static tgStatus make_mesh(const tgContact *c, int g, const double scale[3], tgiMeshField *mesh, tgError *error) {
+  const tgModel *m = c->model;
+  const tgAllocator *a = &m->keep->alloc;
+  const tgDampedOptions *o = tgi_damped_options(c);
+  tgiSurface surface;
+  tgError why = {.status = TG_OK};
+  bool hull = o->mesh == TG_DAMPED_MESH_HULL;
+  TG_TRY(hull ? tgi_surface_of_hull(m, g, &surface, error) : tgi_surface_of_geom(m, g, 0, &surface, error));
+  tgStatus status = tgi_distance_grid_make(&surface, scale, o->mesh_cells, a, &mesh->grid, &why);
+  if (status == TG_OK && !hull) status = tgi_proxies_make(m, g, false, 0, &surface, a, &mesh->proxies);
+  tgi_surface_free(&surface);
+  return status == TG_OK ? TG_OK : mesh_error(c, g, status, why.status != TG_OK ? why.text : "out of memory for its proxies", error);
 }
 
 // ---- sides ----
 
-static const tgiDistanceGrid *grid_of(tgContact *c, tgiDamped *k, int g, tgError *error) {
-  int first = first_alike(c->model, g);
-  if (k->grid[first].coef == NULL && make_mesh(c, k, first, error) < 0) return NULL;
-  return &k->grid[first];
+static const tgiMeshField *mesh_of(tgContact *c, tgiDamped *k, int g, tgError *error) {
+  static const char kind[] = "damped mesh";
+  const tgModel *m = c->model;
+  const tgAllocator *a = &m->keep->alloc;
+  const tgDampedOptions *o = tgi_damped_options(c);
+  double scale[3];
+  if (k->mesh[g] != NULL) return k->mesh[g];
+  sizes(m, g, scale);
+  double key[TGI_KEPT_KEY] = {m->geom_mesh[g], scale[0], scale[1], scale[2], o->mesh_cells, o->mesh};
+  tgiMeshField *mesh = (tgiMeshField *)tgi_model_kept(m, kind, key);
+  if (mesh == NULL) {
+    mesh = a->alloc(a->ctx, sizeof *mesh);
+    if (mesh == NULL) {
+      mesh_error(c, g, TG_ERR_MEMORY, "out of memory", error);
+      return NULL;
+    }
+    *mesh = (tgiMeshField){.kept = {.kind = kind, .release = release_mesh}};
+    memcpy(mesh->kept.key, key, sizeof key);
+    if (make_mesh(c, g, scale, mesh, error) < 0) {
+      release_mesh(&mesh->kept, a);
+      return NULL;
+    }
+    mesh = (tgiMeshField *)tgi_model_keep(m, &mesh->kept);
+  }
+  k->mesh[g] = mesh;
+  warn_coarse(c, g, &mesh->grid);
+  return mesh;
 }
 
 static const tgiProxies *proxies_of(tgContact *c, tgiDamped *k, int g, bool before_planes, tgError *error) {
   const tgModel *m = c->model;
   if (gridded(c, g) && !before_planes) {
-    if (grid_of(c, k, g, error) == NULL) return NULL;
-    g = first_alike(m, g);
+    const tgiMeshField *mesh = mesh_of(c, k, g, error);
+    if (mesh == NULL) return NULL;
+    if (mesh->proxies.n > 0) return &mesh->proxies;
   }
   tgiProxies *p = &k->proxies[2 * g + !before_planes];
   if (p->n > 0 || tgi_proxies_make(m, g, before_planes, tgi_damped_options(c)->spacing, NULL, &c->alloc, p) == TG_OK) return p;
@@ -86,17 +114,18 @@ static tgStatus add_side(tgContact *c, tgiDamped *k, tgiDampedPair *pair, bool s
   const tgModel *m = c->model;
   int of = pair->geom[second], in = pair->geom[!second];
   double size[3];
-  const tgiDistanceGrid *grid = NULL;
+  const tgiMeshField *mesh = NULL;
   if (is_mesh(m, in) && (!gridded(c, in) || is_plane(m, of))) return TG_OK;
   const tgiProxies *p = proxies_of(c, k, of, is_plane(m, in), error);
   if (p == NULL) return error->status;
   if (p->n == 0) return TG_OK;
   if (is_mesh(m, in)) {
-    grid = grid_of(c, k, in, error);
-    if (grid == NULL) return error->status;
+    mesh = mesh_of(c, k, in, error);
+    if (mesh == NULL) return error->status;
     k->gridded = in;
   }
   sizes(m, in, size);
+  const tgiDistanceGrid *grid = mesh != NULL ? &mesh->grid : NULL;
   k->side[k->nside++] = (tgiDampedSide){.of = of, .in = in, .second = second, .first = k->nproxy, .share = 1, .proxies = p,
                                         .depth = tgi_field_depth((tgGeomType)m->geom_type[in], size, grid),
                                         .field = tgi_field_make((tgGeomType)m->geom_type[in], size, grid)};
@@ -144,11 +173,11 @@ tgStatus tgi_damped_prepare(tgContact *c, tgError *error) {
   k->pair = c->alloc.alloc(c->alloc.ctx, tgi_size_mul(pairs, sizeof *k->pair));
   k->side = c->alloc.alloc(c->alloc.ctx, tgi_size_mul(2 * pairs, sizeof *k->side));
   k->proxies = c->alloc.alloc(c->alloc.ctx, tgi_size_mul(geoms, sizeof *k->proxies));
-  k->grid = c->alloc.alloc(c->alloc.ctx, tgi_size_mul(geoms, sizeof *k->grid));
-  // cleared before anything can be missing, since release frees what they hold
+  k->mesh = c->alloc.alloc(c->alloc.ctx, tgi_size_mul(geoms, sizeof *k->mesh));
+  // cleared before anything can be missing, since release frees what proxies hold
   if (k->proxies != NULL) memset(k->proxies, 0, geoms * sizeof *k->proxies);
-  if (k->grid != NULL) memset(k->grid, 0, geoms * sizeof *k->grid);
-  if (k->pair == NULL || k->side == NULL || k->proxies == NULL || k->grid == NULL)
+  for (size_t i = 0; k->mesh != NULL && i < geoms; i++) k->mesh[i] = NULL;
+  if (k->pair == NULL || k->side == NULL || k->proxies == NULL || k->mesh == NULL)
     return tgi_error(error, TG_ERR_MEMORY, "Out of memory for %d pairs of geoms.", m->npair);
   for (int p = 0; p < m->npair; p++)
     if (tgi_pair_moves(m, p)) TG_TRY(add_pair(c, k, p, error));
@@ -160,8 +189,7 @@ void tgi_damped_release(tgContact *c) {
   if (k == NULL) return;
   tgAllocator a = k->alloc;
   for (int i = 0; k->proxies != NULL && i < 2 * c->model->ngeom; i++) tgi_proxies_free(&a, &k->proxies[i]);
-  for (int i = 0; k->grid != NULL && i < c->model->ngeom; i++) tgi_distance_grid_free(&k->grid[i]);
-  a.free(a.ctx, k->grid);
+  a.free(a.ctx, k->mesh);
   a.free(a.ctx, k->proxies);
   a.free(a.ctx, k->side);
   a.free(a.ctx, k->pair);

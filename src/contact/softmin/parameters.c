@@ -111,17 +111,7 @@ static tgStatus one_pair(tgSim *s, const tgPose *pose, int i, const tgReal *Z, t
 }
 
 tgStatus tgi_softmin_parameters(tgSim *s, const tgPose *pose, const tgReal *Z, tgParamGrad *p) {
-  if (p->hull_vert != NULL && s->m.nhullvert > 0)
-    return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
-                     "hull_vert has no derivative under this contact model, whose geoms are the meshes' own surfaces; geom_scale has.");
-  static const char *const derived[] = {"stiffness", "eps1", "eps2", "eps3"};
-  for (int i = 0; i < 4; i++) {
-    int number = tgi_contact_number_at(s->contact_model, derived[i]);
-    if (tgi_param_number(p, derived[i]) == NULL || tgRe(s->contact_number[number]) > 0) continue;
-    return tgi_error(&s->error, TG_ERR_UNSUPPORTED,
-                     "%s is 0: the number follows from geometry and masses and has no derivative; give it a value.",
-                     s->contact_model->number[number]->is.parameter);
-  }
+  TG_TRY(tgi_contact_differentiable(s, p));
   for (int i = 0; i < s->nterm; i++) {
     size_t mark = tgi_stack_mark(s);
     TG_TRY(one_pair(s, pose, i, Z, p));

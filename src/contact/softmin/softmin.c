@@ -211,6 +211,14 @@ static const tgContactDoubt doubts[] = {
     {.name = "stiffer", .option = "eps3", .factor = 0.5, .finer = true, .required = true},
     {.name = NULL}};
 
+static const char *const derived[] = {"stiffness", "eps1", "eps2", "eps3", NULL};
+
+static tgStatus differentiable(const tgContact *c, const char *name, tgError *error) {
+  if (strcmp(name, "hull_vert") != 0 || c->model->nhullvert == 0) return TG_OK;
+  return tgi_error(error, TG_ERR_UNSUPPORTED,
+                   "hull_vert has no derivative under this contact model, whose geoms are the meshes' own surfaces; geom_scale has.");
+}
+
 const tgContactModel tgi_softmin_model = {
     .word = "softmin",
     .stepper = "explicit",
@@ -218,6 +226,8 @@ const tgContactModel tgi_softmin_model = {
     .solver_bytes = tgi_softmin_bytes,
     .prepare = tgi_softmin_prepare,
     .release = tgi_softmin_release,
+    .derived = derived,
+    .differentiable = differentiable,
     .param_nonsmooth = param_nonsmooth,
     .touches = touches,
     .touch = touch,

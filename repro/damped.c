@@ -1,0 +1,269 @@
+// damped.c: DA-R1 and DA-R2 of [damped]: where a dropped particle ends, by the height that it falls from, under both rules and every law;
+// how far bodies of proxies roll.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "repro/experiments.h"
+#include "tangere/damped.h"
+#include "tangere/rollout.h"
+
+// ---- an outcome over a parameter ----
+
+enum { MOST = 301 };
+typedef struct Cut { int n; double p[MOST], x[MOST], g[MOST]; } Cut;
+
+static double variation(const Cut *c) {
+  double sum = 0;
+  for (int i = 1; i < c->n; i++) sum += fabs(c->x[i] - c->x[i - 1]);
+  return sum;
+}
+
+#define FLAT 1e-9   // of a slope: below it is rounding
+
+static int sign_changes(const Cut *c) {
+  int n = 0;
+  double last = 0;
+  for (int i = 0; i < c->n; i++) {
+    if (fabs(c->g[i]) < FLAT) continue;
+    n += c->g[i] * last < 0;
+    last = c->g[i];
+  }
+  return n;
+}
+
+static double steepest(const Cut *c) {
+  double most = 0;
+  for (int i = 0; i < c->n; i++) most = fmax(most, fabs(c->g[i]));
+  return most;
+}
+
+// ---- scenes ----
+
+// settings "name=value name=value" into the options of `damped`
+static bool options(const char *settings, tgAnyContactOptions *o) {
+  char name[64], value[64];
+  int used;
+  tgError error = {0};
+  if (tg_contact_default("damped", &o->of, sizeof *o) != TG_OK) return false;
+  for (const char *at = settings; sscanf(at, " %63[^=]=%63s%n", name, value, &used) == 2; at += used)
+    if (tg_contact_set(&o->of, name, value, &error) != TG_OK) {
+      tgi_cli_error("reproduce", &error);
+      return false;
+    }
+  return true;
+}
+
+static bool open_scene(tgScene *s, const char *file, const char *settings, double h, int steps, tgRollout **rollout) {
+  tgAnyContactOptions o;
+  tgError error = {0};
+  tgRolloutOptions r = tg_rollout_default();
+  *s = (tgScene){.model = NULL};
+  *rollout = NULL;
+  if (!options(settings, &o) || !tgi_scene_open_under(s, file, "damped", &o.of)) return false;
+  r.h = h;
+  r.steps = steps;
+  *rollout = tg_rollout_create(s->model, s->contact, &r, &error);
+  if (*rollout != NULL) return true;
+  tgi_cli_error("reproduce", &error);
+  tgi_scene_close(s);
+  return false;
+}
+
+static void close_scene(tgScene *s, tgRollout *rollout) {
+  tg_rollout_free(rollout);
+  tgi_scene_close(s);
+}
+
+static bool roll(tgRollout *r, const tgRolloutRun *run, double *value) {
+  tgRolloutResult result;
+  tgStatus status = tg_rollout_run(r, run, &result);
+  *value = result.loss;
+  if (status != TG_OK && status != TG_CANCELLED) tgi_cli_say("%s", result.error.text);
+  return status == TG_OK;
+}
+
+// ---- DA-R1 ----
+
+enum { HEIGHTS = 301, DROP_STEPS = 100, WIDTHS = 13, DROPS = 21, REBOUND_STEPS = 1500 };
+static const double drop_h = 0.01;
+
+static tgStatus end_height(void *ctx, tgSim *sim, int t, int steps, tgReal *value, tgReal *gq, tgReal *gv, tgReal *gu) {
+  (void)ctx;
+  (void)gv;
+  (void)gu;
+  if (t < steps) return TG_OK;
+  *value = tg_sim_qpos(sim)[0];
+  if (gq != NULL) gq[0] = 1;
+  return TG_OK;
+}
+
+static bool fall(tgRollout *r, double height, double *x, double *g) {
+  tgRolloutRun run = {.q0 = &height, .loss = end_height, .dq0 = g, .cancel = &tgi_cli_interrupted};
+  return roll(r, &run, x);
+}
+
+// least of differences of fourth order over widths of 1e-3 to 1e-9 m, against the gradient
+static bool difference_error(tgRollout *r, double height, double g, double *error) {
+  *error = INFINITY;
+  for (int k = 0; k < WIDTHS; k++) {
+    double w = 1e-3 * pow(10, -0.5 * k), x[4];
+    static const double at[4] = {-2, -1, 1, 2};
+    for (int i = 0; i < 4; i++)
+      if (!fall(r, height + at[i] * w, &x[i], NULL)) return false;
+    *error = fmin(*error, fabs((x[0] - 8 * x[1] + 8 * x[2] - x[3]) / (12 * w) - g));
+  }
+  return true;
+}
+
+typedef struct Drop { const char *name, *settings; } Drop;
+// amplitude of `perturbed` 0.01 J, with 1 kg; of `barrier` 300 N/m below 5 cm; damping over the step is times/0.01 s
+#define PERTURBED "law=perturbed damping_ratio=0 resting_gap=0.0010197162129779283 "
+#define BARRIER "law=barrier damping_ratio=0 onset=0.05 resting_gap=0.030263761903033523 "
+static const Drop drops[] = {
+    {"midpoint_0", PERTURBED "rule=midpoint"},
+    {"midpoint_0.3", PERTURBED "rule=midpoint damping_time=0.003"},
+    {"midpoint_1.5", PERTURBED "rule=midpoint damping_time=0.015"},
+    {"midpoint_9", PERTURBED "rule=midpoint damping_time=0.09"},
+    {"end_0", PERTURBED "rule=end"},
+    {"penalty_1e3.midpoint_0", "law=penalty damping_ratio=0 onset=1e-3 stiffness=1e3 rule=midpoint"},
+    {"penalty_1e4.midpoint_0", "law=penalty damping_ratio=0 onset=1e-3 stiffness=1e4 rule=midpoint"},
+    {"penalty_1e5.midpoint_0", "law=penalty damping_ratio=0 onset=1e-3 stiffness=1e5 rule=midpoint"},
+    {"penalty_1e4.midpoint_1.5", "law=penalty damping_ratio=0 onset=1e-3 stiffness=1e4 rule=midpoint damping_time=0.015"},
+    {"penalty_1e5.midpoint_1.5", "law=penalty damping_ratio=0 onset=1e-3 stiffness=1e5 rule=midpoint damping_time=0.015"},
+    {"penalty_1e5.end_0", "law=penalty damping_ratio=0 onset=1e-3 stiffness=1e5 rule=end"},
+    {"barrier.midpoint_0", BARRIER "rule=midpoint"},
+    {"barrier.midpoint_1.5", BARRIER "rule=midpoint damping_time=0.015"},
+    {"barrier.end_0", BARRIER "rule=end"},
+};
+
+static void drop_row(tgRun *run, const char *name, const char *what, double value, const char *unit, const char *note) {
+  char row[96];
+  snprintf(row, sizeof row, "%s.%s", name, what);
+  tgi_run_any(run, row, value, unit, NAN, note);
+}
+
+// *worst: of gradients of at most 10, every tenth, against differences
+static bool drop_case(tgRun *run, const Drop *d, double *worst) {
+  tgScene scene;
+  tgRollout *r;
+  Cut c = {.n = HEIGHTS};
+  tgContactLaw law;
+  char note[160];
+  if (!open_scene(&scene, "damped_drop.xml", d->settings, drop_h, DROP_STEPS, &r)) return false;
+  bool good = tg_contact_law(scene.contact, 0, drop_h, &law);
+  for (int i = 0; i < HEIGHTS && good; i++) {
+    double error = 0;
+    c.p[i] = 0.3 + 0.001 * i;
+    good = fall(r, c.p[i], &c.x[i], &c.g[i]);
+    if (good && i % 10 == 0 && fabs(c.g[i]) <= 10) good = difference_error(r, c.p[i], c.g[i], &error);
+    *worst = fmax(*worst, error);
+  }
+  close_scene(&scene, r);
+  if (!good) return false;
+  snprintf(note, sizeof note, "of x after 1 s over heights of 0.3 to 0.6 m; strength %.4g, damping time %.4g s", law.strength,
+           law.damping_time);
+  drop_row(run, d->name, "variation", variation(&c), "m", note);
+  drop_row(run, d->name, "sign_changes", sign_changes(&c), "", "of dx/dheight in 300 intervals, where it is more than rounding");
+  drop_row(run, d->name, "steepest", steepest(&c), "", "largest |dx/dheight|");
+  return true;
+}
+
+// how high it comes again after its first millimetres, as a share of the height: least and largest of 21 drops
+static bool rebound(const char *rule, double *least, double *most) {
+  char settings[120];
+  tgScene scene;
+  tgRollout *r;
+  double *q = malloc((REBOUND_STEPS + 1) * sizeof *q), unused;
+  snprintf(settings, sizeof settings, "resting_gap=.001 damping_ratio=0 rule=%s", rule);
+  if (q == NULL || !open_scene(&scene, "damped_drop.xml", settings, 1e-3, REBOUND_STEPS, &r)) {
+    free(q);
+    return false;
+  }
+  bool good = true;
+  *least = INFINITY;
+  *most = 0;
+  for (int i = 0; i < DROPS && good; i++) {
+    double height = 0.45 + 0.005 * i, top = 0;
+    bool met = false;
+    tgRolloutRun run = {.q0 = &height, .q = q, .cancel = &tgi_cli_interrupted};
+    good = roll(r, &run, &unused);
+    for (int t = 0; t <= REBOUND_STEPS && good; t++) {
+      met = met || q[t] < 0.01;
+      if (met) top = fmax(top, q[t]);
+    }
+    *least = fmin(*least, top / height);
+    *most = fmax(*most, top / height);
+  }
+  close_scene(&scene, r);
+  free(q);
+  return good;
+}
+
+bool tgi_reproduce_drop(tgRun *run) {
+  double rings = 0, worst = 0, least, most;
+  for (size_t i = 0; i < sizeof drops / sizeof *drops; i++)
+    if (!drop_case(run, &drops[i], i == 0 ? &rings : &worst)) return false;
+  tgi_run_row(run, "gradient_error", worst, "every tenth height of all rows but midpoint_0 where |dx/dheight| <= 10, against "
+              "differences of fourth order");
+  tgi_run_report(run, "midpoint_0.gradient_error", rings, "", NAN, "the same of midpoint_0, whose slope goes from 0 to 4e4 and back within "
+                 "millimetres: differences have no more digits");
+  if (!rebound("midpoint", &least, &most)) return false;
+  tgi_run_row(run, "rebound.midpoint.spread", most - least, "of %d drops of 0.45 to 0.55 m by steps of 1 ms: heights come to again, as a "
+              "share, %.3f to %.3f", DROPS, least, most);
+  if (!rebound("end", &least, &most)) return false;
+  tgi_run_row(run, "rebound.end.most", most, "of the same drops; 1 cm, where one counts as landed, is a share of 0.022");
+  return true;
+}
+
+// ---- DA-R2 ----
+
+enum { ROLL_STEPS = 120 };
+typedef struct Roll { const char *name, *body; double stiffness; } Roll;
+// 1000 N/m a proxy: `stiffness` is that of all
+static const Roll rolls[] = {{"radius", "ball", 1000}, {"points", "points", 42 * 1000}, {"lump", "lump", 60 * 1000}};
+
+// how far body number `body` comes, and its spin at the end
+static bool roll_case(const Roll *k, double time, double *way, double *spin) {
+  char settings[200];
+  tgScene scene;
+  tgRollout *r;
+  double unused, q[3 * 7], v[3 * 6] = {0}, *end = malloc((ROLL_STEPS + 1) * (sizeof q + sizeof v));
+  snprintf(settings, sizeof settings, "law=penalty onset=1e-3 stiffness=%g damping_ratio=0 damping_time=%g slip_speed=1e-3 rule=midpoint "
+           "mesh=points", k->stiffness, time);
+  if (end == NULL || !open_scene(&scene, "damped_roll.xml", settings, 0.01, ROLL_STEPS, &r)) {
+    free(end);
+    return false;
+  }
+  int at = tg_model_find(scene.model, TG_THING_BODY, k->body) - 1;
+  double *speed = end + (ROLL_STEPS + 1) * 21;
+  tg_sim_reset(scene.sim);
+  memcpy(q, tg_sim_qpos(scene.sim), sizeof q);
+  v[6 * at] = 1;
+  v[6 * at + 4] = 10;
+  tgRolloutRun run = {.q0 = q, .v0 = v, .q = end, .v = speed, .cancel = &tgi_cli_interrupted};
+  bool good = roll(r, &run, &unused);
+  *way = end[ROLL_STEPS * 21 + 7 * at] - q[7 * at];
+  const double *w = speed + ROLL_STEPS * 18 + 6 * at + 3;
+  *spin = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
+  close_scene(&scene, r);
+  free(end);
+  return good;
+}
+
+bool tgi_reproduce_roll(tgRun *run) {
+  static const double times[] = {0, 0.015, 0.063};
+  static const char *const called[] = {"0", "15ms", "63ms"};
+  for (size_t i = 0; i < sizeof rolls / sizeof *rolls; i++)
+    for (int k = 0; k < 3; k++) {
+      double way, spin;
+      char name[64], note[200];
+      if (!roll_case(&rolls[i], times[k], &way, &spin)) return false;
+      snprintf(name, sizeof name, "%s.tau_%s.way", rolls[i].name, called[k]);
+      snprintf(note, sizeof note, "in 1.2 s from 1 m/s and 10 rad/s; spin at the end %.7g rad/s", spin);
+      tgi_run_any(run, name, way, "m", NAN, note);
+      snprintf(name, sizeof name, "%s.tau_%s.error", rolls[i].name, called[k]);
+      if (i == 0) tgi_run_row(run, name, fabs(way - 1.2), "against 1.2 m");
+    }
+  return true;
+}
