@@ -6,6 +6,7 @@
 
 #include "repro/barrier.h"
 #include "tangere/barrier.h"
+#include "tangere/force.h"
 #include "tangere/step.h"
 
 // slides in place of the free joints, along the last n of the axes x, y and z
@@ -68,11 +69,10 @@ double tgi_planks_weight(const tgPlanks *p, int plank) {
 
 double tgi_planks_push(const tgPlanks *p, int plank, int other) {
   double up = 0;
-  tgContactForce f;
-  for (int i = 0; i < tg_sim_contact_force_count(p->sim); i++) {
-    if (!tg_sim_contact_force(p->sim, i, &f)) continue;   // body b + 1 is plank b
-    if (f.body1 == plank + 1 && f.body2 == other + 1) up += f.force[2];
-    if (f.body2 == plank + 1 && f.body1 == other + 1) up -= f.force[2];
+  tgContactInfo f;
+  for (int i = 0; tg_sim_next_contact(p->sim, &i, &f);) {   // body b + 1 is plank b
+    if (f.body2 == plank + 1 && f.body1 == other + 1) up += f.world[2];
+    if (f.body1 == plank + 1 && f.body2 == other + 1) up -= f.world[2];
   }
   return up;
 }

@@ -128,17 +128,6 @@ TG_API void tg_sim_watch_stability(tgSim *sim, bool on);
 /// TG_ERR_UNSUPPORTED otherwise.
 TG_API tgStatus tg_sim_inverse_contact(tgSim *sim, const tgReal *qacc, tgReal *tau);
 
-/// A contact force [N] of a step, on body1 at `point` [m], its opposite on body2; world frame.
-typedef struct tgContactForce {
-  int body1, body2;                ///< bodies that it acts on
-  int geom1, geom2;                ///< geoms of theirs that it acts between
-  double point[3], force[3];       ///< where it acts on body1, and what it is
-} tgContactForce;
-/// Contact forces that the last step was made with, right after it: how many there are at most. 0 when the last call
-/// was not a successful step.
-TG_API int tg_sim_contact_force_count(const tgSim *sim);
-/// Force i of them, between a pair of geoms or, of rows, at a contact point. false: it is none, as of a pair that is apart.
-TG_API bool tg_sim_contact_force(const tgSim *sim, int i, tgContactForce *force);
 /// Contact potential [J] at the present qpos and its gradient (nv, tangent): minus the generalised force by which
 /// contact pushes bodies at rest. Friction, limits and weight are not in it. Either may be NULL. TG_ERR_INVALID: bodies
 /// touch, where it is infinite; TG_ERR_UNSUPPORTED: the contact model has no potential;

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "adjoint.h"
+#include "contacts.h"
 
 namespace tangere {
 
@@ -81,6 +82,7 @@ struct BatchRollout {
   nb::object owner;           // the Batch
   In q0, v0, u;
   Array q, v;
+  nb::object contacts = nb::none();   // where they were asked for
   size_t B, T;
   std::map<std::string, In> params;
   std::vector<bool> ok;
@@ -168,10 +170,11 @@ static std::unique_ptr<BatchRollout> prepare(nb::handle_t<Batch> self, nb::handl
 }
 
 static BatchRollout *batch_rollout(nb::handle_t<Batch> self, nb::handle q0, nb::handle v0, nb::handle u,
-                                   std::optional<size_t> steps, const Given &params) {
+                                   std::optional<size_t> steps, const Given &params, bool contacts) {
   Batch &b = nb::cast<Batch &>(self);
   Claim claim(b.busy, "Batch");
   auto r = prepare(self, q0, v0, u, steps, params);
+  std::vector<ContactList> seen(contacts ? r->B : 0);
   std::vector<tgRolloutRun> runs(r->B);
   std::vector<tgRolloutResult> results(r->B);
   std::vector<Lane> lanes(r->B);
@@ -182,9 +185,13 @@ static BatchRollout *batch_rollout(nb::handle_t<Batch> self, nb::handle q0, nb::
   for (size_t i = 0; i < r->B; i++) {
     runs[i].q = q + i * (r->T + 1) * b.nq();
     runs[i].v = v + i * (r->T + 1) * b.nw();
+    if (!contacts) continue;
+    runs[i].loss = ContactList::look;
+    runs[i].loss_ctx = &seen[i];
   }
   return run_batch(b, runs, results, [&] {
     check_results(*r, results);
+    if (contacts) r->contacts = contacts_array(seen, true, true);
     return r.release();
   });
 }
@@ -283,6 +290,8 @@ void bind_batch(nb::module_ &m) {
   nb::class_<BatchRollout>(m, "BatchRollout", nb::type_slots(batch_rollout_slots), "Trajectories of a batch, a status for each.")
       .def_ro("q", &BatchRollout::q, "Positions, (n, steps + 1, nq).")
       .def_ro("v", &BatchRollout::v, "Velocities, then activations, (n, steps + 1, nv + na).")
+      .def_ro("contacts", &BatchRollout::contacts,
+              "Where they were asked for, those of all steps as Sim.contacts has them, with fields `run` and `step`; else None.")
       .def_ro("ok", &BatchRollout::ok, "True where all steps succeeded.")
       .def_ro("error", &BatchRollout::error, "Text of each failure, '' where ok.")
       .def_ro("steps", &BatchRollout::steps, "Steps of each that succeeded.")
@@ -301,9 +310,9 @@ void bind_batch(nb::module_ &m) {
                    "As Sim; threads: 0 for one a core; gradient: the contact model whose gradients are taken, as "
                    "Sim.rollout has it, also by tangere.torch and tangere.jax.")
       .def("rollout", &batch_rollout, nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("u") = nb::none(),
-           nb::arg("steps") = nb::none(), nb::arg("params") = Given(), nb::rv_policy::take_ownership,
+           nb::arg("steps") = nb::none(), nb::arg("params") = Given(), nb::arg("contacts") = false, nb::rv_policy::take_ownership,
            "q0 (n, nq), v0 (n, nv + na), u (n, steps, nu); what is None is the model's start, rest, zero. params: by name, "
-           "one array a trajectory.")
+           "one array a trajectory. contacts: keep those of every step.")
       .def("vjp", &batch_vjp, nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(), nb::arg("u") = nb::none(), nb::arg("dq") = nb::none(),
            nb::arg("dv") = nb::none(), nb::arg("du") = nb::none(), nb::arg("steps") = nb::none(), nb::arg("params") = Given(),
            nb::arg("wrt") = std::vector<std::string>(),

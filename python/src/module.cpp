@@ -6,6 +6,7 @@ NB_MODULE(_tangere, m) {
   m.attr("__version__") = tg_version();
   tangere::bind_model(m);
   tangere::bind_sim(m);
+  tangere::bind_contacts(m);
   tangere::bind_rollout(m);
   tangere::bind_batch(m);
   tangere::bind_second(m);

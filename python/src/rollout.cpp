@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "adjoint.h"
+#include "contacts.h"
 #include "tangere/replay.h"
 
 namespace tangere {
@@ -34,6 +35,7 @@ struct Rollout {
   Values values;
   std::vector<double> q0, v0, u;
   Array q, v;
+  nb::object contacts = nb::none();   // where they were asked for
   double dt;
   size_t T;
   int steps = 0;                      // that succeeded
@@ -76,7 +78,7 @@ static void copy_or(std::vector<double> &to, const In &given, const double *othe
 }
 
 static nb::object sim_rollout(nb::handle_t<Sim> self, nb::handle u, nb::handle q0, nb::handle v0, std::optional<size_t> steps,
-                              const std::optional<std::string> &gradient, const std::optional<Options> &gradient_options) {
+                              bool contacts, const std::optional<std::string> &gradient, const std::optional<Options> &gradient_options) {
   Sim &s = nb::cast<Sim &>(self);
   Claim claim(s.busy, "Sim");
   s.get();
@@ -94,7 +96,13 @@ static nb::object sim_rollout(nb::handle_t<Sim> self, nb::handle u, nb::handle q
   r.q = zeros({T + 1, s.nq()}, &run.q);
   r.v = zeros({T + 1, s.nw()}, &run.v);
   tgRolloutResult result{};
+  std::vector<ContactList> seen(contacts ? 1 : 0);
+  if (contacts) {
+    run.loss = ContactList::look;
+    run.loss_ctx = &seen[0];
+  }
   auto ended = [&] {
+    if (contacts) r.contacts = contacts_array(seen, true, false);
     r.steps = result.steps;
     r.status = tg_status_text(result.status);
     r.residual = result.residual;
@@ -175,6 +183,8 @@ void bind_rollout(nb::module_ &m) {
   nb::class_<Rollout>(m, "Rollout", "A trajectory. backward differentiates any function of it.")
       .def_ro("q", &Rollout::q, "Positions, (steps + 1, nq).")
       .def_ro("v", &Rollout::v, "Velocities, then activations, (steps + 1, nv + na).")
+      .def_ro("contacts", &Rollout::contacts,
+              "Where they were asked for, those of all steps as Sim.contacts has them, with a field `step`; else None.")
       .def_ro("dt", &Rollout::dt, "Step size [s].")
       .def_prop_ro("model", [](const Rollout &r) { return Model{r.model}; }, "Its model.")
       .def_prop_ro("u", [](const Rollout &r) { return frozen(r.u.data(), {r.T, r.nu()}); }, "Controls, (steps, nu), a copy.")
@@ -195,13 +205,14 @@ void bind_rollout(nb::module_ &m) {
 
   nb::class_<Sim> sim = nb::borrow<nb::class_<Sim>>(m.attr("Sim"));
   sim.def("rollout", &sim_rollout, nb::arg("u") = nb::none(), nb::arg("q0") = nb::none(), nb::arg("v0") = nb::none(),
-          nb::arg("steps") = nb::none(),
+          nb::arg("steps") = nb::none(), nb::arg("contacts") = false,
           nb::arg("gradient") = nb::none(), nb::arg("gradient_options") = nb::none(),
           nb::sig("def rollout(self, u: object = None, q0: object = None, v0: object = None, steps: int | None = None, "
-                  "gradient: str | None = None, "
+                  "contacts: bool = False, gradient: str | None = None, "
                   "gradient_options: dict[str, object] | None = None) -> Rollout"),
           "A trajectory from (q0, v0), the present state when None, under controls u (steps, nu), zero when None. The "
           "sim itself stays as it is.\n"
+          "contacts: keep those of every step. "
           "gradient: the contact model whose gradients backward takes at the states of the rollout, with its options; "
           "None: those of the steps themselves.");
 }

@@ -307,12 +307,17 @@ static Array acceleration(Sim &s, nb::handle tau) {
   return array;
 }
 
+int Sim::body(nb::handle given) const {
+  get();
+  int i = nb::isinstance<nb::str>(given) ? tg_model_find(m(), TG_THING_BODY, nb::cast<std::string>(given).c_str()) : nb::cast<int>(given);
+  if (i < 0 || i >= tg_model_count(m(), TG_THING_BODY))
+    throw nb::key_error(("the model has no body " + nb::cast<std::string>(nb::str(nb::borrow(given)))).c_str());
+  return i;
+}
+
 static Array body_jacobian(Sim &s, nb::handle body, nb::handle point) {
   Claim claim(s.busy, "Sim");
-  s.get();
-  int i = nb::isinstance<nb::str>(body) ? tg_model_find(s.m(), TG_THING_BODY, nb::cast<std::string>(body).c_str()) : nb::cast<int>(body);
-  if (i < 0 || i >= tg_model_count(s.m(), TG_THING_BODY))
-    throw nb::key_error(("the model has no body " + nb::cast<std::string>(nb::str(nb::borrow(body)))).c_str());
+  int i = s.body(body);
   In p = in(point, "point", {3});
   double *J;
   Array array = zeros({6, s.nv()}, &J);

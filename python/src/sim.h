@@ -42,6 +42,7 @@ struct Sim {
   size_t nu() const { return ctrl.size(); }
   void give() const;         // state into the engine's sim
   void take();               // and back
+  int body(nb::handle given) const;   // index of a body by name or index; KeyError
   tgStepInfo advance();      // a step of the engine's sim, the interpreter released
   [[noreturn]] void fail() const { raise(*tg_sim_error(sim)); }
 };

@@ -9,6 +9,7 @@
 #include "sim/param.h"
 #include "sim/sim.h"
 #include "sim/stepper.h"
+#include "tangere/force.h"
 #include "tangere/step.h"
 
 /// A row solver finds the impulses of the constraint rows that rows.h makes (sim_fields.def: row_*), given row_A and
@@ -139,10 +140,11 @@ typedef struct tgContactModel {
   /// See tg_contact_law and tg_contact_grid; NULL: there are none.
   bool (*pair_law)(const tgContact *c, int i, double h, tgContactLaw *out);
   bool (*grid)(const tgContact *c, int i, tgContactGrid *out);
-  /// Right after a step, the contact forces it was made with: how many there are at most, and number i; false: it is
-  /// none. NULL both: they are not told.
+  /// Right after a step, the contacts it was made with: how many there are at most, and number i; false: it is none. Geoms in either
+  /// order; of the frame the normal, and the first tangent or 0; of the forces `world` and `torque`. tgi_touch_finish does the rest.
+  /// NULL both: they are not told.
   int (*touches)(const tgSim *s);
-  bool (*touch)(const tgSim *s, int i, tgContactForce *out);
+  bool (*touch)(const tgSim *s, int i, tgContactInfo *out);
   /// Bodies are rigid and touch at no distance: what motions under others are held to.
   bool rigid;
   /// Conditions of its motions, ended by one without a name; NULL: there are none.
@@ -192,9 +194,15 @@ tgStatus tgi_pair_one_friction(const tgModel *m, int p, tgError *error);
 /// A tie, added to info, where two geoms' numbers are equal: the larger counts, so one side of each has a derivative and the other none.
 void tgi_equal_numbers(const tgModel *m, int geom1, int geom2, const tgReal *number, const char *what, tgGradInfo *info);
 
-/// Where the line of action of the wrench w (moment; force; world origin) crosses the plane through `at` across n; of a
-/// line along the plane its point nearest to `at`. The force is not 0.
-void tgi_touch_point(const double w[6], const double at[3], const double n[3], double p[3]);
+/// The contact of two geoms from the wrench w (moment; force; world origin) on the body of geom1, which it pushes along n: its point is
+/// where the line of action crosses the plane through `at` across n; of a line along the plane, the one nearest to `at`. The
+/// force is not 0.
+void tgi_touch_resultant(const tgSim *s, int geom1, int geom2, const double w[6], const double at[3], const double n[3],
+                         tgContactInfo *out);
+/// Does it slide faster than that, at velocities so far along from those at the start of the step (0) to those at its end (1)?
+void tgi_touch_slip(const tgSim *s, double along, double slip_speed, tgContactInfo *out);
+/// Orders the geoms, completes the frame and takes the force along its axes.
+void tgi_touch_finish(tgContactInfo *c);
 
 /// The model of that word; NULL with the known words in error.
 const tgContactModel *tgi_contact_named(const char *word, tgError *error);

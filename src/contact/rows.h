@@ -43,14 +43,14 @@ void tgi_rows_warm(tgSim *s);
 const char *tgi_row_label(const tgSim *s, int row, char *text, size_t size);
 /// The contacts: see tgContactModel.touches.
 int tgi_rows_touches(const tgSim *s);
-bool tgi_rows_touch(const tgSim *s, int i, tgContactForce *out);
+bool tgi_rows_touch(const tgSim *s, int i, tgContactInfo *out);
 /// Which contact or limit it is, in whatever rows: a number.
 uint64_t tgi_row_name(const tgSim *s, int row);
 /// The same of a step in pieces: impulses of contacts are summed over them. Begins; adds `share` of those of the part in the sim.
 void tgi_touches_begin(tgSim *s);
 void tgi_touches_add(tgSim *s, double share);
 int tgi_touches_summed(const tgSim *s);
-bool tgi_touch_summed(const tgSim *s, int i, tgContactForce *out);
+bool tgi_touch_summed(const tgSim *s, int i, tgContactInfo *out);
 /// The one or two bodies of a row; -1 when there is none.
 void tgi_row_bodies(const tgSim *s, int row, int body[2]);
 

@@ -1,47 +1,130 @@
-// touch.c: contact forces as they are shown: a force at a point between two bodies.
+// touch.c: the contacts of a step as they are told: forces at a point between two bodies, of all contact models alike.
 #include <math.h>
+#include <string.h>
 
 #include "contact/contact.h"
 #include "contact/rows.h"
+#include "kin/kinematics.h"
 
-// m = p x f of every point p of the line, of which f x m / f.f is the nearest to the origin
-void tgi_touch_point(const double w[6], const double at[3], const double n[3], double p[3]) {
-  const double *m = w, *f = w + 3;
-  double ff = 0, fn = 0, along = 0, across = 0;
-  for (int i = 0; i < 3; i++) {
-    ff += f[i] * f[i];
-    fn += f[i] * n[i];
-  }
+// ---- what all have in common ----
+
+static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+static void cross(const double a[3], const double b[3], double r[3]) {
   for (int i = 0; i < 3; i++) {
     int j = (i + 1) % 3, k = (i + 2) % 3;
-    p[i] = (f[j] * m[k] - f[k] * m[j]) / ff;
-    across += (at[i] - p[i]) * n[i];
-    along += (at[i] - p[i]) * f[i];
+    r[i] = a[j] * b[k] - a[k] * b[j];
   }
-  bool crosses = fabs(fn) > 1e-3 * sqrt(ff);
-  for (int i = 0; i < 3; i++) p[i] += f[i] * (crosses ? across / fn : along / ff);
 }
+
+// m = p x f + torque, the torque along f; p of every point of the line, of which f x m / f.f is the nearest to the origin
+static void act_along_line(const double w[6], const double at[3], const double n[3], double p[3], double torque[3]) {
+  const double *m = w, *f = w + 3;
+  double ff = dot(f, f), fn = dot(f, n), d[3], t[3];
+  cross(f, m, p);
+  for (int i = 0; i < 3; i++) {
+    p[i] /= ff;
+    d[i] = at[i] - p[i];
+  }
+  double length = sqrt(dot(n, n));
+  double along = fabs(fn) > 1e-3 * sqrt(ff) * length ? dot(d, n) / fn : dot(d, f) / ff;
+  for (int i = 0; i < 3; i++) p[i] += f[i] * along;
+  cross(p, f, t);
+  for (int i = 0; i < 3; i++) torque[i] = m[i] - t[i];
+}
+
+void tgi_touch_resultant(const tgSim *s, int geom1, int geom2, const double w[6], const double at[3], const double n[3],
+                         tgContactInfo *out) {
+  double length = sqrt(dot(n, n)), torque[3];
+  *out = (tgContactInfo){.geom1 = geom1, .geom2 = geom2, .body1 = s->m.geom_body[geom1], .body2 = s->m.geom_body[geom2]};
+  act_along_line(w, at, n, out->point, torque);
+  for (int i = 0; i < 3; i++) {
+    out->frame[i] = -n[i] / length;
+    out->world[i] = -w[3 + i];
+    out->torque[i] = -torque[i];
+  }
+}
+
+void tgi_touch_slip(const tgSim *s, double along, double slip_speed, tgContactInfo *out) {
+  const int body[2] = {out->body1, out->body2};
+  double slide[3] = {0};
+  for (int side = 0; side < 2; side++)
+    for (int end = 0; end < 2; end++) {
+      tgReal V[6], u[3], p[3];
+      double by = (side == 0 ? -1 : 1) * (end == 0 ? 1 - along : along);
+      for (int i = 0; i < 3; i++) p[i] = out->point[i];
+      tgi_body_velocity(s, &s->start, body[side], end == 0 ? s->start.vel : s->end.vel, V);
+      tgi_sp_point_velocity(u, V, p);
+      for (int i = 0; i < 3; i++) slide[i] += by * tgRe(u[i]);
+    }
+  double off = dot(slide, out->frame);
+  out->state = dot(slide, slide) - off * off > slip_speed * slip_speed ? TG_CONTACT_SLIDING : TG_CONTACT_STICKING;
+}
+
+// as MuJoCo takes it where the normal alone is given: of the world's y, or of z where the normal is near y
+static void first_tangent(const double n[3], double t[3]) {
+  const double axis[3] = {0, fabs(n[1]) < 0.5, !(fabs(n[1]) < 0.5)};
+  double along = dot(axis, n), length = 0;
+  for (int i = 0; i < 3; i++) {
+    t[i] = axis[i] - along * n[i];
+    length += t[i] * t[i];
+  }
+  for (int i = 0; i < 3; i++) t[i] /= sqrt(length);
+}
+
+static void swap(int *a, int *b) {
+  int kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
+void tgi_touch_finish(tgContactInfo *c) {
+  if (c->geom1 > c->geom2) {
+    swap(&c->geom1, &c->geom2);
+    swap(&c->body1, &c->body2);
+    for (int i = 0; i < 3; i++) {
+      c->frame[i] = -c->frame[i];
+      c->world[i] = -c->world[i];
+      c->torque[i] = -c->torque[i];
+    }
+  }
+  if (dot(c->frame + 3, c->frame + 3) == 0) first_tangent(c->frame, c->frame + 3);
+  cross(c->frame, c->frame + 3, c->frame + 6);
+  for (int i = 0; i < 3; i++) c->force[i] = dot(c->frame + 3 * i, c->world);
+}
+
+// ---- of rows ----
 
 int tgi_rows_touches(const tgSim *s) { return s->ncon; }
 
+static tgContactState state_of(const tgSim *s, const tgContactRow *c, tgReal push) {
+  if (!(tgRe(push) > 0)) return TG_CONTACT_OPEN;
+  if (c->nrow == 1) return TG_CONTACT_SLIDING;
+  const tgRowSolver *rows = s->contact_model->kind->rows;
+  return rows->side(s, c->row + 1) != 0 || rows->side(s, c->row + 2) != 0 ? TG_CONTACT_SLIDING : TG_CONTACT_STICKING;
+}
+
 // impulses of its rows over h, (f_n n + f_1 t1 + f_2 t2) / h, on geom1's body
-bool tgi_rows_touch(const tgSim *s, int i, tgContactForce *out) {
+bool tgi_rows_touch(const tgSim *s, int i, tgContactInfo *out) {
   const tgContactRow *c = &s->contact[i];
   if (c->row < 0) return false;
   const tgReal *f = s->rows->f + c->row;
   bool friction = c->nrow == 3;
-  *out = (tgContactForce){.body1 = s->m.geom_body[c->geom1], .body2 = s->m.geom_body[c->geom2], .geom1 = c->geom1, .geom2 = c->geom2};
+  *out = (tgContactInfo){.body1 = s->m.geom_body[c->geom1], .body2 = s->m.geom_body[c->geom2], .geom1 = c->geom1, .geom2 = c->geom2,
+                         .state = state_of(s, c, f[0]), .distance = tgRe(c->gap)};
   for (int k = 0; k < 3; k++) {
     out->point[k] = tgRe(c->p[k]);
-    out->force[k] = tgRe(f[0] * c->n[k] + (friction ? f[1] * c->t1[k] + f[2] * c->t2[k] : 0)) / s->h;
+    out->frame[k] = -tgRe(c->n[k]);
+    out->frame[3 + k] = tgRe(c->t1[k]);
+    out->world[k] = -tgRe(f[0] * c->n[k] + (friction ? f[1] * c->t1[k] + f[2] * c->t2[k] : 0)) / s->h;
   }
   return true;
 }
 
 // ---- summed over pieces ----
 
-enum { GEOM1, GEOM2, PAIR, FEATURE, WHO };
-enum { IMPULSE, POINT = 3, SUM = 6 };
+enum { GEOM1, GEOM2, PAIR, FEATURE, STATE, WHO };
+enum { IMPULSE, POINT = 3, NORMAL = 6, TANGENT = 9, GAP = 12, SUM };
 
 void tgi_touches_begin(tgSim *s) { s->ntouch = 0; }
 
@@ -59,6 +142,7 @@ static int entry_of(tgSim *s, const tgContactRow *c) {
   who[WHO * i + GEOM2] = c->geom2;
   who[WHO * i + PAIR] = c->pair;
   who[WHO * i + FEATURE] = c->feature;
+  who[WHO * i + STATE] = TG_CONTACT_OPEN;
   for (int k = 0; k < SUM; k++) s->rows->touch_sum[SUM * i + k] = 0;
   return i;
 }
@@ -75,27 +159,34 @@ void tgi_touches_add(tgSim *s, double share) {
     const tgContactRow *c = &s->contact[k];
     int at = c->row >= 0 ? entry_of(s, c) : -1;
     if (at < 0) continue;
-    tgReal *sum = s->rows->touch_sum + SUM * at;
+    tgReal *sum = s->rows->touch_sum + SUM * at, push = impulse_of(s, c->row);
+    tgContactState state = state_of(s, c, push);
+    if (state != TG_CONTACT_OPEN) s->rows->touch_who[WHO * at + STATE] = (int)state;
     for (int d = 0; d < 3; d++) {
-      tgReal f = impulse_of(s, c->row) * c->n[d];
+      tgReal f = push * c->n[d];
       if (c->nrow == 3) f += impulse_of(s, c->row + 1) * c->t1[d] + impulse_of(s, c->row + 2) * c->t2[d];
       sum[IMPULSE + d] += share * f;
       sum[POINT + d] = c->p[d];
+      sum[NORMAL + d] = c->n[d];
+      sum[TANGENT + d] = c->t1[d];
     }
+    sum[GAP] = c->gap;
   }
 }
 
 int tgi_touches_summed(const tgSim *s) { return s->ntouch; }
 
-bool tgi_touch_summed(const tgSim *s, int i, tgContactForce *out) {
+bool tgi_touch_summed(const tgSim *s, int i, tgContactInfo *out) {
   const int *who = s->rows->touch_who + WHO * i;
   const tgReal *sum = s->rows->touch_sum + SUM * i;
-  *out = (tgContactForce){.geom1 = who[GEOM1], .geom2 = who[GEOM2]};
+  *out = (tgContactInfo){.geom1 = who[GEOM1], .geom2 = who[GEOM2], .state = (tgContactState)who[STATE], .distance = tgRe(sum[GAP])};
   out->body1 = s->m.geom_body[out->geom1];
   out->body2 = s->m.geom_body[out->geom2];
   for (int k = 0; k < 3; k++) {
     out->point[k] = tgRe(sum[POINT + k]);
-    out->force[k] = tgRe(sum[IMPULSE + k]) / s->h;
+    out->frame[k] = -tgRe(sum[NORMAL + k]);
+    out->frame[3 + k] = tgRe(sum[TANGENT + k]);
+    out->world[k] = -tgRe(sum[IMPULSE + k]) / s->h;
   }
   return true;
 }

@@ -158,37 +158,36 @@ static bool make_room(tgRecorder *r, int more) {
 }
 
 // not so small that nobody sees it
-static bool seen(const tgSim *s, const tgContactForce *t) {
+static bool seen(const tgSim *s, const tgContactInfo *t) {
   double mass = fmin(tgi_tree_mass(&s->m, t->body1), tgi_tree_mass(&s->m, t->body2));
   double least = TG_REPLAY_LEAST * TG_STANDARD_GRAVITY * mass;
-  return t->force[0] * t->force[0] + t->force[1] * t->force[1] + t->force[2] * t->force[2] >= least * least;
+  return t->world[0] * t->world[0] + t->world[1] * t->world[1] + t->world[2] * t->world[2] >= least * least;
 }
 
-static void add_touch(tgRecorder *r, const tgSim *s, const tgContactForce *t) {
+static void add_touch(tgRecorder *r, const tgSim *s, const tgContactInfo *t) {
   double weight = 0;
-  for (int k = 0; k < 3; k++) weight += t->force[k] * s->m.opt_gravity[k];
+  for (int k = 0; k < 3; k++) weight += t->world[k] * s->m.opt_gravity[k];
   // shown on the body that can move; where both can, on the one that is held up
   bool fixed1 = s->m.body_weld[t->body1] == 0, fixed2 = s->m.body_weld[t->body2] == 0;
-  bool reaction = fixed1 || (!fixed2 && weight > 0);
+  bool reaction = fixed2 || (!fixed1 && weight > 0);
   size_t at = 3 * (size_t)r->ncontact++;
   for (int k = 0; k < 3; k++) {
     r->contact_pos[at + (size_t)k] = t->point[k];
-    r->contact_force[at + (size_t)k] = reaction ? -t->force[k] : t->force[k];
+    r->contact_force[at + (size_t)k] = reaction ? -t->world[k] : t->world[k];
   }
 }
 
 tgStatus tg_recorder_add(tgRecorder *r, const tgSim *sim, bool contacts) {
   if (r == NULL || sim == NULL) return TG_ERR_ARG;
-  int most = contacts ? tg_sim_contact_force_count(sim) : 0;
-  tgContactForce touch;
+  tgContactInfo touch;
   if (!make_room(r, 0)) return TG_ERR_MEMORY;
   size_t n = (size_t)r->nbody, at = (size_t)r->nframe * n;
   memcpy(r->body_pos + 3 * at, sim->start.xpos, 3 * n * sizeof(double));
   memcpy(r->body_quat + 4 * at, sim->start.xquat, 4 * n * sizeof(double));
   r->contact_offset[r->nframe] = r->ncontact;
   int before = r->ncontact;
-  for (int i = 0; i < most; i++) {
-    if (!tg_sim_contact_force(sim, i, &touch) || !seen(sim, &touch)) continue;
+  for (int i = 0; contacts && tg_sim_next_contact(sim, &i, &touch);) {
+    if (!seen(sim, &touch)) continue;
     if (!make_room(r, 1)) {
       r->ncontact = before;
       return TG_ERR_MEMORY;

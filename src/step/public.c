@@ -75,17 +75,6 @@ tgStatus tg_sim_step_points_vjp(tgSim *sim, const tgReal *gq, const tgReal *gv, 
   return status;
 }
 
-// ---- forces of the last step ----
-
-int tg_sim_contact_force_count(const tgSim *sim) {
-  bool stepped = sim != NULL && sim->contact_model != NULL && sim->stage == TG_STAGE_STEPPED;
-  return stepped && sim->contact_model->kind->touches != NULL ? sim->contact_model->kind->touches(sim) : 0;
-}
-
-bool tg_sim_contact_force(const tgSim *sim, int i, tgContactForce *force) {
-  return force != NULL && i >= 0 && i < tg_sim_contact_force_count(sim) && sim->contact_model->kind->touch(sim, i, force);
-}
-
 const tgStepInfo *tg_sim_step_info(const tgSim *sim) { return sim != NULL ? &sim->info : NULL; }
 
 // ---- contact potential ----

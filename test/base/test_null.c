@@ -6,6 +6,7 @@
 #include "support/check.h"
 #include "tangere/contact.h"
 #include "tangere/desc.h"
+#include "tangere/force.h"
 #include "tangere/data.h"
 #include "tangere/geometry.h"
 #include "tangere/grad.h"
@@ -251,8 +252,10 @@ static void no_file_and_no_geometry(void **state) {
 static void no_contact_and_no_change(void **state) {
   (void)state;
   NUMBER(tg_contact_intersection_free(NULL), 0);
-  NUMBER(tg_sim_contact_force_count(NULL), 0);
-  NUMBER(tg_sim_contact_force(NULL, 0, NULL), 0);
+  NUMBER(tg_sim_next_contact(NULL, NULL, NULL), 0);
+  tg_contact_add_wrench(NULL, 0, NULL, NULL);
+  POINTER(tg_contact_state_text((tgContactState)-1));
+  STATUS(tg_sim_joint_wrenches(NULL, NULL));
   STATUS(tg_sim_contact_potential(NULL, NULL, NULL));
   POINTER(tg_sim_step_info(NULL));
   STATUS(tg_sim_impulse_gradient(NULL, NULL, NULL, NULL));

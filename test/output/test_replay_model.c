@@ -293,37 +293,34 @@ static tgModel *make_boxes(int n) {
 // forces on a body, and their moments about its origin
 static void sum_touches(const tgSim *s, int body, double F[3], double M[3]) {
   const double *c = s->start.xpos + 3 * body;
-  const tgContactModel *kind = s->contact_model->kind;
   for (int k = 0; k < 3; k++) F[k] = M[k] = 0;
-  for (int i = 0; i < kind->touches(s); i++) {
-    tgContactForce t;
-    if (!kind->touch(s, i, &t) || (t.body1 != body && t.body2 != body)) continue;
-    double sign = t.body1 == body ? 1 : -1;
+  tgContactInfo t;
+  for (int i = 0; tg_sim_next_contact(s, &i, &t);) {
+    if (t.body1 != body && t.body2 != body) continue;
+    double sign = t.body2 == body ? 1 : -1;
     for (int k = 0; k < 3; k++) {
       int a = (k + 1) % 3, b = (k + 2) % 3;
-      F[k] += sign * t.force[k];
-      M[k] += sign * ((t.point[a] - c[a]) * t.force[b] - (t.point[b] - c[b]) * t.force[a]);
+      F[k] += sign * t.world[k];
+      M[k] += sign * ((t.point[a] - c[a]) * t.world[b] - (t.point[b] - c[b]) * t.world[a]);
     }
   }
 }
 
 // what is recorded is the touches that are not negligible, on the body held up
 static void check_recorded(const tgSim *s, const char *name, int nbox) {
-  const tgContactModel *kind = s->contact_model->kind;
   tgRecorder r;
+  tgContactInfo t;
   int n = 0;
   tgi_recorder_init(&r, s->model, NULL);
   assert_int_equal(tg_recorder_add(&r, s, true), TG_OK);
-  for (int i = 0; i < kind->touches(s); i++) {
-    tgContactForce t;
-    if (!kind->touch(s, i, &t)) continue;
+  for (int i = 0; tg_sim_next_contact(s, &i, &t);) {
     double mass = t.body1 == 2 || t.body2 == 2 ? 0.25 : 0.75,
-           size = sqrt(t.force[0] * t.force[0] + t.force[1] * t.force[1] + t.force[2] * t.force[2]);
+           size = sqrt(t.world[0] * t.world[0] + t.world[1] * t.world[1] + t.world[2] * t.world[2]);
     if (size < TG_REPLAY_LEAST * TG_STANDARD_GRAVITY * mass) continue;
     check_true(n < r.ncontact, "%s: a force of %g N is not recorded", name, size);
     for (int k = 0; k < 3; k++) {
       check_close(r.contact_pos[3 * n + k], t.point[k], 0);
-      check_close(r.contact_force[3 * n + k], t.force[2] > 0 ? t.force[k] : -t.force[k], 0);
+      check_close(r.contact_force[3 * n + k], t.world[2] > 0 ? t.world[k] : -t.world[k], 0);
     }
     // on the floor, where it holds up the lower box alone
     check_true(nbox > 1 || fabs(t.point[2]) < 0.002, "%s: a force at height %g", name, t.point[2]);

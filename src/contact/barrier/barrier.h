@@ -105,9 +105,9 @@ tgStatus tgi_barrier_pairs(tgSim *s, const tgPose *pose, bool last);
 tgReal tgi_barrier_height(tgSim *s, const tgiGeomPair *g, const tgReal *x, const tgReal *R, tgReal n[3]);
 /// The term of a pair's bodies among s->term, all 0 where it is new; NULL: there is no room.
 tgPairTerm *tgi_barrier_term(tgSim *s, const tgiGeomPair *g);
-/// See tgContactModel.touches: one force a pair of geoms.
+/// See tgContactModel.touches: one contact a pair of geoms.
 int tgi_barrier_touches(const tgSim *s);
-bool tgi_barrier_touch(const tgSim *s, int i, tgContactForce *out);
+bool tgi_barrier_touch(const tgSim *s, int i, tgContactInfo *out);
 /// Calls work(ctx, worker, item) once for each item of n, on the model's threads.
 void tgi_barrier_each(tgSim *s, int n, void (*work)(void *ctx, int worker, int item), void *ctx);
 

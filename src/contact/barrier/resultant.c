@@ -28,10 +28,9 @@ static void face_of(const tgSim *s, const tgiGeomPair *g, const double f[3], dou
 }
 
 // minus the gradient in the twist of A, of the barrier and of friction
-bool tgi_barrier_touch(const tgSim *s, int i, tgContactForce *out) {
+bool tgi_barrier_touch(const tgSim *s, int i, tgContactInfo *out) {
   const tgiBarrierWork *work = s->solver;
   const tgiGeomPair *g = &work->sums.near.pair[i];
-  const int *body = g->body;
   const tgReal *slope = work->sums.pair[i].sum.g;
   int acting = tgi_lagged_acting(s, g);
   double mu = tgRe(TG_NUMBER(s, weight)), f[3], w[6], ff = 0, at[3], n[3];
@@ -42,7 +41,8 @@ bool tgi_barrier_touch(const tgSim *s, int i, tgContactForce *out) {
   }
   if (!work->sums.pair[i].separated || !(ff > 0)) return false;
   face_of(s, g, f, at, n);
-  *out = (tgContactForce){.body1 = body[g->swapped], .body2 = body[!g->swapped], .geom1 = g->A, .geom2 = g->B, .force = {w[3], w[4], w[5]}};
-  tgi_touch_point(w, at, n, out->point);
+  tgi_touch_resultant(s, g->A, g->B, w, at, n, out);
+  out->distance = work->sums.pair[i].clear.solved;
+  tgi_touch_slip(s, 1, tgRe(TG_NUMBER(s, slip_speed)), out);
   return true;
 }

@@ -31,16 +31,17 @@ const char *tgi_damped_label(const tgSim *s, int pair, char *text, size_t size) 
 static int touches(const tgSim *s) { return s->nterm; }
 
 // the resultant of a pair, where its line crosses the plane through the middle of its proxies' forces
-static bool touch(const tgSim *s, int i, tgContactForce *out) {
+static bool touch(const tgSim *s, int i, tgContactInfo *out) {
   const tgPairTerm *t = &s->term[i];
   const tgiDampedPair *p = &tgi_damped(s)->pair[i];
-  const double *centre = ((const tgiDampedWork *)s->solver)->centre + 6 * i;
+  const double *centre = ((const tgiDampedWork *)s->solver)->centre + TGI_DAMPED_CENTRE * i;
   double w[6], ff = 0;
   for (int k = 0; k < 6; k++) w[k] = tgRe(t->w[k]);
   for (int k = 0; k < 3; k++) ff += w[3 + k] * w[3 + k];
   if (!(ff > 0)) return false;
-  *out = (tgContactForce){.body1 = t->body1, .body2 = t->body2, .geom1 = p->geom[0], .geom2 = p->geom[1], .force = {w[3], w[4], w[5]}};
-  tgi_touch_point(w, centre, centre + 3, out->point);
+  tgi_touch_resultant(s, p->geom[0], p->geom[1], w, centre, centre + 3, out);
+  out->distance = centre[6];
+  tgi_touch_slip(s, tgi_damped_options(s->contact_model)->rule == TG_RULE_MIDPOINT ? 0.5 : 1, tgRe(TG_NUMBER(s, slip_speed)), out);
   return true;
 }
 

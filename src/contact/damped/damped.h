@@ -61,8 +61,9 @@ typedef struct tgiDampedWork {
   void *home;               ///< s->solver when placed
   tgiProxyState *state;     ///< nproxy
   tgiDampedNumbers *numbers;///< npair
-  double *centre;           ///< npair x 6: where and in what direction a pair pushes
+  double *centre;           ///< npair x TGI_DAMPED_CENTRE: where and in what direction a pair pushes, and its least gap
 } tgiDampedWork;
+enum { TGI_DAMPED_CENTRE = 7 };
 
 static inline const tgDampedOptions *tgi_damped_options(const tgContact *c) { return (const tgDampedOptions *)(const void *)c->options; }
 static inline const tgiDamped *tgi_damped(const tgSim *s) { return (const tgiDamped *)s->contact_model->data; }

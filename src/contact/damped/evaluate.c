@@ -404,27 +404,29 @@ static void one_pair(tgSim *s, const tgPose *pose, int i, unsigned want, tgPairT
   const tgiDamped *model = tgi_damped(s);
   const tgiDampedPair *pair = &model->pair[i];
   tgiDampedWork *w = tgi_damped_work(s);
-  double *centre = w->centre + 6 * i, push = 0;
+  double *centre = w->centre + TGI_DAMPED_CENTRE * i, push = 0;
   bool d = (want & (TG_LAW_POSE | TG_LAW_VELOCITY)) != 0;
   t->body1 = s->m.geom_body[pair->geom[0]];
   t->body2 = s->m.geom_body[pair->geom[1]];
   memset(t->w, 0, sizeof t->w);
   for (int e = 0; e < 144 && d; e++) t->X[e] = t->Y[e] = t->B[e] = t->E[e] = 0;
-  memset(centre, 0, 6 * sizeof *centre);
+  memset(centre, 0, TGI_DAMPED_CENTRE * sizeof *centre);
+  centre[6] = INFINITY;
   for (int j = pair->side; j < pair->side + pair->nside; j++) {
     const tgiDampedSide *side = &model->side[j];
     Sum k = {.side = side, .numbers = &w->numbers[i], .pose = pose, .mu = tgi_damped_friction(s, pair), .slip = TG_NUMBER(s, slip_speed),
-             .want = want, .least = s->info.least_distance};
+             .want = want, .least = INFINITY};
     tgi_sp_sub(k.V, pose->V + 6 * s->m.geom_body[side->of], pose->V + 6 * s->m.geom_body[side->in]);
     for (int n = 0; n < side->proxies->n; n++) add_proxy(s, &w->state[side->first + n], side->share * side->proxies->weight[n], &k);
     add_side(&k, d, t);
-    s->info.least_distance = k.least;
+    centre[6] = fmin(centre[6], k.least);
     push += k.push;
     for (int c = 0; c < 3; c++) {
       centre[c] += k.at[c];
       centre[3 + c] += side->second ? -k.n[c] : k.n[c];
     }
   }
+  s->info.least_distance = fmin(s->info.least_distance, centre[6]);
   for (int c = 0; c < 6 && push > 0; c++) centre[c] /= push;
 }
 

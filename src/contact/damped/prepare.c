@@ -204,7 +204,7 @@ static void place(const tgContact *c, tgLayout *l, tgiDampedWork **work) {
   tgiDampedWork *w = tgi_place(l, 1, sizeof *w);
   tgiProxyState *state = tgi_place(l, (size_t)k->nproxy + 1, sizeof *state);
   tgiDampedNumbers *numbers = tgi_place(l, (size_t)k->npair + 1, sizeof *numbers);
-  double *centre = tgi_place(l, 6 * (size_t)k->npair + 1, sizeof *centre);
+  double *centre = tgi_place(l, TGI_DAMPED_CENTRE * (size_t)k->npair + 1, sizeof *centre);
   *work = w;
   if (w != NULL) *w = (tgiDampedWork){.home = l->base, .state = state, .numbers = numbers, .centre = centre};
 }

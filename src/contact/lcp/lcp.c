@@ -226,7 +226,7 @@ const tgRowSolver tgi_lcp_rows = {
 
 // of a step that is cut, summed over its parts
 static int touches(const tgSim *s) { return s->npart > 1 ? tgi_touches_summed(s) : tgi_rows_touches(s); }
-static bool touch(const tgSim *s, int i, tgContactForce *out) {
+static bool touch(const tgSim *s, int i, tgContactInfo *out) {
   return s->npart > 1 ? tgi_touch_summed(s, i, out) : tgi_rows_touch(s, i, out);
 }
 

@@ -134,11 +134,11 @@ static int points(tgSim *s, int geom, const tgReal **position, const tgReal **no
 
 // ---- forces to look at ----
 
-// of the points farthest against the force f on the geom, one and its normal
-static void surface_of(const tgSim *s, int g, const double f[3], double at[3], double n[3]) {
+// of the points farthest against the force f on the geom, one
+static void surface_of(const tgSim *s, int g, const double f[3], double at[3]) {
   const tgiSoftPoints *geom = &((const tgiSoftminWork *)s->solver)->geom[g];
   const tgReal *R = s->start.geom_xmat + 9 * g, *x = s->start.geom_xpos + 3 * g;
-  tgReal z[3], N[3];
+  tgReal z[3];
   double least = INFINITY;
   int best = 0;
   for (int i = 0; i < tgi_softmin(s)->cloud[g].n; i++) {
@@ -149,29 +149,34 @@ static void surface_of(const tgSim *s, int g, const double f[3], double at[3], d
     best = i;
   }
   tgi_m3_mulv(z, R, geom->p + 3 * best);
-  tgi_m3_mulv(N, R, geom->normal + 3 * best);
-  for (int k = 0; k < 3; k++) {
-    at[k] = tgRe(x[k] + z[k]);
-    n[k] = tgRe(N[k]);
-  }
+  for (int k = 0; k < 3; k++) at[k] = tgRe(x[k] + z[k]);
 }
 
 static int touches(const tgSim *s) { return s->nterm; }
 
-// the resultant of a pair, where its line crosses the plane, or the face of the smaller of two surfaces
-static bool touch(const tgSim *s, int i, tgContactForce *out) {
-  const tgPairTerm *f = &s->term[i];
+// The resultant of a pair at the start, where its line crosses the plane, or the face of the smaller of two surfaces, across the direction
+// that it would have without friction.
+static bool touch(const tgSim *s, int i, tgContactInfo *out) {
+  tgSim *sim = (tgSim *)(uintptr_t)s;   // lists of points are made anew where they do not hold
   const int *geom = tgi_softmin(s)->pair[i].geom;
-  double w[6], at[3], n[3], ff = 0;
-  for (int k = 0; k < 6; k++) w[k] = tgRe(f->w[k]);
+  tgPairTerm smooth;
+  double w[6], at[3], n[3], against[3], ff = 0;
+  for (int k = 0; k < 6; k++) w[k] = tgRe(s->term[i].w[k]);
   for (int k = 0; k < 3; k++) ff += w[3 + k] * w[3 + k];
   if (!(ff > 0)) return false;
+  tgiSoftPair p = tgi_softmin_pair(sim, &s->start, i);
+  p.law.mu = 0;
+  double distance = sum(sim, i, &p, false, &smooth);
   bool second = s->m.geom_type[geom[0]] != TG_GEOM_PLANE &&
                 (s->m.geom_type[geom[1]] == TG_GEOM_PLANE || tgRe(s->m.geom_rbound[geom[1]]) < tgRe(s->m.geom_rbound[geom[0]]));
-  *out = (tgContactForce){.body1 = f->body1, .body2 = f->body2, .geom1 = geom[0], .geom2 = geom[1], .force = {w[3], w[4], w[5]}};
-  double on[3] = {second ? -w[3] : w[3], second ? -w[4] : w[4], second ? -w[5] : w[5]};
-  surface_of(s, geom[second], on, at, n);
-  tgi_touch_point(w, at, n, out->point);
+  for (int k = 0; k < 3; k++) {
+    n[k] = tgRe(smooth.w[3 + k]);
+    against[k] = second ? -n[k] : n[k];
+  }
+  surface_of(s, geom[second], against, at);
+  tgi_touch_resultant(s, geom[0], geom[1], w, at, n, out);
+  out->distance = distance;
+  tgi_touch_slip(s, 0, tgRe(p.law.v_s), out);
   return true;
 }
 

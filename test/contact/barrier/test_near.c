@@ -63,22 +63,15 @@ static void same_bits(const tgReal *a, const tgReal *b, int n) { assert_memory_e
 
 // those that there are, in their order
 static void check_forces(const tgSim *a, const tgSim *b) {
-  int na = tg_sim_contact_force_count(a), nb = tg_sim_contact_force_count(b), j = 0, count = 0;
-  for (int i = 0; i < na; i++) {
-    tgContactForce f, g;
-    memset(&f, 0, sizeof f);
-    memset(&g, 0, sizeof g);
-    if (!tg_sim_contact_force(a, i, &f)) continue;
-    while (j < nb && !tg_sim_contact_force(b, j, &g)) j++;
-    assert_true(j++ < nb);
+  tgContactInfo f, g;
+  memset(&f, 0, sizeof f);
+  memset(&g, 0, sizeof g);
+  int i = 0, j = 0;
+  while (tg_sim_next_contact(a, &i, &f)) {
+    assert_true(tg_sim_next_contact(b, &j, &g));
     assert_memory_equal(&f, &g, sizeof f);
-    count++;
   }
-  for (; j < nb; j++) {
-    tgContactForce g;
-    assert_false(tg_sim_contact_force(b, j, &g));
-  }
-  assert_true(count <= nb);
+  assert_false(tg_sim_next_contact(b, &j, &g));
 }
 
 static void adjoint(Rig *r, tgtRandom *random, tgReal *out, tgParamGrad *p) {

@@ -1,0 +1,61 @@
+// force.h: what pushed in the last step of a simulation: its contacts, and what joints carried.
+#ifndef TANGERE_FORCE_H
+#define TANGERE_FORCE_H
+
+#include "tangere/sim.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What friction does at a contact.
+typedef enum tgContactState {
+  TG_CONTACT_OPEN,         ///< no normal force
+  TG_CONTACT_STICKING,     ///< friction holds it. Where friction is smooth: it slides no faster than the contact model's `slip_speed`
+  TG_CONTACT_SLIDING       ///< friction is at its bound along one tangent at least, or there is none. Where friction is smooth: it
+                           ///< slides faster than `slip_speed`
+} tgContactState;
+/// "open", "sticking", "sliding"; NULL for no such state.
+TG_API const char *tg_contact_state_text(tgContactState state);
+
+/// A contact of a step, as MuJoCo has it: between geom1 and geom2, geom1 < geom2. Forces are means over the step, world axes
+/// unless said otherwise, on body2; on body1 acts the opposite, at the same point. Models of rows (`lcp`, `toi`) have one a contact
+/// point, laws one a pair of geoms: the resultant of all of their surfaces' points.
+typedef struct tgContactInfo {
+  int geom1, geom2;        ///< between which it is
+  int body1, body2;        ///< which they belong to
+  tgContactState state;    ///< open, sticking or sliding
+  double distance;         ///< between the surfaces, below 0 where they overlap [m]; of `barrier` and `sdrs` a lower bound. Where
+                           ///< the contact model looks: at the start of the step (`softmin`; `lcp` with `contact_rule:
+                           ///< touching`), where the velocity at the start leads (`lcp`), at an impact or the start of a flow
+                           ///< (`toi`), at the end of the step (others)
+  double point[3];         ///< where the force acts, world [m]
+  double frame[9];         ///< row-major; rows are axes in the world: the normal, from geom1 to geom2, and two tangents,
+                           ///< right-handed. Of laws the normal is the direction in which the pair would push without friction
+  double force[3];         ///< along the axes of the frame: normal, and friction along two tangents [N]
+  double world[3];         ///< the same force in world axes [N]
+  double torque[3];        ///< about the point, world axes [N m]: of laws alone, which push at many points; rows leave it 0
+} tgContactInfo;
+
+/// The next contact of those that the last step was made with, right after it; *cursor is 0 before the first:
+///     for (int at = 0; tg_sim_next_contact(sim, &at, &contact);) ..
+/// false: there is no other, or the last call was not a successful step. A pair that does not push is not among them; a contact point
+/// of rows that parts is, without a force. Under the explicit Runge-Kutta method they are those of the start of the step; of a step
+/// in parts, each is summed over them. What a contact says is of the part in which it acted last.
+TG_API bool tg_sim_next_contact(const tgSim *sim, int *cursor, tgContactInfo *contact);
+/// wrench (6) += force [N], then torque about the point `at` [N m] (NULL: the world's origin), world axes, of the contact on a
+/// body; nothing where it is of other bodies.
+TG_API void tg_contact_add_wrench(const tgContactInfo *contact, int body, const double at[3], double wrench[6]);
+/// What each body's parent put on it through the joints between them in the last step, right after it: wrench (nbody x 6) force [N],
+/// then torque about the body's origin (xpos) [N m], world axes; also what a weld to the parent carries, and for trees that are free
+/// what floats them: 0 but for their joints' own forces. By Newton and Euler at the pose and velocity of its start and its mean
+/// acceleration, with the contacts of tg_sim_next_contact: exact for steps of `lcp` in one part, else to the first order in the step.
+/// Torques of motors, springs, limits and friction of the joints themselves are in it. Armatures are not. Accelerations among the
+/// fields are lost. TG_ERR_STATE: the last call was not a successful step; TG_ERR_UNSUPPORTED names an equality that
+/// holds bodies together, which closes a loop beside the joints.
+TG_API tgStatus tg_sim_joint_wrenches(tgSim *sim, tgReal *wrench);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

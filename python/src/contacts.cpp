@@ -1,0 +1,134 @@
+// contacts.cpp: contacts of steps as a structured array, and forces on bodies and in joints.
+#include "contacts.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace tangere {
+
+// one entry of the array
+struct Record {
+  int32_t run, step, geom1, geom2, body1, body2;
+  bool sticking, sliding;
+  double distance, point[3], frame[9], force[3], world[3], torque[3];
+};
+
+static nb::object record_type(bool steps, bool runs) {
+  nb::list names, formats, offsets;
+  auto add = [&](const char *name, const char *format, size_t offset) {
+    names.append(name);
+    formats.append(format);
+    offsets.append(offset);
+  };
+  if (runs) add("run", "i4", offsetof(Record, run));
+  if (steps) add("step", "i4", offsetof(Record, step));
+  add("geom1", "i4", offsetof(Record, geom1));
+  add("geom2", "i4", offsetof(Record, geom2));
+  add("body1", "i4", offsetof(Record, body1));
+  add("body2", "i4", offsetof(Record, body2));
+  add("sticking", "?", offsetof(Record, sticking));
+  add("sliding", "?", offsetof(Record, sliding));
+  add("distance", "f8", offsetof(Record, distance));
+  add("point", "3f8", offsetof(Record, point));
+  add("frame", "(3,3)f8", offsetof(Record, frame));
+  add("force", "3f8", offsetof(Record, force));
+  add("world", "3f8", offsetof(Record, world));
+  add("torque", "3f8", offsetof(Record, torque));
+  nb::dict type;
+  type["names"] = names;
+  type["formats"] = formats;
+  type["offsets"] = offsets;
+  type["itemsize"] = sizeof(Record);
+  return nb::module_::import_("numpy").attr("dtype")(type);
+}
+
+static Record record_of(int run, int step, const tgContactInfo &c) {
+  Record r{};
+  r.run = run;
+  r.step = step;
+  r.geom1 = c.geom1;
+  r.geom2 = c.geom2;
+  r.body1 = c.body1;
+  r.body2 = c.body2;
+  r.sticking = c.state == TG_CONTACT_STICKING;
+  r.sliding = c.state == TG_CONTACT_SLIDING;
+  r.distance = c.distance;
+  std::memcpy(r.point, c.point, sizeof r.point);
+  std::memcpy(r.frame, c.frame, sizeof r.frame);
+  std::memcpy(r.force, c.force, sizeof r.force);
+  std::memcpy(r.world, c.world, sizeof r.world);
+  std::memcpy(r.torque, c.torque, sizeof r.torque);
+  return r;
+}
+
+nb::object contacts_array(const std::vector<ContactList> &runs, bool steps, bool several) {
+  std::vector<Record> all;
+  for (size_t run = 0; run < runs.size(); run++)
+    for (const ContactList::At &at : runs[run].list) all.push_back(record_of((int)run, at.step, at.contact));
+  nb::module_ numpy = nb::module_::import_("numpy");
+  nb::bytes raw(all.data(), all.size() * sizeof(Record));
+  return numpy.attr("frombuffer")(raw, record_type(steps, several)).attr("copy")();
+}
+
+void ContactList::add(const tgSim *sim, int step) {
+  tgContactInfo c;
+  for (int cursor = 0; tg_sim_next_contact(sim, &cursor, &c);) list.push_back({step, c});
+}
+
+tgStatus ContactList::look(void *ctx, tgSim *sim, int t, int steps, tgReal *, tgReal *, tgReal *, tgReal *) {
+  ContactList *c = static_cast<ContactList *>(ctx);
+  if (t == 0) c->list.clear();   // a run that starts over, for want of room, begins at 0 again
+  try {
+    if (t < steps) c->add(sim, t);
+  } catch (const std::bad_alloc &) {
+    return TG_ERR_MEMORY;
+  }
+  return TG_OK;
+}
+
+static nb::object contacts(Sim &s) {
+  Claim claim(s.busy, "Sim");
+  std::vector<ContactList> last(1);
+  last[0].add(s.get(), 0);
+  return contacts_array(last, false, false);
+}
+
+static Array contact_wrench(Sim &s, nb::handle body, nb::handle at) {
+  Claim claim(s.busy, "Sim");
+  int b = s.body(body);
+  In point = in(at, "at", {3});
+  const double *origin = static_cast<const double *>(tg_sim_field_named(s.sim, "xpos").data) + 3 * b;
+  double *wrench;
+  Array array = zeros({6}, &wrench);
+  tgContactInfo c;
+  for (int cursor = 0; tg_sim_next_contact(s.sim, &cursor, &c);)
+    tg_contact_add_wrench(&c, b, point.p != nullptr ? point.p : origin, wrench);
+  return array;
+}
+
+static Array joint_wrenches(Sim &s) {
+  Claim claim(s.busy, "Sim");
+  double *wrench;
+  Array array = zeros({(size_t)tg_model_count(s.m(), TG_THING_BODY), 6}, &wrench);
+  if (tg_sim_joint_wrenches(s.get(), wrench) != TG_OK) s.fail();
+  return array;
+}
+
+void bind_contacts(nb::module_ &m) {
+  nb::class_<Sim> sim = nb::borrow<nb::class_<Sim>>(m.attr("Sim"));
+  sim.def("contacts", &contacts, nb::sig("def contacts(self) -> numpy.typing.NDArray[typing.Any]"),
+          "The contacts that the last step was made with, a structured array of one entry a contact point (lcp, toi) or pair of geoms:\n"
+          "geom1 < geom2 and body1, body2 (indices; model.names('geom')); sticking and sliding (neither: no force); distance [m];\n"
+          "point (3), world [m]; frame (3, 3), its rows the normal from geom1 to geom2 and two tangents, as MuJoCo's; force (3) on\n"
+          "body2 along these: normal, then friction [N], on body1 its opposite; world (3), the same force in world axes; torque (3)\n"
+          "about the point [N m]. Empty when the last call was no step.")
+      .def("contact_wrench", &contact_wrench, nb::arg("body"), nb::arg("at") = nb::none(),
+           "(6,): force [N], then torque [N m] about `at` (world; None: the body's origin at the start of the step), world axes, of all\n"
+           "contacts of the last step on a body (name or index).")
+      .def("joint_wrenches", &joint_wrenches,
+           "(nbody, 6): force [N], then torque [N m] about its origin, world axes, that each body got from its parent through the joints\n"
+           "between them in the last step. Exact for steps of lcp without impacts, else to the first order in dt.");
+}
+
+}  // namespace tangere
